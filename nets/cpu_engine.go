@@ -52,11 +52,8 @@ func NewCPU(m *Model, train, test *plan.Samples, o CPUOptions) (*CPU, error) {
 		if s == nil {
 			continue
 		}
-		if err := s.Validate(); err != nil {
+		if err := m.Fits(s); err != nil {
 			return nil, err
-		}
-		if s.H != m.H || s.W != m.W || s.C != m.C || s.Classes > m.Classes {
-			return nil, fmt.Errorf("nets: %s takes %d×%d×%d images of at most %d classes, %s has %d×%d×%d and %d", m.Name, m.H, m.W, m.C, m.Classes, s.Name, s.H, s.W, s.C, s.Classes)
 		}
 		e.normals[i] = cpu.NewNormal[float32](s.Mean, s.Std)
 	}
@@ -133,7 +130,7 @@ func (e *CPU) Load(r Row, w []float32) error {
 	if len(w) != len(row) {
 		return fmt.Errorf("nets: load: %d parameters, want %d", len(w), len(row))
 	}
-	e.model.fromTorch(row, w)
+	e.model.FromTorch(row, w)
 	return nil
 }
 
@@ -146,7 +143,7 @@ func (e *CPU) Store(r Row, w []float32) error {
 	if len(w) != len(row) {
 		return fmt.Errorf("nets: store: %d parameters, want %d", len(w), len(row))
 	}
-	e.model.toTorch(w, row)
+	e.model.ToTorch(w, row)
 	return nil
 }
 
@@ -214,18 +211,15 @@ func (t *combineTask) Chunk(i int, s *cpu.Scratch[float32]) {
 
 // Train implements [Engine].
 func (e *CPU) Train(ctx context.Context, work LocalWork) ([]float32, error) {
+	if err := work.Check(ctx, e.batch, e.parts[Train]); err != nil {
+		return nil, err
+	}
 	jobs := make([]trainJob, len(work.Clients))
 	for i := range work.Clients {
-		err := ctx.Err()
-		if err != nil {
-			return nil, err
-		}
+		var err error
 		if jobs[i], err = e.trainJob(&work, i); err != nil {
 			return nil, err
 		}
-	}
-	if err := separate(work.Clients); err != nil {
-		return nil, err
 	}
 	loss := make([]float32, len(jobs))
 	err := e.each(len(jobs), func(s *slot, i int) error {
@@ -234,29 +228,6 @@ func (e *CPU) Train(ctx context.Context, work LocalWork) ([]float32, error) {
 		return err
 	})
 	return loss, err
-}
-
-// separate checks that no client writes a row another one reads or writes.
-func separate(clients []ClientWork) error {
-	writer := make(map[Row]int, 2*len(clients))
-	for i, c := range clients {
-		for _, r := range []Row{c.End, c.Momentum} {
-			if other, taken := writer[r]; taken && !r.IsNone() {
-				return fmt.Errorf("nets: clients %d and %d write the same row %d", clients[other].Client, c.Client, r.Index)
-			}
-			writer[r] = i
-		}
-	}
-	for i, c := range clients {
-		for _, r := range []Row{c.Start, c.Drift} {
-			other, taken := writer[r]
-			if !taken || r.IsNone() || other == i && r == c.Start && r == c.End {
-				continue // a client may end where it starts
-			}
-			return fmt.Errorf("nets: client %d reads row %d, which client %d writes", c.Client, r.Index, clients[other].Client)
-		}
-	}
-	return nil
 }
 
 // each runs jobs 0 … n−1 on the slots. The error returned is that of the first job that failed, whatever the threads:
@@ -305,21 +276,13 @@ func (e *CPU) Evaluate(ctx context.Context, jobs []EvalJob) ([]EvalResult, error
 	}
 	var units []unit
 	for j, job := range jobs {
-		if job.Part < 0 || int(job.Part) >= len(e.parts) || e.parts[job.Part] == nil {
-			return nil, fmt.Errorf("nets: evaluate: job %d: part %d, which the engine was not given", j, job.Part)
+		n, err := job.Check(j, e.parts[:])
+		if err != nil {
+			return nil, err
 		}
 		row, err := e.row("evaluate", job.Row)
 		if err != nil {
 			return nil, err
-		}
-		n := e.parts[job.Part].Len()
-		if job.Index != nil {
-			for _, i := range job.Index {
-				if i < 0 || int(i) >= n {
-					return nil, fmt.Errorf("nets: evaluate: job %d: sample %d, want 0 … %d", j, i, n-1)
-				}
-			}
-			n = len(job.Index)
 		}
 		for lo := 0; lo < n; lo += evalUnit {
 			units = append(units, unit{job: j, lo: lo, hi: min(lo+evalUnit, n), row: row})

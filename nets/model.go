@@ -83,8 +83,8 @@ func torchFeature(i int, order [3]int) int {
 	return i%c*h*w + i/c
 }
 
-// toTorch and fromTorch move a row [P] between the two orders.
-func (m *Model) toTorch(dst, row []float32) {
+// ToTorch writes a row [P] of the kernels' order in PyTorch's.
+func (m *Model) ToTorch(dst, row []float32) {
 	for _, p := range m.Params {
 		d, s := dst[p.Offset:][:p.Size()], row[p.Offset:][:p.Size()]
 		for i, v := range s {
@@ -93,7 +93,8 @@ func (m *Model) toTorch(dst, row []float32) {
 	}
 }
 
-func (m *Model) fromTorch(row, src []float32) {
+// FromTorch is the way back.
+func (m *Model) FromTorch(row, src []float32) {
 	for _, p := range m.Params {
 		d, s := row[p.Offset:][:p.Size()], src[p.Offset:][:p.Size()]
 		for i := range d {

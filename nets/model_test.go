@@ -150,7 +150,7 @@ func TestLayout(t *testing.T) {
 	for i := range torch {
 		torch[i] = float32(i) // exact: P < 2²⁴
 	}
-	m.fromTorch(row, torch)
+	m.FromTorch(row, torch)
 	expect := func(name string, kernels, torch int) {
 		t.Helper()
 		i := slices.IndexFunc(m.Params, func(p Param) bool { return p.Name == name })
@@ -171,7 +171,7 @@ func TestLayout(t *testing.T) {
 		expect("fc2.weight", at[1]*256+at[0], at[0]*512+at[1])
 	}
 	expect("fc1.bias", 9, 9)
-	m.toTorch(back, row)
+	m.ToTorch(back, row)
 	if !slices.Equal(back, torch) {
 		t.Error("to the kernels' order and back changes weights")
 	}

@@ -81,24 +81,6 @@ func (e *CPU) trainJob(work *LocalWork, i int) (trainJob, error) {
 	if j.drift, err = e.optional("train: drift", c.Drift); err != nil {
 		return j, err
 	}
-	p := &c.Plan
-	if n := p.E * p.B; p.B != e.batch || len(p.Index) != n || len(p.Crop) != 2*n || len(p.Flip) != n {
-		return j, fmt.Errorf("nets: train: client %d: plan of E=%d B=%d with %d indices, %d crops, %d flips, want B=%d, E·B, 2·E·B, E·B", c.Client, p.E, p.B, len(p.Index), len(p.Crop), len(p.Flip), e.batch)
-	}
-	if e.parts[Train] == nil {
-		return j, fmt.Errorf("nets: train: the engine was opened without training samples")
-	}
-	n := int32(e.parts[Train].Len())
-	for at, sample := range p.Index {
-		if sample >= n || sample < -1 {
-			return j, fmt.Errorf("nets: train: client %d step %d: sample %d, want −1 … %d", c.Client, at/p.B, sample, n-1)
-		}
-	}
-	for at, v := range p.Crop {
-		if v > 2*plan.Pad {
-			return j, fmt.Errorf("nets: train: client %d step %d: crop at %d, want 0 … %d", c.Client, at/2/p.B, v, 2*plan.Pad)
-		}
-	}
 	return j, nil
 }
 
@@ -152,7 +134,8 @@ func (s *slot) load(m *machine[float32], j *trainJob, e int) bool {
 	return !empty
 }
 
-// gather writes sample i of a part, cropped and normalised, at place b of the batch; i < 0: zeros, which do not count.
+// gather writes sample i of a part at place b of the batch: an image cropped and normalised, features as they are; i < 0:
+// zeros, which do not count.
 func (s *slot) gather(m *machine[float32], part Part, b int, i int32, samples *plan.Samples, row, col int, flip bool) {
 	size := len(m.X) / m.B
 	dst := m.X[b*size:][:size]
@@ -164,9 +147,13 @@ func (s *slot) gather(m *machine[float32], part Part, b int, i int32, samples *p
 		return
 	}
 	pixels := samples.H * samples.W * samples.C
-	s.exec.Gather(dst, samples.Images[int(i)*pixels:], s.engine.normals[part], cpu.Crop{
-		H: samples.H, W: samples.W, C: samples.C, Border: m.border, Pad: plan.Pad, Row: row, Col: col, Flip: flip,
-	})
+	if samples.Features != nil {
+		cpu.GatherFeatures(dst, samples.Features[int(i)*pixels:], samples.H, samples.W*samples.C, m.border*samples.C)
+	} else {
+		s.exec.Gather(dst, samples.Images[int(i)*pixels:], s.engine.normals[part], cpu.Crop{
+			H: samples.H, W: samples.W, C: samples.C, Border: m.border, Pad: plan.Pad, Row: row, Col: col, Flip: flip,
+		})
+	}
 	if m.Labels != nil {
 		m.Labels[b] = int32(samples.Labels[i])
 	}
