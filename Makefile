@@ -7,21 +7,36 @@ LDFLAGS := -X main.version=$(VERSION)
 TOOLS   := $(GO) tool -modfile=.ci/tools.mod
 FUZZTIME ?= 10s
 
+# CUDA (tag gpu) takes cgo and a C compiler, and nothing of NVIDIA's: gorgonia.org/cu is compiled against our cuda.h and linked
+# against our empty libcuda.a. Without them the program is built for the CPU alone. Ours come first: a CUDA toolkit that is
+# installed does not get in the way. Calling go by hand: eval "$(make -s env)".
+DRIVER  := $(CURDIR)/nets/gpu/driver
+override CGO_CFLAGS  := "-I$(DRIVER)" $(or $(CGO_CFLAGS),-O2 -g)
+override CGO_LDFLAGS := "-L$(DRIVER)/lib" $(or $(CGO_LDFLAGS),-O2 -g)
+export CGO_CFLAGS CGO_LDFLAGS
+HOST    := $(subst $() ,/,$(shell $(GO) env CGO_ENABLED GOOS GOARCH))
+TAGS    := $(if $(filter 1/linux/amd64 1/linux/arm64,$(HOST)),-tags=gpu)
+
 .DEFAULT_GOAL := help
-.PHONY: help build test race fuzz lint vuln fmt generate check-generated bench-cifar bench-svhn bench-cinic clean
+.PHONY: help env build test race fuzz lint vuln fmt generate check-generated kernels check-kernels bench-cifar bench-svhn bench-cinic clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## build bin/rollcall
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./bench
+env: ## print what go needs in the environment to build with -tags gpu
+	@printf "export CGO_CFLAGS='%s' CGO_LDFLAGS='%s'\n" '$(CGO_CFLAGS)' '$(CGO_LDFLAGS)'
+
+build: ## build bin/rollcall, with CUDA where there is a C compiler
+	@$(if $(TAGS),,echo 'rollcall: no C compiler or cgo is off: building without CUDA' >&2)
+	$(GO) build $(TAGS) -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./bench
 
 test: ## run the tests
 	$(GO) vet ./...
-	$(GO) test ./...
+	$(if $(TAGS),$(GO) vet $(TAGS) ./...)
+	$(GO) test $(TAGS) ./...
 
 race: ## run the tests under the race detector, the long ones shortened
-	$(GO) test -race -short ./...
+	$(GO) test $(TAGS) -race -short ./...
 
 fuzz: ## fuzz every parser for FUZZTIME each
 	@for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' .); do \
@@ -33,10 +48,10 @@ fuzz: ## fuzz every parser for FUZZTIME each
 
 lint: ## check formatting, style and imports
 	@out=$$($(TOOLS) gofumpt -modpath rollcall -l .); test -z "$$out" || { echo "gofumpt: not formatted:"; echo "$$out"; exit 1; }
-	$(TOOLS) golangci-lint run ./...
+	$(TOOLS) golangci-lint run $(TAGS:-tags%=--build-tags%) ./...
 
 vuln: ## look the dependencies up in Go's vulnerability database (needs the network)
-	$(TOOLS) govulncheck ./...
+	$(TOOLS) govulncheck $(TAGS) ./...
 
 fmt: ## format the code
 	$(TOOLS) gofumpt -modpath rollcall -w .
@@ -46,6 +61,12 @@ generate: ## regenerate the assembly of nets/cpu
 
 check-generated: generate ## fail if regenerating changes anything
 	git diff --exit-code -- nets/cpu
+
+kernels: ## regenerate the PTX of nets/gpu/kernels (clang-19)
+	$(GO) generate ./nets/gpu/kernels
+
+check-kernels: ## fail if regenerating the PTX would change anything
+	cd nets/gpu/kernels && $(GO) run ./gen -check
 
 bench-cifar: build ## measure this machine on CIFAR-10 (on synthetic data if it cannot be had)
 	$(BIN) bench --data cifar10

@@ -4,6 +4,7 @@ package datasets
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -26,9 +27,10 @@ var (
 // Set is one data set in memory.
 type Set struct {
 	Train, Test *plan.Samples
+	Split       *Split // of a set that is made client by client; nil: still to be cut, see [Dirichlet]
 	Name        string
 	Dir         string // folder the files were read from; empty for a generated set
-	Checksum    string // SHA-256, hex, of train images, train labels, test images and test labels, one after the other
+	Checksum    string // SHA-256, hex, of train images or features (little-endian), train labels, and the test set's, one after the other
 }
 
 // Options says where data is, and what a generated set is like. The zero value is ready to use.
@@ -38,8 +40,13 @@ type Options struct {
 	Offline      bool      // never download
 	AllowAltered bool      // accept well-formed files that are not the official ones; Set.Checksum tells them apart
 
-	Seed                uint32 // of synthetic
+	Seed                uint32 // of synthetic, leaf, binary and SwapPairs
 	TrainSize, TestSize int    // pictures of synthetic; 0: SyntheticTrain and SyntheticTest
+
+	Clients              int     // N of leaf, binary and SwapPairs, at least 1
+	Reading              Reading // of leaf, binary and SwapPairs
+	LeafGamma, LeafDelta float64 // γ and δ of leaf, at least 0
+	SwapPairs            int     // an image set is cut among Clients in two groups, and so many pairs of labels swapped; 0: it is not
 
 	official source // instead of the set's own; for tests
 }
@@ -71,10 +78,8 @@ var loaders = []loader{
 	{info: cinic10Info, open: openCINIC10, official: &cinic10Tree},
 	{info: mnistInfo, open: openMNIST, official: &mnistFiles},
 	{info: Info{Name: "synthetic", Net: "cnn-cifar10", Augmented: true}, open: openSynthetic},
-
-	// Known to the papers, not yet to this version.
-	{info: Info{Name: "leaf", Net: "linear-synthetic"}},
-	{info: Info{Name: "binary", Net: "linear-binary"}},
+	{info: Info{Name: "leaf", Net: "linear-synthetic"}, open: openLEAF},
+	{info: Info{Name: "binary", Net: "linear-binary"}, open: openBinary},
 }
 
 // Names returns the data sets this version can open.
@@ -134,12 +139,20 @@ func Open(ctx context.Context, name string, o Options) (*Set, error) {
 		return nil, err
 	}
 	set.Name = name
+	if o.SwapPairs != 0 {
+		if err := swapLabels(set, o); err != nil {
+			return nil, fmt.Errorf("datasets: %s: %w", name, err)
+		}
+	}
 	h := sha256.New()
 	for _, s := range []*plan.Samples{set.Train, set.Test} {
 		if err := s.Validate(); err != nil {
 			return nil, fmt.Errorf("datasets: %s: %w", name, err)
 		}
 		h.Write(s.Images)
+		if err := binary.Write(h, binary.LittleEndian, s.Features); err != nil {
+			return nil, fmt.Errorf("datasets: %s: checksum: %w", name, err)
+		}
 		h.Write(s.Labels)
 	}
 	set.Checksum = hex.EncodeToString(h.Sum(nil))

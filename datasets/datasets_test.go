@@ -7,13 +7,16 @@ import (
 )
 
 func TestNames(t *testing.T) {
-	if got, want := Names(), []string{"cifar10", "svhn", "cinic10", "mnist", "synthetic"}; !slices.Equal(got, want) {
+	if got, want := Names(), []string{"cifar10", "svhn", "cinic10", "mnist", "synthetic", "leaf", "binary"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 // Every entry point refuses a name in the same words.
 func TestRefusedNames(t *testing.T) {
+	all := loaders
+	loaders = append(slices.Clone(all), loader{info: Info{Name: "later"}})
+	t.Cleanup(func() { loaders = all })
 	entries := map[string]func(name string) error{
 		"Open":   func(name string) error { _, err := Open(t.Context(), name, Options{}); return err },
 		"Fetch":  func(name string) error { _, err := Fetch(t.Context(), name, Options{}); return err },
@@ -26,10 +29,9 @@ func TestRefusedNames(t *testing.T) {
 			is   error
 			want string
 		}{
-			{"cifar", ErrUnknown, `datasets: "cifar": unknown data set, want one of cifar10, svhn, cinic10, mnist, synthetic`},
-			{"", ErrUnknown, `datasets: "": unknown data set, want one of cifar10, svhn, cinic10, mnist, synthetic`},
-			{"leaf", ErrNoLoader, "datasets: leaf: no loader in this version, want one of cifar10, svhn, cinic10, mnist, synthetic"},
-			{"binary", ErrNoLoader, "datasets: binary: no loader in this version, want one of cifar10, svhn, cinic10, mnist, synthetic"},
+			{"cifar", ErrUnknown, `datasets: "cifar": unknown data set, want one of cifar10, svhn, cinic10, mnist, synthetic, leaf, binary`},
+			{"", ErrUnknown, `datasets: "": unknown data set, want one of cifar10, svhn, cinic10, mnist, synthetic, leaf, binary`},
+			{"later", ErrNoLoader, "datasets: later: no loader in this version, want one of cifar10, svhn, cinic10, mnist, synthetic, leaf, binary"},
 		} {
 			t.Run(entry+" "+c.name, func(t *testing.T) { wantError(t, call(c.name), c.is, c.want) })
 		}
@@ -43,7 +45,8 @@ func TestAbout(t *testing.T) {
 		{Name: "svhn", Net: "cnn-svhn", Augmented: true, Mean: []float32{.4376821, .4437697, .47280442}, Std: []float32{.19803012, .20101562, .19703614}, Loader: true},
 		{Name: "cinic10", Net: "cnn-cinic10", Augmented: true, Flip: true, Mean: []float32{.47889522, .47227842, .43047404}, Std: []float32{.24205776, .23828046, .25874835}, Loader: true},
 		{Name: "mnist", Net: "linear-mnist", Mean: []float32{.1307}, Std: []float32{.3081}, Loader: true},
-		{Name: "leaf", Net: "linear-synthetic"},
+		{Name: "leaf", Net: "linear-synthetic", Loader: true},
+		{Name: "binary", Net: "linear-binary", Loader: true},
 	} {
 		got, err := About(want.Name)
 		if err != nil || got.Name != want.Name || got.Net != want.Net || got.Flip != want.Flip || got.Augmented != want.Augmented || got.Loader != want.Loader ||
@@ -61,14 +64,16 @@ func TestAbout(t *testing.T) {
 
 // A generated set lies nowhere, and there is nothing to fetch or to verify.
 func TestGeneratedHasNoFiles(t *testing.T) {
-	if found, err := Find("synthetic", Options{}); err != nil || found != (Found{}) {
-		t.Errorf("Find: %+v, %v, want nothing", found, err)
-	}
-	if dir, err := Fetch(t.Context(), "synthetic", Options{}); err != nil || dir != "" {
-		t.Errorf("Fetch: %q, %v, want nothing", dir, err)
-	}
-	if all, err := Verify("synthetic", Options{}); err != nil || len(all) != 0 {
-		t.Errorf("Verify: %v, %v, want nothing", all, err)
+	for _, name := range []string{"synthetic", "leaf", "binary"} {
+		if found, err := Find(name, Options{}); err != nil || found != (Found{}) {
+			t.Errorf("%s: Find: %+v, %v, want nothing", name, found, err)
+		}
+		if dir, err := Fetch(t.Context(), name, Options{}); err != nil || dir != "" {
+			t.Errorf("%s: Fetch: %q, %v, want nothing", name, dir, err)
+		}
+		if all, err := Verify(name, Options{}); err != nil || len(all) != 0 {
+			t.Errorf("%s: Verify: %v, %v, want nothing", name, all, err)
+		}
 	}
 }
 

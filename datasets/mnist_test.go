@@ -104,6 +104,8 @@ func TestMNISTReal(t *testing.T) {
 	if math.Abs(float64(mean[0]-set.Train.Mean[0])) > 5.1e-5 || math.Abs(float64(std[0]-set.Train.Std[0])) > 5.1e-5 {
 		t.Errorf("mean %.5f, deviation %.5f, want %.4f and %.4f ± 0.00005", mean[0], std[0], set.Train.Mean[0], set.Train.Std[0])
 	}
+	o.Seed, o.Clients, o.Reading, o.SwapPairs = 1, 24, ReadPaper, 2
+	infocom(t, o, set)
 	all, err := Verify("mnist", o)
 	if err != nil || len(all) != 4 {
 		t.Fatalf("Verify: %v, %v, want four files", all, err)
@@ -112,6 +114,34 @@ func TestMNISTReal(t *testing.T) {
 		if s.Status != Official {
 			t.Errorf("%s, want official", s)
 		}
+	}
+}
+
+// infocom checks INFOCOM's MNIST against the plain one: 24 clients of 2,500 training samples, a fifth of which are kept back, and four
+// labels exchanged for half of them.
+func infocom(t *testing.T, o Options, plain *Set) {
+	t.Helper()
+	set, err := Open(t.Context(), "mnist", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Split.Reserve(0.2, o.Seed); err != nil {
+		t.Fatal(err)
+	}
+	moved, held := [2]map[uint8]bool{{}, {}}, 0
+	for k, own := range set.Split.Train {
+		if train, valid := len(own), len(set.Split.Valid[k]); train != 2000 || valid != 500 {
+			t.Errorf("client %d: %d samples for training and %d kept back, want 2000 and 500", k, train, valid)
+		}
+		held += len(set.Split.Valid[k])
+		for _, i := range append(set.Split.Valid[k], own...) {
+			if was := plain.Train.Labels[i]; set.Train.Labels[i] != was {
+				moved[set.Split.Group[k]][was] = true
+			}
+		}
+	}
+	if held != 12_000 || len(moved[0]) != 0 || len(moved[1]) != 4 {
+		t.Errorf("%d samples kept back, labels moved %v, want 12,000, none in group 0 and four in group 1", held, moved)
 	}
 }
 

@@ -21,6 +21,24 @@ func Dirichlet(labels []uint8, classes, clients int, alpha float64, seed uint32)
 	return dirichlet(labels, classes, clients, alpha, func(i int) []float64 { return logDirichlet(key.Stream(0, i, 0), alpha, classes) })
 }
 
+// DirichletPerClass cuts the samples among clients as CA-Fed does (ToN, section V-A, after Yurochkin et al. 2019): the samples
+// of class c are cut in proportion to one draw from the symmetric Dirichlet(alpha·1) over the clients, stream (0, c, 3) of
+// rng.Split, at the places and in the order of [Dirichlet]. CA-Fed has alpha = 0.5.
+func DirichletPerClass(labels []uint8, classes, clients int, alpha float64, seed uint32) ([][]int32, error) {
+	key := rng.Key{Seed: seed, Purpose: rng.Split}
+	var shares [][]float64 // [classes][clients], logarithms
+	return dirichlet(labels, classes, clients, alpha, func(i int) []float64 {
+		own := make([]float64, classes)
+		for c := range own {
+			if i == 0 {
+				shares = append(shares, logDirichlet(key.Stream(0, c, 3), alpha, clients))
+			}
+			own[c] = shares[c][i]
+		}
+		return own
+	})
+}
+
 // DirichletNumPy is [Dirichlet] with ν drawn as FedAWE's released code draws it, the split that code has after
 // numpy.random.seed. An alpha so small that NumPy's draws vanish is an error.
 func DirichletNumPy(labels []uint8, classes, clients int, alpha float64, r *rng.NumPy) ([][]int32, error) {

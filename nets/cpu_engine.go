@@ -22,7 +22,7 @@ type CPU struct {
 	exec    *cpu.Exec[float32] // of the row algebra
 	slots   []*slot
 	batch   int
-	normals [2]*cpu.Normal[float32] // how the parts' bytes become numbers
+	normals [2]*cpu.Normal[float32] // how the parts' bytes become numbers; nil for features
 	combine combineTask
 }
 
@@ -55,7 +55,9 @@ func NewCPU(m *Model, train, test *plan.Samples, o CPUOptions) (*CPU, error) {
 		if err := m.Fits(s); err != nil {
 			return nil, err
 		}
-		e.normals[i] = cpu.NewNormal[float32](s.Mean, s.Std)
+		if s.Images != nil {
+			e.normals[i] = cpu.NewNormal[float32](s.Mean, s.Std)
+		}
 	}
 	e.pool = cpu.NewPool[float32](o.Threads)
 	e.exec = cpu.NewExec(e.kernels, e.pool)

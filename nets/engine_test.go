@@ -19,8 +19,7 @@ var (
 func newTest(t *testing.T, net string, threads, batch int) *CPU {
 	t.Helper()
 	m := must(NewModel(net))(t)
-	test := hashedSamples(m, 110, testMean, testStd)
-	test.Images, test.Labels = test.Images[40*m.H*m.W*m.C:], test.Labels[40:]
+	test := rest(hashedSamples(m, 110, testMean, testStd), 40)
 	e := must(NewCPU(m, hashedSamples(m, 40, testMean, testStd), test, CPUOptions{Threads: threads, Batch: batch}))(t)
 	t.Cleanup(func() { ok(t, e.Close()) })
 	return e
@@ -88,7 +87,7 @@ func TestClientsTogether(t *testing.T) {
 	for _, c := range []struct {
 		net          string
 		batch, steps int
-	}{{"cnn-svhn", 17, 1}, {"cnn-svhn", 4, 2}, {"cnn-cinic10", 3, 2}, {"cnn-cinic10", 17, 1}, {"lenet5", 17, 2}} {
+	}{{"cnn-svhn", 17, 1}, {"cnn-svhn", 4, 2}, {"cnn-cinic10", 3, 2}, {"cnn-cinic10", 17, 1}, {"lenet5", 17, 2}, {"linear-synthetic", 4, 2}, {"linear-binary", 17, 3}} {
 		t.Run(fmt.Sprintf("%s_B=%d", c.net, c.batch), func(t *testing.T) {
 			alone := newTest(t, c.net, 1, c.batch)
 			work, written := crowd(t, alone, c.steps)

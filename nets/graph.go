@@ -53,6 +53,7 @@ type builder struct {
 	newLinear  func(x, w, b *G.Node, relu, inputGrad bool) (*G.Node, error)
 	newView    func(x *G.Node, features int) (*G.Node, error)
 	newDropout func(x *G.Node, layer int, rate float64) (*G.Node, error)
+	newLogOdds func(x *G.Node) (*G.Node, error)
 }
 
 // buildGraph builds a model's graph: for training with dropout, loss and gradients, else up to the logits.
@@ -86,6 +87,7 @@ func buildGraph[T cpu.Float](m *Model, exec *cpu.Exec[T], K, B int, train bool) 
 			}
 			return ops.NewDropout(exec, x, g.draw, layer, rate)
 		},
+		newLogOdds: ops.NewLogOdds[T],
 	}
 	out := m.build(b)
 	if b.err == nil && (out.h != 0 || out.c != m.Classes) {
@@ -162,6 +164,16 @@ func (b *builder) dropout(x maps, rate float64) maps {
 	if b.train {
 		x.node, b.err = b.newDropout(x.node, layer, rate)
 	}
+	return x
+}
+
+// odds ends a net of one output, the logit of class 1, in the logits of two classes, that of class 0 being 0.
+func (b *builder) odds(x maps) maps {
+	if b.err != nil {
+		return maps{}
+	}
+	x.node, b.err = b.newLogOdds(x.node)
+	x.c = 2
 	return x
 }
 

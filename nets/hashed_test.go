@@ -17,6 +17,7 @@ const (
 	hashFlip
 	hashDrift
 	hashPlace
+	hashFeature
 )
 
 // hashed is goldens.py's source of numbers.
@@ -54,19 +55,35 @@ func hashedWeights(m *Model) []float32 {
 	return w
 }
 
-// hashedSamples are n images of noise, as a net takes them; of mean and std the first channels are used.
+// hashedSamples are n samples of noise, as a net takes them: images, of whose mean and std the first channels are used, or
+// features.
 func hashedSamples(m *Model, n int, mean, std []float32) *plan.Samples {
-	s := &plan.Samples{
-		Name: "hashed", H: m.H, W: m.W, C: m.C, Classes: 10, Mean: mean[:m.C], Std: std[:m.C],
-		Images: make([]uint8, n*m.H*m.W*m.C), Labels: make([]uint8, n),
+	s := &plan.Samples{Name: "hashed", H: m.H, W: m.W, C: m.C, Classes: m.Classes, Labels: make([]uint8, n)}
+	for i := range s.Labels {
+		s.Labels[i] = uint8(hashed(hashLabel, 0, i) % uint32(m.Classes))
 	}
+	size := n * m.H * m.W * m.C
+	if m.H == 1 {
+		s.Features = symmetric(hashFeature, 0, size, 1)
+		return s
+	}
+	s.Mean, s.Std, s.Images = mean[:m.C], std[:m.C], make([]uint8, size)
 	for i := range s.Images {
 		s.Images[i] = uint8(hashed(hashImage, 0, i) >> 24)
 	}
-	for i := range s.Labels {
-		s.Labels[i] = uint8(hashed(hashLabel, 0, i) % 10)
-	}
 	return s
+}
+
+// rest returns the samples of s from number n on.
+func rest(s *plan.Samples, n int) *plan.Samples {
+	r := *s
+	r.Labels = s.Labels[n:]
+	if s.Features != nil {
+		r.Features = s.Features[n*s.H*s.W*s.C:]
+	} else {
+		r.Images = s.Images[n*s.H*s.W*s.C:]
+	}
+	return &r
 }
 
 // hashedPlan reads n samples in hashed order, crops and flips; tensor tells plans apart; places from count on are padding.

@@ -12,7 +12,7 @@ import (
 // Model is a network of the catalogue: its sizes, its parameters, and how its graph is built for any K and B.
 type Model struct {
 	Name    string
-	H, W, C int // the images it takes
+	H, W, C int // the images it takes; 1, 1 and their number for features without places
 	Classes int
 	Params  []Param // in PyTorch's state_dict order
 	Drops   []Drop  // dropout layers, in order
@@ -125,7 +125,7 @@ func (m *Model) Init(seed uint32) []float32 {
 }
 
 // models is the catalogue; a new net is one file and one line here.
-var models = []func() *Model{cnnSVHN, cnnCIFAR10, cnnCINIC10, cnnCAFed, leNet5, linearMNIST}
+var models = []func() *Model{cnnSVHN, cnnCIFAR10, cnnCINIC10, cnnCAFed, leNet5, linearMNIST, linearSynthetic, linearBinary}
 
 // ModelNames returns the names of the catalogue.
 func ModelNames() []string {

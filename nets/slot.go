@@ -148,7 +148,7 @@ func (s *slot) gather(m *machine[float32], part Part, b int, i int32, samples *p
 	}
 	pixels := samples.H * samples.W * samples.C
 	if samples.Features != nil {
-		cpu.GatherFeatures(dst, samples.Features[int(i)*pixels:], samples.H, samples.W*samples.C, m.border*samples.C)
+		frame(dst, samples.Features[int(i)*pixels:][:pixels], samples.H, samples.W, m.border)
 	} else {
 		s.exec.Gather(dst, samples.Images[int(i)*pixels:], s.engine.normals[part], cpu.Crop{
 			H: samples.H, W: samples.W, C: samples.C, Border: m.border, Pad: plan.Pad, Row: row, Col: col, Flip: flip,
@@ -156,6 +156,19 @@ func (s *slot) gather(m *machine[float32], part Part, b int, i int32, samples *p
 	}
 	if m.Labels != nil {
 		m.Labels[b] = int32(samples.Labels[i])
+	}
+}
+
+// frame copies x [h,w,C] into dst [h+2·border,w+2·border,C], whose border is zero already and stays so.
+func frame(dst, x []float32, h, w, border int) {
+	if border == 0 {
+		copy(dst, x)
+		return
+	}
+	run := len(x) / h
+	c := run / w
+	for i := range h {
+		copy(dst[((i+border)*(w+2*border)+border)*c:], x[i*run:][:run])
 	}
 }
 

@@ -31,52 +31,90 @@ type Local struct {
 //
 // A client walks its own samples in shuffled epochs that go on across rounds. A last batch shorter than B is dropped,
 // unless the client holds fewer than B samples in all: then its one batch is all of them (FedAWE's released code).
+//
+// With Epochs, a client takes as many whole epochs every round instead, each in a new order, and keeps the short last batch
+// (CA-Fed's released code): clients then differ in their steps, see [Planner.Steps].
 type Planner struct {
 	Seed    uint32
 	Parts   [][]int32 // [N][n_i] the samples of each client, by index into the training set
 	E, B    int
+	Epochs  int // epochs a round, in place of E steps; 0: E steps
 	Augment Augment
 	Flip    bool // draw flips; without it only crops
 }
 
 // Validate reports the first setting that cannot be planned for.
 func (p *Planner) Validate() error {
+	if p.Epochs < 0 {
+		return fmt.Errorf("plan: %d epochs, want 0 or more", p.Epochs)
+	}
+	if p.Epochs > 0 && p.B >= 1 {
+		return nil
+	}
 	if p.E < 1 || p.B < 1 {
 		return fmt.Errorf("plan: E=%d B=%d, want both at least 1", p.E, p.B)
 	}
 	return nil
 }
 
+// Steps returns how many steps a client takes in a round: E, or those of its epochs.
+func (p *Planner) Steps(client int) int {
+	if p.Epochs == 0 {
+		return p.E
+	}
+	return p.Epochs * p.perEpoch(client)
+}
+
+// perEpoch returns the batches of one epoch, at least one; without samples it is empty.
+func (p *Planner) perEpoch(client int) int {
+	n := len(p.Parts[client])
+	if p.Epochs > 0 {
+		n += p.B - 1
+	}
+	return max(1, n/p.B)
+}
+
 // Client plans one round of one client, of which the client has taken `taken` steps in all earlier rounds.
 // A client without samples gets a plan of padding, which trains nothing.
 func (p *Planner) Client(round, client, taken int) Local {
-	l := Local{E: p.E, B: p.B, Index: make([]int32, p.E*p.B), Crop: make([]uint8, p.E*p.B*2), Flip: make([]uint8, p.E*p.B)}
+	n := p.Steps(client) * p.B
+	l := Local{E: p.Steps(client), B: p.B, Index: make([]int32, n), Crop: make([]uint8, 2*n), Flip: make([]uint8, n)}
 	p.Fill(&l, round, client, taken)
 	return l
 }
 
-// Fill is [Planner.Client] into a plan of the right size.
+// Fill is [Planner.Client] into a plan of the right size, that of the client's steps.
 func (p *Planner) Fill(l *Local, round, client, taken int) {
-	own := p.Parts[client]
-	perEpoch := max(1, len(own)/p.B)
-	order, epoch := []int32(nil), -1
-	for e := range p.E {
+	var w walk
+	for e := range p.Steps(client) {
 		batch := l.Index[e*p.B : (e+1)*p.B]
-		for i := range batch {
+		for i := copy(batch, w.batch(p, client, taken+e)); i < len(batch); i++ {
 			batch[i] = -1
-		}
-		if len(own) > 0 {
-			step := taken + e
-			if step/perEpoch != epoch {
-				epoch = step / perEpoch
-				order = append(order[:0], own...)
-				rng.Key{Seed: p.Seed, Purpose: rng.Batches}.Stream(epoch, client, 0).Shuffle(order)
-			}
-			at := step % perEpoch * p.B
-			copy(batch, order[at:min(at+p.B, len(order))])
 		}
 		p.augment(l, round, client, e)
 	}
+}
+
+// Batch returns the samples of one step of a client, of which it has taken so many before: at most B, none for a client without.
+func (p *Planner) Batch(client, taken int) []int32 {
+	var w walk
+	return w.batch(p, client, taken)
+}
+
+// walk is a client's way through its samples.
+type walk struct {
+	order []int32 // of the epoch it is in
+	epoch int
+}
+
+func (w *walk) batch(p *Planner, client, step int) []int32 {
+	own, perEpoch := p.Parts[client], p.perEpoch(client)
+	if epoch := step / perEpoch; w.order == nil || epoch != w.epoch {
+		w.epoch, w.order = epoch, append(w.order[:0], own...)
+		rng.Key{Seed: p.Seed, Purpose: rng.Batches}.Stream(epoch, client, 0).Shuffle(w.order)
+	}
+	at := step % perEpoch * p.B
+	return w.order[at:min(at+p.B, len(w.order))]
 }
 
 // augment draws the crops and flips of one step: word 0 is the row, 1 the column, 2 the flip of the sample whose

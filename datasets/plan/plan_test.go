@@ -26,7 +26,11 @@ func steps(t *testing.T, p *Planner, client, total int) [][]int32 {
 			t.Fatalf("round %d: plan of %d, %d, %d values, want [E,B]=%d, [E,B,2]=%d, [E,B]=%d", round, len(l.Index), len(l.Crop), len(l.Flip), p.E*p.B, 2*p.E*p.B, p.E*p.B)
 		}
 		for e := range p.E {
-			all = append(all, l.Index[e*p.B:(e+1)*p.B])
+			batch := l.Index[e*p.B : (e+1)*p.B]
+			if alone := p.Batch(client, len(all)); !slices.Equal(alone, batch[:len(alone)]) || len(alone) < p.B && batch[len(alone)] != -1 {
+				t.Errorf("step %d: batch %v by itself, %v in its round's plan", len(all), alone, batch)
+			}
+			all = append(all, batch)
 		}
 	}
 	return all[:total]
@@ -115,6 +119,45 @@ func TestRagged(t *testing.T) {
 	}
 }
 
+// With epochs every round reads every sample as often as it has epochs, in batches of B and a ragged last one, each epoch and
+// each round in an order of its own; clients differ in their steps.
+func TestWholeEpochs(t *testing.T) {
+	const b, epochs = 32, 2
+	sizes := []int{50, 64, 5, 0, 33}
+	p := &Planner{Seed: 3, B: b, Epochs: epochs}
+	for _, n := range sizes {
+		p.Parts = append(p.Parts, own(5, n))
+	}
+	for client, n := range sizes {
+		perEpoch := max(1, (n+b-1)/b)
+		if got := p.Steps(client); got != epochs*perEpoch {
+			t.Errorf("%d samples: %d steps, want %d", n, got, epochs*perEpoch)
+		}
+		orders := map[string]bool{}
+		for round := range 2 {
+			l := p.Client(round, client, round*p.Steps(client))
+			if len(l.Index) != l.E*b || l.E != p.Steps(client) || len(l.Crop) != 2*len(l.Index) || len(l.Flip) != len(l.Index) {
+				t.Fatalf("%d samples: plan of E=%d with %d indices, %d crops, %d flips, want E=%d", n, l.E, len(l.Index), len(l.Crop), len(l.Flip), p.Steps(client))
+			}
+			for epoch := range epochs {
+				read := l.Index[epoch*perEpoch*b : (epoch+1)*perEpoch*b]
+				if pad := read[n:]; slices.Contains(read[:n], -1) || slices.ContainsFunc(pad, func(i int32) bool { return i != -1 }) {
+					t.Fatalf("%d samples: epoch %v, want padding at its end alone", n, read)
+				}
+				orders[fmt.Sprint(read[:n])] = true
+				sorted := slices.Clone(read[:n])
+				slices.Sort(sorted)
+				if !slices.Equal(sorted, p.Parts[client]) {
+					t.Errorf("%d samples: epoch of %v, want every sample once", n, sorted)
+				}
+			}
+		}
+		if n > 5 && len(orders) != 2*epochs {
+			t.Errorf("%d samples: %d different orders in %d epochs, want every one another", n, len(orders), 2*epochs)
+		}
+	}
+}
+
 func TestEmptyClient(t *testing.T) {
 	p := &Planner{Parts: [][]int32{own(0, 9), nil}, E: 2, B: 4, Augment: AugmentPerBatch}
 	l := p.Client(7, 1, 0)
@@ -183,6 +226,9 @@ func TestValidate(t *testing.T) {
 		{Planner{E: 1, B: 1}, "<nil>"},
 		{Planner{E: 0, B: 8}, "plan: E=0 B=8, want both at least 1"},
 		{Planner{E: 8, B: -1}, "plan: E=8 B=-1, want both at least 1"},
+		{Planner{Epochs: 2, B: 8}, "<nil>"},
+		{Planner{Epochs: 2, B: 0}, "plan: E=0 B=0, want both at least 1"},
+		{Planner{Epochs: -1, E: 1, B: 8}, "plan: -1 epochs, want 0 or more"},
 	} {
 		if got := fmt.Sprint(c.p.Validate()); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)

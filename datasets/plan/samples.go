@@ -1,17 +1,23 @@
 // Package plan holds what training needs to know of data: resident samples, and which of them a client-step reads, and how.
 package plan
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
-// Samples is one part (train or test) of an image data set as engines keep it: bytes, never floats.
+// Samples is one part (train or test) of a data set as engines keep it: images as bytes, or features as real numbers.
+//
+// Images are cropped, flipped and normalised when they are read; features are read as they are. Exactly one of the two is set.
 type Samples struct {
-	Name    string  // "cifar10/train"
-	H, W, C int     // image height, width, channels
-	Images  []uint8 // [n,H,W,C]
-	Labels  []uint8 // [n], 0 … Classes−1
-	Classes int
-	Mean    []float32 // [C] of the training set, of values scaled to [0, 1]
-	Std     []float32 // [C], positive
+	Name     string    // "cifar10/train"
+	H, W, C  int       // image height, width, channels; 1, 1 and the number of features where they have no order in a plane
+	Images   []uint8   // [n,H,W,C]
+	Features []float32 // [n,H,W,C], finite
+	Labels   []uint8   // [n], 0 … Classes−1
+	Classes  int
+	Mean     []float32 // [C] of the training set, of values scaled to [0, 1]; nil with features
+	Std      []float32 // [C], positive; nil with features
 }
 
 // Len returns the number of samples.
@@ -19,13 +25,19 @@ func (s *Samples) Len() int { return len(s.Labels) }
 
 // Validate reports the first way in which s contradicts itself.
 func (s *Samples) Validate() error {
-	switch pixels := s.H * s.W * s.C; {
+	pixels, what, have, normals := s.H*s.W*s.C, "image bytes", len(s.Images), s.C
+	if s.Features != nil {
+		what, have, normals = "features", len(s.Features), 0
+	}
+	switch {
 	case s.H < 1 || s.W < 1 || s.C < 1:
 		return fmt.Errorf("plan: %s: image %d×%d×%d, want every dimension positive", s.Name, s.H, s.W, s.C)
-	case len(s.Images) != len(s.Labels)*pixels:
-		return fmt.Errorf("plan: %s: %d image bytes, want %d (%d labels × %d)", s.Name, len(s.Images), len(s.Labels)*pixels, len(s.Labels), pixels)
-	case len(s.Mean) != s.C || len(s.Std) != s.C:
-		return fmt.Errorf("plan: %s: %d means and %d deviations, want %d of each", s.Name, len(s.Mean), len(s.Std), s.C)
+	case s.Images != nil && s.Features != nil:
+		return fmt.Errorf("plan: %s: %d image bytes and %d features, want one of the two", s.Name, len(s.Images), len(s.Features))
+	case have != len(s.Labels)*pixels:
+		return fmt.Errorf("plan: %s: %d %s, want %d (%d labels × %d)", s.Name, have, what, len(s.Labels)*pixels, len(s.Labels), pixels)
+	case len(s.Mean) != normals || len(s.Std) != normals:
+		return fmt.Errorf("plan: %s: %d means and %d deviations, want %d of each", s.Name, len(s.Mean), len(s.Std), normals)
 	}
 	for i, l := range s.Labels {
 		if int(l) >= s.Classes {
@@ -35,6 +47,11 @@ func (s *Samples) Validate() error {
 	for c, d := range s.Std {
 		if !(d > 0) {
 			return fmt.Errorf("plan: %s: channel %d: standard deviation %g, want positive", s.Name, c, d)
+		}
+	}
+	for i, v := range s.Features {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			return fmt.Errorf("plan: %s: sample %d: feature %d is %g, want a finite number", s.Name, i/pixels, i%pixels, v)
 		}
 	}
 	return nil

@@ -92,6 +92,9 @@ func clearAround[T Float](dst []T, c *Crop, o *overlap) (first int) {
 	return first
 }
 
+// Table returns what every byte of a channel becomes, [C,256].
+func (n *Normal[T]) Table() []T { return n.table }
+
 func (n *Normal[T]) check(dst []T, img []uint8, c *Crop) {
 	if min(c.H, c.W, c.C) < 1 || c.Border < 0 || c.C != n.channels || len(dst) != c.size() || len(img) < c.H*c.W*c.C {
 		panic(fmt.Sprintf("cpu: gather: %d bytes for %d elements of %d channels, %d×%d×%d with a border of %d wanted",

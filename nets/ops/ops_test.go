@@ -81,6 +81,10 @@ func cases() []opCase {
 		apply: func(_ *cpu.Exec[float64], in []*G.Node) (*G.Node, error) { return NewView[float64](in[0], 2, 3, 20) },
 		grads: []bool{true},
 	}, opCase{
+		name: "LogOdds/K=2_B=3", shapes: [][]int{{2, 3, 1}},
+		apply: func(_ *cpu.Exec[float64], in []*G.Node) (*G.Node, error) { return NewLogOdds[float64](in[0]) },
+		grads: []bool{true},
+	}, opCase{
 		name: "SumClients/K=3", shapes: [][]int{{3}},
 		apply: func(_ *cpu.Exec[float64], in []*G.Node) (*G.Node, error) { return NewSumClients[float64](in[0]) },
 		grads: []bool{true},
@@ -289,6 +293,23 @@ func TestConvForward(t *testing.T) {
 	}
 }
 
+// The softmax of the two logits is the sigmoid of the one.
+func TestLogOddsForward(t *testing.T) {
+	for _, c := range cases() {
+		if c.name != "LogOdds/K=2_B=3" {
+			continue
+		}
+		b := newBench(t, c, nil)
+		b.run(t)
+		y := b.y.Value().Data().([]float64)
+		for i, x := range b.in[0] {
+			if y[2*i] != 0 || y[2*i+1] != x {
+				t.Errorf("sample %d: logits %v of %g, want 0 and the number itself", i, y[2*i:2*i+2], x)
+			}
+		}
+	}
+}
+
 // Wrong shapes are errors that name them.
 func TestShapeErrors(t *testing.T) {
 	g := G.NewGraph()
@@ -306,6 +327,7 @@ func TestShapeErrors(t *testing.T) {
 		"labels": second(NewCrossEntropy(exec, in("l", 2, 3, 10), in("y", 2, 4))),
 		"rate":   second(NewDropout(exec, in("d", 2, 3, 10), in("dr", 2, 4), 0, 1)),
 		"view":   second(NewView[float64](x, 2, 3, 100)),
+		"odds":   second(NewLogOdds[float64](in("o", 2, 3, 2))),
 		"sum":    second(NewSumClients[float64](b)),
 	} {
 		if err == nil {

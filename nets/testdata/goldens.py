@@ -8,7 +8,8 @@ numpy, no GPU and no data set: images, labels, weights, plans and drifts come fr
 repeats. Two runs on one machine write the same bytes; other versions of PyTorch differ in the last digits printed.
 
 A case is some SGD steps from the same weights. Its file entry holds, all computed in float64:
-  loss, logits  of the first batch, in training mode (dropout on); logits [samples,10]
+  loss, logits  of the first batch, in training mode (dropout on); logits [samples,classes]; linear-binary has one output z, its
+                logits are (0, z) and its loss is the binary cross-entropy of sigmoid(z)
   grads         digest of every parameter's gradient on the first batch, before decay, clipping and drift
   update        digest of every parameter's change over all steps
   norms         gradient norm of every step, before clipping
@@ -37,7 +38,7 @@ SEED, ROUND, CLIENT = 3, 7, 5  # of the dropout masks
 RATE = 0.2
 
 # What a hashed number is for; golden_test.go has the same list.
-IMAGE, LABEL, WEIGHT, INDEX, CROP, FLIP, DRIFT, PLACE = range(1, 9)
+IMAGE, LABEL, WEIGHT, INDEX, CROP, FLIP, DRIFT, PLACE, FEATURE = range(1, 10)
 
 
 def hashed(kind, tensor, n):
@@ -103,7 +104,11 @@ NETS = {
     "cnn-cafed": ("conv 32 5 0", "conv 64 5 0", "fc 2048", "fc 10"),
     "lenet5": ("conv 6 5 0", "conv 16 5 0", "fc 120", "fc 84", "fc 10"),
     "linear-mnist": ("fc 10",),
+    "linear-synthetic": ("fc 10",),
+    "linear-binary": ("fc 1",),
 }
+IMAGES = {"linear-mnist": (28, 28, 1)}  # (h, w, c) of those that are not 32×32×3
+FEATURES = {"linear-synthetic": (1, 1, 60), "linear-binary": (1, 1, 10)}  # nets that take real numbers, neither cropped nor normalised
 
 
 def layers(net):
@@ -112,8 +117,16 @@ def layers(net):
 
 
 def image_shape(net):
-    """(h, w, c) of the images a net takes."""
-    return (28, 28, 1) if net == "linear-mnist" else (32, 32, 3)
+    """(h, w, c) of the images or features a net takes."""
+    return {**IMAGES, **FEATURES}.get(net, (32, 32, 3))
+
+
+def outputs(net):
+    return layers(net)[-1][1][0]
+
+
+def classes(net):
+    return max(2, outputs(net))
 
 
 def initial(net):
@@ -127,10 +140,10 @@ def initial(net):
             shape = (numbers[0], c, numbers[1], numbers[1])
             h, c = (h + 2 * numbers[2] - numbers[1] + 1) // 2, numbers[0]
         else:
-            shape = (numbers[0], features or h * h * c)
+            shape = (numbers[0], features or h * h * c)  # maps are square
             features = numbers[0]
         count[kind] += 1
-        last = shape[0] == 10
+        last = kind == "fc" and shape[0] == outputs(net)
         limit = np.sqrt((1.0 if last else 6.0) / np.prod(shape[1:]))
         for name, size, bound in ((f"{kind}{count[kind]}.weight", shape, limit), (f"{kind}{count[kind]}.bias", shape[:1], 0.125)):
             params.append((name, symmetric(WEIGHT, len(params), int(np.prod(size)), bound).reshape(size)))
@@ -138,7 +151,7 @@ def initial(net):
 
 
 def forward(net, p, x, batch, step):
-    """Logits [samples,10]; batch is B, the number of samples the masks are drawn for."""
+    """Outputs [samples,O]; batch is B, the number of samples the masks are drawn for."""
     params, drops, maps = iter(p), 0, None
     for kind, numbers in layers(net):
         if kind == "conv":
@@ -153,16 +166,19 @@ def forward(net, p, x, batch, step):
             continue
         x = F.linear(x, next(params), next(params))
         maps = None
-        if numbers[0] != 10:
+        if numbers[0] != outputs(net):
             x = F.relu(x)
     return x
 
 
 def samples(net):
-    """images uint8 [n,h,w,c], labels int64 [n]."""
+    """images uint8 or features float32 [n,h,w,c], labels int64 [n]."""
     shape = (SAMPLES, *image_shape(net))
+    labels = (hashed(LABEL, 0, SAMPLES) % np.uint64(classes(net))).astype(np.int64)
+    if net in FEATURES:
+        return symmetric(FEATURE, 0, int(np.prod(shape)), 1.0).reshape(shape), labels
     images = (hashed(IMAGE, 0, int(np.prod(shape))) >> np.uint64(24)).astype(np.uint8).reshape(shape)
-    return images, (hashed(LABEL, 0, SAMPLES) % np.uint64(10)).astype(np.int64)
+    return images, labels
 
 
 def batches(net, case):
@@ -173,6 +189,8 @@ def batches(net, case):
     index = (hashed(INDEX, 0, steps * batch) % np.uint64(SAMPLES)).astype(int).reshape(steps, batch)
     crop = (hashed(CROP, 0, steps * batch * 2) % np.uint64(9)).astype(int).reshape(steps, batch, 2)
     flip = (hashed(FLIP, 0, steps * batch) % np.uint64(2)).astype(bool).reshape(steps, batch)
+    if net in FEATURES:
+        return [(torch.from_numpy(images[i]), torch.from_numpy(labels[i])) for i in index[:, : case["count"]]]
     x = torch.from_numpy(images).permute(0, 3, 1, 2).float().div(255)
     x = (x - torch.tensor(MEAN[:c]).view(c, 1, 1)) / torch.tensor(STD[:c]).view(c, 1, 1)
     x = F.pad(x, (4, 4, 4, 4))
@@ -197,7 +215,11 @@ def train(net, case, dtype):
     for step, (x, y) in enumerate(batches(net, case)):
         optimizer.zero_grad()
         logits = forward(net, params, x.to(dtype), case["batch"], step)
-        loss = F.cross_entropy(logits, y)
+        if outputs(net) == 1:
+            loss = F.binary_cross_entropy_with_logits(logits[:, 0], y.to(dtype))
+            logits = torch.cat((torch.zeros_like(logits), logits), 1)
+        else:
+            loss = F.cross_entropy(logits, y)
         loss.backward()
         norm = float(torch.sqrt(sum((p.grad.double() ** 2).sum() for p in params)))
         result["norms"].append(norm)
@@ -257,7 +279,7 @@ def golden(net, case):
 
 def cases(net):
     plain = {"name": "plain", "batch": 8, "count": 8, "steps": 5, "lr": 2.0**-4, "weight_decay": 0.0, "momentum": 0.0, "clip": None, "drift": False}
-    features = {"weight decay": {"weight_decay": 2.0**-4}, "momentum": {"momentum": 0.875}, "clip": {"clip": 1.0}, "drift": {"drift": True}}
+    features = {"weight decay": {"weight_decay": 2.0**-4}, "momentum": {"momentum": 0.875}, "clip": {"clip": 0.25 if net in FEATURES else 1.0}, "drift": {"drift": True}}
     yield plain
     for name, change in features.items():
         yield {**plain, "name": name, **change}

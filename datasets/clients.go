@@ -1,0 +1,86 @@
+package datasets
+
+import (
+	"fmt"
+	"math"
+
+	"rollcall/datasets/rng"
+)
+
+// Reading is one of the two ways to understand the sets that CA-Fed's papers make client by client.
+type Reading string
+
+// The readings.
+const (
+	ReadPaper Reading = "paper" // what the paper says
+	ReadCode  Reading = "code"  // what the authors' released code does
+)
+
+func (r Reading) validate() error {
+	if r != ReadPaper && r != ReadCode {
+		return fmt.Errorf("reading %q: unknown, want %s or %s", string(r), ReadPaper, ReadCode)
+	}
+	return nil
+}
+
+// Split says which samples each of N clients holds. No sample is held twice.
+type Split struct {
+	Train [][]int32 // [N][n_i] of Set.Train, what the client trains on
+	Valid [][]int32 // [N][m_i] of Set.Train, kept back from training; nil: none, see [Split.Reserve]
+	Test  [][]int32 // [N][k_i] of Set.Test, the client's own; nil: all clients share the whole test set
+	Group []int     // [N] the group of clients of one distribution, from 0; nil: there is one
+}
+
+// NewSplit returns the split that gives each client these training samples and no others.
+func NewSplit(train [][]int32) *Split { return &Split{Train: train} }
+
+// Reserve moves a fraction of every client's training samples to its validation samples, drawn at random by stream (0, i, 1) of
+// rng.Split, both in ascending order. The share is exact in all: of the first clients' samples together, always the fraction to
+// the nearest sample. MNIST in CA-Fed's papers: 0.2 (of the training set; that it is taken client by client is [inferred]).
+func (s *Split) Reserve(fraction float64, seed uint32) error {
+	if !(fraction >= 0 && fraction < 1) {
+		return fmt.Errorf("datasets: split: validation share %g, want at least 0 and below 1", fraction)
+	}
+	if s.Valid != nil {
+		return fmt.Errorf("datasets: split: %d clients have validation samples, want none yet", len(s.Valid))
+	}
+	key := rng.Key{Seed: seed, Purpose: rng.Split}
+	train, valid := make([][]int32, len(s.Train)), make([][]int32, len(s.Train))
+	seen, taken := 0, 0
+	for i, own := range s.Train {
+		seen += len(own)
+		n := min(int(math.Round(fraction*float64(seen)))-taken, len(own))
+		taken += n
+		order := make([]int32, len(own))
+		for j := range order {
+			order[j] = int32(j)
+		}
+		key.Stream(0, i, 1).Shuffle(order)
+		held := make([]bool, len(own))
+		for _, j := range order[:n] {
+			held[j] = true
+		}
+		for j, sample := range own {
+			if held[j] {
+				valid[i] = append(valid[i], sample)
+			} else {
+				train[i] = append(train[i], sample)
+			}
+		}
+	}
+	s.Train, s.Valid = train, valid
+	return nil
+}
+
+// consecutive returns parts of the given sizes, one after the other.
+func consecutive(sizes []int) [][]int32 {
+	parts, at := make([][]int32, len(sizes)), int32(0)
+	for i, n := range sizes {
+		parts[i] = make([]int32, n)
+		for j := range parts[i] {
+			parts[i][j] = at
+			at++
+		}
+	}
+	return parts
+}

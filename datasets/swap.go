@@ -1,0 +1,106 @@
+package datasets
+
+import (
+	"fmt"
+	"slices"
+
+	"rollcall/datasets/plan"
+	"rollcall/datasets/rng"
+)
+
+// swapLabels cuts a set at random among o.Clients, half of which form a second group that sees o.SwapPairs pairs of labels
+// exchanged, in its training and its test samples (INFOCOM, section V-A: two pairs of MNIST's). By the [Reading]:
+//
+//	paper  training and test set are cut apart, each into parts that differ by one sample at most; only the second group swaps
+//	code   both sets are shuffled as one and cut, so that a client's samples for training and for testing add up to the same number (to
+//	       one) but vary by themselves; either group swaps pairs of its own
+//
+// That the test labels are swapped is what the code does; the paper's accuracies, 65 % at most, could not be that low without
+// it. The pairs of a group have no label in common. Draws are those of rng.Split: shuffles by stream (0, 0, 2) (test, in the
+// paper's reading: (0, 1, 2)), the groups by (0, 2, 2), the pairs of group g by (0, 3 + g, 2).
+func swapLabels(set *Set, o Options) error {
+	if err := o.made(); err != nil {
+		return err
+	}
+	classes := set.Train.Classes
+	switch {
+	case set.Split != nil:
+		return fmt.Errorf("swapped labels of a set that is made client by client, want an image set")
+	case o.Clients%2 != 0:
+		return fmt.Errorf("%d clients in two equal groups, want an even number", o.Clients)
+	case o.SwapPairs < 0 || 2*o.SwapPairs > classes:
+		return fmt.Errorf("%d pairs of labels swapped, want 0 … %d of %d classes", o.SwapPairs, classes/2, classes)
+	}
+	key := rng.Key{Seed: o.Seed, Purpose: rng.Split}
+	order := func(n, stream int) []int32 {
+		x := make([]int32, n)
+		for i := range x {
+			x[i] = int32(i)
+		}
+		key.Stream(0, stream, 2).Shuffle(x)
+		return x
+	}
+	s := &Split{Group: make([]int, o.Clients)}
+	if n := set.Train.Len(); o.Reading == ReadPaper {
+		s.Train, s.Test = deal(order(n, 0), o.Clients), deal(order(set.Test.Len(), 1), o.Clients)
+	} else {
+		s.Train, s.Test = make([][]int32, o.Clients), make([][]int32, o.Clients)
+		for k, own := range deal(order(n+set.Test.Len(), 0), o.Clients) {
+			slices.Sort(own)
+			from, _ := slices.BinarySearch(own, int32(n))
+			s.Train[k], s.Test[k] = own[:from:from], own[from:]
+			for i := range s.Test[k] {
+				s.Test[k][i] -= int32(n)
+			}
+		}
+	}
+	for _, parts := range [][][]int32{s.Train, s.Test} {
+		for _, own := range parts {
+			slices.Sort(own)
+		}
+	}
+	for place, k := range order(o.Clients, 2) {
+		s.Group[k] = place * 2 / o.Clients
+	}
+	var to [2][]uint8 // [group][class]
+	for g := range to {
+		names := order(classes, 3+g)
+		for c := range classes {
+			to[g] = append(to[g], uint8(c))
+		}
+		if g == 0 && o.Reading == ReadPaper {
+			continue
+		}
+		for pair := range o.SwapPairs {
+			a, b := names[2*pair], names[2*pair+1]
+			to[g][a], to[g][b] = uint8(b), uint8(a)
+		}
+	}
+	relabel := func(samples **plan.Samples, parts [][]int32) {
+		swapped := **samples // loaders may keep what they read
+		swapped.Labels = slices.Clone(swapped.Labels)
+		for k, own := range parts {
+			for _, i := range own {
+				swapped.Labels[i] = to[s.Group[k]][swapped.Labels[i]]
+			}
+		}
+		*samples = &swapped
+	}
+	relabel(&set.Train, s.Train)
+	relabel(&set.Test, s.Test)
+	set.Split = s
+	return nil
+}
+
+// deal cuts x into n parts; the last len(x) mod n of them are longer by one.
+func deal(x []int32, n int) [][]int32 {
+	parts, size, longer := make([][]int32, n), len(x)/n, len(x)%n
+	for k := range parts {
+		m := size
+		if k >= n-longer {
+			m++
+		}
+		parts[k], x = x[:m:m], x[m:]
+	}
+	return parts
+}

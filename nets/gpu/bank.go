@@ -1,0 +1,186 @@
+//go:build gpu && linux && cgo
+
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"rollcall/nets"
+	"rollcall/nets/gpu/driver"
+	"rollcall/nets/gpu/kernels"
+)
+
+// bank is rows of parameters on the device, laid out as layout says.
+type bank struct {
+	engine *Engine
+	base   driver.Ptr
+	rows   int
+}
+
+// Rows implements [nets.Bank].
+func (b *bank) Rows() int { return b.rows }
+
+// Free implements [nets.Bank].
+func (b *bank) Free() {
+	if b.base == 0 {
+		return
+	}
+	e, base := b.engine, b.base
+	b.base, b.rows = 0, 0
+	_ = e.do(func() error { // after Close there is nothing left to free
+		delete(e.banks, b)
+		return e.device.Free(base)
+	})
+}
+
+// rowBytes is the distance from row to row.
+func (e *Engine) rowBytes() int64 { return int64(e.layout.P) * 4 }
+
+// NewBank implements [nets.Engine]. Where memory is short the room for clients is given back first.
+func (e *Engine) NewBank(rows int) (nets.Bank, error) {
+	if rows < 0 || int64(rows) > math.MaxInt64/2/e.rowBytes() {
+		return nil, fmt.Errorf("gpu: bank of %d rows × %d parameters", rows, e.model.P)
+	}
+	b := &bank{engine: e, rows: rows}
+	if rows == 0 {
+		return b, nil
+	}
+	return b, e.do(func() error {
+		bytes := int64(rows) * e.rowBytes()
+		var err error
+		if b.base, err = e.device.Alloc(bytes); errors.Is(err, driver.ErrOutOfMemory) {
+			if err := e.dropWaves(); err != nil {
+				return err
+			}
+			b.base, err = e.device.Alloc(bytes)
+		}
+		if err != nil {
+			return fmt.Errorf("gpu: bank of %d rows × %d parameters (%s): %w", rows, e.model.P, size(bytes), err)
+		}
+		e.banks[b] = true
+		return e.device.Memset32(b.base, 0, bytes/4)
+	})
+}
+
+// row returns the address of r.
+func (e *Engine) row(what string, r nets.Row) (driver.Ptr, error) {
+	b, ok := r.Bank.(*bank)
+	if !ok || b.engine != e {
+		return 0, fmt.Errorf("gpu: %s: row of bank %T, want one of this engine", what, r.Bank)
+	}
+	if r.Index < 0 || r.Index >= b.rows {
+		return 0, fmt.Errorf("gpu: %s: row %d, want 0 … %d", what, r.Index, b.rows-1)
+	}
+	return b.base + driver.Ptr(int64(r.Index)*e.rowBytes()), nil
+}
+
+// optional is row, 0 for the zero Row.
+func (e *Engine) optional(what string, r nets.Row) (driver.Ptr, error) {
+	if r.IsNone() {
+		return 0, nil
+	}
+	return e.row(what, r)
+}
+
+// Load implements [nets.Engine].
+func (e *Engine) Load(r nets.Row, w []float32) error {
+	at, err := e.row("load", r)
+	if err != nil {
+		return err
+	}
+	if len(w) != e.model.P {
+		return fmt.Errorf("gpu: load: %d parameters, want %d", len(w), e.model.P)
+	}
+	dense, row := make([]float32, e.model.P), make([]float32, e.layout.P)
+	e.model.FromTorch(dense, w)
+	e.layout.spread(row, dense)
+	return e.do(func() error { return e.device.CopyToDevice(at, driver.Bytes(row)) })
+}
+
+// Store implements [nets.Engine].
+func (e *Engine) Store(r nets.Row, w []float32) error {
+	at, err := e.row("store", r)
+	if err != nil {
+		return err
+	}
+	if len(w) != e.model.P {
+		return fmt.Errorf("gpu: store: %d parameters, want %d", len(w), e.model.P)
+	}
+	row, dense := make([]float32, e.layout.P), make([]float32, e.model.P)
+	if err := e.do(func() error { return e.device.CopyFromDevice(driver.Bytes(row), at) }); err != nil {
+		return err
+	}
+	e.layout.gather(dense, row)
+	e.model.ToTorch(w, dense)
+	return nil
+}
+
+// Norm implements [nets.Engine]: the squares are added in float64, block by block in order.
+func (e *Engine) Norm(r nets.Row) (float64, error) {
+	at, err := e.row("norm", r)
+	if err != nil {
+		return 0, err
+	}
+	sum := 0.0
+	err = e.do(func() error {
+		a := kernels.SumSquaresArgs{X: uint64(at), N: uint32(e.layout.P)}
+		s, err := e.scratch(8 * a.Partials())
+		if err != nil {
+			return err
+		}
+		a.Partial = uint64(s.device)
+		if err := e.launch("sum_squares", a.Geometry(), 1, pack(a)); err != nil {
+			return err
+		}
+		if err := e.stream.CopyFromDevice(s.host, s.device); err != nil {
+			return err
+		}
+		if err := e.stream.Synchronize(); err != nil {
+			return err
+		}
+		for _, v := range driver.View[float64](s.host) {
+			sum += v
+		}
+		return nil
+	})
+	return math.Sqrt(sum), err
+}
+
+// Combine implements [nets.Engine]. It returns before the device has done it.
+func (e *Engine) Combine(dst nets.Row, c []float64, src []nets.Row) error {
+	if len(c) != len(src) {
+		return fmt.Errorf("gpu: combine: %d coefficients for %d rows", len(c), len(src))
+	}
+	to, err := e.row("combine", dst)
+	if err != nil {
+		return err
+	}
+	from := make([]uint64, len(src))
+	for i, r := range src {
+		at, err := e.row("combine", r)
+		if err != nil {
+			return err
+		}
+		from[i] = uint64(at)
+	}
+	return e.do(func() error {
+		s, err := e.scratch(max(1, 12*len(c)))
+		if err != nil {
+			return err
+		}
+		copy(driver.View[uint64](s.host[:8*len(c)]), from)
+		coefficients := driver.View[float32](s.host[8*len(c) : 12*len(c)])
+		for i, v := range c {
+			coefficients[i] = float32(v)
+		}
+		if len(c) > 0 {
+			if err := e.stream.CopyToDevice(s.device, s.host); err != nil {
+				return err
+			}
+		}
+		a := kernels.CombineArgs{Dst: uint64(to), Src: uint64(s.device), C: uint64(s.device) + uint64(8*len(c)), Terms: uint32(len(c)), P: uint32(e.layout.P)}
+		return e.launch("combine", a.Geometry(), 1, pack(a))
+	})
+}

@@ -1,0 +1,96 @@
+//go:build gpu && linux && cgo
+
+package driver
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// child is set in processes that inChild started.
+const child = "ROLLCALL_DRIVER_TEST_CHILD"
+
+// inChild reports whether this is a child process; if not, it runs the calling test again in one, since a process looks the driver up
+// once. env is added to the child's environment; an empty value leaves the variable out.
+func inChild(t *testing.T, env map[string]string) bool {
+	t.Helper()
+	if os.Getenv(child) != "" {
+		return true
+	}
+	pattern := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$"
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run="+pattern)
+	cmd.Env = []string{child + "=1", "GORACE=atexit_sleep_ms=0"} // the race detector would wait a second at each exit
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); name != Variable && !strings.HasPrefix(name, "FAKE_") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	for name, v := range env {
+		if v != "" {
+			cmd.Env = append(cmd.Env, name+"="+v)
+		}
+	}
+	out, err := cmd.CombinedOutput()
+	switch {
+	case err != nil:
+		t.Errorf("child with %v: %v\n%s", env, err, out)
+	case strings.Contains(string(out), "--- SKIP: "+t.Name()):
+		t.Skipf("child: %s", out)
+	case !strings.Contains(string(out), "--- PASS: "+t.Name()):
+		t.Errorf("child with %v: the test did not run\n%s", env, out)
+	}
+	return false
+}
+
+// fake compiles testdata/fakecuda.c, with the compiler that cgo had, and returns the library.
+func fake(t *testing.T, flags ...string) string {
+	t.Helper()
+	if os.Getenv(child) != "" {
+		return os.Getenv(Variable)
+	}
+	cc := os.Getenv("CC")
+	if cc == "" {
+		cc = "gcc"
+	}
+	if _, err := exec.LookPath(cc); err != nil {
+		t.Skipf("no C compiler to build the fake driver with: %v", err)
+	}
+	lib := filepath.Join(t.TempDir(), "libfake.so")
+	args := append([]string{"-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", lib, "testdata/fakecuda.c"}, flags...)
+	if out, err := exec.CommandContext(t.Context(), cc, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %v: %v\n%s", cc, args, err, out)
+	}
+	return lib
+}
+
+// withFake runs the calling test in a child process whose driver is the fake, with plans such as "cuInit=100".
+func withFake(t *testing.T, plans ...string) bool {
+	t.Helper()
+	env := map[string]string{Variable: fake(t)}
+	for _, p := range plans {
+		name, v, _ := strings.Cut(p, "=")
+		env["FAKE_"+name] = v
+	}
+	return inChild(t, env)
+}
+
+// onThread runs f on a thread of its own, on the first device; f may end the test.
+func onThread(t *testing.T, f func(d *Device)) {
+	t.Helper()
+	thread := NewThread()
+	defer thread.Close()
+	err := thread.Do(func() error {
+		d, err := Open(0)
+		if err != nil {
+			return err
+		}
+		f(d)
+		return nil
+	})
+	if err != nil && !t.Failed() {
+		t.Error(err)
+	}
+}

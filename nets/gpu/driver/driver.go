@@ -1,0 +1,60 @@
+//go:build gpu && linux && cgo
+
+// Package driver binds NVIDIA's CUDA driver, looked up at run time: devices, memory, streams, events, graphs and kernels.
+//
+// [Devices] says what is there, or why nothing is. A [Device] belongs to the OS thread that opened it: make every call on it,
+// and on what it made, through one [Thread].
+//
+// The package builds with a C compiler alone, with the CGO_CFLAGS and CGO_LDFLAGS that the Makefile exports: gorgonia.org/cu,
+// which it stands on, is compiled against cuda.h here and linked against the empty lib/libcuda.a; shim.c holds the functions.
+package driver
+
+/*
+#cgo LDFLAGS: -ldl
+*/
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Ptr is an address in device memory, 0 being none. Arithmetic on it is arithmetic on bytes.
+type Ptr uint64
+
+// Scalar is what buffers hold.
+type Scalar interface {
+	~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
+}
+
+// Bytes is s seen as bytes, without a copy.
+func Bytes[T Scalar](s []T) []byte {
+	if len(s) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), len(s)*int(unsafe.Sizeof(s[0])))
+}
+
+// View is b seen as scalars, without a copy; bytes beyond the last whole scalar are left out. b must be aligned for T, as what
+// AllocHost returns is.
+func View[T Scalar](b []byte) []T {
+	var one T
+	n := len(b) / int(unsafe.Sizeof(one))
+	if n == 0 {
+		return nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), n)
+}
+
+// size is a number of bytes in words.
+func size(bytes int64) string {
+	switch {
+	case bytes >= 1<<30:
+		return fmt.Sprintf("%.4g GB", float64(bytes)/(1<<30))
+	case bytes >= 1<<20:
+		return fmt.Sprintf("%.4g MB", float64(bytes)/(1<<20))
+	case bytes >= 1<<10:
+		return fmt.Sprintf("%.4g KB", float64(bytes)/(1<<10))
+	}
+	return fmt.Sprintf("%d bytes", bytes)
+}

@@ -1,0 +1,100 @@
+//go:build gpu && linux && cgo
+
+package driver
+
+// #include "shim.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+var (
+	// ErrOutOfMemory is what an error is (errors.Is) when device or pinned memory ran out.
+	ErrOutOfMemory = errors.New("gpu: out of memory")
+	// ErrDeviceLost is what an error is (errors.Is) after which every call on the device fails: a kernel faulted, or the
+	// hardware did. Only a new process gets the device back.
+	ErrDeviceLost = errors.New("gpu: device lost")
+	// ErrClosed is what Do returns once its thread has ended.
+	ErrClosed = errors.New("gpu: thread: closed")
+)
+
+// Error is a failure that the driver reported.
+type Error struct {
+	Code int    // the CUresult
+	Name string // such as CUDA_ERROR_OUT_OF_MEMORY
+	Text string // CUDA's own words, such as "out of memory"
+}
+
+// Error is CUDA's text.
+func (e *Error) Error() string { return e.Text }
+
+// Is reports whether target is the class of error that e belongs to.
+func (e *Error) Is(target error) bool {
+	switch target {
+	case ErrOutOfMemory:
+		return e.Code == C.CUDA_ERROR_OUT_OF_MEMORY
+	case ErrDeviceLost:
+		return slices.Contains(lost, e.Code)
+	}
+	return false
+}
+
+// lost holds the results after which a context is of no use any more.
+var lost = []int{
+	C.CUDA_ERROR_DEVICE_UNAVAILABLE, C.CUDA_ERROR_ECC_UNCORRECTABLE, C.CUDA_ERROR_NVLINK_UNCORRECTABLE,
+	C.CUDA_ERROR_ILLEGAL_ADDRESS, C.CUDA_ERROR_LAUNCH_TIMEOUT, C.CUDA_ERROR_CONTEXT_IS_DESTROYED, C.CUDA_ERROR_ASSERT,
+	C.CUDA_ERROR_HARDWARE_STACK_ERROR, C.CUDA_ERROR_ILLEGAL_INSTRUCTION, C.CUDA_ERROR_MISALIGNED_ADDRESS,
+	C.CUDA_ERROR_INVALID_ADDRESS_SPACE, C.CUDA_ERROR_INVALID_PC, C.CUDA_ERROR_LAUNCH_FAILED, C.CUDA_ERROR_EXTERNAL_DEVICE,
+	C.CUDA_ERROR_UNKNOWN,
+}
+
+// result is nil for success, else an *Error.
+func result(r C.CUresult) error {
+	if r == C.CUDA_SUCCESS {
+		return nil
+	}
+	e := &Error{Code: int(r), Name: fmt.Sprintf("CUresult %d", int(r)), Text: fmt.Sprintf("CUDA error %d", int(r))}
+	var s *C.char
+	if C.cuGetErrorName(r, &s) == C.CUDA_SUCCESS && s != nil {
+		e.Name = C.GoString(s)
+	}
+	if C.cuGetErrorString(r, &s) == C.CUDA_SUCCESS && s != nil {
+		e.Text = C.GoString(s)
+	}
+	return e
+}
+
+// cuError turns an error of package cu, whose type is not exported, into an *Error.
+func cuError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if v := reflect.ValueOf(err); v.Kind() == reflect.Int {
+		return result(C.CUresult(v.Int()))
+	}
+	return err
+}
+
+// JITError says that the driver could not compile a module's PTX.
+type JITError struct {
+	Module string
+	Log    string // all that the compiler said; may be empty
+	Err    error  // an *Error
+}
+
+// Error is one line: the module, CUDA's text, and the first line of the log.
+func (e *JITError) Error() string {
+	first, _, _ := strings.Cut(strings.TrimSpace(e.Log), "\n")
+	if first == "" {
+		return fmt.Sprintf("gpu: module %s: %v", e.Module, e.Err)
+	}
+	return fmt.Sprintf("gpu: module %s: %v: %s", e.Module, e.Err, strings.TrimSpace(first))
+}
+
+// Unwrap is the driver's error.
+func (e *JITError) Unwrap() error { return e.Err }

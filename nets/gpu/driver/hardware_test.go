@@ -1,0 +1,121 @@
+//go:build gpu && linux && cgo
+
+package driver
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+)
+
+// onHardware runs the calling test in a child process with this machine's driver, and skips where there is no usable device.
+func onHardware(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(child) == "" {
+		if lib := os.Getenv(Variable); lib != "" {
+			t.Skipf("%s=%s: not this machine's driver", Variable, lib)
+		}
+		infos, err := Devices()
+		if err != nil {
+			t.Skip(err)
+		}
+		if infos[0].Unusable != "" {
+			t.Skipf("gpu: device 0 (%s): %s", infos[0].Name, infos[0].Unusable)
+		}
+		t.Logf("%s: %+v", Library(), infos[0])
+	}
+	return inChild(t, nil)
+}
+
+// TestHardwareSymbols looks up every function of the binding in the driver.
+func TestHardwareSymbols(t *testing.T) {
+	if !onHardware(t) {
+		return
+	}
+	missing, unused, err := Symbols()
+	if err != nil || len(missing) > 0 {
+		t.Errorf("Symbols(): missing %v, %v, want none", missing, err)
+	}
+	t.Logf("%s lacks what is never called: %v", Library(), unused)
+}
+
+// TestHardwareExercise runs everything; device memory must not shrink from run to run once the driver has what it keeps for itself.
+func TestHardwareExercise(t *testing.T) {
+	if !onHardware(t) {
+		return
+	}
+	onThread(t, func(d *Device) {
+		exercise(t, d)
+		before, _, err := d.MemInfo()
+		must(t, err)
+		for range 100 {
+			exercise(t, d)
+		}
+		// Other processes may take memory meanwhile; a leak of one buffer's 2 MB page a run would be 200 MB.
+		after, _, err := d.MemInfo()
+		must(t, err)
+		if before-after > 64<<20 {
+			t.Errorf("free memory fell from %d to %d bytes over 100 runs, want 64 MB at the most", before, after)
+		}
+		must(t, d.Close())
+	})
+}
+
+// TestHardwareErrors has the real driver fail: no memory, PTX that does not compile, a launch too large.
+func TestHardwareErrors(t *testing.T) {
+	if !onHardware(t) {
+		return
+	}
+	onThread(t, func(d *Device) {
+		if _, err := d.Alloc(1 << 50); !errors.Is(err, ErrOutOfMemory) {
+			t.Errorf("Alloc(1 PB): %v, want ErrOutOfMemory", err)
+		}
+		_, err := d.LoadModule("broken", strings.Replace(fillPTX, "add.u32", "add.u33", 1))
+		if jit := (*JITError)(nil); !errors.As(err, &jit) || jit.Log == "" || strings.Contains(err.Error(), "\n") {
+			t.Errorf("LoadModule: %v, want one line of a *JITError with a log", err)
+		}
+		m, err := d.LoadModule("fill", fillPTX)
+		must(t, err)
+		f, err := m.Function("fill")
+		must(t, err)
+		s, err := d.NewStream()
+		must(t, err)
+		var a fillArgs
+		err = launchAs(f, s, 4096, &a)
+		if want := "gpu: fill (grid 1, block 4096): launch: invalid argument"; err == nil || err.Error() != want {
+			t.Errorf("Launch: %v, want %s", err, want)
+		}
+		if err := f.SetMaxDynamicShared(d.Info().SharedPerBlock); err != nil {
+			t.Errorf("SetMaxDynamicShared(%d): %v", d.Info().SharedPerBlock, err)
+		}
+		if err := f.SetMaxDynamicShared(d.Info().SharedPerBlock + 1024); err == nil {
+			t.Errorf("SetMaxDynamicShared(%d): no error", d.Info().SharedPerBlock+1024)
+		}
+	})
+}
+
+// TestHardwareLost writes where there is no memory: every call afterwards tells that the device is lost.
+func TestHardwareLost(t *testing.T) {
+	if !onHardware(t) {
+		return
+	}
+	onThread(t, func(d *Device) {
+		m, err := d.LoadModule("fill", fillPTX)
+		must(t, err)
+		f, err := m.Function("fill")
+		must(t, err)
+		s, err := d.NewStream()
+		must(t, err)
+		must(t, fill(f, s, fillArgs{out: 64, n: 1}))
+		for range 2 {
+			err = s.Synchronize()
+			if want := "gpu: synchronize after fill (grid 1, block 256): an illegal memory access was encountered"; !errors.Is(err, ErrDeviceLost) || err.Error() != want {
+				t.Errorf("Synchronize: %v, want ErrDeviceLost: %s", err, want)
+			}
+		}
+		if _, err := d.Alloc(4); !errors.Is(err, ErrDeviceLost) {
+			t.Errorf("Alloc: %v, want ErrDeviceLost", err)
+		}
+	})
+}

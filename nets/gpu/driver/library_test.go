@@ -1,0 +1,239 @@
+//go:build gpu && linux && cgo
+
+package driver
+
+import (
+	"debug/elf"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestNoLibrary is a machine without a driver. Whether this one has a driver does not matter: the child is told to look elsewhere.
+func TestNoLibrary(t *testing.T) {
+	path := filepath.Join(os.TempDir(), "no", "libcuda.so.1")
+	if !inChild(t, map[string]string{Variable: path}) {
+		return
+	}
+	infos, err := Devices()
+	want := "gpu: ROLLCALL_LIBCUDA: " + path + ": cannot open shared object file: No such file or directory"
+	if err == nil || err.Error() != want {
+		t.Errorf("Devices() = %v, %v, want %s", infos, err, want)
+	}
+	if _, err := Open(0); err == nil || err.Error() != want {
+		t.Errorf("Open(0): %v, want %s", err, want)
+	}
+	if _, _, err := Symbols(); err == nil || err.Error() != want {
+		t.Errorf("Symbols(): %v, want %s", err, want)
+	}
+	if l := Library(); l != "" {
+		t.Errorf("Library() = %q, want none", l)
+	}
+}
+
+// TestNoDriver is what a user without a GPU sees; it says nothing on a machine that has one.
+func TestNoDriver(t *testing.T) {
+	if !inChild(t, nil) {
+		return
+	}
+	_, err := Devices()
+	if Library() != "" {
+		t.Skipf("this machine has a driver: %s", Library())
+	}
+	want := "gpu: no NVIDIA driver: libcuda.so.1: cannot open shared object file: No such file or directory"
+	if err == nil || err.Error() != want {
+		t.Errorf("Devices(): %v, want %s", err, want)
+	}
+}
+
+// TestNotALibrary is a broken installation: the loader's message is kept.
+func TestNotALibrary(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "libcuda.so.1")
+	if os.Getenv(child) == "" {
+		if err := os.WriteFile(path, []byte("not ELF"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !inChild(t, map[string]string{Variable: path}) {
+		return
+	}
+	_, err := Devices()
+	if want := os.Getenv(Variable) + ": file too short"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("Devices(): %v, want …%s", err, want)
+	}
+}
+
+// TestUnusable is every reason why there is no device to open, one line each.
+func TestUnusable(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		plans []string
+		flags []string // of the fake's compiler
+		want  string   // after the path of the library
+	}{
+		{"symbol missing", nil, []string{"-DcuGraphLaunch=other"}, "no symbol cuGraphLaunch, want the driver functions of CUDA 12.0"},
+		{
+			"symbols missing", nil,
+			[]string{"-DcuGraphLaunch=other", "-DcuMemAlloc_v2=another"},
+			"no symbol cuMemAlloc_v2 (and 1 more), want the driver functions of CUDA 12.0",
+		},
+		{"init fails", []string{"cuInit=100"}, nil, "cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE)"},
+		{"unknown failure", []string{"cuInit=4321"}, nil, "cuInit: CUDA error 4321 (CUresult 4321)"},
+		{"old driver", []string{"version=11080"}, nil, "driver of CUDA 11.8, want 12.0 or later"},
+		// An old driver lacks functions too: its age is the reason to give.
+		{"old driver with symbol missing", []string{"version=11080"}, []string{"-DcuGraphLaunch=other"}, "driver of CUDA 11.8, want 12.0 or later"},
+		{"no version", []string{"cuDriverGetVersion=1"}, nil, "cuDriverGetVersion: invalid argument"},
+		{"no device", []string{"devices=0"}, nil, "no device, want one of compute capability 8.0 or later"},
+		{"no count", []string{"cuDeviceGetCount=1"}, nil, "count of devices: invalid argument"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			env := map[string]string{Variable: fake(t, c.flags...)}
+			for _, p := range c.plans {
+				name, v, _ := strings.Cut(p, "=")
+				env["FAKE_"+name] = v
+			}
+			if !inChild(t, env) {
+				return
+			}
+			want := "gpu: " + os.Getenv(Variable) + ": " + c.want
+			if infos, err := Devices(); err == nil || err.Error() != want {
+				t.Errorf("Devices() = %v, %v\nwant %s", infos, err, want)
+			}
+			if _, err := Open(0); err == nil || err.Error() != want {
+				t.Errorf("Open(0): %v\nwant %s", err, want)
+			}
+		})
+	}
+}
+
+// TestHiddenDevices says which variable hides the devices, where there are none.
+func TestHiddenDevices(t *testing.T) {
+	for _, c := range []struct {
+		name, plan, want string
+		code             int
+	}{
+		{"no device", "100", `cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE) with CUDA_VISIBLE_DEVICES="7"`, 100},
+		{"another reason", "2", "cuInit: out of memory (CUDA_ERROR_OUT_OF_MEMORY)", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !inChild(t, map[string]string{Variable: fake(t), "FAKE_cuInit": c.plan, "CUDA_VISIBLE_DEVICES": "7"}) {
+				return
+			}
+			_, err := Devices()
+			if err == nil || !strings.HasSuffix(err.Error(), c.want) {
+				t.Errorf("Devices(): %v, want …%s", err, c.want)
+			}
+			if e := (*Error)(nil); !errors.As(err, &e) || e.Code != c.code {
+				t.Errorf("Devices(): %#v, want an *Error of code %d", e, c.code)
+			}
+		})
+	}
+}
+
+// TestUnusableDevice is a driver that works and a device that does not serve.
+func TestUnusableDevice(t *testing.T) {
+	for _, c := range []struct{ name, plan, want string }{
+		{"capability", "major=7", "compute capability 7.5, want 8.0 or later"},
+		{"compute mode", "mode=2", "compute mode is prohibited (nvidia-smi -c), want default or exclusive"},
+		{"a question fails", "cuDeviceTotalMem_v2=1", "memory: invalid argument"},
+		{"a cu question fails", "cuDeviceGetAttribute=1", "attribute 75: invalid argument"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !withFake(t, c.plan) {
+				return
+			}
+			infos, err := Devices()
+			if err != nil || len(infos) != 1 || infos[0].Unusable != c.want {
+				t.Errorf("Devices() = %+v, %v, want one unusable: %s", infos, err, c.want)
+			}
+			if _, err := Open(0); err == nil || err.Error() != "gpu: device 0 (Fake 0): "+c.want {
+				t.Errorf("Open(0): %v, want gpu: device 0 (Fake 0): %s", err, c.want)
+			}
+		})
+	}
+}
+
+// TestDevices is what a usable device says of itself.
+func TestDevices(t *testing.T) {
+	if !withFake(t, "devices=2", "memory=150754820096") {
+		return
+	}
+	infos, err := Devices()
+	want := DeviceInfo{
+		Index: 1, Name: "Fake 1", UUID: "GPU-abababab-abab-abab-abab-ababababab01", Memory: 150754820096, Major: 9, Multiprocessors: 132,
+		SharedPerBlock: 232448, L2: 52428800, Driver: 12040,
+	}
+	if err != nil || len(infos) != 2 || infos[1] != want {
+		t.Errorf("Devices() = %+v, %v, want the second to be %+v", infos, err, want)
+	}
+	if c, a, v := want.Capability(), want.Arch(), want.DriverVersion(); c != "9.0" || a != 90 || v != "12.4" {
+		t.Errorf("Capability %s, Arch %d, DriverVersion %s, want 9.0, 90, 12.4", c, a, v)
+	}
+	for _, i := range []int{-1, 2} {
+		if _, err := Open(i); err == nil || !regexp.MustCompile(`^gpu: device -?\d, want 0 to 1$`).MatchString(err.Error()) {
+			t.Errorf("Open(%d): %v, want gpu: device %d, want 0 to 1", i, err, i)
+		}
+	}
+}
+
+// TestSymbols compares the table with the fake, which has what is needed and the optional function alone.
+func TestSymbols(t *testing.T) {
+	if !withFake(t) {
+		return
+	}
+	missing, unused, err := Symbols()
+	if err != nil || len(missing) > 0 {
+		t.Errorf("Symbols(): missing %v, %v, want none", missing, err)
+	}
+	all := strings.Join(unused, " ")
+	if len(unused) != 119 || !strings.Contains(all, "cuTexRefSetAddress2D_v3") || strings.Contains(all, "cuFuncGetParamInfo") {
+		t.Errorf("Symbols(): %d unused: %s\nwant all 119 of linked.h but cuFuncGetParamInfo", len(unused), all)
+	}
+	if l := Library(); l != os.Getenv(Variable) {
+		t.Errorf("Library() = %q, want %q", l, os.Getenv(Variable))
+	}
+}
+
+// TestLibcAlone reads this program's own file: it needs parts of glibc and no other library, and offers libcuda.so.1 no function of
+// a name of its own to call by mistake.
+func TestLibcAlone(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elf.Open(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	libs, err := f.ImportedLibraries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// glibc before 2.34 has dlopen, threads and the resolver in files of their own; the race detector calls the mathematical one.
+	glibc := []string{"libc.so.6", "libdl.so.2", "libpthread.so.0", "libresolv.so.2", "libm.so.6"}
+	if others := slices.DeleteFunc(libs, func(l string) bool { return slices.Contains(glibc, l) }); len(others) > 0 {
+		t.Errorf("needs %v, want files of glibc alone", others)
+	}
+	header, err := os.ReadFile("needed.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := map[string]bool{"cuInit": true}
+	for _, m := range regexp.MustCompile(`(?m)^CALL\((\w+),`).FindAllStringSubmatch(string(header), -1) {
+		ours[m[1]] = true
+	}
+	symbols, err := f.DynamicSymbols()
+	if err != nil || len(ours) != 50 {
+		t.Fatalf("%d names in needed.h and cuInit, want 50; %v", len(ours), err)
+	}
+	for _, s := range symbols {
+		if ours[s.Name] {
+			t.Errorf("dynamic symbol %s, want none of the driver's names", s.Name)
+		}
+	}
+}

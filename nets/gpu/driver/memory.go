@@ -1,0 +1,133 @@
+//go:build gpu && linux && cgo
+
+package driver
+
+// #include "shim.h"
+import "C"
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"gorgonia.org/cu"
+)
+
+// pinned is a block of host memory that AllocHost handed out.
+type pinned struct{ start, end uintptr }
+
+// Alloc allocates device memory, aligned to 256 bytes or more; its contents are undefined. Where memory is short the error is
+// ErrOutOfMemory.
+func (d *Device) Alloc(bytes int64) (Ptr, error) {
+	if bytes < 1 {
+		return 0, fmt.Errorf("gpu: alloc: %d bytes, want 1 or more", bytes)
+	}
+	p, err := cu.MemAlloc(bytes)
+	if err != nil {
+		room := ""
+		if free, total, e := cu.MemInfo(); e == nil {
+			room = fmt.Sprintf(" (%s of %s are free)", size(free), size(total))
+		}
+		return 0, fmt.Errorf("gpu: alloc %s%s: %w", size(bytes), room, cuError(err))
+	}
+	return Ptr(p), nil
+}
+
+// Free waits for the work under way and gives device memory back; Free(0) does nothing.
+func (d *Device) Free(p Ptr) error {
+	if p == 0 {
+		return nil
+	}
+	if err := cu.MemFree(cu.DevicePtr(p)); err != nil {
+		return d.waiting("free", cuError(err))
+	}
+	return nil
+}
+
+// AllocHost allocates pinned host memory, the kind that a stream's copies take; its contents are undefined.
+func (d *Device) AllocHost(bytes int64) ([]byte, error) {
+	if bytes < 1 {
+		return nil, fmt.Errorf("gpu: alloc pinned: %d bytes, want 1 or more", bytes)
+	}
+	var p unsafe.Pointer
+	if err := result(C.cuMemHostAlloc(&p, C.size_t(bytes), 0)); err != nil {
+		return nil, fmt.Errorf("gpu: alloc %s of pinned memory: %w", size(bytes), err)
+	}
+	d.pinned = append(d.pinned, pinned{uintptr(p), uintptr(p) + uintptr(bytes)})
+	return unsafe.Slice((*byte)(p), bytes), nil
+}
+
+// FreeHost gives back what AllocHost returned, whole; no copy from or to it may be under way.
+func (d *Device) FreeHost(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	start := uintptr(unsafe.Pointer(&b[0]))
+	i := slices.IndexFunc(d.pinned, func(p pinned) bool { return p.start == start })
+	if i < 0 {
+		return fmt.Errorf("gpu: free pinned: not memory of AllocHost")
+	}
+	d.pinned = slices.Delete(d.pinned, i, i+1)
+	if err := result(C.cuMemFreeHost(unsafe.Pointer(&b[0]))); err != nil {
+		return fmt.Errorf("gpu: free pinned: %w", err)
+	}
+	return nil
+}
+
+// isPinned reports whether b lies inside a block of AllocHost.
+func (d *Device) isPinned(b []byte) bool {
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	end := start + uintptr(len(b))
+	return slices.ContainsFunc(d.pinned, func(p pinned) bool { return p.start <= start && end <= p.end })
+}
+
+// The copies below first wait for all streams, and are complete when they return: streams made by NewStream do not wait for the
+// driver's synchronous copies, which in their turn may return before small ones have landed. They cannot be captured.
+
+// CopyToDevice copies src to dst.
+func (d *Device) CopyToDevice(dst Ptr, src []byte) error {
+	if len(src) == 0 {
+		return nil
+	}
+	return d.complete("copy to device", int64(len(src)), func() error {
+		return cu.MemcpyHtoD(cu.DevicePtr(dst), unsafe.Pointer(&src[0]), int64(len(src)))
+	})
+}
+
+// CopyFromDevice copies len(dst) bytes at src to dst.
+func (d *Device) CopyFromDevice(dst []byte, src Ptr) error {
+	if len(dst) == 0 {
+		return nil
+	}
+	return d.complete("copy from device", int64(len(dst)), func() error {
+		return cu.MemcpyDtoH(unsafe.Pointer(&dst[0]), cu.DevicePtr(src), int64(len(dst)))
+	})
+}
+
+// CopyOnDevice copies bytes from src to dst, which do not overlap.
+func (d *Device) CopyOnDevice(dst, src Ptr, bytes int64) error {
+	if bytes == 0 {
+		return nil
+	}
+	return d.complete("copy on device", bytes, func() error {
+		return cu.MemcpyDtoD(cu.DevicePtr(dst), cu.DevicePtr(src), bytes)
+	})
+}
+
+// Memset32 writes value count times; dst is aligned to 4 bytes.
+func (d *Device) Memset32(dst Ptr, value uint32, count int64) error {
+	if count == 0 {
+		return nil
+	}
+	return d.complete("memset", 4*count, func() error { return cu.MemsetD32(cu.DevicePtr(dst), value, count) })
+}
+
+// complete waits, does, and waits again.
+func (d *Device) complete(what string, bytes int64, do func() error) error {
+	for _, f := range []func() error{cu.Synchronize, do, cu.Synchronize} {
+		if err := f(); err != nil {
+			return d.waiting(what+" of "+size(bytes), cuError(err))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+//go:build gpu && linux && cgo
+
+package driver
+
+/*
+#cgo noescape shim_launch
+#cgo nocallback shim_launch
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+)
+
+// maxArgs is how many bytes of parameters a kernel can have.
+const maxArgs = 4096
+
+// Module holds kernels, compiled by the driver for the device.
+type Module struct {
+	dev  *Device
+	name string
+	mod  C.CUmodule
+}
+
+// LoadModule compiles PTX; the name is for error messages. A failure to compile is a *JITError. The driver keeps what it compiled in
+// ~/.nv/ComputeCache, so that only the first time takes long.
+func (d *Device) LoadModule(name, ptx string) (*Module, error) {
+	const room = 64 << 10
+	text := C.CString(ptx)
+	defer C.free(unsafe.Pointer(text))
+	log := (*C.char)(C.calloc(1, room)) // C memory: the driver may hold on to it during the call
+	defer C.free(unsafe.Pointer(log))
+	m := &Module{dev: d, name: name}
+	if err := result(C.shim_load(&m.mod, text, log, room)); err != nil {
+		return nil, &JITError{Module: name, Log: C.GoString(log), Err: err}
+	}
+	return m, nil
+}
+
+// Unload gives the module's memory back; its functions are not to be used any more.
+func (m *Module) Unload() error {
+	if err := result(C.cuModuleUnload(m.mod)); err != nil {
+		return m.dev.waiting("unload module "+m.name, err)
+	}
+	return nil
+}
+
+// Function is a kernel.
+type Function struct {
+	dev        *Device
+	name       string
+	f          C.CUfunction
+	attributes Attributes
+}
+
+// Attributes is what the compiler made of a kernel.
+type Attributes struct {
+	Registers  int // per thread
+	Shared     int // bytes of static shared memory per block
+	Local      int // bytes of local memory per thread: spilled registers and arrays indexed at run time
+	MaxThreads int // per block
+	Params     int // bytes of the parameter structure; 0 if the driver does not tell, as those before CUDA 12.4 do not
+}
+
+// Function finds a kernel, and has the driver load it where it loads lazily, so that no launch does.
+func (m *Module) Function(name string) (*Function, error) {
+	cname := C.CString(name)
+	defer C.free(unsafe.Pointer(cname))
+	f := &Function{dev: m.dev, name: name}
+	if err := result(C.cuModuleGetFunction(&f.f, m.mod, cname)); err != nil {
+		return nil, fmt.Errorf("gpu: module %s: kernel %s: %w", m.name, name, err)
+	}
+	a := &f.attributes
+	for _, q := range []struct {
+		attribute C.CUfunction_attribute
+		to        *int
+	}{
+		{C.CU_FUNC_ATTRIBUTE_NUM_REGS, &a.Registers},
+		{C.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &a.Shared},
+		{C.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &a.Local},
+		{C.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &a.MaxThreads},
+	} {
+		var v C.int
+		if err := result(C.cuFuncGetAttribute(&v, q.attribute, f.f)); err != nil {
+			return nil, fmt.Errorf("gpu: module %s: kernel %s: attribute %d: %w", m.name, name, int(q.attribute), err)
+		}
+		*q.to = int(v)
+	}
+	var offset, bytes C.size_t
+	if C.cuFuncGetParamInfo(f.f, 0, &offset, &bytes) == C.CUDA_SUCCESS {
+		a.Params = int(bytes)
+	}
+	return f, nil
+}
+
+// Name is the kernel's name.
+func (f *Function) Name() string { return f.name }
+
+// Attributes is what the compiler made of the kernel.
+func (f *Function) Attributes() Attributes { return f.attributes }
+
+// SetMaxDynamicShared lets launches ask for up to bytes of dynamic shared memory. Beyond 48 KB less the static part, a kernel needs this;
+// the limit is DeviceInfo.SharedPerBlock less the static part.
+func (f *Function) SetMaxDynamicShared(bytes int) error {
+	if err := result(C.cuFuncSetAttribute(f.f, C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, C.int(bytes))); err != nil {
+		return fmt.Errorf("gpu: %s: %s of dynamic shared memory, static %s: %w", f.name, size(int64(bytes)), size(int64(f.attributes.Shared)), err)
+	}
+	return nil
+}
+
+// Launch puts the kernel on s: grid blocks of block threads, all at least 1, with shared bytes of dynamic shared memory. The kernel has
+// one parameter, a structure passed by value: args points to its argBytes bytes, 4096 at the most, which hold no Go pointers and
+// are copied before Launch returns. Launch allocates nothing.
+func (f *Function) Launch(grid, block [3]int, shared int, s *Stream, args unsafe.Pointer, argBytes int) error {
+	l := launch{name: f.name, grid: grid, block: block, shared: f.attributes.Shared + shared}
+	if err := f.check(grid, block, shared, argBytes); err != nil {
+		return fmt.Errorf("gpu: %v: launch: %w", l, err)
+	}
+	r := C.shim_launch(f.f, C.uint(grid[0]), C.uint(grid[1]), C.uint(grid[2]), C.uint(block[0]), C.uint(block[1]), C.uint(block[2]),
+		C.uint(shared), s.c(), args)
+	if r != C.CUDA_SUCCESS {
+		return fmt.Errorf("gpu: %v: launch: %w", l, result(r))
+	}
+	f.dev.last = l
+	return nil
+}
+
+// check refuses what the driver would not notice.
+func (f *Function) check(grid, block [3]int, shared, argBytes int) error {
+	if min(grid[0], grid[1], grid[2], block[0], block[1], block[2]) < 1 || shared < 0 {
+		return errors.New("want sizes of 1 or more")
+	}
+	if argBytes < 1 || argBytes > maxArgs {
+		return fmt.Errorf("%d bytes of parameters, want 1 to %d", argBytes, maxArgs)
+	}
+	if want := f.attributes.Params; want != 0 && want != argBytes {
+		return fmt.Errorf("%d bytes of parameters, want the kernel's %d", argBytes, want)
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+//go:build gpu && linux && cgo
+
+package driver
+
+import (
+	"fmt"
+	"unsafe"
+
+	"gorgonia.org/cu"
+)
+
+// Stream is a queue of work that the device does in order.
+type Stream struct {
+	dev *Device
+	s   cu.Stream
+}
+
+// NewStream makes a stream; it does not wait for the default stream, nor the other way round.
+func (d *Device) NewStream() (*Stream, error) {
+	s, err := cu.MakeStream(cu.NonBlocking)
+	if err != nil {
+		return nil, fmt.Errorf("gpu: stream: %w", cuError(err))
+	}
+	return &Stream{d, s}, nil
+}
+
+// Synchronize waits for the stream's work.
+func (s *Stream) Synchronize() error {
+	if err := s.s.Synchronize(); err != nil {
+		return s.dev.waiting("synchronize", cuError(err))
+	}
+	return nil
+}
+
+// Wait makes what is put on the stream from now on wait for e; the calling thread does not wait.
+func (s *Stream) Wait(e *Event) error {
+	if err := s.s.Wait(e.e, 0); err != nil {
+		return fmt.Errorf("gpu: wait for event: %w", cuError(err))
+	}
+	return nil
+}
+
+// Destroy gives the stream back once its work is done.
+func (s *Stream) Destroy() error {
+	if err := s.s.Destroy(); err != nil {
+		return s.dev.waiting("destroy stream", cuError(err))
+	}
+	return nil
+}
+
+// CopyToDevice copies src, memory of AllocHost that stays as it is until the copy is done, to dst.
+func (s *Stream) CopyToDevice(dst Ptr, src []byte) error {
+	if len(src) == 0 {
+		return nil
+	}
+	if !s.dev.isPinned(src) {
+		return fmt.Errorf("gpu: copy to device of %s: in a stream, want memory of AllocHost", size(int64(len(src))))
+	}
+	return s.queued("copy to device", int64(len(src)), cu.MemcpyHtoDAsync(cu.DevicePtr(dst), unsafe.Pointer(&src[0]), int64(len(src)), s.s))
+}
+
+// CopyFromDevice copies len(dst) bytes at src to dst, memory of AllocHost that is not read until the copy is done.
+func (s *Stream) CopyFromDevice(dst []byte, src Ptr) error {
+	if len(dst) == 0 {
+		return nil
+	}
+	if !s.dev.isPinned(dst) {
+		return fmt.Errorf("gpu: copy from device of %s: in a stream, want memory of AllocHost", size(int64(len(dst))))
+	}
+	return s.queued("copy from device", int64(len(dst)), cu.MemcpyDtoHAsync(unsafe.Pointer(&dst[0]), cu.DevicePtr(src), int64(len(dst)), s.s))
+}
+
+// CopyOnDevice copies bytes from src to dst, which do not overlap.
+func (s *Stream) CopyOnDevice(dst, src Ptr, bytes int64) error {
+	if bytes == 0 {
+		return nil
+	}
+	return s.queued("copy on device", bytes, cu.MemcpyDtoDAsync(cu.DevicePtr(dst), cu.DevicePtr(src), bytes, s.s))
+}
+
+// Memset32 writes value count times; dst is aligned to 4 bytes.
+func (s *Stream) Memset32(dst Ptr, value uint32, count int64) error {
+	if count == 0 {
+		return nil
+	}
+	return s.queued("memset", 4*count, cu.MemsetD32Async(cu.DevicePtr(dst), uint(value), count, s.s))
+}
+
+func (s *Stream) queued(what string, bytes int64, err error) error {
+	if err == nil {
+		return nil
+	}
+	return s.dev.waiting(what+" of "+size(bytes), cuError(err))
+}
+
+// Event is a point in a stream's work.
+type Event struct {
+	dev *Device
+	e   cu.Event
+}
+
+// NewEvent makes an event.
+func (d *Device) NewEvent() (*Event, error) {
+	e, err := cu.MakeEvent(cu.DefaultEvent)
+	if err != nil {
+		return nil, fmt.Errorf("gpu: event: %w", cuError(err))
+	}
+	return &Event{d, e}, nil
+}
+
+// Record puts the event behind what is on s now.
+func (e *Event) Record(s *Stream) error {
+	if err := e.e.Record(s.s); err != nil {
+		return s.dev.waiting("record event", cuError(err))
+	}
+	return nil
+}
+
+// Synchronize waits until the work before the event is done.
+func (e *Event) Synchronize() error {
+	if err := e.e.Synchronize(); err != nil {
+		return e.dev.waiting("synchronize event", cuError(err))
+	}
+	return nil
+}
+
+// Since is the time from start to e, both recorded and passed, in milliseconds.
+func (e *Event) Since(start *Event) (ms float64, err error) {
+	if ms, err = start.e.Elapsed(e.e); err != nil {
+		return 0, e.dev.waiting("time between events", cuError(err))
+	}
+	return ms, nil
+}
+
+// Destroy gives the event back.
+func (e *Event) Destroy() error {
+	if err := cu.DestroyEvent(&e.e); err != nil {
+		return e.dev.waiting("destroy event", cuError(err))
+	}
+	return nil
+}

@@ -1,0 +1,253 @@
+/* fakecuda.c: a libcuda.so.1 whose device is the host and whose one kernel is fill (fill.ptx), to test the binding with.
+ *
+ * Work waits in a queue for the next synchronisation, be it put on a stream or a synchronous copy that may return before it has
+ * landed: who reads without waiting reads old bytes. FAKE_version, FAKE_devices, FAKE_major, FAKE_mode and FAKE_memory (bytes) set what it reports, FAKE_log what its compiler
+ * says, and FAKE_<symbol>=N makes that function return N. -D<symbol>=other leaves a function out. Whatever is alive takes a
+ * byte of device memory beside its own, so that a leak shows in cuMemGetInfo. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  uint32_t *out;
+  uint32_t value, n;
+} fill; /* the kernel's parameter */
+typedef struct work {
+  enum { FILL, COPY, SET } kind;
+  fill f; /* of SET as well: n times the same value */
+  void *dst;
+  const void *src;
+  void *staged; /* a copy of the source, which the caller may change at once; freed after use */
+  size_t n;
+  struct work *next;
+} work;
+typedef struct {
+  work *first, **end;
+  size_t n;
+} graph;
+
+static long taken;      /* bytes of the device */
+static graph *capturing; /* what is captured at the moment */
+static graph queue = {.end = &queue.first};
+
+static long set(const char *name, long otherwise) {
+  char key[100];
+  snprintf(key, sizeof key, "FAKE_%s", name);
+  const char *v = getenv(key);
+  return v && *v ? atol(v) : otherwise;
+}
+#define PLANNED                     \
+  do {                              \
+    int r = (int)set(__func__, 0);  \
+    if (r) return r;                \
+  } while (0)
+
+static void *make(size_t n) {
+  taken++;
+  return calloc(1, n);
+}
+static int end(void *p) {
+  taken--;
+  free(p);
+  return 0;
+}
+
+static int put(work w) {
+  graph *g = capturing ? capturing : &queue;
+  *g->end = malloc(sizeof w);
+  **g->end = w;
+  (*g->end)->next = NULL;
+  g->end = &(*g->end)->next;
+  g->n++;
+  return 0;
+}
+static int flush(void) {
+  if (capturing) return 900;
+  for (work *w = queue.first, *next; w; w = next) {
+    for (uint32_t i = 0; w->kind != COPY && i < w->f.n; i++) w->f.out[i] = w->f.value + (w->kind == FILL ? i : 0);
+    if (w->kind == COPY) memcpy(w->dst, w->src, w->n);
+    next = w->next;
+    free(w->staged);
+    free(w);
+  }
+  queue = (graph){.end = &queue.first};
+  return 0;
+}
+static int copy(void *dst, const void *src, size_t n) { return put((work){.kind = COPY, .dst = dst, .src = src, .n = n}); }
+static int fill32(uint32_t *dst, uint32_t v, size_t n) { return put((work){.kind = SET, .f = {dst, v, (uint32_t)n}}); }
+
+int cuInit(unsigned flags) { PLANNED; return (int)flags; }
+int cuDriverGetVersion(int *v) { PLANNED; *v = (int)set("version", 12040); return 0; }
+int cuGetErrorName(int e, const char **s) {
+  switch (e) {
+  case 1: *s = "CUDA_ERROR_INVALID_VALUE"; return 0;
+  case 2: *s = "CUDA_ERROR_OUT_OF_MEMORY"; return 0;
+  case 100: *s = "CUDA_ERROR_NO_DEVICE"; return 0;
+  case 218: *s = "CUDA_ERROR_INVALID_PTX"; return 0;
+  case 500: *s = "CUDA_ERROR_NOT_FOUND"; return 0;
+  case 700: *s = "CUDA_ERROR_ILLEGAL_ADDRESS"; return 0;
+  case 901: *s = "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"; return 0;
+  }
+  return 1;
+}
+int cuGetErrorString(int e, const char **s) {
+  switch (e) {
+  case 1: *s = "invalid argument"; return 0;
+  case 2: *s = "out of memory"; return 0;
+  case 100: *s = "no CUDA-capable device is detected"; return 0;
+  case 218: *s = "a PTX JIT compilation failed"; return 0;
+  case 500: *s = "named symbol not found"; return 0;
+  case 700: *s = "an illegal memory access was encountered"; return 0;
+  case 901: *s = "operation failed due to a previous error during capture"; return 0;
+  }
+  return 1;
+}
+
+int cuDeviceGetCount(int *n) { PLANNED; *n = (int)set("devices", 1); return 0; }
+int cuDeviceGet(int *d, int i) { PLANNED; *d = i; return 0; }
+int cuDeviceGetName(char *s, int n, int d) { PLANNED; snprintf(s, (size_t)n, "Fake %d", d); return 0; }
+int cuDeviceGetUuid_v2(uint8_t *u, int d) { PLANNED; memset(u, 0xab, 16); u[15] = (uint8_t)d; return 0; }
+int cuDeviceTotalMem_v2(size_t *n, int d) { PLANNED; (void)d; *n = (size_t)set("memory", 1 << 20); return 0; }
+int cuDeviceGetAttribute(int *v, int a, int d) {
+  PLANNED;
+  (void)d;
+  switch (a) {
+  case 16: *v = 132; return 0;
+  case 20: *v = (int)set("mode", 0); return 0;
+  case 38: *v = 50 << 20; return 0;
+  case 75: *v = (int)set("major", 9); return 0;
+  case 76: *v = (int)set("major", 9) == 7 ? 5 : 0; return 0;
+  case 97: *v = 227 << 10; return 0;
+  }
+  return 1;
+}
+int cuDevicePrimaryCtxRetain(void **c, int d) { PLANNED; (void)d; *c = make(1); return 0; }
+int cuDevicePrimaryCtxRelease_v2(int d) { PLANNED; (void)d; taken--; return 0; }
+int cuCtxSetCurrent(void *c) { PLANNED; (void)c; return 0; }
+int cuCtxSynchronize(void) { PLANNED; return flush(); }
+
+int cuModuleLoadDataEx(void **m, const void *ptx, unsigned n, int *options, void **values) {
+  for (unsigned i = 0; i + 1 < n; i++)
+    if (options[i] == 5 && options[i + 1] == 6 && getenv("FAKE_log"))
+      snprintf(values[i], (size_t)values[i + 1], "%s", getenv("FAKE_log"));
+  PLANNED;
+  if (!strstr(ptx, ".entry fill(")) return 218;
+  *m = make(1);
+  return 0;
+}
+int cuModuleUnload(void *m) { PLANNED; return end(m); }
+int cuModuleGetFunction(void **f, void *m, const char *name) {
+  PLANNED;
+  (void)m;
+  if (strcmp(name, "fill")) return 500;
+  *f = &taken;
+  return 0;
+}
+int cuFuncGetAttribute(int *v, int a, void *f) { PLANNED; (void)f; *v = (int[]){1024, 512, 0, 0, 16}[a]; return 0; }
+int cuFuncSetAttribute(void *f, int a, int v) { PLANNED; (void)f; return a != 8 || v > (227 << 10) - 512; }
+int cuFuncGetParamInfo(void *f, size_t i, size_t *offset, size_t *size) {
+  PLANNED;
+  (void)f;
+  if (i) return 1;
+  *offset = 0;
+  *size = sizeof(fill);
+  return 0;
+}
+int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                   void *s, void **params, void **extra) {
+  PLANNED;
+  (void)f, (void)s, (void)shared;
+  fill a = *(fill *)params[0];
+  if (extra || gy * gz * by * bz != 1 || bx > 1024) return 1;
+  if (a.n > gx * bx) a.n = gx * bx;
+  return put((work){.kind = FILL, .f = a});
+}
+
+int cuMemGetInfo_v2(size_t *free, size_t *total) {
+  PLANNED;
+  *total = (size_t)set("memory", 1 << 20);
+  *free = *total - (size_t)taken;
+  return 0;
+}
+int cuMemAlloc_v2(void **p, size_t n) { /* the size lies in front */
+  PLANNED;
+  if (taken + (long)n > set("memory", 1 << 20)) return 2;
+  taken += (long)n;
+  size_t *b = malloc(n + 256);
+  *b = n;
+  *p = (char *)b + 256;
+  return 0;
+}
+int cuMemFree_v2(void *p) {
+  PLANNED;
+  size_t *b = (size_t *)((char *)p - 256);
+  taken -= (long)*b;
+  free(b);
+  return 0;
+}
+int cuMemHostAlloc(void **p, size_t n, unsigned flags) { PLANNED; *p = make(n); return (int)flags; }
+int cuMemFreeHost(void *p) { PLANNED; return end(p); }
+int cuMemcpyHtoD_v2(void *d, const void *s, size_t n) {
+  PLANNED;
+  void *staged = memcpy(malloc(n), s, n);
+  return put((work){.kind = COPY, .dst = d, .src = staged, .staged = staged, .n = n});
+}
+int cuMemcpyDtoH_v2(void *d, const void *s, size_t n) { PLANNED; memcpy(d, s, n); return 0; }
+int cuMemcpyDtoD_v2(void *d, const void *s, size_t n) { PLANNED; return copy(d, s, n); }
+int cuMemcpyHtoDAsync_v2(void *d, const void *s, size_t n, void *h) { PLANNED; (void)h; return copy(d, s, n); }
+int cuMemcpyDtoHAsync_v2(void *d, const void *s, size_t n, void *h) { PLANNED; (void)h; return copy(d, s, n); }
+int cuMemcpyDtoDAsync_v2(void *d, const void *s, size_t n, void *h) { PLANNED; (void)h; return copy(d, s, n); }
+int cuMemsetD32_v2(void *d, unsigned v, size_t n) { PLANNED; return fill32(d, v, n); }
+int cuMemsetD32Async(void *d, unsigned v, size_t n, void *s) { PLANNED; (void)s; return fill32(d, v, n); }
+
+int cuStreamCreate(void **s, unsigned flags) { PLANNED; *s = make(1); return flags != 1; }
+int cuStreamDestroy_v2(void *s) { PLANNED; return end(s); }
+int cuStreamSynchronize(void *s) { PLANNED; (void)s; return flush(); }
+int cuStreamWaitEvent(void *s, void *e, unsigned flags) { PLANNED; (void)s, (void)e; return (int)flags; }
+int cuStreamBeginCapture_v2(void *s, int mode) {
+  PLANNED;
+  (void)s;
+  if (capturing || mode != 1) return 1;
+  capturing = make(sizeof *capturing);
+  capturing->end = &capturing->first;
+  return 0;
+}
+int cuGraphDestroy(void *p) {
+  PLANNED;
+  graph *g = p;
+  for (work *w = g->first, *next; w; w = next) next = w->next, free(w);
+  return end(g);
+}
+int cuStreamEndCapture(void *s, void **g) {
+  (void)s;
+  graph *done = capturing;
+  capturing = NULL;
+  int r = (int)set(__func__, 0);
+  *g = r ? NULL : (void *)done;
+  if (r) cuGraphDestroy(done);
+  return r;
+}
+int cuEventCreate(void **e, unsigned flags) { PLANNED; *e = make(1); return (int)flags; }
+int cuEventDestroy_v2(void *e) { PLANNED; return end(e); }
+int cuEventRecord(void *e, void *s) { PLANNED; (void)e, (void)s; return 0; }
+int cuEventSynchronize(void *e) { PLANNED; (void)e; return flush(); }
+int cuEventElapsedTime(float *ms, void *a, void *b) { PLANNED; (void)a, (void)b; *ms = 1.5f; return 0; }
+int cuGraphGetNodes(void *g, void **nodes, size_t *n) { PLANNED; *n = ((graph *)g)->n; return nodes != NULL; }
+int cuGraphInstantiateWithFlags(void **x, void *g, unsigned long long flags) { /* a copy: the graph does not outlive it */
+  PLANNED;
+  graph *copied = make(sizeof *copied), *outer = capturing;
+  copied->end = &copied->first;
+  capturing = copied;
+  for (work *w = ((graph *)g)->first; w; w = w->next) put(*w);
+  capturing = outer;
+  *x = copied;
+  return (int)flags;
+}
+int cuGraphLaunch(void *x, void *s) {
+  PLANNED;
+  (void)s;
+  for (work *w = ((graph *)x)->first; w; w = w->next) put(*w);
+  return 0;
+}
+int cuGraphExecDestroy(void *x) { PLANNED; return cuGraphDestroy(x); }

@@ -1,0 +1,240 @@
+package emulator
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/cpu"
+)
+
+// A compiler is g++ with the flags of one kind of library.
+type compiler struct {
+	path, version string
+	flags         []string
+	cache         string // objects, libraries
+	include       string // folder of the runtime's sources
+	asan          bool
+}
+
+// A unit is one file to compile: its name for messages and its preprocessed text, which is all that its object depends on.
+type unit struct {
+	name string
+	text []byte
+}
+
+func newCompiler(asan bool) (*compiler, error) {
+	path, err := exec.LookPath("g++")
+	if err != nil {
+		return nil, fmt.Errorf("emulator: no g++ to build it with: %w", err)
+	}
+	version, err := exec.Command(path, "--version").Output()
+	if err != nil {
+		return nil, fmt.Errorf("emulator: g++ --version: %w", err)
+	}
+	cache, err := cacheFolder()
+	if err != nil {
+		return nil, err
+	}
+	// -ffp-contract=off is part of the kernels' contract (prelude.cuh); with it, fused instructions do not change results.
+	flags := []string{
+		"-std=c++17", "-g1", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing",
+		"-Wall", "-Wextra", "-Wno-unknown-pragmas", "-Wno-psabi", "-DROLLCALL_EMULATOR",
+	}
+	if runtime.GOARCH == "amd64" && cpu.X86.HasAVX2 && cpu.X86.HasFMA {
+		flags = append(flags, "-mavx2", "-mfma")
+	}
+	if asan {
+		flags = append(flags, "-O1", "-fno-omit-frame-pointer", "-fsanitize=address,alignment,bounds-strict", "-fno-sanitize-recover=all")
+	} else {
+		flags = append(flags, "-O2")
+	}
+	c := &compiler{path: path, version: firstLine(version), flags: flags, cache: cache, asan: asan}
+	c.include, err = c.unpack()
+	return c, err
+}
+
+// linkFlags are the flags for the library; undefined symbols are errors at once, not when it is loaded. AddressSanitizer's
+// runtime is another matter: the process brings it.
+func (c *compiler) linkFlags() []string {
+	if c.asan {
+		return c.flags
+	}
+	return append(c.flags[:len(c.flags):len(c.flags)], "-Wl,-z,defs")
+}
+
+// unpack writes the runtime's sources into the cache, under their hash, and returns the folder.
+func (c *compiler) unpack() (string, error) {
+	hash := sha256.New()
+	entries, err := runtimeFiles.ReadDir("cpp")
+	if err != nil {
+		return "", fmt.Errorf("emulator: sources: %w", err)
+	}
+	texts := map[string][]byte{}
+	for _, e := range entries {
+		text, err := fs.ReadFile(runtimeFiles, "cpp/"+e.Name())
+		if err != nil {
+			return "", fmt.Errorf("emulator: sources: %w", err)
+		}
+		texts[e.Name()] = text
+		fmt.Fprintln(hash, e.Name(), len(text))
+		hash.Write(text)
+	}
+	dir := filepath.Join(c.cache, fmt.Sprintf("src-%x", hash.Sum(nil)[:8]))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("emulator: sources: %w", err)
+	}
+	for name, text := range texts {
+		err := c.keep(filepath.Join(dir, name), func(temporary string) error { return os.WriteFile(temporary, text, 0o644) })
+		if err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+// units preprocesses the runtime and the kernels of dir.
+func (c *compiler) units(dir string) ([]unit, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("emulator: %w", err)
+	}
+	kernels, err := filepath.Glob(filepath.Join(dir, "*.cu"))
+	if err != nil {
+		return nil, fmt.Errorf("emulator: %s: %w", dir, err)
+	}
+	if len(kernels) == 0 {
+		return nil, fmt.Errorf("emulator: %s: no .cu file", dir)
+	}
+	files, err := filepath.Glob(filepath.Join(c.include, "*.cpp"))
+	if err != nil {
+		return nil, fmt.Errorf("emulator: %s: %w", c.include, err)
+	}
+	return inParallel(append(files, kernels...), c.preprocess)
+}
+
+func (c *compiler) preprocess(file string) (unit, error) {
+	args := append([]string{"-E", "-x", "c++", "-I", c.include}, c.flags...)
+	out, err := c.output("preprocess "+filepath.Base(file), append(args, file)...)
+	if err != nil {
+		return unit{}, err
+	}
+	u := unit{name: filepath.Base(file), text: out}
+	if filepath.Ext(file) == ".cu" {
+		names, err := kernelNames(u.name, out)
+		if err != nil {
+			return unit{}, err
+		}
+		u.text = append(out, registration(names)...)
+	}
+	return u, nil
+}
+
+// object compiles the unit, if it is not in the cache, and returns the object's path.
+func (c *compiler) object(u unit) (string, error) {
+	hash := sha256.New()
+	fmt.Fprintln(hash, c.version, c.flags)
+	hash.Write(u.text)
+	path := filepath.Join(c.cache, fmt.Sprintf("%s-%x.o", strings.TrimSuffix(u.name, filepath.Ext(u.name)), hash.Sum(nil)[:12]))
+	return path, c.keep(path, func(temporary string) error {
+		source := temporary + ".ii"
+		if err := os.WriteFile(source, u.text, 0o644); err != nil {
+			return fmt.Errorf("emulator: %s: %w", u.name, err)
+		}
+		defer os.Remove(source)
+		return c.run("compile "+u.name, append(append([]string{"-c", "-o", temporary, "-fpreprocessed", "-x", "c++"}, c.flags...), source)...)
+	})
+}
+
+// keep makes path by calling write with a temporary name beside it, unless path is there; several processes may do so at once.
+func (c *compiler) keep(path string, write func(temporary string) error) error {
+	now := time.Now()
+	if err := os.Chtimes(path, now, now); err == nil {
+		return nil // its age says when it was used last
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "tmp-*")
+	if err != nil {
+		return fmt.Errorf("emulator: cache: %w", err)
+	}
+	temporary := f.Name()
+	defer os.Remove(temporary)
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("emulator: cache: %w", err)
+	}
+	if err := write(temporary); err != nil {
+		return err
+	}
+	if err := syncFile(temporary); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return fmt.Errorf("emulator: cache: %w", err)
+	}
+	return c.prune(filepath.Dir(path))
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("emulator: cache: %w", err)
+	}
+	err = f.Sync()
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("emulator: cache: %w", err)
+	}
+	return nil
+}
+
+// prune removes objects and libraries of dir that nobody has asked for in two weeks.
+func (c *compiler) prune(dir string) error {
+	if dir != c.cache {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("emulator: cache: %w", err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < 14*24*time.Hour {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("emulator: cache: %w", err)
+		}
+	}
+	return nil
+}
+
+func (c *compiler) run(what string, args ...string) error {
+	_, err := c.output(what, args...)
+	return err
+}
+
+// output runs g++; an error carries what it wrote.
+func (c *compiler) output(what string, args ...string) ([]byte, error) {
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(c.path, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "LD_PRELOAD=")
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("emulator: %s: %w\n%s", what, err, stderr.Bytes())
+	}
+	return stdout.Bytes(), nil
+}
+
+func firstLine(text []byte) string {
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	return string(line)
+}

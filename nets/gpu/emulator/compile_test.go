@@ -1,0 +1,114 @@
+package emulator
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The kernels of testdata are CUDA too: clang makes PTX of them, without local memory.
+func TestPTX(t *testing.T) {
+	clang, err := exec.LookPath("clang-19")
+	if err != nil {
+		t.Skipf("left out: %v", err)
+	}
+	files, err := filepath.Glob("testdata/*.cu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), clang, "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_80", "--cuda-feature=+ptx78",
+				"-nocudainc", "-nocudalib", "-S", "-O3", "-std=c++17", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", file, "-o", "-")
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			ptx, err := cmd.Output()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, stderr.Bytes())
+			}
+			if n := bytes.Count(ptx, []byte("__local_depot")); n != 0 {
+				t.Errorf("%d uses of local memory, want none", n)
+			}
+		})
+	}
+}
+
+func TestKernelNames(t *testing.T) {
+	const mark = `__attribute__((used, noinline))`
+	for _, c := range []struct {
+		name, text, want, err string
+	}{
+		{"plain", "extern \"C\" " + mark + " void f(const A a) {}", "f", ""},
+		{"lines", "extern \"C\"\n# 3 \"x.cu\"\n " + mark + "  void\n f (const A a);\nextern \"C\" " + mark + " void g(const A a) {}", "f,g", ""},
+		{"declared twice", "extern \"C\" " + mark + " void f(const A);extern \"C\" " + mark + " void f(const A a) {}", "f", ""},
+		{"not extern", mark + " void f(const A a) {}", "", `emulator: x.cu: 1 times __global__, 0 of them as extern "C" __global__ void name(const Args a)`},
+		{"none", "int x;", "", "emulator: x.cu: no kernel"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			names, err := kernelNames("x.cu", []byte(c.text))
+			if got := strings.Join(names, ","); got != c.want || (err == nil) != (c.err == "") || err != nil && err.Error() != c.err {
+				t.Errorf("got %q, %v, want %q, %s", got, err, c.want, c.err)
+			}
+		})
+	}
+}
+
+// Errors of Build: a folder without kernels, a plain __shared__, no compiler.
+func TestBuildErrors(t *testing.T) {
+	if _, err := Build(t.TempDir(), false); err == nil || !strings.Contains(err.Error(), "no .cu file") {
+		t.Errorf("empty folder: got %v, want: no .cu file", err)
+	}
+	dir := t.TempDir()
+	prelude, err := filepath.Abs("../kernels/prelude.cuh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "#include \"" + prelude + "\"\nstruct A { int n; };\nextern \"C\" __global__ void f(const A a) { __shared__ float x[4]; x[0] = 0; }\n"
+	if err := os.WriteFile(filepath.Join(dir, "f.cu"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Build(dir, false); err == nil || !strings.Contains(err.Error(), "__shared__: write SHARED(type, name, [dims])") {
+		t.Errorf("__shared__: got %v, want the advice to write SHARED", err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := Build("testdata", false); err == nil || !strings.HasPrefix(err.Error(), "emulator: no g++ to build it with: ") {
+		t.Errorf("no compiler: got %v", err)
+	}
+}
+
+// A second Build of the same sources compiles nothing; what the library is called depends on its kind.
+func TestBuildCache(t *testing.T) {
+	if _, err := exec.LookPath("g++"); err != nil {
+		t.Skipf("left out: %v", err)
+	}
+	first, err := plain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.Stat(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Build("testdata", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.Stat(again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again != first || !os.SameFile(before, after) {
+		t.Errorf("got another library, %s after %s", again, first)
+	}
+	asan, err := sanitized()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if asan == first || slices.Contains(Env(first, false), "ROLLCALL_LIBCUDA="+asan) {
+		t.Errorf("the instrumented library is %s, as the plain one", asan)
+	}
+}

@@ -1,0 +1,170 @@
+// device.cpp: start, the device, its context, and the texts of errors.
+#include <string.h>
+
+#include "driver.h"
+
+using namespace emu;
+
+namespace {
+
+struct Named {
+	int code;
+	const char *name, *text;
+};
+
+const Named names[] = {
+	{success, "CUDA_SUCCESS", "no error"},
+	{invalid_value, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+	{out_of_memory, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+	{not_initialized, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+	{no_device, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+	{invalid_device, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+	{invalid_context, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+	{no_binary, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
+	{invalid_ptx, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+	{unsupported_ptx, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX was compiled with an unsupported toolchain."},
+	{invalid_handle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+	{not_found, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+	{not_ready, "CUDA_ERROR_NOT_READY", "device not ready"},
+	{illegal_address, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+	{launch_out_of_resources, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
+	{launch_failed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+	{capture_unsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
+	{capture_invalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error during capture"},
+	{capture_unmatched, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "capture was not ended in the same stream as it began"},
+	{capture_unjoined, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "capturing stream has unjoined work"},
+	{capture_isolation, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "dependency created on uncaptured work in another stream"},
+	{capture_implicit, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", "operation would make the legacy stream depend on a capturing blocking stream"},
+	{captured_event, "CUDA_ERROR_CAPTURED_EVENT", "operation not permitted on an event last recorded in a capturing stream"},
+	{capture_wrong_thread, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD", "attempt to terminate a thread-local capture sequence from another thread"},
+	{unknown, "CUDA_ERROR_UNKNOWN", "unknown error"},
+};
+
+const Named *named(int code) {
+	for (const Named &n : names) {
+		if (n.code == code) return &n;
+	}
+	return nullptr;
+}
+
+} // namespace
+
+EMU_API cuInit(unsigned) {
+	Driver &d = driver();
+	std::lock_guard<std::recursive_mutex> hold(d.lock);
+	if (d.retained == 0) d.settings = read_settings();
+	if (d.settings.devices <= 0) return d.error(no_device);
+	d.initialized = true;
+	return success;
+}
+
+EMU_API cuDriverGetVersion(int *v) {
+	*v = read_settings().driver; // asked before cuInit
+	return success;
+}
+
+EMU_API cuGetErrorName(int code, const char **out) {
+	const Named *n = named(code);
+	*out = n == nullptr ? nullptr : n->name;
+	return n == nullptr ? invalid_value : success;
+}
+
+// The text of the latest error says what a real driver would leave to a debugger. It lives until the thread asks again.
+EMU_API cuGetErrorString(int code, const char **out) {
+	static thread_local std::string text;
+	const Named *n = named(code);
+	*out = nullptr;
+	if (n == nullptr) return invalid_value;
+	Driver &d = driver();
+	std::lock_guard<std::recursive_mutex> hold(d.lock);
+	text = n->text;
+	if (code != success && d.detail_code == code && !d.detail.empty()) text += " (" + d.detail + ")";
+	*out = text.c_str();
+	return success;
+}
+
+EMU_API cuDeviceGetCount(int *n) {
+	EMU_ENTER;
+	*n = d.settings.devices;
+	return success;
+}
+
+EMU_API cuDeviceGet(int *device, int ordinal) {
+	EMU_ENTER;
+	if (ordinal < 0 || ordinal >= d.settings.devices) return d.error(invalid_device);
+	*device = ordinal;
+	return success;
+}
+
+EMU_API cuDeviceGetName(char *out, int n, int) {
+	EMU_ENTER;
+	snprintf(out, (size_t)n, "rollcall emulator");
+	return success;
+}
+
+EMU_API cuDeviceGetUuid_v2(char *out, int device) {
+	EMU_ENTER;
+	memcpy(out, "rollcall emulato", 16);
+	out[15] = (char)device;
+	return success;
+}
+
+EMU_API cuDeviceTotalMem_v2(size_t *n, int) {
+	EMU_ENTER;
+	*n = d.settings.memory;
+	return success;
+}
+
+EMU_API cuDeviceGetAttribute(int *v, int attribute, int) {
+	EMU_ENTER;
+	switch (attribute) {
+	case 1: *v = (int)max_threads; return success;
+	case 2: case 3: *v = 1024; return success;
+	case 4: *v = 64; return success;
+	case 5: *v = 0x7fffffff; return success;
+	case 6: case 7: *v = 65535; return success;
+	case 8: *v = (int)static_limit; return success;
+	case 10: *v = 32; return success;
+	case 16: *v = (int)d.settings.threads; return success; // multiprocessors
+	case 20: *v = 0; return success;                       // compute mode: anyone's
+	case 38: *v = 4 << 20; return success;                 // L2 bytes
+	case 39: *v = 2048; return success;                    // threads per multiprocessor
+	case 41: *v = 1; return success;                       // unified addressing
+	case 75: *v = d.settings.major; return success;
+	case 76: *v = d.settings.minor; return success;
+	case 81: *v = 228 << 10; return success;
+	case 97: *v = (int)dynamic_limit; return success;
+	}
+	return d.error(invalid_value, "cuDeviceGetAttribute " + std::to_string(attribute) + " is not emulated");
+}
+
+EMU_API cuDevicePrimaryCtxRetain(void **context, int device) {
+	Driver &d = driver();
+	std::lock_guard<std::recursive_mutex> hold(d.lock);
+	if (!d.initialized) return d.error(not_initialized);
+	if (d.retained == 0) {
+		d.settings = read_settings();
+		d.launch_calls = d.kernels_run = 0;
+		d.lost = success;
+	}
+	if (device < 0 || device >= d.settings.devices) return d.error(invalid_device);
+	d.retained++;
+	*context = &d;
+	return success;
+}
+
+// The last release ends the context with all it holds, lost or not.
+EMU_API cuDevicePrimaryCtxRelease_v2(int) {
+	Driver &d = driver();
+	std::lock_guard<std::recursive_mutex> hold(d.lock);
+	if (d.retained == 0) return d.error(invalid_context);
+	if (--d.retained == 0) d.forget_context();
+	return success;
+}
+
+EMU_API cuCtxSetCurrent(void *context) {
+	Driver &d = driver();
+	std::lock_guard<std::recursive_mutex> hold(d.lock);
+	if (context != nullptr && (context != &d || d.retained == 0)) return d.error(invalid_context);
+	return success;
+}

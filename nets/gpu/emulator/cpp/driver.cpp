@@ -1,0 +1,269 @@
+// driver.cpp: streams, and the settings and errors of the fake driver.
+#include "driver.h"
+
+#include <time.h>
+
+#include <cstdlib>
+
+namespace emu {
+
+namespace {
+
+int64_t number(const char *name, int64_t otherwise) {
+	const char *text = getenv(name);
+	return text == nullptr || *text == 0 ? otherwise : strtoll(text, nullptr, 10);
+}
+
+double now_ms() {
+	timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+} // namespace
+
+Settings read_settings() {
+	Settings s;
+	s.memory = (uint64_t)number("ROLLCALL_EMULATOR_MEMORY", (int64_t)s.memory);
+	s.seed = (uint64_t)number("ROLLCALL_EMULATOR_SEED", (int64_t)s.seed);
+	s.threads = (unsigned)number("ROLLCALL_EMULATOR_THREADS", s.threads);
+	s.driver = (int)number("ROLLCALL_EMULATOR_DRIVER", s.driver);
+	s.devices = (int)number("ROLLCALL_EMULATOR_DEVICES", s.devices);
+	s.fail_jit = number("ROLLCALL_EMULATOR_FAIL_JIT", 0) != 0;
+	s.fail_launch = number("ROLLCALL_EMULATOR_FAIL_LAUNCH", -1);
+	s.lose_device = number("ROLLCALL_EMULATOR_LOSE_DEVICE", -1);
+	const char *capability = getenv("ROLLCALL_EMULATOR_CAPABILITY"); // as 8.6
+	if (capability != nullptr) sscanf(capability, "%d.%d", &s.major, &s.minor);
+	return s;
+}
+
+Driver &driver() {
+	static Driver *d = new Driver; // never freed: calls may come while the process ends
+	return *d;
+}
+
+Call::Call() : hold(driver().lock), d(driver()) {
+	if (!d.initialized) {
+		code = d.error(not_initialized);
+	} else if (d.lost != success) {
+		code = d.lost;
+	}
+}
+
+int Driver::error(int code, const std::string &why) {
+	detail_code = code;
+	detail = why;
+	return code;
+}
+
+int Driver::lose(int code, const std::string &why) {
+	if (lost == success) {
+		lost = code;
+		error(code, why);
+		fprintf(stderr, "emulator: %s\n", why.c_str());
+	}
+	return lost;
+}
+
+Stream *Driver::stream(void *handle) {
+	if (handle == nullptr) return &null_stream;
+	Stream *s = static_cast<Stream *>(handle);
+	return streams.count(s) != 0 ? s : nullptr;
+}
+
+// submit queues an operation, or records it where the stream captures.
+int Driver::submit(Stream *s, std::function<int()> op) {
+	if (s->capture != nullptr) {
+		if (s->capture->invalid) return error(capture_invalidated);
+		s->capture->ops.push_back(std::move(op));
+		if (s != s->capture->origin) s->unjoined = true;
+		return success;
+	}
+	if (s == &null_stream) {
+		for (Stream *other : streams) {
+			if (!other->blocking) continue;
+			if (other->capture != nullptr) {
+				other->capture->invalid = true;
+				return error(capture_implicit, "the default stream would wait for a stream that captures");
+			}
+			if (!other->queue.empty()) s->queue.push_back({nullptr, nullptr, mark_now(other)});
+		}
+	} else if (s->blocking && !null_stream.queue.empty()) {
+		s->queue.push_back({nullptr, nullptr, mark_now(&null_stream)});
+	}
+	s->queue.push_back({std::move(op), nullptr, nullptr});
+	return success;
+}
+
+std::shared_ptr<Mark> Driver::mark_now(Stream *s) {
+	auto m = std::make_shared<Mark>();
+	m->stream = s;
+	s->queue.push_back({nullptr, m, nullptr});
+	return m;
+}
+
+// run_until performs what the stream has queued, up to the mark (nullptr: all of it), and what that waits for in other streams.
+int Driver::run_until(Stream *s, const Mark *m) {
+	while (lost == success && !s->queue.empty() && (m == nullptr || !m->done)) {
+		Work w = std::move(s->queue.front());
+		s->queue.pop_front();
+		if (w.wait != nullptr && !w.wait->done) {
+			if (int code = run_until(w.wait->stream, w.wait.get())) return code;
+		}
+		if (w.reach != nullptr) {
+			w.reach->done = true;
+			w.reach->ms = now_ms();
+		}
+		if (w.run) {
+			if (int code = w.run()) return lose(code, detail);
+		}
+	}
+	return lost;
+}
+
+int Driver::flush_all() {
+	if (int code = flush(&null_stream)) return code;
+	for (Stream *s : streams) {
+		if (int code = flush(s)) return code;
+	}
+	return check_guards();
+}
+
+// forbid_in_capture is for calls that a capturing thread may not make: they spoil the capture.
+int Driver::forbid_in_capture(const char *call) {
+	for (Stream *s : streams) {
+		if (s->capture == nullptr) continue;
+		bool mine = s->capture->thread == std::this_thread::get_id();
+		if (s->capture->mode == 0 || (s->capture->mode == 1 && mine)) {
+			s->capture->invalid = true;
+			return error(capture_unsupported, std::string(call) + " while a stream captures");
+		}
+	}
+	return success;
+}
+
+} // namespace emu
+
+using namespace emu;
+
+EMU_API cuStreamCreate(void **out, unsigned flags) {
+	EMU_ENTER;
+	Stream *s = new Stream;
+	s->blocking = (flags & 1) == 0;
+	d.streams.insert(s);
+	*out = s;
+	return success;
+}
+
+EMU_API cuStreamDestroy_v2(void *handle) {
+	EMU_ENTER;
+	Stream *s = d.stream(handle);
+	if (s == nullptr || handle == nullptr) return d.error(invalid_handle);
+	int code = d.flush(s); // a driver lets the work finish later; marks in it must not outlive the stream here
+	d.streams.erase(s);
+	delete s;
+	return code;
+}
+
+EMU_API cuStreamSynchronize(void *handle) {
+	EMU_ENTER;
+	Stream *s = d.stream(handle);
+	if (s == nullptr) return d.error(invalid_handle);
+	if (s->capture != nullptr) {
+		s->capture->invalid = true;
+		return d.error(capture_unsupported, "cuStreamSynchronize of a stream that captures");
+	}
+	if (int code = d.flush(s)) return code;
+	return d.check_guards();
+}
+
+// A query performs one piece of the stream's work, so that polling ends.
+EMU_API cuStreamQuery(void *handle) {
+	EMU_ENTER;
+	Stream *s = d.stream(handle);
+	if (s == nullptr) return d.error(invalid_handle);
+	if (s->queue.empty()) return success;
+	auto m = std::make_shared<Mark>();
+	s->queue.insert(s->queue.begin() + 1, {nullptr, m, nullptr});
+	if (int code = d.run_until(s, m.get())) return code;
+	return not_ready;
+}
+
+EMU_API cuCtxSynchronize() {
+	EMU_ENTER;
+	if (int code = d.forbid_in_capture("cuCtxSynchronize")) return code;
+	return d.flush_all();
+}
+
+EMU_API cuStreamWaitEvent(void *handle, void *event, unsigned) {
+	EMU_ENTER;
+	Stream *s = d.stream(handle);
+	Event *e = static_cast<Event *>(event);
+	if (s == nullptr || d.events.count(e) == 0) return d.error(invalid_handle);
+	if (e->capture != nullptr) { // the stream joins the event's capture
+		if (s->capture != nullptr && s->capture != e->capture) return d.error(capture_isolation);
+		if (s->capture == nullptr && !s->queue.empty() && s == &d.null_stream) return d.error(capture_implicit);
+		s->capture = e->capture;
+		if (s != e->capture->origin) s->unjoined = true;
+		e->captured_in->unjoined = false;
+		return success;
+	}
+	if (s->capture != nullptr) return d.error(capture_isolation, "a stream that captures waits for an event outside the capture");
+	if (e->mark != nullptr && !e->mark->done) s->queue.push_back({nullptr, nullptr, e->mark});
+	return success;
+}
+
+EMU_API cuEventCreate(void **out, unsigned flags) {
+	EMU_ENTER;
+	Event *e = new Event;
+	e->timed = (flags & 2) == 0;
+	d.events.insert(e);
+	*out = e;
+	return success;
+}
+
+EMU_API cuEventDestroy_v2(void *event) {
+	EMU_ENTER;
+	Event *e = static_cast<Event *>(event);
+	if (d.events.erase(e) == 0) return d.error(invalid_handle);
+	delete e;
+	return success;
+}
+
+EMU_API cuEventRecord(void *event, void *handle) {
+	EMU_ENTER;
+	Stream *s = d.stream(handle);
+	Event *e = static_cast<Event *>(event);
+	if (s == nullptr || d.events.count(e) == 0) return d.error(invalid_handle);
+	e->capture = s->capture;
+	e->captured_in = s->capture != nullptr ? s : nullptr;
+	e->mark = s->capture != nullptr ? nullptr : d.mark_now(s);
+	return success;
+}
+
+EMU_API cuEventSynchronize(void *event) {
+	EMU_ENTER;
+	Event *e = static_cast<Event *>(event);
+	if (d.events.count(e) == 0) return d.error(invalid_handle);
+	if (e->capture != nullptr) return d.error(captured_event);
+	if (e->mark == nullptr || e->mark->done) return success;
+	return d.run_until(e->mark->stream, e->mark.get());
+}
+
+EMU_API cuEventQuery(void *event) {
+	EMU_ENTER;
+	Event *e = static_cast<Event *>(event);
+	if (d.events.count(e) == 0) return d.error(invalid_handle);
+	if (e->capture != nullptr) return d.error(captured_event);
+	if (e->mark == nullptr || e->mark->done) return success;
+	return cuStreamQuery(e->mark->stream == &d.null_stream ? nullptr : e->mark->stream);
+}
+
+EMU_API cuEventElapsedTime(float *ms, void *from, void *to) {
+	EMU_ENTER;
+	Event *a = static_cast<Event *>(from), *b = static_cast<Event *>(to);
+	if (d.events.count(a) == 0 || d.events.count(b) == 0 || !a->timed || !b->timed || a->mark == nullptr || b->mark == nullptr) return d.error(invalid_handle);
+	if (!a->mark->done || !b->mark->done) return not_ready;
+	*ms = (float)(b->mark->ms - a->mark->ms);
+	return success;
+}

@@ -1,0 +1,168 @@
+// driver.h: the state behind the fake libcuda.so: one device, one primary context, streams whose work waits for a synchronisation.
+#pragma once
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "machine.h"
+
+#define EMU_API extern "C" __attribute__((visibility("default"))) int
+
+namespace emu {
+
+// Error numbers of the driver API.
+enum Code {
+	success = 0,
+	invalid_value = 1,
+	out_of_memory = 2,
+	not_initialized = 3,
+	no_device = 100,
+	invalid_device = 101,
+	invalid_context = 201,
+	no_binary = 209,
+	invalid_ptx = 218,
+	unsupported_ptx = 222,
+	invalid_handle = 400,
+	not_found = 500,
+	not_ready = 600,
+	illegal_address = 700,
+	launch_out_of_resources = 701,
+	launch_failed = 719,
+	capture_unsupported = 900,
+	capture_invalidated = 901,
+	capture_unmatched = 903,
+	capture_unjoined = 904,
+	capture_isolation = 905,
+	capture_implicit = 906,
+	captured_event = 907,
+	capture_wrong_thread = 908,
+	unknown = 999
+};
+
+// Settings come from the environment, read anew by cuInit and whenever the primary context is made.
+struct Settings {
+	uint64_t memory = 4ull << 30;
+	uint64_t seed = 1;
+	unsigned threads = 2;
+	int driver = 12000;
+	int devices = 1;
+	int major = 9, minor = 0;
+	bool fail_jit = false;
+	int64_t fail_launch = -1; // this many calls of cuLaunchKernel and cuGraphLaunch succeed; the next one fails; -1: none does
+	int64_t lose_device = -1; // this many kernels run, then the device is lost; -1: never
+};
+Settings read_settings();
+
+// Mark is a point in a stream that others may wait for.
+struct Stream;
+struct Mark {
+	bool done = false;
+	Stream *stream = nullptr;
+	double ms = 0;
+};
+
+// Work is one entry of a stream: something to do, a mark to reach, or a mark to wait for.
+struct Work {
+	std::function<int()> run;
+	std::shared_ptr<Mark> reach, wait;
+};
+
+// Capture is what a recording has gathered; the order of the calls is an order in which the graph may run.
+struct Capture {
+	std::vector<std::function<int()>> ops;
+	Stream *origin = nullptr;
+	int mode = 0;
+	std::thread::id thread;
+	bool invalid = false;
+};
+
+struct Stream {
+	bool blocking = true; // waits for, and is waited for by, the default stream
+	std::deque<Work> queue;
+	std::shared_ptr<Capture> capture;
+	bool unjoined = false; // captures work that the capture's origin does not wait for yet
+};
+
+struct Event {
+	bool timed = true;
+	std::shared_ptr<Mark> mark;
+	std::shared_ptr<Capture> capture; // recorded while capturing
+	Stream *captured_in = nullptr;
+};
+
+struct Graph {
+	std::shared_ptr<const std::vector<std::function<int()>>> ops;
+};
+
+struct Function {
+	const Kernel *kernel;
+	uint32_t max_threads = emu::max_threads;
+	uint32_t dynamic_limit = 48 << 10;
+	uint32_t local_bytes = 0;
+};
+
+struct Module {
+	std::map<std::string, Function> functions;
+};
+
+struct Allocation {
+	void *base; // what was allocated: a guard, the bytes, a guard
+	size_t bytes, charged;
+};
+
+struct Driver {
+	std::recursive_mutex lock;
+	Settings settings;
+	bool initialized = false;
+	int retained = 0;
+	int lost = success; // sticky
+	std::map<uintptr_t, Allocation> memory, pinned;
+	uint64_t used = 0;
+	Stream null_stream;
+	std::set<Stream *> streams;
+	std::set<Event *> events;
+	std::set<Graph *> graphs, execs;
+	std::set<Module *> modules;
+	int64_t launch_calls = 0, kernels_run = 0;
+	int detail_code = success;
+	std::string detail;
+
+	// error notes why a call fails and returns its code.
+	int error(int code, const std::string &why = "");
+	// lose ends the context: every later call fails the same way.
+	int lose(int code, const std::string &why);
+
+	int submit(Stream *s, std::function<int()> op);
+	int run_until(Stream *s, const Mark *m);
+	int flush(Stream *s) { return run_until(s, nullptr); }
+	int flush_all();
+	std::shared_ptr<Mark> mark_now(Stream *s);
+	int forbid_in_capture(const char *call);
+	Stream *stream(void *handle);
+	void forget_context();
+	int check_guards();
+	int check_device(uint64_t p, size_t n, const char *what);
+};
+
+Driver &driver();
+
+// Call holds the driver's lock for one API call and says whether it may go on.
+struct Call {
+	std::lock_guard<std::recursive_mutex> hold;
+	Driver &d;
+	int code = success;
+	Call();
+};
+
+} // namespace emu
+
+#define EMU_ENTER \
+	::emu::Call call; \
+	[[maybe_unused]]::emu::Driver &d = call.d; \
+	if (call.code != ::emu::success) return call.code

@@ -1,0 +1,232 @@
+// memory.cpp: device memory is host memory, each allocation on its own between guards and filled with 0xff. Under AddressSanitizer the
+// allocation ends where its bytes end, so that a kernel's overrun is reported with the line of the .cu file.
+#include <string.h>
+
+#include <cstdlib>
+
+#include "driver.h"
+
+namespace emu {
+
+namespace {
+
+constexpr size_t alignment = 256;
+constexpr size_t page = 512; // what a byte more than a multiple of it is charged
+
+#ifdef EMU_ASAN
+constexpr size_t guard = 0;
+#else
+constexpr size_t guard = 256;
+#endif
+constexpr int guard_byte = 0xa5;
+
+uintptr_t take(size_t n, Allocation *a) {
+	void *p = nullptr;
+	if (posix_memalign(&p, alignment, guard + n + guard) != 0) return 0;
+	uint8_t *bytes = static_cast<uint8_t *>(p);
+	memset(bytes, guard_byte, guard);
+	memset(bytes + guard, 0xff, n);
+	memset(bytes + guard + n, guard_byte, guard);
+	*a = {p, n, (n + page - 1) / page * page};
+	return reinterpret_cast<uintptr_t>(bytes + guard);
+}
+
+// intact tells whether nothing was written beside the allocation.
+bool intact(const Allocation &a) {
+	const uint8_t *before = static_cast<const uint8_t *>(a.base), *after = before + guard + a.bytes;
+	for (size_t i = 0; i < guard; i++) {
+		if (before[i] != guard_byte || after[i] != guard_byte) return false;
+	}
+	return true;
+}
+
+// release frees one of the driver's allocations; -1 where p is none.
+int release(Driver &d, std::map<uintptr_t, Allocation> &all, uintptr_t p) {
+	auto found = all.find(p);
+	if (found == all.end()) return -1;
+	int code = d.flush_all();
+	free(found->second.base);
+	if (&all == &d.memory) d.used -= found->second.charged;
+	all.erase(found);
+	return code;
+}
+
+} // namespace
+
+int Driver::check_guards() {
+	if (lost != success) return lost;
+	for (const auto *all : {&memory, &pinned}) {
+		for (const auto &[p, a] : *all) {
+			if (!intact(a)) {
+				char text[128];
+				snprintf(text, sizeof text, "bytes beside the allocation of %zu at %#zx were overwritten", a.bytes, (size_t)p);
+				return lose(illegal_address, text);
+			}
+		}
+	}
+	return success;
+}
+
+// check_device refuses what does not lie within one allocation.
+int Driver::check_device(uint64_t p, size_t n, const char *what) {
+	auto next = memory.upper_bound(p);
+	if (next != memory.begin()) {
+		const auto &[base, a] = *std::prev(next);
+		if (p + n <= base + a.bytes) return success;
+	}
+	char text[160];
+	snprintf(text, sizeof text, "%s: %zu bytes at %#llx lie in no allocation", what, n, (unsigned long long)p);
+	return error(invalid_value, text);
+}
+
+void Driver::forget_context() {
+	null_stream.queue.clear();
+	for (Stream *s : streams) delete s;
+	for (Event *e : events) delete e;
+	for (Graph *g : graphs) delete g;
+	for (Graph *g : execs) delete g;
+	for (Module *m : modules) delete m;
+	streams.clear();
+	events.clear();
+	graphs.clear();
+	execs.clear();
+	modules.clear();
+	for (auto *all : {&memory, &pinned}) {
+		for (const auto &[p, a] : *all) free(a.base);
+		all->clear();
+	}
+	used = 0;
+	lost = success;
+}
+
+} // namespace emu
+
+using namespace emu;
+
+namespace {
+
+void *at(uint64_t p) { return reinterpret_cast<void *>((uintptr_t)p); }
+
+// ready is for calls that go through the default stream and return when they are done.
+int ready(Driver &d, const char *call) {
+	if (int code = d.forbid_in_capture(call)) return code;
+	if (int code = d.submit(&d.null_stream, nullptr)) return code;
+	return d.flush(&d.null_stream);
+}
+
+} // namespace
+
+EMU_API cuMemGetInfo_v2(size_t *available, size_t *total) {
+	EMU_ENTER;
+	*available = d.settings.memory - d.used;
+	*total = d.settings.memory;
+	return success;
+}
+
+EMU_API cuMemAlloc_v2(uint64_t *out, size_t n) {
+	EMU_ENTER;
+	if (int code = d.forbid_in_capture("cuMemAlloc")) return code;
+	if (n == 0) return d.error(invalid_value, "cuMemAlloc of 0 bytes");
+	Allocation a;
+	if (n > d.settings.memory || d.used + (n + page - 1) / page * page > d.settings.memory) return d.error(out_of_memory);
+	uintptr_t p = take(n, &a);
+	if (p == 0) return d.error(out_of_memory);
+	d.used += a.charged;
+	d.memory[p] = a;
+	*out = p;
+	return success;
+}
+
+EMU_API cuMemFree_v2(uint64_t p) {
+	EMU_ENTER;
+	if (p == 0) return success;
+	if (int code = d.forbid_in_capture("cuMemFree")) return code;
+	int code = release(d, d.memory, (uintptr_t)p);
+	return code < 0 ? d.error(invalid_value, "cuMemFree of what cuMemAlloc did not give") : code;
+}
+
+EMU_API cuMemHostAlloc(void **out, size_t n, unsigned) {
+	EMU_ENTER;
+	if (int code = d.forbid_in_capture("cuMemHostAlloc")) return code;
+	if (n == 0) return d.error(invalid_value, "cuMemHostAlloc of 0 bytes");
+	Allocation a;
+	uintptr_t p = take(n, &a);
+	if (p == 0) return d.error(out_of_memory);
+	d.pinned[p] = a;
+	*out = reinterpret_cast<void *>(p);
+	return success;
+}
+
+EMU_API cuMemFreeHost(void *p) {
+	EMU_ENTER;
+	if (int code = d.forbid_in_capture("cuMemFreeHost")) return code;
+	int code = release(d, d.pinned, reinterpret_cast<uintptr_t>(p));
+	return code < 0 ? d.error(invalid_value, "cuMemFreeHost of what cuMemHostAlloc did not give") : code;
+}
+
+EMU_API cuMemcpyHtoD_v2(uint64_t dst, const void *src, size_t n) {
+	EMU_ENTER;
+	if (int code = d.check_device(dst, n, "cuMemcpyHtoD")) return code;
+	if (int code = ready(d, "cuMemcpyHtoD")) return code;
+	memcpy(at(dst), src, n);
+	return success;
+}
+
+EMU_API cuMemcpyDtoH_v2(void *dst, uint64_t src, size_t n) {
+	EMU_ENTER;
+	if (int code = d.check_device(src, n, "cuMemcpyDtoH")) return code;
+	if (int code = ready(d, "cuMemcpyDtoH")) return code;
+	memcpy(dst, at(src), n);
+	return d.check_guards();
+}
+
+EMU_API cuMemcpyHtoDAsync_v2(uint64_t dst, const void *src, size_t n, void *handle) {
+	EMU_ENTER;
+	Stream *s = d.stream(handle);
+	if (s == nullptr) return d.error(invalid_handle);
+	if (int code = d.check_device(dst, n, "cuMemcpyHtoDAsync")) return code;
+	return d.submit(s, [=] { memcpy(at(dst), src, n); return 0; });
+}
+
+EMU_API cuMemcpyDtoHAsync_v2(void *dst, uint64_t src, size_t n, void *handle) {
+	EMU_ENTER;
+	Stream *s = d.stream(handle);
+	if (s == nullptr) return d.error(invalid_handle);
+	if (int code = d.check_device(src, n, "cuMemcpyDtoHAsync")) return code;
+	return d.submit(s, [=] { memcpy(dst, at(src), n); return 0; });
+}
+
+EMU_API cuMemcpyDtoDAsync_v2(uint64_t dst, uint64_t src, size_t n, void *handle) {
+	EMU_ENTER;
+	Stream *s = d.stream(handle);
+	if (s == nullptr) return d.error(invalid_handle);
+	if (int code = d.check_device(dst, n, "cuMemcpyDtoD")) return code;
+	if (int code = d.check_device(src, n, "cuMemcpyDtoD")) return code;
+	return d.submit(s, [=] { memmove(at(dst), at(src), n); return 0; });
+}
+
+EMU_API cuMemsetD32Async(uint64_t dst, unsigned v, size_t count, void *handle) {
+	EMU_ENTER;
+	Stream *s = d.stream(handle);
+	if (s == nullptr) return d.error(invalid_handle);
+	if (dst % 4 != 0) return d.error(invalid_value, "cuMemsetD32: address no multiple of 4");
+	if (int code = d.check_device(dst, count * 4, "cuMemsetD32")) return code;
+	return d.submit(s, [=] {
+		uint32_t *p = static_cast<uint32_t *>(at(dst));
+		for (size_t i = 0; i < count; i++) p[i] = v;
+		return 0;
+	});
+}
+
+// These two return before they are done, in the default stream.
+EMU_API cuMemcpyDtoD_v2(uint64_t dst, uint64_t src, size_t n) {
+	EMU_ENTER;
+	if (int code = d.forbid_in_capture("cuMemcpyDtoD")) return code;
+	return cuMemcpyDtoDAsync_v2(dst, src, n, nullptr);
+}
+
+EMU_API cuMemsetD32_v2(uint64_t dst, unsigned v, size_t count) {
+	EMU_ENTER;
+	if (int code = d.forbid_in_capture("cuMemsetD32")) return code;
+	return cuMemsetD32Async(dst, v, count, nullptr);
+}

@@ -1,0 +1,213 @@
+// module.cpp: modules, functions and launches. The PTX itself is not run, but it is held against the kernels that are: each entry must
+// exist here and take as many bytes, or the PTX is older than the source.
+#include <string.h>
+
+#include "driver.h"
+
+using namespace emu;
+
+namespace {
+
+// number_after finds the first number behind key in text[from, to); -1 if there is none.
+long number_after(const std::string &text, const std::string &key, size_t from, size_t to) {
+	size_t p = text.find(key, from);
+	if (p == std::string::npos || p >= to) return -1;
+	return strtol(text.c_str() + p + key.size(), nullptr, 10);
+}
+
+// without_comments blanks // and /* */, in which an entry would not count.
+std::string without_comments(std::string s) {
+	for (size_t i = 0; i + 1 < s.size(); i++) {
+		if (s[i] != '/' || (s[i + 1] != '/' && s[i + 1] != '*')) continue;
+		size_t end = s[i + 1] == '/' ? s.find('\n', i) : s.find("*/", i);
+		if (end == std::string::npos) end = s.size();
+		for (; i < end; i++) {
+			if (s[i] != '\n') s[i] = ' ';
+		}
+	}
+	return s;
+}
+
+// parse fills the module from PTX; it returns what is wrong with it, or "".
+std::string parse(const std::string &ptx, Module *m) {
+	for (size_t p = ptx.find(".entry"), next; p != std::string::npos; p = next) {
+		next = ptx.find(".entry", p + 1);
+		size_t name_at = ptx.find_first_not_of(" \t\n", p + 6), name_end = ptx.find_first_of("( \t\n", name_at);
+		if (name_at == std::string::npos || name_end == std::string::npos) return ".entry without a name";
+		std::string name = ptx.substr(name_at, name_end - name_at);
+		const Kernel *k = kernel_named(name);
+		if (k == nullptr) return "entry " + name + " is not in the emulator's library";
+		size_t end = next == std::string::npos ? ptx.size() : next;
+		long bytes = number_after(ptx, name + "_param_0[", p, end);
+		if (bytes != (long)k->arg_bytes) {
+			return "entry " + name + " takes " + std::to_string(bytes) + " bytes in the PTX, " + std::to_string(k->arg_bytes) + " in the source";
+		}
+		Function f{k};
+		long x = number_after(ptx, ".maxntid", p, end);
+		size_t comma = ptx.find(',', ptx.find(".maxntid", p));
+		long y = x > 0 ? number_after(ptx, ",", ptx.find(".maxntid", p), end) : 1, z = x > 0 ? number_after(ptx, ",", comma + 1, end) : 1;
+		if (x > 0) f.max_threads = (uint32_t)(x * (y > 0 ? y : 1) * (z > 0 ? z : 1));
+		long local = number_after(ptx, "__local_depot", p, end); // __local_depotN[bytes]
+		if (local >= 0) f.local_bytes = (uint32_t)number_after(ptx, "[", ptx.find("__local_depot", p), end);
+		m->functions.emplace(name, f);
+	}
+	if (m->functions.empty()) return "no .entry in the PTX";
+	return "";
+}
+
+int load(Driver &d, const std::string &ptx, Module *m, std::string *log) {
+	if (d.settings.fail_jit) {
+		*log = "ptxas fatal: ROLLCALL_EMULATOR_FAIL_JIT is set";
+		return invalid_ptx;
+	}
+	int major = 0, minor = 0, target = 0;
+	size_t version_at = ptx.find(".version"), target_at = ptx.find(".target");
+	if (version_at == std::string::npos || target_at == std::string::npos || sscanf(ptx.c_str() + version_at, ".version %d.%d", &major, &minor) != 2 ||
+		sscanf(ptx.c_str() + target_at, ".target sm_%d", &target) != 1) {
+		*log = "no .version or .target in the PTX";
+		return invalid_ptx;
+	}
+	int newest = (d.settings.driver / 1000 - 4) * 10 + d.settings.driver % 1000 / 10; // driver 11.8 knows PTX 7.8, 12.4 knows 8.4
+	if (major * 10 + minor > newest) {
+		*log = "PTX " + std::to_string(major) + "." + std::to_string(minor) + " is newer than the driver";
+		return unsupported_ptx;
+	}
+	if (target > d.settings.major * 10 + d.settings.minor) {
+		*log = "PTX for sm_" + std::to_string(target) + " on capability " + std::to_string(d.settings.major) + "." + std::to_string(d.settings.minor);
+		return no_binary;
+	}
+	*log = parse(ptx, m);
+	return log->empty() ? success : invalid_ptx;
+}
+
+Function *function(Driver &d, void *handle) {
+	for (Module *m : d.modules) {
+		for (auto &[name, f] : m->functions) {
+			if (&f == handle) return &f;
+		}
+	}
+	return nullptr;
+}
+
+// run_kernel performs a launch whose argument bytes were kept.
+int run_kernel(const Kernel *k, const std::vector<uint64_t> &args, uint3 grid, uint3 block, uint32_t dynamic_bytes) {
+	Driver &d = driver();
+	if (d.settings.lose_device >= 0 && d.kernels_run >= d.settings.lose_device) {
+		return d.error(unknown, std::string(k->name) + ": device lost: ROLLCALL_EMULATOR_LOSE_DEVICE");
+	}
+	uint64_t seed = d.settings.seed * 0x9e3779b97f4a7c15ull + (uint64_t)d.kernels_run++;
+	std::string failure = launch({k, args.data(), grid, block, dynamic_bytes, seed}, d.settings.threads);
+	return failure.empty() ? success : d.error(launch_failed, failure);
+}
+
+// bad_launch says what is wrong with a launch's sizes, or "".
+std::string bad_launch(const Function &f, uint3 g, uint3 b, uint32_t dynamic_bytes) {
+	uint64_t threads = (uint64_t)b.x * b.y * b.z;
+	char text[200] = "";
+	if (g.x == 0 || g.y == 0 || g.z == 0 || g.x > 0x7fffffff || g.y > 65535 || g.z > 65535) {
+		snprintf(text, sizeof text, "grid (%u,%u,%u), limits (2147483647,65535,65535)", g.x, g.y, g.z);
+	} else if (b.x == 0 || b.y == 0 || b.z == 0 || b.x > 1024 || b.y > 1024 || b.z > 64 || threads > f.max_threads) {
+		snprintf(text, sizeof text, "block (%u,%u,%u), limits (1024,1024,64) and %u threads", b.x, b.y, b.z, f.max_threads);
+	} else if (dynamic_bytes > f.dynamic_limit) {
+		snprintf(text, sizeof text, "%u bytes of dynamic shared memory, limit %u", dynamic_bytes, f.dynamic_limit);
+	} else {
+		return "";
+	}
+	return std::string(f.kernel->name) + ": " + text;
+}
+
+} // namespace
+
+EMU_API cuModuleLoadDataEx(void **out, const void *ptx, unsigned options, const int *names, void **values) {
+	EMU_ENTER;
+	if (int code = d.forbid_in_capture("cuModuleLoadDataEx")) return code;
+	auto m = std::make_unique<Module>();
+	std::string log;
+	int code = load(d, without_comments(static_cast<const char *>(ptx)), m.get(), &log);
+	if (code == success) {
+		*out = m.get();
+		d.modules.insert(m.release());
+		return success;
+	}
+	char *buffer = nullptr;
+	size_t room = 0;
+	for (unsigned i = 0; i < options; i++) {
+		if (names[i] == 5) buffer = static_cast<char *>(values[i]);
+		if (names[i] == 6) room = reinterpret_cast<size_t>(values[i]);
+	}
+	if (buffer != nullptr && room > 0) snprintf(buffer, room, "%s", log.c_str());
+	return d.error(code, log);
+}
+
+EMU_API cuModuleLoadData(void **out, const void *ptx) { return cuModuleLoadDataEx(out, ptx, 0, nullptr, nullptr); }
+
+EMU_API cuModuleUnload(void *module) {
+	EMU_ENTER;
+	Module *m = static_cast<Module *>(module);
+	if (d.modules.erase(m) == 0) return d.error(invalid_handle);
+	delete m;
+	return success;
+}
+
+EMU_API cuModuleGetFunction(void **out, void *module, const char *name) {
+	EMU_ENTER;
+	Module *m = static_cast<Module *>(module);
+	if (d.modules.count(m) == 0) return d.error(invalid_handle);
+	auto found = m->functions.find(name);
+	if (found == m->functions.end()) return d.error(not_found, std::string("no entry ") + name + " in the PTX");
+	*out = &found->second;
+	return success;
+}
+
+EMU_API cuFuncGetAttribute(int *v, int attribute, void *handle) {
+	EMU_ENTER;
+	Function *f = function(d, handle);
+	if (f == nullptr) return d.error(invalid_handle);
+	switch (attribute) {
+	case 0: *v = (int)f->max_threads; return success;
+	case 1: *v = 0; return success; // static shared memory is known when a block has run, not before
+	case 3: *v = (int)f->local_bytes; return success;
+	case 4: *v = 32; return success; // there are no registers here; a number that every kernel may have
+	case 8: *v = (int)f->dynamic_limit; return success;
+	}
+	return d.error(invalid_value);
+}
+
+EMU_API cuFuncSetAttribute(void *handle, int attribute, int v) {
+	EMU_ENTER;
+	Function *f = function(d, handle);
+	if (f == nullptr) return d.error(invalid_handle);
+	if (attribute == 9) return success; // the carve-out is a hint
+	if (attribute != 8 || v < 0 || (uint32_t)v > dynamic_limit) return d.error(invalid_value);
+	f->dynamic_limit = (uint32_t)v;
+	return success;
+}
+
+EMU_API cuFuncGetParamInfo(void *handle, size_t index, size_t *offset, size_t *size) {
+	EMU_ENTER;
+	Function *f = function(d, handle);
+	if (f == nullptr) return d.error(invalid_handle);
+	if (index != 0) return d.error(invalid_value);
+	*offset = 0;
+	if (size != nullptr) *size = f->kernel->arg_bytes;
+	return success;
+}
+
+EMU_API cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned dynamic_bytes, void *stream,
+	void **params, void **extra) {
+	EMU_ENTER;
+	Function *f = function(d, handle);
+	Stream *s = d.stream(stream);
+	if (f == nullptr || s == nullptr) return d.error(invalid_handle);
+	if (params == nullptr || extra != nullptr) return d.error(invalid_value, "arguments by kernelParams only");
+	uint3 grid{gx, gy, gz}, block{bx, by, bz};
+	std::string bad = bad_launch(*f, grid, block, dynamic_bytes);
+	if (!bad.empty()) return d.error(invalid_value, bad);
+	if (d.settings.fail_launch >= 0 && d.launch_calls++ == d.settings.fail_launch) {
+		return d.error(launch_out_of_resources, std::string(f->kernel->name) + ": ROLLCALL_EMULATOR_FAIL_LAUNCH");
+	}
+	const Kernel *k = f->kernel;
+	std::vector<uint64_t> args((k->arg_bytes + 7) / 8 + 1); // aligned as a struct of pointers
+	memcpy(args.data(), params[0], k->arg_bytes);
+	return d.submit(s, [k, args = std::move(args), grid, block, dynamic_bytes] { return run_kernel(k, args, grid, block, dynamic_bytes); });
+}

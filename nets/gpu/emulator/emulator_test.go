@@ -1,0 +1,216 @@
+package emulator
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// program compiles testdata/drive.cpp once.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "rollcall-drive")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "drive")
+	out, err := exec.Command("g++", "-std=c++17", "-O1", "-o", path, "testdata/drive.cpp", "-ldl").CombinedOutput()
+	if err != nil {
+		return "", &exec.Error{Name: string(out), Err: err}
+	}
+	return path, nil
+})
+
+// The library of the kernels in testdata, without and with AddressSanitizer.
+var (
+	plain     = sync.OnceValues(func() (string, error) { return Build("testdata", false) })
+	sanitized = sync.OnceValues(func() (string, error) { return Build("testdata", true) })
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := program(); err == nil {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+// drive runs a case of testdata/drive.cpp and returns what it wrote and whether it succeeded.
+func drive(t *testing.T, asan bool, name string, env ...string) (string, bool) {
+	t.Helper()
+	if _, err := exec.LookPath("g++"); err != nil {
+		t.Skipf("left out: %v", err)
+	}
+	build := plain
+	if asan {
+		build = sanitized
+	}
+	lib, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), path, lib, name)
+	cmd.Env = append(append(os.Environ(), Env(lib, asan)...), env...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err == nil
+}
+
+var kinds = []struct {
+	name string
+	asan bool
+}{{"plain", false}, {"asan", true}}
+
+// Each case compares with plain loops and says what it got and wanted.
+func TestCases(t *testing.T) {
+	for _, name := range []string{
+		"reverse", "reverse_dropped", "rotate_dropped", "shuffles", "ldmatrix", "mma_tf32", "mma_bf16", "cp_async", "cp_async_no_wait", "poison", "deferred",
+		"graph", "math",
+	} {
+		for _, kind := range kinds {
+			t.Run(name+"/"+kind.name, func(t *testing.T) {
+				out, ok := drive(t, kind.asan, name)
+				t.Log(out)
+				if !ok {
+					t.Fatal("the case failed")
+				}
+			})
+		}
+	}
+}
+
+// A missing barrier must show whatever the seed: the schedule may not hide it.
+func TestSeeds(t *testing.T) {
+	for _, name := range []string{"reverse_dropped", "rotate_dropped", "reverse", "cp_async"} {
+		for _, seed := range []string{"1", "2", "3", "4", "5", "6", "7", "8"} {
+			if out, ok := drive(t, false, name, "ROLLCALL_EMULATOR_SEED="+seed); !ok {
+				t.Errorf("%s with seed %s: %s", name, seed, out)
+			}
+		}
+	}
+}
+
+func TestBlockOrder(t *testing.T) {
+	orders := map[string]string{}
+	for _, seed := range []string{"1", "2", "3"} {
+		out, ok := drive(t, false, "block_order", "ROLLCALL_EMULATOR_THREADS=1", "ROLLCALL_EMULATOR_SEED="+seed)
+		if !ok {
+			t.Fatal(out)
+		}
+		if strings.HasPrefix(out, "0 1 2 3 4") {
+			t.Errorf("seed %s: blocks ran in their order: %s", seed, out)
+		}
+		if other, same := orders[out]; same {
+			t.Errorf("seeds %s and %s give the same order: %s", seed, other, out)
+		}
+		orders[out] = seed
+	}
+}
+
+// What some threads of a block or warp miss ends at once, with a text that says who waits where.
+func TestDiagnosis(t *testing.T) {
+	for name, want := range map[string][]string{
+		"leaves_early":   {`leaves_early: block \([01],0,0\) of \(2,1,1\): threads wait for each other`, `64 at __syncthreads of \S*barrier.cu:\d+`, `64 returned \(first \(64,0,0\)\)`},
+		"two_barriers":   {`32 at __syncthreads of \S*barrier.cu:51 \(first \(0,0,0\)\)|32 at __syncthreads of \S*barrier.cu:53 \(first \(0,0,0\)\)`, `96 at __syncthreads of \S*barrier.cu`},
+		"lane_missing":   {`lane_missing: block`, `at __shfl_xor_sync of \S*barrier.cu:\d+`, `4 returned \(first \(7,0,0\)\)`},
+		"lanes_disagree": {`__shfl_\w+_sync with mask ffffffff, but lane \d+ is at __shfl_\w+_sync with mask ffffffff, \S*barrier.cu:\d+`},
+		"mma_half":       {`at mma_tf32_16x8x8 of \S*barrier.cu`, `112 at __syncthreads of \S*barrier.cu`},
+	} {
+		for _, kind := range kinds {
+			t.Run(name+"/"+kind.name, func(t *testing.T) {
+				out, ok := drive(t, kind.asan, name)
+				if !ok {
+					t.Fatal(out)
+				}
+				for _, w := range want {
+					if !regexp.MustCompile(w).MatchString(out) {
+						t.Errorf("got %q, want a text that matches %q", out, w)
+					}
+				}
+			})
+		}
+	}
+}
+
+// line finds the line of testdata/memory.cu with a mark.
+func line(t *testing.T, mark string) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/memory.cu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, found := strings.Cut(string(text), "// "+mark)
+	if !found {
+		t.Fatalf("no mark %s in memory.cu", mark)
+	}
+	return regexp.QuoteMeta("memory.cu:") + strconv.Itoa(strings.Count(before, "\n")+1) + `\b`
+}
+
+// Overruns by one element: AddressSanitizer names the line; without it the guards beside an allocation tell that there was one.
+func TestOverrun(t *testing.T) {
+	for name, want := range map[string]string{
+		"global_overrun":  "heap-buffer-overflow.*(?s:.*)" + line(t, "GLOBAL"),
+		"shared_overrun":  "use-after-poison.*(?s:.*)" + line(t, "SHARED"),
+		"dynamic_overrun": "use-after-poison.*(?s:.*)" + line(t, "DYNAMIC"),
+		"misaligned":      line(t, "ALIGNED") + ".*misaligned address",
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, ok := drive(t, true, name)
+			if ok || !regexp.MustCompile(want).MatchString(out) {
+				t.Errorf("success %v, got %s\nwant a failure that matches %q", ok, out, want)
+			}
+		})
+	}
+	out, ok := drive(t, false, "global_overrun")
+	if ok || !strings.Contains(out, "700 an illegal memory access was encountered (bytes beside the allocation of 128 at") {
+		t.Errorf("without AddressSanitizer: success %v, got %s, want code 700 from the guards", ok, out)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	out, ok := drive(t, false, "limits", "ROLLCALL_EMULATOR_MEMORY=1048576")
+	if want := "entry no_such_kernel is not in the emulator's library\nentry reverse takes 24 bytes in the PTX, 16 in the source\n"; !ok || out != want {
+		t.Errorf("got %s, want %s", out, want)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	for _, c := range []struct {
+		name, run, env, want string
+		ok                   bool
+	}{
+		{"launch", "fail_launch", "ROLLCALL_EMULATOR_FAIL_LAUNCH=2", "", true},
+		{"device lost", "lose_device", "ROLLCALL_EMULATOR_LOSE_DEVICE=2", "999 unknown error (add: device lost: ROLLCALL_EMULATOR_LOSE_DEVICE)", true},
+		{"no device", "reverse", "ROLLCALL_EMULATOR_DEVICES=0", "100 no CUDA-capable device is detected", false},
+		{"JIT", "reverse", "ROLLCALL_EMULATOR_FAIL_JIT=1", "218 a PTX JIT compilation failed (ptxas fatal: ROLLCALL_EMULATOR_FAIL_JIT is set)", false},
+		{"old driver", "reverse", "ROLLCALL_EMULATOR_DRIVER=11070", "222 the provided PTX was compiled with an unsupported toolchain. (PTX 7.8 is newer than the driver)", false},
+		{"old device", "reverse", "ROLLCALL_EMULATOR_CAPABILITY=7.5", "209 no kernel image is available for execution on the device (PTX for sm_80 on capability 7.5)", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if out, ok := drive(t, false, c.run, c.env); ok != c.ok || !strings.Contains(out, c.want) {
+				t.Errorf("success %v, got %s, want %v, %s", ok, out, c.ok, c.want)
+			}
+		})
+	}
+}
+
+// Speed judges nothing; -v shows it.
+func TestSpeed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures only")
+	}
+	for _, kind := range kinds {
+		out, ok := drive(t, kind.asan, "speed", "ROLLCALL_EMULATOR_THREADS=1")
+		if !ok {
+			t.Error(out)
+		}
+		t.Logf("%s:\n%s", kind.name, out)
+	}
+}

@@ -1,0 +1,45 @@
+package emulator
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// What __global__ of emulator.h becomes, and a kernel's definition or declaration once comments and line markers are gone.
+var (
+	globalMark       = regexp.MustCompile(`__attribute__\s*\(\(\s*used,\s*noinline\s*\)\)`)
+	kernelDefinition = regexp.MustCompile(`extern\s+"C"\s+__attribute__\s*\(\(\s*used,\s*noinline\s*\)\)\s+void\s+(\w+)\s*\(`)
+	lineMarker       = regexp.MustCompile(`(?m)^#.*$`)
+)
+
+// kernelNames finds the kernels of a preprocessed .cu file, in order, those that macros define included.
+func kernelNames(file string, preprocessed []byte) ([]string, error) {
+	text := lineMarker.ReplaceAll(preprocessed, nil)
+	var names []string
+	found := kernelDefinition.FindAllSubmatch(text, -1)
+	for _, m := range found {
+		if name := string(m[1]); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if marks := len(globalMark.FindAll(text, -1)); marks != len(found) {
+		return nil, fmt.Errorf(`emulator: %s: %d times __global__, %d of them as extern "C" __global__ void name(const Args a)`, file, marks, len(found))
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("emulator: %s: no kernel", file)
+	}
+	return names, nil
+}
+
+// registration is C++ that makes the kernels known, to follow their definitions.
+func registration(names []string) []byte {
+	var b bytes.Buffer
+	b.WriteString("\n# 1 \"registration\"\n")
+	for _, name := range names {
+		fmt.Fprintf(&b, "static const emu::Entry<%s> emu_entry_%s(%q);\n", name, name, strings.TrimSpace(name))
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,473 @@
+// drive LIBRARY CASE runs one case against a library that the emulator made from the kernels of this folder.
+#include "drive.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+struct ArrayArgs { float *x; uint32_t n; };
+struct ShuffleArgs { const float *x; const double *y; float *out; double *sums; uint32_t *votes; };
+struct MatrixArgs { const uint16_t *x; uint32_t *out; };
+struct MmaArgs { const float *a, *b; float *d; uint32_t k, repeat; };
+struct CopyArgs { const float *x; float *y; uint32_t n, limit, wait; };
+struct MemoryArgs { float *x; uint32_t *order; uint32_t n; };
+template <class T> struct MathArgs { const T *x; T *y; uint32_t n, what; };
+
+static std::vector<float> ramp(size_t n) {
+	std::vector<float> v(n);
+	for (size_t i = 0; i < n; i++) v[i] = (float)i;
+	return v;
+}
+
+static uint32_t state = 12345;
+static float uniform() { // in (-1, 1)
+	state = state * 1664525u + 1013904223u;
+	return (float)(int32_t)state / 2147483648.0f;
+}
+
+static void reverse_case() {
+	Array<float> x(ramp(3 * 256));
+	start("reverse", {3, 256}, ArrayArgs{x.ptr(), 0});
+	auto got = x.get();
+	for (int i = 0; i < 3 * 256; i++) expect(got[i] == (float)(i / 256 * 256 + 255 - i % 256), "x[%d] = %g", i, got[i]);
+}
+
+// A kernel without its barrier must come out wrong; which elements are wrong depends on the seed.
+static void reverse_dropped_case() {
+	Array<float> x(ramp(256));
+	start("reverse_dropped", {1, 256}, ArrayArgs{x.ptr(), 0});
+	auto got = x.get();
+	int wrong = 0;
+	for (int i = 0; i < 256; i++) wrong += got[i] != (float)(255 - i);
+	printf("%d of 256 wrong\n", wrong);
+	expect(wrong > 0, "no element differs");
+}
+
+static void rotate_dropped_case() {
+	Array<float> x(ramp(128));
+	start("rotate_dropped", {1, 128}, ArrayArgs{x.ptr(), 4});
+	auto got = x.get();
+	int wrong = 0;
+	for (int i = 0; i < 128; i++) wrong += got[i] != (float)((i + 4) % 128);
+	printf("%d of 128 wrong\n", wrong);
+	expect(wrong > 0, "no element differs");
+}
+
+// fails runs a kernel that must end as a launch failure, and prints the diagnosis for the caller to judge.
+static void fails(const char *name, uint32_t n) {
+	Array<float> x(ramp(128));
+	start(name, {2, 128}, ArrayArgs{x.ptr(), n});
+	int code = cuCtxSynchronize();
+	printf("%d %s\n", code, text_of(code).c_str());
+	expect(code == 719, "got %d, want 719", code);
+	expect(cuCtxSynchronize() == 719, "the error does not stick");
+	Ptr p;
+	expect(cuMemAlloc_v2(&p, 16) == 719, "memory from a lost context");
+}
+
+static void shuffles_case() {
+	std::vector<float> x(32);
+	std::vector<double> y(32);
+	double sum = 0;
+	uint32_t votes = 0;
+	for (int i = 0; i < 32; i++) {
+		x[i] = uniform();
+		y[i] = i * 0.5;
+		sum += y[i];
+		votes |= (uint32_t)(x[i] > 0) << i;
+	}
+	Array<float> dx(x), out(128);
+	Array<double> dy(y), sums(32);
+	Array<uint32_t> dv(32);
+	start("shuffles", {1, 32}, ShuffleArgs{dx.ptr(), dy.ptr(), out.ptr(), sums.ptr(), dv.ptr()});
+	auto got = out.get();
+	for (int i = 0; i < 32; i++) {
+		expect(got[i] == x[i ^ 5], "xor: lane %d got %g, want %g", i, got[i], x[i ^ 5]);
+		expect(got[32 + i] == x[i + 3 > 31 ? i : i + 3], "down: lane %d got %g", i, got[32 + i]);
+		expect(got[64 + i] == x[7], "idx: lane %d got %g, want %g", i, got[64 + i], x[7]);
+		expect(got[96 + i] == x[i < 16 ? i ^ 1 : i ^ 2], "half: lane %d got %g", i, got[96 + i]);
+		expect(sums.get()[i] == sum, "sum: lane %d got %g, want %g", i, sums.get()[i], sum);
+		expect(dv.get()[i] == votes, "ballot: lane %d got %08x, want %08x", i, dv.get()[i], votes);
+	}
+}
+
+static void ldmatrix_case() {
+	std::vector<uint16_t> x(256);
+	for (int i = 0; i < 256; i++) x[i] = (uint16_t)(i * 257);
+	Array<uint16_t> dx(x);
+	Array<uint32_t> out(std::vector<uint32_t>(6 * 128, 0));
+	start("matrices", {1, 32}, MatrixArgs{dx.ptr(), out.ptr()});
+	auto got = out.get();
+	for (int form = 0; form < 6; form++) {
+		int count = 1 << form % 3;
+		for (int l = 0; l < 32; l++) {
+			for (int m = 0; m < 4; m++) {
+				auto at = [&](int row, int column) { return (uint32_t)x[m * 64 + row * 8 + column]; };
+				int c = 2 * (l % 4), r = l / 4;
+				uint32_t want = m >= count ? 0 : form < 3 ? at(r, c) | at(r, c + 1) << 16 : at(c, r) | at(c + 1, r) << 16;
+				uint32_t have = got[form * 128 + l * 4 + m];
+				expect(have == want, "form %d lane %d matrix %d: got %08x, want %08x", form, l, m, have, want);
+			}
+		}
+	}
+}
+
+// mma: d += a b against double; inputs are rounded by the kernel, so the reference rounds them the same way. What is left is the order and
+// rounding of k sums in float: k 2^-24 of the sum of magnitudes.
+static void mma_case(const char *name, int bits) {
+	const int k = 64;
+	auto round_to = [&](float v) { // nearest; exact ties are not in the data but for 0
+		float scale = ldexpf(1, bits - 1 - ilogbf(v == 0 ? 1 : v));
+		return rintf(v * scale) / scale;
+	};
+	std::vector<float> a(16 * k), b(k * 8), d(16 * 8);
+	for (float &v : a) v = uniform();
+	for (float &v : b) v = uniform();
+	for (float &v : d) v = uniform();
+	Array<float> da(a), db(b), dd(d);
+	start(name, {1, 32}, MmaArgs{da.ptr(), db.ptr(), dd.ptr(), k, 1});
+	auto got = dd.get();
+	double worst = 0;
+	for (int i = 0; i < 16; i++) {
+		for (int j = 0; j < 8; j++) {
+			double want = d[i * 8 + j], size = fabs(want);
+			for (int c = 0; c < k; c++) {
+				double p = (double)round_to(a[i * k + c]) * round_to(b[c * 8 + j]);
+				want += p;
+				size += fabs(p);
+			}
+			double error = fabs(got[i * 8 + j] - want) / size;
+			worst = std::max(worst, error);
+			expect(error <= k * 0x1p-24, "d[%d,%d] = %.9g, want %.9g, tolerance %g of %g", i, j, got[i * 8 + j], want, k * 0x1p-24, size);
+		}
+	}
+	printf("worst error %.2g of the sum of magnitudes, tolerance %.2g\n", worst, k * 0x1p-24);
+}
+
+static std::vector<float> pipeline(const char *name, unsigned bytes, uint32_t wait, uint32_t limit) {
+	const uint32_t n = 64 * bytes / 4 * 6;
+	Array<float> x(ramp(n)), y(n);
+	start(name, {1, 64, 2 * 64 * bytes}, CopyArgs{x.ptr(), y.ptr(), n, limit, wait});
+	return y.get();
+}
+
+static void cp_async_case() {
+	for (auto [name, bytes] : {std::pair<const char *, unsigned>{"pipeline4", 4}, {"pipeline8", 8}, {"pipeline16", 16}}) {
+		uint32_t n = 64 * bytes / 4 * 6, limit = n - 20;
+		auto got = pipeline(name, bytes, 1, limit);
+		for (uint32_t i = 0; i < n; i++) {
+			float want = i < limit ? 2.0f * (float)i : 0;
+			expect(got[i] == want, "%s: y[%u] = %g, want %g", name, i, got[i], want);
+		}
+	}
+}
+
+static void cp_async_no_wait_case() {
+	auto got = pipeline("pipeline16", 16, 0, 1 << 30);
+	auto wrong = std::count_if(got.begin(), got.end(), [](float v) { return isnan(v); });
+	printf("%zu of %zu NaN\n", (size_t)wrong, got.size());
+	expect(wrong == (long)got.size(), "a stage was read before its wait and came out as data");
+}
+
+static void poison_case() {
+	Array<float> x(64);
+	for (float v : x.get()) expect(isnan(v), "fresh device memory is %g, want NaN", v);
+	start("forgets", {1, 64}, MemoryArgs{x.ptr(), nullptr, 0});
+	auto got = x.get();
+	for (int i = 0; i < 64; i++) expect(i == 5 ? isnan(got[i]) : got[i] == 1, "x[%d] = %g", i, got[i]);
+}
+
+static void overrun(const char *name, uint32_t n, unsigned dynamic_bytes) {
+	Array<float> x(32);
+	start(name, {1, name[0] == 'g' ? 64u : 32u, dynamic_bytes}, MemoryArgs{x.ptr(), nullptr, n});
+	int code = cuCtxSynchronize();
+	printf("%d %s\n", code, text_of(code).c_str());
+	exit(code == 0 ? 0 : 3);
+}
+
+static void misaligned_case() {
+	Array<float> x(32);
+	start("misaligned", {1, 32}, MemoryArgs{x.ptr(), nullptr, 1});
+	ok(cuCtxSynchronize());
+}
+
+// block_order prints the order in which blocks ran; the caller compares seeds.
+static void block_order_case() {
+	Array<uint32_t> order(std::vector<uint32_t>(101, 0));
+	start("block_order", {100, 32}, MemoryArgs{nullptr, order.ptr(), 0});
+	auto got = order.get();
+	std::vector<uint32_t> sorted(got.begin() + 1, got.end());
+	std::sort(sorted.begin(), sorted.end());
+	for (uint32_t i = 0; i < 100; i++) expect(sorted[i] == i, "block %u did not run once", i);
+	for (int i = 1; i <= 100; i++) printf("%u ", got[i]);
+	printf("\n");
+}
+
+// deferred: nothing happens in a stream before somebody waits; a copy reads its source when it is performed.
+static void deferred_case() {
+	void *s = nullptr, *other = nullptr, *event = nullptr;
+	ok(cuStreamCreate(&s, 1));
+	ok(cuStreamCreate(&other, 1));
+	ok(cuEventCreate(&event, 2));
+	float *in, *out;
+	ok(cuMemHostAlloc((void **)&in, 128, 0));
+	ok(cuMemHostAlloc((void **)&out, 128, 0));
+	Array<float> x(32);
+	for (int i = 0; i < 32; i++) in[i] = 1;
+	ok(cuMemcpyHtoDAsync_v2(x.p, in, 128, s));
+	start("add", {1, 32, 0, s}, MemoryArgs{x.ptr(), nullptr, 10});
+	ok(cuMemcpyDtoHAsync_v2(out, x.p, 128, s));
+	expect(isnan(out[0]), "the copy out was performed at once: %g", out[0]);
+	in[0] = 5; // too early: the copy in has not been waited for
+	ok(cuStreamSynchronize(other));
+	expect(isnan(out[0]), "another stream's wait performed the copy: %g", out[0]);
+	ok(cuStreamSynchronize(s));
+	expect(out[0] == 15 && out[1] == 11, "got %g %g, want 15 (the staging buffer's later value) 11", out[0], out[1]);
+
+	// Another stream that forgets to wait for the event sees what was there before; one that waits, the result.
+	start("add", {1, 32, 0, s}, MemoryArgs{x.ptr(), nullptr, 100});
+	ok(cuEventRecord(event, s));
+	ok(cuMemcpyDtoHAsync_v2(out, x.p, 128, other));
+	ok(cuStreamSynchronize(other));
+	expect(out[1] == 11, "without a wait for the event: got %g, want the stale 11", out[1]);
+	ok(cuStreamWaitEvent(other, event, 0));
+	ok(cuMemcpyDtoHAsync_v2(out, x.p, 128, other));
+	ok(cuStreamSynchronize(other));
+	expect(out[1] == 111, "after waiting for the event: got %g, want 111", out[1]);
+	start("add", {1, 32, 0, s}, MemoryArgs{x.ptr(), nullptr, 1000});
+	ok(cuEventRecord(event, s));
+	ok(cuEventSynchronize(event));
+	expect(x.get()[1] == 1111, "after synchronising the event: got %g, want 1111", x.get()[1]);
+}
+
+// graph: capture over two streams joined by events, replayed.
+static void graph_case() {
+	void *s = nullptr, *side = nullptr, *fork = nullptr, *join = nullptr, *graph = nullptr, *exec = nullptr;
+	ok(cuStreamCreate(&s, 1));
+	ok(cuStreamCreate(&side, 1));
+	ok(cuEventCreate(&fork, 2));
+	ok(cuEventCreate(&join, 2));
+	float *in;
+	ok(cuMemHostAlloc((void **)&in, 128, 0));
+	Array<float> x(32), y(32);
+	function("add", sizeof(MemoryArgs));
+	ok(cuStreamBeginCapture_v2(s, 1));
+	ok(cuMemcpyHtoDAsync_v2(x.p, in, 128, s));
+	ok(cuEventRecord(fork, s));
+	ok(cuStreamWaitEvent(side, fork, 0));
+	ok(cuMemsetD32Async(y.p, 0, 32, side));
+	start("add", {1, 32, 0, side}, MemoryArgs{y.ptr(), nullptr, 7});
+	ok(cuEventRecord(join, side));
+	start("add", {1, 32, 0, s}, MemoryArgs{x.ptr(), nullptr, 1});
+	ok(cuStreamWaitEvent(s, join, 0));
+	start("add", {1, 32, 0, s}, MemoryArgs{x.ptr(), nullptr, 2});
+	ok(cuStreamEndCapture(s, &graph));
+	size_t nodes = 0;
+	ok(cuGraphGetNodes(graph, nullptr, &nodes));
+	expect(nodes == 5, "got %zu nodes, want 5", nodes);
+	ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	ok(cuGraphDestroy(graph));
+	expect(isnan(x.get()[0]), "capture ran its work: %g", x.get()[0]);
+	for (int turn = 1; turn <= 3; turn++) {
+		for (int i = 0; i < 32; i++) in[i] = (float)(100 * turn);
+		ok(cuGraphLaunch(exec, s));
+		ok(cuStreamSynchronize(s));
+		expect(x.get()[3] == (float)(100 * turn + 3) && y.get()[3] == 7, "turn %d: got %g %g, want %d 7", turn, x.get()[3], y.get()[3], 100 * turn + 3);
+	}
+	// A fork that is not joined, and a wait in mid-capture, are errors.
+	ok(cuStreamBeginCapture_v2(s, 1));
+	ok(cuEventRecord(fork, s));
+	ok(cuStreamWaitEvent(side, fork, 0));
+	start("add", {1, 32, 0, side}, MemoryArgs{y.ptr(), nullptr, 7});
+	int code = cuStreamEndCapture(s, &graph);
+	expect(code == 904, "unjoined capture: got %d, want 904", code);
+	ok(cuStreamBeginCapture_v2(s, 1));
+	code = cuStreamSynchronize(s);
+	expect(code == 900, "synchronising a capturing stream: got %d, want 900", code);
+	code = cuStreamEndCapture(s, &graph);
+	expect(code == 901, "ending a spoiled capture: got %d, want 901", code);
+}
+
+static void limits_case() {
+	size_t available = 0, total = 0;
+	ok(cuMemGetInfo_v2(&available, &total));
+	expect(total == 1 << 20 && available == total, "got %zu of %zu, want 1 MiB", available, total);
+	Ptr a = 0, b = 0;
+	ok(cuMemAlloc_v2(&a, 1000 << 10));
+	int code = cuMemAlloc_v2(&b, 30 << 10);
+	expect(code == 2, "allocation beyond the limit: got %d, want 2", code);
+	ok(cuMemFree_v2(a));
+	ok(cuMemAlloc_v2(&b, 1 << 20));
+	void *f = function("reverse", sizeof(ArrayArgs)), *params[] = {&b};
+	size_t offset = 1, size = 0;
+	ok(cuFuncGetParamInfo(f, 0, &offset, &size));
+	expect(offset == 0 && size == sizeof(ArrayArgs), "got %zu %zu", offset, size);
+	expect(cuFuncGetParamInfo(f, 1, &offset, &size) == 1, "a second parameter");
+	code = cuLaunchKernel(f, 1, 1, 1, 2048, 1, 1, 0, nullptr, params, nullptr);
+	expect(code == 1, "block of 2048: got %d, want 1", code);
+	code = cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 49 << 10, nullptr, params, nullptr);
+	expect(code == 1, "49 KiB of dynamic shared memory without leave: got %d, want 1", code);
+	void *module = nullptr;
+	for (auto [name, bytes] : {std::pair<const char *, size_t>{"no_such_kernel", 16}, {"reverse", 24}}) {
+		char log[200] = "";
+		int names[] = {5, 6};
+		void *values[] = {log, (void *)sizeof log};
+		code = cuModuleLoadDataEx(&module, ptx_for(name, bytes).c_str(), 2, names, values);
+		expect(code == 218, "%s of %zu bytes: got %d, want 218", name, bytes, code);
+		printf("%s\n", log);
+	}
+}
+
+// faults: what the environment asks for arrives at the call where a driver would report it.
+static void fail_launch_case() {
+	Array<float> x(ramp(32));
+	for (int i = 0; i < 4; i++) {
+		MemoryArgs args{x.ptr(), nullptr, 1};
+		void *f = function("add", sizeof args), *params[] = {&args};
+		int code = cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, nullptr, params, nullptr);
+		expect(code == (i == 2 ? 701 : 0), "launch %d: got %d", i, code);
+	}
+	expect(x.get()[0] == 3, "got %g, want 3", x.get()[0]);
+}
+
+static void lose_device_case() {
+	Array<float> x(ramp(32));
+	for (int i = 0; i < 4; i++) start("add", {1, 32}, MemoryArgs{x.ptr(), nullptr, 1});
+	int code = cuCtxSynchronize();
+	printf("%d %s\n", code, text_of(code).c_str());
+	expect(code == 999, "got %d, want 999", code);
+	ok(cuDevicePrimaryCtxRelease_v2(0));
+	void *context;
+	ok(cuDevicePrimaryCtxRetain(&context, 0)); // a new context works again
+	Array<float> y(ramp(32));
+	expect(y.get()[3] == 3, "got %g", y.get()[3]);
+}
+
+template <class T> std::vector<T> apply(const char *name, uint32_t what, const std::vector<T> &x) {
+	Array<T> dx(x), dy(x.size());
+	start(name, {4, 64}, MathArgs<T>{dx.ptr(), dy.ptr(), (uint32_t)x.size(), what});
+	return dy.get();
+}
+
+// worst is the largest error in units of the last place of a float (or of a relative 2^-52), denormals included.
+template <class T> double worst(const char *what, const std::vector<T> &x, const std::vector<T> &got, std::function<long double(long double)> f) {
+	double most = 0;
+	T at = 0;
+	for (size_t i = 0; i < x.size(); i++) {
+		long double want = f(x[i]);
+		int digits = sizeof(T) == 4 ? 24 : 53, lowest = sizeof(T) == 4 ? -149 : -1074;
+		int e = want == 0 ? lowest : std::max(lowest, ilogbl(want) - digits + 1);
+		if (isinf((T)want)) {
+			expect(got[i] == (T)want, "%s(%.9g) = %g, want %Lg", what, (double)x[i], (double)got[i], want);
+			continue;
+		}
+		double ulps = (double)fabsl(ldexpl((long double)got[i] - want, -e));
+		if (!(ulps <= most)) {
+			most = ulps;
+			at = x[i];
+		}
+	}
+	printf("%s: %.3f ulp at %.9g, %zu points\n", what, most, (double)at, x.size());
+	return most;
+}
+
+static void math_case() {
+	std::vector<float> e, l;
+	for (int i = 0; i < 400000; i++) e.push_back(-106.0f + (float)i * (196.0f / 400000));
+	for (int i = 0; i < 20000; i++) e.push_back(uniform() * 1e-3f);
+	for (uint32_t u = 1; u < 0x7f800000u; u += 4999) {
+		float v;
+		memcpy(&v, &u, 4);
+		l.push_back(v);
+	}
+	for (int i = -20000; i < 20000; i++) l.push_back(1 + (float)i * 1e-5f);
+	double ulps = worst<float>("expf_", e, apply("math_float", 0, e), [](long double x) { return expl(x); });
+	expect(ulps <= 1, "expf_: %g ulp, want at most 1", ulps);
+	ulps = worst<float>("logf_", l, apply("math_float", 1, l), [](long double x) { return logl(x); });
+	expect(ulps <= 1, "logf_: %g ulp, want at most 1", ulps);
+	ulps = worst<float>("rsqrtf_", l, apply("math_float", 2, l), [](long double x) { return 1 / sqrtl(x); });
+	expect(ulps <= 1.5, "rsqrtf_: %g ulp, want at most 1.5: two roundings, the first of which may count twice", ulps);
+	std::vector<double> ed, ld;
+	for (int i = 0; i < 200000; i++) ed.push_back(-750.0 + i * (1465.0 / 200000));
+	for (int i = 0; i < 20000; i++) ed.push_back(uniform() * 1e-3);
+	for (int i = 0; i < 200000; i++) ld.push_back(ldexp(1 + 0.5 * (1 + uniform()), -1074 + i % 2097));
+	for (int i = -20000; i < 20000; i++) ld.push_back(1 + i * 1e-5);
+	ulps = worst<double>("exp_d", ed, apply("math_double", 0, ed), [](long double x) { return expl(x); });
+	expect(ulps <= 2, "exp_d: %g ulp, want at most 2", ulps);
+	ulps = worst<double>("log_d", ld, apply("math_double", 1, ld), [](long double x) { return logl(x); });
+	expect(ulps <= 2, "log_d: %g ulp, want at most 2", ulps);
+
+	const float inf = INFINITY, nan = NAN;
+	std::vector<float> edge{0, -inf, inf, nan, -1};
+	auto x = apply("math_float", 0, edge), y = apply("math_float", 1, edge);
+	expect(x[0] == 1 && x[1] == 0 && x[2] == inf && isnan(x[3]), "expf_ of 0 -inf inf NaN: %g %g %g %g", x[0], x[1], x[2], x[3]);
+	expect(y[0] == -inf && isnan(y[1]) && y[2] == inf && isnan(y[3]) && isnan(y[4]), "logf_ of 0 -inf inf NaN -1: %g %g %g %g %g", y[0], y[1], y[2], y[3], y[4]);
+	std::vector<double> edged(edge.begin(), edge.end());
+	auto xd = apply("math_double", 0, edged), yd = apply("math_double", 1, edged);
+	expect(xd[0] == 1 && xd[1] == 0 && xd[2] == inf && isnan(xd[3]), "exp_d of 0 -inf inf NaN: %g %g %g %g", xd[0], xd[1], xd[2], xd[3]);
+	expect(yd[0] == -inf && isnan(yd[1]) && yd[2] == inf && isnan(yd[3]) && isnan(yd[4]), "log_d of 0 -inf inf NaN -1");
+
+	// Halfway cases: bf16 to even, tf32 away from zero.
+	std::vector<float> ties{1 + 0x1p-8f, 1 + 0x3p-8f, -(1 + 0x1p-8f), 1 + 0x1p-11f, -(1 + 0x1p-11f), 0x1.fffffep127f, inf, nan, -0.0f};
+	auto b = apply("math_float", 3, ties), p = apply("math_float", 4, ties), t = apply("math_float", 5, ties);
+	expect(b[0] == 1 && b[1] == 1 + 0x1p-6f && b[2] == -1 && b[5] == inf && b[6] == inf && isnan(b[7]) && signbit(b[8]), "bf16: %g %g %g %g", b[0], b[1], b[2], b[5]);
+	expect(memcmp(b.data(), p.data(), b.size() * 4) == 0, "pack_bf16 and to_bf16 differ");
+	expect(t[3] == 1 + 0x1p-10f && t[4] == -(1 + 0x1p-10f) && t[6] == inf && isnan(t[7]) && signbit(t[8]), "tf32: %.9g %.9g %g %g", t[3], t[4], t[6], t[7]);
+	auto m = apply("math_float", 6, ties), mn = apply("math_float", 7, ties);
+	expect(m[7] == 0 && isnan(mn[7]) && m[2] == 0 && m[0] == ties[0], "fmaxf_(NaN) = %g, fmax_nan(NaN) = %g", m[7], mn[7]);
+}
+
+// speed prints threads started, barriers passed and mma per second; it judges nothing.
+static void speed_case() {
+	auto seconds = [](auto f) { // of processor time, since other programs may be running
+		clock_t from = clock();
+		f();
+		ok(cuCtxSynchronize());
+		return (double)(clock() - from) / CLOCKS_PER_SEC;
+	};
+	Array<float> x(16 * 64), y(64 * 8), d(16 * 8);
+	double sec = seconds([&] { start("idle", {4000, 256}, MemoryArgs{}); });
+	printf("%.1f M threads/s\n", 4000 * 256 / sec * 1e-6);
+	sec = seconds([&] { start("idle", {40, 256}, MemoryArgs{nullptr, nullptr, 1000}); });
+	printf("%.1f M barriers passed/s\n", 40 * 256 * 1000 / sec * 1e-6);
+	for (auto [name, macs] : {std::pair<const char *, double>{"mma_tf32", 1024}, {"mma_bf16", 2048}}) {
+		unsigned repeat = 2000, calls = repeat * (name[4] == 't' ? 8 : 4);
+		sec = seconds([&] { start(name, {1, 32}, MmaArgs{x.ptr(), y.ptr(), d.ptr(), 64, repeat}); });
+		printf("%s: %.2f M/s on one thread, %.2f G multiply-adds/s\n", name, calls / sec * 1e-6, calls * macs / sec * 1e-9);
+	}
+	sec = seconds([&] { for (int i = 0; i < 2000; i++) start("add", {1, 32}, MemoryArgs{x.ptr(), nullptr, 0}); });
+	printf("%.1f µs per small launch\n", sec / 2000 * 1e6);
+}
+
+int main(int argc, char **argv) {
+	std::map<std::string, std::function<void()>> cases{
+		{"reverse", reverse_case}, {"reverse_dropped", reverse_dropped_case}, {"rotate_dropped", rotate_dropped_case},
+		{"leaves_early", [] { fails("leaves_early", 64); }}, {"two_barriers", [] { fails("two_barriers", 32); }},
+		{"lane_missing", [] { fails("lane_missing", 7); }}, {"lanes_disagree", [] { fails("lanes_disagree", 0); }},
+		{"mma_half", [] { fails("mma_half", 0); }}, {"shuffles", shuffles_case}, {"ldmatrix", ldmatrix_case},
+		{"mma_tf32", [] { mma_case("mma_tf32", 11); }}, {"mma_bf16", [] { mma_case("mma_bf16", 8); }},
+		{"cp_async", cp_async_case}, {"cp_async_no_wait", cp_async_no_wait_case}, {"poison", poison_case},
+		{"global_overrun", [] { overrun("global_overrun", 32, 0); }}, {"shared_overrun", [] { overrun("shared_overrun", 1, 0); }},
+		{"dynamic_overrun", [] { overrun("dynamic_overrun", 65, 256); }}, {"misaligned", misaligned_case},
+		{"block_order", block_order_case}, {"deferred", deferred_case}, {"graph", graph_case}, {"limits", limits_case},
+		{"fail_launch", fail_launch_case}, {"lose_device", lose_device_case}, {"math", math_case}, {"speed", speed_case},
+	};
+	if (argc != 3 || cases.count(argv[2]) == 0) {
+		fprintf(stderr, "drive LIBRARY CASE\n");
+		return 2;
+	}
+	void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL), *context = nullptr;
+	expect(library != nullptr, "%s", dlerror());
+#define LOAD(name, ...) \
+	name = reinterpret_cast<int (*)(__VA_ARGS__)>(dlsym(library, #name)); \
+	expect(name != nullptr, "%s", #name);
+	DRIVER_CALLS(LOAD)
+	ok(cuInit(0));
+	ok(cuDevicePrimaryCtxRetain(&context, 0));
+	cases[argv[2]]();
+	return 0;
+}

@@ -1,0 +1,99 @@
+// Warp collectives: shuffles, ldmatrix, mma.
+#include "../../kernels/prelude.cuh"
+
+struct ShuffleArgs {
+	const float *x;  // [32]
+	const double *y; // [32]
+	float *out;      // [4,32] xor 5, down 3, from lane 7, xor in halves of a warp
+	double *sums;    // [32] sum over the warp
+	uint32_t *votes; // [32] lanes whose x is above 0
+};
+
+extern "C" __global__ void __launch_bounds__(32) shuffles(const ShuffleArgs a) {
+	uint32_t i = threadIdx.x, half = i < 16 ? 0x0000ffffu : 0xffff0000u;
+	float v = a.x[i];
+	a.out[i] = __shfl_xor_sync(0xffffffffu, v, 5);
+	a.out[32 + i] = __shfl_down_sync(0xffffffffu, v, 3);
+	a.out[64 + i] = __shfl_sync(0xffffffffu, v, 7);
+	if (i < 16) {
+		a.out[96 + i] = __shfl_xor_sync(half, v, 1);
+	} else {
+		a.out[96 + i] = __shfl_xor_sync(half, v, 2);
+	}
+	double s = a.y[i];
+	for (int l = 16; l > 0; l /= 2) s += __shfl_xor_sync(0xffffffffu, s, l);
+	a.sums[i] = s;
+	a.votes[i] = __ballot_sync(0xffffffffu, v > 0);
+}
+
+struct MatrixArgs {
+	const uint16_t *x; // [32,8]: four matrices of 8 rows
+	uint32_t *out;     // [6,32,4] for x1, x2, x4 and the same transposed; what a load does not write is 0
+};
+
+extern "C" __global__ void __launch_bounds__(32) matrices(const MatrixArgs a) {
+	SHARED(uint16_t, tile, [32][24]); // rows 48 bytes apart
+	for (int c = 0; c < 8; c++) tile[threadIdx.x][c] = a.x[threadIdx.x * 8 + c];
+	__syncthreads();
+	uint32_t row = smem_u32(&tile[threadIdx.x][0]);
+	uint32_t r1[1], r2[2], r4[4];
+	uint32_t *out = a.out + threadIdx.x * 4;
+	ldmatrix_x1(r1, row);
+	out[0] = r1[0];
+	ldmatrix_x2(r2, row);
+	for (int m = 0; m < 2; m++) out[128 + m] = r2[m];
+	ldmatrix_x4(r4, row);
+	for (int m = 0; m < 4; m++) out[256 + m] = r4[m];
+	ldmatrix_x1_trans(r1, row);
+	out[384] = r1[0];
+	ldmatrix_x2_trans(r2, row);
+	for (int m = 0; m < 2; m++) out[512 + m] = r2[m];
+	ldmatrix_x4_trans(r4, row);
+	for (int m = 0; m < 4; m++) out[640 + m] = r4[m];
+}
+
+struct MmaArgs {
+	const float *a; // [16,k]
+	const float *b; // [k,8]
+	float *d;       // [16,8] += a b
+	uint32_t k, repeat;
+};
+
+extern "C" __global__ void __launch_bounds__(32) mma_tf32(const MmaArgs a) {
+	uint32_t g = threadIdx.x / 4, t = threadIdx.x % 4;
+	float d[4] = {a.d[g * 8 + 2 * t], a.d[g * 8 + 2 * t + 1], a.d[(g + 8) * 8 + 2 * t], a.d[(g + 8) * 8 + 2 * t + 1]};
+	for (uint32_t r = 0; r < a.repeat; r++) {
+		for (uint32_t k = 0; k < a.k; k += 8) {
+			uint32_t fa[4] = {cvt_tf32(a.a[g * a.k + k + t]), cvt_tf32(a.a[(g + 8) * a.k + k + t]), cvt_tf32(a.a[g * a.k + k + t + 4]), cvt_tf32(a.a[(g + 8) * a.k + k + t + 4])};
+			uint32_t fb[2] = {cvt_tf32(a.b[(k + t) * 8 + g]), cvt_tf32(a.b[(k + t + 4) * 8 + g])};
+			mma_tf32_16x8x8(d, fa, fb);
+		}
+	}
+	a.d[g * 8 + 2 * t] = d[0];
+	a.d[g * 8 + 2 * t + 1] = d[1];
+	a.d[(g + 8) * 8 + 2 * t] = d[2];
+	a.d[(g + 8) * 8 + 2 * t + 1] = d[3];
+}
+
+extern "C" __global__ void __launch_bounds__(32) mma_bf16(const MmaArgs a) {
+	uint32_t g = threadIdx.x / 4, t = threadIdx.x % 4;
+	float d[4] = {a.d[g * 8 + 2 * t], a.d[g * 8 + 2 * t + 1], a.d[(g + 8) * 8 + 2 * t], a.d[(g + 8) * 8 + 2 * t + 1]};
+	for (uint32_t r = 0; r < a.repeat; r++) {
+		for (uint32_t k = 0; k < a.k; k += 16) {
+			uint32_t fa[4], fb[2];
+			for (uint32_t i = 0; i < 4; i++) {
+				const float *p = a.a + (g + i % 2 * 8) * a.k + k + 2 * t + i / 2 * 8;
+				fa[i] = pack_bf16(p[0], p[1]);
+			}
+			for (uint32_t i = 0; i < 2; i++) {
+				const float *p = a.b + (k + 2 * t + 8 * i) * 8 + g;
+				fb[i] = pack_bf16(p[0], p[8]);
+			}
+			mma_bf16_16x8x16(d, fa, fb);
+		}
+	}
+	a.d[g * 8 + 2 * t] = d[0];
+	a.d[g * 8 + 2 * t + 1] = d[1];
+	a.d[(g + 8) * 8 + 2 * t] = d[2];
+	a.d[(g + 8) * 8 + 2 * t + 1] = d[3];
+}

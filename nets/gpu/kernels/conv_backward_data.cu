@@ -1,0 +1,125 @@
+// conv_backward_data: dx[k,b,i,j,c] = Σ_r Σ_s Σ_o dY[k,b,i+pad-r,j+pad-s,o] w[k,r,s,c,o], where dY [K,B,2·HP,2·WP,O] is gy at the
+// place arg of every window and 0 elsewhere
+//
+// gy, arg [K,B,HP,WP,O], w [K,R,S,C,O] → dx [K,B,H,W,C]. Grid (units/8 or so × ⌈C/32⌉, K), block 128: as conv_forward, with pixels
+// of dx in the place of pixels of the convolution, channels in the place of outputs, and the filter turned round. dY exists
+// in shared memory alone, at most 99 KB. Moves act(|gy|·halo + |dx|) + |arg|·halo bytes; deterministic.
+#include "conv.cuh"
+
+template <class P> struct BackwardData {
+  typedef typename P::act act;
+
+  DEV ConvTile shape(const ConvArgs &a) { return conv_tile(a, (a.H + 1) / 2, (a.W + 1) / 2, a.O, conv_per_word<P>); }
+  DEV uint32_t outputs(const ConvArgs &a) { return a.C; }
+  DEV uint32_t tap(const ConvArgs &a, const ConvTile &t, uint32_t r, uint32_t s) { return (a.R - 1 - r) * t.width + a.S - 1 - s; }
+  DEV float bias(const ConvArgs &, uint32_t) { return 0.0f; }
+
+  // A warp reads 8 words of 4 rows of w at a time, 32 bytes each, and writes them to different banks.
+  DEV void weights(uint32_t *w, const ConvArgs &a, const ConvTile &t, uint32_t word, uint32_t words, uint32_t c) {
+    const act *from = static_cast<const act *>(a.work->slots[blockIdx.y].weights) + a.w_offset;
+    constexpr uint32_t per = conv_per_word<P>;
+    const uint32_t first = word + threadIdx.x / 4;
+    uint32_t tap = first / t.depth, d = first % t.depth;
+    for (uint32_t i = threadIdx.x / 4; i < words; i += CONV_THREADS / 4) {
+      const uint32_t o = d * per;
+      const bool row = tap < a.R * a.S && o < a.O;
+#pragma unroll 4
+      for (uint32_t n = threadIdx.x % 4; n < CONV_OUTPUTS; n += 4) {
+        uint32_t v = 0;
+        if (row && c + n < a.C) v = pack(from + (tap * a.C + c + n) * a.O + o, o + 1 < a.O);
+        w[i * CONV_LD + n] = v;
+      }
+      for (d += CONV_THREADS / 4; d >= t.depth; d -= t.depth) tap++;
+    }
+  }
+  DEV uint32_t pack(const float *w, bool) { return float_bits(*w); }
+  DEV uint32_t pack(const uint16_t *w, bool both) { return both ? w[0] | (uint32_t)w[1] << 16 : w[0]; }
+
+  // A window of gy at a time, two words of it, makes two words of four pixels.
+  DEV void load(uint32_t *patch, const ConvArgs &a, const ConvTile &t, ConvPlace p) {
+    const uint32_t HP = (a.H + 2 * a.pad - a.R + 1) / 2, WP = (a.W + 2 * a.pad - a.S + 1) / 2;
+    const act *gy = static_cast<const act *>(a.gy) + (size_t)blockIdx.y * a.B * HP * WP * a.O;
+    const uint8_t *arg = a.arg + (size_t)blockIdx.y * a.B * HP * WP * a.O;
+    // The first pixel of the patch, and where in its window it lies.
+    const int32_t i0 = (int32_t)(2 * p.i + a.pad) - (int32_t)(a.R - 1), j0 = (int32_t)(2 * p.j + a.pad) - (int32_t)(a.S - 1);
+    const uint32_t odd_i = (uint32_t)i0 & 1, odd_j = (uint32_t)j0 & 1;
+    const uint32_t rows = (t.height + odd_i + 1) / 2, columns = (t.width + odd_j + 1) / 2, vectors = t.depth / 2;
+    const uint32_t first_i = (uint32_t)(i0 >> 1), first_j = (uint32_t)(j0 >> 1), n = t.images * rows * columns * vectors;
+    Walk w = walk_from(threadIdx.x, CONV_THREADS, rows, columns, vectors);
+    for (uint32_t i = threadIdx.x; i < n; i += CONV_THREADS, walk_on(w)) {
+      const uint32_t wi = first_i + w.r, wj = first_j + w.c, b = p.b + w.n;
+      uint2 place[4] = {};
+      if (wi < HP && wj < WP && b < a.B) unpool(place, gy, arg, ((b * HP + wi) * WP + wj) * a.O, w.v, a.O);
+      const uint32_t top = 2 * w.r - odd_i, left = 2 * w.c - odd_j;  // -1 is beyond every patch
+      uint32_t *dst = patch + w.n * t.height * t.width * t.pitch + 2 * w.v;
+#pragma unroll
+      for (uint32_t k = 0; k < 4; k++) {
+        const uint32_t row = top + k / 2, column = left + k % 2;
+        if (row < t.height && column < t.width) *reinterpret_cast<uint2 *>(dst + (row * t.width + column) * t.pitch) = place[k];
+      }
+    }
+  }
+
+  DEV void unpool(uint2 (&place)[4], const float *gy, const uint8_t *arg, uint32_t at, uint32_t v, uint32_t O) {
+    uint2 g = {0, 0};
+    uint32_t where[2] = {4, 4};
+    at += 2 * v;
+    if (O % 2 == 0) {
+      g = *reinterpret_cast<const uint2 *>(gy + at);
+      const uint32_t both = *reinterpret_cast<const uint16_t *>(arg + at);
+      where[0] = both & 0xff, where[1] = both >> 8;
+    } else {
+      g.x = float_bits(gy[at]), where[0] = arg[at];
+      if (2 * v + 1 < O) g.y = float_bits(gy[at + 1]), where[1] = arg[at + 1];
+    }
+#pragma unroll
+    for (uint32_t k = 0; k < 4; k++) place[k] = uint2{where[0] == k ? g.x : 0, where[1] == k ? g.y : 0};
+  }
+
+  DEV void unpool(uint2 (&place)[4], const uint16_t *gy, const uint8_t *arg, uint32_t at, uint32_t v, uint32_t O) {
+    uint2 g = {0, 0};
+    uint32_t where = 0x04040404;
+    at += 4 * v;
+    if (O % 4 == 0) {
+      g = *reinterpret_cast<const uint2 *>(gy + at);
+      where = *reinterpret_cast<const uint32_t *>(arg + at);
+    } else {
+#pragma unroll
+      for (uint32_t i = 0; i < 4; i++) {
+        if (4 * v + i >= O) continue;
+        (i / 2 ? g.y : g.x) |= (uint32_t)gy[at + i] << (16 * (i % 2));
+        where = (where & ~(0xffu << (8 * i))) | (uint32_t)arg[at + i] << (8 * i);
+      }
+    }
+#pragma unroll
+    for (uint32_t k = 0; k < 4; k++) {
+      const uint32_t lo = ((where & 0xff) == k ? 0xffffu : 0) | ((where >> 8 & 0xff) == k ? 0xffff0000u : 0);
+      const uint32_t hi = ((where >> 16 & 0xff) == k ? 0xffffu : 0) | (where >> 24 == k ? 0xffff0000u : 0);
+      place[k] = uint2{g.x & lo, g.y & hi};
+    }
+  }
+
+  DEV void store(const ConvAcc &acc, const ConvArgs &a, const ConvTile &t, ConvPlace p, const float *, uint32_t c) {
+    const uint32_t lane = threadIdx.x % 32, g = lane / 4, first = c + lane % 4 * 8, room = first < a.C ? a.C - first : 0;
+    act *dx = static_cast<act *>(a.dx) + (size_t)blockIdx.y * a.B * a.H * a.W * a.C + first;
+    const bool aligned = a.C % 8 == 0;
+#pragma unroll
+    for (uint32_t q = 0; q < 2; q++) {
+      const uint32_t v = threadIdx.x / 32 * 16 + q * 8 + g, row = v / t.columns, b = p.b + row / t.rows;
+      if (row / t.rows >= t.images || b >= a.B) continue;
+#pragma unroll
+      for (uint32_t k = 0; k < 4; k++) {
+        const uint32_t i = 2 * (p.i + row % t.rows) + k / 2, j = 2 * (p.j + v % t.columns) + k % 2;
+        if (i >= a.H || j >= a.W) continue;
+        float y[8];
+#pragma unroll
+        for (uint32_t n = 0; n < 8; n++) y[n] = acc[2 * q + k / 2][n % 4][2 * (k % 2) + n / 4];
+        conv_store8<P>(dx + ((size_t)(b * a.H + i) * a.W + j) * a.C, y, room, aligned);
+      }
+    }
+  }
+};
+
+extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_fp32(const ConvArgs a) { conv_run<FP32, BackwardData<FP32>>(a); }
+extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_tf32(const ConvArgs a) { conv_run<TF32, BackwardData<TF32>>(a); }
+extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_bf16(const ConvArgs a) { conv_run<BF16, BackwardData<BF16>>(a); }

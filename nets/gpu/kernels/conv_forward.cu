@@ -1,0 +1,114 @@
+// conv_forward: y[k,b,i,j,o] = max(0, bias[k,o] + max over {2i,2i+1}×{2j,2j+1} of Σ w[k,r,s,c,o] x[k,b,·+r-pad,·+s-pad,c])
+//
+// x [K,B,H,W,C], w [K,R,S,C,O], bias [K,O] → y [K,B,HP,WP,O] and arg [K,B,HP,WP,O], the place of the first of equal maxima, 4
+// where the ReLU is shut. Grid (units/8 or so × ⌈O/32⌉, K), block 128: a block keeps 32 outputs' weights in shared memory and
+// walks over units of up to 64 windows; filters of more than 416 words are streamed. Shared memory: weights, one or two patches,
+// at most 99 KB. Moves act(|x|·halo + |y|) + |arg| bytes. Bias, ReLU and pooling happen in registers; deterministic.
+#include "conv.cuh"
+
+template <class P> struct Forward {
+  typedef typename P::act act;
+
+  DEV ConvTile shape(const ConvArgs &a) {
+    return conv_tile(a, (a.H + 2 * a.pad - a.R + 1) / 2, (a.W + 2 * a.pad - a.S + 1) / 2, a.C, conv_per_word<P>);
+  }
+  DEV uint32_t outputs(const ConvArgs &a) { return a.O; }
+  DEV uint32_t tap(const ConvArgs &, const ConvTile &t, uint32_t r, uint32_t s) { return r * t.width + s; }
+  DEV float bias(const ConvArgs &a, uint32_t o) { return o < a.O ? a.work->slots[blockIdx.y].row[a.b_offset + o] : 0.0f; }
+
+  // Four outputs of a row at a time.
+  DEV void weights(uint32_t *w, const ConvArgs &a, const ConvTile &t, uint32_t word, uint32_t words, uint32_t o) {
+    const act *from = static_cast<const act *>(a.work->slots[blockIdx.y].weights) + a.w_offset;
+    constexpr uint32_t per = conv_per_word<P>;
+    const uint32_t quad = threadIdx.x % 8 * 4, first = word + threadIdx.x / 8;
+    uint32_t tap = first / t.depth, d = first % t.depth;
+    const bool wide = a.O % 4 == 0;
+    o += quad;
+    for (uint32_t i = threadIdx.x / 8; i < words; i += CONV_THREADS / 8) {
+      const uint32_t c = d * per;
+      const bool row = tap < a.R * a.S && c < a.C;
+      const act *src = from + (row ? (tap * a.C + c) * a.O : 0);
+      copy(w + i * CONV_LD + quad, src, row, row && c + 1 < a.C, a.O, o, wide);
+      for (d += CONV_THREADS / 8; d >= t.depth; d -= t.depth) tap++;
+    }
+  }
+
+  // One row of weights makes a row of words …
+  DEV void copy(uint32_t *dst, const float *src, bool row, bool, uint32_t O, uint32_t o, bool wide) {
+    if (wide) {
+      const bool inside = row && o < O;
+      cp_async16(smem_u32(dst), src + (inside ? o : 0), inside);
+      return;
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < 4; i++) dst[i] = row && o + i < O ? float_bits(src[o + i]) : 0;
+  }
+  // … or two do, those of channels c and c+1.
+  DEV void copy(uint32_t *dst, const uint16_t *src, bool row, bool pair, uint32_t O, uint32_t o, bool wide) {
+    uint2 lo = {0, 0}, hi = {0, 0};
+    if (wide) {
+      if (row && o < O) lo = *reinterpret_cast<const uint2 *>(src + o);
+      if (pair && o < O) hi = *reinterpret_cast<const uint2 *>(src + O + o);
+    } else {
+      if (row) lo = gather(src, O, o);
+      if (pair) hi = gather(src + O, O, o);
+    }
+    *reinterpret_cast<uint4 *>(dst) = uint4{(lo.x & 0xffff) | hi.x << 16, lo.x >> 16 | (hi.x & 0xffff0000u),
+                                            (lo.y & 0xffff) | hi.y << 16, lo.y >> 16 | (hi.y & 0xffff0000u)};
+  }
+  DEV uint2 gather(const uint16_t *src, uint32_t O, uint32_t o) {
+    uint2 v = {0, 0};
+    if (o < O) v.x = src[o];
+    if (o + 1 < O) v.x |= (uint32_t)src[o + 1] << 16;
+    if (o + 2 < O) v.y = src[o + 2];
+    if (o + 3 < O) v.y |= (uint32_t)src[o + 3] << 16;
+    return v;
+  }
+
+  DEV void load(uint32_t *patch, const ConvArgs &a, const ConvTile &t, ConvPlace p) {
+    const act *x = static_cast<const act *>(a.x) + (size_t)blockIdx.y * a.B * a.H * a.W * a.C;
+    conv_load_pixels<P>(patch, x, a, t, p.b, (int32_t)(2 * p.i - a.pad), (int32_t)(2 * p.j - a.pad), CONV_THREADS);
+  }
+
+  DEV void store(const ConvAcc &acc, const ConvArgs &a, const ConvTile &t, ConvPlace p, const float *bias, uint32_t o) {
+    const uint32_t HP = (a.H + 2 * a.pad - a.R + 1) / 2, WP = (a.W + 2 * a.pad - a.S + 1) / 2;
+    const uint32_t lane = threadIdx.x % 32, g = lane / 4, first = lane % 4 * 8, room = o + first < a.O ? a.O - o - first : 0;
+    const size_t slot = (size_t)blockIdx.y * a.B * HP * WP * a.O + o + first;
+    const bool aligned = a.O % 8 == 0;
+#pragma unroll
+    for (uint32_t q = 0; q < 2; q++) {
+      const uint32_t v = threadIdx.x / 32 * 16 + q * 8 + g, row = v / t.columns;
+      const uint32_t b = p.b + row / t.rows, i = p.i + row % t.rows, j = p.j + v % t.columns;
+      if (row / t.rows >= t.images || b >= a.B || i >= HP || j >= WP) continue;
+      float y[8];
+      uint32_t arg[2] = {0, 0};
+#pragma unroll
+      for (uint32_t c = 0; c < 8; c++) {
+        const float(&top)[4] = acc[2 * q][c % 4], (&bottom)[4] = acc[2 * q + 1][c % 4];
+        float m = top[c / 4];
+        uint32_t at = 0;
+        const float places[3] = {top[2 + c / 4], bottom[c / 4], bottom[2 + c / 4]};
+#pragma unroll
+        for (uint32_t k = 0; k < 3; k++)
+          if (places[k] > m || places[k] != places[k]) m = places[k], at = k + 1;
+        m = m + bias[first + c];
+        if (m <= 0.0f) m = 0.0f, at = 4;
+        y[c] = m;
+        arg[c / 4] |= at << (8 * (c % 4));
+      }
+      const size_t at = slot + ((b * HP + i) * WP + j) * a.O;
+      conv_store8<P>(static_cast<act *>(a.y) + at, y, room, aligned);
+      if (aligned) {
+        if (room >= 8) *reinterpret_cast<uint2 *>(a.arg + at) = uint2{arg[0], arg[1]};
+        continue;
+      }
+#pragma unroll
+      for (uint32_t c = 0; c < 8; c++)
+        if (c < room) a.arg[at + c] = (uint8_t)(arg[c / 4] >> (8 * (c % 4)));
+    }
+  }
+};
+
+extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_fp32(const ConvArgs a) { conv_run<FP32, Forward<FP32>>(a); }
+extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_tf32(const ConvArgs a) { conv_run<TF32, Forward<TF32>>(a); }
+extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_bf16(const ConvArgs a) { conv_run<BF16, Forward<BF16>>(a); }

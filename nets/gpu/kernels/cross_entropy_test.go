@@ -1,0 +1,140 @@
+//go:build gpu && linux && cgo
+
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"rollcall/nets/cpu"
+)
+
+// lossCase is logits of K clients' batches, the ragged ones with samples that do not count, the last client's with none that does.
+type lossCase struct {
+	K, B, O int
+	oneIn   int // one logit in so many is NaN, ±Inf or −0; 0: none
+	ragged  bool
+}
+
+func lossCases() []lossCase {
+	var all []lossCase
+	for _, K := range clientCounts {
+		for _, B := range []int{1, 5, 128} {
+			for _, O := range []int{1, 2, 10, 16, 33, 100} {
+				all = append(all, lossCase{K, B, O, 0, false}, lossCase{K, B, O, 3 * O, B > 1})
+			}
+		}
+	}
+	return append(all, lossCase{1, 600, 2, 0, true}, lossCase{1, 3, 2048, 0, true})
+}
+
+func (c lossCase) String() string {
+	return fmt.Sprintf("K=%d_B=%d_O=%d_odd=%d_ragged=%t", c.K, c.B, c.O, c.oneIn, c.ragged)
+}
+
+// data returns logits [room,B,O] and labels [room,B].
+func (c lossCase) data(room int) (logits []float32, labels []int32) {
+	rnd := rand.New(rand.NewPCG(uint64(c.B), uint64(c.O)))
+	logits, labels = numbers(rnd, room*c.B*c.O), make([]int32, room*c.B)
+	for i := range logits {
+		logits[i] *= 20
+	}
+	if c.oneIn > 0 {
+		logits = oddNumbers(rnd, len(logits), c.oneIn)
+	}
+	for i := range labels {
+		labels[i] = int32(rnd.IntN(c.O))
+		if c.ragged && (i%c.B >= c.B/2 || i/c.B == c.K-1 && c.K > 1) {
+			labels[i] = cpu.Ignore
+		}
+	}
+	return logits, labels
+}
+
+func TestCrossEntropy(t *testing.T) {
+	for _, p := range precisions {
+		for _, c := range lossCases() {
+			t.Run(fmt.Sprintf("%s/%v", p.name, c), func(t *testing.T) { testCrossEntropy(t, p, c) })
+		}
+	}
+}
+
+func testCrossEntropy(t *testing.T, p precision, c lossCase) {
+	const E, step = 3, 2
+	r := newRig(t)
+	w := wave{Slots: make([]Slot, c.K), E: E, B: c.B, Count: make([]int32, c.K*E)}
+	logits, labels := c.data(w.room())
+	for k := range c.K {
+		for _, l := range labels[k*c.B:][:c.B] {
+			if l >= 0 {
+				w.Count[k*E+step]++
+			}
+		}
+	}
+	capacity, n := w.room()+2, c.B*c.O
+	a := CrossEntropyArgs{
+		Work: r.work(w), Logits: upload(r, logits), Labels: upload(r, labels), Loss: blank[float32](r, E*capacity), DLogits: p.blank(r, w.room()*n),
+		B: uint32(c.B), O: uint32(c.O), Step: step, E: E, Capacity: uint32(capacity),
+	}
+	launch(r, "cross_entropy_"+p.name, a.Geometry(), w.room(), &a)
+
+	// The reference is the CPU's code on float64, so that only the device rounds.
+	exec := cpu.NewExec(cpu.Generic[float64](), nil)
+	wide := make([]float64, len(logits))
+	for i, v := range logits {
+		wide[i] = float64(v)
+	}
+	loss, grad := make([]float64, c.K), make([]float64, c.K*n)
+	for k := range c.K {
+		loss[k] = cpu.CrossEntropy(exec, wide[k*n:][:n], labels[k*c.B:][:c.B], grad[k*n:][:n], 1)
+	}
+	near(t, "loss", download[float32](r, a.Loss+uint64(4*step*capacity), c.K), loss,
+		func(i int) float64 { return 0x1p-23*math.Abs(loss[i]) + 1e-13 }, "one rounding of a sum in double, with terms up to 60 that may cancel")
+	near(t, "dlogits", p.download(r, a.DLogits, c.K*n), grad,
+		func(i int) float64 { return (p.half+0x1p-24)*1.001*math.Abs(grad[i]) + 1e-13 }, "rounding to float and to the precision; in double, the label's own gradient cancels")
+	r.untouched("losses of other steps", a.Loss, 4*step*capacity)
+	r.untouched("losses of slots not in use", a.Loss+uint64(4*(step*capacity+c.K)), 4*(capacity-c.K))
+	r.untouched("dlogits of the slot not in use", a.DLogits+uint64(c.K*n*p.bytes), n*p.bytes)
+
+	again := a
+	again.DLogits, again.Loss = 0, blank[float32](r, E*capacity)
+	launch(r, "cross_entropy_"+p.name, again.Geometry(), w.room(), &again)
+	same(t, "loss without a gradient", download[float32](r, again.Loss, E*capacity), download[float32](r, a.Loss, E*capacity))
+}
+
+func TestScore(t *testing.T) {
+	cases := lossCases()
+	for _, O := range []int{2, 10, 40} { // ties, and rows of one odd kind
+		cases = append(cases, lossCase{2, 64, O, 2, true}, lossCase{2, 64, O, 1, false})
+	}
+	for _, c := range cases {
+		t.Run(c.String(), func(t *testing.T) { testScore(t, c) })
+	}
+}
+
+func testScore(t *testing.T, c lossCase) {
+	r := newRig(t)
+	w := wave{Slots: make([]Slot, c.K), E: 1, B: c.B}
+	logits, labels := c.data(w.room())
+	a := ScoreArgs{
+		Work: r.work(w), Logits: upload(r, logits), Labels: upload(r, labels), Loss: blank[float64](r, w.room()), Correct: blank[int32](r, 2*w.room()),
+		B: uint32(c.B), O: uint32(c.O),
+	}
+	launch(r, "score", a.Geometry(), w.room(), &a)
+	exec := cpu.NewExec(cpu.Generic[float32](), nil)
+	loss, hits := make([]float64, c.K), make([]int32, 2*c.K)
+	for k := range c.K {
+		sum, correct, count := cpu.Score(exec, logits[k*c.B*c.O:][:c.B*c.O], labels[k*c.B:][:c.B])
+		loss[k], hits[2*k], hits[2*k+1] = sum, int32(correct), int32(count)
+	}
+	near(t, "loss", download[float64](r, a.Loss, c.K), loss,
+		func(i int) float64 { return 1e-12 * float64(c.B) }, "each of B terms below 60 is right to some 1e-14 in double")
+	if got := download[int32](r, a.Correct, 2*c.K); !slices.Equal(got, hits) {
+		t.Errorf("correct and counted: got %d, want %d", got, hits)
+	}
+	r.untouched("loss of the slot not in use", a.Loss+uint64(8*c.K), 8)
+	r.untouched("correct of the slot not in use", a.Correct+uint64(8*c.K), 8)
+}

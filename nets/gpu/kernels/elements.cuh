@@ -1,0 +1,45 @@
+// Four elements at a time, and sums of a block in a fixed order: what the kernels without matrix products share.
+#pragma once
+#include "precision.cuh"
+
+// load4 and store4 move four elements, aligned to their size, as float.
+template <class P> DEV float4 load4(const typename P::act *x) {
+  if constexpr (sizeof(typename P::act) == 4) {
+    return *reinterpret_cast<const float4 *>(x);
+  } else {
+    const uint2 v = *reinterpret_cast<const uint2 *>(x);
+    return {bf16_lo(v.x), bf16_hi(v.x), bf16_lo(v.y), bf16_hi(v.y)};
+  }
+}
+
+template <class P> DEV void store4(typename P::act *y, float4 v) {
+  if constexpr (sizeof(typename P::act) == 4) {
+    *reinterpret_cast<float4 *>(y) = {P::store(v.x), P::store(v.y), P::store(v.z), P::store(v.w)};
+  } else {
+    *reinterpret_cast<uint2 *>(y) = {pack_bf16(v.x, v.y), pack_bf16(v.z, v.w)};
+  }
+}
+
+// fma4 is c·x + y, one rounding each.
+DEV float4 fma4(float c, float4 x, float4 y) { return {fmaf_(c, x.x, y.x), fmaf_(c, x.y, y.y), fmaf_(c, x.z, y.z), fmaf_(c, x.w, y.w)}; }
+DEV float4 mul4(float c, float4 x) { return {c * x.x, c * x.y, c * x.z, c * x.w}; }
+DEV float4 add4(float4 x, float4 y) { return {x.x + y.x, x.y + y.y, x.z + y.z, x.w + y.w}; }
+
+// warp_sum is the sum over groups of `lanes` lanes, a power of two, in all of them: halves are added pairwise.
+DEV double warp_sum(double v, uint32_t lanes = 32) {
+  for (uint32_t m = lanes / 2; m > 0; m /= 2) v += __shfl_xor_sync(0xffffffffu, v, m);
+  return v;
+}
+
+// block_sum is the sum over a block of up to 1024 threads, in thread 0: of every warp, then of the warps in order. All
+// threads call it; room is overwritten.
+DEV double block_sum(double v, double (&room)[32]) {
+  v = warp_sum(v);
+  if (threadIdx.x % 32 == 0) room[threadIdx.x / 32] = v;
+  __syncthreads();
+  double sum = 0;
+  if (threadIdx.x == 0) {
+    for (uint32_t i = 0; i < blockDim.x / 32; i++) sum += room[i];
+  }
+  return sum;
+}

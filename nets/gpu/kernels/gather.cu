@@ -1,0 +1,83 @@
+// gather: y[k,b,i,j,c] = table[c, images[s, i+row-4, j'+col-4, c]] with s = index[k,step,b], j' = W-1-j if flip, else j:
+// the crop, then mirrored. Outside the image, and for s < 0, it is 0; labels[k,b] = classes[s], -1 for s < 0.
+// Without images y[k,b] = features[s] as it is, without crop.
+// images [n,H,W,C], table [C,256], y [K,B,H,W,C] act, labels [K,B]. grid (⌈BHWC/4096⌉, K), block 256, dynamic smem 1024C
+// bytes for the table (none above 32 channels); 16 elements a thread, four at a time. Moves BHWC(1 + act) bytes a slot;
+// deterministic.
+#include "elements.cuh"
+#include "work.cuh"
+
+// STAGED is the largest number of channels whose table goes to shared memory; launch_rows.go has the same.
+constexpr uint32_t STAGED = 32;
+constexpr uint32_t BORDER = 4;  // plan.Pad
+
+// A sample of the batch: which, and what of it is read.
+struct Sample {
+  int32_t index;
+  uint32_t row, col;
+  bool flip;
+};
+
+DEV Sample sample_at(const Work *work, size_t at) {
+  const uint8_t *crop = work->crop, *flip = work->flip;
+  return {work->index[at], crop ? crop[2 * at] : BORDER, crop ? crop[2 * at + 1] : BORDER, flip && flip[at] != 0};
+}
+
+// value_at is element (i,j,c) of a sample; work->index is not negative.
+DEV float value_at(const GatherArgs &a, const float *table, const Sample &s, uint32_t i, uint32_t j, uint32_t c) {
+  const size_t image = (size_t)s.index * a.H;
+  if (!a.images) return a.features[((image + i) * a.W + j) * a.C + c];
+  const uint32_t y = i + s.row - BORDER, x = (s.flip ? a.W - 1 - j : j) + s.col - BORDER;  // below 0 is above H, W
+  if (y >= a.H || x >= a.W) return 0;
+  return table[c * 256 + a.images[((image + y) * a.W + x) * a.C + c]];
+}
+
+template <class P> DEV void gather(const GatherArgs &a) {
+  typedef typename P::act act;
+  DYNAMIC_SHARED(float, staged);
+  const Work *work = a.work;
+  const uint32_t k = blockIdx.y;
+  if (k >= work->clients) return;
+  const float *table = a.table;
+  if (a.images && a.C <= STAGED) {
+    for (uint32_t i = threadIdx.x; i < 256 * a.C; i += 256) staged[i] = a.table[i];
+    __syncthreads();
+    table = staged;
+  }
+  const uint32_t line = a.W * a.C, size = a.H * line, total = a.B * size;
+  const size_t batch = ((size_t)k * a.E + a.step) * a.B;
+  act *out = (act *)a.y + (size_t)k * total;
+  for (uint32_t e = 4 * (blockIdx.x * 256 + threadIdx.x); e < total; e += 4 * 256 * gridDim.x) {
+    uint32_t b = e / size, within = e - b * size, i = within / line, rest = within - i * line, j = rest / a.C, c = rest - j * a.C;
+    Sample s = sample_at(work, batch + b);
+    float v[4];
+#pragma unroll
+    for (int u = 0; u < 4; u++) {
+      v[u] = b < a.B && s.index >= 0 ? value_at(a, table, s, i, j, c) : 0;
+      if (++c < a.C) continue;
+      c = 0;
+      if (++j < a.W) continue;
+      j = 0;
+      if (++i < a.H) continue;
+      i = 0;
+      if (++b < a.B) s = sample_at(work, batch + b);
+    }
+    if (total % 4 == 0) {
+      store4<P>(out + e, {v[0], v[1], v[2], v[3]});
+      continue;
+    }
+#pragma unroll
+    for (int u = 0; u < 4; u++) {
+      if (e + u < total) out[e + u] = P::store(v[u]);
+    }
+  }
+  if (blockIdx.x > 0) return;
+  for (uint32_t b = threadIdx.x; b < a.B; b += 256) {
+    const int32_t index = work->index[batch + b];
+    a.labels[(size_t)k * a.B + b] = index < 0 ? -1 : a.classes[index];
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) gather_fp32(const GatherArgs a) { gather<FP32>(a); }
+extern "C" __global__ void __launch_bounds__(256) gather_tf32(const GatherArgs a) { gather<TF32>(a); }
+extern "C" __global__ void __launch_bounds__(256) gather_bf16(const GatherArgs a) { gather<BF16>(a); }

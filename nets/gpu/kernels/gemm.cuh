@@ -1,0 +1,173 @@
+// The tile product of the fully connected layers: one block computes a BM×BN tile of c = a·b over the whole depth.
+//
+// a [M,depth] and b [depth,N] lie in global memory with either axis fastest. Stages of BK along the depth are copied to shared
+// memory by cp.async, STAGES - 1 ahead of the arithmetic. WARPS warps of WM×WN share a stage; with SLICES > 1 groups of
+// warps take a share of every stage's depth each, and their sums are added in order at the end (long depth, few tiles). Everything
+// here is a function of shapes and precision alone, so the same sizes give the same bits on any card.
+#pragma once
+#include "gemm_multiply.cuh"
+#include "gemm_stage.cuh"
+#include "work.cuh"
+
+template <int BM_, int BN_, int BK_, int WM_, int WN_, int SLICES_, int STAGES_>
+struct Tile {
+  static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, SLICES = SLICES_, STAGES = STAGES_;
+  static constexpr int THREADS = 32 * (BM / WM) * (BN / WN) * SLICES;
+  // The operands' stages: a of BM rows, b of BN columns.
+  template <class act, bool K_FASTEST> using A = Operand<act, BM, BK, THREADS, K_FASTEST>;
+  template <class act, bool K_FASTEST> using B = Operand<act, BN, BK, THREADS, K_FASTEST>;
+  static_assert(BK / SLICES % 16 == 0, "a slice multiplies 16 of the depth at a time");
+};
+
+// The tiles, by kernel; launch_linear.go has the same numbers. Depth 128 bytes, 24 or 16 KB a stage; narrow: at most 16 outputs.
+constexpr uint32_t NARROW = 16;
+template <class P> using ForwardTile = Tile<64, 64, 128 / (int)sizeof(typename P::act), 64, 32, 2, 3>;
+template <class P> using BackwardTile = Tile<128, 64, 128 / (int)sizeof(typename P::act), 64, 32, 1, 3>;
+template <class P> using NarrowTile = Tile<32, NARROW, 64, 32, 16, 4, 3>;
+
+// Where a thread's sums belong: accumulator [MI][NJ][4] of the warp whose tile begins at (m,n) of the block's tile.
+struct Place {
+  uint32_t slice, m, n;
+};
+
+template <class T>
+DEV Place place() {
+  constexpr uint32_t across = T::BN / T::WN, warps = T::BM / T::WM * across;
+  uint32_t warp = threadIdx.x / 32, w = warp % warps;
+  return {warp / warps, w / across * T::WM, w % across * T::WN};
+}
+
+// column_sum adds up to sum the part of column threadIdx.x % BN of b that this thread has in a stage: BK·BN/THREADS rows of it.
+template <class P, class T, class B>
+DEV float column_sum(float sum, const unsigned char *stage) {
+  constexpr uint32_t rows = T::BK * T::BN / T::THREADS;
+  const uint32_t column = threadIdx.x % T::BN, first = threadIdx.x / T::BN * rows;
+  const typename P::act *b = reinterpret_cast<const typename P::act *>(stage);
+#pragma unroll
+  for (uint32_t i = 0; i < rows; i++) sum += P::load(b[B::at(first + i, column / B::CHUNK) * B::CHUNK + column % B::CHUNK]);
+  return sum;
+}
+
+// multiply_tile adds to acc the product of the rows of a from m0 with the columns of b from n0, and with `sums` to sum the thread's
+// part of a column sum of b. Afterwards the stages may still be read by other threads.
+template <class P, class T, class A, class B, int MI, int NJ>
+DEV void multiply_tile(float (&acc)[MI][NJ][4], float &sum, bool sums, unsigned char *shared, const Source<typename P::act> &a,
+                       const Source<typename P::act> &b, uint32_t m0, uint32_t n0, uint32_t depth) {
+  constexpr uint32_t STAGE = A::BYTES + B::BYTES;
+  const Place at = place<T>();
+  const uint32_t steps = (depth + T::BK - 1) / T::BK;
+  auto load = [&](uint32_t step) {
+    if (step < steps) {
+      unsigned char *to = shared + step % T::STAGES * STAGE;
+      copy_tile<A>(to, a, m0, step * T::BK);
+      copy_tile<B>(to + A::BYTES, b, n0, step * T::BK);
+    }
+    cp_async_commit();
+  };
+#pragma unroll 1
+  for (uint32_t s = 0; s < T::STAGES - 1; s++) load(s);
+#pragma unroll 1
+  for (uint32_t step = 0; step < steps; step++) {
+    cp_async_wait<T::STAGES - 2>();
+    __syncthreads(); // everyone's copies of this stage are there, and the stage before it has been used
+    load(step + T::STAGES - 1);
+    const unsigned char *stage = shared + step % T::STAGES * STAGE;
+#pragma unroll
+    for (uint32_t k = 0; k < T::BK / T::SLICES; k += 16)
+      multiply<A, B>(P{}, acc, stage, stage + A::BYTES, at.m, at.n, at.slice * (T::BK / T::SLICES) + k);
+    if (sums) sum = column_sum<P, T, B>(sum, stage + A::BYTES);
+  }
+  cp_async_wait<0>();
+}
+
+// add_slices adds the sums of the other slices to those of slice 0, in order. All threads call it; shared memory is free again.
+template <class T, int MI, int NJ>
+DEV void add_slices(float (&acc)[MI][NJ][4], unsigned char *shared) {
+  if constexpr (T::SLICES > 1) {
+    constexpr uint32_t threads = T::THREADS / T::SLICES, vectors = MI * NJ;
+    const uint32_t slice = threadIdx.x / threads, thread = threadIdx.x % threads;
+    float4 *sums = reinterpret_cast<float4 *>(shared); // [SLICES-1][vectors][threads]
+    __syncthreads();
+    if (slice > 0) {
+#pragma unroll
+      for (uint32_t v = 0; v < vectors; v++) {
+        const float(&d)[4] = acc[v / NJ][v % NJ];
+        sums[((slice - 1) * vectors + v) * threads + thread] = {d[0], d[1], d[2], d[3]};
+      }
+    }
+    __syncthreads();
+    if (slice == 0) {
+#pragma unroll
+      for (uint32_t s = 0; s < T::SLICES - 1; s++) {
+#pragma unroll
+        for (uint32_t v = 0; v < vectors; v++) {
+          float4 d = sums[(s * vectors + v) * threads + thread];
+          float(&to)[4] = acc[v / NJ][v % NJ];
+          to[0] += d.x, to[1] += d.y, to[2] += d.z, to[3] += d.w;
+        }
+      }
+    }
+  }
+}
+
+// store_tile hands out the sums of a thread a few neighbours of a row at a time: column(n) once for those at column n and those right
+// of it, then row(m, n, v) for each row m; v has 4 sums, with bf16 2. Rows and columns count from the block's tile.
+template <class P, class A, int MI, int NJ, class Column, class Row>
+DEV void store_tile(const float (&acc)[MI][NJ][4], const Place &at, Column column, Row row) {
+  constexpr int WIDTH = Lanes<P>::WIDTH;
+#pragma unroll
+  for (int q = 0; q < 2 * NJ / WIDTH; q++) {
+    const uint32_t n = at.n + Lanes<P>::template column<NJ>(q);
+    column(n);
+#pragma unroll
+    for (int r = 0; r < 2 * MI; r++) {
+      float v[WIDTH];
+#pragma unroll
+      for (int x = 0; x < WIDTH; x++) { // with bf16 neighbours are of one mma tile, else of NJ tiles
+        const int c = q * WIDTH + x, j = WIDTH == 2 ? q : c % NJ, half = WIDTH == 2 ? x : c / NJ;
+        v[x] = acc[r / 2][j][r % 2 * 2 + half];
+      }
+      row(at.m + Lanes<P>::template row<A>(r), n, v);
+    }
+  }
+}
+
+// store_row writes v to columns n … of a row of `columns` float: vectors where aligned says that all are aligned.
+template <int N>
+DEV void store_row(float *row, uint32_t n, uint32_t columns, bool aligned, const float (&v)[N]) {
+  if (aligned) {
+    if (n < columns) {
+      if constexpr (N == 4)
+        *reinterpret_cast<float4 *>(row + n) = {v[0], v[1], v[2], v[3]};
+      else
+        *reinterpret_cast<float2 *>(row + n) = {v[0], v[1]};
+    }
+  } else {
+#pragma unroll
+    for (uint32_t x = 0; x < N; x++)
+      if (n + x < columns) row[n + x] = v[x];
+  }
+}
+
+// store_row for activations, rounded as the precision has it.
+template <class P, int N>
+DEV void store_act(typename P::act *row, uint32_t n, uint32_t columns, bool aligned, const float (&v)[N]) {
+  if constexpr (sizeof(typename P::act) == 4) {
+    float rounded[N];
+#pragma unroll
+    for (int x = 0; x < N; x++) rounded[x] = P::store(v[x]);
+    store_row(row, n, columns, aligned, rounded);
+  } else if (aligned) {
+    if (n < columns) *reinterpret_cast<uint32_t *>(row + n) = pack_bf16(v[0], v[1]);
+  } else {
+#pragma unroll
+    for (uint32_t x = 0; x < N; x++)
+      if (n + x < columns) row[n + x] = P::store(v[x]);
+  }
+}
+
+// vectors_fit says whether rows of `columns` elements of `bytes` from p begin at multiples of N elements.
+template <int N>
+DEV bool vectors_fit(const void *p, uint32_t columns, uint32_t bytes) {
+  return (reinterpret_cast<uint64_t>(p) | uint64_t(columns) * bytes) % (N * bytes) == 0;
+}

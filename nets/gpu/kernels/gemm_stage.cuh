@@ -1,0 +1,89 @@
+// An operand of a tile product in shared memory: how it is laid out there, and how it gets there.
+#pragma once
+#include "precision.cuh"
+
+// A stage of an operand: SIZE rows of a (or columns of b) by DEPTH, k fastest in memory or not, copied by THREADS threads. It keeps
+// the order it has in global memory, in chunks of 16 bytes, and chunks are swizzled so that what a warp reads at once is in different
+// banks:
+//   float, k fastest    lanes (g,t) read chunks t of rows g or 4g (tf32), or one chunk of rows 8t (fp32)
+//   float, k slowest    lanes (g,t) read chunks g of rows 4t
+//   bf16                ldmatrix reads one chunk of 8 rows
+template <class act_, int SIZE_, int DEPTH_, int THREADS_, bool K_FASTEST_>
+struct Operand {
+  typedef act_ act;
+  static constexpr bool K_FASTEST = K_FASTEST_;
+  static constexpr uint32_t THREADS = THREADS_, CHUNK = 16 / sizeof(act);
+  static constexpr uint32_t ROWS = K_FASTEST ? SIZE_ : DEPTH_, COLUMNS = K_FASTEST ? DEPTH_ : SIZE_;
+  static constexpr uint32_t ROW_CHUNKS = COLUMNS / CHUNK, BYTES = ROWS * ROW_CHUNKS * 16;
+  static_assert(!K_FASTEST || ROW_CHUNKS >= 8, "a row covers the banks");
+  static_assert(THREADS % ROW_CHUNKS == 0 && ROWS * ROW_CHUNKS % THREADS == 0, "threads copy equal shares");
+
+  // The place of a chunk in the stage, in chunks.
+  DEV uint32_t at(uint32_t row, uint32_t chunk) {
+    uint32_t swizzle;
+    if constexpr (sizeof(act) == 4)
+      swizzle = K_FASTEST ? (row / 8 % 4) | ((row / 4 ^ row) & 1) * 4 : row / 4 % 4 * 2;
+    else
+      swizzle = row / (ROW_CHUNKS < 8 ? 8 / ROW_CHUNKS : 1) % (ROW_CHUNKS < 8 ? ROW_CHUNKS : 8);
+    if constexpr (ROW_CHUNKS >= 8)
+      return row * ROW_CHUNKS + (chunk ^ swizzle);
+    else
+      return (row * ROW_CHUNKS + chunk) ^ swizzle;
+  }
+};
+
+// Pieces that can be copied: 16 bytes, 4 bytes, or single elements of 2 bytes.
+enum class Piece { CHUNK, WORD, ELEMENT };
+
+// A matrix in global memory, row by row without gaps.
+template <class act_>
+struct Source {
+  const act_ *p;
+  uint32_t rows, columns;
+  Piece piece;
+};
+
+template <class act>
+DEV Source<act> source(const void *p, size_t offset, uint32_t rows, uint32_t columns) {
+  const act *q = static_cast<const act *>(p) + offset;
+  uint64_t bits = reinterpret_cast<uint64_t>(q) | uint64_t(columns) * sizeof(act);
+  return {q, rows, columns, bits % 16 == 0 ? Piece::CHUNK : bits % 4 == 0 ? Piece::WORD : Piece::ELEMENT};
+}
+
+// copy_chunk copies the chunk at (row, column) piece by piece; what lies outside of the matrix is 0.
+template <class act>
+DEV void copy_chunk(unsigned char *to, const Source<act> &s, uint32_t row, uint32_t column) {
+  constexpr uint32_t CHUNK = 16 / sizeof(act), WORD = 4 / sizeof(act);
+  const act *from = s.p + size_t(row) * s.columns + column;
+  if (s.piece == Piece::WORD) {
+#pragma unroll
+    for (uint32_t e = 0; e < CHUNK; e += WORD)
+      cp_async4(smem_u32(to) + e * sizeof(act), from + e, row < s.rows && column + e < s.columns);
+  } else if constexpr (sizeof(act) == 2) {
+    uint32_t word[4];
+#pragma unroll
+    for (uint32_t e = 0; e < 4; e++) {
+      const bool lo = row < s.rows && column + 2 * e < s.columns, hi = row < s.rows && column + 2 * e + 1 < s.columns;
+      word[e] = (lo ? from[2 * e] : 0u) | (hi ? uint32_t(from[2 * e + 1]) : 0u) << 16;
+    }
+    *reinterpret_cast<uint4 *>(to) = {word[0], word[1], word[2], word[3]};
+  }
+}
+
+// copy_tile begins to copy a stage: from `first` along the operand's own axis and from k along the depth.
+template <class O>
+DEV void copy_tile(unsigned char *to, const Source<typename O::act> &s, uint32_t first, uint32_t k) {
+  constexpr uint32_t STEP = O::THREADS / O::ROW_CHUNKS; // rows that all threads copy at once
+  const uint32_t row0 = O::K_FASTEST ? first : k, column0 = O::K_FASTEST ? k : first;
+  const uint32_t row = threadIdx.x / O::ROW_CHUNKS, chunk = threadIdx.x % O::ROW_CHUNKS, column = column0 + chunk * O::CHUNK;
+  if (s.piece == Piece::CHUNK) {
+    const typename O::act *from = s.p + size_t(row0 + row) * s.columns + column;
+    const uint32_t shared = smem_u32(to);
+#pragma unroll
+    for (uint32_t r = 0; r < O::ROWS; r += STEP)
+      cp_async16(shared + O::at(row + r, chunk) * 16, from + size_t(r) * s.columns, row0 + row + r < s.rows && column < s.columns);
+  } else {
+#pragma unroll 1
+    for (uint32_t r = row; r < O::ROWS; r += STEP) copy_chunk(to + O::at(r, chunk) * 16, s, row0 + r, column);
+  }
+}

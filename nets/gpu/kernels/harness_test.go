@@ -1,0 +1,328 @@
+//go:build gpu && linux && cgo
+
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"unsafe"
+
+	"rollcall/nets/gpu/driver"
+)
+
+// card is the device that all tests share, opened when first wanted.
+type card struct {
+	thread    *driver.Thread
+	device    *driver.Device
+	stream    *driver.Stream
+	modules   map[string]*driver.Module
+	functions map[string]*driver.Function
+}
+
+func openCard() (*card, error) {
+	c := &card{thread: driver.NewThread(), modules: map[string]*driver.Module{}, functions: map[string]*driver.Function{}}
+	return c, c.thread.Do(func() (err error) {
+		if c.device, err = driver.Open(0); err != nil {
+			return err
+		}
+		c.stream, err = c.device.NewStream()
+		return err
+	})
+}
+
+// function returns a kernel, its module loaded; on the device's thread.
+func (c *card) function(name string) (*driver.Function, error) {
+	if f := c.functions[name]; f != nil {
+		return f, nil
+	}
+	m, ok := Find(name)
+	if !ok {
+		return nil, fmt.Errorf("kernels: %s: in no module", name)
+	}
+	if c.modules[m.Name] == nil {
+		loaded, err := c.device.LoadModule(m.Name, m.PTX)
+		if err != nil {
+			return nil, err
+		}
+		c.modules[m.Name] = loaded
+	}
+	f, err := c.modules[m.Name].Function(name)
+	if err == nil {
+		c.functions[name] = f
+	}
+	return f, err
+}
+
+// rig is one test's memory on the device.
+type rig struct {
+	t    *testing.T
+	card *card
+}
+
+// newRig opens the device, or skips the test with the reason why there is none. What the rig allocates lives until the test ends.
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	if leftOut != "" {
+		t.Skip("left out: " + leftOut)
+	}
+	c, err := sharedCard()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &rig{t, c}
+}
+
+func (r *rig) do(f func() error) {
+	r.t.Helper()
+	if err := r.card.thread.Do(f); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// unset is every byte of memory that nothing was written to: a NaN as float and as bfloat16, −1 as an integer.
+const unset = 0xff
+
+// alloc returns bytes of device memory, all unset.
+func (r *rig) alloc(bytes int) (at uint64) {
+	r.t.Helper()
+	r.do(func() error {
+		p, err := r.card.device.Alloc(int64(max(bytes, 1)))
+		if err != nil {
+			return err
+		}
+		at = uint64(p)
+		poison := make([]byte, bytes)
+		for i := range poison {
+			poison[i] = unset
+		}
+		return r.card.device.CopyToDevice(p, poison)
+	})
+	r.t.Cleanup(func() {
+		if err := r.card.thread.Do(func() error { return r.card.device.Free(driver.Ptr(at)) }); err != nil {
+			r.t.Error(err)
+		}
+	})
+	return at
+}
+
+// upload returns the address of a copy of x; 0 for nil.
+func upload[T driver.Scalar](r *rig, x []T) (at uint64) {
+	r.t.Helper()
+	if x == nil {
+		return 0
+	}
+	b := driver.Bytes(x)
+	at = r.alloc(len(b))
+	r.do(func() error { return r.card.device.CopyToDevice(driver.Ptr(at), b) })
+	return at
+}
+
+// uploadStruct is upload of structures without padding of Go's own, such as those of args.go.
+func uploadStruct[T any](r *rig, x ...T) uint64 {
+	r.t.Helper()
+	return upload(r, unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), len(x)*int(unsafe.Sizeof(x[0]))))
+}
+
+// blank returns room for n elements, unset.
+func blank[T driver.Scalar](r *rig, n int) uint64 {
+	r.t.Helper()
+	var one T
+	return r.alloc(n * int(unsafe.Sizeof(one)))
+}
+
+// download returns the n elements at an address.
+func download[T driver.Scalar](r *rig, at uint64, n int) []T {
+	r.t.Helper()
+	x := make([]T, n)
+	r.do(func() error { return r.card.device.CopyFromDevice(driver.Bytes(x), driver.Ptr(at)) })
+	return x
+}
+
+// launch runs a kernel on a grid of g.X × room blocks and waits for it. args points to one of the structures of args.go.
+func launch[A any](r *rig, kernel string, g Geometry, room int, args *A) {
+	r.t.Helper()
+	r.do(func() error {
+		f, err := r.card.function(kernel)
+		if err != nil {
+			return err
+		}
+		if err := f.SetMaxDynamicShared(g.Shared); err != nil {
+			return err
+		}
+		err = f.Launch([3]int{g.X, room, 1}, [3]int{g.Threads, 1, 1}, g.Shared, r.card.stream, unsafe.Pointer(args), int(unsafe.Sizeof(*args)))
+		if err != nil {
+			return err
+		}
+		return r.card.device.Synchronize()
+	})
+}
+
+// wave is what a Work is made of. Slots are those in use; behind them there is room for one more, which names no memory and
+// which no kernel may touch: launch with room(), and look at what is behind the last client with untouched.
+type wave struct {
+	Slots                     []Slot
+	E, B                      int
+	Index                     []int32 // [K,E,B]; nil: 0, 1, 2 …
+	Crop, Flip                []uint8 // [K,E,B,2], [K,E,B] or nil
+	Count                     []int32 // [K,E]; nil: what Index says
+	Seed, Round               uint32
+	LR, WeightDecay, Momentum float32
+	Clip                      float32
+}
+
+func (w *wave) clients() int { return len(w.Slots) }
+func (w *wave) room() int    { return len(w.Slots) + 1 }
+
+// work uploads a wave and returns its address.
+func (r *rig) work(w wave) uint64 {
+	r.t.Helper()
+	if w.Index == nil {
+		for i := range w.clients() * w.E * w.B {
+			w.Index = append(w.Index, int32(i))
+		}
+	}
+	if w.Count == nil {
+		w.Count = counts(w.Index, w.B)
+	}
+	return uploadStruct(r, Work{
+		Slots: uploadStruct(r, append(append([]Slot{}, w.Slots...), Slot{})...),
+		Index: upload(r, w.Index), Crop: upload(r, w.Crop), Flip: upload(r, w.Flip), Count: upload(r, w.Count),
+		Clients: uint32(w.clients()), Seed: w.Seed, Round: w.Round,
+		LR: w.LR, WeightDecay: w.WeightDecay, Momentum: w.Momentum, Clip: w.Clip,
+	})
+}
+
+// counts returns how many samples of every batch count.
+func counts(index []int32, B int) []int32 {
+	n := make([]int32, len(index)/B)
+	for i, s := range index {
+		if s >= 0 {
+			n[i/B]++
+		}
+	}
+	return n
+}
+
+// precision is how activations are kept.
+type precision struct {
+	name  string // the kernels' ending
+	bytes int    // of an activation
+	// half is half the distance between neighbours, as a fraction: the relative error of rounding to it.
+	half  float64
+	round func(float32) float32
+}
+
+var (
+	fp32 = precision{"fp32", 4, 0x1p-24, func(v float32) float32 { return v }}
+	tf32 = precision{"tf32", 4, 0x1p-11, func(v float32) float32 {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			return v
+		}
+		return math.Float32frombits((math.Float32bits(v) + 0x1000) &^ 0x1fff)
+	}}
+	bf16 = precision{"bf16", 2, 0x1p-8, func(v float32) float32 {
+		u := math.Float32bits(v)
+		if v != v {
+			return v
+		}
+		return math.Float32frombits((u + 0x7fff + u>>16&1) &^ 0xffff)
+	}}
+	precisions = []precision{fp32, tf32, bf16}
+)
+
+// kind is the precision as the geometries want it.
+func (p precision) kind() Precision { return Precision(p.name) }
+
+// rounded returns x as it is kept.
+func (p precision) rounded(x []float32) []float32 {
+	y := make([]float32, len(x))
+	for i, v := range x {
+		y[i] = p.round(v)
+	}
+	return y
+}
+
+// upload returns the address of x as activations, rounded.
+func (p precision) upload(r *rig, x []float32) uint64 {
+	r.t.Helper()
+	if p.bytes == 4 {
+		return upload(r, p.rounded(x))
+	}
+	h := make([]uint16, len(x))
+	for i, v := range x {
+		h[i] = uint16(math.Float32bits(p.round(v)) >> 16)
+	}
+	return upload(r, h)
+}
+
+// blank returns room for n activations, unset.
+func (p precision) blank(r *rig, n int) uint64 { r.t.Helper(); return r.alloc(n * p.bytes) }
+
+// download returns the n activations at an address.
+func (p precision) download(r *rig, at uint64, n int) []float32 {
+	r.t.Helper()
+	if p.bytes == 4 {
+		return download[float32](r, at, n)
+	}
+	x := make([]float32, n)
+	for i, h := range download[uint16](r, at, n) {
+		x[i] = math.Float32frombits(uint32(h) << 16)
+	}
+	return x
+}
+
+// slots returns one slot for each row [P], row and rounded weights uploaded; with fp32 they are the same memory. Client
+// numbers are 7, 8, 9 …
+func (r *rig) slots(p precision, rows ...[]float32) []Slot {
+	r.t.Helper()
+	s := make([]Slot, len(rows))
+	for k, row := range rows {
+		s[k] = Slot{Row: upload(r, row), Client: uint32(7 + k)}
+		s[k].Weights = s[k].Row
+		if p.name != "fp32" {
+			s[k].Weights = p.upload(r, row)
+		}
+	}
+	return s
+}
+
+// untouched fails unless the bytes from an address on are still unset.
+func (r *rig) untouched(what string, at uint64, bytes int) {
+	r.t.Helper()
+	for i, b := range download[uint8](r, at, bytes) {
+		if b != unset {
+			r.t.Fatalf("%s: byte %d was written, want it untouched", what, i)
+		}
+	}
+}
+
+// same fails unless got and want are the same bits, any NaN being as good as another.
+func same(t *testing.T, what string, got, want []float32) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d elements, want %d", what, len(got), len(want))
+	}
+	for i, w := range want {
+		if g := got[i]; math.Float32bits(g) != math.Float32bits(w) && (g == g || w == w) {
+			t.Fatalf("%s[%d]: got %g (%#x), want %g (%#x), exactly", what, i, g, math.Float32bits(g), w, math.Float32bits(w))
+		}
+	}
+}
+
+// near fails unless |got − want| ≤ tol(i) everywhere, and got is NaN or infinite where want is; why says why tol is what it is.
+func near[F float32 | float64](t *testing.T, what string, got []F, want []float64, tol func(i int) float64, why string) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d elements, want %d", what, len(got), len(want))
+	}
+	for i, w := range want {
+		g := float64(got[i])
+		if math.IsNaN(w) && math.IsNaN(g) || g == w {
+			continue
+		}
+		if diff := math.Abs(g - w); !(diff <= tol(i)) || math.IsInf(g, 0) || math.IsInf(w, 0) {
+			t.Fatalf("%s[%d]: got %g, want %g ± %g (%s)", what, i, g, w, tol(i), why)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package kernels
+
+import (
+	"embed"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:generate go run ./gen
+
+//go:embed *.ptx
+var files embed.FS
+
+// Module is what one .cu file is compiled to.
+type Module struct {
+	Name    string   // of the file, without ending
+	PTX     string   // for compute capability 8.0 and later
+	Kernels []string // the names of its kernels, in order of the text
+}
+
+var entry = regexp.MustCompile(`(?m)^\s*\.visible \.entry (\w+)\(`)
+
+var modules = sync.OnceValue(func() []Module {
+	names, err := files.ReadDir(".")
+	if err != nil {
+		panic(err) // the directory is part of the program
+	}
+	var all []Module
+	for _, f := range names {
+		text, err := files.ReadFile(f.Name())
+		if err != nil {
+			panic(err)
+		}
+		m := Module{Name: strings.TrimSuffix(f.Name(), path.Ext(f.Name())), PTX: string(text)}
+		for _, e := range entry.FindAllStringSubmatch(m.PTX, -1) {
+			m.Kernels = append(m.Kernels, e[1])
+		}
+		all = append(all, m)
+	}
+	return all
+})
+
+// Modules returns all modules, by name.
+func Modules() []Module { return slices.Clone(modules()) }
+
+// Find returns the module that holds a kernel; ok is false if none does.
+func Find(kernel string) (m Module, ok bool) {
+	for _, m := range modules() {
+		if slices.Contains(m.Kernels, kernel) {
+			return m, true
+		}
+	}
+	return Module{}, false
+}

@@ -1,0 +1,168 @@
+package kernels
+
+// How the convolutions are launched: conv.cuh and conv_backward_filter.cu cut the same tiles from the same sizes.
+
+const (
+	convThreads   = 128
+	convWindows   = 64        // of a tile at most
+	convOutputs   = 32        // of a block
+	convShared    = 99 * 1024 // bytes that a block may have on every card
+	convResident  = 52        // steps of weights that stay in shared memory …
+	convStreamed  = 20        // … and those that are there at a time if there are more
+	convLD        = convOutputs + 4
+	filterWarps   = 6
+	filterThreads = 32 * filterWarps
+)
+
+// convTile is ConvTile of conv.cuh.
+type convTile struct {
+	depth, pitch          int // words of a pixel
+	images, rows, columns int // of windows in a unit
+	patch                 int // words
+	units                 int // of a slot
+	steps, resident       int
+	stages                int
+}
+
+// perWord is how many elements along a sum are in four bytes.
+func perWord(p Precision) int {
+	if p == BF16 {
+		return 2
+	}
+	return 1
+}
+
+// pooled returns the rows and columns of windows of y.
+func (a *ConvArgs) pooled() (rows, columns int) {
+	return int(a.H+2*a.Pad-a.R+1) / 2, int(a.W+2*a.Pad-a.S+1) / 2
+}
+
+func convPitch(depth int) int {
+	if depth <= 4 {
+		return depth
+	}
+	return (depth+3)/8*8 + 4
+}
+
+// shrink chooses a tile of at most convWindows windows and cuts it until the patch, `fixed` bytes and `extra` bytes per
+// window fit; ok is false if not even one window does.
+func (t *convTile) shrink(a *ConvArgs, rows, columns, images, fixed, extra int) (ok bool) {
+	t.columns = min(columns, convWindows)
+	t.rows = min(rows, convWindows/t.columns)
+	t.images = 1
+	if t.columns == columns && t.rows == rows {
+		t.images = min(convWindows/(rows*columns), images)
+	}
+	for {
+		t.patch = ceil(t.images*(2*t.rows+int(a.R)-1)*(2*t.columns+int(a.S)-1)*t.pitch, 4) * 4
+		if ok = fixed+4*t.patch+extra*t.images*t.rows*t.columns <= convShared; ok {
+			break
+		}
+		switch {
+		case t.images > 1:
+			t.images = (t.images + 1) / 2
+		case t.rows > 1:
+			t.rows = (t.rows + 1) / 2
+		case t.columns > 1:
+			t.columns = (t.columns + 1) / 2
+		default:
+			return false
+		}
+	}
+	t.units = ceil(images, t.images) * ceil(rows, t.rows) * ceil(columns, t.columns)
+	return true
+}
+
+// rowGeometry is the launch of conv_forward or conv_backward_data: of an output of rows × columns windows with n channels
+// that sums over `channels` per tap.
+func (a *ConvArgs) rowGeometry(p Precision, rows, columns, channels, n int) (g Geometry, ok bool) {
+	var t convTile
+	t.depth = ceil(channels, 2*perWord(p)) * 2
+	t.pitch = convPitch(t.depth)
+	t.steps = ceil(int(a.R*a.S)*t.depth, 8)
+	t.resident = t.steps
+	if t.steps > convResident {
+		t.resident = convStreamed
+	}
+	fixed := 4 * (t.resident*8*convLD + t.steps*4 + convOutputs)
+	if !t.shrink(a, rows, columns, int(a.B), fixed, 0) {
+		return Geometry{}, false
+	}
+	t.stages = 1
+	if fixed+8*t.patch <= convShared {
+		t.stages = 2
+	}
+	// A block should do enough with its weights, and there should be enough blocks: 32 of a slot, up to 8 units each.
+	each := min(max(t.units/32, 1), 8)
+	return Geometry{X: ceil(t.units, each) * ceil(n, convOutputs), Threads: convThreads, Shared: fixed + 4*t.stages*t.patch}, true
+}
+
+func (a *ConvArgs) forward(p Precision) (Geometry, bool) {
+	rows, columns := a.pooled()
+	return a.rowGeometry(p, rows, columns, int(a.C), int(a.O))
+}
+
+func (a *ConvArgs) backwardData(p Precision) (Geometry, bool) {
+	return a.rowGeometry(p, ceil(int(a.H), 2), ceil(int(a.W), 2), int(a.O), int(a.C))
+}
+
+func (a *ConvArgs) backwardFilter(p Precision) (Geometry, bool) {
+	var t convTile
+	per, ld := perWord(p), convLD
+	if per == 2 {
+		ld = 40
+	}
+	tiles, perWarp := ceil(int(a.R*a.S*a.C), 32), 3
+	if tiles == 1 {
+		perWarp = 1
+	}
+	all := ceil(tiles, perWarp)
+	groups := min(all, 3)
+	if all >= filterWarps {
+		groups = filterWarps
+	}
+	t.depth = ceil(int(a.C), 2) * 2
+	t.pitch = convPitch(t.depth)
+	rows, columns := a.pooled()
+	row := 4 * (ld + 1)
+	if !t.shrink(a, rows, columns, int(min(a.Images, a.B)), 8*row, 4/per*row) {
+		return Geometry{}, false
+	}
+	steps := ceil(t.images*t.rows*t.columns*4, 8*per)
+	g := Geometry{X: ceil(int(a.B), int(a.Images)) * ceil(all, groups) * ceil(int(a.O), convOutputs), Threads: filterThreads}
+	g.Shared = max(4*t.patch+steps*8*row, filterThreads*16)
+	if groups < filterWarps {
+		g.Shared = max(g.Shared, groups*perWarp*4096) // where warps add what they have
+	}
+	return g, true
+}
+
+// Forward is the geometry of conv_forward. The sizes must have passed [ConvArgs.Fits].
+func (a *ConvArgs) Forward(p Precision) Geometry { g, _ := a.forward(p); return g }
+
+// BackwardData is the geometry of conv_backward_data.
+func (a *ConvArgs) BackwardData(p Precision) Geometry { g, _ := a.backwardData(p); return g }
+
+// BackwardFilter is the geometry of conv_backward_filter; Images must be set.
+func (a *ConvArgs) BackwardFilter(p Precision) Geometry { g, _ := a.backwardFilter(p); return g }
+
+// Fits reports whether the kernels have the shared memory for a convolution of this many channels: for 3×3 up to about 1000
+// in float32, for 5×5 up to about 500. Images must be set.
+func (a *ConvArgs) Fits(p Precision) bool {
+	_, forward := a.forward(p)
+	_, data := a.backwardData(p)
+	_, filter := a.backwardFilter(p)
+	return forward && data && filter
+}
+
+// ChunkImages is how many images a partial sum of conv_backward_filter should hold: few, for there to be work for all
+// multiprocessors, but more the larger the filter is, since each partial sum is written and read once.
+func (a *ConvArgs) ChunkImages() uint32 {
+	images := uint32(4)
+	for images < 16 && a.R*a.S*a.C*a.O > 4096*images {
+		images *= 2
+	}
+	return min(images, a.B)
+}
+
+func ceil(a, b int) int { return (a + b - 1) / b }

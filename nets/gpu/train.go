@@ -1,0 +1,128 @@
+//go:build gpu && linux && cgo
+
+package gpu
+
+import (
+	"context"
+	"math"
+	"unsafe"
+
+	"rollcall/nets"
+	"rollcall/nets/gpu/driver"
+	"rollcall/nets/gpu/kernels"
+)
+
+// trainer is the checked local work of one client.
+type trainer struct {
+	*nets.ClientWork
+	start, end, momentum, drift driver.Ptr
+}
+
+// Train implements [nets.Engine]. The clients are trained in waves, as many at a time as memory holds; how many changes no
+// result.
+func (e *Engine) Train(ctx context.Context, work nets.LocalWork) ([]float32, error) {
+	if err := work.Check(ctx, e.options.Batch, e.samples[nets.Train]); err != nil {
+		return nil, err
+	}
+	clients := make([]trainer, len(work.Clients))
+	key := waveKey{programKey: programKey{train: true, clip: work.Clip != nil}}
+	for i := range clients {
+		c := trainer{ClientWork: &work.Clients[i]}
+		var err error
+		if c.start, err = e.row("train: start", c.Start); err != nil {
+			return nil, err
+		}
+		if c.end, err = e.row("train: end", c.End); err != nil {
+			return nil, err
+		}
+		if c.momentum, err = e.optional("train: momentum", c.Momentum); err != nil {
+			return nil, err
+		}
+		if c.drift, err = e.optional("train: drift", c.Drift); err != nil {
+			return nil, err
+		}
+		clients[i] = c
+		key.steps = max(key.steps, c.Plan.E)
+	}
+	loss := make([]float32, len(clients))
+	for done := 0; done < len(clients) && key.steps > 0; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		err := e.do(func() error {
+			w, err := e.wave(key, len(clients)-done)
+			if err != nil {
+				return err
+			}
+			n := min(w.key.room, len(clients)-done)
+			err = e.trainWave(w, &work, clients[done:done+n], loss[done:done+n])
+			done += n
+			return err
+		})
+		if err != nil {
+			return loss, err
+		}
+	}
+	return loss, nil
+}
+
+// trainWave trains clients, as many as the wave has room for at most, and fills in the losses of their first batches.
+func (e *Engine) trainWave(w *wave, work *nets.LocalWork, clients []trainer, first []float32) error {
+	room, steps, B := w.key.room, w.key.steps, w.program.B
+	host, at, f := e.staging, &w.at, &w.frame
+	*(*kernels.Work)(unsafe.Pointer(&host[at.work])) = kernels.Work{
+		Slots: f.work + uint64(at.slots), Index: f.work + uint64(at.index), Crop: f.work + uint64(at.crop), Flip: f.work + uint64(at.flip), Count: f.work + uint64(at.count),
+		Clients: uint32(len(clients)), Seed: work.Seed, Round: uint32(work.Round),
+		LR: float32(work.LR), WeightDecay: float32(work.WeightDecay), Momentum: float32(work.Momentum),
+	}
+	if work.Clip != nil {
+		(*kernels.Work)(unsafe.Pointer(&host[at.work])).Clip = float32(*work.Clip)
+	}
+	slots := unsafe.Slice((*kernels.Slot)(unsafe.Pointer(&host[at.slots])), room)
+	index, count := driver.View[int32](host[at.index:][:room*steps*B*4]), driver.View[int32](host[at.count:][:room*steps*4])
+	for k, c := range clients {
+		slots[k] = kernels.Slot{Row: uint64(c.end), Start: uint64(c.start), Weights: w.rounded(k, e), Momentum: uint64(c.momentum), Drift: uint64(c.drift), Client: uint32(c.Client)}
+		if w.weights == 0 {
+			slots[k].Weights = slots[k].Row
+		}
+		p := &c.Plan
+		for s := range steps {
+			n := 0
+			batch := index[(k*steps+s)*B:][:B]
+			for b := range batch {
+				batch[b] = -1
+				if s < p.E {
+					batch[b] = p.Index[s*B+b]
+				}
+				if batch[b] >= 0 {
+					n++
+				}
+			}
+			count[k*steps+s] = int32(n)
+		}
+		copy(host[at.crop+2*k*steps*B:], p.Crop)
+		copy(host[at.flip+k*steps*B:], p.Flip)
+	}
+	out, err := e.run(w)
+	if err != nil {
+		return err
+	}
+	loss := driver.View[float32](out) // [steps,room]
+	for k, c := range clients {
+		first[k] = loss[k]
+		for s := range c.Plan.E {
+			if v := float64(loss[s*room+k]); math.IsNaN(v) || math.IsInf(v, 0) {
+				return &nets.DivergedError{Round: work.Round, Client: c.Client, Step: s, Loss: v}
+			}
+		}
+	}
+	return nil
+}
+
+// rounded is where the weights of a slot lie as the matrix products read them; 0 with fp32, which reads the row itself.
+func (w *wave) rounded(slot int, e *Engine) uint64 {
+	if w.weights == 0 {
+		return 0
+	}
+	return uint64(w.weights) + uint64(slot*e.layout.P*actBytes(e.options.Precision))
+}

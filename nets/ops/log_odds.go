@@ -1,0 +1,62 @@
+package ops
+
+import (
+	"fmt"
+
+	G "gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"rollcall/nets/cpu"
+)
+
+// LogOdds makes the logits of two classes from the logit of the second: y[k,b] = (0, x[k,b,0]), so that their softmax is
+// the sigmoid of x. x [K,B,1], y [K,B,2].
+type LogOdds[T cpu.Float] struct{ base[T] }
+
+// NewLogOdds applies the op to x.
+func NewLogOdds[T cpu.Float](x *G.Node) (*G.Node, error) {
+	s := x.Shape()
+	if s.Dims() != 3 || s[2] != 1 {
+		return nil, fmt.Errorf("ops: log_odds: x %v, want [K,B,1]", s)
+	}
+	return G.ApplyOp(&LogOdds[T]{newBase[T](nil, "log_odds", tensor.Shape{s[0], s[1], 2}, x)}, x)
+}
+
+// DiffWRT implements [G.SDOp].
+func (op *LogOdds[T]) DiffWRT(int) []bool { return []bool{true} }
+
+// SymDiff implements [G.SDOp].
+func (op *LogOdds[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {
+	g := &LogOddsGrad[T]{newBase[T](nil, "grad "+op.name, in[0].Shape(), grad)}
+	dx, err := G.ApplyOp(g, grad)
+	return G.Nodes{dx}, err
+}
+
+// Do implements [G.Op].
+func (op *LogOdds[T]) Do(in ...G.Value) (G.Value, error) {
+	var x []T
+	if err := op.values(in, &x); err != nil {
+		return nil, err
+	}
+	y := op.output()
+	for i, v := range x {
+		y[2*i+1] = v // y[2·i] is 0 from the start
+	}
+	return op.out, nil
+}
+
+// LogOddsGrad is the gradient of [LogOdds]: dx[k,b,0] = dy[k,b,1]. dy [K,B,2], dx [K,B,1].
+type LogOddsGrad[T cpu.Float] struct{ base[T] }
+
+// Do implements [G.Op].
+func (op *LogOddsGrad[T]) Do(in ...G.Value) (G.Value, error) {
+	var dy []T
+	if err := op.values(in, &dy); err != nil {
+		return nil, err
+	}
+	dx := op.output()
+	for i := range dx {
+		dx[i] = dy[2*i+1]
+	}
+	return op.out, nil
+}
