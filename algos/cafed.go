@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 
-	"rollcall/datasets/plan"
 	"rollcall/nets"
 )
 
@@ -21,10 +20,9 @@ import (
 type caFed struct {
 	weighted
 	settings CAFed
-	first    *plan.Planner // plans the first batch of a round, as the samples are
-	loss     []float64     // [N] F̂
-	best     []float64     // [N] F̂*
-	begun    bool          // somebody was there
+	loss     []float64 // [N] F̂
+	best     []float64 // [N] F̂*
+	begun    bool      // somebody was there
 }
 
 func newCAFed(s *server, w0 []float32, o Options) (Method, error) {
@@ -39,9 +37,7 @@ func newCAFed(s *server, w0 []float32, o Options) (Method, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := *s.Planner
-	first.E, first.Augment = 1, plan.AugmentNone
-	m := &caFed{weighted: base, settings: settings, first: &first, loss: make([]float64, s.N), best: make([]float64, s.N)}
+	m := &caFed{weighted: base, settings: settings, loss: make([]float64, s.N), best: make([]float64, s.N)}
 	if settings.FStar == FStarSolved {
 		copy(m.best, settings.Solved)
 	}
@@ -66,7 +62,7 @@ func (m *caFed) report(ctx context.Context, r Round) error {
 	var jobs []nets.EvalJob
 	var clients []int
 	for _, i := range r.Active {
-		if part, index := m.samples(r.T, i); len(index) > 0 {
+		if part, index := m.samples(i); len(index) > 0 {
 			jobs, clients = append(jobs, nets.EvalJob{Row: m.w, Part: part, Index: index}), append(clients, i)
 		}
 	}
@@ -107,16 +103,11 @@ func (m *caFed) report(ctx context.Context, r Round) error {
 	return nil
 }
 
-// samples returns what client i's loss of round t is taken on.
-func (m *caFed) samples(t, i int) (nets.Part, []int32) {
+// samples returns what client i's loss of the round is taken on.
+func (m *caFed) samples(i int) (nets.Part, []int32) {
 	switch held := m.settings.HeldOut; {
 	case m.settings.Losses == FirstBatch:
-		index := m.first.Client(t, i, m.taken[i]).Index
-		n := 0
-		for n < len(index) && index[n] >= 0 {
-			n++
-		}
-		return nets.Train, index[:n]
+		return nets.Train, m.Planner.Batch(i, m.taken[i])
 	case held != nil:
 		return held.Part, held.Index[i]
 	}

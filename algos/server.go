@@ -80,7 +80,7 @@ func (s *server) train(ctx context.Context, r Round, start, end func(k, client i
 		return nil, err
 	}
 	for _, i := range r.Active {
-		s.taken[i] += s.Planner.E
+		s.taken[i] += s.Planner.Steps(i)
 	}
 	return loss, nil
 }

@@ -101,7 +101,7 @@ func newFlagSet(s *Settings) *pflag.FlagSet {
 }
 
 func trace(l *lab, s *Settings, seed uint32) ([]availabilityRow, error) {
-	clients, err := populate(l.data.Train, s, seed)
+	clients, err := populate(l.data, s, seed)
 	if err != nil {
 		return nil, err
 	}

@@ -165,7 +165,7 @@ func (b *speedTest) measure(ctx context.Context, l *lab) (row results.BenchRow, 
 		Engine: info.Engine, Precision: info.Precision, Device: info.Device, Seed: b.seed,
 	}
 	counter := &imageCounter{Engine: l.engine}
-	f, err := l.federate(*s, b.seed, counter)
+	f, err := l.federate(ctx, *s, b.seed, counter)
 	if err != nil {
 		return row, err
 	}

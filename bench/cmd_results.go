@@ -16,16 +16,11 @@ var compareFormats = []string{"text", "csv", "markdown"}
 
 func (a *app) resultsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "results", Short: "Compare finished tables with the papers",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("results: unknown command %q%s, want compare", args[0], didYouMean(args[0], []string{"compare"}))
-			}
-			return nil
-		},
+		Use: "results", Short: "List, show, compare, merge and export what runs have left",
+		Args: subcommandArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.compareCommand())
+	cmd.AddCommand(a.listCommand(), a.showCommand(), a.compareCommand(), a.diffCommand(), a.mergeCommand(), a.exportCommand())
 	return cmd
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,8 @@ func (a *app) runCommand() *cobra.Command {
 		seed    uint32
 		dump    string
 		again   bool
+
+		decisions bool
 	)
 	cmd := &cobra.Command{
 		Use:   "run",
@@ -31,8 +34,10 @@ OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the co
 	}
 	settingFlags(cmd.Flags(), &given)
 	machine.register(cmd.Flags())
+	machine.registerEvents(cmd.Flags())
 	cmd.Flags().Uint32Var(&seed, "seed", 3, "seed of every draw: split, availability, weights, batches, augmentation, dropout")
 	cmd.Flags().StringVar(&dump, "dump", "", "write the one round of --rounds 1 to this folder, for replay in another framework")
+	cmd.Flags().BoolVar(&decisions, "decisions", false, "write decisions.csv too: who was there and taken in every round, by which weight, and what the server held of their availability")
 	cmd.Flags().BoolVar(&again, "again", false, "run even if the result is there already")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := resolve(cmd.Flags())
@@ -45,7 +50,13 @@ OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the co
 		if dump != "" && s.Rounds != 1 {
 			return usagef("--dump: %d rounds, want --rounds 1", s.Rounds)
 		}
-		x := &experiment{table: "run", settings: s, seed: seed, dir: folder(machine.Out, "run", s, seed), dump: dump}
+		if dump != "" && s.LocalEpochs.value != nil {
+			return usagef("--dump: with --local-epochs %s, want as many local steps of every client: --local-steps", &s.LocalEpochs)
+		}
+		if decisions && !slices.Contains(weighted, s.Method) {
+			return usagef("--decisions: of no use with --method %s, want it with %s", s.Method, orList(weighted))
+		}
+		x := &experiment{clients: decisions, table: "run", settings: s, seed: seed, dir: folder(machine.Out, "run", s, seed), dump: dump}
 		return a.runOne(cmd.Context(), x, machine, again)
 	}
 	return cmd
@@ -61,6 +72,9 @@ func (a *app) runOne(ctx context.Context, x *experiment, machine machineFlags, a
 		if finished {
 			rows, err := results.ReadCurve(filepath.Join(x.dir, results.CurveFile))
 			if err != nil {
+				return err
+			}
+			if err := machine.keptEvents(x.dir); err != nil {
 				return err
 			}
 			return a.report(x, rows, "kept, as finished before (--again runs it anew)")

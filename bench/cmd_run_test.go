@@ -72,8 +72,8 @@ func TestRunWritesCurveAndRunInfo(t *testing.T) {
 func TestRunDoesNotDependOnThreads(t *testing.T) {
 	for _, more := range [][]string{
 		{"--method", "fedawe", "--availability", "sine"},
-		{"--method", "fedvarp", "--preset", "paper", "--weights", "size", "--momentum", "0.5"},
-		{"--method", "f3ast", "--net", "cnn-cinic10", "--f3ast-limit", "2", "--augment", "sample"},
+		{"--method", "fedvarp", "--preset", "paper", "--momentum", "0.5"},
+		{"--method", "f3ast", "--net", "cnn-cinic10", "--f3ast-limit", "2", "--augment", "sample", "--weights", "size"},
 	} {
 		t.Run(more[1], func(t *testing.T) {
 			var curves []string

@@ -41,6 +41,7 @@ trains on other data than the table's.`,
 		},
 	}
 	machine.register(cmd.Flags())
+	machine.registerEvents(cmd.Flags())
 	fs := cmd.Flags()
 	fs.StringSliceVar(&narrow.methods, "methods", nil, "only these methods")
 	fs.StringSliceVar(&narrow.data, "data", nil, "only these data sets")
@@ -48,9 +49,9 @@ trains on other data than the table's.`,
 	fs.UintSliceVar(&narrow.seeds, "seeds", nil, "seeds (default: 3,4,6)")
 	fs.Lookup("seeds").DefValue = "" // the usage says it
 	fs.StringVar(&narrow.preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text")
-	fs.IntVar(&narrow.rounds, "rounds", 0, "rounds (default: the paper's, 2000)")
-	fs.IntVar(&narrow.clients, "clients", 0, "clients (default: the paper's, 100)")
-	fs.IntVar(&narrow.evalEvery, "eval-every", 0, "evaluate every so many rounds (default: 10, and 2 among the last 50)")
+	fs.IntVar(&narrow.rounds, "rounds", 0, "rounds (default: the paper's; fedawe's 2000, cafed-1 150)")
+	fs.IntVar(&narrow.clients, "clients", 0, "clients (default: the paper's; fedawe's 100, cafed-1 24)")
+	fs.IntVar(&narrow.evalEvery, "eval-every", 0, "evaluate every so many rounds (default: fedawe's 10, and 2 among the last 50; cafed-1 1)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := oneOf("table", args[0], spec.Names()); err != nil {
 			return usagef("table %q: unknown%s, want one of %s", args[0], didYouMean(args[0], spec.Names()), strings.Join(spec.Names(), ", "))
@@ -171,6 +172,9 @@ func (n *tableFlags) override(t *spec.Table, given *pflag.FlagSet) error {
 	if given.Changed("rounds") {
 		t.Rounds = n.rounds
 	}
+	if t.Entry == spec.AccuracyOverTime && t.Rounds < 3 {
+		return usagef("--rounds %d: want at least 3, of whose second half table %s prints the spread", t.Rounds, t.ID)
+	}
 	return nil
 }
 
@@ -181,16 +185,14 @@ func (n *tableFlags) settings(t *spec.Table, column spec.Column, method string, 
 		return s, err
 	}
 	s.Availability, s.Rounds = column.Availability, t.Rounds
+	if err := s.apply(column.Settings(method, n.preset)); err != nil {
+		return s, fmt.Errorf("table %s: %w", t.ID, err)
+	}
 	if given.Changed("eval-every") {
 		s.EvalEvery, s.EvalLast = n.evalEvery, optional{}
 	}
 	if given.Changed("clients") {
 		s.Clients = n.clients
-	}
-	for _, set := range column.Set {
-		if err := s.set(set.Flag, set.Value); err != nil {
-			return s, fmt.Errorf("table %s: %w", t.ID, err)
-		}
 	}
 	return s, s.validate()
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,19 +13,23 @@ import (
 	"rollcall/datasets/plan"
 	"rollcall/nets"
 	"rollcall/nets/cpu"
+	"rollcall/nets/gpu"
 )
 
 // machineFlags say where a run computes and where its files go; they do not change what it computes.
 type machineFlags struct {
-	Device  string
-	Threads int
-	DataDir string
-	Altered bool
-	Out     string
+	Device    string
+	Precision string
+	Threads   int
+	DataDir   string
+	Altered   bool
+	Out       string
+	Events    bool
 }
 
 func (m *machineFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&m.Device, "device", "auto", "auto, cpu, or cuda[:i]")
+	fs.StringVar(&m.Precision, "precision", "", "of matrix products: tf32, fp32 or bf16 on CUDA (default tf32); the CPU engine has fp32")
 	fs.IntVar(&m.Threads, "threads", runtime.GOMAXPROCS(0), "threads of the CPU engine; results do not depend on them")
 	fs.StringVar(&m.DataDir, "data-dir", "", "folder of the data sets (default: $ROLLCALL_DATA, then the user's cache folder)")
 	fs.BoolVar(&m.Altered, "allow-altered", false, "accept well-formed data files that are not the official ones; run.json records their checksum")
@@ -44,31 +50,83 @@ func (m *machineFlags) validate() error {
 	if err := oneOf("device", kind, []string{"auto", "cpu", "cuda"}); err != nil {
 		return err
 	}
-	// What cannot train is told before a data set is read or downloaded.
-	if kind == "cuda" {
-		return fmt.Errorf("device %s: %s, want --device cpu or auto", m.Device, noCUDA)
+	if _, err := gpu.ParsePrecision(m.Precision); err != nil {
+		return usagef("--precision %q: want tf32, fp32 or bf16", m.Precision)
 	}
-	_, err := cpu.Select()
+	// What cannot train is told before a data set is read or downloaded.
+	c, err := m.choose()
+	if err != nil {
+		return err
+	}
+	if c.cuda {
+		return nil
+	}
+	if m.Precision != "" && m.Precision != string(gpu.FP32) {
+		return usagef("--precision %s: the CPU engine, which runs here%s, has fp32 alone", m.Precision, c.why)
+	}
+	_, err = cpu.Select()
 	return err
 }
 
 // maxThreads is far above what helps: every thread has the activations of a client in memory.
 func maxThreads() int { return max(64, 4*runtime.NumCPU()) }
 
-const noCUDA = "this build has no CUDA engine"
+// choice is the processor that trains.
+type choice struct {
+	cuda bool
+	card int
+	why  string // " (auto: …)", or nothing where the user said it
+}
+
+// choose finds the processor that --device asks for: with auto the first usable card, or else the CPU.
+func (m *machineFlags) choose() (choice, error) {
+	kind, index, _ := strings.Cut(m.Device, ":")
+	if kind == "cpu" {
+		return choice{}, nil
+	}
+	cards, err := gpu.Cards()
+	if kind == "auto" {
+		if err != nil {
+			return choice{why: fmt.Sprintf(" (auto: %v)", err)}, nil
+		}
+		for _, c := range cards {
+			if c.Unusable == "" {
+				return choice{cuda: true, card: c.Index, why: " (auto: the first usable card)"}, nil
+			}
+		}
+		return choice{why: fmt.Sprintf(" (auto: card 0, %s: %s)", cards[0].Name, cards[0].Unusable)}, nil
+	}
+	card, _ := strconv.Atoi(index) // no index: the first card
+	switch {
+	case err != nil:
+		return choice{}, fmt.Errorf("device %s: %w", m.Device, err)
+	case card >= len(cards):
+		return choice{}, fmt.Errorf("device %s: no such card, there are %d (rollcall devices lists them)", m.Device, len(cards))
+	case cards[card].Unusable != "":
+		return choice{}, fmt.Errorf("device %s: %s: %s", m.Device, cards[card].Name, cards[card].Unusable)
+	}
+	return choice{cuda: true, card: card}, nil
+}
 
 // openEngine opens the engine a command asks for, and says in a line which one it is and why.
-func (m *machineFlags) openEngine(model *nets.Model, train, test *plan.Samples, batch int) (nets.Engine, string, error) {
-	e, err := nets.NewCPU(model, train, test, nets.CPUOptions{Threads: m.Threads, Batch: batch})
+func (m *machineFlags) openEngine(model *nets.Model, train, test *plan.Samples, batch int, notice func(string)) (nets.Engine, string, error) {
+	c, err := m.choose()
+	if err != nil {
+		return nil, "", err
+	}
+	var e nets.Engine
+	how := string(cmp.Or(gpu.Precision(m.Precision), gpu.TF32))
+	if c.cuda {
+		e, err = gpu.Open(model, train, test, gpu.Options{Device: c.card, Precision: gpu.Precision(m.Precision), Batch: batch, Notice: notice})
+	} else {
+		e, err = nets.NewCPU(model, train, test, nets.CPUOptions{Threads: m.Threads, Batch: batch})
+		how = fmt.Sprintf("%d threads", m.Threads)
+	}
 	if err != nil {
 		return nil, "", err
 	}
 	info := e.Info()
-	line := fmt.Sprintf("device: %s, %s, %d threads", info.Engine, info.Device, m.Threads)
-	if m.Device == "auto" {
-		line += " (auto: " + noCUDA + ")"
-	}
-	return e, line, nil
+	return e, fmt.Sprintf("device: %s, %s, %s%s", info.Engine, info.Device, how, c.why), nil
 }
 
 func (a *app) devicesCommand() *cobra.Command {
@@ -83,8 +141,26 @@ func (a *app) devicesCommand() *cobra.Command {
 			for _, k := range cpu.Variants() {
 				names = append(names, k.Name)
 			}
-			_, err = fmt.Fprintf(a.stdout, "cpu   %s, %d threads, kernels %s (of %s)\ncuda  unusable: %s\n", cpu.Model(), runtime.GOMAXPROCS(0), best.Name, strings.Join(names, ", "), noCUDA)
-			return err
+			if _, err := fmt.Fprintf(a.stdout, "cpu      %s, %d threads, kernels %s (of %s)\n", cpu.Model(), runtime.GOMAXPROCS(0), best.Name, strings.Join(names, ", ")); err != nil {
+				return err
+			}
+			cards, err := gpu.Cards()
+			if err != nil {
+				_, err = fmt.Fprintf(a.stdout, "cuda     none: %v\n", err)
+				return err
+			}
+			for _, c := range cards {
+				state := "usable"
+				if c.Unusable != "" {
+					state = "unusable: " + c.Unusable
+				}
+				_, err := fmt.Fprintf(a.stdout, "cuda:%-3d %s, %.1f GiB, %d multiprocessors, compute capability %s, driver for CUDA %s: %s\n",
+					c.Index, c.Name, float64(c.Memory)/(1<<30), c.Multiprocessors, c.Capability, c.Driver, state)
+				if err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"rollcall/datasets/plan"
 	"rollcall/nets"
 	"rollcall/nets/cpu"
 	"rollcall/results"
@@ -69,7 +71,7 @@ type dumpDrop struct {
 }
 
 // writeDump writes the recorded round as .npy files; the README says how to replay it.
-func (x *experiment) writeDump(f *federation, r *recorder, mean, std []float32) error {
+func (x *experiment) writeDump(f *federation, r *recorder, train *plan.Samples) error {
 	model, err := f.method.Model()
 	if err != nil {
 		return err
@@ -96,7 +98,7 @@ func (x *experiment) writeDump(f *federation, r *recorder, mean, std []float32) 
 	}
 	path := func(name string) string { return filepath.Join(x.dump, name+".npy") }
 	names := dumpNames{
-		Net: s.Net, Data: s.Data, Method: s.Method, Params: []dumpParam{}, Mean: mean, Std: std, Dropout: []dumpDrop{},
+		Net: s.Net, Data: s.Data, Method: s.Method, Params: []dumpParam{}, Mean: train.Mean, Std: train.Std, Dropout: []dumpDrop{},
 		Decay: s.Decay, Clip: s.Clip.value, Momentum: s.Momentum, LocalSteps: E, Batch: B, ServerLR: s.ServerLR, Seed: x.seed,
 	}
 	for _, p := range f.model.Params {
@@ -112,6 +114,11 @@ func (x *experiment) writeDump(f *federation, r *recorder, mean, std []float32) 
 			}
 		}
 		if err := results.WriteNPY(path("dropout_"+d.Name), []int{K, E, B, d.Size}, masks); err != nil {
+			return err
+		}
+	}
+	if train.Features != nil { // made by the suite, so nobody has them as files
+		if err := writeFeatures(path, train, []int{K, E, B}, index); err != nil {
 			return err
 		}
 	}
@@ -137,4 +144,20 @@ func (x *experiment) writeDump(f *federation, r *recorder, mean, std []float32) 
 		}
 		return nil
 	})
+}
+
+// writeFeatures writes what the samples of the plan [K,E,B] hold, x [K,E,B,features] and y [K,E,B]; zeros where it is padding.
+func writeFeatures(path func(name string) string, s *plan.Samples, shape []int, index []int32) error {
+	size := s.H * s.W * s.C
+	x, y := make([]float32, len(index)*size), make([]uint8, len(index))
+	for at, i := range index {
+		if i >= 0 {
+			copy(x[at*size:], s.Features[int(i)*size:][:size])
+			y[at] = s.Labels[i]
+		}
+	}
+	if err := results.WriteNPY(path("x"), append(slices.Clone(shape), size), x); err != nil {
+		return err
+	}
+	return results.WriteNPY(path("y"), shape, y)
 }

@@ -13,6 +13,7 @@ import (
 
 	"rollcall/nets"
 	"rollcall/results"
+	"rollcall/results/events"
 )
 
 // experiment is one run on its way: one method, one seed, one folder.
@@ -22,6 +23,7 @@ type experiment struct {
 	seed     uint32
 	dir      string
 	dump     string // folder of the dump; empty: none
+	clients  bool   // write what the method made of every client in every round
 }
 
 // folder returns OUT/TABLE/METHOD_DATA_AVAILABILITY_HASH/seed-N.
@@ -34,6 +36,11 @@ func folder(out, table string, s Settings, seed uint32) string {
 func (x *experiment) finished(ctx context.Context, l *lab, dir string) (bool, error) {
 	if !results.Complete(dir, results.Hash(x.settings)) {
 		return false, nil
+	}
+	if x.clients {
+		if _, err := os.Stat(filepath.Join(dir, results.DecisionsFile)); err != nil {
+			return false, nil //nolint:nilerr // a run without the file has to run again, for whatever reason it is not there
+		}
 	}
 	info, err := results.ReadRunInfo(filepath.Join(dir, results.RunFile))
 	if err != nil || !info.AllowAltered && !l.machine.Altered {
@@ -52,11 +59,20 @@ func (x *experiment) do(ctx context.Context, l *lab, p progress) (rows []results
 	if err := l.open(ctx, &x.settings, x.seed); err != nil {
 		return nil, err
 	}
-	if err := os.Remove(filepath.Join(x.dir, results.RunFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w", x.dir, err)
+	for _, stale := range []string{results.RunFile, results.DecisionsFile, events.File} {
+		if err := os.Remove(filepath.Join(x.dir, stale)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: %w", x.dir, err)
+		}
 	}
-	rows, rounds, err := x.rounds(ctx, l, p, started)
+	var log *events.Log // which nil is none
+	if l.machine.Events {
+		if log, err = events.Create(x.dir, started); err != nil {
+			return nil, err
+		}
+	}
+	rows, rounds, err := x.rounds(ctx, l, eventProgress{p, log}, started)
 	p.stop()
+	err = errors.Join(err, log.Close())
 	info := results.RunInfo{
 		Status: results.RunComplete, Rounds: rounds, Settings: x.settings, Seed: x.seed,
 		Data: l.data.Name, DataChecksum: l.checksum(), AllowAltered: l.machine.Altered,
@@ -80,7 +96,7 @@ func (x *experiment) rounds(ctx context.Context, l *lab, p progress, started tim
 		tape = &recorder{Engine: engine, params: l.model.P}
 		engine = tape
 	}
-	f, err := l.federate(x.settings, x.seed, engine)
+	f, err := l.federate(ctx, x.settings, x.seed, engine)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -104,6 +120,7 @@ func (x *experiment) rounds(ctx context.Context, l *lab, p progress, started tim
 		}
 		return nil
 	}
+	var decisions []results.DecisionRow
 	p.start(x.settings.Rounds)
 	if err := evaluate(0, 0, 0); err != nil {
 		return rows, 0, err
@@ -114,14 +131,22 @@ func (x *experiment) rounds(ctx context.Context, l *lab, p progress, started tim
 			return rows, t, err
 		}
 		p.round(t+1, active)
+		if x.clients {
+			decisions = append(decisions, f.decisions(t+1)...)
+		}
 		if x.settings.evaluates(t + 1) {
 			if err := evaluate(t+1, active, lr); err != nil {
 				return rows, t + 1, err
 			}
 		}
 	}
+	if x.clients {
+		if err := results.WriteCSVFile(filepath.Join(x.dir, results.DecisionsFile), decisions); err != nil {
+			return rows, x.settings.Rounds, err
+		}
+	}
 	if tape != nil {
-		if err := x.writeDump(f, tape, l.data.Train.Mean, l.data.Train.Std); err != nil {
+		if err := x.writeDump(f, tape, l.data.Train); err != nil {
 			return rows, x.settings.Rounds, err
 		}
 	}
@@ -139,7 +164,8 @@ func (x *experiment) evaluate(ctx context.Context, l *lab, f *federation) (resul
 	if err != nil {
 		return row, err
 	}
-	jobs := []nets.EvalJob{{Row: model, Part: nets.Test}}
+	jobs := f.testJobs(model)
+	tests := len(jobs)
 	if s.EvalTrain {
 		jobs = append(jobs, nets.EvalJob{Row: model, Part: nets.Train})
 	}
@@ -147,17 +173,19 @@ func (x *experiment) evaluate(ctx context.Context, l *lab, f *federation) (resul
 	if err != nil {
 		return row, err
 	}
-	row.TestLoss, row.TestAcc = results.Some(r[0].Loss), results.Some(r[0].Accuracy())
+	loss, accuracy := f.testMeans(r[:tests])
+	row.TestLoss, row.TestAcc = results.Some(loss), results.Some(accuracy)
 	if s.EvalTrain {
-		row.TrainLoss, row.TrainAcc = results.Some(r[1].Loss), results.Some(r[1].Accuracy())
+		row.TrainLoss, row.TrainAcc = results.Some(r[tests].Loss), results.Some(r[tests].Accuracy())
 	}
 	return row, nil
 }
 
 // cell names the cell of a table these settings are.
 func (s *Settings) cell(table string) results.Cell {
-	return results.Cell{
-		Table: table, Method: s.Method, Preset: s.Preset, Data: s.Data, Net: s.Net, Availability: s.Availability,
-		Clients: s.Clients, Alpha: results.Some(s.Alpha),
+	c := results.Cell{Table: table, Method: s.Method, Preset: s.Preset, Data: s.Data, Net: s.Net, Availability: s.Availability, Clients: s.Clients}
+	if s.cut() {
+		c.Alpha = results.Some(s.Alpha)
 	}
+	return c
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -38,10 +39,14 @@ type CorrelatedSettings struct {
 	ServerDecay     float64  `json:"server-weight-decay"`
 }
 
-// Choices of ca-fed. F* of the third kind has to be computed first, and has no flag.
+// heldOut is the choice of losses on samples the client does not train on: those kept back, or else its own test samples.
+const heldOut = "held-out"
+
+// Choices of ca-fed, and the methods that weigh clients by their importance and availability.
 var (
-	fstars     = []string{string(algos.FStarMin), string(algos.FStarZero)}
-	lossesFrom = []string{string(algos.FirstBatch), string(algos.AllSamples)}
+	fstars     = []string{string(algos.FStarMin), string(algos.FStarZero), string(algos.FStarSolved)}
+	lossesFrom = []string{string(algos.FirstBatch), string(algos.AllSamples), heldOut}
+	weighted   = []string{"unbiased", "more-available", "adafed", "ca-fed", "f3ast"}
 )
 
 func defaultCorrelated(p algos.Preset) CorrelatedSettings {
@@ -52,21 +57,33 @@ func defaultCorrelated(p algos.Preset) CorrelatedSettings {
 	}
 }
 
-// asCAFed makes the settings of a method that is CA-Fed's alone those of CA-Fed's experiments (ToN, section V): ς = 0.5, batches
-// of 32, the rates of its table II; in the released code momentum 0.9 and weight decay 0.01 at clients and server.
+// asCAFed makes the settings of a method that is CA-Fed's alone those of CA-Fed's experiments (ToN, section V): ς = 0.5 in every
+// class, batches of 32, the rates of its table II, constant [inferred], importance by size, a ridge of 10⁻² on linear nets; one
+// pass over the samples a round, as the released code counts local work and ToN says nothing [inferred]. In the released code
+// momentum 0.9 and weight decay 0.01 at clients and server everywhere; F* solved and losses on held-out samples for tabular data.
 func (s *Settings) asCAFed(p algos.Preset) {
-	if !slices.Contains([]string{"unbiased", "more-available", "adafed", "ca-fed"}, s.Method) {
+	if s.Method == "f3ast" || !slices.Contains(weighted, s.Method) {
 		return
 	}
-	s.Alpha, s.Batch = 0.5, 32
+	one := 1.0
+	s.Alpha, s.Split, s.Batch, s.LocalEpochs, s.LRSchedule, s.Weights = 0.5, splitClasses, 32, optional{&one}, "constant", "size"
 	if lr, serverLR, err := algos.CAFedLR(s.Method, s.Data); err == nil { // other data sets: CIFAR-10's
 		s.LR, s.ServerLR = lr, serverLR
+	}
+	if linear(s.Net) {
+		s.Decay = algos.CAFedDecay
 	}
 	if p == algos.Code {
 		s.Momentum, s.Decay = algos.CAFedMomentum, algos.CAFedDecay
 		s.ServerMomentum, s.ServerDecay = algos.CAFedMomentum, algos.CAFedDecay
+		if slices.Contains(ownSplit, s.Data) {
+			s.FStar, s.Losses = string(algos.FStarSolved), heldOut
+		}
 	}
 }
+
+// linear reports whether a net is a logistic regression.
+func linear(net string) bool { return strings.HasPrefix(net, "linear-") }
 
 func correlatedFlags(fs *pflag.FlagSet, s *CorrelatedSettings) {
 	fs.Float64Var(&s.G, "g", 0.4, "markov, clusters: availability of the classes is 1/2 + g and 1/2 − g")
@@ -81,8 +98,8 @@ func correlatedFlags(fs *pflag.FlagSet, s *CorrelatedSettings) {
 	fs.Var(&s.BiasConst, "bias-const", "ca-fed: factor of the bias in place of 4κ̄², or none (default: the preset's)")
 	fs.Float64Var(&s.CAFedBeta, "ca-fed-beta", 1, "ca-fed: weight of a new loss")
 	fs.Float64Var(&s.CAFedTau, "ca-fed-tau", 0, "ca-fed: gain below which a client stays")
-	fs.StringVar(&s.FStar, "fstar", "", "ca-fed: a client's smallest loss is the least so far or zero: min, zero (default: the preset's)")
-	fs.StringVar(&s.Losses, "losses", "", "ca-fed: losses are of the first batch or of all the client's samples: batch, all (default: the preset's)")
+	fs.StringVar(&s.FStar, "fstar", "", "ca-fed: a client's smallest loss is the least so far, zero, or solved for before the first round (linear nets): min, zero, solved (default: the preset's)")
+	fs.StringVar(&s.Losses, "losses", "", "ca-fed: losses are of the first batch, of all the client's samples, or of those it does not train on: batch, all, held-out (default: the preset's)")
 	fs.BoolVar(&s.F3ASTMemoryless, "f3ast-memoryless", false, "f3ast: rates anew in every round, as CA-Fed's code has them")
 	fs.Float64Var(&s.ServerMomentum, "server-momentum", 0, "unbiased, more-available, adafed, ca-fed, f3ast: momentum at the server")
 	fs.Float64Var(&s.ServerDecay, "server-weight-decay", 0, "the same: weight decay at the server")
@@ -118,6 +135,12 @@ func (s *Settings) validateCorrelated() error {
 	if r := s.RoundSeconds.or(1); !(r > 0) || math.IsInf(r, 0) {
 		return usagef("--round-seconds %g: want a positive number, or none", r)
 	}
+	if s.FStar == string(algos.FStarSolved) && !linear(s.Net) {
+		return usagef("--fstar solved: with --net %s, want a linear net", s.Net)
+	}
+	if s.Losses == heldOut && s.Validation == 0 && !s.splitAway() {
+		return usagef("--losses held-out: no samples of a client's own are held out of %s, want --validation above 0", s.Data)
+	}
 	if (s.Availability == "trace") != (s.Trace != "") {
 		return usagef("--availability %s --trace %q: want both trace and a file, or neither", s.Availability, s.Trace)
 	}
@@ -128,7 +151,7 @@ func (s *Settings) validateCorrelated() error {
 	if s.Availability == "trace" {
 		return nil
 	}
-	if _, err := newProcess(s, slices.Repeat([]float64{1}, s.Clients), 0); err != nil {
+	if _, err := newProcess(s, slices.Repeat([]float64{1}, s.Clients), nil, 0); err != nil {
 		return usageError{err}
 	}
 	return nil
@@ -154,9 +177,10 @@ func (s *Settings) chained() bool {
 	return slices.Contains([]string{"markov", "clusters", "uniform", "trace"}, s.Availability)
 }
 
-// newProcess makes the process of a run.
-func newProcess(s *Settings, base []float64, seed uint32) (availability.Process, error) {
+// newProcess makes the process of a run; group [N] may be nil.
+func newProcess(s *Settings, base []float64, group []int, seed uint32) (availability.Process, error) {
 	o := availability.Defaults(base, seed)
+	o.Groups = group
 	o.Period, o.Gamma, o.Cutoff, o.Low = s.Period, s.Gamma, s.Cutoff, s.Low
 	o.G, o.Nu, o.Epsilon, o.Clusters, o.PMin = s.G, s.Nu, s.Epsilon, s.Clusters, s.PMin
 	if algos.Preset(s.Preset) == algos.Code {
@@ -180,8 +204,11 @@ func (s *Settings) correlatedOptions(o *algos.Options) {
 	if s.ServerMomentum > 0 || s.ServerDecay > 0 {
 		o.ServerSGD = &algos.ServerSGD{Momentum: s.ServerMomentum, WeightDecay: s.ServerDecay}
 	}
+	losses := algos.CAFedLosses(s.Losses)
+	if s.Losses == heldOut {
+		losses = algos.AllSamples
+	}
 	o.CAFed = &algos.CAFed{
-		KappaBar2: s.Kappa, BiasConst: s.BiasConst.value, Beta: s.CAFedBeta, Tau: s.CAFedTau,
-		FStar: algos.FStar(s.FStar), Losses: algos.CAFedLosses(s.Losses),
+		KappaBar2: s.Kappa, BiasConst: s.BiasConst.value, Beta: s.CAFedBeta, Tau: s.CAFedTau, FStar: algos.FStar(s.FStar), Losses: losses,
 	}
 }

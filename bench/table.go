@@ -86,8 +86,8 @@ func byData(cells []cell) []int {
 func (a *app) cell(ctx context.Context, t *spec.Table, c cell, l *lab, printed []results.Printed, label string) ([]results.SummaryRow, error) {
 	s := c.settings
 	label = cellLabel(label, s, c.column)
-	curves, device, failed := a.seeds(ctx, t.ID, s, t.Seeds, l, label)
-	rows, err := summarise(t, c, device, curves, printed, failed)
+	runs, failed := a.seeds(ctx, t.ID, s, t.Seeds, l, label, false)
+	rows, err := summarise(t, c, runs.device, runs.curves, printed, failed)
 	if failed != nil {
 		failed = fmt.Errorf("%s: %w", label, failed)
 	}
@@ -103,31 +103,37 @@ func cellLabel(place string, s Settings, c spec.Column) string {
 	return strings.Join(parts, " ")
 }
 
-// seeds runs the seeds of one cell, or finds them, and returns the curves of those that are complete.
-func (a *app) seeds(ctx context.Context, table string, s Settings, seeds []uint32, l *lab, label string) (curves [][]results.CurveRow, device string, err error) {
+// cellRuns are the complete runs of one cell, one for each seed.
+type cellRuns struct {
+	curves    [][]results.CurveRow
+	decisions [][]results.DecisionRow // where they were asked for
+	device    string
+}
+
+// seeds runs the seeds of one cell, or finds them, and returns what is complete.
+func (a *app) seeds(ctx context.Context, table string, s Settings, seeds []uint32, l *lab, label string, decisions bool) (runs cellRuns, err error) {
 	kept := 0
 	for _, seed := range seeds {
-		x := &experiment{table: table, settings: s, seed: seed, dir: folder(l.machine.Out, table, s, seed)}
+		x := &experiment{table: table, settings: s, seed: seed, dir: folder(l.machine.Out, table, s, seed), clients: decisions}
 		dir, err := x.earlier(ctx, l)
 		if dir != "" {
 			kept++
+			err = l.machine.keptEvents(dir)
 		} else if err == nil {
 			dir = x.dir
 			_, err = x.do(ctx, l, newProgress(a.stderr, fmt.Sprintf("%s seed %d", label, seed)))
 		}
-		var rows []results.CurveRow
 		if err == nil {
-			rows, device, err = readRun(dir)
+			err = runs.read(dir, decisions)
 		}
 		if err != nil {
-			return curves, device, fmt.Errorf("seed %d: %w", seed, err)
+			return runs, fmt.Errorf("seed %d: %w", seed, err)
 		}
-		curves = append(curves, rows)
 	}
 	if kept > 0 {
 		logf(a.stderr, "%s: %s kept\n", label, count(kept, "finished run"))
 	}
-	return curves, device, nil
+	return runs, nil
 }
 
 // earlier returns the folder of a finished run with the same settings and seed, of whichever table; "" if there is none.
@@ -154,13 +160,25 @@ func (x *experiment) earlier(ctx context.Context, l *lab) (dir string, err error
 	return "", nil
 }
 
-// readRun returns the curve of a finished run, and the device it ran on.
-func readRun(dir string) (rows []results.CurveRow, device string, err error) {
-	if rows, err = results.ReadCurve(filepath.Join(dir, results.CurveFile)); err != nil {
-		return nil, "", err
+// read appends a finished run.
+func (r *cellRuns) read(dir string, decisions bool) error {
+	curve, err := results.ReadCurve(filepath.Join(dir, results.CurveFile))
+	if err != nil {
+		return err
 	}
 	info, err := results.ReadRunInfo(filepath.Join(dir, results.RunFile))
-	return rows, info.Device, err
+	if err != nil {
+		return err
+	}
+	if decisions {
+		rows, err := results.ReadDecisions(filepath.Join(dir, results.DecisionsFile))
+		if err != nil {
+			return err
+		}
+		r.decisions = append(r.decisions, rows)
+	}
+	r.curves, r.device = append(r.curves, curve), info.Device
+	return nil
 }
 
 // summarise returns a cell's rows from the curves of its finished seeds.
@@ -220,6 +238,18 @@ func entries(t *spec.Table) (list []entry) {
 		}
 		return list
 	}
+	if t.Entry == spec.AccuracyOverTime {
+		for _, m := range []results.Metric{results.TestAccMax, results.TestAccMean, results.TestAccStd} {
+			list = append(list, entry{m, func(r *results.SummaryRow, curves [][]results.CurveRow) error {
+				e, err := results.OverTime(curves, m)
+				if err == nil {
+					r.Estimate(e)
+				}
+				return err
+			}})
+		}
+		return list
+	}
 	for _, m := range []results.Metric{results.TestAcc, results.TrainAcc} {
 		list = append(list, entry{m, func(r *results.SummaryRow, curves [][]results.CurveRow) error {
 			e, err := results.OverSeeds(curves, results.ProtocolRounds, m)
@@ -266,20 +296,39 @@ func (a *app) printTable(t spec.Table, rows []results.SummaryRow, path string) e
 		return err
 	}
 	of := fmt.Sprintf("mean ± sample standard deviation over the seeds of the mean over the last %d rounds", min(results.ProtocolRounds, t.Rounds))
-	if t.Entry == spec.RoundsToGet {
+	switch t.Entry {
+	case spec.AccuracyOverTime:
+		of = "largest test accuracy of a run, mean over its rounds, and standard deviation over their second half; each mean ± sample standard deviation over the seeds"
+	case spec.RoundsToGet:
 		of = fmt.Sprintf("first round, of every %d, at which the mean over the seeds reaches a quarter, half, three quarters and all of the target", results.FedAWE8Every)
 	}
 	if _, err := fmt.Fprintf(a.stdout, "%s\nours: %s, %s; %s\npaper: %s\n", t.Title, count(len(t.Seeds), "seed"), count(t.Rounds, "round"), of, source); err != nil {
 		return err
 	}
+	lines := slices.Clone(rows) // whose labels say what the table's own settings do not
+	for i := range lines {
+		lines[i].Params = results.WithoutKeys(lines[i].Params, commonKeys(&t, &lines[i]))
+	}
 	for _, e := range entries(&t) {
 		if _, err := fmt.Fprintln(a.stdout); err != nil {
 			return err
 		}
-		if err := results.WriteTable(a.stdout, rows, e.metric, width); err != nil {
+		if err := results.WriteTable(a.stdout, lines, e.metric, width); err != nil {
 			return err
 		}
 	}
 	_, err = fmt.Fprintf(a.stdout, "\n%s\n", path)
 	return err
+}
+
+// commonKeys returns the flags that a table sets for all methods alike in the column of a row, or for its method.
+func commonKeys(t *spec.Table, r *results.SummaryRow) (keys []string) {
+	for _, c := range t.Columns {
+		if c.Data == r.Data && c.Availability == r.Availability {
+			for _, set := range c.Common(r.Method, r.Preset) {
+				keys = append(keys, set.Flag)
+			}
+		}
+	}
+	return keys
 }

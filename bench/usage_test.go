@@ -65,10 +65,6 @@ func TestUsageErrors(t *testing.T) {
 		{"data lst", []string{`"lst"`, "did you mean list"}},
 		{"data fetch", []string{"0 data sets"}},
 		{"data fetch cifar", []string{`"cifar"`, "did you mean cifar10"}},
-		{"data verify leaf", []string{"leaf", "no loader"}},
-		{"run --data leaf", []string{"leaf", "no loader"}},
-		{"bench --data leaf", []string{"leaf", "no loader"}},
-		{"availability --data leaf", []string{"leaf", "no loader"}},
 		{"help tabel", []string{`"tabel"`, "did you mean table"}},
 		{"completion basch", []string{`"basch"`, "did you mean bash"}},
 
@@ -135,6 +131,18 @@ func TestUsageErrors(t *testing.T) {
 		{"run --method ca-fed --fstar mn", []string{`"mn"`, "did you mean min"}},
 		{"run --method ca-fed --prior 0.5", []string{"--prior 0.5"}},
 		{"run --server-momentum 1", []string{"--server-momentum 1"}},
+		{"run --availability markov --nu -9", []string{"client ", "lambda -9", "no chain of two states"}},
+		{"run --availability markov --g NaN", []string{"g NaN"}},
+		{"run --local-epochs 0", []string{"--local-epochs 0", "positive"}},
+		{"run --local-epochs 1.5", []string{"--local-epochs 1.5", "whole number"}},
+		{"run --lr-schedule cosine", []string{`"cosine"`, "decay, constant"}},
+		{"run --split even --validation 1", []string{"--validation 1", "below 1"}},
+		{"run --split evn", []string{`"evn"`, "did you mean even"}},
+		{"run --swap-pairs 6", []string{"--swap-pairs 6", "0 … 5"}},
+		{"run --swap-pairs 2 --clients 5", []string{"--clients 5", "even number"}},
+		{"run --split clusters --clusters 4", []string{"4 clusters for 6 clients", "divisor of 6"}},
+		{"table cafed-1 --rounds 2", []string{"--rounds 2", "at least 3"}},
+		{"table cafed-1 --clients 5", []string{"--clients 5", "even number"}},
 		{"run --eval-train=maybe", []string{`--eval-train "maybe"`, "true or false"}},
 		{"bench --rounds 0", []string{"--rounds 0"}},
 		{"bench --warmup -1", []string{"--warmup -1"}},
@@ -146,7 +154,26 @@ func TestUsageErrors(t *testing.T) {
 		{"availability --rounds 0", []string{"--rounds 0"}},
 		{"availability --alpha NaN", []string{"--alpha NaN"}},
 
+		// what the run would not look at
+		{"run --method fedavg-active --prior 20", []string{"--prior 20", "of no use with --method fedavg-active", "ca-fed"}},
+		{"run --method mifa --kappa 2", []string{"--kappa 2", "--method ca-fed --bias-const none"}},
+		{"run --method ca-fed --kappa 2 --bias-const 1", []string{"--kappa 2", "--bias-const none"}},
+		{"run --method fedavg-active --f3ast-beta 0.5", []string{"--f3ast-beta 0.5", "want it with --method f3ast"}},
+		{"run --availability sine --nu 0.5", []string{"--nu 0.5", "want it with --availability markov"}},
+		{"run --availability markov --gamma 0.2", []string{"--gamma 0.2", "sine or interleaved-sine"}},
+		{"run --availability markov --p 0.5", []string{"--p 0.5", "--availability markov"}},
+		{"run --leaf-gamma 1", []string{"--leaf-gamma 1", "want it with --data leaf"}},
+		{"run --split even --alpha 0.3", []string{"--alpha 0.3", "--split clients, classes or clusters"}},
+		{"run --local-epochs 2", []string{"--local-steps 2", "--local-epochs none"}},
+
 		// what does not fit
+		{"run --net linear-mnist", []string{"--net linear-mnist", "28×28×1", "--data synthetic has 32×32×3"}},
+		{"run --net linear-binary", []string{"--net linear-binary", "in 2 classes"}},
+		{"run --method ca-fed --fstar solved", []string{"--fstar solved", "want a linear net"}},
+		{"run --method ca-fed --losses held-out", []string{"--losses held-out", "want --validation above 0"}},
+		{"run --method mifa --decisions", []string{"--decisions", "mifa", "ca-fed"}},
+		{"run --draws numpy --split classes", []string{"--draws numpy", "--split clients"}},
+		{"run --local-epochs 1 --rounds 1 --dump d", []string{"--local-steps 2", "--local-epochs none"}},
 		{"run --dump d --rounds 2", []string{"--dump", "--rounds 1"}},
 		{"run fedawe", []string{`"fedawe"`}},
 		{"bench fast", []string{`"fast"`}},
@@ -160,7 +187,7 @@ func TestUsageErrors(t *testing.T) {
 			args := strings.Fields(c.line)
 			if rest, ok := strings.CutPrefix(c.line, "run "); ok {
 				args = append(small(out), strings.Fields(rest)...)
-				if strings.HasPrefix(rest, "--data leaf") || strings.HasPrefix(rest, "--out") {
+				if strings.HasPrefix(rest, "--out") {
 					args = strings.Fields(c.line)
 				}
 			}

@@ -62,8 +62,19 @@ const (
 	RoundsTo100 Metric = "rounds_to_100"
 )
 
+// The numbers of CA-Fed's Table I, of the test accuracies of a run: the largest, the mean over all rounds, and the standard
+// deviation over the second half of them, see [OverTime].
+const (
+	TestAccMax  Metric = "test_acc_max"
+	TestAccMean Metric = "test_acc_mean"
+	TestAccStd  Metric = "test_acc_std"
+)
+
 // IsAccuracy reports whether m is a fraction, which people read in percent.
-func (m Metric) IsAccuracy() bool { return m == TrainAcc || m == TestAcc }
+func (m Metric) IsAccuracy() bool { return m == TrainAcc || m == TestAcc || m.IsOverTime() }
+
+// IsOverTime reports whether m is made of the accuracies of a whole run.
+func (m Metric) IsOverTime() bool { return m == TestAccMax || m == TestAccMean || m == TestAccStd }
 
 // IsRound reports whether m is the first round to reach a target, a whole number.
 func (m Metric) IsRound() bool { return m.TargetShare().Valid }

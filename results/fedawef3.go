@@ -113,10 +113,15 @@ func FedAWEF3Figure(rows []FedAWEF3Row) Figure {
 
 // point adds a mean to the line, and mean ± std to its band, which has a gap where there is no std; all times scale.
 func (s *Series) point(round int, mean float64, std Optional, scale float64) {
+	s.pointAt(float64(round), mean, std, scale)
+}
+
+// pointAt is point at any place.
+func (s *Series) pointAt(x, mean float64, std Optional, scale float64) {
 	width := math.NaN()
 	if std.Valid {
 		width = std.Value
 	}
-	s.X, s.Y = append(s.X, float64(round)), append(s.Y, scale*mean)
+	s.X, s.Y = append(s.X, x), append(s.Y, scale*mean)
 	s.Low, s.High = append(s.Low, scale*(mean-width)), append(s.High, scale*(mean+width))
 }

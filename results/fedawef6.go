@@ -49,7 +49,7 @@ func FedAWEF6Figure(rows []FedAWEF6Row) Figure {
 				s.X, s.Y = append(s.X, s.X[n-1]+1), append(s.Y, s.Y[n-1])
 			}
 			path.Series = append(path.Series, s)
-			activity.Rows = append(activity.Rows, RasterRow{fmt.Sprintf("%g", round3(p)), on})
+			activity.Rows = append(activity.Rows, RasterRow{Name: fmt.Sprintf("%g", round3(p)), On: on})
 		}
 		f.Panels = append(f.Panels, []Chart{path, activity})
 	}

@@ -26,7 +26,7 @@ type Figure struct {
 	PanelHeight int       // pixels of each row, axes included; 0: [PanelHeight]
 }
 
-// Chart is one panel of a figure: [LineChart], [Histogram] or [Raster].
+// Chart is one panel of a figure: [LineChart], [Histogram], [Raster] or [KeyedBars].
 type Chart interface {
 	// plot draws the chart without its legend.
 	plot(looks) (*plot.Plot, error)
@@ -64,10 +64,24 @@ func (f Figure) WriteSVG(w io.Writer) error {
 }
 
 func (f Figure) writeSVG(w io.Writer) error {
+	canvas, err := f.draw(func(width, height vg.Length) sizedCanvas { return vgsvg.NewWith(vgsvg.UseWH(width, height)) })
+	if err != nil {
+		return err
+	}
+	var svg bytes.Buffer
+	if _, err := canvas.WriteTo(&svg); err != nil {
+		return err
+	}
+	_, err = w.Write(withFallbackFonts(svg.Bytes()))
+	return err
+}
+
+// draw draws the figure on a canvas of its size.
+func (f Figure) draw(sized func(width, height vg.Length) sizedCanvas) (sizedCanvas, error) {
 	l := f.looks()
 	plots, err := f.plots(l)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	width := pixels(FigureWidth)
 	legend := flow(l, width-2*edge)
@@ -82,7 +96,7 @@ func (f Figure) writeSVG(w io.Writer) error {
 	}
 	height := head + vg.Length(len(plots))*row
 
-	canvas := vgsvg.NewWith(vgsvg.UseWH(width, height))
+	canvas := sized(width, height)
 	page := draw.New(canvas)
 	page.SetColor(white)
 	page.Fill(page.Path())
@@ -97,12 +111,7 @@ func (f Figure) writeSVG(w io.Writer) error {
 	}
 	page.Max.Y = top
 	drawPanels(page, plots)
-	var svg bytes.Buffer
-	if _, err := canvas.WriteTo(&svg); err != nil {
-		return err
-	}
-	_, err = w.Write(withFallbackFonts(svg.Bytes()))
-	return err
+	return canvas, nil
 }
 
 // drawPanels draws the plots in a grid, their data side by side and below each other. The titles are drawn here, each right

@@ -27,6 +27,7 @@ var (
 	faint = color.RGBA{222, 222, 222, 255}
 	solid = color.RGBA{0, 114, 178, 255} // bars and active clients
 	empty = color.RGBA{236, 236, 236, 255}
+	out   = color.RGBA{213, 94, 0, 255} // clients that are there and left out
 )
 
 // palette has the colours that M. Okabe and K. Ito found people of every colour vision to tell apart, without the yellow,

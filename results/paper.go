@@ -37,6 +37,7 @@ var paperTables = []paperTable{
 	{fedawe8ID, fedawe8Source, fedawe8},
 	{fedawe9ID, fedawe9Source, fedawe9},
 	{fedawe10ID, fedawe10Source, fedawe10},
+	{cafed1ID, cafed1Source, cafed1},
 }
 
 // PaperTables returns the ids of the tables there are numbers of.
@@ -95,3 +96,6 @@ func findPaperTable(id string) (paperTable, error) {
 // tenths turns a percentage printed with one decimal into the float64 nearest to its fraction; dividing
 // by 100 would print 86.1 % as 0.8609999999999999.
 func tenths(percent float64) float64 { return math.Round(percent*10) / 1000 }
+
+// hundredths is [tenths] for two decimals.
+func hundredths(percent float64) float64 { return math.Round(percent*100) / 10000 }

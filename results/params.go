@@ -19,6 +19,15 @@ func onlyKeys(params string, keys []string) string {
 	return strings.Join(kept, paramsSeparator)
 }
 
+// WithoutKeys returns the settings of a row's params whose key is not among keys, in the same form.
+func WithoutKeys(params string, keys []string) string {
+	settings := slices.DeleteFunc(strings.Split(params, paramsSeparator), func(setting string) bool {
+		key, _, _ := strings.Cut(setting, "=")
+		return slices.Contains(keys, key)
+	})
+	return strings.Join(settings, paramsSeparator)
+}
+
 // columnKeys returns the keys in the params of a table, each once.
 func columnKeys(table []Printed) []string {
 	var keys []string

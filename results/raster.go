@@ -2,6 +2,7 @@ package results
 
 import (
 	"errors"
+	"image/color"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -12,10 +13,11 @@ import (
 type RasterRow struct {
 	Name string // beside the axis
 	On   []bool // of round 0, 1, …
+	Out  []bool // likewise: red in place of dark; empty: nowhere
 }
 
 // Raster draws the activity of clients over rounds: a bar for each client, dark in the rounds in which it is active and
-// light in the others. The first row is on top.
+// light in the others, and red in those marked as out. The first row is on top.
 type Raster struct {
 	Title, XLabel, YLabel string
 	Rows                  []RasterRow
@@ -61,15 +63,20 @@ func (r rasterPlot) Plot(c draw.Canvas, p *plot.Plot) {
 		if len(row.On) > 0 {
 			c.FillPolygon(empty, box(i, 0, len(row.On)))
 		}
-		for from := 0; from < len(row.On); {
-			to := from
-			for to < len(row.On) && row.On[to] {
-				to++
+		for _, fill := range []struct {
+			rounds []bool
+			color  color.Color
+		}{{row.On, solid}, {row.Out, out}} {
+			for from := 0; from < len(fill.rounds); {
+				to := from
+				for to < len(fill.rounds) && fill.rounds[to] {
+					to++
+				}
+				if to > from {
+					c.FillPolygon(fill.color, box(i, from, to))
+				}
+				from = max(to, from+1)
 			}
-			if to > from {
-				c.FillPolygon(solid, box(i, from, to))
-			}
-			from = max(to, from+1)
 		}
 	}
 }

@@ -158,9 +158,11 @@ func (t *table) ours(r SummaryRow, label string) string {
 }
 
 // unit returns what numbers of a metric are multiplied by for people, and their decimals: percentages have one, as in the
-// papers, losses four, rounds none.
+// papers (two in CA-Fed's), losses four, rounds none.
 func unit(m Metric) (scale float64, decimals int) {
 	switch {
+	case m.IsOverTime():
+		return 100, 2
 	case m.IsAccuracy():
 		return 100, 1
 	case m.IsRound():

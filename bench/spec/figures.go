@@ -13,28 +13,54 @@ type Figure struct {
 	Seeds []uint32
 	// Rounds of the runs, or shown where there are none.
 	Rounds int
+	Shows  Shows
+	Axis   string // what the runs' X is
+	Preset string // where none is asked for; empty: code
 }
+
+// Shows says what a figure makes of its runs.
+type Shows int
+
+// What figures show. FedAWE's are drawn one by one.
+const (
+	Special              Shows = iota
+	Curves                     // test accuracy
+	RunningMean                // test accuracy, averaged over the rounds so far
+	Activity                   // who is there and who is left out, round by round
+	ImportanceShare            // each client's share of the weights that entered the model
+	CumulativeImportance       // mean weight of the groups of clients
+	BestKappa                  // the best κ̄² after each round
+	FinalAccuracy              // test accuracy after the last round, against X
+	EstimatorError             // how far π̂ and λ̂ are from the truth, against X; nothing is trained
+)
 
 // Run is one learning curve of a figure.
 type Run struct {
 	Method string
 	Column
+	Series string  // its name in the legend; empty: not in one
+	X      float64 // its place, where the figure has several for a series
 }
 
 // figures are the known ones.
-var figures = []Figure{
+var figures = append([]Figure{
 	{ID: "fedawe-f2", Title: "FedAWE, Figure 2: where FedAvg ends with two clients of unequal availability"},
 	{ID: "fedawe-f3", Title: "FedAWE, Figure 3: FedAvg under non-stationary availability, SVHN", Runs: fedaweF3(), Seeds: []uint32{3, 4, 6}, Rounds: 1000},
 	{ID: "fedawe-f5", Title: "FedAWE, Figure 5: availability of the clients", Seeds: []uint32{3}},
 	{ID: "fedawe-f6", Title: "FedAWE, Figure 6: trajectories and sampled activity", Seeds: []uint32{3}, Rounds: 80},
 	{ID: "fedawe-f7", Title: "FedAWE, Figure 7: training curves, sine", Runs: fedaweF7(), Seeds: []uint32{3, 4, 6}, Rounds: 2000},
+}, cafedFigures...)
+
+// Decides reports whether the figure needs what the methods made of every client in every round.
+func (f *Figure) Decides() bool {
+	return f.Shows == Activity || f.Shows == ImportanceShare || f.Shows == CumulativeImportance
 }
 
 // FedAWE's Figure 3: FedAvg over the active clients, all with the same p and γ.
 func fedaweF3() (runs []Run) {
 	for _, p := range []string{"0.1", "0.3", "0.5", "1"} {
 		for _, gamma := range []string{"0.1", "0.2", "0.3", "0.5"} {
-			runs = append(runs, Run{"fedavg-active", Column{Data: "svhn", Availability: "sine", Set: []Setting{{"p", p}, {"gamma", gamma}}}})
+			runs = append(runs, Run{Method: "fedavg-active", Column: Column{Data: "svhn", Availability: "sine", Set: []Setting{{"p", p}, {"gamma", gamma}}}})
 		}
 	}
 	return runs
@@ -44,7 +70,7 @@ func fedaweF3() (runs []Run) {
 func fedaweF7() (runs []Run) {
 	for _, data := range fedaweData {
 		for _, method := range []string{"fedavg-active", "fedawe", "mifa"} {
-			runs = append(runs, Run{method, Column{Data: data, Availability: "sine"}})
+			runs = append(runs, Run{Method: method, Column: Column{Data: data, Availability: "sine"}})
 		}
 	}
 	return runs

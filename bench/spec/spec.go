@@ -3,6 +3,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -20,11 +21,27 @@ type Table struct {
 // Column is one group of columns: a data set under an availability process, and what else is not as usual.
 type Column struct {
 	Data, Availability string
-	Set                []Setting
+	Set                []Setting            // sets the column apart from others
+	Base               []Setting            // common to the experiments of a paper
+	ByPreset           map[string][]Setting // of one preset
+	ByMethod           map[string][]Setting // of one method
 }
 
-// Setting is a flag of `rollcall run` and its value.
+// Setting is a flag of `rollcall run` and its value. Runs that have no use for the flag do without it.
 type Setting struct{ Flag, Value string }
+
+// OneByRounds is the value 1/T of a setting.
+const OneByRounds = "1/T"
+
+// Common returns what is not as usual for a method in a preset, apart from what sets the column apart.
+func (c *Column) Common(method, preset string) []Setting {
+	return slices.Concat(c.Base, c.ByPreset[preset], c.ByMethod[method])
+}
+
+// Settings returns what is not as usual for a method in a preset. Where a flag is there twice, the later one counts.
+func (c *Column) Settings(method, preset string) []Setting {
+	return slices.Concat(c.Common(method, preset), c.Set)
+}
 
 // Entry says what a table prints of a cell.
 type Entry int
@@ -33,10 +50,14 @@ type Entry int
 const (
 	Accuracy    Entry = iota // mean over the last 50 rounds of train and test accuracy, then mean ± std over the seeds
 	RoundsToGet              // first round at which quarters of a target test accuracy are reached, of the mean over the seeds
+
+	// AccuracyOverTime is the largest test accuracy, its mean over all rounds and its standard deviation over the second half
+	// of them, each averaged over the seeds (INFOCOM, Table I).
+	AccuracyOverTime
 )
 
 // tables are the known ones.
-var tables = []Table{fedawe2, fedawe8, fedawe9, fedawe10}
+var tables = []Table{fedawe2, fedawe8, fedawe9, fedawe10, cafed1}
 
 // Names returns the ids of the tables.
 func Names() []string {

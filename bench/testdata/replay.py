@@ -3,6 +3,8 @@
 
     rollcall run --method fedavg-active --data cifar10 --rounds 1 --dump DIR …
     python3 bench/testdata/replay.py --dump DIR --data cifar-10-batches-bin
+    rollcall run --method fedavg-active --data leaf --rounds 1 --dump DIR …
+    python3 bench/testdata/replay.py --dump DIR        # leaf and binary: the dump holds their samples
 
 The dump holds .npy files and names.json (README, "Replaying a round"): the start w0 [P], every client's result w1 [K,P] and
 the server's w_server [P] in PyTorch's state_dict order, and all that was drawn: batches, crops, flips, dropout masks. So
@@ -28,14 +30,17 @@ import torch.nn.functional as F
 PAD = 4  # of the images in front of the crop
 
 # Layers of the nets: conv (channels out, window, pad), fc (features out); a conv brings ReLU and 2×2 max pooling, an fc
-# ReLU but for the last, drop a dropout layer.
+# ReLU but for the last, drop a dropout layer. A net of one output has the logit of class 1 of two.
 NETS = {
     "cnn-svhn": ("conv 32 3 1", "conv 32 3 1", "fc 128", "fc 10"),
     "cnn-cifar10": ("conv 32 3 1", "conv 32 3 1", "fc 256", "fc 64", "fc 10"),
     "cnn-cinic10": ("conv 32 3 1", "conv 32 3 1", "drop", "fc 512", "drop", "fc 256", "drop", "fc 10"),
     "cnn-cafed": ("conv 32 5 0", "conv 64 5 0", "fc 2048", "fc 10"),
     "lenet5": ("conv 6 5 0", "conv 16 5 0", "fc 120", "fc 84", "fc 10"),
+    "linear-synthetic": ("fc 10",),
+    "linear-binary": ("fc 1",),
 }
+FEATURES = {"linear-synthetic": 60, "linear-binary": 10}  # nets that take so many real numbers in place of images
 
 
 class Unusable(Exception):
@@ -45,7 +50,7 @@ class Unusable(Exception):
 def shapes(net):
     """[(name, shape)] of the parameters, in state_dict order."""
     out, channels, size, convs, fcs = [], 3, 32, 0, 0
-    features = None
+    features = FEATURES.get(net)
     for layer in NETS[net]:
         kind, *n = layer.split()
         n = [int(v) for v in n]
@@ -115,6 +120,9 @@ class Dump:
         ]
         if len(self.masks) != NETS[net].count("drop"):
             raise Unusable(f"{folder}: {len(self.masks)} dropout layers, {net} has {NETS[net].count('drop')}")
+        self.x, self.y = None, None
+        if net in FEATURES:
+            self.x, self.y = self.read("x", np.float32, (k, e, b, FEATURES[net])), self.read("y", np.uint8, (k, e, b))
         if self.crop.size and not (self.crop.min() >= 0 and self.crop.max() <= 2 * PAD):
             raise Unusable(f"{folder}: crop.npy: crops at {self.crop.min()} … {self.crop.max()}, want 0 … {2 * PAD}")
 
@@ -150,8 +158,10 @@ def cifar10(folder):
 
 
 def batch(dump, images, labels, k, step):
-    """x float32 [samples,3,32,32], y [samples] and the dropout masks of one client-step, padding left out."""
+    """x float32 [samples,3,32,32] or [samples,features], y [samples] and the dropout masks of one client-step, padding left out."""
     places = np.flatnonzero(dump.index[k, step] >= 0)
+    if dump.x is not None:
+        return torch.from_numpy(dump.x[k, step, places]), torch.from_numpy(dump.y[k, step, places].astype(np.int64)), []
     index = dump.index[k, step, places]
     if index.size and index.max() >= len(labels):
         raise Unusable(f"client {dump.clients[k]} step {step}: sample {index.max()}, want 0 … {len(labels) - 1}")
@@ -185,7 +195,9 @@ def train(dump, images, labels, k, dtype, onednn):
         if not len(y):
             continue
         optimizer.zero_grad()
-        F.cross_entropy(forward(names["net"], params, x.to(dtype), masks), y).backward()
+        out = forward(names["net"], params, x.to(dtype), masks)
+        loss = F.cross_entropy(out, y) if out.shape[1] > 1 else F.binary_cross_entropy_with_logits(out[:, 0], y.to(dtype))
+        loss.backward()
         if names["clip"] is not None:
             torch.nn.utils.clip_grad_norm_(params, names["clip"])
         optimizer.step()
@@ -230,14 +242,18 @@ def replay(dump, images, labels, tolerance):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--dump", required=True, help="folder written by rollcall run --dump")
-    parser.add_argument("--data", required=True, help="folder of CIFAR-10's binary version (data_batch_1.bin …)")
+    parser.add_argument("--data", help="folder of CIFAR-10's binary version (data_batch_1.bin …); leaf and binary need none")
     parser.add_argument("--tolerance", type=float, default=1e-3, help="largest allowed ratio (default %(default)g)")
     args = parser.parse_args()
     try:
         dump = Dump(args.dump)
-        if dump.names["data"] != "cifar10":
-            raise Unusable(f"{args.dump}: data set {dump.names['data']!r}, want cifar10")
-        images, labels = cifar10(args.data)
+        images, labels = None, None
+        if dump.x is None:
+            if dump.names["data"] != "cifar10":
+                raise Unusable(f"{args.dump}: data set {dump.names['data']!r}, want cifar10, leaf or binary")
+            if args.data is None:
+                parser.error("--data: want the folder of CIFAR-10")
+            images, labels = cifar10(args.data)
         return replay(dump, images, labels, args.tolerance)
     except Unusable as e:
         print(f"replay: {e}", file=sys.stderr)

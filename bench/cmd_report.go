@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"rollcall/algos/availability"
+	"rollcall/results"
+	"rollcall/results/report"
+)
+
+func (a *app) reportCommand() *cobra.Command {
+	var to string
+	cmd := &cobra.Command{
+		Use:   "report [RUN…]",
+		Short: "Make one HTML page of finished runs: tables beside the papers', figures",
+		Long: `report reads the runs below each RUN (an output folder, or a folder of a table, a cell or a seed; out if none is named) and
+writes one HTML page that needs no network and no server: the papers' tables beside ours, training curves, availability,
+inclusion and importance where runs have decisions.csv, speed where there is a bench.csv. Beside the page are the figures
+as SVG and PNG, and the CSV behind each. Files that cannot be read are named, and the rest is reported; the exit status is 1
+then.`,
+		Example: `  rollcall report
+  rollcall report out/fedawe-2 --to fedawe-2-report`,
+	}
+	cmd.ValidArgsFunction = completeFolders
+	cmd.Flags().StringVar(&to, "to", "", "folder of the page (default: report in the first RUN)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			args = []string{"out"}
+		}
+		if to == "" {
+			to = filepath.Join(args[0], "report")
+		}
+		return a.writeReport(cmd.Context(), to, args)
+	}
+	return cmd
+}
+
+func (a *app) writeReport(ctx context.Context, to string, folders []string) error {
+	in, err := readReport(ctx, folders)
+	if err != nil {
+		return err
+	}
+	if len(in.Runs) == 0 && len(in.Numbers) == 0 && len(in.Bad) == 0 {
+		return fmt.Errorf("report: no run below %s, want %s of one at least (`rollcall run` and `rollcall table` write it)", strings.Join(folders, ", "), results.CurveFile)
+	}
+	if err := writable(to); err != nil {
+		return err
+	}
+	in.Version, in.Made = versionName(), time.Now()
+	done, err := report.Write(ctx, to, in)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(a.stdout, "%s: %s, %s, %.1f MB\n", done.Page, count(len(in.Runs), "run"), count(done.Figures, "figure"), float64(done.Bytes)/1e6); err != nil {
+		return err
+	}
+	return a.complain("report", slices.Concat(in.Bad, done.Bad))
+}
+
+// complain logs what could not be read, and makes an error of it at the end.
+func (a *app) complain(what string, bad []error) error {
+	for _, err := range bad {
+		logf(a.stderr, "rollcall: %s\n", oneLine(err))
+	}
+	if len(bad) > 0 {
+		return fmt.Errorf("%s: %s with files, named above; the rest is done", what, count(len(bad), "problem"))
+	}
+	return nil
+}
+
+// readReport gathers what a report is made of.
+func readReport(ctx context.Context, folders []string) (in report.Input, err error) {
+	in.Folders = folders
+	if in.Runs, in.Bad, err = results.FindRuns(ctx, folders...); err != nil {
+		return in, err
+	}
+	numbers, bad, err := results.FindSummaries(ctx, folders...)
+	if err != nil {
+		return in, err
+	}
+	in.Bad = append(in.Bad, bad...)
+	if in.Numbers, err = allNumbers(numbers, in.Runs); err != nil {
+		return in, err
+	}
+	for _, folder := range folders {
+		in.Bench = append(in.Bench, optionalCSV[results.BenchRow](filepath.Join(folder, results.BenchFile), &in.Bad)...)
+		if len(in.Base) == 0 {
+			in.Base = optionalCSV[results.Bin](filepath.Join(folder, "fedawe-f5", "fedawe-f5.csv"), &in.Bad)
+			in.BaseOf = "As `rollcall figure fedawe-f5` left them in " + folder + "."
+		}
+		if len(in.Paths) == 0 {
+			in.Paths = optionalCSV[results.FedAWEF6Row](filepath.Join(folder, "fedawe-f6", "fedawe-f6.csv"), &in.Bad)
+			in.PathsOf = "As `rollcall figure fedawe-f6` left them in " + folder + "."
+		}
+	}
+	if len(in.Paths) == 0 {
+		in.Paths, in.PathsOf, err = pathsOf(in.Runs)
+	}
+	return in, err
+}
+
+// optionalCSV reads a file that need not be there.
+func optionalCSV[T any](path string, bad *[]error) []T {
+	rows, _, wrong := results.SalvageCSVFile[T](path)
+	for _, err := range wrong {
+		if !errors.Is(err, fs.ErrNotExist) {
+			*bad = append(*bad, err)
+		}
+	}
+	return rows
+}
+
+// allNumbers returns the numbers of summaries, and of runs whose cell is in none.
+func allNumbers(found []results.PlacedSummary, runs []results.Run) (rows []results.SummaryRow, err error) {
+	type place struct {
+		cell   results.Cell
+		params string
+	}
+	known := map[place]bool{}
+	for _, r := range found {
+		rows = append(rows, r.SummaryRow)
+		known[place{r.Cell, r.Params}] = true
+	}
+	left := map[string][]results.Run{}
+	var tables []string
+	for _, r := range runs {
+		if known[place{r.Cell, r.Params}] {
+			continue
+		}
+		if left[r.Table] == nil {
+			tables = append(tables, r.Table)
+		}
+		left[r.Table] = append(left[r.Table], r)
+	}
+	for _, table := range tables {
+		more, err := summaries(table, left[table])
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	return rows, nil
+}
+
+// fedaweProcesses are those of FedAWE's Figure 6.
+var fedaweProcesses = []string{"stationary", "staircase", "sine", "interleaved-sine"}
+
+// pathRounds is how many rounds of availability a report shows, as FedAWE's Figure 6.
+const pathRounds = 80
+
+// pathsOf returns the trajectories of three kinds of clients under each of FedAWE's processes that the runs have, with the
+// settings of the first run under it.
+func pathsOf(runs []results.Run) (rows []results.FedAWEF6Row, about string, err error) {
+	seen := map[string]bool{}
+	for i := range runs {
+		r := &runs[i]
+		if r.Info == nil || seen[r.Availability] || !slices.Contains(fedaweProcesses, r.Availability) {
+			continue
+		}
+		seen[r.Availability] = true
+		text, err := json.Marshal(r.Info.Settings)
+		if err != nil {
+			return nil, "", fmt.Errorf("report: %s: %w", filepath.Join(r.Dir, results.RunFile), err)
+		}
+		var s struct {
+			Period             int
+			Gamma, Cutoff, Low float64
+		}
+		if err := json.Unmarshal(text, &s); err != nil {
+			return nil, "", fmt.Errorf("report: %s: settings: %w", filepath.Join(r.Dir, results.RunFile), err)
+		}
+		o := availability.Defaults([]float64{0.1, 0.5, 0.9}, r.Seed)
+		o.Period, o.Gamma, o.Cutoff, o.Low = s.Period, s.Gamma, s.Cutoff, s.Low
+		of, err := pathRows(r.Availability, o, pathRounds)
+		if err != nil {
+			return nil, "", err
+		}
+		rows = append(rows, of...)
+		if about == "" {
+			about = fmt.Sprintf("Period and amplitudes are those of the runs, and so is the seed, %d; the three clients are examples.", r.Seed)
+		}
+	}
+	return rows, about, nil
+}
+
+// pathRows returns p_i^t and activity of every client of a process in the first rounds.
+func pathRows(name string, o availability.Options, rounds int) (rows []results.FedAWEF6Row, err error) {
+	process, err := availability.New(name, o)
+	if err != nil {
+		return nil, err
+	}
+	for i, p0 := range o.Base {
+		p := make([]float64, len(o.Base))
+		for t := range rounds {
+			process.Probabilities(t, p)
+			here := 0
+			if slices.Contains(process.Active(t), i) {
+				here = 1
+			}
+			rows = append(rows, results.FedAWEF6Row{Availability: name, P: p0, Round: t, Probability: p[i], Active: here})
+		}
+	}
+	return rows, nil
+}

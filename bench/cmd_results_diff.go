@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"rollcall/results"
+)
+
+func (a *app) diffCommand() *cobra.Command {
+	var (
+		format  string
+		metrics []string
+		o       results.DiffOptions
+	)
+	measured := []string{string(results.TestAcc), string(results.TrainAcc), string(results.TestLoss), string(results.TrainLoss)}
+	cmd := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Compare two sets of runs, cell by cell and seed by seed",
+		Long: `diff matches the complete runs below two folders by cell and seed, and prints for every cell the mean over the seeds of
+B − A with a Student confidence interval; of each run the mean over its last 50 rounds counts. Differences are paired: what
+a seed does to both sides cancels. --ignore lets the sides differ in some columns: --ignore method compares two methods.`,
+		Example: `  rollcall results diff out-v1 out-v2
+  rollcall results diff out/fedawe-2 out-paper/fedawe-2 --ignore preset,params`,
+		ValidArgsFunction: completeFolders,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usagef("%s: %d folders named, want two", commandName(cmd), len(args))
+			}
+			return nil
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&format, "format", "text", "what is printed: "+strings.Join(compareFormats, ", "))
+	fs.StringSliceVar(&metrics, "metric", []string{string(results.TestAcc)}, "what is compared: "+strings.Join(measured, ", "))
+	fs.Float64Var(&o.Level, "level", 0.95, "of the confidence intervals")
+	fs.StringSliceVar(&o.Ignore, "ignore", nil, "columns that may differ: "+strings.Join(results.DiffColumns(), ", "))
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := oneOf("format", format, compareFormats); err != nil {
+			return err
+		}
+		if !(o.Level > 0 && o.Level < 1) {
+			return usagef("--level %g: want more than 0 and less than 1", o.Level)
+		}
+		for _, m := range metrics {
+			if err := oneOf("metric", m, measured); err != nil {
+				return err
+			}
+			o.Metrics = append(o.Metrics, results.Metric(m))
+		}
+		for _, c := range o.Ignore {
+			if err := oneOf("ignore", c, results.DiffColumns()); err != nil {
+				return err
+			}
+		}
+		runsA, badA, err := results.FindRuns(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		runsB, badB, err := results.FindRuns(cmd.Context(), args[1])
+		if err != nil {
+			return err
+		}
+		d, err := results.Diff(runsA, runsB, o)
+		if err != nil {
+			return err
+		}
+		switch {
+		case len(d.Rows) == 0:
+			err = errors.New("results diff: no complete run of A has a partner in B: the same settings and seed (--ignore lets settings differ)")
+		case format == "csv":
+			err = results.WriteCSV(a.stdout, d.Rows)
+		case format == "markdown":
+			err = d.WriteMarkdown(a.stdout)
+		default:
+			err = d.WriteText(a.stdout)
+		}
+		return errors.Join(err, a.complain("results diff", append(badA, badB...)))
+	}
+	return cmd
+}

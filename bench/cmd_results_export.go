@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"rollcall/results"
+)
+
+func (a *app) exportCommand() *cobra.Command {
+	var (
+		e       results.Export
+		metrics []string
+	)
+	cmd := &cobra.Command{
+		Use:   "export TABLE DIR",
+		Short: "Print a finished table as CSV, Markdown or LaTeX",
+		Long: `export reads DIR/summary.csv (or DIR/TABLE/summary.csv) and prints the table as papers do: a group of lines for each
+availability, a line for each method, columns for data sets and metrics. The LaTeX table needs the package booktabs; the best
+mean of a group is bold. --printed puts the paper's numbers beside ours.`,
+		Example: `  rollcall results export fedawe-2 out --format latex --metric test_acc --printed > table.tex`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usagef("%s: %d arguments, want a table and a folder", commandName(cmd), len(args))
+			}
+			return nil
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&e.Format, "format", "markdown", "what is printed: "+strings.Join(results.ExportFormats(), ", "))
+	fs.BoolVar(&e.Printed, "printed", false, "with the paper's numbers beside ours")
+	fs.StringSliceVar(&metrics, "metric", nil, "only these metrics (default: all of the table)")
+	fs.StringVar(&e.Caption, "caption", "", "of the LaTeX table (default: what the numbers are)")
+	fs.StringVar(&e.Label, "label", "", "of the LaTeX table")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if err := oneOf("format", e.Format, results.ExportFormats()); err != nil {
+			return err
+		}
+		rows, err := readSummary(args[0], args[1])
+		if err != nil {
+			return err
+		}
+		printed, err := results.PaperTable(args[0])
+		if err != nil {
+			printed = nil // a table of ours alone
+		}
+		results.SortSummary(args[0], rows)
+		grid := results.CompareTable(printed, rows).Grid()
+		var known []string
+		var wanted []results.Metric
+		for _, c := range grid.Columns {
+			known = append(known, string(c.Metric))
+		}
+		for _, m := range metrics {
+			if err := oneOf("metric", m, unique(known)); err != nil {
+				return err
+			}
+			wanted = append(wanted, results.Metric(m))
+		}
+		if e.Caption == "" {
+			e.Caption = caption(args[0], rows, e.Printed)
+		}
+		return grid.Only(wanted...).Write(a.stdout, e)
+	}
+	return cmd
+}
+
+// caption says what the numbers of a table are.
+func caption(table string, rows []results.SummaryRow, printed bool) string {
+	least, most := rows[0].N, rows[0].N
+	for _, r := range rows {
+		least, most = min(least, r.N), max(most, r.N)
+	}
+	seeds := count(most, "seed")
+	if least < most {
+		seeds = fmt.Sprintf("%d to %d seeds", least, most)
+	}
+	text := fmt.Sprintf("Mean ± sample standard deviation over %s, rollcall %s", seeds, rows[0].Version)
+	if source, err := results.PaperSource(table); err == nil && printed {
+		text += "; printed: " + source
+	}
+	return text + "."
+}

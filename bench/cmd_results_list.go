@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"rollcall/results"
+)
+
+var listFormats = []string{"text", "csv"}
+
+// completeFolders completes arguments that are folders.
+func completeFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+func (a *app) listCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "list [RUN…]",
+		Short: "List the runs of an output folder",
+		Long: `list says of every cell below the folders (out if none is named) which seeds there are, how many rounds they have done, and
+how they ended: complete, interrupted, failed, or unfinished, which a run is that goes on or was killed. Files that cannot
+be read are named on standard error; the exit status is 1 then.`,
+		Example:           `  rollcall results list out/fedawe-2`,
+		ValidArgsFunction: completeFolders,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := oneOf("format", format, listFormats); err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				args = []string{"out"}
+			}
+			runs, bad, err := results.FindRuns(cmd.Context(), args...)
+			if err != nil {
+				return err
+			}
+			rows := results.ListRuns(runs)
+			if format == "csv" {
+				err = results.WriteCSV(a.stdout, rows)
+			} else if len(rows) > 0 {
+				err = results.WriteList(a.stdout, rows)
+			}
+			if err != nil {
+				return err
+			}
+			return a.complain("results list", bad)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "text", "what is printed: "+strings.Join(listFormats, ", "))
+	return cmd
+}
+
+func (a *app) showCommand() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "show CELL",
+		Short: "Show settings and final numbers of one cell",
+		Long: `show prints the settings of one cell and what each of its seeds reached. CELL is a cell's folder, or a part of the name of
+one below --out that no other has, such as the ten digits at its end.`,
+		Example: `  rollcall results show out/run/fedawe_cifar10_sine_1a2b3c4d5e
+  rollcall results show 1a2b3c4d5e`,
+		ValidArgsFunction: completeFolders,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("%s: %d cells named, want one", commandName(cmd), len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			folder, err := cellNamed(args[0], out)
+			if err != nil {
+				return err
+			}
+			runs, bad, err := results.FindRuns(cmd.Context(), folder)
+			if err != nil {
+				return err
+			}
+			cells := results.Cells(runs)
+			if len(cells) != 1 {
+				return fmt.Errorf("results show: %s: %s, want one", folder, count(len(cells), "cell"))
+			}
+			if err := results.WriteCell(a.stdout, cells[0]); err != nil {
+				return err
+			}
+			return a.complain("results show", bad)
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "out", "folder of everything that was written")
+	return cmd
+}
+
+// cellNamed returns the folder of a cell that is named by its path or by a part of its name.
+func cellNamed(name, out string) (string, error) {
+	if isFolder(name) {
+		return name, nil
+	}
+	all, err := filepath.Glob(filepath.Join(out, "*", "*"))
+	if err != nil {
+		return "", fmt.Errorf("results show: %w", err)
+	}
+	var found []string
+	for _, folder := range all {
+		if strings.Contains(filepath.Base(folder), name) && isFolder(folder) {
+			found = append(found, folder)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", fmt.Errorf("results show: %q: no folder, and no cell below %s has it in its name, want a cell (`rollcall results list %s`)", name, out, out)
+	}
+	return "", fmt.Errorf("results show: %q: %d cells have it in their names, want one of %s", name, len(found), strings.Join(found, ", "))
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"rollcall/algos"
+	"rollcall/algos/availability"
+	"rollcall/datasets"
+	"rollcall/datasets/plan"
+	"rollcall/nets"
+	"rollcall/nets/optimum"
+	"rollcall/results"
+)
+
+// federation is one run's clients, method and availability.
+type federation struct {
+	settings   Settings
+	model      *nets.Model
+	planner    *plan.Planner
+	process    availability.Process
+	method     algos.Method
+	w0         []float32
+	p          []float64 // [N] scratch of round
+	test       [][]int32 // [N][k_i] test samples of each client; nil: all have the whole test set
+	importance []float64 // [N] α_i
+	active     []int     // of the last round
+}
+
+// federate splits the data, draws availability and initial weights, and starts the method on an engine.
+func (l *lab) federate(ctx context.Context, s Settings, seed uint32, engine nets.Engine) (*federation, error) {
+	clients, err := populate(l.data, &s, seed)
+	if err != nil {
+		return nil, err
+	}
+	about, err := datasets.About(s.Data)
+	if err != nil {
+		return nil, err
+	}
+	f := &federation{
+		settings: s, model: l.model, process: clients.process, p: make([]float64, s.Clients),
+		test: clients.test, importance: clients.importance(&s), w0: l.model.Init(seed),
+	}
+	f.planner = &plan.Planner{
+		Seed: seed, Parts: clients.parts, E: s.LocalSteps, Epochs: int(s.LocalEpochs.or(0)), B: s.Batch, Augment: s.augment(), Flip: about.Flip,
+	}
+	options := s.methodOptions()
+	if s.Method == "ca-fed" {
+		if err := l.caFed(ctx, &s, &clients, options.CAFed); err != nil {
+			return nil, err
+		}
+	}
+	f.method, err = algos.New(s.Method, algos.Federation{
+		Engine: engine, N: s.Clients, Seed: seed, Planner: f.planner, Importance: f.importance, P: clients.base, Lambda: clients.lambda,
+		WeightDecay: s.Decay, Momentum: s.Momentum, Clip: s.Clip.value,
+	}, f.w0, options)
+	return f, err
+}
+
+// caFed puts into ca-fed's settings what depends on the clients' samples: those its losses are taken on, and F*.
+func (l *lab) caFed(ctx context.Context, s *Settings, clients *population, o *algos.CAFed) error {
+	if s.Losses == heldOut {
+		o.HeldOut = &algos.HeldOut{Part: nets.Test, Index: clients.test}
+		if clients.valid != nil {
+			o.HeldOut = &algos.HeldOut{Part: nets.Train, Index: clients.valid}
+		}
+	}
+	if o.FStar != algos.FStarSolved {
+		return nil
+	}
+	if algos.Preset(s.Preset) == algos.Code {
+		solved, err := optimum.ReleasedCode(ctx, l.data.Train, clients.parts)
+		o.Solved = solved
+		return err
+	}
+	solutions, err := optimum.Local(ctx, optimum.Problem{Samples: l.data.Train, Parts: clients.parts, Ridge: s.Decay, Tolerance: optimum.Tolerance})
+	if err != nil {
+		return err
+	}
+	for _, x := range solutions {
+		o.Solved = append(o.Solved, x.Loss)
+	}
+	return nil
+}
+
+// round runs round t, and returns how many clients were active and their learning rate.
+func (f *federation) round(ctx context.Context, t int) (active int, lr float64, err error) {
+	f.process.Probabilities(t, f.p)
+	f.active = f.process.Active(t)
+	r := algos.Round{T: t, Active: f.active, P: f.p, LR: f.settings.LR, ServerLR: f.settings.ServerLR}
+	if f.settings.LRSchedule == "decay" {
+		r.LR = algos.DecayedLR(f.settings.LR, t)
+	}
+	_, err = f.method.Round(ctx, r)
+	if d, ok := errors.AsType[*nets.DivergedError](err); ok { // rounds and steps counted as in the CSV, from 1
+		err = fmt.Errorf("%s: round %d: client %d: local step %d: loss %g, want a finite number (a lower --lr may help)", f.settings.Method, t+1, d.Client, d.Step+1, d.Loss)
+	}
+	return len(r.Active), r.LR, err
+}
+
+// testJobs are what the test set is asked of a model: the whole of it, or each client's own samples.
+func (f *federation) testJobs(model nets.Row) (jobs []nets.EvalJob) {
+	if f.test == nil {
+		return []nets.EvalJob{{Row: model, Part: nets.Test}}
+	}
+	for _, own := range f.test {
+		if len(own) > 0 {
+			jobs = append(jobs, nets.EvalJob{Row: model, Part: nets.Test, Index: own})
+		}
+	}
+	return jobs
+}
+
+// testMeans returns loss and accuracy of the answers to testJobs: where clients have test samples of their own, the means over
+// the clients weighed by their importance, as CA-Fed's released code reports them.
+func (f *federation) testMeans(answers []nets.EvalResult) (loss, accuracy float64) {
+	if f.test == nil {
+		return answers[0].Loss, answers[0].Accuracy()
+	}
+	total, k := 0.0, 0
+	for i, own := range f.test {
+		if len(own) == 0 {
+			continue
+		}
+		r, a := answers[k], f.importance[i]
+		loss, accuracy, total, k = loss+a*r.Loss, accuracy+a*r.Accuracy(), total+a, k+1
+	}
+	return loss / total, accuracy / total
+}
+
+// decisions returns what the method made of every client in the last round, which is numbered from 1 as in the CSV.
+func (f *federation) decisions(round int) []results.DecisionRow {
+	inspector, ok := f.method.(algos.Inspector)
+	if !ok {
+		return nil
+	}
+	d := inspector.Inspect()
+	rows := make([]results.DecisionRow, len(d.Q))
+	for i := range rows {
+		rows[i] = results.DecisionRow{Round: round, Client: i, Included: count01(d.Included[i]), Weight: d.Q[i], Pi: d.Pi[i], Lambda: d.Lambda[i], Target: f.importance[i]}
+	}
+	for _, i := range f.active {
+		rows[i].Active = 1
+	}
+	return rows
+}
+
+func count01(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"rollcall/algos"
+	"rollcall/bench/spec"
+	"rollcall/results"
+)
+
+// drawCAFed returns what writes the CSV of a figure of CA-Fed, and its drawing; what the papers say goes to f.beside.
+func (a *app) drawCAFed(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, l *lab) (csv func(path string) error, drawn results.Figure, err error) {
+	if figure.Shows == spec.EstimatorError {
+		f.beside = a.besidePaper(figure, nil)
+		rows, err := f.estimatorErrors(figure, given)
+		return csvWriter(rows), results.CAFedSweepFigure(figure.Title, rows, map[string]string{"pi_error": "mean |π̂ − π|", "lambda_error": "mean |λ̂ − λ|"}), err
+	}
+	done, err := a.figureRuns(ctx, figure, f, given, l)
+	if err != nil {
+		return nil, drawn, err
+	}
+	runs := make([]results.CAFedRun, len(done))
+	for i, r := range done {
+		runs[i] = results.CAFedRun{Data: r.Data, Method: r.Method, Series: r.Series, X: r.X, Curves: r.curves}
+		if figure.Shows == spec.RunningMean {
+			for k, curve := range r.curves {
+				runs[i].Curves[k] = results.RunningMean(curve)
+			}
+		}
+	}
+	f.beside = a.besidePaper(figure, runs)
+	switch figure.Shows {
+	case spec.Curves, spec.RunningMean:
+		what := "test accuracy"
+		if figure.Shows == spec.RunningMean {
+			what = "time-average test accuracy"
+		}
+		rows, err := results.CAFedCurveRows(runs)
+		return csvWriter(rows), results.CAFedCurveFigure(figure.Title, what, rows), err
+	case spec.Activity:
+		rows := results.CAFedActivityRows(done[0].decisions[0])
+		return csvWriter(rows), results.CAFedActivityFigure(figure.Title, rows), nil
+	case spec.ImportanceShare:
+		rows, err := perMethod(done, results.CAFedImportanceRows)
+		return csvWriter(rows), results.CAFedShareFigure(figure.Title, rows), err
+	case spec.CumulativeImportance:
+		rows, err := perMethod(done, results.CAFedGroupRows)
+		return csvWriter(rows), results.CAFedGroupFigure(figure.Title, rows), err
+	case spec.BestKappa:
+		rows, err := results.CAFedBestRows(runs)
+		return csvWriter(rows), results.CAFedBestFigure(figure.Title, rows), err
+	case spec.FinalAccuracy:
+		rows, err := results.CAFedFinalRows(runs, figure.Axis)
+		return csvWriter(rows), results.CAFedSweepFigure(figure.Title, rows, map[string]string{string(results.TestAcc): "test accuracy after the last round (%)"}), err
+	}
+	return nil, drawn, fmt.Errorf("figure %s: nobody draws it", figure.ID)
+}
+
+// perMethod returns the rows of every run.
+func perMethod[T any](runs []figureRun, of func(method string, seeds [][]results.DecisionRow) ([]T, error)) (rows []T, err error) {
+	for _, r := range runs {
+		more, err := of(r.Method, r.decisions)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	return rows, nil
+}
+
+// besidePaper returns what prints what the paper says of a figure beside ours, and writes the numbers among it.
+func (a *app) besidePaper(figure *spec.Figure, runs []results.CAFedRun) func(path string) error {
+	return func(path string) error {
+		rows := results.CAFedClaimRows(figure.ID, runs)
+		if len(rows) > 0 {
+			path += "-paper.csv"
+			if err := results.WriteCSVFile(path, rows); err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintln(a.stdout, path); err != nil {
+				return err
+			}
+		}
+		return results.WriteCAFedClaims(a.stdout, figure.ID, rows)
+	}
+}
+
+// estimatorErrors returns how far the estimators are from the truth before the first round, when they have seen the history alone,
+// and after the last one.
+func (f *figureFlags) estimatorErrors(figure *spec.Figure, given *pflag.FlagSet) ([]results.CAFedSweepRow, error) {
+	var rows []results.CAFedSweepRow
+	for _, r := range figure.Runs {
+		s, err := f.settings(figure, r, given)
+		if err != nil {
+			return nil, err
+		}
+		errorsAt := map[int]*[2][]float64{0: {}, s.Rounds: {}} // of π̂ and λ̂, by seed
+		for _, seed := range figure.Seeds {
+			process, err := newProcess(&s, slices.Repeat([]float64{1}, s.Clients), nil, seed)
+			if err != nil {
+				return nil, err
+			}
+			pi, lambda := process.Stationary()
+			e, err := algos.NewEstimator(&algos.Bayes{Prior: int(r.X), Form: algos.Preset(s.Preset)}, seed, pi, lambda)
+			if err != nil {
+				return nil, err
+			}
+			for t := 0; t <= s.Rounds; t++ {
+				if at := errorsAt[t]; at != nil {
+					at[0], at[1] = append(at[0], meanDistance(e.Pi(), pi)), append(at[1], meanDistance(e.Lambda(), lambda))
+				}
+				if t < s.Rounds {
+					e.Observe(process.Active(t))
+				}
+			}
+		}
+		for k, what := range []string{"pi_error", "lambda_error"} {
+			for _, round := range []int{0, s.Rounds} {
+				x := errorsAt[round][k]
+				rows = append(rows, results.CAFedSweepRow{
+					What: what, Series: fmt.Sprintf("after %d rounds", round), Axis: figure.Axis, X: r.X, Round: round,
+					N: len(x), Mean: results.Mean(x).Value, Std: results.SampleStd(x),
+				})
+			}
+		}
+	}
+	return rows, nil
+}
+
+// meanDistance returns the mean of |a − b|.
+func meanDistance(a, b []float64) float64 {
+	sum := 0.0
+	for i := range a {
+		sum += math.Abs(a[i] - b[i]) / float64(len(a))
+	}
+	return sum
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/binary"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rollcall/datasets/rng"
+	"rollcall/results"
+)
+
+// tinyMNIST writes MNIST's four files with 600 and 100 pictures: dim noise and a bright row that says the class.
+func tinyMNIST(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	folder := filepath.Join(dir, "MNIST", "raw")
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for part, f := range []struct {
+		name string
+		n    int
+	}{{"train", 600}, {"t10k", 100}} {
+		images := binary.BigEndian.AppendUint32([]byte{0, 0, 8, 3}, uint32(f.n))
+		images = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(images, 28), 28)
+		labels := binary.BigEndian.AppendUint32([]byte{0, 0, 8, 1}, uint32(f.n))
+		for i := range f.n {
+			s := rng.Key{Seed: 1, Purpose: rng.Generated}.Stream(part, i, 9)
+			labels = append(labels, byte(i%10))
+			for pixel := range 28 * 28 {
+				value := 60 * s.Float64()
+				if pixel/28 == 2*(i%10)+3 {
+					value += 180
+				}
+				images = append(images, byte(value))
+			}
+		}
+		for name, text := range map[string][]byte{"-images-idx3-ubyte": images, "-labels-idx1-ubyte": labels} {
+			if err := os.WriteFile(filepath.Join(folder, f.name+name), text, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return dir
+}
+
+// Every figure of CA-Fed but that of CIFAR-10, small: rows for every line and point, a drawing, and the paper's numbers beside.
+func TestCAFedFigures(t *testing.T) {
+	dir, out := tinyMNIST(t), t.TempDir()
+	for _, c := range []struct {
+		id     string
+		rows   int
+		claims int
+		args   []string
+	}{
+		{"cafed-i1", 4 * 3, 0, []string{"--seeds", "1"}},
+		{"cafed-i2", 4 * 4, 0, []string{"--seeds", "1"}},
+		{"cafed-i3", 2 * 4 * (3 + 1), 2, nil},
+		{"cafed-f1a", 5 * (3 + 1), 1, nil},
+		{"cafed-f1b", 5 * (3 + 1), 1, nil},
+		{"cafed-f1d", 5 * 3, 0, nil},
+		{"cafed-f2a", 7 * (3 + 1), 2, nil},
+		{"cafed-f2b", 3, 0, nil},
+		{"cafed-f3", 7 * 5, 3, nil},
+		{"cafed-f4a", 7 * 2 * 2, 0, nil},
+		{"cafed-f4b", 5 * 7, 0, nil},
+		{"cafed-f5a", 20 * 3, 0, []string{"--seeds", "1", "--clients", "20"}},
+		{"cafed-f5b", 20 * 3, 0, []string{"--seeds", "1", "--clients", "20"}},
+		{"cafed-f5c", 20 * 3, 0, []string{"--seeds", "1", "--clients", "20"}},
+		{"cafed-f5d", 5 * (3 + 1), 1, []string{"--clients", "20"}},
+	} {
+		t.Run(c.id, func(t *testing.T) {
+			args := append([]string{"figure", c.id, "--rounds", "3", "--clients", "4", "--seeds", "1,2", "--data-dir", dir, "--allow-altered", "--out", out}, c.args...)
+			if c.id == "cafed-f3" && testing.Short() {
+				t.Skip("seventy runs are not for -short")
+			}
+			o := must(t, args...)
+			base := filepath.Join(out, c.id, c.id)
+			_, rows := table(t, contents(t, base+".csv"))
+			if len(rows) != c.rows {
+				t.Errorf("%d rows, want %d", len(rows), c.rows)
+			}
+			if svg := contents(t, base+".svg"); !strings.HasSuffix(strings.TrimSpace(svg), "</svg>") || !strings.Contains(svg, "<path") {
+				t.Errorf("%s.svg is no drawing", base)
+			}
+			if c.claims == 0 {
+				if !strings.Contains(o.stdout, "paper: ") {
+					t.Errorf("stdout %q, want what the paper says", o.stdout)
+				}
+				return
+			}
+			_, claims := table(t, contents(t, base+"-paper.csv"))
+			if len(claims) != c.claims || strings.Count(o.stdout, "percentage points: ours ") != c.claims {
+				t.Errorf("%d claims, stdout %q, want %d", len(claims), o.stdout, c.claims)
+			}
+			for _, r := range claims {
+				if reached := c.id != "cafed-f2a"; (r["points"] != "") != reached { // that is about rounds 40 and 500
+					t.Errorf("claim %v: ours is %q, want one: %t", r, r["points"], reached)
+				}
+			}
+		})
+	}
+	// The figure of importance has the runs of the figure of activity: ca-fed's is not run twice.
+	o := must(t, "figure", "cafed-i2", "--methods", "ca-fed", "--rounds", "3", "--clients", "4", "--seeds", "1", "--out", out)
+	if !strings.Contains(o.stderr, "1 finished run kept") {
+		t.Errorf("stderr %q, want figure 1's run kept", o.stderr)
+	}
+}
+
+// Small figures to the last digit, on the kernels that every machine has. Origin: this program, when its parts had been tested.
+func TestCAFedGoldens(t *testing.T) {
+	t.Setenv("ROLLCALL_CPU", "generic")
+	for _, id := range []string{"cafed-i1", "cafed-i2", "cafed-f4a"} {
+		out := t.TempDir()
+		must(t, "figure", id, "--rounds", "4", "--clients", "4", "--seeds", "5", "--out", out)
+		golden(t, id+".csv", contents(t, filepath.Join(out, id, id+".csv")))
+	}
+	out := t.TempDir()
+	must(t, "table", "cafed-1", "--data", "binary", "--rounds", "4", "--clients", "4", "--seeds", "5,6", "--out", out)
+	_, rows := table(t, contents(t, filepath.Join(out, "cafed-1", results.SummaryFile)))
+	var text strings.Builder
+	for _, r := range rows {
+		text.WriteString(strings.Join([]string{r["method"], r["params"], r["metric"], r["n"], r["mean"], r["std"], r["paper_mean"], r["status"]}, ",") + "\n")
+	}
+	golden(t, "cafed-1.csv", text.String())
+}
+
+// The estimators' errors fall with the history, and λ's are larger (ToN, figure 4a), here with 20 clients and ten seeds.
+func TestEstimatorErrors(t *testing.T) {
+	out := t.TempDir()
+	must(t, "figure", "cafed-f4a", "--clients", "20", "--out", out)
+	_, rows := table(t, contents(t, filepath.Join(out, "cafed-f4a", "cafed-f4a.csv")))
+	mean := map[string]float64{}
+	for _, r := range rows {
+		mean[r["what"]+" "+r["round"]+" "+r["x"]] = number(t, r["mean"])
+	}
+	// After t' independent rounds π̂ is off by about √(π(1−π)/t')·√(2/π'), that is 0.24/√t' on average over π = 0.1 and 0.9; correlated clients
+	// have (1+λ)/(1−λ) = 19 times the variance. So the mean lies between 0.24/√t' and 4.4 times as much, and another half for ten seeds.
+	for _, x := range []string{"100", "1000", "10000"} {
+		least := 0.24 / math.Sqrt(number(t, x))
+		if got := mean["pi_error 0 "+x]; got < 0.5*least || got > 6*least {
+			t.Errorf("π̂ after a history of %s rounds: mean error %.4f, want %.4f … %.4f", x, got, 0.5*least, 6*least)
+		}
+		if mean["lambda_error 0 "+x] <= mean["pi_error 0 "+x] {
+			t.Errorf("after a history of %s rounds: errors %.4f of λ̂, %.4f of π̂, want the first larger", x, mean["lambda_error 0 "+x], mean["pi_error 0 "+x])
+		}
+	}
+	if mean["lambda_error 0 10000"] >= mean["lambda_error 0 100"] {
+		t.Errorf("errors of λ̂ %.4f after 10000 rounds, %.4f after 100, want them to fall", mean["lambda_error 0 10000"], mean["lambda_error 0 100"])
+	}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/pflag"
+
+	"rollcall/algos/availability"
+	"rollcall/bench/spec"
+	"rollcall/results"
+)
+
+// drawFedAWE returns what writes the CSV of a figure of FedAWE, and its drawing.
+func (a *app) drawFedAWE(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, l *lab) (csv func(path string) error, drawn results.Figure, err error) {
+	switch figure.ID {
+	case "fedawe-f2":
+		rows, err := results.FedAWEF2Rows(20)
+		return csvWriter(rows), results.FedAWEF2Figure(rows), err
+	case "fedawe-f3":
+		runs, err := a.figureRuns(ctx, figure, f, given, l)
+		if err != nil {
+			return nil, drawn, err
+		}
+		rows, err := results.FedAWEF3Rows(cellsOfF3(runs))
+		return csvWriter(rows), results.FedAWEF3Figure(rows), err
+	case "fedawe-f5":
+		p, err := f.basis(ctx, figure, given, l)
+		if err != nil {
+			return nil, drawn, err
+		}
+		rows, err := results.FedAWEF5Rows(p)
+		return csvWriter(rows), results.FedAWEF5Figure(rows), err
+	case "fedawe-f6":
+		rows, err := trajectories(figure.Rounds, figure.Seeds[0])
+		return csvWriter(rows), results.FedAWEF6Figure(rows), err
+	case "fedawe-f7":
+		runs, err := a.figureRuns(ctx, figure, f, given, l)
+		if err != nil {
+			return nil, drawn, err
+		}
+		var curves [][]results.CurveRow
+		for _, r := range runs {
+			curves = append(curves, r.curves...)
+		}
+		rows, err := results.FedAWEF7Rows(curves, results.FedAWEF7Options{Beta: f.ema, Smoothed: []string{"fedawe"}, LossAsCoded: f.lossAsCoded})
+		return csvWriter(rows), results.FedAWEF7Figure(rows), err
+	}
+	return nil, drawn, fmt.Errorf("figure %s: nobody draws it", figure.ID)
+}
+
+// cellsOfF3 sorts the runs of Figure 3 by their p and γ.
+func cellsOfF3(runs []figureRun) []results.FedAWEF3Run {
+	var cells []results.FedAWEF3Run
+	for _, r := range runs {
+		cell := results.FedAWEF3Run{Curves: r.curves}
+		for _, set := range r.Set {
+			v, _ := strconv.ParseFloat(set.Value, 64) // it has been a flag's value
+			switch set.Flag {
+			case "p":
+				cell.P = v
+			case "gamma":
+				cell.Gamma = v
+			}
+		}
+		cells = append(cells, cell)
+	}
+	return cells
+}
+
+// basis returns the p_i of a data set's split.
+func (f *figureFlags) basis(ctx context.Context, figure *spec.Figure, given *pflag.FlagSet, l *lab) ([]float64, error) {
+	data := "cifar10"
+	if given.Changed("data") {
+		if len(f.data) != 1 {
+			return nil, usagef("--data: %d data sets, want one", len(f.data))
+		}
+		data = f.data[0]
+	}
+	s, err := defaults("fedawe", f.preset, data)
+	if err != nil {
+		return nil, err
+	}
+	if s.Clients = f.clients; s.validate() != nil {
+		return nil, s.validate()
+	}
+	if err := l.openData(ctx, &s, figure.Seeds[0]); err != nil {
+		return nil, err
+	}
+	clients, err := populate(l.data, &s, figure.Seeds[0])
+	return clients.base, err
+}
+
+// trajectories returns p_i^t and activity of three clients under FedAWE's four processes.
+func trajectories(rounds int, seed uint32) ([]results.FedAWEF6Row, error) {
+	base := []float64{0.1, 0.5, 0.9}
+	var rows []results.FedAWEF6Row
+	for _, name := range fedaweProcesses {
+		of, err := pathRows(name, availability.Defaults(base, seed), rounds)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, of...)
+	}
+	return rows, nil
+}

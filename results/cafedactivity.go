@@ -1,0 +1,65 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// CAFedActivityRow is one client in one round (INFOCOM, figure 1; ToN, figures 5a–c).
+type CAFedActivityRow struct {
+	Round    int     `csv:"round"`
+	Client   int     `csv:"client"`
+	Place    int     `csv:"place"` // from the top of the figure: the most available first, of them the least correlated
+	Pi       float64 `csv:"pi"`
+	Lambda   float64 `csv:"lambda"`
+	Active   int     `csv:"active"`
+	Included int     `csv:"included"`
+}
+
+// CAFedActivityRows returns the rounds of a run, each client with its place in the figure. π and λ are those the server had in
+// the first round.
+func CAFedActivityRows(decisions []DecisionRow) []CAFedActivityRow {
+	place := map[int]int{}
+	for k, i := range byAvailability(decisions) {
+		place[i] = k
+	}
+	var rows []CAFedActivityRow
+	for _, d := range decisions {
+		rows = append(rows, CAFedActivityRow{d.Round, d.Client, place[d.Client], d.Pi, d.Lambda, d.Active, d.Included})
+	}
+	return rows
+}
+
+// byAvailability returns the clients by π descending, then by |λ| ascending, then by number.
+func byAvailability(decisions []DecisionRow) []int {
+	first := slices.Clone(decisions[:clientsOf(decisions)])
+	slices.SortStableFunc(first, func(a, b DecisionRow) int {
+		return cmp.Or(cmp.Compare(b.Pi, a.Pi), cmp.Compare(math.Abs(a.Lambda), math.Abs(b.Lambda)))
+	})
+	order := make([]int, len(first))
+	for k, d := range first {
+		order[k] = d.Client
+	}
+	return order
+}
+
+// CAFedActivityFigure draws a line of rounds for each client: dark where it is there and taken, red where it is there and left
+// out, light where it is not there.
+func CAFedActivityFigure(title string, rows []CAFedActivityRow) Figure {
+	n := 0
+	for _, r := range rows {
+		n = max(n, r.Place+1)
+	}
+	raster := Raster{Title: "dark: there and taken; red: there and left out", XLabel: "round", YLabel: "client", Rows: make([]RasterRow, n)}
+	for _, r := range rows {
+		line := &raster.Rows[r.Place]
+		line.On = append(line.On, r.Active == 1)
+		line.Out = append(line.Out, r.Active == 1 && r.Included == 0)
+		if n <= 30 || r.Place%10 == 0 {
+			line.Name = fmt.Sprint(r.Client)
+		}
+	}
+	return Figure{Title: title, Panels: [][]Chart{{raster}}, PanelHeight: max(PanelHeight, 5*n)}
+}

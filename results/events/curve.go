@@ -1,0 +1,98 @@
+package events
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"rollcall/results"
+)
+
+// File is the name of the event file in a run's folder. TensorBoard takes every file with "tfevents" in its name, and calls
+// the run after the folder; one name for all makes a repeated run replace its events.
+const File = "events.out.tfevents.rollcall"
+
+// Tags of the scalars.
+const (
+	TestAcc   = "test/accuracy" // fraction
+	TestLoss  = "test/loss"
+	TrainAcc  = "train/accuracy"
+	TrainLoss = "train/loss"
+	Active    = "clients/active" // that trained in the round; not of round 0
+	LR        = "clients/lr"     // local learning rate; not of round 0
+)
+
+// event returns a row as event: the round is its step, the start of the run and elapsed_s its time.
+func event(row results.CurveRow, started time.Time) Event {
+	e := Event{WallTime: seconds(started) + row.ElapsedSec, Step: int64(row.Round)}
+	for _, m := range []struct {
+		tag   string
+		value results.Optional
+	}{{TestAcc, row.TestAcc}, {TestLoss, row.TestLoss}, {TrainAcc, row.TrainAcc}, {TrainLoss, row.TrainLoss}} {
+		if m.value.Valid {
+			e.Scalars = append(e.Scalars, Scalar{m.tag, float32(m.value.Value)})
+		}
+	}
+	if row.Round > 0 {
+		e.Scalars = append(e.Scalars, Scalar{Active, float32(row.Active)}, Scalar{LR, float32(row.LR)})
+	}
+	return e
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
+
+// WriteCurve writes a whole curve to a run's folder, atomically.
+func WriteCurve(dir string, rows []results.CurveRow, started time.Time) error {
+	return results.WriteFile(filepath.Join(dir, File), func(w io.Writer) error {
+		out := NewWriter(w, seconds(started))
+		for _, row := range rows {
+			out.Write(event(row, started))
+		}
+		return out.Err()
+	})
+}
+
+// Log writes the events of a run while it goes on, for TensorBoard to follow: unlike every other file it is there before it
+// is whole, which readers of event files are made for. The nil Log writes nothing.
+type Log struct {
+	f       *os.File
+	out     *Writer
+	started time.Time
+}
+
+// Create starts the event file of a run's folder, in place of one that may be there. Missing folders are created.
+func Create(dir string, started time.Time) (*Log, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("events: %w", err)
+	}
+	f, err := os.Create(filepath.Join(dir, File))
+	if err != nil {
+		return nil, fmt.Errorf("events: %w", err)
+	}
+	l := &Log{f: f, out: NewWriter(f, seconds(started)), started: started}
+	if err := l.out.Err(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return l, nil
+}
+
+// Row appends a row of the curve. Close returns what went wrong.
+func (l *Log) Row(row results.CurveRow) {
+	if l != nil {
+		l.out.Write(event(row, l.started))
+	}
+}
+
+// Close ends the file, and returns the first error there was.
+func (l *Log) Close() error {
+	if l == nil {
+		return nil
+	}
+	if err := errors.Join(l.out.Err(), l.f.Sync(), l.f.Close()); err != nil {
+		return fmt.Errorf("events: %w", err)
+	}
+	return nil
+}

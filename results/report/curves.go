@@ -1,0 +1,252 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"rollcall/results"
+)
+
+// curveRow is one round of the training curves of a method, over its seeds.
+type curveRow struct {
+	Data         string           `csv:"data"`
+	Availability string           `csv:"availability"`
+	Method       string           `csv:"method"`
+	Params       string           `csv:"params"`
+	Round        int              `csv:"round"`
+	N            int              `csv:"n"` // seeds
+	TestAcc      results.Optional `csv:"test_acc"`
+	TestAccStd   results.Optional `csv:"test_acc_std"`
+	TestLoss     results.Optional `csv:"test_loss"`
+	TestLossStd  results.Optional `csv:"test_loss_std"`
+	TrainAcc     results.Optional `csv:"train_acc"`
+	TrainAccStd  results.Optional `csv:"train_acc_std"`
+	TrainLoss    results.Optional `csv:"train_loss"`
+	TrainLossStd results.Optional `csv:"train_loss_std"`
+}
+
+// family is the cells whose curves are in one figure.
+type family struct {
+	key   results.CellKey // without the method; without params where the cells differ in them
+	cells []results.RunCell
+}
+
+// mostLines is how many lines of one method with different settings a figure has at most.
+const mostLines = 8
+
+// families sorts the cells into figures: methods with the same settings together. Settings that only one method was run with
+// come together in one figure too, as a sweep.
+func families(cells []results.RunCell) (all []family) {
+	gather := func(cells []results.RunCell, key func(results.CellKey) results.CellKey) (found []family) {
+		for _, c := range cells {
+			k := key(c.CellKey)
+			i := slices.IndexFunc(found, func(f family) bool { return f.key == k })
+			if i < 0 {
+				i = len(found)
+				found = append(found, family{key: k})
+			}
+			found[i].cells = append(found[i].cells, c)
+		}
+		return found
+	}
+	var alone []results.RunCell
+	for _, f := range gather(cells, func(k results.CellKey) results.CellKey { k.Method = ""; return k }) {
+		if len(f.cells) == 1 {
+			alone = append(alone, f.cells[0])
+		} else {
+			all = append(all, f)
+		}
+	}
+	for _, f := range gather(alone, func(k results.CellKey) results.CellKey { k.Method, k.Params = "", ""; return k }) {
+		for part := range slices.Chunk(f.cells, mostLines) {
+			all = append(all, family{f.key, part})
+		}
+	}
+	return all
+}
+
+// curves adds a figure of training curves for each family.
+func (b *builder) curves() {
+	for _, f := range families(results.Cells(b.Runs)) {
+		slices.SortStableFunc(f.cells, func(x, y results.RunCell) int { return b.place(x.Method) - b.place(y.Method) })
+		if fig, ok := b.curveFigure(f); ok {
+			b.add(fig)
+		}
+	}
+}
+
+func (b *builder) curveFigure(f family) (figure, bool) {
+	acc := results.LineChart{Title: "test accuracy", XLabel: "round", YLabel: "test accuracy (%)"}
+	loss := results.LineChart{Title: "train loss", XLabel: "round", YLabel: "train loss (per sample)", LogY: true}
+	var (
+		rows    []curveRow
+		used    []*results.Run
+		methods []string
+		params  []string
+		partial []string // methods of which no run is complete
+	)
+	for _, c := range f.cells {
+		params = append(params, c.Params)
+	}
+	common := inAll(params)
+	for _, c := range f.cells {
+		name := c.Method
+		if own := without(c.Params, common); own != "" {
+			name += " " + own
+		}
+		runs, complete := drawable(c)
+		if !complete {
+			partial = append(partial, name)
+		}
+		var curves [][]results.CurveRow
+		for _, r := range runs {
+			curves = append(curves, r.Curve)
+		}
+		of, err := curveRows(c.CellKey, curves)
+		if err != nil {
+			b.bad = append(b.bad, err)
+			continue
+		}
+		rows, used, methods = append(rows, of...), append(used, runs...), append(methods, c.Method)
+		a, l := results.Series{Name: name}, results.Series{Name: name}
+		for _, r := range of {
+			a.AddPoint(r.Round, r.TestAcc, r.TestAccStd, 100)
+			l.AddPoint(r.Round, r.TrainLoss, r.TrainLossStd, 1)
+		}
+		acc.Series, loss.Series = append(acc.Series, a), append(loss.Series, l)
+	}
+	if len(rows) == 0 {
+		return figure{}, false
+	}
+	title := f.key.Data + ", " + f.key.Availability
+	if own := without(f.key.Params, b.commonParams()); own != "" {
+		title += ", " + own
+	}
+	fig := figure{
+		id: "curves-" + f.key.Data + "-" + f.key.Availability, section: "curves", title: "Training curves: " + title, data: f.key.Data, availability: f.key.Availability,
+		methods: unique(methods), csv: csvWriter(rows),
+		drawn:   results.Figure{Title: title, Panels: [][]results.Chart{{acc}}},
+		caption: "Mean over the seeds; the band is one sample standard deviation to each side. " + made(used),
+	}
+	if slices.ContainsFunc(rows, func(r curveRow) bool { return r.TrainLoss.Valid }) {
+		fig.drawn.Panels[0] = append(fig.drawn.Panels[0], loss)
+	}
+	for _, name := range partial {
+		fig.caption += fmt.Sprintf(" %s: no run is complete; what there is so far.", name)
+	}
+	return fig, true
+}
+
+// commonParams returns the settings that all runs have.
+func (b *builder) commonParams() string {
+	params := make([]string, len(b.Runs))
+	for i := range b.Runs {
+		params[i] = b.Runs[i].Params
+	}
+	return inAll(params)
+}
+
+// drawable returns the complete runs of a cell, or all where none is.
+func drawable(c results.RunCell) (runs []*results.Run, complete bool) {
+	for i := range c.Runs {
+		if c.Runs[i].Status() == results.RunComplete {
+			runs = append(runs, &c.Runs[i])
+		}
+	}
+	if complete = len(runs) > 0; complete {
+		return runs, true
+	}
+	for i := range c.Runs {
+		runs = append(runs, &c.Runs[i])
+	}
+	return runs, false
+}
+
+// curveRows returns the means of all metrics, in the rounds in which there is one of any.
+func curveRows(k results.CellKey, curves [][]results.CurveRow) ([]curveRow, error) {
+	at := map[int]int{}
+	var rows []curveRow
+	for _, m := range []struct {
+		metric results.Metric
+		into   func(r *curveRow) (mean, std *results.Optional)
+	}{
+		{results.TestAcc, func(r *curveRow) (mean, std *results.Optional) { return &r.TestAcc, &r.TestAccStd }},
+		{results.TestLoss, func(r *curveRow) (mean, std *results.Optional) { return &r.TestLoss, &r.TestLossStd }},
+		{results.TrainAcc, func(r *curveRow) (mean, std *results.Optional) { return &r.TrainAcc, &r.TrainAccStd }},
+		{results.TrainLoss, func(r *curveRow) (mean, std *results.Optional) { return &r.TrainLoss, &r.TrainLossStd }},
+	} {
+		means, err := results.MeanCurve(curves, m.metric)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range means {
+			i, known := at[p.Round]
+			if !known {
+				i = len(rows)
+				at[p.Round] = i
+				rows = append(rows, curveRow{Data: k.Data, Availability: k.Availability, Method: k.Method, Params: k.Params, Round: p.Round, N: p.N})
+			}
+			mean, std := m.into(&rows[i])
+			*mean, *std = results.Some(p.Mean), p.Std
+		}
+	}
+	slices.SortFunc(rows, func(x, y curveRow) int { return x.Round - y.Round })
+	return rows, nil
+}
+
+func unique(names []string) (different []string) {
+	for _, n := range names {
+		if !slices.Contains(different, n) {
+			different = append(different, n)
+		}
+	}
+	return different
+}
+
+// How many points of a line are drawn: more than two to a pixel nobody sees.
+const (
+	fileWidth = 700
+	pageWidth = 180
+)
+
+// thinned returns a figure whose lines have at most about so many points, and no two nearer than that; the CSV has all.
+func thinned(f results.Figure, points int) results.Figure {
+	out := f
+	out.Panels = make([][]results.Chart, len(f.Panels))
+	for j, row := range f.Panels {
+		out.Panels[j] = slices.Clone(row)
+		for i, c := range row {
+			lines, ok := c.(results.LineChart)
+			if !ok {
+				continue
+			}
+			lines.Series = slices.Clone(lines.Series)
+			for k, s := range lines.Series {
+				lines.Series[k] = thin(s, points)
+			}
+			out.Panels[j][i] = lines
+		}
+	}
+	return out
+}
+
+func thin(s results.Series, points int) results.Series {
+	if len(s.X) <= points || s.Step || !slices.IsSorted(s.X) {
+		return s
+	}
+	apart := (s.X[len(s.X)-1] - s.X[0]) / float64(points)
+	out := results.Series{Name: s.Name}
+	last := math.Inf(-1)
+	for i, x := range s.X {
+		if x-last < apart && i < len(s.X)-1 {
+			continue
+		}
+		last = x
+		out.X, out.Y = append(out.X, x), append(out.Y, s.Y[i])
+		if len(s.Low) > 0 {
+			out.Low, out.High = append(out.Low, s.Low[i]), append(out.High, s.High[i])
+		}
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"rollcall/results"
+)
+
+// availability adds how often clients are there, and when (FedAWE, figures 5 and 6).
+func (b *builder) availability() {
+	if len(b.Base) > 0 {
+		b.add(figure{
+			id: "availability-base", section: "availability", title: "How often clients are there", drawn: results.FedAWEF5Figure(b.Base), csv: csvWriter(b.Base),
+			caption: "The clients' base availabilities p_i, as in FedAWE's figure 5. " + b.BaseOf,
+		})
+	}
+	var processes []string
+	for _, r := range b.Paths {
+		if !slices.Contains(processes, r.Availability) {
+			processes = append(processes, r.Availability)
+		}
+	}
+	for _, process := range processes {
+		rows := slices.DeleteFunc(slices.Clone(b.Paths), func(r results.FedAWEF6Row) bool { return r.Availability != process })
+		drawn := results.FedAWEF6Figure(rows)
+		drawn.PanelHeight = 240
+		b.add(figure{
+			id: "availability-" + process, section: "availability", title: "When clients are there: " + process, availability: process, drawn: drawn, csv: csvWriter(rows),
+			caption: "Left the probability p_i^t of three kinds of clients, right who is there in a draw of it, as in FedAWE's figure 6. " + b.PathsOf,
+		})
+	}
+}
+
+// mapRounds is how many rounds an inclusion map shows at most.
+const mapRounds = 200
+
+// decisions adds inclusion maps and importances (CA-Fed) of the runs that have them.
+func (b *builder) decisions() {
+	for _, f := range families(withFile(results.Cells(b.Runs), results.DecisionsFile)) {
+		slices.SortStableFunc(f.cells, func(x, y results.RunCell) int { return b.place(x.Method) - b.place(y.Method) })
+		title := f.key.Data + ", " + f.key.Availability
+		id := f.key.Data + "-" + f.key.Availability
+		var (
+			used    []*results.Run
+			methods []string
+			shares  []results.CAFedImportanceRow
+			groups  []results.CAFedGroupRow
+			params  []string
+		)
+		for _, c := range f.cells {
+			params = append(params, c.Params)
+		}
+		common := inAll(params)
+		for _, c := range f.cells {
+			runs, _ := drawable(c)
+			var seeds [][]results.DecisionRow
+			var read []*results.Run
+			for _, r := range runs {
+				rows, err := results.ReadDecisions(filepath.Join(r.Dir, results.DecisionsFile))
+				if err != nil {
+					b.bad = append(b.bad, err)
+					continue
+				}
+				if len(rows) > 0 {
+					seeds, read = append(seeds, rows), append(read, r)
+				}
+			}
+			if len(seeds) == 0 {
+				continue
+			}
+			name := strings.TrimSpace(c.Method + " " + without(c.Params, common))
+			b.inclusionMap(name, read[0], seeds[0])
+			s, err := results.CAFedImportanceRows(name, seeds)
+			if err != nil {
+				b.bad = append(b.bad, err)
+				continue
+			}
+			g, err := results.CAFedGroupRows(name, seeds)
+			if err != nil {
+				b.bad = append(b.bad, err)
+				continue
+			}
+			shares, groups, used, methods = append(shares, s...), append(groups, g...), append(used, read...), append(methods, c.Method)
+		}
+		if len(used) == 0 {
+			continue
+		}
+		about := made(used)
+		b.add(figure{
+			id: "importance-" + id, section: "decisions", title: "Importance by group of clients: " + title, data: f.key.Data, availability: f.key.Availability, methods: unique(methods),
+			drawn: results.CAFedGroupFigure("Cumulative importance, "+title, groups), csv: csvWriter(groups),
+			caption: "The weights with which a group's updates entered the model, summed over its clients, mean over rounds and seeds. " + about,
+		})
+		b.add(figure{
+			id: "shares-" + id, section: "decisions", title: "Importance of each client: " + title, data: f.key.Data, availability: f.key.Availability, methods: unique(methods),
+			drawn: results.CAFedShareFigure("Importance of each client, "+title, shares), csv: csvWriter(shares),
+			caption: "Each client's share of all weights, beside its target. " + about,
+		})
+	}
+}
+
+// inclusionMap adds who was there and who was taken in the first rounds of one run.
+func (b *builder) inclusionMap(name string, r *results.Run, decisions []results.DecisionRow) {
+	rows := results.CAFedActivityRows(decisions)
+	note := ""
+	drawn := slices.DeleteFunc(slices.Clone(rows), func(r results.CAFedActivityRow) bool { return r.Round > mapRounds })
+	if len(drawn) < len(rows) {
+		note = fmt.Sprintf(" The first %d rounds; the CSV has all.", mapRounds)
+	}
+	title := fmt.Sprintf("%s, %s, %s", name, r.Data, r.Availability)
+	b.add(figure{
+		id: "inclusion-" + title, section: "decisions", title: "Who is there, and who is taken: " + title, data: r.Data, availability: r.Availability, methods: []string{r.Method},
+		drawn: results.CAFedActivityFigure(title, drawn), csv: csvWriter(rows),
+		caption: "A line for each client, the most available on top." + note + " " + made([]*results.Run{r}),
+	})
+}
+
+// withFile leaves the cells and runs that have a file of this name.
+func withFile(cells []results.RunCell, name string) (left []results.RunCell) {
+	for _, c := range cells {
+		c.Runs = slices.DeleteFunc(slices.Clone(c.Runs), func(r results.Run) bool { return !slices.Contains(r.Extra, name) })
+		if len(c.Runs) > 0 {
+			left = append(left, c)
+		}
+	}
+	return left
+}
+
+// speedRow is a [results.BenchRow] as the figure has it.
+type speedRow struct {
+	Days   float64 `csv:"days"` // since the first measurement
+	Series string  `csv:"series"`
+	results.BenchRow
+}
+
+// speed adds the history of speed measurements.
+func (b *builder) speed() {
+	if len(b.Bench) == 0 {
+		return
+	}
+	rows := slices.SortedStableFunc(slices.Values(b.Bench), func(x, y results.BenchRow) int { return x.Time.Compare(y.Time) })
+	lines := results.LineChart{XLabel: "days since " + rows[0].Time.Format("2006-01-02"), YLabel: "client-steps per second", YMin: results.Some(0)}
+	var out []speedRow
+	var devices []string
+	for _, r := range rows {
+		days := r.Time.Sub(rows[0].Time).Hours() / 24
+		name := fmt.Sprintf("%s %s, %s %s, %d threads", r.Data, r.Net, r.Engine, r.Precision, r.Threads)
+		out = append(out, speedRow{days, name, r})
+		devices = append(devices, r.Device)
+		i := slices.IndexFunc(lines.Series, func(s results.Series) bool { return s.Name == name })
+		if i < 0 {
+			i = len(lines.Series)
+			lines.Series = append(lines.Series, results.Series{Name: name})
+		}
+		lines.Series[i].X, lines.Series[i].Y = append(lines.Series[i].X, days), append(lines.Series[i].Y, r.ClientStepsPerSec)
+	}
+	b.add(figure{
+		id: "speed", section: "speed", title: "Speed of this suite over time", drawn: results.Figure{Title: "Speed", Panels: [][]results.Chart{{lines}}}, csv: csvWriter(out),
+		caption: fmt.Sprintf("%d measurements by rollcall bench, as they are in %s; lines are of one workload and engine. %s.", len(rows), results.BenchFile, strings.Join(unique(devices), "; ")),
+	})
+}

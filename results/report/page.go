@@ -1,0 +1,269 @@
+package report
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+
+	"rollcall/results"
+)
+
+//go:embed page.html.tmpl style.css script.js
+var files embed.FS
+
+// sections are those of the page that hold figures, in order.
+var sections = []struct{ id, title, about string }{
+	{"curves", "Training curves", "Accuracy on the test set and loss on the training set, of the method's model, after so many rounds."},
+	{"availability", "Availability", "Who is there, how often, and when."},
+	{"decisions", "Inclusion and importance", "Methods of CA-Fed's papers weigh clients, and leave some out although they are there."},
+	{"clients", "Accuracy of the clients", "How the model serves each client."},
+	{"speed", "Speed", "How fast this suite trains on this machine."},
+}
+
+// pageData is what the template sees.
+type pageData struct {
+	Style, Script                 template.HTML
+	Title, Version, Made          string
+	Folders                       []string
+	Bad                           []string
+	Methods, Data, Availabilities []string
+	Tables                        []tableData
+	Sections                      []sectionData
+	Runs                          []runData
+	RunCount, CellCount, Figures  int
+	Devices                       []string
+	NotDrawn                      []string
+	FiguresFolder                 string
+}
+
+type sectionData struct {
+	ID, Title, About string
+	Figures          []figureData
+}
+
+type figureData struct {
+	ID, Title, Caption, Data, Availability, Methods string
+	Charts                                          []chart
+	Keys                                            []key
+	Path                                            string // without the ending
+}
+
+type tableData struct {
+	ID, Title, Source, Summary string
+	Columns                    []results.GridColumn
+	Datas                      []span // headings over the columns
+	Printed                    bool
+	Groups                     []groupData
+}
+
+// span is a heading over several columns.
+type span struct {
+	Name string
+	Over int
+}
+
+type groupData struct {
+	ID, Title, Availability string
+	Lines                   []lineData
+}
+
+type lineData struct {
+	Label, Method string
+	Cells         []cellData
+}
+
+// cellData is one number beside the paper's.
+type cellData struct {
+	Data, Class                   string
+	Ours, Paper, Mark, Difference string
+	Note                          string
+}
+
+type runData struct {
+	results.ListRow
+	Settings, Device string
+}
+
+// choice is one line of the filter.
+type choice struct {
+	Kind, Title string
+	Names       []string
+}
+
+// page writes the page.
+func (b *builder) page(w io.Writer) error {
+	t, err := template.New("page.html.tmpl").Funcs(template.FuncMap{
+		"name": results.MetricName,
+		"args": func(kind, title string, names []string) choice { return choice{kind, title, names} },
+	}).ParseFS(files, "page.html.tmpl")
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	data, err := b.data()
+	if err != nil {
+		return err
+	}
+	if err := t.Execute(w, data); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}
+
+func (b *builder) data() (*pageData, error) {
+	style, err := files.ReadFile("style.css")
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	script, err := files.ReadFile("script.js")
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	d := &pageData{
+		Version: b.Version, Made: b.Made.UTC().Format("2006-01-02 15:04 UTC"), Folders: b.Folders, Title: "rollcall report",
+		Methods: b.methods, RunCount: len(b.Runs), CellCount: len(results.Cells(b.Runs)), FiguresFolder: Figures,
+	}
+	d.Script = template.HTML("<script>" + string(script) + "</script>") //nolint:gosec // our own files
+	d.tables(b)
+	most := len(b.methods)
+	for _, s := range sections {
+		section := sectionData{ID: s.id, Title: s.title, About: s.about}
+		for i := range b.figures {
+			if b.figures[i].section != s.id {
+				continue
+			}
+			f, used, err := b.figures[i].draw(b.methods)
+			if err != nil {
+				b.bad = append(b.bad, fmt.Errorf("figure %s: %w", b.figures[i].id, err))
+				continue
+			}
+			most = max(most, used)
+			section.Figures = append(section.Figures, f)
+		}
+		if len(section.Figures) > 0 {
+			d.Sections = append(d.Sections, section)
+			d.Figures += len(section.Figures)
+		}
+	}
+	d.Style = template.HTML("<style>" + string(style) + lookRules(most) + "</style>") //nolint:gosec // our own files
+	d.runs(b)
+	d.filters(b)
+	for _, err := range slices.Concat(b.Bad, b.bad) {
+		d.Bad = append(d.Bad, strings.Join(strings.Fields(err.Error()), " "))
+	}
+	return d, nil
+}
+
+// draw draws a figure, and returns how many looks it needs.
+func (f *figure) draw(methods []string) (figureData, int, error) {
+	d := figureData{
+		ID: f.id, Title: f.title, Caption: f.caption, Data: f.data, Availability: f.availability, Methods: strings.Join(f.methods, " "),
+		Path: Figures + "/" + f.id,
+	}
+	l := &looks{methods: methods}
+	used := 0
+	for _, name := range f.drawn.Names() {
+		d.Keys = append(d.Keys, key{name, l.method(name), l.of(name)})
+		used = max(used, l.of(name)+1)
+	}
+	drawn := thinned(f.drawn, pageWidth)
+	for _, row := range drawn.Panels {
+		for _, c := range row {
+			if c == nil {
+				continue
+			}
+			out, err := drawChart(c, l)
+			if err != nil {
+				return d, used, err
+			}
+			d.Charts = append(d.Charts, out)
+		}
+	}
+	return d, used, nil
+}
+
+// dashes tell lines apart without colour. Their number and that of the colours have no common divisor.
+var dashes = []string{"", "7 3", "2 2", "9 3 2 3", "4 2", "12 3", "9 2 2 2 2 2", "1 2", "12 3 4 3"}
+
+// colours is how many there are in the style sheet.
+const colours = 8
+
+// lookRules are the style rules of lines (l), bands (b) and fills (f).
+func lookRules(n int) string {
+	var b strings.Builder
+	for i := range max(n, 1) {
+		c := i % colours
+		fmt.Fprintf(&b, ".l%d{stroke:var(--c%d)", i, c)
+		if dash := dashes[i%len(dashes)]; dash != "" {
+			fmt.Fprintf(&b, ";stroke-dasharray:%s", dash)
+		}
+		fmt.Fprintf(&b, "}.b%d,.f%d{fill:var(--c%d)}", i, i, c)
+	}
+	b.WriteString("path[class^=l]{fill:none;stroke-width:1.8;stroke-linejoin:round}path[class^=b]:not(.bar){opacity:.16}")
+	return b.String()
+}
+
+// runs lists the cells.
+func (d *pageData) runs(b *builder) {
+	rows := results.ListRuns(b.Runs)
+	common := b.commonParams()
+	devices := map[string][]string{}
+	extra := map[string]int{}
+	for i := range b.Runs {
+		r := &b.Runs[i]
+		k := r.Table + r.Key().String()
+		if name := r.Device(); name != "" && !slices.Contains(devices[k], name) {
+			devices[k] = append(devices[k], name)
+		}
+		d.Devices = unique(append(d.Devices, devices[k]...))
+		for _, name := range r.Extra {
+			extra[name]++
+		}
+	}
+	for _, r := range rows {
+		key := results.CellKey{Method: r.Method, Preset: r.Preset, Data: r.Data, Net: r.Net, Availability: r.Availability, Clients: r.Clients, Alpha: r.Alpha, Params: r.Params}
+		set := []string{r.Preset, r.Net, fmt.Sprintf("%d clients", r.Clients)}
+		if r.Alpha.Valid {
+			set = append(set, "α = "+r.Alpha.String())
+		}
+		if own := without(r.Params, common); own != "" {
+			set = append(set, own)
+		}
+		d.Runs = append(d.Runs, runData{r, strings.Join(set, ", "), strings.Join(devices[r.Table+key.String()], "; ")})
+	}
+	var names []string
+	for name := range extra {
+		if name != results.DecisionsFile {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		d.NotDrawn = append(d.NotDrawn, fmt.Sprintf("%s (in %d %s)", name, extra[name], plural(extra[name], "run", "runs")))
+	}
+}
+
+// filters gathers what can be chosen from.
+func (d *pageData) filters(b *builder) {
+	for i := range b.Runs {
+		d.Data, d.Availabilities = append(d.Data, b.Runs[i].Data), append(d.Availabilities, b.Runs[i].Availability)
+	}
+	for _, r := range b.Numbers {
+		d.Data, d.Availabilities = append(d.Data, r.Data), append(d.Availabilities, r.Availability)
+	}
+	for _, f := range b.figures {
+		if f.availability != "" {
+			d.Availabilities = append(d.Availabilities, f.availability)
+		}
+	}
+	for _, t := range d.Tables { // printed numbers beside ours may be of more methods
+		for _, g := range t.Groups {
+			for _, l := range g.Lines {
+				d.Methods = append(d.Methods, l.Method)
+			}
+		}
+	}
+	d.Methods, d.Data, d.Availabilities = unique(d.Methods), unique(d.Data), unique(d.Availabilities)
+}

@@ -1,0 +1,142 @@
+package report
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rollcall/results"
+)
+
+// accuracyBins are the bars of a distribution over [0, 1].
+const accuracyBins = 20
+
+// clientAccuracy is one client of one run.
+type clientAccuracy struct {
+	Method   string  `csv:"method"`
+	Params   string  `csv:"params"`
+	Seed     uint32  `csv:"seed"`
+	Round    int     `csv:"round"` // 0 where the file has none
+	Client   int     `csv:"client"`
+	Accuracy float64 `csv:"accuracy"` // fraction
+}
+
+// perClient adds how the accuracy is distributed over the clients, of the runs that have it.
+func (b *builder) perClient() {
+	for _, f := range families(results.Cells(b.Runs)) {
+		var (
+			rows    []clientAccuracy
+			used    []*results.Run
+			methods []string
+			drawn   = results.Figure{Title: "Accuracy of the clients, " + f.key.Data + ", " + f.key.Availability, PanelHeight: 220}
+			row     []results.Chart
+		)
+		for _, c := range f.cells {
+			var values []float64
+			runs, _ := drawable(c)
+			for _, r := range runs {
+				for _, name := range r.Extra {
+					if name == results.DecisionsFile {
+						continue
+					}
+					of, err := readAccuracies(filepath.Join(r.Dir, name))
+					if err != nil {
+						b.bad = append(b.bad, err)
+					}
+					if len(of) == 0 {
+						continue
+					}
+					used = append(used, r)
+					for _, x := range of {
+						x.Method, x.Params, x.Seed = c.Method, c.Params, r.Seed
+						rows, values = append(rows, x), append(values, x.Accuracy)
+					}
+				}
+			}
+			if len(values) == 0 {
+				continue
+			}
+			bins, err := results.Bins(values, 0, 1, accuracyBins)
+			if err != nil { // refused where it was read
+				b.bad = append(b.bad, err)
+				continue
+			}
+			methods = append(methods, c.Method)
+			row = append(row, results.Histogram{Title: c.Method, XLabel: "accuracy of a client", YLabel: "clients", Bins: bins})
+			if len(row) == 2 {
+				drawn.Panels, row = append(drawn.Panels, row), nil
+			}
+		}
+		if len(row) > 0 {
+			if len(drawn.Panels) > 0 {
+				row = append(row, nil)
+			}
+			drawn.Panels = append(drawn.Panels, row)
+		}
+		if len(drawn.Panels) == 0 {
+			continue
+		}
+		b.add(figure{
+			id: "clients-" + f.key.Data + "-" + f.key.Availability, section: "clients", title: "Accuracy of the clients: " + f.key.Data + ", " + f.key.Availability,
+			data: f.key.Data, availability: f.key.Availability, methods: unique(methods), drawn: drawn, csv: csvWriter(rows),
+			caption: "How many clients have which accuracy, all seeds together. " + made(used),
+		})
+	}
+}
+
+// readAccuracies reads a CSV with clients' accuracies; nothing of one that has none. Of several rounds the last counts.
+func readAccuracies(path string) (rows []clientAccuracy, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	in := csv.NewReader(f)
+	head, err := in.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("report: %s: line 1: empty, want a header", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("report: %s: %w", path, err)
+	}
+	client, round := slices.Index(head, "client"), slices.Index(head, "round")
+	accuracy := slices.IndexFunc(head, func(name string) bool { return name == "accuracy" || name == "test_acc" || name == "acc" })
+	if client < 0 || accuracy < 0 {
+		return nil, nil
+	}
+	for {
+		record, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return rows, fmt.Errorf("report: %s: %w", path, err)
+		}
+		line, _ := in.FieldPos(0)
+		var x clientAccuracy
+		var bad [3]error
+		x.Client, bad[0] = strconv.Atoi(record[client])
+		x.Accuracy, bad[1] = strconv.ParseFloat(record[accuracy], 64)
+		if round >= 0 {
+			x.Round, bad[2] = strconv.Atoi(record[round])
+		}
+		if err := errors.Join(bad[:]...); err != nil {
+			return rows, fmt.Errorf("report: %s: line %d: %s, want numbers: %w", path, line, strings.Join(record, ","), err)
+		}
+		if !(x.Accuracy >= 0 && x.Accuracy <= 1) {
+			return rows, fmt.Errorf("report: %s: line %d: accuracy %g, want 0 … 1", path, line, x.Accuracy)
+		}
+		rows = append(rows, x)
+	}
+	last := 0
+	for _, x := range rows {
+		last = max(last, x.Round)
+	}
+	return slices.DeleteFunc(rows, func(x clientAccuracy) bool { return x.Round < last }), nil
+}

@@ -1,0 +1,192 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"rollcall/results"
+)
+
+// synthetic says how large an output folder [synthesise] makes.
+type synthetic struct {
+	availabilities, data, methods []string // of fedawe-2; none: all of it
+	rounds, every                 int
+}
+
+var seeds = []uint32{3, 4, 6}
+
+// synthesise writes an output folder like one of `rollcall table fedawe-2`, with curves that end near the printed numbers.
+func synthesise(t testing.TB, dir string, s synthetic) {
+	t.Helper()
+	printed, err := results.PaperTable("fedawe-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := func(list []string, name string) bool {
+		for _, x := range list {
+			if x == name {
+				return true
+			}
+		}
+		return len(list) == 0
+	}
+	var rows []results.SummaryRow
+	for _, p := range printed {
+		if p.Metric != results.TestAcc || !has(s.availabilities, p.Availability) || !has(s.data, p.Data) || !has(s.methods, p.Method) {
+			continue
+		}
+		cell := results.Cell{Table: "fedawe-2", Method: p.Method, Preset: "code", Data: p.Data, Net: "cnn-" + p.Data, Availability: p.Availability, Clients: 100, Alpha: results.Some(0.1)}
+		var curves [][]results.CurveRow
+		for _, seed := range seeds {
+			settings := map[string]any{"method": p.Method, "data": p.Data, "availability": p.Availability, "rounds": s.rounds, "period": 20, "gamma": 0.3, "cutoff": 0.1, "low": 0.4}
+			run := filepath.Join(dir, "fedawe-2", fmt.Sprintf("%s_%s_%s_%s", p.Method, p.Data, p.Availability, results.Hash(settings)), fmt.Sprintf("seed-%d", seed))
+			curve := synthCurve(cell, seed, s, p.Mean.Value, p.Std.Value)
+			curves = append(curves, curve)
+			if err := results.WriteCurve(filepath.Join(run, results.CurveFile), curve); err != nil {
+				t.Fatal(err)
+			}
+			info := results.RunInfo{
+				Status: results.RunComplete, Rounds: s.rounds, Settings: settings, Seed: seed, Data: p.Data, DataChecksum: "sha256:00",
+				Engine: "cpu-avx512", Precision: "fp32", Device: "AMD EPYC", Version: "v1", GoVersion: "go1.26",
+				Started: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Finished: time.Date(2026, 11, 20, 13, 0, 0, 0, time.UTC),
+			}
+			if err := results.WriteRunInfo(filepath.Join(run, results.RunFile), info); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, m := range []results.Metric{results.TestAcc, results.TrainAcc} {
+			e, err := results.OverSeeds(curves, results.ProtocolRounds, m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := results.SummaryRow{Cell: cell, Metric: m, Status: results.CellOK, Version: "v1", Engine: "cpu-avx512", Precision: "fp32", Device: "AMD EPYC"}
+			r.Estimate(e)
+			if q, ok := results.PrintedFor(printed, r); ok {
+				r.Paper(q)
+			}
+			rows = append(rows, r)
+		}
+	}
+	if err := results.WriteSummary(filepath.Join(dir, "fedawe-2", results.SummaryFile), rows); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// synthCurve rises to about the printed accuracy.
+func synthCurve(cell results.Cell, seed uint32, s synthetic, mean, std float64) (rows []results.CurveRow) {
+	name := uint64(len(cell.Method)*1000 + len(cell.Availability)*10 + len(cell.Data))
+	r := rand.New(rand.NewPCG(uint64(seed), name))
+	end := mean + 1.2*std*r.NormFloat64()
+	for round := 0; round <= s.rounds; round += s.every {
+		x := float64(round) / float64(s.rounds)
+		acc := 0.1 + (end-0.1)*(1-math.Exp(-6*x))/(1-math.Exp(-6)) + 0.012*r.NormFloat64()*math.Exp(-x)
+		acc = min(max(acc, 0.05), 1)
+		row := results.CurveRow{
+			Cell: cell, Seed: seed, Round: round, TestAcc: results.Some(acc), TrainAcc: results.Some(min(acc+0.01, 1)), TestLoss: results.Some(2.3 - 2.2*acc), TrainLoss: results.Some(2.25 - 2.2*acc),
+			ElapsedSec: 1.8 * float64(round), Engine: "cpu-avx512", Precision: "fp32", Version: "v1",
+		}
+		if round > 0 {
+			row.Active, row.LR = 37, 0.05/math.Sqrt(1+float64(round)/10)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// synthDecisions adds what a method of CA-Fed made of its clients to every run of a method below dir.
+func synthDecisions(t testing.TB, dir string, clients, rounds int) {
+	t.Helper()
+	runs, bad, err := results.FindRuns(t.Context(), dir)
+	if err != nil || len(bad) > 0 {
+		t.Fatal(err, bad)
+	}
+	for _, run := range runs {
+		r := rand.New(rand.NewPCG(uint64(run.Seed), 7))
+		var rows []results.DecisionRow
+		on := make([]int, clients)
+		for round := 1; round <= rounds; round++ {
+			for i := range clients {
+				pi, lambda := 0.9-0.7*float64(i)/float64(clients), 0.05
+				if i%3 == 0 {
+					lambda = 0.9
+				}
+				if r.Float64() > lambda { // else it stays as it was
+					on[i] = 0
+					if r.Float64() < pi {
+						on[i] = 1
+					}
+				}
+				d := results.DecisionRow{Round: round, Client: i, Active: on[i], Included: 1, Pi: pi, Lambda: lambda, Target: 1 / float64(clients)}
+				if run.Method == "fedawe" && i%3 == 0 && i > clients/2 {
+					d.Included = 0
+				}
+				if d.Active*d.Included == 1 {
+					d.Weight = 1 / float64(clients)
+				}
+				rows = append(rows, d)
+			}
+		}
+		if err := results.WriteCSVFile(filepath.Join(run.Dir, results.DecisionsFile), rows); err != nil {
+			t.Fatal(err)
+		}
+		text := "client,round,test_acc\n"
+		for i := range clients {
+			text += fmt.Sprintf("%d,%d,%.4f\n", i, rounds, min(max(0.6+0.15*r.NormFloat64(), 0), 1))
+		}
+		if err := os.WriteFile(filepath.Join(run.Dir, "clients.csv"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// input reads an output folder as the command does, and puts availability and speed beside it.
+func input(t testing.TB, dir string) Input {
+	t.Helper()
+	in := Input{Folders: []string{"out"}, Version: "v1", Made: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+	var err error
+	if in.Runs, in.Bad, err = results.FindRuns(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	numbers, bad, err := results.FindSummaries(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Bad = append(in.Bad, bad...)
+	for _, r := range numbers {
+		in.Numbers = append(in.Numbers, r.SummaryRow)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	var base []float64
+	for range 100 {
+		base = append(base, r.Float64())
+	}
+	if in.Base, err = results.FedAWEF5Rows(base); err != nil {
+		t.Fatal(err)
+	}
+	for _, process := range []string{"stationary", "sine"} {
+		for _, p := range []float64{0.1, 0.5, 0.9} {
+			for round := range 80 {
+				row := results.FedAWEF6Row{Availability: process, P: p, Round: round, Probability: p}
+				if process == "sine" {
+					row.Probability = p * (0.3*math.Sin(0.1*math.Pi*float64(round)) + 0.7)
+				}
+				if r.Float64() < row.Probability {
+					row.Active = 1
+				}
+				in.Paths = append(in.Paths, row)
+			}
+		}
+	}
+	for day := range 30 {
+		in.Bench = append(in.Bench, results.BenchRow{
+			Time: in.Made.AddDate(0, 0, day), Version: "v1", Data: "cifar10", Net: "cnn-cifar10", Engine: "cpu-avx512", Precision: "fp32", Device: "AMD EPYC", Threads: 2,
+			ClientStepsPerSec: 100 * math.Exp(0.02*r.NormFloat64()),
+		})
+	}
+	return in
+}

@@ -1,0 +1,312 @@
+package results
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Run is one seed of one cell as its folder holds it.
+type Run struct {
+	Dir    string
+	Cell          // of the curve's rows
+	Params string // likewise
+	Seed   uint32 // likewise
+	Curve  []CurveRow
+	Info   *RunInfo // nil where there is no readable run.json: the run goes on, or was killed
+	Extra  []string // names of the other CSV files in the folder, sorted
+}
+
+// RunUnfinished is the status of a run without a run.json: it goes on, or was killed. It is never written.
+const RunUnfinished RunStatus = "unfinished"
+
+// Status says how the run ended. A run whose curve does not reach the round that its run.json says is unfinished.
+func (r *Run) Status() RunStatus {
+	if r.Info == nil || r.Info.Status == RunComplete && r.Rounds() != r.Info.Rounds {
+		return RunUnfinished
+	}
+	return r.Info.Status
+}
+
+// Rounds returns the last evaluated round.
+func (r *Run) Rounds() int { return r.Curve[len(r.Curve)-1].Round }
+
+// Device returns what the run was computed on, empty where nobody knows.
+func (r *Run) Device() string {
+	if r.Info == nil {
+		return ""
+	}
+	return r.Info.Device
+}
+
+// CellKey names a cell across tables, which share runs: everything that decides what is computed, but for the seed.
+type CellKey struct {
+	Method, Preset, Data, Net, Availability string
+	Clients                                 int
+	Alpha                                   Optional
+	Params                                  string
+}
+
+// Key returns the cell of a run.
+func (r *Run) Key() CellKey {
+	return CellKey{r.Method, r.Preset, r.Data, r.Net, r.Availability, r.Clients, r.Alpha, r.Params}
+}
+
+func (k CellKey) String() string {
+	words := []string{k.Method, k.Data, k.Availability, k.Preset, fmt.Sprintf("clients=%d", k.Clients)}
+	if k.Alpha.Valid {
+		words = append(words, "alpha="+k.Alpha.String())
+	}
+	if k.Params != "" {
+		words = append(words, strings.ReplaceAll(k.Params, paramsSeparator, " "))
+	}
+	return strings.Join(words, " ")
+}
+
+// FindRuns reads every run below the folders: those of a whole output folder, of a table, of a cell or of a seed. Runs come
+// in the order of their folders' names. What is wrong with a file is in bad, by name and line, and what is right of it is
+// used: a curve cut off in its last line keeps its other lines. A run found twice counts once; two that should be the
+// same run and are not are bad, both named, and the first one counts.
+//
+// The error is of a folder that cannot be read at all, or ctx's.
+func FindRuns(ctx context.Context, folders ...string) (runs []Run, bad []error, err error) {
+	var dirs []string
+	for _, folder := range folders {
+		found, err := runFolders(ctx, folder)
+		if err != nil {
+			return nil, nil, err
+		}
+		dirs = append(dirs, found...)
+	}
+	dirs = uniquePaths(dirs)
+
+	read := make([]Run, len(dirs))
+	wrong := make([][]error, len(dirs))
+	var workers sync.WaitGroup
+	next := make(chan int)
+	for range min(runtime.GOMAXPROCS(0), len(dirs)) {
+		workers.Go(func() {
+			for i := range next {
+				read[i], wrong[i] = readRunFolder(dirs[i])
+			}
+		})
+	}
+	for i := range dirs {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	for i, r := range read {
+		bad = append(bad, wrong[i]...)
+		if len(r.Curve) > 0 {
+			runs = append(runs, r)
+		}
+	}
+	runs, doubles := onlyOnce(runs)
+	return runs, append(bad, doubles...), nil
+}
+
+// runFolders returns the folders below one that have a curve, in order of names.
+func runFolders(ctx context.Context, folder string) (dirs []string, err error) {
+	info, err := os.Stat(folder)
+	if err != nil {
+		return nil, fmt.Errorf("results: %w", err)
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("results: %s: a file, want a folder of runs", folder)
+	}
+	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil && !d.IsDir() && d.Name() == CurveFile {
+			dirs = append(dirs, filepath.Dir(path))
+		}
+		return err
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("results: %w", err)
+	}
+	return dirs, nil
+}
+
+// uniquePaths drops folders that were found before, under whatever name.
+func uniquePaths(dirs []string) (different []string) {
+	seen := map[string]bool{}
+	for _, dir := range dirs {
+		whole := dir
+		if abs, err := filepath.Abs(dir); err == nil {
+			whole = abs
+		}
+		if !seen[whole] {
+			seen[whole] = true
+			different = append(different, dir)
+		}
+	}
+	return different
+}
+
+// readRunFolder reads the folder of a run; one without a usable row has no curve.
+func readRunFolder(dir string) (r Run, bad []error) {
+	path := filepath.Join(dir, CurveFile)
+	rows, lines, bad := SalvageCSVFile[CurveRow](path)
+	r.Dir = dir
+	for i, row := range rows {
+		if err := fits(row, r.Curve); err != nil {
+			bad = append(bad, fmt.Errorf("results: %s: line %d: %w", path, lines[i], err))
+			continue
+		}
+		if len(r.Curve) == 0 {
+			r.Cell, r.Params, r.Seed = row.Cell, row.Params, row.Seed
+		} else { // one copy of each text, or every row would keep its whole line in memory
+			row.Cell, row.Params = r.Cell, r.Params
+			row.Engine, row.Precision, row.Version = shared(row.Engine, r.Curve[0].Engine), shared(row.Precision, r.Curve[0].Precision), shared(row.Version, r.Curve[0].Version)
+		}
+		r.Curve = append(r.Curve, row)
+	}
+	if len(rows) == 0 && len(bad) == 0 {
+		bad = append(bad, fmt.Errorf("results: %s: line 2: no row, want one at least", path))
+	}
+	info, err := ReadRunInfo(filepath.Join(dir, RunFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // unfinished
+	case err != nil:
+		bad = append(bad, err)
+	case len(r.Curve) > 0 && info.Seed != r.Seed:
+		bad = append(bad, fmt.Errorf("results: %s: seed %d, want %d as in %s", filepath.Join(dir, RunFile), info.Seed, r.Seed, CurveFile))
+	default:
+		r.Info = &info
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return r, append(bad, fmt.Errorf("results: %w", err))
+	}
+	for _, e := range entries {
+		if name := e.Name(); !e.IsDir() && name != CurveFile && strings.HasSuffix(name, ".csv") {
+			r.Extra = append(r.Extra, name)
+		}
+	}
+	return r, bad
+}
+
+// shared returns the text whose memory is kept anyway, if it is the same.
+func shared(text, kept string) string {
+	if text == kept {
+		return kept
+	}
+	return text
+}
+
+// fits reports why a row cannot follow those before it in one curve.
+func fits(row CurveRow, before []CurveRow) error {
+	if len(before) == 0 {
+		return nil
+	}
+	first, last := before[0], before[len(before)-1]
+	if row.Cell != first.Cell || row.Params != first.Params || row.Seed != first.Seed {
+		return errors.New("another run than the first line's, want one run in a curve")
+	}
+	if row.Round <= last.Round {
+		return fmt.Errorf("round %d after round %d, want rounds ascending", row.Round, last.Round)
+	}
+	return nil
+}
+
+// onlyOnce drops runs that are there twice, and complains of those that differ.
+func onlyOnce(runs []Run) (different []Run, bad []error) {
+	type identity struct {
+		key   CellKey
+		seed  uint32
+		table string // runs that are not whole may well differ from one table to another
+	}
+	first := map[identity]int{}
+	for _, r := range runs {
+		id := identity{key: r.Key(), seed: r.Seed}
+		if r.Status() != RunComplete {
+			id.table = r.Dir
+		}
+		at, twice := first[id]
+		if !twice {
+			first[id] = len(different)
+			different = append(different, r)
+			continue
+		}
+		if err := sameNumbers(different[at].Curve, r.Curve); err != nil {
+			bad = append(bad, fmt.Errorf("results: %s and %s: the same run, but %w", filepath.Join(different[at].Dir, CurveFile), filepath.Join(r.Dir, CurveFile), err))
+		}
+	}
+	return different, bad
+}
+
+// sameNumbers reports where two curves of one run differ: in anything but time, version and the table they were run for.
+func sameNumbers(a, b []CurveRow) error {
+	plain := func(r CurveRow) CurveRow {
+		r.ElapsedSec, r.Version, r.Table = 0, "", ""
+		return r
+	}
+	for i := range min(len(a), len(b)) {
+		if x, y := plain(a[i]), plain(b[i]); fmt.Sprint(x) != fmt.Sprint(y) { // as text: NaN equals NaN
+			return fmt.Errorf("they differ in line %d, round %d", i+2, a[i].Round)
+		}
+	}
+	if len(a) != len(b) {
+		return fmt.Errorf("one ends after line %d, the other after line %d", len(a)+1, len(b)+1)
+	}
+	return nil
+}
+
+// RunCell is the runs of one cell, of different seeds.
+type RunCell struct {
+	CellKey
+	Tables []string // that its runs were made for
+	Runs   []Run    // ascending in their seeds
+}
+
+// Cells sorts runs by cell, in the order of the first of each.
+func Cells(runs []Run) (cells []RunCell) {
+	at := map[CellKey]int{}
+	for _, r := range runs {
+		key := r.Key()
+		i, known := at[key]
+		if !known {
+			i = len(cells)
+			at[key] = i
+			cells = append(cells, RunCell{CellKey: key})
+		}
+		if !slices.Contains(cells[i].Tables, r.Table) {
+			cells[i].Tables = append(cells[i].Tables, r.Table)
+		}
+		cells[i].Runs = append(cells[i].Runs, r)
+	}
+	for _, c := range cells {
+		slices.SortStableFunc(c.Runs, func(a, b Run) int { return cmp.Compare(a.Seed, b.Seed) })
+	}
+	return cells
+}
+
+// Complete returns the curves of the runs that are complete.
+func (c *RunCell) Complete() (curves [][]CurveRow) {
+	for i := range c.Runs {
+		if c.Runs[i].Status() == RunComplete {
+			curves = append(curves, c.Runs[i].Curve)
+		}
+	}
+	return curves
+}
