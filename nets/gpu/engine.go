@@ -39,6 +39,9 @@ type Engine struct {
 	guard     bool   // every buffer an allocation of its own, for memory checkers
 }
 
+// guardVariable set to "guard" gives every buffer an allocation of its own, so that memory checkers see what runs over.
+const guardVariable = "ROLLCALL_GPU_ARENA"
+
 // largestRoom bounds the slots of a wave: a grid has no more than 65,535 in y.
 const largestRoom = 1 << 15
 
@@ -68,7 +71,7 @@ func newEngine(m *nets.Model, train, test *plan.Samples, o Options) (*Engine, er
 	e := &Engine{
 		model: m, layout: newLayout(m), options: o, samples: [2]*plan.Samples{train, test}, thread: driver.NewThread(),
 		functions: map[string]*function{}, modules: map[string]*driver.Module{}, banks: map[*bank]bool{},
-		programs: map[programKey]*program{}, waves: map[waveKey]*wave{}, limit: largestRoom, guard: os.Getenv("ROLLCALL_GPU_ARENA") == "guard",
+		programs: map[programKey]*program{}, waves: map[waveKey]*wave{}, limit: largestRoom, guard: os.Getenv(guardVariable) == "guard",
 	}
 	if o.MaxClients > 0 {
 		e.limit = min(e.limit, o.MaxClients)

@@ -13,6 +13,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/nets"
+	"rollcall/nets/gpu/gputest"
 )
 
 // samplesFor returns n random samples a net can take.
@@ -36,6 +37,9 @@ const trainSamples, testSamples = 40, 23
 // both opens the CUDA engine and the CPU's for the same data.
 func both(t *testing.T, net string, batch int, o Options) (*Engine, nets.Engine, *nets.Model) {
 	t.Helper()
+	if gputest.LeftOut != "" {
+		t.Skip("left out: " + gputest.LeftOut)
+	}
 	m := must(nets.NewModel(net))(t)
 	train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2)
 	o.Batch = batch
@@ -174,8 +178,8 @@ func TestTrainAgainstCPU(t *testing.T) {
 			clip         *float64
 			tolerance    float64
 		}{{1, 5, nil, 1e-5}, {1, 1, &clip, 1e-5}, {10, 3, nil, 1e-3}} {
-			if c.steps > 1 && (testing.Short() || net == "cnn-cafed") {
-				continue // 3.4 million parameters: a minute on the emulator
+			if c.steps > 1 && (testing.Short() || net == "cnn-cafed" || net == "cnn-cinic10") {
+				continue // millions of parameters: minutes on the emulator
 			}
 			t.Run(fmt.Sprintf("%s_E=%d_B=%d_clip=%t", net, c.steps, c.batch, c.clip != nil), func(t *testing.T) {
 				g, e, m := both(t, net, c.batch, Options{Precision: FP32})
@@ -196,33 +200,57 @@ func TestTrainAgainstCPU(t *testing.T) {
 	}
 }
 
-// TF32 keeps 11 significant bits of every factor, bfloat16 8: a factor is off by at most 2⁻¹¹ and 2⁻⁸ of itself, a product by
-// twice that. Errors of a dot product are independent, so the gradient of a net a few layers deep stays within a few times
-// the bound of one product; what a ReLU or a pooling window does when its sides change is of the order of one sample's
-// share. Hence an update as a vector is within 4·2⁻¹⁰ and 4·2⁻⁷ of its norm, for a batch of one step.
+// TF32 keeps 11 significant bits of every factor, bfloat16 8. The kernels' own tests hold every product to that. For a whole
+// step there is no bound but the net's own sensitivity, since a ReLU or the maximum of a window may change sides; so it is
+// measured: the CPU engine is run from weights off by up to 2⁻¹⁰ (2⁻⁷) of themselves, twice the rounding because images and
+// gradients are rounded as well, and the CUDA engine may be three times as far from the truth as the worst of four such
+// runs. Without a kink (linear-mnist) this is tight; a wrong kernel is off by the size of the update itself.
 func TestReducedPrecision(t *testing.T) {
-	for _, net := range []string{"cnn-cifar10", "cnn-cinic10", "lenet5", "linear-mnist"} {
-		for precision, bound := range map[Precision]float64{TF32: 4 * 0x1p-10, BF16: 4 * 0x1p-7} {
+	const batch = 16
+	for _, net := range []string{"cnn-svhn", "lenet5", "linear-mnist"} {
+		for precision, off := range map[Precision]float64{TF32: 0x1p-10, BF16: 0x1p-7} {
 			t.Run(fmt.Sprintf("%s_%s", net, precision), func(t *testing.T) {
-				g, e, m := both(t, net, 8, Options{Precision: precision})
-				_, got := newCrowd(t, g, m, 1, 8, nil).train(t)
-				_, want := newCrowd(t, e, m, 1, 8, nil).train(t)
-				for i := range want {
-					diff, norm := 0.0, 0.0
-					for j, v := range want[i] {
-						d := float64(got[i][j]) - float64(v)
-						diff += d * d
-						norm += float64(v) * float64(v)
+				g, e, m := both(t, net, batch, Options{Precision: precision})
+				_, want := newCrowd(t, e, m, 1, batch, nil).train(t)
+				bound := 0.0
+				for i := range 4 {
+					c := newCrowd(t, e, m, 1, batch, nil)
+					r := rand.New(rand.NewPCG(uint64(i), 5))
+					for row := range c.start.Rows() {
+						w := load(t, e, nets.Row{Bank: c.start, Index: row})
+						for j := range w {
+							w[j] *= float32(1 + off*(2*r.Float64()-1))
+						}
+						ok(t, e.Load(nets.Row{Bank: c.start, Index: row}, w))
 					}
-					if share := math.Sqrt(diff / max(norm, 1e-30)); !(share <= bound) {
-						t.Errorf("row %d: differs by %.2g of its norm, tolerance %.2g", i, share, bound)
-					} else {
-						t.Logf("row %d: %.2g of its norm (tolerance %.2g)", i, share, bound)
-					}
+					_, near := c.train(t)
+					bound = max(bound, 3*distance(near, want))
+				}
+				_, got := newCrowd(t, g, m, 1, batch, nil).train(t)
+				d := distance(got, want)
+				t.Logf("%.2g of the norm of the updates, tolerance %.2g", d, bound)
+				if !(d <= bound) || bound > 0.5 {
+					t.Errorf("updates differ by %.2g of their norm, tolerance %.2g (at most 0.5)", d, bound)
+				}
+				if precision == BF16 && d < 0x1p-12 || d == 0 {
+					t.Errorf("updates differ by %g of their norm: is anything rounded?", d)
 				}
 			})
 		}
 	}
+}
+
+// distance is the norm of the difference of rows as part of the norm of want.
+func distance(got, want [][]float32) float64 {
+	diff, norm := 0.0, 0.0
+	for i := range want {
+		for j, v := range want[i] {
+			d := float64(got[i][j]) - float64(v)
+			diff += d * d
+			norm += float64(v) * float64(v)
+		}
+	}
+	return math.Sqrt(diff / norm)
 }
 
 // Waves of two clients and of all, again and again: the same bytes.
@@ -232,7 +260,7 @@ func TestWaves(t *testing.T) {
 			var loss []float32
 			var rows [][]float32
 			for _, most := range []int{0, 2, 1, 3} {
-				g, _, m := both(t, "cnn-cinic10", 3, Options{Precision: precision, MaxClients: most})
+				g, _, m := both(t, "cnn-svhn", 3, Options{Precision: precision, MaxClients: most})
 				c := newCrowd(t, g, m, 2, 3, nil)
 				gotLoss, got := c.train(t)
 				if loss == nil {
@@ -368,7 +396,8 @@ func TestErrors(t *testing.T) {
 
 // What a run will take is known before, within 10 %.
 func TestEstimate(t *testing.T) {
-	g, _, m := both(t, "cnn-cifar10", 4, Options{EvalBatch: 4})
+	t.Setenv(guardVariable, "") // which has no arena to share
+	g, _, m := both(t, "lenet5", 4, Options{EvalBatch: 4})
 	before := used(t, g)
 	newCrowd(t, g, m, 2, 4, nil).train(t)
 	var units []nets.EvalJob

@@ -13,8 +13,23 @@ import (
 
 // mirrors are all structures of args.go that work.cuh declares too.
 var mirrors = []any{
-	Slot{}, Work{}, GatherArgs{}, ConvArgs{}, ConvReduceArgs{}, LinearArgs{}, ReLUArgs{}, AddArgs{}, LogOddsArgs{}, DropoutArgs{}, CrossEntropyArgs{}, ScoreArgs{},
-	RowsArgs{}, CombineArgs{}, SumSquaresArgs{}, ClipArgs{}, SGDArgs{},
+	Slot{},
+	Work{},
+	GatherArgs{},
+	ConvArgs{},
+	ConvReduceArgs{},
+	LinearArgs{},
+	ReLUArgs{},
+	AddArgs{},
+	LogOddsArgs{},
+	DropoutArgs{},
+	CrossEntropyArgs{},
+	ScoreArgs{},
+	RowsArgs{},
+	CombineArgs{},
+	SumSquaresArgs{},
+	ClipArgs{},
+	SGDArgs{},
 }
 
 var (

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"rollcall/nets/gpu/driver"
+	"rollcall/nets/gpu/gputest"
 )
 
 // card is the device that all tests share, opened when first wanted.
@@ -63,8 +64,8 @@ type rig struct {
 // newRig opens the device, or skips the test with the reason why there is none. What the rig allocates lives until the test ends.
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	if leftOut != "" {
-		t.Skip("left out: " + leftOut)
+	if gputest.LeftOut != "" {
+		t.Skip("left out: " + gputest.LeftOut)
 	}
 	c, err := sharedCard()
 	if err != nil {

@@ -146,8 +146,8 @@ func (a *ConvArgs) BackwardData(p Precision) Geometry { g, _ := a.backwardData(p
 // BackwardFilter is the geometry of conv_backward_filter; Images must be set.
 func (a *ConvArgs) BackwardFilter(p Precision) Geometry { g, _ := a.backwardFilter(p); return g }
 
-// Fits reports whether the kernels have the shared memory for a convolution of this many channels: for 3×3 up to about 1000
-// in float32, for 5×5 up to about 500. Images must be set.
+// Fits reports whether a block has the shared memory for a convolution of so many channels, in and out: in float32 up to 900
+// and more for 3×3, 400 for 5×5. Images must be set.
 func (a *ConvArgs) Fits(p Precision) bool {
 	_, forward := a.forward(p)
 	_, data := a.backwardData(p)

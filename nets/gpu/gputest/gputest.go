@@ -1,0 +1,117 @@
+//go:build gpu && linux && cgo
+
+// Package gputest gives tests a card: a real one, or the emulator.
+package gputest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"rollcall/nets/gpu/driver"
+	"rollcall/nets/gpu/emulator"
+)
+
+const (
+	realVariable = "ROLLCALL_TEST_GPU"  // 1: test on the first card of this machine
+	asanVariable = "ROLLCALL_TEST_ASAN" // 0: without AddressSanitizer
+)
+
+// LeftOut says why there is no card, real or emulated; empty if there is one. [Main] sets it.
+var LeftOut string
+
+// Real reports whether the tests run on a real card.
+func Real() bool { return os.Getenv(realVariable) == "1" }
+
+// Main is the TestMain of a package whose tests all want a card. Unless it is a real one, that is the emulator with the
+// kernels of a folder, under AddressSanitizer unless the tests are to be short. The emulator is a libcuda that must be there
+// when the process starts, so the process starts again.
+func Main(m *testing.M, kernels string) {
+	flag.Parse()
+	switch {
+	case Real():
+		LeftOut = unusable()
+	case os.Getenv(driver.Variable) == "":
+		if LeftOut = missing(); LeftOut != "" {
+			break
+		}
+		env, err := Environment(kernels)
+		if err == nil {
+			err = fmt.Errorf("gputest: start again with the emulator: %w", syscall.Exec("/proc/self/exe", os.Args, env))
+		}
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// Child returns a command that runs one test of this binary again, in a process with the emulator. It skips the test that
+// calls it where there is none, or where a real card is tested.
+func Child(t *testing.T, kernels, test string, env ...string) *exec.Cmd {
+	t.Helper()
+	if Real() {
+		t.Skip("left out: this test wants the emulator")
+	}
+	if why := missing(); why != "" {
+		t.Skip("left out: " + why)
+	}
+	base := os.Environ()
+	if os.Getenv(driver.Variable) == "" {
+		var err error
+		if base, err = Environment(kernels); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+test+"$", "-test.v")
+	c.Env = append(base, env...)
+	return c
+}
+
+// Environment builds the emulator and returns the environment of a process that uses it.
+func Environment(kernels string) ([]string, error) {
+	asan := os.Getenv(asanVariable) != "0" && !testing.Short() && !raceDetector()
+	library, err := emulator.Build(kernels, asan)
+	if err != nil {
+		return nil, err
+	}
+	env := emulator.Env(library, asan)
+	return append(slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return slices.ContainsFunc(env, func(w string) bool { return strings.SplitN(v, "=", 2)[0] == strings.SplitN(w, "=", 2)[0] })
+	}), env...), nil
+}
+
+// missing says why there can be no emulator here; nothing if there can.
+func missing() string {
+	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		return "no emulator for " + runtime.GOARCH
+	}
+	if _, err := exec.LookPath("g++"); err != nil {
+		return "no g++ to build the emulator with"
+	}
+	return ""
+}
+
+// raceDetector reports whether this binary has the race detector, which does not go along with AddressSanitizer.
+func raceDetector() bool {
+	info, _ := debug.ReadBuildInfo()
+	return info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// unusable says why the first card cannot be used; nothing if it can.
+func unusable() string {
+	devices, err := driver.Devices()
+	switch {
+	case err != nil:
+		return err.Error()
+	case len(devices) == 0:
+		return "no GPU"
+	}
+	return devices[0].Unusable
+}
