@@ -33,8 +33,8 @@ type Method interface {
 }
 
 // methods are the known ones, in the order in which they are listed to users, with the learning rates that FedAWE's
-// authors chose after 500 rounds (appendix J). mifa-wait is not in their tables and takes MIFA's; the last four have those of
-// CA-Fed's authors for CIFAR-10 (ToN, table II; see [CAFedLR]).
+// authors chose after 500 rounds (appendix J). mifa-wait is not in their tables and takes MIFA's; unbiased to ca-fed have
+// those of CA-Fed's authors for CIFAR-10 (ToN, table II; see [CAFedLR]), the last four FedAR's (section 6.1).
 var methods = []struct {
 	name         string
 	lr, serverLR float64 // η_0, η_g
@@ -53,6 +53,10 @@ var methods = []struct {
 	{"more-available", 0.03, 3, newMoreAvailable},
 	{"adafed", 0.03, 1, newAdaFed},
 	{"ca-fed", 0.03, 1, newCAFed},
+	{"fedar", 0.1, 1, newFedAR},
+	{"fedavg-is", 0.1, 1, newFedAvgIS},
+	{"fedavg-s", 0.1, 1, newFedAvgS},
+	{"scaffold", 0.1, 1, newScaffold},
 }
 
 // Names returns the names [New] knows.
@@ -100,7 +104,7 @@ func unknown(name string) error {
 }
 
 // DefaultLR returns the method's local learning rate η_0 and server learning rate η_g in FedAWE's tables, the same for
-// all three data sets; those of CA-Fed's methods are ToN's for CIFAR-10, see [CAFedLR]. The rates of the three FedAvg columns
+// all three data sets; those of CA-Fed's methods are ToN's for CIFAR-10, see [CAFedLR], those of FedAR's its section 6.1's. The rates of the three FedAvg columns
 // follow the order of the printed header [inferred].
 func DefaultLR(name string) (lr, serverLR float64, err error) {
 	for _, m := range methods {

@@ -11,19 +11,19 @@ import (
 )
 
 func TestNames(t *testing.T) {
-	want := []string{"fedavg-active", "fedavg-all", "fedavg-known", "fedau", "f3ast", "fedawe", "mifa", "mifa-wait", "fedvarp", "unbiased", "more-available", "adafed", "ca-fed"}
+	want := []string{"fedavg-active", "fedavg-all", "fedavg-known", "fedau", "f3ast", "fedawe", "mifa", "mifa-wait", "fedvarp", "unbiased", "more-available", "adafed", "ca-fed", "fedar", "fedavg-is", "fedavg-s", "scaffold"}
 	if got := Names(); !slices.Equal(got, want) {
 		t.Errorf("Names() = %v, want %v", got, want)
 	}
 }
 
 // Appendix J of FedAWE: 0.1 for FedAvg-known and FedAWE, 0.05 for the others, η_g = 1. ToN, table II, CIFAR-10: 0.03, η_g = 1
-// and 3 for More available.
+// and 3 for More available. FedAR, section 6.1: 0.1.
 func TestDefaultLR(t *testing.T) {
 	for _, name := range Names() {
 		want, wantServer := 0.05, 1.0
 		switch name {
-		case "fedavg-known", "fedawe":
+		case "fedavg-known", "fedawe", "fedar", "fedavg-is", "fedavg-s", "scaffold":
 			want = 0.1
 		case "unbiased", "adafed", "ca-fed":
 			want = 0.03

@@ -161,7 +161,7 @@ func TestInspectors(t *testing.T) {
 		f, e := toyFederation(8, 16, -8, 0, 3)
 		m := start(t, name, f, o)
 		inspector, ok := m.(Inspector)
-		if want := slices.Contains([]string{"f3ast", "unbiased", "more-available", "adafed", "ca-fed"}, name); ok != want {
+		if want := slices.Contains([]string{"f3ast", "unbiased", "more-available", "adafed", "ca-fed", "fedavg-s"}, name); ok != want {
 			t.Fatalf("is an Inspector: %t, want %t", ok, want)
 		}
 		if !ok {

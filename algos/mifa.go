@@ -34,27 +34,24 @@ func newMIFA(s *server, w0 []float32, _ Options) (Method, error) {
 }
 
 func (m *mifa) Round(ctx context.Context, r Round) ([]float32, error) {
-	loss, err := m.refresh(ctx, r)
+	loss, err := m.refresh(ctx, &m.global, r)
 	if err != nil {
 		return nil, err
 	}
 	return loss, m.step(r.ServerLR)
 }
 
-// refresh sets y_i ← Δ_i for the active clients. They end in y_i itself, so no other rows are needed.
-func (m *mifa) refresh(ctx context.Context, r Round) ([]float32, error) {
-	loss, err := m.train(ctx, r, func(int, int) nets.Row { return m.w }, func(_, i int) nets.Row { return m.y[i] })
+// refresh sets y_i ← Δ_i for the active clients, which start from g's w. They end in y_i itself, so no other rows are needed.
+func (mem *memory) refresh(ctx context.Context, g *global, r Round) ([]float32, error) {
+	loss, err := g.train(ctx, r, func(int, int) nets.Row { return g.w }, func(_, i int) nets.Row { return mem.y[i] })
 	if err != nil {
 		return nil, err
 	}
 	for _, i := range r.Active {
-		var delta terms
-		delta.add(1, m.y[i])
-		delta.add(-1, m.w)
-		if err := m.set(m.y[i], delta); err != nil {
+		if err := g.change(mem.y[i]); err != nil {
 			return nil, err
 		}
-		m.seen[i] = true
+		mem.seen[i] = true
 	}
 	return loss, nil
 }

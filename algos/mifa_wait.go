@@ -32,7 +32,7 @@ func (m *mifaWait) Round(ctx context.Context, r Round) ([]float32, error) {
 			m.waiting--
 		}
 	}
-	loss, err := m.refresh(ctx, r)
+	loss, err := m.refresh(ctx, &m.global, r)
 	if err != nil || m.waiting > 0 {
 		return loss, err
 	}

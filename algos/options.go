@@ -68,6 +68,9 @@ type Options struct {
 	FedAWEModel     FedAWEModel // what is evaluated
 	FedAWEClip      *float64    // largest norm of the averaged echoed update, positive; nil: none
 
+	FedAR        *FedAR // fedar's own, checked by it alone; nil: the paper's, see [DefaultFedAR]
+	FedAvgSLimit *int   // fedavg-s: S, at most so many clients per round, 1 … N; nil: half of all
+
 	// unbiased, more-available, adafed, ca-fed and f3ast.
 	Bayes     *Bayes     // how the server learns π_i and λ_i; nil: it knows them
 	ServerSGD *ServerSGD // momentum and weight decay at the server; nil: neither

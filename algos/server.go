@@ -14,6 +14,8 @@ type server struct {
 	momentum []nets.Row // [N] each client's momentum; nil until clients with momentum train
 	ends     []nets.Row // as many as clients ever trained at once
 	banks    []nets.Bank
+
+	corrections []nets.Row // of the next round: added to every gradient of the k-th active client; nil: nothing
 }
 
 // rows returns n new rows of zeros.
@@ -72,6 +74,9 @@ func (s *server) train(ctx context.Context, r Round, start, end func(k, client i
 		c := nets.ClientWork{Client: i, Start: start(k, i), End: end(k, i), Plan: s.Planner.Client(r.T, i, s.taken[i])}
 		if s.momentum != nil {
 			c.Momentum = s.momentum[i]
+		}
+		if s.corrections != nil {
+			c.Drift = s.corrections[k]
 		}
 		work.Clients = append(work.Clients, c)
 	}
@@ -139,6 +144,14 @@ func (g *global) local(ctx context.Context, r Round) (ends []nets.Row, loss []fl
 	}
 	loss, err = g.train(ctx, r, func(int, int) nets.Row { return g.w }, func(k, _ int) nets.Row { return ends[k] })
 	return ends, loss, err
+}
+
+// change turns the end of a client's local steps from w into its Δ, in place.
+func (g *global) change(end nets.Row) error {
+	var delta terms
+	delta.add(1, end)
+	delta.add(-1, g.w)
+	return g.set(end, delta)
 }
 
 // apply sets w ← w + Σ_k c_k Δ_k, as w ← (1 − Σ c_k) w + Σ c_k ends_k in one pass.

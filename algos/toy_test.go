@@ -13,7 +13,7 @@ import (
 
 // toy is an engine whose clients have the loss ‖w − u_i‖²/2: one plain step is w ← w − η(w − u_i), E of them end in
 // u_i + (1−η)^E (w − u_i). It holds float32 rows, as the contract says, and is strict about how it is used. It knows
-// weight decay and momentum, but neither clipping nor drift.
+// weight decay, momentum and drift, but no clipping.
 type toy struct {
 	u       [][]float64 // [N,P]
 	planner *plan.Planner
@@ -151,6 +151,9 @@ func (e *toy) Train(ctx context.Context, work nets.LocalWork) ([]float32, error)
 			}
 			for j := range w {
 				g := w[j] - u[j] + work.WeightDecay*w[j]
+				if !c.Drift.IsNone() {
+					g += float64(e.at(c.Drift)[j])
+				}
 				if !c.Momentum.IsNone() {
 					v[j] = work.Momentum*v[j] + g
 					g = v[j]

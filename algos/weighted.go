@@ -8,8 +8,8 @@ import (
 	"rollcall/nets"
 )
 
-// Inspector is a method that says how it treated the clients in its last round: unbiased, more-available, adafed, f3ast and
-// ca-fed do.
+// Inspector is a method that says how it treated the clients in its last round: unbiased, more-available, adafed, f3ast,
+// ca-fed and fedavg-s do.
 type Inspector interface {
 	// Inspect returns the decisions of the last round. Its slices are good until the next Round, and must not be written to.
 	Inspect() Decisions

@@ -214,6 +214,40 @@ func TestWorked(t *testing.T) {
 			{t: 4, active: []int{0}, want: 1.625},                   // 2.375 − 4 + 0
 			{t: 5, active: []int{0, 1, 2, 3}, want: 1.625 + 1.1875}, // y cancels: mean(u) = 4, half of 2.375
 		}},
+		// SCAFFOLD, Algorithm 1, option II, three rounds with clients and more, a part of them in each. c_i′ is the client's gradient.
+		{"scaffold", "scaffold", []float64{8, 16, -8, 0}, nil, []step{
+			{t: 0, active: []int{0, 1}, want: 6},                   // controls 0: FedAvg. c_0 = −8, c_1 = −16, c = −24/4
+			{t: 1, active: []int{1, 2}, want: 4},                   // −10 + 16 − 6 = 0, 14 − 6 = 8: Δ = 0, −4; c_1 = −10, c_2 = 14, c = −6 + 20/4
+			{t: 2, want: 4},                                        // nobody
+			{t: 3, active: []int{0, 3}, serverLR: 0.5, want: 3.25}, // −4 + 8 − 1 = 3, 4 − 1 = 3: Δ = −1.5 both; c_0 = −4, c_3 = 4, c = −1 + 8/4
+			{t: 4, active: []int{2}, want: 4.125},                  // 11.25 − 14 + 1 = −1.75
+		}},
+		{"scaffold: E=2", "scaffold", []float64{8, 0}, func(f *Federation, _ *Options) { f.Planner.E = 2 }, []step{
+			{t: 0, active: []int{0}, want: 6},       // 0 → 4 → 6; c_0 = −6/(2·0.5), the mean of −8 and −4; c = −3
+			{t: 1, active: []int{1}, want: 3.75},    // 6 → 4.5 → 3.75 with −3; c_1 = 3 + 2.25, c = −3 + 5.25/2
+			{t: 2, active: []int{0}, want: 2.71875}, // 3.75 → 3.0625 → 2.71875 with −0.375 + 6
+		}},
+		// p_i = (1/2, 1/4, 3/4, 1) in every round.
+		{"fedavg-is: p_i, not p_i^t", "fedavg-is", []float64{8, 16, -8, 0}, func(f *Federation, _ *Options) { f.P = []float64{0.5, 0.25, 0.75, 1} }, []step{
+			{t: 0, active: []int{0, 1}, p: []float64{1, 1, 1, 1}, want: 10}, // (4/0.5 + 8/0.25)/4
+			{t: 1, active: []int{2}, want: 7},                               // 10 − (9/0.75)/4
+			{t: 2, want: 7},                                                 // nobody
+			{t: 3, active: []int{0}, serverLR: 2, want: 7.5},                // 7 + 2·(0.5/0.5)/4
+		}},
+		// FedAR, Algorithm 1, ρ = 1, so ψ = min(τ+1, 2), and g = 1 + t/4 with t from 1.
+		{"fedar", "fedar", []float64{8, 16, -8, 0}, fedarCase(FedAR{Rho: 1, T0: 1, B: 4}), []step{
+			{t: 0, want: 0},                                    // N_t = 0
+			{t: 1, active: []int{0, 1}, want: 6},               // (4 + 8)/2
+			{t: 2, want: 18},                                   // τ = 1, ψ = 2: 6 + 2·12/2
+			{t: 3, active: []int{1}, want: 21.5},               // τ_0 = 2 = g: (2·4 − 1)/2
+			{t: 4, active: []int{2}, want: 13.125},             // τ_0 = 3 > 2.25 is out: (−2·1 − 14.75)/2
+			{t: 5, active: []int{0}, want: 13.125 - 34.0625/3}, // 0 is back: (−2.5625 − 2·1 − 2·14.75)/3
+		}},
+		{"fedar: too stale, all of them", "fedar", []float64{8, 16}, fedarCase(FedAR{Rho: 0.1, T0: 1, B: 1000}), []step{
+			{t: 0, active: []int{0}, want: 4},
+			{t: 1, want: 4 + 4*1.0717734625}, // 2^0.1
+			{t: 2, want: 4 + 4*1.0717734625}, // N_t = 0
+		}},
 		// FedAWE, Algorithm 1, without the code's clip. x = (0, 0, 0), τ = (−1, −1, −1).
 		{"fedawe: mean of all", "fedawe", []float64{8, 16, -8}, fedaweCase(nil, MeanOfAll), []step{
 			{t: 0, active: []int{0}, want: 4. / 3},  // 1·4: x = (4, 0, 0)
@@ -305,6 +339,10 @@ func cafedCase(settings CAFed, kappaBar2, tau float64) func(*Federation, *Option
 	}
 }
 
+func fedarCase(settings FedAR) func(*Federation, *Options) {
+	return func(_ *Federation, o *Options) { o.FedAR = &settings }
+}
+
 func fedaweCase(clip *float64, model FedAWEModel) func(*Federation, *Options) {
 	return func(_ *Federation, o *Options) { o.FedAWEClip, o.FedAWEModel = clip, model }
 }
@@ -317,7 +355,9 @@ func TestFullParticipation(t *testing.T) {
 				f, _ := toyFederation(8, 16, -8, 0) // ū = 4
 				f.P = []float64{1, 1, 1, 1}
 				f.Planner.E = 2
-				m := start(t, name, f, Defaults(Paper))
+				o := Defaults(Paper)
+				o.FedAvgSLimit = &f.N
+				m := start(t, name, f, o)
 				want := 4.0 // w − ū is −want
 				for r := range 6 {
 					if _, err := m.Round(t.Context(), at(r, f, serverLR, 0, 1, 2, 3)); err != nil {

@@ -51,13 +51,13 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 	fs := cmd.Flags()
 	fs.StringSliceVar(&f.data, "data", nil, "only these data sets; of fedawe-f5 the one whose split is shown (default cifar10)")
 	fs.StringSliceVar(&f.methods, "methods", nil, "only these methods")
-	fs.UintSliceVar(&f.seeds, "seeds", nil, "seeds (default: fedawe's and cafed-i3 3,4,6, cafed-f's 1 … 10; one where a single run is shown)")
+	fs.UintSliceVar(&f.seeds, "seeds", nil, "seeds (default: fedawe's, fedar's and cafed-i3 3,4,6, cafed-f's 1 … 10; one where a single run is shown)")
 	fs.Lookup("seeds").DefValue = "" // the usage says it
-	fs.StringVar(&f.preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text (default: code, and paper for cafed-f…, whose printed rates the code's momentum turns unstable)")
+	fs.StringVar(&f.preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text (default: code, and paper for fedar's, which have no other, and for cafed-f…, whose printed rates the code's momentum turns unstable)")
 	fs.Lookup("preset").DefValue = "" // the usage says it
 	fs.IntVar(&f.rounds, "rounds", 0, "rounds (default: the paper's)")
 	fs.IntVar(&f.clients, "clients", 100, "clients (default: the paper's)")
-	fs.IntVar(&f.evalEvery, "eval-every", 10, "evaluate every so many rounds (default: fedawe's 10, cafed's 1, cafed-f1c 5)")
+	fs.IntVar(&f.evalEvery, "eval-every", 10, "evaluate every so many rounds (default: fedawe's 10, cafed's 1, cafed-f1c and fedar's 5)")
 	for _, name := range []string{"clients", "eval-every"} {
 		fs.Lookup(name).DefValue = "" // the usage says it
 	}
@@ -116,6 +116,9 @@ func (a *app) figure(ctx context.Context, figure *spec.Figure, f *figureFlags, g
 	draw := a.drawFedAWE
 	if figure.Shows != spec.Special {
 		draw = a.drawCAFed
+	}
+	if strings.HasPrefix(figure.ID, "fedar-") {
+		draw = a.drawFedAR
 	}
 	csv, drawn, err := draw(ctx, figure, f, given, l)
 	if err := errors.Join(err, l.close()); err != nil {

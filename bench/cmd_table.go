@@ -48,10 +48,11 @@ trains on other data than the table's.`,
 	fs.StringSliceVar(&narrow.availability, "availability", nil, "only these availability processes")
 	fs.UintSliceVar(&narrow.seeds, "seeds", nil, "seeds (default: 3,4,6)")
 	fs.Lookup("seeds").DefValue = "" // the usage says it
-	fs.StringVar(&narrow.preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text")
-	fs.IntVar(&narrow.rounds, "rounds", 0, "rounds (default: the paper's; fedawe's 2000, cafed-1 150)")
-	fs.IntVar(&narrow.clients, "clients", 0, "clients (default: the paper's; fedawe's 100, cafed-1 24)")
-	fs.IntVar(&narrow.evalEvery, "eval-every", 0, "evaluate every so many rounds (default: fedawe's 10, and 2 among the last 50; cafed-1 1)")
+	fs.StringVar(&narrow.preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text (default: code, and paper for fedar's, which have no other)")
+	fs.Lookup("preset").DefValue = "" // the usage says it
+	fs.IntVar(&narrow.rounds, "rounds", 0, "rounds (default: the paper's; fedawe's 2000, cafed-1 150; fedar's 1000, which it does not print)")
+	fs.IntVar(&narrow.clients, "clients", 0, "clients (default: the paper's; fedawe's and fedar's 100, cafed-1 24)")
+	fs.IntVar(&narrow.evalEvery, "eval-every", 0, "evaluate every so many rounds (default: fedawe's 10, and 2 among the last 50; cafed-1 1, fedar's 5)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := oneOf("table", args[0], spec.Names()); err != nil {
 			return usagef("table %q: unknown%s, want one of %s", args[0], didYouMean(args[0], spec.Names()), strings.Join(spec.Names(), ", "))
@@ -62,6 +63,9 @@ trains on other data than the table's.`,
 		}
 		if err := machine.validate(); err != nil {
 			return err
+		}
+		if !fs.Changed("preset") && t.Preset != "" {
+			narrow.preset = t.Preset
 		}
 		cells, err := narrow.cells(&t, fs)
 		if err != nil {
@@ -101,7 +105,7 @@ func (n *tableFlags) cells(t *spec.Table, given *pflag.FlagSet) ([]cell, error) 
 			continue
 		}
 		for _, name := range t.Methods {
-			if !method(name) {
+			if !method(name) && name != t.Reference {
 				continue
 			}
 			s, err := n.settings(t, column, name, given)

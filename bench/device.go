@@ -101,7 +101,7 @@ func (m *machineFlags) choose() (choice, error) {
 	case err != nil:
 		return choice{}, fmt.Errorf("device %s: %w", m.Device, err)
 	case card >= len(cards):
-		return choice{}, fmt.Errorf("device %s: no such card, there are %d (rollcall devices lists them)", m.Device, len(cards))
+		return choice{}, fmt.Errorf("device %s: gpu: no such card, there are %d (rollcall devices lists them)", m.Device, len(cards))
 	case cards[card].Unusable != "":
 		return choice{}, fmt.Errorf("device %s: %s: %s", m.Device, cards[card].Name, cards[card].Unusable)
 	}

@@ -31,7 +31,7 @@ func folder(out, table string, s Settings, seed uint32) string {
 	return filepath.Join(out, table, fmt.Sprintf("%s_%s_%s_%s", s.Method, s.Data, s.Availability, results.Hash(s)), fmt.Sprintf("seed-%d", seed))
 }
 
-// finished reports whether dir holds the experiment's complete result already. Official data are the same in every run;
+// finished reports whether dir holds the experiment's complete result already, in the precision asked for if one is. Official data are the same in every run;
 // where this run or that one takes altered files, the data are opened, and their checksums have to agree.
 func (x *experiment) finished(ctx context.Context, l *lab, dir string) (bool, error) {
 	if !results.Complete(dir, results.Hash(x.settings)) {
@@ -43,6 +43,9 @@ func (x *experiment) finished(ctx context.Context, l *lab, dir string) (bool, er
 		}
 	}
 	info, err := results.ReadRunInfo(filepath.Join(dir, results.RunFile))
+	if asked := l.machine.Precision; err == nil && asked != "" && asked != info.Precision {
+		return false, nil
+	}
 	if err != nil || !info.AllowAltered && !l.machine.Altered {
 		return err == nil, err
 	}
@@ -59,7 +62,7 @@ func (x *experiment) do(ctx context.Context, l *lab, p progress) (rows []results
 	if err := l.open(ctx, &x.settings, x.seed); err != nil {
 		return nil, err
 	}
-	for _, stale := range []string{results.RunFile, results.DecisionsFile, events.File} {
+	for _, stale := range []string{results.RunFile, results.DecisionsFile, results.ClientsFile, events.File} {
 		if err := os.Remove(filepath.Join(x.dir, stale)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s: %w", x.dir, err)
 		}
@@ -142,6 +145,11 @@ func (x *experiment) rounds(ctx context.Context, l *lab, p progress, started tim
 	}
 	if x.clients {
 		if err := results.WriteCSVFile(filepath.Join(x.dir, results.DecisionsFile), decisions); err != nil {
+			return rows, x.settings.Rounds, err
+		}
+	}
+	if f.alike != nil {
+		if err := x.writeClients(ctx, l, f); err != nil {
 			return rows, x.settings.Rounds, err
 		}
 	}

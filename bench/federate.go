@@ -24,6 +24,7 @@ type federation struct {
 	w0         []float32
 	p          []float64 // [N] scratch of round
 	test       [][]int32 // [N][k_i] test samples of each client; nil: all have the whole test set
+	alike      [][]int32 // [N] test samples of each client's own two classes; nil: no such split
 	importance []float64 // [N] α_i
 	active     []int     // of the last round
 }
@@ -40,7 +41,7 @@ func (l *lab) federate(ctx context.Context, s Settings, seed uint32, engine nets
 	}
 	f := &federation{
 		settings: s, model: l.model, process: clients.process, p: make([]float64, s.Clients),
-		test: clients.test, importance: clients.importance(&s), w0: l.model.Init(seed),
+		test: clients.test, alike: clients.alike, importance: clients.importance(&s), w0: l.model.Init(seed),
 	}
 	f.planner = &plan.Planner{
 		Seed: seed, Parts: clients.parts, E: s.LocalSteps, Epochs: int(s.LocalEpochs.or(0)), B: s.Batch, Augment: s.augment(), Flip: about.Flip,
@@ -88,10 +89,7 @@ func (l *lab) caFed(ctx context.Context, s *Settings, clients *population, o *al
 func (f *federation) round(ctx context.Context, t int) (active int, lr float64, err error) {
 	f.process.Probabilities(t, f.p)
 	f.active = f.process.Active(t)
-	r := algos.Round{T: t, Active: f.active, P: f.p, LR: f.settings.LR, ServerLR: f.settings.ServerLR}
-	if f.settings.LRSchedule == "decay" {
-		r.LR = algos.DecayedLR(f.settings.LR, t)
-	}
+	r := algos.Round{T: t, Active: f.active, P: f.p, LR: f.settings.rate(t), ServerLR: f.settings.ServerLR}
 	_, err = f.method.Round(ctx, r)
 	if d, ok := errors.AsType[*nets.DivergedError](err); ok { // rounds and steps counted as in the CSV, from 1
 		err = fmt.Errorf("%s: round %d: client %d: local step %d: loss %g, want a finite number (a lower --lr may help)", f.settings.Method, t+1, d.Client, d.Step+1, d.Loss)

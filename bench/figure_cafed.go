@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -44,6 +45,9 @@ func (a *app) drawCAFed(ctx context.Context, figure *spec.Figure, f *figureFlags
 		return csvWriter(rows), results.CAFedCurveFigure(figure.Title, what, rows), err
 	case spec.Activity:
 		rows := results.CAFedActivityRows(done[0].decisions[0])
+		if done[0].Availability == "clusters" {
+			f.beside = a.besideClusters(f.beside, rows, done[0].settings.Clusters)
+		}
 		return csvWriter(rows), results.CAFedActivityFigure(figure.Title, rows), nil
 	case spec.ImportanceShare:
 		rows, err := perMethod(done, results.CAFedImportanceRows)
@@ -87,6 +91,21 @@ func (a *app) besidePaper(figure *spec.Figure, runs []results.CAFedRun) func(pat
 			}
 		}
 		return results.WriteCAFedClaims(a.stdout, figure.ID, rows)
+	}
+}
+
+// besideClusters adds which clusters were left out.
+func (a *app) besideClusters(beside func(string) error, rows []results.CAFedActivityRow, clusters int) func(string) error {
+	return func(path string) error {
+		if err := beside(path); err != nil {
+			return err
+		}
+		var words []string
+		for c, share := range results.LeftOut(rows, clusters) {
+			words = append(words, fmt.Sprintf("%d: %.0f %%", c, 100*share))
+		}
+		_, err := fmt.Fprintf(a.stdout, "ours: share of the rounds in which the clients of a cluster were left out, %s\n", strings.Join(words, ", "))
+		return err
 	}
 }
 
@@ -136,7 +155,7 @@ func (f *figureFlags) estimatorErrors(figure *spec.Figure, given *pflag.FlagSet)
 func meanDistance(a, b []float64) float64 {
 	sum := 0.0
 	for i := range a {
-		sum += math.Abs(a[i] - b[i]) / float64(len(a))
+		sum += math.Abs(a[i]-b[i]) / float64(len(a))
 	}
 	return sum
 }

@@ -13,6 +13,7 @@ import (
 type figureRun struct {
 	spec.Run
 	cellRuns
+	settings Settings
 }
 
 // figureRuns runs the cells that the flags leave.
@@ -44,6 +45,7 @@ func (a *app) figureRuns(ctx context.Context, figure *spec.Figure, f *figureFlag
 		if err != nil {
 			return nil, err
 		}
+		r.settings = s
 		label := cellLabel(fmt.Sprintf("[%d/%d]", i+1, len(left)), s, r.Column)
 		if r.Series != "" && r.Series != r.Method {
 			label += " " + r.Series

@@ -20,6 +20,7 @@ type lab struct {
 	model  *nets.Model
 	engine nets.Engine
 	batch  int
+	told   string // which device runs
 
 	unavailable map[string]error // data sets whose download failed: the cells of a table do not all try again
 }
@@ -86,7 +87,10 @@ func (l *lab) open(ctx context.Context, s *Settings, seed uint32) error {
 	if err != nil {
 		return err
 	}
-	logf(l.stderr, "%s\n", line)
+	if line != l.told { // once for many runs on data of their own
+		logf(l.stderr, "%s\n", line)
+		l.told = line
+	}
 	l.model, l.engine, l.batch = model, engine, s.Batch
 	return nil
 }

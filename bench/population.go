@@ -16,6 +16,7 @@ type population struct {
 	parts   [][]int32 // [N][n_i] samples each client trains on
 	valid   [][]int32 // [N][m_i] training samples kept back; nil: none
 	test    [][]int32 // [N][k_i] test samples of its own; nil: all have the whole test set
+	alike   [][]int32 // [N] test samples of a client's own classes, where it has two; the whole test set is tested on all the same
 	base    []float64 // [N] p_i, or π_i of a chain
 	lambda  []float64 // [N] λ_i
 	process availability.Process
@@ -33,6 +34,11 @@ func populate(data *datasets.Set, s *Settings, seed uint32) (p population, err e
 		return p, err
 	}
 	p.parts, p.valid, p.test = split.Train, split.Valid, split.Test
+	if s.twoClass() {
+		if p.alike, err = testAlike(data, s, seed); err != nil {
+			return p, err
+		}
+	}
 	shares := datasets.ClassShares(p.parts, train.Labels, train.Classes)
 	if legacy != nil {
 		p.base = availability.BaseNumPy(shares, legacy)
@@ -98,6 +104,9 @@ func cutSamples(train *plan.Samples, s *Settings, seed uint32, legacy *rng.NumPy
 			parts = append(parts, deal(samples, s.Clients/s.Clusters, c, seed)...)
 		}
 		return parts, nil
+	case splitTwo:
+		parts, _, err := datasets.TwoClass(train.Labels, train.Classes, s.Clients, seed)
+		return parts, err
 	case splitEven:
 		all := make([]int32, train.Len())
 		for i := range all {

@@ -53,7 +53,7 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.runCommand(), a.tableCommand(), a.figureCommand(), a.resultsCommand(), a.reportCommand(), a.benchCommand(), a.availabilityCommand(), a.dataCommand(), a.devicesCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.resultsCommand(), a.reportCommand(), a.benchCommand(), a.availabilityCommand(), a.dataCommand(), a.devicesCommand(), a.versionCommand())
 	for _, c := range root.Commands() {
 		completeNames(c)
 	}
@@ -151,7 +151,7 @@ func kindOfValue(f *pflag.Flag) string {
 // completeNames completes the values of flags that take a name.
 func completeNames(cmd *cobra.Command) {
 	for flag, names := range map[string][]string{
-		"method": algos.Names(), "methods": algos.Names(), "data": datasets.Names(), "net": nets.ModelNames(), "preset": algos.Presets(),
+		"method": algos.Names(), "methods": algos.Names(), "like": algos.Names(), "data": datasets.Names(), "net": nets.ModelNames(), "nets": nets.ModelNames(), "preset": algos.Presets(),
 		"availability": availability.Names(), "kind": availability.Names(), "weights": weightings, "augment": augments,
 		"device": {"auto", "cpu", "cuda"}, "format": benchFormats,
 	} {

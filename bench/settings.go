@@ -31,7 +31,7 @@ type Settings struct {
 	Low     float64  `json:"low"`     // step of the staircase
 	P       optional `json:"p"`       // p_i of every client; none: from the classes it holds
 
-	Rounds     int      `json:"rounds"`      // T
+	Rounds      int      `json:"rounds"`       // T
 	LocalSteps  int      `json:"local-steps"`  // E
 	LocalEpochs optional `json:"local-epochs"` // in place of steps; none: steps
 	Batch       int      `json:"batch"`        // B
@@ -53,6 +53,7 @@ type Settings struct {
 
 	DataSettings
 	CorrelatedSettings
+	FedAR FedARSettings `json:"fedar,omitzero"`
 
 	EvalEvery int      `json:"eval-every"`
 	EvalLast  optional `json:"eval-last"` // every so many rounds among the last 50
@@ -101,7 +102,9 @@ func defaults(method, preset, data string) (Settings, error) {
 		EvalEvery: 10, EvalLast: optional{&evalLast}, EvalTrain: true, TrainSize: datasets.SyntheticTrain, TestSize: datasets.SyntheticTest,
 	}
 	s.DataSettings, s.CorrelatedSettings = defaultData(), defaultCorrelated(p)
+	s.FedAR = defaultFedAR()
 	s.asCAFed(p)
+	s.asFedAR()
 	if !about.Augmented {
 		s.Augment = augmentName(plan.AugmentNone)
 	}
@@ -176,6 +179,6 @@ func (s *Settings) methodOptions() algos.Options {
 		o.F3ASTLimit = &limit
 	}
 	s.correlatedOptions(&o)
+	s.fedarOptions(&o)
 	return o
 }
-

@@ -23,13 +23,14 @@ type DataSettings struct {
 
 // Ways to split samples among clients, for data that do not bring a split of their own.
 const (
-	splitClients  = "clients"  // each client has a Dirichlet draw of classes (FedAWE)
-	splitClasses  = "classes"  // each class has a Dirichlet draw of clients (CA-Fed)
-	splitClusters = "clusters" // each class has a Dirichlet draw of clusters, whose clients share alike (CA-Fed, ToN, figure 5b)
-	splitEven     = "even"     // all clients alike (figure 5a)
+	splitClients  = "clients"   // each client has a Dirichlet draw of classes (FedAWE)
+	splitClasses  = "classes"   // each class has a Dirichlet draw of clients (CA-Fed)
+	splitClusters = "clusters"  // each class has a Dirichlet draw of clusters, whose clients share alike (CA-Fed, ToN, figure 5b)
+	splitEven     = "even"      // all clients alike (figure 5a)
+	splitTwo      = "two-class" // each client has as many samples as any other, of two classes (FedAR)
 )
 
-var splits = []string{splitClients, splitClasses, splitClusters, splitEven}
+var splits = []string{splitClients, splitClasses, splitClusters, splitEven, splitTwo}
 
 // ownSplit are the data sets that are generated client by client.
 var ownSplit = []string{"leaf", "binary"}
@@ -43,7 +44,7 @@ func dataFlags(fs *pflag.FlagSet, s *DataSettings) {
 	fs.Float64Var(&s.LeafGamma, "leaf-gamma", 0.5, "leaf: γ, how much the clients' models differ")
 	fs.Float64Var(&s.LeafDelta, "leaf-delta", 0.5, "leaf: δ, how much the clients' samples differ")
 	fs.IntVar(&s.SwapPairs, "swap-pairs", 0, "images: cut the samples evenly and swap so many pairs of labels at every client of a second group; 0: true labels, cut as --split says")
-	fs.StringVar(&s.Split, "split", splitClients, "how samples are cut: clients, each a Dirichlet draw of classes; classes, each a Dirichlet draw of clients; clusters, as classes, but of --clusters whose clients share alike; even (default: as in the method's paper)")
+	fs.StringVar(&s.Split, "split", splitClients, "how samples are cut: clients, each a Dirichlet draw of classes; classes, each a Dirichlet draw of clients; clusters, as classes, but of --clusters whose clients share alike; even; two-class, as many of two classes at each client (default: as in the method's paper)")
 	fs.Float64Var(&s.Validation, "validation", 0, "share of each client's samples kept back from training")
 }
 
@@ -51,7 +52,7 @@ func dataFlags(fs *pflag.FlagSet, s *DataSettings) {
 func (s *Settings) splitAway() bool { return slices.Contains(ownSplit, s.Data) || s.SwapPairs > 0 }
 
 // cut reports whether a Dirichlet parameter has a say in the split.
-func (s *Settings) cut() bool { return !s.splitAway() && s.Split != splitEven }
+func (s *Settings) cut() bool { return !s.splitAway() && s.Split != splitEven && s.Split != splitTwo }
 
 // validateData reports the first impossible setting.
 func (s *Settings) validateData() error {
@@ -108,4 +109,6 @@ func shapeOf(data string) (*nets.Model, error) {
 }
 
 // shapeText reads "28×28×1 in 10 classes".
-func shapeText(m *nets.Model) string { return fmt.Sprintf("%d×%d×%d in %d classes", m.H, m.W, m.C, m.Classes) }
+func shapeText(m *nets.Model) string {
+	return fmt.Sprintf("%d×%d×%d in %d classes", m.H, m.W, m.C, m.Classes)
+}

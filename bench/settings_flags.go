@@ -49,6 +49,7 @@ func settingFlags(fs *pflag.FlagSet, s *Settings) {
 	fs.BoolVar(&s.F3ASTMean, "f3ast-mean", false, "f3ast: divide the update by the number of sampled clients once more, as its own code does")
 	dataFlags(fs, &s.DataSettings)
 	correlatedFlags(fs, &s.CorrelatedSettings)
+	fedarFlags(fs, &s.FedAR)
 	fs.IntVar(&s.EvalEvery, "eval-every", 10, "evaluate every so many rounds, and after the last")
 	fs.Var(&s.EvalLast, "eval-last", "evaluate every so many rounds among the last 50, whose mean a table prints, or none (default 2, none with --eval-every)")
 	fs.BoolVar(&s.EvalTrain, "eval-train", true, "evaluate on the whole training set as well, as the papers do")
@@ -138,4 +139,3 @@ func (s *Settings) flags() *pflag.FlagSet {
 	*s = keep
 	return fs
 }
-

@@ -22,6 +22,9 @@ var uses = []use{
 	onMethods([]string{"weights", "prior", "server-momentum", "server-weight-decay"}, weighted...),
 	onMethods([]string{"bias-const", "ca-fed-beta", "ca-fed-tau", "fstar", "losses"}, "ca-fed"),
 	{[]string{"kappa"}, "--method ca-fed --bias-const none", func(s *Settings) bool { return s.Method == "ca-fed" && s.BiasConst.value == nil }},
+	onMethods([]string{"fedar-rho", "fedar-t0"}, "fedar"),
+	{[]string{"fedar-b"}, "--method fedar with --fedar-t0", func(s *Settings) bool { return s.Method == "fedar" && s.FedAR.T0.value != nil }},
+	onMethods([]string{"fedavg-s-limit"}, "fedavg-s"),
 
 	onProcesses([]string{"period"}, "staircase", "sine", "interleaved-sine"),
 	onProcesses([]string{"low"}, "staircase"),

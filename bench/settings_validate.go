@@ -92,6 +92,8 @@ func (s *Settings) validate() error {
 	if err := s.validateData(); err != nil {
 		return err
 	}
+	if err := s.validateFedAR(); err != nil {
+		return err
+	}
 	return s.validateCorrelated()
 }
-

@@ -16,7 +16,8 @@ func summaries(table string, runs []results.Run) (rows []results.SummaryRow, err
 	if err != nil {
 		printed = nil // no paper has it
 	}
-	for _, c := range results.Cells(runs) {
+	cells := results.Cells(runs)
+	for _, c := range cells {
 		row := results.SummaryRow{Cell: c.Runs[0].Cell, Params: c.Params, Status: results.CellOK}
 		row.Table = table
 		curves := c.Complete()
@@ -39,11 +40,19 @@ func summaries(table string, runs []results.Run) (rows []results.SummaryRow, err
 			}
 		}
 		row.N = len(curves)
+		whole, err := wholeRuns(&c)
+		if err != nil {
+			return rows, err
+		}
+		reference, err := referenceOf(&t, &c, cells)
+		if err != nil {
+			return rows, err
+		}
 		for _, e := range entries(&t) {
 			r := row
 			r.Metric = e.metric
 			if len(curves) > 0 {
-				if err := e.fill(&r, curves); err != nil {
+				if err := e.put(&r, whole, reference); err != nil {
 					if t.Title != "" {
 						return rows, err
 					}

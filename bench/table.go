@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/term"
-
 	"rollcall/bench/spec"
 	"rollcall/results"
 )
@@ -23,18 +21,19 @@ func (a *app) table(ctx context.Context, t spec.Table, cells []cell, machine mac
 		return err
 	}
 	printed, err := results.PaperTable(t.ID)
-	if err != nil {
+	if err != nil && slices.Contains(spec.Names(), t.ID) {
 		return err
 	}
 	l := &lab{machine: machine, stderr: a.stderr}
 	var (
-		summaries = make([][]results.SummaryRow, len(cells))
-		failures  int
-		stopped   error
+		references = references{}
+		summaries  = make([][]results.SummaryRow, len(cells))
+		failures   int
+		stopped    error
 	)
 	for n, i := range byData(cells) {
 		var failed error
-		summaries[i], failed = a.cell(ctx, &t, cells[i], l, printed, fmt.Sprintf("[%d/%d]", n+1, len(cells)))
+		summaries[i], failed = a.cell(ctx, &t, cells[i], l, printed, references, fmt.Sprintf("[%d/%d]", n+1, len(cells)))
 		if errors.Is(failed, context.Canceled) {
 			stopped = failed
 			break
@@ -83,11 +82,11 @@ func byData(cells []cell) []int {
 }
 
 // cell runs the seeds of one cell and returns its rows beside the printed numbers.
-func (a *app) cell(ctx context.Context, t *spec.Table, c cell, l *lab, printed []results.Printed, label string) ([]results.SummaryRow, error) {
+func (a *app) cell(ctx context.Context, t *spec.Table, c cell, l *lab, printed []results.Printed, refs references, label string) ([]results.SummaryRow, error) {
 	s := c.settings
 	label = cellLabel(label, s, c.column)
 	runs, failed := a.seeds(ctx, t.ID, s, t.Seeds, l, label, false)
-	rows, err := summarise(t, c, runs.device, runs.curves, printed, failed)
+	rows, err := summarise(t, c, runs, refs.of(t, c, runs), printed, failed)
 	if failed != nil {
 		failed = fmt.Errorf("%s: %w", label, failed)
 	}
@@ -107,6 +106,7 @@ func cellLabel(place string, s Settings, c spec.Column) string {
 type cellRuns struct {
 	curves    [][]results.CurveRow
 	decisions [][]results.DecisionRow // where they were asked for
+	clients   [][]results.ClientRow   // of a split that has them
 	device    string
 }
 
@@ -177,14 +177,17 @@ func (r *cellRuns) read(dir string, decisions bool) error {
 		}
 		r.decisions = append(r.decisions, rows)
 	}
+	if err := r.readClients(dir); err != nil {
+		return err
+	}
 	r.curves, r.device = append(r.curves, curve), info.Device
 	return nil
 }
 
 // summarise returns a cell's rows from the curves of its finished seeds.
-func summarise(t *spec.Table, c cell, device string, curves [][]results.CurveRow, printed []results.Printed, failed error) ([]results.SummaryRow, error) {
-	s := c.settings
-	row := results.SummaryRow{Cell: s.cell(t.ID), Params: s.params(), N: len(curves), Status: results.CellOK, Version: versionName(), Device: device}
+func summarise(t *spec.Table, c cell, runs, reference cellRuns, printed []results.Printed, failed error) ([]results.SummaryRow, error) {
+	s, curves := c.settings, runs.curves
+	row := results.SummaryRow{Cell: s.cell(t.ID), Params: s.params(), N: len(curves), Status: results.CellOK, Version: versionName(), Device: runs.device}
 	if len(curves) > 0 {
 		last := curves[0][len(curves[0])-1]
 		row.Version, row.Engine, row.Precision = last.Version, last.Engine, last.Precision
@@ -200,7 +203,7 @@ func summarise(t *spec.Table, c cell, device string, curves [][]results.CurveRow
 		r := row
 		r.Metric = e.metric
 		if len(curves) > 0 {
-			if err := e.fill(&r, curves); err != nil {
+			if err := e.put(&r, runs, reference); err != nil {
 				return rows, err
 			}
 		}
@@ -216,13 +219,14 @@ func summarise(t *spec.Table, c cell, device string, curves [][]results.CurveRow
 type entry struct {
 	metric results.Metric
 	fill   func(r *results.SummaryRow, curves [][]results.CurveRow) error
+	whole  func(r *results.SummaryRow, runs, reference cellRuns) error // in its place, where curves are not enough
 }
 
 // entries returns the numbers a table prints of every cell.
 func entries(t *spec.Table) (list []entry) {
 	if t.Entry == spec.RoundsToGet {
 		for i, m := range []results.Metric{results.RoundsTo25, results.RoundsTo50, results.RoundsTo75, results.RoundsTo100} {
-			list = append(list, entry{m, func(r *results.SummaryRow, curves [][]results.CurveRow) error {
+			list = append(list, entry{metric: m, fill: func(r *results.SummaryRow, curves [][]results.CurveRow) error {
 				target := results.FedAWE8Target(r.Data)
 				if !target.Valid {
 					return fmt.Errorf("table %s: no target accuracy for %s", t.ID, r.Data)
@@ -238,9 +242,15 @@ func entries(t *spec.Table) (list []entry) {
 		}
 		return list
 	}
+	if t.Entry == spec.PairedT || t.Entry == spec.ClientAccuracies {
+		list = fedarEntries(t)
+	}
+	if t.Entry == spec.ClientAccuracies {
+		return list
+	}
 	if t.Entry == spec.AccuracyOverTime {
 		for _, m := range []results.Metric{results.TestAccMax, results.TestAccMean, results.TestAccStd} {
-			list = append(list, entry{m, func(r *results.SummaryRow, curves [][]results.CurveRow) error {
+			list = append(list, entry{metric: m, fill: func(r *results.SummaryRow, curves [][]results.CurveRow) error {
 				e, err := results.OverTime(curves, m)
 				if err == nil {
 					r.Estimate(e)
@@ -251,7 +261,7 @@ func entries(t *spec.Table) (list []entry) {
 		return list
 	}
 	for _, m := range []results.Metric{results.TestAcc, results.TrainAcc} {
-		list = append(list, entry{m, func(r *results.SummaryRow, curves [][]results.CurveRow) error {
+		list = append(list, entry{metric: m, fill: func(r *results.SummaryRow, curves [][]results.CurveRow) error {
 			e, err := results.OverSeeds(curves, results.ProtocolRounds, m)
 			if err == nil {
 				r.Estimate(e)
@@ -278,57 +288,4 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// printTable prints ours beside the paper's, and what ours is.
-func (a *app) printTable(t spec.Table, rows []results.SummaryRow, path string) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	width := 120
-	if f, ok := a.stdout.(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
-			width = w
-		}
-	}
-	source, err := results.PaperSource(t.ID)
-	if err != nil {
-		return err
-	}
-	of := fmt.Sprintf("mean ± sample standard deviation over the seeds of the mean over the last %d rounds", min(results.ProtocolRounds, t.Rounds))
-	switch t.Entry {
-	case spec.AccuracyOverTime:
-		of = "largest test accuracy of a run, mean over its rounds, and standard deviation over their second half; each mean ± sample standard deviation over the seeds"
-	case spec.RoundsToGet:
-		of = fmt.Sprintf("first round, of every %d, at which the mean over the seeds reaches a quarter, half, three quarters and all of the target", results.FedAWE8Every)
-	}
-	if _, err := fmt.Fprintf(a.stdout, "%s\nours: %s, %s; %s\npaper: %s\n", t.Title, count(len(t.Seeds), "seed"), count(t.Rounds, "round"), of, source); err != nil {
-		return err
-	}
-	lines := slices.Clone(rows) // whose labels say what the table's own settings do not
-	for i := range lines {
-		lines[i].Params = results.WithoutKeys(lines[i].Params, commonKeys(&t, &lines[i]))
-	}
-	for _, e := range entries(&t) {
-		if _, err := fmt.Fprintln(a.stdout); err != nil {
-			return err
-		}
-		if err := results.WriteTable(a.stdout, lines, e.metric, width); err != nil {
-			return err
-		}
-	}
-	_, err = fmt.Fprintf(a.stdout, "\n%s\n", path)
-	return err
-}
-
-// commonKeys returns the flags that a table sets for all methods alike in the column of a row, or for its method.
-func commonKeys(t *spec.Table, r *results.SummaryRow) (keys []string) {
-	for _, c := range t.Columns {
-		if c.Data == r.Data && c.Availability == r.Availability {
-			for _, set := range c.Common(r.Method, r.Preset) {
-				keys = append(keys, set.Flag)
-			}
-		}
-	}
-	return keys
 }

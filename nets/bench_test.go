@@ -3,6 +3,7 @@ package nets
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"rollcall/datasets/plan"
@@ -30,53 +31,61 @@ func noise(m *Model, n int) *plan.Samples {
 	return s
 }
 
-// BenchmarkClientStep times the local steps of as many clients as there are threads, B = 128.
+// BenchmarkClientStep times the local steps of as many clients as there are threads, B = 128, residual nets 32 and 64.
 func BenchmarkClientStep(b *testing.B) {
 	for _, name := range ModelNames() {
 		for _, threads := range []int{1, 2} {
-			b.Run(fmt.Sprintf("net=%s/threads=%d", name, threads), func(b *testing.B) {
-				const E, B = 4, 128
-				model, err := NewModel(name)
-				if err != nil {
-					b.Fatal(err)
-				}
-				train := noise(model, 1024)
-				e, err := NewCPU(model, train, nil, CPUOptions{Threads: threads, Batch: B})
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer e.Close()
-				bank, err := e.NewBank(1 + threads)
-				if err != nil {
-					b.Fatal(err)
-				}
-				start := Row{bank, 0}
-				if err := e.Load(start, model.Init(3)); err != nil {
-					b.Fatal(err)
-				}
-				own := make([]int32, train.Len())
-				for i := range own {
-					own[i] = int32(i)
-				}
-				planner := plan.Planner{Seed: 3, E: E, B: B, Augment: plan.AugmentPerSample, Flip: true}
-				work := LocalWork{LR: 0.01}
-				for k := range threads {
-					planner.Parts = append(planner.Parts, own)
-					work.Clients = append(work.Clients, ClientWork{Client: k, Start: start, End: Row{bank, 1 + k}, Plan: planner.Client(0, k, 0)})
-				}
-				steps := 0
-				for b.Loop() {
-					if _, err := e.Train(b.Context(), work); err != nil {
-						b.Fatal(err)
-					}
-					steps += E * threads
-				}
-				sec := b.Elapsed().Seconds()
-				b.ReportMetric(1e3*sec/float64(steps), "ms/client-step")
-				b.ReportMetric(float64(steps*B)*model.Train/sec/1e9, "GFLOP/s")
-			})
+			batches := []int{128}
+			if strings.HasPrefix(name, "resnet") {
+				batches = []int{32, 64}
+			}
+			for _, batch := range batches {
+				b.Run(fmt.Sprintf("net=%s/B=%d/threads=%d", name, batch, threads), func(b *testing.B) { clientStep(b, name, batch, threads) })
+			}
 		}
 	}
+}
+
+func clientStep(b *testing.B, name string, B, threads int) {
+	const E = 4
+	model, err := NewModel(name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	train := noise(model, 1024)
+	e, err := NewCPU(model, train, nil, CPUOptions{Threads: threads, Batch: B})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer e.Close()
+	bank, err := e.NewBank(1 + threads)
+	if err != nil {
+		b.Fatal(err)
+	}
+	start := Row{bank, 0}
+	if err := e.Load(start, model.Init(3)); err != nil {
+		b.Fatal(err)
+	}
+	own := make([]int32, train.Len())
+	for i := range own {
+		own[i] = int32(i)
+	}
+	planner := plan.Planner{Seed: 3, E: E, B: B, Augment: plan.AugmentPerSample, Flip: true}
+	work := LocalWork{LR: 0.01}
+	for k := range threads {
+		planner.Parts = append(planner.Parts, own)
+		work.Clients = append(work.Clients, ClientWork{Client: k, Start: start, End: Row{bank, 1 + k}, Plan: planner.Client(0, k, 0)})
+	}
+	steps := 0
+	for b.Loop() {
+		if _, err := e.Train(b.Context(), work); err != nil {
+			b.Fatal(err)
+		}
+		steps += E * threads
+	}
+	sec := b.Elapsed().Seconds()
+	b.ReportMetric(1e3*sec/float64(steps), "ms/client-step")
+	b.ReportMetric(float64(steps*B)*model.Train/sec/1e9, "GFLOP/s")
 }
 
 // BenchmarkSmallRound times the local work of a round of CA-Fed on tabular data: 50 clients, ten steps of 32 samples each.

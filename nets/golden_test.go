@@ -1,6 +1,7 @@
 package nets
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -17,6 +18,7 @@ type goldenFile struct {
 	Samples             int
 	Mean, Std           []float32
 	Seed, Round, Client int
+	Places              int // elements of a digest; 0: 64
 	Rate                float64
 	Params              []struct {
 		Name  string
@@ -38,7 +40,8 @@ type goldenCase struct {
 	Logits              [][]float64
 	Grads               []digest
 	Update              []digest
-	Float32             struct{ Loss, Logits, Grads, Update float64 }
+	Evaluated           [][]float64
+	Float32             struct{ Loss, Logits, Grads, Update, Evaluated float64 }
 }
 
 // digest is one tensor in PyTorch's layout, in short.
@@ -82,9 +85,6 @@ func (d digest) check(t *testing.T, name string, tensor int, got []float64, tol,
 	within("norm", math.Sqrt(squares), d.Norm, tol*d.Norm+round*root)
 	within("sum", sum, d.Sum, root*(tol*d.Norm+round*root))
 	within("largest", largest, d.Largest, tol*d.Largest+round)
-	if want := min(n, 64); len(d.Elements) != want {
-		t.Fatalf("%s: the golden has %d elements, want %d", name, len(d.Elements), want)
-	}
 	for i, want := range d.Elements {
 		at := i
 		if n > len(d.Elements) {
@@ -121,6 +121,18 @@ func readGolden(t *testing.T, net string) goldenFile {
 	var f goldenFile
 	if err := json.Unmarshal(b, &f); err != nil {
 		t.Fatalf("%s.json: %v", net, err)
+	}
+	places := cmp.Or(f.Places, 64)
+	for _, c := range f.Cases {
+		for i, p := range f.Params {
+			size := 1
+			for _, d := range p.Shape {
+				size *= d
+			}
+			if got, want := len(c.Update[i].Elements), min(size, places); got != want {
+				t.Fatalf("%s.json: %s: %d elements of %s, want %d", net, c.Name, got, p.Name, want)
+			}
+		}
 	}
 	return f
 }
@@ -174,8 +186,45 @@ func golden(t *testing.T, m *Model, f *goldenFile, c *goldenCase) {
 	must(e.Train(t.Context(), work))(t)
 	w1 := make([]float32, m.P)
 	ok(t, e.Store(end, w1))
-	// Weights are below 1/2, so half a unit in the last place is at most 2^-26, once a step.
-	checkAll(t, m, "update", w1, w0, c.Update, tolerance(c.Steps), float64(c.Steps)*0x1p-26)
+	// Weights are below 1/2, so half a unit in the last place is at most 2^-26, once a step; those of batch normalisations
+	// and running variances are below 2.
+	unit := 0x1p-26
+	if c.Evaluated != nil {
+		unit = 0x1p-24
+	}
+	checkAll(t, m, "update", w1, w0, c.Update, tolerance(c.Steps), float64(c.Steps)*unit)
+	if c.Evaluated != nil {
+		goldenEvaluated(t, e, c, end)
+	}
+}
+
+// goldenEvaluated compares the logits of the first samples in evaluation mode, with the running statistics of five steps.
+func goldenEvaluated(t *testing.T, e *CPU, c *goldenCase, end Row) {
+	index := []int32{0, 1, 2, 3, 4, 5, 6, 7}
+	must(e.Evaluate(t.Context(), []EvalJob{{Row: end, Part: Train, Index: index}}))(t)
+	for _, s := range e.slots {
+		if s.eval1 != nil {
+			compareLogits(t, "evaluated", s.eval1.Logits, c.Evaluated, fiveSteps)
+		}
+	}
+}
+
+// compareLogits compares with a golden's, each within tol of the largest.
+func compareLogits(t *testing.T, what string, got []float32, want [][]float64, tol float64) {
+	t.Helper()
+	largest := 0.0
+	for _, row := range want {
+		for _, v := range row {
+			largest = max(largest, math.Abs(v))
+		}
+	}
+	for b, row := range want {
+		for o, want := range row {
+			if got := float64(got[b*len(row)+o]); math.Abs(got-want) > tol*largest {
+				t.Errorf("%s[%d,%d]: got %.9g, want %.9g ± %.2g", what, b, o, got, want, tol*largest)
+			}
+		}
+	}
 }
 
 // goldenFirstBatch compares loss, logits and gradients of the first batch.
@@ -209,19 +258,7 @@ func goldenFirstBatch(t *testing.T, e *CPU, f *goldenFile, c *goldenCase, work L
 	if len(c.Logits) != c.Count {
 		t.Fatalf("the golden has logits of %d samples, want %d", len(c.Logits), c.Count)
 	}
-	largest := 0.0
-	for _, row := range c.Logits {
-		for _, v := range row {
-			largest = max(largest, math.Abs(v))
-		}
-	}
-	for b, row := range c.Logits {
-		for o, want := range row {
-			if got := float64(machine.Logits[b*len(row)+o]); math.Abs(got-want) > oneStep*largest {
-				t.Errorf("logits[%d,%d]: got %.9g, want %.9g ± %.2g", b, o, got, want, oneStep*largest)
-			}
-		}
-	}
+	compareLogits(t, "logits", machine.Logits, c.Logits, oneStep)
 }
 
 // The goldens' own float32 column must be well inside the tolerances, or they would be too tight to mean anything.

@@ -54,6 +54,11 @@ type builder struct {
 	newView    func(x *G.Node, features int) (*G.Node, error)
 	newDropout func(x *G.Node, layer int, rate float64) (*G.Node, error)
 	newLogOdds func(x *G.Node) (*G.Node, error)
+
+	newConv2D    func(x, w *G.Node, stride, border, pad int, inputGrad bool) (*G.Node, error)
+	newNorm      func(x, add *G.Node, params G.Nodes, border int, relu bool) (*G.Node, error)
+	newSubsample func(x *G.Node, stride, border, channels int) (*G.Node, error)
+	newAverage   func(x *G.Node, border int) (*G.Node, error)
 }
 
 // buildGraph builds a model's graph: for training with dropout, loss and gradients, else up to the logits.
@@ -61,6 +66,9 @@ func buildGraph[T cpu.Float](m *Model, exec *cpu.Exec[T], K, B int, train bool) 
 	g := &graph[T]{g: G.NewGraph(), K: K, B: B}
 	input := func(name string, of tensor.Dtype, shape ...int) *G.Node {
 		return G.NewTensor(g.g, of, len(shape), G.WithShape(shape...), G.WithName(name))
+	}
+	if train {
+		g.labels = input("labels", tensor.Int32, K, B)
 	}
 	b := &builder{
 		model: m, train: train,
@@ -88,6 +96,16 @@ func buildGraph[T cpu.Float](m *Model, exec *cpu.Exec[T], K, B int, train bool) 
 			return ops.NewDropout(exec, x, g.draw, layer, rate)
 		},
 		newLogOdds: ops.NewLogOdds[T],
+		newConv2D: func(x, w *G.Node, stride, border, pad int, inputGrad bool) (*G.Node, error) {
+			return ops.NewConv2D(exec, x, w, stride, border, pad, inputGrad)
+		},
+		newNorm: func(x, add *G.Node, p G.Nodes, border int, relu bool) (*G.Node, error) {
+			return ops.NewBatchNorm(exec, x, add, p[0], p[1], p[2], p[3], g.labels, border, relu)
+		},
+		newSubsample: func(x *G.Node, stride, border, channels int) (*G.Node, error) {
+			return ops.NewSubsample(exec, x, stride, border, channels)
+		},
+		newAverage: func(x *G.Node, border int) (*G.Node, error) { return ops.NewGlobalAvgPool(exec, x, border) },
 	}
 	out := m.build(b)
 	if b.err == nil && (out.h != 0 || out.c != m.Classes) {
@@ -100,7 +118,6 @@ func buildGraph[T cpu.Float](m *Model, exec *cpu.Exec[T], K, B int, train bool) 
 	if !train {
 		return g, nil
 	}
-	g.labels = input("labels", tensor.Int32, K, B)
 	var err error
 	if g.loss, err = ops.NewCrossEntropy(exec, g.logits, g.labels); err != nil {
 		return nil, fmt.Errorf("nets: %s: %w", m.Name, err)
@@ -139,12 +156,15 @@ func (b *builder) conv(x maps, out, window, border int) maps {
 
 // linear adds a fully connected layer, flattening maps in front of it.
 func (b *builder) linear(x maps, out int, relu bool) maps {
+	return b.namedLinear(fmt.Sprintf("fc%d", b.fcs+1), x, out, relu)
+}
+
+func (b *builder) namedLinear(name string, x maps, out int, relu bool) maps {
 	x = b.flatten(x)
 	if b.err != nil {
 		return maps{}
 	}
 	b.fcs++
-	name := fmt.Sprintf("fc%d", b.fcs)
 	w := b.param(Param{Name: name + ".weight", Shape: []int{out, x.c}, FanIn: x.c, kind: linearParam, kernel: []int{x.c, out}, order: x.order})
 	bias := b.param(Param{Name: name + ".bias", Shape: []int{out}, FanIn: x.c, kernel: []int{out}})
 	b.macs = append(b.macs, float64(x.c*out))

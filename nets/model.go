@@ -29,6 +29,7 @@ type Param struct {
 	Offset int    // of its first element, in a row and in the state_dict alike
 	FanIn  int
 	Last   bool   // of the classifier, which keeps PyTorch's default initialisation
+	Buffer bool   // running statistics: averaged as weights are, but no gradient, weight decay, clipping, momentum or drift
 	kernel []int  // the kernels' shape: [R,S,C,O], [I,O] or [O]
 	order  [3]int // of a fully connected layer behind feature maps: their h, w, c; zeros if there are none
 	kind   paramKind
@@ -37,7 +38,8 @@ type Param struct {
 type paramKind int
 
 const (
-	biasParam paramKind = iota
+	biasParam  paramKind = iota // starts at 0, as a running mean does
+	scaleParam                  // of a batch normalisation, which starts at 1, as a running variance does
 	convParam
 	linearParam
 )
@@ -104,7 +106,8 @@ func (m *Model) FromTorch(row, src []float32) {
 }
 
 // Init draws initial weights [P], in PyTorch's order: Kaiming normal (fan-in, gain √2) and zero bias in every layer but
-// the last, which is uniform in ±1/√fan_in for weight and bias, PyTorch's default. Parameter i reads stream (0, i, 0).
+// the last, which is uniform in ±1/√fan_in for weight and bias, PyTorch's default; batch normalisations start as the
+// identity, with a running mean of 0 and variance of 1. Parameter i reads stream (0, i, 0).
 func (m *Model) Init(seed uint32) []float32 {
 	w := make([]float32, m.P)
 	for i, p := range m.Params {
@@ -116,6 +119,8 @@ func (m *Model) Init(seed uint32) []float32 {
 			draw = func() float64 { return bound * (2*s.Float64() - 1) }
 		case p.kind == biasParam:
 			continue
+		case p.kind == scaleParam:
+			draw = func() float64 { return 1 }
 		}
 		for j := range p.Size() {
 			w[p.Offset+j] = float32(draw())
@@ -125,7 +130,7 @@ func (m *Model) Init(seed uint32) []float32 {
 }
 
 // models is the catalogue; a new net is one file and one line here.
-var models = []func() *Model{cnnSVHN, cnnCIFAR10, cnnCINIC10, cnnCAFed, leNet5, linearMNIST, linearSynthetic, linearBinary}
+var models = []func() *Model{cnnSVHN, cnnCIFAR10, cnnCINIC10, cnnCAFed, leNet5, linearMNIST, linearSynthetic, linearBinary, resnet18, resnet20}
 
 // ModelNames returns the names of the catalogue.
 func ModelNames() []string {

@@ -7,6 +7,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/nets/cpu"
+	"rollcall/nets/ops"
 )
 
 // slot trains or evaluates one client at a time on its own graphs, which share the weights.
@@ -177,14 +178,20 @@ func (s *slot) step(m *machine[float32], j *trainJob) {
 	step := cpu.Step[float32]{LR: float32(j.work.LR), Scale: 1, Decay: float32(j.work.WeightDecay), Momentum: float32(j.work.Momentum)}
 	if j.work.Clip != nil {
 		sum := 0.0
-		for _, g := range m.Grads {
-			sum += s.exec.SumSquares(g)
+		for i, g := range m.Grads {
+			if !m.params[i].Buffer {
+				sum += s.exec.SumSquares(g)
+			}
 		}
 		if norm := math.Sqrt(sum); norm > *j.work.Clip {
 			step.Scale = float32(*j.work.Clip / norm)
 		}
 	}
 	for i, p := range s.engine.model.Params {
+		if p.Buffer { // m.Grads has what it moves towards
+			s.exec.Step(s.weights[i], m.Grads[i], nil, nil, cpu.Step[float32]{LR: ops.BatchNormMomentum, Scale: -1, Decay: 1})
+			continue
+		}
 		var v, drift []float32
 		if j.momentum != nil {
 			v = j.momentum[p.Offset:][:p.Size()]

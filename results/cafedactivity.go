@@ -46,20 +46,34 @@ func byAvailability(decisions []DecisionRow) []int {
 }
 
 // CAFedActivityFigure draws a line of rounds for each client: dark where it is there and taken, red where it is there and left
-// out, light where it is not there.
+// out, light where it is not there, pale red where it would be left out if it were.
 func CAFedActivityFigure(title string, rows []CAFedActivityRow) Figure {
 	n := 0
 	for _, r := range rows {
 		n = max(n, r.Place+1)
 	}
-	raster := Raster{Title: "dark: there and taken; red: there and left out", XLabel: "round", YLabel: "client", Rows: make([]RasterRow, n)}
+	raster := Raster{Title: "dark: there and taken; red: there and left out; pale red: absent and left out", XLabel: "round", YLabel: "client", Rows: make([]RasterRow, n)}
 	for _, r := range rows {
 		line := &raster.Rows[r.Place]
 		line.On = append(line.On, r.Active == 1)
-		line.Out = append(line.Out, r.Active == 1 && r.Included == 0)
+		line.Out = append(line.Out, r.Included == 0)
 		if n <= 30 || r.Place%10 == 0 {
 			line.Name = fmt.Sprint(r.Client)
 		}
 	}
 	return Figure{Title: title, Panels: [][]Chart{{raster}}, PanelHeight: max(PanelHeight, 5*n)}
+}
+
+// LeftOut returns, for clusters of consecutive clients of equal size, the share of their rounds in which they were left out, whether
+// they were there or not (ToN, figures 5a–c).
+func LeftOut(rows []CAFedActivityRow, clusters int) []float64 {
+	clients, rounds := 0, 0
+	for _, r := range rows {
+		clients, rounds = max(clients, r.Client+1), max(rounds, r.Round)
+	}
+	share := make([]float64, clusters)
+	for _, r := range rows {
+		share[r.Client*clusters/clients] += float64(1-r.Included) * float64(clusters) / float64(clients*rounds)
+	}
+	return share
 }

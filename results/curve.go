@@ -71,7 +71,9 @@ const (
 )
 
 // IsAccuracy reports whether m is a fraction, which people read in percent.
-func (m Metric) IsAccuracy() bool { return m == TrainAcc || m == TestAcc || m.IsOverTime() }
+func (m Metric) IsAccuracy() bool {
+	return m == TrainAcc || m == TestAcc || m.IsOverTime() || m.isClientAccuracy()
+}
 
 // IsOverTime reports whether m is made of the accuracies of a whole run.
 func (m Metric) IsOverTime() bool { return m == TestAccMax || m == TestAccMean || m == TestAccStd }

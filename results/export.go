@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -43,6 +44,9 @@ type PrintedRow struct {
 // Write writes the grid as CSV (one number a line), as Markdown, or as a LaTeX table that needs the package booktabs. In the
 // latter two the best mean of ours in every column of a group is bold; where several round to it, all are.
 func (g Grid) Write(w io.Writer, e Export) error {
+	if !e.Printed {
+		g = g.ours()
+	}
 	switch e.Format {
 	case "csv":
 		rows := g.rows()
@@ -64,6 +68,20 @@ func (g Grid) Write(w io.Writer, e Export) error {
 		return err
 	}
 	return fmt.Errorf("results: export: format %q, want %s", e.Format, strings.Join(ExportFormats(), ", "))
+}
+
+// ours leaves the lines in which there is a number of ours.
+func (g Grid) ours() Grid {
+	out := Grid{Columns: g.Columns}
+	for _, group := range g.Groups {
+		group.Lines = slices.DeleteFunc(slices.Clone(group.Lines), func(l GridLine) bool {
+			return !slices.ContainsFunc(l.Cells, func(r *ComparisonRow) bool { return r != nil && r.Status != "" })
+		})
+		if len(group.Lines) > 0 {
+			out.Groups = append(out.Groups, group)
+		}
+	}
+	return out
 }
 
 func (g Grid) rows() (rows []PrintedRow) {

@@ -252,6 +252,3 @@ func MetricName(m Metric) string {
 	}
 	return name
 }
-
-// Summary counts the verdicts in a sentence.
-func (c Comparing) Summary() string { return c.summary() }

@@ -22,12 +22,13 @@ const (
 )
 
 var (
-	white = color.RGBA{255, 255, 255, 255}
-	ink   = color.RGBA{32, 32, 32, 255}
-	faint = color.RGBA{222, 222, 222, 255}
-	solid = color.RGBA{0, 114, 178, 255} // bars and active clients
-	empty = color.RGBA{236, 236, 236, 255}
-	out   = color.RGBA{213, 94, 0, 255} // clients that are there and left out
+	white   = color.RGBA{255, 255, 255, 255}
+	ink     = color.RGBA{32, 32, 32, 255}
+	faint   = color.RGBA{222, 222, 222, 255}
+	solid   = color.RGBA{0, 114, 178, 255} // bars and active clients
+	empty   = color.RGBA{236, 236, 236, 255}
+	out     = color.RGBA{213, 94, 0, 255}    // clients that are there and left out
+	outPale = color.RGBA{250, 219, 200, 255} // clients that are not there, and would be left out
 )
 
 // palette has the colours that M. Okabe and K. Ito found people of every colour vision to tell apart, without the yellow,

@@ -38,6 +38,8 @@ var paperTables = []paperTable{
 	{fedawe9ID, fedawe9Source, fedawe9},
 	{fedawe10ID, fedawe10Source, fedawe10},
 	{cafed1ID, cafed1Source, cafed1},
+	{fedar2ID, fedar2Source, fedar2},
+	{fedar3ID, fedar3Source, fedar3},
 }
 
 // PaperTables returns the ids of the tables there are numbers of.

@@ -76,7 +76,7 @@ func TestPaperTables(t *testing.T) {
 			t.Errorf("%s: source %q, %v, want a citation", id, source, err)
 		}
 	}
-	want := `results: table "fedawe-3": no printed numbers, want fedawe-2, fedawe-8, fedawe-9, fedawe-10, cafed-1`
+	want := `results: table "fedawe-3": no printed numbers, want fedawe-2, fedawe-8, fedawe-9, fedawe-10, cafed-1, fedar-2, fedar-3`
 	if _, err := PaperTable("fedawe-3"); err == nil || err.Error() != want {
 		t.Errorf("unknown table: got %v, want %s", err, want)
 	}

@@ -13,7 +13,7 @@ import (
 type RasterRow struct {
 	Name string // beside the axis
 	On   []bool // of round 0, 1, …
-	Out  []bool // likewise: red in place of dark; empty: nowhere
+	Out  []bool // likewise: red in place of dark, pale red in place of light; empty: nowhere
 }
 
 // Raster draws the activity of clients over rounds: a bar for each client, dark in the rounds in which it is active and
@@ -63,10 +63,14 @@ func (r rasterPlot) Plot(c draw.Canvas, p *plot.Plot) {
 		if len(row.On) > 0 {
 			c.FillPolygon(empty, box(i, 0, len(row.On)))
 		}
+		both := make([]bool, min(len(row.On), len(row.Out)))
+		for k := range both {
+			both[k] = row.On[k] && row.Out[k]
+		}
 		for _, fill := range []struct {
 			rounds []bool
 			color  color.Color
-		}{{row.On, solid}, {row.Out, out}} {
+		}{{row.Out, outPale}, {row.On, solid}, {both, out}} {
 			for from := 0; from < len(fill.rounds); {
 				to := from
 				for to < len(fill.rounds) && fill.rounds[to] {

@@ -1,10 +1,13 @@
 package results
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -188,7 +191,7 @@ func readRunFolder(dir string) (r Run, bad []error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // unfinished
 	case err != nil:
-		bad = append(bad, err)
+		bad = append(bad, withLine(filepath.Join(dir, RunFile), err))
 	case len(r.Curve) > 0 && info.Seed != r.Seed:
 		bad = append(bad, fmt.Errorf("results: %s: seed %d, want %d as in %s", filepath.Join(dir, RunFile), info.Seed, r.Seed, CurveFile))
 	default:
@@ -204,6 +207,27 @@ func readRunFolder(dir string) (r Run, bad []error) {
 		}
 	}
 	return r, bad
+}
+
+// withLine adds to an error of reading JSON in which line of the file it is.
+func withLine(path string, err error) error {
+	text, readErr := os.ReadFile(path)
+	if readErr != nil {
+		return err
+	}
+	at := -1
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		at, err = int(syntax.Offset), syntax
+	} else if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		at, err = int(kind.Offset), kind
+	} else if errors.Is(err, io.ErrUnexpectedEOF) {
+		at, err = len(text), io.ErrUnexpectedEOF
+	}
+	if at < 0 {
+		return err
+	}
+	line := 1 + bytes.Count(bytes.TrimRight(text[:min(at, len(text))], "\n"), []byte("\n"))
+	return fmt.Errorf("results: %s: line %d: %w", path, line, err)
 }
 
 // shared returns the text whose memory is kept anyway, if it is the same.

@@ -139,10 +139,10 @@ func SortSummary(table string, rows []SummaryRow) {
 			method = len(printed)
 		}
 		metric := 2
-		switch { // as tables are written
-		case r.Metric == TestAcc:
+		switch r.Metric { // as tables are written
+		case TestAcc:
 			metric = 0
-		case r.Metric == TrainAcc:
+		case TrainAcc:
 			metric = 1
 		}
 		place := fmt.Sprintf("%08d|%s|%s|%020.9f|%s|%08d|%s|%s|%08d|%s|%d|%08.3f|%s", column, r.Availability, r.Data, r.Alpha.Value, onlyKeys(r.Params, keys), method, r.Method,

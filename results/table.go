@@ -75,6 +75,9 @@ func layOut(rows []SummaryRow, m Metric) *table {
 		copy  int
 	}
 	lines := map[lineKey]int{}
+	nets := slices.ContainsFunc(rows, func(r SummaryRow) bool {
+		return slices.ContainsFunc(rows, func(o SummaryRow) bool { return o.Data == r.Data && o.Net != r.Net })
+	})
 	presets := slices.ContainsFunc(rows, func(r SummaryRow) bool { return r.Preset != rows[0].Preset })
 	alphas := slices.ContainsFunc(rows, func(r SummaryRow) bool { return r.Alpha != rows[0].Alpha })
 	var params []string
@@ -83,7 +86,7 @@ func layOut(rows []SummaryRow, m Metric) *table {
 	}
 	common := inAll(params) // what all rows have says nothing of any
 	for _, r := range rows {
-		label := rowLabel(r, common, presets, alphas)
+		label := rowLabel(r, common, presets, alphas, nets)
 		p := place{label, r.Availability, r.Data}
 		key := lineKey{label, taken[p]}
 		taken[p]++
@@ -104,10 +107,13 @@ func layOut(rows []SummaryRow, m Metric) *table {
 }
 
 // rowLabel names a line.
-func rowLabel(r SummaryRow, common string, withPreset, withAlpha bool) string {
+func rowLabel(r SummaryRow, common string, withPreset, withAlpha, withNet bool) string {
 	label := r.Method
 	if withPreset {
 		label += " (" + r.Preset + ")"
+	}
+	if withNet {
+		label += " " + r.Net
 	}
 	if withAlpha && r.Alpha.Valid {
 		label += " alpha=" + r.Alpha.String()
@@ -165,6 +171,8 @@ func unit(m Metric) (scale float64, decimals int) {
 		return 100, 2
 	case m.IsAccuracy():
 		return 100, 1
+	case m == ClientAccVar:
+		return 1e4, 1 // of percentages
 	case m.IsRound():
 		return 1, 0
 	}
@@ -175,6 +183,9 @@ func unit(m Metric) (scale float64, decimals int) {
 func number(mean, std Optional, m Metric) string {
 	if !mean.Valid {
 		return tableNone
+	}
+	if m.IsPValue() {
+		return fmt.Sprintf("%-8.3g", mean.Value)
 	}
 	scale, decimals := unit(m)
 	width := 2 + 1 + decimals // two digits before the point

@@ -121,12 +121,22 @@ func byPreset(data string) map[string][]Setting {
 	}
 	return map[string][]Setting{
 		"code": {
-			{"momentum", "0.9"}, {"weight-decay", "0.01"}, {"server-momentum", "0.9"}, {"server-weight-decay", "0.01"},
-			{"f3ast-memoryless", "true"}, {"fstar", fstar}, {"losses", losses},
+			{"momentum", "0.9"},
+			{"weight-decay", "0.01"},
+			{"server-momentum", "0.9"},
+			{"server-weight-decay", "0.01"},
+			{"f3ast-memoryless", "true"},
+			{"fstar", fstar},
+			{"losses", losses},
 		},
 		"paper": {
-			{"momentum", "0"}, {"weight-decay", ridge}, {"server-momentum", "0"}, {"server-weight-decay", "0"},
-			{"f3ast-memoryless", "false"}, {"fstar", "min"}, {"losses", "batch"},
+			{"momentum", "0"},
+			{"weight-decay", ridge},
+			{"server-momentum", "0"},
+			{"server-weight-decay", "0"},
+			{"f3ast-memoryless", "false"},
+			{"fstar", "min"},
+			{"losses", "batch"},
 		},
 	}
 }

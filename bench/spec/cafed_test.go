@@ -19,7 +19,7 @@ func settingsOf(c Column, method, preset string) map[string]string {
 // has checks settings, written "flag=value …".
 func has(t *testing.T, what string, got map[string]string, want string) {
 	t.Helper()
-	for _, setting := range strings.Fields(want) {
+	for setting := range strings.FieldsSeq(want) {
 		flag, value, _ := strings.Cut(setting, "=")
 		if got[flag] != value {
 			t.Errorf("%s: --%s %q, want %q", what, flag, got[flag], value)

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -32,6 +33,10 @@ const (
 	BestKappa                  // the best κ̄² after each round
 	FinalAccuracy              // test accuracy after the last round, against X
 	EstimatorError             // how far π̂ and λ̂ are from the truth, against X; nothing is trained
+	StaleContribution          // Shapley values of a client that is away in the last rounds
+	LossAndAccuracy            // training loss and test accuracy
+	ClientDistribution         // how the accuracy is distributed over the clients
+	FinalLossAndAccuracy       // training loss and test accuracy in the last rounds, against X
 )
 
 // Run is one learning curve of a figure.
@@ -49,7 +54,7 @@ var figures = append([]Figure{
 	{ID: "fedawe-f5", Title: "FedAWE, Figure 5: availability of the clients", Seeds: []uint32{3}},
 	{ID: "fedawe-f6", Title: "FedAWE, Figure 6: trajectories and sampled activity", Seeds: []uint32{3}, Rounds: 80},
 	{ID: "fedawe-f7", Title: "FedAWE, Figure 7: training curves, sine", Runs: fedaweF7(), Seeds: []uint32{3, 4, 6}, Rounds: 2000},
-}, cafedFigures...)
+}, slices.Concat(cafedFigures, fedarFigures)...)
 
 // Decides reports whether the figure needs what the methods made of every client in every round.
 func (f *Figure) Decides() bool {

@@ -16,6 +16,9 @@ type Table struct {
 	Seeds   []uint32
 	Rounds  int // T
 	Entry   Entry
+
+	Reference string // method that the others are compared with, of [PairedT]
+	Preset    string // where none is asked for; empty: code
 }
 
 // Column is one group of columns: a data set under an availability process, and what else is not as usual.
@@ -54,10 +57,13 @@ const (
 	// AccuracyOverTime is the largest test accuracy, its mean over all rounds and its standard deviation over the second half
 	// of them, each averaged over the seeds (INFOCOM, Table I).
 	AccuracyOverTime
+
+	PairedT          // p-values of a paired t-test of the test accuracies against the reference's, by rounds and by seeds (FedAR, Table 2)
+	ClientAccuracies // mean, spread, worst and best tenth of the clients' accuracies (FedAR, Table 3)
 )
 
 // tables are the known ones.
-var tables = []Table{fedawe2, fedawe8, fedawe9, fedawe10, cafed1}
+var tables = []Table{fedawe2, fedawe8, fedawe9, fedawe10, cafed1, fedar2, fedar3}
 
 // Names returns the ids of the tables.
 func Names() []string {

@@ -11,7 +11,7 @@ import (
 // guardPlaces returns places whose buffers begin right behind, or end right before, a page without access.
 func guardPlaces(t *testing.T) []*place {
 	page := unix.Getpagesize()
-	const buffers, pages = 6, 64
+	const buffers, pages = 7, 64
 	mapped := make([][]byte, buffers)
 	for i := range mapped {
 		m, err := unix.Mmap(-1, 0, (pages+2)*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)

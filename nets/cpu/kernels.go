@@ -35,6 +35,16 @@ type Kernels[T Float] struct {
 	// d, gy, y [rows, len(db)].
 	ReLUGrad func(d, db, gy, y []T, relu bool)
 
+	// Moments adds to sum and squares [C] the column sums of x − pivot and of its squares, in order of rows. x [rows,C], pivot [C].
+	Moments func(sum, squares, x, pivot []T)
+	// Normalise sets y = x·scale + shift + add, clamped at 0 if relu; add nil: none. y, x, add [rows,C], scale, shift [C].
+	Normalise func(y, x, add, scale, shift []T, relu bool)
+	// NormSums sets d = gy where y > 0 (everywhere, if y is nil), 0 elsewhere, and adds to db and dw [C] the column sums of
+	// d and of d·(x − mean), in order of rows; d nil: it is not kept. d, gy, y, x [rows,C], mean [C].
+	NormSums func(d, db, dw, gy, y, x, mean []T)
+	// NormGrad sets dx = a·d + b·x + c, with d as in NormSums. dx, gy, y, x [rows,C], a, b, c [C].
+	NormGrad func(dx, gy, y, x, a, b, c []T)
+
 	// Scale sets dst = c·src; Axpy adds c·src to dst.
 	Scale func(dst []T, c T, src []T)
 	Axpy  func(dst []T, c T, src []T)

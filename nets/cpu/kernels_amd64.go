@@ -10,6 +10,7 @@ func AVX512() Kernels[float32] {
 	return (&code{
 		transposeAVX512, poolReLUAVX512, unpoolReLUAVX512, biasReLUAVX512, reluGradAVX512, scaleAVX512, axpyAVX512,
 		stepAVX512, stepDriftAVX512, stepMomentumAVX512, stepBothAVX512, gatherAVX512, applyMaskAVX512, softmaxAVX512, prefetchAVX512,
+		normAVX512,
 	}).kernels("avx512", gemmAVX512, squaresAVX512, applyDropoutAVX512)
 }
 
@@ -18,6 +19,7 @@ func AVX2() Kernels[float32] {
 	return (&code{
 		transposeAVX2, poolReLUAVX2, unpoolReLUAVX2, biasReLUAVX2, reluGradAVX2, scaleAVX2, axpyAVX2,
 		stepAVX2, stepDriftAVX2, stepMomentumAVX2, stepBothAVX2, gatherAVX2, applyMaskAVX2, softmaxAVX2, prefetchAVX2,
+		normAVX2,
 	}).kernels("avx2", gemmAVX2, squaresAVX2, applyDropoutAVX2)
 }
 
@@ -36,6 +38,7 @@ type code struct {
 	maskCode                                 func(y, x *float32, mask *uint8, n int, scale float32)
 	softmaxCode                              func(p *float32, e *float64, x *float32, n int, c float64) (top float32, z float64)
 	prefetchCode                             func(p *byte, lines int)
+	norm                                     normCode
 }
 
 type stepFunc func(w, grad, v, drift *float32, n int, lr, scale, decay, momentum float32)
@@ -51,6 +54,10 @@ func (c *code) kernels(name string, gemm func(*Tile[float32]), squares func([]fl
 		UnpoolReLU: c.unpoolReLU,
 		BiasReLU:   c.biasReLU,
 		ReLUGrad:   c.reluGrad,
+		Moments:    c.norm.addMoments,
+		Normalise:  c.norm.normalise,
+		NormSums:   c.norm.addSums,
+		NormGrad:   c.norm.gradient,
 		Scale:      c.scale,
 		Axpy:       c.axpy,
 		SumSquares: squares,

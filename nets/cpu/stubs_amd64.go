@@ -55,6 +55,72 @@ func reluGradAVX512(d, db, gy, y *float32, rows, cols int, relu bool)
 func reluGradAVX2(d, db, gy, y *float32, rows, cols int, relu bool)
 
 //go:noescape
+func momentsAVX512(sum, squares, x, pivot *float32, rows, cols int)
+
+//go:noescape
+func momentsAVX2(sum, squares, x, pivot *float32, rows, cols int)
+
+//go:noescape
+func normaliseAVX512(y, x, add, scale, shift *float32, rows, cols int)
+
+//go:noescape
+func normaliseAVX2(y, x, add, scale, shift *float32, rows, cols int)
+
+//go:noescape
+func normaliseReLUAVX512(y, x, add, scale, shift *float32, rows, cols int)
+
+//go:noescape
+func normaliseReLUAVX2(y, x, add, scale, shift *float32, rows, cols int)
+
+//go:noescape
+func normaliseAddAVX512(y, x, add, scale, shift *float32, rows, cols int)
+
+//go:noescape
+func normaliseAddAVX2(y, x, add, scale, shift *float32, rows, cols int)
+
+//go:noescape
+func normaliseAddReLUAVX512(y, x, add, scale, shift *float32, rows, cols int)
+
+//go:noescape
+func normaliseAddReLUAVX2(y, x, add, scale, shift *float32, rows, cols int)
+
+//go:noescape
+func normSumsAVX512(d, db, dw, gy, y, x, mean *float32, rows, cols int)
+
+//go:noescape
+func normSumsAVX2(d, db, dw, gy, y, x, mean *float32, rows, cols int)
+
+//go:noescape
+func normSumsReLUAVX512(d, db, dw, gy, y, x, mean *float32, rows, cols int)
+
+//go:noescape
+func normSumsReLUAVX2(d, db, dw, gy, y, x, mean *float32, rows, cols int)
+
+//go:noescape
+func normSumsStoreAVX512(d, db, dw, gy, y, x, mean *float32, rows, cols int)
+
+//go:noescape
+func normSumsStoreAVX2(d, db, dw, gy, y, x, mean *float32, rows, cols int)
+
+//go:noescape
+func normSumsStoreReLUAVX512(d, db, dw, gy, y, x, mean *float32, rows, cols int)
+
+//go:noescape
+func normSumsStoreReLUAVX2(d, db, dw, gy, y, x, mean *float32, rows, cols int)
+
+//go:noescape
+func normGradAVX512(dx, gy, y, x, a, b, c *float32, rows, cols int)
+
+//go:noescape
+func normGradAVX2(dx, gy, y, x, a, b, c *float32, rows, cols int)
+
+//go:noescape
+func normGradReLUAVX512(dx, gy, y, x, a, b, c *float32, rows, cols int)
+
+//go:noescape
+func normGradReLUAVX2(dx, gy, y, x, a, b, c *float32, rows, cols int)
+
+//go:noescape
 func scaleAVX512(dst *float32, c float32, src *float32, n int)
 
 //go:noescape

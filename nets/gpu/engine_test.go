@@ -396,7 +396,6 @@ func TestErrors(t *testing.T) {
 
 // What a run will take is known before, within 10 %.
 func TestEstimate(t *testing.T) {
-	t.Setenv(guardVariable, "") // which has no arena to share
 	g, _, m := both(t, "lenet5", 4, Options{EvalBatch: 4})
 	before := used(t, g)
 	newCrowd(t, g, m, 2, 4, nil).train(t)

@@ -23,7 +23,7 @@ const faulty = "ROLLCALL_TEST_FAULT"
 // child runs a test again in a process of its own, with more in its environment, and returns what it printed.
 func child(t *testing.T, test, fault string, env ...string) string {
 	t.Helper()
-	out, err := gputest.Child(t, "kernels", test, append(env, faulty+"="+fault)...).CombinedOutput()
+	out, err := gputest.Child(t, "kernels", false, "^"+test+"$", append(env, faulty+"="+fault)...).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: "+test) {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -184,4 +184,15 @@ func TestCancel(t *testing.T) {
 		t.Errorf("error %v, want context canceled", err)
 	}
 	must(g.Train(t.Context(), c.work))(t)
+}
+
+// The engine under AddressSanitizer, with every buffer an allocation of its own: nothing is read or written beside it.
+func TestSanitized(t *testing.T) {
+	if testing.Short() || os.Getenv("ROLLCALL_GPU_ARENA") == "guard" {
+		t.Skip("left out: short, or sanitized already")
+	}
+	out, err := gputest.Child(t, "kernels", true, "^(TestTrainAgainstCPU|TestReducedPrecision|TestEvaluate|TestRows)$/lenet5|linear").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestTrainAgainstCPU/lenet5_E=1_B=5") {
+		t.Errorf("%v\n%s", err, out)
+	}
 }

@@ -8,4 +8,4 @@ import (
 	"rollcall/nets/gpu/gputest"
 )
 
-func TestMain(m *testing.M) { gputest.Main(m, "kernels") }
+func TestMain(m *testing.M) { gputest.Main(m, "kernels", false) }

@@ -13,8 +13,10 @@ A case is some SGD steps from the same weights. Its file entry holds, all comput
   grads         digest of every parameter's gradient on the first batch, before decay, clipping and drift
   update        digest of every parameter's change over all steps
   norms         gradient norm of every step, before clipping
+  evaluated     logits of samples 0 … 7 after all steps, as they are, in evaluation mode; residual nets only
+Running statistics have an update, but zeros for a gradient.
 A digest is, of one tensor in PyTorch's layout: its Euclidean norm, sum, largest magnitude, and the elements at up to 64
-hashed places, so that a permuted or mirrored tensor shows. grads, logits and loss are left out of cases whose first batch
+(residual nets: 16) hashed places, so that a permuted or mirrored tensor shows. grads, logits and loss are left out of cases whose first batch
 is that of "plain".
 
 float32 says how far the same program in float32 is from float64, which is what tolerances are to be measured by: for
@@ -31,7 +33,7 @@ import torch.nn.functional as F
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MASK = 0xFFFFFFFF
-PLACES = 64
+PLACES = {False: 64, True: 16}  # residual nets have many tensors
 SAMPLES = 96
 MEAN, STD = (0.5, 0.4375, 0.375), (1.0, 1.125, 0.875)  # exact in binary; wide, so that the gradients stay moderate
 SEED, ROUND, CLIENT = 3, 7, 5  # of the dropout masks
@@ -107,6 +109,8 @@ NETS = {
     "linear-synthetic": ("fc 10",),
     "linear-binary": ("fc 1",),
 }
+# Residual nets: channels of the first stage, stages, blocks a stage, whether a shortcut that changes the shape has weights.
+RESIDUAL = {"resnet18": (64, 4, 2, True), "resnet20": (16, 3, 3, False)}
 IMAGES = {"linear-mnist": (28, 28, 1)}  # (h, w, c) of those that are not 32×32×3
 FEATURES = {"linear-synthetic": (1, 1, 60), "linear-binary": (1, 1, 10)}  # nets that take real numbers, neither cropped nor normalised
 
@@ -122,15 +126,89 @@ def image_shape(net):
 
 
 def outputs(net):
-    return layers(net)[-1][1][0]
+    return 10 if net in RESIDUAL else layers(net)[-1][1][0]
 
 
 def classes(net):
     return max(2, outputs(net))
 
 
+def residual_shapes(net):
+    """[(name, shape)] in state_dict order, without num_batches_tracked."""
+    first, stages, blocks, project = RESIDUAL[net]
+    out = []
+
+    def conv(name, channels, before, window):
+        out.append((name + ".weight", (channels, before, window, window)))
+
+    def norm(name, channels):
+        out.extend((f"{name}.{part}", (channels,)) for part in ("weight", "bias", "running_mean", "running_var"))
+
+    conv("conv1", first, 3, 3)
+    norm("bn1", first)
+    before = first
+    for s in range(stages):
+        channels = first << s
+        for i in range(blocks):
+            name = f"layer{s + 1}.{i}"
+            conv(name + ".conv1", channels, before, 3)
+            norm(name + ".bn1", channels)
+            conv(name + ".conv2", channels, channels, 3)
+            norm(name + ".bn2", channels)
+            if before != channels and project:
+                conv(name + ".downsample.0", channels, before, 1)
+                norm(name + ".downsample.1", channels)
+            before = channels
+    return out + [("fc.weight", (10, before)), ("fc.bias", (10,))]
+
+
+def residual_forward(net, p, x, train):
+    """Logits; training updates the running statistics among p."""
+    _, stages, blocks, project = RESIDUAL[net]
+    p = iter(p)
+
+    def conv(x, stride=1):
+        w = next(p)
+        return F.conv2d(x, w, stride=stride, padding=w.shape[2] // 2)
+
+    def norm(x):
+        weight, bias, mean, variance = (next(p) for _ in range(4))
+        return F.batch_norm(x, mean, variance, weight, bias, training=train, momentum=0.1, eps=1e-5)
+
+    x = F.relu(norm(conv(x)))
+    for s in range(stages):
+        for i in range(blocks):
+            stride = 2 if s > 0 and i == 0 else 1
+            y = norm(conv(F.relu(norm(conv(x, stride)))))
+            if stride > 1 and project:
+                x = norm(conv(x, stride))
+            elif stride > 1:
+                x = x[:, :, ::stride, ::stride]
+                x = F.pad(x, (0, 0, 0, 0, 0, y.shape[1] - x.shape[1]))
+            x = F.relu(y + x)
+    return F.linear(x.mean((2, 3)), next(p), next(p))
+
+
+def is_buffer(name):
+    return name.rsplit(".", 1)[-1].startswith("running_")
+
+
+def residual_initial(net):
+    params = []
+    for name, shape in residual_shapes(net):
+        bound, offset = 0.125, 0
+        if len(shape) > 1:
+            bound = np.sqrt((1.0 if name == "fc.weight" else 6.0) / np.prod(shape[1:]))
+        elif name.endswith("running_var") or name.endswith("weight"):
+            offset = 1
+        params.append((name, symmetric(WEIGHT, len(params), int(np.prod(shape)), bound).reshape(shape) + np.float32(offset)))
+    return params
+
+
 def initial(net):
     """[(name, float32 tensor)] in state_dict order."""
+    if net in RESIDUAL:
+        return residual_initial(net)
     h, _, c = image_shape(net)
     features, params, count = None, [], {"conv": 0, "fc": 0}
     for kind, numbers in layers(net):
@@ -152,6 +230,8 @@ def initial(net):
 
 def forward(net, p, x, batch, step):
     """Outputs [samples,O]; batch is B, the number of samples the masks are drawn for."""
+    if net in RESIDUAL:
+        return residual_forward(net, p, x, True)
     params, drops, maps = iter(p), 0, None
     for kind, numbers in layers(net):
         if kind == "conv":
@@ -181,6 +261,13 @@ def samples(net):
     return images, labels
 
 
+def plain_images(net, n):
+    """The first n images float32 [n,c,h,w], normalised."""
+    c = image_shape(net)[2]
+    x = torch.from_numpy(samples(net)[0][:n]).permute(0, 3, 1, 2).float().div(255)
+    return (x - torch.tensor(MEAN[:c]).view(c, 1, 1)) / torch.tensor(STD[:c]).view(c, 1, 1)
+
+
 def batches(net, case):
     """[(x float32 [count,c,h,w], y [count])] of every step."""
     images, labels = samples(net)
@@ -207,10 +294,11 @@ def batches(net, case):
 
 def train(net, case, dtype):
     """Runs a case; returns its results as float64 arrays."""
-    params = [torch.nn.Parameter(torch.from_numpy(w).to(dtype)) for _, w in initial(net)]
+    params = [torch.nn.Parameter(torch.from_numpy(w).to(dtype), requires_grad=not is_buffer(name)) for name, w in initial(net)]
+    learned = [p for p in params if p.requires_grad]
     drift = [torch.from_numpy(symmetric(DRIFT, i, p.numel(), 2.0**-6)).to(dtype).view_as(p) for i, p in enumerate(params)]
     start = [p.detach().clone() for p in params]
-    optimizer = torch.optim.SGD(params, lr=case["lr"], weight_decay=case["weight_decay"], momentum=case["momentum"])
+    optimizer = torch.optim.SGD(learned, lr=case["lr"], weight_decay=case["weight_decay"], momentum=case["momentum"])
     result = {"norms": []}
     for step, (x, y) in enumerate(batches(net, case)):
         optimizer.zero_grad()
@@ -221,20 +309,24 @@ def train(net, case, dtype):
         else:
             loss = F.cross_entropy(logits, y)
         loss.backward()
-        norm = float(torch.sqrt(sum((p.grad.double() ** 2).sum() for p in params)))
+        norm = float(torch.sqrt(sum((p.grad.double() ** 2).sum() for p in learned)))
         result["norms"].append(norm)
         if step == 0:
             result["loss"] = float(loss)
             result["logits"] = logits.detach().double().numpy().copy()
-            result["grads"] = [p.grad.double().numpy().copy() for p in params]
+            result["grads"] = [(p.grad if p.requires_grad else torch.zeros_like(p)).double().numpy().copy() for p in params]
         if case["clip"] is not None:
             if norm <= case["clip"]:
                 sys.exit(f"goldens: {net} {case['name']} step {step}: gradient norm {norm} within the clip {case['clip']}: nothing is tested")
-            torch.nn.utils.clip_grad_norm_(params, case["clip"])
+            torch.nn.utils.clip_grad_norm_(learned, case["clip"])
         if case["drift"]:
             for p, d in zip(params, drift):
-                p.grad += d
+                if p.requires_grad:
+                    p.grad += d
         optimizer.step()
+    if net in RESIDUAL:
+        with torch.no_grad():
+            result["evaluated"] = residual_forward(net, params, plain_images(net, 8).to(dtype), False).double().numpy()
     result["update"] = [(p.detach().double() - s.double()).numpy() for p, s in zip(params, start)]
     return result
 
@@ -243,9 +335,9 @@ def number(x):
     return float(f"{x:.10g}")
 
 
-def digest(tensor, i):
+def digest(tensor, i, places):
     flat = tensor.reshape(-1)
-    places = np.arange(flat.size) if flat.size <= PLACES else (hashed(PLACE, i, PLACES) % np.uint64(flat.size)).astype(int)
+    places = np.arange(flat.size) if flat.size <= places else (hashed(PLACE, i, places) % np.uint64(flat.size)).astype(int)
     return {
         "norm": number(np.linalg.norm(flat)),
         "sum": number(flat.sum()),
@@ -255,19 +347,22 @@ def digest(tensor, i):
 
 
 def distance(a, b):
-    return number(max(np.abs(x - y).max() / np.abs(x).max() for x, y in zip(a, b)))
+    return number(max(np.abs(x - y).max() / np.abs(x).max() for x, y in zip(a, b) if np.abs(x).max() > 0))
 
 
 def golden(net, case):
     exact, rounded = train(net, case, torch.float64), train(net, case, torch.float32)
-    entry = dict(case)
+    entry, places = dict(case), PLACES[net in RESIDUAL]
     entry["norms"] = [number(n) for n in exact["norms"]]
-    entry["update"] = [digest(t, i) for i, t in enumerate(exact["update"])]
+    entry["update"] = [digest(t, i, places) for i, t in enumerate(exact["update"])]
     entry["float32"] = {"update": distance(exact["update"], rounded["update"])}
+    if "evaluated" in exact:
+        entry["evaluated"] = [[number(v) for v in row] for row in exact["evaluated"]]
+        entry["float32"]["evaluated"] = number(np.abs(exact["evaluated"] - rounded["evaluated"]).max())
     if case["name"] in ("plain", "ragged", "large"):
         entry["loss"] = number(exact["loss"])
         entry["logits"] = [[number(v) for v in row] for row in exact["logits"]]
-        entry["grads"] = [digest(t, i) for i, t in enumerate(exact["grads"])]
+        entry["grads"] = [digest(t, i, places) for i, t in enumerate(exact["grads"])]
         entry["float32"].update(
             loss=number(abs(exact["loss"] - rounded["loss"])),
             logits=number(np.abs(exact["logits"] - rounded["logits"]).max()),
@@ -280,6 +375,12 @@ def golden(net, case):
 def cases(net):
     plain = {"name": "plain", "batch": 8, "count": 8, "steps": 5, "lr": 2.0**-4, "weight_decay": 0.0, "momentum": 0.0, "clip": None, "drift": False}
     features = {"weight decay": {"weight_decay": 2.0**-4}, "momentum": {"momentum": 0.875}, "clip": {"clip": 0.25 if net in FEATURES else 1.0}, "drift": {"drift": True}}
+    if net in RESIDUAL:
+        plain["lr"] = 2.0**-13  # or five steps go so far that float32 and float64 end in different places
+        yield plain
+        yield {**plain, "name": "all", "weight_decay": 2.0**-4, "momentum": 0.875, "clip": 1.0, "drift": True}
+        yield {**plain, "name": "ragged", "count": 5}
+        return
     yield plain
     for name, change in features.items():
         yield {**plain, "name": name, **change}
@@ -295,14 +396,14 @@ def cases(net):
 def main():
     torch.set_num_threads(1)
     known_answers()
-    for net in sys.argv[1:] or NETS:
-        if net not in NETS:
-            sys.exit(f"goldens: unknown net {net!r}, want one of {', '.join(NETS)}")
+    for net in sys.argv[1:] or [*NETS, *RESIDUAL]:
+        if net not in NETS and net not in RESIDUAL:
+            sys.exit(f"goldens: unknown net {net!r}, want one of {', '.join([*NETS, *RESIDUAL])}")
         file = {
             "origin": "nets/testdata/goldens.py; rewritten only by running it",
             "torch": torch.__version__, "numpy": np.__version__,
             "net": net, "samples": SAMPLES, "mean": MEAN, "std": STD,
-            "seed": SEED, "round": ROUND, "client": CLIENT, "rate": RATE if "drop" in NETS[net] else 0.0,
+            **({"places": PLACES[True]} if net in RESIDUAL else {}), "seed": SEED, "round": ROUND, "client": CLIENT, "rate": RATE if "drop" in NETS.get(net, ()) else 0.0,
             "params": [{"name": name, "shape": list(w.shape)} for name, w in initial(net)],
             "cases": [golden(net, case) for case in cases(net)],
         }

@@ -51,10 +51,10 @@ const fileVersion = "brain.Event:2"
 
 // Wire types of protocol buffers.
 const (
-	varint  = 0
-	fixed64 = 1
-	bytes   = 2
-	fixed32 = 5
+	varint    = 0
+	fixed64   = 1
+	delimited = 2
+	fixed32   = 5
 )
 
 func appendKey(to []byte, field, wire int) []byte {
@@ -62,7 +62,7 @@ func appendKey(to []byte, field, wire int) []byte {
 }
 
 func appendBytes(to []byte, field int, data []byte) []byte {
-	to = binary.AppendUvarint(appendKey(to, field, bytes), uint64(len(data)))
+	to = binary.AppendUvarint(appendKey(to, field, delimited), uint64(len(data)))
 	return append(to, data...)
 }
 

@@ -37,7 +37,7 @@ func (b *builder) availability() {
 // mapRounds is how many rounds an inclusion map shows at most.
 const mapRounds = 200
 
-// decisions adds inclusion maps and importances (CA-Fed) of the runs that have them.
+// decisions adds importances (CA-Fed) of the runs that have them, and inclusion maps of the methods that leave somebody out.
 func (b *builder) decisions() {
 	for _, f := range families(withFile(results.Cells(b.Runs), results.DecisionsFile)) {
 		slices.SortStableFunc(f.cells, func(x, y results.RunCell) int { return b.place(x.Method) - b.place(y.Method) })
@@ -72,7 +72,9 @@ func (b *builder) decisions() {
 				continue
 			}
 			name := strings.TrimSpace(c.Method + " " + without(c.Params, common))
-			b.inclusionMap(name, read[0], seeds[0])
+			if slices.ContainsFunc(seeds[0], func(d results.DecisionRow) bool { return d.Active == 1 && d.Included == 0 }) {
+				b.inclusionMap(name, read[0], seeds[0])
+			}
 			s, err := results.CAFedImportanceRows(name, seeds)
 			if err != nil {
 				b.bad = append(b.bad, err)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
@@ -52,11 +53,11 @@ type figureData struct {
 }
 
 type tableData struct {
-	ID, Title, Source, Summary string
-	Columns                    []results.GridColumn
-	Datas                      []span // headings over the columns
-	Printed                    bool
-	Groups                     []groupData
+	ID, Title, Source, Summary, Ours string
+	Columns                          []results.GridColumn
+	Datas                            []span // headings over the columns
+	Printed                          bool
+	Groups                           []groupData
 }
 
 // span is a heading over several columns.
@@ -162,10 +163,16 @@ func (f *figure) draw(methods []string) (figureData, int, error) {
 		ID: f.id, Title: f.title, Caption: f.caption, Data: f.data, Availability: f.availability, Methods: strings.Join(f.methods, " "),
 		Path: Figures + "/" + f.id,
 	}
-	l := &looks{methods: methods}
+	l := newLooks(methods, f.drawn.Names())
 	used := 0
+	bars := func(look int) string {
+		if _, ok := f.drawn.Panels[0][0].(results.KeyedBars); ok {
+			return fmt.Sprintf("f%d", look)
+		}
+		return ""
+	}
 	for _, name := range f.drawn.Names() {
-		d.Keys = append(d.Keys, key{name, l.method(name), l.of(name)})
+		d.Keys = append(d.Keys, key{name, l.method(name), l.of(name), bars(l.of(name))})
 		used = max(used, l.of(name)+1)
 	}
 	drawn := thinned(f.drawn, pageWidth)
@@ -179,6 +186,9 @@ func (f *figure) draw(methods []string) (figureData, int, error) {
 				return d, used, err
 			}
 			d.Charts = append(d.Charts, out)
+			if r, ok := c.(results.Raster); ok {
+				d.Keys = append(d.Keys, rasterKeys(r)...)
+			}
 		}
 	}
 	return d, used, nil
@@ -208,6 +218,9 @@ func lookRules(n int) string {
 // runs lists the cells.
 func (d *pageData) runs(b *builder) {
 	rows := results.ListRuns(b.Runs)
+	slices.SortStableFunc(rows, func(x, y results.ListRow) int {
+		return cmp.Or(cmp.Compare(x.Table, y.Table), cmp.Compare(x.Data, y.Data), cmp.Compare(x.Availability, y.Availability), b.place(x.Method)-b.place(y.Method))
+	})
 	common := b.commonParams()
 	devices := map[string][]string{}
 	extra := map[string]int{}
@@ -235,7 +248,7 @@ func (d *pageData) runs(b *builder) {
 	}
 	var names []string
 	for name := range extra {
-		if name != results.DecisionsFile {
+		if name != results.DecisionsFile && !b.drawnFiles[name] {
 			names = append(names, name)
 		}
 	}
@@ -247,11 +260,13 @@ func (d *pageData) runs(b *builder) {
 
 // filters gathers what can be chosen from.
 func (d *pageData) filters(b *builder) {
+	numbers := slices.Clone(b.Numbers)
+	results.SortSummary("fedawe-2", numbers) // as the papers' tables have them
+	for _, r := range numbers {
+		d.Data, d.Availabilities = append(d.Data, r.Data), append(d.Availabilities, r.Availability)
+	}
 	for i := range b.Runs {
 		d.Data, d.Availabilities = append(d.Data, b.Runs[i].Data), append(d.Availabilities, b.Runs[i].Availability)
-	}
-	for _, r := range b.Numbers {
-		d.Data, d.Availabilities = append(d.Data, r.Data), append(d.Availabilities, r.Availability)
 	}
 	for _, f := range b.figures {
 		if f.availability != "" {

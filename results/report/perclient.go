@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,6 +54,7 @@ func (b *builder) perClient() {
 						continue
 					}
 					used = append(used, r)
+					b.drawnFiles[name] = true
 					for _, x := range of {
 						x.Method, x.Params, x.Seed = c.Method, c.Params, r.Seed
 						rows, values = append(rows, x), append(values, x.Accuracy)
@@ -128,6 +130,9 @@ func readAccuracies(path string) (rows []clientAccuracy, err error) {
 		}
 		if err := errors.Join(bad[:]...); err != nil {
 			return rows, fmt.Errorf("report: %s: line %d: %s, want numbers: %w", path, line, strings.Join(record, ","), err)
+		}
+		if math.IsNaN(x.Accuracy) {
+			continue // a client without samples to be tested on
 		}
 		if !(x.Accuracy >= 0 && x.Accuracy <= 1) {
 			return rows, fmt.Errorf("report: %s: line %d: accuracy %g, want 0 … 1", path, line, x.Accuracy)

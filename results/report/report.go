@@ -11,7 +11,6 @@
 package report
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -100,11 +99,13 @@ type builder struct {
 	methods []string // in the order of the papers' tables
 	figures []figure
 	bad     []error
+
+	drawnFiles map[string]bool // names of other files beside the curves that are in some figure
 }
 
 // build draws up the page.
 func build(in Input) *builder {
-	b := &builder{Input: in}
+	b := &builder{Input: in, drawnFiles: map[string]bool{}}
 	b.methods = methodsOf(in)
 	b.curves()
 	b.availability()
@@ -218,7 +219,7 @@ func csvWriter[T any](rows []T) func(path string) error {
 // made says what runs are of: settings, seeds, machine, version.
 func made(runs []*results.Run) string {
 	var seeds []uint32
-	var params, devices, versions []string
+	var params, devices, versions, nets, alphas, presets, clients []string
 	once := func(list *[]string, text string) {
 		if text != "" && !slices.Contains(*list, text) {
 			*list = append(*list, text)
@@ -232,6 +233,10 @@ func made(runs []*results.Run) string {
 		last := r.Curve[len(r.Curve)-1]
 		once(&devices, strings.TrimPrefix(r.Device()+", ", ", ")+last.Engine+" "+last.Precision)
 		once(&versions, last.Version)
+		once(&nets, r.Net)
+		once(&presets, r.Preset)
+		once(&alphas, r.Alpha.String())
+		once(&clients, fmt.Sprint(r.Clients))
 		params = append(params, r.Params)
 		most = max(most, r.Rounds())
 	}
@@ -239,23 +244,16 @@ func made(runs []*results.Run) string {
 		return ""
 	}
 	slices.Sort(seeds)
-	first := runs[0]
-	words := []string{fmt.Sprintf("%s, %d clients", first.Net, first.Clients)}
-	if first.Alpha.Valid {
-		words = append(words, "Dirichlet α = "+first.Alpha.String())
+	words := []string{strings.Join(nets, " and "), strings.Join(clients, " or ") + " clients"}
+	if len(alphas) > 0 {
+		words = append(words, "Dirichlet α = "+strings.Join(alphas, " or "))
 	}
-	words = append(words, fmt.Sprintf("%d rounds", most), "preset "+first.Preset)
+	words = append(words, fmt.Sprintf("%d rounds", most), "preset "+strings.Join(presets, " or "))
 	if common := inAll(params); common != "" {
 		words = append(words, strings.ReplaceAll(common, ";", ", "))
 	}
-	text := strings.Join(words, ", ") + ". " + cmp.Or(plural(len(seeds), "Seed", "Seeds"), "Seed")
-	for i, s := range seeds {
-		if i > 0 {
-			text += ","
-		}
-		text += fmt.Sprintf(" %d", s)
-	}
-	return text + ". " + strings.Join(devices, "; ") + ". rollcall " + strings.Join(versions, ", ") + "."
+	numbers := strings.Trim(strings.ReplaceAll(fmt.Sprint(seeds), " ", ", "), "[]")
+	return strings.Join(words, ", ") + ". " + plural(len(seeds), "Seed ", "Seeds ") + numbers + ". " + strings.Join(devices, "; ") + ". rollcall " + strings.Join(versions, ", ") + "."
 }
 
 func plural(n int, one, more string) string {

@@ -33,27 +33,35 @@ type chart struct {
 type key struct {
 	Name, Method string
 	Look         int
+	Class        string // of a colour alone, without a line
 }
 
 // looks gives names their looks: methods have the same one all over the page.
 type looks struct {
 	methods []string
-	others  []string
+	others  []string // names of the figure that are none, in order
+	from    int      // look of the first of others
+}
+
+// newLooks returns the looks of a figure's names. Names that are no method's come after the methods where there are any.
+func newLooks(methods, names []string) *looks {
+	l := &looks{methods: methods}
+	for _, name := range names {
+		if !slices.Contains(methods, name) {
+			l.others = append(l.others, name)
+		}
+		if l.method(name) != "" {
+			l.from = len(methods)
+		}
+	}
+	return l
 }
 
 func (l *looks) of(name string) int {
 	if i := slices.Index(l.methods, name); i >= 0 {
 		return i
 	}
-	i := slices.Index(l.others, name)
-	if i < 0 {
-		i = len(l.others)
-		l.others = append(l.others, name)
-	}
-	if method, _, ok := strings.Cut(name, " "); ok && slices.Contains(l.methods, method) {
-		return len(l.methods) + i // a method with settings of its own
-	}
-	return i
+	return l.from + max(slices.Index(l.others, name), 0)
 }
 
 // method returns the method a name is of, empty if of none.
@@ -112,9 +120,13 @@ func drawChart(c results.Chart, l *looks) (chart, error) {
 		body.WriteString(`"/>`)
 		says = fmt.Sprintf("Histogram of %d values.", total)
 	case results.Raster:
-		out.Title = c.Title
+		out.Title, _, _ = strings.Cut(c.Title, " (dark") // the colours are the page's, which has a legend of them
+		if strings.HasPrefix(out.Title, "dark") {
+			out.Title = ""
+		}
 		p.height = max(150, min(7*float64(len(c.Rows)), 620)+above+below)
 		p.raster(&body, c)
+		p.y.Ticks = spaced(p.y.Ticks, p)
 		says = rasterWords(c)
 	case results.KeyedBars:
 		out.Title = c.Title
@@ -240,26 +252,53 @@ func (p place) series(b *strings.Builder, s results.Series, logY bool, l *looks)
 	b.WriteString(`"/></g>`)
 }
 
+// spaced leaves the labels of a y axis that do not run into each other.
+func spaced(ticks []results.AxisTick, p place) (kept []results.AxisTick) {
+	last := math.Inf(1)
+	for _, t := range ticks {
+		if at := p.py(t.At); math.Abs(last-at) >= 13 {
+			kept, last = append(kept, t), at
+		}
+	}
+	return kept
+}
+
+// rasterKeys are the colours of activity.
+func rasterKeys(c results.Raster) []key {
+	keys := []key{{Name: "there", Class: "bar"}, {Name: "absent", Class: "away"}}
+	for _, row := range c.Rows {
+		if len(row.Out) > 0 {
+			return []key{{Name: "there and taken", Class: "bar"}, {Name: "there and left out", Class: "out"}, {Name: "absent", Class: "away"}, {Name: "absent and left out", Class: "gone"}}
+		}
+	}
+	return keys
+}
+
 // raster draws activity: a bar of rounds for each client.
 func (p place) raster(b *strings.Builder, c results.Raster) {
 	half := 0.34
 	if len(c.Rows) > 20 {
 		half = 0.5 // as many lines have no room for gaps
 	}
-	var there, on, out strings.Builder
+	var there, on, out, gone strings.Builder
 	for i, row := range c.Rows {
 		y := float64(len(c.Rows) - 1 - i)
 		p.box(&there, 0, float64(len(row.On)), y-half, y+half, 0)
+		left := func(i int) bool { return i < len(row.Out) && row.Out[i] }
 		for _, of := range []struct {
-			rounds []bool
-			into   *strings.Builder
-		}{{row.On, &on}, {row.Out, &out}} {
-			runs(len(of.rounds), func(i int) bool { return of.rounds[i] }, func(from, to int) {
+			has  func(i int) bool
+			into *strings.Builder
+		}{
+			{func(i int) bool { return row.On[i] && !left(i) }, &on},
+			{func(i int) bool { return row.On[i] && left(i) }, &out},
+			{func(i int) bool { return !row.On[i] && left(i) }, &gone},
+		} {
+			runs(len(row.On), of.has, func(from, to int) {
 				p.box(of.into, float64(from), float64(to), y-half, y+half, 0)
 			})
 		}
 	}
-	for _, of := range []struct{ class, path string }{{"away", there.String()}, {"bar", on.String()}, {"out", out.String()}} {
+	for _, of := range []struct{ class, path string }{{"away", there.String()}, {"bar", on.String()}, {"out", out.String()}, {"gone", gone.String()}} {
 		if of.path != "" {
 			fmt.Fprintf(b, `<path class="%s" d="%s"/>`, of.class, of.path)
 		}
@@ -365,17 +404,17 @@ func lineWords(c results.LineChart) string {
 
 // rasterWords says how often the clients are there.
 func rasterWords(c results.Raster) string {
-	count := func(rounds []bool) (n int) {
-		for _, on := range rounds {
-			if on {
-				n++
-			}
-		}
-		return n
-	}
 	rounds, on, out := 0, 0, 0
 	for _, row := range c.Rows {
-		rounds, on, out = rounds+len(row.On), on+count(row.On), out+count(row.Out)
+		rounds += len(row.On)
+		for i, here := range row.On {
+			if here {
+				on++
+				if i < len(row.Out) && row.Out[i] {
+					out++
+				}
+			}
+		}
 	}
 	text := fmt.Sprintf("%d clients, there in %.0f %% of the rounds", len(c.Rows), 100*float64(on)/float64(max(rounds, 1)))
 	if out > 0 {

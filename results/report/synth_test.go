@@ -1,11 +1,13 @@
 package report
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,12 +30,7 @@ func synthesise(t testing.TB, dir string, s synthetic) {
 		t.Fatal(err)
 	}
 	has := func(list []string, name string) bool {
-		for _, x := range list {
-			if x == name {
-				return true
-			}
-		}
-		return len(list) == 0
+		return len(list) == 0 || slices.Contains(list, name)
 	}
 	var rows []results.SummaryRow
 	for _, p := range printed {
@@ -134,11 +131,12 @@ func synthDecisions(t testing.TB, dir string, clients, rounds int) {
 		if err := results.WriteCSVFile(filepath.Join(run.Dir, results.DecisionsFile), rows); err != nil {
 			t.Fatal(err)
 		}
-		text := "client,round,test_acc\n"
+		var text bytes.Buffer
+		text.WriteString("client,round,test_acc\n")
 		for i := range clients {
-			text += fmt.Sprintf("%d,%d,%.4f\n", i, rounds, min(max(0.6+0.15*r.NormFloat64(), 0), 1))
+			fmt.Fprintf(&text, "%d,%d,%.4f\n", i, rounds, min(max(0.6+0.15*r.NormFloat64(), 0), 1))
 		}
-		if err := os.WriteFile(filepath.Join(run.Dir, "clients.csv"), []byte(text), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(run.Dir, "clients.csv"), text.Bytes(), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -25,7 +25,6 @@ func (d *pageData) tables(b *builder) {
 		}
 		if t.Printed {
 			t.Title = "Table " + id
-			t.Summary = c.Summary() + "."
 			if source, err := results.PaperSource(id); err == nil {
 				t.Source = source
 			}
@@ -51,8 +50,51 @@ func (d *pageData) tables(b *builder) {
 			}
 			t.Groups = append(t.Groups, group)
 		}
+		if t.Printed {
+			t.Summary = summary(t, c)
+			var runs []*results.Run
+			for i := range b.Runs {
+				if b.Runs[i].Table == id {
+					runs = append(runs, &b.Runs[i])
+				}
+			}
+			t.Ours = made(runs)
+		}
 		d.Tables = append(d.Tables, t)
 	}
+}
+
+// summary counts what the marks say, and the columns in which the methods come in the paper's order.
+func summary(t tableData, c results.Comparing) string {
+	counts := map[string]int{}
+	compared := 0
+	for _, g := range t.Groups {
+		for _, l := range g.Lines {
+			for _, cell := range l.Cells {
+				if cell.Mark != "" {
+					compared++
+					counts[cell.Class]++
+				}
+			}
+		}
+	}
+	held, ordered := 0, 0
+	for _, r := range c.Ranks {
+		if r.Pairs > 0 {
+			ordered++
+		}
+		if r.Holds() {
+			held++
+		}
+	}
+	text := fmt.Sprintf("The methods come in the paper's order in %d of %d columns.", held, ordered)
+	if compared > 0 {
+		text = fmt.Sprintf("%d numbers compared with printed mean ± std: %d inside, %d near, %d away. ", compared, counts["in"], counts["near"], counts["above"]+counts["below"]) + text
+	}
+	if c.Left > 0 {
+		text += fmt.Sprintf(" %d printed numbers are of columns that were not run.", c.Left)
+	}
+	return text
 }
 
 // cellOf words one number beside the paper's.
@@ -73,7 +115,7 @@ func cellOf(r *results.ComparisonRow, data string) cellData {
 	if !r.Difference.Valid {
 		return c
 	}
-	c.Difference = strings.TrimSpace(results.DifferenceWords(r.Difference, r.Metric))
+	c.Difference = strings.Replace(strings.TrimSpace(results.DifferenceWords(r.Difference, r.Metric)), "-", "−", 1)
 	near := r.Verdict == results.Within
 	switch r.Spread() {
 	case results.SpreadInside:

@@ -28,7 +28,7 @@ func run(args []string, stderr io.Writer) int {
 		for _, part := range []struct {
 			name string
 			emit func(*asm)
-		}{{"gemm", gemm}, {"transpose", transpose}, {"pool", pool}, {"rows", rows}, {"flat", flat}, {"gather", gather}, {"prefetch", prefetch}, {"masks", masks}, {"softmax", softmax}, {"peak", peak}} {
+		}{{"gemm", gemm}, {"transpose", transpose}, {"pool", pool}, {"rows", rows}, {"norm", norm}, {"flat", flat}, {"gather", gather}, {"prefetch", prefetch}, {"masks", masks}, {"softmax", softmax}, {"peak", peak}} {
 			name := fmt.Sprintf("%s_%s_amd64.s", part.name, set.name)
 			if err := write(filepath.Join(*dir, name), set, part.emit); err != nil {
 				fmt.Fprintf(stderr, "gen: %s: %v\n", name, err)

@@ -15,7 +15,12 @@ func rows(a *asm) {
 // strips writes strip for every width of strip; cols is the number of columns, and move shall add so many bytes to
 // every pointer. strip's labels must be its own.
 func (a *asm) strips(cols reg.GPVirtual, move func(bytes int), strip func(vecs int, masked bool)) {
-	for _, vecs := range []int{4, 1} {
+	a.stripsOf([]int{4, 1}, cols, move, strip)
+}
+
+// stripsOf is strips with other widths, in registers, the last of them 1.
+func (a *asm) stripsOf(widths []int, cols reg.GPVirtual, move func(bytes int), strip func(vecs int, masked bool)) {
+	for _, vecs := range widths {
 		loop, done := a.label("strip"), a.label("stripsDone")
 		a.SUBQ(operand.U8(vecs*a.lanes), cols)
 		a.JLT(jump(done))

@@ -31,9 +31,9 @@ var LeftOut string
 func Real() bool { return os.Getenv(realVariable) == "1" }
 
 // Main is the TestMain of a package whose tests all want a card. Unless it is a real one, that is the emulator with the
-// kernels of a folder, under AddressSanitizer unless the tests are to be short. The emulator is a libcuda that must be there
-// when the process starts, so the process starts again.
-func Main(m *testing.M, kernels string) {
+// kernels of a folder, under AddressSanitizer if sanitize and unless the tests are to be short. The emulator is a libcuda that
+// must be there when the process starts, so the process starts again.
+func Main(m *testing.M, kernels string, sanitize bool) {
 	flag.Parse()
 	switch {
 	case Real():
@@ -42,7 +42,7 @@ func Main(m *testing.M, kernels string) {
 		if LeftOut = missing(); LeftOut != "" {
 			break
 		}
-		env, err := Environment(kernels)
+		env, err := environment(kernels, sanitize)
 		if err == nil {
 			err = fmt.Errorf("gputest: start again with the emulator: %w", syscall.Exec("/proc/self/exe", os.Args, env))
 		}
@@ -52,9 +52,9 @@ func Main(m *testing.M, kernels string) {
 	os.Exit(m.Run())
 }
 
-// Child returns a command that runs one test of this binary again, in a process with the emulator. It skips the test that
-// calls it where there is none, or where a real card is tested.
-func Child(t *testing.T, kernels, test string, env ...string) *exec.Cmd {
+// Child returns a command that runs tests of this binary again, those that a pattern matches, in a process with the emulator.
+// It skips the test that calls it where there is none, or where a real card is tested.
+func Child(t *testing.T, kernels string, sanitize bool, run string, env ...string) *exec.Cmd {
 	t.Helper()
 	if Real() {
 		t.Skip("left out: this test wants the emulator")
@@ -62,26 +62,23 @@ func Child(t *testing.T, kernels, test string, env ...string) *exec.Cmd {
 	if why := missing(); why != "" {
 		t.Skip("left out: " + why)
 	}
-	base := os.Environ()
-	if os.Getenv(driver.Variable) == "" {
-		var err error
-		if base, err = Environment(kernels); err != nil {
-			t.Fatal(err)
-		}
+	base, err := environment(kernels, sanitize)
+	if err != nil {
+		t.Fatal(err)
 	}
-	c := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+test+"$", "-test.v")
+	c := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run="+run, "-test.v")
 	c.Env = append(base, env...)
 	return c
 }
 
-// Environment builds the emulator and returns the environment of a process that uses it.
-func Environment(kernels string) ([]string, error) {
-	asan := os.Getenv(asanVariable) != "0" && !testing.Short() && !raceDetector()
-	library, err := emulator.Build(kernels, asan)
+// environment builds the emulator and returns the environment of a process that uses it.
+func environment(kernels string, sanitize bool) ([]string, error) {
+	sanitize = sanitize && os.Getenv(asanVariable) != "0" && !testing.Short() && !raceDetector()
+	library, err := emulator.Build(kernels, sanitize)
 	if err != nil {
 		return nil, err
 	}
-	env := emulator.Env(library, asan)
+	env := emulator.Env(library, sanitize)
 	return append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return slices.ContainsFunc(env, func(w string) bool { return strings.SplitN(v, "=", 2)[0] == strings.SplitN(w, "=", 2)[0] })
 	}), env...), nil

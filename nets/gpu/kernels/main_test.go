@@ -11,4 +11,4 @@ import (
 
 var sharedCard = sync.OnceValues(openCard)
 
-func TestMain(m *testing.M) { gputest.Main(m, ".") }
+func TestMain(m *testing.M) { gputest.Main(m, ".", true) }

@@ -1,0 +1,85 @@
+package algos
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// Three clients at 8, 16, −8, η = 1/2, two rounds. Round 0: Δ = (4, 8, −4), w = 8/3. Round 1 from there: Δ = (8/3, 20/3, −16/3),
+// or client 0's still 4. Coalition S is 8/3 + the mean of its Δ.
+func TestCoalitions(t *testing.T) {
+	for stale, first := range []float64{8. / 3, 4} {
+		f, e := toyFederation(8, 16, -8)
+		c, err := NewCoalitions(t.Context(), f, make([]float32, 2), 2, stale, func(int) float64 { return 0.5 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		delta := []float64{first, 20. / 3, -16. / 3}
+		if len(c.Rows) != 8 {
+			t.Fatalf("%d rows, want 8", len(c.Rows))
+		}
+		for set, row := range c.Rows {
+			want, n := 0.0, 0
+			for i, d := range delta {
+				if set>>i&1 == 1 {
+					want, n = want+d, n+1
+				}
+			}
+			want = 8./3 + want/float64(max(1, n))
+			if got := e.at(row); !near(got, want, workedTol) {
+				t.Errorf("stale %d, coalition %03b: %v, want %v ± %g", stale, set, got, scaled(want), workedTol)
+			}
+		}
+		if n := len(e.work[1].Clients); n != 3-stale {
+			t.Errorf("stale %d: %d clients trained in the last round, want %d", stale, n, 3-stale)
+		}
+		c.Close()
+		if e.rows() != 0 {
+			t.Errorf("%d rows left, want 0", e.rows())
+		}
+	}
+}
+
+// The mean of the last round's updates of all is what FedAvg would have made of it.
+func TestCoalitionOfAllIsFedAvg(t *testing.T) {
+	f, e := toyFederation(8, 16, -8, 0, 3)
+	f.Planner.E = 3
+	c, err := NewCoalitions(t.Context(), f, make([]float32, 2), 9, 0, func(t int) float64 { return DecayedLR(0.1, t) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	m := start(t, "fedavg-active", f, Defaults(Paper))
+	for r := range 9 {
+		round := at(r, f, 1, 0, 1, 2, 3, 4)
+		round.LR = DecayedLR(0.1, r)
+		if _, err := m.Round(t.Context(), round); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, want := e.at(c.Rows[31]), model(t, m, f)
+	for j := range got {
+		if math.Abs(float64(got[j]-want[j])) > 1e-4 { // float32 at up to 64, nine rounds summed in two ways
+			t.Errorf("%v, want FedAvg's %v ± 1e-4", got, want)
+		}
+	}
+}
+
+func TestCoalitionsRefuse(t *testing.T) {
+	f, e := toyFederation(8, 16)
+	lr := func(int) float64 { return 0.5 }
+	for _, c := range []struct{ rounds, stale int }{{0, 0}, {3, 3}, {3, -1}} {
+		if _, err := NewCoalitions(t.Context(), f, make([]float32, 2), c.rounds, c.stale, lr); err == nil || !strings.HasPrefix(err.Error(), "algos: coalitions: 2 clients, ") {
+			t.Errorf("%+v: %v, want an error", c, err)
+		}
+	}
+	for rows := range 8 { // w, two updates, four coalitions: one row short at most
+		if e.rowsMax = rows; rows >= 7 {
+			break
+		}
+		if _, err := NewCoalitions(t.Context(), f, make([]float32, 2), 3, 1, lr); err == nil || e.rows() != 0 {
+			t.Errorf("memory for %d rows: %v, %d left, want an error and none", rows, err, e.rows())
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package algos
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"rollcall/datasets/rng"
+)
+
+// fedAvgS is FedAvg over at most S of the active clients, drawn uniformly (FedAR, section 6.1: "at most half of available clients
+// … given 100 clients, at most 50"): w += η_g · mean_{i∈S} Δ_i. Only those drawn train. The order of the draw is that of stream
+// (t, 0, 0) of [rng.Sampling], which shuffles A.
+type fedAvgS struct {
+	global
+	limit     int // S
+	decisions Decisions
+}
+
+func newFedAvgS(s *server, w0 []float32, o Options) (Method, error) {
+	limit := max(1, s.N/2)
+	if o.FedAvgSLimit != nil {
+		limit = *o.FedAvgSLimit
+	}
+	if limit < 1 || limit > s.N {
+		return nil, fmt.Errorf("S of %d clients, want 1 … %d, all of them", limit, s.N)
+	}
+	g, err := newGlobal(s, w0)
+	lambda := s.Lambda
+	if lambda == nil {
+		lambda = make([]float64, s.N)
+	}
+	return &fedAvgS{g, limit, Decisions{make([]float64, s.N), make([]bool, s.N), s.P, lambda}}, err
+}
+
+func (m *fedAvgS) Round(ctx context.Context, r Round) ([]float32, error) {
+	absent := slices.Repeat([]bool{true}, m.N)
+	for _, i := range r.Active {
+		absent[i] = false
+	}
+	r.Active = m.sample(r)
+	clear(m.decisions.Q)
+	copy(m.decisions.Included, absent)
+	for _, i := range r.Active {
+		m.decisions.Q[i], m.decisions.Included[i] = 1/float64(len(r.Active)), true
+	}
+	ends, loss, err := m.local(ctx, r)
+	if err != nil || len(ends) == 0 {
+		return nil, err
+	}
+	return loss, m.set(m.w, meanStep(m.w, ends, r.ServerLR))
+}
+
+// sample returns S of the active clients, ascending, or all if they are no more.
+func (m *fedAvgS) sample(r Round) []int {
+	if len(r.Active) <= m.limit {
+		return r.Active
+	}
+	order := make([]int32, len(r.Active))
+	for k, i := range r.Active {
+		order[k] = int32(i)
+	}
+	rng.Key{Seed: m.Seed, Purpose: rng.Sampling}.Stream(r.T, 0, 0).Shuffle(order)
+	sampled := make([]int, m.limit)
+	for k, i := range order[:m.limit] {
+		sampled[k] = int(i)
+	}
+	slices.Sort(sampled)
+	return sampled
+}
+
+func (m *fedAvgS) Inspect() Decisions { return m.decisions }

@@ -1,0 +1,91 @@
+package algos
+
+import (
+	"context"
+
+	"rollcall/nets"
+)
+
+// scaffold corrects every local gradient by how the client's gradients differ from everybody's (Karimireddy et al., ICML 2020,
+// Algorithm 1 with option II, whose sample of clients is here those who are there):
+//
+//	local step: g − c_i + c
+//	c_i′ = c_i − c + (w − w_i)/(E η_t);  c += Σ_{i∈A} (c_i′ − c_i)/N;  w += η_g · mean_{i∈A} Δ_i
+//
+// c and all c_i start at zero. E is the number of steps of the client's round. A round without clients changes nothing.
+type scaffold struct {
+	global
+	c    nets.Row
+	own  []nets.Row // [N] c_i; within a round c − c_i of the active
+	next nets.Row   // where the new w is written, since the controls still need the old one
+}
+
+func newScaffold(s *server, w0 []float32, _ Options) (Method, error) {
+	g, err := newGlobal(s, w0)
+	if err != nil {
+		return nil, err
+	}
+	common, err := s.rows(2)
+	if err != nil {
+		return nil, err
+	}
+	own, err := s.rows(s.N)
+	return &scaffold{global: g, c: common[0], own: own, next: common[1]}, err
+}
+
+func (m *scaffold) Round(ctx context.Context, r Round) ([]float32, error) {
+	if len(r.Active) == 0 {
+		return nil, nil
+	}
+	if err := m.drift(r.Active); err != nil {
+		return nil, err
+	}
+	ends, loss, err := m.local(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.set(m.next, meanStep(m.w, ends, r.ServerLR)); err != nil {
+		return nil, err
+	}
+	if err := m.learn(r, ends); err != nil {
+		return nil, err
+	}
+	m.w, m.next = m.next, m.w
+	return loss, nil
+}
+
+// drift turns the controls of the active clients into c − c_i, which [server.train] adds to their gradients.
+func (m *scaffold) drift(active []int) error {
+	m.corrections = m.corrections[:0]
+	for _, i := range active {
+		var x terms
+		x.add(1, m.c)
+		x.add(-1, m.own[i])
+		if err := m.set(m.own[i], x); err != nil {
+			return err
+		}
+		m.corrections = append(m.corrections, m.own[i])
+	}
+	return nil
+}
+
+// learn sets the controls of the active clients, whose local steps went from w to ends, and then c. It makes ends their Δ.
+func (m *scaffold) learn(r Round, ends []nets.Row) error {
+	// c + Σ (c_i′ − c_i)/N = (1 − K/N) c − Σ Δ_i/(E η N)
+	var c terms
+	c.add(1-float64(len(ends))/float64(m.N), m.c)
+	for k, i := range r.Active {
+		if err := m.change(ends[k]); err != nil {
+			return err
+		}
+		slope := -1 / (float64(m.Planner.Steps(i)) * r.LR)
+		c.add(slope/float64(m.N), ends[k])
+		var own terms
+		own.add(-1, m.own[i])
+		own.add(slope, ends[k])
+		if err := m.set(m.own[i], own); err != nil {
+			return err
+		}
+	}
+	return m.set(m.c, c)
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rollcall/results"
+	"rollcall/results/events"
+	"rollcall/results/report"
+)
+
+// A few small runs, and every command that looks at them.
+func TestResultsCommands(t *testing.T) {
+	out := t.TempDir()
+	for _, seed := range []string{"3", "4"} {
+		must(t, small(out, "--method", "fedawe", "--availability", "sine", "--seed", seed)...)
+		must(t, small(out, "--method", "mifa", "--availability", "sine", "--seed", seed)...)
+	}
+	t.Run("list", func(t *testing.T) {
+		text := must(t, "results", "list", out).stdout
+		if !strings.Contains(text, "fedawe") || !strings.Contains(text, "3 4") || !strings.Contains(text, "complete") || strings.Count(text, "\n") != 3 {
+			t.Errorf("%q, want a heading and two cells of two seeds", text)
+		}
+		_, rows := table(t, must(t, "results", "list", out, "--format", "csv").stdout)
+		if len(rows) != 2 || rows[0]["seeds"] != "3 4" || rows[0]["rounds"] != "2" || rows[0]["status"] != "complete" {
+			t.Errorf("%v, want two cells of seeds 3 and 4, complete after 2 rounds", rows)
+		}
+	})
+	t.Run("show", func(t *testing.T) {
+		cell := filepath.Base(filepath.Dir(filepath.Dir(only(t, out, "run/mifa_*/seed-3/curve.csv"))))
+		byHash := must(t, "results", "show", cell[len(cell)-results.HashDigits:], "--out", out).stdout
+		if byPath := must(t, "results", "show", filepath.Join(out, "run", cell)).stdout; byPath != byHash || !strings.Contains(byHash, "local-steps            2\n") || !strings.Contains(byHash, "2 seeds") {
+			t.Errorf("by path %q, by hash %q, want the same, with settings and both seeds", byPath, byHash)
+		}
+		oneLineError(t, rollcall(t, "results", "show", "synthetic", "--out", out), statusFailure, "2 cells", "want one of")
+		oneLineError(t, rollcall(t, "results", "show", "nothing", "--out", out), statusFailure, `"nothing"`, "want a cell")
+	})
+	t.Run("diff", func(t *testing.T) {
+		_, rows := table(t, must(t, "results", "diff", out, out, "--format", "csv", "--metric", "test_acc,test_loss").stdout)
+		if len(rows) != 4 {
+			t.Fatalf("%d rows, want 2 cells × 2 metrics", len(rows))
+		}
+		for _, r := range rows {
+			if r["n"] != "2" || number(t, r["difference"]) != 0 || r["apart"] != "false" {
+				t.Errorf("%v, want no difference over 2 seeds", r)
+			}
+		}
+		fedawe, mifa := filepath.Dir(filepath.Dir(only(t, out, "run/fedawe_*/seed-3/curve.csv"))), filepath.Dir(filepath.Dir(only(t, out, "run/mifa_*/seed-3/curve.csv")))
+		oneLineError(t, rollcall(t, "results", "diff", fedawe, mifa), statusFailure, "no complete run", "--ignore")
+		if text := must(t, "results", "diff", fedawe, mifa, "--ignore", "method,params").stdout; !strings.Contains(text, "1 rows") {
+			t.Errorf("%q, want the two methods compared", text)
+		}
+	})
+	t.Run("merge", func(t *testing.T) {
+		into := filepath.Join(t.TempDir(), "all")
+		text := must(t, "results", "merge", out, out, "--out", into).stdout
+		if !strings.Contains(text, "4 runs copied") {
+			t.Errorf("%q, want 4 runs copied", text)
+		}
+		if must(t, "results", "list", into).stdout != must(t, "results", "list", out).stdout {
+			t.Error("the lists differ, want the same runs")
+		}
+		again := must(t, small(into, "--method", "mifa", "--availability", "sine", "--seed", "4")...)
+		if !strings.Contains(again.stdout, "kept, as finished before") {
+			t.Errorf("%q, want the merged run kept", again.stdout)
+		}
+	})
+	t.Run("report", func(t *testing.T) {
+		o := must(t, "report", out)
+		page := contents(t, filepath.Join(out, "report", report.Page))
+		for _, want := range []string{`id="curves-synthetic-sine"`, `id="availability-sine"`, "Single runs", "Seeds 3, 4"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("the page lacks %q", want)
+			}
+		}
+		if !strings.Contains(o.stdout, "index.html: 4 runs, 2 figures") {
+			t.Errorf("stdout %q, want the page, 4 runs and 2 figures", o.stdout)
+		}
+	})
+	t.Run("damaged", func(t *testing.T) {
+		curve := only(t, out, "run/mifa_*/seed-3/curve.csv")
+		whole := contents(t, curve)
+		if err := os.WriteFile(curve, []byte(whole[:len(whole)-20]), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"results", "list", out}, {"report", out}, {"results", "diff", out, out}, {"results", "merge", out, "--out", filepath.Join(t.TempDir(), "x")}} {
+			o := rollcall(t, args...)
+			if o.status != statusFailure || !strings.Contains(o.stderr, curve+": line 4") || !strings.Contains(o.stderr, "the rest is done") || o.stdout == "" {
+				t.Errorf("%q: status %d, stdout %q, stderr %q, want 1, the rest on stdout, and %s line 4 named", args, o.status, o.stdout, o.stderr, curve)
+			}
+		}
+		if page := contents(t, filepath.Join(out, "report", report.Page)); !strings.Contains(page, "line 4") {
+			t.Error("the page does not name the problem")
+		}
+	})
+}
+
+// What a run writes on its way, and what --events makes of a finished one, is the same file.
+func TestEvents(t *testing.T) {
+	out := t.TempDir()
+	must(t, small(out, "--events")...)
+	path := only(t, out, "run/*/seed-*/"+events.File)
+	first := []byte(contents(t, path))
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	must(t, small(out)...)
+	if _, err := os.Stat(path); err == nil {
+		t.Error("without --events there is an event file, want none")
+	}
+	must(t, small(out, "--events")...)
+	if again := []byte(contents(t, path)); !bytes.Equal(first, again) || len(first) < 300 {
+		t.Errorf("%d bytes on the way, %d afterwards, want the same", len(first), len(again))
+	}
+	must(t, small(out, "--again")...)
+	if _, err := os.Stat(path); err == nil {
+		t.Error("an event file of an earlier run is left, want none")
+	}
+}
+
+func TestExport(t *testing.T) {
+	out := t.TempDir()
+	s, err := defaults("fedawe", "code", "svhn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Availability = "sine"
+	row := results.SummaryRow{Cell: s.cell("fedawe-2"), Metric: results.TestAcc, Status: results.CellOK, Version: "v1"}
+	row.Estimate(results.Estimate{Mean: 0.846, Std: results.Some(0.009), N: 3})
+	if err := results.WriteSummary(filepath.Join(out, "fedawe-2", results.SummaryFile), []results.SummaryRow{row}); err != nil {
+		t.Fatal(err)
+	}
+	for format, want := range map[string]string{"markdown": "| fedawe | **84.6 ± 0.9** | 85.6 ± 0.9 |", "latex": `fedawe & $\mathbf{84.6} \pm 0.9$ & $85.6 \pm 0.9$ \\`, "csv": "0.846,0.009,3,ok,0.856,0.009,3"} {
+		if text := must(t, "results", "export", "fedawe-2", out, "--format", format, "--printed").stdout; !strings.Contains(text, want) {
+			t.Errorf("%s: %q, want %q in it", format, text, want)
+		}
+	}
+	if text := must(t, "results", "export", "fedawe-2", out, "--format", "latex").stdout; !strings.Contains(text, `over 3 seeds, rollcall v1.`) {
+		t.Errorf("%q, want what the numbers are in its caption", text)
+	}
+	page := must(t, "report", out, "--to", filepath.Join(t.TempDir(), "r"))
+	if !strings.Contains(page.stdout, "0 runs, 0 figures") {
+		t.Errorf("%q, want a page of the summary alone", page.stdout)
+	}
+}
+
+func TestResultsUsage(t *testing.T) {
+	for name, c := range map[string]struct {
+		line  string
+		parts []string
+	}{
+		"command":     {"results lst", []string{`"lst"`, "did you mean list"}},
+		"format":      {"results list . --format json", []string{`"json"`, "text, csv"}},
+		"show":        {"results show", []string{"0 cells named"}},
+		"diff":        {"results diff a", []string{"1 folders named", "want two"}},
+		"metric":      {"results diff a b --metric acc", []string{`"acc"`, "test_acc"}},
+		"level":       {"results diff a b --level 1", []string{"--level 1"}},
+		"ignore":      {"results diff a b --ignore seed", []string{`"seed"`, "method"}},
+		"merge":       {"results merge --out x", []string{"no folder named"}},
+		"merge where": {"results merge x", []string{"--out"}},
+		"export":      {"results export fedawe-2", []string{"1 arguments"}},
+		"word":        {"results export fedawe-2 . --format word", []string{`"word"`, "latex"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			oneLineError(t, rollcall(t, strings.Fields(c.line)...), statusUsage, c.parts...)
+		})
+	}
+	none := filepath.Join(t.TempDir(), "none")
+	oneLineError(t, rollcall(t, "report", none), statusFailure, none, "no such file")
+	oneLineError(t, rollcall(t, "report", t.TempDir()), statusFailure, "no run below", "rollcall table")
+	oneLineError(t, rollcall(t, "results", "list", none), statusFailure, none)
+	oneLineError(t, rollcall(t, "results", "merge", none, "--out", none+"2"), statusFailure, none)
+}

@@ -1,0 +1,109 @@
+//go:build gpu && linux && cgo
+
+package main
+
+import (
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"rollcall/algos"
+	"rollcall/nets"
+	"rollcall/nets/gpu/gputest"
+)
+
+const kernelsFolder = "../nets/gpu/kernels"
+
+// onCard runs a test again in a process that has the emulator, unless this is it.
+func onCard(t *testing.T) (inside bool) {
+	t.Helper()
+	const variable = "ROLLCALL_TEST_ON_CARD"
+	if os.Getenv(variable) == t.Name() || gputest.Real() {
+		return true
+	}
+	out, err := gputest.Child(t, kernelsFolder, false, "^"+t.Name()+"$", variable+"="+t.Name()).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return false
+}
+
+// Every method's round on the CUDA engine, in fp32, gives what the CPU engine gives: the accuracy of 60 images exactly, the
+// loss to 1e-4, ten times what one step may be off, since a round has two and the server adds its own.
+func TestMethodsOnCUDA(t *testing.T) {
+	if !onCard(t) {
+		return
+	}
+	for _, method := range algos.Names() {
+		t.Run(method, func(t *testing.T) {
+			compareDevices(t, "--method", method, "--net", "lenet5", "--data", "synthetic", "--train-size", "200", "--test-size", "60", "--alpha", "1")
+		})
+	}
+}
+
+// And FedAWE's round on every net of the catalogue that takes pictures, with generated ones.
+func TestNetsOnCUDA(t *testing.T) {
+	if !onCard(t) {
+		return
+	}
+	for _, net := range nets.ModelNames() {
+		m, err := nets.NewModel(net)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.H != 32 || net == "cnn-cafed" || strings.HasPrefix(net, "resnet") { // minutes on the emulator
+			continue
+		}
+		t.Run(net, func(t *testing.T) {
+			compareDevices(t, "--method", "fedawe", "--net", net, "--data", "synthetic", "--train-size", "60", "--test-size", "20", "--alpha", "1")
+		})
+	}
+}
+
+func compareDevices(t *testing.T, flags ...string) {
+	t.Helper()
+	curve := func(device string) []map[string]string {
+		out := t.TempDir()
+		args := slices.Concat([]string{"run", "--device", device, "--precision", "fp32", "--clients", "4", "--rounds", "2", "--local-steps", "2", "--batch", "4", "--eval-every", "1", "--out", out}, flags)
+		must(t, args...)
+		_, rows := table(t, contents(t, only(t, out, curvePath)))
+		return rows
+	}
+	want, got := curve("cpu"), curve("cuda")
+	if len(got) != len(want) || len(got) == 0 {
+		t.Fatalf("%d rows, want %d, and some", len(got), len(want))
+	}
+	for i := range want {
+		if want[i]["engine"] == got[i]["engine"] || !strings.HasPrefix(got[i]["engine"], "cuda-sm") || got[i]["precision"] != "fp32" {
+			t.Errorf("engine %q, precision %q, want cuda-sm… and fp32", got[i]["engine"], got[i]["precision"])
+		}
+		for _, column := range []string{"active", "train_acc", "test_acc", "train_loss", "test_loss"} {
+			tolerance := 0.0
+			if strings.HasSuffix(column, "loss") {
+				tolerance = 1e-4
+			}
+			if g, w := number(t, got[i][column]), number(t, want[i][column]); math.Abs(g-w) > tolerance*math.Abs(w) {
+				t.Errorf("round %s: %s %v, on the CPU %v, tolerance %g", want[i]["round"], column, g, w, tolerance)
+			}
+		}
+	}
+}
+
+// Cards are listed with what is to be known of them; auto takes the first usable one and says so.
+func TestDevicesOnCUDA(t *testing.T) {
+	if !onCard(t) {
+		return
+	}
+	list := must(t, "devices").stdout
+	for _, want := range []string{"cpu ", "\ncuda:0", "GiB", "compute capability", "driver for CUDA", ": usable\n"} {
+		if !strings.Contains(list, want) {
+			t.Errorf("devices: %q, want %q in it", list, want)
+		}
+	}
+	r := must(t, "run", "--method", "fedavg-active", "--net", "lenet5", "--data", "synthetic", "--train-size", "60", "--test-size", "20", "--clients", "3", "--rounds", "1", "--local-steps", "1", "--batch", "2", "--out", t.TempDir())
+	if !strings.Contains(r.stderr, "device: cuda-sm") || !strings.Contains(r.stderr, "tf32 (auto: the first usable card)") {
+		t.Errorf("stderr %q, want a line that says cuda-sm…, tf32 and why", r.stderr)
+	}
+}

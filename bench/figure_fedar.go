@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"rollcall/algos"
+	"rollcall/bench/spec"
+	"rollcall/nets"
+	"rollcall/results"
+)
+
+// mostStale is the number of rounds that client 0 of FedAR's Figure 1 is away at most.
+const mostStale = 6
+
+// drawFedAR returns what writes the CSV of a figure of FedAR, and its drawing.
+func (a *app) drawFedAR(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, l *lab) (csv func(path string) error, drawn results.Figure, err error) {
+	if figure.Shows == spec.StaleContribution {
+		rows, err := a.contributions(ctx, figure, f, given, l)
+		f.beside = func(string) error {
+			_, err := fmt.Fprintf(a.stdout, "share of client 0: %s\nthe paper: it falls as the staleness grows, and is negative at stale 6\n", strings.Join(results.FedARShapleyWords(rows), ", "))
+			return err
+		}
+		return csvWriter(rows), results.FedARShapleyFigure(figure.Title, rows), err
+	}
+	done, err := a.figureRuns(ctx, figure, f, given, l)
+	if err != nil {
+		return nil, drawn, err
+	}
+	runs := make([]results.FedARRun, len(done))
+	for i, r := range done {
+		runs[i] = results.FedARRun{Data: r.Data, Method: r.Method, X: r.X, Curves: r.curves, Clients: r.clients}
+		for _, set := range r.Set {
+			runs[i].Set = set.Flag + "=" + set.Value
+		}
+	}
+	switch figure.Shows {
+	case spec.LossAndAccuracy:
+		rows, err := results.FedARCurveRows(runs)
+		return csvWriter(rows), results.FedARCurveFigure(figure.Title, rows), err
+	case spec.ClientDistribution:
+		rows, err := results.FedARDistributionRows(runs)
+		return csvWriter(rows), results.FedARDistributionFigure(figure.Title, rows), err
+	case spec.FinalLossAndAccuracy:
+		rows, err := results.FedARFinalRows(runs, figure.Axis, results.ProtocolRounds)
+		labels := map[string]string{string(results.TrainLoss): "training loss", string(results.TestAcc): "test accuracy (%)"}
+		return csvWriter(rows), results.CAFedSweepFigure(figure.Title, rows, labels), err
+	}
+	return nil, drawn, fmt.Errorf("figure %s: nobody draws it", figure.ID)
+}
+
+// contributions returns the Shapley values of five clients for each level of staleness and each seed.
+func (a *app) contributions(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, l *lab) (rows []results.FedARShapleyRow, err error) {
+	for _, flag := range []string{"methods", "data", "eval-every"} {
+		if given.Changed(flag) {
+			return nil, usagef("--%s: of no use with figure %s, want it not at all", flag, figure.ID)
+		}
+	}
+	s, err := f.settings(figure, figure.Runs[0], given)
+	if err != nil {
+		return nil, err
+	}
+	if s.Rounds <= mostStale || s.Clients > 10 {
+		return nil, usagef("figure %s: --rounds %d --clients %d: want more than %d rounds and at most 10 clients, whose coalitions are 1024", figure.ID, s.Rounds, s.Clients, mostStale)
+	}
+	for stale := range mostStale + 1 {
+		for _, seed := range figure.Seeds {
+			accuracies, err := coalitions(ctx, l, s, seed, stale)
+			if err != nil {
+				return nil, fmt.Errorf("stale %d, seed %d: %w", stale, seed, err)
+			}
+			of, err := results.FedARShapleyRows(stale, seed, accuracies)
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, of...)
+			logf(a.stderr, "stale %d, seed %d: test accuracy %.1f %% without and %.1f %% with the last round of all, %d coalitions\n", stale, seed, 100*of[0].Without, 100*of[0].With, len(accuracies))
+		}
+	}
+	return rows, nil
+}
+
+// coalitions trains and returns the test accuracy of every coalition's model, all evaluated at once.
+func coalitions(ctx context.Context, l *lab, s Settings, seed uint32, stale int) ([]float64, error) {
+	if err := l.open(ctx, &s, seed); err != nil {
+		return nil, err
+	}
+	f, err := l.federate(ctx, s, seed, l.engine)
+	if err != nil {
+		return nil, err
+	}
+	f.method.Close() // its clients are wanted, not its server
+	federation := algos.Federation{
+		Engine: l.engine, N: s.Clients, Seed: seed, Planner: f.planner, Importance: f.importance, P: slices.Repeat([]float64{1}, s.Clients),
+		WeightDecay: s.Decay, Momentum: s.Momentum, Clip: s.Clip.value,
+	}
+	c, err := algos.NewCoalitions(ctx, federation, f.w0, s.Rounds, stale, s.rate)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	jobs := make([]nets.EvalJob, len(c.Rows))
+	for k, row := range c.Rows {
+		jobs[k] = nets.EvalJob{Row: row, Part: nets.Test}
+	}
+	answers, err := l.engine.Evaluate(ctx, jobs)
+	if err != nil {
+		return nil, err
+	}
+	accuracies := make([]float64, len(answers))
+	for k, r := range answers {
+		accuracies[k] = r.Accuracy()
+	}
+	return accuracies, nil
+}
+
+// rate returns the local learning rate of round t.
+func (s *Settings) rate(t int) float64 {
+	if s.LRSchedule == "decay" {
+		return algos.DecayedLR(s.LR, t)
+	}
+	return s.LR
+}

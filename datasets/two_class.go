@@ -1,0 +1,155 @@
+package datasets
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"rollcall/datasets/rng"
+)
+
+// Where [TwoClass] takes its numbers from, by the first word of the counter of rng.Split.
+const (
+	twoClassSamples = 3 // (·, class, part): order of a class's samples in the training set, part 0, or the test set, part 1
+	twoClassPairs   = 4 // (·, 0, 0): which classes meet at a client
+)
+
+// TwoClass cuts the samples of labels [n] among clients as FedAR does (section 6.1): every client holds exactly two classes, and
+// as many samples as any other. It returns each client's samples in file order, and the two classes of each, ascending.
+//
+// The paper prints no more than that. Here each client has two shards of one size, each of one class [inferred]. The number of
+// shards m_c of the classes, 2N in all, is the one for which that size, min n_c/m_c, is largest (as equal as the data allow: 20 of
+// 250 samples of every class of CIFAR-10 among 100 clients); what is left of a class is not used. Which shards meet at a
+// client is drawn, of all ways to have different classes at each.
+func TwoClass(labels []uint8, classes, clients int, seed uint32) (parts [][]int32, pairs [][2]uint8, err error) {
+	if clients < 1 {
+		return nil, nil, fmt.Errorf("datasets: split: %d clients, want at least 1", clients)
+	}
+	byClass, err := samplesByClass(labels, classes)
+	if err != nil {
+		return nil, nil, err
+	}
+	shards, err := shardCounts(byClass, clients)
+	if err != nil {
+		return nil, nil, err
+	}
+	pairs = drawPairs(shards, clients, seed)
+	parts, err = dealPairs(byClass, pairs, seed, 0)
+	return parts, pairs, err
+}
+
+// TwoClassTest cuts a test set among the clients of [TwoClass], so that each has samples of its own two classes, as many of either
+// as any other client, none shared. The rest is nobody's.
+func TwoClassTest(labels []uint8, classes int, pairs [][2]uint8, seed uint32) ([][]int32, error) {
+	byClass, err := samplesByClass(labels, classes)
+	if err != nil {
+		return nil, err
+	}
+	return dealPairs(byClass, pairs, seed, 1)
+}
+
+// samplesByClass returns the samples of each class [classes][n_c], in file order.
+func samplesByClass(labels []uint8, classes int) ([][]int32, error) {
+	switch {
+	case classes < 2 || classes > 256:
+		return nil, fmt.Errorf("datasets: split: %d classes, want 2 … 256", classes)
+	case len(labels) > math.MaxInt32:
+		return nil, fmt.Errorf("datasets: split: %d samples, want at most %d", len(labels), math.MaxInt32)
+	}
+	byClass := make([][]int32, classes)
+	for i, l := range labels {
+		if int(l) >= classes {
+			return nil, fmt.Errorf("datasets: split: sample %d: label %d, want 0 … %d", i, l, classes-1)
+		}
+		byClass[l] = append(byClass[l], int32(i))
+	}
+	return byClass, nil
+}
+
+// shardCounts returns m_c: one shard after the other goes to the class whose shards are the largest with it (d'Hondt's rule, which
+// makes the smallest quotient n_c/m_c as large as can be), the first of equal ones, and at most one for each client.
+func shardCounts(byClass [][]int32, clients int) ([]int, error) {
+	shards := make([]int, len(byClass))
+	for range 2 * clients {
+		best := -1
+		for c, own := range byClass {
+			if shards[c] == clients || len(own) == 0 {
+				continue
+			}
+			if best < 0 || len(own)*(shards[best]+1) > len(byClass[best])*(shards[c]+1) {
+				best = c
+			}
+		}
+		if best < 0 {
+			return nil, fmt.Errorf("datasets: split: samples of fewer than 2 classes, want 2 at least")
+		}
+		shards[best]++
+	}
+	return shards, nil
+}
+
+// drawPairs shuffles the shards and gives each client two. Where both are of one class, one is exchanged for a shard of a client
+// that has none of that class; there is one, since no class has more shards than there are clients.
+func drawPairs(shards []int, clients int, seed uint32) [][2]uint8 {
+	var all []int32
+	for c, m := range shards {
+		all = append(all, slices.Repeat([]int32{int32(c)}, m)...)
+	}
+	s := rng.Key{Seed: seed, Purpose: rng.Split}.Stream(twoClassPairs, 0, 0)
+	s.Shuffle(all)
+	for i := range clients {
+		class := all[2*i]
+		if all[2*i+1] != class {
+			continue
+		}
+		j := s.IntN(clients)
+		for all[2*j] == class || all[2*j+1] == class {
+			j = (j + 1) % clients
+		}
+		all[2*i+1], all[2*j] = all[2*j], class
+	}
+	pairs := make([][2]uint8, clients)
+	for i := range pairs {
+		pairs[i] = [2]uint8{uint8(min(all[2*i], all[2*i+1])), uint8(max(all[2*i], all[2*i+1]))}
+	}
+	return pairs
+}
+
+// dealPairs gives every client a shard of each of its classes, all of one size.
+func dealPairs(byClass [][]int32, pairs [][2]uint8, seed uint32, part int) ([][]int32, error) {
+	shards := make([]int, len(byClass))
+	for _, pair := range pairs {
+		shards[pair[0]]++
+		shards[pair[1]]++
+	}
+	size := math.MaxInt
+	for c, m := range shards {
+		if m > 0 {
+			size = min(size, len(byClass[c])/m)
+		}
+	}
+	if size == 0 {
+		c := slices.IndexFunc(shards, func(m int) bool { return m > 0 })
+		for i, m := range shards {
+			if m > len(byClass[i]) {
+				c = i
+			}
+		}
+		return nil, fmt.Errorf("datasets: split: %d samples of class %d for %d clients, want one for each", len(byClass[c]), c, shards[c])
+	}
+	given := make([]int, len(byClass))
+	order := make([][]int32, len(byClass))
+	parts := make([][]int32, len(pairs))
+	for i, pair := range pairs {
+		for _, c := range pair {
+			if order[c] == nil {
+				order[c] = slices.Clone(byClass[c])
+				rng.Key{Seed: seed, Purpose: rng.Split}.Stream(twoClassSamples, int(c), part).Shuffle(order[c])
+			}
+			parts[i] = append(parts[i], order[c][given[c]:given[c]+size]...)
+			given[c] += size
+		}
+		slices.Sort(parts[i])
+	}
+	return parts, nil
+}

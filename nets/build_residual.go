@@ -1,0 +1,66 @@
+package nets
+
+import G "gorgonia.org/gorgonia"
+
+// conv2d adds a convolution without bias, window×window pixels padded so that stride 1 keeps the size. x has a border, y has none.
+func (b *builder) conv2d(name string, x maps, out, window, stride int) maps {
+	if b.err != nil {
+		return maps{}
+	}
+	b.convs++
+	pad, fan := window/2, window*window*x.c
+	w := b.param(Param{Name: name + ".weight", Shape: []int{out, x.c, window, window}, FanIn: fan, kind: convParam, kernel: []int{window, window, x.c, out}})
+	y := maps{h: (x.h-1)/stride + 1, w: (x.w-1)/stride + 1, c: out}
+	b.macs = append(b.macs, float64(y.h*y.w*fan*out))
+	y.node, b.err = b.newConv2D(x.node, w, stride, x.border, pad, b.convs > 1)
+	return y
+}
+
+// normParams adds the parameters of a batch normalisation of x: weight, bias, running mean and variance.
+func (b *builder) normParams(name string, x maps) G.Nodes {
+	if b.err != nil {
+		return nil
+	}
+	var nodes G.Nodes
+	for _, p := range []Param{
+		{Name: name + ".weight", kind: scaleParam},
+		{Name: name + ".bias", kind: biasParam},
+		{Name: name + ".running_mean", kind: biasParam, Buffer: true},
+		{Name: name + ".running_var", kind: scaleParam, Buffer: true},
+	} {
+		p.Shape, p.kernel, p.FanIn = []int{x.c}, []int{x.c}, 1
+		nodes = append(nodes, b.param(p))
+	}
+	return nodes
+}
+
+// norm adds a batch normalisation with these parameters, behind it the addition of other maps, if there are any, and ReLU.
+func (b *builder) norm(params G.Nodes, x, add maps, border int, relu bool) maps {
+	if b.err != nil {
+		return maps{}
+	}
+	y := x
+	y.border = border
+	y.node, b.err = b.newNorm(x.node, add.node, params, border, relu)
+	return y
+}
+
+// subsample adds a shortcut without weights.
+func (b *builder) subsample(x maps, channels, stride int) maps {
+	if b.err != nil {
+		return maps{}
+	}
+	y := maps{h: (x.h-1)/stride + 1, w: (x.w-1)/stride + 1, c: channels, border: x.border}
+	y.node, b.err = b.newSubsample(x.node, stride, x.border, channels)
+	return y
+}
+
+// average adds the mean of every channel.
+func (b *builder) average(x maps) maps {
+	if b.err != nil {
+		return maps{}
+	}
+	y := maps{c: x.c}
+	y.node, b.err = b.newAverage(x.node, x.border)
+	return y
+}

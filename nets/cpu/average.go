@@ -1,0 +1,45 @@
+package cpu
+
+// AverageShape holds the sizes of a mean over pixels: x [N,H+2·Border,W+2·Border,C] in a constant border, y [N,C], N images of
+// all clients.
+type AverageShape struct{ N, H, W, C, Border int }
+
+// Average computes the mean of every channel, and its gradient.
+type Average[T Float] struct {
+	AverageShape
+	exec *Exec[T]
+	y, x []T
+	back bool
+}
+
+// Forward computes y.
+func (t *Average[T]) Forward(e *Exec[T], s AverageShape, y, x []T) {
+	t.AverageShape, t.exec, t.y, t.x, t.back = s, e, y, x, false
+	e.For(blocks(s.N, imagesPerChunk), t)
+}
+
+// Backward computes dx from gy, the gradient of y; dx's border must be zero and stays so.
+func (t *Average[T]) Backward(e *Exec[T], s AverageShape, dx, gy []T) {
+	t.AverageShape, t.exec, t.y, t.x, t.back = s, e, gy, dx, true
+	e.For(blocks(s.N, imagesPerChunk), t)
+}
+
+// Chunk implements [Task].
+func (t *Average[T]) Chunk(i int, _ *Scratch[T]) {
+	factor, width := 1/T(t.H*t.W), t.W+2*t.Border
+	for n := i * imagesPerChunk; n < min((i+1)*imagesPerChunk, t.N); n++ {
+		y := t.y[n*t.C:][:t.C]
+		if !t.back {
+			clear(y)
+		}
+		for p := range t.H * t.W {
+			row, col := n*(t.H+2*t.Border)+t.Border+p/t.W, t.Border+p%t.W
+			x := t.x[(row*width+col)*t.C:][:t.C]
+			if t.back {
+				t.exec.Scale(x, factor, y)
+			} else {
+				t.exec.Axpy(y, factor, x)
+			}
+		}
+	}
+}

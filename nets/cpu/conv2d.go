@@ -1,0 +1,161 @@
+package cpu
+
+// Conv2DShape holds the sizes of a batched convolution of any stride, without bias.
+//
+//	x [K,B,H,W,C] with a constant border of Border pixels inside H×W, of which the windows reach Pad; w [K,R,S,C,O]
+//	y [K,B,⌊(H−2·Border+2·Pad−R)/Stride⌋+1,⌊(W−2·Border+2·Pad−S)/Stride⌋+1,O], without a border
+type Conv2DShape struct {
+	K, B, H, W, C, R, S, O int
+	Stride, Border, Pad    int
+}
+
+// Out returns height and width of y.
+func (s Conv2DShape) Out() (h, w int) {
+	grow := 2 * (s.Pad - s.Border)
+	return (s.H+grow-s.R)/s.Stride + 1, (s.W+grow-s.S)/s.Stride + 1
+}
+
+func (s Conv2DShape) xLen() int   { return s.H * s.W * s.C }       // one image
+func (s Conv2DShape) wLen() int   { return s.R * s.S * s.C * s.O } // one client
+func (s Conv2DShape) yLen() int   { h, w := s.Out(); return h * w * s.O }
+func (s Conv2DShape) origin() int { return (s.Border - s.Pad) * (s.W + 1) * s.C } // of an image: the first element a window reads
+
+func (s Conv2DShape) chunks() int { return blocks(s.B, imagesPerChunk) }
+
+// images returns client, first and last+1 image of chunk i.
+func (s Conv2DShape) images(i int) (k, lo, hi int) {
+	k, lo = i/s.chunks(), i%s.chunks()*imagesPerChunk
+	return k, lo, min(lo+imagesPerChunk, s.B)
+}
+
+// narrow is the width of maps below which a row of pixels makes too low a tile: the tile then goes through the images.
+const narrow = 8
+
+// panel is the columns lo … lo+n of a matrix [depth,cols] as the tile's B: of the matrix itself, if that is no wider, else
+// of its packed copy, where panels [depth,n] follow one another. Packed rows are in neighbouring cache lines; those of a
+// wide matrix would share a few sets of the cache.
+func panel[T Float](matrix, packed []T, depth, cols, lo int) (b []T, stride, n int) {
+	n = min(PanelCols, cols-lo)
+	if cols <= PanelCols {
+		return matrix, cols, n
+	}
+	return packed[lo*depth:][:n*depth], n, n
+}
+
+// packPanel copies columns lo … lo+PanelCols of a matrix [depth,cols] to where [panel] finds them.
+func packPanel[T Float](packed, matrix []T, depth, cols, lo int) {
+	n := min(PanelCols, cols-lo)
+	dst := packed[lo*depth:][:n*depth]
+	for i := range depth {
+		copy(dst[i*n:][:n], matrix[i*cols+lo:][:n])
+	}
+}
+
+// Conv2DForward computes y[k,b,i,j,o] = Σ_r Σ_s Σ_c w[k,r,s,c,o]·x[k,b,Stride·i+r,Stride·j+s,c], indices of x counted
+// from the windows' first element.
+type Conv2DForward[T Float] struct {
+	Conv2DShape
+	exec    *Exec[T]
+	y, x, w []T
+	packed  []T // [K] panels of w
+	phase   int
+}
+
+const (
+	conv2DPack = iota
+	conv2DProduct
+)
+
+// Run computes y.
+func (t *Conv2DForward[T]) Run(e *Exec[T], s Conv2DShape, y, x, w []T) {
+	t.Conv2DShape, t.exec, t.y, t.x, t.w = s, e, y, x, w
+	panels := blocks(s.O, PanelCols)
+	if panels > 1 {
+		if t.packed == nil {
+			t.packed = make([]T, s.K*s.wLen())
+		}
+		t.phase = conv2DPack
+		e.For(s.K*panels, t)
+	}
+	t.phase = conv2DProduct
+	if _, w := s.Out(); w < narrow {
+		e.For(s.K*panels, t)
+	} else {
+		e.For(s.K*s.chunks(), t)
+	}
+}
+
+// Chunk implements [Task].
+func (t *Conv2DForward[T]) Chunk(i int, s *Scratch[T]) {
+	panels, depth := blocks(t.O, PanelCols), t.R*t.S*t.C
+	oh, ow := t.Out()
+	if t.phase == conv2DPack {
+		k := i / panels
+		packPanel(t.client(k, t.packed), t.client(k, t.w), depth, t.O, i%panels*PanelCols)
+		return
+	}
+	p := convProduct[T]{
+		segs: t.R, depth: t.S * t.C, aSeg: t.W * t.C, aCol: t.Stride * t.C, aRow: t.Stride * t.W * t.C,
+		cCol: t.O, cRow: ow * t.O, rows: oh, cols: ow,
+	}
+	if ow < narrow { // i: client and panel
+		k, o := i/panels, i%panels*PanelCols
+		p.b, p.bStride, p.n = panel(t.client(k, t.w), t.packedOf(k), depth, t.O, o)
+		p.throughImages(t.exec, s, t.x[k*t.B*t.xLen()+t.origin():], t.y[k*t.B*t.yLen()+o:], t.B, t.xLen(), t.yLen())
+		return
+	}
+	k, lo, hi := t.images(i)
+	for n := k*t.B + lo; n < k*t.B+hi; n++ {
+		for o := 0; o < t.O; o += PanelCols {
+			p.b, p.bStride, p.n = panel(t.client(k, t.w), t.packedOf(k), depth, t.O, o)
+			p.throughRows(t.exec, s, t.x[n*t.xLen()+t.origin():], t.y[n*t.yLen()+o:])
+		}
+	}
+}
+
+func (t *Conv2DForward[T]) client(k int, w []T) []T { return w[k*t.wLen():][:t.wLen()] }
+
+func (t *Conv2DForward[T]) packedOf(k int) []T {
+	if t.packed == nil {
+		return nil
+	}
+	return t.client(k, t.packed)
+}
+
+// convProduct is the product of a convolution's windows with one panel of weights, for maps [rows,cols]:
+//
+//	c[i·cRow + j·cCol + o] = Σ_s Σ_p a[i·aRow + j·aCol + s·aSeg + p] · b[(s·depth + p)·bStride + o]
+type convProduct[T Float] struct {
+	b                []T
+	bStride, n       int
+	segs, depth      int
+	aSeg, aCol, aRow int
+	cCol, cRow       int
+	rows, cols       int
+}
+
+// throughRows makes a tile of every row of the maps.
+func (p *convProduct[T]) throughRows(e *Exec[T], s *Scratch[T], a, c []T) {
+	s.Tile = Tile[T]{
+		A: a, B: p.b, C: c, M: p.cols, N: p.n, Segs: p.segs, K: p.depth, Runs: p.rows,
+		ASeg: p.aSeg, ARow: p.aCol, AK: 1, ARun: p.aRow, BSeg: p.depth * p.bStride, BRow: p.bStride, CRow: p.cCol, CRun: p.cRow,
+	}
+	e.Gemm(&s.Tile)
+}
+
+// throughImages makes a tile of every place in the maps, its rows the images, aImage and cImage apart. The weights are
+// taken in blocks that stay in the first cache from place to place.
+func (p *convProduct[T]) throughImages(e *Exec[T], s *Scratch[T], a, c []T, images, aImage, cImage int) {
+	for seg := range p.segs {
+		for d := 0; d < p.depth; d += depthBlock {
+			for i := range p.rows {
+				s.Tile = Tile[T]{
+					A: a[i*p.aRow+seg*p.aSeg+d:], B: p.b[(seg*p.depth+d)*p.bStride:], C: c[i*p.cRow:],
+					M: images, N: p.n, Segs: 1, K: min(depthBlock, p.depth-d), Runs: p.cols,
+					ARow: aImage, AK: 1, ARun: p.aCol, BRow: p.bStride, CRow: cImage, CRun: p.cCol, Acc: seg > 0 || d > 0,
+				}
+				e.Gemm(&s.Tile)
+			}
+		}
+	}
+}

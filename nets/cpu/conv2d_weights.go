@@ -1,0 +1,138 @@
+package cpu
+
+// Conv2DWeights computes dw[k,r,s,c,o] = Σ_b Σ_i Σ_j x[k,b,Stride·i+r,Stride·j+s,c]·gy[k,b,i,j,o].
+//
+// Small weights are summed up image by image, in chunks of images whose sums are added in order. Weights that do not fit
+// in the second cache are cut in blocks instead, and each is summed up over all images at once.
+type Conv2DWeights[T Float] struct {
+	Conv2DShape
+	exec      *Exec[T]
+	dw, x, gy []T
+	part      []T // [K,chunks,R,S,C,O]
+	packed    []T // [K] panels of gy
+	phase     int
+}
+
+const (
+	weightsImages = iota
+	weightsReduce
+	weightsPack
+	weightsBlocks
+)
+
+// largeWeights is the number of weights of a client that are taken in blocks: 1 MiB of float32.
+const largeWeights = 1 << 18
+
+// Run computes dw.
+func (t *Conv2DWeights[T]) Run(e *Exec[T], s Conv2DShape, dw, x, gy []T) {
+	t.Conv2DShape, t.exec, t.dw, t.x, t.gy = s, e, dw, x, gy
+	if s.wLen() >= largeWeights {
+		if panels := blocks(s.O, PanelCols); panels > 1 {
+			if t.packed == nil {
+				t.packed = make([]T, len(gy))
+			}
+			t.phase = weightsPack
+			e.For(s.K*panels, t)
+		}
+		t.phase = weightsBlocks
+		e.For(s.K*s.R*s.S*blocks(s.C, widthBlock), t)
+		return
+	}
+	if t.part == nil && s.chunks() > 1 {
+		t.part = make([]T, s.K*s.chunks()*s.wLen())
+	}
+	t.phase = weightsImages
+	e.For(s.K*s.chunks(), t)
+	if s.chunks() > 1 {
+		t.phase = weightsReduce
+		e.For(s.K*s.R*s.S, t)
+	}
+}
+
+// Chunk implements [Task].
+func (t *Conv2DWeights[T]) Chunk(i int, s *Scratch[T]) {
+	switch t.phase {
+	case weightsImages:
+		t.addImages(i, s)
+	case weightsReduce: // i: client and place in the window
+		k, at, n := i/(t.R*t.S), i%(t.R*t.S)*t.C*t.O, t.C*t.O
+		dw := t.dw[k*t.wLen()+at:][:n]
+		for c := range t.chunks() {
+			part := t.part[(k*t.chunks()+c)*t.wLen()+at:][:n]
+			if c == 0 {
+				copy(dw, part)
+			} else {
+				t.exec.Axpy(dw, 1, part)
+			}
+		}
+	case weightsPack: // i: client and panel
+		panels, n := blocks(t.O, PanelCols), t.B*t.yLen()
+		k := i / panels
+		packPanel(t.packed[k*n:][:n], t.gy[k*n:][:n], n/t.O, t.O, i%panels*PanelCols)
+	case weightsBlocks:
+		t.block(i, s)
+	}
+}
+
+// addImages sums up one chunk of images: for every row of the window a product of [S·C, pixels] and [pixels, O].
+func (t *Conv2DWeights[T]) addImages(i int, s *Scratch[T]) {
+	k, lo, hi := t.images(i)
+	oh, ow := t.Out()
+	dw := t.dw[k*t.wLen():]
+	if t.chunks() > 1 {
+		dw = t.part[i*t.wLen():]
+	}
+	dw = dw[:t.wLen()]
+	block := min(oh, max(1, pixelBlock/ow))
+	for n := k*t.B + lo; n < k*t.B+hi; n++ {
+		for r := 0; r < oh; r += block {
+			x := t.x[n*t.xLen()+t.origin()+r*t.Stride*t.W*t.C:]
+			for o := 0; o < t.O; o += PanelCols {
+				s.Tile = Tile[T]{
+					A: x, B: t.gy[n*t.yLen()+r*ow*t.O+o:], C: dw[o:],
+					M: t.S * t.C, N: min(PanelCols, t.O-o), Segs: min(block, oh-r), K: ow, Runs: t.R,
+					ASeg: t.Stride * t.W * t.C, ARow: 1, AK: t.Stride * t.C, ARun: t.W * t.C,
+					BSeg: ow * t.O, BRow: t.O, CRow: t.O, CRun: t.S * t.C * t.O, Acc: n > k*t.B+lo || r > 0,
+				}
+				t.exec.Gemm(&s.Tile)
+			}
+		}
+	}
+}
+
+// pixelBlock is how many pixels of a panel of gy the first cache holds with the rest of a product.
+const pixelBlock = 256
+
+// block computes some rows c of dw at one place r, s of the window, over all images: a product of [rows, pixels] and
+// [pixels, O], depthBlock pixels at a time.
+func (t *Conv2DWeights[T]) block(i int, s *Scratch[T]) {
+	per := blocks(t.C, widthBlock)
+	k, at, rows := i/(t.R*t.S*per), i/per%(t.R*t.S), blocks(t.C, per)
+	lo := i % per * rows
+	rows = min(rows, t.C-lo)
+	oh, ow := t.Out()
+	pixels := t.B * oh * ow
+	x := t.x[k*t.B*t.xLen()+t.origin()+(at/t.S*t.W+at%t.S)*t.C+lo:]
+	gy := t.gy[k*t.B*t.yLen():][:pixels*t.O]
+	var packed []T
+	if t.packed != nil {
+		packed = t.packed[k*len(gy):][:len(gy)]
+	}
+	dw := t.dw[k*t.wLen()+(at*t.C+lo)*t.O:]
+	a := s.Buf(0, depthBlock*rows)
+	for p := 0; p < pixels; p += depthBlock {
+		depth := min(depthBlock, pixels-p)
+		for q := range depth {
+			n, row, col := (p+q)/(oh*ow), (p+q)/ow%oh, (p+q)%ow
+			copy(a[q*rows:][:rows], x[n*t.xLen()+(row*t.W+col)*t.Stride*t.C:][:rows])
+		}
+		for o := 0; o < t.O; o += PanelCols {
+			b, stride, n := panel(gy, packed, pixels, t.O, o)
+			s.Tile = Tile[T]{
+				A: a, B: b[p*stride:], C: dw[o:], M: rows, N: n, Segs: 1, Runs: 1, K: depth,
+				ARow: 1, AK: rows, BRow: stride, CRow: t.O, Acc: p > 0,
+			}
+			t.exec.Gemm(&s.Tile)
+		}
+	}
+}

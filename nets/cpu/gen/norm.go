@@ -1,0 +1,201 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// norm holds the kernels of batch normalisation. All matrices are [rows, cols]; numbers per column stay in registers.
+func norm(a *asm) {
+	moments(a)
+	for _, v := range []struct {
+		name      string
+		add, relu bool
+	}{{"normalise", false, false}, {"normaliseReLU", false, true}, {"normaliseAdd", true, false}, {"normaliseAddReLU", true, true}} {
+		normalise(a, v.name, v.add, v.relu)
+	}
+	for _, v := range []struct {
+		name        string
+		store, relu bool
+	}{{"normSums", false, false}, {"normSumsReLU", false, true}, {"normSumsStore", true, false}, {"normSumsStoreReLU", true, true}} {
+		normSums(a, v.name, v.store, v.relu)
+	}
+	normGrad(a, "normGrad", false)
+	normGrad(a, "normGradReLU", true)
+}
+
+// matrix writes body for every row of every strip of columns, behind before and in front of after, which run once a strip;
+// perCol moves with the strips, as do the matrices. off is the byte offset of the row within the strip.
+func (a *asm) matrix(matrices, perCol []reg.GPVirtual, before func(vecs int, masked bool), body func(i int, masked bool, here func(p reg.Register) operand.Mem), after func(vecs int, masked bool)) {
+	cols, ld := a.arg("cols"), a.GP64()
+	a.MOVQ(cols, ld)
+	a.SHLQ(operand.U8(2), ld)
+	wide := 4
+	if a.lanes == 8 {
+		wide = 2 // there are 16 registers
+	}
+	move := func(n int) {
+		for _, p := range append(append([]reg.GPVirtual{}, matrices...), perCol...) {
+			a.ADDQ(operand.I32(n), p)
+		}
+	}
+	a.stripsOf([]int{wide, 1}, cols, move, func(vecs int, masked bool) {
+		before(vecs, masked)
+		off, n, row := a.GP64(), a.GP64(), a.label("row")
+		a.XORQ(off, off)
+		a.Load(a.Param("rows"), n)
+		a.Label(row)
+		for i := range vecs {
+			body(i, masked, func(p reg.Register) operand.Mem {
+				return operand.Mem{Base: p, Index: off, Scale: 1, Disp: i * a.bytes()}
+			})
+		}
+		a.ADDQ(ld, off)
+		a.DECQ(n)
+		a.JNE(jump(row))
+		if after != nil {
+			after(vecs, masked)
+		}
+	})
+	a.end()
+}
+
+// loads returns vecs registers loaded from p on.
+func (a *asm) loads(p reg.GPVirtual, vecs int, masked bool) []reg.VecVirtual {
+	v := a.vecs(vecs)
+	for i, r := range v {
+		a.load(at(p, i*a.bytes()), r, masked)
+	}
+	return v
+}
+
+// stores writes registers to p on.
+func (a *asm) stores(v []reg.VecVirtual, p reg.GPVirtual, masked bool) {
+	for i, r := range v {
+		a.store(r, at(p, i*a.bytes()), masked)
+	}
+}
+
+// moments: sum[j] += Σ_i (x[i,j] − pivot[j]), squares[j] += Σ_i (x[i,j] − pivot[j])². Moves 4 |x| bytes.
+func moments(a *asm) {
+	a.begin("moments", "func(sum, squares, x, pivot *float32, rows, cols int)")
+	sum, squares, x, pivot := a.arg("sum"), a.arg("squares"), a.arg("x"), a.arg("pivot")
+	var s, q, p []reg.VecVirtual
+	a.matrix([]reg.GPVirtual{x}, []reg.GPVirtual{sum, squares, pivot}, func(vecs int, masked bool) {
+		s, q, p = a.loads(sum, vecs, masked), a.loads(squares, vecs, masked), a.loads(pivot, vecs, masked)
+	}, func(i int, masked bool, here func(reg.Register) operand.Mem) {
+		v := a.vec()
+		a.load(here(x), v, masked)
+		a.VSUBPS(p[i], v, v)
+		a.VADDPS(v, s[i], s[i])
+		a.VFMADD231PS(v, v, q[i])
+	}, func(_ int, masked bool) {
+		a.stores(s, sum, masked)
+		a.stores(q, squares, masked)
+	})
+}
+
+// normalise: y[i,j] = max(0, x[i,j]·scale[j] + shift[j] + add[i,j]), add and max only in the variants named after them.
+// Moves 8 |x| bytes, 12 with add.
+func normalise(a *asm, name string, add, relu bool) {
+	a.begin(name, "func(y, x, add, scale, shift *float32, rows, cols int)")
+	y, x, scale, shift := a.arg("y"), a.arg("x"), a.arg("scale"), a.arg("shift")
+	matrices := []reg.GPVirtual{y, x}
+	var more reg.GPVirtual
+	if add {
+		more = a.arg("add")
+		matrices = append(matrices, more)
+	}
+	zero := a.vec()
+	if relu {
+		a.zero(zero)
+	}
+	var f, s []reg.VecVirtual
+	a.matrix(matrices, []reg.GPVirtual{scale, shift}, func(vecs int, masked bool) {
+		f, s = a.loads(scale, vecs, masked), a.loads(shift, vecs, masked)
+	}, func(i int, masked bool, here func(reg.Register) operand.Mem) {
+		v := a.vec()
+		a.load(here(x), v, masked)
+		a.VFMADD213PS(s[i], f[i], v)
+		if add {
+			w := a.vec()
+			a.load(here(more), w, masked)
+			a.VADDPS(w, v, v)
+		}
+		if relu {
+			a.zeroUnlessPositive(v, v, zero)
+		}
+		a.store(v, here(y), masked)
+	}, nil)
+}
+
+// normSums: d[i,j] = y[i,j] > 0 ? gy[i,j] : 0, gy everywhere without relu; db[j] += Σ_i d[i,j], dw[j] += Σ_i d[i,j]·(x[i,j] − mean[j]).
+// d is written if store. Moves 8 |x| bytes, 4 more with relu, 4 more with store.
+func normSums(a *asm, name string, store, relu bool) {
+	a.begin(name, "func(d, db, dw, gy, y, x, mean *float32, rows, cols int)")
+	db, dw, gy, x, mean := a.arg("db"), a.arg("dw"), a.arg("gy"), a.arg("x"), a.arg("mean")
+	matrices := []reg.GPVirtual{gy, x}
+	var d, y reg.GPVirtual
+	if store {
+		d = a.arg("d")
+		matrices = append(matrices, d)
+	}
+	zero := a.vec()
+	if relu {
+		y = a.arg("y")
+		matrices = append(matrices, y)
+		a.zero(zero)
+	}
+	var b, w, m []reg.VecVirtual
+	a.matrix(matrices, []reg.GPVirtual{db, dw, mean}, func(vecs int, masked bool) {
+		b, w, m = a.loads(db, vecs, masked), a.loads(dw, vecs, masked), a.loads(mean, vecs, masked)
+	}, func(i int, masked bool, here func(reg.Register) operand.Mem) {
+		g, v := a.vec(), a.vec()
+		a.load(here(gy), g, masked)
+		if relu {
+			a.load(here(y), v, masked)
+			a.zeroUnlessPositive(g, v, zero)
+		}
+		if store {
+			a.store(g, here(d), masked)
+		}
+		u := a.vec()
+		a.load(here(x), u, masked)
+		a.VSUBPS(m[i], u, u)
+		a.VADDPS(g, b[i], b[i])
+		a.VFMADD231PS(u, g, w[i])
+	}, func(_ int, masked bool) {
+		a.stores(b, db, masked)
+		a.stores(w, dw, masked)
+	})
+}
+
+// normGrad: dx[i,j] = a[j]·d + b[j]·x[i,j] + c[j] with d as in normSums. Moves 12 |x| bytes, 4 more with relu.
+func normGrad(a *asm, name string, relu bool) {
+	a.begin(name, "func(dx, gy, y, x, a, b, c *float32, rows, cols int)")
+	dx, gy, x, ca, cb, cc := a.arg("dx"), a.arg("gy"), a.arg("x"), a.arg("a"), a.arg("b"), a.arg("c")
+	matrices := []reg.GPVirtual{dx, gy, x}
+	var y reg.GPVirtual
+	zero := a.vec()
+	if relu {
+		y = a.arg("y")
+		matrices = append(matrices, y)
+		a.zero(zero)
+	}
+	var va, vb, vc []reg.VecVirtual
+	a.matrix(matrices, []reg.GPVirtual{ca, cb, cc}, func(vecs int, masked bool) {
+		va, vb, vc = a.loads(ca, vecs, masked), a.loads(cb, vecs, masked), a.loads(cc, vecs, masked)
+	}, func(i int, masked bool, here func(reg.Register) operand.Mem) {
+		g, v := a.vec(), a.vec()
+		a.load(here(gy), g, masked)
+		if relu {
+			out := a.vec()
+			a.load(here(y), out, masked)
+			a.zeroUnlessPositive(g, out, zero)
+		}
+		a.load(here(x), v, masked)
+		a.VFMADD213PS(vc[i], vb[i], v)
+		a.VFMADD231PS(va[i], g, v)
+		a.store(v, here(dx), masked)
+	}, nil)
+}

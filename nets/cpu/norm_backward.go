@@ -1,0 +1,142 @@
+package cpu
+
+// NormBackward computes the gradients of a batch normalisation in training. With d the gradient of y, 0 where a ReLU is closed, and
+// x̂ = (x − mean)·inverse:
+//
+//	dbias = Σ d, dweight = Σ d·x̂, dadd = d, dx = weight·inverse·(d − dbias/n − x̂·dweight/n)
+//
+// and dx = dadd = 0 for samples that do not count, whose y is 0.
+type NormBackward[T Float] struct {
+	NormShape
+	exec      *Exec[T]
+	labels    []int32
+	stats     *NormStats[T]
+	x, weight []T
+	y, gy     []T
+	dx, dadd  []T       // dadd: nil if nothing was added
+	dw, db    []T       // [K,C]
+	a, b, c   []T       // [K,C] dx = a·d + b·x + c
+	part      []float64 // [K,chunks,2,C] Σ d and Σ d·(x − mean)
+	phase     int
+}
+
+const (
+	normSums = iota
+	normSolve
+	normInput
+)
+
+// Run computes the gradients; dadd's border must be zero and stays so.
+func (t *NormBackward[T]) Run(e *Exec[T], s NormShape, dx, dadd, dw, db, x, weight, y, gy []T, labels []int32, stats *NormStats[T]) {
+	t.NormShape, t.exec, t.labels, t.stats, t.x, t.weight, t.y, t.gy = s, e, labels, stats, x, weight, y, gy
+	t.dx, t.dadd, t.dw, t.db = dx, dadd, dw, db
+	if t.part == nil {
+		t.part = make([]float64, s.K*s.chunks()*2*s.C)
+		t.a, t.b, t.c = make([]T, s.K*s.C), make([]T, s.K*s.C), make([]T, s.K*s.C)
+	}
+	t.phase = normSums
+	e.For(s.K*s.chunks(), t)
+	t.phase = normSolve
+	e.For(s.K, t)
+	t.phase = normInput
+	e.For(s.K*s.chunks(), t)
+}
+
+// Chunk implements [Task].
+func (t *NormBackward[T]) Chunk(i int, s *Scratch[T]) {
+	switch t.phase {
+	case normSums:
+		t.sums(i, s)
+	case normSolve:
+		t.solve(i)
+	case normInput:
+		k, lo, hi := t.images(i)
+		for n := k*t.B + lo; n < k*t.B+hi; n++ {
+			t.input(k, n)
+		}
+	}
+}
+
+// line returns row i of image n in x, and in what has y's shape.
+func (t *NormBackward[T]) line(n, i int) (x, y, run int) {
+	run = t.W * t.C
+	width := run + 2*t.OutPad*t.C
+	return n*t.xLen() + i*run, n*t.yLen() + t.OutPad*(width+t.C) + i*width, run
+}
+
+// sums adds up one chunk of images, and writes their dadd.
+func (t *NormBackward[T]) sums(i int, s *Scratch[T]) {
+	k, lo, hi := t.images(i)
+	total := t.part[i*2*t.C:][:2*t.C]
+	clear(total)
+	sum, mean := s.Buf(0, 2*t.C), t.stats.Mean[k*t.C:][:t.C]
+	clear(sum)
+	rows := 0
+	var y, d []T
+	for n := k*t.B + lo; n < k*t.B+hi; n++ {
+		for i := range t.H {
+			x, at, run := t.line(n, i)
+			if t.dadd != nil {
+				d = t.dadd[at:][:run]
+			}
+			if t.labels[n] < 0 {
+				clear(d)
+				continue
+			}
+			if t.ReLU {
+				y = t.y[at:][:run]
+			}
+			t.exec.NormSums(d, sum[:t.C], sum[t.C:], t.gy[at:][:run], y, t.x[x:][:run], mean)
+			rows += t.W
+		}
+		if rows >= normBlock || n == k*t.B+hi-1 {
+			for c, v := range sum {
+				total[c] += float64(v)
+			}
+			clear(sum)
+			rows = 0
+		}
+	}
+}
+
+// solve computes dw, db and the coefficients of dx for client k.
+func (t *NormBackward[T]) solve(k int) {
+	n := t.stats.Count[k]
+	for c := range t.C {
+		at := k*t.C + c
+		sum, product := 0.0, 0.0
+		for i := range t.chunks() {
+			part := t.part[(k*t.chunks()+i)*2*t.C:]
+			sum += part[c]
+			product += part[t.C+c]
+		}
+		inverse := float64(t.stats.Inverse[at])
+		t.db[at], t.dw[at] = T(sum), T(product*inverse)
+		if n > 0 {
+			a := float64(t.weight[at]) * inverse
+			b := -a * inverse * inverse * product / n
+			t.a[at], t.b[at], t.c[at] = T(a), T(b), T(-a*sum/n-b*float64(t.stats.Mean[at]))
+		}
+	}
+}
+
+// input writes dx of image n, which is client k's.
+func (t *NormBackward[T]) input(k, n int) {
+	if t.labels[n] < 0 {
+		clear(t.dx[n*t.xLen():][:t.xLen()])
+		return
+	}
+	a, b, c := t.a[k*t.C:][:t.C], t.b[k*t.C:][:t.C], t.c[k*t.C:][:t.C]
+	for i := range t.H {
+		x, at, run := t.line(n, i)
+		dx := t.dx[x:][:run]
+		switch {
+		case t.dadd != nil:
+			t.exec.NormGrad(dx, t.dadd[at:][:run], nil, t.x[x:][:run], a, b, c)
+		case t.ReLU:
+			t.exec.NormGrad(dx, t.gy[at:][:run], t.y[at:][:run], t.x[x:][:run], a, b, c)
+		default:
+			t.exec.NormGrad(dx, t.gy[at:][:run], nil, t.x[x:][:run], a, b, c)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+//go:build gpu && linux && cgo
+
+package kernels
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rollcall/nets/gpu/gputest"
+)
+
+// Faults planted in the kernels, one at a time, that hardware might let pass for years: the tests must fail. What is planted
+// must be in the source, or the fault is not one.
+func TestPlanted(t *testing.T) {
+	if testing.Short() || os.Getenv("ROLLCALL_TEST_PLANTED") != "" {
+		t.Skip("left out: short, or a fault is planted already")
+	}
+	for _, c := range []struct {
+		name, kernel, file, right, wrong, test string
+		sanitize                               bool
+	}{
+		{"no fault", "rows.cu", "rows.cu", "i < a.P / 4", "i < a.P / 4", "TestBegin", true},
+		{"dropped barrier before products", "linear_forward.cu", "gemm.cuh", "__syncthreads(); // everyone's", "// everyone's", "TestLinearForward", false},
+		{"dropped barrier between stages", "conv_backward_filter.cu", "conv_backward_filter.cu", "cp_async_wait<0>();\n    __syncthreads();", "cp_async_wait<0>();", "TestConvExact", false},
+		{"wrong wait in a pipeline", "linear_forward.cu", "gemm.cuh", "cp_async_wait<T::STAGES - 2>();", "cp_async_wait<T::STAGES - 1>();", "TestLinearForward", false},
+		{"wrong wait for a patch", "conv_forward.cu", "conv.cuh", "cp_async_wait<1>();", "cp_async_wait<2>();", "TestConvExact", false},
+		{"off by one in a row", "rows.cu", "rows.cu", "i < a.P / 4", "i <= a.P / 4", "TestBegin", true},
+		{"off by one in the update", "sgd.cu", "sgd.cu", "i < a.P / 4", "i <= a.P / 4", "TestSGD", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			headers, err := filepath.Glob("*.cuh")
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := 0
+			for _, name := range append(headers, c.kernel) {
+				text, err := os.ReadFile(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if name == c.file {
+					found = strings.Count(string(text), c.right)
+					text = []byte(strings.Replace(string(text), c.right, c.wrong, 1))
+				}
+				if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if found == 0 {
+				t.Fatalf("%s: no %q to plant a fault in", c.file, c.right)
+			}
+			out, err := gputest.Child(t, dir, c.sanitize, "^"+c.test+"$", "ROLLCALL_TEST_PLANTED="+c.name).CombinedOutput()
+			if c.right == c.wrong {
+				if err != nil {
+					t.Errorf("%v\n%s", err, out)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(string(out), "--- FAIL: "+c.test) && !strings.Contains(string(out), "AddressSanitizer") {
+				t.Errorf("%s passes, or fails for another reason: %v\n%s", c.test, err, out)
+			}
+		})
+	}
+}

@@ -1,0 +1,178 @@
+package ops
+
+import (
+	"fmt"
+
+	G "gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"rollcall/nets/cpu"
+)
+
+// BatchNormMomentum is the weight of a batch in the running statistics: PyTorch's default.
+const BatchNormMomentum = 0.1
+
+// BatchNorm normalises every channel, and perhaps adds other maps and clamps at 0:
+//
+//	y[k,b,i,j,c] = max(0, weight[k,c]·(x[k,b,i,j,c] − m[k,c])/√(v[k,c] + 10⁻⁵) + bias[k,c] + add[k,b,i,j,c])
+//
+// In training m and v are mean and biased variance of x[k,·,·,·,c] over the samples that count, those with a label ≥ 0; y of the
+// others is 0, and so are their gradients. In evaluation they are the running statistics, every sample counts, and there
+// is no gradient. PyTorch refuses to train on one value per channel; here maps of one pixel are an error, whatever the
+// batch.
+//
+// Inputs: x [K,B,H,W,C] without a border; add, if Add, with y's shape and border; weight, bias, running mean and running
+// variance [K,C]; labels [K,B] int32, in training. y [K,B,H+2·OutPad,W+2·OutPad,C], its border 0.
+//
+// What stands in the place of the running statistics' gradients is not one: it is what they move towards, the batch's mean
+// and unbiased variance, running ← running − BatchNormMomentum·(running − batch), which is left to who updates weights. A
+// client of whose batch nothing counts has zeros there and in all gradients; its running statistics must be left alone.
+type BatchNorm[T cpu.Float] struct {
+	base[T]
+	Shape cpu.NormShape
+	Add   bool
+	Train bool
+	stats *cpu.NormStats[T]
+	task  cpu.NormForward[T]
+}
+
+// NewBatchNorm applies the op. add nil: nothing is added; labels nil: evaluation.
+func NewBatchNorm[T cpu.Float](exec *cpu.Exec[T], x, add, weight, bias, mean, variance, labels *G.Node, outPad int, relu bool) (*G.Node, error) {
+	const name = "batch_norm"
+	in := G.Nodes{x, weight, bias, mean, variance}
+	if add != nil {
+		in = G.Nodes{x, add, weight, bias, mean, variance}
+	}
+	if labels != nil {
+		in = append(in, labels)
+	}
+	s, err := shapes(name, in...)
+	if err != nil {
+		return nil, err
+	}
+	xs := s[0]
+	if xs.Dims() != 5 || outPad < 0 {
+		return nil, fmt.Errorf("ops: %s: x %v, border %d, want [K,B,H,W,C], at least 0", name, xs, outPad)
+	}
+	y := tensor.Shape{xs[0], xs[1], xs[2] + 2*outPad, xs[3] + 2*outPad, xs[4]}
+	if add != nil && !add.Shape().Eq(y) {
+		return nil, fmt.Errorf("ops: %s: maps to add %v, want %v", name, add.Shape(), y)
+	}
+	for _, p := range (G.Nodes{weight, bias, mean, variance}) {
+		if ps := p.Shape(); ps.Dims() != 2 || ps[1] != xs[4] {
+			return nil, fmt.Errorf("ops: %s: %s %v, want [%d,%d]", name, p.Name(), ps, xs[0], xs[4])
+		}
+	}
+	if labels != nil {
+		if ls := labels.Shape(); ls.Dims() != 2 || ls[1] != xs[1] {
+			return nil, fmt.Errorf("ops: %s: labels %v, want [%d,%d]", name, ls, xs[0], xs[1])
+		}
+		if xs[2]*xs[3] < 2 {
+			return nil, fmt.Errorf("ops: %s: maps of one pixel: a batch of one sample has no variance, want at least 2 pixels", name)
+		}
+	}
+	op := &BatchNorm[T]{
+		base:  newBase(exec, fmt.Sprintf("%s(outpad=%d relu=%t add=%t train=%t)", name, outPad, relu, add != nil, labels != nil), y, in...),
+		Shape: cpu.NormShape{K: xs[0], B: xs[1], H: xs[2], W: xs[3], C: xs[4], OutPad: outPad, ReLU: relu},
+		Add:   add != nil, Train: labels != nil,
+	}
+	return G.ApplyOp(op, in...)
+}
+
+// DiffWRT implements [G.SDOp].
+func (op *BatchNorm[T]) DiffWRT(n int) []bool {
+	wrt := make([]bool, n)
+	for i := range wrt {
+		wrt[i] = op.Train && i < n-1
+	}
+	return wrt
+}
+
+// SymDiff implements [G.SDOp].
+func (op *BatchNorm[T]) SymDiff(in G.Nodes, out, grad *G.Node) (G.Nodes, error) {
+	if !op.Train {
+		return nil, fmt.Errorf("ops: %s: no gradient in evaluation", op.name)
+	}
+	last := len(in) - 1
+	of := in[:last]
+	weight := of[len(of)-4]
+	g := &BatchNormGrad[T]{Forward: op}
+	// out is an input so that the gradient runs after the forward pass, whose statistics it takes.
+	g.base = newBase(op.exec, "grad "+op.name, packedShape(of, true), in[0], weight, in[last], out, grad)
+	packed, err := G.ApplyOp(g, in[0], weight, in[last], out, grad)
+	if err != nil {
+		return nil, err
+	}
+	grads, err := unpack[T](packed, of, true)
+	return append(grads, nil), err
+}
+
+// Do implements [G.Op].
+func (op *BatchNorm[T]) Do(in ...G.Value) (G.Value, error) {
+	var x, add, weight, bias, mean, variance []T
+	floats := in
+	var labels []int32
+	if op.Train {
+		last := len(in) - 1
+		var ok bool
+		if labels, ok = elements[int32](in[last]); !ok {
+			return nil, fmt.Errorf("ops: %s: labels hold %T, want []int32", op.name, in[last].Data())
+		}
+		floats = in[:last]
+	}
+	if op.Add {
+		if err := op.values(floats[:2], &x, &add); err != nil {
+			return nil, err
+		}
+	} else if err := op.values(floats[:1], &x); err != nil {
+		return nil, err
+	}
+	if err := op.values(floats[len(floats)-4:], &weight, &bias, &mean, &variance); err != nil {
+		return nil, err
+	}
+	if op.Train {
+		op.stats = op.task.Train(op.exec, op.Shape, op.output(), x, add, weight, bias, labels)
+	} else {
+		op.task.Evaluate(op.exec, op.Shape, op.output(), x, add, weight, bias, mean, variance)
+	}
+	return op.out, nil
+}
+
+// BatchNormGrad is the gradient of [BatchNorm]: one vector [dx|dadd|dweight|dbias|mean|variance] of x, weight, labels, y and the
+// gradient of y; dadd only if something was added, mean and unbiased variance the batch's own.
+type BatchNormGrad[T cpu.Float] struct {
+	base[T]
+	Forward *BatchNorm[T]
+	task    cpu.NormBackward[T]
+}
+
+// Do implements [G.Op].
+func (op *BatchNormGrad[T]) Do(in ...G.Value) (G.Value, error) {
+	var x, weight, y, gy []T
+	if err := op.values(in[:2], &x, &weight); err != nil {
+		return nil, err
+	}
+	labels, ok := elements[int32](in[2])
+	if !ok {
+		return nil, fmt.Errorf("ops: %s: labels hold %T, want []int32", op.name, in[2].Data())
+	}
+	if err := op.values(in[3:], &y, &gy); err != nil {
+		return nil, err
+	}
+	f, rest := op.Forward, op.output()
+	cut := func(n int) (head []T) {
+		head, rest = rest[:n], rest[n:]
+		return head
+	}
+	dx := cut(len(x))
+	var dadd []T
+	if f.Add {
+		dadd = cut(len(y))
+	}
+	n := len(weight)
+	dw, db := cut(n), cut(n)
+	op.task.Run(op.exec, f.Shape, dx, dadd, dw, db, x, weight, y, gy, labels, f.stats)
+	copy(cut(n), f.stats.Mean)
+	copy(cut(n), f.stats.Unbiased)
+	return op.out, nil
+}

@@ -1,0 +1,96 @@
+package ops
+
+import (
+	"fmt"
+
+	G "gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"rollcall/nets/cpu"
+)
+
+// Conv2D is a convolution without bias, with U = Stride and x's indices counted from the first element a window reads:
+//
+//	y[k,b,i,j,o] = Σ_r Σ_s Σ_c w[k,r,s,c,o]·x[k,b,U·i+r,U·j+s,c]
+//
+// x [K,B,H,W,C] carries its own border of zeros, Border wide, of which the windows reach Pad ≤ Border; it is constant: its
+// gradient is 0 by definition. w [K,R,S,C,O]. y [K,B,(H−2·Border+2·Pad−R)/U+1,(W−2·Border+2·Pad−S)/U+1,O] has no border.
+type Conv2D[T cpu.Float] struct {
+	base[T]
+	Shape     cpu.Conv2DShape
+	InputGrad bool // whether the gradient of x is wanted
+	task      cpu.Conv2DForward[T]
+}
+
+// NewConv2D applies the op to x and w.
+func NewConv2D[T cpu.Float](exec *cpu.Exec[T], x, w *G.Node, stride, border, pad int, inputGrad bool) (*G.Node, error) {
+	const name = "conv2d"
+	s, err := shapes(name, x, w)
+	if err != nil {
+		return nil, err
+	}
+	xs, ws := s[0], s[1]
+	if xs.Dims() != 5 || ws.Dims() != 5 || xs[4] != ws[3] {
+		return nil, fmt.Errorf("ops: %s: x %v, w %v, want [K,B,H,W,C], [K,R,S,C,O]", name, xs, ws)
+	}
+	shape := cpu.Conv2DShape{K: xs[0], B: xs[1], H: xs[2], W: xs[3], C: xs[4], R: ws[1], S: ws[2], O: ws[4], Stride: stride, Border: border, Pad: pad}
+	if stride < 1 || pad < 0 || border < pad || pad >= shape.R || pad >= shape.S {
+		return nil, fmt.Errorf("ops: %s: stride %d, border %d and padding %d around a %d×%d window, want stride ≥ 1, 0 ≤ padding ≤ border, padding below the window", name, stride, border, pad, shape.R, shape.S)
+	}
+	if grow := 2 * (pad - border); shape.H+grow < shape.R || shape.W+grow < shape.S || shape.H <= 2*border || shape.W <= 2*border {
+		return nil, fmt.Errorf("ops: %s: x %v with a border of %d, padded by %d, is smaller than the %d×%d window", name, xs, border, pad, shape.R, shape.S)
+	}
+	h, wd := shape.Out()
+	op := &Conv2D[T]{
+		base:  newBase(exec, fmt.Sprintf("%s(stride=%d border=%d pad=%d dx=%t)", name, stride, border, pad, inputGrad), tensor.Shape{shape.K, shape.B, h, wd, shape.O}, x, w),
+		Shape: shape, InputGrad: inputGrad,
+	}
+	return G.ApplyOp(op, x, w)
+}
+
+// DiffWRT implements [G.SDOp].
+func (op *Conv2D[T]) DiffWRT(int) []bool { return []bool{op.InputGrad, true} }
+
+// SymDiff implements [G.SDOp].
+func (op *Conv2D[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {
+	g := &Conv2DGrad[T]{Forward: op}
+	g.base = newBase(op.exec, "grad "+op.name, packedShape(in, op.InputGrad), in[0], in[1], grad)
+	packed, err := G.ApplyOp(g, in[0], in[1], grad)
+	if err != nil {
+		return nil, err
+	}
+	return unpack[T](packed, in, op.InputGrad)
+}
+
+// Do implements [G.Op].
+func (op *Conv2D[T]) Do(in ...G.Value) (G.Value, error) {
+	var x, w []T
+	if err := op.values(in, &x, &w); err != nil {
+		return nil, err
+	}
+	op.task.Run(op.exec, op.Shape, op.output(), x, w)
+	return op.out, nil
+}
+
+// Conv2DGrad is the gradient of [Conv2D]: one vector [dx|dw] of x, w and the gradient of y.
+type Conv2DGrad[T cpu.Float] struct {
+	base[T]
+	Forward *Conv2D[T]
+	weights cpu.Conv2DWeights[T]
+	input   cpu.Conv2DInput[T]
+}
+
+// Do implements [G.Op].
+func (op *Conv2DGrad[T]) Do(in ...G.Value) (G.Value, error) {
+	var x, w, gy []T
+	if err := op.values(in, &x, &w, &gy); err != nil {
+		return nil, err
+	}
+	f := op.Forward
+	dx, dw, _ := split(op.output(), len(x), len(w), f.InputGrad)
+	op.weights.Run(op.exec, f.Shape, dw, x, gy)
+	if f.InputGrad {
+		op.input.Run(op.exec, f.Shape, dx, w, gy)
+	}
+	return op.out, nil
+}

@@ -1,0 +1,68 @@
+package ops
+
+import (
+	"fmt"
+
+	G "gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"rollcall/nets/cpu"
+)
+
+// GlobalAvgPool is the mean of every channel: y[k,b,c] = Σ_i Σ_j x[k,b,i,j,c]/(H·W), without x's border of zeros.
+// x [K,B,H+2·Border,W+2·Border,C], y [K,B,C].
+type GlobalAvgPool[T cpu.Float] struct {
+	base[T]
+	Shape cpu.AverageShape
+	task  cpu.Average[T]
+}
+
+// NewGlobalAvgPool applies the op to x.
+func NewGlobalAvgPool[T cpu.Float](exec *cpu.Exec[T], x *G.Node, border int) (*G.Node, error) {
+	s := x.Shape()
+	if s.Dims() != 5 || border < 0 || s[2] <= 2*border || s[3] <= 2*border {
+		return nil, fmt.Errorf("ops: global_avg_pool: x %v, border %d, want [K,B,H,W,C] larger than the border", s, border)
+	}
+	op := &GlobalAvgPool[T]{
+		base:  newBase(exec, fmt.Sprintf("global_avg_pool(border=%d)", border), tensor.Shape{s[0], s[1], s[4]}, x),
+		Shape: cpu.AverageShape{N: s[0] * s[1], H: s[2] - 2*border, W: s[3] - 2*border, C: s[4], Border: border},
+	}
+	return G.ApplyOp(op, x)
+}
+
+// DiffWRT implements [G.SDOp].
+func (op *GlobalAvgPool[T]) DiffWRT(int) []bool { return []bool{true} }
+
+// SymDiff implements [G.SDOp].
+func (op *GlobalAvgPool[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {
+	g := &GlobalAvgPoolGrad[T]{base: newBase(op.exec, "grad "+op.name, in[0].Shape(), grad), Forward: op}
+	dx, err := G.ApplyOp(g, grad)
+	return G.Nodes{dx}, err
+}
+
+// Do implements [G.Op].
+func (op *GlobalAvgPool[T]) Do(in ...G.Value) (G.Value, error) {
+	var x []T
+	if err := op.values(in, &x); err != nil {
+		return nil, err
+	}
+	op.task.Forward(op.exec, op.Shape, op.output(), x)
+	return op.out, nil
+}
+
+// GlobalAvgPoolGrad is the gradient of [GlobalAvgPool]: dx[k,b,i,j,c] = gy[k,b,c]/(H·W), 0 in the border.
+type GlobalAvgPoolGrad[T cpu.Float] struct {
+	base[T]
+	Forward *GlobalAvgPool[T]
+	task    cpu.Average[T]
+}
+
+// Do implements [G.Op].
+func (op *GlobalAvgPoolGrad[T]) Do(in ...G.Value) (G.Value, error) {
+	var gy []T
+	if err := op.values(in, &gy); err != nil {
+		return nil, err
+	}
+	op.task.Backward(op.exec, op.Forward.Shape, op.output(), gy)
+	return op.out, nil
+}

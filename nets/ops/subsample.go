@@ -1,0 +1,74 @@
+package ops
+
+import (
+	"fmt"
+
+	G "gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"rollcall/nets/cpu"
+)
+
+// Subsample is the shortcut without weights of He et al. (2016), option A: every Stride-th pixel, and zeros for the channels
+// that x lacks, behind those it has:
+//
+//	y[k,b,i,j,c] = x[k,b,Stride·i,Stride·j,c] for c < C, 0 for C ≤ c < O
+//
+// x [K,B,H+2·Border,W+2·Border,C], y [K,B,⌈H/Stride⌉+2·Border,⌈W/Stride⌉+2·Border,O]; both have a border of zeros.
+type Subsample[T cpu.Float] struct {
+	base[T]
+	Shape cpu.SubsampleShape
+	task  cpu.Subsample[T]
+}
+
+// NewSubsample applies the op to x, for O channels.
+func NewSubsample[T cpu.Float](exec *cpu.Exec[T], x *G.Node, stride, border, channels int) (*G.Node, error) {
+	s := x.Shape()
+	if s.Dims() != 5 || stride < 1 || border < 0 || s[2] <= 2*border || s[3] <= 2*border || channels < s[4] {
+		return nil, fmt.Errorf("ops: subsample: x %v, border %d, stride %d, %d channels, want [K,B,H,W,C] larger than the border, stride ≥ 1, at least C channels", s, border, stride, channels)
+	}
+	shape := cpu.SubsampleShape{N: s[0] * s[1], H: s[2] - 2*border, W: s[3] - 2*border, C: s[4], O: channels, Stride: stride, Border: border}
+	h, w := shape.Out()
+	op := &Subsample[T]{
+		base:  newBase(exec, fmt.Sprintf("subsample(stride=%d border=%d)", stride, border), tensor.Shape{s[0], s[1], h + 2*border, w + 2*border, channels}, x),
+		Shape: shape,
+	}
+	return G.ApplyOp(op, x)
+}
+
+// DiffWRT implements [G.SDOp].
+func (op *Subsample[T]) DiffWRT(int) []bool { return []bool{true} }
+
+// SymDiff implements [G.SDOp].
+func (op *Subsample[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {
+	g := &SubsampleGrad[T]{base: newBase(op.exec, "grad "+op.name, in[0].Shape(), grad), Forward: op}
+	dx, err := G.ApplyOp(g, grad)
+	return G.Nodes{dx}, err
+}
+
+// Do implements [G.Op].
+func (op *Subsample[T]) Do(in ...G.Value) (G.Value, error) {
+	var x []T
+	if err := op.values(in, &x); err != nil {
+		return nil, err
+	}
+	op.task.Forward(op.exec, op.Shape, op.output(), x)
+	return op.out, nil
+}
+
+// SubsampleGrad is the gradient of [Subsample]: gy at the pixels that were taken, 0 elsewhere.
+type SubsampleGrad[T cpu.Float] struct {
+	base[T]
+	Forward *Subsample[T]
+	task    cpu.Subsample[T]
+}
+
+// Do implements [G.Op].
+func (op *SubsampleGrad[T]) Do(in ...G.Value) (G.Value, error) {
+	var gy []T
+	if err := op.values(in, &gy); err != nil {
+		return nil, err
+	}
+	op.task.Backward(op.exec, op.Forward.Shape, op.output(), gy)
+	return op.out, nil
+}

@@ -1,0 +1,274 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"image/png"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"rollcall/results"
+)
+
+// Every figure is there in three files that can be read, and the page says what it should.
+func TestWrite(t *testing.T) {
+	out := t.TempDir()
+	synthesise(t, out, synthetic{availabilities: []string{"sine"}, data: []string{"cifar10"}, methods: []string{"fedawe", "mifa"}, rounds: 100, every: 10})
+	synthDecisions(t, filepath.Join(out, "fedawe-2"), 30, 60)
+	in := input(t, out)
+	in.Bad = []error{errors.New("results: curve.csv: line 7: 12 columns, want 21 <b>")}
+	to := filepath.Join(out, "report")
+	done, err := Write(t.Context(), to, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(done.Bad) > 0 {
+		t.Errorf("not drawn: %v, want everything", done.Bad)
+	}
+	text, err := os.ReadFile(done.Page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	if int64(len(page)) != done.Bytes {
+		t.Errorf("%d bytes said, want %d", done.Bytes, len(page))
+	}
+	for _, want := range []string{
+		"printed 63.5 ± 2.0", "inside", "Seeds 3, 4, 6", "AMD EPYC, cpu-avx512 fp32", "cnn-cifar10, 100 clients, Dirichlet α = 0.1, 100 rounds, preset code",
+		"line 7: 12 columns, want 21 &lt;b&gt;", `id="curves-cifar10-sine"`, `id="inclusion-fedawe-cifar10-sine"`, `id="importance-cifar10-sine"`, `id="shares-cifar10-sine"`,
+		`id="clients-cifar10-sine"`, `id="availability-base"`, `id="availability-sine"`, `id="speed"`, `data-method="mifa"`, "Content-Security-Policy",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, not := range []string{"http://", "https://", "<script src", "<link rel=\"stylesheet", "@import", "url(", "ZgotmplZ", "NaN", `id="inclusion-mifa`, "clients.csv (in"} {
+		if strings.Contains(page, not) {
+			t.Errorf("the page holds %q, want a page that needs nothing else", not)
+		}
+	}
+	for _, f := range build(in).figures {
+		path := filepath.Join(to, Figures, f.id)
+		svg, err := os.ReadFile(path + ".svg")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := wellFormed(svg); err != nil {
+			t.Errorf("%s.svg: %v", f.id, err)
+		}
+		picture, err := os.Open(path + ".png")
+		if err != nil {
+			t.Fatal(err)
+		}
+		config, err := png.DecodeConfig(picture)
+		_ = picture.Close()
+		if err != nil || config.Width != 2*results.FigureWidth {
+			t.Errorf("%s.png: %v, %d wide, want %d", f.id, err, config.Width, 2*results.FigureWidth)
+		}
+		csv, err := os.ReadFile(path + ".csv")
+		if err != nil || bytes.Count(csv, []byte("\n")) < 2 {
+			t.Errorf("%s.csv: %v, %d lines, want a header and rows", f.id, err, bytes.Count(csv, []byte("\n")))
+		}
+	}
+	// The curves' CSV: of every evaluated round the mean over the seeds.
+	rows, err := results.ReadCSVFile[curveRow](filepath.Join(to, Figures, "curves-cifar10-sine.csv"))
+	if err != nil || len(rows) != 2*11 {
+		t.Fatalf("%v, %d rows, want 2 methods × 11 rounds", err, len(rows))
+	}
+	var curves [][]results.CurveRow
+	for _, r := range in.Runs {
+		if r.Method == "fedawe" {
+			curves = append(curves, r.Curve)
+		}
+	}
+	if want := (curves[0][10].TestAcc.Value + curves[1][10].TestAcc.Value + curves[2][10].TestAcc.Value) / 3; rows[10].Method != "fedawe" || rows[10].Round != 100 || abs(rows[10].TestAcc.Value-want) > 1e-12 {
+		t.Errorf("row %+v, want fedawe after 100 rounds with %g (sums differ by roundings)", rows[10], want)
+	}
+}
+
+func abs(x float64) float64 { return max(x, -x) }
+
+func wellFormed(text []byte) error {
+	d := xml.NewDecoder(bytes.NewReader(text))
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// The marks of a number beside the printed 0.635 ± 0.020 of 3 seeds. Two standard errors of ours ± 0.020 of 3 are 0.0327.
+func TestMarks(t *testing.T) {
+	for _, c := range []struct {
+		mean        float64
+		class, mark string
+	}{
+		{0.635, "in", "inside"},
+		{0.655, "in", "inside"},
+		{0.615, "in", "inside"},
+		{0.660, "near", "above, near"},
+		{0.610, "near", "below, near"},
+		{0.670, "above", "above"},
+		{0.600, "below", "below"},
+	} {
+		r := results.ComparisonRow{
+			Metric: results.TestAcc, Mean: results.Some(c.mean), Std: results.Some(0.02), N: 3, PaperMean: results.Some(0.635), PaperStd: results.Some(0.02), PaperN: 3, Status: "ok",
+			Difference: results.Some(c.mean - 0.635),
+		}
+		r.Verdict = results.Compare(results.Estimate{Mean: c.mean, Std: r.Std, N: 3}, results.Estimate{Mean: 0.635, Std: r.PaperStd, N: 3}).Verdict
+		if got := cellOf(&r, "cifar10"); got.Class != c.class || !strings.HasSuffix(got.Mark, c.mark) {
+			t.Errorf("%g: %s %q, want %s %q", c.mean, got.Class, got.Mark, c.class, c.mark)
+		}
+	}
+	failed := cellOf(&results.ComparisonRow{Metric: results.TestAcc, Status: "failed", PaperMean: results.Some(0.635), PaperStd: results.Some(0.02), PaperN: 3}, "cifar10")
+	if failed.Ours != "–" || failed.Paper != "63.5 ± 2.0" || failed.Note != "failed, 0 seeds" || failed.Mark != "" {
+		t.Errorf("%+v, want no number, the printed one, and that it failed", failed)
+	}
+}
+
+// Methods with the same settings share a figure; settings that one method alone has are a sweep of it.
+func TestFamilies(t *testing.T) {
+	cell := func(method, params string) results.RunCell {
+		return results.RunCell{CellKey: results.CellKey{Method: method, Data: "svhn", Availability: "sine", Params: params}}
+	}
+	var got []string
+	for _, f := range families([]results.RunCell{cell("a", ""), cell("b", ""), cell("a", "gamma=0.2"), cell("b", "gamma=0.2"), cell("c", "kappa=1"), cell("c", "kappa=2")}) {
+		var names []string
+		for _, c := range f.cells {
+			names = append(names, c.Method+c.Params)
+		}
+		got = append(got, f.key.Params+": "+strings.Join(names, " "))
+	}
+	if want := []string{": a b", "gamma=0.2: agamma=0.2 bgamma=0.2", ": ckappa=1 ckappa=2"}; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestThin(t *testing.T) {
+	var s results.Series
+	for i := range 2001 {
+		s.X, s.Y = append(s.X, float64(i)), append(s.Y, float64(i*i))
+	}
+	got := thin(s, 100)
+	if n := len(got.X); n < 90 || n > 102 || got.X[0] != 0 || got.X[n-1] != 2000 || got.Y[n-1] != 4e6 {
+		t.Errorf("%d points from %g to %g, want about 100 from 0 to 2000", n, got.X[0], got.X[n-1])
+	}
+}
+
+// Paths in tenths, each relative to the one before: the last point is where it should be whatever came before.
+func TestTrail(t *testing.T) {
+	var b strings.Builder
+	tr := newTrail(&b)
+	for _, p := range [][2]float64{{1, 2}, {1.04, 2.5}, {1.55, 1.5}, {12, -3.14}} {
+		tr.to(p[0], p[1])
+	}
+	if got, want := b.String(), "M1 2l0 .5 .6-1 10.4-4.6"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Files with clients' accuracies are found by their columns; bad lines are named.
+func TestReadAccuracies(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		rows  int
+		wants string
+	}{
+		"last round":   {"client,round,test_acc\n0,1,0.1\n0,2,0.5\n1,2,0.6\n", 2, ""},
+		"no round":     {"accuracy,client\n0.5,0\n", 1, ""},
+		"no samples":   {"client,acc\n0,0.5\n1,NaN\n", 1, ""},
+		"another file": {"a,b\n1,2\n", 0, ""},
+		"empty":        {"", 0, "line 1: empty"},
+		"no number":    {"client,acc\n0,0.5\n1,x\n", 1, "line 3: 1,x"},
+		"above 1":      {"client,acc\n0,50\n", 0, "line 2: accuracy 50"},
+		"half a line":  {"client,acc\n0,0.5\n1", 1, "line 3"},
+	} {
+		path := filepath.Join(t.TempDir(), "c.csv")
+		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		rows, err := readAccuracies(path)
+		if len(rows) != c.rows || (err == nil) != (c.wants == "") || err != nil && !strings.Contains(err.Error(), c.wants) {
+			t.Errorf("%s: %d rows, %v, want %d and %q", name, len(rows), err, c.rows, c.wants)
+		}
+	}
+}
+
+// A report of nothing but problems is a page all the same, and one without a paper's table too.
+func TestOddInputs(t *testing.T) {
+	for name, in := range map[string]Input{
+		"nothing":  {},
+		"problems": {Bad: []error{errors.New("x")}},
+		"own":      {Numbers: []results.SummaryRow{{Cell: results.Cell{Table: "run", Method: "new", Data: "own", Availability: "trace"}, Metric: results.TestAcc, N: 1, Mean: results.Some(0.5), Status: results.CellOK}}},
+	} {
+		var b bytes.Buffer
+		if err := WritePage(&b, in); err != nil || !strings.Contains(b.String(), "</html>") {
+			t.Errorf("%s: %v, %d bytes, want a page", name, err, b.Len())
+		}
+		if name == "own" && !strings.Contains(b.String(), "50.0") {
+			t.Error("own: no 50.0 in it")
+		}
+	}
+}
+
+// Interrupted, nothing is there under the page's name.
+func TestCancelled(t *testing.T) {
+	out := t.TempDir()
+	synthesise(t, out, synthetic{availabilities: []string{"sine"}, data: []string{"svhn"}, methods: []string{"mifa"}, rounds: 20, every: 10})
+	in := input(t, out)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Write(ctx, filepath.Join(out, "report"), in); err == nil {
+		t.Error("no error, want the context's")
+	}
+	if _, err := os.Stat(filepath.Join(out, "report", Page)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("page: %v, want none", err)
+	}
+}
+
+// The issue's size: Table 2 whole, 96 cells of 3 seeds, curves of 2000 rounds evaluated as tables do (every 10) and in every
+// round, the latter 160 MB of CSV. The page stays below 5 MB; the time is for BenchmarkFullTable.
+func TestFullTable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the whole table is not for -short")
+	}
+	out := t.TempDir()
+	synthesise(t, out, synthetic{rounds: 2000, every: 10})
+	started := time.Now()
+	in := input(t, out)
+	done, err := Write(t.Context(), filepath.Join(out, "report"), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d runs, %d figures, page of %.2f MB, %.2f s", len(in.Runs), done.Figures, float64(done.Bytes)/1e6, time.Since(started).Seconds())
+	if len(in.Runs) != 96*3 || done.Bytes > 5e6 {
+		t.Errorf("%d runs, %d bytes, want 288 and at most 5 MB", len(in.Runs), done.Bytes)
+	}
+}
+
+func BenchmarkFullTable(b *testing.B) {
+	for _, every := range []int{10, 1} {
+		b.Run(fmt.Sprintf("every=%d", every), func(b *testing.B) {
+			out := b.TempDir()
+			synthesise(b, out, synthetic{rounds: 2000, every: every})
+			var done Written
+			for b.Loop() {
+				var err error
+				if done, err = Write(b.Context(), filepath.Join(out, "report"), input(b, out)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(done.Bytes)/1e6, "MB")
+		})
+	}
+}
