@@ -18,7 +18,7 @@ HOST    := $(subst $() ,/,$(shell $(GO) env CGO_ENABLED GOOS GOARCH))
 TAGS    := $(if $(filter 1/linux/amd64 1/linux/arm64,$(HOST)),-tags=gpu)
 
 .DEFAULT_GOAL := help
-.PHONY: help env build test race fuzz lint vuln fmt generate check-generated kernels check-kernels bench-cifar bench-svhn bench-cinic clean
+.PHONY: help env build test test-gpu race fuzz lint vuln fmt generate check-generated kernels check-kernels bench-cifar bench-svhn bench-cinic nightly clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,7 +33,12 @@ build: ## build bin/rollcall, with CUDA where there is a C compiler
 test: ## run the tests
 	$(GO) vet ./...
 	$(if $(TAGS),$(GO) vet $(TAGS) ./...)
+	@$(if $(TAGS),command -v g++ >/dev/null,false) || echo 'rollcall: no g++ (or no cgo): the CUDA kernels are not tested, for want of the emulator' >&2
 	$(GO) test $(TAGS) ./...
+
+test-gpu: ## run the tests of the CUDA engine on the first GPU of this machine; they skip, saying why, where there is none
+	ROLLCALL_TEST_GPU=1 $(GO) test $(TAGS) -count=1 -v -timeout 60m ./nets/gpu/...
+	ROLLCALL_TEST_GPU=1 $(GO) test $(TAGS) -count=1 -v -timeout 60m -run 'CUDA' ./bench
 
 race: ## run the tests under the race detector, the long ones shortened
 	$(GO) test $(TAGS) -race -short ./...
@@ -76,6 +81,10 @@ bench-svhn: build ## the same on SVHN
 
 bench-cinic: build ## the same on CINIC-10
 	$(BIN) bench --data cinic10
+
+HISTORY ?= results/history
+nightly: build ## measure the standard workloads, append to the history, fail on a regression
+	$(BIN) track run --history '$(HISTORY)'
 
 clean: ## remove what was built and written
 	rm -rf bin out

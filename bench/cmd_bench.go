@@ -27,6 +27,8 @@ type speedTest struct {
 	limit    time.Duration // no further round is begun after it, once minRounds are measured
 	machine  machineFlags
 	format   string
+	profile  bool
+	phases   *phases
 }
 
 // minRounds is the least number of rounds a median is taken of.
@@ -58,9 +60,13 @@ and says so.`,
 	fs.Float64Var(&seconds, "max-seconds", 120, "measure no further round after so long, once there are 3")
 	fs.Uint32Var(&b.seed, "seed", 3, "seed of every draw")
 	fs.StringVar(&b.format, "format", "text", "what is printed: text, csv or gobench")
+	fs.BoolVar(&b.profile, "profile", false, "print where the time of a round goes as well, on CUDA kernel by kernel, which slows it down")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := oneOf("format", b.format, benchFormats); err != nil {
 			return err
+		}
+		if b.profile && b.format != "text" {
+			return usagef("--profile: is printed as text, want --format text")
 		}
 		if err := b.machine.validate(); err != nil {
 			return err
@@ -109,7 +115,7 @@ func (a *app) bench(ctx context.Context, b speedTest) error {
 			return err
 		}
 	}
-	row, err := b.measure(ctx, l)
+	row, times, err := b.measure(ctx, l)
 	if closeErr := l.close(); err == nil {
 		err = closeErr
 	}
@@ -128,6 +134,9 @@ func (a *app) bench(ctx context.Context, b speedTest) error {
 		printErr = row.Gobench(a.stdout)
 	default:
 		printErr = row.Text(a.stdout)
+		if printErr == nil && b.profile {
+			printErr = b.phases.write(a.stdout, len(times), sum(times))
+		}
 	}
 	if err == nil {
 		err = printErr
@@ -157,25 +166,26 @@ func (b *speedTest) fallBack() error {
 }
 
 // measure runs the rounds; when it is interrupted the row holds those that were measured.
-func (b *speedTest) measure(ctx context.Context, l *lab) (row results.BenchRow, err error) {
+func (b *speedTest) measure(ctx context.Context, l *lab) (row results.BenchRow, times []time.Duration, err error) {
 	s, info := &b.settings, l.engine.Info()
 	row = results.BenchRow{
 		Time: time.Now().Truncate(time.Second), Version: versionName(), Data: s.Data, Net: s.Net, Availability: s.Availability, Clients: s.Clients,
 		LocalSteps: s.LocalSteps, Batch: s.Batch, Warmup: b.warmup, Threads: b.machine.Threads,
 		Engine: info.Engine, Precision: info.Precision, Device: info.Device, Seed: b.seed,
 	}
-	counter := &imageCounter{Engine: l.engine}
+	b.phases = &phases{Engine: l.engine}
+	counter := &imageCounter{Engine: b.phases}
 	f, err := l.federate(ctx, *s, b.seed, counter)
 	if err != nil {
-		return row, err
+		return row, nil, err
 	}
 	defer f.method.Close()
 
 	bar := newProgress(l.stderr, "bench") // outside the timed part of a round
 	bar.start(b.warmup + s.Rounds)
 	defer bar.stop()
-	var times []time.Duration
 	active, begun := 0, time.Now()
+	end := func() error { return nil }
 	for t := range b.warmup + s.Rounds {
 		if len(times) >= minRounds && time.Since(begun) > b.limit {
 			bar.stop()
@@ -183,7 +193,13 @@ func (b *speedTest) measure(ctx context.Context, l *lab) (row results.BenchRow, 
 			break
 		}
 		if t == b.warmup {
-			*counter, begun = imageCounter{Engine: l.engine}, time.Now()
+			*b.phases = phases{Engine: l.engine}
+			*counter, begun = imageCounter{Engine: b.phases}, time.Now()
+			if b.profile {
+				if end, err = b.phases.profile(); err != nil {
+					return row, nil, err
+				}
+			}
 		}
 		started := time.Now()
 		n, _, roundErr := f.round(ctx, t)
@@ -197,14 +213,14 @@ func (b *speedTest) measure(ctx context.Context, l *lab) (row results.BenchRow, 
 		}
 		bar.round(t+1, n)
 	}
+	if endErr := end(); err == nil {
+		err = endErr
+	}
 	if len(times) == 0 {
-		return row, err
+		return row, times, err
 	}
 	row.RoundTimes(times)
-	total := 0.0
-	for _, d := range times {
-		total += d.Seconds()
-	}
+	total := sum(times).Seconds()
 	row.Active = float64(active) / float64(len(times))
 	row.ClientStepsPerSec = float64(counter.steps) / total
 	row.ImagesPerSec = float64(counter.images) / total
@@ -214,7 +230,14 @@ func (b *speedTest) measure(ctx context.Context, l *lab) (row results.BenchRow, 
 		err = b.evaluate(ctx, l, f, &row)
 	}
 	row.PeakMemMiB = peakMemory()
-	return row, err
+	return row, times, err
+}
+
+func sum(times []time.Duration) (total time.Duration) {
+	for _, d := range times {
+		total += d
+	}
+	return total
 }
 
 // evaluate measures one pass over the test images.

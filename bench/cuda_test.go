@@ -107,3 +107,16 @@ func TestDevicesOnCUDA(t *testing.T) {
 		t.Errorf("stderr %q, want a line that says cuda-sm…, tf32 and why", r.stderr)
 	}
 }
+
+// bench --profile prints phases and kernels, and what it launches.
+func TestBenchProfileOnCUDA(t *testing.T) {
+	if !onCard(t) {
+		return
+	}
+	got := must(t, "bench", "--data", "leaf", "--clients", "4", "--rounds", "2", "--warmup", "0", "--profile", "--out", t.TempDir()).stdout
+	for _, want := range []string{"phase  ms per round", "train ", "combine ", "plans ", "launches  µs each", "linear_forward_tf32", "cross_entropy_tf32", "sgd_tf32", "begin_tf32"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("bench --profile: want %q in\n%s", want, got)
+		}
+	}
+}

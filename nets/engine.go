@@ -4,6 +4,7 @@ package nets
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"rollcall/datasets/plan"
 )
@@ -32,6 +33,21 @@ type Engine interface {
 	Evaluate(context.Context, []EvalJob) ([]EvalResult, error)
 	// Close releases the engine's memory; its banks are dead afterwards.
 	Close() error
+}
+
+// Profiler is an engine that can tell where its time goes, kernel by kernel.
+type Profiler interface {
+	// Profile begins to time kernels, or ends it. It slows training and evaluation down and changes no result.
+	Profile(on bool) error
+	// Kernels returns the kernels timed so far, the longest first.
+	Kernels() []KernelTime
+}
+
+// KernelTime is the time of all launches of a kernel.
+type KernelTime struct {
+	Kernel   string
+	Launches int
+	Time     time.Duration
 }
 
 // Info names what an engine runs on.

@@ -34,9 +34,11 @@ type Engine struct {
 	arena     driver.Ptr // what the waves share
 	arenaSize int64
 	ring      ring
-	staging   []byte // pinned; the plan of a wave and its results
-	limit     int    // most slots that memory was found for
-	guard     bool   // every buffer an allocation of its own, for memory checkers
+	staging   []byte   // pinned; the plan of a wave and its results
+	limit     int      // most slots that memory was found for
+	profile   *profile // nil: kernels are not timed
+	capturing bool     // launches go into a graph
+	guard     bool     // every buffer an allocation of its own, for memory checkers
 }
 
 // guardVariable set to "guard" gives every buffer an allocation of its own, so that memory checkers see what runs over.
@@ -158,6 +160,7 @@ func (e *Engine) Close() error {
 		if e.stream != nil {
 			keep(e.stream.Synchronize())
 		}
+		keep(e.endProfile())
 		keep(e.dropWaves())
 		keep(e.ring.free(e.device))
 		if e.staging != nil {
@@ -237,7 +240,13 @@ func (e *Engine) launch(name string, g kernels.Geometry, slots int, args []byte)
 		}
 		f.shared = g.Shared
 	}
-	return f.Launch([3]int{g.X, slots, 1}, [3]int{g.Threads, 1, 1}, g.Shared, e.stream, unsafe.Pointer(&args[0]), len(args))
+	if err := f.Launch([3]int{g.X, slots, 1}, [3]int{g.Threads, 1, 1}, g.Shared, e.stream, unsafe.Pointer(&args[0]), len(args)); err != nil {
+		return err
+	}
+	if e.profile != nil && !e.capturing {
+		return e.profile.mark(e, name)
+	}
+	return nil
 }
 
 // notice tells the user something.

@@ -55,9 +55,15 @@ type lowerer struct {
 type value struct {
 	kind  valueKind
 	arg   *buffer // of activations that a convolution has pooled: where their maxima were
-	buf   *buffer // activations; of packed gradients, the gradient of the input, nil if there is none
-	param int     // weights, gradient; of packed gradients, the first of its two parameters
-	nodes int     // of packed gradients: elements of buf in the graph, which counts its border
+	buf   *buffer // activations
+	param int     // weights, gradient
+	parts []part  // packed
+}
+
+// part is a piece of a packed gradient.
+type part struct {
+	value
+	nodes int // elements in the graph, which counts borders
 }
 
 type valueKind int
@@ -67,7 +73,7 @@ const (
 	activations                  // a buffer
 	weights                      // a parameter
 	one                          // the number 1, for every client
-	packed                       // [dx|dw|db] of a layer with weights
+	packed                       // the gradients of everything a layer reads, in order
 	gradient                     // of a parameter, in the row of gradients
 )
 
@@ -271,9 +277,8 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPoolGrad[float32], in []value) (value
 		r.Work, r.Partial, r.Grad, r.Step, r.E = f.work, f.at(partial), f.grad, f.step, f.E
 		return pack(r)
 	}, partial)
-	v := value{kind: packed, param: param}
 	if !op.Forward.InputGrad {
-		return v, nil
+		return l.packed(nil, 0, param, param+1), nil
 	}
 	s := op.Forward.Shape
 	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))
@@ -282,8 +287,7 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPoolGrad[float32], in []value) (value
 		a.Work, a.Arg, a.GY, a.DX, a.Step, a.E = f.work, f.at(arg), f.at(gy), f.at(dx), f.step, f.E
 		return pack(a)
 	}, arg, gy, dx)
-	v.buf, v.nodes = dx, s.K*s.B*s.H*s.W*s.C
-	return v, nil
+	return l.packed(dx, s.K*s.B*s.H*s.W*s.C, param, param+1), nil
 }
 
 func (l *lowerer) linearArgs(s cpu.LinearShape, param int) kernels.LinearArgs {
@@ -334,22 +338,34 @@ func (l *lowerer) linearGrad(op *ops.LinearGrad[float32], in []value) (value, er
 		}, y, from, d)
 		gy = d
 	}
-	v := value{kind: packed, param: param}
+	var dx *buffer
 	if op.Forward.InputGrad {
-		dx := l.buffer(name+" dx", s.I)
+		dx = l.buffer(name+" dx", s.I)
 		l.launch("linear_backward_data", a.BackwardData(l.precision), func(f *frame) []byte {
 			a := a
 			a.Work, a.GY, a.DX, a.Step, a.E = f.work, f.at(gy), f.at(dx), f.step, f.E
 			return pack(a)
 		}, gy, dx)
-		v.buf, v.nodes = dx, s.K*s.B*s.I
 	}
 	l.launch("linear_backward_filter", a.BackwardFilter(l.precision), func(f *frame) []byte {
 		a := a
 		a.Work, a.X, a.GY, a.Grad, a.Step, a.E = f.work, f.at(x), f.at(gy), f.grad, f.step, f.E
 		return pack(a)
 	}, x, gy)
-	return v, nil
+	return l.packed(dx, s.K*s.B*s.I, param, param+1), nil
+}
+
+// packed is the gradient of a layer: that of its input, nil if there is none, which has so many elements in the graph, and
+// those of parameters, which are in the row of gradients.
+func (l *lowerer) packed(dx *buffer, nodes int, params ...int) value {
+	v := value{kind: packed}
+	if dx != nil {
+		v.parts = append(v.parts, part{value{kind: activations, buf: dx}, nodes})
+	}
+	for _, p := range params {
+		v.parts = append(v.parts, part{value{kind: gradient, param: p}, l.model.Params[p].Size()})
+	}
+	return v
 }
 
 // take finds what a piece of a packed gradient is.
@@ -357,17 +373,14 @@ func (l *lowerer) take(offset, n int, in []value) (value, error) {
 	if err := want(in, packed); err != nil {
 		return value{}, err
 	}
-	p := in[0]
-	weights := l.model.Params[p.param].Size()
-	switch {
-	case p.buf != nil && offset == 0 && n == p.nodes:
-		return value{kind: activations, buf: p.buf}, nil
-	case offset == p.nodes && n == weights:
-		return value{kind: gradient, param: p.param}, nil
-	case offset == p.nodes+weights && n == l.model.Params[p.param+1].Size():
-		return value{kind: gradient, param: p.param + 1}, nil
+	at := 0
+	for _, p := range in[0].parts {
+		if at == offset && n == p.nodes {
+			return p.value, nil
+		}
+		at += p.nodes
 	}
-	return value{}, fmt.Errorf("%d elements from %d on are neither dx, dw nor db", n, offset)
+	return value{}, fmt.Errorf("%d elements from %d on are not one of the %d parts of a gradient", n, offset, len(in[0].parts))
 }
 
 // dropout is its own gradient.

@@ -179,7 +179,10 @@ func (e *Engine) newWave(key waveKey) (_ *wave, err error) {
 	if key.train {
 		what = fmt.Sprintf("%d training steps", key.steps)
 	}
-	if w.exec, err = e.stream.Capture(fmt.Sprintf("%s of %d clients", what, key.room), func() error { return e.record(w) }); err != nil {
+	e.capturing = true
+	w.exec, err = e.stream.Capture(fmt.Sprintf("%s of %d clients", what, key.room), func() error { return e.record(w) })
+	e.capturing = false
+	if err != nil {
 		return nil, errors.Join(err, e.disown(w))
 	}
 	e.waves[key] = w
@@ -340,14 +343,32 @@ func (e *Engine) run(w *wave) ([]byte, error) {
 	if err := e.stream.CopyToDevice(w.plan, e.staging[:w.planBytes]); err != nil {
 		return nil, err
 	}
-	if err := w.exec.Launch(e.stream); err != nil {
+	if e.profile == nil {
+		if err := w.exec.Launch(e.stream); err != nil {
+			return nil, err
+		}
+	} else if err := e.timed(w); err != nil {
 		return nil, err
 	}
 	out := e.staging[w.planBytes:][:w.outBytes]
 	if err := e.stream.CopyFromDevice(out, w.results); err != nil {
 		return nil, err
 	}
-	return out, e.stream.Synchronize()
+	if err := e.stream.Synchronize(); err != nil {
+		return nil, err
+	}
+	if e.profile != nil {
+		return out, e.profile.add()
+	}
+	return out, nil
+}
+
+// timed launches what a wave's graph holds with events between.
+func (e *Engine) timed(w *wave) error {
+	if err := e.profile.start.Record(e.stream); err != nil {
+		return err
+	}
+	return e.record(w)
 }
 
 // size writes bytes for people.
