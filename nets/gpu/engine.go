@@ -112,6 +112,10 @@ func (e *Engine) open() error {
 // upload puts samples on the card.
 func (e *Engine) upload(s *plan.Samples) (partMemory, error) {
 	var m partMemory
+	var table []float32
+	if s.Images != nil {
+		table = cpu.NewNormal[float32](s.Mean, s.Std).Table()
+	}
 	for _, part := range []struct {
 		at    *uint64
 		bytes []byte
@@ -119,7 +123,7 @@ func (e *Engine) upload(s *plan.Samples) (partMemory, error) {
 		{&m.images, s.Images},
 		{&m.features, driver.Bytes(s.Features)},
 		{&m.classes, s.Labels},
-		{&m.table, driver.Bytes(cpu.NewNormal[float32](s.Mean, s.Std).Table())},
+		{&m.table, driver.Bytes(table)},
 	} {
 		if len(part.bytes) == 0 {
 			continue

@@ -16,7 +16,7 @@ import (
 	"rollcall/nets/gpu/gputest"
 )
 
-// samplesFor returns n random samples a net can take.
+// samplesFor returns n random samples a net can take: pictures, or features where a sample has no height.
 func samplesFor(m *nets.Model, n int, seed uint64) *plan.Samples {
 	r := rand.New(rand.NewPCG(seed, 7))
 	s := &plan.Samples{Name: "random", H: m.H, W: m.W, C: m.C, Classes: m.Classes, Images: make([]uint8, n*m.H*m.W*m.C), Labels: make([]uint8, n)}
@@ -25,6 +25,13 @@ func samplesFor(m *nets.Model, n int, seed uint64) *plan.Samples {
 	}
 	for i := range s.Labels {
 		s.Labels[i] = uint8(r.IntN(m.Classes))
+	}
+	if m.H == 1 {
+		s.Images = nil
+		for range n * m.W * m.C {
+			s.Features = append(s.Features, float32(r.NormFloat64()))
+		}
+		return s
 	}
 	for c := range m.C {
 		s.Mean, s.Std = append(s.Mean, 0.5-float32(c)/16), append(s.Std, 0.25+float32(c)/32)
