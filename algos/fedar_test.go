@@ -226,7 +226,7 @@ func TestFedARRefuses(t *testing.T) {
 		{"fedar", Options{FedAR: &FedAR{Rho: 1.5, T0: 1, B: 3}}, "algos: fedar: rho 1.5, want 0 … 1"},
 		{"fedar", Options{FedAR: &FedAR{Rho: 0.1, B: 3}}, "algos: fedar: t0 of 0 rounds, want above 0"},
 		{"fedar", Options{FedAR: &FedAR{Rho: 0.1, T0: 1, B: 2}}, "algos: fedar: b 2, want above 2"},
-		{"fedavg-s", Options{FedAvgSLimit: &six}, "algos: fedavg-s: S of 6 clients, want 1 … 5, all of them"},
+		{"fedavg-s", Options{FedAvgSLimit: &six}, "algos: fedavg-s: limit of 6 clients, want 1 … 5, all of them"},
 	} {
 		f, _ := toyFederation(8, 16, -8, 0, 3)
 		o := Defaults(Paper)

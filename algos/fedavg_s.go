@@ -23,7 +23,7 @@ func newFedAvgS(s *server, w0 []float32, o Options) (Method, error) {
 		limit = *o.FedAvgSLimit
 	}
 	if limit < 1 || limit > s.N {
-		return nil, fmt.Errorf("S of %d clients, want 1 … %d, all of them", limit, s.N)
+		return nil, fmt.Errorf("limit of %d clients, want 1 … %d, all of them", limit, s.N)
 	}
 	g, err := newGlobal(s, w0)
 	lambda := s.Lambda

@@ -53,7 +53,7 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.resultsCommand(), a.reportCommand(), a.benchCommand(), a.availabilityCommand(), a.dataCommand(), a.devicesCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.resultsCommand(), a.reportCommand(), a.benchCommand(), a.trackCommand(), a.availabilityCommand(), a.dataCommand(), a.devicesCommand(), a.versionCommand())
 	for _, c := range root.Commands() {
 		completeNames(c)
 	}

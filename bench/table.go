@@ -200,6 +200,9 @@ func summarise(t *spec.Table, c cell, runs, reference cellRuns, printed []result
 	}
 	var rows []results.SummaryRow
 	for _, e := range entries(t) {
+		if e.metric == results.TrainAcc && !s.EvalTrain {
+			continue
+		}
 		r := row
 		r.Metric = e.metric
 		if len(curves) > 0 {

@@ -45,6 +45,9 @@ func (a *app) printTable(t spec.Table, rows []results.SummaryRow, path string) e
 		lines[i].Params = results.WithoutKeys(lines[i].Params, commonKeys(&t, &lines[i]))
 	}
 	for _, e := range entries(&t) {
+		if !slices.ContainsFunc(lines, func(r results.SummaryRow) bool { return r.Metric == e.metric }) {
+			continue // a sweep without evaluations of the training set
+		}
 		if _, err := fmt.Fprintln(a.stdout); err != nil {
 			return err
 		}

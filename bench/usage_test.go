@@ -36,7 +36,7 @@ func TestUsageErrors(t *testing.T) {
 		want []string
 	}{
 		// names
-		{"tabel", []string{`"tabel"`, "did you mean table", "run, table"}},
+		{"tabel", []string{`"tabel"`, "did you mean table", "run, sweep, table"}},
 		{"zzzzzzzz", []string{`"zzzzzzzz"`, "want one of"}},
 		{"run --metod fedawe", []string{"--metod", "did you mean --method"}},
 		{"run --zzzzzzzz 1", []string{"--zzzzzzzz", "rollcall run --help"}},
@@ -115,6 +115,18 @@ func TestUsageErrors(t *testing.T) {
 		{"run --seed -1", []string{`--seed "-1"`, "0 … 4294967295"}},
 		{"run --seed 4294967296", []string{`--seed "4294967296"`, "0 … 4294967295"}},
 		{"run --seed", []string{"--seed"}},
+		{"run --method fedar --fedar-rho 1.5", []string{"--fedar-rho 1.5", "0 … 1"}},
+		{"run --method fedar --fedar-t0 0", []string{"--fedar-t0 0", "positive"}},
+		{"run --method fedar --fedar-b 2", []string{"--fedar-b 2", "above 2"}},
+		{"run --method mifa --fedar-b 3", []string{"--fedar-b 3", "--method fedar"}},
+		{"run --method fedar --fedar-t0 none --fedar-b 3", []string{"--fedar-b 3", "--fedar-t0"}},
+		{"run --method fedavg-s --fedavg-s-limit 101 --clients 100", []string{"--fedavg-s-limit 101", "1 … 100"}},
+		{"run --method fedavg-s --fedavg-s-limit 0", []string{"--fedavg-s-limit 0"}},
+		{"run --availability uniform --p-min 1.5", []string{"1.5", "at most 1"}},
+		{"run --net lenet5 --dropout 0.2", []string{"--dropout"}},
+		{"figure fedar-f1 --rounds 6", []string{"--rounds 6", "more than 6"}},
+		{"figure fedar-f1 --clients 11", []string{"--clients 11", "at most 10"}},
+		{"figure fedar-f1 --methods mifa", []string{"--methods", "of no use"}},
 		{"run --clip abc", []string{`--clip "abc"`, "a number or none"}},
 		{"run --clip 0", []string{"--clip 0"}},
 		{"run --fedawe-clip NaN", []string{"--fedawe-clip NaN"}},

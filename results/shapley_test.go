@@ -2,9 +2,8 @@ package results
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
-
-	"rollcall/datasets/rng"
 )
 
 func TestShapley(t *testing.T) {
@@ -52,7 +51,7 @@ func airport(cost ...float64) []float64 {
 // The axioms, on games of five players drawn at random: efficiency, and for players who add the same, the same. 1e-12: sums of 80 terms of
 // size 1.
 func TestShapleyAxioms(t *testing.T) {
-	s := rng.Key{Seed: 1, Purpose: rng.Split}.Stream(0, 0, 0)
+	s := rand.New(rand.NewPCG(1, 2))
 	for game := range 100 {
 		values := make([]float64, 32)
 		for c := range values {

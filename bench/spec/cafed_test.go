@@ -68,6 +68,19 @@ func TestCAFedTableI(t *testing.T) {
 	}
 }
 
+// INFOCOM: the rates on binary are those of the released scripts (paper_experiments/synthetic/full_experiment.sh) in the code's preset,
+// which has momentum; the paper's, which has none, has larger ones.
+func TestCAFedINFOCOMRates(t *testing.T) {
+	for method, want := range map[string]string{"unbiased": "0.03/0.03", "adafed": "0.001/1", "f3ast": "0.03/0.03", "ca-fed": "0.01/0.3"} {
+		for preset, want := range map[string]string{"code": want, "paper": "0.1/1"} {
+			got := settingsOf(infocom("binary"), method, preset)
+			if rates := got["lr"] + "/" + got["server-lr"]; rates != want {
+				t.Errorf("%s, %s: %s, want %s", method, preset, rates, want)
+			}
+		}
+	}
+}
+
 // ToN, table II: η/η_g.
 func TestCAFedRates(t *testing.T) {
 	for data, row := range map[string]map[string]string{

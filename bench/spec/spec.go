@@ -28,6 +28,8 @@ type Column struct {
 	Base               []Setting            // common to the experiments of a paper
 	ByPreset           map[string][]Setting // of one preset
 	ByMethod           map[string][]Setting // of one method
+
+	ByPresetMethod map[string]map[string][]Setting // of one method in one preset, by preset
 }
 
 // Setting is a flag of `rollcall run` and its value. Runs that have no use for the flag do without it.
@@ -38,7 +40,7 @@ const OneByRounds = "1/T"
 
 // Common returns what is not as usual for a method in a preset, apart from what sets the column apart.
 func (c *Column) Common(method, preset string) []Setting {
-	return slices.Concat(c.Base, c.ByPreset[preset], c.ByMethod[method])
+	return slices.Concat(c.Base, c.ByPreset[preset], c.ByMethod[method], c.ByPresetMethod[preset][method])
 }
 
 // Settings returns what is not as usual for a method in a preset. Where a flag is there twice, the later one counts.

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"rollcall/results"
+)
+
+// sweepOf are the arguments of a sweep of seconds.
+func sweepOf(out string, more ...string) []string {
+	args := []string{
+		"sweep", "--data", "synthetic", "--train-size", "400", "--test-size", "100", "--clients", "6", "--rounds", "3",
+		"--local-steps", "2", "--batch", "8", "--eval-every", "1", "--device", "cpu", "--out", out,
+	}
+	return append(args, more...)
+}
+
+// Methods of four papers under two processes: one row for each cell and metric, one and the same trace, split and work for all
+// methods, and everything kept the second time.
+func TestSweep(t *testing.T) {
+	out := t.TempDir()
+	args := sweepOf(out, "--methods", "fedawe,ca-fed,fedar,scaffold", "--availability", "markov,uniform", "--seeds", "3,4")
+	first := must(t, args...)
+	header, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
+	if got := strings.Join(header, ","); got != summaryColumns {
+		t.Errorf("columns %s, want table's %s", got, summaryColumns)
+	}
+	if len(rows) != 4*2*2 {
+		t.Fatalf("%d rows, want 4 methods × 2 processes × 2 metrics", len(rows))
+	}
+	for _, row := range rows {
+		if row["status"] != "ok" || row["n"] != "2" || row["paper_mean"] != "" {
+			t.Errorf("row %v, want two seeds and nothing of a paper", row)
+		}
+	}
+	active := map[string][]string{} // of every round, by process and seed
+	initial := map[string]string{}  // loss of the initial model
+	curves, err := filepath.Glob(filepath.Join(out, "sweep", "*", "seed-*", results.CurveFile))
+	if err != nil || len(curves) != 16 {
+		t.Fatalf("%d curves, %v, want 16", len(curves), err)
+	}
+	for _, path := range curves {
+		_, curve := table(t, contents(t, path))
+		var there []string
+		for _, row := range curve {
+			there = append(there, row["active"])
+		}
+		key := curve[0]["availability"] + curve[0]["seed"]
+		if active[key] == nil {
+			active[key], initial[key] = there, curve[0]["test_loss"]
+		}
+		if !slices.Equal(active[key], there) || initial[key] != curve[0]["test_loss"] {
+			t.Errorf("%s: active %v from loss %s, want the others' %v from %s", path, there, curve[0]["test_loss"], active[key], initial[key])
+		}
+	}
+	again := must(t, args...)
+	if again.stdout != first.stdout || strings.Count(again.stderr, "2 finished runs kept") != 8 {
+		t.Errorf("second time:\n%s%s\nwant the same table from kept runs:\n%s", again.stdout, again.stderr, first.stdout)
+	}
+	only := must(t, sweepOf(t.TempDir(), "--methods", "fedar", "--eval-train=false")...)
+	if !strings.Contains(only.stdout, "test_acc") || strings.Contains(only.stdout, "train_acc") {
+		t.Errorf("--eval-train=false: %q, want test accuracies alone", only.stdout)
+	}
+	for _, want := range []string{"markov", "uniform", "fedawe ", "ca-fed ", "fedar ", "scaffold "} {
+		if !strings.Contains(first.stdout, want) {
+			t.Errorf("stdout, want %q in it:\n%s", want, first.stdout)
+		}
+	}
+}
+
+// What cells train with: --like's work for all methods, their own rates unless said otherwise, and every flag where it is of use.
+func TestSweepSettings(t *testing.T) {
+	for _, c := range []struct {
+		line string
+		want string // of every cell in order, method: flag=value …
+	}{
+		{
+			"--methods fedar,ca-fed,fedawe",
+			"fedar: batch=128 local-steps=10 split=clients lr=0.1 weight-decay=0 clip=none|ca-fed: batch=128 local-epochs=none split=clients lr=0.03 momentum=0|fedawe: lr=0.1 fedawe-clip=0.5",
+		},
+		{
+			"--methods mifa,more-available --like fedar",
+			"mifa: batch=64 local-steps=5 split=two-class lr=0.05 weight-decay=0.001 augment=none|more-available: batch=64 split=two-class lr=0.03 server-lr=3",
+		},
+		{
+			"--methods mifa,fedar --rates mifa=0.2/2 --lr 0.3 --fedar-rho 0.5",
+			"mifa: lr=0.2 server-lr=2 fedar-rho=0.1|fedar: lr=0.3 server-lr=1 fedar-rho=0.5",
+		},
+		{"--methods fedar --local-steps 3 --like ca-fed", "fedar: local-steps=3 local-epochs=none batch=32"},
+		{"--methods fedar --nets lenet5,cnn-cafed --availability sine,uniform", "fedar: net=lenet5 availability=sine|fedar: net=lenet5 availability=uniform|fedar: net=cnn-cafed availability=sine|fedar: net=cnn-cafed"},
+	} {
+		cells := cellsOfSweep(t, c.line)
+		want := strings.Split(c.want, "|")
+		if len(cells) != len(want) {
+			t.Errorf("%s: %d cells, want %d", c.line, len(cells), len(want))
+			continue
+		}
+		for i, text := range want {
+			method, settings, _ := strings.Cut(text, ": ")
+			values := cells[i].settings.values()
+			if values["method"] != method {
+				t.Errorf("%s: cell %d is of %s, want %s", c.line, i, values["method"], method)
+			}
+			for setting := range strings.FieldsSeq(settings) {
+				if flag, value, _ := strings.Cut(setting, "="); values[flag] != value {
+					t.Errorf("%s: %s has --%s %s, want %s", c.line, method, flag, values[flag], value)
+				}
+			}
+		}
+	}
+}
+
+// cellsOfSweep returns the cells of a command line.
+func cellsOfSweep(t *testing.T, line string) (cells []cell) {
+	t.Helper()
+	a := &app{&strings.Builder{}, &strings.Builder{}}
+	cmd := a.sweepCommand()
+	if err := cmd.ParseFlags(strings.Fields(line)); err != nil {
+		t.Fatal(err)
+	}
+	fs := cmd.Flags()
+	list := func(name string) []string {
+		values, err := fs.GetStringSlice(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return values
+	}
+	w := sweepFlags{
+		methods: list("methods"), data: list("data"), nets: list("nets"), availability: list("availability"), rates: list("rates"),
+		seeds: []uint{3}, name: "sweep", like: fs.Lookup("like").Value.String(),
+	}
+	_, cells, err := w.cells(fs)
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	return cells
+}
+
+func TestSweepUsageErrors(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"", "--methods: empty"},
+		{"--methods fedar,fedr", "did you mean fedar"},
+		{"--methods fedar,fedar", "--methods: fedar twice"},
+		{"--methods fedar --availability sinus", "did you mean sine"},
+		{"--methods fedar --data cifar", "did you mean cifar10"},
+		{"--methods fedar --like fedr", "did you mean fedar"},
+		{"--methods fedar --nets lenet", "did you mean lenet5"},
+		{"--methods fedar --data mnist --nets lenet5", "takes 32×32×3"},
+		{"--methods fedar --name ../x", "--name \"../x\""},
+		{"--methods fedar --name fedar-2", "--name \"fedar-2\""},
+		{"--methods fedar --name run", "--name \"run\""},
+		{"--methods fedar --rates mifa=0.1", "of a method in --methods"},
+		{"--methods fedar --rates fedar", "METHOD=LR"},
+		{"--methods fedar --rates fedar=0", "positive"},
+		{"--methods fedar --rates fedar=1/2/3", "positive"},
+		{"--methods fedar --fedau-cutoff 3", "of no use in any cell"},
+		{"--methods fedar --seeds=", "--seeds"},
+		{"--methods fedar --availability trace", "want both trace and a file"},
+		{"--methods fedar --p-min 0 --availability uniform", "smallest probability 0"},
+	} {
+		out := filepath.Join(t.TempDir(), "out")
+		args := append([]string{"sweep", "--device", "cpu", "--out", out}, strings.Fields(c.line)...)
+		oneLineError(t, rollcall(t, args...), statusUsage, c.want)
+		if found, _ := filepath.Glob(out); len(found) > 0 {
+			t.Errorf("%s: left %q", c.line, found)
+		}
+	}
+}
+
+// FedAR, section 6.1, in the runs of its methods, and none of it in the names of others' runs.
+func TestFedARDefaults(t *testing.T) {
+	for _, method := range fedarMethods {
+		s, err := defaults(method, "paper", "cifar10")
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := s.values()
+		for flag, want := range map[string]string{
+			"split": "two-class", "batch": "64", "local-steps": "5", "weight-decay": "0.001", "lr": "0.1", "server-lr": "1", "augment": "none",
+			"clip": "none", "fedar-rho": "0.1", "fedar-t0": "50", "fedar-b": "4", "fedavg-s-limit": "none", "p-min": "0.1",
+		} {
+			if values[flag] != want {
+				t.Errorf("%s: --%s is %s by default, want %s", method, flag, values[flag], want)
+			}
+		}
+	}
+	s, err := defaults("fedar", "paper", "cifar10")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, other := s, s
+	fifty := 50.0
+	same.FedAR.T0, other.FedAR.T0 = optional{&fifty}, optional{}
+	if results.Hash(s) != results.Hash(same) || results.Hash(s) == results.Hash(other) {
+		t.Error("the name of a run depends on where t_0 is kept, or not on what it is")
+	}
+	if o := other.methodOptions().FedAR; !o.Forever || s.methodOptions().FedAR.Forever {
+		t.Errorf("--fedar-t0 none: %+v, want g = ∞, and not without it", o)
+	}
+	limit := 7.0
+	other.FedAR.FedAvgSLimit = optional{&limit}
+	if got := other.methodOptions().FedAvgSLimit; got == nil || *got != 7 {
+		t.Errorf("--fedavg-s-limit 7: %v", got)
+	}
+}
+
+// A run on the two-class split writes what its last model is worth to each client, on test samples of the client's classes alone.
+func TestClientsFile(t *testing.T) {
+	out := t.TempDir()
+	must(t, small(out, "--method", "fedar", "--availability", "uniform", "--clients", "5", "--rounds", "3")...)
+	rows, err := results.ReadClients(only(t, out, "run/*/seed-*/"+results.ClientsFile))
+	if err != nil || len(rows) != 5 {
+		t.Fatalf("%d clients, %v, want 5", len(rows), err)
+	}
+	_, curve := table(t, contents(t, only(t, out, curvePath)))
+	sum, n := 0.0, 0
+	for i, r := range rows {
+		if r.Round != 3 || r.N != rows[0].N || r.N == 0 || r.Pi < 0.1 || r.Pi > 1 {
+			t.Errorf("client %d: %+v, want round 3, as many samples as the others, p from 0.1 to 1", i, r)
+		}
+		sum, n = sum+r.Accuracy*float64(r.N), n+r.N
+	}
+	// Ten classes of ten test pictures, two to a client: all pictures, so the same accuracy as the whole test set's.
+	if want := number(t, curve[len(curve)-1]["test_acc"]); n != 100 || fmt.Sprintf("%.6f", sum/float64(n)) != fmt.Sprintf("%.6f", want) {
+		t.Errorf("%d pictures with accuracy %g, want 100 with the curve's %g", n, sum/float64(n), want)
+	}
+	out = t.TempDir()
+	must(t, small(out)...)
+	if found, _ := filepath.Glob(filepath.Join(out, "run/*/seed-*/"+results.ClientsFile)); len(found) > 0 {
+		t.Errorf("left %q, want no file of clients whose classes are not two", found)
+	}
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"rollcall/results/track"
+)
+
+func (a *app) trackCompareCommand() *cobra.Command {
+	var t trackFlags
+	var fingerprint string
+	cmd := &cobra.Command{
+		Use:   "compare",
+		Short: "Say which shifts the histories show",
+		Long: `compare goes through every history night by night and reports the shifts, each with the first run that shows it. A
+machine is compared with itself alone. Status 1: a regression was confirmed by one of the last --nights nights.`,
+		Example: `  rollcall track compare
+  rollcall track compare --fingerprint 3fa9 --nights 7 --format json`,
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if err := t.validate(); err != nil {
+				return err
+			}
+			if err := t.validateVerdict(); err != nil {
+				return err
+			}
+			histories, err := a.histories(t.history, fingerprint)
+			if err != nil {
+				return err
+			}
+			var verdicts []track.Verdict
+			for _, h := range histories {
+				v, err := t.judge(h)
+				if err != nil {
+					return failed(err)
+				}
+				verdicts = append(verdicts, v)
+			}
+			return a.say(verdicts, t.format)
+		},
+	}
+	t.register(cmd.Flags())
+	t.registerVerdict(cmd.Flags())
+	cmd.Flags().StringVar(&fingerprint, "fingerprint", "", "the machine whose fingerprint begins so (default: all)")
+	return cmd
+}

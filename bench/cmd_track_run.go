@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"rollcall/results/track"
+)
+
+func (a *app) trackRunCommand() *cobra.Command {
+	var t trackFlags
+	var m machineFlags
+	s := standardSuite()
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Measure the standard workloads and append them to the machine's history",
+		Long: `run measures rounds, client-steps and evaluations with the nets and the shapes of cifar10, svhn and cinic10 on generated
+data (nothing is downloaded), the server's arithmetic, and the kernels a client-step spends its time in; it appends the
+night to the history of the machine's fingerprint and says whether something became slower. An interrupted night is not
+appended. If $` + webhookVariable + ` is set, the verdict is posted there as JSON.`,
+		Example: `  rollcall track run
+  rollcall track run --device cuda:0 --precision tf32 --history /srv/rollcall/history`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := t.validate(); err != nil {
+				return err
+			}
+			if err := t.validateVerdict(); err != nil {
+				return err
+			}
+			if err := s.validate(); err != nil {
+				return err
+			}
+			m.Out = t.history
+			if err := m.validate(); err != nil {
+				return failed(err)
+			}
+			return a.trackRun(cmd.Context(), t, &trackBench{suite: s, machine: m, stderr: a.stderr})
+		},
+	}
+	fs := cmd.Flags()
+	t.register(fs)
+	t.registerVerdict(fs)
+	machine := pflag.NewFlagSet("", pflag.ContinueOnError) // the data and the folder of other commands have no say here
+	m.register(machine)
+	for _, name := range []string{"device", "precision", "threads"} {
+		fs.AddFlag(machine.Lookup(name))
+	}
+	fs.IntVar(&s.Samples, "samples", s.Samples, "of every metric")
+	fs.IntVar(&s.Passes, "passes", s.Passes, "in which the samples are taken, each with an engine of its own")
+	fs.IntVar(&s.Clients, "clients", s.Clients, "clients that train in a round; another number is another history")
+	return cmd
+}
+
+// nightBench measures a night. What runs it is known before it is measured.
+type nightBench interface {
+	identify() (track.Machine, error)
+	measure(ctx context.Context) ([]track.Measurement, error)
+	clockMHz() float64
+}
+
+// trackRun measures, appends and judges.
+func (a *app) trackRun(ctx context.Context, t trackFlags, bench nightBench) error {
+	hook := os.Getenv(webhookVariable)
+	if err := checkWebhook(hook); err != nil {
+		return failed(err)
+	}
+	v, err := a.night(ctx, t, bench)
+	if err != nil {
+		return failed(err)
+	}
+	verdict := a.say([]track.Verdict{v}, t.format)
+	if hook != "" {
+		if err := postVerdict(ctx, hook, v); err != nil {
+			logf(a.stderr, "rollcall: %v\n", err)
+		}
+	}
+	return verdict
+}
+
+// night measures one and appends it.
+func (a *app) night(ctx context.Context, t trackFlags, bench nightBench) (v track.Verdict, err error) {
+	w, err := track.NewWriter(t.history)
+	if err != nil {
+		return v, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	machine, err := bench.identify()
+	if err != nil {
+		return v, err
+	}
+	if err := w.Check(machine); err != nil {
+		return v, err
+	}
+	begun := time.Now().Truncate(time.Second)
+	logf(a.stderr, "track: %s\n", machine)
+	values, err := bench.measure(ctx)
+	if err != nil {
+		return v, err
+	}
+	n := track.Night{Run: track.RunName(begun), Time: begun, Version: versionName(), Go: runtime.Version(), ClockMHz: bench.clockMHz(), Values: values}
+	if err := w.Append(machine, n); err != nil {
+		return v, err
+	}
+	h, bad := track.Read(w.Path(machine))
+	for _, err := range bad {
+		logf(a.stderr, "rollcall: %s\n", oneLine(err))
+	}
+	if h == nil || h.Machine != machine {
+		return v, fmt.Errorf("track: %s: its first row is of another machine, want %s", w.Path(machine), machine.Fingerprint())
+	}
+	logf(a.stderr, "track: run %s, %d metrics, %.0f s, %s\n", n.Run, len(values), time.Since(begun).Seconds(), h.Path)
+	return t.judge(h)
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"rollcall/results/track"
+)
+
+// fakeBench is a machine on which one metric takes what it is told to.
+type fakeBench struct {
+	machine track.Machine
+	ms      float64
+	err     error
+}
+
+func (f *fakeBench) identify() (track.Machine, error) { return f.machine, nil }
+func (f *fakeBench) clockMHz() float64                { return 0 }
+
+func (f *fakeBench) measure(context.Context) ([]track.Measurement, error) {
+	v := track.Measurement{Metric: "round/cifar10", Unit: "ms"}
+	for i := range 10 {
+		v.Samples = append(v.Samples, f.ms*(1+float64(i%7)/1000))
+	}
+	return []track.Measurement{v}, f.err
+}
+
+var fakeMachine = track.Machine{Suite: "test/1", Engine: "cpu-avx2", Device: "Some CPU", Precision: "fp32"}
+
+// nightsOf puts so many nights of about 100 ms in a history, the last ones slower.
+func nightsOf(t *testing.T, dir string, m track.Machine, nights, slow int, factor float64) {
+	t.Helper()
+	w, err := track.NewWriter(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	begin := time.Date(2026, 1, 1, 2, 0, 0, 0, time.UTC)
+	for i := range nights {
+		f := &fakeBench{ms: 100 + float64(i*7%11)/10}
+		if i >= nights-slow {
+			f.ms *= factor
+		}
+		values, _ := f.measure(t.Context())
+		at := begin.AddDate(0, 0, i)
+		if err := w.Append(m, track.Night{Run: track.RunName(at), Time: at, Version: "v1", Go: "go1.26", Values: values}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// statusOf runs the program's last step: what status an error ends it with.
+func statusOf(err error) int {
+	switch {
+	case err == nil:
+		return statusOK
+	case errors.Is(err, context.Canceled):
+		return statusInterrupted
+	case isUsage(err):
+		return statusUsage
+	}
+	return statusFailure
+}
+
+// TestTrackRunStatus runs a night on histories of all kinds.
+func TestTrackRunStatus(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		slow   int // nights before this one that were slow
+		ms     float64
+		err    error
+		status int
+		nights int // in the history afterwards
+		want   string
+	}{
+		{"as ever", 0, 100.5, nil, statusOK, 41, "no regression"},
+		{"the third slow night", 2, 106, nil, statusFailure, 41, "round/cifar10 +5."},
+		{"the second slow night", 1, 106, nil, statusOK, 41, "no regression"},
+		{"faster", 2, 94, nil, statusOK, 41, "no regression"},
+		{"the engine fails", 2, 106, errors.New("gpu: out of memory"), statusUsage, 40, "gpu: out of memory"},
+		{"interrupted", 2, 106, context.Canceled, statusInterrupted, 40, "canceled"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			nightsOf(t, dir, fakeMachine, 40, test.slow, 1.05)
+			var stdout, stderr bytes.Buffer
+			a := &app{&stdout, &stderr}
+			flags := trackFlags{history: dir, rule: track.DefaultRule(), nights: 1, format: "text"}
+			err := a.trackRun(t.Context(), flags, &fakeBench{fakeMachine, test.ms, test.err})
+			if got := statusOf(err); got != test.status {
+				t.Errorf("status: got %d (%v), want %d", got, err, test.status)
+			}
+			said := stdout.String()
+			if err != nil {
+				said += err.Error()
+			}
+			if !strings.Contains(said, test.want) {
+				t.Errorf("said %q, want %q in it", said, test.want)
+			}
+			h, bad := track.Read(only(t, dir, "*.csv"))
+			if len(bad) > 0 || len(h.Nights) != test.nights {
+				t.Errorf("history: got %d nights, %v, want %d", len(h.Nights), bad, test.nights)
+			}
+		})
+	}
+}
+
+func TestTrackRunBusy(t *testing.T) {
+	dir := t.TempDir()
+	w, err := track.NewWriter(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	err = (&app{io.Discard, io.Discard}).trackRun(t.Context(), trackFlags{history: dir, rule: track.DefaultRule(), nights: 1, format: "text"}, &fakeBench{fakeMachine, 100, nil})
+	if !errors.Is(err, track.ErrBusy) || statusOf(err) != statusUsage {
+		t.Errorf("two nights at once: got %v, status %d, want %v, status 2", err, statusOf(err), track.ErrBusy)
+	}
+}
+
+// TestTrackWebhook: the verdict arrives; whatever the other end does, the status and the output stay, and no message has a
+// part of the address.
+func TestTrackWebhook(t *testing.T) {
+	var got track.Verdict
+	var kind string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/good-secret":
+			kind = r.Header.Get("Content-Type")
+			if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+				t.Error(err)
+			}
+		case "/elsewhere-secret":
+			http.Redirect(w, r, "/good-secret", http.StatusFound)
+		default:
+			http.Error(w, "secret", http.StatusForbidden)
+		}
+	}))
+	defer server.Close()
+	for _, test := range []struct{ name, address, want string }{
+		{"taken", server.URL + "/good-secret", ""},
+		{"refused", server.URL + "/bad-secret", "track: webhook: status 403, want 2xx"},
+		{"redirected", server.URL + "/elsewhere-secret", "track: webhook: status 302, want 2xx"},
+		{"nobody there", "http://127.0.0.1:1/secret", "track: webhook: cannot be reached"},
+		{"a wrong certificate", strings.Replace(server.URL, "http:", "https:", 1) + "/secret", "track: webhook: cannot be reached"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Setenv(webhookVariable, test.address)
+			got, kind = track.Verdict{}, ""
+			dir := t.TempDir()
+			nightsOf(t, dir, fakeMachine, 40, 2, 1.05)
+			var stdout, stderr bytes.Buffer
+			err := (&app{&stdout, &stderr}).trackRun(t.Context(), trackFlags{history: dir, rule: track.DefaultRule(), nights: 1, format: "text"}, &fakeBench{fakeMachine, 106, nil})
+			if statusOf(err) != statusFailure || !strings.Contains(stdout.String(), "SLOWER") {
+				t.Errorf("verdict: got %v and\n%s\nwant a regression", err, stdout.String())
+			}
+			all := stdout.String() + stderr.String() + err.Error()
+			if test.want != "" && !strings.Contains(stderr.String(), test.want) {
+				t.Errorf("log: got %q, want %q", stderr.String(), test.want)
+			}
+			if test.want == "" && (kind != "application/json" || len(got.Regressions) != 1 || got.Regressions[0].Metric != "round/cifar10" || !strings.Contains(got.Text, "1 regression")) {
+				t.Errorf("posted: got %s %+v, want JSON with one regression", kind, got)
+			}
+			if strings.Contains(all, "secret") || strings.Contains(all, "127.0.0.1") {
+				t.Errorf("the address was logged:\n%s", all)
+			}
+		})
+	}
+	for _, address := range []string{"secret", "ftp://secret", "http://", "http://sec ret\x7f"} {
+		if err := checkWebhook(address); err == nil || strings.Contains(err.Error(), "sec") {
+			t.Errorf("%q: got %v, want an error without it", address, err)
+		}
+	}
+}
+
+func TestTrackCompare(t *testing.T) {
+	dir := t.TempDir()
+	other := fakeMachine
+	other.Engine = "cpu-avx512"
+	nightsOf(t, dir, fakeMachine, 60, 3, 1.05)
+	nightsOf(t, dir, other, 60, 20, 1.05) // told 17 nights ago
+	o := rollcall(t, "track", "compare", "--history", dir)
+	if o.status != statusFailure || strings.Count(o.stdout, "SLOWER") != 1 || strings.Count(o.stdout, "earlier") != 1 || !strings.Contains(o.stderr, "track: slower: round/cifar10 +5.") {
+		t.Errorf("compare: got status %d\n%s%s\nwant 1, one slower, one earlier", o.status, o.stdout, o.stderr)
+	}
+	o = must(t, "track", "compare", "--history", dir, "--fingerprint", other.Fingerprint()[:6], "--format", "json")
+	var verdicts []track.Verdict
+	if err := json.Unmarshal([]byte(o.stdout), &verdicts); err != nil || len(verdicts) != 1 || verdicts[0].Fingerprint != other.Fingerprint() || len(verdicts[0].Earlier) != 1 {
+		t.Errorf("one machine as JSON: got %v, %v, want the other's verdict", o.stdout, err)
+	}
+	if o = rollcall(t, "track", "compare", "--history", dir, "--fingerprint", other.Fingerprint(), "--nights", "30"); o.status != statusFailure {
+		t.Errorf("--nights 30: got status %d, want 1", o.status)
+	}
+	junk := filepath.Join(dir, "junk.csv")
+	if err := os.WriteFile(junk, []byte("a,b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o = rollcall(t, "track", "compare", "--history", dir, "--fingerprint", other.Fingerprint())
+	if o.status != statusOK || !strings.Contains(o.stderr, junk+": line 1: ") {
+		t.Errorf("a foreign file: got status %d, %q, want 0 and the file named", o.status, o.stderr)
+	}
+	// Twenty slow nights of a machine are no news for another: the slow one alone has a level of 105 ms.
+	for _, args := range [][]string{
+		{"compare", "--history", filepath.Join(dir, "none")},
+		{"compare", "--history", dir, "--fingerprint", "xyz"},
+		{"compare", "--nights", "0"},
+		{"compare", "--level", "2"},
+		{"compare", "--min-effect", "-1"},
+		{"compare", "--format", "xml"},
+		{"compare", "more"},
+		{"run", "--samples", "9"},
+		{"run", "--passes", "0"},
+		{"run", "--clients", "1000"},
+		{"run", "--threads", "0"},
+		{"plot", "--history", dir, "round/cifar1"},
+		{"moon"},
+	} {
+		if o := rollcall(t, append([]string{"track"}, args...)...); o.status != statusUsage || o.stderr == "" {
+			t.Errorf("track %v: got status %d, %q, want 2 and a reason", args, o.status, o.stderr)
+		}
+	}
+}
+
+func TestTrackPlot(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	nightsOf(t, dir, fakeMachine, 60, 10, 1.05)
+	o := must(t, "track", "plot", "--history", dir, "--out", out)
+	path := strings.TrimSpace(o.stdout)
+	svg, err := os.ReadFile(path)
+	if err != nil || path != filepath.Join(out, "track", strings.TrimSuffix(fakeMachine.FileName(), ".csv")+".svg") {
+		t.Fatalf("plot: got %q, %v, want a file in %s", path, err, out)
+	}
+	for _, want := range []string{"first slower night", "round/cifar10: +5.0 % on 2026-02-20", "days since 2026-01-01"} {
+		if !strings.Contains(string(svg), want) {
+			t.Errorf("SVG: no %q in it", want)
+		}
+	}
+	if o = must(t, "track", "plot", "--history", dir, "--out", out, "round/cifar10"); !strings.HasSuffix(strings.TrimSpace(o.stdout), "_round-cifar10.svg") {
+		t.Errorf("one metric: got %q, want a file of its own", o.stdout)
+	}
+}

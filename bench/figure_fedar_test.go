@@ -1,0 +1,140 @@
+package main
+
+import (
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"rollcall/bench/spec"
+	"rollcall/results"
+)
+
+// p-values of a made table: FedAR ahead of one baseline by 1 % on the mean in every round of two seeds, and level with itself.
+func TestPairedEntries(t *testing.T) {
+	made := func(shift float64) (runs cellRuns) {
+		for seed := range 2 {
+			var curve []results.CurveRow
+			for round := range 101 {
+				wave := 0.001 * math.Sin(float64(round*(seed+3)))
+				curve = append(curve, results.CurveRow{Round: round, TestAcc: results.Some(0.4 + shift + wave*(1-shift)), TrainAcc: results.Some(0.5)})
+			}
+			runs.curves = append(runs.curves, curve)
+		}
+		return runs
+	}
+	table2, err := spec.ByID("fedar-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	column := table2.Columns[0]
+	refs := references{}
+	of := func(method string, runs cellRuns) map[results.Metric]results.SummaryRow {
+		s := Settings{Method: method, Data: column.Data, Availability: column.Availability, Preset: "paper"}
+		c := cell{s, column}
+		rows, err := summarise(&table2, c, runs, refs.of(&table2, c, runs), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byMetric := map[results.Metric]results.SummaryRow{}
+		for _, r := range rows {
+			byMetric[r.Metric] = r
+		}
+		return byMetric
+	}
+	own := of("fedar", made(0.01))
+	if own[results.PRounds].Mean.Valid || own[results.PSeeds].Mean.Valid || !own[results.TestAcc].Mean.Valid {
+		t.Errorf("the reference: %+v, want accuracies and no p-value", own)
+	}
+	behind := of("mifa", made(0))
+	if p := behind[results.PRounds].Mean; !p.Valid || p.Value > 1e-100 {
+		t.Errorf("200 rounds 1 %% behind: p = %v, want next to nothing", p)
+	}
+	want, _ := results.SeedsTTest(made(0.01).curves, made(0).curves, results.ProtocolRounds)
+	if p := behind[results.PSeeds].Mean; p != want || !(p.Value > 1e-8) {
+		t.Errorf("two seeds: p = %v, want %v", p, want)
+	}
+	if p := of("scaffold", made(0.01))[results.PRounds].Mean; p != results.Some(1) {
+		t.Errorf("level in every round: p = %v, want 1", p)
+	}
+	if p := of("fedvarp", cellRuns{curves: made(0).curves[:1]})[results.PRounds].Mean; p.Valid {
+		t.Errorf("one seed against two: p = %v, want none", p)
+	}
+}
+
+// FedAR's Table 2 needs FedAR, whatever --methods says; Table 3's FedAvg has everybody there.
+func TestFedARTables(t *testing.T) {
+	cellsOf := func(id string, change func(n *tableFlags)) []cell {
+		table, err := spec.ByID(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &app{&strings.Builder{}, &strings.Builder{}}
+		cmd := a.tableCommand()
+		n := tableFlags{preset: table.Preset}
+		change(&n)
+		args := []string{}
+		if n.methods != nil {
+			args = append(args, "--methods="+strings.Join(n.methods, ","))
+		}
+		args = append(args, "--data=cifar10")
+		n.data = []string{"cifar10"}
+		if err := cmd.ParseFlags(args); err != nil {
+			t.Fatal(err)
+		}
+		cells, err := n.cells(&table, cmd.Flags())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cells
+	}
+	var got []string
+	for _, c := range cellsOf("fedar-2", func(n *tableFlags) { n.methods = []string{"scaffold"} }) {
+		v := c.settings.values()
+		got = append(got, c.settings.Method+" "+v["p-min"])
+		lr := "0.1"
+		if c.settings.Method == "scaffold" {
+			lr = "0.01"
+		}
+		for flag, want := range map[string]string{
+			"lr": lr, "net": "lenet5", "availability": "uniform", "clients": "100", "split": "two-class", "batch": "64", "local-steps": "5", "server-lr": "1",
+			"weight-decay": "0.001", "augment": "none", "clip": "none", "lr-schedule": "decay", "momentum": "0", "rounds": "1000", "preset": "paper",
+		} {
+			if v[flag] != want {
+				t.Errorf("%s: --%s %s, want %s", c.settings.Method, flag, v[flag], want)
+			}
+		}
+	}
+	if want := []string{"fedar 0.1", "scaffold 0.1", "fedar 0.5", "scaffold 0.5"}; !slices.Equal(got, want) {
+		t.Errorf("cells %q, want %q", got, want)
+	}
+	for _, c := range cellsOf("fedar-3", func(*tableFlags) {}) {
+		want := "0.1"
+		if c.settings.Method == "fedavg-active" {
+			want = "1"
+		}
+		if got := c.settings.values()["p-min"]; got != want {
+			t.Errorf("fedar-3: %s has p_min %s, want %s", c.settings.Method, got, want)
+		}
+	}
+}
+
+// Figure 1 on real pictures, small: the Shapley values of every level sum to what the last round of all is worth.
+func TestFedARFigure1(t *testing.T) {
+	data, out := cifar10(t), t.TempDir()
+	o := must(t, "figure", "fedar-f1", "--rounds", "7", "--clients", "2", "--seeds", "3", "--data-dir", data, "--device", "cpu", "--out", out)
+	_, rows := table(t, contents(t, filepath.Join(out, "fedar-f1", "fedar-f1.csv")))
+	if len(rows) != 7*2 {
+		t.Fatalf("%d rows, want 7 levels of 2 clients", len(rows))
+	}
+	for i := 0; i < len(rows); i += 2 {
+		sum := number(t, rows[i]["shapley"]) + number(t, rows[i+1]["shapley"])
+		if want := number(t, rows[i]["test_acc_all"]) - number(t, rows[i]["test_acc_none"]); math.Abs(sum-want) > 1e-12 {
+			t.Errorf("stale %s: Shapley values sum to %g, want %g", rows[i]["stale"], sum, want)
+		}
+	}
+	if !strings.Contains(o.stdout, "stale 6: ") || !strings.Contains(contents(t, filepath.Join(out, "fedar-f1", "fedar-f1.svg")), "<svg") {
+		t.Errorf("stdout %q, want the shares, and a drawing", o.stdout)
+	}
+}

@@ -1,0 +1,88 @@
+// Package track keeps the nightly speed history of machines, finds the nights at which a speed changed, and draws them.
+package track
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Machine is all that a speed depends on and that is not the program: histories of two machines are never compared. Two
+// machines are the same if all fields are. What is not known is empty.
+type Machine struct {
+	Suite     string // workloads, and the number of their version: other work is another history
+	OS        string // operating system and architecture, linux/amd64
+	CPU       string // the processor's own name
+	CPUs      int    // logical processors the program may use
+	Threads   int    // of the CPU engine
+	Engine    string // cpu-avx512, cuda-sm90 and the like
+	Device    string // what trains: the processor's or the card's own name
+	Driver    string // of the card
+	Clocks    string // limits of the clocks as seen, not their value of the moment
+	Precision string // fp32, tf32, bf16
+}
+
+// fields are the cells of a machine, in the order of [columns].
+func (m Machine) fields() []string {
+	return []string{m.Suite, m.OS, m.CPU, strconv.Itoa(m.CPUs), strconv.Itoa(m.Threads), m.Engine, m.Device, m.Driver, m.Clocks, m.Precision}
+}
+
+// Fingerprint names the machine in twelve hexadecimal digits: the head of the SHA-256 of its fields, each with a zero byte
+// behind it.
+func (m Machine) Fingerprint() string {
+	sum := sha256.Sum256([]byte(strings.Join(m.fields(), "\x00") + "\x00"))
+	return hex.EncodeToString(sum[:6])
+}
+
+// FileName is the name of the machine's file in a folder of histories: its device, engine and precision for people, its
+// fingerprint for the program.
+func (m Machine) FileName() string {
+	return fmt.Sprintf("%s_%s_%s_%s.csv", slug(m.Device), slug(m.Engine), slug(m.Precision), m.Fingerprint())
+}
+
+// String says what the machine is, in a line.
+func (m Machine) String() string {
+	parts := []string{m.Device, m.Engine, m.Precision, fmt.Sprintf("%d of %d CPUs", m.Threads, m.CPUs)}
+	for _, more := range []struct{ name, value string }{{"driver", m.Driver}, {"clocks", m.Clocks}, {"workloads", m.Suite}} {
+		if more.value != "" {
+			parts = append(parts, more.name+" "+more.value)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (m Machine) validate() error {
+	if m.Engine == "" || m.Device == "" || m.Suite == "" {
+		return errors.New("machine without an engine, a device or a suite, want all three")
+	}
+	return nil
+}
+
+// slug keeps letters and digits of a name, small, and puts one dash for all else. It is at most 40 bytes long.
+func slug(name string) string {
+	var b strings.Builder
+	dash := false
+	for _, r := range strings.ToLower(name) {
+		if r < 'a' || r > 'z' {
+			if r < '0' || r > '9' {
+				dash = b.Len() > 0
+				continue
+			}
+		}
+		if dash {
+			b.WriteByte('-')
+			dash = false
+		}
+		b.WriteRune(r)
+		if b.Len() >= 40 {
+			break
+		}
+	}
+	if b.Len() == 0 {
+		return "unknown"
+	}
+	return b.String()
+}

@@ -1,0 +1,196 @@
+package track
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Schema is the version of the file format. It is in every row: a program that reads another one says so, and leaves the row out.
+const Schema = 1
+
+// columns are those of a history. One row is one metric of one run; docs/tracking.md says what is in them.
+var columns = []string{
+	"schema", "run", "time", "version", "go", "clock_mhz",
+	"fingerprint", "suite", "os", "cpu", "cpus", "threads", "engine", "device", "driver", "clocks", "precision",
+	"metric", "unit", "samples",
+}
+
+// Places of the columns.
+const (
+	atRun         = 1
+	atClock       = 5
+	atFingerprint = 6
+	atMachine     = 7
+	atMetric      = 17
+	atSamples     = 19
+)
+
+// header is the first line of a file.
+func header() string { return strings.Join(columns, ",") }
+
+// row is one line of a file.
+type row struct {
+	line    int
+	machine Machine
+	night   Night // without values
+	value   Measurement
+}
+
+// encode writes the rows of a night.
+func encode(w io.Writer, m Machine, n Night) error {
+	out := csv.NewWriter(w)
+	for _, v := range n.Values {
+		samples := make([]string, len(v.Samples))
+		for i, x := range v.Samples {
+			samples[i] = strconv.FormatFloat(x, 'g', 6, 64)
+		}
+		cells := []string{
+			strconv.Itoa(Schema), n.Run, n.Time.UTC().Format(time.RFC3339), n.Version, n.Go, number(n.ClockMHz), m.Fingerprint(),
+		}
+		cells = append(append(cells, m.fields()...), v.Metric, v.Unit, strings.Join(samples, " "))
+		for i, c := range cells {
+			cells[i] = strings.Join(strings.Fields(c), " ") // a row is a line
+		}
+		if err := out.Write(cells); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// number is the cell of a number that may be unknown.
+func number(x float64) string {
+	if x == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(x, 'f', -1, 64)
+}
+
+// readRows reads what is whole. A line is a row, whatever is in it, so that no bad line takes others along.
+func readRows(r io.Reader, path string) (rows []row, bad []error) {
+	complain := func(line int, err error) {
+		bad = append(bad, fmt.Errorf("track: %s: line %d: %w", path, line, err))
+	}
+	in := bufio.NewReaderSize(r, 1<<16)
+	for line := 1; ; line++ {
+		text, err := in.ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			complain(line, err)
+			return rows, bad
+		}
+		whole := err == nil
+		text = strings.TrimRight(text, "\r\n")
+		switch {
+		case line == 1:
+			if text != header() {
+				complain(1, headerError(text))
+				return nil, bad
+			}
+		case text == "":
+		case !whole:
+			complain(line, errors.New("no line break at its end, want one: it is half written"))
+		default:
+			row, err := parseRow(text)
+			if err != nil {
+				complain(line, err)
+				break
+			}
+			row.line = line
+			rows = append(rows, row)
+		}
+		if !whole {
+			return rows, bad
+		}
+	}
+}
+
+// headerError says what is wrong with a first line.
+func headerError(text string) error {
+	if text == "" {
+		return fmt.Errorf("empty, want the header %s", header())
+	}
+	names := strings.Split(text, ",")
+	for _, c := range columns {
+		found := false
+		for _, n := range names {
+			found = found || n == c
+		}
+		if !found {
+			return fmt.Errorf("no column %q, want the header %s", c, header())
+		}
+	}
+	return fmt.Errorf("header %.200q, want %s", text, header())
+}
+
+func parseRow(text string) (r row, err error) {
+	if strings.HasSuffix(text, halfWritten) {
+		return r, errors.New("half written, want a whole line")
+	}
+	cells := strings.Split(text, ",")
+	if strings.Contains(text, `"`) {
+		if cells, err = csv.NewReader(strings.NewReader(text)).Read(); err != nil {
+			if p, ok := errors.AsType[*csv.ParseError](err); ok {
+				err = p.Err
+			}
+			return r, err
+		}
+	}
+	if cells[0] != strconv.Itoa(Schema) {
+		return r, fmt.Errorf("column schema: %.40q, want %d", cells[0], Schema)
+	}
+	if len(cells) != len(columns) {
+		return r, fmt.Errorf("%d columns, want %d", len(cells), len(columns))
+	}
+	for _, i := range []int{atRun, atMetric, atMetric + 1, atSamples} {
+		if cells[i] == "" {
+			return r, fmt.Errorf("column %s: empty, want a text", columns[i])
+		}
+	}
+	r.night = Night{Run: cells[atRun], Version: cells[3], Go: cells[4]}
+	if r.night.Time, err = time.Parse(time.RFC3339, cells[2]); err != nil {
+		return r, fmt.Errorf("column time: %.40q, want 2006-01-02T15:04:05Z", cells[2])
+	}
+	if cells[atClock] != "" {
+		if r.night.ClockMHz, err = positive(cells[atClock]); err != nil {
+			return r, fmt.Errorf("column clock_mhz: %w", err)
+		}
+	}
+	m := cells[atMachine:]
+	r.machine = Machine{Suite: m[0], OS: m[1], CPU: m[2], Engine: m[5], Device: m[6], Driver: m[7], Clocks: m[8], Precision: m[9]}
+	for i, to := range []*int{&r.machine.CPUs, &r.machine.Threads} {
+		if *to, err = strconv.Atoi(m[3+i]); err != nil || *to < 0 {
+			return r, fmt.Errorf("column %s: %.40q, want a whole number from 0", columns[atMachine+3+i], m[3+i])
+		}
+	}
+	if got := r.machine.Fingerprint(); got != cells[atFingerprint] {
+		return r, fmt.Errorf("column fingerprint: %.40q, want %s, that of the machine in the row", cells[atFingerprint], got)
+	}
+	r.value = Measurement{Metric: cells[atMetric], Unit: cells[atMetric+1]}
+	for cell := range strings.FieldsSeq(cells[atSamples]) {
+		x, err := positive(cell)
+		if err != nil {
+			return r, fmt.Errorf("column samples: %w", err)
+		}
+		r.value.Samples = append(r.value.Samples, x)
+	}
+	if len(r.value.Samples) == 0 {
+		return r, errors.New("column samples: no number, want one at least")
+	}
+	return r, nil
+}
+
+func positive(cell string) (float64, error) {
+	x, err := strconv.ParseFloat(cell, 64)
+	if err != nil || !(x > 0) || math.IsInf(x, 0) {
+		return 0, fmt.Errorf("%.40q, want a positive number", cell)
+	}
+	return x, nil
+}

@@ -1,0 +1,142 @@
+package track
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Verdict is what is to be said of a machine after its last night.
+type Verdict struct {
+	Schema       int       `json:"schema"` // of this document
+	Text         string    `json:"text"`   // a line that says it all
+	File         string    `json:"file"`   // the machine's history
+	Fingerprint  string    `json:"fingerprint"`
+	Machine      string    `json:"machine"`
+	Run          string    `json:"run"` // the last one
+	Time         string    `json:"time"`
+	Version      string    `json:"version"`
+	Nights       int       `json:"nights"`
+	Metrics      int       `json:"metrics"`      // of the last night
+	Compared     int       `json:"compared"`     // of them, those with nights enough to be compared
+	Regressions  []Finding `json:"regressions"`  // confirmed by the nights that were asked about
+	Improvements []Finding `json:"improvements"` // likewise
+	Earlier      []Finding `json:"earlier"`      // confirmed before them
+}
+
+// Finding is a shift in words that need no history beside them.
+type Finding struct {
+	Metric       string  `json:"metric"`
+	Unit         string  `json:"unit"`
+	Before       float64 `json:"before"`
+	After        float64 `json:"after"`
+	Change       float64 `json:"change"` // After / Before − 1; above 0 is slower
+	FirstRun     string  `json:"first_run"`
+	FirstTime    string  `json:"first_time"`
+	FirstVersion string  `json:"first_version"`
+	LastVersion  string  `json:"last_version"` // of the last run before it
+	ConfirmedRun string  `json:"confirmed_run"`
+	P            float64 `json:"p"`
+	NightsBefore int     `json:"nights_before"`
+	NightsAfter  int     `json:"nights_after"`
+}
+
+// Judge says what a history shows. Shifts that one of the last so many nights confirmed, at least 1, are new; trends are those
+// of [Rule.Trends].
+func Judge(h *History, trends []Trend, rule Rule, nights int) Verdict {
+	last := len(h.Nights) - 1
+	n := h.Nights[last]
+	v := Verdict{
+		Schema: 1, File: h.Path, Fingerprint: h.Machine.Fingerprint(), Machine: h.Machine.String(),
+		Run: n.Run, Time: n.Time.UTC().Format(time.RFC3339), Version: n.Version, Nights: len(h.Nights), Metrics: len(n.Values),
+		Regressions: []Finding{}, Improvements: []Finding{}, Earlier: []Finding{},
+	}
+	for _, t := range trends {
+		if k := len(t.Nights); k > 0 && t.Nights[k-1] == last && t.Since >= rule.Baseline+rule.Confirm {
+			v.Compared++
+		}
+		for _, s := range t.Shifts {
+			f := finding(h, s)
+			switch {
+			case s.Confirmed <= last-nights:
+				v.Earlier = append(v.Earlier, f)
+			case s.Slower():
+				v.Regressions = append(v.Regressions, f)
+			default:
+				v.Improvements = append(v.Improvements, f)
+			}
+		}
+	}
+	v.Text = v.line()
+	return v
+}
+
+func finding(h *History, s Shift) Finding {
+	first := h.Nights[s.First]
+	return Finding{
+		Metric: s.Metric, Unit: s.Unit, Before: s.Before, After: s.After, Change: s.Change,
+		FirstRun: first.Run, FirstTime: first.Time.UTC().Format(time.RFC3339), FirstVersion: first.Version,
+		LastVersion: h.Nights[s.First-1].Version, ConfirmedRun: h.Nights[s.Confirmed].Run, P: s.P, NightsBefore: s.N, NightsAfter: s.K,
+	}
+}
+
+// line is the verdict in one.
+func (v Verdict) line() string {
+	what := "no regression"
+	if n := len(v.Regressions); n > 0 {
+		what = fmt.Sprintf("%d regressions", n)
+		if n == 1 {
+			what = "1 regression"
+		}
+		worst := v.Regressions[0]
+		for _, f := range v.Regressions {
+			if f.Change > worst.Change {
+				worst = f
+			}
+		}
+		what += fmt.Sprintf(", worst %s %+.1f %% since run %s", worst.Metric, 100*worst.Change, worst.FirstRun)
+	} else if n := len(v.Improvements); n > 0 {
+		what += fmt.Sprintf(", %d faster", n)
+	}
+	return fmt.Sprintf("rollcall %s: %s (%d of %d metrics compared, %d nights of %s)", v.Version, what, v.Compared, v.Metrics, v.Nights, v.Fingerprint)
+}
+
+// WriteText writes the verdict for people.
+func (v Verdict) WriteText(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "machine   %s\nhistory   %s, %d nights, last run %s\nverdict   %s\n", v.Machine, v.File, v.Nights, v.Run, v.Text)
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	row := func(what string, f Finding) {
+		versions := ""
+		if f.FirstVersion != f.LastVersion {
+			versions = fmt.Sprintf(" (%s, before it %s)", f.FirstVersion, f.LastVersion)
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%.4g → %.4g %s\t%+.1f %%\tsince %s%s\tp = %.2g, %d nights after %d\n",
+			what, f.Metric, f.Before, f.After, f.Unit, 100*f.Change, f.FirstRun, versions, f.P, f.NightsAfter, f.NightsBefore)
+	}
+	for _, f := range v.Regressions {
+		row("SLOWER", f)
+	}
+	for _, f := range v.Improvements {
+		row("faster", f)
+	}
+	for _, f := range v.Earlier {
+		row("earlier", f)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// WriteJSON writes verdicts as a list.
+func WriteJSON(w io.Writer, verdicts []Verdict) error {
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	out.SetEscapeHTML(false)
+	return out.Encode(verdicts)
+}
