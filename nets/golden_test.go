@@ -51,11 +51,21 @@ type digest struct {
 }
 
 // Tolerances, as parts of a tensor's largest element. One step or gradient: 1e-5, what correct float32 programs agree to
-// (the goldens' own float32 column has 1e-6 … 6e-6). Five steps: 1e-4, half way (in the logarithm) to the 1e-3 of ten.
+// (the goldens' own float32 column has 1e-6 … 6e-6). Five steps: 1e-4, half way (in the logarithm) to the 1e-3 of ten. In a
+// deep net with batch normalisation a ReLU that two programs round to different sides in a later step sets them apart for
+// good: PyTorch's own float32 and float64 differ by 0.012 there, so 0.02. Running statistics, which are means, do not. Logits of
+// the net that five steps end in: 1e-3, for the same reason.
 const (
-	oneStep   = 1e-5
-	fiveSteps = 1e-4
+	oneStep        = 1e-5
+	fiveSteps      = 1e-4
+	residualUpdate = 0.02
+	evaluated      = 1e-3
 )
+
+// residual reports whether the net has running statistics.
+func (m *Model) residual() bool {
+	return slices.ContainsFunc(m.Params, func(p Param) bool { return p.Buffer })
+}
 
 func tolerance(steps int) float64 {
 	if steps == 1 {
@@ -107,6 +117,10 @@ func checkAll(t *testing.T, m *Model, what string, a, b []float32, want []digest
 			if b != nil {
 				got[j] -= float64(b[p.Offset+j])
 			}
+		}
+		tol := tol
+		if m.residual() && what == "update" && !p.Buffer {
+			tol = residualUpdate
 		}
 		want[i].check(t, what+" of "+p.Name, i, got, tol, round)
 	}
@@ -204,7 +218,7 @@ func goldenEvaluated(t *testing.T, e *CPU, c *goldenCase, end Row) {
 	must(e.Evaluate(t.Context(), []EvalJob{{Row: end, Part: Train, Index: index}}))(t)
 	for _, s := range e.slots {
 		if s.eval1 != nil {
-			compareLogits(t, "evaluated", s.eval1.Logits, c.Evaluated, fiveSteps)
+			compareLogits(t, "evaluated", s.eval1.Logits, c.Evaluated, evaluated)
 		}
 	}
 }
@@ -266,7 +280,11 @@ func TestGoldenTolerances(t *testing.T) {
 	for _, net := range ModelNames() {
 		for _, c := range readGolden(t, net).Cases {
 			// clipped updates are small beside the rounding of the weights, which is allowed for by itself
-			if limit := 2 * tolerance(c.Steps); c.Float32.Update > limit || c.Float32.Grads > oneStep {
+			limit := 2 * tolerance(c.Steps)
+			if c.Evaluated != nil {
+				limit = residualUpdate
+			}
+			if c.Float32.Update > limit || c.Float32.Grads > oneStep {
 				t.Errorf("%s: %s: float32 and float64 of PyTorch differ by %g and %g, want at most %g and %g", net, c.Name, c.Float32.Update, c.Float32.Grads, limit, oneStep)
 			}
 		}

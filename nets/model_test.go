@@ -57,6 +57,38 @@ func TestModels(t *testing.T) {
 	}
 }
 
+// Counted by hand: He et al. (2016), section 4.2, give 0.27 M parameters for ResNet-20; torchvision's ResNet-18 has 11,689,512, of
+// which the stem of 7×7 and the classifier of 1000 are others here. The running statistics come on top, two per channel.
+func TestResidualModels(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		learned, channels int
+		gflop             float64 // of a client-step with 64 samples
+	}{
+		{"resnet20", 432 + 6*9*16*16 + 9*16*32 + 5*9*32*32 + 9*32*64 + 5*9*64*64 + 2*(7*16+6*32+6*64) + 650, 7*16 + 6*32 + 6*64, 15.58},
+		{"resnet18", 11689512 - 64*3*49 + 64*27 - 513*1000 + 513*10, 5*64 + 5*128 + 5*256 + 5*512, 213.06},
+	} {
+		m := must(NewModel(c.name))(t)
+		learned, buffers := 0, 0
+		for i, p := range m.Params {
+			if p.Buffer != (strings.HasSuffix(p.Name, "running_mean") || strings.HasSuffix(p.Name, "running_var")) || p.Last != (i >= len(m.Params)-2) {
+				t.Errorf("%s: %s: buffer %t, last %t", c.name, p.Name, p.Buffer, p.Last)
+			}
+			if p.Buffer {
+				buffers += p.Size()
+			} else {
+				learned += p.Size()
+			}
+		}
+		if learned != c.learned || buffers != 2*c.channels || m.P != learned+buffers {
+			t.Errorf("%s: %d parameters and %d running statistics of %d, want %d and %d", c.name, learned, buffers, m.P, c.learned, 2*c.channels)
+		}
+		if got := 64 * m.Train / 1e9; math.Abs(got-c.gflop) > 0.1 {
+			t.Errorf("%s: %.2f GFLOP per client-step, want %.1f", c.name, got, c.gflop)
+		}
+	}
+}
+
 // Multiply-adds of cnn-cifar10, layer by layer: forward once, backward once for the weights and once for the input, which the
 // first layer does without. A client-step of 128 samples comes to 2.68 GFLOP.
 func TestOperations(t *testing.T) {
@@ -103,8 +135,12 @@ func TestInit(t *testing.T) {
 						t.Errorf("%s: largest %g, want at most %g", p.Name, largest, bound)
 					}
 				case len(p.Shape) == 1:
-					if largest != 0 {
-						t.Errorf("%s: largest %g, want all 0", p.Name, largest)
+					want := 0.0
+					if strings.Contains(p.Name, "bn") && strings.HasSuffix(p.Name, ".weight") || strings.HasSuffix(p.Name, "running_var") || strings.HasSuffix(p.Name, "downsample.1.weight") {
+						want = 1
+					}
+					if largest != want || sum != want*float64(len(x)) {
+						t.Errorf("%s: largest %g, sum %g, want all %g", p.Name, largest, sum, want)
 					}
 					continue
 				}
@@ -124,7 +160,7 @@ func TestInit(t *testing.T) {
 			}
 			other := m.Init(4)
 			for _, p := range m.Params {
-				if w[p.Offset] != 0 && w[p.Offset] == other[p.Offset] {
+				if p.kind != scaleParam && w[p.Offset] != 0 && w[p.Offset] == other[p.Offset] {
 					t.Errorf("%s: seeds 3 and 4 both start with %g", p.Name, w[p.Offset])
 				}
 			}

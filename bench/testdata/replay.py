@@ -15,9 +15,10 @@ a weight. Correct float32 programs agree to 1e-5 after one step. After ten most 
 pooling or a ReLU that two programs round to different sides sets them apart: PyTorch with oneDNN and PyTorch without
 differ by up to 4e-3 on some clients. So each client is trained three times, in float32 with and without oneDNN and in
 float64; its error is that to the nearest of them, and the spread of the three is printed beside it. The default tolerance
-is 1e-3; residual nets, whose ReLUs are many and whose batch normalisation passes every difference on, may also differ by
-as much as the three do among themselves. Running statistics are weights here: they are averaged as weights are. The engine of a tf32 or bf16 run is further off by its own rounding. Status: 0 agreement, 1 disagreement or an
-unusable dump, 2 usage.
+is 1e-3. Residual nets have many ReLUs, and batch normalisation passes every difference on: after one step they agree as
+well, after two PyTorch's three variants differ by up to 1e-2 of the weights' largest update, so the default there is 3e-2. Their
+running statistics are measured apart from the weights. The engine of a tf32 or bf16 run is further off by its own
+rounding. Status: 0 agreement, 1 disagreement or an unusable dump, 2 usage.
 """
 import argparse
 import json
@@ -248,7 +249,8 @@ def train(dump, images, labels, k, dtype, onednn):
     params, at = [], 0
     for name, shape in dump.params:
         n = int(np.prod(shape))
-        params.append(torch.nn.Parameter(torch.from_numpy(dump.w0[at : at + n].reshape(shape).copy()).to(dtype), requires_grad=learned(name)))
+        w = torch.from_numpy(dump.w0[at : at + n].reshape(shape).copy()).to(dtype)
+        params.append(torch.nn.Parameter(w, requires_grad=learned(name)))
         at += n
     names = dump.names
     own = [p for p in params if p.requires_grad]
@@ -273,22 +275,33 @@ def distance(a, b):
     return max(0.0, float(apart - 4 * np.spacing(np.float32(np.abs(b).max())))) if np.isfinite(apart) else float("inf")
 
 
-def compare(name, got, wants, start, tolerance, chaotic=False):
-    """Prints one line; returns whether the dumped weights agree with the nearest of the replayed ones, and that one; chaotic:
-    as well as these agree."""
-    want = min(wants, key=lambda w: distance(got, w))
-    largest = float(np.abs(want - start).max())
-    relative, spread = (d / largest if largest > 0 else d for d in (distance(got, want), max(distance(a, b) for a in wants for b in wants)))
-    good = relative <= (max(tolerance, spread) if chaotic else tolerance)  # not if NaN
-    print(f"{name:14} largest update {largest:.3e}  error {relative:.2e}  spread of PyTorch {spread:.2e}  {'ok' if good else 'DIFFERS'}", flush=True)
+def compare(name, got, wants, start, tolerance, parts=(slice(None),)):
+    """Prints one line; returns whether the dumped weights agree with the nearest of the replayed ones, and that one. Every part
+    is measured by its own largest update, and the worst is printed.
+    """
+    good, worst, want = True, None, min(wants, key=lambda w: distance(got, w))
+    for part in parts:
+        largest = float(np.abs(want[part] - start[part]).max())
+        apart = distance(got[part], want[part]), max(distance(a[part], b[part]) for a in wants for b in wants)
+        relative, spread = (d / largest if largest > 0 else d for d in apart)
+        good = good and relative <= tolerance  # not if NaN
+        if worst is None or not relative <= worst[1]:
+            worst = largest, relative, spread
+    verdict = "ok" if good else "DIFFERS"
+    print(f"{name:14} largest update {worst[0]:.3e}  error {worst[1]:.2e}  spread of PyTorch {worst[2]:.2e}  {verdict}", flush=True)
     return good, want
 
 
 def replay(dump, images, labels, tolerance):
-    good, total = 0, np.zeros(len(dump.w0))
+    if tolerance is None:
+        tolerance = 3e-2 if dump.names["net"] in RESIDUAL and dump.index.shape[1] > 1 else 1e-3
+    good, total, residual = 0, np.zeros(len(dump.w0)), dump.names["net"] in RESIDUAL
+    weights = np.concatenate([np.full(int(np.prod(shape)), learned(name)) for name, shape in dump.params])
+    parts = (weights, ~weights) if residual else (slice(None),)
     for k, client in enumerate(dump.clients):
-        ok, w1 = compare(f"client {client}", dump.w1[k], [train(dump, images, labels, k, *v) for v in VARIANTS], dump.w0, tolerance, dump.names["net"] in RESIDUAL)
-        if dump.names["net"] in RESIDUAL:
+        trained = [train(dump, images, labels, k, *v) for v in VARIANTS]
+        ok, w1 = compare(f"client {client}", dump.w1[k], trained, dump.w0, tolerance, parts)
+        if residual:
             w1 = dump.w1[k].astype(np.float64)  # or the clients' differences would count twice
         total += w1 - dump.w0
         good += ok
@@ -309,7 +322,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--dump", required=True, help="folder written by rollcall run --dump")
     parser.add_argument("--data", help="folder of CIFAR-10's binary version (data_batch_1.bin …); leaf and binary need none")
-    parser.add_argument("--tolerance", type=float, default=1e-3, help="largest allowed ratio (default %(default)g)")
+    parser.add_argument("--tolerance", type=float, help="largest allowed ratio (default 0.001, or 0.03)")
     args = parser.parse_args()
     try:
         dump = Dump(args.dump)

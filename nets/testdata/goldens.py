@@ -21,7 +21,8 @@ is that of "plain".
 
 float32 says how far the same program in float32 is from float64, which is what tolerances are to be measured by: for
 loss |difference|, for logits the largest difference, for grads and update the largest difference of any element,
-divided by the largest magnitude of its tensor; the worst tensor counts.
+divided by the largest magnitude of its tensor; the worst tensor counts. Of the updates of residual nets, whose steps are
+small beside some weights, a rounding of a number below 2 is taken off for every step.
 """
 import json
 import os
@@ -346,8 +347,8 @@ def digest(tensor, i, places):
     }
 
 
-def distance(a, b):
-    return number(max(np.abs(x - y).max() / np.abs(x).max() for x, y in zip(a, b) if np.abs(x).max() > 0))
+def distance(a, b, rounding=0.0):
+    return number(max(max(0.0, np.abs(x - y).max() - rounding) / np.abs(x).max() for x, y in zip(a, b) if np.abs(x).max() > 0))
 
 
 def golden(net, case):
@@ -355,7 +356,7 @@ def golden(net, case):
     entry, places = dict(case), PLACES[net in RESIDUAL]
     entry["norms"] = [number(n) for n in exact["norms"]]
     entry["update"] = [digest(t, i, places) for i, t in enumerate(exact["update"])]
-    entry["float32"] = {"update": distance(exact["update"], rounded["update"])}
+    entry["float32"] = {"update": distance(exact["update"], rounded["update"], case["steps"] * 2.0**-24 if net in RESIDUAL else 0.0)}
     if "evaluated" in exact:
         entry["evaluated"] = [[number(v) for v in row] for row in exact["evaluated"]]
         entry["float32"]["evaluated"] = number(np.abs(exact["evaluated"] - rounded["evaluated"]).max())
@@ -376,7 +377,7 @@ def cases(net):
     plain = {"name": "plain", "batch": 8, "count": 8, "steps": 5, "lr": 2.0**-4, "weight_decay": 0.0, "momentum": 0.0, "clip": None, "drift": False}
     features = {"weight decay": {"weight_decay": 2.0**-4}, "momentum": {"momentum": 0.875}, "clip": {"clip": 0.25 if net in FEATURES else 1.0}, "drift": {"drift": True}}
     if net in RESIDUAL:
-        plain["lr"] = 2.0**-13  # or five steps go so far that float32 and float64 end in different places
+        plain["lr"] = 2.0**-10  # or five steps go so far that float32 and float64 end in different places
         yield plain
         yield {**plain, "name": "all", "weight_decay": 2.0**-4, "momentum": 0.875, "clip": 1.0, "drift": True}
         yield {**plain, "name": "ragged", "count": 5}
