@@ -91,5 +91,5 @@ func readSummary(table, dir string) ([]results.SummaryRow, error) {
 		}
 		return rows, nil
 	}
-	return nil, fmt.Errorf("results compare: no %s, want one there or at %s (`rollcall table %s` writes it)", places[0], places[1], table)
+	return nil, fmt.Errorf("results: no %s, want one there or at %s (`rollcall table %s` writes it)", places[0], places[1], table)
 }
