@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"rollcall/datasets/plan"
@@ -44,6 +45,7 @@ const trainSamples, testSamples = 40, 23
 // both opens the CUDA engine and the CPU's for the same data.
 func both(t *testing.T, net string, batch int, o Options) (*Engine, nets.Engine, *nets.Model) {
 	t.Helper()
+	gputest.Sources(t, "kernels")
 	if gputest.LeftOut != "" {
 		t.Skip("left out: " + gputest.LeftOut)
 	}
@@ -99,13 +101,14 @@ func planOf(client, steps, batch, count int) plan.Local {
 // others, an empty one.
 type crowd struct {
 	engine                      nets.Engine
+	model                       *nets.Model
 	start, end, momentum, drift nets.Bank
 	work                        nets.LocalWork
 }
 
 func newCrowd(t *testing.T, e nets.Engine, m *nets.Model, steps, batch int, clip *float64) *crowd {
 	t.Helper()
-	c := &crowd{engine: e}
+	c := &crowd{engine: e, model: m}
 	c.start, c.end = must(e.NewBank(2))(t), must(e.NewBank(4))(t)
 	c.momentum, c.drift = must(e.NewBank(2))(t), must(e.NewBank(1))(t)
 	for i, b := range []nets.Bank{c.start, c.momentum, c.drift} {
@@ -134,7 +137,7 @@ func newCrowd(t *testing.T, e nets.Engine, m *nets.Model, steps, batch int, clip
 	return c
 }
 
-// result is what a crowd's training left: the losses, the updates and the momenta.
+// train is what a crowd's training left: the losses, the updates and the momenta, running statistics apart.
 func (c *crowd) train(t *testing.T) (loss []float32, rows [][]float32) {
 	t.Helper()
 	loss = must(c.engine.Train(t.Context(), c.work))(t)
@@ -143,12 +146,28 @@ func (c *crowd) train(t *testing.T) (loss []float32, rows [][]float32) {
 		for j, v := range load(t, c.engine, w.Start) {
 			update[j] -= v
 		}
-		rows = append(rows, update)
+		rows = c.split(rows, update)
 		if i < 2 {
-			rows = append(rows, load(t, c.engine, w.Momentum))
+			rows = c.split(rows, load(t, c.engine, w.Momentum))
 		}
 	}
 	return loss, rows
+}
+
+// split appends the weights of a row and, if the net has any, its running statistics.
+func (c *crowd) split(rows [][]float32, row []float32) [][]float32 {
+	var parts [2][]float32
+	for _, p := range c.model.Params {
+		at := &parts[0]
+		if p.Buffer {
+			at = &parts[1]
+		}
+		*at = append(*at, row[p.Offset:][:p.Size()]...)
+	}
+	if parts[1] == nil {
+		return append(rows, parts[0])
+	}
+	return append(rows, parts[:]...)
 }
 
 func load(t *testing.T, e nets.Engine, r nets.Row) []float32 {
@@ -176,7 +195,9 @@ func apart(got, want []float32) (share float64) {
 }
 
 // The CUDA engine in fp32 against the CPU engine, for every net of the catalogue: 1e-5 of the largest update after one
-// step is what correct float32 programs agree to, 1e-3 after ten.
+// step is what correct float32 programs agree to, 1e-3 after ten. In a residual net, batch normalisations in a row multiply
+// roundings: 1e-4 for running statistics, 1e-3 after three steps. And of half a million ReLUs one may change sides, which takes
+// a pixel's share from the gradients of every layer in front of it: 2e-2 for weights, but not those of every client.
 func TestTrainAgainstCPU(t *testing.T) {
 	clip := 1.5
 	for _, net := range nets.ModelNames() {
@@ -185,8 +206,12 @@ func TestTrainAgainstCPU(t *testing.T) {
 			clip         *float64
 			tolerance    float64
 		}{{1, 5, nil, 1e-5}, {1, 1, &clip, 1e-5}, {10, 3, nil, 1e-3}} {
-			if c.steps > 1 && (testing.Short() || net == "cnn-cafed" || net == "cnn-cinic10") {
-				continue // millions of parameters: minutes on the emulator
+			residual := strings.HasPrefix(net, "resnet")
+			if residual {
+				c.steps, c.tolerance = min(c.steps, 3), max(c.tolerance, 1e-4)
+			}
+			if c.steps > 1 && (testing.Short() || net == "cnn-cafed" || net == "cnn-cinic10") || net == "resnet18" && c.clip == nil && !gputest.Real() {
+				continue // millions of parameters, or of products: minutes on the emulator
 			}
 			t.Run(fmt.Sprintf("%s_E=%d_B=%d_clip=%t", net, c.steps, c.batch, c.clip != nil), func(t *testing.T) {
 				g, e, m := both(t, net, c.batch, Options{Precision: FP32})
@@ -197,10 +222,21 @@ func TestTrainAgainstCPU(t *testing.T) {
 						t.Errorf("client %d: loss %g, want %g ± 1e-5 of it", i, gotLoss[i], v)
 					}
 				}
+				closest := math.Inf(1)
 				for i := range want {
-					if d := apart(got[i], want[i]); d > c.tolerance {
-						t.Errorf("row %d: differs by %.2g of the largest element, tolerance %g", i, d, c.tolerance)
+					d, tolerance := apart(got[i], want[i]), c.tolerance
+					if residual && i%2 == 0 { // weights; the others are running statistics
+						tolerance = 2e-2
+						if d > 0 { // not the client without samples
+							closest = min(closest, d)
+						}
 					}
+					if d > tolerance {
+						t.Errorf("row %d: differs by %.2g of the largest element, tolerance %g", i, d, tolerance)
+					}
+				}
+				if residual && closest > c.tolerance {
+					t.Errorf("the closest weights differ by %.2g of the largest update, tolerance %g", closest, c.tolerance)
 				}
 			})
 		}
@@ -214,8 +250,11 @@ func TestTrainAgainstCPU(t *testing.T) {
 // runs. Without a kink (linear-mnist) this is tight; a wrong kernel is off by the size of the update itself.
 func TestReducedPrecision(t *testing.T) {
 	const batch = 16
-	for _, net := range []string{"cnn-svhn", "lenet5", "linear-mnist"} {
+	for _, net := range []string{"cnn-svhn", "lenet5", "linear-mnist", "resnet20"} {
 		for precision, off := range map[Precision]float64{TF32: 0x1p-10, BF16: 0x1p-7} {
+			if net == "resnet20" && precision == TF32 && !gputest.Real() {
+				continue // half a minute on the emulator
+			}
 			t.Run(fmt.Sprintf("%s_%s", net, precision), func(t *testing.T) {
 				g, e, m := both(t, net, batch, Options{Precision: precision})
 				_, want := newCrowd(t, e, m, 1, batch, nil).train(t)
@@ -262,12 +301,18 @@ func distance(got, want [][]float32) float64 {
 
 // Waves of two clients and of all, again and again: the same bytes.
 func TestWaves(t *testing.T) {
-	for _, precision := range []Precision{FP32, TF32, BF16} {
-		t.Run(string(precision), func(t *testing.T) {
+	for _, run := range []struct {
+		net       string
+		precision Precision
+	}{{"cnn-svhn", FP32}, {"cnn-svhn", TF32}, {"cnn-svhn", BF16}, {"resnet20", TF32}} {
+		t.Run(run.net+"_"+string(run.precision), func(t *testing.T) {
 			var loss []float32
 			var rows [][]float32
 			for _, most := range []int{0, 2, 1, 3} {
-				g, _, m := both(t, "cnn-svhn", 3, Options{Precision: precision, MaxClients: most})
+				if run.net == "resnet20" && most > 1 && !gputest.Real() {
+					continue // a minute on the emulator
+				}
+				g, _, m := both(t, run.net, 3, Options{Precision: run.precision, MaxClients: most})
 				c := newCrowd(t, g, m, 2, 3, nil)
 				gotLoss, got := c.train(t)
 				if loss == nil {
@@ -290,6 +335,9 @@ func TestWaves(t *testing.T) {
 // Evaluation of two rows, of whole parts, lists and nothing, against the CPU engine.
 func TestEvaluate(t *testing.T) {
 	for _, net := range nets.ModelNames() {
+		if net == "resnet18" && !gputest.Real() {
+			continue // minutes on the emulator
+		}
 		t.Run(net, func(t *testing.T) {
 			g, e, m := both(t, net, 4, Options{Precision: FP32})
 			var results [2][]nets.EvalResult
@@ -379,8 +427,10 @@ func TestErrors(t *testing.T) {
 		"no such row": {g.Store(nets.Row{Bank: b, Index: 2}, w), "gpu: store: row 2, want 0 … 1"},
 		"other's row": {g.Load(nets.Row{Bank: foreign}, w), "gpu: load: row of bank *nets.cpuBank, want one of this engine"},
 		"terms":       {g.Combine(nets.Row{Bank: b}, []float64{1}, nil), "gpu: combine: 1 coefficients for 0 rows"},
-		"batch": {train(t.Context(), nets.ClientWork{Start: job.Start, End: job.End, Plan: planOf(0, 1, 3, 3)}),
-			"nets: train: client 0: plan of E=1 B=3 with 3 indices, 6 crops, 3 flips, want B=2, E·B, 2·E·B, E·B"},
+		"batch": {
+			train(t.Context(), nets.ClientWork{Start: job.Start, End: job.End, Plan: planOf(0, 1, 3, 3)}),
+			"nets: train: client 0: plan of E=1 B=3 with 3 indices, 6 crops, 3 flips, want B=2, E·B, 2·E·B, E·B",
+		},
 		"cancelled": {train(cancelled, job), "context canceled"},
 		"start":     {train(t.Context(), nets.ClientWork{Start: nets.Row{Bank: foreign}, End: job.End, Plan: job.Plan}), "gpu: train: start: row of bank *nets.cpuBank, want one of this engine"},
 	} {

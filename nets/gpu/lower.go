@@ -55,7 +55,9 @@ type lowerer struct {
 type value struct {
 	kind  valueKind
 	arg   *buffer // of activations that a convolution has pooled: where their maxima were
+	stats *buffer // of activations that a batch normalisation made in training: its statistics
 	buf   *buffer // activations
+	plus  *buffer // of activations that are a sum: what is still to be added to buf
 	param int     // weights, gradient
 	parts []part  // packed
 }
@@ -83,8 +85,13 @@ func (l *lowerer) node(n *G.Node) error {
 		return l.input(n)
 	}
 	var in []value
+	_, adds := n.Op().(*ops.BatchNormGrad[float32])
 	for it := n.Graph().From(n.ID()); it.Next(); {
-		in = append(in, l.values[it.Node().ID()])
+		of := it.Node().ID()
+		if v := l.values[of]; v.plus != nil && !adds {
+			l.values[of] = l.add(v.buf, v.plus)
+		}
+		in = append(in, l.values[of])
 	}
 	v, err := l.op(n, in)
 	l.values[n.ID()] = v
@@ -134,6 +141,22 @@ func (l *lowerer) op(n *G.Node, in []value) (value, error) {
 		return l.linear(op, in, n == l.graph.Logits || l.odds(n))
 	case *ops.LinearGrad[float32]:
 		return l.linearGrad(op, in)
+	case *ops.Conv2D[float32]:
+		return l.conv2D(op, in)
+	case *ops.Conv2DGrad[float32]:
+		return l.conv2DGrad(op, in)
+	case *ops.BatchNorm[float32]:
+		return l.norm(op, in)
+	case *ops.BatchNormGrad[float32]:
+		return l.normGrad(op, in)
+	case *ops.GlobalAvgPool[float32]:
+		return l.average(op, in)
+	case *ops.GlobalAvgPoolGrad[float32]:
+		return l.averageGrad(op, in)
+	case *ops.Subsample[float32]:
+		return l.subsample(op, in)
+	case *ops.SubsampleGrad[float32]:
+		return l.subsampleGrad(op, in)
 	case *ops.Dropout[float32]:
 		return l.dropout(op.Layer, op.Rate, in[:1])
 	case *ops.DropoutGrad[float32]:
@@ -159,7 +182,7 @@ func (l *lowerer) op(n *G.Node, in []value) (value, error) {
 	case arity == 0 && name == "const 1":
 		return value{kind: one}, nil
 	case arity == 2 && isAdd(name) && in[0].kind == activations && in[1].kind == activations && in[0].buf.n == in[1].buf.n:
-		return l.add(in[0].buf, in[1].buf), nil
+		return value{kind: activations, buf: in[0].buf, plus: in[1].buf}, nil // added by who reads it
 	}
 	return value{}, fmt.Errorf("op %s (%T) has no kernel", n.Op(), n.Op())
 }
@@ -479,11 +502,11 @@ func (l *lowerer) score() {
 	}, logits, labels)
 }
 
-// update adds the step of SGD, behind the clipping of the gradients.
+// update adds the step of SGD, behind the clipping of the gradients, and that of running statistics if there are any.
 func (l *lowerer) update(clip bool) {
-	P := uint32(l.layout.P)
+	P, n := uint32(l.layout.P), uint32(l.layout.trained)
 	if clip {
-		c := kernels.ClipArgs{P: P}
+		c := kernels.ClipArgs{P: P, N: n}
 		args := func(f *frame) []byte {
 			c := c
 			c.Work, c.Grad, c.Partial, c.Scale = f.work, f.grad, f.norms, f.scale
@@ -492,13 +515,17 @@ func (l *lowerer) update(clip bool) {
 		l.plain("grad_squares", c.Squares(), args)
 		l.plain("clip_scale", c.Scales(), args)
 	}
-	a := kernels.SGDArgs{P: P}
-	l.launch("sgd", a.Geometry(), func(f *frame) []byte {
+	a := kernels.SGDArgs{P: P, N: n}
+	args := func(f *frame) []byte {
 		a := a
 		a.Work, a.Grad, a.Step, a.E = f.work, f.grad, f.step, f.E
 		if clip {
 			a.Scale = f.scale
 		}
 		return pack(a)
-	})
+	}
+	l.launch("sgd", a.Geometry(), args)
+	if n < P {
+		l.plain("track", a.Running(), args)
+	}
 }

@@ -1,13 +1,16 @@
 package gpu
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"rollcall/nets"
+	"rollcall/nets/gpu/kernels"
 	"rollcall/nets/ops"
 )
 
@@ -87,12 +90,97 @@ func TestStockAdd(t *testing.T) {
 		l := &lowerer{precision: FP32, program: &program{}, graph: &nets.Graph{B: 2}}
 		in := []value{{kind: activations, buf: &buffer{name: "a", n: 6}}, {kind: activations, buf: &buffer{name: "b", n: 6}}}
 		v, err := l.op(n, in)
-		if err != nil || v.kind != activations || v.buf.n != 6 || l.program.launches[0].kernel != "add_fp32" {
-			t.Errorf("%s: %s: lowered to %+v, error %v, want add_fp32 of 6 elements", name, n.Op(), v, err)
+		if err != nil || v.kind != activations || v.buf != in[0].buf || v.plus != in[1].buf {
+			t.Errorf("%s: %s: lowered to %+v, error %v, want the sum of a and b", name, n.Op(), v, err)
+		}
+		if v = l.add(v.buf, v.plus); v.plus != nil || v.buf.n != 6 || l.program.launches[0].kernel != "add_fp32" {
+			t.Errorf("%s: %s: added up to %+v, want add_fp32 of 6 elements", name, n.Op(), v)
 		}
 		in[1].buf.n = 5
 		if _, err := l.op(n, in); err == nil {
 			t.Errorf("%s: %s of 6 and 5 elements: no error", name, n.Op())
+		}
+	}
+}
+
+// A row holds every parameter on a line of its own, running statistics behind all weights, and gives back what was put in.
+func TestLayout(t *testing.T) {
+	for _, name := range nets.ModelNames() {
+		m, err := nets.NewModel(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := newLayout(m)
+		held, buffers := make([]bool, l.P), false
+		for i, p := range m.Params {
+			buffers = buffers || p.Buffer
+			at := l.offset[i]
+			if at%rowAlign != 0 || at+p.Size() > l.P || p.Buffer != (at >= l.trained) {
+				t.Errorf("%s: %s (running statistics: %t) of %d elements at %d, weights end at %d, all at %d", name, p.Name, p.Buffer, p.Size(), at, l.trained, l.P)
+				continue
+			}
+			for j := at; j < at+p.Size(); j++ {
+				if held[j] {
+					t.Fatalf("%s: %s: element %d is another's already", name, p.Name, j)
+				}
+				held[j] = true
+			}
+		}
+		if !buffers && l.trained != l.P {
+			t.Errorf("%s: %d weights in a row of %d, want all: there are no running statistics", name, l.trained, l.P)
+		}
+		want, row, got := make([]float32, m.P), make([]float32, l.P), make([]float32, m.P)
+		for i := range want {
+			want[i] = float32(i + 1)
+		}
+		l.spread(row, want)
+		l.gather(got, row)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: a row that was spread and gathered differs", name)
+		}
+	}
+}
+
+// In a residual net the gradient of a block's input comes from two sides. The batch normalisation in front adds them up
+// itself, so that no sum costs a pass of its own; running statistics are tracked once a step.
+func TestLowerResidual(t *testing.T) {
+	for name, sums := range map[string]int{"resnet18": 8, "resnet20": 9} { // one for each block
+		m, err := nets.NewModel(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := lower(m, newLayout(m), FP32, 2, true, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := map[string]int{}
+		for _, l := range p.launches {
+			count[l.kernel]++
+			if l.kernel != "norm_sums_fp32" {
+				continue
+			}
+			f := &frame{guard: map[*buffer]uint64{}}
+			for i, b := range p.buffers {
+				f.guard[b] = uint64(i + 1)
+			}
+			if a := (*kernels.NormArgs)(unsafe.Pointer(&l.args(f)[0])); a.GY2 != 0 {
+				count["sum"]++
+				if a.D == 0 || a.GY2 == a.GY {
+					t.Errorf("%s: two gradients %d, %d are added up in %d", name, a.GY, a.GY2, a.D)
+				}
+			}
+		}
+		norms := 0
+		for _, p := range m.Params {
+			if p.Buffer {
+				norms++
+			}
+		}
+		norms /= 2
+		for kernel, want := range map[string]int{"sum": sums, "add_fp32": 0, "norm_apply_fp32": norms, "norm_sums_fp32": norms, "norm_solve": norms, "track": 1, "sgd_fp32": 1} {
+			if count[kernel] != want {
+				t.Errorf("%s: %d × %s, want %d", name, count[kernel], kernel, want)
+			}
 		}
 	}
 }

@@ -103,7 +103,7 @@ func (w *wave) layOut(l layout, p Precision, place func(bytes int64) (uint64, er
 	}
 	if w.key.train {
 		w.outBytes = steps * room * 4
-		clip := kernels.ClipArgs{P: uint32(l.P)}
+		clip := kernels.ClipArgs{P: uint32(l.P), N: uint32(l.trained)}
 		pieces = append(pieces, piece{&f.grad, room * l.P * 4}, piece{&f.scale, room * 4}, piece{&f.norms, room * clip.Partials() * 8})
 	} else {
 		w.outBytes = room * 16

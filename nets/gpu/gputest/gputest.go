@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -52,6 +54,27 @@ func Main(m *testing.M, kernels string, sanitize bool) {
 	os.Exit(m.Run())
 }
 
+// Sources opens the sources of the emulator's kernels, once, so that go test knows a cached result by them: what is read
+// before a process starts again is not in its record.
+func Sources(t *testing.T, kernels string) {
+	t.Helper()
+	opened.Do(func() {
+		for _, pattern := range []string{"*.cu", "*.cuh"} {
+			names, err := filepath.Glob(filepath.Join(kernels, pattern))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range names {
+				if _, err := os.ReadFile(name); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
+var opened sync.Once
+
 // Child returns a command that runs tests of this binary again, those that a pattern matches, in a process with the emulator.
 // It skips the test that calls it where there is none, or where a real card is tested.
 func Child(t *testing.T, kernels string, sanitize bool, run string, env ...string) *exec.Cmd {
@@ -62,6 +85,7 @@ func Child(t *testing.T, kernels string, sanitize bool, run string, env ...strin
 	if why := missing(); why != "" {
 		t.Skip("left out: " + why)
 	}
+	Sources(t, kernels)
 	base, err := environment(kernels, sanitize)
 	if err != nil {
 		t.Fatal(err)

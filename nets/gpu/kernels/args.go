@@ -48,6 +48,15 @@ type ConvArgs struct {
 	_                                uint32
 }
 
+// Conv2DArgs are those of conv2d_forward and its gradients.
+type Conv2DArgs struct {
+	Work, X, Y, GY, DX, DW      uint64
+	WOffset                     uint32
+	B, H, W, C, R, S, O, U, Pad uint32
+	Images                      uint32 // per chunk of DW: [Conv2DArgs.ChunkImages] or 1 … B
+	DWStride                    uint32
+}
+
 // ConvReduceArgs are those of conv_reduce.
 type ConvReduceArgs struct {
 	Work, Partial, Grad uint64
@@ -77,6 +86,30 @@ type AddArgs struct {
 	Work, A, B, Y uint64
 	N             uint32
 	_             uint32
+}
+
+// NormArgs are those of norm_moments and the other kernels of batch normalisation. Split fills in Lanes and Chunks.
+type NormArgs struct {
+	Work, X, Add, Y, Labels, Partial, Stats, GY, GY2, D, DX, Grad uint64
+	WOffset, BOffset, MeanOffset, VarianceOffset                  uint32
+	B, Pixels, C, P                                               uint32
+	ReLU                                                          uint32 // 0 or 1
+	Lanes, Chunks                                                 uint32
+	Step, E                                                       uint32
+	_                                                             uint32
+}
+
+// AverageArgs are those of average_pool and its gradient.
+type AverageArgs struct {
+	Work, X, Y, GY, DX uint64
+	B, Pixels, C       uint32
+	_                  uint32
+}
+
+// SubsampleArgs are those of subsample and its gradient.
+type SubsampleArgs struct {
+	Work, X, Y, GY, DX    uint64
+	B, H, W, C, O, Stride uint32
 }
 
 // LogOddsArgs are those of log_odds and its gradient.
@@ -130,13 +163,12 @@ type SumSquaresArgs struct {
 // ClipArgs are those of grad_squares and clip_scale.
 type ClipArgs struct {
 	Work, Grad, Partial, Scale uint64
-	P                          uint32
-	_                          uint32
+	P, N                       uint32
 }
 
-// SGDArgs are those of sgd.
+// SGDArgs are those of sgd and track.
 type SGDArgs struct {
 	Work, Grad, Scale uint64
-	P, Step, E        uint32
-	_                 uint32
+	P, N              uint32
+	Step, E           uint32
 }

@@ -1,4 +1,4 @@
-// The tile product of the fully connected layers: one block computes a BM×BN tile of c = a·b over the whole depth.
+// The tile product of the fully connected layers, and of convolutions: one block computes a BM×BN tile of c = a·b over the whole depth.
 //
 // a [M,depth] and b [depth,N] lie in global memory with either axis fastest. Stages of BK along the depth are copied to shared
 // memory by cp.async, STAGES - 1 ahead of the arithmetic. WARPS warps of WM×WN share a stage; with SLICES > 1 groups of
@@ -48,36 +48,48 @@ DEV float column_sum(float sum, const unsigned char *stage) {
   return sum;
 }
 
-// multiply_tile adds to acc the product of the rows of a from m0 with the columns of b from n0, and with `sums` to sum the thread's
-// part of a column sum of b. Afterwards the stages may still be read by other threads.
-template <class P, class T, class A, class B, int MI, int NJ>
-DEV void multiply_tile(float (&acc)[MI][NJ][4], float &sum, bool sums, unsigned char *shared, const Source<typename P::act> &a,
-                       const Source<typename P::act> &b, uint32_t m0, uint32_t n0, uint32_t depth) {
+// multiply_stages adds to acc the products of so many stages. copy(to_a, to_b, step) begins to copy one, and is called for each in
+// turn; use(b) may read what has come of b. Afterwards the stages may still be read by other threads.
+template <class P, class T, class A, class B, int MI, int NJ, class Copy, class Use>
+DEV void multiply_stages(float (&acc)[MI][NJ][4], unsigned char *shared, uint32_t steps, Copy copy, Use use) {
   constexpr uint32_t STAGE = A::BYTES + B::BYTES;
   const Place at = place<T>();
-  const uint32_t steps = (depth + T::BK - 1) / T::BK;
-  auto load = [&](uint32_t step) {
-    if (step < steps) {
-      unsigned char *to = shared + step % T::STAGES * STAGE;
-      copy_tile<A>(to, a, m0, step * T::BK);
-      copy_tile<B>(to + A::BYTES, b, n0, step * T::BK);
+#pragma unroll 1
+  for (uint32_t ahead = 0; ahead < steps + T::STAGES - 1; ahead++) { // one loop, so that there is one copy of `copy`
+    const bool begun = ahead >= T::STAGES - 1;
+    if (begun) {
+      cp_async_wait<T::STAGES - 2>();
+      __syncthreads(); // everyone's copies of this stage are there, and the stage before it has been used
+    }
+    if (ahead < steps) {
+      unsigned char *to = shared + ahead % T::STAGES * STAGE;
+      copy(to, to + A::BYTES, ahead);
     }
     cp_async_commit();
-  };
-#pragma unroll 1
-  for (uint32_t s = 0; s < T::STAGES - 1; s++) load(s);
-#pragma unroll 1
-  for (uint32_t step = 0; step < steps; step++) {
-    cp_async_wait<T::STAGES - 2>();
-    __syncthreads(); // everyone's copies of this stage are there, and the stage before it has been used
-    load(step + T::STAGES - 1);
-    const unsigned char *stage = shared + step % T::STAGES * STAGE;
+    if (!begun) continue;
+    const unsigned char *stage = shared + (ahead + 1) % T::STAGES * STAGE;
 #pragma unroll
     for (uint32_t k = 0; k < T::BK / T::SLICES; k += 16)
       multiply<A, B>(P{}, acc, stage, stage + A::BYTES, at.m, at.n, at.slice * (T::BK / T::SLICES) + k);
-    if (sums) sum = column_sum<P, T, B>(sum, stage + A::BYTES);
+    use(stage + A::BYTES);
   }
   cp_async_wait<0>();
+}
+
+// multiply_tile adds to acc the product of the rows of a from m0 with the columns of b from n0, and with `sums` to sum the thread's
+// part of a column sum of b.
+template <class P, class T, class A, class B, int MI, int NJ>
+DEV void multiply_tile(float (&acc)[MI][NJ][4], float &sum, bool sums, unsigned char *shared, const Source<typename P::act> &a,
+                       const Source<typename P::act> &b, uint32_t m0, uint32_t n0, uint32_t depth) {
+  multiply_stages<P, T, A, B>(
+      acc, shared, (depth + T::BK - 1) / T::BK,
+      [&](unsigned char *to_a, unsigned char *to_b, uint32_t step) INLINE {
+        copy_tile<A>(to_a, a, m0, step * T::BK);
+        copy_tile<B>(to_b, b, n0, step * T::BK);
+      },
+      [&](const unsigned char *stage_b) INLINE {
+        if (sums) sum = column_sum<P, T, B>(sum, stage_b);
+      });
 }
 
 // add_slices adds the sums of the other slices to those of slice 0, in order. All threads call it; shared memory is free again.
@@ -123,8 +135,9 @@ DEV void store_tile(const float (&acc)[MI][NJ][4], const Place &at, Column colum
     for (int r = 0; r < 2 * MI; r++) {
       float v[WIDTH];
 #pragma unroll
-      for (int x = 0; x < WIDTH; x++) { // with bf16 neighbours are of one mma tile, else of NJ tiles
-        const int c = q * WIDTH + x, j = WIDTH == 2 ? q : c % NJ, half = WIDTH == 2 ? x : c / NJ;
+      for (int x = 0; x < WIDTH; x++) { // with bf16 neighbours are of one mma tile, else of NJ tiles, or of four
+        constexpr int G = NJ == 8 ? 4 : NJ;
+        const int c = q * WIDTH + x, j = WIDTH == 2 ? q : c / (2 * G) * G + c % G, half = WIDTH == 2 ? x : c % (2 * G) / G;
         v[x] = acc[r / 2][j][r % 2 * 2 + half];
       }
       row(at.m + Lanes<P>::template row<A>(r), n, v);

@@ -2,8 +2,9 @@
 //
 // The sums of a warp lie as mma.sync leaves them, in every precision: lane 4g+t has in acc[i][j][2h+c] row g of half h of row block i
 // (r = 2i+h) and column 2t+c of column block j. Which rows and columns of the tile these are is free, and chosen so that the float
-// precisions read 16 bytes at a time: column 2t+c of block j is column NJ(2t+c)+j, so that a lane has 2NJ neighbours; rows are 8r+g, or
-// 4g + r%4 + 32(r/4) where a has its rows along memory; and within 16 of the depth, k = 4t … 4t+3 are the four that mma wants of lane t.
+// precisions read 16 bytes at a time: column 2t+c of block j is column NJ(2t+c)+j, so that a lane has 2NJ neighbours, and of eight blocks
+// the last four lie 32 columns behind the first; rows are 8r+g, or 4g + r%4 + 32(r/4) where a has its rows along memory; and within 16 of
+// the depth, k = 4t … 4t+3 are the four that mma wants of lane t.
 #pragma once
 #include "gemm_stage.cuh"
 
@@ -17,7 +18,10 @@ struct Lanes {
     return A::K_FASTEST ? 8 * r + g : 32 * (r / 4) + 4 * g + r % 4;
   }
   template <int NJ>
-  DEV uint32_t column(uint32_t q) { return 2 * NJ * (threadIdx.x % 4) + 4 * q; }
+  DEV uint32_t column(uint32_t q) {
+    constexpr uint32_t own = NJ == 8 ? 8 : 2 * NJ; // neighbours of a lane
+    return 4 * q / own * 32 + own * (threadIdx.x % 4) + 4 * q % own;
+  }
 };
 
 template <>
@@ -54,12 +58,13 @@ DEV void multiply(TF32, float (&acc)[MI][NJ][4], const unsigned char *stage_a, c
   }
   if constexpr (B::K_FASTEST) {
 #pragma unroll
-    for (int j = 0; j < NJ; j++) read_row(fb[j], b[B::at(n + NJ * g + j, k / 4 + t)]);
+    for (int j = 0; j < NJ; j++) read_row(fb[j], b[B::at(n + (NJ == 8 ? 32 * (j / 4) + 4 * g + j % 4 : NJ * g + j), k / 4 + t)]);
   } else {
 #pragma unroll
     for (int e = 0; e < 4; e++) {
-      if constexpr (NJ == 4) {
-        read_column(fb, 0, e, b[B::at(k + 4 * t + e, n / 4 + g)]);
+      if constexpr (NJ % 4 == 0) {
+#pragma unroll
+        for (int j = 0; j < NJ; j += 4) read_column(fb, j, e, b[B::at(k + 4 * t + e, n / 4 + 2 * j + g)]);
       } else {
         static_assert(NJ == 2, "columns of a lane are one vector");
         const uint2 v = reinterpret_cast<const uint2 *>(b)[2 * B::at(k + 4 * t + e, n / 4 + g / 2) + g % 2];
@@ -80,6 +85,7 @@ DEV void multiply(TF32, float (&acc)[MI][NJ][4], const unsigned char *stage_a, c
 template <class A, class B, int MI, int NJ>
 DEV void multiply(FP32, float (&acc)[MI][NJ][4], const unsigned char *stage_a, const unsigned char *stage_b, uint32_t m, uint32_t n,
                   uint32_t k) {
+  static_assert(NJ <= 4, "columns of a lane are neighbours");
   const uint4 *a = reinterpret_cast<const uint4 *>(stage_a), *b = reinterpret_cast<const uint4 *>(stage_b);
   const uint32_t g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 #pragma unroll

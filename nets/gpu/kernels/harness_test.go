@@ -64,6 +64,7 @@ type rig struct {
 // newRig opens the device, or skips the test with the reason why there is none. What the rig allocates lives until the test ends.
 func newRig(t *testing.T) *rig {
 	t.Helper()
+	gputest.Sources(t, ".")
 	if gputest.LeftOut != "" {
 		t.Skip("left out: " + gputest.LeftOut)
 	}

@@ -78,9 +78,11 @@ func TestRowGeometry(t *testing.T) {
 			"dropout":       {(&DropoutArgs{N: n}).Geometry(), 1024},
 			"begin":         {(&RowsArgs{P: n}).Geometry(), 1024},
 			"combine":       {(&CombineArgs{P: n}).Geometry(), 1024},
-			"sgd":           {(&SGDArgs{P: n}).Geometry(), 1024},
+			"sgd":           {(&SGDArgs{N: n}).Geometry(), 1024},
+			"track":         {(&SGDArgs{P: n + 64, N: 64}).Running(), 1024},
+			"average_pool":  {(&AverageArgs{B: 1, C: n}).Geometry(), 1024},
 			"sum_squares":   {(&SumSquaresArgs{N: n}).Geometry(), 4096},
-			"grad_squares":  {(&ClipArgs{P: n}).Squares(), 4096},
+			"grad_squares":  {(&ClipArgs{N: n}).Squares(), 4096},
 			"gather":        {(&GatherArgs{B: 1, H: 1, W: n, C: 1}).Geometry(), 4096},
 			"conv_reduce":   {(&ConvReduceArgs{N: n, O: 0}).Geometry(), 512},
 		} {

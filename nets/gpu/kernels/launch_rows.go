@@ -64,10 +64,13 @@ func (a *ClipArgs) Squares() Geometry { return Geometry{X: a.Partials(), Threads
 func (a *ClipArgs) Scales() Geometry { return Geometry{X: 1, Threads: flatThreads} }
 
 // Partials is the number of partial sums of a slot.
-func (a *ClipArgs) Partials() int { return blocks(a.P, squareBlock) }
+func (a *ClipArgs) Partials() int { return blocks(a.N, squareBlock) }
 
 // Geometry is that of sgd.
-func (a *SGDArgs) Geometry() Geometry { return flat(a.P) }
+func (a *SGDArgs) Geometry() Geometry { return flat(a.N) }
+
+// Running is the geometry of track.
+func (a *SGDArgs) Running() Geometry { return flat(a.P - a.N) }
 
 // Geometry is that of conv_reduce.
 func (a *ConvReduceArgs) Geometry() Geometry {

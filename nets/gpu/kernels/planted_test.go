@@ -18,25 +18,28 @@ func TestPlanted(t *testing.T) {
 		t.Skip("left out: short, or a fault is planted already")
 	}
 	for _, c := range []struct {
-		name, kernel, file, right, wrong, test string
-		sanitize                               bool
+		name, file, right, wrong, test string
+		sanitize                       bool
 	}{
-		{"no fault", "rows.cu", "rows.cu", "i < a.P / 4", "i < a.P / 4", "TestBegin", true},
-		{"dropped barrier before products", "linear_forward.cu", "gemm.cuh", "__syncthreads(); // everyone's", "// everyone's", "TestLinearForward", false},
-		{"dropped barrier between stages", "conv_backward_filter.cu", "conv_backward_filter.cu", "cp_async_wait<0>();\n    __syncthreads();", "cp_async_wait<0>();", "TestConvExact", false},
-		{"wrong wait in a pipeline", "linear_forward.cu", "gemm.cuh", "cp_async_wait<T::STAGES - 2>();", "cp_async_wait<T::STAGES - 1>();", "TestLinearForward", false},
-		{"wrong wait for a patch", "conv_forward.cu", "conv.cuh", "cp_async_wait<1>();", "cp_async_wait<2>();", "TestConvExact", false},
-		{"off by one in a row", "rows.cu", "rows.cu", "i < a.P / 4", "i <= a.P / 4", "TestBegin", true},
-		{"off by one in the update", "sgd.cu", "sgd.cu", "i < a.P / 4", "i <= a.P / 4", "TestSGD", true},
+		{"no fault", "rows.cu", "i < a.P / 4", "i < a.P / 4", "TestBegin", true},
+		{"dropped barrier before products", "gemm.cuh", "__syncthreads(); // everyone's", "// everyone's", "TestLinearForward", false},
+		{"dropped barrier between stages", "conv_backward_filter.cu", "cp_async_wait<0>();\n    __syncthreads();", "cp_async_wait<0>();", "TestConvExact", false},
+		{"wrong wait in a pipeline", "gemm.cuh", "cp_async_wait<T::STAGES - 2>();", "cp_async_wait<T::STAGES - 1>();", "TestLinearForward", false},
+		{"wrong wait for a patch", "conv.cuh", "cp_async_wait<1>();", "cp_async_wait<2>();", "TestConvExact", false},
+		{"dropped barrier before windows", "conv2d_forward.cu", "__syncthreads(); // everyone's windows", "// everyone's windows", "TestConv2DExact", false},
+		{"wrong wait in a convolution", "gemm.cuh", "cp_async_wait<T::STAGES - 2>();", "cp_async_wait<T::STAGES - 1>();", "TestConv2DExact", false},
+		{"off by one at the edge of a map", "conv2d.cuh", "column_of(w) + s) < x.W", "column_of(w) + s) <= x.W", "TestConv2DExact", false},
+		{"off by one in a row", "rows.cu", "i < a.P / 4", "i <= a.P / 4", "TestBegin", true},
+		{"off by one in the update", "sgd.cu", "i < a.n / 4", "i <= a.n / 4", "TestSGD", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			headers, err := filepath.Glob("*.cuh")
+			sources, err := filepath.Glob("*.cu*")
 			if err != nil {
 				t.Fatal(err)
 			}
 			found := 0
-			for _, name := range append(headers, c.kernel) {
+			for _, name := range sources { // all, for a test that lacks a kernel fails anyway
 				text, err := os.ReadFile(name)
 				if err != nil {
 					t.Fatal(err)

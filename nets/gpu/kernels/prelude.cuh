@@ -119,6 +119,10 @@ DEV void cp_async8(uint32_t dst, const void *src, bool valid = true) {
 DEV void cp_async16(uint32_t dst, const void *src, bool valid = true) {
 	asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(dst), "l"(src), "r"(valid ? 16 : 0) : "memory");
 }
+// cp_async16_near is cp_async16 by way of the first cache, for bytes that the block will want again.
+DEV void cp_async16_near(uint32_t dst, const void *src, bool valid = true) {
+	asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(dst), "l"(src), "r"(valid ? 16 : 0) : "memory");
+}
 DEV void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 // cp_async_wait<N> waits until at most the N groups committed last are still on their way.
 template <int N> DEV void cp_async_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
@@ -128,6 +132,9 @@ template <int N> DEV void cp_async_wait() { asm volatile("cp.async.wait_group %0
 #endif // ROLLCALL_EMULATOR
 
 // What follows is the same code on both sides.
+
+// A lambda that is not inlined finds what it refers to in local memory: [&](uint32_t i) INLINE { … }.
+#define INLINE __attribute__((always_inline))
 
 struct alignas(8) float2 { float x, y; };
 struct alignas(16) float4 { float x, y, z, w; };

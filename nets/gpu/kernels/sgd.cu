@@ -1,12 +1,17 @@
 // The update of the weights, in the order of operations of nets.LocalWork and of the CPU's Step.
 //
+// A row holds n elements of weights, the room between them included, and behind them running statistics, if the net has any.
+//
 // grad_squares: partial[k,j] = Σ grad[k]² over elements 4096j … 4096j+4095, in double. What lies between two parameters is 0.
-//   grid (⌈P/4096⌉, K), block 256; moves 4P bytes a slot.
+//   grid (⌈n/4096⌉, K), block 256; moves 4n bytes a slot.
 // clip_scale: scale[k] = clip/‖grad_k‖ if that norm is above clip, else 1; the partial sums are added in a fixed order.
 //   grid (1, K), block 256.
 // sgd: one step of every slot whose batch counts:
 //   g = grad·scale; g += weight_decay·w + drift; v = momentum·v + g, g = v; w -= lr·g; weights = w rounded to act
-//   grid (⌈P/1024⌉, K), block 256; moves 12P bytes a slot, P act more unless weights is row, 8P more with momentum, 4P with drift.
+//   grid (⌈n/1024⌉, K), block 256; moves 12n bytes a slot, n act more unless weights is row, 8n more with momentum, 4n with drift.
+// track: running -= 0.1·(running − batch), batch being what stands in the place of its gradient. Nothing else moves it: no decay,
+//   clipping, momentum or drift; and no matrix product reads it, so there is no rounded copy to keep.
+//   grid (⌈(P−n)/1024⌉, K), block 256; moves 12(P−n) bytes a slot.
 // All deterministic.
 #include "elements.cuh"
 #include "squares.cuh"
@@ -15,14 +20,14 @@
 extern "C" __global__ void __launch_bounds__(256) grad_squares(const ClipArgs a) {
   SHARED(double, room, [32]);
   if (blockIdx.y >= a.work->clients) return;
-  const double sum = chunk_squares(a.grad + (size_t)blockIdx.y * a.P, a.P, room);
+  const double sum = chunk_squares(a.grad + (size_t)blockIdx.y * a.P, a.n, room);
   if (threadIdx.x == 0) a.partial[(size_t)blockIdx.y * gridDim.x + blockIdx.x] = sum;
 }
 
 extern "C" __global__ void __launch_bounds__(256) clip_scale(const ClipArgs a) {
   SHARED(double, room, [32]);
   if (blockIdx.y >= a.work->clients) return;
-  const uint32_t chunks = (a.P + 4095) / 4096;
+  const uint32_t chunks = (a.n + 4095) / 4096;
   const double *partial = a.partial + (size_t)blockIdx.y * chunks;
   double sum = 0;
   for (uint32_t i = threadIdx.x; i < chunks; i += 256) sum += partial[i];
@@ -42,7 +47,7 @@ template <class P> DEV void sgd(const SGDArgs &a) {
   act *weights = (act *)slot.weights;
   const float scale = a.scale ? a.scale[blockIdx.y] : 1.0f, lr = work->lr, decay = work->weight_decay, mu = work->momentum;
   const bool apart = (void *)weights != (void *)row;
-  for (uint32_t i = blockIdx.x * 256 + threadIdx.x; i < a.P / 4; i += gridDim.x * 256) {
+  for (uint32_t i = blockIdx.x * 256 + threadIdx.x; i < a.n / 4; i += gridDim.x * 256) {
     float4 w = load4<FP32>(row + 4 * i);
     float4 g = fma4(decay, w, mul4(scale, load4<FP32>(grad + 4 * i)));
     if (drift) g = add4(g, load4<FP32>(drift + 4 * i));
@@ -53,6 +58,17 @@ template <class P> DEV void sgd(const SGDArgs &a) {
     w = fma4(-lr, g, w);
     store4<FP32>(row + 4 * i, w);
     if (apart) store4<P>(weights + 4 * i, w);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) track(const SGDArgs a) {
+  const Work *work = a.work;
+  if (blockIdx.y >= work->clients || work->count[(size_t)blockIdx.y * a.E + a.step] == 0) return;
+  const float *batch = a.grad + (size_t)blockIdx.y * a.P + a.n;
+  float *running = work->slots[blockIdx.y].row + a.n;
+  for (uint32_t i = blockIdx.x * 256 + threadIdx.x; i < (a.P - a.n) / 4; i += gridDim.x * 256) {
+    const float4 w = load4<FP32>(running + 4 * i);
+    store4<FP32>(running + 4 * i, fma4(-0.1f, fma4(-1, load4<FP32>(batch + 4 * i), w), w));
   }
 }
 

@@ -60,6 +60,21 @@ struct ConvArgs {
   uint32_t step, E, unused;
 };
 
+// conv2d_forward and its gradients: stride U, `pad` zeros around, nothing else.
+//   y[k,b,i,j,o] = Σ w[k,r,s,c,o] x[k,b,U·i+r-pad,U·j+s-pad,c]
+struct Conv2DArgs {
+  const Work *work;
+  const void *x;           // [K,B,H,W,C] act
+  void *y;                 // [K,B,OH,OW,O] act, OH = (H+2·pad-R)/U+1
+  const void *gy;          // [K,B,OH,OW,O] act, gradient of y
+  void *dx;                // [K,B,H,W,C] act
+  float *dw;               // [K,chunks,R·S·C·O] sums over `images` images each
+  uint32_t w_offset;       // of w [R,S,C,O] in a row
+  uint32_t B, H, W, C, R, S, O, U, pad;
+  uint32_t images;         // per chunk of dw
+  uint32_t dw_stride;      // elements of dw from slot to slot
+};
+
 // conv_reduce: grad[k] = Σ over chunks of partial[k,chunk], in order, for w and bias.
 struct ConvReduceArgs {
   const Work *work;
@@ -98,6 +113,48 @@ struct AddArgs {
   const void *a, *b;       // [K,n] act
   void *y;                 // [K,n] act
   uint32_t n, unused;
+};
+
+// norm_…: batch normalisation, then perhaps the addition of other maps and ReLU.
+//   y[k,b,p,c] = max(0, weight[k,c]·(x[k,b,p,c] − mean[k,c])/√(variance[k,c] + 1e-5) + bias[k,c] + add[k,b,p,c])
+struct NormArgs {
+  const Work *work;
+  const void *x;           // [K,B,pixels,C] act
+  const void *add;         // [K,B,pixels,C] act, or null
+  void *y;                 // [K,B,pixels,C] act; backward: read if something was added and relu, else null
+  const int32_t *labels;   // [K,B]; -1: does not count. Evaluation does not read them
+  double *partial;         // [K,chunks,2,C] two sums of every channel
+  float *stats;            // [K,8,C] what norm.cuh lists
+  const void *gy;          // [K,B,pixels,C] act, gradient of y
+  const void *gy2;         // [K,B,pixels,C] act, to be added to gy, or null
+  void *d;                 // [K,B,pixels,C] act, gradient behind the ReLU and so of add; null if there is neither add nor gy2
+  void *dx;                // [K,B,pixels,C] act
+  float *grad;             // [K,P]
+  uint32_t w_offset, b_offset, mean_offset, variance_offset;  // of weight, bias and running statistics [C] in a row
+  uint32_t B, pixels, C, P;
+  uint32_t relu;
+  uint32_t lanes, chunks;  // how the maps are cut
+  uint32_t step, E, unused;
+};
+
+// average_pool: y[k,b,c] = Σ over pixels of x[k,b,p,c]/pixels; and its gradient.
+struct AverageArgs {
+  const Work *work;
+  const void *x;           // [K,B,pixels,C] act
+  void *y;                 // [K,B,C] act
+  const void *gy;          // [K,B,C] act
+  void *dx;                // [K,B,pixels,C] act
+  uint32_t B, pixels, C, unused;
+};
+
+// subsample: every stride-th pixel, and zeros for channels C … O-1; and its gradient.
+struct SubsampleArgs {
+  const Work *work;
+  const void *x;           // [K,B,H,W,C] act
+  void *y;                 // [K,B,⌈H/stride⌉,⌈W/stride⌉,O] act
+  const void *gy;          // as y
+  void *dx;                // as x
+  uint32_t B, H, W, C, O, stride;
 };
 
 // log_odds: y[k,b] = (0, x[k,b]), logits of two classes from that of the second; and its gradient, dx[k,b] = gy[k,b,1].
@@ -167,17 +224,19 @@ struct SumSquaresArgs {
 // grad_squares: the same for the gradient of every slot; clip_scale: scale[k] = min(1, clip/‖grad_k‖).
 struct ClipArgs {
   const Work *work;
-  const float *grad;       // [K,P]
-  double *partial;         // [K,⌈P/4096⌉]
+  const float *grad;       // [K,P], of which the first n elements are gradients
+  double *partial;         // [K,⌈n/4096⌉]
   float *scale;            // [K]
-  uint32_t P, unused;
+  uint32_t P, n;
 };
 
 // sgd: one step of every slot whose batch counts, as nets.LocalWork has it; row and weights are rewritten.
 //   g = grad·scale; g += weight_decay·w + drift; v = momentum·v + g, g = v; w -= lr·g
+// track: the running statistics behind them move towards the batch's, which are in the place of their gradients.
 struct SGDArgs {
   const Work *work;
   const float *grad;       // [K,P]
   const float *scale;      // [K] of clip_scale; null: no clipping
-  uint32_t P, step, E, unused;
+  uint32_t P, n;           // n weights; running statistics from there on
+  uint32_t step, E;
 };

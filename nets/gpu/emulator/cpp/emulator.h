@@ -125,6 +125,7 @@ DEV void ldmatrix_x4_trans(uint32_t (&r)[4], uint32_t row, EMU_CALLER) { emu::ld
 DEV void cp_async4(uint32_t dst, const void *src, bool valid = true, EMU_CALLER) { emu::cp_async(dst, src, 4, valid, EMU_WHERE); }
 DEV void cp_async8(uint32_t dst, const void *src, bool valid = true, EMU_CALLER) { emu::cp_async(dst, src, 8, valid, EMU_WHERE); }
 DEV void cp_async16(uint32_t dst, const void *src, bool valid = true, EMU_CALLER) { emu::cp_async(dst, src, 16, valid, EMU_WHERE); }
+DEV void cp_async16_near(uint32_t dst, const void *src, bool valid = true, EMU_CALLER) { emu::cp_async(dst, src, 16, valid, EMU_WHERE); }
 DEV void cp_async_commit() { emu::cp_async_commit(); }
 template <int N> DEV void cp_async_wait() { emu::cp_async_wait(N); }
 

@@ -1,0 +1,114 @@
+// conv2d_backward_data: dx[k,b,i,j,c] = Σ_r Σ_s Σ_o w[k,r,s,c,o] gy[k,b,(i+pad-r)/U,(j+pad-s)/U,o], over the taps at which U divides.
+// gy [K,B,OH,OW,O], w [R,S,C,O] of slot k's weights, dx [K,B,H,W,C].
+// Pixels with the same i+pad and j+pad modulo U, a class, have the same taps, and see gy as with U = 1: nothing is multiplied in vain.
+// A tile is of one class; one without taps, as three of four with a window of 1×1 and U = 2, is filled with zeros.
+// With M the pixels of a class: grid (Σ over classes of ⌈M/128⌉·⌈C/128⌉, K), block 128, smem 97 KB; C ≤ 64: ⌈M/256⌉, 82 KB; C ≤ 32:
+// ⌈M/128⌉, 61 KB. fp32, C > 32: ⌈M/128⌉·⌈C/64⌉, 73 KB.
+// Moves |gy| + |w| + |dx| elements of device memory; from L2 about ⌈C/128⌉U²|gy| + ⌈M/128⌉|w|, as conv2d_forward; deterministic: the order
+// of the sum is that of conv2d.cuh.
+#include "conv2d.cuh"
+
+// One axis of a class: its first pixel, how many there are, where in gy the window of the first begins, and its taps p, p+U …
+struct ClassAxis {
+  uint32_t p, first, pixels, taps;
+  int32_t begin;
+};
+
+DEV ClassAxis class_axis(uint32_t p, uint32_t size, uint32_t window, uint32_t U, uint32_t pad) {
+  const uint32_t first = (p + (U - 1) * pad) % U;
+  return {p, first, first < size ? (size - first + U - 1) / U : 0, p < window ? (window - p + U - 1) / U : 0, (int32_t)((first + pad) / U)};
+}
+
+// copy_filter begins to copy a stage of the weights of channels n0 … n0+COLUMNS: the thread's chunk of outputs of each, from `at` on.
+template <class O>
+DEV void copy_filter(unsigned char *to, const typename O::act *w, const Conv2DArgs &a, const ClassAxis &i, const ClassAxis &j, const Depth &d, Spot at,
+                     uint32_t n0, bool chunks) {
+  typedef typename O::act act;
+  constexpr uint32_t STEP = O::THREADS / O::ROW_CHUNKS;
+  const uint32_t row = threadIdx.x / O::ROW_CHUNKS, chunk = threadIdx.x % O::ROW_CHUNKS, shared = smem_u32(to);
+  for (uint32_t e = 0;;) {
+    const uint32_t tap = (i.p + a.U * at.r) * a.S + j.p + a.U * at.s, rows = at.first < d.C ? a.C : 0;
+    const act *from = w + size_t(tap * a.C + n0 + row) * a.O + at.first + at.c;
+    if (chunks) {
+#pragma unroll
+      for (uint32_t n = 0; n < O::ROWS; n += STEP)
+        cp_async16(shared + O::at(row + n, chunk) * 16, from + size_t(n) * a.O, n0 + row + n < rows);
+      return;
+    }
+#pragma unroll 1
+    for (uint32_t n = 0; n < O::ROWS; n += STEP) copy_element(to + O::at(row + n, chunk) * 16, e, from + size_t(n) * a.O, n0 + row + n < rows);
+    if (++e == O::CHUNK) return;
+    advance(at, d, 1);
+  }
+}
+
+template <class P, class T>
+DEV void conv2d_backward_data(const Conv2DArgs &a, unsigned char *shared) {
+  typedef typename P::act act;
+  typedef typename T::template A<act, true> A;
+  typedef typename T::template B<act, true> B;
+  const uint32_t k = blockIdx.y, OH = (a.H + 2 * a.pad - a.R) / a.U + 1, OW = (a.W + 2 * a.pad - a.S) / a.U + 1;
+  const uint32_t across = (a.C + T::BN - 1) / T::BN, n0 = blockIdx.x % across * T::BN; // neighbouring blocks share windows
+
+  ClassAxis i = {}, j = {};
+  uint32_t block = blockIdx.x / across;
+  for (uint32_t c = 0; c < a.U * a.U; c++) { // the class that this block is of
+    i = class_axis(c / a.U, a.H, a.R, a.U, a.pad), j = class_axis(c % a.U, a.W, a.S, a.U, a.pad);
+    const uint32_t tiles = (a.B * i.pixels * j.pixels + T::BM - 1) / T::BM;
+    if (block < tiles) break;
+    block -= tiles;
+  }
+  const uint32_t m0 = block * T::BM, M = a.B * i.pixels * j.pixels;
+
+  const Map<act> gy = map_of<act>(a.gy, k, a.B, OH, OW, a.O);
+  Window *windows = reinterpret_cast<Window *>(shared + T::STAGES * (A::BYTES + B::BYTES)); // [BM]
+  for (uint32_t m = threadIdx.x; m < T::BM; m += T::THREADS) windows[m] = window(gy, m0 + m, a.B, i.pixels, j.pixels, 1, i.begin, j.begin);
+  __syncthreads(); // everyone's windows are there
+
+  const Depth d = Depth::in_stages(i.taps, j.taps, a.O, T::BK);
+  const act *w = static_cast<const act *>(a.work->slots[k].weights) + a.w_offset;
+  const Window *mine = windows + threadIdx.x / A::ROW_CHUNKS;
+  const uint32_t depth = i.taps * j.taps * a.O;
+  Spot spot = depth == 0 ? Spot{} : spot_at(d, threadIdx.x % A::ROW_CHUNKS * A::CHUNK);
+  float acc[T::WM / 16][T::WN / 8][4] = {};
+  multiply_stages<P, T, A, B>(
+      acc, shared, (depth + T::BK - 1) / T::BK,
+      [&](unsigned char *to_a, unsigned char *to_b, uint32_t) INLINE {
+        copy_windows<A, -1>(to_a, gy, d, spot, [&](uint32_t n) INLINE { return mine[n * (T::THREADS / A::ROW_CHUNKS)]; });
+        copy_filter<B>(to_b, w, a, i, j, d, spot, n0, gy.chunks);
+        advance(spot, d, T::BK);
+      },
+      [](const unsigned char *) INLINE {});
+
+  // Where the pixels of a class are in dx takes divisions: once, in place of the windows, the last of which were read before the last
+  // barrier of multiply_stages.
+  int32_t *pixels = reinterpret_cast<int32_t *>(windows);
+  for (uint32_t m = threadIdx.x; m < T::BM; m += T::THREADS) {
+    const uint32_t n = m0 + m, line = n / j.pixels, image = line / i.pixels;
+    pixels[m] = n < M ? (int32_t)((image * a.H + i.first + a.U * (line % i.pixels)) * a.W + j.first + a.U * (n % j.pixels)) : -1;
+  }
+  __syncthreads(); // everyone's pixels are there
+
+  constexpr int WIDTH = Lanes<P>::WIDTH;
+  act *dx = static_cast<act *>(a.dx) + size_t(k) * a.B * a.H * a.W * a.C;
+  const bool aligned = vectors_fit<WIDTH>(dx, a.C, sizeof(act));
+  store_tile<P, A>(
+      acc, place<T>(), [](uint32_t) INLINE {},
+      [&](uint32_t m, uint32_t n, const float(&v)[WIDTH]) {
+        const int32_t pixel = pixels[m];
+        if (pixel >= 0) store_act<P>(dx + size_t(pixel) * a.C, n0 + n, a.C, aligned, v);
+      });
+}
+
+template <class P>
+DEV void conv2d_backward_data(const Conv2DArgs &a) {
+  DYNAMIC_SHARED(unsigned char, shared);
+  if (blockIdx.y >= a.work->clients) return;
+  typedef Conv2DTiles<P> Tiles;
+  tile_of<Tiles, typename Tiles::Middle>(
+      a.C, [&](auto tile) INLINE { conv2d_backward_data<P, decltype(tile)>(a, shared); });
+}
+
+extern "C" __global__ void __launch_bounds__(128) conv2d_backward_data_fp32(const Conv2DArgs a) { conv2d_backward_data<FP32>(a); }
+extern "C" __global__ void __launch_bounds__(128) conv2d_backward_data_tf32(const Conv2DArgs a) { conv2d_backward_data<TF32>(a); }
+extern "C" __global__ void __launch_bounds__(128) conv2d_backward_data_bf16(const Conv2DArgs a) { conv2d_backward_data<BF16>(a); }

@@ -1,0 +1,115 @@
+// What the kernels of batch normalisation share: which rows and channels a thread takes, and two sums over the rows.
+//
+// The maps of a slot are rows [C], one for each pixel of each sample. A thread takes V channels of 32 rows, which are `step`
+// rows apart; `lanes` threads lie side by side over the channels, so that warps read whole lines, and 256/lanes = step of them
+// under each other. A block is one of `chunks` runs of 32·step rows and one tile of V·lanes channels; NormArgs.Split chooses.
+#pragma once
+#include "elements.cuh"
+#include "work.cuh"
+
+constexpr uint32_t NORM_THREADS = 256, NORM_ROWS = 32;
+constexpr double NORM_EPSILON = 1e-5;  // added to variances: PyTorch's default
+
+// What is kept for each channel of a slot: y = SCALE·x + SHIFT, dx = DX_D·d + DX_X·x + DX_1.
+enum { SCALE, SHIFT, MEAN, INVERSE, UNBIASED, DX_D, DX_X, DX_1, NORM_STATS };
+
+DEV float *norm_stats(const NormArgs &a, uint32_t which) { return a.stats + ((size_t)blockIdx.y * NORM_STATS + which) * a.C; }
+
+// Place is what a thread takes: V channels from c on, of rows row, row+step … below end.
+struct Place {
+  uint32_t c, row, end, step, image, pixel;
+};
+
+template <uint32_t V> DEV Place place(const NormArgs &a) {
+  const uint32_t tile = blockIdx.x / a.chunks, chunk = blockIdx.x % a.chunks, rows = a.B * a.pixels;
+  Place p;
+  p.c = (tile * a.lanes + threadIdx.x % a.lanes) * V;
+  p.step = NORM_THREADS / a.lanes;
+  const uint32_t first = chunk * NORM_ROWS * p.step;
+  p.row = first + threadIdx.x / a.lanes;
+  p.end = first + NORM_ROWS * p.step < rows ? first + NORM_ROWS * p.step : rows;
+  if (p.c >= a.C) p.end = 0;  // behind the last channel: no rows
+  p.image = p.row / a.pixels;
+  p.pixel = p.row % a.pixels;
+  return p;
+}
+
+// element is where the thread's row begins; behind the end that of the last one, so that it may be read all the same.
+DEV size_t element(const NormArgs &a, const Place &p) { return (size_t)(p.row < p.end ? p.row : p.end - 1) * a.C + p.c; }
+
+// next goes on to the next row and returns whether this one counts: labels may be null, and then all do.
+DEV bool next(const NormArgs &a, const int32_t *labels, Place &p) {
+  const bool counts = p.row < p.end && (!labels || labels[p.image] >= 0);
+  p.row += p.step;
+  p.pixel += p.step;
+  while (p.pixel >= a.pixels) {
+    p.pixel -= a.pixels;
+    p.image++;
+  }
+  return counts;
+}
+
+template <class P, uint32_t V> DEV void load_channels(float (&v)[V], const typename P::act *x) {
+  if constexpr (V == 4) {
+    const float4 q = load4<P>(x);
+    v[0] = q.x, v[1] = q.y, v[2] = q.z, v[3] = q.w;
+  } else {
+    v[0] = P::load(*x);
+  }
+}
+
+template <class P, uint32_t V> DEV void store_channels(typename P::act *y, const float (&v)[V]) {
+  if constexpr (V == 4) {
+    store4<P>(y, {v[0], v[1], v[2], v[3]});
+  } else {
+    *y = P::store(v[0]);
+  }
+}
+
+// put_sums adds up what the threads of a block have summed over their rows, in double and in order, as the sums of a chunk. All
+// threads call it.
+template <uint32_t V> DEV void put_sums(const NormArgs &a, const float (&first)[V], const float (&second)[V]) {
+  SHARED(float, room, [2][4 * NORM_THREADS]);
+#pragma unroll
+  for (uint32_t v = 0; v < V; v++) {
+    room[0][V * threadIdx.x + v] = first[v];
+    room[1][V * threadIdx.x + v] = second[v];
+  }
+  __syncthreads();
+  const uint32_t width = V * a.lanes, which = threadIdx.x / width, column = threadIdx.x % width;
+  const uint32_t tile = blockIdx.x / a.chunks, chunk = blockIdx.x % a.chunks, c = tile * width + column;
+  if (which > 1 || c >= a.C) return;
+  double sum = 0;
+#pragma unroll 8
+  for (uint32_t i = column; i < V * NORM_THREADS; i += width) sum += room[which][i];
+  a.partial[(((size_t)blockIdx.y * a.chunks + chunk) * 2 + which) * a.C + c] = sum;
+}
+
+// chunk_sums adds up the two sums of channel 32·blockIdx.x + threadIdx.x % 32 over all chunks, in threads 0 … 31 of a block of
+// 256: every eighth chunk, and then these eight sums in order. All threads call it.
+struct Sums {
+  double first, second;
+};
+
+DEV Sums chunk_sums(const NormArgs &a) {
+  SHARED(double, room, [2][NORM_THREADS]);
+  const uint32_t c = 32 * blockIdx.x + threadIdx.x % 32;
+  const double *partial = a.partial + (size_t)blockIdx.y * a.chunks * 2 * a.C + c;
+  Sums s = {0, 0};
+  if (c < a.C) {
+#pragma unroll 4
+    for (uint32_t j = threadIdx.x / 32; j < a.chunks; j += NORM_THREADS / 32) {
+      s.first += partial[(size_t)2 * j * a.C];
+      s.second += partial[((size_t)2 * j + 1) * a.C];
+    }
+  }
+  room[0][threadIdx.x] = s.first;
+  room[1][threadIdx.x] = s.second;
+  __syncthreads();
+  if (threadIdx.x >= 32) return s;
+  for (uint32_t i = threadIdx.x + 32; i < NORM_THREADS; i += 32) {
+    s.first += room[0][i];
+    s.second += room[1][i];
+  }
+  return s;
+}

@@ -1,0 +1,343 @@
+//go:build gpu && linux && cgo
+
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"rollcall/nets/cpu"
+)
+
+// normSizes are sizes around what a thread, a warp and a block take: channels that are no multiple of 4, lanes without channels,
+// several tiles, more chunks than the warps that add them up, chunks that end within an image, and one row short of a whole chunk.
+var normSizes = []struct{ B, H, W, C int }{
+	{5, 3, 5, 1}, {1, 1, 2, 12}, {5, 9, 7, 3}, {5, 23, 20, 16}, {5, 29, 17, 33}, {5, 3, 17, 128}, {1, 5, 5, 36}, {5, 16, 15, 64}, {3, 10, 10, 512}, {128, 2, 3, 20},
+}
+
+// normKinds are what a batch normalisation does besides, and whether the gradient of y comes in two parts.
+var normKinds = []struct{ add, relu, parts bool }{{false, true, false}, {true, true, true}, {true, true, false}, {false, false, false}, {false, true, true}, {true, false, false}}
+
+// norm is a batch normalisation of some clients: of the first all samples count, of the second every other one, from the second
+// on, of the third none. What samples that do not count hold is not a number.
+type norm struct {
+	*rig
+	p                    precision
+	args                 *NormArgs // apart, since the driver gets its address
+	wave                 wave
+	shape                cpu.NormShape
+	add                  bool
+	room                 int       // slots, one of them not in use
+	n, P                 int       // elements of the maps of a slot, and of a row
+	x, more, gy, gy2     []float32 // [K,B,H,W,C], rounded
+	labels               []int32   // [K,B]
+	row                  [][]float32
+	weight, bias         []float64 // [K,C]
+	mean, variance       []float64 // [K,C] running
+	stats                *cpu.NormStats[float64]
+	forward              cpu.NormForward[float64]
+	exec                 *cpu.Exec[float64]
+	wide, wideMore, want []float64
+}
+
+// newNorm makes numbers about an offset that is far larger than they are.
+func newNorm(t *testing.T, p precision, K, B, H, W, C int, add, relu, parts bool) *norm {
+	t.Helper()
+	rnd := rand.New(rand.NewPCG(uint64(B*C), uint64(H)))
+	const E, step = 2, 1
+	c := &norm{rig: newRig(t), p: p, add: add, room: K + 1, n: B * H * W * C, exec: cpu.NewExec(cpu.Generic[float64](), nil)}
+	c.shape = cpu.NormShape{K: K, B: B, H: H, W: W, C: C, ReLU: relu}
+	gap := (C + 63) / 64 * 64
+	c.P = 5 * gap
+	nan := float32(math.NaN())
+	samples := H * W * C
+	for k := range K {
+		row := numbers(rnd, c.P)
+		for i := range C {
+			row[4*gap+i] = float32(math.Abs(float64(row[4*gap+i]))) + 0.1
+			c.weight, c.bias = append(c.weight, float64(row[gap+i])), append(c.bias, float64(row[2*gap+i]))
+			c.mean, c.variance = append(c.mean, float64(row[3*gap+i])), append(c.variance, float64(row[4*gap+i]))
+		}
+		c.row = append(c.row, row)
+		for range E {
+			for b := range B {
+				index := int32(b)
+				if k == 1 && b%2 == 0 || k == 2 {
+					index = -1
+				}
+				c.wave.Index = append(c.wave.Index, index)
+			}
+		}
+		c.labels = append(c.labels, c.wave.Index[len(c.wave.Index)-B:]...)
+		offset := numbers(rnd, C)
+		for _, index := range c.wave.Index[len(c.wave.Index)-B:] {
+			x, more, gy, gy2 := numbers(rnd, samples), numbers(rnd, samples), numbers(rnd, samples), numbers(rnd, samples)
+			for i := range samples {
+				x[i] += 20 * offset[i%C]
+				if index < 0 {
+					x[i], more[i], gy[i], gy2[i] = nan, nan, nan, nan
+				}
+			}
+			c.x, c.more, c.gy, c.gy2 = append(c.x, p.rounded(x)...), append(c.more, p.rounded(more)...), append(c.gy, p.rounded(gy)...), append(c.gy2, p.rounded(gy2)...)
+		}
+	}
+	if !add {
+		c.more = nil
+	}
+	if !parts {
+		c.gy2 = nil
+	}
+	c.wave.Slots, c.wave.E, c.wave.B = c.slots(p, c.row...), E, B
+	a := &NormArgs{
+		WOffset: uint32(gap), BOffset: uint32(2 * gap), MeanOffset: uint32(3 * gap), VarianceOffset: uint32(4 * gap),
+		B: uint32(B), Pixels: uint32(H * W), C: uint32(C), P: uint32(c.P), Step: step, E: E,
+	}
+	if relu {
+		a.ReLU = 1
+	}
+	a.Split()
+	a.Work, a.X, a.Y, a.Labels = c.work(c.wave), c.maps(c.x), p.blank(c.rig, c.room*c.n), upload(c.rig, c.labels)
+	if add {
+		a.Add = c.maps(c.more)
+	}
+	a.Partial, a.Stats = blank[float64](c.rig, c.room*a.Partials()), blank[float32](c.rig, c.room*a.Statistics())
+	c.args, c.wide, c.want = a, widen(c.x), make([]float64, K*c.n)
+	if add {
+		c.wideMore = widen(c.more)
+	}
+	return c
+}
+
+// maps uploads those of the slots in use, with room for one more.
+func (c *norm) maps(x []float32) uint64 {
+	c.t.Helper()
+	return c.p.upload(c.rig, append(append([]float32{}, x...), make([]float32, c.n)...))
+}
+
+// train runs the forward pass, and the CPU's in float64.
+func (c *norm) train() {
+	c.t.Helper()
+	for _, l := range []struct {
+		kernel string
+		g      Geometry
+	}{{"norm_moments_", c.args.Maps()}, {"norm_statistics_", c.args.Channels()}, {"norm_apply_", c.args.Maps()}} {
+		launch(c.rig, l.kernel+c.p.name, l.g, c.room, c.args)
+	}
+	c.stats = c.forward.Train(c.exec, c.shape, c.want, c.wide, c.wideMore, c.weight, c.bias, c.labels)
+}
+
+// stat returns a statistic [K,C].
+func (c *norm) stat(which int) (v []float32) {
+	c.t.Helper()
+	all := download[float32](c.rig, c.args.Stats, c.shape.K*c.args.Statistics())
+	for k := range c.shape.K {
+		v = append(v, all[(8*k+which)*c.shape.C:][:c.shape.C]...)
+	}
+	return v
+}
+
+// sumError is what a sum in float32 over 32 rows, with the roundings of its terms, may be off by, as part of the sum of the
+// terms' sizes.
+const sumError = 35 * 0x1p-24
+
+// about returns, for every client and channel, the mean square deviation from the pivot, x of the first pixel that counts, which is what
+// the sums of the moments are sums of.
+func (c *norm) about() []float64 {
+	s := c.shape
+	squares := make([]float64, s.K*s.C)
+	for k := range s.K {
+		for ch := range s.C {
+			var pivot, sum, n float64
+			for i := range s.B * s.H * s.W {
+				if c.labels[k*s.B+i/(s.H*s.W)] < 0 {
+					continue
+				}
+				x := c.wide[k*c.n+i*s.C+ch]
+				if n == 0 {
+					pivot = x
+				}
+				sum += (x - pivot) * (x - pivot)
+				n++
+			}
+			if n > 0 {
+				squares[k*s.C+ch] = sum / n
+			}
+		}
+	}
+	return squares
+}
+
+// eachNorm runs a test for every size, precision and kind; several clients in every case but one.
+func eachNorm(t *testing.T, test func(t *testing.T, c *norm)) {
+	for _, p := range precisions {
+		for i, s := range normSizes {
+			for j, kind := range normKinds {
+				if i != j && i != (j+4)%len(normSizes) && s.C != 16 && (s.C != 33 || p.name != "fp32") {
+					continue // sizes and kinds have little to do with each other
+				}
+				K := 3
+				if i%4 == 1 {
+					K = 1
+				}
+				name := fmt.Sprintf("%s/K=%d_B=%d_%dx%dx%d_add=%t_relu=%t_parts=%t", p.name, K, s.B, s.H, s.W, s.C, kind.add, kind.relu, kind.parts)
+				t.Run(name, func(t *testing.T) { test(t, newNorm(t, p, K, s.B, s.H, s.W, s.C, kind.add, kind.relu, kind.parts)) })
+			}
+		}
+	}
+}
+
+func TestNormForward(t *testing.T) {
+	eachNorm(t, func(t *testing.T, c *norm) {
+		c.train()
+		s, about := c.shape, c.about()
+		inverse := func(i int) float64 { return c.stats.Inverse[i] }
+		// how far the variance may be off, as part of itself and ε
+		spread := func(i int) float64 { return 2*sumError*about[i]*inverse(i)*inverse(i) + 0x1p-24 }
+		near(t, "mean", c.stat(2), c.stats.Mean, func(i int) float64 { return sumError*math.Sqrt(about[i]) + 0x1p-24*math.Abs(c.stats.Mean[i]) },
+			"sums of differences from the pivot in float32, rounded")
+		near(t, "inverse", c.stat(3), c.stats.Inverse, func(i int) float64 { return spread(i) * inverse(i) }, "half the error of the variance, rounded")
+		near(t, "unbiased variance", c.stat(4), c.stats.Unbiased, func(i int) float64 { return 2*sumError*about[i]*2 + 0x1p-24*c.stats.Unbiased[i] },
+			"sums of squares in float32, rounded")
+		near(t, "y", c.p.download(c.rig, c.args.Y, s.K*c.n), c.want, func(i int) float64 {
+			at := i/c.n*s.C + i%s.C
+			if c.labels[i/c.n*s.B+i%c.n/(s.H*s.W*s.C)] < 0 {
+				return 0
+			}
+			size := inverse(at) * math.Abs(c.weight[at])
+			tol := size*(spread(at)*math.Abs(c.wide[i]-c.stats.Mean[at])+sumError*math.Sqrt(about[at])) +
+				4*0x1p-24*(size*(math.Abs(c.wide[i])+math.Abs(c.stats.Mean[at]))+math.Abs(c.bias[at])+1)
+			return tol + c.p.half*math.Abs(c.want[i])
+		}, "errors of the statistics, three roundings of scale·x, shift and their sum, and that of y")
+		c.untouched("y of the slot not in use", c.args.Y+uint64(s.K*c.n*c.p.bytes), c.n*c.p.bytes)
+		c.untouched("sums of the slot not in use", c.args.Partial+uint64(8*s.K*c.args.Partials()), 8*c.args.Partials())
+		c.untouched("statistics of the slot not in use", c.args.Stats+uint64(4*s.K*c.args.Statistics()), 4*c.args.Statistics())
+	})
+}
+
+func TestNormEvaluate(t *testing.T) {
+	eachNorm(t, func(t *testing.T, c *norm) {
+		for i := range c.labels { // all samples count, whatever the labels
+			if c.labels[i] < 0 {
+				size := c.n / c.shape.B
+				for j := i * size; j < (i+1)*size; j++ {
+					c.x[j], c.wide[j] = 1, 1
+					if c.add {
+						c.more[j], c.wideMore[j] = 2, 2
+					}
+				}
+			}
+		}
+		c.args.X, c.args.Labels, c.args.Stats, c.args.Partial = c.maps(c.x), 0, 0, 0
+		if c.add {
+			c.args.Add = c.maps(c.more)
+		}
+		launch(c.rig, "norm_evaluate_"+c.p.name, c.args.Maps(), c.room, c.args)
+		s := c.shape
+		new(cpu.NormForward[float64]).Evaluate(c.exec, s, c.want, c.wide, c.wideMore, c.weight, c.bias, c.mean, c.variance)
+		near(t, "y", c.p.download(c.rig, c.args.Y, s.K*c.n), c.want, func(i int) float64 {
+			at := i/c.n*s.C + i%s.C
+			size := math.Abs(c.weight[at]) / math.Sqrt(c.variance[at]+cpu.NormEpsilon)
+			return 6*0x1p-24*(size*(math.Abs(c.wide[i])+math.Abs(c.mean[at]))+math.Abs(c.bias[at])+3) + c.p.half*math.Abs(c.want[i])
+		}, "six roundings of scale, shift and their sum, and that of y")
+		c.untouched("y of the slot not in use", c.args.Y+uint64(s.K*c.n*c.p.bytes), c.n*c.p.bytes)
+	})
+}
+
+func TestNormBackward(t *testing.T) {
+	eachNorm(t, func(t *testing.T, c *norm) {
+		c.train()
+		a, s := c.args, c.shape
+		y := c.p.download(c.rig, a.Y, s.K*c.n) // opens and shuts the ReLU for both
+		a.GY, a.DX, a.Grad = c.maps(c.gy), c.p.blank(c.rig, c.room*c.n), blank[float32](c.rig, c.room*c.P)
+		if !c.add || !s.ReLU {
+			a.Y = 0
+		}
+		gy := widen(c.gy)
+		if c.gy2 != nil {
+			a.GY2 = c.maps(c.gy2)
+			for i, v := range c.gy2 {
+				gy[i] = float64(c.p.round(c.gy[i] + v))
+			}
+		}
+		if c.add || c.gy2 != nil {
+			a.D = c.p.blank(c.rig, c.room*c.n)
+		}
+		launch(c.rig, "norm_sums_"+c.p.name, a.Maps(), c.room, a)
+		launch(c.rig, "norm_solve", a.Channels(), c.room, a)
+		launch(c.rig, "norm_input_"+c.p.name, a.Maps(), c.room, a)
+
+		dx, d := make([]float64, s.K*c.n), make([]float64, s.K*c.n)
+		dw, db := make([]float64, s.K*s.C), make([]float64, s.K*s.C)
+		new(cpu.NormBackward[float64]).Run(c.exec, s, dx, d, dw, db, c.wide, c.weight, widen(y), gy, c.labels, c.stats)
+		if a.D != 0 {
+			near(t, "d", c.p.download(c.rig, a.D, s.K*c.n), d, func(int) float64 { return 0 }, "copied, or rounded once to what is stored")
+			c.untouched("d of the slot not in use", a.D+uint64(s.K*c.n*c.p.bytes), c.n*c.p.bytes)
+		}
+		sizes, products, about := make([]float64, s.K*s.C), make([]float64, s.K*s.C), c.about()
+		off := func(at int) float64 { return sumError * math.Sqrt(about[at]) * c.stats.Inverse[at] } // of x̂, for the mean's sake
+		for i, v := range d {
+			at := i/c.n*s.C + i%s.C
+			if v != 0 {
+				sizes[at] += math.Abs(v)
+				products[at] += math.Abs(v * (c.wide[i] - c.stats.Mean[at]) * c.stats.Inverse[at])
+			}
+		}
+		spread := func(at int) float64 {
+			return 2*sumError*about[at]*c.stats.Inverse[at]*c.stats.Inverse[at] + 2*0x1p-24 + off(at) + 2*0x1p-24*math.Abs(c.stats.Mean[at])*c.stats.Inverse[at]
+		}
+		tolW := func(at int) float64 { return sumError*products[at] + spread(at)*(products[at]+sizes[at]) }
+		tolB := func(at int) float64 { return sumError * sizes[at] }
+		grad := download[float32](c.rig, a.Grad, s.K*c.P)
+		gap := int(a.WOffset)
+		for i, part := range []struct {
+			name string
+			want []float64
+			tol  func(at int) float64
+			why  string
+		}{
+			{"dweight", dw, tolW, "sums of d·x̂ in float32, and errors of the statistics"},
+			{"dbias", db, tolB, "sums of d in float32"},
+			{"mean in the place of its gradient", widen(c.stat(2)), func(int) float64 { return 0 }, "copied"},
+			{"variance in the place of its gradient", widen(c.stat(4)), func(int) float64 { return 0 }, "copied"},
+		} {
+			for k := range s.K {
+				got := grad[k*c.P+(i+1)*gap:][:s.C]
+				if c.stats.Count[k] == 0 {
+					c.untouched(part.name+" of the client without samples", a.Grad+uint64(4*(k*c.P+(i+1)*gap)), 4*s.C)
+					continue
+				}
+				near(t, fmt.Sprintf("client %d: %s", k, part.name), got, part.want[k*s.C:][:s.C], func(ch int) float64 { return part.tol(k*s.C + ch) }, part.why)
+			}
+		}
+		near(t, "dx", c.p.download(c.rig, a.DX, s.K*c.n), dx, func(i int) float64 {
+			at := i/c.n*s.C + i%s.C
+			n := c.stats.Count[i/c.n]
+			if c.labels[i/c.n*s.B+i%c.n/(s.H*s.W*s.C)] < 0 {
+				return 0
+			}
+			scale := math.Abs(c.weight[at]) * c.stats.Inverse[at]
+			x := math.Abs(c.wide[i]-c.stats.Mean[at]) * c.stats.Inverse[at]
+			slope := math.Abs(dw[at]) / n
+			tol := (4*0x1p-24+spread(at))*(math.Abs(d[i])+math.Abs(db[at])/n+2*x*slope+off(at)*slope) + tolB(at)/n + x*tolW(at)/n +
+				4*0x1p-24*slope*(math.Abs(c.wide[i])+math.Abs(c.stats.Mean[at]))*c.stats.Inverse[at]
+			return scale*tol + c.p.half*math.Abs(dx[i])
+		}, "errors of the sums and statistics, roundings of the three terms, and that of dx")
+		c.untouched("dx of the slot not in use", a.DX+uint64(s.K*c.n*c.p.bytes), c.n*c.p.bytes)
+		c.untouched("gradient of the slot not in use", a.Grad+uint64(4*s.K*c.P), 4*c.P)
+	})
+}
+
+// The maps are cut by their shape, every row and channel falls to one thread, and the most lanes are a warp.
+func TestNormGeometry(t *testing.T) {
+	for _, c := range []struct{ B, pixels, C, lanes, chunks, blocks uint32 }{
+		{64, 1024, 64, 16, 128, 128}, {64, 256, 128, 32, 64, 64}, {64, 64, 256, 32, 16, 32}, {64, 16, 512, 32, 4, 16}, {64, 1024, 16, 4, 32, 32}, {1, 2, 1, 1, 1, 1}, {5, 132, 33, 32, 3, 6},
+	} {
+		a := NormArgs{B: c.B, Pixels: c.pixels, C: c.C}
+		a.Split()
+		if a.Lanes != c.lanes || a.Chunks != c.chunks || a.Maps() != (Geometry{X: int(c.blocks), Threads: 256}) {
+			t.Errorf("B=%d pixels=%d C=%d: %d lanes, %d chunks, %+v, want %d, %d, %d blocks of 256", c.B, c.pixels, c.C, a.Lanes, a.Chunks, a.Maps(), c.lanes, c.chunks, c.blocks)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package gpu
+
+import (
+	"fmt"
+
+	"rollcall/nets/cpu"
+	"rollcall/nets/gpu/kernels"
+	"rollcall/nets/ops"
+)
+
+// conv2DArgs are the sizes of a convolution without bias. The graph's maps carry their borders; the device's do not.
+func (l *lowerer) conv2DArgs(s cpu.Conv2DShape, param int) (kernels.Conv2DArgs, error) {
+	a := kernels.Conv2DArgs{
+		WOffset: uint32(l.layout.offset[param]),
+		B:       uint32(s.B), H: uint32(s.H - 2*s.Border), W: uint32(s.W - 2*s.Border), C: uint32(s.C), R: uint32(s.R), S: uint32(s.S),
+		O: uint32(s.O), U: uint32(s.Stride), Pad: uint32(s.Pad),
+	}
+	if !a.Fits() {
+		return a, fmt.Errorf("%d×%d over %d maps %d×%d of %d channels to %d: more elements than a kernel counts", s.R, s.S, s.B, a.H, a.W, s.C, s.O)
+	}
+	a.Images = a.ChunkImages(l.precision)
+	return a, nil
+}
+
+// conv2D takes x and w.
+func (l *lowerer) conv2D(op *ops.Conv2D[float32], in []value) (value, error) {
+	if err := want(in, activations, weights); err != nil {
+		return value{}, err
+	}
+	a, err := l.conv2DArgs(op.Shape, in[1].param)
+	if err != nil {
+		return value{}, err
+	}
+	rows, columns := a.Out()
+	x, y := in[0].buf, l.buffer(l.model.Params[in[1].param].Name+" y", int(rows*columns*a.O))
+	l.launch("conv2d_forward", a.Forward(l.precision), func(f *frame) []byte {
+		a := a
+		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
+		return pack(a)
+	}, x, y)
+	return value{kind: activations, buf: y}, nil
+}
+
+// conv2DGrad takes x, w and the gradient of y.
+func (l *lowerer) conv2DGrad(op *ops.Conv2DGrad[float32], in []value) (value, error) {
+	if err := want(in, activations, weights, activations); err != nil {
+		return value{}, err
+	}
+	s, param := op.Forward.Shape, in[1].param
+	a, err := l.conv2DArgs(s, param)
+	if err != nil {
+		return value{}, err
+	}
+	name := l.model.Params[param].Name
+	x, gy := in[0].buf, in[2].buf
+	l.conv2DFilter(a, name, x, gy)
+	if !op.Forward.InputGrad {
+		return l.packed(nil, 0, param), nil
+	}
+	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))
+	l.launch("conv2d_backward_data", a.BackwardData(l.precision), func(f *frame) []byte {
+		a := a
+		a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
+		return pack(a)
+	}, gy, dx)
+	return l.packed(dx, s.K*s.B*s.H*s.W*s.C, param), nil
+}
+
+// conv2DFilter computes the gradient of w, by way of partial sums if there are several.
+func (l *lowerer) conv2DFilter(a kernels.Conv2DArgs, name string, x, gy *buffer) {
+	chunks, n := (a.B+a.Images-1)/a.Images, a.R*a.S*a.C*a.O
+	if chunks == 1 {
+		a.DWStride = uint32(l.layout.P)
+		l.launch("conv2d_backward_filter", a.BackwardFilter(l.precision), func(f *frame) []byte {
+			a := a
+			a.Work, a.X, a.GY, a.DW = f.work, f.at(x), f.at(gy), f.grad+4*uint64(a.WOffset)
+			return pack(a)
+		}, x, gy)
+		return
+	}
+	a.DWStride = chunks * n
+	partial := l.perSlot(name+" partial", int(a.DWStride), 4)
+	l.launch("conv2d_backward_filter", a.BackwardFilter(l.precision), func(f *frame) []byte {
+		a := a
+		a.Work, a.X, a.GY, a.DW = f.work, f.at(x), f.at(gy), f.at(partial)
+		return pack(a)
+	}, x, gy, partial)
+	r := kernels.ConvReduceArgs{WOffset: a.WOffset, N: n, Chunks: chunks, P: uint32(l.layout.P)}
+	l.plain("conv_reduce", r.Geometry(), func(f *frame) []byte {
+		r := r
+		r.Work, r.Partial, r.Grad, r.Step, r.E = f.work, f.at(partial), f.grad, f.step, f.E
+		return pack(r)
+	}, partial)
+}

@@ -1,0 +1,206 @@
+package gpu
+
+import (
+	"fmt"
+
+	"rollcall/nets/cpu"
+	"rollcall/nets/gpu/kernels"
+	"rollcall/nets/ops"
+)
+
+// normArgs are the sizes of a batch normalisation, whose four parameters follow each other. The graph's maps may have borders;
+// the device's do not.
+func (l *lowerer) normArgs(s cpu.NormShape, weight int) kernels.NormArgs {
+	at := l.layout.offset[weight:]
+	a := kernels.NormArgs{
+		WOffset: uint32(at[0]), BOffset: uint32(at[1]), MeanOffset: uint32(at[2]), VarianceOffset: uint32(at[3]),
+		B: uint32(s.B), Pixels: uint32(s.H * s.W), C: uint32(s.C), P: uint32(l.layout.P),
+	}
+	if s.ReLU {
+		a.ReLU = 1
+	}
+	a.Split()
+	return a
+}
+
+// norm takes x, what is added if anything is, weight, bias, running mean and variance, and in training the labels.
+func (l *lowerer) norm(op *ops.BatchNorm[float32], in []value) (value, error) {
+	kinds := []valueKind{activations, weights, weights, weights, weights}
+	if op.Add {
+		kinds = append([]valueKind{activations}, kinds...)
+	}
+	if err := want(in, kinds...); err != nil {
+		return value{}, err
+	}
+	params := in[len(kinds)-4:]
+	param := params[0].param
+	for i, p := range params[:4] {
+		if p.param != param+i {
+			return value{}, fmt.Errorf("parameter %d goes with %d, want %d", param, p.param, param+i)
+		}
+	}
+	s := op.Shape
+	a := l.normArgs(s, param)
+	name := l.model.Params[param].Name
+	x, y := in[0].buf, l.buffer(name+" y", s.H*s.W*s.C)
+	maps := []*buffer{x, y}
+	var add *buffer
+	if op.Add {
+		add = in[1].buf
+		maps = append(maps, add)
+	}
+	of := func(f *frame, a kernels.NormArgs) kernels.NormArgs {
+		a.Work, a.X, a.Y, a.Step, a.E = f.work, f.at(x), f.at(y), f.step, f.E
+		if add != nil {
+			a.Add = f.at(add)
+		}
+		return a
+	}
+	if !op.Train {
+		l.launch("norm_evaluate", a.Maps(), func(f *frame) []byte { return pack(of(f, a)) }, maps...)
+		return value{kind: activations, buf: y}, nil
+	}
+	labels, partial, stats := l.labels, l.perSlot(name+" sums", a.Partials(), 8), l.perSlot(name+" statistics", a.Statistics(), 4)
+	args := func(f *frame) []byte {
+		a := of(f, a)
+		a.Labels, a.Partial, a.Stats = f.at(labels), f.at(partial), f.at(stats)
+		return pack(a)
+	}
+	l.launch("norm_moments", a.Maps(), args, x, labels, partial)
+	l.launch("norm_statistics", a.Channels(), args, x, labels, partial, stats)
+	l.launch("norm_apply", a.Maps(), args, append(maps, labels, stats)...)
+	return value{kind: activations, buf: y, stats: stats}, nil
+}
+
+// normGrad takes x, weight, labels, y and the gradient of y, which may still be a sum of two.
+func (l *lowerer) normGrad(op *ops.BatchNormGrad[float32], in []value) (value, error) {
+	if err := want(in, activations, weights, nothing, activations, activations); err != nil {
+		return value{}, err
+	}
+	param, forward := in[1].param, op.Forward
+	s := forward.Shape
+	a := l.normArgs(s, param)
+	name := l.model.Params[param].Name
+	x, gy, gy2, stats, labels := in[0].buf, in[4].buf, in[4].plus, in[3].stats, l.labels
+	dx, partial := l.buffer(name+" dx", s.H*s.W*s.C), l.perSlot(name+" sums of gradients", a.Partials(), 8)
+	var y, d *buffer // where they are needed
+	if forward.Add && s.ReLU {
+		y = in[3].buf
+	}
+	if forward.Add || gy2 != nil {
+		d = l.buffer(name+" d", s.H*s.W*s.C)
+	}
+	args := func(f *frame) []byte {
+		a := a
+		a.Work, a.X, a.Labels, a.Partial, a.Stats = f.work, f.at(x), f.at(labels), f.at(partial), f.at(stats)
+		a.GY, a.DX, a.Grad, a.Step, a.E = f.at(gy), f.at(dx), f.grad, f.step, f.E
+		for _, o := range []struct {
+			to *uint64
+			at *buffer
+		}{{&a.Y, y}, {&a.D, d}, {&a.GY2, gy2}} {
+			if o.at != nil {
+				*o.to = f.at(o.at)
+			}
+		}
+		return pack(a)
+	}
+	l.launch("norm_sums", a.Maps(), args, present(x, gy, gy2, y, d, labels, stats, partial)...)
+	l.plain("norm_solve", a.Channels(), args, partial, stats)
+	from := d
+	if from == nil {
+		from = gy
+	}
+	l.launch("norm_input", a.Maps(), args, x, from, labels, stats, dx)
+
+	v := l.packed(dx, x.n, param, param+1, param+2, param+3)
+	if forward.Add {
+		border := s.OutPad
+		add := part{value{kind: activations, buf: d}, s.K * s.B * (s.H + 2*border) * (s.W + 2*border) * s.C}
+		v.parts = append(v.parts[:1:1], append([]part{add}, v.parts[1:]...)...)
+	}
+	return v, nil
+}
+
+// present leaves out the buffers that are nil.
+func present(all ...*buffer) (some []*buffer) {
+	for _, b := range all {
+		if b != nil {
+			some = append(some, b)
+		}
+	}
+	return some
+}
+
+// perSlot is room for n elements of so many bytes of every slot, whatever the batch.
+func (l *lowerer) perSlot(name string, n, bytes int) *buffer {
+	b := &buffer{name: name, n: n, size: bytes, first: -1}
+	l.program.buffers = append(l.program.buffers, b)
+	return b
+}
+
+func (l *lowerer) averageArgs(s cpu.AverageShape) kernels.AverageArgs {
+	return kernels.AverageArgs{B: uint32(l.graph.B), Pixels: uint32(s.H * s.W), C: uint32(s.C)}
+}
+
+func (l *lowerer) average(op *ops.GlobalAvgPool[float32], in []value) (value, error) {
+	if err := want(in, activations); err != nil {
+		return value{}, err
+	}
+	a := l.averageArgs(op.Shape)
+	x, y := in[0].buf, l.buffer("average y", op.Shape.C)
+	l.launch("average_pool", a.Geometry(), func(f *frame) []byte {
+		a := a
+		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
+		return pack(a)
+	}, x, y)
+	return value{kind: activations, buf: y}, nil
+}
+
+func (l *lowerer) averageGrad(op *ops.GlobalAvgPoolGrad[float32], in []value) (value, error) {
+	if err := want(in, activations); err != nil {
+		return value{}, err
+	}
+	s := op.Forward.Shape
+	a := l.averageArgs(s)
+	gy, dx := in[0].buf, l.buffer("average dx", s.H*s.W*s.C)
+	l.launch("average_pool_backward", a.Geometry(), func(f *frame) []byte {
+		a := a
+		a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
+		return pack(a)
+	}, gy, dx)
+	return value{kind: activations, buf: dx}, nil
+}
+
+func (l *lowerer) subsampleArgs(s cpu.SubsampleShape) kernels.SubsampleArgs {
+	return kernels.SubsampleArgs{B: uint32(l.graph.B), H: uint32(s.H), W: uint32(s.W), C: uint32(s.C), O: uint32(s.O), Stride: uint32(s.Stride)}
+}
+
+func (l *lowerer) subsample(op *ops.Subsample[float32], in []value) (value, error) {
+	if err := want(in, activations); err != nil {
+		return value{}, err
+	}
+	a := l.subsampleArgs(op.Shape)
+	h, w := op.Shape.Out()
+	x, y := in[0].buf, l.buffer("subsample y", h*w*op.Shape.O)
+	l.launch("subsample", a.Forward(), func(f *frame) []byte {
+		a := a
+		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
+		return pack(a)
+	}, x, y)
+	return value{kind: activations, buf: y}, nil
+}
+
+func (l *lowerer) subsampleGrad(op *ops.SubsampleGrad[float32], in []value) (value, error) {
+	if err := want(in, activations); err != nil {
+		return value{}, err
+	}
+	s := op.Forward.Shape
+	a := l.subsampleArgs(s)
+	gy, dx := in[0].buf, l.buffer("subsample dx", s.H*s.W*s.C)
+	l.launch("subsample_backward", a.Backward(), func(f *frame) []byte {
+		a := a
+		a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
+		return pack(a)
+	}, gy, dx)
+	return value{kind: activations, buf: dx}, nil
+}
