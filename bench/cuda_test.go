@@ -23,6 +23,9 @@ func onCard(t *testing.T) (inside bool) {
 	if os.Getenv(variable) == t.Name() || gputest.Real() {
 		return true
 	}
+	if testing.Short() {
+		t.Skip("left out: short")
+	}
 	out, err := gputest.Child(t, kernelsFolder, false, "^"+t.Name()+"$", variable+"="+t.Name()).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
 		t.Errorf("%v\n%s", err, out)
@@ -38,7 +41,7 @@ func TestMethodsOnCUDA(t *testing.T) {
 	}
 	for _, method := range algos.Names() {
 		t.Run(method, func(t *testing.T) {
-			compareDevices(t, "--method", method, "--net", "lenet5", "--data", "synthetic", "--train-size", "200", "--test-size", "60", "--alpha", "1")
+			compareDevices(t, "--method", method, "--net", "lenet5", "--data", "synthetic", "--train-size", "200", "--test-size", "60")
 		})
 	}
 }
@@ -57,7 +60,7 @@ func TestNetsOnCUDA(t *testing.T) {
 			continue
 		}
 		t.Run(net, func(t *testing.T) {
-			compareDevices(t, "--method", "fedawe", "--net", net, "--data", "synthetic", "--train-size", "60", "--test-size", "20", "--alpha", "1")
+			compareDevices(t, "--method", "fedawe", "--net", net, "--data", "synthetic", "--train-size", "60", "--test-size", "20")
 		})
 	}
 }
