@@ -79,7 +79,7 @@ func (b *trackBench) identify() (m track.Machine, err error) {
 	if err != nil {
 		return m, err
 	}
-	e, _, err := b.machine.openEngine(w.model, w.set.Train, nil, b.suite.Batch, func(what string) { logf(b.stderr, "%s\n", what) })
+	e, _, err := b.machine.openEngine(w.model, w.set.Train, nil, demand{batch: b.suite.Batch}, func(what string) { logf(b.stderr, "%s\n", what) })
 	if err != nil {
 		return m, err
 	}
@@ -184,7 +184,7 @@ func noisePictures(m *nets.Model, n, part int) *plan.Samples {
 
 // rounds measures what the engine does with one net.
 func (b *trackBench) rounds(ctx context.Context, w *workload, samples int, server bool) (err error) {
-	engine, _, err := b.machine.openEngine(w.model, w.set.Train, w.set.Test, b.suite.Batch, func(string) {})
+	engine, _, err := b.machine.openEngine(w.model, w.set.Train, w.set.Test, demand{batch: b.suite.Batch}, func(string) {})
 	if err != nil {
 		return err
 	}

@@ -106,8 +106,8 @@ func TestDevicesOnCUDA(t *testing.T) {
 		}
 	}
 	r := must(t, "run", "--method", "fedavg-active", "--net", "lenet5", "--data", "synthetic", "--train-size", "60", "--test-size", "20", "--clients", "3", "--rounds", "1", "--local-steps", "1", "--batch", "2", "--out", t.TempDir())
-	if !strings.Contains(r.stderr, "device: cuda-sm") || !strings.Contains(r.stderr, "tf32 (auto: the first usable card)") {
-		t.Errorf("stderr %q, want a line that says cuda-sm…, tf32 and why", r.stderr)
+	if !strings.Contains(r.stderr, "device: cuda-sm") || !strings.Contains(r.stderr, "tf32 (auto: the first usable card)") || !strings.Contains(r.stderr, "with all 3 clients at once") {
+		t.Errorf("stderr %q, want a line that says cuda-sm…, tf32 and why, and one of the memory", r.stderr)
 	}
 }
 

@@ -108,8 +108,11 @@ func (m *machineFlags) choose() (choice, error) {
 	return choice{cuda: true, card: card}, nil
 }
 
+// demand is what an engine is opened for: batches of so many samples, and, if they are known, rounds of so many clients and steps.
+type demand struct{ batch, clients, steps int }
+
 // openEngine opens the engine a command asks for, and says in a line which one it is and why.
-func (m *machineFlags) openEngine(model *nets.Model, train, test *plan.Samples, batch int, notice func(string)) (nets.Engine, string, error) {
+func (m *machineFlags) openEngine(model *nets.Model, train, test *plan.Samples, w demand, notice func(string)) (nets.Engine, string, error) {
 	c, err := m.choose()
 	if err != nil {
 		return nil, "", err
@@ -117,9 +120,9 @@ func (m *machineFlags) openEngine(model *nets.Model, train, test *plan.Samples, 
 	var e nets.Engine
 	how := string(cmp.Or(gpu.Precision(m.Precision), gpu.TF32))
 	if c.cuda {
-		e, err = gpu.Open(model, train, test, gpu.Options{Device: c.card, Precision: gpu.Precision(m.Precision), Batch: batch, Notice: notice})
+		e, err = gpu.Open(model, train, test, gpu.Options{Device: c.card, Precision: gpu.Precision(m.Precision), Batch: w.batch, Clients: w.clients, Steps: w.steps, Notice: notice})
 	} else {
-		e, err = nets.NewCPU(model, train, test, nets.CPUOptions{Threads: m.Threads, Batch: batch})
+		e, err = nets.NewCPU(model, train, test, nets.CPUOptions{Threads: m.Threads, Batch: w.batch})
 		how = fmt.Sprintf("%d threads", m.Threads)
 	}
 	if err != nil {

@@ -83,7 +83,7 @@ func (l *lab) open(ctx context.Context, s *Settings, seed uint32) error {
 	if err != nil {
 		return err
 	}
-	engine, line, err := l.machine.openEngine(model, l.data.Train, l.data.Test, s.Batch, func(what string) { logf(l.stderr, "%s\n", what) })
+	engine, line, err := l.machine.openEngine(model, l.data.Train, l.data.Test, demand{s.Batch, s.Clients, s.LocalSteps}, func(what string) { logf(l.stderr, "%s\n", what) })
 	if err != nil {
 		return err
 	}

@@ -78,10 +78,27 @@ func newEngine(m *nets.Model, train, test *plan.Samples, o Options) (*Engine, er
 	if o.MaxClients > 0 {
 		e.limit = min(e.limit, o.MaxClients)
 	}
-	if err := e.thread.Do(e.open); err != nil {
+	err = e.thread.Do(e.open)
+	if err == nil {
+		err = e.announce()
+	}
+	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
+}
+
+// announce tells what memory the rounds to come will take.
+func (e *Engine) announce() error {
+	o := e.options
+	if o.Clients == 0 {
+		return nil
+	}
+	m, err := Estimate(e.model, e.samples[0], e.samples[1], o, min(o.Clients, e.limit), max(1, o.Steps), 0)
+	if err == nil {
+		e.notice("gpu: takes %s of the card's %s with all %d clients at once; methods' rows come on top, %s each", size(m.Total()), size(e.device.Info().Memory), o.Clients, size(e.rowBytes()))
+	}
+	return err
 }
 
 func (e *Engine) open() error {

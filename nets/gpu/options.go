@@ -7,6 +7,9 @@ type Options struct {
 	Batch      int       // B of the training plans
 	EvalBatch  int       // samples of a slot in evaluation; 0: 256
 	MaxClients int       // at once; 0: as many as memory holds
+	// Clients and Steps are the most clients a round is expected to have, and its steps. Open then tells by Notice what memory
+	// that will take, the methods' rows left out. 0: it does not.
+	Clients, Steps int
 	// Notice is told what a user should know, such as that memory is short. nil: nobody.
 	Notice func(string)
 }
