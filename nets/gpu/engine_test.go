@@ -210,6 +210,9 @@ func TestTrainAgainstCPU(t *testing.T) {
 			if residual {
 				c.steps, c.tolerance = min(c.steps, 3), max(c.tolerance, 1e-4)
 			}
+			if testing.Short() && strings.HasPrefix(net, "resnet") {
+				continue
+			}
 			if c.steps > 1 && (testing.Short() || net == "cnn-cafed" || net == "cnn-cinic10") || net == "resnet18" && c.clip == nil && !gputest.Real() {
 				continue // millions of parameters, or of products: minutes on the emulator
 			}
@@ -252,7 +255,7 @@ func TestReducedPrecision(t *testing.T) {
 	const batch = 16
 	for _, net := range []string{"cnn-svhn", "lenet5", "linear-mnist", "resnet20"} {
 		for precision, off := range map[Precision]float64{TF32: 0x1p-10, BF16: 0x1p-7} {
-			if net == "resnet20" && precision == TF32 && !gputest.Real() {
+			if net == "resnet20" && (precision == TF32 && !gputest.Real() || testing.Short()) {
 				continue // half a minute on the emulator
 			}
 			t.Run(fmt.Sprintf("%s_%s", net, precision), func(t *testing.T) {
@@ -309,7 +312,7 @@ func TestWaves(t *testing.T) {
 			var loss []float32
 			var rows [][]float32
 			for _, most := range []int{0, 2, 1, 3} {
-				if run.net == "resnet20" && most > 1 && !gputest.Real() {
+				if run.net == "resnet20" && (most > 1 && !gputest.Real() || testing.Short()) {
 					continue // a minute on the emulator
 				}
 				g, _, m := both(t, run.net, 3, Options{Precision: run.precision, MaxClients: most})
@@ -335,7 +338,7 @@ func TestWaves(t *testing.T) {
 // Evaluation of two rows, of whole parts, lists and nothing, against the CPU engine.
 func TestEvaluate(t *testing.T) {
 	for _, net := range nets.ModelNames() {
-		if net == "resnet18" && !gputest.Real() {
+		if net == "resnet18" && !gputest.Real() || testing.Short() && strings.HasPrefix(net, "resnet") {
 			continue // minutes on the emulator
 		}
 		t.Run(net, func(t *testing.T) {
