@@ -94,7 +94,7 @@ func (e *Engine) announce() error {
 	if o.Clients == 0 {
 		return nil
 	}
-	m, err := Estimate(e.model, e.samples[0], e.samples[1], o, min(o.Clients, e.limit), max(1, o.Steps), 0)
+	m, err := e.estimate(min(o.Clients, e.limit), max(1, o.Steps), 0)
 	if err == nil {
 		e.notice("gpu: takes %s of the card's %s with all %d clients at once; methods' rows come on top, %s each", size(m.Total()), size(e.device.Info().Memory), o.Clients, size(e.rowBytes()))
 	}

@@ -78,9 +78,7 @@ func (e *Engine) evalWave(w *wave, jobs []nets.EvalJob, units []unit, results []
 	for k, u := range units {
 		weights, known := rows[u.row]
 		if !known {
-			if weights = w.rounded(len(rows), e); weights == 0 {
-				weights = uint64(u.row)
-			}
+			weights = w.rounded(len(rows), u.row, e)
 			rowSlots[len(rows)] = kernels.Slot{Row: uint64(u.row), Weights: weights}
 			rows[u.row] = weights
 		}

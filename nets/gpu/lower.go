@@ -213,7 +213,12 @@ func (l *lowerer) buffer(name string, n int) *buffer { return l.sized(name, n, a
 
 // sized is room for n elements of so many bytes per sample.
 func (l *lowerer) sized(name string, n, bytes int) *buffer {
-	b := &buffer{name: name, n: n * l.graph.B, size: bytes, first: -1}
+	return l.perSlot(name, n*l.graph.B, bytes)
+}
+
+// perSlot is room for n elements of so many bytes of every slot, whatever the batch.
+func (l *lowerer) perSlot(name string, n, bytes int) *buffer {
+	b := &buffer{name: name, n: n, size: bytes, first: -1}
 	l.program.buffers = append(l.program.buffers, b)
 	return b
 }
@@ -287,19 +292,13 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPoolGrad[float32], in []value) (value
 	x, arg, gy := in[0].buf, in[2].arg, in[3].buf
 	chunks := (a.B + a.Images - 1) / a.Images
 	n := a.R * a.S * a.C * a.O
-	partial := &buffer{name: name + " partial", n: int(chunks * (n + a.O)), size: 4, first: -1}
-	l.program.buffers = append(l.program.buffers, partial)
+	partial := l.perSlot(name+" partial", int(chunks*(n+a.O)), 4)
 	l.launch("conv_backward_filter", a.BackwardFilter(l.precision), func(f *frame) []byte {
 		a := a
 		a.Work, a.X, a.Arg, a.GY, a.Partial, a.Step, a.E = f.work, f.at(x), f.at(arg), f.at(gy), f.at(partial), f.step, f.E
 		return pack(a)
 	}, x, arg, gy, partial)
-	r := kernels.ConvReduceArgs{WOffset: a.WOffset, BOffset: a.BOffset, N: n, O: a.O, Chunks: chunks, P: uint32(l.layout.P)}
-	l.plain("conv_reduce", r.Geometry(), func(f *frame) []byte {
-		r := r
-		r.Work, r.Partial, r.Grad, r.Step, r.E = f.work, f.at(partial), f.grad, f.step, f.E
-		return pack(r)
-	}, partial)
+	l.reduce(kernels.ConvReduceArgs{WOffset: a.WOffset, BOffset: a.BOffset, N: n, O: a.O, Chunks: chunks}, partial)
 	if !op.Forward.InputGrad {
 		return l.packed(nil, 0, param, param+1), nil
 	}
@@ -311,6 +310,16 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPoolGrad[float32], in []value) (value
 		return pack(a)
 	}, arg, gy, dx)
 	return l.packed(dx, s.K*s.B*s.H*s.W*s.C, param, param+1), nil
+}
+
+// reduce adds up the partial sums of a convolution's dw and db.
+func (l *lowerer) reduce(r kernels.ConvReduceArgs, partial *buffer) {
+	r.P = uint32(l.layout.P)
+	l.plain("conv_reduce", r.Geometry(), func(f *frame) []byte {
+		r := r
+		r.Work, r.Partial, r.Grad, r.Step, r.E = f.work, f.at(partial), f.grad, f.step, f.E
+		return pack(r)
+	}, partial)
 }
 
 func (l *lowerer) linearArgs(s cpu.LinearShape, param int) kernels.LinearArgs {

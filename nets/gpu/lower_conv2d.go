@@ -85,10 +85,5 @@ func (l *lowerer) conv2DFilter(a kernels.Conv2DArgs, name string, x, gy *buffer)
 		a.Work, a.X, a.GY, a.DW = f.work, f.at(x), f.at(gy), f.at(partial)
 		return pack(a)
 	}, x, gy, partial)
-	r := kernels.ConvReduceArgs{WOffset: a.WOffset, N: n, Chunks: chunks, P: uint32(l.layout.P)}
-	l.plain("conv_reduce", r.Geometry(), func(f *frame) []byte {
-		r := r
-		r.Work, r.Partial, r.Grad, r.Step, r.E = f.work, f.at(partial), f.grad, f.step, f.E
-		return pack(r)
-	}, partial)
+	l.reduce(kernels.ConvReduceArgs{WOffset: a.WOffset, N: n, Chunks: chunks}, partial)
 }

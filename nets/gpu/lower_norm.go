@@ -131,13 +131,6 @@ func present(all ...*buffer) (some []*buffer) {
 	return some
 }
 
-// perSlot is room for n elements of so many bytes of every slot, whatever the batch.
-func (l *lowerer) perSlot(name string, n, bytes int) *buffer {
-	b := &buffer{name: name, n: n, size: bytes, first: -1}
-	l.program.buffers = append(l.program.buffers, b)
-	return b
-}
-
 func (l *lowerer) averageArgs(s cpu.AverageShape) kernels.AverageArgs {
 	return kernels.AverageArgs{B: uint32(l.graph.B), Pixels: uint32(s.H * s.W), C: uint32(s.C)}
 }

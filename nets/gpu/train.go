@@ -70,21 +70,19 @@ func (e *Engine) Train(ctx context.Context, work nets.LocalWork) ([]float32, err
 func (e *Engine) trainWave(w *wave, work *nets.LocalWork, clients []trainer, first []float32) error {
 	room, steps, B := w.key.room, w.key.steps, w.program.B
 	host, at, f := e.staging, &w.at, &w.frame
-	*(*kernels.Work)(unsafe.Pointer(&host[at.work])) = kernels.Work{
+	wave := kernels.Work{
 		Slots: f.work + uint64(at.slots), Index: f.work + uint64(at.index), Crop: f.work + uint64(at.crop), Flip: f.work + uint64(at.flip), Count: f.work + uint64(at.count),
 		Clients: uint32(len(clients)), Seed: work.Seed, Round: uint32(work.Round),
 		LR: float32(work.LR), WeightDecay: float32(work.WeightDecay), Momentum: float32(work.Momentum),
 	}
 	if work.Clip != nil {
-		(*kernels.Work)(unsafe.Pointer(&host[at.work])).Clip = float32(*work.Clip)
+		wave.Clip = float32(*work.Clip)
 	}
+	*(*kernels.Work)(unsafe.Pointer(&host[at.work])) = wave
 	slots := unsafe.Slice((*kernels.Slot)(unsafe.Pointer(&host[at.slots])), room)
 	index, count := driver.View[int32](host[at.index:][:room*steps*B*4]), driver.View[int32](host[at.count:][:room*steps*4])
 	for k, c := range clients {
-		slots[k] = kernels.Slot{Row: uint64(c.end), Start: uint64(c.start), Weights: w.rounded(k, e), Momentum: uint64(c.momentum), Drift: uint64(c.drift), Client: uint32(c.Client)}
-		if w.weights == 0 {
-			slots[k].Weights = slots[k].Row
-		}
+		slots[k] = kernels.Slot{Row: uint64(c.end), Start: uint64(c.start), Weights: w.rounded(k, c.end, e), Momentum: uint64(c.momentum), Drift: uint64(c.drift), Client: uint32(c.Client)}
 		p := &c.Plan
 		for s := range steps {
 			n := 0
@@ -119,10 +117,10 @@ func (e *Engine) trainWave(w *wave, work *nets.LocalWork, clients []trainer, fir
 	return nil
 }
 
-// rounded is where the weights of a slot lie as the matrix products read them; 0 with fp32, which reads the row itself.
-func (w *wave) rounded(slot int, e *Engine) uint64 {
+// rounded is where the matrix products find the weights of a row: in place `slot` of the rounded copies, with fp32 in the row.
+func (w *wave) rounded(slot int, row driver.Ptr, e *Engine) uint64 {
 	if w.weights == 0 {
-		return 0
+		return uint64(row)
 	}
 	return uint64(w.weights) + uint64(slot*e.layout.P*actBytes(e.options.Precision))
 }

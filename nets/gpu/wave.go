@@ -94,10 +94,7 @@ func (w *wave) layOut(l layout, p Precision, place func(bytes int64) (uint64, er
 	f := &w.frame
 	*f = frame{room: room, E: uint32(steps), parts: f.parts, part: w.key.part}
 	var weights, results uint64
-	pieces := []struct {
-		at    *uint64
-		bytes int
-	}{{&f.work, w.planBytes}}
+	pieces := []piece{{&f.work, w.planBytes}}
 	if p != FP32 {
 		pieces = append(pieces, piece{&weights, room * l.P * actBytes(p)})
 	}
@@ -120,7 +117,8 @@ func (w *wave) layOut(l layout, p Precision, place func(bytes int64) (uint64, er
 	return nil
 }
 
-type piece = struct {
+// piece is memory of a wave, and where its address goes.
+type piece struct {
 	at    *uint64
 	bytes int
 }
