@@ -17,14 +17,12 @@ import (
 
 // figureFlags narrow a figure and say how it is drawn.
 type figureFlags struct {
-	data, methods   []string
-	seeds           []uint
-	preset          string
-	rounds, clients int
-	evalEvery       int
-	ema             float64
-	lossAsCoded     bool
-	beside          func(path string) error // prints and writes what the paper says beside; path is the figure's without extension
+	data, methods []string
+	seeds         []uint
+	entryFlags
+	ema         float64
+	lossAsCoded bool
+	beside      func(path string) error // prints and writes what the paper says beside; path is the figure's without extension
 }
 
 func (a *app) figureCommand() *cobra.Command {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -16,8 +15,7 @@ import (
 type tableFlags struct {
 	methods, data, availability []string
 	seeds                       []uint
-	preset                      string
-	rounds, clients, evalEvery  int
+	entryFlags
 }
 
 func (a *app) tableCommand() *cobra.Command {
@@ -108,7 +106,7 @@ func (n *tableFlags) cells(t *spec.Table, given *pflag.FlagSet) ([]cell, error) 
 			if !method(name) && name != t.Reference {
 				continue
 			}
-			s, err := n.settings(t, column, name, given)
+			s, err := n.settings("table "+t.ID, t.Rounds, column, name, given)
 			if err != nil {
 				return nil, err
 			}
@@ -180,25 +178,6 @@ func (n *tableFlags) override(t *spec.Table, given *pflag.FlagSet) error {
 		return usagef("--rounds %d: want at least 3, of whose second half table %s prints the spread", t.Rounds, t.ID)
 	}
 	return nil
-}
-
-// settings returns the settings of a method in a column.
-func (n *tableFlags) settings(t *spec.Table, column spec.Column, method string, given *pflag.FlagSet) (Settings, error) {
-	s, err := defaults(method, n.preset, column.Data)
-	if err != nil {
-		return s, err
-	}
-	s.Availability, s.Rounds = column.Availability, t.Rounds
-	if err := s.apply(column.Settings(method, n.preset)); err != nil {
-		return s, fmt.Errorf("table %s: %w", t.ID, err)
-	}
-	if given.Changed("eval-every") {
-		s.EvalEvery, s.EvalLast = n.evalEvery, optional{}
-	}
-	if given.Changed("clients") {
-		s.Clients = n.clients
-	}
-	return s, s.validate()
 }
 
 // columnNames returns a name of every column.

@@ -114,7 +114,7 @@ func (a *app) besideClusters(beside func(string) error, rows []results.CAFedActi
 func (f *figureFlags) estimatorErrors(figure *spec.Figure, given *pflag.FlagSet) ([]results.CAFedSweepRow, error) {
 	var rows []results.CAFedSweepRow
 	for _, r := range figure.Runs {
-		s, err := f.settings(figure, r, given)
+		s, err := f.settings("figure "+figure.ID, figure.Rounds, r.Column, r.Method, given)
 		if err != nil {
 			return nil, err
 		}

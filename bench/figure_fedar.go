@@ -60,7 +60,7 @@ func (a *app) contributions(ctx context.Context, figure *spec.Figure, f *figureF
 			return nil, usagef("--%s: of no use with figure %s, want it not at all", flag, figure.ID)
 		}
 	}
-	s, err := f.settings(figure, figure.Runs[0], given)
+	s, err := f.settings("figure "+figure.ID, figure.Rounds, figure.Runs[0].Column, figure.Runs[0].Method, given)
 	if err != nil {
 		return nil, err
 	}

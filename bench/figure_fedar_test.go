@@ -72,7 +72,7 @@ func TestFedARTables(t *testing.T) {
 		}
 		a := &app{&strings.Builder{}, &strings.Builder{}}
 		cmd := a.tableCommand()
-		n := tableFlags{preset: table.Preset}
+		n := tableFlags{entryFlags: entryFlags{preset: table.Preset}}
 		change(&n)
 		args := []string{}
 		if n.methods != nil {

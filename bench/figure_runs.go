@@ -41,7 +41,7 @@ func (a *app) figureRuns(ctx context.Context, figure *spec.Figure, f *figureFlag
 	}
 	for i := range left {
 		r := &left[i]
-		s, err := f.settings(figure, r.Run, given)
+		s, err := f.settings("figure "+figure.ID, figure.Rounds, r.Column, r.Method, given)
 		if err != nil {
 			return nil, err
 		}
@@ -55,23 +55,4 @@ func (a *app) figureRuns(ctx context.Context, figure *spec.Figure, f *figureFlag
 		}
 	}
 	return left, nil
-}
-
-// settings returns the settings of a run.
-func (f *figureFlags) settings(figure *spec.Figure, r spec.Run, given *pflag.FlagSet) (Settings, error) {
-	s, err := defaults(r.Method, f.preset, r.Data)
-	if err != nil {
-		return s, err
-	}
-	s.Availability, s.Rounds = r.Availability, figure.Rounds
-	if err := s.apply(r.Settings(r.Method, f.preset)); err != nil {
-		return s, fmt.Errorf("figure %s: %w", figure.ID, err)
-	}
-	if given.Changed("eval-every") {
-		s.EvalEvery, s.EvalLast = f.evalEvery, optional{}
-	}
-	if given.Changed("clients") {
-		s.Clients = f.clients
-	}
-	return s, s.validate()
 }

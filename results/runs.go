@@ -11,10 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Run is one seed of one cell as its folder holds it.
@@ -93,24 +91,8 @@ func FindRuns(ctx context.Context, folders ...string) (runs []Run, bad []error, 
 
 	read := make([]Run, len(dirs))
 	wrong := make([][]error, len(dirs))
-	var workers sync.WaitGroup
-	next := make(chan int)
-	for range min(runtime.GOMAXPROCS(0), len(dirs)) {
-		workers.Go(func() {
-			for i := range next {
-				read[i], wrong[i] = readRunFolder(dirs[i])
-			}
-		})
-	}
-	for i := range dirs {
-		if ctx.Err() != nil {
-			break
-		}
-		next <- i
-	}
-	close(next)
-	workers.Wait()
-	if err := ctx.Err(); err != nil {
+	err = Parallel(ctx, len(dirs), func(i int) { read[i], wrong[i] = readRunFolder(dirs[i]) })
+	if err != nil {
 		return nil, nil, err
 	}
 	for i, r := range read {

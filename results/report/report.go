@@ -16,10 +16,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"rollcall/results"
@@ -173,24 +171,8 @@ func slug(text string) string {
 // writeFigures writes every figure as SVG, PNG and CSV.
 func (b *builder) writeFigures(ctx context.Context, dir string) error {
 	errs := make([]error, len(b.figures))
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(b.figures)) {
-		workers.Go(func() {
-			for i := range next {
-				errs[i] = b.figures[i].write(filepath.Join(dir, b.figures[i].id))
-			}
-		})
-	}
-	for i := range b.figures {
-		if ctx.Err() != nil {
-			break
-		}
-		next <- i
-	}
-	close(next)
-	workers.Wait()
-	if err := ctx.Err(); err != nil {
+	err := results.Parallel(ctx, len(errs), func(i int) { errs[i] = b.figures[i].write(filepath.Join(dir, b.figures[i].id)) })
+	if err != nil {
 		return err
 	}
 	for _, err := range errs {
