@@ -14,6 +14,7 @@ import (
 type Round struct {
 	T        int       // round, from 0
 	Active   []int     // A, the active clients, ascending; empty: nobody
+	Next     []int     // those of the next round, as a hint: their batch plans are made while this round trains; nil: no hint
 	P        []float64 // [N] p_i^t, with which each client is active in this round
 	LR       float64   // η_t of the local steps, positive; see [DecayedLR]
 	ServerLR float64   // η_g, positive
@@ -173,6 +174,11 @@ func (r *Round) validate(n int) error {
 			return fmt.Errorf("active client %d after %d, want ascending in 0 … %d", i, last, n-1)
 		}
 		last = i
+	}
+	for _, i := range r.Next {
+		if i < 0 || i >= n {
+			return fmt.Errorf("client %d in the next round, want 0 … %d", i, n-1)
+		}
 	}
 	return nil
 }

@@ -135,6 +135,7 @@ func TestRoundRefuses(t *testing.T) {
 		{"order", func(r *Round) { r.Active = []int{1, 0} }, "round 4: active client 0 after 1, want ascending in 0 … 1"},
 		{"twice", func(r *Round) { r.Active = []int{1, 1} }, "round 4: active client 1 after 1, want ascending in 0 … 1"},
 		{"stranger", func(r *Round) { r.Active = []int{0, 2} }, "round 4: active client 2 after 0, want ascending in 0 … 1"},
+		{"stranger next", func(r *Round) { r.Next = []int{2} }, "round 4: client 2 in the next round, want 0 … 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, e := toyFederation(8, 16)

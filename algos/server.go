@@ -14,6 +14,7 @@ type server struct {
 	momentum []nets.Row // [N] each client's momentum; nil until clients with momentum train
 	ends     []nets.Row // as many as clients ever trained at once
 	banks    []nets.Bank
+	ahead    ahead
 
 	corrections []nets.Row // of the next round: added to every gradient of the k-th active client; nil: nothing
 }
@@ -71,7 +72,7 @@ func (s *server) train(ctx context.Context, r Round, start, end func(k, client i
 		if err := ctx.Err(); err != nil { // plans of many steps take a while
 			return nil, err
 		}
-		c := nets.ClientWork{Client: i, Start: start(k, i), End: end(k, i), Plan: s.Planner.Client(r.T, i, s.taken[i])}
+		c := nets.ClientWork{Client: i, Start: start(k, i), End: end(k, i), Plan: s.ahead.take(s.Planner, planKey{r.T, i, s.taken[i]})}
 		if s.momentum != nil {
 			c.Momentum = s.momentum[i]
 		}
@@ -80,14 +81,22 @@ func (s *server) train(ctx context.Context, r Round, start, end func(k, client i
 		}
 		work.Clients = append(work.Clients, c)
 	}
-	loss, err := s.Engine.Train(ctx, work)
-	if err != nil {
-		return nil, err
-	}
 	for _, i := range r.Active {
 		s.taken[i] += s.Planner.Steps(i)
 	}
-	return loss, nil
+	s.planAhead(ctx, r)
+	loss, err := s.Engine.Train(ctx, work)
+	s.ahead.wait() // so that nothing of a run goes on after it
+	return loss, err
+}
+
+// planAhead begins to make the plans of the next round. Clients that a method then leaves out, or adds, cost nothing but time.
+func (s *server) planAhead(ctx context.Context, r Round) {
+	keys := make([]planKey, len(r.Next))
+	for k, i := range r.Next {
+		keys[k] = planKey{r.T + 1, i, s.taken[i]}
+	}
+	s.ahead.begin(ctx, s.Planner, keys)
 }
 
 // set makes dst the sum of x; dst may be among its rows.

@@ -56,7 +56,7 @@ func (x *experiment) finished(ctx context.Context, l *lab, dir string) (bool, er
 }
 
 // do runs the experiment and writes curve.csv and run.json, those of a failed or interrupted run as well. The curve is
-// written anew after every evaluation, so that a killed run leaves its rows, but only run.json makes it a result.
+// written anew with every evaluation, so that a killed run leaves its rows, but only run.json makes it a result.
 func (x *experiment) do(ctx context.Context, l *lab, p progress) (rows []results.CurveRow, err error) {
 	started := time.Now()
 	if err := l.open(ctx, &x.settings, x.seed); err != nil {
@@ -104,6 +104,12 @@ func (x *experiment) rounds(ctx context.Context, l *lab, p progress, started tim
 		return nil, 0, err
 	}
 	defer f.method.Close()
+	curve := newCurveFile(filepath.Join(x.dir, results.CurveFile))
+	defer func() {
+		if failed := curve.close(); failed != nil {
+			err = errors.Join(err, failed)
+		}
+	}()
 
 	evaluate := func(round, active int, lr float64) error {
 		row, err := x.evaluate(ctx, l, f)
@@ -113,7 +119,7 @@ func (x *experiment) rounds(ctx context.Context, l *lab, p progress, started tim
 		row.Round, row.Active, row.LR, row.ElapsedSec = round, active, lr, time.Since(started).Seconds()
 		rows = append(rows, row)
 		p.evaluated(row)
-		if err := results.WriteCurve(filepath.Join(x.dir, results.CurveFile), rows); err != nil {
+		if err := curve.put(rows); err != nil {
 			return err
 		}
 		for _, loss := range []results.Optional{row.TrainLoss, row.TestLoss} {

@@ -27,6 +27,7 @@ type federation struct {
 	alike      [][]int32 // [N] test samples of each client's own two classes; nil: no such split
 	importance []float64 // [N] α_i
 	active     []int     // of the last round
+	next       []int     // of the round after it; nil: before the first
 }
 
 // federate splits the data, draws availability and initial weights, and starts the method on an engine.
@@ -85,11 +86,14 @@ func (l *lab) caFed(ctx context.Context, s *Settings, clients *population, o *al
 	return nil
 }
 
-// round runs round t, and returns how many clients were active and their learning rate.
+// round runs round t, one round after the other, and returns how many clients were active and their learning rate.
 func (f *federation) round(ctx context.Context, t int) (active int, lr float64, err error) {
 	f.process.Probabilities(t, f.p)
-	f.active = f.process.Active(t)
-	r := algos.Round{T: t, Active: f.active, P: f.p, LR: f.settings.rate(t), ServerLR: f.settings.ServerLR}
+	if f.active = f.next; f.active == nil {
+		f.active = f.process.Active(t)
+	}
+	f.next = f.process.Active(t + 1)
+	r := algos.Round{T: t, Active: f.active, Next: f.next, P: f.p, LR: f.settings.rate(t), ServerLR: f.settings.ServerLR}
 	_, err = f.method.Round(ctx, r)
 	if d, ok := errors.AsType[*nets.DivergedError](err); ok { // rounds and steps counted as in the CSV, from 1
 		err = fmt.Errorf("%s: round %d: client %d: local step %d: loss %g, want a finite number (a lower --lr may help)", f.settings.Method, t+1, d.Client, d.Step+1, d.Loss)

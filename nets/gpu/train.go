@@ -84,19 +84,12 @@ func (e *Engine) trainWave(w *wave, work *nets.LocalWork, clients []trainer, fir
 	for k, c := range clients {
 		slots[k] = kernels.Slot{Row: uint64(c.end), Start: uint64(c.start), Weights: w.rounded(k, c.end, e), Momentum: uint64(c.momentum), Drift: uint64(c.drift), Client: uint32(c.Client)}
 		p := &c.Plan
+		batches := index[k*steps*B:][:steps*B]
+		for b := copy(batches, p.Index); b < len(batches); b++ {
+			batches[b] = -1 // steps that others take
+		}
 		for s := range steps {
-			n := 0
-			batch := index[(k*steps+s)*B:][:B]
-			for b := range batch {
-				batch[b] = -1
-				if s < p.E {
-					batch[b] = p.Index[s*B+b]
-				}
-				if batch[b] >= 0 {
-					n++
-				}
-			}
-			count[k*steps+s] = int32(n)
+			count[k*steps+s] = samplesOf(batches[s*B:][:B])
 		}
 		copy(host[at.crop+2*k*steps*B:], p.Crop)
 		copy(host[at.flip+k*steps*B:], p.Flip)
@@ -115,6 +108,16 @@ func (e *Engine) trainWave(w *wave, work *nets.LocalWork, clients []trainer, fir
 		}
 	}
 	return nil
+}
+
+// samplesOf returns how many samples a batch has, wherever its padding is.
+func samplesOf(batch []int32) (n int32) {
+	for _, i := range batch {
+		if i >= 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // rounded is where the matrix products find the weights of a row: in place `slot` of the rounded copies, with fp32 in the row.
