@@ -42,7 +42,7 @@ func (l *lab) federate(ctx context.Context, s Settings, seed uint32, engine nets
 	}
 	f := &federation{
 		settings: s, model: l.model, process: clients.process, p: make([]float64, s.Clients),
-		test: clients.test, alike: clients.alike, importance: clients.importance(&s), w0: l.model.Init(seed),
+		test: clients.test, alike: clients.alike, importance: clients.importance(&s), w0: l.model.Init(nets.Init(s.Init), seed),
 	}
 	f.planner = &plan.Planner{
 		Seed: seed, Parts: clients.parts, E: s.LocalSteps, Epochs: int(s.LocalEpochs.or(0)), B: s.Batch, Augment: s.augment(), Flip: about.Flip,

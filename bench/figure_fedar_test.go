@@ -95,11 +95,11 @@ func TestFedARTables(t *testing.T) {
 		got = append(got, c.settings.Method+" "+v["p-min"])
 		lr := "0.1"
 		if c.settings.Method == "scaffold" {
-			lr = "0.01"
+			lr = "0.03"
 		}
 		for flag, want := range map[string]string{
 			"lr": lr, "net": "lenet5", "availability": "uniform", "clients": "100", "split": "two-class", "batch": "64", "local-steps": "5", "server-lr": "1",
-			"weight-decay": "0.001", "augment": "none", "clip": "none", "lr-schedule": "decay", "momentum": "0", "rounds": "1000", "preset": "paper",
+			"weight-decay": "0.001", "init": "torch", "augment": "none", "clip": "none", "lr-schedule": "decay", "momentum": "0", "rounds": "1000", "preset": "paper",
 		} {
 			if v[flag] != want {
 				t.Errorf("%s: --%s %s, want %s", c.settings.Method, flag, v[flag], want)

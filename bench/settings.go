@@ -11,6 +11,7 @@ import (
 	"rollcall/algos/availability"
 	"rollcall/datasets"
 	"rollcall/datasets/plan"
+	"rollcall/nets"
 	"rollcall/results"
 )
 
@@ -20,6 +21,7 @@ type Settings struct {
 	Preset       string `json:"preset"`
 	Data         string `json:"data"`
 	Net          string `json:"net"`
+	Init         string `json:"init"` // kaiming or torch
 	Availability string `json:"availability"`
 
 	Draws   string   `json:"draws"`   // where split and availability come from
@@ -68,6 +70,7 @@ var (
 	augments   = []string{"batch", "sample", "none"}
 	drawings   = []string{"philox", "numpy"}
 	schedules  = []string{"decay", "constant"}
+	inits      = []string{string(nets.Kaiming), string(nets.Torch)}
 )
 
 // defaults returns the papers' settings for a method, a preset and a data set; the other fields are the same for all.
@@ -93,7 +96,7 @@ func defaults(method, preset, data string) (Settings, error) {
 	process, method0 := availability.Defaults(nil, 0), algos.Defaults(p)
 	evalLast := 2.0 // as FedAWE's released code does
 	s := Settings{
-		Method: method, Preset: preset, Data: data, Net: about.Net, Availability: "stationary",
+		Method: method, Preset: preset, Data: data, Net: about.Net, Init: string(nets.Kaiming), Availability: "stationary",
 		Draws: "philox", Clients: 100, Alpha: 0.1, Period: process.Period, Gamma: process.Gamma, Cutoff: process.Cutoff, Low: process.Low,
 		Rounds: 2000, LocalSteps: 10, Batch: 128, LR: lr, LRSchedule: "decay", ServerLR: serverLR, Weights: "equal",
 		Augment: augmentName(p.Augment()), Clip: optional{p.LocalClip()},

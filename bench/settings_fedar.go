@@ -8,6 +8,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/datasets/plan"
+	"rollcall/nets"
 )
 
 // FedARSettings are the settings of FedAR's methods. Runs with the paper's do not have them in their names.
@@ -33,13 +34,14 @@ func defaultFedAR() FedARSettings {
 }
 
 // asFedAR makes the settings of a method that is FedAR's alone those of its experiments (section 6.1): equal sizes and two classes
-// per client, K = 5 steps of 64 samples, weight decay 0.001. It mentions neither augmentation nor clipping: none [inferred].
+// per client, K = 5 steps of 64 samples, weight decay 0.001. It mentions neither augmentation nor clipping: none, nor initial weights:
+// PyTorch's default [inferred].
 func (s *Settings) asFedAR() {
 	if !slices.Contains(fedarMethods, s.Method) {
 		return
 	}
 	s.Split, s.Batch, s.LocalSteps, s.Decay = splitTwo, 64, 5, 0.001
-	s.Augment, s.Clip = augmentName(plan.AugmentNone), optional{}
+	s.Augment, s.Clip, s.Init = augmentName(plan.AugmentNone), optional{}, string(nets.Torch)
 }
 
 func fedarFlags(fs *pflag.FlagSet, s *FedARSettings) {

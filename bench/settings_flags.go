@@ -20,6 +20,7 @@ func settingFlags(fs *pflag.FlagSet, s *Settings) {
 	fs.StringVar(&s.Preset, "preset", algos.Presets()[0], "code: as the authors' released code; paper: as the paper's text")
 	fs.StringVar(&s.Data, "data", "cifar10", "data set: "+strings.Join(datasets.Names(), ", "))
 	fs.StringVar(&s.Net, "net", "", "network: "+strings.Join(nets.ModelNames(), ", ")+" (default: the data set's)")
+	fs.StringVar(&s.Init, "init", string(nets.Kaiming), "initial weights: kaiming, normal as FedAWE's released code draws them, or torch, PyTorch's default (default: torch for fedar, fedavg-is, fedavg-s and scaffold, else kaiming)")
 	fs.StringVar(&s.Availability, "availability", "stationary", "availability process: "+strings.Join(availability.Names(), ", "))
 	fs.StringVar(&s.Draws, "draws", "philox", "philox, or numpy: split and availability exactly as FedAWE's released code draws them from the same seed")
 	fs.IntVar(&s.Clients, "clients", 100, "number of clients N")
@@ -55,7 +56,7 @@ func settingFlags(fs *pflag.FlagSet, s *Settings) {
 	fs.BoolVar(&s.EvalTrain, "eval-train", true, "evaluate on the whole training set as well, as the papers do")
 	fs.IntVar(&s.TrainSize, "train-size", datasets.SyntheticTrain, "training images of --data synthetic")
 	fs.IntVar(&s.TestSize, "test-size", datasets.SyntheticTest, "test images of --data synthetic")
-	for _, name := range []string{"clip", "bias-const", "eval-last", "fedawe-clip", "lr-schedule"} {
+	for _, name := range []string{"clip", "bias-const", "eval-last", "fedawe-clip", "lr-schedule", "init"} {
 		fs.Lookup(name).DefValue = "" // the usage says it: the preset's
 	}
 }

@@ -29,6 +29,7 @@ func (s *Settings) validate() error {
 		{"augment", s.Augment, augments},
 		{"draws", s.Draws, drawings},
 		{"lr-schedule", s.LRSchedule, schedules},
+		{"init", s.Init, inits},
 		{"fedawe-model", s.FedAWEModel, []string{string(algos.MeanOfAll), string(algos.LastServer)}},
 	} {
 		if err := oneOf(c.flag, c.value, c.known); err != nil {

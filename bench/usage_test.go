@@ -150,6 +150,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --local-epochs 0", []string{"--local-epochs 0", "positive"}},
 		{"run --local-epochs 1.5", []string{"--local-epochs 1.5", "whole number"}},
 		{"run --lr-schedule cosine", []string{`"cosine"`, "decay, constant"}},
+		{"run --init xavier", []string{`"xavier"`, "kaiming, torch"}},
 		{"run --split even --validation 1", []string{"--validation 1", "below 1"}},
 		{"run --split evn", []string{`"evn"`, "did you mean even"}},
 		{"run --swap-pairs 6", []string{"--swap-pairs 6", "0 … 5"}},

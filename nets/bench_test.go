@@ -63,7 +63,7 @@ func clientStep(b *testing.B, name string, B, threads int) {
 		b.Fatal(err)
 	}
 	start := Row{bank, 0}
-	if err := e.Load(start, model.Init(3)); err != nil {
+	if err := e.Load(start, model.Init(Kaiming, 3)); err != nil {
 		b.Fatal(err)
 	}
 	own := make([]int32, train.Len())

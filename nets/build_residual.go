@@ -24,8 +24,8 @@ func (b *builder) normParams(name string, x maps) G.Nodes {
 	var nodes G.Nodes
 	for _, p := range []Param{
 		{Name: name + ".weight", kind: scaleParam},
-		{Name: name + ".bias", kind: biasParam},
-		{Name: name + ".running_mean", kind: biasParam, Buffer: true},
+		{Name: name + ".bias", kind: shiftParam},
+		{Name: name + ".running_mean", kind: shiftParam, Buffer: true},
 		{Name: name + ".running_var", kind: scaleParam, Buffer: true},
 	} {
 		p.Shape, p.kernel, p.FanIn = []int{x.c}, []int{x.c}, 1

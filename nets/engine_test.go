@@ -141,7 +141,7 @@ func TestClientsInOneGraph(t *testing.T) {
 		dst.Labels[at*B+client] = cpu.Ignore
 		copy(dst.Draw[4*at:], []int32{-5, 3, int32(client), 2})
 		row := make([]float32, m.P)
-		m.FromTorch(row, m.Init(uint32(client)))
+		m.FromTorch(row, m.Init(Kaiming, uint32(client)))
 		for i, p := range m.Params {
 			copy(dst.Weight[i][at*p.Size():][:p.Size()], row[p.Offset:])
 		}

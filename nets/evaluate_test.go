@@ -62,7 +62,7 @@ func naiveScore(m *Model, w []float32, s *plan.Samples, sample int) (loss float6
 func TestEvaluate(t *testing.T) {
 	const net = "cnn-cinic10"
 	m := must(NewModel(net))(t)
-	w := [2][]float32{m.Init(3), hashedWeights(m)}
+	w := [2][]float32{m.Init(Kaiming, 3), hashedWeights(m)}
 	long := make([]int32, evalUnit+3) // repeats a dozen samples, to keep the naive side short
 	for i := range long {
 		long[i] = int32(i * 7 % 12)

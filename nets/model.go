@@ -28,7 +28,7 @@ type Param struct {
 	Shape  []int  // PyTorch's: [O,C,R,S], [O,I] or [O]
 	Offset int    // of its first element, in a row and in the state_dict alike
 	FanIn  int
-	Last   bool   // of the classifier, which keeps PyTorch's default initialisation
+	Last   bool   // of the classifier
 	Buffer bool   // running statistics: averaged as weights are, but no gradient, weight decay, clipping, momentum or drift
 	kernel []int  // the kernels' shape: [R,S,C,O], [I,O] or [O]
 	order  [3]int // of a fully connected layer behind feature maps: their h, w, c; zeros if there are none
@@ -38,7 +38,8 @@ type Param struct {
 type paramKind int
 
 const (
-	biasParam  paramKind = iota // starts at 0, as a running mean does
+	biasParam  paramKind = iota // of a convolution or a fully connected layer
+	shiftParam                  // of a batch normalisation, which starts at 0, as a running mean does
 	scaleParam                  // of a batch normalisation, which starts at 1, as a running variance does
 	convParam
 	linearParam
@@ -105,22 +106,34 @@ func (m *Model) FromTorch(row, src []float32) {
 	}
 }
 
-// Init draws initial weights [P], in PyTorch's order: Kaiming normal (fan-in, gain √2) and zero bias in every layer but
-// the last, which is uniform in ±1/√fan_in for weight and bias, PyTorch's default; batch normalisations start as the
-// identity, with a running mean of 0 and variance of 1. Parameter i reads stream (0, i, 0).
-func (m *Model) Init(seed uint32) []float32 {
+// Init says how initial weights are drawn.
+type Init string
+
+// The ways. Both leave the last layer PyTorch's default, and start batch normalisations as the identity, with a running mean of 0 and
+// variance of 1.
+const (
+	Kaiming Init = "kaiming" // normal (fan-in, gain √2), with zero bias: FedAWE's released code
+	Torch   Init = "torch"   // uniform in ±1/√fan_in, weight and bias: PyTorch's default
+)
+
+// Init draws initial weights [P], in PyTorch's order. Parameter i reads stream (0, i, 0).
+func (m *Model) Init(how Init, seed uint32) []float32 {
 	w := make([]float32, m.P)
 	for i, p := range m.Params {
 		s := rng.Key{Seed: seed, Purpose: rng.Init}.Stream(0, i, 0)
-		draw := func() float64 { return math.Sqrt(2/float64(p.FanIn)) * s.Normal() }
+		var draw func() float64
 		switch {
-		case p.Last:
+		case p.kind == shiftParam:
+			continue
+		case p.kind == scaleParam:
+			draw = func() float64 { return 1 }
+		case p.Last || how == Torch:
 			bound := 1 / math.Sqrt(float64(p.FanIn))
 			draw = func() float64 { return bound * (2*s.Float64() - 1) }
 		case p.kind == biasParam:
 			continue
-		case p.kind == scaleParam:
-			draw = func() float64 { return 1 }
+		default:
+			draw = func() float64 { return math.Sqrt(2/float64(p.FanIn)) * s.Normal() }
 		}
 		for j := range p.Size() {
 			w[p.Offset+j] = float32(draw())

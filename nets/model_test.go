@@ -99,72 +99,76 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// Hidden weights: Kaiming normal, so mean 0 and standard deviation √(2/fan_in), kurtosis 3; hidden biases 0; the last
-// layer uniform in ±1/√fan_in. Tolerance: five standard errors (of a standard deviation: σ·√((kurtosis−1)/4n)).
+// Kaiming: hidden weights are normal, so mean 0 and standard deviation √(2/fan_in), kurtosis 3, hidden biases 0; the last layer is
+// uniform in ±1/√fan_in. Torch: all layers are. Tolerance: five standard errors (of a standard deviation: σ·√((kurtosis−1)/4n)).
 func TestInit(t *testing.T) {
-	for _, name := range ModelNames() {
-		t.Run(name, func(t *testing.T) {
-			m := must(NewModel(name))(t)
-			w := m.Init(3)
-			if len(w) != m.P {
-				t.Fatalf("%d weights, want %d", len(w), m.P)
+	for _, how := range []Init{Kaiming, Torch} {
+		for _, name := range ModelNames() {
+			t.Run(string(how)+"/"+name, func(t *testing.T) { testInit(t, how, name) })
+		}
+	}
+}
+
+func testInit(t *testing.T, how Init, name string) {
+	m := must(NewModel(name))(t)
+	w := m.Init(how, 3)
+	if len(w) != m.P {
+		t.Fatalf("%d weights, want %d", len(w), m.P)
+	}
+	for _, p := range m.Params {
+		x := w[p.Offset:][:p.Size()]
+		fan := 1.0
+		for _, d := range p.Shape[1:] {
+			fan *= float64(d)
+		}
+		if len(p.Shape) == 1 {
+			fan = float64(p.FanIn)
+		}
+		var sum, squares, fourth, largest float64
+		for _, v := range x {
+			v := float64(v)
+			sum += v
+			squares += v * v
+			fourth += v * v * v * v
+			largest = max(largest, math.Abs(v))
+		}
+		n := float64(len(x))
+		sigma, kurtosis := math.Sqrt(2/fan), 3.0
+		switch bound := 1 / math.Sqrt(fan); {
+		case p.Last || how == Torch && p.kind != scaleParam && p.kind != shiftParam:
+			sigma, kurtosis = bound/math.Sqrt(3), 1.8
+			if largest > bound {
+				t.Errorf("%s: largest %g, want at most %g", p.Name, largest, bound)
 			}
-			for _, p := range m.Params {
-				x := w[p.Offset:][:p.Size()]
-				fan := 1.0
-				for _, d := range p.Shape[1:] {
-					fan *= float64(d)
-				}
-				if len(p.Shape) == 1 {
-					fan = float64(p.FanIn)
-				}
-				var sum, squares, fourth, largest float64
-				for _, v := range x {
-					v := float64(v)
-					sum += v
-					squares += v * v
-					fourth += v * v * v * v
-					largest = max(largest, math.Abs(v))
-				}
-				n := float64(len(x))
-				sigma, kurtosis := math.Sqrt(2/fan), 3.0
-				switch bound := 1 / math.Sqrt(fan); {
-				case p.Last:
-					sigma, kurtosis = bound/math.Sqrt(3), 1.8
-					if largest > bound {
-						t.Errorf("%s: largest %g, want at most %g", p.Name, largest, bound)
-					}
-				case len(p.Shape) == 1:
-					want := 0.0
-					if strings.Contains(p.Name, "bn") && strings.HasSuffix(p.Name, ".weight") || strings.HasSuffix(p.Name, "running_var") || strings.HasSuffix(p.Name, "downsample.1.weight") {
-						want = 1
-					}
-					if largest != want || sum != want*float64(len(x)) {
-						t.Errorf("%s: largest %g, sum %g, want all %g", p.Name, largest, sum, want)
-					}
-					continue
-				}
-				if mean, tol := sum/n, 5*sigma/math.Sqrt(n); math.Abs(mean) > tol {
-					t.Errorf("%s: mean %g, want 0 ± %g", p.Name, mean, tol)
-				}
-				std := math.Sqrt(squares / n)
-				if tol := 5 * sigma * math.Sqrt((kurtosis-1)/(4*n)); math.Abs(std-sigma) > tol {
-					t.Errorf("%s: standard deviation %g, want %g ± %g", p.Name, std, sigma, tol)
-				}
-				if k := fourth / n / (std * std * std * std); n > 1000 && math.Abs(k-kurtosis) > 5*math.Sqrt(24/n) {
-					t.Errorf("%s: kurtosis %g, want %g ± %g", p.Name, k, kurtosis, 5*math.Sqrt(24/n))
-				}
+		case len(p.Shape) == 1:
+			want := 0.0
+			if strings.Contains(p.Name, "bn") && strings.HasSuffix(p.Name, ".weight") || strings.HasSuffix(p.Name, "running_var") || strings.HasSuffix(p.Name, "downsample.1.weight") {
+				want = 1
 			}
-			if !slices.Equal(w, m.Init(3)) {
-				t.Error("the same seed gives other weights")
+			if largest != want || sum != want*float64(len(x)) {
+				t.Errorf("%s: largest %g, sum %g, want all %g", p.Name, largest, sum, want)
 			}
-			other := m.Init(4)
-			for _, p := range m.Params {
-				if p.kind != scaleParam && w[p.Offset] != 0 && w[p.Offset] == other[p.Offset] {
-					t.Errorf("%s: seeds 3 and 4 both start with %g", p.Name, w[p.Offset])
-				}
-			}
-		})
+			continue
+		}
+		if mean, tol := sum/n, 5*sigma/math.Sqrt(n); math.Abs(mean) > tol {
+			t.Errorf("%s: mean %g, want 0 ± %g", p.Name, mean, tol)
+		}
+		std := math.Sqrt(squares / n)
+		if tol := 5 * sigma * math.Sqrt((kurtosis-1)/(4*n)); math.Abs(std-sigma) > tol {
+			t.Errorf("%s: standard deviation %g, want %g ± %g", p.Name, std, sigma, tol)
+		}
+		if k := fourth / n / (std * std * std * std); n > 1000 && math.Abs(k-kurtosis) > 5*math.Sqrt(24/n) {
+			t.Errorf("%s: kurtosis %g, want %g ± %g", p.Name, k, kurtosis, 5*math.Sqrt(24/n))
+		}
+	}
+	if !slices.Equal(w, m.Init(how, 3)) {
+		t.Error("the same seed gives other weights")
+	}
+	other := m.Init(how, 4)
+	for _, p := range m.Params {
+		if p.kind != scaleParam && w[p.Offset] != 0 && w[p.Offset] == other[p.Offset] {
+			t.Errorf("%s: seeds 3 and 4 both start with %g", p.Name, w[p.Offset])
+		}
 	}
 }
 

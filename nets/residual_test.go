@@ -149,7 +149,7 @@ func TestResidualClientsInOneGraph(t *testing.T) {
 			}
 		}
 		row := make([]float32, m.P)
-		m.FromTorch(row, m.Init(uint32(client)))
+		m.FromTorch(row, m.Init(Kaiming, uint32(client)))
 		for i, p := range m.Params {
 			copy(dst.Weight[i][at*p.Size():][:p.Size()], row[p.Offset:])
 		}

@@ -113,7 +113,7 @@ func newCrowd(t *testing.T, e nets.Engine, m *nets.Model, steps, batch int, clip
 	c.momentum, c.drift = must(e.NewBank(2))(t), must(e.NewBank(1))(t)
 	for i, b := range []nets.Bank{c.start, c.momentum, c.drift} {
 		for r := range b.Rows() {
-			w := m.Init(uint32(10*i + r))
+			w := m.Init(nets.Kaiming, uint32(10*i+r))
 			for j := range w {
 				w[j] *= []float32{1, 1. / 8, 1. / 8}[i]
 			}
@@ -349,7 +349,7 @@ func TestEvaluate(t *testing.T) {
 				var jobs []nets.EvalJob
 				for r := range 2 {
 					row := nets.Row{Bank: b, Index: r}
-					ok(t, e.Load(row, m.Init(uint32(r))))
+					ok(t, e.Load(row, m.Init(nets.Kaiming, uint32(r))))
 					jobs = append(jobs, nets.EvalJob{Row: row, Part: nets.Test}, nets.EvalJob{Row: row, Part: nets.Train, Index: []int32{5, 39, 5, 0, 1, 2, 3, 4, 6, 7}}, nets.EvalJob{Row: row, Index: []int32{}})
 				}
 				results[i] = must(e.Evaluate(t.Context(), jobs))(t)
@@ -374,7 +374,7 @@ func TestRows(t *testing.T) {
 		name := e.Info().Engine
 		b := must(e.NewBank(4))(t)
 		row := func(i int) nets.Row { return nets.Row{Bank: b, Index: i} }
-		x, y := m.Init(1), m.Init(2)
+		x, y := m.Init(nets.Kaiming, 1), m.Init(nets.Kaiming, 2)
 		ok(t, e.Load(row(0), x))
 		ok(t, e.Load(row(1), y))
 		ok(t, e.Combine(row(2), []float64{0.5, -2, 1}, []nets.Row{row(0), row(1), row(3)}))

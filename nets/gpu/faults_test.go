@@ -109,7 +109,7 @@ func TestShortOfMemory(t *testing.T) {
 		work := nets.LocalWork{LR: 0x1p-4}
 		for i := range clients {
 			start := nets.Row{Bank: b, Index: i}
-			ok(t, e.Load(start, m.Init(uint32(i))))
+			ok(t, e.Load(start, m.Init(nets.Kaiming, uint32(i))))
 			work.Clients = append(work.Clients, nets.ClientWork{Client: i, Start: start, End: nets.Row{Bank: b, Index: clients + i}, Plan: planOf(i, steps, batch, batch)})
 		}
 		for range 3 {
@@ -137,7 +137,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 	g, _, m := both(t, "linear-mnist", 2, Options{EvalBatch: 4})
 	b := must(g.NewBank(4))(t)
 	row := func(i int) nets.Row { return nets.Row{Bank: b, Index: i} }
-	ok(t, g.Load(row(0), m.Init(1)))
+	ok(t, g.Load(row(0), m.Init(nets.Kaiming, 1)))
 	round := func(i int) {
 		extra := must(g.NewBank(1 + i%3))(t)
 		defer extra.Free()
