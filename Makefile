@@ -18,7 +18,7 @@ HOST    := $(subst $() ,/,$(shell $(GO) env CGO_ENABLED GOOS GOARCH))
 TAGS    := $(if $(filter 1/linux/amd64 1/linux/arm64,$(HOST)),-tags=gpu)
 
 .DEFAULT_GOAL := help
-.PHONY: help env build test test-gpu race fuzz lint vuln fmt generate check-generated kernels check-kernels bench-cifar bench-svhn bench-cinic nightly clean
+.PHONY: help env build test test-gpu gpu-kit race fuzz lint vuln fmt generate check-generated kernels check-kernels bench-cifar bench-svhn bench-cinic nightly clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,12 @@ test: ## run the tests
 test-gpu: ## run the tests of the CUDA engine on the first GPU of this machine; they skip, saying why, where there is none
 	ROLLCALL_TEST_GPU=1 $(GO) test $(TAGS) -count=1 -v -timeout 60m ./nets/gpu/...
 	ROLLCALL_TEST_GPU=1 $(GO) test $(TAGS) -count=1 -v -timeout 60m -run 'CUDA' ./bench
+
+KIT := bin/gpu-kit
+gpu-kit: build ## pack program and tests into bin/gpu-kit.tar.gz, to check and time a card on a machine without Go
+	@mkdir -p $(KIT) && cp nets/gpu/card.sh $(BIN) $(KIT)/
+	$(GO) test -c -tags=gpu -ldflags '-s -w' -o $(KIT)/ ./nets/gpu/driver ./nets/gpu/kernels ./nets/gpu ./bench
+	tar -C bin -czf $(KIT).tar.gz gpu-kit && rm -r $(KIT)
 
 race: ## run the tests under the race detector, the long ones shortened
 	$(GO) test $(TAGS) -race -short -timeout 20m ./...

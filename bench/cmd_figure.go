@@ -46,6 +46,7 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 		},
 	}
 	machine.register(cmd.Flags())
+	machine.registerPack(cmd.Flags())
 	fs := cmd.Flags()
 	fs.StringSliceVar(&f.data, "data", nil, "only these data sets; of fedawe-f5 the one whose split is shown (default cifar10)")
 	fs.StringSliceVar(&f.methods, "methods", nil, "only these methods")
@@ -67,6 +68,9 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 		}
 		figure, err := spec.FigureByID(args[0])
 		if err != nil {
+			return err
+		}
+		if err := machine.validatePack(); err != nil {
 			return err
 		}
 		if err := machine.validate(); err != nil {
@@ -110,7 +114,7 @@ func (a *app) figure(ctx context.Context, figure *spec.Figure, f *figureFlags, g
 	if err := writable(dir); err != nil {
 		return err
 	}
-	l := &lab{machine: machine, stderr: a.stderr}
+	p := a.newPack(machine)
 	draw := a.drawFedAWE
 	if figure.Shows != spec.Special {
 		draw = a.drawCAFed
@@ -118,8 +122,8 @@ func (a *app) figure(ctx context.Context, figure *spec.Figure, f *figureFlags, g
 	if strings.HasPrefix(figure.ID, "fedar-") {
 		draw = a.drawFedAR
 	}
-	csv, drawn, err := draw(ctx, figure, f, given, l)
-	if err := errors.Join(err, l.close()); err != nil {
+	csv, drawn, err := draw(ctx, figure, f, given, p)
+	if err := errors.Join(err, p.close()); err != nil {
 		return err
 	}
 	path := filepath.Join(dir, figure.ID)

@@ -53,6 +53,7 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
 	})
 	machine.register(cmd.Flags())
 	machine.registerEvents(cmd.Flags())
+	machine.registerPack(cmd.Flags())
 	fs := cmd.Flags()
 	fs.StringSliceVar(&sweep.methods, "methods", nil, "methods: "+strings.Join(algos.Names(), ", "))
 	fs.StringSliceVar(&sweep.availability, "availability", []string{"stationary"}, "availability processes: "+strings.Join(availability.Names(), ", "))
@@ -63,6 +64,9 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
 	fs.StringVar(&sweep.like, "like", "fedawe", "all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
 	fs.StringVar(&sweep.name, "name", "sweep", "folder below OUT of summary and runs")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := machine.validatePack(); err != nil {
+			return err
+		}
 		if err := machine.validate(); err != nil {
 			return err
 		}

@@ -40,6 +40,7 @@ trains on other data than the table's.`,
 	}
 	machine.register(cmd.Flags())
 	machine.registerEvents(cmd.Flags())
+	machine.registerPack(cmd.Flags())
 	fs := cmd.Flags()
 	fs.StringSliceVar(&narrow.methods, "methods", nil, "only these methods")
 	fs.StringSliceVar(&narrow.data, "data", nil, "only these data sets")
@@ -57,6 +58,9 @@ trains on other data than the table's.`,
 		}
 		t, err := spec.ByID(args[0])
 		if err != nil {
+			return err
+		}
+		if err := machine.validatePack(); err != nil {
 			return err
 		}
 		if err := machine.validate(); err != nil {

@@ -25,6 +25,7 @@ type machineFlags struct {
 	Altered   bool
 	Out       string
 	Events    bool
+	Pack      int // runs at a time; 0 where a command makes one alone
 }
 
 func (m *machineFlags) register(fs *pflag.FlagSet) {

@@ -15,13 +15,13 @@ import (
 )
 
 // drawCAFed returns what writes the CSV of a figure of CA-Fed, and its drawing; what the papers say goes to f.beside.
-func (a *app) drawCAFed(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, l *lab) (csv func(path string) error, drawn results.Figure, err error) {
+func (a *app) drawCAFed(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) (csv func(path string) error, drawn results.Figure, err error) {
 	if figure.Shows == spec.EstimatorError {
 		f.beside = a.besidePaper(figure, nil)
 		rows, err := f.estimatorErrors(figure, given)
 		return csvWriter(rows), results.CAFedSweepFigure(figure.Title, rows, map[string]string{"pi_error": "mean |π̂ − π|", "lambda_error": "mean |λ̂ − λ|"}), err
 	}
-	done, err := a.figureRuns(ctx, figure, f, given, l)
+	done, err := a.figureRuns(ctx, figure, f, given, p)
 	if err != nil {
 		return nil, drawn, err
 	}

@@ -18,16 +18,16 @@ import (
 const mostStale = 6
 
 // drawFedAR returns what writes the CSV of a figure of FedAR, and its drawing.
-func (a *app) drawFedAR(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, l *lab) (csv func(path string) error, drawn results.Figure, err error) {
+func (a *app) drawFedAR(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) (csv func(path string) error, drawn results.Figure, err error) {
 	if figure.Shows == spec.StaleContribution {
-		rows, err := a.contributions(ctx, figure, f, given, l)
+		rows, err := a.contributions(ctx, figure, f, given, p)
 		f.beside = func(string) error {
 			_, err := fmt.Fprintf(a.stdout, "share of client 0: %s\nthe paper: it falls as the staleness grows, and is negative at stale 6\n", strings.Join(results.FedARShapleyWords(rows), ", "))
 			return err
 		}
 		return csvWriter(rows), results.FedARShapleyFigure(figure.Title, rows), err
 	}
-	done, err := a.figureRuns(ctx, figure, f, given, l)
+	done, err := a.figureRuns(ctx, figure, f, given, p)
 	if err != nil {
 		return nil, drawn, err
 	}
@@ -54,7 +54,7 @@ func (a *app) drawFedAR(ctx context.Context, figure *spec.Figure, f *figureFlags
 }
 
 // contributions returns the Shapley values of five clients for each level of staleness and each seed.
-func (a *app) contributions(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, l *lab) (rows []results.FedARShapleyRow, err error) {
+func (a *app) contributions(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) (rows []results.FedARShapleyRow, err error) {
 	for _, flag := range []string{"methods", "data", "eval-every"} {
 		if given.Changed(flag) {
 			return nil, usagef("--%s: of no use with figure %s, want it not at all", flag, figure.ID)
@@ -67,21 +67,38 @@ func (a *app) contributions(ctx context.Context, figure *spec.Figure, f *figureF
 	if s.Rounds <= mostStale || s.Clients > 10 {
 		return nil, usagef("figure %s: --rounds %d --clients %d: want more than %d rounds and at most 10 clients, whose coalitions are 1024", figure.ID, s.Rounds, s.Clients, mostStale)
 	}
+	type level struct {
+		stale      int
+		seed       uint32
+		accuracies []float64
+		job        job
+	}
+	var levels []*level
+	var jobs [][]*job
 	for stale := range mostStale + 1 {
 		for _, seed := range figure.Seeds {
-			accuracies, err := coalitions(ctx, l, s, seed, stale)
-			if err != nil {
-				return nil, fmt.Errorf("stale %d, seed %d: %w", stale, seed, err)
-			}
-			of, err := results.FedARShapleyRows(stale, seed, accuracies)
-			if err != nil {
-				return nil, err
-			}
-			rows = append(rows, of...)
-			logf(a.stderr, "stale %d, seed %d: test accuracy %.1f %% without and %.1f %% with the last round of all, %d coalitions\n", stale, seed, 100*of[0].Without, 100*of[0].With, len(accuracies))
+			v := &level{stale: stale, seed: seed}
+			v.job = job{run: fmt.Sprint(stale, seed), do: func(ctx context.Context, l *lab) (err error) {
+				v.accuracies, err = coalitions(ctx, l, s, seed, stale)
+				return err
+			}}
+			levels, jobs = append(levels, v), append(jobs, []*job{&v.job})
 		}
 	}
-	return rows, nil
+	err = p.run(ctx, jobs, func(i int) error {
+		v := levels[i]
+		if v.job.err != nil {
+			return fmt.Errorf("stale %d, seed %d: %w", v.stale, v.seed, v.job.err)
+		}
+		of, err := results.FedARShapleyRows(v.stale, v.seed, v.accuracies)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, of...)
+		logf(p.stderr, "stale %d, seed %d: test accuracy %.1f %% without and %.1f %% with the last round of all, %d coalitions\n", v.stale, v.seed, 100*of[0].Without, 100*of[0].With, len(v.accuracies))
+		return nil
+	})
+	return rows, err
 }
 
 // coalitions trains and returns the test accuracy of every coalition's model, all evaluated at once.

@@ -13,30 +13,30 @@ import (
 )
 
 // drawFedAWE returns what writes the CSV of a figure of FedAWE, and its drawing.
-func (a *app) drawFedAWE(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, l *lab) (csv func(path string) error, drawn results.Figure, err error) {
+func (a *app) drawFedAWE(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) (csv func(path string) error, drawn results.Figure, err error) {
 	switch figure.ID {
 	case "fedawe-f2":
 		rows, err := results.FedAWEF2Rows(20)
 		return csvWriter(rows), results.FedAWEF2Figure(rows), err
 	case "fedawe-f3":
-		runs, err := a.figureRuns(ctx, figure, f, given, l)
+		runs, err := a.figureRuns(ctx, figure, f, given, p)
 		if err != nil {
 			return nil, drawn, err
 		}
 		rows, err := results.FedAWEF3Rows(cellsOfF3(runs))
 		return csvWriter(rows), results.FedAWEF3Figure(rows), err
 	case "fedawe-f5":
-		p, err := f.basis(ctx, figure, given, l)
+		base, err := f.basis(ctx, figure, given, p.labs[0])
 		if err != nil {
 			return nil, drawn, err
 		}
-		rows, err := results.FedAWEF5Rows(p)
+		rows, err := results.FedAWEF5Rows(base)
 		return csvWriter(rows), results.FedAWEF5Figure(rows), err
 	case "fedawe-f6":
 		rows, err := trajectories(figure.Rounds, figure.Seeds[0])
 		return csvWriter(rows), results.FedAWEF6Figure(rows), err
 	case "fedawe-f7":
-		runs, err := a.figureRuns(ctx, figure, f, given, l)
+		runs, err := a.figureRuns(ctx, figure, f, given, p)
 		if err != nil {
 			return nil, drawn, err
 		}

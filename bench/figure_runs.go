@@ -17,7 +17,7 @@ type figureRun struct {
 }
 
 // figureRuns runs the cells that the flags leave.
-func (a *app) figureRuns(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, l *lab) ([]figureRun, error) {
+func (a *app) figureRuns(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) ([]figureRun, error) {
 	var known struct{ methods, data []string }
 	for _, r := range figure.Runs {
 		known.methods, known.data = append(known.methods, r.Method), append(known.data, r.Data)
@@ -39,6 +39,7 @@ func (a *app) figureRuns(ctx context.Context, figure *spec.Figure, f *figureFlag
 	if len(left) == 0 {
 		return nil, usagef("figure %s: no run is left of these methods and data", figure.ID)
 	}
+	tasks := make([]task, len(left))
 	for i := range left {
 		r := &left[i]
 		s, err := f.settings("figure "+figure.ID, figure.Rounds, r.Column, r.Method, given)
@@ -50,9 +51,13 @@ func (a *app) figureRuns(ctx context.Context, figure *spec.Figure, f *figureFlag
 		if r.Series != "" && r.Series != r.Method {
 			label += " " + r.Series
 		}
-		if r.cellRuns, err = a.seeds(ctx, figure.ID, s, figure.Seeds, l, label, figure.Decides()); err != nil {
-			return nil, fmt.Errorf("%s: %w", label, err)
-		}
+		tasks[i] = task{s, label}
 	}
-	return left, nil
+	err = p.seeds(ctx, figure.ID, tasks, figure.Seeds, figure.Decides(), func(i int, runs cellRuns, failed error) error {
+		if left[i].cellRuns = runs; failed != nil {
+			return fmt.Errorf("%s: %w", tasks[i].label, failed)
+		}
+		return nil
+	})
+	return left, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"rollcall/datasets"
 	"rollcall/nets"
@@ -14,15 +15,14 @@ import (
 type lab struct {
 	machine machineFlags
 	stderr  io.Writer
+	shelf   *shelf // nil: one of its own
+	beside  int    // labs that are at work at the same time, this one among them; 0: this one alone
 
 	data   *datasets.Set
-	opened datasets.Options // what data was opened with
+	held   *held // what data was taken from
 	model  *nets.Model
 	engine nets.Engine
 	batch  int
-	told   string // which device runs
-
-	unavailable map[string]error // data sets whose download failed: the cells of a table do not all try again
 }
 
 // openData makes the data set of s ready.
@@ -37,22 +37,16 @@ func (l *lab) openData(ctx context.Context, s *Settings, seed uint32) error {
 	if s.Data == "leaf" {
 		options.LeafGamma, options.LeafDelta = s.LeafGamma, s.LeafDelta
 	}
-	if l.data != nil && l.data.Name == s.Data && sameData(l.opened, options) {
+	if l.held != nil && l.held.is(s.Data, options) {
 		return nil
-	}
-	if err := l.unavailable[s.Data]; err != nil {
-		return err
 	}
 	if err := l.close(); err != nil {
 		return err
 	}
-	data, err := datasets.Open(ctx, s.Data, options)
-	if errors.Is(err, datasets.ErrUnavailable) {
-		if l.unavailable == nil {
-			l.unavailable = map[string]error{}
-		}
-		l.unavailable[s.Data] = err
+	if l.shelf == nil {
+		l.shelf = &shelf{}
 	}
+	taken, err := l.shelf.take(ctx, s.Data, options)
 	switch {
 	case errors.Is(err, datasets.ErrNoLoader):
 		return usageError{err}
@@ -61,11 +55,18 @@ func (l *lab) openData(ctx context.Context, s *Settings, seed uint32) error {
 	case err != nil:
 		return err
 	}
-	l.data, l.opened = data, options
-	if data.Dir != "" {
-		logf(l.stderr, "data: %s, %s\n", data.Name, data.Dir)
+	l.held, l.data = taken, taken.set
+	if dir := l.data.Dir; dir != "" {
+		l.tell("data: " + l.data.Name + ", " + dir)
 	}
 	return nil
+}
+
+// tell says something that is worth saying once, however many labs and runs it is true of: what counts is behind the last colon.
+func (l *lab) tell(line string) {
+	if l.shelf.first(line[strings.LastIndex(line, ": ")+1:]) {
+		logf(l.stderr, "%s\n", line)
+	}
 }
 
 // open makes data and engine ready for s.
@@ -83,25 +84,23 @@ func (l *lab) open(ctx context.Context, s *Settings, seed uint32) error {
 	if err != nil {
 		return err
 	}
-	engine, line, err := l.machine.openEngine(model, l.data.Train, l.data.Test, demand{s.Batch, s.Clients, s.LocalSteps}, func(what string) { logf(l.stderr, "%s\n", what) })
+	machine := l.machine
+	tell := l.tell
+	if l.beside > 1 {
+		machine.Threads = max(1, machine.Threads/l.beside)
+		tell = func(line string) { l.tell(fmt.Sprintf("%s (one of %d engines)", line, l.beside)) }
+	}
+	engine, line, err := machine.openEngine(model, l.data.Train, l.data.Test, demand{s.Batch, s.Clients, s.LocalSteps}, tell)
 	if err != nil {
 		return err
 	}
-	if line != l.told { // once for many runs on data of their own
-		logf(l.stderr, "%s\n", line)
-		l.told = line
-	}
+	tell(line)
 	l.model, l.engine, l.batch = model, engine, s.Batch
 	return nil
 }
 
 // checksum names the bytes of the data set that is open.
 func (l *lab) checksum() string { return "sha256:" + l.data.Checksum }
-
-func sameData(a, b datasets.Options) bool {
-	return a.Dir == b.Dir && a.Seed == b.Seed && a.TrainSize == b.TrainSize && a.TestSize == b.TestSize &&
-		a.Clients == b.Clients && a.Reading == b.Reading && a.LeafGamma == b.LeafGamma && a.LeafDelta == b.LeafDelta && a.SwapPairs == b.SwapPairs
-}
 
 func (l *lab) closeEngine() error {
 	if l.engine == nil {
@@ -114,6 +113,9 @@ func (l *lab) closeEngine() error {
 
 func (l *lab) close() error {
 	err := l.closeEngine()
-	l.data = nil
+	if l.held != nil {
+		l.shelf.put(l.held)
+	}
+	l.data, l.held = nil, nil
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,8 +12,8 @@ import (
 	"rollcall/results"
 )
 
-// table runs the cells, data set by data set, and writes and prints the summary after each, so that an interrupted table
-// leaves what it has.
+// table runs the cells, data set by data set, writes the summary after each and prints it at the end, so that an interrupted table
+// leaves what it has: a cell when it and all before it are done.
 func (a *app) table(ctx context.Context, t spec.Table, cells []cell, machine machineFlags) error {
 	dir := filepath.Join(machine.Out, t.ID)
 	if err := writable(dir); err != nil {
@@ -24,29 +23,40 @@ func (a *app) table(ctx context.Context, t spec.Table, cells []cell, machine mac
 	if err != nil && slices.Contains(spec.Names(), t.ID) {
 		return err
 	}
-	l := &lab{machine: machine, stderr: a.stderr}
 	var (
+		p          = a.newPack(machine)
+		order      = byData(cells)
+		tasks      []task
 		references = references{}
 		summaries  = make([][]results.SummaryRow, len(cells))
 		failures   int
 		stopped    error
 	)
-	for n, i := range byData(cells) {
-		var failed error
-		summaries[i], failed = a.cell(ctx, &t, cells[i], l, printed, references, fmt.Sprintf("[%d/%d]", n+1, len(cells)))
-		if errors.Is(failed, context.Canceled) {
+	for n, i := range order {
+		tasks = append(tasks, task{cells[i].settings, cellLabel(fmt.Sprintf("[%d/%d]", n+1, len(cells)), cells[i].settings, cells[i].column)})
+	}
+	settle := func(n int, runs cellRuns, failed error) error {
+		c := cells[order[n]]
+		rows, err := summarise(&t, c, runs, references.of(&t, c, runs), printed, failed)
+		summaries[order[n]] = rows
+		if failed != nil {
+			failed = fmt.Errorf("%s: %w", tasks[n].label, failed)
+		}
+		if failed = errors.Join(failed, err); errors.Is(failed, context.Canceled) {
 			stopped = failed
-			break
+			return nil
 		}
 		if failed != nil {
 			failures++
-			logf(a.stderr, "rollcall: %s\n", oneLine(failed))
+			logf(p.stderr, "rollcall: %s\n", oneLine(failed))
 		}
-		if err := results.WriteSummary(filepath.Join(dir, results.SummaryFile), slices.Concat(summaries...)); err != nil {
-			return errors.Join(err, l.close())
-		}
+		return results.WriteSummary(filepath.Join(dir, results.SummaryFile), slices.Concat(summaries...))
 	}
-	if err := l.close(); err != nil {
+	err = p.seeds(ctx, t.ID, tasks, t.Seeds, false, settle)
+	if errors.Is(err, context.Canceled) {
+		stopped, err = err, nil
+	}
+	if err := errors.Join(err, p.close()); err != nil {
 		return err
 	}
 	rows := slices.Concat(summaries...)
@@ -81,18 +91,6 @@ func byData(cells []cell) []int {
 	return order
 }
 
-// cell runs the seeds of one cell and returns its rows beside the printed numbers.
-func (a *app) cell(ctx context.Context, t *spec.Table, c cell, l *lab, printed []results.Printed, refs references, label string) ([]results.SummaryRow, error) {
-	s := c.settings
-	label = cellLabel(label, s, c.column)
-	runs, failed := a.seeds(ctx, t.ID, s, t.Seeds, l, label, false)
-	rows, err := summarise(t, c, runs, refs.of(t, c, runs), printed, failed)
-	if failed != nil {
-		failed = fmt.Errorf("%s: %w", label, failed)
-	}
-	return rows, errors.Join(failed, err)
-}
-
 // cellLabel names a cell in log lines.
 func cellLabel(place string, s Settings, c spec.Column) string {
 	parts := []string{place, s.Method, s.Data, s.Availability}
@@ -100,88 +98,6 @@ func cellLabel(place string, s Settings, c spec.Column) string {
 		parts = append(parts, set.Flag+"="+set.Value)
 	}
 	return strings.Join(parts, " ")
-}
-
-// cellRuns are the complete runs of one cell, one for each seed.
-type cellRuns struct {
-	curves    [][]results.CurveRow
-	decisions [][]results.DecisionRow // where they were asked for
-	clients   [][]results.ClientRow   // of a split that has them
-	device    string
-}
-
-// seeds runs the seeds of one cell, or finds them, and returns what is complete.
-func (a *app) seeds(ctx context.Context, table string, s Settings, seeds []uint32, l *lab, label string, decisions bool) (runs cellRuns, err error) {
-	kept := 0
-	for _, seed := range seeds {
-		x := &experiment{table: table, settings: s, seed: seed, dir: folder(l.machine.Out, table, s, seed), clients: decisions}
-		dir, err := x.earlier(ctx, l)
-		if dir != "" {
-			kept++
-			err = l.machine.keptEvents(dir)
-		} else if err == nil {
-			dir = x.dir
-			_, err = x.do(ctx, l, newProgress(a.stderr, fmt.Sprintf("%s seed %d", label, seed)))
-		}
-		if err == nil {
-			err = runs.read(dir, decisions)
-		}
-		if err != nil {
-			return runs, fmt.Errorf("seed %d: %w", seed, err)
-		}
-	}
-	if kept > 0 {
-		logf(a.stderr, "%s: %s kept\n", label, count(kept, "finished run"))
-	}
-	return runs, nil
-}
-
-// earlier returns the folder of a finished run with the same settings and seed, of whichever table; "" if there is none.
-func (x *experiment) earlier(ctx context.Context, l *lab) (dir string, err error) {
-	out := l.machine.Out
-	name, seed := filepath.Base(filepath.Dir(x.dir)), filepath.Base(x.dir)
-	tables, err := os.ReadDir(out)
-	if err != nil {
-		return "", fmt.Errorf("output folder: %w", err)
-	}
-	dirs := []string{x.dir}
-	for _, table := range tables { // in order of names, so that the choice is always the same
-		dirs = append(dirs, filepath.Join(out, table.Name(), name, seed))
-	}
-	for _, dir := range dirs {
-		finished, err := x.finished(ctx, l, dir)
-		if err != nil {
-			return "", err
-		}
-		if finished {
-			return dir, nil
-		}
-	}
-	return "", nil
-}
-
-// read appends a finished run.
-func (r *cellRuns) read(dir string, decisions bool) error {
-	curve, err := results.ReadCurve(filepath.Join(dir, results.CurveFile))
-	if err != nil {
-		return err
-	}
-	info, err := results.ReadRunInfo(filepath.Join(dir, results.RunFile))
-	if err != nil {
-		return err
-	}
-	if decisions {
-		rows, err := results.ReadDecisions(filepath.Join(dir, results.DecisionsFile))
-		if err != nil {
-			return err
-		}
-		r.decisions = append(r.decisions, rows)
-	}
-	if err := r.readClients(dir); err != nil {
-		return err
-	}
-	r.curves, r.device = append(r.curves, curve), info.Device
-	return nil
 }
 
 // summarise returns a cell's rows from the curves of its finished seeds.

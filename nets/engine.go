@@ -43,11 +43,14 @@ type Profiler interface {
 	Kernels() []KernelTime
 }
 
-// KernelTime is the time of all launches of a kernel.
+// KernelTime is the time of all launches of a kernel. Copies are kernels here, by the names of upload (of batch plans), memset
+// and download (of losses).
 type KernelTime struct {
 	Kernel   string
 	Launches int
 	Time     time.Duration
+	FLOP     float64 // multiplications and additions of its matrix products, as [Model.Train] counts them
+	Bytes    float64 // that it moved at the least: every operand once
 }
 
 // Info names what an engine runs on.

@@ -2,7 +2,11 @@
 
 package gpu
 
-import "rollcall/nets/gpu/driver"
+import (
+	"errors"
+
+	"rollcall/nets/gpu/driver"
+)
 
 // Cards returns the NVIDIA cards of this machine. An error says why there is no driver, or no card.
 func Cards() ([]Card, error) {
@@ -19,3 +23,6 @@ func Cards() ([]Card, error) {
 	}
 	return cards, nil
 }
+
+// OutOfMemory reports whether an error of an engine, or of [Open], is that the card's memory, or what can be pinned of the host's, ran out.
+func OutOfMemory(err error) bool { return errors.Is(err, driver.ErrOutOfMemory) }

@@ -25,6 +25,7 @@ type Engine struct {
 	parts     [2]partMemory
 	thread    *driver.Thread
 	device    *driver.Device
+	card      driver.DeviceInfo
 	stream    *driver.Stream
 	functions map[string]*function
 	modules   map[string]*driver.Module
@@ -96,7 +97,7 @@ func (e *Engine) announce() error {
 	}
 	m, err := e.estimate(min(o.Clients, e.limit), max(1, o.Steps), 0)
 	if err == nil {
-		e.notice("gpu: takes %s of the card's %s with all %d clients at once; methods' rows come on top, %s each", size(m.Total()), size(e.device.Info().Memory), o.Clients, size(e.rowBytes()))
+		e.notice("gpu: takes %s of the card's %s with all %d clients at once; methods' rows come on top, %s each", size(m.Total()), size(e.card.Memory), o.Clients, size(e.rowBytes()))
 	}
 	return err
 }
@@ -106,6 +107,7 @@ func (e *Engine) open() error {
 	if e.device, err = driver.Open(e.options.Device); err != nil {
 		return err
 	}
+	e.card = e.device.Info()
 	if e.stream, err = e.device.NewStream(); err != nil {
 		return err
 	}
@@ -123,7 +125,7 @@ func (e *Engine) open() error {
 			return fmt.Errorf("gpu: %s on the card: %w", s.Name, err)
 		}
 	}
-	return nil
+	return e.ready()
 }
 
 // upload puts samples on the card.
@@ -162,7 +164,7 @@ func (e *Engine) do(f func() error) error { return e.thread.Do(f) }
 
 // Info implements [nets.Engine].
 func (e *Engine) Info() nets.Info {
-	i := e.device.Info()
+	i := e.card
 	return nets.Info{Engine: fmt.Sprintf("cuda-sm%d", i.Arch()), Device: i.Name, Precision: string(e.options.Precision), Params: e.model.P}
 }
 
@@ -242,11 +244,11 @@ func (e *Engine) function(name string) (*function, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.functions[name] = &function{f, defaultShared}
+	e.functions[name] = &function{f, defaultShared - f.Attributes().Shared}
 	return e.functions[name], nil
 }
 
-// defaultShared is the dynamic shared memory a kernel may use without asking.
+// defaultShared is the shared memory, static and dynamic, that a block may use without asking.
 const defaultShared = 48 << 10
 
 // launch queues a kernel for so many slots; the driver copies args.
@@ -261,13 +263,7 @@ func (e *Engine) launch(name string, g kernels.Geometry, slots int, args []byte)
 		}
 		f.shared = g.Shared
 	}
-	if err := f.Launch([3]int{g.X, slots, 1}, [3]int{g.Threads, 1, 1}, g.Shared, e.stream, unsafe.Pointer(&args[0]), len(args)); err != nil {
-		return err
-	}
-	if e.profile != nil && !e.capturing {
-		return e.profile.mark(e, name)
-	}
-	return nil
+	return f.Launch([3]int{g.X, slots, 1}, [3]int{g.Threads, 1, 1}, g.Shared, e.stream, unsafe.Pointer(&args[0]), len(args))
 }
 
 // notice tells the user something.

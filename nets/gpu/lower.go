@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"fmt"
+	"strings"
 
 	G "gorgonia.org/gorgonia"
 
@@ -49,6 +50,7 @@ type lowerer struct {
 	program   *program
 	values    map[int64]value // by node
 	labels    *buffer
+	layer     string // that is lowered
 }
 
 // value is what a node stands for on the device.
@@ -110,12 +112,13 @@ func (l *lowerer) input(n *G.Node) error {
 		labels := l.labels
 		a.Images = 1 // room for the table, whether it is images or features
 		geometry := a.Geometry()
-		l.launch("gather", geometry, func(f *frame) []byte {
+		l.layer = "x"
+		queue(l, "gather", geometry, (*kernels.GatherArgs).Cost, func(f *frame) kernels.GatherArgs {
 			a := a
 			s := f.parts[f.part]
 			a.Work, a.Images, a.Features, a.Classes, a.Table = f.work, s.images, s.features, s.classes, s.table
 			a.Y, a.Labels, a.Step, a.E = f.at(x), f.at(labels), f.step, f.E
-			return pack(a)
+			return a
 		}, x, labels)
 		return nil
 	case l.graph.Labels, l.graph.Draw:
@@ -158,9 +161,9 @@ func (l *lowerer) op(n *G.Node, in []value) (value, error) {
 	case *ops.SubsampleGrad[float32]:
 		return l.subsampleGrad(op, in)
 	case *ops.Dropout[float32]:
-		return l.dropout(op.Layer, op.Rate, in[:1])
+		return l.dropout(op, "", in[:1])
 	case *ops.DropoutGrad[float32]:
-		return l.dropout(op.Forward.Layer, op.Forward.Rate, in[1:])
+		return l.dropout(op.Forward, " gradient", in[1:])
 	case *ops.LogOdds[float32]:
 		return l.logOdds(in)
 	case *ops.LogOddsGrad[float32]:
@@ -223,13 +226,13 @@ func (l *lowerer) perSlot(name string, n, bytes int) *buffer {
 	return b
 }
 
-// launch adds a kernel that comes in every precision, with the buffers it reads or writes.
-func (l *lowerer) launch(kernel string, g kernels.Geometry, args func(*frame) []byte, uses ...*buffer) {
-	l.plain(kernel+"_"+string(l.precision), g, args, uses...)
+// queue adds a kernel that comes in every precision, with what it costs, its arguments and the buffers it reads or writes.
+func queue[A any](l *lowerer, kernel string, g kernels.Geometry, cost func(*A, Precision) kernels.Cost, args func(*frame) A, uses ...*buffer) {
+	queuePlain(l, kernel+"_"+string(l.precision), g, cost, args, uses...)
 }
 
-// plain adds a kernel that knows no precision.
-func (l *lowerer) plain(kernel string, g kernels.Geometry, args func(*frame) []byte, uses ...*buffer) {
+// queuePlain adds a kernel that knows no precision.
+func queuePlain[A any](l *lowerer, kernel string, g kernels.Geometry, cost func(*A, Precision) kernels.Cost, args func(*frame) A, uses ...*buffer) {
 	now := len(l.program.launches)
 	for _, b := range uses {
 		if b.first < 0 {
@@ -237,7 +240,19 @@ func (l *lowerer) plain(kernel string, g kernels.Geometry, args func(*frame) []b
 		}
 		b.last = now
 	}
-	l.program.launches = append(l.program.launches, launch{kernel: kernel, geometry: g, args: args})
+	p := l.precision
+	l.program.launches = append(l.program.launches, launch{
+		kernel: kernel, layer: l.layer, geometry: g,
+		args: func(f *frame) []byte { return pack(args(f)) },
+		cost: func(f *frame) kernels.Cost { a := args(f); return cost(&a, p) },
+	})
+}
+
+// of turns to the layer of a weight, and returns the name of the weight.
+func (l *lowerer) of(param int) string {
+	name := l.model.Params[param].Name
+	l.layer, _, _ = strings.Cut(name, ".weight")
+	return name
 }
 
 func (l *lowerer) offsets(param int) (w, b uint32) {
@@ -268,12 +283,12 @@ func (l *lowerer) conv(op *ops.ConvReLUPool[float32], in []value) (value, error)
 	if err != nil {
 		return value{}, err
 	}
-	name := l.model.Params[in[1].param].Name
+	name := l.of(in[1].param)
 	x, y, arg := in[0].buf, l.buffer(name+" y", n), l.sized(name+" arg", n, 1)
-	l.launch("conv_forward", a.Forward(l.precision), func(f *frame) []byte {
+	queue(l, "conv_forward", a.Forward(l.precision), (*kernels.ConvArgs).ForwardCost, func(f *frame) kernels.ConvArgs {
 		a := a
-		a.Work, a.X, a.Y, a.Arg, a.Step, a.E = f.work, f.at(x), f.at(y), f.at(arg), f.step, f.E
-		return pack(a)
+		a.Work, a.X, a.Y, a.Arg = f.work, f.at(x), f.at(y), f.at(arg)
+		return a
 	}, x, y, arg)
 	return value{kind: activations, buf: y, arg: arg}, nil
 }
@@ -288,15 +303,15 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPoolGrad[float32], in []value) (value
 	if err != nil {
 		return value{}, err
 	}
-	name := l.model.Params[param].Name
+	name := l.of(param)
 	x, arg, gy := in[0].buf, in[2].arg, in[3].buf
 	chunks := (a.B + a.Images - 1) / a.Images
 	n := a.R * a.S * a.C * a.O
 	partial := l.perSlot(name+" partial", int(chunks*(n+a.O)), 4)
-	l.launch("conv_backward_filter", a.BackwardFilter(l.precision), func(f *frame) []byte {
+	queue(l, "conv_backward_filter", a.BackwardFilter(l.precision), (*kernels.ConvArgs).BackwardFilterCost, func(f *frame) kernels.ConvArgs {
 		a := a
-		a.Work, a.X, a.Arg, a.GY, a.Partial, a.Step, a.E = f.work, f.at(x), f.at(arg), f.at(gy), f.at(partial), f.step, f.E
-		return pack(a)
+		a.Work, a.X, a.Arg, a.GY, a.Partial = f.work, f.at(x), f.at(arg), f.at(gy), f.at(partial)
+		return a
 	}, x, arg, gy, partial)
 	l.reduce(kernels.ConvReduceArgs{WOffset: a.WOffset, BOffset: a.BOffset, N: n, O: a.O, Chunks: chunks}, partial)
 	if !op.Forward.InputGrad {
@@ -304,10 +319,10 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPoolGrad[float32], in []value) (value
 	}
 	s := op.Forward.Shape
 	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))
-	l.launch("conv_backward_data", a.BackwardData(l.precision), func(f *frame) []byte {
+	queue(l, "conv_backward_data", a.BackwardData(l.precision), (*kernels.ConvArgs).BackwardDataCost, func(f *frame) kernels.ConvArgs {
 		a := a
-		a.Work, a.Arg, a.GY, a.DX, a.Step, a.E = f.work, f.at(arg), f.at(gy), f.at(dx), f.step, f.E
-		return pack(a)
+		a.Work, a.Arg, a.GY, a.DX = f.work, f.at(arg), f.at(gy), f.at(dx)
+		return a
 	}, arg, gy, dx)
 	return l.packed(dx, s.K*s.B*s.H*s.W*s.C, param, param+1), nil
 }
@@ -315,10 +330,10 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPoolGrad[float32], in []value) (value
 // reduce adds up the partial sums of a convolution's dw and db.
 func (l *lowerer) reduce(r kernels.ConvReduceArgs, partial *buffer) {
 	r.P = uint32(l.layout.P)
-	l.plain("conv_reduce", r.Geometry(), func(f *frame) []byte {
+	queuePlain(l, "conv_reduce", r.Geometry(), (*kernels.ConvReduceArgs).Cost, func(f *frame) kernels.ConvReduceArgs {
 		r := r
 		r.Work, r.Partial, r.Grad, r.Step, r.E = f.work, f.at(partial), f.grad, f.step, f.E
-		return pack(r)
+		return r
 	}, partial)
 }
 
@@ -336,15 +351,15 @@ func (l *lowerer) linear(op *ops.Linear[float32], in []value, logits bool) (valu
 		return value{}, err
 	}
 	a := l.linearArgs(op.Shape, in[1].param)
-	name := l.model.Params[in[1].param].Name
+	name := l.of(in[1].param)
 	x, y := in[0].buf, l.buffer(name+" y", op.Shape.O)
 	if logits {
 		a.YFloat, y.size = 1, 4
 	}
-	l.launch("linear_forward", a.Forward(l.precision), func(f *frame) []byte {
+	queue(l, "linear_forward", a.Forward(l.precision), (*kernels.LinearArgs).ForwardCost, func(f *frame) kernels.LinearArgs {
 		a := a
-		a.Work, a.X, a.Y, a.Step, a.E = f.work, f.at(x), f.at(y), f.step, f.E
-		return pack(a)
+		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
+		return a
 	}, x, y)
 	return value{kind: activations, buf: y}, nil
 }
@@ -357,32 +372,32 @@ func (l *lowerer) linearGrad(op *ops.LinearGrad[float32], in []value) (value, er
 	param := in[1].param
 	s := op.Forward.Shape
 	a := l.linearArgs(s, param)
-	name := l.model.Params[param].Name
+	name := l.of(param)
 	x, y, gy := in[0].buf, in[2].buf, in[3].buf
 	if s.ReLU {
 		d := l.buffer(name+" d", s.O)
 		r := kernels.ReLUArgs{N: uint32(s.B * s.O)}
 		from := gy
-		l.launch("relu_backward", r.Geometry(), func(f *frame) []byte {
+		queue(l, "relu_backward", r.Geometry(), (*kernels.ReLUArgs).Cost, func(f *frame) kernels.ReLUArgs {
 			r := r
 			r.Work, r.Y, r.GY, r.D = f.work, f.at(y), f.at(from), f.at(d)
-			return pack(r)
+			return r
 		}, y, from, d)
 		gy = d
 	}
 	var dx *buffer
 	if op.Forward.InputGrad {
 		dx = l.buffer(name+" dx", s.I)
-		l.launch("linear_backward_data", a.BackwardData(l.precision), func(f *frame) []byte {
+		queue(l, "linear_backward_data", a.BackwardData(l.precision), (*kernels.LinearArgs).BackwardDataCost, func(f *frame) kernels.LinearArgs {
 			a := a
-			a.Work, a.GY, a.DX, a.Step, a.E = f.work, f.at(gy), f.at(dx), f.step, f.E
-			return pack(a)
+			a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
+			return a
 		}, gy, dx)
 	}
-	l.launch("linear_backward_filter", a.BackwardFilter(l.precision), func(f *frame) []byte {
+	queue(l, "linear_backward_filter", a.BackwardFilter(l.precision), (*kernels.LinearArgs).BackwardFilterCost, func(f *frame) kernels.LinearArgs {
 		a := a
-		a.Work, a.X, a.GY, a.Grad, a.Step, a.E = f.work, f.at(x), f.at(gy), f.grad, f.step, f.E
-		return pack(a)
+		a.Work, a.X, a.GY, a.Grad = f.work, f.at(x), f.at(gy), f.grad
+		return a
 	}, x, gy)
 	return l.packed(dx, s.K*s.B*s.I, param, param+1), nil
 }
@@ -416,17 +431,18 @@ func (l *lowerer) take(offset, n int, in []value) (value, error) {
 }
 
 // dropout is its own gradient.
-func (l *lowerer) dropout(layer int, rate float64, in []value) (value, error) {
+func (l *lowerer) dropout(op *ops.Dropout[float32], of string, in []value) (value, error) {
 	if err := want(in, activations); err != nil {
 		return value{}, err
 	}
 	x := in[0].buf
-	y := l.buffer(fmt.Sprintf("dropout%d", layer), x.n/l.graph.B)
-	a := kernels.DropoutArgs{N: uint32(x.n), Layer: uint32(layer), Threshold: cpu.DropThreshold(rate), Scale: float32(1 / (1 - rate))}
-	l.launch("dropout", a.Geometry(), func(f *frame) []byte {
+	y := l.buffer(fmt.Sprintf("dropout%d", op.Layer), x.n/l.graph.B)
+	a := kernels.DropoutArgs{N: uint32(x.n), Layer: uint32(op.Layer), Threshold: cpu.DropThreshold(op.Rate), Scale: float32(1 / (1 - op.Rate))}
+	l.layer = l.model.Drops[op.Layer].Name + of
+	queue(l, "dropout", a.Geometry(), (*kernels.DropoutArgs).Cost, func(f *frame) kernels.DropoutArgs {
 		a := a
 		a.Work, a.X, a.Y, a.Step = f.work, f.at(x), f.at(y), f.step
-		return pack(a)
+		return a
 	}, x, y)
 	return value{kind: activations, buf: y}, nil
 }
@@ -447,10 +463,11 @@ func (l *lowerer) logOdds(in []value) (value, error) {
 	}
 	x, y := in[0].buf, l.sized("log odds", 2, 4)
 	a := kernels.LogOddsArgs{N: uint32(x.n)}
-	l.plain("log_odds", a.Geometry(), func(f *frame) []byte {
+	l.layer = "odds"
+	queuePlain(l, "log_odds", a.Geometry(), (*kernels.LogOddsArgs).ForwardCost, func(f *frame) kernels.LogOddsArgs {
 		a := a
 		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
-		return pack(a)
+		return a
 	}, x, y)
 	return value{kind: activations, buf: y}, nil
 }
@@ -461,10 +478,11 @@ func (l *lowerer) logOddsGrad(in []value) (value, error) {
 	}
 	gy, dx := in[0].buf, l.buffer("log odds dx", 1)
 	a := kernels.LogOddsArgs{N: uint32(dx.n)}
-	l.launch("log_odds_backward", a.Geometry(), func(f *frame) []byte {
+	l.layer = "odds"
+	queue(l, "log_odds_backward", a.Geometry(), (*kernels.LogOddsArgs).BackwardCost, func(f *frame) kernels.LogOddsArgs {
 		a := a
 		a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
-		return pack(a)
+		return a
 	}, gy, dx)
 	return value{kind: activations, buf: dx}, nil
 }
@@ -477,11 +495,12 @@ func (l *lowerer) crossEntropy(in []value, n int) (value, error) {
 	logits, labels := in[0].buf, l.labels
 	d := l.buffer("dlogits", n/l.graph.B)
 	a := kernels.CrossEntropyArgs{B: uint32(l.graph.B), O: uint32(n / l.graph.B)}
-	l.launch("cross_entropy", a.Geometry(), func(f *frame) []byte {
+	l.layer = "loss"
+	queue(l, "cross_entropy", a.Geometry(), (*kernels.CrossEntropyArgs).Cost, func(f *frame) kernels.CrossEntropyArgs {
 		a := a
 		a.Work, a.Logits, a.Labels, a.Loss, a.DLogits = f.work, f.at(logits), f.at(labels), f.loss, f.at(d)
 		a.Step, a.E, a.Capacity = f.step, f.E, uint32(f.room)
-		return pack(a)
+		return a
 	}, logits, labels, d)
 	return value{kind: activations, buf: d}, nil
 }
@@ -492,10 +511,11 @@ func isAdd(name string) bool { return name == "+ false" }
 func (l *lowerer) add(a, b *buffer) value {
 	y := l.buffer(a.name+" + "+b.name, a.n/l.graph.B)
 	args := kernels.AddArgs{N: uint32(a.n)}
-	l.launch("add", args.Geometry(), func(f *frame) []byte {
+	l.layer = a.name
+	queue(l, "add", args.Geometry(), (*kernels.AddArgs).Cost, func(f *frame) kernels.AddArgs {
 		args := args
 		args.Work, args.A, args.B, args.Y = f.work, f.at(a), f.at(b), f.at(y)
-		return pack(args)
+		return args
 	}, a, b, y)
 	return value{kind: activations, buf: y}
 }
@@ -504,37 +524,39 @@ func (l *lowerer) add(a, b *buffer) value {
 func (l *lowerer) score() {
 	logits, labels := l.program.logits, l.labels
 	a := kernels.ScoreArgs{B: uint32(l.graph.B), O: uint32(logits.n / l.graph.B)}
-	l.plain("score", a.Geometry(), func(f *frame) []byte {
+	l.layer = "loss"
+	queuePlain(l, "score", a.Geometry(), (*kernels.ScoreArgs).Cost, func(f *frame) kernels.ScoreArgs {
 		a := a
 		a.Work, a.Logits, a.Labels, a.Loss, a.Correct = f.work, f.at(logits), f.at(labels), f.score, f.score+uint64(8*f.room)
-		return pack(a)
+		return a
 	}, logits, labels)
 }
 
 // update adds the step of SGD, behind the clipping of the gradients, and that of running statistics if there are any.
 func (l *lowerer) update(clip bool) {
 	P, n := uint32(l.layout.P), uint32(l.layout.trained)
+	l.layer = "weights"
 	if clip {
 		c := kernels.ClipArgs{P: P, N: n}
-		args := func(f *frame) []byte {
+		args := func(f *frame) kernels.ClipArgs {
 			c := c
 			c.Work, c.Grad, c.Partial, c.Scale = f.work, f.grad, f.norms, f.scale
-			return pack(c)
+			return c
 		}
-		l.plain("grad_squares", c.Squares(), args)
-		l.plain("clip_scale", c.Scales(), args)
+		queuePlain(l, "grad_squares", c.Squares(), (*kernels.ClipArgs).SquaresCost, args)
+		queuePlain(l, "clip_scale", c.Scales(), (*kernels.ClipArgs).ScalesCost, args)
 	}
 	a := kernels.SGDArgs{P: P, N: n}
-	args := func(f *frame) []byte {
+	args := func(f *frame) kernels.SGDArgs {
 		a := a
 		a.Work, a.Grad, a.Step, a.E = f.work, f.grad, f.step, f.E
 		if clip {
 			a.Scale = f.scale
 		}
-		return pack(a)
+		return a
 	}
-	l.launch("sgd", a.Geometry(), args)
+	queue(l, "sgd", a.Geometry(), (*kernels.SGDArgs).Cost, args)
 	if n < P {
-		l.plain("track", a.Running(), args)
+		queuePlain(l, "track", a.Running(), (*kernels.SGDArgs).RunningCost, args)
 	}
 }

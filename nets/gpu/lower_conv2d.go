@@ -32,11 +32,11 @@ func (l *lowerer) conv2D(op *ops.Conv2D[float32], in []value) (value, error) {
 		return value{}, err
 	}
 	rows, columns := a.Out()
-	x, y := in[0].buf, l.buffer(l.model.Params[in[1].param].Name+" y", int(rows*columns*a.O))
-	l.launch("conv2d_forward", a.Forward(l.precision), func(f *frame) []byte {
+	x, y := in[0].buf, l.buffer(l.of(in[1].param)+" y", int(rows*columns*a.O))
+	queue(l, "conv2d_forward", a.Forward(l.precision), (*kernels.Conv2DArgs).ForwardCost, func(f *frame) kernels.Conv2DArgs {
 		a := a
 		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
-		return pack(a)
+		return a
 	}, x, y)
 	return value{kind: activations, buf: y}, nil
 }
@@ -51,17 +51,17 @@ func (l *lowerer) conv2DGrad(op *ops.Conv2DGrad[float32], in []value) (value, er
 	if err != nil {
 		return value{}, err
 	}
-	name := l.model.Params[param].Name
+	name := l.of(param)
 	x, gy := in[0].buf, in[2].buf
 	l.conv2DFilter(a, name, x, gy)
 	if !op.Forward.InputGrad {
 		return l.packed(nil, 0, param), nil
 	}
 	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))
-	l.launch("conv2d_backward_data", a.BackwardData(l.precision), func(f *frame) []byte {
+	queue(l, "conv2d_backward_data", a.BackwardData(l.precision), (*kernels.Conv2DArgs).BackwardDataCost, func(f *frame) kernels.Conv2DArgs {
 		a := a
 		a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
-		return pack(a)
+		return a
 	}, gy, dx)
 	return l.packed(dx, s.K*s.B*s.H*s.W*s.C, param), nil
 }
@@ -71,19 +71,19 @@ func (l *lowerer) conv2DFilter(a kernels.Conv2DArgs, name string, x, gy *buffer)
 	chunks, n := (a.B+a.Images-1)/a.Images, a.R*a.S*a.C*a.O
 	if chunks == 1 {
 		a.DWStride = uint32(l.layout.P)
-		l.launch("conv2d_backward_filter", a.BackwardFilter(l.precision), func(f *frame) []byte {
+		queue(l, "conv2d_backward_filter", a.BackwardFilter(l.precision), (*kernels.Conv2DArgs).BackwardFilterCost, func(f *frame) kernels.Conv2DArgs {
 			a := a
 			a.Work, a.X, a.GY, a.DW = f.work, f.at(x), f.at(gy), f.grad+4*uint64(a.WOffset)
-			return pack(a)
+			return a
 		}, x, gy)
 		return
 	}
 	a.DWStride = chunks * n
 	partial := l.perSlot(name+" partial", int(a.DWStride), 4)
-	l.launch("conv2d_backward_filter", a.BackwardFilter(l.precision), func(f *frame) []byte {
+	queue(l, "conv2d_backward_filter", a.BackwardFilter(l.precision), (*kernels.Conv2DArgs).BackwardFilterCost, func(f *frame) kernels.Conv2DArgs {
 		a := a
 		a.Work, a.X, a.GY, a.DW = f.work, f.at(x), f.at(gy), f.at(partial)
-		return pack(a)
+		return a
 	}, x, gy, partial)
 	l.reduce(kernels.ConvReduceArgs{WOffset: a.WOffset, N: n, Chunks: chunks}, partial)
 }

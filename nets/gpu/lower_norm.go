@@ -41,7 +41,7 @@ func (l *lowerer) norm(op *ops.BatchNorm[float32], in []value) (value, error) {
 	}
 	s := op.Shape
 	a := l.normArgs(s, param)
-	name := l.model.Params[param].Name
+	name := l.of(param)
 	x, y := in[0].buf, l.buffer(name+" y", s.H*s.W*s.C)
 	maps := []*buffer{x, y}
 	var add *buffer
@@ -57,18 +57,18 @@ func (l *lowerer) norm(op *ops.BatchNorm[float32], in []value) (value, error) {
 		return a
 	}
 	if !op.Train {
-		l.launch("norm_evaluate", a.Maps(), func(f *frame) []byte { return pack(of(f, a)) }, maps...)
+		queue(l, "norm_evaluate", a.Maps(), (*kernels.NormArgs).ApplyCost, func(f *frame) kernels.NormArgs { return of(f, a) }, maps...)
 		return value{kind: activations, buf: y}, nil
 	}
 	labels, partial, stats := l.labels, l.perSlot(name+" sums", a.Partials(), 8), l.perSlot(name+" statistics", a.Statistics(), 4)
-	args := func(f *frame) []byte {
+	args := func(f *frame) kernels.NormArgs {
 		a := of(f, a)
 		a.Labels, a.Partial, a.Stats = f.at(labels), f.at(partial), f.at(stats)
-		return pack(a)
+		return a
 	}
-	l.launch("norm_moments", a.Maps(), args, x, labels, partial)
-	l.launch("norm_statistics", a.Channels(), args, x, labels, partial, stats)
-	l.launch("norm_apply", a.Maps(), args, append(maps, labels, stats)...)
+	queue(l, "norm_moments", a.Maps(), (*kernels.NormArgs).MomentsCost, args, x, labels, partial)
+	queue(l, "norm_statistics", a.Channels(), (*kernels.NormArgs).ChannelsCost, args, x, labels, partial, stats)
+	queue(l, "norm_apply", a.Maps(), (*kernels.NormArgs).ApplyCost, args, append(maps, labels, stats)...)
 	return value{kind: activations, buf: y, stats: stats}, nil
 }
 
@@ -80,7 +80,7 @@ func (l *lowerer) normGrad(op *ops.BatchNormGrad[float32], in []value) (value, e
 	param, forward := in[1].param, op.Forward
 	s := forward.Shape
 	a := l.normArgs(s, param)
-	name := l.model.Params[param].Name
+	name := l.of(param)
 	x, gy, gy2, stats, labels := in[0].buf, in[4].buf, in[4].plus, in[3].stats, l.labels
 	dx, partial := l.buffer(name+" dx", s.H*s.W*s.C), l.perSlot(name+" sums of gradients", a.Partials(), 8)
 	var y, d *buffer // where they are needed
@@ -90,7 +90,7 @@ func (l *lowerer) normGrad(op *ops.BatchNormGrad[float32], in []value) (value, e
 	if forward.Add || gy2 != nil {
 		d = l.buffer(name+" d", s.H*s.W*s.C)
 	}
-	args := func(f *frame) []byte {
+	args := func(f *frame) kernels.NormArgs {
 		a := a
 		a.Work, a.X, a.Labels, a.Partial, a.Stats = f.work, f.at(x), f.at(labels), f.at(partial), f.at(stats)
 		a.GY, a.DX, a.Grad, a.Step, a.E = f.at(gy), f.at(dx), f.grad, f.step, f.E
@@ -102,15 +102,15 @@ func (l *lowerer) normGrad(op *ops.BatchNormGrad[float32], in []value) (value, e
 				*o.to = f.at(o.at)
 			}
 		}
-		return pack(a)
+		return a
 	}
-	l.launch("norm_sums", a.Maps(), args, present(x, gy, gy2, y, d, labels, stats, partial)...)
-	l.plain("norm_solve", a.Channels(), args, partial, stats)
+	queue(l, "norm_sums", a.Maps(), (*kernels.NormArgs).SumsCost, args, present(x, gy, gy2, y, d, labels, stats, partial)...)
+	queuePlain(l, "norm_solve", a.Channels(), (*kernels.NormArgs).ChannelsCost, args, partial, stats)
 	from := d
 	if from == nil {
 		from = gy
 	}
-	l.launch("norm_input", a.Maps(), args, x, from, labels, stats, dx)
+	queue(l, "norm_input", a.Maps(), (*kernels.NormArgs).InputCost, args, x, from, labels, stats, dx)
 
 	v := l.packed(dx, x.n, param, param+1, param+2, param+3)
 	if forward.Add {
@@ -141,10 +141,11 @@ func (l *lowerer) average(op *ops.GlobalAvgPool[float32], in []value) (value, er
 	}
 	a := l.averageArgs(op.Shape)
 	x, y := in[0].buf, l.buffer("average y", op.Shape.C)
-	l.launch("average_pool", a.Geometry(), func(f *frame) []byte {
+	l.layer = "average"
+	queue(l, "average_pool", a.Geometry(), (*kernels.AverageArgs).Cost, func(f *frame) kernels.AverageArgs {
 		a := a
 		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
-		return pack(a)
+		return a
 	}, x, y)
 	return value{kind: activations, buf: y}, nil
 }
@@ -156,15 +157,17 @@ func (l *lowerer) averageGrad(op *ops.GlobalAvgPoolGrad[float32], in []value) (v
 	s := op.Forward.Shape
 	a := l.averageArgs(s)
 	gy, dx := in[0].buf, l.buffer("average dx", s.H*s.W*s.C)
-	l.launch("average_pool_backward", a.Geometry(), func(f *frame) []byte {
+	l.layer = "average"
+	queue(l, "average_pool_backward", a.Geometry(), (*kernels.AverageArgs).Cost, func(f *frame) kernels.AverageArgs {
 		a := a
 		a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
-		return pack(a)
+		return a
 	}, gy, dx)
 	return value{kind: activations, buf: dx}, nil
 }
 
 func (l *lowerer) subsampleArgs(s cpu.SubsampleShape) kernels.SubsampleArgs {
+	l.layer = fmt.Sprintf("subsample%d", s.O)
 	return kernels.SubsampleArgs{B: uint32(l.graph.B), H: uint32(s.H), W: uint32(s.W), C: uint32(s.C), O: uint32(s.O), Stride: uint32(s.Stride)}
 }
 
@@ -175,10 +178,10 @@ func (l *lowerer) subsample(op *ops.Subsample[float32], in []value) (value, erro
 	a := l.subsampleArgs(op.Shape)
 	h, w := op.Shape.Out()
 	x, y := in[0].buf, l.buffer("subsample y", h*w*op.Shape.O)
-	l.launch("subsample", a.Forward(), func(f *frame) []byte {
+	queue(l, "subsample", a.Forward(), (*kernels.SubsampleArgs).ForwardCost, func(f *frame) kernels.SubsampleArgs {
 		a := a
 		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
-		return pack(a)
+		return a
 	}, x, y)
 	return value{kind: activations, buf: y}, nil
 }
@@ -190,10 +193,10 @@ func (l *lowerer) subsampleGrad(op *ops.SubsampleGrad[float32], in []value) (val
 	s := op.Forward.Shape
 	a := l.subsampleArgs(s)
 	gy, dx := in[0].buf, l.buffer("subsample dx", s.H*s.W*s.C)
-	l.launch("subsample_backward", a.Backward(), func(f *frame) []byte {
+	queue(l, "subsample_backward", a.Backward(), (*kernels.SubsampleArgs).BackwardCost, func(f *frame) kernels.SubsampleArgs {
 		a := a
 		a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
-		return pack(a)
+		return a
 	}, gy, dx)
 	return value{kind: activations, buf: dx}, nil
 }

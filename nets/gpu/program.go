@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"fmt"
+	"strings"
 	"unsafe"
 
 	"rollcall/nets"
@@ -30,12 +31,10 @@ func ParsePrecision(name string) (Precision, error) {
 }
 
 // actBytes is the size of a stored activation.
-func actBytes(p Precision) int {
-	if p == BF16 {
-		return 2
-	}
-	return 4
-}
+func actBytes(p Precision) int { return p.Act() }
+
+// programKey says which program it is.
+type programKey struct{ train, clip bool }
 
 // program is a net's graph lowered to launches, for any number of slots.
 type program struct {
@@ -48,8 +47,10 @@ type program struct {
 // launch is one kernel of a program.
 type launch struct {
 	kernel   string // with the precision's suffix
+	layer    string // of the net
 	geometry kernels.Geometry
 	args     func(*frame) []byte
+	cost     func(*frame) kernels.Cost // of one slot
 }
 
 // frame is what the arguments of a launch depend on: where things are, and which step of a round it is.
@@ -82,3 +83,8 @@ type partMemory struct{ images, features, classes, table uint64 }
 
 // pack returns the bytes of a kernel's arguments.
 func pack[A any](a A) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(&a)), unsafe.Sizeof(a)) }
+
+// trimPrecision is a kernel's name without that of the precision.
+func trimPrecision(kernel string, p Precision) string {
+	return strings.TrimSuffix(kernel, "_"+string(p))
+}

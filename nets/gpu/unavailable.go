@@ -18,3 +18,6 @@ func Cards() ([]Card, error) { return nil, errNotBuilt }
 func Open(*nets.Model, *plan.Samples, *plan.Samples, Options) (nets.Engine, error) {
 	return nil, errNotBuilt
 }
+
+// OutOfMemory reports false: no engine was opened.
+func OutOfMemory(error) bool { return false }

@@ -12,9 +12,6 @@ import (
 	"rollcall/nets/gpu/kernels"
 )
 
-// programKey says which program it is.
-type programKey struct{ train, clip bool }
-
 // waveKey says what a CUDA graph was captured for. Evaluation has one graph per part, training one per number of steps.
 type waveKey struct {
 	programKey
@@ -148,7 +145,7 @@ func (e *Engine) wave(key waveKey, slots int) (*wave, error) {
 			return w, err
 		}
 		e.limit = key.room / 2
-		e.notice("gpu: %v: training and evaluating at most %d clients at once", err, e.limit)
+		e.notice("%v: training and evaluating at most %d clients at once", err, e.limit)
 	}
 }
 
@@ -290,45 +287,43 @@ func (e *Engine) stage(bytes int) error {
 	return err
 }
 
-// load loads the kernels of a wave, which cannot be done while it is captured.
-func (e *Engine) load(w *wave) error {
-	for _, l := range w.program.launches {
-		if _, err := e.function(l.kernel); err != nil {
-			return err
-		}
+// rows is what fills the weights before the first step.
+func (e *Engine) rows(w *wave) launch {
+	a, p := kernels.RowsArgs{P: uint32(e.layout.P)}, e.options.Precision
+	l := launch{kernel: "begin_" + string(p), layer: "weights", geometry: a.Geometry(), cost: func(*frame) kernels.Cost { return a.BeginCost(p) }}
+	offset := w.at.work
+	if !w.key.train {
+		l.kernel, l.cost = "round_weights_"+string(p), func(*frame) kernels.Cost { return a.RoundCost(p) }
+		offset = w.at.rows
 	}
-	_, err := e.function(e.rowsKernel(w.key.train))
-	return err
-}
-
-// rowsKernel is what fills the weights before the first step.
-func (e *Engine) rowsKernel(train bool) string {
-	if train {
-		return "begin_" + string(e.options.Precision)
+	l.args = func(f *frame) []byte {
+		a := a
+		a.Work = f.work + uint64(offset)
+		return pack(a)
 	}
-	return "round_weights_" + string(e.options.Precision)
+	return l
 }
 
 // record queues everything a wave does between the arrival of its plan and the departure of its results.
 func (e *Engine) record(w *wave) error {
 	f, room := &w.frame, w.key.room
-	rows := kernels.RowsArgs{Work: f.work, P: uint32(e.layout.P)}
+	slots, rows := e.use(w)
 	if w.key.train {
 		if err := e.stream.Memset32(driver.Ptr(f.grad), 0, int64(room)*int64(e.layout.P)); err != nil {
 			return err
 		}
-		if err := e.launch(e.rowsKernel(true), rows.Geometry(), room, pack(rows)); err != nil {
+		if err := e.mark("memset", 0, float64(room)*float64(e.rowBytes())); err != nil {
 			return err
 		}
-	} else if w.weights != 0 {
-		rows.Work += uint64(w.at.rows)
-		if err := e.launch(e.rowsKernel(false), rows.Geometry(), room, pack(rows)); err != nil {
+	}
+	if w.key.train || w.weights != 0 {
+		if err := e.enqueue(w, e.rows(w), rows); err != nil {
 			return err
 		}
 	}
 	for f.step = 0; int(f.step) < w.key.steps; f.step++ {
 		for _, l := range w.program.launches {
-			if err := e.launch(l.kernel, l.geometry, room, l.args(f)); err != nil {
+			if err := e.enqueue(w, l, slots); err != nil {
 				return err
 			}
 		}
@@ -336,37 +331,38 @@ func (e *Engine) record(w *wave) error {
 	return nil
 }
 
-// run sends the plan that lies in the staging memory, replays the graph, and returns the results.
-func (e *Engine) run(w *wave) ([]byte, error) {
-	if err := e.stream.CopyToDevice(w.plan, e.staging[:w.planBytes]); err != nil {
-		return nil, err
-	}
-	if e.profile == nil {
-		if err := w.exec.Launch(e.stream); err != nil {
-			return nil, err
-		}
-	} else if err := e.timed(w); err != nil {
-		return nil, err
-	}
-	out := e.staging[w.planBytes:][:w.outBytes]
-	if err := e.stream.CopyFromDevice(out, w.results); err != nil {
-		return nil, err
-	}
-	if err := e.stream.Synchronize(); err != nil {
-		return nil, err
-	}
-	if e.profile != nil {
-		return out, e.profile.add()
-	}
-	return out, nil
-}
-
-// timed launches what a wave's graph holds with events between.
-func (e *Engine) timed(w *wave) error {
-	if err := e.profile.start.Record(e.stream); err != nil {
+// enqueue queues a launch of a wave for so many slots in use.
+func (e *Engine) enqueue(w *wave, l launch, u usage) error {
+	if err := e.launch(l.kernel, l.geometry, w.key.room, l.args(&w.frame)); err != nil || !e.timing() {
 		return err
 	}
-	return e.record(w)
+	flop, bytes := l.cost(&w.frame).Of(u.slots, u.momenta, u.drifts)
+	return e.mark(l.kernel, flop, bytes)
+}
+
+// run sends the plan that lies in the staging memory, replays the graph, and returns the results. Where kernels are timed, what
+// the graph holds is queued one by one.
+func (e *Engine) run(w *wave) ([]byte, error) {
+	out := e.staging[w.planBytes:][:w.outBytes]
+	work := func() error { return w.exec.Launch(e.stream) }
+	if e.timing() {
+		work = func() error { return e.record(w) }
+	}
+	for _, queue := range []func() error{
+		e.begin,
+		func() error { return e.stream.CopyToDevice(w.plan, e.staging[:w.planBytes]) },
+		func() error { return e.mark("upload", 0, float64(w.planBytes)) },
+		work,
+		func() error { return e.stream.CopyFromDevice(out, w.results) },
+		func() error { return e.mark("download", 0, float64(w.outBytes)) },
+		e.stream.Synchronize,
+		e.collect,
+	} {
+		if err := queue(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // size writes bytes for people.

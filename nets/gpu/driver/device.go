@@ -10,12 +10,15 @@ import (
 )
 
 // Device is an open device: its primary context, current on the OS thread that called Open. All its methods, and those of what
-// it makes, are for that thread.
+// it makes, are for that thread. A process may open a device several times, each time on another thread: they share the context
+// and its memory, and none waits for another's streams or breaks another's captures.
 type Device struct {
-	info   DeviceInfo
-	dev    cu.Device
-	pinned []pinned
-	last   launch // what was launched last: asynchronous errors come out later, and name it
+	info    DeviceInfo
+	dev     cu.Device
+	pinned  []pinned
+	copies  *Stream   // of the copies that are complete when they return
+	streams []*Stream // all there are, copies among them
+	last    launch    // what was launched last: asynchronous errors come out later, and name it
 }
 
 // launch is what an error message says of a launch; formatted only when there is an error.
@@ -49,6 +52,9 @@ func Open(index int) (*Device, error) {
 	if err := cu.SetCurrentContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("gpu: device %d: make the context current: %w", index, cuError(err)), cuError(d.dev.ReleasePrimaryCtx()))
 	}
+	if d.copies, err = d.NewStream(); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
 	return d, nil
 }
 
@@ -64,25 +70,32 @@ func (d *Device) MemInfo() (free, total int64, err error) {
 	return free, total, nil
 }
 
-// Synchronize waits for all work of the device, in whatever stream.
+// Synchronize waits for all streams of d. Those of others that have the device open go on: cuCtxSynchronize, which waits for all,
+// is an error as long as any of them captures, and ends the capture whatever its mode.
 func (d *Device) Synchronize() error {
-	if err := cu.Synchronize(); err != nil {
-		return d.waiting("synchronize", cuError(err))
+	for _, s := range d.streams {
+		if err := s.Synchronize(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// Close waits for the work under way and releases the context: memory, pinned memory included, streams, events, graphs and modules
-// die with it. The error is that of the work under way, or of the release.
+// Close waits for the work under way and releases the context: with the last that is open, memory, pinned memory included, streams,
+// events, graphs and modules die. The error is that of the work under way, or of the release.
 func (d *Device) Close() error {
 	err := d.Synchronize()
-	if e := cu.SetCurrentContext(cu.CUContext{}); e != nil && err == nil {
-		err = fmt.Errorf("gpu: close: %w", cuError(e))
+	keep := func(e error) {
+		if e != nil && err == nil {
+			err = fmt.Errorf("gpu: close: %w", e)
+		}
 	}
-	if e := d.dev.ReleasePrimaryCtx(); e != nil && err == nil {
-		err = fmt.Errorf("gpu: close: %w", cuError(e))
+	if d.copies != nil {
+		keep(cuError(d.copies.s.Destroy()))
 	}
-	d.pinned = nil
+	keep(cuError(cu.SetCurrentContext(cu.CUContext{})))
+	keep(cuError(d.dev.ReleasePrimaryCtx()))
+	d.pinned, d.streams, d.copies = nil, nil, nil
 	return err
 }
 

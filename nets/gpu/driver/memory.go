@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"unsafe"
 
@@ -81,16 +82,17 @@ func (d *Device) isPinned(b []byte) bool {
 	return slices.ContainsFunc(d.pinned, func(p pinned) bool { return p.start <= start && end <= p.end })
 }
 
-// The copies below first wait for all streams, and are complete when they return: streams made by NewStream do not wait for the
-// driver's synchronous copies, which in their turn may return before small ones have landed. They cannot be captured.
+// The copies below first wait for all streams of d, and are complete when they return. They travel in a stream of their own and not,
+// as the driver's synchronous ones, in the default stream, which all that have the device open share and where small ones may
+// land after the call. They cannot be captured.
 
 // CopyToDevice copies src to dst.
 func (d *Device) CopyToDevice(dst Ptr, src []byte) error {
 	if len(src) == 0 {
 		return nil
 	}
-	return d.complete("copy to device", int64(len(src)), func() error {
-		return cu.MemcpyHtoD(cu.DevicePtr(dst), unsafe.Pointer(&src[0]), int64(len(src)))
+	return d.complete("copy to device", int64(len(src)), src, func(s cu.Stream) error {
+		return cu.MemcpyHtoDAsync(cu.DevicePtr(dst), unsafe.Pointer(&src[0]), int64(len(src)), s)
 	})
 }
 
@@ -99,8 +101,8 @@ func (d *Device) CopyFromDevice(dst []byte, src Ptr) error {
 	if len(dst) == 0 {
 		return nil
 	}
-	return d.complete("copy from device", int64(len(dst)), func() error {
-		return cu.MemcpyDtoH(unsafe.Pointer(&dst[0]), cu.DevicePtr(src), int64(len(dst)))
+	return d.complete("copy from device", int64(len(dst)), dst, func(s cu.Stream) error {
+		return cu.MemcpyDtoHAsync(unsafe.Pointer(&dst[0]), cu.DevicePtr(src), int64(len(dst)), s)
 	})
 }
 
@@ -109,8 +111,8 @@ func (d *Device) CopyOnDevice(dst, src Ptr, bytes int64) error {
 	if bytes == 0 {
 		return nil
 	}
-	return d.complete("copy on device", bytes, func() error {
-		return cu.MemcpyDtoD(cu.DevicePtr(dst), cu.DevicePtr(src), bytes)
+	return d.complete("copy on device", bytes, nil, func(s cu.Stream) error {
+		return cu.MemcpyDtoDAsync(cu.DevicePtr(dst), cu.DevicePtr(src), bytes, s)
 	})
 }
 
@@ -119,15 +121,27 @@ func (d *Device) Memset32(dst Ptr, value uint32, count int64) error {
 	if count == 0 {
 		return nil
 	}
-	return d.complete("memset", 4*count, func() error { return cu.MemsetD32(cu.DevicePtr(dst), value, count) })
+	return d.complete("memset", 4*count, nil, func(s cu.Stream) error { return cu.MemsetD32Async(cu.DevicePtr(dst), uint(value), count, s) })
 }
 
-// complete waits, does, and waits again.
-func (d *Device) complete(what string, bytes int64, do func() error) error {
-	for _, f := range []func() error{cu.Synchronize, do, cu.Synchronize} {
-		if err := f(); err != nil {
-			return d.waiting(what+" of "+size(bytes), cuError(err))
+// complete waits, queues, and waits again; host is the memory of this process that takes part, and stays where it is until then.
+func (d *Device) complete(what string, bytes int64, host []byte, queue func(cu.Stream) error) error {
+	failed := func(err error) error { return d.waiting(what+" of "+size(bytes), cuError(err)) }
+	for _, s := range d.streams {
+		if err := s.s.Synchronize(); err != nil {
+			return failed(err)
 		}
+	}
+	var stay runtime.Pinner
+	defer stay.Unpin()
+	if host != nil {
+		stay.Pin(&host[0])
+	}
+	if err := queue(d.copies.s); err != nil {
+		return failed(err)
+	}
+	if err := d.copies.s.Synchronize(); err != nil {
+		return failed(err)
 	}
 	return nil
 }

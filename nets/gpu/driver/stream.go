@@ -4,6 +4,7 @@ package driver
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -21,7 +22,9 @@ func (d *Device) NewStream() (*Stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gpu: stream: %w", cuError(err))
 	}
-	return &Stream{d, s}, nil
+	made := &Stream{d, s}
+	d.streams = append(d.streams, made)
+	return made, nil
 }
 
 // Synchronize waits for the stream's work.
@@ -42,6 +45,7 @@ func (s *Stream) Wait(e *Event) error {
 
 // Destroy gives the stream back once its work is done.
 func (s *Stream) Destroy() error {
+	s.dev.streams = slices.DeleteFunc(s.dev.streams, func(other *Stream) bool { return other == s })
 	if err := s.s.Destroy(); err != nil {
 		return s.dev.waiting("destroy stream", cuError(err))
 	}

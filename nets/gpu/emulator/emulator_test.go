@@ -18,7 +18,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "drive")
-	out, err := exec.Command("g++", "-std=c++17", "-O1", "-o", path, "testdata/drive.cpp", "-ldl").CombinedOutput()
+	out, err := exec.Command("g++", "-std=c++17", "-O1", "-o", path, "testdata/drive.cpp", "-ldl", "-pthread").CombinedOutput()
 	if err != nil {
 		return "", &exec.Error{Name: string(out), Err: err}
 	}
@@ -72,7 +72,7 @@ var kinds = []struct {
 func TestCases(t *testing.T) {
 	for _, name := range []string{
 		"reverse", "reverse_dropped", "rotate_dropped", "shuffles", "ldmatrix", "mma_tf32", "mma_bf16", "cp_async", "cp_async_no_wait", "poison", "deferred",
-		"graph", "math",
+		"graph", "threads", "math",
 	} {
 		for _, kind := range kinds {
 			t.Run(name+"/"+kind.name, func(t *testing.T) {

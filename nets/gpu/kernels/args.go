@@ -44,7 +44,6 @@ type ConvArgs struct {
 	WOffset, BOffset                 uint32
 	B, H, W, C, R, S, O, Pad         uint32
 	Images                           uint32
-	Step, E                          uint32
 	_                                uint32
 }
 
@@ -71,7 +70,6 @@ type LinearArgs struct {
 	WOffset, BOffset         uint32
 	B, I, O, P               uint32
 	ReLU, YFloat             uint32 // 0 or 1
-	Step, E                  uint32
 }
 
 // ReLUArgs are those of relu_backward.

@@ -34,6 +34,9 @@ struct ConvTile {
 
 DEV uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
+// pooled is the size of y for a size of x: computed anew wherever it is wanted, since registers are dearer.
+DEV uint32_t pooled(const ConvArgs &a, uint32_t size, uint32_t taps) { return (kept(size) + 2 * a.pad - taps + 1) / 2; }
+
 // conv_pitch: windows next to each other are 2·pitch words apart. With 2·pitch = 8 or 24 mod 32 the 8-byte loads of half a warp
 // meet no bank twice.
 DEV uint32_t conv_pitch(uint32_t depth) { return depth <= 4 ? depth : (depth + 3) / 8 * 8 + 4; }
@@ -75,21 +78,28 @@ DEV ConvTile conv_tile(const ConvArgs &a, uint32_t rows, uint32_t columns, uint3
   return t;
 }
 
-// Walk counts through [n][r][c][v] in steps of one size without dividing.
+// Walk counts through [n][r][c][v] in steps of one size without dividing. A Path is where it starts and what its steps are: divided
+// out once for all units, and in few registers until it is walked.
 struct Walk {
   uint32_t n, r, c, v, dn, dr, dc, dv, height, width, vectors;
 };
 
-DEV Walk walk_from(uint32_t start, uint32_t step, uint32_t height, uint32_t width, uint32_t vectors) {
-  Walk w;
-  w.height = height, w.width = width, w.vectors = vectors;
-  w.v = start % vectors, start /= vectors;
-  w.c = start % width, start /= width;
-  w.r = start % height, w.n = start / height;
-  w.dv = step % vectors, step /= vectors;
-  w.dc = step % width, step /= width;
-  w.dr = step % height, w.dn = step / height;
-  return w;
+struct Path {
+  uint32_t height, width, vectors;
+  uint32_t rn, vc, drn, dvc;  // two numbers each, the first in the low half
+};
+
+DEV Path path_from(uint32_t start, uint32_t step, uint32_t height, uint32_t width, uint32_t vectors) {
+  Path p = {height, width, vectors};
+  const uint32_t pixel = start / vectors, row = pixel / width, on = step / vectors, down = on / width;
+  p.vc = start % vectors | pixel % width << 16, p.rn = row % height | row / height << 16;
+  p.dvc = step % vectors | on % width << 16, p.drn = down % height | down / height << 16;
+  return p;
+}
+
+DEV Walk walk(const Path &p) {
+  const uint32_t rn = kept(p.rn), vc = kept(p.vc), drn = kept(p.drn), dvc = kept(p.dvc);
+  return {rn >> 16, rn & 0xffff, vc >> 16, vc & 0xffff, drn >> 16, drn & 0xffff, dvc >> 16, dvc & 0xffff, p.height, p.width, p.vectors};
 }
 
 DEV void walk_on(Walk &w) {
@@ -101,17 +111,24 @@ DEV void walk_on(Walk &w) {
 
 // conv_clear writes zeros into shared memory, four words at a time.
 DEV void conv_clear(uint32_t *at, uint32_t words, uint32_t threads) {
-  for (uint32_t i = threadIdx.x; i < words / 4; i += threads) reinterpret_cast<uint4 *>(at)[i] = uint4{0, 0, 0, 0};
+  for (uint32_t i = threadIdx.x; i < words / 4; i += threads) write_vector(at + 4 * i, uint4{0, 0, 0, 0});
+}
+
+// conv_path is that of the threads through a patch, by the vectors in which conv_load_pixels copies pixels of C channels.
+DEV uint32_t conv_vector(uint32_t C, uint32_t per) { return C % (4 * per) == 0 ? 4 * per : per; }
+DEV Path conv_path(const ConvArgs &a, const ConvTile &t, uint32_t threads, uint32_t per) {
+  return path_from(threadIdx.x, threads, t.height, t.width, ceil_div(a.C, conv_vector(a.C, per)));
 }
 
 // conv_load_pixels copies [images][height][width] pixels of x [B,H,W,C] from (b0,i0,j0) on, zeros outside, into a patch:
 // asynchronously, but for bf16 with an odd number of channels.
 template <class P>
-DEV void conv_load_pixels(uint32_t *patch, const typename P::act *x, const ConvArgs &a, const ConvTile &t, uint32_t b0, int32_t i0, int32_t j0, uint32_t threads) {
+DEV void conv_load_pixels(uint32_t *patch, const typename P::act *x, const ConvArgs &a, const ConvTile &t, const Path &path, uint32_t b0, int32_t i0,
+                          int32_t j0, uint32_t threads) {
   constexpr uint32_t per = conv_per_word<P>;
-  const bool wide = a.C % (4 * per) == 0, even = a.C % per == 0;
-  const uint32_t words = wide ? 4 : 1, vectors = ceil_div(a.C, per * words), n = t.images * t.height * t.width * vectors;
-  Walk w = walk_from(threadIdx.x, threads, t.height, t.width, vectors);
+  const bool wide = conv_vector(a.C, per) == 4 * per, even = a.C % per == 0;
+  const uint32_t words = wide ? 4 : 1, n = t.images * t.height * t.width * path.vectors;
+  Walk w = walk(path);
   for (uint32_t i = threadIdx.x; i < n; i += threads, walk_on(w)) {
     const uint32_t row = (uint32_t)i0 + w.r, column = (uint32_t)j0 + w.c, b = b0 + w.n;
     const bool inside = row < a.H && column < a.W && b < a.B;  // what is above or left of the image is large as unsigned
@@ -142,10 +159,10 @@ template <class P> DEV void conv_store8(typename P::act *dst, const float (&v)[8
   }
   if (room == 0) return;
   if constexpr (conv_per_word<P> == 2) {
-    *reinterpret_cast<uint4 *>(dst) = uint4{pack_bf16(v[0], v[1]), pack_bf16(v[2], v[3]), pack_bf16(v[4], v[5]), pack_bf16(v[6], v[7])};
+    write_vector(dst, uint4{pack_bf16(v[0], v[1]), pack_bf16(v[2], v[3]), pack_bf16(v[4], v[5]), pack_bf16(v[6], v[7])});
   } else {
-    reinterpret_cast<float4 *>(dst)[0] = float4{P::store(v[0]), P::store(v[1]), P::store(v[2]), P::store(v[3])};
-    reinterpret_cast<float4 *>(dst)[1] = float4{P::store(v[4]), P::store(v[5]), P::store(v[6]), P::store(v[7])};
+    write_vector(dst, float4{P::store(v[0]), P::store(v[1]), P::store(v[2]), P::store(v[3])});
+    write_vector(dst + 4, float4{P::store(v[4]), P::store(v[5]), P::store(v[6]), P::store(v[7])});
   }
 }
 
@@ -158,19 +175,24 @@ template <class P> DEV void conv_mma(float (&d)[4], const uint32_t (&a)[4], cons
 // by 16 bytes and owns outputs 8t … 8t+7: acc[2q+p/2][j][2(p%2)+h] is output 8t+4h+j at place p of window 8q+g of the warp.
 typedef float ConvAcc[4][4][4];
 
+// conv_pair_at is two words that are read at once: kept, since clang takes an uint2 apart into two loads, which meet in one bank.
+DEV uint2 conv_pair_at(const uint32_t *x) {
+  const uint64_t pair = kept(*reinterpret_cast<const uint64_t *>(x));
+  return {(uint32_t)pair, (uint32_t)(pair >> 32)};
+}
+
 // conv_step adds 8 words on the tensor cores. Words 2t and 2t+1 stand for columns t and t+4 of the instruction's operands, so
 // that a thread reads both at once; x0, x1 are its words at the first pixel of its two windows.
 template <class P> DEV void conv_step(ConvAcc &acc, const uint32_t *x0, const uint32_t *x1, uint32_t right, uint32_t down, const uint32_t *w) {
-  const uint4 b0 = *reinterpret_cast<const uint4 *>(w), b1 = *reinterpret_cast<const uint4 *>(w + CONV_LD);
+  const uint4 b0 = read_vector<uint4>(w), b1 = read_vector<uint4>(w + CONV_LD);
   const uint32_t b[4][2] = {{b0.x, b1.x}, {b0.y, b1.y}, {b0.z, b1.z}, {b0.w, b1.w}};
 #pragma unroll
   for (int q = 0; q < 2; q++) {
     const uint32_t *x = q ? x1 : x0;
 #pragma unroll
     for (int p = 0; p < 2; p++, x += down) {
-      // As 64 bits: clang takes an uint2 apart into two loads.
-      const uint64_t left = *reinterpret_cast<const uint64_t *>(x), next = *reinterpret_cast<const uint64_t *>(x + right);
-      const uint32_t a[4] = {(uint32_t)left, (uint32_t)next, (uint32_t)(left >> 32), (uint32_t)(next >> 32)};
+      const uint2 left = conv_pair_at(x), next = conv_pair_at(x + right);
+      const uint32_t a[4] = {left.x, next.x, left.y, next.y};
 #pragma unroll
       for (int j = 0; j < 4; j++) conv_mma<P>(acc[2 * q + p][j], a, b[j]);
     }
@@ -179,23 +201,23 @@ template <class P> DEV void conv_step(ConvAcc &acc, const uint32_t *x0, const ui
 
 // conv_pair adds 2 words on the ordinary cores; w is row 0 of the weights from output 8t on.
 DEV void conv_pair(ConvAcc &acc, const uint32_t *x0, const uint32_t *x1, uint32_t right, uint32_t down, const uint32_t *w) {
-  uint64_t x[8];
+  uint2 x[8];
 #pragma unroll
   for (int q = 0; q < 2; q++) {
     const uint32_t *p = q ? x1 : x0;
-    x[4 * q] = *reinterpret_cast<const uint64_t *>(p);
-    x[4 * q + 1] = *reinterpret_cast<const uint64_t *>(p + right);
-    x[4 * q + 2] = *reinterpret_cast<const uint64_t *>(p + down);
-    x[4 * q + 3] = *reinterpret_cast<const uint64_t *>(p + down + right);
+    x[4 * q] = conv_pair_at(p);
+    x[4 * q + 1] = conv_pair_at(p + right);
+    x[4 * q + 2] = conv_pair_at(p + down);
+    x[4 * q + 3] = conv_pair_at(p + down + right);
   }
 #pragma unroll
   for (int k = 0; k < 2; k++)
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-      const float4 v = *reinterpret_cast<const float4 *>(w + k * CONV_LD + 4 * h);
+      const float4 v = read_vector<float4>(w + k * CONV_LD + 4 * h);
 #pragma unroll
       for (int i = 0; i < 8; i++) {
-        const float xi = bits_float((uint32_t)(x[i] >> 32 * k));
+        const float xi = bits_float(k ? x[i].y : x[i].x);
         const int at = 2 * (i % 2) + h;
         float(&d)[4][4] = acc[i / 2];
         d[0][at] = fmaf_(xi, v.x, d[0][at]);
@@ -235,9 +257,11 @@ DEV void conv_multiply(ConvAcc &acc, const uint32_t *x0, const uint32_t *x1, uin
 //   bias(a,o)                    what is added to output o in store
 //   tap(a,t,r,s)                 where tap (r,s) lies in the patch, in pixels from the first tap's
 //   weights(w,a,t,word0,words,o) fills w [words][CONV_LD] with the weights of outputs o … o+31
-//   load(patch,a,t,place)        fills a patch
-//   store(acc,a,t,place,bias,o)  writes the results
-// Unit u of a slot is a place: images from b, windows from (i,j) on.
+//   path(a,t)                    how threads go through a patch to load it
+//   load(patch,a,t,path,place)   fills a patch
+//   store(acc,a,t,place,own,bias,o)  writes the results
+// Unit u of a slot is a place: images from b, windows from (i,j) on. own[q] is which window of a unit thread row g has as its q-th:
+// image, row and column, in 8 bits each.
 struct ConvPlace {
   uint32_t b, i, j;
 };
@@ -268,20 +292,24 @@ template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
   __syncthreads();
 
   const uint32_t warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, right = t.pitch, down = t.width * t.pitch;
-  uint32_t window[2];
+  uint32_t window[2], own[2];
 #pragma unroll
   for (uint32_t q = 0; q < 2; q++) {
     const uint32_t v = warp * 16 + q * 8 + g, row = v / t.columns, n = row / t.rows;
     window[q] = n < t.images ? ((n * t.height + 2 * (row % t.rows)) * t.width + 2 * (v % t.columns)) * t.pitch : 0;
+    own[q] = n | row % t.rows << 8 | v % t.columns << 16;
   }
+  const Path path = Op::path(a, t);
 
   uint32_t u = blockIdx.x / tiles, stage = 0;
-  if (u < t.units) Op::load(patches, a, t, conv_place(t, u));
+  ConvPlace here = conv_place(t, u), there = here;
+  if (u < t.units) Op::load(patches, a, t, path, here);
   cp_async_commit();
-  for (; u < t.units; u += stride) {
+  for (; u < t.units; u += stride, here = there) {
     const uint32_t next = u + stride;
+    there = conv_place(t, next);
     if (t.stages == 2) {
-      if (next < t.units) Op::load(patches + (stage ^ 1) * t.patch, a, t, conv_place(t, next));
+      if (next < t.units) Op::load(patches + (stage ^ 1) * t.patch, a, t, path, there);
       cp_async_commit();
       cp_async_wait<1>();
     } else {
@@ -301,12 +329,12 @@ template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
       }
       conv_multiply<P>(acc, patch + window[0], patch + window[1], right, down, w, offset + 4 * s, steps);
     }
-    Op::store(acc, a, t, conv_place(t, u), bias, o);
+    Op::store(acc, a, t, here, own, bias, o);
     __syncthreads();
     if (t.stages == 2) {
       stage ^= 1;
     } else if (next < t.units) {
-      Op::load(patches, a, t, conv_place(t, next));
+      Op::load(patches, a, t, path, there);
       cp_async_commit();
     }
   }

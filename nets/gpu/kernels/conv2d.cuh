@@ -105,7 +105,7 @@ template <class O, int DIR, class Windows>
 DEV void copy_windows(unsigned char *to, const Map<typename O::act> &x, const Depth &d, Spot at, Windows windows) {
   typedef typename O::act act;
   constexpr uint32_t STEP = O::THREADS / O::ROW_CHUNKS, PASSES = O::ROWS / STEP;
-  const uint32_t row = threadIdx.x / O::ROW_CHUNKS, chunk = threadIdx.x % O::ROW_CHUNKS, shared = smem_u32(to);
+  const uint32_t row = threadIdx.x / O::ROW_CHUNKS, chunk = threadIdx.x % O::ROW_CHUNKS, shared = smem_u32(to), place = kept(O::at(row, chunk));
   for (uint32_t e = 0;;) {
     const int32_t r = DIR * (int32_t)at.r, s = DIR * (int32_t)at.s;
     const act *from = x.p + ((r * (int32_t)x.W + s) * (int32_t)x.C + (int32_t)(at.first + at.c));
@@ -115,7 +115,7 @@ DEV void copy_windows(unsigned char *to, const Map<typename O::act> &x, const De
 #pragma unroll
       for (uint32_t i = 0; i < PASSES; i++) {
         const Window w = windows(i);
-        cp_async16_near(shared + O::at(row + i * STEP, chunk) * 16, from + (int32_t)w.at, valid(w));
+        cp_async16_near(shared + O::beside(place, i * STEP, 0) * 16, from + (int32_t)w.at, valid(w));
       }
       return;
     }

@@ -18,13 +18,13 @@ template <class P> struct BackwardData {
   DEV void weights(uint32_t *w, const ConvArgs &a, const ConvTile &t, uint32_t word, uint32_t words, uint32_t c) {
     const act *from = static_cast<const act *>(a.work->slots[blockIdx.y].weights) + a.w_offset;
     constexpr uint32_t per = conv_per_word<P>;
-    const uint32_t first = word + threadIdx.x / 4;
+    const uint32_t thread = kept(threadIdx.x), first = word + thread / 4;
     uint32_t tap = first / t.depth, d = first % t.depth;
-    for (uint32_t i = threadIdx.x / 4; i < words; i += CONV_THREADS / 4) {
+    for (uint32_t i = thread / 4; i < words; i += CONV_THREADS / 4) {
       const uint32_t o = d * per;
       const bool row = tap < a.R * a.S && o < a.O;
 #pragma unroll 4
-      for (uint32_t n = threadIdx.x % 4; n < CONV_OUTPUTS; n += 4) {
+      for (uint32_t n = thread % 4; n < CONV_OUTPUTS; n += 4) {
         uint32_t v = 0;
         if (row && c + n < a.C) v = pack(from + (tap * a.C + c + n) * a.O + o, o + 1 < a.O);
         w[i * CONV_LD + n] = v;
@@ -35,17 +35,22 @@ template <class P> struct BackwardData {
   DEV uint32_t pack(const float *w, bool) { return float_bits(*w); }
   DEV uint32_t pack(const uint16_t *w, bool both) { return both ? w[0] | (uint32_t)w[1] << 16 : w[0]; }
 
-  // A window of gy at a time, two words of it, makes two words of four pixels.
-  DEV void load(uint32_t *patch, const ConvArgs &a, const ConvTile &t, ConvPlace p) {
-    const uint32_t HP = (a.H + 2 * a.pad - a.R + 1) / 2, WP = (a.W + 2 * a.pad - a.S + 1) / 2;
+  // A window of gy at a time, two words of it, makes two words of four pixels. The windows below a patch begin at a multiple of 2
+  // pixels, the patch perhaps not.
+  DEV uint32_t odd(uint32_t pad, uint32_t taps) { return (pad + taps + 1) % 2; }
+  DEV Path path(const ConvArgs &a, const ConvTile &t) {
+    return path_from(threadIdx.x, CONV_THREADS, (t.height + odd(a.pad, a.R) + 1) / 2, (t.width + odd(a.pad, a.S) + 1) / 2, t.depth / 2);
+  }
+
+  DEV void load(uint32_t *patch, const ConvArgs &a, const ConvTile &t, const Path &path, ConvPlace p) {
+    const uint32_t HP = pooled(a, a.H, a.R), WP = pooled(a, a.W, a.S);
     const act *gy = static_cast<const act *>(a.gy) + (size_t)blockIdx.y * a.B * HP * WP * a.O;
     const uint8_t *arg = a.arg + (size_t)blockIdx.y * a.B * HP * WP * a.O;
     // The first pixel of the patch, and where in its window it lies.
     const int32_t i0 = (int32_t)(2 * p.i + a.pad) - (int32_t)(a.R - 1), j0 = (int32_t)(2 * p.j + a.pad) - (int32_t)(a.S - 1);
-    const uint32_t odd_i = (uint32_t)i0 & 1, odd_j = (uint32_t)j0 & 1;
-    const uint32_t rows = (t.height + odd_i + 1) / 2, columns = (t.width + odd_j + 1) / 2, vectors = t.depth / 2;
-    const uint32_t first_i = (uint32_t)(i0 >> 1), first_j = (uint32_t)(j0 >> 1), n = t.images * rows * columns * vectors;
-    Walk w = walk_from(threadIdx.x, CONV_THREADS, rows, columns, vectors);
+    const uint32_t odd_i = odd(a.pad, a.R), odd_j = odd(a.pad, a.S);
+    const uint32_t first_i = (uint32_t)(i0 >> 1), first_j = (uint32_t)(j0 >> 1), n = t.images * path.height * path.width * path.vectors;
+    Walk w = walk(path);
     for (uint32_t i = threadIdx.x; i < n; i += CONV_THREADS, walk_on(w)) {
       const uint32_t wi = first_i + w.r, wj = first_j + w.c, b = p.b + w.n;
       uint2 place[4] = {};
@@ -55,7 +60,7 @@ template <class P> struct BackwardData {
 #pragma unroll
       for (uint32_t k = 0; k < 4; k++) {
         const uint32_t row = top + k / 2, column = left + k % 2;
-        if (row < t.height && column < t.width) *reinterpret_cast<uint2 *>(dst + (row * t.width + column) * t.pitch) = place[k];
+        if (row < t.height && column < t.width) write_vector(dst + (row * t.width + column) * t.pitch, place[k]);
       }
     }
   }
@@ -65,7 +70,7 @@ template <class P> struct BackwardData {
     uint32_t where[2] = {4, 4};
     at += 2 * v;
     if (O % 2 == 0) {
-      g = *reinterpret_cast<const uint2 *>(gy + at);
+      g = read_vector<uint2>(gy + at);
       const uint32_t both = *reinterpret_cast<const uint16_t *>(arg + at);
       where[0] = both & 0xff, where[1] = both >> 8;
     } else {
@@ -81,7 +86,7 @@ template <class P> struct BackwardData {
     uint32_t where = 0x04040404;
     at += 4 * v;
     if (O % 4 == 0) {
-      g = *reinterpret_cast<const uint2 *>(gy + at);
+      g = read_vector<uint2>(gy + at);
       where = *reinterpret_cast<const uint32_t *>(arg + at);
     } else {
 #pragma unroll
@@ -99,17 +104,17 @@ template <class P> struct BackwardData {
     }
   }
 
-  DEV void store(const ConvAcc &acc, const ConvArgs &a, const ConvTile &t, ConvPlace p, const float *, uint32_t c) {
-    const uint32_t lane = threadIdx.x % 32, g = lane / 4, first = c + lane % 4 * 8, room = first < a.C ? a.C - first : 0;
+  DEV void store(const ConvAcc &acc, const ConvArgs &a, const ConvTile &t, ConvPlace p, const uint32_t (&own)[2], const float *, uint32_t c) {
+    const uint32_t first = c + threadIdx.x % 4 * 8, room = first < a.C ? a.C - first : 0;
     act *dx = static_cast<act *>(a.dx) + (size_t)blockIdx.y * a.B * a.H * a.W * a.C + first;
     const bool aligned = a.C % 8 == 0;
 #pragma unroll
     for (uint32_t q = 0; q < 2; q++) {
-      const uint32_t v = threadIdx.x / 32 * 16 + q * 8 + g, row = v / t.columns, b = p.b + row / t.rows;
-      if (row / t.rows >= t.images || b >= a.B) continue;
+      const uint32_t w = kept(own[q]), b = p.b + w % 256;
+      if (w % 256 >= t.images || b >= a.B) continue;
 #pragma unroll
       for (uint32_t k = 0; k < 4; k++) {
-        const uint32_t i = 2 * (p.i + row % t.rows) + k / 2, j = 2 * (p.j + v % t.columns) + k % 2;
+        const uint32_t i = 2 * (p.i + w / 256 % 256) + k / 2, j = 2 * (p.j + w / 65536) + k % 2;
         if (i >= a.H || j >= a.W) continue;
         float y[8];
 #pragma unroll

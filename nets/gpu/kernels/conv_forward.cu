@@ -20,11 +20,11 @@ template <class P> struct Forward {
   DEV void weights(uint32_t *w, const ConvArgs &a, const ConvTile &t, uint32_t word, uint32_t words, uint32_t o) {
     const act *from = static_cast<const act *>(a.work->slots[blockIdx.y].weights) + a.w_offset;
     constexpr uint32_t per = conv_per_word<P>;
-    const uint32_t quad = threadIdx.x % 8 * 4, first = word + threadIdx.x / 8;
+    const uint32_t thread = kept(threadIdx.x), quad = thread % 8 * 4, first = word + thread / 8;
     uint32_t tap = first / t.depth, d = first % t.depth;
     const bool wide = a.O % 4 == 0;
     o += quad;
-    for (uint32_t i = threadIdx.x / 8; i < words; i += CONV_THREADS / 8) {
+    for (uint32_t i = thread / 8; i < words; i += CONV_THREADS / 8) {
       const uint32_t c = d * per;
       const bool row = tap < a.R * a.S && c < a.C;
       const act *src = from + (row ? (tap * a.C + c) * a.O : 0);
@@ -47,14 +47,14 @@ template <class P> struct Forward {
   DEV void copy(uint32_t *dst, const uint16_t *src, bool row, bool pair, uint32_t O, uint32_t o, bool wide) {
     uint2 lo = {0, 0}, hi = {0, 0};
     if (wide) {
-      if (row && o < O) lo = *reinterpret_cast<const uint2 *>(src + o);
-      if (pair && o < O) hi = *reinterpret_cast<const uint2 *>(src + O + o);
+      if (row && o < O) lo = read_vector<uint2>(src + o);
+      if (pair && o < O) hi = read_vector<uint2>(src + O + o);
     } else {
       if (row) lo = gather(src, O, o);
       if (pair) hi = gather(src + O, O, o);
     }
-    *reinterpret_cast<uint4 *>(dst) = uint4{(lo.x & 0xffff) | hi.x << 16, lo.x >> 16 | (hi.x & 0xffff0000u),
-                                            (lo.y & 0xffff) | hi.y << 16, lo.y >> 16 | (hi.y & 0xffff0000u)};
+    write_vector(dst, uint4{(lo.x & 0xffff) | hi.x << 16, lo.x >> 16 | (hi.x & 0xffff0000u),
+                            (lo.y & 0xffff) | hi.y << 16, lo.y >> 16 | (hi.y & 0xffff0000u)});
   }
   DEV uint2 gather(const uint16_t *src, uint32_t O, uint32_t o) {
     uint2 v = {0, 0};
@@ -65,21 +65,22 @@ template <class P> struct Forward {
     return v;
   }
 
-  DEV void load(uint32_t *patch, const ConvArgs &a, const ConvTile &t, ConvPlace p) {
+  DEV Path path(const ConvArgs &a, const ConvTile &t) { return conv_path(a, t, CONV_THREADS, conv_per_word<P>); }
+
+  DEV void load(uint32_t *patch, const ConvArgs &a, const ConvTile &t, const Path &path, ConvPlace p) {
     const act *x = static_cast<const act *>(a.x) + (size_t)blockIdx.y * a.B * a.H * a.W * a.C;
-    conv_load_pixels<P>(patch, x, a, t, p.b, (int32_t)(2 * p.i - a.pad), (int32_t)(2 * p.j - a.pad), CONV_THREADS);
+    conv_load_pixels<P>(patch, x, a, t, path, p.b, (int32_t)(2 * p.i - a.pad), (int32_t)(2 * p.j - a.pad), CONV_THREADS);
   }
 
-  DEV void store(const ConvAcc &acc, const ConvArgs &a, const ConvTile &t, ConvPlace p, const float *bias, uint32_t o) {
-    const uint32_t HP = (a.H + 2 * a.pad - a.R + 1) / 2, WP = (a.W + 2 * a.pad - a.S + 1) / 2;
-    const uint32_t lane = threadIdx.x % 32, g = lane / 4, first = lane % 4 * 8, room = o + first < a.O ? a.O - o - first : 0;
+  DEV void store(const ConvAcc &acc, const ConvArgs &a, const ConvTile &t, ConvPlace p, const uint32_t (&own)[2], const float *bias, uint32_t o) {
+    const uint32_t HP = pooled(a, a.H, a.R), WP = pooled(a, a.W, a.S);
+    const uint32_t first = threadIdx.x % 4 * 8, room = o + first < a.O ? a.O - o - first : 0;
     const size_t slot = (size_t)blockIdx.y * a.B * HP * WP * a.O + o + first;
     const bool aligned = a.O % 8 == 0;
 #pragma unroll
     for (uint32_t q = 0; q < 2; q++) {
-      const uint32_t v = threadIdx.x / 32 * 16 + q * 8 + g, row = v / t.columns;
-      const uint32_t b = p.b + row / t.rows, i = p.i + row % t.rows, j = p.j + v % t.columns;
-      if (row / t.rows >= t.images || b >= a.B || i >= HP || j >= WP) continue;
+      const uint32_t w = kept(own[q]), b = p.b + w % 256, i = p.i + w / 256 % 256, j = p.j + w / 65536;
+      if (w % 256 >= t.images || b >= a.B || i >= HP || j >= WP) continue;
       float y[8];
       uint32_t arg[2] = {0, 0};
 #pragma unroll
@@ -99,7 +100,7 @@ template <class P> struct Forward {
       const size_t at = slot + ((b * HP + i) * WP + j) * a.O;
       conv_store8<P>(static_cast<act *>(a.y) + at, y, room, aligned);
       if (aligned) {
-        if (room >= 8) *reinterpret_cast<uint2 *>(a.arg + at) = uint2{arg[0], arg[1]};
+        if (room >= 8) write_vector(a.arg + at, uint2{arg[0], arg[1]});
         continue;
       }
 #pragma unroll

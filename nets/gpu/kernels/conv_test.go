@@ -76,7 +76,7 @@ func convOnCard(t *testing.T, c convCase, p precision, d convData) convResult {
 	a := ConvArgs{
 		Work: r.work(w), X: p.upload(r, d.x), Y: p.blank(r, room*y), Arg: blank[uint8](r, room*y), DX: p.blank(r, room*x), GY: p.upload(r, d.gy),
 		WOffset: before, BOffset: uint32(b), B: uint32(c.B), H: uint32(c.H), W: uint32(c.W), C: uint32(c.C), R: uint32(c.R), S: uint32(c.S),
-		O: uint32(c.O), Pad: uint32(c.pad), E: 1,
+		O: uint32(c.O), Pad: uint32(c.pad),
 	}
 	a.Images = a.ChunkImages()
 	chunks, n := (c.B+int(a.Images)-1)/int(a.Images), c.w()+c.O

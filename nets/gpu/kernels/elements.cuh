@@ -5,18 +5,18 @@
 // load4 and store4 move four elements, aligned to their size, as float.
 template <class P> DEV float4 load4(const typename P::act *x) {
   if constexpr (sizeof(typename P::act) == 4) {
-    return *reinterpret_cast<const float4 *>(x);
+    return read_vector<float4>(x);
   } else {
-    const uint2 v = *reinterpret_cast<const uint2 *>(x);
+    const uint2 v = read_vector<uint2>(x);
     return {bf16_lo(v.x), bf16_hi(v.x), bf16_lo(v.y), bf16_hi(v.y)};
   }
 }
 
 template <class P> DEV void store4(typename P::act *y, float4 v) {
   if constexpr (sizeof(typename P::act) == 4) {
-    *reinterpret_cast<float4 *>(y) = {P::store(v.x), P::store(v.y), P::store(v.z), P::store(v.w)};
+    write_vector(y, float4{P::store(v.x), P::store(v.y), P::store(v.z), P::store(v.w)});
   } else {
-    *reinterpret_cast<uint2 *>(y) = {pack_bf16(v.x, v.y), pack_bf16(v.z, v.w)};
+    write_vector(y, uint2{pack_bf16(v.x, v.y), pack_bf16(v.z, v.w)});
   }
 }
 

@@ -11,25 +11,27 @@
 constexpr uint32_t STAGED = 32;
 constexpr uint32_t BORDER = 4;  // plan.Pad
 
-// A sample of the batch: which, and what of it is read.
+// A sample of the batch: where its first element is, or that there is none, and what of it is read.
 struct Sample {
-  int32_t index;
+  size_t first;
+  bool none;
   uint32_t row, col;
   bool flip;
 };
 
-DEV Sample sample_at(const Work *work, size_t at) {
+DEV Sample sample_at(const Work *work, size_t at, uint32_t size) {
   const uint8_t *crop = work->crop, *flip = work->flip;
-  return {work->index[at], crop ? crop[2 * at] : BORDER, crop ? crop[2 * at + 1] : BORDER, flip && flip[at] != 0};
+  const int32_t index = work->index[at];
+  return {(size_t)index * size, index < 0, crop ? crop[2 * at] : BORDER, crop ? crop[2 * at + 1] : BORDER, flip && flip[at] != 0};
 }
 
-// value_at is element (i,j,c) of a sample; work->index is not negative.
+// value_at is element (i,j,c) of a sample.
 DEV float value_at(const GatherArgs &a, const float *table, const Sample &s, uint32_t i, uint32_t j, uint32_t c) {
-  const size_t image = (size_t)s.index * a.H;
-  if (!a.images) return a.features[((image + i) * a.W + j) * a.C + c];
+  if (s.none) return 0;
+  if (!a.images) return a.features[s.first + ((i * a.W + j) * a.C + c)];
   const uint32_t y = i + s.row - BORDER, x = (s.flip ? a.W - 1 - j : j) + s.col - BORDER;  // below 0 is above H, W
   if (y >= a.H || x >= a.W) return 0;
-  return table[c * 256 + a.images[((image + y) * a.W + x) * a.C + c]];
+  return table[c * 256 + a.images[s.first + ((y * a.W + x) * a.C + c)]];
 }
 
 template <class P> DEV void gather(const GatherArgs &a) {
@@ -49,18 +51,18 @@ template <class P> DEV void gather(const GatherArgs &a) {
   act *out = (act *)a.y + (size_t)k * total;
   for (uint32_t e = 4 * (blockIdx.x * 256 + threadIdx.x); e < total; e += 4 * 256 * gridDim.x) {
     uint32_t b = e / size, within = e - b * size, i = within / line, rest = within - i * line, j = rest / a.C, c = rest - j * a.C;
-    Sample s = sample_at(work, batch + b);
+    Sample s = sample_at(work, batch + b, size);
     float v[4];
 #pragma unroll
     for (int u = 0; u < 4; u++) {
-      v[u] = b < a.B && s.index >= 0 ? value_at(a, table, s, i, j, c) : 0;
+      v[u] = b < a.B ? value_at(a, table, s, i, j, c) : 0;
       if (++c < a.C) continue;
       c = 0;
       if (++j < a.W) continue;
       j = 0;
       if (++i < a.H) continue;
       i = 0;
-      if (++b < a.B) s = sample_at(work, batch + b);
+      if (++b < a.B) s = sample_at(work, batch + b, size);
     }
     if (total % 4 == 0) {
       store4<P>(out + e, {v[0], v[1], v[2], v[3]});

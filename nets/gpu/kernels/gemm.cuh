@@ -54,6 +54,7 @@ template <class P, class T, class A, class B, int MI, int NJ, class Copy, class 
 DEV void multiply_stages(float (&acc)[MI][NJ][4], unsigned char *shared, uint32_t steps, Copy copy, Use use) {
   constexpr uint32_t STAGE = A::BYTES + B::BYTES;
   const Place at = place<T>();
+  const Origin from = origin<A, B, NJ>(P{}, at.m, at.n, at.slice * (T::BK / T::SLICES));
 #pragma unroll 1
   for (uint32_t ahead = 0; ahead < steps + T::STAGES - 1; ahead++) { // one loop, so that there is one copy of `copy`
     const bool begun = ahead >= T::STAGES - 1;
@@ -70,7 +71,7 @@ DEV void multiply_stages(float (&acc)[MI][NJ][4], unsigned char *shared, uint32_
     const unsigned char *stage = shared + (ahead + 1) % T::STAGES * STAGE;
 #pragma unroll
     for (uint32_t k = 0; k < T::BK / T::SLICES; k += 16)
-      multiply<A, B>(P{}, acc, stage, stage + A::BYTES, at.m, at.n, at.slice * (T::BK / T::SLICES) + k);
+      multiply<A, B>(P{}, acc, stage, stage + A::BYTES, from, k);
     use(stage + A::BYTES);
   }
   cp_async_wait<0>();
@@ -151,9 +152,9 @@ DEV void store_row(float *row, uint32_t n, uint32_t columns, bool aligned, const
   if (aligned) {
     if (n < columns) {
       if constexpr (N == 4)
-        *reinterpret_cast<float4 *>(row + n) = {v[0], v[1], v[2], v[3]};
+        write_vector(row + n, float4{v[0], v[1], v[2], v[3]});
       else
-        *reinterpret_cast<float2 *>(row + n) = {v[0], v[1]};
+        write_vector(row + n, float2{v[0], v[1]});
     }
   } else {
 #pragma unroll

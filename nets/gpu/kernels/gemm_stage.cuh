@@ -18,17 +18,22 @@ struct Operand {
   static_assert(!K_FASTEST || ROW_CHUNKS >= 8, "a row covers the banks");
   static_assert(THREADS % ROW_CHUNKS == 0 && ROWS * ROW_CHUNKS % THREADS == 0, "threads copy equal shares");
 
-  // The place of a chunk in the stage, in chunks.
-  DEV uint32_t at(uint32_t row, uint32_t chunk) {
-    uint32_t swizzle;
+  // What is done to the chunks of a row: a function of single bits of it.
+  DEV constexpr uint32_t swizzle(uint32_t row) {
     if constexpr (sizeof(act) == 4)
-      swizzle = K_FASTEST ? (row / 8 % 4) | ((row / 4 ^ row) & 1) * 4 : row / 4 % 4 * 2;
+      return K_FASTEST ? (row / 8 % 4) | ((row / 4 ^ row) & 1) * 4 : row / 4 % 4 * 2;
     else
-      swizzle = row / (ROW_CHUNKS < 8 ? 8 / ROW_CHUNKS : 1) % (ROW_CHUNKS < 8 ? ROW_CHUNKS : 8);
-    if constexpr (ROW_CHUNKS >= 8)
-      return row * ROW_CHUNKS + (chunk ^ swizzle);
-    else
-      return (row * ROW_CHUNKS + chunk) ^ swizzle;
+      return row / (ROW_CHUNKS < 8 ? 8 / ROW_CHUNKS : 1) % (ROW_CHUNKS < 8 ? ROW_CHUNKS : 8);
+  }
+
+  // The place of a chunk in the stage, in chunks.
+  DEV uint32_t at(uint32_t row, uint32_t chunk) { return (row * ROW_CHUNKS + chunk) ^ swizzle(row); }
+
+  // The place of (row | r, chunk | c) if `at` is that of (row, chunk) and they have no bits in common. With constants r and c that is
+  // one instruction, where at takes several, or registers for what they say.
+  DEV uint32_t beside(uint32_t at, uint32_t r, uint32_t c) {
+    const uint32_t by = r * ROW_CHUNKS;
+    return (at ^ swizzle(r) ^ c ^ by % 8) + by / 8 * 8;
   }
 };
 
@@ -66,7 +71,7 @@ DEV void copy_chunk(unsigned char *to, const Source<act> &s, uint32_t row, uint3
       const bool lo = row < s.rows && column + 2 * e < s.columns, hi = row < s.rows && column + 2 * e + 1 < s.columns;
       word[e] = (lo ? from[2 * e] : 0u) | (hi ? uint32_t(from[2 * e + 1]) : 0u) << 16;
     }
-    *reinterpret_cast<uint4 *>(to) = {word[0], word[1], word[2], word[3]};
+    write_vector(to, uint4{word[0], word[1], word[2], word[3]});
   }
 }
 
@@ -78,10 +83,10 @@ DEV void copy_tile(unsigned char *to, const Source<typename O::act> &s, uint32_t
   const uint32_t row = threadIdx.x / O::ROW_CHUNKS, chunk = threadIdx.x % O::ROW_CHUNKS, column = column0 + chunk * O::CHUNK;
   if (s.piece == Piece::CHUNK) {
     const typename O::act *from = s.p + size_t(row0 + row) * s.columns + column;
-    const uint32_t shared = smem_u32(to);
+    const uint32_t shared = smem_u32(to), at = kept(O::at(row, chunk));
 #pragma unroll
     for (uint32_t r = 0; r < O::ROWS; r += STEP)
-      cp_async16(shared + O::at(row + r, chunk) * 16, from + size_t(r) * s.columns, row0 + row + r < s.rows && column < s.columns);
+      cp_async16(shared + O::beside(at, r, 0) * 16, from + size_t(r) * s.columns, row0 + row + r < s.rows && column < s.columns);
   } else {
 #pragma unroll 1
     for (uint32_t r = row; r < O::ROWS; r += STEP) copy_chunk(to + O::at(r, chunk) * 16, s, row0 + r, column);

@@ -70,11 +70,8 @@ template <class P, uint32_t V> DEV void store_channels(typename P::act *y, const
 // threads call it.
 template <uint32_t V> DEV void put_sums(const NormArgs &a, const float (&first)[V], const float (&second)[V]) {
   SHARED(float, room, [2][4 * NORM_THREADS]);
-#pragma unroll
-  for (uint32_t v = 0; v < V; v++) {
-    room[0][V * threadIdx.x + v] = first[v];
-    room[1][V * threadIdx.x + v] = second[v];
-  }
+  store_channels<FP32, V>(&room[0][V * threadIdx.x], first);
+  store_channels<FP32, V>(&room[1][V * threadIdx.x], second);
   __syncthreads();
   const uint32_t width = V * a.lanes, which = threadIdx.x / width, column = threadIdx.x % width;
   const uint32_t tile = blockIdx.x / a.chunks, chunk = blockIdx.x % a.chunks, c = tile * width + column;

@@ -29,6 +29,9 @@ func TestPlanted(t *testing.T) {
 		{"dropped barrier before windows", "conv2d_forward.cu", "__syncthreads(); // everyone's windows", "// everyone's windows", "TestConv2DExact", false},
 		{"wrong wait in a convolution", "gemm.cuh", "cp_async_wait<T::STAGES - 2>();", "cp_async_wait<T::STAGES - 1>();", "TestConv2DExact", false},
 		{"off by one at the edge of a map", "conv2d.cuh", "column_of(w) + s) < x.W", "column_of(w) + s) <= x.W", "TestConv2DExact", false},
+		{"dropped barrier before a channel's sum", "norm.cuh", "__syncthreads();\n  const uint32_t width", "const uint32_t width", "TestNormForward", false},
+		{"dropped barrier before the sum of chunks", "norm.cuh", "s.second;\n  __syncthreads();", "s.second;", "TestNormBackward", false},
+		{"off by one in the sum of chunks", "norm.cuh", "i = threadIdx.x + 32;", "i = threadIdx.x + 64;", "TestNormBackward", false},
 		{"off by one in a row", "rows.cu", "i < a.P / 4", "i <= a.P / 4", "TestBegin", true},
 		{"off by one in the update", "sgd.cu", "i < a.n / 4", "i <= a.n / 4", "TestSGD", true},
 	} {

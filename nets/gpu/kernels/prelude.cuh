@@ -108,6 +108,11 @@ ROLLCALL_LDMATRIX(, "")
 ROLLCALL_LDMATRIX(_trans, ".trans")
 #undef ROLLCALL_LDMATRIX
 
+// kept returns x, but clang must take it for another value every time: what is computed from it inside of a loop is not computed
+// ahead, to lie in registers all the while.
+DEV uint32_t kept(uint32_t x) { asm volatile("" : "+r"(x)); return x; }
+DEV uint64_t kept(uint64_t x) { asm volatile("" : "+l"(x)); return x; }
+
 // cp_asyncN copies N bytes from global to shared memory, both aligned to N; where valid is false it writes zeros and does not read.
 // The bytes may be read after cp_async_wait of their group, and by other threads after a barrier that follows it.
 DEV void cp_async4(uint32_t dst, const void *src, bool valid = true) {
@@ -140,6 +145,17 @@ struct alignas(8) float2 { float x, y; };
 struct alignas(16) float4 { float x, y, z, w; };
 struct alignas(8) uint2 { uint32_t x, y; };
 struct alignas(16) uint4 { uint32_t x, y, z, w; };
+
+// read_vector and write_vector move one of these at once. As structures clang takes them apart: stores of two branches lose what
+// they have in common, and what is left is no vector.
+template <class V> DEV V read_vector(const void *p) {
+	typedef uint32_t words __attribute__((vector_size(sizeof(V)), may_alias));
+	return __builtin_bit_cast(V, *static_cast<const words *>(p));
+}
+template <class V> DEV void write_vector(void *p, const V &v) {
+	typedef uint32_t words __attribute__((vector_size(sizeof(V)), may_alias));
+	*static_cast<words *>(p) = __builtin_bit_cast(words, v);
+}
 
 DEV uint32_t float_bits(float x) { return __builtin_bit_cast(uint32_t, x); }
 DEV float bits_float(uint32_t u) { return __builtin_bit_cast(float, u); }

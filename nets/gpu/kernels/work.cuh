@@ -56,8 +56,7 @@ struct ConvArgs {
   float *partial;          // [K,chunks,R·S·C·O+O] sums of dw and then db over `images` images each
   uint32_t w_offset, b_offset;  // of w [R,S,C,O] and bias [O] in a row
   uint32_t B, H, W, C, R, S, O, pad;
-  uint32_t images;         // per chunk of partial
-  uint32_t step, E, unused;
+  uint32_t images, unused;  // per chunk of partial
 };
 
 // conv2d_forward and its gradients: stride U, `pad` zeros around, nothing else.
@@ -96,7 +95,6 @@ struct LinearArgs {
   uint32_t w_offset, b_offset;  // of w [I,O] and bias [O] in a row
   uint32_t B, I, O, P;
   uint32_t relu, y_float;
-  uint32_t step, E;
 };
 
 // relu_backward: d = gy where y > 0, else 0. d may be gy.

@@ -189,9 +189,14 @@ EMU_API cuStreamQuery(void *handle) {
 	return not_ready;
 }
 
+// Who waits for the whole context ends every capture in it, those of other threads and whatever their mode.
 EMU_API cuCtxSynchronize() {
 	EMU_ENTER;
-	if (int code = d.forbid_in_capture("cuCtxSynchronize")) return code;
+	bool spoiled = false;
+	for (Stream *s : d.streams) {
+		if (s->capture != nullptr) spoiled = s->capture->invalid = true;
+	}
+	if (spoiled) return d.error(capture_unsupported, "cuCtxSynchronize while a stream captures");
 	return d.flush_all();
 }
 

@@ -114,6 +114,9 @@ DEV uint32_t cvt_tf32(float x) {
 DEV void mma_tf32_16x8x8(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], EMU_CALLER) { emu::mma(emu::Op::mma_tf32, d, a, b, EMU_WHERE); }
 DEV void mma_bf16_16x8x16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], EMU_CALLER) { emu::mma(emu::Op::mma_bf16, d, a, b, EMU_WHERE); }
 
+DEV uint32_t kept(uint32_t x) { return x; }
+DEV uint64_t kept(uint64_t x) { return x; }
+
 DEV uint32_t smem_u32(const void *p, EMU_CALLER) { return emu::shared_address(p, EMU_WHERE); }
 DEV void ldmatrix_x1(uint32_t (&r)[1], uint32_t row, EMU_CALLER) { emu::ldmatrix(r, 1, false, row, EMU_WHERE); }
 DEV void ldmatrix_x2(uint32_t (&r)[2], uint32_t row, EMU_CALLER) { emu::ldmatrix(r, 2, false, row, EMU_WHERE); }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <thread>
 
 struct ArrayArgs { float *x; uint32_t n; };
 struct ShuffleArgs { const float *x; const double *y; float *out; double *sums; uint32_t *votes; };
@@ -290,6 +291,63 @@ static void graph_case() {
 	expect(code == 900, "synchronising a capturing stream: got %d, want 900", code);
 	code = cuStreamEndCapture(s, &graph);
 	expect(code == 901, "ending a spoiled capture: got %d, want 901", code);
+	// Another thread may allocate, free and copy in mid-capture, but not wait for the whole context.
+	ok(cuStreamBeginCapture_v2(s, 1));
+	std::thread([&] {
+		Ptr p = 0;
+		ok(cuMemAlloc_v2(&p, 64));
+		ok(cuMemcpyHtoDAsync_v2(p, in, 64, side));
+		ok(cuStreamSynchronize(side));
+		ok(cuMemFree_v2(p));
+	}).join();
+	start("add", {1, 32, 0, s}, MemoryArgs{y.ptr(), nullptr, 7});
+	ok(cuStreamEndCapture(s, &graph));
+	ok(cuGraphDestroy(graph));
+	ok(cuStreamBeginCapture_v2(s, 1));
+	std::thread([&] { code = cuCtxSynchronize(); }).join();
+	expect(code == 900, "another thread waits for the context: got %d, want 900", code);
+	code = cuStreamEndCapture(s, &graph);
+	expect(code == 901, "ending the capture it spoiled: got %d, want 901", code);
+}
+
+// threads: what several host threads do in streams of their own, all at once, comes out as if each were alone.
+static void threads_case() {
+	const int threads = 4, turns = 50, n = 96;
+	function("add", sizeof(MemoryArgs));
+	auto work = [&](int id) {
+		void *context = nullptr, *s = nullptr, *graph = nullptr, *exec = nullptr;
+		ok(cuDevicePrimaryCtxRetain(&context, 0));
+		ok(cuStreamCreate(&s, 1));
+		float *in, *out;
+		ok(cuMemHostAlloc((void **)&in, 4 * n, 0));
+		ok(cuMemHostAlloc((void **)&out, 4 * n, 0));
+		Array<float> x(n);
+		for (int turn = 0; turn < turns; turn++) {
+			Ptr other = 0;
+			ok(cuMemAlloc_v2(&other, 512 + 16 * id));
+			ok(cuStreamBeginCapture_v2(s, 1));
+			ok(cuMemcpyHtoDAsync_v2(x.p, in, 4 * n, s));
+			for (int i = 0; i <= id; i++) start("add", {3, 32, 0, s}, MemoryArgs{x.ptr(), nullptr, 1});
+			ok(cuMemcpyDtoHAsync_v2(out, x.p, 4 * n, s));
+			ok(cuStreamEndCapture(s, &graph));
+			ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
+			ok(cuGraphDestroy(graph));
+			for (int again = 0; again < 3; again++) {
+				for (int i = 0; i < n; i++) in[i] = (float)(1000 * id + turn + again);
+				ok(cuGraphLaunch(exec, s));
+				if (again == 1) ok(cuMemFree_v2(other)); // waits for all streams, those of other threads among them
+				ok(cuStreamSynchronize(s));
+				float want = (float)(1000 * id + turn + again + id + 1);
+				for (int i = 0; i < n; i++) expect(out[i] == want, "thread %d turn %d: [%d] = %g, want %g", id, turn, i, out[i], want);
+			}
+			ok(cuGraphExecDestroy(exec));
+		}
+		ok(cuStreamDestroy_v2(s));
+		ok(cuDevicePrimaryCtxRelease_v2(0));
+	};
+	std::vector<std::thread> all;
+	for (int id = 0; id < threads; id++) all.emplace_back(work, id);
+	for (auto &t : all) t.join();
 }
 
 static void limits_case() {
@@ -453,7 +511,7 @@ int main(int argc, char **argv) {
 		{"cp_async", cp_async_case}, {"cp_async_no_wait", cp_async_no_wait_case}, {"poison", poison_case},
 		{"global_overrun", [] { overrun("global_overrun", 32, 0); }}, {"shared_overrun", [] { overrun("shared_overrun", 1, 0); }},
 		{"dynamic_overrun", [] { overrun("dynamic_overrun", 65, 256); }}, {"misaligned", misaligned_case},
-		{"block_order", block_order_case}, {"deferred", deferred_case}, {"graph", graph_case}, {"limits", limits_case},
+		{"block_order", block_order_case}, {"deferred", deferred_case}, {"graph", graph_case}, {"threads", threads_case}, {"limits", limits_case},
 		{"fail_launch", fail_launch_case}, {"lose_device", lose_device_case}, {"math", math_case}, {"speed", speed_case},
 	};
 	if (argc != 3 || cases.count(argv[2]) == 0) {

@@ -32,6 +32,7 @@ typedef uint64_t Ptr;
 	X(cuMemsetD32Async, Ptr, unsigned, size_t, void *) \
 	X(cuCtxSynchronize) \
 	X(cuStreamCreate, void **, unsigned) \
+	X(cuStreamDestroy_v2, void *) \
 	X(cuStreamSynchronize, void *) \
 	X(cuStreamWaitEvent, void *, void *, unsigned) \
 	X(cuStreamBeginCapture_v2, void *, int) \
@@ -42,6 +43,7 @@ typedef uint64_t Ptr;
 	X(cuGraphGetNodes, void *, void **, size_t *) \
 	X(cuGraphInstantiateWithFlags, void **, void *, unsigned long long) \
 	X(cuGraphLaunch, void *, void *) \
+	X(cuGraphExecDestroy, void *) \
 	X(cuGraphDestroy, void *)
 
 #define POINTER(name, ...) static int (*name)(__VA_ARGS__);

@@ -25,10 +25,11 @@ const (
 )
 
 // flags: contraction is off, so that a multiply-add is fused where the source says so and nowhere else, on the card as in
-// the emulator.
+// the emulator. Addresses in shared memory have 32 bits: half the registers and instructions that they take in 64.
 var flags = []string{
 	"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_80", "--cuda-feature=+ptx78", "-nocudainc", "-nocudalib",
 	"-S", "-O3", "-std=c++17", "-ffp-contract=off", "-Wall", "-Werror",
+	"-fcuda-short-ptr", "-mllvm", "-nvptx-short-ptr",
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stderr)) }

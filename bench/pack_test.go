@@ -1,0 +1,349 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"rollcall/bench/spec"
+	"rollcall/results"
+)
+
+// timelessTree returns the files below a folder, the times and durations in them left out.
+func timelessTree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	tree := map[string]string{}
+	for _, path := range files(t, dir) {
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch filepath.Base(path) {
+		case results.CurveFile:
+			tree[name] = timeless(t, path)
+		case results.RunFile:
+			tree[name] = regexp.MustCompile(`"(started|finished)": "[^"]*"`).ReplaceAllString(contents(t, path), "")
+		default:
+			tree[name] = contents(t, path)
+		}
+	}
+	return tree
+}
+
+// sameTree compares what two commands left.
+func sameTree(t *testing.T, what string, got, want map[string]string) {
+	t.Helper()
+	for name, text := range want {
+		if got[name] != text {
+			t.Errorf("%s: %s:\n%q\nwant\n%q", what, name, got[name], text)
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%s: %s is left over", what, name)
+		}
+	}
+	if len(want) == 0 {
+		t.Errorf("%s: nothing to compare", what)
+	}
+}
+
+// packed are the arguments of a sweep on data sets, generated anew for every seed: each under 2 processes with 2 methods.
+func packed(out, data string, more ...string) []string {
+	args := []string{
+		"sweep", "--data", data, "--clients", "5", "--rounds", "3", "--local-steps", "2", "--batch", "4", "--eval-every", "1",
+		"--methods", "fedavg-active,mifa", "--availability", "stationary,sine", "--threads", "2", "--device", "cpu", "--out", out,
+	}
+	if strings.Contains(data, "synthetic") {
+		args = append(args, "--train-size", "120", "--test-size", "40")
+	}
+	return append(args, more...)
+}
+
+// Runs side by side leave the same bytes as one by one, say once what is true of all, and write whole lines.
+func TestPack(t *testing.T) {
+	alone, out := t.TempDir(), t.TempDir()
+	one := must(t, packed(alone, "synthetic,leaf", "--seeds", "3,4")...)
+	many := must(t, packed(out, "synthetic,leaf", "--seeds", "3,4", "--pack", "3")...)
+	sameTree(t, "--pack 3", timelessTree(t, out), timelessTree(t, alone))
+	if strings.ReplaceAll(many.stdout, out, alone) != one.stdout {
+		t.Errorf("stdout:\n%s\nwant\n%s", many.stdout, one.stdout)
+	}
+	whole := regexp.MustCompile(`^(device: .* 1 threads \(one of 3 engines\)|\[[1-8]/8\] \S+ (synthetic|leaf) (stationary|sine) seed [34]: round [0-3]/3, .* s)$`)
+	rounds, devices := 0, 0
+	for line := range strings.Lines(many.stderr) {
+		if !whole.MatchString(strings.TrimSuffix(line, "\n")) {
+			t.Errorf("stderr: line %q, want a device or an evaluation", line)
+		}
+		if strings.HasPrefix(line, "device: ") {
+			devices++
+		} else {
+			rounds++
+		}
+	}
+	if rounds != 8*2*4 || devices != 1 {
+		t.Errorf("%d lines of evaluations, %d of devices, want 8 cells × 2 seeds × 4 and 1", rounds, devices)
+	}
+	again := must(t, packed(out, "synthetic,leaf", "--seeds", "3,4", "--pack", "2")...)
+	if again.stdout != many.stdout || strings.Count(again.stderr, "2 finished runs kept\n") != 8 {
+		t.Errorf("second time:\n%s%s\nwant the same table from kept runs", again.stdout, again.stderr)
+	}
+}
+
+// A seed that fails keeps those after it out of the cell's numbers, whether they were begun or not, and ends nothing else.
+func TestPackFailure(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "out") // the same one, since messages name it
+	var want map[string]string
+	for _, pack := range []string{"1", "3", "8"} {
+		must(t, packed(out, "leaf", "--seeds", "3")...)
+		blocked, err := filepath.Glob(filepath.Join(out, "sweep", "mifa_leaf_*"))
+		if err != nil || len(blocked) != 2 {
+			t.Fatalf("%q, %v, want the two cells of mifa on leaf", blocked, err)
+		}
+		for _, cell := range blocked { // a file where the folder of seed 4 belongs
+			if err := os.RemoveAll(filepath.Join(cell, "seed-3")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(cell, "seed-4"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o := rollcall(t, packed(out, "leaf", "--seeds", "3,4,5,6", "--pack", pack)...)
+		if o.status != statusFailure || !strings.HasSuffix(o.stderr, "rollcall: table sweep: 2 of 4 cells failed\n") || strings.Count(o.stderr, "seed 4: ") < 2 {
+			t.Errorf("--pack %s: status %d, %q, want 1 and two cells that failed in seed 4", pack, o.status, o.stderr)
+		}
+		_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
+		for _, row := range rows {
+			status, n := "ok", "4"
+			if row["method"] == "mifa" {
+				status, n = "failed", "1"
+			}
+			if row["status"] != status || row["n"] != n {
+				t.Errorf("--pack %s: %s on %s: %s with n = %s, want %s with %s", pack, row["method"], row["data"], row["status"], row["n"], status, n)
+			}
+		}
+		tree := timelessTree(t, out)
+		for name := range tree { // seeds after the failed one may have been under way
+			if strings.HasPrefix(name, "sweep/mifa_leaf_") && (strings.Contains(name, "/seed-5/") || strings.Contains(name, "/seed-6/")) {
+				if pack == "1" {
+					t.Errorf("--pack 1: %s, want nothing begun after seed 4", name)
+				}
+				delete(tree, name)
+			}
+		}
+		if want == nil {
+			want = tree
+		}
+		sameTree(t, "--pack "+pack, tree, want)
+		if err := os.RemoveAll(out); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Ctrl-C ends all runs; what had begun is in the summary, and the next command makes of it what an undisturbed one makes.
+func TestPackInterrupted(t *testing.T) {
+	alone, out := t.TempDir(), t.TempDir()
+	must(t, packed(alone, "leaf", "--seeds", "3,4")...)
+	o := interrupted(t, "[3/4] fedavg-active leaf sine seed 3: round 1/3", packed(out, "leaf", "--seeds", "3,4", "--pack", "3")...)
+	if o.status != statusInterrupted || !strings.HasSuffix(o.stderr, "\nrollcall: interrupted\n") {
+		t.Errorf("status %d, stderr %q, want 130 and `rollcall: interrupted`", o.status, o.stderr)
+	}
+	_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
+	done, begun := 0, 0
+	for _, row := range rows {
+		switch row["status"] {
+		case "ok":
+			done++
+		case "interrupted":
+			begun++
+		default:
+			t.Errorf("row %v, want ok or interrupted", row)
+		}
+	}
+	if begun < 2 || done+begun < 6 { // two metrics a cell
+		t.Errorf("%d rows that are ok, %d interrupted, want the first three cells, the third interrupted", done, begun)
+	}
+	states := map[results.RunStatus]int{}
+	for _, path := range files(t, out) {
+		if filepath.Base(path) == results.RunFile {
+			info, err := results.ReadRunInfo(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			states[info.Status]++
+		}
+	}
+	if n := states[results.RunInterrupted]; n < 1 || n > 3 || states[results.RunFailed] > 0 || len(states) != 2 {
+		t.Errorf("runs %v, want one to three interrupted and the rest complete", states)
+	}
+	must(t, packed(out, "leaf", "--seeds", "3,4", "--pack", "3")...)
+	sameTree(t, "resumed", timelessTree(t, out), timelessTree(t, alone))
+}
+
+// Cells that are one and the same run train it once, whichever begins; a reference is known before its column is summarised.
+func TestPackSharedRuns(t *testing.T) {
+	made := func(method string) Settings {
+		s, err := defaults(method, "code", "leaf")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Clients, s.Rounds, s.LocalSteps, s.Batch, s.EvalEvery = 4, 4, 1, 4, 1
+		return s
+	}
+	column := spec.Column{Data: "leaf", Availability: "stationary"}
+	var cells []cell
+	for _, method := range []string{"fedavg-active", "mifa", "mifa", "fedavg-active", "fedvarp", "mifa"} {
+		cells = append(cells, cell{made(method), column})
+	}
+	of := spec.Table{ID: "pairs", Seeds: []uint32{1, 2, 3}, Entry: spec.PairedT, Reference: "fedavg-active"}
+	var want map[string]string
+	for _, pack := range []int{1, 2, 5} {
+		out := t.TempDir()
+		var stdout, stderr bytes.Buffer
+		a := &app{&stdout, &stderr}
+		if err := a.table(t.Context(), of, cells, machineFlags{Device: "cpu", Threads: 1, Out: out, Pack: pack}); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(stderr.String(), ": round 0/4"); n != 9 {
+			t.Errorf("pack %d: %d runs begun, want 3 methods × 3 seeds:\n%s", pack, n, stderr.String())
+		}
+		if n := strings.Count(stderr.String(), "3 finished runs kept\n"); n != 3 {
+			t.Errorf("pack %d: %d cells kept, want the three that others made:\n%s", pack, n, stderr.String())
+		}
+		tree := timelessTree(t, out)
+		if want == nil {
+			want = tree
+			_, rows := table(t, tree["pairs/"+results.SummaryFile])
+			p := 0
+			for _, row := range rows {
+				if row["metric"] == string(results.PSeeds) && row["method"] != "fedavg-active" && number(t, row["mean"]) >= 0 {
+					p++
+				}
+			}
+			if p != 4 {
+				t.Errorf("%d p-values, want those of mifa, three times, and fedvarp:\n%s", p, tree["pairs/"+results.SummaryFile])
+			}
+		}
+		sameTree(t, fmt.Sprintf("pack %d", pack), tree, want)
+	}
+}
+
+// Figures too: the same CSV and drawing.
+func TestPackFigure(t *testing.T) {
+	var want map[string]string
+	for _, pack := range []string{"1", "3"} {
+		out := t.TempDir()
+		must(t, "figure", "cafed-i2", "--rounds", "3", "--clients", "4", "--seeds", "1,2", "--pack", pack, "--device", "cpu", "--threads", "1", "--out", out)
+		tree := timelessTree(t, out)
+		if want == nil {
+			want = tree
+		}
+		sameTree(t, "--pack "+pack, tree, want)
+	}
+}
+
+func TestPackUsage(t *testing.T) {
+	for _, command := range []string{"table fedawe-2", "sweep --methods mifa", "figure fedawe-f7"} {
+		for pack, want := range map[string]string{"0": "--pack 0: want 1 … 32", "-1": "--pack -1: want 1 … 32", "33": "--pack 33: want 1 … 32", "two": `--pack "two": want a whole number`} {
+			out := filepath.Join(t.TempDir(), "out")
+			oneLineError(t, rollcall(t, append(strings.Fields(command), "--pack", pack, "--device", "cpu", "--out", out)...), statusUsage, want)
+			if _, err := os.Stat(out); err == nil {
+				t.Errorf("%s --pack %s: %s was made", command, pack, out)
+			}
+		}
+	}
+	oneLineError(t, rollcall(t, "run", "--pack", "2"), statusUsage, "--pack")
+}
+
+// order runs cells of jobs in n labs and returns what was begun and settled, in order. Jobs named in fail fail.
+func order(t *testing.T, n int, cells [][]string, fail func(name string) error) (log []string, err error) {
+	t.Helper()
+	p := &pack{stderr: &bytes.Buffer{}}
+	for range n {
+		p.labs = append(p.labs, &lab{})
+	}
+	var lock sync.Mutex
+	say := func(what string) {
+		lock.Lock()
+		defer lock.Unlock()
+		log = append(log, what)
+	}
+	busy := map[string]int{}
+	jobs := make([][]*job, len(cells))
+	for i, names := range cells {
+		for k, name := range names {
+			jobs[i] = append(jobs[i], &job{run: name, do: func(context.Context, *lab) error {
+				say(fmt.Sprintf("%s:%d.%d", name, i, k))
+				lock.Lock()
+				busy[name]++
+				if busy[name] > 1 {
+					t.Errorf("%s: twice at the same time", name)
+				}
+				lock.Unlock()
+				err := fail(name)
+				lock.Lock()
+				busy[name]--
+				lock.Unlock()
+				return err
+			}})
+		}
+	}
+	err = p.run(t.Context(), jobs, func(i int) error {
+		say(fmt.Sprintf("settled %d", i))
+		return fail(fmt.Sprintf("settled %d", i))
+	})
+	return log, err
+}
+
+// One at a time is strictly in order, each cell settled before the next is begun; a failed job ends its cell, an error of settle all.
+func TestPackOrder(t *testing.T) {
+	broken := errors.New("broken")
+	failing := func(names ...string) func(string) error {
+		return func(name string) error {
+			if slices.Contains(names, name) {
+				return broken
+			}
+			return nil
+		}
+	}
+	for _, c := range []struct {
+		cells string // cells by commas, jobs by blanks
+		fail  []string
+		want  string
+	}{
+		{"a b,c d", nil, "a:0.0 b:0.1 settled 0 c:1.0 d:1.1 settled 1"},
+		{"a b c,d", []string{"b"}, "a:0.0 b:0.1 settled 0 d:1.0 settled 1"},
+		{"a,b,c", []string{"settled 1"}, "a:0.0 settled 0 b:1.0 settled 1"},
+	} {
+		var cells [][]string
+		for cell := range strings.SplitSeq(c.cells, ",") {
+			cells = append(cells, strings.Fields(cell))
+		}
+		log, err := order(t, 1, cells, failing(c.fail...))
+		if got := strings.Join(log, " "); got != c.want || (err != nil) != strings.Contains(strings.Join(c.fail, ""), "settled") {
+			t.Errorf("%s: %s, %v, want %s", c.cells, got, err, c.want)
+		}
+	}
+	for n := 2; n <= 6; n++ {
+		log, err := order(t, n, [][]string{{"a", "b", "a"}, {"a", "c"}, {"b", "b", "b"}, {"d"}}, failing("c"))
+		var settled []string
+		for _, what := range log {
+			if strings.HasPrefix(what, "settled") {
+				settled = append(settled, what)
+			}
+		}
+		if got := strings.Join(settled, " "); err != nil || got != "settled 0 settled 1 settled 2 settled 3" || len(log) != 4+9 {
+			t.Errorf("%d labs: %q, %v, want nine jobs and the cells settled in order", n, log, err)
+		}
+	}
+}

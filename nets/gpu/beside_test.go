@@ -1,0 +1,175 @@
+//go:build gpu && linux && cgo
+
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+
+	"rollcall/datasets/plan"
+	"rollcall/nets"
+	"rollcall/nets/gpu/gputest"
+)
+
+// history is all that a federation of an engine's own came to.
+type history struct {
+	losses []float32
+	rows   [][]float32
+	scores []nets.EvalResult
+}
+
+func (h *history) same(o *history) bool {
+	return slices.Equal(h.losses, o.losses) && slices.Equal(h.scores, o.scores) && slices.EqualFunc(h.rows, o.rows, slices.Equal[[]float32])
+}
+
+// live trains, combines, evaluates, allocates and frees in an engine of its own, different numbers for every id. It meets others
+// when it has opened its engine, and before it closes it.
+func live(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options, id, clients, rounds int, meet func(stage int)) (h *history, err error) {
+	var b nets.Bank
+	e, err := newEngine(m, train, test, o)
+	if err == nil {
+		defer func() { err = errors.Join(err, e.Close()) }()
+		b, err = e.NewBank(1 + clients)
+	}
+	meet(0)
+	defer meet(1)
+	if err != nil {
+		return nil, err
+	}
+	h = &history{}
+	model := nets.Row{Bank: b}
+	if err := e.Load(model, m.Init(nets.Kaiming, uint32(id))); err != nil {
+		return nil, err
+	}
+	for round := range rounds {
+		work := nets.LocalWork{LR: 0x1p-5, Round: round, Seed: uint32(id)}
+		var mean []float64
+		var rows []nets.Row
+		// Another number of clients and steps every round: graphs are captured all along, beside the other engines' copies.
+		for c := range 1 + (clients-1+round*(1+id%3))%clients {
+			end := nets.Row{Bank: b, Index: 1 + c}
+			work.Clients = append(work.Clients, nets.ClientWork{Client: c, Start: model, End: end, Plan: planOf(100*id+10*round+c, 1+round%2, o.Batch, o.Batch)})
+			rows = append(rows, end)
+		}
+		for range rows {
+			mean = append(mean, 1/float64(len(rows)))
+		}
+		losses, err := e.Train(t.Context(), work)
+		if err != nil {
+			return nil, fmt.Errorf("round %d: %w", round, err)
+		}
+		h.losses = append(h.losses, losses...)
+		if err := e.Combine(model, mean, rows); err != nil {
+			return nil, err
+		}
+		extra, err := e.NewBank(1 + id%3)
+		if err != nil {
+			return nil, err
+		}
+		if err := e.Load(nets.Row{Bank: extra}, m.Init(nets.Kaiming, 7)); err != nil {
+			return nil, err
+		}
+		w := make([]float32, m.P)
+		if err := e.Store(model, w); err != nil {
+			return nil, err
+		}
+		extra.Free()
+		h.rows = append(h.rows, w)
+		scores, err := e.Evaluate(t.Context(), []nets.EvalJob{{Row: model, Part: nets.Test}, {Row: rows[0], Part: nets.Train}})
+		if err != nil {
+			return nil, err
+		}
+		h.scores = append(h.scores, scores...)
+	}
+	return h, nil
+}
+
+// nobody is whom a life meets that is alone, or goes on by itself.
+func nobody(int) {}
+
+// together runs n lives, all at once, and returns what they came to.
+func together(t *testing.T, n int, live func(id int) (*history, error)) []*history {
+	t.Helper()
+	all, errs := make([]*history, n), make([]error, n)
+	var wait sync.WaitGroup
+	for id := range n {
+		wait.Go(func() { all[id], errs[id] = live(id) })
+	}
+	wait.Wait()
+	ok(t, errors.Join(errs...))
+	return all
+}
+
+// Engines side by side on one card, each on a thread of its own, opened, closed and capturing while others work: the same bytes as
+// one after the other.
+func TestSideBySide(t *testing.T) {
+	gputest.Sources(t, "kernels")
+	if gputest.LeftOut != "" {
+		t.Skip("left out: " + gputest.LeftOut)
+	}
+	const engines = 4
+	for _, c := range []struct {
+		net    string
+		rounds int
+		p      Precision
+	}{{"linear-mnist", 20, FP32}, {"linear-synthetic", 20, TF32}, {"lenet5", 2, BF16}} {
+		if c.net == "lenet5" && testing.Short() {
+			continue
+		}
+		t.Run(c.net, func(t *testing.T) {
+			m := must(nets.NewModel(c.net))(t)
+			train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2) // shared by all
+			one := func(id int) (*history, error) {
+				return live(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Precision: c.p}, id, 5, c.rounds, nobody)
+			}
+			var alone []*history
+			for id := range engines {
+				alone = append(alone, must(one(id))(t))
+			}
+			for id, h := range together(t, engines, one) {
+				if !h.same(alone[id]) {
+					t.Errorf("engine %d of %d: other losses, parameters or scores than alone", id, engines)
+				}
+			}
+		})
+	}
+}
+
+// Where the card has no memory for all of them to train all clients at once, they train fewer: the same bytes.
+func TestSideBySideShortOfMemory(t *testing.T) {
+	const batch, clients, engines, rounds = 256, 24, 3, 3
+	m := must(nets.NewModel("linear-mnist"))(t)
+	train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2)
+	o := Options{Batch: batch, EvalBatch: 2}
+	if os.Getenv(faulty) == "" {
+		roomy := must(Estimate(m, train, test, o, clients, 2, 1+clients+3))(t)
+		tight := must(Estimate(m, train, test, o, 4, 2, 1+clients+3))(t)
+		memory := roomy.Total() + (engines-1)*tight.Total() + engines*2*ringBytes
+		if memory > 2*roomy.Total() {
+			t.Fatalf("one engine takes %s, a small one %s: the test needs more between them", size(roomy.Total()), size(tight.Total()))
+		}
+		child(t, t.Name(), "memory", fmt.Sprintf("ROLLCALL_EMULATOR_MEMORY=%d", memory), "ROLLCALL_GPU_ARENA=")
+		return
+	}
+	var lock sync.Mutex
+	notices := 0
+	o.Notice = func(string) { lock.Lock(); notices++; lock.Unlock() }
+	var met [2]sync.WaitGroup
+	for i := range met {
+		met[i].Add(engines)
+	}
+	meet := func(stage int) { met[stage].Done(); met[stage].Wait() }
+	got := together(t, engines, func(id int) (*history, error) { return live(t, m, train, test, o, id, clients, rounds, meet) })
+	if notices == 0 {
+		t.Error("nobody ran short of memory")
+	}
+	for id, h := range got {
+		if alone := must(live(t, m, train, test, o, id, clients, rounds, nobody))(t); !h.same(alone) {
+			t.Errorf("engine %d: other losses, parameters or scores than alone", id)
+		}
+	}
+}

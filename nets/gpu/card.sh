@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# card.sh [-o FOLDER] [STAGE …]: check and time the CUDA engine on the first card of this machine, without Go. `make gpu-kit` packs
+# this, the program and the test binaries into bin/gpu-kit.tar.gz; unpack that in the root of a checkout and run bin/gpu-kit/card.sh
+# there. Each stage leaves FOLDER/STAGE.log; the table at the end says how it went. Stages, in this order, all by default:
+all=(driver kernels ptxas engine methods memcheck racecheck speed launches curves)
+#   driver     every symbol of the driver, a device, a launch           engine, methods   the engine and every method beside the CPU's
+#   kernels    every kernel beside the CPU's code                       memcheck, racecheck   a round under compute-sanitizer
+#   ptxas      registers and spills of every kernel                     speed      `rollcall bench --profile` in each precision
+#   curves     200 rounds of two methods on both engines                 launches   every launch of cnn-cifar10 alone
+set -u
+kit=$(cd "$(dirname "$0")" && pwd) root=$PWD out=card-$(date +%Y%m%d-%H%M%S)
+while getopts o: option; do
+  case $option in o) out=$OPTARG ;; *) exit 2 ;; esac
+done
+shift $((OPTIND - 1))
+stages=("${@:-${all[@]}}")
+for stage in "${stages[@]}"; do
+  [[ " ${all[*]} " == *" $stage "* ]] || { echo "card.sh: stage $stage: unknown, want some of ${all[*]}" >&2; exit 2; }
+done
+[[ -d nets/gpu/kernels ]] || { echo "card.sh: $root: not the root of a checkout of rollcall" >&2; exit 2; }
+mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
+export ROLLCALL_TEST_GPU=1 LC_ALL=C
+data=(--data synthetic) # a card's machine may have no network: CIFAR-10 only where it is there
+[[ -n ${ROLLCALL_DATA:-} ]] && "$kit/rollcall" data verify cifar10 >/dev/null 2>&1 && data=(--data cifar10)
+
+# tests FOLDER BINARY [ARGUMENT …] runs test binaries where go test would.
+tests() { (cd "nets/gpu/$1" && "$kit/$2" -test.v -test.timeout 30m "${@:3}"); }
+bench_tests() { (cd bench && "$kit/bench.test" -test.v -test.timeout 30m "$@"); }
+round() { ROLLCALL_GPU_ARENA=guard "$@" "$kit/rollcall" run --data synthetic --device cuda --net cnn-cifar10 --rounds 1 --clients 20 --local-steps 2 --train-size 2000 --test-size 500 --out "$out/round"; }
+sanitize() {
+  type -P compute-sanitizer >/dev/null || { echo 'left out: no compute-sanitizer'; return 77; }
+  round compute-sanitizer --tool "$1" --error-exitcode 1
+}
+
+stage_driver() { tests driver driver.test -test.run Hardware; }
+stage_kernels() { tests kernels kernels.test; }
+stage_engine() { tests . gpu.test; }
+stage_methods() { bench_tests -test.run CUDA; }
+stage_memcheck() { sanitize memcheck; }
+stage_racecheck() { sanitize racecheck; }
+stage_launches() { tests . gpu.test -test.run '^$' -test.bench 'net=cnn-cifar10/' -test.benchtime 20x; }
+
+stage_ptxas() {
+  local tool arch spilled=0
+  tool=$(type -P ptxas || ls /usr/local/cuda*/bin/ptxas 2>/dev/null | head -1)
+  [[ -n $tool ]] || { echo 'left out: no ptxas'; return 77; }
+  arch=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1 | tr -d .)
+  for source in nets/gpu/kernels/*.ptx; do
+    "$tool" -v -arch="sm_${arch:-80}" -o /dev/null "$source" 2>&1 || return 1
+  done | tee "$out/ptxas.txt"
+  grep -E '[1-9][0-9]* bytes spill' "$out/ptxas.txt" && spilled=1
+  return $spilled
+}
+
+stage_speed() {
+  for precision in tf32 fp32 bf16; do
+    "$kit/rollcall" bench "${data[@]}" --device cuda --precision $precision --profile --out "$out" || return 1
+  done
+  for clients in 14 86 270; do # about 5, 32 and 100 active; the launches go up to 500
+    "$kit/rollcall" bench "${data[@]}" --device cuda --clients $clients --out "$out" || return 1
+  done
+}
+
+# The engines' curves side by side: fp32 follows the CPU's loss until rounding has grown, the others stay within the noise of seeds.
+stage_curves() {
+  local method engine
+  for method in fedavg-active fedawe; do
+    for engine in cpu cuda:fp32 cuda:tf32; do
+      local flags=(--device "${engine%:*}")
+      [[ $engine == *:* ]] && flags+=(--precision "${engine#*:}")
+      "$kit/rollcall" run "${data[@]}" "${flags[@]}" --method $method --rounds 200 --eval-every 20 --out "$out/curves-$engine" || return 1
+    done
+    echo "$method: round, then test loss and accuracy on the CPU, CUDA fp32, CUDA tf32"
+    paste -d, "$out"/curves-{cpu,cuda:fp32,cuda:tf32}/run/${method}_*/seed-*/curve.csv | awk -F, 'NR > 1 { print $10, $15, $16, $(NF/3+15), $(NF/3+16), $(2*NF/3+15), $(2*NF/3+16) }'
+  done
+}
+
+failed=0 table=
+for stage in "${stages[@]}"; do
+  begun=$SECONDS
+  "stage_$stage" >"$out/$stage.log" 2>&1
+  case $? in
+    0) state=passed ;;
+    77) state='left out' ;;
+    *) state=FAILED failed=1 ;;
+  esac
+  # Tests that skip all leave nothing tested.
+  grep -q -- '^--- \(PASS\|FAIL\)\|^Benchmark' "$out/$stage.log" || { grep -q -- '--- SKIP' "$out/$stage.log" && state=skipped; }
+  table+=$(printf '%-10s %-9s %5d s  %s' "$stage" "$state" $((SECONDS - begun)) "$(grep -m1 -E -- '--- FAIL|^panic|ERROR SUMMARY: [1-9]|spill|left out|rollcall: ' "$out/$stage.log" | cut -c1-90)")$'\n'
+done
+printf '\n%s\nlogs: %s\n' "$table" "$out"
+exit $failed

@@ -1,0 +1,154 @@
+package gpu
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"text/tabwriter"
+
+	"rollcall/nets"
+	"rollcall/nets/gpu/kernels"
+)
+
+// addressed is a frame in which every pointer that a wave would fill is there, as with images.
+func addressed(p *program) *frame {
+	f := &frame{guard: map[*buffer]uint64{}, room: 1, E: 1, work: 1, grad: 1, loss: 1, scale: 1, norms: 1, score: 1, parts: [2]partMemory{{images: 1, classes: 1, table: 1}, {images: 1, classes: 1, table: 1}}}
+	for i, b := range p.buffers {
+		f.guard[b] = uint64(i + 2)
+	}
+	return f
+}
+
+// programs calls f with every program there is: nets × precisions × training, with and without clipping, and evaluation.
+func programs(t *testing.T, batch int, f func(m *nets.Model, precision Precision, key programKey, p *program)) {
+	t.Helper()
+	for _, name := range nets.ModelNames() {
+		m, err := nets.NewModel(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, precision := range []Precision{FP32, TF32, BF16} {
+			for _, key := range []programKey{{train: true}, {train: true, clip: true}, {}} {
+				p, err := lower(m, newLayout(m), precision, batch, key.train, key.clip)
+				if err != nil {
+					t.Fatalf("%s %s %+v: %v", name, precision, key, err)
+				}
+				f(m, precision, key, p)
+			}
+		}
+	}
+}
+
+// The launches of a program multiply and add as often as the net itself is said to, exactly: what a net counts has no input
+// gradient of the first layer, and the program computes none. Every launch moves something, and has a name of its own.
+// With -v the costs are printed: what a prediction starts from.
+func TestCosts(t *testing.T) {
+	const batch = 128
+	programs(t, batch, func(m *nets.Model, precision Precision, key programKey, p *program) {
+		what := fmt.Sprintf("%s %s %+v", m.Name, precision, key)
+		want := m.Forward * batch
+		if key.train {
+			want = m.Train * batch
+		}
+		f := addressed(p)
+		var total kernels.Cost
+		seen := map[string]bool{}
+		for _, l := range p.launches {
+			c := l.cost(f)
+			if c.Bytes <= 0 || c.FLOP < 0 || c.Momentum < 0 || c.Drift < 0 {
+				t.Errorf("%s: %s of %s: %+v, want bytes above 0", what, l.kernel, l.layer, c)
+			}
+			if name := l.kernel + " " + l.layer; seen[name] || l.layer == "" {
+				t.Errorf("%s: launch %s: want a name that no other has", what, name)
+			} else {
+				seen[name] = true
+			}
+			total = total.Plus(c)
+		}
+		if float64(total.FLOP) != want {
+			t.Errorf("%s: %d floating-point operations, want %.0f: those of %d samples", what, total.FLOP, want, batch)
+		}
+		if testing.Verbose() && key == (programKey{train: true}) {
+			t.Log(costTable(what, p, f, total))
+		}
+	})
+}
+
+// costTable lists the launches of a program.
+func costTable(title string, p *program, f *frame, total kernels.Cost) string {
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "%s, one slot\tlayer\tMFLOP\tMB\tFLOP/byte\t\n", title)
+	line := func(kernel, layer string, c kernels.Cost) {
+		fmt.Fprintf(w, "%s\t%s\t%.1f\t%.3f\t%.1f\t\n", kernel, layer, float64(c.FLOP)/1e6, float64(c.Bytes)/1e6, float64(c.FLOP)/float64(c.Bytes))
+	}
+	for _, l := range p.launches {
+		line(l.kernel, l.layer, l.cost(f))
+	}
+	line("all", "", total)
+	_ = w.Flush() // into memory
+	return "\n" + text.String()
+}
+
+// What a few launches of cnn-cifar10 with batches of 128 move, worked out by hand from the sizes of the net: 32×32 images of 3
+// channels, two convolutions of 32 channels, 2048 → 256 → 64 → 10; 3·3·3·32 = 864 and 3·3·32·32 = 9216 weights in the convolutions.
+func TestBytesByHand(t *testing.T) {
+	const (
+		x, y1, y2 = 128 * 32 * 32 * 3, 128 * 16 * 16 * 32, 128 * 8 * 8 * 32 // 393,216, 1,048,576, 262,144
+		P         = 896 + 64 + 9216 + 64 + 2048*256 + 256 + 256*64 + 64 + 640 + 64
+	)
+	m, err := nets.NewModel("cnn-cifar10")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := newLayout(m); l.P != P {
+		// 864 weights take 14 lines of 64 elements, 32 biases one, and so on.
+		t.Fatalf("a row has %d elements, want %d", l.P, P)
+	}
+	want := map[Precision]map[string]int64{
+		FP32: {
+			"gather x":                   x + 4*x, // bytes in, floats out
+			"conv_forward conv1":         4*(x+864+y1) + y1,
+			"conv_backward_filter conv1": 4*(x+y1) + y1 + 4*32*(864+32), // 32 chunks of 4 images
+			"conv_reduce conv1":          4 * 33 * (864 + 32),
+			"conv_forward conv2":         4*(y1+9216+y2) + y2,
+			"conv_backward_data conv2":   4*(y2+9216+y1) + y2,
+			"conv_backward_filter conv2": 4*(y1+y2) + y2 + 4*32*(9216+32),
+			"linear_forward fc1":         4 * (128*2048 + 2048*256 + 128*256),
+			"linear_backward_data fc1":   4 * (128*256 + 2048*256 + 128*2048),
+			"linear_backward_filter fc1": 4 * (128*2048 + 128*256 + 2048*256),
+			"relu_backward fc1":          4 * 3 * 128 * 256,
+			"linear_forward fc3":         4 * (128*64 + 640 + 1280),
+			"cross_entropy loss":         8 * 1280,
+			"sgd weights":                12 * P, // the row is its own rounded copy
+		},
+		BF16: {
+			"gather x":                   x + 2*x,
+			"conv_forward conv1":         2*(x+864+y1) + y1,
+			"conv_backward_filter conv2": 2*(y1+y2) + y2 + 4*32*(9216+32), // sums stay in float32
+			"linear_backward_filter fc1": 2*(128*2048+128*256) + 4*2048*256,
+			"linear_forward fc3":         2*(128*64+640) + 4*1280, // logits are float32
+			"cross_entropy loss":         6 * 1280,
+			"sgd weights":                14 * P,
+		},
+	}
+	for precision, launches := range want {
+		p, err := lower(m, newLayout(m), precision, 128, true, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := addressed(p)
+		for _, l := range p.launches {
+			name := trimPrecision(l.kernel, precision) + " " + l.layer
+			if bytes, ok := launches[name]; ok {
+				delete(launches, name)
+				if c := l.cost(f); c.Bytes != bytes {
+					t.Errorf("%s %s: %d bytes, want %d", precision, name, c.Bytes, bytes)
+				}
+			}
+		}
+		for name := range launches {
+			t.Errorf("%s: there is no launch %q", precision, name)
+		}
+	}
+}

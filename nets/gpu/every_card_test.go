@@ -1,0 +1,106 @@
+package gpu
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"rollcall/nets"
+	"rollcall/nets/gpu/kernels"
+)
+
+// What the smallest cards that the engine takes have, those of compute capability 8.6 and 8.9.
+const (
+	leastShared  = 99 << 10 // bytes that a block may have, static and dynamic
+	leastThreads = 1536     // of a multiprocessor
+	mostX        = math.MaxInt32
+)
+
+var (
+	ptxEntry  = regexp.MustCompile(`(?s)\.visible \.entry (\w+)\(.*?\n}`)
+	ptxBounds = regexp.MustCompile(`\.maxntid (\d+), 1, 1\s*(?://[^\n]*)?\n(?:\.minnctapersm (\d+))?`)
+	ptxShared = regexp.MustCompile(`(?m)^\s*\.shared \.align \d+ \.b8 (\w+)\[(\d+)\];`)
+)
+
+// compiled is what a kernel's PTX says of a block.
+type compiled struct {
+	threads  int // that it is compiled for: the compiler gives each of them no more than 65,536/threads/resident registers
+	resident int // blocks that a multiprocessor should hold
+	static   int // bytes of shared memory that the kernel names
+}
+
+// compiledKernels reads the PTX of every kernel.
+func compiledKernels(t *testing.T) map[string]compiled {
+	t.Helper()
+	number := func(s string) int {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	all := map[string]compiled{}
+	for _, m := range kernels.Modules() {
+		shared := ptxShared.FindAllStringSubmatch(m.PTX, -1)
+		for _, entry := range ptxEntry.FindAllStringSubmatch(m.PTX, -1) {
+			bounds := ptxBounds.FindStringSubmatch(entry[0])
+			if bounds == nil {
+				t.Errorf("%s: not compiled for a number of threads", entry[1])
+				continue
+			}
+			k := compiled{threads: number(bounds[1]), resident: 1}
+			if bounds[2] != "" {
+				k.resident = number(bounds[2])
+			}
+			for _, s := range shared {
+				if strings.Contains(entry[0], s[1]) {
+					k.static += number(s[2])
+				}
+			}
+			all[entry[1]] = k
+		}
+		for _, name := range m.Kernels {
+			if all[name] == (compiled{}) {
+				t.Errorf("%s: not found in the PTX of %s", name, m.Name)
+			}
+		}
+	}
+	return all
+}
+
+// Every launch of every net in every precision, at every size of batch, fits the smallest card: its shared memory, and, being
+// launched with as many threads as its kernel is compiled for, its registers, which the compiler holds the kernel to.
+func TestEveryCard(t *testing.T) {
+	ptx := compiledKernels(t)
+	if k := ptx["norm_moments_tf32"]; k.static != 8192+8192 || k.threads != 256 { // two instances, of which one runs
+		t.Fatalf("norm_moments_tf32: %+v, want 16,384 bytes of shared memory and 256 threads: is the PTX read rightly?", k)
+	}
+	if k := ptx["conv_forward_tf32"]; k.threads != 128 || k.resident != 3 {
+		t.Fatalf("conv_forward_tf32: %+v, want 128 threads, 3 blocks: is the PTX read rightly?", k)
+	}
+	seen := map[string]bool{}
+	for _, batch := range []int{1, 5, 20, 32, 50, 64, 128, 256, 512} {
+		programs(t, batch, func(m *nets.Model, precision Precision, key programKey, p *program) {
+			for _, l := range p.launches {
+				k, g := ptx[l.kernel], l.geometry
+				seen[l.kernel] = true
+				what := fmt.Sprintf("%s %s B=%d: %s of %s (%+v, compiled %+v)", m.Name, precision, batch, l.kernel, l.layer, g, k)
+				if shared := g.Shared + k.static; shared > leastShared {
+					t.Errorf("%s: %d bytes of shared memory, want at most %d", what, shared, leastShared)
+				}
+				if g.Threads != k.threads || k.threads*k.resident > leastThreads {
+					t.Errorf("%s: want as many threads as compiled for, and %d at most in the resident blocks", what, leastThreads)
+				}
+				if g.X < 1 || g.X > mostX {
+					t.Errorf("%s: want 1 … %d blocks for a slot", what, mostX)
+				}
+			}
+		})
+	}
+	if len(seen) < 60 {
+		t.Errorf("%d kernels are launched, want most of the %d there are", len(seen), len(ptx))
+	}
+}

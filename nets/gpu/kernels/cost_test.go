@@ -1,0 +1,62 @@
+package kernels
+
+import "testing"
+
+// What kernels move, worked out by hand from the traffic their headers give: a resnet's maps of 8 samples, 16×16 pixels and 32
+// channels have 65,536 elements; of 8 lanes of 4 channels a block takes 32·256/8 = 1024 rows, so that there are 2 chunks.
+func TestCostsByHand(t *testing.T) {
+	const maps = 8 * 16 * 16 * 32
+	norm := NormArgs{B: 8, Pixels: 16 * 16, C: 32, P: 1 << 20}
+	norm.Split()
+	if norm.Chunks != 2 || norm.Lanes != 8 {
+		t.Fatalf("%d chunks, %d lanes, want 2, 8", norm.Chunks, norm.Lanes)
+	}
+	added, summed := norm, norm
+	added.Add = 1
+	summed.Y, summed.D, summed.GY2 = 1, 1, 1
+	conv := Conv2DArgs{B: 8, H: 16, W: 16, C: 32, R: 3, S: 3, O: 64, U: 2, Pad: 1, Images: 3} // 8×8 pixels out
+	sub := SubsampleArgs{B: 8, H: 16, W: 16, C: 32, O: 64, Stride: 2}
+	sgd := SGDArgs{P: 1088, N: 1024}
+	for _, c := range []struct {
+		name string
+		got  Cost
+		want Cost
+	}{
+		{"norm_moments tf32", norm.MomentsCost(TF32), Cost{Bytes: 4*maps + 16*2*32}},
+		{"norm_moments bf16", norm.MomentsCost(BF16), Cost{Bytes: 2*maps + 16*2*32}},
+		{"norm_statistics", norm.ChannelsCost(BF16), Cost{Bytes: 16 * 2 * 32}},
+		{"norm_apply", norm.ApplyCost(FP32), Cost{Bytes: 8 * maps}},
+		{"norm_apply and add", added.ApplyCost(BF16), Cost{Bytes: 6 * maps}},
+		{"norm_sums", norm.SumsCost(FP32), Cost{Bytes: 8 * maps}},
+		{"norm_sums of two gradients behind a sum", summed.SumsCost(FP32), Cost{Bytes: 20 * maps}},
+		{"norm_input", norm.InputCost(BF16), Cost{Bytes: 6 * maps}},
+		{"average_pool", (&AverageArgs{B: 8, Pixels: 64, C: 64}).Cost(TF32), Cost{Bytes: 4 * (8*64*64 + 8*64)}},
+		{"subsample", sub.ForwardCost(TF32), Cost{Bytes: 4 * (8*8*8*64 + 8*8*8*32)}},
+		{"subsample_backward", sub.BackwardCost(BF16), Cost{Bytes: 2 * (maps + 8*8*8*32)}},
+		{"conv2d_forward", conv.ForwardCost(TF32), Cost{FLOP: 2 * 8 * 64 * 288 * 64, Bytes: 4 * (maps + 288*64 + 8*64*64)}},
+		{"conv2d_backward_data", conv.BackwardDataCost(BF16), Cost{FLOP: 2 * 8 * 64 * 288 * 64, Bytes: 2 * (maps + 288*64 + 8*64*64)}},
+		{"conv2d_backward_filter, 3 chunks", conv.BackwardFilterCost(BF16), Cost{FLOP: 2 * 8 * 64 * 288 * 64, Bytes: 2*(maps+8*64*64) + 3*4*288*64}},
+		{"gather of features", (&GatherArgs{B: 8, H: 1, W: 1, C: 60}).Cost(BF16), Cost{Bytes: 6 * 8 * 60}},
+		{"cross_entropy of the loss alone", (&CrossEntropyArgs{B: 8, O: 10}).Cost(FP32), Cost{Bytes: 320}},
+		{"log_odds", (&LogOddsArgs{N: 8}).ForwardCost(FP32), Cost{Bytes: 96}},
+		{"log_odds_backward", (&LogOddsArgs{N: 8}).BackwardCost(BF16), Cost{Bytes: 48}},
+		{"score", (&ScoreArgs{B: 8, O: 10}).Cost(BF16), Cost{Bytes: 320}},
+		{"begin fp32", (&RowsArgs{P: 1024}).BeginCost(FP32), Cost{Bytes: 8 * 1024}},
+		{"begin bf16", (&RowsArgs{P: 1024}).BeginCost(BF16), Cost{Bytes: 10 * 1024}},
+		{"round_weights tf32", (&RowsArgs{P: 1024}).RoundCost(TF32), Cost{Bytes: 8 * 1024}},
+		{"combine of 3", (&CombineArgs{P: 1024, Terms: 3}).Cost(), Cost{Bytes: 16 * 1024}},
+		{"sum_squares", (&SumSquaresArgs{N: 1024}).Cost(), Cost{Bytes: 4096}},
+		{"grad_squares", (&ClipArgs{N: 5000}).SquaresCost(TF32), Cost{Bytes: 20000}},
+		{"clip_scale, 2 partial sums", (&ClipArgs{N: 5000}).ScalesCost(TF32), Cost{Bytes: 20}},
+		{"sgd tf32", sgd.Cost(TF32), Cost{Bytes: 16 * 1024, Momentum: 8 * 1024, Drift: 4 * 1024}},
+		{"track", sgd.RunningCost(TF32), Cost{Bytes: 12 * 64}},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, c.got, c.want)
+		}
+	}
+	flop, bytes := sgd.Cost(FP32).Of(3, 2, 1)
+	if want := 1024. * (3*12 + 2*8 + 4); flop != 0 || bytes != want {
+		t.Errorf("sgd of 3 slots, 2 with momentum, 1 with drift: %g operations, %g bytes, want 0, %g", flop, bytes, want)
+	}
+}

@@ -1,0 +1,89 @@
+//go:build gpu && linux && cgo
+
+package gpu
+
+import (
+	"testing"
+	"time"
+
+	"rollcall/nets"
+)
+
+// What is timed is the kernels and copies alone, each from a beginning of its own: pauses of the caller, in front of a wave or of a
+// kernel outside of one, are in no time. And every sum is what the work was: operations, bytes, launches.
+func TestProfileSums(t *testing.T) {
+	const steps, batch, pause = 2, 4, 200 * time.Millisecond
+	g, _, m := both(t, "lenet5", batch, Options{Precision: BF16})
+	c := newCrowd(t, g, m, steps, batch, nil)
+	row := nets.Row{Bank: c.end}
+	jobs := []nets.EvalJob{{Row: row, Part: nets.Test}, {Row: nets.Row{Bank: c.start}, Part: nets.Test}}
+	must(g.Train(t.Context(), c.work))(t) // finds memory, captures graphs
+	must(g.Evaluate(t.Context(), jobs))(t)
+	ok(t, g.Profile(true))
+	started := time.Now()
+	for _, do := range []func(){
+		func() { must(g.Norm(row))(t) },
+		func() { ok(t, g.Combine(row, []float64{1, 2}, []nets.Row{row, row})) },
+		func() { must(g.Norm(row))(t) },
+		func() { must(g.Train(t.Context(), c.work))(t) },
+		func() { must(g.Evaluate(t.Context(), jobs))(t) },
+		func() { ok(t, g.Combine(row, nil, nil)) },
+	} {
+		do()
+		time.Sleep(pause)
+	}
+	kernels := map[string]nets.KernelTime{}
+	var total time.Duration
+	for _, k := range g.Kernels() {
+		kernels[k.Kernel] = k
+		total += k.Time
+		if k.Time <= 0 || k.Launches < 1 || k.Bytes <= 0 || k.FLOP < 0 {
+			t.Errorf("%+v, want all but the operations above 0", k)
+		}
+	}
+	if worked := time.Since(started) - 6*pause; total > worked {
+		t.Errorf("kernels and copies took %v, want no more than the %v that were worked", total, worked)
+	}
+	train, eval := wave0(t, g, true), wave0(t, g, false)
+	P, units := float64(g.layout.P), 2*((testSamples+7)/8)
+	for name, want := range map[string]nets.KernelTime{
+		"combine":            {Launches: 2, Bytes: 4*P*3 + 4*P},
+		"sum_squares":        {Launches: 2, Bytes: 2 * 4 * P},
+		"begin_bf16":         {Launches: 1, Bytes: 4 * 10 * P},
+		"round_weights_bf16": {Launches: 1, Bytes: 2 * 6 * P},                        // two rows, in however many units
+		"sgd_bf16":           {Launches: steps, Bytes: steps * P * (4*14 + 2*8 + 4)}, // four clients, two with momentum, one with drift
+		"memset":             {Launches: 1, Bytes: 4 * P * float64(train.key.room)},
+		"score":              {Launches: 1, Bytes: float64(4 * units * 8 * m.Classes)},
+		"upload":             {Launches: 2, Bytes: float64(train.planBytes + eval.planBytes)},
+		"download":           {Launches: 2, Bytes: float64(train.outBytes + eval.outBytes)},
+	} {
+		k := kernels[name]
+		if k.Launches != want.Launches || k.Bytes != want.Bytes || k.FLOP != want.FLOP {
+			t.Errorf("%s: %d launches, %.0f bytes, %.0f operations, want %d, %.0f, %.0f", name, k.Launches, k.Bytes, k.FLOP, want.Launches, want.Bytes, want.FLOP)
+		}
+	}
+	flop := 0.0
+	for _, k := range kernels {
+		flop += k.FLOP
+	}
+	if want := 4*steps*batch*m.Train + float64(units*8)*m.Forward; flop != want {
+		t.Errorf("%.0f operations, want %.0f: of 4 clients, %d steps of %d samples, and %d units of 8", flop, want, steps, batch, units)
+	}
+}
+
+// wave0 returns the only wave of training, or of evaluation.
+func wave0(t *testing.T, g *Engine, train bool) (found *wave) {
+	t.Helper()
+	for key, w := range g.waves {
+		if key.train == train {
+			if found != nil {
+				t.Fatalf("two waves: %+v, %+v", found.key, key)
+			}
+			found = w
+		}
+	}
+	if found == nil {
+		t.Fatal("no wave")
+	}
+	return found
+}

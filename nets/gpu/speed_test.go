@@ -1,0 +1,278 @@
+//go:build gpu && linux && cgo
+
+package gpu
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"testing"
+
+	"rollcall/datasets/plan"
+	"rollcall/nets"
+	"rollcall/nets/gpu/driver"
+	"rollcall/nets/gpu/gputest"
+	"rollcall/nets/gpu/kernels"
+)
+
+// Every launch of a net on its own, and the whole of it as the graph that rounds replay, for benchstat (docs/tuning.md):
+//
+//	ROLLCALL_TEST_GPU=1 go test -tags gpu -run '^$' -bench . -benchtime 20x ./nets/gpu
+//
+// A number is the time between two events on the device, behind a first replay that the processor's part hides in.
+
+// workload is what is timed: a net, the batches it is trained with, and how many clients are.
+type workload struct {
+	net   string
+	batch int
+	slots []int // K
+}
+
+// timing is all that is timed, and how.
+type timing struct {
+	workloads         []workload
+	replays           int // of a launch between two events
+	steps             int // in a graph of training
+	evalBatch         int
+	training, testing int // samples; testing: 0 for as many as the slots take
+}
+
+var (
+	hardware = timing{[]workload{
+		{"cnn-cifar10", 128, []int{5, 32, 37, 100, 500}},
+		{"cnn-svhn", 128, []int{37}},
+		{"cnn-cinic10", 128, []int{37}},
+		{"lenet5", 128, []int{37}},
+		{"resnet20", 64, []int{37}},
+		{"resnet18", 64, []int{37}},
+	}, 20, 10, defaultEvalBatch, 50_000, 0}
+	emulated = timing{[]workload{{"lenet5", 3, []int{1}}}, 1, 2, 4, trainSamples, 0}
+)
+
+// emulatedVariable set to 1 runs benchmarks on the emulator: not for their numbers, but to see that they run.
+const emulatedVariable = "ROLLCALL_BENCH_EMULATED"
+
+var toldWhy sync.Once
+
+// wanted returns what is to be timed, or skips with a line that says why nothing is.
+func wanted(b *testing.B) timing {
+	why := ""
+	switch {
+	case gputest.Real() && gputest.LeftOut != "":
+		why = gputest.LeftOut
+	case gputest.Real():
+		return hardware
+	case os.Getenv(emulatedVariable) == "1" && gputest.LeftOut == "":
+		return emulated
+	default:
+		why = "ROLLCALL_TEST_GPU=1 times kernels on the first card; this is no card"
+	}
+	toldWhy.Do(func() { fmt.Fprintln(os.Stderr, "gpu: benchmarks left out: "+why) }) // go test says nothing of benchmarks that skip
+	b.Skip(why)
+	return timing{}
+}
+
+// BenchmarkTrain times the launches of a training step, per client.
+func BenchmarkTrain(b *testing.B) { wanted(b).each(b, true) }
+
+// BenchmarkEvaluate times the launches of an evaluation, per slot of EvalBatch samples.
+func BenchmarkEvaluate(b *testing.B) { wanted(b).each(b, false) }
+
+func (l timing) each(b *testing.B, train bool) {
+	for _, w := range l.workloads {
+		for _, precision := range []Precision{TF32, FP32, BF16} {
+			for _, K := range w.slots {
+				if !train && K > evalRoom {
+					continue // is never evaluated at once
+				}
+				b.Run(fmt.Sprintf("net=%s/precision=%s/K=%d", w.net, precision, K), func(b *testing.B) {
+					r := l.rig(b, w, precision, K, train)
+					for i, launch := range r.launches {
+						b.Run("kernel="+trimPrecision(launch.kernel, precision)+"/layer="+launch.layer, func(b *testing.B) { r.one(b, i, l.replays) })
+					}
+					b.Run("kernel=graph/layer=all", r.graph)
+				})
+			}
+		}
+	}
+}
+
+// rig is a wave with its plan on the device and nothing else going on.
+type rig struct {
+	e        *Engine
+	w        *wave
+	K        int
+	unit     string   // of a time per slot
+	launches []launch // what fills the weights, and the program
+	start    *driver.Event
+	end      *driver.Event
+}
+
+// rig opens an engine and has it train, or evaluate, once: that leaves a wave, its plan and its graph.
+func (l timing) rig(b *testing.B, w workload, precision Precision, K int, train bool) *rig {
+	m := sure(nets.NewModel(w.net))(b)
+	trainSet, testSet := heldSamples(m, l.training, 1), heldSamples(m, K*l.evalBatch, 2)
+	e := sure(newEngine(m, trainSet, testSet, Options{Precision: precision, Batch: w.batch, EvalBatch: l.evalBatch}))(b)
+	b.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	bank := sure(e.NewBank(K + 1))(b)
+	start := nets.Row{Bank: bank}
+	if err := e.Load(start, m.Init(nets.Kaiming, 1)); err != nil {
+		b.Fatal(err)
+	}
+	r := &rig{e: e, K: K, unit: "µs/client-step"}
+	if train {
+		work := nets.LocalWork{LR: 1e-3}
+		for k := range K {
+			work.Clients = append(work.Clients, nets.ClientWork{Client: k, Start: start, End: nets.Row{Bank: bank, Index: 1 + k}, Plan: planAmong(trainSet.Len(), k, l.steps, w.batch)})
+		}
+		sure(e.Train(b.Context(), work))(b)
+	} else {
+		r.unit = "µs/slot"
+		sure(e.Evaluate(b.Context(), []nets.EvalJob{{Row: start, Part: nets.Test}}))(b)
+	}
+	for _, w := range e.waves {
+		if w.key.room < K {
+			b.Skipf("left out: there is memory for %d clients at once, want %d", w.key.room, K)
+		}
+		r.w = w
+	}
+	r.w.frame.step = 0
+	r.launches = append([]launch{e.rows(r.w)}, r.w.program.launches...)
+	for _, event := range []**driver.Event{&r.start, &r.end} {
+		r.do(b, func() (err error) {
+			*event, err = e.device.NewEvent()
+			return err
+		})
+	}
+	return r
+}
+
+func (r *rig) do(b *testing.B, f func() error) {
+	b.Helper()
+	if err := r.e.do(f); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// one times launch i on data that the launches in front of it have left; behind them, buffers are those of others.
+func (r *rig) one(b *testing.B, i, replays int) {
+	var exec *driver.Exec
+	r.do(b, func() (err error) {
+		for _, l := range r.launches[:i] {
+			if err := r.e.enqueue(r.w, l, usage{}); err != nil {
+				return err
+			}
+		}
+		if err := r.e.stream.Synchronize(); err != nil {
+			return err
+		}
+		r.e.capturing = true
+		exec, err = r.e.stream.Capture(r.launches[i].kernel, func() error {
+			for range replays {
+				if err := r.e.enqueue(r.w, r.launches[i], usage{}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		r.e.capturing = false
+		return err
+	})
+	defer r.do(b, func() error { return exec.Destroy() })
+	each := r.time(b, exec) / float64(replays)
+	slots, unit := r.K, r.unit
+	switch {
+	case i == 0 && r.w.key.train:
+		unit = "µs/client" // once a round
+	case i == 0:
+		slots, unit = 1, "µs/row" // which all slots evaluate
+	}
+	flop, bytes := r.launches[i].cost(&r.w.frame).Of(slots, 0, 0)
+	report(b, each, slots, unit, flop, bytes)
+}
+
+// graph times all steps of a round, or all of an evaluation, as rounds replay them, and reports one.
+func (r *rig) graph(b *testing.B) {
+	steps := float64(r.w.key.steps)
+	step := r.time(b, r.w.exec) / steps
+	var all kernels.Cost
+	for _, l := range r.w.program.launches { // filling the weights is in the time, but is no work of a step
+		all = all.Plus(l.cost(&r.w.frame))
+	}
+	flop, bytes := all.Of(r.K, 0, 0)
+	report(b, step, r.K, r.unit, flop, bytes)
+}
+
+// time returns the seconds on the device that a graph takes behind one of its kind.
+func (r *rig) time(b *testing.B, exec *driver.Exec) float64 {
+	total, n := 0.0, 0
+	for b.Loop() {
+		r.do(b, func() error {
+			for _, queue := range []func() error{
+				func() error { return exec.Launch(r.e.stream) }, // the device is busy with it while the processor queues the rest
+				func() error { return r.start.Record(r.e.stream) },
+				func() error { return exec.Launch(r.e.stream) },
+				func() error { return r.end.Record(r.e.stream) },
+				r.e.stream.Synchronize,
+			} {
+				if err := queue(); err != nil {
+					return err
+				}
+			}
+			ms, err := r.end.Since(r.start)
+			total += ms / 1e3
+			return err
+		})
+		n++
+	}
+	return total / float64(n)
+}
+
+// report prints what all slots together took as the time of one, and the rates of the work.
+func report(b *testing.B, seconds float64, slots int, unit string, flop, bytes float64) {
+	b.ReportMetric(0, "ns/op") // which would count the processor's part
+	b.ReportMetric(1e6*seconds/float64(slots), unit)
+	if flop > 0 {
+		b.ReportMetric(flop/1e12/seconds, "TFLOP/s")
+	}
+	b.ReportMetric(bytes/1e9/seconds, "GB/s")
+}
+
+// sure is must for benchmarks.
+func sure[T any](v T, err error) func(*testing.B) T {
+	return func(b *testing.B) T {
+		b.Helper()
+		if err != nil {
+			b.Fatal(err)
+		}
+		return v
+	}
+}
+
+var heldSets = map[string]*plan.Samples{}
+
+// heldSamples is samplesFor that makes the same samples once.
+func heldSamples(m *nets.Model, n int, seed uint64) *plan.Samples {
+	name := fmt.Sprint(m.H, m.W, m.C, m.Classes, n, seed)
+	if heldSets[name] == nil {
+		heldSets[name] = samplesFor(m, n, seed)
+	}
+	return heldSets[name]
+}
+
+// planAmong returns a plan of full batches of any of n samples.
+func planAmong(n, client, steps, batch int) plan.Local {
+	r := rand.New(rand.NewPCG(uint64(client), 4))
+	l := plan.Local{E: steps, B: batch}
+	for range steps * batch {
+		l.Index = append(l.Index, int32(r.IntN(n)))
+		l.Crop = append(l.Crop, uint8(r.IntN(2*plan.Pad+1)), uint8(r.IntN(2*plan.Pad+1)))
+		l.Flip = append(l.Flip, uint8(r.IntN(2)))
+	}
+	return l
+}
