@@ -35,7 +35,7 @@ struct ConvTile {
 DEV uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
 // pooled is the size of y for a size of x: computed anew wherever it is wanted, since registers are dearer.
-DEV uint32_t pooled(const ConvArgs &a, uint32_t size, uint32_t taps) { return (kept(size) + 2 * a.pad - taps + 1) / 2; }
+DEV uint32_t pooled(const ConvArgs &a, uint32_t size, uint32_t taps) { return (kept(size) + 2 * kept(a.pad) - kept(taps) + 1) / 2; }
 
 // conv_pitch: windows next to each other are 2·pitch words apart. With 2·pitch = 8 or 24 mod 32 the 8-byte loads of half a warp
 // meet no bank twice.
@@ -79,27 +79,28 @@ DEV ConvTile conv_tile(const ConvArgs &a, uint32_t rows, uint32_t columns, uint3
 }
 
 // Walk counts through [n][r][c][v] in steps of one size without dividing. A Path is where it starts and what its steps are: divided
-// out once for all units, and in few registers until it is walked.
+// out once for all units, and in two registers until it is walked.
 struct Walk {
   uint32_t n, r, c, v, dn, dr, dc, dv, height, width, vectors;
 };
 
 struct Path {
   uint32_t height, width, vectors;
-  uint32_t rn, vc, drn, dvc;  // two numbers each, the first in the low half
+  uint32_t start, step;  // n, r, c and v in 8 bits each: none is larger than a block has threads
 };
 
+DEV uint32_t path_split(uint32_t i, uint32_t height, uint32_t width, uint32_t vectors) {
+  const uint32_t pixel = i / vectors, row = pixel / width;
+  return i % vectors | pixel % width << 8 | row % height << 16 | row / height << 24;
+}
+
 DEV Path path_from(uint32_t start, uint32_t step, uint32_t height, uint32_t width, uint32_t vectors) {
-  Path p = {height, width, vectors};
-  const uint32_t pixel = start / vectors, row = pixel / width, on = step / vectors, down = on / width;
-  p.vc = start % vectors | pixel % width << 16, p.rn = row % height | row / height << 16;
-  p.dvc = step % vectors | on % width << 16, p.drn = down % height | down / height << 16;
-  return p;
+  return {height, width, vectors, path_split(start, height, width, vectors), path_split(step, height, width, vectors)};
 }
 
 DEV Walk walk(const Path &p) {
-  const uint32_t rn = kept(p.rn), vc = kept(p.vc), drn = kept(p.drn), dvc = kept(p.dvc);
-  return {rn >> 16, rn & 0xffff, vc >> 16, vc & 0xffff, drn >> 16, drn & 0xffff, dvc >> 16, dvc & 0xffff, p.height, p.width, p.vectors};
+  const uint32_t at = kept(p.start), by = kept(p.step);
+  return {at >> 24, at >> 16 & 0xff, at >> 8 & 0xff, at & 0xff, by >> 24, by >> 16 & 0xff, by >> 8 & 0xff, by & 0xff, p.height, p.width, p.vectors};
 }
 
 DEV void walk_on(Walk &w) {
@@ -124,12 +125,11 @@ DEV Path conv_path(const ConvArgs &a, const ConvTile &t, uint32_t threads, uint3
 // asynchronously, but for bf16 with an odd number of channels.
 template <class P>
 DEV void conv_load_pixels(uint32_t *patch, const typename P::act *x, const ConvArgs &a, const ConvTile &t, const Path &path, uint32_t b0, int32_t i0,
-                          int32_t j0, uint32_t threads) {
+                          int32_t j0) {
   constexpr uint32_t per = conv_per_word<P>;
   const bool wide = conv_vector(a.C, per) == 4 * per, even = a.C % per == 0;
-  const uint32_t words = wide ? 4 : 1, n = t.images * t.height * t.width * path.vectors;
-  Walk w = walk(path);
-  for (uint32_t i = threadIdx.x; i < n; i += threads, walk_on(w)) {
+  const uint32_t words = wide ? 4 : 1;
+  for (Walk w = walk(path); w.n < t.images; walk_on(w)) {
     const uint32_t row = (uint32_t)i0 + w.r, column = (uint32_t)j0 + w.c, b = b0 + w.n;
     const bool inside = row < a.H && column < a.W && b < a.B;  // what is above or left of the image is large as unsigned
     const typename P::act *src = x + (inside ? ((b * a.H + row) * a.W + column) * a.C + w.v * words * per : 0);

@@ -69,7 +69,7 @@ template <class P> struct Forward {
 
   DEV void load(uint32_t *patch, const ConvArgs &a, const ConvTile &t, const Path &path, ConvPlace p) {
     const act *x = static_cast<const act *>(a.x) + (size_t)blockIdx.y * a.B * a.H * a.W * a.C;
-    conv_load_pixels<P>(patch, x, a, t, path, p.b, (int32_t)(2 * p.i - a.pad), (int32_t)(2 * p.j - a.pad), CONV_THREADS);
+    conv_load_pixels<P>(patch, x, a, t, path, p.b, (int32_t)(2 * p.i - a.pad), (int32_t)(2 * p.j - a.pad));
   }
 
   DEV void store(const ConvAcc &acc, const ConvArgs &a, const ConvTile &t, ConvPlace p, const uint32_t (&own)[2], const float *bias, uint32_t o) {
