@@ -113,12 +113,10 @@ func (l *lowerer) input(n *G.Node) error {
 		a.Images = 1 // room for the table, whether it is images or features
 		geometry := a.Geometry()
 		l.layer = "x"
-		queue(l, "gather", geometry, (*kernels.GatherArgs).Cost, func(f *frame) kernels.GatherArgs {
-			a := a
+		queue(l, "gather", geometry, (*kernels.GatherArgs).Cost, a, func(f *frame, a *kernels.GatherArgs) {
 			s := f.parts[f.part]
 			a.Work, a.Images, a.Features, a.Classes, a.Table = f.work, s.images, s.features, s.classes, s.table
 			a.Y, a.Labels, a.Step, a.E = f.at(x), f.at(labels), f.step, f.E
-			return a
 		}, x, labels)
 		return nil
 	case l.graph.Labels, l.graph.Draw:
@@ -226,13 +224,14 @@ func (l *lowerer) perSlot(name string, n, bytes int) *buffer {
 	return b
 }
 
-// queue adds a kernel that comes in every precision, with what it costs, its arguments and the buffers it reads or writes.
-func queue[A any](l *lowerer, kernel string, g kernels.Geometry, cost func(*A, Precision) kernels.Cost, args func(*frame) A, uses ...*buffer) {
-	queuePlain(l, kernel+"_"+string(l.precision), g, cost, args, uses...)
+// queue adds a kernel that comes in every precision, with what it costs, its arguments, which fill completes in a copy for a frame, and
+// the buffers it reads or writes.
+func queue[A any](l *lowerer, kernel string, g kernels.Geometry, cost func(*A, Precision) kernels.Cost, a A, fill func(*frame, *A), uses ...*buffer) {
+	queuePlain(l, kernel+"_"+string(l.precision), g, cost, a, fill, uses...)
 }
 
 // queuePlain adds a kernel that knows no precision.
-func queuePlain[A any](l *lowerer, kernel string, g kernels.Geometry, cost func(*A, Precision) kernels.Cost, args func(*frame) A, uses ...*buffer) {
+func queuePlain[A any](l *lowerer, kernel string, g kernels.Geometry, cost func(*A, Precision) kernels.Cost, a A, fill func(*frame, *A), uses ...*buffer) {
 	now := len(l.program.launches)
 	for _, b := range uses {
 		if b.first < 0 {
@@ -241,6 +240,11 @@ func queuePlain[A any](l *lowerer, kernel string, g kernels.Geometry, cost func(
 		b.last = now
 	}
 	p := l.precision
+	args := func(f *frame) A {
+		a := a
+		fill(f, &a)
+		return a
+	}
 	l.program.launches = append(l.program.launches, launch{
 		kernel: kernel, layer: l.layer, geometry: g,
 		args: func(f *frame) []byte { return pack(args(f)) },
@@ -285,10 +289,8 @@ func (l *lowerer) conv(op *ops.ConvReLUPool[float32], in []value) (value, error)
 	}
 	name := l.of(in[1].param)
 	x, y, arg := in[0].buf, l.buffer(name+" y", n), l.sized(name+" arg", n, 1)
-	queue(l, "conv_forward", a.Forward(l.precision), (*kernels.ConvArgs).ForwardCost, func(f *frame) kernels.ConvArgs {
-		a := a
+	queue(l, "conv_forward", a.Forward(l.precision), (*kernels.ConvArgs).ForwardCost, a, func(f *frame, a *kernels.ConvArgs) {
 		a.Work, a.X, a.Y, a.Arg = f.work, f.at(x), f.at(y), f.at(arg)
-		return a
 	}, x, y, arg)
 	return value{kind: activations, buf: y, arg: arg}, nil
 }
@@ -308,10 +310,8 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPoolGrad[float32], in []value) (value
 	chunks := (a.B + a.Images - 1) / a.Images
 	n := a.R * a.S * a.C * a.O
 	partial := l.perSlot(name+" partial", int(chunks*(n+a.O)), 4)
-	queue(l, "conv_backward_filter", a.BackwardFilter(l.precision), (*kernels.ConvArgs).BackwardFilterCost, func(f *frame) kernels.ConvArgs {
-		a := a
+	queue(l, "conv_backward_filter", a.BackwardFilter(l.precision), (*kernels.ConvArgs).BackwardFilterCost, a, func(f *frame, a *kernels.ConvArgs) {
 		a.Work, a.X, a.Arg, a.GY, a.Partial = f.work, f.at(x), f.at(arg), f.at(gy), f.at(partial)
-		return a
 	}, x, arg, gy, partial)
 	l.reduce(kernels.ConvReduceArgs{WOffset: a.WOffset, BOffset: a.BOffset, N: n, O: a.O, Chunks: chunks}, partial)
 	if !op.Forward.InputGrad {
@@ -319,10 +319,8 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPoolGrad[float32], in []value) (value
 	}
 	s := op.Forward.Shape
 	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))
-	queue(l, "conv_backward_data", a.BackwardData(l.precision), (*kernels.ConvArgs).BackwardDataCost, func(f *frame) kernels.ConvArgs {
-		a := a
+	queue(l, "conv_backward_data", a.BackwardData(l.precision), (*kernels.ConvArgs).BackwardDataCost, a, func(f *frame, a *kernels.ConvArgs) {
 		a.Work, a.Arg, a.GY, a.DX = f.work, f.at(arg), f.at(gy), f.at(dx)
-		return a
 	}, arg, gy, dx)
 	return l.packed(dx, s.K*s.B*s.H*s.W*s.C, param, param+1), nil
 }
@@ -330,10 +328,8 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPoolGrad[float32], in []value) (value
 // reduce adds up the partial sums of a convolution's dw and db.
 func (l *lowerer) reduce(r kernels.ConvReduceArgs, partial *buffer) {
 	r.P = uint32(l.layout.P)
-	queuePlain(l, "conv_reduce", r.Geometry(), (*kernels.ConvReduceArgs).Cost, func(f *frame) kernels.ConvReduceArgs {
-		r := r
+	queuePlain(l, "conv_reduce", r.Geometry(), (*kernels.ConvReduceArgs).Cost, r, func(f *frame, r *kernels.ConvReduceArgs) {
 		r.Work, r.Partial, r.Grad, r.Step, r.E = f.work, f.at(partial), f.grad, f.step, f.E
-		return r
 	}, partial)
 }
 
@@ -356,10 +352,8 @@ func (l *lowerer) linear(op *ops.Linear[float32], in []value, logits bool) (valu
 	if logits {
 		a.YFloat, y.size = 1, 4
 	}
-	queue(l, "linear_forward", a.Forward(l.precision), (*kernels.LinearArgs).ForwardCost, func(f *frame) kernels.LinearArgs {
-		a := a
+	queue(l, "linear_forward", a.Forward(l.precision), (*kernels.LinearArgs).ForwardCost, a, func(f *frame, a *kernels.LinearArgs) {
 		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
-		return a
 	}, x, y)
 	return value{kind: activations, buf: y}, nil
 }
@@ -378,26 +372,20 @@ func (l *lowerer) linearGrad(op *ops.LinearGrad[float32], in []value) (value, er
 		d := l.buffer(name+" d", s.O)
 		r := kernels.ReLUArgs{N: uint32(s.B * s.O)}
 		from := gy
-		queue(l, "relu_backward", r.Geometry(), (*kernels.ReLUArgs).Cost, func(f *frame) kernels.ReLUArgs {
-			r := r
+		queue(l, "relu_backward", r.Geometry(), (*kernels.ReLUArgs).Cost, r, func(f *frame, r *kernels.ReLUArgs) {
 			r.Work, r.Y, r.GY, r.D = f.work, f.at(y), f.at(from), f.at(d)
-			return r
 		}, y, from, d)
 		gy = d
 	}
 	var dx *buffer
 	if op.Forward.InputGrad {
 		dx = l.buffer(name+" dx", s.I)
-		queue(l, "linear_backward_data", a.BackwardData(l.precision), (*kernels.LinearArgs).BackwardDataCost, func(f *frame) kernels.LinearArgs {
-			a := a
+		queue(l, "linear_backward_data", a.BackwardData(l.precision), (*kernels.LinearArgs).BackwardDataCost, a, func(f *frame, a *kernels.LinearArgs) {
 			a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
-			return a
 		}, gy, dx)
 	}
-	queue(l, "linear_backward_filter", a.BackwardFilter(l.precision), (*kernels.LinearArgs).BackwardFilterCost, func(f *frame) kernels.LinearArgs {
-		a := a
+	queue(l, "linear_backward_filter", a.BackwardFilter(l.precision), (*kernels.LinearArgs).BackwardFilterCost, a, func(f *frame, a *kernels.LinearArgs) {
 		a.Work, a.X, a.GY, a.Grad = f.work, f.at(x), f.at(gy), f.grad
-		return a
 	}, x, gy)
 	return l.packed(dx, s.K*s.B*s.I, param, param+1), nil
 }
@@ -439,10 +427,8 @@ func (l *lowerer) dropout(op *ops.Dropout[float32], of string, in []value) (valu
 	y := l.buffer(fmt.Sprintf("dropout%d", op.Layer), x.n/l.graph.B)
 	a := kernels.DropoutArgs{N: uint32(x.n), Layer: uint32(op.Layer), Threshold: cpu.DropThreshold(op.Rate), Scale: float32(1 / (1 - op.Rate))}
 	l.layer = l.model.Drops[op.Layer].Name + of
-	queue(l, "dropout", a.Geometry(), (*kernels.DropoutArgs).Cost, func(f *frame) kernels.DropoutArgs {
-		a := a
+	queue(l, "dropout", a.Geometry(), (*kernels.DropoutArgs).Cost, a, func(f *frame, a *kernels.DropoutArgs) {
 		a.Work, a.X, a.Y, a.Step = f.work, f.at(x), f.at(y), f.step
-		return a
 	}, x, y)
 	return value{kind: activations, buf: y}, nil
 }
@@ -464,10 +450,8 @@ func (l *lowerer) logOdds(in []value) (value, error) {
 	x, y := in[0].buf, l.sized("log odds", 2, 4)
 	a := kernels.LogOddsArgs{N: uint32(x.n)}
 	l.layer = "odds"
-	queuePlain(l, "log_odds", a.Geometry(), (*kernels.LogOddsArgs).ForwardCost, func(f *frame) kernels.LogOddsArgs {
-		a := a
+	queuePlain(l, "log_odds", a.Geometry(), (*kernels.LogOddsArgs).ForwardCost, a, func(f *frame, a *kernels.LogOddsArgs) {
 		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
-		return a
 	}, x, y)
 	return value{kind: activations, buf: y}, nil
 }
@@ -479,10 +463,8 @@ func (l *lowerer) logOddsGrad(in []value) (value, error) {
 	gy, dx := in[0].buf, l.buffer("log odds dx", 1)
 	a := kernels.LogOddsArgs{N: uint32(dx.n)}
 	l.layer = "odds"
-	queue(l, "log_odds_backward", a.Geometry(), (*kernels.LogOddsArgs).BackwardCost, func(f *frame) kernels.LogOddsArgs {
-		a := a
+	queue(l, "log_odds_backward", a.Geometry(), (*kernels.LogOddsArgs).BackwardCost, a, func(f *frame, a *kernels.LogOddsArgs) {
 		a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
-		return a
 	}, gy, dx)
 	return value{kind: activations, buf: dx}, nil
 }
@@ -496,11 +478,9 @@ func (l *lowerer) crossEntropy(in []value, n int) (value, error) {
 	d := l.buffer("dlogits", n/l.graph.B)
 	a := kernels.CrossEntropyArgs{B: uint32(l.graph.B), O: uint32(n / l.graph.B)}
 	l.layer = "loss"
-	queue(l, "cross_entropy", a.Geometry(), (*kernels.CrossEntropyArgs).Cost, func(f *frame) kernels.CrossEntropyArgs {
-		a := a
+	queue(l, "cross_entropy", a.Geometry(), (*kernels.CrossEntropyArgs).Cost, a, func(f *frame, a *kernels.CrossEntropyArgs) {
 		a.Work, a.Logits, a.Labels, a.Loss, a.DLogits = f.work, f.at(logits), f.at(labels), f.loss, f.at(d)
 		a.Step, a.E, a.Capacity = f.step, f.E, uint32(f.room)
-		return a
 	}, logits, labels, d)
 	return value{kind: activations, buf: d}, nil
 }
@@ -512,10 +492,8 @@ func (l *lowerer) add(a, b *buffer) value {
 	y := l.buffer(a.name+" + "+b.name, a.n/l.graph.B)
 	args := kernels.AddArgs{N: uint32(a.n)}
 	l.layer = a.name
-	queue(l, "add", args.Geometry(), (*kernels.AddArgs).Cost, func(f *frame) kernels.AddArgs {
-		args := args
+	queue(l, "add", args.Geometry(), (*kernels.AddArgs).Cost, args, func(f *frame, args *kernels.AddArgs) {
 		args.Work, args.A, args.B, args.Y = f.work, f.at(a), f.at(b), f.at(y)
-		return args
 	}, a, b, y)
 	return value{kind: activations, buf: y}
 }
@@ -525,10 +503,8 @@ func (l *lowerer) score() {
 	logits, labels := l.program.logits, l.labels
 	a := kernels.ScoreArgs{B: uint32(l.graph.B), O: uint32(logits.n / l.graph.B)}
 	l.layer = "loss"
-	queuePlain(l, "score", a.Geometry(), (*kernels.ScoreArgs).Cost, func(f *frame) kernels.ScoreArgs {
-		a := a
+	queuePlain(l, "score", a.Geometry(), (*kernels.ScoreArgs).Cost, a, func(f *frame, a *kernels.ScoreArgs) {
 		a.Work, a.Logits, a.Labels, a.Loss, a.Correct = f.work, f.at(logits), f.at(labels), f.score, f.score+uint64(8*f.room)
-		return a
 	}, logits, labels)
 }
 
@@ -538,25 +514,21 @@ func (l *lowerer) update(clip bool) {
 	l.layer = "weights"
 	if clip {
 		c := kernels.ClipArgs{P: P, N: n}
-		args := func(f *frame) kernels.ClipArgs {
-			c := c
+		fill := func(f *frame, c *kernels.ClipArgs) {
 			c.Work, c.Grad, c.Partial, c.Scale = f.work, f.grad, f.norms, f.scale
-			return c
 		}
-		queuePlain(l, "grad_squares", c.Squares(), (*kernels.ClipArgs).SquaresCost, args)
-		queuePlain(l, "clip_scale", c.Scales(), (*kernels.ClipArgs).ScalesCost, args)
+		queuePlain(l, "grad_squares", c.Squares(), (*kernels.ClipArgs).SquaresCost, c, fill)
+		queuePlain(l, "clip_scale", c.Scales(), (*kernels.ClipArgs).ScalesCost, c, fill)
 	}
 	a := kernels.SGDArgs{P: P, N: n}
-	args := func(f *frame) kernels.SGDArgs {
-		a := a
+	fill := func(f *frame, a *kernels.SGDArgs) {
 		a.Work, a.Grad, a.Step, a.E = f.work, f.grad, f.step, f.E
 		if clip {
 			a.Scale = f.scale
 		}
-		return a
 	}
-	queue(l, "sgd", a.Geometry(), (*kernels.SGDArgs).Cost, args)
+	queue(l, "sgd", a.Geometry(), (*kernels.SGDArgs).Cost, a, fill)
 	if n < P {
-		queuePlain(l, "track", a.Running(), (*kernels.SGDArgs).RunningCost, args)
+		queuePlain(l, "track", a.Running(), (*kernels.SGDArgs).RunningCost, a, fill)
 	}
 }

@@ -33,10 +33,8 @@ func (l *lowerer) conv2D(op *ops.Conv2D[float32], in []value) (value, error) {
 	}
 	rows, columns := a.Out()
 	x, y := in[0].buf, l.buffer(l.of(in[1].param)+" y", int(rows*columns*a.O))
-	queue(l, "conv2d_forward", a.Forward(l.precision), (*kernels.Conv2DArgs).ForwardCost, func(f *frame) kernels.Conv2DArgs {
-		a := a
+	queue(l, "conv2d_forward", a.Forward(l.precision), (*kernels.Conv2DArgs).ForwardCost, a, func(f *frame, a *kernels.Conv2DArgs) {
 		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
-		return a
 	}, x, y)
 	return value{kind: activations, buf: y}, nil
 }
@@ -58,10 +56,8 @@ func (l *lowerer) conv2DGrad(op *ops.Conv2DGrad[float32], in []value) (value, er
 		return l.packed(nil, 0, param), nil
 	}
 	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))
-	queue(l, "conv2d_backward_data", a.BackwardData(l.precision), (*kernels.Conv2DArgs).BackwardDataCost, func(f *frame) kernels.Conv2DArgs {
-		a := a
+	queue(l, "conv2d_backward_data", a.BackwardData(l.precision), (*kernels.Conv2DArgs).BackwardDataCost, a, func(f *frame, a *kernels.Conv2DArgs) {
 		a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
-		return a
 	}, gy, dx)
 	return l.packed(dx, s.K*s.B*s.H*s.W*s.C, param), nil
 }
@@ -71,19 +67,15 @@ func (l *lowerer) conv2DFilter(a kernels.Conv2DArgs, name string, x, gy *buffer)
 	chunks, n := (a.B+a.Images-1)/a.Images, a.R*a.S*a.C*a.O
 	if chunks == 1 {
 		a.DWStride = uint32(l.layout.P)
-		queue(l, "conv2d_backward_filter", a.BackwardFilter(l.precision), (*kernels.Conv2DArgs).BackwardFilterCost, func(f *frame) kernels.Conv2DArgs {
-			a := a
+		queue(l, "conv2d_backward_filter", a.BackwardFilter(l.precision), (*kernels.Conv2DArgs).BackwardFilterCost, a, func(f *frame, a *kernels.Conv2DArgs) {
 			a.Work, a.X, a.GY, a.DW = f.work, f.at(x), f.at(gy), f.grad+4*uint64(a.WOffset)
-			return a
 		}, x, gy)
 		return
 	}
 	a.DWStride = chunks * n
 	partial := l.perSlot(name+" partial", int(a.DWStride), 4)
-	queue(l, "conv2d_backward_filter", a.BackwardFilter(l.precision), (*kernels.Conv2DArgs).BackwardFilterCost, func(f *frame) kernels.Conv2DArgs {
-		a := a
+	queue(l, "conv2d_backward_filter", a.BackwardFilter(l.precision), (*kernels.Conv2DArgs).BackwardFilterCost, a, func(f *frame, a *kernels.Conv2DArgs) {
 		a.Work, a.X, a.GY, a.DW = f.work, f.at(x), f.at(gy), f.at(partial)
-		return a
 	}, x, gy, partial)
 	l.reduce(kernels.ConvReduceArgs{WOffset: a.WOffset, N: n, Chunks: chunks}, partial)
 }

@@ -49,26 +49,24 @@ func (l *lowerer) norm(op *ops.BatchNorm[float32], in []value) (value, error) {
 		add = in[1].buf
 		maps = append(maps, add)
 	}
-	of := func(f *frame, a kernels.NormArgs) kernels.NormArgs {
+	fillMaps := func(f *frame, a *kernels.NormArgs) {
 		a.Work, a.X, a.Y, a.Step, a.E = f.work, f.at(x), f.at(y), f.step, f.E
 		if add != nil {
 			a.Add = f.at(add)
 		}
-		return a
 	}
 	if !op.Train {
-		queue(l, "norm_evaluate", a.Maps(), (*kernels.NormArgs).ApplyCost, func(f *frame) kernels.NormArgs { return of(f, a) }, maps...)
+		queue(l, "norm_evaluate", a.Maps(), (*kernels.NormArgs).ApplyCost, a, fillMaps, maps...)
 		return value{kind: activations, buf: y}, nil
 	}
 	labels, partial, stats := l.labels, l.perSlot(name+" sums", a.Partials(), 8), l.perSlot(name+" statistics", a.Statistics(), 4)
-	args := func(f *frame) kernels.NormArgs {
-		a := of(f, a)
+	fill := func(f *frame, a *kernels.NormArgs) {
+		fillMaps(f, a)
 		a.Labels, a.Partial, a.Stats = f.at(labels), f.at(partial), f.at(stats)
-		return a
 	}
-	queue(l, "norm_moments", a.Maps(), (*kernels.NormArgs).MomentsCost, args, x, labels, partial)
-	queue(l, "norm_statistics", a.Channels(), (*kernels.NormArgs).ChannelsCost, args, x, labels, partial, stats)
-	queue(l, "norm_apply", a.Maps(), (*kernels.NormArgs).ApplyCost, args, append(maps, labels, stats)...)
+	queue(l, "norm_moments", a.Maps(), (*kernels.NormArgs).MomentsCost, a, fill, x, labels, partial)
+	queue(l, "norm_statistics", a.Channels(), (*kernels.NormArgs).ChannelsCost, a, fill, x, labels, partial, stats)
+	queue(l, "norm_apply", a.Maps(), (*kernels.NormArgs).ApplyCost, a, fill, append(maps, labels, stats)...)
 	return value{kind: activations, buf: y, stats: stats}, nil
 }
 
@@ -90,8 +88,7 @@ func (l *lowerer) normGrad(op *ops.BatchNormGrad[float32], in []value) (value, e
 	if forward.Add || gy2 != nil {
 		d = l.buffer(name+" d", s.H*s.W*s.C)
 	}
-	args := func(f *frame) kernels.NormArgs {
-		a := a
+	fill := func(f *frame, a *kernels.NormArgs) {
 		a.Work, a.X, a.Labels, a.Partial, a.Stats = f.work, f.at(x), f.at(labels), f.at(partial), f.at(stats)
 		a.GY, a.DX, a.Grad, a.Step, a.E = f.at(gy), f.at(dx), f.grad, f.step, f.E
 		for _, o := range []struct {
@@ -102,15 +99,14 @@ func (l *lowerer) normGrad(op *ops.BatchNormGrad[float32], in []value) (value, e
 				*o.to = f.at(o.at)
 			}
 		}
-		return a
 	}
-	queue(l, "norm_sums", a.Maps(), (*kernels.NormArgs).SumsCost, args, present(x, gy, gy2, y, d, labels, stats, partial)...)
-	queuePlain(l, "norm_solve", a.Channels(), (*kernels.NormArgs).ChannelsCost, args, partial, stats)
+	queue(l, "norm_sums", a.Maps(), (*kernels.NormArgs).SumsCost, a, fill, present(x, gy, gy2, y, d, labels, stats, partial)...)
+	queuePlain(l, "norm_solve", a.Channels(), (*kernels.NormArgs).ChannelsCost, a, fill, partial, stats)
 	from := d
 	if from == nil {
 		from = gy
 	}
-	queue(l, "norm_input", a.Maps(), (*kernels.NormArgs).InputCost, args, x, from, labels, stats, dx)
+	queue(l, "norm_input", a.Maps(), (*kernels.NormArgs).InputCost, a, fill, x, from, labels, stats, dx)
 
 	v := l.packed(dx, x.n, param, param+1, param+2, param+3)
 	if forward.Add {
@@ -142,10 +138,8 @@ func (l *lowerer) average(op *ops.GlobalAvgPool[float32], in []value) (value, er
 	a := l.averageArgs(op.Shape)
 	x, y := in[0].buf, l.buffer("average y", op.Shape.C)
 	l.layer = "average"
-	queue(l, "average_pool", a.Geometry(), (*kernels.AverageArgs).Cost, func(f *frame) kernels.AverageArgs {
-		a := a
+	queue(l, "average_pool", a.Geometry(), (*kernels.AverageArgs).Cost, a, func(f *frame, a *kernels.AverageArgs) {
 		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
-		return a
 	}, x, y)
 	return value{kind: activations, buf: y}, nil
 }
@@ -158,10 +152,8 @@ func (l *lowerer) averageGrad(op *ops.GlobalAvgPoolGrad[float32], in []value) (v
 	a := l.averageArgs(s)
 	gy, dx := in[0].buf, l.buffer("average dx", s.H*s.W*s.C)
 	l.layer = "average"
-	queue(l, "average_pool_backward", a.Geometry(), (*kernels.AverageArgs).Cost, func(f *frame) kernels.AverageArgs {
-		a := a
+	queue(l, "average_pool_backward", a.Geometry(), (*kernels.AverageArgs).Cost, a, func(f *frame, a *kernels.AverageArgs) {
 		a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
-		return a
 	}, gy, dx)
 	return value{kind: activations, buf: dx}, nil
 }
@@ -178,10 +170,8 @@ func (l *lowerer) subsample(op *ops.Subsample[float32], in []value) (value, erro
 	a := l.subsampleArgs(op.Shape)
 	h, w := op.Shape.Out()
 	x, y := in[0].buf, l.buffer("subsample y", h*w*op.Shape.O)
-	queue(l, "subsample", a.Forward(), (*kernels.SubsampleArgs).ForwardCost, func(f *frame) kernels.SubsampleArgs {
-		a := a
+	queue(l, "subsample", a.Forward(), (*kernels.SubsampleArgs).ForwardCost, a, func(f *frame, a *kernels.SubsampleArgs) {
 		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
-		return a
 	}, x, y)
 	return value{kind: activations, buf: y}, nil
 }
@@ -193,10 +183,8 @@ func (l *lowerer) subsampleGrad(op *ops.SubsampleGrad[float32], in []value) (val
 	s := op.Forward.Shape
 	a := l.subsampleArgs(s)
 	gy, dx := in[0].buf, l.buffer("subsample dx", s.H*s.W*s.C)
-	queue(l, "subsample_backward", a.Backward(), (*kernels.SubsampleArgs).BackwardCost, func(f *frame) kernels.SubsampleArgs {
-		a := a
+	queue(l, "subsample_backward", a.Backward(), (*kernels.SubsampleArgs).BackwardCost, a, func(f *frame, a *kernels.SubsampleArgs) {
 		a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
-		return a
 	}, gy, dx)
 	return value{kind: activations, buf: dx}, nil
 }
