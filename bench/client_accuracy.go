@@ -7,6 +7,7 @@ import (
 	"rollcall/datasets"
 	"rollcall/nets"
 	"rollcall/results"
+	"rollcall/results/files"
 )
 
 // twoClass reports whether every client has samples of two classes, as in FedAR.
@@ -40,5 +41,5 @@ func (x *experiment) writeClients(ctx context.Context, l *lab, f *federation) er
 	for i, r := range answers {
 		rows[i] = results.ClientRow{Round: x.settings.Rounds, Client: i, Pi: pi[i], N: r.N, Accuracy: r.Accuracy(), Loss: r.Loss}
 	}
-	return results.WriteCSVFile(filepath.Join(x.dir, results.ClientsFile), rows)
+	return files.WriteCSVFile(filepath.Join(x.dir, results.ClientsFile), rows)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rollcall/algos/availability"
-	"rollcall/results"
+	"rollcall/results/files"
 )
 
 // availabilityRow is one client in one round.
@@ -77,7 +77,7 @@ synthetic set, which needs no download.`,
 			return err
 		}
 		if path == "" {
-			return results.WriteCSV(a.stdout, rows)
+			return files.WriteCSV(a.stdout, rows)
 		}
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			return usagef("--csv %s: a folder, want a file", path)
@@ -85,7 +85,7 @@ synthetic set, which needs no download.`,
 		if err := writable(filepath.Dir(path)); err != nil {
 			return err
 		}
-		if err := results.WriteCSVFile(path, rows); err != nil {
+		if err := files.WriteCSVFile(path, rows); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(a.stdout, "%s: %d rounds of %d clients, %s, %.1f active on average\n", path, s.Rounds, s.Clients, kind, meanActive(rows, s.Rounds))

@@ -15,6 +15,7 @@ import (
 	"rollcall/datasets"
 	"rollcall/nets"
 	"rollcall/results"
+	"rollcall/results/files"
 )
 
 var benchFormats = []string{"text", "csv", "gobench"}
@@ -129,7 +130,7 @@ func (a *app) bench(ctx context.Context, b speedTest) error {
 	var printErr error
 	switch b.format {
 	case "csv":
-		printErr = results.WriteCSV(a.stdout, []results.BenchRow{row})
+		printErr = files.WriteCSV(a.stdout, []results.BenchRow{row})
 	case "gobench":
 		printErr = row.Gobench(a.stdout)
 	default:
@@ -253,7 +254,7 @@ func (b *speedTest) evaluate(ctx context.Context, l *lab, f *federation, row *re
 			return err
 		}
 		took := time.Since(started)
-		row.EvalMS, row.EvalImages, row.TestAcc = results.Some(ms(took)), r[0].N, results.Some(r[0].Accuracy())
+		row.EvalMS, row.EvalImages, row.TestAcc = files.Some(ms(took)), r[0].N, files.Some(r[0].Accuracy())
 		b.phases.evaluation, b.phases.evalImages = took, r[0].N
 		if took > quick {
 			break
@@ -298,19 +299,19 @@ func (c *imageCounter) Train(ctx context.Context, work nets.LocalWork) ([]float3
 }
 
 // peakMemory returns the most memory this process has had resident, in MiB; missing where the system does not tell.
-func peakMemory() results.Optional {
+func peakMemory() files.Optional {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {
-		return results.Optional{}
+		return files.Optional{}
 	}
 	defer f.Close() //nolint:errcheck // read only
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		if value, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok {
 			if kib, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 64); err == nil {
-				return results.Some(kib / 1024)
+				return files.Some(kib / 1024)
 			}
 		}
 	}
-	return results.Optional{}
+	return files.Optional{}
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rollcall/bench/spec"
-	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/papers"
+	"rollcall/results/plot"
 )
 
 // figureFlags narrow a figure and say how it is drawn.
@@ -33,14 +34,14 @@ func (a *app) figureCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "figure FIGURE",
 		Short: "Regenerate what a figure of a paper plots, as CSV and SVG",
-		Long: `figure runs what a paper's figure plots (` + strings.Join(spec.FigureNames(), ", ") + `), if it plots runs, and
+		Long: `figure runs what a paper's figure plots (` + strings.Join(papers.FigureNames(), ", ") + `), if it plots runs, and
 writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, those of tables among them.`,
 		Example: `  rollcall figure fedawe-f6
   rollcall figure fedawe-f7 --data cifar10 --rounds 100 --seeds 3`,
-		ValidArgsFunction: cobra.FixedCompletions(spec.FigureNames(), cobra.ShellCompDirectiveNoFileComp),
+		ValidArgsFunction: cobra.FixedCompletions(papers.FigureNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("figure: %d figures named, want one of %s", len(args), strings.Join(spec.FigureNames(), ", "))
+				return usagef("figure: %d figures named, want one of %s", len(args), strings.Join(papers.FigureNames(), ", "))
 			}
 			return nil
 		},
@@ -63,10 +64,10 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 	fs.Float64Var(&f.ema, "ema", 0.99, "fedawe-f7: exponential moving average of FedAWE's curves; 0 shows them raw")
 	fs.BoolVar(&f.lossAsCoded, "loss-as-coded", false, "fedawe-f7: losses divided by 256, as the released code's are")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if oneOf("figure", args[0], spec.FigureNames()) != nil {
-			return usagef("figure %q: unknown%s, want one of %s", args[0], didYouMean(args[0], spec.FigureNames()), strings.Join(spec.FigureNames(), ", "))
+		if oneOf("figure", args[0], papers.FigureNames()) != nil {
+			return usagef("figure %q: unknown%s, want one of %s", args[0], didYouMean(args[0], papers.FigureNames()), strings.Join(papers.FigureNames(), ", "))
 		}
-		figure, err := spec.FigureByID(args[0])
+		figure, err := papers.FigureByID(args[0])
 		if err != nil {
 			return err
 		}
@@ -91,7 +92,7 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 }
 
 // override puts --seeds and --rounds into the figure.
-func (f *figureFlags) override(figure *spec.Figure, given *pflag.FlagSet) error {
+func (f *figureFlags) override(figure *papers.Figure, given *pflag.FlagSet) error {
 	if given.Changed("seeds") {
 		seeds, err := seedList(f.seeds)
 		if err != nil {
@@ -109,14 +110,14 @@ func (f *figureFlags) override(figure *spec.Figure, given *pflag.FlagSet) error 
 }
 
 // figure computes a figure's rows, and writes and names its files.
-func (a *app) figure(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, machine machineFlags) error {
+func (a *app) figure(ctx context.Context, figure *papers.Figure, f *figureFlags, given *pflag.FlagSet, machine machineFlags) error {
 	dir := filepath.Join(machine.Out, figure.ID)
 	if err := writable(dir); err != nil {
 		return err
 	}
 	p := a.newPack(machine)
 	draw := a.drawFedAWE
-	if figure.Shows != spec.Special {
+	if figure.Shows != papers.Special {
 		draw = a.drawCAFed
 	}
 	if strings.HasPrefix(figure.ID, "fedar-") {
@@ -130,7 +131,7 @@ func (a *app) figure(ctx context.Context, figure *spec.Figure, f *figureFlags, g
 	if err := csv(path + ".csv"); err != nil {
 		return err
 	}
-	if err := results.WriteFigure(path+".svg", drawn); err != nil {
+	if err := plot.WriteFigure(path+".svg", drawn); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(a.stdout, "%s\n%s.csv\n%s.svg\n", figure.Title, path, path); err != nil {
@@ -143,5 +144,5 @@ func (a *app) figure(ctx context.Context, figure *spec.Figure, f *figureFlags, g
 }
 
 func csvWriter[T any](rows []T) func(path string) error {
-	return func(path string) error { return results.WriteCSVFile(path, rows) }
+	return func(path string) error { return files.WriteCSVFile(path, rows) }
 }

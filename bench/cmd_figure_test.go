@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/stats"
 )
 
 func TestFiguresWithoutTraining(t *testing.T) {
@@ -94,7 +96,7 @@ func TestCompare(t *testing.T) {
 	s.Availability = "sine"
 	row := results.SummaryRow{Cell: s.cell("fedawe-2"), Metric: results.TestAcc, Status: results.CellOK}
 	// The paper prints 85.6 ± 0.9 over 3 seeds; ours is 84.6 ± 0.9 over 3: within 2·√(2·0.009²/3) = 0.0147.
-	row.Estimate(results.Estimate{Mean: 0.846, Std: results.Some(0.009), N: 3})
+	row.Estimate(stats.Estimate{Mean: 0.846, Std: files.Some(0.009), N: 3})
 	path := filepath.Join(out, "fedawe-2", results.SummaryFile)
 	if err := results.WriteSummary(path, []results.SummaryRow{row}); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,9 @@ import (
 
 	"rollcall/algos/availability"
 	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/papers"
+	"rollcall/results/plot"
 	"rollcall/results/report"
 )
 
@@ -95,11 +98,11 @@ func readReport(ctx context.Context, folders []string) (in report.Input, err err
 	for _, folder := range folders {
 		in.Bench = append(in.Bench, optionalCSV[results.BenchRow](filepath.Join(folder, results.BenchFile), &in.Bad)...)
 		if len(in.Base) == 0 {
-			in.Base = optionalCSV[results.Bin](filepath.Join(folder, "fedawe-f5", "fedawe-f5.csv"), &in.Bad)
+			in.Base = optionalCSV[plot.Bin](filepath.Join(folder, "fedawe-f5", "fedawe-f5.csv"), &in.Bad)
 			in.BaseOf = "As `rollcall figure fedawe-f5` left them in " + folder + "."
 		}
 		if len(in.Paths) == 0 {
-			in.Paths = optionalCSV[results.FedAWEF6Row](filepath.Join(folder, "fedawe-f6", "fedawe-f6.csv"), &in.Bad)
+			in.Paths = optionalCSV[papers.FedAWEF6Row](filepath.Join(folder, "fedawe-f6", "fedawe-f6.csv"), &in.Bad)
 			in.PathsOf = "As `rollcall figure fedawe-f6` left them in " + folder + "."
 		}
 	}
@@ -111,7 +114,7 @@ func readReport(ctx context.Context, folders []string) (in report.Input, err err
 
 // optionalCSV reads a file that need not be there.
 func optionalCSV[T any](path string, bad *[]error) []T {
-	rows, _, wrong := results.SalvageCSVFile[T](path)
+	rows, _, wrong := files.SalvageCSVFile[T](path)
 	for _, err := range wrong {
 		if !errors.Is(err, fs.ErrNotExist) {
 			*bad = append(*bad, err)
@@ -160,7 +163,7 @@ const pathRounds = 80
 
 // pathsOf returns the trajectories of three kinds of clients under each of FedAWE's processes that the runs have, with the
 // settings of the first run under it.
-func pathsOf(runs []results.Run) (rows []results.FedAWEF6Row, about string, err error) {
+func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err error) {
 	seen := map[string]bool{}
 	for i := range runs {
 		r := &runs[i]
@@ -194,7 +197,7 @@ func pathsOf(runs []results.Run) (rows []results.FedAWEF6Row, about string, err 
 }
 
 // pathRows returns p_i^t and activity of every client of a process in the first rounds.
-func pathRows(name string, o availability.Options, rounds int) (rows []results.FedAWEF6Row, err error) {
+func pathRows(name string, o availability.Options, rounds int) (rows []papers.FedAWEF6Row, err error) {
 	process, err := availability.New(name, o)
 	if err != nil {
 		return nil, err
@@ -207,7 +210,7 @@ func pathRows(name string, o availability.Options, rounds int) (rows []results.F
 			if slices.Contains(process.Active(t), i) {
 				here = 1
 			}
-			rows = append(rows, results.FedAWEF6Row{Availability: name, P: p0, Round: t, Probability: p[i], Active: here})
+			rows = append(rows, papers.FedAWEF6Row{Availability: name, P: p0, Round: t, Probability: p[i], Active: here})
 		}
 	}
 	return rows, nil

@@ -10,6 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"rollcall/results"
+	"rollcall/results/compare"
+	"rollcall/results/files"
+	"rollcall/results/papers"
 )
 
 var compareFormats = []string{"text", "csv", "markdown"}
@@ -33,7 +36,7 @@ func (a *app) compareCommand() *cobra.Command {
 entry how far it is from the printed number, whether that is within two standard errors of the difference,
 2·sqrt(s₁²/n₁ + s₂²/n₂), and of every column whether the methods come in the paper's order (Kendall's τ_b).`,
 		Example:           `  rollcall results compare fedawe-2 out --format markdown`,
-		ValidArgsFunction: cobra.FixedCompletions(results.PaperTables(), cobra.ShellCompDirectiveNoFileComp),
+		ValidArgsFunction: cobra.FixedCompletions(papers.PaperTables(), cobra.ShellCompDirectiveNoFileComp),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usagef("%s: %d arguments, want a table and a folder", cmd.CommandPath(), len(args))
@@ -44,7 +47,7 @@ entry how far it is from the printed number, whether that is within two standard
 			if err := oneOf("format", format, compareFormats); err != nil {
 				return err
 			}
-			known := results.PaperTables()
+			known := papers.PaperTables()
 			if oneOf("table", args[0], known) != nil {
 				return usagef("table %q: unknown%s, want one of %s", args[0], didYouMean(args[0], known), strings.Join(known, ", "))
 			}
@@ -56,7 +59,7 @@ entry how far it is from the printed number, whether that is within two standard
 }
 
 func (a *app) compare(table, dir, format string) error {
-	printed, err := results.PaperTable(table)
+	printed, err := papers.PaperTable(table)
 	if err != nil {
 		return err
 	}
@@ -64,10 +67,10 @@ func (a *app) compare(table, dir, format string) error {
 	if err != nil {
 		return err
 	}
-	c := results.CompareTable(printed, rows)
+	c := compare.CompareTable(printed, rows)
 	switch format {
 	case "csv":
-		return results.WriteCSV(a.stdout, c.Rows)
+		return files.WriteCSV(a.stdout, c.Rows)
 	case "markdown":
 		return c.WriteMarkdown(a.stdout)
 	default:

@@ -7,13 +7,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"rollcall/results"
+	"rollcall/results/compare"
+	"rollcall/results/files"
 )
 
 func (a *app) diffCommand() *cobra.Command {
 	var (
 		format  string
 		metrics []string
-		o       results.DiffOptions
+		o       compare.DiffOptions
 	)
 	measured := []string{string(results.TestAcc), string(results.TrainAcc), string(results.TestLoss), string(results.TrainLoss)}
 	cmd := &cobra.Command{
@@ -36,7 +38,7 @@ a seed does to both sides cancels. --ignore lets the sides differ in some column
 	fs.StringVar(&format, "format", "text", "what is printed: "+strings.Join(compareFormats, ", "))
 	fs.StringSliceVar(&metrics, "metric", []string{string(results.TestAcc)}, "what is compared: "+strings.Join(measured, ", "))
 	fs.Float64Var(&o.Level, "level", 0.95, "of the confidence intervals")
-	fs.StringSliceVar(&o.Ignore, "ignore", nil, "columns that may differ: "+strings.Join(results.DiffColumns(), ", "))
+	fs.StringSliceVar(&o.Ignore, "ignore", nil, "columns that may differ: "+strings.Join(compare.DiffColumns(), ", "))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := oneOf("format", format, compareFormats); err != nil {
 			return err
@@ -51,7 +53,7 @@ a seed does to both sides cancels. --ignore lets the sides differ in some column
 			o.Metrics = append(o.Metrics, results.Metric(m))
 		}
 		for _, c := range o.Ignore {
-			if err := oneOf("ignore", c, results.DiffColumns()); err != nil {
+			if err := oneOf("ignore", c, compare.DiffColumns()); err != nil {
 				return err
 			}
 		}
@@ -63,7 +65,7 @@ a seed does to both sides cancels. --ignore lets the sides differ in some column
 		if err != nil {
 			return err
 		}
-		d, err := results.Diff(runsA, runsB, o)
+		d, err := compare.Diff(runsA, runsB, o)
 		if err != nil {
 			return err
 		}
@@ -71,7 +73,7 @@ a seed does to both sides cancels. --ignore lets the sides differ in some column
 		case len(d.Rows) == 0:
 			err = errors.New("results diff: no complete run of A has a partner in B: the same settings and seed (--ignore lets settings differ)")
 		case format == "csv":
-			err = results.WriteCSV(a.stdout, d.Rows)
+			err = files.WriteCSV(a.stdout, d.Rows)
 		case format == "markdown":
 			err = d.WriteMarkdown(a.stdout)
 		default:

@@ -7,11 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"rollcall/results"
+	"rollcall/results/compare"
+	"rollcall/results/papers"
 )
 
 func (a *app) exportCommand() *cobra.Command {
 	var (
-		e       results.Export
+		e       compare.Export
 		metrics []string
 	)
 	cmd := &cobra.Command{
@@ -29,25 +31,25 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&e.Format, "format", "markdown", "what is printed: "+strings.Join(results.ExportFormats(), ", "))
+	fs.StringVar(&e.Format, "format", "markdown", "what is printed: "+strings.Join(compare.ExportFormats(), ", "))
 	fs.BoolVar(&e.Printed, "printed", false, "with the paper's numbers beside ours")
 	fs.StringSliceVar(&metrics, "metric", nil, "only these metrics (default: all of the table)")
 	fs.StringVar(&e.Caption, "caption", "", "of the LaTeX table (default: what the numbers are)")
 	fs.StringVar(&e.Label, "label", "", "of the LaTeX table")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := oneOf("format", e.Format, results.ExportFormats()); err != nil {
+		if err := oneOf("format", e.Format, compare.ExportFormats()); err != nil {
 			return err
 		}
 		rows, err := readSummary(args[0], args[1])
 		if err != nil {
 			return err
 		}
-		printed, err := results.PaperTable(args[0])
+		printed, err := papers.PaperTable(args[0])
 		if err != nil {
 			printed = nil // a table of ours alone
 		}
-		results.SortSummary(args[0], rows)
-		grid := results.CompareTable(printed, rows).Grid()
+		compare.SortSummary(args[0], rows)
+		grid := compare.CompareTable(printed, rows).Grid()
 		var known []string
 		var wanted []results.Metric
 		for _, c := range grid.Columns {
@@ -78,7 +80,7 @@ func caption(table string, rows []results.SummaryRow, printed bool) string {
 		seeds = fmt.Sprintf("%d to %d seeds", least, most)
 	}
 	text := fmt.Sprintf("Mean ± sample standard deviation over %s, rollcall %s", seeds, rows[0].Version)
-	if source, err := results.PaperSource(table); err == nil && printed {
+	if source, err := papers.PaperSource(table); err == nil && printed {
 		text += "; printed: " + source
 	}
 	return text + "."

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"rollcall/results"
+	"rollcall/results/compare"
+	"rollcall/results/files"
 )
 
 var listFormats = []string{"text", "csv"}
@@ -38,11 +40,11 @@ be read are named on standard error; the exit status is 1 then.`,
 			if err != nil {
 				return err
 			}
-			rows := results.ListRuns(runs)
+			rows := compare.ListRuns(runs)
 			if format == "csv" {
-				err = results.WriteCSV(a.stdout, rows)
+				err = files.WriteCSV(a.stdout, rows)
 			} else if len(rows) > 0 {
-				err = results.WriteList(a.stdout, rows)
+				err = compare.WriteList(a.stdout, rows)
 			}
 			if err != nil {
 				return err
@@ -83,7 +85,7 @@ one below --out that no other has, such as the ten digits at its end.`,
 			if len(cells) != 1 {
 				return fmt.Errorf("results show: %s: %s, want one", folder, count(len(cells), "cell"))
 			}
-			if err := results.WriteCell(a.stdout, cells[0]); err != nil {
+			if err := compare.WriteCell(a.stdout, cells[0]); err != nil {
 				return err
 			}
 			return a.complain("results show", bad)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rollcall/results"
+	"rollcall/results/compare"
 )
 
 // isFolder reports whether there is a folder at a path.
@@ -36,7 +36,7 @@ Files that cannot be read are named and left out; the exit status is 1 then.`,
 			if out == "" {
 				return usagef("results merge: --out missing, want the folder that everything goes to")
 			}
-			m, err := results.Merge(cmd.Context(), out, args, summaries)
+			m, err := compare.Merge(cmd.Context(), out, args, summaries)
 			if err != nil {
 				return err
 			}

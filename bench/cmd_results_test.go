@@ -9,7 +9,9 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/events"
+	"rollcall/results/files"
 	"rollcall/results/report"
+	"rollcall/results/stats"
 )
 
 // A few small runs, and every command that looks at them.
@@ -129,7 +131,7 @@ func TestExport(t *testing.T) {
 	}
 	s.Availability = "sine"
 	row := results.SummaryRow{Cell: s.cell("fedawe-2"), Metric: results.TestAcc, Status: results.CellOK, Version: "v1"}
-	row.Estimate(results.Estimate{Mean: 0.846, Std: results.Some(0.009), N: 3})
+	row.Estimate(stats.Estimate{Mean: 0.846, Std: files.Some(0.009), N: 3})
 	if err := results.WriteSummary(filepath.Join(out, "fedawe-2", results.SummaryFile), []results.SummaryRow{row}); err != nil {
 		t.Fatal(err)
 	}

@@ -57,8 +57,8 @@ func TestRunWritesCurveAndRunInfo(t *testing.T) {
 	if info.Status != results.RunComplete || info.Rounds != 2 || info.Seed != 5 || info.Data != "synthetic" || !sha256Sum.MatchString(info.DataChecksum) || info.Device == "" || info.Version == "" {
 		t.Errorf("run.json: %+v", info)
 	}
-	if n := len(files(t, out)); n != 2 {
-		t.Errorf("files %q, want curve.csv and run.json alone", files(t, out))
+	if n := len(filesBelow(t, out)); n != 2 {
+		t.Errorf("files %q, want curve.csv and run.json alone", filesBelow(t, out))
 	}
 	if !strings.Contains(o.stdout, path+": complete") || strings.Contains(o.stderr, path) {
 		t.Errorf("stdout %q stderr %q, want the result's path on stdout", o.stdout, o.stderr)
@@ -112,7 +112,7 @@ func TestRunKeepsFinished(t *testing.T) {
 	}
 	must(t, small(out, "--seed", "4")...)
 	must(t, small(out, "--lr", "0.01")...)
-	if n := len(files(t, out)); touched() || n != 6 {
+	if n := len(filesBelow(t, out)); touched() || n != 6 {
 		t.Errorf("other seed and other settings: file written %v, %d files, want the file left alone and 6", touched(), n)
 	}
 	must(t, small(out, "--again")...)

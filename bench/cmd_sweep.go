@@ -11,8 +11,8 @@ import (
 
 	"rollcall/algos"
 	"rollcall/algos/availability"
-	"rollcall/bench/spec"
 	"rollcall/datasets"
+	"rollcall/results/papers"
 )
 
 // sweepFlags say what is crossed with what.
@@ -80,7 +80,7 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
 }
 
 // cells returns the sweep as a table, and its cells.
-func (w *sweepFlags) cells(given *pflag.FlagSet) (t spec.Table, cells []cell, err error) {
+func (w *sweepFlags) cells(given *pflag.FlagSet) (t papers.Table, cells []cell, err error) {
 	if err := w.validate(); err != nil {
 		return t, nil, err
 	}
@@ -92,13 +92,13 @@ func (w *sweepFlags) cells(given *pflag.FlagSet) (t spec.Table, cells []cell, er
 	if err != nil {
 		return t, nil, err
 	}
-	t = spec.Table{ID: w.name, Title: "Sweep " + w.name + ": methods under one and the same availability", Methods: w.methods, Seeds: seeds}
+	t = papers.Table{ID: w.name, Title: "Sweep " + w.name + ": methods under one and the same availability", Methods: w.methods, Seeds: seeds}
 	settings := givenSettings(given)
 	used := map[string]bool{}
 	for _, data := range w.data {
 		for _, net := range w.netsOf(data) {
 			for _, process := range w.availability {
-				column := spec.Column{Data: data, Availability: process}
+				column := papers.Column{Data: data, Availability: process}
 				for _, method := range w.methods {
 					s, err := w.settings(method, given.Lookup("preset").Value.String(), data, net, process, settings, rates)
 					if err != nil {
@@ -113,7 +113,7 @@ func (w *sweepFlags) cells(given *pflag.FlagSet) (t spec.Table, cells []cell, er
 					column.Base = sharedSettings(&s)
 					shown := column
 					if len(w.nets) > 1 {
-						shown.Set = []spec.Setting{{Flag: "net", Value: s.Net}}
+						shown.Set = []papers.Setting{{Flag: "net", Value: s.Net}}
 					}
 					cells = append(cells, cell{s, shown})
 				}
@@ -159,7 +159,7 @@ func (w *sweepFlags) validate() error {
 		}
 	}
 	if w.name == "" || w.name == "run" || strings.HasPrefix(w.name, ".") || strings.ContainsAny(w.name, `/\:`) ||
-		slices.Contains(spec.Names(), w.name) || slices.Contains(spec.FigureNames(), w.name) {
+		slices.Contains(papers.TableNames(), w.name) || slices.Contains(papers.FigureNames(), w.name) {
 		return usagef("--name %q: want the name of a folder that is no table, figure or run", w.name)
 	}
 	return nil
@@ -207,7 +207,7 @@ func (w *sweepFlags) ratesOf() (map[string]rate, error) {
 }
 
 // givenSettings returns the flags on the command line that are settings of a run, in order of names.
-func givenSettings(given *pflag.FlagSet) (list []spec.Setting) {
+func givenSettings(given *pflag.FlagSet) (list []papers.Setting) {
 	known := (&Settings{}).flags()
 	given.Visit(func(f *pflag.Flag) {
 		if known.Lookup(f.Name) == nil || slices.Contains(crossed, f.Name) {
@@ -215,19 +215,19 @@ func givenSettings(given *pflag.FlagSet) (list []spec.Setting) {
 		}
 		switch f.Name { // as in run
 		case "eval-every":
-			list = append(list, spec.Setting{Flag: "eval-last", Value: "none"})
+			list = append(list, papers.Setting{Flag: "eval-last", Value: "none"})
 		case "local-steps":
-			list = append(list, spec.Setting{Flag: "local-epochs", Value: "none"})
+			list = append(list, papers.Setting{Flag: "local-epochs", Value: "none"})
 		case "kappa":
-			list = append(list, spec.Setting{Flag: "bias-const", Value: "none"})
+			list = append(list, papers.Setting{Flag: "bias-const", Value: "none"})
 		}
-		list = append(list, spec.Setting{Flag: f.Name, Value: f.Value.String()})
+		list = append(list, papers.Setting{Flag: f.Name, Value: f.Value.String()})
 	})
 	return list
 }
 
 // settings returns the settings of one cell: those of --like, the method's own rates, and what the command line says.
-func (w *sweepFlags) settings(method, preset, data, net, process string, list []spec.Setting, rates map[string]rate) (Settings, error) {
+func (w *sweepFlags) settings(method, preset, data, net, process string, list []papers.Setting, rates map[string]rate) (Settings, error) {
 	own, err := defaults(method, preset, data)
 	if err != nil {
 		return own, err
@@ -262,12 +262,12 @@ func (w *sweepFlags) settings(method, preset, data, net, process string, list []
 }
 
 // sharedSettings are those that all cells have alike, which say nothing of any.
-func sharedSettings(s *Settings) (list []spec.Setting) {
+func sharedSettings(s *Settings) (list []papers.Setting) {
 	for name, value := range s.values() {
 		if !slices.Contains(columns, name) && name != "lr" && name != "server-lr" {
-			list = append(list, spec.Setting{Flag: name, Value: value})
+			list = append(list, papers.Setting{Flag: name, Value: value})
 		}
 	}
-	slices.SortFunc(list, func(a, b spec.Setting) int { return strings.Compare(a.Flag, b.Flag) })
+	slices.SortFunc(list, func(a, b papers.Setting) int { return strings.Compare(a.Flag, b.Flag) })
 	return list
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rollcall/bench/spec"
+	"rollcall/results/papers"
 )
 
 // tableFlags narrow a table.
@@ -26,14 +26,14 @@ func (a *app) tableCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "table TABLE",
 		Short: "Regenerate a table of a paper beside the printed numbers",
-		Long: `table runs every cell of a paper's table (` + strings.Join(spec.Names(), ", ") + `), writes OUT/TABLE/summary.csv and prints it
+		Long: `table runs every cell of a paper's table (` + strings.Join(papers.TableNames(), ", ") + `), writes OUT/TABLE/summary.csv and prints it
 beside the printed numbers. Finished runs in OUT are kept, so an interrupted table goes on where it was. It never
 trains on other data than the table's.`,
 		Example:           `  rollcall table fedawe-2 --data cifar10 --availability sine --methods fedawe,fedavg-active --rounds 100 --seeds 3`,
-		ValidArgsFunction: cobra.FixedCompletions(spec.Names(), cobra.ShellCompDirectiveNoFileComp),
+		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("%s: %d tables named, want one of %s", commandName(cmd), len(args), strings.Join(spec.Names(), ", "))
+				return usagef("%s: %d tables named, want one of %s", commandName(cmd), len(args), strings.Join(papers.TableNames(), ", "))
 			}
 			return nil
 		},
@@ -53,10 +53,10 @@ trains on other data than the table's.`,
 	fs.IntVar(&narrow.clients, "clients", 0, "clients (default: the paper's; fedawe's and fedar's 100, cafed-1 24)")
 	fs.IntVar(&narrow.evalEvery, "eval-every", 0, "evaluate every so many rounds (default: fedawe's 10, and 2 among the last 50; cafed-1 1, fedar's 5)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := oneOf("table", args[0], spec.Names()); err != nil {
-			return usagef("table %q: unknown%s, want one of %s", args[0], didYouMean(args[0], spec.Names()), strings.Join(spec.Names(), ", "))
+		if err := oneOf("table", args[0], papers.TableNames()); err != nil {
+			return usagef("table %q: unknown%s, want one of %s", args[0], didYouMean(args[0], papers.TableNames()), strings.Join(papers.TableNames(), ", "))
 		}
-		t, err := spec.ByID(args[0])
+		t, err := papers.TableByID(args[0])
 		if err != nil {
 			return err
 		}
@@ -81,20 +81,20 @@ trains on other data than the table's.`,
 // cell is one method in one column of a table.
 type cell struct {
 	settings Settings
-	column   spec.Column
+	column   papers.Column
 }
 
 // cells returns what is left of the table, in its order, and narrows t itself.
-func (n *tableFlags) cells(t *spec.Table, given *pflag.FlagSet) ([]cell, error) {
+func (n *tableFlags) cells(t *papers.Table, given *pflag.FlagSet) ([]cell, error) {
 	method, err := narrow(given, "methods", n.methods, t.Methods)
 	if err != nil {
 		return nil, err
 	}
-	data, err := narrow(given, "data", n.data, columnNames(t, func(c spec.Column) string { return c.Data }))
+	data, err := narrow(given, "data", n.data, columnNames(t, func(c papers.Column) string { return c.Data }))
 	if err != nil {
 		return nil, err
 	}
-	process, err := narrow(given, "availability", n.availability, columnNames(t, func(c spec.Column) string { return c.Availability }))
+	process, err := narrow(given, "availability", n.availability, columnNames(t, func(c papers.Column) string { return c.Availability }))
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func seedList(given []uint) (seeds []uint32, err error) {
 }
 
 // override puts --seeds, --rounds and --eval-every into the table.
-func (n *tableFlags) override(t *spec.Table, given *pflag.FlagSet) error {
+func (n *tableFlags) override(t *papers.Table, given *pflag.FlagSet) error {
 	if given.Changed("seeds") {
 		seeds, err := seedList(n.seeds)
 		if err != nil {
@@ -178,14 +178,14 @@ func (n *tableFlags) override(t *spec.Table, given *pflag.FlagSet) error {
 	if given.Changed("rounds") {
 		t.Rounds = n.rounds
 	}
-	if t.Entry == spec.AccuracyOverTime && t.Rounds < 3 {
+	if t.Entry == papers.AccuracyOverTime && t.Rounds < 3 {
 		return usagef("--rounds %d: want at least 3, of whose second half table %s prints the spread", t.Rounds, t.ID)
 	}
 	return nil
 }
 
 // columnNames returns a name of every column.
-func columnNames(t *spec.Table, name func(spec.Column) string) (names []string) {
+func columnNames(t *papers.Table, name func(papers.Column) string) (names []string) {
 	for _, c := range t.Columns {
 		names = append(names, name(c))
 	}

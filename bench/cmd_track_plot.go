@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rollcall/results"
+	"rollcall/results/plot"
 	"rollcall/results/track"
 )
 
@@ -68,7 +68,7 @@ func (a *app) trackPlot(h *track.History, rule track.Rule, metrics []string, out
 		return failed(err)
 	}
 	path := filepath.Join(out, "track", name+".svg")
-	if err := results.WriteFigure(path, figure); err != nil {
+	if err := plot.WriteFigure(path, figure); err != nil {
 		return failed(err)
 	}
 	_, err = fmt.Fprintln(a.stdout, path)

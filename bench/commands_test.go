@@ -15,9 +15,10 @@ import (
 
 	"rollcall/algos"
 	"rollcall/algos/availability"
-	"rollcall/bench/spec"
 	"rollcall/datasets"
 	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/papers"
 )
 
 // Every command explains itself, on stdout.
@@ -67,7 +68,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"run", "--availability", ""}, availability.Names()},
 		{[]string{"bench", "--format", ""}, benchFormats},
 		{[]string{"availability", "--kind", ""}, availability.Names()},
-		{[]string{"table", ""}, spec.Names()},
+		{[]string{"table", ""}, papers.TableNames()},
 		{[]string{"table", "fedawe-2", "--methods", ""}, algos.Names()},
 		{[]string{"data", "verify", ""}, datasets.Names()},
 	} {
@@ -159,7 +160,7 @@ func TestDataListAndFetch(t *testing.T) {
 	}
 	empty := t.TempDir()
 	oneLineError(t, rollcall(t, "data", "fetch", "cifar10", "--data-dir", empty), statusFailure, "cifar10", "unavailable", "cifar-10-binary.tar.gz")
-	for _, f := range files(t, empty) {
+	for _, f := range filesBelow(t, empty) {
 		if filepath.Ext(f) != ".part" {
 			t.Errorf("%s is left of a download that failed", f)
 		}
@@ -270,7 +271,7 @@ func TestBenchFallsBack(t *testing.T) {
 			t.Errorf("%g GFLOP per image, want %g within a millionth", got, perImage)
 		}
 	}
-	if again, err := results.ReadCSV[results.BenchRow](strings.NewReader(row.stdout), "stdout"); err != nil || again[0] != rows[1] {
+	if again, err := files.ReadCSV[results.BenchRow](strings.NewReader(row.stdout), "stdout"); err != nil || again[0] != rows[1] {
 		t.Errorf("--format csv: %+v, %v, want the row appended to bench.csv: %+v", again, err, rows[1])
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"rollcall/datasets/plan"
 	"rollcall/nets"
 	"rollcall/nets/cpu"
-	"rollcall/results"
+	"rollcall/results/files"
 )
 
 // recorder is an engine that keeps what its last Train was asked and what came of it.
@@ -113,7 +113,7 @@ func (x *experiment) writeDump(f *federation, r *recorder, train *plan.Samples) 
 				masks = append(masks, f.model.DropoutMask(i, draw, B)...)
 			}
 		}
-		if err := results.WriteNPY(path("dropout_"+d.Name), []int{K, E, B, d.Size}, masks); err != nil {
+		if err := files.WriteNPY(path("dropout_"+d.Name), []int{K, E, B, d.Size}, masks); err != nil {
 			return err
 		}
 	}
@@ -123,20 +123,20 @@ func (x *experiment) writeDump(f *federation, r *recorder, train *plan.Samples) 
 		}
 	}
 	for _, write := range []func() error{
-		func() error { return results.WriteNPY(path("w0"), []int{P}, f.w0) },
-		func() error { return results.WriteNPY(path("w1"), []int{K, P}, r.end) },
-		func() error { return results.WriteNPY(path("w_server"), []int{P}, server) },
-		func() error { return results.WriteNPY(path("clients"), []int{K}, clients) },
-		func() error { return results.WriteNPY(path("index"), []int{K, E, B}, index) },
-		func() error { return results.WriteNPY(path("crop"), []int{K, E, B, 2}, crop) },
-		func() error { return results.WriteNPY(path("flip"), []int{K, E, B}, flip) },
-		func() error { return results.WriteNPY(path("lr"), []int{}, []float32{float32(r.work.LR)}) },
+		func() error { return files.WriteNPY(path("w0"), []int{P}, f.w0) },
+		func() error { return files.WriteNPY(path("w1"), []int{K, P}, r.end) },
+		func() error { return files.WriteNPY(path("w_server"), []int{P}, server) },
+		func() error { return files.WriteNPY(path("clients"), []int{K}, clients) },
+		func() error { return files.WriteNPY(path("index"), []int{K, E, B}, index) },
+		func() error { return files.WriteNPY(path("crop"), []int{K, E, B, 2}, crop) },
+		func() error { return files.WriteNPY(path("flip"), []int{K, E, B}, flip) },
+		func() error { return files.WriteNPY(path("lr"), []int{}, []float32{float32(r.work.LR)}) },
 	} {
 		if err := write(); err != nil {
 			return err
 		}
 	}
-	return results.WriteFile(filepath.Join(x.dump, dumpNamesFile), func(w io.Writer) error {
+	return files.WriteFile(filepath.Join(x.dump, dumpNamesFile), func(w io.Writer) error {
 		out := json.NewEncoder(w)
 		out.SetIndent("", "  ")
 		if err := out.Encode(names); err != nil {
@@ -156,8 +156,8 @@ func writeFeatures(path func(name string) string, s *plan.Samples, shape []int, 
 			y[at] = s.Labels[i]
 		}
 	}
-	if err := results.WriteNPY(path("x"), append(slices.Clone(shape), size), x); err != nil {
+	if err := files.WriteNPY(path("x"), append(slices.Clone(shape), size), x); err != nil {
 		return err
 	}
-	return results.WriteNPY(path("y"), shape, y)
+	return files.WriteNPY(path("y"), shape, y)
 }

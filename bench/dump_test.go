@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"rollcall/datasets"
-	"rollcall/results"
+	"rollcall/results/files"
 )
 
 // dumpOf runs one round with --dump and returns the folder.
@@ -23,9 +23,9 @@ func dumpOf(t *testing.T, more ...string) string {
 }
 
 // array reads one array of a dump and checks its shape.
-func array[T results.Element](t *testing.T, dir, name string, want ...int) []T {
+func array[T files.Element](t *testing.T, dir, name string, want ...int) []T {
 	t.Helper()
-	shape, data, err := results.ReadNPY[T](filepath.Join(dir, name+".npy"))
+	shape, data, err := files.ReadNPY[T](filepath.Join(dir, name+".npy"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestDump(t *testing.T) {
 		t.Errorf("names.json: %+v", names)
 	}
 
-	shape, clients, err := results.ReadNPY[int32](filepath.Join(dir, "clients.npy"))
+	shape, clients, err := files.ReadNPY[int32](filepath.Join(dir, "clients.npy"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestDump(t *testing.T) {
 func TestDumpDropout(t *testing.T) {
 	dir := dumpOf(t, "--net", "cnn-cinic10")
 	names, _ := readNames(t, dir)
-	_, clients, err := results.ReadNPY[int32](filepath.Join(dir, "clients.npy"))
+	_, clients, err := files.ReadNPY[int32](filepath.Join(dir, "clients.npy"))
 	if err != nil || len(names.Dropout) != 3 {
 		t.Fatalf("%v, dropout layers %+v, want 3", err, names.Dropout)
 	}

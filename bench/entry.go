@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"rollcall/bench/spec"
+	"rollcall/results/papers"
 )
 
 // entryFlags are what tables and figures let a user change in all their entries.
@@ -15,7 +15,7 @@ type entryFlags struct {
 }
 
 // settings returns the settings of a method in a column of a table or figure, of so many rounds, as the flags given change them.
-func (e *entryFlags) settings(of string, rounds int, column spec.Column, method string, given *pflag.FlagSet) (Settings, error) {
+func (e *entryFlags) settings(of string, rounds int, column papers.Column, method string, given *pflag.FlagSet) (Settings, error) {
 	s, err := defaults(method, e.preset, column.Data)
 	if err != nil {
 		return s, err

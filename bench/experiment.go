@@ -14,6 +14,7 @@ import (
 	"rollcall/nets"
 	"rollcall/results"
 	"rollcall/results/events"
+	"rollcall/results/files"
 )
 
 // experiment is one run on its way: one method, one seed, one folder.
@@ -122,7 +123,7 @@ func (x *experiment) rounds(ctx context.Context, l *lab, p progress, started tim
 		if err := curve.put(rows); err != nil {
 			return err
 		}
-		for _, loss := range []results.Optional{row.TrainLoss, row.TestLoss} {
+		for _, loss := range []files.Optional{row.TrainLoss, row.TestLoss} {
 			if math.IsNaN(loss.Value) || math.IsInf(loss.Value, 0) {
 				return fmt.Errorf("round %d: the model's loss is %g, want a finite number", round, loss.Value)
 			}
@@ -150,7 +151,7 @@ func (x *experiment) rounds(ctx context.Context, l *lab, p progress, started tim
 		}
 	}
 	if x.clients {
-		if err := results.WriteCSVFile(filepath.Join(x.dir, results.DecisionsFile), decisions); err != nil {
+		if err := files.WriteCSVFile(filepath.Join(x.dir, results.DecisionsFile), decisions); err != nil {
 			return rows, x.settings.Rounds, err
 		}
 	}
@@ -188,9 +189,9 @@ func (x *experiment) evaluate(ctx context.Context, l *lab, f *federation) (resul
 		return row, err
 	}
 	loss, accuracy := f.testMeans(r[:tests])
-	row.TestLoss, row.TestAcc = results.Some(loss), results.Some(accuracy)
+	row.TestLoss, row.TestAcc = files.Some(loss), files.Some(accuracy)
 	if s.EvalTrain {
-		row.TrainLoss, row.TrainAcc = results.Some(r[tests].Loss), results.Some(r[tests].Accuracy())
+		row.TrainLoss, row.TrainAcc = files.Some(r[tests].Loss), files.Some(r[tests].Accuracy())
 	}
 	return row, nil
 }
@@ -199,7 +200,7 @@ func (x *experiment) evaluate(ctx context.Context, l *lab, f *federation) (resul
 func (s *Settings) cell(table string) results.Cell {
 	c := results.Cell{Table: table, Method: s.Method, Preset: s.Preset, Data: s.Data, Net: s.Net, Availability: s.Availability, Clients: s.Clients}
 	if s.cut() {
-		c.Alpha = results.Some(s.Alpha)
+		c.Alpha = files.Some(s.Alpha)
 	}
 	return c
 }

@@ -10,25 +10,28 @@ import (
 	"github.com/spf13/pflag"
 
 	"rollcall/algos"
-	"rollcall/bench/spec"
 	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/papers"
+	"rollcall/results/plot"
+	"rollcall/results/stats"
 )
 
 // drawCAFed returns what writes the CSV of a figure of CA-Fed, and its drawing; what the papers say goes to f.beside.
-func (a *app) drawCAFed(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) (csv func(path string) error, drawn results.Figure, err error) {
-	if figure.Shows == spec.EstimatorError {
+func (a *app) drawCAFed(ctx context.Context, figure *papers.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) (csv func(path string) error, drawn plot.Figure, err error) {
+	if figure.Shows == papers.EstimatorError {
 		f.beside = a.besidePaper(figure, nil)
 		rows, err := f.estimatorErrors(figure, given)
-		return csvWriter(rows), results.CAFedSweepFigure(figure.Title, rows, map[string]string{"pi_error": "mean |π̂ − π|", "lambda_error": "mean |λ̂ − λ|"}), err
+		return csvWriter(rows), papers.CAFedSweepFigure(figure.Title, rows, map[string]string{"pi_error": "mean |π̂ − π|", "lambda_error": "mean |λ̂ − λ|"}), err
 	}
 	done, err := a.figureRuns(ctx, figure, f, given, p)
 	if err != nil {
 		return nil, drawn, err
 	}
-	runs := make([]results.CAFedRun, len(done))
+	runs := make([]papers.CAFedRun, len(done))
 	for i, r := range done {
-		runs[i] = results.CAFedRun{Data: r.Data, Method: r.Method, Series: r.Series, X: r.X, Curves: r.curves}
-		if figure.Shows == spec.RunningMean {
+		runs[i] = papers.CAFedRun{Data: r.Data, Method: r.Method, Series: r.Series, X: r.X, Curves: r.curves}
+		if figure.Shows == papers.RunningMean {
 			for k, curve := range r.curves {
 				runs[i].Curves[k] = results.RunningMean(curve)
 			}
@@ -36,31 +39,31 @@ func (a *app) drawCAFed(ctx context.Context, figure *spec.Figure, f *figureFlags
 	}
 	f.beside = a.besidePaper(figure, runs)
 	switch figure.Shows {
-	case spec.Curves, spec.RunningMean:
+	case papers.Curves, papers.RunningMean:
 		what := "test accuracy"
-		if figure.Shows == spec.RunningMean {
+		if figure.Shows == papers.RunningMean {
 			what = "time-average test accuracy"
 		}
-		rows, err := results.CAFedCurveRows(runs)
-		return csvWriter(rows), results.CAFedCurveFigure(figure.Title, what, rows), err
-	case spec.Activity:
-		rows := results.CAFedActivityRows(done[0].decisions[0])
+		rows, err := papers.CAFedCurveRows(runs)
+		return csvWriter(rows), papers.CAFedCurveFigure(figure.Title, what, rows), err
+	case papers.Activity:
+		rows := papers.CAFedActivityRows(done[0].decisions[0])
 		if done[0].Availability == "clusters" {
 			f.beside = a.besideClusters(f.beside, rows, done[0].settings.Clusters)
 		}
-		return csvWriter(rows), results.CAFedActivityFigure(figure.Title, rows), nil
-	case spec.ImportanceShare:
-		rows, err := perMethod(done, results.CAFedImportanceRows)
-		return csvWriter(rows), results.CAFedShareFigure(figure.Title, rows), err
-	case spec.CumulativeImportance:
-		rows, err := perMethod(done, results.CAFedGroupRows)
-		return csvWriter(rows), results.CAFedGroupFigure(figure.Title, rows), err
-	case spec.BestKappa:
-		rows, err := results.CAFedBestRows(runs)
-		return csvWriter(rows), results.CAFedBestFigure(figure.Title, rows), err
-	case spec.FinalAccuracy:
-		rows, err := results.CAFedFinalRows(runs, figure.Axis)
-		return csvWriter(rows), results.CAFedSweepFigure(figure.Title, rows, map[string]string{string(results.TestAcc): "test accuracy after the last round (%)"}), err
+		return csvWriter(rows), papers.CAFedActivityFigure(figure.Title, rows), nil
+	case papers.ImportanceShare:
+		rows, err := perMethod(done, papers.CAFedImportanceRows)
+		return csvWriter(rows), papers.CAFedShareFigure(figure.Title, rows), err
+	case papers.CumulativeImportance:
+		rows, err := perMethod(done, papers.CAFedGroupRows)
+		return csvWriter(rows), papers.CAFedGroupFigure(figure.Title, rows), err
+	case papers.BestKappa:
+		rows, err := papers.CAFedBestRows(runs)
+		return csvWriter(rows), papers.CAFedBestFigure(figure.Title, rows), err
+	case papers.FinalAccuracy:
+		rows, err := papers.CAFedFinalRows(runs, figure.Axis)
+		return csvWriter(rows), papers.CAFedSweepFigure(figure.Title, rows, map[string]string{string(results.TestAcc): "test accuracy after the last round (%)"}), err
 	}
 	return nil, drawn, fmt.Errorf("figure %s: nobody draws it", figure.ID)
 }
@@ -78,30 +81,30 @@ func perMethod[T any](runs []figureRun, of func(method string, seeds [][]results
 }
 
 // besidePaper returns what prints what the paper says of a figure beside ours, and writes the numbers among it.
-func (a *app) besidePaper(figure *spec.Figure, runs []results.CAFedRun) func(path string) error {
+func (a *app) besidePaper(figure *papers.Figure, runs []papers.CAFedRun) func(path string) error {
 	return func(path string) error {
-		rows := results.CAFedClaimRows(figure.ID, runs)
+		rows := papers.CAFedClaimRows(figure.ID, runs)
 		if len(rows) > 0 {
 			path += "-paper.csv"
-			if err := results.WriteCSVFile(path, rows); err != nil {
+			if err := files.WriteCSVFile(path, rows); err != nil {
 				return err
 			}
 			if _, err := fmt.Fprintln(a.stdout, path); err != nil {
 				return err
 			}
 		}
-		return results.WriteCAFedClaims(a.stdout, figure.ID, rows)
+		return papers.WriteCAFedClaims(a.stdout, figure.ID, rows)
 	}
 }
 
 // besideClusters adds which clusters were left out.
-func (a *app) besideClusters(beside func(string) error, rows []results.CAFedActivityRow, clusters int) func(string) error {
+func (a *app) besideClusters(beside func(string) error, rows []papers.CAFedActivityRow, clusters int) func(string) error {
 	return func(path string) error {
 		if err := beside(path); err != nil {
 			return err
 		}
 		var words []string
-		for c, share := range results.LeftOut(rows, clusters) {
+		for c, share := range papers.LeftOut(rows, clusters) {
 			words = append(words, fmt.Sprintf("%d: %.0f %%", c, 100*share))
 		}
 		_, err := fmt.Fprintf(a.stdout, "ours: share of the rounds in which the clients of a cluster were left out, %s\n", strings.Join(words, ", "))
@@ -111,8 +114,8 @@ func (a *app) besideClusters(beside func(string) error, rows []results.CAFedActi
 
 // estimatorErrors returns how far the estimators are from the truth before the first round, when they have seen the history alone,
 // and after the last one.
-func (f *figureFlags) estimatorErrors(figure *spec.Figure, given *pflag.FlagSet) ([]results.CAFedSweepRow, error) {
-	var rows []results.CAFedSweepRow
+func (f *figureFlags) estimatorErrors(figure *papers.Figure, given *pflag.FlagSet) ([]papers.CAFedSweepRow, error) {
+	var rows []papers.CAFedSweepRow
 	for _, r := range figure.Runs {
 		s, err := f.settings("figure "+figure.ID, figure.Rounds, r.Column, r.Method, given)
 		if err != nil {
@@ -141,9 +144,9 @@ func (f *figureFlags) estimatorErrors(figure *spec.Figure, given *pflag.FlagSet)
 		for k, what := range []string{"pi_error", "lambda_error"} {
 			for _, round := range []int{0, s.Rounds} {
 				x := errorsAt[round][k]
-				rows = append(rows, results.CAFedSweepRow{
+				rows = append(rows, papers.CAFedSweepRow{
 					What: what, Series: fmt.Sprintf("after %d rounds", round), Axis: figure.Axis, X: r.X, Round: round,
-					N: len(x), Mean: results.Mean(x).Value, Std: results.SampleStd(x),
+					N: len(x), Mean: stats.Mean(x).Value, Std: stats.SampleStd(x),
 				})
 			}
 		}

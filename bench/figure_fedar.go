@@ -9,52 +9,53 @@ import (
 	"github.com/spf13/pflag"
 
 	"rollcall/algos"
-	"rollcall/bench/spec"
 	"rollcall/nets"
 	"rollcall/results"
+	"rollcall/results/papers"
+	"rollcall/results/plot"
 )
 
 // mostStale is the number of rounds that client 0 of FedAR's Figure 1 is away at most.
 const mostStale = 6
 
 // drawFedAR returns what writes the CSV of a figure of FedAR, and its drawing.
-func (a *app) drawFedAR(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) (csv func(path string) error, drawn results.Figure, err error) {
-	if figure.Shows == spec.StaleContribution {
+func (a *app) drawFedAR(ctx context.Context, figure *papers.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) (csv func(path string) error, drawn plot.Figure, err error) {
+	if figure.Shows == papers.StaleContribution {
 		rows, err := a.contributions(ctx, figure, f, given, p)
 		f.beside = func(string) error {
-			_, err := fmt.Fprintf(a.stdout, "share of client 0: %s\nthe paper: it falls as the staleness grows, and is negative at stale 6\n", strings.Join(results.FedARShapleyWords(rows), ", "))
+			_, err := fmt.Fprintf(a.stdout, "share of client 0: %s\nthe paper: it falls as the staleness grows, and is negative at stale 6\n", strings.Join(papers.FedARShapleyWords(rows), ", "))
 			return err
 		}
-		return csvWriter(rows), results.FedARShapleyFigure(figure.Title, rows), err
+		return csvWriter(rows), papers.FedARShapleyFigure(figure.Title, rows), err
 	}
 	done, err := a.figureRuns(ctx, figure, f, given, p)
 	if err != nil {
 		return nil, drawn, err
 	}
-	runs := make([]results.FedARRun, len(done))
+	runs := make([]papers.FedARRun, len(done))
 	for i, r := range done {
-		runs[i] = results.FedARRun{Data: r.Data, Method: r.Method, X: r.X, Curves: r.curves, Clients: r.clients}
+		runs[i] = papers.FedARRun{Data: r.Data, Method: r.Method, X: r.X, Curves: r.curves, Clients: r.clients}
 		for _, set := range r.Set {
 			runs[i].Set = set.Flag + "=" + set.Value
 		}
 	}
 	switch figure.Shows {
-	case spec.LossAndAccuracy:
-		rows, err := results.FedARCurveRows(runs)
-		return csvWriter(rows), results.FedARCurveFigure(figure.Title, rows), err
-	case spec.ClientDistribution:
-		rows, err := results.FedARDistributionRows(runs)
-		return csvWriter(rows), results.FedARDistributionFigure(figure.Title, rows), err
-	case spec.FinalLossAndAccuracy:
-		rows, err := results.FedARFinalRows(runs, figure.Axis, results.ProtocolRounds)
+	case papers.LossAndAccuracy:
+		rows, err := papers.FedARCurveRows(runs)
+		return csvWriter(rows), papers.FedARCurveFigure(figure.Title, rows), err
+	case papers.ClientDistribution:
+		rows, err := papers.FedARDistributionRows(runs)
+		return csvWriter(rows), papers.FedARDistributionFigure(figure.Title, rows), err
+	case papers.FinalLossAndAccuracy:
+		rows, err := papers.FedARFinalRows(runs, figure.Axis, results.ProtocolRounds)
 		labels := map[string]string{string(results.TrainLoss): "training loss", string(results.TestAcc): "test accuracy (%)"}
-		return csvWriter(rows), results.CAFedSweepFigure(figure.Title, rows, labels), err
+		return csvWriter(rows), papers.CAFedSweepFigure(figure.Title, rows, labels), err
 	}
 	return nil, drawn, fmt.Errorf("figure %s: nobody draws it", figure.ID)
 }
 
 // contributions returns the Shapley values of five clients for each level of staleness and each seed.
-func (a *app) contributions(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) (rows []results.FedARShapleyRow, err error) {
+func (a *app) contributions(ctx context.Context, figure *papers.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) (rows []papers.FedARShapleyRow, err error) {
 	for _, flag := range []string{"methods", "data", "eval-every"} {
 		if given.Changed(flag) {
 			return nil, usagef("--%s: of no use with figure %s, want it not at all", flag, figure.ID)
@@ -90,7 +91,7 @@ func (a *app) contributions(ctx context.Context, figure *spec.Figure, f *figureF
 		if v.job.err != nil {
 			return fmt.Errorf("stale %d, seed %d: %w", v.stale, v.seed, v.job.err)
 		}
-		of, err := results.FedARShapleyRows(v.stale, v.seed, v.accuracies)
+		of, err := papers.FedARShapleyRows(v.stale, v.seed, v.accuracies)
 		if err != nil {
 			return err
 		}

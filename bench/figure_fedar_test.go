@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/spec"
 	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/papers"
 )
 
 // p-values of a made table: FedAR ahead of one baseline by 1 % on the mean in every round of two seeds, and level with itself.
@@ -18,13 +19,13 @@ func TestPairedEntries(t *testing.T) {
 			var curve []results.CurveRow
 			for round := range 101 {
 				wave := 0.001 * math.Sin(float64(round*(seed+3)))
-				curve = append(curve, results.CurveRow{Round: round, TestAcc: results.Some(0.4 + shift + wave*(1-shift)), TrainAcc: results.Some(0.5)})
+				curve = append(curve, results.CurveRow{Round: round, TestAcc: files.Some(0.4 + shift + wave*(1-shift)), TrainAcc: files.Some(0.5)})
 			}
 			runs.curves = append(runs.curves, curve)
 		}
 		return runs
 	}
-	table2, err := spec.ByID("fedar-2")
+	table2, err := papers.TableByID("fedar-2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func TestPairedEntries(t *testing.T) {
 	if p := behind[results.PSeeds].Mean; p != want || !(p.Value > 1e-8) {
 		t.Errorf("two seeds: p = %v, want %v", p, want)
 	}
-	if p := of("scaffold", made(0.01))[results.PRounds].Mean; p != results.Some(1) {
+	if p := of("scaffold", made(0.01))[results.PRounds].Mean; p != files.Some(1) {
 		t.Errorf("level in every round: p = %v, want 1", p)
 	}
 	if p := of("fedvarp", cellRuns{curves: made(0).curves[:1]})[results.PRounds].Mean; p.Valid {
@@ -66,7 +67,7 @@ func TestPairedEntries(t *testing.T) {
 // FedAR's Table 2 needs FedAR, whatever --methods says; Table 3's FedAvg has everybody there.
 func TestFedARTables(t *testing.T) {
 	cellsOf := func(id string, change func(n *tableFlags)) []cell {
-		table, err := spec.ByID(id)
+		table, err := papers.TableByID(id)
 		if err != nil {
 			t.Fatal(err)
 		}

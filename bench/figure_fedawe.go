@@ -8,33 +8,34 @@ import (
 	"github.com/spf13/pflag"
 
 	"rollcall/algos/availability"
-	"rollcall/bench/spec"
 	"rollcall/results"
+	"rollcall/results/papers"
+	"rollcall/results/plot"
 )
 
 // drawFedAWE returns what writes the CSV of a figure of FedAWE, and its drawing.
-func (a *app) drawFedAWE(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) (csv func(path string) error, drawn results.Figure, err error) {
+func (a *app) drawFedAWE(ctx context.Context, figure *papers.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) (csv func(path string) error, drawn plot.Figure, err error) {
 	switch figure.ID {
 	case "fedawe-f2":
-		rows, err := results.FedAWEF2Rows(20)
-		return csvWriter(rows), results.FedAWEF2Figure(rows), err
+		rows, err := papers.FedAWEF2Rows(20)
+		return csvWriter(rows), papers.FedAWEF2Figure(rows), err
 	case "fedawe-f3":
 		runs, err := a.figureRuns(ctx, figure, f, given, p)
 		if err != nil {
 			return nil, drawn, err
 		}
-		rows, err := results.FedAWEF3Rows(cellsOfF3(runs))
-		return csvWriter(rows), results.FedAWEF3Figure(rows), err
+		rows, err := papers.FedAWEF3Rows(cellsOfF3(runs))
+		return csvWriter(rows), papers.FedAWEF3Figure(rows), err
 	case "fedawe-f5":
 		base, err := f.basis(ctx, figure, given, p.labs[0])
 		if err != nil {
 			return nil, drawn, err
 		}
-		rows, err := results.FedAWEF5Rows(base)
-		return csvWriter(rows), results.FedAWEF5Figure(rows), err
+		rows, err := papers.FedAWEF5Rows(base)
+		return csvWriter(rows), papers.FedAWEF5Figure(rows), err
 	case "fedawe-f6":
 		rows, err := trajectories(figure.Rounds, figure.Seeds[0])
-		return csvWriter(rows), results.FedAWEF6Figure(rows), err
+		return csvWriter(rows), papers.FedAWEF6Figure(rows), err
 	case "fedawe-f7":
 		runs, err := a.figureRuns(ctx, figure, f, given, p)
 		if err != nil {
@@ -44,17 +45,17 @@ func (a *app) drawFedAWE(ctx context.Context, figure *spec.Figure, f *figureFlag
 		for _, r := range runs {
 			curves = append(curves, r.curves...)
 		}
-		rows, err := results.FedAWEF7Rows(curves, results.FedAWEF7Options{Beta: f.ema, Smoothed: []string{"fedawe"}, LossAsCoded: f.lossAsCoded})
-		return csvWriter(rows), results.FedAWEF7Figure(rows), err
+		rows, err := papers.FedAWEF7Rows(curves, papers.FedAWEF7Options{Beta: f.ema, Smoothed: []string{"fedawe"}, LossAsCoded: f.lossAsCoded})
+		return csvWriter(rows), papers.FedAWEF7Figure(rows), err
 	}
 	return nil, drawn, fmt.Errorf("figure %s: nobody draws it", figure.ID)
 }
 
 // cellsOfF3 sorts the runs of Figure 3 by their p and γ.
-func cellsOfF3(runs []figureRun) []results.FedAWEF3Run {
-	var cells []results.FedAWEF3Run
+func cellsOfF3(runs []figureRun) []papers.FedAWEF3Run {
+	var cells []papers.FedAWEF3Run
 	for _, r := range runs {
-		cell := results.FedAWEF3Run{Curves: r.curves}
+		cell := papers.FedAWEF3Run{Curves: r.curves}
 		for _, set := range r.Set {
 			v, _ := strconv.ParseFloat(set.Value, 64) // it has been a flag's value
 			switch set.Flag {
@@ -70,7 +71,7 @@ func cellsOfF3(runs []figureRun) []results.FedAWEF3Run {
 }
 
 // basis returns the p_i of a data set's split.
-func (f *figureFlags) basis(ctx context.Context, figure *spec.Figure, given *pflag.FlagSet, l *lab) ([]float64, error) {
+func (f *figureFlags) basis(ctx context.Context, figure *papers.Figure, given *pflag.FlagSet, l *lab) ([]float64, error) {
 	data := "cifar10"
 	if given.Changed("data") {
 		if len(f.data) != 1 {
@@ -93,9 +94,9 @@ func (f *figureFlags) basis(ctx context.Context, figure *spec.Figure, given *pfl
 }
 
 // trajectories returns p_i^t and activity of three clients under FedAWE's four processes.
-func trajectories(rounds int, seed uint32) ([]results.FedAWEF6Row, error) {
+func trajectories(rounds int, seed uint32) ([]papers.FedAWEF6Row, error) {
 	base := []float64{0.1, 0.5, 0.9}
-	var rows []results.FedAWEF6Row
+	var rows []papers.FedAWEF6Row
 	for _, name := range fedaweProcesses {
 		of, err := pathRows(name, availability.Defaults(base, seed), rounds)
 		if err != nil {

@@ -6,18 +6,18 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"rollcall/bench/spec"
+	"rollcall/results/papers"
 )
 
 // figureRun is one cell of a figure, run.
 type figureRun struct {
-	spec.Run
+	papers.Run
 	cellRuns
 	settings Settings
 }
 
 // figureRuns runs the cells that the flags leave.
-func (a *app) figureRuns(ctx context.Context, figure *spec.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) ([]figureRun, error) {
+func (a *app) figureRuns(ctx context.Context, figure *papers.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) ([]figureRun, error) {
 	var known struct{ methods, data []string }
 	for _, r := range figure.Runs {
 		known.methods, known.data = append(known.methods, r.Method), append(known.data, r.Data)

@@ -126,8 +126,8 @@ func timeless(t *testing.T, path string) string {
 	return out.String()
 }
 
-// files lists the files below a folder.
-func files(t *testing.T, dir string) (names []string) {
+// filesBelow lists the files below a folder.
+func filesBelow(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {

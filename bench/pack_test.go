@@ -13,15 +13,15 @@ import (
 	"sync"
 	"testing"
 
-	"rollcall/bench/spec"
 	"rollcall/results"
+	"rollcall/results/papers"
 )
 
 // timelessTree returns the files below a folder, the times and durations in them left out.
 func timelessTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	tree := map[string]string{}
-	for _, path := range files(t, dir) {
+	for _, path := range filesBelow(t, dir) {
 		name, err := filepath.Rel(dir, path)
 		if err != nil {
 			t.Fatal(err)
@@ -174,7 +174,7 @@ func TestPackInterrupted(t *testing.T) {
 		t.Errorf("%d rows that are ok, %d interrupted, want the first three cells, the third interrupted", done, begun)
 	}
 	states := map[results.RunStatus]int{}
-	for _, path := range files(t, out) {
+	for _, path := range filesBelow(t, out) {
 		if filepath.Base(path) == results.RunFile {
 			info, err := results.ReadRunInfo(path)
 			if err != nil {
@@ -200,12 +200,12 @@ func TestPackSharedRuns(t *testing.T) {
 		s.Clients, s.Rounds, s.LocalSteps, s.Batch, s.EvalEvery = 4, 4, 1, 4, 1
 		return s
 	}
-	column := spec.Column{Data: "leaf", Availability: "stationary"}
+	column := papers.Column{Data: "leaf", Availability: "stationary"}
 	var cells []cell
 	for _, method := range []string{"fedavg-active", "mifa", "mifa", "fedavg-active", "fedvarp", "mifa"} {
 		cells = append(cells, cell{made(method), column})
 	}
-	of := spec.Table{ID: "pairs", Seeds: []uint32{1, 2, 3}, Entry: spec.PairedT, Reference: "fedavg-active"}
+	of := papers.Table{ID: "pairs", Seeds: []uint32{1, 2, 3}, Entry: papers.PairedT, Reference: "fedavg-active"}
 	var want map[string]string
 	for _, pack := range []int{1, 2, 5} {
 		out := t.TempDir()

@@ -4,8 +4,9 @@ import (
 	"testing"
 
 	"rollcall/algos"
-	"rollcall/bench/spec"
 	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/papers"
 )
 
 // FedAWE, section 7 and appendix J: 100 clients, Dirichlet 0.1, 10 local steps of 128 samples, 2000 rounds, cycles of 20 rounds
@@ -76,9 +77,9 @@ func TestWeights(t *testing.T) {
 func TestRoundsToGet(t *testing.T) {
 	var curve []results.CurveRow
 	for round := 0; round <= 700; round += 10 {
-		curve = append(curve, results.CurveRow{Round: round, TestAcc: results.Some(float64(round) / 1000)})
+		curve = append(curve, results.CurveRow{Round: round, TestAcc: files.Some(float64(round) / 1000)})
 	}
-	list := entries(&spec.Table{ID: "fedawe-8", Entry: spec.RoundsToGet})
+	list := entries(&papers.Table{ID: "fedawe-8", Entry: papers.RoundsToGet})
 	want := []float64{150, 300, 450, 600}
 	if len(list) != len(want) {
 		t.Fatalf("%d entries, want %d", len(list), len(want))

@@ -11,6 +11,8 @@ import (
 
 	"rollcall/nets"
 	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/stats"
 )
 
 // phases is an engine that measures how long its callers wait for it.
@@ -69,8 +71,8 @@ func (p *phases) write(dir string, like results.CurveRow) error {
 	for i := range rows {
 		rows[i] = like
 		rows[i].Round, rows[i].ElapsedSec = 10*i, float64(i)+1/3.
-		for j, v := range []*results.Optional{&rows[i].TrainLoss, &rows[i].TrainAcc, &rows[i].TestLoss, &rows[i].TestAcc} {
-			*v = results.Some(1 / float64(3+i+j))
+		for j, v := range []*files.Optional{&rows[i].TrainLoss, &rows[i].TrainAcc, &rows[i].TestLoss, &rows[i].TestAcc} {
+			*v = files.Some(1 / float64(3+i+j))
 		}
 	}
 	times := make([]float64, 5)
@@ -81,7 +83,7 @@ func (p *phases) write(dir string, like results.CurveRow) error {
 		}
 		times[i] = time.Since(started).Seconds()
 	}
-	p.writing = time.Duration(results.Median(times).Value * float64(time.Second))
+	p.writing = time.Duration(stats.Median(times).Value * float64(time.Second))
 	return nil
 }
 

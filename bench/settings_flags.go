@@ -9,9 +9,9 @@ import (
 
 	"rollcall/algos"
 	"rollcall/algos/availability"
-	"rollcall/bench/spec"
 	"rollcall/datasets"
 	"rollcall/nets"
+	"rollcall/results/papers"
 )
 
 // settingFlags are the flags that set a field of Settings. Flags whose default depends on others show it in their usage.
@@ -113,7 +113,7 @@ func overlay(s *Settings, given *pflag.FlagSet) error {
 func (s *Settings) set(flag, value string) error { return s.flags().Set(flag, value) }
 
 // apply puts settings of a table or figure into s, but for those this run has no use for.
-func (s *Settings) apply(list []spec.Setting) error {
+func (s *Settings) apply(list []papers.Setting) error {
 	whole := *s
 	for _, run := range []*Settings{&whole, s} { // which flags are of use is known once all are set
 		for _, set := range list {
@@ -121,7 +121,7 @@ func (s *Settings) apply(list []spec.Setting) error {
 				continue
 			}
 			value := set.Value
-			if value == spec.OneByRounds {
+			if value == papers.OneByRounds {
 				value = strconv.FormatFloat(1/float64(s.Rounds), 'g', -1, 64)
 			}
 			if err := run.set(set.Flag, value); err != nil {

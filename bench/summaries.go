@@ -1,18 +1,18 @@
 package main
 
 import (
-	"rollcall/bench/spec"
 	"rollcall/results"
+	"rollcall/results/papers"
 )
 
 // summaries returns the rows of a table, as `rollcall table` writes them, from runs that are there, whichever table they were
 // made for. What has no table of its own, such as single runs, gets accuracies.
 func summaries(table string, runs []results.Run) (rows []results.SummaryRow, err error) {
-	t, err := spec.ByID(table)
+	t, err := papers.TableByID(table)
 	if err != nil {
-		t = spec.Table{ID: table}
+		t = papers.Table{ID: table}
 	}
-	printed, err := results.PaperTable(table)
+	printed, err := papers.PaperTable(table)
 	if err != nil {
 		printed = nil // no paper has it
 	}

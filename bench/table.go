@@ -8,19 +8,19 @@ import (
 	"slices"
 	"strings"
 
-	"rollcall/bench/spec"
 	"rollcall/results"
+	"rollcall/results/papers"
 )
 
 // table runs the cells, data set by data set, writes the summary after each and prints it at the end, so that an interrupted table
 // leaves what it has: a cell when it and all before it are done.
-func (a *app) table(ctx context.Context, t spec.Table, cells []cell, machine machineFlags) error {
+func (a *app) table(ctx context.Context, t papers.Table, cells []cell, machine machineFlags) error {
 	dir := filepath.Join(machine.Out, t.ID)
 	if err := writable(dir); err != nil {
 		return err
 	}
-	printed, err := results.PaperTable(t.ID)
-	if err != nil && slices.Contains(spec.Names(), t.ID) {
+	printed, err := papers.PaperTable(t.ID)
+	if err != nil && slices.Contains(papers.TableNames(), t.ID) {
 		return err
 	}
 	var (
@@ -92,7 +92,7 @@ func byData(cells []cell) []int {
 }
 
 // cellLabel names a cell in log lines.
-func cellLabel(place string, s Settings, c spec.Column) string {
+func cellLabel(place string, s Settings, c papers.Column) string {
 	parts := []string{place, s.Method, s.Data, s.Availability}
 	for _, set := range c.Set {
 		parts = append(parts, set.Flag+"="+set.Value)
@@ -101,7 +101,7 @@ func cellLabel(place string, s Settings, c spec.Column) string {
 }
 
 // summarise returns a cell's rows from the curves of its finished seeds.
-func summarise(t *spec.Table, c cell, runs, reference cellRuns, printed []results.Printed, failed error) ([]results.SummaryRow, error) {
+func summarise(t *papers.Table, c cell, runs, reference cellRuns, printed []results.Printed, failed error) ([]results.SummaryRow, error) {
 	s, curves := c.settings, runs.curves
 	row := results.SummaryRow{Cell: s.cell(t.ID), Params: s.params(), N: len(curves), Status: results.CellOK, Version: versionName(), Device: runs.device}
 	if len(curves) > 0 {
@@ -142,11 +142,11 @@ type entry struct {
 }
 
 // entries returns the numbers a table prints of every cell.
-func entries(t *spec.Table) (list []entry) {
-	if t.Entry == spec.RoundsToGet {
+func entries(t *papers.Table) (list []entry) {
+	if t.Entry == papers.RoundsToGet {
 		for i, m := range []results.Metric{results.RoundsTo25, results.RoundsTo50, results.RoundsTo75, results.RoundsTo100} {
 			list = append(list, entry{metric: m, fill: func(r *results.SummaryRow, curves [][]results.CurveRow) error {
-				target := results.FedAWE8Target(r.Data)
+				target := papers.FedAWE8Target(r.Data)
 				if !target.Valid {
 					return fmt.Errorf("table %s: no target accuracy for %s", t.ID, r.Data)
 				}
@@ -161,13 +161,13 @@ func entries(t *spec.Table) (list []entry) {
 		}
 		return list
 	}
-	if t.Entry == spec.PairedT || t.Entry == spec.ClientAccuracies {
+	if t.Entry == papers.PairedT || t.Entry == papers.ClientAccuracies {
 		list = fedarEntries(t)
 	}
-	if t.Entry == spec.ClientAccuracies {
+	if t.Entry == papers.ClientAccuracies {
 		return list
 	}
-	if t.Entry == spec.AccuracyOverTime {
+	if t.Entry == papers.AccuracyOverTime {
 		for _, m := range []results.Metric{results.TestAccMax, results.TestAccMean, results.TestAccStd} {
 			list = append(list, entry{metric: m, fill: func(r *results.SummaryRow, curves [][]results.CurveRow) error {
 				e, err := results.OverTime(curves, m)
@@ -193,7 +193,7 @@ func entries(t *spec.Table) (list []entry) {
 
 // lookedAt returns the first multiple of FedAWE8Every at which all curves were evaluated all along.
 func lookedAt(curves [][]results.CurveRow) (every int, err error) {
-	for every = results.FedAWE8Every; ; every += results.FedAWE8Every {
+	for every = papers.FedAWE8Every; ; every += papers.FedAWE8Every {
 		_, err := results.FirstRound(curves, every, 1, results.TestAcc)
 		if last := curves[0][len(curves[0])-1].Round; err == nil || every > last {
 			return every, err

@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rollcall/bench/spec"
 	"rollcall/results"
+	"rollcall/results/papers"
 )
 
 // fedarEntries returns what FedAR's tables have beside accuracies.
-func fedarEntries(t *spec.Table) (list []entry) {
-	if t.Entry == spec.PairedT {
+func fedarEntries(t *papers.Table) (list []entry) {
+	if t.Entry == papers.PairedT {
 		for _, m := range []results.Metric{results.PRounds, results.PSeeds} {
 			list = append(list, entry{metric: m, whole: pValue(m)})
 		}
@@ -58,7 +58,7 @@ func (e *entry) put(r *results.SummaryRow, runs, reference cellRuns) error {
 type references map[string]cellRuns
 
 // of returns the runs a cell is compared with, and keeps those of a reference. A table has it before the others of its column.
-func (refs references) of(t *spec.Table, c cell, runs cellRuns) cellRuns {
+func (refs references) of(t *papers.Table, c cell, runs cellRuns) cellRuns {
 	if t.Reference == "" {
 		return cellRuns{}
 	}
@@ -97,7 +97,7 @@ func wholeRuns(c *results.RunCell) (runs cellRuns, err error) {
 
 // referenceOf returns the runs of the table's reference method in the column of a cell; nothing where those of both are not of the same
 // seeds.
-func referenceOf(t *spec.Table, c *results.RunCell, cells []results.RunCell) (cellRuns, error) {
+func referenceOf(t *papers.Table, c *results.RunCell, cells []results.RunCell) (cellRuns, error) {
 	mine := c.Runs[0]
 	if t.Reference == "" || mine.Method == t.Reference {
 		return cellRuns{}, nil
@@ -129,7 +129,7 @@ func referenceOf(t *spec.Table, c *results.RunCell, cells []results.RunCell) (ce
 }
 
 // sameColumn reports whether two runs agree in the settings that set the columns of a table apart.
-func sameColumn(t *spec.Table, a, b string) bool {
+func sameColumn(t *papers.Table, a, b string) bool {
 	value := func(params, flag string) string {
 		for setting := range strings.SplitSeq(params, ";") {
 			if key, v, _ := strings.Cut(setting, "="); key == flag {

@@ -7,12 +7,13 @@ import (
 
 	"golang.org/x/term"
 
-	"rollcall/bench/spec"
 	"rollcall/results"
+	"rollcall/results/compare"
+	"rollcall/results/papers"
 )
 
 // printTable prints ours beside the paper's, and what ours is.
-func (a *app) printTable(t spec.Table, rows []results.SummaryRow, path string) error {
+func (a *app) printTable(t papers.Table, rows []results.SummaryRow, path string) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -23,19 +24,19 @@ func (a *app) printTable(t spec.Table, rows []results.SummaryRow, path string) e
 		}
 	}
 	paper := "" // of a sweep
-	if source, err := results.PaperSource(t.ID); err == nil {
+	if source, err := papers.PaperSource(t.ID); err == nil {
 		paper = "paper: " + source + "\n"
 	}
 	of := fmt.Sprintf("mean ± sample standard deviation over the seeds of the mean over the last %d rounds", min(results.ProtocolRounds, t.Rounds))
 	switch t.Entry {
-	case spec.AccuracyOverTime:
+	case papers.AccuracyOverTime:
 		of = "largest test accuracy of a run, mean over its rounds, and standard deviation over their second half; each mean ± sample standard deviation over the seeds"
-	case spec.PairedT:
+	case papers.PairedT:
 		of += fmt.Sprintf("; p_rounds: two-sided paired t-test against %s's of the test accuracies after every evaluated round, of all seeds, as the paper has it, though they are not independent; p_seeds: the same of the means of the seeds", t.Reference)
-	case spec.ClientAccuracies:
+	case papers.ClientAccuracies:
 		of = "of the accuracies of the clients after the last round, each on the test samples of its own two classes; mean ± sample standard deviation over the seeds"
-	case spec.RoundsToGet:
-		of = fmt.Sprintf("first round, of every %d, at which the mean over the seeds reaches a quarter, half, three quarters and all of the target", results.FedAWE8Every)
+	case papers.RoundsToGet:
+		of = fmt.Sprintf("first round, of every %d, at which the mean over the seeds reaches a quarter, half, three quarters and all of the target", papers.FedAWE8Every)
 	}
 	if _, err := fmt.Fprintf(a.stdout, "%s\nours: %s, %s; %s\n%s", t.Title, count(len(t.Seeds), "seed"), count(t.Rounds, "round"), of, paper); err != nil {
 		return err
@@ -51,7 +52,7 @@ func (a *app) printTable(t spec.Table, rows []results.SummaryRow, path string) e
 		if _, err := fmt.Fprintln(a.stdout); err != nil {
 			return err
 		}
-		if err := results.WriteTable(a.stdout, lines, e.metric, width); err != nil {
+		if err := compare.WriteTable(a.stdout, lines, e.metric, width); err != nil {
 			return err
 		}
 	}
@@ -60,7 +61,7 @@ func (a *app) printTable(t spec.Table, rows []results.SummaryRow, path string) e
 }
 
 // commonKeys returns the flags that a table sets for all methods alike in the column of a row, or for its method.
-func commonKeys(t *spec.Table, r *results.SummaryRow) (keys []string) {
+func commonKeys(t *papers.Table, r *results.SummaryRow) (keys []string) {
 	for _, c := range t.Columns {
 		if c.Data == r.Data && c.Availability == r.Availability {
 			for _, set := range c.Common(r.Method, r.Preset) {

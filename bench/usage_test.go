@@ -209,7 +209,7 @@ func TestUsageErrors(t *testing.T) {
 			t.Chdir(t.TempDir()) // "out" of commands without --out
 			oneLineError(t, rollcall(t, args...), statusUsage, c.want...)
 			if _, err := os.Stat(out); err == nil {
-				for _, f := range files(t, out) {
+				for _, f := range filesBelow(t, out) {
 					t.Errorf("%s is left over", f)
 				}
 			}
@@ -240,7 +240,7 @@ func TestFailures(t *testing.T) {
 			oneLineError(t, rollcall(t, c.args...), statusFailure, c.want...)
 		})
 	}
-	if left := files(t, dir); len(left) > 0 {
+	if left := filesBelow(t, dir); len(left) > 0 {
 		t.Errorf("left over: %q", left)
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rollcall/results/files"
+	"rollcall/results/files/filestest"
 )
 
 func testBench() BenchRow {
@@ -17,7 +20,7 @@ func testBench() BenchRow {
 		Time: time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), Version: "v0.1", Data: "cifar10", Net: "cnn-cifar10",
 		Availability: "stationary", Clients: 100, Active: 37.25, LocalSteps: 10, Batch: 128, Warmup: 2, Threads: 2,
 		Engine: "cpu-avx512", Precision: "fp32", Device: "Some CPU @ 2 GHz", ClientStepsPerSec: 20.5, ImagesPerSec: 2624,
-		GFLOPs: 54.94, ClientStepMS: 48.78, EvalImages: 10000, EvalMS: Some(1234.5), PeakMemMiB: Some(812.5), TestAcc: Some(0.2345), Seed: 3,
+		GFLOPs: 54.94, ClientStepMS: 48.78, EvalImages: 10000, EvalMS: files.Some(1234.5), PeakMemMiB: files.Some(812.5), TestAcc: files.Some(0.2345), Seed: 3,
 	}
 	r.RoundTimes([]time.Duration{18200 * time.Millisecond, 18 * time.Second, 19 * time.Second, 18100 * time.Millisecond, 18300500 * time.Microsecond})
 	return r
@@ -26,7 +29,7 @@ func testBench() BenchRow {
 func TestBenchRoundTimes(t *testing.T) {
 	r := testBench()
 	// Sorted: 18000, 18100, 18200, 18300.5, 19000 ms; p10 lies at 0.4, p90 at 3.6.
-	if r.Rounds != 5 || !near(r.RoundMSMedian, 18200) || !near(r.RoundMSP10, 18040) || !near(r.RoundMSP90, 18720.2) {
+	if r.Rounds != 5 || !filestest.Near(r.RoundMSMedian, 18200) || !filestest.Near(r.RoundMSP10, 18040) || !filestest.Near(r.RoundMSP90, 18720.2) {
 		t.Errorf("got %d rounds, median %v, p10 %v, p90 %v, want 5, 18200, 18040, 18720.2", r.Rounds, r.RoundMSMedian, r.RoundMSP10, r.RoundMSP90)
 	}
 }
@@ -35,7 +38,7 @@ func TestAppendBench(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out", BenchFile)
 	first, second := testBench(), testBench()
 	second.Time = second.Time.Add(time.Hour)
-	second.EvalMS, second.PeakMemMiB, second.TestAcc = Optional{}, Optional{}, Optional{}
+	second.EvalMS, second.PeakMemMiB, second.TestAcc = files.Optional{}, files.Optional{}, files.Optional{}
 	given := second
 	given.Time = given.Time.Add(999 * time.Millisecond)
 	for _, r := range []BenchRow{first, given} {
@@ -101,7 +104,7 @@ test accuracy  23.45 %
 	}
 	b.Reset()
 	r := testBench()
-	r.EvalMS, r.PeakMemMiB, r.TestAcc = Optional{}, Optional{}, Optional{}
+	r.EvalMS, r.PeakMemMiB, r.TestAcc = files.Optional{}, files.Optional{}, files.Optional{}
 	if err := r.Text(&b); err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +172,7 @@ func TestGobench(t *testing.T) {
 		"FLOP/s": 54.94e9, "ns/eval": 1234.5e6, "peak-B": 812.5 * 1024 * 1024, "test-acc": 0.2345,
 	}
 	for unit, x := range want {
-		if got, found := values[unit]; !found || !near(got, x) { // products of a float and a power of ten: a rounding
+		if got, found := values[unit]; !found || !filestest.Near(got, x) { // products of a float and a power of ten: a rounding
 			t.Errorf("%s: got %v, %v, want %v", unit, got, found, x)
 		}
 	}

@@ -1,6 +1,10 @@
 package results
 
-import "fmt"
+import (
+	"fmt"
+
+	"rollcall/results/files"
+)
 
 // CurveFile is the name of a run's curve in its folder.
 const CurveFile = "curve.csv"
@@ -8,42 +12,39 @@ const CurveFile = "curve.csv"
 // Cell says which cell of which table a row belongs to; the first columns of every curve and summary.
 // What else differs from the preset is in the Params of the row.
 type Cell struct {
-	Table        string   `csv:"table"`        // fedawe-2 and the like; empty for a single run
-	Method       string   `csv:"method"`       // fedawe, fedavg-active, …
-	Preset       string   `csv:"preset"`       // code or paper
-	Data         string   `csv:"data"`         // what was really trained on: cifar10, synthetic, …
-	Net          string   `csv:"net"`          // cnn-cifar10, …
-	Availability string   `csv:"availability"` // stationary, sine, …
-	Clients      int      `csv:"clients"`      // N
-	Alpha        Optional `csv:"alpha"`        // Dirichlet parameter of the split; missing for other splits
+	Table        string         `csv:"table"`        // fedawe-2 and the like; empty for a single run
+	Method       string         `csv:"method"`       // fedawe, fedavg-active, …
+	Preset       string         `csv:"preset"`       // code or paper
+	Data         string         `csv:"data"`         // what was really trained on: cifar10, synthetic, …
+	Net          string         `csv:"net"`          // cnn-cifar10, …
+	Availability string         `csv:"availability"` // stationary, sine, …
+	Clients      int            `csv:"clients"`      // N
+	Alpha        files.Optional `csv:"alpha"`        // Dirichlet parameter of the split; missing for other splits
 }
 
 // CurveRow is one evaluated round of one run.
 type CurveRow struct {
 	Cell
-	Seed       uint32   `csv:"seed"`
-	Round      int      `csv:"round"`  // 1 … T; 0 is the initial model
-	Active     int      `csv:"active"` // clients that trained in this round; 0 in round 0
-	LR         float64  `csv:"lr"`     // local learning rate of this round; 0 in round 0
-	TrainLoss  Optional `csv:"train_loss"`
-	TrainAcc   Optional `csv:"train_acc"` // fraction
-	TestLoss   Optional `csv:"test_loss"`
-	TestAcc    Optional `csv:"test_acc"`  // fraction
-	ElapsedSec float64  `csv:"elapsed_s"` // since the start of the run, resumed parts added up
-	Params     string   `csv:"params"`    // sorted key=value;… of every other setting that differs from the preset
-	Engine     string   `csv:"engine"`    // cpu-generic, cpu-avx2, cpu-avx512, cuda-sm90, …
-	Precision  string   `csv:"precision"` // fp32, tf32, bf16
-	Version    string   `csv:"version"`   // of rollcall
+	Seed       uint32         `csv:"seed"`
+	Round      int            `csv:"round"`  // 1 … T; 0 is the initial model
+	Active     int            `csv:"active"` // clients that trained in this round; 0 in round 0
+	LR         float64        `csv:"lr"`     // local learning rate of this round; 0 in round 0
+	TrainLoss  files.Optional `csv:"train_loss"`
+	TrainAcc   files.Optional `csv:"train_acc"` // fraction
+	TestLoss   files.Optional `csv:"test_loss"`
+	TestAcc    files.Optional `csv:"test_acc"`  // fraction
+	ElapsedSec float64        `csv:"elapsed_s"` // since the start of the run, resumed parts added up
+	Params     string         `csv:"params"`    // sorted key=value;… of every other setting that differs from the preset
+	Engine     string         `csv:"engine"`    // cpu-generic, cpu-avx2, cpu-avx512, cuda-sm90, …
+	Precision  string         `csv:"precision"` // fp32, tf32, bf16
+	Version    string         `csv:"version"`   // of rollcall
 }
 
 // WriteCurve writes a curve in the order given, atomically.
-func WriteCurve(path string, rows []CurveRow) error { return WriteCSVFile(path, rows) }
+func WriteCurve(path string, rows []CurveRow) error { return files.WriteCSVFile(path, rows) }
 
 // ReadCurve reads what [WriteCurve] wrote.
-func ReadCurve(path string) ([]CurveRow, error) { return ReadCSVFile[CurveRow](path) }
-
-// Metric is a measured column of a curve, or a number that a table makes of one. The zero Metric is none.
-type Metric string
+func ReadCurve(path string) ([]CurveRow, error) { return files.ReadCSVFile[CurveRow](path) }
 
 // The measured columns. Losses are means per sample, accuracies fractions.
 const (
@@ -70,34 +71,8 @@ const (
 	TestAccStd  Metric = "test_acc_std"
 )
 
-// IsAccuracy reports whether m is a fraction, which people read in percent.
-func (m Metric) IsAccuracy() bool {
-	return m == TrainAcc || m == TestAcc || m.IsOverTime() || m.isClientAccuracy()
-}
-
-// IsOverTime reports whether m is made of the accuracies of a whole run.
-func (m Metric) IsOverTime() bool { return m == TestAccMax || m == TestAccMean || m == TestAccStd }
-
-// IsRound reports whether m is the first round to reach a target, a whole number.
-func (m Metric) IsRound() bool { return m.TargetShare().Valid }
-
-// TargetShare returns the share of the target accuracy that a first round is about; missing for other metrics.
-func (m Metric) TargetShare() Optional {
-	switch m {
-	case RoundsTo25:
-		return Some(0.25)
-	case RoundsTo50:
-		return Some(0.5)
-	case RoundsTo75:
-		return Some(0.75)
-	case RoundsTo100:
-		return Some(1)
-	}
-	return Optional{}
-}
-
 // Metric returns one of the measured columns.
-func (r CurveRow) Metric(m Metric) (Optional, error) {
+func (r CurveRow) Metric(m Metric) (files.Optional, error) {
 	switch m {
 	case TrainLoss:
 		return r.TrainLoss, nil
@@ -108,5 +83,5 @@ func (r CurveRow) Metric(m Metric) (Optional, error) {
 	case TestAcc:
 		return r.TestAcc, nil
 	}
-	return Optional{}, fmt.Errorf("results: metric %q, want %s, %s, %s or %s", m, TrainLoss, TrainAcc, TestLoss, TestAcc)
+	return files.Optional{}, fmt.Errorf("results: metric %q, want %s, %s, %s or %s", m, TrainLoss, TrainAcc, TestLoss, TestAcc)
 }

@@ -7,6 +7,9 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"rollcall/results/files"
+	"rollcall/results/stats"
 )
 
 // Design: the columns of curve.csv and summary.csv are fixed, as other programs read them.
@@ -20,16 +23,16 @@ const (
 func testCell() Cell {
 	return Cell{
 		Table: "fedawe-2", Method: "fedawe", Preset: "code", Data: "cifar10", Net: "cnn-cifar10", Availability: "sine",
-		Clients: 100, Alpha: Some(0.1),
+		Clients: 100, Alpha: files.Some(0.1),
 	}
 }
 
 func testCurve() []CurveRow {
 	base := CurveRow{Cell: testCell(), Seed: 3, Params: "gamma=0.2;period=40", Engine: "cpu-avx512", Precision: "fp32", Version: "v0.1"}
 	first, second := base, base
-	first.TrainLoss, first.TrainAcc, first.TestLoss, first.TestAcc = Some(2.3), Some(0.1), Some(2.31), Some(0.1012)
+	first.TrainLoss, first.TrainAcc, first.TestLoss, first.TestAcc = files.Some(2.3), files.Some(0.1), files.Some(2.31), files.Some(0.1012)
 	second.Round, second.Active, second.LR, second.ElapsedSec = 10, 37, 0.07071067811865475, 12.5
-	second.TestLoss, second.TestAcc = Some(2.1), Some(0.2345) // train not evaluated
+	second.TestLoss, second.TestAcc = files.Some(2.1), files.Some(0.2345) // train not evaluated
 	return []CurveRow{first, second}
 }
 
@@ -55,9 +58,9 @@ func TestCurve(t *testing.T) {
 }
 
 func TestCurveRowMetric(t *testing.T) {
-	r := CurveRow{TrainLoss: Some(1), TrainAcc: Some(2), TestLoss: Some(3), TestAcc: Some(4)}
+	r := CurveRow{TrainLoss: files.Some(1), TrainAcc: files.Some(2), TestLoss: files.Some(3), TestAcc: files.Some(4)}
 	for i, m := range []Metric{TrainLoss, TrainAcc, TestLoss, TestAcc} {
-		if got, err := r.Metric(m); err != nil || got != Some(float64(i+1)) {
+		if got, err := r.Metric(m); err != nil || got != files.Some(float64(i+1)) {
 			t.Errorf("%s: got %v, %v, want %d", m, got, err, i+1)
 		}
 	}
@@ -68,11 +71,11 @@ func TestCurveRowMetric(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	ok := SummaryRow{Cell: testCell(), Metric: TestAcc, Status: CellOK, Version: "v0.1", Engine: "cpu-avx2", Precision: "fp32", Device: "CPU, 2 cores"}
-	ok.Estimate(Estimate{Mean: 0.6, Std: Some(0.01), N: 3})
-	ok.Paper(Printed{Mean: Some(0.635), Std: Some(0.02), N: 3})
+	ok.Estimate(stats.Estimate{Mean: 0.6, Std: files.Some(0.01), N: 3})
+	ok.Paper(Printed{Mean: files.Some(0.635), Std: files.Some(0.02), N: 3})
 	failed := ok
-	failed.Alpha = Optional{}
-	failed.N, failed.Mean, failed.Std, failed.PaperMean, failed.PaperStd = 0, Optional{}, Optional{}, Optional{}, Optional{}
+	failed.Alpha = files.Optional{}
+	failed.N, failed.Mean, failed.Std, failed.PaperMean, failed.PaperStd = 0, files.Optional{}, files.Optional{}, files.Optional{}, files.Optional{}
 	failed.Status, failed.Error = CellFailed, "nets: loss NaN"
 
 	path := filepath.Join(t.TempDir(), SummaryFile)
@@ -105,7 +108,7 @@ func TestSummaryStatus(t *testing.T) {
 	if _, err := os.Stat(path); err == nil {
 		t.Error("row without status: a file was written, want none")
 	}
-	_, err = ReadCSV[SummaryRow](strings.NewReader(summaryHeader+"\n,,,,,,1,,,test_acc,1,,,,,done,,,,,\n"), "s.csv")
+	_, err = files.ReadCSV[SummaryRow](strings.NewReader(summaryHeader+"\n,,,,,,1,,,test_acc,1,,,,,done,,,,,\n"), "s.csv")
 	if want := `results: s.csv: line 2: column status: status "done", want ok, failed or interrupted`; err == nil || err.Error() != want {
 		t.Errorf("unknown status: got %v, want %s", err, want)
 	}
@@ -114,7 +117,7 @@ func TestSummaryStatus(t *testing.T) {
 // FuzzReadCurve: whatever is read without an error can be written and read again to the same text.
 func FuzzReadCurve(f *testing.F) {
 	var good bytes.Buffer
-	if err := WriteCSV(&good, testCurve()); err != nil {
+	if err := files.WriteCSV(&good, testCurve()); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(good.Bytes())
@@ -124,7 +127,7 @@ func FuzzReadCurve(f *testing.F) {
 	f.Add([]byte(curveHeader + "\n,,,,,,1,,1,1,1,0x1p-2,-inf,,,,1e-400,\"a\r\rb\r\n\",,,\n"))
 	f.Add([]byte(strings.Replace(curveHeader, "seed", "Seed", 1)))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		rows, err := ReadCSV[CurveRow](bytes.NewReader(text), "curve.csv")
+		rows, err := files.ReadCSV[CurveRow](bytes.NewReader(text), "curve.csv")
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "results: curve.csv: ") {
 				t.Errorf("error %q does not name the file", err)
@@ -132,14 +135,14 @@ func FuzzReadCurve(f *testing.F) {
 			return
 		}
 		var first, second bytes.Buffer
-		if err := WriteCSV(&first, rows); err != nil {
+		if err := files.WriteCSV(&first, rows); err != nil {
 			t.Fatalf("write what was read: %v", err)
 		}
-		again, err := ReadCSV[CurveRow](bytes.NewReader(first.Bytes()), "curve.csv")
+		again, err := files.ReadCSV[CurveRow](bytes.NewReader(first.Bytes()), "curve.csv")
 		if err != nil {
 			t.Fatalf("read what was written: %v\n%q", err, first.Bytes())
 		}
-		if err := WriteCSV(&second, again); err != nil {
+		if err := files.WriteCSV(&second, again); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(first.Bytes(), second.Bytes()) {

@@ -3,6 +3,8 @@ package results
 import (
 	"fmt"
 	"slices"
+
+	"rollcall/results/files"
 )
 
 // DecisionsFile is the name of what a run's method made of its clients, beside the curve.
@@ -23,11 +25,11 @@ type DecisionRow struct {
 
 // ReadDecisions reads the file of one run, and checks that its rows are in order.
 func ReadDecisions(path string) ([]DecisionRow, error) {
-	rows, err := ReadCSVFile[DecisionRow](path)
+	rows, err := files.ReadCSVFile[DecisionRow](path)
 	if err != nil {
 		return nil, err
 	}
-	n := clientsOf(rows)
+	n := ClientsOf(rows)
 	for i, r := range rows {
 		if n == 0 || r.Round != i/n+1 || r.Client != i%n || len(rows)%n != 0 {
 			return nil, fmt.Errorf("results: %s: row %d: round %d client %d, want every client of every round in order", path, i+1, r.Round, r.Client)
@@ -36,8 +38,8 @@ func ReadDecisions(path string) ([]DecisionRow, error) {
 	return rows, nil
 }
 
-// clientsOf returns N.
-func clientsOf(rows []DecisionRow) int {
+// ClientsOf returns N.
+func ClientsOf(rows []DecisionRow) int {
 	n := slices.IndexFunc(rows, func(r DecisionRow) bool { return r.Round != 1 })
 	if n < 0 {
 		return len(rows)
@@ -49,7 +51,7 @@ func clientsOf(rows []DecisionRow) int {
 // 1d: the cumulative aggregation weight), and its share p of the sum over all clients (INFOCOM, figure 2: the importance; with
 // the weights that entered the model in place of the policy's, since AdaFed's depend on who is there [inferred]).
 func Importance(rows []DecisionRow) (q, p []float64) {
-	n := clientsOf(rows)
+	n := ClientsOf(rows)
 	if n == 0 {
 		return nil, nil
 	}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"rollcall/results/files"
 )
 
 // HashDigits is the length of a [Hash]: 40 bits, so that even a million settings collide with probability under one half.
@@ -70,7 +72,7 @@ func canonicalNumbers(tree any) (any, error) {
 		}
 		x, err := strconv.ParseFloat(t.String(), 64)
 		if err != nil {
-			return nil, wanted(t.String(), "a number of 64 bits", err)
+			return nil, files.Wanted(t.String(), "a number of 64 bits", err)
 		}
 		if x == 0 {
 			return 0, nil // also −0.0

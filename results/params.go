@@ -5,34 +5,34 @@ import (
 	"strings"
 )
 
-// paramsSeparator stands between the settings of a row's params.
-const paramsSeparator = ";"
+// ParamsSeparator stands between the settings of a row's params.
+const ParamsSeparator = ";"
 
-// onlyKeys returns those settings of a row's params whose key is among keys, in the same form.
-func onlyKeys(params string, keys []string) string {
+// OnlyKeys returns those settings of a row's params whose key is among keys, in the same form.
+func OnlyKeys(params string, keys []string) string {
 	var kept []string
-	for setting := range strings.SplitSeq(params, paramsSeparator) {
+	for setting := range strings.SplitSeq(params, ParamsSeparator) {
 		if key, _, _ := strings.Cut(setting, "="); slices.Contains(keys, key) {
 			kept = append(kept, setting)
 		}
 	}
-	return strings.Join(kept, paramsSeparator)
+	return strings.Join(kept, ParamsSeparator)
 }
 
 // WithoutKeys returns the settings of a row's params whose key is not among keys, in the same form.
 func WithoutKeys(params string, keys []string) string {
-	settings := slices.DeleteFunc(strings.Split(params, paramsSeparator), func(setting string) bool {
+	settings := slices.DeleteFunc(strings.Split(params, ParamsSeparator), func(setting string) bool {
 		key, _, _ := strings.Cut(setting, "=")
 		return slices.Contains(keys, key)
 	})
-	return strings.Join(settings, paramsSeparator)
+	return strings.Join(settings, ParamsSeparator)
 }
 
-// columnKeys returns the keys in the params of a table, each once.
-func columnKeys(table []Printed) []string {
+// ColumnKeys returns the keys in the params of a table, each once.
+func ColumnKeys(table []Printed) []string {
 	var keys []string
 	for _, p := range table {
-		for setting := range strings.SplitSeq(p.Params, paramsSeparator) {
+		for setting := range strings.SplitSeq(p.Params, ParamsSeparator) {
 			if key, _, ok := strings.Cut(setting, "="); ok && !slices.Contains(keys, key) {
 				keys = append(keys, key)
 			}
@@ -41,34 +41,29 @@ func columnKeys(table []Printed) []string {
 	return keys
 }
 
-// commonParams returns the settings that every row of ours has in its params, or the paper's where there is none of ours.
-func commonParams(rows []ComparisonRow) string {
-	var ours []string
-	for _, r := range rows {
-		if r.Status != "" { // else the paper's alone
-			ours = append(ours, r.Params)
-		}
-	}
-	return inAll(ours)
-}
-
-// inAll returns the settings that all params have.
-func inAll(params []string) string {
+// InAll returns the settings that all params have.
+func InAll(params []string) string {
 	var common []string
 	for i, p := range params {
-		settings := strings.Split(p, paramsSeparator)
+		settings := strings.Split(p, ParamsSeparator)
 		if i == 0 {
 			common = settings
 			continue
 		}
 		common = slices.DeleteFunc(common, func(s string) bool { return !slices.Contains(settings, s) })
 	}
-	return strings.Join(common, paramsSeparator)
+	return strings.Join(common, ParamsSeparator)
 }
 
-// without returns the settings of params that are not among those of others.
-func without(params, others string) string {
-	drop := strings.Split(others, paramsSeparator)
-	settings := slices.DeleteFunc(strings.Split(params, paramsSeparator), func(s string) bool { return slices.Contains(drop, s) })
-	return strings.Join(settings, paramsSeparator)
+// Without returns the settings of params that are not among those of others.
+func Without(params, others string) string {
+	drop := strings.Split(others, ParamsSeparator)
+	settings := slices.DeleteFunc(strings.Split(params, ParamsSeparator), func(s string) bool { return slices.Contains(drop, s) })
+	return strings.Join(settings, ParamsSeparator)
+}
+
+// KeyOf returns the key of a setting key=value.
+func KeyOf(setting string) string {
+	key, _, _ := strings.Cut(setting, "=")
+	return key
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"rollcall/results/files"
 )
 
 // RunFile is the name of the file beside every CSV that says how it came about.
@@ -65,7 +67,7 @@ type RunInfo struct {
 // WriteRunInfo writes run.json atomically, settings sorted by key. Settings are a map, a struct, a json.RawMessage or
 // anything else that has a JSON form; NaN and infinities have none.
 func WriteRunInfo(path string, info RunInfo) error {
-	return WriteFile(path, func(w io.Writer) error {
+	return files.WriteFile(path, func(w io.Writer) error {
 		settings, err := canonical(info.Settings)
 		if err != nil {
 			return fmt.Errorf("settings: %w", err)

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"rollcall/results/files"
 )
 
 // Run is one seed of one cell as its folder holds it.
@@ -52,7 +54,7 @@ func (r *Run) Device() string {
 type CellKey struct {
 	Method, Preset, Data, Net, Availability string
 	Clients                                 int
-	Alpha                                   Optional
+	Alpha                                   files.Optional
 	Params                                  string
 }
 
@@ -67,7 +69,7 @@ func (k CellKey) String() string {
 		words = append(words, "alpha="+k.Alpha.String())
 	}
 	if k.Params != "" {
-		words = append(words, strings.ReplaceAll(k.Params, paramsSeparator, " "))
+		words = append(words, strings.ReplaceAll(k.Params, ParamsSeparator, " "))
 	}
 	return strings.Join(words, " ")
 }
@@ -81,17 +83,17 @@ func (k CellKey) String() string {
 func FindRuns(ctx context.Context, folders ...string) (runs []Run, bad []error, err error) {
 	var dirs []string
 	for _, folder := range folders {
-		found, err := runFolders(ctx, folder)
+		found, err := RunFolders(ctx, folder)
 		if err != nil {
 			return nil, nil, err
 		}
 		dirs = append(dirs, found...)
 	}
-	dirs = uniquePaths(dirs)
+	dirs = UniquePaths(dirs)
 
 	read := make([]Run, len(dirs))
 	wrong := make([][]error, len(dirs))
-	err = Parallel(ctx, len(dirs), func(i int) { read[i], wrong[i] = readRunFolder(dirs[i]) })
+	err = files.Parallel(ctx, len(dirs), func(i int) { read[i], wrong[i] = ReadRunFolder(dirs[i]) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -101,12 +103,12 @@ func FindRuns(ctx context.Context, folders ...string) (runs []Run, bad []error, 
 			runs = append(runs, r)
 		}
 	}
-	runs, doubles := onlyOnce(runs)
+	runs, doubles := OnlyOnce(runs)
 	return runs, append(bad, doubles...), nil
 }
 
-// runFolders returns the folders below one that have a curve, in order of names.
-func runFolders(ctx context.Context, folder string) (dirs []string, err error) {
+// RunFolders returns the folders below one that have a curve, in order of names.
+func RunFolders(ctx context.Context, folder string) (dirs []string, err error) {
 	info, err := os.Stat(folder)
 	if err != nil {
 		return nil, fmt.Errorf("results: %w", err)
@@ -132,8 +134,8 @@ func runFolders(ctx context.Context, folder string) (dirs []string, err error) {
 	return dirs, nil
 }
 
-// uniquePaths drops folders that were found before, under whatever name.
-func uniquePaths(dirs []string) (different []string) {
+// UniquePaths drops folders that were found before, under whatever name.
+func UniquePaths(dirs []string) (different []string) {
 	seen := map[string]bool{}
 	for _, dir := range dirs {
 		whole := dir
@@ -148,10 +150,10 @@ func uniquePaths(dirs []string) (different []string) {
 	return different
 }
 
-// readRunFolder reads the folder of a run; one without a usable row has no curve.
-func readRunFolder(dir string) (r Run, bad []error) {
+// ReadRunFolder reads the folder of a run; one without a usable row has no curve.
+func ReadRunFolder(dir string) (r Run, bad []error) {
 	path := filepath.Join(dir, CurveFile)
-	rows, lines, bad := SalvageCSVFile[CurveRow](path)
+	rows, lines, bad := files.SalvageCSVFile[CurveRow](path)
 	r.Dir = dir
 	for i, row := range rows {
 		if err := fits(row, r.Curve); err != nil {
@@ -235,8 +237,8 @@ func fits(row CurveRow, before []CurveRow) error {
 	return nil
 }
 
-// onlyOnce drops runs that are there twice, and complains of those that differ.
-func onlyOnce(runs []Run) (different []Run, bad []error) {
+// OnlyOnce drops runs that are there twice, and complains of those that differ.
+func OnlyOnce(runs []Run) (different []Run, bad []error) {
 	type identity struct {
 		key   CellKey
 		seed  uint32
@@ -254,15 +256,15 @@ func onlyOnce(runs []Run) (different []Run, bad []error) {
 			different = append(different, r)
 			continue
 		}
-		if err := sameNumbers(different[at].Curve, r.Curve); err != nil {
+		if err := SameNumbers(different[at].Curve, r.Curve); err != nil {
 			bad = append(bad, fmt.Errorf("results: %s and %s: the same run, but %w", filepath.Join(different[at].Dir, CurveFile), filepath.Join(r.Dir, CurveFile), err))
 		}
 	}
 	return different, bad
 }
 
-// sameNumbers reports where two curves of one run differ: in anything but time, version and the table they were run for.
-func sameNumbers(a, b []CurveRow) error {
+// SameNumbers reports where two curves of one run differ: in anything but time, version and the table they were run for.
+func SameNumbers(a, b []CurveRow) error {
 	plain := func(r CurveRow) CurveRow {
 		r.ElapsedSec, r.Version, r.Table = 0, "", ""
 		return r
@@ -315,4 +317,63 @@ func (c *RunCell) Complete() (curves [][]CurveRow) {
 		}
 	}
 	return curves
+}
+
+// Ignoring blanks columns of a key.
+func (k CellKey) Ignoring(columns []string) CellKey {
+	for _, c := range columns {
+		switch c {
+		case "method":
+			k.Method = ""
+		case "preset":
+			k.Preset = ""
+		case "data":
+			k.Data = ""
+		case "net":
+			k.Net = ""
+		case "availability":
+			k.Availability = ""
+		case "clients":
+			k.Clients = 0
+		case "alpha":
+			k.Alpha = files.Optional{}
+		case "params":
+			k.Params = ""
+		}
+	}
+	return k
+}
+
+// Status says how the runs of the cell ended: complete, or how many of them how.
+func (c *RunCell) Status() string {
+	counts := map[RunStatus]int{}
+	for i := range c.Runs {
+		counts[c.Runs[i].Status()]++
+	}
+	if len(counts) == 1 {
+		return string(c.Runs[0].Status())
+	}
+	var parts []string
+	for _, s := range []RunStatus{RunComplete, RunInterrupted, RunFailed, RunUnfinished} {
+		if counts[s] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Settings returns names and values of every setting, sorted by name; none where no run has a run.json.
+func (c *RunCell) Settings() (settings [][2]string) {
+	for i := range c.Runs {
+		if c.Runs[i].Info == nil {
+			continue
+		}
+		tree, _ := c.Runs[i].Info.Settings.(map[string]any)
+		for name, value := range tree {
+			settings = append(settings, [2]string{name, fmt.Sprint(value)})
+		}
+		slices.SortFunc(settings, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+		return settings
+	}
+	return nil
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
-	"strings"
+
+	"rollcall/results/files"
 )
 
 // SummaryKey names a number of a table.
@@ -19,8 +19,8 @@ type SummaryKey struct {
 // Key returns which number a row is.
 func (r *SummaryRow) Key() SummaryKey { return SummaryKey{r.Cell, r.Params, r.Metric} }
 
-// cellKey returns the cell of a row.
-func (r *SummaryRow) cellKey() CellKey {
+// CellKey returns the cell of a row.
+func (r *SummaryRow) CellKey() CellKey {
 	return CellKey{r.Method, r.Preset, r.Data, r.Net, r.Availability, r.Clients, r.Alpha, r.Params}
 }
 
@@ -35,14 +35,14 @@ type PlacedSummary struct {
 // line. A number found twice counts once; one found twice with different values is bad, both places named, and the
 // first counts. A number of a cell that failed gives way to one of a cell that did not.
 func FindSummaries(ctx context.Context, folders ...string) (rows []PlacedSummary, bad []error, err error) {
-	var files []string
+	var paths []string
 	for _, folder := range folders {
 		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			if err == nil {
 				err = ctx.Err()
 			}
 			if err == nil && !d.IsDir() && d.Name() == SummaryFile {
-				files = append(files, path)
+				paths = append(paths, path)
 			}
 			return err
 		})
@@ -54,8 +54,8 @@ func FindSummaries(ctx context.Context, folders ...string) (rows []PlacedSummary
 		}
 	}
 	first := map[SummaryKey]int{}
-	for _, file := range uniquePaths(files) {
-		found, lines, wrong := SalvageCSVFile[SummaryRow](file)
+	for _, file := range UniquePaths(paths) {
+		found, lines, wrong := files.SalvageCSVFile[SummaryRow](file)
 		bad = append(bad, wrong...)
 		for i, r := range found {
 			at, twice := first[r.Key()]
@@ -96,61 +96,4 @@ func sameSummary(a, b PlacedSummary) error {
 		return nil
 	}
 	return &SummaryClash{a, b}
-}
-
-// SummaryTables returns the tables that rows belong to, each once: those of which there are printed numbers first, in
-// their order, and then the others by name.
-func SummaryTables(rows []SummaryRow) (tables []string) {
-	var others []string
-	for _, r := range rows {
-		if !slices.Contains(others, r.Table) {
-			others = append(others, r.Table)
-		}
-	}
-	slices.Sort(others)
-	for _, known := range PaperTables() {
-		if i := slices.Index(others, known); i >= 0 {
-			tables, others = append(tables, known), slices.Delete(others, i, i+1)
-		}
-	}
-	return append(tables, others...)
-}
-
-// SortSummary sorts the rows of one table as the paper has them: by column, in it by method, and then by metric. What no
-// paper prints comes after, by name.
-func SortSummary(table string, rows []SummaryRow) {
-	printed, err := PaperTable(table)
-	if err != nil {
-		printed = nil // a table without printed numbers
-	}
-	keys := columnKeys(printed)
-	type placed struct {
-		row   SummaryRow
-		place string
-	}
-	list := make([]placed, len(rows))
-	for i, r := range rows {
-		column := slices.IndexFunc(printed, func(p Printed) bool { return p.inColumn(r, keys) })
-		if column < 0 {
-			column = len(printed)
-		}
-		method := slices.IndexFunc(printed, func(p Printed) bool { return p.Method == r.Method })
-		if method < 0 {
-			method = len(printed)
-		}
-		metric := 2
-		switch r.Metric { // as tables are written
-		case TestAcc:
-			metric = 0
-		case TrainAcc:
-			metric = 1
-		}
-		place := fmt.Sprintf("%08d|%s|%s|%020.9f|%s|%08d|%s|%s|%08d|%s|%d|%08.3f|%s", column, r.Availability, r.Data, r.Alpha.Value, onlyKeys(r.Params, keys), method, r.Method,
-			r.Preset, r.Clients, r.Params, metric, r.Metric.TargetShare().Value, r.Metric)
-		list[i] = placed{r, place}
-	}
-	slices.SortStableFunc(list, func(a, b placed) int { return strings.Compare(a.place, b.place) })
-	for i := range list {
-		rows[i] = list[i].row
-	}
 }

@@ -1,6 +1,11 @@
 package results
 
-import "fmt"
+import (
+	"fmt"
+
+	"rollcall/results/files"
+	"rollcall/results/stats"
+)
 
 // SummaryFile is the name of a table's summary in its folder.
 const SummaryFile = "summary.csv"
@@ -36,30 +41,30 @@ func (s *CellStatus) UnmarshalText(text []byte) error {
 // SummaryRow is one metric of one cell of a table over its seeds, beside the paper's number.
 type SummaryRow struct {
 	Cell
-	Params    string     `csv:"params"` // as in [CurveRow]
-	Metric    Metric     `csv:"metric"`
-	N         int        `csv:"n"`          // seeds in Mean and Std
-	Mean      Optional   `csv:"mean"`       // missing where no seed got to the end, or where a first round was never reached
-	Std       Optional   `csv:"std"`        // sample standard deviation, see [SampleStd]; missing where N < 2
-	PaperMean Optional   `csv:"paper_mean"` // missing where the paper prints none, or a dash for never
-	PaperStd  Optional   `csv:"paper_std"`
-	Status    CellStatus `csv:"status"`
-	Error     string     `csv:"error"` // the first failed seed's; empty where all is well
-	Version   string     `csv:"version"`
-	Engine    string     `csv:"engine"`
-	Precision string     `csv:"precision"`
-	Device    string     `csv:"device"`
+	Params    string         `csv:"params"` // as in [CurveRow]
+	Metric    Metric         `csv:"metric"`
+	N         int            `csv:"n"`          // seeds in Mean and Std
+	Mean      files.Optional `csv:"mean"`       // missing where no seed got to the end, or where a first round was never reached
+	Std       files.Optional `csv:"std"`        // sample standard deviation, see [SampleStd]; missing where N < 2
+	PaperMean files.Optional `csv:"paper_mean"` // missing where the paper prints none, or a dash for never
+	PaperStd  files.Optional `csv:"paper_std"`
+	Status    CellStatus     `csv:"status"`
+	Error     string         `csv:"error"` // the first failed seed's; empty where all is well
+	Version   string         `csv:"version"`
+	Engine    string         `csv:"engine"`
+	Precision string         `csv:"precision"`
+	Device    string         `csv:"device"`
 }
 
 // WriteSummary writes a summary in the order given, atomically.
-func WriteSummary(path string, rows []SummaryRow) error { return WriteCSVFile(path, rows) }
+func WriteSummary(path string, rows []SummaryRow) error { return files.WriteCSVFile(path, rows) }
 
 // ReadSummary reads what [WriteSummary] wrote.
-func ReadSummary(path string) ([]SummaryRow, error) { return ReadCSVFile[SummaryRow](path) }
+func ReadSummary(path string) ([]SummaryRow, error) { return files.ReadCSVFile[SummaryRow](path) }
 
 // Estimate puts a mean over seeds into the row.
-func (r *SummaryRow) Estimate(e Estimate) {
-	r.N, r.Mean, r.Std = e.N, Some(e.Mean), e.Std
+func (r *SummaryRow) Estimate(e stats.Estimate) {
+	r.N, r.Mean, r.Std = e.N, files.Some(e.Mean), e.Std
 }
 
 // Paper puts a printed number into the row.

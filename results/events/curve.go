@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rollcall/results"
+	"rollcall/results/files"
 )
 
 // File is the name of the event file in a run's folder. TensorBoard takes every file with "tfevents" in its name, and calls
@@ -30,7 +31,7 @@ func event(row results.CurveRow, started time.Time) Event {
 	e := Event{WallTime: seconds(started) + row.ElapsedSec, Step: int64(row.Round)}
 	for _, m := range []struct {
 		tag   string
-		value results.Optional
+		value files.Optional
 	}{{TestAcc, row.TestAcc}, {TestLoss, row.TestLoss}, {TrainAcc, row.TrainAcc}, {TrainLoss, row.TrainLoss}} {
 		if m.value.Valid {
 			e.Scalars = append(e.Scalars, Scalar{m.tag, float32(m.value.Value)})
@@ -46,7 +47,7 @@ func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
 
 // WriteCurve writes a whole curve to a run's folder, atomically.
 func WriteCurve(dir string, rows []results.CurveRow, started time.Time) error {
-	return results.WriteFile(filepath.Join(dir, File), func(w io.Writer) error {
+	return files.WriteFile(filepath.Join(dir, File), func(w io.Writer) error {
 		out := NewWriter(w, seconds(started))
 		for _, row := range rows {
 			out.Write(event(row, started))

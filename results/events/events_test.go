@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"rollcall/results"
+	"rollcall/results/files"
 )
 
 // CRC-32C of RFC 3720, B.4: 32 zero bytes have 0x8a9136aa. Masked: rotated right by 15, plus 0xa282ead8.
@@ -30,8 +31,8 @@ func TestMasked(t *testing.T) {
 var (
 	started = time.Unix(1700000000, 500000000)
 	rows    = []results.CurveRow{
-		{Round: 0, TestAcc: results.Some(0.125), TestLoss: results.Some(2.5)},
-		{Round: 300, Active: 37, LR: 0.5, TestAcc: results.Some(0.75), TestLoss: results.Some(math.Inf(1)), TrainAcc: results.Some(0.5), TrainLoss: results.Some(1), ElapsedSec: 2.25},
+		{Round: 0, TestAcc: files.Some(0.125), TestLoss: files.Some(2.5)},
+		{Round: 300, Active: 37, LR: 0.5, TestAcc: files.Some(0.75), TestLoss: files.Some(math.Inf(1)), TrainAcc: files.Some(0.5), TrainLoss: files.Some(1), ElapsedSec: 2.25},
 	}
 )
 

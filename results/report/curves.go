@@ -6,24 +6,26 @@ import (
 	"slices"
 
 	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/plot"
 )
 
 // curveRow is one round of the training curves of a method, over its seeds.
 type curveRow struct {
-	Data         string           `csv:"data"`
-	Availability string           `csv:"availability"`
-	Method       string           `csv:"method"`
-	Params       string           `csv:"params"`
-	Round        int              `csv:"round"`
-	N            int              `csv:"n"` // seeds
-	TestAcc      results.Optional `csv:"test_acc"`
-	TestAccStd   results.Optional `csv:"test_acc_std"`
-	TestLoss     results.Optional `csv:"test_loss"`
-	TestLossStd  results.Optional `csv:"test_loss_std"`
-	TrainAcc     results.Optional `csv:"train_acc"`
-	TrainAccStd  results.Optional `csv:"train_acc_std"`
-	TrainLoss    results.Optional `csv:"train_loss"`
-	TrainLossStd results.Optional `csv:"train_loss_std"`
+	Data         string         `csv:"data"`
+	Availability string         `csv:"availability"`
+	Method       string         `csv:"method"`
+	Params       string         `csv:"params"`
+	Round        int            `csv:"round"`
+	N            int            `csv:"n"` // seeds
+	TestAcc      files.Optional `csv:"test_acc"`
+	TestAccStd   files.Optional `csv:"test_acc_std"`
+	TestLoss     files.Optional `csv:"test_loss"`
+	TestLossStd  files.Optional `csv:"test_loss_std"`
+	TrainAcc     files.Optional `csv:"train_acc"`
+	TrainAccStd  files.Optional `csv:"train_acc_std"`
+	TrainLoss    files.Optional `csv:"train_loss"`
+	TrainLossStd files.Optional `csv:"train_loss_std"`
 }
 
 // family is the cells whose curves are in one figure.
@@ -77,8 +79,8 @@ func (b *builder) curves() {
 }
 
 func (b *builder) curveFigure(f family) (figure, bool) {
-	acc := results.LineChart{Title: "test accuracy", XLabel: "round", YLabel: "test accuracy (%)"}
-	loss := results.LineChart{Title: "train loss", XLabel: "round", YLabel: "train loss (per sample)", LogY: true}
+	acc := plot.LineChart{Title: "test accuracy", XLabel: "round", YLabel: "test accuracy (%)"}
+	loss := plot.LineChart{Title: "train loss", XLabel: "round", YLabel: "train loss (per sample)", LogY: true}
 	var (
 		rows    []curveRow
 		used    []*results.Run
@@ -109,7 +111,7 @@ func (b *builder) curveFigure(f family) (figure, bool) {
 			continue
 		}
 		rows, used, methods = append(rows, of...), append(used, runs...), append(methods, c.Method)
-		a, l := results.Series{Name: name}, results.Series{Name: name}
+		a, l := plot.Series{Name: name}, plot.Series{Name: name}
 		for _, r := range of {
 			a.AddPoint(r.Round, r.TestAcc, r.TestAccStd, 100)
 			l.AddPoint(r.Round, r.TrainLoss, r.TrainLossStd, 1)
@@ -126,7 +128,7 @@ func (b *builder) curveFigure(f family) (figure, bool) {
 	fig := figure{
 		id: "curves-" + f.key.Data + "-" + f.key.Availability, section: "curves", title: "Training curves: " + title, data: f.key.Data, availability: f.key.Availability,
 		methods: unique(methods), csv: csvWriter(rows),
-		drawn:   results.Figure{Title: title, Panels: [][]results.Chart{{acc}}},
+		drawn:   plot.Figure{Title: title, Panels: [][]plot.Chart{{acc}}},
 		caption: "Mean over the seeds; the band is one sample standard deviation to each side. " + made(used),
 	}
 	if slices.ContainsFunc(rows, func(r curveRow) bool { return r.TrainLoss.Valid }) {
@@ -169,12 +171,12 @@ func curveRows(k results.CellKey, curves [][]results.CurveRow) ([]curveRow, erro
 	var rows []curveRow
 	for _, m := range []struct {
 		metric results.Metric
-		into   func(r *curveRow) (mean, std *results.Optional)
+		into   func(r *curveRow) (mean, std *files.Optional)
 	}{
-		{results.TestAcc, func(r *curveRow) (mean, std *results.Optional) { return &r.TestAcc, &r.TestAccStd }},
-		{results.TestLoss, func(r *curveRow) (mean, std *results.Optional) { return &r.TestLoss, &r.TestLossStd }},
-		{results.TrainAcc, func(r *curveRow) (mean, std *results.Optional) { return &r.TrainAcc, &r.TrainAccStd }},
-		{results.TrainLoss, func(r *curveRow) (mean, std *results.Optional) { return &r.TrainLoss, &r.TrainLossStd }},
+		{results.TestAcc, func(r *curveRow) (mean, std *files.Optional) { return &r.TestAcc, &r.TestAccStd }},
+		{results.TestLoss, func(r *curveRow) (mean, std *files.Optional) { return &r.TestLoss, &r.TestLossStd }},
+		{results.TrainAcc, func(r *curveRow) (mean, std *files.Optional) { return &r.TrainAcc, &r.TrainAccStd }},
+		{results.TrainLoss, func(r *curveRow) (mean, std *files.Optional) { return &r.TrainLoss, &r.TrainLossStd }},
 	} {
 		means, err := results.MeanCurve(curves, m.metric)
 		if err != nil {
@@ -188,7 +190,7 @@ func curveRows(k results.CellKey, curves [][]results.CurveRow) ([]curveRow, erro
 				rows = append(rows, curveRow{Data: k.Data, Availability: k.Availability, Method: k.Method, Params: k.Params, Round: p.Round, N: p.N})
 			}
 			mean, std := m.into(&rows[i])
-			*mean, *std = results.Some(p.Mean), p.Std
+			*mean, *std = files.Some(p.Mean), p.Std
 		}
 	}
 	slices.SortFunc(rows, func(x, y curveRow) int { return x.Round - y.Round })
@@ -211,13 +213,13 @@ const (
 )
 
 // thinned returns a figure whose lines have at most about so many points, and no two nearer than that; the CSV has all.
-func thinned(f results.Figure, points int) results.Figure {
+func thinned(f plot.Figure, points int) plot.Figure {
 	out := f
-	out.Panels = make([][]results.Chart, len(f.Panels))
+	out.Panels = make([][]plot.Chart, len(f.Panels))
 	for j, row := range f.Panels {
 		out.Panels[j] = slices.Clone(row)
 		for i, c := range row {
-			lines, ok := c.(results.LineChart)
+			lines, ok := c.(plot.LineChart)
 			if !ok {
 				continue
 			}
@@ -231,12 +233,12 @@ func thinned(f results.Figure, points int) results.Figure {
 	return out
 }
 
-func thin(s results.Series, points int) results.Series {
+func thin(s plot.Series, points int) plot.Series {
 	if len(s.X) <= points || s.Step || !slices.IsSorted(s.X) {
 		return s
 	}
 	apart := (s.X[len(s.X)-1] - s.X[0]) / float64(points)
-	out := results.Series{Name: s.Name}
+	out := plot.Series{Name: s.Name}
 	last := math.Inf(-1)
 	for i, x := range s.X {
 		if x-last < apart && i < len(s.X)-1 {

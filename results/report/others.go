@@ -7,13 +7,16 @@ import (
 	"strings"
 
 	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/papers"
+	"rollcall/results/plot"
 )
 
 // availability adds how often clients are there, and when (FedAWE, figures 5 and 6).
 func (b *builder) availability() {
 	if len(b.Base) > 0 {
 		b.add(figure{
-			id: "availability-base", section: "availability", title: "How often clients are there", drawn: results.FedAWEF5Figure(b.Base), csv: csvWriter(b.Base),
+			id: "availability-base", section: "availability", title: "How often clients are there", drawn: papers.FedAWEF5Figure(b.Base), csv: csvWriter(b.Base),
 			caption: "The clients' base availabilities p_i, as in FedAWE's figure 5. " + b.BaseOf,
 		})
 	}
@@ -24,8 +27,8 @@ func (b *builder) availability() {
 		}
 	}
 	for _, process := range processes {
-		rows := slices.DeleteFunc(slices.Clone(b.Paths), func(r results.FedAWEF6Row) bool { return r.Availability != process })
-		drawn := results.FedAWEF6Figure(rows)
+		rows := slices.DeleteFunc(slices.Clone(b.Paths), func(r papers.FedAWEF6Row) bool { return r.Availability != process })
+		drawn := papers.FedAWEF6Figure(rows)
 		drawn.PanelHeight = 240
 		b.add(figure{
 			id: "availability-" + process, section: "availability", title: "When clients are there: " + process, availability: process, drawn: drawn, csv: csvWriter(rows),
@@ -46,8 +49,8 @@ func (b *builder) decisions() {
 		var (
 			used    []*results.Run
 			methods []string
-			shares  []results.CAFedImportanceRow
-			groups  []results.CAFedGroupRow
+			shares  []papers.CAFedImportanceRow
+			groups  []papers.CAFedGroupRow
 			params  []string
 		)
 		for _, c := range f.cells {
@@ -75,12 +78,12 @@ func (b *builder) decisions() {
 			if slices.ContainsFunc(seeds[0], func(d results.DecisionRow) bool { return d.Active == 1 && d.Included == 0 }) {
 				b.inclusionMap(name, read[0], seeds[0])
 			}
-			s, err := results.CAFedImportanceRows(name, seeds)
+			s, err := papers.CAFedImportanceRows(name, seeds)
 			if err != nil {
 				b.bad = append(b.bad, err)
 				continue
 			}
-			g, err := results.CAFedGroupRows(name, seeds)
+			g, err := papers.CAFedGroupRows(name, seeds)
 			if err != nil {
 				b.bad = append(b.bad, err)
 				continue
@@ -93,12 +96,12 @@ func (b *builder) decisions() {
 		about := made(used)
 		b.add(figure{
 			id: "importance-" + id, section: "decisions", title: "Importance by group of clients: " + title, data: f.key.Data, availability: f.key.Availability, methods: unique(methods),
-			drawn: results.CAFedGroupFigure("Cumulative importance, "+title, groups), csv: csvWriter(groups),
+			drawn: papers.CAFedGroupFigure("Cumulative importance, "+title, groups), csv: csvWriter(groups),
 			caption: "The weights with which a group's updates entered the model, summed over its clients, mean over rounds and seeds. " + about,
 		})
 		b.add(figure{
 			id: "shares-" + id, section: "decisions", title: "Importance of each client: " + title, data: f.key.Data, availability: f.key.Availability, methods: unique(methods),
-			drawn: results.CAFedShareFigure("Importance of each client, "+title, shares), csv: csvWriter(shares),
+			drawn: papers.CAFedShareFigure("Importance of each client, "+title, shares), csv: csvWriter(shares),
 			caption: "Each client's share of all weights, beside its target. " + about,
 		})
 	}
@@ -106,16 +109,16 @@ func (b *builder) decisions() {
 
 // inclusionMap adds who was there and who was taken in the first rounds of one run.
 func (b *builder) inclusionMap(name string, r *results.Run, decisions []results.DecisionRow) {
-	rows := results.CAFedActivityRows(decisions)
+	rows := papers.CAFedActivityRows(decisions)
 	note := ""
-	drawn := slices.DeleteFunc(slices.Clone(rows), func(r results.CAFedActivityRow) bool { return r.Round > mapRounds })
+	drawn := slices.DeleteFunc(slices.Clone(rows), func(r papers.CAFedActivityRow) bool { return r.Round > mapRounds })
 	if len(drawn) < len(rows) {
 		note = fmt.Sprintf(" The first %d rounds; the CSV has all.", mapRounds)
 	}
 	title := fmt.Sprintf("%s, %s, %s", name, r.Data, r.Availability)
 	b.add(figure{
 		id: "inclusion-" + title, section: "decisions", title: "Who is there, and who is taken: " + title, data: r.Data, availability: r.Availability, methods: []string{r.Method},
-		drawn: results.CAFedActivityFigure(title, drawn), csv: csvWriter(rows),
+		drawn: papers.CAFedActivityFigure(title, drawn), csv: csvWriter(rows),
 		caption: "A line for each client, the most available on top." + note + " " + made([]*results.Run{r}),
 	})
 }
@@ -144,7 +147,7 @@ func (b *builder) speed() {
 		return
 	}
 	rows := slices.SortedStableFunc(slices.Values(b.Bench), func(x, y results.BenchRow) int { return x.Time.Compare(y.Time) })
-	lines := results.LineChart{XLabel: "days since " + rows[0].Time.Format("2006-01-02"), YLabel: "client-steps per second", YMin: results.Some(0)}
+	lines := plot.LineChart{XLabel: "days since " + rows[0].Time.Format("2006-01-02"), YLabel: "client-steps per second", YMin: files.Some(0)}
 	var out []speedRow
 	var devices []string
 	for _, r := range rows {
@@ -152,15 +155,15 @@ func (b *builder) speed() {
 		name := fmt.Sprintf("%s %s, %s %s, %d threads", r.Data, r.Net, r.Engine, r.Precision, r.Threads)
 		out = append(out, speedRow{days, name, r})
 		devices = append(devices, r.Device)
-		i := slices.IndexFunc(lines.Series, func(s results.Series) bool { return s.Name == name })
+		i := slices.IndexFunc(lines.Series, func(s plot.Series) bool { return s.Name == name })
 		if i < 0 {
 			i = len(lines.Series)
-			lines.Series = append(lines.Series, results.Series{Name: name})
+			lines.Series = append(lines.Series, plot.Series{Name: name})
 		}
 		lines.Series[i].X, lines.Series[i].Y = append(lines.Series[i].X, days), append(lines.Series[i].Y, r.ClientStepsPerSec)
 	}
 	b.add(figure{
-		id: "speed", section: "speed", title: "Speed of this suite over time", drawn: results.Figure{Title: "Speed", Panels: [][]results.Chart{{lines}}}, csv: csvWriter(out),
+		id: "speed", section: "speed", title: "Speed of this suite over time", drawn: plot.Figure{Title: "Speed", Panels: [][]plot.Chart{{lines}}}, csv: csvWriter(out),
 		caption: fmt.Sprintf("%d measurements by rollcall bench, as they are in %s; lines are of one workload and engine. %s.", len(rows), results.BenchFile, strings.Join(unique(devices), "; ")),
 	})
 }

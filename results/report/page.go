@@ -10,10 +10,12 @@ import (
 	"strings"
 
 	"rollcall/results"
+	"rollcall/results/compare"
+	"rollcall/results/plot"
 )
 
 //go:embed page.html.tmpl style.css script.js
-var files embed.FS
+var assets embed.FS
 
 // sections are those of the page that hold figures, in order.
 var sections = []struct{ id, title, about string }{
@@ -54,7 +56,7 @@ type figureData struct {
 
 type tableData struct {
 	ID, Title, Source, Summary, Ours string
-	Columns                          []results.GridColumn
+	Columns                          []compare.GridColumn
 	Datas                            []span // headings over the columns
 	Printed                          bool
 	Groups                           []groupData
@@ -84,7 +86,7 @@ type cellData struct {
 }
 
 type runData struct {
-	results.ListRow
+	compare.ListRow
 	Settings, Device string
 }
 
@@ -99,7 +101,7 @@ func (b *builder) page(w io.Writer) error {
 	t, err := template.New("page.html.tmpl").Funcs(template.FuncMap{
 		"name": results.MetricName,
 		"args": func(kind, title string, names []string) choice { return choice{kind, title, names} },
-	}).ParseFS(files, "page.html.tmpl")
+	}).ParseFS(assets, "page.html.tmpl")
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
@@ -114,11 +116,11 @@ func (b *builder) page(w io.Writer) error {
 }
 
 func (b *builder) data() (*pageData, error) {
-	style, err := files.ReadFile("style.css")
+	style, err := assets.ReadFile("style.css")
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	script, err := files.ReadFile("script.js")
+	script, err := assets.ReadFile("script.js")
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
@@ -166,7 +168,7 @@ func (f *figure) draw(methods []string) (figureData, int, error) {
 	l := newLooks(methods, f.drawn.Names())
 	used := 0
 	bars := func(look int) string {
-		if _, ok := f.drawn.Panels[0][0].(results.KeyedBars); ok {
+		if _, ok := f.drawn.Panels[0][0].(plot.KeyedBars); ok {
 			return fmt.Sprintf("f%d", look)
 		}
 		return ""
@@ -186,7 +188,7 @@ func (f *figure) draw(methods []string) (figureData, int, error) {
 				return d, used, err
 			}
 			d.Charts = append(d.Charts, out)
-			if r, ok := c.(results.Raster); ok {
+			if r, ok := c.(plot.Raster); ok {
 				d.Keys = append(d.Keys, rasterKeys(r)...)
 			}
 		}
@@ -217,8 +219,8 @@ func lookRules(n int) string {
 
 // runs lists the cells.
 func (d *pageData) runs(b *builder) {
-	rows := results.ListRuns(b.Runs)
-	slices.SortStableFunc(rows, func(x, y results.ListRow) int {
+	rows := compare.ListRuns(b.Runs)
+	slices.SortStableFunc(rows, func(x, y compare.ListRow) int {
 		return cmp.Or(cmp.Compare(x.Table, y.Table), cmp.Compare(x.Data, y.Data), cmp.Compare(x.Availability, y.Availability), b.place(x.Method)-b.place(y.Method))
 	})
 	common := b.commonParams()
@@ -261,7 +263,7 @@ func (d *pageData) runs(b *builder) {
 // filters gathers what can be chosen from.
 func (d *pageData) filters(b *builder) {
 	numbers := slices.Clone(b.Numbers)
-	results.SortSummary("fedawe-2", numbers) // as the papers' tables have them
+	compare.SortSummary("fedawe-2", numbers) // as the papers' tables have them
 	for _, r := range numbers {
 		d.Data, d.Availabilities = append(d.Data, r.Data), append(d.Availabilities, r.Availability)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"rollcall/results"
+	"rollcall/results/plot"
 )
 
 // accuracyBins are the bars of a distribution over [0, 1].
@@ -35,8 +36,8 @@ func (b *builder) perClient() {
 			rows    []clientAccuracy
 			used    []*results.Run
 			methods []string
-			drawn   = results.Figure{Title: "Accuracy of the clients, " + f.key.Data + ", " + f.key.Availability, PanelHeight: 220}
-			row     []results.Chart
+			drawn   = plot.Figure{Title: "Accuracy of the clients, " + f.key.Data + ", " + f.key.Availability, PanelHeight: 220}
+			row     []plot.Chart
 		)
 		for _, c := range f.cells {
 			var values []float64
@@ -64,13 +65,13 @@ func (b *builder) perClient() {
 			if len(values) == 0 {
 				continue
 			}
-			bins, err := results.Bins(values, 0, 1, accuracyBins)
+			bins, err := plot.Bins(values, 0, 1, accuracyBins)
 			if err != nil { // refused where it was read
 				b.bad = append(b.bad, err)
 				continue
 			}
 			methods = append(methods, c.Method)
-			row = append(row, results.Histogram{Title: c.Method, XLabel: "accuracy of a client", YLabel: "clients", Bins: bins})
+			row = append(row, plot.Histogram{Title: c.Method, XLabel: "accuracy of a client", YLabel: "clients", Bins: bins})
 			if len(row) == 2 {
 				drawn.Panels, row = append(drawn.Panels, row), nil
 			}

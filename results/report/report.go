@@ -21,6 +21,9 @@ import (
 	"time"
 
 	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/papers"
+	"rollcall/results/plot"
 )
 
 // Names of what [Write] writes into its folder.
@@ -35,9 +38,9 @@ type Input struct {
 	Runs    []results.Run        // as [results.FindRuns] returns them
 	Numbers []results.SummaryRow // of the tables, each number once
 	Bench   []results.BenchRow   // speed measurements
-	Base    []results.Bin        // how often clients are there (FedAWE, figure 5)
+	Base    []plot.Bin           // how often clients are there (FedAWE, figure 5)
 	BaseOf  string               // what Base is of, for its caption
-	Paths   []results.FedAWEF6Row
+	Paths   []papers.FedAWEF6Row
 	PathsOf string  // likewise
 	Bad     []error // what could not be read
 	Version string  // of rollcall
@@ -64,7 +67,7 @@ func Write(ctx context.Context, dir string, in Input) (Written, error) {
 		return done, err
 	}
 	done.Bad = b.bad
-	if err := results.WriteFile(done.Page, b.page); err != nil {
+	if err := files.WriteFile(done.Page, b.page); err != nil {
 		return done, err
 	}
 	info, err := os.Stat(done.Page)
@@ -87,7 +90,7 @@ type figure struct {
 	availability string
 	methods      []string
 	caption      string
-	drawn        results.Figure
+	drawn        plot.Figure
 	csv          func(path string) error
 }
 
@@ -124,8 +127,8 @@ func methodsOf(in Input) (methods []string) {
 	}
 	slices.Sort(found)
 	found = slices.Compact(found)
-	for _, table := range results.PaperTables() {
-		printed, err := results.PaperTable(table)
+	for _, table := range papers.PaperTables() {
+		printed, err := papers.PaperTable(table)
 		if err != nil {
 			continue // cannot be: the table is one of those there are
 		}
@@ -171,7 +174,7 @@ func slug(text string) string {
 // writeFigures writes every figure as SVG, PNG and CSV.
 func (b *builder) writeFigures(ctx context.Context, dir string) error {
 	errs := make([]error, len(b.figures))
-	err := results.Parallel(ctx, len(errs), func(i int) { errs[i] = b.figures[i].write(filepath.Join(dir, b.figures[i].id)) })
+	err := files.Parallel(ctx, len(errs), func(i int) { errs[i] = b.figures[i].write(filepath.Join(dir, b.figures[i].id)) })
 	if err != nil {
 		return err
 	}
@@ -188,14 +191,14 @@ func (f *figure) write(path string) error {
 		return err
 	}
 	drawn := thinned(f.drawn, fileWidth)
-	if err := results.WriteFigure(path+".svg", drawn); err != nil {
+	if err := plot.WriteFigure(path+".svg", drawn); err != nil {
 		return err
 	}
-	return results.WriteFigurePNG(path+".png", drawn)
+	return plot.WriteFigurePNG(path+".png", drawn)
 }
 
 func csvWriter[T any](rows []T) func(path string) error {
-	return func(path string) error { return results.WriteCSVFile(path, rows) }
+	return func(path string) error { return files.WriteCSVFile(path, rows) }
 }
 
 // made says what runs are of: settings, seeds, machine, version.

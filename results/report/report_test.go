@@ -16,6 +16,10 @@ import (
 	"time"
 
 	"rollcall/results"
+	"rollcall/results/compare"
+	"rollcall/results/files"
+	"rollcall/results/plot"
+	"rollcall/results/stats"
 )
 
 // Every figure is there in three files that can be read, and the page says what it should.
@@ -70,8 +74,8 @@ func TestWrite(t *testing.T) {
 		}
 		config, err := png.DecodeConfig(picture)
 		_ = picture.Close()
-		if err != nil || config.Width != 2*results.FigureWidth {
-			t.Errorf("%s.png: %v, %d wide, want %d", f.id, err, config.Width, 2*results.FigureWidth)
+		if err != nil || config.Width != 2*plot.FigureWidth {
+			t.Errorf("%s.png: %v, %d wide, want %d", f.id, err, config.Width, 2*plot.FigureWidth)
 		}
 		csv, err := os.ReadFile(path + ".csv")
 		if err != nil || bytes.Count(csv, []byte("\n")) < 2 {
@@ -79,7 +83,7 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	// The curves' CSV: of every evaluated round the mean over the seeds.
-	rows, err := results.ReadCSVFile[curveRow](filepath.Join(to, Figures, "curves-cifar10-sine.csv"))
+	rows, err := files.ReadCSVFile[curveRow](filepath.Join(to, Figures, "curves-cifar10-sine.csv"))
 	if err != nil || len(rows) != 2*11 {
 		t.Fatalf("%v, %d rows, want 2 methods × 11 rounds", err, len(rows))
 	}
@@ -121,16 +125,16 @@ func TestMarks(t *testing.T) {
 		{0.670, "above", "above"},
 		{0.600, "below", "below"},
 	} {
-		r := results.ComparisonRow{
-			Metric: results.TestAcc, Mean: results.Some(c.mean), Std: results.Some(0.02), N: 3, PaperMean: results.Some(0.635), PaperStd: results.Some(0.02), PaperN: 3, Status: "ok",
-			Difference: results.Some(c.mean - 0.635),
+		r := compare.ComparisonRow{
+			Metric: results.TestAcc, Mean: files.Some(c.mean), Std: files.Some(0.02), N: 3, PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3, Status: "ok",
+			Difference: files.Some(c.mean - 0.635),
 		}
-		r.Verdict = results.Compare(results.Estimate{Mean: c.mean, Std: r.Std, N: 3}, results.Estimate{Mean: 0.635, Std: r.PaperStd, N: 3}).Verdict
+		r.Verdict = stats.Compare(stats.Estimate{Mean: c.mean, Std: r.Std, N: 3}, stats.Estimate{Mean: 0.635, Std: r.PaperStd, N: 3}).Verdict
 		if got := cellOf(&r, "cifar10"); got.Class != c.class || !strings.HasSuffix(got.Mark, c.mark) {
 			t.Errorf("%g: %s %q, want %s %q", c.mean, got.Class, got.Mark, c.class, c.mark)
 		}
 	}
-	failed := cellOf(&results.ComparisonRow{Metric: results.TestAcc, Status: "failed", PaperMean: results.Some(0.635), PaperStd: results.Some(0.02), PaperN: 3}, "cifar10")
+	failed := cellOf(&compare.ComparisonRow{Metric: results.TestAcc, Status: "failed", PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3}, "cifar10")
 	if failed.Ours != "–" || failed.Paper != "63.5 ± 2.0" || failed.Note != "failed, 0 seeds" || failed.Mark != "" {
 		t.Errorf("%+v, want no number, the printed one, and that it failed", failed)
 	}
@@ -155,7 +159,7 @@ func TestFamilies(t *testing.T) {
 }
 
 func TestThin(t *testing.T) {
-	var s results.Series
+	var s plot.Series
 	for i := range 2001 {
 		s.X, s.Y = append(s.X, float64(i)), append(s.Y, float64(i*i))
 	}
@@ -209,7 +213,7 @@ func TestOddInputs(t *testing.T) {
 	for name, in := range map[string]Input{
 		"nothing":  {},
 		"problems": {Bad: []error{errors.New("x")}},
-		"own":      {Numbers: []results.SummaryRow{{Cell: results.Cell{Table: "run", Method: "new", Data: "own", Availability: "trace"}, Metric: results.TestAcc, N: 1, Mean: results.Some(0.5), Status: results.CellOK}}},
+		"own":      {Numbers: []results.SummaryRow{{Cell: results.Cell{Table: "run", Method: "new", Data: "own", Availability: "trace"}, Metric: results.TestAcc, N: 1, Mean: files.Some(0.5), Status: results.CellOK}}},
 	} {
 		var b bytes.Buffer
 		if err := WritePage(&b, in); err != nil || !strings.Contains(b.String(), "</html>") {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rollcall/results"
+	"rollcall/results/plot"
 )
 
 // A chart of the page, in CSS pixels at its natural size; it scales with its column. Its colours are the page's, so that
@@ -75,7 +75,7 @@ func (l *looks) method(name string) string {
 
 // place turns data into places on a chart.
 type place struct {
-	x, y          results.Axis
+	x, y          plot.Axis
 	width, height float64
 }
 
@@ -89,8 +89,8 @@ func (p place) py(v float64) float64 {
 }
 
 // drawChart returns a panel as SVG.
-func drawChart(c results.Chart, l *looks) (chart, error) {
-	x, y, err := results.Axes(c)
+func drawChart(c plot.Chart, l *looks) (chart, error) {
+	x, y, err := plot.Axes(c)
 	if err != nil {
 		return chart{}, err
 	}
@@ -99,14 +99,14 @@ func drawChart(c results.Chart, l *looks) (chart, error) {
 	var out chart
 	var says string
 	switch c := c.(type) {
-	case results.LineChart:
+	case plot.LineChart:
 		out.Title = c.Title
 		p.grid(&body)
 		for _, s := range c.Series {
 			p.series(&body, s, c.LogY, l)
 		}
 		says = lineWords(c)
-	case results.Histogram:
+	case plot.Histogram:
 		out.Title = c.Title
 		p.grid(&body)
 		body.WriteString(`<path class="bar" d="`)
@@ -119,7 +119,7 @@ func drawChart(c results.Chart, l *looks) (chart, error) {
 		}
 		body.WriteString(`"/>`)
 		says = fmt.Sprintf("Histogram of %d values.", total)
-	case results.Raster:
+	case plot.Raster:
 		out.Title, _, _ = strings.Cut(c.Title, " (dark") // the colours are the page's, which has a legend of them
 		if strings.HasPrefix(out.Title, "dark") {
 			out.Title = ""
@@ -128,7 +128,7 @@ func drawChart(c results.Chart, l *looks) (chart, error) {
 		p.raster(&body, c)
 		p.y.Ticks = spaced(p.y.Ticks, p)
 		says = rasterWords(c)
-	case results.KeyedBars:
+	case plot.KeyedBars:
 		out.Title = c.Title
 		p.x.Ticks = nil
 		p.grid(&body)
@@ -206,7 +206,7 @@ func methodAttr(method string) string {
 }
 
 // series draws a band and the line over it.
-func (p place) series(b *strings.Builder, s results.Series, logY bool, l *looks) {
+func (p place) series(b *strings.Builder, s plot.Series, logY bool, l *looks) {
 	value := func(v float64) float64 {
 		if logY {
 			return math.Log10(v) // not finite where it has no place
@@ -253,7 +253,7 @@ func (p place) series(b *strings.Builder, s results.Series, logY bool, l *looks)
 }
 
 // spaced leaves the labels of a y axis that do not run into each other.
-func spaced(ticks []results.AxisTick, p place) (kept []results.AxisTick) {
+func spaced(ticks []plot.AxisTick, p place) (kept []plot.AxisTick) {
 	last := math.Inf(1)
 	for _, t := range ticks {
 		if at := p.py(t.At); math.Abs(last-at) >= 13 {
@@ -264,7 +264,7 @@ func spaced(ticks []results.AxisTick, p place) (kept []results.AxisTick) {
 }
 
 // rasterKeys are the colours of activity.
-func rasterKeys(c results.Raster) []key {
+func rasterKeys(c plot.Raster) []key {
 	keys := []key{{Name: "there", Class: "bar"}, {Name: "absent", Class: "away"}}
 	for _, row := range c.Rows {
 		if len(row.Out) > 0 {
@@ -275,7 +275,7 @@ func rasterKeys(c results.Raster) []key {
 }
 
 // raster draws activity: a bar of rounds for each client.
-func (p place) raster(b *strings.Builder, c results.Raster) {
+func (p place) raster(b *strings.Builder, c plot.Raster) {
 	half := 0.34
 	if len(c.Rows) > 20 {
 		half = 0.5 // as many lines have no room for gaps
@@ -378,7 +378,7 @@ func tenths(n int) string {
 func num(v float64) string { return tenths(int(math.Round(10 * v))) }
 
 // lineWords says where the lines end, for those who do not see them.
-func lineWords(c results.LineChart) string {
+func lineWords(c plot.LineChart) string {
 	var parts []string
 	for _, s := range c.Series {
 		last := -1
@@ -403,7 +403,7 @@ func lineWords(c results.LineChart) string {
 }
 
 // rasterWords says how often the clients are there.
-func rasterWords(c results.Raster) string {
+func rasterWords(c plot.Raster) string {
 	rounds, on, out := 0, 0, 0
 	for _, row := range c.Rows {
 		rounds += len(row.On)

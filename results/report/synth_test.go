@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/papers"
 )
 
 // synthetic says how large an output folder [synthesise] makes.
@@ -25,7 +27,7 @@ var seeds = []uint32{3, 4, 6}
 // synthesise writes an output folder like one of `rollcall table fedawe-2`, with curves that end near the printed numbers.
 func synthesise(t testing.TB, dir string, s synthetic) {
 	t.Helper()
-	printed, err := results.PaperTable("fedawe-2")
+	printed, err := papers.PaperTable("fedawe-2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +39,7 @@ func synthesise(t testing.TB, dir string, s synthetic) {
 		if p.Metric != results.TestAcc || !has(s.availabilities, p.Availability) || !has(s.data, p.Data) || !has(s.methods, p.Method) {
 			continue
 		}
-		cell := results.Cell{Table: "fedawe-2", Method: p.Method, Preset: "code", Data: p.Data, Net: "cnn-" + p.Data, Availability: p.Availability, Clients: 100, Alpha: results.Some(0.1)}
+		cell := results.Cell{Table: "fedawe-2", Method: p.Method, Preset: "code", Data: p.Data, Net: "cnn-" + p.Data, Availability: p.Availability, Clients: 100, Alpha: files.Some(0.1)}
 		var curves [][]results.CurveRow
 		for _, seed := range seeds {
 			settings := map[string]any{"method": p.Method, "data": p.Data, "availability": p.Availability, "rounds": s.rounds, "period": 20, "gamma": 0.3, "cutoff": 0.1, "low": 0.4}
@@ -84,7 +86,7 @@ func synthCurve(cell results.Cell, seed uint32, s synthetic, mean, std float64) 
 		acc := 0.1 + (end-0.1)*(1-math.Exp(-6*x))/(1-math.Exp(-6)) + 0.012*r.NormFloat64()*math.Exp(-x)
 		acc = min(max(acc, 0.05), 1)
 		row := results.CurveRow{
-			Cell: cell, Seed: seed, Round: round, TestAcc: results.Some(acc), TrainAcc: results.Some(min(acc+0.01, 1)), TestLoss: results.Some(2.3 - 2.2*acc), TrainLoss: results.Some(2.25 - 2.2*acc),
+			Cell: cell, Seed: seed, Round: round, TestAcc: files.Some(acc), TrainAcc: files.Some(min(acc+0.01, 1)), TestLoss: files.Some(2.3 - 2.2*acc), TrainLoss: files.Some(2.25 - 2.2*acc),
 			ElapsedSec: 1.8 * float64(round), Engine: "cpu-avx512", Precision: "fp32", Version: "v1",
 		}
 		if round > 0 {
@@ -128,7 +130,7 @@ func synthDecisions(t testing.TB, dir string, clients, rounds int) {
 				rows = append(rows, d)
 			}
 		}
-		if err := results.WriteCSVFile(filepath.Join(run.Dir, results.DecisionsFile), rows); err != nil {
+		if err := files.WriteCSVFile(filepath.Join(run.Dir, results.DecisionsFile), rows); err != nil {
 			t.Fatal(err)
 		}
 		var text bytes.Buffer
@@ -163,13 +165,13 @@ func input(t testing.TB, dir string) Input {
 	for range 100 {
 		base = append(base, r.Float64())
 	}
-	if in.Base, err = results.FedAWEF5Rows(base); err != nil {
+	if in.Base, err = papers.FedAWEF5Rows(base); err != nil {
 		t.Fatal(err)
 	}
 	for _, process := range []string{"stationary", "sine"} {
 		for _, p := range []float64{0.1, 0.5, 0.9} {
 			for round := range 80 {
-				row := results.FedAWEF6Row{Availability: process, P: p, Round: round, Probability: p}
+				row := papers.FedAWEF6Row{Availability: process, P: p, Round: round, Probability: p}
 				if process == "sine" {
 					row.Probability = p * (0.3*math.Sin(0.1*math.Pi*float64(round)) + 0.7)
 				}

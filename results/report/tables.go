@@ -6,18 +6,21 @@ import (
 	"strings"
 
 	"rollcall/results"
+	"rollcall/results/compare"
+	"rollcall/results/papers"
+	"rollcall/results/stats"
 )
 
 // tables lays out the tables.
 func (d *pageData) tables(b *builder) {
-	for _, id := range results.SummaryTables(b.Numbers) {
+	for _, id := range compare.SummaryTables(b.Numbers) {
 		rows := slices.DeleteFunc(slices.Clone(b.Numbers), func(r results.SummaryRow) bool { return r.Table != id })
-		printed, err := results.PaperTable(id)
+		printed, err := papers.PaperTable(id)
 		if err != nil {
 			printed = nil // a table of ours alone
 		}
-		results.SortSummary(id, rows)
-		c := results.CompareTable(printed, rows)
+		compare.SortSummary(id, rows)
+		c := compare.CompareTable(printed, rows)
 		grid := c.Grid()
 		t := tableData{ID: "table-" + slug(id), Title: id, Columns: grid.Columns, Printed: len(printed) > 0}
 		if id == "run" {
@@ -25,7 +28,7 @@ func (d *pageData) tables(b *builder) {
 		}
 		if t.Printed {
 			t.Title = "Table " + id
-			if source, err := results.PaperSource(id); err == nil {
+			if source, err := papers.PaperSource(id); err == nil {
 				t.Source = source
 			}
 		}
@@ -65,7 +68,7 @@ func (d *pageData) tables(b *builder) {
 }
 
 // summary counts what the marks say, and the columns in which the methods come in the paper's order.
-func summary(t tableData, c results.Comparing) string {
+func summary(t tableData, c compare.Comparing) string {
 	counts := map[string]int{}
 	compared := 0
 	for _, g := range t.Groups {
@@ -98,7 +101,7 @@ func summary(t tableData, c results.Comparing) string {
 }
 
 // cellOf words one number beside the paper's.
-func cellOf(r *results.ComparisonRow, data string) cellData {
+func cellOf(r *compare.ComparisonRow, data string) cellData {
 	c := cellData{Data: data, Class: "none", Ours: "–"}
 	if r == nil {
 		return c
@@ -116,21 +119,21 @@ func cellOf(r *results.ComparisonRow, data string) cellData {
 		return c
 	}
 	c.Difference = strings.Replace(strings.TrimSpace(results.DifferenceWords(r.Difference, r.Metric)), "-", "−", 1)
-	near := r.Verdict == results.Within
+	near := r.Verdict == stats.Within
 	switch r.Spread() {
-	case results.SpreadInside:
+	case compare.SpreadInside:
 		c.Class, c.Mark = "in", "✓ inside"
-	case results.SpreadAbove:
+	case compare.SpreadAbove:
 		c.Class, c.Mark = "above", "▲ above"
 		if near {
 			c.Class, c.Mark = "near", "△ above, near"
 		}
-	case results.SpreadBelow:
+	case compare.SpreadBelow:
 		c.Class, c.Mark = "below", "▼ below"
 		if near {
 			c.Class, c.Mark = "near", "▽ below, near"
 		}
-	case results.SpreadUnknown:
+	case compare.SpreadUnknown:
 	}
 	return c
 }

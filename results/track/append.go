@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"rollcall/results"
+	"rollcall/results/files"
 )
 
 // Path is where the writer keeps the history of a machine.
@@ -51,7 +51,7 @@ func (w *Writer) Append(m Machine, n Night) error {
 			}
 		}
 	}
-	return results.WriteFile(path, func(out io.Writer) error {
+	return files.WriteFile(path, func(out io.Writer) error {
 		if _, err := out.Write(old); err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"rollcall/results"
+	"rollcall/results/stats"
 )
 
 // Night is what one run measured.
@@ -37,7 +37,7 @@ type Measurement struct {
 const nightQuantile = 0.2
 
 // Value is what stands for the night: the lower fifth of its samples.
-func (m Measurement) Value() float64 { return results.Quantile(m.Samples, nightQuantile).Value }
+func (m Measurement) Value() float64 { return stats.Quantile(m.Samples, nightQuantile).Value }
 
 // RunName names a run by its time, which is given in whole seconds: 20260131T020304Z.
 func RunName(t time.Time) string { return t.UTC().Format("20060102T150405Z") }

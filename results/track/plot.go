@@ -5,7 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"rollcall/results"
+	"rollcall/results/plot"
+	"rollcall/results/stats"
 )
 
 // Names in the legend of a plot.
@@ -18,7 +19,7 @@ const (
 
 // Plot draws the histories of metrics: the value of every night in a band from the smallest sample to the upper quartile, the
 // level as the rule sees it, and the first night of every shift.
-func Plot(h *History, trends []Trend) (results.Figure, error) {
+func Plot(h *History, trends []Trend) (plot.Figure, error) {
 	var drawn []Trend
 	for _, t := range trends {
 		if len(t.Nights) > 0 {
@@ -26,15 +27,15 @@ func Plot(h *History, trends []Trend) (results.Figure, error) {
 		}
 	}
 	if len(drawn) == 0 {
-		return results.Figure{}, fmt.Errorf("track: %s: no night that could be drawn, want one with samples enough", h.Path)
+		return plot.Figure{}, fmt.Errorf("track: %s: no night that could be drawn, want one with samples enough", h.Path)
 	}
-	f := results.Figure{Title: fmt.Sprintf("%s, %s, %s (%s)", h.Machine.Device, h.Machine.Engine, h.Machine.Precision, h.Machine.Fingerprint())}
+	f := plot.Figure{Title: fmt.Sprintf("%s, %s, %s (%s)", h.Machine.Device, h.Machine.Engine, h.Machine.Precision, h.Machine.Fingerprint())}
 	columns := min(2, len(drawn))
 	if len(drawn) > 2 {
 		f.PanelHeight = 230
 	}
 	for i := 0; i < len(drawn); i += columns {
-		row := make([]results.Chart, columns)
+		row := make([]plot.Chart, columns)
 		for j := i; j < min(i+columns, len(drawn)); j++ {
 			row[j-i] = chart(h, drawn[j])
 		}
@@ -44,32 +45,32 @@ func Plot(h *History, trends []Trend) (results.Figure, error) {
 }
 
 // chart draws one metric.
-func chart(h *History, t Trend) results.LineChart {
+func chart(h *History, t Trend) plot.LineChart {
 	begin := h.Nights[0].Time
 	day := func(night int) float64 { return h.Nights[night].Time.Sub(begin).Hours() / 24 }
-	night := results.Series{Name: nightLine}
+	night := plot.Series{Name: nightLine}
 	lowest, highest := math.Inf(1), math.Inf(-1)
 	for i, n := range t.Nights {
 		night.X, night.Y = append(night.X, day(n)), append(night.Y, t.Values[i])
 		low, high := t.Values[i], t.Values[i]
 		for _, v := range h.Nights[n].Values {
 			if v.Metric == t.Metric && v.Unit == t.Unit {
-				low, high = slices.Min(v.Samples), results.Quantile(v.Samples, 0.75).Value
+				low, high = slices.Min(v.Samples), stats.Quantile(v.Samples, 0.75).Value
 			}
 		}
 		night.Low, night.High = append(night.Low, low), append(night.High, high)
 		lowest, highest = min(lowest, low), max(highest, high)
 	}
-	c := results.LineChart{
+	c := plot.LineChart{
 		Title: t.Metric, XLabel: "days since " + begin.UTC().Format("2006-01-02"), YLabel: t.Unit,
-		Series: []results.Series{night, levels(t, day)},
+		Series: []plot.Series{night, levels(t, day)},
 	}
 	for i, s := range t.Shifts {
 		name := slowerLine
 		if !s.Slower() {
 			name = fasterLine
 		}
-		c.Series = append(c.Series, results.Series{Name: name, X: []float64{day(s.First), day(s.First)}, Y: []float64{lowest, highest}})
+		c.Series = append(c.Series, plot.Series{Name: name, X: []float64{day(s.First), day(s.First)}, Y: []float64{lowest, highest}})
 		if i == len(t.Shifts)-1 {
 			c.Title += fmt.Sprintf(": %+.1f %% on %s", 100*s.Change, h.Nights[s.First].Time.UTC().Format("2006-01-02"))
 		}
@@ -78,8 +79,8 @@ func chart(h *History, t Trend) results.LineChart {
 }
 
 // levels is the median of the nights between shifts.
-func levels(t Trend, day func(night int) float64) results.Series {
-	s := results.Series{Name: levelLine}
+func levels(t Trend, day func(night int) float64) plot.Series {
+	s := plot.Series{Name: levelLine}
 	from := 0
 	for i := range len(t.Shifts) + 1 {
 		to := len(t.Nights)

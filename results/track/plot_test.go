@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/results"
+	"rollcall/results/plot"
 )
 
 // writeYear writes a whole history at once: appending it night by night takes long.
@@ -48,7 +48,7 @@ func TestPlot(t *testing.T) {
 	if len(f.Panels) != 1 || len(f.Panels[0]) != 1 {
 		t.Fatalf("panels: got %v, want one", f.Panels)
 	}
-	c := f.Panels[0][0].(results.LineChart)
+	c := f.Panels[0][0].(plot.LineChart)
 	if want := "metric/00: -10.0 % on 2026-05-01"; c.Title != want || c.YLabel != "ms" || c.XLabel != "days since 2026-01-01" {
 		t.Errorf("words: got %q, %q, %q, want %q, ms, days since 2026-01-01", c.Title, c.YLabel, c.XLabel, want)
 	}

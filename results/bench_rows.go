@@ -1,0 +1,72 @@
+package results
+
+import (
+	"errors"
+	"io/fs"
+	"time"
+
+	"rollcall/results/files"
+	"rollcall/results/stats"
+)
+
+// BenchFile is the name of the file every speed measurement of an output folder is appended to.
+const BenchFile = "bench.csv"
+
+// BenchRow is one speed measurement: a number of rounds of one workload on one machine, after warm-up.
+type BenchRow struct {
+	Time         time.Time `csv:"time"`    // RFC 3339, in whole seconds
+	Version      string    `csv:"version"` // of rollcall
+	Data         string    `csv:"data"`
+	Net          string    `csv:"net"`
+	Availability string    `csv:"availability"`
+	Clients      int       `csv:"clients"` // N
+	Active       float64   `csv:"active"`  // mean over the rounds measured
+	LocalSteps   int       `csv:"local_steps"`
+	Batch        int       `csv:"batch"`
+	Rounds       int       `csv:"rounds"` // measured
+	Warmup       int       `csv:"warmup"` // rounds before them
+	Threads      int       `csv:"threads"`
+	Engine       string    `csv:"engine"`
+	Precision    string    `csv:"precision"`
+	Device       string    `csv:"device"`
+
+	ClientStepsPerSec float64 `csv:"client_steps_per_s"` // local steps of one client with one batch, all clients together
+	ImagesPerSec      float64 `csv:"images_per_s"`       // trained on
+	GFLOPs            float64 `csv:"gflops"`             // 10⁹ floating-point operations per second in training
+	RoundMSMedian     float64 `csv:"round_ms_median"`
+	RoundMSP10        float64 `csv:"round_ms_p10"`
+	RoundMSP90        float64 `csv:"round_ms_p90"`
+	ClientStepMS      float64 `csv:"client_step_ms"`
+
+	EvalImages int            `csv:"eval_images"` // in one evaluation
+	EvalMS     files.Optional `csv:"eval_ms"`     // of one evaluation; missing where none was made
+	PeakMemMiB files.Optional `csv:"peak_mem_mib"`
+	TestAcc    files.Optional `csv:"test_acc"` // fraction, after the last round
+	Seed       uint32         `csv:"seed"`
+}
+
+// RoundTimes puts the wall times of the measured rounds into the row.
+func (r *BenchRow) RoundTimes(times []time.Duration) {
+	ms := make([]float64, len(times))
+	for i, t := range times {
+		ms[i] = float64(t) / float64(time.Millisecond)
+	}
+	r.Rounds = len(times)
+	r.RoundMSMedian = stats.Median(ms).Value
+	r.RoundMSP10, r.RoundMSP90 = stats.Quantile(ms, 0.1).Value, stats.Quantile(ms, 0.9).Value
+}
+
+// AppendBench adds a row to a file of them, which it creates if there is none. The file is rewritten atomically; a file
+// that is not one of bench rows is left alone and named. Of two processes that append at the same moment, one row may
+// get lost.
+func AppendBench(path string, row BenchRow) error {
+	rows, err := ReadBench(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	row.Time = row.Time.Truncate(time.Second)
+	return files.WriteCSVFile(path, append(rows, row))
+}
+
+// ReadBench reads what [AppendBench] wrote.
+func ReadBench(path string) ([]BenchRow, error) { return files.ReadCSVFile[BenchRow](path) }

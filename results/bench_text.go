@@ -1,0 +1,114 @@
+package results
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"rollcall/results/stats"
+)
+
+// Text writes the row for people: what ran, on what, how fast, with units.
+func (r BenchRow) Text(w io.Writer) error {
+	var b strings.Builder
+	line := func(name string, parts ...string) { b.WriteString(name + "\t" + strings.Join(parts, "\t") + "\n") }
+	line("rollcall", fmt.Sprintf("%s, %s", r.Version, r.Time.Format(time.RFC3339)))
+	line("workload", fmt.Sprintf("%s, %s, %s, %s of %d clients active, %d local steps of %d images, seed %d",
+		r.Data, r.Net, r.Availability, short(r.Active), r.Clients, r.LocalSteps, r.Batch, r.Seed))
+	line("rounds", fmt.Sprintf("%d measured after %d of warm-up", r.Rounds, r.Warmup))
+	line("machine", fmt.Sprintf("%s, %d threads, %s, %s", r.Device, r.Threads, r.Engine, r.Precision))
+	line("speed", short(r.ClientStepsPerSec)+" client-steps/s", short(r.ImagesPerSec)+" images/s", short(r.GFLOPs)+" GFLOP/s")
+	line("client-step", short(r.ClientStepMS)+" ms")
+	line("round", short(r.RoundMSMedian)+" ms median", short(r.RoundMSP10)+" ms p10", short(r.RoundMSP90)+" ms p90")
+	if r.EvalMS.Valid {
+		line("evaluation", short(r.EvalMS.Value)+" ms", fmt.Sprintf("%d images", r.EvalImages))
+	}
+	if r.PeakMemMiB.Valid {
+		line("peak memory", short(r.PeakMemMiB.Value)+" MiB")
+	}
+	if r.TestAcc.Valid {
+		line("test accuracy", fmt.Sprintf("%.2f %%", 100*r.TestAcc.Value))
+	}
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if _, err := io.WriteString(out, b.String()); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// short prints a number with four significant digits and no exponent; whole digits are never dropped.
+func short(x float64) string {
+	decimals := 0
+	if x != 0 && stats.Finite(x) {
+		decimals = min(max(3-int(math.Floor(math.Log10(math.Abs(x)))), 0), 9)
+	}
+	return strconv.FormatFloat(x, 'f', decimals, 64)
+}
+
+// Gobench writes the row in Go's benchmark format (golang.org/design/14313-benchmark-format), as benchstat reads it:
+// ns/op is the median round, the iteration count the rounds measured. Measure several times and put the outputs one
+// behind the other for benchstat to say what is noise.
+func (r BenchRow) Gobench(w io.Writer) error {
+	var b strings.Builder
+	chip := "gpu"
+	if strings.HasPrefix(r.Engine, "cpu-") {
+		chip = "cpu"
+	}
+	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\npkg: rollcall\n%s: %s\n", runtime.GOOS, runtime.GOARCH, chip, OneLine(r.Device))
+	for _, unit := range []string{"client-steps/s", "images/s", "FLOP/s", "test-acc"} {
+		fmt.Fprintf(&b, "Unit %s better=higher\n", unit)
+	}
+
+	b.WriteString("BenchmarkRound")
+	for _, part := range []struct {
+		key   string
+		value any
+	}{
+		{"data", r.Data},
+		{"net", r.Net},
+		{"availability", r.Availability},
+		{"clients", r.Clients},
+		{"steps", r.LocalSteps},
+		{"batch", r.Batch},
+		{"engine", r.Engine},
+		{"precision", r.Precision},
+	} {
+		fmt.Fprintf(&b, "/%s=%s", part.key, nameWord(fmt.Sprint(part.value)))
+	}
+	fmt.Fprintf(&b, "-%d\t%d", r.Threads, r.Rounds)
+
+	value := func(x float64, unit string) { fmt.Fprintf(&b, "\t%s %s", strconv.FormatFloat(x, 'g', -1, 64), unit) }
+	const nsPerMS = 1e6
+	value(r.RoundMSMedian*nsPerMS, "ns/op")
+	value(r.RoundMSP10*nsPerMS, "p10-ns/op")
+	value(r.RoundMSP90*nsPerMS, "p90-ns/op")
+	value(r.ClientStepMS*nsPerMS, "ns/client-step")
+	value(r.ClientStepsPerSec, "client-steps/s")
+	value(r.ImagesPerSec, "images/s")
+	value(r.GFLOPs*1e9, "FLOP/s")
+	if r.EvalMS.Valid {
+		value(r.EvalMS.Value*nsPerMS, "ns/eval")
+	}
+	if r.PeakMemMiB.Valid {
+		value(r.PeakMemMiB.Value*(1<<20), "peak-B")
+	}
+	if r.TestAcc.Valid {
+		value(r.TestAcc.Value, "test-acc")
+	}
+	b.WriteString("\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// OneLine joins the words of a text by single blanks: a configuration value ends at the end of its line.
+func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// nameWord makes a text a part of a benchmark's name, which ends at the first blank and is cut at slashes.
+func nameWord(text string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(text), "_"), "/", "_")
+}

@@ -1,0 +1,106 @@
+package results
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"rollcall/results/files"
+	"rollcall/results/stats"
+)
+
+// ClientsFile is the name of what a run's last model is worth to each client, beside the curve.
+const ClientsFile = "clients.csv"
+
+// ClientRow is one client of a run after its last round (FedAR, Table 3 and Figure 3).
+type ClientRow struct {
+	Round    int     `csv:"round"`
+	Client   int     `csv:"client"`
+	Pi       float64 `csv:"pi"`       // its availability, the mean over the rounds
+	N        int     `csv:"n"`        // test samples of its own classes
+	Accuracy float64 `csv:"accuracy"` // on them, a fraction
+	Loss     float64 `csv:"loss"`     // mean per sample
+}
+
+// ReadClients reads the file of one run.
+func ReadClients(path string) ([]ClientRow, error) {
+	rows, err := files.ReadCSVFile[ClientRow](path)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range rows {
+		if r.Client != i {
+			return nil, fmt.Errorf("results: %s: row %d: client %d, want %d", path, i+1, r.Client, i)
+		}
+	}
+	return rows, nil
+}
+
+// The numbers of FedAR's Table 3, of the accuracies of all clients: mean, standard deviation and variance, and mean and standard
+// deviation of the worst and the best tenth of them.
+const (
+	ClientAccMean       Metric = "client_acc_mean"
+	ClientAccStd        Metric = "client_acc_std"
+	ClientAccVar        Metric = "client_acc_var" // of fractions: 10⁻⁴ of the printed, which is of percentages
+	ClientAccWorst10    Metric = "client_acc_worst10"
+	ClientAccWorst10Std Metric = "client_acc_worst10_std"
+	ClientAccBest10     Metric = "client_acc_best10"
+	ClientAccBest10Std  Metric = "client_acc_best10_std"
+)
+
+// ClientMetrics are the numbers of FedAR's Table 3, in its order.
+var ClientMetrics = []Metric{ClientAccMean, ClientAccStd, ClientAccVar, ClientAccWorst10, ClientAccWorst10Std, ClientAccBest10, ClientAccBest10Std}
+
+// The p-values of FedAR's Table 2, see [RoundsTTest] and [SeedsTTest].
+const (
+	PRounds Metric = "p_rounds"
+	PSeeds  Metric = "p_seeds"
+)
+
+// ClientStatistic returns a number of Table 3 of the clients of one run. Spreads are over all clients there are, with n in the
+// denominator: the paper prints 18.1 and 325, 13.6 and 182.5, 20.7 and 432.5, 18.0 and 321.6. A tenth is rounded, but one client at least.
+func ClientStatistic(rows []ClientRow, m Metric) (float64, error) {
+	if len(rows) == 0 {
+		return 0, fmt.Errorf("results: %s: no clients, want one at least", m)
+	}
+	x := make([]float64, len(rows))
+	for i, r := range rows {
+		x[i] = r.Accuracy
+	}
+	slices.Sort(x)
+	tenth := max(1, int(math.Round(float64(len(x))/10)))
+	switch m {
+	case ClientAccWorst10, ClientAccWorst10Std:
+		x = x[:tenth]
+	case ClientAccBest10, ClientAccBest10Std:
+		x = x[len(x)-tenth:]
+	}
+	mean, variance := stats.Mean(x).Value, 0.0
+	for _, v := range x {
+		variance += (v - mean) * (v - mean) / float64(len(x))
+	}
+	switch m {
+	case ClientAccMean, ClientAccWorst10, ClientAccBest10:
+		return mean, nil
+	case ClientAccStd, ClientAccWorst10Std, ClientAccBest10Std:
+		return math.Sqrt(variance), nil
+	case ClientAccVar:
+		return variance, nil
+	}
+	return 0, fmt.Errorf("results: metric %q: not of the clients' accuracies", m)
+}
+
+// ClientsOverSeeds returns mean and standard deviation over runs of [ClientStatistic].
+func ClientsOverSeeds(runs [][]ClientRow, m Metric) (stats.Estimate, error) {
+	if len(runs) == 0 {
+		return stats.Estimate{}, fmt.Errorf("results: %s: no run, want at least one", m)
+	}
+	x := make([]float64, len(runs))
+	for i, rows := range runs {
+		var err error
+		if x[i], err = ClientStatistic(rows, m); err != nil {
+			return stats.Estimate{}, err
+		}
+	}
+	return stats.Estimate{Mean: stats.Mean(x).Value, Std: stats.SampleStd(x), N: len(x)}, nil
+}

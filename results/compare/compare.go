@@ -1,0 +1,151 @@
+package compare
+
+import (
+	"slices"
+
+	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/stats"
+)
+
+// ComparisonFile is the name of a comparison in a table's folder.
+const ComparisonFile = "comparison.csv"
+
+// ComparisonRow is a number of ours beside the paper's. A mean that is missing although it has seeds is a first round that
+// was never reached; one without seeds is a number that is not there: a failed cell, or a number no paper prints.
+type ComparisonRow struct {
+	Table        string         `csv:"table"`
+	Data         string         `csv:"data"`
+	Availability string         `csv:"availability"`
+	Alpha        files.Optional `csv:"alpha"`
+	Params       string         `csv:"params"` // ours whole, as in [CurveRow], or the paper's where we have none
+	Metric       results.Metric `csv:"metric"`
+	Preset       string         `csv:"preset"`  // of ours
+	Clients      int            `csv:"clients"` // of ours
+	Method       string         `csv:"method"`
+
+	Mean       files.Optional `csv:"mean"` // ours
+	Std        files.Optional `csv:"std"`
+	N          int            `csv:"n"`
+	PaperMean  files.Optional `csv:"paper_mean"`
+	PaperStd   files.Optional `csv:"paper_std"`
+	PaperN     int            `csv:"paper_n"`
+	Difference files.Optional `csv:"difference"` // ours − paper's; missing where one of them is
+	Margin     files.Optional `csv:"margin"`     // see [Comparison]
+	Verdict    stats.Verdict  `csv:"verdict"`
+	Status     string         `csv:"status"` // ours, a [CellStatus]; missing where there is no row of ours
+
+	column int // which column of the table
+}
+
+// Comparing is a table compared with its printed numbers.
+type Comparing struct {
+	Rows  []ComparisonRow
+	Ranks []RankAgreement // of each column, in the order of Rows
+	Left  int             // printed numbers in columns of which we have nothing; they are not in Rows
+}
+
+// CompareTable puts rows of ours beside the printed numbers of their table, column by column, and in each column the
+// methods in the paper's order. A column is a data set under an availability, an alpha and those params that set columns
+// of the table apart, in one metric; presets and numbers of clients have columns of their own. Printed numbers we have
+// none for are rows without ours, in the columns of which we have something; ours that no paper prints come after them.
+func CompareTable(printed []results.Printed, ours []results.SummaryRow) Comparing {
+	keys := results.ColumnKeys(printed)
+	type columnKey struct {
+		data, availability string
+		alpha              files.Optional
+		params, preset     string
+		clients            int
+		metric             results.Metric
+	}
+	keyOf := func(r results.SummaryRow) columnKey {
+		return columnKey{r.Data, r.Availability, r.Alpha, results.OnlyKeys(r.Params, keys), r.Preset, r.Clients, r.Metric}
+	}
+	members := map[columnKey][]results.SummaryRow{}
+	var columns []columnKey // in the order of ours
+	for _, r := range ours {
+		key := keyOf(r)
+		if _, known := members[key]; !known {
+			columns = append(columns, key)
+		}
+		members[key] = append(members[key], r)
+	}
+	// inPaper returns the printed numbers of a column, and where in the paper the first of them is.
+	inPaper := func(key columnKey) (numbers []results.Printed, first int) {
+		first = len(printed)
+		for i, p := range printed {
+			if p.Metric == key.metric && p.InColumn(members[key][0], keys) {
+				numbers, first = append(numbers, p), min(first, i)
+			}
+		}
+		return numbers, first
+	}
+	slices.SortStableFunc(columns, func(a, b columnKey) int {
+		_, i := inPaper(a)
+		_, j := inPaper(b)
+		return i - j
+	})
+
+	var c Comparing
+	met := map[results.Printed]bool{}
+	for i, key := range columns {
+		numbers, _ := inPaper(key)
+		for _, r := range compareColumn(numbers, members[key]) {
+			r.column = i
+			c.Rows = append(c.Rows, r)
+		}
+		for _, p := range numbers {
+			met[p] = true
+		}
+	}
+	c.Left = len(printed) - len(met)
+	c.Ranks = rankColumns(c.Rows)
+	return c
+}
+
+// compareColumn puts the rows of one column beside its printed numbers.
+func compareColumn(numbers []results.Printed, ours []results.SummaryRow) []ComparisonRow {
+	var rows []ComparisonRow
+	for _, p := range numbers {
+		alone := true
+		for _, r := range ours {
+			if r.Method == p.Method {
+				rows = append(rows, besidePaper(&r, &p))
+				alone = false
+			}
+		}
+		if alone {
+			row := besidePaper(nil, &p)
+			row.Alpha, row.Preset, row.Clients = ours[0].Alpha, ours[0].Preset, ours[0].Clients
+			rows = append(rows, row)
+		}
+	}
+	for _, r := range ours {
+		if !slices.ContainsFunc(numbers, func(p results.Printed) bool { return p.Method == r.Method }) {
+			rows = append(rows, besidePaper(&r, nil))
+		}
+	}
+	return rows
+}
+
+// besidePaper makes one row of a number of ours, of the paper's, or of both.
+func besidePaper(ours *results.SummaryRow, paper *results.Printed) ComparisonRow {
+	var row ComparisonRow
+	if paper != nil {
+		row = ComparisonRow{
+			Table: paper.Table, Data: paper.Data, Availability: paper.Availability, Alpha: paper.Alpha, Params: paper.Params,
+			Metric: paper.Metric, Method: paper.Method, PaperMean: paper.Mean, PaperStd: paper.Std, PaperN: paper.N,
+		}
+	}
+	if ours == nil {
+		return row
+	}
+	row.Table, row.Data, row.Availability, row.Alpha, row.Params = ours.Table, ours.Data, ours.Availability, ours.Alpha, ours.Params
+	row.Metric, row.Preset, row.Clients, row.Method = ours.Metric, ours.Preset, ours.Clients, ours.Method
+	row.Mean, row.Std, row.N, row.Status = ours.Mean, ours.Std, ours.N, string(ours.Status)
+	if paper != nil && row.Mean.Valid && row.PaperMean.Valid {
+		c := stats.Compare(stats.Estimate{Mean: row.Mean.Value, Std: row.Std, N: row.N}, paper.Estimate())
+		row.Difference, row.Margin, row.Verdict = files.Some(c.Difference), c.Margin, c.Verdict
+	}
+	return row
+}

@@ -1,0 +1,251 @@
+package compare
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/files/filestest"
+	"rollcall/results/papers"
+	"rollcall/results/resultstest"
+	"rollcall/results/stats"
+)
+
+// compareCase compares three methods of a paper with two of them and one more of ours; change edits ours first.
+func compareCase(change func(rows []results.SummaryRow)) Comparing {
+	paper := func(method string, mean float64, params string) results.Printed {
+		return results.Printed{
+			Table: "fedawe-9", Method: method, Data: "svhn", Availability: "sine", Alpha: files.Some(0.1), Params: params, Metric: results.TestAcc,
+			Mean: files.Some(mean), Std: files.Some(0.03), N: 3,
+		}
+	}
+	printed := []results.Printed{
+		paper("fedawe", 0.856, ""), paper("mifa", 0.841, ""), paper("fedau", 0.825, ""),
+		paper("fedawe", 0.857, "gamma=0.2"),
+	}
+	ours := func(method string, mean float64) results.SummaryRow {
+		r := resultstest.SineRow(method, "svhn", 0.1, "rounds=500", results.TestAcc)
+		r.Table, r.Preset, r.Clients, r.Status = "fedawe-9", "code", 100, results.CellOK
+		r.Estimate(stats.Estimate{Mean: mean, Std: files.Some(0.04), N: 3})
+		return r
+	}
+	rows := []results.SummaryRow{ours("mifa-wait", 0.7), ours("mifa", 0.8), ours("fedawe", 0.81)}
+	if change != nil {
+		change(rows)
+	}
+	return CompareTable(printed, rows)
+}
+
+// The margin is 2·√(0.04²/3 + 0.03²/3) = 2·0.05/√3 = 0.0577.
+// printedNumbers returns a table of a paper.
+func printedNumbers(t *testing.T, id string) []results.Printed {
+	t.Helper()
+	rows, err := papers.PaperTable(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestCompareTable(t *testing.T) {
+	got := compareCase(nil)
+	margin := files.Some(0.1 / math.Sqrt(3))
+	for i, want := range []struct {
+		method     string
+		mean       files.Optional
+		paper      files.Optional
+		difference files.Optional
+		margin     files.Optional
+		verdict    stats.Verdict
+		status     string
+	}{
+		{"fedawe", files.Some(0.81), files.Some(0.856), files.Some(0.81 - 0.856), margin, stats.Within, "ok"},
+		{"mifa", files.Some(0.8), files.Some(0.841), files.Some(0.8 - 0.841), margin, stats.Within, "ok"},
+		{"fedau", files.Optional{}, files.Some(0.825), files.Optional{}, files.Optional{}, stats.Unknown, ""}, // not run
+		{"mifa-wait", files.Some(0.7), files.Optional{}, files.Optional{}, files.Optional{}, stats.Unknown, "ok"},
+	} {
+		if i >= len(got.Rows) {
+			t.Fatalf("%d rows, want 4", len(got.Rows))
+		}
+		r := got.Rows[i]
+		if r.Method != want.method || r.Mean != want.mean || r.PaperMean != want.paper || !filestest.SameOptional(r.Difference, want.difference) ||
+			!filestest.SameOptional(r.Margin, want.margin) || r.Verdict != want.verdict || r.Status != want.status {
+			t.Errorf("row %d: got %+v, want %+v", i, r, want)
+		}
+	}
+	if len(got.Rows) != 4 || got.Left != 1 {
+		t.Errorf("%d rows and %d numbers left, want 4 and 1: γ=0.2 was not run", len(got.Rows), got.Left)
+	}
+	if len(got.Ranks) != 1 || !got.Ranks[0].Holds() || got.Ranks[0].Methods != 2 || got.Ranks[0].Pairs != 1 || got.Ranks[0].TauB != files.Some(1) ||
+		got.Ranks[0].Params != "rounds=500" {
+		t.Errorf("ranks: got %+v, want one, of two methods in the paper's order, rounds=500", got.Ranks)
+	}
+}
+
+func TestCompareTableEdges(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		change   func(rows []results.SummaryRow)
+		verdicts string // of each row, by first letter
+		order    string // of each column
+	}{
+		{"as above", nil, "wwuu", "holds"},
+		{"far off", func(rows []results.SummaryRow) { rows[2].Mean = files.Some(0.79) }, "owuu", "fails"},
+		{"one seed", func(rows []results.SummaryRow) { rows[1].Estimate(stats.Estimate{Mean: 0.8, N: 1}) }, "wuuu", "holds"},
+		{"tie of ours", func(rows []results.SummaryRow) { rows[2].Mean = rows[1].Mean }, "wwuu", "fails"},
+		{"NaN is not ranked", func(rows []results.SummaryRow) { rows[2].Mean = files.Some(math.NaN()) }, "uwuu", "unknown"},
+		{"failed cell", func(rows []results.SummaryRow) {
+			rows[2].N, rows[2].Mean, rows[2].Std, rows[2].Status = 0, files.Optional{}, files.Optional{}, results.CellFailed
+		}, "uwuu", "unknown"},
+		{"presets are columns of their own", func(rows []results.SummaryRow) { rows[2].Preset = "paper" }, "uwuuwuu", "unknown unknown"},
+		{"a column no paper has", func(rows []results.SummaryRow) { rows[2].Params = "gamma=0.25" }, "uwuuu", "unknown unknown"},
+		{"a parameter of one method alone", func(rows []results.SummaryRow) { rows[2].Params = "lr=0.3;rounds=500" }, "wwuu", "holds"},
+		{"another column of the paper first", func(rows []results.SummaryRow) { rows[0] = rows[2]; rows[0].Params = "gamma=0.2" }, "wwuw", "holds unknown"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := compareCase(test.change)
+			verdicts := ""
+			for _, r := range got.Rows {
+				verdicts += r.Verdict.String()[:1]
+			}
+			var orders []string
+			for _, r := range got.Ranks {
+				orders = append(orders, r.Verdict())
+			}
+			if order := strings.Join(orders, " "); verdicts != test.verdicts || order != test.order {
+				t.Errorf("got verdicts %s, order %s, want %s, %s; %+v", verdicts, order, test.verdicts, test.order, got.Rows)
+			}
+		})
+	}
+	if got := CompareTable(printedNumbers(t, "fedawe-2"), nil); len(got.Rows) != 0 || len(got.Ranks) != 0 || got.Left != 192 {
+		t.Errorf("nothing of ours: got %d rows, %d ranks, %d left, want 0, 0, 192", len(got.Rows), len(got.Ranks), got.Left)
+	}
+	rows := CompareTable(nil, []results.SummaryRow{resultstest.SineRow("mifa", "svhn", 0.1, "", results.TestAcc)}).Rows
+	if len(rows) != 1 || rows[0].PaperN != 0 || rows[0].Method != "mifa" {
+		t.Errorf("nothing printed: got %+v, want our one row", rows)
+	}
+}
+
+// A table compared with itself: everything within, every order holds, nothing left.
+func TestCompareTableItself(t *testing.T) {
+	for _, id := range []string{"fedawe-2", "fedawe-9", "fedawe-10"} {
+		paper := printedNumbers(t, id)
+		var ours []results.SummaryRow
+		for _, p := range paper {
+			r := results.SummaryRow{Cell: results.Cell{Table: id, Method: p.Method, Data: p.Data, Availability: p.Availability, Alpha: p.Alpha}, Params: p.Params, Metric: p.Metric, Status: results.CellOK}
+			r.Estimate(p.Estimate())
+			ours = append(ours, r)
+		}
+		got := CompareTable(paper, ours)
+		if len(got.Rows) != len(paper) || got.Left != 0 {
+			t.Errorf("%s: %d rows, %d left, want %d, 0", id, len(got.Rows), got.Left, len(paper))
+		}
+		for i, r := range got.Rows {
+			if r.Verdict != stats.Within || r.Difference != files.Some(0) {
+				t.Errorf("%s row %d: got %+v, want within, difference 0", id, i, r)
+			}
+		}
+		for _, r := range got.Ranks {
+			if !r.Holds() || r.Methods < 7 {
+				t.Errorf("%s: got %+v, want the order of at least 7 methods to hold", id, r)
+			}
+		}
+	}
+}
+
+const compareText = `sine, svhn, test_acc %, alpha=0.1, rounds=500 (preset code, 100 clients)
+method          ours               paper            difference   margin   verdict
+fedawe lr=0.3   81.0 ± 4.0 (3)     85.6 ± 3.0 (3)         -4.6      5.8   within
+mifa            80.0 (1), failed   84.1 ± 3.0 (3)         -4.1        –   unknown
+fedau           –                  82.5 ± 3.0 (3)            –        –   unknown
+mifa-wait       70.0 ± 4.0 (3)     –                         –        –   unknown
+order of the methods: holds, 1 of 1 pairs as in the paper, Kendall's tau-b 1.00
+
+2 numbers compared: 1 within, 0 outside, 1 unknown; the paper's order holds in 1 of 1 columns; printed numbers in columns that were not run: 1
+`
+
+const compareMarkdown = `**sine, svhn, test\_acc %, alpha=0.1, rounds=500 (preset code, 100 clients)**
+
+| method | ours | paper | difference | margin | verdict |
+| --- | --- | --- | ---: | ---: | --- |
+| fedawe lr=0.3 | 81.0 ± 4.0 (3) | 85.6 ± 3.0 (3) | -4.6 | 5.8 | within |
+| mifa | 80.0 (1), failed | 84.1 ± 3.0 (3) | -4.1 | – | unknown |
+| fedau | – | 82.5 ± 3.0 (3) | – | – | unknown |
+| mifa-wait | 70.0 ± 4.0 (3) | – | – | – | unknown |
+
+order of the methods: holds, 1 of 1 pairs as in the paper, Kendall's tau-b 1.00
+
+2 numbers compared: 1 within, 0 outside, 1 unknown; the paper's order holds in 1 of 1 columns; printed numbers in columns that were not run: 1
+`
+
+const compareCSV = `table,data,availability,alpha,params,metric,preset,clients,method,mean,std,n,paper_mean,paper_std,paper_n,difference,margin,verdict,status
+fedawe-9,svhn,sine,0.1,lr=0.3;rounds=500,test_acc,code,100,fedawe,0.81,0.04,3,0.856,0.03,3,-0.04599999999999993,0.057735026918962574,within,ok
+fedawe-9,svhn,sine,0.1,rounds=500,test_acc,code,100,mifa,0.8,,1,0.841,0.03,3,-0.040999999999999925,,unknown,failed
+fedawe-9,svhn,sine,0.1,,test_acc,code,100,fedau,,,0,0.825,0.03,3,,,unknown,
+fedawe-9,svhn,sine,0.1,rounds=500,test_acc,code,100,mifa-wait,0.7,0.04,3,,,0,,,unknown,ok
+`
+
+func TestComparingWrite(t *testing.T) {
+	c := compareCase(func(rows []results.SummaryRow) {
+		rows[2].Params = "lr=0.3;rounds=500"
+		rows[1].Estimate(stats.Estimate{Mean: 0.8, N: 1})
+		rows[1].Status = results.CellFailed
+	})
+	var text, markdown, csv bytes.Buffer
+	if err := c.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.WriteMarkdown(&markdown); err != nil {
+		t.Fatal(err)
+	}
+	if err := files.WriteCSV(&csv, c.Rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ name, got, want string }{
+		{"text", text.String(), compareText},
+		{"markdown", markdown.String(), compareMarkdown},
+		{"CSV", csv.String(), compareCSV},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", test.name, test.got, test.want)
+		}
+	}
+	back, err := files.ReadCSV[ComparisonRow](&csv, "comparison.csv")
+	if err != nil || len(back) != 4 || back[0].Verdict != stats.Within {
+		t.Errorf("read back: got %+v, %v, want 4 rows, the first within", back, err)
+	}
+}
+
+// FedAWE, Table 8: no std is printed, so nothing has a verdict, and never is later than every round.
+func TestCompareTableRounds(t *testing.T) {
+	var ours []results.SummaryRow
+	for method, round := range map[string]files.Optional{"fedawe": files.Some(400), "fedavg-active": files.Some(500), "fedavg-all": {}} {
+		r := resultstest.SineRow(method, "svhn", 0.1, "", results.RoundsTo100)
+		r.Preset, r.Clients, r.Status, r.N, r.Mean = "code", 100, results.CellOK, 3, round
+		ours = append(ours, r)
+	}
+	c := CompareTable(printedNumbers(t, "fedawe-8"), ours)
+	var b bytes.Buffer
+	if err := c.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := `sine, svhn, rounds_to_100, alpha=0.1 (preset code, 100 clients)
+method          ours        paper       difference   margin   verdict
+fedawe           400 (3)     820 (3)          -420        –   unknown
+fedavg-active    500 (3)     900 (3)          -400        –   unknown
+fedavg-all      never (3)   never (3)            –        –   unknown
+fedau           –            840 (3)             –        –   unknown
+f3ast           –           1080 (3)             –        –   unknown
+fedavg-known    –            320 (3)             –        –   unknown
+mifa            –            600 (3)             –        –   unknown
+order of the methods: holds, 3 of 3 pairs as in the paper, Kendall's tau-b 1.00
+
+3 numbers compared: 0 within, 0 outside, 3 unknown; the paper's order holds in 1 of 1 columns; printed numbers in columns that were not run: 77
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}

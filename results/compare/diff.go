@@ -1,0 +1,222 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/stats"
+)
+
+// DiffRow is a metric of one cell in two sets of runs, seed against seed.
+type DiffRow struct {
+	Method       string         `csv:"method"`
+	Preset       string         `csv:"preset"`
+	Data         string         `csv:"data"`
+	Net          string         `csv:"net"`
+	Availability string         `csv:"availability"`
+	Clients      int            `csv:"clients"`
+	Alpha        files.Optional `csv:"alpha"`
+	Params       string         `csv:"params"`
+	Metric       results.Metric `csv:"metric"`
+
+	N          int            `csv:"n"` // seeds that both have
+	MeanA      files.Optional `csv:"mean_a"`
+	MeanB      files.Optional `csv:"mean_b"`
+	Difference files.Optional `csv:"difference"` // mean over the seeds of B − A
+	Std        files.Optional `csv:"std"`        // of the differences; missing where N < 2
+	Low        files.Optional `csv:"low"`        // ends of the confidence interval; missing where N < 2
+	High       files.Optional `csv:"high"`
+	Apart      bool           `csv:"apart"` // the interval does not hold 0
+}
+
+// DiffOptions say what is compared.
+type DiffOptions struct {
+	Metrics []results.Metric // measured columns
+	Level   float64          // of the confidence intervals, above 0 and below 1
+	Ignore  []string         // columns that may differ between A and B: method, preset, data, net, availability, clients, alpha, params
+}
+
+// Diffing is two sets of runs compared.
+type Diffing struct {
+	Rows         []DiffRow
+	Level        float64
+	OnlyA, OnlyB []string // runs without a partner, by cell and seed
+}
+
+// DiffColumns are the columns that [DiffOptions] can ignore.
+func DiffColumns() []string {
+	return []string{"method", "preset", "data", "net", "availability", "clients", "alpha", "params"}
+}
+
+// Diff compares runs of the same cell and seed: of each the mean over the last [ProtocolRounds] rounds. Runs that are not
+// complete do not count. Differences are paired: what a seed does to both sides cancels. The interval is Student's,
+// d ± t·s/√n with n−1 degrees of freedom, for differences that are normal, which nobody can tell from three seeds.
+func Diff(a, b []results.Run, o DiffOptions) (Diffing, error) {
+	if !(o.Level > 0 && o.Level < 1) {
+		return Diffing{}, fmt.Errorf("results: diff: level %g, want more than 0 and less than 1", o.Level)
+	}
+	for _, c := range o.Ignore {
+		if !slices.Contains(DiffColumns(), c) {
+			return Diffing{}, fmt.Errorf("results: diff: column %q, want %s", c, strings.Join(DiffColumns(), ", "))
+		}
+	}
+	runsA, keys, err := bySeed(a, o.Ignore)
+	if err != nil {
+		return Diffing{}, err
+	}
+	runsB, keysB, err := bySeed(b, o.Ignore)
+	if err != nil {
+		return Diffing{}, err
+	}
+	d := Diffing{Level: o.Level}
+	for _, k := range keys {
+		other := runsB[k]
+		var seeds []uint32
+		for seed, run := range runsA[k] {
+			if other[seed] != nil {
+				seeds = append(seeds, seed)
+			} else {
+				d.OnlyA = append(d.OnlyA, fmt.Sprintf("%s seed %d", run.Key(), seed))
+			}
+		}
+		slices.Sort(seeds)
+		for _, m := range o.Metrics {
+			row, err := diffCell(k, m, seeds, runsA[k], other, o.Level)
+			if err != nil {
+				return d, err
+			}
+			if row.N > 0 {
+				d.Rows = append(d.Rows, row)
+			}
+		}
+	}
+	for _, k := range keysB {
+		for seed, run := range runsB[k] {
+			if runsA[k][seed] == nil {
+				d.OnlyB = append(d.OnlyB, fmt.Sprintf("%s seed %d", run.Key(), seed))
+			}
+		}
+	}
+	slices.Sort(d.OnlyA)
+	slices.Sort(d.OnlyB)
+	return d, nil
+}
+
+// bySeed sorts complete runs by cell and seed; keys are in the order of the runs.
+func bySeed(runs []results.Run, ignore []string) (sorted map[results.CellKey]map[uint32]*results.Run, keys []results.CellKey, err error) {
+	sorted = map[results.CellKey]map[uint32]*results.Run{}
+	for i := range runs {
+		r := &runs[i]
+		if r.Status() != results.RunComplete {
+			continue
+		}
+		k := r.Key().Ignoring(ignore)
+		if sorted[k] == nil {
+			sorted[k] = map[uint32]*results.Run{}
+			keys = append(keys, k)
+		}
+		if other := sorted[k][r.Seed]; other != nil {
+			return nil, nil, fmt.Errorf("results: diff: %s and %s are the same run but for what is ignored, want one of them", other.Dir, r.Dir)
+		}
+		sorted[k][r.Seed] = r
+	}
+	return sorted, keys, nil
+}
+
+// diffCell compares one metric over the seeds in which both runs have it.
+func diffCell(k results.CellKey, m results.Metric, seeds []uint32, a, b map[uint32]*results.Run, level float64) (DiffRow, error) {
+	row := DiffRow{
+		Method: k.Method, Preset: k.Preset, Data: k.Data, Net: k.Net, Availability: k.Availability,
+		Clients: k.Clients, Alpha: k.Alpha, Params: k.Params, Metric: m,
+	}
+	var x, y, d []float64
+	for _, seed := range seeds {
+		va, err := results.LastRounds(a[seed].Curve, results.ProtocolRounds, m)
+		if err != nil {
+			return row, err
+		}
+		vb, err := results.LastRounds(b[seed].Curve, results.ProtocolRounds, m)
+		if err != nil {
+			return row, err
+		}
+		if va.Valid && vb.Valid {
+			x, y, d = append(x, va.Value), append(y, vb.Value), append(d, vb.Value-va.Value)
+		}
+	}
+	row.N, row.MeanA, row.MeanB, row.Difference, row.Std = len(d), stats.Mean(x), stats.Mean(y), stats.Mean(d), stats.SampleStd(d)
+	if row.Std.Valid && stats.Finite(row.Std.Value) {
+		n := float64(row.N)
+		half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.5+level/2) * row.Std.Value / math.Sqrt(n)
+		row.Low, row.High = files.Some(row.Difference.Value-half), files.Some(row.Difference.Value+half)
+		row.Apart = row.Low.Value > 0 || row.High.Value < 0
+	}
+	return row, nil
+}
+
+// words returns the cells of a line.
+func (r DiffRow) words(common string) []string {
+	params := strings.ReplaceAll(results.Without(r.Params, common), results.ParamsSeparator, " ")
+	interval, verdict := results.TableNone, "one seed"
+	if r.Low.Valid {
+		interval = results.Difference(r.Low, r.Metric, "%+.*f") + " … " + results.Difference(r.High, r.Metric, "%+.*f")
+		verdict = "not apart"
+		if r.Apart {
+			verdict = "apart"
+		}
+	}
+	return []string{
+		cmp.Or(r.Method, "*"), cmp.Or(r.Data, "*"), cmp.Or(r.Availability, "*"), params, string(r.Metric), fmt.Sprint(r.N),
+		results.Words(r.MeanA, files.Optional{}, r.N, r.Metric), results.Words(r.MeanB, files.Optional{}, r.N, r.Metric), results.Difference(r.Difference, r.Metric, "%+.*f"), interval, verdict,
+	}
+}
+
+// WriteText writes a line for each row, accuracies in percent, and what it comes to.
+func (d Diffing) WriteText(w io.Writer) error { return d.write(w, false) }
+
+// WriteMarkdown writes the same as a Markdown table.
+func (d Diffing) WriteMarkdown(w io.Writer) error { return d.write(w, true) }
+
+func (d Diffing) write(w io.Writer, markdown bool) error {
+	var params []string
+	for _, r := range d.Rows {
+		params = append(params, r.Params)
+	}
+	common := results.InAll(params)
+	lines := [][]string{{"method", "data", "availability", "params", "metric", "n", "A", "B", "B − A", fmt.Sprintf("%g %% interval", 100*d.Level), "verdict"}}
+	apart := 0
+	for _, r := range d.Rows {
+		lines = append(lines, r.words(common))
+		if r.Apart {
+			apart++
+		}
+	}
+	var b strings.Builder
+	if markdown {
+		markdownTable(&b, lines, "lllllrrrrrl")
+	} else {
+		textTable(&b, lines, "lllllrrrrrl")
+	}
+	escape := func(s string) string { return s }
+	if markdown {
+		escape = escapeMarkdown
+	}
+	fmt.Fprintf(&b, "\n%d rows, %d apart: by chance alone about %.1f would be; without a partner: %d in A, %d in B\n", len(d.Rows), apart, (1-d.Level)*float64(len(d.Rows)), len(d.OnlyA), len(d.OnlyB))
+	for _, side := range []struct {
+		name string
+		runs []string
+	}{{"A", d.OnlyA}, {"B", d.OnlyB}} {
+		for _, r := range side.runs {
+			fmt.Fprintf(&b, "only in %s: %s\n", side.name, escape(r))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

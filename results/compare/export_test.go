@@ -1,0 +1,169 @@
+package compare
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/papers"
+	"rollcall/results/stats"
+)
+
+var updateExports = flag.Bool("update", false, "rewrite the goldens in testdata")
+
+// exported is a table of two availabilities, two data sets and three methods, one of which has failed on svhn.
+func exported(t *testing.T) Grid {
+	t.Helper()
+	printed, err := papers.PaperTable("fedawe-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []results.SummaryRow
+	for _, p := range printed {
+		if p.Availability != "sine" && p.Availability != "stationary" || p.Data == "cinic10" || p.Method != "fedawe" && p.Method != "mifa" && p.Method != "fedau" {
+			continue
+		}
+		r := results.SummaryRow{Cell: results.Cell{Table: p.Table, Method: p.Method, Preset: "code", Data: p.Data, Availability: p.Availability, Clients: 100, Alpha: p.Alpha}, Metric: p.Metric, Params: "rounds=500"}
+		r.Status = results.CellOK
+		r.Paper(p)
+		if p.Method == "fedau" && p.Data == "svhn" {
+			r.Status = results.CellFailed
+		} else {
+			r.Estimate(stats.Estimate{Mean: p.Mean.Value - 0.011, Std: files.Some(0.0123), N: 3})
+		}
+		rows = append(rows, r)
+	}
+	SortSummary("fedawe-2", rows)
+	return CompareTable(printed, rows).Grid()
+}
+
+// Goldens, written by this code and looked at; -update rewrites them.
+func TestExport(t *testing.T) {
+	for name, c := range map[string]struct {
+		e    Export
+		only []results.Metric
+	}{
+		"export.csv":         {Export{Format: "csv"}, nil},
+		"export-printed.csv": {Export{Format: "csv", Printed: true}, []results.Metric{results.TestAcc}},
+		"export.md":          {Export{Format: "markdown"}, nil},
+		"export-printed.md":  {Export{Format: "markdown", Printed: true}, []results.Metric{results.TestAcc}},
+		"export.tex":         {Export{Format: "latex", Caption: "Mean ± std, 100 % ours & theirs_1", Label: "tab:x"}, nil},
+		"export-printed.tex": {Export{Format: "latex", Printed: true}, []results.Metric{results.TestAcc}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got strings.Builder
+			if err := exported(t).Only(c.only...).Write(&got, c.e); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join("testdata", name)
+			if *updateExports {
+				if err := os.WriteFile(path, []byte(got.String()), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.String() != string(want) {
+				t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+			}
+			if c.e.Format == "latex" {
+				checkLaTeX(t, got.String())
+			}
+		})
+	}
+	if err := (Grid{}).Write(&strings.Builder{}, Export{Format: "word"}); err == nil || !strings.Contains(err.Error(), "csv, markdown, latex") {
+		t.Errorf("word: %v, want the formats named", err)
+	}
+}
+
+// checkLaTeX checks what a compiler would: as many cells in every line as the table has columns, braces and environments
+// that close, and no special character alone.
+func checkLaTeX(t *testing.T, text string) {
+	t.Helper()
+	if strings.Count(text, "{") != strings.Count(text, "}") || strings.Count(text, "$")%2 != 0 || strings.Count(text, `\begin`) != strings.Count(text, `\end`) {
+		t.Error("braces, dollars or environments do not close")
+	}
+	_, spec, _ := strings.Cut(text, `\begin{tabular}{`)
+	spec, _, _ = strings.Cut(spec, "}")
+	for line := range strings.Lines(text) {
+		body, ok := strings.CutSuffix(strings.TrimSpace(line), `\\`)
+		if !ok {
+			continue
+		}
+		columns := 0
+		for cell := range strings.SplitSeq(strings.ReplaceAll(body, `\&`, ""), "&") {
+			columns++
+			if _, over, ok := strings.Cut(cell, `\multicolumn{`); ok {
+				for n := over[0] - '0'; n > 1; n-- {
+					columns++
+				}
+			}
+		}
+		if columns != len(spec) {
+			t.Errorf("%d columns in %q, want %d", columns, line, len(spec))
+		}
+	}
+	for i, c := range text {
+		if strings.ContainsRune("%_#", c) && i > 0 && text[i-1] != '\\' {
+			t.Errorf("%q alone in %q", c, text[max(0, i-10):min(len(text), i+10)])
+		}
+	}
+}
+
+// Table 9 has a column for each γ, Table 10 one for each α, Table 8 one for each share of the target.
+func TestGridColumns(t *testing.T) {
+	for table, want := range map[string][]string{
+		"fedawe-9":  {"", "gamma=0.2", "gamma=0.1"},
+		"fedawe-10": {"alpha=0.05", "alpha=0.1", "alpha=1"},
+		"fedawe-8":  {"first round at 25 % of the target", "first round at 50 % of the target"},
+	} {
+		printed, err := papers.PaperTable(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []results.SummaryRow
+		for _, p := range printed {
+			if p.Method == "mifa" && p.Data == "svhn" && (p.Metric == results.TestAcc || p.Metric == results.RoundsTo25 || p.Metric == results.RoundsTo50) {
+				rows = append(rows, results.SummaryRow{Cell: results.Cell{Table: table, Method: p.Method, Data: p.Data, Availability: p.Availability, Alpha: p.Alpha}, Params: p.Params, Metric: p.Metric, N: 1, Mean: p.Mean, Status: results.CellOK})
+			}
+		}
+		SortSummary(table, rows)
+		grid := CompareTable(printed, rows).Grid()
+		var got []string
+		for _, c := range grid.Columns {
+			if c.Metric.IsRound() {
+				got = append(got, c.head())
+			} else {
+				got = append(got, c.Set)
+			}
+		}
+		if strings.Join(got, "|") != strings.Join(want, "|") {
+			t.Errorf("%s: columns %q, want %q", table, got, want)
+		}
+	}
+}
+
+func TestSpread(t *testing.T) {
+	for _, c := range []struct {
+		d    files.Optional
+		std  files.Optional
+		want Spread
+	}{
+		{files.Some(0.01), files.Some(0.01), SpreadInside},
+		{files.Some(-0.01), files.Some(0.01), SpreadInside},
+		{files.Some(0.011), files.Some(0.01), SpreadAbove},
+		{files.Some(-0.011), files.Some(0.01), SpreadBelow},
+		{files.Optional{}, files.Some(0.01), SpreadUnknown},
+		{files.Some(0), files.Optional{}, SpreadUnknown},
+	} {
+		if got := (&ComparisonRow{Difference: c.d, PaperStd: c.std}).Spread(); got != c.want {
+			t.Errorf("%v of ± %v: %v, want %v", c.d, c.std, got, c.want)
+		}
+	}
+}

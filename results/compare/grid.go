@@ -1,0 +1,226 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"rollcall/results"
+	"rollcall/results/stats"
+)
+
+// Grid is a compared table laid out as papers print them: groups of lines (an availability), a line for each method, and
+// a column for each data set and metric.
+type Grid struct {
+	Columns []GridColumn
+	Groups  []GridGroup
+}
+
+// GridColumn is one column.
+type GridColumn struct {
+	Data   string
+	Set    string // what else tells it from its neighbours: alpha=0.05; as a rule empty
+	Metric results.Metric
+}
+
+// GridGroup is the lines of one availability.
+type GridGroup struct {
+	Availability string
+	Set          string // preset and clients, where the table has several
+	Lines        []GridLine
+}
+
+// GridLine is a method.
+type GridLine struct {
+	Method string
+	Set    string           // params of its own
+	Cells  []*ComparisonRow // of each column; nil: nothing there
+}
+
+// Label names a line.
+func (l GridLine) Label() string { return strings.TrimSpace(l.Method + " " + l.Set) }
+
+// Grid lays the comparison out. Rows that would share a place have lines of their own.
+func (c Comparing) Grid() Grid {
+	var g Grid
+	alphas, presets, clients := false, false, false
+	for _, r := range c.Ranks {
+		alphas = alphas || r.Alpha != c.Ranks[0].Alpha
+		presets = presets || r.Preset != c.Ranks[0].Preset
+		clients = clients || r.Clients != c.Ranks[0].Clients
+	}
+	var params []string
+	for _, r := range c.Ranks {
+		params = append(params, r.Params)
+	}
+	common := results.InAll(params) // what the whole table has says nothing of a column
+	c.blocks(func(rows []ComparisonRow, rank RankAgreement) {
+		column := GridColumn{Data: rank.Data, Set: strings.ReplaceAll(results.Without(rank.Params, common), results.ParamsSeparator, ", "), Metric: rank.Metric}
+		if alphas && rank.Alpha.Valid {
+			column.Set = strings.TrimSuffix("alpha="+rank.Alpha.String()+", "+column.Set, ", ")
+		}
+		var set []string
+		if presets && rank.Preset != "" {
+			set = append(set, "preset "+rank.Preset)
+		}
+		if clients && rank.Clients > 0 {
+			set = append(set, fmt.Sprintf("%d clients", rank.Clients))
+		}
+		at := g.column(column)
+		group := g.group(rank.Availability, strings.Join(set, ", "))
+		for i := range rows {
+			own := ""
+			if rows[i].Status != "" {
+				own = strings.ReplaceAll(results.Without(rows[i].Params, rank.Params), results.ParamsSeparator, " ")
+			}
+			group.put(rows[i].Method, own, at, &rows[i])
+		}
+	})
+	g.sort()
+	return g
+}
+
+// column returns the place of a column, new if need be.
+func (g *Grid) column(c GridColumn) int {
+	i := slices.Index(g.Columns, c)
+	if i < 0 {
+		i = len(g.Columns)
+		g.Columns = append(g.Columns, c)
+	}
+	return i
+}
+
+func (g *Grid) group(availability, set string) *GridGroup {
+	i := slices.IndexFunc(g.Groups, func(x GridGroup) bool { return x.Availability == availability && x.Set == set })
+	if i < 0 {
+		i = len(g.Groups)
+		g.Groups = append(g.Groups, GridGroup{Availability: availability, Set: set})
+	}
+	return &g.Groups[i]
+}
+
+// put places a row in the first line of its method that has room in the column.
+func (g *GridGroup) put(method, set string, column int, row *ComparisonRow) {
+	for i := range g.Lines {
+		l := &g.Lines[i]
+		if l.Method != method || l.Set != set {
+			continue
+		}
+		for len(l.Cells) <= column {
+			l.Cells = append(l.Cells, nil)
+		}
+		if l.Cells[column] == nil {
+			l.Cells[column] = row
+			return
+		}
+	}
+	g.Lines = append(g.Lines, GridLine{Method: method, Set: set, Cells: append(make([]*ComparisonRow, column), row)})
+}
+
+// sort puts the columns of a data set side by side, train before test as the papers do, and fills the lines up.
+func (g *Grid) sort() {
+	order := make([]int, len(g.Columns))
+	for i := range order {
+		order[i] = i
+	}
+	first := func(i int) int { // of the data set and what else tells its columns apart
+		return slices.IndexFunc(g.Columns, func(c GridColumn) bool { return c.Data == g.Columns[i].Data && c.Set == g.Columns[i].Set })
+	}
+	rank := func(m results.Metric) int {
+		return max(slices.Index([]results.Metric{results.TrainAcc, results.TestAcc, results.TrainLoss, results.TestLoss}, m), 0)
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		if d := first(i) - first(j); d != 0 {
+			return d
+		}
+		return rank(g.Columns[i].Metric) - rank(g.Columns[j].Metric)
+	})
+	columns := make([]GridColumn, len(order))
+	for to, from := range order {
+		columns[to] = g.Columns[from]
+	}
+	g.Columns = columns
+	for _, group := range g.Groups {
+		for k := range group.Lines {
+			cells := make([]*ComparisonRow, len(order))
+			for to, from := range order {
+				if from < len(group.Lines[k].Cells) {
+					cells[to] = group.Lines[k].Cells[from]
+				}
+			}
+			group.Lines[k].Cells = cells
+		}
+	}
+}
+
+// Only leaves the columns of some metrics; all, if there is none.
+func (g Grid) Only(metrics ...results.Metric) Grid {
+	if len(metrics) == 0 {
+		return g
+	}
+	var out Grid
+	var kept []int
+	for i, c := range g.Columns {
+		if slices.Contains(metrics, c.Metric) {
+			kept = append(kept, i)
+			out.Columns = append(out.Columns, c)
+		}
+	}
+	for _, group := range g.Groups {
+		lines := group.Lines
+		group.Lines = nil
+		for _, l := range lines {
+			cells := make([]*ComparisonRow, len(kept))
+			for to, from := range kept {
+				cells[to] = l.Cells[from]
+			}
+			if slices.ContainsFunc(cells, func(r *ComparisonRow) bool { return r != nil }) {
+				l.Cells = cells
+				group.Lines = append(group.Lines, l)
+			}
+		}
+		if len(group.Lines) > 0 {
+			out.Groups = append(out.Groups, group)
+		}
+	}
+	return out
+}
+
+// Spread says where a mean of ours lies beside the printed mean ± std.
+type Spread int
+
+// The places. The zero Spread is that nothing can be said.
+const (
+	SpreadUnknown Spread = iota
+	SpreadInside         // within the printed standard deviation
+	SpreadAbove
+	SpreadBelow
+)
+
+// Spread compares our mean with the printed mean ± std. It is about the printed spread alone; Verdict takes both spreads.
+func (r *ComparisonRow) Spread() Spread {
+	if !r.Difference.Valid || !r.PaperStd.Valid || !stats.Finite(r.Difference.Value) {
+		return SpreadUnknown
+	}
+	d := r.Difference.Value
+	switch room := r.PaperStd.Value + stats.Roundoff; {
+	case d > room:
+		return SpreadAbove
+	case d < -room:
+		return SpreadBelow
+	}
+	return SpreadInside
+}
+
+func (s Spread) String() string {
+	switch s {
+	case SpreadInside:
+		return "inside"
+	case SpreadAbove:
+		return "above"
+	case SpreadBelow:
+		return "below"
+	case SpreadUnknown:
+	}
+	return "unknown"
+}

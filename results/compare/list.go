@@ -1,0 +1,154 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"rollcall/results"
+	"rollcall/results/files"
+)
+
+// ListRow is one cell of a list of runs.
+type ListRow struct {
+	Table        string         `csv:"table"`
+	Method       string         `csv:"method"`
+	Preset       string         `csv:"preset"`
+	Data         string         `csv:"data"`
+	Net          string         `csv:"net"`
+	Availability string         `csv:"availability"`
+	Clients      int            `csv:"clients"`
+	Alpha        files.Optional `csv:"alpha"`
+	Params       string         `csv:"params"`
+	Seeds        string         `csv:"seeds"`  // separated by blanks
+	Rounds       int            `csv:"rounds"` // done, of the seed with the fewest
+	Most         int            `csv:"rounds_most"`
+	Status       string         `csv:"status"`
+	Folder       string         `csv:"folder"` // of the cell
+}
+
+// ListRuns makes a row of every cell of every table.
+func ListRuns(runs []results.Run) (rows []ListRow) {
+	byTable := map[string][]results.Run{}
+	var tables []string
+	for _, r := range runs {
+		if byTable[r.Table] == nil {
+			tables = append(tables, r.Table)
+		}
+		byTable[r.Table] = append(byTable[r.Table], r)
+	}
+	for _, table := range tables {
+		for _, c := range results.Cells(byTable[table]) {
+			row := ListRow{
+				Table: table, Method: c.Method, Preset: c.Preset, Data: c.Data, Net: c.Net, Availability: c.Availability,
+				Clients: c.Clients, Alpha: c.Alpha, Params: c.Params, Status: c.Status(), Folder: cellFolder(c.Runs[0].Dir),
+				Rounds: c.Runs[0].Rounds(),
+			}
+			var seeds []string
+			for i := range c.Runs {
+				seeds = append(seeds, fmt.Sprint(c.Runs[i].Seed))
+				row.Rounds, row.Most = min(row.Rounds, c.Runs[i].Rounds()), max(row.Most, c.Runs[i].Rounds())
+			}
+			row.Seeds = strings.Join(seeds, " ")
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// cellFolder is the folder above that of a seed.
+func cellFolder(dir string) string {
+	if i := strings.LastIndexAny(dir, `/\`); i > 0 {
+		return dir[:i]
+	}
+	return dir
+}
+
+// WriteList writes a line for each row.
+func WriteList(w io.Writer, rows []ListRow) error {
+	var params []string
+	for _, r := range rows {
+		params = append(params, r.Params)
+	}
+	common := results.InAll(params)
+	more := func(differ func(r ListRow) bool) bool { return slices.ContainsFunc(rows, differ) }
+	presets := more(func(r ListRow) bool { return r.Preset != rows[0].Preset })
+	clients := more(func(r ListRow) bool { return r.Clients != rows[0].Clients })
+	alphas := more(func(r ListRow) bool { return r.Alpha != rows[0].Alpha })
+	lines := [][]string{{"table", "method", "data", "availability", "settings", "seeds", "rounds", "status"}}
+	for _, r := range rows {
+		var set []string
+		if presets {
+			set = append(set, r.Preset)
+		}
+		if clients {
+			set = append(set, fmt.Sprintf("clients=%d", r.Clients))
+		}
+		if alphas && r.Alpha.Valid {
+			set = append(set, "alpha="+r.Alpha.String())
+		}
+		if own := results.Without(r.Params, common); own != "" {
+			set = append(set, strings.ReplaceAll(own, results.ParamsSeparator, " "))
+		}
+		rounds := fmt.Sprint(r.Rounds)
+		if r.Most > r.Rounds {
+			rounds += fmt.Sprintf(" … %d", r.Most)
+		}
+		lines = append(lines, []string{r.Table, r.Method, r.Data, r.Availability, strings.Join(set, " "), r.Seeds, rounds, r.Status})
+	}
+	var b strings.Builder
+	textTable(&b, lines, "lllllrrl")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// WriteCell writes what there is to know of one cell: its settings, and what each seed reached.
+func WriteCell(w io.Writer, c results.RunCell) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", c.CellKey)
+	fmt.Fprintf(&b, "tables: %s; status: %s\n\n", strings.Join(c.Tables, ", "), c.Status())
+	lines := [][]string{{"seed", "rounds", "status", "test acc %", "train acc %", "test loss", "train loss", "seconds", "engine", "device"}}
+	metrics := []results.Metric{results.TestAcc, results.TrainAcc, results.TestLoss, results.TrainLoss}
+	for i := range c.Runs {
+		r := &c.Runs[i]
+		line := []string{fmt.Sprint(r.Seed), fmt.Sprint(r.Rounds()), string(r.Status())}
+		for _, m := range metrics {
+			v, err := results.LastRounds(r.Curve, results.ProtocolRounds, m)
+			if err != nil {
+				return err
+			}
+			line = append(line, results.Words(v, files.Optional{}, 1, m))
+		}
+		last := r.Curve[len(r.Curve)-1]
+		lines = append(lines, append(line, fmt.Sprintf("%.1f", last.ElapsedSec), last.Engine+" "+last.Precision, r.Device()))
+	}
+	if curves := c.Complete(); len(curves) > 1 {
+		line := []string{"all", "", fmt.Sprintf("%d seeds", len(curves))}
+		for _, m := range metrics {
+			e, err := results.OverSeeds(curves, results.ProtocolRounds, m)
+			if err != nil { // not measured
+				line = append(line, results.TableNone)
+				continue
+			}
+			line = append(line, results.Words(files.Some(e.Mean), e.Std, e.N, m))
+		}
+		lines = append(lines, append(line, "", "", ""))
+	}
+	textTable(&b, lines, "rrlrrrrrll")
+	fmt.Fprintf(&b, "\nmeans over the evaluated rounds among the last %d; all: mean ± sample standard deviation over the complete seeds\n", results.ProtocolRounds)
+	if settings := c.Settings(); len(settings) > 0 {
+		b.WriteString("\nsettings\n")
+		for _, s := range settings {
+			fmt.Fprintf(&b, "  %-22s %s\n", s[0], s[1])
+		}
+	}
+	for i := range c.Runs {
+		fmt.Fprintf(&b, "%s\n", c.Runs[i].Dir)
+		if info := c.Runs[i].Info; info != nil && info.Error != "" {
+			fmt.Fprintf(&b, "  %s\n", results.OneLine(info.Error))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

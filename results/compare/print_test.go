@@ -1,0 +1,218 @@
+package compare
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/resultstest"
+	"rollcall/results/stats"
+)
+
+func testSummary() []results.SummaryRow {
+	row := func(method, availability string, e *stats.Estimate, paper float64) results.SummaryRow {
+		r := results.SummaryRow{Cell: results.Cell{Method: method, Preset: "code", Data: "cifar10", Availability: availability}, Metric: results.TestAcc, Status: results.CellOK}
+		if e != nil {
+			r.Estimate(*e)
+		}
+		if paper > 0 {
+			r.Paper(results.Printed{Mean: files.Some(paper), Std: files.Some(0.011), N: 3})
+		}
+		return r
+	}
+	failed := row("fedau", "sine", nil, 0.63)
+	failed.Status, failed.Error = results.CellFailed, "nets: round 3 client 7 step 1: loss NaN,\n want a finite number"
+	cut := row("fedau", "stationary", &stats.Estimate{Mean: 0.0512, N: 1}, 0.641)
+	cut.Status = results.CellInterrupted
+	train := row("fedawe", "stationary", &stats.Estimate{Mean: 0.9, N: 1}, 0.9)
+	train.Metric = results.TrainAcc
+	return []results.SummaryRow{
+		row("fedawe", "stationary", &stats.Estimate{0.6612, files.Some(0.0123), 3}, 0.663),
+		row("fedawe", "sine", &stats.Estimate{0.5, files.Optional{}, 1}, 0),
+		train,
+		cut,
+		failed,
+		row("mifa", "stationary", &stats.Estimate{math.NaN(), files.Some(math.NaN()), 3}, 0.653),
+	}
+}
+
+func TestWriteTable(t *testing.T) {
+	const wide = `test_acc %   stationary                    sine
+             cifar10                       cifar10
+method       ours           | paper        ours       | paper
+fedawe       66.1 ± 1.2 (3) | 66.3 ± 1.1   50.0 (1)   | –
+fedau         5.1 (1) [1]   | 64.1 ± 1.1   failed [2] | 63.0 ± 1.1
+mifa          NaN ± NaN (3) | 65.3 ± 1.1   –
+
+[1] fedau, stationary, cifar10: interrupted
+[2] fedau, sine, cifar10: failed: nets: round 3 client 7 step 1: loss NaN, want a finite number
+`
+	const narrow = `test_acc %   stationary
+             cifar10
+method       ours           | paper
+fedawe       66.1 ± 1.2 (3) | 66.3 ± 1.1
+fedau         5.1 (1) [1]   | 64.1 ± 1.1
+mifa          NaN ± NaN (3) | 65.3 ± 1.1
+
+test_acc %   sine
+             cifar10
+method       ours       | paper
+fedawe       50.0 (1)   | –
+fedau        failed [2] | 63.0 ± 1.1
+mifa         –
+
+[1] fedau, stationary, cifar10: interrupted
+[2] fedau, sine, cifar10: failed: nets: round 3 client 7 step 1: loss NaN, want a finite number
+`
+	widest := 0 // in characters, of the table without its notes
+	for _, line := range strings.Split(wide, "\n")[:6] {
+		widest = max(widest, len([]rune(line)))
+	}
+	for _, test := range []struct {
+		name  string
+		width int
+		want  string
+	}{
+		{"as wide as it is", widest, wide},
+		{"one narrower", widest - 1, narrow},
+		{"no room at all", 1, narrow},
+		{"endless", math.MaxInt, wide},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := WriteTable(&b, testSummary(), results.TestAcc, test.width); err != nil {
+				t.Fatal(err)
+			}
+			if b.String() != test.want {
+				t.Errorf("width %d: got\n%s\nwant\n%s", test.width, b.String(), test.want)
+			}
+		})
+	}
+}
+
+// Rows that differ only in what the table does not show are all there.
+func TestWriteTableLosesNothing(t *testing.T) {
+	var rows []results.SummaryRow
+	for i, change := range []func(*results.SummaryRow){
+		func(*results.SummaryRow) {},
+		func(r *results.SummaryRow) { r.Preset = "paper" },
+		func(r *results.SummaryRow) { r.Params = "gamma=0.1" },
+		func(r *results.SummaryRow) { r.Clients = 10 },
+		func(r *results.SummaryRow) { r.Alpha = files.Some(0.05) },
+	} {
+		r := results.SummaryRow{Cell: results.Cell{Method: "mifa", Preset: "code", Data: "svhn", Availability: "sine", Clients: 100}, Metric: results.TestLoss, Status: results.CellOK}
+		r.Estimate(stats.Estimate{Mean: float64(i) + 0.5, N: 1})
+		change(&r)
+		rows = append(rows, r)
+	}
+	var b bytes.Buffer
+	if err := WriteTable(&b, rows, results.TestLoss, 80); err != nil {
+		t.Fatal(err)
+	}
+	want := `test_loss               sine
+                        svhn
+method                  ours         | paper
+mifa (code)              0.5000 (1)  | –
+mifa (paper)             1.5000 (1)  | –
+mifa (code) gamma=0.1    2.5000 (1)  | –
+mifa (code)              3.5000 (1)  | –
+mifa (code) alpha=0.05   4.5000 (1)  | –
+`
+	if strings.Join(strings.Fields(b.String()), " ") != strings.Join(strings.Fields(want), " ") {
+		t.Errorf("got\n%s\nwant, up to blanks,\n%s", b.String(), want)
+	}
+}
+
+// Headings longer than every cell below them widen the column.
+func TestWriteTableHeading(t *testing.T) {
+	var rows []results.SummaryRow
+	for _, data := range []string{"a-data-set-with-a-very-long-name", "svhn"} {
+		r := results.SummaryRow{Cell: results.Cell{Method: "mifa", Data: data, Availability: "sine"}, Metric: results.TestAcc, Status: results.CellOK}
+		r.Estimate(stats.Estimate{Mean: 0.5, N: 1})
+		rows = append(rows, r)
+	}
+	var b bytes.Buffer
+	if err := WriteTable(&b, rows, results.TestAcc, 80); err != nil {
+		t.Fatal(err)
+	}
+	want := `test_acc %   sine                               sine
+             a-data-set-with-a-very-long-name   svhn
+method       ours     | paper                   ours     | paper
+mifa         50.0 (1) | –                       50.0 (1) | –
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
+// FedAWE, Table 8: rounds are whole, and never is not the same as a cell that failed or a number that is not printed.
+func TestWriteTableRounds(t *testing.T) {
+	var rows []results.SummaryRow
+	for _, method := range []string{"fedawe", "fedavg-all", "mifa", "fedvarp"} {
+		r := resultstest.SineRow(method, "svhn", 0.1, "", results.RoundsTo100)
+		r.N, r.Status = 3, results.CellOK
+		if p, found := results.PrintedFor(printedNumbers(t, "fedawe-8"), r); found {
+			r.Paper(p)
+		}
+		rows = append(rows, r)
+	}
+	rows[0].Estimate(stats.Estimate{Mean: 1250, N: 3})
+	rows[2].N, rows[2].Status, rows[2].Error = 0, results.CellFailed, "out of memory"
+	rows[3].Estimate(stats.Estimate{Mean: 0, N: 3})
+	var b bytes.Buffer
+	if err := WriteTable(&b, rows, results.RoundsTo100, 80); err != nil {
+		t.Fatal(err)
+	}
+	want := `rounds_to_100   sine
+                svhn
+method          ours         | paper
+fedawe          1250 (3)     |  820
+fedavg-all      never (3)    | –
+mifa            failed [1]   |  600
+fedvarp            0 (3)     | –
+
+[1] mifa, sine, svhn: failed: out of memory
+`
+	if strings.Join(strings.Fields(b.String()), " ") != strings.Join(strings.Fields(want), " ") {
+		t.Errorf("got\n%s\nwant, up to blanks,\n%s", b.String(), want)
+	}
+}
+
+func TestWriteTableEmpty(t *testing.T) {
+	err := WriteTable(&bytes.Buffer{}, testSummary(), results.TrainLoss, 80)
+	if want := "results: table: no rows of train_loss, want one at least"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// Settings that every row has do not stand in the labels; those that set rows apart do.
+func TestWriteTableLabels(t *testing.T) {
+	row := func(method, params string) results.SummaryRow {
+		r := results.SummaryRow{Cell: results.Cell{Method: method, Data: "svhn", Availability: "sine"}, Params: params, Metric: results.TestAcc, Status: results.CellOK}
+		r.Estimate(stats.Estimate{Mean: 0.5, N: 1})
+		return r
+	}
+	for _, c := range []struct {
+		params [2]string
+		want   [2]string // the lines' labels
+	}{
+		{[2]string{"rounds=5", "rounds=5"}, [2]string{"mifa", "fedau"}},
+		{[2]string{"lr=1;rounds=5", "rounds=5"}, [2]string{"mifa lr=1", "fedau"}},
+		{[2]string{"", "rounds=5"}, [2]string{"mifa", "fedau rounds=5"}},
+	} {
+		var b strings.Builder
+		if err := WriteTable(&b, []results.SummaryRow{row("mifa", c.params[0]), row("fedau", c.params[1])}, results.TestAcc, 100); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(b.String(), "\n")
+		for i, want := range c.want {
+			label, _, _ := strings.Cut(lines[3+i], "  ")
+			if label != want {
+				t.Errorf("params %q: line %q, want the label %q", c.params, lines[3+i], want)
+			}
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"rollcall/results"
+	"rollcall/results/papers"
+)
+
+// SummaryTables returns the tables that rows belong to, each once: those of which there are printed numbers first, in
+// their order, and then the others by name.
+func SummaryTables(rows []results.SummaryRow) (tables []string) {
+	var others []string
+	for _, r := range rows {
+		if !slices.Contains(others, r.Table) {
+			others = append(others, r.Table)
+		}
+	}
+	slices.Sort(others)
+	for _, known := range papers.PaperTables() {
+		if i := slices.Index(others, known); i >= 0 {
+			tables, others = append(tables, known), slices.Delete(others, i, i+1)
+		}
+	}
+	return append(tables, others...)
+}
+
+// SortSummary sorts the rows of one table as the paper has them: by column, in it by method, and then by metric. What no
+// paper prints comes after, by name.
+func SortSummary(table string, rows []results.SummaryRow) {
+	printed, err := papers.PaperTable(table)
+	if err != nil {
+		printed = nil // a table without printed numbers
+	}
+	keys := results.ColumnKeys(printed)
+	type placed struct {
+		row   results.SummaryRow
+		place string
+	}
+	list := make([]placed, len(rows))
+	for i, r := range rows {
+		column := slices.IndexFunc(printed, func(p results.Printed) bool { return p.InColumn(r, keys) })
+		if column < 0 {
+			column = len(printed)
+		}
+		method := slices.IndexFunc(printed, func(p results.Printed) bool { return p.Method == r.Method })
+		if method < 0 {
+			method = len(printed)
+		}
+		metric := 2
+		switch r.Metric { // as tables are written
+		case results.TestAcc:
+			metric = 0
+		case results.TrainAcc:
+			metric = 1
+		}
+		place := fmt.Sprintf("%08d|%s|%s|%020.9f|%s|%08d|%s|%s|%08d|%s|%d|%08.3f|%s", column, r.Availability, r.Data, r.Alpha.Value, results.OnlyKeys(r.Params, keys), method, r.Method,
+			r.Preset, r.Clients, r.Params, metric, r.Metric.TargetShare().Value, r.Metric)
+		list[i] = placed{r, place}
+	}
+	slices.SortStableFunc(list, func(a, b placed) int { return strings.Compare(a.place, b.place) })
+	for i := range list {
+		rows[i] = list[i].row
+	}
+}

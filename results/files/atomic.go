@@ -1,0 +1,91 @@
+// Package results holds what a run leaves behind: CSV files, the papers' printed numbers, statistics and comparisons.
+package files
+
+import (
+	"bufio"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// WriteFile puts what write writes under path, all of it or nothing: a temporary name in the same folder, fsync, rename,
+// fsync of the folder. A file that was there stays as it was until the rename, and for good when there is an error.
+// Missing folders are created. A symbolic link at path is replaced, not followed. The file's mode is 0666 less the umask.
+//
+// Errors name path and wrap the cause, among them write's own.
+func WriteFile(path string, write func(io.Writer) error) error {
+	if err := writeFile(path, write); err != nil {
+		return fmt.Errorf("results: %s: %w", path, err)
+	}
+	return nil
+}
+
+// writeFile is [WriteFile] without the path in its errors.
+func writeFile(path string, write func(io.Writer) error) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	// The final name is not part of the temporary one, which would be too long for a file name that just fits.
+	temp := filepath.Join(dir, ".rollcall-"+rand.Text()+".tmp")
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return withoutPath("create", err)
+	}
+	renamed := false
+	defer func() { // runs after a panic of write as well
+		_ = f.Close() // closed twice on the good path, where Close's first error has been looked at
+		if !renamed {
+			_ = os.Remove(temp)
+		}
+	}()
+
+	buffered := bufio.NewWriterSize(f, 1<<16)
+	if err := write(buffered); err != nil {
+		return withoutPath("write", err)
+	}
+	if err := buffered.Flush(); err != nil {
+		return withoutPath("write", err)
+	}
+	if err := f.Sync(); err != nil {
+		return withoutPath("sync", err)
+	}
+	if err := f.Close(); err != nil {
+		return withoutPath("close", err)
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return withoutPath("rename", err)
+	}
+	renamed = true
+	return syncFolder(dir)
+}
+
+// syncFolder makes a rename in dir outlive a power cut. File systems that cannot sync a folder are left alone.
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
+		err = nil
+	}
+	return errors.Join(err, d.Close())
+}
+
+// withoutPath drops the temporary name from an error of the os package: nobody asked for a file of that name.
+// Other errors pass unchanged.
+func withoutPath(doing string, err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%s: %w", doing, p.Err)
+	}
+	if l, ok := errors.AsType[*os.LinkError](err); ok {
+		return fmt.Errorf("%s: %w", doing, l.Err)
+	}
+	return err
+}

@@ -1,0 +1,128 @@
+package files
+
+import (
+	"bytes"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+type inner struct {
+	Name string `csv:"name"`
+}
+
+type sample struct {
+	inner
+	I      int8      `csv:"i"`
+	U      uint32    `csv:"u"`
+	F      float64   `csv:"f"`
+	G      float32   `csv:"g"`
+	B      bool      `csv:"b"`
+	O      Optional  `csv:"o"`
+	T      time.Time `csv:"t"`
+	hidden int       // no column
+}
+
+const sampleHeader = "name,i,u,f,g,b,o,t\n"
+
+func TestWriteCSVCells(t *testing.T) {
+	when := time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		name string
+		row  sample
+		want string
+	}{
+		{"zero", sample{}, ",0,0,0,0,false,,0001-01-01T00:00:00Z\n"},
+		{
+			"float32 shortest by its own width",
+			sample{F: float64(float32(0.1)), G: 0.1, T: when},
+			",0,0,0.10000000149011612,0.1,false,,2025-03-01T12:00:00Z\n",
+		},
+		{"extremes", sample{I: -128, U: math.MaxUint32, F: 5e-324, G: math.MaxFloat32, B: true, T: when}, ",-128,4294967295,5e-324,3.4028235e+38,true,,2025-03-01T12:00:00Z\n"},
+		{"diverged", sample{F: math.NaN(), G: float32(math.Inf(1)), O: Some(math.Inf(-1)), T: when}, ",0,0,NaN,+Inf,false,-Inf,2025-03-01T12:00:00Z\n"},
+		{"zero that is there", sample{O: Some(0), T: when}, ",0,0,0,0,false,0,2025-03-01T12:00:00Z\n"},
+		{"quoting", sample{inner: inner{"a,\"b\"\r\nc\rd"}, T: when}, "\"a,\"\"b\"\"\nc\nd\",0,0,0,0,false,,2025-03-01T12:00:00Z\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := WriteCSV(&b, []sample{test.row}); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := b.String(), sampleHeader+test.want; got != want {
+				t.Errorf("row %+v:\ngot  %q\nwant %q", test.row, got, want)
+			}
+			back, err := ReadCSV[sample](bytes.NewReader(b.Bytes()), "f.csv")
+			if err != nil || len(back) != 1 {
+				t.Fatalf("read back: %d rows, %v, want 1", len(back), err)
+			}
+			var again bytes.Buffer // compared as text: NaN is not equal to itself
+			if err := WriteCSV(&again, back); err != nil || again.String() != b.String() {
+				t.Errorf("written again: got %q, %v, want %q", again.String(), err, b.String())
+			}
+		})
+	}
+}
+
+func TestReadCSVOrder(t *testing.T) {
+	got, err := ReadCSV[sample](strings.NewReader("t,o,b,g,f,u,i,name\n2025-03-01T12:00:00Z,1.5,true,2,3,4,5,six\n"), "f.csv")
+	want := []sample{{inner{"six"}, 5, 4, 3, 2, true, Some(1.5), time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), 0}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("columns in another order: got %+v, %v, want %+v", got, err, want)
+	}
+}
+
+func TestReadCSVMalformed(t *testing.T) {
+	const ok = "n,1,2,3,4,true,5,2025-03-01T12:00:00Z\n"
+	for _, test := range []struct{ name, text, want string }{
+		{"empty", "", `results: f.csv: empty, want the header name,i,u,f,g,b,o,t`},
+		{"unknown column", "name,i,u,f,g,b,o,zeit\n" + ok, `results: f.csv: line 1: unknown column "zeit", want name,i,u,f,g,b,o,t`},
+		{"missing column", "name,i,u,f,g,b,o\n", `results: f.csv: line 1: no column "t", want name,i,u,f,g,b,o,t`},
+		{"column twice", "name,i,u,f,g,b,o,o\n", `results: f.csv: line 1: column "o" twice, want it once`},
+		{"cut off", sampleHeader + ok + "n,1,2", `results: f.csv: record on line 3: wrong number of fields`},
+		{"quote not closed", sampleHeader + "\"n,1,2\n", `results: f.csv: parse error on line 2`},
+		{"text for a number", sampleHeader + ok + "n,one" + ok[3:], `results: f.csv: line 3: column i: "one", want a whole number of 8 bits: invalid syntax`},
+		{"too large", sampleHeader + "n,128" + ok[3:], `results: f.csv: line 2: column i: "128", want a whole number of 8 bits: value out of range`},
+		{"negative", sampleHeader + "n,1,-2" + ok[5:], `results: f.csv: line 2: column u: "-2", want a whole number ≥ 0 of 32 bits: invalid syntax`},
+		{"empty number", sampleHeader + "n,1,2," + ok[7:], `results: f.csv: line 2: column f: "", want a number of 64 bits: invalid syntax`},
+		{"float32 overflow", sampleHeader + "n,1,2,3,1e39" + ok[9:], `results: f.csv: line 2: column g: "1e39", want a number of 32 bits: value out of range`},
+		{"bool", sampleHeader + "n,1,2,3,4,ja" + ok[14:], `results: f.csv: line 2: column b: "ja", want true or false: invalid syntax`},
+		{"optional", sampleHeader + "n,1,2,3,4,true,x" + ok[16:], `results: f.csv: line 2: column o: "x", want a number of 64 bits: invalid syntax`},
+		{"line after a text of two", sampleHeader + "\"n\nn\"" + ok[1:] + "n,x" + ok[3:], `results: f.csv: line 4: column i: "x", want a whole number of 8 bits: invalid syntax`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			rows, err := ReadCSV[sample](strings.NewReader(test.text), "f.csv")
+			if err == nil || !strings.HasPrefix(err.Error(), test.want) {
+				t.Errorf("text %q:\ngot  %v, %v\nwant %s", test.text, rows, err, test.want)
+			}
+		})
+	}
+}
+
+func TestCSVRowTypes(t *testing.T) {
+	var b bytes.Buffer
+	check := func(name string, err error, want string) {
+		t.Helper()
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", name, err, want)
+		}
+	}
+	check("no struct", WriteCSV(&b, []int{1}), "results: csv: row type int, want a struct")
+	check("no tags", WriteCSV(&b, []struct{ A int }{{1}}), "results: csv: row type struct { A int }: no field has a csv tag")
+	check("slice", WriteCSV(&b, []struct {
+		A []int `csv:"a"`
+	}{{}}), "results: csv: row 1: column a: field of type []int, want text, a number or a bool")
+	type twice struct {
+		A int `csv:"a"`
+		B int `csv:"a"`
+	}
+	check("twice", WriteCSV(&b, []twice{{}}), `results: csv: row type files.twice: two fields are column "a"`)
+}
+
+func TestReadCSVFileMissing(t *testing.T) {
+	_, err := ReadCSVFile[sample](t.TempDir() + "/none.csv")
+	if err == nil || !strings.Contains(err.Error(), "none.csv") {
+		t.Errorf("missing file: got %v, want an error that names it", err)
+	}
+}

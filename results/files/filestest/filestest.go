@@ -1,0 +1,66 @@
+package filestest
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"rollcall/results/files"
+)
+
+// FileNames lists a folder, so that a temporary file left behind shows.
+func FileNames(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return strings.Join(list, " ")
+}
+
+// SVG writes a figure, checks that it is well-formed XML, and returns it.
+func SVG(t *testing.T, f interface{ WriteSVG(w io.Writer) error }) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := f.WriteSVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	in := xml.NewDecoder(bytes.NewReader(b.Bytes()))
+	for {
+		if _, err := in.Token(); errors.Is(err, io.EOF) {
+			return b.String()
+		} else if err != nil {
+			t.Fatalf("not XML: %v", err)
+		}
+	}
+}
+
+func Append(t *testing.T, path, text string) {
+	t.Helper()
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(old, text...), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Near compares with a tolerance of a few roundings: the expected values are worked out by hand, in decimal.
+func Near(a, b float64) bool {
+	if math.IsNaN(a) || math.IsNaN(b) || math.IsInf(a, 0) || math.IsInf(b, 0) {
+		return a == b || math.IsNaN(a) && math.IsNaN(b)
+	}
+	return math.Abs(a-b) <= 1e-14*max(1, math.Abs(a), math.Abs(b))
+}
+
+func SameOptional(a, b files.Optional) bool { return a.Valid == b.Valid && Near(a.Value, b.Value) }

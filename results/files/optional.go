@@ -1,0 +1,40 @@
+package files
+
+import (
+	"strconv"
+)
+
+// Optional is a number that may be missing, such as a standard deviation of one value or a number no paper printed.
+// The zero Optional is missing. A number that is there may be NaN or infinite: a loss that really diverged.
+type Optional struct {
+	Value float64 // 0 where missing
+	Valid bool
+}
+
+// Some returns a number that is there.
+func Some(v float64) Optional { return Optional{Value: v, Valid: true} }
+
+// String returns the shortest decimal that reads back as the number, or "" where it is missing.
+func (o Optional) String() string {
+	if !o.Valid {
+		return ""
+	}
+	return strconv.FormatFloat(o.Value, 'g', -1, 64)
+}
+
+// MarshalText is [Optional.String], for CSV and JSON.
+func (o Optional) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (o *Optional) UnmarshalText(text []byte) error {
+	*o = Optional{}
+	if len(text) == 0 {
+		return nil
+	}
+	v, err := parseFloat(string(text), 64)
+	if err != nil {
+		return err
+	}
+	*o = Some(v)
+	return nil
+}

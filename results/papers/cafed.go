@@ -1,0 +1,174 @@
+package papers
+
+import (
+	"fmt"
+	"strings"
+)
+
+// CA-Fed's experiments (INFOCOM and ToN, section V). Its two papers share availability, nets and methods. What neither prints is
+// marked [inferred]; every setting is a flag of `rollcall run`.
+var (
+	cafedMethods = []string{"unbiased", "more-available", "adafed", "f3ast", "ca-fed"}
+
+	// INFOCOM prints no More-available.
+	infocomMethods = []string{"unbiased", "f3ast", "adafed", "ca-fed"}
+
+	// The papers name no seeds: 3, 4 and 6 are the suite's, 1 … 10 for ToN's ten runs.
+	infocomSeeds = []uint32{3, 4, 6}
+	tonSeeds     = []uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+
+	cafed1 = Table{
+		ID: "cafed-1", Title: "CA-Fed, INFOCOM, Table I: test accuracy of five methods, 24 clients in two groups",
+		Methods: cafedMethods, Columns: []Column{infocom("binary"), infocom("mnist")}, Entry: AccuracyOverTime, Seeds: infocomSeeds, Rounds: infocomRounds,
+	}
+)
+
+// Rounds T. ToN prints no T for figures 1b and 1c: as for 1d [inferred].
+const (
+	infocomRounds = 150
+	tonRounds     = 200
+)
+
+// cafedSettings are what all experiments of both papers share. Neither mentions a schedule, clipping or augmentation: rates are
+// constant, there is none of the others [inferred].
+var cafedSettings = []Setting{
+	{"lr-schedule", "constant"},
+	{"clip", "none"},
+	{"augment", "none"},
+	{"f3ast-beta", OneByRounds},
+	{"kappa", "1"},
+	{"ca-fed-tau", "0"},
+	{"eval-every", "1"},
+	{"eval-last", "none"},
+	{"eval-train", "false"},
+}
+
+// infocom is a column of INFOCOM's experiments: 24 clients, two passes over their samples a round, α_i ∝ n_i as in the code, β = 0.8
+// (printed as s = 0.2), a bias term without the factor 4.
+func infocom(data string) Column {
+	c := Column{Data: data, Availability: "markov", Base: cafedSettings}
+	c.Base = with(c.Base, Setting{"clients", "24"}, Setting{"weights", "size"}, Setting{"local-epochs", "2"}, Setting{"f3ast-limit", "12"}, Setting{"bias-const", "1"}, Setting{"ca-fed-beta", "0.8"})
+	if data == "mnist" {
+		c.Base = with(c.Base, Setting{"batch", "64"}, Setting{"swap-pairs", "2"}, Setting{"validation", "0.2"})
+	} else {
+		c.Base = with(c.Base, Setting{"batch", "32"})
+	}
+	c.ByPreset = byPreset(data)
+	c.ByPresetMethod = infocomRates[data]
+	return c
+}
+
+// infocomRates are η and η_g. The paper chose them on the grid η 10^−3 … 10^−1, η_g 10^−2 … 1 in half powers of ten, and does not print what
+// it chose. In the code's preset, binary has those of the released scripts (which have none for More-available: ours); they have none
+// either for MNIST but CA-Fed's 0.001 and 0.1, worse than ours. Ours have the best time average of a search of a part of the grid, on seeds
+// that the table does not use [inferred]:
+//
+//	code   binary  seeds 11, 12, 150 rounds: the whole grid for Unbiased, η 10^−1.5 and 10^−1 with four η_g for the others
+//	       mnist   seed 11, 60 rounds: η 10^−1.5 and 10^−1 with three η_g
+//	paper  binary  seeds 11, 12, 150 rounds: η 10^−1 with η_g 10^−0.5 and 1, η 10^−1.5 with η_g 1, Unbiased and CA-Fed alone
+//	       mnist   seed 11, 60 rounds: η 10^−1.5 and 10^−1, η_g 10^−0.5 and 1, Unbiased and CA-Fed alone
+//
+// On binary the search of the code's preset chose 0.1 and 10^−1.5 for all four. Without momentum an update is up to 100 times smaller,
+// so the paper's preset has rates of its own.
+var infocomRates = map[string]map[string]map[string][]Setting{
+	"binary": {
+		"code":  rates("unbiased 0.03 0.03", "more-available 0.1 0.1", "adafed 0.001 1", "f3ast 0.03 0.03", "ca-fed 0.01 0.3"),
+		"paper": sameRates("0.1 1"),
+	},
+	"mnist": {
+		"code":  rates("unbiased 0.1 0.1", "more-available 0.1 0.316", "adafed 0.0316 0.316", "f3ast 0.0316 0.316", "ca-fed 0.1 0.1"),
+		"paper": sameRates("0.0316 1"),
+	},
+}
+
+// tonRates are η and η_g of ToN's table II.
+var tonRates = map[string]map[string][]Setting{
+	"leaf":    rates("unbiased 2 2", "more-available 1 7", "ca-fed 2 3", "adafed 1 1", "f3ast 2 2"),
+	"mnist":   rates("unbiased 0.03 1", "more-available 0.1 4", "ca-fed 0.1 1", "adafed 0.03 1", "f3ast 0.1 0.3"),
+	"cifar10": rates("unbiased 0.03 1", "more-available 0.03 3", "ca-fed 0.03 1", "adafed 0.03 1", "f3ast 0.03 0.3"),
+}
+
+// rates takes "METHOD η η_g".
+func rates(rows ...string) map[string][]Setting {
+	of := map[string][]Setting{}
+	for _, row := range rows {
+		x := strings.Fields(row)
+		of[x[0]] = []Setting{{"lr", x[1]}, {"server-lr", x[2]}}
+	}
+	return of
+}
+
+// sameRates takes "η η_g", for all methods.
+func sameRates(pair string) map[string][]Setting {
+	rows := make([]string, len(cafedMethods))
+	for k, method := range cafedMethods {
+		rows[k] = method + " " + pair
+	}
+	return rates(rows...)
+}
+
+// ton is a column of ToN's experiments: 100 clients of equal importance (its figures show the "average test accuracy among N = 100
+// clients" [inferred]), batches of 32, rates from its table II, ς = γ = δ = 0.5. It prints no E: one pass over the samples as the code
+// counts, but in the paper's preset one step on Synthetic, where rates of 2 diverge with more [inferred].
+func ton(data string, more ...Setting) Column {
+	c := Column{Data: data, Availability: "markov", Base: cafedSettings}
+	c.Base = with(c.Base, Setting{"clients", "100"}, Setting{"weights", "equal"}, Setting{"local-epochs", "1"}, Setting{"batch", "32"}, Setting{"f3ast-limit", "45"}, Setting{"ca-fed-beta", "1"})
+	switch data {
+	case "leaf":
+		c.Base = with(c.Base, Setting{"leaf-gamma", "0.5"}, Setting{"leaf-delta", "0.5"})
+	case "mnist":
+		c.Base = with(c.Base, Setting{"split", "classes"}, Setting{"alpha", "0.5"}, Setting{"validation", "0.2"})
+	case "cifar10":
+		c.Base = with(c.Base, Setting{"split", "classes"}, Setting{"alpha", "0.5"}, Setting{"net", "cnn-cafed"})
+	}
+	c.Set = more
+	c.ByPreset = byPreset(data)
+	c.ByPreset["code"] = with(c.ByPreset["code"], Setting{"bias-const", "1"})
+	c.ByPreset["paper"] = with(c.ByPreset["paper"], Setting{"bias-const", "none"})
+	if data == "leaf" {
+		c.ByPreset["paper"] = with(c.ByPreset["paper"], Setting{"local-epochs", "none"}, Setting{"local-steps", "1"})
+	}
+	c.ByMethod = tonRates[data]
+	return c
+}
+
+// byPreset is where paper and released code part on a data set. The code runs SGD with momentum and weight decay at clients and
+// server, solves F* for tabular data and takes it as 0 for images, and takes losses on held-out samples; of CIFAR-10 nothing is
+// held out, so they are of all the client's samples [inferred]. The ridge of the linear nets is the weight decay.
+func byPreset(data string) map[string][]Setting {
+	fstar, losses, ridge := "zero", "held-out", "0.01"
+	switch data {
+	case "leaf", "binary":
+		fstar = "solved"
+	case "cifar10":
+		losses, ridge = "all", "0"
+	}
+	return map[string][]Setting{
+		"code": {
+			{"momentum", "0.9"},
+			{"weight-decay", "0.01"},
+			{"server-momentum", "0.9"},
+			{"server-weight-decay", "0.01"},
+			{"f3ast-memoryless", "true"},
+			{"fstar", fstar},
+			{"losses", losses},
+		},
+		"paper": {
+			{"momentum", "0"},
+			{"weight-decay", ridge},
+			{"server-momentum", "0"},
+			{"server-weight-decay", "0"},
+			{"f3ast-memoryless", "false"},
+			{"fstar", "min"},
+			{"losses", "batch"},
+		},
+	}
+}
+
+// with returns the settings and then more.
+func with(settings []Setting, more ...Setting) []Setting {
+	return append(settings[:len(settings):len(settings)], more...)
+}
+
+// kappa names the runs of ca-fed that differ in κ̄².
+func kappa(value string) string { return fmt.Sprintf("ca-fed κ̄²=%s", value) }

@@ -1,0 +1,138 @@
+package papers
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/files/filestest"
+	"rollcall/results/plot"
+	"rollcall/results/resultstest"
+)
+
+// INFOCOM, table I: every number, read from the paper once more.
+func TestCAFed1(t *testing.T) {
+	rows, err := PaperTable("cafed-1")
+	if err != nil || len(rows) != 24 {
+		t.Fatalf("%d numbers, %v, want 4 methods × 2 data sets × 3", len(rows), err)
+	}
+	for method, printed := range map[string]string{
+		"unbiased": "78.94 64.87 75.32 61.39 0.48 1.09", "f3ast": "78.97 64.91 75.33 61.52 0.4 0.94",
+		"adafed": "78.69 63.77 74.81 60.48 0.59 1.37", "ca-fed": "79.03 64.94 76.22 62.76 0.28 0.61",
+	} {
+		for i, want := range strings.Fields(printed) {
+			row := results.SummaryRow{Cell: results.Cell{Method: method, Data: []string{"binary", "mnist"}[i%2], Availability: "markov"}, Metric: []results.Metric{results.TestAccMax, results.TestAccMean, results.TestAccStd}[i/2]}
+			got, found := results.PrintedFor(rows, row)
+			if text := files.Some(math.Round(1e4*got.Mean.Value) / 100).String(); !found || text != want || got.Std.Valid || got.N != 3 {
+				t.Errorf("%s %s %s: %s of %d runs, want %s of 3", method, row.Data, row.Metric, text, got.N, want)
+			}
+		}
+	}
+}
+
+func TestImportance(t *testing.T) {
+	weights, shares := results.Importance(resultstest.Decisions())
+	if weights[0] != 0.75 || weights[1] != 1 || math.Abs(shares[0]-3./7) > 1e-15 || math.Abs(shares[1]-4./7) > 1e-15 {
+		t.Errorf("weights %v, shares %v, want 0.75 1 and 3/7 4/7", weights, shares)
+	}
+	rows, err := CAFedImportanceRows("ca-fed", [][]results.DecisionRow{resultstest.Decisions(), resultstest.Decisions()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Client 1 is the more available one and stands first; it was taken in one of two rounds.
+	if a, b := rows[0], rows[1]; a.Group != LessCorrelated || a.Place != 1 || a.Taken != 1 || b.Group != MoreAvailable || b.Place != 0 || b.Taken != 0.5 || b.N != 2 || b.Rounds != 2 {
+		t.Errorf("rows %+v", rows)
+	}
+	groups, err := CAFedGroupRows("ca-fed", [][]results.DecisionRow{resultstest.Decisions(), resultstest.Decisions()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []CAFedGroupRow{
+		{"ca-fed", MoreAvailable, 1, 2, 1, files.Some(0), 0.75}, {"ca-fed", LessWeakly, 0, 2, 0, files.Some(0), 0}, {"ca-fed", LessCorrelated, 1, 2, 0.75, files.Some(0), 0.25},
+	} {
+		if groups[i] != want {
+			t.Errorf("group %+v, want %+v", groups[i], want)
+		}
+	}
+	if _, err := CAFedGroupRows("ca-fed", [][]results.DecisionRow{nil}); err == nil {
+		t.Error("no decisions: no error")
+	}
+	path := filepath.Join(t.TempDir(), results.DecisionsFile)
+	if err := files.WriteCSVFile(path, resultstest.Decisions()); err != nil {
+		t.Fatal(err)
+	}
+	if back, err := results.ReadDecisions(path); err != nil || len(back) != 4 || back[3] != resultstest.Decisions()[3] {
+		t.Errorf("read back: %v, %v", back, err)
+	}
+	if err := files.WriteCSVFile(path, resultstest.Decisions()[1:]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := results.ReadDecisions(path); err == nil || !strings.Contains(err.Error(), "row 1: round 1 client 1") {
+		t.Errorf("a row missing: %v, want row 1 named", err)
+	}
+}
+
+func TestCAFedSeries(t *testing.T) {
+	run := func(method, series string, x float64, curves ...[]results.CurveRow) CAFedRun {
+		return CAFedRun{Data: "leaf", Method: method, Series: series, X: x, Curves: curves}
+	}
+	small := run("ca-fed", "ca-fed κ̄²=0.1", 0.1, resultstest.Accuracies(0.1, 0.6, 0.6), resultstest.Accuracies(0.1, 0.4, 0.6))
+	large := run("ca-fed", "ca-fed κ̄²=100", 100, resultstest.Accuracies(0.1, 0.3, 0.75), resultstest.Accuracies(0.1, 0.3, 0.65))
+	other := run("unbiased", "unbiased", 0, resultstest.Accuracies(0.1, 0.2, 0.9), resultstest.Accuracies(0.1, 0.3, 0.9))
+	rows, err := CAFedBestRows([]CAFedRun{other, small, large})
+	if err != nil || len(rows) != 2 || rows[0].Kappa != 0.1 || rows[1].Kappa != 100 || rows[1].RunnerUp != small.Series {
+		t.Errorf("best %+v, %v, want κ̄² 0.1 after round 1 and 100 after round 2", rows, err)
+	}
+	if _, err := CAFedBestRows([]CAFedRun{other, small}); err == nil {
+		t.Error("best of one: no error")
+	}
+	final, err := CAFedFinalRows([]CAFedRun{small}, "γ = δ")
+	if err != nil || len(final) != 1 || final[0].Mean != 0.6 || final[0].Round != 2 || final[0].N != 2 || final[0].Std != files.Some(0) {
+		t.Errorf("final %+v, %v, want 0.6 ± 0 after round 2", final, err)
+	}
+	for _, f := range []plot.Figure{
+		CAFedBestFigure("best", rows), CAFedSweepFigure("sweep", final, map[string]string{"test_acc": "accuracy"}),
+		CAFedActivityFigure("activity", CAFedActivityRows(resultstest.Decisions())),
+	} {
+		if text := filestest.SVG(t, f); !strings.Contains(text, f.Title) {
+			t.Errorf("%s: no title in the drawing", f.Title)
+		}
+	}
+	if text := filestest.SVG(t, CAFedActivityFigure("activity", CAFedActivityRows(resultstest.Decisions()))); strings.Count(text, "#D55E00") != 1 {
+		t.Errorf("%d red bars, want one: client 1 in round 1", strings.Count(text, "#D55E00"))
+	}
+	if share := LeftOut(CAFedActivityRows(resultstest.Decisions()), 2); share[0] != 0 || share[1] != 0.5 {
+		t.Errorf("left out %v, want 0 and a half: client 1 in one of two rounds", share)
+	}
+}
+
+// ToN, section V-B: +1.56 percentage points of CA-Fed over AdaFed; ours is the mean over the seeds of the difference of the same seed.
+func TestCAFedClaims(t *testing.T) {
+	runs := []CAFedRun{
+		{Data: "leaf", Method: "adafed", Series: "adafed", Curves: [][]results.CurveRow{resultstest.Accuracies(0.1, 0.5), resultstest.Accuracies(0.1, 0.6)}},
+		{Data: "leaf", Method: "ca-fed", Series: "ca-fed", Curves: [][]results.CurveRow{resultstest.Accuracies(0.1, 0.53), resultstest.Accuracies(0.1, 0.61)}},
+	}
+	rows := CAFedClaimRows("cafed-f1a", runs)
+	// Roundings of differences of numbers below 1, times 100.
+	if len(rows) != 1 || rows[0].Paper != 1.56 || math.Abs(rows[0].Points.Value-2) > 1e-12 || math.Abs(rows[0].Std.Value-math.Sqrt2) > 1e-12 || rows[0].N != 2 || rows[0].Round != 1 {
+		t.Errorf("claims %+v, want 2 ± 1.41 of 2 after round 1 beside 1.56", rows)
+	}
+	if rows := CAFedClaimRows("cafed-f1a", runs[:1]); len(rows) != 1 || rows[0].Points.Valid {
+		t.Errorf("claims %+v, want one without ours", rows)
+	}
+	// Of several the best one counts, at the claim's own place.
+	at := func(series string, x, acc float64) CAFedRun {
+		return CAFedRun{Data: "leaf", Series: series, X: x, Curves: [][]results.CurveRow{resultstest.Accuracies(0, acc)}}
+	}
+	rows = CAFedClaimRows("cafed-f3", []CAFedRun{at("unbiased", 0.5, 0.5), at("ca-fed κ̄²=1", 0.5, 0.52), at("ca-fed κ̄²=10", 0.5, 0.54), at("ca-fed κ̄²=10", 0.25, 0.9)})
+	if len(rows) != 3 || rows[0].Points.Valid || rows[1].Ahead != "ca-fed κ̄²=10" || math.Abs(rows[1].Points.Value-4) > 1e-12 || rows[1].Std.Valid {
+		t.Errorf("claims %+v, want 4 of κ̄² = 10 at 0.5 and none at 0.25", rows)
+	}
+	var text strings.Builder
+	if err := WriteCAFedClaims(&text, "cafed-f3", rows); err != nil || !strings.Contains(text.String(), "leaf at 0.5: ca-fed κ̄²=10 over unbiased, percentage points: ours +4.00 (1) after round 1, paper +1.20\n") {
+		t.Errorf("%v, %q", err, text.String())
+	}
+}

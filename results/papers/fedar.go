@@ -1,0 +1,108 @@
+package papers
+
+import (
+	"strconv"
+)
+
+// FedAR's experiments (section 6). What the paper does not print is marked [inferred]; every setting is a flag of `rollcall run`.
+// T is not printed: 1000 rounds [inferred]. It names no seeds either: 3, 4 and 6 are the suite's. There is no released code, so both presets have the
+// same numbers; `paper` is the default.
+var (
+	fedarBaselines = []string{"fedvarp", "mifa", "scaffold", "fedavg-s", "fedavg-is"} // in the order of Table 2
+	fedarMethods   = append([]string{"fedar"}, fedarBaselines...)
+	fedarSeeds     = []uint32{3, 4, 6}
+
+	fedar2 = Table{
+		ID: "fedar-2", Title: "FedAR, Table 2: p-values of FedAR's test accuracy against each baseline's", Preset: "paper",
+		Methods: fedarMethods, Columns: fedarColumns("0.1", "0.5"), Entry: PairedT, Reference: "fedar", Seeds: fedarSeeds, Rounds: fedarRounds,
+	}
+	fedar3 = Table{
+		ID: "fedar-3", Title: "FedAR, Table 3: accuracy over the clients, p_min = 0.1; FedAvg with everybody there", Preset: "paper",
+		Methods: []string{"fedar", "mifa", "fedvarp", "fedavg-active"}, Columns: []Column{withEverybody(fedar("cifar10"))}, Entry: ClientAccuracies, Seeds: fedarSeeds, Rounds: fedarRounds,
+	}
+
+	fedarFigures = []Figure{
+		{ID: "fedar-f1", Title: "FedAR, Figure 1: contribution of a client whose update is stale, CIFAR-10", Shows: StaleContribution, Runs: []Run{{Method: "mifa", Column: fiveClients()}}, Preset: "paper", Seeds: fedarSeeds, Rounds: 9},
+		{ID: "fedar-f2", Title: "FedAR, Figure 2: training loss and test accuracy", Shows: LossAndAccuracy, Runs: overColumns(fedarColumns("0.1", "0.5")), Preset: "paper", Seeds: fedarSeeds, Rounds: fedarRounds},
+		{ID: "fedar-f3", Title: "FedAR, Figure 3: accuracy over the clients, CIFAR-10, p_min = 0.1", Shows: ClientDistribution, Runs: runs(withEverybody(fedar("cifar10")), fedar3.Methods...), Preset: "paper", Seeds: fedarSeeds, Rounds: fedarRounds},
+		{ID: "fedar-f4", Title: "FedAR, Figure 4: smallest availability p_min, CIFAR-10", Shows: FinalLossAndAccuracy, Axis: "p_min", Runs: overSetting("p-min", "0.1", "0.2", "0.3", "0.4", "0.5"), Preset: "paper", Seeds: fedarSeeds, Rounds: fedarRounds},
+		{ID: "fedar-f5", Title: "FedAR, Figure 5: number of clients N, CIFAR-10, p_min = 0.1", Shows: FinalLossAndAccuracy, Axis: "N", Runs: overSetting("clients", "80", "90", "100", "110", "120"), Preset: "paper", Seeds: fedarSeeds, Rounds: fedarRounds},
+	}
+)
+
+const fedarRounds = 1000
+
+// fedarNets are the nets of section 6.1.
+var fedarNets = map[string]string{"cifar10": "lenet5", "svhn": "resnet18", "mnist": "linear-mnist"}
+
+// fedar is a column of FedAR's experiments: 100 clients of equal sizes with two classes each, p_i from p_min = 0.1 to 1, five steps of 64
+// samples, rates from 0.1 with FedAWE's schedule [inferred], weight decay 0.001, no augmentation, no clipping and PyTorch's initial weights [inferred].
+func fedar(data string, more ...Setting) Column {
+	return Column{
+		Data: data, Availability: "uniform", Set: more,
+		Base: []Setting{
+			{"net", fedarNets[data]},
+			{"init", "torch"},
+			{"clients", "100"},
+			{"split", "two-class"},
+			{"local-epochs", "none"},
+			{"local-steps", "5"},
+			{"batch", "64"},
+			{"lr", "0.1"},
+			{"server-lr", "1"},
+			{"lr-schedule", "decay"},
+			{"weight-decay", "0.001"},
+			{"momentum", "0"},
+			{"augment", "none"},
+			{"clip", "none"},
+			{"eval-every", "5"},
+			{"eval-last", "none"},
+		},
+		// With the rate of the others, 0.1, SCAFFOLD diverges within eight rounds (LeNet-5, seed 3) [inferred].
+		ByMethod: map[string][]Setting{"scaffold": {{"lr", "0.03"}}},
+	}
+}
+
+// fedarColumns are CIFAR-10 and SVHN at each p_min.
+func fedarColumns(pMin ...string) (columns []Column) {
+	for _, data := range []string{"cifar10", "svhn"} {
+		for _, p := range pMin {
+			columns = append(columns, fedar(data, Setting{"p-min", p}))
+		}
+	}
+	return columns
+}
+
+// withEverybody is a column in which FedAvg has all clients in every round, the paper's ideal.
+func withEverybody(c Column) Column {
+	c.ByMethod = map[string][]Setting{"fedavg-active": {{"p-min", "1"}}} // the column has no SCAFFOLD
+	return c
+}
+
+// fiveClients is the toy experiment of section 3.2. It prints neither split nor steps: two classes at each client, so that the five have
+// all ten, and one pass over the samples a round [inferred].
+func fiveClients() Column {
+	c := fedar("cifar10")
+	c.Base = with(c.Base, Setting{"clients", "5"}, Setting{"p-min", "1"}, Setting{"local-epochs", "1"})
+	return c
+}
+
+// overColumns are all methods in every column.
+func overColumns(columns []Column) (list []Run) {
+	for _, c := range columns {
+		list = append(list, runs(c, fedarMethods...)...)
+	}
+	return list
+}
+
+// overSetting is figure 4's and 5's, which leave FedAvg(S) out.
+func overSetting(flag string, values ...string) (list []Run) {
+	for _, v := range values {
+		x, _ := strconv.ParseFloat(v, 64) // one of the literals above
+		for _, r := range runs(fedar("cifar10", Setting{flag, v}), "fedar", "mifa", "fedvarp", "fedavg-is", "scaffold") {
+			r.X = x
+			list = append(list, r)
+		}
+	}
+	return list
+}

@@ -1,0 +1,91 @@
+package papers
+
+import (
+	"fmt"
+
+	"rollcall/results/files"
+	"rollcall/results/plot"
+	"rollcall/results/stats"
+)
+
+// FedARShapleyRow is one client at one level of staleness of one seed (FedAR, figure 1).
+type FedARShapleyRow struct {
+	Stale   int            `csv:"stale"` // last rounds in which client 0 is away; 0: fresh
+	Seed    uint32         `csv:"seed"`
+	Client  int            `csv:"client"`
+	Shapley float64        `csv:"shapley"` // of the test accuracy, a fraction
+	Share   files.Optional `csv:"share"`   // of the sum over the clients; missing where that is 0
+	Without float64        `csv:"test_acc_none"`
+	With    float64        `csv:"test_acc_all"`
+}
+
+// FedARShapleyRows returns the rows of one level and seed from the test accuracies of all coalitions [2^n], see [Shapley].
+func FedARShapleyRows(stale int, seed uint32, accuracies []float64) ([]FedARShapleyRow, error) {
+	phi, err := stats.Shapley(accuracies)
+	if err != nil {
+		return nil, err
+	}
+	last := len(accuracies) - 1
+	rows := make([]FedARShapleyRow, len(phi))
+	for i, v := range phi {
+		rows[i] = FedARShapleyRow{Stale: stale, Seed: seed, Client: i, Shapley: v, Without: accuracies[0], With: accuracies[last]}
+		if sum := accuracies[last] - accuracies[0]; sum != 0 {
+			rows[i].Share = files.Some(v / sum)
+		}
+	}
+	return rows, nil
+}
+
+// FedARShapleyFigure draws the Shapley value of client 0 and the mean one of the others, in points of test accuracy, against the staleness,
+// and beside it the share of client 0. Bands are over the seeds. The share is of the means: that of a seed whose clients add nothing
+// together means little.
+func FedARShapleyFigure(title string, rows []FedARShapleyRow) plot.Figure {
+	values := plot.LineChart{XLabel: "rounds client 0 is away", YLabel: "Shapley value (points of test accuracy)"}
+	shares := plot.LineChart{XLabel: "rounds client 0 is away", YLabel: "share of all clients' (%)"}
+	stale, others := plot.Series{Name: "client 0"}, plot.Series{Name: "mean of the others"}
+	share := plot.Series{Name: "client 0"}
+	for _, level := range inOrder(rows, func(r FedARShapleyRow) int { return r.Stale }) {
+		var own, rest []float64
+		total := 0.0
+		for _, r := range rows {
+			switch {
+			case r.Stale != level:
+				continue
+			case r.Client == 0:
+				own = append(own, r.Shapley)
+			default:
+				rest = append(rest, r.Shapley)
+			}
+			total += r.Shapley
+		}
+		mean := stats.Mean(own)
+		stale.AddPoint(level, mean, stats.SampleStd(own), 100)
+		others.AddPoint(level, stats.Mean(rest), files.Optional{}, 100)
+		if total != 0 {
+			share.AddPoint(level, files.Some(mean.Value*float64(len(own))/total), files.Optional{}, 100)
+		}
+	}
+	values.Series, shares.Series = []plot.Series{stale, others}, []plot.Series{share}
+	return plot.Figure{Title: title, Panels: [][]plot.Chart{{values, shares}}}
+}
+
+// FedARShapleyWords reads "stale 3: 12.1 %", the share of client 0 at each level over all seeds.
+func FedARShapleyWords(rows []FedARShapleyRow) (words []string) {
+	for _, level := range inOrder(rows, func(r FedARShapleyRow) int { return r.Stale }) {
+		own, total := 0.0, 0.0
+		for _, r := range rows {
+			if r.Stale == level {
+				total += r.Shapley
+				if r.Client == 0 {
+					own += r.Shapley
+				}
+			}
+		}
+		name := fmt.Sprintf("stale %d", level)
+		if level == 0 {
+			name = "fresh"
+		}
+		words = append(words, fmt.Sprintf("%s: %.1f %%", name, 100*own/total))
+	}
+	return words
+}

@@ -1,0 +1,124 @@
+package papers
+
+import (
+	"math"
+	"testing"
+
+	"rollcall/results"
+	"rollcall/results/files"
+)
+
+// FedAR, Table 3, read from the paper once more; variances in squares of percent.
+func TestFedAR3(t *testing.T) {
+	rows, err := PaperTable("fedar-3")
+	if err != nil || len(rows) != 28 {
+		t.Fatalf("%d numbers, %v, want 28 = 4 methods × 7", len(rows), err)
+	}
+	for _, c := range []struct {
+		method, params string
+		metric         results.Metric
+		want           float64
+		text           string
+	}{
+		{"fedar", "", results.ClientAccMean, 0.409, "40.9"},
+		{"fedar", "", results.ClientAccVar, 0.0325, "325.0"},
+		{"mifa", "rounds=10", results.ClientAccVar, 0.01825, "182.5"},
+		{"fedvarp", "", results.ClientAccWorst10Std, 0.026, " 2.6"},
+		{"fedavg-active", "p-min=1", results.ClientAccBest10, 0.695, "69.5"},
+		{"fedavg-active", "p-min=1", results.ClientAccStd, 0.18, "18.0"},
+	} {
+		p, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{Method: c.method, Data: "cifar10", Availability: "uniform"}, Params: c.params, Metric: c.metric})
+		// Exact: the float64 nearest to the printed decimals.
+		if !ok || p.Mean != files.Some(c.want) || results.Number(p.Mean, p.Std, c.metric) != c.text {
+			t.Errorf("%s %s: %v as %q, want %g as %q", c.method, c.metric, p.Mean, results.Number(p.Mean, p.Std, c.metric), c.want, c.text)
+		}
+	}
+	if _, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{Method: "fedavg-active", Data: "cifar10", Availability: "uniform"}, Metric: results.ClientAccMean}); ok {
+		t.Error("FedAvg with p_min = 0.1 has a number of the paper's, which has everybody there")
+	}
+	// The table agrees with itself: the variance is the square of the standard deviation, to a digit of its last place.
+	for _, r := range fedar3Percent {
+		if std := math.Sqrt(r.percent[2]); math.Abs(std-r.percent[1]) > 0.15 { // 13.5 and 13.6, 20.8 and 20.7
+			t.Errorf("%s: variance %g, want the square of %g", r.method, r.percent[2], r.percent[1])
+		}
+	}
+}
+
+func TestFedAR2(t *testing.T) {
+	rows, err := PaperTable("fedar-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if r.Metric != results.PRounds || !(r.Mean.Value >= 0 && r.Mean.Value < 0.001) {
+			t.Errorf("%+v: want a p-value by rounds below 0.001, as the paper says of all", r)
+		}
+	}
+	p, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{Method: "scaffold", Data: "cifar10", Availability: "uniform"}, Params: "p-min=0.5;rounds=10", Metric: results.PRounds})
+	if !ok || p.Mean != files.Some(1.38e-246) || results.Number(p.Mean, p.Std, results.PRounds) != "1.38e-246" {
+		t.Errorf("scaffold, p_min = 0.5: %v as %q, want 1.38e-246", p.Mean, results.Number(p.Mean, p.Std, results.PRounds))
+	}
+}
+
+// Counts are per seed, and the density's integral is 1 (less what is beyond 0 and 1): the middle rule over 25 bins of 0.04, to 1 %.
+func TestFedARDistribution(t *testing.T) {
+	seed := func(from float64) (rows []results.ClientRow) {
+		for i := range 100 {
+			rows = append(rows, results.ClientRow{Client: i, Accuracy: from + 0.2*float64(i)/99})
+		}
+		return rows
+	}
+	rows, err := FedARDistributionRows([]FedARRun{{Method: "fedar", Clients: [][]results.ClientRow{seed(0.3), seed(0.4)}}})
+	if err != nil || len(rows) != fedarBins {
+		t.Fatalf("%d rows, %v, want %d", len(rows), err, fedarBins)
+	}
+	clients, mass := 0.0, 0.0
+	for _, r := range rows {
+		clients, mass = clients+r.Clients, mass+r.Density*(r.High-r.Low)
+	}
+	if math.Abs(clients-100) > 1e-9 || math.Abs(mass-1) > 0.01 {
+		t.Errorf("%g clients of density %g in all, want 100 and 1", clients, mass)
+	}
+	if _, err := FedARDistributionRows([]FedARRun{{Method: "fedar"}}); err == nil {
+		t.Error("no clients: no error")
+	}
+}
+
+func TestFedARShapleyRows(t *testing.T) {
+	rows, err := FedARShapleyRows(3, 6, []float64{0.1, 0.2, 0.3, 0.5}) // φ = (0.15, 0.25)
+	if err != nil || len(rows) != 2 {
+		t.Fatal(rows, err)
+	}
+	for i, want := range []float64{0.15, 0.25} {
+		if r := rows[i]; math.Abs(r.Shapley-want) > 1e-12 || math.Abs(r.Share.Value-want/0.4) > 1e-12 || r.Stale != 3 || r.Seed != 6 || r.Client != i || r.Without != 0.1 || r.With != 0.5 {
+			t.Errorf("%+v, want Shapley value %g of 0.4", r, want)
+		}
+	}
+	if rows, err = FedARShapleyRows(0, 1, []float64{0.3, 0.2, 0.4, 0.3}); err != nil || rows[0].Share.Valid {
+		t.Errorf("nothing gained: %+v, %v, want no share", rows, err)
+	}
+}
+
+// Means over the last rounds and the seeds, the loss before the accuracy; and the curves of both.
+func TestFedARRows(t *testing.T) {
+	curve := func(base float64) (rows []results.CurveRow) {
+		for round := range 4 {
+			v := base + float64(round)
+			rows = append(rows, results.CurveRow{Round: round, TrainLoss: files.Some(v), TestAcc: files.Some(v / 100)})
+		}
+		return rows
+	}
+	runs := []FedARRun{{Data: "cifar10", Set: "p-min=0.5", Method: "fedar", X: 0.5, Curves: [][]results.CurveRow{curve(1), curve(3)}}}
+	final, err := FedARFinalRows(runs, "p_min", 2)
+	if err != nil || len(final) != 2 || final[0].What != "train_loss" || final[0].Mean != 4.5 || final[1].What != "test_acc" || math.Abs(final[1].Mean-0.045) > 1e-12 || final[0].N != 2 || final[0].Round != 3 || final[0].X != 0.5 {
+		t.Errorf("%+v, %v, want loss 4.5 and accuracy 0.045 of two seeds", final, err)
+	}
+	rows, err := FedARCurveRows(runs)
+	if err != nil || len(rows) != 4 || rows[2].TrainLoss != files.Some(4) || math.Abs(rows[2].TestAcc.Value-0.04) > 1e-12 || rows[2].Set != "p-min=0.5" || rows[2].N != 2 {
+		t.Errorf("%+v, %v, want round 2 at loss 4 and accuracy 0.04", rows, err)
+	}
+	figure := FedARCurveFigure("x", rows)
+	if len(figure.Panels) != 1 || len(figure.Panels[0]) != 2 {
+		t.Errorf("%d rows of panels, want loss and accuracy beside each other", len(figure.Panels))
+	}
+}

@@ -1,0 +1,94 @@
+package papers
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"rollcall/results/files"
+	"rollcall/results/plot"
+)
+
+// Example 1's targets: F_i(x) = (x − u_i)²/2.
+const (
+	fedaweU1 = 0.0
+	fedaweU2 = 100.0
+)
+
+// TwoClientLimit returns where FedAvg over active clients ends on average in FedAWE's Example 1: two clients, each there
+// with its own probability p_1 or p_2 in every round, with F_i(x) = (x − u_i)²/2, u_1 = 0 and u_2 = 100. Their sum has its
+// minimum at 50.
+//
+// A client that trains moves x by a share a of its way to u_i, a being 1 − (1 − η)^E after E steps of size η. With both
+// active the server takes the mean, with one that one, with none x stays. So E[x'] − x is a times
+//
+//	p_1(1−p_2)(u_1 − x) + (1−p_1)p_2(u_2 − x) + p_1 p_2((u_1 + u_2)/2 − x),
+//
+// and x is at rest where that is 0: at the mean of the targets under the weights p_1(1 − p_2/2) and p_2(1 − p_1/2),
+// whatever a is. p_1 and p_2 are in [0, 1]; with both 0 nothing moves and the limit is NaN.
+func TwoClientLimit(p1, p2 float64) float64 {
+	w1, w2 := p1*(1-p2/2), p2*(1-p1/2)
+	return (w1*fedaweU1 + w2*fedaweU2) / (w1 + w2)
+}
+
+// FedAWEF2Row is one point of the grid of FedAWE's Figure 2.
+type FedAWEF2Row struct {
+	P1    float64 `csv:"p1"`
+	P2    float64 `csv:"p2"`
+	Limit float64 `csv:"limit"`
+}
+
+// FedAWEF2Rows returns the limit on a grid of n × n probabilities 1/n, 2/n … 1.
+func FedAWEF2Rows(n int) ([]FedAWEF2Row, error) {
+	if n < 1 {
+		return nil, fmt.Errorf("results: fedawe-f2: grid of %d, want at least 1", n)
+	}
+	rows := make([]FedAWEF2Row, 0, n*n)
+	for i := range n {
+		for j := range n {
+			p1, p2 := float64(i+1)/float64(n), float64(j+1)/float64(n)
+			rows = append(rows, FedAWEF2Row{p1, p2, TwoClientLimit(p1, p2)})
+		}
+	}
+	return rows, nil
+}
+
+// FedAWEF2Figure draws the limit against p_1, a line for each of at most five p_2 of the grid, spread over it, and one for
+// the minimum.
+func FedAWEF2Figure(rows []FedAWEF2Row) plot.Figure {
+	const lines = 5
+	var p2s []float64
+	ends := plot.NewSpan()
+	for _, r := range rows {
+		p2s = append(p2s, r.P2)
+		ends.Add(r.P1)
+	}
+	slices.Sort(p2s)
+	p2s = slices.Compact(p2s)
+	var series []plot.Series
+	for k := range min(lines, len(p2s)) {
+		p2 := p2s[len(p2s)*(k+1)/min(lines, len(p2s))-1]
+		s := plot.Series{Name: fmt.Sprintf("p2 = %g", round3(p2))}
+		for _, r := range rows {
+			if r.P2 == p2 {
+				s.X, s.Y = append(s.X, r.P1), append(s.Y, r.Limit)
+			}
+		}
+		series = append(series, s)
+	}
+	if len(rows) > 0 {
+		optimum := (fedaweU1 + fedaweU2) / 2
+		series = append(series, plot.Series{
+			Name: fmt.Sprintf("optimum, %g", optimum), X: []float64{ends.Low, ends.High}, Y: []float64{optimum, optimum},
+		})
+	}
+	return plot.Figure{
+		Title: "FedAvg's limit for two clients with optima 0 and 100",
+		Panels: [][]plot.Chart{{plot.LineChart{
+			XLabel: "p1, availability of the client with optimum 0", YLabel: "limit of E[x]", Series: series, YMin: files.Some(fedaweU1), YMax: files.Some(fedaweU2),
+		}}},
+	}
+}
+
+// round3 rounds to three decimals, for names.
+func round3(x float64) float64 { return math.Round(x*1000) / 1000 }

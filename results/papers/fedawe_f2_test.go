@@ -1,0 +1,113 @@
+package papers
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"rollcall/results/files"
+	"rollcall/results/plot"
+)
+
+// FedAWE, Example 1: worked out by hand.
+func TestTwoClientLimit(t *testing.T) {
+	for _, test := range []struct{ p1, p2, want float64 }{
+		{1, 1, 50},
+		{0.3, 0.3, 50}, // equals are not biased
+		{1, 0, 0},      // one client alone goes to its own optimum
+		{0, 0.2, 100},
+		{1, 0.5, 25},                // weights 1·¾ and ½·½
+		{0.5, 0.1, 100.0 * 3 / 22},  // weights ½·0.95 = 0.475 and 0.1·¾ = 0.075
+		{0.2, 0.8, 100.0 * 72 / 84}, // weights 0.2·0.6 = 0.12 and 0.8·0.9 = 0.72
+	} {
+		// The tolerance is a few roundings of numbers up to 100.
+		if got := TwoClientLimit(test.p1, test.p2); math.Abs(got-test.want) > 1e-12 {
+			t.Errorf("p %g, %g: got %.15g, want %.15g", test.p1, test.p2, got, test.want)
+		}
+	}
+	if got := TwoClientLimit(0, 0); !math.IsNaN(got) {
+		t.Errorf("nobody ever there: got %g, want NaN", got)
+	}
+}
+
+// FedAvg itself, with the paper's objective, ends there on average, whatever the step size and the number of local steps.
+func TestTwoClientLimitSimulated(t *testing.T) {
+	targets := [2]float64{0, 100}
+	for _, test := range []struct {
+		p1, p2, lr float64
+		local      int
+	}{
+		{0.9, 0.1, 0.02, 1}, {0.2, 0.8, 0.05, 5}, {0.5, 0.5, 0.1, 2}, {0.1, 0.3, 0.02, 10},
+	} {
+		r := rand.New(rand.NewPCG(7, 11))
+		const rounds, settle = 400000, 20000
+		x, sum := 50.0, 0.0
+		for round := range rounds {
+			mean, active := 0.0, 0.0
+			for i, p := range []float64{test.p1, test.p2} {
+				if r.Float64() >= p {
+					continue
+				}
+				local := x
+				for range test.local {
+					local -= test.lr * (local - targets[i])
+				}
+				mean, active = mean+local, active+1
+			}
+			if active > 0 {
+				x = mean / active
+			}
+			if round >= settle {
+				sum += x
+			}
+		}
+		got, want := sum/(rounds-settle), TwoClientLimit(test.p1, test.p2)
+		// Per round a drift is at most 100a and its noise has a memory of 1/(a·P(any active)) rounds; over 380 000 rounds the
+		// time average has a standard error of at most 50·√(2/(380000·0.19)) = 0.26 for any a. The tolerance is four of these.
+		if math.Abs(got-want) > 1.05 {
+			t.Errorf("p %g, %g, lr %g, %d steps: time average %.3f, want %.3f ± 1.05", test.p1, test.p2, test.lr, test.local, got, want)
+		}
+	}
+}
+
+func TestFedAWEF2Rows(t *testing.T) {
+	rows, err := FedAWEF2Rows(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := files.WriteCSV(&b, rows); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := b.String(), "p1,p2,limit\n0.5,0.5,50\n0.5,1,75\n1,0.5,25\n1,1,50\n"; got != want {
+		t.Errorf("grid of 2: got\n%s\nwant\n%s", got, want)
+	}
+	if _, err := FedAWEF2Rows(0); err == nil {
+		t.Error("grid of 0: got no error, want one")
+	}
+}
+
+func TestFedAWEF2Figure(t *testing.T) {
+	for _, test := range []struct {
+		n    int
+		want []string
+	}{
+		{20, []string{"p2 = 0.2", "p2 = 0.4", "p2 = 0.6", "p2 = 0.8", "p2 = 1", "optimum, 50"}},
+		{3, []string{"p2 = 0.333", "p2 = 0.667", "p2 = 1", "optimum, 50"}},
+	} {
+		rows, err := FedAWEF2Rows(test.n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chart := FedAWEF2Figure(rows).Panels[0][0].(plot.LineChart)
+		if len(chart.Series) != len(test.want) {
+			t.Fatalf("grid of %d: %d lines, want %v", test.n, len(chart.Series), test.want)
+		}
+		for i, s := range chart.Series {
+			if s.Name != test.want[i] || i < len(test.want)-1 && len(s.X) != test.n {
+				t.Errorf("grid of %d: line %d is %q with %d points, want %q with %d", test.n, i, s.Name, len(s.X), test.want[i], test.n)
+			}
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package papers
+
+import (
+	"fmt"
+	"slices"
+
+	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/plot"
+	"rollcall/results/stats"
+)
+
+// FedAWEF3Run is one cell of FedAWE's Figure 3: FedAvg over active clients on SVHN, every client there with
+// p_i^t = p·(γ sin(0.1πt) + 1 − γ).
+type FedAWEF3Run struct {
+	P, Gamma float64
+	Curves   [][]results.CurveRow // of each seed
+}
+
+// FedAWEF3Row is one evaluated round of a cell, over its seeds.
+type FedAWEF3Row struct {
+	P           float64        `csv:"p"`
+	Gamma       float64        `csv:"gamma"`
+	Round       int            `csv:"round"`
+	N           int            `csv:"n"`         // seeds
+	TrainAcc    float64        `csv:"train_acc"` // fraction, mean over the seeds
+	TrainAccStd files.Optional `csv:"train_acc_std"`
+	TestAcc     float64        `csv:"test_acc"`
+	TestAccStd  files.Optional `csv:"test_acc_std"`
+}
+
+// FedAWEF3Rows returns the rounds in which every seed of a cell has both accuracies, cell by cell.
+func FedAWEF3Rows(runs []FedAWEF3Run) ([]FedAWEF3Row, error) {
+	var rows []FedAWEF3Row
+	for _, run := range runs {
+		if len(run.Curves) == 0 {
+			return nil, fmt.Errorf("results: fedawe-f3: p %g, gamma %g: no run, want at least one", run.P, run.Gamma)
+		}
+		train, test, err := results.BothMeans(run.Curves, results.TrainAcc, results.TestAcc)
+		if err != nil {
+			return nil, err
+		}
+		for i := range train {
+			rows = append(rows, FedAWEF3Row{
+				P: run.P, Gamma: run.Gamma, Round: train[i].Round, N: train[i].N,
+				TrainAcc: train[i].Mean, TrainAccStd: train[i].Std, TestAcc: test[i].Mean, TestAccStd: test[i].Std,
+			})
+		}
+	}
+	return rows, nil
+}
+
+// FedAWEF3Figure draws train and test accuracy, a row of panels for each p and a line for each γ, with a band of one standard
+// deviation over the seeds where there are several.
+func FedAWEF3Figure(rows []FedAWEF3Row) plot.Figure {
+	f := plot.Figure{Title: "FedAvg over active clients, SVHN, p(t) = p (γ sin(0.1πt) + 1 − γ)", PanelHeight: 210}
+	var ps, gammas []float64 // in order of appearance
+	all := plot.NewSpan()    // the same axis for all panels
+	for _, r := range rows {
+		for _, acc := range []stats.Estimate{{Mean: r.TrainAcc, Std: r.TrainAccStd}, {Mean: r.TestAcc, Std: r.TestAccStd}} {
+			all.Add(100 * (acc.Mean - acc.Std.Value))
+			all.Add(100 * (acc.Mean + acc.Std.Value))
+		}
+		if !slices.Contains(ps, r.P) {
+			ps = append(ps, r.P)
+		}
+		if !slices.Contains(gammas, r.Gamma) {
+			gammas = append(gammas, r.Gamma)
+		}
+	}
+	low, high := all.Axis(0.04, false)
+	for i, p := range ps {
+		train := plot.LineChart{Title: fmt.Sprintf("p = %g", p), YLabel: "train accuracy (%)", YMin: files.Some(low), YMax: files.Some(high)}
+		test := train
+		test.YLabel = "test accuracy (%)"
+		if i == len(ps)-1 {
+			train.XLabel, test.XLabel = "round", "round"
+		}
+		for _, gamma := range gammas {
+			name := fmt.Sprintf("γ = %g", gamma)
+			a, b := plot.Series{Name: name}, plot.Series{Name: name}
+			for _, r := range rows {
+				if r.P == p && r.Gamma == gamma {
+					a.Point(r.Round, r.TrainAcc, r.TrainAccStd, 100)
+					b.Point(r.Round, r.TestAcc, r.TestAccStd, 100)
+				}
+			}
+			train.Series, test.Series = append(train.Series, a), append(test.Series, b)
+		}
+		f.Panels = append(f.Panels, []plot.Chart{train, test})
+	}
+	return f
+}

@@ -1,0 +1,179 @@
+package papers
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/files/filestest"
+	"rollcall/results/plot"
+	"rollcall/results/stats"
+)
+
+// run is one seed of a method on SVHN under sine: a loss and an accuracy every so many rounds.
+func run(method string, every int, loss, acc []float64) []results.CurveRow {
+	var rows []results.CurveRow
+	for i := range loss {
+		rows = append(rows, results.CurveRow{
+			Cell: results.Cell{Method: method, Data: "svhn", Availability: "sine"}, Round: i * every,
+			TrainLoss: files.Some(loss[i]), TrainAcc: files.Some(acc[i] + 0.1), TestAcc: files.Some(acc[i]),
+		})
+	}
+	return rows
+}
+
+func TestFedAWEF7Rows(t *testing.T) {
+	rows, err := FedAWEF7Rows([][]results.CurveRow{
+		run("mifa", 2, []float64{2, 1, 0.5}, []float64{0.1, 0.2, 0.3}),
+		run("fedawe", 2, []float64{8, 0, 4}, []float64{0.8, 0, 0.4}),
+		run("mifa", 2, []float64{4, 3}, []float64{0.3, 0.4}), // a shorter seed
+	}, FedAWEF7Options{Beta: 0.5, Smoothed: []string{"fedawe"}, LossAsCoded: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct {
+		method          string
+		round, n        int
+		loss, acc, beta float64
+		lossStd         files.Optional
+	}{
+		{"mifa", 0, 2, 3.0 / 256, 0.2, 0, files.Some(math.Sqrt2 / 256)},
+		{"mifa", 2, 2, 2.0 / 256, 0.3, 0, files.Some(math.Sqrt2 / 256)},
+		{"fedawe", 0, 1, 8.0 / 256, 0.8, 0.5, files.Optional{}},
+		{"fedawe", 2, 1, 4.0 / 256, 0.4, 0.5, files.Optional{}},
+		{"fedawe", 4, 1, 4.0 / 256, 0.4, 0.5, files.Optional{}},
+	} {
+		if i >= len(rows) {
+			t.Fatalf("%d rows, want 5", len(rows))
+		}
+		r := rows[i]
+		if r.Method != want.method || r.Data != "svhn" || r.Availability != "sine" || r.Round != want.round || r.N != want.n || !filestest.Near(r.TrainLoss, want.loss) ||
+			!filestest.Near(r.TestAcc, want.acc) || !filestest.Near(r.Beta, want.beta) || !filestest.SameOptional(r.TrainLossStd, want.lossStd) || !r.LossAsCoded {
+			t.Errorf("row %d: got %+v, want %+v", i, r, want)
+		}
+	}
+	if len(rows) != 5 {
+		t.Errorf("%d rows, want 5: round 4 of mifa is in one seed alone", len(rows))
+	}
+}
+
+// FedAWE, Figure 7: what is smoothed is a stretch of rounds, so that curves evaluated more rarely look the same.
+func TestFedAWEF7Smoothing(t *testing.T) {
+	const last = 400
+	steps := func(every int) []results.CurveRow { // 0 in round 0, then 1: the average is 1 − β^(round/2)
+		x := make([]float64, last/every+1)
+		for i := range x[1:] {
+			x[i+1] = 1
+		}
+		return run("fedawe", every, x, x)
+	}
+	for _, every := range []int{1, 2, 10, 50} {
+		rows, err := FedAWEF7Rows([][]results.CurveRow{steps(every)}, FedAWEF7Options{Beta: FedAWEF7Beta, Smoothed: []string{"fedawe"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rows {
+			want := 1 - math.Pow(0.99, float64(r.Round)/2)
+			// The tolerance is that of up to 400 roundings, each of a share of 1.
+			if math.Abs(r.TestAcc-want) > 1e-13 || math.Abs(r.TrainLoss-want) > 1e-13 {
+				t.Errorf("every %d, round %d: got %v and %v, want %v", every, r.Round, r.TrainLoss, r.TestAcc, want)
+			}
+		}
+	}
+	// Every second round it is the plain moving average.
+	x := []float64{3, 1, 4, 1, 5, 9, 2, 6}
+	rows, err := FedAWEF7Rows([][]results.CurveRow{run("fedawe", FedAWEF7Every, x, x)}, FedAWEF7Options{Beta: 0.9, Smoothed: []string{"fedawe"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range stats.EMA(x, 0.9) {
+		if !filestest.Near(rows[i].TestAcc, want) {
+			t.Errorf("value %d: got %v, want the moving average %v", i, rows[i].TestAcc, want)
+		}
+	}
+}
+
+// The curves given are not changed, and a row without a value is passed over.
+func TestFedAWEF7Gap(t *testing.T) {
+	curve := run("fedawe", 2, []float64{1, 9, 0}, []float64{1, 9, 0})
+	curve[1].TrainLoss = files.Optional{}
+	before := slices.Clone(curve)
+	rows, err := FedAWEF7Rows([][]results.CurveRow{curve}, FedAWEF7Options{Beta: 0.5, Smoothed: []string{"fedawe"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Loss: 1, none, then two intervals later 0.25·1; accuracy: 1, 5, 2.5. Round 2 has no loss, so no row.
+	if len(rows) != 2 || rows[1].Round != 4 || !filestest.Near(rows[1].TrainLoss, 0.25) || !filestest.Near(rows[1].TestAcc, 2.5) {
+		t.Errorf("got %+v, want rounds 0 and 4, the latter 0.25 and 2.5", rows)
+	}
+	if !slices.Equal(before, curve) {
+		t.Errorf("the curve was changed to %+v", curve)
+	}
+}
+
+func TestFedAWEF7Errors(t *testing.T) {
+	one := [][]results.CurveRow{run("fedawe", 2, []float64{1}, []float64{1})}
+	for _, test := range []struct {
+		name   string
+		curves [][]results.CurveRow
+		beta   float64
+		want   string
+	}{
+		{"beta", one, 1.01, "results: fedawe-f7: beta 1.01, want 0 … 1"},
+		{"beta NaN", one, math.NaN(), "results: fedawe-f7: beta NaN, want 0 … 1"},
+		{"empty curve", append(one, nil), 0, "results: fedawe-f7: curve 2 of 2: no rows, want one at least"},
+	} {
+		if _, err := FedAWEF7Rows(test.curves, FedAWEF7Options{Beta: test.beta}); err == nil || err.Error() != test.want {
+			t.Errorf("%s: got %v, want %s", test.name, err, test.want)
+		}
+	}
+}
+
+func TestFedAWEF7Figure(t *testing.T) {
+	rows, err := FedAWEF7Rows([][]results.CurveRow{
+		run("mifa", 2, []float64{2, 1}, []float64{0.1, 0.2}), run("fedawe", 2, []float64{2, 1}, []float64{0.1, 0.2}),
+	}, FedAWEF7Options{Beta: 0.99, Smoothed: []string{"fedawe"}, LossAsCoded: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := FedAWEF7Figure(rows)
+	if len(f.Panels) != 1 || len(f.Panels[0]) != 2 {
+		t.Fatalf("got %d rows of panels, want one of two", len(f.Panels))
+	}
+	loss, acc := f.Panels[0][0].(plot.LineChart), f.Panels[0][1].(plot.LineChart)
+	if !loss.LogY || acc.LogY || !strings.HasSuffix(loss.YLabel, "/ 256") || loss.Series[1].Name != "fedawe (moving average, β = 0.99)" || loss.Series[0].Name != "mifa" {
+		t.Errorf("got %+v, want losses on a logarithmic axis, divided by 256, FedAWE named as smoothed", loss)
+	}
+	if !filestest.Near(acc.Series[0].Y[1], 20) {
+		t.Errorf("accuracy: got %v, want 20 %%", acc.Series[0].Y[1])
+	}
+}
+
+func TestFedAWEF3(t *testing.T) {
+	rows, err := FedAWEF3Rows([]FedAWEF3Run{
+		{P: 0.1, Gamma: 0.3, Curves: [][]results.CurveRow{run("fedavg-active", 10, []float64{1, 1}, []float64{0.1, 0.2}), run("fedavg-active", 10, []float64{1, 1}, []float64{0.3, 0.4})}},
+		{P: 1, Gamma: 0.3, Curves: [][]results.CurveRow{run("fedavg-active", 10, []float64{1}, []float64{0.5})}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 3 || rows[1].Round != 10 || rows[1].N != 2 || !filestest.Near(rows[1].TestAcc, 0.3) || !filestest.Near(rows[1].TrainAcc, 0.4) ||
+		!filestest.SameOptional(rows[1].TestAccStd, files.Some(math.Sqrt(0.02))) || rows[2].TestAccStd.Valid {
+		t.Errorf("got %+v, want two rows over two seeds and one of one", rows)
+	}
+	f := FedAWEF3Figure(rows)
+	if len(f.Panels) != 2 || f.Panels[0][0].(plot.LineChart).XLabel != "" || f.Panels[1][0].(plot.LineChart).XLabel != "round" {
+		t.Errorf("got %+v, want a row for each p, rounds below the last", f.Panels)
+	}
+	first, last := f.Panels[0][0].(plot.LineChart), f.Panels[1][1].(plot.LineChart)
+	if first.YMin != last.YMin || first.YMax != last.YMax {
+		t.Errorf("axes: got %v … %v and %v … %v, want the same", first.YMin, first.YMax, last.YMin, last.YMax)
+	}
+	_, err = FedAWEF3Rows([]FedAWEF3Run{{P: 0.5, Gamma: 0.2}})
+	if want := "results: fedawe-f3: p 0.5, gamma 0.2: no run, want at least one"; err == nil || err.Error() != want {
+		t.Errorf("no curve: got %v, want %s", err, want)
+	}
+}

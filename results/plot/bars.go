@@ -1,0 +1,69 @@
+package plot
+
+import (
+	"errors"
+	"fmt"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"rollcall/results/stats"
+)
+
+// KeyedBar is one bar of a [KeyedBars].
+type KeyedBar struct {
+	Name  string // in the legend
+	Value float64
+}
+
+// KeyedBars draws bars side by side, from 0 up, in the colours of their names in the legend.
+type KeyedBars struct {
+	Title, YLabel string
+	Bars          []KeyedBar
+}
+
+func (b KeyedBars) keys() []string {
+	names := make([]string, len(b.Bars))
+	for i, bar := range b.Bars {
+		names[i] = bar.Name
+	}
+	return names
+}
+
+func (b KeyedBars) plot(l looks) (*plot.Plot, error) {
+	if len(b.Bars) == 0 {
+		return nil, errors.New("keyed bars: none, want one at least")
+	}
+	p := newPlot(b.Title, "", b.YLabel)
+	highest := 0.0
+	for _, bar := range b.Bars {
+		if !stats.Finite(bar.Value) || bar.Value < 0 {
+			return nil, fmt.Errorf("keyed bars: %s: %g, want a finite number, 0 or more", bar.Name, bar.Value)
+		}
+		highest = max(highest, bar.Value)
+	}
+	if highest == 0 {
+		highest = 1
+	}
+	p.X.Min, p.X.Max = -0.5, float64(len(b.Bars))-0.5
+	p.X.Tick.Marker = plot.ConstantTicks(nil)
+	p.Y.Min, p.Y.Max = 0, 1.06*highest
+	p.Add(keyedBarsPlot{b, l})
+	return p, nil
+}
+
+// keyedBarsPlot draws the bars.
+type keyedBarsPlot struct {
+	KeyedBars
+	looks looks
+}
+
+// Plot draws the bars.
+func (b keyedBarsPlot) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for i, bar := range b.Bars {
+		left, right := x(float64(i)-0.38), x(float64(i)+0.38)
+		c.FillPolygon(b.looks.line(bar.Name).Color, []vg.Point{{X: left, Y: y(0)}, {X: left, Y: y(bar.Value)}, {X: right, Y: y(bar.Value)}, {X: right, Y: y(0)}})
+	}
+}

@@ -1,0 +1,222 @@
+package plot
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"rollcall/results/files"
+)
+
+// FigureWidth is how wide every figure is, in pixels (96 to the inch).
+const FigureWidth = 800
+
+// PanelHeight is how high a row of panels is in pixels where a figure does not say.
+const PanelHeight = 320
+
+// Figure is a grid of charts under one title and one legend, which stands above the panels, outside of the data.
+// Series of the same name look the same in all panels.
+type Figure struct {
+	Title       string
+	Panels      [][]Chart // rows of panels, all of the same length; nil leaves a gap
+	PanelHeight int       // pixels of each row, axes included; 0: [PanelHeight]
+}
+
+// Chart is one panel of a figure: [LineChart], [Histogram], [Raster] or [KeyedBars].
+type Chart interface {
+	// plot draws the chart without its legend.
+	plot(looks) (*plot.Plot, error)
+	// keys are the entries the chart adds to the legend.
+	keys() []string
+}
+
+// Sizes of what is around the panels.
+const (
+	edge      = vg.Length(8) // margin of the figure, all in points
+	panelGap  = vg.Length(14)
+	keyLine   = vg.Length(30) // line sample in the legend
+	keyText   = vg.Length(5)  // between a sample and its name
+	keyGap    = vg.Length(16) // between entries
+	keyHeight = vg.Length(15)
+	headline  = vg.Length(22) // height of the figure's title
+	caption   = vg.Length(16) // height of the line of the panels' titles
+	slack     = 1.15          // room for names in a wider font than the one measured
+)
+
+// pixels turns CSS pixels into points.
+func pixels(n int) vg.Length { return vg.Length(n) * 72 / 96 }
+
+// WriteFigure writes a figure as SVG, atomically. The same figure gives the same bytes.
+func WriteFigure(path string, f Figure) error {
+	return files.WriteFile(path, func(w io.Writer) error { return f.writeSVG(w) })
+}
+
+// WriteSVG writes the figure.
+func (f Figure) WriteSVG(w io.Writer) error {
+	if err := f.writeSVG(w); err != nil {
+		return fmt.Errorf("results: figure: %w", err)
+	}
+	return nil
+}
+
+func (f Figure) writeSVG(w io.Writer) error {
+	canvas, err := f.draw(func(width, height vg.Length) sizedCanvas { return vgsvg.NewWith(vgsvg.UseWH(width, height)) })
+	if err != nil {
+		return err
+	}
+	var svg bytes.Buffer
+	if _, err := canvas.WriteTo(&svg); err != nil {
+		return err
+	}
+	_, err = w.Write(withFallbackFonts(svg.Bytes()))
+	return err
+}
+
+// draw draws the figure on a canvas of its size.
+func (f Figure) draw(sized func(width, height vg.Length) sizedCanvas) (sizedCanvas, error) {
+	l := f.Looks()
+	plots, err := f.plots(l)
+	if err != nil {
+		return nil, err
+	}
+	width := pixels(FigureWidth)
+	legend := flow(l, width-2*edge)
+	head := edge
+	if f.Title != "" {
+		head += headline
+	}
+	head += vg.Length(len(legend)) * keyHeight
+	row := pixels(PanelHeight)
+	if f.PanelHeight > 0 {
+		row = pixels(f.PanelHeight)
+	}
+	height := head + vg.Length(len(plots))*row
+
+	canvas := sized(width, height)
+	page := draw.New(canvas)
+	page.SetColor(white)
+	page.Fill(page.Path())
+	top := height - edge
+	if f.Title != "" {
+		page.FillText(lettering(titleSize, draw.XLeft, draw.YTop), vg.Point{X: edge, Y: top}, f.Title)
+		top -= headline
+	}
+	for _, line := range legend {
+		drawKeys(page, l, line, top)
+		top -= keyHeight
+	}
+	page.Max.Y = top
+	drawPanels(page, plots)
+	return canvas, nil
+}
+
+// drawPanels draws the plots in a grid, their data side by side and below each other. The titles are drawn here, each right
+// above its data: on their own, plots put them at different heights.
+func drawPanels(page draw.Canvas, plots [][]*plot.Plot) {
+	titles := make([][]string, len(plots))
+	above := vg.Length(0)
+	for j, row := range plots {
+		titles[j] = make([]string, len(row))
+		for i, p := range row {
+			if p != nil {
+				titles[j][i], p.Title.Text = p.Title.Text, ""
+			}
+			if titles[j][i] != "" {
+				above = caption
+			}
+		}
+	}
+	tiles := draw.Tiles{
+		Rows: len(plots), Cols: len(plots[0]), PadX: panelGap, PadY: panelGap + above,
+		PadLeft: edge, PadRight: edge + panelGap/2, PadTop: edge + above, PadBottom: edge,
+	}
+	for j, cells := range plot.Align(plots, tiles, page) {
+		for i, cell := range cells {
+			p := plots[j][i]
+			if p == nil {
+				continue
+			}
+			p.Draw(cell)
+			data := p.DataCanvas(cell)
+			page.FillText(lettering(panelSize, draw.XCenter, draw.YBottom), vg.Point{X: data.Center().X, Y: data.Max.Y + 7}, titles[j][i])
+		}
+	}
+}
+
+// withFallbackFonts names fonts of the same widths for viewers that do not have the one the text was measured in.
+func withFallbackFonts(svg []byte) []byte {
+	return bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
+}
+
+// plots draws every chart.
+func (f Figure) plots(l looks) ([][]*plot.Plot, error) {
+	if len(f.Panels) == 0 || len(f.Panels[0]) == 0 {
+		return nil, errors.New("no panel, want one at least")
+	}
+	plots := make([][]*plot.Plot, len(f.Panels))
+	for j, row := range f.Panels {
+		if len(row) != len(f.Panels[0]) {
+			return nil, fmt.Errorf("row %d: %d panels, want %d as in the first", j+1, len(row), len(f.Panels[0]))
+		}
+		plots[j] = make([]*plot.Plot, len(row))
+		for i, chart := range row {
+			if chart == nil {
+				continue
+			}
+			p, err := chart.plot(l)
+			if err != nil {
+				return nil, fmt.Errorf("panel %d of row %d: %w", i+1, j+1, err)
+			}
+			plots[j][i] = p
+		}
+	}
+	return plots, nil
+}
+
+// Looks gives every name of the legend its look, in order of appearance.
+func (f Figure) Looks() looks {
+	var l looks
+	for _, row := range f.Panels {
+		for _, chart := range row {
+			if chart != nil {
+				l.add(chart.keys()...)
+			}
+		}
+	}
+	return l
+}
+
+// flow breaks the legend into lines that fit.
+func flow(l looks, width vg.Length) [][]string {
+	var lines [][]string
+	used := vg.Length(0)
+	for _, name := range l.Names {
+		w := keyWidth(name)
+		if len(lines) == 0 || used+w > width {
+			lines, used = append(lines, nil), 0
+		}
+		lines[len(lines)-1] = append(lines[len(lines)-1], name)
+		used += w
+	}
+	return lines
+}
+
+func keyWidth(name string) vg.Length {
+	return keyLine + keyText + slack*lettering(keySize, draw.XLeft, draw.YCenter).Width(name) + keyGap
+}
+
+// drawKeys draws one line of the legend below top.
+func drawKeys(page draw.Canvas, l looks, names []string, top vg.Length) {
+	x, y := edge, top-keyHeight/2
+	for _, name := range names {
+		page.StrokeLine2(l.line(name), x, y, x+keyLine, y)
+		page.FillText(lettering(keySize, draw.XLeft, draw.YCenter), vg.Point{X: x + keyLine + keyText, Y: y}, name)
+		x += keyWidth(name)
+	}
+}

@@ -1,0 +1,106 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"rollcall/results/stats"
+)
+
+// Bin is one bar of a histogram.
+type Bin struct {
+	Low   float64 `csv:"low"`  // inclusive
+	High  float64 `csv:"high"` // exclusive, but for the last bin
+	Count int     `csv:"count"`
+}
+
+// Bins counts values in n bins of equal width from low to high. Values outside, or NaN, are an error.
+func Bins(values []float64, low, high float64, n int) ([]Bin, error) {
+	if n < 1 || !(low < high) || !stats.Finite(low) || !stats.Finite(high) {
+		return nil, fmt.Errorf("results: bins: %d from %g to %g, want at least 1 over an ascending range", n, low, high)
+	}
+	edge := func(i int) float64 { return (low*float64(n-i) + high*float64(i)) / float64(n) }
+	bins := make([]Bin, n)
+	for i := range bins {
+		bins[i].Low, bins[i].High = edge(i), edge(i+1)
+	}
+	for i, v := range values {
+		if !(v >= low && v <= high) {
+			return nil, fmt.Errorf("results: bins: value %d is %g, want %g … %g", i+1, v, low, high)
+		}
+		at := min(int(float64(n)*(v-low)/(high-low)), n-1)
+		// The quotient may be off by a rounding.
+		if at > 0 && v < bins[at].Low {
+			at--
+		} else if at < n-1 && v >= bins[at].High {
+			at++
+		}
+		bins[at].Count++
+	}
+	return bins, nil
+}
+
+// Histogram draws bins as bars.
+type Histogram struct {
+	Title, XLabel, YLabel string
+	Bins                  []Bin
+}
+
+func (h Histogram) keys() []string { return nil }
+
+func (h Histogram) plot(looks) (*plot.Plot, error) {
+	if len(h.Bins) == 0 {
+		return nil, fmt.Errorf("histogram: no bin, want one at least")
+	}
+	p := newPlot(h.Title, h.XLabel, h.YLabel)
+	p.Y.Tick.Marker = countTicks{}
+	xs := NewSpan()
+	highest := 1
+	for _, b := range h.Bins {
+		if !stats.Finite(b.Low) || !stats.Finite(b.High) || b.Low >= b.High || b.Count < 0 {
+			return nil, fmt.Errorf("histogram: bin from %g to %g with %d, want an ascending range with at least 0", b.Low, b.High, b.Count)
+		}
+		xs.Add(b.Low)
+		xs.Add(b.High)
+		highest = max(highest, b.Count)
+	}
+	p.Add(barPlot(h.Bins))
+	p.X.Min, p.X.Max = xs.Axis(0, false)
+	p.Y.Min, p.Y.Max = 0, 1.06*float64(highest)
+	return p, nil
+}
+
+// barPlot draws bars that touch.
+type barPlot []Bin
+
+// Plot draws the bars.
+func (bars barPlot) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for _, b := range bars {
+		if b.Count == 0 {
+			continue
+		}
+		corners := []vg.Point{{X: x(b.Low), Y: y(0)}, {X: x(b.Low), Y: y(float64(b.Count))}, {X: x(b.High), Y: y(float64(b.Count))}, {X: x(b.High), Y: y(0)}}
+		c.FillPolygon(solid, corners)
+		c.StrokeLines(draw.LineStyle{Color: white, Width: 0.8}, append(corners, corners[0]))
+	}
+}
+
+// countTicks are [linearTicks] without those between whole numbers.
+type countTicks struct{}
+
+// Ticks returns the labels from low to high.
+func (countTicks) Ticks(low, high float64) []plot.Tick {
+	if high-low >= axisTicks {
+		return linearTicks{}.Ticks(low, high)
+	}
+	var ticks []plot.Tick
+	for v := math.Ceil(low); v <= high; v++ {
+		ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprint(int(v))})
+	}
+	return ticks
+}

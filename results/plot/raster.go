@@ -1,0 +1,86 @@
+package plot
+
+import (
+	"errors"
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// RasterRow is the activity of one client.
+type RasterRow struct {
+	Name string // beside the axis
+	On   []bool // of round 0, 1, …
+	Out  []bool // likewise: red in place of dark, pale red in place of light; empty: nowhere
+}
+
+// Raster draws the activity of clients over rounds: a bar for each client, dark in the rounds in which it is active and
+// light in the others, and red in those marked as out. The first row is on top.
+type Raster struct {
+	Title, XLabel, YLabel string
+	Rows                  []RasterRow
+}
+
+func (r Raster) keys() []string { return nil }
+
+func (r Raster) plot(looks) (*plot.Plot, error) {
+	if len(r.Rows) == 0 {
+		return nil, errors.New("raster: no row, want one at least")
+	}
+	p := newPlot(r.Title, r.XLabel, r.YLabel)
+	ticks := make([]plot.Tick, len(r.Rows))
+	rounds := 1
+	for i, row := range r.Rows {
+		ticks[i] = plot.Tick{Value: r.place(i), Label: row.Name}
+		rounds = max(rounds, len(row.On))
+	}
+	p.X.Min, p.X.Max = 0, float64(rounds)
+	p.Y.Min, p.Y.Max = -0.5, float64(len(r.Rows))-0.5
+	p.Y.Tick.Marker = plot.ConstantTicks(ticks)
+	p.Y.Tick.Length = 0
+	p.Add(rasterPlot(r))
+	return p, nil
+}
+
+// place returns where row i is on the y axis.
+func (r Raster) place(i int) float64 { return float64(len(r.Rows) - 1 - i) }
+
+// rasterPlot draws the bars.
+type rasterPlot Raster
+
+// Plot draws the bars.
+func (r rasterPlot) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	const half = 0.34 // of a bar's height, rows being 1 apart
+	box := func(i, from, to int) []vg.Point {
+		low, high := y(Raster(r).place(i)-half), y(Raster(r).place(i)+half)
+		left, right := x(float64(from)), x(float64(to))
+		return []vg.Point{{X: left, Y: low}, {X: left, Y: high}, {X: right, Y: high}, {X: right, Y: low}}
+	}
+	for i, row := range r.Rows {
+		if len(row.On) > 0 {
+			c.FillPolygon(empty, box(i, 0, len(row.On)))
+		}
+		both := make([]bool, min(len(row.On), len(row.Out)))
+		for k := range both {
+			both[k] = row.On[k] && row.Out[k]
+		}
+		for _, fill := range []struct {
+			rounds []bool
+			color  color.Color
+		}{{row.Out, outPale}, {row.On, solid}, {both, out}} {
+			for from := 0; from < len(fill.rounds); {
+				to := from
+				for to < len(fill.rounds) && fill.rounds[to] {
+					to++
+				}
+				if to > from {
+					c.FillPolygon(fill.color, box(i, from, to))
+				}
+				from = max(to, from+1)
+			}
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package plot
+
+import (
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot"
+
+	"rollcall/results/stats"
+)
+
+// axisTicks is how many labels an axis has, about.
+const axisTicks = 5
+
+// linearTicks puts labels at multiples of 1, 2 or 5 times a power of ten.
+type linearTicks struct{}
+
+// Ticks returns the labels from low to high. Numbers too long for an axis have an exponent.
+func (linearTicks) Ticks(low, high float64) []plot.Tick {
+	step, decimals := niceStep(high - low)
+	form := byte('f')
+	if decimals > 5 || max(math.Abs(low), math.Abs(high)) >= 1e7 {
+		form, decimals = 'g', 6
+	}
+	var ticks []plot.Tick
+	for i := math.Ceil(low/step - 1e-9); i <= high/step+1e-9; i++ {
+		value := i * step
+		if i == 0 {
+			value = 0 // and not −0
+		}
+		ticks = append(ticks, plot.Tick{Value: min(max(value, low), high), Label: strconv.FormatFloat(value, form, decimals, 64)})
+	}
+	return ticks
+}
+
+// niceStep returns the distance of labels that gives a span about axisTicks of them, and the decimals to write them with.
+func niceStep(span float64) (step float64, decimals int) {
+	power := math.Floor(math.Log10(span / axisTicks))
+	unit := math.Pow(10, power)
+	step = 10 * unit
+	for _, k := range []float64{1, 2, 5} {
+		if span/(k*unit) <= axisTicks*1.2 {
+			step = k * unit
+			break
+		}
+	}
+	return step, max(0, -int(math.Floor(math.Log10(step)+1e-9)))
+}
+
+// logTicks is for an axis of decimal logarithms. It puts labels at powers of ten, at 2 and 5 times them as well where that
+// alone would be too few, and marks without labels in between. A span too short even for that has the labels of a linear
+// axis.
+type logTicks struct{}
+
+// Ticks returns the labels from 10^low to 10^high.
+func (logTicks) Ticks(low, high float64) []plot.Tick {
+	labelled := map[int]bool{1: true, 2: high-low < 3, 5: high-low < 3}
+	labels := 0
+	var ticks []plot.Tick
+	for power := math.Floor(low); power <= high; power++ {
+		for k := 1; k < 10; k++ {
+			at := power + math.Log10(float64(k))
+			if at < low || at > high {
+				continue
+			}
+			tick := plot.Tick{Value: at}
+			if labelled[k] {
+				tick.Label = strconv.FormatFloat(float64(k)*math.Pow(10, power), 'g', 3, 64)
+				labels++
+			}
+			ticks = append(ticks, tick)
+		}
+	}
+	if labels >= 3 {
+		return ticks
+	}
+	ticks = linearTicks{}.Ticks(math.Pow(10, low), math.Pow(10, high))
+	for i := range ticks {
+		ticks[i].Value = math.Log10(ticks[i].Value)
+	}
+	return ticks
+}
+
+// span is the range of an axis as it grows with the data.
+type span struct{ Low, High float64 }
+
+func NewSpan() span { return span{math.Inf(1), math.Inf(-1)} }
+
+func (s *span) Add(x float64) {
+	if stats.Finite(x) {
+		s.Low, s.High = min(s.Low, x), max(s.High, x)
+	}
+}
+
+// Axis returns the range to draw: a share of it wider at both ends, never empty. On a logarithmic axis it is above 0.
+func (s span) Axis(share float64, logarithmic bool) (low, high float64) {
+	switch {
+	case s.Low > s.High && logarithmic: // no data
+		return 1, 10
+	case s.Low > s.High:
+		return 0, 1
+	case logarithmic:
+		low, high = math.Log10(s.Low), math.Log10(s.High)
+		more := max(share*(high-low), 0.02)
+		return math.Pow(10, low-more), math.Pow(10, high+more)
+	}
+	more := share * (s.High - s.Low)
+	if s.High-s.Low <= 1e-12*max(math.Abs(s.Low), math.Abs(s.High)) {
+		more = max(math.Abs(s.High)/10, 1e-6)
+	}
+	return s.Low - more, s.High + more
+}

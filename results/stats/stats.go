@@ -1,0 +1,76 @@
+package stats
+
+import (
+	"math"
+	"slices"
+
+	"rollcall/results/files"
+)
+
+// Estimate is a mean over seeds.
+type Estimate struct {
+	Mean float64
+	Std  files.Optional // sample standard deviation over the seeds; missing where N < 2 or where nobody printed it
+	N    int            // seeds
+}
+
+// Mean returns the arithmetic mean; missing for no values.
+func Mean(x []float64) files.Optional {
+	if len(x) == 0 {
+		return files.Optional{}
+	}
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return files.Some(sum / float64(len(x)))
+}
+
+// SampleStd returns the standard deviation with n−1 in the denominator; missing for fewer than two values.
+//
+// No paper says whether its ± has n or n−1 [inferred]. The seeds are a sample of the seeds one could have drawn, and
+// the spread over all of those is what a comparison needs: that is n−1. With three seeds it is 1.22 times the other.
+func SampleStd(x []float64) files.Optional {
+	if len(x) < 2 {
+		return files.Optional{}
+	}
+	mean := Mean(x).Value
+	sum := 0.0
+	for _, v := range x {
+		sum += (v - mean) * (v - mean)
+	}
+	return files.Some(math.Sqrt(sum / float64(len(x)-1)))
+}
+
+// Median is [Quantile] at 0.5.
+func Median(x []float64) files.Optional { return Quantile(x, 0.5) }
+
+// Quantile returns the value below which a share q of the values lies, linear between neighbours (NumPy's default);
+// q outside [0, 1] is taken as the nearer end. Missing for no values, NaN if one of them is.
+func Quantile(x []float64, q float64) files.Optional {
+	if len(x) == 0 {
+		return files.Optional{}
+	}
+	sorted := slices.Sorted(slices.Values(x))
+	if math.IsNaN(sorted[0]) { // NaN sorts first
+		return files.Some(math.NaN())
+	}
+	at := min(max(q, 0), 1) * float64(len(sorted)-1)
+	low := int(at)
+	high := min(low+1, len(sorted)-1)
+	part := at - float64(low)
+	if part == 0 || sorted[low] == sorted[high] { // exact, and no 0·∞
+		return files.Some(sorted[low])
+	}
+	return files.Some((1-part)*sorted[low] + part*sorted[high])
+}
+
+// EMA returns the exponential moving average y_0 = x_0, y_t = β y_{t−1} + (1−β) x_t; β from 0 (x itself) to 1 (x_0).
+// FedAWE's Figure 7 smooths with β = 0.99. It starts at x_0, not at 0, and so needs no correction of its first values.
+func EMA(x []float64, beta float64) []float64 {
+	y := slices.Clone(x)
+	for t := 1; t < len(y); t++ {
+		y[t] = beta*y[t-1] + (1-beta)*x[t]
+	}
+	return y
+}

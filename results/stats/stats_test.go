@@ -1,0 +1,98 @@
+package stats
+
+import (
+	"math"
+	"testing"
+
+	"rollcall/results/files"
+	"rollcall/results/files/filestest"
+)
+
+func TestMeanStd(t *testing.T) {
+	inf := math.Inf(1)
+	for _, test := range []struct {
+		name      string
+		x         []float64
+		mean, std files.Optional
+	}{
+		{"none", nil, files.Optional{}, files.Optional{}},
+		{"one", []float64{7}, files.Some(7), files.Optional{}},
+		{"two", []float64{1, 3}, files.Some(2), files.Some(math.Sqrt2)},
+		{"equal", []float64{5, 5, 5}, files.Some(5), files.Some(0)},
+		{"three: n−1, not n", []float64{2, 4, 9}, files.Some(5), files.Some(math.Sqrt(13))}, // (9+1+16)/2
+		{"far from zero", []float64{1e9 + 1, 1e9 + 2, 1e9 + 3}, files.Some(1e9 + 2), files.Some(1)},
+		{"diverged", []float64{1, math.NaN()}, files.Some(math.NaN()), files.Some(math.NaN())},
+		{"infinite", []float64{1, inf}, files.Some(inf), files.Some(math.NaN())},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := Mean(test.x); !filestest.SameOptional(got, test.mean) {
+				t.Errorf("mean of %v: got %+v, want %+v", test.x, got, test.mean)
+			}
+			if got := SampleStd(test.x); !filestest.SameOptional(got, test.std) {
+				t.Errorf("std of %v: got %+v, want %+v", test.x, got, test.std)
+			}
+		})
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	inf := math.Inf(1)
+	for _, test := range []struct {
+		name string
+		x    []float64
+		q    float64
+		want files.Optional
+	}{
+		{"none", nil, 0.5, files.Optional{}},
+		{"one", []float64{3}, 0.9, files.Some(3)},
+		{"odd median", []float64{9, 1, 5}, 0.5, files.Some(5)},
+		{"even median", []float64{4, 1, 3, 2}, 0.5, files.Some(2.5)},
+		{"p10 of 11", []float64{10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}, 0.1, files.Some(1)},
+		{"p90 of 4", []float64{1, 2, 3, 4}, 0.9, files.Some(3.7)}, // at 2.7
+		{"smallest", []float64{2, 1}, 0, files.Some(1)},
+		{"largest", []float64{2, 1}, 1, files.Some(2)},
+		{"below", []float64{2, 1}, -1, files.Some(1)},
+		{"above", []float64{2, 1}, 2, files.Some(2)},
+		{"diverged", []float64{2, math.NaN(), 1}, 0.5, files.Some(math.NaN())},
+		{"between infinities", []float64{inf, inf, 1}, 0.75, files.Some(inf)},
+		{"next to infinity", []float64{inf, 1}, 0.5, files.Some(inf)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			before := append([]float64(nil), test.x...)
+			if got := Quantile(test.x, test.q); !filestest.SameOptional(got, test.want) {
+				t.Errorf("quantile %g of %v: got %+v, want %+v", test.q, test.x, got, test.want)
+			}
+			for i := range before {
+				if !filestest.Near(before[i], test.x[i]) {
+					t.Fatalf("quantile changed its input: %v, was %v", test.x, before)
+				}
+			}
+		})
+	}
+}
+
+func TestEMA(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		x    []float64
+		beta float64
+		want []float64
+	}{
+		{"none", nil, 0.9, nil},
+		{"β=0 is x", []float64{1, 2, 3}, 0, []float64{1, 2, 3}},
+		{"β=1 stays", []float64{1, 2, 3}, 1, []float64{1, 1, 1}},
+		{"β=½", []float64{8, 0, 4}, 0.5, []float64{8, 4, 4}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := EMA(test.x, test.beta)
+			if len(got) != len(test.want) {
+				t.Fatalf("got %v, want %v", got, test.want)
+			}
+			for i := range got {
+				if !filestest.Near(got[i], test.want[i]) {
+					t.Errorf("%v: got %v, want %v", test.x, got, test.want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,38 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"rollcall/results/files"
+)
+
+// PairedTTest returns the two-sided p-value of Student's t-test for paired values: how likely differences as far from 0 on the mean
+// are, or farther, if their true mean is 0 and they are independent and normal. It is missing for fewer than two pairs; where all
+// differences are equal it is 1 if they are 0, and 0 else, the limits.
+func PairedTTest(a, b []float64) (p files.Optional, err error) {
+	if len(a) != len(b) {
+		return p, fmt.Errorf("results: paired t-test: %d and %d values, want as many of each", len(a), len(b))
+	}
+	if len(a) < 2 {
+		return p, nil
+	}
+	d := make([]float64, len(a))
+	for i := range a {
+		if d[i] = a[i] - b[i]; math.IsNaN(d[i]) || math.IsInf(d[i], 0) {
+			return p, fmt.Errorf("results: paired t-test: pair %d is %g and %g, want finite numbers", i+1, a[i], b[i])
+		}
+	}
+	mean, std := Mean(d).Value, SampleStd(d).Value
+	switch {
+	case std == 0 && mean == 0:
+		return files.Some(1), nil
+	case std == 0:
+		return files.Some(0), nil
+	}
+	t := mean / std * math.Sqrt(float64(len(d)))
+	// The lower tail: 1 − CDF(|t|) would lose everything below 10⁻¹⁶, and the paper prints 10⁻³¹⁶.
+	return files.Some(2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(len(d) - 1)}.CDF(-math.Abs(t))), nil
+}
