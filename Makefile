@@ -2,7 +2,7 @@
 GO      ?= go
 BIN     := bin/rollcall
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-LDFLAGS := -X main.version=$(VERSION)
+LDFLAGS := -X rollcall/bench/run.version=$(VERSION)
 # Linters have dependencies of their own, which must not pull those of the program along: they are pinned in a module file apart.
 TOOLS   := $(GO) tool -modfile=.ci/tools.mod
 FUZZTIME ?= 10s

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"rollcall/algos/availability"
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
 	"rollcall/results/files"
 )
 
@@ -24,8 +26,8 @@ type availabilityRow struct {
 
 func (a *app) availabilityCommand() *cobra.Command {
 	var (
-		given   Settings
-		machine machineFlags
+		given   settings.Settings
+		machine run.Machine
 		kind    string
 		path    string
 		seed    uint32
@@ -51,25 +53,25 @@ synthetic set, which needs no download.`,
 	cmd.Flags().StringVar(&machine.DataDir, "data-dir", "", "folder of the data sets")
 	cmd.Flags().Uint32Var(&seed, "seed", 3, "seed of the split and of the trace")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := oneOf("kind", kind, availability.Names()); err != nil {
+		if err := settings.OneOf("kind", kind, availability.Names()); err != nil {
 			return err
 		}
-		s, err := defaults("fedawe", "code", given.Data)
+		s, err := settings.Defaults("fedawe", "code", given.Data)
 		if err != nil {
 			return err
 		}
-		if err := dataLoads(s.Data); err != nil {
+		if err := settings.DataLoads(s.Data); err != nil {
 			return err
 		}
-		if err := overlay(&s, cmd.Flags()); err != nil {
+		if err := settings.Overlay(&s, cmd.Flags()); err != nil {
 			return err
 		}
 		s.Availability, s.Rounds, s.TestSize = kind, *rounds, 1
-		if err := s.validate(); err != nil {
+		if err := s.Validate(); err != nil {
 			return err
 		}
-		l := &lab{machine: machine, stderr: a.stderr}
-		if err := l.openData(cmd.Context(), &s, seed); err != nil {
+		l := &run.Session{Machine: machine, Stderr: a.stderr}
+		if err := l.OpenData(cmd.Context(), &s, seed); err != nil {
 			return err
 		}
 		rows, err := trace(l, &s, seed)
@@ -80,9 +82,9 @@ synthetic set, which needs no download.`,
 			return files.WriteCSV(a.stdout, rows)
 		}
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			return usagef("--csv %s: a folder, want a file", path)
+			return settings.Usagef("--csv %s: a folder, want a file", path)
 		}
-		if err := writable(filepath.Dir(path)); err != nil {
+		if err := run.Writable(filepath.Dir(path)); err != nil {
 			return err
 		}
 		if err := files.WriteCSVFile(path, rows); err != nil {
@@ -94,27 +96,27 @@ synthetic set, which needs no download.`,
 	return cmd
 }
 
-func newFlagSet(s *Settings) *pflag.FlagSet {
+func newFlagSet(s *settings.Settings) *pflag.FlagSet {
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	settingFlags(fs, s)
+	settings.SettingFlags(fs, s)
 	return fs
 }
 
-func trace(l *lab, s *Settings, seed uint32) ([]availabilityRow, error) {
-	clients, err := populate(l.data, s, seed)
+func trace(l *run.Session, s *settings.Settings, seed uint32) ([]availabilityRow, error) {
+	clients, err := run.Populate(l.Data, s, seed)
 	if err != nil {
 		return nil, err
 	}
 	var rows []availabilityRow
 	p := make([]float64, s.Clients)
 	for t := range s.Rounds {
-		clients.process.Probabilities(t, p)
+		clients.Process.Probabilities(t, p)
 		here := map[int]int{}
-		for _, i := range clients.process.Active(t) {
+		for _, i := range clients.Process.Active(t) {
 			here[i] = 1
 		}
 		for i := range p {
-			rows = append(rows, availabilityRow{t, i, clients.base[i], clients.lambda[i], p[i], here[i]})
+			rows = append(rows, availabilityRow{t, i, clients.Base[i], clients.Lambda[i], p[i], here[i]})
 		}
 	}
 	return rows, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rollcall/bench/settings"
 	"rollcall/datasets"
 )
 
@@ -22,13 +23,13 @@ func (a *app) dataCommand() *cobra.Command {
 	options := func() datasets.Options { return datasets.Options{Dir: dir, Progress: a.stderr} }
 	named := func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return usagef("%s: %d data sets named, want one of %s", commandName(cmd), len(args), strings.Join(datasets.Names(), ", "))
+			return settings.Usagef("%s: %d data sets named, want one of %s", commandName(cmd), len(args), strings.Join(datasets.Names(), ", "))
 		}
-		if err := dataKnown(args[0]); err != nil {
-			return usagef("%s: data set %q: unknown%s, want one of %s", commandName(cmd), args[0], didYouMean(args[0], datasets.Names()), strings.Join(datasets.Names(), ", "))
+		if err := settings.DataKnown(args[0]); err != nil {
+			return settings.Usagef("%s: data set %q: unknown%s, want one of %s", commandName(cmd), args[0], settings.DidYouMean(args[0], datasets.Names()), strings.Join(datasets.Names(), ", "))
 		}
 		if about, err := datasets.About(args[0]); err != nil || !about.Loader {
-			return usagef("%s: data set %q: no loader in this version, want one of %s", commandName(cmd), args[0], strings.Join(datasets.Names(), ", "))
+			return settings.Usagef("%s: data set %q: no loader in this version, want one of %s", commandName(cmd), args[0], strings.Join(datasets.Names(), ", "))
 		}
 		return nil
 	}

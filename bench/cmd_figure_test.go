@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/stats"
@@ -89,12 +90,12 @@ func TestFigureErrors(t *testing.T) {
 
 func TestCompare(t *testing.T) {
 	out := t.TempDir()
-	s, err := defaults("fedawe", "code", "svhn")
+	s, err := settings.Defaults("fedawe", "code", "svhn")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Availability = "sine"
-	row := results.SummaryRow{Cell: s.cell("fedawe-2"), Metric: results.TestAcc, Status: results.CellOK}
+	row := results.SummaryRow{Cell: s.Cell("fedawe-2"), Metric: results.TestAcc, Status: results.CellOK}
 	// The paper prints 85.6 ± 0.9 over 3 seeds; ours is 84.6 ± 0.9 over 3: within 2·√(2·0.009²/3) = 0.0147.
 	row.Estimate(stats.Estimate{Mean: 0.846, Std: files.Some(0.009), N: 3})
 	path := filepath.Join(out, "fedawe-2", results.SummaryFile)

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"rollcall/algos/availability"
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/papers"
@@ -56,15 +58,15 @@ func (a *app) writeReport(ctx context.Context, to string, folders []string) erro
 	if len(in.Runs) == 0 && len(in.Numbers) == 0 && len(in.Bad) == 0 {
 		return fmt.Errorf("report: no run below %s, want %s of one at least (`rollcall run` and `rollcall table` write it)", strings.Join(folders, ", "), results.CurveFile)
 	}
-	if err := writable(to); err != nil {
+	if err := run.Writable(to); err != nil {
 		return err
 	}
-	in.Version, in.Made = versionName(), time.Now()
+	in.Version, in.Made = run.Version(), time.Now()
 	done, err := report.Write(ctx, to, in)
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(a.stdout, "%s: %s, %s, %.1f MB\n", done.Page, count(len(in.Runs), "run"), count(done.Figures, "figure"), float64(done.Bytes)/1e6); err != nil {
+	if _, err := fmt.Fprintf(a.stdout, "%s: %s, %s, %.1f MB\n", done.Page, run.Count(len(in.Runs), "run"), run.Count(done.Figures, "figure"), float64(done.Bytes)/1e6); err != nil {
 		return err
 	}
 	return a.complain("report", slices.Concat(in.Bad, done.Bad))
@@ -73,10 +75,10 @@ func (a *app) writeReport(ctx context.Context, to string, folders []string) erro
 // complain logs what could not be read, and makes an error of it at the end.
 func (a *app) complain(what string, bad []error) error {
 	for _, err := range bad {
-		logf(a.stderr, "rollcall: %s\n", oneLine(err))
+		run.Logf(a.stderr, "rollcall: %s\n", settings.OneLine(err))
 	}
 	if len(bad) > 0 {
-		return fmt.Errorf("%s: %s with files, named above; the rest is done", what, count(len(bad), "problem"))
+		return fmt.Errorf("%s: %s with files, named above; the rest is done", what, run.Count(len(bad), "problem"))
 	}
 	return nil
 }
@@ -146,7 +148,7 @@ func allNumbers(found []results.PlacedSummary, runs []results.Run) (rows []resul
 		left[r.Table] = append(left[r.Table], r)
 	}
 	for _, table := range tables {
-		more, err := summaries(table, left[table])
+		more, err := papers.Summaries(table, left[table])
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/files"
@@ -39,17 +40,17 @@ entry how far it is from the printed number, whether that is within two standard
 		ValidArgsFunction: cobra.FixedCompletions(papers.PaperTables(), cobra.ShellCompDirectiveNoFileComp),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usagef("%s: %d arguments, want a table and a folder", cmd.CommandPath(), len(args))
+				return settings.Usagef("%s: %d arguments, want a table and a folder", cmd.CommandPath(), len(args))
 			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := oneOf("format", format, compareFormats); err != nil {
+			if err := settings.OneOf("format", format, compareFormats); err != nil {
 				return err
 			}
 			known := papers.PaperTables()
-			if oneOf("table", args[0], known) != nil {
-				return usagef("table %q: unknown%s, want one of %s", args[0], didYouMean(args[0], known), strings.Join(known, ", "))
+			if settings.OneOf("table", args[0], known) != nil {
+				return settings.Usagef("table %q: unknown%s, want one of %s", args[0], settings.DidYouMean(args[0], known), strings.Join(known, ", "))
 			}
 			return a.compare(args[0], args[1], format)
 		},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/files"
@@ -29,7 +30,7 @@ a seed does to both sides cancels. --ignore lets the sides differ in some column
 		ValidArgsFunction: completeFolders,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usagef("%s: %d folders named, want two", commandName(cmd), len(args))
+				return settings.Usagef("%s: %d folders named, want two", commandName(cmd), len(args))
 			}
 			return nil
 		},
@@ -40,20 +41,20 @@ a seed does to both sides cancels. --ignore lets the sides differ in some column
 	fs.Float64Var(&o.Level, "level", 0.95, "of the confidence intervals")
 	fs.StringSliceVar(&o.Ignore, "ignore", nil, "columns that may differ: "+strings.Join(compare.DiffColumns(), ", "))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := oneOf("format", format, compareFormats); err != nil {
+		if err := settings.OneOf("format", format, compareFormats); err != nil {
 			return err
 		}
 		if !(o.Level > 0 && o.Level < 1) {
-			return usagef("--level %g: want more than 0 and less than 1", o.Level)
+			return settings.Usagef("--level %g: want more than 0 and less than 1", o.Level)
 		}
 		for _, m := range metrics {
-			if err := oneOf("metric", m, measured); err != nil {
+			if err := settings.OneOf("metric", m, measured); err != nil {
 				return err
 			}
 			o.Metrics = append(o.Metrics, results.Metric(m))
 		}
 		for _, c := range o.Ignore {
-			if err := oneOf("ignore", c, compare.DiffColumns()); err != nil {
+			if err := settings.OneOf("ignore", c, compare.DiffColumns()); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/papers"
@@ -25,7 +27,7 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 		Example: `  rollcall results export fedawe-2 out --format latex --metric test_acc --printed > table.tex`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usagef("%s: %d arguments, want a table and a folder", commandName(cmd), len(args))
+				return settings.Usagef("%s: %d arguments, want a table and a folder", commandName(cmd), len(args))
 			}
 			return nil
 		},
@@ -37,7 +39,7 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 	fs.StringVar(&e.Caption, "caption", "", "of the LaTeX table (default: what the numbers are)")
 	fs.StringVar(&e.Label, "label", "", "of the LaTeX table")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := oneOf("format", e.Format, compare.ExportFormats()); err != nil {
+		if err := settings.OneOf("format", e.Format, compare.ExportFormats()); err != nil {
 			return err
 		}
 		rows, err := readSummary(args[0], args[1])
@@ -56,7 +58,7 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 			known = append(known, string(c.Metric))
 		}
 		for _, m := range metrics {
-			if err := oneOf("metric", m, unique(known)); err != nil {
+			if err := settings.OneOf("metric", m, settings.Unique(known)); err != nil {
 				return err
 			}
 			wanted = append(wanted, results.Metric(m))
@@ -75,7 +77,7 @@ func caption(table string, rows []results.SummaryRow, printed bool) string {
 	for _, r := range rows {
 		least, most = min(least, r.N), max(most, r.N)
 	}
-	seeds := count(most, "seed")
+	seeds := run.Count(most, "seed")
 	if least < most {
 		seeds = fmt.Sprintf("%d to %d seeds", least, most)
 	}

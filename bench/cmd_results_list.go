@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/files"
@@ -30,7 +32,7 @@ be read are named on standard error; the exit status is 1 then.`,
 		Example:           `  rollcall results list out/fedawe-2`,
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneOf("format", format, listFormats); err != nil {
+			if err := settings.OneOf("format", format, listFormats); err != nil {
 				return err
 			}
 			if len(args) == 0 {
@@ -68,7 +70,7 @@ one below --out that no other has, such as the ten digits at its end.`,
 		ValidArgsFunction: completeFolders,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("%s: %d cells named, want one", commandName(cmd), len(args))
+				return settings.Usagef("%s: %d cells named, want one", commandName(cmd), len(args))
 			}
 			return nil
 		},
@@ -83,7 +85,7 @@ one below --out that no other has, such as the ten digits at its end.`,
 			}
 			cells := results.Cells(runs)
 			if len(cells) != 1 {
-				return fmt.Errorf("results show: %s: %s, want one", folder, count(len(cells), "cell"))
+				return fmt.Errorf("results show: %s: %s, want one", folder, run.Count(len(cells), "cell"))
 			}
 			if err := compare.WriteCell(a.stdout, cells[0]); err != nil {
 				return err

@@ -6,7 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
 	"rollcall/results/compare"
+	"rollcall/results/papers"
 )
 
 // isFolder reports whether there is a folder at a path.
@@ -28,19 +31,19 @@ Files that cannot be read are named and left out; the exit status is 1 then.`,
 		ValidArgsFunction: completeFolders,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("%s: no folder named, want one at least", commandName(cmd))
+				return settings.Usagef("%s: no folder named, want one at least", commandName(cmd))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
-				return usagef("results merge: --out missing, want the folder that everything goes to")
+				return settings.Usagef("results merge: --out missing, want the folder that everything goes to")
 			}
-			m, err := compare.Merge(cmd.Context(), out, args, summaries)
+			m, err := compare.Merge(cmd.Context(), out, args, papers.Summaries)
 			if err != nil {
 				return err
 			}
-			if _, err := fmt.Fprintf(a.stdout, "%s: %s copied, %d there already or twice, %s summarised\n", out, count(m.Runs, "run"), m.Kept, count(len(m.Tables), "table")); err != nil {
+			if _, err := fmt.Fprintf(a.stdout, "%s: %s copied, %d there already or twice, %s summarised\n", out, run.Count(m.Runs, "run"), m.Kept, run.Count(len(m.Tables), "table")); err != nil {
 				return err
 			}
 			return a.complain("results merge", m.Bad)

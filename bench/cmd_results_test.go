@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/events"
 	"rollcall/results/files"
@@ -125,12 +126,12 @@ func TestEvents(t *testing.T) {
 
 func TestExport(t *testing.T) {
 	out := t.TempDir()
-	s, err := defaults("fedawe", "code", "svhn")
+	s, err := settings.Defaults("fedawe", "code", "svhn")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Availability = "sine"
-	row := results.SummaryRow{Cell: s.cell("fedawe-2"), Metric: results.TestAcc, Status: results.CellOK, Version: "v1"}
+	row := results.SummaryRow{Cell: s.Cell("fedawe-2"), Metric: results.TestAcc, Status: results.CellOK, Version: "v1"}
 	row.Estimate(stats.Estimate{Mean: 0.846, Std: files.Some(0.009), N: 3})
 	if err := results.WriteSummary(filepath.Join(out, "fedawe-2", results.SummaryFile), []results.SummaryRow{row}); err != nil {
 		t.Fatal(err)

@@ -4,19 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
 	"rollcall/results"
 )
 
 func (a *app) runCommand() *cobra.Command {
 	var (
-		given   Settings
-		machine machineFlags
+		given   settings.Settings
+		machine run.Machine
 		seed    uint32
 		dump    string
 		again   bool
@@ -32,64 +33,64 @@ OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the co
   rollcall run --method mifa --data synthetic --clients 20 --rounds 5 --seed 3`,
 		Args: noArgs,
 	}
-	settingFlags(cmd.Flags(), &given)
-	machine.register(cmd.Flags())
-	machine.registerEvents(cmd.Flags())
+	settings.SettingFlags(cmd.Flags(), &given)
+	registerMachine(cmd.Flags(), &machine)
+	registerEvents(cmd.Flags(), &machine)
 	cmd.Flags().Uint32Var(&seed, "seed", 3, "seed of every draw: split, availability, weights, batches, augmentation, dropout")
 	cmd.Flags().StringVar(&dump, "dump", "", "write the one round of --rounds 1 to this folder, for replay in another framework")
 	cmd.Flags().BoolVar(&decisions, "decisions", false, "write decisions.csv too: who was there and taken in every round, by which weight, and what the server held of their availability")
 	cmd.Flags().BoolVar(&again, "again", false, "run even if the result is there already")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		s, err := resolve(cmd.Flags())
+		s, err := settings.Resolve(cmd.Flags())
 		if err != nil {
 			return err
 		}
-		if err := machine.validate(); err != nil {
+		if err := machine.Validate(); err != nil {
 			return err
 		}
 		if dump != "" && s.Rounds != 1 {
-			return usagef("--dump: %d rounds, want --rounds 1", s.Rounds)
+			return settings.Usagef("--dump: %d rounds, want --rounds 1", s.Rounds)
 		}
-		if dump != "" && s.LocalEpochs.value != nil {
-			return usagef("--dump: with --local-epochs %s, want as many local steps of every client: --local-steps", &s.LocalEpochs)
+		if dump != "" && s.LocalEpochs.Value != nil {
+			return settings.Usagef("--dump: with --local-epochs %s, want as many local steps of every client: --local-steps", &s.LocalEpochs)
 		}
-		if decisions && !slices.Contains(weighted, s.Method) {
-			return usagef("--decisions: of no use with --method %s, want it with %s", s.Method, orList(weighted))
+		if decisions && !slices.Contains(settings.Weighted, s.Method) {
+			return settings.Usagef("--decisions: of no use with --method %s, want it with %s", s.Method, settings.OrList(settings.Weighted))
 		}
-		x := &experiment{clients: decisions, table: "run", settings: s, seed: seed, dir: folder(machine.Out, "run", s, seed), dump: dump}
+		x := &run.Experiment{Clients: decisions, Table: "run", Settings: s, Seed: seed, Dir: run.Folder(machine.Out, "run", s, seed), Dump: dump}
 		return a.runOne(cmd.Context(), x, machine, again)
 	}
 	return cmd
 }
 
-func (a *app) runOne(ctx context.Context, x *experiment, machine machineFlags, again bool) error {
-	l := &lab{machine: machine, stderr: a.stderr}
-	if !again && x.dump == "" {
-		finished, err := x.finished(ctx, l, x.dir)
+func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine, again bool) error {
+	l := &run.Session{Machine: machine, Stderr: a.stderr}
+	if !again && x.Dump == "" {
+		finished, err := x.Finished(ctx, l, x.Dir)
 		if err != nil {
 			return err
 		}
 		if finished {
-			rows, err := results.ReadCurve(filepath.Join(x.dir, results.CurveFile))
+			rows, err := results.ReadCurve(filepath.Join(x.Dir, results.CurveFile))
 			if err != nil {
 				return err
 			}
-			if err := machine.keptEvents(x.dir); err != nil {
+			if err := machine.KeptEvents(x.Dir); err != nil {
 				return err
 			}
 			return a.report(x, rows, "kept, as finished before (--again runs it anew)")
 		}
 	}
-	if err := writable(x.dir); err != nil {
+	if err := run.Writable(x.Dir); err != nil {
 		return err
 	}
-	if x.dump != "" {
-		if err := writable(x.dump); err != nil {
+	if x.Dump != "" {
+		if err := run.Writable(x.Dump); err != nil {
 			return fmt.Errorf("dump: %w", err)
 		}
 	}
-	rows, err := x.do(ctx, l, newProgress(a.stderr, x.settings.Method))
-	if closeErr := l.close(); err == nil {
+	rows, err := x.Do(ctx, l, run.NewProgress(a.stderr, x.Settings.Method))
+	if closeErr := l.Close(); err == nil {
 		err = closeErr
 	}
 	if len(rows) > 0 {
@@ -108,20 +109,8 @@ func (a *app) runOne(ctx context.Context, x *experiment, machine machineFlags, a
 }
 
 // report prints the last row of a run, and where the rest is.
-func (a *app) report(x *experiment, rows []results.CurveRow, note string) error {
+func (a *app) report(x *run.Experiment, rows []results.CurveRow, note string) error {
 	last := rows[len(rows)-1]
-	_, err := fmt.Fprintf(a.stdout, "%s on %s, %s, seed %d, round %d: %s\n%s: %s\n", x.settings.Method, x.settings.Data, x.settings.Availability, x.seed, last.Round, reached(last), filepath.Join(x.dir, results.CurveFile), note)
+	_, err := fmt.Fprintf(a.stdout, "%s on %s, %s, seed %d, round %d: %s\n%s: %s\n", x.Settings.Method, x.Settings.Data, x.Settings.Availability, x.Seed, last.Round, run.Reached(last), filepath.Join(x.Dir, results.CurveFile), note)
 	return err
-}
-
-// writable creates a folder and checks that files can be made in it, before hours are spent.
-func writable(dir string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("output folder %s: %w, want a folder that can be written to", dir, cause(err))
-	}
-	f, err := os.CreateTemp(dir, ".write-test-*")
-	if err != nil {
-		return fmt.Errorf("output folder %s: %w, want a folder that can be written to", dir, cause(err))
-	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
 }

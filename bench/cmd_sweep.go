@@ -11,6 +11,8 @@ import (
 
 	"rollcall/algos"
 	"rollcall/algos/availability"
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/results/papers"
 )
@@ -28,9 +30,9 @@ var crossed = []string{"method", "data", "net", "availability", "preset"}
 
 func (a *app) sweepCommand() *cobra.Command {
 	var (
-		machine machineFlags
+		machine run.Machine
 		sweep   sweepFlags
-		given   Settings
+		given   settings.Settings
 	)
 	cmd := &cobra.Command{
 		Use:   "sweep",
@@ -44,16 +46,16 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
   rollcall sweep --methods fedar,mifa --availability uniform,trace --trace log.csv --like fedar --nets lenet5,cnn-cifar10`,
 		Args: noArgs,
 	}
-	settings := pflag.NewFlagSet("", pflag.ContinueOnError)
-	settingFlags(settings, &given)
-	settings.VisitAll(func(f *pflag.Flag) {
+	shared := pflag.NewFlagSet("", pflag.ContinueOnError)
+	settings.SettingFlags(shared, &given)
+	shared.VisitAll(func(f *pflag.Flag) {
 		if f.Name == "preset" || !slices.Contains(crossed, f.Name) {
 			cmd.Flags().AddFlag(f)
 		}
 	})
-	machine.register(cmd.Flags())
-	machine.registerEvents(cmd.Flags())
-	machine.registerPack(cmd.Flags())
+	registerMachine(cmd.Flags(), &machine)
+	registerEvents(cmd.Flags(), &machine)
+	registerPack(cmd.Flags(), &machine)
 	fs := cmd.Flags()
 	fs.StringSliceVar(&sweep.methods, "methods", nil, "methods: "+strings.Join(algos.Names(), ", "))
 	fs.StringSliceVar(&sweep.availability, "availability", []string{"stationary"}, "availability processes: "+strings.Join(availability.Names(), ", "))
@@ -64,10 +66,10 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
 	fs.StringVar(&sweep.like, "like", "fedawe", "all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
 	fs.StringVar(&sweep.name, "name", "sweep", "folder below OUT of summary and runs")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := machine.validatePack(); err != nil {
+		if err := machine.ValidatePack(); err != nil {
 			return err
 		}
-		if err := machine.validate(); err != nil {
+		if err := machine.Validate(); err != nil {
 			return err
 		}
 		t, cells, err := sweep.cells(fs)
@@ -80,7 +82,7 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
 }
 
 // cells returns the sweep as a table, and its cells.
-func (w *sweepFlags) cells(given *pflag.FlagSet) (t papers.Table, cells []cell, err error) {
+func (w *sweepFlags) cells(given *pflag.FlagSet) (t papers.Table, cells []run.Cell, err error) {
 	if err := w.validate(); err != nil {
 		return t, nil, err
 	}
@@ -88,24 +90,24 @@ func (w *sweepFlags) cells(given *pflag.FlagSet) (t papers.Table, cells []cell, 
 	if err != nil {
 		return t, nil, err
 	}
-	seeds, err := seedList(w.seeds)
+	seeds, err := settings.SeedList(w.seeds)
 	if err != nil {
 		return t, nil, err
 	}
 	t = papers.Table{ID: w.name, Title: "Sweep " + w.name + ": methods under one and the same availability", Methods: w.methods, Seeds: seeds}
-	settings := givenSettings(given)
+	asked := givenSettings(given)
 	used := map[string]bool{}
 	for _, data := range w.data {
 		for _, net := range w.netsOf(data) {
 			for _, process := range w.availability {
 				column := papers.Column{Data: data, Availability: process}
 				for _, method := range w.methods {
-					s, err := w.settings(method, given.Lookup("preset").Value.String(), data, net, process, settings, rates)
+					s, err := w.settings(method, given.Lookup("preset").Value.String(), data, net, process, asked, rates)
 					if err != nil {
 						return t, nil, err
 					}
-					for _, set := range settings {
-						if _, ok := s.uses(set.Flag); ok {
+					for _, set := range asked {
+						if _, ok := s.Uses(set.Flag); ok {
 							used[set.Flag] = true
 						}
 					}
@@ -115,16 +117,16 @@ func (w *sweepFlags) cells(given *pflag.FlagSet) (t papers.Table, cells []cell, 
 					if len(w.nets) > 1 {
 						shown.Set = []papers.Setting{{Flag: "net", Value: s.Net}}
 					}
-					cells = append(cells, cell{s, shown})
+					cells = append(cells, run.Cell{Settings: s, Column: shown})
 				}
 				t.Columns = append(t.Columns, column)
 			}
 		}
 	}
-	for _, set := range settings {
+	for _, set := range asked {
 		if !used[set.Flag] {
-			in, _ := cells[0].settings.uses(set.Flag)
-			return t, nil, usagef("--%s %s: of no use in any cell of this sweep, want it with %s, or not at all", set.Flag, set.Value, in)
+			in, _ := cells[0].Settings.Uses(set.Flag)
+			return t, nil, settings.Usagef("--%s %s: of no use in any cell of this sweep, want it with %s, or not at all", set.Flag, set.Value, in)
 		}
 	}
 	return t, cells, nil
@@ -142,25 +144,25 @@ func (w *sweepFlags) validate() error {
 		{"like", []string{w.like}, algos.Names()},
 	} {
 		if len(c.names) == 0 {
-			return usagef("--%s: empty, want at least one of %s", c.flag, strings.Join(c.known, ", "))
+			return settings.Usagef("--%s: empty, want at least one of %s", c.flag, strings.Join(c.known, ", "))
 		}
 		for i, name := range c.names {
-			if err := oneOf(c.flag, name, c.known); err != nil {
+			if err := settings.OneOf(c.flag, name, c.known); err != nil {
 				return err
 			}
 			if slices.Contains(c.names[:i], name) {
-				return usagef("--%s: %s twice, want it once", c.flag, name)
+				return settings.Usagef("--%s: %s twice, want it once", c.flag, name)
 			}
 		}
 	}
 	for _, data := range w.data {
-		if err := dataLoads(data); err != nil {
+		if err := settings.DataLoads(data); err != nil {
 			return err
 		}
 	}
 	if w.name == "" || w.name == "run" || strings.HasPrefix(w.name, ".") || strings.ContainsAny(w.name, `/\:`) ||
 		slices.Contains(papers.TableNames(), w.name) || slices.Contains(papers.FigureNames(), w.name) {
-		return usagef("--name %q: want the name of a folder that is no table, figure or run", w.name)
+		return settings.Usagef("--name %q: want the name of a folder that is no table, figure or run", w.name)
 	}
 	return nil
 }
@@ -168,7 +170,7 @@ func (w *sweepFlags) validate() error {
 // netsOf returns the nets of a data set: its own, if none are asked for.
 func (w *sweepFlags) netsOf(data string) []string {
 	if len(w.nets) > 0 {
-		return unique(w.nets)
+		return settings.Unique(w.nets)
 	}
 	about, err := datasets.About(data)
 	if err != nil {
@@ -178,7 +180,7 @@ func (w *sweepFlags) netsOf(data string) []string {
 }
 
 // rate is a method's η_0 and η_g; a missing one is the method's own.
-type rate struct{ lr, serverLR optional }
+type rate struct{ lr, serverLR settings.Optional }
 
 // ratesOf reads --rates.
 func (w *sweepFlags) ratesOf() (map[string]rate, error) {
@@ -186,19 +188,19 @@ func (w *sweepFlags) ratesOf() (map[string]rate, error) {
 	for _, text := range w.rates {
 		method, value, ok := strings.Cut(text, "=")
 		if !ok || !slices.Contains(w.methods, method) {
-			return nil, usagef("--rates %q: want METHOD=LR or METHOD=LR/SERVERLR of a method in --methods", text)
+			return nil, settings.Usagef("--rates %q: want METHOD=LR or METHOD=LR/SERVERLR of a method in --methods", text)
 		}
 		var r rate
 		parts := strings.Split(value, "/")
 		for i, part := range parts {
 			v, err := strconv.ParseFloat(part, 64)
 			if err != nil || !(v > 0) || math.IsInf(v, 0) || len(parts) > 2 {
-				return nil, usagef("--rates %q: want one or two positive numbers, METHOD=LR/SERVERLR", text)
+				return nil, settings.Usagef("--rates %q: want one or two positive numbers, METHOD=LR/SERVERLR", text)
 			}
 			if i == 0 {
-				r.lr = optional{&v}
+				r.lr = settings.Some(v)
 			} else {
-				r.serverLR = optional{&v}
+				r.serverLR = settings.Some(v)
 			}
 		}
 		rates[method] = r
@@ -208,7 +210,7 @@ func (w *sweepFlags) ratesOf() (map[string]rate, error) {
 
 // givenSettings returns the flags on the command line that are settings of a run, in order of names.
 func givenSettings(given *pflag.FlagSet) (list []papers.Setting) {
-	known := (&Settings{}).flags()
+	known := (&settings.Settings{}).Flags()
 	given.Visit(func(f *pflag.Flag) {
 		if known.Lookup(f.Name) == nil || slices.Contains(crossed, f.Name) {
 			return
@@ -227,12 +229,12 @@ func givenSettings(given *pflag.FlagSet) (list []papers.Setting) {
 }
 
 // settings returns the settings of one cell: those of --like, the method's own rates, and what the command line says.
-func (w *sweepFlags) settings(method, preset, data, net, process string, list []papers.Setting, rates map[string]rate) (Settings, error) {
-	own, err := defaults(method, preset, data)
+func (w *sweepFlags) settings(method, preset, data, net, process string, list []papers.Setting, rates map[string]rate) (settings.Settings, error) {
+	own, err := settings.Defaults(method, preset, data)
 	if err != nil {
 		return own, err
 	}
-	s, err := defaults(w.like, preset, data)
+	s, err := settings.Defaults(w.like, preset, data)
 	if err != nil {
 		return s, err
 	}
@@ -245,16 +247,16 @@ func (w *sweepFlags) settings(method, preset, data, net, process string, list []
 			}
 		}
 	}
-	if err := s.apply(list); err != nil {
-		return s, usageError{err}
+	if err := s.Apply(list); err != nil {
+		return s, settings.Usagef("%w", err)
 	}
 	r := rates[method]
-	s.LR, s.ServerLR = r.lr.or(s.LR), r.serverLR.or(s.ServerLR)
-	if err := s.validate(); err != nil {
+	s.LR, s.ServerLR = r.lr.Or(s.LR), r.serverLR.Or(s.ServerLR)
+	if err := s.Validate(); err != nil {
 		return s, err
 	}
 	if s.Availability == "trace" {
-		if _, err := s.readTrace(); err != nil {
+		if _, err := s.ReadTrace(); err != nil {
 			return s, err
 		}
 	}
@@ -262,9 +264,9 @@ func (w *sweepFlags) settings(method, preset, data, net, process string, list []
 }
 
 // sharedSettings are those that all cells have alike, which say nothing of any.
-func sharedSettings(s *Settings) (list []papers.Setting) {
-	for name, value := range s.values() {
-		if !slices.Contains(columns, name) && name != "lr" && name != "server-lr" {
+func sharedSettings(s *settings.Settings) (list []papers.Setting) {
+	for name, value := range s.Values() {
+		if !slices.Contains(settings.Columns, name) && name != "lr" && name != "server-lr" {
 			list = append(list, papers.Setting{Flag: name, Value: value})
 		}
 	}

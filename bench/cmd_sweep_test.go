@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
 	"rollcall/results"
 )
 
@@ -101,7 +103,7 @@ func TestSweepSettings(t *testing.T) {
 		}
 		for i, text := range want {
 			method, settings, _ := strings.Cut(text, ": ")
-			values := cells[i].settings.values()
+			values := cells[i].Settings.Values()
 			if values["method"] != method {
 				t.Errorf("%s: cell %d is of %s, want %s", c.line, i, values["method"], method)
 			}
@@ -115,7 +117,7 @@ func TestSweepSettings(t *testing.T) {
 }
 
 // cellsOfSweep returns the cells of a command line.
-func cellsOfSweep(t *testing.T, line string) (cells []cell) {
+func cellsOfSweep(t *testing.T, line string) (cells []run.Cell) {
 	t.Helper()
 	a := &app{&strings.Builder{}, &strings.Builder{}}
 	cmd := a.sweepCommand()
@@ -174,12 +176,12 @@ func TestSweepUsageErrors(t *testing.T) {
 
 // FedAR, section 6.1, in the runs of its methods, and none of it in the names of others' runs.
 func TestFedARDefaults(t *testing.T) {
-	for _, method := range fedarMethods {
-		s, err := defaults(method, "paper", "cifar10")
+	for _, method := range settings.FedarMethods {
+		s, err := settings.Defaults(method, "paper", "cifar10")
 		if err != nil {
 			t.Fatal(err)
 		}
-		values := s.values()
+		values := s.Values()
 		for flag, want := range map[string]string{
 			"split": "two-class", "batch": "64", "local-steps": "5", "weight-decay": "0.001", "lr": "0.1", "server-lr": "1", "augment": "none",
 			"clip": "none", "fedar-rho": "0.1", "fedar-t0": "50", "fedar-b": "4", "fedavg-s-limit": "none", "p-min": "0.1",
@@ -189,22 +191,22 @@ func TestFedARDefaults(t *testing.T) {
 			}
 		}
 	}
-	s, err := defaults("fedar", "paper", "cifar10")
+	s, err := settings.Defaults("fedar", "paper", "cifar10")
 	if err != nil {
 		t.Fatal(err)
 	}
 	same, other := s, s
 	fifty := 50.0
-	same.FedAR.T0, other.FedAR.T0 = optional{&fifty}, optional{}
+	same.FedAR.T0, other.FedAR.T0 = settings.Some(fifty), settings.Optional{}
 	if results.Hash(s) != results.Hash(same) || results.Hash(s) == results.Hash(other) {
 		t.Error("the name of a run depends on where t_0 is kept, or not on what it is")
 	}
-	if o := other.methodOptions().FedAR; !o.Forever || s.methodOptions().FedAR.Forever {
+	if o := other.MethodOptions().FedAR; !o.Forever || s.MethodOptions().FedAR.Forever {
 		t.Errorf("--fedar-t0 none: %+v, want g = ∞, and not without it", o)
 	}
 	limit := 7.0
-	other.FedAR.FedAvgSLimit = optional{&limit}
-	if got := other.methodOptions().FedAvgSLimit; got == nil || *got != 7 {
+	other.FedAR.FedAvgSLimit = settings.Some(limit)
+	if got := other.MethodOptions().FedAvgSLimit; got == nil || *got != 7 {
 		t.Errorf("--fedavg-s-limit 7: %v", got)
 	}
 }

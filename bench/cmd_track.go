@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
 	"rollcall/results/track"
 )
 
@@ -56,22 +58,22 @@ func (t *trackFlags) registerVerdict(fs *pflag.FlagSet) {
 
 func (t *trackFlags) validate() error {
 	if t.history == "" {
-		return usagef("--history: empty, want a folder")
+		return settings.Usagef("--history: empty, want a folder")
 	}
 	if !(t.rule.Level > 0 && t.rule.Level < 1) {
-		return usagef("--level %g: want above 0 and below 1", t.rule.Level)
+		return settings.Usagef("--level %g: want above 0 and below 1", t.rule.Level)
 	}
 	if !(t.rule.MinEffect >= 0 && t.rule.MinEffect < 1e6) {
-		return usagef("--min-effect %g: want 0 or more", t.rule.MinEffect)
+		return settings.Usagef("--min-effect %g: want 0 or more", t.rule.MinEffect)
 	}
 	return nil
 }
 
 func (t *trackFlags) validateVerdict() error {
 	if t.nights < 1 {
-		return usagef("--nights %d: want 1 or more", t.nights)
+		return settings.Usagef("--nights %d: want 1 or more", t.nights)
 	}
-	return oneOf("format", t.format, trackFormats)
+	return settings.OneOf("format", t.format, trackFormats)
 }
 
 // failed gives an error status 2: status 1 is a regression's. An interrupted command keeps its own.
@@ -79,7 +81,7 @@ func failed(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return usageError{err}
+	return settings.Usagef("%w", err)
 }
 
 // judge reads nothing: it says what a history shows.
@@ -124,20 +126,20 @@ func (a *app) say(verdicts []track.Verdict, format string) error {
 func (a *app) histories(dir, fingerprint string) ([]*track.History, error) {
 	all, bad := track.ReadFolder(dir)
 	for _, err := range bad {
-		logf(a.stderr, "rollcall: %s\n", oneLine(err))
+		run.Logf(a.stderr, "rollcall: %s\n", settings.OneLine(err))
 	}
 	kept := slices.DeleteFunc(slices.Clone(all), func(h *track.History) bool {
 		return !strings.HasPrefix(h.Machine.Fingerprint(), strings.ToLower(fingerprint))
 	})
 	switch {
 	case len(all) == 0:
-		return nil, usagef("track: %s: no history, want one (rollcall track run begins it)", dir)
+		return nil, settings.Usagef("track: %s: no history, want one (rollcall track run begins it)", dir)
 	case len(kept) == 0:
 		var known []string
 		for _, h := range all {
 			known = append(known, h.Machine.Fingerprint())
 		}
-		return nil, usagef("--fingerprint %q: no such machine in %s, want one of %s", fingerprint, dir, strings.Join(known, ", "))
+		return nil, settings.Usagef("--fingerprint %q: no such machine in %s, want one of %s", fingerprint, dir, strings.Join(known, ", "))
 	}
 	return kept, nil
 }

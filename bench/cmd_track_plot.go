@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rollcall/bench/settings"
 	"rollcall/results/plot"
 	"rollcall/results/track"
 )
@@ -55,7 +56,7 @@ func (a *app) trackPlot(h *track.History, rule track.Rule, metrics []string, out
 	}
 	for _, m := range metrics {
 		if !slices.Contains(names, m) {
-			return usagef("track plot: %s: no metric %q%s, want one of %s", h.Path, m, didYouMean(m, names), strings.Join(names, ", "))
+			return settings.Usagef("track plot: %s: no metric %q%s, want one of %s", h.Path, m, settings.DidYouMean(m, names), strings.Join(names, ", "))
 		}
 	}
 	name := strings.TrimSuffix(filepath.Base(h.Path), ".csv")

@@ -11,20 +11,23 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rollcall/bench/nightly"
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
 	"rollcall/results/track"
 )
 
 func (a *app) trackRunCommand() *cobra.Command {
 	var t trackFlags
-	var m machineFlags
-	s := standardSuite()
+	var m run.Machine
+	s := nightly.StandardSuite()
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Measure the standard workloads and append them to the machine's history",
 		Long: `run measures rounds, client-steps and evaluations with the nets and the shapes of cifar10, svhn and cinic10 on generated
 data (nothing is downloaded), the server's arithmetic, and the kernels a client-step spends its time in; it appends the
 night to the history of the machine's fingerprint and says whether something became slower. An interrupted night is not
-appended. If $` + webhookVariable + ` is set, the verdict is posted there as JSON.`,
+appended. If $` + nightly.WebhookVariable + ` is set, the verdict is posted there as JSON.`,
 		Example: `  rollcall track run
   rollcall track run --device cuda:0 --precision tf32 --history /srv/rollcall/history`,
 		Args: noArgs,
@@ -35,21 +38,21 @@ appended. If $` + webhookVariable + ` is set, the verdict is posted there as JSO
 			if err := t.validateVerdict(); err != nil {
 				return err
 			}
-			if err := s.validate(); err != nil {
+			if err := s.Validate(); err != nil {
 				return err
 			}
 			m.Out = t.history
-			if err := m.validate(); err != nil {
+			if err := m.Validate(); err != nil {
 				return failed(err)
 			}
-			return a.trackRun(cmd.Context(), t, &trackBench{suite: s, machine: m, stderr: a.stderr})
+			return a.trackRun(cmd.Context(), t, &nightly.Bench{Suite: s, Machine: m, Stderr: a.stderr})
 		},
 	}
 	fs := cmd.Flags()
 	t.register(fs)
 	t.registerVerdict(fs)
 	machine := pflag.NewFlagSet("", pflag.ContinueOnError) // the data and the folder of other commands have no say here
-	m.register(machine)
+	registerMachine(machine, &m)
 	for _, name := range []string{"device", "precision", "threads"} {
 		fs.AddFlag(machine.Lookup(name))
 	}
@@ -61,15 +64,15 @@ appended. If $` + webhookVariable + ` is set, the verdict is posted there as JSO
 
 // nightBench measures a night. What runs it is known before it is measured.
 type nightBench interface {
-	identify() (track.Machine, error)
-	measure(ctx context.Context) ([]track.Measurement, error)
-	clockMHz() float64
+	Identify() (track.Machine, error)
+	Measure(ctx context.Context) ([]track.Measurement, error)
+	ClockMHz() float64
 }
 
 // trackRun measures, appends and judges.
 func (a *app) trackRun(ctx context.Context, t trackFlags, bench nightBench) error {
-	hook := os.Getenv(webhookVariable)
-	if err := checkWebhook(hook); err != nil {
+	hook := os.Getenv(nightly.WebhookVariable)
+	if err := nightly.CheckWebhook(hook); err != nil {
 		return failed(err)
 	}
 	v, err := a.night(ctx, t, bench)
@@ -78,8 +81,8 @@ func (a *app) trackRun(ctx context.Context, t trackFlags, bench nightBench) erro
 	}
 	verdict := a.say([]track.Verdict{v}, t.format)
 	if hook != "" {
-		if err := postVerdict(ctx, hook, v); err != nil {
-			logf(a.stderr, "rollcall: %v\n", err)
+		if err := nightly.PostVerdict(ctx, hook, v); err != nil {
+			run.Logf(a.stderr, "rollcall: %v\n", err)
 		}
 	}
 	return verdict
@@ -92,7 +95,7 @@ func (a *app) night(ctx context.Context, t trackFlags, bench nightBench) (v trac
 		return v, err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	machine, err := bench.identify()
+	machine, err := bench.Identify()
 	if err != nil {
 		return v, err
 	}
@@ -100,22 +103,22 @@ func (a *app) night(ctx context.Context, t trackFlags, bench nightBench) (v trac
 		return v, err
 	}
 	begun := time.Now().Truncate(time.Second)
-	logf(a.stderr, "track: %s\n", machine)
-	values, err := bench.measure(ctx)
+	run.Logf(a.stderr, "track: %s\n", machine)
+	values, err := bench.Measure(ctx)
 	if err != nil {
 		return v, err
 	}
-	n := track.Night{Run: track.RunName(begun), Time: begun, Version: versionName(), Go: runtime.Version(), ClockMHz: bench.clockMHz(), Values: values}
+	n := track.Night{Run: track.RunName(begun), Time: begun, Version: run.Version(), Go: runtime.Version(), ClockMHz: bench.ClockMHz(), Values: values}
 	if err := w.Append(machine, n); err != nil {
 		return v, err
 	}
 	h, bad := track.Read(w.Path(machine))
 	for _, err := range bad {
-		logf(a.stderr, "rollcall: %s\n", oneLine(err))
+		run.Logf(a.stderr, "rollcall: %s\n", settings.OneLine(err))
 	}
 	if h == nil || h.Machine != machine {
 		return v, fmt.Errorf("track: %s: its first row is of another machine, want %s", w.Path(machine), machine.Fingerprint())
 	}
-	logf(a.stderr, "track: run %s, %d metrics, %.0f s, %s\n", n.Run, len(values), time.Since(begun).Seconds(), h.Path)
+	run.Logf(a.stderr, "track: run %s, %d metrics, %.0f s, %s\n", n.Run, len(values), time.Since(begun).Seconds(), h.Path)
 	return t.judge(h)
 }

@@ -11,13 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/bench/nightly"
+	"rollcall/bench/run"
 	"rollcall/nets"
 	"rollcall/results/track"
 )
 
 // tinySuite is a night of seconds.
-func tinySuite() trackSuite {
-	s := standardSuite()
+func tinySuite() nightly.Suite {
+	s := nightly.StandardSuite()
 	s.Clients, s.Steps, s.Batch, s.Train, s.Test, s.Passes = 2, 1, 4, 64, 16, 2
 	s.Samples = 10
 	return s
@@ -30,7 +32,7 @@ func TestTrackSuite(t *testing.T) {
 	}
 	dir := t.TempDir()
 	var stdout, stderr bytes.Buffer
-	b := &trackBench{suite: tinySuite(), machine: machineFlags{Device: "cpu", Threads: 2, Out: dir}, stderr: &stderr}
+	b := &nightly.Bench{Suite: tinySuite(), Machine: run.Machine{Device: "cpu", Threads: 2, Out: dir}, Stderr: &stderr}
 	err := (&app{&stdout, &stderr}).trackRun(t.Context(), trackFlags{history: dir, rule: track.DefaultRule(), nights: 1, format: "text"}, b)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, stderr.String())
@@ -60,7 +62,7 @@ func TestTrackSuite(t *testing.T) {
 func TestTrackInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
-	b := &trackBench{suite: tinySuite(), machine: machineFlags{Device: "cpu", Threads: 1, Out: dir}, stderr: cancelOn{"pass 1", cancel}}
+	b := &nightly.Bench{Suite: tinySuite(), Machine: run.Machine{Device: "cpu", Threads: 1, Out: dir}, Stderr: cancelOn{"pass 1", cancel}}
 	var out bytes.Buffer
 	err := (&app{&out, &out}).trackRun(ctx, trackFlags{history: dir, rule: track.DefaultRule(), nights: 1, format: "text"}, b)
 	if !errors.Is(err, context.Canceled) {
@@ -88,7 +90,7 @@ func (c cancelOn) Write(p []byte) (int, error) {
 type fakeProfiler struct{ on, rounds int }
 
 func (f *fakeProfiler) Profile(on bool) error {
-	f.on += count01(on)
+	f.on += run.Count01(on)
 	return nil
 }
 
@@ -97,38 +99,38 @@ func (f *fakeProfiler) Kernels() []nets.KernelTime {
 }
 
 func TestTrackProfiled(t *testing.T) {
-	b := &trackBench{at: map[string]int{}}
+	b := &nightly.Bench{At: map[string]int{}}
 	f := &fakeProfiler{}
 	for range 2 {
-		if err := b.profiled(t.Context(), f, func() error { f.rounds++; return nil }); err != nil {
+		if err := b.Profiled(t.Context(), f, func() error { f.rounds++; return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want := []track.Measurement{{Metric: "kernel/conv2d_forward", Unit: "µs", Samples: []float64{1500, 1500}}}
-	if f.rounds != 2 || f.on != 2 || !reflect.DeepEqual(b.values, want) {
-		t.Errorf("got %d rounds, %d profiles, %v, want 2, 2, %v", f.rounds, f.on, b.values, want)
+	if f.rounds != 2 || f.on != 2 || !reflect.DeepEqual(b.Values, want) {
+		t.Errorf("got %d rounds, %d profiles, %v, want 2, 2, %v", f.rounds, f.on, b.Values, want)
 	}
 	broken := errors.New("launch failed")
-	if err := b.profiled(t.Context(), f, func() error { return broken }); !errors.Is(err, broken) {
+	if err := b.Profiled(t.Context(), f, func() error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("a round that fails: got %v, want %v", err, broken)
 	}
 }
 
 func TestSuiteName(t *testing.T) {
-	s := standardSuite()
+	s := nightly.StandardSuite()
 	s.Samples, s.Passes = 30, 3
-	if got := s.name(); got != "standard/1" {
+	if got := s.Name(); got != "standard/1" {
 		t.Errorf("more samples: got %s, want standard/1", got)
 	}
 	s.Clients = 8
-	if got := s.name(); got != "N8-E5-B128-train8192-test2048/1" {
+	if got := s.Name(); got != "N8-E5-B128-train8192-test2048/1" {
 		t.Errorf("fewer clients: got %s, want N8-E5-B128-train8192-test2048/1", got)
 	}
 }
 
 func TestMachineClocks(t *testing.T) {
 	dir := t.TempDir()
-	if got := cpuClocks(dir); got != "" {
+	if got := nightly.CpuClocks(dir); got != "" {
 		t.Errorf("nothing known: got %q, want nothing", got)
 	}
 	for name, text := range map[string]string{
@@ -144,17 +146,17 @@ func TestMachineClocks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, want := cpuClocks(dir), "800-3500 MHz performance no boost"; got != want {
+	if got, want := nightly.CpuClocks(dir), "800-3500 MHz performance no boost"; got != want {
 		t.Errorf("clocks: got %q, want %q", got, want)
 	}
-	if got := cpuMHz(filepath.Join(dir, "cpuinfo")); got != 2500 {
+	if got := nightly.CpuMHz(filepath.Join(dir, "cpuinfo")); got != 2500 {
 		t.Errorf("mean clock: got %v, want 2500", got)
 	}
-	if got := driverModule(filepath.Join(dir, "nvidia")); got != "580.65.06" {
+	if got := nightly.DriverModule(filepath.Join(dir, "nvidia")); got != "580.65.06" {
 		t.Errorf("driver: got %q, want 580.65.06", got)
 	}
 	lines := "NVIDIA H200, 1980 MHz, 3201 MHz, 700.00 W\nNVIDIA A100, 1410 MHz, 1593 MHz, 400.00 W\nNVIDIA H200, 1980 MHz, 3201 MHz, 700.00 W\n"
-	if got, want := limitsOf(lines, "NVIDIA H200"), "1980 MHz 3201 MHz 700.00 W"; got != want {
+	if got, want := nightly.LimitsOf(lines, "NVIDIA H200"), "1980 MHz 3201 MHz 700.00 W"; got != want {
 		t.Errorf("card: got %q, want %q", got, want)
 	}
 }

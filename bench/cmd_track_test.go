@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/bench/nightly"
+	"rollcall/bench/settings"
 	"rollcall/results/track"
 )
 
@@ -24,10 +26,11 @@ type fakeBench struct {
 	err     error
 }
 
-func (f *fakeBench) identify() (track.Machine, error) { return f.machine, nil }
-func (f *fakeBench) clockMHz() float64                { return 0 }
+func (f *fakeBench) Identify() (track.Machine, error) { return f.machine, nil }
 
-func (f *fakeBench) measure(context.Context) ([]track.Measurement, error) {
+func (f *fakeBench) ClockMHz() float64 { return 0 }
+
+func (f *fakeBench) Measure(context.Context) ([]track.Measurement, error) {
 	v := track.Measurement{Metric: "round/cifar10", Unit: "ms"}
 	for i := range 10 {
 		v.Samples = append(v.Samples, f.ms*(1+float64(i%7)/1000))
@@ -51,7 +54,7 @@ func nightsOf(t *testing.T, dir string, m track.Machine, nights, slow int, facto
 		if i >= nights-slow {
 			f.ms *= factor
 		}
-		values, _ := f.measure(t.Context())
+		values, _ := f.Measure(t.Context())
 		at := begin.AddDate(0, 0, i)
 		if err := w.Append(m, track.Night{Run: track.RunName(at), Time: at, Version: "v1", Go: "go1.26", Values: values}); err != nil {
 			t.Fatal(err)
@@ -66,7 +69,7 @@ func statusOf(err error) int {
 		return statusOK
 	case errors.Is(err, context.Canceled):
 		return statusInterrupted
-	case isUsage(err):
+	case settings.IsUsage(err):
 		return statusUsage
 	}
 	return statusFailure
@@ -155,7 +158,7 @@ func TestTrackWebhook(t *testing.T) {
 		{"a wrong certificate", strings.Replace(server.URL, "http:", "https:", 1) + "/secret", "track: webhook: cannot be reached"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Setenv(webhookVariable, test.address)
+			t.Setenv(nightly.WebhookVariable, test.address)
 			got, kind = track.Verdict{}, ""
 			dir := t.TempDir()
 			nightsOf(t, dir, fakeMachine, 40, 2, 1.05)
@@ -177,7 +180,7 @@ func TestTrackWebhook(t *testing.T) {
 		})
 	}
 	for _, address := range []string{"secret", "ftp://secret", "http://", "http://sec ret\x7f"} {
-		if err := checkWebhook(address); err == nil || strings.Contains(err.Error(), "sec") {
+		if err := nightly.CheckWebhook(address); err == nil || strings.Contains(err.Error(), "sec") {
 			t.Errorf("%q: got %v, want an error without it", address, err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/algos/availability"
+	"rollcall/bench/run"
 	"rollcall/datasets"
 	"rollcall/results"
 	"rollcall/results/files"
@@ -80,7 +81,7 @@ func TestCompletion(t *testing.T) {
 }
 
 func TestVersionAndDevices(t *testing.T) {
-	if got, want := must(t, "version").stdout, "rollcall "+versionName()+" "+runtime.Version()+" "+runtime.GOOS+"/"+runtime.GOARCH+"\n"; got != want {
+	if got, want := must(t, "version").stdout, "rollcall "+run.Version()+" "+runtime.Version()+" "+runtime.GOOS+"/"+runtime.GOARCH+"\n"; got != want {
 		t.Errorf("version: %q, want %q", got, want)
 	}
 	if got := must(t, "devices").stdout; !strings.HasPrefix(got, "cpu ") || !strings.Contains(got, "generic") || !strings.Contains(got, "\ncuda ") {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/bench/settings"
 	"rollcall/results"
 )
 
@@ -83,9 +84,9 @@ func TestHeldOutAndSolved(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			settings := info.Settings.(map[string]any)
-			if settings["fstar"] != "solved" || settings["losses"] != heldOut {
-				t.Errorf("fstar %v, losses %v, want solved and held-out", settings["fstar"], settings["losses"])
+			recorded := info.Settings.(map[string]any)
+			if recorded["fstar"] != "solved" || recorded["losses"] != settings.HeldOut {
+				t.Errorf("fstar %v, losses %v, want solved and held-out", recorded["fstar"], recorded["losses"])
 			}
 		})
 	}

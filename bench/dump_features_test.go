@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"rollcall/bench/run"
 	"rollcall/datasets"
 	"rollcall/results/files"
 )
@@ -41,7 +42,7 @@ func TestDumpFeatures(t *testing.T) {
 	if want := clients * E * (batch - 50); padding != want {
 		t.Errorf("%d places of padding, want %d", padding, want)
 	}
-	var names dumpNames
+	var names run.DumpNames
 	if names, _ = readNames(t, dir); names.Net != "linear-binary" || names.Mean != nil {
 		t.Errorf("names.json: net %s, mean %v, want linear-binary and none", names.Net, names.Mean)
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"testing"
 
+	"rollcall/bench/run"
 	"rollcall/datasets"
 	"rollcall/results/files"
 )
@@ -35,7 +36,7 @@ func array[T files.Element](t *testing.T, dir, name string, want ...int) []T {
 	return data
 }
 
-func readNames(t *testing.T, dir string) (names dumpNames, parameters int) {
+func readNames(t *testing.T, dir string) (names run.DumpNames, parameters int) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(contents(t, filepath.Join(dir, "names.json"))), &names); err != nil {
 		t.Fatal(err)

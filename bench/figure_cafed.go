@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"rollcall/algos"
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/papers"
@@ -18,7 +20,7 @@ import (
 )
 
 // drawCAFed returns what writes the CSV of a figure of CA-Fed, and its drawing; what the papers say goes to f.beside.
-func (a *app) drawCAFed(ctx context.Context, figure *papers.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) (csv func(path string) error, drawn plot.Figure, err error) {
+func (a *app) drawCAFed(ctx context.Context, figure *papers.Figure, f *figureFlags, given *pflag.FlagSet, p *run.Pool) (csv func(path string) error, drawn plot.Figure, err error) {
 	if figure.Shows == papers.EstimatorError {
 		f.beside = a.besidePaper(figure, nil)
 		rows, err := f.estimatorErrors(figure, given)
@@ -30,9 +32,9 @@ func (a *app) drawCAFed(ctx context.Context, figure *papers.Figure, f *figureFla
 	}
 	runs := make([]papers.CAFedRun, len(done))
 	for i, r := range done {
-		runs[i] = papers.CAFedRun{Data: r.Data, Method: r.Method, Series: r.Series, X: r.X, Curves: r.curves}
+		runs[i] = papers.CAFedRun{Data: r.Data, Method: r.Method, Series: r.Series, X: r.X, Curves: r.Curves}
 		if figure.Shows == papers.RunningMean {
-			for k, curve := range r.curves {
+			for k, curve := range r.Curves {
 				runs[i].Curves[k] = results.RunningMean(curve)
 			}
 		}
@@ -47,7 +49,7 @@ func (a *app) drawCAFed(ctx context.Context, figure *papers.Figure, f *figureFla
 		rows, err := papers.CAFedCurveRows(runs)
 		return csvWriter(rows), papers.CAFedCurveFigure(figure.Title, what, rows), err
 	case papers.Activity:
-		rows := papers.CAFedActivityRows(done[0].decisions[0])
+		rows := papers.CAFedActivityRows(done[0].Decisions[0])
 		if done[0].Availability == "clusters" {
 			f.beside = a.besideClusters(f.beside, rows, done[0].settings.Clusters)
 		}
@@ -71,7 +73,7 @@ func (a *app) drawCAFed(ctx context.Context, figure *papers.Figure, f *figureFla
 // perMethod returns the rows of every run.
 func perMethod[T any](runs []figureRun, of func(method string, seeds [][]results.DecisionRow) ([]T, error)) (rows []T, err error) {
 	for _, r := range runs {
-		more, err := of(r.Method, r.decisions)
+		more, err := of(r.Method, r.Decisions)
 		if err != nil {
 			return nil, err
 		}
@@ -117,13 +119,13 @@ func (a *app) besideClusters(beside func(string) error, rows []papers.CAFedActiv
 func (f *figureFlags) estimatorErrors(figure *papers.Figure, given *pflag.FlagSet) ([]papers.CAFedSweepRow, error) {
 	var rows []papers.CAFedSweepRow
 	for _, r := range figure.Runs {
-		s, err := f.settings("figure "+figure.ID, figure.Rounds, r.Column, r.Method, given)
+		s, err := f.Settings("figure "+figure.ID, figure.Rounds, r.Column, r.Method, given)
 		if err != nil {
 			return nil, err
 		}
 		errorsAt := map[int]*[2][]float64{0: {}, s.Rounds: {}} // of π̂ and λ̂, by seed
 		for _, seed := range figure.Seeds {
-			process, err := newProcess(&s, slices.Repeat([]float64{1}, s.Clients), nil, seed)
+			process, err := settings.NewProcess(&s, slices.Repeat([]float64{1}, s.Clients), nil, seed)
 			if err != nil {
 				return nil, err
 			}

@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
-	"rollcall/algos"
-	"rollcall/nets"
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/papers"
 	"rollcall/results/plot"
@@ -19,7 +18,7 @@ import (
 const mostStale = 6
 
 // drawFedAR returns what writes the CSV of a figure of FedAR, and its drawing.
-func (a *app) drawFedAR(ctx context.Context, figure *papers.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) (csv func(path string) error, drawn plot.Figure, err error) {
+func (a *app) drawFedAR(ctx context.Context, figure *papers.Figure, f *figureFlags, given *pflag.FlagSet, p *run.Pool) (csv func(path string) error, drawn plot.Figure, err error) {
 	if figure.Shows == papers.StaleContribution {
 		rows, err := a.contributions(ctx, figure, f, given, p)
 		f.beside = func(string) error {
@@ -34,7 +33,7 @@ func (a *app) drawFedAR(ctx context.Context, figure *papers.Figure, f *figureFla
 	}
 	runs := make([]papers.FedARRun, len(done))
 	for i, r := range done {
-		runs[i] = papers.FedARRun{Data: r.Data, Method: r.Method, X: r.X, Curves: r.curves, Clients: r.clients}
+		runs[i] = papers.FedARRun{Data: r.Data, Method: r.Method, X: r.X, Curves: r.Curves, Clients: r.Clients}
 		for _, set := range r.Set {
 			runs[i].Set = set.Flag + "=" + set.Value
 		}
@@ -55,91 +54,49 @@ func (a *app) drawFedAR(ctx context.Context, figure *papers.Figure, f *figureFla
 }
 
 // contributions returns the Shapley values of five clients for each level of staleness and each seed.
-func (a *app) contributions(ctx context.Context, figure *papers.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) (rows []papers.FedARShapleyRow, err error) {
+func (a *app) contributions(ctx context.Context, figure *papers.Figure, f *figureFlags, given *pflag.FlagSet, p *run.Pool) (rows []papers.FedARShapleyRow, err error) {
 	for _, flag := range []string{"methods", "data", "eval-every"} {
 		if given.Changed(flag) {
-			return nil, usagef("--%s: of no use with figure %s, want it not at all", flag, figure.ID)
+			return nil, settings.Usagef("--%s: of no use with figure %s, want it not at all", flag, figure.ID)
 		}
 	}
-	s, err := f.settings("figure "+figure.ID, figure.Rounds, figure.Runs[0].Column, figure.Runs[0].Method, given)
+	s, err := f.Settings("figure "+figure.ID, figure.Rounds, figure.Runs[0].Column, figure.Runs[0].Method, given)
 	if err != nil {
 		return nil, err
 	}
 	if s.Rounds <= mostStale || s.Clients > 10 {
-		return nil, usagef("figure %s: --rounds %d --clients %d: want more than %d rounds and at most 10 clients, whose coalitions are 1024", figure.ID, s.Rounds, s.Clients, mostStale)
+		return nil, settings.Usagef("figure %s: --rounds %d --clients %d: want more than %d rounds and at most 10 clients, whose coalitions are 1024", figure.ID, s.Rounds, s.Clients, mostStale)
 	}
 	type level struct {
 		stale      int
 		seed       uint32
 		accuracies []float64
-		job        job
+		job        run.Job
 	}
 	var levels []*level
-	var jobs [][]*job
+	var jobs [][]*run.Job
 	for stale := range mostStale + 1 {
 		for _, seed := range figure.Seeds {
 			v := &level{stale: stale, seed: seed}
-			v.job = job{run: fmt.Sprint(stale, seed), do: func(ctx context.Context, l *lab) (err error) {
-				v.accuracies, err = coalitions(ctx, l, s, seed, stale)
+			v.job = run.Job{Run: fmt.Sprint(stale, seed), Do: func(ctx context.Context, l *run.Session) (err error) {
+				v.accuracies, err = run.Coalitions(ctx, l, s, seed, stale)
 				return err
 			}}
-			levels, jobs = append(levels, v), append(jobs, []*job{&v.job})
+			levels, jobs = append(levels, v), append(jobs, []*run.Job{&v.job})
 		}
 	}
-	err = p.run(ctx, jobs, func(i int) error {
+	err = p.Run(ctx, jobs, func(i int) error {
 		v := levels[i]
-		if v.job.err != nil {
-			return fmt.Errorf("stale %d, seed %d: %w", v.stale, v.seed, v.job.err)
+		if v.job.Err != nil {
+			return fmt.Errorf("stale %d, seed %d: %w", v.stale, v.seed, v.job.Err)
 		}
 		of, err := papers.FedARShapleyRows(v.stale, v.seed, v.accuracies)
 		if err != nil {
 			return err
 		}
 		rows = append(rows, of...)
-		logf(p.stderr, "stale %d, seed %d: test accuracy %.1f %% without and %.1f %% with the last round of all, %d coalitions\n", v.stale, v.seed, 100*of[0].Without, 100*of[0].With, len(v.accuracies))
+		run.Logf(p.Stderr, "stale %d, seed %d: test accuracy %.1f %% without and %.1f %% with the last round of all, %d coalitions\n", v.stale, v.seed, 100*of[0].Without, 100*of[0].With, len(v.accuracies))
 		return nil
 	})
 	return rows, err
-}
-
-// coalitions trains and returns the test accuracy of every coalition's model, all evaluated at once.
-func coalitions(ctx context.Context, l *lab, s Settings, seed uint32, stale int) ([]float64, error) {
-	if err := l.open(ctx, &s, seed); err != nil {
-		return nil, err
-	}
-	f, err := l.federate(ctx, s, seed, l.engine)
-	if err != nil {
-		return nil, err
-	}
-	f.method.Close() // its clients are wanted, not its server
-	federation := algos.Federation{
-		Engine: l.engine, N: s.Clients, Seed: seed, Planner: f.planner, Importance: f.importance, P: slices.Repeat([]float64{1}, s.Clients),
-		WeightDecay: s.Decay, Momentum: s.Momentum, Clip: s.Clip.value,
-	}
-	c, err := algos.NewCoalitions(ctx, federation, f.w0, s.Rounds, stale, s.rate)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	jobs := make([]nets.EvalJob, len(c.Rows))
-	for k, row := range c.Rows {
-		jobs[k] = nets.EvalJob{Row: row, Part: nets.Test}
-	}
-	answers, err := l.engine.Evaluate(ctx, jobs)
-	if err != nil {
-		return nil, err
-	}
-	accuracies := make([]float64, len(answers))
-	for k, r := range answers {
-		accuracies[k] = r.Accuracy()
-	}
-	return accuracies, nil
-}
-
-// rate returns the local learning rate of round t.
-func (s *Settings) rate(t int) float64 {
-	if s.LRSchedule == "decay" {
-		return algos.DecayedLR(s.LR, t)
-	}
-	return s.LR
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/papers"
@@ -14,14 +16,14 @@ import (
 
 // p-values of a made table: FedAR ahead of one baseline by 1 % on the mean in every round of two seeds, and level with itself.
 func TestPairedEntries(t *testing.T) {
-	made := func(shift float64) (runs cellRuns) {
+	made := func(shift float64) (runs papers.CellRuns) {
 		for seed := range 2 {
 			var curve []results.CurveRow
 			for round := range 101 {
 				wave := 0.001 * math.Sin(float64(round*(seed+3)))
 				curve = append(curve, results.CurveRow{Round: round, TestAcc: files.Some(0.4 + shift + wave*(1-shift)), TrainAcc: files.Some(0.5)})
 			}
-			runs.curves = append(runs.curves, curve)
+			runs.Curves = append(runs.Curves, curve)
 		}
 		return runs
 	}
@@ -30,11 +32,11 @@ func TestPairedEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	column := table2.Columns[0]
-	refs := references{}
-	of := func(method string, runs cellRuns) map[results.Metric]results.SummaryRow {
-		s := Settings{Method: method, Data: column.Data, Availability: column.Availability, Preset: "paper"}
-		c := cell{s, column}
-		rows, err := summarise(&table2, c, runs, refs.of(&table2, c, runs), nil, nil)
+	refs := papers.References{}
+	of := func(method string, runs papers.CellRuns) map[results.Metric]results.SummaryRow {
+		s := settings.Settings{Method: method, Data: column.Data, Availability: column.Availability, Preset: "paper"}
+		c := run.Cell{Settings: s, Column: column}
+		rows, err := run.Summarise(&table2, c, runs, refs.Of(&table2, c.Settings.Method, run.ColumnLabel(c), runs), nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,28 +54,28 @@ func TestPairedEntries(t *testing.T) {
 	if p := behind[results.PRounds].Mean; !p.Valid || p.Value > 1e-100 {
 		t.Errorf("200 rounds 1 %% behind: p = %v, want next to nothing", p)
 	}
-	want, _ := results.SeedsTTest(made(0.01).curves, made(0).curves, results.ProtocolRounds)
+	want, _ := results.SeedsTTest(made(0.01).Curves, made(0).Curves, results.ProtocolRounds)
 	if p := behind[results.PSeeds].Mean; p != want || !(p.Value > 1e-8) {
 		t.Errorf("two seeds: p = %v, want %v", p, want)
 	}
 	if p := of("scaffold", made(0.01))[results.PRounds].Mean; p != files.Some(1) {
 		t.Errorf("level in every round: p = %v, want 1", p)
 	}
-	if p := of("fedvarp", cellRuns{curves: made(0).curves[:1]})[results.PRounds].Mean; p.Valid {
+	if p := of("fedvarp", papers.CellRuns{Curves: made(0).Curves[:1]})[results.PRounds].Mean; p.Valid {
 		t.Errorf("one seed against two: p = %v, want none", p)
 	}
 }
 
 // FedAR's Table 2 needs FedAR, whatever --methods says; Table 3's FedAvg has everybody there.
 func TestFedARTables(t *testing.T) {
-	cellsOf := func(id string, change func(n *tableFlags)) []cell {
+	cellsOf := func(id string, change func(n *tableFlags)) []run.Cell {
 		table, err := papers.TableByID(id)
 		if err != nil {
 			t.Fatal(err)
 		}
 		a := &app{&strings.Builder{}, &strings.Builder{}}
 		cmd := a.tableCommand()
-		n := tableFlags{entryFlags: entryFlags{preset: table.Preset}}
+		n := tableFlags{EntryFlags: settings.EntryFlags{Preset: table.Preset}}
 		change(&n)
 		args := []string{}
 		if n.methods != nil {
@@ -92,10 +94,10 @@ func TestFedARTables(t *testing.T) {
 	}
 	var got []string
 	for _, c := range cellsOf("fedar-2", func(n *tableFlags) { n.methods = []string{"scaffold"} }) {
-		v := c.settings.values()
-		got = append(got, c.settings.Method+" "+v["p-min"])
+		v := c.Settings.Values()
+		got = append(got, c.Settings.Method+" "+v["p-min"])
 		lr := "0.1"
-		if c.settings.Method == "scaffold" {
+		if c.Settings.Method == "scaffold" {
 			lr = "0.03"
 		}
 		for flag, want := range map[string]string{
@@ -103,7 +105,7 @@ func TestFedARTables(t *testing.T) {
 			"weight-decay": "0.001", "init": "torch", "augment": "none", "clip": "none", "lr-schedule": "decay", "momentum": "0", "rounds": "1000", "preset": "paper",
 		} {
 			if v[flag] != want {
-				t.Errorf("%s: --%s %s, want %s", c.settings.Method, flag, v[flag], want)
+				t.Errorf("%s: --%s %s, want %s", c.Settings.Method, flag, v[flag], want)
 			}
 		}
 	}
@@ -112,11 +114,11 @@ func TestFedARTables(t *testing.T) {
 	}
 	for _, c := range cellsOf("fedar-3", func(*tableFlags) {}) {
 		want := "0.1"
-		if c.settings.Method == "fedavg-active" {
+		if c.Settings.Method == "fedavg-active" {
 			want = "1"
 		}
-		if got := c.settings.values()["p-min"]; got != want {
-			t.Errorf("fedar-3: %s has p_min %s, want %s", c.settings.Method, got, want)
+		if got := c.Settings.Values()["p-min"]; got != want {
+			t.Errorf("fedar-3: %s has p_min %s, want %s", c.Settings.Method, got, want)
 		}
 	}
 }

@@ -8,13 +8,15 @@ import (
 	"github.com/spf13/pflag"
 
 	"rollcall/algos/availability"
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/papers"
 	"rollcall/results/plot"
 )
 
 // drawFedAWE returns what writes the CSV of a figure of FedAWE, and its drawing.
-func (a *app) drawFedAWE(ctx context.Context, figure *papers.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) (csv func(path string) error, drawn plot.Figure, err error) {
+func (a *app) drawFedAWE(ctx context.Context, figure *papers.Figure, f *figureFlags, given *pflag.FlagSet, p *run.Pool) (csv func(path string) error, drawn plot.Figure, err error) {
 	switch figure.ID {
 	case "fedawe-f2":
 		rows, err := papers.FedAWEF2Rows(20)
@@ -27,7 +29,7 @@ func (a *app) drawFedAWE(ctx context.Context, figure *papers.Figure, f *figureFl
 		rows, err := papers.FedAWEF3Rows(cellsOfF3(runs))
 		return csvWriter(rows), papers.FedAWEF3Figure(rows), err
 	case "fedawe-f5":
-		base, err := f.basis(ctx, figure, given, p.labs[0])
+		base, err := f.basis(ctx, figure, given, p.Sessions[0])
 		if err != nil {
 			return nil, drawn, err
 		}
@@ -43,7 +45,7 @@ func (a *app) drawFedAWE(ctx context.Context, figure *papers.Figure, f *figureFl
 		}
 		var curves [][]results.CurveRow
 		for _, r := range runs {
-			curves = append(curves, r.curves...)
+			curves = append(curves, r.Curves...)
 		}
 		rows, err := papers.FedAWEF7Rows(curves, papers.FedAWEF7Options{Beta: f.ema, Smoothed: []string{"fedawe"}, LossAsCoded: f.lossAsCoded})
 		return csvWriter(rows), papers.FedAWEF7Figure(rows), err
@@ -55,7 +57,7 @@ func (a *app) drawFedAWE(ctx context.Context, figure *papers.Figure, f *figureFl
 func cellsOfF3(runs []figureRun) []papers.FedAWEF3Run {
 	var cells []papers.FedAWEF3Run
 	for _, r := range runs {
-		cell := papers.FedAWEF3Run{Curves: r.curves}
+		cell := papers.FedAWEF3Run{Curves: r.Curves}
 		for _, set := range r.Set {
 			v, _ := strconv.ParseFloat(set.Value, 64) // it has been a flag's value
 			switch set.Flag {
@@ -71,26 +73,26 @@ func cellsOfF3(runs []figureRun) []papers.FedAWEF3Run {
 }
 
 // basis returns the p_i of a data set's split.
-func (f *figureFlags) basis(ctx context.Context, figure *papers.Figure, given *pflag.FlagSet, l *lab) ([]float64, error) {
+func (f *figureFlags) basis(ctx context.Context, figure *papers.Figure, given *pflag.FlagSet, l *run.Session) ([]float64, error) {
 	data := "cifar10"
 	if given.Changed("data") {
 		if len(f.data) != 1 {
-			return nil, usagef("--data: %d data sets, want one", len(f.data))
+			return nil, settings.Usagef("--data: %d data sets, want one", len(f.data))
 		}
 		data = f.data[0]
 	}
-	s, err := defaults("fedawe", f.preset, data)
+	s, err := settings.Defaults("fedawe", f.Preset, data)
 	if err != nil {
 		return nil, err
 	}
-	if s.Clients = f.clients; s.validate() != nil {
-		return nil, s.validate()
+	if s.Clients = f.Clients; s.Validate() != nil {
+		return nil, s.Validate()
 	}
-	if err := l.openData(ctx, &s, figure.Seeds[0]); err != nil {
+	if err := l.OpenData(ctx, &s, figure.Seeds[0]); err != nil {
 		return nil, err
 	}
-	clients, err := populate(l.data, &s, figure.Seeds[0])
-	return clients.base, err
+	clients, err := run.Populate(l.Data, &s, figure.Seeds[0])
+	return clients.Base, err
 }
 
 // trajectories returns p_i^t and activity of three clients under FedAWE's four processes.

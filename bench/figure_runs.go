@@ -6,27 +6,29 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
 	"rollcall/results/papers"
 )
 
 // figureRun is one cell of a figure, run.
 type figureRun struct {
 	papers.Run
-	cellRuns
-	settings Settings
+	papers.CellRuns
+	settings settings.Settings
 }
 
 // figureRuns runs the cells that the flags leave.
-func (a *app) figureRuns(ctx context.Context, figure *papers.Figure, f *figureFlags, given *pflag.FlagSet, p *pack) ([]figureRun, error) {
+func (a *app) figureRuns(ctx context.Context, figure *papers.Figure, f *figureFlags, given *pflag.FlagSet, p *run.Pool) ([]figureRun, error) {
 	var known struct{ methods, data []string }
 	for _, r := range figure.Runs {
 		known.methods, known.data = append(known.methods, r.Method), append(known.data, r.Data)
 	}
-	method, err := narrow(given, "methods", f.methods, known.methods)
+	method, err := settings.Narrow(given, "methods", f.methods, known.methods)
 	if err != nil {
 		return nil, err
 	}
-	data, err := narrow(given, "data", f.data, known.data)
+	data, err := settings.Narrow(given, "data", f.data, known.data)
 	if err != nil {
 		return nil, err
 	}
@@ -37,25 +39,25 @@ func (a *app) figureRuns(ctx context.Context, figure *papers.Figure, f *figureFl
 		}
 	}
 	if len(left) == 0 {
-		return nil, usagef("figure %s: no run is left of these methods and data", figure.ID)
+		return nil, settings.Usagef("figure %s: no run is left of these methods and data", figure.ID)
 	}
-	tasks := make([]task, len(left))
+	tasks := make([]run.Task, len(left))
 	for i := range left {
 		r := &left[i]
-		s, err := f.settings("figure "+figure.ID, figure.Rounds, r.Column, r.Method, given)
+		s, err := f.Settings("figure "+figure.ID, figure.Rounds, r.Column, r.Method, given)
 		if err != nil {
 			return nil, err
 		}
 		r.settings = s
-		label := cellLabel(fmt.Sprintf("[%d/%d]", i+1, len(left)), s, r.Column)
+		label := run.CellLabel(fmt.Sprintf("[%d/%d]", i+1, len(left)), s, r.Column)
 		if r.Series != "" && r.Series != r.Method {
 			label += " " + r.Series
 		}
-		tasks[i] = task{s, label}
+		tasks[i] = run.Task{Settings: s, Label: label}
 	}
-	err = p.seeds(ctx, figure.ID, tasks, figure.Seeds, figure.Decides(), func(i int, runs cellRuns, failed error) error {
-		if left[i].cellRuns = runs; failed != nil {
-			return fmt.Errorf("%s: %w", tasks[i].label, failed)
+	err = p.Seeds(ctx, figure.ID, tasks, figure.Seeds, figure.Decides(), func(i int, runs papers.CellRuns, failed error) error {
+		if left[i].CellRuns = runs; failed != nil {
+			return fmt.Errorf("%s: %w", tasks[i].Label, failed)
 		}
 		return nil
 	})

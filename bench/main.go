@@ -8,9 +8,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // Exit statuses.
 const (
@@ -20,8 +23,8 @@ const (
 	statusInterrupted = 130 // 128 + SIGINT, as shells report it
 )
 
-// run is the whole program: results go to stdout, progress, logs and errors to stderr.
-func run(args []string, stdout, stderr io.Writer) int {
+// execute is the whole program: results go to stdout, progress, logs and errors to stderr.
+func execute(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the first signal asks, the second one kills
@@ -36,13 +39,13 @@ func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	case err == nil:
 		return statusOK
 	case errors.Is(err, context.Canceled):
-		logf(stderr, "rollcall: interrupted\n")
+		run.Logf(stderr, "rollcall: interrupted\n")
 		return statusInterrupted
-	case isUsage(err):
-		logf(stderr, "rollcall: %s\n", oneLine(err))
+	case settings.IsUsage(err):
+		run.Logf(stderr, "rollcall: %s\n", settings.OneLine(err))
 		return statusUsage
 	default:
-		logf(stderr, "rollcall: %s\n", oneLine(err))
+		run.Logf(stderr, "rollcall: %s\n", settings.OneLine(err))
 		return statusFailure
 	}
 }

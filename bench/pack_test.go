@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/papers"
 )
@@ -192,8 +194,8 @@ func TestPackInterrupted(t *testing.T) {
 
 // Cells that are one and the same run train it once, whichever begins; a reference is known before its column is summarised.
 func TestPackSharedRuns(t *testing.T) {
-	made := func(method string) Settings {
-		s, err := defaults(method, "code", "leaf")
+	made := func(method string) settings.Settings {
+		s, err := settings.Defaults(method, "code", "leaf")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,9 +203,9 @@ func TestPackSharedRuns(t *testing.T) {
 		return s
 	}
 	column := papers.Column{Data: "leaf", Availability: "stationary"}
-	var cells []cell
+	var cells []run.Cell
 	for _, method := range []string{"fedavg-active", "mifa", "mifa", "fedavg-active", "fedvarp", "mifa"} {
-		cells = append(cells, cell{made(method), column})
+		cells = append(cells, run.Cell{Settings: made(method), Column: column})
 	}
 	of := papers.Table{ID: "pairs", Seeds: []uint32{1, 2, 3}, Entry: papers.PairedT, Reference: "fedavg-active"}
 	var want map[string]string
@@ -211,7 +213,7 @@ func TestPackSharedRuns(t *testing.T) {
 		out := t.TempDir()
 		var stdout, stderr bytes.Buffer
 		a := &app{&stdout, &stderr}
-		if err := a.table(t.Context(), of, cells, machineFlags{Device: "cpu", Threads: 1, Out: out, Pack: pack}); err != nil {
+		if err := a.table(t.Context(), of, cells, run.Machine{Device: "cpu", Threads: 1, Out: out, Pack: pack}); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(stderr.String(), ": round 0/4"); n != 9 {
@@ -268,9 +270,9 @@ func TestPackUsage(t *testing.T) {
 // order runs cells of jobs in n labs and returns what was begun and settled, in order. Jobs named in fail fail.
 func order(t *testing.T, n int, cells [][]string, fail func(name string) error) (log []string, err error) {
 	t.Helper()
-	p := &pack{stderr: &bytes.Buffer{}}
+	p := &run.Pool{Stderr: &bytes.Buffer{}}
 	for range n {
-		p.labs = append(p.labs, &lab{})
+		p.Sessions = append(p.Sessions, &run.Session{})
 	}
 	var lock sync.Mutex
 	say := func(what string) {
@@ -279,10 +281,10 @@ func order(t *testing.T, n int, cells [][]string, fail func(name string) error) 
 		log = append(log, what)
 	}
 	busy := map[string]int{}
-	jobs := make([][]*job, len(cells))
+	jobs := make([][]*run.Job, len(cells))
 	for i, names := range cells {
 		for k, name := range names {
-			jobs[i] = append(jobs[i], &job{run: name, do: func(context.Context, *lab) error {
+			jobs[i] = append(jobs[i], &run.Job{Run: name, Do: func(context.Context, *run.Session) error {
 				say(fmt.Sprintf("%s:%d.%d", name, i, k))
 				lock.Lock()
 				busy[name]++
@@ -298,7 +300,7 @@ func order(t *testing.T, n int, cells [][]string, fail func(name string) error) 
 			}})
 		}
 	}
-	err = p.run(t.Context(), jobs, func(i int) error {
+	err = p.Run(t.Context(), jobs, func(i int) error {
 		say(fmt.Sprintf("settled %d", i))
 		return fail(fmt.Sprintf("settled %d", i))
 	})

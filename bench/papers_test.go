@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"rollcall/algos"
+	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/papers"
@@ -12,11 +13,11 @@ import (
 // FedAWE, section 7 and appendix J: 100 clients, Dirichlet 0.1, 10 local steps of 128 samples, 2000 rounds, cycles of 20 rounds
 // with γ = 0.3, cut off at 0.1, a lower step of 0.4.
 func TestDefaultsAreFedAWEs(t *testing.T) {
-	s, err := defaults("fedawe", "code", "cifar10")
+	s, err := settings.Defaults("fedawe", "code", "cifar10")
 	if err != nil {
 		t.Fatal(err)
 	}
-	values := s.values()
+	values := s.Values()
 	for flag, want := range map[string]string{
 		"clients": "100", "alpha": "0.1", "local-steps": "10", "batch": "128", "rounds": "2000", "lr": "0.1", "server-lr": "1",
 		"period": "20", "gamma": "0.3", "cutoff": "0.1", "low": "0.4", "net": "cnn-cifar10", "weights": "equal", "momentum": "0",
@@ -30,7 +31,7 @@ func TestDefaultsAreFedAWEs(t *testing.T) {
 
 // What is given on the command line reaches the method.
 func TestMethodOptions(t *testing.T) {
-	s, err := defaults("f3ast", "code", "synthetic")
+	s, err := settings.Defaults("f3ast", "code", "synthetic")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,11 +40,11 @@ func TestMethodOptions(t *testing.T) {
 		"fedawe-clip": "3", "prior": "20", "server-momentum": "0.25", "server-weight-decay": "0.125", "kappa": "2", "bias-const": "none",
 		"ca-fed-beta": "0.75", "ca-fed-tau": "0.5", "fstar": "min", "losses": "batch",
 	} {
-		if err := s.set(flag, value); err != nil {
+		if err := s.Set(flag, value); err != nil {
 			t.Fatal(err)
 		}
 	}
-	o := s.methodOptions()
+	o := s.MethodOptions()
 	if !o.F3ASTMemoryless || o.F3ASTLimit == nil || *o.F3ASTLimit != 7 || !o.F3ASTMean || o.F3ASTBeta != 0.5 || o.FedAUCutoff != 9 ||
 		o.FedAWEModel != algos.LastServer || o.FedAWEClip == nil || *o.FedAWEClip != 3 {
 		t.Errorf("FedAWE's methods get %+v, want what was set", o)
@@ -62,7 +63,7 @@ func TestMethodOptions(t *testing.T) {
 // The target importance of the clients matters to the methods that know it, here with everybody always there.
 func TestWeights(t *testing.T) {
 	loss := map[string]string{}
-	for _, weights := range weightings {
+	for _, weights := range settings.Weightings {
 		out := t.TempDir()
 		must(t, small(out, "--method", "unbiased", "--p", "1", "--rounds", "1", "--weights", weights)...)
 		_, rows := table(t, contents(t, only(t, out, curvePath)))
@@ -79,18 +80,18 @@ func TestRoundsToGet(t *testing.T) {
 	for round := 0; round <= 700; round += 10 {
 		curve = append(curve, results.CurveRow{Round: round, TestAcc: files.Some(float64(round) / 1000)})
 	}
-	list := entries(&papers.Table{ID: "fedawe-8", Entry: papers.RoundsToGet})
+	list := papers.Entries(&papers.Table{ID: "fedawe-8", Entry: papers.RoundsToGet})
 	want := []float64{150, 300, 450, 600}
 	if len(list) != len(want) {
 		t.Fatalf("%d entries, want %d", len(list), len(want))
 	}
 	for i, e := range list {
 		r := results.SummaryRow{Cell: results.Cell{Data: "cifar10"}}
-		if err := e.fill(&r, [][]results.CurveRow{curve, curve}); err != nil {
+		if err := e.Fill(&r, [][]results.CurveRow{curve, curve}); err != nil {
 			t.Fatal(err)
 		}
 		if !r.Mean.Valid || r.Mean.Value != want[i] || r.N != 2 {
-			t.Errorf("%s: %+v over %d seeds, want %g over 2", e.metric, r.Mean, r.N, want[i])
+			t.Errorf("%s: %+v over %d seeds, want %g over 2", e.Metric, r.Mean, r.N, want[i])
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,27 +12,11 @@ import (
 
 	"rollcall/algos"
 	"rollcall/algos/availability"
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/nets"
 )
-
-// version is set by the Makefile (-X main.version=…).
-var version = ""
-
-// versionName returns the version this binary was built from.
-func versionName() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-				return s.Value[:12]
-			}
-		}
-	}
-	return "devel"
-}
 
 // app is what every subcommand needs.
 type app struct {
@@ -104,7 +87,7 @@ func subcommandArgs(cmd *cobra.Command, args []string) error {
 	if len(names) == 0 {
 		return noArgs(cmd, args)
 	}
-	return usagef("%sunknown command %q%s, want one of %s", errorPrefix(cmd), args[0], didYouMean(args[0], names), strings.Join(names, ", "))
+	return settings.Usagef("%sunknown command %q%s, want one of %s", errorPrefix(cmd), args[0], settings.DidYouMean(args[0], names), strings.Join(names, ", "))
 }
 
 // flagError turns pflag's complaint into a usage error that says what is wanted: the nearest flag for one that does not
@@ -114,18 +97,18 @@ func flagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		want := strings.TrimSpace(cmd.CommandPath() + " --help")
 		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
-			return usagef("%sunknown flag -%s, want one that %s lists", of, letters, want)
+			return settings.Usagef("%sunknown flag -%s, want one that %s lists", of, letters, want)
 		}
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
-		hint := strings.Replace(didYouMean(name, names), "mean ", "mean --", 1)
-		return usagef("%sunknown flag --%s%s, want one that %s lists", of, name, hint, want)
+		hint := strings.Replace(settings.DidYouMean(name, names), "mean ", "mean --", 1)
+		return settings.Usagef("%sunknown flag --%s%s, want one that %s lists", of, name, hint, want)
 	}
 	if value, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return usagef("%s--%s %q: want %s", of, value.GetFlag().Name, value.GetValue(), kindOfValue(value.GetFlag()))
+		return settings.Usagef("%s--%s %q: want %s", of, value.GetFlag().Name, value.GetValue(), kindOfValue(value.GetFlag()))
 	}
-	return usagef("%s%w", of, err)
+	return settings.Usagef("%s%w", of, err)
 }
 
 // kindOfValue says what a flag takes.
@@ -141,7 +124,7 @@ func kindOfValue(f *pflag.Flag) string {
 		return "a number"
 	case "bool":
 		return "true or false"
-	case (*optional)(nil).Type():
+	case (*settings.Optional)(nil).Type():
 		return "a number or none"
 	default:
 		return f.Value.Type()
@@ -152,7 +135,7 @@ func kindOfValue(f *pflag.Flag) string {
 func completeNames(cmd *cobra.Command) {
 	for flag, names := range map[string][]string{
 		"method": algos.Names(), "methods": algos.Names(), "like": algos.Names(), "data": datasets.Names(), "net": nets.ModelNames(), "nets": nets.ModelNames(), "preset": algos.Presets(),
-		"availability": availability.Names(), "kind": availability.Names(), "weights": weightings, "augment": augments,
+		"availability": availability.Names(), "kind": availability.Names(), "weights": settings.Weightings, "augment": settings.Augments,
 		"device": {"auto", "cpu", "cuda"}, "format": benchFormats,
 	} {
 		if cmd.Flags().Lookup(flag) != nil {
@@ -165,7 +148,7 @@ func completeNames(cmd *cobra.Command) {
 // noArgs is cobra.NoArgs as a usage error.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("%s: unexpected argument %q, want none", commandName(cmd), args[0])
+		return settings.Usagef("%s: unexpected argument %q, want none", commandName(cmd), args[0])
 	}
 	return nil
 }
@@ -174,7 +157,7 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print version, Go version and platform", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(a.stdout, "rollcall %s %s %s/%s\n", versionName(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(a.stdout, "rollcall %s %s %s/%s\n", run.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/term"
 
+	"rollcall/bench/run"
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/papers"
@@ -38,21 +39,21 @@ func (a *app) printTable(t papers.Table, rows []results.SummaryRow, path string)
 	case papers.RoundsToGet:
 		of = fmt.Sprintf("first round, of every %d, at which the mean over the seeds reaches a quarter, half, three quarters and all of the target", papers.FedAWE8Every)
 	}
-	if _, err := fmt.Fprintf(a.stdout, "%s\nours: %s, %s; %s\n%s", t.Title, count(len(t.Seeds), "seed"), count(t.Rounds, "round"), of, paper); err != nil {
+	if _, err := fmt.Fprintf(a.stdout, "%s\nours: %s, %s; %s\n%s", t.Title, run.Count(len(t.Seeds), "seed"), run.Count(t.Rounds, "round"), of, paper); err != nil {
 		return err
 	}
 	lines := slices.Clone(rows) // whose labels say what the table's own settings do not
 	for i := range lines {
 		lines[i].Params = results.WithoutKeys(lines[i].Params, commonKeys(&t, &lines[i]))
 	}
-	for _, e := range entries(&t) {
-		if !slices.ContainsFunc(lines, func(r results.SummaryRow) bool { return r.Metric == e.metric }) {
+	for _, e := range papers.Entries(&t) {
+		if !slices.ContainsFunc(lines, func(r results.SummaryRow) bool { return r.Metric == e.Metric }) {
 			continue // a sweep without evaluations of the training set
 		}
 		if _, err := fmt.Fprintln(a.stdout); err != nil {
 			return err
 		}
-		if err := compare.WriteTable(a.stdout, lines, e.metric, width); err != nil {
+		if err := compare.WriteTable(a.stdout, lines, e.Metric, width); err != nil {
 			return err
 		}
 	}

@@ -30,12 +30,12 @@ func testSummary() []results.SummaryRow {
 	train := row("fedawe", "stationary", &stats.Estimate{Mean: 0.9, N: 1}, 0.9)
 	train.Metric = results.TrainAcc
 	return []results.SummaryRow{
-		row("fedawe", "stationary", &stats.Estimate{0.6612, files.Some(0.0123), 3}, 0.663),
-		row("fedawe", "sine", &stats.Estimate{0.5, files.Optional{}, 1}, 0),
+		row("fedawe", "stationary", &stats.Estimate{Mean: 0.6612, Std: files.Some(0.0123), N: 3}, 0.663),
+		row("fedawe", "sine", &stats.Estimate{Mean: 0.5, Std: files.Optional{}, N: 1}, 0),
 		train,
 		cut,
 		failed,
-		row("mifa", "stationary", &stats.Estimate{math.NaN(), files.Some(math.NaN()), 3}, 0.653),
+		row("mifa", "stationary", &stats.Estimate{Mean: math.NaN(), Std: files.Some(math.NaN()), N: 3}, 0.653),
 	}
 }
 

@@ -1,4 +1,3 @@
-// Package results holds what a run leaves behind: CSV files, the papers' printed numbers, statistics and comparisons.
 package files
 
 import (

@@ -153,7 +153,7 @@ func TestFigureErrors(t *testing.T) {
 		{"logarithm of 0", [][]plot.Chart{{low}}, "panel 1 of row 1: y axis from 0 to 2."},
 		{"upside down", [][]plot.Chart{{upside}}, "panel 1 of row 1: y axis from 2 to 1, want an ascending range, above 0 if logarithmic"},
 		{"no bin", [][]plot.Chart{{plot.Histogram{}}}, "panel 1 of row 1: histogram: no bin, want one at least"},
-		{"bin", [][]plot.Chart{{plot.Histogram{Bins: []plot.Bin{{1, 1, 3}}}}}, "panel 1 of row 1: histogram: bin from 1 to 1 with 3, want an ascending range with at least 0"},
+		{"bin", [][]plot.Chart{{plot.Histogram{Bins: []plot.Bin{{Low: 1, High: 1, Count: 3}}}}}, "panel 1 of row 1: histogram: bin from 1 to 1 with 3, want an ascending range with at least 0"},
 		{"no row", [][]plot.Chart{{plot.Raster{}}}, "panel 1 of row 1: raster: no row, want one at least"},
 	} {
 		err := plot.Figure{Panels: test.panels}.WriteSVG(io.Discard)

@@ -1,4 +1,3 @@
-// Package spec holds the papers' tables as data: which runs a table is made of, and how its entries are computed.
 package papers
 
 import (

@@ -1,3 +1,4 @@
+// Package resultstest makes small runs for the tests of packages that read them.
 package resultstest
 
 import (

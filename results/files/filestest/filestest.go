@@ -1,3 +1,4 @@
+// Package filestest helps tests to compare numbers and files.
 package filestest
 
 import (

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"runtime"
+
+	"github.com/spf13/pflag"
+
+	"rollcall/bench/run"
+)
+
+// registerMachine adds the flags that every command with an engine has.
+func registerMachine(fs *pflag.FlagSet, m *run.Machine) {
+	fs.StringVar(&m.Device, "device", "auto", "auto, cpu, or cuda[:i]")
+	fs.StringVar(&m.Precision, "precision", "", "of matrix products: tf32, fp32 or bf16 on CUDA (default tf32); the CPU engine has fp32")
+	fs.IntVar(&m.Threads, "threads", runtime.GOMAXPROCS(0), "threads of the CPU engine; results do not depend on them")
+	fs.StringVar(&m.DataDir, "data-dir", "", "folder of the data sets (default: $ROLLCALL_DATA, then the user's cache folder)")
+	fs.BoolVar(&m.Altered, "allow-altered", false, "accept well-formed data files that are not the official ones; run.json records their checksum")
+	fs.StringVar(&m.Out, "out", "out", "folder of everything that is written")
+}
+
+// registerEvents adds --events.
+func registerEvents(fs *pflag.FlagSet, m *run.Machine) {
+	fs.BoolVar(&m.Events, "events", false, "write the curves as TensorBoard event files too, beside curve.csv (tensorboard --logdir OUT)")
+}
+
+// registerPack adds --pack.
+func registerPack(fs *pflag.FlagSet, m *run.Machine) {
+	fs.IntVar(&m.Pack, "pack", 1, "runs trained at a time, each with an engine of its own, for a card that one leaves idle; on the CPU they share the threads; results do not depend on it")
+}

@@ -1,0 +1,118 @@
+package nightly
+
+import (
+	"context"
+	"fmt"
+
+	"rollcall/nets"
+	"rollcall/nets/cpu"
+)
+
+// Profiled takes a sample of every kernel of an engine that times them itself: the mean launch in one round, in µs. The round
+// is not one of those measured, since it is slower than they are.
+func (b *Bench) Profiled(ctx context.Context, e nets.Profiler, round func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := e.Profile(true); err != nil {
+		return fmt.Errorf("track: kernels: %w", err)
+	}
+	err := round()
+	kernels := e.Kernels()
+	if endErr := e.Profile(false); err == nil {
+		err = endErr
+	}
+	if err != nil {
+		return fmt.Errorf("track: kernels: %w", err)
+	}
+	for _, k := range kernels {
+		if k.Launches > 0 && k.Time > 0 {
+			b.record("kernel/"+k.Kernel, "µs", units["µs"]*k.Time.Seconds()/float64(k.Launches))
+		}
+	}
+	return nil
+}
+
+// kernel is one kernel of the CPU engine with its buffers.
+type kernel struct {
+	name string
+	run  func()
+}
+
+// cpuKernels returns those that a client-step of cnn-cifar10 spends its time in, one client, on one thread: the layers'
+// forward and backward passes, the batch's pictures, dropout as svhn has it, the loss and the update.
+func cpuKernels(batch int) ([]kernel, error) {
+	k, err := cpu.Select()
+	if err != nil {
+		return nil, err
+	}
+	return append(convKernels(k, batch), elementKernels(k, batch)...), nil
+}
+
+func convKernels(k cpu.Kernels[float32], batch int) []kernel {
+	conv1 := cpu.ConvShape{K: 1, B: batch, H: 34, W: 34, C: 3, R: 3, S: 3, O: 32, Pad: 1, OutPad: 1}
+	conv2 := cpu.ConvShape{K: 1, B: batch, H: 18, W: 18, C: 32, R: 3, S: 3, O: 32, Pad: 1}
+	e := cpu.NewExec(k, nil) // everything on the caller's thread
+	out := []kernel{{"conv1_forward", convForward(e, conv1)}, {"conv2_forward", convForward(e, conv2)}, {"conv2_backward", convBackward(e, conv2)}}
+
+	fc := cpu.LinearShape{K: 1, B: batch, I: 2048, O: 256, ReLU: true}
+	x, w, bias, y := waves(batch*fc.I), waves(fc.I*fc.O), waves(fc.O), make([]float32, batch*fc.O)
+	gy, dx, dw, db := waves(batch*fc.O), make([]float32, batch*fc.I), make([]float32, fc.I*fc.O), make([]float32, fc.O)
+	forward, backward := new(cpu.LinearForward[float32]), new(cpu.LinearBackward[float32])
+	return append(out, kernel{"fc1_forward", func() { forward.Run(e, fc, y, x, w, bias) }}, kernel{"fc1_backward", func() { backward.Run(e, fc, dx, dw, db, x, w, y, gy) }})
+}
+
+// convSizes returns the elements of x, w, y and arg.
+func convSizes(s cpu.ConvShape) (x, w, y, arg int) {
+	h, width := s.Out()
+	ch, cw := s.Conv()
+	return s.B * s.H * s.W * s.C, s.R * s.S * s.C * s.O, s.B * h * width * s.O, s.B * ch / 2 * cw / 2 * s.O
+}
+
+func convForward(e *cpu.Exec[float32], s cpu.ConvShape) func() {
+	nx, nw, ny, na := convSizes(s)
+	x, w, bias, y, arg := waves(nx), waves(nw), waves(s.O), make([]float32, ny), make([]uint8, na)
+	t := new(cpu.ConvForward[float32])
+	return func() { t.Run(e, s, y, arg, x, w, bias) }
+}
+
+func convBackward(e *cpu.Exec[float32], s cpu.ConvShape) func() {
+	nx, nw, ny, na := convSizes(s)
+	x, w, gy, arg := waves(nx), waves(nw), waves(ny), make([]uint8, na)
+	dx, dw, db := make([]float32, nx), make([]float32, nw), make([]float32, s.O)
+	t := new(cpu.ConvBackward[float32])
+	return func() { t.Run(e, s, dx, dw, db, x, w, gy, arg) }
+}
+
+func elementKernels(k cpu.Kernels[float32], batch int) []kernel {
+	const params, features, side = 1 << 19, 512, 32
+	w, g := waves(params), waves(params)
+	x, y, mask := waves(batch*features), make([]float32, batch*features), make([]uint8, batch*features)
+	picture, crop := make([]uint8, batch*side*side*3+16), cpu.Crop{H: side, W: side, C: 3, Border: 1, Pad: 4, Row: 3, Col: 6}
+	normal := cpu.NewNormal[float32]([]float32{0.5, 0.5, 0.5}, []float32{0.25, 0.25, 0.25})
+	cropped := make([]float32, (side+2)*(side+2)*3)
+	exp, prob := make([]float64, 16), make([]float32, 10)
+	return []kernel{
+		{"gather", func() {
+			for i := range batch {
+				k.Gather(cropped, picture[i*side*side*3:], normal, crop)
+			}
+		}},
+		{"dropout", func() { k.Dropout(y, mask, x, 0, cpu.Draw{Seed: 1}, 0, 0.5) }},
+		{"softmax", func() {
+			for i := range batch {
+				k.Softmax(prob, exp, x[i*features:][:10], 1)
+			}
+		}},
+		{"update", func() { k.Step(w, g, nil, nil, cpu.Step[float32]{LR: 1e-9, Scale: 1}) }},
+	}
+}
+
+// waves returns n unequal small numbers, none of them so small that a processor slows down.
+func waves(n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(i%13)/8 - 0.7
+	}
+	return x
+}

@@ -1,0 +1,143 @@
+package nightly
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"rollcall/bench/run"
+	"rollcall/nets"
+	"rollcall/nets/cpu"
+	"rollcall/nets/gpu"
+	"rollcall/results/track"
+)
+
+// MachineOf returns the machine an engine runs on, all but its workloads.
+func MachineOf(info nets.Info, c run.Choice, threads int) (track.Machine, error) {
+	m := track.Machine{
+		OS: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpu.Model(), CPUs: runtime.NumCPU(), Threads: threads,
+		Engine: info.Engine, Device: info.Device, Precision: info.Precision,
+	}
+	if !c.CUDA {
+		m.Clocks = CpuClocks("/sys/devices/system/cpu")
+		return m, nil
+	}
+	cards, err := gpu.Cards()
+	if err != nil {
+		return m, err
+	}
+	m.Driver = "CUDA " + cards[c.Card].Driver
+	if module := DriverModule("/proc/driver/nvidia/version"); module != "" {
+		m.Driver = module + ", " + m.Driver
+	}
+	m.Clocks, err = cardClocks(cards[c.Card].Name)
+	return m, err
+}
+
+// CpuClocks returns the limits of the first processor's clock, its governor, and whether it may go beyond; empty where the
+// system does not tell, as in most virtual machines. A clock's value of the moment is no property of a machine.
+func CpuClocks(dir string) string {
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(string(text))
+	}
+	var parts []string
+	low, lowErr := strconv.Atoi(read("cpu0/cpufreq/cpuinfo_min_freq"))
+	high, highErr := strconv.Atoi(read("cpu0/cpufreq/cpuinfo_max_freq"))
+	if lowErr == nil && highErr == nil {
+		parts = append(parts, fmt.Sprintf("%d-%d MHz", low/1000, high/1000)) // in kHz there
+	}
+	if governor := read("cpu0/cpufreq/scaling_governor"); governor != "" {
+		parts = append(parts, governor)
+	}
+	boost, noTurbo := read("cpufreq/boost"), read("intel_pstate/no_turbo")
+	switch {
+	case boost == "1" || noTurbo == "0":
+		parts = append(parts, "boost")
+	case boost == "0" || noTurbo == "1":
+		parts = append(parts, "no boost")
+	}
+	return strings.Join(parts, " ")
+}
+
+// CpuMHz returns the mean clock of the processors at this moment, 0 where the system does not tell.
+func CpuMHz(path string) float64 {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0
+	}
+	defer f.Close() //nolint:errcheck // read only
+	sum, n := 0.0, 0
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		key, value, _ := strings.Cut(lines.Text(), ":")
+		if strings.TrimSpace(key) != "cpu MHz" {
+			continue
+		}
+		if mhz, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil && mhz > 0 {
+			sum, n = sum+mhz, n+1
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return float64(int(sum/float64(n) + 0.5))
+}
+
+// DriverModule returns the version of NVIDIA's kernel module, such as 580.65.06; empty where there is none.
+func DriverModule(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	for word := range strings.FieldsSeq(first) {
+		if strings.Contains(word, ".") && strings.Trim(word, "0123456789.") == "" {
+			return word
+		}
+	}
+	return ""
+}
+
+// cardClocks returns the limits of clocks and power of the cards of a name, as nvidia-smi has them; empty where there is no
+// nvidia-smi. One that is there and fails is an error: without its answer the night would go to another history.
+func cardClocks(name string) (string, error) {
+	path, err := exec.LookPath("nvidia-smi")
+	if err != nil {
+		return "", nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, "--query-gpu=name,clocks.max.sm,clocks.max.mem,power.limit", "--format=csv,noheader").Output()
+	if err != nil {
+		return "", fmt.Errorf("track: nvidia-smi: %w, want the limits of the card's clocks", err)
+	}
+	return LimitsOf(string(out), name), nil
+}
+
+// LimitsOf returns what nvidia-smi's lines say of the cards of a name.
+func LimitsOf(lines, name string) string {
+	var limits []string
+	for line := range strings.Lines(lines) {
+		card, rest, _ := strings.Cut(line, ",")
+		if strings.TrimSpace(card) == name {
+			limits = append(limits, strings.Join(strings.FieldsFunc(rest, func(r rune) bool { return r == ',' || r == '\n' || r == '\r' }), " "))
+		}
+	}
+	for i := range limits {
+		limits[i] = strings.Join(strings.Fields(limits[i]), " ")
+	}
+	slices.Sort(limits)
+	return strings.Join(slices.Compact(limits), " or ")
+}

@@ -1,0 +1,73 @@
+package nightly
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"rollcall/results/track"
+)
+
+// sampleTime is how long a sample of a short metric takes: calls are repeated until it is over, so that neither the clock's
+// steps nor an interrupt have a say.
+const sampleTime = 20 * time.Millisecond
+
+// maxRepeat is the most calls of a sample.
+const maxRepeat = 1 << 20
+
+// units are how many of a unit a second has.
+var units = map[string]float64{"ms": 1e3, "µs": 1e6}
+
+// short takes a sample of something short. How often it is called is found out once a night, which warms it up as well.
+func (b *Bench) short(ctx context.Context, metric, unit string, of int, call func() error) error {
+	n := b.repeat[metric]
+	if n == 0 {
+		for n = 1; ; n = min(2*n, maxRepeat) {
+			took, err := timed(ctx, n, call)
+			if err != nil {
+				return fmt.Errorf("track: %s: %w", metric, err)
+			}
+			if took >= sampleTime/2 || n == maxRepeat {
+				n = max(1, min(maxRepeat, int(float64(n)*float64(sampleTime)/float64(max(took, 1)))))
+				break
+			}
+		}
+		b.repeat[metric] = n
+	}
+	return b.sample(ctx, metric, unit, n, of, call)
+}
+
+// sample takes the time of n calls, each of which does a thing so many times.
+func (b *Bench) sample(ctx context.Context, metric, unit string, n, of int, call func() error) error {
+	took, err := timed(ctx, n, call)
+	if err != nil {
+		return fmt.Errorf("track: %s: %w", metric, err)
+	}
+	b.record(metric, unit, took.Seconds()*units[unit]/float64(n*of))
+	return nil
+}
+
+// record keeps a sample.
+func (b *Bench) record(metric, unit string, x float64) {
+	i, known := b.At[metric]
+	if !known {
+		i = len(b.Values)
+		b.At[metric] = i
+		b.Values = append(b.Values, track.Measurement{Metric: metric, Unit: unit})
+	}
+	b.Values[i].Samples = append(b.Values[i].Samples, x)
+}
+
+// timed calls n times. A cancelled context is an error before it begins: engines look at it themselves while they train.
+func timed(ctx context.Context, n int, call func() error) (time.Duration, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	begun := time.Now()
+	for range n {
+		if err := call(); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(begun), nil
+}

@@ -1,0 +1,285 @@
+package nightly
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"rollcall/algos"
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
+	"rollcall/datasets"
+	"rollcall/datasets/plan"
+	"rollcall/datasets/rng"
+	"rollcall/nets"
+	"rollcall/results/track"
+)
+
+// suiteVersion is part of a machine's fingerprint: it grows with every change of what is measured.
+const suiteVersion = 1
+
+// Suite says how much is measured. The standard one is what histories are made of; tests have a smaller one.
+type Suite struct {
+	Data    []string // whose shapes and nets
+	Clients int      // all of them active in every round, so that all rounds have the same work
+	Steps   int      // E
+	Batch   int      // B
+	Train   int      // samples
+	Test    int
+	Samples int // of every metric
+	Passes  int // in which they are taken
+}
+
+func StandardSuite() Suite {
+	return Suite{
+		Data: []string{"cifar10", "svhn", "cinic10"}, Clients: 37, Steps: 5, Batch: 128, Train: 8192, Test: 2048, Samples: 20, Passes: 10,
+	}
+}
+
+// Name is the suite's part of the fingerprint. Samples and passes are not work, and not in it.
+func (s *Suite) Name() string {
+	standard := StandardSuite()
+	standard.Samples, standard.Passes = s.Samples, s.Passes
+	kind := "standard"
+	if fmt.Sprint(*s) != fmt.Sprint(standard) {
+		kind = fmt.Sprintf("N%d-E%d-B%d-train%d-test%d", s.Clients, s.Steps, s.Batch, s.Train, s.Test)
+	}
+	return fmt.Sprintf("%s/%d", kind, suiteVersion)
+}
+
+func (s *Suite) Validate() error {
+	switch least := track.DefaultRule().Samples; {
+	case s.Samples < least || s.Samples > 1000:
+		return settings.Usagef("--samples %d: want %d … 1000", s.Samples, least)
+	case s.Passes < 1 || s.Passes > s.Samples:
+		return settings.Usagef("--passes %d: want 1 … %d, the samples", s.Passes, s.Samples)
+	case s.Clients < 1 || s.Clients*s.Batch > s.Train:
+		return settings.Usagef("--clients %d: want 1 … %d", s.Clients, s.Train/s.Batch)
+	}
+	return nil
+}
+
+// Bench measures a suite on a machine.
+type Bench struct {
+	Suite   Suite
+	Machine run.Machine
+	Stderr  io.Writer
+
+	Values []track.Measurement
+	At     map[string]int // of a metric, in values
+	repeat map[string]int // calls that a sample of a short metric takes
+}
+
+// Identify opens an engine to see what it is.
+func (b *Bench) Identify() (m track.Machine, err error) {
+	c, err := b.Machine.Choose()
+	if err != nil {
+		return m, err
+	}
+	w, err := b.workload(b.Suite.Data[0])
+	if err != nil {
+		return m, err
+	}
+	e, _, err := b.Machine.OpenEngine(w.model, w.set.Train, nil, run.Demand{Batch: b.Suite.Batch}, func(what string) { run.Logf(b.Stderr, "%s\n", what) })
+	if err != nil {
+		return m, err
+	}
+	info := e.Info()
+	if err := e.Close(); err != nil {
+		return m, err
+	}
+	if m, err = MachineOf(info, c, b.Machine.Threads); err != nil {
+		return m, err
+	}
+	m.Suite = b.Suite.Name()
+	return m, nil
+}
+
+// Measure takes the samples in passes over all that is measured. Every pass has engines of its own, so that a night does not
+// hang on where one of them lies in memory, and what disturbs the machine for a minute does not hit one metric alone.
+func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
+	b.Values, b.At, b.repeat = nil, map[string]int{}, map[string]int{}
+	c, err := b.Machine.Choose()
+	if err != nil {
+		return nil, err
+	}
+	var work []*workload
+	for _, data := range b.Suite.Data {
+		w, err := b.workload(data)
+		if err != nil {
+			return nil, err
+		}
+		work = append(work, w)
+	}
+	var kernels []kernel
+	if !c.CUDA {
+		if kernels, err = cpuKernels(b.Suite.Batch); err != nil {
+			return nil, err
+		}
+	}
+	begun := time.Now()
+	for pass := range b.Suite.Passes {
+		samples := b.Suite.Samples*(pass+1)/b.Suite.Passes - b.Suite.Samples*pass/b.Suite.Passes
+		for i, w := range work {
+			if err := b.rounds(ctx, w, samples, i == 0); err != nil {
+				return nil, err
+			}
+		}
+		for range samples {
+			for _, k := range kernels {
+				if err := b.short(ctx, "kernel/"+k.name, "µs", 1, func() error { k.run(); return nil }); err != nil {
+					return nil, err
+				}
+			}
+		}
+		run.Logf(b.Stderr, "track: pass %d of %d, %.0f s\n", pass+1, b.Suite.Passes, time.Since(begun).Seconds())
+	}
+	return b.Values, nil
+}
+
+func (b *Bench) ClockMHz() float64 {
+	if c, err := b.Machine.Choose(); err != nil || c.CUDA {
+		return 0
+	}
+	return CpuMHz("/proc/cpuinfo")
+}
+
+// workload is a data set of noise in the shape of a real one, and the net that goes with it.
+type workload struct {
+	name     string
+	settings settings.Settings
+	model    *nets.Model
+	set      *datasets.Set
+}
+
+func (b *Bench) workload(data string) (*workload, error) {
+	s, err := settings.Defaults("fedavg-active", "code", data)
+	if err != nil {
+		return nil, err
+	}
+	s.Clients, s.LocalSteps, s.Batch = b.Suite.Clients, b.Suite.Steps, b.Suite.Batch
+	s.Split = settings.SplitEven // whole batches everywhere
+	s.LR = 0.001                 // small enough for noise not to diverge
+	model, err := nets.NewModel(s.Net)
+	if err != nil {
+		return nil, err
+	}
+	return &workload{data, s, model, &datasets.Set{Name: data, Train: noisePictures(model, b.Suite.Train, 0), Test: noisePictures(model, b.Suite.Test, 1)}}, nil
+}
+
+// noisePictures returns n pictures of random bytes. How long a step takes does not depend on what is in a picture.
+func noisePictures(m *nets.Model, n, part int) *plan.Samples {
+	s := &plan.Samples{Name: "noise", H: m.H, W: m.W, C: m.C, Classes: m.Classes, Labels: make([]uint8, n), Images: make([]uint8, n*m.H*m.W*m.C)}
+	stream := rng.Key{Seed: 1, Purpose: rng.Generated}.Stream(part, 0, 0)
+	for i := range s.Labels {
+		s.Labels[i] = uint8(i % m.Classes)
+	}
+	for i := range s.Images {
+		s.Images[i] = uint8(stream.Uint32() >> 24)
+	}
+	for range m.C {
+		s.Mean, s.Std = append(s.Mean, 0.5), append(s.Std, 0.25)
+	}
+	return s
+}
+
+// rounds measures what the engine does with one net.
+func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server bool) (err error) {
+	engine, _, err := b.Machine.OpenEngine(w.model, w.set.Train, w.set.Test, run.Demand{Batch: b.Suite.Batch}, func(string) {})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := engine.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	l := &run.Session{Machine: b.Machine, Stderr: io.Discard, Data: w.set, Model: w.model, Engine: engine, Batch: b.Suite.Batch}
+	f, err := l.Federate(ctx, w.settings, 1, engine)
+	if err != nil {
+		return err
+	}
+	defer f.Method.Close()
+	r := algos.Round{P: f.P, LR: w.settings.LR, ServerLR: w.settings.ServerLR}
+	for i := range b.Suite.Clients {
+		r.Active = append(r.Active, i)
+	}
+	round := func() error {
+		_, err := f.Method.Round(ctx, r)
+		r.T++
+		return err
+	}
+	bank, err := engine.NewBank(1 + b.Suite.Clients)
+	if err != nil {
+		return err
+	}
+	defer bank.Free()
+	start := nets.Row{Bank: bank}
+	if err := engine.Load(start, f.W0); err != nil {
+		return err
+	}
+	one := nets.LocalWork{LR: w.settings.LR, Clients: []nets.ClientWork{{Start: start, End: nets.Row{Bank: bank, Index: 1}, Plan: f.Planner.Client(0, 0, 0)}}}
+	step := func() error {
+		_, err := engine.Train(ctx, one)
+		return err
+	}
+	evaluation := func() error {
+		_, err := engine.Evaluate(ctx, []nets.EvalJob{{Row: start, Part: nets.Test}})
+		return err
+	}
+	for _, warm := range []func() error{step, evaluation} {
+		if err := warm(); err != nil {
+			return err
+		}
+	}
+	if _, known := b.At["round/"+w.name]; !known { // the first round of a night pays for pages and programs
+		if err := round(); err != nil {
+			return err
+		}
+	}
+	for range samples {
+		if err := b.sample(ctx, "round/"+w.name, "ms", 1, 1, round); err != nil {
+			return err
+		}
+		if err := b.short(ctx, "step/"+w.name, "ms", b.Suite.Steps, step); err != nil {
+			return err
+		}
+		if err := b.short(ctx, "eval/"+w.name, "ms", 1, evaluation); err != nil {
+			return err
+		}
+		if !server {
+			continue
+		}
+		if err := b.server(ctx, engine, bank); err != nil {
+			return err
+		}
+		if profiler, ok := engine.(nets.Profiler); ok {
+			if err := b.Profiled(ctx, profiler, round); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// server measures the arithmetic of the server: the mean of the active clients' rows, and the norm of one.
+func (b *Bench) server(ctx context.Context, e nets.Engine, bank nets.Bank) error {
+	var rows []nets.Row
+	var c []float64
+	for i := range bank.Rows() {
+		rows, c = append(rows, nets.Row{Bank: bank, Index: i}), append(c, 1/float64(bank.Rows()))
+	}
+	// The engine of a card works behind our back: Norm waits for it.
+	norm := func() error { _, err := e.Norm(rows[1]); return err }
+	combine := func() error {
+		if err := e.Combine(rows[1], c, rows); err != nil {
+			return err
+		}
+		return norm()
+	}
+	if err := b.short(ctx, "server/combine", "µs", 1, combine); err != nil {
+		return err
+	}
+	return b.short(ctx, "server/norm", "µs", 1, norm)
+}

@@ -1,0 +1,44 @@
+package run
+
+import (
+	"context"
+	"slices"
+
+	"rollcall/algos"
+	"rollcall/bench/settings"
+	"rollcall/nets"
+)
+
+// Coalitions trains and returns the test accuracy of every coalition's model, all evaluated at once.
+func Coalitions(ctx context.Context, l *Session, s settings.Settings, seed uint32, stale int) ([]float64, error) {
+	if err := l.Open(ctx, &s, seed); err != nil {
+		return nil, err
+	}
+	f, err := l.Federate(ctx, s, seed, l.Engine)
+	if err != nil {
+		return nil, err
+	}
+	f.Method.Close() // its clients are wanted, not its server
+	federation := algos.Federation{
+		Engine: l.Engine, N: s.Clients, Seed: seed, Planner: f.Planner, Importance: f.importance, P: slices.Repeat([]float64{1}, s.Clients),
+		WeightDecay: s.Decay, Momentum: s.Momentum, Clip: s.Clip.Value,
+	}
+	c, err := algos.NewCoalitions(ctx, federation, f.W0, s.Rounds, stale, s.Rate)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	jobs := make([]nets.EvalJob, len(c.Rows))
+	for k, row := range c.Rows {
+		jobs[k] = nets.EvalJob{Row: row, Part: nets.Test}
+	}
+	answers, err := l.Engine.Evaluate(ctx, jobs)
+	if err != nil {
+		return nil, err
+	}
+	accuracies := make([]float64, len(answers))
+	for k, r := range answers {
+		accuracies[k] = r.Accuracy()
+	}
+	return accuracies, nil
+}

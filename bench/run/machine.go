@@ -1,0 +1,137 @@
+package run
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"rollcall/bench/settings"
+	"rollcall/datasets/plan"
+	"rollcall/nets"
+	"rollcall/nets/cpu"
+	"rollcall/nets/gpu"
+)
+
+// Machine say where a run computes and where its files go; they do not change what it computes.
+type Machine struct {
+	Device    string
+	Precision string
+	Threads   int
+	DataDir   string
+	Altered   bool
+	Out       string
+	Events    bool
+	Pack      int // runs at a time; 0 where a command makes one alone
+}
+
+func (m *Machine) Validate() error {
+	if most := maxThreads(); m.Threads < 1 || m.Threads > most {
+		return settings.Usagef("--threads %d: want 1 … %d", m.Threads, most)
+	}
+	if m.Out == "" {
+		return settings.Usagef("--out: empty, want a folder")
+	}
+	kind, index, isCUDA := strings.Cut(m.Device, ":")
+	if isCUDA && (kind != "cuda" || index == "" || strings.Trim(index, "0123456789") != "") {
+		return settings.Usagef("--device %q: want auto, cpu or cuda[:i]", m.Device)
+	}
+	if err := settings.OneOf("device", kind, []string{"auto", "cpu", "cuda"}); err != nil {
+		return err
+	}
+	if _, err := gpu.ParsePrecision(m.Precision); err != nil {
+		return settings.Usagef("--precision %q: want tf32, fp32 or bf16", m.Precision)
+	}
+	// What cannot train is told before a data set is read or downloaded.
+	c, err := m.Choose()
+	if err != nil {
+		return err
+	}
+	if c.CUDA {
+		return nil
+	}
+	if m.Precision != "" && m.Precision != string(gpu.FP32) {
+		return settings.Usagef("--precision %s: the CPU engine, which runs here%s, has fp32 alone", m.Precision, c.why)
+	}
+	_, err = cpu.Select()
+	return err
+}
+
+// maxThreads is far above what helps: every thread has the activations of a client in memory.
+func maxThreads() int { return max(64, 4*runtime.NumCPU()) }
+
+// Choice is the processor that trains.
+type Choice struct {
+	CUDA bool
+	Card int
+	why  string // " (auto: …)", or nothing where the user said it
+}
+
+// Choose finds the processor that --device asks for: with auto the first usable card, or else the CPU.
+func (m *Machine) Choose() (Choice, error) {
+	kind, index, _ := strings.Cut(m.Device, ":")
+	if kind == "cpu" {
+		return Choice{}, nil
+	}
+	cards, err := gpu.Cards()
+	if kind == "auto" {
+		if err != nil {
+			return Choice{why: fmt.Sprintf(" (auto: %v)", err)}, nil
+		}
+		for _, c := range cards {
+			if c.Unusable == "" {
+				return Choice{CUDA: true, Card: c.Index, why: " (auto: the first usable card)"}, nil
+			}
+		}
+		return Choice{why: fmt.Sprintf(" (auto: card 0, %s: %s)", cards[0].Name, cards[0].Unusable)}, nil
+	}
+	card, _ := strconv.Atoi(index) // no index: the first card
+	switch {
+	case err != nil:
+		return Choice{}, fmt.Errorf("device %s: %w", m.Device, err)
+	case card >= len(cards):
+		return Choice{}, fmt.Errorf("device %s: gpu: no such card, there are %d (rollcall devices lists them)", m.Device, len(cards))
+	case cards[card].Unusable != "":
+		return Choice{}, fmt.Errorf("device %s: %s: %s", m.Device, cards[card].Name, cards[card].Unusable)
+	}
+	return Choice{CUDA: true, Card: card}, nil
+}
+
+// Demand is what an engine is opened for: batches of so many samples, and, if they are known, rounds of so many clients and steps.
+type Demand struct{ Batch, clients, steps int }
+
+// OpenEngine opens the engine a command asks for, and says in a line which one it is and why.
+func (m *Machine) OpenEngine(model *nets.Model, train, test *plan.Samples, w Demand, notice func(string)) (nets.Engine, string, error) {
+	c, err := m.Choose()
+	if err != nil {
+		return nil, "", err
+	}
+	var e nets.Engine
+	how := string(cmp.Or(gpu.Precision(m.Precision), gpu.TF32))
+	if c.CUDA {
+		e, err = gpu.Open(model, train, test, gpu.Options{Device: c.Card, Precision: gpu.Precision(m.Precision), Batch: w.Batch, Clients: w.clients, Steps: w.steps, Notice: notice})
+	} else {
+		e, err = nets.NewCPU(model, train, test, nets.CPUOptions{Threads: m.Threads, Batch: w.Batch})
+		how = fmt.Sprintf("%d threads", m.Threads)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	info := e.Info()
+	return e, fmt.Sprintf("device: %s, %s, %s%s", info.Engine, info.Device, how, c.why), nil
+}
+
+// Writable creates a folder and checks that files can be made in it, before hours are spent.
+func Writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("output folder %s: %w, want a folder that can be written to", dir, cause(err))
+	}
+	f, err := os.CreateTemp(dir, ".write-test-*")
+	if err != nil {
+		return fmt.Errorf("output folder %s: %w, want a folder that can be written to", dir, cause(err))
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}

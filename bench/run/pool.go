@@ -1,0 +1,257 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"rollcall/bench/settings"
+	"rollcall/nets/gpu"
+)
+
+// mostPacked bounds --pack: CUDA takes up the streams of so many engines at a time.
+const mostPacked = 32
+
+func (m *Machine) ValidatePack() error {
+	if m.Pack < 1 || m.Pack > mostPacked {
+		return settings.Usagef("--pack %d: want 1 … %d, as many streams as a card takes up at a time", m.Pack, mostPacked)
+	}
+	return nil
+}
+
+// Pool is the labs in which the runs of a table or figure are trained, one in each at a time.
+type Pool struct {
+	Sessions []*Session
+	Stderr   io.Writer
+}
+
+// NewPool returns a pool of as many sessions as the machine is to hold at a time.
+func NewPool(stderr io.Writer, machine Machine) *Pool {
+	p, shared := &Pool{Stderr: stderr}, &openSets{}
+	if machine.Pack > 1 {
+		p.Stderr = &sharedLog{w: stderr}
+	}
+	for range machine.Pack {
+		p.Sessions = append(p.Sessions, &Session{Machine: machine, Stderr: p.Stderr, sets: shared})
+	}
+	return p
+}
+
+func (p *Pool) Close() (err error) {
+	for _, l := range p.Sessions {
+		err = errors.Join(err, l.Close())
+	}
+	return err
+}
+
+// Job is something to be done in a lab.
+type Job struct {
+	Run string // which run it makes: the same one is not made twice at the same time
+	Do  func(ctx context.Context, l *Session) error
+
+	state jobState
+	Err   error // of a job that is done
+}
+
+type jobState int
+
+const (
+	jobWaits jobState = iota
+	jobRuns
+	jobDone
+)
+
+// Run does the jobs of the cells, begun in order, and settles cell after cell, one at a time, as soon as those before it are. A job
+// that fails keeps those after it in its cell from being begun. An error of settle ends all. When ctx ends nothing more is begun,
+// and of the cells those are settled that have begun; run returns the reason if that leaves any out.
+func (p *Pool) Run(ctx context.Context, cells [][]*Job, settle func(cell int) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	total := 0
+	for _, jobs := range cells {
+		total += len(jobs)
+	}
+	q := &queue{cells: cells, finish: settle, cancel: cancel, workers: min(len(p.Sessions), total), stderr: p.Stderr}
+	q.changed.L = &q.lock
+	defer context.AfterFunc(ctx, q.wake)()
+	var workers sync.WaitGroup
+	for _, l := range p.Sessions[:q.workers] {
+		l.engines = q.workers
+		workers.Go(func() { q.work(ctx, l) })
+	}
+	workers.Wait()
+	q.finishReady(ctx) // those left when ctx ended before a job of theirs was begun
+	if q.err == nil && q.leftOut {
+		return ctx.Err()
+	}
+	return q.err
+}
+
+// queue is the jobs of a pack.
+type queue struct {
+	cells  [][]*Job
+	finish func(cell int) error
+	cancel func()
+	stderr io.Writer
+
+	lock     sync.Mutex // of all below, and while a cell is settled
+	changed  sync.Cond  // tells who waits for a job
+	finished int        // cells
+	leftOut  bool       // cells that ctx kept from being begun
+	workers  int        // that have a lab
+	err      error      // of settle
+}
+
+func (q *queue) wake() {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	q.changed.Broadcast()
+}
+
+// work does jobs in a lab until there are no more.
+func (q *queue) work(ctx context.Context, l *Session) {
+	for {
+		j := q.begin(ctx)
+		if j == nil {
+			return
+		}
+		err := j.Do(ctx, l)
+		left := 0
+		if ctx.Err() == nil && gpu.OutOfMemory(err) {
+			left = q.retire()
+		}
+		if left == 0 {
+			q.end(ctx, j, err)
+			continue
+		}
+		Logf(q.stderr, "rollcall: %s: %s at a time from now on\n", settings.OneLine(err), Count(left, "run"))
+		if err := l.Close(); err != nil {
+			Logf(q.stderr, "rollcall: %s\n", settings.OneLine(err))
+		}
+		q.again(j)
+		return
+	}
+}
+
+// begin waits for a job that can be done; nil: there will be none.
+func (q *queue) begin(ctx context.Context) *Job {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	for ctx.Err() == nil {
+		j, later := q.pick()
+		if j != nil {
+			j.state = jobRuns
+			return j
+		}
+		if !later {
+			return nil
+		}
+		q.changed.Wait()
+	}
+	return nil
+}
+
+// pick returns the first job that can be begun; if there is none, whether there may be later.
+func (q *queue) pick() (_ *Job, later bool) {
+	busy := map[string]bool{}
+	for _, jobs := range q.cells {
+		for _, j := range jobs {
+			if j.state == jobRuns {
+				busy[j.Run], later = true, true
+			}
+		}
+	}
+	for _, jobs := range q.cells {
+		for _, j := range counted(jobs) {
+			if j.state == jobWaits && !busy[j.Run] {
+				return j, true
+			}
+		}
+	}
+	return nil, later
+}
+
+// counted returns the jobs of a cell up to the first that has failed.
+func counted(jobs []*Job) []*Job {
+	for i, j := range jobs {
+		if j.state == jobDone && j.Err != nil {
+			return jobs[:i]
+		}
+	}
+	return jobs
+}
+
+// end notes what became of a job.
+func (q *queue) end(ctx context.Context, j *Job, err error) {
+	q.lock.Lock()
+	j.state, j.Err = jobDone, err
+	q.lock.Unlock()
+	q.finishReady(ctx)
+	q.wake()
+}
+
+// retire takes a worker away, whose lab finds no memory beside the others', and returns how many are left; 0: it is the last one, and
+// stays.
+func (q *queue) retire() (left int) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	if q.workers == 1 {
+		return 0
+	}
+	q.workers--
+	return q.workers
+}
+
+// again has a job wait for another lab.
+func (q *queue) again(j *Job) {
+	q.lock.Lock()
+	j.state = jobWaits
+	q.lock.Unlock()
+	q.wake()
+}
+
+// finishReady settles the cells that are ready.
+func (q *queue) finishReady(ctx context.Context) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	for ; q.finished < len(q.cells) && q.err == nil; q.finished++ {
+		jobs := q.cells[q.finished]
+		begun := false
+		for _, j := range jobs {
+			begun = begun || j.state != jobWaits
+			if j.state == jobRuns {
+				return
+			}
+		}
+		for _, j := range counted(jobs) {
+			if j.state == jobWaits && ctx.Err() == nil {
+				return
+			}
+		}
+		if !begun {
+			q.leftOut = true
+			continue
+		}
+		for _, j := range counted(jobs) {
+			if j.state == jobWaits {
+				j.Err = ctx.Err()
+			}
+		}
+		if q.err = q.finish(q.finished); q.err != nil {
+			q.cancel()
+		}
+	}
+}
+
+// sharedLog is a log of several writers; what one writes at once stays together.
+type sharedLog struct {
+	lock sync.Mutex
+	w    io.Writer
+}
+
+func (s *sharedLog) Write(p []byte) (int, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.w.Write(p)
+}

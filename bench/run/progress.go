@@ -1,0 +1,98 @@
+package run
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"rollcall/results"
+)
+
+// Logf writes to a log. That it cannot is no reason to stop.
+func Logf(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
+
+// progress tells people how a run is getting on: a bar on a terminal, else a line per evaluation.
+type progress interface {
+	start(rounds int)
+	round(done, active int)
+	evaluated(row results.CurveRow)
+	stop()
+}
+
+// NewProgress returns what fits w; label names the run among several.
+func NewProgress(w io.Writer, label string) progress {
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return &barProgress{w: w, label: label}
+	}
+	return &lineProgress{w: w, label: label}
+}
+
+// lineProgress writes one line per evaluation.
+type lineProgress struct {
+	w      io.Writer
+	label  string
+	rounds int
+}
+
+func (p *lineProgress) start(rounds int) { p.rounds = rounds }
+
+func (p *lineProgress) round(int, int) {}
+
+func (p *lineProgress) stop() {}
+
+func (p *lineProgress) evaluated(row results.CurveRow) {
+	Logf(p.w, "%s: round %d/%d, %d active, %s, %.1f s\n", p.label, row.Round, p.rounds, row.Active, Reached(row), row.ElapsedSec)
+}
+
+// Reached reads "test acc 34.5 % loss 1.812, train acc 34.1 % loss 1.823".
+func Reached(row results.CurveRow) string {
+	text := fmt.Sprintf("test acc %.2f %% loss %.4f", 100*row.TestAcc.Value, row.TestLoss.Value)
+	if row.TrainAcc.Valid {
+		text += fmt.Sprintf(", train acc %.2f %% loss %.4f", 100*row.TrainAcc.Value, row.TrainLoss.Value)
+	}
+	return text
+}
+
+// barProgress draws a bar of rounds, with what the last evaluation found.
+type barProgress struct {
+	w     io.Writer
+	label string
+	bar   *progressbar.ProgressBar
+	last  string
+}
+
+func (p *barProgress) start(rounds int) {
+	p.bar = progressbar.NewOptions(rounds,
+		progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(p.label), progressbar.OptionShowCount(),
+		progressbar.OptionSetItsString("rounds"), progressbar.OptionShowIts(), progressbar.OptionSetWidth(20),
+		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+	_ = p.bar.RenderBlank() // an error here is the terminal's; the run goes on
+}
+
+func (p *barProgress) round(done, active int) {
+	p.bar.Describe(fmt.Sprintf("%s, %d active%s", p.label, active, p.last))
+	_ = p.bar.Set(done)
+}
+
+func (p *barProgress) evaluated(row results.CurveRow) {
+	p.last = fmt.Sprintf(", test acc %.2f %%", 100*row.TestAcc.Value)
+	p.bar.Describe(p.label + p.last)
+}
+
+func (p *barProgress) stop() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+}
+
+// Count reads "1 seed", "3 seeds".
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,201 @@
+package run
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"rollcall/bench/settings"
+	"rollcall/nets"
+	"rollcall/results"
+	"rollcall/results/files"
+)
+
+// SpeedTest is what the bench command measures: FedAvg over the active clients under stationary availability.
+type SpeedTest struct {
+	Settings settings.Settings
+	Seed     uint32
+	Warmup   int
+	Limit    time.Duration // no further round is begun after it, once minRounds are measured
+	Machine  Machine
+	Format   string
+	Profile  bool
+	Phases   *Phases
+}
+
+// minRounds is the least number of rounds a median is taken of.
+const minRounds = 3
+
+// FallBack turns to synthetic data, with their own net where that of the data asked for takes other images.
+func (b *SpeedTest) FallBack() error {
+	synthetic, err := settings.Defaults(b.Settings.Method, b.Settings.Preset, "synthetic")
+	if err != nil {
+		return err
+	}
+	asked, err := nets.NewModel(b.Settings.Net)
+	if err != nil {
+		return err
+	}
+	own, err := nets.NewModel(synthetic.Net)
+	if err != nil {
+		return err
+	}
+	if asked.H != own.H || asked.W != own.W || asked.C != own.C {
+		b.Settings.Net, b.Settings.Augment = synthetic.Net, synthetic.Augment
+	}
+	b.Settings.Data = "synthetic"
+	return nil
+}
+
+// Measure runs the rounds; when it is interrupted the row holds those that were measured.
+func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchRow, times []time.Duration, err error) {
+	s, info := &b.Settings, l.Engine.Info()
+	row = results.BenchRow{
+		Time: time.Now().Truncate(time.Second), Version: Version(), Data: s.Data, Net: s.Net, Availability: s.Availability, Clients: s.Clients,
+		LocalSteps: s.LocalSteps, Batch: s.Batch, Warmup: b.Warmup, Threads: b.Machine.Threads,
+		Engine: info.Engine, Precision: info.Precision, Device: info.Device, Seed: b.Seed,
+	}
+	b.Phases = &Phases{Engine: l.Engine}
+	counter := &imageCounter{Engine: b.Phases}
+	f, err := l.Federate(ctx, *s, b.Seed, counter)
+	if err != nil {
+		return row, nil, err
+	}
+	defer f.Method.Close()
+
+	bar := NewProgress(l.Stderr, "bench") // outside the timed part of a round
+	bar.start(b.Warmup + s.Rounds)
+	defer bar.stop()
+	active, begun := 0, time.Now()
+	end := func() error { return nil }
+	for t := range b.Warmup + s.Rounds {
+		if len(times) >= minRounds && time.Since(begun) > b.Limit {
+			bar.stop()
+			Logf(l.Stderr, "rollcall: %d of %d rounds measured in %.0f s (--max-seconds)\n", len(times), s.Rounds, time.Since(begun).Seconds())
+			break
+		}
+		if t == b.Warmup {
+			*b.Phases = Phases{Engine: l.Engine}
+			*counter, begun = imageCounter{Engine: b.Phases}, time.Now()
+			if b.Profile {
+				if end, err = b.Phases.profile(); err != nil {
+					return row, nil, err
+				}
+			}
+		}
+		started := time.Now()
+		n, _, roundErr := f.round(ctx, t)
+		if roundErr != nil {
+			err = roundErr
+			break
+		}
+		if t >= b.Warmup {
+			times = append(times, time.Since(started))
+			active += n
+		}
+		bar.round(t+1, n)
+	}
+	if endErr := end(); err == nil {
+		err = endErr
+	}
+	if len(times) == 0 {
+		return row, times, err
+	}
+	row.RoundTimes(times)
+	total := Sum(times).Seconds()
+	row.Active = float64(active) / float64(len(times))
+	row.ClientStepsPerSec = float64(counter.steps) / total
+	row.ImagesPerSec = float64(counter.images) / total
+	row.GFLOPs = float64(counter.images) * f.model.Train / total / 1e9
+	row.ClientStepMS = 1e3 * total / float64(max(1, counter.steps))
+	if err == nil {
+		err = b.evaluate(ctx, l, f, &row)
+	}
+	row.PeakMemMiB = peakMemory()
+	return row, times, err
+}
+
+func Sum(times []time.Duration) (total time.Duration) {
+	for _, d := range times {
+		total += d
+	}
+	return total
+}
+
+// evaluate measures one pass over the test images; one that is quick again, since the first finds memory and captures graphs.
+func (b *SpeedTest) evaluate(ctx context.Context, l *Session, f *Federation, row *results.BenchRow) error {
+	model, err := f.Method.Model()
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		started := time.Now()
+		r, err := l.Engine.Evaluate(ctx, []nets.EvalJob{{Row: model, Part: nets.Test}})
+		if err != nil {
+			return err
+		}
+		took := time.Since(started)
+		row.EvalMS, row.EvalImages, row.TestAcc = files.Some(ms(took)), r[0].N, files.Some(r[0].Accuracy())
+		b.Phases.evaluation, b.Phases.evalImages = took, r[0].N
+		if took > quick {
+			break
+		}
+	}
+	if !b.Profile {
+		return nil
+	}
+	return b.Phases.write(b.Machine.Out, results.CurveRow{
+		Cell:   results.Cell{Table: "run", Method: b.Settings.Method, Preset: b.Settings.Preset, Data: row.Data, Net: row.Net, Availability: row.Availability, Clients: row.Clients},
+		Engine: row.Engine, Precision: row.Precision, Version: row.Version,
+	})
+}
+
+// quick is what may be measured once more.
+const quick = time.Second
+
+// imageCounter is an engine that counts the client-steps and images it was given.
+type imageCounter struct {
+	nets.Engine
+	steps, images int
+}
+
+// Train implements [nets.Engine].
+func (c *imageCounter) Train(ctx context.Context, work nets.LocalWork) ([]float32, error) {
+	for _, client := range work.Clients {
+		p := client.Plan
+		for e := range p.E {
+			n := 0
+			for _, i := range p.Index[e*p.B : (e+1)*p.B] {
+				if i >= 0 {
+					n++
+				}
+			}
+			if n > 0 {
+				c.steps++
+			}
+			c.images += n
+		}
+	}
+	return c.Engine.Train(ctx, work)
+}
+
+// peakMemory returns the most memory this process has had resident, in MiB; missing where the system does not tell.
+func peakMemory() files.Optional {
+	f, err := os.Open("/proc/self/status")
+	if err != nil {
+		return files.Optional{}
+	}
+	defer f.Close() //nolint:errcheck // read only
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if value, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok {
+			if kib, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 64); err == nil {
+				return files.Some(kib / 1024)
+			}
+		}
+	}
+	return files.Optional{}
+}

@@ -1,0 +1,2 @@
+// Package plot draws line charts, histograms, bars and rasters as SVG and PNG.
+package plot

@@ -1,0 +1,2 @@
+// Package stats holds statistics over []float64.
+package stats
