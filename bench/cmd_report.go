@@ -129,7 +129,7 @@ func optionalCSV[T any](path string, bad *[]error) []T {
 func allNumbers(found []results.PlacedSummary, runs []results.Run) (rows []results.SummaryRow, err error) {
 	type place struct {
 		cell   results.Cell
-		params string
+		params results.Params
 	}
 	known := map[place]bool{}
 	for _, r := range found {

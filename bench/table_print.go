@@ -44,7 +44,7 @@ func (a *app) printTable(t papers.Table, rows []results.SummaryRow, path string)
 	}
 	lines := slices.Clone(rows) // whose labels say what the table's own settings do not
 	for i := range lines {
-		lines[i].Params = results.WithoutKeys(lines[i].Params, commonKeys(&t, &lines[i]))
+		lines[i].Params = lines[i].Params.Without(commonKeys(&t, &lines[i])...)
 	}
 	for _, e := range papers.Entries(&t) {
 		if !slices.ContainsFunc(lines, func(r results.SummaryRow) bool { return r.Metric == e.Metric }) {

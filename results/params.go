@@ -1,69 +1,106 @@
 package results
 
 import (
+	"iter"
 	"slices"
 	"strings"
 )
 
-// ParamsSeparator stands between the settings of a row's params.
-const ParamsSeparator = ";"
+// paramsSeparator stands between two settings of [Params].
+const paramsSeparator = ";"
 
-// OnlyKeys returns those settings of a row's params whose key is among keys, in the same form.
-func OnlyKeys(params string, keys []string) string {
-	var kept []string
-	for setting := range strings.SplitSeq(params, ParamsSeparator) {
-		if key, _, _ := strings.Cut(setting, "="); slices.Contains(keys, key) {
-			kept = append(kept, setting)
-		}
-	}
-	return strings.Join(kept, ParamsSeparator)
+// Params are settings of a run as text: name=value pairs, the name being a flag of `rollcall run`, with semicolons between
+// them. In CSV they are sorted and hold what differs from the preset and has no column of its own; in a table of a paper
+// they hold what its experiments set, in any order, and of a name that is there twice the later value counts.
+type Params string
+
+// NewParams returns settings, each a name=value pair or several with semicolons between them.
+func NewParams(settings ...string) Params {
+	return Params(strings.Join(slices.DeleteFunc(slices.Clone(settings), func(s string) bool { return s == "" }), paramsSeparator))
 }
 
-// WithoutKeys returns the settings of a row's params whose key is not among keys, in the same form.
-func WithoutKeys(params string, keys []string) string {
-	settings := slices.DeleteFunc(strings.Split(params, ParamsSeparator), func(setting string) bool {
-		key, _, _ := strings.Cut(setting, "=")
-		return slices.Contains(keys, key)
-	})
-	return strings.Join(settings, ParamsSeparator)
-}
-
-// ColumnKeys returns the keys in the params of a table, each once.
-func ColumnKeys(table []Printed) []string {
-	var keys []string
-	for _, p := range table {
-		for setting := range strings.SplitSeq(p.Params, ParamsSeparator) {
-			if key, _, ok := strings.Cut(setting, "="); ok && !slices.Contains(keys, key) {
-				keys = append(keys, key)
+// All goes through names and values, in order.
+func (p Params) All() iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for _, setting := range p.list() {
+			if name, value, _ := strings.Cut(setting, "="); !yield(name, value) {
+				return
 			}
 		}
 	}
-	return keys
 }
 
-// InAll returns the settings that all params have.
-func InAll(params []string) string {
-	var common []string
-	for i, p := range params {
-		settings := strings.Split(p, ParamsSeparator)
+// And returns p with more behind it.
+func (p Params) And(more ...Params) Params {
+	all := []string{string(p)}
+	for _, m := range more {
+		all = append(all, string(m))
+	}
+	return NewParams(all...)
+}
+
+// Get returns the value of a setting; "" where there is none.
+func (p Params) Get(name string) (value string) {
+	for n, v := range p.All() {
+		if n == name {
+			value = v
+		}
+	}
+	return value
+}
+
+// Names returns the names, in order.
+func (p Params) Names() (names []string) {
+	for name := range p.All() {
+		names = append(names, name)
+	}
+	return names
+}
+
+// Only returns the settings that have one of the names.
+func (p Params) Only(names ...string) Params {
+	return p.keep(func(setting string) bool { return slices.Contains(names, nameOf(setting)) })
+}
+
+// Without returns the settings that have none of the names.
+func (p Params) Without(names ...string) Params {
+	return p.keep(func(setting string) bool { return !slices.Contains(names, nameOf(setting)) })
+}
+
+// Minus returns the settings that others do not have, with the same value.
+func (p Params) Minus(others Params) Params {
+	drop := others.list()
+	return p.keep(func(setting string) bool { return !slices.Contains(drop, setting) })
+}
+
+// Words returns the settings with something else between them, for people.
+func (p Params) Words(separator string) string { return strings.Join(p.list(), separator) }
+
+// CommonParams returns the settings that all have, in the order of the first.
+func CommonParams(all []Params) (common Params) {
+	for i, p := range all {
 		if i == 0 {
-			common = settings
+			common = p
 			continue
 		}
-		common = slices.DeleteFunc(common, func(s string) bool { return !slices.Contains(settings, s) })
+		common = common.keep(func(setting string) bool { return slices.Contains(p.list(), setting) })
 	}
-	return strings.Join(common, ParamsSeparator)
+	return common
 }
 
-// Without returns the settings of params that are not among those of others.
-func Without(params, others string) string {
-	drop := strings.Split(others, ParamsSeparator)
-	settings := slices.DeleteFunc(strings.Split(params, ParamsSeparator), func(s string) bool { return slices.Contains(drop, s) })
-	return strings.Join(settings, ParamsSeparator)
+func (p Params) keep(wanted func(setting string) bool) Params {
+	return NewParams(slices.DeleteFunc(p.list(), func(s string) bool { return !wanted(s) })...)
 }
 
-// KeyOf returns the key of a setting key=value.
-func KeyOf(setting string) string {
-	key, _, _ := strings.Cut(setting, "=")
-	return key
+// list returns the name=value pairs.
+func (p Params) list() []string {
+	if p == "" {
+		return nil
+	}
+	return strings.Split(string(p), paramsSeparator)
+}
+
+func nameOf(setting string) string {
+	name, _, _ := strings.Cut(setting, "=")
+	return name
 }

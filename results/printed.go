@@ -14,7 +14,7 @@ type Printed struct {
 	Data         string
 	Availability string
 	Alpha        files.Optional // of the split, as in [Cell]
-	Params       string         // what else sets the column apart within its table: gamma=0.2; see [PrintedFor]
+	Params       Params         // what else sets the column apart within its table: gamma=0.2; see [PrintedFor]
 	Metric       Metric
 	Mean         files.Optional // accuracies as fractions; missing where the paper prints a dash: a target never reached
 	Std          files.Optional // likewise; missing where none is printed
@@ -31,7 +31,7 @@ func (p Printed) Estimate() stats.Estimate {
 // of this table apart. Both params say what differs from the preset, so that the column of Table 9 with the preset's
 // γ = 0.3 has none and belongs to a row without gamma. Other params (rounds=500) and the preset make no difference.
 func PrintedFor(table []Printed, row SummaryRow) (Printed, bool) {
-	keys := ColumnKeys(table)
+	keys := PrintedNames(table)
 	i := slices.IndexFunc(table, func(p Printed) bool {
 		return p.Method == row.Method && p.Metric == row.Metric && p.InColumn(row, keys)
 	})
@@ -44,5 +44,17 @@ func PrintedFor(table []Printed, row SummaryRow) (Printed, bool) {
 // InColumn reports whether a row of ours is of the number's column, the metric aside.
 func (p Printed) InColumn(row SummaryRow, keys []string) bool {
 	return p.Data == row.Data && p.Availability == row.Availability &&
-		(!p.Alpha.Valid || p.Alpha == row.Alpha) && p.Params == OnlyKeys(row.Params, keys)
+		(!p.Alpha.Valid || p.Alpha == row.Alpha) && p.Params == row.Params.Only(keys...)
+}
+
+// PrintedNames returns the names of the settings that set columns of a table apart, each once.
+func PrintedNames(table []Printed) (names []string) {
+	for _, p := range table {
+		for name := range p.Params.All() {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }

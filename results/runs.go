@@ -21,7 +21,7 @@ import (
 type Run struct {
 	Dir    string
 	Cell          // of the curve's rows
-	Params string // likewise
+	Params Params // likewise
 	Seed   uint32 // likewise
 	Curve  []CurveRow
 	Info   *RunInfo // nil where there is no readable run.json: the run goes on, or was killed
@@ -55,7 +55,7 @@ type CellKey struct {
 	Method, Preset, Data, Net, Availability string
 	Clients                                 int
 	Alpha                                   files.Optional
-	Params                                  string
+	Params                                  Params
 }
 
 // Key returns the cell of a run.
@@ -69,7 +69,7 @@ func (k CellKey) String() string {
 		words = append(words, "alpha="+k.Alpha.String())
 	}
 	if k.Params != "" {
-		words = append(words, strings.ReplaceAll(k.Params, ParamsSeparator, " "))
+		words = append(words, k.Params.Words(" "))
 	}
 	return strings.Join(words, " ")
 }

@@ -12,7 +12,7 @@ import (
 // SummaryKey names a number of a table.
 type SummaryKey struct {
 	Cell
-	Params string
+	Params Params
 	Metric Metric
 }
 

@@ -41,7 +41,7 @@ func (s *CellStatus) UnmarshalText(text []byte) error {
 // SummaryRow is one metric of one cell of a table over its seeds, beside the paper's number.
 type SummaryRow struct {
 	Cell
-	Params    string         `csv:"params"` // as in [CurveRow]
+	Params    Params         `csv:"params"` // as in [CurveRow]
 	Metric    Metric         `csv:"metric"`
 	N         int            `csv:"n"`          // seeds in Mean and Std
 	Mean      files.Optional `csv:"mean"`       // missing where no seed got to the end, or where a first round was never reached

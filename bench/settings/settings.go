@@ -3,7 +3,6 @@ package settings
 import (
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -141,7 +140,7 @@ func (s *Settings) Augmentation() plan.Augment {
 var Columns = []string{"method", "preset", "data", "net", "availability", "clients", "alpha"}
 
 // Params returns the sorted key=value;… of the settings that differ from the preset and have no column of their own.
-func (s Settings) Params() string {
+func (s Settings) Params() results.Params {
 	base, err := Defaults(s.Method, s.Preset, s.Data)
 	if err != nil {
 		return ""
@@ -154,7 +153,7 @@ func (s Settings) Params() string {
 		}
 	}
 	sort.Strings(out)
-	return strings.Join(out, ";")
+	return results.NewParams(out...)
 }
 
 // Values returns every setting by the name of its flag.

@@ -18,7 +18,7 @@ type ComparisonRow struct {
 	Data         string         `csv:"data"`
 	Availability string         `csv:"availability"`
 	Alpha        files.Optional `csv:"alpha"`
-	Params       string         `csv:"params"` // ours whole, as in [CurveRow], or the paper's where we have none
+	Params       results.Params `csv:"params"` // ours whole, as in [CurveRow], or the paper's where we have none
 	Metric       results.Metric `csv:"metric"`
 	Preset       string         `csv:"preset"`  // of ours
 	Clients      int            `csv:"clients"` // of ours
@@ -50,16 +50,17 @@ type Comparing struct {
 // of the table apart, in one metric; presets and numbers of clients have columns of their own. Printed numbers we have
 // none for are rows without ours, in the columns of which we have something; ours that no paper prints come after them.
 func CompareTable(printed []results.Printed, ours []results.SummaryRow) Comparing {
-	keys := results.ColumnKeys(printed)
+	keys := results.PrintedNames(printed)
 	type columnKey struct {
 		data, availability string
 		alpha              files.Optional
-		params, preset     string
+		params             results.Params
+		preset             string
 		clients            int
 		metric             results.Metric
 	}
 	keyOf := func(r results.SummaryRow) columnKey {
-		return columnKey{r.Data, r.Availability, r.Alpha, results.OnlyKeys(r.Params, keys), r.Preset, r.Clients, r.Metric}
+		return columnKey{r.Data, r.Availability, r.Alpha, r.Params.Only(keys...), r.Preset, r.Clients, r.Metric}
 	}
 	members := map[columnKey][]results.SummaryRow{}
 	var columns []columnKey // in the order of ours

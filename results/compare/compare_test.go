@@ -16,7 +16,7 @@ import (
 
 // compareCase compares three methods of a paper with two of them and one more of ours; change edits ours first.
 func compareCase(change func(rows []results.SummaryRow)) Comparing {
-	paper := func(method string, mean float64, params string) results.Printed {
+	paper := func(method string, mean float64, params results.Params) results.Printed {
 		return results.Printed{
 			Table: "fedawe-9", Method: method, Data: "svhn", Availability: "sine", Alpha: files.Some(0.1), Params: params, Metric: results.TestAcc,
 			Mean: files.Some(mean), Std: files.Some(0.03), N: 3,

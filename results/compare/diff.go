@@ -24,7 +24,7 @@ type DiffRow struct {
 	Availability string         `csv:"availability"`
 	Clients      int            `csv:"clients"`
 	Alpha        files.Optional `csv:"alpha"`
-	Params       string         `csv:"params"`
+	Params       results.Params `csv:"params"`
 	Metric       results.Metric `csv:"metric"`
 
 	N          int            `csv:"n"` // seeds that both have
@@ -162,8 +162,8 @@ func diffCell(k results.CellKey, m results.Metric, seeds []uint32, a, b map[uint
 }
 
 // words returns the cells of a line.
-func (r DiffRow) words(common string) []string {
-	params := strings.ReplaceAll(results.Without(r.Params, common), results.ParamsSeparator, " ")
+func (r DiffRow) words(common results.Params) []string {
+	params := r.Params.Minus(common).Words(" ")
 	interval, verdict := results.TableNone, "one seed"
 	if r.Low.Valid {
 		interval = results.Difference(r.Low, r.Metric, "%+.*f") + " … " + results.Difference(r.High, r.Metric, "%+.*f")
@@ -185,11 +185,11 @@ func (d Diffing) WriteText(w io.Writer) error { return d.write(w, false) }
 func (d Diffing) WriteMarkdown(w io.Writer) error { return d.write(w, true) }
 
 func (d Diffing) write(w io.Writer, markdown bool) error {
-	var params []string
+	var params []results.Params
 	for _, r := range d.Rows {
 		params = append(params, r.Params)
 	}
-	common := results.InAll(params)
+	common := results.CommonParams(params)
 	lines := [][]string{{"method", "data", "availability", "params", "metric", "n", "A", "B", "B − A", fmt.Sprintf("%g %% interval", 100*d.Level), "verdict"}}
 	apart := 0
 	for _, r := range d.Rows {

@@ -49,13 +49,13 @@ func (c Comparing) Grid() Grid {
 		presets = presets || r.Preset != c.Ranks[0].Preset
 		clients = clients || r.Clients != c.Ranks[0].Clients
 	}
-	var params []string
+	var params []results.Params
 	for _, r := range c.Ranks {
 		params = append(params, r.Params)
 	}
-	common := results.InAll(params) // what the whole table has says nothing of a column
+	common := results.CommonParams(params) // what the whole table has says nothing of a column
 	c.blocks(func(rows []ComparisonRow, rank RankAgreement) {
-		column := GridColumn{Data: rank.Data, Set: strings.ReplaceAll(results.Without(rank.Params, common), results.ParamsSeparator, ", "), Metric: rank.Metric}
+		column := GridColumn{Data: rank.Data, Set: rank.Params.Minus(common).Words(", "), Metric: rank.Metric}
 		if alphas && rank.Alpha.Valid {
 			column.Set = strings.TrimSuffix("alpha="+rank.Alpha.String()+", "+column.Set, ", ")
 		}
@@ -71,7 +71,7 @@ func (c Comparing) Grid() Grid {
 		for i := range rows {
 			own := ""
 			if rows[i].Status != "" {
-				own = strings.ReplaceAll(results.Without(rows[i].Params, rank.Params), results.ParamsSeparator, " ")
+				own = rows[i].Params.Minus(rank.Params).Words(" ")
 			}
 			group.put(rows[i].Method, own, at, &rows[i])
 		}

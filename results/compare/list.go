@@ -20,7 +20,7 @@ type ListRow struct {
 	Availability string         `csv:"availability"`
 	Clients      int            `csv:"clients"`
 	Alpha        files.Optional `csv:"alpha"`
-	Params       string         `csv:"params"`
+	Params       results.Params `csv:"params"`
 	Seeds        string         `csv:"seeds"`  // separated by blanks
 	Rounds       int            `csv:"rounds"` // done, of the seed with the fewest
 	Most         int            `csv:"rounds_most"`
@@ -67,11 +67,11 @@ func cellFolder(dir string) string {
 
 // WriteList writes a line for each row.
 func WriteList(w io.Writer, rows []ListRow) error {
-	var params []string
+	var params []results.Params
 	for _, r := range rows {
 		params = append(params, r.Params)
 	}
-	common := results.InAll(params)
+	common := results.CommonParams(params)
 	more := func(differ func(r ListRow) bool) bool { return slices.ContainsFunc(rows, differ) }
 	presets := more(func(r ListRow) bool { return r.Preset != rows[0].Preset })
 	clients := more(func(r ListRow) bool { return r.Clients != rows[0].Clients })
@@ -88,8 +88,8 @@ func WriteList(w io.Writer, rows []ListRow) error {
 		if alphas && r.Alpha.Valid {
 			set = append(set, "alpha="+r.Alpha.String())
 		}
-		if own := results.Without(r.Params, common); own != "" {
-			set = append(set, strings.ReplaceAll(own, results.ParamsSeparator, " "))
+		if own := r.Params.Minus(common); own != "" {
+			set = append(set, own.Words(" "))
 		}
 		rounds := fmt.Sprint(r.Rounds)
 		if r.Most > r.Rounds {

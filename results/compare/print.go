@@ -75,11 +75,11 @@ func layOut(rows []results.SummaryRow, m results.Metric) *table {
 	})
 	presets := slices.ContainsFunc(rows, func(r results.SummaryRow) bool { return r.Preset != rows[0].Preset })
 	alphas := slices.ContainsFunc(rows, func(r results.SummaryRow) bool { return r.Alpha != rows[0].Alpha })
-	var params []string
+	var params []results.Params
 	for _, r := range rows {
 		params = append(params, r.Params)
 	}
-	common := results.InAll(params) // what all rows have says nothing of any
+	common := results.CommonParams(params) // what all rows have says nothing of any
 	for _, r := range rows {
 		label := rowLabel(r, common, presets, alphas, nets)
 		p := place{label, r.Availability, r.Data}
@@ -102,7 +102,7 @@ func layOut(rows []results.SummaryRow, m results.Metric) *table {
 }
 
 // rowLabel names a line.
-func rowLabel(r results.SummaryRow, common string, withPreset, withAlpha, withNet bool) string {
+func rowLabel(r results.SummaryRow, common results.Params, withPreset, withAlpha, withNet bool) string {
 	label := r.Method
 	if withPreset {
 		label += " (" + r.Preset + ")"
@@ -113,8 +113,8 @@ func rowLabel(r results.SummaryRow, common string, withPreset, withAlpha, withNe
 	if withAlpha && r.Alpha.Valid {
 		label += " alpha=" + r.Alpha.String()
 	}
-	if params := results.Without(r.Params, common); params != "" {
-		label += " " + params
+	if params := r.Params.Minus(common); params != "" {
+		label += " " + string(params)
 	}
 	return label
 }

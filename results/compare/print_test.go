@@ -190,18 +190,18 @@ func TestWriteTableEmpty(t *testing.T) {
 
 // Settings that every row has do not stand in the labels; those that set rows apart do.
 func TestWriteTableLabels(t *testing.T) {
-	row := func(method, params string) results.SummaryRow {
+	row := func(method string, params results.Params) results.SummaryRow {
 		r := results.SummaryRow{Cell: results.Cell{Method: method, Data: "svhn", Availability: "sine"}, Params: params, Metric: results.TestAcc, Status: results.CellOK}
 		r.Estimate(stats.Estimate{Mean: 0.5, N: 1})
 		return r
 	}
 	for _, c := range []struct {
-		params [2]string
+		params [2]results.Params
 		want   [2]string // the lines' labels
 	}{
-		{[2]string{"rounds=5", "rounds=5"}, [2]string{"mifa", "fedau"}},
-		{[2]string{"lr=1;rounds=5", "rounds=5"}, [2]string{"mifa lr=1", "fedau"}},
-		{[2]string{"", "rounds=5"}, [2]string{"mifa", "fedau rounds=5"}},
+		{[2]results.Params{"rounds=5", "rounds=5"}, [2]string{"mifa", "fedau"}},
+		{[2]results.Params{"lr=1;rounds=5", "rounds=5"}, [2]string{"mifa lr=1", "fedau"}},
+		{[2]results.Params{"", "rounds=5"}, [2]string{"mifa", "fedau rounds=5"}},
 	} {
 		var b strings.Builder
 		if err := WriteTable(&b, []results.SummaryRow{row("mifa", c.params[0]), row("fedau", c.params[1])}, results.TestAcc, 100); err != nil {

@@ -15,7 +15,7 @@ type RankAgreement struct {
 	Data         string         `csv:"data"`
 	Availability string         `csv:"availability"`
 	Alpha        files.Optional `csv:"alpha"`
-	Params       string         `csv:"params"` // those that every row of the column has
+	Params       results.Params `csv:"params"` // those that every row of the column has
 	Metric       results.Metric `csv:"metric"`
 	Preset       string         `csv:"preset"`
 	Clients      int            `csv:"clients"`
@@ -90,12 +90,12 @@ func standing(mean files.Optional, n int, m results.Metric) files.Optional {
 }
 
 // commonParams returns the settings that every row of ours has in its params, or the paper's where there is none of ours.
-func commonParams(rows []ComparisonRow) string {
-	var ours []string
+func commonParams(rows []ComparisonRow) results.Params {
+	var ours []results.Params
 	for _, r := range rows {
 		if r.Status != "" { // else the paper's alone
 			ours = append(ours, r.Params)
 		}
 	}
-	return results.InAll(ours)
+	return results.CommonParams(ours)
 }

@@ -34,7 +34,7 @@ func SortSummary(table string, rows []results.SummaryRow) {
 	if err != nil {
 		printed = nil // a table without printed numbers
 	}
-	keys := results.ColumnKeys(printed)
+	keys := results.PrintedNames(printed)
 	type placed struct {
 		row   results.SummaryRow
 		place string
@@ -56,7 +56,7 @@ func SortSummary(table string, rows []results.SummaryRow) {
 		case results.TrainAcc:
 			metric = 1
 		}
-		place := fmt.Sprintf("%08d|%s|%s|%020.9f|%s|%08d|%s|%s|%08d|%s|%d|%08.3f|%s", column, r.Availability, r.Data, r.Alpha.Value, results.OnlyKeys(r.Params, keys), method, r.Method,
+		place := fmt.Sprintf("%08d|%s|%s|%020.9f|%s|%08d|%s|%s|%08d|%s|%d|%08.3f|%s", column, r.Availability, r.Data, r.Alpha.Value, r.Params.Only(keys...), method, r.Method,
 			r.Preset, r.Clients, r.Params, metric, r.Metric.TargetShare().Value, r.Metric)
 		list[i] = placed{r, place}
 	}

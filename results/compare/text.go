@@ -94,7 +94,7 @@ func columnTitle(r RankAgreement) string {
 		title += ", alpha=" + r.Alpha.String()
 	}
 	if r.Params != "" {
-		title += ", " + strings.ReplaceAll(r.Params, results.ParamsSeparator, ", ")
+		title += ", " + r.Params.Words(", ")
 	}
 	return fmt.Sprintf("%s (preset %s, %d clients)", title, r.Preset, r.Clients)
 }
@@ -103,14 +103,8 @@ func columnTitle(r RankAgreement) string {
 func (r ComparisonRow) words(column RankAgreement) []string {
 	method := r.Method
 	if r.Status != "" {
-		var own []string
-		for setting := range strings.SplitSeq(r.Params, results.ParamsSeparator) {
-			if results.OnlyKeys(column.Params, []string{results.KeyOf(setting)}) == "" && setting != "" {
-				own = append(own, setting)
-			}
-		}
-		if len(own) > 0 {
-			method += " " + strings.Join(own, results.ParamsSeparator)
+		if own := r.Params.Without(column.Params.Names()...); own != "" {
+			method += " " + string(own)
 		}
 	}
 	ours := results.MeanWords(r.Mean, r.Std, r.N, r.Metric)

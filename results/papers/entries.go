@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 
 	"rollcall/results"
 )
@@ -233,18 +232,10 @@ func referenceOf(t *Table, c *results.RunCell, cells []results.RunCell) (CellRun
 }
 
 // sameColumn reports whether two runs agree in the settings that set the columns of a table apart.
-func sameColumn(t *Table, a, b string) bool {
-	value := func(params, flag string) string {
-		for setting := range strings.SplitSeq(params, ";") {
-			if key, v, _ := strings.Cut(setting, "="); key == flag {
-				return v
-			}
-		}
-		return ""
-	}
+func sameColumn(t *Table, a, b results.Params) bool {
 	for _, column := range t.Columns {
 		for _, set := range column.Set {
-			if value(a, set.Flag) != value(b, set.Flag) {
+			if a.Get(set.Flag) != b.Get(set.Flag) {
 				return false
 			}
 		}

@@ -15,8 +15,9 @@ const (
 // fedar3Percent holds the table as printed, in percent: mean and standard deviation over the clients, variance, mean and standard
 // deviation of the worst and of the best tenth.
 var fedar3Percent = []struct {
-	method, params string
-	percent        [7]float64
+	method  string
+	params  results.Params
+	percent [7]float64
 }{
 	{"fedar", "", [7]float64{40.9, 18.1, 325, 20.8, 4.5, 67.7, 8.7}},
 	{"mifa", "", [7]float64{34.0, 13.6, 182.5, 19.7, 4.2, 53.8, 8.8}},
@@ -49,7 +50,7 @@ const (
 
 // fedar2Printed returns the p-values of FedAR's Table 2, which pairs the test accuracies of the rounds. 0 is what is printed.
 func fedar2Printed() []results.Printed {
-	at := func(data, params, method string, p float64) results.Printed {
+	at := func(data string, params results.Params, method string, p float64) results.Printed {
 		return results.Printed{Table: fedar2ID, Method: method, Data: data, Availability: "uniform", Params: params, Metric: results.PRounds, Mean: files.Some(p), N: 1}
 	}
 	return []results.Printed{

@@ -15,10 +15,11 @@ func TestFedAR3(t *testing.T) {
 		t.Fatalf("%d numbers, %v, want 28 = 4 methods × 7", len(rows), err)
 	}
 	for _, c := range []struct {
-		method, params string
-		metric         results.Metric
-		want           float64
-		text           string
+		method string
+		params results.Params
+		metric results.Metric
+		want   float64
+		text   string
 	}{
 		{"fedar", "", results.ClientAccMean, 0.409, "40.9"},
 		{"fedar", "", results.ClientAccVar, 0.0325, "325.0"},

@@ -15,7 +15,7 @@ type curveRow struct {
 	Data         string         `csv:"data"`
 	Availability string         `csv:"availability"`
 	Method       string         `csv:"method"`
-	Params       string         `csv:"params"`
+	Params       results.Params `csv:"params"`
 	Round        int            `csv:"round"`
 	N            int            `csv:"n"` // seeds
 	TestAcc      files.Optional `csv:"test_acc"`
@@ -85,16 +85,16 @@ func (b *builder) curveFigure(f family) (figure, bool) {
 		rows    []curveRow
 		used    []*results.Run
 		methods []string
-		params  []string
+		params  []results.Params
 		partial []string // methods of which no run is complete
 	)
 	for _, c := range f.cells {
 		params = append(params, c.Params)
 	}
-	common := inAll(params)
+	common := results.CommonParams(params)
 	for _, c := range f.cells {
 		name := c.Method
-		if own := without(c.Params, common); own != "" {
+		if own := c.Params.Minus(common).Words(" "); own != "" {
 			name += " " + own
 		}
 		runs, complete := drawable(c)
@@ -122,7 +122,7 @@ func (b *builder) curveFigure(f family) (figure, bool) {
 		return figure{}, false
 	}
 	title := f.key.Data + ", " + f.key.Availability
-	if own := without(f.key.Params, b.commonParams()); own != "" {
+	if own := f.key.Params.Minus(b.commonParams()).Words(" "); own != "" {
 		title += ", " + own
 	}
 	fig := figure{
@@ -141,12 +141,12 @@ func (b *builder) curveFigure(f family) (figure, bool) {
 }
 
 // commonParams returns the settings that all runs have.
-func (b *builder) commonParams() string {
-	params := make([]string, len(b.Runs))
+func (b *builder) commonParams() results.Params {
+	params := make([]results.Params, len(b.Runs))
 	for i := range b.Runs {
 		params[i] = b.Runs[i].Params
 	}
-	return inAll(params)
+	return results.CommonParams(params)
 }
 
 // drawable returns the complete runs of a cell, or all where none is.

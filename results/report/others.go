@@ -51,12 +51,12 @@ func (b *builder) decisions() {
 			methods []string
 			shares  []papers.CAFedImportanceRow
 			groups  []papers.CAFedGroupRow
-			params  []string
+			params  []results.Params
 		)
 		for _, c := range f.cells {
 			params = append(params, c.Params)
 		}
-		common := inAll(params)
+		common := results.CommonParams(params)
 		for _, c := range f.cells {
 			runs, _ := drawable(c)
 			var seeds [][]results.DecisionRow
@@ -74,7 +74,7 @@ func (b *builder) decisions() {
 			if len(seeds) == 0 {
 				continue
 			}
-			name := strings.TrimSpace(c.Method + " " + without(c.Params, common))
+			name := strings.TrimSpace(c.Method + " " + c.Params.Minus(common).Words(" "))
 			if slices.ContainsFunc(seeds[0], func(d results.DecisionRow) bool { return d.Active == 1 && d.Included == 0 }) {
 				b.inclusionMap(name, read[0], seeds[0])
 			}

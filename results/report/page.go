@@ -243,7 +243,7 @@ func (d *pageData) runs(b *builder) {
 		if r.Alpha.Valid {
 			set = append(set, "α = "+r.Alpha.String())
 		}
-		if own := without(r.Params, common); own != "" {
+		if own := r.Params.Minus(common).Words(" "); own != "" {
 			set = append(set, own)
 		}
 		d.Runs = append(d.Runs, runData{r, strings.Join(set, ", "), strings.Join(devices[r.Table+key.String()], "; ")})

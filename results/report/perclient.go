@@ -21,12 +21,12 @@ const accuracyBins = 20
 
 // clientAccuracy is one client of one run.
 type clientAccuracy struct {
-	Method   string  `csv:"method"`
-	Params   string  `csv:"params"`
-	Seed     uint32  `csv:"seed"`
-	Round    int     `csv:"round"` // 0 where the file has none
-	Client   int     `csv:"client"`
-	Accuracy float64 `csv:"accuracy"` // fraction
+	Method   string         `csv:"method"`
+	Params   results.Params `csv:"params"`
+	Seed     uint32         `csv:"seed"`
+	Round    int            `csv:"round"` // 0 where the file has none
+	Client   int            `csv:"client"`
+	Accuracy float64        `csv:"accuracy"` // fraction
 }
 
 // perClient adds how the accuracy is distributed over the clients, of the runs that have it.

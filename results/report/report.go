@@ -204,7 +204,8 @@ func csvWriter[T any](rows []T) func(path string) error {
 // made says what runs are of: settings, seeds, machine, version.
 func made(runs []*results.Run) string {
 	var seeds []uint32
-	var params, devices, versions, nets, alphas, presets, clients []string
+	var params []results.Params
+	var devices, versions, nets, alphas, presets, clients []string
 	once := func(list *[]string, text string) {
 		if text != "" && !slices.Contains(*list, text) {
 			*list = append(*list, text)
@@ -234,8 +235,8 @@ func made(runs []*results.Run) string {
 		words = append(words, "Dirichlet α = "+strings.Join(alphas, " or "))
 	}
 	words = append(words, fmt.Sprintf("%d rounds", most), "preset "+strings.Join(presets, " or "))
-	if common := inAll(params); common != "" {
-		words = append(words, strings.ReplaceAll(common, ";", ", "))
+	if common := results.CommonParams(params); common != "" {
+		words = append(words, common.Words(", "))
 	}
 	numbers := strings.Trim(strings.ReplaceAll(fmt.Sprint(seeds), " ", ", "), "[]")
 	return strings.Join(words, ", ") + ". " + plural(len(seeds), "Seed ", "Seeds ") + numbers + ". " + strings.Join(devices, "; ") + ". rollcall " + strings.Join(versions, ", ") + "."
@@ -246,24 +247,4 @@ func plural(n int, one, more string) string {
 		return one
 	}
 	return more
-}
-
-// inAll returns the settings that all params have.
-func inAll(params []string) string {
-	var common []string
-	for i, p := range params {
-		settings := strings.Split(p, ";")
-		if i == 0 {
-			common = settings
-			continue
-		}
-		common = slices.DeleteFunc(common, func(s string) bool { return !slices.Contains(settings, s) })
-	}
-	return strings.Join(common, ";")
-}
-
-// without returns the settings of params that others do not have.
-func without(params, others string) string {
-	drop := strings.Split(others, ";")
-	return strings.Join(slices.DeleteFunc(strings.Split(params, ";"), func(s string) bool { return slices.Contains(drop, s) }), " ")
 }

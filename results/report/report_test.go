@@ -142,16 +142,16 @@ func TestMarks(t *testing.T) {
 
 // Methods with the same settings share a figure; settings that one method alone has are a sweep of it.
 func TestFamilies(t *testing.T) {
-	cell := func(method, params string) results.RunCell {
+	cell := func(method string, params results.Params) results.RunCell {
 		return results.RunCell{CellKey: results.CellKey{Method: method, Data: "svhn", Availability: "sine", Params: params}}
 	}
 	var got []string
 	for _, f := range families([]results.RunCell{cell("a", ""), cell("b", ""), cell("a", "gamma=0.2"), cell("b", "gamma=0.2"), cell("c", "kappa=1"), cell("c", "kappa=2")}) {
 		var names []string
 		for _, c := range f.cells {
-			names = append(names, c.Method+c.Params)
+			names = append(names, c.Method+string(c.Params))
 		}
-		got = append(got, f.key.Params+": "+strings.Join(names, " "))
+		got = append(got, string(f.key.Params)+": "+strings.Join(names, " "))
 	}
 	if want := []string{": a b", "gamma=0.2: agamma=0.2 bgamma=0.2", ": ckappa=1 ckappa=2"}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%q, want %q", got, want)

@@ -30,7 +30,7 @@ func Decisions() []results.DecisionRow {
 }
 
 // SineRow is what of a row of ours [PrintedFor] looks at.
-func SineRow(method, data string, alpha float64, params string, m results.Metric) results.SummaryRow {
+func SineRow(method, data string, alpha float64, params results.Params, m results.Metric) results.SummaryRow {
 	return results.SummaryRow{Cell: results.Cell{Method: method, Data: data, Availability: "sine", Alpha: files.Some(alpha)}, Params: params, Metric: m}
 }
 
@@ -39,7 +39,7 @@ type Run struct {
 	Table, Method string
 	Seed          uint32
 	Acc           []float64 // test accuracy of round 0, 1, …
-	Params        string
+	Params        results.Params
 	Version       string
 	Status        results.RunStatus // none: no run.json
 	Checksum      string
