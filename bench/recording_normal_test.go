@@ -33,7 +33,7 @@ func recordingAbout(t *testing.T, work, cache string) *recordingMachine {
 	t.Helper()
 	ask := func(command string) string {
 		var stdout, stderr bytes.Buffer
-		if status := run([]string{command}, &stdout, &stderr); status != 0 {
+		if status := execute([]string{command}, &stdout, &stderr); status != 0 {
 			t.Fatalf("rollcall %s: status %d, %s", command, status, &stderr)
 		}
 		return stdout.String()

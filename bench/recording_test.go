@@ -90,7 +90,7 @@ func recordingRun(t *testing.T, c recordingCommand, m *recordingMachine, seen *m
 	}
 	t.Setenv("ROLLCALL_CPU", cmp.Or(c.cpu, "generic"))
 	var stdout, stderr bytes.Buffer
-	status := run(strings.Fields(c.line), &stdout, &stderr)
+	status := execute(strings.Fields(c.line), &stdout, &stderr)
 
 	var out strings.Builder
 	fmt.Fprintf(&out, "$ rollcall %s\nstatus %d\n", c.line, status)
