@@ -27,8 +27,6 @@ const (
 	binaryTrain    = 50
 	binaryTest     = 150
 	binaryNoise    = 0.2
-	binaryModel    = 5 // step of the draws
-	binarySamples  = 6
 )
 
 // openBinary generates the set of o.Seed, o.Clients and o.Reading.
@@ -41,7 +39,7 @@ func openBinary(ctx context.Context, o Options) (*Set, error) {
 	}
 	key := rng.Key{Seed: o.Seed, Purpose: rng.Generated}
 	var model [binaryFeatures]float64
-	r := key.Stream(0, 0, binaryModel)
+	r := key.Stream(0, 0, rng.GeneratedStepBinaryModel)
 	for j := range model {
 		model[j] = r.Normal()
 	}
@@ -60,7 +58,7 @@ func openBinary(ctx context.Context, o Options) (*Set, error) {
 		}
 	}
 	err := eachClient(ctx, o.Clients, func(k int) {
-		r := key.Stream(0, k, binarySamples)
+		r := key.Stream(0, k, rng.GeneratedStepBinarySamples)
 		second := r.Float64() < 0.5
 		if o.Reading == ReadCode {
 			second = k >= o.Clients/2

@@ -34,7 +34,7 @@ func TestBinaryLabels(t *testing.T) {
 	const clients = 2000
 	set := openMade(t, "binary", Options{Seed: 4, Clients: clients, Reading: ReadPaper})
 	var model [binaryFeatures]float64
-	r := rng.Key{Seed: 4, Purpose: rng.Generated}.Stream(0, 0, binaryModel)
+	r := rng.Key{Seed: 4, Purpose: rng.Generated}.Stream(0, 0, rng.GeneratedStepBinaryModel)
 	for j := range model {
 		model[j] = r.Normal()
 	}

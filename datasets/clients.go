@@ -55,13 +55,13 @@ func (s *Split) Reserve(fraction float64, seed uint32) error {
 		for j := range order {
 			order[j] = int32(j)
 		}
-		key.Stream(0, i, 1).Shuffle(order)
-		held := make([]bool, len(own))
+		key.Stream(0, i, rng.SplitStepReserve).Shuffle(order)
+		reserved := make([]bool, len(own))
 		for _, j := range order[:n] {
-			held[j] = true
+			reserved[j] = true
 		}
 		for j, sample := range own {
-			if held[j] {
+			if reserved[j] {
 				valid[i] = append(valid[i], sample)
 			} else {
 				train[i] = append(train[i], sample)

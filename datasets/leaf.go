@@ -36,8 +36,6 @@ const (
 	leafClasses  = 10
 	leafLeast    = 50
 	leafMost     = 100_000
-	leafModel    = 3 // step of the draws
-	leafSamples  = 4
 )
 
 // Bounds beyond which nobody means it.
@@ -92,7 +90,7 @@ func openLEAF(ctx context.Context, o Options) (*Set, error) {
 		}
 	}
 	err := eachClient(ctx, o.Clients, func(k int) {
-		r := rng.Key{Seed: o.Seed, Purpose: rng.Generated}.Stream(0, k, leafSamples)
+		r := rng.Key{Seed: o.Seed, Purpose: rng.Generated}.Stream(0, k, rng.GeneratedStepLEAFSamples)
 		for _, in := range []struct {
 			samples *plan.Samples
 			own     []int32
@@ -110,7 +108,7 @@ func openLEAF(ctx context.Context, o Options) (*Set, error) {
 
 // newLEAFClient draws client k.
 func newLEAFClient(o *Options, k int) leafClient {
-	r := rng.Key{Seed: o.Seed, Purpose: rng.Generated}.Stream(0, k, leafModel)
+	r := rng.Key{Seed: o.Seed, Purpose: rng.Generated}.Stream(0, k, rng.GeneratedStepLEAFModel)
 	var c leafClient
 	var size float64
 	gamma, delta := o.LeafGamma, o.LeafDelta

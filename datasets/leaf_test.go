@@ -74,7 +74,7 @@ func TestLEAFSamples(t *testing.T) {
 		t.Run(string(reading), func(t *testing.T) {
 			o := Options{Seed: 3, Reading: reading, LeafGamma: 0.5, LeafDelta: 0.5}
 			c := newLEAFClient(&o, 7)
-			r := rng.Key{Seed: 3, Purpose: rng.Generated}.Stream(0, 7, leafSamples)
+			r := rng.Key{Seed: 3, Purpose: rng.Generated}.Stream(0, 7, rng.GeneratedStepLEAFSamples)
 			columns := make([][]float64, leafFeatures)
 			x := make([]float32, leafFeatures)
 			for range samples {

@@ -13,12 +13,12 @@ import (
 // round(n_c · Σ_{j≤i} ν_jc / Σ_j ν_jc), halves to even. Every sample goes to exactly one client; sizes differ, and a
 // client may get none.
 //
-// A client's ν is its own stream of rng.Split. It is kept as a logarithm, since with a small alpha most shares are too
+// Client i's ν is stream (0, i, 0) of rng.Split. It is kept as a logarithm, since with a small alpha most shares are too
 // small for a float64, and a class that nobody has a visible share of must still go to whoever has the most of it.
 // alpha is any positive finite number down to 1e-300.
 func Dirichlet(labels []uint8, classes, clients int, alpha float64, seed uint32) ([][]int32, error) {
 	key := rng.Key{Seed: seed, Purpose: rng.Split}
-	return dirichlet(labels, classes, clients, alpha, func(i int) []float64 { return logDirichlet(key.Stream(0, i, 0), alpha, classes) })
+	return dirichlet(labels, classes, clients, alpha, func(i int) []float64 { return logDirichlet(key.Stream(0, i, rng.SplitStepClients), alpha, classes) })
 }
 
 // DirichletPerClass cuts the samples among clients as CA-Fed does (ToN, section V-A, after Yurochkin et al. 2019): the samples
@@ -31,7 +31,7 @@ func DirichletPerClass(labels []uint8, classes, clients int, alpha float64, seed
 		own := make([]float64, classes)
 		for c := range own {
 			if i == 0 {
-				shares = append(shares, logDirichlet(key.Stream(0, c, 3), alpha, clients))
+				shares = append(shares, logDirichlet(key.Stream(0, c, rng.SplitStepClasses), alpha, clients))
 			}
 			own[c] = shares[c][i]
 		}

@@ -24,8 +24,7 @@ func TestDirichletPerClass(t *testing.T) {
 		t.Fatalf("%d samples held, want each of %d once", len(all), len(labels))
 	}
 	for c := range classes {
-		share := make([]float64, clients)
-		rng.Key{Seed: seed, Purpose: rng.Split}.Stream(0, c, 3).Dirichlet(alpha, share)
+		share := plainDirichlet(rng.Key{Seed: seed, Purpose: rng.Split}.Stream(0, c, 3), alpha, clients)
 		n := 0
 		for _, l := range labels {
 			if int(l) == c {

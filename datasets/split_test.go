@@ -22,6 +22,46 @@ func labelsOf(n int) []uint8 {
 	return labels
 }
 
+// plainDirichlet returns n numbers of the symmetric Dirichlet distribution, from the draws of [logDirichlet] but without
+// logarithms: for an alpha of 0.1 or more.
+func plainDirichlet(s *rng.Stream, alpha float64, n int) []float64 {
+	p, sum := make([]float64, n), 0.0
+	for i := range p {
+		p[i] = math.Exp(s.LogGamma(alpha))
+		sum += p[i]
+	}
+	for i := range p {
+		p[i] /= sum
+	}
+	return p
+}
+
+// Dirichlet(α) on 10 classes: the mean of a component is 1/10 and its variance 0.09/(10α+1). Tolerance: five standard
+// errors of the mean of 20,000 draws, and a tenth of the variance.
+func TestLogDirichlet(t *testing.T) {
+	const n = 20_000
+	for _, alpha := range []float64{1e-3, 0.1, 1, 100} {
+		s := rng.Key{Seed: 1, Purpose: rng.Split}.Stream(0, 0, 0)
+		var mean, squares float64
+		for range n {
+			total := 0.0
+			p := logDirichlet(s, alpha, 10)
+			for c := range p {
+				p[c] = math.Exp(p[c])
+				total += p[c]
+			}
+			if math.Abs(total-1) > 1e-12 {
+				t.Fatalf("alpha %g: components sum to %g, want 1", alpha, total)
+			}
+			mean, squares = mean+p[3]/n, squares+p[3]*p[3]/n
+		}
+		want, variance := 0.09/(10*alpha+1), squares-mean*mean
+		if math.Abs(mean-0.1) > 5*math.Sqrt(want/n) || math.Abs(variance-want) > 0.1*want {
+			t.Errorf("alpha %g: mean %g variance %g, want 0.1 and %g", alpha, mean, variance, want)
+		}
+	}
+}
+
 // Every sample goes to exactly one client, whatever the concentration; each client's lie class by class, in file order.
 func TestDirichletTotals(t *testing.T) {
 	for _, alpha := range []float64{1e-300, 1e-6, 0.05, 0.1, 1, 1e6, math.MaxFloat64} {
@@ -62,9 +102,9 @@ func TestDirichletCuts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var nu [clients][classes]float64
+	var nu [clients][]float64
 	for i := range nu {
-		rng.Key{Seed: seed, Purpose: rng.Split}.Stream(0, i, 0).Dirichlet(alpha, nu[i][:])
+		nu[i] = plainDirichlet(rng.Key{Seed: seed, Purpose: rng.Split}.Stream(0, i, 0), alpha, classes)
 	}
 	for c := range classes {
 		total, n := 0.0, 0

@@ -37,15 +37,15 @@ func swapLabels(set *Set, o Options) error {
 		for i := range x {
 			x[i] = int32(i)
 		}
-		key.Stream(0, stream, 2).Shuffle(x)
+		key.Stream(0, stream, rng.SplitStepSwap).Shuffle(x)
 		return x
 	}
 	s := &Split{Group: make([]int, o.Clients)}
 	if n := set.Train.Len(); o.Reading == ReadPaper {
-		s.Train, s.Test = deal(order(n, 0), o.Clients), deal(order(set.Test.Len(), 1), o.Clients)
+		s.Train, s.Test = cutInOrder(order(n, 0), o.Clients), cutInOrder(order(set.Test.Len(), 1), o.Clients)
 	} else {
 		s.Train, s.Test = make([][]int32, o.Clients), make([][]int32, o.Clients)
-		for k, own := range deal(order(n+set.Test.Len(), 0), o.Clients) {
+		for k, own := range cutInOrder(order(n+set.Test.Len(), 0), o.Clients) {
 			slices.Sort(own)
 			from, _ := slices.BinarySearch(own, int32(n))
 			s.Train[k], s.Test[k] = own[:from:from], own[from:]
@@ -92,8 +92,8 @@ func swapLabels(set *Set, o Options) error {
 	return nil
 }
 
-// deal cuts x into n parts; the last len(x) mod n of them are longer by one.
-func deal(x []int32, n int) [][]int32 {
+// cutInOrder cuts x into n consecutive parts; the last len(x) mod n of them are longer by one.
+func cutInOrder(x []int32, n int) [][]int32 {
 	parts, size, longer := make([][]int32, n), len(x)/n, len(x)%n
 	for k := range parts {
 		m := size

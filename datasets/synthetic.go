@@ -37,9 +37,6 @@ const (
 	synthClasses  = 10
 	synthDirs     = 5
 	synthPixels   = synthSide * synthSide * 3
-	synthPicture  = 0 // step of the draws
-	synthNoise    = 1
-	synthLabels   = 2
 	synthWaveBits = 10
 )
 
@@ -126,7 +123,7 @@ func generate(ctx context.Context, seed uint32, part, n int) (*plan.Samples, err
 func drawLabels(key rng.Key, part, from int, labels []uint8) {
 	for at := 0; at < len(labels); at += synthClasses {
 		order := [synthClasses]int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
-		key.Stream(part, (from+at)/synthClasses, synthLabels).Shuffle(order[:])
+		key.Stream(part, (from+at)/synthClasses, rng.GeneratedStepLabels).Shuffle(order[:])
 		for i := range labels[at:min(at+synthClasses, len(labels))] {
 			labels[at+i] = uint8(order[i])
 		}
@@ -150,7 +147,7 @@ func drawStripes(r *rng.Stream, turn, lo, hi float64) stripes {
 
 // draw makes picture i of a part, of the given label, into out [32,32,3].
 func draw(key rng.Key, part, i, label int, out []uint8) {
-	r := key.Stream(part, i, synthPicture)
+	r := key.Stream(part, i, rng.GeneratedStepPicture)
 	between := func(lo, hi int) int32 { return int32(lo + r.IntN(hi-lo+1)) }
 
 	jitter := float64((r.Float64() + r.Float64() - 1) * synthJitter) // rounded here, so that no machine fuses it
@@ -193,7 +190,7 @@ func draw(key rng.Key, part, i, label int, out []uint8) {
 			for c := range int32(3) {
 				if left == 0 { // 16 bytes a block, two a value
 					if noiseAt%4 == 0 {
-						noise = key.Block(uint32(part), uint32(i), synthNoise, noiseAt/4)
+						noise = key.Block(uint32(part), uint32(i), rng.GeneratedStepNoise, noiseAt/4)
 					}
 					word, left = noise[noiseAt%4], 2
 					noiseAt++

@@ -8,19 +8,14 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// Where [TwoClass] takes its numbers from, by the first word of the counter of rng.Split.
-const (
-	twoClassSamples = 3 // (·, class, part): order of a class's samples in the training set, part 0, or the test set, part 1
-	twoClassPairs   = 4 // (·, 0, 0): which classes meet at a client
-)
-
 // TwoClass cuts the samples of labels [n] among clients as FedAR does (section 6.1): every client holds exactly two classes, and
 // as many samples as any other. It returns each client's samples in file order, and the two classes of each, ascending.
 //
 // The paper prints no more than that. Here each client has two shards of one size, each of one class [inferred]. The number of
 // shards m_c of the classes, 2N in all, is the one for which that size, min n_c/m_c, is largest (as equal as the data allow: 20 of
 // 250 samples of every class of CIFAR-10 among 100 clients); what is left of a class is not used. Which shards meet at a
-// client is drawn, of all ways to have different classes at each.
+// client is drawn, of all ways to have different classes at each, by stream (4, 0, 0) of rng.Split; the samples of class c
+// are shuffled by stream (3, c, 0).
 func TwoClass(labels []uint8, classes, clients int, seed uint32) (parts [][]int32, pairs [][2]uint8, err error) {
 	if clients < 1 {
 		return nil, nil, fmt.Errorf("datasets: split: %d clients, want at least 1", clients)
@@ -39,13 +34,23 @@ func TwoClass(labels []uint8, classes, clients int, seed uint32) (parts [][]int3
 }
 
 // TwoClassTest cuts a test set among the clients of [TwoClass], so that each has samples of its own two classes, as many of either
-// as any other client, none shared. The rest is nobody's.
+// as any other client, none shared. The rest is nobody's. The samples of class c are shuffled by stream (3, c, 1) of rng.Split.
 func TwoClassTest(labels []uint8, classes int, pairs [][2]uint8, seed uint32) ([][]int32, error) {
 	byClass, err := samplesByClass(labels, classes)
 	if err != nil {
 		return nil, err
 	}
 	return dealPairs(byClass, pairs, seed, 1)
+}
+
+// OwnClassTest returns the samples of data.Test on which each client of [SplitTwoClass] is tested alone [clients][k_i],
+// those of its own two classes in data.Train, in file order: what [TwoClassTest] cuts for the pairs that [TwoClass] draws.
+func OwnClassTest(data *Set, clients int, seed uint32) ([][]int32, error) {
+	_, pairs, err := TwoClass(data.Train.Labels, data.Train.Classes, clients, seed)
+	if err != nil {
+		return nil, err
+	}
+	return TwoClassTest(data.Test.Labels, data.Test.Classes, pairs, seed)
 }
 
 // samplesByClass returns the samples of each class [classes][n_c], in file order.
@@ -95,7 +100,7 @@ func drawPairs(shards []int, clients int, seed uint32) [][2]uint8 {
 	for c, m := range shards {
 		all = append(all, slices.Repeat([]int32{int32(c)}, m)...)
 	}
-	s := rng.Key{Seed: seed, Purpose: rng.Split}.Stream(twoClassPairs, 0, 0)
+	s := rng.Key{Seed: seed, Purpose: rng.Split}.Stream(rng.SplitRoundPairs, 0, 0)
 	s.Shuffle(all)
 	for i := range clients {
 		class := all[2*i]
@@ -144,7 +149,7 @@ func dealPairs(byClass [][]int32, pairs [][2]uint8, seed uint32, part int) ([][]
 		for _, c := range pair {
 			if order[c] == nil {
 				order[c] = slices.Clone(byClass[c])
-				rng.Key{Seed: seed, Purpose: rng.Split}.Stream(twoClassSamples, int(c), part).Shuffle(order[c])
+				rng.Key{Seed: seed, Purpose: rng.Split}.Stream(rng.SplitRoundTwoClass, int(c), part).Shuffle(order[c])
 			}
 			parts[i] = append(parts[i], order[c][given[c]:given[c]+size]...)
 			given[c] += size

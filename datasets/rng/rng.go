@@ -6,25 +6,7 @@ package rng
 
 import "math"
 
-// Purpose separates the streams of one seed; two purposes never share a number.
-type Purpose uint32
-
-// The purposes. Their values are part of the file format of a run: append, never renumber.
-const (
-	Split        Purpose = 1 // which client holds which sample
-	Availability Purpose = 2 // φ, the chains, who is active
-	Init         Purpose = 3 // initial weights
-	Batches      Purpose = 4 // order of a client's samples
-	Augmentation Purpose = 5 // crops and flips
-	Dropout      Purpose = 6 // dropout masks; the layer number is added in the upper half, see [Layer]
-	Sampling     Purpose = 7 // clients a method samples from the active ones
-	Generated    Purpose = 8 // generated data sets
-)
-
-// Layer returns the purpose of the dropout masks of one layer, counted from 0.
-func Layer(layer int) Purpose { return Dropout | Purpose(layer+1)<<16 }
-
-// Key names one family of streams.
+// Key names the streams of one seed and purpose.
 type Key struct {
 	Seed    uint32
 	Purpose Purpose
@@ -100,12 +82,8 @@ func (s *Stream) Normal() float64 {
 	return math.Sqrt(-2*math.Log(u)) * math.Cos(2*math.Pi*v)
 }
 
-// Gamma returns a Gamma(shape, 1) number; shape must be positive (Marsaglia and Tsang 2000).
-//
-// Small shapes underflow to 0 in the plain method, so the logarithm is what is computed; see [Stream.LogGamma].
-func (s *Stream) Gamma(shape float64) float64 { return math.Exp(s.LogGamma(shape)) }
-
-// LogGamma returns the logarithm of a Gamma(shape, 1) number; shape must be positive.
+// LogGamma returns the logarithm of a Gamma(shape, 1) number; shape must be positive (Marsaglia and Tsang 2000). The
+// number itself would be 0 for many draws of a small shape.
 func (s *Stream) LogGamma(shape float64) float64 {
 	if shape < 1 { // G(a) = G(a+1)·U^(1/a)
 		g := s.LogGamma(shape + 1)

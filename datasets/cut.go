@@ -1,0 +1,146 @@
+package datasets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"rollcall/datasets/plan"
+	"rollcall/datasets/rng"
+)
+
+// SplitKind is a way to cut a training set among N clients.
+type SplitKind string
+
+// The ways to cut a training set.
+const (
+	// SplitClients: each client has a Dirichlet draw of classes (FedAWE, see [Dirichlet]).
+	SplitClients SplitKind = "clients"
+	// SplitClasses: each class has a Dirichlet draw of clients (CA-Fed, see [DirichletPerClass]).
+	SplitClasses SplitKind = "classes"
+	// SplitClusters: each class has a Dirichlet draw of clusters, and the clients of a cluster get equal parts of its
+	// samples (CA-Fed, ToN, figure 5b).
+	SplitClusters SplitKind = "clusters"
+	// SplitEven: every client has an equal part of all samples (CA-Fed, ToN, figure 5a).
+	SplitEven SplitKind = "even"
+	// SplitTwoClass: each client has as many samples as any other, of two classes (FedAR, see [TwoClass]).
+	SplitTwoClass SplitKind = "two-class"
+)
+
+// SplitKinds returns the names of all kinds, in the order in which they are listed to users.
+func SplitKinds() []string {
+	return []string{
+		string(SplitClients), string(SplitClasses), string(SplitClusters), string(SplitEven), string(SplitTwoClass),
+	}
+}
+
+// TakesAlpha reports whether the kind has draws from a Dirichlet distribution, whose parameter is SplitOptions.Alpha.
+func (k SplitKind) TakesAlpha() bool {
+	return k == SplitClients || k == SplitClasses || k == SplitClusters
+}
+
+// SplitOptions says how [Cut] and [Divide] give samples to clients.
+type SplitOptions struct {
+	Kind     SplitKind  // one of SplitKinds; the empty one is an error
+	Clients  int        // N, at least 1
+	Clusters int        // of SplitClusters: a divisor of Clients; the other kinds do not read it
+	Alpha    float64    // of the kinds that take it: finite, 1e-300 or more; the other kinds do not read it
+	NumPy    *rng.NumPy // draws of FedAWE's released code, of SplitClients alone; nil: package rng's own draws
+}
+
+func (o *SplitOptions) validate() error {
+	switch {
+	case !slices.Contains(SplitKinds(), string(o.Kind)):
+		return fmt.Errorf("datasets: split: kind %q: unknown, want one of %s", o.Kind, strings.Join(SplitKinds(), ", "))
+	case o.Clients < 1:
+		return fmt.Errorf("datasets: split: %d clients, want at least 1", o.Clients)
+	case o.Kind == SplitClusters && (o.Clusters < 1 || o.Clients%o.Clusters != 0):
+		return fmt.Errorf("datasets: split: %d clusters for %d clients, want a divisor of %d", o.Clusters, o.Clients, o.Clients)
+	case o.NumPy != nil && o.Kind != SplitClients:
+		return fmt.Errorf("datasets: split: NumPy's draws for kind %q, want %s", o.Kind, SplitClients)
+	}
+	return nil
+}
+
+// Cut cuts a training set among the clients and returns the samples of each [N][n_i], as indices of train.Labels. No
+// sample is given to two clients; every sample is given to one, but for those that SplitTwoClass leaves over. The
+// parts of SplitClients and SplitClasses are in the order of the classes and, in a class, of the file; all others are
+// in the order of the file. A client may get no sample of a Dirichlet draw.
+//
+// The draws are those of rng.Split for the seed, except with o.NumPy: then the parts depend on what has been drawn from
+// it before, and not on the seed.
+func Cut(train *plan.Samples, o SplitOptions, seed uint32) ([][]int32, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	switch o.Kind {
+	case SplitClasses:
+		return DirichletPerClass(train.Labels, train.Classes, o.Clients, o.Alpha, seed)
+	case SplitClusters:
+		return cutClusters(train, o, seed)
+	case SplitEven:
+		all := make([]int32, train.Len())
+		for i := range all {
+			all[i] = int32(i)
+		}
+		return cutEven(all, o.Clients, 0, seed), nil
+	case SplitTwoClass:
+		parts, _, err := TwoClass(train.Labels, train.Classes, o.Clients, seed)
+		return parts, err
+	}
+	if o.NumPy != nil {
+		return DirichletNumPy(train.Labels, train.Classes, o.Clients, o.Alpha, o.NumPy)
+	}
+	return Dirichlet(train.Labels, train.Classes, o.Clients, o.Alpha, seed)
+}
+
+// cutClusters cuts the samples among clusters as [DirichletPerClass] does, and each cluster's evenly among its clients,
+// who follow one another.
+func cutClusters(train *plan.Samples, o SplitOptions, seed uint32) ([][]int32, error) {
+	clusters, err := DirichletPerClass(train.Labels, train.Classes, o.Clusters, o.Alpha, seed)
+	if err != nil {
+		return nil, err
+	}
+	var parts [][]int32
+	for c, samples := range clusters {
+		parts = append(parts, cutEven(samples, o.Clients/o.Clusters, c, seed)...)
+	}
+	return parts, nil
+}
+
+// cutEven cuts samples into n parts whose sizes differ by one at most, after a shuffle by stream (2, group, 0) of
+// rng.Split. Each part is in the order of the file; samples itself is not changed.
+func cutEven(samples []int32, n, group int, seed uint32) [][]int32 {
+	samples = slices.Clone(samples)
+	rng.Key{Seed: seed, Purpose: rng.Split}.Stream(rng.SplitRoundEven, group, 0).Shuffle(samples)
+	parts := make([][]int32, n)
+	for i := range parts {
+		parts[i] = slices.Sorted(slices.Values(samples[i*len(samples)/n : (i+1)*len(samples)/n]))
+	}
+	return parts
+}
+
+// Divide says which samples each of o.Clients clients has: by the data set's own split, where it brings one (of which
+// only the number of clients is checked), and else as [Cut] cuts its training set. Then it keeps back the validation
+// share of every client's training samples, in [0, 1), as [Split.Reserve] does; 0 keeps none back, and Split.Valid is
+// nil. The data set and its split are not changed, but what is returned may be the data set's split itself.
+func Divide(data *Set, o SplitOptions, validation float64, seed uint32) (*Split, error) {
+	split := data.Split
+	if split == nil {
+		parts, err := Cut(data.Train, o, seed)
+		if err != nil {
+			return nil, err
+		}
+		split = NewSplit(parts)
+	} else if n := len(split.Train); n != o.Clients {
+		return nil, fmt.Errorf("%s: samples of %d clients, want %d", data.Name, n, o.Clients)
+	}
+	if validation == 0 {
+		return split, nil
+	}
+	reserved := *split // Reserve sets Train and Valid to new slices: the data set's split stays as it is
+	if err := reserved.Reserve(validation, seed); err != nil {
+		return nil, err
+	}
+	return &reserved, nil
+}

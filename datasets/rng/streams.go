@@ -1,0 +1,79 @@
+package rng
+
+// Purpose separates the streams of one seed; two purposes never share a number.
+type Purpose uint32
+
+// The purposes. Their values are part of the file format of a run: append, never renumber.
+//
+// Inside a purpose, streams are told apart by their counter (round, client, step). The table names every family of
+// counters that the program draws from, the files that draw, and what they draw. Its first file owns a family; a row
+// without a counter names another file of the family above it. TestStreams fails where two families overlap, and where
+// a file draws that the table does not name.
+//
+// A word of a counter is a number, or a letter for any number: t a round or an epoch, i a client, j something else that
+// is counted, e a step of a client, g a group of clients, p the training set (0) or the test set (1). t+1 is any number
+// but 0.
+//
+//	purpose      round client step file                              what is drawn
+//	Split        0     i      0    datasets/split.go                 client i's shares of the classes
+//	Split        0     j      3    datasets/split.go                 shares that the clients, or clusters, have of class j
+//	Split        0     i      1    datasets/clients.go               which samples client i keeps back
+//	Split        0     j      2    datasets/swap.go                  j = 0, 1: order of the samples; 2: groups; 3, 4: swaps
+//	Split        2     g      0    datasets/cut.go                   order of the samples of cluster g, or of all (g = 0)
+//	                               bench/population.go               the same numbers for the same purpose
+//	Split        3     j      p    datasets/two_class.go             order of the samples of class j
+//	Split        4     0      0    datasets/two_class.go             which two classes each client has
+//	Availability 0     0      0    algos/availability/independent.go φ, the activity of every class
+//	Availability 0     i      1    algos/availability/markov.go      λ of client i
+//	Availability 0     g      2    algos/availability/markov.go      order of the clients of group g
+//	Availability 0     i      3    algos/estimator.go                client i's activity before the first round
+//	Availability t+1   i      0    algos/availability/independent.go whether client i is active in round t
+//	                               algos/availability/chain.go       whether chain i is; a run has one of the two
+//	Init         0     j      0    nets/model.go                     initial weights of parameter j
+//	Batches      t     i      0    datasets/plan/plan.go             order of client i's samples in epoch t
+//	Augmentation t     i      e    datasets/plan/plan.go             crops and flips
+//	Dropout      t     i      e    nets/cpu/dropout.go               dropout masks; every layer has a purpose
+//	Sampling     t     0      0    algos/fedavg_s.go                 who of the active clients takes part in round t
+//	Generated    p     j      0    datasets/synthetic.go             picture j
+//	                               bench/cmd_track_suite.go          pictures of noise, which no run has beside the others
+//	Generated    p     j      1    datasets/synthetic.go             noise of picture j
+//	Generated    p     j      2    datasets/synthetic.go             labels of ten pictures
+//	Generated    0     i      3    datasets/leaf.go                  number of samples and model of client i
+//	Generated    0     i      4    datasets/leaf.go                  samples of client i
+//	Generated    0     0      5    datasets/binary.go                the model
+//	Generated    0     i      6    datasets/binary.go                group and samples of client i
+const (
+	Split        Purpose = 1 // which client has which sample
+	Availability Purpose = 2 // φ, the chains, who is active
+	Init         Purpose = 3 // initial weights
+	Batches      Purpose = 4 // order of a client's samples
+	Augmentation Purpose = 5 // crops and flips
+	Dropout      Purpose = 6 // dropout masks; the layer number is added in the upper half, see [Layer]
+	Sampling     Purpose = 7 // clients a method samples from the active ones
+	Generated    Purpose = 8 // generated data sets
+)
+
+// Layer returns the purpose of the dropout masks of one layer, counted from 0.
+func Layer(layer int) Purpose { return Dropout | Purpose(layer+1)<<16 }
+
+// The families of Split: those of round 0 by their step, the others by their round.
+const (
+	SplitStepClients   = 0 // a client's shares of the classes
+	SplitStepReserve   = 1 // samples kept back for validation
+	SplitStepSwap      = 2 // the two groups of clients and their swapped labels
+	SplitStepClasses   = 3 // the clients' shares of a class
+	SplitRoundEven     = 2 // samples cut into equal parts
+	SplitRoundTwoClass = 3 // samples of a class, of two at each client
+	SplitRoundPairs    = 4 // which two classes each client has
+)
+
+// The families of Generated, by their step.
+const (
+	GeneratedStepPicture       = 0 // of synthetic: a picture
+	GeneratedStepNoise         = 1 // its noise
+	GeneratedStepLabels        = 2 // labels of ten pictures
+	GeneratedStepLEAFModel     = 3 // of leaf: a client's number of samples and model
+	GeneratedStepLEAFSamples   = 4 // its samples
+	GeneratedStepBinaryModel   = 5 // of binary: the model
+	GeneratedStepBinarySamples = 6 // a client's group and samples
+)
