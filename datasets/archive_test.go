@@ -47,8 +47,10 @@ func TestFindNothing(t *testing.T) {
 		write(t, filepath.Join(env, "cifar-10-batches-bin", f.name), m.content[f.name])
 	}
 	_, err := Find("cifar10", Options{Dir: dir, official: &m.archive})
-	wantError(t, err, ErrNotFound, "datasets: cifar10: not found, looked in "+dir+", "+env+" (", "cifar-10-batches-bin lacks data_batch_5.bin, test_batch.bin), "+cache)
-	if _, again := Open(t.Context(), "cifar10", Options{Dir: dir, Offline: true, official: &m.archive}); fmt.Sprint(again) != err.Error() {
+	wantError(t, err, ErrNotFound, "datasets: cifar10: not found, looked in "+dir+", "+env+" (",
+		"cifar-10-batches-bin lacks data_batch_5.bin, test_batch.bin), "+cache)
+	_, again := Open(t.Context(), "cifar10", Options{Dir: dir, Offline: true, official: &m.archive})
+	if fmt.Sprint(again) != err.Error() {
 		t.Errorf("offline Open: %v, want %v", again, err)
 	}
 }
@@ -97,7 +99,10 @@ func TestFetchArchive(t *testing.T) {
 	o := Options{Dir: dir, Offline: true, official: &m.archive}
 
 	found, err := Find("cifar10", o)
-	if want := (Found{Dir: filepath.Join(dir, m.folder), Archive: filepath.Join(dir, m.name), Place: "data directory"}); err != nil || found != want {
+	want := Found{
+		Dir: filepath.Join(dir, m.folder), Archive: filepath.Join(dir, m.name), Place: "data directory",
+	}
+	if err != nil || found != want {
 		t.Errorf("Find: got %+v, %v, want %+v", found, err, want)
 	}
 	_, err = Verify("cifar10", o)
@@ -107,7 +112,8 @@ func TestFetchArchive(t *testing.T) {
 		t.Fatalf("Fetch: got %s, %v, want %s", got, err, want)
 	}
 	wantClean(t, dir, m.folder, m.name)
-	wantClean(t, got, "batches.meta.txt", "data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin")
+	wantClean(t, got, "batches.meta.txt", "data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
+		"data_batch_5.bin", "test_batch.bin")
 	for name, want := range m.content {
 		if data, err := os.ReadFile(filepath.Join(got, name)); err != nil || !bytes.Equal(data, want) {
 			t.Errorf("%s: %v, or not the content of the archive", name, err)
@@ -126,11 +132,11 @@ func TestFetchBadArchive(t *testing.T) {
 		want  string
 	}{
 		{"altered", func(_ *testing.T, m *mini) { m.tarball[100] ^= 1 }, ErrAltered, "MD5 "},
-		{"other folder", func(t *testing.T, m *mini) { m.pack(t, "elsewhere") }, nil, "data_batch_1.bin: not in the archive"},
-		{"file missing", func(t *testing.T, m *mini) { delete(m.content, "test_batch.bin"); m.pack(t, m.folder) }, nil, "test_batch.bin: not in the archive"},
+		{"other folder", func(t *testing.T, m *mini) { m.makeTarball(t, "elsewhere") }, nil, "data_batch_1.bin: not in the archive"},
+		{"file missing", func(t *testing.T, m *mini) { delete(m.content, "test_batch.bin"); m.makeTarball(t, m.folder) }, nil, "test_batch.bin: not in the archive"},
 		{"file short", func(t *testing.T, m *mini) {
 			m.content["data_batch_3.bin"] = m.content["data_batch_3.bin"][:100]
-			m.pack(t, m.folder)
+			m.makeTarball(t, m.folder)
 		}, nil, "data_batch_3.bin: 100 bytes, want 12292"},
 		{"cut", func(_ *testing.T, m *mini) {
 			m.tarball = m.tarball[:len(m.tarball)/2]
@@ -182,6 +188,7 @@ func TestExtractCancelled(t *testing.T) {
 	write(t, filepath.Join(dir, m.name), m.tarball)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	wantError(t, m.extract(ctx, filepath.Join(dir, m.name), filepath.Join(dir, m.folder)), context.Canceled, "datasets: cifar10: extract "+dir)
+	wantError(t, m.extract(ctx, filepath.Join(dir, m.name), filepath.Join(dir, m.folder)), context.Canceled,
+		"datasets: cifar10: extract "+dir)
 	wantClean(t, dir, m.name)
 }

@@ -9,19 +9,19 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// The binary synthetic set of CA-Fed (INFOCOM, appendix F): one linear model for all clients, whose labels the second group of
-// them sees through noise.
+// The binary synthetic set of CA-Fed (INFOCOM, appendix F): one linear model for all clients, whose labels the second
+// group of them sees through noise.
 //
 //	w* ~ N(0, I_d); x ~ N(0, I_d), d = 10
 //	y ~ Bernoulli(σ(⟨w*, x⟩)) in group 0
 //	y ~ Bernoulli(0.8 σ(⟨w*, x⟩) + 0.2 (1 − σ(⟨w*, x⟩))) in group 1
 //
-// Every client has 50 training and 150 test samples: the appendix prints 150 samples in all and no split, the released runs
-// have these. Groups by the [Reading]: paper, client k is in group 1 with probability 1/2; code, the second half of the clients
-// is, whose number must be even.
+// Every client has 50 training and 150 test samples: the appendix prints 150 samples in all and no split, the released
+// runs have these. Groups by the [Reading]: paper, client k is in group 1 with probability 1/2; code, the second half
+// of the clients is, whose number must be even.
 //
-// w* is stream (0, 0, 5) of rng.Generated; client k's group and then its samples, each x and then y, training first, stream (0,
-// k, 6).
+// w* is stream (0, 0, 5) of rng.Generated; client k's group and then its samples, each x and then y, training first,
+// stream (0, k, 6).
 const (
 	binaryFeatures = 10
 	binaryTrain    = 50

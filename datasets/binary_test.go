@@ -17,8 +17,10 @@ func TestBinaryGroups(t *testing.T) {
 		for k, g := range set.Split.Group {
 			second += g
 			halves = halves && g == 2*k/clients
-			if train, test := set.Split.Train[k], set.Split.Test[k]; len(train) != 50 || len(test) != 150 || train[0] != int32(50*k) || test[149] != int32(150*k+149) {
-				t.Fatalf("%s: client %d: %d samples from %d on for training and %d for testing, want 50 from %d on and 150", reading, k, len(train), train[0], len(test), 50*k)
+			if train, test := set.Split.Train[k], set.Split.Test[k]; len(train) != 50 || len(test) != 150 ||
+				train[0] != int32(50*k) || test[149] != int32(150*k+149) {
+				t.Fatalf("%s: client %d: %d samples from %d on for training and %d for testing, want 50 from %d on and 150",
+					reading, k, len(train), train[0], len(test), 50*k)
 			}
 		}
 		// five standard errors of a fair coin; in the code the half exactly
@@ -28,8 +30,8 @@ func TestBinaryGroups(t *testing.T) {
 	}
 }
 
-// Features are standard normal and independent; labels of group 0 are 1 with probability σ(⟨w*, x⟩), of group 1 with one a
-// fifth of the way back: counted in bins of σ. Tolerance: five standard errors of a binomial count.
+// Features are standard normal and independent; labels of group 0 are 1 with probability σ(⟨w*, x⟩), of group 1 with
+// one a fifth of the way back: counted in bins of σ. Tolerance: five standard errors of a binomial count.
 func TestBinaryLabels(t *testing.T) {
 	const clients = 2000
 	set := openMade(t, "binary", Options{Seed: 4, Clients: clients, Reading: ReadPaper})
@@ -64,7 +66,8 @@ func TestBinaryLabels(t *testing.T) {
 	}
 	for g := range ones {
 		for bin := range bins {
-			if got, want, tol := ones[g][bin], sum[g][bin], 5*math.Sqrt(variance[g][bin]); variance[g][bin] < 100 || math.Abs(got-want) > tol {
+			if got, want, tol := ones[g][bin], sum[g][bin], 5*math.Sqrt(variance[g][bin]); variance[g][bin] < 100 ||
+				math.Abs(got-want) > tol {
 				t.Errorf("group %d bin %d: %g ones, want %.0f ± %.0f", g, bin, got, want, tol)
 			}
 		}

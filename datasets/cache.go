@@ -129,7 +129,10 @@ func headerSum(raw []byte) [sha256.Size]byte { return sha256.Sum256(raw[:len(raw
 
 // writeCache writes the cache under a temporary name, and renames it.
 func writeCache(ctx context.Context, path string, mark fingerprint, d *decoded) error {
-	h := cacheHeader{Magic: cacheMagic, Source: mark.sum, Train: uint32(d.train), Test: uint32(len(d.labels) - d.train), Content: d.sum()}
+	h := cacheHeader{
+		Magic: cacheMagic, Source: mark.sum, Content: d.sum(),
+		Train: uint32(d.train), Test: uint32(len(d.labels) - d.train),
+	}
 	raw, err := binary.Append(nil, binary.LittleEndian, &h)
 	if err != nil {
 		return err
@@ -147,7 +150,8 @@ func writeCache(ctx context.Context, path string, mark fingerprint, d *decoded) 
 		return err
 	}
 	defer os.Remove(f.Name())
-	_, err = io.Copy(f, &contextReader{ctx, io.MultiReader(bytes.NewReader(raw), bytes.NewReader(d.images), bytes.NewReader(d.labels))})
+	all := io.MultiReader(bytes.NewReader(raw), bytes.NewReader(d.images), bytes.NewReader(d.labels))
+	_, err = io.Copy(f, &contextReader{ctx, all})
 	if err == nil {
 		err = f.Sync()
 	}

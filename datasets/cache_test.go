@@ -96,7 +96,8 @@ func TestCacheOfFolder(t *testing.T) {
 			}
 		}, true},
 		{"another name", func(t *testing.T, folder string) {
-			if err := os.Rename(filepath.Join(folder, "train/cat/img-0.png"), filepath.Join(folder, "train/cat/img-00.png")); err != nil {
+			if err := os.Rename(filepath.Join(folder, "train/cat/img-0.png"),
+				filepath.Join(folder, "train/cat/img-00.png")); err != nil {
 				t.Fatal(err)
 			}
 		}, true},

@@ -20,7 +20,10 @@ const (
 )
 
 // cifar10Info: statistics as usual for this set; the deviations are means over images, as FedAWE's code has them.
-var cifar10Info = Info{Name: "cifar10", Net: "cnn-cifar10", Augmented: true, Flip: true, Mean: []float32{.4914, .4822, .4465}, Std: []float32{.2023, .1994, .2010}}
+var cifar10Info = Info{
+	Name: "cifar10", Net: "cnn-cifar10", Augmented: true, Flip: true,
+	Mean: []float32{.4914, .4822, .4465}, Std: []float32{.2023, .1994, .2010},
+}
 
 // cifar10Archive is https://www.cs.toronto.edu/~kriz/cifar.html; the last file is the test set.
 var cifar10Archive = archive{

@@ -20,10 +20,13 @@ const (
 var cinicClasses = []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}
 
 // cinic10Info: statistics as FedAWE's released code has them.
-var cinic10Info = Info{Name: "cinic10", Net: "cnn-cinic10", Augmented: true, Flip: true, Mean: []float32{.47889522, .47227842, .43047404}, Std: []float32{.24205776, .23828046, .25874835}}
+var cinic10Info = Info{
+	Name: "cinic10", Net: "cnn-cinic10", Augmented: true, Flip: true,
+	Mean: []float32{.47889522, .47227842, .43047404}, Std: []float32{.24205776, .23828046, .25874835},
+}
 
-// cinic10Tree is https://datashare.ed.ac.uk/handle/10283/3192, of which no checksum is known here. The part "valid" is left
-// out, as in FedAWE's released code.
+// cinic10Tree is https://datashare.ed.ac.uk/handle/10283/3192, of which no checksum is known here. The part "valid" is
+// left out, as in FedAWE's released code.
 var cinic10Tree = imageTree{
 	remote: remote{
 		url:   "https://datashare.ed.ac.uk/bitstream/handle/10283/3192/CINIC-10.tar.gz",
@@ -122,7 +125,8 @@ func recorded(path string, now record) (Status, record, error) {
 // openCINIC10 decodes the pictures once, on all cores, and keeps them in the user's cache directory, in the file
 // rollcall/cinic10.cache. That is read from then on, as long as it fits the pictures: an archive of the same content,
 // or a folder of files of the same names, sizes and times. A cache that fits no more, or is not what was written, is
-// made anew, and so it is if it is deleted. Without a place for it, or with none writable, the set is decoded every time.
+// made anew, and so it is if it is deleted. Without a place for it, or with none writable, the set is decoded every
+// time.
 func openCINIC10(ctx context.Context, o Options) (*Set, error) {
 	t := sourceOf(o, &cinic10Tree)
 	if _, err := t.fetch(ctx, o); err != nil {
@@ -151,7 +155,8 @@ func (t *imageTree) load(ctx context.Context, found Found, o Options) (*Set, err
 			return nil, err
 		}
 		if status == Altered && !o.AllowAltered {
-			return nil, fmt.Errorf("%s: %w: %s, want %s (recorded in %s)", p, ErrAltered, mark.record, before, filepath.Base(recordPath(found.Archive)))
+			return nil, fmt.Errorf("%s: %w: %s, want %s (recorded in %s)", p, ErrAltered, mark.record, before,
+				filepath.Base(recordPath(found.Archive)))
 		}
 	}
 	d, err := cached(ctx, p, mark, o.Progress)
@@ -182,12 +187,18 @@ func (t *imageTree) verify(ctx context.Context, o Options) ([]FileStatus, error)
 		missing, err := t.layout().missing(dir)
 		var all []FileStatus
 		for _, name := range missing {
-			all = append(all, FileStatus{File: filepath.ToSlash(name), Path: filepath.Join(dir, name), Status: Missing, Found: "no such folder", Wanted: fmt.Sprintf("%d pictures", t.perClass)})
+			all = append(all, FileStatus{
+				File: filepath.ToSlash(name), Path: filepath.Join(dir, name), Status: Missing,
+				Found: "no such folder", Wanted: fmt.Sprintf("%d pictures", t.perClass),
+			})
 		}
 		return all, err
 	}
 	p := t.pictures(found)
-	s := FileStatus{File: filepath.Base(found.Dir), Path: found.Dir, Status: Unchecked, Found: "complete, and no checksum is published"}
+	s := FileStatus{
+		File: filepath.Base(found.Dir), Path: found.Dir, Status: Unchecked,
+		Found: "complete, and no checksum is published",
+	}
 	if found.Archive != "" {
 		s.File, s.Path = filepath.Base(found.Archive), found.Archive
 		mark, err := p.fingerprint(ctx)

@@ -13,74 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
-
-// picture makes the PNG file of a picture of one colour of its own, in RGB.
-func picture(i int) []byte { return pngForm{side: 32, depth: 8, kind: 2, limit: 1 + i%256}.file() }
-
-// entry is a file of a test archive.
-type entry struct {
-	name string
-	data []byte
-}
-
-// miniTree makes the files of a tree of n pictures of each class in each part, in an order of no use.
-func miniTree(n int) (files []entry) {
-	for i := n - 1; i >= 0; i-- {
-		for c, class := range cinicClasses {
-			for p, part := range []string{"test", "train", "valid"} {
-				files = append(files, entry{fmt.Sprintf("%s/%s/img-%d.png", part, class, i), picture(c*n*3 + p*n + i)})
-			}
-		}
-	}
-	return append(files, entry{"README.md", []byte("about")}, entry{"train/airplane/._img-0.png", []byte("not an image")}, entry{"train/list.txt", nil})
-}
-
-// tarball packs files below a folder.
-func tarball(folder string, files []entry) []byte {
-	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-	w := tar.NewWriter(z)
-	for _, f := range files {
-		w.WriteHeader(&tar.Header{Name: folder + f.name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(f.data))})
-		w.Write(f.data)
-	}
-	w.Close()
-	z.Close()
-	return b.Bytes()
-}
-
-// miniCINIC is CINIC-10 in small: 2 pictures of each class in each part.
-func miniCINIC() *imageTree {
-	t := cinic10Tree
-	t.perClass, t.idle, t.pause, t.url = 2, 5*time.Second, time.Millisecond, "http://127.0.0.1:1/"+t.name
-	return &t
-}
-
-// wantMini checks a set against the files of miniTree(2): labels in order, and every picture in its place.
-func wantMini(t *testing.T, set *Set) {
-	t.Helper()
-	content := map[string][]byte{}
-	for _, f := range miniTree(2) {
-		content[f.name] = f.data
-	}
-	for p, s := range [][2][]uint8{{set.Train.Images, set.Train.Labels}, {set.Test.Images, set.Test.Labels}} {
-		if len(s[1]) != 20 {
-			t.Fatalf("%s: %d pictures, want 20", partNames[p], len(s[1]))
-		}
-		want := make([]uint8, cinicPixels)
-		for i, l := range s[1] {
-			name := fmt.Sprintf("%s/%s/img-%d.png", partNames[p], cinicClasses[i/2], i%2)
-			if err := decodePicture(content[name], want); err != nil {
-				t.Fatal(err)
-			}
-			if int(l) != i/2 || !bytes.Equal(s[0][i*cinicPixels:(i+1)*cinicPixels], want) {
-				t.Errorf("%s: picture %d of label %d is not %s", partNames[p], i, l, name)
-			}
-		}
-	}
-}
 
 // The sample has real pictures in the official archive's layout. The checksum was computed apart from this program, by
 // PIL over the files in ImageFolder's order: pixels [n,32,32,3] and labels of train, then those of test.
@@ -175,11 +108,13 @@ func TestOpenCINIC10(t *testing.T) {
 				}
 				wantMini(t, set)
 				if set.Dir != want.Dir || set.Train.Name != "cinic10/train" || set.Test.Name != "cinic10/test" {
-					t.Errorf("%s and %s in %s, want cinic10/train and cinic10/test in %s", set.Train.Name, set.Test.Name, set.Dir, want.Dir)
+					t.Errorf("%s and %s in %s, want cinic10/train and cinic10/test in %s", set.Train.Name, set.Test.Name, set.Dir,
+						want.Dir)
 				}
 				wantClean(t, cache, "cinic10.cache")
 			}
-			if all, err := Verify("cinic10", o); err != nil || len(all) != 1 || all[0].Status != Unchecked || !all[0].Status.OK() {
+			if all, err := Verify("cinic10", o); err != nil || len(all) != 1 || all[0].Status != Unchecked ||
+				!all[0].Status.OK() {
 				t.Errorf("Verify: %v, %v, want unchecked", all, err)
 			}
 		})
@@ -295,8 +230,10 @@ func TestCINIC10Memory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if set.Train.Len() != 10*perClass || peak < data*9/10 || peak > 2*data { // a little of the heap before is freed meanwhile
-			t.Errorf("%s: %d pictures to train on; peak heap %d bytes for a set of %d, want that and at most twice as much", from, set.Train.Len(), peak, data)
+		// a little of the heap before is freed meanwhile
+		if set.Train.Len() != 10*perClass || peak < data*9/10 || peak > 2*data {
+			t.Errorf("%s: %d pictures to train on; peak heap %d bytes for a set of %d, want that and at most twice as much",
+				from, set.Train.Len(), peak, data)
 		}
 		t.Logf("%s: peak heap %.2f times the set", from, float64(peak)/data)
 	}

@@ -34,9 +34,10 @@ type Split struct {
 // NewSplit returns the split that gives each client these training samples and no others.
 func NewSplit(train [][]int32) *Split { return &Split{Train: train} }
 
-// Reserve moves a fraction of every client's training samples to its validation samples, drawn at random by stream (0, i, 1) of
-// rng.Split, both in ascending order. The share is exact in all: of the first clients' samples together, always the fraction to
-// the nearest sample. MNIST in CA-Fed's papers: 0.2 (of the training set; that it is taken client by client is [inferred]).
+// Reserve moves a fraction of every client's training samples to its validation samples, drawn at random by stream
+// (0, i, 1) of rng.Split, both in ascending order. The share is exact in all: of the first clients' samples together,
+// always the fraction to the nearest sample. MNIST in CA-Fed's papers: 0.2 (of the training set; that it is taken
+// client by client is [inferred]).
 func (s *Split) Reserve(fraction float64, seed uint32) error {
 	if !(fraction >= 0 && fraction < 1) {
 		return fmt.Errorf("datasets: split: validation share %g, want at least 0 and below 1", fraction)

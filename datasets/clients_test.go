@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Every client keeps back its share, at random and in order, and the shares of all come to the fraction to the nearest sample.
+// Every client keeps back its share, at random and in order, and the shares of all come to the fraction to the nearest
+// sample.
 func TestReserve(t *testing.T) {
 	sizes := []int{50, 0, 3, 1, 1, 1, 1, 1, 2, 40, 700}
 	for _, fraction := range []float64{0, 0.2, 0.5} {
@@ -17,18 +18,19 @@ func TestReserve(t *testing.T) {
 			if err := s.Reserve(fraction, 3); err != nil {
 				t.Fatal(err)
 			}
-			seen, held := 0, 0
+			seen, reserved := 0, 0
 			for i, own := range parts {
 				train, valid := s.Train[i], s.Valid[i]
 				seen += len(own)
-				held += len(valid)
-				if want := int(math.Round(fraction * float64(seen))); held != want {
-					t.Errorf("the first %d clients keep back %d of %d samples, want %d", i+1, held, seen, want)
+				reserved += len(valid)
+				if want := int(math.Round(fraction * float64(seen))); reserved != want {
+					t.Errorf("the first %d clients keep back %d of %d samples, want %d", i+1, reserved, seen, want)
 				}
 				both := slices.Concat(train, valid)
 				slices.Sort(both)
 				if !slices.Equal(both, own) || !slices.IsSorted(train) || !slices.IsSorted(valid) {
-					t.Errorf("client %d: %v for training and %v kept back, want both ascending and together its %d samples", i, train, valid, len(own))
+					t.Errorf("client %d: %v for training and %v kept back, want both ascending and together its %d samples", i, train,
+						valid, len(own))
 				}
 			}
 			if last := s.Valid[len(sizes)-1]; fraction > 0 && (last[0] > 100+40 || last[len(last)-1] < 700) {
@@ -48,8 +50,9 @@ func TestReserve(t *testing.T) {
 func TestReserveErrors(t *testing.T) {
 	s := NewSplit(consecutive([]int{10, 10}))
 	for _, fraction := range []float64{-0.1, 1, math.NaN()} {
-		if err := s.Reserve(fraction, 0); fmt.Sprint(err) != fmt.Sprintf("datasets: split: validation share %g, want at least 0 and below 1", fraction) {
-			t.Errorf("share %g: got %v", fraction, err)
+		want := fmt.Sprintf("datasets: split: validation share %g, want at least 0 and below 1", fraction)
+		if err := s.Reserve(fraction, 0); fmt.Sprint(err) != want {
+			t.Errorf("share %g: got %v, want %s", fraction, err, want)
 		}
 	}
 	if err := s.Reserve(0.2, 0); err != nil {

@@ -14,16 +14,16 @@ type SplitKind string
 
 // The ways to cut a training set.
 const (
-	// SplitClients: each client has a Dirichlet draw of classes (FedAWE, see [Dirichlet]).
+	// SplitClients gives each client a Dirichlet draw of classes (FedAWE, see [Dirichlet]).
 	SplitClients SplitKind = "clients"
-	// SplitClasses: each class has a Dirichlet draw of clients (CA-Fed, see [DirichletPerClass]).
+	// SplitClasses cuts each class by a Dirichlet draw of the clients' shares (CA-Fed, see [DirichletPerClass]).
 	SplitClasses SplitKind = "classes"
-	// SplitClusters: each class has a Dirichlet draw of clusters, and the clients of a cluster get equal parts of its
-	// samples (CA-Fed, ToN, figure 5b).
+	// SplitClusters cuts each class by a Dirichlet draw of the clusters' shares, and gives the clients of a cluster equal
+	// parts of its samples (CA-Fed, ToN, figure 5b).
 	SplitClusters SplitKind = "clusters"
-	// SplitEven: every client has an equal part of all samples (CA-Fed, ToN, figure 5a).
+	// SplitEven gives every client an equal part of all samples (CA-Fed, ToN, figure 5a).
 	SplitEven SplitKind = "even"
-	// SplitTwoClass: each client has as many samples as any other, of two classes (FedAR, see [TwoClass]).
+	// SplitTwoClass gives each client as many samples as any other, of two classes (FedAR, see [TwoClass]).
 	SplitTwoClass SplitKind = "two-class"
 )
 
@@ -55,7 +55,7 @@ func (o *SplitOptions) validate() error {
 	case o.Clients < 1:
 		return fmt.Errorf("datasets: split: %d clients, want at least 1", o.Clients)
 	case o.Kind == SplitClusters && (o.Clusters < 1 || o.Clients%o.Clusters != 0):
-		return fmt.Errorf("datasets: split: %d clusters for %d clients, want a divisor of %d", o.Clusters, o.Clients, o.Clients)
+		return fmt.Errorf("datasets: split: %d clusters for %d clients, want a divisor of %[2]d", o.Clusters, o.Clients)
 	case o.NumPy != nil && o.Kind != SplitClients:
 		return fmt.Errorf("datasets: split: NumPy's draws for kind %q, want %s", o.Kind, SplitClients)
 	}

@@ -1,4 +1,3 @@
-// Package datasets holds the data sets, one loader per file, and how their samples are split among clients.
 package datasets
 
 import (
@@ -30,15 +29,20 @@ type Set struct {
 	Split       *Split // of a set that is made client by client; nil: still to be cut, see [Dirichlet]
 	Name        string
 	Dir         string // folder the files were read from; empty for a generated set
-	Checksum    string // SHA-256, hex, of train images or features (little-endian), train labels, and the test set's, one after the other
+	// Checksum is the SHA-256, hex, of the training set's images or features (little-endian) and labels, and then the
+	// test set's.
+	Checksum string
 }
 
 // Options says where data is, and what a generated set is like. The zero value is ready to use.
 type Options struct {
-	Dir          string    // first folder looked in, and the one downloaded to; empty: none
-	Progress     io.Writer // progress of a download, a bar if it is a terminal and lines if not, and what is decoded or cached; nil: silent
-	Offline      bool      // never download
-	AllowAltered bool      // accept well-formed files that are not the official ones; Set.Checksum tells them apart
+	Dir          string // first folder looked in, and the one downloaded to; empty: none
+	Offline      bool   // never download
+	AllowAltered bool   // accept well-formed files that are not the official ones, whose Set.Checksum differs
+
+	// Progress gets the progress of a download, a bar if it is a terminal and lines if not, and what is decoded or
+	// cached; nil: silent.
+	Progress io.Writer
 
 	Seed                uint32 // of synthetic, leaf, binary and SwapPairs
 	TrainSize, TestSize int    // pictures of synthetic; 0: SyntheticTrain and SyntheticTest
@@ -46,7 +50,10 @@ type Options struct {
 	Clients              int     // N of leaf, binary and SwapPairs, at least 1
 	Reading              Reading // of leaf, binary and SwapPairs
 	LeafGamma, LeafDelta float64 // γ and δ of leaf, at least 0
-	SwapPairs            int     // an image set is cut among Clients in two groups, and so many pairs of labels swapped; 0: it is not
+
+	// SwapPairs is the number of pairs of labels that are swapped in an image set, which is then cut among Clients in two
+	// groups; 0: it is not cut, and all labels are true.
+	SwapPairs int
 
 	official source // instead of the set's own; for tests
 }

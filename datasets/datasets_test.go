@@ -7,7 +7,8 @@ import (
 )
 
 func TestNames(t *testing.T) {
-	if got, want := Names(), []string{"cifar10", "svhn", "cinic10", "mnist", "synthetic", "leaf", "binary"}; !slices.Equal(got, want) {
+	want := []string{"cifar10", "svhn", "cinic10", "mnist", "synthetic", "leaf", "binary"}
+	if got := Names(); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -49,7 +50,8 @@ func TestAbout(t *testing.T) {
 		{Name: "binary", Net: "linear-binary", Loader: true},
 	} {
 		got, err := About(want.Name)
-		if err != nil || got.Name != want.Name || got.Net != want.Net || got.Flip != want.Flip || got.Augmented != want.Augmented || got.Loader != want.Loader ||
+		if err != nil || got.Name != want.Name || got.Net != want.Net || got.Flip != want.Flip ||
+			got.Augmented != want.Augmented || got.Loader != want.Loader ||
 			!slices.Equal(got.Mean, want.Mean) || !slices.Equal(got.Std, want.Std) {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
 		}
@@ -87,7 +89,8 @@ func TestTable(t *testing.T) {
 		}
 		seen[name] = true
 		if l.info.Net == "" || len(l.info.Mean) != len(l.info.Std) {
-			t.Errorf("%s: net %q, %d means, %d deviations, want a net and as many of each", name, l.info.Net, len(l.info.Mean), len(l.info.Std))
+			t.Errorf("%s: net %q, %d means, %d deviations, want a net and as many of each", name, l.info.Net, len(l.info.Mean),
+				len(l.info.Std))
 		}
 	}
 }

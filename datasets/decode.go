@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -11,7 +12,10 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"path"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -139,7 +143,8 @@ func decodePicture(data []byte, out []uint8) error {
 	case width != cinicSide || height != cinicSide:
 		return fmt.Errorf("%d×%d pixels, want %d×%d", width, height, cinicSide, cinicSide)
 	case kind != 0 && kind != 2 && kind != 3:
-		return fmt.Errorf("colour type %d%s, want 0 (grey), 2 (RGB) or 3 (palette)", kind, map[byte]string{4: " (grey and alpha)", 6: " (RGB and alpha)"}[kind])
+		return fmt.Errorf("colour type %d%s, want 0 (grey), 2 (RGB) or 3 (palette)", kind,
+			map[byte]string{4: " (grey and alpha)", 6: " (RGB and alpha)"}[kind])
 	case depth > 8:
 		return fmt.Errorf("%d bits a channel, want at most 8", depth)
 	}
@@ -200,4 +205,69 @@ func paletteSize(data []byte) int {
 		at += size + around
 	}
 	return 0
+}
+
+// listing says which pictures there are, and where each one goes.
+type listing struct {
+	names  []string // in the order of the walk
+	slot   []int    // of each: its place in the set
+	labels []uint8  // in the set's order: train before test, then by class, then by name
+	train  int      // pictures of train
+}
+
+// list walks p without reading any picture.
+func list(ctx context.Context, p pictures) (*listing, fingerprint, error) {
+	l := &listing{}
+	mark, err := p.walk(ctx, func(name string, size int64, _ io.Reader) error {
+		switch {
+		case size > maxPicture:
+			return fmt.Errorf("%s: %d bytes, want at most %d", name, size, maxPicture)
+		case len(l.names) == maxPictures:
+			return fmt.Errorf("%s: more than %d pictures", name, maxPictures)
+		}
+		l.names = append(l.names, name)
+		return nil
+	})
+	if err == nil {
+		if err = l.arrange(); err != nil {
+			err = fmt.Errorf("%s: %w", p, err)
+		}
+	}
+	return l, mark, err
+}
+
+// arrange orders the pictures by part, class and name.
+func (l *listing) arrange() error {
+	order := make([]int, len(l.names))
+	for i := range order {
+		order[i] = i
+	}
+	part := func(name string) int { // 0 train, 1 test
+		first, _, _ := strings.Cut(name, "/")
+		return slices.Index(partNames[:], first)
+	}
+	// a class's name is the start of no other's: by path is by class, then by name
+	slices.SortFunc(order, func(a, b int) int {
+		x, y := l.names[a], l.names[b]
+		return cmp.Or(cmp.Compare(part(x), part(y)), cmp.Compare(x, y))
+	})
+	l.slot, l.labels = make([]int, len(order)), make([]uint8, len(order))
+	for at, i := range order {
+		name := l.names[i]
+		if at > 0 && name == l.names[order[at-1]] {
+			return fmt.Errorf("%s: twice in the archive", name)
+		}
+		l.slot[i], l.labels[at] = at, uint8(slices.Index(cinicClasses, path.Base(path.Dir(name))))
+		if part(name) == 0 {
+			l.train = at + 1
+		}
+	}
+	for i, own := range [][]uint8{l.labels[:l.train], l.labels[l.train:]} {
+		for c, class := range cinicClasses {
+			if !slices.Contains(own, uint8(c)) {
+				return fmt.Errorf("%s/%s: no pictures, want at least one", partNames[i], class)
+			}
+		}
+	}
+	return nil
 }

@@ -55,7 +55,8 @@ func (p pngForm) file() []byte {
 	z.Close()
 
 	header := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(p.side)), uint32(p.side))
-	b := append([]byte("\x89PNG\r\n\x1a\n"), chunk("IHDR", append(header, byte(p.depth), byte(p.kind), 0, 0, interlaced))...)
+	header = append(header, byte(p.depth), byte(p.kind), 0, 0, interlaced)
+	b := append([]byte("\x89PNG\r\n\x1a\n"), chunk("IHDR", header)...)
 	if p.palette > 0 {
 		colours := make([]byte, 3*p.palette)
 		for i := range colours {

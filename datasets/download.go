@@ -87,7 +87,7 @@ func (d *transfer) attempt(ctx context.Context) error {
 	switch resp.StatusCode {
 	case http.StatusRequestedRangeNotSatisfiable:
 		if _, total := contentRange(resp); total == have {
-			return nil // all of it was here; its checksum will tell
+			return nil // all of it was here; its checksum decides
 		}
 	case http.StatusPartialContent:
 		var from int64
@@ -147,7 +147,9 @@ func (d *transfer) restart() error {
 }
 
 // receive appends the body to the file, which holds `have` of `total` bytes (−1: nobody knows).
-func (d *transfer) receive(ctx context.Context, cancel context.CancelCauseFunc, resp *http.Response, have, total int64) error {
+func (d *transfer) receive(
+	ctx context.Context, cancel context.CancelCauseFunc, resp *http.Response, have, total int64,
+) error {
 	d.progress.start(have, total)
 	idle := time.AfterFunc(d.idle, func() { cancel(errStalled) })
 	defer idle.Stop()

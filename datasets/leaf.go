@@ -11,8 +11,8 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// The synthetic set of LEAF (Caldas et al. 2019) as CA-Fed's papers have it (ToN, appendix G1): every client k has a linear
-// model and a place of its own for its samples.
+// The synthetic set of LEAF (Caldas et al. 2019) as CA-Fed's papers have it (ToN, appendix G1): every client k has a
+// linear model and a place of its own for its samples.
 //
 //	u_k ~ N(0, γ), B_k ~ N(0, δ), v_k ~ N(B_k, 1) in R⁶⁰
 //	W_k ~ N(u_k, 1) in R^{10×60}, b_k ~ N(u_k, 1) in R¹⁰
@@ -20,17 +20,18 @@ import (
 //
 // What N(0, γ) and Σ mean, and how many samples n_k a client has, depends on the [Reading]:
 //
-//	paper  γ and δ are variances, as N(μ, σ²) is written elsewhere in the papers; x_j has the standard deviation j^−1.2; n_k
-//	       follows the power law P(n_k ≥ n) = 50/n [inferred: neither least size nor exponent is printed; these come to the
-//	       code's median and mean]
+//	paper  γ and δ are variances, as N(μ, σ²) is written elsewhere in the papers; x_j has the standard deviation
+//	       j^−1.2; n_k follows the power law P(n_k ≥ n) = 50/n [inferred: neither least size nor exponent is printed;
+//	       these come to the code's median and mean]
 //	code   γ and δ are standard deviations; x_j has the variance j^−1.2; n_k = ⌊LogNormal(4, 2)⌋ + 50
 //
-// No client has more than 100,000 samples (one in 12,000 would by the code, one in 2,000 by the power law). Then half of the
-// clients have 100 or more by the power law and 105 by the code, and their means are 430 and 445. The first ⌊0.9 n_k⌋ of a
-// client's samples are for training, the others its test samples, in both readings [inferred for the paper].
+// No client has more than 100,000 samples (one in 12,000 would by the code, one in 2,000 by the power law). Then half
+// of the clients have 100 or more by the power law and 105 by the code, and their means are 430 and 445. The first
+// ⌊0.9 n_k⌋ of a client's samples are for training, the others its test samples, in both readings [inferred for the
+// paper].
 //
-// Client k's parameters are stream (0, k, 3) of rng.Generated, in the order n_k, u_k, B_k, v_k, W_k, b_k; its samples stream
-// (0, k, 4).
+// Client k's parameters are stream (0, k, 3) of rng.Generated, in the order n_k, u_k, B_k, v_k, W_k, b_k; its samples
+// stream (0, k, 4).
 const (
 	leafFeatures = 60
 	leafClasses  = 10
@@ -75,7 +76,8 @@ func openLEAF(ctx context.Context, o Options) (*Set, error) {
 		train := c.n * 9 / 10
 		sizes[0], sizes[1] = append(sizes[0], train), append(sizes[1], c.n-train)
 		if total += c.n; total > maxMadeSamples {
-			return nil, fmt.Errorf("datasets: leaf: %d clients: more than %d samples, want fewer clients", o.Clients, maxMadeSamples)
+			return nil, fmt.Errorf("datasets: leaf: %d clients: more than %d samples, want fewer clients", o.Clients,
+				maxMadeSamples)
 		}
 	}
 	set := &Set{Split: &Split{Train: consecutive(sizes[0]), Test: consecutive(sizes[1])}}
@@ -145,7 +147,8 @@ func leafPowers(exponent float64) *[leafFeatures]float64 {
 	return &d
 }
 
-// draw makes a sample into x [60] and returns its label, that of what x holds after rounding to float32; the first of equals.
+// draw makes a sample into x [60] and returns its label, that of what x holds after rounding to float32; the first of
+// equals.
 func (c *leafClient) draw(r *rng.Stream, reading Reading, x []float32) uint8 {
 	for j, d := range leafDeviations[reading] {
 		x[j] = float32(c.v[j] + d*r.Normal())

@@ -41,7 +41,8 @@ func moment(t *testing.T, what string, x []float64, mean, variance float64) {
 // γ and δ are the variances of u_k and B_k on paper and their standard deviations in the code; the other spreads are 1.
 func TestLEAFClients(t *testing.T) {
 	const clients, gamma, delta = 8000, 0.25, 0.64
-	for reading, want := range map[Reading][2]float64{ReadPaper: {gamma, delta}, ReadCode: {gamma * gamma, delta * delta}} {
+	variances := map[Reading][2]float64{ReadPaper: {gamma, delta}, ReadCode: {gamma * gamma, delta * delta}}
+	for reading, want := range variances {
 		t.Run(string(reading), func(t *testing.T) {
 			o := Options{Seed: 3, Reading: reading, LeafGamma: gamma, LeafDelta: delta}
 			var u, b, v, w, bias []float64
@@ -90,8 +91,8 @@ func TestLEAFSamples(t *testing.T) {
 	}
 }
 
-// Sizes against their distributions: the share of clients with more than n samples is Φ((4 − ln(n − 49))/2) in the code and
-// 50/(n+1) on paper, cut at 100,000. Tolerance: five standard errors of a binomial count.
+// Sizes against their distributions: the share of clients with more than n samples is Φ((4 − ln(n − 49))/2) in the code
+// and 50/(n+1) on paper, cut at 100,000. Tolerance: five standard errors of a binomial count.
 func TestLEAFSizes(t *testing.T) {
 	const clients = 8000
 	above := map[Reading]func(n float64) float64{
@@ -134,8 +135,10 @@ func TestLEAFSet(t *testing.T) {
 			labels := map[uint8]int{}
 			for k := range o.Clients {
 				c := newLEAFClient(&o, k)
-				if train, test := len(set.Split.Train[k]), len(set.Split.Test[k]); train != int(0.9*float64(c.n)) || train+test != c.n {
-					t.Errorf("client %d: %d samples for training and %d for testing, want nine tenths of %d and the rest", k, train, test, c.n)
+				if train, test := len(set.Split.Train[k]), len(set.Split.Test[k]); train != int(0.9*float64(c.n)) ||
+					train+test != c.n {
+					t.Errorf("client %d: %d samples for training and %d for testing, want nine tenths of %d and the rest", k, train,
+						test, c.n)
 				}
 				for part, s := range []*plan.Samples{set.Train, set.Test} {
 					for _, i := range [][][]int32{set.Split.Train, set.Split.Test}[part][k] {
@@ -162,7 +165,8 @@ func TestLEAFSet(t *testing.T) {
 				}
 			}
 			if used[0] != set.Train.Len() || used[1] != set.Test.Len() || len(labels) != leafClasses {
-				t.Errorf("%v of %d and %d samples held, of %d classes, want all, of %d", used, set.Train.Len(), set.Test.Len(), len(labels), leafClasses)
+				t.Errorf("%v of %d and %d samples held, of %d classes, want all, of %d", used, set.Train.Len(), set.Test.Len(),
+					len(labels), leafClasses)
 			}
 		})
 	}
@@ -207,7 +211,8 @@ func TestMadeClientsAreTheirOwn(t *testing.T) {
 	for _, name := range []string{"leaf", "binary"} {
 		few := openMade(t, name, Options{Seed: 1, Clients: 4, Reading: ReadPaper, LeafGamma: 1, LeafDelta: 1})
 		many := openMade(t, name, Options{Seed: 1, Clients: 9, Reading: ReadPaper, LeafGamma: 1, LeafDelta: 1})
-		if n := len(few.Train.Features); !slices.Equal(few.Train.Features, many.Train.Features[:n]) || !slices.Equal(few.Test.Labels, many.Test.Labels[:few.Test.Len()]) {
+		if n := len(few.Train.Features); !slices.Equal(few.Train.Features, many.Train.Features[:n]) ||
+			!slices.Equal(few.Test.Labels, many.Test.Labels[:few.Test.Len()]) {
 			t.Errorf("%s: the first four of nine clients are not those of four", name)
 		}
 	}

@@ -96,7 +96,8 @@ func readMAT5(r io.Reader, size int64, visit func(*matVariable) error) error {
 		}
 		left -= 8
 		if tag.small != nil || (tag.kind != miMATRIX && tag.kind != miCOMPRESSED) {
-			return fmt.Errorf("element %d: type %d, want a matrix (%d) or a compressed one (%d)", n, tag.kind, miMATRIX, miCOMPRESSED)
+			return fmt.Errorf("element %d: type %d, want a matrix (%d) or a compressed one (%d)", n, tag.kind, miMATRIX,
+				miCOMPRESSED)
 		}
 		if tag.size > left {
 			return fmt.Errorf("element %d: truncated: %d bytes, want %d", n, left, tag.size)
@@ -128,7 +129,8 @@ type matError struct {
 }
 
 func (e *matError) Error() string {
-	if e.name != "" && strings.IndexFunc(e.name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) < 0 {
+	odd := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }
+	if e.name != "" && strings.IndexFunc(e.name, odd) < 0 {
 		return e.name + ": " + e.err.Error()
 	}
 	return fmt.Sprintf("%.64q: %v", e.name, e.err)

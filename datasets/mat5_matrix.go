@@ -102,7 +102,9 @@ func (v *matVariable) read(r io.Reader, left int64, dims []byte, isComplex bool,
 
 // readMatPart reads a small part of a matrix, of at most `most` bytes and one of the types given, and its padding to
 // a multiple of 8. It returns how many bytes of the matrix are left behind it.
-func readMatPart(r io.Reader, left, most int64, order binary.ByteOrder, what string, types ...matType) ([]byte, int64, error) {
+func readMatPart(
+	r io.Reader, left, most int64, order binary.ByteOrder, what string, types ...matType,
+) ([]byte, int64, error) {
 	tag, err := readMatTag(r, left, order)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s: %w", what, err)

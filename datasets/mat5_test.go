@@ -2,106 +2,13 @@ package datasets
 
 import (
 	"bytes"
-	"compress/zlib"
 	"encoding/binary"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 )
-
-// byteOrder reads and appends.
-type byteOrder interface {
-	binary.ByteOrder
-	binary.AppendByteOrder
-}
-
-// matWriter makes MAT-files for tests, byte by byte, apart from the reader.
-type matWriter struct{ byteOrder }
-
-func (w matWriter) header() []byte {
-	b := append([]byte("MATLAB 5.0 MAT-file, made by a test"), bytes.Repeat([]byte{' '}, 89)...)
-	b = w.AppendUint16(b, 0x0100)
-	if w.Uint16([]byte{1, 0}) == 1 {
-		return append(b, "IM"...)
-	}
-	return append(b, "MI"...)
-}
-
-// element writes a whole element, padded.
-func (w matWriter) element(kind matType, data []byte) []byte {
-	b := w.AppendUint32(w.AppendUint32(nil, uint32(kind)), uint32(len(data)))
-	b = append(b, data...)
-	return append(b, make([]byte, (8-len(b)%8)%8)...)
-}
-
-// small writes an element of at most four bytes into its tag.
-func (w matWriter) small(kind matType, data []byte) []byte {
-	b := append(w.AppendUint32(nil, uint32(len(data))<<16|uint32(kind)), data...)
-	return append(b, make([]byte, 8-len(b))...)
-}
-
-// matrix writes a variable; its numbers and its name go into tags if they fit.
-func (w matWriter) matrix(name string, class matClass, dims []int32, kind matType, data []byte) []byte {
-	fit := func(kind matType, data []byte) []byte {
-		if len(data) > 0 && len(data) <= 4 {
-			return w.small(kind, data)
-		}
-		return w.element(kind, data)
-	}
-	var d []byte
-	for _, n := range dims {
-		d = w.AppendUint32(d, uint32(n))
-	}
-	flags := w.AppendUint32(w.AppendUint32(nil, uint32(class)), 0)
-	return w.element(miMATRIX, slices.Concat(w.element(miUINT32, flags), w.element(miINT32, d), fit(miINT8, []byte(name)), fit(kind, data)))
-}
-
-// packed compresses an element.
-func (w matWriter) packed(element []byte) []byte {
-	var z bytes.Buffer
-	c, _ := zlib.NewWriterLevel(&z, zlib.BestSpeed)
-	c.Write(element)
-	c.Close()
-	return append(w.AppendUint32(w.AppendUint32(nil, uint32(miCOMPRESSED)), uint32(z.Len())), z.Bytes()...)
-}
-
-// images writes X of images [n,32,32,3].
-func (w matWriter) images(images []uint8) []byte {
-	x := make([]byte, len(images))
-	for i := range images {
-		n, row, column, channel := i/3072, i/96%32, i/3%32, i%3
-		x[n*3072+channel*1024+column*32+row] = images[i]
-	}
-	return w.matrix("X", mxUINT8, []int32{32, 32, 3, int32(len(images) / 3072)}, miUINT8, x)
-}
-
-// labels writes y of labels 0 … 9 as it stands in the official files: doubles, kept as bytes.
-func (w matWriter) labels(labels []uint8) []byte {
-	y := make([]byte, len(labels))
-	for i, l := range labels {
-		if y[i] = l; l == 0 {
-			y[i] = 10
-		}
-	}
-	return w.matrix("y", mxDOUBLE, []int32{int32(len(y)), 1}, miUINT8, y)
-}
-
-func little() matWriter { return matWriter{binary.LittleEndian} }
-
-// digits are n images and labels, every one different.
-func digits(n int) (images, labels []uint8) {
-	images, labels = make([]uint8, n*svhnPixels), make([]uint8, n)
-	for i := range images {
-		images[i] = uint8(i*7 + i/3072*13 + i/251)
-	}
-	for i := range labels {
-		labels[i] = uint8(i % 10)
-	}
-	return images, labels
-}
 
 // Whatever the machine that wrote a file, and however it is stored, the content is the same.
 func TestMAT5Forms(t *testing.T) {
@@ -132,9 +39,9 @@ func TestMAT5Forms(t *testing.T) {
 				other := w.matrix("other_thing", 4, []int32{1, 2}, miUINT8, []byte("no"))
 				for form, file := range map[string][]byte{
 					"plain":      slices.Concat(w.header(), x, y),
-					"compressed": slices.Concat(w.header(), w.packed(x), w.packed(y)),
-					"y first":    slices.Concat(w.header(), y, w.packed(x)),
-					"others too": slices.Concat(w.header(), other, w.packed(y), w.packed(other), x),
+					"compressed": slices.Concat(w.header(), w.compressed(x), w.compressed(y)),
+					"y first":    slices.Concat(w.header(), y, w.compressed(x)),
+					"others too": slices.Concat(w.header(), other, w.compressed(y), w.compressed(other), x),
 				} {
 					t.Run(fmt.Sprintf("n=%d %s type=%d %s", n, name, kind, form), func(t *testing.T) {
 						gotImages, gotLabels, err := parseSVHN(bytes.NewReader(file), int64(len(file)))
@@ -154,7 +61,8 @@ func TestMAT5Forms(t *testing.T) {
 // MATLAB writes a last dimension of 1 only where it must.
 func TestMAT5OneImage(t *testing.T) {
 	w := little()
-	file := slices.Concat(w.header(), w.matrix("X", mxUINT8, []int32{32, 32, 3}, miUINT8, make([]byte, 3072)), w.labels([]uint8{0}))
+	file := slices.Concat(w.header(), w.matrix("X", mxUINT8, []int32{32, 32, 3}, miUINT8, make([]byte, 3072)),
+		w.labels([]uint8{0}))
 	images, labels, err := parseSVHN(bytes.NewReader(file), int64(len(file)))
 	if err != nil || len(images) != 3072 || !slices.Equal(labels, []uint8{0}) {
 		t.Errorf("%d bytes of images, labels %v, %v, want 3072, [0] and no error", len(images), labels, err)
@@ -181,8 +89,8 @@ func TestMAT5Errors(t *testing.T) {
 	label := func(kind matType, data ...byte) []byte {
 		return slices.Concat(w.header(), x, w.matrix("y", mxDOUBLE, []int32{3, 1}, kind, data))
 	}
-	packed := w.packed(x)
-	broken := bytes.Clone(packed)
+	compressed := w.compressed(x)
+	broken := bytes.Clone(compressed)
 	broken[len(broken)-1] ^= 1 // of the Adler-32
 	for _, c := range []struct {
 		name string
@@ -198,12 +106,12 @@ func TestMAT5Errors(t *testing.T) {
 		{"cut in a tag", good[:132], "element 1: truncated: 4 bytes, want a tag of 8"},
 		{"cut in X", good[:3000], "element 1: truncated: 2864 bytes, want 9272"},
 		{"cut in y", good[:len(good)-4], "element 2: truncated: "},
-		{"cut in compressed X", slices.Concat(w.header(), packed[:len(packed)-20]), "element 1: truncated: "},
+		{"cut in compressed X", slices.Concat(w.header(), compressed[:len(compressed)-20]), "element 1: truncated: "},
 		{"no matrix", slices.Concat(w.header(), w.element(miDOUBLE, make([]byte, 8))), "element 1: type 9, want a matrix (14) or a compressed one (15)"},
 		{"no zlib", slices.Concat(w.header(), w.element(miCOMPRESSED, []byte("no zlib!"))), "element 1: zlib: invalid header"},
 		{"zlib checksum", slices.Concat(w.header(), broken, y), "element 1: zlib: invalid checksum"},
-		{"zlib ends early", slices.Concat(w.header(), w.packed(x[:2000]), y), "X: image 0: truncated: unexpected EOF"},
-		{"zlib goes on", slices.Concat(w.header(), w.packed(append(bytes.Clone(x), 1, 2, 3)), y), "element 1: 3 bytes behind the matrix, want none"},
+		{"zlib ends early", slices.Concat(w.header(), w.compressed(x[:2000]), y), "X: image 0: truncated: unexpected EOF"},
+		{"zlib goes on", slices.Concat(w.header(), w.compressed(append(bytes.Clone(x), 1, 2, 3)), y), "element 1: 3 bytes behind the matrix, want none"},
 		{"no X", slices.Concat(w.header(), y), "X: not in the file"},
 		{"no y", slices.Concat(w.header(), x), "y: not in the file, want labels [n 1]"},
 		{"X twice", slices.Concat(w.header(), x, x, y), "X: twice in the file"},
@@ -241,15 +149,6 @@ func TestMAT5Errors(t *testing.T) {
 	}
 }
 
-// allocated returns how many bytes f allocates, all in all.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
-
 // A header may claim what it likes: memory is taken for what a file of this length can hold. A file of n bytes may have
 // 1032·n (deflate's ratio), and 1 MB is enough for the buffers of the reader; each case claims 3 GB or more.
 func TestMAT5Hostile(t *testing.T) {
@@ -269,10 +168,10 @@ func TestMAT5Hostile(t *testing.T) {
 		want string
 	}{
 		"plain":                {append(w.header(), claim(n)...), "element 1: truncated"},
-		"compressed":           {append(w.header(), w.packed(claim(n))...), "X: 3221225472 bytes of data, but the file can hold "},
-		"dimensions overflow":  {append(w.header(), w.packed(w.matrix("X", mxUINT8, []int32{1 << 30, 1 << 30, 1 << 30, 1 << 30}, miUINT8, nil))...), "X: dimensions [1073741824 1073741824], want"},
-		"dimensions of 2^40":   {append(w.header(), w.packed(w.matrix("X", mxUINT8, []int32{1 << 20, 1 << 20}, miUINT8, make([]byte, 8)))...), "X: 8 bytes of data, want 1099511627776"},
-		"a name of 4 GB":       {slices.Concat(w.header(), w.packed(append(slices.Clone(claim(n)[:40]), 1, 0, 0, 0, 255, 255, 255, 255))), "element 1: "},
+		"compressed":           {append(w.header(), w.compressed(claim(n))...), "X: 3221225472 bytes of data, but the file can hold "},
+		"dimensions overflow":  {append(w.header(), w.compressed(w.matrix("X", mxUINT8, []int32{1 << 30, 1 << 30, 1 << 30, 1 << 30}, miUINT8, nil))...), "X: dimensions [1073741824 1073741824], want"},
+		"dimensions of 2^40":   {append(w.header(), w.compressed(w.matrix("X", mxUINT8, []int32{1 << 20, 1 << 20}, miUINT8, make([]byte, 8)))...), "X: 8 bytes of data, want 1099511627776"},
+		"a name of 4 GB":       {slices.Concat(w.header(), w.compressed(append(slices.Clone(claim(n)[:40]), 1, 0, 0, 0, 255, 255, 255, 255))), "element 1: "},
 		"many empty variables": {slices.Concat(w.header(), bytes.Repeat(w.matrix("e", mxUINT8, []int32{0, 0}, miUINT8, nil), 1000)), "X: not in the file"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -293,9 +192,9 @@ func FuzzMAT5(f *testing.F) {
 	for _, w := range []matWriter{little(), {binary.BigEndian}} {
 		x, y := w.images(images), w.labels(labels)
 		f.Add(slices.Concat(w.header(), x, y))
-		f.Add(slices.Concat(w.header(), w.packed(x), w.packed(y)))
+		f.Add(slices.Concat(w.header(), w.compressed(x), w.compressed(y)))
 		f.Add(slices.Concat(w.header(), w.matrix("t", 4, []int32{1, 2}, miUINT16, []byte("ab")), y, x))
-		f.Add(slices.Concat(w.header(), w.packed(x)[:100]))
+		f.Add(slices.Concat(w.header(), w.compressed(x)[:100]))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		images, labels, err := parseSVHN(bytes.NewReader(data), int64(len(data)))
@@ -309,7 +208,7 @@ func FuzzMAT5(f *testing.F) {
 			t.Fatalf("%d image bytes and %d labels of %d bytes", len(images), len(labels), len(data))
 		}
 		w := little()
-		again := slices.Concat(w.header(), w.packed(w.labels(labels)), w.images(images))
+		again := slices.Concat(w.header(), w.compressed(w.labels(labels)), w.images(images))
 		images2, labels2, err := parseSVHN(bytes.NewReader(again), int64(len(again)))
 		if err != nil || !bytes.Equal(images, images2) || !bytes.Equal(labels, labels2) {
 			t.Fatalf("written and read again: %v, or another content", err)

@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -41,12 +42,12 @@ func newMini(t *testing.T) *mini {
 		m.files[i] = officialFile{m.files[i].name, int64(len(data)), hex.EncodeToString(sum[:])}
 		m.content[m.files[i].name] = data
 	}
-	m.pack(t, m.folder)
+	m.makeTarball(t, m.folder)
 	return m
 }
 
-// pack makes the tarball, its files in the given folder, and its MD5.
-func (m *mini) pack(t *testing.T, folder string) {
+// makeTarball makes the tarball, its files in the given folder, and its MD5.
+func (m *mini) makeTarball(t *testing.T, folder string) {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -152,4 +153,50 @@ func cancelled(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx
+}
+
+// allocated returns how many bytes f allocates, all in all.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// realFile returns the path of a file in a folder beside the repository. Without it the test is skipped.
+func realFile(t testing.TB, name string) string {
+	t.Helper()
+	path := filepath.Join("../../shared/data", name)
+	if !isFile(path) {
+		t.Skipf("%s is not in ../shared/data beside the repository", name)
+	}
+	return path
+}
+
+// peakHeap returns by how much the heap grew at most while f ran, garbage included.
+func peakHeap(f func()) uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	before, peak := m.HeapAlloc, m.HeapAlloc
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				peak = max(peak, m.HeapAlloc)
+			}
+		}
+	}()
+	f()
+	close(stop)
+	<-stopped
+	runtime.ReadMemStats(&m)
+	return max(peak, m.HeapAlloc) - before
 }

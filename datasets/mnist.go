@@ -25,16 +25,20 @@ const (
 // mnistInfo: statistics as usual for this set. The papers train on its images as they are.
 var mnistInfo = Info{Name: "mnist", Net: "linear-mnist", Mean: []float32{.1307}, Std: []float32{.3081}}
 
-// mnistFiles are the files of http://yann.lecun.com/exdb/mnist/, at two addresses that mirror them. A file may lie there
-// compressed or not: the SHA-256 is that of its content, and was computed from the files of the published MD5.
+// mnistFiles are the files of http://yann.lecun.com/exdb/mnist/, at two addresses that mirror them. A file may lie
+// there compressed or not: the SHA-256 is that of its content, and was computed from the files of the published MD5.
 var mnistFiles = fileSet{
 	set:     "mnist",
 	folders: []string{filepath.Join("MNIST", "raw"), "mnist"},
 	files: []publishedFile{
-		mnistFile("train-images-idx3-ubyte", "f68b3c2dcbeaaa9fbdd348bbdeb94873", "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"),
-		mnistFile("train-labels-idx1-ubyte", "d53e105ee54ea40749a09fcbcd1e9432", "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"),
-		mnistFile("t10k-images-idx3-ubyte", "9fb629c4189551a2d022fa330f9573f3", "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"),
-		mnistFile("t10k-labels-idx1-ubyte", "ec29112dd5afa0611ce80d1b7f02629c", "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"),
+		mnistFile("train-images-idx3-ubyte", "f68b3c2dcbeaaa9fbdd348bbdeb94873",
+			"ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"),
+		mnistFile("train-labels-idx1-ubyte", "d53e105ee54ea40749a09fcbcd1e9432",
+			"65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"),
+		mnistFile("t10k-images-idx3-ubyte", "9fb629c4189551a2d022fa330f9573f3",
+			"0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"),
+		mnistFile("t10k-labels-idx1-ubyte", "ec29112dd5afa0611ce80d1b7f02629c",
+			"ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"),
 	},
 	sum: func(ctx context.Context, path string, f publishedFile) (string, error) {
 		_, sum, err := readMNIST(ctx, path, mnistShape(f))

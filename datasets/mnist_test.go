@@ -1,33 +1,20 @@
 package datasets
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"crypto/md5"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"rollcall/datasets/plan"
 )
-
-// idx writes an idx file of bytes.
-func idx(data []byte, dims ...uint32) []byte {
-	b := []byte{0, 0, 8, byte(len(dims))}
-	for _, d := range dims {
-		b = binary.BigEndian.AppendUint32(b, d)
-	}
-	return append(b, data...)
-}
 
 func zipped(data []byte) []byte {
 	var b bytes.Buffer
@@ -102,7 +89,8 @@ func TestMNISTReal(t *testing.T) {
 	// Tolerance: half a unit of the last digit that everybody prints, and float32.
 	mean, std := moments(set.Train.Images, 1)
 	if math.Abs(float64(mean[0]-set.Train.Mean[0])) > 5.1e-5 || math.Abs(float64(std[0]-set.Train.Std[0])) > 5.1e-5 {
-		t.Errorf("mean %.5f, deviation %.5f, want %.4f and %.4f ± 0.00005", mean[0], std[0], set.Train.Mean[0], set.Train.Std[0])
+		t.Errorf("mean %.5f, deviation %.5f, want %.4f and %.4f ± 0.00005", mean[0], std[0], set.Train.Mean[0],
+			set.Train.Std[0])
 	}
 	o.Seed, o.Clients, o.Reading, o.SwapPairs = 1, 24, ReadPaper, 2
 	infocom(t, o, set)
@@ -117,8 +105,8 @@ func TestMNISTReal(t *testing.T) {
 	}
 }
 
-// infocom checks INFOCOM's MNIST against the plain one: 24 clients of 2,500 training samples, a fifth of which are kept back, and four
-// labels exchanged for half of them.
+// infocom checks INFOCOM's MNIST against the plain one: 24 clients of 2,500 training samples, a fifth of which are kept
+// back, and four labels exchanged for half of them.
 func infocom(t *testing.T, o Options, plain *Set) {
 	t.Helper()
 	set, err := Open(t.Context(), "mnist", o)
@@ -128,20 +116,20 @@ func infocom(t *testing.T, o Options, plain *Set) {
 	if err := set.Split.Reserve(0.2, o.Seed); err != nil {
 		t.Fatal(err)
 	}
-	moved, held := [2]map[uint8]bool{{}, {}}, 0
+	moved, reserved := [2]map[uint8]bool{{}, {}}, 0
 	for k, own := range set.Split.Train {
 		if train, valid := len(own), len(set.Split.Valid[k]); train != 2000 || valid != 500 {
 			t.Errorf("client %d: %d samples for training and %d kept back, want 2000 and 500", k, train, valid)
 		}
-		held += len(set.Split.Valid[k])
+		reserved += len(set.Split.Valid[k])
 		for _, i := range append(set.Split.Valid[k], own...) {
 			if was := plain.Train.Labels[i]; set.Train.Labels[i] != was {
 				moved[set.Split.Group[k]][was] = true
 			}
 		}
 	}
-	if held != 12_000 || len(moved[0]) != 0 || len(moved[1]) != 4 {
-		t.Errorf("%d samples kept back, labels moved %v, want 12,000, none in group 0 and four in group 1", held, moved)
+	if reserved != 12_000 || len(moved[0]) != 0 || len(moved[1]) != 4 {
+		t.Errorf("%d samples kept back, labels moved %v, want 12,000, none in group 0 and four in group 1", reserved, moved)
 	}
 }
 
@@ -214,134 +202,4 @@ func TestSpoiledMNIST(t *testing.T) {
 			wantError(t, err, c.is, "datasets: mnist: ", c.want)
 		})
 	}
-}
-
-func TestParseIDXErrors(t *testing.T) {
-	images := idx(make([]byte, 2*mnistPixels), 2, 28, 28)
-	shape := []int{28, 28}
-	gz := zipped(images)
-	damaged := bytes.Clone(gz)
-	damaged[len(damaged)-8] ^= 1 // of the CRC-32
-	for _, c := range []struct {
-		name  string
-		data  []byte
-		shape []int
-		want  string
-	}{
-		{"empty", nil, shape, "header: truncated: unexpected EOF"},
-		{"little-endian", []byte{3, 8, 0, 0, 2, 0, 0, 0}, shape, "header: 03080000, want 00000803 (bytes in 3 dimensions)"},
-		{"doubles", []byte{0, 0, 14, 3}, shape, "header: 00000e03, want 00000803"},
-		{"cut in the dimensions", images[:9], shape, "header: truncated: unexpected EOF"},
-		{"another size", idx(make([]byte, 2*27*28), 2, 27, 28), shape, "dimensions [2 27 28], want n items of [28 28]"},
-		{"no image", idx(nil, 0, 28, 28), shape, "dimensions [0 28 28], want at least one item"},
-		{"cut", images[:len(images)-1], shape, "1567 bytes of data, want 1568: truncated: unexpected EOF"},
-		{"too long", append(bytes.Clone(images), 1, 2), shape, "1570 bytes of data, want 1568"},
-		{"no gzip", []byte{0x1f, 0x8b, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9}, shape, "gzip: invalid header"},
-		{"gzip cut in its header", gz[:5], shape, "truncated: unexpected EOF"},
-		{"gzip cut", gz[:len(gz)-9], shape, "truncated: unexpected EOF"},
-		{"gzip of too little", zipped(images[:1000]), shape, "984 bytes of data, want 1568: truncated: unexpected EOF"},
-		{"gzip of too much", zipped(append(bytes.Clone(images), 1, 2)), shape, "1570 bytes of data, want 1568"},
-		{"gzip checksum", damaged, shape, "gzip: invalid checksum"},
-		{"label", idx([]byte{1, 10, 2}, 3), nil, "label 1 is 10, want 0 … 9"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := parseMNIST(bufio.NewReader(bytes.NewReader(c.data)), int64(len(c.data)), c.shape, io.Discard)
-			wantError(t, err, nil, c.want)
-		})
-	}
-}
-
-// A header may claim what it likes: a file of n bytes may have 1032·n, and 64 KB for buffers and decompressor.
-func TestIDXHostile(t *testing.T) {
-	huge := idx(nil, math.MaxUint32, 28, 28)
-	for name, data := range map[string][]byte{"plain": huge, "compressed": zipped(huge), "labels": idx(nil, math.MaxUint32)} {
-		t.Run(name, func(t *testing.T) {
-			shape := []int{28, 28}
-			if name == "labels" {
-				shape = nil
-			}
-			var err error
-			got := allocated(func() {
-				_, err = parseMNIST(bufio.NewReader(bytes.NewReader(data)), int64(len(data)), shape, io.Discard)
-			})
-			wantError(t, err, nil, "but the file can hold ")
-			if want := uint64(deflateRatio*len(data) + 1<<16); got > want {
-				t.Errorf("%d bytes allocated for a file of %d, want at most %d", got, len(data), want)
-			}
-		})
-	}
-}
-
-// The second address is asked if the first does not deliver, or not the file.
-func TestMirrors(t *testing.T) {
-	const file = "t10k-labels-idx1-ubyte.gz"
-	for _, c := range []struct {
-		name  string
-		spoil func(m *mirror)
-		is    error  // nil: the set is there in the end
-		want  string // in the error
-		left  bool   // a part file is left, to go on from
-	}{
-		{"first has it not", func(m *mirror) { delete(m.files, "first/"+file) }, nil, "", false},
-		{"first has another", func(m *mirror) { m.files["first/"+file] = []byte("something else") }, nil, "", false},
-		{"none has it", func(m *mirror) { delete(m.files, "first/"+file); delete(m.files, "second/"+file) }, ErrUnavailable, "second/" + file + ": unavailable: status 404", true},
-		{"none has the right one", func(m *mirror) {
-			m.files["first/"+file], m.files["second/"+file] = []byte("something else"), []byte("another")
-		}, ErrAltered, "second/" + file + ": not the official file: MD5 ", false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			m := newMirror(t)
-			s, _ := miniMNIST(t, m)
-			c.spoil(m)
-			dir, _, _ := alone(t)
-			set, err := Open(t.Context(), "mnist", Options{Dir: dir, official: s})
-			raw := filepath.Join(dir, "MNIST", "raw")
-			if c.is == nil {
-				if err != nil {
-					t.Fatal(err)
-				}
-				if set.Dir != raw || !slices.Contains(m.asked, "second/"+file) || len(m.asked) != 5 {
-					t.Errorf("in %s after %q, want %s after 5 requests, one to second/%s", set.Dir, m.asked, raw, file)
-				}
-				wantClean(t, raw, s.files[0].name, s.files[1].name, s.files[2].name, s.files[3].name)
-				return
-			}
-			wantError(t, err, c.is, "datasets: mnist: not found, looked in ", "first/"+file, c.want)
-			wantError(t, err, ErrNotFound)
-			if got := isFile(filepath.Join(raw, file+".part")); got != c.left {
-				t.Errorf("a part file is left: %v, want %v", got, c.left)
-			}
-		})
-	}
-}
-
-// FuzzIDX: whatever the bytes, the parser does not panic, and what it accepts is all of the file.
-func FuzzIDX(f *testing.F) {
-	images, labels := idx(bytes.Repeat([]byte{1, 2, 3, 200}, mnistPixels/2), 2, 28, 28), idx([]byte{0, 9, 3}, 3)
-	for _, data := range [][]byte{images, labels, zipped(images), zipped(labels), images[:100], idx(nil, math.MaxUint32, 28, 28)} {
-		f.Add(data, true)
-		f.Add(data, false)
-	}
-	f.Fuzz(func(t *testing.T, data []byte, asImages bool) {
-		shape, dims := []int(nil), []uint32{1}
-		if asImages {
-			shape, dims = []int{28, 28}, []uint32{1, 28, 28}
-		}
-		var content bytes.Buffer
-		got, err := parseMNIST(bufio.NewReader(bytes.NewReader(data)), int64(len(data)), shape, &content)
-		if err != nil {
-			if got != nil || strings.Contains(err.Error(), "\n") {
-				t.Fatalf("refused (%q), yet something was returned, or the error has several lines", err)
-			}
-			return
-		}
-		if asImages {
-			dims[0] = uint32(len(got) / mnistPixels)
-		} else if dims[0] = uint32(len(got)); slices.Max(got) > 9 {
-			t.Fatalf("label %d accepted", slices.Max(got))
-		}
-		if !bytes.Equal(idx(got, dims...), content.Bytes()) {
-			t.Fatal("the data are not those of the file")
-		}
-	})
 }

@@ -3,7 +3,6 @@ package datasets
 import (
 	"archive/tar"
 	"bufio"
-	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -24,13 +23,16 @@ const (
 	maxPictures = 1 << 20 // files; the official set has 180,000 in the parts that are read
 )
 
+// visitor is called with a picture's name, size and content.
+type visitor func(name string, size int64, content io.Reader) error
+
 // pictures is a tree of files PART/CLASS/NAME.png on disk, of which the parts train and test are read. Names that begin
-// with a dot are left alone, and so is whatever lies beside the parts and beside the classes; but an unknown class is an
-// error, since it would be a label, and so is anything but a PNG file in a class.
+// with a dot are left alone, and so is whatever lies beside the parts and beside the classes; but an unknown class is
+// an error, since it would be a label, and so is anything but a PNG file in a class.
 type pictures interface {
 	// walk calls visit with every picture's name, size and content, which is good until visit returns. The order is the
-	// same whenever nothing has changed, which the fingerprint tells.
-	walk(ctx context.Context, visit func(name string, size int64, content io.Reader) error) (fingerprint, error)
+	// same whenever nothing has changed, which the fingerprint shows.
+	walk(ctx context.Context, visit visitor) (fingerprint, error)
 	// fingerprint is what walk returns, without reading the pictures if that can be known.
 	fingerprint(ctx context.Context) (fingerprint, error)
 	String() string // the path, for errors
@@ -52,7 +54,8 @@ func pictureName(file string) (name string, read bool, err error) {
 	}
 	switch {
 	case !slices.Contains(cinicClasses, parts[1]):
-		return "", false, fmt.Errorf("%s/%s: unknown class, want one of %s", parts[0], parts[1], strings.Join(cinicClasses, ", "))
+		return "", false, fmt.Errorf("%s/%s: unknown class, want one of %s", parts[0], parts[1],
+			strings.Join(cinicClasses, ", "))
 	case len(parts) > 3:
 		return "", false, fmt.Errorf("%s: a folder in a class, want PNG files", path.Join(parts[:3]...))
 	case !strings.EqualFold(path.Ext(file), ".png"):
@@ -70,7 +73,7 @@ func (d *dirPictures) fingerprint(ctx context.Context) (fingerprint, error) {
 	return d.walk(ctx, func(string, int64, io.Reader) error { return nil })
 }
 
-func (d *dirPictures) walk(ctx context.Context, visit func(name string, size int64, content io.Reader) error) (fingerprint, error) {
+func (d *dirPictures) walk(ctx context.Context, visit visitor) (fingerprint, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, "folder")
 	for _, part := range partNames {
@@ -105,7 +108,7 @@ func (d *dirPictures) walk(ctx context.Context, visit func(name string, size int
 }
 
 // visit shows one file, and adds it to the fingerprint.
-func (d *dirPictures) visit(ctx context.Context, file string, mark io.Writer, visit func(name string, size int64, content io.Reader) error) error {
+func (d *dirPictures) visit(ctx context.Context, file string, mark io.Writer, visit visitor) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -173,7 +176,7 @@ func tarFingerprint(size int64, sum string) fingerprint {
 	return fingerprint{sha256.Sum256(fmt.Appendf(nil, "archive %d %s", size, sum)), record{size, sum}}
 }
 
-func (t *tarPictures) walk(ctx context.Context, visit func(name string, size int64, content io.Reader) error) (fingerprint, error) {
+func (t *tarPictures) walk(ctx context.Context, visit visitor) (fingerprint, error) {
 	f, size, err := openRegular(t.path)
 	if err != nil {
 		return fingerprint{}, err
@@ -192,7 +195,7 @@ func (t *tarPictures) walk(ctx context.Context, visit func(name string, size int
 
 // walkTar visits the pictures of a gzipped tar, at its root or in a folder, in the archive's order. It reads to the end
 // of the compressed stream, where its checksum stands.
-func walkTar(r io.Reader, folder string, visit func(name string, size int64, content io.Reader) error) error {
+func walkTar(r io.Reader, folder string, visit visitor) error {
 	z, err := gzip.NewReader(r)
 	if err != nil {
 		return cutShort(err)
@@ -230,70 +233,6 @@ func walkTar(r io.Reader, folder string, visit func(name string, size int64, con
 	}
 	if _, err := io.Copy(io.Discard, z); err != nil {
 		return cutShort(err)
-	}
-	return nil
-}
-
-// listing says which pictures there are, and where each one goes.
-type listing struct {
-	names  []string // in the order of the walk
-	slot   []int    // of each: its place in the set
-	labels []uint8  // in the set's order: train before test, then by class, then by name
-	train  int      // pictures of train
-}
-
-// list walks p without reading any picture.
-func list(ctx context.Context, p pictures) (*listing, fingerprint, error) {
-	l := &listing{}
-	mark, err := p.walk(ctx, func(name string, size int64, _ io.Reader) error {
-		switch {
-		case size > maxPicture:
-			return fmt.Errorf("%s: %d bytes, want at most %d", name, size, maxPicture)
-		case len(l.names) == maxPictures:
-			return fmt.Errorf("%s: more than %d pictures", name, maxPictures)
-		}
-		l.names = append(l.names, name)
-		return nil
-	})
-	if err == nil {
-		if err = l.arrange(); err != nil {
-			err = fmt.Errorf("%s: %w", p, err)
-		}
-	}
-	return l, mark, err
-}
-
-// arrange orders the pictures by part, class and name.
-func (l *listing) arrange() error {
-	order := make([]int, len(l.names))
-	for i := range order {
-		order[i] = i
-	}
-	part := func(name string) int { // 0 train, 1 test
-		first, _, _ := strings.Cut(name, "/")
-		return slices.Index(partNames[:], first)
-	}
-	slices.SortFunc(order, func(a, b int) int { // a class's name is the start of no other's: by path is by class, then by name
-		x, y := l.names[a], l.names[b]
-		return cmp.Or(cmp.Compare(part(x), part(y)), cmp.Compare(x, y))
-	})
-	l.slot, l.labels = make([]int, len(order)), make([]uint8, len(order))
-	for at, i := range order {
-		name := l.names[i]
-		if at > 0 && name == l.names[order[at-1]] {
-			return fmt.Errorf("%s: twice in the archive", name)
-		}
-		l.slot[i], l.labels[at] = at, uint8(slices.Index(cinicClasses, path.Base(path.Dir(name))))
-		if part(name) == 0 {
-			l.train = at + 1
-		}
-	}
-	for i, own := range [][]uint8{l.labels[:l.train], l.labels[l.train:]} {
-		for c, class := range cinicClasses {
-			if !slices.Contains(own, uint8(c)) {
-				return fmt.Errorf("%s/%s: no pictures, want at least one", partNames[i], class)
-			}
-		}
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,7 +66,7 @@ type memPictures []byte
 func (m memPictures) String() string                                   { return "memory" }
 func (m memPictures) fingerprint(context.Context) (fingerprint, error) { return fingerprint{}, nil }
 
-func (m memPictures) walk(_ context.Context, visit func(string, int64, io.Reader) error) (fingerprint, error) {
+func (m memPictures) walk(_ context.Context, visit visitor) (fingerprint, error) {
 	return fingerprint{}, walkTar(bytes.NewReader(m), "CINIC-10", visit)
 }
 
@@ -107,7 +106,14 @@ func FuzzCINIC10(f *testing.F) {
 	f.Add(tarball("", miniTree(1)), false)
 	f.Add(tarball("CINIC-10/", miniTree(1)), false)
 	f.Add(tarball("", miniTree(1))[:3000], false)
-	for _, form := range []pngForm{{depth: 8, kind: 2}, {depth: 2}, {depth: 4, kind: 3, palette: 16}, {depth: 8, kind: 3, palette: 9, transparent: []byte{1}}, {depth: 16}, {depth: 8, interlaced: true}} {
+	for _, form := range []pngForm{
+		{depth: 8, kind: 2},
+		{depth: 2},
+		{depth: 4, kind: 3, palette: 16},
+		{depth: 8, kind: 3, palette: 9, transparent: []byte{1}},
+		{depth: 16},
+		{depth: 8, interlaced: true},
+	} {
 		form.side = 32
 		f.Add(form.file(), true)
 	}
@@ -126,7 +132,8 @@ func FuzzCINIC10(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if n := len(d.labels); n < 20 || d.train < 10 || d.train > n-10 || len(d.images) != n*cinicPixels || slices.Max(d.labels) > 9 {
+			if n := len(d.labels); n < 20 || d.train < 10 || d.train > n-10 || len(d.images) != n*cinicPixels ||
+				slices.Max(d.labels) > 9 {
 				t.Fatalf("%d labels, %d to train on, %d bytes of images", n, d.train, len(d.images))
 			}
 		}

@@ -53,7 +53,8 @@ type bar struct {
 func (b *bar) start(have, total int64) {
 	b.bar = progressbar.NewOptions64(total,
 		progressbar.OptionSetWriter(b.w), progressbar.OptionSetDescription(b.what), progressbar.OptionShowBytes(true),
-		progressbar.OptionShowTotalBytes(true), progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond))
+		progressbar.OptionShowTotalBytes(true), progressbar.OptionSetWidth(30),
+		progressbar.OptionThrottle(100*time.Millisecond))
 	_ = b.bar.Set64(have) // what cannot be drawn is not drawn
 }
 

@@ -50,7 +50,8 @@ func readRecord(path string) (record, error) {
 		}
 	}
 	if r.size < 0 || r.sha256 == "" {
-		return record{}, fmt.Errorf("%s: no size and SHA-256 of %s, want both (deleting this file has them recorded anew by the next download)", recordPath(path), filepath.Base(path))
+		return record{}, fmt.Errorf("%s: no size and SHA-256 of %s, want both (deleting this file has them recorded anew by "+
+			"the next download)", recordPath(path), filepath.Base(path))
 	}
 	return r, nil
 }
@@ -100,7 +101,8 @@ func (r *remote) acceptUnpublished(ctx context.Context, path, part, from string)
 	case before == record{}:
 		return writeRecord(path, from, now)
 	case before != now:
-		return fmt.Errorf("download %s: %w: %s, want %s (recorded in %s; delete that file if the site's has changed)", from, ErrAltered, now, before, recordPath(path))
+		return fmt.Errorf("download %s: %w: %s, want %s (recorded in %s; delete that file if the site's has changed)", from,
+			ErrAltered, now, before, recordPath(path))
 	}
 	return nil
 }

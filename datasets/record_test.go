@@ -21,7 +21,8 @@ func TestCINIC10Record(t *testing.T) {
 
 	m.files["first/"+c.name] = []byte("<html>log in first</html>")
 	_, err := Open(t.Context(), "cinic10", o)
-	wantError(t, err, ErrAltered, "datasets: cinic10: not found, looked in ", "download "+c.url+": not the official file: ", "gzip: invalid header")
+	wantError(t, err, ErrAltered, "datasets: cinic10: not found, looked in ",
+		"download "+c.url+": not the official file: ", "gzip: invalid header")
 	wantClean(t, dir) // an error page is no first download
 
 	m.files["first/"+c.name] = tarball("", miniTree(1))
@@ -37,7 +38,8 @@ func TestCINIC10Record(t *testing.T) {
 	wantMini(t, set)
 	wantClean(t, dir, c.name, c.name+".sha256")
 	sum := sha256.Sum256(first)
-	want := fmt.Sprintf("# %d bytes, as first downloaded from %s\n%s  %s\n", len(first), c.url, hex.EncodeToString(sum[:]), c.name)
+	want := fmt.Sprintf("# %d bytes, as first downloaded from %s\n%s  %s\n", len(first), c.url, hex.EncodeToString(sum[:]),
+		c.name)
 	if got, err := os.ReadFile(path + ".sha256"); err != nil || string(got) != want {
 		t.Errorf("record %q, %v, want %q", got, err, want)
 	}
@@ -47,7 +49,8 @@ func TestCINIC10Record(t *testing.T) {
 
 	write(t, path, other) // the same pictures in another archive
 	_, err = Open(t.Context(), "cinic10", o)
-	wantError(t, err, ErrAltered, "datasets: cinic10: "+path+": not the official file: ", fmt.Sprintf("%d bytes, SHA-256 ", len(other)), "recorded in "+c.name+".sha256")
+	wantError(t, err, ErrAltered, "datasets: cinic10: "+path+": not the official file: ",
+		fmt.Sprintf("%d bytes, SHA-256 ", len(other)), "recorded in "+c.name+".sha256")
 	if all, err := Verify("cinic10", o); err != nil || len(all) != 1 || all[0].Status != Altered {
 		t.Errorf("Verify: %v, %v, want altered", all, err)
 	}

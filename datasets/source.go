@@ -139,7 +139,8 @@ func (l layout) find(o Options) (Found, error) {
 		looked = append(looked, p.path+note)
 	}
 	if len(looked) == 0 {
-		return Found{}, fmt.Errorf("datasets: %s: %w, nowhere to look: no data directory, $ROLLCALL_DATA or user cache", l.set, ErrNotFound)
+		return Found{}, fmt.Errorf("datasets: %s: %w, nowhere to look: no data directory, $ROLLCALL_DATA or user cache",
+			l.set, ErrNotFound)
 	}
 	return Found{}, fmt.Errorf("datasets: %s: %w, looked in %s", l.set, ErrNotFound, strings.Join(looked, ", "))
 }

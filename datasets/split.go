@@ -13,17 +13,19 @@ import (
 // round(n_c · Σ_{j≤i} ν_jc / Σ_j ν_jc), halves to even. Every sample goes to exactly one client; sizes differ, and a
 // client may get none.
 //
-// Client i's ν is stream (0, i, 0) of rng.Split. It is kept as a logarithm, since with a small alpha most shares are too
-// small for a float64, and a class that nobody has a visible share of must still go to whoever has the most of it.
+// Client i's ν is stream (0, i, 0) of rng.Split. It is kept as a logarithm, since with a small alpha most shares are
+// too small for a float64, and a class that nobody has a visible share of must still go to whoever has the most of it.
 // alpha is any positive finite number down to 1e-300.
 func Dirichlet(labels []uint8, classes, clients int, alpha float64, seed uint32) ([][]int32, error) {
 	key := rng.Key{Seed: seed, Purpose: rng.Split}
-	return dirichlet(labels, classes, clients, alpha, func(i int) []float64 { return logDirichlet(key.Stream(0, i, rng.SplitStepClients), alpha, classes) })
+	return dirichlet(labels, classes, clients, alpha, func(i int) []float64 {
+		return logDirichlet(key.Stream(0, i, rng.SplitStepClients), alpha, classes)
+	})
 }
 
-// DirichletPerClass cuts the samples among clients as CA-Fed does (ToN, section V-A, after Yurochkin et al. 2019): the samples
-// of class c are cut in proportion to one draw from the symmetric Dirichlet(alpha·1) over the clients, stream (0, c, 3) of
-// rng.Split, at the places and in the order of [Dirichlet]. CA-Fed has alpha = 0.5.
+// DirichletPerClass cuts the samples among clients as CA-Fed does (ToN, section V-A, after Yurochkin et al. 2019): the
+// samples of class c are cut in proportion to one draw from the symmetric Dirichlet(alpha·1) over the clients, stream
+// (0, c, 3) of rng.Split, at the places and in the order of [Dirichlet]. CA-Fed has alpha = 0.5.
 func DirichletPerClass(labels []uint8, classes, clients int, alpha float64, seed uint32) ([][]int32, error) {
 	key := rng.Key{Seed: seed, Purpose: rng.Split}
 	var shares [][]float64 // [classes][clients], logarithms
@@ -52,8 +54,11 @@ func DirichletNumPy(labels []uint8, classes, clients int, alpha float64, r *rng.
 	})
 }
 
-// dirichlet cuts the samples; draw returns the logarithms of a client's shares, and is called for one client after the other.
-func dirichlet(labels []uint8, classes, clients int, alpha float64, draw func(client int) []float64) ([][]int32, error) {
+// dirichlet cuts the samples; draw returns the logarithms of a client's shares, and is called for one client after the
+// other.
+func dirichlet(
+	labels []uint8, classes, clients int, alpha float64, draw func(client int) []float64,
+) ([][]int32, error) {
 	switch {
 	case clients < 1:
 		return nil, fmt.Errorf("datasets: split: %d clients, want at least 1", clients)

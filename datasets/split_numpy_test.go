@@ -7,8 +7,8 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// The sizes are those of FedAWE's released partition, computed with NumPy 1.24.2: numpy.random.seed(3), dirichlet(0.3) of ten
-// classes for each of seven clients, and classes of 30 samples cut at round(30 · share so far).
+// The sizes are those of FedAWE's released partition, computed with NumPy 1.24.2: numpy.random.seed(3), dirichlet(0.3)
+// of ten classes for each of seven clients, and classes of 30 samples cut at round(30 · share so far).
 func TestDirichletNumPy(t *testing.T) {
 	labels := make([]uint8, 300)
 	for i := range labels {
@@ -35,7 +35,8 @@ func TestDirichletNumPy(t *testing.T) {
 			t.Errorf("client %d: samples of each class %v, want %v", i, got, want)
 		}
 	}
-	for _, alpha := range []float64{1e-6, 1e-3, 2e-3, 5e-3} { // shares vanish with NumPy: an error, or what is left is cut whole
+	// shares vanish with NumPy: an error, or what is left is cut whole
+	for _, alpha := range []float64{1e-6, 1e-3, 2e-3, 5e-3} {
 		parts, err := DirichletNumPy(labels, 10, 7, alpha, rng.NewNumPy(3))
 		total := 0
 		for _, part := range parts {

@@ -9,8 +9,8 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// Every sample goes to exactly one client, at the cuts that the class's own draw over the clients gives, recomputed in the
-// plain way. The two ways to round may differ by one sample where a cut falls on a half.
+// Every sample goes to exactly one client, at the cuts that the class's own draw over the clients gives, recomputed in
+// the plain way. The two ways to round may differ by one sample where a cut falls on a half.
 func TestDirichletPerClass(t *testing.T) {
 	const clients, classes, alpha, seed = 100, 10, 0.5, 6
 	labels := labelsOf(50_000)
@@ -46,8 +46,8 @@ func TestDirichletPerClass(t *testing.T) {
 	}
 }
 
-// The share of a class that one of N clients has is Beta(α, (N−1)α): mean 1/N, variance (1/N)(1 − 1/N)/(Nα + 1), over many
-// seeds. Tolerance: a tenth; the standard error of the variance of 4,000 shares is some 4 %.
+// The share of a class that one of N clients has is Beta(α, (N−1)α): mean 1/N, variance (1/N)(1 − 1/N)/(Nα + 1), over
+// many seeds. Tolerance: a tenth; the standard error of the variance of 4,000 shares is some 4 %.
 func TestDirichletPerClassSpread(t *testing.T) {
 	const clients, alpha, seeds, n = 20, 0.5, 200, 100_000
 	labels := make([]uint8, n)

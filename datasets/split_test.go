@@ -22,8 +22,8 @@ func labelsOf(n int) []uint8 {
 	return labels
 }
 
-// plainDirichlet returns n numbers of the symmetric Dirichlet distribution, from the draws of [logDirichlet] but without
-// logarithms: for an alpha of 0.1 or more.
+// plainDirichlet returns n numbers of the symmetric Dirichlet distribution, from the draws of [logDirichlet] but
+// without logarithms: for an alpha of 0.1 or more.
 func plainDirichlet(s *rng.Stream, alpha float64, n int) []float64 {
 	p, sum := make([]float64, n), 0.0
 	for i := range p {
@@ -78,7 +78,8 @@ func TestDirichletTotals(t *testing.T) {
 						for k, s := range part {
 							owners[s]++
 							if k > 0 && (labels[part[k-1]] > labels[s] || labels[part[k-1]] == labels[s] && part[k-1] >= s) {
-								t.Fatalf("client %d: sample %d of class %d before %d of class %d", i, part[k-1], labels[part[k-1]], s, labels[s])
+								t.Fatalf("client %d: sample %d of class %d before %d of class %d", i, part[k-1], labels[part[k-1]], s,
+									labels[s])
 							}
 						}
 					}
@@ -178,7 +179,8 @@ func TestDirichletConcentration(t *testing.T) {
 	}
 	tiny, small, one, huge := largest(1e-6), largest(0.1), largest(1), largest(1e6)
 	if tiny < 0.99 || small < 0.5 || small > 0.9 || one < 0.2 || one > 0.5 || huge > 0.15 {
-		t.Errorf("mean share of a client's largest class: %.3f %.3f %.3f %.3f for alpha 1e-6, 0.1, 1, 1e6, want >0.99, 0.5–0.9, 0.2–0.5, <0.15", tiny, small, one, huge)
+		t.Errorf("mean share of a client's largest class: %.3f %.3f %.3f %.3f for alpha 1e-6, 0.1, 1, 1e6, want >0.99, "+
+			"0.5–0.9, 0.2–0.5, <0.15", tiny, small, one, huge)
 	}
 }
 

@@ -23,7 +23,10 @@ const (
 )
 
 // svhnInfo: statistics as FedAWE's released code has them. A mirrored digit is another sign: the set is not flipped.
-var svhnInfo = Info{Name: "svhn", Net: "cnn-svhn", Augmented: true, Mean: []float32{.4376821, .4437697, .47280442}, Std: []float32{.19803012, .20101562, .19703614}}
+var svhnInfo = Info{
+	Name: "svhn", Net: "cnn-svhn", Augmented: true, Mean: []float32{.4376821, .4437697, .47280442},
+	Std: []float32{.19803012, .20101562, .19703614},
+}
 
 // svhnFiles is http://ufldl.stanford.edu/housenumbers/: 73,257 images to train on and 26,032 to test. The MD5s
 // are those that the usual loaders check.

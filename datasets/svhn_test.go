@@ -6,53 +6,13 @@ import (
 	"crypto/md5"
 	"crypto/sha256"
 	"encoding/hex"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
-
-// realFile returns the path of a file in a folder beside the repository. Without it the test is skipped.
-func realFile(t testing.TB, name string) string {
-	t.Helper()
-	path := filepath.Join("../../shared/data", name)
-	if !isFile(path) {
-		t.Skipf("%s is not in ../shared/data beside the repository", name)
-	}
-	return path
-}
-
-// mirror serves files by name from two addresses, /first/ and /second/, and keeps the paths asked for.
-type mirror struct {
-	url   string
-	files map[string][]byte // by path: "first/train.gz"; others are not found
-	mu    sync.Mutex
-	asked []string
-}
-
-func newMirror(t *testing.T) *mirror {
-	t.Helper()
-	m := &mirror{files: map[string][]byte{}}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.asked = append(m.asked, r.URL.Path[1:])
-		if data, ok := m.files[r.URL.Path[1:]]; ok {
-			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
-			return
-		}
-		http.NotFound(w, r)
-	}))
-	t.Cleanup(server.Close)
-	m.url = server.URL + "/"
-	return m
-}
 
 // miniSVHN is SVHN in small: 7 and 4 images, with checksums of their own, to be had from a mirror.
 func miniSVHN(t *testing.T, m *mirror) (*fileSet, map[string][]byte) {
@@ -64,7 +24,7 @@ func miniSVHN(t *testing.T, m *mirror) (*fileSet, map[string][]byte) {
 		f := &s.files[i]
 		images, labels := digits(7 - 3*i)
 		w := little()
-		data := slices.Concat(w.header(), w.packed(w.images(images)), w.packed(w.labels(labels)))
+		data := slices.Concat(w.header(), w.compressed(w.images(images)), w.compressed(w.labels(labels)))
 		sum := md5.Sum(data)
 		f.md5 = hex.EncodeToString(sum[:])
 		f.sum = "MD5 " + f.md5
@@ -87,7 +47,8 @@ func TestSVHNSample(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256(append(bytes.Clone(images), labels...))
-	if got, want := hex.EncodeToString(sum[:]), "c526f65ac2fbf21aa0dd01af72aab82a23a06e927db568850155cb1e2163f12a"; got != want || len(labels) != 1083 {
+	const want = "c526f65ac2fbf21aa0dd01af72aab82a23a06e927db568850155cb1e2163f12a"
+	if got := hex.EncodeToString(sum[:]); got != want || len(labels) != 1083 {
 		t.Errorf("%d images of SHA-256 %s, want 1083 of %s", len(labels), got, want)
 	}
 	// As both parts of a set: refused, since it is not the official one, unless that is allowed.
@@ -100,9 +61,11 @@ func TestSVHNSample(t *testing.T) {
 		write(t, filepath.Join(dir, name), data)
 	}
 	_, err = Open(t.Context(), "svhn", Options{Dir: dir, Offline: true})
-	wantError(t, err, ErrAltered, "datasets: svhn: ", "train_32x32.mat: not the official file: altered: MD5 ", "want MD5 e26dedcc434d2e4c54c9b2d4a06d8373")
+	wantError(t, err, ErrAltered, "datasets: svhn: ", "train_32x32.mat: not the official file: altered: MD5 ",
+		"want MD5 e26dedcc434d2e4c54c9b2d4a06d8373")
 	set, err := Open(t.Context(), "svhn", Options{Dir: dir, Offline: true, AllowAltered: true})
-	if err != nil || set.Train.Len() != 1083 || set.Dir != dir || set.Train.Name != "svhn/train" || set.Test.Name != "svhn/test" {
+	if err != nil || set.Train.Len() != 1083 || set.Dir != dir || set.Train.Name != "svhn/train" ||
+		set.Test.Name != "svhn/test" {
 		t.Errorf("got %+v, %v, want 1083 images of svhn/train and svhn/test from %s", set, err, dir)
 	}
 }
@@ -143,7 +106,8 @@ func TestSpoiledSVHN(t *testing.T) {
 		{"truncated", func(m map[string][]byte) { m[file] = m[file][:500] }, "test_32x32.mat: element 1: truncated: ", Malformed, "element 1: truncated: ", false},
 		{"dimensions", func(m map[string][]byte) {
 			w := little()
-			m[file] = slices.Concat(w.header(), w.matrix("X", mxUINT8, []int32{32, 32, 1, 4}, miUINT8, make([]byte, 4096)), w.labels(make([]uint8, 4)))
+			m[file] = slices.Concat(w.header(), w.matrix("X", mxUINT8, []int32{32, 32, 1, 4}, miUINT8, make([]byte, 4096)),
+				w.labels(make([]uint8, 4)))
 		}, "test_32x32.mat: X: dimensions [32 32 1 4], want [32 32 3 n]", Malformed, "X: dimensions", false},
 		{"swapped", func(m map[string][]byte) { m[file] = m["train_32x32.mat"] }, "test_32x32.mat: not the official file: swapped: MD5 ", Swapped, "(train_32x32.mat), want MD5 ", true},
 		{"one pixel", func(m map[string][]byte) {
@@ -168,7 +132,8 @@ func TestSpoiledSVHN(t *testing.T) {
 				t.Errorf("AllowAltered: %v, want it accepted: %v", err, c.allowed)
 			}
 			all, err := Verify("svhn", o)
-			if err != nil || len(all) != 2 || all[0].Status != Official || all[1].Status != c.status || !strings.Contains(all[1].String(), c.verify) {
+			if err != nil || len(all) != 2 || all[0].Status != Official || all[1].Status != c.status ||
+				!strings.Contains(all[1].String(), c.verify) {
 				t.Errorf("Verify: %v, %v, want official and %s with %q", all, err, c.status, c.verify)
 			}
 		})
@@ -220,33 +185,6 @@ func TestFetchSVHNFails(t *testing.T) {
 	wantError(t, err, ErrNotFound)
 }
 
-// peakHeap returns by how much the heap grew at most while f ran, garbage included.
-func peakHeap(f func()) uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	before, peak := m.HeapAlloc, m.HeapAlloc
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(time.Millisecond):
-				var m runtime.MemStats
-				runtime.ReadMemStats(&m)
-				peak = max(peak, m.HeapAlloc)
-			}
-		}
-	}()
-	f()
-	close(stop)
-	<-stopped
-	runtime.ReadMemStats(&m)
-	return max(peak, m.HeapAlloc) - before
-}
-
 // Loading a set takes less than twice its memory, as promised: 12,000 and 4,000 images, 49 MB.
 func TestSVHNMemory(t *testing.T) {
 	s, _ := miniSVHN(t, nil)
@@ -254,7 +192,8 @@ func TestSVHNMemory(t *testing.T) {
 	for i, n := range []int{12_000, 4_000} {
 		images, labels := digits(n)
 		w := little()
-		write(t, filepath.Join(dir, s.files[i].name), slices.Concat(w.header(), w.packed(w.images(images)), w.packed(w.labels(labels))))
+		data := slices.Concat(w.header(), w.compressed(w.images(images)), w.compressed(w.labels(labels)))
+		write(t, filepath.Join(dir, s.files[i].name), data)
 	}
 	const data = 16_000 * (svhnPixels + 1)
 	var set *Set
@@ -266,7 +205,8 @@ func TestSVHNMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if set.Train.Len() != 12_000 || peak < data*9/10 || peak > 2*data { // a little of the heap before is freed meanwhile
-		t.Errorf("%d images to train on; peak heap %d bytes for a set of %d, want that and at most twice as much", set.Train.Len(), peak, data)
+		t.Errorf("%d images to train on; peak heap %d bytes for a set of %d, want that and at most twice as much",
+			set.Train.Len(), peak, data)
 	}
 	t.Logf("peak heap %.2f times the set", float64(peak)/data)
 }

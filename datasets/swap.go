@@ -8,16 +8,18 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// swapLabels cuts a set at random among o.Clients, half of which form a second group that sees o.SwapPairs pairs of labels
-// exchanged, in its training and its test samples (INFOCOM, section V-A: two pairs of MNIST's). By the [Reading]:
+// swapLabels cuts a set at random among o.Clients, half of which form a second group that sees o.SwapPairs pairs of
+// labels exchanged, in its training and its test samples (INFOCOM, section V-A: two pairs of MNIST's). By the
+// [Reading]:
 //
-//	paper  training and test set are cut apart, each into parts that differ by one sample at most; only the second group swaps
-//	code   both sets are shuffled as one and cut, so that a client's samples for training and for testing add up to the same number (to
-//	       one) but vary by themselves; either group swaps pairs of its own
+//	paper  training and test set are cut apart, each into parts that differ by one sample at most; only the second
+//	       group swaps
+//	code   both sets are shuffled as one and cut, so that a client's samples for training and for testing add up to
+//	       the same number (to one) but vary by themselves; either group swaps pairs of its own
 //
-// That the test labels are swapped is what the code does; the paper's accuracies, 65 % at most, could not be that low without
-// it. The pairs of a group have no label in common. Draws are those of rng.Split: shuffles by stream (0, 0, 2) (test, in the
-// paper's reading: (0, 1, 2)), the groups by (0, 2, 2), the pairs of group g by (0, 3 + g, 2).
+// That the test labels are swapped is what the code does; the paper's accuracies, 65 % at most, could not be that low
+// without it. The pairs of a group have no label in common. Draws are those of rng.Split: shuffles by stream (0, 0, 2)
+// (test, in the paper's reading: (0, 1, 2)), the groups by (0, 2, 2), the pairs of group g by (0, 3 + g, 2).
 func swapLabels(set *Set, o Options) error {
 	if err := o.made(); err != nil {
 		return err

@@ -15,7 +15,10 @@ func numbered(train, test int) *Set {
 	set := &Set{}
 	for part, into := range []**plan.Samples{&set.Train, &set.Test} {
 		n := []int{train, test}[part]
-		s := &plan.Samples{Name: "digits", H: 1, W: 2, C: 1, Classes: 10, Mean: []float32{0}, Std: []float32{1}, Images: make([]uint8, 2*n), Labels: make([]uint8, n)}
+		s := &plan.Samples{
+			Name: "digits", H: 1, W: 2, C: 1, Classes: 10, Mean: []float32{0}, Std: []float32{1},
+			Images: make([]uint8, 2*n), Labels: make([]uint8, n),
+		}
 		for i := range n {
 			s.Images[2*i], s.Images[2*i+1], s.Labels[i] = uint8(i), uint8(i>>8), uint8(i%10)
 		}
@@ -30,7 +33,8 @@ func openNumbered(t *testing.T, o Options) (swapped, plain *Set, err error) {
 	plain = numbered(1207, 203)
 	copied, all := *plain, loaders
 	defer func() { loaders = all }()
-	loaders = append(slices.Clone(all), loader{info: Info{Name: "digits"}, open: func(context.Context, Options) (*Set, error) { return &copied, nil }})
+	open := func(context.Context, Options) (*Set, error) { return &copied, nil }
+	loaders = append(slices.Clone(all), loader{info: Info{Name: "digits"}, open: open})
 	swapped, err = Open(t.Context(), "digits", o)
 	return swapped, plain, err
 }
@@ -60,8 +64,8 @@ func exchanged(t *testing.T, set, plain *Set, g int) [10]int {
 	return to
 }
 
-// Every sample goes to one client, the groups are halves, and two pairs without a label in common are exchanged: on paper in
-// the second group, in the code in either, in training and test samples alike.
+// Every sample goes to one client, the groups are halves, and two pairs without a label in common are exchanged: on
+// paper in the second group, in the code in either, in training and test samples alike.
 func TestSwapLabels(t *testing.T) {
 	const clients = 24
 	for _, reading := range []Reading{ReadPaper, ReadCode} {
@@ -118,7 +122,8 @@ func TestSwapLabels(t *testing.T) {
 						seen[fmt.Sprint(to)] = true
 					}
 				}
-				if numbered(1207, 203).Train.Labels[7] != plain.Train.Labels[7] || !slices.Equal(numbered(1207, 203).Test.Labels, plain.Test.Labels) {
+				if numbered(1207, 203).Train.Labels[7] != plain.Train.Labels[7] ||
+					!slices.Equal(numbered(1207, 203).Test.Labels, plain.Test.Labels) {
 					t.Error("the loader's own labels changed")
 				}
 			}
@@ -129,8 +134,8 @@ func TestSwapLabels(t *testing.T) {
 	}
 }
 
-// Who is in the second group does not depend on the client's number: over many seeds each client is there half of the time.
-// Tolerance: five standard errors of a binomial count.
+// Who is in the second group does not depend on the client's number: over many seeds each client is there half of the
+// time. Tolerance: five standard errors of a binomial count.
 func TestSwapGroups(t *testing.T) {
 	const clients, seeds = 4, 400
 	var second [clients]int

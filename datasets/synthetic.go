@@ -23,12 +23,12 @@ const maxSynthetic = 1_000_000
 // The synthetic set: 10 classes of 32×32 RGB pictures. A picture shows a patch of stripes somewhere on a shaded,
 // striped and noisy background. The class is 5·s + o: the direction of the patch's stripes is o·36° plus jitter, and
 // the patch is a disc (s = 0) or a ring (s = 1). Place, size, wavelength, phase, contrast and colours are random and
-// independent of the class, so that no pixel says anything by itself: a linear classifier has nearly nothing to find,
-// a CNN has directions to learn first and shapes afterwards. Contrast goes down to the noise, so that some pictures
-// cannot be told by anybody. Seen with PyTorch, on 40,000 pictures: a linear classifier reached 0.17 after 2,000 steps of
-// SGD, a two-layer CNN of 16 channels 0.64 after 200 and 0.90 after 2,000; on 20,000 pictures and FedAvg with 20 of 100
-// clients (Dirichlet 0.1, E = 10, B = 128, η₀ = .05) it had 0.22, 0.31, 0.44, 0.50 after 5, 10, 15, 20 rounds. Mirroring
-// would turn one direction into another: the set is not flipped.
+// independent of the class, so that no pixel says anything by itself: a linear classifier has nearly nothing to find, a
+// CNN has directions to learn first and shapes afterwards. Contrast goes down to the noise, so that some pictures
+// cannot be told by anybody. Seen with PyTorch, on 40,000 pictures: a linear classifier reached 0.17 after 2,000 steps
+// of SGD, a two-layer CNN of 16 channels 0.64 after 200 and 0.90 after 2,000; on 20,000 pictures and FedAvg with 20 of
+// 100 clients (Dirichlet 0.1, E = 10, B = 128, η₀ = .05) it had 0.22, 0.31, 0.44, 0.50 after 5, 10, 15, 20 rounds.
+// Mirroring would turn one direction into another: the set is not flipped.
 //
 // All pixels are integer arithmetic on draws of rng.Generated at (round: 0 train, 1 test; client: picture; step: 0
 // the picture, 1 its noise, 2 the labels of ten pictures), so that every machine makes the same bytes.
@@ -69,7 +69,8 @@ func openSynthetic(ctx context.Context, o Options) (*Set, error) {
 			sizes[part] = standard
 		}
 		if sizes[part] < 1 || sizes[part] > maxSynthetic {
-			return nil, fmt.Errorf("datasets: synthetic: %s of %d pictures, want 1 … %d", partNames[part], sizes[part], maxSynthetic)
+			return nil, fmt.Errorf("datasets: synthetic: %s of %d pictures, want 1 … %d", partNames[part], sizes[part],
+				maxSynthetic)
 		}
 	}
 	var parts [2]*plan.Samples

@@ -23,7 +23,8 @@ func openSmall(t *testing.T, o Options) *Set {
 // The set is part of what results mean: a change of one byte is another set, and must be meant.
 func TestSyntheticBytes(t *testing.T) {
 	set := openSmall(t, Options{Seed: 3, TrainSize: 2000, TestSize: 500})
-	if want := "26f52bace858d1e9b643246d4cfe6d94da4527b64e4c1908e5de868c464e63d1"; set.Checksum != want { // made by this generator
+	// made by this generator
+	if want := "26f52bace858d1e9b643246d4cfe6d94da4527b64e4c1908e5de868c464e63d1"; set.Checksum != want {
 		t.Errorf("checksum %s, want %s", set.Checksum, want)
 	}
 }
@@ -40,7 +41,8 @@ func TestSyntheticDraws(t *testing.T) {
 	}
 
 	larger := openSmall(t, Options{Seed: 3, TrainSize: 2511, TestSize: 507})
-	if !bytes.HasPrefix(larger.Train.Images, base.Train.Images) || !bytes.HasPrefix(larger.Train.Labels, base.Train.Labels) ||
+	if !bytes.HasPrefix(larger.Train.Images, base.Train.Images) ||
+		!bytes.HasPrefix(larger.Train.Labels, base.Train.Labels) ||
 		!bytes.HasPrefix(larger.Test.Images, base.Test.Images) || !bytes.HasPrefix(larger.Test.Labels, base.Test.Labels) {
 		t.Error("a larger set does not start with the smaller one")
 	}

@@ -8,14 +8,15 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// TwoClass cuts the samples of labels [n] among clients as FedAR does (section 6.1): every client holds exactly two classes, and
-// as many samples as any other. It returns each client's samples in file order, and the two classes of each, ascending.
+// TwoClass cuts the samples of labels [n] among clients as FedAR does (section 6.1): every client holds exactly two
+// classes, and as many samples as any other. It returns each client's samples in file order, and the two classes of
+// each, ascending.
 //
-// The paper prints no more than that. Here each client has two shards of one size, each of one class [inferred]. The number of
-// shards m_c of the classes, 2N in all, is the one for which that size, min n_c/m_c, is largest (as equal as the data allow: 20 of
-// 250 samples of every class of CIFAR-10 among 100 clients); what is left of a class is not used. Which shards meet at a
-// client is drawn, of all ways to have different classes at each, by stream (4, 0, 0) of rng.Split; the samples of class c
-// are shuffled by stream (3, c, 0).
+// The paper prints no more than that. Here each client has two shards of one size, each of one class [inferred]. The
+// number of shards m_c of the classes, 2N in all, is the one for which that size, min n_c/m_c, is largest (as equal as
+// the data allow: 20 of 250 samples of every class of CIFAR-10 among 100 clients); what is left of a class is not used.
+// Which shards meet at a client is drawn, of all ways to have different classes at each, by stream (4, 0, 0) of
+// rng.Split; the samples of class c are shuffled by stream (3, c, 0).
 func TwoClass(labels []uint8, classes, clients int, seed uint32) (parts [][]int32, pairs [][2]uint8, err error) {
 	if clients < 1 {
 		return nil, nil, fmt.Errorf("datasets: split: %d clients, want at least 1", clients)
@@ -33,8 +34,9 @@ func TwoClass(labels []uint8, classes, clients int, seed uint32) (parts [][]int3
 	return parts, pairs, err
 }
 
-// TwoClassTest cuts a test set among the clients of [TwoClass], so that each has samples of its own two classes, as many of either
-// as any other client, none shared. The rest is nobody's. The samples of class c are shuffled by stream (3, c, 1) of rng.Split.
+// TwoClassTest cuts a test set among the clients of [TwoClass], so that each has samples of its own two classes, as
+// many of either as any other client, none shared. The rest is nobody's. The samples of class c are shuffled by stream
+// (3, c, 1) of rng.Split.
 func TwoClassTest(labels []uint8, classes int, pairs [][2]uint8, seed uint32) ([][]int32, error) {
 	byClass, err := samplesByClass(labels, classes)
 	if err != nil {
@@ -44,7 +46,8 @@ func TwoClassTest(labels []uint8, classes int, pairs [][2]uint8, seed uint32) ([
 }
 
 // OwnClassTest returns the samples of data.Test on which each client of [SplitTwoClass] is tested alone [clients][k_i],
-// those of its own two classes in data.Train, in file order: what [TwoClassTest] cuts for the pairs that [TwoClass] draws.
+// those of its own two classes in data.Train, in file order: what [TwoClassTest] cuts for the pairs that [TwoClass]
+// draws.
 func OwnClassTest(data *Set, clients int, seed uint32) ([][]int32, error) {
 	_, pairs, err := TwoClass(data.Train.Labels, data.Train.Classes, clients, seed)
 	if err != nil {
@@ -71,8 +74,9 @@ func samplesByClass(labels []uint8, classes int) ([][]int32, error) {
 	return byClass, nil
 }
 
-// shardCounts returns m_c: one shard after the other goes to the class whose shards are the largest with it (d'Hondt's rule, which
-// makes the smallest quotient n_c/m_c as large as can be), the first of equal ones, and at most one for each client.
+// shardCounts returns m_c: one shard after the other goes to the class whose shards are the largest with it (d'Hondt's
+// rule, which makes the smallest quotient n_c/m_c as large as can be), the first of equal ones, and at most one for
+// each client.
 func shardCounts(byClass [][]int32, clients int) ([]int, error) {
 	shards := make([]int, len(byClass))
 	for range 2 * clients {
@@ -93,8 +97,8 @@ func shardCounts(byClass [][]int32, clients int) ([]int, error) {
 	return shards, nil
 }
 
-// drawPairs shuffles the shards and gives each client two. Where both are of one class, one is exchanged for a shard of a client
-// that has none of that class; there is one, since no class has more shards than there are clients.
+// drawPairs shuffles the shards and gives each client two. Where both are of one class, one is exchanged for a shard of
+// a client that has none of that class; there is one, since no class has more shards than there are clients.
 func drawPairs(shards []int, clients int, seed uint32) [][2]uint8 {
 	var all []int32
 	for c, m := range shards {
@@ -140,7 +144,8 @@ func dealPairs(byClass [][]int32, pairs [][2]uint8, seed uint32, part int) ([][]
 				c = i
 			}
 		}
-		return nil, fmt.Errorf("datasets: split: %d samples of class %d for %d clients, want one for each", len(byClass[c]), c, shards[c])
+		return nil, fmt.Errorf("datasets: split: %d samples of class %d for %d clients, want one for each", len(byClass[c]),
+			c, shards[c])
 	}
 	given := make([]int, len(byClass))
 	order := make([][]int32, len(byClass))

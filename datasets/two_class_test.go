@@ -27,7 +27,8 @@ func sum(x []int) (total int) {
 	return total
 }
 
-// FedAR, section 6.1: the data evenly distributed, two classes at each client. The sizes are those of CIFAR-10 and SVHN, and others.
+// FedAR, section 6.1: the data evenly distributed, two classes at each client. The sizes are those of CIFAR-10 and
+// SVHN, and others.
 func TestTwoClass(t *testing.T) {
 	svhn := []int{4948, 13861, 10585, 8497, 7458, 6882, 5727, 5595, 5045, 4659}
 	for _, c := range []struct {
@@ -89,8 +90,10 @@ func checkPairs(t *testing.T, name string, labels []uint8, parts [][]int32, pair
 			held[s] = true
 			count[labels[s]]++
 		}
-		if len(part) != each || len(count) != 2 || count[pairs[i][0]] != each/2 || count[pairs[i][1]] != each/2 || pairs[i][0] >= pairs[i][1] || !slices.IsSorted(part) {
-			t.Errorf("%s: client %d of classes %v holds %v, %d samples, want %d of either, ascending", name, i, pairs[i], count, len(part), each/2)
+		if len(part) != each || len(count) != 2 || count[pairs[i][0]] != each/2 || count[pairs[i][1]] != each/2 ||
+			pairs[i][0] >= pairs[i][1] || !slices.IsSorted(part) {
+			t.Errorf("%s: client %d of classes %v holds %v, %d samples, want %d of either, ascending", name, i, pairs[i], count,
+				len(part), each/2)
 		}
 	}
 }
@@ -131,11 +134,13 @@ func TestTwoClassRefuses(t *testing.T) {
 		{"label", []uint8{0, 2}, 2, 1, "sample 1: label 2, want 0 … 1"},
 		{"too few samples", sized(3, 3), 2, 4, "3 samples of class 1 for 4 clients, want one for each"},
 	} {
-		if _, _, err := TwoClass(c.labels, c.classes, c.clients, 1); err == nil || !strings.HasPrefix(err.Error(), "datasets: split: ") || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := TwoClass(c.labels, c.classes, c.clients, 1); err == nil ||
+			!strings.HasPrefix(err.Error(), "datasets: split: ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
 	}
-	if _, err := TwoClassTest(sized(1, 5), 2, [][2]uint8{{0, 1}, {0, 1}}, 1); err == nil || !strings.Contains(err.Error(), "1 samples of class 0 for 2 clients") {
+	if _, err := TwoClassTest(sized(1, 5), 2, [][2]uint8{{0, 1}, {0, 1}}, 1); err == nil ||
+		!strings.Contains(err.Error(), "1 samples of class 0 for 2 clients") {
 		t.Errorf("test set without enough of a class: got %v", err)
 	}
 }

@@ -66,7 +66,10 @@ func (a *archive) verify(_ context.Context, o Options) ([]FileStatus, error) {
 	}
 	var all []FileStatus
 	for _, f := range a.files {
-		s := FileStatus{File: f.name, Path: filepath.Join(dir, f.name), Status: Missing, Found: "no such file", Wanted: fmt.Sprintf("%d bytes", f.size)}
+		s := FileStatus{
+			File: f.name, Path: filepath.Join(dir, f.name), Status: Missing, Found: "no such file",
+			Wanted: fmt.Sprintf("%d bytes", f.size),
+		}
 		data, err := readOfficial(s.Path, f)
 		var shape *lengthError
 		switch {

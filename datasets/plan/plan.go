@@ -32,8 +32,8 @@ type Local struct {
 // A client walks its own samples in shuffled epochs that go on across rounds. A last batch shorter than B is dropped,
 // unless the client holds fewer than B samples in all: then its one batch is all of them (FedAWE's released code).
 //
-// With Epochs, a client takes as many whole epochs every round instead, each in a new order, and keeps the short last batch
-// (CA-Fed's released code): clients then differ in their steps, see [Planner.Steps].
+// With Epochs, a client takes as many whole epochs every round instead, each in a new order, and keeps the short last
+// batch (CA-Fed's released code): clients then differ in their steps, see [Planner.Steps].
 type Planner struct {
 	Seed    uint32
 	Parts   [][]int32 // [N][n_i] the samples of each client, by index into the training set
@@ -95,7 +95,8 @@ func (p *Planner) Fill(l *Local, round, client, taken int) {
 	}
 }
 
-// Batch returns the samples of one step of a client, of which it has taken so many before: at most B, none for a client without.
+// Batch returns the samples of one step of a client, of which it has taken so many before: at most B, none for a client
+// without.
 func (p *Planner) Batch(client, taken int) []int32 {
 	var w walk
 	return w.batch(p, client, taken)

@@ -23,11 +23,13 @@ func steps(t *testing.T, p *Planner, client, total int) [][]int32 {
 	for round := 0; len(all) < total; round++ {
 		l := p.Client(round, client, len(all))
 		if len(l.Index) != p.E*p.B || len(l.Crop) != 2*p.E*p.B || len(l.Flip) != p.E*p.B {
-			t.Fatalf("round %d: plan of %d, %d, %d values, want [E,B]=%d, [E,B,2]=%d, [E,B]=%d", round, len(l.Index), len(l.Crop), len(l.Flip), p.E*p.B, 2*p.E*p.B, p.E*p.B)
+			t.Fatalf("round %d: plan of %d, %d, %d values, want [E,B]=%d, [E,B,2]=%d, [E,B]=%d", round, len(l.Index),
+				len(l.Crop), len(l.Flip), p.E*p.B, 2*p.E*p.B, p.E*p.B)
 		}
 		for e := range p.E {
 			batch := l.Index[e*p.B : (e+1)*p.B]
-			if alone := p.Batch(client, len(all)); !slices.Equal(alone, batch[:len(alone)]) || len(alone) < p.B && batch[len(alone)] != -1 {
+			if alone := p.Batch(client, len(all)); !slices.Equal(alone, batch[:len(alone)]) ||
+				len(alone) < p.B && batch[len(alone)] != -1 {
 				t.Errorf("step %d: batch %v by itself, %v in its round's plan", len(all), alone, batch)
 			}
 			all = append(all, batch)
@@ -59,7 +61,8 @@ func TestEpochs(t *testing.T) {
 				sorted := slices.Clone(flat)
 				slices.Sort(sorted)
 				if u := len(slices.Compact(slices.Clone(sorted))); u != perEpoch*c.b {
-					t.Errorf("epoch %d: %d different samples in %d batches of %d, want %d: %v", epoch, u, perEpoch, c.b, perEpoch*c.b, flat)
+					t.Errorf("epoch %d: %d different samples in %d batches of %d, want %d: %v", epoch, u, perEpoch, c.b, perEpoch*c.b,
+						flat)
 				}
 				for _, s := range flat {
 					if !slices.Contains(p.Parts[1], s) {
@@ -119,8 +122,8 @@ func TestRagged(t *testing.T) {
 	}
 }
 
-// With epochs every round reads every sample as often as it has epochs, in batches of B and a ragged last one, each epoch and
-// each round in an order of its own; clients differ in their steps.
+// With epochs every round reads every sample as often as it has epochs, in batches of B and a ragged last one, each
+// epoch and each round in an order of its own; clients differ in their steps.
 func TestWholeEpochs(t *testing.T) {
 	const b, epochs = 32, 2
 	sizes := []int{50, 64, 5, 0, 33}
@@ -137,11 +140,13 @@ func TestWholeEpochs(t *testing.T) {
 		for round := range 2 {
 			l := p.Client(round, client, round*p.Steps(client))
 			if len(l.Index) != l.E*b || l.E != p.Steps(client) || len(l.Crop) != 2*len(l.Index) || len(l.Flip) != len(l.Index) {
-				t.Fatalf("%d samples: plan of E=%d with %d indices, %d crops, %d flips, want E=%d", n, l.E, len(l.Index), len(l.Crop), len(l.Flip), p.Steps(client))
+				t.Fatalf("%d samples: plan of E=%d with %d indices, %d crops, %d flips, want E=%d", n, l.E, len(l.Index),
+					len(l.Crop), len(l.Flip), p.Steps(client))
 			}
 			for epoch := range epochs {
 				read := l.Index[epoch*perEpoch*b : (epoch+1)*perEpoch*b]
-				if pad := read[n:]; slices.Contains(read[:n], -1) || slices.ContainsFunc(pad, func(i int32) bool { return i != -1 }) {
+				sample := func(i int32) bool { return i != -1 }
+				if pad := read[n:]; slices.Contains(read[:n], -1) || slices.ContainsFunc(pad, sample) {
 					t.Fatalf("%d samples: epoch %v, want padding at its end alone", n, read)
 				}
 				orders[fmt.Sprint(read[:n])] = true

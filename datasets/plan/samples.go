@@ -1,4 +1,4 @@
-// Package plan holds what training needs to know of data: resident samples, and which of them a client-step reads, and how.
+// Package plan holds resident samples, and the plan of which of them a client-step reads, and how.
 package plan
 
 import (
@@ -8,10 +8,11 @@ import (
 
 // Samples is one part (train or test) of a data set as engines keep it: images as bytes, or features as real numbers.
 //
-// Images are cropped, flipped and normalised when they are read; features are read as they are. Exactly one of the two is set.
+// Images are cropped, flipped and normalised when they are read; features are read as they are. Exactly one of the two
+// is set.
 type Samples struct {
 	Name     string    // "cifar10/train"
-	H, W, C  int       // image height, width, channels; 1, 1 and the number of features where they have no order in a plane
+	H, W, C  int       // height, width, channels of an image; 1, 1 and the number of features if those are no image
 	Images   []uint8   // [n,H,W,C]
 	Features []float32 // [n,H,W,C], finite
 	Labels   []uint8   // [n], 0 … Classes−1
@@ -33,9 +34,11 @@ func (s *Samples) Validate() error {
 	case s.H < 1 || s.W < 1 || s.C < 1:
 		return fmt.Errorf("plan: %s: image %d×%d×%d, want every dimension positive", s.Name, s.H, s.W, s.C)
 	case s.Images != nil && s.Features != nil:
-		return fmt.Errorf("plan: %s: %d image bytes and %d features, want one of the two", s.Name, len(s.Images), len(s.Features))
+		return fmt.Errorf("plan: %s: %d image bytes and %d features, want one of the two", s.Name, len(s.Images),
+			len(s.Features))
 	case have != len(s.Labels)*pixels:
-		return fmt.Errorf("plan: %s: %d %s, want %d (%d labels × %d)", s.Name, have, what, len(s.Labels)*pixels, len(s.Labels), pixels)
+		return fmt.Errorf("plan: %s: %d %s, want %d (%d labels × %d)", s.Name, have, what, len(s.Labels)*pixels,
+			len(s.Labels), pixels)
 	case len(s.Mean) != normals || len(s.Std) != normals:
 		return fmt.Errorf("plan: %s: %d means and %d deviations, want %d of each", s.Name, len(s.Mean), len(s.Std), normals)
 	}

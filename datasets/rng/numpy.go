@@ -2,9 +2,10 @@ package rng
 
 import "math"
 
-// NumPy draws as numpy.random does after numpy.random.seed(seed): the Mersenne Twister MT19937 (Matsumoto and Nishimura 1998) and
-// NumPy's legacy distributions, which are frozen. Released code of papers draws from it, so with it a run can have the
-// very split and the very activity of theirs. It is a sequence: what is drawn depends on what was drawn before.
+// NumPy draws as numpy.random does after numpy.random.seed(seed): the Mersenne Twister MT19937 (Matsumoto and Nishimura
+// 1998) and NumPy's legacy distributions, which are frozen. Released code of papers draws from it, so with it a run can
+// have the very split and the very activity of theirs. It is a sequence: what is drawn depends on what was drawn
+// before.
 type NumPy struct {
 	state [624]uint32
 	next  int

@@ -70,8 +70,14 @@ func TestStreamsDiffer(t *testing.T) {
 	base := Key{Seed: 1, Purpose: Batches}
 	seen := map[uint32]string{}
 	for name, s := range map[string]*Stream{
-		"base": base.Stream(0, 0, 0), "round": base.Stream(1, 0, 0), "client": base.Stream(0, 1, 0), "step": base.Stream(0, 0, 1),
-		"seed": Key{2, Batches}.Stream(0, 0, 0), "purpose": Key{1, Augmentation}.Stream(0, 0, 0), "layer 0": Key{1, Layer(0)}.Stream(0, 0, 0), "layer 1": Key{1, Layer(1)}.Stream(0, 0, 0),
+		"base":    base.Stream(0, 0, 0),
+		"round":   base.Stream(1, 0, 0),
+		"client":  base.Stream(0, 1, 0),
+		"step":    base.Stream(0, 0, 1),
+		"seed":    Key{2, Batches}.Stream(0, 0, 0),
+		"purpose": Key{1, Augmentation}.Stream(0, 0, 0),
+		"layer 0": Key{1, Layer(0)}.Stream(0, 0, 0),
+		"layer 1": Key{1, Layer(1)}.Stream(0, 0, 0),
 	} {
 		x := s.Uint32()
 		if other, ok := seen[x]; ok {

@@ -16,9 +16,9 @@ type Purpose uint32
 //
 //	purpose      round client step file                              what is drawn
 //	Split        0     i      0    datasets/split.go                 client i's shares of the classes
-//	Split        0     j      3    datasets/split.go                 shares that the clients, or clusters, have of class j
+//	Split        0     j      3    datasets/split.go                 shares of class j of clients, or of clusters
 //	Split        0     i      1    datasets/clients.go               which samples client i keeps back
-//	Split        0     j      2    datasets/swap.go                  j = 0, 1: order of the samples; 2: groups; 3, 4: swaps
+//	Split        0     j      2    datasets/swap.go                  j = 0, 1: order of samples; 2: groups; 3, 4: swaps
 //	Split        2     g      0    datasets/cut.go                   order of the samples of cluster g, or of all (g = 0)
 //	                               bench/population.go               the same numbers for the same purpose
 //	Split        3     j      p    datasets/two_class.go             order of the samples of class j
@@ -35,7 +35,7 @@ type Purpose uint32
 //	Dropout      t     i      e    nets/cpu/dropout.go               dropout masks; every layer has a purpose
 //	Sampling     t     0      0    algos/fedavg_s.go                 who of the active clients takes part in round t
 //	Generated    p     j      0    datasets/synthetic.go             picture j
-//	                               bench/cmd_track_suite.go          pictures of noise, which no run has beside the others
+//	                               bench/cmd_track_suite.go          noise of a benchmark that reads no other picture
 //	Generated    p     j      1    datasets/synthetic.go             noise of picture j
 //	Generated    p     j      2    datasets/synthetic.go             labels of ten pictures
 //	Generated    0     i      3    datasets/leaf.go                  number of samples and model of client i

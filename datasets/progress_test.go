@@ -1,0 +1,46 @@
+package datasets
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestProgress(t *testing.T) {
+	t.Run("lines", func(t *testing.T) {
+		s := newSite(t, serve)
+		dir, _, _ := alone(t)
+		write(t, filepath.Join(dir, s.name+".part"), s.tarball[:len(s.tarball)/2])
+		var out bytes.Buffer
+		if _, err := Fetch(t.Context(), "cifar10", Options{Dir: dir, Progress: &out, official: &s.archive}); err != nil {
+			t.Fatal(err)
+		}
+		first := fmt.Sprintf("cifar-10-binary.tar.gz: downloading, %d of %d bytes\n", len(s.tarball)/2, len(s.tarball))
+		last := fmt.Sprintf("cifar-10-binary.tar.gz: %d of %d bytes\n", len(s.tarball), len(s.tarball))
+		if got := out.String(); !strings.HasPrefix(got, first) || !strings.HasSuffix(got, last) ||
+			strings.Count(got, "\n") > 11 {
+			t.Errorf("got\n%s\nwant first %q, last %q, at most 11 lines", got, first, last)
+		}
+	})
+	t.Run("bar", func(t *testing.T) {
+		var out bytes.Buffer
+		b := &bar{w: &out, what: "some.tar.gz"}
+		b.start(500, 1000)
+		b.add(500)
+		b.close()
+		if got := out.String(); !strings.Contains(got, "some.tar.gz") || !strings.Contains(got, "100%") ||
+			!strings.HasSuffix(got, "\n") {
+			t.Errorf("got %q, want the name, 100%% and an end of line", got)
+		}
+	})
+	t.Run("unknown length", func(t *testing.T) {
+		for _, p := range []progress{&bar{w: io.Discard}, &lines{w: io.Discard}, silence{}} {
+			p.start(0, -1)
+			p.add(1 << 25)
+			p.close()
+		}
+	})
+}
