@@ -104,24 +104,6 @@ func (s *Stream) LogGamma(shape float64) float64 {
 	}
 }
 
-// Dirichlet fills p with a draw from the symmetric Dirichlet distribution; alpha must be positive.
-// The components are normalised in the logarithm, so that alpha as small as 10⁻³ still sums to 1.
-func (s *Stream) Dirichlet(alpha float64, p []float64) {
-	top := math.Inf(-1)
-	for i := range p {
-		p[i] = s.LogGamma(alpha)
-		top = math.Max(top, p[i])
-	}
-	sum := 0.0
-	for i := range p {
-		p[i] = math.Exp(p[i] - top)
-		sum += p[i]
-	}
-	for i := range p {
-		p[i] /= sum
-	}
-}
-
 // Shuffle permutes x uniformly (Fisher and Yates).
 func (s *Stream) Shuffle(x []int32) {
 	for i := len(x) - 1; i > 0; i-- {
