@@ -1,4 +1,3 @@
-// Package availability holds the processes that decide which clients are there in a round, one process per file.
 package availability
 
 import (
@@ -11,9 +10,9 @@ import (
 // Process decides who is active in every round of a run. It knows nothing of the method that runs: the same name,
 // [Options] and seed give the same trace to every method.
 //
-// Rounds count from 0. Probabilities and Active are functions of t alone, whatever rounds were asked for before: a process
-// with a state finds it again from the start, so that a resumed run sees the trace it would have seen. It may remember the
-// rounds it was asked for, so a process is used by one goroutine at a time.
+// Rounds count from 0. Probabilities and Active are functions of t alone, whatever rounds were asked for before: a
+// process with a state finds it again from the start, so that a resumed run sees the trace it would have seen. It may
+// remember the rounds it was asked for, so a process is used by one goroutine at a time.
 type Process interface {
 	// Name returns the name the process was made under.
 	Name() string
@@ -26,8 +25,9 @@ type Process interface {
 	Stationary() (pi, lambda []float64)
 }
 
-// Options are the settings of a process; [Defaults] gives those of the papers. A process ignores what it has no use for,
-// but every field down to Low must be possible. Those after it are looked at by the processes they belong to alone.
+// Options are the settings of a process; [Defaults] gives those of the papers.
+// A process ignores what it has no use for, but every field down to Low must be
+// possible. Those after it are looked at by the processes they belong to alone.
 type Options struct {
 	Seed   uint32
 	Base   []float64 // [N] p_i, in [0, 1]; see [Base]
@@ -41,7 +41,7 @@ type Options struct {
 	G          float64   // g, by which π_i differs from 1/2, in [0, 1/2)
 	Nu         float64   // ν, the λ_i of markov's correlated clients
 	Epsilon    float64   // ε, the spread of the λ_i of markov's weakly correlated clients, at least 0
-	Groups     []int     // markov: [N] each group of clients is split into the classes by itself, numbered from 0; nil: one group
+	Groups     []int     // markov: [N] from 0; each group is split into the classes by itself; nil: one group
 	Clusters   int       // clusters that share a chain, at least 1; must divide N
 	Pi, Lambda []float64 // [N], for clusters [Clusters], chains in place of the papers', both or neither; nil: the papers'
 
@@ -50,8 +50,8 @@ type Options struct {
 	Trace []Interval // trace: when the clients are there, in any order; see [ReadTrace]
 }
 
-// Defaults returns the settings of FedAWE (section 7 and appendix J): P = 20, γ = 0.3, δ_0 = 0.1, low step 0.4; those of
-// CA-Fed (ToN, section V): g = 0.4, ν = 0.9, ε = 0.01 in the paper's form, 10 clusters; FedAR's smallest p_min, 0.1.
+// Defaults returns the settings of FedAWE (section 7 and appendix J): P = 20, γ = 0.3, δ_0 = 0.1, low step 0.4; those
+// of CA-Fed (ToN, section V): g = 0.4, ν = 0.9, ε = 0.01 in the paper's form, 10 clusters; FedAR's smallest p_min, 0.1.
 func Defaults(base []float64, seed uint32) Options {
 	return Options{
 		Seed: seed, Base: base, Period: 20, Gamma: 0.3, Cutoff: 0.1, Low: 0.4,

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"rollcall/datasets/rng"
 )
 
 func mustNew(t *testing.T, name string, o Options) Process {
@@ -19,8 +17,8 @@ func mustNew(t *testing.T, name string, o Options) Process {
 	return p
 }
 
-// settings returns possible settings of every process for these clients, whatever their number. The chains are given, so that
-// a client's does not depend on how many others there are.
+// settings returns possible settings of every process for these clients, whatever their number. The chains are given,
+// so that a client's does not depend on how many others there are.
 func settings(base []float64, seed uint32) Options {
 	o := Defaults(base, seed)
 	o.Clusters = len(base)
@@ -120,48 +118,8 @@ func TestProbabilitiesAreClipped(t *testing.T) {
 	}
 }
 
-// independents are the processes whose rounds and clients are independent.
-var independents = []string{"stationary", "staircase", "sine", "interleaved-sine", "uniform"}
-
-// Over 4000 rounds a client's count is a sum of independent Bernoullis: five standard errors of it.
-func TestActiveFrequencies(t *testing.T) {
-	base := []float64{0, 0.05, 0.3, 0.5, 0.9, 1}
-	for _, name := range independents {
-		x := mustNew(t, name, Defaults(base, 3))
-		count, want, variance := make([]int, len(base)), make([]float64, len(base)), make([]float64, len(base))
-		p := make([]float64, len(base))
-		pairs, wantPairs := 0, 0.0 // clients 3 and 4 together: independence of clients
-		for r := range 4000 {
-			x.Probabilities(r, p)
-			active := x.Active(r)
-			if !slices.IsSorted(active) {
-				t.Fatalf("%s: round %d: %v, want ascending", name, r, active)
-			}
-			for _, i := range active {
-				count[i]++
-			}
-			if slices.Contains(active, 3) && slices.Contains(active, 4) {
-				pairs++
-			}
-			for i := range p {
-				want[i] += p[i]
-				variance[i] += p[i] * (1 - p[i])
-			}
-			wantPairs += p[3] * p[4]
-		}
-		for i := range base {
-			if tol := 5 * math.Sqrt(variance[i]); math.Abs(float64(count[i])-want[i]) > tol+1e-9 {
-				t.Errorf("%s: p=%g: active %d times, want %.1f ± %.1f", name, base[i], count[i], want[i], tol)
-			}
-		}
-		if tol := 5 * math.Sqrt(wantPairs); math.Abs(float64(pairs)-wantPairs) > tol {
-			t.Errorf("%s: clients 3 and 4 together %d times, want %.1f ± %.1f", name, pairs, wantPairs, tol)
-		}
-	}
-}
-
-// A trace depends on the options and the seed alone: not on the order of the questions, not on other clients (but uniform's
-// p_i on how many there are).
+// A trace depends on the options and the seed alone: not on the order of the questions, not on other clients (but
+// uniform's p_i on how many there are).
 func TestTraceIsAFunctionOfTheRound(t *testing.T) {
 	base := []float64{0.2, 0.5, 0.8, 0.4}
 	for _, name := range Names() {
@@ -199,92 +157,37 @@ func TestNewCopiesBase(t *testing.T) {
 	}
 }
 
-// Draw reads word pair 0 of counter (t+1, i, 0), and Base that of (0, 0, 0).
-func TestCounters(t *testing.T) {
-	key := rng.Key{Seed: 5, Purpose: rng.Availability}
-	u := key.Stream(12, 2, 0).Float64()
-	above := math.Nextafter(u, 1)
-	if got := Draw([]float64{0, 0, u, 0}, 5, 11); len(got) != 0 {
-		t.Errorf("p = u = %g: active %v, want none", u, got)
-	}
-	if got := Draw([]float64{0, 0, above, 0}, 5, 11); !slices.Equal(got, []int{2}) {
-		t.Errorf("p just above u = %g: active %v, want [2]", u, got)
-	}
-	s := key.Stream(0, 0, 0)
-	phi := []float64{s.Float64(), s.Float64(), s.Float64() / 2, s.Float64() / 2}
-	for c := range phi {
-		one := make([]float64, 4)
-		one[c] = 1
-		if got := Base([][]float64{one}, 5)[0]; got != phi[c] {
-			t.Errorf("client of class %d only: p = %g, want φ_%d = %g exactly", c, got, c, phi[c])
-		}
-	}
-	got := Base([][]float64{{0.5, 0, 0, 0.5}, {0, 0, 0, 0}}, 5)
-	want := []float64{0.5*phi[0] + 0.5*phi[3], 0}
-	if !slices.Equal(got, want) {
-		t.Errorf("mixed and empty client: %v, want %v exactly", got, want)
-	}
-}
-
-// φ of 2000 seeds: means 1/2 and 1/4, variances 1/12 and 1/48; five standard errors of the mean, and the bounds.
-func TestBaseDistribution(t *testing.T) {
-	const seeds, classes = 2000, 10
-	shares := make([][]float64, classes)
-	for c := range shares {
-		shares[c] = make([]float64, classes)
-		shares[c][c] = 1
-	}
-	sum, top := make([]float64, classes), make([]float64, classes)
-	for seed := range uint32(seeds) {
-		for c, p := range Base(shares, seed) {
-			sum[c] += p
-			top[c] = max(top[c], p)
-		}
-	}
-	for c := range classes {
-		width := 1.0
-		if c >= 5 {
-			width = 0.5
-		}
-		tol := 5 * width / math.Sqrt(12*seeds)
-		if mean := sum[c] / seeds; math.Abs(mean-width/2) > tol {
-			t.Errorf("φ_%d: mean %g, want %g ± %g", c, mean, width/2, tol)
-		}
-		if top[c] >= width || top[c] < 0.98*width { // (0.98)^2000 = 3e-18
-			t.Errorf("φ_%d: largest %g, want %g … %g", c, top[c], 0.98*width, width)
-		}
-	}
-}
-
 func TestNewRefuses(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
 		name   string
 		change func(*Options)
-		want   string
+		want   string // after "availability: "
 	}{
-		{"no clients", func(o *Options) { o.Base = nil }, "availability: base: 0 clients, want at least 1"},
-		{"p above 1", func(o *Options) { o.Base = []float64{0.5, 1.5} }, "availability: base: client 1: probability 1.5, want 0 … 1"},
-		{"p negative", func(o *Options) { o.Base = []float64{-0.1} }, "availability: base: client 0: probability -0.1, want 0 … 1"},
-		{"p NaN", func(o *Options) { o.Base = []float64{nan} }, "availability: base: client 0: probability NaN, want 0 … 1"},
-		{"period 0", func(o *Options) { o.Period = 0 }, "availability: period: 0 rounds, want at least 1"},
-		{"period negative", func(o *Options) { o.Period = -20 }, "availability: period: -20 rounds, want at least 1"},
-		{"gamma above 1", func(o *Options) { o.Gamma = 1.1 }, "availability: gamma: 1.1, want 0 … 1"},
-		{"gamma NaN", func(o *Options) { o.Gamma = nan }, "availability: gamma: NaN, want 0 … 1"},
-		{"gamma infinite", func(o *Options) { o.Gamma = math.Inf(1) }, "availability: gamma: +Inf, want 0 … 1"},
-		{"cutoff negative", func(o *Options) { o.Cutoff = -1 }, "availability: cutoff: -1, want 0 … 1"},
-		{"low NaN", func(o *Options) { o.Low = nan }, "availability: low: NaN, want 0 … 1"},
+		{"no clients", func(o *Options) { o.Base = nil }, "base: 0 clients, want at least 1"},
+		{"p above 1", func(o *Options) { o.Base = []float64{0.5, 1.5} }, "base: client 1: probability 1.5, want 0 … 1"},
+		{"p negative", func(o *Options) { o.Base = []float64{-0.1} }, "base: client 0: probability -0.1, want 0 … 1"},
+		{"p NaN", func(o *Options) { o.Base = []float64{nan} }, "base: client 0: probability NaN, want 0 … 1"},
+		{"period 0", func(o *Options) { o.Period = 0 }, "period: 0 rounds, want at least 1"},
+		{"period negative", func(o *Options) { o.Period = -20 }, "period: -20 rounds, want at least 1"},
+		{"gamma above 1", func(o *Options) { o.Gamma = 1.1 }, "gamma: 1.1, want 0 … 1"},
+		{"gamma NaN", func(o *Options) { o.Gamma = nan }, "gamma: NaN, want 0 … 1"},
+		{"gamma infinite", func(o *Options) { o.Gamma = math.Inf(1) }, "gamma: +Inf, want 0 … 1"},
+		{"cutoff negative", func(o *Options) { o.Cutoff = -1 }, "cutoff: -1, want 0 … 1"},
+		{"low NaN", func(o *Options) { o.Low = nan }, "low: NaN, want 0 … 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := Defaults([]float64{0.5}, 1)
 			c.change(&o)
-			if x, err := New("sine", o); err == nil || err.Error() != c.want || x != nil {
-				t.Errorf("got %v, %v, want error %q", x, err, c.want)
+			want := "availability: " + c.want
+			if x, err := New("sine", o); err == nil || err.Error() != want || x != nil {
+				t.Errorf("got %v, %v, want error %q", x, err, want)
 			}
 		})
 	}
 	t.Run("unknown name", func(t *testing.T) {
-		const want = `availability: process "sin": unknown, want one of stationary, staircase, sine, interleaved-sine, markov, clusters, uniform, trace`
+		const want = `availability: process "sin": unknown, want one of ` +
+			"stationary, staircase, sine, interleaved-sine, markov, clusters, uniform, trace"
 		if _, err := New("sin", Defaults([]float64{1}, 1)); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %q", err, want)
 		}

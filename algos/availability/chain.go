@@ -11,8 +11,8 @@ import (
 //
 //	P(active in round 0) = π,  P(active | active) = λ + (1−λ)π,  P(active | inactive) = (1−λ)π
 //
-// A chain that is asked for a round is walked there from the last round it was asked for, and remembers its way: M bits per
-// round. Chain m reads the uniform number of round t at counter (t+1, m, 0) of [rng.Availability], as [Draw] does.
+// A chain that is asked for a round is walked there from the last round it was asked for, and remembers its way: M bits
+// per round. Chain m reads the uniform number of round t at counter (t+1, m, 0) of [rng.Availability], as [Draw] does.
 type chains struct {
 	key        rng.Key
 	pi, lambda []float64 // [M]
@@ -28,17 +28,19 @@ func newChains(seed uint32, pi, lambda []float64, name string) (*chains, error) 
 			return nil, fmt.Errorf("%s %d: %w", name, m, err)
 		}
 	}
-	return &chains{key: rng.Key{Seed: seed, Purpose: rng.Availability}, pi: pi, lambda: lambda, words: (len(pi) + 63) / 64}, nil
+	key := rng.Key{Seed: seed, Purpose: rng.Availability}
+	return &chains{key: key, pi: pi, lambda: lambda, words: (len(pi) + 63) / 64}, nil
 }
 
-// feasible reports why no irreducible chain of two states has (π, λ). Both transition probabilities, (1−λ)π and (1−λ)(1−π),
-// are at most 1 only for λ ≥ 1 − 1/π and λ ≥ 1 − 1/(1−π); at λ = 1 no client would ever change its state.
+// feasible reports why no irreducible chain of two states has (π, λ). Both transition probabilities, (1−λ)π and
+// (1−λ)(1−π), are at most 1 only for λ ≥ 1 − 1/π and λ ≥ 1 − 1/(1−π); at λ = 1 no client would ever change its state.
 func feasible(pi, lambda float64) error {
 	if !(pi > 0 && pi < 1) {
 		return fmt.Errorf("pi %g, want above 0 and below 1", pi)
 	}
 	if low := max(1-1/pi, 1-1/(1-pi)); !(lambda >= low && lambda < 1) {
-		return fmt.Errorf("lambda %g at pi %g, which no chain of two states has, want at least %g and below 1", lambda, pi, low)
+		return fmt.Errorf("lambda %g at pi %g, which no chain of two states has, want at least %g and below 1",
+			lambda, pi, low)
 	}
 	return nil
 }

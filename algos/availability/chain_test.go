@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 )
 
 // ToN, (236)–(238), on 10⁶ rounds. Of T rounds of a chain the share of active ones has the standard error
-// sqrt(π(1−π)/T·(1+λ)/(1−λ)); a transition probability p seen from a state n times sqrt(p(1−p)/n), and λ̂ = p̂_1 + p̂_0 − 1
-// that of both together. Five of them.
+// sqrt(π(1−π)/T·(1+λ)/(1−λ)); a transition probability p seen from a state n times sqrt(p(1−p)/n), and λ̂ = p̂_1 + p̂_0
+// − 1 that of both together. Five of them.
 func TestChainsInTheLongRun(t *testing.T) {
 	const rounds = 1_000_000
 	pi := []float64{0.9, 0.9, 0.1, 0.1, 0.5, 0.3}
@@ -57,8 +56,8 @@ func TestChainsInTheLongRun(t *testing.T) {
 	}
 }
 
-// The chains start from their stationary distribution, and move from round 0 on: of 4000 seeds five standard errors of the shares
-// that are active in rounds 0 and 1, and in both, π(λ + (1−λ)π).
+// The chains start from their stationary distribution, and move from round 0 on: of 4000 seeds five standard errors of
+// the shares that are active in rounds 0 and 1, and in both, π(λ + (1−λ)π).
 func TestChainsStartStationary(t *testing.T) {
 	const seeds, pi, lambda = 4000, 0.2, 0.7
 	var count [3]float64
@@ -73,7 +72,8 @@ func TestChainsStartStationary(t *testing.T) {
 	}
 	for k, want := range [3]float64{pi, pi, pi * (lambda + (1-lambda)*pi)} {
 		if tol := 5 * math.Sqrt(want*(1-want)/seeds); math.Abs(count[k]/seeds-want) > tol {
-			t.Errorf("active in %s: %.4f of the seeds, want %.4f ± %.4f", []string{"round 0", "round 1", "both"}[k], count[k]/seeds, want, tol)
+			t.Errorf("active in %s: %.4f of the seeds, want %.4f ± %.4f",
+				[]string{"round 0", "round 1", "both"}[k], count[k]/seeds, want, tol)
 		}
 	}
 }
@@ -134,7 +134,8 @@ func TestMarkovClasses(t *testing.T) {
 				}
 			}
 			if more != 12 || correlated != c.moreCorrelated+c.lessCorrelated {
-				t.Errorf("%d more available and %d correlated clients of 24, want 12 and %d", more, correlated, c.moreCorrelated+c.lessCorrelated)
+				t.Errorf("%d more available and %d correlated clients of 24, want 12 and %d",
+					more, correlated, c.moreCorrelated+c.lessCorrelated)
 			}
 		})
 	}
@@ -155,7 +156,8 @@ func TestWeakCorrelation(t *testing.T) {
 		mean := sum / n
 		sigma := math.Sqrt(squares/n - mean*mean)
 		if tol := 5 * want[1] / math.Sqrt(n); math.Abs(mean-want[0]) > tol || math.Abs(sigma-want[1]) > tol/math.Sqrt2 {
-			t.Errorf("%s: λ of mean %.5f and standard deviation %.5f, want %g ± %.5f and %g ± %.5f", form, mean, sigma, want[0], tol, want[1], tol/math.Sqrt2)
+			t.Errorf("%s: λ of mean %.5f and standard deviation %.5f, want %g ± %.5f and %g ± %.5f",
+				form, mean, sigma, want[0], tol, want[1], tol/math.Sqrt2)
 		}
 	}
 }
@@ -198,95 +200,6 @@ func TestClustersMoveTogether(t *testing.T) {
 	}
 	if len(states) < 50 { // five clusters at 0.9 and five at 0.1 alone leave more than this
 		t.Errorf("%d different sets of clusters in 500 rounds, want at least 50: they do not move by themselves", len(states))
-	}
-}
-
-// p_min to 1, evenly.
-func TestUniform(t *testing.T) {
-	for _, c := range []struct {
-		n    int
-		want []float64
-	}{
-		{5, []float64{0.2, 0.4, 0.6, 0.8, 1}},
-		{2, []float64{0.2, 1}},
-		{1, []float64{0.2}},
-	} {
-		o := Defaults(make([]float64, c.n), 1)
-		o.PMin = 0.2
-		x := mustNew(t, "uniform", o)
-		pi, lambda := x.Stationary()
-		p := make([]float64, c.n)
-		x.Probabilities(9, p)
-		for i, want := range c.want {
-			if math.Abs(pi[i]-want) > 1e-15 || p[i] != pi[i] || lambda[i] != 0 { // two roundings of numbers below 1
-				t.Errorf("N=%d client %d: π %.17g, p %.17g, λ %g, want %g ± 1e-15 twice and 0", c.n, i, pi[i], p[i], lambda[i], want)
-			}
-		}
-	}
-}
-
-// Of the periodic processes π is the mean over a cycle: p for stationary, 0.7·p for staircase (1 and 0.4) and for sine (1 − γ).
-func TestStationaryOfIndependent(t *testing.T) {
-	for name, factor := range map[string]float64{"stationary": 1, "staircase": 0.7, "sine": 0.7} {
-		pi, lambda := mustNew(t, name, Defaults([]float64{0.3, 0.9, 0}, 1)).Stationary()
-		for i, p := range []float64{0.3, 0.9, 0} {
-			if math.Abs(pi[i]-factor*p) > 1e-14 || lambda[i] != 0 { // 20 roundings
-				t.Errorf("%s: client %d: π %.17g and λ %g, want %g ± 1e-14 and 0", name, i, pi[i], lambda[i], factor*p)
-			}
-		}
-	}
-}
-
-func TestChainsRefused(t *testing.T) {
-	nan := math.NaN()
-	for _, c := range []struct {
-		name, process string
-		change        func(*Options)
-		want          string // the error's start
-	}{
-		{"lambda too small", "markov", func(o *Options) { o.Lambda[3] = -0.2 }, "availability: markov: client 3: lambda -0.2 at pi 0.9, which no chain of two states has, want at least -0.1111"},
-		{"lambda too small at small pi", "markov", func(o *Options) { o.Pi[0], o.Lambda[0] = 0.2, -0.26 }, "availability: markov: client 0: lambda -0.26 at pi 0.2, which no chain of two states has, want at least -0.25 and below 1"},
-		{"lambda 1", "markov", func(o *Options) { o.Lambda[2] = 1 }, "availability: markov: client 2: lambda 1 at pi 0.9"},
-		{"lambda NaN", "markov", func(o *Options) { o.Lambda[2] = nan }, "availability: markov: client 2: lambda NaN at pi 0.9"},
-		{"pi 1", "markov", func(o *Options) { o.Pi[1] = 1 }, "availability: markov: client 1: pi 1, want above 0 and below 1"},
-		{"pi 0", "markov", func(o *Options) { o.Pi[1] = 0 }, "availability: markov: client 1: pi 0, want above 0 and below 1"},
-		{"pi NaN", "markov", func(o *Options) { o.Pi[1] = nan }, "availability: markov: client 1: pi NaN, want above 0 and below 1"},
-		{"pi without lambda", "markov", func(o *Options) { o.Lambda = nil }, "availability: markov: pi of 4 and lambda of 0 clients, want 4 of each"},
-		{"cluster", "clusters", func(o *Options) { o.Clusters, o.Pi, o.Lambda = 2, []float64{0.5, 0.9}, []float64{0, -0.5} }, "availability: clusters: cluster 1: lambda -0.5 at pi 0.9"},
-		{"clusters that do not divide", "clusters", func(o *Options) { o.Clusters = 3 }, "availability: clusters: 3 clusters for 4 clients, want a divisor of 4"},
-		{"no clusters", "clusters", func(o *Options) { o.Clusters = 0 }, "availability: clusters: 0 clusters for 4 clients, want a divisor of 4"},
-		{"g", "markov", func(o *Options) { o.Pi, o.Lambda, o.G = nil, nil, 0.5 }, "availability: markov: g 0.5, want at least 0 and below 0.5"},
-		{"g of clusters", "clusters", func(o *Options) { o.Pi, o.Lambda, o.G, o.Clusters = nil, nil, nan, 2 }, "availability: clusters: g NaN, want at least 0 and below 0.5"},
-		{"nu", "markov", func(o *Options) { o.Pi, o.Lambda, o.Nu = nil, nil, 1.5 }, "availability: markov: client "},
-		{"epsilon", "markov", func(o *Options) { o.Pi, o.Lambda, o.Epsilon = nil, nil, -1 }, "availability: markov: epsilon -1, want at least 0 and below 1"},
-		{"form", "markov", func(o *Options) { o.Pi, o.Lambda, o.Form = nil, nil, "papers" }, `availability: markov: form "papers": unknown, want paper or code`},
-		{"groups", "markov", func(o *Options) { o.Pi, o.Lambda, o.Groups = nil, nil, []int{0} }, "availability: markov: groups of 1 clients, want 4"},
-		{"group", "markov", func(o *Options) { o.Pi, o.Lambda, o.Groups = nil, nil, []int{0, 0, -1, 0} }, "availability: markov: client 2: group -1, want 0 … 3"},
-		{"p_min", "uniform", func(o *Options) { o.PMin = 0 }, "availability: uniform: smallest probability 0, want above 0 and at most 1"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			o := Defaults(make([]float64, 4), 1)
-			o.Pi, o.Lambda = []float64{0.9, 0.9, 0.9, 0.9}, []float64{0, 0, 0, 0}
-			c.change(&o)
-			if x, err := New(c.process, o); err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") || x != nil {
-				t.Errorf("got %v, %v, want an error of one line that starts %q", x, err, c.want)
-			}
-		})
-	}
-	o := Defaults([]float64{0}, 1) // the bounds themselves are possible: at λ = 1 − 1/π the client is never twice away
-	o.Pi, o.Lambda = []float64{0.8}, []float64{-0.25}
-	x := mustNew(t, "markov", o)
-	away := 0
-	for r := range 1000 {
-		if len(x.Active(r)) == 0 {
-			away++
-			if len(x.Active(r+1)) == 0 {
-				t.Errorf("rounds %d and %d: away, want P(active | inactive) = 1", r, r+1)
-			}
-		}
-	}
-	if away == 0 {
-		t.Error("never away in 1000 rounds at π = 0.8")
 	}
 }
 

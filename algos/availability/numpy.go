@@ -6,9 +6,9 @@ import "rollcall/datasets/rng"
 // each class.
 func BaseNumPy(shares [][]float64, r *rng.NumPy) []float64 { return base(shares, r.Float64) }
 
-// NumPy returns a process whose activity is drawn as FedAWE's released code draws it: client by client, round by round, from where r
-// is after [BaseNumPy]. Probabilities are those of p. It draws ahead as rounds are asked for, so [Process.Active] is a
-// function of the round all the same. It takes r over.
+// NumPy returns a process whose activity is drawn as FedAWE's released code draws it: client by client, round by round,
+// from where r is after [BaseNumPy]. Probabilities are those of p. It draws ahead as rounds are asked for, so
+// [Process.Active] is a function of the round all the same. It takes r over.
 func NumPy(p Process, clients int, r *rng.NumPy) Process {
 	return &numPy{Process: p, r: r, p: make([]float64, clients)}
 }

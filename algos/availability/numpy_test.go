@@ -7,8 +7,8 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// Expected values are NumPy 1.24.2's: numpy.random.seed(11); φ = uniform(0, 1, 2), uniform(0, .5, 2); then for rounds 0 … 5
-// binomial(1, p) for each of three clients, with p = shares·φ.
+// Expected values are NumPy 1.24.2's: numpy.random.seed(11); φ = uniform(0, 1, 2), uniform(0, .5, 2); then for rounds 0
+// … 5 binomial(1, p) for each of three clients, with p = shares·φ.
 func TestNumPy(t *testing.T) {
 	shares := [][]float64{{1, 0, 0, 0}, {0, 0.5, 0.5, 0}, {0, 0, 0.25, 0.75}}
 	r := rng.NewNumPy(11)

@@ -12,8 +12,8 @@ type Interval struct {
 	Start, End int // 0 ≤ Start ≤ End
 }
 
-// replay is the trace process: the clients are there in the rounds of their intervals and in no others, so nobody is after
-// the last one.
+// replay is the trace process: the clients are there in the rounds of
+// their intervals and in no others, so nobody is after the last one.
 type replay struct {
 	of     [][]Interval // [N] each client's, ascending
 	rounds int          // the end of the last interval
@@ -42,7 +42,8 @@ func trace(o Options) (Process, error) {
 		slices.SortFunc(intervals, func(a, b Interval) int { return cmp.Compare(a.Start, b.Start) })
 		for k := 1; k < len(intervals); k++ {
 			if a, b := intervals[k-1], intervals[k]; b.Start < a.End {
-				return nil, fmt.Errorf("client %d: intervals from %d to %d and from %d to %d overlap, want them apart", i, a.Start, a.End, b.Start, b.End)
+				return nil, fmt.Errorf("client %d: intervals from %d to %d and from %d to %d overlap, want them apart",
+					i, a.Start, a.End, b.Start, b.End)
 			}
 		}
 	}
@@ -76,9 +77,9 @@ func (x *replay) active(t, i int) bool {
 	return here || after > 0 && t < x.of[i][after-1].End
 }
 
-// Stationary returns what the trace comes to from round 0 to the end of its last interval: the share of active rounds, and
-// λ = P(active | active) + P(inactive | inactive) − 1 from the counts of its transitions, 0 for a client that shows only one
-// of the states before its last round.
+// Stationary returns what the trace comes to from round 0 to the end of its last interval: the share of active rounds,
+// and λ = P(active | active) + P(inactive | inactive) − 1 from the counts of its transitions, 0 for a client that shows
+// only one of the states before its last round.
 func (x *replay) Stationary() (pi, lambda []float64) {
 	for _, intervals := range x.of {
 		var active, starts, ends int // rounds, transitions into them, transitions out of them

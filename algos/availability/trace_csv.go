@@ -14,10 +14,11 @@ import (
 // lastRound bounds the rounds of a trace, so that a mistaken unit is noticed.
 const lastRound = 1 << 31
 
-// ReadTrace reads when clients are there from a CSV file with the columns client, start and end under a header that says so:
-// the client's number, 0 … clients−1, and an interval from start up to, but not including, end. Round t begins at
-// t·perRound, and a client is active in it if that lies in an interval of its own: perRound is 1 for a file that counts rounds,
-// and the seconds a round takes for a file in seconds. Rows may be in any order; intervals may touch, but not overlap.
+// ReadTrace reads when clients are there from a CSV file with the columns client, start and end under a header that
+// says so: the client's number, 0 … clients−1, and an interval from start up to, but not including, end. Round t begins
+// at t·perRound, and a client is active in it if that lies in an interval of its own:
+// perRound is 1 for a file that counts rounds, and the seconds a round takes for a
+// file in seconds. Rows may be in any order; intervals may touch, but not overlap.
 func ReadTrace(r io.Reader, clients int, perRound float64) ([]Interval, error) {
 	if !(perRound > 0) || math.IsInf(perRound, 1) {
 		return nil, fmt.Errorf("availability: trace: rounds %g long, want above 0", perRound)
@@ -89,7 +90,8 @@ func apart(spans []span) error {
 	for k := 1; k < len(spans); k++ {
 		a, b := spans[k-1], spans[k]
 		if a.client == b.client && b.start < a.end {
-			return fmt.Errorf("availability: trace: line %d: client %d: interval from %g to %g overlaps that of line %d, from %g to %g, want them apart",
+			return fmt.Errorf("availability: trace: line %d: client %d: interval from %g to %g overlaps that of line %d, "+
+				"from %g to %g, want them apart",
 				b.line, b.client, b.start, b.end, a.line, a.start, a.end)
 		}
 	}

@@ -14,7 +14,10 @@ func TestReadTrace(t *testing.T) {
 		want       []Interval
 	}{
 		{"rounds", "client,start,end\n1,0,3\n0,2,5\n1,3,4\n", 1, []Interval{{0, 2, 5}, {1, 0, 3}, {1, 3, 4}}},
-		{"seconds: rounds that begin within", "client, start, end\r\n0,59.5,120\r\n2,60,121\r\n", 60, []Interval{{0, 1, 2}, {2, 1, 3}}},
+		{
+			"seconds: rounds that begin within", "client, start, end\r\n0,59.5,120\r\n2,60,121\r\n", 60,
+			[]Interval{{0, 1, 2}, {2, 1, 3}},
+		},
 		{"between two rounds", "client,start,end\n0,10,50\n1,0,60\n", 60, []Interval{{0, 1, 1}, {1, 0, 1}}},
 		{"no rows", "client,start,end\n", 1, []Interval{}},
 	} {
@@ -27,40 +30,49 @@ func TestReadTrace(t *testing.T) {
 }
 
 func TestReadTraceRefuses(t *testing.T) {
-	const header = "client,start,end\n"
+	const header, number = "client,start,end\n", ", want a number from 0 to below 2147483648 rounds"
 	for _, c := range []struct{ name, file, want string }{
-		{"empty", "", "availability: trace: empty, want the columns client,start,end"},
-		{"header", "id,start,end\n", `availability: trace: line 1: columns ["id" "start" "end"], want client,start,end`},
-		{"no header", "0,1,2\n", `availability: trace: line 1: columns ["0" "1" "2"], want client,start,end`},
-		{"columns", header + "0,1\n", "availability: trace: record on line 2: wrong number of fields"},
-		{"client", header + "0,1,2\n\n3,1,2\n", `availability: trace: line 4: client "3": unknown, want 0 … 2`},
-		{"client negative", header + "-1,1,2\n", `availability: trace: line 2: client "-1": unknown, want 0 … 2`},
-		{"client name", header + "a,1,2\n", `availability: trace: line 2: client "a": unknown, want 0 … 2`},
-		{"start negative", header + "1,-1,2\n", `availability: trace: line 2: client 1: time "-1", want a number from 0 to below 2147483648 rounds`},
-		{"end NaN", header + "1,1,NaN\n", `availability: trace: line 2: client 1: time "NaN", want a number from 0 to below 2147483648 rounds`},
-		{"end infinite", header + "1,1,inf\n", `availability: trace: line 2: client 1: time "inf", want a number from 0 to below 2147483648 rounds`},
-		{"end far", header + "1,1,1e300\n", `availability: trace: line 2: client 1: time "1e300", want a number from 0 to below 2147483648 rounds`},
-		{"text", header + "1,x,2\n", `availability: trace: line 2: client 1: time "x", want a number from 0 to below 2147483648 rounds`},
-		{"backwards", header + "0,1,2\n1,5,3\n", "availability: trace: line 3: client 1: interval from 5 to 3, want an end after the start"},
-		{"nothing", header + "1,5,5\n", "availability: trace: line 2: client 1: interval from 5 to 5, want an end after the start"},
-		{"overlap", header + "1,4,9\n0,0,9\n1,0,5\n", "availability: trace: line 2: client 1: interval from 4 to 9 overlaps that of line 4, from 0 to 5, want them apart"},
-		{"twice", header + "1,4,9\n1,4,9\n", "availability: trace: line 3: client 1: interval from 4 to 9 overlaps that of line 2, from 4 to 9, want them apart"},
+		{"empty", "", "empty, want the columns client,start,end"},
+		{"header", "id,start,end\n", `line 1: columns ["id" "start" "end"], want client,start,end`},
+		{"no header", "0,1,2\n", `line 1: columns ["0" "1" "2"], want client,start,end`},
+		{"columns", header + "0,1\n", "record on line 2: wrong number of fields"},
+		{"client", header + "0,1,2\n\n3,1,2\n", `line 4: client "3": unknown, want 0 … 2`},
+		{"client negative", header + "-1,1,2\n", `line 2: client "-1": unknown, want 0 … 2`},
+		{"client name", header + "a,1,2\n", `line 2: client "a": unknown, want 0 … 2`},
+		{"start negative", header + "1,-1,2\n", `line 2: client 1: time "-1"` + number},
+		{"end NaN", header + "1,1,NaN\n", `line 2: client 1: time "NaN"` + number},
+		{"end infinite", header + "1,1,inf\n", `line 2: client 1: time "inf"` + number},
+		{"end far", header + "1,1,1e300\n", `line 2: client 1: time "1e300"` + number},
+		{"text", header + "1,x,2\n", `line 2: client 1: time "x"` + number},
+		{"backwards", header + "0,1,2\n1,5,3\n", "line 3: client 1: interval from 5 to 3, want an end after the start"},
+		{"nothing", header + "1,5,5\n", "line 2: client 1: interval from 5 to 5, want an end after the start"},
+		{
+			"overlap", header + "1,4,9\n0,0,9\n1,0,5\n",
+			"line 2: client 1: interval from 4 to 9 overlaps that of line 4, from 0 to 5, want them apart",
+		},
+		{
+			"twice", header + "1,4,9\n1,4,9\n",
+			"line 3: client 1: interval from 4 to 9 overlaps that of line 2, from 4 to 9, want them apart",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := ReadTrace(strings.NewReader(c.file), 3, 1); err == nil || err.Error() != c.want {
-				t.Errorf("got  %v\nwant %s", err, c.want)
+			want := "availability: trace: " + c.want
+			if _, err := ReadTrace(strings.NewReader(c.file), 3, 1); err == nil || err.Error() != want {
+				t.Errorf("got  %v\nwant %s", err, want)
 			}
 		})
 	}
 	for _, perRound := range []float64{0, -1, math.NaN(), math.Inf(1)} {
-		if _, err := ReadTrace(strings.NewReader(header), 3, perRound); err == nil || !strings.HasPrefix(err.Error(), "availability: trace: rounds ") {
+		_, err := ReadTrace(strings.NewReader(header), 3, perRound)
+		if err == nil || !strings.HasPrefix(err.Error(), "availability: trace: rounds ") {
 			t.Errorf("rounds of %g: got %v, want an error", perRound, err)
 		}
 	}
 }
 
-// Client 0 is there in rounds 0–2 and 5, client 1 always, client 2 in rounds 2–3 and on in 4–5 (two rows that touch), client 3 never;
-// 6 rounds. Transitions of client 0: aa 2, ai 1, ii 1, ia 1: λ = 2/3 + 1/2 − 1; of client 2: ii 1, ia 1, aa 3: λ = 1 + 1/2 − 1.
+// Client 0 is there in rounds 0–2 and 5, client 1 always, client 2 in rounds 2–3 and on
+// in 4–5 (two rows that touch), client 3 never; 6 rounds. Transitions of client 0: aa 2,
+// ai 1, ii 1, ia 1: λ = 2/3 + 1/2 − 1; of client 2: ii 1, ia 1, aa 3: λ = 1 + 1/2 − 1.
 func TestTrace(t *testing.T) {
 	o := Defaults(make([]float64, 4), 1)
 	o.Trace = []Interval{{0, 5, 6}, {1, 0, 6}, {0, 0, 3}, {2, 2, 4}, {2, 4, 6}, {3, 4, 4}}
@@ -140,26 +152,32 @@ func TestTraceRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		trace []Interval
-		want  string
+		want  string // after "availability: trace: "
 	}{
-		{"none", nil, "availability: trace: 0 intervals, none holds a round, want at least one that does"},
-		{"empty", []Interval{{0, 2, 2}}, "availability: trace: 1 intervals, none holds a round, want at least one that does"},
-		{"stranger", []Interval{{2, 0, 1}}, "availability: trace: client 2: unknown, want 0 … 1"},
-		{"negative", []Interval{{1, -1, 1}}, "availability: trace: client 1: interval from -1 to 1, want 0 or more, and forwards"},
-		{"backwards", []Interval{{1, 3, 1}}, "availability: trace: client 1: interval from 3 to 1, want 0 or more, and forwards"},
-		{"overlap", []Interval{{1, 3, 6}, {0, 0, 9}, {1, 5, 7}}, "availability: trace: client 1: intervals from 3 to 6 and from 5 to 7 overlap, want them apart"},
+		{"none", nil, "0 intervals, none holds a round, want at least one that does"},
+		{"empty", []Interval{{0, 2, 2}}, "1 intervals, none holds a round, want at least one that does"},
+		{"stranger", []Interval{{2, 0, 1}}, "client 2: unknown, want 0 … 1"},
+		{"negative", []Interval{{1, -1, 1}}, "client 1: interval from -1 to 1, want 0 or more, and forwards"},
+		{"backwards", []Interval{{1, 3, 1}}, "client 1: interval from 3 to 1, want 0 or more, and forwards"},
+		{
+			"overlap",
+			[]Interval{{1, 3, 6}, {0, 0, 9}, {1, 5, 7}},
+			"client 1: intervals from 3 to 6 and from 5 to 7 overlap, want them apart",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := Defaults(make([]float64, 2), 1)
 			o.Trace = c.trace
-			if _, err := New("trace", o); err == nil || err.Error() != c.want {
-				t.Errorf("got %v, want %q", err, c.want)
+			want := "availability: trace: " + c.want
+			if _, err := New("trace", o); err == nil || err.Error() != want {
+				t.Errorf("got %v, want %q", err, want)
 			}
 		})
 	}
 }
 
-// A file is refused in one line, or makes a process (unless it is empty of rounds) in which every row's rounds are active.
+// A file is refused in one line, or makes a process (unless it
+// is empty of rounds) in which every row's rounds are active.
 func FuzzReadTrace(f *testing.F) {
 	f.Add("client,start,end\n0,0,5\n1,2.5,7\n0,5,6\n", 1.0)
 	f.Add("client,start,end\n2,3600,7200\n1,0,59\n", 60.0)
