@@ -2,9 +2,11 @@ package algos
 
 import "context"
 
-// adaFed normalises the unbiased weights among the clients that are there (Tan et al., IEEE TNSE 2022, with every active client
-// sampled, as CA-Fed's papers run it): q_i = (α_i/π_i) / Σ_{j∈A} α_j/π_j.
+// adaFed normalises the unbiased weights among the clients that are there (Tan et al., IEEE TNSE 2022, with every
+// active client sampled, as CA-Fed's papers run it): q_i = (α_i/π_i) / Σ_{j∈A} α_j/π_j.
 type adaFed struct{ weighted }
+
+var adaFedMethod = Definition{"adafed", weightedParams, newAdaFed}
 
 func newAdaFed(s *server, w0 []float32, o Options) (Method, error) {
 	base, err := newWeighted(s, w0, o)

@@ -1,10 +1,10 @@
-// Package algos holds the federated methods, one per file, written against the engine contract of package nets alone.
 package algos
 
 import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"rollcall/nets"
@@ -14,7 +14,7 @@ import (
 type Round struct {
 	T        int       // round, from 0
 	Active   []int     // A, the active clients, ascending; empty: nobody
-	Next     []int     // those of the next round, as a hint: their batch plans are made while this round trains; nil: no hint
+	Next     []int     // the next round's, a hint: their batch plans are made while this round trains; nil: no hint
 	P        []float64 // [N] p_i^t, with which each client is active in this round
 	LR       float64   // η_t of the local steps, positive; see [DecayedLR]
 	ServerLR float64   // η_g, positive
@@ -33,54 +33,71 @@ type Method interface {
 	Close()
 }
 
-// methods are the known ones, in the order in which they are listed to users, with the learning rates that FedAWE's
-// authors chose after 500 rounds (appendix J). mifa-wait is not in their tables and takes MIFA's; unbiased to ca-fed have
-// those of CA-Fed's authors for CIFAR-10 (ToN, table II; see [CAFedLR]), the last four FedAR's (section 6.1).
-var methods = []struct {
-	name         string
-	lr, serverLR float64 // η_0, η_g
-	start        func(s *server, w0 []float32, o Options) (Method, error)
-}{
-	{"fedavg-active", 0.05, 1, newFedAvgActive},
-	{"fedavg-all", 0.05, 1, newFedAvgAll},
-	{"fedavg-known", 0.1, 1, newFedAvgKnown},
-	{"fedau", 0.05, 1, newFedAU},
-	{"f3ast", 0.05, 1, newF3AST},
-	{"fedawe", 0.1, 1, newFedAWE},
-	{"mifa", 0.05, 1, newMIFA},
-	{"mifa-wait", 0.05, 1, newMIFAWait},
-	{"fedvarp", 0.05, 1, newFedVARP},
-	{"unbiased", 0.03, 1, newUnbiased},
-	{"more-available", 0.03, 3, newMoreAvailable},
-	{"adafed", 0.03, 1, newAdaFed},
-	{"ca-fed", 0.03, 1, newCAFed},
-	{"fedar", 0.1, 1, newFedAR},
-	{"fedavg-is", 0.1, 1, newFedAvgIS},
-	{"fedavg-s", 0.1, 1, newFedAvgS},
-	{"scaffold", 0.1, 1, newScaffold},
+// Definition is one method: its name, its parameters and how it starts.
+type Definition struct {
+	Name   string
+	Params []*Param
+	start  func(s *server, w0 []float32, o Options) (Method, error)
 }
+
+// methods are the known ones, in the order in which they are listed to users.
+var methods = []Definition{
+	fedAvgActiveMethod,
+	fedAvgAllMethod,
+	fedAvgKnownMethod,
+	fedAUMethod,
+	f3astMethod,
+	fedAWEMethod,
+	mifaMethod,
+	mifaWaitMethod,
+	fedVARPMethod,
+	unbiasedMethod,
+	moreAvailableMethod,
+	adaFedMethod,
+	caFedMethod,
+	fedARMethod,
+	fedAvgISMethod,
+	fedAvgSMethod,
+	scaffoldMethod,
+}
+
+// Definitions returns the methods that [New] knows.
+func Definitions() []Definition { return slices.Clone(methods) }
 
 // Names returns the names [New] knows.
 func Names() []string {
 	names := make([]string, len(methods))
 	for i, m := range methods {
-		names[i] = m.name
+		names[i] = m.Name
 	}
 	return names
 }
 
-// New starts a method at the weights w0 [P]. Its rows live in f.Engine until Close. Where the method is an [Inspector], what is
-// returned is one too.
+// Params returns the parameters of all methods, every one once, in the order of the methods.
+func Params() []*Param {
+	var all []*Param
+	for _, m := range methods {
+		for _, p := range m.Params {
+			if !slices.Contains(all, p) {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+// New starts a method at the weights w0 [P]. Its rows live in f.Engine until Close. Where the method is an [Inspector],
+// what is returned is one too.
 func New(name string, f Federation, w0 []float32, o Options) (Method, error) {
 	for _, m := range methods {
-		if m.name != name {
+		if m.Name != name {
 			continue
 		}
 		if err := f.Validate(); err != nil {
 			return nil, err
 		}
-		if err := o.Validate(); err != nil {
-			return nil, err
+		if err := o.validate(&m, f.N); err != nil {
+			return nil, fmt.Errorf("algos: %s: %w", name, err)
 		}
 		if p := f.Engine.Info().Params; len(w0) != p {
 			return nil, fmt.Errorf("algos: %s: %d initial weights, want %d", name, len(w0), p)
@@ -97,30 +114,14 @@ func New(name string, f Federation, w0 []float32, o Options) (Method, error) {
 		}
 		return c, nil
 	}
-	return nil, unknown(name)
-}
-
-func unknown(name string) error {
-	return fmt.Errorf("algos: method %q: unknown, want one of %s", name, strings.Join(Names(), ", "))
-}
-
-// DefaultLR returns the method's local learning rate η_0 and server learning rate η_g in FedAWE's tables, the same for
-// all three data sets; those of CA-Fed's methods are ToN's for CIFAR-10, see [CAFedLR], those of FedAR's its section 6.1's. The rates of the three FedAvg columns
-// follow the order of the printed header [inferred].
-func DefaultLR(name string) (lr, serverLR float64, err error) {
-	for _, m := range methods {
-		if m.name == name {
-			return m.lr, m.serverLR, nil
-		}
-	}
-	return 0, 0, unknown(name)
+	return nil, fmt.Errorf("algos: method %q: unknown, want one of %s", name, strings.Join(Names(), ", "))
 }
 
 // DecayedLR returns η_t = η_0 / sqrt(t/10 + 1), the schedule of all methods in FedAWE's tables.
 func DecayedLR(lr float64, t int) float64 { return lr / math.Sqrt(float64(t)/10+1) }
 
-// checked is every method as users hold it: rounds are checked before they reach the method, and errors say where
-// they come from.
+// checked is every method as users get it: rounds are checked before
+// they reach the method, and errors say where they come from.
 type checked struct {
 	Method
 	name string

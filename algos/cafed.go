@@ -2,35 +2,126 @@ package algos
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"slices"
 
 	"rollcall/nets"
 )
 
-// caFed leaves out clients that are rarely there or stay away for long, as far as a bound on the error gets smaller by it
-// (Rodio et al., INFOCOM and ToN 2023, Algorithm 1):
+// caFed leaves out clients that are rarely there or stay away for long, as far as a bound on the error gets smaller by
+// it (Rodio et al., INFOCOM and ToN 2023, Algorithm 1):
 //
-//	the active clients report their losses F_i at w                     (line 3; no other client's is known to the server)
+//	the active clients report their losses F_i at w                     (line 3; the server knows no other's)
 //	F̂_i ← (1−β) F̂_i + β F_i for i∈A; F̂*_i ← min(F̂*_i, F̂_i); Γ̂′ = max_i (F̂_i − F̂*_i)   (line 4, (17)–(19))
 //	q = α/π̂; q_i = 0 for some i by |λ̂| descending, then for some by π̂ ascending        (lines 5–7; see [exclusion])
 //	w += η_g Σ_{i∈A} q_i Δ_i over the i∈A with q_i > 0                  (lines 8–12)
 //
-// In the first round in which anybody is there, clients that are not start at the mean loss of those who are. Nobody is left
-// out while Γ̂′ = 0 [inferred: in the first round all gaps are 0 and the ties of τ = 0 would remove everybody].
+// In the first round in which anybody is there, clients that are not start at the mean loss of those who are. Nobody is
+// left out while Γ̂′ = 0 [inferred: in the first round all gaps are 0 and the ties of τ = 0 would remove everybody].
 type caFed struct {
 	weighted
-	settings CAFed
+	settings cafedSettings
 	loss     []float64 // [N] F̂
 	best     []float64 // [N] F̂*
 	begun    bool      // somebody was there
 }
 
-func newCAFed(s *server, w0 []float32, o Options) (Method, error) {
-	settings := DefaultCAFed(Paper)
-	if o.CAFed != nil {
-		settings = *o.CAFed
+var cafedKappa = &Param{
+	Name: "kappa", Kind: Number, Default: "1", Range: AtLeast(0),
+	Help:      "ca-fed: κ̄²",
+	Only:      Condition{Other: cafedBias, None: true, Text: "--bias-const none"},
+	Overrides: []Setting{{"bias-const", none}},
+}
+
+// The released code and INFOCOM have 1; ToN has 4κ̄².
+var cafedBias = &Param{
+	Name: "bias-const", Kind: Number, None: true, Default: "1", Paper: none, Range: AtLeast(0),
+	Help: "ca-fed: factor of the bias in place of 4κ̄², or none (default: the preset's)",
+}
+
+// The printed β = 0 would freeze F̂. It is read as the code's s = 0
+// in F̂ ← sF̂ + (1−s)F [inferred]; INFOCOM's 0.2 is 0.8 likewise.
+var cafedBeta = &Param{
+	Name: "ca-fed-beta", Kind: Number, Default: "1", Range: AboveUpTo(0, 1),
+	Help: "ca-fed: weight of a new loss",
+}
+
+var cafedTau = &Param{
+	Name: "ca-fed-tau", Kind: Number, Default: "0", Range: AtLeast(0),
+	Help: "ca-fed: gain below which a client stays",
+}
+
+// What F̂* can be.
+const (
+	FStarMin    = "min"    // the smallest F̂_i so far, as the papers say
+	FStarZero   = "zero"   // 0, as the released code has it for MNIST and CIFAR-10
+	FStarSolved = "solved" // [Options.Solved], as the released code has it for tabular data
+)
+
+var cafedFStar = &Param{
+	Name: "fstar", Kind: Word, Default: FStarZero, Paper: FStarMin, Words: []string{FStarMin, FStarZero, FStarSolved},
+	Help: "ca-fed: a client's smallest loss is the least so far, zero, or solved for before the first round " +
+		"(linear nets): min, zero, solved (default: the preset's)",
+}
+
+// What samples the active clients report their losses on.
+const (
+	LossesBatch   = "batch"    // the batch the client's first step of the round reads, not augmented, as the papers say
+	LossesAll     = "all"      // all of the client's training samples
+	LossesHeldOut = "held-out" // [Options.HeldOut], as in the released code
+)
+
+var cafedLosses = &Param{
+	Name: "losses", Kind: Word, Default: LossesAll, Paper: LossesBatch,
+	Words: []string{LossesBatch, LossesAll, LossesHeldOut},
+	Help: "ca-fed: losses are of the first batch, of all the client's samples, or of those it does not train on: " +
+		"batch, all, held-out (default: the preset's)",
+}
+
+// cafedSettings are ca-fed's own parameters.
+type cafedSettings struct {
+	bias    float64   // what multiplies d_TV²·Γ̂′
+	beta    float64   // β, the weight of a new loss in F̂_i
+	tau     float64   // τ, by which ε has to get smaller for a client to be left out
+	fstar   string    // what F̂* is
+	solved  []float64 // [N] F*_i, for FStarSolved
+	losses  string    // what the reported losses are taken on
+	heldOut *HeldOut  // for LossesHeldOut; nil: the client's training samples
+}
+
+// cafedSettingsOf returns the settings for n clients, or says what is impossible about the samples and solutions of o.
+func cafedSettingsOf(o Options, n int) (cafedSettings, error) {
+	s := cafedSettings{
+		bias: 4 * cafedKappa.number(o), beta: cafedBeta.number(o), tau: cafedTau.number(o),
+		fstar: cafedFStar.word(o), solved: o.Solved, losses: cafedLosses.word(o), heldOut: o.HeldOut,
 	}
-	if err := settings.validate(s.N); err != nil {
+	if bias := cafedBias.optional(o); bias != nil {
+		s.bias = *bias
+	}
+	switch {
+	case s.fstar == FStarSolved && len(s.solved) != n:
+		return s, fmt.Errorf("fstar of %d clients, want %d", len(s.solved), n)
+	case s.heldOut != nil && len(s.heldOut.Index) != n:
+		return s, fmt.Errorf("held-out samples of %d clients, want %d", len(s.heldOut.Index), n)
+	}
+	for i, f := range s.solved {
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return s, fmt.Errorf("client %d: fstar %g, want a finite number", i, f)
+		}
+	}
+	return s, nil
+}
+
+var caFedMethod = Definition{
+	"ca-fed",
+	slices.Concat(weightedParams, []*Param{cafedKappa, cafedBias, cafedBeta, cafedTau, cafedFStar, cafedLosses}),
+	newCAFed,
+}
+
+func newCAFed(s *server, w0 []float32, o Options) (Method, error) {
+	settings, err := cafedSettingsOf(o, s.N)
+	if err != nil {
 		return nil, err
 	}
 	base, err := newWeighted(s, w0, o)
@@ -38,8 +129,8 @@ func newCAFed(s *server, w0 []float32, o Options) (Method, error) {
 		return nil, err
 	}
 	m := &caFed{weighted: base, settings: settings, loss: make([]float64, s.N), best: make([]float64, s.N)}
-	if settings.FStar == FStarSolved {
-		copy(m.best, settings.Solved)
+	if settings.fstar == FStarSolved {
+		copy(m.best, settings.solved)
 	}
 	return m, nil
 }
@@ -88,15 +179,15 @@ func (m *caFed) report(ctx context.Context, r Round) error {
 		for k, i := range clients {
 			m.loss[i] = results[k].Loss
 		}
-		if m.settings.FStar == FStarMin {
+		if m.settings.fstar == FStarMin {
 			copy(m.best, m.loss)
 		}
 		m.begun = true
 		return nil
 	}
 	for k, i := range clients {
-		m.loss[i] += m.settings.Beta * (results[k].Loss - m.loss[i])
-		if m.settings.FStar == FStarMin {
+		m.loss[i] += m.settings.beta * (results[k].Loss - m.loss[i])
+		if m.settings.fstar == FStarMin {
 			m.best[i] = min(m.best[i], m.loss[i])
 		}
 	}
@@ -105,11 +196,11 @@ func (m *caFed) report(ctx context.Context, r Round) error {
 
 // samples returns what client i's loss of the round is taken on.
 func (m *caFed) samples(i int) (nets.Part, []int32) {
-	switch held := m.settings.HeldOut; {
-	case m.settings.Losses == FirstBatch:
+	switch heldOut := m.settings.heldOut; {
+	case m.settings.losses == LossesBatch:
 		return nets.Train, m.Planner.Batch(i, m.taken[i])
-	case held != nil:
-		return held.Part, held.Index[i]
+	case m.settings.losses == LossesHeldOut && heldOut != nil:
+		return heldOut.Part, heldOut.Index[i]
 	}
 	return nets.Train, m.Planner.Parts[i]
 }
@@ -129,7 +220,7 @@ func (m *caFed) exclude(q []float64) {
 	if widest == 0 || left == 0 {
 		return
 	}
-	x := newExclusion(m.Importance, gap, in, m.settings.biasFactor()*widest, m.settings.Tau)
+	x := newExclusion(m.Importance, gap, in, m.settings.bias*widest, m.settings.tau)
 	x.pass(byCorrelation(m.availability.Lambda()))
 	x.pass(byAvailability(m.availability.Pi()))
 	for i, stays := range in {

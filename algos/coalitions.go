@@ -7,8 +7,8 @@ import (
 	"rollcall/nets"
 )
 
-// Coalitions are the models that the last round of a small federation could have led to, one for every set of clients whose updates
-// the server might have taken: what FedAR's Figure 1 compares.
+// Coalitions are the models that the last round of a small federation could have led to, one for every set of clients
+// whose updates the server might have taken: what FedAR's Figure 1 compares.
 type Coalitions struct {
 	Rows []nets.Row // [2^N]; client i is in coalition s where bit i of s is set
 	s    *server
@@ -17,16 +17,19 @@ type Coalitions struct {
 // maxCoalitions bounds N: there are 2^N rows.
 const maxCoalitions = 10
 
-// NewCoalitions trains so many rounds in which clients 1 … N−1 are always there and client 0 is away in the last `stale` of them.
-// In each, every client there trains from w, and w becomes w + mean of the latest updates of all (the absent client's is its last
-// one; the paper says so of the last round only, and nothing of those before [inferred]). In the last round, coalition S gives
-// w + mean_{i∈S} Δ_i, and the empty one w itself. lr is η_t.
-func NewCoalitions(ctx context.Context, f Federation, w0 []float32, rounds, stale int, lr func(t int) float64) (*Coalitions, error) {
+// NewCoalitions trains so many rounds in which clients 1 … N−1 are always there and client 0 is away in the last
+// `stale` of them. In each, every client there trains from w, and w becomes w + mean of the latest updates of all (the
+// absent client's is its last one; the paper says so of the last round only, and nothing of those before [inferred]).
+// In the last round, coalition S gives w + mean_{i∈S} Δ_i, and the empty one w itself. lr is η_t.
+func NewCoalitions(
+	ctx context.Context, f Federation, w0 []float32, rounds, stale int, lr func(t int) float64,
+) (*Coalitions, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err
 	}
 	if f.N > maxCoalitions || rounds < 1 || stale < 0 || stale >= rounds {
-		return nil, fmt.Errorf("algos: coalitions: %d clients, %d rounds, %d of them stale, want at most %d clients and fewer stale rounds than rounds", f.N, rounds, stale, maxCoalitions)
+		return nil, fmt.Errorf("algos: coalitions: %d clients, %d rounds, %d of them stale, "+
+			"want at most %d clients and fewer stale rounds than rounds", f.N, rounds, stale, maxCoalitions)
 	}
 	s := &server{Federation: f, taken: make([]int, f.N)}
 	c := &Coalitions{s: s}

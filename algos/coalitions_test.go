@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Three clients at 8, 16, −8, η = 1/2, two rounds. Round 0: Δ = (4, 8, −4), w = 8/3. Round 1 from there: Δ = (8/3, 20/3, −16/3),
-// or client 0's still 4. Coalition S is 8/3 + the mean of its Δ.
+// Three clients at 8, 16, −8, η = 1/2, two rounds. Round 0: Δ = (4, 8, −4), w = 8/3. Round 1 from there: Δ = (8/3,
+// 20/3, −16/3), or client 0's still 4. Coalition S is 8/3 + the mean of its Δ.
 func TestCoalitions(t *testing.T) {
 	for stale, first := range []float64{8. / 3, 4} {
 		f, e := toyFederation(8, 16, -8)
@@ -50,7 +50,7 @@ func TestCoalitionOfAllIsFedAvg(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	m := start(t, "fedavg-active", f, Defaults(Paper))
+	m := start(t, "fedavg-active", f, Options{Preset: Paper})
 	for r := range 9 {
 		round := at(r, f, 1, 0, 1, 2, 3, 4)
 		round.LR = DecayedLR(0.1, r)
@@ -70,7 +70,8 @@ func TestCoalitionsRefuse(t *testing.T) {
 	f, e := toyFederation(8, 16)
 	lr := func(int) float64 { return 0.5 }
 	for _, c := range []struct{ rounds, stale int }{{0, 0}, {3, 3}, {3, -1}} {
-		if _, err := NewCoalitions(t.Context(), f, make([]float32, 2), c.rounds, c.stale, lr); err == nil || !strings.HasPrefix(err.Error(), "algos: coalitions: 2 clients, ") {
+		if _, err := NewCoalitions(t.Context(), f, make([]float32, 2), c.rounds, c.stale, lr); err == nil ||
+			!strings.HasPrefix(err.Error(), "algos: coalitions: 2 clients, ") {
 			t.Errorf("%+v: %v, want an error", c, err)
 		}
 	}

@@ -12,16 +12,16 @@ import (
 	"rollcall/nets"
 )
 
-// forAll runs a test on every method, in both presets, and as CA-Fed's code has it with estimates in place of the oracle.
+// forAll runs a test on every method, in both presets, and as
+// CA-Fed's code has it with estimates in place of the oracle.
 func forAll(t *testing.T, test func(t *testing.T, name string, o Options)) {
 	for _, name := range Names() {
 		for _, preset := range []Preset{Code, Paper} {
-			t.Run(fmt.Sprintf("%s/%s", name, preset), func(t *testing.T) { test(t, name, Defaults(preset)) })
+			t.Run(fmt.Sprintf("%s/%s", name, preset), func(t *testing.T) { test(t, name, Options{Preset: preset}) })
 		}
 		t.Run(name+"/ca-fed's code", func(t *testing.T) {
-			o := CAFedDefaults(Code, 40)
-			o.Bayes = &Bayes{Prior: 10, Form: Code}
-			test(t, name, o)
+			o := with(Options{Preset: Code}, name, "f3ast-beta", "0.025", "f3ast-limit", "45", "f3ast-memoryless", "true")
+			test(t, name, with(o, name, "prior", "10", "server-momentum", "0.9", "server-weight-decay", "0.01"))
 		})
 	}
 }
@@ -160,12 +160,14 @@ func TestTrainsTheActive(t *testing.T) {
 			if !slices.Equal(clients, want) {
 				t.Errorf("round %d: trained %v, want %v", r.T, clients, want)
 			}
-			if w.Round != r.T || w.LR != r.LR || w.Seed != 77 || w.WeightDecay != 0.01 || w.Momentum != 0 || w.Clip == nil || *w.Clip != clip {
+			if w.Round != r.T || w.LR != r.LR || w.Seed != 77 || w.WeightDecay != 0.01 || w.Momentum != 0 || w.Clip == nil ||
+				*w.Clip != clip {
 				t.Errorf("round %d: work %+v, want the round's and the federation's settings", r.T, w)
 			}
 			for k, i := range clients {
 				if drift := name == "scaffold"; !w.Clients[k].Momentum.IsNone() || w.Clients[k].Drift.IsNone() == drift {
-					t.Errorf("round %d: client %d: momentum row %t, drift row %t, want false, %t", r.T, i, !w.Clients[k].Momentum.IsNone(), !w.Clients[k].Drift.IsNone(), drift)
+					t.Errorf("round %d: client %d: momentum row %t, drift row %t, want false, %t",
+						r.T, i, !w.Clients[k].Momentum.IsNone(), !w.Clients[k].Drift.IsNone(), drift)
 				}
 				if name == "fedawe" {
 					continue // starts from its own model
@@ -179,13 +181,12 @@ func TestTrainsTheActive(t *testing.T) {
 	})
 }
 
-// A client's epochs go on where its own last round ended: client 1 holds 6 samples and reads 2 a round (E = 2, B = 1), so its first
-// three participations see each sample once, its next three again, whatever the others do meanwhile.
+// A client's epochs go on where its own last round ended: client 1 holds 6 samples and reads 2 a round (E = 2, B = 1),
+// so its first three participations see each sample once, its next three again, whatever the others do meanwhile.
 func TestEpochsGoOn(t *testing.T) {
 	forAll(t, func(t *testing.T, name string, o Options) {
-		o.CAFed = keepAll()
 		f, e := toyFederation(8, 16, -8)
-		o.FedAvgSLimit = &f.N
+		o = with(with(o, name, keepAll...), name, "fedavg-s-limit", "3")
 		f.Planner.Parts[1] = []int32{10, 11, 12, 13, 14, 15}
 		f.Planner.E = 2
 		m := start(t, name, f, o)
@@ -219,7 +220,7 @@ func TestSingleClient(t *testing.T) {
 	forAll(t, func(t *testing.T, name string, o Options) {
 		f, _ := toyFederation(8)
 		f.P[0] = 1
-		o.FedAWEClip, o.ServerSGD = nil, nil
+		o = with(o, name, "fedawe-clip", "none", "server-momentum", "0", "server-weight-decay", "0")
 		m := start(t, name, f, o)
 		for r := range 30 {
 			if _, err := m.Round(t.Context(), at(r, f, 1, 0)); err != nil {
@@ -261,7 +262,8 @@ func TestCancelled(t *testing.T) {
 		cancel()
 		for r, active := range [][]int{{}, {0}} {
 			_, err := m.Round(ctx, at(r, f, 1, active...))
-			if want := fmt.Sprintf("algos: %s: round %d: context canceled", name, r); !errors.Is(err, context.Canceled) || err.Error() != want {
+			if want := fmt.Sprintf("algos: %s: round %d: context canceled", name, r); !errors.Is(err, context.Canceled) ||
+				err.Error() != want {
 				t.Errorf("active %v: got %v, want %q", active, err, want)
 			}
 		}

@@ -23,19 +23,19 @@ func (b *Bayes) Validate() error {
 	return nil
 }
 
-// Estimator is what a server holds of its clients' availability: π̂_i and λ̂_i. Without settings it is the oracle, which knows
-// π_i and λ_i. With them it counts, n_AI being the transitions from active to inactive:
+// Estimator is what a server holds of its clients' availability: π̂_i and λ̂_i. Without settings it is the oracle,
+// which knows π_i and λ_i. With them it counts, n_AI being the transitions from active to inactive:
 //
 //	paper: π̂ = (n_A + n_k)/(n_A + n_I + n_k + m_k)
-//	       λ̂ = (n_AA + a)/(n_AA + n_AI + a + b) + (n_II + c)/(n_II + n_IA + c + d) − 1, the second eigenvalue of P̂ (ToN, (238))
+//	       λ̂ = (n_AA + a)/(n_AA + n_AI + a + b) + (n_II + c)/(n_II + n_IA + c + d) − 1  (ToN, (238))
 //	code:  π̂ = (n_A + t'π)/(t + t')
 //	       λ̂ = (n_AA + t'(λ + (1−λ)π) + n_II + t'(1 − (1−λ)π))/(t + t') − 1 after t rounds
 //
-// The paper's prior is a history of t' rounds of the client's own chain (section V-B, d): n_k, m_k, a … d are its counts, with 1
-// added to each, Beta(1, 1), so that a state never seen has a probability too [inferred]; what came between the history and
-// round 0 is not known, so n_AA … n_II begin with round 1 [inferred]. The code's prior is the expected value in place of a
-// history. Its joint counts have no conditional in them: they make λ̂ go from λ at t = 0 towards −2π(1−π)(1−λ), and before
-// round 0 everybody counts as inactive.
+// The paper's prior is a history of t' rounds of the client's own chain (section V-B, d): n_k, m_k, a … d are its
+// counts, with 1 added to each, Beta(1, 1), so that a state never seen has a probability too [inferred]; what came
+// between the history and round 0 is not known, so n_AA … n_II begin with round 1 [inferred]. The code's prior is the
+// expected value in place of a history. Its joint counts have no conditional in them: they make λ̂ go from λ at t = 0
+// towards −2π(1−π)(1−λ), and before round 0 everybody counts as inactive.
 type Estimator struct {
 	pi, lambda []float64 // [N] π̂, λ̂
 	bayes      *Bayes    // nil: the oracle
@@ -52,8 +52,9 @@ type counts struct {
 	prior, pjt float64 // the code's t'π, and t' times its joint probabilities' sum
 }
 
-// NewEstimator returns an estimator for clients with the true pi and lambda [N], which it copies, before round 0. b may be nil:
-// the oracle. The histories of the paper's form are drawn from seed: client i's from stream (0, i, 3) of [rng.Availability].
+// NewEstimator returns an estimator for clients with the true pi and lambda [N], which
+// it copies, before round 0. b may be nil: the oracle. The histories of the paper's
+// form are drawn from seed: client i's from stream (0, i, 3) of [rng.Availability].
 func NewEstimator(b *Bayes, seed uint32, pi, lambda []float64) (*Estimator, error) {
 	e := &Estimator{pi: append([]float64(nil), pi...), lambda: append([]float64(nil), lambda...)}
 	if len(pi) != len(lambda) {

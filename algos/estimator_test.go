@@ -24,8 +24,8 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// ToN, section IV-B, with a prior of n_k = 3 active and m_k = 2 inactive rounds, a = 2 stays active, b = 1 goes, c = 1 stays
-// inactive, d = 1 comes. Tolerance 1e-15: a few roundings of numbers of at most 1.
+// ToN, section IV-B, with a prior of n_k = 3 active and m_k = 2 inactive rounds, a = 2 stays active, b = 1 goes, c = 1
+// stays inactive, d = 1 comes. Tolerance 1e-15: a few roundings of numbers of at most 1.
 func TestEstimatorPaper(t *testing.T) {
 	e, err := NewEstimator(&Bayes{Prior: 1, Form: Paper}, 1, []float64{0.5, 0.5}, []float64{0, 0})
 	if err != nil {
@@ -52,7 +52,8 @@ func TestEstimatorPaper(t *testing.T) {
 			t.Errorf("round %d: π̂ %.17g λ̂ %.17g, want %.17g and %.17g ± 1e-15", r, e.Pi()[1], e.Lambda()[1], c.pi, c.lambda)
 		}
 	}
-	if want := 2./3 + 5./6 - 1; math.Abs(e.Pi()[0]-0.3) > 1e-15 || math.Abs(e.Lambda()[0]-want) > 1e-15 { // away in all five
+	want := 2./3 + 5./6 - 1 // away in all five
+	if math.Abs(e.Pi()[0]-0.3) > 1e-15 || math.Abs(e.Lambda()[0]-want) > 1e-15 {
 		t.Errorf("client 0: π̂ %g λ̂ %g, want 0.3 and %g ± 1e-15", e.Pi()[0], e.Lambda()[0], want)
 	}
 }
@@ -82,7 +83,8 @@ func TestEstimatorCode(t *testing.T) {
 		e.Observe(active)
 		for i := range 2 {
 			if math.Abs(e.Pi()[i]-c.pi[i]) > 1e-15 || math.Abs(e.Lambda()[i]-c.lambda[i]) > 1e-15 {
-				t.Errorf("round %d client %d: π̂ %g λ̂ %g, want %g and %g ± 1e-15", r, i, e.Pi()[i], e.Lambda()[i], c.pi[i], c.lambda[i])
+				t.Errorf("round %d client %d: π̂ %g λ̂ %g, want %g and %g ± 1e-15",
+					r, i, e.Pi()[i], e.Lambda()[i], c.pi[i], c.lambda[i])
 			}
 		}
 	}
@@ -98,7 +100,8 @@ func tolerance(pi, lambda, rounds float64) (ofPi, ofLambda float64) {
 	return ofPi, 5 * math.Sqrt(stay*(1-stay)/(rounds*pi)+away*(1-away)/(rounds*(1-pi)))
 }
 
-// A prior is a history of the clients' own chains: t' rounds of them, after which π̂ and λ̂ lie within five standard errors.
+// A prior is a history of the clients' own chains: t' rounds of
+// them, after which π̂ and λ̂ lie within five standard errors.
 func TestEstimatorHistory(t *testing.T) {
 	for _, prior := range []int{1, 1000, 100_000} {
 		e, err := NewEstimator(&Bayes{Prior: prior, Form: Paper}, 4, chainPi, chainLambda)
@@ -122,15 +125,16 @@ func TestEstimatorHistory(t *testing.T) {
 			tolPi, tolLambda := tolerance(chainPi[i], chainLambda[i], float64(prior))
 			tolPi, tolLambda = tolPi+2/float64(prior), tolLambda+20/float64(prior) // Beta(1, 1), which at π = 0.1 weighs tenfold
 			if math.Abs(e.Pi()[i]-chainPi[i]) > tolPi || math.Abs(e.Lambda()[i]-chainLambda[i]) > tolLambda {
-				t.Errorf("t'=%d client %d: π̂ %.4f λ̂ %.4f, want %g ± %.4f and %g ± %.4f", prior, i, e.Pi()[i], e.Lambda()[i], chainPi[i], tolPi, chainLambda[i], tolLambda)
+				t.Errorf("t'=%d client %d: π̂ %.4f λ̂ %.4f, want %g ± %.4f and %g ± %.4f",
+					prior, i, e.Pi()[i], e.Lambda()[i], chainPi[i], tolPi, chainLambda[i], tolLambda)
 			}
 		}
 	}
 }
 
-// On 50,000 rounds of simulated chains the paper's form comes to π and λ, the code's to π and −2π(1−π)(1−λ): the share of joint
-// stays, π(λ+(1−λ)π) + (1−π)(1−(1−λ)π), less 1. The latter's standard error is below that of π's share twice over, as every stretch of
-// a state has two ends. The prior's part is t'/(t+t') of its distance.
+// On 50,000 rounds of simulated chains the paper's form comes to π and λ, the code's to π and −2π(1−π)(1−λ): the share
+// of joint stays, π(λ+(1−λ)π) + (1−π)(1−(1−λ)π), less 1. The latter's standard error is below that of π's share twice
+// over, as every stretch of a state has two ends. The prior's part is t'/(t+t') of its distance.
 func TestEstimatorsConverge(t *testing.T) {
 	const rounds, prior = 50_000, 10
 	for _, form := range []Preset{Paper, Code} {
@@ -163,6 +167,22 @@ func TestEstimatorsConverge(t *testing.T) {
 					t.Errorf("λ̂ %.4f, want %.4f ± %.4f", got, want, tolLambda)
 				}
 			})
+		}
+	}
+}
+
+func TestEstimatorRefuses(t *testing.T) {
+	for want, b := range map[string]*Bayes{
+		"algos: estimator: prior of 0 rounds, want at least 1":            {Form: Code},
+		`algos: estimator: form "": unknown, want paper or code`:          {Prior: 1},
+		"algos: estimator: pi of 2 and lambda of 1 clients, want as many": nil,
+	} {
+		lambda := []float64{0, 0}
+		if b == nil {
+			lambda = lambda[:1]
+		}
+		if _, err := NewEstimator(b, 1, []float64{0.5, 0.5}, lambda); err == nil || err.Error() != want {
+			t.Errorf("%+v: got %v, want %q", b, err, want)
 		}
 	}
 }

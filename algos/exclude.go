@@ -9,7 +9,8 @@ import (
 //
 //	ε(q) = ⟨F̂−F̂*, π̂⊙̃q⟩ + bias · d_TV²(α, π̂⊙̃q),  bias = 4κ̄²·Γ̂′ or bias_const·Γ̂′
 //
-// q is α/π̂ for the clients that are in and 0 for the others, so π̂⊙̃q is α restricted to them and divided by S = Σ_in α. Hence
+// q is α/π̂ for the clients that are in and 0 for the others, so
+// π̂⊙̃q is α restricted to them and divided by S = Σ_in α. Hence
 //
 //	⟨F̂−F̂*, π̂⊙̃q⟩ = G/S with G = Σ_in α_i (F̂_i − F̂*_i)
 //	d_TV = ½ (Σ_out α + Σ_in |α − α/S|) = ½ (Σα − S + |1 − S|)
@@ -66,8 +67,8 @@ func (x *exclusion) gain(i int) float64 {
 // distance returns d_TV at Σ_in α = s.
 func (x *exclusion) distance(s float64) float64 { return (x.total - s + math.Abs(1-s)) / 2 }
 
-// pass tries the clients in the given order, and leaves out those without whom ε is smaller by at least τ: lines 14–21. The
-// last client stays, since ε has no value without it.
+// pass tries the clients in the given order, and leaves out those without whom ε is smaller by at least τ: lines 14–21.
+// The last client stays, since ε has no value without it.
 func (x *exclusion) pass(order []int) {
 	for _, i := range order {
 		if x.left == 1 {
@@ -80,8 +81,8 @@ func (x *exclusion) pass(order []int) {
 	}
 }
 
-// exactSum adds with twice the precision of float64 (Knuth's two-sum), so that thousands of terms taken out again leave what
-// a fresh sum would give.
+// exactSum adds with twice the precision of float64 (Knuth's two-sum), so that thousands of terms taken out again leave
+// what a fresh sum would give.
 type exactSum struct{ high, low float64 }
 
 func (x *exactSum) add(v float64) {
@@ -93,7 +94,8 @@ func (x *exactSum) add(v float64) {
 
 func (x *exactSum) value() float64 { return x.high + x.low }
 
-// byCorrelation returns the clients by |λ̂| descending, byAvailability by π̂ ascending; the smaller number goes first in a tie.
+// byCorrelation returns the clients by |λ̂| descending, byAvailability
+// by π̂ ascending; the smaller number goes first in a tie.
 func byCorrelation(lambda []float64) []int {
 	return ordered(lambda, func(l float64) float64 { return -math.Abs(l) })
 }

@@ -58,13 +58,6 @@ func population(n int, seed uint32, equal bool, zeros float64) (alpha, gap, pi, 
 // everybody returns n times true.
 func everybody(n int) []bool { return slices.Repeat([]bool{true}, n) }
 
-// keepAll returns settings of ca-fed under which nobody of a few is left out.
-func keepAll() *CAFed {
-	s := DefaultCAFed(Paper)
-	s.KappaBar2 = 100
-	return &s
-}
-
 // One addition per client and a fresh sum per step come to the same decisions.
 func TestExclusionAgainstScratch(t *testing.T) {
 	excluded, kept := 0, 0
@@ -88,7 +81,8 @@ func TestExclusionAgainstScratch(t *testing.T) {
 				x.pass(byAvailability(pi))
 				for i, in := range x.in {
 					if in != (q[i] > 0) {
-						t.Errorf("N=%d seed=%d κ̄²=%g τ=%g: client %d of gap %g is in: %t, want %t", n, seed, kappaBar2, tau, i, gap[i], in, q[i] > 0)
+						t.Errorf("N=%d seed=%d κ̄²=%g τ=%g: client %d of gap %g is in: %t, want %t",
+							n, seed, kappaBar2, tau, i, gap[i], in, q[i] > 0)
 					}
 					if in {
 						kept++
@@ -136,7 +130,8 @@ func TestExclusionByGapAlone(t *testing.T) {
 	}
 }
 
-// κ̄² = 100 and α = 1/N: leaving one out costs 400Γ̂′/N² and gains (gap − G)/(N−1) ≤ Γ̂′/N, so nobody goes while N < 400.
+// κ̄² = 100 and α = 1/N: leaving one out costs 400Γ̂′/N² and
+// gains (gap − G)/(N−1) ≤ Γ̂′/N, so nobody goes while N < 400.
 func TestExclusionKeepsEverybody(t *testing.T) {
 	for n := 1; n <= 200; n++ {
 		_, random, pi, lambda := population(n, uint32(n), true, 0.3)
@@ -167,7 +162,8 @@ func TestExclusionTies(t *testing.T) {
 	}
 }
 
-// Clients with gaps of every size come and go without a trace: those without one, all alike, are then taken out down to the last.
+// Clients with gaps of every size come and go without a trace: those
+// without one, all alike, are then taken out down to the last.
 func TestExclusionLeavesNoResidue(t *testing.T) {
 	const n = 3000
 	for seed := range uint32(5) {
@@ -178,7 +174,8 @@ func TestExclusionLeavesNoResidue(t *testing.T) {
 		}
 		x := newExclusion(alpha, gap, everybody(n), 0, 0)
 		x.pass(ordered(gap, func(v float64) float64 { return -v })) // the largest never lowers the mean
-		if last := slices.Index(x.in, true); x.left != 1 || last < 0 || gap[last] != 0 || slices.Contains(x.in[last+1:], true) {
+		if last := slices.Index(x.in, true); x.left != 1 || last < 0 || gap[last] != 0 ||
+			slices.Contains(x.in[last+1:], true) {
 			t.Errorf("seed %d: %d left, client %d among them, want one without a gap", seed, x.left, last)
 		}
 	}
@@ -192,9 +189,7 @@ func TestCAFedExcludes(t *testing.T) {
 		alpha, gap, pi, lambda := population(n, seed, false, 0.3)
 		f, _ := toyFederation(make([]float64, n)...)
 		f.Importance, f.P, f.Lambda = alpha, pi, lambda
-		o := CAFedDefaults(Paper, 10)
-		o.CAFed.KappaBar2 = 0.1
-		m := inside(start(t, "ca-fed", f, o))
+		m := inside(start(t, "ca-fed", f, withValues(Paper, "kappa", "0.1")))
 		for i := range gap {
 			m.best[i] = float64(i)
 			m.loss[i] = m.best[i] + gap[i]
@@ -229,14 +224,14 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// serverStep returns what ca-fed's server does in a round beside the engine's work, for n clients of whom half are there.
+// serverStep returns what ca-fed's server does in a round beside
+// the engine's work, for n clients of whom half are there.
 func serverStep(tb testing.TB, n int, kappaBar2 float64) func() {
 	tb.Helper()
 	alpha, gap, pi, lambda := population(n, 1, true, 0.2)
 	f, _ := toyFederation(make([]float64, n)...)
 	f.Importance, f.P, f.Lambda = alpha, pi, lambda
-	o := CAFedDefaults(Paper, 200)
-	o.CAFed.KappaBar2, o.Bayes = kappaBar2, &Bayes{Prior: 10, Form: Paper}
+	o := withValues(Paper, "kappa", fmt.Sprint(kappaBar2), "prior", "10")
 	started, err := New("ca-fed", f, []float32{0, 0}, o)
 	if err != nil {
 		tb.Fatal(err)

@@ -6,17 +6,20 @@ import (
 	"slices"
 )
 
-// f3ast weighs clients by the rate r_i at which they were sampled so far, and samples those with the smallest rates
-// first (Ribero, Vikalo and De Veciana, "Federated learning under intermittent client availability…", 2022, Algorithm 1).
+// f3ast weighs clients by the rate r_i at which they were sampled so far, and
+// samples those with the smallest rates first (Ribero, Vikalo and De Veciana,
+// "Federated learning under intermittent client availability…", 2022, Algorithm 1).
 //
 //	S = the M active clients with the largest α_i²/r_i²
 //	r ← (1−β) r + β·1_S, for all clients, in empty rounds too
 //	w += η_g · Σ_{i∈S} (α_i/r_i) Δ_i
 //
-// S is chosen with the old rates and weighed with the new ones, as the algorithm's lines follow each other; so r_i ≥ β
-// wherever it divides, and a client with p_i = 0 needs no exception. FedAWE's tables take every active client [inferred].
+// S is chosen with the old rates and weighed with the new ones, as the algorithm's
+// lines follow each other; so r_i ≥ β wherever it divides, and a client with p_i =
+// 0 needs no exception. FedAWE's tables take every active client [inferred].
 //
-// CA-Fed's released code has no memory: it sets r = (1−β)π̂ + β·1_A anew in every round, and then samples and weighs with that.
+// CA-Fed's released code has no memory: it sets r = (1−β)π̂ + β·1_A
+// anew in every round, and then samples and weighs with that.
 type f3ast struct {
 	weighted
 	beta       float64
@@ -26,12 +29,41 @@ type f3ast struct {
 	rate       []float64 // [N] r_i, π̂_i (p_i under the oracle) at the start
 }
 
+var f3astBeta = &Param{
+	Name: "f3ast-beta", Kind: Number, Default: "0.001", Range: AboveUpTo(0, 1),
+	Help: "f3ast: weight of the newest round in a client's rate",
+}
+
+var f3astLimit = &Param{
+	Name: "f3ast-limit", Kind: Whole, None: true, Default: none, Range: Between(1, math.MaxInt32),
+	Help: "f3ast: at most so many clients per round, or none",
+}
+
+var f3astMean = &Param{
+	Name: "f3ast-mean", Kind: Switch, Default: "false",
+	Help: "f3ast: divide the update by the number of sampled clients once more, as its own code does",
+}
+
+var f3astMemoryless = &Param{
+	Name: "f3ast-memoryless", Kind: Switch, Default: "false",
+	Help: "f3ast: rates anew in every round, as CA-Fed's code has them",
+}
+
+var f3astMethod = Definition{
+	"f3ast",
+	slices.Concat([]*Param{f3astBeta, f3astLimit, f3astMean, f3astMemoryless}, weightedParams),
+	newF3AST,
+}
+
 func newF3AST(s *server, w0 []float32, o Options) (Method, error) {
 	base, err := newWeighted(s, w0, o)
 	if err != nil {
 		return nil, err
 	}
-	return &f3ast{base, o.F3ASTBeta, o.F3ASTLimit, o.F3ASTMean, o.F3ASTMemoryless, slices.Clone(base.availability.Pi())}, nil
+	return &f3ast{
+		weighted: base, beta: f3astBeta.number(o), limit: f3astLimit.optionalWhole(o), mean: f3astMean.isOn(o),
+		memoryless: f3astMemoryless.isOn(o), rate: slices.Clone(base.availability.Pi()),
+	}, nil
 }
 
 func (m *f3ast) Round(ctx context.Context, r Round) ([]float32, error) {

@@ -11,7 +11,7 @@ import (
 
 // FedAR, eq. (6), with ρ = 0.1 and g(t) = 50 + t/4. 1e-6: the powers are written to seven digits.
 func TestFedARPsi(t *testing.T) {
-	settings := DefaultFedAR()
+	settings := fedarSettingsOf(Options{Preset: Paper})
 	for _, c := range []struct {
 		tau, t int
 		want   float64
@@ -34,7 +34,7 @@ func TestFedARPsi(t *testing.T) {
 			t.Errorf("τ = %d, t = %d: ψ = %.7f, want %.7f ± 1e-6", c.tau, c.t, got, c.want)
 		}
 	}
-	forever := FedAR{Rho: 0, T0: 1, B: 3, Forever: true}
+	forever := fedarSettings{rho: 0, b: 3}
 	if got := forever.psi(1_000_000, 1); got != 1 {
 		t.Errorf("ρ = 0, g = ∞: ψ = %g after a million rounds, want 1", got)
 	}
@@ -43,8 +43,7 @@ func TestFedARPsi(t *testing.T) {
 // N_t of Algorithm 1: who has been seen, less those too stale; g = 2 + t/4, t from 1.
 func TestFedARContributors(t *testing.T) {
 	f, _ := toyFederation(8, 16, -8, 0)
-	o := Defaults(Paper)
-	o.FedAR = &FedAR{Rho: 0.1, T0: 2, B: 4}
+	o := withValues(Paper, "fedar-rho", "0.1", "fedar-t0", "2", "fedar-b", "4")
 	m := start(t, "fedar", f, o)
 	for r, c := range []struct {
 		active []int
@@ -72,18 +71,18 @@ func TestFedARContributors(t *testing.T) {
 			}
 		}
 		if n != c.n || !slices.Equal(zero, c.zero) || psi[3] != 0 {
-			t.Errorf("round %d: N_t = %d without %v, ψ of one never seen %g, want %d without %v, 0", r+1, n, zero, psi[3], c.n, c.zero)
+			t.Errorf("round %d: N_t = %d without %v, ψ of one never seen %g, want %d without %v, 0",
+				r+1, n, zero, psi[3], c.n, c.zero)
 		}
 	}
 }
 
-// With ρ = 0, g = ∞ and a constant η, FedAR is MIFA over the clients seen so far: MIFA whose 1/N is 1/N_t. 1e-4: float32 at up to
-// 64 over sixty rounds; the toy's first round and the 4th and so on have clients nobody saw before.
+// With ρ = 0, g = ∞ and a constant η, FedAR is MIFA over the clients seen so far: MIFA whose 1/N is 1/N_t. 1e-4:
+// float32 at up to 64 over sixty rounds; the toy's first round and the 4th and so on have clients nobody saw before.
 func TestFedARIsMIFAOverTheSeen(t *testing.T) {
 	f, _ := toyFederation(8, 16, -8, 0, 3)
-	o := Defaults(Paper)
-	o.FedAR = &FedAR{Rho: 0, T0: 1, B: 3, Forever: true}
-	fedar, mifa := start(t, "fedar", f, o), start(t, "mifa", f, o)
+	o := withValues(Paper, "fedar-rho", "0", "fedar-t0", "none")
+	fedar, mifa := start(t, "fedar", f, o), start(t, "mifa", f, Options{Preset: Paper})
 	seen := map[int]bool{}
 	p := []float64{0.1, 0.2, 0.3, 0.4, 0.5}
 	for r := range 60 {
@@ -110,15 +109,15 @@ func TestFedARIsMIFAOverTheSeen(t *testing.T) {
 }
 
 // G_i = (w − w_i)/η of its own round is scaled by the η of the present one: Δ = 4 at η = 1/2 counts as 2 at η = 1/4.
+// In the last round Δ_1 = (16 − 7)/4, and Δ_0 counts as 2.
 func TestFedARSchedule(t *testing.T) {
 	f, _ := toyFederation(8, 16)
-	o := Defaults(Paper)
-	o.FedAR = &FedAR{Rho: 0, T0: 50, B: 4}
+	o := withValues(Paper, "fedar-rho", "0", "fedar-t0", "50", "fedar-b", "4")
 	m := start(t, "fedar", f, o)
 	for _, s := range []struct {
 		lr, want float64
 		active   []int
-	}{{0.5, 4, []int{0}}, {0.25, 6, nil}, {0.125, 7, nil}, {0.25, 8 + 9./8, []int{1}}} { // Δ_1 = (16 − 7)/4, Δ_0 counts as 2
+	}{{0.5, 4, []int{0}}, {0.25, 6, nil}, {0.125, 7, nil}, {0.25, 8 + 9./8, []int{1}}} {
 		r := at(0, f, 1, s.active...)
 		r.LR = s.lr
 		if _, err := m.Round(t.Context(), r); err != nil {
@@ -130,14 +129,15 @@ func TestFedARSchedule(t *testing.T) {
 	}
 }
 
-// Whoever holds no control of its own trains as in FedAvg: bit for bit in the first round, whoever is there, and with a single
-// client, whose control is everybody's.
+// Whoever holds no control of its own trains as in FedAvg: bit for bit in the first round, whoever is there, and with a
+// single client, whose control is everybody's.
 func TestScaffoldWithZeroControlsIsFedAvg(t *testing.T) {
 	for _, active := range [][]int{{0}, {1, 3}, {0, 1, 2, 3}} {
 		t.Run(fmt.Sprint(active), func(t *testing.T) {
 			f, _ := toyFederation(8, 16, -8, 0)
 			f.Planner.E = 3
-			scaffold, fedavg := start(t, "scaffold", f, Defaults(Paper)), start(t, "fedavg-active", f, Defaults(Paper))
+			o := Options{Preset: Paper}
+			scaffold, fedavg := start(t, "scaffold", f, o), start(t, "fedavg-active", f, o)
 			for _, m := range []Method{scaffold, fedavg} {
 				if _, err := m.Round(t.Context(), at(0, f, 0.75, active...)); err != nil {
 					t.Fatal(err)
@@ -154,7 +154,7 @@ func TestScaffoldWithZeroControlsIsFedAvg(t *testing.T) {
 func TestScaffoldControls(t *testing.T) {
 	f, e := toyFederation(8, 16, -8, 0, 3)
 	f.WeightDecay = 0.001
-	m := start(t, "scaffold", f, Defaults(Paper))
+	m := start(t, "scaffold", f, Options{Preset: Paper})
 	play(t, m, f, trace(f, 40))
 	inside := m.(*checked).Method.(*scaffold)
 	sum := make([]float64, 2)
@@ -173,13 +173,12 @@ func TestScaffoldControls(t *testing.T) {
 	}
 }
 
-// FedAvg(S): S of those who are there, each as often as any other, and their plain mean; all if there are no more than S.
+// FedAvg(S): S of those who are there, each as often as any
+// other, and their plain mean; all if there are no more than S.
 func TestFedAvgS(t *testing.T) {
 	f, e := toyFederation(8, 16, -8, 0, 3)
 	s := 2
-	o := Defaults(Paper)
-	o.FedAvgSLimit = &s
-	m := start(t, "fedavg-s", f, o)
+	m := start(t, "fedavg-s", f, withValues(Paper, "fedavg-s-limit", "2"))
 	times := make([]int, f.N)
 	const rounds = 3000
 	for r := range rounds {
@@ -216,28 +215,25 @@ func TestFedAvgS(t *testing.T) {
 }
 
 func TestFedARRefuses(t *testing.T) {
-	nan, six := math.NaN(), 6
-	for _, c := range []struct {
-		method string
-		o      Options
-		want   string
-	}{
-		{"fedar", Options{FedAR: &FedAR{Rho: nan, T0: 1, B: 3}}, "algos: fedar: rho NaN, want 0 … 1"},
-		{"fedar", Options{FedAR: &FedAR{Rho: 1.5, T0: 1, B: 3}}, "algos: fedar: rho 1.5, want 0 … 1"},
-		{"fedar", Options{FedAR: &FedAR{Rho: 0.1, B: 3}}, "algos: fedar: t0 of 0 rounds, want above 0"},
-		{"fedar", Options{FedAR: &FedAR{Rho: 0.1, T0: 1, B: 2}}, "algos: fedar: b 2, want above 2"},
-		{"fedavg-s", Options{FedAvgSLimit: &six}, "algos: fedavg-s: limit of 6 clients, want 1 … 5, all of them"},
+	for _, c := range []struct{ method, name, value, want string }{
+		{"fedar", "fedar-rho", "NaN", "want 0 … 1"},
+		{"fedar", "fedar-rho", "1.5", "want 0 … 1"},
+		{"fedar", "fedar-t0", "0", "want a positive number, or none"},
+		{"fedar", "fedar-t0", "+Inf", "want a positive number, or none"},
+		{"fedar", "fedar-b", "2", "want a number above 2"},
+		{"fedavg-s", "fedavg-s-limit", "6", "want a whole number 1 … 5, all of the clients, or none"},
+		{"fedavg-s", "fedavg-s-limit", "0", "want a whole number 1 … 5, all of the clients, or none"},
 	} {
 		f, _ := toyFederation(8, 16, -8, 0, 3)
-		o := Defaults(Paper)
-		o.FedAR, o.FedAvgSLimit = c.o.FedAR, c.o.FedAvgSLimit
-		if _, err := New(c.method, f, make([]float32, 2), o); err == nil || err.Error() != c.want {
-			t.Errorf("%s: got %v, want %q", c.method, err, c.want)
+		want := fmt.Sprintf("algos: %s: %s %s: %s", c.method, c.name, c.value, c.want)
+		_, err := New(c.method, f, make([]float32, 2), withValues(Paper, c.name, c.value))
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 	f, _ := toyFederation(8, 16)
 	f.P[1] = 0
-	m := start(t, "fedavg-is", f, Defaults(Paper))
+	m := start(t, "fedavg-is", f, Options{Preset: Paper})
 	want := "algos: fedavg-is: round 0: client 1 is active with probability 0, want above 0 and at most 1"
 	if _, err := m.Round(t.Context(), at(0, f, 1, 1)); err == nil || err.Error() != want {
 		t.Errorf("p_i = 0: got %v, want %q", err, want)

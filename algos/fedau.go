@@ -1,6 +1,9 @@
 package algos
 
-import "context"
+import (
+	"context"
+	"math"
+)
 
 // fedAU weighs a client by the mean length of its intervals between two participations, an estimate of 1/p_i
 // (Wang and Ji, ICLR 2024: FedAvg is Algorithm 1, the weights are Algorithm 2): w += η_g/N · Σ_{i∈A} ω_i Δ_i.
@@ -16,9 +19,16 @@ type interval struct {
 	sum, n int // of the list's entries
 }
 
+var fedauCutoff = &Param{
+	Name: "fedau-cutoff", Kind: Whole, Default: "50", Range: Between(1, math.MaxInt32),
+	Help: "fedau: longest interval counted, in rounds",
+}
+
+var fedAUMethod = Definition{"fedau", []*Param{fedauCutoff}, newFedAU}
+
 func newFedAU(s *server, w0 []float32, o Options) (Method, error) {
 	g, err := newGlobal(s, w0)
-	return &fedAU{g, o.FedAUCutoff, make([]interval, s.N)}, err
+	return &fedAU{g, fedauCutoff.whole(o), make([]interval, s.N)}, err
 }
 
 func (m *fedAU) Round(ctx context.Context, r Round) ([]float32, error) {

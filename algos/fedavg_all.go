@@ -6,6 +6,8 @@ import "context"
 // w += η_g/N · Σ_{i∈A} Δ_i.
 type fedAvgAll struct{ global }
 
+var fedAvgAllMethod = Definition{"fedavg-all", nil, newFedAvgAll}
+
 func newFedAvgAll(s *server, w0 []float32, _ Options) (Method, error) {
 	g, err := newGlobal(s, w0)
 	return &fedAvgAll{g}, err

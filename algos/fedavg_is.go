@@ -5,10 +5,12 @@ import (
 	"fmt"
 )
 
-// fedAvgIS is FedAvg with importance sampling as FedAR's section 6.1 runs it: the active clients' updates are weighed by their
-// availability, w += η_g/N · Σ_{i∈A} Δ_i / p_i. Unlike FedAvg-known it takes the clients' fixed p_i (π_i of a process with a
-// memory), and not those of the round.
+// fedAvgIS is FedAvg with importance sampling as FedAR's section 6.1 runs it: the active clients' updates are weighed
+// by their availability, w += η_g/N · Σ_{i∈A} Δ_i / p_i. Unlike FedAvg-known it takes the clients' fixed p_i (π_i of a
+// process with a memory), and not those of the round.
 type fedAvgIS struct{ global }
+
+var fedAvgISMethod = Definition{"fedavg-is", nil, newFedAvgIS}
 
 func newFedAvgIS(s *server, w0 []float32, _ Options) (Method, error) {
 	g, err := newGlobal(s, w0)

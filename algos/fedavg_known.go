@@ -9,6 +9,8 @@ import (
 // w += η_g/N · Σ_{i∈A} Δ_i / p_i^t, in expectation the step of full participation.
 type fedAvgKnown struct{ global }
 
+var fedAvgKnownMethod = Definition{"fedavg-known", nil, newFedAvgKnown}
+
 func newFedAvgKnown(s *server, w0 []float32, _ Options) (Method, error) {
 	g, err := newGlobal(s, w0)
 	return &fedAvgKnown{g}, err

@@ -2,28 +2,31 @@ package algos
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"rollcall/datasets/rng"
 )
 
-// fedAvgS is FedAvg over at most S of the active clients, drawn uniformly (FedAR, section 6.1: "at most half of available clients
-// … given 100 clients, at most 50"): w += η_g · mean_{i∈S} Δ_i. Only those drawn train. The order of the draw is that of stream
-// (t, 0, 0) of [rng.Sampling], which shuffles A.
+// fedAvgS is FedAvg over at most S of the active clients, drawn uniformly (FedAR, section 6.1: "at most half of
+// available clients … given 100 clients, at most 50"): w += η_g · mean_{i∈S} Δ_i. Only those drawn train. The order of
+// the draw is that of stream (t, 0, 0) of [rng.Sampling], which shuffles A.
 type fedAvgS struct {
 	global
 	limit     int // S
 	decisions Decisions
 }
 
+var fedAvgSLimit = &Param{
+	Name: "fedavg-s-limit", Kind: Whole, None: true, Default: none, Range: AtLeast(1), AtMostClients: true,
+	Help: "fedavg-s: S, at most so many of the active clients per round, or none: half of all clients",
+}
+
+var fedAvgSMethod = Definition{"fedavg-s", []*Param{fedAvgSLimit}, newFedAvgS}
+
 func newFedAvgS(s *server, w0 []float32, o Options) (Method, error) {
 	limit := max(1, s.N/2)
-	if o.FedAvgSLimit != nil {
-		limit = *o.FedAvgSLimit
-	}
-	if limit < 1 || limit > s.N {
-		return nil, fmt.Errorf("limit of %d clients, want 1 … %d, all of them", limit, s.N)
+	if given := fedAvgSLimit.optionalWhole(o); given != nil {
+		limit = *given
 	}
 	g, err := newGlobal(s, w0)
 	lambda := s.Lambda

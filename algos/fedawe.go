@@ -16,22 +16,40 @@ import (
 //
 // The released code clips the averaged echoed update, x̄ = mean_A x_i + η_g · clip(mean_A (t − τ_i) Δ_i).
 //
-// Clients that were last active in the same round hold the same model, so they share a row, and x_i ← x̄ copies nothing.
+// Clients that were last active in the same round have the same
+// model, so they share a row, and x_i ← x̄ copies nothing.
 type fedAWE struct {
 	*server
-	evaluated FedAWEModel
-	clip      *float64
-	models    []nets.Row // the distinct x_i; a row nobody holds is free
-	holds     []int      // [N] x_i is models[holds[i]]
-	last      int        // x̄ of the last round that was not empty; somebody holds it until the next
-	tau       []int      // [N] last active round, −1 at the start
-	update    nets.Row   // the averaged echoed update, when it is clipped
-	mean      nets.Row   // the mean over all clients of x_i, as of the last Model
-	stale     bool       // rounds have passed since
+	ofServer bool       // Model is x̄ in place of the mean
+	clip     *float64   // largest norm of the averaged echoed update; nil: none
+	models   []nets.Row // the distinct x_i; a row without a client is free
+	rowOf    []int      // [N] x_i is models[rowOf[i]]
+	last     int        // x̄ of the last round that was not empty; it has clients until the next
+	tau      []int      // [N] last active round, −1 at the start
+	update   nets.Row   // the averaged echoed update, when it is clipped
+	mean     nets.Row   // the mean over all clients of x_i, as of the last Model
+	stale    bool       // rounds have passed since
 }
 
+// The released code clips the averaged echoed update; the paper clips local gradients instead (appendix J).
+var fedaweClip = &Param{
+	Name: "fedawe-clip", Kind: Number, None: true, Default: "0.5", Paper: none, Range: Above(0),
+	Help: "fedawe: largest norm of the averaged echoed update, or none (default: the preset's)",
+}
+
+// mean: the mean over all N clients of x_i, as in the released code; last: x̄ of the last round that was not empty.
+var fedaweModel = &Param{
+	Name: "fedawe-model", Kind: Word, Default: "mean", Words: []string{"mean", "last"},
+	Help: "fedawe: model evaluated, the mean of all clients' or the server's last: mean, last",
+}
+
+var fedAWEMethod = Definition{"fedawe", []*Param{fedaweClip, fedaweModel}, newFedAWE}
+
 func newFedAWE(s *server, w0 []float32, o Options) (Method, error) {
-	m := &fedAWE{server: s, evaluated: o.FedAWEModel, clip: o.FedAWEClip, holds: make([]int, s.N), tau: make([]int, s.N), stale: true}
+	m := &fedAWE{
+		server: s, ofServer: fedaweModel.word(o) == "last", clip: fedaweClip.optional(o),
+		rowOf: make([]int, s.N), tau: make([]int, s.N), stale: true,
+	}
 	for i := range m.tau {
 		m.tau[i] = -1
 	}
@@ -67,14 +85,14 @@ func (m *fedAWE) Round(ctx context.Context, r Round) ([]float32, error) {
 		return nil, err
 	}
 	for _, i := range r.Active {
-		m.holds[i], m.tau[i] = next, r.T
+		m.rowOf[i], m.tau[i] = next, r.T
 	}
 	m.last, m.stale = next, true
 	return loss, nil
 }
 
 // x returns the row of x_i.
-func (m *fedAWE) x(i int) nets.Row { return m.models[m.holds[i]] }
+func (m *fedAWE) x(i int) nets.Row { return m.models[m.rowOf[i]] }
 
 // echo sets dst = mean_A (x_i + η_g (t − τ_i)(ends_i − x_i)).
 func (m *fedAWE) echo(dst nets.Row, r Round, ends []nets.Row) error {
@@ -114,10 +132,10 @@ func (m *fedAWE) clippedEcho(dst nets.Row, r Round, ends []nets.Row) error {
 	return m.set(dst, mean)
 }
 
-// free returns a model row that no client holds.
+// free returns a model row that is no client's.
 func (m *fedAWE) free() (int, error) {
-	for row, holders := range m.holders() {
-		if holders == 0 {
+	for row, clients := range m.clients() {
+		if clients == 0 {
 			return row, nil
 		}
 	}
@@ -127,10 +145,10 @@ func (m *fedAWE) free() (int, error) {
 	return next, err
 }
 
-// holders returns how many clients hold each model row.
-func (m *fedAWE) holders() []int {
+// clients returns how many clients have each model row.
+func (m *fedAWE) clients() []int {
 	n := make([]int, len(m.models))
-	for _, row := range m.holds {
+	for _, row := range m.rowOf {
 		n[row]++
 	}
 	return n
@@ -138,13 +156,13 @@ func (m *fedAWE) holders() []int {
 
 // Model returns the mean over all N clients of x_i, or x̄ of the last round that was not empty.
 func (m *fedAWE) Model() (nets.Row, error) {
-	if m.evaluated == LastServer {
+	if m.ofServer {
 		return m.models[m.last], nil
 	}
 	if m.stale {
 		var mean terms
-		for row, holders := range m.holders() {
-			mean.add(float64(holders)/float64(m.N), m.models[row])
+		for row, clients := range m.clients() {
+			mean.add(float64(clients)/float64(m.N), m.models[row])
 		}
 		if err := m.set(m.mean, mean); err != nil {
 			return nets.Row{}, err

@@ -11,13 +11,14 @@ import (
 // Tolerance 1e-3 of the largest model seen: echoes of up to 12 rounds at Δ = (u − x)/2 overshoot, which multiplies the
 // float32 rounding (6e-8) of a round some times over, and 200 rounds follow each other.
 func TestFedAWEAgainstSeparateModels(t *testing.T) {
-	clip := 3.0
-	for name, limit := range map[string]*float64{"no clip": nil, "clip 3": &clip} {
+	for name, value := range map[string]string{"no clip": "none", "clip 3": "3"} {
 		t.Run(name, func(t *testing.T) {
 			u := []float64{8, 16, -8, 0, 3, 5, -2}
 			f, e := toyFederation(u...)
 			f.P = []float64{0.9, 0.5, 0.7, 0.3, 0.6, 0.4, 0.2}
-			m := start(t, "fedawe", f, Options{FedAUCutoff: 50, F3ASTBeta: 0.001, FedAWEModel: MeanOfAll, FedAWEClip: limit})
+			o := withValues(Paper, "fedawe-clip", value)
+			limit := fedaweClip.optional(o)
+			m := start(t, "fedawe", f, o)
 			x, tau := make([]float64, len(u)), make([]int, len(u)) // in units of (3, 4)
 			for i := range tau {
 				tau[i] = -1
@@ -60,7 +61,7 @@ func TestFedAWEInfiniteUpdate(t *testing.T) {
 	f, _ := toyFederation(1e38)
 	r := at(0, f, 1, 0)
 	r.LR = 10
-	_, err := start(t, "fedawe", f, Defaults(Code)).Round(t.Context(), r)
+	_, err := start(t, "fedawe", f, Options{Preset: Code}).Round(t.Context(), r)
 	const want = "algos: fedawe: round 0: norm of the update is +Inf, want a finite number"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %q", err, want)
@@ -72,8 +73,9 @@ func TestFedAvgKnownNeedsProbabilities(t *testing.T) {
 		f, e := toyFederation(8, 16)
 		r := at(0, f, 1, 1)
 		r.P = []float64{0.5, p}
-		_, err := start(t, "fedavg-known", f, Defaults(Code)).Round(t.Context(), r)
-		if err == nil || !strings.HasPrefix(err.Error(), "algos: fedavg-known: round 0: client 1 is active with probability ") {
+		_, err := start(t, "fedavg-known", f, Options{Preset: Code}).Round(t.Context(), r)
+		if err == nil ||
+			!strings.HasPrefix(err.Error(), "algos: fedavg-known: round 0: client 1 is active with probability ") {
 			t.Errorf("p = %g: got %v, want an error that names the client", p, err)
 		}
 		if len(e.work) != 0 {

@@ -20,7 +20,7 @@ type Federation struct {
 	Lambda      []float64     // [N] λ_i, in [−1, 1]; nil: 0 for all, independent rounds
 	WeightDecay float64       // of the local steps
 	Momentum    float64       // of the local steps, in [0, 1); each client's momentum persists across rounds
-	Clip        *float64      // largest norm of a local gradient; nil: none; see [Preset.LocalClip]
+	Clip        *float64      // largest norm of a local gradient; nil: none
 }
 
 // Validate reports the first setting no method can work with.

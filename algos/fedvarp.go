@@ -16,6 +16,8 @@ type fedVARP struct {
 	next nets.Row // where the new w is written, since y_i ← Δ_i still needs the old one
 }
 
+var fedVARPMethod = Definition{"fedvarp", nil, newFedVARP}
+
 func newFedVARP(s *server, w0 []float32, _ Options) (Method, error) {
 	g, err := newGlobal(s, w0)
 	if err != nil {

@@ -7,24 +7,26 @@ import (
 	"rollcall/algos/availability"
 )
 
-// Clients at u_i = 0 … 7 (times (3, 4)) that are there with p_i = 0.9 … 0.2: the objective's minimum is mean(u) = 3.5, while those
-// near 0 are seen most. What is compared is the mean of the model over the rounds after the first tenth.
+// Clients at u_i = 0 … 7 (times (3, 4)) that are there with p_i = 0.9 … 0.2: the objective's minimum is mean(u) = 3.5,
+// while those near 0 are seen most. What is compared is the mean of the model over the rounds after the first tenth.
 //
 // With Δ_i = η(u_i − w) and little noise in w:
-//   - fedavg-active settles at Σ q_i u_i / Σ q_i, q_i = E[1_{i∈A}/K] (FedAWE, figure 2, for two clients): 2.44, a bias
-//     of −1.06; the mean over a round's A deviates by less than 1, so five standard errors over T rounds are below 0.07;
+//   - fedavg-active converges to Σ q_i u_i / Σ q_i, q_i = E[1_{i∈A}/K] (FedAWE, figure 2, for two clients): 2.44, a
+//     bias of −1.06; the mean over a round's A deviates by less than 1, so five standard errors over T rounds are below
+//     0.07;
 //   - fedavg-known has independent, unbiased steps; their mean over T rounds has the standard error
 //     sqrt(Σ (u_i − 3.5)²(1/p_i − 1)/T)/N = 0.014 at T = 5400, of which five are allowed, 0.07;
 //   - mifa's fixed point is mean(u), without noise: once every client was seen, w changes no more. 1e-4 for float32;
-//   - fedawe's echoes are unbiased to first order in η, its stale x_i are not: the bias is of order η·max(1/p_i)·|u_i − 3.5| = 0.01·5·3.5 = 0.18,
+//   - fedawe's echoes are unbiased to first order in η, its stale x_i are not: the bias is of order
+//     η·max(1/p_i)·|u_i − 3.5| = 0.01·5·3.5 = 0.18,
 //     a sixth of FedAvg's.
 func TestLongRun(t *testing.T) {
 	u := []float64{0, 1, 2, 3, 4, 5, 6, 7}
 	p := []float64{0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2}
 	mean := 3.5
-	biased := settled(u, p)
+	biased := fedAvgLimit(u, p)
 	if biased > mean-0.5 {
-		t.Fatalf("fedavg-active settles at %g, want a clear bias from %g: the test is of no use", biased, mean)
+		t.Fatalf("fedavg-active converges to %g, want a clear bias from %g: the test is of no use", biased, mean)
 	}
 	for _, c := range []struct {
 		method          string
@@ -38,7 +40,7 @@ func TestLongRun(t *testing.T) {
 		t.Run(c.method, func(t *testing.T) {
 			f, _ := toyFederation(u...)
 			f.P = p
-			m := start(t, c.method, f, Defaults(Paper))
+			m := start(t, c.method, f, Options{Preset: Paper})
 			const rounds = 6000
 			sum, n := 0.0, 0.0
 			for r := range rounds {
@@ -52,14 +54,15 @@ func TestLongRun(t *testing.T) {
 				}
 			}
 			if got := sum / n; !(math.Abs(got-c.want) <= c.limit) {
-				t.Errorf("settles at %.4f, want %.4f ± %g (mean of u %g, FedAvg's limit %.4f)", got, c.want, c.limit, mean, biased)
+				t.Errorf("converges to %.4f, want %.4f ± %g (mean of u %g, FedAvg's limit %.4f)",
+					got, c.want, c.limit, mean, biased)
 			}
 		})
 	}
 }
 
-// settled returns Σ q_i u_i / Σ q_i with q_i = E[1_{i∈A}/K], over all 2^N active sets.
-func settled(u, p []float64) float64 {
+// fedAvgLimit returns Σ q_i u_i / Σ q_i with q_i = E[1_{i∈A}/K], over all 2^N active sets.
+func fedAvgLimit(u, p []float64) float64 {
 	var top, bottom float64
 	for set := 1; set < 1<<len(u); set++ {
 		prob, sum, k := 1.0, 0.0, 0.0

@@ -24,6 +24,8 @@ func newMemory(s *server) (memory, error) {
 	return memory{y, make([]bool, s.N)}, err
 }
 
+var mifaMethod = Definition{"mifa", nil, newMIFA}
+
 func newMIFA(s *server, w0 []float32, _ Options) (Method, error) {
 	g, err := newGlobal(s, w0)
 	if err != nil {
@@ -41,7 +43,8 @@ func (m *mifa) Round(ctx context.Context, r Round) ([]float32, error) {
 	return loss, m.step(r.ServerLR)
 }
 
-// refresh sets y_i ← Δ_i for the active clients, which start from g's w. They end in y_i itself, so no other rows are needed.
+// refresh sets y_i ← Δ_i for the active clients, which start from
+// g's w. They end in y_i itself, so no other rows are needed.
 func (mem *memory) refresh(ctx context.Context, g *global, r Round) ([]float32, error) {
 	loss, err := g.train(ctx, r, func(int, int) nets.Row { return g.w }, func(_, i int) nets.Row { return mem.y[i] })
 	if err != nil {

@@ -12,6 +12,8 @@ type mifaWait struct {
 	waiting int // clients with p_i > 0 not seen yet
 }
 
+var mifaWaitMethod = Definition{"mifa-wait", nil, newMIFAWait}
+
 func newMIFAWait(s *server, w0 []float32, o Options) (Method, error) {
 	started, err := newMIFA(s, w0, o)
 	if err != nil {

@@ -2,9 +2,11 @@ package algos
 
 import "context"
 
-// moreAvailable takes only the clients that are there more often than not (CA-Fed, ToN, section V-A c): q_i = α_i/π_i where
-// π_i > 1/2, else 0.
+// moreAvailable takes only the clients that are there more often than not
+// (CA-Fed, ToN, section V-A c): q_i = α_i/π_i where π_i > 1/2, else 0.
 type moreAvailable struct{ weighted }
+
+var moreAvailableMethod = Definition{"more-available", weightedParams, newMoreAvailable}
 
 func newMoreAvailable(s *server, w0 []float32, o Options) (Method, error) {
 	base, err := newWeighted(s, w0, o)

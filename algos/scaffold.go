@@ -6,8 +6,8 @@ import (
 	"rollcall/nets"
 )
 
-// scaffold corrects every local gradient by how the client's gradients differ from everybody's (Karimireddy et al., ICML 2020,
-// Algorithm 1 with option II, whose sample of clients is here those who are there):
+// scaffold corrects every local gradient by how the client's gradients differ from everybody's (Karimireddy et al.,
+// ICML 2020, Algorithm 1 with option II, whose sample of clients is here those who are there):
 //
 //	local step: g − c_i + c
 //	c_i′ = c_i − c + (w − w_i)/(E η_t);  c += Σ_{i∈A} (c_i′ − c_i)/N;  w += η_g · mean_{i∈A} Δ_i
@@ -19,6 +19,8 @@ type scaffold struct {
 	own  []nets.Row // [N] c_i; within a round c − c_i of the active
 	next nets.Row   // where the new w is written, since the controls still need the old one
 }
+
+var scaffoldMethod = Definition{"scaffold", nil, newScaffold}
 
 func newScaffold(s *server, w0 []float32, _ Options) (Method, error) {
 	g, err := newGlobal(s, w0)
@@ -69,7 +71,8 @@ func (m *scaffold) drift(active []int) error {
 	return nil
 }
 
-// learn sets the controls of the active clients, whose local steps went from w to ends, and then c. It makes ends their Δ.
+// learn sets the controls of the active clients, whose local
+// steps went from w to ends, and then c. It makes ends their Δ.
 func (m *scaffold) learn(r Round, ends []nets.Row) error {
 	// c + Σ (c_i′ − c_i)/N = (1 − K/N) c − Σ Δ_i/(E η N)
 	var c terms

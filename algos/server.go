@@ -10,11 +10,11 @@ import (
 // server is what every method stands on: the federation, how far each client is, and the rows in the engine's memory.
 type server struct {
 	Federation
-	taken    []int      // [N] local steps of each client in all rounds so far
-	momentum []nets.Row // [N] each client's momentum; nil until clients with momentum train
-	ends     []nets.Row // as many as clients ever trained at once
-	banks    []nets.Bank
-	ahead    ahead
+	taken     []int      // [N] local steps of each client in all rounds so far
+	momentum  []nets.Row // [N] each client's momentum; nil until clients with momentum train
+	ends      []nets.Row // as many as clients ever trained at once
+	banks     []nets.Bank
+	nextPlans nextPlans
 
 	corrections []nets.Row // of the next round: added to every gradient of the k-th active client; nil: nothing
 }
@@ -55,8 +55,9 @@ func (s *server) endRows(k int) (ends []nets.Row, err error) {
 	return s.ends[:k], nil
 }
 
-// train runs the E local steps of every client in r.Active, the k-th from start(k, client) to end(k, client), and returns their
-// losses. Each client goes on in its own samples where its last round ended. Nobody active: nothing happens.
+// train runs the E local steps of every client in r.Active, the k-th from start(k,
+// client) to end(k, client), and returns their losses. Each client goes on in its
+// own samples where its last round ended. Nobody active: nothing happens.
 func (s *server) train(ctx context.Context, r Round, start, end func(k, client int) nets.Row) ([]float32, error) {
 	if len(r.Active) == 0 {
 		return nil, nil
@@ -67,12 +68,15 @@ func (s *server) train(ctx context.Context, r Round, start, end func(k, client i
 			return nil, err
 		}
 	}
-	work := nets.LocalWork{Round: r.T, Seed: s.Seed, LR: r.LR, WeightDecay: s.WeightDecay, Momentum: s.Momentum, Clip: s.Clip}
+	work := nets.LocalWork{
+		Round: r.T, Seed: s.Seed, LR: r.LR, WeightDecay: s.WeightDecay, Momentum: s.Momentum, Clip: s.Clip,
+	}
 	for k, i := range r.Active {
 		if err := ctx.Err(); err != nil { // plans of many steps take a while
 			return nil, err
 		}
-		c := nets.ClientWork{Client: i, Start: start(k, i), End: end(k, i), Plan: s.ahead.take(s.Planner, planKey{r.T, i, s.taken[i]})}
+		batches := s.nextPlans.take(s.Planner, planKey{r.T, i, s.taken[i]})
+		c := nets.ClientWork{Client: i, Start: start(k, i), End: end(k, i), Plan: batches}
 		if s.momentum != nil {
 			c.Momentum = s.momentum[i]
 		}
@@ -84,19 +88,20 @@ func (s *server) train(ctx context.Context, r Round, start, end func(k, client i
 	for _, i := range r.Active {
 		s.taken[i] += s.Planner.Steps(i)
 	}
-	s.planAhead(ctx, r)
+	s.planNext(ctx, r)
 	loss, err := s.Engine.Train(ctx, work)
-	s.ahead.wait() // so that nothing of a run goes on after it
+	s.nextPlans.wait() // so that nothing of a run goes on after it
 	return loss, err
 }
 
-// planAhead begins to make the plans of the next round. Clients that a method then leaves out, or adds, cost nothing but time.
-func (s *server) planAhead(ctx context.Context, r Round) {
+// planNext begins to make the plans of the next round. Clients
+// that a method then leaves out, or adds, cost nothing but time.
+func (s *server) planNext(ctx context.Context, r Round) {
 	keys := make([]planKey, len(r.Next))
 	for k, i := range r.Next {
 		keys[k] = planKey{r.T + 1, i, s.taken[i]}
 	}
-	s.ahead.begin(ctx, s.Planner, keys)
+	s.nextPlans.begin(ctx, s.Planner, keys)
 }
 
 // set makes dst the sum of x; dst may be among its rows.

@@ -23,7 +23,7 @@ func TestMemory(t *testing.T) {
 func TestMomentumPersists(t *testing.T) {
 	f, _ := toyFederation(8, 0)
 	f.Momentum = 0.5
-	m := start(t, "fedavg-active", f, Defaults(Paper))
+	m := start(t, "fedavg-active", f, Options{Preset: Paper})
 	for _, s := range []step{
 		{t: 0, active: []int{0}, want: 4},
 		{t: 1, active: []int{1}, want: 2}, // its own v = 4

@@ -3,6 +3,7 @@ package algos
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -90,8 +91,8 @@ func (e *toy) Load(r nets.Row, w []float32) error  { copy(e.at(r), w); return ni
 func (e *toy) Store(r nets.Row, w []float32) error { copy(w, e.at(r)); return nil }
 func (e *toy) Close() error                        { return nil }
 
-// Evaluate knows the training samples, of which each has the loss of the client that holds it. Sample 1000+i of the test part has
-// ten times that of client i.
+// Evaluate knows the training samples, of which each has the loss of the client that holds it. Sample 1000+i of the
+// test part has ten times that of client i.
 func (e *toy) Evaluate(_ context.Context, jobs []nets.EvalJob) ([]nets.EvalResult, error) {
 	e.jobs = append(e.jobs, jobs...)
 	results := make([]nets.EvalResult, len(jobs))
@@ -102,7 +103,8 @@ func (e *toy) Evaluate(_ context.Context, jobs []nets.EvalJob) ([]nets.EvalResul
 		for _, sample := range job.Index {
 			owner, weight := int(sample)-1000, 10.0
 			if job.Part == nets.Train {
-				owner, weight = slices.IndexFunc(e.planner.Parts, func(part []int32) bool { return slices.Contains(part, sample) }), 1
+				has := func(part []int32) bool { return slices.Contains(part, sample) }
+				owner, weight = slices.IndexFunc(e.planner.Parts, has), 1
 			}
 			for j, x := range e.at(job.Row) {
 				d := float64(x) - e.u[owner][j]
@@ -174,8 +176,8 @@ func (e *toy) Train(ctx context.Context, work nets.LocalWork) ([]float32, error)
 // scaled returns the point m·(3, 4), of norm 5|m|. Everything a method does to such points it does to m.
 func scaled(m float64) []float64 { return []float64{3 * m, 4 * m} }
 
-// toyFederation returns clients at u_i = u[i]·(3, 4) with two samples each, E = 1, B = 1, p_i = 0.75 (above 1/2, so that
-// more-available takes them), α_i = 1/N.
+// toyFederation returns clients at u_i = u[i]·(3, 4) with two samples each, E = 1, B = 1, p_i = 0.75 (above 1/2, so
+// that more-available takes them), α_i = 1/N.
 func toyFederation(u ...float64) (Federation, *toy) {
 	e := &toy{rowsMax: math.MaxInt}
 	parts, p := make([][]int32, len(u)), make([]float64, len(u))
@@ -186,6 +188,37 @@ func toyFederation(u ...float64) (Federation, *toy) {
 	}
 	e.planner = &plan.Planner{Seed: 1, Parts: parts, E: 1, B: 1}
 	return Federation{Engine: e, N: len(u), Seed: 1, Planner: e.planner, Importance: Equal(len(u)), P: p}, e
+}
+
+// with returns o with values for a method, in pairs of name and value. Those of parameters the method does not read are
+// left out, so that one call serves all methods.
+func with(o Options, method string, pairs ...string) Options {
+	o.Values = maps.Clone(o.Values)
+	if o.Values == nil {
+		o.Values = Values{}
+	}
+	for k := 0; k < len(pairs); k += 2 {
+		for _, p := range Params() {
+			if p.Name == pairs[k] && slices.Contains(p.Methods(), method) {
+				o.Values[p.Name] = pairs[k+1]
+			}
+		}
+	}
+	return o
+}
+
+// withValues returns options with values in pairs of name and value, which the method they are for must read.
+func withValues(preset Preset, pairs ...string) Options {
+	o := Options{Preset: preset, Values: Values{}}
+	for k := 0; k < len(pairs); k += 2 {
+		o.Values[pairs[k]] = pairs[k+1]
+	}
+	return o
+}
+
+// keepAll are the parameters under which ca-fed, in either preset, leaves out nobody of a few clients.
+var keepAll = []string{
+	"kappa", "100", "bias-const", "none", "ca-fed-beta", "1", "ca-fed-tau", "0", "fstar", "min", "losses", "batch",
 }
 
 // start begins a method at w = 0.

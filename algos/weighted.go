@@ -8,10 +8,11 @@ import (
 	"rollcall/nets"
 )
 
-// Inspector is a method that says how it treated the clients in its last round: unbiased, more-available, adafed, f3ast,
-// ca-fed and fedavg-s do.
+// Inspector is a method that says how it treated the clients in its last round: unbiased, more-available, adafed,
+// f3ast, ca-fed and fedavg-s do.
 type Inspector interface {
-	// Inspect returns the decisions of the last round. Its slices are good until the next Round, and must not be written to.
+	// Inspect returns the decisions of the last round. Its slices
+	// are good until the next Round, and must not be written to.
 	Inspect() Decisions
 }
 
@@ -23,29 +24,48 @@ type Decisions struct {
 	Lambda   []float64 // [N] λ̂_i likewise
 }
 
-// ServerSGD are the settings of SGD at the server, as CA-Fed's released code has it (PyTorch's, without dampening):
-//
-//	g = −Σ q_i Δ_i + WeightDecay·w,  v ← Momentum·v + g,  w ← w − η_g v
-//
-// A round in which nobody is aggregated changes nothing, v included.
-type ServerSGD struct {
-	Momentum    float64 // in [0, 1)
-	WeightDecay float64 // at least 0
+var weightedPrior = &Param{
+	Name: "prior", Kind: Whole, None: true, Default: none, Range: Between(1, 1e6),
+	Help: "unbiased, more-available, adafed, ca-fed, f3ast: estimate π and λ with a prior of so many rounds, " +
+		"or none: they are known",
 }
 
-// What CA-Fed's released code runs SGD with, at the server and at the clients ([Federation.Momentum] and its WeightDecay).
-const (
-	CAFedMomentum = 0.9
-	CAFedDecay    = 1e-2
-)
+var serverMomentum = &Param{
+	Name: "server-momentum", Kind: Number, Default: "0", Range: AtLeastBelow(0, 1),
+	Help: "unbiased, more-available, adafed, ca-fed, f3ast: momentum at the server",
+}
 
-// weighted is the base of the methods of CA-Fed's papers: w += η_g · Σ q_i Δ_i over the active clients that are not excluded,
-// with q_i from α_i and what the estimator holds of π_i and λ_i. The projection on a bounded set W of the papers' (3) is left out
-// [inferred: neither prints one, and the code has none].
+var serverDecay = &Param{
+	Name: "server-weight-decay", Kind: Number, Default: "0", Range: AtLeast(0),
+	Help: "the same: weight decay at the server",
+}
+
+// weightedParams are the parameters of all methods with the base weighted.
+var weightedParams = []*Param{weightedPrior, serverMomentum, serverDecay}
+
+// serverSGD are the settings of SGD at the server, as CA-Fed's released code has it (PyTorch's, without dampening):
+//
+//	g = −Σ q_i Δ_i + decay·w,  v ← momentum·v + g,  w ← w − η_g v
+//
+// A round in which nobody is aggregated changes nothing, v included.
+type serverSGD struct{ momentum, decay float64 }
+
+// serverSGDOf returns nil where both settings are 0: v is then g, and needs no row.
+func serverSGDOf(o Options) *serverSGD {
+	sgd := serverSGD{serverMomentum.number(o), serverDecay.number(o)}
+	if sgd == (serverSGD{}) {
+		return nil
+	}
+	return &sgd
+}
+
+// weighted is the base of the methods of CA-Fed's papers: w += η_g · Σ q_i Δ_i over the active clients that are not
+// excluded, with q_i from α_i and what the estimator knows of π_i and λ_i. The projection on a bounded set W of the
+// papers' (3) is left out [inferred: neither prints one, and the code has none].
 type weighted struct {
 	global
 	availability *Estimator
-	sgd          *ServerSGD
+	sgd          *serverSGD
 	velocity     nets.Row // v, with sgd
 	decisions    Decisions
 }
@@ -59,12 +79,16 @@ func newWeighted(s *server, w0 []float32, o Options) (weighted, error) {
 	if lambda == nil {
 		lambda = make([]float64, s.N)
 	}
-	m := weighted{global: g, sgd: o.ServerSGD}
-	if m.availability, err = NewEstimator(o.Bayes, s.Seed, s.P, lambda); err != nil {
+	m := weighted{global: g, sgd: serverSGDOf(o)}
+	var bayes *Bayes
+	if rounds := weightedPrior.optionalWhole(o); rounds != nil {
+		bayes = &Bayes{Prior: *rounds, Form: o.Preset}
+	}
+	if m.availability, err = NewEstimator(bayes, s.Seed, s.P, lambda); err != nil {
 		return weighted{}, err
 	}
 	m.decisions = Decisions{Q: make([]float64, s.N), Included: slices.Repeat([]bool{true}, s.N)}
-	if o.ServerSGD != nil {
+	if m.sgd != nil {
 		rows, err := s.rows(1)
 		if err != nil {
 			return weighted{}, err
@@ -80,7 +104,7 @@ func (m *weighted) Inspect() Decisions {
 	return d
 }
 
-// unbiased returns α_i/π̂_i [N], 0 for a client held never to be there. That it is there all the same is an error.
+// unbiased returns α_i/π̂_i [N], 0 for a client with π̂_i = 0. An active client with π̂_i = 0 is an error.
 func (m *weighted) unbiased(active []int) ([]float64, error) {
 	q, pi := make([]float64, m.N), m.availability.Pi()
 	for i := range q {
@@ -132,8 +156,8 @@ func (m *weighted) step(serverLR float64, c []float64, ends []nets.Row) error {
 		return m.apply(c, ends)
 	}
 	var v, w terms
-	v.add(m.sgd.Momentum, m.velocity)
-	rest := m.sgd.WeightDecay
+	v.add(m.sgd.momentum, m.velocity)
+	rest := m.sgd.decay
 	for k, end := range ends {
 		v.add(-c[k], end)
 		rest += c[k]

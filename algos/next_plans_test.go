@@ -11,7 +11,7 @@ import (
 	"rollcall/nets"
 )
 
-// What a method is told of the next round, be it true or not, changes neither what is trained nor the model.
+// What a method hears of the next round, be it true or not, changes neither what is trained nor the model.
 func TestHintChangesNothing(t *testing.T) {
 	hints := map[string]func(rounds []Round, r int) []int{
 		"true":      func(rounds []Round, r int) []int { return rounds[min(r+1, len(rounds)-1)].Active },
@@ -43,7 +43,8 @@ func TestHintChangesNothing(t *testing.T) {
 			for r, w := range work {
 				for k, c := range w.Clients {
 					if got := gotWork[r].Clients[k]; got.Client != c.Client || !slices.Equal(got.Plan.Index, c.Plan.Index) {
-						t.Fatalf("%s: training %d: client %d on %v, without a hint client %d on %v", hint, r, got.Client, got.Plan.Index, c.Client, c.Plan.Index)
+						t.Fatalf("%s: training %d: client %d on %v, without a hint client %d on %v",
+							hint, r, got.Client, got.Plan.Index, c.Client, c.Plan.Index)
 					}
 				}
 			}
@@ -51,10 +52,11 @@ func TestHintChangesNothing(t *testing.T) {
 	})
 }
 
-// While a round trains, the plans of the next are made, of clients that train now for the steps after these; the next round takes them.
-func TestPlansAhead(t *testing.T) {
+// While a round trains, the plans of the next are made, of clients
+// that train now for the steps after these; the next round takes them.
+func TestNextPlans(t *testing.T) {
 	f, e := toyFederation(8, 16, -8)
-	m := start(t, "fedavg-active", f, Defaults(Code))
+	m := start(t, "fedavg-active", f, Options{Preset: Code})
 	s := m.(*checked).Method.(*fedAvgActive).server
 	first := at(0, f, 1, 0, 1)
 	first.Next = []int{1, 2}
@@ -62,37 +64,37 @@ func TestPlansAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[planKey]plan.Local{{1, 1, 1}: f.Planner.Client(1, 1, 1), {1, 2, 0}: f.Planner.Client(1, 2, 0)}
-	if got, want := fmt.Sprint(s.ahead.plans), fmt.Sprint(want); got != want {
-		t.Fatalf("made ahead: %s, want %s", got, want)
+	if got, want := fmt.Sprint(s.nextPlans.plans), fmt.Sprint(want); got != want {
+		t.Fatalf("made early: %s, want %s", got, want)
 	}
-	marked := s.ahead.plans[planKey{1, 2, 0}]
-	marked.Index[0] = 99 // told from one made anew
+	marked := s.nextPlans.plans[planKey{1, 2, 0}]
+	marked.Index[0] = 99 // marks it: one made anew would not have it
 	if _, err := m.Round(t.Context(), at(1, f, 1, 1, 2)); err != nil {
 		t.Fatal(err)
 	}
 	if got := e.work[1].Clients[1].Plan.Index[0]; got != 99 {
-		t.Errorf("client 2 trained on sample %d, want the plan made ahead", got)
+		t.Errorf("client 2 trained on sample %d, want the plan that was made early", got)
 	}
 }
 
 // Nothing is left running, nor made use of, when training fails.
-func TestPlansAheadEnd(t *testing.T) {
+func TestNextPlansEnd(t *testing.T) {
 	f, e := toyFederation(8, 16)
-	m := start(t, "fedavg-active", f, Defaults(Code))
+	m := start(t, "fedavg-active", f, Options{Preset: Code})
 	e.failing = errors.New("out of order")
 	r := at(0, f, 1, 0)
 	r.Next = []int{0, 1}
 	if _, err := m.Round(t.Context(), r); !errors.Is(err, e.failing) {
 		t.Errorf("got %v, want %v", err, e.failing)
 	}
-	if s := m.(*checked).Method.(*fedAvgActive).server; s.ahead.done != nil {
+	if s := m.(*checked).Method.(*fedAvgActive).server; s.nextPlans.done != nil {
 		t.Error("plans are still being made")
 	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
-	var a ahead
-	a.begin(stopped, f.Planner, []planKey{{0, 0, 0}})
-	if a.wait(); len(a.plans) != 0 {
-		t.Errorf("%d plans made after the end of the context, want none", len(a.plans))
+	var n nextPlans
+	n.begin(stopped, f.Planner, []planKey{{0, 0, 0}})
+	if n.wait(); len(n.plans) != 0 {
+		t.Errorf("%d plans made after the end of the context, want none", len(n.plans))
 	}
 }

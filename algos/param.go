@@ -1,0 +1,192 @@
+package algos
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Kind says what values a parameter takes.
+type Kind int
+
+// The kinds.
+const (
+	Number Kind = iota // a finite number
+	Whole              // a whole number, of at most 2⁵³
+	Switch             // true or false
+	Word               // one of a few words
+)
+
+// none is the value of a parameter that may be without a number.
+const none = "none"
+
+// Param is one parameter of one or several methods: a flag of `rollcall run`, declared beside the method that reads it.
+type Param struct {
+	Name          string    // of the flag: "fedau-cutoff"
+	Kind          Kind      // what values it takes
+	None          bool      // the word none is a value as well; of Number and Whole alone
+	Default       string    // as it stands on a command line
+	Paper         string    // the default of preset paper; empty: Default
+	Range         Range     // of Number and Whole; the zero Range: every finite number
+	AtMostClients bool      // of Whole: no more than there are clients; see [Param.CheckFor]
+	Words         []string  // of Word
+	Help          string    // usage text, without the default
+	Only          Condition // when the parameter has a say, in the methods that read it; the zero Condition: always
+	Overrides     []Setting // what a command line that gives this parameter sets beside it, unless it gives that too
+}
+
+// Condition says that another parameter is none, or that it is not. The zero Condition is always met.
+type Condition struct {
+	Other *Param
+	None  bool   // true: Other must be none; false: Other must not be
+	Text  string // how a command line meets it; follows "--method m ": "--bias-const none"
+}
+
+// Setting is the value of one parameter, by its name.
+type Setting struct{ Name, Value string }
+
+// DefaultFor returns the value of the parameter where none is given.
+func (p *Param) DefaultFor(preset Preset) string {
+	if preset == Paper && p.Paper != "" {
+		return p.Paper
+	}
+	return p.Default
+}
+
+// Check reports that text is no value of the parameter. The error says what is wanted, as "want 0 … 1", and names
+// neither the parameter nor text.
+func (p *Param) Check(text string) error {
+	_, err := p.Canonical(text)
+	return err
+}
+
+// CheckFor is Check in a federation of so many clients, which AtMostClients looks at.
+func (p *Param) CheckFor(text string, clients int) error {
+	bounded := *p
+	if p.AtMostClients {
+		bounded.Range = p.Range.upTo(float64(clients))
+	}
+	return bounded.Check(text)
+}
+
+// Canonical returns the one form of a value that runs are named by: the shortest text of a number, base 10 for a whole
+// number, true or false, and words as they are. The error is Check's.
+func (p *Param) Canonical(text string) (string, error) {
+	refused := errors.New("want " + p.wanted())
+	switch {
+	case p.None && text == none:
+		return none, nil
+	case p.Kind == Switch:
+		on, err := strconv.ParseBool(text)
+		if err != nil {
+			return "", refused
+		}
+		return strconv.FormatBool(on), nil
+	case p.Kind == Word:
+		if !slices.Contains(p.Words, text) {
+			return "", refused
+		}
+		return text, nil
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || !p.Range.Contains(x) || p.Kind == Whole && !isWhole(x) {
+		return "", refused
+	}
+	if p.Kind == Whole {
+		return strconv.FormatInt(int64(x), 10), nil
+	}
+	return strconv.FormatFloat(x+0, 'g', -1, 64), nil // −0 + 0 is 0
+}
+
+// isWhole reports whether x is a whole number that float64 tells from its neighbours.
+func isWhole(x float64) bool { return x == math.Trunc(x) && math.Abs(x) <= 1<<53 }
+
+// wanted says what values there are, as it follows "want ".
+func (p *Param) wanted() string {
+	text := p.Range.String()
+	switch p.Kind {
+	case Switch:
+		return "true or false"
+	case Word:
+		return "one of " + strings.Join(p.Words, ", ")
+	case Whole:
+		if text = "a whole number " + text; p.Range == (Range{}) {
+			text = "a whole number"
+		}
+		if p.AtMostClients && p.Range.highEnd != noEnd {
+			text += ", all of the clients"
+		}
+	}
+	if p.None {
+		text += ", or none"
+	}
+	return text
+}
+
+// HasSay reports whether the parameter makes a difference to a method that reads it and is started with o.
+func (p *Param) HasSay(o Options) bool {
+	return p.Only.Other == nil || (p.Only.Other.text(o) == none) == p.Only.None
+}
+
+// Methods returns the names of the methods that read the parameter: those that list it earlier among their parameters
+// first, and then in the order of [Names].
+func (p *Param) Methods() []string {
+	type reader struct {
+		name  string
+		place int
+	}
+	var readers []reader
+	for _, d := range methods {
+		if place := slices.Index(d.Params, p); place >= 0 {
+			readers = append(readers, reader{d.Name, place})
+		}
+	}
+	slices.SortStableFunc(readers, func(a, b reader) int { return a.place - b.place })
+	names := make([]string, len(readers))
+	for i, r := range readers {
+		names[i] = r.name
+	}
+	return names
+}
+
+// The methods below return the value in o, which [New] has checked.
+
+func (p *Param) text(o Options) string {
+	if text, given := o.Values[p.Name]; given {
+		return text
+	}
+	return p.DefaultFor(o.Preset)
+}
+
+func (p *Param) word(o Options) string { return p.text(o) }
+
+func (p *Param) isOn(o Options) bool {
+	on, _ := strconv.ParseBool(p.text(o))
+	return on
+}
+
+// optional returns the number, nil for none.
+func (p *Param) optional(o Options) *float64 {
+	text := p.text(o)
+	if text == none {
+		return nil
+	}
+	x, _ := strconv.ParseFloat(text, 64)
+	return &x
+}
+
+func (p *Param) number(o Options) float64 { return *p.optional(o) }
+
+func (p *Param) whole(o Options) int { return int(p.number(o)) }
+
+// optionalWhole returns the whole number, nil for none.
+func (p *Param) optionalWhole(o Options) *int {
+	x := p.optional(o)
+	if x == nil {
+		return nil
+	}
+	n := int(*x)
+	return &n
+}

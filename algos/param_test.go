@@ -1,0 +1,251 @@
+package algos
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// The values of every kind: what is kept of those that are possible, and what is wanted in place of the others.
+func TestParamCanonical(t *testing.T) {
+	number := Param{Kind: Number}
+	positive := Param{Kind: Number, None: true, Range: Above(0)}
+	whole := Param{Kind: Whole, Range: Between(1, 1e6)}
+	anyWhole := Param{Kind: Whole, None: true}
+	on := Param{Kind: Switch}
+	word := Param{Kind: Word, Words: []string{"min", "zero"}}
+	for _, c := range []struct {
+		name       string
+		p          *Param
+		text, want string
+		refused    string // the error, where there is one
+	}{
+		{"number", &number, "0.50", "0.5", ""},
+		{"number without a point", &number, "-3", "-3", ""},
+		{"number with an exponent", &number, "1E-3", "0.001", ""},
+		{"small number", &number, "0.00001", "1e-05", ""},
+		{"minus zero", &number, "-0", "0", ""},
+		{"NaN", &number, "NaN", "", "want a finite number"},
+		{"infinity", &number, "inf", "", "want a finite number"},
+		{"above all numbers", &number, "1e999", "", "want a finite number"},
+		{"word for a number", &number, "much", "", "want a finite number"},
+		{"nothing for a number", &number, "", "", "want a finite number"},
+		{"two numbers", &number, "1 2", "", "want a finite number"},
+		{"none that is no value", &number, "none", "", "want a finite number"},
+		{"none", &positive, "none", "none", ""},
+		{"capital none", &positive, "None", "", "want a positive number, or none"},
+		{"outside", &positive, "0", "", "want a positive number, or none"},
+		{"whole", &whole, "1000000", "1000000", ""},
+		{"whole with a sign", &whole, "+12", "12", ""},
+		{"whole with zeros", &whole, "012", "12", ""},
+		{"whole with a point", &whole, "2.0", "2", ""},
+		{"whole with an exponent", &whole, "1e6", "1000000", ""},
+		{"fraction", &whole, "1.5", "", "want a whole number 1 … 1000000"},
+		{"whole outside", &whole, "1000001", "", "want a whole number 1 … 1000000"},
+		{"whole NaN", &whole, "nan", "", "want a whole number 1 … 1000000"},
+		{"whole of nothing", &whole, "", "", "want a whole number 1 … 1000000"},
+		{"negative whole", &anyWhole, "-7", "-7", ""},
+		{"no whole", &anyWhole, "none", "none", ""},
+		{"whole beyond 2⁵³", &anyWhole, "1e18", "", "want a whole number, or none"},
+		{"switch", &on, "true", "true", ""},
+		{"switch as a number", &on, "0", "false", ""},
+		{"switch of another word", &on, "yes", "", "want true or false"},
+		{"no switch", &on, "none", "", "want true or false"},
+		{"word", &word, "zero", "zero", ""},
+		{"unknown word", &word, "Zero", "", "want one of min, zero"},
+		{"no word", &word, "", "", "want one of min, zero"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := c.p.Canonical(c.text)
+			refused := ""
+			if err != nil {
+				refused = err.Error()
+			}
+			if got != c.want || refused != c.refused {
+				t.Errorf("%q: %q, error %q, want %q, error %q", c.text, got, refused, c.want, c.refused)
+			}
+			if check := c.p.Check(c.text); (check == nil) != (err == nil) || err != nil && check.Error() != refused {
+				t.Errorf("%q: Check %v, Canonical %v, want the same", c.text, check, err)
+			}
+			if again, err := c.p.Canonical(got); c.refused == "" && (again != got || err != nil) {
+				t.Errorf("%q: %q, %v of its own canonical form, want the form itself", got, again, err)
+			}
+		})
+	}
+}
+
+// The ends of every range, and just beyond them.
+func TestRange(t *testing.T) {
+	for text, c := range map[string]struct {
+		r       Range
+		in, out []float64
+	}{
+		"a finite number":         {Range{}, []float64{-1e308, 0, 1e308}, nil},
+		"0 or more":               {AtLeast(0), []float64{0, 1e308}, []float64{-1e-300}},
+		"a positive number":       {Above(0), []float64{1e-300}, []float64{0, -1}},
+		"a number above 2":        {Above(2), []float64{2.0000001}, []float64{2}},
+		"0 … 1":                   {Between(0, 1), []float64{0, 0.5, 1}, []float64{-0.1, 1.1}},
+		"1 … 2147483647":          {Between(1, 2147483647), []float64{1, 2147483647}, []float64{0, 2147483648}},
+		"above 0 and at most 1":   {AboveUpTo(0, 1), []float64{1e-300, 1}, []float64{0, 1.1}},
+		"at least 0 and below 1":  {AtLeastBelow(0, 1), []float64{0, 0.999}, []float64{1, -0.1}},
+		"at least -1 and below 0": {AtLeastBelow(-1, 0), []float64{-1}, []float64{0, -1.5}},
+	} {
+		if got := c.r.String(); got != text {
+			t.Errorf("%q, want %q", got, text)
+		}
+		for _, x := range c.in {
+			if !c.r.Contains(x) {
+				t.Errorf("%s: %g is not in it", text, x)
+			}
+		}
+		for _, x := range append(c.out, math.NaN(), math.Inf(1), math.Inf(-1)) {
+			if c.r.Contains(x) {
+				t.Errorf("%s: %g is in it", text, x)
+			}
+		}
+	}
+}
+
+// Every declaration is complete, and its defaults are values of the parameter in canonical form.
+func TestParams(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range Params() {
+		if p.Name == "" || p.Help == "" || seen[p.Name] {
+			t.Errorf("parameter %q: usage %q, named before: %t, want a name of its own and a usage",
+				p.Name, p.Help, seen[p.Name])
+		}
+		seen[p.Name] = true
+		for _, preset := range []Preset{Code, Paper} {
+			text := p.DefaultFor(preset)
+			if got, err := p.Canonical(text); got != text || err != nil {
+				t.Errorf("%s: default %q of preset %s: canonical %q, %v, want itself", p.Name, text, preset, got, err)
+			}
+		}
+		numeric := p.Kind == Number || p.Kind == Whole
+		if (p.None || p.Range != Range{}) && !numeric || (p.Words != nil) != (p.Kind == Word) || p.AtMostClients &&
+			p.Kind != Whole {
+			t.Errorf("%s: %+v: none, a range or words, which its kind does not have", p.Name, *p)
+		}
+		if len(p.Methods()) == 0 {
+			t.Errorf("%s: no method reads it", p.Name)
+		}
+		if c := p.Only; c.Other != nil && (c.Text == "" || !c.Other.None || !slices.Contains(Params(), c.Other)) {
+			t.Errorf("%s: has a say only with %+v, want a parameter that may be none, and a text", p.Name, c)
+		}
+	}
+	for _, p := range Params() {
+		for _, s := range p.Overrides {
+			place := slices.IndexFunc(Params(), func(other *Param) bool { return other.Name == s.Name })
+			if place < 0 || Params()[place].Check(s.Value) != nil {
+				t.Errorf("%s: sets %+v, want a parameter and a value of it", p.Name, s)
+			}
+		}
+	}
+}
+
+// FedAWE's tables, CA-Fed's and FedAR's papers and the authors' code: the values of an ordinary run.
+func TestParamDefaults(t *testing.T) {
+	want := map[string][2]string{ // preset code, preset paper
+		"fedawe-clip": {"0.5", "none"}, "fedawe-model": {"mean", "mean"}, "fedau-cutoff": {"50", "50"},
+		"f3ast-beta": {"0.001", "0.001"}, "f3ast-limit": {"none", "none"}, "f3ast-mean": {"false", "false"},
+		"f3ast-memoryless": {"false", "false"}, "fedar-rho": {"0.1", "0.1"}, "fedar-t0": {"50", "50"}, "fedar-b": {"4", "4"},
+		"fedavg-s-limit": {"none", "none"}, "prior": {"none", "none"}, "server-momentum": {"0", "0"},
+		"server-weight-decay": {"0", "0"}, "kappa": {"1", "1"}, "bias-const": {"1", "none"}, "ca-fed-beta": {"1", "1"},
+		"ca-fed-tau": {"0", "0"}, "fstar": {"zero", "min"}, "losses": {"all", "batch"},
+	}
+	for _, p := range Params() {
+		if got := [2]string{p.DefaultFor(Code), p.DefaultFor(Paper)}; got != want[p.Name] {
+			t.Errorf("%s: %q, want %q", p.Name, got, want[p.Name])
+		}
+		delete(want, p.Name)
+	}
+	if len(want) != 0 {
+		t.Errorf("no parameters %v", want)
+	}
+}
+
+func TestParamMethods(t *testing.T) {
+	weighted := []string{"unbiased", "more-available", "adafed", "ca-fed", "f3ast"}
+	for p, want := range map[*Param][]string{
+		fedauCutoff: {"fedau"}, f3astBeta: {"f3ast"}, cafedKappa: {"ca-fed"}, fedarB: {"fedar"}, fedAvgSLimit: {"fedavg-s"},
+		weightedPrior: weighted, serverMomentum: weighted, serverDecay: weighted, {Name: "fedau-cutoff"}: nil,
+	} {
+		if got := p.Methods(); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", p.Name, got, want)
+		}
+	}
+	var names []string
+	for _, d := range Definitions() {
+		names = append(names, d.Name)
+	}
+	if !slices.Equal(names, Names()) {
+		t.Errorf("definitions of %q, want %q", names, Names())
+	}
+}
+
+// kappa counts where bias-const is none, fedar-b where fedar-t0 is not, be it given or by default.
+func TestParamHasSay(t *testing.T) {
+	for _, c := range []struct {
+		p    *Param
+		o    Options
+		want bool
+	}{
+		{cafedKappa, Options{Preset: Code}, false},
+		{cafedKappa, Options{Preset: Paper}, true},
+		{cafedKappa, withValues(Code, "bias-const", "none"), true},
+		{cafedKappa, withValues(Paper, "bias-const", "2"), false},
+		{fedarB, Options{Preset: Paper}, true},
+		{fedarB, withValues(Paper, "fedar-t0", "none"), false},
+		{fedarRho, withValues(Paper, "fedar-t0", "none"), true},
+	} {
+		if got := c.p.HasSay(c.o); got != c.want {
+			t.Errorf("%s with %+v: %t, want %t", c.p.Name, c.o, got, c.want)
+		}
+	}
+	if want := (Setting{"bias-const", "none"}); len(cafedKappa.Overrides) != 1 || cafedKappa.Overrides[0] != want {
+		t.Errorf("kappa sets %+v, want %+v", cafedKappa.Overrides, want)
+	}
+}
+
+// The number of clients bounds fedavg-s-limit and nothing else.
+func TestParamCheckFor(t *testing.T) {
+	for _, c := range []struct {
+		p          *Param
+		text, want string
+	}{
+		{fedAvgSLimit, "5", ""},
+		{fedAvgSLimit, "none", ""},
+		{fedAvgSLimit, "6", "want a whole number 1 … 5, all of the clients, or none"},
+		{f3astLimit, "6", ""},
+	} {
+		got := ""
+		if err := c.p.CheckFor(c.text, 5); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s %s among 5 clients: %q, want %q", c.p.Name, c.text, got, c.want)
+		}
+	}
+	if err := fedAvgSLimit.Check("0"); err == nil || err.Error() != "want a whole number 1 or more, or none" {
+		t.Errorf("0 among any number of clients: %v", err)
+	}
+}
+
+// The typed values a method reads, given and by default.
+func TestParamValues(t *testing.T) {
+	o := withValues(Paper, "fedau-cutoff", "3.0", "f3ast-limit", "7", "f3ast-mean", "1", "fedawe-clip", "2.5",
+		"f3ast-beta", "1e-2")
+	n, limit, mean := fedauCutoff.whole(o), f3astLimit.optionalWhole(o), f3astMean.isOn(o)
+	if n != 3 || limit == nil ||
+		*limit != 7 || !mean {
+		t.Errorf("cut-off %d, limit %v, mean %t, want 3, 7, true", n, limit, mean)
+	}
+	if clip, beta := fedaweClip.optional(o), f3astBeta.number(o); clip == nil || *clip != 2.5 || beta != 0.01 {
+		t.Errorf("clip %v, beta %g, want 2.5, 0.01", clip, beta)
+	}
+	o = Options{Preset: Paper}
+	clip, limit, model := fedaweClip.optional(o), f3astLimit.optionalWhole(o), fedaweModel.word(o)
+	if clip != nil || limit != nil || model != "mean" {
+		t.Errorf("clip %v, limit %v, model %q, want none, none, mean", clip, limit, model)
+	}
+}

@@ -1,0 +1,79 @@
+package algos
+
+import (
+	"math"
+	"strconv"
+)
+
+// Range is a set of finite numbers, an interval. The zero Range holds every finite number.
+type Range struct {
+	low, high       float64
+	lowEnd, highEnd end
+}
+
+// end says whether an interval ends on a side, and whether the number there is part of it.
+type end int
+
+const (
+	noEnd end = iota
+	closedEnd
+	openEnd
+)
+
+// AtLeast is the numbers from low on.
+func AtLeast(low float64) Range { return Range{low: low, lowEnd: closedEnd} }
+
+// Above is the numbers above low.
+func Above(low float64) Range { return Range{low: low, lowEnd: openEnd} }
+
+// Between is the numbers from low to high, both included.
+func Between(low, high float64) Range { return Range{low, high, closedEnd, closedEnd} }
+
+// AboveUpTo is the numbers above low up to high, which is included.
+func AboveUpTo(low, high float64) Range { return Range{low, high, openEnd, closedEnd} }
+
+// AtLeastBelow is the numbers from low on below high, which is not included.
+func AtLeastBelow(low, high float64) Range { return Range{low, high, closedEnd, openEnd} }
+
+// upTo returns the numbers of r up to high, which is included.
+func (r Range) upTo(high float64) Range {
+	r.high, r.highEnd = high, closedEnd
+	return r
+}
+
+// Contains reports whether x is in r; NaN and the infinities never are.
+func (r Range) Contains(x float64) bool {
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return false
+	case r.lowEnd == closedEnd && x < r.low, r.lowEnd == openEnd && x <= r.low:
+		return false
+	case r.highEnd == closedEnd && x > r.high, r.highEnd == openEnd && x >= r.high:
+		return false
+	}
+	return true
+}
+
+// String says which numbers are in r, as it follows "want ": "0 … 1", "a positive number".
+func (r Range) String() string {
+	low, high := decimal(r.low), decimal(r.high)
+	switch {
+	case r.lowEnd == noEnd && r.highEnd == noEnd:
+		return "a finite number"
+	case r.highEnd == noEnd && r.lowEnd == closedEnd:
+		return low + " or more"
+	case r.highEnd == noEnd && r.low == 0:
+		return "a positive number"
+	case r.highEnd == noEnd:
+		return "a number above " + low
+	case r.lowEnd == closedEnd && r.highEnd == closedEnd:
+		return low + " … " + high
+	case r.lowEnd == closedEnd:
+		return "at least " + low + " and below " + high
+	default:
+		return "above " + low + " and at most " + high
+	}
+}
+
+// decimal writes x without an exponent.
+func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

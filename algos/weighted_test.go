@@ -1,0 +1,162 @@
+package algos
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// Everything there is about the decisions of two rounds of the worked case "ca-fed: code".
+func TestInspect(t *testing.T) {
+	f, _ := toyFederation(8, 16)
+	var o Options
+	cafedCase(Code, "77", "0")(&f, &o)
+	m := start(t, "ca-fed", f, o)
+	d := m.(Inspector).Inspect()
+	if !slices.Equal(d.Q, []float64{0, 0}) || !slices.Equal(d.Included, []bool{true, true}) {
+		t.Errorf("before round 0: %+v, want no weights and everybody included", d)
+	}
+	for _, s := range []struct {
+		active   []int
+		q        []float64
+		included []bool
+	}{
+		{[]int{1}, []float64{0, 1}, []bool{true, true}},
+		{[]int{0, 1}, []float64{1, 0}, []bool{true, false}},
+		{[]int{1}, []float64{0, 0}, []bool{true, false}},
+		{[]int{}, []float64{0, 0}, []bool{true, false}}, // nothing new is known
+	} {
+		if _, err := m.Round(t.Context(), at(len(s.q), f, 0.01, s.active...)); err != nil {
+			t.Fatal(err)
+		}
+		d := m.(Inspector).Inspect()
+		if !slices.Equal(d.Q, s.q) || !slices.Equal(d.Included, s.included) || !slices.Equal(d.Pi, f.P) ||
+			!slices.Equal(d.Lambda, f.Lambda) {
+			t.Errorf("active %v: %+v, want q %v, included %v, π %v, λ %v", s.active, d, s.q, s.included, f.P, f.Lambda)
+		}
+	}
+}
+
+// Which methods are Inspectors, and that they say what they do: the weights are those of the trained clients.
+func TestInspectors(t *testing.T) {
+	forAll(t, func(t *testing.T, name string, o Options) {
+		f, e := toyFederation(8, 16, -8, 0, 3)
+		m := start(t, name, f, o)
+		inspector, ok := m.(Inspector)
+		inspectors := []string{"f3ast", "unbiased", "more-available", "adafed", "ca-fed", "fedavg-s"}
+		if want := slices.Contains(inspectors, name); ok != want {
+			t.Fatalf("is an Inspector: %t, want %t", ok, want)
+		}
+		if !ok {
+			return
+		}
+		for _, r := range trace(f, 40) {
+			e.work = nil
+			if _, err := m.Round(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			var weighed, trained []int
+			for i, q := range inspector.Inspect().Q {
+				if q > 0 {
+					weighed = append(weighed, i)
+				}
+			}
+			for _, w := range e.work {
+				for _, c := range w.Clients {
+					trained = append(trained, c.Client)
+				}
+			}
+			if !slices.Equal(weighed, trained) {
+				t.Errorf("round %d: weights of %v, trained %v, want the same", r.T, weighed, trained)
+			}
+		}
+	})
+}
+
+// AdaFed's weights sum to one in every round with clients, whatever it takes for π.
+func TestAdaFedWeightsSumToOne(t *testing.T) {
+	for name, o := range map[string]Options{
+		"oracle": {Preset: Paper}, "paper": withValues(Paper, "prior", "10"), "code": withValues(Code, "prior", "10"),
+	} {
+		f, _ := toyFederation(8, 16, -8, 0, 3)
+		f.Importance, f.P = []float64{0.1, 0.2, 0.3, 0.15, 0.25}, []float64{0.9, 0.1, 0.5, 0.3, 0.7}
+		m := start(t, "adafed", f, o)
+		for _, r := range trace(f, 60) {
+			if _, err := m.Round(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			sum, want := 0.0, min(1, float64(len(r.Active)))
+			for _, q := range m.(Inspector).Inspect().Q {
+				sum += q
+			}
+			if math.Abs(sum-want) > 1e-15*5 { // five roundings
+				t.Errorf("%s: round %d, active %v: weights sum to %.17g, want %g ± 5e-15", name, r.T, r.Active, sum, want)
+			}
+		}
+	}
+}
+
+// F3AST's r: with memory r ← (1−β)r + β·1_S from r = p; without it (1−β)p + β·1_A in every round.
+func TestF3ASTSmoothing(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		limit      string
+		memoryless string
+		want       [][]float64 // after rounds with {0, 1}, {1}, {} at β = 1/4
+	}{
+		{"memory", "none", "false", [][]float64{{0.625, 0.4375}, {0.46875, 0.578125}, {0.3515625, 0.43359375}}},
+		{"memory, M=1", "1", "false", [][]float64{{0.375, 0.4375}, {0.28125, 0.578125}, {0.2109375, 0.43359375}}},
+		{"no memory", "none", "true", [][]float64{{0.625, 0.4375}, {0.375, 0.4375}, {0.375, 0.1875}}},
+		{"no memory, M=1", "1", "true", [][]float64{{0.625, 0.4375}, {0.375, 0.4375}, {0.375, 0.1875}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, _ := toyFederation(8, 16)
+			o := Options{Preset: Paper}
+			f3astCase("f3ast-limit", c.limit, "f3ast-memoryless", c.memoryless)(&f, &o)
+			m := start(t, "f3ast", f, o)
+			for r, active := range [][]int{{0, 1}, {1}, {}} {
+				if _, err := m.Round(t.Context(), at(r, f, 1, active...)); err != nil {
+					t.Fatal(err)
+				}
+				if got := m.(*inspected).Inspector.(*f3ast).rate; !slices.Equal(got, c.want[r]) {
+					t.Errorf("round %d: r = %v, want %v exactly", r, got, c.want[r])
+				}
+			}
+		})
+	}
+}
+
+// A method that knows π = 0 of a client reports an error if the client is active.
+func TestActiveWithoutAvailability(t *testing.T) {
+	for _, name := range []string{"unbiased", "more-available", "adafed", "ca-fed"} {
+		f, e := toyFederation(8, 16)
+		f.P[1] = 0
+		_, err := start(t, name, f, Options{Preset: Paper}).Round(t.Context(), at(2, f, 1, 0, 1))
+		want := "algos: " + name + ": round 2: client 1 is active with pi 0, want above 0 and at most 1"
+		if err == nil || err.Error() != want || len(e.work)+len(e.jobs) != 0 {
+			t.Errorf("got %v after %d calls, want %q after none", err, len(e.work)+len(e.jobs), want)
+		}
+	}
+}
+
+// The estimates reach the weights: at t' = 4, π = 1/2 and one active
+// round the code's form has π̂ = 3/5 (and 2/5 for the absent one).
+func TestEstimatesAreUsed(t *testing.T) {
+	for name, want := range map[string]float64{
+		"unbiased": 0.5 / 0.6, "more-available": 0.5 / 0.6, "adafed": 1, "ca-fed": 0.5 / 0.6,
+		"f3ast": 0.5 / (0.6*0.75 + 0.25),
+	} {
+		f, _ := toyFederation(8, 16)
+		f.P = []float64{0.5, 0.5}
+		o := with(Options{Preset: Code}, name, keepAll...)
+		o = with(o, name, "prior", "4", "f3ast-beta", "0.25", "f3ast-memoryless", "true")
+		m := start(t, name, f, o)
+		if _, err := m.Round(t.Context(), at(0, f, 1, 0)); err != nil {
+			t.Fatal(err)
+		}
+		d := m.(Inspector).Inspect()
+		if math.Abs(d.Q[0]-want) > 1e-15 || d.Q[1] != 0 || math.Abs(d.Pi[0]-0.6) > 1e-15 || math.Abs(d.Pi[1]-0.4) > 1e-15 {
+			t.Errorf("%s: q %v at π̂ %v, want [%g 0] at [0.6 0.4] ± 1e-15", name, d.Q, d.Pi, want)
+		}
+	}
+}
