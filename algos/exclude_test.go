@@ -44,7 +44,7 @@ func population(n int, seed uint32, equal bool, zeros float64) (alpha, gap, pi, 
 	s := rng.Key{Seed: seed, Purpose: rng.Sampling}.Stream(n, 0, 0)
 	alpha, gap, pi, lambda = Equal(n), make([]float64, n), make([]float64, n), make([]float64, n)
 	if !equal {
-		s.Dirichlet(1, alpha)
+		dirichlet(s, 1, alpha)
 	}
 	for i := range n {
 		pi[i], lambda[i] = 0.05+0.9*s.Float64(), 2*s.Float64()-1
@@ -53,6 +53,23 @@ func population(n int, seed uint32, equal bool, zeros float64) (alpha, gap, pi, 
 		}
 	}
 	return alpha, gap, pi, lambda
+}
+
+// dirichlet fills p with a draw from the symmetric Dirichlet distribution.
+func dirichlet(s *rng.Stream, alpha float64, p []float64) {
+	top := math.Inf(-1)
+	for i := range p {
+		p[i] = s.LogGamma(alpha)
+		top = math.Max(top, p[i])
+	}
+	sum := 0.0
+	for i := range p {
+		p[i] = math.Exp(p[i] - top)
+		sum += p[i]
+	}
+	for i := range p {
+		p[i] /= sum
+	}
 }
 
 // everybody returns n times true.

@@ -26,7 +26,6 @@ type availabilityRow struct {
 
 func (a *app) availabilityCommand() *cobra.Command {
 	var (
-		given   settings.Settings
 		machine run.Machine
 		kind    string
 		path    string
@@ -41,12 +40,12 @@ synthetic set, which needs no download.`,
 		Example: `  rollcall availability --kind sine --rounds 80 --csv sine.csv`,
 		Args:    noArgs,
 	}
-	all := newFlagSet(&given)
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	settings.AddFlags(all)
 	for _, name := range []string{"clients", "alpha", "period", "gamma", "cutoff", "low", "p", "g", "nu", "epsilon", "clusters", "p-min", "trace", "round-seconds", "preset", "draws", "data", "train-size"} {
 		cmd.Flags().AddFlag(all.Lookup(name))
 	}
 	cmd.Flags().Lookup("data").DefValue = "synthetic"
-	given.Data = "synthetic"
 	rounds := cmd.Flags().Int("rounds", 100, "rounds written")
 	cmd.Flags().StringVar(&kind, "kind", "stationary", "availability process")
 	cmd.Flags().StringVar(&path, "csv", "", "file to write (default: standard output)")
@@ -56,14 +55,15 @@ synthetic set, which needs no download.`,
 		if err := settings.OneOf("kind", kind, availability.Names()); err != nil {
 			return err
 		}
-		s, err := settings.Defaults("fedawe", "code", given.Data)
+		given := settings.GivenBy(cmd.Flags())
+		s, err := settings.Defaults("fedawe", "code", given.Get("data", "synthetic"))
 		if err != nil {
 			return err
 		}
 		if err := settings.DataLoads(s.Data); err != nil {
 			return err
 		}
-		if err := settings.Overlay(&s, cmd.Flags()); err != nil {
+		if err := s.Give(given); err != nil {
 			return err
 		}
 		s.Availability, s.Rounds, s.TestSize = kind, *rounds, 1
@@ -94,12 +94,6 @@ synthetic set, which needs no download.`,
 		return err
 	}
 	return cmd
-}
-
-func newFlagSet(s *settings.Settings) *pflag.FlagSet {
-	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	settings.SettingFlags(fs, s)
-	return fs
 }
 
 func trace(l *run.Session, s *settings.Settings, seed uint32) ([]availabilityRow, error) {

@@ -16,7 +16,6 @@ import (
 
 func (a *app) runCommand() *cobra.Command {
 	var (
-		given   settings.Settings
 		machine run.Machine
 		seed    uint32
 		dump    string
@@ -33,7 +32,7 @@ OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the co
   rollcall run --method mifa --data synthetic --clients 20 --rounds 5 --seed 3`,
 		Args: noArgs,
 	}
-	settings.SettingFlags(cmd.Flags(), &given)
+	settings.AddFlags(cmd.Flags())
 	registerMachine(cmd.Flags(), &machine)
 	registerEvents(cmd.Flags(), &machine)
 	cmd.Flags().Uint32Var(&seed, "seed", 3, "seed of every draw: split, availability, weights, batches, augmentation, dropout")
@@ -41,7 +40,7 @@ OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the co
 	cmd.Flags().BoolVar(&decisions, "decisions", false, "write decisions.csv too: who was there and taken in every round, by which weight, and what the server held of their availability")
 	cmd.Flags().BoolVar(&again, "again", false, "run even if the result is there already")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		s, err := settings.Resolve(cmd.Flags())
+		s, err := settings.Resolve(settings.GivenBy(cmd.Flags()))
 		if err != nil {
 			return err
 		}
@@ -52,10 +51,10 @@ OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the co
 			return settings.Usagef("--dump: %d rounds, want --rounds 1", s.Rounds)
 		}
 		if dump != "" && s.LocalEpochs.Value != nil {
-			return settings.Usagef("--dump: with --local-epochs %s, want as many local steps of every client: --local-steps", &s.LocalEpochs)
+			return settings.Usagef("--dump: with --local-epochs %s, want as many local steps of every client: --local-steps", s.LocalEpochs)
 		}
-		if decisions && !slices.Contains(settings.Weighted, s.Method) {
-			return settings.Usagef("--decisions: of no use with --method %s, want it with %s", s.Method, settings.OrList(settings.Weighted))
+		if decisions && !slices.Contains(settings.Weighted(), s.Method) {
+			return settings.Usagef("--decisions: of no use with --method %s, want it with %s", s.Method, settings.OrList(settings.Weighted()))
 		}
 		x := &run.Experiment{Clients: decisions, Table: "run", Settings: s, Seed: seed, Dir: run.Folder(machine.Out, "run", s, seed), Dump: dump}
 		return a.runOne(cmd.Context(), x, machine, again)

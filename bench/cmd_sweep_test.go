@@ -132,11 +132,11 @@ func cellsOfSweep(t *testing.T, line string) (cells []run.Cell) {
 		}
 		return values
 	}
-	w := sweepFlags{
-		methods: list("methods"), data: list("data"), nets: list("nets"), availability: list("availability"), rates: list("rates"),
-		seeds: []uint{3}, name: "sweep", like: fs.Lookup("like").Value.String(),
+	w := run.Sweep{
+		Methods: list("methods"), Data: list("data"), Nets: list("nets"), Availability: list("availability"), Rates: list("rates"),
+		Seeds: []uint32{3}, Name: "sweep", Like: fs.Lookup("like").Value.String(), Preset: "code", Given: settings.GivenBy(fs),
 	}
-	_, cells, err := w.cells(fs)
+	_, cells, err := w.Cells()
 	if err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
@@ -176,7 +176,7 @@ func TestSweepUsageErrors(t *testing.T) {
 
 // FedAR, section 6.1, in the runs of its methods, and none of it in the names of others' runs.
 func TestFedARDefaults(t *testing.T) {
-	for _, method := range settings.FedarMethods {
+	for _, method := range []string{"fedar", "fedavg-is", "fedavg-s", "scaffold"} {
 		s, err := settings.Defaults(method, "paper", "cifar10")
 		if err != nil {
 			t.Fatal(err)
@@ -196,18 +196,19 @@ func TestFedARDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	same, other := s, s
-	fifty := 50.0
-	same.FedAR.T0, other.FedAR.T0 = settings.Some(fifty), settings.Optional{}
+	for name, value := range map[string]string{"fedar-t0": "50.0", "fedavg-s-limit": "none"} {
+		if err := same.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := other.Set("fedar-t0", "none"); err != nil {
+		t.Fatal(err)
+	}
 	if results.Hash(s) != results.Hash(same) || results.Hash(s) == results.Hash(other) {
-		t.Error("the name of a run depends on where t_0 is kept, or not on what it is")
+		t.Error("the name of a run depends on how t_0 is written, or not on what it is")
 	}
-	if o := other.MethodOptions().FedAR; !o.Forever || s.MethodOptions().FedAR.Forever {
-		t.Errorf("--fedar-t0 none: %+v, want g = ∞, and not without it", o)
-	}
-	limit := 7.0
-	other.FedAR.FedAvgSLimit = settings.Some(limit)
-	if got := other.MethodOptions().FedAvgSLimit; got == nil || *got != 7 {
-		t.Errorf("--fedavg-s-limit 7: %v", got)
+	if got := other.MethodOptions().Values["fedar-t0"]; got != "none" || s.MethodOptions().Values["fedar-t0"] != "50" {
+		t.Errorf("--fedar-t0 none: %s, and 50 without it", got)
 	}
 }
 

@@ -80,15 +80,15 @@ trains on other data than the table's.`,
 
 // cells returns what is left of the table, in its order, and narrows t itself.
 func (n *tableFlags) cells(t *papers.Table, given *pflag.FlagSet) ([]run.Cell, error) {
-	method, err := settings.Narrow(given, "methods", n.methods, t.Methods)
+	method, err := settings.Narrow("methods", n.methods, t.Methods)
 	if err != nil {
 		return nil, err
 	}
-	data, err := settings.Narrow(given, "data", n.data, columnNames(t, func(c papers.Column) string { return c.Data }))
+	data, err := settings.Narrow("data", n.data, columnNames(t, func(c papers.Column) string { return c.Data }))
 	if err != nil {
 		return nil, err
 	}
-	process, err := settings.Narrow(given, "availability", n.availability, columnNames(t, func(c papers.Column) string { return c.Availability }))
+	process, err := settings.Narrow("availability", n.availability, columnNames(t, func(c papers.Column) string { return c.Availability }))
 	if err != nil {
 		return nil, err
 	}

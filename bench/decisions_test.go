@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/settings"
+	"rollcall/algos"
 	"rollcall/results"
 )
 
@@ -85,7 +85,7 @@ func TestHeldOutAndSolved(t *testing.T) {
 				t.Fatal(err)
 			}
 			recorded := info.Settings.(map[string]any)
-			if recorded["fstar"] != "solved" || recorded["losses"] != settings.HeldOut {
+			if recorded["fstar"] != "solved" || recorded["losses"] != algos.LossesHeldOut {
 				t.Errorf("fstar %v, losses %v, want solved and held-out", recorded["fstar"], recorded["losses"])
 			}
 		})

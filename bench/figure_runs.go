@@ -24,11 +24,11 @@ func (a *app) figureRuns(ctx context.Context, figure *papers.Figure, f *figureFl
 	for _, r := range figure.Runs {
 		known.methods, known.data = append(known.methods, r.Method), append(known.data, r.Data)
 	}
-	method, err := settings.Narrow(given, "methods", f.methods, known.methods)
+	method, err := settings.Narrow("methods", f.methods, known.methods)
 	if err != nil {
 		return nil, err
 	}
-	data, err := settings.Narrow(given, "data", f.data, known.data)
+	data, err := settings.Narrow("data", f.data, known.data)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"testing"
 
 	"rollcall/algos"
@@ -44,26 +45,27 @@ func TestMethodOptions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o := s.MethodOptions()
-	if !o.F3ASTMemoryless || o.F3ASTLimit == nil || *o.F3ASTLimit != 7 || !o.F3ASTMean || o.F3ASTBeta != 0.5 || o.FedAUCutoff != 9 ||
-		o.FedAWEModel != algos.LastServer || o.FedAWEClip == nil || *o.FedAWEClip != 3 {
-		t.Errorf("FedAWE's methods get %+v, want what was set", o)
+	values := s.MethodOptions().Values
+	if want := (algos.Values{
+		"f3ast-memoryless": "true", "f3ast-limit": "7", "f3ast-mean": "true", "f3ast-beta": "0.5",
+		"prior": "20", "server-momentum": "0.25", "server-weight-decay": "0.125",
+	}); !maps.Equal(values, want) {
+		t.Errorf("f3ast gets %v, want %v", values, want)
 	}
-	if o.Bayes == nil || *o.Bayes != (algos.Bayes{Prior: 20, Form: algos.Code}) {
-		t.Errorf("estimator %+v, want a prior of 20 rounds in the code's form", o.Bayes)
-	}
-	if o.ServerSGD == nil || *o.ServerSGD != (algos.ServerSGD{Momentum: 0.25, WeightDecay: 0.125}) {
-		t.Errorf("SGD at the server %+v, want momentum 0.25 and decay 0.125", o.ServerSGD)
-	}
-	if c := o.CAFed; c == nil || c.KappaBar2 != 2 || c.BiasConst != nil || c.Beta != 0.75 || c.Tau != 0.5 || c.FStar != algos.FStarMin || c.Losses != algos.FirstBatch {
-		t.Errorf("ca-fed gets %+v, want what was set", c)
+	s.Method = "ca-fed"
+	values = s.MethodOptions().Values
+	if want := (algos.Values{
+		"prior": "20", "server-momentum": "0.25", "server-weight-decay": "0.125", "kappa": "2", "bias-const": "none",
+		"ca-fed-beta": "0.75", "ca-fed-tau": "0.5", "fstar": "min", "losses": "batch",
+	}); !maps.Equal(values, want) {
+		t.Errorf("ca-fed gets %v, want %v", values, want)
 	}
 }
 
 // The target importance of the clients matters to the methods that know it, here with everybody always there.
 func TestWeights(t *testing.T) {
 	loss := map[string]string{}
-	for _, weights := range settings.Weightings {
+	for _, weights := range []string{"equal", "size"} {
 		out := t.TempDir()
 		must(t, small(out, "--method", "unbiased", "--p", "1", "--rounds", "1", "--weights", weights)...)
 		_, rows := table(t, contents(t, only(t, out, curvePath)))

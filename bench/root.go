@@ -124,7 +124,7 @@ func kindOfValue(f *pflag.Flag) string {
 		return "a number"
 	case "bool":
 		return "true or false"
-	case (*settings.Optional)(nil).Type():
+	case "number|none":
 		return "a number or none"
 	default:
 		return f.Value.Type()
@@ -133,14 +133,19 @@ func kindOfValue(f *pflag.Flag) string {
 
 // completeNames completes the values of flags that take a name.
 func completeNames(cmd *cobra.Command) {
-	for flag, names := range map[string][]string{
-		"method": algos.Names(), "methods": algos.Names(), "like": algos.Names(), "data": datasets.Names(), "net": nets.ModelNames(), "nets": nets.ModelNames(), "preset": algos.Presets(),
-		"availability": availability.Names(), "kind": availability.Names(), "weights": settings.Weightings, "augment": settings.Augments,
+	names := map[string][]string{
+		"methods": algos.Names(), "like": algos.Names(), "data": datasets.Names(), "nets": nets.ModelNames(), "kind": availability.Names(),
 		"device": {"auto", "cpu", "cuda"}, "format": benchFormats,
-	} {
+	}
+	for _, r := range settings.Rows() {
+		if len(r.Words) > 0 {
+			names[r.Name] = r.Words
+		}
+	}
+	for flag, words := range names {
 		if cmd.Flags().Lookup(flag) != nil {
 			// The error says that the flag is unknown or already has a completion; neither can be here.
-			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
 }

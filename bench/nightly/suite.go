@@ -81,7 +81,7 @@ func (b *Bench) Identify() (m track.Machine, err error) {
 	if err != nil {
 		return m, err
 	}
-	e, _, err := b.Machine.OpenEngine(w.model, w.set.Train, nil, run.Demand{Batch: b.Suite.Batch}, func(what string) { run.Logf(b.Stderr, "%s\n", what) })
+	e, _, err := b.Machine.OpenEngine(w.model, w.set.Train, nil, run.Demand{Batch: b.Suite.Batch}, func(_, what string) { run.Logf(b.Stderr, "%s\n", what) })
 	if err != nil {
 		return m, err
 	}
@@ -159,8 +159,8 @@ func (b *Bench) workload(data string) (*workload, error) {
 		return nil, err
 	}
 	s.Clients, s.LocalSteps, s.Batch = b.Suite.Clients, b.Suite.Steps, b.Suite.Batch
-	s.Split = settings.SplitEven // whole batches everywhere
-	s.LR = 0.001                 // small enough for noise not to diverge
+	s.Split = string(datasets.SplitEven) // whole batches everywhere
+	s.LR = 0.001                         // small enough for noise not to diverge
 	model, err := nets.NewModel(s.Net)
 	if err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func noisePictures(m *nets.Model, n, part int) *plan.Samples {
 
 // rounds measures what the engine does with one net.
 func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server bool) (err error) {
-	engine, _, err := b.Machine.OpenEngine(w.model, w.set.Train, w.set.Test, run.Demand{Batch: b.Suite.Batch}, func(string) {})
+	engine, _, err := b.Machine.OpenEngine(w.model, w.set.Train, w.set.Test, run.Demand{Batch: b.Suite.Batch}, func(string, string) {})
 	if err != nil {
 		return err
 	}
@@ -195,13 +195,13 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 			err = closeErr
 		}
 	}()
-	l := &run.Session{Machine: b.Machine, Stderr: io.Discard, Data: w.set, Model: w.model, Engine: engine, Batch: b.Suite.Batch}
+	l := run.SessionOn(w.set, w.model, engine)
 	f, err := l.Federate(ctx, w.settings, 1, engine)
 	if err != nil {
 		return err
 	}
 	defer f.Method.Close()
-	r := algos.Round{P: f.P, LR: w.settings.LR, ServerLR: w.settings.ServerLR}
+	r := algos.Round{P: make([]float64, w.settings.Clients), LR: w.settings.LR, ServerLR: w.settings.ServerLR}
 	for i := range b.Suite.Clients {
 		r.Active = append(r.Active, i)
 	}

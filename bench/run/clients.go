@@ -4,21 +4,10 @@ import (
 	"context"
 	"path/filepath"
 
-	"rollcall/bench/settings"
-	"rollcall/datasets"
 	"rollcall/nets"
 	"rollcall/results"
 	"rollcall/results/files"
 )
-
-// testAlike returns the test samples that are of each client's two classes.
-func testAlike(data *datasets.Set, s *settings.Settings, seed uint32) ([][]int32, error) {
-	_, pairs, err := datasets.TwoClass(data.Train.Labels, data.Train.Classes, s.Clients, seed)
-	if err != nil {
-		return nil, err
-	}
-	return datasets.TwoClassTest(data.Test.Labels, data.Test.Classes, pairs, seed)
-}
 
 // writeClients writes what the last model is worth to every client: on the test samples of its own classes.
 func (x *Experiment) writeClients(ctx context.Context, l *Session, f *Federation) error {
@@ -26,15 +15,15 @@ func (x *Experiment) writeClients(ctx context.Context, l *Session, f *Federation
 	if err != nil {
 		return err
 	}
-	jobs := make([]nets.EvalJob, len(f.alike))
-	for i, own := range f.alike {
+	jobs := make([]nets.EvalJob, len(f.clients.ownClasses))
+	for i, own := range f.clients.ownClasses {
 		jobs[i] = nets.EvalJob{Row: model, Part: nets.Test, Index: own}
 	}
 	answers, err := l.Engine.Evaluate(ctx, jobs)
 	if err != nil {
 		return err
 	}
-	pi, _ := f.process.Stationary()
+	pi, _ := f.clients.Process.Stationary()
 	rows := make([]results.ClientRow, len(answers))
 	for i, r := range answers {
 		rows[i] = results.ClientRow{Round: x.Settings.Rounds, Client: i, Pi: pi[i], N: r.N, Accuracy: r.Accuracy(), Loss: r.Loss}

@@ -19,10 +19,8 @@ func Coalitions(ctx context.Context, l *Session, s settings.Settings, seed uint3
 		return nil, err
 	}
 	f.Method.Close() // its clients are wanted, not its server
-	federation := algos.Federation{
-		Engine: l.Engine, N: s.Clients, Seed: seed, Planner: f.Planner, Importance: f.importance, P: slices.Repeat([]float64{1}, s.Clients),
-		WeightDecay: s.Decay, Momentum: s.Momentum, Clip: s.Clip.Value,
-	}
+	federation := f.of(l.Engine, seed)
+	federation.P, federation.Lambda = slices.Repeat([]float64{1}, s.Clients), nil
 	c, err := algos.NewCoalitions(ctx, federation, f.W0, s.Rounds, stale, s.Rate)
 	if err != nil {
 		return nil, err

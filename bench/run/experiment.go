@@ -98,7 +98,7 @@ func (x *Experiment) rounds(ctx context.Context, l *Session, p progress, started
 	engine := l.Engine
 	var tape *recorder
 	if x.Dump != "" {
-		tape = &recorder{Engine: engine, params: l.Model.P}
+		tape = &recorder{Engine: engine, params: l.model.P}
 		engine = tape
 	}
 	f, err := l.Federate(ctx, x.Settings, x.Seed, engine)
@@ -156,7 +156,7 @@ func (x *Experiment) rounds(ctx context.Context, l *Session, p progress, started
 			return rows, x.Settings.Rounds, err
 		}
 	}
-	if f.alike != nil {
+	if f.clients.ownClasses != nil {
 		if err := x.writeClients(ctx, l, f); err != nil {
 			return rows, x.Settings.Rounds, err
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"rollcall/algos"
-	"rollcall/algos/availability"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/datasets/plan"
@@ -17,19 +16,21 @@ import (
 
 // Federation is one run's clients, method and availability.
 type Federation struct {
+	Method  algos.Method
+	Planner *plan.Planner
+	W0      []float32 // [P] initial weights
+
 	settings   settings.Settings
 	model      *nets.Model
-	Planner    *plan.Planner
-	process    availability.Process
-	Method     algos.Method
-	W0         []float32
-	P          []float64 // [N] scratch of round
-	test       [][]int32 // [N][k_i] test samples of each client; nil: all have the whole test set
-	alike      [][]int32 // [N] test samples of each client's own two classes; nil: no such split
+	clients    Population
 	importance []float64 // [N] α_i
+	p          []float64 // [N] scratch of round
 	active     []int     // of the last round
 	next       []int     // of the round after it; nil: before the first
 }
+
+// augmentations are the values of --augment.
+var augmentations = map[string]plan.Augment{"batch": plan.AugmentPerBatch, "sample": plan.AugmentPerSample, "none": plan.AugmentNone}
 
 // Federate splits the data, draws availability and initial weights, and starts the method on an engine.
 func (l *Session) Federate(ctx context.Context, s settings.Settings, seed uint32, engine nets.Engine) (*Federation, error) {
@@ -42,59 +43,54 @@ func (l *Session) Federate(ctx context.Context, s settings.Settings, seed uint32
 		return nil, err
 	}
 	f := &Federation{
-		settings: s, model: l.Model, process: clients.Process, P: make([]float64, s.Clients),
-		test: clients.test, alike: clients.alike, importance: clients.importance(&s), W0: l.Model.Init(nets.Init(s.Init), seed),
-	}
-	f.Planner = &plan.Planner{
-		Seed: seed, Parts: clients.parts, E: s.LocalSteps, Epochs: int(s.LocalEpochs.Or(0)), B: s.Batch, Augment: s.Augmentation(), Flip: about.Flip,
+		Planner: &plan.Planner{
+			Seed: seed, Parts: clients.train, E: s.LocalSteps, Epochs: int(s.LocalEpochs.Or(0)), B: s.Batch,
+			Augment: augmentations[s.Augment], Flip: about.Flip,
+		},
+		W0: l.model.Init(nets.Init(s.Init), seed), settings: s, model: l.model, clients: clients,
+		importance: clients.importance(s.Weights), p: make([]float64, s.Clients),
 	}
 	options := s.MethodOptions()
-	if s.Method == "ca-fed" {
-		if err := l.caFed(ctx, &s, &clients, options.CAFed); err != nil {
+	options.HeldOut = clients.heldOut(&s)
+	if options.Values["fstar"] == algos.FStarSolved {
+		if options.Solved, err = solve(ctx, l.Data.Train, clients.train, &s); err != nil {
 			return nil, err
 		}
 	}
-	f.Method, err = algos.New(s.Method, algos.Federation{
-		Engine: engine, N: s.Clients, Seed: seed, Planner: f.Planner, Importance: f.importance, P: clients.Base, Lambda: clients.Lambda,
-		WeightDecay: s.Decay, Momentum: s.Momentum, Clip: s.Clip.Value,
-	}, f.W0, options)
+	f.Method, err = algos.New(s.Method, f.of(engine, seed), f.W0, options)
 	return f, err
 }
 
-// caFed puts into ca-fed's settings what depends on the clients' samples: those its losses are taken on, and F*.
-func (l *Session) caFed(ctx context.Context, s *settings.Settings, clients *Population, o *algos.CAFed) error {
-	if s.Losses == settings.HeldOut {
-		o.HeldOut = &algos.HeldOut{Part: nets.Test, Index: clients.test}
-		if clients.valid != nil {
-			o.HeldOut = &algos.HeldOut{Part: nets.Train, Index: clients.valid}
-		}
+// of returns what a method is started with.
+func (f *Federation) of(engine nets.Engine, seed uint32) algos.Federation {
+	s := &f.settings
+	return algos.Federation{
+		Engine: engine, N: s.Clients, Seed: seed, Planner: f.Planner, Importance: f.importance, P: f.clients.Base, Lambda: f.clients.Lambda,
+		WeightDecay: s.Decay, Momentum: s.Momentum, Clip: s.Clip.Value,
 	}
-	if o.FStar != algos.FStarSolved {
-		return nil
-	}
+}
+
+// solve returns the smallest loss of each client [N], as CA-Fed's released code finds it or, in the paper's preset, to
+// the last digit.
+func solve(ctx context.Context, train *plan.Samples, parts [][]int32, s *settings.Settings) (least []float64, err error) {
 	if algos.Preset(s.Preset) == algos.Code {
-		solved, err := optimum.ReleasedCode(ctx, l.Data.Train, clients.parts)
-		o.Solved = solved
-		return err
+		return optimum.ReleasedCode(ctx, train, parts)
 	}
-	solutions, err := optimum.Local(ctx, optimum.Problem{Samples: l.Data.Train, Parts: clients.parts, Ridge: s.Decay, Tolerance: optimum.Tolerance})
-	if err != nil {
-		return err
-	}
+	solutions, err := optimum.Local(ctx, optimum.Problem{Samples: train, Parts: parts, Ridge: s.Decay, Tolerance: optimum.Tolerance})
 	for _, x := range solutions {
-		o.Solved = append(o.Solved, x.Loss)
+		least = append(least, x.Loss)
 	}
-	return nil
+	return least, err
 }
 
 // round runs round t, one round after the other, and returns how many clients were active and their learning rate.
 func (f *Federation) round(ctx context.Context, t int) (active int, lr float64, err error) {
-	f.process.Probabilities(t, f.P)
+	f.clients.Process.Probabilities(t, f.p)
 	if f.active = f.next; f.active == nil {
-		f.active = f.process.Active(t)
+		f.active = f.clients.Process.Active(t)
 	}
-	f.next = f.process.Active(t + 1)
-	r := algos.Round{T: t, Active: f.active, Next: f.next, P: f.P, LR: f.settings.Rate(t), ServerLR: f.settings.ServerLR}
+	f.next = f.clients.Process.Active(t + 1)
+	r := algos.Round{T: t, Active: f.active, Next: f.next, P: f.p, LR: f.settings.Rate(t), ServerLR: f.settings.ServerLR}
 	_, err = f.Method.Round(ctx, r)
 	if d, ok := errors.AsType[*nets.DivergedError](err); ok { // rounds and steps counted as in the CSV, from 1
 		err = fmt.Errorf("%s: round %d: client %d: local step %d: loss %g, want a finite number (a lower --lr may help)", f.settings.Method, t+1, d.Client, d.Step+1, d.Loss)
@@ -104,10 +100,10 @@ func (f *Federation) round(ctx context.Context, t int) (active int, lr float64, 
 
 // testJobs are what the test set is asked of a model: the whole of it, or each client's own samples.
 func (f *Federation) testJobs(model nets.Row) (jobs []nets.EvalJob) {
-	if f.test == nil {
+	if f.clients.test == nil {
 		return []nets.EvalJob{{Row: model, Part: nets.Test}}
 	}
-	for _, own := range f.test {
+	for _, own := range f.clients.test {
 		if len(own) > 0 {
 			jobs = append(jobs, nets.EvalJob{Row: model, Part: nets.Test, Index: own})
 		}
@@ -118,11 +114,11 @@ func (f *Federation) testJobs(model nets.Row) (jobs []nets.EvalJob) {
 // testMeans returns loss and accuracy of the answers to testJobs: where clients have test samples of their own, the means over
 // the clients weighed by their importance, as CA-Fed's released code reports them.
 func (f *Federation) testMeans(answers []nets.EvalResult) (loss, accuracy float64) {
-	if f.test == nil {
+	if f.clients.test == nil {
 		return answers[0].Loss, answers[0].Accuracy()
 	}
 	total, k := 0.0, 0
-	for i, own := range f.test {
+	for i, own := range f.clients.test {
 		if len(own) == 0 {
 			continue
 		}

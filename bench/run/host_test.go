@@ -95,7 +95,7 @@ func BenchmarkHost(b *testing.B) {
 			}
 			s.Rounds, s.EvalEvery, s.EvalLast = 200, 10, settings.Optional{}
 			engine := &asleep{params: model.P}
-			l := &Session{Data: data, Model: model, Engine: engine, Stderr: io.Discard}
+			l := SessionOn(data, model, engine)
 			var all time.Duration
 			rounds := 0
 			for b.Loop() {

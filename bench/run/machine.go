@@ -104,7 +104,7 @@ func (m *Machine) Choose() (Choice, error) {
 type Demand struct{ Batch, clients, steps int }
 
 // OpenEngine opens the engine a command asks for, and says in a line which one it is and why.
-func (m *Machine) OpenEngine(model *nets.Model, train, test *plan.Samples, w Demand, notice func(string)) (nets.Engine, string, error) {
+func (m *Machine) OpenEngine(model *nets.Model, train, test *plan.Samples, w Demand, notice func(key, line string)) (nets.Engine, string, error) {
 	c, err := m.Choose()
 	if err != nil {
 		return nil, "", err

@@ -28,12 +28,12 @@ type Pool struct {
 
 // NewPool returns a pool of as many sessions as the machine is to hold at a time.
 func NewPool(stderr io.Writer, machine Machine) *Pool {
-	p, shared := &Pool{Stderr: stderr}, &openSets{}
+	p, shared := &Pool{Stderr: stderr}, &sharedData{}
 	if machine.Pack > 1 {
 		p.Stderr = &sharedLog{w: stderr}
 	}
 	for range machine.Pack {
-		p.Sessions = append(p.Sessions, &Session{Machine: machine, Stderr: p.Stderr, sets: shared})
+		p.Sessions = append(p.Sessions, &Session{Machine: machine, Stderr: p.Stderr, shared: shared})
 	}
 	return p
 }

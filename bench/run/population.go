@@ -1,48 +1,47 @@
 package run
 
 import (
-	"fmt"
-	"slices"
-
 	"rollcall/algos"
 	"rollcall/algos/availability"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
-	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
+	"rollcall/nets"
 )
 
 // Population is a run's clients: what they hold, and when they are there.
 type Population struct {
-	parts   [][]int32 // [N][n_i] samples each client trains on
-	valid   [][]int32 // [N][m_i] training samples kept back; nil: none
-	test    [][]int32 // [N][k_i] test samples of its own; nil: all have the whole test set
-	alike   [][]int32 // [N] test samples of a client's own classes, where it has two; the whole test set is tested on all the same
+	Process availability.Process
 	Base    []float64 // [N] p_i, or π_i of a chain
 	Lambda  []float64 // [N] λ_i
-	Process availability.Process
+
+	train      [][]int32 // [N][n_i] samples each client trains on
+	validation [][]int32 // [N][m_i] training samples kept back; nil: none
+	test       [][]int32 // [N][k_i] test samples of its own; nil: all have the whole test set
+	ownClasses [][]int32 // [N] test samples of a client's two classes; nil: the split is another one. Not what it is tested on
 }
 
 // Populate splits the training samples among the clients and draws their availability.
 func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Population, err error) {
-	train := data.Train
-	var legacy *rng.NumPy // the released code's one generator: split, then φ, then activity
-	if s.Draws == "numpy" {
-		legacy = rng.NewNumPy(seed)
+	cut := datasets.SplitOptions{
+		Kind: datasets.SplitKind(s.Split), Clients: s.Clients, Clusters: s.Clusters, Alpha: s.Alpha,
 	}
-	split, err := divide(data, s, seed, legacy)
+	if s.Draws == "numpy" {
+		cut.NumPy = rng.NewNumPy(seed) // the released code's one generator: split, then φ, then activity
+	}
+	split, err := datasets.Divide(data, cut, s.Validation, seed)
 	if err != nil {
 		return p, err
 	}
-	p.parts, p.valid, p.test = split.Train, split.Valid, split.Test
+	p.train, p.validation, p.test = split.Train, split.Valid, split.Test
 	if s.TwoClass() {
-		if p.alike, err = testAlike(data, s, seed); err != nil {
+		if p.ownClasses, err = datasets.OwnClassTest(data, s.Clients, seed); err != nil {
 			return p, err
 		}
 	}
-	shares := datasets.ClassShares(p.parts, train.Labels, train.Classes)
-	if legacy != nil {
-		p.Base = availability.BaseNumPy(shares, legacy)
+	shares := datasets.ClassShares(p.train, data.Train.Labels, data.Train.Classes)
+	if cut.NumPy != nil {
+		p.Base = availability.BaseNumPy(shares, cut.NumPy)
 	} else {
 		p.Base = availability.Base(shares, seed)
 	}
@@ -54,8 +53,8 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 	if p.Process, err = settings.NewProcess(s, p.Base, split.Group, seed); err != nil {
 		return p, err
 	}
-	if legacy != nil {
-		p.Process = availability.NumPy(p.Process, s.Clients, legacy)
+	if cut.NumPy != nil {
+		p.Process = availability.NumPy(p.Process, s.Clients, cut.NumPy)
 	}
 	pi, lambda := p.Process.Stationary()
 	if p.Lambda = lambda; s.Chained() {
@@ -64,83 +63,29 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 	return p, nil
 }
 
-// divide says which samples are whose, and keeps back those of --validation.
-func divide(data *datasets.Set, s *settings.Settings, seed uint32, legacy *rng.NumPy) (*datasets.Split, error) {
-	split := data.Split
-	if split == nil {
-		parts, err := cutSamples(data.Train, s, seed, legacy)
-		if err != nil {
-			return nil, err
-		}
-		split = datasets.NewSplit(parts)
-	} else if n := len(split.Train); n != s.Clients {
-		return nil, fmt.Errorf("%s: samples of %d clients, want %d", data.Name, n, s.Clients)
-	}
-	if s.Validation == 0 {
-		return split, nil
-	}
-	own := *split // the data set's stays as it is, for the next run
-	own.Train = make([][]int32, len(split.Train))
-	for i, part := range split.Train {
-		own.Train[i] = slices.Clone(part)
-	}
-	return &own, own.Reserve(s.Validation, seed)
-}
-
-// cutSamples cuts a training set as --split says.
-func cutSamples(train *plan.Samples, s *settings.Settings, seed uint32, legacy *rng.NumPy) ([][]int32, error) {
-	if legacy != nil {
-		return datasets.DirichletNumPy(train.Labels, train.Classes, s.Clients, s.Alpha, legacy)
-	}
-	switch s.Split {
-	case settings.SplitClasses:
-		return datasets.DirichletPerClass(train.Labels, train.Classes, s.Clients, s.Alpha, seed)
-	case settings.SplitClusters:
-		clusters, err := datasets.DirichletPerClass(train.Labels, train.Classes, s.Clusters, s.Alpha, seed)
-		if err != nil {
-			return nil, err
-		}
-		var parts [][]int32
-		for c, samples := range clusters {
-			parts = append(parts, deal(samples, s.Clients/s.Clusters, c, seed)...)
-		}
-		return parts, nil
-	case settings.SplitTwo:
-		parts, _, err := datasets.TwoClass(train.Labels, train.Classes, s.Clients, seed)
-		return parts, err
-	case settings.SplitEven:
-		all := make([]int32, train.Len())
-		for i := range all {
-			all[i] = int32(i)
-		}
-		return deal(all, s.Clients, 0, seed), nil
-	}
-	return datasets.Dirichlet(train.Labels, train.Classes, s.Clients, s.Alpha, seed)
-}
-
-// deal cuts samples, shuffled by stream (2, group, 0) of [rng.Split], into n parts whose sizes differ by one at most. Each part
-// is in file order.
-func deal(samples []int32, n, group int, seed uint32) [][]int32 {
-	samples = slices.Clone(samples)
-	rng.Key{Seed: seed, Purpose: rng.Split}.Stream(2, group, 0).Shuffle(samples)
-	parts := make([][]int32, n)
-	for i := range parts {
-		parts[i] = slices.Sorted(slices.Values(samples[i*len(samples)/n : (i+1)*len(samples)/n]))
-	}
-	return parts
-}
-
-// importance returns α [N].
-func (p *Population) importance(s *settings.Settings) []float64 {
-	importance, total := algos.Equal(s.Clients), 0
-	if s.Weights != "size" {
+// importance returns α [N]: equal, or in proportion to the clients' samples.
+func (p *Population) importance(weights string) []float64 {
+	importance, total := algos.Equal(len(p.train)), 0
+	if weights != "size" {
 		return importance
 	}
-	for _, part := range p.parts {
+	for _, part := range p.train {
 		total += len(part)
 	}
-	for i, part := range p.parts {
+	for i, part := range p.train {
 		importance[i] = float64(len(part)) / float64(total)
 	}
 	return importance
+}
+
+// heldOut returns the samples that ca-fed's losses are of under --losses held-out: those kept back, or else the client's
+// own test samples. nil: another method, or other losses.
+func (p *Population) heldOut(s *settings.Settings) *algos.HeldOut {
+	switch {
+	case s.Method != "ca-fed" || s.Get("losses") != algos.LossesHeldOut:
+		return nil
+	case p.validation != nil:
+		return &algos.HeldOut{Part: nets.Train, Index: p.validation}
+	}
+	return &algos.HeldOut{Part: nets.Test, Index: p.test}
 }

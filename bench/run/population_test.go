@@ -22,22 +22,23 @@ func labelled(n int) *datasets.Set {
 // Every way to cut gives each sample to one client, and the clients of a cluster the same classes.
 func TestSplits(t *testing.T) {
 	const n, clients, clusters = 4000, 20, 5
-	for _, split := range settings.Splits {
+	for _, split := range datasets.SplitKinds() {
 		t.Run(split, func(t *testing.T) {
 			s, err := settings.Defaults("ca-fed", "paper", "mnist")
 			if err != nil {
 				t.Fatal(err)
 			}
+			kind := datasets.SplitKind(split)
 			s.Clients, s.Clusters, s.Split, s.Validation = clients, clusters, split, 0.2
 			p, err := Populate(labelled(n), &s, 7)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var all []int32
-			held := 0
-			for i := range p.parts {
-				all = append(append(all, p.parts[i]...), p.valid[i]...)
-				held += len(p.valid[i])
+			reserved := 0
+			for i := range p.train {
+				all = append(append(all, p.train[i]...), p.validation[i]...)
+				reserved += len(p.validation[i])
 			}
 			slices.Sort(all)
 			for i, sample := range all {
@@ -45,10 +46,10 @@ func TestSplits(t *testing.T) {
 					t.Fatalf("sample %d in place %d, want each once", sample, i)
 				}
 			}
-			if len(all) != n || held != n/5 {
-				t.Errorf("%d samples, %d kept back, want %d and a fifth", len(all), held, n)
+			if len(all) != n || reserved != n/5 {
+				t.Errorf("%d samples, %d kept back, want %d and a fifth", len(all), reserved, n)
 			}
-			shares := datasets.ClassShares(p.parts, labelled(n).Train.Labels, 10)
+			shares := datasets.ClassShares(p.train, labelled(n).Train.Labels, 10)
 			within, among := spread(shares, clients/clusters)
 			// Parts of about 160 samples: a share of a class in them varies by √(0.1·0.9/160) = 0.024, so a sum of ten |differences| by about
 			// 10·0.024·1.13 = 0.27 between two alike; Dirichlet(0.5) draws differ by more than 0.6.
@@ -56,13 +57,13 @@ func TestSplits(t *testing.T) {
 				what      string
 				got       float64
 				different bool
-			}{{"within clusters", within, split == settings.SplitClients || split == settings.SplitClasses || split == settings.SplitTwo}, {"among clusters", among, split != settings.SplitEven}} {
+			}{{"within clusters", within, kind == datasets.SplitClients || kind == datasets.SplitClasses || kind == datasets.SplitTwoClass}, {"among clusters", among, kind != datasets.SplitEven}} {
 				if c.different != (c.got > 0.45) {
 					t.Errorf("%s: mean distance of the shares %.2f, want above 0.45: %t", c.what, c.got, c.different)
 				}
 			}
-			if split == settings.SplitEven && (len(p.parts[0])+len(p.valid[0]) != n/clients) {
-				t.Errorf("client 0 has %d samples, want %d", len(p.parts[0])+len(p.valid[0]), n/clients)
+			if kind == datasets.SplitEven && (len(p.train[0])+len(p.validation[0]) != n/clients) {
+				t.Errorf("client 0 has %d samples, want %d", len(p.train[0])+len(p.validation[0]), n/clients)
 			}
 		})
 	}
@@ -87,33 +88,9 @@ func spread(shares [][]float64, size int) (within, among float64) {
 	return within / pairs[0], among / pairs[1]
 }
 
-// The data set's own split stays as it is when samples of it are kept back.
-func TestDivideKeepsTheOriginal(t *testing.T) {
-	data := labelled(10)
-	data.Split = datasets.NewSplit([][]int32{{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}})
-	s, err := settings.Defaults("ca-fed", "code", "binary")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Clients, s.Validation = 2, 0.4
-	for range 2 {
-		split, err := divide(data, &s, 1, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(split.Train[0]) != 3 || len(split.Valid[1]) != 2 || len(data.Split.Train[0]) != 5 || data.Split.Valid != nil {
-			t.Errorf("%d to train, %d kept back; of the original %d and %v, want 3, 2, 5, none", len(split.Train[0]), len(split.Valid[1]), len(data.Split.Train[0]), data.Split.Valid)
-		}
-	}
-	s.Clients = 3
-	if _, err := divide(data, &s, 1, nil); err == nil {
-		t.Error("a split among 2 for 3 clients: no error")
-	}
-}
-
 // Tests are each client's own where the data have such, and count by importance.
 func TestTestMeans(t *testing.T) {
-	f := &Federation{test: [][]int32{{1}, nil, {2, 3}}, importance: []float64{0.2, 0.5, 0.3}}
+	f := &Federation{clients: Population{test: [][]int32{{1}, nil, {2, 3}}}, importance: []float64{0.2, 0.5, 0.3}}
 	jobs := f.testJobs(nets.Row{})
 	if len(jobs) != 2 {
 		t.Fatalf("%d jobs, want those of the two clients with test samples", len(jobs))

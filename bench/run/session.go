@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"rollcall/bench/settings"
 	"rollcall/datasets"
@@ -16,14 +15,19 @@ import (
 type Session struct {
 	Machine Machine
 	Stderr  io.Writer
-	sets    *openSets // nil: one of its own
-	engines int       // labs that are at work at the same time, this one among them; 0: this one alone
+	Data    *datasets.Set
+	Engine  nets.Engine
 
-	Data   *datasets.Set
-	set    *openSet // what data was taken from
-	Model  *nets.Model
-	Engine nets.Engine
-	Batch  int
+	shared  *sharedData // by the sessions of a pool; nil: one of its own
+	engines int         // sessions that are at work at the same time, this one among them; 0: this one alone
+	set     *openSet    // what Data was taken from
+	model   *nets.Model // of Engine
+	batch   int         // that Engine was opened for
+}
+
+// SessionOn returns a session on data and an engine that are open already.
+func SessionOn(data *datasets.Set, model *nets.Model, engine nets.Engine) *Session {
+	return &Session{Stderr: io.Discard, Data: data, Engine: engine, model: model}
 }
 
 // OpenData makes the data set of s ready.
@@ -44,10 +48,10 @@ func (l *Session) OpenData(ctx context.Context, s *settings.Settings, seed uint3
 	if err := l.Close(); err != nil {
 		return err
 	}
-	if l.sets == nil {
-		l.sets = &openSets{}
+	if l.shared == nil {
+		l.shared = &sharedData{}
 	}
-	taken, err := l.sets.take(ctx, s.Data, options)
+	opened, err := l.shared.open(ctx, s.Data, options)
 	switch {
 	case errors.Is(err, datasets.ErrNoLoader):
 		return settings.Usagef("%w", err)
@@ -56,18 +60,29 @@ func (l *Session) OpenData(ctx context.Context, s *settings.Settings, seed uint3
 	case err != nil:
 		return err
 	}
-	l.set, l.Data = taken, taken.set
+	l.set, l.Data = opened, opened.set
 	if dir := l.Data.Dir; dir != "" {
-		l.notice("data: " + l.Data.Name + ", " + dir)
+		line := "data: " + l.Data.Name + ", " + dir
+		l.notice(line, line)
 	}
 	return nil
 }
 
-// notice says something that is worth saying once, however many labs and runs it is true of: what counts is behind the last colon.
-func (l *Session) notice(line string) {
-	if l.sets.first(line[strings.LastIndex(line, ": ")+1:]) {
+// notice says something that is worth saying once, however many sessions and runs it is true of. Lines with the same key
+// say the same.
+func (l *Session) notice(key, line string) {
+	if l.shared.isNew(key) {
 		Logf(l.Stderr, "%s\n", line)
 	}
+}
+
+// noticeOfEngine is notice for what is true of one engine of several.
+func (l *Session) noticeOfEngine(key, line string) {
+	of := ""
+	if l.engines > 1 {
+		of = fmt.Sprintf(" (one of %d engines)", l.engines)
+	}
+	l.notice(key+of, line+of)
 }
 
 // Open makes data and engine ready for s.
@@ -75,7 +90,7 @@ func (l *Session) Open(ctx context.Context, s *settings.Settings, seed uint32) e
 	if err := l.OpenData(ctx, s, seed); err != nil {
 		return err
 	}
-	if l.Engine != nil && l.Model.Name == s.Net && l.Batch == s.Batch {
+	if l.Engine != nil && l.model.Name == s.Net && l.batch == s.Batch {
 		return nil
 	}
 	if err := l.closeEngine(); err != nil {
@@ -86,17 +101,15 @@ func (l *Session) Open(ctx context.Context, s *settings.Settings, seed uint32) e
 		return err
 	}
 	machine := l.Machine
-	tell := l.notice
 	if l.engines > 1 {
 		machine.Threads = max(1, machine.Threads/l.engines)
-		tell = func(line string) { l.notice(fmt.Sprintf("%s (one of %d engines)", line, l.engines)) }
 	}
-	engine, line, err := machine.OpenEngine(model, l.Data.Train, l.Data.Test, Demand{s.Batch, s.Clients, s.LocalSteps}, tell)
+	engine, line, err := machine.OpenEngine(model, l.Data.Train, l.Data.Test, Demand{s.Batch, s.Clients, s.LocalSteps}, l.noticeOfEngine)
 	if err != nil {
 		return err
 	}
-	tell(line)
-	l.Model, l.Engine, l.Batch = model, engine, s.Batch
+	l.noticeOfEngine(line, line)
+	l.Engine, l.model, l.batch = engine, model, s.Batch
 	return nil
 }
 
@@ -108,14 +121,15 @@ func (l *Session) closeEngine() error {
 		return nil
 	}
 	err := l.Engine.Close()
-	l.Engine, l.Model = nil, nil
+	l.Engine, l.model = nil, nil
 	return err
 }
 
+// Close closes the engine, and gives the data set back.
 func (l *Session) Close() error {
 	err := l.closeEngine()
 	if l.set != nil {
-		l.sets.put(l.set)
+		l.shared.close(l.set)
 	}
 	l.Data, l.set = nil, nil
 	return err

@@ -4,13 +4,11 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/spf13/pflag"
 )
 
-// Narrow returns which names a list flag leaves: all, if it was not given.
-func Narrow(given *pflag.FlagSet, flag string, wanted, known []string) (func(name string) bool, error) {
-	if !given.Changed(flag) {
+// Narrow returns which names a list flag leaves: all, if it was not given, and wanted is nil.
+func Narrow(flag string, wanted, known []string) (func(name string) bool, error) {
+	if wanted == nil {
 		return func(string) bool { return true }, nil
 	}
 	known = Unique(known)

@@ -5,12 +5,13 @@ import (
 	"strconv"
 )
 
-// Optional is a flag that is a number or "none".
+// Optional is a setting that is a number or "none".
 type Optional struct{ Value *float64 }
 
-// Some returns the flag with a number.
+// Some returns the setting with a number.
 func Some(v float64) Optional { return Optional{&v} }
 
+// Or returns the number, or other where there is none.
 func (o Optional) Or(other float64) float64 {
 	if o.Value == nil {
 		return other
@@ -18,15 +19,15 @@ func (o Optional) Or(other float64) float64 {
 	return *o.Value
 }
 
-// String implements [pflag.Value].
-func (o *Optional) String() string {
-	if o == nil || o.Value == nil {
+// String returns the shortest text of the number, or "none".
+func (o Optional) String() string {
+	if o.Value == nil {
 		return "none"
 	}
 	return strconv.FormatFloat(*o.Value, 'g', -1, 64)
 }
 
-// Set implements [pflag.Value].
+// Set reads what String returns.
 func (o *Optional) Set(text string) error {
 	if text == "none" {
 		o.Value = nil
@@ -39,9 +40,3 @@ func (o *Optional) Set(text string) error {
 	o.Value = &v
 	return nil
 }
-
-// Type implements [pflag.Value].
-func (o *Optional) Type() string { return "number|none" }
-
-// MarshalText writes what Set reads.
-func (o Optional) MarshalText() ([]byte, error) { return []byte(o.String()), nil }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
-	"slices"
 
 	"rollcall/algos"
 	"rollcall/algos/availability"
@@ -25,11 +24,6 @@ func (s *Settings) ReadTrace() ([]availability.Interval, error) {
 		return nil, fmt.Errorf("--trace %s: %w", s.Trace, err)
 	}
 	return intervals, nil
-}
-
-// Chained reports whether the process has an availability of its own, in place of one from the clients' classes.
-func (s *Settings) Chained() bool {
-	return slices.Contains([]string{"markov", "clusters", "uniform", "trace"}, s.Availability)
 }
 
 // NewProcess makes the process of a run; group [N] may be nil.

@@ -20,7 +20,6 @@ type Purpose uint32
 //	Split        0     i      1    datasets/clients.go               which samples client i keeps back
 //	Split        0     j      2    datasets/swap.go                  j = 0, 1: order of samples; 2: groups; 3, 4: swaps
 //	Split        2     g      0    datasets/cut.go                   order of the samples of cluster g, or of all (g = 0)
-//	                               bench/population.go               the same numbers for the same purpose
 //	Split        3     j      p    datasets/two_class.go             order of the samples of class j
 //	Split        4     0      0    datasets/two_class.go             which two classes each client has
 //	Availability 0     0      0    algos/availability/independent.go φ, the activity of every class
@@ -35,7 +34,7 @@ type Purpose uint32
 //	Dropout      t     i      e    nets/cpu/dropout.go               dropout masks; every layer has a purpose
 //	Sampling     t     0      0    algos/fedavg_s.go                 who of the active clients takes part in round t
 //	Generated    p     j      0    datasets/synthetic.go             picture j
-//	                               bench/cmd_track_suite.go          noise of a benchmark that reads no other picture
+//	                               bench/nightly/suite.go            noise of a benchmark that reads no other picture
 //	Generated    p     j      1    datasets/synthetic.go             noise of picture j
 //	Generated    p     j      2    datasets/synthetic.go             labels of ten pictures
 //	Generated    0     i      3    datasets/leaf.go                  number of samples and model of client i

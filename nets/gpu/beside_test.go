@@ -157,7 +157,7 @@ func TestSideBySideShortOfMemory(t *testing.T) {
 	}
 	var lock sync.Mutex
 	notices := 0
-	o.Notice = func(string) { lock.Lock(); notices++; lock.Unlock() }
+	o.Notice = func(string, string) { lock.Lock(); notices++; lock.Unlock() }
 	var met [2]sync.WaitGroup
 	for i := range met {
 		met[i].Add(engines)

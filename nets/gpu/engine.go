@@ -97,7 +97,9 @@ func (e *Engine) announce() error {
 	}
 	m, err := e.estimate(min(o.Clients, e.limit), max(1, o.Steps), 0)
 	if err == nil {
-		e.notice("gpu: takes %s of the card's %s with all %d clients at once; methods' rows come on top, %s each", size(m.Total()), size(e.card.Memory), o.Clients, size(e.rowBytes()))
+		line := fmt.Sprintf("gpu: takes %s of the card's %s with all %d clients at once; methods' rows come on top, %s each",
+			size(m.Total()), size(e.card.Memory), o.Clients, size(e.rowBytes()))
+		e.notice(line, line)
 	}
 	return err
 }
@@ -267,8 +269,8 @@ func (e *Engine) launch(name string, g kernels.Geometry, slots int, args []byte)
 }
 
 // notice tells the user something.
-func (e *Engine) notice(format string, a ...any) {
+func (e *Engine) notice(key, line string) {
 	if e.options.Notice != nil {
-		e.options.Notice(fmt.Sprintf(format, a...))
+		e.options.Notice(key, line)
 	}
 }

@@ -101,7 +101,7 @@ func TestShortOfMemory(t *testing.T) {
 		return
 	}
 	var notices []string
-	o.Notice = func(s string) { notices = append(notices, s) }
+	o.Notice = func(_, s string) { notices = append(notices, s) }
 	result := func(o Options) (rows [][]float32) {
 		e := must(newEngine(m, train, nil, o))(t)
 		defer func() { ok(t, e.Close()) }()

@@ -10,8 +10,8 @@ type Options struct {
 	// Clients and Steps are the most clients a round is expected to have, and its steps. Open then tells by Notice what memory
 	// that will take, the methods' rows left out. 0: it does not.
 	Clients, Steps int
-	// Notice is told what a user should know, such as that memory is short. nil: nobody.
-	Notice func(string)
+	// Notice is told what a user should know, such as that memory is short; lines with the same key say the same. nil: nobody.
+	Notice func(key, line string)
 }
 
 // defaultEvalBatch is the size of a slot's share of an evaluation; sums are added share by share, so it is part of the result.

@@ -145,7 +145,8 @@ func (e *Engine) wave(key waveKey, slots int) (*wave, error) {
 			return w, err
 		}
 		e.limit = key.room / 2
-		e.notice("%v: training and evaluating at most %d clients at once", err, e.limit)
+		limit := fmt.Sprintf("training and evaluating at most %d clients at once", e.limit)
+		e.notice(limit, fmt.Sprintf("%v: %s", err, limit))
 	}
 }
 

@@ -1,0 +1,185 @@
+package run
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rollcall/algos"
+	"rollcall/algos/availability"
+	"rollcall/bench/settings"
+	"rollcall/datasets"
+	"rollcall/results"
+	"rollcall/results/papers"
+)
+
+// Sweep is any methods under any processes on any nets and data sets, all on the same trace.
+type Sweep struct {
+	Name, Like, Preset                string
+	Methods, Data, Nets, Availability []string // Nets nil: each data set's own
+	Rates                             []string // METHOD=LR or METHOD=LR/SERVERLR
+	Seeds                             []uint32
+	Given                             settings.Given // for all cells that have use for it
+}
+
+// rate is a method's η_0 and η_g; a missing one is the method's own.
+type rate struct{ lr, serverLR settings.Optional }
+
+// Cells returns the sweep as a table, and its cells.
+func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
+	if err := w.validate(); err != nil {
+		return t, nil, err
+	}
+	rates, err := w.rates()
+	if err != nil {
+		return t, nil, err
+	}
+	t = papers.Table{ID: w.Name, Title: "Sweep " + w.Name + ": methods under one and the same availability", Methods: w.Methods, Seeds: w.Seeds}
+	used := map[string]bool{}
+	for _, data := range w.Data {
+		for _, net := range w.netsOf(data) {
+			for _, process := range w.Availability {
+				column := papers.Column{Data: data, Availability: process}
+				for _, method := range w.Methods {
+					s, err := w.cell(method, data, net, process, rates[method])
+					if err != nil {
+						return t, nil, err
+					}
+					for name := range w.Given.All() {
+						if _, ok := s.Uses(name); ok {
+							used[name] = true
+						}
+					}
+					t.Rounds = s.Rounds
+					column.Base = papers.SettingsOf(alikeInAll(&s))
+					shown := column
+					if len(w.Nets) > 1 {
+						shown.Set = papers.SettingsOf(results.NewParams("net=" + s.Net))
+					}
+					cells = append(cells, Cell{Settings: s, Column: shown})
+				}
+				t.Columns = append(t.Columns, column)
+			}
+		}
+	}
+	for name, value := range w.Given.All() {
+		if !used[name] {
+			in, _ := cells[0].Settings.Uses(name)
+			return t, nil, settings.Usagef("--%s %s: of no use in any cell of this sweep, want it with %s, or not at all", name, value, in)
+		}
+	}
+	return t, cells, nil
+}
+
+// validate reports the first list or name that cannot be meant.
+func (w *Sweep) validate() error {
+	for _, c := range []struct {
+		flag         string
+		names, known []string
+	}{
+		{"methods", w.Methods, algos.Names()},
+		{"availability", w.Availability, availability.Names()},
+		{"data", w.Data, datasets.Names()},
+		{"like", []string{w.Like}, algos.Names()},
+	} {
+		if len(c.names) == 0 {
+			return settings.Usagef("--%s: empty, want at least one of %s", c.flag, strings.Join(c.known, ", "))
+		}
+		for i, name := range c.names {
+			if err := settings.OneOf(c.flag, name, c.known); err != nil {
+				return err
+			}
+			if slices.Contains(c.names[:i], name) {
+				return settings.Usagef("--%s: %s twice, want it once", c.flag, name)
+			}
+		}
+	}
+	for _, data := range w.Data {
+		if err := settings.DataLoads(data); err != nil {
+			return err
+		}
+	}
+	if w.Name == "" || w.Name == "run" || strings.HasPrefix(w.Name, ".") || strings.ContainsAny(w.Name, `/\:`) ||
+		slices.Contains(papers.TableNames(), w.Name) || slices.Contains(papers.FigureNames(), w.Name) {
+		return settings.Usagef("--name %q: want the name of a folder that is no table, figure or run", w.Name)
+	}
+	return nil
+}
+
+// netsOf returns the nets of a data set: its own, if none are asked for.
+func (w *Sweep) netsOf(data string) []string {
+	if len(w.Nets) > 0 {
+		return settings.Unique(w.Nets)
+	}
+	about, err := datasets.About(data)
+	if err != nil {
+		return nil // validated before
+	}
+	return []string{about.Net}
+}
+
+// rates reads the methods' learning rates.
+func (w *Sweep) rates() (map[string]rate, error) {
+	rates := map[string]rate{}
+	for _, text := range w.Rates {
+		method, value, ok := strings.Cut(text, "=")
+		if !ok || !slices.Contains(w.Methods, method) {
+			return nil, settings.Usagef("--rates %q: want METHOD=LR or METHOD=LR/SERVERLR of a method in --methods", text)
+		}
+		var r rate
+		parts := strings.Split(value, "/")
+		for i, part := range parts {
+			v, err := strconv.ParseFloat(part, 64)
+			if err != nil || !(v > 0) || math.IsInf(v, 0) || len(parts) > 2 {
+				return nil, settings.Usagef("--rates %q: want one or two positive numbers, METHOD=LR/SERVERLR", text)
+			}
+			if i == 0 {
+				r.lr = settings.Some(v)
+			} else {
+				r.serverLR = settings.Some(v)
+			}
+		}
+		rates[method] = r
+	}
+	return rates, nil
+}
+
+// cell returns the settings of one cell: how --like trains, the method's own rates, and what the command line gives.
+func (w *Sweep) cell(method, data, net, process string, r rate) (settings.Settings, error) {
+	own, err := settings.Defaults(method, w.Preset, data)
+	if err != nil {
+		return own, err
+	}
+	s, err := settings.Defaults(w.Like, w.Preset, data)
+	if err != nil {
+		return s, err
+	}
+	s.Method, s.Net, s.Availability = method, net, process
+	s.LR, s.ServerLR = own.LR, own.ServerLR
+	if err := s.Apply(w.Given.Implied().All()); err != nil {
+		return s, settings.Usagef("%w", err)
+	}
+	s.LR, s.ServerLR = r.lr.Or(s.LR), r.serverLR.Or(s.ServerLR)
+	if err := s.Validate(); err != nil {
+		return s, err
+	}
+	if s.Availability == "trace" {
+		if _, err := s.ReadTrace(); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// alikeInAll are the settings that all cells have alike, which say nothing of any.
+func alikeInAll(s *settings.Settings) results.Params {
+	var alike []string
+	for _, r := range settings.Rows() {
+		if !r.Column && r.Name != "lr" && r.Name != "server-lr" {
+			alike = append(alike, r.Name+"="+s.Get(r.Name))
+		}
+	}
+	slices.Sort(alike)
+	return results.NewParams(alike...)
+}

@@ -1,0 +1,122 @@
+package settings
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"rollcall/algos"
+	"rollcall/datasets"
+	"rollcall/nets"
+)
+
+// minAlpha is the smallest Dirichlet parameter: below it, logarithms of the shares overflow.
+const minAlpha = 1e-300
+
+// Validate reports the first impossible setting, by the name of its flag, or what cannot be together.
+func (s *Settings) Validate() error {
+	for i := range rows {
+		if err := rows[i].check(s); err != nil {
+			return err
+		}
+	}
+	for _, check := range []func(*Settings) error{
+		(*Settings).checkTraining, (*Settings).checkData, (*Settings).checkNet, (*Settings).checkMethod, (*Settings).checkProcess,
+	} {
+		if err := check(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Settings) checkTraining() error {
+	if s.Alpha < minAlpha {
+		return Usagef("--alpha %g: want %g or more", s.Alpha, minAlpha)
+	}
+	if s.LocalSteps > maxLocalSamples/s.Batch {
+		return Usagef("--local-steps %d --batch %d: want a product of at most %d", s.LocalSteps, s.Batch, maxLocalSamples)
+	}
+	return nil
+}
+
+func (s *Settings) checkData() error {
+	own, err := shapeOf(s.Data)
+	if err != nil {
+		return err
+	}
+	if most := own.Classes / 2; s.SwapPairs < 0 || s.SwapPairs > most {
+		return Usagef("--swap-pairs %d: want 0 … %d, of the %d classes of %s", s.SwapPairs, most, own.Classes, s.Data)
+	}
+	if s.SwapPairs > 0 && slices.Contains(ownSplit, s.Data) {
+		return Usagef("--swap-pairs %d: with --data %s, want images", s.SwapPairs, s.Data)
+	}
+	if inTwo := s.SwapPairs > 0 || s.Data == "binary" && s.Preset == string(algos.Code); inTwo && s.Clients%2 != 0 {
+		return Usagef("--clients %d: in two groups of equal size, want an even number", s.Clients)
+	}
+	if s.Draws == "numpy" && (s.SplitAway() || s.Split != string(datasets.SplitClients)) {
+		return Usagef("--draws numpy: with --data %s --split %s, want FedAWE's split: --split clients", s.Data, s.Split)
+	}
+	if s.Split == string(datasets.SplitClusters) && (s.Clusters < 1 || s.Clients%s.Clusters != 0) {
+		return Usagef("--split clusters: %d clusters for %d clients, want a divisor of %d", s.Clusters, s.Clients, s.Clients)
+	}
+	return nil
+}
+
+func (s *Settings) checkNet() error {
+	own, err := shapeOf(s.Data)
+	if err != nil {
+		return err
+	}
+	net, err := nets.NewModel(s.Net)
+	if err != nil {
+		return Usagef("%w", err)
+	}
+	if net.H != own.H || net.W != own.W || net.C != own.C || net.Classes != own.Classes {
+		return Usagef("--net %s: takes %s, but --data %s has %s, want a net like %s", s.Net, shapeText(net), s.Data, shapeText(own), own.Name)
+	}
+	return nil
+}
+
+// checkMethod looks at parameters of methods that want something of the data or the net.
+func (s *Settings) checkMethod() error {
+	if s.Get("fstar") == algos.FStarSolved && !strings.HasPrefix(s.Net, "linear-") {
+		return Usagef("--fstar solved: with --net %s, want a linear net", s.Net)
+	}
+	if s.Get("losses") == algos.LossesHeldOut && s.Validation == 0 && !s.SplitAway() {
+		return Usagef("--losses held-out: no samples of a client's own are held out of %s, want --validation above 0", s.Data)
+	}
+	return nil
+}
+
+// checkProcess makes the process once, on clients that are always there, to see what it thinks of the settings.
+func (s *Settings) checkProcess() error {
+	if (s.Availability == "trace") != (s.Trace != "") {
+		return Usagef("--availability %s --trace %q: want both trace and a file, or neither", s.Availability, s.Trace)
+	}
+	if s.Draws == "numpy" && (s.Chained() || s.P.Value != nil) {
+		return Usagef("--draws numpy: with --availability %s --p %s, want one of FedAWE's processes and p from the clients' classes",
+			s.Availability, s.P)
+	}
+	if s.Availability == "trace" {
+		return nil
+	}
+	if _, err := NewProcess(s, slices.Repeat([]float64{1}, s.Clients), nil, 0); err != nil {
+		return Usagef("%w", err)
+	}
+	return nil
+}
+
+// shapeOf returns a data set's default net, which takes what the set has.
+func shapeOf(data string) (*nets.Model, error) {
+	about, err := datasets.About(data)
+	if err != nil {
+		return nil, err
+	}
+	return nets.NewModel(about.Net)
+}
+
+// shapeText reads "28×28×1 in 10 classes".
+func shapeText(m *nets.Model) string {
+	return fmt.Sprintf("%d×%d×%d in %d classes", m.H, m.W, m.C, m.Classes)
+}

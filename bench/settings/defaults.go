@@ -1,0 +1,65 @@
+package settings
+
+import (
+	"fmt"
+
+	"rollcall/algos"
+	"rollcall/datasets"
+	"rollcall/results/papers"
+)
+
+// Defaults returns the papers' settings for a method, a preset and a data set; the other settings are the same for all.
+func Defaults(method, preset, data string) (s Settings, err error) {
+	if err := OneOf("method", method, algos.Names()); err != nil {
+		return s, err
+	}
+	if err := OneOf("preset", preset, algos.Presets()); err != nil {
+		return s, err
+	}
+	if err := DataKnown(data); err != nil {
+		return s, err
+	}
+	about, err := datasets.About(data)
+	if err != nil {
+		return s, err
+	}
+	for i := range rows {
+		if r := &rows[i]; r.Field != nil {
+			if err := r.set(&s, r.Default); err != nil {
+				return s, fmt.Errorf("settings: --%s: default %q: %w", r.Name, r.Default, err)
+			}
+		}
+	}
+	s.Method, s.Preset, s.Data, s.Net = method, preset, data, about.Net
+	for name, value := range papers.TrainsAs(method, preset, data, about.Net).All() {
+		if err := s.Set(name, value); err != nil {
+			return s, err
+		}
+	}
+	if !about.Augmented {
+		s.Augment = "none"
+	}
+	return s, nil
+}
+
+// Changes are what a command line changes in all entries of a table or figure.
+type Changes struct {
+	Preset string
+	Given  Given
+}
+
+// Entry returns the settings of a method in a column of a table or figure, of so many rounds.
+func (c *Changes) Entry(of string, rounds int, column papers.Column, method string) (Settings, error) {
+	s, err := Defaults(method, c.Preset, column.Data)
+	if err != nil {
+		return s, err
+	}
+	s.Availability, s.Rounds = column.Availability, rounds
+	if err := s.Apply(column.Settings(method, c.Preset).All()); err != nil {
+		return s, fmt.Errorf("%s: %w", of, err)
+	}
+	if err := s.Give(c.Given); err != nil {
+		return s, err
+	}
+	return s, s.Validate()
+}

@@ -1,0 +1,102 @@
+package settings
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+
+	"rollcall/algos"
+)
+
+// text returns the value of a setting, in the one form that it has.
+func (r *Row) text(s *Settings) string {
+	if r.Field == nil {
+		if text, given := s.OfMethods[r.Name]; given {
+			return text
+		}
+		return r.DefaultFor(algos.Preset(s.Preset))
+	}
+	switch v := r.Field(s).(type) {
+	case *int:
+		return strconv.Itoa(*v)
+	case *float64:
+		return number(*v)
+	case *bool:
+		return strconv.FormatBool(*v)
+	case *Optional:
+		return v.String()
+	case *string:
+		return *v
+	default:
+		panic(fmt.Sprintf("settings: --%s: field of type %T", r.Name, v))
+	}
+}
+
+// set puts a value of the setting's kind into s.
+func (r *Row) set(s *Settings, text string) error {
+	text, err := r.parse(text)
+	if err != nil {
+		return err
+	}
+	if r.Field == nil {
+		s.OfMethods = maps.Clone(s.OfMethods) // settings are copied
+		if s.OfMethods == nil {
+			s.OfMethods = algos.Values{}
+		}
+		s.OfMethods[r.Name] = text
+		return nil
+	}
+	switch v := r.Field(s).(type) { // parse has found the text well formed
+	case *int:
+		*v, err = strconv.Atoi(text)
+	case *float64:
+		*v, err = strconv.ParseFloat(text, 64)
+	case *bool:
+		*v, err = strconv.ParseBool(text)
+	case *Optional:
+		err = v.Set(text)
+	case *string:
+		*v = text
+	default:
+		panic(fmt.Sprintf("settings: --%s: field of type %T", r.Name, v))
+	}
+	return err
+}
+
+// parse returns the one form of a value of the setting's kind, whether it is in its range or not.
+func (r *Row) parse(text string) (string, error) {
+	switch {
+	case r.Kind == algos.Word, r.None && text == "none":
+		return text, nil
+	case r.Kind == algos.Switch:
+		on, err := strconv.ParseBool(text)
+		return strconv.FormatBool(on), err
+	case r.Kind == algos.Whole && !r.None:
+		n, err := strconv.ParseInt(text, 0, 64) // base 16 and 8 as well, as flags are read
+		return strconv.FormatInt(n, 10), err
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil && r.None {
+		return "", fmt.Errorf("%q is neither a number nor none", text)
+	}
+	return number(x), err
+}
+
+// check reports a value that is out of the setting's range, or no word of it.
+func (r *Row) check(s *Settings) error {
+	text := r.text(s)
+	switch {
+	case r.Kind == algos.Word && r.Words == nil: // any text
+		return nil
+	case r.Kind == algos.Word:
+		return OneOf(r.Name, text, r.Words)
+	}
+	err := r.CheckFor(text, s.Clients)
+	if err == nil {
+		return nil
+	}
+	if r.Kind == algos.Whole && !r.None { // it is a whole number
+		return Usagef("--%s %s: want %s", r.Name, text, r.Range)
+	}
+	return Usagef("--%s %s: %w", r.Name, text, err)
+}
