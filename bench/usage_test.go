@@ -147,7 +147,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --server-momentum 1", []string{"--server-momentum 1"}},
 		{"run --availability markov --nu -9", []string{"client ", "lambda -9", "no chain of two states"}},
 		{"run --availability markov --g NaN", []string{"g NaN"}},
-		{"run --local-epochs 0", []string{"--local-epochs 0", "positive"}},
+		{"run --local-epochs 0", []string{"--local-epochs 0", "want a whole number 1"}},
 		{"run --local-epochs 1.5", []string{"--local-epochs 1.5", "whole number"}},
 		{"run --lr-schedule cosine", []string{`"cosine"`, "decay, constant"}},
 		{"run --init xavier", []string{`"xavier"`, "kaiming, torch"}},
