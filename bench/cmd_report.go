@@ -116,7 +116,7 @@ func readReport(ctx context.Context, folders []string) (in report.Input, err err
 
 // optionalCSV reads a file that need not be there.
 func optionalCSV[T any](path string, bad *[]error) []T {
-	rows, _, wrong := files.SalvageCSVFile[T](path)
+	rows, _, wrong := files.ReadCSVFileLenient[T](path)
 	for _, err := range wrong {
 		if !errors.Is(err, fs.ErrNotExist) {
 			*bad = append(*bad, err)

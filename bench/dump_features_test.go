@@ -6,7 +6,7 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/datasets"
-	"rollcall/results/files"
+	"rollcall/results/files/filestest"
 )
 
 // A dump of data that the suite makes holds what the plan reads: features and labels of every place, zeros in padding.
@@ -46,7 +46,7 @@ func TestDumpFeatures(t *testing.T) {
 	if names, _ = readNames(t, dir); names.Net != "linear-binary" || names.Mean != nil {
 		t.Errorf("names.json: net %s, mean %v, want linear-binary and none", names.Net, names.Mean)
 	}
-	if _, _, err := files.ReadNPY[float32](filepath.Join(dir, "w1.npy")); err != nil {
+	if _, _, err := filestest.ReadNPY[float32](filepath.Join(dir, "w1.npy")); err != nil {
 		t.Error(err)
 	}
 }

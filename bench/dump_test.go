@@ -13,6 +13,7 @@ import (
 	"rollcall/bench/run"
 	"rollcall/datasets"
 	"rollcall/results/files"
+	"rollcall/results/files/filestest"
 )
 
 // dumpOf runs one round with --dump and returns the folder.
@@ -26,7 +27,7 @@ func dumpOf(t *testing.T, more ...string) string {
 // array reads one array of a dump and checks its shape.
 func array[T files.Element](t *testing.T, dir, name string, want ...int) []T {
 	t.Helper()
-	shape, data, err := files.ReadNPY[T](filepath.Join(dir, name+".npy"))
+	shape, data, err := filestest.ReadNPY[T](filepath.Join(dir, name+".npy"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ func TestDump(t *testing.T) {
 		t.Errorf("names.json: %+v", names)
 	}
 
-	shape, clients, err := files.ReadNPY[int32](filepath.Join(dir, "clients.npy"))
+	shape, clients, err := filestest.ReadNPY[int32](filepath.Join(dir, "clients.npy"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func TestDump(t *testing.T) {
 func TestDumpDropout(t *testing.T) {
 	dir := dumpOf(t, "--net", "cnn-cinic10")
 	names, _ := readNames(t, dir)
-	_, clients, err := files.ReadNPY[int32](filepath.Join(dir, "clients.npy"))
+	_, clients, err := filestest.ReadNPY[int32](filepath.Join(dir, "clients.npy"))
 	if err != nil || len(names.Dropout) != 3 {
 		t.Fatalf("%v, dropout layers %+v, want 3", err, names.Dropout)
 	}

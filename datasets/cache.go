@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"rollcall/results/files"
 )
 
 // cacheHeader begins a cache file of decoded pictures; images [n,32,32,3] and labels [n] follow. Numbers are
@@ -127,7 +129,7 @@ func (d *decoded) sum() (sum [sha256.Size]byte) {
 // headerSum is the checksum of a header, which stands at its end.
 func headerSum(raw []byte) [sha256.Size]byte { return sha256.Sum256(raw[:len(raw)-sha256.Size]) }
 
-// writeCache writes the cache under a temporary name, and renames it.
+// writeCache writes the cache, all of it or nothing.
 func writeCache(ctx context.Context, path string, mark fingerprint, d *decoded) error {
 	h := cacheHeader{
 		Magic: cacheMagic, Source: mark.sum, Content: d.sum(),
@@ -140,28 +142,16 @@ func writeCache(ctx context.Context, path string, mark fingerprint, d *decoded) 
 	sum := headerSum(raw)
 	copy(raw[len(raw)-len(sum):], sum[:])
 
-	dir, name := filepath.Split(path)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	sweepTemps(filepath.Join(filepath.Dir(path), files.TempPattern))
+	err = files.Replace(path, func(w io.Writer) error {
+		all := io.MultiReader(bytes.NewReader(raw), bytes.NewReader(d.images), bytes.NewReader(d.labels))
+		_, err := io.Copy(w, &contextReader{ctx, all})
 		return err
-	}
-	sweepTemps(filepath.Join(dir, "."+name+"-*.tmp"))
-	f, err := os.CreateTemp(dir, "."+name+"-*.tmp")
+	})
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	defer os.Remove(f.Name())
-	all := io.MultiReader(bytes.NewReader(raw), bytes.NewReader(d.images), bytes.NewReader(d.labels))
-	_, err = io.Copy(f, &contextReader{ctx, all})
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(dir)
+	return nil
 }
 
 // sweepTemps removes what processes left that were killed while they wrote.

@@ -157,7 +157,7 @@ func TestCacheNowhere(t *testing.T) {
 	}
 
 	os.Remove(cacheDir)
-	old, fresh := filepath.Join(cacheDir, ".cinic10.cache-1.tmp"), filepath.Join(cacheDir, ".cinic10.cache-2.tmp")
+	old, fresh := filepath.Join(cacheDir, ".rollcall-1.tmp"), filepath.Join(cacheDir, ".rollcall-2.tmp")
 	write(t, old, nil)
 	write(t, fresh, nil) // another process may be at it
 	if err := os.Chtimes(old, time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {

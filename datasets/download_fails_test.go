@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rollcall/results/files"
 )
 
 // What fails says how, and leaves only what the next attempt can go on from.
@@ -131,7 +133,7 @@ func TestDownloadLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := lockFile(f); err != nil {
+	if err := files.Lock(f); err != nil {
 		t.Fatal(err)
 	}
 	_, err = Open(t.Context(), "cifar10", Options{Dir: dir, official: &s.archive})

@@ -7,10 +7,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"rollcall/results/files"
 )
 
 // record is what is kept of a file without a published checksum, in a file .sha256 beside it, when it is downloaded
@@ -50,8 +53,9 @@ func readRecord(path string) (record, error) {
 		}
 	}
 	if r.size < 0 || r.sha256 == "" {
-		return record{}, fmt.Errorf("%s: no size and SHA-256 of %s, want both (deleting this file has them recorded anew by "+
-			"the next download)", recordPath(path), filepath.Base(path))
+		return record{}, fmt.Errorf(
+			"%s: no size and SHA-256 of %s, want both (deleting this file has them recorded anew by the next download)",
+			recordPath(path), filepath.Base(path))
 	}
 	return r, nil
 }
@@ -59,22 +63,14 @@ func readRecord(path string) (record, error) {
 // writeRecord keeps r for the file at path.
 func writeRecord(path, from string, r record) error {
 	text := fmt.Sprintf("# %d bytes, as first downloaded from %s\n%s  %s\n", r.size, from, r.sha256, filepath.Base(path))
-	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*.tmp")
+	err := files.Replace(recordPath(path), func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", recordPath(path), err)
 	}
-	defer os.Remove(temp.Name())
-	_, err = temp.WriteString(text)
-	if err == nil {
-		err = temp.Chmod(0o644)
-	}
-	if err == nil {
-		err = temp.Sync()
-	}
-	if err := errors.Join(err, temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), recordPath(path))
+	return nil
 }
 
 // acceptUnpublished checks a finished download in part, which is to become path, of which no checksum is published: it
@@ -101,8 +97,8 @@ func (r *remote) acceptUnpublished(ctx context.Context, path, part, from string)
 	case before == record{}:
 		return writeRecord(path, from, now)
 	case before != now:
-		return fmt.Errorf("download %s: %w: %s, want %s (recorded in %s; delete that file if the site's has changed)", from,
-			ErrAltered, now, before, recordPath(path))
+		return fmt.Errorf("download %s: %w: %s, want %s (recorded in %s; delete that file if the site's has changed)",
+			from, ErrAltered, now, before, recordPath(path))
 	}
 	return nil
 }

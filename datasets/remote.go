@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"rollcall/results/files"
 )
 
 // remote is one published file.
@@ -40,7 +42,8 @@ func (r *remote) bring(ctx context.Context, set, folder string, o Options, notFo
 	return nil
 }
 
-// download brings the file to path by way of path.part, resuming what lies there. An error that is ErrUnavailable
+// download brings the file to path by way of path.part, resuming what lies there. Where the part cannot be locked, what two
+// processes wrote to does not pass its checksum. An error that is ErrUnavailable
 // means the sites; what was read so far stays in path.part, unless it is not the file.
 func (r *remote) download(ctx context.Context, path string, progress io.Writer) (err error) {
 	part := path + ".part"
@@ -54,7 +57,7 @@ func (r *remote) download(ctx context.Context, path string, progress io.Writer) 
 			f.Close()
 		}
 	}()
-	if err := lockFile(f); err != nil {
+	if err := files.Lock(f); err != nil {
 		return fmt.Errorf("%s: another process is downloading it: %w", part, err)
 	}
 	if isFile(path) { // another process finished it while this one was looking

@@ -153,7 +153,7 @@ func UniquePaths(dirs []string) (different []string) {
 // ReadRunFolder reads the folder of a run; one without a usable row has no curve.
 func ReadRunFolder(dir string) (r Run, bad []error) {
 	path := filepath.Join(dir, CurveFile)
-	rows, lines, bad := files.SalvageCSVFile[CurveRow](path)
+	rows, lines, bad := files.ReadCSVFileLenient[CurveRow](path)
 	r.Dir = dir
 	for i, row := range rows {
 		if err := fits(row, r.Curve); err != nil {

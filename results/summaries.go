@@ -55,7 +55,7 @@ func FindSummaries(ctx context.Context, folders ...string) (rows []PlacedSummary
 	}
 	first := map[SummaryKey]int{}
 	for _, file := range UniquePaths(paths) {
-		found, lines, wrong := files.SalvageCSVFile[SummaryRow](file)
+		found, lines, wrong := files.ReadCSVFileLenient[SummaryRow](file)
 		bad = append(bad, wrong...)
 		for i, r := range found {
 			at, twice := first[r.Key()]

@@ -254,7 +254,7 @@ func copyRun(r results.Run, to string) error {
 func (m *Merging) benches(into string, sources []string) error {
 	var rows []results.BenchRow
 	for _, source := range sources {
-		found, _, bad := files.SalvageCSVFile[results.BenchRow](filepath.Join(source, results.BenchFile))
+		found, _, bad := files.ReadCSVFileLenient[results.BenchRow](filepath.Join(source, results.BenchFile))
 		for _, err := range bad {
 			if !errors.Is(err, fs.ErrNotExist) {
 				m.Bad = append(m.Bad, err)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -18,20 +19,23 @@ import (
 //
 // Errors name path and wrap the cause, among them write's own.
 func WriteFile(path string, write func(io.Writer) error) error {
-	if err := writeFile(path, write); err != nil {
+	if err := Replace(path, write); err != nil {
 		return fmt.Errorf("results: %s: %w", path, err)
 	}
 	return nil
 }
 
-// writeFile is [WriteFile] without the path in its errors.
-func writeFile(path string, write func(io.Writer) error) error {
+// TempPattern matches the temporary names of [WriteFile], which a killed process leaves behind.
+const TempPattern = ".rollcall-*.tmp"
+
+// Replace is [WriteFile] for other packages than results': its errors name neither the package nor path.
+func Replace(path string, write func(io.Writer) error) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
 	// The final name is not part of the temporary one, which would be too long for a file name that just fits.
-	temp := filepath.Join(dir, ".rollcall-"+rand.Text()+".tmp")
+	temp := filepath.Join(dir, strings.Replace(TempPattern, "*", rand.Text(), 1))
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return withoutPath("create", err)

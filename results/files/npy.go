@@ -2,12 +2,9 @@ package files
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -61,64 +58,6 @@ func encodeNPY[T Element](w io.Writer, shape []int, data []T) error {
 		}
 	}
 	return nil
-}
-
-// ReadNPY reads what [WriteNPY] wrote, or NumPy itself in the same version, order and type.
-func ReadNPY[T Element](path string) (shape []int, data []T, err error) {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("results: %w", err)
-	}
-	shape, data, err = decodeNPY[T](raw)
-	if err != nil {
-		return nil, nil, fmt.Errorf("results: %s: %w", path, err)
-	}
-	return shape, data, nil
-}
-
-// npyDict matches the dictionary as NumPy prints it, keys sorted.
-var npyDict = regexp.MustCompile(`^\{'descr': '([^']*)', 'fortran_order': (True|False), 'shape': \(([0-9, ]*)\), *\} *\n$`)
-
-func decodeNPY[T Element](raw []byte) (shape []int, data []T, err error) {
-	rest, found := strings.CutPrefix(string(raw[:min(len(raw), len(npyMagic)+2)]), npyMagic)
-	if !found {
-		return nil, nil, errors.New("npy: first bytes are not NumPy's, want version 1.0 of its format")
-	}
-	body := raw[len(npyMagic):]
-	if len(rest) < 2 || len(body)-2 < int(binary.LittleEndian.Uint16(body)) {
-		return nil, nil, fmt.Errorf("npy: %d bytes, want the whole header", len(raw))
-	}
-	length := int(binary.LittleEndian.Uint16(body))
-	dict, body := string(body[2:2+length]), body[2+length:]
-	m := npyDict.FindStringSubmatch(dict)
-	if m == nil {
-		return nil, nil, fmt.Errorf("npy: header %q, want descr, fortran_order and shape", dict)
-	}
-	if want := descr[T](); m[1] != want {
-		return nil, nil, fmt.Errorf("npy: descr %q, want %q", m[1], want)
-	}
-	if m[2] != "False" {
-		return nil, nil, errors.New("npy: Fortran order, want C order")
-	}
-	for _, d := range strings.FieldsFunc(m[3], func(r rune) bool { return r == ',' || r == ' ' }) {
-		n, err := strconv.Atoi(d)
-		if err != nil {
-			return nil, nil, fmt.Errorf("npy: shape (%s): %w", m[3], err)
-		}
-		shape = append(shape, n)
-	}
-	n, err := elements(shape)
-	if err != nil {
-		return nil, nil, err
-	}
-	var zero T
-	size := binary.Size(zero)
-	if len(body)%size != 0 || len(body)/size != n {
-		return nil, nil, fmt.Errorf("npy: %d bytes of data, want %d elements of %d for shape %v", len(body), n, size, shape)
-	}
-	data = make([]T, n)
-	_, err = binary.Decode(body, binary.LittleEndian, data)
-	return shape, data, err
 }
 
 // descr returns NumPy's name of an element type.

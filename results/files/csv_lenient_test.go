@@ -7,7 +7,7 @@ import (
 )
 
 // What is whole is read, and what is not is named by file, line and column.
-func TestSalvageCSV(t *testing.T) {
+func TestReadCSVLenient(t *testing.T) {
 	type row struct {
 		A int     `csv:"a"`
 		B float64 `csv:"b"`
@@ -28,7 +28,7 @@ func TestSalvageCSV(t *testing.T) {
 		"two heads":      {"a,b\n1,0.5\na,b\n2,1\n", "[{1 0.5} {2 1}]", []string{`f.csv: line 3: column a: "a"`}},
 		"open quote":     {"a,b\n1,0.5\n\"2,1\n", "[{1 0.5}]", []string{`line 3`}},
 	} {
-		rows, lines, bad := SalvageCSV[row](strings.NewReader(c.text), "f.csv")
+		rows, lines, bad := ReadCSVLenient[row](strings.NewReader(c.text), "f.csv")
 		if got := fmt.Sprint(rows); got != c.rows || len(lines) != len(rows) || len(bad) != len(c.bad) {
 			t.Errorf("%s: %s in lines %v, %v, want %s and %d complaints", name, got, lines, bad, c.rows, len(c.bad))
 			continue

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"rollcall/results/files"
 )
 
 // lockName is the file of a folder of histories that the one who measures holds.
@@ -30,7 +32,7 @@ func NewWriter(dir string) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("track: %w", err)
 	}
-	if err := lockFile(f); err != nil {
+	if err := files.Lock(f); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("track: %s: %w", path, ErrBusy)
 	}

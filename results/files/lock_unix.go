@@ -1,6 +1,6 @@
 //go:build unix && !solaris && !aix
 
-package track
+package files
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// lockFile takes the file for this process until it is closed, or fails if another has it. Where the file system cannot
+// Lock takes the file for this process until it is closed, or fails if another has it. Where the file system cannot
 // lock, nothing is locked.
-func lockFile(f *os.File) error {
+func Lock(f *os.File) error {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
 		return err
 	}

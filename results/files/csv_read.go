@@ -1,0 +1,225 @@
+package files
+
+import (
+	"bufio"
+	"encoding"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ReadCSV reads what [WriteCSV] wrote; name is the file's, for errors. The header must have every column of T once and
+// no other, in any order. Errors name the line and the column.
+func ReadCSV[T any](r io.Reader, name string) ([]T, error) {
+	rows, _, bad := readRows[T](r, false)
+	if len(bad) > 0 {
+		return nil, fmt.Errorf("results: %s: %w", name, bad[0])
+	}
+	return rows, nil
+}
+
+// ReadCSVFile is [ReadCSV] of a file.
+func ReadCSVFile[T any](path string) ([]T, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("results: %w", err)
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	return ReadCSV[T](f, path)
+}
+
+// ReadCSVLenient reads what can be read of what [WriteCSV] wrote: every line that is whole and makes sense is a row, and
+// every other one an error that names the file, the line and the column. A file whose header is not that of T has no rows
+// and one error. A last line without a line break was cut off and is an error too. lines are the rows' places in the file.
+//
+// [ReadCSV] is for a program's own files, where one bad line makes the rest worthless; this is for looking at what people
+// have lying around.
+func ReadCSVLenient[T any](r io.Reader, name string) (rows []T, lines []int, bad []error) {
+	rows, lines, bad = readRows[T](r, true)
+	for i, err := range bad {
+		bad[i] = fmt.Errorf("results: %s: %w", name, err)
+	}
+	return rows, lines, bad
+}
+
+// ReadCSVFileLenient is [ReadCSVLenient] of a file. A file that cannot be opened is an error like others.
+func ReadCSVFileLenient[T any](path string) (rows []T, lines []int, bad []error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, []error{fmt.Errorf("results: %w", err)}
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	return ReadCSVLenient[T](f, path)
+}
+
+// readRows reads rows and the lines they begin in. It ends with the first error, or, if lenient, leaves out the lines that
+// have one.
+func readRows[T any](r io.Reader, lenient bool) (rows []T, lines []int, bad []error) {
+	cols, err := columns[T]()
+	if err != nil {
+		return nil, nil, []error{err}
+	}
+	end := &lastByte{r: bufio.NewReaderSize(r, 1<<16)}
+	in := csv.NewReader(end)
+	in.ReuseRecord = true
+	order, err := readHeader(in, cols, lenient)
+	if err != nil {
+		return nil, nil, []error{err}
+	}
+	for lenient || len(bad) == 0 {
+		record, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		_, badLine := errors.AsType[*csv.ParseError](err)
+		if err != nil && !badLine { // the file cannot be read on
+			return rows, lines, append(bad, err)
+		}
+		if lenient && errors.Is(err, csv.ErrFieldCount) {
+			line, _ := in.FieldPos(0)
+			err = fmt.Errorf("line %d: %d columns, want %d", line, len(record), len(order))
+		}
+		var row T
+		if err == nil {
+			row, err = parseRow[T](in, record, order)
+		}
+		if err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		line, _ := in.FieldPos(0)
+		rows, lines = append(rows, row), append(lines, line)
+	}
+	if n := len(rows); lenient && n > 0 && len(bad) == 0 && end.last != '\n' {
+		bad = append(bad, fmt.Errorf("line %d: no line break at its end, want one: it may be half written", lines[n-1]))
+		rows, lines = rows[:n-1], lines[:n-1]
+	}
+	return rows, lines, bad
+}
+
+// readHeader returns the columns in the order of a file's first line.
+func readHeader(in *csv.Reader, cols []column, lenient bool) ([]column, error) {
+	names, err := in.Read()
+	if errors.Is(err, io.EOF) {
+		err = fmt.Errorf("empty, want the header %s", strings.Join(header(cols), ","))
+		if lenient {
+			err = fmt.Errorf("line 1: %w", err)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	order, err := match(names, cols)
+	if err != nil {
+		line, _ := in.FieldPos(0)
+		return nil, fmt.Errorf("line %d: %w", line, err)
+	}
+	return order, nil
+}
+
+// match returns the columns in the order of their names.
+func match(names []string, cols []column) ([]column, error) {
+	order := make([]column, len(names))
+	for j, name := range names {
+		i := slices.IndexFunc(cols, func(c column) bool { return c.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("unknown column %q, want %s", name, strings.Join(header(cols), ","))
+		}
+		if slices.Contains(names[:j], name) {
+			return nil, fmt.Errorf("column %q twice, want it once", name)
+		}
+		order[j] = cols[i]
+	}
+	for _, c := range cols {
+		if !slices.Contains(names, c.name) {
+			return nil, fmt.Errorf("no column %q, want %s", c.name, strings.Join(header(cols), ","))
+		}
+	}
+	return order, nil
+}
+
+// parseRow makes a row of the record just read, whose columns come in order.
+func parseRow[T any](in *csv.Reader, record []string, order []column) (row T, err error) {
+	value := reflect.ValueOf(&row).Elem()
+	for j, cell := range record {
+		if err := parse(value.FieldByIndex(order[j].index), cell); err != nil {
+			line, _ := in.FieldPos(j)
+			return row, fmt.Errorf("line %d: column %s: %w", line, order[j].name, err)
+		}
+	}
+	return row, nil
+}
+
+// parse sets an addressable field from its cell.
+func parse(v reflect.Value, cell string) error {
+	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		return u.UnmarshalText([]byte(cell))
+	}
+	switch {
+	case v.Kind() == reflect.String:
+		v.SetString(cell)
+	case v.Kind() == reflect.Bool:
+		b, err := strconv.ParseBool(cell)
+		if err != nil {
+			return Wanted(cell, "true or false", err)
+		}
+		v.SetBool(b)
+	case v.CanInt():
+		n, err := strconv.ParseInt(cell, 10, v.Type().Bits())
+		if err != nil {
+			return Wanted(cell, fmt.Sprintf("a whole number of %d bits", v.Type().Bits()), err)
+		}
+		v.SetInt(n)
+	case v.CanUint():
+		n, err := strconv.ParseUint(cell, 10, v.Type().Bits())
+		if err != nil {
+			return Wanted(cell, fmt.Sprintf("a whole number ≥ 0 of %d bits", v.Type().Bits()), err)
+		}
+		v.SetUint(n)
+	case v.CanFloat():
+		x, err := parseFloat(cell, v.Type().Bits())
+		if err != nil {
+			return err
+		}
+		v.SetFloat(x)
+	default:
+		return fmt.Errorf("field of type %s, want text, a number or a bool", v.Type())
+	}
+	return nil
+}
+
+func parseFloat(text string, bits int) (float64, error) {
+	x, err := strconv.ParseFloat(text, bits)
+	if err != nil {
+		return 0, Wanted(text, fmt.Sprintf("a number of %d bits", bits), err)
+	}
+	return x, nil
+}
+
+// Wanted says what a cell holds and should hold; cause is one of strconv's, whose own text repeats the cell.
+func Wanted(cell, want string, cause error) error {
+	if n, ok := errors.AsType[*strconv.NumError](cause); ok {
+		cause = n.Err
+	}
+	return fmt.Errorf("%q, want %s: %w", cell, want, cause)
+}
+
+// lastByte remembers the last byte read.
+type lastByte struct {
+	r    io.Reader
+	last byte
+}
+
+func (l *lastByte) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	if n > 0 {
+		l.last = p[n-1]
+	}
+	return n, err
+}
