@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"rollcall/results/files"
 	"rollcall/results/stats"
 )
 
@@ -34,6 +35,7 @@ func (r BenchRow) Text(w io.Writer) error {
 	if r.TestAcc.Valid {
 		line("test accuracy", fmt.Sprintf("%.2f %%", 100*r.TestAcc.Value))
 	}
+	// Not a files.TextTable: lines of several numbers are columns among their neighbours alone.
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if _, err := io.WriteString(out, b.String()); err != nil {
 		return err
@@ -59,7 +61,7 @@ func (r BenchRow) Gobench(w io.Writer) error {
 	if strings.HasPrefix(r.Engine, "cpu-") {
 		chip = "cpu"
 	}
-	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\npkg: rollcall\n%s: %s\n", runtime.GOOS, runtime.GOARCH, chip, OneLine(r.Device))
+	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\npkg: rollcall\n%s: %s\n", runtime.GOOS, runtime.GOARCH, chip, files.OneLine(r.Device))
 	for _, unit := range []string{"client-steps/s", "images/s", "FLOP/s", "test-acc"} {
 		fmt.Fprintf(&b, "Unit %s better=higher\n", unit)
 	}
@@ -104,9 +106,6 @@ func (r BenchRow) Gobench(w io.Writer) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
-
-// OneLine joins the words of a text by single blanks: a configuration value ends at the end of its line.
-func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // nameWord makes a text a part of a benchmark's name, which ends at the first blank and is cut at slashes.
 func nameWord(text string) string {

@@ -36,27 +36,6 @@ func ReadClients(path string) ([]ClientRow, error) {
 	return rows, nil
 }
 
-// The numbers of FedAR's Table 3, of the accuracies of all clients: mean, standard deviation and variance, and mean and standard
-// deviation of the worst and the best tenth of them.
-const (
-	ClientAccMean       Metric = "client_acc_mean"
-	ClientAccStd        Metric = "client_acc_std"
-	ClientAccVar        Metric = "client_acc_var" // of fractions: 10⁻⁴ of the printed, which is of percentages
-	ClientAccWorst10    Metric = "client_acc_worst10"
-	ClientAccWorst10Std Metric = "client_acc_worst10_std"
-	ClientAccBest10     Metric = "client_acc_best10"
-	ClientAccBest10Std  Metric = "client_acc_best10_std"
-)
-
-// ClientMetrics are the numbers of FedAR's Table 3, in its order.
-var ClientMetrics = []Metric{ClientAccMean, ClientAccStd, ClientAccVar, ClientAccWorst10, ClientAccWorst10Std, ClientAccBest10, ClientAccBest10Std}
-
-// The p-values of FedAR's Table 2, see [RoundsTTest] and [SeedsTTest].
-const (
-	PRounds Metric = "p_rounds"
-	PSeeds  Metric = "p_seeds"
-)
-
 // ClientStatistic returns a number of Table 3 of the clients of one run. Spreads are over all clients there are, with n in the
 // denominator: the paper prints 18.1 and 325, 13.6 and 182.5, 20.7 and 432.5, 18.0 and 321.6. A tenth is rounded, but one client at least.
 func ClientStatistic(rows []ClientRow, m Metric) (float64, error) {

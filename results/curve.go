@@ -46,31 +46,6 @@ func WriteCurve(path string, rows []CurveRow) error { return files.WriteCSVFile(
 // ReadCurve reads what [WriteCurve] wrote.
 func ReadCurve(path string) ([]CurveRow, error) { return files.ReadCSVFile[CurveRow](path) }
 
-// The measured columns. Losses are means per sample, accuracies fractions.
-const (
-	TrainLoss Metric = "train_loss"
-	TrainAcc  Metric = "train_acc"
-	TestLoss  Metric = "test_loss"
-	TestAcc   Metric = "test_acc"
-)
-
-// The first rounds of FedAWE's Table 8: those in which a quarter, half, three quarters and all of a target test accuracy
-// are reached, see [FirstRound]. 0 is the initial model. Of an estimate with seeds but no mean it says: never.
-const (
-	RoundsTo25  Metric = "rounds_to_25"
-	RoundsTo50  Metric = "rounds_to_50"
-	RoundsTo75  Metric = "rounds_to_75"
-	RoundsTo100 Metric = "rounds_to_100"
-)
-
-// The numbers of CA-Fed's Table I, of the test accuracies of a run: the largest, the mean over all rounds, and the standard
-// deviation over the second half of them, see [OverTime].
-const (
-	TestAccMax  Metric = "test_acc_max"
-	TestAccMean Metric = "test_acc_mean"
-	TestAccStd  Metric = "test_acc_std"
-)
-
 // Metric returns one of the measured columns.
 func (r CurveRow) Metric(m Metric) (files.Optional, error) {
 	switch m {

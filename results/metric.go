@@ -8,134 +8,178 @@ import (
 	"rollcall/results/files"
 )
 
-// IsPValue reports whether m is a p-value.
-func (m Metric) IsPValue() bool { return m == PRounds || m == PSeeds }
-
-// isClientAccuracy reports whether m is a percentage to people.
-func (m Metric) isClientAccuracy() bool {
-	return m != ClientAccVar && slices.Contains(ClientMetrics, m)
-}
-
-// MeanWords prints mean ± std (seeds).
-func MeanWords(mean, std files.Optional, n int, m Metric) string {
-	switch {
-	case n == 0:
-		return TableNone
-	case !mean.Valid && m.IsRound():
-		return fmt.Sprintf("never (%d)", n)
-	}
-	return fmt.Sprintf("%s (%d)", Number(mean, std, m), n)
-}
-
-// Difference prints a difference or a margin in the unit of its metric.
-func Difference(x files.Optional, m Metric, format string) string {
-	if !x.Valid {
-		return TableNone
-	}
-	scale, decimals := unit(m)
-	return fmt.Sprintf(format, decimals, scale*x.Value)
-}
-
 // Metric is a measured column of a curve, or a number that a table makes of one. The zero Metric is none.
 type Metric string
 
-// IsAccuracy reports whether m is a fraction, which people read in percent.
-func (m Metric) IsAccuracy() bool {
-	return m == TrainAcc || m == TestAcc || m.IsOverTime() || m.isClientAccuracy()
+// The measured columns: losses are means per sample, accuracies fractions.
+const (
+	TrainLoss Metric = "train_loss"
+	TrainAcc  Metric = "train_acc"
+	TestLoss  Metric = "test_loss"
+	TestAcc   Metric = "test_acc"
+
+	// The first rounds of FedAWE's Table 8: those in which a quarter, half, three quarters and all of a target test accuracy
+	// are reached, see [FirstRound]. 0 is the initial model. Of an estimate with seeds but no mean it says: never.
+	RoundsTo25  Metric = "rounds_to_25"
+	RoundsTo50  Metric = "rounds_to_50"
+	RoundsTo75  Metric = "rounds_to_75"
+	RoundsTo100 Metric = "rounds_to_100"
+
+	// The numbers of CA-Fed's Table I, of the test accuracies of a run: the largest, the mean over all rounds, and the standard
+	// deviation over the second half of them, see [OverTime].
+	TestAccMax  Metric = "test_acc_max"
+	TestAccMean Metric = "test_acc_mean"
+	TestAccStd  Metric = "test_acc_std"
+
+	// The numbers of FedAR's Table 3, of the accuracies of all clients: mean, standard deviation and variance, and mean and
+	// standard deviation of the worst and the best tenth of them.
+	ClientAccMean       Metric = "client_acc_mean"
+	ClientAccStd        Metric = "client_acc_std"
+	ClientAccVar        Metric = "client_acc_var" // of fractions: 10⁻⁴ of the printed, which is of percentages
+	ClientAccWorst10    Metric = "client_acc_worst10"
+	ClientAccWorst10Std Metric = "client_acc_worst10_std"
+	ClientAccBest10     Metric = "client_acc_best10"
+	ClientAccBest10Std  Metric = "client_acc_best10_std"
+
+	// The p-values of FedAR's Table 2, see [RoundsTTest] and [SeedsTTest].
+	PRounds Metric = "p_rounds"
+	PSeeds  Metric = "p_seeds"
+)
+
+// ClientMetrics are the numbers of FedAR's Table 3, in its order.
+var ClientMetrics = []Metric{
+	ClientAccMean, ClientAccStd, ClientAccVar, ClientAccWorst10, ClientAccWorst10Std, ClientAccBest10, ClientAccBest10Std,
 }
 
-// IsOverTime reports whether m is made of the accuracies of a whole run.
-func (m Metric) IsOverTime() bool { return m == TestAccMax || m == TestAccMean || m == TestAccStd }
+// metricInfo is what is known of a metric.
+type metricInfo struct {
+	metric   Metric
+	name     string  // for people, with its unit
+	scale    float64 // what the number is multiplied by for people: accuracies are percentages to them
+	decimals int     // as the papers print it
+	more     bool    // more is better
+	target   float64 // of a first round: the share of the target accuracy; 0 for other metrics
+	row      int     // place among the rows of a cell in a summary; metrics of one place come by target and name
+	column   int     // place among the columns of a data set in a table; metrics of one place come as they did
+}
+
+// metrics is everything that is known of metrics: name for people, scale, decimals, whether more is better, share of the
+// target, place in a summary and in a table.
+var metrics = []metricInfo{
+	{TrainAcc, "train accuracy (%)", 100, 1, true, 0, 1, 0},
+	{TestAcc, "test accuracy (%)", 100, 1, true, 0, 0, 1},
+	{TrainLoss, "train loss", 1, 4, false, 0, 2, 2},
+	{TestLoss, "test loss", 1, 4, false, 0, 2, 3},
+
+	{RoundsTo25, "first round at 25 % of the target", 1, 0, false, 0.25, 2, 0},
+	{RoundsTo50, "first round at 50 % of the target", 1, 0, false, 0.5, 2, 0},
+	{RoundsTo75, "first round at 75 % of the target", 1, 0, false, 0.75, 2, 0},
+	{RoundsTo100, "first round at 100 % of the target", 1, 0, false, 1, 2, 0},
+
+	{TestAccMax, "test accuracy max (%)", 100, 2, true, 0, 2, 0},
+	{TestAccMean, "test accuracy mean (%)", 100, 2, true, 0, 2, 0},
+	{TestAccStd, "test accuracy std (%)", 100, 2, false, 0, 2, 0},
+
+	{ClientAccMean, "client accuracy mean (%)", 100, 1, true, 0, 2, 0},
+	{ClientAccStd, "client accuracy std (%)", 100, 1, true, 0, 2, 0},
+	{ClientAccVar, "client accuracy var", 1e4, 1, false, 0, 2, 0},
+	{ClientAccWorst10, "client accuracy worst10 (%)", 100, 1, true, 0, 2, 0},
+	{ClientAccWorst10Std, "client accuracy worst10 std (%)", 100, 1, true, 0, 2, 0},
+	{ClientAccBest10, "client accuracy best10 (%)", 100, 1, true, 0, 2, 0},
+	{ClientAccBest10Std, "client accuracy best10 std (%)", 100, 1, true, 0, 2, 0},
+
+	{PRounds, "p rounds", 1, 4, false, 0, 2, 0},
+	{PSeeds, "p seeds", 1, 4, false, 0, 2, 0},
+}
+
+// info returns what is known of a metric; of one from a file of another version little is.
+func (m Metric) info() metricInfo {
+	i := slices.IndexFunc(metrics, func(info metricInfo) bool { return info.metric == m })
+	if i < 0 {
+		name := strings.ReplaceAll(strings.Replace(string(m), "acc", "accuracy", 1), "_", " ")
+		return metricInfo{metric: m, name: name, scale: 1, decimals: 4, row: 2}
+	}
+	return metrics[i]
+}
+
+// Name names a metric for people, with its unit.
+func (m Metric) Name() string { return m.info().name }
+
+// IsPercent reports whether m is a fraction that people read in percent.
+func (m Metric) IsPercent() bool { return m.info().scale == 100 }
 
 // IsRound reports whether m is the first round to reach a target, a whole number.
 func (m Metric) IsRound() bool { return m.TargetShare().Valid }
 
+// MoreIsBetter reports whether the larger of two numbers is the better one.
+func (m Metric) MoreIsBetter() bool { return m.info().more }
+
 // TargetShare returns the share of the target accuracy that a first round is about; missing for other metrics.
 func (m Metric) TargetShare() files.Optional {
-	switch m {
-	case RoundsTo25:
-		return files.Some(0.25)
-	case RoundsTo50:
-		return files.Some(0.5)
-	case RoundsTo75:
-		return files.Some(0.75)
-	case RoundsTo100:
-		return files.Some(1)
+	if share := m.info().target; share > 0 {
+		return files.Some(share)
 	}
 	return files.Optional{}
 }
 
-// Words prints a mean ± std in the unit of a metric: percent for accuracies. An en dash stands for no number.
-func Words(mean, std files.Optional, n int, m Metric) string {
+// RowOrder is where a summary has the metric among the rows of a cell; metrics of one place come by target share and name.
+func (m Metric) RowOrder() int { return m.info().row }
+
+// ColumnOrder is where a table has the metric among the columns of a data set; metrics of one place come as they did.
+func (m Metric) ColumnOrder() int { return m.info().column }
+
+// NoNumber is what stands for people where there is no number.
+const NoNumber = "–"
+
+// Number prints mean ± std in the unit of the metric, with blanks around it for a column of numbers to line up.
+func (m Metric) Number(mean, std files.Optional) string {
+	if !mean.Valid {
+		return NoNumber
+	}
+	if m == PRounds || m == PSeeds {
+		return fmt.Sprintf("%-8.3g", mean.Value)
+	}
+	info := m.info()
+	width := 2 + 1 + info.decimals // two digits before the point
+	if info.decimals == 0 {
+		width = 4 // no point, but thousands of rounds
+	}
+	text := fmt.Sprintf("%*.*f", width, info.decimals, info.scale*mean.Value)
+	if std.Valid {
+		text += fmt.Sprintf(" ± %.*f", info.decimals, info.scale*std.Value)
+	}
+	return text
+}
+
+// Words prints mean ± std in the unit of the metric, or that a first round was never reached by any of n seeds.
+func (m Metric) Words(mean, std files.Optional, n int) string {
 	if n > 0 && !mean.Valid && m.IsRound() {
 		return "never"
 	}
-	return strings.TrimSpace(Number(mean, std, m))
+	return strings.TrimSpace(m.Number(mean, std))
 }
 
-// DifferenceWords prints a difference with its sign, in the unit of a metric: percentage points for accuracies.
-func DifferenceWords(d files.Optional, m Metric) string { return Difference(d, m, "%+.*f") }
-
-// MetricName names a metric for people, with its unit.
-func MetricName(m Metric) string {
-	switch m {
-	case TrainLoss:
-		return "train loss"
-	case TestLoss:
-		return "test loss"
-	case TrainAcc:
-		return "train accuracy (%)"
-	case TestAcc:
-		return "test accuracy (%)"
-	}
-	if share := m.TargetShare(); share.Valid {
-		return fmt.Sprintf("first round at %g %% of the target", 100*share.Value)
-	}
-	name := strings.ReplaceAll(strings.Replace(string(m), "acc", "accuracy", 1), "_", " ")
-	if m.IsAccuracy() {
-		name += " (%)"
-	}
-	return name
-}
-
-const (
-	TableGap   = "   " // between columns
-	TableSplit = " | " // between ours and the paper's
-	TableNone  = "–"   // no number
-)
-
-// unit returns what numbers of a metric are multiplied by for people, and their decimals: percentages have one, as in the
-// papers (two in CA-Fed's), losses four, rounds none.
-func unit(m Metric) (scale float64, decimals int) {
+// WordsWithSeeds prints mean ± std (seeds).
+func (m Metric) WordsWithSeeds(mean, std files.Optional, n int) string {
 	switch {
-	case m.IsOverTime():
-		return 100, 2
-	case m.IsAccuracy():
-		return 100, 1
-	case m == ClientAccVar:
-		return 1e4, 1 // of percentages
-	case m.IsRound():
-		return 1, 0
+	case n == 0:
+		return NoNumber
+	case !mean.Valid && m.IsRound():
+		return fmt.Sprintf("never (%d)", n)
 	}
-	return 1, 4
+	return fmt.Sprintf("%s (%d)", m.Number(mean, std), n)
 }
 
-// Number prints mean ± std in the unit of the metric.
-func Number(mean, std files.Optional, m Metric) string {
-	if !mean.Valid {
-		return TableNone
+// Difference prints a difference with its sign, in the unit of the metric: percentage points for accuracies.
+func (m Metric) Difference(x files.Optional) string { return m.distance("%+.*f", x) }
+
+// Margin prints a distance without a sign, in the unit of the metric.
+func (m Metric) Margin(x files.Optional) string { return m.distance("%.*f", x) }
+
+func (m Metric) distance(format string, x files.Optional) string {
+	if !x.Valid {
+		return NoNumber
 	}
-	if m.IsPValue() {
-		return fmt.Sprintf("%-8.3g", mean.Value)
-	}
-	scale, decimals := unit(m)
-	width := 2 + 1 + decimals // two digits before the point
-	if decimals == 0 {
-		width = 4 // no point, but thousands of rounds
-	}
-	text := fmt.Sprintf("%*.*f", width, decimals, scale*mean.Value)
-	if std.Valid {
-		text += fmt.Sprintf(" ± %.*f", decimals, scale*std.Value)
-	}
-	return text
+	info := m.info()
+	return fmt.Sprintf(format, info.decimals, info.scale*x.Value)
 }

@@ -164,9 +164,9 @@ func diffCell(k results.CellKey, m results.Metric, seeds []uint32, a, b map[uint
 // words returns the cells of a line.
 func (r DiffRow) words(common results.Params) []string {
 	params := r.Params.Minus(common).Words(" ")
-	interval, verdict := results.TableNone, "one seed"
+	interval, verdict := results.NoNumber, "one seed"
 	if r.Low.Valid {
-		interval = results.Difference(r.Low, r.Metric, "%+.*f") + " … " + results.Difference(r.High, r.Metric, "%+.*f")
+		interval = r.Metric.Difference(r.Low) + " … " + r.Metric.Difference(r.High)
 		verdict = "not apart"
 		if r.Apart {
 			verdict = "apart"
@@ -174,48 +174,40 @@ func (r DiffRow) words(common results.Params) []string {
 	}
 	return []string{
 		cmp.Or(r.Method, "*"), cmp.Or(r.Data, "*"), cmp.Or(r.Availability, "*"), params, string(r.Metric), fmt.Sprint(r.N),
-		results.Words(r.MeanA, files.Optional{}, r.N, r.Metric), results.Words(r.MeanB, files.Optional{}, r.N, r.Metric), results.Difference(r.Difference, r.Metric, "%+.*f"), interval, verdict,
+		r.Metric.Words(r.MeanA, files.Optional{}, r.N), r.Metric.Words(r.MeanB, files.Optional{}, r.N), r.Metric.Difference(r.Difference), interval, verdict,
 	}
 }
 
 // WriteText writes a line for each row, accuracies in percent, and what it comes to.
-func (d Diffing) WriteText(w io.Writer) error { return d.write(w, false) }
+func (d Diffing) WriteText(w io.Writer) error { return d.write(w, plain) }
 
 // WriteMarkdown writes the same as a Markdown table.
-func (d Diffing) WriteMarkdown(w io.Writer) error { return d.write(w, true) }
+func (d Diffing) WriteMarkdown(w io.Writer) error { return d.write(w, markdown) }
 
-func (d Diffing) write(w io.Writer, markdown bool) error {
+func (d Diffing) write(w io.Writer, m markup) error {
 	var params []results.Params
 	for _, r := range d.Rows {
 		params = append(params, r.Params)
 	}
 	common := results.CommonParams(params)
-	lines := [][]string{{"method", "data", "availability", "params", "metric", "n", "A", "B", "B − A", fmt.Sprintf("%g %% interval", 100*d.Level), "verdict"}}
+	table := newTable("lllllrrrrrl", "method", "data", "availability", "params", "metric", "n", "A", "B", "B − A",
+		fmt.Sprintf("%g %% interval", 100*d.Level), "verdict")
 	apart := 0
 	for _, r := range d.Rows {
-		lines = append(lines, r.words(common))
+		table.Lines = append(table.Lines, r.words(common))
 		if r.Apart {
 			apart++
 		}
 	}
 	var b strings.Builder
-	if markdown {
-		markdownTable(&b, lines, "lllllrrrrrl")
-	} else {
-		textTable(&b, lines, "lllllrrrrrl")
+	m.table(table, &b)
+	fmt.Fprintf(&b, "\n%d rows, %d apart: by chance alone about %.1f would be; without a partner: %d in A, %d in B\n",
+		len(d.Rows), apart, (1-d.Level)*float64(len(d.Rows)), len(d.OnlyA), len(d.OnlyB))
+	for _, r := range d.OnlyA {
+		fmt.Fprintf(&b, "only in A: %s\n", m.escape(r))
 	}
-	escape := func(s string) string { return s }
-	if markdown {
-		escape = escapeMarkdown
-	}
-	fmt.Fprintf(&b, "\n%d rows, %d apart: by chance alone about %.1f would be; without a partner: %d in A, %d in B\n", len(d.Rows), apart, (1-d.Level)*float64(len(d.Rows)), len(d.OnlyA), len(d.OnlyB))
-	for _, side := range []struct {
-		name string
-		runs []string
-	}{{"A", d.OnlyA}, {"B", d.OnlyB}} {
-		for _, r := range side.runs {
-			fmt.Fprintf(&b, "only in %s: %s\n", side.name, escape(r))
-		}
+	for _, r := range d.OnlyB {
+		fmt.Fprintf(&b, "only in B: %s\n", m.escape(r))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -110,8 +110,8 @@ func (group GridGroup) best(r *ComparisonRow, column int) bool {
 	if r == nil || !r.Mean.Valid {
 		return false
 	}
-	rounded := func(r *ComparisonRow) string { return results.Words(r.Mean, files.Optional{}, r.N, r.Metric) }
-	top, more := r, r.Metric.IsAccuracy() && r.Metric != results.TestAccStd
+	rounded := func(r *ComparisonRow) string { return r.Metric.Words(r.Mean, files.Optional{}, r.N) }
+	top, more := r, r.Metric.MoreIsBetter()
 	for _, line := range group.Lines {
 		other := line.Cells[column]
 		if other == nil || !other.Mean.Valid {
@@ -127,19 +127,19 @@ func (group GridGroup) best(r *ComparisonRow, column int) bool {
 // head is the title of a column, without the data set.
 func (c GridColumn) head() string {
 	if c.Set == "" {
-		return results.MetricName(c.Metric)
+		return c.Metric.Name()
 	}
-	return c.Set + ", " + results.MetricName(c.Metric)
+	return c.Set + ", " + c.Metric.Name()
 }
 
 func (g Grid) markdown(e Export) string {
 	var b strings.Builder
 	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
 	for _, group := range g.Groups {
-		fmt.Fprintf(&b, "**%s**\n\n", escapeMarkdown(group.name()))
+		fmt.Fprintf(&b, "**%s**\n\n", files.EscapeMarkdown(group.name()))
 		head, rule := []string{"method"}, []string{"---"}
 		for _, c := range g.Columns {
-			head, rule = append(head, escapeMarkdown(c.Data+", "+c.head())), append(rule, "---:")
+			head, rule = append(head, files.EscapeMarkdown(c.Data+", "+c.head())), append(rule, "---:")
 			if e.Printed {
 				head, rule = append(head, "printed"), append(rule, "---:")
 			}
@@ -147,7 +147,7 @@ func (g Grid) markdown(e Export) string {
 		line(head)
 		line(rule)
 		for _, l := range group.Lines {
-			cells := []string{escapeMarkdown(l.Label())}
+			cells := []string{files.EscapeMarkdown(l.Label())}
 			for i, r := range l.Cells {
 				text := ourWords(r)
 				if group.best(r, i) {
@@ -175,16 +175,16 @@ func (group GridGroup) name() string {
 
 func ourWords(r *ComparisonRow) string {
 	if r == nil || r.Status == "" {
-		return results.TableNone
+		return results.NoNumber
 	}
-	return results.Words(r.Mean, r.Std, r.N, r.Metric)
+	return r.Metric.Words(r.Mean, r.Std, r.N)
 }
 
 func paperWords(r *ComparisonRow) string {
 	if r == nil {
-		return results.TableNone
+		return results.NoNumber
 	}
-	return results.Words(r.PaperMean, r.PaperStd, r.PaperN, r.Metric)
+	return r.Metric.Words(r.PaperMean, r.PaperStd, r.PaperN)
 }
 
 // escapeLaTeX makes characters plain that LaTeX reads as its own.
@@ -195,7 +195,7 @@ var escapeLaTeX = strings.NewReplacer(
 
 // latexNumber sets a number that may have a ±.
 func latexNumber(text string, bold bool) string {
-	if text == results.TableNone {
+	if text == results.NoNumber {
 		return "--"
 	}
 	mean, std, spread := strings.Cut(text, " ± ")

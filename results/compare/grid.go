@@ -126,14 +126,11 @@ func (g *Grid) sort() {
 	first := func(i int) int { // of the data set and what else tells its columns apart
 		return slices.IndexFunc(g.Columns, func(c GridColumn) bool { return c.Data == g.Columns[i].Data && c.Set == g.Columns[i].Set })
 	}
-	rank := func(m results.Metric) int {
-		return max(slices.Index([]results.Metric{results.TrainAcc, results.TestAcc, results.TrainLoss, results.TestLoss}, m), 0)
-	}
 	slices.SortStableFunc(order, func(i, j int) int {
 		if d := first(i) - first(j); d != 0 {
 			return d
 		}
-		return rank(g.Columns[i].Metric) - rank(g.Columns[j].Metric)
+		return g.Columns[i].Metric.ColumnOrder() - g.Columns[j].Metric.ColumnOrder()
 	})
 	columns := make([]GridColumn, len(order))
 	for to, from := range order {

@@ -76,7 +76,7 @@ func WriteList(w io.Writer, rows []ListRow) error {
 	presets := more(func(r ListRow) bool { return r.Preset != rows[0].Preset })
 	clients := more(func(r ListRow) bool { return r.Clients != rows[0].Clients })
 	alphas := more(func(r ListRow) bool { return r.Alpha != rows[0].Alpha })
-	lines := [][]string{{"table", "method", "data", "availability", "settings", "seeds", "rounds", "status"}}
+	table := newTable("lllllrrl", "table", "method", "data", "availability", "settings", "seeds", "rounds", "status")
 	for _, r := range rows {
 		var set []string
 		if presets {
@@ -95,10 +95,11 @@ func WriteList(w io.Writer, rows []ListRow) error {
 		if r.Most > r.Rounds {
 			rounds += fmt.Sprintf(" … %d", r.Most)
 		}
-		lines = append(lines, []string{r.Table, r.Method, r.Data, r.Availability, strings.Join(set, " "), r.Seeds, rounds, r.Status})
+		table.Lines = append(table.Lines,
+			[]string{r.Table, r.Method, r.Data, r.Availability, strings.Join(set, " "), r.Seeds, rounds, r.Status})
 	}
 	var b strings.Builder
-	textTable(&b, lines, "lllllrrl")
+	table.Text(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -108,7 +109,8 @@ func WriteCell(w io.Writer, c results.RunCell) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", c.CellKey)
 	fmt.Fprintf(&b, "tables: %s; status: %s\n\n", strings.Join(c.Tables, ", "), c.Status())
-	lines := [][]string{{"seed", "rounds", "status", "test acc %", "train acc %", "test loss", "train loss", "seconds", "engine", "device"}}
+	table := newTable("rrlrrrrrll", "seed", "rounds", "status", "test acc %", "train acc %", "test loss", "train loss",
+		"seconds", "engine", "device")
 	metrics := []results.Metric{results.TestAcc, results.TrainAcc, results.TestLoss, results.TrainLoss}
 	for i := range c.Runs {
 		r := &c.Runs[i]
@@ -118,24 +120,25 @@ func WriteCell(w io.Writer, c results.RunCell) error {
 			if err != nil {
 				return err
 			}
-			line = append(line, results.Words(v, files.Optional{}, 1, m))
+			line = append(line, m.Words(v, files.Optional{}, 1))
 		}
 		last := r.Curve[len(r.Curve)-1]
-		lines = append(lines, append(line, fmt.Sprintf("%.1f", last.ElapsedSec), last.Engine+" "+last.Precision, r.Device()))
+		table.Lines = append(table.Lines,
+			append(line, fmt.Sprintf("%.1f", last.ElapsedSec), last.Engine+" "+last.Precision, r.Device()))
 	}
 	if curves := c.Complete(); len(curves) > 1 {
 		line := []string{"all", "", fmt.Sprintf("%d seeds", len(curves))}
 		for _, m := range metrics {
 			e, err := results.OverSeeds(curves, results.ProtocolRounds, m)
 			if err != nil { // not measured
-				line = append(line, results.TableNone)
+				line = append(line, results.NoNumber)
 				continue
 			}
-			line = append(line, results.Words(files.Some(e.Mean), e.Std, e.N, m))
+			line = append(line, m.Words(files.Some(e.Mean), e.Std, e.N))
 		}
-		lines = append(lines, append(line, "", "", ""))
+		table.Lines = append(table.Lines, append(line, "", "", ""))
 	}
-	textTable(&b, lines, "rrlrrrrrll")
+	table.Text(&b)
 	fmt.Fprintf(&b, "\nmeans over the evaluated rounds among the last %d; all: mean ± sample standard deviation over the complete seeds\n", results.ProtocolRounds)
 	if settings := c.Settings(); len(settings) > 0 {
 		b.WriteString("\nsettings\n")
@@ -146,7 +149,7 @@ func WriteCell(w io.Writer, c results.RunCell) error {
 	for i := range c.Runs {
 		fmt.Fprintf(&b, "%s\n", c.Runs[i].Dir)
 		if info := c.Runs[i].Info; info != nil && info.Error != "" {
-			fmt.Fprintf(&b, "  %s\n", results.OneLine(info.Error))
+			fmt.Fprintf(&b, "  %s\n", files.OneLine(info.Error))
 		}
 	}
 	_, err := io.WriteString(w, b.String())

@@ -5,8 +5,10 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"rollcall/results"
+	"rollcall/results/files"
 )
 
 // WriteTable writes the rows of one metric for people: a line per method, a column per availability and data set, a cell
@@ -22,13 +24,11 @@ func WriteTable(w io.Writer, rows []results.SummaryRow, m results.Metric, width 
 	}
 	t := layOut(rows, m)
 	var b strings.Builder
-	for from := 0; from < len(t.columns); {
-		if from > 0 {
+	for i, block := range t.blocks(width) {
+		if i > 0 {
 			b.WriteString("\n")
 		}
-		to := t.fit(from, width)
-		t.block(&b, from, to)
-		from = to
+		block.Text(&b)
 	}
 	if len(t.notes) > 0 {
 		b.WriteString("\n")
@@ -57,7 +57,7 @@ type tableColumn struct {
 // does not show, get lines of their own.
 func layOut(rows []results.SummaryRow, m results.Metric) *table {
 	t := &table{title: string(m)}
-	if m.IsAccuracy() {
+	if m.IsPercent() {
 		t.title += " %"
 	}
 	type place struct {
@@ -96,7 +96,7 @@ func layOut(rows []results.SummaryRow, m results.Metric) *table {
 		}
 		c := t.column(r.Availability, r.Data)
 		c.ours[line] = t.ours(r, label)
-		c.paper[line] = results.Number(r.PaperMean, r.PaperStd, m)
+		c.paper[line] = m.Number(r.PaperMean, r.PaperStd)
 	}
 	return t
 }
@@ -138,7 +138,7 @@ func (c *tableColumn) grow(lines int) {
 // ours returns our half of a cell, and adds its note where it has one. Seeds that got to the end count even where
 // others did not.
 func (t *table) ours(r results.SummaryRow, label string) string {
-	text := results.MeanWords(r.Mean, r.Std, r.N, r.Metric)
+	text := r.Metric.WordsWithSeeds(r.Mean, r.Std, r.N)
 	if r.Status == results.CellOK {
 		return text
 	}
@@ -147,7 +147,7 @@ func (t *table) ours(r results.SummaryRow, label string) string {
 	}
 	note := fmt.Sprintf("%s, %s, %s: %s", label, r.Availability, r.Data, r.Status)
 	if r.Error != "" {
-		note += ": " + results.OneLine(r.Error)
+		note += ": " + files.OneLine(r.Error)
 	}
 	// One failure is a row for each metric and may be in several tables, but is one note in each.
 	i := slices.Index(t.notes, note)
@@ -158,64 +158,53 @@ func (t *table) ours(r results.SummaryRow, label string) string {
 	return fmt.Sprintf("%s [%d]", text, i+1)
 }
 
-// widths returns how wide the two halves of a column are, headings included.
-func (c tableColumn) widths() (ours, paper int) {
-	ours, paper = widest(c.ours, "ours"), widest(c.paper, "paper")
-	if lacking := max(runes(c.availability), runes(c.data)) - (ours + runes(results.TableSplit) + paper); lacking > 0 {
-		paper += lacking
+// cells returns the column as it is printed: two lines of headings, the headings of its halves, and the halves of each
+// line side by side.
+func (c *tableColumn) cells() []string {
+	width := utf8.RuneCountInString("ours")
+	for _, half := range c.ours {
+		width = max(width, utf8.RuneCountInString(half))
 	}
-	return ours, paper
+	both := func(ours, paper string) string { return files.Pad(ours, width) + " | " + paper }
+	cells := []string{c.availability, c.data, both("ours", "paper")}
+	for i := range c.ours {
+		if c.ours[i] == "" {
+			cells = append(cells, results.NoNumber)
+		} else {
+			cells = append(cells, both(c.ours[i], c.paper[i]))
+		}
+	}
+	return cells
 }
 
-// widest returns the width of a heading and the cells below it.
-func widest(cells []string, heading string) int {
-	w := runes(heading)
+// blocks returns the tables that the columns come to where none is wider than width if it has more than one of them.
+func (t *table) blocks(width int) (blocks []files.TextTable) {
+	labels := append([]string{t.title, "", "method"}, t.labels...)
+	used := 0
+	for i := range t.columns {
+		cells := t.columns[i].cells()
+		wide := utf8.RuneCountInString(tableGap) + widest(cells)
+		if used += wide; i == 0 || used > width {
+			used = widest(labels) + wide
+			block := files.TextTable{Gap: tableGap, Align: "l"}
+			for _, label := range labels {
+				block.Lines = append(block.Lines, []string{label})
+			}
+			blocks = append(blocks, block)
+		}
+		block := &blocks[len(blocks)-1]
+		block.Align += "l"
+		for i, cell := range cells {
+			block.Lines[i] = append(block.Lines[i], cell)
+		}
+	}
+	return blocks
+}
+
+// widest returns the number of characters of the longest cell.
+func widest(cells []string) (width int) {
 	for _, c := range cells {
-		w = max(w, runes(c))
+		width = max(width, utf8.RuneCountInString(c))
 	}
-	return w
-}
-
-// labelWidth returns how wide the first column is.
-func (t *table) labelWidth() int { return max(widest(t.labels, t.title), runes("method")) }
-
-// fit returns the end of the block that starts with column from.
-func (t *table) fit(from, width int) int {
-	used := t.labelWidth()
-	for i, c := range t.columns[from:] {
-		ours, paper := c.widths()
-		used += runes(results.TableGap) + ours + runes(results.TableSplit) + paper
-		if used > width && i > 0 {
-			return from + i
-		}
-	}
-	return len(t.columns)
-}
-
-// block writes columns from … to−1 under two lines of headings.
-func (t *table) block(b *strings.Builder, from, to int) {
-	line := func(label string, cell func(c tableColumn) (whole, ours, paper string)) {
-		var text strings.Builder
-		text.WriteString(pad(label, t.labelWidth()))
-		for _, c := range t.columns[from:to] {
-			ours, paper := c.widths()
-			whole, left, right := cell(c)
-			if whole == "" {
-				whole = pad(left, ours) + results.TableSplit + right
-			}
-			text.WriteString(results.TableGap + pad(whole, ours+runes(results.TableSplit)+paper))
-		}
-		b.WriteString(strings.TrimRight(text.String(), " ") + "\n")
-	}
-	line(t.title, func(c tableColumn) (string, string, string) { return c.availability, "", "" })
-	line("", func(c tableColumn) (string, string, string) { return c.data, "", "" })
-	line("method", func(tableColumn) (string, string, string) { return "", "ours", "paper" })
-	for i, label := range t.labels {
-		line(label, func(c tableColumn) (string, string, string) {
-			if c.ours[i] == "" {
-				return results.TableNone, "", ""
-			}
-			return "", c.ours[i], c.paper[i]
-		})
-	}
+	return width
 }

@@ -49,15 +49,8 @@ func SortSummary(table string, rows []results.SummaryRow) {
 		if method < 0 {
 			method = len(printed)
 		}
-		metric := 2
-		switch r.Metric { // as tables are written
-		case results.TestAcc:
-			metric = 0
-		case results.TrainAcc:
-			metric = 1
-		}
 		place := fmt.Sprintf("%08d|%s|%s|%020.9f|%s|%08d|%s|%s|%08d|%s|%d|%08.3f|%s", column, r.Availability, r.Data, r.Alpha.Value, r.Params.Only(keys...), method, r.Method,
-			r.Preset, r.Clients, r.Params, metric, r.Metric.TargetShare().Value, r.Metric)
+			r.Preset, r.Clients, r.Params, r.Metric.RowOrder(), r.Metric.TargetShare().Value, r.Metric)
 		list[i] = placed{r, place}
 	}
 	slices.SortStableFunc(list, func(a, b placed) int { return strings.Compare(a.place, b.place) })

@@ -6,67 +6,51 @@ import (
 	"strings"
 
 	"rollcall/results"
+	"rollcall/results/files"
 	"rollcall/results/stats"
 )
 
-// comparisonHeadings are above the columns of a printed comparison.
-var comparisonHeadings = []string{"method", "ours", "paper", "difference", "margin", "verdict"}
+// markup is how words for people are set: as plain text or in Markdown.
+type markup struct {
+	title  string // a format; the table follows
+	table  func(files.TextTable, *strings.Builder)
+	after  string // behind the table
+	escape func(string) string
+}
+
+var (
+	plain    = markup{"%s\n", files.TextTable.Text, "", func(text string) string { return text }}
+	markdown = markup{"**%s**\n\n", files.TextTable.Markdown, "\n", files.EscapeMarkdown}
+)
+
+// tableGap is between the columns of a text.
+const tableGap = "   "
+
+// newTable returns a table that has its headings alone.
+func newTable(align string, headings ...string) files.TextTable {
+	return files.TextTable{Align: align, Gap: tableGap, Lines: [][]string{headings}}
+}
 
 // WriteText writes the comparison for people: a block for each column of the table, with a line for each method and the
 // rank agreement below. Means are mean ± std (seeds); accuracies and their differences are in percent and percentage
 // points, losses as they are, first rounds whole or never.
-func (c Comparing) WriteText(w io.Writer) error {
-	var b strings.Builder
-	c.blocks(func(rows []ComparisonRow, rank RankAgreement) {
-		fmt.Fprintf(&b, "%s\n", columnTitle(rank))
-		lines := [][]string{comparisonHeadings}
-		for _, r := range rows {
-			lines = append(lines, r.words(rank))
-		}
-		widths := make([]int, len(comparisonHeadings))
-		for _, line := range lines {
-			for i, cell := range line {
-				widths[i] = max(widths[i], runes(cell))
-			}
-		}
-		for _, line := range lines {
-			var text strings.Builder
-			for i, cell := range line {
-				if i == 3 || i == 4 { // difference and margin end at the same decimal
-					text.WriteString(strings.Repeat(" ", widths[i]-runes(cell)) + cell + results.TableGap)
-					continue
-				}
-				text.WriteString(pad(cell, widths[i]) + results.TableGap)
-			}
-			fmt.Fprintf(&b, "%s\n", strings.TrimRight(text.String(), " "))
-		}
-		fmt.Fprintf(&b, "%s\n\n", rank.words())
-	})
-	fmt.Fprintf(&b, "%s\n", c.summary())
-	_, err := io.WriteString(w, b.String())
-	return err
-}
+func (c Comparing) WriteText(w io.Writer) error { return c.write(w, plain) }
 
 // WriteMarkdown writes the comparison as [Comparing.WriteText] does, each column as a Markdown table.
-func (c Comparing) WriteMarkdown(w io.Writer) error {
+func (c Comparing) WriteMarkdown(w io.Writer) error { return c.write(w, markdown) }
+
+func (c Comparing) write(w io.Writer, m markup) error {
 	var b strings.Builder
-	line := func(cells []string) {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
-	}
 	c.blocks(func(rows []ComparisonRow, rank RankAgreement) {
-		fmt.Fprintf(&b, "**%s**\n\n", escapeMarkdown(columnTitle(rank)))
-		line(comparisonHeadings)
-		line([]string{"---", "---", "---", "---:", "---:", "---"})
+		fmt.Fprintf(&b, m.title, m.escape(columnTitle(rank)))
+		table := newTable("lllrrl", "method", "ours", "paper", "difference", "margin", "verdict")
 		for _, r := range rows {
-			cells := r.words(rank)
-			for i := range cells {
-				cells[i] = escapeMarkdown(strings.TrimSpace(cells[i]))
-			}
-			line(cells)
+			table.Lines = append(table.Lines, r.words(rank))
 		}
-		fmt.Fprintf(&b, "\n%s\n\n", escapeMarkdown(rank.words()))
+		m.table(table, &b)
+		fmt.Fprintf(&b, "%s%s\n\n", m.after, m.escape(rank.words()))
 	})
-	fmt.Fprintf(&b, "%s\n", escapeMarkdown(c.summary()))
+	fmt.Fprintf(&b, "%s\n", m.escape(c.summary()))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -87,7 +71,7 @@ func (c Comparing) blocks(f func(rows []ComparisonRow, rank RankAgreement)) {
 // columnTitle names a column: everything that its rows have in common.
 func columnTitle(r RankAgreement) string {
 	title := r.Availability + ", " + r.Data + ", " + string(r.Metric)
-	if r.Metric.IsAccuracy() {
+	if r.Metric.IsPercent() {
 		title += " %"
 	}
 	if r.Alpha.Valid {
@@ -107,13 +91,13 @@ func (r ComparisonRow) words(column RankAgreement) []string {
 			method += " " + string(own)
 		}
 	}
-	ours := results.MeanWords(r.Mean, r.Std, r.N, r.Metric)
+	ours := r.Metric.WordsWithSeeds(r.Mean, r.Std, r.N)
 	if r.Status != "" && r.Status != string(results.CellOK) {
 		ours += ", " + r.Status
 	}
 	return []string{
-		method, ours, results.MeanWords(r.PaperMean, r.PaperStd, r.PaperN, r.Metric),
-		results.Difference(r.Difference, r.Metric, "%+.*f"), results.Difference(r.Margin, r.Metric, "%.*f"), r.Verdict.String(),
+		method, ours, r.Metric.WordsWithSeeds(r.PaperMean, r.PaperStd, r.PaperN),
+		r.Metric.Difference(r.Difference), r.Metric.Margin(r.Margin), r.Verdict.String(),
 	}
 }
 

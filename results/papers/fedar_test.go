@@ -30,8 +30,8 @@ func TestFedAR3(t *testing.T) {
 	} {
 		p, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{Method: c.method, Data: "cifar10", Availability: "uniform"}, Params: c.params, Metric: c.metric})
 		// Exact: the float64 nearest to the printed decimals.
-		if !ok || p.Mean != files.Some(c.want) || results.Number(p.Mean, p.Std, c.metric) != c.text {
-			t.Errorf("%s %s: %v as %q, want %g as %q", c.method, c.metric, p.Mean, results.Number(p.Mean, p.Std, c.metric), c.want, c.text)
+		if !ok || p.Mean != files.Some(c.want) || c.metric.Number(p.Mean, p.Std) != c.text {
+			t.Errorf("%s %s: %v as %q, want %g as %q", c.method, c.metric, p.Mean, c.metric.Number(p.Mean, p.Std), c.want, c.text)
 		}
 	}
 	if _, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{Method: "fedavg-active", Data: "cifar10", Availability: "uniform"}, Metric: results.ClientAccMean}); ok {
@@ -56,8 +56,8 @@ func TestFedAR2(t *testing.T) {
 		}
 	}
 	p, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{Method: "scaffold", Data: "cifar10", Availability: "uniform"}, Params: "p-min=0.5;rounds=10", Metric: results.PRounds})
-	if !ok || p.Mean != files.Some(1.38e-246) || results.Number(p.Mean, p.Std, results.PRounds) != "1.38e-246" {
-		t.Errorf("scaffold, p_min = 0.5: %v as %q, want 1.38e-246", p.Mean, results.Number(p.Mean, p.Std, results.PRounds))
+	if !ok || p.Mean != files.Some(1.38e-246) || results.PRounds.Number(p.Mean, p.Std) != "1.38e-246" {
+		t.Errorf("scaffold, p_min = 0.5: %v as %q, want 1.38e-246", p.Mean, results.PRounds.Number(p.Mean, p.Std))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/compare"
+	"rollcall/results/files"
 	"rollcall/results/plot"
 )
 
@@ -99,7 +100,7 @@ type choice struct {
 // page writes the page.
 func (b *builder) page(w io.Writer) error {
 	t, err := template.New("page.html.tmpl").Funcs(template.FuncMap{
-		"name": results.MetricName,
+		"name": results.Metric.Name,
 		"args": func(kind, title string, names []string) choice { return choice{kind, title, names} },
 	}).ParseFS(assets, "page.html.tmpl")
 	if err != nil {
@@ -154,7 +155,7 @@ func (b *builder) data() (*pageData, error) {
 	d.runs(b)
 	d.filters(b)
 	for _, err := range slices.Concat(b.Bad, b.bad) {
-		d.Bad = append(d.Bad, strings.Join(strings.Fields(err.Error()), " "))
+		d.Bad = append(d.Bad, files.OneLine(err.Error()))
 	}
 	return d, nil
 }

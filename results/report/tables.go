@@ -107,18 +107,18 @@ func cellOf(r *compare.ComparisonRow, data string) cellData {
 		return c
 	}
 	if r.Status != "" {
-		c.Ours = results.Words(r.Mean, r.Std, r.N, r.Metric)
+		c.Ours = r.Metric.Words(r.Mean, r.Std, r.N)
 		if r.Status != string(results.CellOK) {
 			c.Note = fmt.Sprintf("%s, %d %s", r.Status, r.N, plural(r.N, "seed", "seeds"))
 		}
 	}
 	if r.PaperN > 0 {
-		c.Paper = results.Words(r.PaperMean, r.PaperStd, r.PaperN, r.Metric)
+		c.Paper = r.Metric.Words(r.PaperMean, r.PaperStd, r.PaperN)
 	}
 	if !r.Difference.Valid {
 		return c
 	}
-	c.Difference = strings.Replace(strings.TrimSpace(results.DifferenceWords(r.Difference, r.Metric)), "-", "−", 1)
+	c.Difference = strings.Replace(strings.TrimSpace(r.Metric.Difference(r.Difference)), "-", "−", 1)
 	near := r.Verdict == stats.Within
 	switch r.Spread() {
 	case compare.SpreadInside:

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"rollcall/results/files"
 )
 
 // Schema is the version of the file format. It is in every row: a program that reads another one says so, and leaves the row out.
@@ -56,7 +58,7 @@ func encode(w io.Writer, m Machine, n Night) error {
 		}
 		cells = append(append(cells, m.fields()...), v.Metric, v.Unit, strings.Join(samples, " "))
 		for i, c := range cells {
-			cells[i] = strings.Join(strings.Fields(c), " ") // a row is a line
+			cells[i] = files.OneLine(c) // a row is a line
 		}
 		if err := out.Write(cells); err != nil {
 			return err
@@ -74,7 +76,8 @@ func number(x float64) string {
 	return strconv.FormatFloat(x, 'f', -1, 64)
 }
 
-// readRows reads what is whole. A line is a row, whatever is in it, so that no bad line takes others along.
+// readRows reads what is whole. A line is a row, whatever is in it, so that no bad line takes others along:
+// [files.ReadCSVLenient] would read on from a quote that is not closed.
 func readRows(r io.Reader, path string) (rows []row, bad []error) {
 	complain := func(line int, err error) {
 		bad = append(bad, fmt.Errorf("track: %s: line %d: %w", path, line, err))

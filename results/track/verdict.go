@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
+
+	"rollcall/results/files"
 )
 
 // Verdict is what is to be said of a machine after its last night.
@@ -108,14 +109,16 @@ func (v Verdict) line() string {
 func (v Verdict) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "machine   %s\nhistory   %s, %d nights, last run %s\nverdict   %s\n", v.Machine, v.File, v.Nights, v.Run, v.Text)
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	table := files.TextTable{Align: "llllll", Gap: "  "}
 	row := func(what string, f Finding) {
-		versions := ""
+		since := "since " + f.FirstRun
 		if f.FirstVersion != f.LastVersion {
-			versions = fmt.Sprintf(" (%s, before it %s)", f.FirstVersion, f.LastVersion)
+			since += fmt.Sprintf(" (%s, before it %s)", f.FirstVersion, f.LastVersion)
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%.4g → %.4g %s\t%+.1f %%\tsince %s%s\tp = %.2g, %d nights after %d\n",
-			what, f.Metric, f.Before, f.After, f.Unit, 100*f.Change, f.FirstRun, versions, f.P, f.NightsAfter, f.NightsBefore)
+		table.Lines = append(table.Lines, []string{
+			what, f.Metric, fmt.Sprintf("%.4g → %.4g %s", f.Before, f.After, f.Unit), fmt.Sprintf("%+.1f %%", 100*f.Change), since,
+			fmt.Sprintf("p = %.2g, %d nights after %d", f.P, f.NightsAfter, f.NightsBefore),
+		})
 	}
 	for _, f := range v.Regressions {
 		row("SLOWER", f)
@@ -126,9 +129,7 @@ func (v Verdict) WriteText(w io.Writer) error {
 	for _, f := range v.Earlier {
 		row("earlier", f)
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
+	table.Text(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
