@@ -39,7 +39,7 @@ a seed does to both sides cancels. --ignore lets the sides differ in some column
 	fs.StringVar(&format, "format", "text", "what is printed: "+strings.Join(compareFormats, ", "))
 	fs.StringSliceVar(&metrics, "metric", []string{string(results.TestAcc)}, "what is compared: "+strings.Join(measured, ", "))
 	fs.Float64Var(&o.Level, "level", 0.95, "of the confidence intervals")
-	fs.StringSliceVar(&o.Ignore, "ignore", nil, "columns that may differ: "+strings.Join(compare.DiffColumns(), ", "))
+	fs.StringSliceVar(&o.Ignore, "ignore", nil, "columns that may differ: "+strings.Join(results.KeyColumns(), ", "))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := settings.OneOf("format", format, compareFormats); err != nil {
 			return err
@@ -54,7 +54,7 @@ a seed does to both sides cancels. --ignore lets the sides differ in some column
 			o.Metrics = append(o.Metrics, results.Metric(m))
 		}
 		for _, c := range o.Ignore {
-			if err := settings.OneOf("ignore", c, compare.DiffColumns()); err != nil {
+			if err := settings.OneOf("ignore", c, results.KeyColumns()); err != nil {
 				return err
 			}
 		}

@@ -9,19 +9,6 @@ import (
 // CurveFile is the name of a run's curve in its folder.
 const CurveFile = "curve.csv"
 
-// Cell says which cell of which table a row belongs to; the first columns of every curve and summary.
-// What else differs from the preset is in the Params of the row.
-type Cell struct {
-	Table        string         `csv:"table"`        // fedawe-2 and the like; empty for a single run
-	Method       string         `csv:"method"`       // fedawe, fedavg-active, …
-	Preset       string         `csv:"preset"`       // code or paper
-	Data         string         `csv:"data"`         // what was really trained on: cifar10, synthetic, …
-	Net          string         `csv:"net"`          // cnn-cifar10, …
-	Availability string         `csv:"availability"` // stationary, sine, …
-	Clients      int            `csv:"clients"`      // N
-	Alpha        files.Optional `csv:"alpha"`        // Dirichlet parameter of the split; missing for other splits
-}
-
 // CurveRow is one evaluated round of one run.
 type CurveRow struct {
 	Cell

@@ -2,7 +2,6 @@ package results
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"rollcall/results/files"
@@ -50,29 +48,8 @@ func (r *Run) Device() string {
 	return r.Info.Device
 }
 
-// CellKey names a cell across tables, which share runs: everything that decides what is computed, but for the seed.
-type CellKey struct {
-	Method, Preset, Data, Net, Availability string
-	Clients                                 int
-	Alpha                                   files.Optional
-	Params                                  Params
-}
-
 // Key returns the cell of a run.
-func (r *Run) Key() CellKey {
-	return CellKey{r.Method, r.Preset, r.Data, r.Net, r.Availability, r.Clients, r.Alpha, r.Params}
-}
-
-func (k CellKey) String() string {
-	words := []string{k.Method, k.Data, k.Availability, k.Preset, fmt.Sprintf("clients=%d", k.Clients)}
-	if k.Alpha.Valid {
-		words = append(words, "alpha="+k.Alpha.String())
-	}
-	if k.Params != "" {
-		words = append(words, k.Params.Words(" "))
-	}
-	return strings.Join(words, " ")
-}
+func (r *Run) Key() CellKey { return r.Cell.Key(r.Params) }
 
 // FindRuns reads every run below the folders: those of a whole output folder, of a table, of a cell or of a seed. Runs come
 // in the order of their folders' names. What is wrong with a file is in bad, by name and line, and what is right of it is
@@ -276,104 +253,6 @@ func SameNumbers(a, b []CurveRow) error {
 	}
 	if len(a) != len(b) {
 		return fmt.Errorf("one ends after line %d, the other after line %d", len(a)+1, len(b)+1)
-	}
-	return nil
-}
-
-// RunCell is the runs of one cell, of different seeds.
-type RunCell struct {
-	CellKey
-	Tables []string // that its runs were made for
-	Runs   []Run    // ascending in their seeds
-}
-
-// Cells sorts runs by cell, in the order of the first of each.
-func Cells(runs []Run) (cells []RunCell) {
-	at := map[CellKey]int{}
-	for _, r := range runs {
-		key := r.Key()
-		i, known := at[key]
-		if !known {
-			i = len(cells)
-			at[key] = i
-			cells = append(cells, RunCell{CellKey: key})
-		}
-		if !slices.Contains(cells[i].Tables, r.Table) {
-			cells[i].Tables = append(cells[i].Tables, r.Table)
-		}
-		cells[i].Runs = append(cells[i].Runs, r)
-	}
-	for _, c := range cells {
-		slices.SortStableFunc(c.Runs, func(a, b Run) int { return cmp.Compare(a.Seed, b.Seed) })
-	}
-	return cells
-}
-
-// Complete returns the curves of the runs that are complete.
-func (c *RunCell) Complete() (curves [][]CurveRow) {
-	for i := range c.Runs {
-		if c.Runs[i].Status() == RunComplete {
-			curves = append(curves, c.Runs[i].Curve)
-		}
-	}
-	return curves
-}
-
-// Ignoring blanks columns of a key.
-func (k CellKey) Ignoring(columns []string) CellKey {
-	for _, c := range columns {
-		switch c {
-		case "method":
-			k.Method = ""
-		case "preset":
-			k.Preset = ""
-		case "data":
-			k.Data = ""
-		case "net":
-			k.Net = ""
-		case "availability":
-			k.Availability = ""
-		case "clients":
-			k.Clients = 0
-		case "alpha":
-			k.Alpha = files.Optional{}
-		case "params":
-			k.Params = ""
-		}
-	}
-	return k
-}
-
-// Status says how the runs of the cell ended: complete, or how many of them how.
-func (c *RunCell) Status() string {
-	counts := map[RunStatus]int{}
-	for i := range c.Runs {
-		counts[c.Runs[i].Status()]++
-	}
-	if len(counts) == 1 {
-		return string(c.Runs[0].Status())
-	}
-	var parts []string
-	for _, s := range []RunStatus{RunComplete, RunInterrupted, RunFailed, RunUnfinished} {
-		if counts[s] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// Settings returns names and values of every setting, sorted by name; none where no run has a run.json.
-func (c *RunCell) Settings() (settings [][2]string) {
-	for i := range c.Runs {
-		if c.Runs[i].Info == nil {
-			continue
-		}
-		tree, _ := c.Runs[i].Info.Settings.(map[string]any)
-		for name, value := range tree {
-			settings = append(settings, [2]string{name, fmt.Sprint(value)})
-		}
-		slices.SortFunc(settings, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
-		return settings
 	}
 	return nil
 }

@@ -20,9 +20,7 @@ type SummaryKey struct {
 func (r *SummaryRow) Key() SummaryKey { return SummaryKey{r.Cell, r.Params, r.Metric} }
 
 // CellKey returns the cell of a row.
-func (r *SummaryRow) CellKey() CellKey {
-	return CellKey{r.Method, r.Preset, r.Data, r.Net, r.Availability, r.Clients, r.Alpha, r.Params}
-}
+func (r *SummaryRow) CellKey() CellKey { return r.Cell.Key(r.Params) }
 
 // PlacedSummary is a row of a summary and where it stands.
 type PlacedSummary struct {

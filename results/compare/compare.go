@@ -8,21 +8,28 @@ import (
 	"rollcall/results/stats"
 )
 
-// ComparisonFile is the name of a comparison in a table's folder.
-const ComparisonFile = "comparison.csv"
-
-// ComparisonRow is a number of ours beside the paper's. A mean that is missing although it has seeds is a first round that
-// was never reached; one without seeds is a number that is not there: a failed cell, or a number no paper prints.
-type ComparisonRow struct {
+// TableColumn is a column of a table: a data set under an availability, an alpha and params, in one metric.
+type TableColumn struct {
 	Table        string         `csv:"table"`
 	Data         string         `csv:"data"`
 	Availability string         `csv:"availability"`
 	Alpha        files.Optional `csv:"alpha"`
-	Params       results.Params `csv:"params"` // ours whole, as in [CurveRow], or the paper's where we have none
+	Params       results.Params `csv:"params"`
 	Metric       results.Metric `csv:"metric"`
 	Preset       string         `csv:"preset"`  // of ours
 	Clients      int            `csv:"clients"` // of ours
-	Method       string         `csv:"method"`
+}
+
+// columnOf returns the column that a row of ours is in, its params whole.
+func columnOf(r *results.SummaryRow) TableColumn {
+	return TableColumn{r.Table, r.Data, r.Availability, r.Alpha, r.Params, r.Metric, r.Preset, r.Clients}
+}
+
+// ComparisonRow is a number of ours beside the paper's. A mean that is missing although it has seeds is a first round that
+// was never reached; one without seeds is a number that is not there: a failed cell, or a number no paper prints.
+type ComparisonRow struct {
+	TableColumn        // params: ours whole, or the paper's where we have none
+	Method      string `csv:"method"`
 
 	Mean       files.Optional `csv:"mean"` // ours
 	Std        files.Optional `csv:"std"`
@@ -35,7 +42,7 @@ type ComparisonRow struct {
 	Verdict    stats.Verdict  `csv:"verdict"`
 	Status     string         `csv:"status"` // ours, a [CellStatus]; missing where there is no row of ours
 
-	column int // which column of the table
+	place int // of the column in the table
 }
 
 // Comparing is a table compared with its printed numbers.
@@ -51,37 +58,27 @@ type Comparing struct {
 // none for are rows without ours, in the columns of which we have something; ours that no paper prints come after them.
 func CompareTable(printed []results.Printed, ours []results.SummaryRow) Comparing {
 	keys := results.PrintedNames(printed)
-	type columnKey struct {
-		data, availability string
-		alpha              files.Optional
-		params             results.Params
-		preset             string
-		clients            int
-		metric             results.Metric
-	}
-	keyOf := func(r results.SummaryRow) columnKey {
-		return columnKey{r.Data, r.Availability, r.Alpha, r.Params.Only(keys...), r.Preset, r.Clients, r.Metric}
-	}
-	members := map[columnKey][]results.SummaryRow{}
-	var columns []columnKey // in the order of ours
+	members := map[TableColumn][]results.SummaryRow{} // by the params that set columns apart
+	var columns []TableColumn                         // in the order of ours
 	for _, r := range ours {
-		key := keyOf(r)
+		key := columnOf(&r)
+		key.Table, key.Params = "", key.Params.Only(keys...)
 		if _, known := members[key]; !known {
 			columns = append(columns, key)
 		}
 		members[key] = append(members[key], r)
 	}
 	// inPaper returns the printed numbers of a column, and where in the paper the first of them is.
-	inPaper := func(key columnKey) (numbers []results.Printed, first int) {
+	inPaper := func(key TableColumn) (numbers []results.Printed, first int) {
 		first = len(printed)
 		for i, p := range printed {
-			if p.Metric == key.metric && p.InColumn(members[key][0], keys) {
+			if p.Metric == key.Metric && p.InColumn(members[key][0], keys) {
 				numbers, first = append(numbers, p), min(first, i)
 			}
 		}
 		return numbers, first
 	}
-	slices.SortStableFunc(columns, func(a, b columnKey) int {
+	slices.SortStableFunc(columns, func(a, b TableColumn) int {
 		_, i := inPaper(a)
 		_, j := inPaper(b)
 		return i - j
@@ -92,7 +89,7 @@ func CompareTable(printed []results.Printed, ours []results.SummaryRow) Comparin
 	for i, key := range columns {
 		numbers, _ := inPaper(key)
 		for _, r := range compareColumn(numbers, members[key]) {
-			r.column = i
+			r.place = i
 			c.Rows = append(c.Rows, r)
 		}
 		for _, p := range numbers {
@@ -133,16 +130,14 @@ func compareColumn(numbers []results.Printed, ours []results.SummaryRow) []Compa
 func besidePaper(ours *results.SummaryRow, paper *results.Printed) ComparisonRow {
 	var row ComparisonRow
 	if paper != nil {
-		row = ComparisonRow{
-			Table: paper.Table, Data: paper.Data, Availability: paper.Availability, Alpha: paper.Alpha, Params: paper.Params,
-			Metric: paper.Metric, Method: paper.Method, PaperMean: paper.Mean, PaperStd: paper.Std, PaperN: paper.N,
-		}
+		row = ComparisonRow{Method: paper.Method, PaperMean: paper.Mean, PaperStd: paper.Std, PaperN: paper.N}
+		row.Table, row.Data, row.Availability = paper.Table, paper.Data, paper.Availability
+		row.Alpha, row.Params, row.Metric = paper.Alpha, paper.Params, paper.Metric
 	}
 	if ours == nil {
 		return row
 	}
-	row.Table, row.Data, row.Availability, row.Alpha, row.Params = ours.Table, ours.Data, ours.Availability, ours.Alpha, ours.Params
-	row.Metric, row.Preset, row.Clients, row.Method = ours.Metric, ours.Preset, ours.Clients, ours.Method
+	row.TableColumn, row.Method = columnOf(ours), ours.Method
 	row.Mean, row.Std, row.N, row.Status = ours.Mean, ours.Std, ours.N, string(ours.Status)
 	if paper != nil && row.Mean.Valid && row.PaperMean.Valid {
 		c := stats.Compare(stats.Estimate{Mean: row.Mean.Value, Std: row.Std, N: row.N}, paper.Estimate())

@@ -17,16 +17,8 @@ import (
 
 // DiffRow is a metric of one cell in two sets of runs, seed against seed.
 type DiffRow struct {
-	Method       string         `csv:"method"`
-	Preset       string         `csv:"preset"`
-	Data         string         `csv:"data"`
-	Net          string         `csv:"net"`
-	Availability string         `csv:"availability"`
-	Clients      int            `csv:"clients"`
-	Alpha        files.Optional `csv:"alpha"`
-	Params       results.Params `csv:"params"`
-	Metric       results.Metric `csv:"metric"`
-
+	results.CellKey
+	Metric     results.Metric `csv:"metric"`
 	N          int            `csv:"n"` // seeds that both have
 	MeanA      files.Optional `csv:"mean_a"`
 	MeanB      files.Optional `csv:"mean_b"`
@@ -41,7 +33,7 @@ type DiffRow struct {
 type DiffOptions struct {
 	Metrics []results.Metric // measured columns
 	Level   float64          // of the confidence intervals, above 0 and below 1
-	Ignore  []string         // columns that may differ between A and B: method, preset, data, net, availability, clients, alpha, params
+	Ignore  []string         // columns that may differ between A and B, of [results.KeyColumns]
 }
 
 // Diffing is two sets of runs compared.
@@ -49,11 +41,6 @@ type Diffing struct {
 	Rows         []DiffRow
 	Level        float64
 	OnlyA, OnlyB []string // runs without a partner, by cell and seed
-}
-
-// DiffColumns are the columns that [DiffOptions] can ignore.
-func DiffColumns() []string {
-	return []string{"method", "preset", "data", "net", "availability", "clients", "alpha", "params"}
 }
 
 // Diff compares runs of the same cell and seed: of each the mean over the last [ProtocolRounds] rounds. Runs that are not
@@ -64,8 +51,8 @@ func Diff(a, b []results.Run, o DiffOptions) (Diffing, error) {
 		return Diffing{}, fmt.Errorf("results: diff: level %g, want more than 0 and less than 1", o.Level)
 	}
 	for _, c := range o.Ignore {
-		if !slices.Contains(DiffColumns(), c) {
-			return Diffing{}, fmt.Errorf("results: diff: column %q, want %s", c, strings.Join(DiffColumns(), ", "))
+		if !slices.Contains(results.KeyColumns(), c) {
+			return Diffing{}, fmt.Errorf("results: diff: column %q, want %s", c, strings.Join(results.KeyColumns(), ", "))
 		}
 	}
 	runsA, keys, err := bySeed(a, o.Ignore)
@@ -133,10 +120,7 @@ func bySeed(runs []results.Run, ignore []string) (sorted map[results.CellKey]map
 
 // diffCell compares one metric over the seeds in which both runs have it.
 func diffCell(k results.CellKey, m results.Metric, seeds []uint32, a, b map[uint32]*results.Run, level float64) (DiffRow, error) {
-	row := DiffRow{
-		Method: k.Method, Preset: k.Preset, Data: k.Data, Net: k.Net, Availability: k.Availability,
-		Clients: k.Clients, Alpha: k.Alpha, Params: k.Params, Metric: m,
-	}
+	row := DiffRow{CellKey: k, Metric: m}
 	var x, y, d []float64
 	for _, seed := range seeds {
 		va, err := results.LastRounds(a[seed].Curve, results.ProtocolRounds, m)

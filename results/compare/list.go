@@ -12,20 +12,13 @@ import (
 
 // ListRow is one cell of a list of runs.
 type ListRow struct {
-	Table        string         `csv:"table"`
-	Method       string         `csv:"method"`
-	Preset       string         `csv:"preset"`
-	Data         string         `csv:"data"`
-	Net          string         `csv:"net"`
-	Availability string         `csv:"availability"`
-	Clients      int            `csv:"clients"`
-	Alpha        files.Optional `csv:"alpha"`
-	Params       results.Params `csv:"params"`
-	Seeds        string         `csv:"seeds"`  // separated by blanks
-	Rounds       int            `csv:"rounds"` // done, of the seed with the fewest
-	Most         int            `csv:"rounds_most"`
-	Status       string         `csv:"status"`
-	Folder       string         `csv:"folder"` // of the cell
+	Table string `csv:"table"`
+	results.CellKey
+	Seeds  string `csv:"seeds"`  // separated by blanks
+	Rounds int    `csv:"rounds"` // done, of the seed with the fewest
+	Most   int    `csv:"rounds_most"`
+	Status string `csv:"status"`
+	Folder string `csv:"folder"` // of the cell
 }
 
 // ListRuns makes a row of every cell of every table.
@@ -41,9 +34,7 @@ func ListRuns(runs []results.Run) (rows []ListRow) {
 	for _, table := range tables {
 		for _, c := range results.Cells(byTable[table]) {
 			row := ListRow{
-				Table: table, Method: c.Method, Preset: c.Preset, Data: c.Data, Net: c.Net, Availability: c.Availability,
-				Clients: c.Clients, Alpha: c.Alpha, Params: c.Params, Status: c.Status(), Folder: cellFolder(c.Runs[0].Dir),
-				Rounds: c.Runs[0].Rounds(),
+				Table: table, CellKey: c.CellKey, Status: c.Status(), Folder: cellFolder(c.Runs[0].Dir), Rounds: c.Runs[0].Rounds(),
 			}
 			var seeds []string
 			for i := range c.Runs {

@@ -11,20 +11,12 @@ import (
 // RankAgreement says how far the methods of one column come in the order in which the paper has them. Compared are the
 // methods that have a number on both sides; a first round that was never reached counts as later than all others.
 type RankAgreement struct {
-	Table        string         `csv:"table"`
-	Data         string         `csv:"data"`
-	Availability string         `csv:"availability"`
-	Alpha        files.Optional `csv:"alpha"`
-	Params       results.Params `csv:"params"` // those that every row of the column has
-	Metric       results.Metric `csv:"metric"`
-	Preset       string         `csv:"preset"`
-	Clients      int            `csv:"clients"`
-
-	Methods    int            `csv:"methods"`    // compared
-	Pairs      int            `csv:"pairs"`      // of methods that differ in the paper
-	Concordant int            `csv:"concordant"` // of these, those in the same order with us
-	Discordant int            `csv:"discordant"` // those in the opposite order; what remains is tied with us
-	TauB       files.Optional `csv:"tau_b"`      // Kendall's, −1 … 1; missing where one side ranks nothing
+	TableColumn                // params: those that every row of the column has
+	Methods     int            `csv:"methods"`    // compared
+	Pairs       int            `csv:"pairs"`      // of methods that differ in the paper
+	Concordant  int            `csv:"concordant"` // of these, those in the same order with us
+	Discordant  int            `csv:"discordant"` // those in the opposite order; what remains is tied with us
+	TauB        files.Optional `csv:"tau_b"`      // Kendall's, −1 … 1; missing where one side ranks nothing
 }
 
 // Holds reports whether every pair of methods the paper orders has the same order with us. It is false where there is no
@@ -47,7 +39,7 @@ func rankColumns(rows []ComparisonRow) []RankAgreement {
 	var ranks []RankAgreement
 	for from := 0; from < len(rows); {
 		to := from
-		for to < len(rows) && rows[to].column == rows[from].column {
+		for to < len(rows) && rows[to].place == rows[from].place {
 			to++
 		}
 		ranks = append(ranks, rankColumn(rows[from:to]))
@@ -57,11 +49,8 @@ func rankColumns(rows []ComparisonRow) []RankAgreement {
 }
 
 func rankColumn(rows []ComparisonRow) RankAgreement {
-	first := rows[0]
-	r := RankAgreement{
-		Table: first.Table, Data: first.Data, Availability: first.Availability, Alpha: first.Alpha, Params: commonParams(rows),
-		Metric: first.Metric, Preset: first.Preset, Clients: first.Clients,
-	}
+	r := RankAgreement{TableColumn: rows[0].TableColumn}
+	r.Params = commonParams(rows)
 	var ours, paper []float64
 	for _, row := range rows {
 		a, b := standing(row.Mean, row.N, row.Metric), standing(row.PaperMean, row.PaperN, row.Metric)

@@ -44,7 +44,7 @@ func TestKendall(t *testing.T) {
 // Counted by hand.
 func TestRankColumn(t *testing.T) {
 	row := func(method string, ours, paper float64) ComparisonRow {
-		return ComparisonRow{Method: method, Metric: results.TestAcc, Mean: files.Some(ours), N: 3, PaperMean: files.Some(paper), PaperN: 3, Status: "ok"}
+		return ComparisonRow{TableColumn: TableColumn{Metric: results.TestAcc}, Method: method, Mean: files.Some(ours), N: 3, PaperMean: files.Some(paper), PaperN: 3, Status: "ok"}
 	}
 	got := rankColumn([]ComparisonRow{row("a", 0.7, 0.8), row("b", 0.9, 0.7), row("c", 0.5, 0.7), row("d", 0.5, 0.6)})
 	// Ours: b a cd, paper: a bc d. Pairs of the paper: ab ac ad bd cd. Concordant: ac, ad, bd; discordant: ab; cd tied with us.

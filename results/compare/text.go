@@ -60,7 +60,7 @@ func (c Comparing) blocks(f func(rows []ComparisonRow, rank RankAgreement)) {
 	from := 0
 	for _, rank := range c.Ranks {
 		to := from
-		for to < len(c.Rows) && c.Rows[to].column == c.Rows[from].column {
+		for to < len(c.Rows) && c.Rows[to].place == c.Rows[from].place {
 			to++
 		}
 		f(c.Rows[from:to], rank)

@@ -239,7 +239,6 @@ func (d *pageData) runs(b *builder) {
 		}
 	}
 	for _, r := range rows {
-		key := results.CellKey{Method: r.Method, Preset: r.Preset, Data: r.Data, Net: r.Net, Availability: r.Availability, Clients: r.Clients, Alpha: r.Alpha, Params: r.Params}
 		set := []string{r.Preset, r.Net, fmt.Sprintf("%d clients", r.Clients)}
 		if r.Alpha.Valid {
 			set = append(set, "α = "+r.Alpha.String())
@@ -247,7 +246,7 @@ func (d *pageData) runs(b *builder) {
 		if own := r.Params.Minus(common).Words(" "); own != "" {
 			set = append(set, own)
 		}
-		d.Runs = append(d.Runs, runData{r, strings.Join(set, ", "), strings.Join(devices[r.Table+key.String()], "; ")})
+		d.Runs = append(d.Runs, runData{r, strings.Join(set, ", "), strings.Join(devices[r.Table+r.CellKey.String()], "; ")})
 	}
 	var names []string
 	for name := range extra {

@@ -126,7 +126,7 @@ func TestMarks(t *testing.T) {
 		{0.600, "below", "below"},
 	} {
 		r := compare.ComparisonRow{
-			Metric: results.TestAcc, Mean: files.Some(c.mean), Std: files.Some(0.02), N: 3, PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3, Status: "ok",
+			TableColumn: compare.TableColumn{Metric: results.TestAcc}, Mean: files.Some(c.mean), Std: files.Some(0.02), N: 3, PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3, Status: "ok",
 			Difference: files.Some(c.mean - 0.635),
 		}
 		r.Verdict = stats.Compare(stats.Estimate{Mean: c.mean, Std: r.Std, N: 3}, stats.Estimate{Mean: 0.635, Std: r.PaperStd, N: 3}).Verdict
@@ -134,7 +134,7 @@ func TestMarks(t *testing.T) {
 			t.Errorf("%g: %s %q, want %s %q", c.mean, got.Class, got.Mark, c.class, c.mark)
 		}
 	}
-	failed := cellOf(&compare.ComparisonRow{Metric: results.TestAcc, Status: "failed", PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3}, "cifar10")
+	failed := cellOf(&compare.ComparisonRow{TableColumn: compare.TableColumn{Metric: results.TestAcc}, Status: "failed", PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3}, "cifar10")
 	if failed.Ours != "–" || failed.Paper != "63.5 ± 2.0" || failed.Note != "failed, 0 seeds" || failed.Mark != "" {
 		t.Errorf("%+v, want no number, the printed one, and that it failed", failed)
 	}

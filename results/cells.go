@@ -1,0 +1,144 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"rollcall/results/files"
+)
+
+// Cell says which cell of which table a row belongs to; the first columns of every curve and summary.
+// What else differs from the preset is in the Params of the row.
+type Cell struct {
+	Table        string         `csv:"table"`        // fedawe-2 and the like; empty for a single run
+	Method       string         `csv:"method"`       // fedawe, fedavg-active, …
+	Preset       string         `csv:"preset"`       // code or paper
+	Data         string         `csv:"data"`         // what was really trained on: cifar10, synthetic, …
+	Net          string         `csv:"net"`          // cnn-cifar10, …
+	Availability string         `csv:"availability"` // stationary, sine, …
+	Clients      int            `csv:"clients"`      // N
+	Alpha        files.Optional `csv:"alpha"`        // Dirichlet parameter of the split; missing for other splits
+}
+
+// CellKey names a cell across tables, which share runs: everything that decides what is computed, but for the seed. Its
+// columns are those of [Cell] without the table, and the params.
+type CellKey struct {
+	Method       string         `csv:"method"`
+	Preset       string         `csv:"preset"`
+	Data         string         `csv:"data"`
+	Net          string         `csv:"net"`
+	Availability string         `csv:"availability"`
+	Clients      int            `csv:"clients"`
+	Alpha        files.Optional `csv:"alpha"`
+	Params       Params         `csv:"params"`
+}
+
+// Key returns the key of a cell that has these params.
+func (c Cell) Key(params Params) CellKey {
+	return CellKey{c.Method, c.Preset, c.Data, c.Net, c.Availability, c.Clients, c.Alpha, params}
+}
+
+// KeyColumns are the names of the columns of a [CellKey].
+func KeyColumns() (names []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[CellKey]()) {
+		names = append(names, f.Tag.Get("csv"))
+	}
+	return names
+}
+
+// Ignoring blanks columns of a key.
+func (k CellKey) Ignoring(columns []string) CellKey {
+	for i, name := range KeyColumns() {
+		if slices.Contains(columns, name) {
+			reflect.ValueOf(&k).Elem().Field(i).SetZero()
+		}
+	}
+	return k
+}
+
+func (k CellKey) String() string {
+	words := []string{k.Method, k.Data, k.Availability, k.Preset, fmt.Sprintf("clients=%d", k.Clients)}
+	if k.Alpha.Valid {
+		words = append(words, "alpha="+k.Alpha.String())
+	}
+	if k.Params != "" {
+		words = append(words, k.Params.Words(" "))
+	}
+	return strings.Join(words, " ")
+}
+
+// RunCell is the runs of one cell, of different seeds.
+type RunCell struct {
+	CellKey
+	Tables []string // that its runs were made for
+	Runs   []Run    // ascending in their seeds
+}
+
+// Cells sorts runs by cell, in the order of the first of each.
+func Cells(runs []Run) (cells []RunCell) {
+	at := map[CellKey]int{}
+	for _, r := range runs {
+		key := r.Key()
+		i, known := at[key]
+		if !known {
+			i = len(cells)
+			at[key] = i
+			cells = append(cells, RunCell{CellKey: key})
+		}
+		if !slices.Contains(cells[i].Tables, r.Table) {
+			cells[i].Tables = append(cells[i].Tables, r.Table)
+		}
+		cells[i].Runs = append(cells[i].Runs, r)
+	}
+	for _, c := range cells {
+		slices.SortStableFunc(c.Runs, func(a, b Run) int { return cmp.Compare(a.Seed, b.Seed) })
+	}
+	return cells
+}
+
+// Complete returns the curves of the runs that are complete.
+func (c *RunCell) Complete() (curves [][]CurveRow) {
+	for i := range c.Runs {
+		if c.Runs[i].Status() == RunComplete {
+			curves = append(curves, c.Runs[i].Curve)
+		}
+	}
+	return curves
+}
+
+// Status says how the runs of the cell ended: complete, or how many of them how.
+func (c *RunCell) Status() string {
+	counts := map[RunStatus]int{}
+	for i := range c.Runs {
+		counts[c.Runs[i].Status()]++
+	}
+	if len(counts) == 1 {
+		return string(c.Runs[0].Status())
+	}
+	var parts []string
+	for _, s := range []RunStatus{RunComplete, RunInterrupted, RunFailed, RunUnfinished} {
+		if counts[s] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Settings returns names and values of every setting, sorted by name; none where no run has a run.json.
+func (c *RunCell) Settings() (settings [][2]string) {
+	for i := range c.Runs {
+		if c.Runs[i].Info == nil {
+			continue
+		}
+		tree, _ := c.Runs[i].Info.Settings.(map[string]any)
+		for name, value := range tree {
+			settings = append(settings, [2]string{name, fmt.Sprint(value)})
+		}
+		slices.SortFunc(settings, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+		return settings
+	}
+	return nil
+}
