@@ -103,9 +103,9 @@ func CAFedShareFigure(title string, rows []CAFedImportanceRow) plot.Figure {
 				}
 			}
 		}
-		chart.Series = append(chart.Series, s.Held())
+		chart.Series = append(chart.Series, s.LastStepDrawn())
 	}
-	chart.Series = append(chart.Series, target.Held())
+	chart.Series = append(chart.Series, target.LastStepDrawn())
 	return plot.Figure{Title: title, Panels: [][]plot.Chart{{chart}}}
 }
 

@@ -100,7 +100,7 @@ func TestFigureSVG(t *testing.T) {
 					t.Errorf("text at %g, %g, want it within %g × %g", x, y, width, height)
 				}
 			}
-			for _, word := range append([]string{f.Title}, f.Looks().Names...) {
+			for _, word := range append([]string{f.Title}, f.Names()...) {
 				if !strings.Contains(got, strings.NewReplacer("'", "&#39;").Replace(">"+word+"<")) {
 					t.Errorf("no text %q", word)
 				}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"rollcall/results"
 )
 
 // Table is one table of a paper: every method in every column.
@@ -45,12 +43,8 @@ func (c *Column) Common(method, preset string) []Setting {
 }
 
 // Settings returns what is not as usual for a method in a preset. Where a flag is there twice, the later one counts.
-func (c *Column) Settings(method, preset string) results.Params {
-	var list []string
-	for _, set := range slices.Concat(c.Common(method, preset), c.Set) {
-		list = append(list, set.Flag+"="+set.Value)
-	}
-	return results.NewParams(list...)
+func (c *Column) Settings(method, preset string) []Setting {
+	return slices.Concat(c.Common(method, preset), c.Set)
 }
 
 // Entry says what a table prints of a cell.

@@ -20,7 +20,7 @@ type AxisTick struct {
 // Axes returns the axes of a chart, for those who draw it themselves. On the y axis of a [LineChart] with LogY all numbers
 // but the labels are decimal logarithms.
 func Axes(c Chart) (x, y Axis, err error) {
-	p, err := c.plot(looks{})
+	p, err := c.plot(styles{})
 	if err != nil {
 		return x, y, err
 	}
@@ -38,4 +38,4 @@ func axisOf(a *plot.Axis) Axis {
 }
 
 // Names returns what stands in a figure's legend, in order.
-func (f Figure) Names() []string { return f.Looks().Names }
+func (f Figure) Names() []string { return f.styles().names }

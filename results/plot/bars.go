@@ -31,7 +31,7 @@ func (b KeyedBars) keys() []string {
 	return names
 }
 
-func (b KeyedBars) plot(l looks) (*plot.Plot, error) {
+func (b KeyedBars) plot(l styles) (*plot.Plot, error) {
 	if len(b.Bars) == 0 {
 		return nil, errors.New("keyed bars: none, want one at least")
 	}
@@ -56,7 +56,7 @@ func (b KeyedBars) plot(l looks) (*plot.Plot, error) {
 // keyedBarsPlot draws the bars.
 type keyedBarsPlot struct {
 	KeyedBars
-	looks looks
+	styles styles
 }
 
 // Plot draws the bars.
@@ -64,6 +64,6 @@ func (b keyedBarsPlot) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for i, bar := range b.Bars {
 		left, right := x(float64(i)-0.38), x(float64(i)+0.38)
-		c.FillPolygon(b.looks.line(bar.Name).Color, []vg.Point{{X: left, Y: y(0)}, {X: left, Y: y(bar.Value)}, {X: right, Y: y(bar.Value)}, {X: right, Y: y(0)}})
+		c.FillPolygon(b.styles.line(bar.Name).Color, []vg.Point{{X: left, Y: y(0)}, {X: left, Y: y(bar.Value)}, {X: right, Y: y(bar.Value)}, {X: right, Y: y(0)}})
 	}
 }

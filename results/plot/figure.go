@@ -31,7 +31,7 @@ type Figure struct {
 // Chart is one panel of a figure: [LineChart], [Histogram], [Raster] or [KeyedBars].
 type Chart interface {
 	// plot draws the chart without its legend.
-	plot(looks) (*plot.Plot, error)
+	plot(styles) (*plot.Plot, error)
 	// keys are the entries the chart adds to the legend.
 	keys() []string
 }
@@ -80,7 +80,7 @@ func (f Figure) writeSVG(w io.Writer) error {
 
 // draw draws the figure on a canvas of its size.
 func (f Figure) draw(sized func(width, height vg.Length) sizedCanvas) (sizedCanvas, error) {
-	l := f.Looks()
+	l := f.styles()
 	plots, err := f.plots(l)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func withFallbackFonts(svg []byte) []byte {
 }
 
 // plots draws every chart.
-func (f Figure) plots(l looks) ([][]*plot.Plot, error) {
+func (f Figure) plots(l styles) ([][]*plot.Plot, error) {
 	if len(f.Panels) == 0 || len(f.Panels[0]) == 0 {
 		return nil, errors.New("no panel, want one at least")
 	}
@@ -179,9 +179,9 @@ func (f Figure) plots(l looks) ([][]*plot.Plot, error) {
 	return plots, nil
 }
 
-// Looks gives every name of the legend its look, in order of appearance.
-func (f Figure) Looks() looks {
-	var l looks
+// styles gives every name of the legend its style, in order of appearance.
+func (f Figure) styles() styles {
+	var l styles
 	for _, row := range f.Panels {
 		for _, chart := range row {
 			if chart != nil {
@@ -193,10 +193,10 @@ func (f Figure) Looks() looks {
 }
 
 // flow breaks the legend into lines that fit.
-func flow(l looks, width vg.Length) [][]string {
+func flow(l styles, width vg.Length) [][]string {
 	var lines [][]string
 	used := vg.Length(0)
-	for _, name := range l.Names {
+	for _, name := range l.names {
 		w := keyWidth(name)
 		if len(lines) == 0 || used+w > width {
 			lines, used = append(lines, nil), 0
@@ -212,7 +212,7 @@ func keyWidth(name string) vg.Length {
 }
 
 // drawKeys draws one line of the legend below top.
-func drawKeys(page draw.Canvas, l looks, names []string, top vg.Length) {
+func drawKeys(page draw.Canvas, l styles, names []string, top vg.Length) {
 	x, y := edge, top-keyHeight/2
 	for _, name := range names {
 		page.StrokeLine2(l.line(name), x, y, x+keyLine, y)

@@ -52,7 +52,7 @@ type Histogram struct {
 
 func (h Histogram) keys() []string { return nil }
 
-func (h Histogram) plot(looks) (*plot.Plot, error) {
+func (h Histogram) plot(styles) (*plot.Plot, error) {
 	if len(h.Bins) == 0 {
 		return nil, fmt.Errorf("histogram: no bin, want one at least")
 	}

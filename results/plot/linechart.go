@@ -13,14 +13,6 @@ import (
 	"rollcall/results/stats"
 )
 
-// Series is one line of a [LineChart]. Points that are not finite, or not above 0 on a logarithmic axis, leave a gap.
-type Series struct {
-	Name      string    // in the legend; empty: not in it
-	X, Y      []float64 // of each point, in the order in which they are joined
-	Low, High []float64 // of a band around the line; empty: none
-	Step      bool      // Y holds from its X to the next one, and is not joined straight
-}
-
 // LineChart draws lines. Labels say what is on the axes, and in which unit.
 type LineChart struct {
 	Title, XLabel, YLabel string
@@ -37,7 +29,7 @@ func (c LineChart) keys() []string {
 	return names
 }
 
-func (c LineChart) plot(l looks) (*plot.Plot, error) {
+func (c LineChart) plot(l styles) (*plot.Plot, error) {
 	p := newPlot(c.Title, c.XLabel, c.YLabel)
 	xs, ys := NewSpan(), NewSpan()
 	for _, s := range c.Series {
@@ -75,16 +67,6 @@ func (c LineChart) plot(l looks) (*plot.Plot, error) {
 	return p, nil
 }
 
-func (s Series) check() error {
-	if len(s.X) != len(s.Y) {
-		return fmt.Errorf("series %q: %d x and %d y, want as many of each", s.Name, len(s.X), len(s.Y))
-	}
-	if len(s.Low) != len(s.High) || len(s.Low) != 0 && len(s.Low) != len(s.X) {
-		return fmt.Errorf("series %q: band of %d and %d values around %d points, want none or as many", s.Name, len(s.Low), len(s.High), len(s.X))
-	}
-	return nil
-}
-
 // linePlot draws a series.
 type linePlot struct {
 	Series
@@ -105,7 +87,7 @@ func (l linePlot) Plot(c draw.Canvas, p *plot.Plot) {
 		linear := y
 		y = func(v float64) vg.Length { return linear(math.Log10(v)) }
 	}
-	l.runs(func(i int) bool {
+	Stretches(len(l.X), func(i int) bool {
 		return len(l.Low) > 0 && l.drawn(l.X[i], l.Low[i]) && l.drawn(l.X[i], l.High[i])
 	}, func(from, to int) {
 		var outline []vg.Point
@@ -117,7 +99,7 @@ func (l linePlot) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		c.FillPolygon(l.fill, c.ClipPolygonXY(outline))
 	})
-	l.runs(func(i int) bool { return l.drawn(l.X[i], l.Y[i]) }, func(from, to int) {
+	Stretches(len(l.X), func(i int) bool { return l.drawn(l.X[i], l.Y[i]) }, func(from, to int) {
 		var points []vg.Point
 		for i := from; i < to; i++ {
 			point := vg.Point{X: x(l.X[i]), Y: y(l.Y[i])}
@@ -132,50 +114,4 @@ func (l linePlot) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		c.StrokeLines(l.line, c.ClipLinesXY(points)...)
 	})
-}
-
-// runs calls f for each longest run of points that ok.
-func (l linePlot) runs(ok func(i int) bool, f func(from, to int)) {
-	for from := 0; from < len(l.X); {
-		to := from
-		for to < len(l.X) && ok(to) {
-			to++
-		}
-		if to > from {
-			f(from, to)
-		}
-		from = max(to, from+1)
-	}
-}
-
-// Held lets the last step last as long as the others.
-func (s Series) Held() Series {
-	if n := len(s.X); n > 0 {
-		s.X, s.Y = append(s.X, s.X[n-1]+1), append(s.Y, s.Y[n-1])
-	}
-	return s
-}
-
-// Point adds a mean to the line, and mean ± std to its band, which has a gap where there is no std; all times scale.
-func (s *Series) Point(round int, mean float64, std files.Optional, scale float64) {
-	s.PointAt(float64(round), mean, std, scale)
-}
-
-// PointAt is point at any place.
-func (s *Series) PointAt(x, mean float64, std files.Optional, scale float64) {
-	width := math.NaN()
-	if std.Valid {
-		width = std.Value
-	}
-	s.X, s.Y = append(s.X, x), append(s.Y, scale*mean)
-	s.Low, s.High = append(s.Low, scale*(mean-width)), append(s.High, scale*(mean+width))
-}
-
-// AddPoint adds a mean to the line, and mean ± std to its band, all times scale. Where there is no mean the line has a gap,
-// and where there is no std the band.
-func (s *Series) AddPoint(round int, mean, std files.Optional, scale float64) {
-	if !mean.Valid {
-		mean.Value = math.NaN()
-	}
-	s.Point(round, mean.Value, std, scale)
 }

@@ -9,7 +9,7 @@ import (
 	"rollcall/results/files/filestest"
 )
 
-// strokes counts the lines drawn in the first look's colour, black.
+// strokes counts the lines drawn in the first style's colour, black.
 func strokes(t *testing.T, c LineChart) int {
 	t.Helper()
 	return strings.Count(filestest.SVG(t, Figure{Panels: [][]Chart{{c}}}), "stroke:#000000")
@@ -56,16 +56,16 @@ func TestLineChartStep(t *testing.T) {
 }
 
 // Lines are told apart by colour and by dashes alone.
-func TestLooks(t *testing.T) {
-	var l looks
+func TestStyles(t *testing.T) {
+	var l styles
 	for i := range len(palette) * len(dashes) {
 		l.add(strings.Repeat("x", i+1), strings.Repeat("x", i+1), "")
 	}
-	if len(l.Names) != 72 {
-		t.Fatalf("%d names, want 72: a name counts once, and none not at all", len(l.Names))
+	if len(l.names) != 72 {
+		t.Fatalf("%d names, want 72: a name counts once, and none not at all", len(l.names))
 	}
-	for i, a := range l.Names {
-		for j, b := range l.Names[:i] {
+	for i, a := range l.names {
+		for j, b := range l.names[:i] {
 			x, y := l.line(a), l.line(b)
 			if x.Color == y.Color && slices.Equal(x.Dashes, y.Dashes) {
 				t.Errorf("lines %d and %d look the same", i+1, j+1)

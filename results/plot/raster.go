@@ -25,7 +25,7 @@ type Raster struct {
 
 func (r Raster) keys() []string { return nil }
 
-func (r Raster) plot(looks) (*plot.Plot, error) {
+func (r Raster) plot(styles) (*plot.Plot, error) {
 	if len(r.Rows) == 0 {
 		return nil, errors.New("raster: no row, want one at least")
 	}
@@ -71,16 +71,9 @@ func (r rasterPlot) Plot(c draw.Canvas, p *plot.Plot) {
 			rounds []bool
 			color  color.Color
 		}{{row.Out, outPale}, {row.On, solid}, {both, out}} {
-			for from := 0; from < len(fill.rounds); {
-				to := from
-				for to < len(fill.rounds) && fill.rounds[to] {
-					to++
-				}
-				if to > from {
-					c.FillPolygon(fill.color, box(i, from, to))
-				}
-				from = max(to, from+1)
-			}
+			Stretches(len(fill.rounds), func(k int) bool { return fill.rounds[k] }, func(from, to int) {
+				c.FillPolygon(fill.color, box(i, from, to))
+			})
 		}
 	}
 }

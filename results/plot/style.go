@@ -45,7 +45,7 @@ var palette = []color.RGBA{
 }
 
 // dashes tell lines apart without colour: lengths on and off, in points. Their number and that of the colours have no
-// common divisor, so that the first 72 looks all differ.
+// common divisor, so that the first 72 styles all differ.
 var dashes = [][]vg.Length{
 	nil,
 	{7, 3},
@@ -58,27 +58,27 @@ var dashes = [][]vg.Length{
 	{12, 3, 4, 3},
 }
 
-// looks are the names of a figure's series in the order in which they get their looks.
-type looks struct{ Names []string }
+// styles are the names of a figure's series in the order in which they get their styles.
+type styles struct{ names []string }
 
 // add takes up names that are new; series without a name are not in the legend.
-func (l *looks) add(names ...string) {
+func (l *styles) add(names ...string) {
 	for _, n := range names {
-		if n != "" && !slices.Contains(l.Names, n) {
-			l.Names = append(l.Names, n)
+		if n != "" && !slices.Contains(l.names, n) {
+			l.names = append(l.names, n)
 		}
 	}
 }
 
-// line returns the look of a series; one without a name has the first.
-func (l looks) line(name string) draw.LineStyle {
-	i := max(slices.Index(l.Names, name), 0)
+// line returns the style of a series; one without a name has the first.
+func (l styles) line(name string) draw.LineStyle {
+	i := max(slices.Index(l.names, name), 0)
 	return draw.LineStyle{Color: palette[i%len(palette)], Width: 1.5, Dashes: dashes[i%len(dashes)]}
 }
 
 // band returns the fill around a series.
-func (l looks) band(name string) color.NRGBA {
-	c := palette[max(slices.Index(l.Names, name), 0)%len(palette)]
+func (l styles) band(name string) color.NRGBA {
+	c := palette[max(slices.Index(l.names, name), 0)%len(palette)]
 	return color.NRGBA{c.R, c.G, c.B, 40}
 }
 

@@ -81,19 +81,21 @@ func (logTicks) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// span is the range of an axis as it grows with the data.
-type span struct{ Low, High float64 }
+// Span is the range of an axis as it grows with the data. The zero Span is none: see [NewSpan].
+type Span struct{ Low, High float64 }
 
-func NewSpan() span { return span{math.Inf(1), math.Inf(-1)} }
+// NewSpan returns the range of no data.
+func NewSpan() Span { return Span{math.Inf(1), math.Inf(-1)} }
 
-func (s *span) Add(x float64) {
+// Add widens the range; what is not finite counts for nothing.
+func (s *Span) Add(x float64) {
 	if stats.Finite(x) {
 		s.Low, s.High = min(s.Low, x), max(s.High, x)
 	}
 }
 
 // Axis returns the range to draw: a share of it wider at both ends, never empty. On a logarithmic axis it is above 0.
-func (s span) Axis(share float64, logarithmic bool) (low, high float64) {
+func (s Span) Axis(share float64, logarithmic bool) (low, high float64) {
 	switch {
 	case s.Low > s.High && logarithmic: // no data
 		return 1, 10

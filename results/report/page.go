@@ -151,7 +151,7 @@ func (b *builder) data() (*pageData, error) {
 			d.Figures += len(section.Figures)
 		}
 	}
-	d.Style = template.HTML("<style>" + string(style) + lookRules(most) + "</style>") //nolint:gosec // our own files
+	d.Style = template.HTML("<style>" + string(style) + styleRules(most) + "</style>") //nolint:gosec // our own files
 	d.runs(b)
 	d.filters(b)
 	for _, err := range slices.Concat(b.Bad, b.bad) {
@@ -160,17 +160,17 @@ func (b *builder) data() (*pageData, error) {
 	return d, nil
 }
 
-// draw draws a figure, and returns how many looks it needs.
+// draw draws a figure, and returns how many styles it needs.
 func (f *figure) draw(methods []string) (figureData, int, error) {
 	d := figureData{
 		ID: f.id, Title: f.title, Caption: f.caption, Data: f.data, Availability: f.availability, Methods: strings.Join(f.methods, " "),
 		Path: Figures + "/" + f.id,
 	}
-	l := newLooks(methods, f.drawn.Names())
+	l := newStyles(methods, f.drawn.Names())
 	used := 0
-	bars := func(look int) string {
+	bars := func(style int) string {
 		if _, ok := f.drawn.Panels[0][0].(plot.KeyedBars); ok {
-			return fmt.Sprintf("f%d", look)
+			return fmt.Sprintf("f%d", style)
 		}
 		return ""
 	}
@@ -195,27 +195,6 @@ func (f *figure) draw(methods []string) (figureData, int, error) {
 		}
 	}
 	return d, used, nil
-}
-
-// dashes tell lines apart without colour. Their number and that of the colours have no common divisor.
-var dashes = []string{"", "7 3", "2 2", "9 3 2 3", "4 2", "12 3", "9 2 2 2 2 2", "1 2", "12 3 4 3"}
-
-// colours is how many there are in the style sheet.
-const colours = 8
-
-// lookRules are the style rules of lines (l), bands (b) and fills (f).
-func lookRules(n int) string {
-	var b strings.Builder
-	for i := range max(n, 1) {
-		c := i % colours
-		fmt.Fprintf(&b, ".l%d{stroke:var(--c%d)", i, c)
-		if dash := dashes[i%len(dashes)]; dash != "" {
-			fmt.Fprintf(&b, ";stroke-dasharray:%s", dash)
-		}
-		fmt.Fprintf(&b, "}.b%d,.f%d{fill:var(--c%d)}", i, i, c)
-	}
-	b.WriteString("path[class^=l]{fill:none;stroke-width:1.8;stroke-linejoin:round}path[class^=b]:not(.bar){opacity:.16}")
-	return b.String()
 }
 
 // runs lists the cells.

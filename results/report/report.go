@@ -1,19 +1,8 @@
-// Package report makes one HTML page of finished runs: the papers' tables beside ours, and figures of how it came about.
-//
-// The page needs no network and no server. Beside it, in a folder of their own, lie each figure as SVG and PNG and the CSV
-// it was drawn from. A run's folder may hold more than its curve; what is drawn of it is
-//
-//   - decisions.csv ([results.DecisionRow]): who was there, who was taken, and with which weight;
-//   - any CSV with the columns client and accuracy (or test_acc, or acc), and perhaps round: the distribution over the
-//     clients, in the last round there is.
-//
-// Other files are named on the page and left alone.
 package report
 
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -77,9 +66,6 @@ func Write(ctx context.Context, dir string, in Input) (Written, error) {
 	done.Bytes = info.Size()
 	return done, nil
 }
-
-// WritePage writes the page alone.
-func WritePage(w io.Writer, in Input) error { return build(in).page(w) }
 
 // figure is one figure of the page.
 type figure struct {

@@ -5,8 +5,6 @@ import (
 	"html"
 	"html/template"
 	"math"
-	"slices"
-	"strconv"
 	"strings"
 
 	"rollcall/results/plot"
@@ -29,50 +27,6 @@ type chart struct {
 	SVG   template.HTML
 }
 
-// key is one entry of a legend.
-type key struct {
-	Name, Method string
-	Look         int
-	Class        string // of a colour alone, without a line
-}
-
-// looks gives names their looks: methods have the same one all over the page.
-type looks struct {
-	methods []string
-	others  []string // names of the figure that are none, in order
-	from    int      // look of the first of others
-}
-
-// newLooks returns the looks of a figure's names. Names that are no method's come after the methods where there are any.
-func newLooks(methods, names []string) *looks {
-	l := &looks{methods: methods}
-	for _, name := range names {
-		if !slices.Contains(methods, name) {
-			l.others = append(l.others, name)
-		}
-		if l.method(name) != "" {
-			l.from = len(methods)
-		}
-	}
-	return l
-}
-
-func (l *looks) of(name string) int {
-	if i := slices.Index(l.methods, name); i >= 0 {
-		return i
-	}
-	return l.from + max(slices.Index(l.others, name), 0)
-}
-
-// method returns the method a name is of, empty if of none.
-func (l *looks) method(name string) string {
-	word, _, _ := strings.Cut(name, " ")
-	if slices.Contains(l.methods, word) {
-		return word
-	}
-	return ""
-}
-
 // place turns data into places on a chart.
 type place struct {
 	x, y          plot.Axis
@@ -89,7 +43,7 @@ func (p place) py(v float64) float64 {
 }
 
 // drawChart returns a panel as SVG.
-func drawChart(c plot.Chart, l *looks) (chart, error) {
+func drawChart(c plot.Chart, l *styles) (chart, error) {
 	x, y, err := plot.Axes(c)
 	if err != nil {
 		return chart{}, err
@@ -205,53 +159,6 @@ func methodAttr(method string) string {
 	return ` data-method="` + html.EscapeString(method) + `"`
 }
 
-// series draws a band and the line over it.
-func (p place) series(b *strings.Builder, s plot.Series, logY bool, l *looks) {
-	value := func(v float64) float64 {
-		if logY {
-			return math.Log10(v) // not finite where it has no place
-		}
-		return v
-	}
-	look := l.of(s.Name)
-	fmt.Fprintf(b, `<g%s>`, methodAttr(l.method(s.Name)))
-	if len(s.Low) > 0 {
-		var band strings.Builder
-		runs(len(s.X), func(i int) bool { return isFinite(s.X[i], value(s.Low[i]), value(s.High[i])) }, func(from, to int) {
-			if to-from < 2 {
-				return
-			}
-			t := newTrail(&band)
-			for i := from; i < to; i++ {
-				t.to(p.px(s.X[i]), p.py(value(s.High[i])))
-			}
-			for i := to - 1; i >= from; i-- {
-				t.to(p.px(s.X[i]), p.py(value(s.Low[i])))
-			}
-			band.WriteByte('z')
-		})
-		if band.Len() > 0 {
-			fmt.Fprintf(b, `<path class="b%d" d="%s"/>`, look, band.String())
-		}
-	}
-	fmt.Fprintf(b, `<path class="l%d" d="`, look)
-	runs(len(s.X), func(i int) bool { return isFinite(s.X[i], value(s.Y[i])) }, func(from, to int) {
-		t := newTrail(b)
-		if to-from == 1 {
-			t.to(p.px(s.X[from])-2, p.py(value(s.Y[from])))
-			t.to(p.px(s.X[from])+2, p.py(value(s.Y[from])))
-			return
-		}
-		for i := from; i < to; i++ {
-			if s.Step && i > from {
-				t.to(p.px(s.X[i]), p.py(value(s.Y[i-1])))
-			}
-			t.to(p.px(s.X[i]), p.py(value(s.Y[i])))
-		}
-	})
-	b.WriteString(`"/></g>`)
-}
-
 // spaced leaves the labels of a y axis that do not run into each other.
 func spaced(ticks []plot.AxisTick, p place) (kept []plot.AxisTick) {
 	last := math.Inf(1)
@@ -261,164 +168,4 @@ func spaced(ticks []plot.AxisTick, p place) (kept []plot.AxisTick) {
 		}
 	}
 	return kept
-}
-
-// rasterKeys are the colours of activity.
-func rasterKeys(c plot.Raster) []key {
-	keys := []key{{Name: "there", Class: "bar"}, {Name: "absent", Class: "away"}}
-	for _, row := range c.Rows {
-		if len(row.Out) > 0 {
-			return []key{{Name: "there and taken", Class: "bar"}, {Name: "there and left out", Class: "out"}, {Name: "absent", Class: "away"}, {Name: "absent and left out", Class: "gone"}}
-		}
-	}
-	return keys
-}
-
-// raster draws activity: a bar of rounds for each client.
-func (p place) raster(b *strings.Builder, c plot.Raster) {
-	half := 0.34
-	if len(c.Rows) > 20 {
-		half = 0.5 // as many lines have no room for gaps
-	}
-	var there, on, out, gone strings.Builder
-	for i, row := range c.Rows {
-		y := float64(len(c.Rows) - 1 - i)
-		p.box(&there, 0, float64(len(row.On)), y-half, y+half, 0)
-		left := func(i int) bool { return i < len(row.Out) && row.Out[i] }
-		for _, of := range []struct {
-			has  func(i int) bool
-			into *strings.Builder
-		}{
-			{func(i int) bool { return row.On[i] && !left(i) }, &on},
-			{func(i int) bool { return row.On[i] && left(i) }, &out},
-			{func(i int) bool { return !row.On[i] && left(i) }, &gone},
-		} {
-			runs(len(row.On), of.has, func(from, to int) {
-				p.box(of.into, float64(from), float64(to), y-half, y+half, 0)
-			})
-		}
-	}
-	for _, of := range []struct{ class, path string }{{"away", there.String()}, {"bar", on.String()}, {"out", out.String()}, {"gone", gone.String()}} {
-		if of.path != "" {
-			fmt.Fprintf(b, `<path class="%s" d="%s"/>`, of.class, of.path)
-		}
-	}
-}
-
-// runs calls f for each longest run of indices below n that ok.
-func runs(n int, ok func(i int) bool, f func(from, to int)) {
-	for from := 0; from < n; {
-		to := from
-		for to < n && ok(to) {
-			to++
-		}
-		if to > from {
-			f(from, to)
-		}
-		from = max(to, from+1)
-	}
-}
-
-func isFinite(values ...float64) bool {
-	for _, v := range values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return false
-		}
-	}
-	return true
-}
-
-// trail writes a path in steps of a tenth of a pixel, each from the one before: that is short, and errors do not add up.
-type trail struct {
-	b            *strings.Builder
-	x, y         int
-	begun, moved bool
-}
-
-func newTrail(b *strings.Builder) *trail { return &trail{b: b} }
-
-func (t *trail) to(x, y float64) {
-	i, j := int(math.Round(10*x)), int(math.Round(10*y))
-	if !t.begun {
-		fmt.Fprintf(t.b, "M%s %sl", tenths(i), tenths(j))
-		t.x, t.y, t.begun = i, j, true
-		return
-	}
-	dx, dy := tenths(i-t.x), tenths(j-t.y)
-	if t.moved && dx[0] != '-' {
-		t.b.WriteByte(' ')
-	}
-	t.moved = true
-	t.b.WriteString(dx)
-	if dy[0] != '-' {
-		t.b.WriteByte(' ')
-	}
-	t.b.WriteString(dy)
-	t.x, t.y = i, j
-}
-
-// tenths prints n/10 without what is not needed: 12.5, 3, .4, -.1.
-func tenths(n int) string {
-	sign := ""
-	if n < 0 {
-		sign, n = "-", -n
-	}
-	switch {
-	case n == 0:
-		return "0"
-	case n%10 == 0:
-		return sign + strconv.Itoa(n/10)
-	case n < 10:
-		return sign + "." + strconv.Itoa(n)
-	}
-	return sign + strconv.Itoa(n/10) + "." + strconv.Itoa(n%10)
-}
-
-// num prints a place to a tenth of a pixel.
-func num(v float64) string { return tenths(int(math.Round(10 * v))) }
-
-// lineWords says where the lines end, for those who do not see them.
-func lineWords(c plot.LineChart) string {
-	var parts []string
-	for _, s := range c.Series {
-		last := -1
-		for i := range s.Y {
-			if isFinite(s.Y[i]) {
-				last = i
-			}
-		}
-		if last < 0 {
-			continue
-		}
-		name := s.Name
-		if name == "" {
-			name = "line"
-		}
-		parts = append(parts, fmt.Sprintf("%s ends at %.4g", name, s.Y[last]))
-	}
-	if len(parts) == 0 {
-		return "No data."
-	}
-	return strings.Join(parts, ", ") + "."
-}
-
-// rasterWords says how often the clients are there.
-func rasterWords(c plot.Raster) string {
-	rounds, on, out := 0, 0, 0
-	for _, row := range c.Rows {
-		rounds += len(row.On)
-		for i, here := range row.On {
-			if here {
-				on++
-				if i < len(row.Out) && row.Out[i] {
-					out++
-				}
-			}
-		}
-	}
-	text := fmt.Sprintf("%d clients, there in %.0f %% of the rounds", len(c.Rows), 100*float64(on)/float64(max(rounds, 1)))
-	if out > 0 {
-		text += fmt.Sprintf(", of these left out in %.0f %%", 100*float64(out)/float64(on))
-	}
-	return text + "."
 }

@@ -74,4 +74,12 @@ func Compare(ours, paper Estimate) Comparison {
 	return c
 }
 
-func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+// Finite reports whether none of the values is NaN or infinite.
+func Finite(values ...float64) bool {
+	for _, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return false
+		}
+	}
+	return true
+}

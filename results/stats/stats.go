@@ -64,13 +64,3 @@ func Quantile(x []float64, q float64) files.Optional {
 	}
 	return files.Some((1-part)*sorted[low] + part*sorted[high])
 }
-
-// EMA returns the exponential moving average y_0 = x_0, y_t = β y_{t−1} + (1−β) x_t; β from 0 (x itself) to 1 (x_0).
-// FedAWE's Figure 7 smooths with β = 0.99. It starts at x_0, not at 0, and so needs no correction of its first values.
-func EMA(x []float64, beta float64) []float64 {
-	y := slices.Clone(x)
-	for t := 1; t < len(y); t++ {
-		y[t] = beta*y[t-1] + (1-beta)*x[t]
-	}
-	return y
-}

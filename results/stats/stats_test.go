@@ -70,29 +70,3 @@ func TestQuantile(t *testing.T) {
 		})
 	}
 }
-
-func TestEMA(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		x    []float64
-		beta float64
-		want []float64
-	}{
-		{"none", nil, 0.9, nil},
-		{"β=0 is x", []float64{1, 2, 3}, 0, []float64{1, 2, 3}},
-		{"β=1 stays", []float64{1, 2, 3}, 1, []float64{1, 1, 1}},
-		{"β=½", []float64{8, 0, 4}, 0.5, []float64{8, 4, 4}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			got := EMA(test.x, test.beta)
-			if len(got) != len(test.want) {
-				t.Fatalf("got %v, want %v", got, test.want)
-			}
-			for i := range got {
-				if !filestest.Near(got[i], test.want[i]) {
-					t.Errorf("%v: got %v, want %v", test.x, got, test.want)
-				}
-			}
-		})
-	}
-}

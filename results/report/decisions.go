@@ -7,35 +7,8 @@ import (
 	"strings"
 
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/papers"
-	"rollcall/results/plot"
 )
-
-// availability adds how often clients are there, and when (FedAWE, figures 5 and 6).
-func (b *builder) availability() {
-	if len(b.Base) > 0 {
-		b.add(figure{
-			id: "availability-base", section: "availability", title: "How often clients are there", drawn: papers.FedAWEF5Figure(b.Base), csv: csvWriter(b.Base),
-			caption: "The clients' base availabilities p_i, as in FedAWE's figure 5. " + b.BaseOf,
-		})
-	}
-	var processes []string
-	for _, r := range b.Paths {
-		if !slices.Contains(processes, r.Availability) {
-			processes = append(processes, r.Availability)
-		}
-	}
-	for _, process := range processes {
-		rows := slices.DeleteFunc(slices.Clone(b.Paths), func(r papers.FedAWEF6Row) bool { return r.Availability != process })
-		drawn := papers.FedAWEF6Figure(rows)
-		drawn.PanelHeight = 240
-		b.add(figure{
-			id: "availability-" + process, section: "availability", title: "When clients are there: " + process, availability: process, drawn: drawn, csv: csvWriter(rows),
-			caption: "Left the probability p_i^t of three kinds of clients, right who is there in a draw of it, as in FedAWE's figure 6. " + b.PathsOf,
-		})
-	}
-}
 
 // mapRounds is how many rounds an inclusion map shows at most.
 const mapRounds = 200
@@ -132,38 +105,4 @@ func withFile(cells []results.RunCell, name string) (left []results.RunCell) {
 		}
 	}
 	return left
-}
-
-// speedRow is a [results.BenchRow] as the figure has it.
-type speedRow struct {
-	Days   float64 `csv:"days"` // since the first measurement
-	Series string  `csv:"series"`
-	results.BenchRow
-}
-
-// speed adds the history of speed measurements.
-func (b *builder) speed() {
-	if len(b.Bench) == 0 {
-		return
-	}
-	rows := slices.SortedStableFunc(slices.Values(b.Bench), func(x, y results.BenchRow) int { return x.Time.Compare(y.Time) })
-	lines := plot.LineChart{XLabel: "days since " + rows[0].Time.Format("2006-01-02"), YLabel: "client-steps per second", YMin: files.Some(0)}
-	var out []speedRow
-	var devices []string
-	for _, r := range rows {
-		days := r.Time.Sub(rows[0].Time).Hours() / 24
-		name := fmt.Sprintf("%s %s, %s %s, %d threads", r.Data, r.Net, r.Engine, r.Precision, r.Threads)
-		out = append(out, speedRow{days, name, r})
-		devices = append(devices, r.Device)
-		i := slices.IndexFunc(lines.Series, func(s plot.Series) bool { return s.Name == name })
-		if i < 0 {
-			i = len(lines.Series)
-			lines.Series = append(lines.Series, plot.Series{Name: name})
-		}
-		lines.Series[i].X, lines.Series[i].Y = append(lines.Series[i].X, days), append(lines.Series[i].Y, r.ClientStepsPerSec)
-	}
-	b.add(figure{
-		id: "speed", section: "speed", title: "Speed of this suite over time", drawn: plot.Figure{Title: "Speed", Panels: [][]plot.Chart{{lines}}}, csv: csvWriter(out),
-		caption: fmt.Sprintf("%d measurements by rollcall bench, as they are in %s; lines are of one workload and engine. %s.", len(rows), results.BenchFile, strings.Join(unique(devices), "; ")),
-	})
 }

@@ -1,0 +1,71 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"rollcall/results/plot"
+)
+
+// rasterKeys are the colours of activity.
+func rasterKeys(c plot.Raster) []key {
+	keys := []key{{Name: "there", Class: "bar"}, {Name: "absent", Class: "away"}}
+	for _, row := range c.Rows {
+		if len(row.Out) > 0 {
+			return []key{{Name: "there and taken", Class: "bar"}, {Name: "there and left out", Class: "out"}, {Name: "absent", Class: "away"}, {Name: "absent and left out", Class: "gone"}}
+		}
+	}
+	return keys
+}
+
+// raster draws activity: a bar of rounds for each client.
+func (p place) raster(b *strings.Builder, c plot.Raster) {
+	half := 0.34
+	if len(c.Rows) > 20 {
+		half = 0.5 // as many lines have no room for gaps
+	}
+	var there, on, out, gone strings.Builder
+	for i, row := range c.Rows {
+		y := float64(len(c.Rows) - 1 - i)
+		p.box(&there, 0, float64(len(row.On)), y-half, y+half, 0)
+		left := func(i int) bool { return i < len(row.Out) && row.Out[i] }
+		for _, of := range []struct {
+			has  func(i int) bool
+			into *strings.Builder
+		}{
+			{func(i int) bool { return row.On[i] && !left(i) }, &on},
+			{func(i int) bool { return row.On[i] && left(i) }, &out},
+			{func(i int) bool { return !row.On[i] && left(i) }, &gone},
+		} {
+			plot.Stretches(len(row.On), of.has, func(from, to int) {
+				p.box(of.into, float64(from), float64(to), y-half, y+half, 0)
+			})
+		}
+	}
+	for _, of := range []struct{ class, path string }{{"away", there.String()}, {"bar", on.String()}, {"out", out.String()}, {"gone", gone.String()}} {
+		if of.path != "" {
+			fmt.Fprintf(b, `<path class="%s" d="%s"/>`, of.class, of.path)
+		}
+	}
+}
+
+// rasterWords says how often the clients are there.
+func rasterWords(c plot.Raster) string {
+	rounds, on, out := 0, 0, 0
+	for _, row := range c.Rows {
+		rounds += len(row.On)
+		for i, here := range row.On {
+			if here {
+				on++
+				if i < len(row.Out) && row.Out[i] {
+					out++
+				}
+			}
+		}
+	}
+	text := fmt.Sprintf("%d clients, there in %.0f %% of the rounds", len(c.Rows), 100*float64(on)/float64(max(rounds, 1)))
+	if out > 0 {
+		text += fmt.Sprintf(", of these left out in %.0f %%", 100*float64(out)/float64(on))
+	}
+	return text + "."
+}
