@@ -34,9 +34,7 @@ func (a *app) drawFedAR(ctx context.Context, figure *papers.Figure, f *figureFla
 	runs := make([]papers.FedARRun, len(done))
 	for i, r := range done {
 		runs[i] = papers.FedARRun{Data: r.Data, Method: r.Method, X: r.X, Curves: r.Curves, Clients: r.Clients}
-		for _, set := range r.Set {
-			runs[i].Set = set.Flag + "=" + set.Value
-		}
+		runs[i].Set = r.Set.Words(" ")
 	}
 	switch figure.Shows {
 	case papers.LossAndAccuracy:

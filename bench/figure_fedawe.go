@@ -58,9 +58,9 @@ func cellsOfF3(runs []figureRun) []papers.FedAWEF3Run {
 	var cells []papers.FedAWEF3Run
 	for _, r := range runs {
 		cell := papers.FedAWEF3Run{Curves: r.Curves}
-		for _, set := range r.Set {
-			v, _ := strconv.ParseFloat(set.Value, 64) // it has been a flag's value
-			switch set.Flag {
+		for name, value := range r.Set.All() {
+			v, _ := strconv.ParseFloat(value, 64) // it has been a flag's value
+			switch name {
 			case "p":
 				cell.P = v
 			case "gamma":

@@ -65,9 +65,7 @@ func (a *app) printTable(t papers.Table, rows []results.SummaryRow, path string)
 func commonKeys(t *papers.Table, r *results.SummaryRow) (keys []string) {
 	for _, c := range t.Columns {
 		if c.Data == r.Data && c.Availability == r.Availability {
-			for _, set := range c.Common(r.Method, r.Preset) {
-				keys = append(keys, set.Flag)
-			}
+			keys = append(keys, c.Common(r.Method, r.Preset).Names()...)
 		}
 	}
 	return keys

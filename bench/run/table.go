@@ -29,11 +29,11 @@ func ByData(cells []Cell) []int {
 
 // CellLabel names a cell in log lines.
 func CellLabel(place string, s settings.Settings, c papers.Column) string {
-	parts := []string{place, s.Method, s.Data, s.Availability}
-	for _, set := range c.Set {
-		parts = append(parts, set.Flag+"="+set.Value)
+	label := strings.Join([]string{place, s.Method, s.Data, s.Availability}, " ")
+	if c.Set != "" {
+		label += " " + c.Set.Words(" ")
 	}
-	return strings.Join(parts, " ")
+	return label
 }
 
 // ColumnLabel names the column of a cell.

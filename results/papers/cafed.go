@@ -3,6 +3,8 @@ package papers
 import (
 	"fmt"
 	"strings"
+
+	"rollcall/results"
 )
 
 // CA-Fed's experiments (INFOCOM and ToN, section V). Its two papers share availability, nets and methods. What neither prints is
@@ -31,27 +33,27 @@ const (
 
 // cafedSettings are what all experiments of both papers share. Neither mentions a schedule, clipping or augmentation: rates are
 // constant, there is none of the others [inferred].
-var cafedSettings = []Setting{
-	{"lr-schedule", "constant"},
-	{"clip", "none"},
-	{"augment", "none"},
-	{"f3ast-beta", OneByRounds},
-	{"kappa", "1"},
-	{"ca-fed-tau", "0"},
-	{"eval-every", "1"},
-	{"eval-last", "none"},
-	{"eval-train", "false"},
-}
+var cafedSettings = results.NewParams(
+	"lr-schedule=constant",
+	"clip=none",
+	"augment=none",
+	"f3ast-beta="+OneByRounds,
+	"kappa=1",
+	"ca-fed-tau=0",
+	"eval-every=1",
+	"eval-last=none",
+	"eval-train=false",
+)
 
 // infocom is a column of INFOCOM's experiments: 24 clients, two passes over their samples a round, α_i ∝ n_i as in the code, β = 0.8
 // (printed as s = 0.2), a bias term without the factor 4.
 func infocom(data string) Column {
 	c := Column{Data: data, Availability: "markov", Base: cafedSettings}
-	c.Base = with(c.Base, Setting{"clients", "24"}, Setting{"weights", "size"}, Setting{"local-epochs", "2"}, Setting{"f3ast-limit", "12"}, Setting{"bias-const", "1"}, Setting{"ca-fed-beta", "0.8"})
+	c.Base = c.Base.And("clients=24", "weights=size", "local-epochs=2", "f3ast-limit=12", "bias-const=1", "ca-fed-beta=0.8")
 	if data == "mnist" {
-		c.Base = with(c.Base, Setting{"batch", "64"}, Setting{"swap-pairs", "2"}, Setting{"validation", "0.2"})
+		c.Base = c.Base.And("batch=64", "swap-pairs=2", "validation=0.2")
 	} else {
-		c.Base = with(c.Base, Setting{"batch", "32"})
+		c.Base = c.Base.And("batch=32")
 	}
 	c.ByPreset = byPreset(data)
 	c.ByPresetMethod = infocomRates[data]
@@ -70,7 +72,7 @@ func infocom(data string) Column {
 //
 // On binary the search of the code's preset chose 0.1 and 10^−1.5 for all four. Without momentum an update is up to 100 times smaller,
 // so the paper's preset has rates of its own.
-var infocomRates = map[string]map[string]map[string][]Setting{
+var infocomRates = map[string]map[string]map[string]results.Params{
 	"binary": {
 		"code":  rates("unbiased 0.03 0.03", "more-available 0.1 0.1", "adafed 0.001 1", "f3ast 0.03 0.03", "ca-fed 0.01 0.3"),
 		"paper": sameRates("0.1 1"),
@@ -82,24 +84,24 @@ var infocomRates = map[string]map[string]map[string][]Setting{
 }
 
 // tonRates are η and η_g of ToN's table II.
-var tonRates = map[string]map[string][]Setting{
+var tonRates = map[string]map[string]results.Params{
 	"leaf":    rates("unbiased 2 2", "more-available 1 7", "ca-fed 2 3", "adafed 1 1", "f3ast 2 2"),
 	"mnist":   rates("unbiased 0.03 1", "more-available 0.1 4", "ca-fed 0.1 1", "adafed 0.03 1", "f3ast 0.1 0.3"),
 	"cifar10": rates("unbiased 0.03 1", "more-available 0.03 3", "ca-fed 0.03 1", "adafed 0.03 1", "f3ast 0.03 0.3"),
 }
 
 // rates takes "METHOD η η_g".
-func rates(rows ...string) map[string][]Setting {
-	of := map[string][]Setting{}
+func rates(rows ...string) map[string]results.Params {
+	of := map[string]results.Params{}
 	for _, row := range rows {
 		x := strings.Fields(row)
-		of[x[0]] = []Setting{{"lr", x[1]}, {"server-lr", x[2]}}
+		of[x[0]] = results.NewParams("lr="+x[1], "server-lr="+x[2])
 	}
 	return of
 }
 
 // sameRates takes "η η_g", for all methods.
-func sameRates(pair string) map[string][]Setting {
+func sameRates(pair string) map[string]results.Params {
 	rows := make([]string, len(cafedMethods))
 	for k, method := range cafedMethods {
 		rows[k] = method + " " + pair
@@ -110,23 +112,23 @@ func sameRates(pair string) map[string][]Setting {
 // ton is a column of ToN's experiments: 100 clients of equal importance (its figures show the "average test accuracy among N = 100
 // clients" [inferred]), batches of 32, rates from its table II, ς = γ = δ = 0.5. It prints no E: one pass over the samples as the code
 // counts, but in the paper's preset one step on Synthetic, where rates of 2 diverge with more [inferred].
-func ton(data string, more ...Setting) Column {
+func ton(data string, more ...results.Params) Column {
 	c := Column{Data: data, Availability: "markov", Base: cafedSettings}
-	c.Base = with(c.Base, Setting{"clients", "100"}, Setting{"weights", "equal"}, Setting{"local-epochs", "1"}, Setting{"batch", "32"}, Setting{"f3ast-limit", "45"}, Setting{"ca-fed-beta", "1"})
+	c.Base = c.Base.And("clients=100", "weights=equal", "local-epochs=1", "batch=32", "f3ast-limit=45", "ca-fed-beta=1")
 	switch data {
 	case "leaf":
-		c.Base = with(c.Base, Setting{"leaf-gamma", "0.5"}, Setting{"leaf-delta", "0.5"})
+		c.Base = c.Base.And("leaf-gamma=0.5", "leaf-delta=0.5")
 	case "mnist":
-		c.Base = with(c.Base, Setting{"split", "classes"}, Setting{"alpha", "0.5"}, Setting{"validation", "0.2"})
+		c.Base = c.Base.And("split=classes", "alpha=0.5", "validation=0.2")
 	case "cifar10":
-		c.Base = with(c.Base, Setting{"split", "classes"}, Setting{"alpha", "0.5"}, Setting{"net", "cnn-cafed"})
+		c.Base = c.Base.And("split=classes", "alpha=0.5", "net=cnn-cafed")
 	}
-	c.Set = more
+	c.Set = results.Params("").And(more...)
 	c.ByPreset = byPreset(data)
-	c.ByPreset["code"] = with(c.ByPreset["code"], Setting{"bias-const", "1"})
-	c.ByPreset["paper"] = with(c.ByPreset["paper"], Setting{"bias-const", "none"})
+	c.ByPreset["code"] = c.ByPreset["code"].And("bias-const=1")
+	c.ByPreset["paper"] = c.ByPreset["paper"].And("bias-const=none")
 	if data == "leaf" {
-		c.ByPreset["paper"] = with(c.ByPreset["paper"], Setting{"local-epochs", "none"}, Setting{"local-steps", "1"})
+		c.ByPreset["paper"] = c.ByPreset["paper"].And("local-epochs=none", "local-steps=1")
 	}
 	c.ByMethod = tonRates[data]
 	return c
@@ -135,7 +137,7 @@ func ton(data string, more ...Setting) Column {
 // byPreset is where paper and released code part on a data set. The code runs SGD with momentum and weight decay at clients and
 // server, solves F* for tabular data and takes it as 0 for images, and takes losses on held-out samples; of CIFAR-10 nothing is
 // held out, so they are of all the client's samples [inferred]. The ridge of the linear nets is the weight decay.
-func byPreset(data string) map[string][]Setting {
+func byPreset(data string) map[string]results.Params {
 	fstar, losses, ridge := "zero", "held-out", "0.01"
 	switch data {
 	case "leaf", "binary":
@@ -143,31 +145,16 @@ func byPreset(data string) map[string][]Setting {
 	case "cifar10":
 		losses, ridge = "all", "0"
 	}
-	return map[string][]Setting{
-		"code": {
-			{"momentum", "0.9"},
-			{"weight-decay", "0.01"},
-			{"server-momentum", "0.9"},
-			{"server-weight-decay", "0.01"},
-			{"f3ast-memoryless", "true"},
-			{"fstar", fstar},
-			{"losses", losses},
-		},
-		"paper": {
-			{"momentum", "0"},
-			{"weight-decay", ridge},
-			{"server-momentum", "0"},
-			{"server-weight-decay", "0"},
-			{"f3ast-memoryless", "false"},
-			{"fstar", "min"},
-			{"losses", "batch"},
-		},
+	return map[string]results.Params{
+		"code": results.NewParams(
+			"momentum=0.9", "weight-decay=0.01", "server-momentum=0.9", "server-weight-decay=0.01",
+			"f3ast-memoryless=true", "fstar="+fstar, "losses="+losses,
+		),
+		"paper": results.NewParams(
+			"momentum=0", "weight-decay="+ridge, "server-momentum=0", "server-weight-decay=0",
+			"f3ast-memoryless=false", "fstar=min", "losses=batch",
+		),
 	}
-}
-
-// with returns the settings and then more.
-func with(settings []Setting, more ...Setting) []Setting {
-	return append(settings[:len(settings):len(settings)], more...)
 }
 
 // kappa names the runs of ca-fed that differ in κ̄².

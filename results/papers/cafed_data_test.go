@@ -10,8 +10,8 @@ import (
 // settingsOf returns the settings of a run by flag, the last one of each.
 func settingsOf(c Column, method, preset string) map[string]string {
 	of := map[string]string{}
-	for _, s := range c.Settings(method, preset) {
-		of[s.Flag] = s.Value
+	for flag, value := range c.Settings(method, preset).All() {
+		of[flag] = value
 	}
 	return of
 }

@@ -3,6 +3,8 @@ package papers
 import (
 	"math"
 	"strconv"
+
+	"rollcall/results"
 )
 
 // Figures of CA-Fed's papers. Those of ToN are of the paper's preset where none is asked for: with momentum 0.9 at clients and server, as
@@ -17,7 +19,7 @@ var (
 
 		{ID: "cafed-f1a", Title: "CA-Fed, ToN, Figure 1a: test accuracy, Synthetic", Shows: Curves, Runs: runs(ton("leaf"), cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds},
 		{ID: "cafed-f1b", Title: "CA-Fed, ToN, Figure 1b: test accuracy, MNIST", Shows: Curves, Runs: runs(ton("mnist"), cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds},
-		{ID: "cafed-f1c", Title: "CA-Fed, ToN, Figure 1c: test accuracy, CIFAR-10", Shows: Curves, Runs: runs(ton("cifar10", Setting{"eval-every", "5"}), cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds},
+		{ID: "cafed-f1c", Title: "CA-Fed, ToN, Figure 1c: test accuracy, CIFAR-10", Shows: Curves, Runs: runs(ton("cifar10", "eval-every=5"), cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds},
 		{ID: "cafed-f1d", Title: "CA-Fed, ToN, Figure 1d: cumulative importance of three groups of clients, Synthetic", Shows: CumulativeImportance, Runs: runs(ton("leaf"), cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds},
 		{ID: "cafed-f2a", Title: "CA-Fed, ToN, Figure 2a: convergence speed against bias, Synthetic", Shows: Curves, Runs: overKappa(ton("leaf")), Preset: "paper", Seeds: tonSeeds, Rounds: 500},
 		{ID: "cafed-f2b", Title: "CA-Fed, ToN, Figure 2b: best κ̄² for each length of training, Synthetic", Shows: BestKappa, Runs: overKappa(ton("leaf")), Preset: "paper", Seeds: tonSeeds, Rounds: 500},
@@ -45,7 +47,7 @@ func overKappa(c Column) []Run {
 	list := runs(c, "more-available", "unbiased")
 	for _, k := range kappas {
 		of := c
-		of.ByMethod = map[string][]Setting{"ca-fed": with(c.ByMethod["ca-fed"], Setting{"bias-const", "none"}, Setting{"kappa", k})}
+		of.ByMethod = map[string]results.Params{"ca-fed": c.ByMethod["ca-fed"].And("bias-const=none", results.Params("kappa="+k))}
 		list = append(list, Run{Method: "ca-fed", Column: of, Series: kappa(k)})
 	}
 	return list
@@ -55,7 +57,7 @@ func overKappa(c Column) []Run {
 func overHeterogeneity() (list []Run) {
 	for _, v := range []string{"0", "0.25", "0.5", "0.75", "1"} {
 		x, _ := strconv.ParseFloat(v, 64) // one of the above
-		for _, r := range overKappa(ton("leaf", Setting{"leaf-gamma", v}, Setting{"leaf-delta", v})) {
+		for _, r := range overKappa(ton("leaf", results.NewParams("leaf-gamma="+v, "leaf-delta="+v))) {
 			r.X = x
 			list = append(list, r)
 		}
@@ -67,7 +69,7 @@ func overHeterogeneity() (list []Run) {
 func overPrior(methods ...string) (list []Run) {
 	for half := 2; half <= 8; half++ {
 		rounds := int(math.Round(math.Pow(10, float64(half)/2)))
-		for _, r := range runs(ton("mnist", Setting{"prior", strconv.Itoa(rounds)}), methods...) {
+		for _, r := range runs(ton("mnist", results.Params("prior="+strconv.Itoa(rounds))), methods...) {
 			r.X = float64(rounds)
 			list = append(list, r)
 		}
@@ -77,7 +79,7 @@ func overPrior(methods ...string) (list []Run) {
 
 // inClusters is figure 5's: ten clusters of ten clients that share a chain, MNIST cut as split says.
 func inClusters(split string) Column {
-	c := ton("mnist", Setting{"clusters", "10"}, Setting{"split", split})
+	c := ton("mnist", "clusters=10", results.Params("split="+split))
 	c.Availability = "clusters"
 	return c
 }

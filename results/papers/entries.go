@@ -234,8 +234,8 @@ func referenceOf(t *Table, c *results.RunCell, cells []results.RunCell) (CellRun
 // sameColumn reports whether two runs agree in the settings that set the columns of a table apart.
 func sameColumn(t *Table, a, b results.Params) bool {
 	for _, column := range t.Columns {
-		for _, set := range column.Set {
-			if a.Get(set.Flag) != b.Get(set.Flag) {
+		for name := range column.Set.All() {
+			if a.Get(name) != b.Get(name) {
 				return false
 			}
 		}

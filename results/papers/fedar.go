@@ -2,6 +2,8 @@ package papers
 
 import (
 	"strconv"
+
+	"rollcall/results"
 )
 
 // FedAR's experiments (section 6). What the paper does not print is marked [inferred]; every setting is a flag of `rollcall run`.
@@ -37,29 +39,29 @@ var fedarNets = map[string]string{"cifar10": "lenet5", "svhn": "resnet18", "mnis
 
 // fedar is a column of FedAR's experiments: 100 clients of equal sizes with two classes each, p_i from p_min = 0.1 to 1, five steps of 64
 // samples, rates from 0.1 with FedAWE's schedule [inferred], weight decay 0.001, no augmentation, no clipping and PyTorch's initial weights [inferred].
-func fedar(data string, more ...Setting) Column {
+func fedar(data string, more ...results.Params) Column {
 	return Column{
-		Data: data, Availability: "uniform", Set: more,
-		Base: []Setting{
-			{"net", fedarNets[data]},
-			{"init", "torch"},
-			{"clients", "100"},
-			{"split", "two-class"},
-			{"local-epochs", "none"},
-			{"local-steps", "5"},
-			{"batch", "64"},
-			{"lr", "0.1"},
-			{"server-lr", "1"},
-			{"lr-schedule", "decay"},
-			{"weight-decay", "0.001"},
-			{"momentum", "0"},
-			{"augment", "none"},
-			{"clip", "none"},
-			{"eval-every", "5"},
-			{"eval-last", "none"},
-		},
+		Data: data, Availability: "uniform", Set: results.Params("").And(more...),
+		Base: results.NewParams(
+			"net="+fedarNets[data],
+			"init=torch",
+			"clients=100",
+			"split=two-class",
+			"local-epochs=none",
+			"local-steps=5",
+			"batch=64",
+			"lr=0.1",
+			"server-lr=1",
+			"lr-schedule=decay",
+			"weight-decay=0.001",
+			"momentum=0",
+			"augment=none",
+			"clip=none",
+			"eval-every=5",
+			"eval-last=none",
+		),
 		// With the rate of the others, 0.1, SCAFFOLD diverges within eight rounds (LeNet-5, seed 3) [inferred].
-		ByMethod: map[string][]Setting{"scaffold": {{"lr", "0.03"}}},
+		ByMethod: map[string]results.Params{"scaffold": "lr=0.03"},
 	}
 }
 
@@ -67,7 +69,7 @@ func fedar(data string, more ...Setting) Column {
 func fedarColumns(pMin ...string) (columns []Column) {
 	for _, data := range []string{"cifar10", "svhn"} {
 		for _, p := range pMin {
-			columns = append(columns, fedar(data, Setting{"p-min", p}))
+			columns = append(columns, fedar(data, results.Params("p-min="+p)))
 		}
 	}
 	return columns
@@ -75,7 +77,7 @@ func fedarColumns(pMin ...string) (columns []Column) {
 
 // withEverybody is a column in which FedAvg has all clients in every round, the paper's ideal.
 func withEverybody(c Column) Column {
-	c.ByMethod = map[string][]Setting{"fedavg-active": {{"p-min", "1"}}} // the column has no SCAFFOLD
+	c.ByMethod = map[string]results.Params{"fedavg-active": "p-min=1"} // the column has no SCAFFOLD
 	return c
 }
 
@@ -83,7 +85,7 @@ func withEverybody(c Column) Column {
 // all ten, and one pass over the samples a round [inferred].
 func fiveClients() Column {
 	c := fedar("cifar10")
-	c.Base = with(c.Base, Setting{"clients", "5"}, Setting{"p-min", "1"}, Setting{"local-epochs", "1"})
+	c.Base = c.Base.And("clients=5", "p-min=1", "local-epochs=1")
 	return c
 }
 
@@ -99,7 +101,7 @@ func overColumns(columns []Column) (list []Run) {
 func overSetting(flag string, values ...string) (list []Run) {
 	for _, v := range values {
 		x, _ := strconv.ParseFloat(v, 64) // one of the literals above
-		for _, r := range runs(fedar("cifar10", Setting{flag, v}), "fedar", "mifa", "fedvarp", "fedavg-is", "scaffold") {
+		for _, r := range runs(fedar("cifar10", results.Params(flag+"="+v)), "fedar", "mifa", "fedvarp", "fedavg-is", "scaffold") {
 			r.X = x
 			list = append(list, r)
 		}

@@ -2,6 +2,8 @@ package papers
 
 import (
 	"slices"
+
+	"rollcall/results"
 )
 
 // FedAWE's experiments (section 7 and appendix J). The paper runs three seeds and does not name them: 3, 4 and 6 are the
@@ -38,7 +40,7 @@ func sineColumns() (columns []Column) {
 
 func study(flag string, values ...string) (columns []Column) {
 	for _, v := range values {
-		columns = append(columns, Column{Data: "svhn", Availability: "sine", Set: []Setting{{flag, v}}})
+		columns = append(columns, Column{Data: "svhn", Availability: "sine", Set: results.NewParams(flag + "=" + v)})
 	}
 	return columns
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"rollcall/results"
 )
 
 // Figure is one figure of a paper.
@@ -65,7 +67,7 @@ func (f *Figure) Decides() bool {
 func fedaweF3() (runs []Run) {
 	for _, p := range []string{"0.1", "0.3", "0.5", "1"} {
 		for _, gamma := range []string{"0.1", "0.2", "0.3", "0.5"} {
-			runs = append(runs, Run{Method: "fedavg-active", Column: Column{Data: "svhn", Availability: "sine", Set: []Setting{{"p", p}, {"gamma", gamma}}}})
+			runs = append(runs, Run{Method: "fedavg-active", Column: Column{Data: "svhn", Availability: "sine", Set: results.NewParams("p="+p, "gamma="+gamma)}})
 		}
 	}
 	return runs

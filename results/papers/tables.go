@@ -2,8 +2,9 @@ package papers
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"rollcall/results"
 )
 
 // Table is one table of a paper: every method in every column.
@@ -23,28 +24,26 @@ type Table struct {
 // Column is one group of columns: a data set under an availability process, and what else is not as usual.
 type Column struct {
 	Data, Availability string
-	Set                []Setting            // sets the column apart from others
-	Base               []Setting            // common to the experiments of a paper
-	ByPreset           map[string][]Setting // of one preset
-	ByMethod           map[string][]Setting // of one method
+	Set                results.Params            // sets the column apart from others
+	Base               results.Params            // common to the experiments of a paper
+	ByPreset           map[string]results.Params // of one preset
+	ByMethod           map[string]results.Params // of one method
 
-	ByPresetMethod map[string]map[string][]Setting // of one method in one preset, by preset
+	ByPresetMethod map[string]map[string]results.Params // of one method in one preset, by preset
 }
-
-// Setting is a flag of `rollcall run` and its value. Runs that have no use for the flag do without it.
-type Setting struct{ Flag, Value string }
 
 // OneByRounds is the value 1/T of a setting.
 const OneByRounds = "1/T"
 
 // Common returns what is not as usual for a method in a preset, apart from what sets the column apart.
-func (c *Column) Common(method, preset string) []Setting {
-	return slices.Concat(c.Base, c.ByPreset[preset], c.ByMethod[method], c.ByPresetMethod[preset][method])
+func (c *Column) Common(method, preset string) results.Params {
+	return c.Base.And(c.ByPreset[preset], c.ByMethod[method], c.ByPresetMethod[preset][method])
 }
 
-// Settings returns what is not as usual for a method in a preset. Where a flag is there twice, the later one counts.
-func (c *Column) Settings(method, preset string) []Setting {
-	return slices.Concat(c.Common(method, preset), c.Set)
+// Settings returns what is not as usual for a method in a preset. Where a flag is there twice, the later one counts. Runs
+// that have no use for a flag do without it.
+func (c *Column) Settings(method, preset string) results.Params {
+	return c.Common(method, preset).And(c.Set)
 }
 
 // Entry says what a table prints of a cell.

@@ -10,8 +10,8 @@ import (
 // column reads "svhn sine alpha=0.05".
 func column(c Column) string {
 	parts := []string{c.Data, c.Availability}
-	for _, s := range c.Set {
-		parts = append(parts, s.Flag+"="+s.Value)
+	for flag, value := range c.Set.All() {
+		parts = append(parts, flag+"="+value)
 	}
 	return strings.Join(parts, " ")
 }
