@@ -1,6 +1,10 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -8,20 +12,14 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
+	"rollcall/results"
 	"rollcall/results/papers"
 )
-
-// tableFlags narrow a table.
-type tableFlags struct {
-	methods, data, availability []string
-	seeds                       []uint
-	settings.EntryFlags
-}
 
 func (a *app) tableCommand() *cobra.Command {
 	var (
 		machine run.Machine
-		narrow  tableFlags
+		flags   entryFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "table TABLE",
@@ -42,23 +40,20 @@ trains on other data than the table's.`,
 	registerEvents(cmd.Flags(), &machine)
 	registerPack(cmd.Flags(), &machine)
 	fs := cmd.Flags()
-	fs.StringSliceVar(&narrow.methods, "methods", nil, "only these methods")
-	fs.StringSliceVar(&narrow.data, "data", nil, "only these data sets")
-	fs.StringSliceVar(&narrow.availability, "availability", nil, "only these availability processes")
-	fs.UintSliceVar(&narrow.seeds, "seeds", nil, "seeds (default: 3,4,6)")
+	fs.StringSliceVar(&flags.methods, "methods", nil, "only these methods")
+	fs.StringSliceVar(&flags.data, "data", nil, "only these data sets")
+	fs.StringSliceVar(&flags.availability, "availability", nil, "only these availability processes")
+	fs.UintSliceVar(&flags.seeds, "seeds", nil, "seeds (default: 3,4,6)")
 	fs.Lookup("seeds").DefValue = "" // the usage says it
-	fs.StringVar(&narrow.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text (default: code, and paper for fedar's, which have no other)")
+	fs.StringVar(&flags.preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text (default: code, and paper for fedar's, which have no other)")
 	fs.Lookup("preset").DefValue = "" // the usage says it
-	fs.IntVar(&narrow.Rounds, "rounds", 0, "rounds (default: the paper's; fedawe's 2000, cafed-1 150; fedar's 1000, which it does not print)")
-	fs.IntVar(&narrow.Clients, "clients", 0, "clients (default: the paper's; fedawe's and fedar's 100, cafed-1 24)")
-	fs.IntVar(&narrow.EvalEvery, "eval-every", 0, "evaluate every so many rounds (default: fedawe's 10, and 2 among the last 50; cafed-1 1, fedar's 5)")
+	fs.IntVar(&flags.rounds, "rounds", 0, "rounds (default: the paper's; fedawe's 2000, cafed-1 150; fedar's 1000, which it does not print)")
+	fs.IntVar(&flags.clients, "clients", 0, "clients (default: the paper's; fedawe's and fedar's 100, cafed-1 24)")
+	fs.IntVar(&flags.evalEvery, "eval-every", 0, "evaluate every so many rounds (default: fedawe's 10, and 2 among the last 50; cafed-1 1, fedar's 5)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := settings.OneOf("table", args[0], papers.TableNames()); err != nil {
-			return settings.Usagef("table %q: unknown%s, want one of %s", args[0], settings.DidYouMean(args[0], papers.TableNames()), strings.Join(papers.TableNames(), ", "))
-		}
 		t, err := papers.TableByID(args[0])
 		if err != nil {
-			return err
+			return unknownName("table", args[0], papers.TableNames())
 		}
 		if err := machine.ValidatePack(); err != nil {
 			return err
@@ -66,10 +61,8 @@ trains on other data than the table's.`,
 		if err := machine.Validate(); err != nil {
 			return err
 		}
-		if !fs.Changed("preset") && t.Preset != "" {
-			narrow.Preset = t.Preset
-		}
-		cells, err := narrow.cells(&t, fs)
+		wanted := flags.wanted(fs, t.Preset)
+		cells, err := run.Cells(&t, &wanted)
 		if err != nil {
 			return err
 		}
@@ -78,67 +71,58 @@ trains on other data than the table's.`,
 	return cmd
 }
 
-// cells returns what is left of the table, in its order, and narrows t itself.
-func (n *tableFlags) cells(t *papers.Table, given *pflag.FlagSet) ([]run.Cell, error) {
-	method, err := settings.Narrow("methods", n.methods, t.Methods)
-	if err != nil {
-		return nil, err
+// table runs the cells and prints their summary, an interrupted table's too.
+func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machine run.Machine) error {
+	if err := run.Writable(filepath.Join(machine.Out, t.ID)); err != nil {
+		return err
 	}
-	data, err := settings.Narrow("data", n.data, columnNames(t, func(c papers.Column) string { return c.Data }))
-	if err != nil {
-		return nil, err
+	p := run.NewPool(a.stderr, machine)
+	done, err := p.Table(ctx, &t, cells)
+	if err := errors.Join(err, p.Close()); err != nil {
+		return err
 	}
-	process, err := settings.Narrow("availability", n.availability, columnNames(t, func(c papers.Column) string { return c.Availability }))
-	if err != nil {
-		return nil, err
+	if err := results.WriteSummary(done.Path, done.Rows); err != nil {
+		return err
 	}
-	if err := n.override(t, given); err != nil {
-		return nil, err
+	if err := a.printTable(&t, done.Rows, done.Path); err != nil {
+		return err
 	}
-	var cells []run.Cell
-	for _, column := range t.Columns {
-		if !data(column.Data) || !process(column.Availability) {
-			continue
-		}
-		for _, name := range t.Methods {
-			if !method(name) && name != t.Reference {
-				continue
-			}
-			s, err := n.Settings("table "+t.ID, t.Rounds, column, name, given)
-			if err != nil {
-				return nil, err
-			}
-			cells = append(cells, run.Cell{Settings: s, Column: column})
-		}
+	if done.Stopped != nil {
+		return done.Stopped
 	}
-	if len(cells) == 0 {
-		return nil, settings.Usagef("table %s: no cell is left of these methods, data and availability", t.ID)
-	}
-	return cells, nil
-}
-
-// override puts --seeds, --rounds and --eval-every into the table.
-func (n *tableFlags) override(t *papers.Table, given *pflag.FlagSet) error {
-	if given.Changed("seeds") {
-		seeds, err := settings.SeedList(n.seeds)
-		if err != nil {
-			return err
-		}
-		t.Seeds = seeds
-	}
-	if given.Changed("rounds") {
-		t.Rounds = n.Rounds
-	}
-	if t.Entry == papers.AccuracyOverTime && t.Rounds < 3 {
-		return settings.Usagef("--rounds %d: want at least 3, of whose second half table %s prints the spread", t.Rounds, t.ID)
+	if done.Failed > 0 {
+		return fmt.Errorf("table %s: %d of %d cells failed", t.ID, done.Failed, len(cells))
 	}
 	return nil
 }
 
-// columnNames returns a name of every column.
-func columnNames(t *papers.Table, name func(papers.Column) string) (names []string) {
-	for _, c := range t.Columns {
-		names = append(names, name(c))
+// entryFlags narrow a table or figure.
+type entryFlags struct {
+	methods, data, availability []string
+	seeds                       []uint
+	preset                      string
+	rounds, clients, evalEvery  int
+}
+
+// wanted returns what the flags that were given ask for, in the preset of the table or figure if none was.
+func (f *entryFlags) wanted(given *pflag.FlagSet, preset string) run.Wanted {
+	w := run.Wanted{Methods: f.methods, Data: f.data, Availability: f.availability, Seeds: f.seeds, Preset: f.preset}
+	if !given.Changed("preset") && preset != "" {
+		w.Preset = preset
 	}
-	return names
+	if given.Changed("rounds") {
+		w.Rounds = &f.rounds
+	}
+	if given.Changed("clients") {
+		w.Clients = &f.clients
+	}
+	if given.Changed("eval-every") {
+		w.EvalEvery = &f.evalEvery
+	}
+	return w
+}
+
+// unknownName is the error of an argument that names no table or figure.
+func unknownName(what, name string, known []string) error {
+	return settings.Usagef("%s %q: unknown%s, want one of %s", what, name, settings.DidYouMean(name, known), strings.Join(known, ", "))
 }

@@ -14,7 +14,7 @@ import (
 // figureRun is one cell of a figure, run.
 type figureRun struct {
 	papers.Run
-	papers.CellRuns
+	papers.Runs
 	settings settings.Settings
 }
 
@@ -55,8 +55,8 @@ func (a *app) figureRuns(ctx context.Context, figure *papers.Figure, f *figureFl
 		}
 		tasks[i] = run.Task{Settings: s, Label: label}
 	}
-	err = p.Seeds(ctx, figure.ID, tasks, figure.Seeds, figure.Decides(), func(i int, runs papers.CellRuns, failed error) error {
-		if left[i].CellRuns = runs; failed != nil {
+	err = p.Seeds(ctx, figure.ID, tasks, figure.Seeds, figure.Decides(), func(i int, runs papers.Runs, failed error) error {
+		if left[i].Runs = runs; failed != nil {
 			return fmt.Errorf("%s: %w", tasks[i].Label, failed)
 		}
 		return nil

@@ -207,7 +207,8 @@ func TestPackSharedRuns(t *testing.T) {
 	for _, method := range []string{"fedavg-active", "mifa", "mifa", "fedavg-active", "fedvarp", "mifa"} {
 		cells = append(cells, run.Cell{Settings: made(method), Column: column})
 	}
-	of := papers.Table{ID: "pairs", Seeds: []uint32{1, 2, 3}, Entry: papers.PairedT, Reference: "fedavg-active"}
+	of := papers.Sweep("pairs", "Pairs", nil, []uint32{1, 2, 3})
+	of.Entries, of.Reference = append(papers.PairedT(), papers.Accuracies()...), "fedavg-active"
 	var want map[string]string
 	for _, pack := range []int{1, 2, 5} {
 		out := t.TempDir()

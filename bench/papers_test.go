@@ -82,14 +82,18 @@ func TestRoundsToGet(t *testing.T) {
 	for round := 0; round <= 700; round += 10 {
 		curve = append(curve, results.CurveRow{Round: round, TestAcc: files.Some(float64(round) / 1000)})
 	}
-	list := papers.Entries(&papers.Table{ID: "fedawe-8", Entry: papers.RoundsToGet})
+	table8, err := papers.TableByID("fedawe-8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := table8.Entries
 	want := []float64{150, 300, 450, 600}
 	if len(list) != len(want) {
 		t.Fatalf("%d entries, want %d", len(list), len(want))
 	}
 	for i, e := range list {
 		r := results.SummaryRow{Cell: results.Cell{Data: "cifar10"}}
-		if err := e.Fill(&r, [][]results.CurveRow{curve, curve}); err != nil {
+		if err := e.Fill(&r, papers.Runs{Curves: [][]results.CurveRow{curve, curve}}, papers.Runs{}); err != nil {
 			t.Fatal(err)
 		}
 		if !r.Mean.Valid || r.Mean.Value != want[i] || r.N != 2 {

@@ -22,13 +22,15 @@ type seedRun struct {
 	label     string
 	decisions bool
 
-	runs papers.CellRuns // it alone
-	kept bool
+	runs papers.Runs // this run alone
+	kept bool        // it was there already
 }
 
-// Seeds runs the seeds of the cells, or finds them, and hands cell after cell to settle: the runs before the first that failed, and why
-// that one did.
-func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []uint32, decisions bool, settle func(cell int, runs papers.CellRuns, failed error) error) error {
+// Seeds runs the seeds of the cells, or finds their runs in OUT, and calls finished for one cell after the other, with the
+// runs before the first that failed and why that one did.
+func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []uint32, decisions bool,
+	finished func(cell int, runs papers.Runs, failed error) error,
+) error {
 	runs, jobs := make([][]*seedRun, len(tasks)), make([][]*Job, len(tasks))
 	for i, t := range tasks {
 		for _, seed := range seeds {
@@ -41,11 +43,11 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 		}
 	}
 	return p.Run(ctx, jobs, func(i int) error {
-		var all papers.CellRuns
+		var all papers.Runs
 		kept := 0
 		for k, r := range runs[i] {
 			if err := jobs[i][k].Err; err != nil {
-				return settle(i, all, fmt.Errorf("seed %d: %w", seeds[k], err))
+				return finished(i, all, fmt.Errorf("seed %d: %w", seeds[k], err))
 			}
 			all.Add(&r.runs)
 			if r.kept {
@@ -55,7 +57,7 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 		if kept > 0 {
 			Logf(p.Stderr, "%s: %s kept\n", tasks[i].Label, Count(kept, "finished run"))
 		}
-		return settle(i, all, nil)
+		return finished(i, all, nil)
 	})
 }
 

@@ -3,6 +3,8 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,14 +13,108 @@ import (
 	"rollcall/results/papers"
 )
 
-// ByData returns the cells' indices with those of one data set together, so that each is opened once.
-func ByData(cells []Cell) []int {
-	order := make([]int, len(cells))
-	for i := range order {
-		order[i] = i
+// Cell is one method in one column of a table.
+type Cell struct {
+	Settings settings.Settings
+	Column   papers.Column
+}
+
+// Cells returns the cells of a table that are wanted, in its order, and puts the seeds and rounds that are wanted into t. The
+// table's reference method is always there.
+func Cells(t *papers.Table, w *Wanted) ([]Cell, error) {
+	method, err := narrow("methods", w.Methods, t.Methods)
+	if err != nil {
+		return nil, err
 	}
+	var sets, processes []string
+	for _, c := range t.Columns {
+		sets, processes = append(sets, c.Data), append(processes, c.Availability)
+	}
+	data, err := narrow("data", w.Data, sets)
+	if err != nil {
+		return nil, err
+	}
+	process, err := narrow("availability", w.Availability, processes)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.table(t); err != nil {
+		return nil, err
+	}
+	var cells []Cell
+	for _, column := range t.Columns {
+		if !data(column.Data) || !process(column.Availability) {
+			continue
+		}
+		for _, name := range t.Methods {
+			if !method(name) && name != t.Reference {
+				continue
+			}
+			s, err := w.settings("table "+t.ID, t.Rounds, column, name)
+			if err != nil {
+				return nil, err
+			}
+			cells = append(cells, Cell{s, column})
+		}
+	}
+	if len(cells) == 0 {
+		return nil, settings.Usagef("table %s: no cell is left of these methods, data and availability", t.ID)
+	}
+	return cells, nil
+}
+
+// Summary is what has become of a table.
+type Summary struct {
+	Path    string // of summary.csv
+	Rows    []results.SummaryRow
+	Failed  int   // cells
+	Stopped error // why the table was interrupted; nil: it was not
+}
+
+// Table runs the cells, data set by data set, and writes the summary after each, so that an interrupted table leaves what it
+// has: a cell when it and all before it are done.
+func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summary, error) {
+	var (
+		done       = Summary{Path: filepath.Join(p.Sessions[0].Machine.Out, t.ID, results.SummaryFile)}
+		order      = byData(cells)
+		tasks      []Task
+		references = papers.References{}
+		rows       = make([][]results.SummaryRow, len(cells))
+	)
+	for n, i := range order {
+		place := fmt.Sprintf("[%d/%d]", n+1, len(cells))
+		tasks = append(tasks, Task{Settings: cells[i].Settings, Label: CellLabel(place, cells[i].Settings, cells[i].Column)})
+	}
+	err := p.Seeds(ctx, t.ID, tasks, t.Seeds, false, func(n int, runs papers.Runs, failed error) error {
+		c := cells[order[n]]
+		of, err := summarise(t, c, runs, references.Of(t, c.Settings.Method, columnLabel(c), runs), failed)
+		rows[order[n]] = of
+		if failed != nil {
+			failed = fmt.Errorf("%s: %w", tasks[n].Label, failed)
+		}
+		if failed = errors.Join(failed, err); errors.Is(failed, context.Canceled) {
+			done.Stopped = failed
+			return nil
+		}
+		if failed != nil {
+			done.Failed++
+			Logf(p.Stderr, "rollcall: %s\n", settings.OneLine(failed))
+		}
+		return results.WriteSummary(done.Path, slices.Concat(rows...))
+	})
+	if errors.Is(err, context.Canceled) {
+		done.Stopped, err = err, nil
+	}
+	done.Rows = slices.Concat(rows...)
+	return done, err
+}
+
+// byData returns the cells' indices with those of one data set together, so that each is opened once.
+func byData(cells []Cell) []int {
+	order := make([]int, len(cells))
 	first := map[string]int{}
 	for i, c := range cells {
+		order[i] = i
 		if _, ok := first[c.Column.Data]; !ok {
 			first[c.Column.Data] = i
 		}
@@ -36,15 +132,17 @@ func CellLabel(place string, s settings.Settings, c papers.Column) string {
 	return label
 }
 
-// ColumnLabel names the column of a cell.
-func ColumnLabel(c Cell) string {
+// columnLabel names the column of a cell.
+func columnLabel(c Cell) string {
 	return CellLabel("", settings.Settings{Data: c.Settings.Data, Availability: c.Settings.Availability}, c.Column)
 }
 
-// Summarise returns a cell's rows from the curves of its finished seeds.
-func Summarise(t *papers.Table, c Cell, runs, reference papers.CellRuns, printed []results.Printed, failed error) ([]results.SummaryRow, error) {
+// summarise returns a cell's rows from its finished runs.
+func summarise(t *papers.Table, c Cell, runs, reference papers.Runs, failed error) ([]results.SummaryRow, error) {
 	s, curves := c.Settings, runs.Curves
-	row := results.SummaryRow{Cell: s.Cell(t.ID), Params: s.Params(), N: len(curves), Status: results.CellOK, Version: Version(), Device: runs.Device}
+	row := results.SummaryRow{
+		Cell: s.Cell(t.ID), Params: s.Params(), N: len(curves), Status: results.CellOK, Version: Version(), Device: runs.Device,
+	}
 	if len(curves) > 0 {
 		last := curves[0][len(curves[0])-1]
 		row.Version, row.Engine, row.Precision = last.Version, last.Engine, last.Precision
@@ -56,27 +154,21 @@ func Summarise(t *papers.Table, c Cell, runs, reference papers.CellRuns, printed
 		row.Status, row.Error = results.CellFailed, failed.Error()
 	}
 	var rows []results.SummaryRow
-	for _, e := range papers.Entries(t) {
+	for _, e := range t.Entries {
 		if e.Metric == results.TrainAcc && !s.EvalTrain {
 			continue
 		}
 		r := row
 		r.Metric = e.Metric
 		if len(curves) > 0 {
-			if err := e.Put(&r, runs, reference); err != nil {
+			if err := e.Fill(&r, runs, reference); err != nil {
 				return rows, err
 			}
 		}
-		if p, ok := results.PrintedFor(printed, r); ok {
+		if p, ok := results.PrintedFor(t.Printed, r); ok {
 			r.Paper(p)
 		}
 		rows = append(rows, r)
 	}
 	return rows, nil
-}
-
-// Cell is one method in one column of a table.
-type Cell struct {
-	Settings settings.Settings
-	Column   papers.Column
 }

@@ -19,9 +19,12 @@ var (
 	infocomSeeds = []uint32{3, 4, 6}
 	tonSeeds     = []uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 
+	cafedTables = []Table{cafed1}
+
 	cafed1 = Table{
-		ID: "cafed-1", Title: "CA-Fed, INFOCOM, Table I: test accuracy of five methods, 24 clients in two groups",
-		Methods: cafedMethods, Columns: []Column{infocom("binary"), infocom("mnist")}, Entry: AccuracyOverTime, Seeds: infocomSeeds, Rounds: infocomRounds,
+		ID: cafed1ID, Title: "CA-Fed, INFOCOM, Table I: test accuracy of five methods, 24 clients in two groups",
+		Methods: cafedMethods, Columns: []Column{infocom("binary"), infocom("mnist")}, Seeds: infocomSeeds, Rounds: infocomRounds,
+		Entries: OverTime(), About: aboutOverTime, MinRounds: 3, Printed: cafed1Printed(), Source: cafed1Source,
 	}
 )
 

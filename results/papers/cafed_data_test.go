@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/results"
 )
 
 // settingsOf returns the settings of a run by flag, the last one of each.
@@ -34,8 +36,8 @@ func TestCAFedTableI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if table.Rounds != 150 || len(table.Seeds) != 3 || table.Entry != AccuracyOverTime {
-		t.Errorf("%d rounds, seeds %v, entry %d, want 150, three and %d", table.Rounds, table.Seeds, table.Entry, AccuracyOverTime)
+	if want := []results.Metric{results.TestAccMax, results.TestAccMean, results.TestAccStd}; table.Rounds != 150 || len(table.Seeds) != 3 || !slices.Equal(metrics(table), want) {
+		t.Errorf("%d rounds, seeds %v, entries %q, want 150, three and %q", table.Rounds, table.Seeds, metrics(table), want)
 	}
 	if want := []string{"unbiased", "more-available", "adafed", "f3ast", "ca-fed"}; !slices.Equal(table.Methods, want) {
 		t.Errorf("methods %q, want %q", table.Methods, want)

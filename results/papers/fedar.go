@@ -14,13 +14,18 @@ var (
 	fedarMethods   = append([]string{"fedar"}, fedarBaselines...)
 	fedarSeeds     = []uint32{3, 4, 6}
 
+	fedarTables = []Table{fedar2, fedar3}
+
 	fedar2 = Table{
-		ID: "fedar-2", Title: "FedAR, Table 2: p-values of FedAR's test accuracy against each baseline's", Preset: "paper",
-		Methods: fedarMethods, Columns: fedarColumns("0.1", "0.5"), Entry: PairedT, Reference: "fedar", Seeds: fedarSeeds, Rounds: fedarRounds,
+		ID: fedar2ID, Title: "FedAR, Table 2: p-values of FedAR's test accuracy against each baseline's",
+		Methods: fedarMethods, Columns: fedarColumns("0.1", "0.5"), Reference: "fedar", Seeds: fedarSeeds, Rounds: fedarRounds, Preset: "paper",
+		Entries: append(PairedT(), Accuracies()...), About: aboutPairedT("fedar"), Printed: fedar2Printed(), Source: fedar2Source,
 	}
 	fedar3 = Table{
-		ID: "fedar-3", Title: "FedAR, Table 3: accuracy over the clients, p_min = 0.1; FedAvg with everybody there", Preset: "paper",
-		Methods: []string{"fedar", "mifa", "fedvarp", "fedavg-active"}, Columns: []Column{withEverybody(fedar("cifar10"))}, Entry: ClientAccuracies, Seeds: fedarSeeds, Rounds: fedarRounds,
+		ID: fedar3ID, Title: "FedAR, Table 3: accuracy over the clients, p_min = 0.1; FedAvg with everybody there",
+		Methods: []string{"fedar", "mifa", "fedvarp", "fedavg-active"}, Columns: []Column{withEverybody(fedar("cifar10"))},
+		Seeds: fedarSeeds, Rounds: fedarRounds, Preset: "paper",
+		Entries: ClientAccuracies(), About: aboutClientAccuracies, Printed: fedar3Printed(), Source: fedar3Source,
 	}
 
 	fedarFigures = []Figure{

@@ -10,9 +10,9 @@ import (
 
 // FedAR, Table 3, read from the paper once more; variances in squares of percent.
 func TestFedAR3(t *testing.T) {
-	rows, err := PaperTable("fedar-3")
-	if err != nil || len(rows) != 28 {
-		t.Fatalf("%d numbers, %v, want 28 = 4 methods × 7", len(rows), err)
+	rows := printed(t, "fedar-3")
+	if len(rows) != 28 {
+		t.Fatalf("%d numbers, want 28 = 4 methods × 7", len(rows))
 	}
 	for _, c := range []struct {
 		method string
@@ -46,10 +46,7 @@ func TestFedAR3(t *testing.T) {
 }
 
 func TestFedAR2(t *testing.T) {
-	rows, err := PaperTable("fedar-2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := printed(t, "fedar-2")
 	for _, r := range rows {
 		if r.Metric != results.PRounds || !(r.Mean.Value >= 0 && r.Mean.Value < 0.001) {
 			t.Errorf("%+v: want a p-value by rounds below 0.001, as the paper says of all", r)

@@ -12,15 +12,33 @@ var (
 	fedaweMethods = []string{"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa", "fedvarp"}
 	fedaweData    = []string{"svhn", "cifar10", "cinic10"}
 
-	fedawe2  = fedawe("fedawe-2", "FedAWE, Table 2: accuracy under four kinds of availability", fedaweMethods, accuracyColumns(), Accuracy)
-	fedawe8  = fedawe("fedawe-8", "FedAWE, Table 8: first round to reach quarters of a target accuracy, sine", withoutFedVARP(), sineColumns(), RoundsToGet)
-	fedawe9  = fedawe("fedawe-9", "FedAWE, Table 9: degree of non-stationarity γ, SVHN, sine", withoutFedVARP(), study("gamma", "0.3", "0.2", "0.1"), Accuracy)
-	fedawe10 = fedawe("fedawe-10", "FedAWE, Table 10: heterogeneity α of the data, SVHN, sine", withoutFedVARP(), study("alpha", "0.05", "0.1", "1"), Accuracy)
+	fedaweSeeds = []uint32{3, 4, 6}
+
+	fedaweTables = []Table{fedawe2, fedawe8, fedawe9, fedawe10}
+
+	fedawe2 = Table{
+		ID: fedawe2ID, Title: "FedAWE, Table 2: accuracy under four kinds of availability",
+		Methods: fedaweMethods, Columns: accuracyColumns(), Seeds: fedaweSeeds, Rounds: fedaweRounds,
+		Entries: Accuracies(), About: aboutAccuracies, Printed: fedawe2Printed(), Source: fedawe2Source,
+	}
+	fedawe8 = Table{
+		ID: fedawe8ID, Title: "FedAWE, Table 8: first round to reach quarters of a target accuracy, sine",
+		Methods: withoutFedVARP(), Columns: sineColumns(), Seeds: fedaweSeeds, Rounds: fedaweRounds,
+		Entries: FirstRounds(fedawe8Every, fedawe8Target), About: aboutFirstRounds(fedawe8Every), Printed: fedawe8Printed(), Source: fedawe8Source,
+	}
+	fedawe9 = Table{
+		ID: fedawe9ID, Title: "FedAWE, Table 9: degree of non-stationarity γ, SVHN, sine",
+		Methods: withoutFedVARP(), Columns: study("gamma", "0.3", "0.2", "0.1"), Seeds: fedaweSeeds, Rounds: fedaweRounds,
+		Entries: Accuracies(), About: aboutAccuracies, Printed: fedawe9Printed(), Source: fedawe9Source,
+	}
+	fedawe10 = Table{
+		ID: fedawe10ID, Title: "FedAWE, Table 10: heterogeneity α of the data, SVHN, sine",
+		Methods: withoutFedVARP(), Columns: study("alpha", "0.05", "0.1", "1"), Seeds: fedaweSeeds, Rounds: fedaweRounds,
+		Entries: Accuracies(), About: aboutAccuracies, Printed: fedawe10Printed(), Source: fedawe10Source,
+	}
 )
 
-func fedawe(id, title string, methods []string, columns []Column, entry Entry) Table {
-	return Table{ID: id, Title: title, Methods: methods, Columns: columns, Entry: entry, Seeds: []uint32{3, 4, 6}, Rounds: 2000}
-}
+const fedaweRounds = 2000
 
 func accuracyColumns() (columns []Column) {
 	for _, availability := range []string{"stationary", "staircase", "sine", "interleaved-sine"} {

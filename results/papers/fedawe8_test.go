@@ -18,11 +18,11 @@ var appendixMethods = []string{"fedawe", "fedavg-active", "fedavg-all", "fedau",
 // printed returns a table of a paper.
 func printed(t *testing.T, id string) []results.Printed {
 	t.Helper()
-	rows, err := PaperTable(id)
+	table, err := TableByID(id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rows
+	return table.Printed
 }
 
 // listingSum returns the checksum of everything a table says, a line for each number in the paper's order.
@@ -74,8 +74,8 @@ func TestFedAWE8(t *testing.T) {
 					if method != "fedavg-all" || m != results.RoundsTo100 {
 						t.Errorf("%s %s %s: a dash, want a number", method, data, m)
 					}
-				case p.Mean.Value < last || int(p.Mean.Value)%FedAWE8Every != 0:
-					t.Errorf("%s %s %s: round %v, want a multiple of %d not before round %v", method, data, m, p.Mean, FedAWE8Every, last)
+				case p.Mean.Value < last || int(p.Mean.Value)%fedawe8Every != 0:
+					t.Errorf("%s %s %s: round %v, want a multiple of %d not before round %v", method, data, m, p.Mean, fedawe8Every, last)
 				default:
 					last = p.Mean.Value
 				}
@@ -100,11 +100,11 @@ func TestFedAWE8Target(t *testing.T) {
 			}
 		}
 		want := float64(int(best*10)) / 10
-		if got := FedAWE8Target(data); got != files.Some(want) {
+		if got := fedawe8Target(data); got != files.Some(want) {
 			t.Errorf("%s: got target %v, want %v, the best being %v", data, got, want, best)
 		}
 	}
-	if got := FedAWE8Target("mnist"); got.Valid {
+	if got := fedawe8Target("mnist"); got.Valid {
 		t.Errorf("mnist: got target %v, want none", got)
 	}
 }

@@ -60,7 +60,7 @@ func fedaweStudies(id string, lines []fedaweStudy, columns [3]results.Printed) [
 	rows := make([]results.Printed, 0, len(columns)*2*len(lines))
 	for _, line := range lines {
 		for j, row := range columns {
-			row.Table, row.Method, row.Data, row.Availability, row.N = id, line.method, "svhn", "sine", fedaweSeeds
+			row.Table, row.Method, row.Data, row.Availability, row.N = id, line.method, "svhn", "sine", fedaweN
 			for i, m := range []results.Metric{results.TrainAcc, results.TestAcc} {
 				row.Metric = m
 				row.Mean, row.Std = files.Some(tenths(line.percent[j][2*i])), files.Some(tenths(line.percent[j][2*i+1]))
@@ -72,7 +72,7 @@ func fedaweStudies(id string, lines []fedaweStudy, columns [3]results.Printed) [
 }
 
 const (
-	fedaweSeeds = 3
+	fedaweN     = 3   // seeds
 	fedaweAlpha = 0.1 // of the split, but for Table 10
 	fedawePaper = "M. Xiang, S. Ioannidis, E. Yeh, C. Joe-Wong, L. Su: Efficient Federated Learning against " +
 		"Heterogeneous and Non-stationary Client Unavailability, NeurIPS 2024 (FedAWE)"
@@ -136,7 +136,7 @@ func fedawe2Printed() []results.Printed {
 			for i, m := range []results.Metric{results.TrainAcc, results.TestAcc} {
 				rows = append(rows, results.Printed{
 					Table: fedawe2ID, Method: r.method, Data: d.data, Availability: r.availability, Alpha: files.Some(fedaweAlpha), Metric: m,
-					Mean: files.Some(tenths(d.percent[2*i])), Std: files.Some(tenths(d.percent[2*i+1])), N: fedaweSeeds,
+					Mean: files.Some(tenths(d.percent[2*i])), Std: files.Some(tenths(d.percent[2*i+1])), N: fedaweN,
 				})
 			}
 		}
@@ -149,9 +149,9 @@ const (
 	fedawe8Source = "Table 8 of " + fedawePaper + "; first round of the mean over 3 seeds, sine"
 )
 
-// FedAWE8Every is how often Table 8 looks at the mean curve, in rounds. The paper's caption says every 20, but it prints
+// fedawe8Every is how often Table 8 looks at the mean curve, in rounds. The paper's caption says every 20, but it prints
 // entries of 10 [inferred].
-const FedAWE8Every = 10
+const fedawe8Every = 10
 
 // never is how a dash of the table is typed: the target was not reached in 2000 rounds.
 const never = -1
@@ -171,9 +171,9 @@ var fedawe8Rounds = []struct {
 	{"mifa", [4]int{20, 80, 140, 600}, [4]int{10, 20, 80, 700}, [4]int{0, 20, 40, 240}},
 }
 
-// FedAWE8Target returns the test accuracy, a fraction, that Table 8 wants on a data set: the best of Table 2 under sine,
+// fedawe8Target returns the test accuracy, a fraction, that Table 8 wants on a data set: the best of Table 2 under sine,
 // rounded down to 10 %. Missing for data sets of which the paper has none.
-func FedAWE8Target(data string) files.Optional {
+func fedawe8Target(data string) files.Optional {
 	switch data {
 	case "svhn":
 		return files.Some(0.8)
@@ -195,7 +195,7 @@ func fedawe8Printed() []results.Printed {
 		}{{"svhn", r.svhn}, {"cifar10", r.cifar10}, {"cinic10", r.cinic10}} {
 			for i, m := range []results.Metric{results.RoundsTo25, results.RoundsTo50, results.RoundsTo75, results.RoundsTo100} {
 				row := results.Printed{
-					Table: fedawe8ID, Method: r.method, Data: d.data, Availability: "sine", Alpha: files.Some(fedaweAlpha), Metric: m, N: fedaweSeeds,
+					Table: fedawe8ID, Method: r.method, Data: d.data, Availability: "sine", Alpha: files.Some(fedaweAlpha), Metric: m, N: fedaweN,
 				}
 				if round := d.rounds[i]; round != never {
 					row.Mean = files.Some(float64(round))

@@ -16,10 +16,7 @@ import (
 // FedAWE, Table 2: every cell of the grid once, and no number changed by accident since it was compared, digit by digit,
 // with a second reading of the paper by another program.
 func TestFedAWE2(t *testing.T) {
-	rows, err := PaperTable("fedawe-2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := fedawe2.Printed
 	if len(rows) != 192 {
 		t.Errorf("%d numbers, want 192 = 8 methods × 4 availabilities × 3 data sets × train and test", len(rows))
 	}
@@ -50,10 +47,7 @@ func TestFedAWE2(t *testing.T) {
 
 // Numbers spread over the table, read from the paper once more.
 func TestFedAWE2Samples(t *testing.T) {
-	rows, err := PaperTable("fedawe-2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := fedawe2.Printed
 	for _, test := range []struct {
 		method, availability, data string
 		metric                     results.Metric
@@ -75,18 +69,14 @@ func TestFedAWE2Samples(t *testing.T) {
 }
 
 func TestPaperTables(t *testing.T) {
-	for _, id := range PaperTables() {
-		source, err := PaperSource(id)
-		if err != nil || !strings.Contains(source, "Table") {
-			t.Errorf("%s: source %q, %v, want a citation", id, source, err)
+	for _, table := range tables {
+		if !strings.Contains(table.Source, "Table") {
+			t.Errorf("%s: source %q, want a citation", table.ID, table.Source)
 		}
 	}
-	want := `results: table "fedawe-3": no printed numbers, want fedawe-2, fedawe-8, fedawe-9, fedawe-10, cafed-1, fedar-2, fedar-3`
-	if _, err := PaperTable("fedawe-3"); err == nil || err.Error() != want {
+	want := `papers: table "fedawe-3": unknown, want one of fedawe-2, fedawe-8, fedawe-9, fedawe-10, cafed-1, fedar-2, fedar-3`
+	if _, err := TableByID("fedawe-3"); err == nil || err.Error() != want {
 		t.Errorf("unknown table: got %v, want %s", err, want)
-	}
-	if _, err := PaperSource("fedawe-3"); err == nil || err.Error() != want {
-		t.Errorf("source of an unknown table: got %v, want %s", err, want)
 	}
 	if _, found := results.PrintedFor(nil, resultstest.SineRow("fedawe", "svhn", 0.1, "", results.TestAcc)); found {
 		t.Error("number in an empty table: found, want not")

@@ -1,13 +1,10 @@
-package main
+package run
 
 import (
 	"math"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
-	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/files"
@@ -16,7 +13,7 @@ import (
 
 // p-values of a made table: FedAR ahead of one baseline by 1 % on the mean in every round of two seeds, and level with itself.
 func TestPairedEntries(t *testing.T) {
-	made := func(shift float64) (runs papers.CellRuns) {
+	made := func(shift float64) (runs papers.Runs) {
 		for seed := range 2 {
 			var curve []results.CurveRow
 			for round := range 101 {
@@ -33,10 +30,10 @@ func TestPairedEntries(t *testing.T) {
 	}
 	column := table2.Columns[0]
 	refs := papers.References{}
-	of := func(method string, runs papers.CellRuns) map[results.Metric]results.SummaryRow {
+	of := func(method string, runs papers.Runs) map[results.Metric]results.SummaryRow {
 		s := settings.Settings{Method: method, Data: column.Data, Availability: column.Availability, Preset: "paper"}
-		c := run.Cell{Settings: s, Column: column}
-		rows, err := run.Summarise(&table2, c, runs, refs.Of(&table2, c.Settings.Method, run.ColumnLabel(c), runs), nil, nil)
+		c := Cell{Settings: s, Column: column}
+		rows, err := summarise(&table2, c, runs, refs.Of(&table2, c.Settings.Method, columnLabel(c), runs), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,39 +58,26 @@ func TestPairedEntries(t *testing.T) {
 	if p := of("scaffold", made(0.01))[results.PRounds].Mean; p != files.Some(1) {
 		t.Errorf("level in every round: p = %v, want 1", p)
 	}
-	if p := of("fedvarp", papers.CellRuns{Curves: made(0).Curves[:1]})[results.PRounds].Mean; p.Valid {
+	if p := of("fedvarp", papers.Runs{Curves: made(0).Curves[:1]})[results.PRounds].Mean; p.Valid {
 		t.Errorf("one seed against two: p = %v, want none", p)
 	}
 }
 
 // FedAR's Table 2 needs FedAR, whatever --methods says; Table 3's FedAvg has everybody there.
 func TestFedARTables(t *testing.T) {
-	cellsOf := func(id string, change func(n *tableFlags)) []run.Cell {
+	cellsOf := func(id string, methods ...string) []Cell {
 		table, err := papers.TableByID(id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &app{&strings.Builder{}, &strings.Builder{}}
-		cmd := a.tableCommand()
-		n := tableFlags{EntryFlags: settings.EntryFlags{Preset: table.Preset}}
-		change(&n)
-		args := []string{}
-		if n.methods != nil {
-			args = append(args, "--methods="+strings.Join(n.methods, ","))
-		}
-		args = append(args, "--data=cifar10")
-		n.data = []string{"cifar10"}
-		if err := cmd.ParseFlags(args); err != nil {
-			t.Fatal(err)
-		}
-		cells, err := n.cells(&table, cmd.Flags())
+		cells, err := Cells(&table, &Wanted{Methods: methods, Data: []string{"cifar10"}, Preset: table.Preset})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return cells
 	}
 	var got []string
-	for _, c := range cellsOf("fedar-2", func(n *tableFlags) { n.methods = []string{"scaffold"} }) {
+	for _, c := range cellsOf("fedar-2", "scaffold") {
 		v := c.Settings.Values()
 		got = append(got, c.Settings.Method+" "+v["p-min"])
 		lr := "0.1"
@@ -112,7 +96,7 @@ func TestFedARTables(t *testing.T) {
 	if want := []string{"fedar 0.1", "scaffold 0.1", "fedar 0.5", "scaffold 0.5"}; !slices.Equal(got, want) {
 		t.Errorf("cells %q, want %q", got, want)
 	}
-	for _, c := range cellsOf("fedar-3", func(*tableFlags) {}) {
+	for _, c := range cellsOf("fedar-3") {
 		want := "0.1"
 		if c.Settings.Method == "fedavg-active" {
 			want = "1"
@@ -120,24 +104,5 @@ func TestFedARTables(t *testing.T) {
 		if got := c.Settings.Values()["p-min"]; got != want {
 			t.Errorf("fedar-3: %s has p_min %s, want %s", c.Settings.Method, got, want)
 		}
-	}
-}
-
-// Figure 1 on real pictures, small: the Shapley values of every level sum to what the last round of all is worth.
-func TestFedARFigure1(t *testing.T) {
-	data, out := cifar10(t), t.TempDir()
-	o := must(t, "figure", "fedar-f1", "--rounds", "7", "--clients", "2", "--seeds", "3", "--data-dir", data, "--device", "cpu", "--out", out)
-	_, rows := table(t, contents(t, filepath.Join(out, "fedar-f1", "fedar-f1.csv")))
-	if len(rows) != 7*2 {
-		t.Fatalf("%d rows, want 7 levels of 2 clients", len(rows))
-	}
-	for i := 0; i < len(rows); i += 2 {
-		sum := number(t, rows[i]["shapley"]) + number(t, rows[i+1]["shapley"])
-		if want := number(t, rows[i]["test_acc_all"]) - number(t, rows[i]["test_acc_none"]); math.Abs(sum-want) > 1e-12 {
-			t.Errorf("stale %s: Shapley values sum to %g, want %g", rows[i]["stale"], sum, want)
-		}
-	}
-	if !strings.Contains(o.stdout, "stale 6: ") || !strings.Contains(contents(t, filepath.Join(out, "fedar-f1", "fedar-f1.svg")), "<svg") {
-		t.Errorf("stdout %q, want the shares, and a drawing", o.stdout)
 	}
 }

@@ -1,0 +1,92 @@
+package run
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"rollcall/bench/settings"
+	"rollcall/results/papers"
+)
+
+// Wanted says which part of a table or figure is run, and what is not as in the paper. Of the lists nil is all there is;
+// of the numbers nil is the paper's.
+type Wanted struct {
+	Methods, Data, Availability []string
+	Seeds                       []uint
+	Preset                      string
+	Rounds, Clients, EvalEvery  *int
+}
+
+// settings returns the settings of a method in a column of a table or figure, of so many rounds.
+func (w *Wanted) settings(of string, rounds int, column papers.Column, method string) (settings.Settings, error) {
+	s, err := settings.Defaults(method, w.Preset, column.Data)
+	if err != nil {
+		return s, err
+	}
+	s.Availability, s.Rounds = column.Availability, rounds
+	if err := s.Apply(column.Settings(method, w.Preset)); err != nil {
+		return s, fmt.Errorf("%s: %w", of, err)
+	}
+	if w.EvalEvery != nil {
+		s.EvalEvery, s.EvalLast = *w.EvalEvery, settings.Optional{}
+	}
+	if w.Clients != nil {
+		s.Clients = *w.Clients
+	}
+	return s, s.Validate()
+}
+
+// Figure puts the seeds and rounds that are wanted into a figure.
+func (w *Wanted) Figure(f *papers.Figure) error {
+	if err := w.seeds(&f.Seeds); err != nil {
+		return err
+	}
+	if w.Rounds != nil {
+		if *w.Rounds < 1 || *w.Rounds > math.MaxInt32 {
+			return settings.Usagef("--rounds %d: want 1 … %d", *w.Rounds, math.MaxInt32)
+		}
+		f.Rounds = *w.Rounds
+	}
+	return nil
+}
+
+// table puts the seeds and rounds that are wanted into a table.
+func (w *Wanted) table(t *papers.Table) error {
+	if err := w.seeds(&t.Seeds); err != nil {
+		return err
+	}
+	if w.Rounds != nil {
+		t.Rounds = *w.Rounds
+	}
+	if t.Rounds < t.MinRounds {
+		return settings.Usagef("--rounds %d: want at least %d, of whose second half table %s prints the spread", t.Rounds, t.MinRounds, t.ID)
+	}
+	return nil
+}
+
+// seeds replaces the paper's seeds by those that are wanted.
+func (w *Wanted) seeds(seeds *[]uint32) (err error) {
+	if w.Seeds != nil {
+		*seeds, err = settings.SeedList(w.Seeds)
+	}
+	return err
+}
+
+// narrow returns which of the known names a list flag leaves: all, if it was not given.
+func narrow(flag string, wanted, known []string) (func(name string) bool, error) {
+	if wanted == nil {
+		return func(string) bool { return true }, nil
+	}
+	known = settings.Unique(known)
+	for _, name := range wanted {
+		if err := settings.OneOf(flag, name, known); err != nil {
+			return nil, err
+		}
+	}
+	if len(wanted) == 0 {
+		return nil, settings.Usagef("--%s: empty, want at least one of %s", flag, strings.Join(known, ", "))
+	}
+	return func(name string) bool { return slices.Contains(wanted, name) }, nil
+}

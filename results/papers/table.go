@@ -1,0 +1,87 @@
+package papers
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"rollcall/results"
+)
+
+// Table is one table of a paper: every method in every column.
+type Table struct {
+	ID      string
+	Title   string
+	Methods []string
+	Columns []Column
+	Seeds   []uint32
+	Rounds  int // T
+	Entries []Entry
+
+	Printed []results.Printed // what the paper prints, in its order; none of a table of ours alone
+	Source  string            // where it is printed; empty likewise
+
+	About     func(rounds int) string // says what the numbers of a run of so many rounds are
+	MinRounds int                     // fewest rounds whose second half has a spread, for a table that prints it; 0: it does not
+	Reference string                  // method that the others are compared with; empty: none
+	Preset    string                  // where none is asked for; empty: code
+}
+
+// Column is one group of columns: a data set under an availability process, and what else is not as usual.
+type Column struct {
+	Data, Availability string
+
+	Set            results.Params                       // sets the column apart from others
+	Base           results.Params                       // common to the experiments of a paper
+	ByPreset       map[string]results.Params            // of one preset
+	ByMethod       map[string]results.Params            // of one method
+	ByPresetMethod map[string]map[string]results.Params // of one method in one preset, by preset
+}
+
+// OneByRounds is the value 1/T of a setting.
+const OneByRounds = "1/T"
+
+// Common returns what is not as usual for a method in a preset, apart from what sets the column apart.
+func (c *Column) Common(method, preset string) results.Params {
+	return c.Base.And(c.ByPreset[preset], c.ByMethod[method], c.ByPresetMethod[preset][method])
+}
+
+// Settings returns what is not as usual for a method in a preset. Where a flag is there twice, the later one counts. Runs
+// that have no use for a flag do without it.
+func (c *Column) Settings(method, preset string) results.Params {
+	return c.Common(method, preset).And(c.Set)
+}
+
+// Sweep returns a table that no paper has: accuracies of methods. Its columns and rounds are still to be set.
+func Sweep(id, title string, methods []string, seeds []uint32) Table {
+	return Table{ID: id, Title: title, Methods: methods, Seeds: seeds, Entries: Accuracies(), About: aboutAccuracies}
+}
+
+// tables are those of all papers.
+var tables = slices.Concat(fedaweTables, cafedTables, fedarTables)
+
+// TableNames returns the ids of the tables.
+func TableNames() []string {
+	names := make([]string, len(tables))
+	for i, t := range tables {
+		names[i] = t.ID
+	}
+	return names
+}
+
+// TableByID returns a table.
+func TableByID(id string) (Table, error) {
+	i := slices.IndexFunc(tables, func(t Table) bool { return t.ID == id })
+	if i < 0 {
+		return Table{}, fmt.Errorf("papers: table %q: unknown, want one of %s", id, strings.Join(TableNames(), ", "))
+	}
+	return tables[i], nil
+}
+
+// tenths turns a percentage printed with one decimal into the float64 nearest to its fraction; dividing
+// by 100 would print 86.1 % as 0.8609999999999999.
+func tenths(percent float64) float64 { return math.Round(percent*10) / 1000 }
+
+// hundredths is [tenths] for two decimals.
+func hundredths(percent float64) float64 { return math.Round(percent*100) / 10000 }
