@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"strings"
 
@@ -13,25 +12,14 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
-	"rollcall/results/files"
 	"rollcall/results/papers"
 	"rollcall/results/plot"
 )
 
-// figureFlags narrow a figure and say how it is drawn.
-type figureFlags struct {
-	data, methods []string
-	seeds         []uint
-	settings.EntryFlags
-	ema         float64
-	lossAsCoded bool
-	beside      func(path string) error // prints and writes what the paper says beside; path is the figure's without extension
-}
-
 func (a *app) figureCommand() *cobra.Command {
 	var (
 		machine run.Machine
-		f       figureFlags
+		flags   entryFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "figure FIGURE",
@@ -51,27 +39,23 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 	registerMachine(cmd.Flags(), &machine)
 	registerPack(cmd.Flags(), &machine)
 	fs := cmd.Flags()
-	fs.StringSliceVar(&f.data, "data", nil, "only these data sets; of fedawe-f5 the one whose split is shown (default cifar10)")
-	fs.StringSliceVar(&f.methods, "methods", nil, "only these methods")
-	fs.UintSliceVar(&f.seeds, "seeds", nil, "seeds (default: fedawe's, fedar's and cafed-i3 3,4,6, cafed-f's 1 … 10; one where a single run is shown)")
+	fs.StringSliceVar(&flags.data, "data", nil, "only these data sets; of fedawe-f5 the one whose split is shown (default cifar10)")
+	fs.StringSliceVar(&flags.methods, "methods", nil, "only these methods")
+	fs.UintSliceVar(&flags.seeds, "seeds", nil, "seeds (default: fedawe's, fedar's and cafed-i3 3,4,6, cafed-f's 1 … 10; one where a single run is shown)")
 	fs.Lookup("seeds").DefValue = "" // the usage says it
-	fs.StringVar(&f.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text (default: code, and paper for fedar's, which have no other, and for cafed-f…, whose printed rates the code's momentum turns unstable)")
+	fs.StringVar(&flags.preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text (default: code, and paper for fedar's, which have no other, and for cafed-f…, whose printed rates the code's momentum turns unstable)")
 	fs.Lookup("preset").DefValue = "" // the usage says it
-	fs.IntVar(&f.Rounds, "rounds", 0, "rounds (default: the paper's)")
-	fs.IntVar(&f.Clients, "clients", 100, "clients (default: the paper's)")
-	fs.IntVar(&f.EvalEvery, "eval-every", 10, "evaluate every so many rounds (default: fedawe's 10, cafed's 1, cafed-f1c and fedar's 5)")
+	fs.IntVar(&flags.rounds, "rounds", 0, "rounds (default: the paper's)")
+	fs.IntVar(&flags.clients, "clients", 100, "clients (default: the paper's)")
+	fs.IntVar(&flags.evalEvery, "eval-every", 10, "evaluate every so many rounds (default: fedawe's 10, cafed's 1, cafed-f1c and fedar's 5)")
 	for _, name := range []string{"clients", "eval-every"} {
 		fs.Lookup(name).DefValue = "" // the usage says it
 	}
-	fs.Float64Var(&f.ema, "ema", 0.99, "fedawe-f7: exponential moving average of FedAWE's curves; 0 shows them raw")
-	fs.BoolVar(&f.lossAsCoded, "loss-as-coded", false, "fedawe-f7: losses divided by 256, as the released code's are")
+	options := optionFlags(fs)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if settings.OneOf("figure", args[0], papers.FigureNames()) != nil {
-			return settings.Usagef("figure %q: unknown%s, want one of %s", args[0], settings.DidYouMean(args[0], papers.FigureNames()), strings.Join(papers.FigureNames(), ", "))
-		}
 		figure, err := papers.FigureByID(args[0])
 		if err != nil {
-			return err
+			return unknownName("figure", args[0], papers.FigureNames())
 		}
 		if err := machine.ValidatePack(); err != nil {
 			return err
@@ -79,72 +63,99 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 		if err := machine.Validate(); err != nil {
 			return err
 		}
-		if !(f.ema >= 0 && f.ema <= 1) {
-			return settings.Usagef("--ema %g: want 0 … 1", f.ema)
-		}
-		if !fs.Changed("preset") && figure.Preset != "" {
-			f.Preset = figure.Preset
-		}
-		if err := f.override(&figure, fs); err != nil {
+		own, err := optionValues(options, figure.ID)
+		if err != nil {
 			return err
 		}
-		return a.figure(cmd.Context(), &figure, &f, fs, machine)
+		wanted := flags.wanted(fs, figure.Preset)
+		if err := wanted.Figure(&figure); err != nil {
+			return err
+		}
+		return a.figure(cmd.Context(), &figure, &wanted, own, machine)
 	}
 	return cmd
 }
 
-// override puts --seeds and --rounds into the figure.
-func (f *figureFlags) override(figure *papers.Figure, given *pflag.FlagSet) error {
-	if given.Changed("seeds") {
-		seeds, err := settings.SeedList(f.seeds)
-		if err != nil {
-			return err
-		}
-		figure.Seeds = seeds
-	}
-	if given.Changed("rounds") {
-		if f.Rounds < 1 || f.Rounds > math.MaxInt32 {
-			return settings.Usagef("--rounds %d: want 1 … %d", f.Rounds, math.MaxInt32)
-		}
-		figure.Rounds = f.Rounds
-	}
-	return nil
-}
-
-// figure computes a figure's rows, and writes and names its files.
-func (a *app) figure(ctx context.Context, figure *papers.Figure, f *figureFlags, given *pflag.FlagSet, machine run.Machine) error {
+// figure measures and draws a figure, and writes and names its files.
+func (a *app) figure(ctx context.Context, figure *papers.Figure, wanted *run.Wanted, options map[string]any, machine run.Machine) error {
 	dir := filepath.Join(machine.Out, figure.ID)
 	if err := run.Writable(dir); err != nil {
 		return err
 	}
 	p := run.NewPool(a.stderr, machine)
-	draw := a.drawFedAWE
-	if figure.Shows != papers.Special {
-		draw = a.drawCAFed
-	}
-	if strings.HasPrefix(figure.ID, "fedar-") {
-		draw = a.drawFedAR
-	}
-	csv, drawn, err := draw(ctx, figure, f, given, p)
+	measured, err := p.Measure(ctx, figure, wanted)
 	if err := errors.Join(err, p.Close()); err != nil {
 		return err
 	}
-	path := filepath.Join(dir, figure.ID)
-	if err := csv(path + ".csv"); err != nil {
+	measured.Options = options
+	drawn, err := figure.Draw(measured)
+	if err != nil {
 		return err
 	}
-	if err := plot.WriteFigure(path+".svg", drawn); err != nil {
+	path := filepath.Join(dir, figure.ID)
+	if err := drawn.Rows.WriteCSV(path + ".csv"); err != nil {
+		return err
+	}
+	if err := plot.WriteFigure(path+".svg", drawn.Figure); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(a.stdout, "%s\n%s.csv\n%s.svg\n", figure.Title, path, path); err != nil {
 		return err
 	}
-	if f.beside == nil {
-		return nil
+	if drawn.Claims != nil {
+		if err := drawn.Claims.WriteCSV(path + "-paper.csv"); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(a.stdout, path+"-paper.csv"); err != nil {
+			return err
+		}
 	}
-	return f.beside(path)
+	_, err = fmt.Fprint(a.stdout, drawn.Words)
+	return err
 }
 
-func csvWriter[T any](rows []T) func(path string) error {
-	return func(path string) error { return files.WriteCSVFile(path, rows) }
+// figureOption is a flag that one figure has of its own.
+type figureOption struct {
+	papers.Option
+	figure string
+	value  func() any // of the flag, once flags are read
+}
+
+// optionFlags makes flags of the options of all figures.
+func optionFlags(fs *pflag.FlagSet) (options []figureOption) {
+	for _, figure := range papers.Figures() {
+		for _, o := range figure.Options {
+			own := figureOption{Option: o, figure: figure.ID}
+			help := figure.ID + ": " + o.Help
+			switch def := o.Default.(type) {
+			case float64:
+				v := fs.Float64(o.Name, def, help)
+				own.value = func() any { return *v }
+			case bool:
+				v := fs.Bool(o.Name, def, help)
+				own.value = func() any { return *v }
+			default:
+				panic(fmt.Sprintf("figure %s: option %s is a %T, want a float64 or a bool", figure.ID, o.Name, def))
+			}
+			options = append(options, own)
+		}
+	}
+	return options
+}
+
+// optionValues returns the values of the options of a figure, by name. It refuses impossible ones, of other figures too.
+func optionValues(options []figureOption, figure string) (map[string]any, error) {
+	values := map[string]any{}
+	for _, o := range options {
+		v := o.value()
+		if o.Check != nil {
+			if err := o.Check(v); err != nil {
+				return nil, settings.Usagef("--%s %v: %w", o.Name, v, err)
+			}
+		}
+		if o.figure == figure {
+			values[o.Name] = v
+		}
+	}
+	return values, nil
 }

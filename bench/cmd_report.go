@@ -157,9 +157,6 @@ func allNumbers(found []results.PlacedSummary, runs []results.Run) (rows []resul
 	return rows, nil
 }
 
-// fedaweProcesses are those of FedAWE's Figure 6.
-var fedaweProcesses = []string{"stationary", "staircase", "sine", "interleaved-sine"}
-
 // pathRounds is how many rounds of availability a report shows, as FedAWE's Figure 6.
 const pathRounds = 80
 
@@ -169,7 +166,7 @@ func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err e
 	seen := map[string]bool{}
 	for i := range runs {
 		r := &runs[i]
-		if r.Info == nil || seen[r.Availability] || !slices.Contains(fedaweProcesses, r.Availability) {
+		if r.Info == nil || seen[r.Availability] || !slices.Contains(papers.FedAWEPaths.Processes, r.Availability) {
 			continue
 		}
 		seen[r.Availability] = true
@@ -184,9 +181,9 @@ func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err e
 		if err := json.Unmarshal(text, &s); err != nil {
 			return nil, "", fmt.Errorf("report: %s: settings: %w", filepath.Join(r.Dir, results.RunFile), err)
 		}
-		o := availability.Defaults([]float64{0.1, 0.5, 0.9}, r.Seed)
+		o := availability.Defaults(papers.FedAWEPaths.Base, r.Seed)
 		o.Period, o.Gamma, o.Cutoff, o.Low = s.Period, s.Gamma, s.Cutoff, s.Low
-		of, err := pathRows(r.Availability, o, pathRounds)
+		of, err := run.Trajectories(r.Availability, o, pathRounds)
 		if err != nil {
 			return nil, "", err
 		}
@@ -196,24 +193,4 @@ func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err e
 		}
 	}
 	return rows, about, nil
-}
-
-// pathRows returns p_i^t and activity of every client of a process in the first rounds.
-func pathRows(name string, o availability.Options, rounds int) (rows []papers.FedAWEF6Row, err error) {
-	process, err := availability.New(name, o)
-	if err != nil {
-		return nil, err
-	}
-	for i, p0 := range o.Base {
-		p := make([]float64, len(o.Base))
-		for t := range rounds {
-			process.Probabilities(t, p)
-			here := 0
-			if slices.Contains(process.Active(t), i) {
-				here = 1
-			}
-			rows = append(rows, papers.FedAWEF6Row{Availability: name, P: p0, Round: t, Probability: p[i], Active: here})
-		}
-	}
-	return rows, nil
 }

@@ -2,15 +2,63 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"rollcall/algos"
 	"rollcall/bench/settings"
 	"rollcall/nets"
+	"rollcall/results/papers"
 )
 
-// Coalitions trains and returns the test accuracy of every coalition's model, all evaluated at once.
-func Coalitions(ctx context.Context, l *Session, s settings.Settings, seed uint32, stale int) ([]float64, error) {
+// coalitions returns the accuracies of all coalitions of the clients of the figure's first run, for each number of rounds that
+// client 0 is away in the end, and each seed.
+func (p *Pool) coalitions(ctx context.Context, f *papers.Figure, w *Wanted, mostStale int) ([]papers.Coalition, error) {
+	for _, flag := range []struct {
+		name  string
+		given bool
+	}{{"methods", w.Methods != nil}, {"data", w.Data != nil}, {"eval-every", w.EvalEvery != nil}} {
+		if flag.given {
+			return nil, settings.Usagef("--%s: of no use with figure %s, want it not at all", flag.name, f.ID)
+		}
+	}
+	s, err := w.settings("figure "+f.ID, f.Rounds, f.Runs[0].Column, f.Runs[0].Method)
+	if err != nil {
+		return nil, err
+	}
+	if s.Rounds <= mostStale || s.Clients > 10 {
+		return nil, settings.Usagef("figure %s: --rounds %d --clients %d: want more than %d rounds and at most 10 clients, whose coalitions are 1024",
+			f.ID, s.Rounds, s.Clients, mostStale)
+	}
+	var all []papers.Coalition
+	for stale := range mostStale + 1 {
+		for _, seed := range f.Seeds {
+			all = append(all, papers.Coalition{Stale: stale, Seed: seed})
+		}
+	}
+	jobs := make([][]*Job, len(all))
+	for i := range all {
+		c := &all[i]
+		jobs[i] = []*Job{{Run: fmt.Sprint(c.Stale, c.Seed), Do: func(ctx context.Context, l *Session) (err error) {
+			c.Accuracies, err = coalitionAccuracies(ctx, l, s, c.Seed, c.Stale)
+			return err
+		}}}
+	}
+	err = p.Run(ctx, jobs, func(i int) error {
+		c := &all[i]
+		if err := jobs[i][0].Err; err != nil {
+			return fmt.Errorf("stale %d, seed %d: %w", c.Stale, c.Seed, err)
+		}
+		n := len(c.Accuracies)
+		Logf(p.Stderr, "stale %d, seed %d: test accuracy %.1f %% without and %.1f %% with the last round of all, %d coalitions\n",
+			c.Stale, c.Seed, 100*c.Accuracies[0], 100*c.Accuracies[n-1], n)
+		return nil
+	})
+	return all, err
+}
+
+// coalitionAccuracies trains and returns the test accuracy of every coalition's model, all evaluated at once.
+func coalitionAccuracies(ctx context.Context, l *Session, s settings.Settings, seed uint32, stale int) ([]float64, error) {
 	if err := l.Open(ctx, &s, seed); err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 	)
 	for n, i := range order {
 		place := fmt.Sprintf("[%d/%d]", n+1, len(cells))
-		tasks = append(tasks, Task{Settings: cells[i].Settings, Label: CellLabel(place, cells[i].Settings, cells[i].Column)})
+		tasks = append(tasks, Task{Settings: cells[i].Settings, Label: cellLabel(place, cells[i].Settings, cells[i].Column)})
 	}
 	err := p.Seeds(ctx, t.ID, tasks, t.Seeds, false, func(n int, runs papers.Runs, failed error) error {
 		c := cells[order[n]]
@@ -123,8 +123,8 @@ func byData(cells []Cell) []int {
 	return order
 }
 
-// CellLabel names a cell in log lines.
-func CellLabel(place string, s settings.Settings, c papers.Column) string {
+// cellLabel names a cell in log lines.
+func cellLabel(place string, s settings.Settings, c papers.Column) string {
 	label := strings.Join([]string{place, s.Method, s.Data, s.Availability}, " ")
 	if c.Set != "" {
 		label += " " + c.Set.Words(" ")
@@ -134,7 +134,7 @@ func CellLabel(place string, s settings.Settings, c papers.Column) string {
 
 // columnLabel names the column of a cell.
 func columnLabel(c Cell) string {
-	return CellLabel("", settings.Settings{Data: c.Settings.Data, Availability: c.Settings.Availability}, c.Column)
+	return cellLabel("", settings.Settings{Data: c.Settings.Data, Availability: c.Settings.Availability}, c.Column)
 }
 
 // summarise returns a cell's rows from its finished runs.

@@ -2,7 +2,6 @@ package papers
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"rollcall/results"
@@ -10,48 +9,31 @@ import (
 	"rollcall/results/stats"
 )
 
-// CAFedClaim is a difference between two lines of a figure that CA-Fed's papers state.
-type CAFedClaim struct {
-	Figure, Data string
-	X            files.Optional // where the figure varies something
-	Round        int            // 0: after the last
-	Ahead        []string       // series; of several the best one
-	Behind       string
-	Points       float64 // by which it is ahead, in percentage points of test accuracy
+// claim is a difference between two lines of a figure that a paper states.
+type claim struct {
+	Data   string
+	X      files.Optional // where the figure varies something
+	Round  int            // 0: after the last
+	Ahead  []string       // series; of several the best one
+	Behind string
+	Points float64 // by which it is ahead, in percentage points of test accuracy
 }
 
-// cafedClaims are those of INFOCOM, section V-B (figure 3: from table I, time average), and of ToN, section V-B.
-var cafedClaims = []CAFedClaim{
-	{Figure: "cafed-i3", Data: "binary", Ahead: []string{"ca-fed"}, Behind: "f3ast", Points: 0.89},
-	{Figure: "cafed-i3", Data: "mnist", Ahead: []string{"ca-fed"}, Behind: "f3ast", Points: 1.24},
-	{Figure: "cafed-f1a", Data: "leaf", Ahead: []string{"ca-fed"}, Behind: "adafed", Points: 1.56},
-	{Figure: "cafed-f1b", Data: "mnist", Ahead: []string{"ca-fed"}, Behind: "adafed", Points: 0.94},
-	{Figure: "cafed-f1c", Data: "cifar10", Ahead: []string{"ca-fed"}, Behind: "adafed", Points: 1.32},
-	{Figure: "cafed-f2a", Data: "leaf", Round: 40, Ahead: []string{"ca-fed κ̄²=0.1"}, Behind: "unbiased", Points: 2.8},
-	{Figure: "cafed-f2a", Data: "leaf", Round: 500, Ahead: []string{"ca-fed κ̄²=100"}, Behind: "more-available", Points: 3.8},
-	{Figure: "cafed-f3", Data: "leaf", X: files.Some(0.25), Ahead: []string{"ca-fed κ̄²=1", "ca-fed κ̄²=10"}, Behind: "unbiased", Points: 1.6},
-	{Figure: "cafed-f3", Data: "leaf", X: files.Some(0.5), Ahead: []string{"ca-fed κ̄²=1", "ca-fed κ̄²=10"}, Behind: "unbiased", Points: 1.2},
-	{Figure: "cafed-f3", Data: "leaf", X: files.Some(0.75), Ahead: []string{"ca-fed κ̄²=1", "ca-fed κ̄²=10"}, Behind: "unbiased", Points: 1},
-	{Figure: "cafed-f5d", Data: "mnist", Ahead: []string{"ca-fed"}, Behind: "adafed", Points: 0.6},
+// stating draws a figure and adds what its paper says of it: in words, and in claims about its lines.
+func stating(words string, claims []claim, draw func(m Measured) (Drawing, error)) func(m Measured) (Drawing, error) {
+	return func(m Measured) (Drawing, error) {
+		d, err := draw(m)
+		rows := claimRows(m.Figure.ID, claims, m.Lines)
+		if len(rows) > 0 {
+			d.Claims = csvRows[claimRow](rows)
+		}
+		d.Words = claimWords(words, rows)
+		return d, err
+	}
 }
 
-// cafedWords are what the papers say of a figure without a number.
-var cafedWords = map[string]string{
-	"cafed-i1":  "excluded clients tend to be those with low average availability or high correlation",
-	"cafed-i2":  "all but Unbiased depart from the target; CA-Fed favours the more available clients",
-	"cafed-f1d": "Unbiased equalizes; More available excludes the less available; AdaFed and CA-Fed favour the more available; F3AST favours the less available, correlated",
-	"cafed-f2a": "More available is fastest and ends lowest, Unbiased ends highest; κ̄² = 100 overlaps with Unbiased",
-	"cafed-f2b": "small κ̄² is best for short training, large κ̄² for long",
-	"cafed-f3":  "at γ = δ = 0 More available and κ̄² = 0.01 are best, at 1 κ̄² = 100 and Unbiased",
-	"cafed-f4a": "both errors fall with t'; that of λ is larger",
-	"cafed-f4b": "CA-Fed is ahead of all baselines for t' ≥ 100",
-	"cafed-f5a": "all clients of clusters 9, 8, 7, 6 are left out",
-	"cafed-f5b": "all clients of clusters 9, 7, 6 are left out, those of 8 are kept",
-	"cafed-f5c": "clients of the correlated clusters are left out in part",
-}
-
-// CAFedClaimRow is a claim beside ours.
-type CAFedClaimRow struct {
+// claimRow is a claim beside ours.
+type claimRow struct {
 	Figure string         `csv:"figure"`
 	Data   string         `csv:"data"`
 	X      files.Optional `csv:"x"`
@@ -64,17 +46,17 @@ type CAFedClaimRow struct {
 	Paper  float64        `csv:"paper"`
 }
 
-// CAFedClaimRows sets the claims of a figure beside its runs, which have the same seeds in the same order.
-func CAFedClaimRows(figure string, runs []CAFedRun) []CAFedClaimRow {
-	var rows []CAFedClaimRow
-	for _, c := range cafedClaims {
-		if c.Figure != figure {
-			continue
+// claimRows sets the claims of a figure beside its lines, which have the same seeds in the same order.
+func claimRows(figure string, claims []claim, lines []Line) []claimRow {
+	var rows []claimRow
+	for _, c := range claims {
+		row := claimRow{
+			Figure: figure, Data: c.Data, X: c.X, Round: c.Round,
+			Ahead: strings.Join(c.Ahead, " or "), Behind: c.Behind, Paper: c.Points,
 		}
-		row := CAFedClaimRow{Figure: c.Figure, Data: c.Data, X: c.X, Round: c.Round, Ahead: strings.Join(c.Ahead, " or "), Behind: c.Behind, Paper: c.Points}
-		if behind := c.find(runs, c.Behind); behind != nil {
+		if behind := c.find(lines, c.Behind); behind != nil {
 			for _, series := range c.Ahead {
-				if ahead := c.find(runs, series); ahead != nil {
+				if ahead := c.find(lines, series); ahead != nil {
 					row.compare(series, ahead.Curves, behind.Curves, c.Round)
 				}
 			}
@@ -84,18 +66,18 @@ func CAFedClaimRows(figure string, runs []CAFedRun) []CAFedClaimRow {
 	return rows
 }
 
-// find returns the run of a series a claim is about.
-func (c *CAFedClaim) find(runs []CAFedRun, series string) *CAFedRun {
-	for i, r := range runs {
-		if r.Data == c.Data && r.Series == series && (!c.X.Valid || c.X.Value == r.X) {
-			return &runs[i]
+// find returns the line of a series that a claim is about.
+func (c *claim) find(lines []Line, series string) *Line {
+	for i, line := range lines {
+		if line.Data == c.Data && line.Series == series && (!c.X.Valid || c.X.Value == line.X) {
+			return &lines[i]
 		}
 	}
 	return nil
 }
 
 // compare puts the difference of two runs into the row, if it is the largest so far.
-func (r *CAFedClaimRow) compare(series string, ahead, behind [][]results.CurveRow, round int) {
+func (r *claimRow) compare(series string, ahead, behind [][]results.CurveRow, round int) {
 	var points []float64
 	at := 0
 	for k := range min(len(ahead), len(behind)) {
@@ -122,10 +104,10 @@ func accuracyAfter(rows []results.CurveRow, round int) results.CurveRow {
 	return results.CurveRow{}
 }
 
-// WriteCAFedClaims prints what the papers say of a figure, and the claims beside ours.
-func WriteCAFedClaims(w io.Writer, figure string, rows []CAFedClaimRow) error {
+// claimWords returns what a paper says of a figure, and its claims beside ours.
+func claimWords(words string, rows []claimRow) string {
 	var b strings.Builder
-	if words, ok := cafedWords[figure]; ok {
+	if words != "" {
 		fmt.Fprintf(&b, "paper: %s\n", words)
 	}
 	for _, r := range rows {
@@ -143,6 +125,5 @@ func WriteCAFedClaims(w io.Writer, figure string, rows []CAFedClaimRow) error {
 		}
 		fmt.Fprintf(&b, "%s: %s over %s, percentage points: ours %s, paper %+.2f\n", place, r.Ahead, r.Behind, ours, r.Paper)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }

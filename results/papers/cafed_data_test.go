@@ -151,7 +151,7 @@ func TestCAFedFigures(t *testing.T) {
 		if !slices.Equal(order, c.series) || !slices.Equal(slices.Sorted(maps.Keys(xs)), c.x) || len(f.Runs) != len(c.series)*len(c.x) {
 			t.Errorf("%s: %d runs of %q at %v, want each of %q at each of %v", c.id, len(f.Runs), order, slices.Sorted(maps.Keys(xs)), c.series, c.x)
 		}
-		if f.Rounds != c.rounds || len(f.Seeds) != c.seeds || f.Shows == Special {
+		if f.Rounds != c.rounds || len(f.Seeds) != c.seeds || f.Measure == (Nothing{}) {
 			t.Errorf("%s: %d rounds, %d seeds, want %d, %d", c.id, f.Rounds, len(f.Seeds), c.rounds, c.seeds)
 		}
 		last := f.Runs[len(f.Runs)-1]

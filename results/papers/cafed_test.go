@@ -43,7 +43,7 @@ func TestImportance(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Client 1 is the more available one and stands first; it was taken in one of two rounds.
-	if a, b := rows[0], rows[1]; a.Group != LessCorrelated || a.Place != 1 || a.Taken != 1 || b.Group != MoreAvailable || b.Place != 0 || b.Taken != 0.5 || b.N != 2 || b.Rounds != 2 {
+	if a, b := rows[0], rows[1]; a.Group != lessCorrelated || a.Place != 1 || a.Taken != 1 || b.Group != moreAvailable || b.Place != 0 || b.Taken != 0.5 || b.N != 2 || b.Rounds != 2 {
 		t.Errorf("rows %+v", rows)
 	}
 	groups, err := CAFedGroupRows("ca-fed", [][]results.DecisionRow{resultstest.Decisions(), resultstest.Decisions()})
@@ -51,7 +51,7 @@ func TestImportance(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []CAFedGroupRow{
-		{"ca-fed", MoreAvailable, 1, 2, 1, files.Some(0), 0.75}, {"ca-fed", LessWeakly, 0, 2, 0, files.Some(0), 0}, {"ca-fed", LessCorrelated, 1, 2, 0.75, files.Some(0), 0.25},
+		{"ca-fed", moreAvailable, 1, 2, 1, files.Some(0), 0.75}, {"ca-fed", lessWeakly, 0, 2, 0, files.Some(0), 0}, {"ca-fed", lessCorrelated, 1, 2, 0.75, files.Some(0), 0.25},
 	} {
 		if groups[i] != want {
 			t.Errorf("group %+v, want %+v", groups[i], want)
@@ -76,25 +76,25 @@ func TestImportance(t *testing.T) {
 }
 
 func TestCAFedSeries(t *testing.T) {
-	run := func(method, series string, x float64, curves ...[]results.CurveRow) CAFedRun {
-		return CAFedRun{Data: "leaf", Method: method, Series: series, X: x, Curves: curves}
+	run := func(method, series string, x float64, curves ...[]results.CurveRow) Line {
+		return Line{Run{Method: method, Column: Column{Data: "leaf"}, Series: series, X: x}, Runs{Curves: curves}}
 	}
 	small := run("ca-fed", "ca-fed κ̄²=0.1", 0.1, resultstest.Accuracies(0.1, 0.6, 0.6), resultstest.Accuracies(0.1, 0.4, 0.6))
 	large := run("ca-fed", "ca-fed κ̄²=100", 100, resultstest.Accuracies(0.1, 0.3, 0.75), resultstest.Accuracies(0.1, 0.3, 0.65))
 	other := run("unbiased", "unbiased", 0, resultstest.Accuracies(0.1, 0.2, 0.9), resultstest.Accuracies(0.1, 0.3, 0.9))
-	rows, err := CAFedBestRows([]CAFedRun{other, small, large})
+	rows, err := cafedBestRows([]Line{other, small, large})
 	if err != nil || len(rows) != 2 || rows[0].Kappa != 0.1 || rows[1].Kappa != 100 || rows[1].RunnerUp != small.Series {
 		t.Errorf("best %+v, %v, want κ̄² 0.1 after round 1 and 100 after round 2", rows, err)
 	}
-	if _, err := CAFedBestRows([]CAFedRun{other, small}); err == nil {
+	if _, err := cafedBestRows([]Line{other, small}); err == nil {
 		t.Error("best of one: no error")
 	}
-	final, err := CAFedFinalRows([]CAFedRun{small}, "γ = δ")
+	final, err := finalRows([]Line{small}, "γ = δ")
 	if err != nil || len(final) != 1 || final[0].Mean != 0.6 || final[0].Round != 2 || final[0].N != 2 || final[0].Std != files.Some(0) {
 		t.Errorf("final %+v, %v, want 0.6 ± 0 after round 2", final, err)
 	}
 	for _, f := range []plot.Figure{
-		CAFedBestFigure("best", rows), CAFedSweepFigure("sweep", final, map[string]string{"test_acc": "accuracy"}),
+		cafedBestFigure("best", rows), sweepFigure("sweep", final, map[string]string{"test_acc": "accuracy"}),
 		CAFedActivityFigure("activity", CAFedActivityRows(resultstest.Decisions())),
 	} {
 		if text := filestest.SVG(t, f); !strings.Contains(text, f.Title) {
@@ -104,35 +104,45 @@ func TestCAFedSeries(t *testing.T) {
 	if text := filestest.SVG(t, CAFedActivityFigure("activity", CAFedActivityRows(resultstest.Decisions()))); strings.Count(text, "#D55E00") != 1 {
 		t.Errorf("%d red bars, want one: client 1 in round 1", strings.Count(text, "#D55E00"))
 	}
-	if share := LeftOut(CAFedActivityRows(resultstest.Decisions()), 2); share[0] != 0 || share[1] != 0.5 {
+	if share := leftOut(CAFedActivityRows(resultstest.Decisions()), 2); share[0] != 0 || share[1] != 0.5 {
 		t.Errorf("left out %v, want 0 and a half: client 1 in one of two rounds", share)
 	}
 }
 
 // ToN, section V-B: +1.56 percentage points of CA-Fed over AdaFed; ours is the mean over the seeds of the difference of the same seed.
 func TestCAFedClaims(t *testing.T) {
-	runs := []CAFedRun{
-		{Data: "leaf", Method: "adafed", Series: "adafed", Curves: [][]results.CurveRow{resultstest.Accuracies(0.1, 0.5), resultstest.Accuracies(0.1, 0.6)}},
-		{Data: "leaf", Method: "ca-fed", Series: "ca-fed", Curves: [][]results.CurveRow{resultstest.Accuracies(0.1, 0.53), resultstest.Accuracies(0.1, 0.61)}},
+	at := func(series string, x float64, curves ...[]results.CurveRow) Line {
+		return Line{Run{Column: Column{Data: "leaf"}, Series: series, X: x}, Runs{Curves: curves}}
 	}
-	rows := CAFedClaimRows("cafed-f1a", runs)
+	runs := []Line{
+		at("adafed", 0, resultstest.Accuracies(0.1, 0.5), resultstest.Accuracies(0.1, 0.6)),
+		at("ca-fed", 0, resultstest.Accuracies(0.1, 0.53), resultstest.Accuracies(0.1, 0.61)),
+	}
+	claims := func(f Figure, lines ...Line) ([]claimRow, string) {
+		d, err := f.Draw(Measured{Figure: f, Lines: lines})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []claimRow(d.Claims.(csvRows[claimRow])), d.Words
+	}
+	rows, _ := claims(cafedF1a, runs...)
 	// Roundings of differences of numbers below 1, times 100.
 	if len(rows) != 1 || rows[0].Paper != 1.56 || math.Abs(rows[0].Points.Value-2) > 1e-12 || math.Abs(rows[0].Std.Value-math.Sqrt2) > 1e-12 || rows[0].N != 2 || rows[0].Round != 1 {
 		t.Errorf("claims %+v, want 2 ± 1.41 of 2 after round 1 beside 1.56", rows)
 	}
-	if rows := CAFedClaimRows("cafed-f1a", runs[:1]); len(rows) != 1 || rows[0].Points.Valid {
+	if rows, _ := claims(cafedF1a, runs[0]); len(rows) != 1 || rows[0].Points.Valid {
 		t.Errorf("claims %+v, want one without ours", rows)
 	}
 	// Of several the best one counts, at the claim's own place.
-	at := func(series string, x, acc float64) CAFedRun {
-		return CAFedRun{Data: "leaf", Series: series, X: x, Curves: [][]results.CurveRow{resultstest.Accuracies(0, acc)}}
+	one := func(series string, x, accuracy float64) Line {
+		return at(series, x, resultstest.Accuracies(0, accuracy))
 	}
-	rows = CAFedClaimRows("cafed-f3", []CAFedRun{at("unbiased", 0.5, 0.5), at("ca-fed κ̄²=1", 0.5, 0.52), at("ca-fed κ̄²=10", 0.5, 0.54), at("ca-fed κ̄²=10", 0.25, 0.9)})
+	rows, words := claims(cafedF3, one("unbiased", 0.5, 0.5), one(kappa("1"), 0.5, 0.52), one(kappa("10"), 0.5, 0.54), one(kappa("10"), 0.25, 0.9))
 	if len(rows) != 3 || rows[0].Points.Valid || rows[1].Ahead != "ca-fed κ̄²=10" || math.Abs(rows[1].Points.Value-4) > 1e-12 || rows[1].Std.Valid {
 		t.Errorf("claims %+v, want 4 of κ̄² = 10 at 0.5 and none at 0.25", rows)
 	}
-	var text strings.Builder
-	if err := WriteCAFedClaims(&text, "cafed-f3", rows); err != nil || !strings.Contains(text.String(), "leaf at 0.5: ca-fed κ̄²=10 over unbiased, percentage points: ours +4.00 (1) after round 1, paper +1.20\n") {
-		t.Errorf("%v, %q", err, text.String())
+	want := "leaf at 0.5: ca-fed κ̄²=10 over unbiased, percentage points: ours +4.00 (1) after round 1, paper +1.20\n"
+	if !strings.Contains(words, want) || !strings.HasPrefix(words, "paper: at γ = δ = 0 ") {
+		t.Errorf("words %q, want %q in them", words, want)
 	}
 }

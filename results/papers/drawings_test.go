@@ -2,6 +2,7 @@ package papers
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -20,7 +21,7 @@ import (
 // everyFigure has one of each kind, small.
 func everyFigure(t *testing.T) map[string]plot.Figure {
 	t.Helper()
-	limits, err := FedAWEF2Rows(20)
+	limits, err := fedaweF2Rows(20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,22 +38,22 @@ func everyFigure(t *testing.T) map[string]plot.Figure {
 		}
 	}
 	var curves [][]results.CurveRow
-	var study []FedAWEF3Run
+	var study []Line
 	for _, method := range []string{"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa", "fedvarp"} {
 		curves = append(curves, run(method, 500, []float64{2.3, 1, 0.1}, []float64{0.1, 0.5, 0.6}), run(method, 500, []float64{2.2, 0.2, math.NaN()}, []float64{0.1, 0.3, 0.5}))
-		study = append(study, FedAWEF3Run{P: 0.5, Gamma: float64(len(study)) / 10, Curves: curves[len(curves)-2:]})
+		study = append(study, ofF3("0.5", fmt.Sprint(float64(len(study))/10), curves[len(curves)-2:]...))
 	}
-	training, err := FedAWEF7Rows(curves, FedAWEF7Options{Beta: FedAWEF7Beta, Smoothed: []string{"fedawe"}, LossAsCoded: true})
+	training, err := fedaweF7Rows(curves, fedaweF7Options{Beta: fedaweF7Beta, Smoothed: []string{"fedawe"}, LossAsCoded: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	accuracy, err := FedAWEF3Rows(study)
+	accuracy, err := fedaweF3Rows(study)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return map[string]plot.Figure{
-		"fedawe-f2": FedAWEF2Figure(limits), "fedawe-f3": FedAWEF3Figure(accuracy), "fedawe-f5": FedAWEF5Figure(bins),
-		"fedawe-f6": FedAWEF6Figure(activity), "fedawe-f7": FedAWEF7Figure(training),
+		"fedawe-f2": fedaweF2Figure(limits), "fedawe-f3": fedaweF3Figure(accuracy), "fedawe-f5": FedAWEF5Figure(bins),
+		"fedawe-f6": FedAWEF6Figure(activity), "fedawe-f7": fedaweF7Figure(training),
 	}
 }
 

@@ -1,10 +1,6 @@
 package papers
 
-import (
-	"strconv"
-
-	"rollcall/results"
-)
+import "rollcall/results"
 
 // FedAR's experiments (section 6). What the paper does not print is marked [inferred]; every setting is a flag of `rollcall run`.
 // T is not printed: 1000 rounds [inferred]. It names no seeds either: 3, 4 and 6 are the suite's. There is no released code, so both presets have the
@@ -28,13 +24,7 @@ var (
 		Entries: ClientAccuracies(), About: aboutClientAccuracies, Printed: fedar3Printed(), Source: fedar3Source,
 	}
 
-	fedarFigures = []Figure{
-		{ID: "fedar-f1", Title: "FedAR, Figure 1: contribution of a client whose update is stale, CIFAR-10", Shows: StaleContribution, Runs: []Run{{Method: "mifa", Column: fiveClients()}}, Preset: "paper", Seeds: fedarSeeds, Rounds: 9},
-		{ID: "fedar-f2", Title: "FedAR, Figure 2: training loss and test accuracy", Shows: LossAndAccuracy, Runs: overColumns(fedarColumns("0.1", "0.5")), Preset: "paper", Seeds: fedarSeeds, Rounds: fedarRounds},
-		{ID: "fedar-f3", Title: "FedAR, Figure 3: accuracy over the clients, CIFAR-10, p_min = 0.1", Shows: ClientDistribution, Runs: runs(withEverybody(fedar("cifar10")), fedar3.Methods...), Preset: "paper", Seeds: fedarSeeds, Rounds: fedarRounds},
-		{ID: "fedar-f4", Title: "FedAR, Figure 4: smallest availability p_min, CIFAR-10", Shows: FinalLossAndAccuracy, Axis: "p_min", Runs: overSetting("p-min", "0.1", "0.2", "0.3", "0.4", "0.5"), Preset: "paper", Seeds: fedarSeeds, Rounds: fedarRounds},
-		{ID: "fedar-f5", Title: "FedAR, Figure 5: number of clients N, CIFAR-10, p_min = 0.1", Shows: FinalLossAndAccuracy, Axis: "N", Runs: overSetting("clients", "80", "90", "100", "110", "120"), Preset: "paper", Seeds: fedarSeeds, Rounds: fedarRounds},
-	}
+	fedarFigures = []Figure{fedarF1, fedarF2, fedarF3, fedarF4, fedarF5}
 )
 
 const fedarRounds = 1000
@@ -84,32 +74,4 @@ func fedarColumns(pMin ...string) (columns []Column) {
 func withEverybody(c Column) Column {
 	c.ByMethod = map[string]results.Params{"fedavg-active": "p-min=1"} // the column has no SCAFFOLD
 	return c
-}
-
-// fiveClients is the toy experiment of section 3.2. It prints neither split nor steps: two classes at each client, so that the five have
-// all ten, and one pass over the samples a round [inferred].
-func fiveClients() Column {
-	c := fedar("cifar10")
-	c.Base = c.Base.And("clients=5", "p-min=1", "local-epochs=1")
-	return c
-}
-
-// overColumns are all methods in every column.
-func overColumns(columns []Column) (list []Run) {
-	for _, c := range columns {
-		list = append(list, runs(c, fedarMethods...)...)
-	}
-	return list
-}
-
-// overSetting is figure 4's and 5's, which leave FedAvg(S) out.
-func overSetting(flag string, values ...string) (list []Run) {
-	for _, v := range values {
-		x, _ := strconv.ParseFloat(v, 64) // one of the literals above
-		for _, r := range runs(fedar("cifar10", results.Params(flag+"="+v)), "fedar", "mifa", "fedvarp", "fedavg-is", "scaffold") {
-			r.X = x
-			list = append(list, r)
-		}
-	}
-	return list
 }

@@ -66,7 +66,7 @@ func TestFedARDistribution(t *testing.T) {
 		}
 		return rows
 	}
-	rows, err := FedARDistributionRows([]FedARRun{{Method: "fedar", Clients: [][]results.ClientRow{seed(0.3), seed(0.4)}}})
+	rows, err := fedarDistributionRows([]Line{{Run{Method: "fedar"}, Runs{Clients: [][]results.ClientRow{seed(0.3), seed(0.4)}}}})
 	if err != nil || len(rows) != fedarBins {
 		t.Fatalf("%d rows, %v, want %d", len(rows), err, fedarBins)
 	}
@@ -77,13 +77,13 @@ func TestFedARDistribution(t *testing.T) {
 	if math.Abs(clients-100) > 1e-9 || math.Abs(mass-1) > 0.01 {
 		t.Errorf("%g clients of density %g in all, want 100 and 1", clients, mass)
 	}
-	if _, err := FedARDistributionRows([]FedARRun{{Method: "fedar"}}); err == nil {
+	if _, err := fedarDistributionRows([]Line{{Run: Run{Method: "fedar"}}}); err == nil {
 		t.Error("no clients: no error")
 	}
 }
 
 func TestFedARShapleyRows(t *testing.T) {
-	rows, err := FedARShapleyRows(3, 6, []float64{0.1, 0.2, 0.3, 0.5}) // φ = (0.15, 0.25)
+	rows, err := fedarShapleyRows(3, 6, []float64{0.1, 0.2, 0.3, 0.5}) // φ = (0.15, 0.25)
 	if err != nil || len(rows) != 2 {
 		t.Fatal(rows, err)
 	}
@@ -92,7 +92,7 @@ func TestFedARShapleyRows(t *testing.T) {
 			t.Errorf("%+v, want Shapley value %g of 0.4", r, want)
 		}
 	}
-	if rows, err = FedARShapleyRows(0, 1, []float64{0.3, 0.2, 0.4, 0.3}); err != nil || rows[0].Share.Valid {
+	if rows, err = fedarShapleyRows(0, 1, []float64{0.3, 0.2, 0.4, 0.3}); err != nil || rows[0].Share.Valid {
 		t.Errorf("nothing gained: %+v, %v, want no share", rows, err)
 	}
 }
@@ -106,16 +106,18 @@ func TestFedARRows(t *testing.T) {
 		}
 		return rows
 	}
-	runs := []FedARRun{{Data: "cifar10", Set: "p-min=0.5", Method: "fedar", X: 0.5, Curves: [][]results.CurveRow{curve(1), curve(3)}}}
-	final, err := FedARFinalRows(runs, "p_min", 2)
+	runs := []Line{{
+		Run{Method: "fedar", Column: Column{Data: "cifar10", Set: "p-min=0.5"}, X: 0.5}, Runs{Curves: [][]results.CurveRow{curve(1), curve(3)}},
+	}}
+	final, err := fedarFinalRows(runs, "p_min", 2)
 	if err != nil || len(final) != 2 || final[0].What != "train_loss" || final[0].Mean != 4.5 || final[1].What != "test_acc" || math.Abs(final[1].Mean-0.045) > 1e-12 || final[0].N != 2 || final[0].Round != 3 || final[0].X != 0.5 {
 		t.Errorf("%+v, %v, want loss 4.5 and accuracy 0.045 of two seeds", final, err)
 	}
-	rows, err := FedARCurveRows(runs)
+	rows, err := fedarCurveRows(runs)
 	if err != nil || len(rows) != 4 || rows[2].TrainLoss != files.Some(4) || math.Abs(rows[2].TestAcc.Value-0.04) > 1e-12 || rows[2].Set != "p-min=0.5" || rows[2].N != 2 {
 		t.Errorf("%+v, %v, want round 2 at loss 4 and accuracy 0.04", rows, err)
 	}
-	figure := FedARCurveFigure("x", rows)
+	figure := fedarCurveFigure("x", rows)
 	if len(figure.Panels) != 1 || len(figure.Panels[0]) != 2 {
 		t.Errorf("%d rows of panels, want loss and accuracy beside each other", len(figure.Panels))
 	}

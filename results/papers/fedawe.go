@@ -9,12 +9,14 @@ import (
 // FedAWE's experiments (section 7 and appendix J). The paper runs three seeds and does not name them: 3, 4 and 6 are the
 // suite's. Its tables share their runs.
 var (
-	fedaweMethods = []string{"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa", "fedvarp"}
-	fedaweData    = []string{"svhn", "cifar10", "cinic10"}
+	fedaweMethods   = []string{"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa", "fedvarp"}
+	fedaweData      = []string{"svhn", "cifar10", "cinic10"}
+	fedaweProcesses = []string{"stationary", "staircase", "sine", "interleaved-sine"}
 
 	fedaweSeeds = []uint32{3, 4, 6}
 
-	fedaweTables = []Table{fedawe2, fedawe8, fedawe9, fedawe10}
+	fedaweFigures = []Figure{fedaweF2, fedaweF3, fedaweF5, fedaweF6, fedaweF7}
+	fedaweTables  = []Table{fedawe2, fedawe8, fedawe9, fedawe10}
 
 	fedawe2 = Table{
 		ID: fedawe2ID, Title: "FedAWE, Table 2: accuracy under four kinds of availability",
@@ -41,7 +43,7 @@ var (
 const fedaweRounds = 2000
 
 func accuracyColumns() (columns []Column) {
-	for _, availability := range []string{"stationary", "staircase", "sine", "interleaved-sine"} {
+	for _, availability := range fedaweProcesses {
 		for _, data := range fedaweData {
 			columns = append(columns, Column{Data: data, Availability: availability})
 		}

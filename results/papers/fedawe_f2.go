@@ -9,13 +9,21 @@ import (
 	"rollcall/results/plot"
 )
 
+var fedaweF2 = Figure{
+	ID: "fedawe-f2", Title: "FedAWE, Figure 2: where FedAvg ends with two clients of unequal availability", Measure: Nothing{},
+	Draw: func(Measured) (Drawing, error) {
+		rows, err := fedaweF2Rows(20)
+		return drawing(rows, fedaweF2Figure(rows)), err
+	},
+}
+
 // Example 1's targets: F_i(x) = (x − u_i)²/2.
 const (
 	fedaweU1 = 0.0
 	fedaweU2 = 100.0
 )
 
-// TwoClientLimit returns where FedAvg over active clients ends on average in FedAWE's Example 1: two clients, each there
+// twoClientLimit returns where FedAvg over active clients ends on average in FedAWE's Example 1: two clients, each there
 // with its own probability p_1 or p_2 in every round, with F_i(x) = (x − u_i)²/2, u_1 = 0 and u_2 = 100. Their sum has its
 // minimum at 50.
 //
@@ -26,36 +34,36 @@ const (
 //
 // and x is at rest where that is 0: at the mean of the targets under the weights p_1(1 − p_2/2) and p_2(1 − p_1/2),
 // whatever a is. p_1 and p_2 are in [0, 1]; with both 0 nothing moves and the limit is NaN.
-func TwoClientLimit(p1, p2 float64) float64 {
+func twoClientLimit(p1, p2 float64) float64 {
 	w1, w2 := p1*(1-p2/2), p2*(1-p1/2)
 	return (w1*fedaweU1 + w2*fedaweU2) / (w1 + w2)
 }
 
-// FedAWEF2Row is one point of the grid of FedAWE's Figure 2.
-type FedAWEF2Row struct {
+// fedaweF2Row is one point of the grid of FedAWE's Figure 2.
+type fedaweF2Row struct {
 	P1    float64 `csv:"p1"`
 	P2    float64 `csv:"p2"`
 	Limit float64 `csv:"limit"`
 }
 
-// FedAWEF2Rows returns the limit on a grid of n × n probabilities 1/n, 2/n … 1.
-func FedAWEF2Rows(n int) ([]FedAWEF2Row, error) {
+// fedaweF2Rows returns the limit on a grid of n × n probabilities 1/n, 2/n … 1.
+func fedaweF2Rows(n int) ([]fedaweF2Row, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("results: fedawe-f2: grid of %d, want at least 1", n)
 	}
-	rows := make([]FedAWEF2Row, 0, n*n)
+	rows := make([]fedaweF2Row, 0, n*n)
 	for i := range n {
 		for j := range n {
 			p1, p2 := float64(i+1)/float64(n), float64(j+1)/float64(n)
-			rows = append(rows, FedAWEF2Row{p1, p2, TwoClientLimit(p1, p2)})
+			rows = append(rows, fedaweF2Row{p1, p2, twoClientLimit(p1, p2)})
 		}
 	}
 	return rows, nil
 }
 
-// FedAWEF2Figure draws the limit against p_1, a line for each of at most five p_2 of the grid, spread over it, and one for
+// fedaweF2Figure draws the limit against p_1, a line for each of at most five p_2 of the grid, spread over it, and one for
 // the minimum.
-func FedAWEF2Figure(rows []FedAWEF2Row) plot.Figure {
+func fedaweF2Figure(rows []fedaweF2Row) plot.Figure {
 	const lines = 5
 	var p2s []float64
 	ends := plot.NewSpan()

@@ -22,11 +22,11 @@ func TestTwoClientLimit(t *testing.T) {
 		{0.2, 0.8, 100.0 * 72 / 84}, // weights 0.2·0.6 = 0.12 and 0.8·0.9 = 0.72
 	} {
 		// The tolerance is a few roundings of numbers up to 100.
-		if got := TwoClientLimit(test.p1, test.p2); math.Abs(got-test.want) > 1e-12 {
+		if got := twoClientLimit(test.p1, test.p2); math.Abs(got-test.want) > 1e-12 {
 			t.Errorf("p %g, %g: got %.15g, want %.15g", test.p1, test.p2, got, test.want)
 		}
 	}
-	if got := TwoClientLimit(0, 0); !math.IsNaN(got) {
+	if got := twoClientLimit(0, 0); !math.IsNaN(got) {
 		t.Errorf("nobody ever there: got %g, want NaN", got)
 	}
 }
@@ -62,7 +62,7 @@ func TestTwoClientLimitSimulated(t *testing.T) {
 				sum += x
 			}
 		}
-		got, want := sum/(rounds-settle), TwoClientLimit(test.p1, test.p2)
+		got, want := sum/(rounds-settle), twoClientLimit(test.p1, test.p2)
 		// Per round a drift is at most 100a and its noise has a memory of 1/(a·P(any active)) rounds; over 380 000 rounds the
 		// time average has a standard error of at most 50·√(2/(380000·0.19)) = 0.26 for any a. The tolerance is four of these.
 		if math.Abs(got-want) > 1.05 {
@@ -72,7 +72,7 @@ func TestTwoClientLimitSimulated(t *testing.T) {
 }
 
 func TestFedAWEF2Rows(t *testing.T) {
-	rows, err := FedAWEF2Rows(2)
+	rows, err := fedaweF2Rows(2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestFedAWEF2Rows(t *testing.T) {
 	if got, want := b.String(), "p1,p2,limit\n0.5,0.5,50\n0.5,1,75\n1,0.5,25\n1,1,50\n"; got != want {
 		t.Errorf("grid of 2: got\n%s\nwant\n%s", got, want)
 	}
-	if _, err := FedAWEF2Rows(0); err == nil {
+	if _, err := fedaweF2Rows(0); err == nil {
 		t.Error("grid of 0: got no error, want one")
 	}
 }
@@ -96,11 +96,11 @@ func TestFedAWEF2Figure(t *testing.T) {
 		{20, []string{"p2 = 0.2", "p2 = 0.4", "p2 = 0.6", "p2 = 0.8", "p2 = 1", "optimum, 50"}},
 		{3, []string{"p2 = 0.333", "p2 = 0.667", "p2 = 1", "optimum, 50"}},
 	} {
-		rows, err := FedAWEF2Rows(test.n)
+		rows, err := fedaweF2Rows(test.n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		chart := FedAWEF2Figure(rows).Panels[0][0].(plot.LineChart)
+		chart := fedaweF2Figure(rows).Panels[0][0].(plot.LineChart)
 		if len(chart.Series) != len(test.want) {
 			t.Fatalf("grid of %d: %d lines, want %v", test.n, len(chart.Series), test.want)
 		}

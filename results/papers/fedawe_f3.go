@@ -3,6 +3,7 @@ package papers
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"rollcall/results"
 	"rollcall/results/files"
@@ -10,15 +11,29 @@ import (
 	"rollcall/results/stats"
 )
 
-// FedAWEF3Run is one cell of FedAWE's Figure 3: FedAvg over active clients on SVHN, every client there with
-// p_i^t = p·(γ sin(0.1πt) + 1 − γ).
-type FedAWEF3Run struct {
-	P, Gamma float64
-	Curves   [][]results.CurveRow // of each seed
+// Every client is there with p_i^t = p·(γ sin(0.1πt) + 1 − γ).
+var fedaweF3 = Figure{
+	ID: "fedawe-f3", Title: "FedAWE, Figure 3: FedAvg under non-stationary availability, SVHN",
+	Measure: Curves{}, Runs: fedaweF3Runs(), Seeds: fedaweSeeds, Rounds: 1000,
+	Draw: func(m Measured) (Drawing, error) {
+		rows, err := fedaweF3Rows(m.Lines)
+		return drawing(rows, fedaweF3Figure(rows)), err
+	},
 }
 
-// FedAWEF3Row is one evaluated round of a cell, over its seeds.
-type FedAWEF3Row struct {
+// fedaweF3Runs are FedAvg over the active clients with every p and γ.
+func fedaweF3Runs() (runs []Run) {
+	for _, p := range []string{"0.1", "0.3", "0.5", "1"} {
+		for _, gamma := range []string{"0.1", "0.2", "0.3", "0.5"} {
+			column := Column{Data: "svhn", Availability: "sine", Set: results.NewParams("p="+p, "gamma="+gamma)}
+			runs = append(runs, Run{Method: "fedavg-active", Column: column})
+		}
+	}
+	return runs
+}
+
+// fedaweF3Row is one evaluated round of a cell, over its seeds.
+type fedaweF3Row struct {
 	P           float64        `csv:"p"`
 	Gamma       float64        `csv:"gamma"`
 	Round       int            `csv:"round"`
@@ -29,20 +44,21 @@ type FedAWEF3Row struct {
 	TestAccStd  files.Optional `csv:"test_acc_std"`
 }
 
-// FedAWEF3Rows returns the rounds in which every seed of a cell has both accuracies, cell by cell.
-func FedAWEF3Rows(runs []FedAWEF3Run) ([]FedAWEF3Row, error) {
-	var rows []FedAWEF3Row
-	for _, run := range runs {
-		if len(run.Curves) == 0 {
-			return nil, fmt.Errorf("results: fedawe-f3: p %g, gamma %g: no run, want at least one", run.P, run.Gamma)
+// fedaweF3Rows returns the rounds in which every seed of a cell has both accuracies, cell by cell.
+func fedaweF3Rows(lines []Line) ([]fedaweF3Row, error) {
+	var rows []fedaweF3Row
+	for _, line := range lines {
+		p, gamma := numberOf(line, "p"), numberOf(line, "gamma")
+		if len(line.Curves) == 0 {
+			return nil, fmt.Errorf("results: fedawe-f3: p %g, gamma %g: no run, want at least one", p, gamma)
 		}
-		train, test, err := results.BothMeans(run.Curves, results.TrainAcc, results.TestAcc)
+		train, test, err := results.BothMeans(line.Curves, results.TrainAcc, results.TestAcc)
 		if err != nil {
 			return nil, err
 		}
 		for i := range train {
-			rows = append(rows, FedAWEF3Row{
-				P: run.P, Gamma: run.Gamma, Round: train[i].Round, N: train[i].N,
+			rows = append(rows, fedaweF3Row{
+				P: p, Gamma: gamma, Round: train[i].Round, N: train[i].N,
 				TrainAcc: train[i].Mean, TrainAccStd: train[i].Std, TestAcc: test[i].Mean, TestAccStd: test[i].Std,
 			})
 		}
@@ -50,9 +66,15 @@ func FedAWEF3Rows(runs []FedAWEF3Run) ([]FedAWEF3Row, error) {
 	return rows, nil
 }
 
-// FedAWEF3Figure draws train and test accuracy, a row of panels for each p and a line for each γ, with a band of one standard
+// numberOf returns a setting that sets the line apart, 0 if it is none.
+func numberOf(line Line, name string) float64 {
+	v, _ := strconv.ParseFloat(line.Set.Get(name), 64) // a run was made with it
+	return v
+}
+
+// fedaweF3Figure draws train and test accuracy, a row of panels for each p and a line for each γ, with a band of one standard
 // deviation over the seeds where there are several.
-func FedAWEF3Figure(rows []FedAWEF3Row) plot.Figure {
+func fedaweF3Figure(rows []fedaweF3Row) plot.Figure {
 	f := plot.Figure{Title: "FedAvg over active clients, SVHN, p(t) = p (γ sin(0.1πt) + 1 − γ)", PanelHeight: 210}
 	var ps, gammas []float64 // in order of appearance
 	all := plot.NewSpan()    // the same axis for all panels

@@ -8,6 +8,15 @@ import (
 	"rollcall/results/plot"
 )
 
+var fedaweF6 = Figure{
+	ID: "fedawe-f6", Title: "FedAWE, Figure 6: trajectories and sampled activity",
+	Measure: FedAWEPaths, Seeds: fedaweSeeds[:1], Rounds: 80,
+	Draw: func(m Measured) (Drawing, error) { return drawing(m.Paths, FedAWEF6Figure(m.Paths)), nil },
+}
+
+// FedAWEPaths are the processes and clients of Figure 6.
+var FedAWEPaths = Trajectories{Processes: fedaweProcesses, Base: []float64{0.1, 0.5, 0.9}}
+
 // FedAWEF6Row is one client in one round of FedAWE's Figure 6. Rows of a client and process are ascending in Round, from 0.
 type FedAWEF6Row struct {
 	Availability string  `csv:"availability"` // stationary, staircase, sine, interleaved-sine
@@ -57,22 +66,4 @@ func FedAWEF6Figure(rows []FedAWEF6Row) plot.Figure {
 		f.Panels = append(f.Panels, []plot.Chart{path, activity})
 	}
 	return f
-}
-
-// fedaweF5Bins are the bars of FedAWE's Figure 5 over [0, 1]; the paper does not say how many it has [inferred].
-const fedaweF5Bins = 25
-
-// FedAWEF5Rows counts the clients' base availabilities p_i, each in [0, 1], in bins.
-func FedAWEF5Rows(p []float64) ([]plot.Bin, error) { return plot.Bins(p, 0, 1, fedaweF5Bins) }
-
-// FedAWEF5Figure draws the histogram of p_i.
-func FedAWEF5Figure(bins []plot.Bin) plot.Figure {
-	clients := 0
-	for _, b := range bins {
-		clients += b.Count
-	}
-	return plot.Figure{
-		Title:  fmt.Sprintf("How often %d clients are available", clients),
-		Panels: [][]plot.Chart{{plot.Histogram{XLabel: "availability p of a client", YLabel: "clients", Bins: bins}}},
-	}
 }

@@ -1,6 +1,7 @@
 package papers
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,30 +12,63 @@ import (
 )
 
 const (
-	// FedAWEF7Beta is the β with which FedAWE's Figure 7 smooths FedAWE's own curves.
-	FedAWEF7Beta = 0.99
+	// fedaweF7Beta is the β with which FedAWE's Figure 7 smooths FedAWE's own curves.
+	fedaweF7Beta = 0.99
 
-	// FedAWEF7Every is how many rounds apart the values are that the figure smooths: those of the released code.
-	FedAWEF7Every = 2
+	// fedaweF7Every is how many rounds apart the values are that the figure smooths: those of the released code.
+	fedaweF7Every = 2
 
-	// FedAWEF7Coded is how many times too small the losses of the figure are: the released code divides a sum of means
+	// fedaweF7Coded is how many times too small the losses of the figure are: the released code divides a sum of means
 	// over batches by the number of samples, about 256 to a batch.
-	FedAWEF7Coded = 256
+	fedaweF7Coded = 256
 )
 
-// FedAWEF7Options say how the curves are shown. The zero value shows them raw, losses true.
-type FedAWEF7Options struct {
+var fedaweF7 = Figure{
+	ID: "fedawe-f7", Title: "FedAWE, Figure 7: training curves, sine",
+	Measure: Curves{}, Runs: fedaweF7Runs(), Seeds: fedaweSeeds, Rounds: fedaweRounds,
+	Options: []Option{
+		{Name: "ema", Default: fedaweF7Beta, Help: "exponential moving average of FedAWE's curves; 0 shows them raw", Check: func(value any) error {
+			if beta := value.(float64); !(beta >= 0 && beta <= 1) {
+				return errors.New("want 0 … 1")
+			}
+			return nil
+		}},
+		{Name: "loss-as-coded", Default: false, Help: fmt.Sprintf("losses divided by %d, as the released code's are", fedaweF7Coded)},
+	},
+	Draw: func(m Measured) (Drawing, error) {
+		var curves [][]results.CurveRow
+		for _, line := range m.Lines {
+			curves = append(curves, line.Curves...)
+		}
+		o := fedaweF7Options{Beta: m.option("ema").(float64), Smoothed: []string{"fedawe"}, LossAsCoded: m.option("loss-as-coded").(bool)}
+		rows, err := fedaweF7Rows(curves, o)
+		return drawing(rows, fedaweF7Figure(rows)), err
+	},
+}
+
+// fedaweF7Runs are three methods on FedAWE's three data sets.
+func fedaweF7Runs() (runs []Run) {
+	for _, column := range sineColumns() {
+		for _, method := range []string{"fedavg-active", "fedawe", "mifa"} {
+			runs = append(runs, Run{Method: method, Column: column})
+		}
+	}
+	return runs
+}
+
+// fedaweF7Options say how the curves are shown. The zero value shows them raw, losses true.
+type fedaweF7Options struct {
 	// Beta smooths by an exponential moving average, 0 (not at all) to 1. It is the factor from one value to another
-	// [FedAWEF7Every] rounds later: curves evaluated less often are smoothed over as many rounds, not over as many values.
+	// [fedaweF7Every] rounds later: curves evaluated less often are smoothed over as many rounds, not over as many values.
 	Beta float64
 	// Smoothed are the methods that Beta is for; the paper's is fedawe alone.
 	Smoothed []string
-	// LossAsCoded divides the losses by [FedAWEF7Coded].
+	// LossAsCoded divides the losses by [fedaweF7Coded].
 	LossAsCoded bool
 }
 
-// FedAWEF7Row is one evaluated round of a method, over its seeds.
-type FedAWEF7Row struct {
+// fedaweF7Row is one evaluated round of a method, over its seeds.
+type fedaweF7Row struct {
 	Data         string         `csv:"data"`
 	Availability string         `csv:"availability"`
 	Method       string         `csv:"method"`
@@ -48,10 +82,10 @@ type FedAWEF7Row struct {
 	LossAsCoded  bool           `csv:"loss_as_coded"`
 }
 
-// FedAWEF7Rows returns mean and standard deviation over seeds of the curves of each method, each curve smoothed first if
+// fedaweF7Rows returns mean and standard deviation over seeds of the curves of each method, each curve smoothed first if
 // it is to be. A curve is one run, its rows ascending in rounds; those of the same data, availability and method are seeds
 // of the same cell, and only rounds all of them have come out. Cells come in the order of the curves.
-func FedAWEF7Rows(curves [][]results.CurveRow, o FedAWEF7Options) ([]FedAWEF7Row, error) {
+func fedaweF7Rows(curves [][]results.CurveRow, o fedaweF7Options) ([]fedaweF7Row, error) {
 	if !(o.Beta >= 0 && o.Beta <= 1) {
 		return nil, fmt.Errorf("results: fedawe-f7: beta %g, want 0 … 1", o.Beta)
 	}
@@ -68,9 +102,9 @@ func FedAWEF7Rows(curves [][]results.CurveRow, o FedAWEF7Options) ([]FedAWEF7Row
 		}
 		runs[c] = append(runs[c], rows)
 	}
-	var out []FedAWEF7Row
+	var out []fedaweF7Row
 	for _, c := range cells {
-		row := FedAWEF7Row{Data: c.data, Availability: c.availability, Method: c.method, LossAsCoded: o.LossAsCoded}
+		row := fedaweF7Row{Data: c.data, Availability: c.availability, Method: c.method, LossAsCoded: o.LossAsCoded}
 		seeds := runs[c]
 		if slices.Contains(o.Smoothed, c.method) && o.Beta > 0 {
 			row.Beta = o.Beta
@@ -85,7 +119,7 @@ func FedAWEF7Rows(curves [][]results.CurveRow, o FedAWEF7Options) ([]FedAWEF7Row
 		}
 		scale := 1.0
 		if o.LossAsCoded {
-			scale = 1.0 / FedAWEF7Coded
+			scale = 1.0 / fedaweF7Coded
 		}
 		for i := range loss {
 			row.Round, row.N = loss[i].Round, loss[i].N
@@ -114,7 +148,7 @@ func smooth(rows []results.CurveRow, beta float64) []results.CurveRow {
 			}
 			if last >= 0 {
 				rounds := float64(out[i].Round - out[last].Round)
-				keep := math.Pow(beta, rounds/FedAWEF7Every)
+				keep := math.Pow(beta, rounds/fedaweF7Every)
 				v.Value = keep*column(&out[last]).Value + (1-keep)*v.Value
 			}
 			last = i
@@ -123,9 +157,9 @@ func smooth(rows []results.CurveRow, beta float64) []results.CurveRow {
 	return out
 }
 
-// FedAWEF7Figure draws train loss on a logarithmic axis and test accuracy, a row of panels for each data set and
+// fedaweF7Figure draws train loss on a logarithmic axis and test accuracy, a row of panels for each data set and
 // availability, with a band of one standard deviation over the seeds where there are several.
-func FedAWEF7Figure(rows []FedAWEF7Row) plot.Figure {
+func fedaweF7Figure(rows []fedaweF7Row) plot.Figure {
 	f := plot.Figure{Title: "Training curves", PanelHeight: 270}
 	lossLabel := "train loss (per sample)"
 	type place struct{ data, availability string }
@@ -143,7 +177,7 @@ func FedAWEF7Figure(rows []FedAWEF7Row) plot.Figure {
 			smoothed[r.Method] = r.Beta
 		}
 		if r.LossAsCoded {
-			lossLabel = fmt.Sprintf("train loss (per sample) / %d", FedAWEF7Coded)
+			lossLabel = fmt.Sprintf("train loss (per sample) / %d", fedaweF7Coded)
 		}
 	}
 	for i, at := range places {

@@ -25,11 +25,11 @@ func run(method string, every int, loss, acc []float64) []results.CurveRow {
 }
 
 func TestFedAWEF7Rows(t *testing.T) {
-	rows, err := FedAWEF7Rows([][]results.CurveRow{
+	rows, err := fedaweF7Rows([][]results.CurveRow{
 		run("mifa", 2, []float64{2, 1, 0.5}, []float64{0.1, 0.2, 0.3}),
 		run("fedawe", 2, []float64{8, 0, 4}, []float64{0.8, 0, 0.4}),
 		run("mifa", 2, []float64{4, 3}, []float64{0.3, 0.4}), // a shorter seed
-	}, FedAWEF7Options{Beta: 0.5, Smoothed: []string{"fedawe"}, LossAsCoded: true})
+	}, fedaweF7Options{Beta: 0.5, Smoothed: []string{"fedawe"}, LossAsCoded: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestFedAWEF7Smoothing(t *testing.T) {
 		return run("fedawe", every, x, x)
 	}
 	for _, every := range []int{1, 2, 10, 50} {
-		rows, err := FedAWEF7Rows([][]results.CurveRow{steps(every)}, FedAWEF7Options{Beta: FedAWEF7Beta, Smoothed: []string{"fedawe"}})
+		rows, err := fedaweF7Rows([][]results.CurveRow{steps(every)}, fedaweF7Options{Beta: fedaweF7Beta, Smoothed: []string{"fedawe"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestFedAWEF7Smoothing(t *testing.T) {
 	}
 	// Every second round it is the plain moving average.
 	x := []float64{3, 1, 4, 1, 5, 9, 2, 6}
-	rows, err := FedAWEF7Rows([][]results.CurveRow{run("fedawe", FedAWEF7Every, x, x)}, FedAWEF7Options{Beta: 0.9, Smoothed: []string{"fedawe"}})
+	rows, err := fedaweF7Rows([][]results.CurveRow{run("fedawe", fedaweF7Every, x, x)}, fedaweF7Options{Beta: 0.9, Smoothed: []string{"fedawe"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestFedAWEF7Gap(t *testing.T) {
 	curve := run("fedawe", 2, []float64{1, 9, 0}, []float64{1, 9, 0})
 	curve[1].TrainLoss = files.Optional{}
 	before := slices.Clone(curve)
-	rows, err := FedAWEF7Rows([][]results.CurveRow{curve}, FedAWEF7Options{Beta: 0.5, Smoothed: []string{"fedawe"}})
+	rows, err := fedaweF7Rows([][]results.CurveRow{curve}, fedaweF7Options{Beta: 0.5, Smoothed: []string{"fedawe"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,20 +127,20 @@ func TestFedAWEF7Errors(t *testing.T) {
 		{"beta NaN", one, math.NaN(), "results: fedawe-f7: beta NaN, want 0 … 1"},
 		{"empty curve", append(one, nil), 0, "results: fedawe-f7: curve 2 of 2: no rows, want one at least"},
 	} {
-		if _, err := FedAWEF7Rows(test.curves, FedAWEF7Options{Beta: test.beta}); err == nil || err.Error() != test.want {
+		if _, err := fedaweF7Rows(test.curves, fedaweF7Options{Beta: test.beta}); err == nil || err.Error() != test.want {
 			t.Errorf("%s: got %v, want %s", test.name, err, test.want)
 		}
 	}
 }
 
 func TestFedAWEF7Figure(t *testing.T) {
-	rows, err := FedAWEF7Rows([][]results.CurveRow{
+	rows, err := fedaweF7Rows([][]results.CurveRow{
 		run("mifa", 2, []float64{2, 1}, []float64{0.1, 0.2}), run("fedawe", 2, []float64{2, 1}, []float64{0.1, 0.2}),
-	}, FedAWEF7Options{Beta: 0.99, Smoothed: []string{"fedawe"}, LossAsCoded: true})
+	}, fedaweF7Options{Beta: 0.99, Smoothed: []string{"fedawe"}, LossAsCoded: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := FedAWEF7Figure(rows)
+	f := fedaweF7Figure(rows)
 	if len(f.Panels) != 1 || len(f.Panels[0]) != 2 {
 		t.Fatalf("got %d rows of panels, want one of two", len(f.Panels))
 	}
@@ -153,10 +153,15 @@ func TestFedAWEF7Figure(t *testing.T) {
 	}
 }
 
+// ofF3 is a line of Figure 3.
+func ofF3(p, gamma string, curves ...[]results.CurveRow) Line {
+	return Line{Run: Run{Column: Column{Set: results.NewParams("p="+p, "gamma="+gamma)}}, Runs: Runs{Curves: curves}}
+}
+
 func TestFedAWEF3(t *testing.T) {
-	rows, err := FedAWEF3Rows([]FedAWEF3Run{
-		{P: 0.1, Gamma: 0.3, Curves: [][]results.CurveRow{run("fedavg-active", 10, []float64{1, 1}, []float64{0.1, 0.2}), run("fedavg-active", 10, []float64{1, 1}, []float64{0.3, 0.4})}},
-		{P: 1, Gamma: 0.3, Curves: [][]results.CurveRow{run("fedavg-active", 10, []float64{1}, []float64{0.5})}},
+	rows, err := fedaweF3Rows([]Line{
+		ofF3("0.1", "0.3", [][]results.CurveRow{run("fedavg-active", 10, []float64{1, 1}, []float64{0.1, 0.2}), run("fedavg-active", 10, []float64{1, 1}, []float64{0.3, 0.4})}...),
+		ofF3("1", "0.3", [][]results.CurveRow{run("fedavg-active", 10, []float64{1}, []float64{0.5})}...),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +170,7 @@ func TestFedAWEF3(t *testing.T) {
 		!filestest.SameOptional(rows[1].TestAccStd, files.Some(math.Sqrt(0.02))) || rows[2].TestAccStd.Valid {
 		t.Errorf("got %+v, want two rows over two seeds and one of one", rows)
 	}
-	f := FedAWEF3Figure(rows)
+	f := fedaweF3Figure(rows)
 	if len(f.Panels) != 2 || f.Panels[0][0].(plot.LineChart).XLabel != "" || f.Panels[1][0].(plot.LineChart).XLabel != "round" {
 		t.Errorf("got %+v, want a row for each p, rounds below the last", f.Panels)
 	}
@@ -173,7 +178,7 @@ func TestFedAWEF3(t *testing.T) {
 	if first.YMin != last.YMin || first.YMax != last.YMax {
 		t.Errorf("axes: got %v … %v and %v … %v, want the same", first.YMin, first.YMax, last.YMin, last.YMax)
 	}
-	_, err = FedAWEF3Rows([]FedAWEF3Run{{P: 0.5, Gamma: 0.2}})
+	_, err = fedaweF3Rows([]Line{ofF3("0.5", "0.2")})
 	if want := "results: fedawe-f3: p 0.5, gamma 0.2: no run, want at least one"; err == nil || err.Error() != want {
 		t.Errorf("no curve: got %v, want %s", err, want)
 	}

@@ -2,14 +2,41 @@ package papers
 
 import (
 	"fmt"
+	"strings"
 
 	"rollcall/results/files"
 	"rollcall/results/plot"
 	"rollcall/results/stats"
 )
 
-// FedARShapleyRow is one client at one level of staleness of one seed (FedAR, figure 1).
-type FedARShapleyRow struct {
+var fedarF1 = Figure{
+	ID: "fedar-f1", Title: "FedAR, Figure 1: contribution of a client whose update is stale, CIFAR-10",
+	Measure: Coalitions{MostStale: 6}, Runs: runs(fiveClients(), "mifa"), Preset: "paper", Seeds: fedarSeeds, Rounds: 9,
+	Draw: func(m Measured) (Drawing, error) {
+		var rows []fedarShapleyRow
+		for _, c := range m.Coalitions {
+			of, err := fedarShapleyRows(c.Stale, c.Seed, c.Accuracies)
+			if err != nil {
+				return Drawing{}, err
+			}
+			rows = append(rows, of...)
+		}
+		d := drawing(rows, fedarShapleyFigure(m.Figure.Title, rows))
+		d.Words = fmt.Sprintf("share of client 0: %s\nthe paper: it falls as the staleness grows, and is negative at stale 6\n", strings.Join(shapleyWords(rows), ", "))
+		return d, nil
+	},
+}
+
+// fiveClients is the toy experiment of section 3.2. It prints neither split nor steps: two classes at each client, so that the five have
+// all ten, and one pass over the samples a round [inferred].
+func fiveClients() Column {
+	c := fedar("cifar10")
+	c.Base = c.Base.And("clients=5", "p-min=1", "local-epochs=1")
+	return c
+}
+
+// fedarShapleyRow is one client at one level of staleness of one seed (FedAR, figure 1).
+type fedarShapleyRow struct {
 	Stale   int            `csv:"stale"` // last rounds in which client 0 is away; 0: fresh
 	Seed    uint32         `csv:"seed"`
 	Client  int            `csv:"client"`
@@ -19,16 +46,16 @@ type FedARShapleyRow struct {
 	With    float64        `csv:"test_acc_all"`
 }
 
-// FedARShapleyRows returns the rows of one level and seed from the test accuracies of all coalitions [2^n], see [Shapley].
-func FedARShapleyRows(stale int, seed uint32, accuracies []float64) ([]FedARShapleyRow, error) {
+// fedarShapleyRows returns the rows of one level and seed from the test accuracies of all coalitions [2^n], see [stats.Shapley].
+func fedarShapleyRows(stale int, seed uint32, accuracies []float64) ([]fedarShapleyRow, error) {
 	phi, err := stats.Shapley(accuracies)
 	if err != nil {
 		return nil, err
 	}
 	last := len(accuracies) - 1
-	rows := make([]FedARShapleyRow, len(phi))
+	rows := make([]fedarShapleyRow, len(phi))
 	for i, v := range phi {
-		rows[i] = FedARShapleyRow{Stale: stale, Seed: seed, Client: i, Shapley: v, Without: accuracies[0], With: accuracies[last]}
+		rows[i] = fedarShapleyRow{Stale: stale, Seed: seed, Client: i, Shapley: v, Without: accuracies[0], With: accuracies[last]}
 		if sum := accuracies[last] - accuracies[0]; sum != 0 {
 			rows[i].Share = files.Some(v / sum)
 		}
@@ -36,15 +63,15 @@ func FedARShapleyRows(stale int, seed uint32, accuracies []float64) ([]FedARShap
 	return rows, nil
 }
 
-// FedARShapleyFigure draws the Shapley value of client 0 and the mean one of the others, in points of test accuracy, against the staleness,
+// fedarShapleyFigure draws the Shapley value of client 0 and the mean one of the others, in points of test accuracy, against the staleness,
 // and beside it the share of client 0. Bands are over the seeds. The share is of the means: that of a seed whose clients add nothing
 // together means little.
-func FedARShapleyFigure(title string, rows []FedARShapleyRow) plot.Figure {
+func fedarShapleyFigure(title string, rows []fedarShapleyRow) plot.Figure {
 	values := plot.LineChart{XLabel: "rounds client 0 is away", YLabel: "Shapley value (points of test accuracy)"}
 	shares := plot.LineChart{XLabel: "rounds client 0 is away", YLabel: "share of all clients' (%)"}
 	stale, others := plot.Series{Name: "client 0"}, plot.Series{Name: "mean of the others"}
 	share := plot.Series{Name: "client 0"}
-	for _, level := range inOrder(rows, func(r FedARShapleyRow) int { return r.Stale }) {
+	for _, level := range inOrder(rows, func(r fedarShapleyRow) int { return r.Stale }) {
 		var own, rest []float64
 		total := 0.0
 		for _, r := range rows {
@@ -69,9 +96,9 @@ func FedARShapleyFigure(title string, rows []FedARShapleyRow) plot.Figure {
 	return plot.Figure{Title: title, Panels: [][]plot.Chart{{values, shares}}}
 }
 
-// FedARShapleyWords reads "stale 3: 12.1 %", the share of client 0 at each level over all seeds.
-func FedARShapleyWords(rows []FedARShapleyRow) (words []string) {
-	for _, level := range inOrder(rows, func(r FedARShapleyRow) int { return r.Stale }) {
+// shapleyWords reads "stale 3: 12.1 %", the share of client 0 at each level over all seeds.
+func shapleyWords(rows []fedarShapleyRow) (words []string) {
+	for _, level := range inOrder(rows, func(r fedarShapleyRow) int { return r.Stale }) {
 		own, total := 0.0, 0.0
 		for _, r := range rows {
 			if r.Stale == level {

@@ -10,6 +10,18 @@ import (
 	"rollcall/results/plot"
 )
 
+var cafedI1 = Figure{
+	ID: "cafed-i1", Title: "CA-Fed, INFOCOM, Figure 1: activity of the clients and who is left out",
+	Measure: Curves{Decisions: true}, Runs: runs(infocom("binary"), "ca-fed"), Seeds: infocomSeeds[:1], Rounds: infocomRounds,
+	Draw: stating("excluded clients tend to be those with low average availability or high correlation", nil, drawActivity),
+}
+
+// drawActivity draws who was there and who was left out in the first run.
+func drawActivity(m Measured) (Drawing, error) {
+	rows := CAFedActivityRows(m.Lines[0].Decisions[0])
+	return drawing(rows, CAFedActivityFigure(m.Figure.Title, rows)), nil
+}
+
 // CAFedActivityRow is one client in one round (INFOCOM, figure 1; ToN, figures 5a–c).
 type CAFedActivityRow struct {
 	Round    int     `csv:"round"`
@@ -65,18 +77,4 @@ func CAFedActivityFigure(title string, rows []CAFedActivityRow) plot.Figure {
 		}
 	}
 	return plot.Figure{Title: title, Panels: [][]plot.Chart{{raster}}, PanelHeight: max(plot.PanelHeight, 5*n)}
-}
-
-// LeftOut returns, for clusters of consecutive clients of equal size, the share of their rounds in which they were left out, whether
-// they were there or not (ToN, figures 5a–c).
-func LeftOut(rows []CAFedActivityRow, clusters int) []float64 {
-	clients, rounds := 0, 0
-	for _, r := range rows {
-		clients, rounds = max(clients, r.Client+1), max(rounds, r.Round)
-	}
-	share := make([]float64, clusters)
-	for _, r := range rows {
-		share[r.Client*clusters/clients] += float64(1-r.Included) * float64(clusters) / float64(clients*rounds)
-	}
-	return share
 }

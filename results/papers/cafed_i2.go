@@ -2,13 +2,32 @@ package papers
 
 import (
 	"fmt"
-	"math"
 
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/plot"
-	"rollcall/results/stats"
 )
+
+var cafedI2 = Figure{
+	ID: "cafed-i2", Title: "CA-Fed, INFOCOM, Figure 2: importance of the clients",
+	Measure: Curves{Decisions: true}, Runs: runs(infocom("binary"), infocomMethods...), Seeds: infocomSeeds[:1], Rounds: infocomRounds,
+	Draw: stating("all but Unbiased depart from the target; CA-Fed favours the more available clients", nil, func(m Measured) (Drawing, error) {
+		rows, err := ofEveryLine(m.Lines, CAFedImportanceRows)
+		return drawing(rows, CAFedShareFigure(m.Figure.Title, rows)), err
+	}),
+}
+
+// ofEveryLine returns the rows of every line, one after the other.
+func ofEveryLine[T any](lines []Line, rowsOf func(method string, seeds [][]results.DecisionRow) ([]T, error)) (rows []T, err error) {
+	for _, line := range lines {
+		more, err := rowsOf(line.Method, line.Decisions)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	return rows, nil
+}
 
 // CAFedImportanceRow is what one method gave one client in the course of a run, averaged over the seeds (INFOCOM, figure 2; ToN,
 // figure 1d).
@@ -16,7 +35,7 @@ type CAFedImportanceRow struct {
 	Method string  `csv:"method"`
 	Client int     `csv:"client"`
 	Place  int     `csv:"place"` // as in [CAFedActivityRow], by the first seed
-	Group  string  `csv:"group"` // see [ClientGroup], by the first seed
+	Group  string  `csv:"group"` // see [clientGroup], by the first seed
 	Pi     float64 `csv:"pi"`
 	Lambda float64 `csv:"lambda"`
 	Target float64 `csv:"alpha"`  // α, the target importance
@@ -25,26 +44,6 @@ type CAFedImportanceRow struct {
 	N      int     `csv:"n"`      // seeds
 	Taken  float64 `csv:"taken"`  // fraction of the rounds with the client there in which it was taken; 1 if it never was there
 	Rounds int     `csv:"rounds"` // of each seed
-}
-
-// The groups of ToN's figure 1d.
-const (
-	MoreAvailable    = "more available"
-	LessWeakly       = "less available, weakly correlated"
-	LessCorrelated   = "less available, correlated"
-	correlatedAbove  = 0.4 // λ between the weakly correlated clients' (some hundredths) and the others' (0.5 at least)
-	availableAtLeast = 0.5
-)
-
-// ClientGroup returns a client's group.
-func ClientGroup(pi, lambda float64) string {
-	switch {
-	case pi > availableAtLeast:
-		return MoreAvailable
-	case math.Abs(lambda) > correlatedAbove:
-		return LessCorrelated
-	}
-	return LessWeakly
 }
 
 // CAFedImportanceRows returns a row for each client; seeds are the runs of one method.
@@ -59,7 +58,7 @@ func CAFedImportanceRows(method string, seeds [][]results.DecisionRow) ([]CAFedI
 			rows = make([]CAFedImportanceRow, n)
 			for place, i := range byAvailability(decisions) {
 				d := decisions[i]
-				rows[i] = CAFedImportanceRow{Method: method, Client: i, Place: place, Group: ClientGroup(d.Pi, d.Lambda), Pi: d.Pi, Lambda: d.Lambda, N: len(seeds), Rounds: len(decisions) / n}
+				rows[i] = CAFedImportanceRow{Method: method, Client: i, Place: place, Group: clientGroup(d.Pi, d.Lambda), Pi: d.Pi, Lambda: d.Lambda, N: len(seeds), Rounds: len(decisions) / n}
 			}
 		}
 		if n != len(rows) {
@@ -107,57 +106,4 @@ func CAFedShareFigure(title string, rows []CAFedImportanceRow) plot.Figure {
 	}
 	chart.Series = append(chart.Series, target.LastStepDrawn())
 	return plot.Figure{Title: title, Panels: [][]plot.Chart{{chart}}}
-}
-
-// CAFedGroupRow is what one method gave one group of clients (ToN, figure 1d), over the seeds.
-type CAFedGroupRow struct {
-	Method    string         `csv:"method"`
-	Group     string         `csv:"group"`
-	Clients   float64        `csv:"clients"` // mean number over the seeds
-	N         int            `csv:"n"`       // seeds
-	Weight    float64        `csv:"weight"`  // sum over the group's clients of the mean of q over the rounds
-	WeightStd files.Optional `csv:"weight_std"`
-	Target    float64        `csv:"alpha"` // sum of their α
-}
-
-// CAFedGroupRows sums [Importance] over the groups of clients; seeds are the runs of one method.
-func CAFedGroupRows(method string, seeds [][]results.DecisionRow) ([]CAFedGroupRow, error) {
-	var rows []CAFedGroupRow
-	for _, group := range []string{MoreAvailable, LessWeakly, LessCorrelated} {
-		row := CAFedGroupRow{Method: method, Group: group, N: len(seeds)}
-		var sums []float64
-		for _, decisions := range seeds {
-			weights, _ := results.Importance(decisions)
-			if weights == nil {
-				return nil, fmt.Errorf("results: importance: %s: no decisions, want some of every seed", method)
-			}
-			sum := 0.0
-			for i, w := range weights {
-				if d := decisions[i]; ClientGroup(d.Pi, d.Lambda) == group {
-					sum += w
-					row.Clients += 1 / float64(len(seeds))
-					row.Target += d.Target / float64(len(seeds))
-				}
-			}
-			sums = append(sums, sum)
-		}
-		row.Weight, row.WeightStd = stats.Mean(sums).Value, stats.SampleStd(sums)
-		rows = append(rows, row)
-	}
-	return rows, nil
-}
-
-// CAFedGroupFigure draws bars: a panel for each group, a bar for each method.
-func CAFedGroupFigure(title string, rows []CAFedGroupRow) plot.Figure {
-	var panels []plot.Chart
-	for _, group := range inOrder(rows, func(r CAFedGroupRow) string { return r.Group }) {
-		bars := plot.KeyedBars{Title: group, YLabel: "cumulative importance"}
-		for _, r := range rows {
-			if r.Group == group {
-				bars.Bars = append(bars.Bars, plot.KeyedBar{Name: r.Method, Value: r.Weight})
-			}
-		}
-		panels = append(panels, bars)
-	}
-	return plot.Figure{Title: title, Panels: [][]plot.Chart{panels}}
 }

@@ -1,0 +1,81 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"rollcall/algos/availability"
+	"rollcall/bench/settings"
+	"rollcall/results/papers"
+)
+
+// Measure measures what a figure shows, or the part of it that is wanted.
+func (p *Pool) Measure(ctx context.Context, f *papers.Figure, w *Wanted) (m papers.Measured, err error) {
+	m.Figure = *f
+	switch what := f.Measure.(type) {
+	case papers.Nothing:
+	case papers.Curves:
+		m.Lines, err = p.lines(ctx, f, w, what.Decisions)
+	case papers.BaseAvailability:
+		m.Base, err = p.base(ctx, what, f.Seeds[0], w)
+	case papers.Trajectories:
+		for _, process := range what.Processes {
+			rows, err := Trajectories(process, availability.Defaults(what.Base, f.Seeds[0]), f.Rounds)
+			if err != nil {
+				return m, err
+			}
+			m.Paths = append(m.Paths, rows...)
+		}
+	case papers.EstimatorErrors:
+		m.Errors, err = estimatorErrors(f, w)
+	case papers.Coalitions:
+		m.Coalitions, err = p.coalitions(ctx, f, w, what.MostStale)
+	default:
+		err = fmt.Errorf("figure %s: no way to measure %T", f.ID, what)
+	}
+	return m, err
+}
+
+// lines trains the runs of a figure that are wanted, with every seed.
+func (p *Pool) lines(ctx context.Context, f *papers.Figure, w *Wanted, decisions bool) ([]papers.Line, error) {
+	var methods, sets []string
+	for _, r := range f.Runs {
+		methods, sets = append(methods, r.Method), append(sets, r.Data)
+	}
+	method, err := narrow("methods", w.Methods, methods)
+	if err != nil {
+		return nil, err
+	}
+	data, err := narrow("data", w.Data, sets)
+	if err != nil {
+		return nil, err
+	}
+	var lines []papers.Line
+	for _, r := range f.Runs {
+		if method(r.Method) && data(r.Data) {
+			lines = append(lines, papers.Line{Run: r})
+		}
+	}
+	if len(lines) == 0 {
+		return nil, settings.Usagef("figure %s: no run is left of these methods and data", f.ID)
+	}
+	tasks := make([]Task, len(lines))
+	for i, r := range lines {
+		s, err := w.settings("figure "+f.ID, f.Rounds, r.Column, r.Method)
+		if err != nil {
+			return nil, err
+		}
+		label := cellLabel(fmt.Sprintf("[%d/%d]", i+1, len(lines)), s, r.Column)
+		if r.Series != "" && r.Series != r.Method {
+			label += " " + r.Series
+		}
+		tasks[i] = Task{Settings: s, Label: label}
+	}
+	err = p.Seeds(ctx, f.ID, tasks, f.Seeds, decisions, func(i int, runs papers.Runs, failed error) error {
+		if lines[i].Runs = runs; failed != nil {
+			return fmt.Errorf("%s: %w", tasks[i].Label, failed)
+		}
+		return nil
+	})
+	return lines, err
+}

@@ -1,0 +1,164 @@
+package papers
+
+import (
+	"fmt"
+	"math"
+
+	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/plot"
+	"rollcall/results/stats"
+)
+
+// ToN prints no T for figures 1b and 1c: as for 1d [inferred].
+var (
+	cafedF1a = Figure{
+		ID: "cafed-f1a", Title: "CA-Fed, ToN, Figure 1a: test accuracy, Synthetic",
+		Measure: Curves{}, Runs: runs(ton("leaf"), cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds,
+		Draw: stating("", []claim{{Data: "leaf", Ahead: []string{"ca-fed"}, Behind: "adafed", Points: 1.56}}, drawAccuracy),
+	}
+	cafedF1b = Figure{
+		ID: "cafed-f1b", Title: "CA-Fed, ToN, Figure 1b: test accuracy, MNIST",
+		Measure: Curves{}, Runs: runs(ton("mnist"), cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds,
+		Draw: stating("", []claim{{Data: "mnist", Ahead: []string{"ca-fed"}, Behind: "adafed", Points: 0.94}}, drawAccuracy),
+	}
+	cafedF1c = Figure{
+		ID: "cafed-f1c", Title: "CA-Fed, ToN, Figure 1c: test accuracy, CIFAR-10",
+		Measure: Curves{}, Runs: runs(ton("cifar10", "eval-every=5"), cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds,
+		Draw: stating("", []claim{{Data: "cifar10", Ahead: []string{"ca-fed"}, Behind: "adafed", Points: 1.32}}, drawAccuracy),
+	}
+	cafedF1d = Figure{
+		ID: "cafed-f1d", Title: "CA-Fed, ToN, Figure 1d: cumulative importance of three groups of clients, Synthetic",
+		Measure: Curves{Decisions: true}, Runs: runs(ton("leaf"), cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds,
+		Draw: stating("Unbiased equalizes; More available excludes the less available; AdaFed and CA-Fed favour the more available; "+
+			"F3AST favours the less available, correlated", nil, func(m Measured) (Drawing, error) {
+			rows, err := ofEveryLine(m.Lines, CAFedGroupRows)
+			return drawing(rows, CAFedGroupFigure(m.Figure.Title, rows)), err
+		}),
+	}
+)
+
+// drawAccuracy draws the test accuracy of every line.
+func drawAccuracy(m Measured) (Drawing, error) {
+	rows, err := cafedCurveRows(m.Lines)
+	return drawing(rows, cafedCurveFigure(m.Figure.Title, "test accuracy", rows)), err
+}
+
+// cafedCurveRow is one evaluated round of a run, over its seeds (INFOCOM, figure 3; ToN, figures 1a–c, 2a and 5d).
+type cafedCurveRow struct {
+	Data       string         `csv:"data"`
+	Series     string         `csv:"series"`
+	Method     string         `csv:"method"`
+	Round      int            `csv:"round"`
+	N          int            `csv:"n"`        // seeds
+	TestAcc    float64        `csv:"test_acc"` // fraction, mean over the seeds
+	TestAccStd files.Optional `csv:"test_acc_std"`
+}
+
+// cafedCurveRows returns the rounds in which every seed has an accuracy, run by line.
+func cafedCurveRows(lines []Line) ([]cafedCurveRow, error) {
+	var rows []cafedCurveRow
+	for _, line := range lines {
+		means, err := results.MeanCurve(line.Curves, results.TestAcc)
+		if err != nil {
+			return nil, fmt.Errorf("%s on %s: %w", line.Series, line.Data, err)
+		}
+		for _, m := range means {
+			rows = append(rows, cafedCurveRow{line.Data, line.Series, line.Method, m.Round, m.N, m.Mean, m.Std})
+		}
+	}
+	return rows, nil
+}
+
+// cafedCurveFigure draws a panel for each data set and a line for each series, with a band of one standard deviation over the
+// seeds where there are several. what says what is averaged: "test accuracy".
+func cafedCurveFigure(title, what string, rows []cafedCurveRow) plot.Figure {
+	var panels []plot.Chart
+	for _, data := range inOrder(rows, func(r cafedCurveRow) string { return r.Data }) {
+		chart := plot.LineChart{Title: data, XLabel: "round", YLabel: what + " (%)"}
+		for _, name := range inOrder(rows, func(r cafedCurveRow) string { return r.Series }) {
+			s := plot.Series{Name: name}
+			for _, r := range rows {
+				if r.Data == data && r.Series == name {
+					s.Point(r.Round, r.TestAcc, r.TestAccStd, 100)
+				}
+			}
+			chart.Series = append(chart.Series, s)
+		}
+		panels = append(panels, chart)
+	}
+	return plot.Figure{Title: title, Panels: [][]plot.Chart{panels}}
+}
+
+// The groups of ToN's figure 1d.
+const (
+	moreAvailable    = "more available"
+	lessWeakly       = "less available, weakly correlated"
+	lessCorrelated   = "less available, correlated"
+	correlatedAbove  = 0.4 // λ between the weakly correlated clients' (some hundredths) and the others' (0.5 at least)
+	availableAtLeast = 0.5
+)
+
+// clientGroup returns a client's group.
+func clientGroup(pi, lambda float64) string {
+	switch {
+	case pi > availableAtLeast:
+		return moreAvailable
+	case math.Abs(lambda) > correlatedAbove:
+		return lessCorrelated
+	}
+	return lessWeakly
+}
+
+// CAFedGroupRow is what one method gave one group of clients (ToN, figure 1d), over the seeds.
+type CAFedGroupRow struct {
+	Method    string         `csv:"method"`
+	Group     string         `csv:"group"`
+	Clients   float64        `csv:"clients"` // mean number over the seeds
+	N         int            `csv:"n"`       // seeds
+	Weight    float64        `csv:"weight"`  // sum over the group's clients of the mean of q over the rounds
+	WeightStd files.Optional `csv:"weight_std"`
+	Target    float64        `csv:"alpha"` // sum of their α
+}
+
+// CAFedGroupRows sums [Importance] over the groups of clients; seeds are the runs of one method.
+func CAFedGroupRows(method string, seeds [][]results.DecisionRow) ([]CAFedGroupRow, error) {
+	var rows []CAFedGroupRow
+	for _, group := range []string{moreAvailable, lessWeakly, lessCorrelated} {
+		row := CAFedGroupRow{Method: method, Group: group, N: len(seeds)}
+		var sums []float64
+		for _, decisions := range seeds {
+			weights, _ := results.Importance(decisions)
+			if weights == nil {
+				return nil, fmt.Errorf("results: importance: %s: no decisions, want some of every seed", method)
+			}
+			sum := 0.0
+			for i, w := range weights {
+				if d := decisions[i]; clientGroup(d.Pi, d.Lambda) == group {
+					sum += w
+					row.Clients += 1 / float64(len(seeds))
+					row.Target += d.Target / float64(len(seeds))
+				}
+			}
+			sums = append(sums, sum)
+		}
+		row.Weight, row.WeightStd = stats.Mean(sums).Value, stats.SampleStd(sums)
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// CAFedGroupFigure draws bars: a panel for each group, a bar for each method.
+func CAFedGroupFigure(title string, rows []CAFedGroupRow) plot.Figure {
+	var panels []plot.Chart
+	for _, group := range inOrder(rows, func(r CAFedGroupRow) string { return r.Group }) {
+		bars := plot.KeyedBars{Title: group, YLabel: "cumulative importance"}
+		for _, r := range rows {
+			if r.Group == group {
+				bars.Bars = append(bars.Bars, plot.KeyedBar{Name: r.Method, Value: r.Weight})
+			}
+		}
+		panels = append(panels, bars)
+	}
+	return plot.Figure{Title: title, Panels: [][]plot.Chart{panels}}
+}

@@ -1,0 +1,118 @@
+package papers
+
+import (
+	"fmt"
+
+	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/plot"
+)
+
+var (
+	cafedF2a = Figure{
+		ID: "cafed-f2a", Title: "CA-Fed, ToN, Figure 2a: convergence speed against bias, Synthetic",
+		Measure: Curves{}, Runs: overKappa(ton("leaf")), Preset: "paper", Seeds: tonSeeds, Rounds: 500,
+		Draw: stating("More available is fastest and ends lowest, Unbiased ends highest; κ̄² = 100 overlaps with Unbiased", []claim{
+			{Data: "leaf", Round: 40, Ahead: []string{kappa("0.1")}, Behind: "unbiased", Points: 2.8},
+			{Data: "leaf", Round: 500, Ahead: []string{kappa("100")}, Behind: "more-available", Points: 3.8},
+		}, drawAccuracy),
+	}
+	cafedF2b = Figure{
+		ID: "cafed-f2b", Title: "CA-Fed, ToN, Figure 2b: best κ̄² for each length of training, Synthetic",
+		Measure: Curves{}, Runs: overKappa(ton("leaf")), Preset: "paper", Seeds: tonSeeds, Rounds: 500,
+		Draw: stating("small κ̄² is best for short training, large κ̄² for long", nil, func(m Measured) (Drawing, error) {
+			rows, err := cafedBestRows(m.Lines)
+			return drawing(rows, cafedBestFigure(m.Figure.Title, rows)), err
+		}),
+	}
+)
+
+// kappas are the κ̄² of figures 2 and 3.
+var kappas = []string{"0.01", "0.1", "1", "10", "100"}
+
+// kappa names the runs of ca-fed that differ in κ̄².
+func kappa(value string) string { return "ca-fed κ̄²=" + value }
+
+// overKappa is figure 2's: CA-Fed for every κ̄², and what it is like at the ends. κ̄² is the paper's hyper-parameter; the code's bias_const
+// takes its place elsewhere.
+func overKappa(c Column) []Run {
+	list := runs(c, "more-available", "unbiased")
+	for _, k := range kappas {
+		of := c
+		of.ByMethod = map[string]results.Params{"ca-fed": c.ByMethod["ca-fed"].And("bias-const=none", results.Params("kappa="+k))}
+		list = append(list, Run{Method: "ca-fed", Column: of, Series: kappa(k)})
+	}
+	return list
+}
+
+// cafedBestRow is the best κ̄² after one round (ToN, figure 2b).
+type cafedBestRow struct {
+	Round      int     `csv:"round"` // T, the length of training
+	N          int     `csv:"n"`     // seeds
+	Best       string  `csv:"best"`  // series of CA-Fed with the largest mean test accuracy; of equal ones the first
+	Kappa      float64 `csv:"kappa"`
+	TestAcc    float64 `csv:"test_acc"`
+	RunnerUp   string  `csv:"runner_up"`
+	Difference float64 `csv:"difference"` // by which the best is ahead of it
+}
+
+// cafedBestRows returns the best of the lines of ca-fed after every round that all of them have; their X is κ̄².
+func cafedBestRows(lines []Line) ([]cafedBestRow, error) {
+	type at struct {
+		line Line
+		mean results.RoundMean
+	}
+	rounds := map[int][]at{}
+	compared, last := 0, 0
+	for _, line := range lines {
+		if line.Method != "ca-fed" {
+			continue
+		}
+		compared++
+		means, err := results.MeanCurve(line.Curves, results.TestAcc)
+		if err != nil {
+			return nil, fmt.Errorf("%s on %s: %w", line.Series, line.Data, err)
+		}
+		for _, m := range means {
+			rounds[m.Round], last = append(rounds[m.Round], at{line, m}), max(last, m.Round)
+		}
+	}
+	if compared < 2 {
+		return nil, fmt.Errorf("results: best kappa: %d runs of ca-fed, want two at least", compared)
+	}
+	var rows []cafedBestRow
+	for round := 1; round <= last; round++ {
+		found := rounds[round]
+		if len(found) < compared {
+			continue
+		}
+		best, second := found[0], found[1]
+		if second.mean.Mean > best.mean.Mean {
+			best, second = second, best
+		}
+		for _, x := range found[2:] {
+			switch {
+			case x.mean.Mean > best.mean.Mean:
+				best, second = x, best
+			case x.mean.Mean > second.mean.Mean:
+				second = x
+			}
+		}
+		rows = append(rows, cafedBestRow{
+			round, best.mean.N, best.line.Series, best.line.X, best.mean.Mean, second.line.Series, best.mean.Mean - second.mean.Mean,
+		})
+	}
+	return rows, nil
+}
+
+// cafedBestFigure draws κ̄² on a logarithmic axis against the length of training.
+func cafedBestFigure(title string, rows []cafedBestRow) plot.Figure {
+	s := plot.Series{Step: true}
+	for _, r := range rows {
+		s.X, s.Y = append(s.X, float64(r.Round)), append(s.Y, r.Kappa)
+	}
+	chart := plot.LineChart{
+		XLabel: "T (rounds)", YLabel: "best κ̄²", LogY: true, YMin: files.Some(0.005), YMax: files.Some(200), Series: []plot.Series{s.Held()},
+	}
+	return plot.Figure{Title: title, Panels: [][]plot.Chart{{chart}}}
+}

@@ -1,0 +1,67 @@
+package papers
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"rollcall/results"
+)
+
+var (
+	cafedF5a = inClustersActivity("cafed-f5a", "Figure 5a: clusters, alike inside and among each other, MNIST", "even",
+		"all clients of clusters 9, 8, 7, 6 are left out")
+	cafedF5b = inClustersActivity("cafed-f5b", "Figure 5b: clusters, alike inside, different among each other, MNIST", "clusters",
+		"all clients of clusters 9, 7, 6 are left out, those of 8 are kept")
+	cafedF5c = inClustersActivity("cafed-f5c", "Figure 5c: clusters, all clients different, MNIST", "classes",
+		"clients of the correlated clusters are left out in part")
+	cafedF5d = Figure{
+		ID: "cafed-f5d", Title: "CA-Fed, ToN, Figure 5d: test accuracy with spatial correlation, MNIST",
+		Measure: Curves{}, Runs: runs(inClusters("classes"), cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: 100,
+		Draw: stating("", []claim{{Data: "mnist", Ahead: []string{"ca-fed"}, Behind: "adafed", Points: 0.6}}, drawAccuracy),
+	}
+)
+
+// inClustersActivity is figure 5a, b or c: who is left out when MNIST is cut as split says.
+func inClustersActivity(id, title, split, words string) Figure {
+	return Figure{
+		ID: id, Title: "CA-Fed, ToN, " + title,
+		Measure: Curves{Decisions: true}, Runs: runs(inClusters(split), "ca-fed"), Preset: "paper", Seeds: tonSeeds[:1], Rounds: 100,
+		Draw: func(m Measured) (Drawing, error) {
+			d, err := stating(words, nil, drawActivity)(m)
+			d.Words += leftOutWords(m.Lines[0])
+			return d, err
+		},
+	}
+}
+
+// inClusters is figure 5's: ten clusters of ten clients that share a chain, MNIST cut as split says.
+func inClusters(split string) Column {
+	c := ton("mnist", "clusters=10", results.Params("split="+split))
+	c.Availability = "clusters"
+	return c
+}
+
+// leftOutWords says how often the clients of each cluster were left out of a run.
+func leftOutWords(line Line) string {
+	clusters, _ := strconv.Atoi(line.Set.Get("clusters")) // see inClusters
+	var words []string
+	for c, share := range leftOut(CAFedActivityRows(line.Decisions[0]), clusters) {
+		words = append(words, fmt.Sprintf("%d: %.0f %%", c, 100*share))
+	}
+	return fmt.Sprintf("ours: share of the rounds in which the clients of a cluster were left out, %s\n", strings.Join(words, ", "))
+}
+
+// leftOut returns, for clusters of consecutive clients of equal size, the share of their rounds in which they were left out, whether
+// they were there or not (ToN, figures 5a–c).
+func leftOut(rows []CAFedActivityRow, clusters int) []float64 {
+	clients, rounds := 0, 0
+	for _, r := range rows {
+		clients, rounds = max(clients, r.Client+1), max(rounds, r.Round)
+	}
+	share := make([]float64, clusters)
+	for _, r := range rows {
+		share[r.Client*clusters/clients] += float64(1-r.Included) * float64(clusters) / float64(clients*rounds)
+	}
+	return share
+}

@@ -1,0 +1,91 @@
+package papers
+
+import (
+	"fmt"
+	"math"
+
+	"rollcall/results/files"
+	"rollcall/results/plot"
+	"rollcall/results/stats"
+)
+
+var fedarF3 = Figure{
+	ID: "fedar-f3", Title: "FedAR, Figure 3: accuracy over the clients, CIFAR-10, p_min = 0.1",
+	Measure: Curves{}, Runs: runs(withEverybody(fedar("cifar10")), fedar3.Methods...), Preset: "paper", Seeds: fedarSeeds, Rounds: fedarRounds,
+	Draw: func(m Measured) (Drawing, error) {
+		rows, err := fedarDistributionRows(m.Lines)
+		return drawing(rows, fedarDistributionFigure(m.Figure.Title, rows)), err
+	},
+}
+
+// fedarBins are the bars of the accuracies of clients.
+const fedarBins = 25
+
+// fedarDistributionRow is one bin of a method's accuracies over the clients (figure 3).
+type fedarDistributionRow struct {
+	Method  string  `csv:"method"`
+	Low     float64 `csv:"low"`     // of the accuracy, inclusive
+	High    float64 `csv:"high"`    // exclusive, but for the last
+	Clients float64 `csv:"clients"` // in the bin, mean over the seeds
+	Density float64 `csv:"density"` // of all seeds' clients at its middle, see [fedarDistributionRows]
+	N       int     `csv:"n"`       // seeds
+}
+
+// fedarDistributionRows counts the clients of each line, and estimates the probability density of their accuracy with normal
+// kernels. The paper does not say how it did: the width is Silverman's, 1.06 σ n^(−1/5), with n the clients of one seed [inferred].
+func fedarDistributionRows(lines []Line) ([]fedarDistributionRow, error) {
+	var rows []fedarDistributionRow
+	for _, line := range lines {
+		var x []float64
+		for _, clients := range line.Clients {
+			for _, c := range clients {
+				x = append(x, c.Accuracy)
+			}
+		}
+		if len(x) == 0 {
+			return nil, fmt.Errorf("results: %s on %s: no clients, want one at least", line.Method, line.Data)
+		}
+		bins, err := plot.Bins(x, 0, 1, fedarBins)
+		if err != nil {
+			return nil, err
+		}
+		width := 1.06 * stats.SampleStd(x).Value * math.Pow(float64(len(line.Clients[0])), -0.2)
+		for _, b := range bins {
+			seeds := float64(len(line.Clients))
+			rows = append(rows, fedarDistributionRow{
+				line.Method, b.Low, b.High, float64(b.Count) / seeds, density(x, (b.Low+b.High)/2, width), len(line.Clients),
+			})
+		}
+	}
+	return rows, nil
+}
+
+// density is the kernel estimate at a point; 0 where all values are one.
+func density(x []float64, at, width float64) float64 {
+	if width == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, v := range x {
+		z := (v - at) / width
+		sum += math.Exp(-z * z / 2)
+	}
+	return sum / (float64(len(x)) * width * math.Sqrt(2*math.Pi))
+}
+
+// fedarDistributionFigure draws the counts as steps and the densities as lines.
+func fedarDistributionFigure(title string, rows []fedarDistributionRow) plot.Figure {
+	counts := plot.LineChart{XLabel: "accuracy of a client (%)", YLabel: "clients", YMin: files.Some(0)}
+	densities := plot.LineChart{XLabel: "accuracy of a client (%)", YLabel: "probability density", YMin: files.Some(0)}
+	for _, method := range inOrder(rows, func(r fedarDistributionRow) string { return r.Method }) {
+		c, d := plot.Series{Name: method, Step: true}, plot.Series{Name: method}
+		for _, r := range rows {
+			if r.Method == method {
+				c.X, c.Y = append(c.X, 100*r.Low), append(c.Y, r.Clients)
+				d.X, d.Y = append(d.X, 50*(r.Low+r.High)), append(d.Y, r.Density)
+			}
+		}
+		counts.Series, densities.Series = append(counts.Series, c), append(densities.Series, d)
+	}
+	return plot.Figure{Title: title, Panels: [][]plot.Chart{{counts, densities}}}
+}
