@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rollcall/algos"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/results"
@@ -113,11 +115,10 @@ func (f *entryFlags) wanted(given *pflag.FlagSet, preset string) run.Wanted {
 	if given.Changed("rounds") {
 		w.Rounds = &f.rounds
 	}
-	if given.Changed("clients") {
-		w.Clients = &f.clients
-	}
-	if given.Changed("eval-every") {
-		w.EvalEvery = &f.evalEvery
+	for name, value := range map[string]int{"clients": f.clients, "eval-every": f.evalEvery} {
+		if given.Changed(name) {
+			w.Given = append(w.Given, algos.Setting{Name: name, Value: strconv.Itoa(value)})
+		}
 	}
 	return w
 }

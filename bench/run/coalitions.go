@@ -17,7 +17,7 @@ func (p *Pool) coalitions(ctx context.Context, f *papers.Figure, w *Wanted, most
 	for _, flag := range []struct {
 		name  string
 		given bool
-	}{{"methods", w.Methods != nil}, {"data", w.Data != nil}, {"eval-every", w.EvalEvery != nil}} {
+	}{{"methods", w.Methods != nil}, {"data", w.Data != nil}, {"eval-every", w.Given.Get("eval-every", "") != ""}} {
 		if flag.given {
 			return nil, settings.Usagef("--%s: of no use with figure %s, want it not at all", flag.name, f.ID)
 		}

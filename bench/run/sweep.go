@@ -35,7 +35,7 @@ func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 	if err != nil {
 		return t, nil, err
 	}
-	t = papers.Table{ID: w.Name, Title: "Sweep " + w.Name + ": methods under one and the same availability", Methods: w.Methods, Seeds: w.Seeds}
+	t = papers.Sweep(w.Name, "Sweep "+w.Name+": methods under one and the same availability", w.Methods, w.Seeds)
 	used := map[string]bool{}
 	for _, data := range w.Data {
 		for _, net := range w.netsOf(data) {
@@ -52,10 +52,10 @@ func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 						}
 					}
 					t.Rounds = s.Rounds
-					column.Base = papers.SettingsOf(alikeInAll(&s))
+					column.Base = alikeInAll(&s)
 					shown := column
 					if len(w.Nets) > 1 {
-						shown.Set = papers.SettingsOf(results.NewParams("net=" + s.Net))
+						shown.Set = results.NewParams("net=" + s.Net)
 					}
 					cells = append(cells, Cell{Settings: s, Column: shown})
 				}
@@ -172,11 +172,12 @@ func (w *Sweep) cell(method, data, net, process string, r rate) (settings.Settin
 	return s, nil
 }
 
-// alikeInAll are the settings that all cells have alike, which say nothing of any.
+// alikeInAll are the settings that all cells have alike, which say nothing of any. The trace is there without its file,
+// whose name may hold anything.
 func alikeInAll(s *settings.Settings) results.Params {
-	var alike []string
+	alike := []string{"trace="}
 	for _, r := range settings.Rows() {
-		if !r.Column && r.Name != "lr" && r.Name != "server-lr" {
+		if !r.Column && r.Name != "lr" && r.Name != "server-lr" && r.Name != "trace" {
 			alike = append(alike, r.Name+"="+s.Get(r.Name))
 		}
 	}

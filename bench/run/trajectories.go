@@ -42,8 +42,8 @@ func (p *Pool) base(ctx context.Context, of papers.BaseAvailability, seed uint32
 	if err != nil {
 		return nil, err
 	}
-	if w.Clients != nil {
-		s.Clients = *w.Clients
+	if err := s.Give(w.Given); err != nil {
+		return nil, err
 	}
 	if err := s.Validate(); err != nil {
 		return nil, err

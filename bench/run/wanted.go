@@ -11,12 +11,13 @@ import (
 )
 
 // Wanted says which part of a table or figure is run, and what is not as in the paper. Of the lists nil is all there is;
-// of the numbers nil is the paper's.
+// of the rounds nil is the paper's.
 type Wanted struct {
 	Methods, Data, Availability []string
 	Seeds                       []uint
 	Preset                      string
-	Rounds, Clients, EvalEvery  *int
+	Rounds                      *int
+	Given                       settings.Given // settings that are the same in all runs
 }
 
 // settings returns the settings of a method in a column of a table or figure, of so many rounds.
@@ -26,14 +27,11 @@ func (w *Wanted) settings(of string, rounds int, column papers.Column, method st
 		return s, err
 	}
 	s.Availability, s.Rounds = column.Availability, rounds
-	if err := s.Apply(column.Settings(method, w.Preset)); err != nil {
+	if err := s.Apply(column.Settings(method, w.Preset).All()); err != nil {
 		return s, fmt.Errorf("%s: %w", of, err)
 	}
-	if w.EvalEvery != nil {
-		s.EvalEvery, s.EvalLast = *w.EvalEvery, settings.Optional{}
-	}
-	if w.Clients != nil {
-		s.Clients = *w.Clients
+	if err := s.Give(w.Given); err != nil {
+		return s, err
 	}
 	return s, s.Validate()
 }

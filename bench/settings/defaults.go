@@ -41,25 +41,3 @@ func Defaults(method, preset, data string) (s Settings, err error) {
 	}
 	return s, nil
 }
-
-// Changes are what a command line changes in all entries of a table or figure.
-type Changes struct {
-	Preset string
-	Given  Given
-}
-
-// Entry returns the settings of a method in a column of a table or figure, of so many rounds.
-func (c *Changes) Entry(of string, rounds int, column papers.Column, method string) (Settings, error) {
-	s, err := Defaults(method, c.Preset, column.Data)
-	if err != nil {
-		return s, err
-	}
-	s.Availability, s.Rounds = column.Availability, rounds
-	if err := s.Apply(column.Settings(method, c.Preset).All()); err != nil {
-		return s, fmt.Errorf("%s: %w", of, err)
-	}
-	if err := s.Give(c.Given); err != nil {
-		return s, err
-	}
-	return s, s.Validate()
-}

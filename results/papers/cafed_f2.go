@@ -112,7 +112,7 @@ func cafedBestFigure(title string, rows []cafedBestRow) plot.Figure {
 		s.X, s.Y = append(s.X, float64(r.Round)), append(s.Y, r.Kappa)
 	}
 	chart := plot.LineChart{
-		XLabel: "T (rounds)", YLabel: "best κ̄²", LogY: true, YMin: files.Some(0.005), YMax: files.Some(200), Series: []plot.Series{s.Held()},
+		XLabel: "T (rounds)", YLabel: "best κ̄²", LogY: true, YMin: files.Some(0.005), YMax: files.Some(200), Series: []plot.Series{s.LastStepDrawn()},
 	}
 	return plot.Figure{Title: title, Panels: [][]plot.Chart{{chart}}}
 }
