@@ -36,9 +36,9 @@ func ReadClients(path string) ([]ClientRow, error) {
 	return rows, nil
 }
 
-// ClientStatistic returns a number of Table 3 of the clients of one run. Spreads are over all clients there are, with n in the
+// clientStatistic returns a number of Table 3 of the clients of one run. Spreads are over all clients there are, with n in the
 // denominator: the paper prints 18.1 and 325, 13.6 and 182.5, 20.7 and 432.5, 18.0 and 321.6. A tenth is rounded, but one client at least.
-func ClientStatistic(rows []ClientRow, m Metric) (float64, error) {
+func clientStatistic(rows []ClientRow, m Metric) (float64, error) {
 	if len(rows) == 0 {
 		return 0, fmt.Errorf("results: %s: no clients, want one at least", m)
 	}
@@ -69,7 +69,7 @@ func ClientStatistic(rows []ClientRow, m Metric) (float64, error) {
 	return 0, fmt.Errorf("results: metric %q: not of the clients' accuracies", m)
 }
 
-// ClientsOverSeeds returns mean and standard deviation over runs of [ClientStatistic].
+// ClientsOverSeeds returns mean and standard deviation over runs of [clientStatistic].
 func ClientsOverSeeds(runs [][]ClientRow, m Metric) (stats.Estimate, error) {
 	if len(runs) == 0 {
 		return stats.Estimate{}, fmt.Errorf("results: %s: no run, want at least one", m)
@@ -77,7 +77,7 @@ func ClientsOverSeeds(runs [][]ClientRow, m Metric) (stats.Estimate, error) {
 	x := make([]float64, len(runs))
 	for i, rows := range runs {
 		var err error
-		if x[i], err = ClientStatistic(rows, m); err != nil {
+		if x[i], err = clientStatistic(rows, m); err != nil {
 			return stats.Estimate{}, err
 		}
 	}

@@ -15,11 +15,11 @@ func TestClientStatistic(t *testing.T) {
 		ClientAccMean: 0.095, ClientAccVar: 0.003325, ClientAccStd: math.Sqrt(0.003325), // (20² − 1)/12
 		ClientAccWorst10: 0.005, ClientAccWorst10Std: 0.005, ClientAccBest10: 0.185, ClientAccBest10Std: 0.005,
 	} {
-		if got, err := ClientStatistic(rows, m); err != nil || math.Abs(got-want) > 1e-12 {
+		if got, err := clientStatistic(rows, m); err != nil || math.Abs(got-want) > 1e-12 {
 			t.Errorf("%s: %g, %v, want %g ± 1e-12", m, got, err, want)
 		}
 	}
-	if got, err := ClientStatistic(rows[:3], ClientAccWorst10); err != nil || got != 0 {
+	if got, err := clientStatistic(rows[:3], ClientAccWorst10); err != nil || got != 0 {
 		t.Errorf("worst tenth of three: %g, %v, want that of one, 0", got, err)
 	}
 	e, err := ClientsOverSeeds([][]ClientRow{rows[:1], rows[1:2]}, ClientAccMean) // 0 and 7 %
@@ -27,11 +27,11 @@ func TestClientStatistic(t *testing.T) {
 		t.Errorf("two seeds: %+v, %v, want 0.035 ± 0.0495", e, err)
 	}
 	for _, m := range []Metric{TestAcc, ""} {
-		if _, err := ClientStatistic(rows, m); err == nil {
+		if _, err := clientStatistic(rows, m); err == nil {
 			t.Errorf("%q: no error", m)
 		}
 	}
-	if _, err := ClientStatistic(nil, ClientAccMean); err == nil {
+	if _, err := clientStatistic(nil, ClientAccMean); err == nil {
 		t.Error("no clients: no error")
 	}
 }

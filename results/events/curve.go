@@ -18,27 +18,27 @@ const File = "events.out.tfevents.rollcall"
 
 // Tags of the scalars.
 const (
-	TestAcc   = "test/accuracy" // fraction
-	TestLoss  = "test/loss"
-	TrainAcc  = "train/accuracy"
-	TrainLoss = "train/loss"
-	Active    = "clients/active" // that trained in the round; not of round 0
-	LR        = "clients/lr"     // local learning rate; not of round 0
+	tagTestAcc   = "test/accuracy" // fraction
+	tagTestLoss  = "test/loss"
+	tagTrainAcc  = "train/accuracy"
+	tagTrainLoss = "train/loss"
+	tagActive    = "clients/active" // that trained in the round; not of round 0
+	tagLR        = "clients/lr"     // local learning rate; not of round 0
 )
 
-// event returns a row as event: the round is its step, the start of the run and elapsed_s its time.
-func event(row results.CurveRow, started time.Time) Event {
-	e := Event{WallTime: seconds(started) + row.ElapsedSec, Step: int64(row.Round)}
+// eventOf returns a row as event: the round is its step, the start of the run and elapsed_s its time.
+func eventOf(row results.CurveRow, started time.Time) event {
+	e := event{WallTime: seconds(started) + row.ElapsedSec, Step: int64(row.Round)}
 	for _, m := range []struct {
 		tag   string
 		value files.Optional
-	}{{TestAcc, row.TestAcc}, {TestLoss, row.TestLoss}, {TrainAcc, row.TrainAcc}, {TrainLoss, row.TrainLoss}} {
+	}{{tagTestAcc, row.TestAcc}, {tagTestLoss, row.TestLoss}, {tagTrainAcc, row.TrainAcc}, {tagTrainLoss, row.TrainLoss}} {
 		if m.value.Valid {
-			e.Scalars = append(e.Scalars, Scalar{m.tag, float32(m.value.Value)})
+			e.Scalars = append(e.Scalars, scalar{m.tag, float32(m.value.Value)})
 		}
 	}
 	if row.Round > 0 {
-		e.Scalars = append(e.Scalars, Scalar{Active, float32(row.Active)}, Scalar{LR, float32(row.LR)})
+		e.Scalars = append(e.Scalars, scalar{tagActive, float32(row.Active)}, scalar{tagLR, float32(row.LR)})
 	}
 	return e
 }
@@ -48,9 +48,9 @@ func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
 // WriteCurve writes a whole curve to a run's folder, atomically.
 func WriteCurve(dir string, rows []results.CurveRow, started time.Time) error {
 	return files.WriteFile(filepath.Join(dir, File), func(w io.Writer) error {
-		out := NewWriter(w, seconds(started))
+		out := newWriter(w, seconds(started))
 		for _, row := range rows {
-			out.Write(event(row, started))
+			out.Write(eventOf(row, started))
 		}
 		return out.Err()
 	})
@@ -60,7 +60,7 @@ func WriteCurve(dir string, rows []results.CurveRow, started time.Time) error {
 // is whole, which readers of event files are made for. The nil Log writes nothing.
 type Log struct {
 	f       *os.File
-	out     *Writer
+	out     *writer
 	started time.Time
 }
 
@@ -73,7 +73,7 @@ func Create(dir string, started time.Time) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}
-	l := &Log{f: f, out: NewWriter(f, seconds(started)), started: started}
+	l := &Log{f: f, out: newWriter(f, seconds(started)), started: started}
 	if err := l.out.Err(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -83,7 +83,7 @@ func Create(dir string, started time.Time) (*Log, error) {
 // Row appends a row of the curve. Close returns what went wrong.
 func (l *Log) Row(row results.CurveRow) {
 	if l != nil {
-		l.out.Write(event(row, l.started))
+		l.out.Write(eventOf(row, l.started))
 	}
 }
 

@@ -143,10 +143,12 @@ func TestWriteCurve(t *testing.T) {
 	if len(steps) != 3 || steps[1] != 0 || steps[2] != 300 || times[2] != 1700000002.75 {
 		t.Fatalf("steps %v, times %v, want the version, round 0 and round 300 after 2.25 s", steps, times)
 	}
-	if len(scalars[1]) != 2 || scalars[1][TestAcc] != 0.125 || scalars[1][TestLoss] != 2.5 {
+	if len(scalars[1]) != 2 || scalars[1][tagTestAcc] != 0.125 || scalars[1][tagTestLoss] != 2.5 {
 		t.Errorf("round 0: %v, want test accuracy and loss alone", scalars[1])
 	}
-	want := map[string]float32{TestAcc: 0.75, TestLoss: float32(math.Inf(1)), TrainAcc: 0.5, TrainLoss: 1, Active: 37, LR: 0.5}
+	want := map[string]float32{
+		tagTestAcc: 0.75, tagTestLoss: float32(math.Inf(1)), tagTrainAcc: 0.5, tagTrainLoss: 1, tagActive: 37, tagLR: 0.5,
+	}
 	for tag, v := range want {
 		if scalars[2][tag] != v {
 			t.Errorf("round 300: %s %g, want %g", tag, scalars[2][tag], v)
@@ -181,8 +183,8 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 var errFull = errors.New("no space left")
 
 func TestWriteError(t *testing.T) {
-	w := NewWriter(full{}, 0)
-	w.Write(Event{})
+	w := newWriter(full{}, 0)
+	w.Write(event{})
 	if err := w.Err(); !errors.Is(err, errFull) {
 		t.Errorf("%v, want %v", err, errFull)
 	}

@@ -32,18 +32,18 @@ func appendRecord(to, data []byte) []byte {
 	return binary.LittleEndian.AppendUint32(to, masked(data))
 }
 
-// Scalar is one value under a tag.
-type Scalar struct {
+// scalar is one value under a tag.
+type scalar struct {
 	Tag   string
 	Value float32
 }
 
-// Event is what one record holds: the file's version, or scalars of a step.
-type Event struct {
+// event is what one record holds: the file's version, or scalars of a step.
+type event struct {
 	WallTime float64 // seconds since 1970
 	Step     int64
 	Version  string // of the first event alone
-	Scalars  []Scalar
+	Scalars  []scalar
 }
 
 // fileVersion is what the first event of every file says.
@@ -68,7 +68,7 @@ func appendBytes(to []byte, field int, data []byte) []byte {
 
 // marshal returns an event as protocol buffer: tensorflow.Event, whose fields are wall_time = 1 (double), step = 2 (int64),
 // file_version = 3 (string) and summary = 5; a summary has values = 1, each a tag = 1 (string) and a simple_value = 2 (float).
-func (e Event) marshal() []byte {
+func (e event) marshal() []byte {
 	out := binary.LittleEndian.AppendUint64(appendKey(nil, 1, fixed64), math.Float64bits(e.WallTime))
 	if e.Step != 0 {
 		out = binary.AppendUvarint(appendKey(out, 2, varint), uint64(e.Step))
@@ -85,22 +85,22 @@ func (e Event) marshal() []byte {
 	return appendBytes(out, 5, summary)
 }
 
-// Writer writes events one after the other.
-type Writer struct {
+// writer writes events one after the other.
+type writer struct {
 	w   io.Writer
 	err error
 }
 
-// NewWriter writes the event every file starts with.
-func NewWriter(w io.Writer, wallTime float64) *Writer {
-	out := &Writer{w: w}
-	out.Write(Event{WallTime: wallTime, Version: fileVersion})
+// newWriter writes the event every file starts with.
+func newWriter(w io.Writer, wallTime float64) *writer {
+	out := &writer{w: w}
+	out.Write(event{WallTime: wallTime, Version: fileVersion})
 	return out
 }
 
 // Write writes an event in one piece, so that a reader that follows the file sees whole records. After an error, which Err
 // returns, it does nothing.
-func (w *Writer) Write(e Event) {
+func (w *writer) Write(e event) {
 	if w.err != nil {
 		return
 	}
@@ -110,4 +110,4 @@ func (w *Writer) Write(e Event) {
 }
 
 // Err returns the first error.
-func (w *Writer) Err() error { return w.err }
+func (w *writer) Err() error { return w.err }

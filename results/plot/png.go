@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"fmt"
 	"io"
 
 	"gonum.org/v1/plot/vg"
@@ -22,14 +21,6 @@ type sizedCanvas interface {
 // WriteFigurePNG writes a figure as PNG, twice [FigureWidth] wide, atomically.
 func WriteFigurePNG(path string, f Figure) error {
 	return files.WriteFile(path, func(w io.Writer) error { return f.writePNG(w) })
-}
-
-// WritePNG writes the figure.
-func (f Figure) WritePNG(w io.Writer) error {
-	if err := f.writePNG(w); err != nil {
-		return fmt.Errorf("results: figure: %w", err)
-	}
-	return nil
 }
 
 func (f Figure) writePNG(w io.Writer) error {

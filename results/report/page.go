@@ -127,7 +127,7 @@ func (b *builder) data() (*pageData, error) {
 	}
 	d := &pageData{
 		Version: b.Version, Made: b.Made.UTC().Format("2006-01-02 15:04 UTC"), Folders: b.Folders, Title: "rollcall report",
-		Methods: b.methods, RunCount: len(b.Runs), CellCount: len(results.Cells(b.Runs)), FiguresFolder: Figures,
+		Methods: b.methods, RunCount: len(b.Runs), CellCount: len(results.Cells(b.Runs)), FiguresFolder: figuresFolder,
 	}
 	d.Script = template.HTML("<script>" + string(script) + "</script>") //nolint:gosec // our own files
 	d.tables(b)
@@ -164,7 +164,7 @@ func (b *builder) data() (*pageData, error) {
 func (f *figure) draw(methods []string) (figureData, int, error) {
 	d := figureData{
 		ID: f.id, Title: f.title, Caption: f.caption, Data: f.data, Availability: f.availability, Methods: strings.Join(f.methods, " "),
-		Path: Figures + "/" + f.id,
+		Path: figuresFolder + "/" + f.id,
 	}
 	l := newStyles(methods, f.drawn.Names())
 	used := 0

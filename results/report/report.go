@@ -17,8 +17,8 @@ import (
 
 // Names of what [Write] writes into its folder.
 const (
-	Page    = "index.html"
-	Figures = "figures"
+	Page          = "index.html"
+	figuresFolder = "figures"
 )
 
 // Input is what a report is made of. Everything but the runs or the numbers may be missing.
@@ -49,7 +49,7 @@ type Written struct {
 func Write(ctx context.Context, dir string, in Input) (Written, error) {
 	b := build(in)
 	done := Written{Page: filepath.Join(dir, Page), Figures: len(b.figures)}
-	if err := b.writeFigures(ctx, filepath.Join(dir, Figures)); err != nil {
+	if err := b.writeFigures(ctx, filepath.Join(dir, figuresFolder)); err != nil {
 		return done, err
 	}
 	if err := ctx.Err(); err != nil {

@@ -60,7 +60,7 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	for _, f := range build(in).figures {
-		path := filepath.Join(to, Figures, f.id)
+		path := filepath.Join(to, figuresFolder, f.id)
 		svg, err := os.ReadFile(path + ".svg")
 		if err != nil {
 			t.Fatal(err)
@@ -83,7 +83,7 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	// The curves' CSV: of every evaluated round the mean over the seeds.
-	rows, err := files.ReadCSVFile[curveRow](filepath.Join(to, Figures, "curves-cifar10-sine.csv"))
+	rows, err := files.ReadCSVFile[curveRow](filepath.Join(to, figuresFolder, "curves-cifar10-sine.csv"))
 	if err != nil || len(rows) != 2*11 {
 		t.Fatalf("%v, %d rows, want 2 methods × 11 rounds", err, len(rows))
 	}

@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 )
 
 // small is a history of so many nights of two metrics.
@@ -83,7 +82,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestFormat pins the file format that docs/tracking.md describes. It changes with Schema alone.
+// TestFormat pins the file format that docs/tracking.md describes. It changes with schema alone.
 func TestFormat(t *testing.T) {
 	h := small(1)
 	h.Nights[0].Values = []Measurement{{"round/cifar10", "ms", []float64{1234.5678, 0.001}}}
@@ -187,86 +186,6 @@ func TestReadBad(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Appending changes nothing of what is there, whatever that is.
-func TestAppendKeeps(t *testing.T) {
-	h := small(2)
-	dir := t.TempDir()
-	path := written(t, dir, h)
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	torn := string(good[:len(good)-30])
-	if err := os.WriteFile(path, []byte(torn), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w, err := NewWriter(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	next := small(3).Nights[2]
-	if err := w.Append(h.Machine, next); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil || !strings.HasPrefix(string(text), torn+halfWritten+"\n1,") {
-		t.Errorf("file: got %q, %v, want what was there, its last line marked and ended, and the night", text, err)
-	}
-	back, bad := Read(path)
-	if len(back.Nights) != 3 || len(bad) != 1 || !strings.Contains(bad[0].Error(), "line 5: half written") {
-		t.Errorf("read: got %d nights, %v, want 3 and line 5 half written", len(back.Nights), bad)
-	}
-	if err := w.Append(h.Machine, next); err == nil || !strings.Contains(err.Error(), "run "+next.Run+" is in it already") {
-		t.Errorf("the same run again: got %v, want that it is in it already", err)
-	}
-	for _, test := range []struct {
-		name string
-		n    Night
-		want string
-	}{
-		{"no time", Night{Run: "x"}, "no name or no time"},
-		{"no metric", Night{Run: "x", Time: time.Now()}, "no measurement"},
-		{"zero", Night{Run: "x", Time: time.Now(), Values: []Measurement{{"a", "ms", []float64{0}}}}, "sample 0, want a positive number"},
-		{"twice", Night{Run: "x", Time: time.Now(), Values: []Measurement{{"a", "ms", []float64{1}}, {"a", "ms", []float64{1}}}}, "metric a twice"},
-	} {
-		if err := w.Append(h.Machine, test.n); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got %v, want %s", test.name, err, test.want)
-		}
-	}
-	if err := os.WriteFile(path, []byte("schema,moon\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Check(h.Machine); err == nil || !strings.Contains(err.Error(), "line 1: ") {
-		t.Errorf("foreign file: got %v, want line 1 named", err)
-	}
-	if err := w.Append(h.Machine, next); err == nil {
-		t.Error("foreign file: a night was appended, want an error")
-	}
-	if text, _ := os.ReadFile(path); string(text) != "schema,moon\n" {
-		t.Errorf("foreign file: it was changed to %q", text)
-	}
-}
-
-func TestTwoWriters(t *testing.T) {
-	dir := t.TempDir()
-	first, err := NewWriter(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := NewWriter(dir); !errors.Is(err, ErrBusy) {
-		t.Errorf("second writer: got %v, want %v", err, ErrBusy)
-	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
-	third, err := NewWriter(dir)
-	if err != nil {
-		t.Fatalf("after the first is closed: got %v, want a writer", err)
-	}
-	third.Close()
 }
 
 func TestReadFolder(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"rollcall/results/files"
 )
 
-// Schema is the version of the file format. It is in every row: a program that reads another one says so, and leaves the row out.
-const Schema = 1
+// schema is the version of the file format. It is in every row: a program that reads another one says so, and leaves the row out.
+const schema = 1
 
 // columns are those of a history. One row is one metric of one run; docs/tracking.md says what is in them.
 var columns = []string{
@@ -54,7 +54,7 @@ func encode(w io.Writer, m Machine, n Night) error {
 			samples[i] = strconv.FormatFloat(x, 'g', 6, 64)
 		}
 		cells := []string{
-			strconv.Itoa(Schema), n.Run, n.Time.UTC().Format(time.RFC3339), n.Version, n.Go, number(n.ClockMHz), m.Fingerprint(),
+			strconv.Itoa(schema), n.Run, n.Time.UTC().Format(time.RFC3339), n.Version, n.Go, number(n.ClockMHz), m.Fingerprint(),
 		}
 		cells = append(append(cells, m.fields()...), v.Metric, v.Unit, strings.Join(samples, " "))
 		for i, c := range cells {
@@ -146,8 +146,8 @@ func parseRow(text string) (r row, err error) {
 			return r, err
 		}
 	}
-	if cells[0] != strconv.Itoa(Schema) {
-		return r, fmt.Errorf("column schema: %.40q, want %d", cells[0], Schema)
+	if cells[0] != strconv.Itoa(schema) {
+		return r, fmt.Errorf("column schema: %.40q, want %d", cells[0], schema)
 	}
 	if len(cells) != len(columns) {
 		return r, fmt.Errorf("%d columns, want %d", len(cells), len(columns))

@@ -1,97 +1,12 @@
 package track
 
 import (
-	"encoding/json"
 	"math"
-	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 )
-
-// bruteP goes through all ways to choose which k of the values come after, and counts those at least as far from the middle.
-func bruteP(before, after []float64) float64 {
-	all := append(append([]float64(nil), before...), after...)
-	n, k := len(all), len(after)
-	u := func(mask int) (u float64) {
-		for i := range n {
-			for j := range n {
-				if mask>>i&1 == 1 && mask>>j&1 == 0 && all[i] > all[j] {
-					u++
-				}
-			}
-		}
-		return u
-	}
-	bits := func(m int) (c int) {
-		for ; m > 0; m &= m - 1 {
-			c++
-		}
-		return c
-	}
-	middle := float64(k*(n-k)) / 2
-	own := math.Abs(u((1<<n)-(1<<len(before))) - middle)
-	hits, total := 0, 0
-	for mask := range 1 << n {
-		if bits(mask) != k {
-			continue
-		}
-		total++
-		if math.Abs(u(mask)-middle) >= own {
-			hits++
-		}
-	}
-	return float64(hits) / float64(total)
-}
-
-func TestRankP(t *testing.T) {
-	const tolerance = 1e-12 // both are a quotient of counts below 2^53
-	r := rand.New(rand.NewPCG(1, 1))
-	for range 20 {
-		before, after := make([]float64, 7), make([]float64, 3)
-		for i := range before {
-			before[i] = r.Float64()
-		}
-		for i := range after {
-			after[i] = r.Float64() + 0.5
-		}
-		if got, want := rankP(before, after), bruteP(before, after); math.Abs(got-want) > tolerance {
-			t.Errorf("%v and %v: got %v, want %v ± %g", before, after, got, want, tolerance)
-		}
-	}
-	// Completely apart: 2 / (53 choose 3).
-	var before []float64
-	for i := range 50 {
-		before = append(before, float64(i))
-	}
-	if got, want := rankP(before, []float64{60, 61, 62}), 2.0/23426; math.Abs(got-want) > 1e-12 {
-		t.Errorf("50 and 3 nights apart: got %v, want %v", got, want)
-	}
-	if got, want := leastP(50, 3), 2.0/23426; math.Abs(got/want-1) > 1e-9 { // by logarithms
-		t.Errorf("leastP(50, 3): got %v, want %v", got, want)
-	}
-}
-
-// With ties the probability is that of the least favourable order.
-func TestRankPTies(t *testing.T) {
-	const tolerance = 1e-12
-	before := []float64{1, 2, 3, 3, 4, 4, 5}
-	for _, test := range []struct {
-		name      string
-		after, as []float64
-	}{
-		{"slower", []float64{4, 6, 6}, []float64{3.5, 6, 7}},
-		{"faster", []float64{0, 1, 1}, []float64{0, 1.1, 1.2}},
-	} {
-		if got, want := rankP(before, test.after), bruteP([]float64{1, 2, 3, 3.1, 4, 4.1, 5}, test.as); math.Abs(got-want) > tolerance {
-			t.Errorf("%s: got %v, want %v", test.name, got, want)
-		}
-	}
-	if got := rankP([]float64{2, 2, 2, 2}, []float64{2, 2, 2}); got < 0.05 {
-		t.Errorf("all equal: got %v, want nothing below 0.05", got)
-	}
-}
 
 func TestDiscoveries(t *testing.T) {
 	of := func(p ...float64) (s []Shift) {
@@ -238,59 +153,6 @@ func TestRuleValidate(t *testing.T) {
 		if _, err := r.Trends(steps(1, nil)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("got %v, want %s", err, test.want)
 		}
-	}
-}
-
-func TestJudge(t *testing.T) {
-	rule := DefaultRule()
-	judged := func(nights int, recent int) Verdict {
-		h := steps(nights, map[int]float64{60: 1.05, 120: 0.9})
-		for i := 60; i < nights; i++ {
-			h.Nights[i].Version = "v2"
-		}
-		trends, err := rule.Trends(h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return Judge(h, trends, rule, recent)
-	}
-	for _, test := range []struct {
-		nights, recent          int
-		slower, faster, earlier int
-		text                    string
-	}{
-		{62, 1, 0, 0, 0, "no regression"},
-		{63, 1, 1, 0, 0, "1 regression, worst metric/00 +5."},
-		{64, 1, 0, 0, 1, "no regression"},
-		{64, 2, 1, 0, 0, "1 regression, worst metric/00 +5."},
-		{123, 1, 0, 1, 1, "no regression, 1 faster"},
-	} {
-		v := judged(test.nights, test.recent)
-		if len(v.Regressions) != test.slower || len(v.Improvements) != test.faster || len(v.Earlier) != test.earlier || !strings.Contains(v.Text, test.text) {
-			t.Errorf("%d nights, last %d: got %d slower, %d faster, %d earlier, %q, want %d, %d, %d, %q", test.nights, test.recent,
-				len(v.Regressions), len(v.Improvements), len(v.Earlier), v.Text, test.slower, test.faster, test.earlier, test.text)
-		}
-	}
-	v := judged(63, 1)
-	f := v.Regressions[0]
-	if f.FirstRun != "20260302T020000Z" || f.ConfirmedRun != "20260304T020000Z" || f.FirstVersion != "v2" || f.LastVersion != "v1" {
-		t.Errorf("finding: got %+v, want first run 20260302T020000Z of v2 after v1, confirmed by 20260304T020000Z", f)
-	}
-	var text, list strings.Builder
-	if err := v.WriteText(&text); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"SLOWER  metric/00", "since 20260302T020000Z (v2, before it v1)", "3 nights after 50"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("text:\n%swant %q in it", text.String(), want)
-		}
-	}
-	if err := WriteJSON(&list, []Verdict{v}); err != nil {
-		t.Fatal(err)
-	}
-	var back []Verdict
-	if err := json.Unmarshal([]byte(list.String()), &back); err != nil || !reflect.DeepEqual(back, []Verdict{v}) {
-		t.Errorf("JSON: got %+v, %v, want %+v", back, err, v)
 	}
 }
 

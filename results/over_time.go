@@ -1,0 +1,67 @@
+package results
+
+import (
+	"fmt"
+
+	"rollcall/results/files"
+	"rollcall/results/stats"
+)
+
+// OverTime returns mean and standard deviation over runs of a number made of the test accuracies of each: [TestAccMax], the
+// largest, of the initial model too; [TestAccMean], the mean over the evaluated rounds after it; [TestAccStd], the sample standard
+// deviation over those in the second half of the rounds. The paper looks at every round: evaluate as often.
+func OverTime(runs [][]CurveRow, m Metric) (stats.Estimate, error) {
+	if len(runs) == 0 {
+		return stats.Estimate{}, fmt.Errorf("results: %s: no run, want at least one", m)
+	}
+	values := make([]float64, len(runs))
+	for i, rows := range runs {
+		v := overTime(rows, m)
+		if !v.Valid {
+			return stats.Estimate{}, fmt.Errorf("results: run %d of %d: %s of %d evaluations, want more of them", i+1, len(runs), m, len(rows))
+		}
+		values[i] = v.Value
+	}
+	return stats.Estimate{Mean: stats.Mean(values).Value, Std: stats.SampleStd(values), N: len(values)}, nil
+}
+
+// overTime is OverTime of one run; missing where it has too few evaluations.
+func overTime(rows []CurveRow, m Metric) files.Optional {
+	last := 0
+	for _, r := range rows {
+		last = max(last, r.Round)
+	}
+	var x []float64
+	for _, r := range rows {
+		if r.TestAcc.Valid && (m == TestAccMax || r.Round > 0) && (m != TestAccStd || 2*r.Round > last) {
+			x = append(x, r.TestAcc.Value)
+		}
+	}
+	switch m {
+	case TestAccMax:
+		return stats.Quantile(x, 1)
+	case TestAccMean:
+		return stats.Mean(x)
+	case TestAccStd:
+		return stats.SampleStd(x)
+	}
+	return files.Optional{}
+}
+
+// RunningMean returns a curve with each test accuracy replaced by the mean of those of the rounds so far, the initial model
+// apart (INFOCOM, figure 3). Rows without one are left out, and the initial model's keeps its own.
+func RunningMean(rows []CurveRow) []CurveRow {
+	var out []CurveRow
+	sum, n := 0.0, 0
+	for _, r := range rows {
+		if !r.TestAcc.Valid {
+			continue
+		}
+		if r.Round > 0 {
+			sum, n = sum+r.TestAcc.Value, n+1
+			r.TestAcc = files.Some(sum / float64(n))
+		}
+		out = append(out, r)
+	}
+	return out
+}
