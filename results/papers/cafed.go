@@ -1,11 +1,18 @@
 package papers
 
-import "rollcall/results"
+import (
+	"strings"
+
+	"rollcall/results"
+)
 
 // CA-Fed's experiments (INFOCOM and ToN, section V). Its two papers share availability, nets and methods. What neither prints is
 // marked [inferred]; every setting is a flag of `rollcall run`.
 var (
 	cafedMethods = []string{"unbiased", "more-available", "adafed", "f3ast", "ca-fed"}
+
+	// cafedOwn are the methods of no other paper.
+	cafedOwn = []string{"unbiased", "more-available", "adafed", "ca-fed"}
 
 	// INFOCOM prints no More-available.
 	infocomMethods = []string{"unbiased", "f3ast", "adafed", "ca-fed"}
@@ -36,22 +43,23 @@ const (
 	tonRounds     = 200
 )
 
-// cafedSettings are what all experiments of both papers share. Neither mentions a schedule, clipping or augmentation: rates are
-// constant, there is none of the others [inferred].
-var cafedSettings = results.NewParams(
-	"lr-schedule=constant",
-	"clip=none",
-	"augment=none",
-	"f3ast-beta="+OneByRounds,
-	"kappa=1",
-	"ca-fed-tau=0",
-	"eval-every=1",
-	"eval-last=none",
-	"eval-train=false",
+// Settings that the columns of the tables have in common with how the methods train outside of them, see [cafedTrains].
+const (
+	cafedSchedule = "lr-schedule=constant"                                                        // both papers [inferred]
+	cafedSGD      = "momentum=0.9;weight-decay=0.01;server-momentum=0.9;server-weight-decay=0.01" // of the released code
+	cafedRidge    = "weight-decay=0.01"                                                           // of linear nets
+	cafedTabular  = "fstar=solved;losses=held-out"                                                // of the released code
+	tonSplit      = "split=classes;alpha=0.5"                                                     // ς
+	tonLocal      = "local-epochs=1;batch=32"                                                     // E [inferred] and B
 )
 
-// infocom is a column of INFOCOM's experiments: 24 clients, two passes over their samples a round, α_i ∝ n_i as in the code, β = 0.8
-// (printed as s = 0.2), a bias term without the factor 4.
+// cafedSettings are what all experiments of both papers share. Neither mentions a schedule, clipping or augmentation: rates
+// are constant, there is none of the others [inferred].
+const cafedSettings results.Params = cafedSchedule + ";clip=none;augment=none;f3ast-beta=" + OneByRounds + ";kappa=1;ca-fed-tau=0;" +
+	"eval-every=1;eval-last=none;eval-train=false"
+
+// infocom is a column of INFOCOM's experiments: 24 clients, two passes over their samples a round, α_i ∝ n_i as in the code,
+// β = 0.8 (printed as s = 0.2), a bias term without the factor 4.
 func infocom(data string) Column {
 	c := Column{Data: data, Availability: "markov", Base: cafedSettings}
 	c.Base = c.Base.And("clients=24", "weights=size", "local-epochs=2", "f3ast-limit=12", "bias-const=1", "ca-fed-beta=0.8")
@@ -65,19 +73,19 @@ func infocom(data string) Column {
 	return c
 }
 
-// ton is a column of ToN's experiments: 100 clients of equal importance (its figures show the "average test accuracy among N = 100
-// clients" [inferred]), batches of 32, rates from its table II, ς = γ = δ = 0.5. It prints no E: one pass over the samples as the code
-// counts, but in the paper's preset one step on Synthetic, where rates of 2 diverge with more [inferred].
+// ton is a column of ToN's experiments: 100 clients of equal importance (its figures show the "average test accuracy among
+// N = 100 clients" [inferred]), batches of 32, rates from its table II, ς = γ = δ = 0.5. It prints no E: one pass over the
+// samples as the code counts, but in the paper's preset one step on Synthetic, where rates of 2 diverge with more [inferred].
 func ton(data string, more ...results.Params) Column {
 	c := Column{Data: data, Availability: "markov", Base: cafedSettings}
-	c.Base = c.Base.And("clients=100", "weights=equal", "local-epochs=1", "batch=32", "f3ast-limit=45", "ca-fed-beta=1")
+	c.Base = c.Base.And("clients=100", "weights=equal", tonLocal, "f3ast-limit=45", "ca-fed-beta=1")
 	switch data {
 	case "leaf":
 		c.Base = c.Base.And("leaf-gamma=0.5", "leaf-delta=0.5")
 	case "mnist":
-		c.Base = c.Base.And("split=classes", "alpha=0.5", "validation=0.2")
+		c.Base = c.Base.And(tonSplit, "validation=0.2")
 	case "cifar10":
-		c.Base = c.Base.And("split=classes", "alpha=0.5", "net=cnn-cafed")
+		c.Base = c.Base.And(tonSplit, "net=cnn-cafed")
 	}
 	c.Set = results.Params("").And(more...)
 	c.ByPreset = byPreset(data)
@@ -90,27 +98,46 @@ func ton(data string, more ...results.Params) Column {
 	return c
 }
 
-// byPreset is where paper and released code part on a data set. The code runs SGD with momentum and weight decay at clients and
-// server, solves F* for tabular data and takes it as 0 for images, and takes losses on held-out samples; of CIFAR-10 nothing is
-// held out, so they are of all the client's samples [inferred]. The ridge of the linear nets is the weight decay.
+// byPreset is where paper and released code part on a data set. The code runs SGD with momentum and weight decay at clients
+// and server, solves F* for tabular data and takes it as 0 for images, and takes losses on held-out samples; of CIFAR-10
+// nothing is held out, so they are of all the client's samples [inferred]. The ridge of the linear nets is the weight decay.
 func byPreset(data string) map[string]results.Params {
-	fstar, losses, ridge := "zero", "held-out", "0.01"
-	switch data {
-	case "leaf", "binary":
-		fstar = "solved"
-	case "cifar10":
-		losses, ridge = "all", "0"
+	losses, ridge := results.Params("fstar=zero;losses=held-out"), results.Params(cafedRidge)
+	switch {
+	case tabular(data):
+		losses = cafedTabular
+	case data == "cifar10":
+		losses, ridge = "fstar=zero;losses=all", "weight-decay=0"
 	}
 	return map[string]results.Params{
-		"code": results.NewParams(
-			"momentum=0.9", "weight-decay=0.01", "server-momentum=0.9", "server-weight-decay=0.01",
-			"f3ast-memoryless=true", "fstar="+fstar, "losses="+losses,
-		),
-		"paper": results.NewParams(
-			"momentum=0", "weight-decay="+ridge, "server-momentum=0", "server-weight-decay=0",
-			"f3ast-memoryless=false", "fstar=min", "losses=batch",
-		),
+		"code":  results.NewParams(cafedSGD, "f3ast-memoryless=true").And(losses),
+		"paper": ridge.And("momentum=0;server-momentum=0;server-weight-decay=0;f3ast-memoryless=false;fstar=min;losses=batch"),
 	}
+}
+
+// tabular reports whether the samples of a data set are no images.
+func tabular(data string) bool { return data == "leaf" || data == "binary" }
+
+// cafedTrains is how the methods of CA-Fed alone train outside its tables (ToN, section V): ς = 0.5 in every class, batches of
+// 32, the rates of its table II, constant [inferred], importance by size, a ridge on linear nets; one pass over the samples
+// a round, as the released code counts local work and ToN says nothing [inferred]. In the code's preset SGD and the losses
+// are the released code's.
+func cafedTrains(method, preset, data, net string) results.Params {
+	of, ok := tonRates[data]
+	if !ok {
+		of = tonRates["cifar10"]
+	}
+	trains := results.NewParams(tonSplit, tonLocal, cafedSchedule, "weights=size").And(of[method])
+	if strings.HasPrefix(net, "linear-") {
+		trains = trains.And(cafedRidge)
+	}
+	if preset == "code" {
+		trains = trains.And(cafedSGD)
+		if tabular(data) {
+			trains = trains.And(cafedTabular)
+		}
+	}
+	return trains
 }
 
 // runs are the methods in one column.

@@ -2,9 +2,9 @@ package papers
 
 import "rollcall/results"
 
-// FedAR's experiments (section 6). What the paper does not print is marked [inferred]; every setting is a flag of `rollcall run`.
-// T is not printed: 1000 rounds [inferred]. It names no seeds either: 3, 4 and 6 are the suite's. There is no released code, so both presets have the
-// same numbers; `paper` is the default.
+// FedAR's experiments (section 6). What the paper does not print is marked [inferred]; every setting is a flag of
+// `rollcall run`. T is not printed: 1000 rounds [inferred]. It names no seeds either: 3, 4 and 6 are the suite's. There is no
+// released code, so both presets have the same numbers; `paper` is the default.
 var (
 	fedarBaselines = []string{"fedvarp", "mifa", "scaffold", "fedavg-s", "fedavg-is"} // in the order of Table 2
 	fedarMethods   = append([]string{"fedar"}, fedarBaselines...)
@@ -32,29 +32,20 @@ const fedarRounds = 1000
 // fedarNets are the nets of section 6.1.
 var fedarNets = map[string]string{"cifar10": "lenet5", "svhn": "resnet18", "mnist": "linear-mnist"}
 
-// fedar is a column of FedAR's experiments: 100 clients of equal sizes with two classes each, p_i from p_min = 0.1 to 1, five steps of 64
-// samples, rates from 0.1 with FedAWE's schedule [inferred], weight decay 0.001, no augmentation, no clipping and PyTorch's initial weights [inferred].
+// fedarOwn are the methods of no other paper.
+var fedarOwn = []string{"fedar", "fedavg-is", "fedavg-s", "scaffold"}
+
+// fedarTrains is how FedAR's methods train, inside its tables and outside (section 6.1): equal sizes and two classes at each
+// client, five steps of 64 samples, rates from 0.1 with FedAWE's schedule [inferred], weight decay 0.001. The paper mentions
+// neither augmentation nor clipping: none; nor initial weights: PyTorch's [inferred].
+const fedarTrains results.Params = "init=torch;split=two-class;local-epochs=none;local-steps=5;batch=64;lr=0.1;server-lr=1;" +
+	"lr-schedule=decay;weight-decay=0.001;momentum=0;augment=none;clip=none"
+
+// fedar is a column of FedAR's experiments: 100 clients, p_i from p_min = 0.1 to 1.
 func fedar(data string, more ...results.Params) Column {
 	return Column{
 		Data: data, Availability: "uniform", Set: results.Params("").And(more...),
-		Base: results.NewParams(
-			"net="+fedarNets[data],
-			"init=torch",
-			"clients=100",
-			"split=two-class",
-			"local-epochs=none",
-			"local-steps=5",
-			"batch=64",
-			"lr=0.1",
-			"server-lr=1",
-			"lr-schedule=decay",
-			"weight-decay=0.001",
-			"momentum=0",
-			"augment=none",
-			"clip=none",
-			"eval-every=5",
-			"eval-last=none",
-		),
+		Base: fedarTrains.And(results.Params("net="+fedarNets[data]), "clients=100;eval-every=5;eval-last=none"),
 		// With the rate of the others, 0.1, SCAFFOLD diverges within eight rounds (LeNet-5, seed 3) [inferred].
 		ByMethod: map[string]results.Params{"scaffold": "lr=0.03"},
 	}

@@ -42,6 +42,18 @@ var (
 
 const fedaweRounds = 2000
 
+// fedaweLocal is where presets part in the local steps: the paper clips local gradients and augments every sample (appendix
+// J), the released code clips none and draws one crop and flip for a batch.
+var fedaweLocal = map[string]results.Params{"code": "clip=none;augment=batch", "paper": "clip=0.5;augment=sample"}
+
+// fedaweRates are η_0 and η_g, which FedAWE's authors chose after 500 rounds (appendix J), the same for all data sets. The
+// rates of the three FedAvg columns follow the order of the printed header [inferred]; mifa-wait, which is not in the
+// tables, has MIFA's.
+var fedaweRates = rates(
+	"fedavg-active 0.05 1", "fedavg-all 0.05 1", "fedavg-known 0.1 1", "fedau 0.05 1", "f3ast 0.05 1", "fedawe 0.1 1",
+	"mifa 0.05 1", "mifa-wait 0.05 1", "fedvarp 0.05 1",
+)
+
 func accuracyColumns() (columns []Column) {
 	for _, availability := range fedaweProcesses {
 		for _, data := range fedaweData {

@@ -1,0 +1,154 @@
+package papers
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"rollcall/results"
+	"rollcall/results/files/filestest"
+	"rollcall/results/resultstest"
+)
+
+// Every table and figure is whole, and no name is there twice.
+func TestComplete(t *testing.T) {
+	var ids, flags []string
+	for _, table := range tables {
+		ids = append(ids, table.ID)
+		switch {
+		case table.Title == "" || table.Source == "" || len(table.Printed) == 0 || table.About == nil || table.About(table.Rounds) == "":
+			t.Errorf("%s: want a title, a source, printed numbers and what ours are", table.ID)
+		case len(table.Methods) == 0 || len(table.Columns) == 0 || len(table.Entries) == 0 || len(table.Seeds) == 0 || table.Rounds < max(1, table.MinRounds):
+			t.Errorf("%s: want methods, columns, entries, seeds and rounds", table.ID)
+		case table.Reference != "" && table.Methods[0] != table.Reference:
+			t.Errorf("%s: %s first, want the reference %s", table.ID, table.Methods[0], table.Reference)
+		}
+		for _, p := range table.Printed {
+			if p.Table != table.ID {
+				t.Errorf("%s: a number of %s is printed there", table.ID, p.Table)
+			}
+		}
+	}
+	for _, f := range Figures() {
+		ids = append(ids, f.ID)
+		_, curves := f.Measure.(Curves)
+		switch {
+		case f.Title == "" || f.Draw == nil || f.Measure == nil:
+			t.Errorf("%s: want a title, what is measured and what draws it", f.ID)
+		case curves && (len(f.Runs) == 0 || f.Rounds < 1), f.Measure != (Nothing{}) && len(f.Seeds) == 0:
+			t.Errorf("%s: %d runs of %d rounds with %d seeds, want some", f.ID, len(f.Runs), f.Rounds, len(f.Seeds))
+		}
+		for _, o := range f.Options {
+			flags = append(flags, o.Name)
+			if o.Help == "" || o.Check != nil && o.Check(o.Default) != nil {
+				t.Errorf("%s: --%s: want help, and %v allowed", f.ID, o.Name, o.Default)
+			}
+		}
+		for _, r := range f.Runs {
+			if r.Method == "" || r.Data == "" || r.Availability == "" {
+				t.Errorf("%s: a run of %q on %q under %q, want three names", f.ID, r.Method, r.Data, r.Availability)
+			}
+		}
+	}
+	for _, names := range [][]string{ids, flags} {
+		slices.Sort(names)
+		if len(slices.Compact(slices.Clone(names))) != len(names) {
+			t.Errorf("%q: a name is there twice", names)
+		}
+	}
+}
+
+// made is what a figure measures, small and made up.
+func made(f Figure) Measured {
+	m := Measured{Figure: f, Base: []float64{0.1, 0.5, 1}}
+	if _, ok := f.Measure.(Curves); ok {
+		for k, r := range f.Runs {
+			line := Line{Run: r}
+			for seed := range 2 {
+				var curve []results.CurveRow
+				for round, row := range resultstest.Accuracies(0.1, 0.2+0.01*float64(k%9), 0.3+0.1*float64(seed)) {
+					row.Data, row.Availability, row.Method = r.Data, r.Availability, r.Method
+					row.TrainAcc, row.TrainLoss = row.TestAcc, row.TestAcc
+					row.Round = 40 * round
+					curve = append(curve, row)
+				}
+				line.Curves = append(line.Curves, curve)
+				line.Decisions = append(line.Decisions, resultstest.Decisions())
+				line.Clients = append(line.Clients, []results.ClientRow{{Client: 0, Accuracy: 0.4}, {Client: 1, Accuracy: 0.6}})
+			}
+			m.Lines = append(m.Lines, line)
+		}
+	}
+	for stale := range 3 {
+		m.Coalitions = append(m.Coalitions, Coalition{Stale: stale, Seed: 3, Accuracies: []float64{0.1, 0.2, 0.3, 0.5}})
+		m.Paths = append(m.Paths, FedAWEF6Row{"sine", 0.5, stale, 0.4, 1})
+		m.Errors = append(m.Errors, EstimatorError{X: 10, Round: stale, Pi: []float64{0.1, 0.2}, Lambda: []float64{0.3, 0.4}})
+	}
+	return m
+}
+
+// Every figure is drawn from numbers that nobody trained for, under its own title or one of its own.
+func TestDraw(t *testing.T) {
+	for _, f := range Figures() {
+		t.Run(f.ID, func(t *testing.T) {
+			m := made(f)
+			before := made(f)
+			d, err := f.Draw(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := reflect.ValueOf(d.Rows).Len(); n == 0 {
+				t.Error("no rows, want some")
+			}
+			if svg := filestest.SVG(t, d.Figure); !strings.Contains(svg, "<path") || d.Figure.Title == "" {
+				t.Errorf("title %q and %d bytes of SVG, want a drawing", d.Figure.Title, len(svg))
+			}
+			if strings.HasPrefix(f.ID, "cafed-") && d.Words == "" || d.Words != "" && !strings.HasSuffix(d.Words, "\n") {
+				t.Errorf("words %q, want lines, of CA-Fed's figures some", d.Words)
+			}
+			if d.Claims != nil && !strings.Contains(d.Words, "percentage points: ours ") {
+				t.Errorf("words %q, want the claims in them", d.Words)
+			}
+			if !reflect.DeepEqual(m.Lines, before.Lines) {
+				t.Error("the measured lines were changed")
+			}
+		})
+	}
+}
+
+// FedAWE, Figure 7: its options have the figure's defaults where they are not given, and change what is drawn.
+func TestOptions(t *testing.T) {
+	m := made(fedaweF7)
+	rows := func() []fedaweF7Row {
+		d, err := fedaweF7.Draw(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Rows.(csvRows[fedaweF7Row])
+	}
+	isSmoothed := func(r fedaweF7Row) bool { return r.Method == "fedawe" && r.Beta == 0.99 }
+	if r := rows(); !slices.ContainsFunc(r, isSmoothed) || r[0].LossAsCoded {
+		t.Errorf("by default %+v, want FedAWE's curves smoothed and true losses", r[0])
+	}
+	m.Options = map[string]any{"ema": 0.0, "loss-as-coded": true}
+	if r := rows(); slices.ContainsFunc(r, isSmoothed) || !r[0].LossAsCoded {
+		t.Errorf("with --ema 0 --loss-as-coded %+v, want raw curves and losses as coded", r[0])
+	}
+}
+
+// CA-Fed, ToN, figure 4a: both estimators' errors at each history, those of π̂ first.
+func TestEstimatorRows(t *testing.T) {
+	rows := estimatorRows([]EstimatorError{
+		{X: 10, Pi: []float64{0.2, 0.4}, Lambda: []float64{1}}, {X: 10, Round: 50, Pi: []float64{0.1}, Lambda: []float64{0.5}},
+		{X: 32, Pi: []float64{0.3}, Lambda: []float64{0.7}},
+	}, historyAxis)
+	var got []string
+	for _, r := range rows {
+		got = append(got, r.What+" "+r.Series)
+	}
+	want := "pi_error after 0 rounds,pi_error after 50 rounds,lambda_error after 0 rounds,lambda_error after 50 rounds,pi_error after 0 rounds,lambda_error after 0 rounds"
+	if strings.Join(got, ",") != want || rows[0].N != 2 || !filestest.Near(rows[0].Mean, 0.3) || rows[4].X != 32 {
+		t.Errorf("rows %+v, want %s", rows, want)
+	}
+}
