@@ -37,7 +37,7 @@ func (a *app) compareCommand() *cobra.Command {
 entry how far it is from the printed number, whether that is within two standard errors of the difference,
 2·sqrt(s₁²/n₁ + s₂²/n₂), and of every column whether the methods come in the paper's order (Kendall's τ_b).`,
 		Example:           `  rollcall results compare fedawe-2 out --format markdown`,
-		ValidArgsFunction: cobra.FixedCompletions(papers.PaperTables(), cobra.ShellCompDirectiveNoFileComp),
+		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return settings.Usagef("%s: %d arguments, want a table and a folder", cmd.CommandPath(), len(args))
@@ -48,7 +48,7 @@ entry how far it is from the printed number, whether that is within two standard
 			if err := settings.OneOf("format", format, compareFormats); err != nil {
 				return err
 			}
-			known := papers.PaperTables()
+			known := papers.TableNames()
 			if settings.OneOf("table", args[0], known) != nil {
 				return settings.Usagef("table %q: unknown%s, want one of %s", args[0], settings.DidYouMean(args[0], known), strings.Join(known, ", "))
 			}
@@ -60,7 +60,7 @@ entry how far it is from the printed number, whether that is within two standard
 }
 
 func (a *app) compare(table, dir, format string) error {
-	printed, err := papers.PaperTable(table)
+	of, err := papers.TableByID(table)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (a *app) compare(table, dir, format string) error {
 	if err != nil {
 		return err
 	}
-	c := compare.CompareTable(printed, rows)
+	c := compare.CompareTable(of.Printed, rows)
 	switch format {
 	case "csv":
 		return files.WriteCSV(a.stdout, c.Rows)

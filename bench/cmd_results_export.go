@@ -46,12 +46,9 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 		if err != nil {
 			return err
 		}
-		printed, err := papers.PaperTable(args[0])
-		if err != nil {
-			printed = nil // a table of ours alone
-		}
+		table, _ := papers.TableByID(args[0]) // one of ours alone has no printed numbers
 		compare.SortSummary(args[0], rows)
-		grid := compare.CompareTable(printed, rows).Grid()
+		grid := compare.CompareTable(table.Printed, rows).Grid()
 		var known []string
 		var wanted []results.Metric
 		for _, c := range grid.Columns {
@@ -82,8 +79,8 @@ func caption(table string, rows []results.SummaryRow, printed bool) string {
 		seeds = fmt.Sprintf("%d to %d seeds", least, most)
 	}
 	text := fmt.Sprintf("Mean ± sample standard deviation over %s, rollcall %s", seeds, rows[0].Version)
-	if source, err := papers.PaperSource(table); err == nil && printed {
-		text += "; printed: " + source
+	if known, err := papers.TableByID(table); err == nil && printed {
+		text += "; printed: " + known.Source
 	}
 	return text + "."
 }

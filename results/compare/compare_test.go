@@ -43,11 +43,11 @@ func compareCase(change func(rows []results.SummaryRow)) Comparing {
 // printedNumbers returns a table of a paper.
 func printedNumbers(t *testing.T, id string) []results.Printed {
 	t.Helper()
-	rows, err := papers.PaperTable(id)
+	table, err := papers.TableByID(id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rows
+	return table.Printed
 }
 
 func TestCompareTable(t *testing.T) {

@@ -18,12 +18,12 @@ var updateExports = flag.Bool("update", false, "rewrite the goldens in testdata"
 // exported is a table of two availabilities, two data sets and three methods, one of which has failed on svhn.
 func exported(t *testing.T) Grid {
 	t.Helper()
-	printed, err := papers.PaperTable("fedawe-2")
+	table2, err := papers.TableByID("fedawe-2")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var rows []results.SummaryRow
-	for _, p := range printed {
+	for _, p := range table2.Printed {
 		if p.Availability != "sine" && p.Availability != "stationary" || p.Data == "cinic10" || p.Method != "fedawe" && p.Method != "mifa" && p.Method != "fedau" {
 			continue
 		}
@@ -38,7 +38,7 @@ func exported(t *testing.T) Grid {
 		rows = append(rows, r)
 	}
 	SortSummary("fedawe-2", rows)
-	return CompareTable(printed, rows).Grid()
+	return CompareTable(table2.Printed, rows).Grid()
 }
 
 // Goldens, written by this code and looked at; -update rewrites them.
@@ -123,18 +123,18 @@ func TestGridColumns(t *testing.T) {
 		"fedawe-10": {"alpha=0.05", "alpha=0.1", "alpha=1"},
 		"fedawe-8":  {"first round at 25 % of the target", "first round at 50 % of the target"},
 	} {
-		printed, err := papers.PaperTable(table)
+		of, err := papers.TableByID(table)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var rows []results.SummaryRow
-		for _, p := range printed {
+		for _, p := range of.Printed {
 			if p.Method == "mifa" && p.Data == "svhn" && (p.Metric == results.TestAcc || p.Metric == results.RoundsTo25 || p.Metric == results.RoundsTo50) {
 				rows = append(rows, results.SummaryRow{Cell: results.Cell{Table: table, Method: p.Method, Data: p.Data, Availability: p.Availability, Alpha: p.Alpha}, Params: p.Params, Metric: p.Metric, N: 1, Mean: p.Mean, Status: results.CellOK})
 			}
 		}
 		SortSummary(table, rows)
-		grid := CompareTable(printed, rows).Grid()
+		grid := CompareTable(of.Printed, rows).Grid()
 		var got []string
 		for _, c := range grid.Columns {
 			if c.Metric.IsRound() {

@@ -19,7 +19,7 @@ func SummaryTables(rows []results.SummaryRow) (tables []string) {
 		}
 	}
 	slices.Sort(others)
-	for _, known := range papers.PaperTables() {
+	for _, known := range papers.TableNames() {
 		if i := slices.Index(others, known); i >= 0 {
 			tables, others = append(tables, known), slices.Delete(others, i, i+1)
 		}
@@ -30,10 +30,8 @@ func SummaryTables(rows []results.SummaryRow) (tables []string) {
 // SortSummary sorts the rows of one table as the paper has them: by column, in it by method, and then by metric. What no
 // paper prints comes after, by name.
 func SortSummary(table string, rows []results.SummaryRow) {
-	printed, err := papers.PaperTable(table)
-	if err != nil {
-		printed = nil // a table without printed numbers
-	}
+	known, _ := papers.TableByID(table) // one of ours alone has no printed numbers
+	printed := known.Printed
 	keys := results.PrintedNames(printed)
 	type placed struct {
 		row   results.SummaryRow

@@ -113,12 +113,12 @@ func methodsOf(in Input) (methods []string) {
 	}
 	slices.Sort(found)
 	found = slices.Compact(found)
-	for _, table := range papers.PaperTables() {
-		printed, err := papers.PaperTable(table)
+	for _, id := range papers.TableNames() {
+		table, err := papers.TableByID(id)
 		if err != nil {
 			continue // cannot be: the table is one of those there are
 		}
-		for _, p := range printed {
+		for _, p := range table.Printed {
 			if slices.Contains(found, p.Method) && !slices.Contains(methods, p.Method) {
 				methods = append(methods, p.Method)
 			}

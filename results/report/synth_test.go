@@ -27,7 +27,7 @@ var seeds = []uint32{3, 4, 6}
 // synthesise writes an output folder like one of `rollcall table fedawe-2`, with curves that end near the printed numbers.
 func synthesise(t testing.TB, dir string, s synthetic) {
 	t.Helper()
-	printed, err := papers.PaperTable("fedawe-2")
+	table2, err := papers.TableByID("fedawe-2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func synthesise(t testing.TB, dir string, s synthetic) {
 		return len(list) == 0 || slices.Contains(list, name)
 	}
 	var rows []results.SummaryRow
-	for _, p := range printed {
+	for _, p := range table2.Printed {
 		if p.Metric != results.TestAcc || !has(s.availabilities, p.Availability) || !has(s.data, p.Data) || !has(s.methods, p.Method) {
 			continue
 		}
@@ -65,7 +65,7 @@ func synthesise(t testing.TB, dir string, s synthetic) {
 			}
 			r := results.SummaryRow{Cell: cell, Metric: m, Status: results.CellOK, Version: "v1", Engine: "cpu-avx512", Precision: "fp32", Device: "AMD EPYC"}
 			r.Estimate(e)
-			if q, ok := results.PrintedFor(printed, r); ok {
+			if q, ok := results.PrintedFor(table2.Printed, r); ok {
 				r.Paper(q)
 			}
 			rows = append(rows, r)

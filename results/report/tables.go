@@ -15,10 +15,8 @@ import (
 func (d *pageData) tables(b *builder) {
 	for _, id := range compare.SummaryTables(b.Numbers) {
 		rows := slices.DeleteFunc(slices.Clone(b.Numbers), func(r results.SummaryRow) bool { return r.Table != id })
-		printed, err := papers.PaperTable(id)
-		if err != nil {
-			printed = nil // a table of ours alone
-		}
+		known, _ := papers.TableByID(id) // one of ours alone has no printed numbers
+		printed := known.Printed
 		compare.SortSummary(id, rows)
 		c := compare.CompareTable(printed, rows)
 		grid := c.Grid()
@@ -28,9 +26,7 @@ func (d *pageData) tables(b *builder) {
 		}
 		if t.Printed {
 			t.Title = "Table " + id
-			if source, err := papers.PaperSource(id); err == nil {
-				t.Source = source
-			}
+			t.Source = known.Source
 		}
 		for i, column := range grid.Columns {
 			if i > 0 && column.Data == grid.Columns[i-1].Data {
