@@ -30,6 +30,15 @@ func (p Params) All() iter.Seq2[string, string] {
 	}
 }
 
+// And returns p with more behind it.
+func (p Params) And(more ...Params) Params {
+	all := []string{string(p)}
+	for _, m := range more {
+		all = append(all, string(m))
+	}
+	return NewParams(all...)
+}
+
 // Get returns the value of a setting; "" where there is none.
 func (p Params) Get(name string) (value string) {
 	for n, v := range p.All() {
