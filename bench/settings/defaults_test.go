@@ -3,6 +3,7 @@ package settings
 import (
 	"bufio"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,4 +35,38 @@ func TestDefaultsKeepTheirHash(t *testing.T) {
 	if want := len(datasets.All()) * len(algos.Presets()) * len(algos.Names()); n != want {
 		t.Errorf("%d goldens, want %d: one for every data set, preset and method", n, want)
 	}
+}
+
+// A parameter that a method declares is in run.json of the runs of its methods; those that were there from the start are in
+// all others as well.
+func TestParametersInRunFile(t *testing.T) {
+	for _, p := range algos.Params() {
+		for _, method := range algos.Names() {
+			s, err := Defaults(method, "code", "cifar10")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Set(p.Name, second(p)); err != nil {
+				t.Fatal(err)
+			}
+			text, err := s.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			reads, legacy := slices.Contains(p.Methods(), method), slices.Contains(slices.Concat(inEveryRun, ofFedAR), p.Name)
+			if got := strings.Contains(string(text), `"`+p.Name+`":`); got != (reads || legacy) {
+				t.Errorf("%s in run.json of %s: %t, want %t", p.Name, method, got, reads || legacy)
+			}
+		}
+	}
+}
+
+// second returns a value that is not the default.
+func second(p *algos.Param) string {
+	for _, value := range append(p.Words, "true", "none", "1", "3", "0.5") {
+		if value != p.Default && p.Check(value) == nil {
+			return value
+		}
+	}
+	return ""
 }

@@ -24,7 +24,7 @@ func (o Optional) String() string {
 	if o.Value == nil {
 		return "none"
 	}
-	return strconv.FormatFloat(*o.Value, 'g', -1, 64)
+	return decimal(*o.Value)
 }
 
 // Set reads what String returns.

@@ -2,7 +2,6 @@ package settings
 
 import (
 	"math"
-	"slices"
 	"strings"
 
 	"rollcall/algos"
@@ -10,16 +9,6 @@ import (
 	"rollcall/datasets"
 	"rollcall/nets"
 )
-
-// Row is one setting of a run: a flag of `rollcall run`, a key of run.json, a name in params.
-type Row struct {
-	algos.Param // name, kind, default, range or words, help
-
-	Field  func(*Settings) any // where the value is kept: a *string, *int, *float64, *bool or *Optional; nil: in OfMethods
-	For    *use                // the runs that look at it; nil: all
-	Column bool                // it has a column of its own in CSV, and is not in params
-	Quiet  bool                // the usage text says the default itself, or it depends on other settings
-}
 
 // Bounds beyond which nobody means it: a slip of the finger should not cost all memory.
 const (
@@ -29,127 +18,75 @@ const (
 	maxGenerated    = 1_000_000 // pictures of the synthetic data, 3 KB each
 )
 
-// rows are all settings: those of every run, and then those of single methods.
-var rows []Row
-
-func init() { // at declaration, rows would refer to itself: whether a row is of use depends on other rows
-	rows = slices.Concat(runRows, trainingRows, dataRows, processRows, evaluationRows, methodRows())
-}
-
-// Rows returns all settings.
-func Rows() []Row { return slices.Clone(rows) }
-
 // runRows say which run it is.
 var runRows = []Row{
-	{
-		Param: algos.Param{
-			Name: "method", Kind: algos.Word, Default: "fedawe", Words: algos.Names(),
-			Help: "federated method: " + strings.Join(algos.Names(), ", "),
-		},
-		Field: func(s *Settings) any { return &s.Method }, Column: true,
-	},
-	{
-		Param: algos.Param{
-			Name: "preset", Kind: algos.Word, Default: algos.Presets()[0], Words: algos.Presets(),
-			Help: "code: as the authors' released code; paper: as the paper's text",
-		},
-		Field: func(s *Settings) any { return &s.Preset }, Column: true,
-	},
-	{
-		Param: algos.Param{
-			Name: "data", Kind: algos.Word, Default: "cifar10",
-			Help: "data set: " + strings.Join(datasets.Names(), ", "),
-		},
-		Field: func(s *Settings) any { return &s.Data }, Column: true,
-	},
-	{
-		Param: algos.Param{
-			Name: "net", Kind: algos.Word, Words: nets.ModelNames(),
-			Help: "network: " + strings.Join(nets.ModelNames(), ", ") + " (default: the data set's)",
-		},
-		Field: func(s *Settings) any { return &s.Net }, Column: true,
-	},
-	{
-		Param: algos.Param{
-			Name: "init", Kind: algos.Word, Default: string(nets.Kaiming), Words: []string{string(nets.Kaiming), string(nets.Torch)},
-			Help: "initial weights: kaiming, normal as FedAWE's released code draws them, or torch, PyTorch's default " +
-				"(default: torch for fedar, fedavg-is, fedavg-s and scaffold, else kaiming)",
-		},
-		Field: func(s *Settings) any { return &s.Init }, Quiet: true,
-	},
-	{
-		Param: algos.Param{
-			Name: "availability", Kind: algos.Word, Default: "stationary", Words: availability.Names(),
-			Help: "availability process: " + strings.Join(availability.Names(), ", "),
-		},
-		Field: func(s *Settings) any { return &s.Availability }, Column: true,
-	},
-	{
-		Param: algos.Param{
-			Name: "draws", Kind: algos.Word, Default: "philox", Words: []string{"philox", "numpy"},
-			Help: "philox, or numpy: split and availability exactly as FedAWE's released code draws them from the same seed",
-		},
-		Field: func(s *Settings) any { return &s.Draws },
-	},
-	{
-		Param: algos.Param{
-			Name: "clients", Kind: algos.Whole, Default: "100", Range: algos.Between(1, maxClients), Help: "number of clients N",
-		},
-		Field: func(s *Settings) any { return &s.Clients }, Column: true,
-	},
-	{
-		Param: algos.Param{
-			Name: "rounds", Kind: algos.Whole, Default: "2000", Range: algos.Between(1, math.MaxInt32), Help: "rounds T",
-		},
-		Field: func(s *Settings) any { return &s.Rounds },
-	},
+	word("method", "fedawe", algos.Names(), "federated method: "+strings.Join(algos.Names(), ", "),
+		func(s *Settings) any { return &s.Method }).column(),
+	word("preset", algos.Presets()[0], algos.Presets(), "code: as the authors' released code; paper: as the paper's text",
+		func(s *Settings) any { return &s.Preset }).column(),
+	word("data", "cifar10", nil, "data set: "+strings.Join(datasets.Names(), ", "),
+		func(s *Settings) any { return &s.Data }).column(),
+	word("net", "", nets.ModelNames(), "network: "+strings.Join(nets.ModelNames(), ", ")+" (default: the data set's)",
+		func(s *Settings) any { return &s.Net }).column(),
+	word("init", string(nets.Kaiming), []string{string(nets.Kaiming), string(nets.Torch)},
+		"initial weights: kaiming, normal as FedAWE's released code draws them, or torch, PyTorch's default "+
+			"(default: torch for fedar, fedavg-is, fedavg-s and scaffold, else kaiming)",
+		func(s *Settings) any { return &s.Init }).quiet(),
+	word("availability", "stationary", availability.Names(), "availability process: "+strings.Join(availability.Names(), ", "),
+		func(s *Settings) any { return &s.Availability }).column(),
+	word("draws", "philox", []string{"philox", "numpy"},
+		"philox, or numpy: split and availability exactly as FedAWE's released code draws them from the same seed",
+		func(s *Settings) any { return &s.Draws }),
+	whole("clients", "100", algos.Between(1, maxClients), "number of clients N",
+		func(s *Settings) any { return &s.Clients }).column(),
+	whole("rounds", "2000", algos.Between(1, math.MaxInt32), "rounds T",
+		func(s *Settings) any { return &s.Rounds }),
 }
 
-// evaluationRows say when the model is evaluated, and on what.
+// trainingRows say how the clients train, and what the server makes of it.
+var trainingRows = []Row{
+	whole("local-steps", "10", algos.Between(1, maxLocalSamples), "local steps E of a client per round",
+		func(s *Settings) any { return &s.LocalSteps }).implies("local-epochs", "none").
+		only(&use{"--local-epochs none", func(s *Settings) bool { return s.LocalEpochs.Value == nil }}),
+	whole("local-epochs", "none", algos.Between(1, math.MaxInt32),
+		"passes of a client over its samples per round, in place of local steps, or none",
+		func(s *Settings) any { return &s.LocalEpochs }).orNone(),
+	whole("batch", "128", algos.Between(1, maxBatch), "samples B per local step",
+		func(s *Settings) any { return &s.Batch }),
+	number("lr", "0", algos.Above(0), "local learning rate of the first round (default: the method's in its paper)",
+		func(s *Settings) any { return &s.LR }),
+	word("lr-schedule", "decay", []string{"decay", "constant"},
+		"decay: round t has lr/sqrt(t/10+1); constant: every round has lr (default: as in the method's paper)",
+		func(s *Settings) any { return &s.LRSchedule }).quiet(),
+	number("server-lr", "0", algos.Above(0), "server learning rate (default: the method's in its paper)",
+		func(s *Settings) any { return &s.ServerLR }),
+	word("weights", "equal", []string{"equal", "size"},
+		"target importance of the clients, equal or size (number of samples); "+
+			"f3ast, unbiased, more-available, adafed and ca-fed aim at it",
+		func(s *Settings) any { return &s.Weights }).only(onMethods(Weighted()...)),
+	word("augment", "", []string{"batch", "sample", "none"},
+		"crops and flips drawn per batch or per sample, or none (default: the preset's; none for mnist)",
+		func(s *Settings) any { return &s.Augment }),
+	number("clip", "none", algos.Above(0), "largest norm of a local gradient, or none (default: the preset's)",
+		func(s *Settings) any { return &s.Clip }).orNone().quiet(),
+	number("weight-decay", "0", algos.AtLeast(0), "weight decay of the local steps",
+		func(s *Settings) any { return &s.Decay }),
+	number("momentum", "0", algos.AtLeastBelow(0, 1), "momentum of the local steps; a client's momentum lasts across rounds",
+		func(s *Settings) any { return &s.Momentum }),
+}
+
+// evaluationRows say when the model is evaluated, and on what. FedAWE's code evaluates every second of the last rounds.
 var evaluationRows = []Row{
+	whole("eval-every", "10", algos.Between(1, math.MaxInt32), "evaluate every so many rounds, and after the last",
+		func(s *Settings) any { return &s.EvalEvery }).implies("eval-last", "none"),
+	whole("eval-last", "2", algos.Between(1, math.MaxInt32),
+		"evaluate every so many rounds among the last 50, whose mean a table prints, or none (default 2, none with --eval-every)",
+		func(s *Settings) any { return &s.EvalLast }).orNone().quiet(),
 	{
-		Param: algos.Param{
-			Name: "eval-every", Kind: algos.Whole, Default: "10", Range: algos.Between(1, math.MaxInt32),
-			Help:      "evaluate every so many rounds, and after the last",
-			Overrides: []algos.Setting{{Name: "eval-last", Value: "none"}},
-		},
-		Field: func(s *Settings) any { return &s.EvalEvery },
-	},
-	{
-		Param: algos.Param{
-			Name: "eval-last", Kind: algos.Whole, None: true, Default: "2", Range: algos.Between(1, math.MaxInt32), // as FedAWE's code
-			Help: "evaluate every so many rounds among the last 50, whose mean a table prints, or none " +
-				"(default 2, none with --eval-every)",
-		},
-		Field: func(s *Settings) any { return &s.EvalLast }, Quiet: true,
-	},
-	{
-		Param: algos.Param{
+		Param: &algos.Param{
 			Name: "eval-train", Kind: algos.Switch, Default: "true",
 			Help: "evaluate on the whole training set as well, as the papers do",
 		},
 		Field: func(s *Settings) any { return &s.EvalTrain },
 	},
-}
-
-// methodRows are the parameters that methods declare.
-func methodRows() (list []Row) {
-	for _, p := range algos.Params() {
-		of := onMethods(p.Methods()...)
-		if p.Only.Other != nil {
-			methods := of.by
-			of.in += " " + p.Only.Text
-			of.by = func(s *Settings) bool { return methods(s) && p.HasSay(s.MethodOptions()) }
-		}
-		list = append(list, Row{Param: *p, For: of, Quiet: p.Paper != "" && p.Paper != p.Default})
-	}
-	return list
-}
-
-// rowOf returns the setting of that name; nil if there is none.
-func rowOf(name string) *Row {
-	if i := slices.IndexFunc(rows, func(r Row) bool { return r.Name == name }); i >= 0 {
-		return &rows[i]
-	}
-	return nil
 }

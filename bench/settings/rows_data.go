@@ -10,67 +10,29 @@ import (
 
 // dataRows say what the clients hold. γ = δ = 0.5 are ToN's (section V-A).
 var dataRows = []Row{
-	{
-		Param: algos.Param{
-			Name: "split", Kind: algos.Word, Default: string(datasets.SplitClients), Words: datasets.SplitKinds(),
-			Help: "how samples are cut: clients, each a Dirichlet draw of classes; classes, each a Dirichlet draw of clients; " +
-				"clusters, as classes, but of --clusters whose clients share alike; even; two-class, as many of two classes " +
-				"at each client (default: as in the method's paper)",
-		},
-		Field: func(s *Settings) any { return &s.Split },
-		For:   &use{"images without --swap-pairs", func(s *Settings) bool { return !s.SplitAway() }},
-	},
-	{
-		Param: algos.Param{
-			Name: "alpha", Kind: algos.Number, Default: "0.1", Range: algos.Above(0),
-			Help: "Dirichlet parameter of the split among clients",
-		},
-		Field: func(s *Settings) any { return &s.Alpha }, Column: true,
-		For: &use{"--split clients, classes or clusters", (*Settings).TakesAlpha},
-	},
-	{
-		Param: algos.Param{
-			Name: "leaf-gamma", Kind: algos.Number, Default: "0.5", Range: algos.AtLeast(0),
-			Help: "leaf: γ, how much the clients' models differ",
-		},
-		Field: func(s *Settings) any { return &s.LeafGamma }, For: onData("leaf"),
-	},
-	{
-		Param: algos.Param{
-			Name: "leaf-delta", Kind: algos.Number, Default: "0.5", Range: algos.AtLeast(0),
-			Help: "leaf: δ, how much the clients' samples differ",
-		},
-		Field: func(s *Settings) any { return &s.LeafDelta }, For: onData("leaf"),
-	},
-	{
-		Param: algos.Param{
-			Name: "swap-pairs", Kind: algos.Whole, Default: "0",
-			Help: "images: cut the samples evenly and swap so many pairs of labels at every client of a second group; " +
-				"0: true labels, cut as --split says",
-		},
-		Field: func(s *Settings) any { return &s.SwapPairs },
-	},
-	{
-		Param: algos.Param{
-			Name: "validation", Kind: algos.Number, Default: "0", Range: algos.AtLeastBelow(0, 1),
-			Help: "share of each client's samples kept back from training",
-		},
-		Field: func(s *Settings) any { return &s.Validation },
-	},
-	{
-		Param: algos.Param{
-			Name: "train-size", Kind: algos.Whole, Default: strconv.Itoa(datasets.SyntheticTrain), Range: algos.Between(1, maxGenerated),
-			Help: "training images of --data synthetic",
-		},
-		Field: func(s *Settings) any { return &s.TrainSize }, For: onData("synthetic"),
-	},
-	{
-		Param: algos.Param{
-			Name: "test-size", Kind: algos.Whole, Default: strconv.Itoa(datasets.SyntheticTest), Range: algos.Between(1, maxGenerated),
-			Help: "test images of --data synthetic",
-		},
-		Field: func(s *Settings) any { return &s.TestSize }, For: onData("synthetic"),
-	},
+	word("split", string(datasets.SplitClients), datasets.SplitKinds(),
+		"how samples are cut: clients, each a Dirichlet draw of classes; classes, each a Dirichlet draw of clients; "+
+			"clusters, as classes, but of --clusters whose clients share alike; even; two-class, as many of two classes "+
+			"at each client (default: as in the method's paper)",
+		func(s *Settings) any { return &s.Split }).
+		only(&use{"images without --swap-pairs", func(s *Settings) bool { return !s.SplitAway() }}),
+	number("alpha", "0.1", algos.Above(0), "Dirichlet parameter of the split among clients",
+		func(s *Settings) any { return &s.Alpha }).column().
+		only(&use{"--split clients, classes or clusters", (*Settings).TakesAlpha}),
+	number("leaf-gamma", "0.5", algos.AtLeast(0), "leaf: γ, how much the clients' models differ",
+		func(s *Settings) any { return &s.LeafGamma }).only(onData("leaf")),
+	number("leaf-delta", "0.5", algos.AtLeast(0), "leaf: δ, how much the clients' samples differ",
+		func(s *Settings) any { return &s.LeafDelta }).only(onData("leaf")),
+	whole("swap-pairs", "0", algos.Range{},
+		"images: cut the samples evenly and swap so many pairs of labels at every client of a second group; "+
+			"0: true labels, cut as --split says",
+		func(s *Settings) any { return &s.SwapPairs }),
+	number("validation", "0", algos.AtLeastBelow(0, 1), "share of each client's samples kept back from training",
+		func(s *Settings) any { return &s.Validation }),
+	whole("train-size", strconv.Itoa(datasets.SyntheticTrain), algos.Between(1, maxGenerated), "training images of --data synthetic",
+		func(s *Settings) any { return &s.TrainSize }).only(onData("synthetic")),
+	whole("test-size", strconv.Itoa(datasets.SyntheticTest), algos.Between(1, maxGenerated), "test images of --data synthetic",
+		func(s *Settings) any { return &s.TestSize }).only(onData("synthetic")),
 }
 
 // ownSplit are the data sets that are generated client by client.

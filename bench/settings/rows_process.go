@@ -12,94 +12,35 @@ import (
 // published are the papers' settings of the processes.
 var published = availability.Defaults(nil, 0)
 
-// number writes the default of a number.
-func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-
 // processRows say when the clients are there.
 var processRows = []Row{
-	{
-		Param: algos.Param{
-			Name: "period", Kind: algos.Whole, Default: strconv.Itoa(published.Period), Range: algos.Between(1, math.MaxInt32),
-			Help: "rounds per cycle of the process",
-		},
-		Field: func(s *Settings) any { return &s.Period }, For: onProcesses("staircase", "sine", "interleaved-sine"),
-	},
-	{
-		Param: algos.Param{
-			Name: "gamma", Kind: algos.Number, Default: number(published.Gamma), Range: algos.Between(0, 1),
-			Help: "amplitude of the sine",
-		},
-		Field: func(s *Settings) any { return &s.Gamma }, For: onProcesses("sine", "interleaved-sine"),
-	},
-	{
-		Param: algos.Param{
-			Name: "cutoff", Kind: algos.Number, Default: number(published.Cutoff), Range: algos.Between(0, 1),
-			Help: "the interleaved sine is 0 below this probability",
-		},
-		Field: func(s *Settings) any { return &s.Cutoff }, For: onProcesses("interleaved-sine"),
-	},
-	{
-		Param: algos.Param{
-			Name: "low", Kind: algos.Number, Default: number(published.Low), Range: algos.Between(0, 1),
-			Help: "factor of the staircase's lower step",
-		},
-		Field: func(s *Settings) any { return &s.Low }, For: onProcesses("staircase"),
-	},
-	{
-		Param: algos.Param{
-			Name: "p", Kind: algos.Number, None: true, Default: "none", Range: algos.Between(0, 1),
-			Help: "every client's availability p_i, or none: from the classes it holds",
-		},
-		Field: func(s *Settings) any { return &s.P }, For: onProcesses("stationary", "staircase", "sine", "interleaved-sine"),
-	},
-	{
-		Param: algos.Param{
-			Name: "g", Kind: algos.Number, Default: number(published.G),
-			Help: "markov, clusters: availability of the classes is 1/2 + g and 1/2 − g",
-		},
-		Field: func(s *Settings) any { return &s.G }, For: onProcesses("markov", "clusters"),
-	},
-	{
-		Param: algos.Param{
-			Name: "nu", Kind: algos.Number, Default: number(published.Nu), Help: "markov: λ of the correlated clients",
-		},
-		Field: func(s *Settings) any { return &s.Nu }, For: onProcesses("markov"),
-	},
-	{
-		Param: algos.Param{
-			Name: "epsilon", Kind: algos.Number, Default: number(published.Epsilon), Range: algos.AtLeast(0),
-			Help: "markov: spread of the λ of the others",
-		},
-		Field: func(s *Settings) any { return &s.Epsilon }, For: onProcesses("markov"),
-	},
-	{
-		Param: algos.Param{
-			Name: "clusters", Kind: algos.Whole, Default: strconv.Itoa(published.Clusters),
-			Help: "clusters: groups of clients that share a chain",
-		},
-		Field: func(s *Settings) any { return &s.Clusters },
-		For: &use{"--availability clusters or --split clusters", func(s *Settings) bool {
+	whole("period", strconv.Itoa(published.Period), algos.Between(1, math.MaxInt32), "rounds per cycle of the process",
+		func(s *Settings) any { return &s.Period }).only(onProcesses("staircase", "sine", "interleaved-sine")),
+	number("gamma", decimal(published.Gamma), algos.Between(0, 1), "amplitude of the sine",
+		func(s *Settings) any { return &s.Gamma }).only(onProcesses("sine", "interleaved-sine")),
+	number("cutoff", decimal(published.Cutoff), algos.Between(0, 1), "the interleaved sine is 0 below this probability",
+		func(s *Settings) any { return &s.Cutoff }).only(onProcesses("interleaved-sine")),
+	number("low", decimal(published.Low), algos.Between(0, 1), "factor of the staircase's lower step",
+		func(s *Settings) any { return &s.Low }).only(onProcesses("staircase")),
+	number("p", "none", algos.Between(0, 1), "every client's availability p_i, or none: from the classes it holds",
+		func(s *Settings) any { return &s.P }).orNone().only(onProcesses("stationary", "staircase", "sine", "interleaved-sine")),
+	number("g", decimal(published.G), algos.Range{}, "markov, clusters: availability of the classes is 1/2 + g and 1/2 − g",
+		func(s *Settings) any { return &s.G }).only(onProcesses("markov", "clusters")),
+	number("nu", decimal(published.Nu), algos.Range{}, "markov: λ of the correlated clients",
+		func(s *Settings) any { return &s.Nu }).only(onProcesses("markov")),
+	number("epsilon", decimal(published.Epsilon), algos.AtLeast(0), "markov: spread of the λ of the others",
+		func(s *Settings) any { return &s.Epsilon }).only(onProcesses("markov")),
+	whole("clusters", strconv.Itoa(published.Clusters), algos.Range{}, "clusters: groups of clients that share a chain",
+		func(s *Settings) any { return &s.Clusters }).
+		only(&use{"--availability clusters or --split clusters", func(s *Settings) bool {
 			return s.Availability == "clusters" || s.Split == "clusters"
-		}},
-	},
-	{
-		Param: algos.Param{
-			Name: "p-min", Kind: algos.Number, Default: number(published.PMin),
-			Help: "uniform: smallest availability; the largest is 1",
-		},
-		Field: func(s *Settings) any { return &s.PMin }, For: onProcesses("uniform"),
-	},
-	{
-		Param: algos.Param{Name: "trace", Kind: algos.Word, Help: "trace: CSV file with columns client,start,end"},
-		Field: func(s *Settings) any { return &s.Trace }, For: onProcesses("trace"),
-	},
-	{
-		Param: algos.Param{
-			Name: "round-seconds", Kind: algos.Number, None: true, Default: "none", Range: algos.Above(0),
-			Help: "trace: seconds per round, or none if the file counts rounds",
-		},
-		Field: func(s *Settings) any { return &s.RoundSeconds }, For: onProcesses("trace"),
-	},
+		}}),
+	number("p-min", decimal(published.PMin), algos.Range{}, "uniform: smallest availability; the largest is 1",
+		func(s *Settings) any { return &s.PMin }).only(onProcesses("uniform")),
+	word("trace", "", nil, "trace: CSV file with columns client,start,end",
+		func(s *Settings) any { return &s.Trace }).only(onProcesses("trace")),
+	number("round-seconds", "none", algos.Above(0), "trace: seconds per round, or none if the file counts rounds",
+		func(s *Settings) any { return &s.RoundSeconds }).orNone().only(onProcesses("trace")),
 }
 
 // Chained reports whether the process has an availability of its own, in place of one from the clients' classes.

@@ -3,7 +3,6 @@ package settings
 import (
 	"iter"
 	"slices"
-	"strconv"
 
 	"rollcall/algos"
 	"rollcall/results"
@@ -102,7 +101,7 @@ func (s *Settings) Apply(list iter.Seq2[string, string]) error {
 				continue
 			}
 			if value == papers.OneByRounds {
-				value = strconv.FormatFloat(1/float64(s.Rounds), 'g', -1, 64)
+				value = decimal(1 / float64(s.Rounds))
 			}
 			if err := to.Set(name, value); err != nil {
 				return err

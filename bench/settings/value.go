@@ -20,7 +20,7 @@ func (r *Row) text(s *Settings) string {
 	case *int:
 		return strconv.Itoa(*v)
 	case *float64:
-		return number(*v)
+		return decimal(*v)
 	case *bool:
 		return strconv.FormatBool(*v)
 	case *Optional:
@@ -79,7 +79,7 @@ func (r *Row) parse(text string) (string, error) {
 	if err != nil && r.None {
 		return "", fmt.Errorf("%q is neither a number nor none", text)
 	}
-	return number(x), err
+	return decimal(x), err
 }
 
 // check reports a value that is out of the setting's range, or no word of it.
@@ -100,3 +100,6 @@ func (r *Row) check(s *Settings) error {
 	}
 	return Usagef("--%s %s: %w", r.Name, text, err)
 }
+
+// decimal returns the shortest text that reads back as the same number.
+func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -1,0 +1,182 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"rollcall/algos"
+	"rollcall/bench/settings"
+	"rollcall/datasets"
+)
+
+// unlike are the settings whose second value makes no other curve, and why.
+var unlike = map[string]string{
+	"leaf-gamma": "LEAF adds the draw of γ to all weights and biases of a client: its scores move alike, and no label changes",
+}
+
+// contexts are settings beside the tiny run's own, so that one setting can show. Parameters of methods run with the first
+// method that reads them, those of processes with the first process.
+var contexts = map[string]string{
+	"eval-last":     "eval-every=10 eval-last=2 rounds=6",
+	"weights":       "method=unbiased p=1 weights=equal",
+	"init":          "method=fedavg-active",
+	"availability":  "rounds=12 p=0.5",
+	"leaf-delta":    "data=leaf",
+	"period":        "availability=staircase p=0.9",
+	"gamma":         "availability=sine p=0.9",
+	"cutoff":        "availability=interleaved-sine p=0.5",
+	"low":           "availability=staircase p=0.9 period=4",
+	"g":             "availability=markov data=leaf clients=12",
+	"nu":            "availability=markov data=leaf clients=12",
+	"epsilon":       "availability=markov data=leaf clients=12 rounds=12",
+	"clusters":      "availability=clusters data=leaf clients=12 clusters=2",
+	"p-min":         "availability=uniform",
+	"trace":         "availability=trace trace=A",
+	"round-seconds": "availability=trace trace=A",
+	"fedau-cutoff":  "p=0.3 rounds=8",
+	"fedar-rho":     "p=0.3 rounds=8",
+	"fedar-t0":      "p=0.3 rounds=8",
+	"fedar-b":       "p=0.3 rounds=8 fedar-t0=1",
+	"kappa":         "bias-const=none",
+}
+
+// values are second values where the ones that the row suggests are of no use.
+var values = map[string][]string{
+	"data": {"leaf"}, "net": {"lenet5", "cnn-cafed"}, "clients": {"5"}, "rounds": {"5"}, "swap-pairs": {"1"}, "split": {"even"},
+	"trace": {"B"}, "round-seconds": {"2"}, "availability": {"sine"}, "validation": {"0.25"}, "draws": {"numpy"}, "clusters": {"3"},
+	"g": {"0.2"}, "epsilon": {"0.1"}, "nu": {"0.3"}, "train-size": {"120"}, "test-size": {"30"}, "clip": {"0.01"},
+}
+
+// Every setting is of use: a run with another value of it has another curve.
+func TestEverySettingMatters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a hundred runs are not for -short")
+	}
+	traces := t.TempDir()
+	for name, text := range map[string]string{"A": "0,0,9\n1,0,2\n2,2,9\n3,4,9\n", "B": "0,0,1\n1,1,9\n2,0,9\n3,3,9\n"} {
+		if err := os.WriteFile(filepath.Join(traces, name), []byte("client,start,end\n"+text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	session := &Session{
+		Machine: Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), Out: t.TempDir()}, Stderr: io.Discard,
+	}
+	defer session.Close() //nolint:errcheck // the runs' errors are looked at
+	curveOf := func(given map[string]string) (string, error) {
+		return tinyCurve(t.Context(), session, given, traces)
+	}
+	for _, r := range settings.Rows() {
+		t.Run(r.Name, func(t *testing.T) {
+			if why, ok := unlike[r.Name]; ok {
+				t.Skip(why)
+			}
+			base := contextOf(&r)
+			first, err := curveOf(base)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var tried []string
+			for _, value := range secondValues(&r, base) {
+				base[r.Name] = value
+				second, err := curveOf(base)
+				if err != nil {
+					t.Fatalf("--%s %s: %v", r.Name, value, err)
+				}
+				if second != first {
+					return
+				}
+				tried = append(tried, value)
+			}
+			t.Errorf("--%s %s: the same curve as without it, want another one", r.Name, strings.Join(tried, ", "))
+		})
+	}
+}
+
+// contextOf returns what the run of a setting has beside the tiny run's own settings.
+func contextOf(r *settings.Row) map[string]string {
+	given := map[string]string{}
+	if r.Field == nil { // a method's own
+		given["method"], given["data"], given["availability"] = r.Methods()[0], "leaf", "stationary"
+		given["p"], given["clients"], given["rounds"], given["validation"] = "0.6", "12", "6", "0.25"
+	}
+	for setting := range strings.FieldsSeq(contexts[r.Name]) {
+		name, value, _ := strings.Cut(setting, "=")
+		given[name] = value
+	}
+	return given
+}
+
+// secondValues returns other values that a setting can have.
+func secondValues(r *settings.Row, base map[string]string) (list []string) {
+	if own := values[r.Name]; own != nil {
+		return own
+	}
+	candidates := r.Words
+	switch r.Kind {
+	case algos.Switch:
+		candidates = []string{"true", "false"}
+	case algos.Number, algos.Whole:
+		candidates = []string{"none", "1", "2", "3", "0.5", "0.1", "10", "0.9", "100", "0.001"}
+	case algos.Word:
+	}
+	for _, value := range candidates {
+		if _, err := strconv.Atoi(value); r.Kind == algos.Whole && err != nil && value != "none" {
+			continue
+		}
+		if value != r.Default && value != base[r.Name] && r.Check(value) == nil {
+			list = append(list, value)
+		}
+	}
+	return list
+}
+
+// tinyCurve trains a run of seconds and returns its curve as text.
+func tinyCurve(ctx context.Context, l *Session, more map[string]string, traces string) (string, error) {
+	all := map[string]string{
+		"method": "fedawe", "data": "synthetic", "net": "lenet5", "train-size": "200", "test-size": "50", "clients": "4", "rounds": "4",
+		"local-steps": "2", "batch": "8", "eval-every": "1", "lr": "0.05",
+	}
+	for name, value := range more {
+		all[name] = value
+	}
+	if all["data"] == "leaf" {
+		about, err := datasets.About("leaf")
+		if err != nil {
+			return "", err
+		}
+		all["net"] = about.Net
+		delete(all, "train-size")
+		delete(all, "test-size")
+	}
+	if all["swap-pairs"] != "" {
+		delete(all, "split")
+	}
+	if all["local-epochs"] != "" && all["local-epochs"] != "none" {
+		delete(all, "local-steps")
+	}
+	if trace := all["trace"]; trace != "" {
+		all["trace"] = filepath.Join(traces, trace)
+	}
+	var given settings.Given
+	for name, value := range all {
+		given = append(given, algos.Setting{Name: name, Value: value})
+	}
+	s, err := settings.Resolve(given)
+	if err != nil {
+		return "", err
+	}
+	x := Experiment{Table: "run", Settings: s, Seed: 3, Dir: Folder(l.Machine.Out, "run", s, 3)}
+	rows, err := x.Do(ctx, l, NewProgress(io.Discard, "test"))
+	var curve strings.Builder
+	for _, r := range rows {
+		fmt.Fprintln(&curve, r.Round, r.Active, r.LR, r.TrainLoss, r.TrainAcc, r.TestLoss, r.TestAcc)
+	}
+	return curve.String(), err
+}
