@@ -20,17 +20,23 @@ func testBench() BenchRow {
 		Time: time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), Version: "v0.1", Data: "cifar10", Net: "cnn-cifar10",
 		Availability: "stationary", Clients: 100, Active: 37.25, LocalSteps: 10, Batch: 128, Warmup: 2, Threads: 2,
 		Engine: "cpu-avx512", Precision: "fp32", Device: "Some CPU @ 2 GHz", ClientStepsPerSec: 20.5, ImagesPerSec: 2624,
-		GFLOPs: 54.94, ClientStepMS: 48.78, EvalImages: 10000, EvalMS: files.Some(1234.5), PeakMemMiB: files.Some(812.5), TestAcc: files.Some(0.2345), Seed: 3,
+		GFLOPs: 54.94, ClientStepMS: 48.78, EvalImages: 10000, EvalMS: files.Some(1234.5), PeakMemMiB: files.Some(812.5),
+		TestAcc: files.Some(0.2345), Seed: 3,
 	}
-	r.RoundTimes([]time.Duration{18200 * time.Millisecond, 18 * time.Second, 19 * time.Second, 18100 * time.Millisecond, 18300500 * time.Microsecond})
+	r.RoundTimes([]time.Duration{
+		18200 * time.Millisecond, 18 * time.Second, 19 * time.Second, 18100 * time.Millisecond,
+		18300500 * time.Microsecond,
+	})
 	return r
 }
 
 func TestBenchRoundTimes(t *testing.T) {
 	r := testBench()
 	// Sorted: 18000, 18100, 18200, 18300.5, 19000 ms; p10 lies at 0.4, p90 at 3.6.
-	if r.Rounds != 5 || !filestest.Near(r.RoundMSMedian, 18200) || !filestest.Near(r.RoundMSP10, 18040) || !filestest.Near(r.RoundMSP90, 18720.2) {
-		t.Errorf("got %d rounds, median %v, p10 %v, p90 %v, want 5, 18200, 18040, 18720.2", r.Rounds, r.RoundMSMedian, r.RoundMSP10, r.RoundMSP90)
+	if r.Rounds != 5 || !filestest.Near(r.RoundMSMedian, 18200) || !filestest.Near(r.RoundMSP10, 18040) ||
+		!filestest.Near(r.RoundMSP90, 18720.2) {
+		t.Errorf("got %d rounds, median %v, p10 %v, p90 %v, want 5, 18200, 18040, 18720.2",
+			r.Rounds, r.RoundMSMedian, r.RoundMSP10, r.RoundMSP90)
 	}
 }
 
@@ -108,14 +114,16 @@ test accuracy  23.45 %
 	if err := r.Text(&b); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.String(); strings.Contains(got, "evaluation") || strings.Contains(got, "memory") || strings.Contains(got, "accuracy") {
+	if got := b.String(); strings.Contains(got, "evaluation") || strings.Contains(got, "memory") ||
+		strings.Contains(got, "accuracy") {
 		t.Errorf("nothing evaluated: got\n%s\nwant no line about it", got)
 	}
 }
 
 func TestShort(t *testing.T) {
 	for x, want := range map[float64]string{
-		0: "0", 1: "1.000", 36.1: "36.10", 999.96: "1000.0", 12345.6: "12346", 0.0012345: "0.001234", -5.5: "-5.500", 1e-12: "0.000000000",
+		0: "0", 1: "1.000", 36.1: "36.10", 999.96: "1000.0", 12345.6: "12346", 0.0012345: "0.001234", -5.5: "-5.500",
+		1e-12: "0.000000000",
 	} {
 		if got := short(x); got != want {
 			t.Errorf("%v: got %s, want %s", x, got, want)
@@ -168,11 +176,13 @@ func TestGobench(t *testing.T) {
 		t.Errorf("configuration: got %v, want goos, goarch, pkg and cpu", lines)
 	}
 	want := map[string]float64{
-		"ns/op": 1.82e10, "p10-ns/op": 1.804e10, "p90-ns/op": 1.87202e10, "ns/client-step": 48.78e6, "client-steps/s": 20.5, "images/s": 2624,
-		"FLOP/s": 54.94e9, "ns/eval": 1234.5e6, "peak-B": 812.5 * 1024 * 1024, "test-acc": 0.2345,
+		"ns/op": 1.82e10, "p10-ns/op": 1.804e10, "p90-ns/op": 1.87202e10, "ns/client-step": 48.78e6, "client-steps/s": 20.5,
+		"images/s": 2624,
+		"FLOP/s":   54.94e9, "ns/eval": 1234.5e6, "peak-B": 812.5 * 1024 * 1024, "test-acc": 0.2345,
 	}
 	for unit, x := range want {
-		if got, found := values[unit]; !found || !filestest.Near(got, x) { // products of a float and a power of ten: a rounding
+		// products of a float and a power of ten: a rounding
+		if got, found := values[unit]; !found || !filestest.Near(got, x) {
 			t.Errorf("%s: got %v, %v, want %v", unit, got, found, x)
 		}
 	}

@@ -23,7 +23,8 @@ func (r BenchRow) Text(w io.Writer) error {
 		r.Data, r.Net, r.Availability, short(r.Active), r.Clients, r.LocalSteps, r.Batch, r.Seed))
 	line("rounds", fmt.Sprintf("%d measured after %d of warm-up", r.Rounds, r.Warmup))
 	line("machine", fmt.Sprintf("%s, %d threads, %s, %s", r.Device, r.Threads, r.Engine, r.Precision))
-	line("speed", short(r.ClientStepsPerSec)+" client-steps/s", short(r.ImagesPerSec)+" images/s", short(r.GFLOPs)+" GFLOP/s")
+	line("speed", short(r.ClientStepsPerSec)+" client-steps/s", short(r.ImagesPerSec)+" images/s",
+		short(r.GFLOPs)+" GFLOP/s")
 	line("client-step", short(r.ClientStepMS)+" ms")
 	line("round", short(r.RoundMSMedian)+" ms median", short(r.RoundMSP10)+" ms p10", short(r.RoundMSP90)+" ms p90")
 	if r.EvalMS.Valid {
@@ -61,7 +62,8 @@ func (r BenchRow) Gobench(w io.Writer) error {
 	if strings.HasPrefix(r.Engine, "cpu-") {
 		chip = "cpu"
 	}
-	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\npkg: rollcall\n%s: %s\n", runtime.GOOS, runtime.GOARCH, chip, files.OneLine(r.Device))
+	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\npkg: rollcall\n%s: %s\n",
+		runtime.GOOS, runtime.GOARCH, chip, files.OneLine(r.Device))
 	for _, unit := range []string{"client-steps/s", "images/s", "FLOP/s", "test-acc"} {
 		fmt.Fprintf(&b, "Unit %s better=higher\n", unit)
 	}

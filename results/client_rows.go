@@ -36,8 +36,9 @@ func ReadClients(path string) ([]ClientRow, error) {
 	return rows, nil
 }
 
-// clientStatistic returns a number of Table 3 of the clients of one run. Spreads are over all clients there are, with n in the
-// denominator: the paper prints 18.1 and 325, 13.6 and 182.5, 20.7 and 432.5, 18.0 and 321.6. A tenth is rounded, but one client at least.
+// clientStatistic returns a number of Table 3 of the clients of one run. Spreads are over all clients there are, with n
+// in the denominator: the paper prints 18.1 and 325, 13.6 and 182.5, 20.7 and 432.5, 18.0 and 321.6. A tenth is
+// rounded, but one client at least.
 func clientStatistic(rows []ClientRow, m Metric) (float64, error) {
 	if len(rows) == 0 {
 		return 0, fmt.Errorf("results: %s: no clients, want one at least", m)

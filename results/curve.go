@@ -45,5 +45,6 @@ func (r CurveRow) Metric(m Metric) (files.Optional, error) {
 	case TestAcc:
 		return r.TestAcc, nil
 	}
-	return files.Optional{}, fmt.Errorf("results: metric %q, want %s, %s, %s or %s", m, TrainLoss, TrainAcc, TestLoss, TestAcc)
+	return files.Optional{}, fmt.Errorf("results: metric %q, want %s, %s, %s or %s",
+		m, TrainLoss, TrainAcc, TestLoss, TestAcc)
 }

@@ -28,9 +28,13 @@ func testCell() Cell {
 }
 
 func testCurve() []CurveRow {
-	base := CurveRow{Cell: testCell(), Seed: 3, Params: "gamma=0.2;period=40", Engine: "cpu-avx512", Precision: "fp32", Version: "v0.1"}
+	base := CurveRow{
+		Cell: testCell(), Seed: 3, Params: "gamma=0.2;period=40", Engine: "cpu-avx512", Precision: "fp32",
+		Version: "v0.1",
+	}
 	first, second := base, base
-	first.TrainLoss, first.TrainAcc, first.TestLoss, first.TestAcc = files.Some(2.3), files.Some(0.1), files.Some(2.31), files.Some(0.1012)
+	first.TrainLoss, first.TrainAcc, first.TestLoss, first.TestAcc = files.Some(2.3), files.Some(0.1), files.Some(2.31),
+		files.Some(0.1012)
 	second.Round, second.Active, second.LR, second.ElapsedSec = 10, 37, 0.07071067811865475, 12.5
 	second.TestLoss, second.TestAcc = files.Some(2.1), files.Some(0.2345) // train not evaluated
 	return []CurveRow{first, second}
@@ -70,12 +74,16 @@ func TestCurveRowMetric(t *testing.T) {
 }
 
 func TestSummary(t *testing.T) {
-	ok := SummaryRow{Cell: testCell(), Metric: TestAcc, Status: CellOK, Version: "v0.1", Engine: "cpu-avx2", Precision: "fp32", Device: "CPU, 2 cores"}
+	ok := SummaryRow{
+		Cell: testCell(), Metric: TestAcc, Status: CellOK, Version: "v0.1", Engine: "cpu-avx2",
+		Precision: "fp32", Device: "CPU, 2 cores",
+	}
 	ok.Estimate(stats.Estimate{Mean: 0.6, Std: files.Some(0.01), N: 3})
 	ok.Paper(Printed{Mean: files.Some(0.635), Std: files.Some(0.02), N: 3})
 	failed := ok
 	failed.Alpha = files.Optional{}
-	failed.N, failed.Mean, failed.Std, failed.PaperMean, failed.PaperStd = 0, files.Optional{}, files.Optional{}, files.Optional{}, files.Optional{}
+	failed.N, failed.Mean, failed.Std, failed.PaperMean, failed.PaperStd = 0, files.Optional{}, files.Optional{},
+		files.Optional{}, files.Optional{}
 	failed.Status, failed.Error = CellFailed, "nets: loss NaN"
 
 	path := filepath.Join(t.TempDir(), SummaryFile)
@@ -109,7 +117,8 @@ func TestSummaryStatus(t *testing.T) {
 		t.Error("row without status: a file was written, want none")
 	}
 	_, err = files.ReadCSV[SummaryRow](strings.NewReader(summaryHeader+"\n,,,,,,1,,,test_acc,1,,,,,done,,,,,\n"), "s.csv")
-	if want := `results: s.csv: line 2: column status: status "done", want ok, failed or interrupted`; err == nil || err.Error() != want {
+	if want := `results: s.csv: line 2: column status: status "done", want ok, failed or interrupted`; err == nil ||
+		err.Error() != want {
 		t.Errorf("unknown status: got %v, want %s", err, want)
 	}
 }

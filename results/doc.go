@@ -1,2 +1,3 @@
-// Package results holds what a run leaves behind: its curve, its run file, and the numbers that a summary makes of them.
+// Package results holds what a run leaves behind: its curve, its run file, and the numbers that a summary makes of
+// them.
 package results

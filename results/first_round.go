@@ -9,9 +9,9 @@ import (
 	"rollcall/results/stats"
 )
 
-// FirstRound returns the first round in which the mean of a metric over the runs (the seeds of one cell) is at least the
-// threshold, looking at the rounds that are multiples of every: 0, the initial model, every, 2·every … up to the last
-// round of any run. Missing if there is none; a mean that is NaN reaches nothing. Means that fall short of the
+// FirstRound returns the first round in which the mean of a metric over the runs (the seeds of one cell) is at least
+// the threshold, looking at the rounds that are multiples of every: 0, the initial model, every, 2·every … up to the
+// last round of any run. Missing if there is none; a mean that is NaN reaches nothing. Means that fall short of the
 // threshold by rounding alone have reached it: three times 0.6 have 0.5999999999999999 as their mean.
 //
 // Every run must have the metric in every such round, or the answer could be too late: the others are an error.
@@ -46,8 +46,9 @@ func FirstRound(curves [][]CurveRow, every int, threshold float64, m Metric) (fi
 		for i := range x {
 			v, found := values[i][round]
 			if !found {
-				return files.Optional{}, fmt.Errorf("results: first round: run %d of %d: no %s in round %d, want it every %d rounds up to %d",
-					i+1, len(curves), m, round, every, last)
+				return files.Optional{},
+					fmt.Errorf("results: first round: run %d of %d: no %s in round %d, want it every %d rounds up to %d",
+						i+1, len(curves), m, round, every, last)
 			}
 			x[i] = v
 		}

@@ -41,7 +41,8 @@ func TestFirstRound(t *testing.T) {
 		{"order of rows", [][]CurveRow{{{Round: 10, TestAcc: files.Some(0.4)}, {Round: 0, TestAcc: files.Some(0.1)}}}, 10, 0.4, files.Some(10)},
 		{"no multiple but 0 within reach", [][]CurveRow{accuracies(3, 0.1, 0.9, 0.9)}, 10, 0.5, files.Optional{}},
 		{"mean of three short by rounding", [][]CurveRow{accuracies(10, 0.6), accuracies(10, 0.6), accuracies(10, 0.6)}, 10, 0.6, files.Some(0)},
-		{"threshold above by rounding", [][]CurveRow{accuracies(10, 0.1, 0.6)}, 10, 0.8 * 0.75, files.Some(10)}, // 0.6000000000000001
+		// 0.6000000000000001
+		{"threshold above by rounding", [][]CurveRow{accuracies(10, 0.1, 0.6)}, 10, 0.8 * 0.75, files.Some(10)},
 		{"short by more than rounding", [][]CurveRow{accuracies(10, 0.1, 0.599999)}, 10, 0.6, files.Optional{}},
 		{"diverged reaches nothing", [][]CurveRow{accuracies(10, nan, 0.9), accuracies(10, 0.9, nan), accuracies(10, 0.9, 0.9)}, 10, 0.1, files.Optional{}},
 		{"back after NaN", [][]CurveRow{accuracies(10, nan, 0.9)}, 10, 0.1, files.Some(10)},
@@ -71,7 +72,8 @@ func TestFirstRound(t *testing.T) {
 		{"no column", [][]CurveRow{accuracies(10, 0.1)}, 10, 0.5, RoundsTo25, `results: metric "rounds_to_25", want train_loss, train_acc, test_loss or test_acc`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got, err := FirstRound(test.curves, test.every, test.threshold, test.metric); err == nil || err.Error() != test.want {
+			if got, err := FirstRound(test.curves, test.every, test.threshold, test.metric); err == nil ||
+				err.Error() != test.want {
 				t.Errorf("got %+v, %v, want %s", got, err, test.want)
 			}
 		})
@@ -88,7 +90,8 @@ func TestMeanCurve(t *testing.T) {
 		t.Fatalf("got %+v, %v, want %+v", got, err, want)
 	}
 	for i, g := range got {
-		if g.Round != want[i].Round || g.N != want[i].N || !filestest.Near(g.Mean, want[i].Mean) || !filestest.SameOptional(g.Std, want[i].Std) {
+		if g.Round != want[i].Round || g.N != want[i].N || !filestest.Near(g.Mean, want[i].Mean) ||
+			!filestest.SameOptional(g.Std, want[i].Std) {
 			t.Errorf("point %d: got %+v, want %+v", i, g, want[i])
 		}
 	}

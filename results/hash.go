@@ -10,11 +10,13 @@ import (
 	"rollcall/results/files"
 )
 
-// HashDigits is the length of a [Hash]: 40 bits, so that even a million settings collide with probability under one half.
+// HashDigits is the length of a [Hash]: 40 bits, so that even a million settings collide with probability under one
+// half.
 const HashDigits = 10
 
-// Hash names settings: the first [HashDigits] hexadecimal digits of the SHA-256 of their canonical JSON (no white space,
-// keys sorted, 1.0 and 1e0 written 1). A struct, a map and a json.RawMessage of the same content have the same hash.
+// Hash names settings: the first [HashDigits] hexadecimal digits of the SHA-256 of their canonical JSON (no white
+// space, keys sorted, 1.0 and 1e0 written 1). A struct, a map and a json.RawMessage of the same content have the same
+// hash.
 //
 // It panics on settings without a JSON form (channels, functions, NaN): refuse those where they come in.
 func Hash(settings any) string {
@@ -46,8 +48,8 @@ func canonical(v any) ([]byte, error) {
 	return json.Marshal(tree) // sorts the keys of maps
 }
 
-// canonicalNumbers rewrites the numbers of a decoded value in place: whole ones of 64 bits by their digits, the others as
-// the shortest float64.
+// canonicalNumbers rewrites the numbers of a decoded value in place: whole ones of 64 bits by their digits, the others
+// as the shortest float64.
 func canonicalNumbers(tree any) (any, error) {
 	var err error
 	switch t := tree.(type) {

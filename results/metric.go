@@ -18,21 +18,22 @@ const (
 	TestLoss  Metric = "test_loss"
 	TestAcc   Metric = "test_acc"
 
-	// The first rounds of FedAWE's Table 8: those in which a quarter, half, three quarters and all of a target test accuracy
-	// are reached, see [FirstRound]. 0 is the initial model. Of an estimate with seeds but no mean it says: never.
+	// The first rounds of FedAWE's Table 8: those in which a quarter, half, three quarters and all of a target test
+	// accuracy are reached, see [FirstRound]. 0 is the initial model. Of an estimate with seeds but no mean it says:
+	// never.
 	RoundsTo25  Metric = "rounds_to_25"
 	RoundsTo50  Metric = "rounds_to_50"
 	RoundsTo75  Metric = "rounds_to_75"
 	RoundsTo100 Metric = "rounds_to_100"
 
-	// The numbers of CA-Fed's Table I, of the test accuracies of a run: the largest, the mean over all rounds, and the standard
-	// deviation over the second half of them, see [OverTime].
+	// The numbers of CA-Fed's Table I, of the test accuracies of a run: the largest, the mean over all rounds, and the
+	// standard deviation over the second half of them, see [OverTime].
 	TestAccMax  Metric = "test_acc_max"
 	TestAccMean Metric = "test_acc_mean"
 	TestAccStd  Metric = "test_acc_std"
 
-	// The numbers of FedAR's Table 3, of the accuracies of all clients: mean, standard deviation and variance, and mean and
-	// standard deviation of the worst and the best tenth of them.
+	// The numbers of FedAR's Table 3, of the accuracies of all clients: mean, standard deviation and variance, and mean
+	// and standard deviation of the worst and the best tenth of them.
 	ClientAccMean       Metric = "client_acc_mean"
 	ClientAccStd        Metric = "client_acc_std"
 	ClientAccVar        Metric = "client_acc_var" // of fractions: 10⁻⁴ of the printed, which is of percentages
@@ -63,8 +64,8 @@ type metricInfo struct {
 	column   int     // place among the columns of a data set in a table; metrics of one place come as they did
 }
 
-// metrics is everything that is known of metrics: name for people, scale, decimals, whether more is better, share of the
-// target, place in a summary and in a table.
+// metrics is everything that is known of metrics: name for people, scale, decimals, whether more is better, share of
+// the target, place in a summary and in a table.
 var metrics = []metricInfo{
 	{TrainAcc, "train accuracy (%)", 100, 1, true, 0, 1, 0},
 	{TestAcc, "test accuracy (%)", 100, 1, true, 0, 0, 1},
@@ -122,7 +123,8 @@ func (m Metric) TargetShare() files.Optional {
 	return files.Optional{}
 }
 
-// RowOrder is where a summary has the metric among the rows of a cell; metrics of one place come by target share and name.
+// RowOrder is where a summary has the metric among the rows of a cell; metrics of one place come by target share and
+// name.
 func (m Metric) RowOrder() int { return m.info().row }
 
 // ColumnOrder is where a table has the metric among the columns of a data set; metrics of one place come as they did.

@@ -7,9 +7,10 @@ import (
 	"rollcall/results/stats"
 )
 
-// OverTime returns mean and standard deviation over runs of a number made of the test accuracies of each: [TestAccMax], the
-// largest, of the initial model too; [TestAccMean], the mean over the evaluated rounds after it; [TestAccStd], the sample standard
-// deviation over those in the second half of the rounds. The paper looks at every round: evaluate as often.
+// OverTime returns mean and standard deviation over runs of a number made of the test accuracies of each: [TestAccMax],
+// the largest, of the initial model too; [TestAccMean], the mean over the evaluated rounds after it; [TestAccStd], the
+// sample standard deviation over those in the second half of the rounds. The paper looks at every round: evaluate as
+// often.
 func OverTime(runs [][]CurveRow, m Metric) (stats.Estimate, error) {
 	if len(runs) == 0 {
 		return stats.Estimate{}, fmt.Errorf("results: %s: no run, want at least one", m)
@@ -18,7 +19,8 @@ func OverTime(runs [][]CurveRow, m Metric) (stats.Estimate, error) {
 	for i, rows := range runs {
 		v := overTime(rows, m)
 		if !v.Valid {
-			return stats.Estimate{}, fmt.Errorf("results: run %d of %d: %s of %d evaluations, want more of them", i+1, len(runs), m, len(rows))
+			return stats.Estimate{}, fmt.Errorf("results: run %d of %d: %s of %d evaluations, want more of them",
+				i+1, len(runs), m, len(rows))
 		}
 		values[i] = v.Value
 	}
@@ -48,8 +50,8 @@ func overTime(rows []CurveRow, m Metric) files.Optional {
 	return files.Optional{}
 }
 
-// RunningMean returns a curve with each test accuracy replaced by the mean of those of the rounds so far, the initial model
-// apart (INFOCOM, figure 3). Rows without one are left out, and the initial model's keeps its own.
+// RunningMean returns a curve with each test accuracy replaced by the mean of those of the rounds so far, the initial
+// model apart (INFOCOM, figure 3). Rows without one are left out, and the initial model's keeps its own.
 func RunningMean(rows []CurveRow) []CurveRow {
 	var out []CurveRow
 	sum, n := 0.0, 0

@@ -9,14 +9,16 @@ import (
 // paramsSeparator stands between two settings of [Params].
 const paramsSeparator = ";"
 
-// Params are settings of a run as text: name=value pairs, the name being a flag of `rollcall run`, with semicolons between
-// them. In CSV they are sorted and hold what differs from the preset and has no column of its own; in a table of a paper
-// they hold what its experiments set, in any order, and of a name that is there twice the later value counts.
+// Params are settings of a run as text: name=value pairs, the name being a flag of `rollcall run`, with semicolons
+// between them. In CSV they are sorted and hold what differs from the preset and has no column of its own; in a table
+// of a paper they hold what its experiments set, in any order, and of a name that is there twice the later value
+// counts.
 type Params string
 
 // NewParams returns settings, each a name=value pair or several with semicolons between them.
 func NewParams(settings ...string) Params {
-	return Params(strings.Join(slices.DeleteFunc(slices.Clone(settings), func(s string) bool { return s == "" }), paramsSeparator))
+	return Params(strings.Join(slices.DeleteFunc(slices.Clone(settings), func(s string) bool { return s == "" }),
+		paramsSeparator))
 }
 
 // All goes through names and values, in order.

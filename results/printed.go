@@ -26,10 +26,11 @@ func (p Printed) Estimate() stats.Estimate {
 	return stats.Estimate{Mean: p.Mean.Value, Std: p.Std, N: p.N}
 }
 
-// PrintedFor returns the number that belongs beside a row of ours, and whether the table has one. The row's method, data,
-// availability and metric count, its alpha where the paper's split has one, and of its params those keys that set columns
-// of this table apart. Both params say what differs from the preset, so that the column of Table 9 with the preset's
-// γ = 0.3 has none and belongs to a row without gamma. Other params (rounds=500) and the preset make no difference.
+// PrintedFor returns the number that belongs beside a row of ours, and whether the table has one. The row's method,
+// data, availability and metric count, its alpha where the paper's split has one, and of its params those keys that set
+// columns of this table apart. Both params say what differs from the preset, so that the column of Table 9 with the
+// preset's γ = 0.3 has none and belongs to a row without gamma. Other params (rounds=500) and the preset make no
+// difference.
 func PrintedFor(table []Printed, row SummaryRow) (Printed, bool) {
 	keys := PrintedNames(table)
 	i := slices.IndexFunc(table, func(p Printed) bool {

@@ -59,7 +59,10 @@ func MeanCurve(curves [][]CurveRow, m Metric) ([]RoundMean, error) {
 	var means []RoundMean
 	for round, x := range values {
 		if len(x) == len(curves) {
-			means = append(means, RoundMean{round, stats.Estimate{Mean: stats.Mean(x).Value, Std: stats.SampleStd(x), N: len(x)}})
+			means = append(means, RoundMean{round, stats.Estimate{
+				Mean: stats.Mean(x).Value, Std: stats.SampleStd(x),
+				N: len(x),
+			}})
 		}
 	}
 	slices.SortFunc(means, func(a, b RoundMean) int { return a.Round - b.Round })
@@ -105,7 +108,8 @@ func OverSeeds(runs [][]CurveRow, n int, m Metric) (stats.Estimate, error) {
 			return stats.Estimate{}, err
 		}
 		if !v.Valid {
-			return stats.Estimate{}, fmt.Errorf("results: run %d of %d: no %s in its last %d rounds, want one at least", i+1, len(runs), m, n)
+			return stats.Estimate{}, fmt.Errorf("results: run %d of %d: no %s in its last %d rounds, want one at least",
+				i+1, len(runs), m, n)
 		}
 		x[i] = v.Value
 	}

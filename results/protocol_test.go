@@ -75,7 +75,8 @@ func TestOverSeeds(t *testing.T) {
 		t.Error("no seed: got no error, want one")
 	}
 	_, err = OverSeeds([][]CurveRow{ramp(5, 1), ramp(0, 1)}, 50, TestAcc)
-	if want := "results: run 2 of 2: no test_acc in its last 50 rounds, want one at least"; err == nil || err.Error() != want {
+	if want := "results: run 2 of 2: no test_acc in its last 50 rounds, want one at least"; err == nil ||
+		err.Error() != want {
 		t.Errorf("run without rounds: got %v, want %s", err, want)
 	}
 }

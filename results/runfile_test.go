@@ -64,7 +64,8 @@ func testInfo() RunInfo {
 	return RunInfo{
 		Status: RunComplete, Rounds: 10, Settings: testSettings{10, 0.05, 1, 3, "x"}, Seed: 3, Data: "cifar10",
 		DataChecksum: "md5:c32a1d4ab5d03f1284b67883e8d87530", Engine: "cpu-avx512", Precision: "fp32", Device: "CPU",
-		Version: "v0.1", GoVersion: "go1.26", Started: time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), Finished: time.Date(2025, 3, 1, 12, 1, 0, 0, time.UTC),
+		Version: "v0.1", GoVersion: "go1.26", Started: time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC),
+		Finished: time.Date(2025, 3, 1, 12, 1, 0, 0, time.UTC),
 	}
 }
 
@@ -80,7 +81,8 @@ func TestRunInfo(t *testing.T) {
 	}
 	for _, want := range []string{
 		`"status": "complete"`, `"settings_hash": "` + Hash(info.Settings) + `"`,
-		"\"settings\": {\n    \"alpha\": 1,\n    \"lr\": 0.05,\n    \"name\": \"x\",\n    \"rounds\": 10,\n    \"seed\": 3\n  }", // sorted
+		// sorted
+		"\"settings\": {\n    \"alpha\": 1,\n    \"lr\": 0.05,\n    \"name\": \"x\",\n    \"rounds\": 10,\n    \"seed\": 3\n  }",
 		`"started": "2025-03-01T12:00:00Z"`,
 	} {
 		if !strings.Contains(string(text), want) {
@@ -148,7 +150,8 @@ func TestReadRunInfoMalformed(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := ReadRunInfo(path)
-			if err == nil || !strings.HasPrefix(err.Error(), "results: "+path+": ") || !strings.Contains(err.Error(), test.want) {
+			if err == nil || !strings.HasPrefix(err.Error(), "results: "+path+": ") ||
+				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want the path and %s", err, test.want)
 			}
 		})

@@ -51,10 +51,10 @@ func (r *Run) Device() string {
 // Key returns the cell of a run.
 func (r *Run) Key() CellKey { return r.Cell.Key(r.Params) }
 
-// FindRuns reads every run below the folders: those of a whole output folder, of a table, of a cell or of a seed. Runs come
-// in the order of their folders' names. What is wrong with a file is in bad, by name and line, and what is right of it is
-// used: a curve cut off in its last line keeps its other lines. A run found twice counts once; two that should be the
-// same run and are not are bad, both named, and the first one counts.
+// FindRuns reads every run below the folders: those of a whole output folder, of a table, of a cell or of a seed. Runs
+// come in the order of their folders' names. What is wrong with a file is in bad, by name and line, and what is right
+// of it is used: a curve cut off in its last line keeps its other lines. A run found twice counts once; two that should
+// be the same run and are not are bad, both named, and the first one counts.
 //
 // The error is of a folder that cannot be read at all, or ctx's.
 func FindRuns(ctx context.Context, folders ...string) (runs []Run, bad []error, err error) {
@@ -141,7 +141,8 @@ func ReadRunFolder(dir string) (r Run, bad []error) {
 			r.Cell, r.Params, r.Seed = row.Cell, row.Params, row.Seed
 		} else { // one copy of each text, or every row would keep its whole line in memory
 			row.Cell, row.Params = r.Cell, r.Params
-			row.Engine, row.Precision, row.Version = shared(row.Engine, r.Curve[0].Engine), shared(row.Precision, r.Curve[0].Precision), shared(row.Version, r.Curve[0].Version)
+			row.Engine, row.Precision, row.Version = shared(row.Engine, r.Curve[0].Engine),
+				shared(row.Precision, r.Curve[0].Precision), shared(row.Version, r.Curve[0].Version)
 		}
 		r.Curve = append(r.Curve, row)
 	}
@@ -154,7 +155,8 @@ func ReadRunFolder(dir string) (r Run, bad []error) {
 	case err != nil:
 		bad = append(bad, withLine(filepath.Join(dir, RunFile), err))
 	case len(r.Curve) > 0 && info.Seed != r.Seed:
-		bad = append(bad, fmt.Errorf("results: %s: seed %d, want %d as in %s", filepath.Join(dir, RunFile), info.Seed, r.Seed, CurveFile))
+		bad = append(bad, fmt.Errorf("results: %s: seed %d, want %d as in %s",
+			filepath.Join(dir, RunFile), info.Seed, r.Seed, CurveFile))
 	default:
 		r.Info = &info
 	}
@@ -234,13 +236,15 @@ func OnlyOnce(runs []Run) (different []Run, bad []error) {
 			continue
 		}
 		if err := SameNumbers(different[at].Curve, r.Curve); err != nil {
-			bad = append(bad, fmt.Errorf("results: %s and %s: the same run, but %w", filepath.Join(different[at].Dir, CurveFile), filepath.Join(r.Dir, CurveFile), err))
+			bad = append(bad, fmt.Errorf("results: %s and %s: the same run, but %w",
+				filepath.Join(different[at].Dir, CurveFile), filepath.Join(r.Dir, CurveFile), err))
 		}
 	}
 	return different, bad
 }
 
-// SameNumbers reports where two curves of one run differ: in anything but time, version and the table they were run for.
+// SameNumbers reports where two curves of one run differ: in anything but time, version and the table they were run
+// for.
 func SameNumbers(a, b []CurveRow) error {
 	plain := func(r CurveRow) CurveRow {
 		r.ElapsedSec, r.Version, r.Table = 0, "", ""

@@ -17,9 +17,18 @@ import (
 
 func TestFindRuns(t *testing.T) {
 	out := t.TempDir()
-	resultstest.WriteRun(t, out, resultstest.Run{Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete})
-	resultstest.WriteRun(t, out, resultstest.Run{Table: "fedawe-2", Method: "mifa", Seed: 4, Acc: []float64{0.1, 0.3, 0.4}, Status: results.RunInterrupted})
-	killed := resultstest.WriteRun(t, out, resultstest.Run{Table: "run", Method: "fedawe", Seed: 3, Acc: []float64{0.1, 0.2, 0.3}})
+	resultstest.WriteRun(t, out, resultstest.Run{
+		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2},
+		Status: results.RunComplete,
+	})
+	resultstest.WriteRun(t, out, resultstest.Run{
+		Table: "fedawe-2", Method: "mifa", Seed: 4, Acc: []float64{0.1, 0.3, 0.4},
+		Status: results.RunInterrupted,
+	})
+	killed := resultstest.WriteRun(t, out, resultstest.Run{
+		Table: "run", Method: "fedawe", Seed: 3,
+		Acc: []float64{0.1, 0.2, 0.3},
+	})
 	if err := os.WriteFile(filepath.Join(killed, "more.csv"), []byte("x\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -36,14 +45,16 @@ func TestFindRuns(t *testing.T) {
 		rounds int
 	}{{results.RunComplete, 1}, {results.RunInterrupted, 2}, {results.RunUnfinished, 2}} {
 		if runs[i].Status() != want.status || runs[i].Rounds() != want.rounds {
-			t.Errorf("run %d: %s after %d rounds, want %s after %d", i, runs[i].Status(), runs[i].Rounds(), want.status, want.rounds)
+			t.Errorf("run %d: %s after %d rounds, want %s after %d",
+				i, runs[i].Status(), runs[i].Rounds(), want.status, want.rounds)
 		}
 	}
 	if fmt.Sprint(runs[2].Extra) != "[more.csv]" {
 		t.Errorf("other files %v, want more.csv", runs[2].Extra)
 	}
 	rows := compare.ListRuns(runs)
-	if len(rows) != 2 || rows[0].Seeds != "3 4" || rows[0].Rounds != 1 || rows[0].Most != 2 || rows[0].Status != "1 complete, 1 interrupted" || rows[1].Status != "unfinished" {
+	if len(rows) != 2 || rows[0].Seeds != "3 4" || rows[0].Rounds != 1 || rows[0].Most != 2 ||
+		rows[0].Status != "1 complete, 1 interrupted" || rows[1].Status != "unfinished" {
 		t.Errorf("list %+v, want mifa's two seeds and the killed run", rows)
 	}
 	var text strings.Builder
@@ -68,7 +79,8 @@ func TestFindRuns(t *testing.T) {
 // Each kind of damage is named, and what is left is used.
 func TestFindBadRuns(t *testing.T) {
 	row := func(round int, seed string) string {
-		return "t,mifa,code,cifar10,cnn-cifar10,sine,100,0.1," + seed + fmt.Sprintf(",%d,0,0,,0.1,,0.2,0,,cpu-avx2,fp32,\n", round)
+		return "t,mifa,code,cifar10,cnn-cifar10,sine,100,0.1," + seed +
+			fmt.Sprintf(",%d,0,0,,0.1,,0.2,0,,cpu-avx2,fp32,\n", round)
 	}
 	for name, c := range map[string]struct {
 		damage func(t *testing.T, dir string)
@@ -91,14 +103,18 @@ func TestFindBadRuns(t *testing.T) {
 		"empty":         {func(t *testing.T, dir string) { overwrite(t, filepath.Join(dir, results.CurveFile), "") }, 0, 0, []string{"curve.csv: line 1: empty"}},
 		"half run.json": {func(t *testing.T, dir string) { overwrite(t, filepath.Join(dir, results.RunFile), "{\n\"status\":\n") }, 1, 2, []string{"run.json: line 2: unexpected EOF"}},
 		"another run's": {func(t *testing.T, dir string) {
-			if err := results.WriteRunInfo(filepath.Join(dir, results.RunFile), results.RunInfo{Status: results.RunComplete, Settings: map[string]any{}, Seed: 77}); err != nil {
+			if err := results.WriteRunInfo(filepath.Join(dir, results.RunFile),
+				results.RunInfo{Status: results.RunComplete, Settings: map[string]any{}, Seed: 77}); err != nil {
 				t.Fatal(err)
 			}
 		}, 1, 2, []string{"run.json: seed 77, want 3"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
-			dir := resultstest.WriteRun(t, out, resultstest.Run{Table: "t", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete})
+			dir := resultstest.WriteRun(t, out, resultstest.Run{
+				Table: "t", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2},
+				Status: results.RunComplete,
+			})
 			c.damage(t, dir)
 			runs, bad, err := results.FindRuns(t.Context(), out)
 			if err != nil {
@@ -137,5 +153,6 @@ func TestDuplicateRuns(t *testing.T) {
 	if err != nil || len(runs) != 1 {
 		t.Fatalf("%d runs, %v, want the first", len(runs), err)
 	}
-	resultstest.MustHold(t, bad, filepath.Join(other, results.CurveFile)+": the same run, but they differ in line 3, round 1")
+	resultstest.MustHold(t, bad, filepath.Join(other,
+		results.CurveFile)+": the same run, but they differ in line 3, round 1")
 }

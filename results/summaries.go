@@ -83,7 +83,8 @@ func (c *SummaryClash) Error() string {
 	value := func(r PlacedSummary) string {
 		return fmt.Sprintf("%s of %d seeds, %s", r.Metric.Words(r.Mean, r.Std, r.N), r.N, r.Status)
 	}
-	return fmt.Sprintf("results: %s line %d and %s line %d: the same number of %s (%s, %s, %s), but %s and %s", c.A.File, c.A.Line, c.B.File, c.B.Line,
+	return fmt.Sprintf("results: %s line %d and %s line %d: the same number of %s (%s, %s, %s), but %s and %s",
+		c.A.File, c.A.Line, c.B.File, c.B.Line,
 		c.A.Table, c.A.Method, c.A.Data, c.A.Availability, value(c.A), value(c.B))
 }
 

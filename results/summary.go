@@ -41,10 +41,11 @@ func (s *CellStatus) UnmarshalText(text []byte) error {
 // SummaryRow is one metric of one cell of a table over its seeds, beside the paper's number.
 type SummaryRow struct {
 	Cell
-	Params    Params         `csv:"params"` // as in [CurveRow]
-	Metric    Metric         `csv:"metric"`
-	N         int            `csv:"n"`          // seeds in Mean and Std
-	Mean      files.Optional `csv:"mean"`       // missing where no seed got to the end, or where a first round was never reached
+	Params Params `csv:"params"` // as in [CurveRow]
+	Metric Metric `csv:"metric"`
+	N      int    `csv:"n"` // seeds in Mean and Std
+	// missing where no seed got to the end, or where a first round was never reached
+	Mean      files.Optional `csv:"mean"`
 	Std       files.Optional `csv:"std"`        // sample standard deviation, see [SampleStd]; missing where N < 2
 	PaperMean files.Optional `csv:"paper_mean"` // missing where the paper prints none, or a dash for never
 	PaperStd  files.Optional `csv:"paper_std"`

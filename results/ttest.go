@@ -7,12 +7,13 @@ import (
 	"rollcall/results/stats"
 )
 
-// RoundsTTest is [PairedTTest] of the test accuracies of two methods round by round, as FedAR's Table 2 has it: of each seed the
-// rounds after the initial model in which both were evaluated, all seeds together. Accuracies of one run lean on each other from round to round, so that
-// the test's p-values are far too small: [SeedsTTest] is the sounder one.
+// RoundsTTest is [PairedTTest] of the test accuracies of two methods round by round, as FedAR's Table 2 has it: of each
+// seed the rounds after the initial model in which both were evaluated, all seeds together. Accuracies of one run lean
+// on each other from round to round, so that the test's p-values are far too small: [SeedsTTest] is the sounder one.
 func RoundsTTest(ours, others [][]CurveRow) (files.Optional, error) {
 	if len(ours) != len(others) {
-		return files.Optional{}, fmt.Errorf("results: paired t-test: %d and %d runs, want the same seeds of both", len(ours), len(others))
+		return files.Optional{}, fmt.Errorf("results: paired t-test: %d and %d runs, want the same seeds of both",
+			len(ours), len(others))
 	}
 	var a, b []float64
 	for k := range ours {
@@ -31,11 +32,12 @@ func RoundsTTest(ours, others [][]CurveRow) (files.Optional, error) {
 	return stats.PairedTTest(a, b)
 }
 
-// SeedsTTest is [PairedTTest] of two methods across the seeds, of each run's mean test accuracy in its last n rounds. Missing for
-// fewer than two seeds.
+// SeedsTTest is [PairedTTest] of two methods across the seeds, of each run's mean test accuracy in its last n rounds.
+// Missing for fewer than two seeds.
 func SeedsTTest(ours, others [][]CurveRow, n int) (files.Optional, error) {
 	if len(ours) != len(others) {
-		return files.Optional{}, fmt.Errorf("results: paired t-test: %d and %d runs, want the same seeds of both", len(ours), len(others))
+		return files.Optional{}, fmt.Errorf("results: paired t-test: %d and %d runs, want the same seeds of both",
+			len(ours), len(others))
 	}
 	var x [2][]float64
 	for m, runs := range [][][]CurveRow{ours, others} {
@@ -45,7 +47,8 @@ func SeedsTTest(ours, others [][]CurveRow, n int) (files.Optional, error) {
 				return files.Optional{}, err
 			}
 			if !v.Valid {
-				return files.Optional{}, fmt.Errorf("results: paired t-test: no test accuracy in the last %d rounds, want one at least", n)
+				return files.Optional{},
+					fmt.Errorf("results: paired t-test: no test accuracy in the last %d rounds, want one at least", n)
 			}
 			x[m] = append(x[m], v.Value)
 		}

@@ -25,8 +25,8 @@ func columnOf(r *results.SummaryRow) TableColumn {
 	return TableColumn{r.Table, r.Data, r.Availability, r.Alpha, r.Params, r.Metric, r.Preset, r.Clients}
 }
 
-// ComparisonRow is a number of ours beside the paper's. A mean that is missing although it has seeds is a first round that
-// was never reached; one without seeds is a number that is not there: a failed cell, or a number no paper prints.
+// ComparisonRow is a number of ours beside the paper's. A mean that is missing although it has seeds is a first round
+// that was never reached; one without seeds is a number that is not there: a failed cell, or a number no paper prints.
 type ComparisonRow struct {
 	TableColumn        // params: ours whole, or the paper's where we have none
 	Method      string `csv:"method"`
@@ -53,9 +53,10 @@ type Comparing struct {
 }
 
 // CompareTable puts rows of ours beside the printed numbers of their table, column by column, and in each column the
-// methods in the paper's order. A column is a data set under an availability, an alpha and those params that set columns
-// of the table apart, in one metric; presets and numbers of clients have columns of their own. Printed numbers we have
-// none for are rows without ours, in the columns of which we have something; ours that no paper prints come after them.
+// methods in the paper's order. A column is a data set under an availability, an alpha and those params that set
+// columns of the table apart, in one metric; presets and numbers of clients have columns of their own. Printed numbers
+// we have none for are rows without ours, in the columns of which we have something; ours that no paper prints come
+// after them.
 func CompareTable(printed []results.Printed, ours []results.SummaryRow) Comparing {
 	keys := results.PrintedNames(printed)
 	members := map[TableColumn][]results.SummaryRow{} // by the params that set columns apart

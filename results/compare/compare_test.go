@@ -18,13 +18,13 @@ import (
 func compareCase(change func(rows []results.SummaryRow)) Comparing {
 	paper := func(method string, mean float64, params results.Params) results.Printed {
 		return results.Printed{
-			Table: "fedawe-9", Method: method, Data: "svhn", Availability: "sine", Alpha: files.Some(0.1), Params: params, Metric: results.TestAcc,
-			Mean: files.Some(mean), Std: files.Some(0.03), N: 3,
+			Table: "fedawe-9", Method: method, Data: "svhn", Availability: "sine", Alpha: files.Some(0.1), Params: params,
+			Metric: results.TestAcc,
+			Mean:   files.Some(mean), Std: files.Some(0.03), N: 3,
 		}
 	}
 	printed := []results.Printed{
-		paper("fedawe", 0.856, ""), paper("mifa", 0.841, ""), paper("fedau", 0.825, ""),
-		paper("fedawe", 0.857, "gamma=0.2"),
+		paper("fedawe", 0.856, ""), paper("mifa", 0.841, ""), paper("fedau", 0.825, ""), paper("fedawe", 0.857, "gamma=0.2"),
 	}
 	ours := func(method string, mean float64) results.SummaryRow {
 		r := resultstest.SineRow(method, "svhn", 0.1, "rounds=500", results.TestAcc)
@@ -71,7 +71,8 @@ func TestCompareTable(t *testing.T) {
 			t.Fatalf("%d rows, want 4", len(got.Rows))
 		}
 		r := got.Rows[i]
-		if r.Method != want.method || r.Mean != want.mean || r.PaperMean != want.paper || !filestest.SameOptional(r.Difference, want.difference) ||
+		if r.Method != want.method || r.Mean != want.mean || r.PaperMean != want.paper ||
+			!filestest.SameOptional(r.Difference, want.difference) ||
 			!filestest.SameOptional(r.Margin, want.margin) || r.Verdict != want.verdict || r.Status != want.status {
 			t.Errorf("row %d: got %+v, want %+v", i, r, want)
 		}
@@ -79,7 +80,8 @@ func TestCompareTable(t *testing.T) {
 	if len(got.Rows) != 4 || got.Left != 1 {
 		t.Errorf("%d rows and %d numbers left, want 4 and 1: γ=0.2 was not run", len(got.Rows), got.Left)
 	}
-	if len(got.Ranks) != 1 || !got.Ranks[0].Holds() || got.Ranks[0].Methods != 2 || got.Ranks[0].Pairs != 1 || got.Ranks[0].TauB != files.Some(1) ||
+	if len(got.Ranks) != 1 || !got.Ranks[0].Holds() || got.Ranks[0].Methods != 2 || got.Ranks[0].Pairs != 1 ||
+		got.Ranks[0].TauB != files.Some(1) ||
 		got.Ranks[0].Params != "rounds=500" {
 		t.Errorf("ranks: got %+v, want one, of two methods in the paper's order, rounds=500", got.Ranks)
 	}
@@ -120,7 +122,8 @@ func TestCompareTableEdges(t *testing.T) {
 			}
 		})
 	}
-	if got := CompareTable(printedNumbers(t, "fedawe-2"), nil); len(got.Rows) != 0 || len(got.Ranks) != 0 || got.Left != 192 {
+	if got := CompareTable(printedNumbers(t, "fedawe-2"), nil); len(got.Rows) != 0 || len(got.Ranks) != 0 ||
+		got.Left != 192 {
 		t.Errorf("nothing of ours: got %d rows, %d ranks, %d left, want 0, 0, 192", len(got.Rows), len(got.Ranks), got.Left)
 	}
 	rows := CompareTable(nil, []results.SummaryRow{resultstest.SineRow("mifa", "svhn", 0.1, "", results.TestAcc)}).Rows
@@ -135,7 +138,10 @@ func TestCompareTableItself(t *testing.T) {
 		paper := printedNumbers(t, id)
 		var ours []results.SummaryRow
 		for _, p := range paper {
-			r := results.SummaryRow{Cell: results.Cell{Table: id, Method: p.Method, Data: p.Data, Availability: p.Availability, Alpha: p.Alpha}, Params: p.Params, Metric: p.Metric, Status: results.CellOK}
+			r := results.SummaryRow{Cell: results.Cell{
+				Table: id, Method: p.Method, Data: p.Data, Availability: p.Availability,
+				Alpha: p.Alpha,
+			}, Params: p.Params, Metric: p.Metric, Status: results.CellOK}
 			r.Estimate(p.Estimate())
 			ours = append(ours, r)
 		}
@@ -222,7 +228,10 @@ func TestComparingWrite(t *testing.T) {
 // FedAWE, Table 8: no std is printed, so nothing has a verdict, and never is later than every round.
 func TestCompareTableRounds(t *testing.T) {
 	var ours []results.SummaryRow
-	for method, round := range map[string]files.Optional{"fedawe": files.Some(400), "fedavg-active": files.Some(500), "fedavg-all": {}} {
+	for method, round := range map[string]files.Optional{
+		"fedawe": files.Some(400), "fedavg-active": files.Some(500),
+		"fedavg-all": {},
+	} {
 		r := resultstest.SineRow(method, "svhn", 0.1, "", results.RoundsTo100)
 		r.Preset, r.Clients, r.Status, r.N, r.Mean = "code", 100, results.CellOK, 3, round
 		ours = append(ours, r)

@@ -43,8 +43,8 @@ type Diffing struct {
 	OnlyA, OnlyB []string // runs without a partner, by cell and seed
 }
 
-// Diff compares runs of the same cell and seed: of each the mean over the last [ProtocolRounds] rounds. Runs that are not
-// complete do not count. Differences are paired: what a seed does to both sides cancels. The interval is Student's,
+// Diff compares runs of the same cell and seed: of each the mean over the last [ProtocolRounds] rounds. Runs that are
+// not complete do not count. Differences are paired: what a seed does to both sides cancels. The interval is Student's,
 // d ± t·s/√n with n−1 degrees of freedom, for differences that are normal, which nobody can tell from three seeds.
 func Diff(a, b []results.Run, o DiffOptions) (Diffing, error) {
 	if !(o.Level > 0 && o.Level < 1) {
@@ -98,7 +98,9 @@ func Diff(a, b []results.Run, o DiffOptions) (Diffing, error) {
 }
 
 // bySeed sorts complete runs by cell and seed; keys are in the order of the runs.
-func bySeed(runs []results.Run, ignore []string) (sorted map[results.CellKey]map[uint32]*results.Run, keys []results.CellKey, err error) {
+func bySeed(runs []results.Run, ignore []string) (sorted map[results.CellKey]map[uint32]*results.Run,
+	keys []results.CellKey, err error,
+) {
 	sorted = map[results.CellKey]map[uint32]*results.Run{}
 	for i := range runs {
 		r := &runs[i]
@@ -111,7 +113,8 @@ func bySeed(runs []results.Run, ignore []string) (sorted map[results.CellKey]map
 			keys = append(keys, k)
 		}
 		if other := sorted[k][r.Seed]; other != nil {
-			return nil, nil, fmt.Errorf("results: diff: %s and %s are the same run but for what is ignored, want one of them", other.Dir, r.Dir)
+			return nil, nil, fmt.Errorf("results: diff: %s and %s are the same run but for what is ignored, want one of them",
+				other.Dir, r.Dir)
 		}
 		sorted[k][r.Seed] = r
 	}
@@ -119,7 +122,9 @@ func bySeed(runs []results.Run, ignore []string) (sorted map[results.CellKey]map
 }
 
 // diffCell compares one metric over the seeds in which both runs have it.
-func diffCell(k results.CellKey, m results.Metric, seeds []uint32, a, b map[uint32]*results.Run, level float64) (DiffRow, error) {
+func diffCell(k results.CellKey, m results.Metric, seeds []uint32, a, b map[uint32]*results.Run,
+	level float64,
+) (DiffRow, error) {
 	row := DiffRow{CellKey: k, Metric: m}
 	var x, y, d []float64
 	for _, seed := range seeds {
@@ -135,7 +140,8 @@ func diffCell(k results.CellKey, m results.Metric, seeds []uint32, a, b map[uint
 			x, y, d = append(x, va.Value), append(y, vb.Value), append(d, vb.Value-va.Value)
 		}
 	}
-	row.N, row.MeanA, row.MeanB, row.Difference, row.Std = len(d), stats.Mean(x), stats.Mean(y), stats.Mean(d), stats.SampleStd(d)
+	row.N, row.MeanA, row.MeanB, row.Difference, row.Std = len(d), stats.Mean(x), stats.Mean(y), stats.Mean(d),
+		stats.SampleStd(d)
 	if row.Std.Valid && stats.Finite(row.Std.Value) {
 		n := float64(row.N)
 		half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.5+level/2) * row.Std.Value / math.Sqrt(n)
@@ -158,7 +164,8 @@ func (r DiffRow) words(common results.Params) []string {
 	}
 	return []string{
 		cmp.Or(r.Method, "*"), cmp.Or(r.Data, "*"), cmp.Or(r.Availability, "*"), params, string(r.Metric), fmt.Sprint(r.N),
-		r.Metric.Words(r.MeanA, files.Optional{}, r.N), r.Metric.Words(r.MeanB, files.Optional{}, r.N), r.Metric.Difference(r.Difference), interval, verdict,
+		r.Metric.Words(r.MeanA, files.Optional{}, r.N), r.Metric.Words(r.MeanB, files.Optional{}, r.N),
+		r.Metric.Difference(r.Difference), interval, verdict,
 	}
 }
 

@@ -28,10 +28,18 @@ func runsOf(t *testing.T, list ...resultstest.Run) []results.Run {
 
 // Differences 0.1, 0.2 and 0.3: mean 0.2, s = 0.1, t(2 degrees, 95 %) = 4.302653 (any table): 0.2 ± 4.302653·0.1/√3.
 func TestDiff(t *testing.T) {
-	a := runsOf(t, resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.4}}, resultstest.Run{Method: "mifa", Seed: 4, Acc: []float64{0, 0.5}},
-		resultstest.Run{Method: "mifa", Seed: 6, Acc: []float64{0, 0.3}}, resultstest.Run{Method: "fedau", Seed: 3, Acc: []float64{0, 0.3}})
-	b := runsOf(t, resultstest.Run{Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0, 0.5}}, resultstest.Run{Method: "mifa", Seed: 4, Acc: []float64{0, 0.7}},
-		resultstest.Run{Method: "mifa", Seed: 6, Acc: []float64{0, 0.6}}, resultstest.Run{Method: "mifa", Seed: 7, Acc: []float64{0, 0.6}})
+	a := runsOf(t, resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.4}},
+		resultstest.Run{Method: "mifa", Seed: 4, Acc: []float64{0, 0.5}},
+		resultstest.Run{Method: "mifa", Seed: 6, Acc: []float64{0, 0.3}}, resultstest.Run{
+			Method: "fedau", Seed: 3,
+			Acc: []float64{0, 0.3},
+		})
+	b := runsOf(t, resultstest.Run{Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0, 0.5}},
+		resultstest.Run{Method: "mifa", Seed: 4, Acc: []float64{0, 0.7}},
+		resultstest.Run{Method: "mifa", Seed: 6, Acc: []float64{0, 0.6}}, resultstest.Run{
+			Method: "mifa", Seed: 7,
+			Acc: []float64{0, 0.6},
+		})
 	d, err := Diff(a, b, DiffOptions{Metrics: []results.Metric{results.TestAcc, results.TestLoss}, Level: 0.95})
 	if err != nil {
 		t.Fatal(err)
@@ -59,11 +67,13 @@ func TestDiff(t *testing.T) {
 	if r.N != 3 || r.Apart {
 		t.Errorf("%d seeds, apart %v, want 3 and an interval that holds 0: %g … %g", r.N, r.Apart, r.Low.Value, r.High.Value)
 	}
-	if len(d.OnlyA) != 1 || !strings.HasPrefix(d.OnlyA[0], "fedau ") || len(d.OnlyB) != 1 || !strings.HasSuffix(d.OnlyB[0], "seed 7") {
+	if len(d.OnlyA) != 1 || !strings.HasPrefix(d.OnlyA[0], "fedau ") || len(d.OnlyB) != 1 ||
+		!strings.HasSuffix(d.OnlyB[0], "seed 7") {
 		t.Errorf("only in A %q, in B %q, want fedau and seed 7", d.OnlyA, d.OnlyB)
 	}
 	// t(2 degrees, 80 %) = 1.885618: 0.2 ± 0.109 does not hold 0.
-	if d, err = Diff(a, b, DiffOptions{Metrics: []results.Metric{results.TestAcc}, Level: 0.8}); err != nil || !d.Rows[0].Apart {
+	if d, err = Diff(a, b, DiffOptions{Metrics: []results.Metric{results.TestAcc}, Level: 0.8}); err != nil ||
+		!d.Rows[0].Apart {
 		t.Errorf("level 0.8: %v, %+v, want them apart", err, d.Rows)
 	}
 	var text strings.Builder
@@ -77,15 +87,21 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// One seed has no interval; two methods compare when the column is ignored; two candidates are an error that names both.
+// One seed has no interval; two methods compare when the column is ignored; two candidates are an error that names
+// both.
 func TestDiffIgnore(t *testing.T) {
 	a := runsOf(t, resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.4}})
 	b := runsOf(t, resultstest.Run{Method: "fedau", Seed: 3, Acc: []float64{0, 0.3}, Params: "lr=1"})
-	d, err := Diff(a, b, DiffOptions{Metrics: []results.Metric{results.TestAcc}, Level: 0.95, Ignore: []string{"method", "params"}})
-	if err != nil || len(d.Rows) != 1 || math.Abs(d.Rows[0].Difference.Value+0.1) > 1e-12 || d.Rows[0].Low.Valid || d.Rows[0].Std.Valid {
+	d, err := Diff(a, b, DiffOptions{
+		Metrics: []results.Metric{results.TestAcc}, Level: 0.95,
+		Ignore: []string{"method", "params"},
+	})
+	if err != nil || len(d.Rows) != 1 || math.Abs(d.Rows[0].Difference.Value+0.1) > 1e-12 || d.Rows[0].Low.Valid ||
+		d.Rows[0].Std.Valid {
 		t.Errorf("%v, %+v, want −0.1 without an interval", err, d.Rows)
 	}
-	two := runsOf(t, resultstest.Run{Method: "fedau", Seed: 3, Acc: []float64{0, 0.3}}, resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.3}})
+	two := runsOf(t, resultstest.Run{Method: "fedau", Seed: 3, Acc: []float64{0, 0.3}},
+		resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.3}})
 	_, err = Diff(a, two, DiffOptions{Metrics: []results.Metric{results.TestAcc}, Level: 0.95, Ignore: []string{"method"}})
 	if err == nil || !strings.Contains(err.Error(), two[0].Dir) || !strings.Contains(err.Error(), two[1].Dir) {
 		t.Errorf("%v, want both folders named", err)

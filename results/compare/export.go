@@ -44,8 +44,8 @@ type PrintedRow struct {
 	PaperN    int            `csv:"paper_n"`
 }
 
-// Write writes the grid as CSV (one number a line), as Markdown, or as a LaTeX table that needs the package booktabs. In the
-// latter two the best mean of ours in every column of a group is bold; where several round to it, all are.
+// Write writes the grid as CSV (one number a line), as Markdown, or as a LaTeX table that needs the package booktabs.
+// In the latter two the best mean of ours in every column of a group is bold; where several round to it, all are.
 func (g Grid) Write(w io.Writer, e Export) error {
 	if !e.Printed {
 		g = g.ours()
@@ -96,7 +96,10 @@ func (g Grid) rows() (rows []PrintedRow) {
 				}
 				c := g.Columns[i]
 				rows = append(rows, PrintedRow{
-					ExportRow{group.Availability, group.Set, line.Method, line.Set, c.Data, c.Set, c.Metric, r.Mean, r.Std, r.N, r.Status},
+					ExportRow{
+						group.Availability, group.Set, line.Method, line.Set, c.Data, c.Set, c.Metric, r.Mean, r.Std, r.N,
+						r.Status,
+					},
 					r.PaperMean, r.PaperStd, r.PaperN,
 				})
 			}
@@ -189,7 +192,8 @@ func paperWords(r *ComparisonRow) string {
 
 // escapeLaTeX makes characters plain that LaTeX reads as its own.
 var escapeLaTeX = strings.NewReplacer(
-	`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`, "}", `\}`, "~", `\textasciitilde{}`, "^", `\textasciicircum{}`,
+	`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`, "}", `\}`, "~",
+	`\textasciitilde{}`, "^", `\textasciicircum{}`,
 	"±", `$\pm$`, "–", "--", "γ", `$\gamma$`, "α", `$\alpha$`, "≥", `$\geq$`, "η", `$\eta$`, "β", `$\beta$`,
 ).Replace
 

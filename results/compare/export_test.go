@@ -24,10 +24,14 @@ func exported(t *testing.T) Grid {
 	}
 	var rows []results.SummaryRow
 	for _, p := range table2.Printed {
-		if p.Availability != "sine" && p.Availability != "stationary" || p.Data == "cinic10" || p.Method != "fedawe" && p.Method != "mifa" && p.Method != "fedau" {
+		if p.Availability != "sine" && p.Availability != "stationary" || p.Data == "cinic10" || p.Method != "fedawe" &&
+			p.Method != "mifa" && p.Method != "fedau" {
 			continue
 		}
-		r := results.SummaryRow{Cell: results.Cell{Table: p.Table, Method: p.Method, Preset: "code", Data: p.Data, Availability: p.Availability, Clients: 100, Alpha: p.Alpha}, Metric: p.Metric, Params: "rounds=500"}
+		r := results.SummaryRow{Cell: results.Cell{
+			Table: p.Table, Method: p.Method, Preset: "code", Data: p.Data,
+			Availability: p.Availability, Clients: 100, Alpha: p.Alpha,
+		}, Metric: p.Metric, Params: "rounds=500"}
 		r.Status = results.CellOK
 		r.Paper(p)
 		if p.Method == "fedau" && p.Data == "svhn" {
@@ -77,16 +81,18 @@ func TestExport(t *testing.T) {
 			}
 		})
 	}
-	if err := (Grid{}).Write(&strings.Builder{}, Export{Format: "word"}); err == nil || !strings.Contains(err.Error(), "csv, markdown, latex") {
+	if err := (Grid{}).Write(&strings.Builder{}, Export{Format: "word"}); err == nil ||
+		!strings.Contains(err.Error(), "csv, markdown, latex") {
 		t.Errorf("word: %v, want the formats named", err)
 	}
 }
 
-// checkLaTeX checks what a compiler would: as many cells in every line as the table has columns, braces and environments
-// that close, and no special character alone.
+// checkLaTeX checks what a compiler would: as many cells in every line as the table has columns, braces and
+// environments that close, and no special character alone.
 func checkLaTeX(t *testing.T, text string) {
 	t.Helper()
-	if strings.Count(text, "{") != strings.Count(text, "}") || strings.Count(text, "$")%2 != 0 || strings.Count(text, `\begin`) != strings.Count(text, `\end`) {
+	if strings.Count(text, "{") != strings.Count(text, "}") || strings.Count(text, "$")%2 != 0 ||
+		strings.Count(text, `\begin`) != strings.Count(text, `\end`) {
 		t.Error("braces, dollars or environments do not close")
 	}
 	_, spec, _ := strings.Cut(text, `\begin{tabular}{`)
@@ -129,8 +135,15 @@ func TestGridColumns(t *testing.T) {
 		}
 		var rows []results.SummaryRow
 		for _, p := range of.Printed {
-			if p.Method == "mifa" && p.Data == "svhn" && (p.Metric == results.TestAcc || p.Metric == results.RoundsTo25 || p.Metric == results.RoundsTo50) {
-				rows = append(rows, results.SummaryRow{Cell: results.Cell{Table: table, Method: p.Method, Data: p.Data, Availability: p.Availability, Alpha: p.Alpha}, Params: p.Params, Metric: p.Metric, N: 1, Mean: p.Mean, Status: results.CellOK})
+			if p.Method == "mifa" && p.Data == "svhn" && (p.Metric == results.TestAcc || p.Metric == results.RoundsTo25 ||
+				p.Metric == results.RoundsTo50) {
+				rows = append(rows, results.SummaryRow{
+					Cell: results.Cell{
+						Table: table, Method: p.Method, Data: p.Data,
+						Availability: p.Availability, Alpha: p.Alpha,
+					}, Params: p.Params, Metric: p.Metric, N: 1, Mean: p.Mean,
+					Status: results.CellOK,
+				})
 			}
 		}
 		SortSummary(table, rows)

@@ -9,8 +9,8 @@ import (
 	"rollcall/results/stats"
 )
 
-// Grid is a compared table laid out as papers print them: groups of lines (an availability), a line for each method, and
-// a column for each data set and metric.
+// Grid is a compared table laid out as papers print them: groups of lines (an availability), a line for each method,
+// and a column for each data set and metric.
 type Grid struct {
 	Columns []GridColumn
 	Groups  []GridGroup
@@ -124,7 +124,9 @@ func (g *Grid) sort() {
 		order[i] = i
 	}
 	first := func(i int) int { // of the data set and what else tells its columns apart
-		return slices.IndexFunc(g.Columns, func(c GridColumn) bool { return c.Data == g.Columns[i].Data && c.Set == g.Columns[i].Set })
+		return slices.IndexFunc(g.Columns, func(c GridColumn) bool {
+			return c.Data == g.Columns[i].Data && c.Set == g.Columns[i].Set
+		})
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
 		if d := first(i) - first(j); d != 0 {
@@ -194,7 +196,8 @@ const (
 	SpreadBelow
 )
 
-// Spread compares our mean with the printed mean ± std. It is about the printed spread alone; Verdict takes both spreads.
+// Spread compares our mean with the printed mean ± std. It is about the printed spread alone; Verdict takes both
+// spreads.
 func (r *ComparisonRow) Spread() Spread {
 	if !r.Difference.Valid || !r.PaperStd.Valid || !stats.Finite(r.Difference.Value) {
 		return SpreadUnknown

@@ -130,7 +130,8 @@ func WriteCell(w io.Writer, c results.RunCell) error {
 		table.Lines = append(table.Lines, append(line, "", "", ""))
 	}
 	table.Text(&b)
-	fmt.Fprintf(&b, "\nmeans over the evaluated rounds among the last %d; all: mean ± sample standard deviation over the complete seeds\n", results.ProtocolRounds)
+	fmt.Fprintf(&b, "\nmeans over the evaluated rounds among the last %d; ", results.ProtocolRounds)
+	b.WriteString("all: mean ± sample standard deviation over the complete seeds\n")
 	if settings := c.Settings(); len(settings) > 0 {
 		b.WriteString("\nsettings\n")
 		for _, s := range settings {

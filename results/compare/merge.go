@@ -29,16 +29,19 @@ type mergeRun struct {
 	run           results.Run
 }
 
-// Merge copies the runs of output folders into one, and writes the summaries of its tables anew. Each source is an output
-// folder, with TABLE/CELL/seed-N below it; into may exist, and then counts as the first source.
+// Merge copies the runs of output folders into one, and writes the summaries of its tables anew. Each source is an
+// output folder, with TABLE/CELL/seed-N below it; into may exist, and then counts as the first source.
 //
-// A run that is there twice with the same numbers is kept once; time, version and device may differ. Where one is complete
-// and the other is not, the complete one is taken. Two that differ are an error that names both files, and then nothing is
-// written. A number whose runs are not there is taken from the sources' summaries, under the same rules.
+// A run that is there twice with the same numbers is kept once; time, version and device may differ. Where one is
+// complete and the other is not, the complete one is taken. Two that differ are an error that names both files, and
+// then nothing is written. A number whose runs are not there is taken from the sources' summaries, under the same
+// rules.
 //
-// summarise returns the rows of a table from its runs. Files appear whole, a run's run.json last, so that a merge that was
-// stopped can be repeated.
-func Merge(ctx context.Context, into string, sources []string, summarise func(table string, runs []results.Run) ([]results.SummaryRow, error)) (Merging, error) {
+// summarise returns the rows of a table from its runs. Files appear whole, a run's run.json last, so that a merge that
+// was stopped can be repeated.
+func Merge(ctx context.Context, into string, sources []string,
+	summarise func(table string, runs []results.Run) ([]results.SummaryRow, error),
+) (Merging, error) {
 	var m Merging
 	all := sources
 	if _, err := os.Stat(into); err == nil {
@@ -126,10 +129,12 @@ func betterRun(a, b *results.Run) (bool, error) {
 	}
 	file := func(r *results.Run, name string) string { return filepath.Join(r.Dir, name) }
 	if a.Info.SettingsHash != b.Info.SettingsHash || a.Info.DataChecksum != b.Info.DataChecksum {
-		return false, fmt.Errorf("results: merge: %s and %s: the same place, but settings or data differ", file(a, results.RunFile), file(b, results.RunFile))
+		return false, fmt.Errorf("results: merge: %s and %s: the same place, but settings or data differ",
+			file(a, results.RunFile), file(b, results.RunFile))
 	}
 	if err := results.SameNumbers(a.Curve, b.Curve); err != nil {
-		return false, fmt.Errorf("results: merge: %s and %s: the same run, but %w", file(a, results.CurveFile), file(b, results.CurveFile), err)
+		return false, fmt.Errorf("results: merge: %s and %s: the same run, but %w",
+			file(a, results.CurveFile), file(b, results.CurveFile), err)
 	}
 	for _, name := range a.Extra {
 		if !slices.Contains(b.Extra, name) {
@@ -140,7 +145,8 @@ func betterRun(a, b *results.Run) (bool, error) {
 			return false, err
 		}
 		if !same {
-			return false, fmt.Errorf("results: merge: %s and %s: the same run, but the files differ", file(a, name), file(b, name))
+			return false, fmt.Errorf("results: merge: %s and %s: the same run, but the files differ",
+				file(a, name), file(b, name))
 		}
 	}
 	return false, nil
@@ -160,7 +166,9 @@ func sameBytes(a, b string) (bool, error) {
 
 // summaries returns the summary of each table that has one in some source: computed where there are runs, which tables
 // share, and taken over where there are none.
-func (m *Merging) summaries(chosen []mergeRun, numbers []results.PlacedSummary, clashes []error, summarise func(string, []results.Run) ([]results.SummaryRow, error)) (tables [][]results.SummaryRow, err error) {
+func (m *Merging) summaries(chosen []mergeRun, numbers []results.PlacedSummary, clashes []error,
+	summarise func(string, []results.Run) ([]results.SummaryRow, error),
+) (tables [][]results.SummaryRow, err error) {
 	wanted := map[string]map[results.CellKey]bool{}
 	for _, p := range numbers {
 		if wanted[p.Table] == nil {
@@ -261,7 +269,9 @@ func (m *Merging) benches(into string, sources []string) error {
 			}
 		}
 		for _, r := range found {
-			if !slices.ContainsFunc(rows, func(o results.BenchRow) bool { return o.Time.Equal(r.Time) && fmt.Sprint(o) == fmt.Sprint(r) }) {
+			if !slices.ContainsFunc(rows, func(o results.BenchRow) bool {
+				return o.Time.Equal(r.Time) && fmt.Sprint(o) == fmt.Sprint(r)
+			}) {
 				rows = append(rows, r)
 			}
 		}

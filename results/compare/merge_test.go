@@ -49,7 +49,10 @@ func summarised(t *testing.T, out, table string) {
 func TestMerge(t *testing.T) {
 	a, b, into := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "all")
 	run := func(out, method string, seed uint32, acc float64, status results.RunStatus) string {
-		return resultstest.WriteRun(t, out, resultstest.Run{Table: "fedawe-2", Method: method, Seed: seed, Acc: []float64{0.1, acc}, Status: status, Version: filepath.Base(out)})
+		return resultstest.WriteRun(t, out, resultstest.Run{
+			Table: "fedawe-2", Method: method, Seed: seed,
+			Acc: []float64{0.1, acc}, Status: status, Version: filepath.Base(out),
+		})
 	}
 	run(a, "mifa", 3, 0.2, results.RunComplete)
 	run(b, "mifa", 3, 0.2, results.RunComplete) // the same numbers of another version
@@ -62,7 +65,8 @@ func TestMerge(t *testing.T) {
 	summarised(t, a, "fedawe-2")
 	summarised(t, b, "fedawe-2")
 	for _, out := range []string{a, b} {
-		if err := results.AppendBench(filepath.Join(out, results.BenchFile), results.BenchRow{Version: filepath.Base(out)}); err != nil {
+		if err := results.AppendBench(filepath.Join(out, results.BenchFile),
+			results.BenchRow{Version: filepath.Base(out)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,7 +83,8 @@ func TestMerge(t *testing.T) {
 		t.Fatalf("%v, %d rows, want fedau and mifa", err, len(rows))
 	}
 	// In the order of Table 2: fedau before mifa. mifa's mean is over both machines' seeds: (0.2 + 0.4) / 2.
-	if rows[0].Method != "fedau" || rows[0].Mean.Value != 0.3 || rows[1].Method != "mifa" || rows[1].N != 2 || rows[1].Mean != stats.Mean([]float64{0.2, 0.4}) {
+	if rows[0].Method != "fedau" || rows[0].Mean.Value != 0.3 || rows[1].Method != "mifa" || rows[1].N != 2 ||
+		rows[1].Mean != stats.Mean([]float64{0.2, 0.4}) {
 		t.Errorf("%+v, want fedau 0.3 and mifa 0.3 of 2 seeds", rows)
 	}
 	runs, bad, err := results.FindRuns(t.Context(), into)
@@ -98,14 +103,18 @@ func TestMerge(t *testing.T) {
 	if m, err = Merge(t.Context(), into, []string{b, a}, means); err != nil || m.Runs != 0 {
 		t.Errorf("again: %v, %d copied, want none", err, m.Runs)
 	}
-	if after, err := os.ReadFile(filepath.Join(into, "fedawe-2", results.SummaryFile)); err != nil || string(after) != string(before) {
+	if after, err := os.ReadFile(filepath.Join(into, "fedawe-2", results.SummaryFile)); err != nil ||
+		string(after) != string(before) {
 		t.Errorf("again: %v, the summary changed", err)
 	}
 }
 
 // Two that differ are named, and nothing is written.
 func TestMergeClashes(t *testing.T) {
-	good := resultstest.Run{Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete, Checksum: "1"}
+	good := resultstest.Run{
+		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2},
+		Status: results.RunComplete, Checksum: "1",
+	}
 	for name, c := range map[string]struct {
 		change func(r *resultstest.Run)
 		file   string
@@ -120,7 +129,8 @@ func TestMergeClashes(t *testing.T) {
 			c.change(&other)
 			x, y := resultstest.WriteRun(t, a, good), resultstest.WriteRun(t, b, other)
 			_, err := Merge(t.Context(), into, []string{a, b}, means)
-			if err == nil || !strings.Contains(err.Error(), filepath.Join(x, c.file)) || !strings.Contains(err.Error(), filepath.Join(y, c.file)) {
+			if err == nil || !strings.Contains(err.Error(), filepath.Join(x, c.file)) ||
+				!strings.Contains(err.Error(), filepath.Join(y, c.file)) {
 				t.Errorf("%v, want both %s named", err, c.file)
 			}
 			if _, err := os.Stat(into); err == nil {
@@ -132,7 +142,10 @@ func TestMergeClashes(t *testing.T) {
 
 // Numbers without their runs are taken over: once, if they agree.
 func TestMergeSummaries(t *testing.T) {
-	row := results.SummaryRow{Cell: results.Cell{Table: "fedawe-2", Method: "mifa", Data: "svhn", Availability: "sine"}, Metric: results.TestAcc, N: 3, Mean: files.Some(0.5), Status: results.CellOK}
+	row := results.SummaryRow{
+		Cell:   results.Cell{Table: "fedawe-2", Method: "mifa", Data: "svhn", Availability: "sine"},
+		Metric: results.TestAcc, N: 3, Mean: files.Some(0.5), Status: results.CellOK,
+	}
 	other := row
 	other.Method = "fedau"
 	a, b, into := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "all")
@@ -156,7 +169,8 @@ func TestMergeSummaries(t *testing.T) {
 	differs := row
 	differs.Mean = files.Some(0.6)
 	x, y := write(a, row), write(b, other, differs)
-	if _, err = Merge(t.Context(), filepath.Join(t.TempDir(), "all"), []string{a, b}, means); err == nil || !strings.Contains(err.Error(), x+" line 2 and "+y+" line 3: the same number") {
+	if _, err = Merge(t.Context(), filepath.Join(t.TempDir(), "all"), []string{a, b}, means); err == nil ||
+		!strings.Contains(err.Error(), x+" line 2 and "+y+" line 3: the same number") {
 		t.Errorf("%v, want both files and lines named", err)
 	}
 }
@@ -164,8 +178,14 @@ func TestMergeSummaries(t *testing.T) {
 // A damaged run is left out and named; the others are merged.
 func TestMergeBad(t *testing.T) {
 	a, into := t.TempDir(), filepath.Join(t.TempDir(), "all")
-	resultstest.WriteRun(t, a, resultstest.Run{Table: "run", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete})
-	bad := resultstest.WriteRun(t, a, resultstest.Run{Table: "run", Method: "mifa", Seed: 4, Acc: []float64{0.1, 0.2}, Status: results.RunComplete})
+	resultstest.WriteRun(t, a, resultstest.Run{
+		Table: "run", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2},
+		Status: results.RunComplete,
+	})
+	bad := resultstest.WriteRun(t, a, resultstest.Run{
+		Table: "run", Method: "mifa", Seed: 4, Acc: []float64{0.1, 0.2},
+		Status: results.RunComplete,
+	})
 	filestest.Append(t, filepath.Join(bad, results.CurveFile), "run,mifa")
 	m, err := Merge(t.Context(), into, []string{a}, means)
 	if err != nil || m.Runs != 1 {

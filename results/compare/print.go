@@ -11,8 +11,8 @@ import (
 	"rollcall/results/files"
 )
 
-// WriteTable writes the rows of one metric for people: a line per method, a column per availability and data set, a cell
-// `mean ± std (seeds) | paper's mean ± std`. Methods and columns come in the order of the rows. Accuracies are in
+// WriteTable writes the rows of one metric for people: a line per method, a column per availability and data set, a
+// cell `mean ± std (seeds) | paper's mean ± std`. Methods and columns come in the order of the rows. Accuracies are in
 // percent, losses as they are, first rounds whole or never. A cell without all its runs says how it ended, and why in a
 // note below.
 //

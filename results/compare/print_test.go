@@ -14,7 +14,10 @@ import (
 
 func testSummary() []results.SummaryRow {
 	row := func(method, availability string, e *stats.Estimate, paper float64) results.SummaryRow {
-		r := results.SummaryRow{Cell: results.Cell{Method: method, Preset: "code", Data: "cifar10", Availability: availability}, Metric: results.TestAcc, Status: results.CellOK}
+		r := results.SummaryRow{Cell: results.Cell{
+			Method: method, Preset: "code", Data: "cifar10",
+			Availability: availability,
+		}, Metric: results.TestAcc, Status: results.CellOK}
 		if e != nil {
 			r.Estimate(*e)
 		}
@@ -103,7 +106,10 @@ func TestWriteTableLosesNothing(t *testing.T) {
 		func(r *results.SummaryRow) { r.Clients = 10 },
 		func(r *results.SummaryRow) { r.Alpha = files.Some(0.05) },
 	} {
-		r := results.SummaryRow{Cell: results.Cell{Method: "mifa", Preset: "code", Data: "svhn", Availability: "sine", Clients: 100}, Metric: results.TestLoss, Status: results.CellOK}
+		r := results.SummaryRow{Cell: results.Cell{
+			Method: "mifa", Preset: "code", Data: "svhn", Availability: "sine",
+			Clients: 100,
+		}, Metric: results.TestLoss, Status: results.CellOK}
 		r.Estimate(stats.Estimate{Mean: float64(i) + 0.5, N: 1})
 		change(&r)
 		rows = append(rows, r)
@@ -130,7 +136,10 @@ mifa (code) alpha=0.05   4.5000 (1)  | –
 func TestWriteTableHeading(t *testing.T) {
 	var rows []results.SummaryRow
 	for _, data := range []string{"a-data-set-with-a-very-long-name", "svhn"} {
-		r := results.SummaryRow{Cell: results.Cell{Method: "mifa", Data: data, Availability: "sine"}, Metric: results.TestAcc, Status: results.CellOK}
+		r := results.SummaryRow{
+			Cell: results.Cell{Method: "mifa", Data: data, Availability: "sine"}, Metric: results.TestAcc,
+			Status: results.CellOK,
+		}
 		r.Estimate(stats.Estimate{Mean: 0.5, N: 1})
 		rows = append(rows, r)
 	}
@@ -191,7 +200,10 @@ func TestWriteTableEmpty(t *testing.T) {
 // Settings that every row has do not stand in the labels; those that set rows apart do.
 func TestWriteTableLabels(t *testing.T) {
 	row := func(method string, params results.Params) results.SummaryRow {
-		r := results.SummaryRow{Cell: results.Cell{Method: method, Data: "svhn", Availability: "sine"}, Params: params, Metric: results.TestAcc, Status: results.CellOK}
+		r := results.SummaryRow{
+			Cell: results.Cell{Method: method, Data: "svhn", Availability: "sine"}, Params: params,
+			Metric: results.TestAcc, Status: results.CellOK,
+		}
 		r.Estimate(stats.Estimate{Mean: 0.5, N: 1})
 		return r
 	}
@@ -204,7 +216,8 @@ func TestWriteTableLabels(t *testing.T) {
 		{[2]results.Params{"", "rounds=5"}, [2]string{"mifa", "fedau rounds=5"}},
 	} {
 		var b strings.Builder
-		if err := WriteTable(&b, []results.SummaryRow{row("mifa", c.params[0]), row("fedau", c.params[1])}, results.TestAcc, 100); err != nil {
+		if err := WriteTable(&b, []results.SummaryRow{row("mifa", c.params[0]), row("fedau", c.params[1])}, results.TestAcc,
+			100); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(b.String(), "\n")

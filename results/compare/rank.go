@@ -19,8 +19,8 @@ type RankAgreement struct {
 	TauB        files.Optional `csv:"tau_b"`      // Kendall's, −1 … 1; missing where one side ranks nothing
 }
 
-// Holds reports whether every pair of methods the paper orders has the same order with us. It is false where there is no
-// such pair, and says nothing of how far apart the two are: within the noise of a few seeds an order is chance.
+// Holds reports whether every pair of methods the paper orders has the same order with us. It is false where there is
+// no such pair, and says nothing of how far apart the two are: within the noise of a few seeds an order is chance.
 func (r RankAgreement) Holds() bool { return r.Pairs > 0 && r.Concordant == r.Pairs }
 
 // Verdict words [RankAgreement.Holds]: holds, fails, or unknown where there is no pair.
@@ -78,7 +78,8 @@ func standing(mean files.Optional, n int, m results.Metric) files.Optional {
 	return mean
 }
 
-// commonParams returns the settings that every row of ours has in its params, or the paper's where there is none of ours.
+// commonParams returns the settings that every row of ours has in its params, or the paper's where there is none of
+// ours.
 func commonParams(rows []ComparisonRow) results.Params {
 	var ours []results.Params
 	for _, r := range rows {

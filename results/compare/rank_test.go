@@ -35,7 +35,8 @@ func TestKendall(t *testing.T) {
 			c, d, tau := stats.Kendall(test.x, test.y)
 			// The tolerance is that of near: a quotient of two square roots.
 			if c != test.c || d != test.d || !filestest.SameOptional(tau, test.tauB) {
-				t.Errorf("%v against %v: got %d, %d, %+v, want %d, %d, %+v %s", test.x, test.y, c, d, tau, test.c, test.d, test.tauB, test.reason)
+				t.Errorf("%v against %v: got %d, %d, %+v, want %d, %d, %+v %s",
+					test.x, test.y, c, d, tau, test.c, test.d, test.tauB, test.reason)
 			}
 		})
 	}
@@ -44,12 +45,16 @@ func TestKendall(t *testing.T) {
 // Counted by hand.
 func TestRankColumn(t *testing.T) {
 	row := func(method string, ours, paper float64) ComparisonRow {
-		return ComparisonRow{TableColumn: TableColumn{Metric: results.TestAcc}, Method: method, Mean: files.Some(ours), N: 3, PaperMean: files.Some(paper), PaperN: 3, Status: "ok"}
+		return ComparisonRow{
+			TableColumn: TableColumn{Metric: results.TestAcc}, Method: method, Mean: files.Some(ours), N: 3,
+			PaperMean: files.Some(paper), PaperN: 3, Status: "ok",
+		}
 	}
 	got := rankColumn([]ComparisonRow{row("a", 0.7, 0.8), row("b", 0.9, 0.7), row("c", 0.5, 0.7), row("d", 0.5, 0.6)})
-	// Ours: b a cd, paper: a bc d. Pairs of the paper: ab ac ad bd cd. Concordant: ac, ad, bd; discordant: ab; cd tied with us.
-	// Tau-b: (3 − 1)/√(5·5) = 0.4.
-	if got.Methods != 4 || got.Pairs != 5 || got.Concordant != 3 || got.Discordant != 1 || !filestest.SameOptional(got.TauB, files.Some(0.4)) || got.Holds() {
+	// Ours: b a cd, paper: a bc d. Pairs of the paper: ab ac ad bd cd. Concordant: ac, ad, bd; discordant: ab; cd tied
+	// with us. Tau-b: (3 − 1)/√(5·5) = 0.4.
+	if got.Methods != 4 || got.Pairs != 5 || got.Concordant != 3 || got.Discordant != 1 ||
+		!filestest.SameOptional(got.TauB, files.Some(0.4)) || got.Holds() {
 		t.Errorf("got %+v, want 4 methods, 5 pairs, 3 concordant, 1 discordant, tau-b 0.4", got)
 	}
 }

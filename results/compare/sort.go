@@ -27,8 +27,8 @@ func SummaryTables(rows []results.SummaryRow) (tables []string) {
 	return append(tables, others...)
 }
 
-// SortSummary sorts the rows of one table as the paper has them: by column, in it by method, and then by metric. What no
-// paper prints comes after, by name.
+// SortSummary sorts the rows of one table as the paper has them: by column, in it by method, and then by metric. What
+// no paper prints comes after, by name.
 func SortSummary(table string, rows []results.SummaryRow) {
 	known, _ := papers.TableByID(table) // one of ours alone has no printed numbers
 	printed := known.Printed
@@ -47,7 +47,8 @@ func SortSummary(table string, rows []results.SummaryRow) {
 		if method < 0 {
 			method = len(printed)
 		}
-		place := fmt.Sprintf("%08d|%s|%s|%020.9f|%s|%08d|%s|%s|%08d|%s|%d|%08.3f|%s", column, r.Availability, r.Data, r.Alpha.Value, r.Params.Only(keys...), method, r.Method,
+		place := fmt.Sprintf("%08d|%s|%s|%020.9f|%s|%08d|%s|%s|%08d|%s|%d|%08.3f|%s",
+			column, r.Availability, r.Data, r.Alpha.Value, r.Params.Only(keys...), method, r.Method,
 			r.Preset, r.Clients, r.Params, r.Metric.RowOrder(), r.Metric.TargetShare().Value, r.Metric)
 		list[i] = placed{r, place}
 	}

@@ -110,7 +110,8 @@ func (r RankAgreement) words() string {
 	if r.TauB.Valid {
 		tau = fmt.Sprintf("%.2f", r.TauB.Value)
 	}
-	return fmt.Sprintf("order of the methods: %s, %d of %d pairs as in the paper, Kendall's tau-b %s", r.Verdict(), r.Concordant, r.Pairs, tau)
+	return fmt.Sprintf("order of the methods: %s, %d of %d pairs as in the paper, Kendall's tau-b %s",
+		r.Verdict(), r.Concordant, r.Pairs, tau)
 }
 
 // summary counts the verdicts.
@@ -131,7 +132,8 @@ func (c Comparing) summary() string {
 			held++
 		}
 	}
-	text := fmt.Sprintf("%d numbers compared: %d within, %d outside, %d unknown; the paper's order holds in %d of %d columns",
+	text := fmt.Sprintf(
+		"%d numbers compared: %d within, %d outside, %d unknown; the paper's order holds in %d of %d columns",
 		compared, counts[stats.Within], counts[stats.Outside], counts[stats.Unknown], held, ordered)
 	if c.Left > 0 {
 		text += fmt.Sprintf("; printed numbers in columns that were not run: %d", c.Left)

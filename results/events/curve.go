@@ -12,8 +12,8 @@ import (
 	"rollcall/results/files"
 )
 
-// File is the name of the event file in a run's folder. TensorBoard takes every file with "tfevents" in its name, and calls
-// the run after the folder; one name for all makes a repeated run replace its events.
+// File is the name of the event file in a run's folder. TensorBoard takes every file with "tfevents" in its name, and
+// calls the run after the folder; one name for all makes a repeated run replace its events.
 const File = "events.out.tfevents.rollcall"
 
 // Tags of the scalars.
@@ -56,8 +56,8 @@ func WriteCurve(dir string, rows []results.CurveRow, started time.Time) error {
 	})
 }
 
-// Log writes the events of a run while it goes on, for TensorBoard to follow: unlike every other file it is there before it
-// is whole, which readers of event files are made for. The nil Log writes nothing.
+// Log writes the events of a run while it goes on, for TensorBoard to follow: unlike every other file it is there
+// before it is whole, which readers of event files are made for. The nil Log writes nothing.
 type Log struct {
 	f       *os.File
 	out     *writer

@@ -36,8 +36,8 @@ var (
 	}
 )
 
-// The file of rows. TensorBoard's own EventAccumulator reads from it what rows has; -update rewrites it, and then it has to be
-// read so again.
+// The file of rows. TensorBoard's own EventAccumulator reads from it what rows has; -update rewrites it, and then it
+// has to be read so again.
 const golden = "testdata/golden.tfevents"
 
 var update = flag.Bool("update", false, "rewrite "+golden)
@@ -70,7 +70,8 @@ func decode(t *testing.T, data []byte) (steps []int64, times []float64, scalars 
 	t.Helper()
 	for len(data) > 0 {
 		n := binary.LittleEndian.Uint64(data)
-		if masked(data[:8]) != binary.LittleEndian.Uint32(data[8:]) || masked(data[12:12+n]) != binary.LittleEndian.Uint32(data[12+n:]) {
+		if masked(data[:8]) != binary.LittleEndian.Uint32(data[8:]) ||
+			masked(data[12:12+n]) != binary.LittleEndian.Uint32(data[12+n:]) {
 			t.Fatalf("a CRC is wrong in %x", data[:16+n])
 		}
 		body := data[12 : 12+n]

@@ -66,8 +66,9 @@ func appendBytes(to []byte, field int, data []byte) []byte {
 	return append(to, data...)
 }
 
-// marshal returns an event as protocol buffer: tensorflow.Event, whose fields are wall_time = 1 (double), step = 2 (int64),
-// file_version = 3 (string) and summary = 5; a summary has values = 1, each a tag = 1 (string) and a simple_value = 2 (float).
+// marshal returns an event as protocol buffer: tensorflow.Event, whose fields are wall_time = 1 (double), step = 2
+// (int64), file_version = 3 (string) and summary = 5; a summary has values = 1, each a tag = 1 (string) and a
+// simple_value = 2 (float).
 func (e event) marshal() []byte {
 	out := binary.LittleEndian.AppendUint64(appendKey(nil, 1, fixed64), math.Float64bits(e.WallTime))
 	if e.Step != 0 {
@@ -98,8 +99,8 @@ func newWriter(w io.Writer, wallTime float64) *writer {
 	return out
 }
 
-// Write writes an event in one piece, so that a reader that follows the file sees whole records. After an error, which Err
-// returns, it does nothing.
+// Write writes an event in one piece, so that a reader that follows the file sees whole records. After an error, which
+// Err returns, it does nothing.
 func (w *writer) Write(e event) {
 	if w.err != nil {
 		return

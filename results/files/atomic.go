@@ -13,9 +13,10 @@ import (
 	"syscall"
 )
 
-// WriteFile puts what write writes under path, all of it or nothing: a temporary name in the same folder, fsync, rename,
-// fsync of the folder. A file that was there stays as it was until the rename, and for good when there is an error.
-// Missing folders are created. A symbolic link at path is replaced, not followed. The file's mode is 0666 less the umask.
+// WriteFile puts what write writes under path, all of it or nothing: a temporary name in the same folder, fsync,
+// rename, fsync of the folder. A file that was there stays as it was until the rename, and for good when there is an
+// error. Missing folders are created. A symbolic link at path is replaced, not followed. The file's mode is 0666 less
+// the umask.
 //
 // Errors name path and wrap the cause, among them write's own.
 func WriteFile(path string, write func(io.Writer) error) error {

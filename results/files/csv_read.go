@@ -34,12 +34,13 @@ func ReadCSVFile[T any](path string) ([]T, error) {
 	return ReadCSV[T](f, path)
 }
 
-// ReadCSVLenient reads what can be read of what [WriteCSV] wrote: every line that is whole and makes sense is a row, and
-// every other one an error that names the file, the line and the column. A file whose header is not that of T has no rows
-// and one error. A last line without a line break was cut off and is an error too. lines are the rows' places in the file.
+// ReadCSVLenient reads what can be read of what [WriteCSV] wrote: every line that is whole and makes sense is a row,
+// and every other one an error that names the file, the line and the column. A file whose header is not that of T has
+// no rows and one error. A last line without a line break was cut off and is an error too. lines are the rows' places
+// in the file.
 //
-// [ReadCSV] is for a program's own files, where one bad line makes the rest worthless; this is for looking at what people
-// have lying around.
+// [ReadCSV] is for a program's own files, where one bad line makes the rest worthless; this is for looking at what
+// people have lying around.
 func ReadCSVLenient[T any](r io.Reader, name string) (rows []T, lines []int, bad []error) {
 	rows, lines, bad = readRows[T](r, true)
 	for i, err := range bad {
@@ -58,8 +59,8 @@ func ReadCSVFileLenient[T any](path string) (rows []T, lines []int, bad []error)
 	return ReadCSVLenient[T](f, path)
 }
 
-// readRows reads rows and the lines they begin in. It ends with the first error, or, if lenient, leaves out the lines that
-// have one.
+// readRows reads rows and the lines they begin in. It ends with the first error, or, if lenient, leaves out the lines
+// that have one.
 func readRows[T any](r io.Reader, lenient bool) (rows []T, lines []int, bad []error) {
 	cols, err := columns[T]()
 	if err != nil {

@@ -66,7 +66,8 @@ func TestWriteCSVCells(t *testing.T) {
 }
 
 func TestReadCSVOrder(t *testing.T) {
-	got, err := ReadCSV[sample](strings.NewReader("t,o,b,g,f,u,i,name\n2025-03-01T12:00:00Z,1.5,true,2,3,4,5,six\n"), "f.csv")
+	got, err := ReadCSV[sample](strings.NewReader("t,o,b,g,f,u,i,name\n2025-03-01T12:00:00Z,1.5,true,2,3,4,5,six\n"),
+		"f.csv")
 	want := []sample{{inner{"six"}, 5, 4, 3, 2, true, Some(1.5), time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), 0}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("columns in another order: got %+v, %v, want %+v", got, err, want)
@@ -109,7 +110,8 @@ func TestCSVRowTypes(t *testing.T) {
 		}
 	}
 	check("no struct", WriteCSV(&b, []int{1}), "results: csv: row type int, want a struct")
-	check("no tags", WriteCSV(&b, []struct{ A int }{{1}}), "results: csv: row type struct { A int }: no field has a csv tag")
+	check("no tags", WriteCSV(&b,
+		[]struct{ A int }{{1}}), "results: csv: row type struct { A int }: no field has a csv tag")
 	check("slice", WriteCSV(&b, []struct {
 		A []int `csv:"a"`
 	}{{}}), "results: csv: row 1: column a: field of type []int, want text, a number or a bool")

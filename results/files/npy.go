@@ -45,7 +45,8 @@ func encodeNPY[T Element](w io.Writer, shape []int, data []T) error {
 	fixed := len(npyMagic) + 2
 	length := (fixed+len(dict)+1+npyAlign-1)/npyAlign*npyAlign - fixed
 	if length > math.MaxUint16 {
-		return fmt.Errorf("npy: header of %d bytes, want at most %d: too many dimensions (%d)", length, math.MaxUint16, len(shape))
+		return fmt.Errorf("npy: header of %d bytes, want at most %d: too many dimensions (%d)",
+			length, math.MaxUint16, len(shape))
 	}
 	head := binary.LittleEndian.AppendUint16([]byte(npyMagic), uint16(length))
 	head = fmt.Appendf(head, "%-*s\n", length-1, dict)

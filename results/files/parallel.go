@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Parallel calls f for 0 … n−1, as many at a time as Go uses processors. A cancelled context ends it, with ctx.Err(), once
-// the calls begun are done.
+// Parallel calls f for 0 … n−1, as many at a time as Go uses processors. A cancelled context ends it, with ctx.Err(),
+// once the calls begun are done.
 func Parallel(ctx context.Context, n int, f func(i int)) error {
 	var workers sync.WaitGroup
 	next := make(chan int)

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// TextTable is lines of cells to be set in columns, as text or in Markdown. Its first line has the headings; columns with
-// nothing below them are left out.
+// TextTable is lines of cells to be set in columns, as text or in Markdown. Its first line has the headings; columns
+// with nothing below them are left out.
 type TextTable struct {
 	Align string     // l or r for each column
 	Gap   string     // between the columns of a text

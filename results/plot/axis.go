@@ -17,8 +17,8 @@ type AxisTick struct {
 	Label string
 }
 
-// Axes returns the axes of a chart, for those who draw it themselves. On the y axis of a [LineChart] with LogY all numbers
-// but the labels are decimal logarithms.
+// Axes returns the axes of a chart, for those who draw it themselves. On the y axis of a [LineChart] with LogY all
+// numbers but the labels are decimal logarithms.
 func Axes(c Chart) (x, y Axis, err error) {
 	p, err := c.plot(styles{})
 	if err != nil {

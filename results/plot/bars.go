@@ -64,6 +64,11 @@ func (b keyedBarsPlot) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for i, bar := range b.Bars {
 		left, right := x(float64(i)-0.38), x(float64(i)+0.38)
-		c.FillPolygon(b.styles.line(bar.Name).Color, []vg.Point{{X: left, Y: y(0)}, {X: left, Y: y(bar.Value)}, {X: right, Y: y(bar.Value)}, {X: right, Y: y(0)}})
+		c.FillPolygon(b.styles.line(bar.Name).Color, []vg.Point{
+			{X: left, Y: y(0)},
+			{X: left, Y: y(bar.Value)},
+			{X: right, Y: y(bar.Value)},
+			{X: right, Y: y(0)},
+		})
 	}
 }

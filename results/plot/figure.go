@@ -116,8 +116,8 @@ func (f Figure) draw(sized func(width, height vg.Length) sizedCanvas) (sizedCanv
 	return canvas, nil
 }
 
-// drawPanels draws the plots in a grid, their data side by side and below each other. The titles are drawn here, each right
-// above its data: on their own, plots put them at different heights.
+// drawPanels draws the plots in a grid, their data side by side and below each other. The titles are drawn here, each
+// right above its data: on their own, plots put them at different heights.
 func drawPanels(page draw.Canvas, plots [][]*plot.Plot) {
 	titles := make([][]string, len(plots))
 	above := vg.Length(0)
@@ -144,14 +144,16 @@ func drawPanels(page draw.Canvas, plots [][]*plot.Plot) {
 			}
 			p.Draw(cell)
 			data := p.DataCanvas(cell)
-			page.FillText(lettering(panelSize, draw.XCenter, draw.YBottom), vg.Point{X: data.Center().X, Y: data.Max.Y + 7}, titles[j][i])
+			page.FillText(lettering(panelSize, draw.XCenter, draw.YBottom), vg.Point{X: data.Center().X, Y: data.Max.Y + 7},
+				titles[j][i])
 		}
 	}
 }
 
 // withFallbackFonts names fonts of the same widths for viewers that do not have the one the text was measured in.
 func withFallbackFonts(svg []byte) []byte {
-	return bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
+	return bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
 }
 
 // plots draws every chart.

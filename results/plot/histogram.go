@@ -62,7 +62,8 @@ func (h Histogram) plot(styles) (*plot.Plot, error) {
 	highest := 1
 	for _, b := range h.Bins {
 		if !stats.Finite(b.Low) || !stats.Finite(b.High) || b.Low >= b.High || b.Count < 0 {
-			return nil, fmt.Errorf("histogram: bin from %g to %g with %d, want an ascending range with at least 0", b.Low, b.High, b.Count)
+			return nil, fmt.Errorf("histogram: bin from %g to %g with %d, want an ascending range with at least 0",
+				b.Low, b.High, b.Count)
 		}
 		xs.Add(b.Low)
 		xs.Add(b.High)
@@ -84,7 +85,12 @@ func (bars barPlot) Plot(c draw.Canvas, p *plot.Plot) {
 		if b.Count == 0 {
 			continue
 		}
-		corners := []vg.Point{{X: x(b.Low), Y: y(0)}, {X: x(b.Low), Y: y(float64(b.Count))}, {X: x(b.High), Y: y(float64(b.Count))}, {X: x(b.High), Y: y(0)}}
+		corners := []vg.Point{
+			{X: x(b.Low), Y: y(0)},
+			{X: x(b.Low), Y: y(float64(b.Count))},
+			{X: x(b.High), Y: y(float64(b.Count))},
+			{X: x(b.High), Y: y(0)},
+		}
 		c.FillPolygon(solid, corners)
 		c.StrokeLines(draw.LineStyle{Color: white, Width: 0.8}, append(corners, corners[0]))
 	}

@@ -20,7 +20,8 @@ func (s Series) check() error {
 		return fmt.Errorf("series %q: %d x and %d y, want as many of each", s.Name, len(s.X), len(s.Y))
 	}
 	if len(s.Low) != len(s.High) || len(s.Low) != 0 && len(s.Low) != len(s.X) {
-		return fmt.Errorf("series %q: band of %d and %d values around %d points, want none or as many", s.Name, len(s.Low), len(s.High), len(s.X))
+		return fmt.Errorf("series %q: band of %d and %d values around %d points, want none or as many",
+			s.Name, len(s.Low), len(s.High), len(s.X))
 	}
 	return nil
 }
@@ -48,8 +49,8 @@ func (s *Series) PointAt(x, mean float64, std files.Optional, scale float64) {
 	s.Low, s.High = append(s.Low, scale*(mean-width)), append(s.High, scale*(mean+width))
 }
 
-// AddPoint adds a mean to the line, and mean ± std to its band, all times scale. Where there is no mean the line has a gap,
-// and where there is no std the band.
+// AddPoint adds a mean to the line, and mean ± std to its band, all times scale. Where there is no mean the line has a
+// gap, and where there is no std the band.
 func (s *Series) AddPoint(round int, mean, std files.Optional, scale float64) {
 	if !mean.Valid {
 		mean.Value = math.NaN()

@@ -31,8 +31,8 @@ var (
 	outPale = color.RGBA{250, 219, 200, 255} // clients that are not there, and would be left out
 )
 
-// palette has the colours that M. Okabe and K. Ito found people of every colour vision to tell apart, without the yellow,
-// which is too pale for a line, and a grey in its place.
+// palette has the colours that M. Okabe and K. Ito found people of every colour vision to tell apart, without the
+// yellow, which is too pale for a line, and a grey in its place.
 var palette = []color.RGBA{
 	{0, 0, 0, 255},       // black
 	{213, 94, 0, 255},    // vermilion

@@ -28,12 +28,16 @@ func (linearTicks) Ticks(low, high float64) []plot.Tick {
 		if i == 0 {
 			value = 0 // and not −0
 		}
-		ticks = append(ticks, plot.Tick{Value: min(max(value, low), high), Label: strconv.FormatFloat(value, form, decimals, 64)})
+		ticks = append(ticks, plot.Tick{
+			Value: min(max(value, low), high),
+			Label: strconv.FormatFloat(value, form, decimals, 64),
+		})
 	}
 	return ticks
 }
 
-// niceStep returns the distance of labels that gives a span about axisTicks of them, and the decimals to write them with.
+// niceStep returns the distance of labels that gives a span about axisTicks of them, and the decimals to write them
+// with.
 func niceStep(span float64) (step float64, decimals int) {
 	power := math.Floor(math.Log10(span / axisTicks))
 	unit := math.Pow(10, power)
@@ -47,9 +51,9 @@ func niceStep(span float64) (step float64, decimals int) {
 	return step, max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 }
 
-// logTicks is for an axis of decimal logarithms. It puts labels at powers of ten, at 2 and 5 times them as well where that
-// alone would be too few, and marks without labels in between. A span too short even for that has the labels of a linear
-// axis.
+// logTicks is for an axis of decimal logarithms. It puts labels at powers of ten, at 2 and 5 times them as well where
+// that alone would be too few, and marks without labels in between. A span too short even for that has the labels of a
+// linear axis.
 type logTicks struct{}
 
 // Ticks returns the labels from 10^low to 10^high.

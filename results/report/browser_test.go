@@ -8,16 +8,19 @@ import (
 	"testing"
 )
 
-// The page in a real browser: it opens from a file without a word on the console and without a request, shows every figure,
-// filters, can be walked through with the tab key, and fits a phone. ROLLCALL_SHOTS names a folder for screenshots to be
-// looked at; ROLLCALL_AXE names axe-core's axe.min.js, with which accessibility is checked as well.
+// The page in a real browser: it opens from a file without a word on the console and without a request, shows every
+// figure, filters, can be walked through with the tab key, and fits a phone. ROLLCALL_SHOTS names a folder for
+// screenshots to be looked at; ROLLCALL_AXE names axe-core's axe.min.js, with which accessibility is checked as well.
 func TestBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a browser is not for -short")
 	}
 	b := open(t)
 	out := t.TempDir()
-	synthesise(t, out, synthetic{availabilities: []string{"stationary", "sine"}, data: []string{"cifar10", "svhn"}, rounds: 400, every: 10})
+	synthesise(t, out, synthetic{
+		availabilities: []string{"stationary", "sine"}, data: []string{"cifar10", "svhn"},
+		rounds: 400, every: 10,
+	})
 	synthDecisions(t, filepath.Join(out, "fedawe-2"), 30, 60)
 	in := input(t, out)
 	in.Bad = append(in.Bad, fmt.Errorf("results: out/fedawe-2/x/seed-3/curve.csv: line 7: 12 columns, want 21"))
@@ -34,12 +37,14 @@ func TestBrowser(t *testing.T) {
 		b.eval(`document.querySelectorAll("main figure .chart svg").length`, &charts)
 		b.eval(`[...document.querySelectorAll("main figure .chart svg")].filter(s => s.getBoundingClientRect().width < 100 || s.querySelectorAll("path").length < 2).length`, &empty)
 		if figures != written.Figures || charts < figures || empty != 0 {
-			t.Errorf("%d figures, %d charts, %d of them empty, want %d figures, as many charts at least, none empty", figures, charts, empty, written.Figures)
+			t.Errorf("%d figures, %d charts, %d of them empty, want %d figures, as many charts at least, none empty",
+				figures, charts, empty, written.Figures)
 		}
 	})
 	t.Run("filter", func(t *testing.T) {
 		visible := func(selector string) (n int) {
-			b.eval(fmt.Sprintf(`[...document.querySelectorAll(%q)].filter(e => e.getClientRects().length > 0).length`, selector), &n)
+			b.eval(fmt.Sprintf(`[...document.querySelectorAll(%q)].filter(e => e.getClientRects().length > 0).length`, selector),
+				&n)
 			return n
 		}
 		box := func(kind, name string) {
@@ -72,7 +77,8 @@ func TestBrowser(t *testing.T) {
 		if want := fmt.Sprintf("%d of %d figures shown", visible("main figure"), all); said != want {
 			t.Errorf("status %q, want %q", said, want)
 		}
-		b.eval(`new Promise(done => { document.querySelector("button[type=reset]").click(); setTimeout(() => done(1), 20) })`, nil)
+		b.eval(`new Promise(done => { document.querySelector("button[type=reset]").click(); setTimeout(() => done(1), 20) })`,
+			nil)
 		if again := visible("main figure"); again != all {
 			t.Errorf("after Show all: %d figures, want %d", again, all)
 		}

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// browser is a headless Chromium, spoken to in its DevTools protocol over a pipe: JSON messages, each ended by a zero byte.
+// browser is a headless Chromium, spoken to in its DevTools protocol over a pipe: JSON messages, each ended by a zero
+// byte.
 type browser struct {
 	t       *testing.T
 	to      io.Writer
@@ -56,7 +57,8 @@ func open(t *testing.T) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), path, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
+	cmd := exec.CommandContext(t.Context(), path, "--headless=new", "--no-sandbox", "--disable-gpu",
+		"--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
 		"--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir(), "about:blank")
 	cmd.ExtraFiles = []*os.File{toBrowser, fromBrowser} // 3 and 4
 	cmd.WaitDelay = 5 * time.Second
@@ -199,15 +201,24 @@ func (b *browser) eval(script string, into any) {
 // look sets light or dark, and the width of the window.
 func (b *browser) look(scheme string, width, height int) {
 	b.t.Helper()
-	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
-	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}, nil)
+	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{
+		"name":  "prefers-color-scheme",
+		"value": scheme,
+	}}}, nil)
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{
+		"width": width, "height": height, "deviceScaleFactor": 1,
+		"mobile": width < 600,
+	}, nil)
 }
 
 // press presses the tab key.
 func (b *browser) pressTab() {
 	b.t.Helper()
 	for _, kind := range []string{"keyDown", "keyUp"} {
-		b.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}, nil)
+		b.call("Input.dispatchKeyEvent", map[string]any{
+			"type": kind, "key": "Tab", "code": "Tab",
+			"windowsVirtualKeyCode": 9,
+		}, nil)
 	}
 }
 
@@ -242,7 +253,8 @@ func (b *browser) complaints() (list []string) {
 			var r struct {
 				Request struct{ URL string }
 			}
-			if json.Unmarshal(m.Params, &r) == nil && !strings.HasPrefix(r.Request.URL, "file:") && !strings.HasPrefix(r.Request.URL, "data:") {
+			if json.Unmarshal(m.Params, &r) == nil && !strings.HasPrefix(r.Request.URL, "file:") &&
+				!strings.HasPrefix(r.Request.URL, "data:") {
 				list = append(list, fmt.Sprintf("request: %s", r.Request.URL))
 			}
 		}

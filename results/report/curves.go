@@ -36,8 +36,8 @@ type family struct {
 // mostLines is how many lines of one method with different settings a figure has at most.
 const mostLines = 8
 
-// families sorts the cells into figures: methods with the same settings together. Settings that only one method was run with
-// come together in one figure too, as a sweep.
+// families sorts the cells into figures: methods with the same settings together. Settings that only one method was run
+// with come together in one figure too, as a sweep.
 func families(cells []results.RunCell) (all []family) {
 	gather := func(cells []results.RunCell, key func(results.CellKey) results.CellKey) (found []family) {
 		for _, c := range cells {
@@ -125,7 +125,8 @@ func (b *builder) curveFigure(f family) (figure, bool) {
 		title += ", " + own
 	}
 	fig := figure{
-		id: "curves-" + f.key.Data + "-" + f.key.Availability, section: "curves", title: "Training curves: " + title, data: f.key.Data, availability: f.key.Availability,
+		id: "curves-" + f.key.Data + "-" + f.key.Availability, section: "curves", title: "Training curves: " + title,
+		data: f.key.Data, availability: f.key.Availability,
 		methods: unique(methods), csv: csvWriter(rows),
 		drawn:   plot.Figure{Title: title, Panels: [][]plot.Chart{{acc}}},
 		caption: "Mean over the seeds; the band is one sample standard deviation to each side. " + made(used),
@@ -186,7 +187,10 @@ func curveRows(k results.CellKey, curves [][]results.CurveRow) ([]curveRow, erro
 			if !known {
 				i = len(rows)
 				at[p.Round] = i
-				rows = append(rows, curveRow{Data: k.Data, Availability: k.Availability, Method: k.Method, Params: k.Params, Round: p.Round, N: p.N})
+				rows = append(rows, curveRow{
+					Data: k.Data, Availability: k.Availability, Method: k.Method, Params: k.Params,
+					Round: p.Round, N: p.N,
+				})
 			}
 			mean, std := m.into(&rows[i])
 			*mean, *std = files.Some(p.Mean), p.Std

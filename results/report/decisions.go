@@ -13,7 +13,8 @@ import (
 // mapRounds is how many rounds an inclusion map shows at most.
 const mapRounds = 200
 
-// decisions adds importances (CA-Fed) of the runs that have them, and inclusion maps of the methods that leave somebody out.
+// decisions adds importances (CA-Fed) of the runs that have them, and inclusion maps of the methods that leave somebody
+// out.
 func (b *builder) decisions() {
 	for _, f := range families(withFile(results.Cells(b.Runs), results.DecisionsFile)) {
 		slices.SortStableFunc(f.cells, func(x, y results.RunCell) int { return b.place(x.Method) - b.place(y.Method) })
@@ -61,19 +62,23 @@ func (b *builder) decisions() {
 				b.bad = append(b.bad, err)
 				continue
 			}
-			shares, groups, used, methods = append(shares, s...), append(groups, g...), append(used, read...), append(methods, c.Method)
+			shares, groups, used, methods = append(shares, s...), append(groups, g...), append(used, read...),
+				append(methods, c.Method)
 		}
 		if len(used) == 0 {
 			continue
 		}
 		about := made(used)
 		b.add(figure{
-			id: "importance-" + id, section: "decisions", title: "Importance by group of clients: " + title, data: f.key.Data, availability: f.key.Availability, methods: unique(methods),
+			id: "importance-" + id, section: "decisions", title: "Importance by group of clients: " + title, data: f.key.Data,
+			availability: f.key.Availability, methods: unique(methods),
 			drawn: papers.CAFedGroupFigure("Cumulative importance, "+title, groups), csv: csvWriter(groups),
-			caption: "The weights with which a group's updates entered the model, summed over its clients, mean over rounds and seeds. " + about,
+			caption: "The weights with which a group's updates entered the model, summed over its clients, " +
+				"mean over rounds and seeds. " + about,
 		})
 		b.add(figure{
-			id: "shares-" + id, section: "decisions", title: "Importance of each client: " + title, data: f.key.Data, availability: f.key.Availability, methods: unique(methods),
+			id: "shares-" + id, section: "decisions", title: "Importance of each client: " + title, data: f.key.Data,
+			availability: f.key.Availability, methods: unique(methods),
 			drawn: papers.CAFedShareFigure("Importance of each client, "+title, shares), csv: csvWriter(shares),
 			caption: "Each client's share of all weights, beside its target. " + about,
 		})
@@ -90,7 +95,8 @@ func (b *builder) inclusionMap(name string, r *results.Run, decisions []results.
 	}
 	title := fmt.Sprintf("%s, %s, %s", name, r.Data, r.Availability)
 	b.add(figure{
-		id: "inclusion-" + title, section: "decisions", title: "Who is there, and who is taken: " + title, data: r.Data, availability: r.Availability, methods: []string{r.Method},
+		id: "inclusion-" + title, section: "decisions", title: "Who is there, and who is taken: " + title, data: r.Data,
+		availability: r.Availability, methods: []string{r.Method},
 		drawn: papers.CAFedActivityFigure(title, drawn), csv: csvWriter(rows),
 		caption: "A line for each client, the most available on top." + note + " " + made([]*results.Run{r}),
 	})

@@ -163,8 +163,9 @@ func (b *builder) data() (*pageData, error) {
 // draw draws a figure, and returns how many styles it needs.
 func (f *figure) draw(methods []string) (figureData, int, error) {
 	d := figureData{
-		ID: f.id, Title: f.title, Caption: f.caption, Data: f.data, Availability: f.availability, Methods: strings.Join(f.methods, " "),
-		Path: figuresFolder + "/" + f.id,
+		ID: f.id, Title: f.title, Caption: f.caption, Data: f.data, Availability: f.availability,
+		Methods: strings.Join(f.methods, " "),
+		Path:    figuresFolder + "/" + f.id,
 	}
 	l := newStyles(methods, f.drawn.Names())
 	used := 0
@@ -201,7 +202,8 @@ func (f *figure) draw(methods []string) (figureData, int, error) {
 func (d *pageData) runs(b *builder) {
 	rows := compare.ListRuns(b.Runs)
 	slices.SortStableFunc(rows, func(x, y compare.ListRow) int {
-		return cmp.Or(cmp.Compare(x.Table, y.Table), cmp.Compare(x.Data, y.Data), cmp.Compare(x.Availability, y.Availability), b.place(x.Method)-b.place(y.Method))
+		return cmp.Or(cmp.Compare(x.Table, y.Table), cmp.Compare(x.Data, y.Data), cmp.Compare(x.Availability, y.Availability),
+			b.place(x.Method)-b.place(y.Method))
 	})
 	common := b.commonParams()
 	devices := map[string][]string{}

@@ -86,8 +86,9 @@ func (b *builder) perClient() {
 			continue
 		}
 		b.add(figure{
-			id: "clients-" + f.key.Data + "-" + f.key.Availability, section: "clients", title: "Accuracy of the clients: " + f.key.Data + ", " + f.key.Availability,
-			data: f.key.Data, availability: f.key.Availability, methods: unique(methods), drawn: drawn, csv: csvWriter(rows),
+			id: "clients-" + f.key.Data + "-" + f.key.Availability, section: "clients",
+			title: "Accuracy of the clients: " + f.key.Data + ", " + f.key.Availability,
+			data:  f.key.Data, availability: f.key.Availability, methods: unique(methods), drawn: drawn, csv: csvWriter(rows),
 			caption: "How many clients have which accuracy, all seeds together. " + made(used),
 		})
 	}
@@ -109,7 +110,9 @@ func readAccuracies(path string) (rows []clientAccuracy, err error) {
 		return nil, fmt.Errorf("report: %s: %w", path, err)
 	}
 	client, round := slices.Index(head, "client"), slices.Index(head, "round")
-	accuracy := slices.IndexFunc(head, func(name string) bool { return name == "accuracy" || name == "test_acc" || name == "acc" })
+	accuracy := slices.IndexFunc(head, func(name string) bool {
+		return name == "accuracy" || name == "test_acc" || name == "acc"
+	})
 	if client < 0 || accuracy < 0 {
 		return nil, nil
 	}

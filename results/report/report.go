@@ -44,8 +44,8 @@ type Written struct {
 	Bad     []error // what could not be drawn, beside what could not be read before
 }
 
-// Write writes the page and its figures into a folder, which it creates. Files appear whole, and the page last. Files that
-// an earlier report left in the folder are overwritten or stay.
+// Write writes the page and its figures into a folder, which it creates. Files appear whole, and the page last. Files
+// that an earlier report left in the folder are overwritten or stay.
 func Write(ctx context.Context, dir string, in Input) (Written, error) {
 	b := build(in)
 	done := Written{Page: filepath.Join(dir, Page), Figures: len(b.figures)}
@@ -160,7 +160,9 @@ func slug(text string) string {
 // writeFigures writes every figure as SVG, PNG and CSV.
 func (b *builder) writeFigures(ctx context.Context, dir string) error {
 	errs := make([]error, len(b.figures))
-	err := files.Parallel(ctx, len(errs), func(i int) { errs[i] = b.figures[i].write(filepath.Join(dir, b.figures[i].id)) })
+	err := files.Parallel(ctx, len(errs), func(i int) {
+		errs[i] = b.figures[i].write(filepath.Join(dir, b.figures[i].id))
+	})
 	if err != nil {
 		return err
 	}
@@ -225,7 +227,8 @@ func made(runs []*results.Run) string {
 		words = append(words, common.Words(", "))
 	}
 	numbers := strings.Trim(strings.ReplaceAll(fmt.Sprint(seeds), " ", ", "), "[]")
-	return strings.Join(words, ", ") + ". " + plural(len(seeds), "Seed ", "Seeds ") + numbers + ". " + strings.Join(devices, "; ") + ". rollcall " + strings.Join(versions, ", ") + "."
+	return strings.Join(words, ", ") + ". " + plural(len(seeds), "Seed ", "Seeds ") + numbers + ". " +
+		strings.Join(devices, "; ") + ". rollcall " + strings.Join(versions, ", ") + "."
 }
 
 func plural(n int, one, more string) string {

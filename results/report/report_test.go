@@ -25,7 +25,10 @@ import (
 // Every figure is there in three files that can be read, and the page says what it should.
 func TestWrite(t *testing.T) {
 	out := t.TempDir()
-	synthesise(t, out, synthetic{availabilities: []string{"sine"}, data: []string{"cifar10"}, methods: []string{"fedawe", "mifa"}, rounds: 100, every: 10})
+	synthesise(t, out, synthetic{
+		availabilities: []string{"sine"}, data: []string{"cifar10"},
+		methods: []string{"fedawe", "mifa"}, rounds: 100, every: 10,
+	})
 	synthDecisions(t, filepath.Join(out, "fedawe-2"), 30, 60)
 	in := input(t, out)
 	in.Bad = []error{errors.New("results: curve.csv: line 7: 12 columns, want 21 <b>")}
@@ -48,13 +51,17 @@ func TestWrite(t *testing.T) {
 	for _, want := range []string{
 		"printed 63.5 ± 2.0", "inside", "Seeds 3, 4, 6", "AMD EPYC, cpu-avx512 fp32", "cnn-cifar10, 100 clients, Dirichlet α = 0.1, 100 rounds, preset code",
 		"line 7: 12 columns, want 21 &lt;b&gt;", `id="curves-cifar10-sine"`, `id="inclusion-fedawe-cifar10-sine"`, `id="importance-cifar10-sine"`, `id="shares-cifar10-sine"`,
-		`id="clients-cifar10-sine"`, `id="availability-base"`, `id="availability-sine"`, `id="speed"`, `data-method="mifa"`, "Content-Security-Policy",
+		`id="clients-cifar10-sine"`, `id="availability-base"`, `id="availability-sine"`, `id="speed"`, `data-method="mifa"`,
+		"Content-Security-Policy",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	for _, not := range []string{"http://", "https://", "<script src", "<link rel=\"stylesheet", "@import", "url(", "ZgotmplZ", "NaN", `id="inclusion-mifa`, "clients.csv (in"} {
+	for _, not := range []string{
+		"http://", "https://", "<script src", "<link rel=\"stylesheet", "@import", "url(",
+		"ZgotmplZ", "NaN", `id="inclusion-mifa`, "clients.csv (in",
+	} {
 		if strings.Contains(page, not) {
 			t.Errorf("the page holds %q, want a page that needs nothing else", not)
 		}
@@ -93,7 +100,9 @@ func TestWrite(t *testing.T) {
 			curves = append(curves, r.Curve)
 		}
 	}
-	if want := (curves[0][10].TestAcc.Value + curves[1][10].TestAcc.Value + curves[2][10].TestAcc.Value) / 3; rows[10].Method != "fedawe" || rows[10].Round != 100 || abs(rows[10].TestAcc.Value-want) > 1e-12 {
+	if want := (curves[0][10].TestAcc.Value + curves[1][10].TestAcc.Value +
+		curves[2][10].TestAcc.Value) / 3; rows[10].Method != "fedawe" || rows[10].Round != 100 ||
+		abs(rows[10].TestAcc.Value-want) > 1e-12 {
 		t.Errorf("row %+v, want fedawe after 100 rounds with %g (sums differ by roundings)", rows[10], want)
 	}
 }
@@ -111,7 +120,8 @@ func wellFormed(text []byte) error {
 	}
 }
 
-// The marks of a number beside the printed 0.635 ± 0.020 of 3 seeds. Two standard errors of ours ± 0.020 of 3 are 0.0327.
+// The marks of a number beside the printed 0.635 ± 0.020 of 3 seeds. Two standard errors of ours ± 0.020 of 3 are
+// 0.0327.
 func TestMarks(t *testing.T) {
 	for _, c := range []struct {
 		mean        float64
@@ -126,15 +136,20 @@ func TestMarks(t *testing.T) {
 		{0.600, "below", "below"},
 	} {
 		r := compare.ComparisonRow{
-			TableColumn: compare.TableColumn{Metric: results.TestAcc}, Mean: files.Some(c.mean), Std: files.Some(0.02), N: 3, PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3, Status: "ok",
+			TableColumn: compare.TableColumn{Metric: results.TestAcc}, Mean: files.Some(c.mean), Std: files.Some(0.02), N: 3,
+			PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3, Status: "ok",
 			Difference: files.Some(c.mean - 0.635),
 		}
-		r.Verdict = stats.Compare(stats.Estimate{Mean: c.mean, Std: r.Std, N: 3}, stats.Estimate{Mean: 0.635, Std: r.PaperStd, N: 3}).Verdict
+		r.Verdict = stats.Compare(stats.Estimate{Mean: c.mean, Std: r.Std, N: 3},
+			stats.Estimate{Mean: 0.635, Std: r.PaperStd, N: 3}).Verdict
 		if got := cellOf(&r, "cifar10"); got.Class != c.class || !strings.HasSuffix(got.Mark, c.mark) {
 			t.Errorf("%g: %s %q, want %s %q", c.mean, got.Class, got.Mark, c.class, c.mark)
 		}
 	}
-	failed := cellOf(&compare.ComparisonRow{TableColumn: compare.TableColumn{Metric: results.TestAcc}, Status: "failed", PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3}, "cifar10")
+	failed := cellOf(&compare.ComparisonRow{
+		TableColumn: compare.TableColumn{Metric: results.TestAcc}, Status: "failed",
+		PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3,
+	}, "cifar10")
 	if failed.Ours != "–" || failed.Paper != "63.5 ± 2.0" || failed.Note != "failed, 0 seeds" || failed.Mark != "" {
 		t.Errorf("%+v, want no number, the printed one, and that it failed", failed)
 	}
@@ -146,14 +161,20 @@ func TestFamilies(t *testing.T) {
 		return results.RunCell{CellKey: results.CellKey{Method: method, Data: "svhn", Availability: "sine", Params: params}}
 	}
 	var got []string
-	for _, f := range families([]results.RunCell{cell("a", ""), cell("b", ""), cell("a", "gamma=0.2"), cell("b", "gamma=0.2"), cell("c", "kappa=1"), cell("c", "kappa=2")}) {
+	for _, f := range families([]results.RunCell{
+		cell("a", ""), cell("b", ""), cell("a", "gamma=0.2"),
+		cell("b", "gamma=0.2"), cell("c", "kappa=1"), cell("c", "kappa=2"),
+	}) {
 		var names []string
 		for _, c := range f.cells {
 			names = append(names, c.Method+string(c.Params))
 		}
 		got = append(got, string(f.key.Params)+": "+strings.Join(names, " "))
 	}
-	if want := []string{": a b", "gamma=0.2: agamma=0.2 bgamma=0.2", ": ckappa=1 ckappa=2"}; fmt.Sprint(got) != fmt.Sprint(want) {
+	if want := []string{
+		": a b", "gamma=0.2: agamma=0.2 bgamma=0.2",
+		": ckappa=1 ckappa=2",
+	}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -228,7 +249,10 @@ func TestOddInputs(t *testing.T) {
 // Interrupted, nothing is there under the page's name.
 func TestCancelled(t *testing.T) {
 	out := t.TempDir()
-	synthesise(t, out, synthetic{availabilities: []string{"sine"}, data: []string{"svhn"}, methods: []string{"mifa"}, rounds: 20, every: 10})
+	synthesise(t, out, synthetic{
+		availabilities: []string{"sine"}, data: []string{"svhn"}, methods: []string{"mifa"},
+		rounds: 20, every: 10,
+	})
 	in := input(t, out)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -240,8 +264,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// The issue's size: Table 2 whole, 96 cells of 3 seeds, curves of 2000 rounds evaluated as tables do (every 10) and in every
-// round, the latter 160 MB of CSV. The page stays below 5 MB; the time is for BenchmarkFullTable.
+// The issue's size: Table 2 whole, 96 cells of 3 seeds, curves of 2000 rounds evaluated as tables do (every 10) and in
+// every round, the latter 160 MB of CSV. The page stays below 5 MB; the time is for BenchmarkFullTable.
 func TestFullTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the whole table is not for -short")
@@ -254,7 +278,8 @@ func TestFullTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d runs, %d figures, page of %.2f MB, %.2f s", len(in.Runs), done.Figures, float64(done.Bytes)/1e6, time.Since(started).Seconds())
+	t.Logf("%d runs, %d figures, page of %.2f MB, %.2f s",
+		len(in.Runs), done.Figures, float64(done.Bytes)/1e6, time.Since(started).Seconds())
 	if len(in.Runs) != 96*3 || done.Bytes > 5e6 {
 		t.Errorf("%d runs, %d bytes, want 288 and at most 5 MB", len(in.Runs), done.Bytes)
 	}

@@ -22,8 +22,12 @@ func (b *builder) speed() {
 	if len(b.Bench) == 0 {
 		return
 	}
-	rows := slices.SortedStableFunc(slices.Values(b.Bench), func(x, y results.BenchRow) int { return x.Time.Compare(y.Time) })
-	lines := plot.LineChart{XLabel: "days since " + rows[0].Time.Format("2006-01-02"), YLabel: "client-steps per second", YMin: files.Some(0)}
+	rows := slices.SortedStableFunc(slices.Values(b.Bench),
+		func(x, y results.BenchRow) int { return x.Time.Compare(y.Time) })
+	lines := plot.LineChart{
+		XLabel: "days since " + rows[0].Time.Format("2006-01-02"), YLabel: "client-steps per second",
+		YMin: files.Some(0),
+	}
 	var out []speedRow
 	var devices []string
 	for _, r := range rows {
@@ -39,7 +43,9 @@ func (b *builder) speed() {
 		lines.Series[i].X, lines.Series[i].Y = append(lines.Series[i].X, days), append(lines.Series[i].Y, r.ClientStepsPerSec)
 	}
 	b.add(figure{
-		id: "speed", section: "speed", title: "Speed of this suite over time", drawn: plot.Figure{Title: "Speed", Panels: [][]plot.Chart{{lines}}}, csv: csvWriter(out),
-		caption: fmt.Sprintf("%d measurements by rollcall bench, as they are in %s; lines are of one workload and engine. %s.", len(rows), results.BenchFile, strings.Join(unique(devices), "; ")),
+		id: "speed", section: "speed", title: "Speed of this suite over time",
+		drawn: plot.Figure{Title: "Speed", Panels: [][]plot.Chart{{lines}}}, csv: csvWriter(out),
+		caption: fmt.Sprintf("%d measurements by rollcall bench, as they are in %s; lines are of one workload and engine. %s.",
+			len(rows), results.BenchFile, strings.Join(unique(devices), "; ")),
 	})
 }

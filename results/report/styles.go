@@ -20,7 +20,8 @@ type styles struct {
 	from    int      // style of the first of rest
 }
 
-// newStyles returns the styles of a figure's names. Names that are no method's come after the methods where there are any.
+// newStyles returns the styles of a figure's names. Names that are no method's come after the methods where there are
+// any.
 func newStyles(methods, names []string) *styles {
 	l := &styles{methods: methods}
 	for _, name := range names {

@@ -10,8 +10,8 @@ import (
 	"rollcall/results/plot"
 )
 
-// A chart of the page, in CSS pixels at its natural size; it scales with its column. Its colours are the page's, so that
-// they follow the reader's light or dark.
+// A chart of the page, in CSS pixels at its natural size; it scales with its column. Its colours are the page's, so
+// that they follow the reader's light or dark.
 const (
 	chartWidth  = 440
 	chartHeight = 260
@@ -130,7 +130,8 @@ func (p place) words(b *strings.Builder) {
 		if i > 0 && p.px(t.At) > p.width-24 {
 			anchor = ` class="end"`
 		}
-		fmt.Fprintf(b, `<text x="%s" y="%g"%s>%s</text>`, num(min(p.px(t.At), p.width-2)), p.height-below+16, anchor, html.EscapeString(t.Label))
+		fmt.Fprintf(b, `<text x="%s" y="%g"%s>%s</text>`, num(min(p.px(t.At), p.width-2)), p.height-below+16, anchor,
+			html.EscapeString(t.Label))
 	}
 	b.WriteString(`</g><g class="tick y">`)
 	for _, t := range p.y.Ticks {
@@ -138,11 +139,13 @@ func (p place) words(b *strings.Builder) {
 	}
 	b.WriteString(`</g>`)
 	if p.x.Label != "" {
-		fmt.Fprintf(b, `<text class="axis" x="%g" y="%g">%s</text>`, (left+p.width-right)/2, p.height-6, html.EscapeString(p.x.Label))
+		fmt.Fprintf(b, `<text class="axis" x="%g" y="%g">%s</text>`, (left+p.width-right)/2, p.height-6,
+			html.EscapeString(p.x.Label))
 	}
 	if p.y.Label != "" {
 		middle := (above + p.height - below) / 2
-		fmt.Fprintf(b, `<text class="axis" transform="rotate(-90 12 %g)" x="12" y="%g">%s</text>`, middle, middle, html.EscapeString(p.y.Label))
+		fmt.Fprintf(b, `<text class="axis" transform="rotate(-90 12 %g)" x="12" y="%g">%s</text>`, middle, middle,
+			html.EscapeString(p.y.Label))
 	}
 }
 

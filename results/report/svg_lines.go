@@ -22,19 +22,20 @@ func (p place) series(b *strings.Builder, s plot.Series, logY bool, l *styles) {
 	fmt.Fprintf(b, `<g%s>`, methodAttr(l.method(s.Name)))
 	if len(s.Low) > 0 {
 		var band strings.Builder
-		plot.Stretches(len(s.X), func(i int) bool { return stats.Finite(s.X[i], value(s.Low[i]), value(s.High[i])) }, func(from, to int) {
-			if to-from < 2 {
-				return
-			}
-			t := newTrail(&band)
-			for i := from; i < to; i++ {
-				t.to(p.px(s.X[i]), p.py(value(s.High[i])))
-			}
-			for i := to - 1; i >= from; i-- {
-				t.to(p.px(s.X[i]), p.py(value(s.Low[i])))
-			}
-			band.WriteByte('z')
-		})
+		plot.Stretches(len(s.X), func(i int) bool { return stats.Finite(s.X[i], value(s.Low[i]), value(s.High[i])) },
+			func(from, to int) {
+				if to-from < 2 {
+					return
+				}
+				t := newTrail(&band)
+				for i := from; i < to; i++ {
+					t.to(p.px(s.X[i]), p.py(value(s.High[i])))
+				}
+				for i := to - 1; i >= from; i-- {
+					t.to(p.px(s.X[i]), p.py(value(s.Low[i])))
+				}
+				band.WriteByte('z')
+			})
 		if band.Len() > 0 {
 			fmt.Fprintf(b, `<path class="b%d" d="%s"/>`, style, band.String())
 		}
@@ -57,7 +58,8 @@ func (p place) series(b *strings.Builder, s plot.Series, logY bool, l *styles) {
 	b.WriteString(`"/></g>`)
 }
 
-// trail writes a path in steps of a tenth of a pixel, each from the one before: that is short, and errors do not add up.
+// trail writes a path in steps of a tenth of a pixel, each from the one before: that is short, and errors do not add
+// up.
 type trail struct {
 	b            *strings.Builder
 	x, y         int

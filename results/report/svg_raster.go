@@ -12,7 +12,12 @@ func rasterKeys(c plot.Raster) []key {
 	keys := []key{{Name: "there", Class: "bar"}, {Name: "absent", Class: "away"}}
 	for _, row := range c.Rows {
 		if len(row.Out) > 0 {
-			return []key{{Name: "there and taken", Class: "bar"}, {Name: "there and left out", Class: "out"}, {Name: "absent", Class: "away"}, {Name: "absent and left out", Class: "gone"}}
+			return []key{
+				{Name: "there and taken", Class: "bar"},
+				{Name: "there and left out", Class: "out"},
+				{Name: "absent", Class: "away"},
+				{Name: "absent and left out", Class: "gone"},
+			}
 		}
 	}
 	return keys
@@ -42,7 +47,12 @@ func (p place) raster(b *strings.Builder, c plot.Raster) {
 			})
 		}
 	}
-	for _, of := range []struct{ class, path string }{{"away", there.String()}, {"bar", on.String()}, {"out", out.String()}, {"gone", gone.String()}} {
+	for _, of := range []struct{ class, path string }{
+		{"away", there.String()},
+		{"bar", on.String()},
+		{"out", out.String()},
+		{"gone", gone.String()},
+	} {
 		if of.path != "" {
 			fmt.Fprintf(b, `<path class="%s" d="%s"/>`, of.class, of.path)
 		}

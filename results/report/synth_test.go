@@ -24,7 +24,8 @@ type synthetic struct {
 
 var seeds = []uint32{3, 4, 6}
 
-// synthesise writes an output folder like one of `rollcall table fedawe-2`, with curves that end near the printed numbers.
+// synthesise writes an output folder like one of `rollcall table fedawe-2`, with curves that end near the printed
+// numbers.
 func synthesise(t testing.TB, dir string, s synthetic) {
 	t.Helper()
 	table2, err := papers.TableByID("fedawe-2")
@@ -36,22 +37,31 @@ func synthesise(t testing.TB, dir string, s synthetic) {
 	}
 	var rows []results.SummaryRow
 	for _, p := range table2.Printed {
-		if p.Metric != results.TestAcc || !has(s.availabilities, p.Availability) || !has(s.data, p.Data) || !has(s.methods, p.Method) {
+		if p.Metric != results.TestAcc || !has(s.availabilities, p.Availability) || !has(s.data, p.Data) ||
+			!has(s.methods, p.Method) {
 			continue
 		}
-		cell := results.Cell{Table: "fedawe-2", Method: p.Method, Preset: "code", Data: p.Data, Net: "cnn-" + p.Data, Availability: p.Availability, Clients: 100, Alpha: files.Some(0.1)}
+		cell := results.Cell{
+			Table: "fedawe-2", Method: p.Method, Preset: "code", Data: p.Data, Net: "cnn-" + p.Data,
+			Availability: p.Availability, Clients: 100, Alpha: files.Some(0.1),
+		}
 		var curves [][]results.CurveRow
 		for _, seed := range seeds {
-			settings := map[string]any{"method": p.Method, "data": p.Data, "availability": p.Availability, "rounds": s.rounds, "period": 20, "gamma": 0.3, "cutoff": 0.1, "low": 0.4}
-			run := filepath.Join(dir, "fedawe-2", fmt.Sprintf("%s_%s_%s_%s", p.Method, p.Data, p.Availability, results.Hash(settings)), fmt.Sprintf("seed-%d", seed))
+			settings := map[string]any{
+				"method": p.Method, "data": p.Data, "availability": p.Availability, "rounds": s.rounds,
+				"period": 20, "gamma": 0.3, "cutoff": 0.1, "low": 0.4,
+			}
+			run := filepath.Join(dir, "fedawe-2", fmt.Sprintf("%s_%s_%s_%s",
+				p.Method, p.Data, p.Availability, results.Hash(settings)), fmt.Sprintf("seed-%d", seed))
 			curve := synthCurve(cell, seed, s, p.Mean.Value, p.Std.Value)
 			curves = append(curves, curve)
 			if err := results.WriteCurve(filepath.Join(run, results.CurveFile), curve); err != nil {
 				t.Fatal(err)
 			}
 			info := results.RunInfo{
-				Status: results.RunComplete, Rounds: s.rounds, Settings: settings, Seed: seed, Data: p.Data, DataChecksum: "sha256:00",
-				Engine: "cpu-avx512", Precision: "fp32", Device: "AMD EPYC", Version: "v1", GoVersion: "go1.26",
+				Status: results.RunComplete, Rounds: s.rounds, Settings: settings, Seed: seed, Data: p.Data,
+				DataChecksum: "sha256:00",
+				Engine:       "cpu-avx512", Precision: "fp32", Device: "AMD EPYC", Version: "v1", GoVersion: "go1.26",
 				Started: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Finished: time.Date(2026, 11, 20, 13, 0, 0, 0, time.UTC),
 			}
 			if err := results.WriteRunInfo(filepath.Join(run, results.RunFile), info); err != nil {
@@ -63,7 +73,10 @@ func synthesise(t testing.TB, dir string, s synthetic) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := results.SummaryRow{Cell: cell, Metric: m, Status: results.CellOK, Version: "v1", Engine: "cpu-avx512", Precision: "fp32", Device: "AMD EPYC"}
+			r := results.SummaryRow{
+				Cell: cell, Metric: m, Status: results.CellOK, Version: "v1", Engine: "cpu-avx512",
+				Precision: "fp32", Device: "AMD EPYC",
+			}
 			r.Estimate(e)
 			if q, ok := results.PrintedFor(table2.Printed, r); ok {
 				r.Paper(q)
@@ -86,7 +99,8 @@ func synthCurve(cell results.Cell, seed uint32, s synthetic, mean, std float64) 
 		acc := 0.1 + (end-0.1)*(1-math.Exp(-6*x))/(1-math.Exp(-6)) + 0.012*r.NormFloat64()*math.Exp(-x)
 		acc = min(max(acc, 0.05), 1)
 		row := results.CurveRow{
-			Cell: cell, Seed: seed, Round: round, TestAcc: files.Some(acc), TrainAcc: files.Some(min(acc+0.01, 1)), TestLoss: files.Some(2.3 - 2.2*acc), TrainLoss: files.Some(2.25 - 2.2*acc),
+			Cell: cell, Seed: seed, Round: round, TestAcc: files.Some(acc), TrainAcc: files.Some(min(acc+0.01, 1)),
+			TestLoss: files.Some(2.3 - 2.2*acc), TrainLoss: files.Some(2.25 - 2.2*acc),
 			ElapsedSec: 1.8 * float64(round), Engine: "cpu-avx512", Precision: "fp32", Version: "v1",
 		}
 		if round > 0 {
@@ -120,7 +134,10 @@ func synthDecisions(t testing.TB, dir string, clients, rounds int) {
 						on[i] = 1
 					}
 				}
-				d := results.DecisionRow{Round: round, Client: i, Active: on[i], Included: 1, Pi: pi, Lambda: lambda, Target: 1 / float64(clients)}
+				d := results.DecisionRow{
+					Round: round, Client: i, Active: on[i], Included: 1, Pi: pi, Lambda: lambda,
+					Target: 1 / float64(clients),
+				}
 				if run.Method == "fedawe" && i%3 == 0 && i > clients/2 {
 					d.Included = 0
 				}
@@ -184,7 +201,8 @@ func input(t testing.TB, dir string) Input {
 	}
 	for day := range 30 {
 		in.Bench = append(in.Bench, results.BenchRow{
-			Time: in.Made.AddDate(0, 0, day), Version: "v1", Data: "cifar10", Net: "cnn-cifar10", Engine: "cpu-avx512", Precision: "fp32", Device: "AMD EPYC", Threads: 2,
+			Time: in.Made.AddDate(0, 0, day), Version: "v1", Data: "cifar10", Net: "cnn-cifar10", Engine: "cpu-avx512",
+			Precision: "fp32", Device: "AMD EPYC", Threads: 2,
 			ClientStepsPerSec: 100 * math.Exp(0.02*r.NormFloat64()),
 		})
 	}

@@ -88,7 +88,8 @@ func summary(t tableData, c compare.Comparing) string {
 	}
 	text := fmt.Sprintf("The methods come in the paper's order in %d of %d columns.", held, ordered)
 	if compared > 0 {
-		text = fmt.Sprintf("%d numbers compared with printed mean ± std: %d inside, %d near, %d away. ", compared, counts["in"], counts["near"], counts["above"]+counts["below"]) + text
+		text = fmt.Sprintf("%d numbers compared with printed mean ± std: %d inside, %d near, %d away. ",
+			compared, counts["in"], counts["near"], counts["above"]+counts["below"]) + text
 	}
 	if c.Left > 0 {
 		text += fmt.Sprintf(" %d printed numbers are of columns that were not run.", c.Left)

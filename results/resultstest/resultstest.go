@@ -31,7 +31,10 @@ func Decisions() []results.DecisionRow {
 
 // SineRow is what of a row of ours [PrintedFor] looks at.
 func SineRow(method, data string, alpha float64, params results.Params, m results.Metric) results.SummaryRow {
-	return results.SummaryRow{Cell: results.Cell{Method: method, Data: data, Availability: "sine", Alpha: files.Some(alpha)}, Params: params, Metric: m}
+	return results.SummaryRow{Cell: results.Cell{
+		Method: method, Data: data, Availability: "sine",
+		Alpha: files.Some(alpha),
+	}, Params: params, Metric: m}
 }
 
 // Run says what [writeRun] writes.
@@ -48,18 +51,27 @@ type Run struct {
 // WriteRun writes a run's folder below out, and returns it.
 func WriteRun(t *testing.T, out string, r Run) string {
 	t.Helper()
-	cell := results.Cell{Table: r.Table, Method: r.Method, Preset: "code", Data: "cifar10", Net: "cnn-cifar10", Availability: "sine", Clients: 100, Alpha: files.Some(0.1)}
+	cell := results.Cell{
+		Table: r.Table, Method: r.Method, Preset: "code", Data: "cifar10", Net: "cnn-cifar10",
+		Availability: "sine", Clients: 100, Alpha: files.Some(0.1),
+	}
 	settings := map[string]any{"method": r.Method, "params": r.Params}
 	dir := filepath.Join(out, r.Table, r.Method+"_cifar10_sine_"+results.Hash(settings), fmt.Sprintf("seed-%d", r.Seed))
 	var rows []results.CurveRow
 	for i, acc := range r.Acc {
-		rows = append(rows, results.CurveRow{Cell: cell, Seed: r.Seed, Round: i, TestAcc: files.Some(acc), TrainAcc: files.Some(acc / 2), Params: r.Params, Version: r.Version, Engine: "cpu-avx2", Precision: "fp32"})
+		rows = append(rows, results.CurveRow{
+			Cell: cell, Seed: r.Seed, Round: i, TestAcc: files.Some(acc),
+			TrainAcc: files.Some(acc / 2), Params: r.Params, Version: r.Version, Engine: "cpu-avx2", Precision: "fp32",
+		})
 	}
 	if err := results.WriteCurve(filepath.Join(dir, results.CurveFile), rows); err != nil {
 		t.Fatal(err)
 	}
 	if r.Status != "" {
-		info := results.RunInfo{Status: r.Status, Rounds: len(r.Acc) - 1, Settings: settings, Seed: r.Seed, DataChecksum: "sha256:" + r.Checksum, Device: "a machine"}
+		info := results.RunInfo{
+			Status: r.Status, Rounds: len(r.Acc) - 1, Settings: settings, Seed: r.Seed,
+			DataChecksum: "sha256:" + r.Checksum, Device: "a machine",
+		}
 		if err := results.WriteRunInfo(filepath.Join(dir, results.RunFile), info); err != nil {
 			t.Fatal(err)
 		}

@@ -53,8 +53,8 @@ type Comparison struct {
 // estimates of zero spread could differ by the last bit.
 const Roundoff = 1e-12
 
-// Compare says whether two means differ by more than two standard errors of their difference. With three seeds each that
-// is a coarse test: it passes true equals eight to nine times in ten (Student's t, 2 to 4 degrees of freedom).
+// Compare says whether two means differ by more than two standard errors of their difference. With three seeds each
+// that is a coarse test: it passes true equals eight to nine times in ten (Student's t, 2 to 4 degrees of freedom).
 // Both standard deviations are taken as n−1, which no paper states [inferred].
 func Compare(ours, paper Estimate) Comparison {
 	c := Comparison{Difference: ours.Mean - paper.Mean}

@@ -47,7 +47,8 @@ func TestCompare(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := Compare(test.ours, test.paper)
-			if got.Verdict != test.want || !filestest.SameOptional(got.Margin, test.margin) || !filestest.Near(got.Difference, test.ours.Mean-test.paper.Mean) {
+			if got.Verdict != test.want || !filestest.SameOptional(got.Margin, test.margin) ||
+				!filestest.Near(got.Difference, test.ours.Mean-test.paper.Mean) {
 				t.Errorf("%+v against %+v: got %+v, want %v, margin %+v", test.ours, test.paper, got, test.want, test.margin)
 			}
 		})

@@ -4,9 +4,9 @@ import (
 	"fmt"
 )
 
-// Shapley returns the Shapley value of each of n players, exactly: the mean over all orders in which they come together of what a
-// player adds to those before it. values holds what every coalition is worth [2^n], player i being in coalition s where bit i
-// of s is set. The Shapley values sum to values[2^n − 1] − values[0].
+// Shapley returns the Shapley value of each of n players, exactly: the mean over all orders in which they come together
+// of what a player adds to those before it. values holds what every coalition is worth [2^n], player i being in
+// coalition s where bit i of s is set. The Shapley values sum to values[2^n − 1] − values[0].
 func Shapley(values []float64) ([]float64, error) {
 	n := 0
 	for len(values) > 1<<n {

@@ -48,8 +48,8 @@ func airport(cost ...float64) []float64 {
 	return values
 }
 
-// The axioms, on games of five players drawn at random: efficiency, and for players who add the same, the same. 1e-12: sums of 80 terms of
-// size 1.
+// The axioms, on games of five players drawn at random: efficiency, and for players who add the same, the same. 1e-12:
+// sums of 80 terms of size 1.
 func TestShapleyAxioms(t *testing.T) {
 	s := rand.New(rand.NewPCG(1, 2))
 	for game := range 100 {

@@ -25,8 +25,8 @@ func pairsOf(n int, t float64) (a, b []float64) {
 	return a, b
 }
 
-// Critical values of Student's t as every table of it prints them (NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2): t at
-// which the upper tail is 0.1, 0.05, 0.025, 0.01, 0.005, 0.001. Three decimals of t leave 4·10⁻⁴ of p.
+// Critical values of Student's t as every table of it prints them (NIST/SEMATECH e-Handbook of Statistical Methods,
+// 1.3.6.7.2): t at which the upper tail is 0.1, 0.05, 0.025, 0.01, 0.005, 0.001. Three decimals of t leave 4·10⁻⁴ of p.
 func TestPairedTTestCriticalValues(t *testing.T) {
 	tails := [6]float64{0.1, 0.05, 0.025, 0.01, 0.005, 0.001}
 	for nu, critical := range map[int][6]float64{
@@ -51,7 +51,8 @@ func TestPairedTTestCriticalValues(t *testing.T) {
 	}
 }
 
-// Sleep data of Student (Biometrika 1908), ten patients and two drugs: t = 4.0621 with 9 degrees of freedom, p = 0.002833, as R prints it.
+// Sleep data of Student (Biometrika 1908), ten patients and two drugs: t = 4.0621 with 9 degrees of freedom, p =
+// 0.002833, as R prints it.
 func TestPairedTTestStudent(t *testing.T) {
 	first := []float64{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2}
 	second := []float64{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4}
@@ -63,7 +64,8 @@ func TestPairedTTestStudent(t *testing.T) {
 // The far tail keeps its digits: with two degrees of freedom p = 1 − t/√(t² + 2), about 1/t² for large t.
 func TestPairedTTestFarTail(t *testing.T) {
 	a, b := pairsOf(3, 1e8)
-	if p, err := PairedTTest(a, b); err != nil || math.Abs(p.Value-1e-16) > 1e-17 { // the differences' own rounding: spread 1e-8
+	// the differences' own rounding: spread 1e-8
+	if p, err := PairedTTest(a, b); err != nil || math.Abs(p.Value-1e-16) > 1e-17 {
 		t.Errorf("t = 1e8: p = %v, %v, want 1e-16 ± 10 %%", p, err)
 	}
 	a, b = pairsOf(1000, 50)
@@ -90,8 +92,7 @@ func TestPairedTTestEdges(t *testing.T) {
 		a, b []float64
 		want string
 	}{
-		{[]float64{1, 2}, []float64{1}, "2 and 1 values"},
-		{[]float64{1, math.NaN()}, []float64{1, 2}, "pair 2"},
+		{[]float64{1, 2}, []float64{1}, "2 and 1 values"}, {[]float64{1, math.NaN()}, []float64{1, 2}, "pair 2"},
 	} {
 		if _, err := PairedTTest(c.a, c.b); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v and %v: %v, want %q", c.a, c.b, err, c.want)

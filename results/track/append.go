@@ -15,8 +15,8 @@ import (
 // Path is where the writer keeps the history of a machine.
 func (w *Writer) Path(m Machine) string { return filepath.Join(w.dir, m.FileName()) }
 
-// Check reports whether a night of the machine could be appended, so that nobody measures for nothing: the machine must be
-// known, and its file, if there is one, have our header.
+// Check reports whether a night of the machine could be appended, so that nobody measures for nothing: the machine must
+// be known, and its file, if there is one, have our header.
 func (w *Writer) Check(m Machine) error {
 	_, err := w.old(m)
 	return err
@@ -25,9 +25,9 @@ func (w *Writer) Check(m Machine) error {
 // halfWritten is put behind a line that has no end.
 const halfWritten = ",half-written"
 
-// Append adds a night to the history of a machine. The file is rewritten atomically: it has all of the night or nothing. What
-// was in it stays as it was, byte for byte, even lines that no history should have; a last line that is half written is ended, and
-// marked: what is left of its last number would pass for one.
+// Append adds a night to the history of a machine. The file is rewritten atomically: it has all of the night or
+// nothing. What was in it stays as it was, byte for byte, even lines that no history should have; a last line that is
+// half written is ended, and marked: what is left of its last number would pass for one.
 func (w *Writer) Append(m Machine, n Night) error {
 	if err := n.validate(); err != nil {
 		return fmt.Errorf("track: run %q: %w", n.Run, err)

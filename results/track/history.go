@@ -32,8 +32,9 @@ type Measurement struct {
 	Samples []float64
 }
 
-// nightQuantile is where in a night's samples its value is. A machine that is slow now and then has its lower fifth where one
-// that is never slow has it, as long as a third of the samples are undisturbed, and it is steadier than the smallest sample.
+// nightQuantile is where in a night's samples its value is. A machine that is slow now and then has its lower fifth
+// where one that is never slow has it, as long as a third of the samples are undisturbed, and it is steadier than the
+// smallest sample.
 const nightQuantile = 0.2
 
 // Value is what stands for the night: the lower fifth of its samples.
@@ -49,9 +50,9 @@ type History struct {
 	Nights  []Night
 }
 
-// Read reads one file. What is wrong is named by file and line in bad, and left out; the rest is used. A machine that does
-// not have the fingerprint of the first good row is wrong as well: one file is one machine. The history is nil if there is
-// no good row.
+// Read reads one file. What is wrong is named by file and line in bad, and left out; the rest is used. A machine that
+// does not have the fingerprint of the first good row is wrong as well: one file is one machine. The history is nil if
+// there is no good row.
 func Read(path string) (h *History, bad []error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -73,7 +74,8 @@ func read(r io.Reader, path string) (h *History, bad []error) {
 			h = &History{Path: path, Machine: row.machine}
 		}
 		if row.machine != h.Machine {
-			complain("machine %s, want %s as in the first row: one file is one machine", row.machine.Fingerprint(), h.Machine.Fingerprint())
+			complain("machine %s, want %s as in the first row: one file is one machine", row.machine.Fingerprint(),
+				h.Machine.Fingerprint())
 			continue
 		}
 		k := key{row.night.Run, row.value.Metric}
@@ -83,7 +85,8 @@ func read(r io.Reader, path string) (h *History, bad []error) {
 		}
 		i, known := at[row.night.Run]
 		if known && !h.Nights[i].Time.Equal(row.night.Time) {
-			complain("run %s at %s, want %s as in its first row", k.run, row.night.Time.Format(time.RFC3339), h.Nights[i].Time.Format(time.RFC3339))
+			complain("run %s at %s, want %s as in its first row", k.run, row.night.Time.Format(time.RFC3339),
+				h.Nights[i].Time.Format(time.RFC3339))
 			continue
 		}
 		if !known {
@@ -95,13 +98,15 @@ func read(r io.Reader, path string) (h *History, bad []error) {
 		h.Nights[i].Values = append(h.Nights[i].Values, row.value)
 	}
 	if h != nil {
-		slices.SortStableFunc(h.Nights, func(a, b Night) int { return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Run, b.Run)) })
+		slices.SortStableFunc(h.Nights, func(a, b Night) int {
+			return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Run, b.Run))
+		})
 	}
 	return h, bad
 }
 
-// ReadFolder reads every .csv file of a folder of histories, in the order of their names. Of two files of the same machine
-// the second one is left out, and named.
+// ReadFolder reads every .csv file of a folder of histories, in the order of their names. Of two files of the same
+// machine the second one is left out, and named.
 func ReadFolder(dir string) (histories []*History, bad []error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +127,8 @@ func ReadFolder(dir string) (histories []*History, bad []error) {
 		}
 		print := h.Machine.Fingerprint()
 		if first, twice := files[print]; twice {
-			bad = append(bad, fmt.Errorf("track: %s: line 2: machine %s, which is in %s already, want one file for it", h.Path, print, first))
+			bad = append(bad, fmt.Errorf("track: %s: line 2: machine %s, which is in %s already, want one file for it",
+				h.Path, print, first))
 			continue
 		}
 		files[print] = h.Path

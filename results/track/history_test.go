@@ -108,7 +108,8 @@ func TestFingerprint(t *testing.T) {
 			f.SetString(f.String() + "x")
 		}
 		if other.Fingerprint() == testMachine.Fingerprint() {
-			t.Errorf("%s: the fingerprint stays %s when it changes, want another", base.Type().Field(i).Name, testMachine.Fingerprint())
+			t.Errorf("%s: the fingerprint stays %s when it changes, want another",
+				base.Type().Field(i).Name, testMachine.Fingerprint())
 		}
 	}
 	moved := testMachine // a character goes from one field to the next
@@ -199,7 +200,10 @@ func TestReadFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	copied := filepath.Join(dir, "zz-copy.csv")
-	for name, content := range map[string]string{copied: string(text), filepath.Join(dir, "junk.csv"): "junk", filepath.Join(dir, "notes.txt"): "junk"} {
+	for name, content := range map[string]string{
+		copied: string(text), filepath.Join(dir, "junk.csv"): "junk",
+		filepath.Join(dir, "notes.txt"): "junk",
+	} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -27,11 +27,14 @@ type Machine struct {
 
 // fields are the cells of a machine, in the order of [columns].
 func (m Machine) fields() []string {
-	return []string{m.Suite, m.OS, m.CPU, strconv.Itoa(m.CPUs), strconv.Itoa(m.Threads), m.Engine, m.Device, m.Driver, m.Clocks, m.Precision}
+	return []string{
+		m.Suite, m.OS, m.CPU, strconv.Itoa(m.CPUs), strconv.Itoa(m.Threads), m.Engine, m.Device, m.Driver,
+		m.Clocks, m.Precision,
+	}
 }
 
-// Fingerprint names the machine in twelve hexadecimal digits: the head of the SHA-256 of its fields, each with a zero byte
-// behind it.
+// Fingerprint names the machine in twelve hexadecimal digits: the head of the SHA-256 of its fields, each with a zero
+// byte behind it.
 func (m Machine) Fingerprint() string {
 	sum := sha256.Sum256([]byte(strings.Join(m.fields(), "\x00") + "\x00"))
 	return hex.EncodeToString(sum[:6])
@@ -46,7 +49,11 @@ func (m Machine) FileName() string {
 // String says what the machine is, in a line.
 func (m Machine) String() string {
 	parts := []string{m.Device, m.Engine, m.Precision, fmt.Sprintf("%d of %d CPUs", m.Threads, m.CPUs)}
-	for _, more := range []struct{ name, value string }{{"driver", m.Driver}, {"clocks", m.Clocks}, {"workloads", m.Suite}} {
+	for _, more := range []struct{ name, value string }{
+		{"driver", m.Driver},
+		{"clocks", m.Clocks},
+		{"workloads", m.Suite},
+	} {
 		if more.value != "" {
 			parts = append(parts, more.name+" "+more.value)
 		}

@@ -17,8 +17,8 @@ const (
 	fasterLine = "first faster night"
 )
 
-// Plot draws the histories of metrics: the value of every night in a band from the smallest sample to the upper quartile, the
-// level as the rule sees it, and the first night of every shift.
+// Plot draws the histories of metrics: the value of every night in a band from the smallest sample to the upper
+// quartile, the level as the rule sees it, and the first night of every shift.
 func Plot(h *History, trends []Trend) (plot.Figure, error) {
 	var drawn []Trend
 	for _, t := range trends {
@@ -29,7 +29,8 @@ func Plot(h *History, trends []Trend) (plot.Figure, error) {
 	if len(drawn) == 0 {
 		return plot.Figure{}, fmt.Errorf("track: %s: no night that could be drawn, want one with samples enough", h.Path)
 	}
-	f := plot.Figure{Title: fmt.Sprintf("%s, %s, %s (%s)", h.Machine.Device, h.Machine.Engine, h.Machine.Precision, h.Machine.Fingerprint())}
+	f := plot.Figure{Title: fmt.Sprintf("%s, %s, %s (%s)",
+		h.Machine.Device, h.Machine.Engine, h.Machine.Precision, h.Machine.Fingerprint())}
 	columns := min(2, len(drawn))
 	if len(drawn) > 2 {
 		f.PanelHeight = 230
@@ -70,7 +71,10 @@ func chart(h *History, t Trend) plot.LineChart {
 		if !s.Slower() {
 			name = fasterLine
 		}
-		c.Series = append(c.Series, plot.Series{Name: name, X: []float64{day(s.First), day(s.First)}, Y: []float64{lowest, highest}})
+		c.Series = append(c.Series, plot.Series{
+			Name: name, X: []float64{day(s.First), day(s.First)},
+			Y: []float64{lowest, highest},
+		})
 		if i == len(t.Shifts)-1 {
 			c.Title += fmt.Sprintf(": %+.1f %% on %s", 100*s.Change, h.Nights[s.First].Time.UTC().Format("2006-01-02"))
 		}

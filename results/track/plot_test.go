@@ -49,7 +49,8 @@ func TestPlot(t *testing.T) {
 		t.Fatalf("panels: got %v, want one", f.Panels)
 	}
 	c := f.Panels[0][0].(plot.LineChart)
-	if want := "metric/00: -10.0 % on 2026-05-01"; c.Title != want || c.YLabel != "ms" || c.XLabel != "days since 2026-01-01" {
+	if want := "metric/00: -10.0 % on 2026-05-01"; c.Title != want || c.YLabel != "ms" ||
+		c.XLabel != "days since 2026-01-01" {
 		t.Errorf("words: got %q, %q, %q, want %q, ms, days since 2026-01-01", c.Title, c.YLabel, c.XLabel, want)
 	}
 	var names []string

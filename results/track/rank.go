@@ -7,11 +7,11 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// rankP is the exact two-sided probability of the Mann-Whitney U test (Mann and Whitney 1947) that nights before and after a
-// split differ so much by chance. It assumes nothing of how speeds are distributed.
+// rankP is the exact two-sided probability of the Mann-Whitney U test (Mann and Whitney 1947) that nights before and
+// after a split differ so much by chance. It assumes nothing of how speeds are distributed.
 //
-// The test has no exact probabilities with ties, so there are none: a value that is on both sides counts as if it had not
-// shifted, which can only make the probability larger, and the order of equal values on one side has no say.
+// The test has no exact probabilities with ties, so there are none: a value that is on both sides counts as if it had
+// not shifted, which can only make the probability larger, and the order of equal values on one side has no say.
 func rankP(before, after []float64) float64 {
 	up := median(after) > median(before)
 	b, a := untied(before, after, up)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// bruteP goes through all ways to choose which k of the values come after, and counts those at least as far from the middle.
+// bruteP goes through all ways to choose which k of the values come after, and counts those at least as far from the
+// middle.
 func bruteP(before, after []float64) float64 {
 	all := append(append([]float64(nil), before...), after...)
 	n, k := len(all), len(after)
@@ -77,10 +78,10 @@ func TestRankPTies(t *testing.T) {
 		name      string
 		after, as []float64
 	}{
-		{"slower", []float64{4, 6, 6}, []float64{3.5, 6, 7}},
-		{"faster", []float64{0, 1, 1}, []float64{0, 1.1, 1.2}},
+		{"slower", []float64{4, 6, 6}, []float64{3.5, 6, 7}}, {"faster", []float64{0, 1, 1}, []float64{0, 1.1, 1.2}},
 	} {
-		if got, want := rankP(before, test.after), bruteP([]float64{1, 2, 3, 3.1, 4, 4.1, 5}, test.as); math.Abs(got-want) > tolerance {
+		if got, want := rankP(before, test.after), bruteP([]float64{1, 2, 3, 3.1, 4, 4.1, 5},
+			test.as); math.Abs(got-want) > tolerance {
 			t.Errorf("%s: got %v, want %v", test.name, got, want)
 		}
 	}

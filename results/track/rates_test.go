@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-var rateNights = flag.Int("nights", 240, "nights of the synthetic histories that detection rates are measured on; docs/tracking.md has 1000")
+var rateNights = flag.Int("nights", 240,
+	"nights of the synthetic histories that detection rates are measured on; docs/tracking.md has 1000")
 
 // Of the synthetic histories.
 const (
@@ -18,8 +19,9 @@ const (
 
 // rates is how often a rule is right on one kind of machine.
 type rates struct {
-	nights, falseNights          int // of all nights those with a false alarm, of any metric
-	planted, soon, found, latest int // shifts; found by the third night; found before 20 nights were over; longest wait for one of them
+	nights, falseNights int // of all nights those with a false alarm, of any metric
+	// shifts; found by the third night; found before 20 nights were over; longest wait for one of them
+	planted, soon, found, latest int
 	exact, near                  int // of those found: first night right; off by two nights at most
 }
 
@@ -94,9 +96,9 @@ func share(n, of int) string {
 
 // TestRates guards the table of docs/tracking.md, which it prints: -run TestRates -v -nights 1000.
 //
-// A false alarm is a night on which any of the 20 metrics is reported without cause, shifts reported more than 20 nights late
-// among them. The limits are the issue's own, with what chance adds over fewer nights: of 240 nights with a true rate of
-// 0.5 %, 5 or more false ones come with probability 0.8 % (binomial), and the seed is fixed.
+// A false alarm is a night on which any of the 20 metrics is reported without cause, shifts reported more than 20
+// nights late among them. The limits are the issue's own, with what chance adds over fewer nights: of 240 nights with a
+// true rate of 0.5 %, 5 or more false ones come with probability 0.8 % (binomial), and the seed is fixed.
 func TestRates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("several seconds of arithmetic")
@@ -105,13 +107,15 @@ func TestRates(t *testing.T) {
 	for _, n := range noises {
 		for _, size := range []float64{0, 0.03, 0.05, 0.10} {
 			r := measure(t, n, *rateNights, size)
-			fmt.Fprintf(&table, "| %s | %.0f %% | %d | %s | %s | %s | %s | %s |\n", n.name, 100*size, r.falseNights, share(r.falseNights, r.nights),
+			fmt.Fprintf(&table, "| %s | %.0f %% | %d | %s | %s | %s | %s | %s |\n",
+				n.name, 100*size, r.falseNights, share(r.falseNights, r.nights),
 				share(r.soon, r.planted), share(r.found, r.planted), share(r.exact, r.found), share(r.near, r.found))
 			if n.beyond {
 				continue
 			}
 			if most := 4 + *rateNights/200; r.falseNights > min(most, max(4, *rateNights/100)) {
-				t.Errorf("%s, shifts of %.0f %%: false alarms on %d of %d nights, want 4 or 1 %% at most", n.name, 100*size, r.falseNights, r.nights)
+				t.Errorf("%s, shifts of %.0f %%: false alarms on %d of %d nights, want 4 or 1 %% at most",
+					n.name, 100*size, r.falseNights, r.nights)
 			}
 			if size >= 0.05 && float64(r.soon) < 0.95*float64(r.planted) {
 				t.Errorf("%s, shifts of %.0f %%: %d of %d found within 3 nights, want 95 %%", n.name, 100*size, r.soon, r.planted)

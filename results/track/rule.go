@@ -7,7 +7,8 @@ import (
 
 // Rule says what a shift is: nights that differ from those before them by more than chance and by more than a little.
 type Rule struct {
-	Level     float64 // largest share of false discoveries of one night, over all its metrics (Benjamini and Hochberg); in (0, 1)
+	// largest share of false discoveries of one night, over all its metrics (Benjamini and Hochberg); in (0, 1)
+	Level     float64
 	MinEffect float64 // least change of the median that counts, as a fraction
 	Samples   int     // a night with fewer of a metric does not count for it; at least 10
 	Baseline  int     // nights there must be before a shift; at least 10

@@ -14,7 +14,8 @@ import (
 	"rollcall/results/files"
 )
 
-// schema is the version of the file format. It is in every row: a program that reads another one says so, and leaves the row out.
+// schema is the version of the file format. It is in every row: a program that reads another one says so, and leaves
+// the row out.
 const schema = 1
 
 // columns are those of a history. One row is one metric of one run; docs/tracking.md says what is in them.
@@ -167,7 +168,10 @@ func parseRow(text string) (r row, err error) {
 		}
 	}
 	m := cells[atMachine:]
-	r.machine = Machine{Suite: m[0], OS: m[1], CPU: m[2], Engine: m[5], Device: m[6], Driver: m[7], Clocks: m[8], Precision: m[9]}
+	r.machine = Machine{
+		Suite: m[0], OS: m[1], CPU: m[2], Engine: m[5], Device: m[6], Driver: m[7], Clocks: m[8],
+		Precision: m[9],
+	}
 	for i, to := range []*int{&r.machine.CPUs, &r.machine.Threads} {
 		if *to, err = strconv.Atoi(m[3+i]); err != nil || *to < 0 {
 			return r, fmt.Errorf("column %s: %.40q, want a whole number from 0", columns[atMachine+3+i], m[3+i])

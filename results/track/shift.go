@@ -31,22 +31,23 @@ type Trend struct {
 	Since        int     // how many nights there are since the last shift
 }
 
-// Trends goes through a history night by night, as it was when that night was the last one, and finds the shifts of every
-// metric: what a night is told does not depend on later ones. Metrics are in the order of their names.
+// Trends goes through a history night by night, as it was when that night was the last one, and finds the shifts of
+// every metric: what a night is told does not depend on later ones. Metrics are in the order of their names.
 //
-// After each night a metric's last k nights are compared with up to Window nights before them by the Mann-Whitney U test, for
-// k = Confirm and then half as many again up to Recent. Medians that differ by less than MinEffect count as probability 1. The
-// probabilities are corrected for the several k (Bonferroni, half of the level for the first one); the smallest is the metric's.
-// Over the metrics of the night the procedure of Benjamini and Hochberg (1995) at Level says which are shifts. So on a machine
-// whose nights are alike but for chance, of whatever distribution, a night has a false alarm with probability Level at most, be
-// the metrics independent or go together. A shift begins at the split that is least probable (Pettitt 1979); the metric's nights
-// before it are forgotten from then on.
+// After each night a metric's last k nights are compared with up to Window nights before them by the Mann-Whitney U
+// test, for k = Confirm and then half as many again up to Recent. Medians that differ by less than MinEffect count as
+// probability 1. The probabilities are corrected for the several k (Bonferroni, half of the level for the first one);
+// the smallest is the metric's. Over the metrics of the night the procedure of Benjamini and Hochberg (1995) at Level
+// says which are shifts. So on a machine whose nights are alike but for chance, of whatever distribution, a night has a
+// false alarm with probability Level at most, be the metrics independent or go together. A shift begins at the split
+// that is least probable (Pettitt 1979); the metric's nights before it are forgotten from then on.
 func (r Rule) Trends(h *History) ([]Trend, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
 	trends := r.collect(h)
-	begin, seen := make([]int, len(trends)), make([]int, len(trends)) // of Values: first one of this level, and how many there were
+	// of Values: first one of this level, and how many there were
+	begin, seen := make([]int, len(trends)), make([]int, len(trends))
 	for night := range h.Nights {
 		var found []Shift
 		var of []int
@@ -155,8 +156,8 @@ func (r Rule) compare(t *Trend, begin, end, k int) (s Shift, ok bool) {
 	}, true
 }
 
-// locate finds the first night of a shift that is there: the split of the last Recent nights with the smallest probability of
-// the same test (Pettitt 1979), whatever its number of nights.
+// locate finds the first night of a shift that is there: the split of the last Recent nights with the smallest
+// probability of the same test (Pettitt 1979), whatever its number of nights.
 func (r Rule) locate(t *Trend, begin, end int, s Shift) Shift {
 	least := math.Inf(1)
 	out := s
@@ -170,8 +171,8 @@ func (r Rule) locate(t *Trend, begin, end int, s Shift) Shift {
 	return out
 }
 
-// discoveries returns which shifts of one night count, out of so many metrics tested: those with the i smallest probabilities,
-// i the largest with p(i) ≤ level·i/tested.
+// discoveries returns which shifts of one night count, out of so many metrics tested: those with the i smallest
+// probabilities, i the largest with p(i) ≤ level·i/tested.
 func discoveries(found []Shift, tested int, level float64) []int {
 	order := make([]int, len(found))
 	for i := range order {

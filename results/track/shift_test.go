@@ -28,7 +28,8 @@ func TestDiscoveries(t *testing.T) {
 		{"all alike", []float64{0.01, 0.01, 0.01}, 3, []int{0, 1, 2}},
 		{"the last too large", []float64{0.9, 0.0001}, 20, []int{1}},
 	} {
-		if got := discoveries(of(test.p...), test.tested, 0.01); !reflect.DeepEqual(got, test.want) && len(got)+len(test.want) > 0 {
+		if got := discoveries(of(test.p...), test.tested, 0.01); !reflect.DeepEqual(got, test.want) &&
+			len(got)+len(test.want) > 0 {
 			t.Errorf("%s: p %v of %d metrics: got %v, want %v", test.name, test.p, test.tested, got, test.want)
 		}
 	}
@@ -44,7 +45,8 @@ func steps(nights int, factor map[int]float64) *History {
 		}
 		at[i] = level
 	}
-	return synthetic(1, noise{sample: 0.002, samples: 10, passes: 1}, nights, 1, func(night, _ int) float64 { return at[night] })
+	return synthetic(1, noise{sample: 0.002, samples: 10, passes: 1}, nights, 1,
+		func(night, _ int) float64 { return at[night] })
 }
 
 func TestTrends(t *testing.T) {

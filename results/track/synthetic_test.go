@@ -33,11 +33,13 @@ var noises = []noise{
 }
 
 var testMachine = Machine{
-	Suite: "test/1", OS: "linux/amd64", CPU: "Some CPU @ 2 GHz", CPUs: 4, Threads: 2, Engine: "cpu-avx512", Device: "Some CPU @ 2 GHz",
+	Suite: "test/1", OS: "linux/amd64", CPU: "Some CPU @ 2 GHz", CPUs: 4, Threads: 2, Engine: "cpu-avx512",
+	Device: "Some CPU @ 2 GHz",
 	Clocks: "800-3500 MHz", Precision: "fp32",
 }
 
-// synthetic makes a history of so many nights. factor says by what a metric's night is multiplied beside the noise; nil: 1.
+// synthetic makes a history of so many nights. factor says by what a metric's night is multiplied beside the noise;
+// nil: 1.
 func synthetic(seed uint64, n noise, nights, metrics int, factor func(night, metric int) float64) *History {
 	r := rand.New(rand.NewPCG(seed, 1))
 	h := &History{Path: "synthetic", Machine: testMachine}

@@ -45,14 +45,15 @@ type Finding struct {
 	NightsAfter  int     `json:"nights_after"`
 }
 
-// Judge says what a history shows. Shifts that one of the last so many nights confirmed, at least 1, are new; trends are those
-// of [Rule.Trends].
+// Judge says what a history shows. Shifts that one of the last so many nights confirmed, at least 1, are new; trends
+// are those of [Rule.Trends].
 func Judge(h *History, trends []Trend, rule Rule, nights int) Verdict {
 	last := len(h.Nights) - 1
 	n := h.Nights[last]
 	v := Verdict{
 		Schema: 1, File: h.Path, Fingerprint: h.Machine.Fingerprint(), Machine: h.Machine.String(),
-		Run: n.Run, Time: n.Time.UTC().Format(time.RFC3339), Version: n.Version, Nights: len(h.Nights), Metrics: len(n.Values),
+		Run: n.Run, Time: n.Time.UTC().Format(time.RFC3339), Version: n.Version, Nights: len(h.Nights),
+		Metrics:     len(n.Values),
 		Regressions: []Finding{}, Improvements: []Finding{}, Earlier: []Finding{},
 	}
 	for _, t := range trends {
@@ -80,7 +81,8 @@ func finding(h *History, s Shift) Finding {
 	return Finding{
 		Metric: s.Metric, Unit: s.Unit, Before: s.Before, After: s.After, Change: s.Change,
 		FirstRun: first.Run, FirstTime: first.Time.UTC().Format(time.RFC3339), FirstVersion: first.Version,
-		LastVersion: h.Nights[s.First-1].Version, ConfirmedRun: h.Nights[s.Confirmed].Run, P: s.P, NightsBefore: s.N, NightsAfter: s.K,
+		LastVersion: h.Nights[s.First-1].Version, ConfirmedRun: h.Nights[s.Confirmed].Run, P: s.P, NightsBefore: s.N,
+		NightsAfter: s.K,
 	}
 }
 
@@ -102,13 +104,15 @@ func (v Verdict) line() string {
 	} else if n := len(v.Improvements); n > 0 {
 		what += fmt.Sprintf(", %d faster", n)
 	}
-	return fmt.Sprintf("rollcall %s: %s (%d of %d metrics compared, %d nights of %s)", v.Version, what, v.Compared, v.Metrics, v.Nights, v.Fingerprint)
+	return fmt.Sprintf("rollcall %s: %s (%d of %d metrics compared, %d nights of %s)",
+		v.Version, what, v.Compared, v.Metrics, v.Nights, v.Fingerprint)
 }
 
 // WriteText writes the verdict for people.
 func (v Verdict) WriteText(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "machine   %s\nhistory   %s, %d nights, last run %s\nverdict   %s\n", v.Machine, v.File, v.Nights, v.Run, v.Text)
+	fmt.Fprintf(&b, "machine   %s\nhistory   %s, %d nights, last run %s\nverdict   %s\n",
+		v.Machine, v.File, v.Nights, v.Run, v.Text)
 	table := files.TextTable{Align: "llllll", Gap: "  "}
 	row := func(what string, f Finding) {
 		since := "since " + f.FirstRun
@@ -116,7 +120,8 @@ func (v Verdict) WriteText(w io.Writer) error {
 			since += fmt.Sprintf(" (%s, before it %s)", f.FirstVersion, f.LastVersion)
 		}
 		table.Lines = append(table.Lines, []string{
-			what, f.Metric, fmt.Sprintf("%.4g → %.4g %s", f.Before, f.After, f.Unit), fmt.Sprintf("%+.1f %%", 100*f.Change), since,
+			what, f.Metric, fmt.Sprintf("%.4g → %.4g %s", f.Before, f.After, f.Unit),
+			fmt.Sprintf("%+.1f %%", 100*f.Change), since,
 			fmt.Sprintf("p = %.2g, %d nights after %d", f.P, f.NightsAfter, f.NightsBefore),
 		})
 	}

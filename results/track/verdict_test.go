@@ -32,14 +32,17 @@ func TestJudge(t *testing.T) {
 		{123, 1, 0, 1, 1, "no regression, 1 faster"},
 	} {
 		v := judged(test.nights, test.recent)
-		if len(v.Regressions) != test.slower || len(v.Improvements) != test.faster || len(v.Earlier) != test.earlier || !strings.Contains(v.Text, test.text) {
-			t.Errorf("%d nights, last %d: got %d slower, %d faster, %d earlier, %q, want %d, %d, %d, %q", test.nights, test.recent,
+		if len(v.Regressions) != test.slower || len(v.Improvements) != test.faster || len(v.Earlier) != test.earlier ||
+			!strings.Contains(v.Text, test.text) {
+			t.Errorf("%d nights, last %d: got %d slower, %d faster, %d earlier, %q, want %d, %d, %d, %q",
+				test.nights, test.recent,
 				len(v.Regressions), len(v.Improvements), len(v.Earlier), v.Text, test.slower, test.faster, test.earlier, test.text)
 		}
 	}
 	v := judged(63, 1)
 	f := v.Regressions[0]
-	if f.FirstRun != "20260302T020000Z" || f.ConfirmedRun != "20260304T020000Z" || f.FirstVersion != "v2" || f.LastVersion != "v1" {
+	if f.FirstRun != "20260302T020000Z" || f.ConfirmedRun != "20260304T020000Z" || f.FirstVersion != "v2" ||
+		f.LastVersion != "v1" {
 		t.Errorf("finding: got %+v, want first run 20260302T020000Z of v2 after v1, confirmed by 20260304T020000Z", f)
 	}
 	var text, list strings.Builder

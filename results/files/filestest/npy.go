@@ -24,7 +24,8 @@ func ReadNPY[T files.Element](path string) (shape []int, data []T, err error) {
 	text := latin1(raw)
 	m := npyHeader.FindStringSubmatch(text)
 	var zero T
-	if want := map[string]string{"float32": "f4", "int32": "i4", "uint8": "u1"}[fmt.Sprintf("%T", zero)]; m == nil || m[1] != want {
+	if want := map[string]string{"float32": "f4", "int32": "i4", "uint8": "u1"}[fmt.Sprintf("%T", zero)]; m == nil ||
+		m[1] != want {
 		return nil, nil, fmt.Errorf("%s: %.140q, want an NPY file of %s", path, raw, want)
 	}
 	n := 1
