@@ -69,9 +69,9 @@ func (p Params) Without(names ...string) Params {
 	return p.keep(func(setting string) bool { return !slices.Contains(names, nameOf(setting)) })
 }
 
-// Minus returns the settings that others do not have, with the same value.
-func (p Params) Minus(others Params) Params {
-	drop := others.list()
+// Minus returns the settings that more does not have with the same value.
+func (p Params) Minus(more Params) Params {
+	drop := more.list()
 	return p.keep(func(setting string) bool { return !slices.Contains(drop, setting) })
 }
 

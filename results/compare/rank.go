@@ -34,6 +34,19 @@ func (r RankAgreement) Verdict() string {
 	return "fails"
 }
 
+// Orders counts the columns in which the paper orders methods, and those of them in which every pair has the same order.
+func (c Comparing) Orders() (asPrinted, columns int) {
+	for _, r := range c.Ranks {
+		if r.Pairs > 0 {
+			columns++
+		}
+		if r.Holds() {
+			asPrinted++
+		}
+	}
+	return asPrinted, columns
+}
+
 // rankColumns returns the agreement of each column of a comparison.
 func rankColumns(rows []ComparisonRow) []RankAgreement {
 	var ranks []RankAgreement

@@ -12,19 +12,19 @@ import (
 // SummaryTables returns the tables that rows belong to, each once: those of which there are printed numbers first, in
 // their order, and then the others by name.
 func SummaryTables(rows []results.SummaryRow) (tables []string) {
-	var others []string
+	var rest []string
 	for _, r := range rows {
-		if !slices.Contains(others, r.Table) {
-			others = append(others, r.Table)
+		if !slices.Contains(rest, r.Table) {
+			rest = append(rest, r.Table)
 		}
 	}
-	slices.Sort(others)
+	slices.Sort(rest)
 	for _, known := range papers.TableNames() {
-		if i := slices.Index(others, known); i >= 0 {
-			tables, others = append(tables, known), slices.Delete(others, i, i+1)
+		if i := slices.Index(rest, known); i >= 0 {
+			tables, rest = append(tables, known), slices.Delete(rest, i, i+1)
 		}
 	}
-	return append(tables, others...)
+	return append(tables, rest...)
 }
 
 // SortSummary sorts the rows of one table as the paper has them: by column, in it by method, and then by metric. What

@@ -117,24 +117,17 @@ func (r RankAgreement) words() string {
 // summary counts the verdicts.
 func (c Comparing) summary() string {
 	counts := map[stats.Verdict]int{}
-	compared, held, ordered := 0, 0, 0
+	compared := 0
 	for _, r := range c.Rows {
 		if r.PaperN > 0 && r.N > 0 {
 			compared++
 			counts[r.Verdict]++
 		}
 	}
-	for _, r := range c.Ranks {
-		if r.Pairs > 0 {
-			ordered++
-		}
-		if r.Holds() {
-			held++
-		}
-	}
+	asPrinted, columns := c.Orders()
 	text := fmt.Sprintf(
 		"%d numbers compared: %d within, %d outside, %d unknown; the paper's order holds in %d of %d columns",
-		compared, counts[stats.Within], counts[stats.Outside], counts[stats.Unknown], held, ordered)
+		compared, counts[stats.Within], counts[stats.Outside], counts[stats.Unknown], asPrinted, columns)
 	if c.Left > 0 {
 		text += fmt.Sprintf("; printed numbers in columns that were not run: %d", c.Left)
 	}

@@ -20,9 +20,11 @@ var assets embed.FS
 
 // sections are those of the page that hold figures, in order.
 var sections = []struct{ id, title, about string }{
-	{"curves", "Training curves", "Accuracy on the test set and loss on the training set, of the method's model, after so many rounds."},
+	{"curves", "Training curves", "Accuracy on the test set and loss on the training set, of the method's model, " +
+		"after so many rounds."},
 	{"availability", "Availability", "Who is there, how often, and when."},
-	{"decisions", "Inclusion and importance", "Methods of CA-Fed's papers weigh clients, and leave some out although they are there."},
+	{"decisions", "Inclusion and importance", "Methods of CA-Fed's papers weigh clients, " +
+		"and leave some out although they are there."},
 	{"clients", "Accuracy of the clients", "How the model serves each client."},
 	{"speed", "Speed", "How fast this suite trains on this machine."},
 }

@@ -16,10 +16,8 @@ import (
 	"time"
 
 	"rollcall/results"
-	"rollcall/results/compare"
 	"rollcall/results/files"
 	"rollcall/results/plot"
-	"rollcall/results/stats"
 )
 
 // Every figure is there in three files that can be read, and the page says what it should.
@@ -120,41 +118,6 @@ func wellFormed(text []byte) error {
 	}
 }
 
-// The marks of a number beside the printed 0.635 ± 0.020 of 3 seeds. Two standard errors of ours ± 0.020 of 3 are
-// 0.0327.
-func TestMarks(t *testing.T) {
-	for _, c := range []struct {
-		mean        float64
-		class, mark string
-	}{
-		{0.635, "in", "inside"},
-		{0.655, "in", "inside"},
-		{0.615, "in", "inside"},
-		{0.660, "near", "above, near"},
-		{0.610, "near", "below, near"},
-		{0.670, "above", "above"},
-		{0.600, "below", "below"},
-	} {
-		r := compare.ComparisonRow{
-			TableColumn: compare.TableColumn{Metric: results.TestAcc}, Mean: files.Some(c.mean), Std: files.Some(0.02), N: 3,
-			PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3, Status: "ok",
-			Difference: files.Some(c.mean - 0.635),
-		}
-		r.Verdict = stats.Compare(stats.Estimate{Mean: c.mean, Std: r.Std, N: 3},
-			stats.Estimate{Mean: 0.635, Std: r.PaperStd, N: 3}).Verdict
-		if got := cellOf(&r, "cifar10"); got.Class != c.class || !strings.HasSuffix(got.Mark, c.mark) {
-			t.Errorf("%g: %s %q, want %s %q", c.mean, got.Class, got.Mark, c.class, c.mark)
-		}
-	}
-	failed := cellOf(&compare.ComparisonRow{
-		TableColumn: compare.TableColumn{Metric: results.TestAcc}, Status: "failed",
-		PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3,
-	}, "cifar10")
-	if failed.Ours != "–" || failed.Paper != "63.5 ± 2.0" || failed.Note != "failed, 0 seeds" || failed.Mark != "" {
-		t.Errorf("%+v, want no number, the printed one, and that it failed", failed)
-	}
-}
-
 // Methods with the same settings share a figure; settings that one method alone has are a sweep of it.
 func TestFamilies(t *testing.T) {
 	cell := func(method string, params results.Params) results.RunCell {
@@ -175,29 +138,6 @@ func TestFamilies(t *testing.T) {
 		": a b", "gamma=0.2: agamma=0.2 bgamma=0.2",
 		": ckappa=1 ckappa=2",
 	}; fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-func TestThin(t *testing.T) {
-	var s plot.Series
-	for i := range 2001 {
-		s.X, s.Y = append(s.X, float64(i)), append(s.Y, float64(i*i))
-	}
-	got := thin(s, 100)
-	if n := len(got.X); n < 90 || n > 102 || got.X[0] != 0 || got.X[n-1] != 2000 || got.Y[n-1] != 4e6 {
-		t.Errorf("%d points from %g to %g, want about 100 from 0 to 2000", n, got.X[0], got.X[n-1])
-	}
-}
-
-// Paths in tenths, each relative to the one before: the last point is where it should be whatever came before.
-func TestTrail(t *testing.T) {
-	var b strings.Builder
-	tr := newTrail(&b)
-	for _, p := range [][2]float64{{1, 2}, {1.04, 2.5}, {1.55, 1.5}, {12, -3.14}} {
-		tr.to(p[0], p[1])
-	}
-	if got, want := b.String(), "M1 2l0 .5 .6-1 10.4-4.6"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -45,7 +45,8 @@ func (b *builder) speed() {
 	b.add(figure{
 		id: "speed", section: "speed", title: "Speed of this suite over time",
 		drawn: plot.Figure{Title: "Speed", Panels: [][]plot.Chart{{lines}}}, csv: csvWriter(out),
-		caption: fmt.Sprintf("%d measurements by rollcall bench, as they are in %s; lines are of one workload and engine. %s.",
+		caption: fmt.Sprintf(
+			"%d measurements by rollcall bench, as they are in %s; lines are of one workload and engine. %s.",
 			len(rows), results.BenchFile, strings.Join(unique(devices), "; ")),
 	})
 }

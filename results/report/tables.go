@@ -77,16 +77,8 @@ func summary(t tableData, c compare.Comparing) string {
 			}
 		}
 	}
-	held, ordered := 0, 0
-	for _, r := range c.Ranks {
-		if r.Pairs > 0 {
-			ordered++
-		}
-		if r.Holds() {
-			held++
-		}
-	}
-	text := fmt.Sprintf("The methods come in the paper's order in %d of %d columns.", held, ordered)
+	asPrinted, columns := c.Orders()
+	text := fmt.Sprintf("The methods come in the paper's order in %d of %d columns.", asPrinted, columns)
 	if compared > 0 {
 		text = fmt.Sprintf("%d numbers compared with printed mean ± std: %d inside, %d near, %d away. ",
 			compared, counts["in"], counts["near"], counts["above"]+counts["below"]) + text

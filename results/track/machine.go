@@ -1,4 +1,3 @@
-// Package track keeps the nightly speed history of machines, finds the nights at which a speed changed, and draws them.
 package track
 
 import (

@@ -1,0 +1,31 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"rollcall/results/plot"
+)
+
+func TestThin(t *testing.T) {
+	var s plot.Series
+	for i := range 2001 {
+		s.X, s.Y = append(s.X, float64(i)), append(s.Y, float64(i*i))
+	}
+	got := thin(s, 100)
+	if n := len(got.X); n < 90 || n > 102 || got.X[0] != 0 || got.X[n-1] != 2000 || got.Y[n-1] != 4e6 {
+		t.Errorf("%d points from %g to %g, want about 100 from 0 to 2000", n, got.X[0], got.X[n-1])
+	}
+}
+
+// Paths in tenths, each relative to the one before: the last point is where it should be whatever came before.
+func TestTrail(t *testing.T) {
+	var b strings.Builder
+	tr := newTrail(&b)
+	for _, p := range [][2]float64{{1, 2}, {1.04, 2.5}, {1.55, 1.5}, {12, -3.14}} {
+		tr.to(p[0], p[1])
+	}
+	if got, want := b.String(), "M1 2l0 .5 .6-1 10.4-4.6"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
