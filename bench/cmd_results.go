@@ -68,7 +68,7 @@ func (a *app) compare(table, dir, format string) error {
 	if err != nil {
 		return err
 	}
-	c := compare.CompareTable(of.Printed, rows)
+	c := compare.Table(of.Printed, rows)
 	switch format {
 	case "csv":
 		return files.WriteCSV(a.stdout, c.Rows)

@@ -48,7 +48,7 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 		}
 		table, _ := papers.TableByID(args[0]) // one of ours alone has no printed numbers
 		compare.SortSummary(args[0], rows)
-		grid := compare.CompareTable(table.Printed, rows).Grid()
+		grid := compare.Table(table.Printed, rows).Grid()
 		var known []string
 		var wanted []results.Metric
 		for _, c := range grid.Columns {

@@ -52,12 +52,12 @@ type Comparing struct {
 	Left  int             // printed numbers in columns of which we have nothing; they are not in Rows
 }
 
-// CompareTable puts rows of ours beside the printed numbers of their table, column by column, and in each column the
+// Table puts rows of ours beside the printed numbers of their table, column by column, and in each column the
 // methods in the paper's order. A column is a data set under an availability, an alpha and those params that set
 // columns of the table apart, in one metric; presets and numbers of clients have columns of their own. Printed numbers
 // we have none for are rows without ours, in the columns of which we have something; ours that no paper prints come
 // after them.
-func CompareTable(printed []results.Printed, ours []results.SummaryRow) Comparing {
+func Table(printed []results.Printed, ours []results.SummaryRow) Comparing {
 	keys := results.PrintedNames(printed)
 	members := map[TableColumn][]results.SummaryRow{} // by the params that set columns apart
 	var columns []TableColumn                         // in the order of ours

@@ -36,7 +36,7 @@ func compareCase(change func(rows []results.SummaryRow)) Comparing {
 	if change != nil {
 		change(rows)
 	}
-	return CompareTable(printed, rows)
+	return Table(printed, rows)
 }
 
 // The margin is 2·√(0.04²/3 + 0.03²/3) = 2·0.05/√3 = 0.0577.
@@ -50,7 +50,7 @@ func printedNumbers(t *testing.T, id string) []results.Printed {
 	return table.Printed
 }
 
-func TestCompareTable(t *testing.T) {
+func TestTable(t *testing.T) {
 	got := compareCase(nil)
 	margin := files.Some(0.1 / math.Sqrt(3))
 	for i, want := range []struct {
@@ -87,7 +87,7 @@ func TestCompareTable(t *testing.T) {
 	}
 }
 
-func TestCompareTableEdges(t *testing.T) {
+func TestTableEdges(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		change   func(rows []results.SummaryRow)
@@ -122,18 +122,18 @@ func TestCompareTableEdges(t *testing.T) {
 			}
 		})
 	}
-	if got := CompareTable(printedNumbers(t, "fedawe-2"), nil); len(got.Rows) != 0 || len(got.Ranks) != 0 ||
+	if got := Table(printedNumbers(t, "fedawe-2"), nil); len(got.Rows) != 0 || len(got.Ranks) != 0 ||
 		got.Left != 192 {
 		t.Errorf("nothing of ours: got %d rows, %d ranks, %d left, want 0, 0, 192", len(got.Rows), len(got.Ranks), got.Left)
 	}
-	rows := CompareTable(nil, []results.SummaryRow{resultstest.SineRow("mifa", "svhn", 0.1, "", results.TestAcc)}).Rows
+	rows := Table(nil, []results.SummaryRow{resultstest.SineRow("mifa", "svhn", 0.1, "", results.TestAcc)}).Rows
 	if len(rows) != 1 || rows[0].PaperN != 0 || rows[0].Method != "mifa" {
 		t.Errorf("nothing printed: got %+v, want our one row", rows)
 	}
 }
 
 // A table compared with itself: everything within, every order holds, nothing left.
-func TestCompareTableItself(t *testing.T) {
+func TestTableItself(t *testing.T) {
 	for _, id := range []string{"fedawe-2", "fedawe-9", "fedawe-10"} {
 		paper := printedNumbers(t, id)
 		var ours []results.SummaryRow
@@ -145,7 +145,7 @@ func TestCompareTableItself(t *testing.T) {
 			r.Estimate(p.Estimate())
 			ours = append(ours, r)
 		}
-		got := CompareTable(paper, ours)
+		got := Table(paper, ours)
 		if len(got.Rows) != len(paper) || got.Left != 0 {
 			t.Errorf("%s: %d rows, %d left, want %d, 0", id, len(got.Rows), got.Left, len(paper))
 		}
@@ -226,7 +226,7 @@ func TestComparingWrite(t *testing.T) {
 }
 
 // FedAWE, Table 8: no std is printed, so nothing has a verdict, and never is later than every round.
-func TestCompareTableRounds(t *testing.T) {
+func TestTableRounds(t *testing.T) {
 	var ours []results.SummaryRow
 	for method, round := range map[string]files.Optional{
 		"fedawe": files.Some(400), "fedavg-active": files.Some(500),
@@ -236,7 +236,7 @@ func TestCompareTableRounds(t *testing.T) {
 		r.Preset, r.Clients, r.Status, r.N, r.Mean = "code", 100, results.CellOK, 3, round
 		ours = append(ours, r)
 	}
-	c := CompareTable(printedNumbers(t, "fedawe-8"), ours)
+	c := Table(printedNumbers(t, "fedawe-8"), ours)
 	var b bytes.Buffer
 	if err := c.WriteText(&b); err != nil {
 		t.Fatal(err)

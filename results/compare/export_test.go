@@ -42,7 +42,7 @@ func exported(t *testing.T) Grid {
 		rows = append(rows, r)
 	}
 	SortSummary("fedawe-2", rows)
-	return CompareTable(table2.Printed, rows).Grid()
+	return Table(table2.Printed, rows).Grid()
 }
 
 // Goldens, written by this code and looked at; -update rewrites them.
@@ -147,7 +147,7 @@ func TestGridColumns(t *testing.T) {
 			}
 		}
 		SortSummary(table, rows)
-		grid := CompareTable(of.Printed, rows).Grid()
+		grid := Table(of.Printed, rows).Grid()
 		var got []string
 		for _, c := range grid.Columns {
 			if c.Metric.IsRound() {

@@ -229,7 +229,7 @@ func (d *pageData) runs(b *builder) {
 		if own := r.Params.Minus(common).Words(" "); own != "" {
 			set = append(set, own)
 		}
-		d.Runs = append(d.Runs, runData{r, strings.Join(set, ", "), strings.Join(devices[r.Table+r.CellKey.String()], "; ")})
+		d.Runs = append(d.Runs, runData{r, strings.Join(set, ", "), strings.Join(devices[r.Table+r.String()], "; ")})
 	}
 	var names []string
 	for name := range extra {

@@ -18,7 +18,7 @@ func (d *pageData) tables(b *builder) {
 		known, _ := papers.TableByID(id) // one of ours alone has no printed numbers
 		printed := known.Printed
 		compare.SortSummary(id, rows)
-		c := compare.CompareTable(printed, rows)
+		c := compare.Table(printed, rows)
 		grid := c.Grid()
 		t := tableData{ID: "table-" + slug(id), Title: id, Columns: grid.Columns, Printed: len(printed) > 0}
 		if id == "run" {

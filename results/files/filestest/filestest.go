@@ -45,6 +45,7 @@ func SVG(t *testing.T, f interface{ WriteSVG(w io.Writer) error }) string {
 	}
 }
 
+// Append adds a text to a file that is there.
 func Append(t *testing.T, path, text string) {
 	t.Helper()
 	old, err := os.ReadFile(path)
@@ -64,4 +65,5 @@ func Near(a, b float64) bool {
 	return math.Abs(a-b) <= 1e-14*max(1, math.Abs(a), math.Abs(b))
 }
 
+// SameOptional compares two numbers that may be missing, with the tolerance of [Near].
 func SameOptional(a, b files.Optional) bool { return a.Valid == b.Valid && Near(a.Value, b.Value) }
