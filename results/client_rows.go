@@ -82,5 +82,5 @@ func ClientsOverSeeds(runs [][]ClientRow, m Metric) (stats.Estimate, error) {
 			return stats.Estimate{}, err
 		}
 	}
-	return stats.Estimate{Mean: stats.Mean(x).Value, Std: stats.SampleStd(x), N: len(x)}, nil
+	return stats.EstimateOf(x), nil
 }

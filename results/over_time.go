@@ -24,7 +24,7 @@ func OverTime(runs [][]CurveRow, m Metric) (stats.Estimate, error) {
 		}
 		values[i] = v.Value
 	}
-	return stats.Estimate{Mean: stats.Mean(values).Value, Std: stats.SampleStd(values), N: len(values)}, nil
+	return stats.EstimateOf(values), nil
 }
 
 // overTime is OverTime of one run; missing where it has too few evaluations.

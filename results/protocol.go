@@ -59,10 +59,7 @@ func MeanCurve(curves [][]CurveRow, m Metric) ([]RoundMean, error) {
 	var means []RoundMean
 	for round, x := range values {
 		if len(x) == len(curves) {
-			means = append(means, RoundMean{round, stats.Estimate{
-				Mean: stats.Mean(x).Value, Std: stats.SampleStd(x),
-				N: len(x),
-			}})
+			means = append(means, RoundMean{round, stats.EstimateOf(x)})
 		}
 	}
 	slices.SortFunc(means, func(a, b RoundMean) int { return a.Round - b.Round })
@@ -113,5 +110,5 @@ func OverSeeds(runs [][]CurveRow, n int, m Metric) (stats.Estimate, error) {
 		}
 		x[i] = v.Value
 	}
-	return stats.Estimate{Mean: stats.Mean(x).Value, Std: stats.SampleStd(x), N: len(x)}, nil
+	return stats.EstimateOf(x), nil
 }

@@ -26,22 +26,26 @@ const (
 	RunFailed      RunStatus = "failed"      // likewise
 )
 
-// MarshalText refuses what is none of the constants.
+// MarshalText refuses other texts than the constants.
 func (s RunStatus) MarshalText() ([]byte, error) {
-	switch s {
-	case RunComplete, RunInterrupted, RunFailed:
-		return []byte(s), nil
-	}
-	return nil, fmt.Errorf("status %q, want %s, %s or %s", string(s), RunComplete, RunInterrupted, RunFailed)
+	return statusText(s, RunComplete, RunInterrupted, RunFailed)
 }
 
-// UnmarshalText refuses what is none of the constants.
+// UnmarshalText refuses other texts than the constants.
 func (s *RunStatus) UnmarshalText(text []byte) error {
-	if _, err := RunStatus(text).MarshalText(); err != nil {
-		return err
+	_, err := RunStatus(text).MarshalText()
+	if err == nil {
+		*s = RunStatus(text)
 	}
-	*s = RunStatus(text)
-	return nil
+	return err
+}
+
+// statusText returns a status as it is written, if it is one of three.
+func statusText[S ~string](s, a, b, c S) ([]byte, error) {
+	if s != a && s != b && s != c {
+		return nil, fmt.Errorf("status %q, want %s, %s or %s", string(s), a, b, c)
+	}
+	return []byte(s), nil
 }
 
 // RunInfo is everything needed to tell what made a CSV, and to make it again.

@@ -93,22 +93,31 @@ func RunFolders(ctx context.Context, folder string) (dirs []string, err error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("results: %s: a file, want a folder of runs", folder)
 	}
+	curves, err := filesNamed(ctx, folder, CurveFile)
+	for _, path := range curves {
+		dirs = append(dirs, filepath.Dir(path))
+	}
+	return dirs, err
+}
+
+// filesNamed returns the files of a name in a folder and below, in order of their paths.
+func filesNamed(ctx context.Context, folder, name string) (paths []string, err error) {
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err == nil {
 			err = ctx.Err()
 		}
-		if err == nil && !d.IsDir() && d.Name() == CurveFile {
-			dirs = append(dirs, filepath.Dir(path))
+		if err == nil && !d.IsDir() && d.Name() == name {
+			paths = append(paths, path)
 		}
 		return err
 	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
 		return nil, fmt.Errorf("results: %w", err)
 	}
-	return dirs, nil
+	return paths, nil
 }
 
 // UniquePaths drops folders that were found before, under whatever name.

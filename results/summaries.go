@@ -3,8 +3,6 @@ package results
 import (
 	"context"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 
 	"rollcall/results/files"
 )
@@ -35,21 +33,11 @@ type PlacedSummary struct {
 func FindSummaries(ctx context.Context, folders ...string) (rows []PlacedSummary, bad []error, err error) {
 	var paths []string
 	for _, folder := range folders {
-		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err == nil && !d.IsDir() && d.Name() == SummaryFile {
-				paths = append(paths, path)
-			}
-			return err
-		})
-		if ctx.Err() != nil {
-			return nil, nil, ctx.Err()
-		}
+		found, err := filesNamed(ctx, folder, SummaryFile)
 		if err != nil {
-			return nil, nil, fmt.Errorf("results: %w", err)
+			return nil, nil, err
 		}
+		paths = append(paths, found...)
 	}
 	first := map[SummaryKey]int{}
 	for _, file := range UniquePaths(paths) {

@@ -1,8 +1,6 @@
 package results
 
 import (
-	"fmt"
-
 	"rollcall/results/files"
 	"rollcall/results/stats"
 )
@@ -20,22 +18,18 @@ const (
 	CellInterrupted CellStatus = "interrupted"
 )
 
-// MarshalText refuses what is none of the constants.
+// MarshalText refuses other texts than the constants.
 func (s CellStatus) MarshalText() ([]byte, error) {
-	switch s {
-	case CellOK, CellFailed, CellInterrupted:
-		return []byte(s), nil
-	}
-	return nil, fmt.Errorf("status %q, want %s, %s or %s", string(s), CellOK, CellFailed, CellInterrupted)
+	return statusText(s, CellOK, CellFailed, CellInterrupted)
 }
 
-// UnmarshalText refuses what is none of the constants.
+// UnmarshalText refuses other texts than the constants.
 func (s *CellStatus) UnmarshalText(text []byte) error {
-	if _, err := CellStatus(text).MarshalText(); err != nil {
-		return err
+	_, err := CellStatus(text).MarshalText()
+	if err == nil {
+		*s = CellStatus(text)
 	}
-	*s = CellStatus(text)
-	return nil
+	return err
 }
 
 // SummaryRow is one metric of one cell of a table over its seeds, beside the paper's number.

@@ -14,6 +14,9 @@ type Estimate struct {
 	N    int            // seeds
 }
 
+// EstimateOf returns the estimate that the values of a number's seeds make, of which there is one at least.
+func EstimateOf(x []float64) Estimate { return Estimate{Mean(x).Value, SampleStd(x), len(x)} }
+
 // Mean returns the arithmetic mean; missing for no values.
 func Mean(x []float64) files.Optional {
 	if len(x) == 0 {
