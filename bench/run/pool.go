@@ -13,6 +13,7 @@ import (
 // mostPacked bounds --pack: CUDA takes up the streams of so many engines at a time.
 const mostPacked = 32
 
+// ValidatePack refuses a number of runs at a time that no card takes up.
 func (m *Machine) ValidatePack() error {
 	if m.Pack < 1 || m.Pack > mostPacked {
 		return settings.Usagef("--pack %d: want 1 … %d, as many streams as a card takes up at a time", m.Pack, mostPacked)
@@ -20,7 +21,7 @@ func (m *Machine) ValidatePack() error {
 	return nil
 }
 
-// Pool is the labs in which the runs of a table or figure are trained, one in each at a time.
+// Pool is the sessions in which the runs of a table or figure are trained, one run in each at a time.
 type Pool struct {
 	Sessions []*Session
 	Stderr   io.Writer
@@ -38,6 +39,7 @@ func NewPool(stderr io.Writer, machine Machine) *Pool {
 	return p
 }
 
+// Close closes the sessions.
 func (p *Pool) Close() (err error) {
 	for _, l := range p.Sessions {
 		err = errors.Join(err, l.Close())
@@ -45,7 +47,7 @@ func (p *Pool) Close() (err error) {
 	return err
 }
 
-// Job is something to be done in a lab.
+// Job is something to be done in a session.
 type Job struct {
 	Run string // which run it makes: the same one is not made twice at the same time
 	Do  func(ctx context.Context, l *Session) error
@@ -62,17 +64,18 @@ const (
 	jobDone
 )
 
-// Run does the jobs of the cells, begun in order, and settles cell after cell, one at a time, as soon as those before it are. A job
-// that fails keeps those after it in its cell from being begun. An error of settle ends all. When ctx ends nothing more is begun,
-// and of the cells those are settled that have begun; run returns the reason if that leaves any out.
-func (p *Pool) Run(ctx context.Context, cells [][]*Job, settle func(cell int) error) error {
+// Run does the jobs of the cells, begun in order, and calls finish for one cell after the other, as soon as its jobs are done
+// and all cells before it are finished. A job that fails keeps the jobs after it in its cell from being begun. An error of
+// finish ends all. When ctx ends no more jobs are begun, and the cells that have begun are finished; Run returns the reason
+// if a cell has not.
+func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	total := 0
 	for _, jobs := range cells {
 		total += len(jobs)
 	}
-	q := &queue{cells: cells, finish: settle, cancel: cancel, workers: min(len(p.Sessions), total), stderr: p.Stderr}
+	q := &queue{cells: cells, finish: finish, cancel: cancel, workers: min(len(p.Sessions), total), stderr: p.Stderr}
 	q.changed.L = &q.lock
 	defer context.AfterFunc(ctx, q.wake)()
 	var workers sync.WaitGroup
@@ -88,19 +91,19 @@ func (p *Pool) Run(ctx context.Context, cells [][]*Job, settle func(cell int) er
 	return q.err
 }
 
-// queue is the jobs of a pack.
+// queue is the jobs of a pool.
 type queue struct {
 	cells  [][]*Job
 	finish func(cell int) error
 	cancel func()
 	stderr io.Writer
 
-	lock     sync.Mutex // of all below, and while a cell is settled
-	changed  sync.Cond  // tells who waits for a job
+	lock     sync.Mutex // of all below, and while a cell is finished
+	changed  sync.Cond  // wakes who waits for a job
 	finished int        // cells
 	leftOut  bool       // cells that ctx kept from being begun
-	workers  int        // that have a lab
-	err      error      // of settle
+	workers  int        // that have a session
+	err      error      // of finish
 }
 
 func (q *queue) wake() {
@@ -109,7 +112,7 @@ func (q *queue) wake() {
 	q.changed.Broadcast()
 }
 
-// work does jobs in a lab until there are no more.
+// work does jobs in a session until there are no more.
 func (q *queue) work(ctx context.Context, l *Session) {
 	for {
 		j := q.begin(ctx)
@@ -191,8 +194,8 @@ func (q *queue) end(ctx context.Context, j *Job, err error) {
 	q.wake()
 }
 
-// retire takes a worker away, whose lab finds no memory beside the others', and returns how many are left; 0: it is the last one, and
-// stays.
+// retire takes a worker away, whose session finds no memory beside the others', and returns how many are left; 0: the worker
+// is the last one, and stays.
 func (q *queue) retire() (left int) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -203,7 +206,7 @@ func (q *queue) retire() (left int) {
 	return q.workers
 }
 
-// again has a job wait for another lab.
+// again has a job wait for another session.
 func (q *queue) again(j *Job) {
 	q.lock.Lock()
 	j.state = jobWaits
@@ -211,7 +214,7 @@ func (q *queue) again(j *Job) {
 	q.wake()
 }
 
-// finishReady settles the cells that are ready.
+// finishReady finishes the cells that are ready.
 func (q *queue) finishReady(ctx context.Context) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
