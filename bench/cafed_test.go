@@ -47,7 +47,8 @@ func tinyMNIST(t *testing.T) (dir string) {
 	return dir
 }
 
-// Every figure of CA-Fed but that of CIFAR-10, small: rows for every line and point, a drawing, and the paper's numbers beside.
+// Every figure of CA-Fed but that of CIFAR-10, small: rows for every line and point, a drawing, and the paper's numbers
+// beside.
 func TestCAFedFigures(t *testing.T) {
 	dir, out := tinyMNIST(t), t.TempDir()
 	for _, c := range []struct {
@@ -73,7 +74,10 @@ func TestCAFedFigures(t *testing.T) {
 		{"cafed-f5d", 5 * (3 + 1), 1, []string{"--clients", "20"}},
 	} {
 		t.Run(c.id, func(t *testing.T) {
-			args := append([]string{"figure", c.id, "--rounds", "3", "--clients", "4", "--seeds", "1,2", "--data-dir", dir, "--allow-altered", "--out", out}, c.args...)
+			args := append([]string{
+				"figure", c.id, "--rounds", "3", "--clients", "4", "--seeds", "1,2", "--data-dir", dir,
+				"--allow-altered", "--out", out,
+			}, c.args...)
 			if c.id == "cafed-f3" && testing.Short() {
 				t.Skip("seventy runs are not for -short")
 			}
@@ -83,7 +87,8 @@ func TestCAFedFigures(t *testing.T) {
 			if len(rows) != c.rows {
 				t.Errorf("%d rows, want %d", len(rows), c.rows)
 			}
-			if svg := contents(t, base+".svg"); !strings.HasSuffix(strings.TrimSpace(svg), "</svg>") || !strings.Contains(svg, "<path") {
+			if svg := contents(t, base+".svg"); !strings.HasSuffix(strings.TrimSpace(svg), "</svg>") ||
+				!strings.Contains(svg, "<path") {
 				t.Errorf("%s.svg is no drawing", base)
 			}
 			if c.claims == 0 {
@@ -104,13 +109,15 @@ func TestCAFedFigures(t *testing.T) {
 		})
 	}
 	// The figure of importance has the runs of the figure of activity: ca-fed's is not run twice.
-	o := must(t, "figure", "cafed-i2", "--methods", "ca-fed", "--rounds", "3", "--clients", "4", "--seeds", "1", "--out", out)
+	o := must(t, "figure", "cafed-i2", "--methods", "ca-fed", "--rounds", "3", "--clients", "4", "--seeds", "1",
+		"--out", out)
 	if !strings.Contains(o.stderr, "1 finished run kept") {
 		t.Errorf("stderr %q, want figure 1's run kept", o.stderr)
 	}
 }
 
-// Small figures to the last digit, on the kernels that every machine has. Origin: this program, when its parts had been tested.
+// Small figures to the last digit, on the kernels that every machine has. Origin: this program, when its parts had been
+// tested.
 func TestCAFedGoldens(t *testing.T) {
 	t.Setenv("ROLLCALL_CPU", "generic")
 	for _, id := range []string{"cafed-i1", "cafed-i2", "cafed-f4a"} {
@@ -123,12 +130,16 @@ func TestCAFedGoldens(t *testing.T) {
 	_, rows := table(t, contents(t, filepath.Join(out, "cafed-1", results.SummaryFile)))
 	var text strings.Builder
 	for _, r := range rows {
-		text.WriteString(strings.Join([]string{r["method"], r["params"], r["metric"], r["n"], r["mean"], r["std"], r["paper_mean"], r["status"]}, ",") + "\n")
+		text.WriteString(strings.Join([]string{
+			r["method"], r["params"], r["metric"], r["n"], r["mean"], r["std"],
+			r["paper_mean"], r["status"],
+		}, ",") + "\n")
 	}
 	golden(t, "cafed-1.csv", text.String())
 }
 
-// The estimators' errors fall with the history, and λ's are larger (ToN, figure 4a), here with 20 clients and ten seeds.
+// The estimators' errors fall with the history, and λ's are larger (ToN, figure 4a), here with 20 clients and ten
+// seeds.
 func TestEstimatorErrors(t *testing.T) {
 	out := t.TempDir()
 	must(t, "figure", "cafed-f4a", "--clients", "20", "--out", out)
@@ -137,18 +148,21 @@ func TestEstimatorErrors(t *testing.T) {
 	for _, r := range rows {
 		mean[r["what"]+" "+r["round"]+" "+r["x"]] = number(t, r["mean"])
 	}
-	// After t' independent rounds π̂ is off by about √(π(1−π)/t')·√(2/π'), that is 0.24/√t' on average over π = 0.1 and 0.9; correlated clients
-	// have (1+λ)/(1−λ) = 19 times the variance. So the mean lies between 0.24/√t' and 4.4 times as much, and another half for ten seeds.
+	// After t' independent rounds π̂ is off by about √(π(1−π)/t')·√(2/π'), that is 0.24/√t' on average over π = 0.1 and
+	// 0.9; correlated clients have (1+λ)/(1−λ) = 19 times the variance. So the mean lies between 0.24/√t' and 4.4 times as
+	// much, and another half for ten seeds.
 	for _, x := range []string{"100", "1000", "10000"} {
 		least := 0.24 / math.Sqrt(number(t, x))
 		if got := mean["pi_error 0 "+x]; got < 0.5*least || got > 6*least {
 			t.Errorf("π̂ after a history of %s rounds: mean error %.4f, want %.4f … %.4f", x, got, 0.5*least, 6*least)
 		}
 		if mean["lambda_error 0 "+x] <= mean["pi_error 0 "+x] {
-			t.Errorf("after a history of %s rounds: errors %.4f of λ̂, %.4f of π̂, want the first larger", x, mean["lambda_error 0 "+x], mean["pi_error 0 "+x])
+			t.Errorf("after a history of %s rounds: errors %.4f of λ̂, %.4f of π̂, want the first larger", x,
+				mean["lambda_error 0 "+x], mean["pi_error 0 "+x])
 		}
 	}
 	if mean["lambda_error 0 10000"] >= mean["lambda_error 0 100"] {
-		t.Errorf("errors of λ̂ %.4f after 10000 rounds, %.4f after 100, want them to fall", mean["lambda_error 0 10000"], mean["lambda_error 0 100"])
+		t.Errorf("errors of λ̂ %.4f after 10000 rounds, %.4f after 100, want them to fall", mean["lambda_error 0 10000"],
+			mean["lambda_error 0 100"])
 	}
 }

@@ -24,14 +24,16 @@ func (a *app) figureCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "figure FIGURE",
 		Short: "Regenerate what a figure of a paper plots, as CSV and SVG",
-		Long: `figure runs what a paper's figure plots (` + strings.Join(papers.FigureNames(), ", ") + `), if it plots runs, and
+		Long: "figure runs what a paper's figure plots (" + strings.Join(papers.FigureNames(), ", ") +
+			`), if it plots runs, and
 writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, those of tables among them.`,
 		Example: `  rollcall figure fedawe-f6
   rollcall figure fedawe-f7 --data cifar10 --rounds 100 --seeds 3`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.FigureNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return settings.Usagef("figure: %d figures named, want one of %s", len(args), strings.Join(papers.FigureNames(), ", "))
+				return settings.Usagef("figure: %d figures named, want one of %s", len(args),
+					strings.Join(papers.FigureNames(), ", "))
 			}
 			return nil
 		},
@@ -39,15 +41,20 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 	registerMachine(cmd.Flags(), &machine)
 	registerPack(cmd.Flags(), &machine)
 	fs := cmd.Flags()
-	fs.StringSliceVar(&flags.data, "data", nil, "only these data sets; of fedawe-f5 the one whose split is shown (default cifar10)")
+	fs.StringSliceVar(&flags.data, "data", nil, "only these data sets; of fedawe-f5 the one whose split is shown "+
+		"(default cifar10)")
 	fs.StringSliceVar(&flags.methods, "methods", nil, "only these methods")
-	fs.UintSliceVar(&flags.seeds, "seeds", nil, "seeds (default: fedawe's, fedar's and cafed-i3 3,4,6, cafed-f's 1 … 10; one where a single run is shown)")
+	fs.UintSliceVar(&flags.seeds, "seeds", nil, "seeds (default: fedawe's, fedar's and cafed-i3 3,4,6, cafed-f's 1 … 10; "+
+		"one where a single run is shown)")
 	fs.Lookup("seeds").DefValue = "" // the usage says it
-	fs.StringVar(&flags.preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text (default: code, and paper for fedar's, which have no other, and for cafed-f…, whose printed rates the code's momentum turns unstable)")
+	fs.StringVar(&flags.preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text "+
+		"(default: code, and paper for fedar's, which have no other, and for cafed-f…, whose printed rates the code's "+
+		"momentum turns unstable)")
 	fs.Lookup("preset").DefValue = "" // the usage says it
 	fs.IntVar(&flags.rounds, "rounds", 0, "rounds (default: the paper's)")
 	fs.IntVar(&flags.clients, "clients", 100, "clients (default: the paper's)")
-	fs.IntVar(&flags.evalEvery, "eval-every", 10, "evaluate every so many rounds (default: fedawe's 10, cafed's 1, cafed-f1c and fedar's 5)")
+	fs.IntVar(&flags.evalEvery, "eval-every", 10, "evaluate every so many rounds (default: fedawe's 10, cafed's 1, "+
+		"cafed-f1c and fedar's 5)")
 	for _, name := range []string{"clients", "eval-every"} {
 		fs.Lookup(name).DefValue = "" // the usage says it
 	}
@@ -77,7 +84,9 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 }
 
 // figure measures and draws a figure, and writes and names its files.
-func (a *app) figure(ctx context.Context, figure *papers.Figure, wanted *run.Wanted, options map[string]any, machine run.Machine) error {
+func (a *app) figure(
+	ctx context.Context, figure *papers.Figure, wanted *run.Wanted, options map[string]any, machine run.Machine,
+) error {
 	dir := filepath.Join(machine.Out, figure.ID)
 	if err := run.Writable(dir); err != nil {
 		return err
@@ -143,7 +152,8 @@ func optionFlags(fs *pflag.FlagSet) (options []figureOption) {
 	return options
 }
 
-// optionValues returns the values of the options of a figure, by name. It refuses impossible ones, of other figures too.
+// optionValues returns the values of the options of a figure, by name. It refuses impossible ones, of other figures
+// too.
 func optionValues(options []figureOption, figure string) (map[string]any, error) {
 	values := map[string]any{}
 	for _, o := range options {

@@ -56,7 +56,8 @@ func (a *app) writeReport(ctx context.Context, to string, folders []string) erro
 		return err
 	}
 	if len(in.Runs) == 0 && len(in.Numbers) == 0 && len(in.Bad) == 0 {
-		return fmt.Errorf("report: no run below %s, want %s of one at least (`rollcall run` and `rollcall table` write it)", strings.Join(folders, ", "), results.CurveFile)
+		return fmt.Errorf("report: no run below %s, want %s of one at least (`rollcall run` and `rollcall table` write it)",
+			strings.Join(folders, ", "), results.CurveFile)
 	}
 	if err := run.Writable(to); err != nil {
 		return err
@@ -66,7 +67,8 @@ func (a *app) writeReport(ctx context.Context, to string, folders []string) erro
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(a.stdout, "%s: %s, %s, %.1f MB\n", done.Page, run.Count(len(in.Runs), "run"), run.Count(done.Figures, "figure"), float64(done.Bytes)/1e6); err != nil {
+	if _, err := fmt.Fprintf(a.stdout, "%s: %s, %s, %.1f MB\n", done.Page, run.Count(len(in.Runs), "run"),
+		run.Count(done.Figures, "figure"), float64(done.Bytes)/1e6); err != nil {
 		return err
 	}
 	return a.complain("report", slices.Concat(in.Bad, done.Bad))
@@ -160,8 +162,8 @@ func allNumbers(found []results.PlacedSummary, runs []results.Run) (rows []resul
 // pathRounds is how many rounds of availability a report shows, as FedAWE's Figure 6.
 const pathRounds = 80
 
-// pathsOf returns the trajectories of three kinds of clients under each of FedAWE's processes that the runs have, with the
-// settings of the first run under it.
+// pathsOf returns the trajectories of three kinds of clients under each of FedAWE's processes that the runs have, with
+// the settings of the first run under it.
 func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err error) {
 	seen := map[string]bool{}
 	for i := range runs {
@@ -189,7 +191,8 @@ func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err e
 		}
 		rows = append(rows, of...)
 		if about == "" {
-			about = fmt.Sprintf("Period and amplitudes are those of the runs, and so is the seed, %d; the three clients are examples.", r.Seed)
+			about = fmt.Sprintf("Period and amplitudes are those of the runs, and so is the seed, %d; the three clients are "+
+				"examples.", r.Seed)
 		}
 	}
 	return rows, about, nil

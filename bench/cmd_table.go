@@ -26,14 +26,17 @@ func (a *app) tableCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "table TABLE",
 		Short: "Regenerate a table of a paper beside the printed numbers",
-		Long: `table runs every cell of a paper's table (` + strings.Join(papers.TableNames(), ", ") + `), writes OUT/TABLE/summary.csv and prints it
+		Long: "table runs every cell of a paper's table (" + strings.Join(papers.TableNames(), ", ") +
+			`), writes OUT/TABLE/summary.csv and prints it
 beside the printed numbers. Finished runs in OUT are kept, so an interrupted table goes on where it was. It never
 trains on other data than the table's.`,
-		Example:           `  rollcall table fedawe-2 --data cifar10 --availability sine --methods fedawe,fedavg-active --rounds 100 --seeds 3`,
+		Example: "  rollcall table fedawe-2 --data cifar10 --availability sine --methods fedawe,fedavg-active " +
+			"--rounds 100 --seeds 3",
 		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return settings.Usagef("%s: %d tables named, want one of %s", commandName(cmd), len(args), strings.Join(papers.TableNames(), ", "))
+				return settings.Usagef("%s: %d tables named, want one of %s", commandName(cmd), len(args),
+					strings.Join(papers.TableNames(), ", "))
 			}
 			return nil
 		},
@@ -47,11 +50,14 @@ trains on other data than the table's.`,
 	fs.StringSliceVar(&flags.availability, "availability", nil, "only these availability processes")
 	fs.UintSliceVar(&flags.seeds, "seeds", nil, "seeds (default: 3,4,6)")
 	fs.Lookup("seeds").DefValue = "" // the usage says it
-	fs.StringVar(&flags.preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text (default: code, and paper for fedar's, which have no other)")
+	fs.StringVar(&flags.preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text "+
+		"(default: code, and paper for fedar's, which have no other)")
 	fs.Lookup("preset").DefValue = "" // the usage says it
-	fs.IntVar(&flags.rounds, "rounds", 0, "rounds (default: the paper's; fedawe's 2000, cafed-1 150; fedar's 1000, which it does not print)")
+	fs.IntVar(&flags.rounds, "rounds", 0, "rounds (default: the paper's; fedawe's 2000, cafed-1 150; fedar's 1000, "+
+		"which it does not print)")
 	fs.IntVar(&flags.clients, "clients", 0, "clients (default: the paper's; fedawe's and fedar's 100, cafed-1 24)")
-	fs.IntVar(&flags.evalEvery, "eval-every", 0, "evaluate every so many rounds (default: fedawe's 10, and 2 among the last 50; cafed-1 1, fedar's 5)")
+	fs.IntVar(&flags.evalEvery, "eval-every", 0, "evaluate every so many rounds (default: fedawe's 10, and 2 among the "+
+		"last 50; cafed-1 1, fedar's 5)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		t, err := papers.TableByID(args[0])
 		if err != nil {
@@ -125,5 +131,6 @@ func (f *entryFlags) wanted(given *pflag.FlagSet, preset string) run.Wanted {
 
 // unknownName is the error of an argument that names no table or figure.
 func unknownName(what, name string, known []string) error {
-	return settings.Usagef("%s %q: unknown%s, want one of %s", what, name, settings.DidYouMean(name, known), strings.Join(known, ", "))
+	return settings.Usagef("%s %q: unknown%s, want one of %s", what, name, settings.DidYouMean(name, known),
+		strings.Join(known, ", "))
 }

@@ -10,7 +10,8 @@ import (
 // Figure 1 on real pictures, small: the Shapley values of every level sum to what the last round of all is worth.
 func TestFedARFigure1(t *testing.T) {
 	data, out := cifar10(t), t.TempDir()
-	o := must(t, "figure", "fedar-f1", "--rounds", "7", "--clients", "2", "--seeds", "3", "--data-dir", data, "--device", "cpu", "--out", out)
+	o := must(t, "figure", "fedar-f1", "--rounds", "7", "--clients", "2", "--seeds", "3", "--data-dir", data, "--device",
+		"cpu", "--out", out)
 	_, rows := table(t, contents(t, filepath.Join(out, "fedar-f1", "fedar-f1.csv")))
 	if len(rows) != 7*2 {
 		t.Fatalf("%d rows, want 7 levels of 2 clients", len(rows))
@@ -21,7 +22,8 @@ func TestFedARFigure1(t *testing.T) {
 			t.Errorf("stale %s: Shapley values sum to %g, want %g", rows[i]["stale"], sum, want)
 		}
 	}
-	if !strings.Contains(o.stdout, "stale 6: ") || !strings.Contains(contents(t, filepath.Join(out, "fedar-f1", "fedar-f1.svg")), "<svg") {
+	if !strings.Contains(o.stdout, "stale 6: ") || !strings.Contains(contents(t,
+		filepath.Join(out, "fedar-f1", "fedar-f1.svg")), "<svg") {
 		t.Errorf("stdout %q, want the shares, and a drawing", o.stdout)
 	}
 }

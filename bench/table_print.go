@@ -24,7 +24,8 @@ func (a *app) printTable(t *papers.Table, rows []results.SummaryRow, path string
 			width = w
 		}
 	}
-	ours := fmt.Sprintf("ours: %s, %s; %s\n", run.Count(len(t.Seeds), "seed"), run.Count(t.Rounds, "round"), t.About(t.Rounds))
+	ours := fmt.Sprintf("ours: %s, %s; %s\n", run.Count(len(t.Seeds), "seed"), run.Count(t.Rounds, "round"),
+		t.About(t.Rounds))
 	paper := ""
 	if t.Source != "" {
 		paper = "paper: " + t.Source + "\n"

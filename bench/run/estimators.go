@@ -9,8 +9,8 @@ import (
 	"rollcall/results/papers"
 )
 
-// estimatorErrors returns how far the estimators are from the truth before the first round, when they have seen the history
-// alone, and after the last one. Nothing is trained.
+// estimatorErrors returns how far the estimators are from the truth before the first round, when they have seen the
+// history alone, and after the last one. Nothing is trained.
 func estimatorErrors(f *papers.Figure, w *Wanted) (errors []papers.EstimatorError, err error) {
 	for _, r := range f.Runs {
 		s, err := w.settings("figure "+f.ID, f.Rounds, r.Column, r.Method)
@@ -28,11 +28,13 @@ func estimatorErrors(f *papers.Figure, w *Wanted) (errors []papers.EstimatorErro
 			if err != nil {
 				return nil, err
 			}
-			first.Pi, first.Lambda = append(first.Pi, meanDistance(e.Pi(), pi)), append(first.Lambda, meanDistance(e.Lambda(), lambda))
+			first.Pi, first.Lambda = append(first.Pi, meanDistance(e.Pi(), pi)),
+				append(first.Lambda, meanDistance(e.Lambda(), lambda))
 			for t := range s.Rounds {
 				e.Observe(process.Active(t))
 			}
-			last.Pi, last.Lambda = append(last.Pi, meanDistance(e.Pi(), pi)), append(last.Lambda, meanDistance(e.Lambda(), lambda))
+			last.Pi, last.Lambda = append(last.Pi, meanDistance(e.Pi(), pi)),
+				append(last.Lambda, meanDistance(e.Lambda(), lambda))
 		}
 		errors = append(errors, first, last)
 	}

@@ -26,8 +26,8 @@ type seedRun struct {
 	kept bool        // it was there already
 }
 
-// Seeds runs the seeds of the cells, or finds their runs in OUT, and calls finished for one cell after the other, with the
-// runs before the first that failed and why that one did.
+// Seeds runs the seeds of the cells, or finds their runs in OUT, and calls finished for one cell after the other, with
+// the runs before the first that failed and why that one did.
 func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []uint32, decisions bool,
 	finished func(cell int, runs papers.Runs, failed error) error,
 ) error {
@@ -71,7 +71,7 @@ func (r *seedRun) do(ctx context.Context, l *Session) error {
 		err = l.Machine.KeptEvents(dir)
 	} else {
 		dir = r.Dir
-		_, err = r.Experiment.Do(ctx, l, NewProgress(l.Stderr, r.label))
+		_, err = r.Do(ctx, l, NewProgress(l.Stderr, r.label))
 	}
 	if err != nil {
 		return err
@@ -79,7 +79,8 @@ func (r *seedRun) do(ctx context.Context, l *Session) error {
 	return r.runs.Read(dir, r.decisions)
 }
 
-// earlier returns the folder of a finished run with the same settings and seed, of whichever table; "" if there is none.
+// earlier returns the folder of a finished run with the same settings and seed, of whichever table; "" if there is
+// none.
 func (x *Experiment) earlier(ctx context.Context, l *Session) (dir string, err error) {
 	out := l.Machine.Out
 	name, seed := filepath.Base(filepath.Dir(x.Dir)), filepath.Base(x.Dir)

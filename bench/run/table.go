@@ -19,8 +19,8 @@ type Cell struct {
 	Column   papers.Column
 }
 
-// Cells returns the cells of a table that are wanted, in its order, and puts the seeds and rounds that are wanted into t. The
-// table's reference method is always there.
+// Cells returns the cells of a table that are wanted, in its order, and puts the seeds and rounds that are wanted into
+// t. The table's reference method is always there.
 func Cells(t *papers.Table, w *Wanted) ([]Cell, error) {
 	method, err := narrow("methods", w.Methods, t.Methods)
 	if err != nil {
@@ -71,8 +71,8 @@ type Summary struct {
 	Stopped error // why the table was interrupted; nil: it was not
 }
 
-// Table runs the cells, data set by data set, and writes the summary after each, so that an interrupted table leaves what it
-// has: a cell when it and all before it are done.
+// Table runs the cells, data set by data set, and writes the summary after each, so that an interrupted table leaves
+// what it has: a cell when it and all before it are done.
 func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summary, error) {
 	var (
 		done       = Summary{Path: filepath.Join(p.Sessions[0].Machine.Out, t.ID, results.SummaryFile)}
@@ -141,7 +141,8 @@ func columnLabel(c Cell) string {
 func summarise(t *papers.Table, c Cell, runs, reference papers.Runs, failed error) ([]results.SummaryRow, error) {
 	s, curves := c.Settings, runs.Curves
 	row := results.SummaryRow{
-		Cell: s.Cell(t.ID), Params: s.Params(), N: len(curves), Status: results.CellOK, Version: Version(), Device: runs.Device,
+		Cell: s.Cell(t.ID), Params: s.Params(), N: len(curves), Status: results.CellOK, Version: Version(),
+		Device: runs.Device,
 	}
 	if len(curves) > 0 {
 		last := curves[0][len(curves[0])-1]

@@ -11,14 +11,18 @@ import (
 	"rollcall/results/papers"
 )
 
-// p-values of a made table: FedAR ahead of one baseline by 1 % on the mean in every round of two seeds, and level with itself.
+// p-values of a made table: FedAR ahead of one baseline by 1 % on the mean in every round of two seeds, and level with
+// itself.
 func TestPairedEntries(t *testing.T) {
 	made := func(shift float64) (runs papers.Runs) {
 		for seed := range 2 {
 			var curve []results.CurveRow
 			for round := range 101 {
 				wave := 0.001 * math.Sin(float64(round*(seed+3)))
-				curve = append(curve, results.CurveRow{Round: round, TestAcc: files.Some(0.4 + shift + wave*(1-shift)), TrainAcc: files.Some(0.5)})
+				curve = append(curve, results.CurveRow{
+					Round: round, TestAcc: files.Some(0.4 + shift + wave*(1-shift)),
+					TrainAcc: files.Some(0.5),
+				})
 			}
 			runs.Curves = append(runs.Curves, curve)
 		}
@@ -85,8 +89,10 @@ func TestFedARTables(t *testing.T) {
 			lr = "0.03"
 		}
 		for flag, want := range map[string]string{
-			"lr": lr, "net": "lenet5", "availability": "uniform", "clients": "100", "split": "two-class", "batch": "64", "local-steps": "5", "server-lr": "1",
-			"weight-decay": "0.001", "init": "torch", "augment": "none", "clip": "none", "lr-schedule": "decay", "momentum": "0", "rounds": "1000", "preset": "paper",
+			"lr": lr, "net": "lenet5", "availability": "uniform", "clients": "100", "split": "two-class", "batch": "64",
+			"local-steps": "5", "server-lr": "1",
+			"weight-decay": "0.001", "init": "torch", "augment": "none", "clip": "none", "lr-schedule": "decay",
+			"momentum": "0", "rounds": "1000", "preset": "paper",
 		} {
 			if v[flag] != want {
 				t.Errorf("%s: --%s %s, want %s", c.Settings.Method, flag, v[flag], want)

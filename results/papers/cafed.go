@@ -6,8 +6,8 @@ import (
 	"rollcall/results"
 )
 
-// CA-Fed's experiments (INFOCOM and ToN, section V). Its two papers share availability, nets and methods. What neither prints is
-// marked [inferred]; every setting is a flag of `rollcall run`.
+// CA-Fed's experiments (INFOCOM and ToN, section V). Its two papers share availability, nets and methods. What neither
+// prints is marked [inferred]; every setting is a flag of `rollcall run`.
 var (
 	cafedMethods = []string{"unbiased", "more-available", "adafed", "f3ast", "ca-fed"}
 
@@ -23,16 +23,18 @@ var (
 
 	cafedTables = []Table{cafed1}
 
-	// ToN's are of the paper's preset where none is asked for: with momentum 0.9 at clients and server, as the released code has
-	// it, the rates the paper prints diverge.
+	// ToN's are of the paper's preset where none is asked for: with momentum 0.9 at clients and server, as the released
+	// code has it, the rates the paper prints diverge.
 	cafedFigures = []Figure{
 		cafedI1, cafedI2, cafedI3,
-		cafedF1a, cafedF1b, cafedF1c, cafedF1d, cafedF2a, cafedF2b, cafedF3, cafedF4a, cafedF4b, cafedF5a, cafedF5b, cafedF5c, cafedF5d,
+		cafedF1a, cafedF1b, cafedF1c, cafedF1d, cafedF2a, cafedF2b, cafedF3, cafedF4a, cafedF4b, cafedF5a, cafedF5b,
+		cafedF5c, cafedF5d,
 	}
 
 	cafed1 = Table{
 		ID: cafed1ID, Title: "CA-Fed, INFOCOM, Table I: test accuracy of five methods, 24 clients in two groups",
-		Methods: cafedMethods, Columns: []Column{infocom("binary"), infocom("mnist")}, Seeds: infocomSeeds, Rounds: infocomRounds,
+		Methods: cafedMethods, Columns: []Column{infocom("binary"), infocom("mnist")}, Seeds: infocomSeeds,
+		Rounds:  infocomRounds,
 		Entries: OverTime(), About: aboutOverTime, MinRounds: 3, Printed: cafed1Printed(), Source: cafed1Source,
 	}
 )
@@ -49,20 +51,22 @@ const (
 	cafedSGD      = "momentum=0.9;weight-decay=0.01;server-momentum=0.9;server-weight-decay=0.01" // of the released code
 	cafedRidge    = "weight-decay=0.01"                                                           // of linear nets
 	cafedTabular  = "fstar=solved;losses=held-out"                                                // of the released code
+	cafedPapers   = "fstar=min;losses=batch"                                                      // of both papers
 	tonSplit      = "split=classes;alpha=0.5"                                                     // ς
 	tonLocal      = "local-epochs=1;batch=32"                                                     // E [inferred] and B
 )
 
-// cafedSettings are what all experiments of both papers share. Neither mentions a schedule, clipping or augmentation: rates
-// are constant, there is none of the others [inferred].
-const cafedSettings results.Params = cafedSchedule + ";clip=none;augment=none;f3ast-beta=" + OneByRounds + ";kappa=1;ca-fed-tau=0;" +
-	"eval-every=1;eval-last=none;eval-train=false"
+// cafedSettings are what all experiments of both papers share. Neither mentions a schedule, clipping or augmentation:
+// rates are constant, there is none of the others [inferred].
+const cafedSettings results.Params = cafedSchedule + ";clip=none;augment=none;f3ast-beta=" + OneByRounds +
+	";kappa=1;ca-fed-tau=0;eval-every=1;eval-last=none;eval-train=false"
 
-// infocom is a column of INFOCOM's experiments: 24 clients, two passes over their samples a round, α_i ∝ n_i as in the code,
-// β = 0.8 (printed as s = 0.2), a bias term without the factor 4.
+// infocom is a column of INFOCOM's experiments: 24 clients, two passes over their samples a round, α_i ∝ n_i as in the
+// code, β = 0.8 (printed as s = 0.2), a bias term without the factor 4.
 func infocom(data string) Column {
 	c := Column{Data: data, Availability: "markov", Base: cafedSettings}
-	c.Base = c.Base.And("clients=24", "weights=size", "local-epochs=2", "f3ast-limit=12", "bias-const=1", "ca-fed-beta=0.8")
+	c.Base = c.Base.And("clients=24", "weights=size", "local-epochs=2", "f3ast-limit=12", "bias-const=1",
+		"ca-fed-beta=0.8")
 	if data == "mnist" {
 		c.Base = c.Base.And("batch=64", "swap-pairs=2", "validation=0.2")
 	} else {
@@ -73,9 +77,10 @@ func infocom(data string) Column {
 	return c
 }
 
-// ton is a column of ToN's experiments: 100 clients of equal importance (its figures show the "average test accuracy among
-// N = 100 clients" [inferred]), batches of 32, rates from its table II, ς = γ = δ = 0.5. It prints no E: one pass over the
-// samples as the code counts, but in the paper's preset one step on Synthetic, where rates of 2 diverge with more [inferred].
+// ton is a column of ToN's experiments: 100 clients of equal importance (its figures show the "average test accuracy
+// among N = 100 clients" [inferred]), batches of 32, rates from its table II, ς = γ = δ = 0.5. It prints no E: one pass
+// over the samples as the code counts, but in the paper's preset one step on Synthetic, where rates of 2 diverge with
+// more [inferred].
 func ton(data string, more ...results.Params) Column {
 	c := Column{Data: data, Availability: "markov", Base: cafedSettings}
 	c.Base = c.Base.And("clients=100", "weights=equal", tonLocal, "f3ast-limit=45", "ca-fed-beta=1")
@@ -98,9 +103,10 @@ func ton(data string, more ...results.Params) Column {
 	return c
 }
 
-// byPreset is where paper and released code part on a data set. The code runs SGD with momentum and weight decay at clients
-// and server, solves F* for tabular data and takes it as 0 for images, and takes losses on held-out samples; of CIFAR-10
-// nothing is held out, so they are of all the client's samples [inferred]. The ridge of the linear nets is the weight decay.
+// byPreset is where paper and released code part on a data set. The code runs SGD with momentum and weight decay at
+// clients and server, solves F* for tabular data and takes it as 0 for images, and takes losses on held-out samples; of
+// CIFAR-10 nothing is held out, so they are of all the client's samples [inferred]. The ridge of the linear nets is the
+// weight decay.
 func byPreset(data string) map[string]results.Params {
 	losses, ridge := results.Params("fstar=zero;losses=held-out"), results.Params(cafedRidge)
 	switch {
@@ -111,17 +117,17 @@ func byPreset(data string) map[string]results.Params {
 	}
 	return map[string]results.Params{
 		"code":  results.NewParams(cafedSGD, "f3ast-memoryless=true").And(losses),
-		"paper": ridge.And("momentum=0;server-momentum=0;server-weight-decay=0;f3ast-memoryless=false;fstar=min;losses=batch"),
+		"paper": ridge.And("momentum=0;server-momentum=0;server-weight-decay=0;f3ast-memoryless=false", cafedPapers),
 	}
 }
 
 // tabular reports whether the samples of a data set are no images.
 func tabular(data string) bool { return data == "leaf" || data == "binary" }
 
-// cafedTrains is how the methods of CA-Fed alone train outside its tables (ToN, section V): ς = 0.5 in every class, batches of
-// 32, the rates of its table II, constant [inferred], importance by size, a ridge on linear nets; one pass over the samples
-// a round, as the released code counts local work and ToN says nothing [inferred]. In the code's preset SGD and the losses
-// are the released code's.
+// cafedTrains is how the methods of CA-Fed alone train outside its tables (ToN, section V): ς = 0.5 in every class,
+// batches of 32, the rates of its table II, constant [inferred], importance by size, a ridge on linear nets; one pass
+// over the samples a round, as the released code counts local work and ToN says nothing [inferred]. In the code's
+// preset SGD and the losses are the released code's.
 func cafedTrains(method, preset, data, net string) results.Params {
 	of, ok := tonRates[data]
 	if !ok {

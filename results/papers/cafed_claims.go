@@ -42,7 +42,7 @@ type claimRow struct {
 	Behind string         `csv:"behind"`
 	N      int            `csv:"n"`
 	Points files.Optional `csv:"points"` // ours, percentage points; missing where a run or the round is
-	Std    files.Optional `csv:"std"`    // sample standard deviation over the seeds of the difference of the same seed's two runs
+	Std    files.Optional `csv:"std"`    // sample, over the seeds, of the difference of the same seed's two runs
 	Paper  float64        `csv:"paper"`
 }
 

@@ -24,13 +24,17 @@ var (
 	}
 	cafedF1c = Figure{
 		ID: "cafed-f1c", Title: "CA-Fed, ToN, Figure 1c: test accuracy, CIFAR-10",
-		Measure: Curves{}, Runs: runs(ton("cifar10", "eval-every=5"), cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds,
-		Draw: stating("", []claim{{Data: "cifar10", Ahead: []string{"ca-fed"}, Behind: "adafed", Points: 1.32}}, drawAccuracy),
+		Measure: Curves{}, Runs: runs(ton("cifar10", "eval-every=5"), cafedMethods...), Preset: "paper", Seeds: tonSeeds,
+		Rounds: tonRounds,
+		Draw: stating("", []claim{{Data: "cifar10", Ahead: []string{"ca-fed"}, Behind: "adafed", Points: 1.32}},
+			drawAccuracy),
 	}
 	cafedF1d = Figure{
 		ID: "cafed-f1d", Title: "CA-Fed, ToN, Figure 1d: cumulative importance of three groups of clients, Synthetic",
-		Measure: Curves{Decisions: true}, Runs: runs(ton("leaf"), cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds,
-		Draw: stating("Unbiased equalizes; More available excludes the less available; AdaFed and CA-Fed favour the more available; "+
+		Measure: Curves{Decisions: true}, Runs: runs(ton("leaf"), cafedMethods...), Preset: "paper", Seeds: tonSeeds,
+		Rounds: tonRounds,
+		Draw: stating("Unbiased equalizes; More available excludes the less available; AdaFed and CA-Fed favour the more "+
+			"available; "+
 			"F3AST favours the less available, correlated", nil, func(m Measured) (Drawing, error) {
 			rows, err := ofEveryLine(m.Lines, CAFedGroupRows)
 			return drawing(rows, CAFedGroupFigure(m.Figure.Title, rows)), err
@@ -55,7 +59,7 @@ type cafedCurveRow struct {
 	TestAccStd files.Optional `csv:"test_acc_std"`
 }
 
-// cafedCurveRows returns the rounds in which every seed has an accuracy, run by line.
+// cafedCurveRows returns the rounds in which every seed has an accuracy, line by line.
 func cafedCurveRows(lines []Line) ([]cafedCurveRow, error) {
 	var rows []cafedCurveRow
 	for _, line := range lines {
@@ -70,8 +74,8 @@ func cafedCurveRows(lines []Line) ([]cafedCurveRow, error) {
 	return rows, nil
 }
 
-// cafedCurveFigure draws a panel for each data set and a line for each series, with a band of one standard deviation over the
-// seeds where there are several. what says what is averaged: "test accuracy".
+// cafedCurveFigure draws a panel for each data set and a line for each series, with a band of one standard deviation
+// over the seeds where there are several. what says what is averaged: "test accuracy".
 func cafedCurveFigure(title, what string, rows []cafedCurveRow) plot.Figure {
 	var panels []plot.Chart
 	for _, data := range inOrder(rows, func(r cafedCurveRow) string { return r.Data }) {

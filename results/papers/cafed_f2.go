@@ -12,10 +12,11 @@ var (
 	cafedF2a = Figure{
 		ID: "cafed-f2a", Title: "CA-Fed, ToN, Figure 2a: convergence speed against bias, Synthetic",
 		Measure: Curves{}, Runs: overKappa(ton("leaf")), Preset: "paper", Seeds: tonSeeds, Rounds: 500,
-		Draw: stating("More available is fastest and ends lowest, Unbiased ends highest; κ̄² = 100 overlaps with Unbiased", []claim{
-			{Data: "leaf", Round: 40, Ahead: []string{kappa("0.1")}, Behind: "unbiased", Points: 2.8},
-			{Data: "leaf", Round: 500, Ahead: []string{kappa("100")}, Behind: "more-available", Points: 3.8},
-		}, drawAccuracy),
+		Draw: stating("More available is fastest and ends lowest, Unbiased ends highest; κ̄² = 100 overlaps with Unbiased",
+			[]claim{
+				{Data: "leaf", Round: 40, Ahead: []string{kappa("0.1")}, Behind: "unbiased", Points: 2.8},
+				{Data: "leaf", Round: 500, Ahead: []string{kappa("100")}, Behind: "more-available", Points: 3.8},
+			}, drawAccuracy),
 	}
 	cafedF2b = Figure{
 		ID: "cafed-f2b", Title: "CA-Fed, ToN, Figure 2b: best κ̄² for each length of training, Synthetic",
@@ -33,13 +34,14 @@ var kappas = []string{"0.01", "0.1", "1", "10", "100"}
 // kappa names the runs of ca-fed that differ in κ̄².
 func kappa(value string) string { return "ca-fed κ̄²=" + value }
 
-// overKappa is figure 2's: CA-Fed for every κ̄², and what it is like at the ends. κ̄² is the paper's hyper-parameter; the code's bias_const
-// takes its place elsewhere.
+// overKappa is figure 2's: CA-Fed for every κ̄², and what it is like at the ends. κ̄² is the paper's hyper-parameter;
+// the code's bias_const takes its place elsewhere.
 func overKappa(c Column) []Run {
 	list := runs(c, "more-available", "unbiased")
 	for _, k := range kappas {
 		of := c
-		of.ByMethod = map[string]results.Params{"ca-fed": c.ByMethod["ca-fed"].And("bias-const=none", results.Params("kappa="+k))}
+		of.ByMethod = map[string]results.Params{"ca-fed": c.ByMethod["ca-fed"].And("bias-const=none",
+			results.Params("kappa="+k))}
 		list = append(list, Run{Method: "ca-fed", Column: of, Series: kappa(k)})
 	}
 	return list
@@ -99,7 +101,8 @@ func cafedBestRows(lines []Line) ([]cafedBestRow, error) {
 			}
 		}
 		rows = append(rows, cafedBestRow{
-			round, best.mean.N, best.line.Series, best.line.X, best.mean.Mean, second.line.Series, best.mean.Mean - second.mean.Mean,
+			round, best.mean.N, best.line.Series, best.line.X, best.mean.Mean, second.line.Series,
+			best.mean.Mean - second.mean.Mean,
 		})
 	}
 	return rows, nil
@@ -112,7 +115,8 @@ func cafedBestFigure(title string, rows []cafedBestRow) plot.Figure {
 		s.X, s.Y = append(s.X, float64(r.Round)), append(s.Y, r.Kappa)
 	}
 	chart := plot.LineChart{
-		XLabel: "T (rounds)", YLabel: "best κ̄²", LogY: true, YMin: files.Some(0.005), YMax: files.Some(200), Series: []plot.Series{s.LastStepDrawn()},
+		XLabel: "T (rounds)", YLabel: "best κ̄²", LogY: true, YMin: files.Some(0.005), YMax: files.Some(200),
+		Series: []plot.Series{s.LastStepDrawn()},
 	}
 	return plot.Figure{Title: title, Panels: [][]plot.Chart{{chart}}}
 }

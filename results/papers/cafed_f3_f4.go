@@ -22,7 +22,8 @@ var (
 		}, drawFinalAccuracy),
 	}
 	cafedF4a = Figure{
-		ID: "cafed-f4a", Title: "CA-Fed, ToN, Figure 4a: error of the estimators against the observed history", Axis: historyAxis,
+		ID: "cafed-f4a", Title: "CA-Fed, ToN, Figure 4a: error of the estimators against the observed history",
+		Axis:    historyAxis,
 		Measure: EstimatorErrors{}, Runs: overPrior("ca-fed"), Preset: "paper", Seeds: tonSeeds, Rounds: 50,
 		Draw: stating("both errors fall with t'; that of λ is larger", nil, func(m Measured) (Drawing, error) {
 			rows := estimatorRows(m.Errors, m.Figure.Axis)
@@ -77,10 +78,14 @@ func finalRows(lines []Line, axis string) ([]sweepRow, error) {
 			return nil, fmt.Errorf("%s on %s: %w", line.Series, line.Data, err)
 		}
 		if len(means) == 0 {
-			return nil, fmt.Errorf("results: %s at %s %g: no round that every seed was evaluated in, want one", line.Series, axis, line.X)
+			return nil, fmt.Errorf("results: %s at %s %g: no round that every seed was evaluated in, want one", line.Series,
+				axis, line.X)
 		}
 		last := means[len(means)-1]
-		rows = append(rows, sweepRow{string(results.TestAcc), line.Series, line.Method, axis, line.X, last.Round, last.N, last.Mean, last.Std})
+		rows = append(rows, sweepRow{
+			string(results.TestAcc), line.Series, line.Method, axis, line.X, last.Round, last.N,
+			last.Mean, last.Std,
+		})
 	}
 	return rows, nil
 }

@@ -11,7 +11,8 @@ import (
 var (
 	cafedF5a = inClustersActivity("cafed-f5a", "Figure 5a: clusters, alike inside and among each other, MNIST", "even",
 		"all clients of clusters 9, 8, 7, 6 are left out")
-	cafedF5b = inClustersActivity("cafed-f5b", "Figure 5b: clusters, alike inside, different among each other, MNIST", "clusters",
+	cafedF5b = inClustersActivity("cafed-f5b", "Figure 5b: clusters, alike inside, different among each other, MNIST",
+		"clusters",
 		"all clients of clusters 9, 7, 6 are left out, those of 8 are kept")
 	cafedF5c = inClustersActivity("cafed-f5c", "Figure 5c: clusters, all clients different, MNIST", "classes",
 		"clients of the correlated clusters are left out in part")
@@ -26,7 +27,8 @@ var (
 func inClustersActivity(id, title, split, words string) Figure {
 	return Figure{
 		ID: id, Title: "CA-Fed, ToN, " + title,
-		Measure: Curves{Decisions: true}, Runs: runs(inClusters(split), "ca-fed"), Preset: "paper", Seeds: tonSeeds[:1], Rounds: 100,
+		Measure: Curves{Decisions: true}, Runs: runs(inClusters(split), "ca-fed"), Preset: "paper", Seeds: tonSeeds[:1],
+		Rounds: 100,
 		Draw: func(m Measured) (Drawing, error) {
 			d, err := stating(words, nil, drawActivity)(m)
 			d.Words += leftOutWords(m.Lines[0])
@@ -49,11 +51,12 @@ func leftOutWords(line Line) string {
 	for c, share := range leftOut(CAFedActivityRows(line.Decisions[0]), clusters) {
 		words = append(words, fmt.Sprintf("%d: %.0f %%", c, 100*share))
 	}
-	return fmt.Sprintf("ours: share of the rounds in which the clients of a cluster were left out, %s\n", strings.Join(words, ", "))
+	return fmt.Sprintf("ours: share of the rounds in which the clients of a cluster were left out, %s\n",
+		strings.Join(words, ", "))
 }
 
-// leftOut returns, for clusters of consecutive clients of equal size, the share of their rounds in which they were left out, whether
-// they were there or not (ToN, figures 5a–c).
+// leftOut returns, for clusters of consecutive clients of equal size, the share of their rounds in which they were left
+// out, whether they were there or not (ToN, figures 5a–c).
 func leftOut(rows []CAFedActivityRow, clusters int) []float64 {
 	clients, rounds := 0, 0
 	for _, r := range rows {

@@ -12,8 +12,10 @@ import (
 
 var cafedI1 = Figure{
 	ID: "cafed-i1", Title: "CA-Fed, INFOCOM, Figure 1: activity of the clients and who is left out",
-	Measure: Curves{Decisions: true}, Runs: runs(infocom("binary"), "ca-fed"), Seeds: infocomSeeds[:1], Rounds: infocomRounds,
-	Draw: stating("excluded clients tend to be those with low average availability or high correlation", nil, drawActivity),
+	Measure: Curves{Decisions: true}, Runs: runs(infocom("binary"), "ca-fed"), Seeds: infocomSeeds[:1],
+	Rounds: infocomRounds,
+	Draw: stating("excluded clients tend to be those with low average availability or high correlation", nil,
+		drawActivity),
 }
 
 // drawActivity draws who was there and who was left out in the first run.
@@ -33,8 +35,8 @@ type CAFedActivityRow struct {
 	Included int     `csv:"included"`
 }
 
-// CAFedActivityRows returns the rounds of a run, each client with its place in the figure. π and λ are those the server had in
-// the first round.
+// CAFedActivityRows returns the rounds of a run, each client with its place in the figure. π and λ are those the server
+// had in the first round.
 func CAFedActivityRows(decisions []results.DecisionRow) []CAFedActivityRow {
 	place := map[int]int{}
 	for k, i := range byAvailability(decisions) {
@@ -60,14 +62,17 @@ func byAvailability(decisions []results.DecisionRow) []int {
 	return order
 }
 
-// CAFedActivityFigure draws a line of rounds for each client: dark where it is there and taken, red where it is there and left
-// out, light where it is not there, pale red where it would be left out if it were.
+// CAFedActivityFigure draws a line of rounds for each client: dark where it is there and taken, red where it is there
+// and left out, light where it is not there, pale red where it would be left out if it were.
 func CAFedActivityFigure(title string, rows []CAFedActivityRow) plot.Figure {
 	n := 0
 	for _, r := range rows {
 		n = max(n, r.Place+1)
 	}
-	raster := plot.Raster{Title: "dark: there and taken; red: there and left out; pale red: absent and left out", XLabel: "round", YLabel: "client", Rows: make([]plot.RasterRow, n)}
+	raster := plot.Raster{
+		Title:  "dark: there and taken; red: there and left out; pale red: absent and left out",
+		XLabel: "round", YLabel: "client", Rows: make([]plot.RasterRow, n),
+	}
 	for _, r := range rows {
 		line := &raster.Rows[r.Place]
 		line.On = append(line.On, r.Active == 1)

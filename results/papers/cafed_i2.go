@@ -10,15 +10,19 @@ import (
 
 var cafedI2 = Figure{
 	ID: "cafed-i2", Title: "CA-Fed, INFOCOM, Figure 2: importance of the clients",
-	Measure: Curves{Decisions: true}, Runs: runs(infocom("binary"), infocomMethods...), Seeds: infocomSeeds[:1], Rounds: infocomRounds,
-	Draw: stating("all but Unbiased depart from the target; CA-Fed favours the more available clients", nil, func(m Measured) (Drawing, error) {
-		rows, err := ofEveryLine(m.Lines, CAFedImportanceRows)
-		return drawing(rows, CAFedShareFigure(m.Figure.Title, rows)), err
-	}),
+	Measure: Curves{Decisions: true}, Runs: runs(infocom("binary"), infocomMethods...), Seeds: infocomSeeds[:1],
+	Rounds: infocomRounds,
+	Draw: stating("all but Unbiased depart from the target; CA-Fed favours the more available clients", nil,
+		func(m Measured) (Drawing, error) {
+			rows, err := ofEveryLine(m.Lines, CAFedImportanceRows)
+			return drawing(rows, CAFedShareFigure(m.Figure.Title, rows)), err
+		}),
 }
 
 // ofEveryLine returns the rows of every line, one after the other.
-func ofEveryLine[T any](lines []Line, rowsOf func(method string, seeds [][]results.DecisionRow) ([]T, error)) (rows []T, err error) {
+func ofEveryLine[T any](
+	lines []Line, rowsOf func(method string, seeds [][]results.DecisionRow) ([]T, error),
+) (rows []T, err error) {
 	for _, line := range lines {
 		more, err := rowsOf(line.Method, line.Decisions)
 		if err != nil {
@@ -29,8 +33,8 @@ func ofEveryLine[T any](lines []Line, rowsOf func(method string, seeds [][]resul
 	return rows, nil
 }
 
-// CAFedImportanceRow is what one method gave one client in the course of a run, averaged over the seeds (INFOCOM, figure 2; ToN,
-// figure 1d).
+// CAFedImportanceRow is what one method gave one client in the course of a run, averaged over the seeds (INFOCOM,
+// figure 2; ToN, figure 1d).
 type CAFedImportanceRow struct {
 	Method string  `csv:"method"`
 	Client int     `csv:"client"`
@@ -42,7 +46,7 @@ type CAFedImportanceRow struct {
 	Weight float64 `csv:"weight"` // mean of q over the rounds, see [Importance]
 	Share  float64 `csv:"share"`  // of the weights of all clients
 	N      int     `csv:"n"`      // seeds
-	Taken  float64 `csv:"taken"`  // fraction of the rounds with the client there in which it was taken; 1 if it never was there
+	Taken  float64 `csv:"taken"`  // fraction of the rounds with the client there in which it was taken; 1: it never was
 	Rounds int     `csv:"rounds"` // of each seed
 }
 
@@ -58,7 +62,10 @@ func CAFedImportanceRows(method string, seeds [][]results.DecisionRow) ([]CAFedI
 			rows = make([]CAFedImportanceRow, n)
 			for place, i := range byAvailability(decisions) {
 				d := decisions[i]
-				rows[i] = CAFedImportanceRow{Method: method, Client: i, Place: place, Group: clientGroup(d.Pi, d.Lambda), Pi: d.Pi, Lambda: d.Lambda, N: len(seeds), Rounds: len(decisions) / n}
+				rows[i] = CAFedImportanceRow{
+					Method: method, Client: i, Place: place, Group: clientGroup(d.Pi, d.Lambda), Pi: d.Pi, Lambda: d.Lambda,
+					N: len(seeds), Rounds: len(decisions) / n,
+				}
 			}
 		}
 		if n != len(rows) {
@@ -84,11 +91,14 @@ func CAFedImportanceRows(method string, seeds [][]results.DecisionRow) ([]CAFedI
 	return rows, nil
 }
 
-// CAFedShareFigure draws each client's share, the clients in the order of their availability, a line for each method and one
-// for the target.
+// CAFedShareFigure draws each client's share, the clients in the order of their availability, a line for each method
+// and one for the target.
 func CAFedShareFigure(title string, rows []CAFedImportanceRow) plot.Figure {
 	target := plot.Series{Name: "target α", Step: true}
-	chart := plot.LineChart{Title: "from the most to the least available client", XLabel: "client", YLabel: "importance (%)", YMin: files.Some(0)}
+	chart := plot.LineChart{
+		Title: "from the most to the least available client", XLabel: "client",
+		YLabel: "importance (%)", YMin: files.Some(0),
+	}
 	for k, method := range inOrder(rows, func(r CAFedImportanceRow) string { return r.Method }) {
 		s := plot.Series{Name: method, Step: true}
 		for place := range len(rows) {

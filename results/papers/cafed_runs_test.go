@@ -11,11 +11,7 @@ import (
 
 // settingsOf returns the settings of a run by flag, the last one of each.
 func settingsOf(c Column, method, preset string) map[string]string {
-	of := map[string]string{}
-	for flag, value := range c.Settings(method, preset).All() {
-		of[flag] = value
-	}
-	return of
+	return maps.Collect(c.Settings(method, preset).All())
 }
 
 // has checks settings, written "flag=value …".
@@ -29,14 +25,15 @@ func has(t *testing.T, what string, got map[string]string, want string) {
 	}
 }
 
-// INFOCOM, section V and table I: N = 24, T = 150, two passes, M = 12, bias_const 1, s = 0.2, ridge 0.01, MNIST with two pairs of labels swapped
-// and a fifth of the training set kept back, batches of 64 (32 on the binary set).
+// INFOCOM, section V and table I: N = 24, T = 150, two passes, M = 12, bias_const 1, s = 0.2, ridge 0.01, MNIST with
+// two pairs of labels swapped and a fifth of the training set kept back, batches of 64 (32 on the binary set).
 func TestCAFedTableI(t *testing.T) {
 	table, err := TableByID("cafed-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []results.Metric{results.TestAccMax, results.TestAccMean, results.TestAccStd}; table.Rounds != 150 || len(table.Seeds) != 3 || !slices.Equal(metrics(table), want) {
+	if want := []results.Metric{results.TestAccMax, results.TestAccMean, results.TestAccStd}; table.Rounds != 150 ||
+		len(table.Seeds) != 3 || !slices.Equal(metrics(table), want) {
 		t.Errorf("%d rounds, seeds %v, entries %q, want 150, three and %q", table.Rounds, table.Seeds, metrics(table), want)
 	}
 	if want := []string{"unbiased", "more-available", "adafed", "f3ast", "ca-fed"}; !slices.Equal(table.Methods, want) {
@@ -49,7 +46,8 @@ func TestCAFedTableI(t *testing.T) {
 			for _, preset := range []string{"code", "paper"} {
 				what := c.Data + " " + method + " " + preset
 				got := settingsOf(c, method, preset)
-				has(t, what, got, "clients=24 local-epochs=2 weights=size lr-schedule=constant f3ast-limit=12 f3ast-beta=1/T bias-const=1 ca-fed-beta=0.8 ca-fed-tau=0 clip=none weight-decay=0.01 eval-every=1")
+				has(t, what, got, "clients=24 local-epochs=2 weights=size lr-schedule=constant f3ast-limit=12 f3ast-beta=1/T "+
+					"bias-const=1 ca-fed-beta=0.8 ca-fed-tau=0 clip=none weight-decay=0.01 eval-every=1")
 				if c.Availability != "markov" || got["lr"] == "" || got["server-lr"] == "" {
 					t.Errorf("%s: %s, rates %q and %q, want markov and both rates", what, c.Availability, got["lr"], got["server-lr"])
 				}
@@ -61,8 +59,10 @@ func TestCAFedTableI(t *testing.T) {
 			}
 		}
 		code, paper := settingsOf(c, "ca-fed", "code"), settingsOf(c, "ca-fed", "paper")
-		has(t, c.Data, code, "momentum=0.9 server-momentum=0.9 server-weight-decay=0.01 f3ast-memoryless=true losses=held-out")
-		has(t, c.Data, paper, "momentum=0 server-momentum=0 server-weight-decay=0 f3ast-memoryless=false losses=batch fstar=min")
+		has(t, c.Data, code, "momentum=0.9 server-momentum=0.9 server-weight-decay=0.01")
+		has(t, c.Data, code, "f3ast-memoryless=true losses=held-out")
+		has(t, c.Data, paper, "momentum=0 server-momentum=0 server-weight-decay=0 f3ast-memoryless=false losses=batch "+
+			"fstar=min")
 		has(t, c.Data, code, map[string]string{"binary": "fstar=solved", "mnist": "fstar=zero"}[c.Data])
 	}
 	if !slices.Equal(data, []string{"binary", "mnist"}) {
@@ -70,10 +70,13 @@ func TestCAFedTableI(t *testing.T) {
 	}
 }
 
-// INFOCOM: the rates on binary are those of the released scripts (paper_experiments/synthetic/full_experiment.sh) in the code's preset,
-// which has momentum; the paper's, which has none, has larger ones.
+// INFOCOM: the rates on binary are those of the released scripts (paper_experiments/synthetic/full_experiment.sh) in
+// the code's preset, which has momentum; the paper's, which has none, has larger ones.
 func TestCAFedINFOCOMRates(t *testing.T) {
-	for method, want := range map[string]string{"unbiased": "0.03/0.03", "adafed": "0.001/1", "f3ast": "0.03/0.03", "ca-fed": "0.01/0.3"} {
+	for method, want := range map[string]string{
+		"unbiased": "0.03/0.03", "adafed": "0.001/1", "f3ast": "0.03/0.03",
+		"ca-fed": "0.01/0.3",
+	} {
 		for preset, want := range map[string]string{"code": want, "paper": "0.1/1"} {
 			got := settingsOf(infocom("binary"), method, preset)
 			if rates := got["lr"] + "/" + got["server-lr"]; rates != want {
@@ -86,9 +89,15 @@ func TestCAFedINFOCOMRates(t *testing.T) {
 // ToN, table II: η/η_g.
 func TestCAFedRates(t *testing.T) {
 	for data, row := range map[string]map[string]string{
-		"leaf":    {"unbiased": "2/2", "more-available": "1/7", "ca-fed": "2/3", "adafed": "1/1", "f3ast": "2/2"},
-		"mnist":   {"unbiased": "0.03/1", "more-available": "0.1/4", "ca-fed": "0.1/1", "adafed": "0.03/1", "f3ast": "0.1/0.3"},
-		"cifar10": {"unbiased": "0.03/1", "more-available": "0.03/3", "ca-fed": "0.03/1", "adafed": "0.03/1", "f3ast": "0.03/0.3"},
+		"leaf": {"unbiased": "2/2", "more-available": "1/7", "ca-fed": "2/3", "adafed": "1/1", "f3ast": "2/2"},
+		"mnist": {
+			"unbiased": "0.03/1", "more-available": "0.1/4", "ca-fed": "0.1/1", "adafed": "0.03/1",
+			"f3ast": "0.1/0.3",
+		},
+		"cifar10": {
+			"unbiased": "0.03/1", "more-available": "0.03/3", "ca-fed": "0.03/1", "adafed": "0.03/1",
+			"f3ast": "0.03/0.3",
+		},
 	} {
 		for method, want := range row {
 			for _, preset := range []string{"code", "paper"} {
@@ -104,7 +113,10 @@ func TestCAFedRates(t *testing.T) {
 // ToN, section V: which runs each figure is made of, for how many rounds and seeds.
 func TestCAFedFigures(t *testing.T) {
 	five := []string{"unbiased", "more-available", "adafed", "f3ast", "ca-fed"}
-	sweep := []string{"more-available", "unbiased", "ca-fed κ̄²=0.01", "ca-fed κ̄²=0.1", "ca-fed κ̄²=1", "ca-fed κ̄²=10", "ca-fed κ̄²=100"}
+	sweep := []string{
+		"more-available", "unbiased", "ca-fed κ̄²=0.01", "ca-fed κ̄²=0.1", "ca-fed κ̄²=1", "ca-fed κ̄²=10",
+		"ca-fed κ̄²=100",
+	}
 	priors := []float64{10, 32, 100, 316, 1000, 3162, 10000} // 10^1, 10^1.5 … 10^4
 	for _, c := range []struct {
 		id, data, availability string
@@ -115,13 +127,27 @@ func TestCAFedFigures(t *testing.T) {
 	}{
 		{"cafed-i1", "binary", "markov", 150, 1, []string{"ca-fed"}, nil, "clients=24"},
 		{"cafed-i2", "binary", "markov", 150, 1, []string{"unbiased", "f3ast", "adafed", "ca-fed"}, nil, "clients=24"},
-		{"cafed-f1a", "leaf", "markov", 200, 10, five, nil, "clients=100 batch=32 leaf-gamma=0.5 leaf-delta=0.5 f3ast-limit=45 ca-fed-beta=1 bias-const=none kappa=1 local-epochs=none local-steps=1"},
-		{"cafed-f1b", "mnist", "markov", 200, 10, five, nil, "clients=100 batch=32 split=classes alpha=0.5 validation=0.2 local-epochs=1 weight-decay=0.01"},
-		{"cafed-f1c", "cifar10", "markov", 200, 10, five, nil, "clients=100 batch=32 split=classes alpha=0.5 net=cnn-cafed local-epochs=1 weight-decay=0"},
+		{
+			"cafed-f1a", "leaf", "markov", 200, 10, five, nil,
+			"clients=100 batch=32 leaf-gamma=0.5 leaf-delta=0.5 f3ast-limit=45 ca-fed-beta=1 bias-const=none kappa=1 " +
+				"local-epochs=none local-steps=1",
+		},
+		{
+			"cafed-f1b", "mnist", "markov", 200, 10, five, nil,
+			"clients=100 batch=32 split=classes alpha=0.5 validation=0.2 local-epochs=1 weight-decay=0.01",
+		},
+		{
+			"cafed-f1c", "cifar10", "markov", 200, 10, five, nil,
+			"clients=100 batch=32 split=classes alpha=0.5 net=cnn-cafed local-epochs=1 weight-decay=0",
+		},
 		{"cafed-f1d", "leaf", "markov", 200, 10, five, nil, "clients=100"},
 		{"cafed-f2a", "leaf", "markov", 500, 10, sweep, nil, "kappa=100 bias-const=none"},
 		{"cafed-f2b", "leaf", "markov", 500, 10, sweep, nil, "kappa=100 bias-const=none"},
-		{"cafed-f3", "leaf", "markov", 200, 10, sweep, []float64{0, 0.25, 0.5, 0.75, 1}, "kappa=100 leaf-gamma=1 leaf-delta=1"},
+		{
+			"cafed-f3", "leaf", "markov", 200, 10, sweep,
+			[]float64{0, 0.25, 0.5, 0.75, 1},
+			"kappa=100 leaf-gamma=1 leaf-delta=1",
+		},
 		{"cafed-f4a", "mnist", "markov", 50, 10, []string{"ca-fed"}, priors, "prior=10000"},
 		{"cafed-f4b", "mnist", "markov", 50, 10, five, priors, "prior=10000"},
 		{"cafed-f5a", "mnist", "clusters", 100, 1, []string{"ca-fed"}, nil, "clusters=10 split=even"},
@@ -148,8 +174,10 @@ func TestCAFedFigures(t *testing.T) {
 		if c.x == nil {
 			c.x = []float64{0}
 		}
-		if !slices.Equal(order, c.series) || !slices.Equal(slices.Sorted(maps.Keys(xs)), c.x) || len(f.Runs) != len(c.series)*len(c.x) {
-			t.Errorf("%s: %d runs of %q at %v, want each of %q at each of %v", c.id, len(f.Runs), order, slices.Sorted(maps.Keys(xs)), c.series, c.x)
+		if !slices.Equal(order, c.series) || !slices.Equal(slices.Sorted(maps.Keys(xs)), c.x) ||
+			len(f.Runs) != len(c.series)*len(c.x) {
+			t.Errorf("%s: %d runs of %q at %v, want each of %q at each of %v", c.id, len(f.Runs), order,
+				slices.Sorted(maps.Keys(xs)), c.series, c.x)
 		}
 		if f.Rounds != c.rounds || len(f.Seeds) != c.seeds || f.Measure == (Nothing{}) {
 			t.Errorf("%s: %d rounds, %d seeds, want %d, %d", c.id, f.Rounds, len(f.Seeds), c.rounds, c.seeds)
@@ -159,6 +187,7 @@ func TestCAFedFigures(t *testing.T) {
 	}
 	f, err := FigureByID("cafed-i3")
 	if err != nil || len(f.Runs) != 8 || f.Runs[0].Data != "binary" || f.Runs[7].Data != "mnist" || len(f.Seeds) != 3 {
-		t.Errorf("cafed-i3: %v, %d runs, %d seeds, want four methods on binary and on mnist with three", err, len(f.Runs), len(f.Seeds))
+		t.Errorf("cafed-i3: %v, %d runs, %d seeds, want four methods on binary and on mnist with three", err, len(f.Runs),
+			len(f.Seeds))
 	}
 }

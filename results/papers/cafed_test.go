@@ -24,9 +24,13 @@ func TestCAFed1(t *testing.T) {
 		"adafed": "78.69 63.77 74.81 60.48 0.59 1.37", "ca-fed": "79.03 64.94 76.22 62.76 0.28 0.61",
 	} {
 		for i, want := range strings.Fields(printed) {
-			row := results.SummaryRow{Cell: results.Cell{Method: method, Data: []string{"binary", "mnist"}[i%2], Availability: "markov"}, Metric: []results.Metric{results.TestAccMax, results.TestAccMean, results.TestAccStd}[i/2]}
+			row := results.SummaryRow{Cell: results.Cell{
+				Method: method, Data: []string{"binary", "mnist"}[i%2],
+				Availability: "markov",
+			}, Metric: []results.Metric{results.TestAccMax, results.TestAccMean, results.TestAccStd}[i/2]}
 			got, found := results.PrintedFor(rows, row)
-			if text := files.Some(math.Round(1e4*got.Mean.Value) / 100).String(); !found || text != want || got.Std.Valid || got.N != 3 {
+			if text := files.Some(math.Round(1e4*got.Mean.Value) / 100).String(); !found || text != want || got.Std.Valid ||
+				got.N != 3 {
 				t.Errorf("%s %s %s: %s of %d runs, want %s of 3", method, row.Data, row.Metric, text, got.N, want)
 			}
 		}
@@ -43,7 +47,8 @@ func TestImportance(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Client 1 is the more available one and stands first; it was taken in one of two rounds.
-	if a, b := rows[0], rows[1]; a.Group != lessCorrelated || a.Place != 1 || a.Taken != 1 || b.Group != moreAvailable || b.Place != 0 || b.Taken != 0.5 || b.N != 2 || b.Rounds != 2 {
+	if a, b := rows[0], rows[1]; a.Group != lessCorrelated || a.Place != 1 || a.Taken != 1 || b.Group != moreAvailable ||
+		b.Place != 0 || b.Taken != 0.5 || b.N != 2 || b.Rounds != 2 {
 		t.Errorf("rows %+v", rows)
 	}
 	groups, err := CAFedGroupRows("ca-fed", [][]results.DecisionRow{resultstest.Decisions(), resultstest.Decisions()})
@@ -51,7 +56,9 @@ func TestImportance(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []CAFedGroupRow{
-		{"ca-fed", moreAvailable, 1, 2, 1, files.Some(0), 0.75}, {"ca-fed", lessWeakly, 0, 2, 0, files.Some(0), 0}, {"ca-fed", lessCorrelated, 1, 2, 0.75, files.Some(0), 0.25},
+		{"ca-fed", moreAvailable, 1, 2, 1, files.Some(0), 0.75},
+		{"ca-fed", lessWeakly, 0, 2, 0, files.Some(0), 0},
+		{"ca-fed", lessCorrelated, 1, 2, 0.75, files.Some(0), 0.25},
 	} {
 		if groups[i] != want {
 			t.Errorf("group %+v, want %+v", groups[i], want)
@@ -79,8 +86,10 @@ func TestCAFedSeries(t *testing.T) {
 	run := func(method, series string, x float64, curves ...[]results.CurveRow) Line {
 		return Line{Run{Method: method, Column: Column{Data: "leaf"}, Series: series, X: x}, Runs{Curves: curves}}
 	}
-	small := run("ca-fed", "ca-fed κ̄²=0.1", 0.1, resultstest.Accuracies(0.1, 0.6, 0.6), resultstest.Accuracies(0.1, 0.4, 0.6))
-	large := run("ca-fed", "ca-fed κ̄²=100", 100, resultstest.Accuracies(0.1, 0.3, 0.75), resultstest.Accuracies(0.1, 0.3, 0.65))
+	small := run("ca-fed", "ca-fed κ̄²=0.1", 0.1, resultstest.Accuracies(0.1, 0.6, 0.6),
+		resultstest.Accuracies(0.1, 0.4, 0.6))
+	large := run("ca-fed", "ca-fed κ̄²=100", 100, resultstest.Accuracies(0.1, 0.3, 0.75),
+		resultstest.Accuracies(0.1, 0.3, 0.65))
 	other := run("unbiased", "unbiased", 0, resultstest.Accuracies(0.1, 0.2, 0.9), resultstest.Accuracies(0.1, 0.3, 0.9))
 	rows, err := cafedBestRows([]Line{other, small, large})
 	if err != nil || len(rows) != 2 || rows[0].Kappa != 0.1 || rows[1].Kappa != 100 || rows[1].RunnerUp != small.Series {
@@ -90,7 +99,8 @@ func TestCAFedSeries(t *testing.T) {
 		t.Error("best of one: no error")
 	}
 	final, err := finalRows([]Line{small}, "γ = δ")
-	if err != nil || len(final) != 1 || final[0].Mean != 0.6 || final[0].Round != 2 || final[0].N != 2 || final[0].Std != files.Some(0) {
+	if err != nil || len(final) != 1 || final[0].Mean != 0.6 || final[0].Round != 2 || final[0].N != 2 ||
+		final[0].Std != files.Some(0) {
 		t.Errorf("final %+v, %v, want 0.6 ± 0 after round 2", final, err)
 	}
 	for _, f := range []plot.Figure{
@@ -101,7 +111,8 @@ func TestCAFedSeries(t *testing.T) {
 			t.Errorf("%s: no title in the drawing", f.Title)
 		}
 	}
-	if text := filestest.SVG(t, CAFedActivityFigure("activity", CAFedActivityRows(resultstest.Decisions()))); strings.Count(text, "#D55E00") != 1 {
+	if text := filestest.SVG(t, CAFedActivityFigure("activity",
+		CAFedActivityRows(resultstest.Decisions()))); strings.Count(text, "#D55E00") != 1 {
 		t.Errorf("%d red bars, want one: client 1 in round 1", strings.Count(text, "#D55E00"))
 	}
 	if share := leftOut(CAFedActivityRows(resultstest.Decisions()), 2); share[0] != 0 || share[1] != 0.5 {
@@ -109,7 +120,8 @@ func TestCAFedSeries(t *testing.T) {
 	}
 }
 
-// ToN, section V-B: +1.56 percentage points of CA-Fed over AdaFed; ours is the mean over the seeds of the difference of the same seed.
+// ToN, section V-B: +1.56 percentage points of CA-Fed over AdaFed; ours is the mean over the seeds of the difference of
+// the same seed.
 func TestCAFedClaims(t *testing.T) {
 	at := func(series string, x float64, curves ...[]results.CurveRow) Line {
 		return Line{Run{Column: Column{Data: "leaf"}, Series: series, X: x}, Runs{Curves: curves}}
@@ -127,7 +139,8 @@ func TestCAFedClaims(t *testing.T) {
 	}
 	rows, _ := claims(cafedF1a, runs...)
 	// Roundings of differences of numbers below 1, times 100.
-	if len(rows) != 1 || rows[0].Paper != 1.56 || math.Abs(rows[0].Points.Value-2) > 1e-12 || math.Abs(rows[0].Std.Value-math.Sqrt2) > 1e-12 || rows[0].N != 2 || rows[0].Round != 1 {
+	if len(rows) != 1 || rows[0].Paper != 1.56 || math.Abs(rows[0].Points.Value-2) > 1e-12 ||
+		math.Abs(rows[0].Std.Value-math.Sqrt2) > 1e-12 || rows[0].N != 2 || rows[0].Round != 1 {
 		t.Errorf("claims %+v, want 2 ± 1.41 of 2 after round 1 beside 1.56", rows)
 	}
 	if rows, _ := claims(cafedF1a, runs[0]); len(rows) != 1 || rows[0].Points.Valid {
@@ -137,8 +150,10 @@ func TestCAFedClaims(t *testing.T) {
 	one := func(series string, x, accuracy float64) Line {
 		return at(series, x, resultstest.Accuracies(0, accuracy))
 	}
-	rows, words := claims(cafedF3, one("unbiased", 0.5, 0.5), one(kappa("1"), 0.5, 0.52), one(kappa("10"), 0.5, 0.54), one(kappa("10"), 0.25, 0.9))
-	if len(rows) != 3 || rows[0].Points.Valid || rows[1].Ahead != "ca-fed κ̄²=10" || math.Abs(rows[1].Points.Value-4) > 1e-12 || rows[1].Std.Valid {
+	rows, words := claims(cafedF3, one("unbiased", 0.5, 0.5), one(kappa("1"), 0.5, 0.52), one(kappa("10"), 0.5, 0.54),
+		one(kappa("10"), 0.25, 0.9))
+	if len(rows) != 3 || rows[0].Points.Valid || rows[1].Ahead != "ca-fed κ̄²=10" ||
+		math.Abs(rows[1].Points.Value-4) > 1e-12 || rows[1].Std.Valid {
 		t.Errorf("claims %+v, want 4 of κ̄² = 10 at 0.5 and none at 0.25", rows)
 	}
 	want := "leaf at 0.5: ca-fed κ̄²=10 over unbiased, percentage points: ours +4.00 (1) after round 1, paper +1.20\n"

@@ -12,8 +12,8 @@ import (
 type Entry struct {
 	Metric results.Metric
 
-	// Fill puts the number into the row of a cell with finished runs, of which there is one at least. reference is the cell
-	// of the table's reference method in the same column, without runs where there is none.
+	// Fill puts the number into the row of a cell with finished runs, of which there is one at least. reference is the
+	// cell of the table's reference method in the same column, without runs where there is none.
 	Fill func(row *results.SummaryRow, runs, reference Runs) error
 }
 
@@ -27,11 +27,12 @@ func Accuracies() []Entry {
 
 // aboutAccuracies says what [Accuracies] are.
 func aboutAccuracies(rounds int) string {
-	return fmt.Sprintf("mean ± sample standard deviation over the seeds of the mean over the last %d rounds", min(results.ProtocolRounds, rounds))
+	return fmt.Sprintf("mean ± sample standard deviation over the seeds of the mean over the last %d rounds",
+		min(results.ProtocolRounds, rounds))
 }
 
-// OverTime are the largest test accuracy of a run, its mean over the rounds and its standard deviation over the second half
-// of them, each averaged over the seeds (INFOCOM, Table I).
+// OverTime are the largest test accuracy of a run, its mean over the rounds and its standard deviation over the second
+// half of them, each averaged over the seeds (INFOCOM, Table I).
 func OverTime() []Entry {
 	return estimates(func(runs Runs, m results.Metric) (stats.Estimate, error) {
 		return results.OverTime(runs.Curves, m)
@@ -40,7 +41,8 @@ func OverTime() []Entry {
 
 // aboutOverTime says what [OverTime] is.
 func aboutOverTime(int) string {
-	return "largest test accuracy of a run, mean over its rounds, and standard deviation over their second half; each mean ± sample standard deviation over the seeds"
+	return "largest test accuracy of a run, mean over its rounds, and standard deviation over their second half; each " +
+		"mean ± sample standard deviation over the seeds"
 }
 
 // ClientAccuracies are mean, spread, worst and best tenth of the accuracies of the clients (FedAR, Table 3).
@@ -52,12 +54,13 @@ func ClientAccuracies() []Entry {
 
 // aboutClientAccuracies says what [ClientAccuracies] are.
 func aboutClientAccuracies(int) string {
-	return "of the accuracies of the clients after the last round, each on the test samples of its own two classes; mean ± sample standard deviation over the seeds"
+	return "of the accuracies of the clients after the last round, each on the test samples of its own two classes; " +
+		"mean ± sample standard deviation over the seeds"
 }
 
-// FirstRounds are the first rounds at which the mean over the seeds reaches quarters of a target test accuracy. Rounds are
-// looked at that are multiples of every, or of the first multiple of it at which all curves were evaluated all along.
-// target is missing for a data set without one.
+// FirstRounds are the first rounds at which the mean over the seeds reaches quarters of a target test accuracy. Rounds
+// are looked at that are multiples of every, or of the first multiple of it at which all curves were evaluated all
+// along. target is missing for a data set without one.
 func FirstRounds(every int, target func(data string) files.Optional) []Entry {
 	return entries(func(row *results.SummaryRow, runs, _ Runs) error {
 		all := target(row.Data)
@@ -78,7 +81,8 @@ func FirstRounds(every int, target func(data string) files.Optional) []Entry {
 // aboutFirstRounds says what [FirstRounds] are.
 func aboutFirstRounds(every int) func(rounds int) string {
 	return func(int) string {
-		return fmt.Sprintf("first round, of every %d, at which the mean over the seeds reaches a quarter, half, three quarters and all of the target", every)
+		return fmt.Sprintf("first round, of every %d, at which the mean over the seeds reaches a quarter, half, three "+
+			"quarters and all of the target", every)
 	}
 }
 
@@ -112,7 +116,8 @@ func PairedT() []Entry {
 // aboutPairedT says what [PairedT] and [Accuracies] are.
 func aboutPairedT(reference string) func(rounds int) string {
 	return func(rounds int) string {
-		return aboutAccuracies(rounds) + "; p_rounds: two-sided paired t-test against " + reference + "'s of the test accuracies after every evaluated round, " +
+		return aboutAccuracies(rounds) + "; p_rounds: two-sided paired t-test against " + reference +
+			"'s of the test accuracies after every evaluated round, " +
 			"of all seeds, as the paper has it, though they are not independent; p_seeds: the same of the means of the seeds"
 	}
 }

@@ -3,8 +3,8 @@ package papers
 import "rollcall/results"
 
 // FedAR's experiments (section 6). What the paper does not print is marked [inferred]; every setting is a flag of
-// `rollcall run`. T is not printed: 1000 rounds [inferred]. It names no seeds either: 3, 4 and 6 are the suite's. There is no
-// released code, so both presets have the same numbers; `paper` is the default.
+// `rollcall run`. T is not printed: 1000 rounds [inferred]. It names no seeds either: 3, 4 and 6 are the suite's. There
+// is no released code, so both presets have the same numbers; `paper` is the default.
 var (
 	fedarBaselines = []string{"fedvarp", "mifa", "scaffold", "fedavg-s", "fedavg-is"} // in the order of Table 2
 	fedarMethods   = append([]string{"fedar"}, fedarBaselines...)
@@ -14,8 +14,10 @@ var (
 
 	fedar2 = Table{
 		ID: fedar2ID, Title: "FedAR, Table 2: p-values of FedAR's test accuracy against each baseline's",
-		Methods: fedarMethods, Columns: fedarColumns("0.1", "0.5"), Reference: "fedar", Seeds: fedarSeeds, Rounds: fedarRounds, Preset: "paper",
-		Entries: append(PairedT(), Accuracies()...), About: aboutPairedT("fedar"), Printed: fedar2Printed(), Source: fedar2Source,
+		Methods: fedarMethods, Columns: fedarColumns("0.1", "0.5"), Reference: "fedar", Seeds: fedarSeeds,
+		Rounds: fedarRounds, Preset: "paper",
+		Entries: append(PairedT(), Accuracies()...), About: aboutPairedT("fedar"), Printed: fedar2Printed(),
+		Source: fedar2Source,
 	}
 	fedar3 = Table{
 		ID: fedar3ID, Title: "FedAR, Table 3: accuracy over the clients, p_min = 0.1; FedAvg with everybody there",
@@ -35,11 +37,11 @@ var fedarNets = map[string]string{"cifar10": "lenet5", "svhn": "resnet18", "mnis
 // fedarOwn are the methods of no other paper.
 var fedarOwn = []string{"fedar", "fedavg-is", "fedavg-s", "scaffold"}
 
-// fedarTrains is how FedAR's methods train, inside its tables and outside (section 6.1): equal sizes and two classes at each
-// client, five steps of 64 samples, rates from 0.1 with FedAWE's schedule [inferred], weight decay 0.001. The paper mentions
-// neither augmentation nor clipping: none; nor initial weights: PyTorch's [inferred].
-const fedarTrains results.Params = "init=torch;split=two-class;local-epochs=none;local-steps=5;batch=64;lr=0.1;server-lr=1;" +
-	"lr-schedule=decay;weight-decay=0.001;momentum=0;augment=none;clip=none"
+// fedarTrains is how FedAR's methods train, inside its tables and outside (section 6.1): equal sizes and two classes at
+// each client, five steps of 64 samples, rates from 0.1 with FedAWE's schedule [inferred], weight decay 0.001. The
+// paper mentions neither augmentation nor clipping: none; nor initial weights: PyTorch's [inferred].
+const fedarTrains results.Params = "init=torch;split=two-class;local-epochs=none;local-steps=5;batch=64;" +
+	"lr=0.1;server-lr=1;lr-schedule=decay;weight-decay=0.001;momentum=0;augment=none;clip=none"
 
 // fedar is a column of FedAR's experiments: 100 clients, p_i from p_min = 0.1 to 1.
 func fedar(data string, more ...results.Params) Column {

@@ -22,13 +22,14 @@ var fedarF1 = Figure{
 			rows = append(rows, of...)
 		}
 		d := drawing(rows, fedarShapleyFigure(m.Figure.Title, rows))
-		d.Words = fmt.Sprintf("share of client 0: %s\nthe paper: it falls as the staleness grows, and is negative at stale 6\n", strings.Join(shapleyWords(rows), ", "))
+		d.Words = fmt.Sprintf("share of client 0: %s\nthe paper: it falls as the staleness grows, and is negative at "+
+			"stale 6\n", strings.Join(shapleyWords(rows), ", "))
 		return d, nil
 	},
 }
 
-// fiveClients is the toy experiment of section 3.2. It prints neither split nor steps: two classes at each client, so that the five have
-// all ten, and one pass over the samples a round [inferred].
+// fiveClients is the toy experiment of section 3.2. It prints neither split nor steps: two classes at each client, so
+// that the five have all ten, and one pass over the samples a round [inferred].
 func fiveClients() Column {
 	c := fedar("cifar10")
 	c.Base = c.Base.And("clients=5", "p-min=1", "local-epochs=1")
@@ -46,7 +47,8 @@ type fedarShapleyRow struct {
 	With    float64        `csv:"test_acc_all"`
 }
 
-// fedarShapleyRows returns the rows of one level and seed from the test accuracies of all coalitions [2^n], see [stats.Shapley].
+// fedarShapleyRows returns the rows of one level and seed from the test accuracies of all coalitions [2^n], see
+// [stats.Shapley].
 func fedarShapleyRows(stale int, seed uint32, accuracies []float64) ([]fedarShapleyRow, error) {
 	phi, err := stats.Shapley(accuracies)
 	if err != nil {
@@ -55,7 +57,10 @@ func fedarShapleyRows(stale int, seed uint32, accuracies []float64) ([]fedarShap
 	last := len(accuracies) - 1
 	rows := make([]fedarShapleyRow, len(phi))
 	for i, v := range phi {
-		rows[i] = fedarShapleyRow{Stale: stale, Seed: seed, Client: i, Shapley: v, Without: accuracies[0], With: accuracies[last]}
+		rows[i] = fedarShapleyRow{
+			Stale: stale, Seed: seed, Client: i, Shapley: v, Without: accuracies[0],
+			With: accuracies[last],
+		}
 		if sum := accuracies[last] - accuracies[0]; sum != 0 {
 			rows[i].Share = files.Some(v / sum)
 		}
@@ -63,9 +68,9 @@ func fedarShapleyRows(stale int, seed uint32, accuracies []float64) ([]fedarShap
 	return rows, nil
 }
 
-// fedarShapleyFigure draws the Shapley value of client 0 and the mean one of the others, in points of test accuracy, against the staleness,
-// and beside it the share of client 0. Bands are over the seeds. The share is of the means: that of a seed whose clients add nothing
-// together means little.
+// fedarShapleyFigure draws the Shapley value of client 0 and the mean one of the others, in points of test accuracy,
+// against the staleness, and beside it the share of client 0. Bands are over the seeds. The share is of the means: that
+// of a seed whose clients add nothing together means little.
 func fedarShapleyFigure(title string, rows []fedarShapleyRow) plot.Figure {
 	values := plot.LineChart{XLabel: "rounds client 0 is away", YLabel: "Shapley value (points of test accuracy)"}
 	shares := plot.LineChart{XLabel: "rounds client 0 is away", YLabel: "share of all clients' (%)"}

@@ -11,7 +11,8 @@ import (
 
 var fedarF2 = Figure{
 	ID: "fedar-f2", Title: "FedAR, Figure 2: training loss and test accuracy",
-	Measure: Curves{}, Runs: overColumns(fedarColumns("0.1", "0.5")), Preset: "paper", Seeds: fedarSeeds, Rounds: fedarRounds,
+	Measure: Curves{}, Runs: overColumns(fedarColumns("0.1", "0.5")), Preset: "paper", Seeds: fedarSeeds,
+	Rounds: fedarRounds,
 	Draw: func(m Measured) (Drawing, error) {
 		rows, err := fedarCurveRows(m.Lines)
 		return drawing(rows, fedarCurveFigure(m.Figure.Title, rows)), err
@@ -52,7 +53,10 @@ func fedarCurveRows(lines []Line) ([]fedarCurveRow, error) {
 			}
 			for _, x := range means {
 				if at[x.Round] == nil {
-					at[x.Round] = &fedarCurveRow{Data: line.Data, Set: line.Set.Words(" "), Method: line.Method, Round: x.Round, N: x.N}
+					at[x.Round] = &fedarCurveRow{
+						Data: line.Data, Set: line.Set.Words(" "), Method: line.Method,
+						Round: x.Round, N: x.N,
+					}
 					rounds = append(rounds, x.Round)
 				}
 				if m == results.TrainLoss {
@@ -70,7 +74,8 @@ func fedarCurveRows(lines []Line) ([]fedarCurveRow, error) {
 	return rows, nil
 }
 
-// fedarCurveFigure draws a row for each data set and setting: the training loss on the left, the test accuracy on the right.
+// fedarCurveFigure draws a row for each data set and setting: the training loss on the left, the test accuracy on the
+// right.
 func fedarCurveFigure(title string, rows []fedarCurveRow) plot.Figure {
 	figure := plot.Figure{Title: title, PanelHeight: 230}
 	panel := func(r fedarCurveRow) [2]string { return [2]string{r.Data, r.Set} }

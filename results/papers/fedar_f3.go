@@ -11,7 +11,8 @@ import (
 
 var fedarF3 = Figure{
 	ID: "fedar-f3", Title: "FedAR, Figure 3: accuracy over the clients, CIFAR-10, p_min = 0.1",
-	Measure: Curves{}, Runs: runs(withEverybody(fedar("cifar10")), fedar3.Methods...), Preset: "paper", Seeds: fedarSeeds, Rounds: fedarRounds,
+	Measure: Curves{}, Runs: runs(withEverybody(fedar("cifar10")), fedar3.Methods...), Preset: "paper", Seeds: fedarSeeds,
+	Rounds: fedarRounds,
 	Draw: func(m Measured) (Drawing, error) {
 		rows, err := fedarDistributionRows(m.Lines)
 		return drawing(rows, fedarDistributionFigure(m.Figure.Title, rows)), err
@@ -31,8 +32,9 @@ type fedarDistributionRow struct {
 	N       int     `csv:"n"`       // seeds
 }
 
-// fedarDistributionRows counts the clients of each line, and estimates the probability density of their accuracy with normal
-// kernels. The paper does not say how it did: the width is Silverman's, 1.06 σ n^(−1/5), with n the clients of one seed [inferred].
+// fedarDistributionRows counts the clients of each line, and estimates the probability density of their accuracy with
+// normal kernels. The paper does not say how it did: the width is Silverman's, 1.06 σ n^(−1/5), with n the clients of
+// one seed [inferred].
 func fedarDistributionRows(lines []Line) ([]fedarDistributionRow, error) {
 	var rows []fedarDistributionRow
 	for _, line := range lines {

@@ -10,13 +10,15 @@ import (
 var (
 	fedarF4 = Figure{
 		ID: "fedar-f4", Title: "FedAR, Figure 4: smallest availability p_min, CIFAR-10", Axis: "p_min",
-		Measure: Curves{}, Runs: overSetting("p-min", "0.1", "0.2", "0.3", "0.4", "0.5"), Preset: "paper", Seeds: fedarSeeds, Rounds: fedarRounds,
-		Draw: drawFinalLossAndAccuracy,
+		Measure: Curves{}, Runs: overSetting("p-min", "0.1", "0.2", "0.3", "0.4", "0.5"), Preset: "paper", Seeds: fedarSeeds,
+		Rounds: fedarRounds,
+		Draw:   drawFinalLossAndAccuracy,
 	}
 	fedarF5 = Figure{
 		ID: "fedar-f5", Title: "FedAR, Figure 5: number of clients N, CIFAR-10, p_min = 0.1", Axis: "N",
-		Measure: Curves{}, Runs: overSetting("clients", "80", "90", "100", "110", "120"), Preset: "paper", Seeds: fedarSeeds, Rounds: fedarRounds,
-		Draw: drawFinalLossAndAccuracy,
+		Measure: Curves{}, Runs: overSetting("clients", "80", "90", "100", "110", "120"), Preset: "paper", Seeds: fedarSeeds,
+		Rounds: fedarRounds,
+		Draw:   drawFinalLossAndAccuracy,
 	}
 )
 
@@ -24,7 +26,8 @@ var (
 func overSetting(flag string, values ...string) (list []Run) {
 	for _, v := range values {
 		x, _ := strconv.ParseFloat(v, 64) // one of the literals above
-		for _, r := range runs(fedar("cifar10", results.Params(flag+"="+v)), "fedar", "mifa", "fedvarp", "fedavg-is", "scaffold") {
+		for _, r := range runs(fedar("cifar10", results.Params(flag+"="+v)), "fedar", "mifa", "fedvarp", "fedavg-is",
+			"scaffold") {
 			r.X = x
 			list = append(list, r)
 		}
@@ -39,8 +42,8 @@ func drawFinalLossAndAccuracy(m Measured) (Drawing, error) {
 	return drawing(rows, sweepFigure(m.Figure.Title, rows, labels)), err
 }
 
-// fedarFinalRows returns training loss and test accuracy of each line, the means over its last n rounds, over the seeds (figures 4
-// and 5).
+// fedarFinalRows returns training loss and test accuracy of each line, the means over its last n rounds, over the seeds
+// (figures 4 and 5).
 func fedarFinalRows(lines []Line, axis string, n int) ([]sweepRow, error) {
 	var rows []sweepRow
 	for _, m := range []results.Metric{results.TrainLoss, results.TestAcc} {

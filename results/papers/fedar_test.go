@@ -28,13 +28,20 @@ func TestFedAR3(t *testing.T) {
 		{"fedavg-active", "p-min=1", results.ClientAccBest10, 0.695, "69.5"},
 		{"fedavg-active", "p-min=1", results.ClientAccStd, 0.18, "18.0"},
 	} {
-		p, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{Method: c.method, Data: "cifar10", Availability: "uniform"}, Params: c.params, Metric: c.metric})
+		p, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{
+			Method: c.method, Data: "cifar10",
+			Availability: "uniform",
+		}, Params: c.params, Metric: c.metric})
 		// Exact: the float64 nearest to the printed decimals.
 		if !ok || p.Mean != files.Some(c.want) || c.metric.Number(p.Mean, p.Std) != c.text {
-			t.Errorf("%s %s: %v as %q, want %g as %q", c.method, c.metric, p.Mean, c.metric.Number(p.Mean, p.Std), c.want, c.text)
+			t.Errorf("%s %s: %v as %q, want %g as %q", c.method, c.metric, p.Mean, c.metric.Number(p.Mean, p.Std),
+				c.want, c.text)
 		}
 	}
-	if _, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{Method: "fedavg-active", Data: "cifar10", Availability: "uniform"}, Metric: results.ClientAccMean}); ok {
+	if _, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{
+		Method: "fedavg-active", Data: "cifar10",
+		Availability: "uniform",
+	}, Metric: results.ClientAccMean}); ok {
 		t.Error("FedAvg with p_min = 0.1 has a number of the paper's, which has everybody there")
 	}
 	// The table agrees with itself: the variance is the square of the standard deviation, to a digit of its last place.
@@ -52,13 +59,17 @@ func TestFedAR2(t *testing.T) {
 			t.Errorf("%+v: want a p-value by rounds below 0.001, as the paper says of all", r)
 		}
 	}
-	p, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{Method: "scaffold", Data: "cifar10", Availability: "uniform"}, Params: "p-min=0.5;rounds=10", Metric: results.PRounds})
+	p, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{
+		Method: "scaffold", Data: "cifar10",
+		Availability: "uniform",
+	}, Params: "p-min=0.5;rounds=10", Metric: results.PRounds})
 	if !ok || p.Mean != files.Some(1.38e-246) || results.PRounds.Number(p.Mean, p.Std) != "1.38e-246" {
 		t.Errorf("scaffold, p_min = 0.5: %v as %q, want 1.38e-246", p.Mean, results.PRounds.Number(p.Mean, p.Std))
 	}
 }
 
-// Counts are per seed, and the density's integral is 1 (less what is beyond 0 and 1): the middle rule over 25 bins of 0.04, to 1 %.
+// Counts are per seed, and the density's integral is 1 (less what is beyond 0 and 1): the middle rule over 25 bins of
+// 0.04, to 1 %.
 func TestFedARDistribution(t *testing.T) {
 	seed := func(from float64) (rows []results.ClientRow) {
 		for i := range 100 {
@@ -66,7 +77,10 @@ func TestFedARDistribution(t *testing.T) {
 		}
 		return rows
 	}
-	rows, err := fedarDistributionRows([]Line{{Run{Method: "fedar"}, Runs{Clients: [][]results.ClientRow{seed(0.3), seed(0.4)}}}})
+	rows, err := fedarDistributionRows([]Line{{
+		Run{Method: "fedar"},
+		Runs{Clients: [][]results.ClientRow{seed(0.3), seed(0.4)}},
+	}})
 	if err != nil || len(rows) != fedarBins {
 		t.Fatalf("%d rows, %v, want %d", len(rows), err, fedarBins)
 	}
@@ -88,7 +102,8 @@ func TestFedARShapleyRows(t *testing.T) {
 		t.Fatal(rows, err)
 	}
 	for i, want := range []float64{0.15, 0.25} {
-		if r := rows[i]; math.Abs(r.Shapley-want) > 1e-12 || math.Abs(r.Share.Value-want/0.4) > 1e-12 || r.Stale != 3 || r.Seed != 6 || r.Client != i || r.Without != 0.1 || r.With != 0.5 {
+		if r := rows[i]; math.Abs(r.Shapley-want) > 1e-12 || math.Abs(r.Share.Value-want/0.4) > 1e-12 || r.Stale != 3 ||
+			r.Seed != 6 || r.Client != i || r.Without != 0.1 || r.With != 0.5 {
 			t.Errorf("%+v, want Shapley value %g of 0.4", r, want)
 		}
 	}
@@ -107,14 +122,18 @@ func TestFedARRows(t *testing.T) {
 		return rows
 	}
 	runs := []Line{{
-		Run{Method: "fedar", Column: Column{Data: "cifar10", Set: "p-min=0.5"}, X: 0.5}, Runs{Curves: [][]results.CurveRow{curve(1), curve(3)}},
+		Run{Method: "fedar", Column: Column{Data: "cifar10", Set: "p-min=0.5"}, X: 0.5},
+		Runs{Curves: [][]results.CurveRow{curve(1), curve(3)}},
 	}}
 	final, err := fedarFinalRows(runs, "p_min", 2)
-	if err != nil || len(final) != 2 || final[0].What != "train_loss" || final[0].Mean != 4.5 || final[1].What != "test_acc" || math.Abs(final[1].Mean-0.045) > 1e-12 || final[0].N != 2 || final[0].Round != 3 || final[0].X != 0.5 {
+	if err != nil || len(final) != 2 || final[0].What != "train_loss" || final[0].Mean != 4.5 ||
+		final[1].What != "test_acc" || math.Abs(final[1].Mean-0.045) > 1e-12 || final[0].N != 2 || final[0].Round != 3 ||
+		final[0].X != 0.5 {
 		t.Errorf("%+v, %v, want loss 4.5 and accuracy 0.045 of two seeds", final, err)
 	}
 	rows, err := fedarCurveRows(runs)
-	if err != nil || len(rows) != 4 || rows[2].TrainLoss != files.Some(4) || math.Abs(rows[2].TestAcc.Value-0.04) > 1e-12 || rows[2].Set != "p-min=0.5" || rows[2].N != 2 {
+	if err != nil || len(rows) != 4 || rows[2].TrainLoss != files.Some(4) ||
+		math.Abs(rows[2].TestAcc.Value-0.04) > 1e-12 || rows[2].Set != "p-min=0.5" || rows[2].N != 2 {
 		t.Errorf("%+v, %v, want round 2 at loss 4 and accuracy 0.04", rows, err)
 	}
 	figure := fedarCurveFigure("x", rows)

@@ -6,10 +6,13 @@ import (
 	"rollcall/results"
 )
 
-// FedAWE's experiments (section 7 and appendix J). The paper runs three seeds and does not name them: 3, 4 and 6 are the
-// suite's. Its tables share their runs.
+// FedAWE's experiments (section 7 and appendix J). The paper runs three seeds and does not name them: 3, 4 and 6 are
+// the suite's. Its tables share their runs.
 var (
-	fedaweMethods   = []string{"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa", "fedvarp"}
+	fedaweMethods = []string{
+		"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa",
+		"fedvarp",
+	}
 	fedaweData      = []string{"svhn", "cifar10", "cinic10"}
 	fedaweProcesses = []string{"stationary", "staircase", "sine", "interleaved-sine"}
 
@@ -26,7 +29,8 @@ var (
 	fedawe8 = Table{
 		ID: fedawe8ID, Title: "FedAWE, Table 8: first round to reach quarters of a target accuracy, sine",
 		Methods: withoutFedVARP(), Columns: sineColumns(), Seeds: fedaweSeeds, Rounds: fedaweRounds,
-		Entries: FirstRounds(fedawe8Every, fedawe8Target), About: aboutFirstRounds(fedawe8Every), Printed: fedawe8Printed(), Source: fedawe8Source,
+		Entries: FirstRounds(fedawe8Every, fedawe8Target), About: aboutFirstRounds(fedawe8Every), Printed: fedawe8Printed(),
+		Source: fedawe8Source,
 	}
 	fedawe9 = Table{
 		ID: fedawe9ID, Title: "FedAWE, Table 9: degree of non-stationarity γ, SVHN, sine",
@@ -42,13 +46,13 @@ var (
 
 const fedaweRounds = 2000
 
-// fedaweLocal is where presets part in the local steps: the paper clips local gradients and augments every sample (appendix
-// J), the released code clips none and draws one crop and flip for a batch.
+// fedaweLocal is where presets part in the local steps: the paper clips local gradients and augments every sample
+// (appendix J), the released code clips none and draws one crop and flip for a batch.
 var fedaweLocal = map[string]results.Params{"code": "clip=none;augment=batch", "paper": "clip=0.5;augment=sample"}
 
-// fedaweRates are η_0 and η_g, which FedAWE's authors chose after 500 rounds (appendix J), the same for all data sets. The
-// rates of the three FedAvg columns follow the order of the printed header [inferred]; mifa-wait, which is not in the
-// tables, has MIFA's.
+// fedaweRates are η_0 and η_g, which FedAWE's authors chose after 500 rounds (appendix J), the same for all data sets.
+// The rates of the three FedAvg columns follow the order of the printed header [inferred]; mifa-wait, which is not in
+// the tables, has MIFA's.
 var fedaweRates = rates(
 	"fedavg-active 0.05 1", "fedavg-all 0.05 1", "fedavg-known 0.1 1", "fedau 0.05 1", "f3ast 0.05 1", "fedawe 0.1 1",
 	"mifa 0.05 1", "mifa-wait 0.05 1", "fedvarp 0.05 1",

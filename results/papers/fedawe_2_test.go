@@ -13,18 +13,24 @@ import (
 	"rollcall/results/stats"
 )
 
-// FedAWE, Table 2: every cell of the grid once, and no number changed by accident since it was compared, digit by digit,
-// with a second reading of the paper by another program.
+// FedAWE, Table 2: every cell of the grid once, and no number changed by accident since it was compared, digit by
+// digit, with a second reading of the paper by another program.
 func TestFedAWE2(t *testing.T) {
 	rows := fedawe2.Printed
 	if len(rows) != 192 {
 		t.Errorf("%d numbers, want 192 = 8 methods × 4 availabilities × 3 data sets × train and test", len(rows))
 	}
-	for _, method := range []string{"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa", "fedvarp"} {
+	for _, method := range []string{
+		"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa",
+		"fedvarp",
+	} {
 		for _, availability := range []string{"stationary", "staircase", "sine", "interleaved-sine"} {
 			for _, data := range []string{"svhn", "cifar10", "cinic10"} {
 				for _, m := range []results.Metric{results.TrainAcc, results.TestAcc} {
-					row := results.SummaryRow{Cell: results.Cell{Method: method, Data: data, Availability: availability, Alpha: files.Some(0.1)}, Metric: m}
+					row := results.SummaryRow{Cell: results.Cell{
+						Method: method, Data: data, Availability: availability,
+						Alpha: files.Some(0.1),
+					}, Metric: m}
 					if _, found := results.PrintedFor(rows, row); !found {
 						t.Errorf("%s %s %s %s: not there", method, data, availability, m)
 					}
@@ -34,13 +40,15 @@ func TestFedAWE2(t *testing.T) {
 	}
 	var listing strings.Builder
 	for _, r := range rows {
-		if r.Table != "fedawe-2" || r.N != 3 || !r.Std.Valid || !r.Mean.Valid || r.Mean.Value < 0.3 || r.Mean.Value > 0.9 || r.Std.Value < 0.001 || r.Std.Value > 0.05 {
+		if r.Table != "fedawe-2" || r.N != 3 || !r.Std.Valid || !r.Mean.Valid || r.Mean.Value < 0.3 || r.Mean.Value > 0.9 ||
+			r.Std.Value < 0.001 || r.Std.Value > 0.05 {
 			t.Errorf("%+v: want table fedawe-2, 3 seeds, mean in 0.3…0.9, std in 0.001…0.05", r)
 		}
 		fmt.Fprintf(&listing, "%s,%s,%s,%s,%v,%v\n", r.Availability, r.Method, r.Data, r.Metric, r.Mean, r.Std)
 	}
 	sum := sha256.Sum256([]byte(listing.String()))
-	if got, want := hex.EncodeToString(sum[:]), "0bc4fdec2aa6b4ddcd792dc81b91907c4b9fec4c3052698db88799cbe2daed06"; got != want {
+	want := "0bc4fdec2aa6b4ddcd792dc81b91907c4b9fec4c3052698db88799cbe2daed06"
+	if got := hex.EncodeToString(sum[:]); got != want {
 		t.Errorf("checksum of the listing: got %s, want %s; it starts\n%s", got, want, listing.String()[:200])
 	}
 }
@@ -59,7 +67,10 @@ func TestFedAWE2Samples(t *testing.T) {
 		{"fedavg-active", "staircase", "cinic10", results.TestAcc, 0.423, 0.022},
 		{"fedvarp", "interleaved-sine", "cinic10", results.TestAcc, 0.472, 0.003},
 	} {
-		row := results.SummaryRow{Cell: results.Cell{Method: test.method, Data: test.data, Availability: test.availability, Alpha: files.Some(0.1)}, Metric: test.metric}
+		row := results.SummaryRow{Cell: results.Cell{
+			Method: test.method, Data: test.data, Availability: test.availability,
+			Alpha: files.Some(0.1),
+		}, Metric: test.metric}
 		got, found := results.PrintedFor(rows, row)
 		// Exact: the fractions are the floats nearest to the printed decimals.
 		if want := (stats.Estimate{Mean: test.mean, Std: files.Some(test.std), N: 3}); !found || got.Estimate() != want {
@@ -74,7 +85,8 @@ func TestPaperTables(t *testing.T) {
 			t.Errorf("%s: source %q, want a citation", table.ID, table.Source)
 		}
 	}
-	want := `papers: table "fedawe-3": unknown, want one of fedawe-2, fedawe-8, fedawe-9, fedawe-10, cafed-1, fedar-2, fedar-3`
+	want := `papers: table "fedawe-3": unknown, want one of fedawe-2, fedawe-8, fedawe-9, fedawe-10, cafed-1, ` +
+		`fedar-2, fedar-3`
 	if _, err := TableByID("fedawe-3"); err == nil || err.Error() != want {
 		t.Errorf("unknown table: got %v, want %s", err, want)
 	}

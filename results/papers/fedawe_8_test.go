@@ -29,7 +29,8 @@ func printed(t *testing.T, id string) []results.Printed {
 func listingSum(rows []results.Printed) string {
 	var listing strings.Builder
 	for _, r := range rows {
-		fmt.Fprintf(&listing, "%s,%s,%s,%s,%v,%s,%s,%v,%v,%d\n", r.Table, r.Method, r.Data, r.Availability, r.Alpha, r.Params, r.Metric, r.Mean, r.Std, r.N)
+		fmt.Fprintf(&listing, "%s,%s,%s,%s,%v,%s,%s,%v,%v,%d\n", r.Table, r.Method, r.Data, r.Availability, r.Alpha,
+			r.Params, r.Metric, r.Mean, r.Std, r.N)
 	}
 	sum := sha256.Sum256([]byte(listing.String()))
 	return hex.EncodeToString(sum[:])
@@ -42,8 +43,10 @@ func TestFedAWEAppendixChecksums(t *testing.T) {
 		id, sum string
 		numbers int
 	}{
-		{"fedawe-8", "f9e8f12b76eeae2819a8674cc2792580a34f95c4ad4954dfdab693c1aa570a4b", 84}, // 7 methods × 3 data sets × 4 quarters
-		{"fedawe-9", "8f8cf02d51dca17979543119de16fd9c6a1917bad93b022352ab0f6fd74f2d37", 42}, // 7 methods × 3 columns × train and test
+		{"fedawe-8", "f9e8f12b76eeae2819a8674cc2792580a34f95c4ad4954dfdab693c1aa570a4b", 84},
+		// 7 methods × 3 data sets × 4 quarters
+		{"fedawe-9", "8f8cf02d51dca17979543119de16fd9c6a1917bad93b022352ab0f6fd74f2d37", 42},
+		// 7 methods × 3 columns × train and test
 		{"fedawe-10", "a6816fc4fe90c413d28ed33458f63f30d0220c0753924b25249da0c4b5515562", 42},
 	} {
 		rows := printed(t, test.id)
@@ -75,7 +78,8 @@ func TestFedAWE8(t *testing.T) {
 						t.Errorf("%s %s %s: a dash, want a number", method, data, m)
 					}
 				case p.Mean.Value < last || int(p.Mean.Value)%fedawe8Every != 0:
-					t.Errorf("%s %s %s: round %v, want a multiple of %d not before round %v", method, data, m, p.Mean, fedawe8Every, last)
+					t.Errorf("%s %s %s: round %v, want a multiple of %d not before round %v", method, data, m, p.Mean,
+						fedawe8Every, last)
 				default:
 					last = p.Mean.Value
 				}
@@ -111,7 +115,8 @@ func TestFedAWE8Target(t *testing.T) {
 
 func TestTargetShare(t *testing.T) {
 	for m, want := range map[results.Metric]files.Optional{
-		results.RoundsTo25: files.Some(0.25), results.RoundsTo50: files.Some(0.5), results.RoundsTo75: files.Some(0.75), results.RoundsTo100: files.Some(1), results.TestAcc: {}, results.TrainLoss: {}, "": {},
+		results.RoundsTo25: files.Some(0.25), results.RoundsTo50: files.Some(0.5), results.RoundsTo75: files.Some(0.75),
+		results.RoundsTo100: files.Some(1), results.TestAcc: {}, results.TrainLoss: {}, "": {},
 	} {
 		if got := m.TargetShare(); got != want || m.IsRound() != want.Valid {
 			t.Errorf("%q: got share %v, round %v, want %v, %v", m, got, m.IsRound(), want, want.Valid)

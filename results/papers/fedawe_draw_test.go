@@ -39,11 +39,18 @@ func everyFigure(t *testing.T) map[string]plot.Figure {
 	}
 	var curves [][]results.CurveRow
 	var study []Line
-	for _, method := range []string{"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa", "fedvarp"} {
-		curves = append(curves, run(method, 500, []float64{2.3, 1, 0.1}, []float64{0.1, 0.5, 0.6}), run(method, 500, []float64{2.2, 0.2, math.NaN()}, []float64{0.1, 0.3, 0.5}))
+	for _, method := range []string{
+		"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa",
+		"fedvarp",
+	} {
+		curves = append(curves, run(method, 500, []float64{2.3, 1, 0.1}, []float64{0.1, 0.5, 0.6}),
+			run(method, 500, []float64{2.2, 0.2, math.NaN()}, []float64{0.1, 0.3, 0.5}))
 		study = append(study, ofF3("0.5", fmt.Sprint(float64(len(study))/10), curves[len(curves)-2:]...))
 	}
-	training, err := fedaweF7Rows(curves, fedaweF7Options{Beta: fedaweF7Beta, Smoothed: []string{"fedawe"}, LossAsCoded: true})
+	training, err := fedaweF7Rows(curves, fedaweF7Options{
+		Beta: fedaweF7Beta, Smoothed: []string{"fedawe"},
+		LossAsCoded: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +104,8 @@ func TestFigureSVG(t *testing.T) {
 			}
 			for _, p := range textAt.FindAllStringSubmatch(got, -1) {
 				// Rotated text is placed in axes turned by a right angle, so either side may be its limit.
-				if x, y := number64(t, p[1]), number64(t, p[2]); math.Abs(x) > max(width, height) || math.Abs(y) > max(width, height) {
+				if x, y := number64(t, p[1]), number64(t, p[2]); math.Abs(x) > max(width, height) ||
+					math.Abs(y) > max(width, height) {
 					t.Errorf("text at %g, %g, want it within %g × %g", x, y, width, height)
 				}
 			}
@@ -149,12 +157,25 @@ func TestFigureErrors(t *testing.T) {
 		{"none", nil, "no panel, want one at least"},
 		{"empty row", [][]plot.Chart{{}}, "no panel, want one at least"},
 		{"ragged", [][]plot.Chart{{ok, ok}, {ok}}, "row 2: 1 panels, want 2 as in the first"},
-		{"x and y", [][]plot.Chart{{ok}, {line(plot.Series{Name: "a", X: []float64{1}})}}, `panel 1 of row 2: series "a": 1 x and 0 y, want as many of each`},
-		{"band", [][]plot.Chart{{line(plot.Series{X: []float64{1}, Y: []float64{1}, Low: []float64{1}})}}, `panel 1 of row 1: series "": band of 1 and 0 values around 1 points, want none or as many`},
+		{
+			"x and y",
+			[][]plot.Chart{{ok}, {line(plot.Series{Name: "a", X: []float64{1}})}},
+			`panel 1 of row 2: series "a": 1 x and 0 y, want as many of each`,
+		},
+		{
+			"band",
+			[][]plot.Chart{{line(plot.Series{X: []float64{1}, Y: []float64{1}, Low: []float64{1}})}},
+			`panel 1 of row 1: series "": band of 1 and 0 values around 1 points, want none or as many`,
+		},
 		{"logarithm of 0", [][]plot.Chart{{low}}, "panel 1 of row 1: y axis from 0 to 2."},
-		{"upside down", [][]plot.Chart{{upside}}, "panel 1 of row 1: y axis from 2 to 1, want an ascending range, above 0 if logarithmic"},
+		{"upside down", [][]plot.Chart{{upside}}, "panel 1 of row 1: y axis from 2 to 1, want an ascending range, above 0 " +
+			"if logarithmic"},
 		{"no bin", [][]plot.Chart{{plot.Histogram{}}}, "panel 1 of row 1: histogram: no bin, want one at least"},
-		{"bin", [][]plot.Chart{{plot.Histogram{Bins: []plot.Bin{{Low: 1, High: 1, Count: 3}}}}}, "panel 1 of row 1: histogram: bin from 1 to 1 with 3, want an ascending range with at least 0"},
+		{
+			"bin",
+			[][]plot.Chart{{plot.Histogram{Bins: []plot.Bin{{Low: 1, High: 1, Count: 3}}}}},
+			"panel 1 of row 1: histogram: bin from 1 to 1 with 3, want an ascending range with at least 0",
+		},
 		{"no row", [][]plot.Chart{{plot.Raster{}}}, "panel 1 of row 1: raster: no row, want one at least"},
 	} {
 		err := plot.Figure{Panels: test.panels}.WriteSVG(io.Discard)
@@ -177,7 +198,10 @@ func TestFigureDegenerate(t *testing.T) {
 		"nearly the same": {X: []float64{1, 2}, Y: []float64{1, math.Nextafter(1, 2)}},
 	} {
 		for _, logY := range []bool{false, true} {
-			got := filestest.SVG(t, plot.Figure{Panels: [][]plot.Chart{{plot.LineChart{Series: []plot.Series{s}, LogY: logY}, nil}}})
+			got := filestest.SVG(t, plot.Figure{Panels: [][]plot.Chart{{plot.LineChart{
+				Series: []plot.Series{s},
+				LogY:   logY,
+			}, nil}}})
 			if strings.Contains(got, "NaN") || strings.Contains(got, "Inf") {
 				t.Errorf("%s, logarithmic %v: a coordinate or label is not finite", name, logY)
 			}

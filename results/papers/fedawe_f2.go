@@ -10,7 +10,8 @@ import (
 )
 
 var fedaweF2 = Figure{
-	ID: "fedawe-f2", Title: "FedAWE, Figure 2: where FedAvg ends with two clients of unequal availability", Measure: Nothing{},
+	ID: "fedawe-f2", Title: "FedAWE, Figure 2: where FedAvg ends with two clients of unequal availability",
+	Measure: Nothing{},
 	Draw: func(Measured) (Drawing, error) {
 		rows, err := fedaweF2Rows(20)
 		return drawing(rows, fedaweF2Figure(rows)), err
@@ -23,9 +24,9 @@ const (
 	fedaweU2 = 100.0
 )
 
-// twoClientLimit returns where FedAvg over active clients ends on average in FedAWE's Example 1: two clients, each there
-// with its own probability p_1 or p_2 in every round, with F_i(x) = (x − u_i)²/2, u_1 = 0 and u_2 = 100. Their sum has its
-// minimum at 50.
+// twoClientLimit returns where FedAvg over active clients ends on average in FedAWE's Example 1: two clients, each
+// there with its own probability p_1 or p_2 in every round, with F_i(x) = (x − u_i)²/2, u_1 = 0 and u_2 = 100. Their
+// sum has its minimum at 50.
 //
 // A client that trains moves x by a share a of its way to u_i, a being 1 − (1 − η)^E after E steps of size η. With both
 // active the server takes the mean, with one that one, with none x stays. So E[x'] − x is a times
@@ -61,8 +62,8 @@ func fedaweF2Rows(n int) ([]fedaweF2Row, error) {
 	return rows, nil
 }
 
-// fedaweF2Figure draws the limit against p_1, a line for each of at most five p_2 of the grid, spread over it, and one for
-// the minimum.
+// fedaweF2Figure draws the limit against p_1, a line for each of at most five p_2 of the grid, spread over it, and one
+// for the minimum.
 func fedaweF2Figure(rows []fedaweF2Row) plot.Figure {
 	const lines = 5
 	var p2s []float64
@@ -93,7 +94,8 @@ func fedaweF2Figure(rows []fedaweF2Row) plot.Figure {
 	return plot.Figure{
 		Title: "FedAvg's limit for two clients with optima 0 and 100",
 		Panels: [][]plot.Chart{{plot.LineChart{
-			XLabel: "p1, availability of the client with optimum 0", YLabel: "limit of E[x]", Series: series, YMin: files.Some(fedaweU1), YMax: files.Some(fedaweU2),
+			XLabel: "p1, availability of the client with optimum 0", YLabel: "limit of E[x]", Series: series,
+			YMin: files.Some(fedaweU1), YMax: files.Some(fedaweU2),
 		}}},
 	}
 }

@@ -31,7 +31,8 @@ func TestTwoClientLimit(t *testing.T) {
 	}
 }
 
-// FedAvg itself, with the paper's objective, ends there on average, whatever the step size and the number of local steps.
+// FedAvg itself, with the paper's objective, ends there on average, whatever the step size and the number of local
+// steps.
 func TestTwoClientLimitSimulated(t *testing.T) {
 	targets := [2]float64{0, 100}
 	for _, test := range []struct {
@@ -64,9 +65,11 @@ func TestTwoClientLimitSimulated(t *testing.T) {
 		}
 		got, want := sum/(rounds-settle), twoClientLimit(test.p1, test.p2)
 		// Per round a drift is at most 100a and its noise has a memory of 1/(a·P(any active)) rounds; over 380 000 rounds the
-		// time average has a standard error of at most 50·√(2/(380000·0.19)) = 0.26 for any a. The tolerance is four of these.
+		// time average has a standard error of at most 50·√(2/(380000·0.19)) = 0.26 for any a. The tolerance is four of
+		// these.
 		if math.Abs(got-want) > 1.05 {
-			t.Errorf("p %g, %g, lr %g, %d steps: time average %.3f, want %.3f ± 1.05", test.p1, test.p2, test.lr, test.local, got, want)
+			t.Errorf("p %g, %g, lr %g, %d steps: time average %.3f, want %.3f ± 1.05", test.p1, test.p2, test.lr, test.local,
+				got, want)
 		}
 	}
 }
@@ -106,7 +109,8 @@ func TestFedAWEF2Figure(t *testing.T) {
 		}
 		for i, s := range chart.Series {
 			if s.Name != test.want[i] || i < len(test.want)-1 && len(s.X) != test.n {
-				t.Errorf("grid of %d: line %d is %q with %d points, want %q with %d", test.n, i, s.Name, len(s.X), test.want[i], test.n)
+				t.Errorf("grid of %d: line %d is %q with %d points, want %q with %d", test.n, i, s.Name, len(s.X),
+					test.want[i], test.n)
 			}
 		}
 	}

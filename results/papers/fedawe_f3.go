@@ -72,8 +72,8 @@ func numberOf(line Line, name string) float64 {
 	return v
 }
 
-// fedaweF3Figure draws train and test accuracy, a row of panels for each p and a line for each γ, with a band of one standard
-// deviation over the seeds where there are several.
+// fedaweF3Figure draws train and test accuracy, a row of panels for each p and a line for each γ, with a band of one
+// standard deviation over the seeds where there are several.
 func fedaweF3Figure(rows []fedaweF3Row) plot.Figure {
 	f := plot.Figure{Title: "FedAvg over active clients, SVHN, p(t) = p (γ sin(0.1πt) + 1 − γ)", PanelHeight: 210}
 	var ps, gammas []float64 // in order of appearance
@@ -92,7 +92,10 @@ func fedaweF3Figure(rows []fedaweF3Row) plot.Figure {
 	}
 	low, high := all.Axis(0.04, false)
 	for i, p := range ps {
-		train := plot.LineChart{Title: fmt.Sprintf("p = %g", p), YLabel: "train accuracy (%)", YMin: files.Some(low), YMax: files.Some(high)}
+		train := plot.LineChart{
+			Title: fmt.Sprintf("p = %g", p), YLabel: "train accuracy (%)", YMin: files.Some(low),
+			YMax: files.Some(high),
+		}
 		test := train
 		test.YLabel = "test accuracy (%)"
 		if i == len(ps)-1 {

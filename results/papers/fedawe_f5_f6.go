@@ -2,7 +2,9 @@ package papers
 
 import (
 	"fmt"
+	"slices"
 
+	"rollcall/results/files"
 	"rollcall/results/plot"
 )
 
@@ -32,4 +34,65 @@ func FedAWEF5Figure(bins []plot.Bin) plot.Figure {
 		Title:  fmt.Sprintf("How often %d clients are available", clients),
 		Panels: [][]plot.Chart{{plot.Histogram{XLabel: "availability p of a client", YLabel: "clients", Bins: bins}}},
 	}
+}
+
+var fedaweF6 = Figure{
+	ID: "fedawe-f6", Title: "FedAWE, Figure 6: trajectories and sampled activity",
+	Measure: FedAWEPaths, Seeds: fedaweSeeds[:1], Rounds: 80,
+	Draw: func(m Measured) (Drawing, error) { return drawing(m.Paths, FedAWEF6Figure(m.Paths)), nil },
+}
+
+// FedAWEPaths are the processes and clients of Figure 6.
+var FedAWEPaths = Trajectories{Processes: fedaweProcesses, Base: []float64{0.1, 0.5, 0.9}}
+
+// FedAWEF6Row is one client in one round of FedAWE's Figure 6. Rows of a client and process are ascending in Round,
+// from 0.
+type FedAWEF6Row struct {
+	Availability string  `csv:"availability"` // stationary, staircase, sine, interleaved-sine
+	P            float64 `csv:"p"`            // p_i
+	Round        int     `csv:"round"`
+	Probability  float64 `csv:"probability"` // p_i^t
+	Active       int     `csv:"active"`      // 1: the client is there
+}
+
+// FedAWEF6Figure draws, for each process, the trajectories p_i^t as steps and beside them the sampled activity.
+func FedAWEF6Figure(rows []FedAWEF6Row) plot.Figure {
+	f := plot.Figure{Title: "Availability of three kinds of clients", PanelHeight: 190}
+	var kinds []string // in order of appearance
+	var ps []float64
+	for _, r := range rows {
+		if !slices.Contains(kinds, r.Availability) {
+			kinds = append(kinds, r.Availability)
+		}
+		if !slices.Contains(ps, r.P) {
+			ps = append(ps, r.P)
+		}
+	}
+	if len(ps) != 3 {
+		f.Title = "Availability of clients"
+	}
+	for i, kind := range kinds {
+		path := plot.LineChart{Title: kind, YLabel: "probability", YMin: files.Some(0), YMax: files.Some(1)}
+		activity := plot.Raster{Title: kind + ", sampled (dark: active)", YLabel: "p"}
+		if i == len(kinds)-1 {
+			path.XLabel, activity.XLabel = "round", "round"
+		}
+		for _, p := range ps {
+			name := fmt.Sprintf("p = %g", round3(p))
+			s, on := plot.Series{Name: name, Step: true}, []bool{}
+			for _, r := range rows {
+				if r.Availability == kind && r.P == p {
+					s.X, s.Y = append(s.X, float64(r.Round)), append(s.Y, r.Probability)
+					on = append(on, r.Active != 0)
+				}
+			}
+			if n := len(s.X); n > 0 { // the last round lasts as long as the others
+				s.X, s.Y = append(s.X, s.X[n-1]+1), append(s.Y, s.Y[n-1])
+			}
+			path.Series = append(path.Series, s)
+			activity.Rows = append(activity.Rows, plot.RasterRow{Name: fmt.Sprintf("%g", round3(p)), On: on})
+		}
+		f.Panels = append(f.Panels, []plot.Chart{path, activity})
+	}
+	return f
 }

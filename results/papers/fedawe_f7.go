@@ -27,20 +27,27 @@ var fedaweF7 = Figure{
 	ID: "fedawe-f7", Title: "FedAWE, Figure 7: training curves, sine",
 	Measure: Curves{}, Runs: fedaweF7Runs(), Seeds: fedaweSeeds, Rounds: fedaweRounds,
 	Options: []Option{
-		{Name: "ema", Default: fedaweF7Beta, Help: "exponential moving average of FedAWE's curves; 0 shows them raw", Check: func(value any) error {
-			if beta := value.(float64); !(beta >= 0 && beta <= 1) {
-				return errors.New("want 0 … 1")
-			}
-			return nil
-		}},
-		{Name: "loss-as-coded", Default: false, Help: fmt.Sprintf("losses divided by %d, as the released code's are", fedaweF7Coded)},
+		{
+			Name: "ema", Default: fedaweF7Beta, Help: "exponential moving average of FedAWE's curves; 0 shows them raw",
+			Check: func(value any) error {
+				if beta := value.(float64); !(beta >= 0 && beta <= 1) {
+					return errors.New("want 0 … 1")
+				}
+				return nil
+			},
+		},
+		{Name: "loss-as-coded", Default: false, Help: fmt.Sprintf("losses divided by %d, as the released code's are",
+			fedaweF7Coded)},
 	},
 	Draw: func(m Measured) (Drawing, error) {
 		var curves [][]results.CurveRow
 		for _, line := range m.Lines {
 			curves = append(curves, line.Curves...)
 		}
-		o := fedaweF7Options{Beta: m.option("ema").(float64), Smoothed: []string{"fedawe"}, LossAsCoded: m.option("loss-as-coded").(bool)}
+		o := fedaweF7Options{
+			Beta: m.option("ema").(float64), Smoothed: []string{"fedawe"},
+			LossAsCoded: m.option("loss-as-coded").(bool),
+		}
 		rows, err := fedaweF7Rows(curves, o)
 		return drawing(rows, fedaweF7Figure(rows)), err
 	},
@@ -82,9 +89,9 @@ type fedaweF7Row struct {
 	LossAsCoded  bool           `csv:"loss_as_coded"`
 }
 
-// fedaweF7Rows returns mean and standard deviation over seeds of the curves of each method, each curve smoothed first if
-// it is to be. A curve is one run, its rows ascending in rounds; those of the same data, availability and method are seeds
-// of the same cell, and only rounds all of them have come out. Cells come in the order of the curves.
+// fedaweF7Rows returns mean and standard deviation over seeds of the curves of each method, each curve smoothed first
+// if it is to be. A curve is one run, its rows ascending in rounds; those of the same data, availability and method are
+// seeds of the same cell, and only rounds all of them have come out. Cells come in the order of the curves.
 func fedaweF7Rows(curves [][]results.CurveRow, o fedaweF7Options) ([]fedaweF7Row, error) {
 	if !(o.Beta >= 0 && o.Beta <= 1) {
 		return nil, fmt.Errorf("results: fedawe-f7: beta %g, want 0 … 1", o.Beta)
@@ -132,8 +139,8 @@ func fedaweF7Rows(curves [][]results.CurveRow, o fedaweF7Options) ([]fedaweF7Row
 	return out, nil
 }
 
-// smooth returns a curve with the moving averages in place of its train loss and test accuracy. Rows without a value keep
-// none and pass the average on.
+// smooth returns a curve with the moving averages in place of its train loss and test accuracy. Rows without a value
+// keep none and pass the average on.
 func smooth(rows []results.CurveRow, beta float64) []results.CurveRow {
 	out := slices.Clone(rows)
 	for _, column := range []func(r *results.CurveRow) *files.Optional{

@@ -49,8 +49,10 @@ func TestFedAWEF7Rows(t *testing.T) {
 			t.Fatalf("%d rows, want 5", len(rows))
 		}
 		r := rows[i]
-		if r.Method != want.method || r.Data != "svhn" || r.Availability != "sine" || r.Round != want.round || r.N != want.n || !filestest.Near(r.TrainLoss, want.loss) ||
-			!filestest.Near(r.TestAcc, want.acc) || !filestest.Near(r.Beta, want.beta) || !filestest.SameOptional(r.TrainLossStd, want.lossStd) || !r.LossAsCoded {
+		if r.Method != want.method || r.Data != "svhn" || r.Availability != "sine" || r.Round != want.round ||
+			r.N != want.n || !filestest.Near(r.TrainLoss, want.loss) ||
+			!filestest.Near(r.TestAcc, want.acc) || !filestest.Near(r.Beta, want.beta) ||
+			!filestest.SameOptional(r.TrainLossStd, want.lossStd) || !r.LossAsCoded {
 			t.Errorf("row %d: got %+v, want %+v", i, r, want)
 		}
 	}
@@ -70,7 +72,8 @@ func TestFedAWEF7Smoothing(t *testing.T) {
 		return run("fedawe", every, x, x)
 	}
 	for _, every := range []int{1, 2, 10, 50} {
-		rows, err := fedaweF7Rows([][]results.CurveRow{steps(every)}, fedaweF7Options{Beta: fedaweF7Beta, Smoothed: []string{"fedawe"}})
+		rows, err := fedaweF7Rows([][]results.CurveRow{steps(every)},
+			fedaweF7Options{Beta: fedaweF7Beta, Smoothed: []string{"fedawe"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +87,8 @@ func TestFedAWEF7Smoothing(t *testing.T) {
 	}
 	// Every second round it is the plain moving average.
 	x := []float64{3, 1, 4, 1, 5, 9, 2, 6}
-	rows, err := fedaweF7Rows([][]results.CurveRow{run("fedawe", fedaweF7Every, x, x)}, fedaweF7Options{Beta: 0.9, Smoothed: []string{"fedawe"}})
+	rows, err := fedaweF7Rows([][]results.CurveRow{run("fedawe", fedaweF7Every, x, x)},
+		fedaweF7Options{Beta: 0.9, Smoothed: []string{"fedawe"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +111,8 @@ func TestFedAWEF7Gap(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Loss: 1, none, then two intervals later 0.25·1; accuracy: 1, 5, 2.5. Round 2 has no loss, so no row.
-	if len(rows) != 2 || rows[1].Round != 4 || !filestest.Near(rows[1].TrainLoss, 0.25) || !filestest.Near(rows[1].TestAcc, 2.5) {
+	if len(rows) != 2 || rows[1].Round != 4 || !filestest.Near(rows[1].TrainLoss, 0.25) ||
+		!filestest.Near(rows[1].TestAcc, 2.5) {
 		t.Errorf("got %+v, want rounds 0 and 4, the latter 0.25 and 2.5", rows)
 	}
 	if !slices.Equal(before, curve) {
@@ -145,7 +150,8 @@ func TestFedAWEF7Figure(t *testing.T) {
 		t.Fatalf("got %d rows of panels, want one of two", len(f.Panels))
 	}
 	loss, acc := f.Panels[0][0].(plot.LineChart), f.Panels[0][1].(plot.LineChart)
-	if !loss.LogY || acc.LogY || !strings.HasSuffix(loss.YLabel, "/ 256") || loss.Series[1].Name != "fedawe (moving average, β = 0.99)" || loss.Series[0].Name != "mifa" {
+	if !loss.LogY || acc.LogY || !strings.HasSuffix(loss.YLabel, "/ 256") ||
+		loss.Series[1].Name != "fedawe (moving average, β = 0.99)" || loss.Series[0].Name != "mifa" {
 		t.Errorf("got %+v, want losses on a logarithmic axis, divided by 256, FedAWE named as smoothed", loss)
 	}
 	if !filestest.Near(acc.Series[0].Y[1], 20) {
@@ -160,18 +166,23 @@ func ofF3(p, gamma string, curves ...[]results.CurveRow) Line {
 
 func TestFedAWEF3(t *testing.T) {
 	rows, err := fedaweF3Rows([]Line{
-		ofF3("0.1", "0.3", [][]results.CurveRow{run("fedavg-active", 10, []float64{1, 1}, []float64{0.1, 0.2}), run("fedavg-active", 10, []float64{1, 1}, []float64{0.3, 0.4})}...),
+		ofF3("0.1", "0.3", [][]results.CurveRow{
+			run("fedavg-active", 10, []float64{1, 1}, []float64{0.1, 0.2}),
+			run("fedavg-active", 10, []float64{1, 1}, []float64{0.3, 0.4}),
+		}...),
 		ofF3("1", "0.3", [][]results.CurveRow{run("fedavg-active", 10, []float64{1}, []float64{0.5})}...),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rows) != 3 || rows[1].Round != 10 || rows[1].N != 2 || !filestest.Near(rows[1].TestAcc, 0.3) || !filestest.Near(rows[1].TrainAcc, 0.4) ||
+	if len(rows) != 3 || rows[1].Round != 10 || rows[1].N != 2 || !filestest.Near(rows[1].TestAcc, 0.3) ||
+		!filestest.Near(rows[1].TrainAcc, 0.4) ||
 		!filestest.SameOptional(rows[1].TestAccStd, files.Some(math.Sqrt(0.02))) || rows[2].TestAccStd.Valid {
 		t.Errorf("got %+v, want two rows over two seeds and one of one", rows)
 	}
 	f := fedaweF3Figure(rows)
-	if len(f.Panels) != 2 || f.Panels[0][0].(plot.LineChart).XLabel != "" || f.Panels[1][0].(plot.LineChart).XLabel != "round" {
+	if len(f.Panels) != 2 || f.Panels[0][0].(plot.LineChart).XLabel != "" ||
+		f.Panels[1][0].(plot.LineChart).XLabel != "round" {
 		t.Errorf("got %+v, want a row for each p, rounds below the last", f.Panels)
 	}
 	first, last := f.Panels[0][0].(plot.LineChart), f.Panels[1][1].(plot.LineChart)

@@ -42,7 +42,11 @@ func TestTables(t *testing.T) {
 		entries []results.Metric
 	}{
 		{"fedawe-2", 8, table2, accuracies},
-		{"fedawe-8", 7, []string{"svhn sine", "cifar10 sine", "cinic10 sine"}, []results.Metric{results.RoundsTo25, results.RoundsTo50, results.RoundsTo75, results.RoundsTo100}},
+		{
+			"fedawe-8", 7,
+			[]string{"svhn sine", "cifar10 sine", "cinic10 sine"},
+			[]results.Metric{results.RoundsTo25, results.RoundsTo50, results.RoundsTo75, results.RoundsTo100},
+		},
 		{"fedawe-9", 7, []string{"svhn sine gamma=0.3", "svhn sine gamma=0.2", "svhn sine gamma=0.1"}, accuracies},
 		{"fedawe-10", 7, []string{"svhn sine alpha=0.05", "svhn sine alpha=0.1", "svhn sine alpha=1"}, accuracies},
 	} {
@@ -61,8 +65,10 @@ func TestTables(t *testing.T) {
 			if len(table.Methods) != c.methods || slices.Contains(table.Methods, "fedvarp") != (c.id == "fedawe-2") {
 				t.Errorf("methods %q, want %d, FedVARP in Table 2 alone", table.Methods, c.methods)
 			}
-			if table.Rounds != 2000 || !slices.Equal(table.Seeds, []uint32{3, 4, 6}) || !slices.Equal(metrics(table), c.entries) {
-				t.Errorf("%d rounds, seeds %v, entries %q, want 2000, 3 4 6, %q", table.Rounds, table.Seeds, metrics(table), c.entries)
+			if table.Rounds != 2000 || !slices.Equal(table.Seeds, []uint32{3, 4, 6}) ||
+				!slices.Equal(metrics(table), c.entries) {
+				t.Errorf("%d rounds, seeds %v, entries %q, want 2000, 3 4 6, %q", table.Rounds, table.Seeds, metrics(table),
+					c.entries)
 			}
 		})
 	}
@@ -88,7 +94,13 @@ func TestFigures(t *testing.T) {
 		id     string
 		runs   []string
 		rounds int
-	}{{"fedawe-f2", nil, 0}, {"fedawe-f3", f3, 1000}, {"fedawe-f5", nil, 0}, {"fedawe-f6", nil, 80}, {"fedawe-f7", f7, 2000}} {
+	}{
+		{"fedawe-f2", nil, 0},
+		{"fedawe-f3", f3, 1000},
+		{"fedawe-f5", nil, 0},
+		{"fedawe-f6", nil, 80},
+		{"fedawe-f7", f7, 2000},
+	} {
 		f, err := FigureByID(c.id)
 		if err != nil {
 			t.Fatal(err)

@@ -40,8 +40,8 @@ type Option struct {
 	Check   func(value any) error // returns what is wanted in place of a value; nil: every value will do
 }
 
-// Measure says what a figure measures: one of [Nothing], [Curves], [BaseAvailability], [Trajectories], [EstimatorErrors] and
-// [Coalitions].
+// Measure says what a figure measures: one of [Nothing], [Curves], [BaseAvailability], [Trajectories],
+// [EstimatorErrors] and [Coalitions].
 type Measure interface{ isMeasure() }
 
 // Nothing is measured: the figure is computed.
@@ -67,8 +67,8 @@ type Trajectories struct {
 // EstimatorErrors are how far π̂ and λ̂ are from the truth when their prior is of X rounds: [Measured.Errors].
 type EstimatorErrors struct{}
 
-// Coalitions are the accuracies of the models of all sets of clients, when client 0 is away in the last 0 … MostStale rounds:
-// [Measured.Coalitions].
+// Coalitions are the accuracies of the models of all sets of clients, when client 0 is away in the last 0 … MostStale
+// rounds: [Measured.Coalitions].
 type Coalitions struct{ MostStale int }
 
 func (Nothing) isMeasure()          {}

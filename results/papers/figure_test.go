@@ -17,9 +17,11 @@ func TestComplete(t *testing.T) {
 	for _, table := range tables {
 		ids = append(ids, table.ID)
 		switch {
-		case table.Title == "" || table.Source == "" || len(table.Printed) == 0 || table.About == nil || table.About(table.Rounds) == "":
+		case table.Title == "" || table.Source == "" || len(table.Printed) == 0 || table.About == nil ||
+			table.About(table.Rounds) == "":
 			t.Errorf("%s: want a title, a source, printed numbers and what ours are", table.ID)
-		case len(table.Methods) == 0 || len(table.Columns) == 0 || len(table.Entries) == 0 || len(table.Seeds) == 0 || table.Rounds < max(1, table.MinRounds):
+		case len(table.Methods) == 0 || len(table.Columns) == 0 || len(table.Entries) == 0 || len(table.Seeds) == 0 ||
+			table.Rounds < max(1, table.MinRounds):
 			t.Errorf("%s: want methods, columns, entries, seeds and rounds", table.ID)
 		case table.Reference != "" && table.Methods[0] != table.Reference:
 			t.Errorf("%s: %s first, want the reference %s", table.ID, table.Methods[0], table.Reference)
@@ -140,14 +142,16 @@ func TestOptions(t *testing.T) {
 // CA-Fed, ToN, figure 4a: both estimators' errors at each history, those of π̂ first.
 func TestEstimatorRows(t *testing.T) {
 	rows := estimatorRows([]EstimatorError{
-		{X: 10, Pi: []float64{0.2, 0.4}, Lambda: []float64{1}}, {X: 10, Round: 50, Pi: []float64{0.1}, Lambda: []float64{0.5}},
+		{X: 10, Pi: []float64{0.2, 0.4}, Lambda: []float64{1}},
+		{X: 10, Round: 50, Pi: []float64{0.1}, Lambda: []float64{0.5}},
 		{X: 32, Pi: []float64{0.3}, Lambda: []float64{0.7}},
 	}, historyAxis)
 	var got []string
 	for _, r := range rows {
 		got = append(got, r.What+" "+r.Series)
 	}
-	want := "pi_error after 0 rounds,pi_error after 50 rounds,lambda_error after 0 rounds,lambda_error after 50 rounds,pi_error after 0 rounds,lambda_error after 0 rounds"
+	want := "pi_error after 0 rounds,pi_error after 50 rounds,lambda_error after 0 rounds,lambda_error after 50 " +
+		"rounds,pi_error after 0 rounds,lambda_error after 0 rounds"
 	if strings.Join(got, ",") != want || rows[0].N != 2 || !filestest.Near(rows[0].Mean, 0.3) || rows[4].X != 32 {
 		t.Errorf("rows %+v, want %s", rows, want)
 	}

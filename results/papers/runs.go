@@ -62,8 +62,8 @@ func (r *Runs) Add(other *Runs) {
 // References are the runs of a table's reference method, by column.
 type References map[string]Runs
 
-// Of returns the runs that a cell is compared with, and remembers those of the reference method, which a table has before
-// the others of its column.
+// Of returns the runs that a cell is compared with, and remembers those of the reference method, which a table has
+// before the others of its column.
 func (refs References) Of(t *Table, method, column string, runs Runs) Runs {
 	if t.Reference == "" {
 		return Runs{}
@@ -75,8 +75,8 @@ func (refs References) Of(t *Table, method, column string, runs Runs) Runs {
 	return refs[column]
 }
 
-// Summaries returns the rows of a table, as `rollcall table` writes them, from runs that are there, whichever table they were
-// made for. What has no table of its own, such as single runs, gets accuracies.
+// Summaries returns the rows of a table, as `rollcall table` writes them, from runs that are there, whichever table
+// they were made for. What has no table of its own, such as single runs, gets accuracies.
 func Summaries(table string, runs []results.Run) (rows []results.SummaryRow, err error) {
 	t, unknown := TableByID(table)
 	if unknown != nil {
@@ -156,7 +156,8 @@ func completeRuns(c *results.RunCell) (runs Runs, err error) {
 	return runs, nil
 }
 
-// referenceOf returns the runs of the table's reference method in the column of a cell; none where the cell has other seeds.
+// referenceOf returns the runs of the table's reference method in the column of a cell; none where the cell has other
+// seeds.
 func referenceOf(t *Table, c *results.RunCell, cells []results.RunCell) (Runs, error) {
 	mine := c.Runs[0]
 	if t.Reference == "" || mine.Method == t.Reference {

@@ -12,7 +12,7 @@ import (
 // sweepRow is a number of a run at one value of what a figure varies, over the seeds (CA-Fed's ToN, figures 3 and 4;
 // FedAR, figures 4 and 5).
 type sweepRow struct {
-	What   string         `csv:"what"` // test_acc, a fraction; pi_error or lambda_error, mean over the clients of |π̂ − π| or |λ̂ − λ|
+	What   string         `csv:"what"` // test_acc, a fraction; pi_error, lambda_error, means over the clients
 	Series string         `csv:"series"`
 	Method string         `csv:"method"`
 	Axis   string         `csv:"axis"`  // what is varied

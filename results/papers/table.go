@@ -23,7 +23,7 @@ type Table struct {
 	Source  string            // where it is printed; empty likewise
 
 	About     func(rounds int) string // says what the numbers of a run of so many rounds are
-	MinRounds int                     // fewest rounds whose second half has a spread, for a table that prints it; 0: it does not
+	MinRounds int                     // fewest rounds whose second half has the spread that it prints; 0: it prints none
 	Reference string                  // method that the others are compared with; empty: none
 	Preset    string                  // where none is asked for; empty: code
 }
@@ -47,8 +47,8 @@ func (c *Column) Common(method, preset string) results.Params {
 	return c.Base.And(c.ByPreset[preset], c.ByMethod[method], c.ByPresetMethod[preset][method])
 }
 
-// Settings returns what is not as usual for a method in a preset. Where a flag is there twice, the later one counts. Runs
-// that have no use for a flag do without it.
+// Settings returns what is not as usual for a method in a preset. Where a flag is there twice, the later one counts.
+// Runs that have no use for a flag do without it.
 func (c *Column) Settings(method, preset string) results.Params {
 	return c.Common(method, preset).And(c.Set)
 }
