@@ -21,7 +21,7 @@ type Printed struct {
 	N            int            // seeds behind it
 }
 
-// Estimate returns the number as [Compare] takes it. It has none of a target never reached: look at Mean first.
+// Estimate returns the number as [stats.Compare] takes it. It has none of a target never reached: look at Mean first.
 func (p Printed) Estimate() stats.Estimate {
 	return stats.Estimate{Mean: p.Mean.Value, Std: p.Std, N: p.N}
 }

@@ -40,7 +40,7 @@ type SummaryRow struct {
 	N      int    `csv:"n"` // seeds in Mean and Std
 	// missing where no seed got to the end, or where a first round was never reached
 	Mean      files.Optional `csv:"mean"`
-	Std       files.Optional `csv:"std"`        // sample standard deviation, see [SampleStd]; missing where N < 2
+	Std       files.Optional `csv:"std"`        // sample standard deviation, see [stats.SampleStd]; missing where N < 2
 	PaperMean files.Optional `csv:"paper_mean"` // missing where the paper prints none, or a dash for never
 	PaperStd  files.Optional `csv:"paper_std"`
 	Status    CellStatus     `csv:"status"`

@@ -7,9 +7,10 @@ import (
 	"rollcall/results/stats"
 )
 
-// RoundsTTest is [PairedTTest] of the test accuracies of two methods round by round, as FedAR's Table 2 has it: of each
-// seed the rounds after the initial model in which both were evaluated, all seeds together. Accuracies of one run lean
-// on each other from round to round, so that the test's p-values are far too small: [SeedsTTest] is the sounder one.
+// RoundsTTest is [stats.PairedTTest] of the test accuracies of two methods round by round, as FedAR's Table 2 has it:
+// of each seed the rounds after the initial model in which both were evaluated, all seeds together. Accuracies of one
+// run lean on each other from round to round, so that the test's p-values are far too small: [SeedsTTest] is the
+// sounder one.
 func RoundsTTest(ours, others [][]CurveRow) (files.Optional, error) {
 	if len(ours) != len(others) {
 		return files.Optional{}, fmt.Errorf("results: paired t-test: %d and %d runs, want the same seeds of both",
@@ -32,8 +33,8 @@ func RoundsTTest(ours, others [][]CurveRow) (files.Optional, error) {
 	return stats.PairedTTest(a, b)
 }
 
-// SeedsTTest is [PairedTTest] of two methods across the seeds, of each run's mean test accuracy in its last n rounds.
-// Missing for fewer than two seeds.
+// SeedsTTest is [stats.PairedTTest] of two methods across the seeds, of each run's mean test accuracy in its last n
+// rounds. Missing for fewer than two seeds.
 func SeedsTTest(ours, others [][]CurveRow, n int) (files.Optional, error) {
 	if len(ours) != len(others) {
 		return files.Optional{}, fmt.Errorf("results: paired t-test: %d and %d runs, want the same seeds of both",

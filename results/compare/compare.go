@@ -38,9 +38,9 @@ type ComparisonRow struct {
 	PaperStd   files.Optional `csv:"paper_std"`
 	PaperN     int            `csv:"paper_n"`
 	Difference files.Optional `csv:"difference"` // ours − paper's; missing where one of them is
-	Margin     files.Optional `csv:"margin"`     // see [Comparison]
+	Margin     files.Optional `csv:"margin"`     // see [stats.Comparison]
 	Verdict    stats.Verdict  `csv:"verdict"`
-	Status     string         `csv:"status"` // ours, a [CellStatus]; missing where there is no row of ours
+	Status     string         `csv:"status"` // ours, a [results.CellStatus]; missing where there is no row of ours
 
 	place int // of the column in the table
 }

@@ -43,9 +43,10 @@ type Diffing struct {
 	OnlyA, OnlyB []string // runs without a partner, by cell and seed
 }
 
-// Diff compares runs of the same cell and seed: of each the mean over the last [ProtocolRounds] rounds. Runs that are
-// not complete do not count. Differences are paired: what a seed does to both sides cancels. The interval is Student's,
-// d ± t·s/√n with n−1 degrees of freedom, for differences that are normal, which nobody can tell from three seeds.
+// Diff compares runs of the same cell and seed: of each the mean over the last [results.ProtocolRounds] rounds. Runs
+// that are not complete do not count. Differences are paired: what a seed does to both sides cancels. The interval is
+// Student's, d ± t·s/√n with n−1 degrees of freedom, for differences that are normal, which nobody can tell from three
+// seeds.
 func Diff(a, b []results.Run, o DiffOptions) (Diffing, error) {
 	if !(o.Level > 0 && o.Level < 1) {
 		return Diffing{}, fmt.Errorf("results: diff: level %g, want more than 0 and less than 1", o.Level)

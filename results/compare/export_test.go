@@ -176,7 +176,7 @@ func TestSpread(t *testing.T) {
 		{files.Some(0), files.Optional{}, SpreadUnknown},
 	} {
 		if got := (&ComparisonRow{Difference: c.d, PaperStd: c.std}).Spread(); got != c.want {
-			t.Errorf("%v of ± %v: %v, want %v", c.d, c.std, got, c.want)
+			t.Errorf("%v of ± %v: place %d, want %d", c.d, c.std, got, c.want)
 		}
 	}
 }

@@ -211,16 +211,3 @@ func (r *ComparisonRow) Spread() Spread {
 	}
 	return SpreadInside
 }
-
-func (s Spread) String() string {
-	switch s {
-	case SpreadInside:
-		return "inside"
-	case SpreadAbove:
-		return "above"
-	case SpreadBelow:
-		return "below"
-	case SpreadUnknown:
-	}
-	return "unknown"
-}

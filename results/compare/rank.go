@@ -34,7 +34,8 @@ func (r RankAgreement) Verdict() string {
 	return "fails"
 }
 
-// Orders counts the columns in which the paper orders methods, and those of them in which every pair has the same order.
+// Orders counts the columns in which the paper orders methods, and those of them in which every pair has the same
+// order.
 func (c Comparing) Orders() (asPrinted, columns int) {
 	for _, r := range c.Ranks {
 		if r.Pairs > 0 {

@@ -19,7 +19,8 @@ func Accuracies(x ...float64) (rows []results.CurveRow) {
 	return rows
 }
 
-// Decisions are two rounds of two clients: weights 1 and 0, then 0.5 and 2; client 1 was excluded once when it was there.
+// Decisions are two rounds of two clients: weights 1 and 0, then 0.5 and 2; client 1 was excluded once when it was
+// there.
 func Decisions() []results.DecisionRow {
 	return []results.DecisionRow{
 		{Round: 1, Client: 0, Active: 1, Included: 1, Weight: 1, Pi: 0.1, Lambda: 0.9, Target: 0.25},
