@@ -30,7 +30,7 @@ func Decisions() []results.DecisionRow {
 	}
 }
 
-// SineRow is what of a row of ours [PrintedFor] looks at.
+// SineRow is what of a row of ours [results.PrintedFor] looks at.
 func SineRow(method, data string, alpha float64, params results.Params, m results.Metric) results.SummaryRow {
 	return results.SummaryRow{Cell: results.Cell{
 		Method: method, Data: data, Availability: "sine",
