@@ -39,7 +39,7 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 		},
 	}
 	registerMachine(cmd.Flags(), &machine)
-	registerPack(cmd.Flags(), &machine)
+	registerAtOnce(cmd.Flags(), &machine)
 	fs := cmd.Flags()
 	fs.StringSliceVar(&flags.data, "data", nil, "only these data sets; of fedawe-f5 the one whose split is shown "+
 		"(default cifar10)")
@@ -64,7 +64,7 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 		if err != nil {
 			return unknownName("figure", args[0], papers.FigureNames())
 		}
-		if err := machine.ValidatePack(); err != nil {
+		if err := machine.ValidateAtOnce(); err != nil {
 			return err
 		}
 		if err := machine.Validate(); err != nil {

@@ -36,7 +36,7 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
 	settings.AddFlags(cmd.Flags(), crossed...)
 	registerMachine(cmd.Flags(), &machine)
 	registerEvents(cmd.Flags(), &machine)
-	registerPack(cmd.Flags(), &machine)
+	registerAtOnce(cmd.Flags(), &machine)
 	fs := cmd.Flags()
 	fs.StringSliceVar(&sweep.Methods, "methods", nil, "methods: "+strings.Join(algos.Names(), ", "))
 	fs.StringSliceVar(&sweep.Availability, "availability", []string{"stationary"}, "availability processes: "+strings.Join(availability.Names(), ", "))
@@ -47,7 +47,7 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
 	fs.StringVar(&sweep.Like, "like", "fedawe", "all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
 	fs.StringVar(&sweep.Name, "name", "sweep", "folder below OUT of summary and runs")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := machine.ValidatePack(); err != nil {
+		if err := machine.ValidateAtOnce(); err != nil {
 			return err
 		}
 		if err := machine.Validate(); err != nil {

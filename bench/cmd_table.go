@@ -43,7 +43,7 @@ trains on other data than the table's.`,
 	}
 	registerMachine(cmd.Flags(), &machine)
 	registerEvents(cmd.Flags(), &machine)
-	registerPack(cmd.Flags(), &machine)
+	registerAtOnce(cmd.Flags(), &machine)
 	fs := cmd.Flags()
 	fs.StringSliceVar(&flags.methods, "methods", nil, "only these methods")
 	fs.StringSliceVar(&flags.data, "data", nil, "only these data sets")
@@ -63,7 +63,7 @@ trains on other data than the table's.`,
 		if err != nil {
 			return unknownName("table", args[0], papers.TableNames())
 		}
-		if err := machine.ValidatePack(); err != nil {
+		if err := machine.ValidateAtOnce(); err != nil {
 			return err
 		}
 		if err := machine.Validate(); err != nil {

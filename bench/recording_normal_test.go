@@ -88,9 +88,13 @@ func (m *recordingMachine) normal(name string, content []byte) []byte {
 	}
 	text := string(content)
 	for _, r := range []struct{ find, put string }{
-		{m.work, "WORK"}, {m.cache, "CACHE"}, {m.device, "DEVICE"},
-		{runtime.Version(), "GOVERSION"}, {runtime.GOOS + "/" + runtime.GOARCH, "OS/ARCH"},
-		{"rollcall " + m.version, "rollcall VERSION"}, {`"version": "` + m.version + `"`, `"version": "VERSION"`},
+		{m.work, "WORK"},
+		{m.cache, "CACHE"},
+		{m.device, "DEVICE"},
+		{runtime.Version(), "GOVERSION"},
+		{runtime.GOOS + "/" + runtime.GOARCH, "OS/ARCH"},
+		{"rollcall " + m.version, "rollcall VERSION"},
+		{`"version": "` + m.version + `"`, `"version": "VERSION"`},
 	} {
 		text = strings.ReplaceAll(text, r.find, r.put)
 	}
@@ -143,7 +147,7 @@ func recordingPixels(content []byte) []byte {
 	}
 	pixels := image.NewNRGBA(picture.Bounds())
 	draw.Draw(pixels, pixels.Bounds(), picture, picture.Bounds().Min, draw.Src)
-	return append([]byte(fmt.Sprintf("%v\xff", picture.Bounds())), pixels.Pix...)
+	return append(fmt.Appendf(nil, "%v\xff", picture.Bounds()), pixels.Pix...)
 }
 
 // recordingEvents returns TensorBoard's events without their times. A record is a length, its checksum, an event and

@@ -187,8 +187,8 @@ func recordingCompare(t *testing.T, goldens, file, got string) {
 	}
 	where := "" // the stream or file that the line is of
 	for i := min(n, len(w)-1); i >= 0 && where == ""; i-- {
-		if strings.HasPrefix(w[i], "--- ") {
-			where = " in " + strings.TrimPrefix(w[i], "--- ")
+		if name, ok := strings.CutPrefix(w[i], "--- "); ok {
+			where = " in " + name
 		}
 	}
 	t.Errorf("testdata/recording/%s line %d%s:\n got %s\nwant %s", file, n+1, where, line(g), line(w))

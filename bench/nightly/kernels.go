@@ -8,9 +8,9 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// Profiled takes a sample of every kernel of an engine that times them itself: the mean launch in one round, in µs. The round
+// profiled takes a sample of every kernel of an engine that times them itself: the mean launch in one round, in µs. The round
 // is not one of those measured, since it is slower than they are.
-func (b *Bench) Profiled(ctx context.Context, e nets.Profiler, round func() error) error {
+func (b *Bench) profiled(ctx context.Context, e nets.Profiler, round func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

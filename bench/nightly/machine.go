@@ -27,7 +27,7 @@ func MachineOf(info nets.Info, c run.Choice, threads int) (track.Machine, error)
 		Engine: info.Engine, Device: info.Device, Precision: info.Precision,
 	}
 	if !c.CUDA {
-		m.Clocks = CpuClocks("/sys/devices/system/cpu")
+		m.Clocks = cpuClocks("/sys/devices/system/cpu")
 		return m, nil
 	}
 	cards, err := gpu.Cards()
@@ -35,16 +35,16 @@ func MachineOf(info nets.Info, c run.Choice, threads int) (track.Machine, error)
 		return m, err
 	}
 	m.Driver = "CUDA " + cards[c.Card].Driver
-	if module := DriverModule("/proc/driver/nvidia/version"); module != "" {
+	if module := driverModule("/proc/driver/nvidia/version"); module != "" {
 		m.Driver = module + ", " + m.Driver
 	}
 	m.Clocks, err = cardClocks(cards[c.Card].Name)
 	return m, err
 }
 
-// CpuClocks returns the limits of the first processor's clock, its governor, and whether it may go beyond; empty where the
+// cpuClocks returns the limits of the first processor's clock, its governor, and whether it may go beyond; empty where the
 // system does not tell, as in most virtual machines. A clock's value of the moment is no property of a machine.
-func CpuClocks(dir string) string {
+func cpuClocks(dir string) string {
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
@@ -71,8 +71,8 @@ func CpuClocks(dir string) string {
 	return strings.Join(parts, " ")
 }
 
-// CpuMHz returns the mean clock of the processors at this moment, 0 where the system does not tell.
-func CpuMHz(path string) float64 {
+// cpuMHz returns the mean clock of the processors at this moment, 0 where the system does not tell.
+func cpuMHz(path string) float64 {
 	f, err := os.Open(path)
 	if err != nil {
 		return 0
@@ -95,8 +95,8 @@ func CpuMHz(path string) float64 {
 	return float64(int(sum/float64(n) + 0.5))
 }
 
-// DriverModule returns the version of NVIDIA's kernel module, such as 580.65.06; empty where there is none.
-func DriverModule(path string) string {
+// driverModule returns the version of NVIDIA's kernel module, such as 580.65.06; empty where there is none.
+func driverModule(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return ""
@@ -123,11 +123,11 @@ func cardClocks(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("track: nvidia-smi: %w, want the limits of the card's clocks", err)
 	}
-	return LimitsOf(string(out), name), nil
+	return limitsOf(string(out), name), nil
 }
 
-// LimitsOf returns what nvidia-smi's lines say of the cards of a name.
-func LimitsOf(lines, name string) string {
+// limitsOf returns what nvidia-smi's lines say of the cards of a name.
+func limitsOf(lines, name string) string {
 	var limits []string
 	for line := range strings.Lines(lines) {
 		card, rest, _ := strings.Cut(line, ",")

@@ -49,13 +49,13 @@ func (b *Bench) sample(ctx context.Context, metric, unit string, n, of int, call
 
 // record keeps a sample.
 func (b *Bench) record(metric, unit string, x float64) {
-	i, known := b.At[metric]
+	i, known := b.at[metric]
 	if !known {
-		i = len(b.Values)
-		b.At[metric] = i
-		b.Values = append(b.Values, track.Measurement{Metric: metric, Unit: unit})
+		i = len(b.values)
+		b.at[metric] = i
+		b.values = append(b.values, track.Measurement{Metric: metric, Unit: unit})
 	}
-	b.Values[i].Samples = append(b.Values[i].Samples, x)
+	b.values[i].Samples = append(b.values[i].Samples, x)
 }
 
 // timed calls n times. A cancelled context is an error before it begins: engines look at it themselves while they train.

@@ -31,6 +31,7 @@ type Suite struct {
 	Passes  int // in which they are taken
 }
 
+// StandardSuite returns the suite that histories are made of.
 func StandardSuite() Suite {
 	return Suite{
 		Data: []string{"cifar10", "svhn", "cinic10"}, Clients: 37, Steps: 5, Batch: 128, Train: 8192, Test: 2048, Samples: 20, Passes: 10,
@@ -48,6 +49,7 @@ func (s *Suite) Name() string {
 	return fmt.Sprintf("%s/%d", kind, suiteVersion)
 }
 
+// Validate reports the first impossible number, by the name of its flag.
 func (s *Suite) Validate() error {
 	switch least := track.DefaultRule().Samples; {
 	case s.Samples < least || s.Samples > 1000:
@@ -66,8 +68,8 @@ type Bench struct {
 	Machine run.Machine
 	Stderr  io.Writer
 
-	Values []track.Measurement
-	At     map[string]int // of a metric, in values
+	values []track.Measurement
+	at     map[string]int // of a metric, in values
 	repeat map[string]int // calls that a sample of a short metric takes
 }
 
@@ -99,7 +101,7 @@ func (b *Bench) Identify() (m track.Machine, err error) {
 // Measure takes the samples in passes over all that is measured. Every pass has engines of its own, so that a night does not
 // hang on where one of them lies in memory, and what disturbs the machine for a minute does not hit one metric alone.
 func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
-	b.Values, b.At, b.repeat = nil, map[string]int{}, map[string]int{}
+	b.values, b.at, b.repeat = nil, map[string]int{}, map[string]int{}
 	c, err := b.Machine.Choose()
 	if err != nil {
 		return nil, err
@@ -135,14 +137,15 @@ func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
 		}
 		run.Logf(b.Stderr, "track: pass %d of %d, %.0f s\n", pass+1, b.Suite.Passes, time.Since(begun).Seconds())
 	}
-	return b.Values, nil
+	return b.values, nil
 }
 
+// ClockMHz returns the clock at this moment, of the card or of the processors; 0 where it is not known.
 func (b *Bench) ClockMHz() float64 {
 	if c, err := b.Machine.Choose(); err != nil || c.CUDA {
 		return 0
 	}
-	return CpuMHz("/proc/cpuinfo")
+	return cpuMHz("/proc/cpuinfo")
 }
 
 // workload is a data set of noise in the shape of a real one, and the net that goes with it.
@@ -233,7 +236,7 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 			return err
 		}
 	}
-	if _, known := b.At["round/"+w.name]; !known { // the first round of a night pays for pages and programs
+	if _, known := b.at["round/"+w.name]; !known { // the first round of a night pays for pages and programs
 		if err := round(); err != nil {
 			return err
 		}
@@ -255,7 +258,7 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 			return err
 		}
 		if profiler, ok := engine.(nets.Profiler); ok {
-			if err := b.Profiled(ctx, profiler, round); err != nil {
+			if err := b.profiled(ctx, profiler, round); err != nil {
 				return err
 			}
 		}

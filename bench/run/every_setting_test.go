@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -143,9 +144,7 @@ func tinyCurve(ctx context.Context, l *Session, more map[string]string, traces s
 		"method": "fedawe", "data": "synthetic", "net": "lenet5", "train-size": "200", "test-size": "50", "clients": "4", "rounds": "4",
 		"local-steps": "2", "batch": "8", "eval-every": "1", "lr": "0.05",
 	}
-	for name, value := range more {
-		all[name] = value
-	}
+	maps.Copy(all, more)
 	if all["data"] == "leaf" {
 		about, err := datasets.About("leaf")
 		if err != nil {

@@ -137,7 +137,7 @@ func (f *Federation) decisions(round int) []results.DecisionRow {
 	d := inspector.Inspect()
 	rows := make([]results.DecisionRow, len(d.Q))
 	for i := range rows {
-		rows[i] = results.DecisionRow{Round: round, Client: i, Included: Count01(d.Included[i]), Weight: d.Q[i], Pi: d.Pi[i], Lambda: d.Lambda[i], Target: f.importance[i]}
+		rows[i] = results.DecisionRow{Round: round, Client: i, Included: count01(d.Included[i]), Weight: d.Q[i], Pi: d.Pi[i], Lambda: d.Lambda[i], Target: f.importance[i]}
 	}
 	for _, i := range f.active {
 		rows[i].Active = 1
@@ -145,7 +145,7 @@ func (f *Federation) decisions(round int) []results.DecisionRow {
 	return rows
 }
 
-func Count01(yes bool) int {
+func count01(yes bool) int {
 	if yes {
 		return 1
 	}

@@ -25,9 +25,10 @@ type Machine struct {
 	Altered   bool
 	Out       string
 	Events    bool
-	Pack      int // runs at a time; 0 where a command makes one alone
+	AtOnce    int // runs at a time; 0 where a command makes one alone
 }
 
+// Validate reports the first impossible flag, and what cannot train here, before a data set is read or downloaded.
 func (m *Machine) Validate() error {
 	if most := maxThreads(); m.Threads < 1 || m.Threads > most {
 		return settings.Usagef("--threads %d: want 1 … %d", m.Threads, most)

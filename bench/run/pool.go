@@ -10,13 +10,13 @@ import (
 	"rollcall/nets/gpu"
 )
 
-// mostPacked bounds --pack: CUDA takes up the streams of so many engines at a time.
-const mostPacked = 32
+// mostAtOnce bounds --pack: CUDA takes up the streams of so many engines at a time.
+const mostAtOnce = 32
 
-// ValidatePack refuses a number of runs at a time that no card takes up.
-func (m *Machine) ValidatePack() error {
-	if m.Pack < 1 || m.Pack > mostPacked {
-		return settings.Usagef("--pack %d: want 1 … %d, as many streams as a card takes up at a time", m.Pack, mostPacked)
+// ValidateAtOnce refuses a number of runs at a time that no card takes up.
+func (m *Machine) ValidateAtOnce() error {
+	if m.AtOnce < 1 || m.AtOnce > mostAtOnce {
+		return settings.Usagef("--pack %d: want 1 … %d, as many streams as a card takes up at a time", m.AtOnce, mostAtOnce)
 	}
 	return nil
 }
@@ -30,10 +30,10 @@ type Pool struct {
 // NewPool returns a pool of as many sessions as the machine is to hold at a time.
 func NewPool(stderr io.Writer, machine Machine) *Pool {
 	p, shared := &Pool{Stderr: stderr}, &sharedData{}
-	if machine.Pack > 1 {
+	if machine.AtOnce > 1 {
 		p.Stderr = &sharedLog{w: stderr}
 	}
-	for range machine.Pack {
+	for range machine.AtOnce {
 		p.Sessions = append(p.Sessions, &Session{Machine: machine, Stderr: p.Stderr, shared: shared})
 	}
 	return p

@@ -118,6 +118,7 @@ func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchR
 	return row, times, err
 }
 
+// Sum returns the sum of times.
 func Sum(times []time.Duration) (total time.Duration) {
 	for _, d := range times {
 		total += d

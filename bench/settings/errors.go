@@ -16,8 +16,10 @@ func (e usageError) Error() string { return e.err.Error() }
 
 func (e usageError) Unwrap() error { return e.err }
 
+// Usagef returns a usage error.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
+// IsUsage reports whether err is a usage error.
 func IsUsage(err error) bool {
 	var u usageError
 	return errors.As(err, &u)

@@ -2,15 +2,11 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"rollcall/bench/run"
@@ -58,8 +54,8 @@ func sameTree(t *testing.T, what string, got, want map[string]string) {
 	}
 }
 
-// packed are the arguments of a sweep on data sets, generated anew for every seed: each under 2 processes with 2 methods.
-func packed(out, data string, more ...string) []string {
+// atOnceSweep are the arguments of a sweep on data sets, generated anew for every seed: each under 2 processes with 2 methods.
+func atOnceSweep(out, data string, more ...string) []string {
 	args := []string{
 		"sweep", "--data", data, "--clients", "5", "--rounds", "3", "--local-steps", "2", "--batch", "4", "--eval-every", "1",
 		"--methods", "fedavg-active,mifa", "--availability", "stationary,sine", "--threads", "2", "--device", "cpu", "--out", out,
@@ -71,10 +67,10 @@ func packed(out, data string, more ...string) []string {
 }
 
 // Runs side by side leave the same bytes as one by one, say once what is true of all, and write whole lines.
-func TestPack(t *testing.T) {
+func TestAtOnce(t *testing.T) {
 	alone, out := t.TempDir(), t.TempDir()
-	one := must(t, packed(alone, "synthetic,leaf", "--seeds", "3,4")...)
-	many := must(t, packed(out, "synthetic,leaf", "--seeds", "3,4", "--pack", "3")...)
+	one := must(t, atOnceSweep(alone, "synthetic,leaf", "--seeds", "3,4")...)
+	many := must(t, atOnceSweep(out, "synthetic,leaf", "--seeds", "3,4", "--pack", "3")...)
 	sameTree(t, "--pack 3", timelessTree(t, out), timelessTree(t, alone))
 	if strings.ReplaceAll(many.stdout, out, alone) != one.stdout {
 		t.Errorf("stdout:\n%s\nwant\n%s", many.stdout, one.stdout)
@@ -94,19 +90,19 @@ func TestPack(t *testing.T) {
 	if rounds != 8*2*4 || devices != 1 {
 		t.Errorf("%d lines of evaluations, %d of devices, want 8 cells × 2 seeds × 4 and 1", rounds, devices)
 	}
-	again := must(t, packed(out, "synthetic,leaf", "--seeds", "3,4", "--pack", "2")...)
+	again := must(t, atOnceSweep(out, "synthetic,leaf", "--seeds", "3,4", "--pack", "2")...)
 	if again.stdout != many.stdout || strings.Count(again.stderr, "2 finished runs kept\n") != 8 {
 		t.Errorf("second time:\n%s%s\nwant the same table from kept runs", again.stdout, again.stderr)
 	}
 }
 
 // A seed that fails keeps those after it out of the cell's numbers, whether they were begun or not, and ends nothing else.
-func TestPackFailure(t *testing.T) {
+func TestAtOnceFailure(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out") // the same one, since messages name it
 	var want map[string]string
 	for _, pack := range []string{"1", "3", "8"} {
-		must(t, packed(out, "leaf", "--seeds", "3")...)
+		must(t, atOnceSweep(out, "leaf", "--seeds", "3")...)
 		blocked, err := filepath.Glob(filepath.Join(out, "sweep", "mifa_leaf_*"))
 		if err != nil || len(blocked) != 2 {
 			t.Fatalf("%q, %v, want the two cells of mifa on leaf", blocked, err)
@@ -119,7 +115,7 @@ func TestPackFailure(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		o := rollcall(t, packed(out, "leaf", "--seeds", "3,4,5,6", "--pack", pack)...)
+		o := rollcall(t, atOnceSweep(out, "leaf", "--seeds", "3,4,5,6", "--pack", pack)...)
 		if o.status != statusFailure || !strings.HasSuffix(o.stderr, "rollcall: table sweep: 2 of 4 cells failed\n") || strings.Count(o.stderr, "seed 4: ") < 2 {
 			t.Errorf("--pack %s: status %d, %q, want 1 and two cells that failed in seed 4", pack, o.status, o.stderr)
 		}
@@ -153,10 +149,10 @@ func TestPackFailure(t *testing.T) {
 }
 
 // Ctrl-C ends all runs; what had begun is in the summary, and the next command makes of it what an undisturbed one makes.
-func TestPackInterrupted(t *testing.T) {
+func TestAtOnceInterrupted(t *testing.T) {
 	alone, out := t.TempDir(), t.TempDir()
-	must(t, packed(alone, "leaf", "--seeds", "3,4")...)
-	o := interrupted(t, "[3/4] fedavg-active leaf sine seed 3: round 1/3", packed(out, "leaf", "--seeds", "3,4", "--pack", "3")...)
+	must(t, atOnceSweep(alone, "leaf", "--seeds", "3,4")...)
+	o := interrupted(t, "[3/4] fedavg-active leaf sine seed 3: round 1/3", atOnceSweep(out, "leaf", "--seeds", "3,4", "--pack", "3")...)
 	if o.status != statusInterrupted || !strings.HasSuffix(o.stderr, "\nrollcall: interrupted\n") {
 		t.Errorf("status %d, stderr %q, want 130 and `rollcall: interrupted`", o.status, o.stderr)
 	}
@@ -188,12 +184,12 @@ func TestPackInterrupted(t *testing.T) {
 	if n := states[results.RunInterrupted]; n < 1 || n > 3 || states[results.RunFailed] > 0 || len(states) != 2 {
 		t.Errorf("runs %v, want one to three interrupted and the rest complete", states)
 	}
-	must(t, packed(out, "leaf", "--seeds", "3,4", "--pack", "3")...)
+	must(t, atOnceSweep(out, "leaf", "--seeds", "3,4", "--pack", "3")...)
 	sameTree(t, "resumed", timelessTree(t, out), timelessTree(t, alone))
 }
 
 // Cells that are one and the same run train it once, whichever begins; a reference is known before its column is summarised.
-func TestPackSharedRuns(t *testing.T) {
+func TestAtOnceSharedRuns(t *testing.T) {
 	made := func(method string) settings.Settings {
 		s, err := settings.Defaults(method, "code", "leaf")
 		if err != nil {
@@ -214,7 +210,7 @@ func TestPackSharedRuns(t *testing.T) {
 		out := t.TempDir()
 		var stdout, stderr bytes.Buffer
 		a := &app{&stdout, &stderr}
-		if err := a.table(t.Context(), of, cells, run.Machine{Device: "cpu", Threads: 1, Out: out, Pack: pack}); err != nil {
+		if err := a.table(t.Context(), of, cells, run.Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: pack}); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(stderr.String(), ": round 0/4"); n != 9 {
@@ -242,7 +238,7 @@ func TestPackSharedRuns(t *testing.T) {
 }
 
 // Figures too: the same CSV and drawing.
-func TestPackFigure(t *testing.T) {
+func TestAtOnceFigure(t *testing.T) {
 	var want map[string]string
 	for _, pack := range []string{"1", "3"} {
 		out := t.TempDir()
@@ -255,7 +251,7 @@ func TestPackFigure(t *testing.T) {
 	}
 }
 
-func TestPackUsage(t *testing.T) {
+func TestAtOnceUsage(t *testing.T) {
 	for _, command := range []string{"table fedawe-2", "sweep --methods mifa", "figure fedawe-f7"} {
 		for pack, want := range map[string]string{"0": "--pack 0: want 1 … 32", "-1": "--pack -1: want 1 … 32", "33": "--pack 33: want 1 … 32", "two": `--pack "two": want a whole number`} {
 			out := filepath.Join(t.TempDir(), "out")
@@ -266,87 +262,4 @@ func TestPackUsage(t *testing.T) {
 		}
 	}
 	oneLineError(t, rollcall(t, "run", "--pack", "2"), statusUsage, "--pack")
-}
-
-// order runs cells of jobs in n labs and returns what was begun and settled, in order. Jobs named in fail fail.
-func order(t *testing.T, n int, cells [][]string, fail func(name string) error) (log []string, err error) {
-	t.Helper()
-	p := &run.Pool{Stderr: &bytes.Buffer{}}
-	for range n {
-		p.Sessions = append(p.Sessions, &run.Session{})
-	}
-	var lock sync.Mutex
-	say := func(what string) {
-		lock.Lock()
-		defer lock.Unlock()
-		log = append(log, what)
-	}
-	busy := map[string]int{}
-	jobs := make([][]*run.Job, len(cells))
-	for i, names := range cells {
-		for k, name := range names {
-			jobs[i] = append(jobs[i], &run.Job{Run: name, Do: func(context.Context, *run.Session) error {
-				say(fmt.Sprintf("%s:%d.%d", name, i, k))
-				lock.Lock()
-				busy[name]++
-				if busy[name] > 1 {
-					t.Errorf("%s: twice at the same time", name)
-				}
-				lock.Unlock()
-				err := fail(name)
-				lock.Lock()
-				busy[name]--
-				lock.Unlock()
-				return err
-			}})
-		}
-	}
-	err = p.Run(t.Context(), jobs, func(i int) error {
-		say(fmt.Sprintf("settled %d", i))
-		return fail(fmt.Sprintf("settled %d", i))
-	})
-	return log, err
-}
-
-// One at a time is strictly in order, each cell settled before the next is begun; a failed job ends its cell, an error of settle all.
-func TestPackOrder(t *testing.T) {
-	broken := errors.New("broken")
-	failing := func(names ...string) func(string) error {
-		return func(name string) error {
-			if slices.Contains(names, name) {
-				return broken
-			}
-			return nil
-		}
-	}
-	for _, c := range []struct {
-		cells string // cells by commas, jobs by blanks
-		fail  []string
-		want  string
-	}{
-		{"a b,c d", nil, "a:0.0 b:0.1 settled 0 c:1.0 d:1.1 settled 1"},
-		{"a b c,d", []string{"b"}, "a:0.0 b:0.1 settled 0 d:1.0 settled 1"},
-		{"a,b,c", []string{"settled 1"}, "a:0.0 settled 0 b:1.0 settled 1"},
-	} {
-		var cells [][]string
-		for cell := range strings.SplitSeq(c.cells, ",") {
-			cells = append(cells, strings.Fields(cell))
-		}
-		log, err := order(t, 1, cells, failing(c.fail...))
-		if got := strings.Join(log, " "); got != c.want || (err != nil) != strings.Contains(strings.Join(c.fail, ""), "settled") {
-			t.Errorf("%s: %s, %v, want %s", c.cells, got, err, c.want)
-		}
-	}
-	for n := 2; n <= 6; n++ {
-		log, err := order(t, n, [][]string{{"a", "b", "a"}, {"a", "c"}, {"b", "b", "b"}, {"d"}}, failing("c"))
-		var settled []string
-		for _, what := range log {
-			if strings.HasPrefix(what, "settled") {
-				settled = append(settled, what)
-			}
-		}
-		if got := strings.Join(settled, " "); err != nil || got != "settled 0 settled 1 settled 2 settled 3" || len(log) != 4+9 {
-			t.Errorf("%d labs: %q, %v, want nine jobs and the cells settled in order", n, log, err)
-		}
-	}
 }
