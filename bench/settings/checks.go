@@ -120,3 +120,22 @@ func shapeOf(data string) (*nets.Model, error) {
 func shapeText(m *nets.Model) string {
 	return fmt.Sprintf("%d×%d×%d in %d classes", m.H, m.W, m.C, m.Classes)
 }
+
+// check reports a value that is out of the setting's range, or no word of it.
+func (r *Row) check(s *Settings) error {
+	text := r.text(s)
+	switch {
+	case r.Kind == algos.Word && r.Words == nil: // any text
+		return nil
+	case r.Kind == algos.Word:
+		return OneOf(r.Name, text, r.Words)
+	}
+	err := r.CheckFor(text, s.Clients)
+	if err == nil {
+		return nil
+	}
+	if r.Kind == algos.Whole && !r.None { // it is a whole number
+		return Usagef("--%s %s: want %s", r.Name, text, r.Range)
+	}
+	return Usagef("--%s %s: %w", r.Name, text, err)
+}

@@ -28,10 +28,10 @@ func (s *Settings) ReadTrace() ([]availability.Interval, error) {
 
 // NewProcess makes the process of a run; group [N] may be nil.
 func NewProcess(s *Settings, base []float64, group []int, seed uint32) (availability.Process, error) {
-	o := availability.Defaults(base, seed)
-	o.Groups = group
-	o.Period, o.Gamma, o.Cutoff, o.Low = s.Period, s.Gamma, s.Cutoff, s.Low
-	o.G, o.Nu, o.Epsilon, o.Clusters, o.PMin = s.G, s.Nu, s.Epsilon, s.Clusters, s.PMin
+	o := availability.Options{
+		Seed: seed, Base: base, Groups: group, Period: s.Period, Gamma: s.Gamma, Cutoff: s.Cutoff, Low: s.Low,
+		Form: availability.PaperForm, G: s.G, Nu: s.Nu, Epsilon: s.Epsilon, Clusters: s.Clusters, PMin: s.PMin,
+	}
 	if algos.Preset(s.Preset) == algos.Code {
 		o.Form = availability.CodeForm
 	}

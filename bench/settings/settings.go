@@ -148,22 +148,6 @@ func (s *Settings) Cell(table string) results.Cell {
 	return c
 }
 
-// Evaluates reports whether the model is evaluated after so many rounds.
-func (s *Settings) Evaluates(round int) bool {
-	if round == s.Rounds || round%s.EvalEvery == 0 {
-		return true
-	}
-	return s.EvalLast.Value != nil && round > s.Rounds-results.ProtocolRounds && round%int(*s.EvalLast.Value) == 0
-}
-
-// Rate returns the local learning rate of round t, from 0.
-func (s *Settings) Rate(t int) float64 {
-	if s.LRSchedule == "decay" {
-		return algos.DecayedLR(s.LR, t)
-	}
-	return s.LR
-}
-
 // MethodOptions returns the parameters of the run's method.
 func (s *Settings) MethodOptions() algos.Options {
 	o := algos.Options{Preset: algos.Preset(s.Preset), Values: algos.Values{}}

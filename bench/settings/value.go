@@ -82,24 +82,5 @@ func (r *Row) parse(text string) (string, error) {
 	return decimal(x), err
 }
 
-// check reports a value that is out of the setting's range, or no word of it.
-func (r *Row) check(s *Settings) error {
-	text := r.text(s)
-	switch {
-	case r.Kind == algos.Word && r.Words == nil: // any text
-		return nil
-	case r.Kind == algos.Word:
-		return OneOf(r.Name, text, r.Words)
-	}
-	err := r.CheckFor(text, s.Clients)
-	if err == nil {
-		return nil
-	}
-	if r.Kind == algos.Whole && !r.None { // it is a whole number
-		return Usagef("--%s %s: want %s", r.Name, text, r.Range)
-	}
-	return Usagef("--%s %s: %w", r.Name, text, err)
-}
-
 // decimal returns the shortest text that reads back as the same number.
 func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
