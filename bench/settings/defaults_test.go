@@ -37,8 +37,8 @@ func TestDefaultsKeepTheirHash(t *testing.T) {
 	}
 }
 
-// A parameter that a method declares is in run.json of the runs of its methods; those that were there from the start are in
-// all others as well.
+// A parameter that a method declares is in run.json where a run of the method has another value than the default; those
+// that were there from the start are in all others as well.
 func TestParametersInRunFile(t *testing.T) {
 	for _, p := range algos.Params() {
 		for _, method := range algos.Names() {
@@ -58,6 +58,12 @@ func TestParametersInRunFile(t *testing.T) {
 				t.Errorf("%s in run.json of %s: %t, want %t", p.Name, method, got, reads || legacy)
 			}
 		}
+	}
+	// A parameter that came after the first version, as a row has it.
+	late := Row{Param: &algos.Param{Name: "prior", Kind: algos.Whole, None: true, Default: "7"}}
+	s := Settings{Method: "fedau", Preset: "code"}
+	if late.chosen(&s) {
+		t.Error("a parameter of no method of the run is in run.json")
 	}
 }
 

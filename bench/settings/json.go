@@ -8,7 +8,8 @@ import (
 )
 
 // inEveryRun are the parameters of methods that run.json has of every run, whatever its method, since the first version
-// had them. A parameter that came later is in the runs of its methods alone, so that it renames no others.
+// had them. A parameter that came later is in the runs of its methods alone, and where it is not the default: no run is
+// renamed because a method has learnt something.
 var inEveryRun = []string{
 	"fedawe-clip", "fedawe-model", "fedau-cutoff", "f3ast-beta", "f3ast-limit", "f3ast-mean", "f3ast-memoryless", "prior", "kappa",
 	"bias-const", "ca-fed-beta", "ca-fed-tau", "fstar", "losses", "server-momentum", "server-weight-decay",
@@ -28,7 +29,7 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 		case slices.Contains(ofFedAR, r.Name):
 			fedar[r.Name] = value
 			unlike = unlike || r.text(&s) != r.Default
-		case r.Field != nil, slices.Contains(inEveryRun, r.Name), slices.Contains(r.Methods(), s.Method):
+		case r.Field != nil, slices.Contains(inEveryRun, r.Name), r.chosen(&s):
 			all[r.Name] = value
 		}
 	}
@@ -36,6 +37,11 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 		all["fedar"] = fedar
 	}
 	return json.Marshal(all)
+}
+
+// chosen reports whether a parameter of the run's method is not what it is by default.
+func (r *Row) chosen(s *Settings) bool {
+	return slices.Contains(r.Methods(), s.Method) && r.text(s) != r.DefaultFor(algos.Preset(s.Preset))
 }
 
 // json returns a value for encoding/json: a number, a truth value, or text; text as well where it can be none.
