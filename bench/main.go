@@ -1,4 +1,3 @@
-// Package main is the rollcall command: it trains federated methods under client availability and writes what they reach.
 package main
 
 import (

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"strconv"
@@ -135,4 +136,12 @@ func Writable(dir string) error {
 		return fmt.Errorf("output folder %s: %w, want a folder that can be written to", dir, cause(err))
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// cause drops operation and path from an error of the os package, where the text around it says both.
+func cause(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
 }

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"rollcall/results"
+	"rollcall/results/events"
 )
 
 // Logf writes to a log. That it cannot is no reason to stop.
@@ -95,4 +97,31 @@ func Count(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// eventProgress passes every evaluation on to an event file as well.
+type eventProgress struct {
+	progress
+	log *events.Log
+}
+
+func (p eventProgress) evaluated(row results.CurveRow) {
+	p.progress.evaluated(row)
+	p.log.Row(row)
+}
+
+// KeptEvents writes the event file of a finished run that is kept, where --events asks for it.
+func (m *Machine) KeptEvents(dir string) error {
+	if !m.Events {
+		return nil
+	}
+	rows, err := results.ReadCurve(filepath.Join(dir, results.CurveFile))
+	if err != nil {
+		return err
+	}
+	info, err := results.ReadRunInfo(filepath.Join(dir, results.RunFile))
+	if err != nil {
+		return err
+	}
+	return events.WriteCurve(dir, rows, info.Started)
 }
