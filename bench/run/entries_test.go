@@ -1,0 +1,59 @@
+package run
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"rollcall/results"
+	"rollcall/results/papers"
+)
+
+// Every entry of every table and figure is settings that a run can have, in both presets, and they have the hash they had
+// when commit 24feb20 made them: finished runs of the papers' tables stay found.
+func TestEntriesResolve(t *testing.T) {
+	text, err := os.ReadFile("testdata/entries.txt") // table-or-figure preset column-or-run method hash
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		at := strings.LastIndex(strings.TrimSpace(line), " ")
+		want[line[:at]] = strings.TrimSpace(line[at:])
+	}
+	entry := func(id, preset string, rounds, i int, column papers.Column, method string) {
+		w := Wanted{Preset: preset}
+		s, err := w.settings(id, rounds, column, method)
+		if err != nil {
+			t.Errorf("%s, preset %s, entry %d, %s: %v", id, preset, i, method, err)
+			return
+		}
+		key := strings.Join([]string{id, preset, strconv.Itoa(i), method}, " ")
+		if hash, known := want[key]; known && hash != results.Hash(s) {
+			t.Errorf("%s: hash %s, want %s", key, results.Hash(s), hash)
+		}
+		delete(want, key)
+	}
+	for _, preset := range []string{"code", "paper"} {
+		for _, id := range papers.TableNames() {
+			table, err := papers.TableByID(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, column := range table.Columns {
+				for _, method := range table.Methods {
+					entry(id, preset, table.Rounds, i, column, method)
+				}
+			}
+		}
+		for _, figure := range papers.Figures() {
+			for i, r := range figure.Runs {
+				entry(figure.ID, preset, figure.Rounds, i, r.Column, r.Method)
+			}
+		}
+	}
+	for key := range want {
+		t.Errorf("%s: no such entry, want it", key)
+	}
+}
