@@ -1,13 +1,8 @@
 package nets
 
 import (
-	"context"
-	"fmt"
-	"math"
-
 	"rollcall/datasets/plan"
 	"rollcall/nets/cpu"
-	"rollcall/nets/ops"
 )
 
 // slot trains or evaluates one client at a time on its own graphs, which share the weights.
@@ -58,83 +53,6 @@ func (s *slot) machine(train bool) (*machine[float32], error) {
 	return *at, err
 }
 
-// trainJob is the checked local work of one client.
-type trainJob struct {
-	work                        *LocalWork
-	client                      *ClientWork
-	start, end, momentum, drift []float32 // [P]; the last two may be nil
-}
-
-// trainJob checks client i of the work.
-func (e *CPU) trainJob(work *LocalWork, i int) (trainJob, error) {
-	c := &work.Clients[i]
-	j := trainJob{work: work, client: c}
-	var err error
-	if j.start, err = e.row("train: start", c.Start); err != nil {
-		return j, err
-	}
-	if j.end, err = e.row("train: end", c.End); err != nil {
-		return j, err
-	}
-	if j.momentum, err = e.optional("train: momentum", c.Momentum); err != nil {
-		return j, err
-	}
-	if j.drift, err = e.optional("train: drift", c.Drift); err != nil {
-		return j, err
-	}
-	return j, nil
-}
-
-// train runs a client's steps and returns the loss of its first batch.
-func (s *slot) train(ctx context.Context, j *trainJob) (first float32, err error) {
-	m, err := s.machine(true)
-	if err != nil {
-		return 0, err
-	}
-	copy(s.row, j.start)
-	for e := range j.client.Plan.E {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		if !s.load(m, j, e) {
-			continue
-		}
-		if err := m.run(); err != nil {
-			return 0, fmt.Errorf("client %d: %w", j.client.Client, err)
-		}
-		loss := m.Loss[0]
-		if e == 0 {
-			first = loss
-		}
-		if math.IsNaN(float64(loss)) || math.IsInf(float64(loss), 0) {
-			return first, &DivergedError{Round: j.work.Round, Client: j.client.Client, Step: e, Loss: float64(loss)}
-		}
-		s.step(m, j)
-	}
-	copy(j.end, s.row)
-	return first, nil
-}
-
-// load gathers the batch of step e and reports whether it holds any sample.
-func (s *slot) load(m *machine[float32], j *trainJob, e int) bool {
-	p, samples := &j.client.Plan, s.engine.parts[Train]
-	empty := true
-	for b := range m.B {
-		at := e*p.B + b
-		i := p.Index[at]
-		if i >= 0 {
-			empty = false
-		}
-		s.gather(m, Train, b, i, samples, int(p.Crop[2*at]), int(p.Crop[2*at+1]), p.Flip[at] != 0)
-	}
-	if m.Draw != nil {
-		for i, v := range [...]uint32{j.work.Seed, uint32(j.work.Round), uint32(j.client.Client), uint32(e)} {
-			m.Draw[i] = int32(v)
-		}
-	}
-	return !empty
-}
-
 // gather writes sample i of a part at place b of the batch: an image cropped and normalised, features as they are; i < 0:
 // zeros, which do not count.
 func (s *slot) gather(m *machine[float32], part Part, b int, i int32, samples *plan.Samples, row, col int, flip bool) {
@@ -171,73 +89,4 @@ func frame(dst, x []float32, h, w, border int) {
 	for i := range h {
 		copy(dst[((i+border)*(w+2*border)+border)*c:], x[i*run:][:run])
 	}
-}
-
-// step updates the weights as [LocalWork] says.
-func (s *slot) step(m *machine[float32], j *trainJob) {
-	step := cpu.Step[float32]{LR: float32(j.work.LR), Scale: 1, Decay: float32(j.work.WeightDecay), Momentum: float32(j.work.Momentum)}
-	if j.work.Clip != nil {
-		sum := 0.0
-		for i, g := range m.Grads {
-			if !m.params[i].Buffer {
-				sum += s.exec.SumSquares(g)
-			}
-		}
-		if norm := math.Sqrt(sum); norm > *j.work.Clip {
-			step.Scale = float32(*j.work.Clip / norm)
-		}
-	}
-	for i, p := range s.engine.model.Params {
-		if p.Buffer { // m.Grads has what it moves towards
-			s.exec.Step(s.weights[i], m.Grads[i], nil, nil, cpu.Step[float32]{LR: ops.BatchNormMomentum, Scale: -1, Decay: 1})
-			continue
-		}
-		var v, drift []float32
-		if j.momentum != nil {
-			v = j.momentum[p.Offset:][:p.Size()]
-		}
-		if j.drift != nil {
-			drift = j.drift[p.Offset:][:p.Size()]
-		}
-		s.exec.Step(s.weights[i], m.Grads[i], v, drift, step)
-	}
-}
-
-// evaluate returns the summed loss and the correct samples lo … hi of a job.
-func (s *slot) evaluate(ctx context.Context, job EvalJob, row []float32, lo, hi int) (EvalResult, error) {
-	m, err := s.machine(false)
-	if err != nil {
-		return EvalResult{}, err
-	}
-	copy(s.row, row)
-	samples := s.engine.parts[job.Part]
-	var labels [evalBatch]int32
-	var r EvalResult
-	for ; lo < hi; lo += evalBatch {
-		if err := ctx.Err(); err != nil {
-			return r, err
-		}
-		for b := range evalBatch {
-			i := int32(-1)
-			if lo+b < hi {
-				i = int32(lo + b)
-				if job.Index != nil {
-					i = job.Index[lo+b]
-				}
-			}
-			labels[b] = cpu.Ignore
-			if i >= 0 {
-				labels[b] = int32(samples.Labels[i])
-			}
-			s.gather(m, job.Part, b, i, samples, plan.Pad, plan.Pad, false)
-		}
-		if err := m.run(); err != nil {
-			return r, err
-		}
-		loss, correct, count := cpu.Score(s.exec, m.Logits, labels[:])
-		r.Loss += loss
-		r.Correct += correct
-		r.N += count
-	}
-	return r, nil
 }

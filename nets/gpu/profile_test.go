@@ -3,6 +3,7 @@
 package gpu
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -86,4 +87,37 @@ func wave0(t *testing.T, g *Engine, train bool) (found *wave) {
 		t.Fatal("no wave")
 	}
 	return found
+}
+
+// Kernels are timed one by one, in all they do, and training gives the same bytes as without.
+func TestProfile(t *testing.T) {
+	const steps = 2
+	g, _, m := both(t, "lenet5", 4, Options{})
+	_, want := newCrowd(t, g, m, steps, 4, nil).train(t)
+	ok(t, g.Profile(true))
+	for range 2 {
+		_, got := newCrowd(t, g, m, steps, 4, nil).train(t)
+		for i := range want {
+			if !slices.Equal(got[i], want[i]) {
+				t.Errorf("row %d differs from that of a graph", i)
+			}
+		}
+	}
+	launches := map[string]int{}
+	for _, k := range g.Kernels() {
+		launches[k.Kernel] = k.Launches
+		if k.Time < 0 {
+			t.Errorf("%s: %v", k.Kernel, k.Time)
+		}
+	}
+	for kernel, n := range map[string]int{"begin_tf32": 2, "gather_tf32": 2 * steps, "conv_forward_tf32": 2 * 2 * steps, "linear_backward_filter_tf32": 2 * 3 * steps, "sgd_tf32": 2 * steps} {
+		if launches[kernel] != n {
+			t.Errorf("%s: %d launches, want %d", kernel, launches[kernel], n)
+		}
+	}
+	ok(t, g.Profile(false))
+	if left := g.Kernels(); left != nil {
+		t.Errorf("%d kernels after the profile has ended", len(left))
+	}
+	newCrowd(t, g, m, steps, 4, nil).train(t)
 }

@@ -1,0 +1,96 @@
+package nets
+
+import (
+	"context"
+
+	"rollcall/datasets/plan"
+	"rollcall/nets/cpu"
+)
+
+// evalUnit is the number of samples that are evaluated in one go; partial sums are added in order, so it is part of the result.
+const evalUnit = 512
+
+// Evaluate implements [Engine].
+func (e *CPU) Evaluate(ctx context.Context, jobs []EvalJob) ([]EvalResult, error) {
+	type unit struct {
+		job    int
+		lo, hi int
+		row    []float32
+		result EvalResult
+	}
+	var units []unit
+	for j, job := range jobs {
+		n, err := job.Check(j, e.parts[:])
+		if err != nil {
+			return nil, err
+		}
+		row, err := e.row("evaluate", job.Row)
+		if err != nil {
+			return nil, err
+		}
+		for lo := 0; lo < n; lo += evalUnit {
+			units = append(units, unit{job: j, lo: lo, hi: min(lo+evalUnit, n), row: row})
+		}
+	}
+	err := e.each(len(units), func(s *slot, i int) error {
+		u := &units[i]
+		var err error
+		u.result, err = s.evaluate(ctx, jobs[u.job], u.row, u.lo, u.hi)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	results := make([]EvalResult, len(jobs))
+	for _, u := range units { // Loss holds sums here
+		r := &results[u.job]
+		r.N += u.result.N
+		r.Correct += u.result.Correct
+		r.Loss += u.result.Loss
+	}
+	for i := range results {
+		if results[i].N > 0 {
+			results[i].Loss /= float64(results[i].N)
+		}
+	}
+	return results, nil
+}
+
+// evaluate returns the summed loss and the correct samples lo … hi of a job.
+func (s *slot) evaluate(ctx context.Context, job EvalJob, row []float32, lo, hi int) (EvalResult, error) {
+	m, err := s.machine(false)
+	if err != nil {
+		return EvalResult{}, err
+	}
+	copy(s.row, row)
+	samples := s.engine.parts[job.Part]
+	var labels [evalBatch]int32
+	var r EvalResult
+	for ; lo < hi; lo += evalBatch {
+		if err := ctx.Err(); err != nil {
+			return r, err
+		}
+		for b := range evalBatch {
+			i := int32(-1)
+			if lo+b < hi {
+				i = int32(lo + b)
+				if job.Index != nil {
+					i = job.Index[lo+b]
+				}
+			}
+			labels[b] = cpu.Ignore
+			if i >= 0 {
+				labels[b] = int32(samples.Labels[i])
+			}
+			s.gather(m, job.Part, b, i, samples, plan.Pad, plan.Pad, false)
+		}
+		if err := m.run(); err != nil {
+			return r, err
+		}
+		loss, correct, count := cpu.Score(s.exec, m.Logits, labels[:])
+		r.Loss += loss
+		r.Correct += correct
+		r.N += count
+	}
+	return r, nil
+}

@@ -1,0 +1,135 @@
+package nets
+
+import (
+	"fmt"
+	"math"
+
+	"rollcall/nets/cpu"
+)
+
+// cpuBank is rows of parameters in the kernels' order.
+type cpuBank struct {
+	engine *CPU
+	rows   int
+	data   []float32 // [rows,P]
+}
+
+func (b *cpuBank) Rows() int { return b.rows }
+func (b *cpuBank) Free()     { b.data, b.rows = nil, 0 }
+
+// NewBank implements [Engine].
+func (e *CPU) NewBank(rows int) (Bank, error) {
+	if rows < 0 || rows > math.MaxInt/4/max(1, e.model.P) {
+		return nil, fmt.Errorf("nets: bank of %d rows × %d parameters", rows, e.model.P)
+	}
+	return &cpuBank{engine: e, rows: rows, data: make([]float32, rows*e.model.P)}, nil
+}
+
+// row returns the elements of r.
+func (e *CPU) row(what string, r Row) ([]float32, error) {
+	b, ok := r.Bank.(*cpuBank)
+	if !ok || b.engine != e {
+		return nil, fmt.Errorf("nets: %s: row of bank %T, want one of this engine", what, r.Bank)
+	}
+	if r.Index < 0 || r.Index >= b.rows {
+		return nil, fmt.Errorf("nets: %s: row %d, want 0 … %d", what, r.Index, b.rows-1)
+	}
+	p := e.model.P
+	return b.data[r.Index*p : (r.Index+1)*p : (r.Index+1)*p], nil
+}
+
+// optional is row, nil for the zero Row.
+func (e *CPU) optional(what string, r Row) ([]float32, error) {
+	if r.IsNone() {
+		return nil, nil
+	}
+	return e.row(what, r)
+}
+
+// Load implements [Engine].
+func (e *CPU) Load(r Row, w []float32) error {
+	row, err := e.row("load", r)
+	if err != nil {
+		return err
+	}
+	if len(w) != len(row) {
+		return fmt.Errorf("nets: load: %d parameters, want %d", len(w), len(row))
+	}
+	e.model.FromTorch(row, w)
+	return nil
+}
+
+// Store implements [Engine].
+func (e *CPU) Store(r Row, w []float32) error {
+	row, err := e.row("store", r)
+	if err != nil {
+		return err
+	}
+	if len(w) != len(row) {
+		return fmt.Errorf("nets: store: %d parameters, want %d", len(w), len(row))
+	}
+	e.model.ToTorch(w, row)
+	return nil
+}
+
+// Norm implements [Engine]: the squares are added in float64, block by block in order.
+func (e *CPU) Norm(r Row) (float64, error) {
+	row, err := e.row("norm", r)
+	if err != nil {
+		return 0, err
+	}
+	return math.Sqrt(e.kernels.SumSquares(row)), nil
+}
+
+// Combine implements [Engine].
+func (e *CPU) Combine(dst Row, c []float64, src []Row) error {
+	if len(c) != len(src) {
+		return fmt.Errorf("nets: combine: %d coefficients for %d rows", len(c), len(src))
+	}
+	t := &e.combine
+	t.exec, t.c, t.src = e.exec, c, t.src[:0]
+	var err error
+	if t.dst, err = e.row("combine", dst); err != nil {
+		return err
+	}
+	for _, r := range src {
+		row, err := e.row("combine", r)
+		if err != nil {
+			return err
+		}
+		t.src = append(t.src, row)
+	}
+	e.pool.Enter()
+	defer e.pool.Leave()
+	e.exec.For((len(t.dst)+combineChunk-1)/combineChunk, t)
+	t.dst, t.c = nil, nil
+	clear(t.src) // or a freed bank would stay in memory
+	return nil
+}
+
+// combineTask adds up rows piece by piece, each piece in the cache until all its terms are in.
+type combineTask struct {
+	exec *cpu.Exec[float32]
+	dst  []float32
+	c    []float64
+	src  [][]float32
+}
+
+const combineChunk = 4096
+
+// Chunk implements [cpu.Task].
+func (t *combineTask) Chunk(i int, s *cpu.Scratch[float32]) {
+	lo, hi := i*combineChunk, min((i+1)*combineChunk, len(t.dst))
+	sum := s.Buf(0, combineChunk)[:hi-lo] // dst may be among src
+	if len(t.src) == 0 {
+		clear(sum)
+	}
+	for j, src := range t.src {
+		if j == 0 {
+			t.exec.Scale(sum, float32(t.c[j]), src[lo:hi])
+		} else {
+			t.exec.Axpy(sum, float32(t.c[j]), src[lo:hi])
+		}
+	}
+	copy(t.dst[lo:hi], sum)
+}

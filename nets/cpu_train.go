@@ -1,0 +1,138 @@
+package nets
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"rollcall/nets/cpu"
+	"rollcall/nets/ops"
+)
+
+// Train implements [Engine].
+func (e *CPU) Train(ctx context.Context, work LocalWork) ([]float32, error) {
+	if err := work.Check(ctx, e.batch, e.parts[Train]); err != nil {
+		return nil, err
+	}
+	jobs := make([]trainJob, len(work.Clients))
+	for i := range work.Clients {
+		var err error
+		if jobs[i], err = e.trainJob(&work, i); err != nil {
+			return nil, err
+		}
+	}
+	loss := make([]float32, len(jobs))
+	err := e.each(len(jobs), func(s *slot, i int) error {
+		var err error
+		loss[i], err = s.train(ctx, &jobs[i])
+		return err
+	})
+	return loss, err
+}
+
+// trainJob is the checked local work of one client.
+type trainJob struct {
+	work                        *LocalWork
+	client                      *ClientWork
+	start, end, momentum, drift []float32 // [P]; the last two may be nil
+}
+
+// trainJob checks client i of the work.
+func (e *CPU) trainJob(work *LocalWork, i int) (trainJob, error) {
+	c := &work.Clients[i]
+	j := trainJob{work: work, client: c}
+	var err error
+	if j.start, err = e.row("train: start", c.Start); err != nil {
+		return j, err
+	}
+	if j.end, err = e.row("train: end", c.End); err != nil {
+		return j, err
+	}
+	if j.momentum, err = e.optional("train: momentum", c.Momentum); err != nil {
+		return j, err
+	}
+	if j.drift, err = e.optional("train: drift", c.Drift); err != nil {
+		return j, err
+	}
+	return j, nil
+}
+
+// train runs a client's steps and returns the loss of its first batch.
+func (s *slot) train(ctx context.Context, j *trainJob) (first float32, err error) {
+	m, err := s.machine(true)
+	if err != nil {
+		return 0, err
+	}
+	copy(s.row, j.start)
+	for e := range j.client.Plan.E {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		if !s.load(m, j, e) {
+			continue
+		}
+		if err := m.run(); err != nil {
+			return 0, fmt.Errorf("client %d: %w", j.client.Client, err)
+		}
+		loss := m.Loss[0]
+		if e == 0 {
+			first = loss
+		}
+		if math.IsNaN(float64(loss)) || math.IsInf(float64(loss), 0) {
+			return first, &DivergedError{Round: j.work.Round, Client: j.client.Client, Step: e, Loss: float64(loss)}
+		}
+		s.step(m, j)
+	}
+	copy(j.end, s.row)
+	return first, nil
+}
+
+// load gathers the batch of step e and reports whether it holds any sample.
+func (s *slot) load(m *machine[float32], j *trainJob, e int) bool {
+	p, samples := &j.client.Plan, s.engine.parts[Train]
+	empty := true
+	for b := range m.B {
+		at := e*p.B + b
+		i := p.Index[at]
+		if i >= 0 {
+			empty = false
+		}
+		s.gather(m, Train, b, i, samples, int(p.Crop[2*at]), int(p.Crop[2*at+1]), p.Flip[at] != 0)
+	}
+	if m.Draw != nil {
+		for i, v := range [...]uint32{j.work.Seed, uint32(j.work.Round), uint32(j.client.Client), uint32(e)} {
+			m.Draw[i] = int32(v)
+		}
+	}
+	return !empty
+}
+
+// step updates the weights as [LocalWork] says.
+func (s *slot) step(m *machine[float32], j *trainJob) {
+	step := cpu.Step[float32]{LR: float32(j.work.LR), Scale: 1, Decay: float32(j.work.WeightDecay), Momentum: float32(j.work.Momentum)}
+	if j.work.Clip != nil {
+		sum := 0.0
+		for i, g := range m.Grads {
+			if !m.params[i].Buffer {
+				sum += s.exec.SumSquares(g)
+			}
+		}
+		if norm := math.Sqrt(sum); norm > *j.work.Clip {
+			step.Scale = float32(*j.work.Clip / norm)
+		}
+	}
+	for i, p := range s.engine.model.Params {
+		if p.Buffer { // m.Grads has what it moves towards
+			s.exec.Step(s.weights[i], m.Grads[i], nil, nil, cpu.Step[float32]{LR: ops.BatchNormMomentum, Scale: -1, Decay: 1})
+			continue
+		}
+		var v, drift []float32
+		if j.momentum != nil {
+			v = j.momentum[p.Offset:][:p.Size()]
+		}
+		if j.drift != nil {
+			drift = j.drift[p.Offset:][:p.Size()]
+		}
+		s.exec.Step(s.weights[i], m.Grads[i], v, drift, step)
+	}
+}

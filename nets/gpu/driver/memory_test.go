@@ -1,0 +1,88 @@
+//go:build gpu && linux && cgo
+
+package driver
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unsafe"
+)
+
+// TestOutOfMemory is device memory, then pinned memory, running out.
+func TestOutOfMemory(t *testing.T) {
+	if !withFake(t, "cuMemHostAlloc=2") {
+		return
+	}
+	onThread(t, func(d *Device) {
+		_, err := d.Alloc(3 << 20)
+		if want := "gpu: alloc 3 MB (1024 KB of 1 MB are free): out of memory"; !errors.Is(err, ErrOutOfMemory) || errors.Is(err, ErrDeviceLost) || err.Error() != want {
+			t.Errorf("Alloc(3 MB): %v, want ErrOutOfMemory: %s", err, want)
+		}
+		_, err = d.AllocHost(1 << 30)
+		if want := "gpu: alloc 1 GB of pinned memory: out of memory"; !errors.Is(err, ErrOutOfMemory) || err.Error() != want {
+			t.Errorf("AllocHost(1 GB): %v, want ErrOutOfMemory: %s", err, want)
+		}
+		if _, err := d.Alloc(0); err == nil || err.Error() != "gpu: alloc: 0 bytes, want 1 or more" {
+			t.Errorf("Alloc(0): %v", err)
+		}
+	})
+}
+
+// TestPinned is what a stream's copies take: memory of AllocHost, all of it or a part.
+func TestPinned(t *testing.T) {
+	if !withFake(t) {
+		return
+	}
+	onThread(t, func(d *Device) {
+		s, err := d.NewStream()
+		must(t, err)
+		p, err := d.Alloc(64)
+		must(t, err)
+		host, err := d.AllocHost(64)
+		must(t, err)
+		must(t, s.CopyToDevice(p, host[8:16]))
+		must(t, s.CopyFromDevice(host[56:], p))
+		beyond := unsafe.Slice(&host[1], 64)
+		for _, err := range []error{
+			s.CopyToDevice(p, make([]byte, 64)), s.CopyFromDevice(make([]byte, 64), p), s.CopyToDevice(p, beyond), s.CopyFromDevice(beyond, p),
+		} {
+			if err == nil || !strings.HasSuffix(err.Error(), " device of 64 bytes: in a stream, want memory of AllocHost") {
+				t.Errorf("copy of memory that is not pinned, or not all of it, in a stream: %v", err)
+			}
+		}
+		must(t, d.FreeHost(host))
+		if err := d.FreeHost(host); err == nil || err.Error() != "gpu: free pinned: not memory of AllocHost" {
+			t.Errorf("FreeHost twice: %v", err)
+		}
+		must(t, errors.Join(s.CopyToDevice(p, nil), s.CopyFromDevice(nil, p), s.CopyOnDevice(p, p, 0), s.Memset32(p, 1, 0), d.Free(0), d.FreeHost(nil)))
+	})
+}
+
+// TestAllocations holds what the engine does hundreds of times a round to no garbage at all.
+func TestAllocations(t *testing.T) {
+	if !withFake(t) {
+		return
+	}
+	onThread(t, func(d *Device) {
+		m, err := d.LoadModule("fill", fillPTX)
+		must(t, err)
+		f, err := m.Function("fill")
+		must(t, err)
+		s, err := d.NewStream()
+		must(t, err)
+		p, err := d.Alloc(4000)
+		must(t, err)
+		x, err := s.Capture("round", func() error { return fill(f, s, fillArgs{p, 1, 1000}) })
+		must(t, err)
+		for name, f := range map[string]func() error{
+			"Launch":       func() error { return fill(f, s, fillArgs{p, 1, 1000}) },
+			"graph Launch": func() error { return x.Launch(s) },
+			"Synchronize":  s.Synchronize,
+		} {
+			if n := testing.AllocsPerRun(100, func() { must(t, f()) }); n != 0 {
+				t.Errorf("%s: %g allocations, want 0", name, n)
+			}
+		}
+	})
+}

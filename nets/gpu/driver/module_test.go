@@ -1,0 +1,73 @@
+//go:build gpu && linux && cgo
+
+package driver
+
+import (
+	"errors"
+	"testing"
+	"unsafe"
+)
+
+// TestJIT is PTX that does not compile: one line, with the log to be had.
+func TestJIT(t *testing.T) {
+	const log = "ptxas application ptx input, line 12; error   : Unknown symbol 'q'\nptxas fatal   : Ptx assembly aborted due to errors\n"
+	if !withFake(t, "log="+log) {
+		return
+	}
+	onThread(t, func(d *Device) {
+		_, err := d.LoadModule("conv2d", ".version 7.8 nonsense")
+		var jit *JITError
+		want := "gpu: module conv2d: a PTX JIT compilation failed: ptxas application ptx input, line 12; error   : Unknown symbol 'q'"
+		if !errors.As(err, &jit) || jit.Log != log || err.Error() != want {
+			t.Errorf("LoadModule: %v, log %q\nwant %s", err, jit.Log, want)
+		}
+		if e := (*Error)(nil); !errors.As(err, &e) || e.Name != "CUDA_ERROR_INVALID_PTX" {
+			t.Errorf("LoadModule: %#v, want CUDA_ERROR_INVALID_PTX", e)
+		}
+		m, err := d.LoadModule("fill", fillPTX)
+		must(t, err)
+		if _, err := m.Function("file"); err == nil || err.Error() != "gpu: module fill: kernel file: named symbol not found" {
+			t.Errorf("Function(file): %v", err)
+		}
+	})
+}
+
+// TestLaunchErrors is launches that the binding or the driver refuses.
+func TestLaunchErrors(t *testing.T) {
+	if !withFake(t) {
+		return
+	}
+	onThread(t, func(d *Device) {
+		m, err := d.LoadModule("fill", fillPTX)
+		must(t, err)
+		f, err := m.Function("fill")
+		must(t, err)
+		s, err := d.NewStream()
+		must(t, err)
+		var a [5000]byte
+		for _, c := range []struct {
+			name        string
+			grid, block [3]int
+			shared      int
+			bytes       int
+			want        string
+		}{
+			{"driver", [3]int{256, 37, 1}, [3]int{128, 1, 1}, 41<<10 - 512, 16, "fill (grid 256×37, block 128, shared 41 KB): launch: invalid argument"},
+			{"empty grid", [3]int{0, 37, 1}, [3]int{128, 1, 1}, 0, 16, "fill (grid 0×37, block 128, shared 512 bytes): launch: want sizes of 1 or more"},
+			{"flat grid", [3]int{5, 0, 1}, [3]int{128, 1, 1}, 0, 16, "fill (grid 5×0, block 128, shared 512 bytes): launch: want sizes of 1 or more"},
+			{"negative", [3]int{1, 1, 1}, [3]int{8, 8, -8}, 0, 16, "fill (grid 1, block 8×8×-8, shared 512 bytes): launch: want sizes of 1 or more"},
+			{"no parameters", [3]int{1, 1, 1}, [3]int{1, 1, 1}, 0, 0, "fill (grid 1, block 1, shared 512 bytes): launch: 0 bytes of parameters, want 1 to 4096"},
+			{"many parameters", [3]int{1, 1, 1}, [3]int{1, 1, 1}, 0, 5000, "fill (grid 1, block 1, shared 512 bytes): launch: 5000 bytes of parameters, want 1 to 4096"},
+			{"other parameters", [3]int{1, 1, 1}, [3]int{1, 1, 1}, 0, 24, "fill (grid 1, block 1, shared 512 bytes): launch: 24 bytes of parameters, want the kernel's 16"},
+		} {
+			if err := f.Launch(c.grid, c.block, c.shared, s, unsafe.Pointer(&a), c.bytes); err == nil || err.Error() != "gpu: "+c.want {
+				t.Errorf("%s: %v\nwant gpu: %s", c.name, err, c.want)
+			}
+		}
+		must(t, f.SetMaxDynamicShared(200<<10))
+		err = f.SetMaxDynamicShared(227 << 10)
+		if want := "gpu: fill: 227 KB of dynamic shared memory, static 512 bytes: invalid argument"; err == nil || err.Error() != want {
+			t.Errorf("SetMaxDynamicShared(227 KB): %v, want %s", err, want)
+		}
+	})
+}

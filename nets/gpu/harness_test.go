@@ -1,0 +1,172 @@
+//go:build gpu && linux && cgo
+
+package gpu
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"rollcall/datasets/plan"
+	"rollcall/nets"
+	"rollcall/nets/gpu/gputest"
+)
+
+// samplesFor returns n random samples a net can take: pictures, or features where a sample has no height.
+func samplesFor(m *nets.Model, n int, seed uint64) *plan.Samples {
+	r := rand.New(rand.NewPCG(seed, 7))
+	s := &plan.Samples{Name: "random", H: m.H, W: m.W, C: m.C, Classes: m.Classes, Images: make([]uint8, n*m.H*m.W*m.C), Labels: make([]uint8, n)}
+	for i := range s.Images {
+		s.Images[i] = uint8(r.IntN(256))
+	}
+	for i := range s.Labels {
+		s.Labels[i] = uint8(r.IntN(m.Classes))
+	}
+	if m.H == 1 {
+		s.Images = nil
+		for range n * m.W * m.C {
+			s.Features = append(s.Features, float32(r.NormFloat64()))
+		}
+		return s
+	}
+	for c := range m.C {
+		s.Mean, s.Std = append(s.Mean, 0.5-float32(c)/16), append(s.Std, 0.25+float32(c)/32)
+	}
+	return s
+}
+
+const trainSamples, testSamples = 40, 23
+
+// both opens the CUDA engine and the CPU's for the same data.
+func both(t *testing.T, net string, batch int, o Options) (*Engine, nets.Engine, *nets.Model) {
+	t.Helper()
+	gputest.Sources(t, "kernels")
+	if gputest.LeftOut != "" {
+		t.Skip("left out: " + gputest.LeftOut)
+	}
+	m := must(nets.NewModel(net))(t)
+	train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2)
+	o.Batch = batch
+	if o.EvalBatch == 0 {
+		o.EvalBatch = 8
+	}
+	g := must(newEngine(m, train, test, o))(t)
+	t.Cleanup(func() { ok(t, g.Close()) })
+	c := must(nets.NewCPU(m, train, test, nets.CPUOptions{Threads: 2, Batch: batch}))(t)
+	t.Cleanup(func() { ok(t, c.Close()) })
+	return g, c, m
+}
+
+func must[T any](v T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// planOf returns a plan of random samples, crops and flips whose batches hold count samples.
+func planOf(client, steps, batch, count int) plan.Local {
+	r := rand.New(rand.NewPCG(uint64(client), 3))
+	l := plan.Local{E: steps, B: batch}
+	for range steps {
+		for b := range batch {
+			i := int32(r.IntN(trainSamples))
+			if b >= count {
+				i = -1
+			}
+			l.Index = append(l.Index, i)
+			l.Crop = append(l.Crop, uint8(r.IntN(2*plan.Pad+1)), uint8(r.IntN(2*plan.Pad+1)))
+			l.Flip = append(l.Flip, uint8(r.IntN(2)))
+		}
+	}
+	return l
+}
+
+// crowd is work for four clients: two start rows, with and without momentum and drift, a ragged plan, one shorter than the
+// others, an empty one.
+type crowd struct {
+	engine                      nets.Engine
+	model                       *nets.Model
+	start, end, momentum, drift nets.Bank
+	work                        nets.LocalWork
+}
+
+func newCrowd(t *testing.T, e nets.Engine, m *nets.Model, steps, batch int, clip *float64) *crowd {
+	t.Helper()
+	c := &crowd{engine: e, model: m}
+	c.start, c.end = must(e.NewBank(2))(t), must(e.NewBank(4))(t)
+	c.momentum, c.drift = must(e.NewBank(2))(t), must(e.NewBank(1))(t)
+	for i, b := range []nets.Bank{c.start, c.momentum, c.drift} {
+		for r := range b.Rows() {
+			w := m.Init(nets.Kaiming, uint32(10*i+r))
+			for j := range w {
+				w[j] *= []float32{1, 1. / 8, 1. / 8}[i]
+			}
+			ok(t, e.Load(nets.Row{Bank: b, Index: r}, w))
+		}
+	}
+	c.work = nets.LocalWork{Round: 4, Seed: 8, LR: 0x1p-5, WeightDecay: 0x1p-6, Momentum: 0.75, Clip: clip}
+	for i, count := range []int{batch, max(1, batch-2), batch, 0} {
+		w := nets.ClientWork{Client: 3 * i, Start: nets.Row{Bank: c.start, Index: i % 2}, End: nets.Row{Bank: c.end, Index: i}, Plan: planOf(i, steps, batch, count)}
+		if i < 2 {
+			w.Momentum = nets.Row{Bank: c.momentum, Index: i}
+		}
+		if i == 1 {
+			w.Drift = nets.Row{Bank: c.drift}
+		}
+		if i == 2 && steps > 1 {
+			w.Plan = planOf(i, steps-1, batch, count)
+		}
+		c.work.Clients = append(c.work.Clients, w)
+	}
+	return c
+}
+
+// train is what a crowd's training left: the losses, the updates and the momenta, running statistics apart.
+func (c *crowd) train(t *testing.T) (loss []float32, rows [][]float32) {
+	t.Helper()
+	loss = must(c.engine.Train(t.Context(), c.work))(t)
+	for i, w := range c.work.Clients {
+		update := load(t, c.engine, w.End)
+		for j, v := range load(t, c.engine, w.Start) {
+			update[j] -= v
+		}
+		rows = c.split(rows, update)
+		if i < 2 {
+			rows = c.split(rows, load(t, c.engine, w.Momentum))
+		}
+	}
+	return loss, rows
+}
+
+// split appends the weights of a row and, if the net has any, its running statistics.
+func (c *crowd) split(rows [][]float32, row []float32) [][]float32 {
+	var parts [2][]float32
+	for _, p := range c.model.Params {
+		at := &parts[0]
+		if p.Buffer {
+			at = &parts[1]
+		}
+		*at = append(*at, row[p.Offset:][:p.Size()]...)
+	}
+	if parts[1] == nil {
+		return append(rows, parts[0])
+	}
+	return append(rows, parts[:]...)
+}
+
+func load(t *testing.T, e nets.Engine, r nets.Row) []float32 {
+	t.Helper()
+	w := make([]float32, e.Info().Params)
+	ok(t, e.Store(r, w))
+	return w
+}

@@ -1,0 +1,79 @@
+package gpu
+
+import (
+	"fmt"
+
+	"rollcall/nets/cpu"
+	"rollcall/nets/gpu/kernels"
+	"rollcall/nets/ops"
+)
+
+// convArgs are the sizes of a convolution. The graph's maps carry their borders; the device's do not.
+func (l *lowerer) convArgs(s cpu.ConvShape, param int) (kernels.ConvArgs, error) {
+	a := kernels.ConvArgs{
+		B: uint32(s.B), H: uint32(s.H - 2*s.Pad), W: uint32(s.W - 2*s.Pad), C: uint32(s.C), R: uint32(s.R), S: uint32(s.S),
+		O: uint32(s.O), Pad: uint32(s.Pad),
+	}
+	a.WOffset, a.BOffset = l.offsets(param)
+	a.Images = a.ChunkImages()
+	if !a.Fits(l.precision) {
+		return a, fmt.Errorf("%d×%d over %d channels to %d takes more shared memory than a multiprocessor has", s.R, s.S, s.C, s.O)
+	}
+	return a, nil
+}
+
+func (l *lowerer) conv(op *ops.ConvReLUPool[float32], in []value) (value, error) {
+	if err := weighted(in); err != nil {
+		return value{}, err
+	}
+	h, w := op.Shape.Conv()
+	n := h / 2 * (w / 2) * op.Shape.O
+	a, err := l.convArgs(op.Shape, in[1].param)
+	if err != nil {
+		return value{}, err
+	}
+	name := l.of(in[1].param)
+	x, y, arg := in[0].buf, l.buffer(name+" y", n), l.sized(name+" arg", n, 1)
+	queue(l, "conv_forward", a.Forward(l.precision), (*kernels.ConvArgs).ForwardCost, a, func(f *frame, a *kernels.ConvArgs) {
+		a.Work, a.X, a.Y, a.Arg = f.work, f.at(x), f.at(y), f.at(arg)
+	}, x, y, arg)
+	return value{kind: activations, buf: y, arg: arg}, nil
+}
+
+// convGrad takes x, w, y and the gradient of y.
+func (l *lowerer) convGrad(op *ops.ConvReLUPoolGrad[float32], in []value) (value, error) {
+	if err := want(in, activations, weights, activations, activations); err != nil {
+		return value{}, err
+	}
+	param := in[1].param
+	a, err := l.convArgs(op.Forward.Shape, param)
+	if err != nil {
+		return value{}, err
+	}
+	name := l.of(param)
+	x, arg, gy := in[0].buf, in[2].arg, in[3].buf
+	chunks := (a.B + a.Images - 1) / a.Images
+	n := a.R * a.S * a.C * a.O
+	partial := l.perSlot(name+" partial", int(chunks*(n+a.O)), 4)
+	queue(l, "conv_backward_filter", a.BackwardFilter(l.precision), (*kernels.ConvArgs).BackwardFilterCost, a, func(f *frame, a *kernels.ConvArgs) {
+		a.Work, a.X, a.Arg, a.GY, a.Partial = f.work, f.at(x), f.at(arg), f.at(gy), f.at(partial)
+	}, x, arg, gy, partial)
+	l.reduce(kernels.ConvReduceArgs{WOffset: a.WOffset, BOffset: a.BOffset, N: n, O: a.O, Chunks: chunks}, partial)
+	if !op.Forward.InputGrad {
+		return l.packed(nil, 0, param, param+1), nil
+	}
+	s := op.Forward.Shape
+	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))
+	queue(l, "conv_backward_data", a.BackwardData(l.precision), (*kernels.ConvArgs).BackwardDataCost, a, func(f *frame, a *kernels.ConvArgs) {
+		a.Work, a.Arg, a.GY, a.DX = f.work, f.at(arg), f.at(gy), f.at(dx)
+	}, arg, gy, dx)
+	return l.packed(dx, s.K*s.B*s.H*s.W*s.C, param, param+1), nil
+}
+
+// reduce adds up the partial sums of a convolution's dw and db.
+func (l *lowerer) reduce(r kernels.ConvReduceArgs, partial *buffer) {
+	r.P = uint32(l.layout.P)
+	queuePlain(l, "conv_reduce", r.Geometry(), (*kernels.ConvReduceArgs).Cost, r, func(f *frame, r *kernels.ConvReduceArgs) {
+		r.Work, r.Partial, r.Grad, r.Step, r.E = f.work, f.at(partial), f.grad, f.step, f.E
+	}, partial)
+}

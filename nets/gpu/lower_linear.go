@@ -1,0 +1,102 @@
+package gpu
+
+import (
+	G "gorgonia.org/gorgonia"
+
+	"rollcall/nets/cpu"
+	"rollcall/nets/gpu/kernels"
+	"rollcall/nets/ops"
+)
+
+func (l *lowerer) linearArgs(s cpu.LinearShape, param int) kernels.LinearArgs {
+	a := kernels.LinearArgs{B: uint32(s.B), I: uint32(s.I), O: uint32(s.O), P: uint32(l.layout.P)}
+	a.WOffset, a.BOffset = l.offsets(param)
+	if s.ReLU {
+		a.ReLU = 1
+	}
+	return a
+}
+
+func (l *lowerer) linear(op *ops.Linear[float32], in []value, logits bool) (value, error) {
+	if err := weighted(in); err != nil {
+		return value{}, err
+	}
+	a := l.linearArgs(op.Shape, in[1].param)
+	name := l.of(in[1].param)
+	x, y := in[0].buf, l.buffer(name+" y", op.Shape.O)
+	if logits {
+		a.YFloat, y.size = 1, 4
+	}
+	queue(l, "linear_forward", a.Forward(l.precision), (*kernels.LinearArgs).ForwardCost, a, func(f *frame, a *kernels.LinearArgs) {
+		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
+	}, x, y)
+	return value{kind: activations, buf: y}, nil
+}
+
+// linearGrad takes x, w, y and the gradient of y.
+func (l *lowerer) linearGrad(op *ops.LinearGrad[float32], in []value) (value, error) {
+	if err := want(in, activations, weights, activations, activations); err != nil {
+		return value{}, err
+	}
+	param := in[1].param
+	s := op.Forward.Shape
+	a := l.linearArgs(s, param)
+	name := l.of(param)
+	x, y, gy := in[0].buf, in[2].buf, in[3].buf
+	if s.ReLU {
+		d := l.buffer(name+" d", s.O)
+		r := kernels.ReLUArgs{N: uint32(s.B * s.O)}
+		from := gy
+		queue(l, "relu_backward", r.Geometry(), (*kernels.ReLUArgs).Cost, r, func(f *frame, r *kernels.ReLUArgs) {
+			r.Work, r.Y, r.GY, r.D = f.work, f.at(y), f.at(from), f.at(d)
+		}, y, from, d)
+		gy = d
+	}
+	var dx *buffer
+	if op.Forward.InputGrad {
+		dx = l.buffer(name+" dx", s.I)
+		queue(l, "linear_backward_data", a.BackwardData(l.precision), (*kernels.LinearArgs).BackwardDataCost, a, func(f *frame, a *kernels.LinearArgs) {
+			a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
+		}, gy, dx)
+	}
+	queue(l, "linear_backward_filter", a.BackwardFilter(l.precision), (*kernels.LinearArgs).BackwardFilterCost, a, func(f *frame, a *kernels.LinearArgs) {
+		a.Work, a.X, a.GY, a.Grad = f.work, f.at(x), f.at(gy), f.grad
+	}, x, gy)
+	return l.packed(dx, s.K*s.B*s.I, param, param+1), nil
+}
+
+// odds reports whether a node is read by an op that makes logits of it, which wants it in float32.
+func (l *lowerer) odds(n *G.Node) bool {
+	for it := n.Graph().To(n.ID()); it.Next(); {
+		if _, ok := it.Node().(*G.Node).Op().(*ops.LogOdds[float32]); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *lowerer) logOdds(in []value) (value, error) {
+	if err := want(in, activations); err != nil {
+		return value{}, err
+	}
+	x, y := in[0].buf, l.sized("log odds", 2, 4)
+	a := kernels.LogOddsArgs{N: uint32(x.n)}
+	l.layer = "odds"
+	queuePlain(l, "log_odds", a.Geometry(), (*kernels.LogOddsArgs).ForwardCost, a, func(f *frame, a *kernels.LogOddsArgs) {
+		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
+	}, x, y)
+	return value{kind: activations, buf: y}, nil
+}
+
+func (l *lowerer) logOddsGrad(in []value) (value, error) {
+	if err := want(in, activations); err != nil {
+		return value{}, err
+	}
+	gy, dx := in[0].buf, l.buffer("log odds dx", 1)
+	a := kernels.LogOddsArgs{N: uint32(dx.n)}
+	l.layer = "odds"
+	queue(l, "log_odds_backward", a.Geometry(), (*kernels.LogOddsArgs).BackwardCost, a, func(f *frame, a *kernels.LogOddsArgs) {
+		a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
+	}, gy, dx)
+	return value{kind: activations, buf: dx}, nil
+}
