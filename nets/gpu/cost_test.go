@@ -19,6 +19,11 @@ func addressed(p *program) *frame {
 	return f
 }
 
+// trimPrecision is a kernel's name without that of the precision.
+func trimPrecision(kernel string, p Precision) string {
+	return strings.TrimSuffix(kernel, "_"+string(p))
+}
+
 // programs calls f with every program there is: nets × precisions × training, with and without clipping, and evaluation.
 func programs(t *testing.T, batch int, f func(m *nets.Model, precision Precision, key programKey, p *program)) {
 	t.Helper()

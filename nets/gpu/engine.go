@@ -98,7 +98,7 @@ func (e *Engine) announce() error {
 	m, err := e.estimate(min(o.Clients, e.limit), max(1, o.Steps), 0)
 	if err == nil {
 		line := fmt.Sprintf("gpu: takes %s of the card's %s with all %d clients at once; methods' rows come on top, %s each",
-			size(m.Total()), size(e.card.Memory), o.Clients, size(e.rowBytes()))
+			size(m.total()), size(e.card.Memory), o.Clients, size(e.rowBytes()))
 		e.notice(line, line)
 	}
 	return err

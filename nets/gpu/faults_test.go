@@ -92,12 +92,12 @@ func TestShortOfMemory(t *testing.T) {
 	train := samplesFor(m, trainSamples, 1)
 	o := Options{Batch: batch, EvalBatch: 2}
 	if fault == "" {
-		roomy := must(Estimate(m, train, nil, o, clients, steps, 2*clients))(t)
-		tight := must(Estimate(m, train, nil, o, 8, steps, 2*clients))(t)
-		if tight.Total() > roomy.Total()*3/4 {
-			t.Fatalf("room for 8 clients takes %s, for %d %s: the test needs more between them", size(tight.Total()), clients, size(roomy.Total()))
+		roomy := estimate(t, m, train, nil, o, clients, steps, 2*clients)
+		tight := estimate(t, m, train, nil, o, 8, steps, 2*clients)
+		if tight.total() > roomy.total()*3/4 {
+			t.Fatalf("room for 8 clients takes %s, for %d %s: the test needs more between them", size(tight.total()), clients, size(roomy.total()))
 		}
-		child(t, t.Name(), "memory", fmt.Sprintf("ROLLCALL_EMULATOR_MEMORY=%d", (tight.Total()+roomy.Total())/2+ringBytes), "ROLLCALL_GPU_ARENA=")
+		child(t, t.Name(), "memory", fmt.Sprintf("ROLLCALL_EMULATOR_MEMORY=%d", (tight.total()+roomy.total())/2+ringBytes), "ROLLCALL_GPU_ARENA=")
 		return
 	}
 	var notices []string

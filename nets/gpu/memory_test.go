@@ -6,8 +6,17 @@ import (
 	"math"
 	"testing"
 
+	"rollcall/datasets/plan"
 	"rollcall/nets"
 )
+
+// estimate is [Engine.estimate] of an engine that is not opened.
+func estimate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options, clients, steps, rows int) memoryUse {
+	t.Helper()
+	o.Precision = must(ParsePrecision(string(o.Precision)))(t)
+	e := &Engine{model: m, layout: newLayout(m), options: o, samples: [2]*plan.Samples{train, test}, programs: map[programKey]*program{}}
+	return must(e.estimate(clients, steps, rows))(t)
+}
 
 // What a run will take is known before, within 10 %.
 func TestEstimate(t *testing.T) {
@@ -21,8 +30,8 @@ func TestEstimate(t *testing.T) {
 	}
 	must(g.Evaluate(t.Context(), units))(t)
 	got := used(t, g) - before
-	m2 := must(Estimate(m, g.samples[0], g.samples[1], g.options, 4, 2, 10))(t)
-	if want := m2.Waves + m2.Banks; math.Abs(float64(got-want)) > 0.1*float64(want) {
+	m2 := must(g.estimate(4, 2, 10))(t)
+	if want := m2.waves + m2.banks; math.Abs(float64(got-want)) > 0.1*float64(want) {
 		t.Errorf("a run took %s, the estimate is %s, want it within 10 %%", size(got), size(want))
 	}
 }

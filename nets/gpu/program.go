@@ -2,7 +2,6 @@ package gpu
 
 import (
 	"fmt"
-	"strings"
 	"unsafe"
 
 	"rollcall/nets"
@@ -83,8 +82,3 @@ type partMemory struct{ images, features, classes, table uint64 }
 
 // pack returns the bytes of a kernel's arguments.
 func pack[A any](a A) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(&a)), unsafe.Sizeof(a)) }
-
-// trimPrecision is a kernel's name without that of the precision.
-func trimPrecision(kernel string, p Precision) string {
-	return strings.TrimSuffix(kernel, "_"+string(p))
-}

@@ -146,11 +146,11 @@ func TestSideBySideShortOfMemory(t *testing.T) {
 	train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2)
 	o := Options{Batch: batch, EvalBatch: 2}
 	if os.Getenv(faulty) == "" {
-		roomy := must(Estimate(m, train, test, o, clients, 2, 1+clients+3))(t)
-		tight := must(Estimate(m, train, test, o, 4, 2, 1+clients+3))(t)
-		memory := roomy.Total() + (engines-1)*tight.Total() + engines*2*ringBytes
-		if memory > 2*roomy.Total() {
-			t.Fatalf("one engine takes %s, a small one %s: the test needs more between them", size(roomy.Total()), size(tight.Total()))
+		roomy := estimate(t, m, train, test, o, clients, 2, 1+clients+3)
+		tight := estimate(t, m, train, test, o, 4, 2, 1+clients+3)
+		memory := roomy.total() + (engines-1)*tight.total() + engines*2*ringBytes
+		if memory > 2*roomy.total() {
+			t.Fatalf("one engine takes %s, a small one %s: the test needs more between them", size(roomy.total()), size(tight.total()))
 		}
 		child(t, t.Name(), "memory", fmt.Sprintf("ROLLCALL_EMULATOR_MEMORY=%d", memory), "ROLLCALL_GPU_ARENA=")
 		return

@@ -23,7 +23,7 @@ func onHardware(t *testing.T) bool {
 		if infos[0].Unusable != "" {
 			t.Skipf("gpu: device 0 (%s): %s", infos[0].Name, infos[0].Unusable)
 		}
-		t.Logf("%s: %+v", Library(), infos[0])
+		t.Logf("%s: %+v", libraryPath(), infos[0])
 	}
 	return inChild(t, nil)
 }
@@ -33,11 +33,11 @@ func TestHardwareSymbols(t *testing.T) {
 	if !onHardware(t) {
 		return
 	}
-	missing, unused, err := Symbols()
+	missing, unused, err := symbols()
 	if err != nil || len(missing) > 0 {
-		t.Errorf("Symbols(): missing %v, %v, want none", missing, err)
+		t.Errorf("symbols(): missing %v, %v, want none", missing, err)
 	}
-	t.Logf("%s lacks what is never called: %v", Library(), unused)
+	t.Logf("%s lacks what is never called: %v", libraryPath(), unused)
 }
 
 // TestHardwareExercise runs everything; device memory must not shrink from run to run once the driver has what it keeps for itself.

@@ -134,23 +134,6 @@ func lookUp() (missing, unused []string) {
 	return missing, unused
 }
 
-// Symbols looks up every driver function of the binding. missing are those that rollcall needs and the library lacks: the driver
-// is then of no use; unused are those that gorgonia.org/cu refers to, rollcall never calls, and the library lacks. The error says
-// that there is no library.
-func Symbols() (missing, unused []string, err error) {
-	if err := load(); err != nil && library.path == "" {
-		return nil, nil, err
-	}
-	missing, unused = lookUp()
-	return missing, unused, nil
-}
-
-// Library is the file of the driver in use; empty if there is none.
-func Library() string {
-	_ = load() // Devices tells the reason
-	return library.path
-}
-
 // version writes CUDA's version numbers: 12040 is 12.4.
 func version(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 

@@ -13,6 +13,23 @@ import (
 	"testing"
 )
 
+// symbols looks up every driver function of the binding. missing are those that rollcall needs and the library lacks: the driver
+// is then of no use; unused are those that gorgonia.org/cu refers to, rollcall never calls, and the library lacks. The error says
+// that there is no library.
+func symbols() (missing, unused []string, err error) {
+	if err := load(); err != nil && library.path == "" {
+		return nil, nil, err
+	}
+	missing, unused = lookUp()
+	return missing, unused, nil
+}
+
+// libraryPath is the file of the driver in use; empty if there is none.
+func libraryPath() string {
+	_ = load() // Devices tells the reason
+	return library.path
+}
+
 // TestNoLibrary is a machine without a driver. Whether this one has a driver does not matter: the child is told to look elsewhere.
 func TestNoLibrary(t *testing.T) {
 	path := filepath.Join(os.TempDir(), "no", "libcuda.so.1")
@@ -27,11 +44,11 @@ func TestNoLibrary(t *testing.T) {
 	if _, err := Open(0); err == nil || err.Error() != want {
 		t.Errorf("Open(0): %v, want %s", err, want)
 	}
-	if _, _, err := Symbols(); err == nil || err.Error() != want {
-		t.Errorf("Symbols(): %v, want %s", err, want)
+	if _, _, err := symbols(); err == nil || err.Error() != want {
+		t.Errorf("symbols(): %v, want %s", err, want)
 	}
-	if l := Library(); l != "" {
-		t.Errorf("Library() = %q, want none", l)
+	if l := libraryPath(); l != "" {
+		t.Errorf("libraryPath() = %q, want none", l)
 	}
 }
 
@@ -41,8 +58,8 @@ func TestNoDriver(t *testing.T) {
 		return
 	}
 	_, err := Devices()
-	if Library() != "" {
-		t.Skipf("this machine has a driver: %s", Library())
+	if libraryPath() != "" {
+		t.Skipf("this machine has a driver: %s", libraryPath())
 	}
 	want := "gpu: no NVIDIA driver: libcuda.so.1: cannot open shared object file: No such file or directory"
 	if err == nil || err.Error() != want {
@@ -185,16 +202,16 @@ func TestSymbols(t *testing.T) {
 	if !withFake(t) {
 		return
 	}
-	missing, unused, err := Symbols()
+	missing, unused, err := symbols()
 	if err != nil || len(missing) > 0 {
-		t.Errorf("Symbols(): missing %v, %v, want none", missing, err)
+		t.Errorf("symbols(): missing %v, %v, want none", missing, err)
 	}
 	all := strings.Join(unused, " ")
 	if len(unused) != 119 || !strings.Contains(all, "cuTexRefSetAddress2D_v3") || strings.Contains(all, "cuFuncGetParamInfo") {
-		t.Errorf("Symbols(): %d unused: %s\nwant all of linked.h but cuFuncGetParamInfo and the five synchronous calls of the fake", len(unused), all)
+		t.Errorf("symbols(): %d unused: %s\nwant all of linked.h but cuFuncGetParamInfo and the five synchronous calls of the fake", len(unused), all)
 	}
-	if l := Library(); l != os.Getenv(Variable) {
-		t.Errorf("Library() = %q, want %q", l, os.Getenv(Variable))
+	if l := libraryPath(); l != os.Getenv(Variable) {
+		t.Errorf("libraryPath() = %q, want %q", l, os.Getenv(Variable))
 	}
 }
 

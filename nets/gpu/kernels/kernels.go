@@ -23,6 +23,7 @@ type Module struct {
 
 var entry = regexp.MustCompile(`(?m)^\s*\.visible \.entry (\w+)\(`)
 
+// modules returns all modules, by name.
 var modules = sync.OnceValue(func() []Module {
 	names, err := files.ReadDir(".")
 	if err != nil {
@@ -42,9 +43,6 @@ var modules = sync.OnceValue(func() []Module {
 	}
 	return all
 })
-
-// Modules returns all modules, by name.
-func Modules() []Module { return slices.Clone(modules()) }
 
 // Find returns the module that holds a kernel; ok is false if none does.
 func Find(kernel string) (m Module, ok bool) {

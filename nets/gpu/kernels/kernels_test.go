@@ -17,11 +17,11 @@ func TestModules(t *testing.T) {
 	if err != nil || len(sources) == 0 {
 		t.Fatalf("%d sources, %v", len(sources), err)
 	}
-	if len(sources) != len(Modules()) {
-		t.Errorf("%d modules for %d sources: make kernels", len(Modules()), len(sources))
+	if len(sources) != len(modules()) {
+		t.Errorf("%d modules for %d sources: make kernels", len(modules()), len(sources))
 	}
 	home := map[string]string{}
-	for _, m := range Modules() {
+	for _, m := range modules() {
 		text, err := os.ReadFile(m.Name + ".cu")
 		if err != nil {
 			t.Errorf("module %s: %v", m.Name, err)
@@ -53,7 +53,7 @@ func TestModules(t *testing.T) {
 // PTX names no place of the machine it was made on, runs on every card from capability 8.0 on and on every driver from
 // 12.0 on, and keeps all variables in registers.
 func TestPTX(t *testing.T) {
-	for _, m := range Modules() {
+	for _, m := range modules() {
 		for _, want := range []string{"\n.version 7.8\n", "\n.target sm_80\n", "// " + m.Name + ".cu, compiled by clang "} {
 			if !strings.Contains(m.PTX, want) {
 				t.Errorf("module %s: without %q", m.Name, want)
