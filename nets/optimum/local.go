@@ -11,15 +11,8 @@ import (
 	"rollcall/datasets/plan"
 )
 
-// Local solves each client's own problem, F_k(w) + ½·Ridge·‖w‖², whatever the weights; F*_k is its Loss, what ca-fed compares
-// losses without the ridge with. A client without samples has the zero Solution.
+// Local solves each client's own problem; F*_k is the Loss of its solution, what ca-fed compares losses without the ridge with. A client without samples has the zero Solution.
 func Local(ctx context.Context, p Problem) ([]Solution, error) {
-	p.Weights = make([]float64, len(p.Parts))
-	for k, part := range p.Parts {
-		if len(part) > 0 {
-			p.Weights[k] = 1
-		}
-	}
 	if err := p.validate(); err != nil {
 		return nil, fmt.Errorf("optimum: %w", err)
 	}
@@ -27,9 +20,7 @@ func Local(ctx context.Context, p Problem) ([]Solution, error) {
 		if len(p.Parts[k]) == 0 {
 			return Solution{}, nil
 		}
-		own := p
-		own.Parts, own.Weights = p.Parts[k:k+1], []float64{1}
-		return own.solve(ctx)
+		return p.solve(ctx, p.Parts[k])
 	})
 }
 
@@ -54,8 +45,8 @@ func ReleasedCode(ctx context.Context, s *plan.Samples, parts [][]int32) ([]floa
 		if classes == 2 {
 			ridge /= 2
 		}
-		p := Problem{Samples: own, Parts: parts[k : k+1], Weights: []float64{1}, Ridge: ridge, FreeBias: true, Tolerance: Tolerance}
-		return p.solve(ctx)
+		p := Problem{Samples: own, Ridge: ridge, FreeBias: true, Tolerance: Tolerance}
+		return p.solve(ctx, parts[k])
 	})
 	if err != nil {
 		return nil, err

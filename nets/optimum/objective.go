@@ -14,13 +14,13 @@ import (
 // stripeSamples is the number of samples that are added up as one; stripes are added in order, so it is part of the result.
 const stripeSamples = 1024
 
-// objective evaluates a problem. It keeps the last place it was asked about.
+// objective evaluates the problem of one client. It keeps the last place it was asked about.
 type objective struct {
 	*Problem
 	inputs, outputs int
 	pixel           []float64 // [C,256] the value of a byte; nil with features
-	index           []int32   // [n] the samples of all clients with weight, one client after the other
-	weight          []float64 // [n] α_k/n_k
+	index           []int32   // [n] the client's samples
+	weight          float64   // of each of them, 1/n
 	stripes         []stripe
 
 	place       []float64
@@ -37,23 +37,15 @@ type stripe struct {
 	x, p     []float64 // [I], [O] scratch
 }
 
-func newObjective(p *Problem) *objective {
+func newObjective(p *Problem, part []int32) *objective {
 	s := p.Samples
-	o := &objective{Problem: p, inputs: s.H * s.W * s.C, outputs: s.Classes}
+	o := &objective{Problem: p, inputs: s.H * s.W * s.C, outputs: s.Classes, index: part, weight: 1 / float64(len(part))}
 	if s.Classes == 2 {
 		o.outputs = 1
 	}
 	for c := range s.Mean {
 		for v := range 256 {
 			o.pixel = append(o.pixel, float64((float32(v)/255-s.Mean[c])/s.Std[c])) // as the engines round it
-		}
-	}
-	for k, part := range p.Parts {
-		if p.Weights[k] == 0 {
-			continue
-		}
-		for _, i := range part {
-			o.index, o.weight = append(o.index, i), append(o.weight, p.Weights[k]/float64(len(part)))
 		}
 	}
 	for from := 0; from < len(o.index); from += stripeSamples {
@@ -114,9 +106,9 @@ func (o *objective) add(s *stripe, w []float64) {
 	weights := o.outputs * o.inputs
 	for at := s.from; at < s.to; at++ {
 		o.read(s.x, o.Samples, o.index[at])
-		s.loss += o.weight[at] * o.forward(s, w, o.Samples.Labels[o.index[at]])
+		s.loss += o.weight * o.forward(s, w, o.Samples.Labels[o.index[at]])
 		for k, d := range s.p { // p is now the gradient of the logits
-			if d *= o.weight[at]; d != 0 {
+			if d *= o.weight; d != 0 {
 				floats.AddScaled(s.gradient[k*o.inputs:][:o.inputs], d, s.x)
 				s.gradient[weights+k] += d
 			}
@@ -163,17 +155,4 @@ func (o *objective) read(x []float64, s *plan.Samples, i int32) {
 	for j, v := range s.Images[int(i)*o.inputs:][:o.inputs] {
 		x[j] = o.pixel[j%s.C*256+int(v)]
 	}
-}
-
-// losses returns every client's mean cross-entropy at w, also of those without weight.
-func (o *objective) losses(w []float64) []float64 {
-	all := make([]float64, len(o.Parts))
-	s := o.newStripe(0, 0)
-	for k, part := range o.Parts {
-		for _, i := range part {
-			o.read(s.x, o.Samples, i)
-			all[k] += o.forward(&s, w, o.Samples.Labels[i]) / float64(len(part))
-		}
-	}
-	return all
 }

@@ -20,50 +20,35 @@ const Tolerance = 1e-6
 // maxEvaluations is where a search is given up; ridges of 10⁻² take some hundred.
 const maxEvaluations = 20_000
 
-// Problem is the objective of linear-mnist, linear-synthetic and linear-binary,
+// Problem is the objective of linear-mnist, linear-synthetic and linear-binary for every client k,
 //
-//	Σ_k α_k F_k(w) + ½·Ridge·‖w‖²
+//	F_k(w) + ½·Ridge·‖w‖²
 //
 // with F_k the mean cross-entropy of client k's samples, not augmented. Two classes have one output, as linear-binary does: the
 // logit of class 1.
 type Problem struct {
-	Samples   *plan.Samples
-	Parts     [][]int32 // [K][n_k] the clients' samples
-	Weights   []float64 // [K] α_k, 0 or more; a client with weight has samples
-	Ridge     float64   // positive; CA-Fed: 10⁻²
-	FreeBias  bool      // the ridge leaves biases out
-	Tolerance float64   // largest Euclidean norm of the gradient, positive; see [Problem.Gap]
+	Samples  *plan.Samples
+	Parts    [][]int32 // [K][n_k] the clients' samples
+	Ridge    float64   // positive; CA-Fed: 10⁻²
+	FreeBias bool      // the ridge leaves biases out
+	// Tolerance is the largest Euclidean norm of the gradient, positive. A solution's objective is at most Tolerance²/(2·Ridge) above
+	// the smallest, by the curvature that the ridge gives; with FreeBias that is an estimate.
+	Tolerance float64
 }
 
-// Gap bounds how far a solution's objective is above the smallest, by the curvature that the ridge gives: Tolerance²/(2·Ridge). With
-// FreeBias it is an estimate.
-func (p *Problem) Gap() float64 { return p.Tolerance * p.Tolerance / (2 * p.Ridge) }
-
-// Solution is where the objective is smallest.
+// Solution is where the objective of a client is smallest.
 type Solution struct {
 	W           []float64 // [P] in PyTorch's order: weights [O,I], biases [O]
 	Objective   float64   // with the ridge's part
-	Loss        float64   // Σ_k α_k F_k, without
-	Losses      []float64 // [K] F_k at W; 0 of a client without samples
+	Loss        float64   // F_k, without
 	Gradient    float64   // the gradient's norm
 	Evaluations int       // of the objective and its gradient
 }
 
-// Solve finds the minimum with L-BFGS in float64, from w = 0. The result does not depend on the number of threads. A search
-// that does not reach the tolerance is an error.
-func Solve(ctx context.Context, p Problem) (Solution, error) {
-	if err := p.validate(); err != nil {
-		return Solution{}, fmt.Errorf("optimum: %w", err)
-	}
-	s, err := p.solve(ctx)
-	if err != nil {
-		return Solution{}, fmt.Errorf("optimum: %w", err)
-	}
-	return s, nil
-}
-
-func (p *Problem) solve(ctx context.Context) (Solution, error) {
-	o := newObjective(p)
+// solve finds the minimum of the client with these samples with L-BFGS in float64, from w = 0. The result does not depend on the
+// number of threads. A search that does not reach the tolerance is an error.
+func (p *Problem) solve(ctx context.Context, part []int32) (Solution, error) {
+	o := newObjective(p, part)
 	x := make([]float64, o.size())
 	s := Solution{W: x, Gradient: math.Inf(1)}
 	problem := optimize.Problem{
@@ -93,7 +78,7 @@ func (p *Problem) solve(ctx context.Context) (Solution, error) {
 		before := s.Gradient
 		s.Gradient = floats.Norm(o.at(x).gradient, 2)
 		if s.Gradient <= p.Tolerance {
-			s.Objective, s.Loss, s.Losses, s.Evaluations = o.value, o.loss, o.losses(x), o.evaluations
+			s.Objective, s.Loss, s.Evaluations = o.value, o.loss, o.evaluations
 			return s, nil
 		}
 		if !(s.Gradient < before) {
@@ -126,8 +111,8 @@ func (p *Problem) validate() error {
 	switch {
 	case p.Samples == nil:
 		return fmt.Errorf("no samples")
-	case len(p.Weights) != len(p.Parts) || len(p.Parts) == 0:
-		return fmt.Errorf("%d weights for %d clients, want as many, at least one", len(p.Weights), len(p.Parts))
+	case !slices.ContainsFunc(p.Parts, func(part []int32) bool { return len(part) > 0 }):
+		return fmt.Errorf("%d clients, none with samples, want at least one", len(p.Parts))
 	case !(p.Ridge > 0) || math.IsInf(p.Ridge, 1):
 		return fmt.Errorf("ridge %g, want a finite positive number", p.Ridge)
 	case !(p.Tolerance > 0):
@@ -139,21 +124,12 @@ func (p *Problem) validate() error {
 	if p.Samples.Classes < 2 {
 		return fmt.Errorf("%s: %d classes, want at least 2", p.Samples.Name, p.Samples.Classes)
 	}
-	for k, a := range p.Weights {
-		switch {
-		case !(a >= 0) || math.IsInf(a, 1):
-			return fmt.Errorf("client %d: weight %g, want a finite number, 0 or more", k, a)
-		case a > 0 && len(p.Parts[k]) == 0:
-			return fmt.Errorf("client %d: weight %g without samples, want 0", k, a)
-		}
-		for _, i := range p.Parts[k] {
+	for k, part := range p.Parts {
+		for _, i := range part {
 			if i < 0 || int(i) >= p.Samples.Len() {
 				return fmt.Errorf("client %d: sample %d, want 0 … %d", k, i, p.Samples.Len()-1)
 			}
 		}
-	}
-	if slices.Max(p.Weights) == 0 {
-		return fmt.Errorf("no client has a weight, want one above 0")
 	}
 	return nil
 }

@@ -48,29 +48,27 @@ func all(n int) []int32 {
 	return index
 }
 
-// value is the objective in the plainest way, of outputs by PyTorch's order of w.
+// value is the objective of the first client in the plainest way, of outputs by PyTorch's order of w.
 func value(p *Problem, w []float64) float64 {
 	features, outputs := p.Samples.C, p.Samples.Classes
 	if outputs == 2 {
 		outputs = 1
 	}
 	sum := 0.0
-	for k, part := range p.Parts {
-		for _, i := range part {
-			z := make([]float64, p.Samples.Classes)
-			for o := range outputs {
-				at := len(z) - outputs + o // the one output of two classes is that of class 1
-				z[at] = w[outputs*features+o]
-				for j := range features {
-					z[at] += w[o*features+j] * float64(p.Samples.Features[int(i)*features+j])
-				}
+	for _, i := range p.Parts[0] {
+		z := make([]float64, p.Samples.Classes)
+		for o := range outputs {
+			at := len(z) - outputs + o // the one output of two classes is that of class 1
+			z[at] = w[outputs*features+o]
+			for j := range features {
+				z[at] += w[o*features+j] * float64(p.Samples.Features[int(i)*features+j])
 			}
-			total := 0.0
-			for _, v := range z {
-				total += math.Exp(v)
-			}
-			sum += p.Weights[k] / float64(len(part)) * (math.Log(total) - z[p.Samples.Labels[i]])
 		}
+		total := 0.0
+		for _, v := range z {
+			total += math.Exp(v)
+		}
+		sum += (math.Log(total) - z[p.Samples.Labels[i]]) / float64(len(p.Parts[0]))
 	}
 	for j, v := range w {
 		if !p.FreeBias || j < outputs*features {
@@ -80,13 +78,14 @@ func value(p *Problem, w []float64) float64 {
 	return sum
 }
 
+// solve solves the problem of the first client.
 func solve(t *testing.T, p Problem) Solution {
 	t.Helper()
-	s, err := Solve(t.Context(), p)
+	s, err := Local(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return s[0]
 }
 
 func near(t *testing.T, what string, got, want, tol float64) {
@@ -101,7 +100,7 @@ func near(t *testing.T, what string, got, want, tol float64) {
 // square.
 func TestEntropy(t *testing.T) {
 	s := &plan.Samples{Name: "constant", H: 1, W: 1, C: 1, Classes: 3, Features: make([]float32, 10), Labels: []uint8{0, 0, 0, 0, 0, 1, 1, 1, 2, 2}}
-	got := solve(t, Problem{Samples: s, Parts: [][]int32{all(10)}, Weights: []float64{1}, Ridge: 0.01, FreeBias: true, Tolerance: Tolerance})
+	got := solve(t, Problem{Samples: s, Parts: [][]int32{all(10)}, Ridge: 0.01, FreeBias: true, Tolerance: Tolerance})
 	want := -0.5*math.Log(0.5) - 0.3*math.Log(0.3) - 0.2*math.Log(0.2)
 	near(t, "loss", got.Loss, want, 1e-10)
 	near(t, "objective", got.Objective, want, 1e-10)
@@ -114,12 +113,11 @@ func TestEntropy(t *testing.T) {
 func TestOneWeight(t *testing.T) {
 	s := &plan.Samples{Name: "signs", H: 1, W: 1, C: 1, Classes: 2, Features: []float32{1, -1}, Labels: []uint8{1, 0}}
 	ridge := 1 / (1 + math.E)
-	got := solve(t, Problem{Samples: s, Parts: [][]int32{{0, 1}}, Weights: []float64{1}, Ridge: ridge, Tolerance: Tolerance})
+	got := solve(t, Problem{Samples: s, Parts: [][]int32{{0, 1}}, Ridge: ridge, Tolerance: Tolerance})
 	near(t, "weight", got.W[0], 1, Tolerance/ridge)
 	near(t, "bias", got.W[1], 0, Tolerance/ridge)
 	near(t, "loss", got.Loss, math.Log1p(1/math.E), 1e-6)
-	p := Problem{Ridge: ridge, Tolerance: Tolerance}
-	near(t, "objective", got.Objective, math.Log1p(1/math.E)+ridge/2, p.Gap())
+	near(t, "objective", got.Objective, math.Log1p(1/math.E)+ridge/2, Tolerance*Tolerance/(2*ridge))
 }
 
 // The solution's numbers are those of the plain objective; its gradient, by central differences of that (good to 1e-8), is
@@ -130,11 +128,7 @@ func TestSolutions(t *testing.T) {
 		for _, free := range []bool{false, true} {
 			t.Run(fmt.Sprintf("classes=%d_free=%t", classes, free), func(t *testing.T) {
 				s := drawn(n, 5, classes)
-				index := all(n)
-				p := Problem{
-					Samples: s, Parts: [][]int32{index[:300], nil, index[300:]}, Weights: []float64{0.75, 0, 0.25},
-					Ridge: 0.01, FreeBias: free, Tolerance: Tolerance,
-				}
+				p := Problem{Samples: s, Parts: [][]int32{all(n)}, Ridge: 0.01, FreeBias: free, Tolerance: Tolerance}
 				got := solve(t, p)
 				near(t, "objective", got.Objective, value(&p, got.W), 1e-12)
 				if got.Gradient > Tolerance || got.Evaluations < 2 {
@@ -143,10 +137,6 @@ func TestSolutions(t *testing.T) {
 				bare := p
 				bare.Ridge = 0
 				near(t, "loss", got.Loss, value(&bare, got.W), 1e-12)
-				near(t, "losses", 0.75*got.Losses[0]+got.Losses[1]+0.25*got.Losses[2], got.Loss, 1e-12)
-				if got.Losses[1] != 0 {
-					t.Errorf("loss %g of a client without samples, want 0", got.Losses[1])
-				}
 				const h = 1e-5
 				w := slices.Clone(got.W)
 				for j := range w {
@@ -165,20 +155,6 @@ func TestSolutions(t *testing.T) {
 	}
 }
 
-// A client that counts twice is one that is there twice; a client without weight changes nothing.
-func TestWeights(t *testing.T) {
-	s := drawn(40, 4, 3)
-	i := all(40)
-	p := Problem{Samples: s, Parts: [][]int32{i[:20], i[20:30]}, Weights: []float64{2.0 / 3, 1.0 / 3}, Ridge: 0.1, Tolerance: 1e-8}
-	q := p
-	q.Parts, q.Weights = [][]int32{i[:20], i[20:30], i[:20], i[30:]}, []float64{1.0 / 3, 1.0 / 3, 1.0 / 3, 0}
-	a, b := solve(t, p), solve(t, q)
-	near(t, "objective", b.Objective, a.Objective, 1e-14)
-	for j := range a.W {
-		near(t, fmt.Sprintf("w[%d]", j), b.W[j], a.W[j], 1e-6)
-	}
-}
-
 // The engine's losses at the solution are the solution's: the same net, the same order of weights, images normalised alike.
 // Tolerance: 1e-5, float32 logits of order 1.
 func TestEngineAgrees(t *testing.T) {
@@ -192,7 +168,7 @@ func TestEngineAgrees(t *testing.T) {
 	}
 	for net, s := range map[string]*plan.Samples{"linear-synthetic": drawn(200, 60, 10), "linear-binary": drawn(200, 10, 2), "linear-mnist": images} {
 		t.Run(net, func(t *testing.T) {
-			got := solve(t, Problem{Samples: s, Parts: [][]int32{all(s.Len())}, Weights: []float64{1}, Ridge: 0.01, Tolerance: Tolerance})
+			got := solve(t, Problem{Samples: s, Parts: [][]int32{all(s.Len())}, Ridge: 0.01, Tolerance: Tolerance})
 			m, err := nets.NewModel(net)
 			if err != nil {
 				t.Fatal(err)
@@ -227,7 +203,7 @@ func TestEngineAgrees(t *testing.T) {
 
 // The result is the same, bit for bit, on one core and on all.
 func TestThreads(t *testing.T) {
-	p := Problem{Samples: drawn(5000, 6, 4), Parts: [][]int32{all(5000)}, Weights: []float64{1}, Ridge: 0.01, Tolerance: Tolerance}
+	p := Problem{Samples: drawn(5000, 6, 4), Parts: [][]int32{all(5000)}, Ridge: 0.01, Tolerance: Tolerance}
 	many := solve(t, p)
 	before := runtime.GOMAXPROCS(1)
 	one := solve(t, p)
@@ -244,33 +220,30 @@ func TestErrors(t *testing.T) {
 		want   string
 	}{
 		{"samples", func(p *Problem) { p.Samples = nil }, "optimum: no samples"},
-		{"weights", func(p *Problem) { p.Weights = p.Weights[:1] }, "optimum: 1 weights for 2 clients, want as many, at least one"},
-		{"no clients", func(p *Problem) { p.Weights, p.Parts = nil, nil }, "optimum: 0 weights for 0 clients, want as many, at least one"},
+		{"no clients", func(p *Problem) { p.Parts = nil }, "optimum: 0 clients, none with samples, want at least one"},
+		{"empty", func(p *Problem) { p.Parts = make([][]int32, 2) }, "optimum: 2 clients, none with samples, want at least one"},
 		{"ridge", func(p *Problem) { p.Ridge = 0 }, "optimum: ridge 0, want a finite positive number"},
 		{"tolerance", func(p *Problem) { p.Tolerance = math.NaN() }, "optimum: tolerance NaN, want positive"},
 		{"labels", func(p *Problem) { p.Samples.Labels[3] = 9 }, "optimum: plan: drawn: sample 3: label 9, want 0 … 2"},
 		{"classes", func(p *Problem) { p.Samples.Classes, p.Samples.Labels = 1, make([]uint8, 40) }, "optimum: drawn: 1 classes, want at least 2"},
-		{"weight", func(p *Problem) { p.Weights[1] = -0.5 }, "optimum: client 1: weight -0.5, want a finite number, 0 or more"},
-		{"empty", func(p *Problem) { p.Parts[0] = nil }, "optimum: client 0: weight 0.5 without samples, want 0"},
 		{"sample", func(p *Problem) { p.Parts[1][2] = 40 }, "optimum: client 1: sample 40, want 0 … 39"},
-		{"all zero", func(p *Problem) { p.Weights = []float64{0, 0} }, "optimum: no client has a weight, want one above 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := Problem{Samples: drawn(40, 3, 3), Parts: [][]int32{all(20), all(10)}, Weights: []float64{0.5, 0.5}, Ridge: 1, Tolerance: 1e-6}
+			p := Problem{Samples: drawn(40, 3, 3), Parts: [][]int32{all(20), all(10)}, Ridge: 1, Tolerance: 1e-6}
 			c.change(&p)
-			if _, err := Solve(t.Context(), p); fmt.Sprint(err) != c.want {
+			if _, err := Local(t.Context(), p); fmt.Sprint(err) != c.want {
 				t.Errorf("got  %v\nwant %s", err, c.want)
 			}
 		})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p := Problem{Samples: drawn(40, 3, 3), Parts: [][]int32{all(40)}, Weights: []float64{1}, Ridge: 1, Tolerance: 1e-6}
-	if _, err := Solve(ctx, p); !errors.Is(err, context.Canceled) {
+	p := Problem{Samples: drawn(40, 3, 3), Parts: [][]int32{all(40)}, Ridge: 1, Tolerance: 1e-6}
+	if _, err := Local(ctx, p); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: got %v", err)
 	}
 	p.Tolerance = 1e-300 // beyond float64
-	_, err := Solve(t.Context(), p)
+	_, err := Local(t.Context(), p)
 	if err == nil {
 		t.Fatal("a gradient of 1e-300: no error")
 	}
