@@ -27,12 +27,13 @@ func (s ConvShape) argLen() int { h, w := s.Conv(); return h / 2 * (w / 2) * s.O
 // order, so this number is part of the result.
 const imagesPerChunk = 16
 
-func (s ConvShape) chunks() int { return (s.B + imagesPerChunk - 1) / imagesPerChunk }
+// imageChunks is how many chunks B images of a client make.
+func imageChunks(B int) int { return blocks(B, imagesPerChunk) }
 
-// images returns client, first and last+1 image of chunk i.
-func (s ConvShape) images(i int) (k, lo, hi int) {
-	k, lo = i/s.chunks(), i%s.chunks()*imagesPerChunk
-	return k, lo, min(lo+imagesPerChunk, s.B)
+// imagesOf returns client, first and last+1 image of chunk i, of clients with B images each.
+func imagesOf(i, B int) (k, lo, hi int) {
+	k, lo = i/imageChunks(B), i%imageChunks(B)*imagesPerChunk
+	return k, lo, min(lo+imagesPerChunk, B)
 }
 
 // ConvForward computes y and arg, the position of each pooling maximum, [K,B,(H−R+1)/2,(W−S+1)/2,O].
@@ -49,12 +50,12 @@ type ConvForward[T Float] struct {
 // Run computes y and arg; y's border must be zero and stays so.
 func (t *ConvForward[T]) Run(e *Exec[T], s ConvShape, y []T, arg []uint8, x, w, b []T) {
 	t.ConvShape, t.exec, t.y, t.arg, t.x, t.w, t.b = s, e, y, arg, x, w, b
-	e.For(s.K*s.chunks(), t)
+	e.For(s.K*imageChunks(s.B), t)
 }
 
 // Chunk implements [Task].
 func (t *ConvForward[T]) Chunk(i int, s *Scratch[T]) {
-	k, lo, hi := t.images(i)
+	k, lo, hi := imagesOf(i, t.B)
 	ch, cw := t.Conv()
 	_, ow := t.Out()
 	block := min(ch, rowsPerBlock(cw*t.O))
@@ -112,8 +113,8 @@ type ConvBackward[T Float] struct {
 func (t *ConvBackward[T]) Run(e *Exec[T], s ConvShape, dx, dw, db, x, w, gy []T, arg []uint8) {
 	t.ConvShape, t.exec, t.x, t.w, t.gy, t.arg, t.dx, t.dw, t.db = s, e, x, w, gy, arg, dx, dw, db
 	if t.partW == nil {
-		t.partW = make([]T, s.K*s.chunks()*s.wLen())
-		t.partB = make([]T, s.K*s.chunks()*s.O)
+		t.partW = make([]T, s.K*imageChunks(s.B)*s.wLen())
+		t.partB = make([]T, s.K*imageChunks(s.B)*s.O)
 	}
 	if dx != nil {
 		if t.flipped == nil {
@@ -123,7 +124,7 @@ func (t *ConvBackward[T]) Run(e *Exec[T], s ConvShape, dx, dw, db, x, w, gy []T,
 		e.For(s.K*s.R*s.S, t)
 	}
 	t.phase = convImages
-	e.For(s.K*s.chunks(), t)
+	e.For(s.K*imageChunks(s.B), t)
 	t.phase = convReduce
 	e.For(s.K, t)
 }
@@ -146,8 +147,8 @@ func (t *ConvBackward[T]) Chunk(i int, s *Scratch[T]) {
 		t.gradients(i, s)
 	case convReduce: // i: client
 		dw, db := t.dw[i*t.wLen():][:t.wLen()], t.db[i*t.O:][:t.O]
-		for c := range t.chunks() {
-			partW, partB := t.partW[(i*t.chunks()+c)*t.wLen():][:t.wLen()], t.partB[(i*t.chunks()+c)*t.O:][:t.O]
+		for c := range imageChunks(t.B) {
+			partW, partB := t.partW[(i*imageChunks(t.B)+c)*t.wLen():][:t.wLen()], t.partB[(i*imageChunks(t.B)+c)*t.O:][:t.O]
 			if c == 0 {
 				copy(dw, partW)
 				copy(db, partB)
@@ -161,7 +162,7 @@ func (t *ConvBackward[T]) Chunk(i int, s *Scratch[T]) {
 
 // gradients sums up dw and db over one chunk of images, and writes their dx.
 func (t *ConvBackward[T]) gradients(i int, s *Scratch[T]) {
-	k, lo, hi := t.images(i)
+	k, lo, hi := imagesOf(i, t.B)
 	ch, cw := t.Conv()
 	// dy is the gradient of the convolution's result, with the border that dx reads: [block+2·bh, cw+2·bw, O]. dx wants
 	// all of an image's rows; without it a few at a time do, which the first cache holds.

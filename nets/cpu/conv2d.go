@@ -20,14 +20,6 @@ func (s Conv2DShape) wLen() int   { return s.R * s.S * s.C * s.O } // one client
 func (s Conv2DShape) yLen() int   { h, w := s.Out(); return h * w * s.O }
 func (s Conv2DShape) origin() int { return (s.Border - s.Pad) * (s.W + 1) * s.C } // of an image: the first element a window reads
 
-func (s Conv2DShape) chunks() int { return blocks(s.B, imagesPerChunk) }
-
-// images returns client, first and last+1 image of chunk i.
-func (s Conv2DShape) images(i int) (k, lo, hi int) {
-	k, lo = i/s.chunks(), i%s.chunks()*imagesPerChunk
-	return k, lo, min(lo+imagesPerChunk, s.B)
-}
-
 // narrow is the width of maps below which a row of pixels makes too low a tile: the tile then goes through the images.
 const narrow = 8
 
@@ -81,7 +73,7 @@ func (t *Conv2DForward[T]) Run(e *Exec[T], s Conv2DShape, y, x, w []T) {
 	if _, w := s.Out(); w < narrow {
 		e.For(s.K*panels, t)
 	} else {
-		e.For(s.K*s.chunks(), t)
+		e.For(s.K*imageChunks(s.B), t)
 	}
 }
 
@@ -104,7 +96,7 @@ func (t *Conv2DForward[T]) Chunk(i int, s *Scratch[T]) {
 		p.throughImages(t.exec, s, t.x[k*t.B*t.xLen()+t.origin():], t.y[k*t.B*t.yLen()+o:], t.B, t.xLen(), t.yLen())
 		return
 	}
-	k, lo, hi := t.images(i)
+	k, lo, hi := imagesOf(i, t.B)
 	for n := k*t.B + lo; n < k*t.B+hi; n++ {
 		for o := 0; o < t.O; o += PanelCols {
 			p.b, p.bStride, p.n = panel(t.client(k, t.w), t.packedOf(k), depth, t.O, o)

@@ -87,7 +87,7 @@ func (t *Conv2DInput[T]) Run(e *Exec[T], s Conv2DShape, dx, w, gy []T) {
 	if through {
 		e.For(panels, t)
 	} else {
-		e.For(s.K*s.chunks(), t)
+		e.For(s.K*imageChunks(s.B), t)
 	}
 }
 
@@ -136,7 +136,7 @@ func (t *Conv2DInput[T]) Chunk(i int, s *Scratch[T]) {
 
 // chunk computes dx of one chunk of images.
 func (t *Conv2DInput[T]) chunk(i int, s *Scratch[T]) {
-	k, lo, hi := t.images(i)
+	k, lo, hi := imagesOf(i, t.B)
 	f := t.frame
 	room := s.Buf(0, f.len())
 	clear(room)

@@ -38,12 +38,12 @@ func (t *Conv2DWeights[T]) Run(e *Exec[T], s Conv2DShape, dw, x, gy []T) {
 		e.For(s.K*s.R*s.S*blocks(s.C, widthBlock), t)
 		return
 	}
-	if t.part == nil && s.chunks() > 1 {
-		t.part = make([]T, s.K*s.chunks()*s.wLen())
+	if t.part == nil && imageChunks(s.B) > 1 {
+		t.part = make([]T, s.K*imageChunks(s.B)*s.wLen())
 	}
 	t.phase = weightsImages
-	e.For(s.K*s.chunks(), t)
-	if s.chunks() > 1 {
+	e.For(s.K*imageChunks(s.B), t)
+	if imageChunks(s.B) > 1 {
 		t.phase = weightsReduce
 		e.For(s.K*s.R*s.S, t)
 	}
@@ -57,8 +57,8 @@ func (t *Conv2DWeights[T]) Chunk(i int, s *Scratch[T]) {
 	case weightsReduce: // i: client and place in the window
 		k, at, n := i/(t.R*t.S), i%(t.R*t.S)*t.C*t.O, t.C*t.O
 		dw := t.dw[k*t.wLen()+at:][:n]
-		for c := range t.chunks() {
-			part := t.part[(k*t.chunks()+c)*t.wLen()+at:][:n]
+		for c := range imageChunks(t.B) {
+			part := t.part[(k*imageChunks(t.B)+c)*t.wLen()+at:][:n]
 			if c == 0 {
 				copy(dw, part)
 			} else {
@@ -76,10 +76,10 @@ func (t *Conv2DWeights[T]) Chunk(i int, s *Scratch[T]) {
 
 // addImages sums up one chunk of images: for every row of the window a product of [S·C, pixels] and [pixels, O].
 func (t *Conv2DWeights[T]) addImages(i int, s *Scratch[T]) {
-	k, lo, hi := t.images(i)
+	k, lo, hi := imagesOf(i, t.B)
 	oh, ow := t.Out()
 	dw := t.dw[k*t.wLen():]
-	if t.chunks() > 1 {
+	if imageChunks(t.B) > 1 {
 		dw = t.part[i*t.wLen():]
 	}
 	dw = dw[:t.wLen()]

@@ -16,14 +16,6 @@ type NormShape struct {
 func (s NormShape) xLen() int { return s.H * s.W * s.C } // one image
 func (s NormShape) yLen() int { return (s.H + 2*s.OutPad) * (s.W + 2*s.OutPad) * s.C }
 
-func (s NormShape) chunks() int { return blocks(s.B, imagesPerChunk) }
-
-// images returns client, first and last+1 image of chunk i.
-func (s NormShape) images(i int) (k, lo, hi int) {
-	k, lo = i/s.chunks(), i%s.chunks()*imagesPerChunk
-	return k, lo, min(lo+imagesPerChunk, s.B)
-}
-
 // normBlock is about how many rows [C] are summed up in T before their sums go on in float64.
 const normBlock = 1024
 
@@ -67,7 +59,7 @@ func (t *NormForward[T]) Train(e *Exec[T], s NormShape, y, x, add, weight, bias 
 	t.set(e, s, y, x, add, weight, bias)
 	t.labels = labels
 	if t.part == nil {
-		t.part = make([]moments, s.K*s.chunks())
+		t.part = make([]moments, s.K*imageChunks(s.B))
 		for i := range t.part {
 			t.part[i].mean, t.part[i].m2 = make([]float64, s.C), make([]float64, s.C)
 		}
@@ -75,11 +67,11 @@ func (t *NormForward[T]) Train(e *Exec[T], s NormShape, y, x, add, weight, bias 
 		t.stats = NormStats[T]{Mean: make([]T, n), Unbiased: make([]T, n), Inverse: make([]T, n), Count: make([]float64, s.K)}
 	}
 	t.phase = normMoments
-	e.For(s.K*s.chunks(), t)
+	e.For(s.K*imageChunks(s.B), t)
 	t.phase = normMerge
 	e.For(s.K, t)
 	t.phase = normApply
-	e.For(s.K*s.chunks(), t)
+	e.For(s.K*imageChunks(s.B), t)
 	return &t.stats
 }
 
@@ -92,7 +84,7 @@ func (t *NormForward[T]) Evaluate(e *Exec[T], s NormShape, y, x, add, weight, bi
 		t.shift[i] = bias[i] - mean[i]*t.scale[i]
 	}
 	t.phase = normApply
-	e.For(s.K*s.chunks(), t)
+	e.For(s.K*imageChunks(s.B), t)
 }
 
 func (t *NormForward[T]) set(e *Exec[T], s NormShape, y, x, add, weight, bias []T) {
@@ -110,7 +102,7 @@ func (t *NormForward[T]) Chunk(i int, s *Scratch[T]) {
 	case normMerge:
 		t.merge(i)
 	case normApply:
-		k, lo, hi := t.images(i)
+		k, lo, hi := imagesOf(i, t.B)
 		scale, shift := t.scale[k*t.C:][:t.C], t.shift[k*t.C:][:t.C]
 		for n := k*t.B + lo; n < k*t.B+hi; n++ {
 			t.apply(n, scale, shift)
@@ -137,7 +129,7 @@ func (t *NormForward[T]) apply(n int, scale, shift []T) {
 
 // moments sums up a chunk of images: blocks of rows about their first row, in T, and the blocks in float64.
 func (t *NormForward[T]) moments(i int, s *Scratch[T]) {
-	k, lo, hi := t.images(i)
+	k, lo, hi := imagesOf(i, t.B)
 	m := &t.part[i]
 	m.n = 0
 	clear(m.mean)
@@ -192,7 +184,7 @@ func (m *moments) join(o *moments) {
 
 // merge joins the chunks of client k in order, into the first, and computes what follows from them.
 func (t *NormForward[T]) merge(k int) {
-	parts := t.part[k*t.chunks():][:t.chunks()]
+	parts := t.part[k*imageChunks(t.B):][:imageChunks(t.B)]
 	m := &parts[0]
 	for i := range parts[1:] {
 		m.join(&parts[1+i])

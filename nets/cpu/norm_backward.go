@@ -31,15 +31,15 @@ func (t *NormBackward[T]) Run(e *Exec[T], s NormShape, dx, dadd, dw, db, x, weig
 	t.NormShape, t.exec, t.labels, t.stats, t.x, t.weight, t.y, t.gy = s, e, labels, stats, x, weight, y, gy
 	t.dx, t.dadd, t.dw, t.db = dx, dadd, dw, db
 	if t.part == nil {
-		t.part = make([]float64, s.K*s.chunks()*2*s.C)
+		t.part = make([]float64, s.K*imageChunks(s.B)*2*s.C)
 		t.a, t.b, t.c = make([]T, s.K*s.C), make([]T, s.K*s.C), make([]T, s.K*s.C)
 	}
 	t.phase = normSums
-	e.For(s.K*s.chunks(), t)
+	e.For(s.K*imageChunks(s.B), t)
 	t.phase = normSolve
 	e.For(s.K, t)
 	t.phase = normInput
-	e.For(s.K*s.chunks(), t)
+	e.For(s.K*imageChunks(s.B), t)
 }
 
 // Chunk implements [Task].
@@ -50,7 +50,7 @@ func (t *NormBackward[T]) Chunk(i int, s *Scratch[T]) {
 	case normSolve:
 		t.solve(i)
 	case normInput:
-		k, lo, hi := t.images(i)
+		k, lo, hi := imagesOf(i, t.B)
 		for n := k*t.B + lo; n < k*t.B+hi; n++ {
 			t.input(k, n)
 		}
@@ -66,7 +66,7 @@ func (t *NormBackward[T]) line(n, i int) (x, y, run int) {
 
 // sums adds up one chunk of images, and writes their dadd.
 func (t *NormBackward[T]) sums(i int, s *Scratch[T]) {
-	k, lo, hi := t.images(i)
+	k, lo, hi := imagesOf(i, t.B)
 	total := t.part[i*2*t.C:][:2*t.C]
 	clear(total)
 	sum, mean := s.Buf(0, 2*t.C), t.stats.Mean[k*t.C:][:t.C]
@@ -105,8 +105,8 @@ func (t *NormBackward[T]) solve(k int) {
 	for c := range t.C {
 		at := k*t.C + c
 		sum, product := 0.0, 0.0
-		for i := range t.chunks() {
-			part := t.part[(k*t.chunks()+i)*2*t.C:]
+		for i := range imageChunks(t.B) {
+			part := t.part[(k*imageChunks(t.B)+i)*2*t.C:]
 			sum += part[c]
 			product += part[t.C+c]
 		}

@@ -98,12 +98,9 @@ func (op *BatchNorm[T]) SymDiff(in G.Nodes, out, grad *G.Node) (G.Nodes, error) 
 	weight := of[len(of)-4]
 	g := &BatchNormGrad[T]{Forward: op}
 	// out is an input so that the gradient runs after the forward pass, whose statistics it takes.
-	g.base = newBase(op.exec, "grad "+op.name, packedShape(of, true), in[0], weight, in[last], out, grad)
-	packed, err := G.ApplyOp(g, in[0], weight, in[last], out, grad)
-	if err != nil {
-		return nil, err
-	}
-	grads, err := unpack[T](packed, of, true)
+	reads := G.Nodes{in[0], weight, in[last], out, grad}
+	g.base = newBase(op.exec, "grad "+op.name, gradShape(of, true), reads...)
+	grads, err := applyGrad[T](g, reads, of, true)
 	return append(grads, nil), err
 }
 
@@ -114,9 +111,9 @@ func (op *BatchNorm[T]) Do(in ...G.Value) (G.Value, error) {
 	var labels []int32
 	if op.Train {
 		last := len(in) - 1
-		var ok bool
-		if labels, ok = elements[int32](in[last]); !ok {
-			return nil, fmt.Errorf("ops: %s: labels hold %T, want []int32", op.name, in[last].Data())
+		var err error
+		if labels, err = op.ints(in[last], "labels hold"); err != nil {
+			return nil, err
 		}
 		floats = in[:last]
 	}
@@ -152,9 +149,9 @@ func (op *BatchNormGrad[T]) Do(in ...G.Value) (G.Value, error) {
 	if err := op.values(in[:2], &x, &weight); err != nil {
 		return nil, err
 	}
-	labels, ok := elements[int32](in[2])
-	if !ok {
-		return nil, fmt.Errorf("ops: %s: labels hold %T, want []int32", op.name, in[2].Data())
+	labels, err := op.ints(in[2], "labels hold")
+	if err != nil {
+		return nil, err
 	}
 	if err := op.values(in[3:], &y, &gy); err != nil {
 		return nil, err

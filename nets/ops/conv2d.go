@@ -54,12 +54,9 @@ func (op *Conv2D[T]) DiffWRT(int) []bool { return []bool{op.InputGrad, true} }
 // SymDiff implements [G.SDOp].
 func (op *Conv2D[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {
 	g := &Conv2DGrad[T]{Forward: op}
-	g.base = newBase(op.exec, "grad "+op.name, packedShape(in, op.InputGrad), in[0], in[1], grad)
-	packed, err := G.ApplyOp(g, in[0], in[1], grad)
-	if err != nil {
-		return nil, err
-	}
-	return unpack[T](packed, in, op.InputGrad)
+	reads := G.Nodes{in[0], in[1], grad}
+	g.base = newBase(op.exec, "grad "+op.name, gradShape(in, op.InputGrad), reads...)
+	return applyGrad[T](g, reads, in, op.InputGrad)
 }
 
 // Do implements [G.Op].

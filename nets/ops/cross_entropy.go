@@ -74,11 +74,8 @@ func (b *base[T]) inputs(in []G.Value) (logits []T, labels []int32, err error) {
 	if err := b.values(in, &logits); err != nil {
 		return nil, nil, err
 	}
-	labels, ok := elements[int32](in[1])
-	if !ok {
-		return nil, nil, fmt.Errorf("ops: %s: labels hold %T, want []int32", b.name, in[1].Data())
-	}
-	return logits, labels, nil
+	labels, err = b.ints(in[1], "labels hold")
+	return logits, labels, err
 }
 
 // part returns client k's share of a buffer of K clients.

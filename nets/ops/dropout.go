@@ -61,9 +61,9 @@ func (op *Dropout[T]) Do(in ...G.Value) (G.Value, error) {
 	if err := op.values(in, &x); err != nil {
 		return nil, err
 	}
-	words, ok := elements[int32](in[1])
-	if !ok {
-		return nil, fmt.Errorf("ops: %s: draw holds %T, want []int32", op.name, in[1].Data())
+	words, err := op.ints(in[1], "draw holds")
+	if err != nil {
+		return nil, err
 	}
 	for k := range op.draws {
 		w := words[k*DrawWords:]

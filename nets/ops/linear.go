@@ -42,12 +42,9 @@ func (op *Linear[T]) DiffWRT(int) []bool { return []bool{op.InputGrad, true, tru
 // SymDiff implements [G.SDOp].
 func (op *Linear[T]) SymDiff(in G.Nodes, out, grad *G.Node) (G.Nodes, error) {
 	g := &LinearGrad[T]{Forward: op}
-	g.base = newBase(op.exec, "grad "+op.name, packedShape(in, op.InputGrad), in[0], in[1], out, grad)
-	packed, err := G.ApplyOp(g, in[0], in[1], out, grad)
-	if err != nil {
-		return nil, err
-	}
-	return unpack[T](packed, in, op.InputGrad)
+	reads := G.Nodes{in[0], in[1], out, grad}
+	g.base = newBase(op.exec, "grad "+op.name, gradShape(in, op.InputGrad), reads...)
+	return applyGrad[T](g, reads, in, op.InputGrad)
 }
 
 // Do implements [G.Op].

@@ -89,6 +89,29 @@ func (b *base[T]) values(in []G.Value, to ...*[]T) error {
 	return nil
 }
 
+// ints returns the elements of an input of integers; what names them and their verb in an error, such as "labels hold".
+func (b *base[T]) ints(in G.Value, what string) ([]int32, error) {
+	x, ok := elements[int32](in)
+	if !ok {
+		return nil, fmt.Errorf("ops: %s: %s %T, want []int32", b.name, what, in.Data())
+	}
+	return x, nil
+}
+
+// view returns elements offset … of the only input in the op's own shape, without copying.
+func (b *base[T]) view(in []G.Value, offset int) (G.Value, error) {
+	var x []T
+	if err := b.values(in, &x); err != nil {
+		return nil, err
+	}
+	if b.out == nil || &b.buf[0] != &x[offset] {
+		n := b.to.TotalSize()
+		b.buf = x[offset : offset+n : offset+n]
+		b.out = tensor.New(tensor.WithShape(b.to...), tensor.WithBacking(b.buf))
+	}
+	return b.out, nil
+}
+
 // elements returns those of a tensor. [G.Value]'s own Data makes the slice by reflection, which allocates at every call.
 func elements[E float32 | float64 | int32](v G.Value) (x []E, ok bool) {
 	t, ok := v.(*tensor.Dense)

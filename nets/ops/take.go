@@ -13,38 +13,30 @@ import (
 type Take[T cpu.Float] struct {
 	base[T]
 	Offset int
-	of     []T // the vector the view was made of
 }
 
-func take[T cpu.Float](packed *G.Node, offset int, shape tensor.Shape) (*G.Node, error) {
-	op := &Take[T]{base: newBase[T](nil, fmt.Sprintf("take(%d)", offset), shape, packed), Offset: offset}
-	return G.ApplyOp(op, packed)
+func take[T cpu.Float](all *G.Node, offset int, shape tensor.Shape) (*G.Node, error) {
+	op := &Take[T]{base: newBase[T](nil, fmt.Sprintf("take(%d)", offset), shape, all), Offset: offset}
+	return G.ApplyOp(op, all)
 }
 
 // Do implements [G.Op].
-func (op *Take[T]) Do(in ...G.Value) (G.Value, error) {
-	var x []T
-	if err := op.values(in, &x); err != nil {
+func (op *Take[T]) Do(in ...G.Value) (G.Value, error) { return op.view(in, op.Offset) }
+
+// applyGrad applies the gradient op of a layer to what it reads, and views its vector as the gradients of the layer's inputs with one,
+// `of`: of the first only if inputGrad.
+func applyGrad[T cpu.Float](op G.Op, reads, of []*G.Node, inputGrad bool) (G.Nodes, error) {
+	all, err := G.ApplyOp(op, reads...)
+	if err != nil {
 		return nil, err
 	}
-	if op.out == nil || &op.of[0] != &x[0] {
-		n := op.to.TotalSize()
-		op.of = x
-		op.out = tensor.New(tensor.WithShape(op.to...), tensor.WithBacking(x[op.Offset:op.Offset+n:op.Offset+n]))
-	}
-	return op.out, nil
-}
-
-// unpack views the packed gradient of an op as the gradients of its inputs, the first missing if it was not asked for.
-func unpack[T cpu.Float](packed *G.Node, in []*G.Node, inputGrad bool) (G.Nodes, error) {
-	grads := make(G.Nodes, len(in))
+	grads := make(G.Nodes, len(of))
 	offset := 0
-	for i, n := range in {
+	for i, n := range of {
 		if i == 0 && !inputGrad {
 			continue
 		}
-		var err error
-		if grads[i], err = take[T](packed, offset, n.Shape()); err != nil {
+		if grads[i], err = take[T](all, offset, n.Shape()); err != nil {
 			return nil, err
 		}
 		offset += n.Shape().TotalSize()
@@ -52,10 +44,10 @@ func unpack[T cpu.Float](packed *G.Node, in []*G.Node, inputGrad bool) (G.Nodes,
 	return grads, nil
 }
 
-// packedShape is the shape of the gradient that unpack takes apart.
-func packedShape(in []*G.Node, inputGrad bool) tensor.Shape {
+// gradShape is the shape of the vector that applyGrad takes apart.
+func gradShape(of []*G.Node, inputGrad bool) tensor.Shape {
 	total := 0
-	for i, n := range in {
+	for i, n := range of {
 		if i > 0 || inputGrad {
 			total += n.Shape().TotalSize()
 		}
@@ -63,19 +55,16 @@ func packedShape(in []*G.Node, inputGrad bool) tensor.Shape {
 	return tensor.Shape{total}
 }
 
-// split cuts a packed gradient in dx (nil if it was not asked for), dw and db.
-func split[T cpu.Float](packed []T, nx, nw int, inputGrad bool) (dx, dw, db []T) {
+// split cuts the vector of a gradient in dx (nil if it was not asked for), dw and db.
+func split[T cpu.Float](all []T, nx, nw int, inputGrad bool) (dx, dw, db []T) {
 	if inputGrad {
-		dx, packed = packed[:nx], packed[nx:]
+		dx, all = all[:nx], all[nx:]
 	}
-	return dx, packed[:nw], packed[nw:]
+	return dx, all[:nw], all[nw:]
 }
 
 // View gives its input another shape with as many elements, without copying: (K,B,H,W,C) to (K,B,H·W·C) and back.
-type View[T cpu.Float] struct {
-	base[T]
-	of []T
-}
+type View[T cpu.Float] struct{ base[T] }
 
 // NewView applies a View to x.
 func NewView[T cpu.Float](x *G.Node, shape ...int) (*G.Node, error) {
@@ -83,7 +72,7 @@ func NewView[T cpu.Float](x *G.Node, shape ...int) (*G.Node, error) {
 	if to.TotalSize() != x.Shape().TotalSize() {
 		return nil, fmt.Errorf("ops: view: %v has %d elements, %v %d", to, to.TotalSize(), x.Shape(), x.Shape().TotalSize())
 	}
-	return G.ApplyOp(&View[T]{base: newBase[T](nil, "view", to, x)}, x)
+	return G.ApplyOp(&View[T]{newBase[T](nil, "view", to, x)}, x)
 }
 
 // DiffWRT implements [G.SDOp].
@@ -96,14 +85,4 @@ func (op *View[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {
 }
 
 // Do implements [G.Op].
-func (op *View[T]) Do(in ...G.Value) (G.Value, error) {
-	var x []T
-	if err := op.values(in, &x); err != nil {
-		return nil, err
-	}
-	if op.out == nil || &op.of[0] != &x[0] {
-		op.of = x
-		op.out = tensor.New(tensor.WithShape(op.to...), tensor.WithBacking(x))
-	}
-	return op.out, nil
-}
+func (op *View[T]) Do(in ...G.Value) (G.Value, error) { return op.view(in, 0) }

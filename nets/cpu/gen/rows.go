@@ -39,6 +39,18 @@ func (a *asm) stripsOf(widths []int, cols reg.GPVirtual, move func(bytes int), s
 	a.Label(done)
 }
 
+// ifReLU writes code twice: for when the parameter relu is true, and for when it is not. done labels what comes behind.
+func (a *asm) ifReLU(done string, code func(relu bool)) {
+	linear := a.label("linear")
+	a.CMPB(a.slot("relu"), operand.U8(0))
+	a.JEQ(jump(linear))
+	code(true)
+	a.JMP(jump(done))
+	a.Label(linear)
+	code(false)
+	a.Label(done)
+}
+
 // biasReLU: y[i·ld + j] = max(0, y[i·ld + j] + bias[j]), max only if relu. Moves 8 |y| bytes.
 //
 // func(y *float32, rows, ld int, bias *float32, cols int, relu bool)
@@ -53,10 +65,7 @@ func biasReLU(a *asm) {
 		a.ADDQ(operand.I32(n), bias)
 	}
 	a.strips(cols, move, func(vecs int, masked bool) {
-		b := a.vecs(vecs)
-		for i, v := range b {
-			a.load(at(bias, i*a.bytes()), v, masked)
-		}
+		b := a.loads(bias, vecs, masked)
 		p, n, done := a.GP64(), a.GP64(), a.label("rowsDone")
 		a.MOVQ(y, p)
 		a.Load(a.Param("rows"), n)
@@ -80,14 +89,7 @@ func biasReLU(a *asm) {
 			a.DECQ(n)
 			a.JNE(jump(row))
 		}
-		linear := a.label("linear")
-		a.CMPB(a.slot("relu"), operand.U8(0))
-		a.JEQ(jump(linear))
-		loop(true)
-		a.JMP(jump(done))
-		a.Label(linear)
-		loop(false)
-		a.Label(done)
+		a.ifReLU(done, loop)
 	})
 	a.end()
 }
@@ -108,10 +110,7 @@ func reluGrad(a *asm) {
 		}
 	}
 	a.strips(cols, move, func(vecs int, masked bool) {
-		sum := a.vecs(vecs)
-		for i, v := range sum {
-			a.load(at(db, i*a.bytes()), v, masked)
-		}
+		sum := a.loads(db, vecs, masked)
 		off, n, done := a.GP64(), a.GP64(), a.label("rowsDone")
 		a.XORQ(off, off)
 		a.Load(a.Param("rows"), n)
@@ -136,17 +135,8 @@ func reluGrad(a *asm) {
 			a.DECQ(n)
 			a.JNE(jump(row))
 		}
-		linear := a.label("linear")
-		a.CMPB(a.slot("relu"), operand.U8(0))
-		a.JEQ(jump(linear))
-		loop(true)
-		a.JMP(jump(done))
-		a.Label(linear)
-		loop(false)
-		a.Label(done)
-		for i, v := range sum {
-			a.store(v, at(db, i*a.bytes()), masked)
-		}
+		a.ifReLU(done, loop)
+		a.stores(sum, db, masked)
 	})
 	a.end()
 }
