@@ -57,7 +57,7 @@ func separate(clients []ClientWork) error {
 	writer := make(map[Row]int, 2*len(clients))
 	for i, c := range clients {
 		for _, r := range []Row{c.End, c.Momentum} {
-			if other, taken := writer[r]; taken && !r.IsNone() {
+			if other, found := writer[r]; found && !r.IsNone() {
 				return fmt.Errorf("nets: clients %d and %d write the same row %d", clients[other].Client, c.Client, r.Index)
 			}
 			writer[r] = i
@@ -65,8 +65,8 @@ func separate(clients []ClientWork) error {
 	}
 	for i, c := range clients {
 		for _, r := range []Row{c.Start, c.Drift} {
-			other, taken := writer[r]
-			if !taken || r.IsNone() || other == i && r == c.Start && r == c.End {
+			other, found := writer[r]
+			if !found || r.IsNone() || other == i && r == c.Start && r == c.End {
 				continue // a client may end where it starts
 			}
 			return fmt.Errorf("nets: client %d reads row %d, which client %d writes", c.Client, r.Index, clients[other].Client)

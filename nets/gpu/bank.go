@@ -131,7 +131,7 @@ func (e *Engine) Norm(r nets.Row) (float64, error) {
 			return err
 		}
 		a.Partial = uint64(s.device)
-		if err := e.alone("sum_squares", a.Geometry(), pack(a), a.Cost()); err != nil {
+		if err := e.alone("sum_squares", a.Geometry(), argBytes(a), a.Cost()); err != nil {
 			return err
 		}
 		if err := e.stream.CopyFromDevice(s.host, s.device); err != nil {
@@ -181,7 +181,7 @@ func (e *Engine) Combine(dst nets.Row, c []float64, src []nets.Row) error {
 			}
 		}
 		a := kernels.CombineArgs{Dst: uint64(to), Src: uint64(s.device), C: uint64(s.device) + uint64(8*len(c)), Terms: uint32(len(c)), P: uint32(e.layout.P)}
-		return e.alone("combine", a.Geometry(), pack(a), a.Cost())
+		return e.alone("combine", a.Geometry(), argBytes(a), a.Cost())
 	})
 }
 

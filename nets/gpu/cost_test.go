@@ -24,6 +24,11 @@ func trimPrecision(kernel string, p Precision) string {
 	return strings.TrimSuffix(kernel, "_"+string(p))
 }
 
+// plus returns the sum of two costs.
+func plus(c, d kernels.Cost) kernels.Cost {
+	return kernels.Cost{FLOP: c.FLOP + d.FLOP, Bytes: c.Bytes + d.Bytes, Momentum: c.Momentum + d.Momentum, Drift: c.Drift + d.Drift}
+}
+
 // programs calls f with every program there is: nets × precisions × training, with and without clipping, and evaluation.
 func programs(t *testing.T, batch int, f func(m *nets.Model, precision Precision, key programKey, p *program)) {
 	t.Helper()
@@ -68,7 +73,7 @@ func TestCosts(t *testing.T) {
 			} else {
 				seen[name] = true
 			}
-			total = total.Plus(c)
+			total = plus(total, c)
 		}
 		if float64(total.FLOP) != want {
 			t.Errorf("%s: %d floating-point operations, want %.0f: those of %d samples", what, total.FLOP, want, batch)

@@ -60,10 +60,10 @@ type value struct {
 	buf   *buffer // activations
 	plus  *buffer // of activations that are a sum: what is still to be added to buf
 	param int     // weights, gradient
-	parts []part  // packed
+	parts []part  // vector
 }
 
-// part is a piece of a packed gradient.
+// part is a piece of a vector of gradients.
 type part struct {
 	value
 	nodes int // elements in the graph, which counts borders
@@ -76,7 +76,7 @@ const (
 	activations                  // a buffer
 	weights                      // a parameter
 	one                          // the number 1, for every client
-	packed                       // the gradients of everything a layer reads, in order
+	vector                       // the gradients of everything a layer reads, in order
 	gradient                     // of a parameter, in the row of gradients
 )
 
@@ -246,7 +246,7 @@ func queuePlain[A any](l *lowerer, kernel string, g kernels.Geometry, cost func(
 	}
 	l.program.launches = append(l.program.launches, launch{
 		kernel: kernel, layer: l.layer, geometry: g,
-		args: func(f *frame) []byte { return pack(args(f)) },
+		args: func(f *frame) []byte { return argBytes(args(f)) },
 		cost: func(f *frame) kernels.Cost { a := args(f); return cost(&a, p) },
 	})
 }
@@ -262,10 +262,10 @@ func (l *lowerer) offsets(param int) (w, b uint32) {
 	return uint32(l.layout.offset[param]), uint32(l.layout.offset[param+1])
 }
 
-// packed is the gradient of a layer: that of its input, nil if there is none, which has so many elements in the graph, and
+// gradients is the vector of the gradients of a layer: that of its input, nil if there is none, which has so many elements in the graph, and
 // those of parameters, which are in the row of gradients.
-func (l *lowerer) packed(dx *buffer, nodes int, params ...int) value {
-	v := value{kind: packed}
+func (l *lowerer) gradients(dx *buffer, nodes int, params ...int) value {
+	v := value{kind: vector}
 	if dx != nil {
 		v.parts = append(v.parts, part{value{kind: activations, buf: dx}, nodes})
 	}
@@ -275,9 +275,9 @@ func (l *lowerer) packed(dx *buffer, nodes int, params ...int) value {
 	return v
 }
 
-// take finds what a piece of a packed gradient is.
+// take finds what a piece of a vector of gradients is.
 func (l *lowerer) take(offset, n int, in []value) (value, error) {
-	if err := want(in, packed); err != nil {
+	if err := want(in, vector); err != nil {
 		return value{}, err
 	}
 	at := 0

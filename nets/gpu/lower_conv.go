@@ -60,14 +60,14 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPoolGrad[float32], in []value) (value
 	}, x, arg, gy, partial)
 	l.reduce(kernels.ConvReduceArgs{WOffset: a.WOffset, BOffset: a.BOffset, N: n, O: a.O, Chunks: chunks}, partial)
 	if !op.Forward.InputGrad {
-		return l.packed(nil, 0, param, param+1), nil
+		return l.gradients(nil, 0, param, param+1), nil
 	}
 	s := op.Forward.Shape
 	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))
 	queue(l, "conv_backward_data", a.BackwardData(l.precision), (*kernels.ConvArgs).BackwardDataCost, a, func(f *frame, a *kernels.ConvArgs) {
 		a.Work, a.Arg, a.GY, a.DX = f.work, f.at(arg), f.at(gy), f.at(dx)
 	}, arg, gy, dx)
-	return l.packed(dx, s.K*s.B*s.H*s.W*s.C, param, param+1), nil
+	return l.gradients(dx, s.K*s.B*s.H*s.W*s.C, param, param+1), nil
 }
 
 // reduce adds up the partial sums of a convolution's dw and db.

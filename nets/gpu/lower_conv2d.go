@@ -53,13 +53,13 @@ func (l *lowerer) conv2DGrad(op *ops.Conv2DGrad[float32], in []value) (value, er
 	x, gy := in[0].buf, in[2].buf
 	l.conv2DFilter(a, name, x, gy)
 	if !op.Forward.InputGrad {
-		return l.packed(nil, 0, param), nil
+		return l.gradients(nil, 0, param), nil
 	}
 	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))
 	queue(l, "conv2d_backward_data", a.BackwardData(l.precision), (*kernels.Conv2DArgs).BackwardDataCost, a, func(f *frame, a *kernels.Conv2DArgs) {
 		a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
 	}, gy, dx)
-	return l.packed(dx, s.K*s.B*s.H*s.W*s.C, param), nil
+	return l.gradients(dx, s.K*s.B*s.H*s.W*s.C, param), nil
 }
 
 // conv2DFilter computes the gradient of w, by way of partial sums if there are several.

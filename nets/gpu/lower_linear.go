@@ -62,7 +62,7 @@ func (l *lowerer) linearGrad(op *ops.LinearGrad[float32], in []value) (value, er
 	queue(l, "linear_backward_filter", a.BackwardFilter(l.precision), (*kernels.LinearArgs).BackwardFilterCost, a, func(f *frame, a *kernels.LinearArgs) {
 		a.Work, a.X, a.GY, a.Grad = f.work, f.at(x), f.at(gy), f.grad
 	}, x, gy)
-	return l.packed(dx, s.K*s.B*s.I, param, param+1), nil
+	return l.gradients(dx, s.K*s.B*s.I, param, param+1), nil
 }
 
 // odds reports whether a node is read by an op that makes logits of it, which wants it in float32.

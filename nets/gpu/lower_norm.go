@@ -108,7 +108,7 @@ func (l *lowerer) normGrad(op *ops.BatchNormGrad[float32], in []value) (value, e
 	}
 	queue(l, "norm_input", a.Maps(), (*kernels.NormArgs).InputCost, a, fill, x, from, labels, stats, dx)
 
-	v := l.packed(dx, x.n, param, param+1, param+2, param+3)
+	v := l.gradients(dx, x.n, param, param+1, param+2, param+3)
 	if forward.Add {
 		border := s.OutPad
 		add := part{value{kind: activations, buf: d}, s.K * s.B * (s.H + 2*border) * (s.W + 2*border) * s.C}

@@ -111,7 +111,7 @@ func TestLayout(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := newLayout(m)
-		held, buffers := make([]bool, l.P), false
+		seen, buffers := make([]bool, l.P), false
 		for i, p := range m.Params {
 			buffers = buffers || p.Buffer
 			at := l.offset[i]
@@ -120,10 +120,10 @@ func TestLayout(t *testing.T) {
 				continue
 			}
 			for j := at; j < at+p.Size(); j++ {
-				if held[j] {
+				if seen[j] {
 					t.Fatalf("%s: %s: element %d is another's already", name, p.Name, j)
 				}
-				held[j] = true
+				seen[j] = true
 			}
 		}
 		if !buffers && l.trained != l.P {

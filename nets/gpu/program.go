@@ -80,5 +80,5 @@ func (f *frame) at(b *buffer) uint64 {
 // partMemory is where the samples of a part lie on the device.
 type partMemory struct{ images, features, classes, table uint64 }
 
-// pack returns the bytes of a kernel's arguments.
-func pack[A any](a A) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(&a)), unsafe.Sizeof(a)) }
+// argBytes returns the bytes of a kernel's arguments.
+func argBytes[A any](a A) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(&a)), unsafe.Sizeof(a)) }

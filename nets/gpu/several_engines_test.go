@@ -15,7 +15,7 @@ import (
 	"rollcall/nets/gpu/gputest"
 )
 
-// history is all that a federation of an engine's own came to.
+// history is what a federation on one engine computed.
 type history struct {
 	losses []float32
 	rows   [][]float32
@@ -26,17 +26,17 @@ func (h *history) same(o *history) bool {
 	return slices.Equal(h.losses, o.losses) && slices.Equal(h.scores, o.scores) && slices.EqualFunc(h.rows, o.rows, slices.Equal[[]float32])
 }
 
-// live trains, combines, evaluates, allocates and frees in an engine of its own, different numbers for every id. It meets others
-// when it has opened its engine, and before it closes it.
-func live(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options, id, clients, rounds int, meet func(stage int)) (h *history, err error) {
+// federate trains, combines, evaluates, allocates and frees on an engine that it opens, with different numbers for every id. It calls
+// wait(0) once the engine is open, and wait(1) before it closes the engine.
+func federate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options, id, clients, rounds int, wait func(stage int)) (h *history, err error) {
 	var b nets.Bank
 	e, err := newEngine(m, train, test, o)
 	if err == nil {
 		defer func() { err = errors.Join(err, e.Close()) }()
 		b, err = e.NewBank(1 + clients)
 	}
-	meet(0)
-	defer meet(1)
+	wait(0)
+	defer wait(1)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func live(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options, id,
 		work := nets.LocalWork{LR: 0x1p-5, Round: round, Seed: uint32(id)}
 		var mean []float64
 		var rows []nets.Row
-		// Another number of clients and steps every round: graphs are captured all along, beside the other engines' copies.
+		// Another number of clients and steps every round: graphs are captured all along, during the other engines' copies.
 		for c := range 1 + (clients-1+round*(1+id%3))%clients {
 			end := nets.Row{Bank: b, Index: 1 + c}
 			work.Clients = append(work.Clients, nets.ClientWork{Client: c, Start: model, End: end, Plan: planOf(100*id+10*round+c, 1+round%2, o.Batch, o.Batch)})
@@ -88,16 +88,16 @@ func live(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options, id,
 	return h, nil
 }
 
-// nobody is whom a life meets that is alone, or goes on by itself.
-func nobody(int) {}
+// noWait is the wait of a federation that waits for no other.
+func noWait(int) {}
 
-// together runs n lives, all at once, and returns what they came to.
-func together(t *testing.T, n int, live func(id int) (*history, error)) []*history {
+// atOnce runs n federations, all at the same time, and returns their histories.
+func atOnce(t *testing.T, n int, run func(id int) (*history, error)) []*history {
 	t.Helper()
 	all, errs := make([]*history, n), make([]error, n)
 	var wait sync.WaitGroup
 	for id := range n {
-		wait.Go(func() { all[id], errs[id] = live(id) })
+		wait.Go(func() { all[id], errs[id] = run(id) })
 	}
 	wait.Wait()
 	ok(t, errors.Join(errs...))
@@ -124,13 +124,13 @@ func TestSideBySide(t *testing.T) {
 			m := must(nets.NewModel(c.net))(t)
 			train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2) // shared by all
 			one := func(id int) (*history, error) {
-				return live(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Precision: c.p}, id, 5, c.rounds, nobody)
+				return federate(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Precision: c.p}, id, 5, c.rounds, noWait)
 			}
 			var alone []*history
 			for id := range engines {
 				alone = append(alone, must(one(id))(t))
 			}
-			for id, h := range together(t, engines, one) {
+			for id, h := range atOnce(t, engines, one) {
 				if !h.same(alone[id]) {
 					t.Errorf("engine %d of %d: other losses, parameters or scores than alone", id, engines)
 				}
@@ -158,17 +158,17 @@ func TestSideBySideShortOfMemory(t *testing.T) {
 	var lock sync.Mutex
 	notices := 0
 	o.Notice = func(string, string) { lock.Lock(); notices++; lock.Unlock() }
-	var met [2]sync.WaitGroup
-	for i := range met {
-		met[i].Add(engines)
+	var stages [2]sync.WaitGroup
+	for i := range stages {
+		stages[i].Add(engines)
 	}
-	meet := func(stage int) { met[stage].Done(); met[stage].Wait() }
-	got := together(t, engines, func(id int) (*history, error) { return live(t, m, train, test, o, id, clients, rounds, meet) })
+	wait := func(stage int) { stages[stage].Done(); stages[stage].Wait() }
+	got := atOnce(t, engines, func(id int) (*history, error) { return federate(t, m, train, test, o, id, clients, rounds, wait) })
 	if notices == 0 {
-		t.Error("nobody ran short of memory")
+		t.Error("no engine ran short of memory")
 	}
 	for id, h := range got {
-		if alone := must(live(t, m, train, test, o, id, clients, rounds, nobody))(t); !h.same(alone) {
+		if alone := must(federate(t, m, train, test, o, id, clients, rounds, noWait))(t); !h.same(alone) {
 			t.Errorf("engine %d: other losses, parameters or scores than alone", id)
 		}
 	}

@@ -202,7 +202,7 @@ func (r *rig) graph(b *testing.B) {
 	step := r.time(b, r.w.exec) / steps
 	var all kernels.Cost
 	for _, l := range r.w.program.launches { // filling the weights is in the time, but is no work of a step
-		all = all.Plus(l.cost(&r.w.frame))
+		all = plus(all, l.cost(&r.w.frame))
 	}
 	flop, bytes := all.Of(r.K, 0, 0)
 	report(b, step, r.K, r.unit, flop, bytes)

@@ -176,7 +176,7 @@ func (e *Engine) rows(w *wave) launch {
 	l.args = func(f *frame) []byte {
 		a := a
 		a.Work = f.work + uint64(offset)
-		return pack(a)
+		return argBytes(a)
 	}
 	return l
 }

@@ -13,11 +13,6 @@ type Cost struct {
 	Momentum, Drift int64
 }
 
-// Plus returns the sum of two costs.
-func (c Cost) Plus(d Cost) Cost {
-	return Cost{c.FLOP + d.FLOP, c.Bytes + d.Bytes, c.Momentum + d.Momentum, c.Drift + d.Drift}
-}
-
 // Of returns the operations and the bytes of so many slots, some of which have rows of momentum and of drift.
 func (c Cost) Of(slots, momenta, drifts int) (flop, bytes float64) {
 	return float64(slots) * float64(c.FLOP), float64(slots)*float64(c.Bytes) + float64(momenta)*float64(c.Momentum) + float64(drifts)*float64(c.Drift)

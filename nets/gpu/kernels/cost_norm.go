@@ -33,8 +33,8 @@ func (a *AverageArgs) Cost(p Precision) Cost {
 	return Cost{Bytes: p.act(volume(a.B, a.Pixels, a.C) + volume(a.B, a.C))}
 }
 
-// taken is the elements that subsample takes over.
-func (a *SubsampleArgs) taken() int64 {
+// copied is the elements of x that subsample copies.
+func (a *SubsampleArgs) copied() int64 {
 	h, w := a.Out()
 	return volume(a.B, h, w, a.C)
 }
@@ -42,10 +42,10 @@ func (a *SubsampleArgs) taken() int64 {
 // ForwardCost is that of subsample: all of y is written, and what is taken of x is read.
 func (a *SubsampleArgs) ForwardCost(p Precision) Cost {
 	h, w := a.Out()
-	return Cost{Bytes: p.act(volume(a.B, h, w, a.O) + a.taken())}
+	return Cost{Bytes: p.act(volume(a.B, h, w, a.O) + a.copied())}
 }
 
 // BackwardCost is that of subsample_backward: all of dx is written, and its part of gy is read.
 func (a *SubsampleArgs) BackwardCost(p Precision) Cost {
-	return Cost{Bytes: p.act(volume(a.B, a.H, a.W, a.C) + a.taken())}
+	return Cost{Bytes: p.act(volume(a.B, a.H, a.W, a.C) + a.copied())}
 }
