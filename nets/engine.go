@@ -1,4 +1,3 @@
-// Package nets holds the networks, and the engines that train them for many clients at once.
 package nets
 
 import (

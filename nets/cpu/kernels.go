@@ -1,5 +1,3 @@
-// Package cpu holds the kernels of the CPU engine: a matrix-multiply tile and element-wise code in several variants, and
-// the batched layers built from them.
 package cpu
 
 // Float is the element type of a kernel: float32 in runs, float64 where tests need it.

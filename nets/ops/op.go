@@ -1,8 +1,3 @@
-// Package ops holds the batched Gorgonia operations the networks are made of, each with a leading client axis K.
-//
-// An op knows its shapes when it is made, owns its output buffer and is used in one place of one graph. Its gradient is
-// one op too, whose output is one flat vector [dx|dw|db]; [Take] makes zero-copy views of it. Gorgonia's own sum, where a value
-// is used twice, may write its result into the buffer of one of its terms: borders stay zero, nothing else can be relied on.
 package ops
 
 import (

@@ -1,4 +1,3 @@
-// Command gen writes the assembly kernels of package cpu, for AVX2 with FMA and for AVX-512.
 package main
 
 import (

@@ -1,12 +1,5 @@
 //go:build gpu && linux && cgo
 
-// Package driver binds NVIDIA's CUDA driver, looked up at run time: devices, memory, streams, events, graphs and kernels.
-//
-// [Devices] says what is there, or why nothing is. A [Device] belongs to the OS thread that opened it: make every call on it,
-// and on what it made, through one [Thread].
-//
-// The package builds with a C compiler alone, with the CGO_CFLAGS and CGO_LDFLAGS that the Makefile exports: gorgonia.org/cu,
-// which it stands on, is compiled against cuda.h here and linked against the empty lib/libcuda.a; shim.c holds the functions.
 package driver
 
 /*

@@ -1,4 +1,3 @@
-// Package kernels holds the CUDA kernels: their source, the PTX made of it, the arguments they take and how they are launched.
 package kernels
 
 // Geometry is how a kernel is launched: X blocks for each slot of the wave, of Threads threads, each block with Shared

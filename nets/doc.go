@@ -1,0 +1,17 @@
+// Package nets holds the networks, and the engines that train them for many clients at once.
+//
+// Read engine.go first: [Engine] is the contract that the federated methods are written against, and check.go says
+// which work an engine refuses. Then read model.go, the catalogue of the networks.
+//
+//   - One network per file: cnn_*.go, lenet5.go, linear_*.go, resnet18.go and resnet20.go. resnet.go has the blocks
+//     of the residual nets.
+//   - graph.go builds the Gorgonia graph of a network layer by layer, build_residual.go the layers of the residual
+//     nets. lower.go hands the same graph to engines with memory of their own.
+//   - The CPU engine is cpu_engine.go, with its rows of parameters in cpu_rows.go, training in cpu_train.go and
+//     evaluation in cpu_evaluate.go. It trains each client in a slot (slot.go), where Gorgonia's tape machine runs
+//     the graph (machine.go).
+//
+// A new network is one file and one line in the catalogue in model.go. Add it to testdata/goldens.py and run that:
+// the tests compare every gradient with PyTorch's. A new layer is an op in nets/ops and a method of the builder in
+// graph.go.
+package nets
