@@ -125,5 +125,8 @@ CALL(cuGraphAddMemcpyNode, cuGraphAddMemcpyNode, (CUgraphNode *o, CUgraph g, con
 CALL(cuGraphAddMemsetNode, cuGraphAddMemsetNode, (CUgraphNode *o, CUgraph g, const CUgraphNode *d, size_t n, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext c), (o, g, d, n, p, c))
 CALL(cuGraphAddChildGraphNode, cuGraphAddChildGraphNode, (CUgraphNode *o, CUgraph g, const CUgraphNode *d, size_t n, CUgraph c), (o, g, d, n, c))
 CALL(cuGraphDestroyNode, cuGraphDestroyNode, (CUgraphNode n), (n))
+CALL(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (CUdeviceptr d, CUdeviceptr s, size_t n, CUstream h), (d, s, n, h))
+CALL(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream s, CUevent e, unsigned int f), (s, e, f))
+CALL(cuEventSynchronize, cuEventSynchronize, (CUevent e), (e))
 
 CALL(cuFuncGetParamInfo, cuFuncGetParamInfo, (CUfunction f, size_t i, size_t *offset, size_t *size), (f, i, offset, size))

@@ -106,16 +106,6 @@ func (d *Device) CopyFromDevice(dst []byte, src Ptr) error {
 	})
 }
 
-// CopyOnDevice copies bytes from src to dst, which do not overlap.
-func (d *Device) CopyOnDevice(dst, src Ptr, bytes int64) error {
-	if bytes == 0 {
-		return nil
-	}
-	return d.complete("copy on device", bytes, nil, func(s cu.Stream) error {
-		return cu.MemcpyDtoDAsync(cu.DevicePtr(dst), cu.DevicePtr(src), bytes, s)
-	})
-}
-
 // Memset32 writes value count times; dst is aligned to 4 bytes.
 func (d *Device) Memset32(dst Ptr, value uint32, count int64) error {
 	if count == 0 {

@@ -35,14 +35,6 @@ func (s *Stream) Synchronize() error {
 	return nil
 }
 
-// Wait makes what is put on the stream from now on wait for e; the calling thread does not wait.
-func (s *Stream) Wait(e *Event) error {
-	if err := s.s.Wait(e.e, 0); err != nil {
-		return fmt.Errorf("gpu: wait for event: %w", cuError(err))
-	}
-	return nil
-}
-
 // Destroy gives the stream back once its work is done.
 func (s *Stream) Destroy() error {
 	s.dev.streams = slices.DeleteFunc(s.dev.streams, func(other *Stream) bool { return other == s })
@@ -72,14 +64,6 @@ func (s *Stream) CopyFromDevice(dst []byte, src Ptr) error {
 		return fmt.Errorf("gpu: copy from device of %s: in a stream, want memory of AllocHost", size(int64(len(dst))))
 	}
 	return s.queued("copy from device", int64(len(dst)), cu.MemcpyDtoHAsync(unsafe.Pointer(&dst[0]), cu.DevicePtr(src), int64(len(dst)), s.s))
-}
-
-// CopyOnDevice copies bytes from src to dst, which do not overlap.
-func (s *Stream) CopyOnDevice(dst, src Ptr, bytes int64) error {
-	if bytes == 0 {
-		return nil
-	}
-	return s.queued("copy on device", bytes, cu.MemcpyDtoDAsync(cu.DevicePtr(dst), cu.DevicePtr(src), bytes, s.s))
 }
 
 // Memset32 writes value count times; dst is aligned to 4 bytes.
@@ -116,14 +100,6 @@ func (d *Device) NewEvent() (*Event, error) {
 func (e *Event) Record(s *Stream) error {
 	if err := e.e.Record(s.s); err != nil {
 		return s.dev.waiting("record event", cuError(err))
-	}
-	return nil
-}
-
-// Synchronize waits until the work before the event is done.
-func (e *Event) Synchronize() error {
-	if err := e.e.Synchronize(); err != nil {
-		return e.dev.waiting("synchronize event", cuError(err))
 	}
 	return nil
 }
