@@ -14,8 +14,6 @@ import (
 // process with a state finds it again from the start, so that a resumed run sees the trace it would have seen. It may
 // remember the rounds it was asked for, so a process is used by one goroutine at a time.
 type Process interface {
-	// Name returns the name the process was made under.
-	Name() string
 	// Probabilities sets p [N] to p_i^t, each client's marginal probability of being active in round t, in [0, 1].
 	Probabilities(t int, p []float64)
 	// Active returns the clients active in round t, ascending; none is an empty slice.
@@ -122,6 +120,17 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("availability: low: %g, want 0 … 1", o.Low)
 	}
 	return nil
+}
+
+// clientsWho returns those of n clients of whom active is true, ascending; none is an empty slice.
+func clientsWho(n int, active func(i int) bool) []int {
+	found := []int{}
+	for i := range n {
+		if active(i) {
+			found = append(found, i)
+		}
+	}
+	return found
 }
 
 // isFraction reports whether x is in [0, 1]; NaN is not.

@@ -192,11 +192,6 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	})
-	for _, name := range Names() {
-		if got := mustNew(t, name, settings([]float64{1}, 1)).Name(); got != name {
-			t.Errorf("New(%q).Name() = %q", name, got)
-		}
-	}
 }
 
 func BenchmarkActive(b *testing.B) {

@@ -33,5 +33,5 @@ func clusters(o Options) (Process, error) {
 	for i := range of {
 		of[i] = i / (n / o.Clusters)
 	}
-	return &chained{chain, "clusters", of}, nil
+	return &chained{chain, of}, nil
 }

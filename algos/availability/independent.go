@@ -6,11 +6,8 @@ import "rollcall/datasets/rng"
 // say is the probability.
 type independent struct {
 	Options
-	name string
-	at   func(p float64, t int) float64 // p_i^t of a client with p_i = p, before it is clipped to [0, 1]
+	at func(p float64, t int) float64 // p_i^t of a client with p_i = p, before it is clipped to [0, 1]
 }
-
-func (x *independent) Name() string { return x.name }
 
 func (x *independent) Probabilities(t int, p []float64) {
 	for i, base := range x.Base {
@@ -48,13 +45,7 @@ func (x *independent) Active(t int) []int {
 // The number is at counter (t+1, i, 0) of [rng.Availability]: round 0 of that purpose belongs to [Base].
 func Draw(p []float64, seed uint32, t int) []int {
 	key := rng.Key{Seed: seed, Purpose: rng.Availability}
-	active := []int{}
-	for i, prob := range p {
-		if key.Stream(t+1, i, 0).Float64() < prob {
-			active = append(active, i)
-		}
-	}
-	return active
+	return clientsWho(len(p), func(i int) bool { return key.Stream(t+1, i, 0).Float64() < p[i] })
 }
 
 // Base returns p_i = ⟨shares[i], φ⟩ [N], where shares[i][c] is the fraction of client i's samples that are of class c

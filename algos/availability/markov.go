@@ -24,11 +24,8 @@ const (
 // chained is a process whose clients follow chains, each its own or several the same one.
 type chained struct {
 	*chains
-	name string
-	of   []int // [N] the chain client i follows
+	of []int // [N] the chain client i follows
 }
-
-func (x *chained) Name() string { return x.name }
 
 func (x *chained) Probabilities(_ int, p []float64) {
 	for i, m := range x.of {
@@ -37,13 +34,7 @@ func (x *chained) Probabilities(_ int, p []float64) {
 }
 
 func (x *chained) Active(t int) []int {
-	active := []int{}
-	for i, m := range x.of {
-		if x.active(t, m) {
-			active = append(active, i)
-		}
-	}
-	return active
+	return clientsWho(len(x.of), func(i int) bool { return x.active(t, x.of[i]) })
 }
 
 func (x *chained) Stationary() (pi, lambda []float64) {
@@ -73,7 +64,7 @@ func markov(o Options) (Process, error) {
 	for i := range of {
 		of[i] = i
 	}
-	return &chained{c, "markov", of}, nil
+	return &chained{c, of}, nil
 }
 
 // given returns copies of Pi and Lambda where there are such.

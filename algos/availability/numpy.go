@@ -24,13 +24,7 @@ type numPy struct {
 func (n *numPy) Active(t int) []int {
 	for round := len(n.drawn); round <= t; round++ {
 		n.Probabilities(round, n.p)
-		active := []int{}
-		for i, p := range n.p {
-			if n.r.Bernoulli(p) {
-				active = append(active, i)
-			}
-		}
-		n.drawn = append(n.drawn, active)
+		n.drawn = append(n.drawn, clientsWho(len(n.p), func(i int) bool { return n.r.Bernoulli(n.p[i]) }))
 	}
 	return n.drawn[t]
 }

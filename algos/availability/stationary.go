@@ -3,5 +3,5 @@ package availability
 // stationary: p_i^t = p_i.
 func stationary(o Options) (Process, error) {
 	o.Period = 1
-	return &independent{Options: o, name: "stationary", at: func(p float64, _ int) float64 { return p }}, nil
+	return &independent{Options: o, at: func(p float64, _ int) float64 { return p }}, nil
 }

@@ -50,8 +50,6 @@ func trace(o Options) (Process, error) {
 	return x, nil
 }
 
-func (x *replay) Name() string { return "trace" }
-
 func (x *replay) Probabilities(t int, p []float64) {
 	for i := range x.of {
 		p[i] = 0
@@ -62,13 +60,7 @@ func (x *replay) Probabilities(t int, p []float64) {
 }
 
 func (x *replay) Active(t int) []int {
-	active := []int{}
-	for i := range x.of {
-		if x.active(t, i) {
-			active = append(active, i)
-		}
-	}
-	return active
+	return clientsWho(len(x.of), func(i int) bool { return x.active(t, i) })
 }
 
 // active reports whether client i is there in round t.
