@@ -61,14 +61,13 @@ var methods = []Definition{
 	scaffoldMethod,
 }
 
-// Definitions returns the methods that [New] knows.
-func Definitions() []Definition { return slices.Clone(methods) }
-
 // Names returns the names [New] knows.
-func Names() []string {
-	names := make([]string, len(methods))
-	for i, m := range methods {
-		names[i] = m.Name
+func Names() []string { return namesOf(methods) }
+
+func namesOf(some []Definition) []string {
+	names := make([]string, len(some))
+	for i, d := range some {
+		names[i] = d.Name
 	}
 	return names
 }
@@ -101,6 +100,9 @@ func New(name string, f Federation, w0 []float32, o Options) (Method, error) {
 		}
 		if p := f.Engine.Info().Params; len(w0) != p {
 			return nil, fmt.Errorf("algos: %s: %d initial weights, want %d", name, len(w0), p)
+		}
+		if f.Lambda == nil {
+			f.Lambda = make([]float64, f.N)
 		}
 		s := &server{Federation: f, taken: make([]int, f.N)}
 		started, err := m.start(s, w0, o)
@@ -182,6 +184,15 @@ func (r *Round) validate(n int) error {
 		}
 	}
 	return nil
+}
+
+// present says of each of n clients whether it is among the active ones.
+func present(active []int, n int) []bool {
+	here := make([]bool, n)
+	for _, i := range active {
+		here[i] = true
+	}
+	return here
 }
 
 // isPositive reports whether x is a finite number above 0.

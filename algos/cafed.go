@@ -21,10 +21,15 @@ import (
 // left out while Γ̂′ = 0 [inferred: in the first round all gaps are 0 and the ties of τ = 0 would remove everybody].
 type caFed struct {
 	weighted
-	settings cafedSettings
-	loss     []float64 // [N] F̂
-	best     []float64 // [N] F̂*
-	begun    bool      // somebody was there
+	bias    float64   // what multiplies d_TV²·Γ̂′
+	beta    float64   // β, the weight of a new loss in F̂_i
+	tau     float64   // τ, by which ε has to get smaller for a client to be left out
+	fstar   string    // what F̂* is
+	losses  string    // what the reported losses are taken on
+	heldOut *HeldOut  // for LossesHeldOut; nil: the client's training samples
+	loss    []float64 // [N] F̂
+	best    []float64 // [N] F̂*
+	begun   bool      // somebody was there
 }
 
 var cafedKappa = &Param{
@@ -79,40 +84,6 @@ var cafedLosses = &Param{
 		"batch, all, held-out (default: the preset's)",
 }
 
-// cafedSettings are ca-fed's own parameters.
-type cafedSettings struct {
-	bias    float64   // what multiplies d_TV²·Γ̂′
-	beta    float64   // β, the weight of a new loss in F̂_i
-	tau     float64   // τ, by which ε has to get smaller for a client to be left out
-	fstar   string    // what F̂* is
-	solved  []float64 // [N] F*_i, for FStarSolved
-	losses  string    // what the reported losses are taken on
-	heldOut *HeldOut  // for LossesHeldOut; nil: the client's training samples
-}
-
-// cafedSettingsOf returns the settings for n clients, or says what is impossible about the samples and solutions of o.
-func cafedSettingsOf(o Options, n int) (cafedSettings, error) {
-	s := cafedSettings{
-		bias: 4 * cafedKappa.number(o), beta: cafedBeta.number(o), tau: cafedTau.number(o),
-		fstar: cafedFStar.word(o), solved: o.Solved, losses: cafedLosses.word(o), heldOut: o.HeldOut,
-	}
-	if bias := cafedBias.optional(o); bias != nil {
-		s.bias = *bias
-	}
-	switch {
-	case s.fstar == FStarSolved && len(s.solved) != n:
-		return s, fmt.Errorf("fstar of %d clients, want %d", len(s.solved), n)
-	case s.heldOut != nil && len(s.heldOut.Index) != n:
-		return s, fmt.Errorf("held-out samples of %d clients, want %d", len(s.heldOut.Index), n)
-	}
-	for i, f := range s.solved {
-		if math.IsNaN(f) || math.IsInf(f, 0) {
-			return s, fmt.Errorf("client %d: fstar %g, want a finite number", i, f)
-		}
-	}
-	return s, nil
-}
-
 var caFedMethod = Definition{
 	"ca-fed",
 	slices.Concat(weightedParams, []*Param{cafedKappa, cafedBias, cafedBeta, cafedTau, cafedFStar, cafedLosses}),
@@ -120,19 +91,30 @@ var caFedMethod = Definition{
 }
 
 func newCAFed(s *server, w0 []float32, o Options) (Method, error) {
-	settings, err := cafedSettingsOf(o, s.N)
-	if err != nil {
-		return nil, err
+	m := &caFed{
+		bias: 4 * cafedKappa.number(o), beta: cafedBeta.number(o), tau: cafedTau.number(o), fstar: cafedFStar.text(o),
+		losses: cafedLosses.text(o), heldOut: o.HeldOut, loss: make([]float64, s.N), best: make([]float64, s.N),
 	}
-	base, err := newWeighted(s, w0, o)
-	if err != nil {
-		return nil, err
+	if bias := cafedBias.optional(o); bias != nil {
+		m.bias = *bias
 	}
-	m := &caFed{weighted: base, settings: settings, loss: make([]float64, s.N), best: make([]float64, s.N)}
-	if settings.fstar == FStarSolved {
-		copy(m.best, settings.solved)
+	switch {
+	case m.fstar == FStarSolved && len(o.Solved) != s.N:
+		return nil, fmt.Errorf("fstar of %d clients, want %d", len(o.Solved), s.N)
+	case m.heldOut != nil && len(m.heldOut.Index) != s.N:
+		return nil, fmt.Errorf("held-out samples of %d clients, want %d", len(m.heldOut.Index), s.N)
 	}
-	return m, nil
+	for i, f := range o.Solved {
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return nil, fmt.Errorf("client %d: fstar %g, want a finite number", i, f)
+		}
+	}
+	if m.fstar == FStarSolved {
+		copy(m.best, o.Solved)
+	}
+	var err error
+	m.weighted, err = newWeighted(s, w0, o)
+	return m, err
 }
 
 func (m *caFed) Round(ctx context.Context, r Round) ([]float32, error) {
@@ -179,15 +161,15 @@ func (m *caFed) report(ctx context.Context, r Round) error {
 		for k, i := range clients {
 			m.loss[i] = results[k].Loss
 		}
-		if m.settings.fstar == FStarMin {
+		if m.fstar == FStarMin {
 			copy(m.best, m.loss)
 		}
 		m.begun = true
 		return nil
 	}
 	for k, i := range clients {
-		m.loss[i] += m.settings.beta * (results[k].Loss - m.loss[i])
-		if m.settings.fstar == FStarMin {
+		m.loss[i] += m.beta * (results[k].Loss - m.loss[i])
+		if m.fstar == FStarMin {
 			m.best[i] = min(m.best[i], m.loss[i])
 		}
 	}
@@ -196,10 +178,10 @@ func (m *caFed) report(ctx context.Context, r Round) error {
 
 // samples returns what client i's loss of the round is taken on.
 func (m *caFed) samples(i int) (nets.Part, []int32) {
-	switch heldOut := m.settings.heldOut; {
-	case m.settings.losses == LossesBatch:
+	switch heldOut := m.heldOut; {
+	case m.losses == LossesBatch:
 		return nets.Train, m.Planner.Batch(i, m.taken[i])
-	case m.settings.losses == LossesHeldOut && heldOut != nil:
+	case m.losses == LossesHeldOut && heldOut != nil:
 		return heldOut.Part, heldOut.Index[i]
 	}
 	return nets.Train, m.Planner.Parts[i]
@@ -220,7 +202,7 @@ func (m *caFed) exclude(q []float64) {
 	if widest == 0 || left == 0 {
 		return
 	}
-	x := newExclusion(m.Importance, gap, in, m.settings.bias*widest, m.settings.tau)
+	x := newExclusion(m.Importance, gap, in, m.bias*widest, m.tau)
 	x.pass(byCorrelation(m.availability.Lambda()))
 	x.pass(byAvailability(m.availability.Pi()))
 	for i, stays := range in {

@@ -41,11 +41,11 @@ func NewCoalitions(
 }
 
 func (c *Coalitions) train(ctx context.Context, w0 []float32, rounds, stale int, lr func(t int) float64) error {
-	started, err := newMIFA(c.s, w0, Options{})
+	base, err := newMemory(c.s, w0, Options{})
 	if err != nil {
 		return err
 	}
-	m := started.(*mifa)
+	m := mifa{base}
 	for t := range rounds {
 		r := Round{T: t, LR: lr(t), ServerLR: 1}
 		for i := range c.s.N {
@@ -53,7 +53,7 @@ func (c *Coalitions) train(ctx context.Context, w0 []float32, rounds, stale int,
 				r.Active = append(r.Active, i)
 			}
 		}
-		if _, err := m.refresh(ctx, &m.global, r); err != nil {
+		if _, err := m.refresh(ctx, r); err != nil {
 			return err
 		}
 		if t == rounds-1 {

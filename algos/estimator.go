@@ -12,17 +12,6 @@ type Bayes struct {
 	Form  Preset // Paper or Code; see [Estimator]
 }
 
-// Validate reports the first impossible setting.
-func (b *Bayes) Validate() error {
-	if b.Prior < 1 {
-		return fmt.Errorf("algos: estimator: prior of %d rounds, want at least 1", b.Prior)
-	}
-	if b.Form != Paper && b.Form != Code {
-		return fmt.Errorf("algos: estimator: form %q: unknown, want %s or %s", b.Form, Paper, Code)
-	}
-	return nil
-}
-
 // Estimator is what a server holds of its clients' availability: π̂_i and λ̂_i. Without settings it is the oracle,
 // which knows π_i and λ_i. With them it counts, n_AI being the transitions from active to inactive:
 //
@@ -57,14 +46,15 @@ type counts struct {
 // form are drawn from seed: client i's from stream (0, i, 3) of [rng.Availability].
 func NewEstimator(b *Bayes, seed uint32, pi, lambda []float64) (*Estimator, error) {
 	e := &Estimator{pi: append([]float64(nil), pi...), lambda: append([]float64(nil), lambda...)}
-	if len(pi) != len(lambda) {
+	switch {
+	case len(pi) != len(lambda):
 		return nil, fmt.Errorf("algos: estimator: pi of %d and lambda of %d clients, want as many", len(pi), len(lambda))
-	}
-	if b == nil {
+	case b == nil:
 		return e, nil
-	}
-	if err := b.Validate(); err != nil {
-		return nil, err
+	case b.Prior < 1:
+		return nil, fmt.Errorf("algos: estimator: prior of %d rounds, want at least 1", b.Prior)
+	case b.Form != Paper && b.Form != Code:
+		return nil, fmt.Errorf("algos: estimator: form %q: unknown, want %s or %s", b.Form, Paper, Code)
 	}
 	settings := *b
 	e.bayes, e.counts = &settings, make([]counts, len(pi))
@@ -96,11 +86,7 @@ func (e *Estimator) Observe(active []int) {
 		return
 	}
 	e.rounds++
-	for i := range e.counts {
-		here := len(active) > 0 && active[0] == i
-		if here {
-			active = active[1:]
-		}
+	for i, here := range present(active, len(e.counts)) {
 		e.counts[i].see(here)
 		e.estimate(i)
 	}

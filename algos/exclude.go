@@ -1,6 +1,7 @@
 package algos
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -106,26 +107,10 @@ func byAvailability(pi []float64) []int {
 
 // ordered returns the places of x in ascending order of their key.
 func ordered(x []float64, key func(float64) float64) []int {
-	type place struct {
-		key float64
-		i   int
-	}
-	places := make([]place, len(x))
-	for i, v := range x {
-		places[i] = place{key(v), i}
-	}
-	slices.SortFunc(places, func(a, b place) int {
-		switch {
-		case a.key < b.key:
-			return -1
-		case a.key > b.key:
-			return 1
-		}
-		return a.i - b.i
-	})
 	order := make([]int, len(x))
-	for k, p := range places {
-		order[k] = p.i
+	for i := range order {
+		order[i] = i
 	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(key(x[i]), key(x[j])) })
 	return order
 }

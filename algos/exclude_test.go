@@ -57,12 +57,10 @@ func population(n int, seed uint32, equal bool, zeros float64) (alpha, gap, pi, 
 
 // dirichlet fills p with a draw from the symmetric Dirichlet distribution.
 func dirichlet(s *rng.Stream, alpha float64, p []float64) {
-	top := math.Inf(-1)
 	for i := range p {
 		p[i] = s.LogGamma(alpha)
-		top = math.Max(top, p[i])
 	}
-	sum := 0.0
+	top, sum := slices.Max(p), 0.0
 	for i := range p {
 		p[i] = math.Exp(p[i] - top)
 		sum += p[i]

@@ -1,6 +1,7 @@
 package algos
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -52,18 +53,14 @@ var f3astMemoryless = &Param{
 var f3astMethod = Definition{
 	"f3ast",
 	slices.Concat([]*Param{f3astBeta, f3astLimit, f3astMean, f3astMemoryless}, weightedParams),
-	newF3AST,
+	startOn(newWeighted, newF3AST),
 }
 
-func newF3AST(s *server, w0 []float32, o Options) (Method, error) {
-	base, err := newWeighted(s, w0, o)
-	if err != nil {
-		return nil, err
-	}
+func newF3AST(base weighted, o Options) Method {
 	return &f3ast{
 		weighted: base, beta: f3astBeta.number(o), limit: f3astLimit.optionalWhole(o), mean: f3astMean.isOn(o),
 		memoryless: f3astMemoryless.isOn(o), rate: slices.Clone(base.availability.Pi()),
-	}, nil
+	}
 }
 
 func (m *f3ast) Round(ctx context.Context, r Round) ([]float32, error) {
@@ -107,15 +104,7 @@ func (m *f3ast) sample(active []int) []int {
 		return active
 	}
 	best := slices.Clone(active)
-	slices.SortStableFunc(best, func(i, j int) int {
-		switch a, b := m.score(i), m.score(j); {
-		case a > b:
-			return -1
-		case a < b:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(best, func(i, j int) int { return cmp.Compare(m.score(j), m.score(i)) })
 	best = best[:*m.limit]
 	slices.Sort(best)
 	return best

@@ -58,26 +58,22 @@ func (s *fedarSettings) psi(tau, t int) float64 {
 //
 // The rows hold Δ_i = −η G_i, and η is kept beside: G_i itself would be rounded once more.
 type fedAR struct {
-	global
 	memory
 	settings fedarSettings
 	tau      []int     // [N] rounds since the client was active
 	rate     []float64 // [N] η of the round of y_i
 }
 
-var fedARMethod = Definition{"fedar", []*Param{fedarRho, fedarT0, fedarB}, newFedAR}
-
-func newFedAR(s *server, w0 []float32, o Options) (Method, error) {
-	g, err := newGlobal(s, w0)
-	if err != nil {
-		return nil, err
-	}
-	mem, err := newMemory(s)
-	return &fedAR{g, mem, fedarSettingsOf(o), make([]int, s.N), make([]float64, s.N)}, err
+var fedARMethod = Definition{
+	"fedar",
+	[]*Param{fedarRho, fedarT0, fedarB},
+	startOn(newMemory, func(m memory, o Options) Method {
+		return &fedAR{m, fedarSettingsOf(o), make([]int, m.N), make([]float64, m.N)}
+	}),
 }
 
 func (m *fedAR) Round(ctx context.Context, r Round) ([]float32, error) {
-	loss, err := m.refresh(ctx, &m.global, r)
+	loss, err := m.refresh(ctx, r)
 	if err != nil {
 		return nil, err
 	}

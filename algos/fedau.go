@@ -24,31 +24,19 @@ var fedauCutoff = &Param{
 	Help: "fedau: longest interval counted, in rounds",
 }
 
-var fedAUMethod = Definition{"fedau", []*Param{fedauCutoff}, newFedAU}
-
-func newFedAU(s *server, w0 []float32, o Options) (Method, error) {
-	g, err := newGlobal(s, w0)
-	return &fedAU{g, fedauCutoff.whole(o), make([]interval, s.N)}, err
-}
+var fedAUMethod = Definition{"fedau", []*Param{fedauCutoff}, startOn(newGlobal, func(g global, o Options) Method {
+	return &fedAU{g, fedauCutoff.whole(o), make([]interval, g.N)}
+})}
 
 func (m *fedAU) Round(ctx context.Context, r Round) ([]float32, error) {
-	ends, loss, err := m.local(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	c := make([]float64, len(ends))
+	c := make([]float64, len(r.Active))
 	for k, i := range r.Active {
 		c[k] = r.ServerLR / float64(m.N) * m.intervals[i].weight() // before this round is on the list
 	}
-	active := r.Active
-	for i := range m.intervals {
-		here := len(active) > 0 && active[0] == i
-		if here {
-			active = active[1:]
-		}
+	for i, here := range present(r.Active, m.N) {
 		m.intervals[i].count(here, m.cutoff)
 	}
-	return loss, m.apply(c, ends)
+	return m.weigh(ctx, r, c)
 }
 
 // weight returns ω_i: the mean of the list, 1 while it is empty.

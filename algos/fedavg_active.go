@@ -10,12 +10,9 @@ import (
 // there in place of a sample): w += η_g · mean_{i∈A} Δ_i. It drifts to the clients that are there more often.
 type fedAvgActive struct{ global }
 
-var fedAvgActiveMethod = Definition{"fedavg-active", nil, newFedAvgActive}
-
-func newFedAvgActive(s *server, w0 []float32, _ Options) (Method, error) {
-	g, err := newGlobal(s, w0)
-	return &fedAvgActive{g}, err
-}
+var fedAvgActiveMethod = Definition{"fedavg-active", nil, startOn(newGlobal, func(g global, _ Options) Method {
+	return &fedAvgActive{g}
+})}
 
 func (m *fedAvgActive) Round(ctx context.Context, r Round) ([]float32, error) {
 	ends, loss, err := m.local(ctx, r)

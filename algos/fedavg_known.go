@@ -9,24 +9,22 @@ import (
 // w += η_g/N · Σ_{i∈A} Δ_i / p_i^t, in expectation the step of full participation.
 type fedAvgKnown struct{ global }
 
-var fedAvgKnownMethod = Definition{"fedavg-known", nil, newFedAvgKnown}
-
-func newFedAvgKnown(s *server, w0 []float32, _ Options) (Method, error) {
-	g, err := newGlobal(s, w0)
-	return &fedAvgKnown{g}, err
-}
+var fedAvgKnownMethod = Definition{"fedavg-known", nil, startOn(newGlobal, func(g global, _ Options) Method {
+	return &fedAvgKnown{g}
+})}
 
 func (m *fedAvgKnown) Round(ctx context.Context, r Round) ([]float32, error) {
+	return m.weighByInverse(ctx, r, r.P)
+}
+
+// weighByInverse runs a round w += η_g/N · Σ_{i∈A} Δ_i / p_i.
+func (g *global) weighByInverse(ctx context.Context, r Round, p []float64) ([]float32, error) {
 	c := make([]float64, len(r.Active))
 	for k, i := range r.Active {
-		if p := r.P[i]; !(p > 0 && p <= 1) {
-			return nil, fmt.Errorf("client %d is active with probability %g, want above 0 and at most 1", i, p)
+		if !(p[i] > 0 && p[i] <= 1) {
+			return nil, fmt.Errorf("client %d is active with probability %g, want above 0 and at most 1", i, p[i])
 		}
-		c[k] = r.ServerLR / (float64(m.N) * r.P[i])
+		c[k] = r.ServerLR / (float64(g.N) * p[i])
 	}
-	ends, loss, err := m.local(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return loss, m.apply(c, ends)
+	return g.weigh(ctx, r, c)
 }

@@ -11,7 +11,7 @@ import (
 // available clients … given 100 clients, at most 50"): w += η_g · mean_{i∈S} Δ_i. Only those drawn train. The order of
 // the draw is that of stream (t, 0, 0) of [rng.Sampling], which shuffles A.
 type fedAvgS struct {
-	global
+	fedAvgActive
 	limit     int // S
 	decisions Decisions
 }
@@ -21,37 +21,24 @@ var fedAvgSLimit = &Param{
 	Help: "fedavg-s: S, at most so many of the active clients per round, or none: half of all clients",
 }
 
-var fedAvgSMethod = Definition{"fedavg-s", []*Param{fedAvgSLimit}, newFedAvgS}
-
-func newFedAvgS(s *server, w0 []float32, o Options) (Method, error) {
-	limit := max(1, s.N/2)
+var fedAvgSMethod = Definition{"fedavg-s", []*Param{fedAvgSLimit}, startOn(newGlobal, func(g global, o Options) Method {
+	limit := max(1, g.N/2)
 	if given := fedAvgSLimit.optionalWhole(o); given != nil {
 		limit = *given
 	}
-	g, err := newGlobal(s, w0)
-	lambda := s.Lambda
-	if lambda == nil {
-		lambda = make([]float64, s.N)
-	}
-	return &fedAvgS{g, limit, Decisions{make([]float64, s.N), make([]bool, s.N), s.P, lambda}}, err
-}
+	return &fedAvgS{fedAvgActive{g}, limit, Decisions{make([]float64, g.N), make([]bool, g.N), g.P, g.Lambda}}
+})}
 
 func (m *fedAvgS) Round(ctx context.Context, r Round) ([]float32, error) {
-	absent := slices.Repeat([]bool{true}, m.N)
-	for _, i := range r.Active {
-		absent[i] = false
+	for i, here := range present(r.Active, m.N) {
+		m.decisions.Included[i] = !here
 	}
 	r.Active = m.sample(r)
 	clear(m.decisions.Q)
-	copy(m.decisions.Included, absent)
 	for _, i := range r.Active {
 		m.decisions.Q[i], m.decisions.Included[i] = 1/float64(len(r.Active)), true
 	}
-	ends, loss, err := m.local(ctx, r)
-	if err != nil || len(ends) == 0 {
-		return nil, err
-	}
-	return loss, m.set(m.w, meanStep(m.w, ends, r.ServerLR))
+	return m.fedAvgActive.Round(ctx, r)
 }
 
 // sample returns S of the active clients, ascending, or all if they are no more.

@@ -47,7 +47,7 @@ var fedAWEMethod = Definition{"fedawe", []*Param{fedaweClip, fedaweModel}, newFe
 
 func newFedAWE(s *server, w0 []float32, o Options) (Method, error) {
 	m := &fedAWE{
-		server: s, ofServer: fedaweModel.word(o) == "last", clip: fedaweClip.optional(o),
+		server: s, ofServer: fedaweModel.text(o) == "last", clip: fedaweClip.optional(o),
 		rowOf: make([]int, s.N), tau: make([]int, s.N), stale: true,
 	}
 	for i := range m.tau {

@@ -11,24 +11,19 @@ import (
 //
 //	d = mean_A(Δ_i − y_i) + mean_N(y), y_i ← Δ_i for i∈A, w += η_g · d; A empty: d = 0
 type fedVARP struct {
-	global
 	memory
 	next nets.Row // where the new w is written, since y_i ← Δ_i still needs the old one
 }
 
 var fedVARPMethod = Definition{"fedvarp", nil, newFedVARP}
 
-func newFedVARP(s *server, w0 []float32, _ Options) (Method, error) {
-	g, err := newGlobal(s, w0)
-	if err != nil {
-		return nil, err
-	}
+func newFedVARP(s *server, w0 []float32, o Options) (Method, error) {
 	spare, err := s.rows(1)
 	if err != nil {
 		return nil, err
 	}
-	mem, err := newMemory(s)
-	return &fedVARP{g, mem, spare[0]}, err
+	base, err := newMemory(s, w0, o)
+	return &fedVARP{base, spare[0]}, err
 }
 
 func (m *fedVARP) Round(ctx context.Context, r Round) ([]float32, error) {
@@ -54,10 +49,7 @@ func (m *fedVARP) Round(ctx context.Context, r Round) ([]float32, error) {
 		return nil, err
 	}
 	for k, i := range r.Active {
-		var delta terms
-		delta.add(1, ends[k])
-		delta.add(-1, m.w)
-		if err := m.set(m.y[i], delta); err != nil {
+		if err := m.subtract(m.y[i], ends[k], m.w); err != nil {
 			return nil, err
 		}
 		m.seen[i] = true

@@ -8,53 +8,45 @@ import (
 
 // mifa keeps the latest update of every client and steps along their mean, in every round, empty ones too
 // (Gu et al., NeurIPS 2021, Algorithm 1): y_i ← Δ_i for i∈A, w += η_g · mean_N(y).
-type mifa struct {
-	global
-	memory
-}
+type mifa struct{ memory }
 
-// memory holds the latest update y_i of every client, zero for those never seen.
+// memory holds the latest update y_i of every client, zero for those never seen, beside the model.
 type memory struct {
+	global
 	y    []nets.Row // [N]
 	seen []bool     // [N] whether y_i was ever set
 }
 
-func newMemory(s *server) (memory, error) {
-	y, err := s.rows(s.N)
-	return memory{y, make([]bool, s.N)}, err
-}
-
-var mifaMethod = Definition{"mifa", nil, newMIFA}
-
-func newMIFA(s *server, w0 []float32, _ Options) (Method, error) {
-	g, err := newGlobal(s, w0)
+func newMemory(s *server, w0 []float32, o Options) (memory, error) {
+	g, err := newGlobal(s, w0, o)
 	if err != nil {
-		return nil, err
+		return memory{}, err
 	}
-	mem, err := newMemory(s)
-	return &mifa{g, mem}, err
+	y, err := s.rows(s.N)
+	return memory{g, y, make([]bool, s.N)}, err
 }
+
+var mifaMethod = Definition{"mifa", nil, startOn(newMemory, func(m memory, _ Options) Method { return &mifa{m} })}
 
 func (m *mifa) Round(ctx context.Context, r Round) ([]float32, error) {
-	loss, err := m.refresh(ctx, &m.global, r)
+	loss, err := m.refresh(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	return loss, m.step(r.ServerLR)
 }
 
-// refresh sets y_i ← Δ_i for the active clients, which start from
-// g's w. They end in y_i itself, so no other rows are needed.
-func (mem *memory) refresh(ctx context.Context, g *global, r Round) ([]float32, error) {
-	loss, err := g.train(ctx, r, func(int, int) nets.Row { return g.w }, func(_, i int) nets.Row { return mem.y[i] })
+// refresh sets y_i ← Δ_i for the active clients. They end in y_i itself, so no other rows are needed.
+func (m *memory) refresh(ctx context.Context, r Round) ([]float32, error) {
+	loss, err := m.train(ctx, r, func(int, int) nets.Row { return m.w }, func(_, i int) nets.Row { return m.y[i] })
 	if err != nil {
 		return nil, err
 	}
 	for _, i := range r.Active {
-		if err := g.change(mem.y[i]); err != nil {
+		if err := m.subtract(m.y[i], m.y[i], m.w); err != nil {
 			return nil, err
 		}
-		mem.seen[i] = true
+		m.seen[i] = true
 	}
 	return loss, nil
 }

@@ -12,21 +12,15 @@ type mifaWait struct {
 	waiting int // clients with p_i > 0 not seen yet
 }
 
-var mifaWaitMethod = Definition{"mifa-wait", nil, newMIFAWait}
-
-func newMIFAWait(s *server, w0 []float32, o Options) (Method, error) {
-	started, err := newMIFA(s, w0, o)
-	if err != nil {
-		return nil, err
-	}
-	m := &mifaWait{mifa: *started.(*mifa)}
-	for _, p := range s.P {
+var mifaWaitMethod = Definition{"mifa-wait", nil, startOn(newMemory, func(base memory, _ Options) Method {
+	m := &mifaWait{mifa: mifa{base}}
+	for _, p := range m.P {
 		if p > 0 {
 			m.waiting++
 		}
 	}
-	return m, nil
-}
+	return m
+})}
 
 func (m *mifaWait) Round(ctx context.Context, r Round) ([]float32, error) {
 	for _, i := range r.Active {
@@ -34,7 +28,7 @@ func (m *mifaWait) Round(ctx context.Context, r Round) ([]float32, error) {
 			m.waiting--
 		}
 	}
-	loss, err := m.refresh(ctx, &m.global, r)
+	loss, err := m.refresh(ctx, r)
 	if err != nil || m.waiting > 0 {
 		return loss, err
 	}

@@ -133,22 +133,15 @@ func (p *Param) HasSay(o Options) bool {
 // Methods returns the names of the methods that read the parameter: those that list it earlier among their parameters
 // first, and then in the order of [Names].
 func (p *Param) Methods() []string {
-	type reader struct {
-		name  string
-		place int
-	}
-	var readers []reader
+	var readers []Definition
 	for _, d := range methods {
-		if place := slices.Index(d.Params, p); place >= 0 {
-			readers = append(readers, reader{d.Name, place})
+		if slices.Contains(d.Params, p) {
+			readers = append(readers, d)
 		}
 	}
-	slices.SortStableFunc(readers, func(a, b reader) int { return a.place - b.place })
-	names := make([]string, len(readers))
-	for i, r := range readers {
-		names[i] = r.name
-	}
-	return names
+	place := func(d Definition) int { return slices.Index(d.Params, p) }
+	slices.SortStableFunc(readers, func(a, b Definition) int { return place(a) - place(b) })
+	return namesOf(readers)
 }
 
 // The methods below return the value in o, which [New] has checked.
@@ -159,8 +152,6 @@ func (p *Param) text(o Options) string {
 	}
 	return p.DefaultFor(o.Preset)
 }
-
-func (p *Param) word(o Options) string { return p.text(o) }
 
 func (p *Param) isOn(o Options) bool {
 	on, _ := strconv.ParseBool(p.text(o))

@@ -174,13 +174,6 @@ func TestParamMethods(t *testing.T) {
 			t.Errorf("%s: %q, want %q", p.Name, got, want)
 		}
 	}
-	var names []string
-	for _, d := range Definitions() {
-		names = append(names, d.Name)
-	}
-	if !slices.Equal(names, Names()) {
-		t.Errorf("definitions of %q, want %q", names, Names())
-	}
 }
 
 // kappa counts where bias-const is none, fedar-b where fedar-t0 is not, be it given or by default.
@@ -244,7 +237,7 @@ func TestParamValues(t *testing.T) {
 		t.Errorf("clip %v, beta %g, want 2.5, 0.01", clip, beta)
 	}
 	o = Options{Preset: Paper}
-	clip, limit, model := fedaweClip.optional(o), f3astLimit.optionalWhole(o), fedaweModel.word(o)
+	clip, limit, model := fedaweClip.optional(o), f3astLimit.optionalWhole(o), fedaweModel.text(o)
 	if clip != nil || limit != nil || model != "mean" {
 		t.Errorf("clip %v, limit %v, model %q, want none, none, mean", clip, limit, model)
 	}

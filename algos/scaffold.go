@@ -22,8 +22,8 @@ type scaffold struct {
 
 var scaffoldMethod = Definition{"scaffold", nil, newScaffold}
 
-func newScaffold(s *server, w0 []float32, _ Options) (Method, error) {
-	g, err := newGlobal(s, w0)
+func newScaffold(s *server, w0 []float32, o Options) (Method, error) {
+	g, err := newGlobal(s, w0, o)
 	if err != nil {
 		return nil, err
 	}
@@ -60,10 +60,7 @@ func (m *scaffold) Round(ctx context.Context, r Round) ([]float32, error) {
 func (m *scaffold) drift(active []int) error {
 	m.corrections = m.corrections[:0]
 	for _, i := range active {
-		var x terms
-		x.add(1, m.c)
-		x.add(-1, m.own[i])
-		if err := m.set(m.own[i], x); err != nil {
+		if err := m.subtract(m.own[i], m.c, m.own[i]); err != nil {
 			return err
 		}
 		m.corrections = append(m.corrections, m.own[i])
@@ -78,7 +75,7 @@ func (m *scaffold) learn(r Round, ends []nets.Row) error {
 	var c terms
 	c.add(1-float64(len(ends))/float64(m.N), m.c)
 	for k, i := range r.Active {
-		if err := m.change(ends[k]); err != nil {
+		if err := m.subtract(ends[k], ends[k], m.w); err != nil {
 			return err
 		}
 		slope := -1 / (float64(m.Planner.Steps(i)) * r.LR)

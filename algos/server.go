@@ -112,6 +112,14 @@ func (s *server) set(dst nets.Row, x terms) error {
 	return s.Engine.Combine(dst, x.c, x.rows)
 }
 
+// subtract makes dst the row a − b; dst may be either.
+func (s *server) subtract(dst, a, b nets.Row) error {
+	var x terms
+	x.add(1, a)
+	x.add(-1, b)
+	return s.set(dst, x)
+}
+
 // Close frees every row.
 func (s *server) Close() {
 	for _, b := range s.banks {
@@ -143,7 +151,20 @@ type global struct {
 	w nets.Row
 }
 
-func newGlobal(s *server, w0 []float32) (global, error) {
+// startOn returns how a method starts that needs nothing beside its base which could fail.
+func startOn[Base any](
+	newBase func(*server, []float32, Options) (Base, error), method func(Base, Options) Method,
+) func(*server, []float32, Options) (Method, error) {
+	return func(s *server, w0 []float32, o Options) (Method, error) {
+		base, err := newBase(s, w0, o)
+		if err != nil {
+			return nil, err
+		}
+		return method(base, o), nil
+	}
+}
+
+func newGlobal(s *server, w0 []float32, _ Options) (global, error) {
 	rows, err := s.rows(1)
 	if err != nil {
 		return global{}, err
@@ -160,12 +181,14 @@ func (g *global) local(ctx context.Context, r Round) (ends []nets.Row, loss []fl
 	return ends, loss, err
 }
 
-// change turns the end of a client's local steps from w into its Δ, in place.
-func (g *global) change(end nets.Row) error {
-	var delta terms
-	delta.add(1, end)
-	delta.add(-1, g.w)
-	return g.set(end, delta)
+// weigh runs the round of a method that trains all who are there, and whose weights do not depend on how they train:
+// w ← w + Σ_k c_k Δ_k.
+func (g *global) weigh(ctx context.Context, r Round, c []float64) ([]float32, error) {
+	ends, loss, err := g.local(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return loss, g.apply(c, ends)
 }
 
 // apply sets w ← w + Σ_k c_k Δ_k, as w ← (1 − Σ c_k) w + Σ c_k ends_k in one pass.

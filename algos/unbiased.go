@@ -3,14 +3,16 @@ package algos
 import "context"
 
 // unbiased weighs a client by the inverse of its stationary availability, so that in the long run everybody has its
-// target importance (CA-Fed, ToN, section V-A c): q_i = α_i/π_i.
-type unbiased struct{ weighted }
+// target importance (CA-Fed, ToN, section V-A c): q_i = α_i/π_i. It is the base of the methods that then change q.
+type unbiased struct {
+	weighted
+	change func(m *weighted, active []int, q []float64)
+}
 
-var unbiasedMethod = Definition{"unbiased", weightedParams, newUnbiased}
+var unbiasedMethod = Definition{"unbiased", weightedParams, startUnbiased(func(*weighted, []int, []float64) {})}
 
-func newUnbiased(s *server, w0 []float32, o Options) (Method, error) {
-	base, err := newWeighted(s, w0, o)
-	return &unbiased{base}, err
+func startUnbiased(change func(*weighted, []int, []float64)) func(*server, []float32, Options) (Method, error) {
+	return startOn(newWeighted, func(base weighted, _ Options) Method { return &unbiased{base, change} })
 }
 
 func (m *unbiased) Round(ctx context.Context, r Round) ([]float32, error) {
@@ -19,5 +21,6 @@ func (m *unbiased) Round(ctx context.Context, r Round) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.change(&m.weighted, r.Active, q)
 	return m.run(ctx, r, q)
 }

@@ -43,57 +43,43 @@ var serverDecay = &Param{
 // weightedParams are the parameters of all methods with the base weighted.
 var weightedParams = []*Param{weightedPrior, serverMomentum, serverDecay}
 
-// serverSGD are the settings of SGD at the server, as CA-Fed's released code has it (PyTorch's, without dampening):
+// weighted is the base of the methods of CA-Fed's papers: w += η_g · Σ q_i Δ_i over the active clients that are not
+// excluded, with q_i from α_i and what the estimator knows of π_i and λ_i. The projection on a bounded set W of the
+// papers' (3) is left out [inferred: neither prints one, and the code has none].
+//
+// With momentum or weight decay, the server has SGD as in CA-Fed's released code (PyTorch's, without dampening):
 //
 //	g = −Σ q_i Δ_i + decay·w,  v ← momentum·v + g,  w ← w − η_g v
 //
 // A round in which nobody is aggregated changes nothing, v included.
-type serverSGD struct{ momentum, decay float64 }
-
-// serverSGDOf returns nil where both settings are 0: v is then g, and needs no row.
-func serverSGDOf(o Options) *serverSGD {
-	sgd := serverSGD{serverMomentum.number(o), serverDecay.number(o)}
-	if sgd == (serverSGD{}) {
-		return nil
-	}
-	return &sgd
-}
-
-// weighted is the base of the methods of CA-Fed's papers: w += η_g · Σ q_i Δ_i over the active clients that are not
-// excluded, with q_i from α_i and what the estimator knows of π_i and λ_i. The projection on a bounded set W of the
-// papers' (3) is left out [inferred: neither prints one, and the code has none].
 type weighted struct {
 	global
-	availability *Estimator
-	sgd          *serverSGD
-	velocity     nets.Row // v, with sgd
-	decisions    Decisions
+	availability          *Estimator
+	sgdMomentum, sgdDecay float64   // of the server
+	velocity              *nets.Row // v; nil where both are 0: it is then g, and needs no row
+	decisions             Decisions
 }
 
 func newWeighted(s *server, w0 []float32, o Options) (weighted, error) {
-	g, err := newGlobal(s, w0)
+	g, err := newGlobal(s, w0, o)
 	if err != nil {
 		return weighted{}, err
 	}
-	lambda := s.Lambda
-	if lambda == nil {
-		lambda = make([]float64, s.N)
-	}
-	m := weighted{global: g, sgd: serverSGDOf(o)}
+	m := weighted{global: g, sgdMomentum: serverMomentum.number(o), sgdDecay: serverDecay.number(o)}
 	var bayes *Bayes
 	if rounds := weightedPrior.optionalWhole(o); rounds != nil {
 		bayes = &Bayes{Prior: *rounds, Form: o.Preset}
 	}
-	if m.availability, err = NewEstimator(bayes, s.Seed, s.P, lambda); err != nil {
+	if m.availability, err = NewEstimator(bayes, s.Seed, s.P, s.Lambda); err != nil {
 		return weighted{}, err
 	}
 	m.decisions = Decisions{Q: make([]float64, s.N), Included: slices.Repeat([]bool{true}, s.N)}
-	if m.sgd != nil {
+	if m.sgdMomentum != 0 || m.sgdDecay != 0 {
 		rows, err := s.rows(1)
 		if err != nil {
 			return weighted{}, err
 		}
-		m.velocity = rows[0]
+		m.velocity = &rows[0]
 	}
 	return m, nil
 }
@@ -149,24 +135,24 @@ func (m *weighted) run(ctx context.Context, r Round, q []float64) ([]float32, er
 
 // step applies Σ_k c_k Δ_k with the server's learning rate.
 func (m *weighted) step(serverLR float64, c []float64, ends []nets.Row) error {
-	if m.sgd == nil {
+	if m.velocity == nil {
 		for k := range c {
 			c[k] *= serverLR
 		}
 		return m.apply(c, ends)
 	}
 	var v, w terms
-	v.add(m.sgd.momentum, m.velocity)
-	rest := m.sgd.decay
+	v.add(m.sgdMomentum, *m.velocity)
+	rest := m.sgdDecay
 	for k, end := range ends {
 		v.add(-c[k], end)
 		rest += c[k]
 	}
 	v.add(rest, m.w)
-	if err := m.set(m.velocity, v); err != nil {
+	if err := m.set(*m.velocity, v); err != nil {
 		return err
 	}
 	w.add(1, m.w)
-	w.add(-serverLR, m.velocity)
+	w.add(-serverLR, *m.velocity)
 	return m.set(m.w, w)
 }
