@@ -1,57 +1,30 @@
 package rng
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext/prng"
+)
 
 // NumPy draws as numpy.random does after numpy.random.seed(seed): the Mersenne Twister MT19937 (Matsumoto and Nishimura
 // 1998) and NumPy's legacy distributions, which are frozen. Released code of papers draws from it, so with it a run can
 // have the very split and the very activity of theirs. It is a sequence: what is drawn depends on what was drawn
 // before.
 type NumPy struct {
-	state [624]uint32
-	next  int
+	words prng.MT19937
 	spare *float64 // the second normal number of a pair
 }
 
 // NewNumPy returns the generator after numpy.random.seed(seed).
 func NewNumPy(seed uint32) *NumPy {
 	r := &NumPy{}
-	r.next = len(r.state)
-	for i := range r.state {
-		r.state[i] = seed
-		seed = 1812433253*(seed^seed>>30) + uint32(i) + 1
-	}
+	r.words.Seed(uint64(seed))
 	return r
-}
-
-// Uint32 returns the next word.
-func (r *NumPy) Uint32() uint32 {
-	if r.next == len(r.state) {
-		r.twist()
-	}
-	y := r.state[r.next]
-	r.next++
-	y ^= y >> 11
-	y ^= y << 7 & 0x9D2C5680
-	y ^= y << 15 & 0xEFC60000
-	return y ^ y>>18
-}
-
-func (r *NumPy) twist() {
-	const n, m = 624, 397
-	for i := range n {
-		y := r.state[i]&0x80000000 | r.state[(i+1)%n]&0x7FFFFFFF
-		x := r.state[(i+m)%n] ^ y>>1
-		if y&1 != 0 {
-			x ^= 0x9908B0DF
-		}
-		r.state[i] = x
-	}
-	r.next = 0
 }
 
 // Float64 is numpy.random.random: [0, 1) with 53 bits.
 func (r *NumPy) Float64() float64 {
-	a, b := r.Uint32()>>5, r.Uint32()>>6
+	a, b := r.words.Uint32()>>5, r.words.Uint32()>>6
 	return (float64(a)*67108864 + float64(b)) / 9007199254740992
 }
 
