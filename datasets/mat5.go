@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"strings"
 	"unicode"
 )
@@ -28,17 +29,18 @@ const (
 	miUTF8       matType = 16
 )
 
+// matNumbers are the types of numbers that this reader knows.
+var matNumbers = map[matType]reflect.Type{
+	miINT8: reflect.TypeFor[int8](), miUINT8: reflect.TypeFor[uint8](),
+	miINT16: reflect.TypeFor[int16](), miUINT16: reflect.TypeFor[uint16](),
+	miINT32: reflect.TypeFor[int32](), miUINT32: reflect.TypeFor[uint32](),
+	miSINGLE: reflect.TypeFor[float32](), miDOUBLE: reflect.TypeFor[float64](),
+}
+
 // width returns the bytes of a number, 0 for what is none that this reader knows.
 func (t matType) width() int64 {
-	switch t {
-	case miINT8, miUINT8:
-		return 1
-	case miINT16, miUINT16:
-		return 2
-	case miINT32, miUINT32, miSINGLE:
-		return 4
-	case miDOUBLE:
-		return 8
+	if number, known := matNumbers[t]; known {
+		return int64(number.Size())
 	}
 	return 0
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
+	"reflect"
 	"slices"
 )
 
@@ -130,31 +130,12 @@ func readMatPart(
 
 // numbers calls f for every number, in order, up to its first error.
 func (v *matVariable) numbers(f func(i int, x float64) error) error {
-	var b [8]byte
-	width := v.kind.width()
-	for i := range int(v.size / width) {
-		if _, err := io.ReadFull(v.data, b[:width]); err != nil {
+	number := reflect.New(matNumbers[v.kind])
+	for i := range int(v.size / v.kind.width()) {
+		if err := binary.Read(v.data, v.order, number.Interface()); err != nil {
 			return cutShort(err)
 		}
-		var x float64
-		switch v.kind {
-		case miINT8:
-			x = float64(int8(b[0]))
-		case miUINT8:
-			x = float64(b[0])
-		case miINT16:
-			x = float64(int16(v.order.Uint16(b[:])))
-		case miUINT16:
-			x = float64(v.order.Uint16(b[:]))
-		case miINT32:
-			x = float64(int32(v.order.Uint32(b[:])))
-		case miUINT32:
-			x = float64(v.order.Uint32(b[:]))
-		case miSINGLE:
-			x = float64(math.Float32frombits(v.order.Uint32(b[:])))
-		default: // miDOUBLE, the last that has a width
-			x = math.Float64frombits(v.order.Uint64(b[:]))
-		}
+		x := number.Elem().Convert(reflect.TypeFor[float64]()).Float()
 		if err := f(i, x); err != nil {
 			return err
 		}
