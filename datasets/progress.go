@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
 )
 
 // progress shows how far a download is.
@@ -18,30 +19,14 @@ type progress interface {
 
 // newProgress returns a bar on a terminal, lines on any other writer, and silence without one.
 func newProgress(w io.Writer, what string) progress {
-	switch {
-	case w == nil:
-		return silence{}
-	case isTerminal(w):
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return &bar{w: w, what: what}
-	default:
-		return &lines{w: w, what: what}
 	}
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
+	if w == nil {
+		w = io.Discard
 	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return &lines{w: w, what: what}
 }
-
-type silence struct{}
-
-func (silence) start(int64, int64) {}
-func (silence) add(int)            {}
-func (silence) close()             {}
 
 // bar is a line that is drawn again and again.
 type bar struct {

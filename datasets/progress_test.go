@@ -37,7 +37,7 @@ func TestProgress(t *testing.T) {
 		}
 	})
 	t.Run("unknown length", func(t *testing.T) {
-		for _, p := range []progress{&bar{w: io.Discard}, &lines{w: io.Discard}, silence{}} {
+		for _, p := range []progress{&bar{w: io.Discard}, &lines{w: io.Discard}} {
 			p.start(0, -1)
 			p.add(1 << 25)
 			p.close()
