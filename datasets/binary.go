@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
-	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
 )
 
@@ -43,39 +43,23 @@ func openBinary(ctx context.Context, o Options) (*Set, error) {
 	for j := range model {
 		model[j] = r.Normal()
 	}
-	set := &Set{Split: &Split{Group: make([]int, o.Clients)}}
-	parts := [2]*[][]int32{&set.Split.Train, &set.Split.Test}
-	for part, into := range []**plan.Samples{&set.Train, &set.Test} {
-		sizes := make([]int, o.Clients)
-		for k := range sizes {
-			sizes[k] = [2]int{binaryTrain, binaryTest}[part]
-		}
-		*parts[part] = consecutive(sizes)
-		n := o.Clients * sizes[0]
-		*into = &plan.Samples{
-			Name: "binary/" + partNames[part], H: 1, W: 1, C: binaryFeatures, Classes: 2,
-			Features: make([]float32, n*binaryFeatures), Labels: make([]uint8, n),
-		}
-	}
-	err := eachClient(ctx, o.Clients, func(k int) {
+	sizes := [2][]int{slices.Repeat([]int{binaryTrain}, o.Clients), slices.Repeat([]int{binaryTest}, o.Clients)}
+	group := make([]int, o.Clients)
+	set, err := makeByClient(ctx, "binary", sizes, binaryFeatures, 2, func(k int) func([]float32) uint8 {
 		r := key.Stream(0, k, rng.GeneratedStepBinarySamples)
 		second := r.Float64() < 0.5
 		if o.Reading == ReadCode {
 			second = k >= o.Clients/2
 		}
 		if second {
-			set.Split.Group[k] = 1
+			group[k] = 1
 		}
-		for part, samples := range []*plan.Samples{set.Train, set.Test} {
-			for _, i := range (*parts[part])[k] {
-				samples.Labels[i] = drawBinary(r, &model, second, samples.Features[int(i)*binaryFeatures:][:binaryFeatures])
-			}
-		}
+		return func(x []float32) uint8 { return drawBinary(r, &model, second, x) }
 	})
-	if err != nil {
-		return nil, fmt.Errorf("datasets: binary: %w", err)
+	if err == nil {
+		set.Split.Group = group
 	}
-	return set, nil
+	return set, err
 }
 
 // drawBinary makes a sample into x [10] and returns its label.

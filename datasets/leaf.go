@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
-	"sync"
 
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
+	"rollcall/results/files"
 )
 
 // The synthetic set of LEAF (Caldas et al. 2019) as CA-Fed's papers have it (ToN, appendix G1): every client k has a
@@ -80,32 +79,10 @@ func openLEAF(ctx context.Context, o Options) (*Set, error) {
 				maxMadeSamples)
 		}
 	}
-	set := &Set{Split: &Split{Train: consecutive(sizes[0]), Test: consecutive(sizes[1])}}
-	for part, into := range []**plan.Samples{&set.Train, &set.Test} {
-		n := 0
-		for _, size := range sizes[part] {
-			n += size
-		}
-		*into = &plan.Samples{
-			Name: "leaf/" + partNames[part], H: 1, W: 1, C: leafFeatures, Classes: leafClasses,
-			Features: make([]float32, n*leafFeatures), Labels: make([]uint8, n),
-		}
-	}
-	err := eachClient(ctx, o.Clients, func(k int) {
+	return makeByClient(ctx, "leaf", sizes, leafFeatures, leafClasses, func(k int) func([]float32) uint8 {
 		r := rng.Key{Seed: o.Seed, Purpose: rng.Generated}.Stream(0, k, rng.GeneratedStepLEAFSamples)
-		for _, in := range []struct {
-			samples *plan.Samples
-			own     []int32
-		}{{set.Train, set.Split.Train[k]}, {set.Test, set.Split.Test[k]}} {
-			for _, i := range in.own {
-				in.samples.Labels[i] = clients[k].draw(r, o.Reading, in.samples.Features[int(i)*leafFeatures:][:leafFeatures])
-			}
-		}
+		return func(x []float32) uint8 { return clients[k].draw(r, o.Reading, x) }
 	})
-	if err != nil {
-		return nil, fmt.Errorf("datasets: leaf: %w", err)
-	}
-	return set, nil
 }
 
 // newLEAFClient draws client k.
@@ -174,21 +151,36 @@ func (o *Options) made() error {
 	return o.Reading.validate()
 }
 
-// eachClient calls do for every client, on all cores.
-func eachClient(ctx context.Context, clients int, do func(k int)) error {
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), clients) {
-		wg.Go(func() {
-			for k := range next {
-				do(k)
+// makeByClient makes a set of samples of real numbers, client by client, on all cores. sizes [2][N] says how many each
+// client has for training and for testing. drawer returns what makes a client's samples, one after the other, those for
+// training first: it fills x [features] and returns the label.
+func makeByClient(
+	ctx context.Context, name string, sizes [2][]int, features, classes int,
+	drawer func(client int) func(x []float32) uint8,
+) (*Set, error) {
+	var parts [2][][]int32
+	var samples [2]*plan.Samples
+	for part, own := range sizes {
+		n := 0
+		for _, size := range own {
+			n += size
+		}
+		parts[part] = consecutive(own)
+		samples[part] = &plan.Samples{
+			Name: name + "/" + partNames[part], H: 1, W: 1, C: features, Classes: classes,
+			Features: make([]float32, n*features), Labels: make([]uint8, n),
+		}
+	}
+	err := files.Parallel(ctx, len(sizes[0]), func(k int) {
+		draw := drawer(k)
+		for part, s := range samples {
+			for _, i := range parts[part][k] {
+				s.Labels[i] = draw(s.Features[int(i)*features:][:features])
 			}
-		})
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("datasets: %s: %w", name, err)
 	}
-	for k := 0; k < clients && ctx.Err() == nil; k++ {
-		next <- k
-	}
-	close(next)
-	wg.Wait()
-	return ctx.Err()
+	return &Set{Train: samples[0], Test: samples[1], Split: &Split{Train: parts[0], Test: parts[1]}}, nil
 }

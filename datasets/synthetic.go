@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 	"sync"
 
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
+	"rollcall/results/files"
 )
 
 // SyntheticTrain and SyntheticTest are the sizes of the synthetic set when Options asks for none, those of CIFAR-10.
@@ -96,25 +96,14 @@ func generate(ctx context.Context, seed uint32, part, n int) (*plan.Samples, err
 		Images: make([]uint8, n*synthPixels), Labels: make([]uint8, n),
 	}
 	const chunk = 500 // a multiple of the ten pictures whose labels are drawn together
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), (n+chunk-1)/chunk) {
-		wg.Go(func() {
-			for from := range next {
-				to := min(from+chunk, n)
-				drawLabels(key, part, from, s.Labels[from:to])
-				for i := from; i < to; i++ {
-					draw(key, part, i, int(s.Labels[i]), s.Images[i*synthPixels:(i+1)*synthPixels])
-				}
-			}
-		})
-	}
-	for from := 0; from < n && ctx.Err() == nil; from += chunk {
-		next <- from
-	}
-	close(next)
-	wg.Wait()
-	if err := ctx.Err(); err != nil {
+	err := files.Parallel(ctx, (n+chunk-1)/chunk, func(k int) {
+		from, to := k*chunk, min((k+1)*chunk, n)
+		drawLabels(key, part, from, s.Labels[from:to])
+		for i := from; i < to; i++ {
+			draw(key, part, i, int(s.Labels[i]), s.Images[i*synthPixels:(i+1)*synthPixels])
+		}
+	})
+	if err != nil {
 		return nil, fmt.Errorf("datasets: synthetic: %w", err)
 	}
 	return s, nil
