@@ -76,7 +76,7 @@ func TestDump(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := datasets.Dirichlet(set.Train.Labels, set.Train.Classes, N, 0.1, seed)
+	parts, err := datasets.Cut(set.Train, datasets.SplitOptions{Kind: datasets.SplitClients, Clients: N, Alpha: 0.1}, seed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,19 +26,16 @@ func (r Reading) validate() error {
 // Split says which samples each of N clients holds. No sample is held twice.
 type Split struct {
 	Train [][]int32 // [N][n_i] of Set.Train, what the client trains on
-	Valid [][]int32 // [N][m_i] of Set.Train, kept back from training; nil: none, see [Split.Reserve]
+	Valid [][]int32 // [N][m_i] of Set.Train, kept back from training; nil: none, see [Divide]
 	Test  [][]int32 // [N][k_i] of Set.Test, the client's own; nil: all clients share the whole test set
 	Group []int     // [N] the group of clients of one distribution, from 0; nil: there is one
 }
 
-// NewSplit returns the split that gives each client these training samples and no others.
-func NewSplit(train [][]int32) *Split { return &Split{Train: train} }
-
-// Reserve moves a fraction of every client's training samples to its validation samples, drawn at random by stream
+// reserve moves a fraction of every client's training samples to its validation samples, drawn at random by stream
 // (0, i, 1) of rng.Split, both in ascending order. The share is exact in all: of the first clients' samples together,
 // always the fraction to the nearest sample. MNIST in CA-Fed's papers: 0.2 (of the training set; that it is taken
 // client by client is [inferred]).
-func (s *Split) Reserve(fraction float64, seed uint32) error {
+func (s *Split) reserve(fraction float64, seed uint32) error {
 	if !(fraction >= 0 && fraction < 1) {
 		return fmt.Errorf("datasets: split: validation share %g, want at least 0 and below 1", fraction)
 	}
@@ -52,10 +49,7 @@ func (s *Split) Reserve(fraction float64, seed uint32) error {
 		seen += len(own)
 		n := min(int(math.Round(fraction*float64(seen)))-taken, len(own))
 		taken += n
-		order := make([]int32, len(own))
-		for j := range order {
-			order[j] = int32(j)
-		}
+		order := indices(len(own))
 		key.Stream(0, i, rng.SplitStepReserve).Shuffle(order)
 		reserved := make([]bool, len(own))
 		for _, j := range order[:n] {
@@ -71,6 +65,15 @@ func (s *Split) Reserve(fraction float64, seed uint32) error {
 	}
 	s.Train, s.Valid = train, valid
 	return nil
+}
+
+// indices returns 0 … n−1.
+func indices(n int) []int32 {
+	x := make([]int32, n)
+	for i := range x {
+		x[i] = int32(i)
+	}
+	return x
 }
 
 // consecutive returns parts of the given sizes, one after the other.

@@ -14,8 +14,8 @@ func TestReserve(t *testing.T) {
 	for _, fraction := range []float64{0, 0.2, 0.5} {
 		t.Run(fmt.Sprint(fraction), func(t *testing.T) {
 			parts := consecutive(sizes)
-			s := NewSplit(parts)
-			if err := s.Reserve(fraction, 3); err != nil {
+			s := &Split{Train: parts}
+			if err := s.reserve(fraction, 3); err != nil {
 				t.Fatal(err)
 			}
 			seen, reserved := 0, 0
@@ -36,11 +36,11 @@ func TestReserve(t *testing.T) {
 			if last := s.Valid[len(sizes)-1]; fraction > 0 && (last[0] > 100+40 || last[len(last)-1] < 700) {
 				t.Errorf("kept back of 700 samples from 100 on: %d to %d, want them all over", last[0], last[len(last)-1])
 			}
-			again, other := NewSplit(parts), NewSplit(parts)
-			if err := again.Reserve(fraction, 3); err != nil || fmt.Sprint(again) != fmt.Sprint(s) {
+			again, other := &Split{Train: parts}, &Split{Train: parts}
+			if err := again.reserve(fraction, 3); err != nil || fmt.Sprint(again) != fmt.Sprint(s) {
 				t.Errorf("the same seed, %v: another split", err)
 			}
-			if err := other.Reserve(fraction, 4); err != nil || fraction > 0 && fmt.Sprint(other) == fmt.Sprint(s) {
+			if err := other.reserve(fraction, 4); err != nil || fraction > 0 && fmt.Sprint(other) == fmt.Sprint(s) {
 				t.Errorf("another seed, %v: the same split", err)
 			}
 		})
@@ -48,17 +48,17 @@ func TestReserve(t *testing.T) {
 }
 
 func TestReserveErrors(t *testing.T) {
-	s := NewSplit(consecutive([]int{10, 10}))
+	s := &Split{Train: consecutive([]int{10, 10})}
 	for _, fraction := range []float64{-0.1, 1, math.NaN()} {
 		want := fmt.Sprintf("datasets: split: validation share %g, want at least 0 and below 1", fraction)
-		if err := s.Reserve(fraction, 0); fmt.Sprint(err) != want {
+		if err := s.reserve(fraction, 0); fmt.Sprint(err) != want {
 			t.Errorf("share %g: got %v, want %s", fraction, err, want)
 		}
 	}
-	if err := s.Reserve(0.2, 0); err != nil {
+	if err := s.reserve(0.2, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Reserve(0.2, 0); fmt.Sprint(err) != "datasets: split: 2 clients have validation samples, want none yet" {
+	if err := s.reserve(0.2, 0); fmt.Sprint(err) != "datasets: split: 2 clients have validation samples, want none yet" {
 		t.Errorf("twice: got %v", err)
 	}
 }

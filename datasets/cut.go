@@ -14,16 +14,16 @@ type SplitKind string
 
 // The ways to cut a training set.
 const (
-	// SplitClients gives each client a Dirichlet draw of classes (FedAWE, see [Dirichlet]).
+	// SplitClients gives each client a Dirichlet draw of classes (FedAWE, see [dirichletPerClient]).
 	SplitClients SplitKind = "clients"
-	// SplitClasses cuts each class by a Dirichlet draw of the clients' shares (CA-Fed, see [DirichletPerClass]).
+	// SplitClasses cuts each class by a Dirichlet draw of the clients' shares (CA-Fed, see [dirichletPerClass]).
 	SplitClasses SplitKind = "classes"
 	// SplitClusters cuts each class by a Dirichlet draw of the clusters' shares, and gives the clients of a cluster equal
 	// parts of its samples (CA-Fed, ToN, figure 5b).
 	SplitClusters SplitKind = "clusters"
 	// SplitEven gives every client an equal part of all samples (CA-Fed, ToN, figure 5a).
 	SplitEven SplitKind = "even"
-	// SplitTwoClass gives each client as many samples as any other, of two classes (FedAR, see [TwoClass]).
+	// SplitTwoClass gives each client as many samples as any other, of two classes (FedAR, see [drawTwoClasses]).
 	SplitTwoClass SplitKind = "two-class"
 )
 
@@ -75,29 +75,25 @@ func Cut(train *plan.Samples, o SplitOptions, seed uint32) ([][]int32, error) {
 	}
 	switch o.Kind {
 	case SplitClasses:
-		return DirichletPerClass(train.Labels, train.Classes, o.Clients, o.Alpha, seed)
+		return dirichletPerClass(train, o.Clients, o.Alpha, seed)
 	case SplitClusters:
 		return cutClusters(train, o, seed)
 	case SplitEven:
-		all := make([]int32, train.Len())
-		for i := range all {
-			all[i] = int32(i)
-		}
-		return cutEven(all, o.Clients, 0, seed), nil
+		return cutEven(indices(train.Len()), o.Clients, 0, seed), nil
 	case SplitTwoClass:
-		parts, _, err := TwoClass(train.Labels, train.Classes, o.Clients, seed)
-		return parts, err
+		pairs, err := drawTwoClasses(train, o.Clients, seed)
+		if err != nil {
+			return nil, err
+		}
+		return dealTwoClasses(train, pairs, seed, 0)
 	}
-	if o.NumPy != nil {
-		return DirichletNumPy(train.Labels, train.Classes, o.Clients, o.Alpha, o.NumPy)
-	}
-	return Dirichlet(train.Labels, train.Classes, o.Clients, o.Alpha, seed)
+	return dirichletPerClient(train, o.Clients, o.Alpha, seed, o.NumPy)
 }
 
-// cutClusters cuts the samples among clusters as [DirichletPerClass] does, and each cluster's evenly among its clients,
+// cutClusters cuts the samples among clusters as [dirichletPerClass] does, and each cluster's evenly among its clients,
 // who follow one another.
 func cutClusters(train *plan.Samples, o SplitOptions, seed uint32) ([][]int32, error) {
-	clusters, err := DirichletPerClass(train.Labels, train.Classes, o.Clusters, o.Alpha, seed)
+	clusters, err := dirichletPerClass(train, o.Clusters, o.Alpha, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +118,7 @@ func cutEven(samples []int32, n, group int, seed uint32) [][]int32 {
 
 // Divide says which samples each of o.Clients clients has: by the data set's own split, where it brings one (of which
 // only the number of clients is checked), and else as [Cut] cuts its training set. Then it keeps back the validation
-// share of every client's training samples, in [0, 1), as [Split.Reserve] does; 0 keeps none back, and Split.Valid is
+// share of every client's training samples, in [0, 1), as [Split.reserve] does; 0 keeps none back, and Split.Valid is
 // nil. The data set and its split are not changed, but what is returned may be the data set's split itself.
 func Divide(data *Set, o SplitOptions, validation float64, seed uint32) (*Split, error) {
 	split := data.Split
@@ -131,15 +127,15 @@ func Divide(data *Set, o SplitOptions, validation float64, seed uint32) (*Split,
 		if err != nil {
 			return nil, err
 		}
-		split = NewSplit(parts)
+		split = &Split{Train: parts}
 	} else if n := len(split.Train); n != o.Clients {
 		return nil, fmt.Errorf("%s: samples of %d clients, want %d", data.Name, n, o.Clients)
 	}
 	if validation == 0 {
 		return split, nil
 	}
-	reserved := *split // Reserve sets Train and Valid to new slices: the data set's split stays as it is
-	if err := reserved.Reserve(validation, seed); err != nil {
+	reserved := *split // reserve sets Train and Valid to new slices: the data set's split stays as it is
+	if err := reserved.reserve(validation, seed); err != nil {
 		return nil, err
 	}
 	return &reserved, nil

@@ -32,7 +32,6 @@ func digest(parts ...any) string {
 func TestCutAndDivide(t *testing.T) {
 	const clients, clusters, alpha, seed = 20, 5, 0.5, 7
 	set := unevenSet()
-	labels := set.Train.Labels
 	for _, c := range []struct {
 		kind    SplitKind
 		numpy   bool
@@ -41,21 +40,21 @@ func TestCutAndDivide(t *testing.T) {
 		divided string // digest of Train and Valid after a fifth is kept back
 	}{
 		{
-			kind: SplitClients, parts: func() ([][]int32, error) { return Dirichlet(labels, 10, clients, alpha, seed) },
+			kind: SplitClients, parts: func() ([][]int32, error) { return dirichletPerClient(set.Train, clients, alpha, seed, nil) },
 			cut:     "e7226f26ec6fa6847bb55aaa67cc52a6240e9b59ab8c0da56f551cf59af34465",
 			divided: "dad3f2e092b7911292b47a38c1c8234bf00a7c31ca21db7c1c4052352d6378b6",
 		},
 		{
 			kind: SplitClients, numpy: true,
 			parts: func() ([][]int32, error) {
-				return DirichletNumPy(labels, 10, clients, alpha, rng.NewNumPy(seed))
+				return dirichletPerClient(set.Train, clients, alpha, seed, rng.NewNumPy(seed))
 			},
 			cut:     "4cef386cfc58bf9d37cacd654cdc8ff63252178fe563ff94c21d45d6a5511210",
 			divided: "1f990384e0701e79c28bb0efc1441370c045a306ca2eecb588d9b98eb90e8c71",
 		},
 		{
 			kind:    SplitClasses,
-			parts:   func() ([][]int32, error) { return DirichletPerClass(labels, 10, clients, alpha, seed) },
+			parts:   func() ([][]int32, error) { return dirichletPerClass(set.Train, clients, alpha, seed) },
 			cut:     "ceaf93a28c9f269371e9fb3a61df72b71ec718bbb78461a740e2f64cebe7f742",
 			divided: "8bd3d9ac255f73c2dab7621e4b7b9e6cf2fdb88e58ce9c0d51943a538db2003f",
 		},
@@ -72,7 +71,7 @@ func TestCutAndDivide(t *testing.T) {
 		{
 			kind: SplitTwoClass,
 			parts: func() ([][]int32, error) {
-				parts, _, err := TwoClass(labels, 10, clients, seed)
+				parts, _, err := twoClassOf(set.Train.Labels, 10, clients, seed)
 				return parts, err
 			},
 			cut:     "ce2db09188fc855f7dea027250abb2249eb52bda0da5e4a078a96c8d41f66e70",
@@ -114,7 +113,7 @@ func TestCutAndDivide(t *testing.T) {
 	}
 }
 
-// The clients of a cluster share what [DirichletPerClass] gives to it, in parts whose sizes differ by one at most.
+// The clients of a cluster share what [dirichletPerClass] gives to it, in parts whose sizes differ by one at most.
 func TestCutClusters(t *testing.T) {
 	const clients, clusters, alpha, seed = 20, 5, 0.5, 3
 	train := unevenSet().Train
@@ -123,7 +122,7 @@ func TestCutClusters(t *testing.T) {
 	if err != nil || len(parts) != clients {
 		t.Fatalf("%d parts, %v, want %d", len(parts), err, clients)
 	}
-	want, err := DirichletPerClass(train.Labels, 10, clusters, alpha, seed)
+	want, err := dirichletPerClass(train, clusters, alpha, seed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ var (
 // Set is one data set in memory.
 type Set struct {
 	Train, Test *plan.Samples
-	Split       *Split // of a set that is made client by client; nil: still to be cut, see [Dirichlet]
+	Split       *Split // of a set that is made client by client; nil: still to be cut, see [Cut]
 	Name        string
 	Dir         string // folder the files were read from; empty for a generated set
 	// Checksum is the SHA-256, hex, of the training set's images or features (little-endian) and labels, and then the

@@ -38,7 +38,6 @@
 //	remote.go          one published file; download.go transfers it, progress.go shows how far it is
 //	verify.go          Verify: every file against its published checksum
 //	record.go          the checksum of a first download, where none is published
-//	lock_unix.go       one download at a time; lock_other.go where the system has no such lock
 //
 // Package plan, below this one, has what training reads: the samples in memory and the order of a client's batches.
 package datasets

@@ -113,7 +113,7 @@ func infocom(t *testing.T, o Options, plain *Set) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := set.Split.Reserve(0.2, o.Seed); err != nil {
+	if err := set.Split.reserve(0.2, o.Seed); err != nil {
 		t.Fatal(err)
 	}
 	moved, reserved := [2]map[uint8]bool{{}, {}}, 0

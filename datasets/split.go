@@ -5,32 +5,46 @@ import (
 	"math"
 	"slices"
 
+	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
 )
 
-// Dirichlet cuts the samples of labels [n] among clients as FedAWE does, and returns each client's, class by class in
-// file order: ν_i ~ Dirichlet(alpha·1) over the classes, and the samples of class c, in file order, are cut at
+// dirichletPerClient cuts the samples among clients as FedAWE does, and returns each client's, class by class in file
+// order: ν_i ~ Dirichlet(alpha·1) over the classes, and the samples of class c, in file order, are cut at
 // round(n_c · Σ_{j≤i} ν_jc / Σ_j ν_jc), halves to even. Every sample goes to exactly one client; sizes differ, and a
 // client may get none.
 //
 // Client i's ν is stream (0, i, 0) of rng.Split. It is kept as a logarithm, since with a small alpha most shares are
 // too small for a float64, and a class that nobody has a visible share of must still go to whoever has the most of it.
 // alpha is any positive finite number down to 1e-300.
-func Dirichlet(labels []uint8, classes, clients int, alpha float64, seed uint32) ([][]int32, error) {
+//
+// With numpy, ν is drawn as FedAWE's released code draws it, the split that code has after numpy.random.seed. An alpha
+// so small that NumPy's draws vanish is an error.
+func dirichletPerClient(
+	train *plan.Samples, clients int, alpha float64, seed uint32, numpy *rng.NumPy,
+) ([][]int32, error) {
 	key := rng.Key{Seed: seed, Purpose: rng.Split}
-	return dirichlet(labels, classes, clients, alpha, func(i int) []float64 {
-		return logDirichlet(key.Stream(0, i, rng.SplitStepClients), alpha, classes)
+	return dirichlet(train, clients, alpha, func(i int) []float64 {
+		if numpy == nil {
+			return logDirichlet(key.Stream(0, i, rng.SplitStepClients), alpha, train.Classes)
+		}
+		p := make([]float64, train.Classes)
+		numpy.Dirichlet(alpha, p)
+		for c := range p {
+			p[c] = math.Log(p[c])
+		}
+		return p
 	})
 }
 
-// DirichletPerClass cuts the samples among clients as CA-Fed does (ToN, section V-A, after Yurochkin et al. 2019): the
+// dirichletPerClass cuts the samples among clients as CA-Fed does (ToN, section V-A, after Yurochkin et al. 2019): the
 // samples of class c are cut in proportion to one draw from the symmetric Dirichlet(alpha·1) over the clients, stream
-// (0, c, 3) of rng.Split, at the places and in the order of [Dirichlet]. CA-Fed has alpha = 0.5.
-func DirichletPerClass(labels []uint8, classes, clients int, alpha float64, seed uint32) ([][]int32, error) {
+// (0, c, 3) of rng.Split, at the places and in the order of [dirichletPerClient]. CA-Fed has alpha = 0.5.
+func dirichletPerClass(train *plan.Samples, clients int, alpha float64, seed uint32) ([][]int32, error) {
 	key := rng.Key{Seed: seed, Purpose: rng.Split}
 	var shares [][]float64 // [classes][clients], logarithms
-	return dirichlet(labels, classes, clients, alpha, func(i int) []float64 {
-		own := make([]float64, classes)
+	return dirichlet(train, clients, alpha, func(i int) []float64 {
+		own := make([]float64, train.Classes)
 		for c := range own {
 			if i == 0 {
 				shares = append(shares, logDirichlet(key.Stream(0, c, rng.SplitStepClasses), alpha, clients))
@@ -41,42 +55,18 @@ func DirichletPerClass(labels []uint8, classes, clients int, alpha float64, seed
 	})
 }
 
-// DirichletNumPy is [Dirichlet] with ν drawn as FedAWE's released code draws it, the split that code has after
-// numpy.random.seed. An alpha so small that NumPy's draws vanish is an error.
-func DirichletNumPy(labels []uint8, classes, clients int, alpha float64, r *rng.NumPy) ([][]int32, error) {
-	return dirichlet(labels, classes, clients, alpha, func(int) []float64 {
-		p := make([]float64, classes)
-		r.Dirichlet(alpha, p)
-		for c := range p {
-			p[c] = math.Log(p[c])
-		}
-		return p
-	})
-}
-
 // dirichlet cuts the samples; draw returns the logarithms of a client's shares, and is called for one client after the
 // other.
 func dirichlet(
-	labels []uint8, classes, clients int, alpha float64, draw func(client int) []float64,
+	train *plan.Samples, clients int, alpha float64, draw func(client int) []float64,
 ) ([][]int32, error) {
+	byClass, err := samplesByClass(train, 1)
 	switch {
-	case clients < 1:
-		return nil, fmt.Errorf("datasets: split: %d clients, want at least 1", clients)
-	case classes < 1 || classes > 256:
-		return nil, fmt.Errorf("datasets: split: %d classes, want 1 … 256", classes)
+	case err != nil:
+		return nil, err
 	case !(alpha >= 1e-300) || math.IsInf(alpha, 1):
 		return nil, fmt.Errorf("datasets: split: alpha %g, want a finite positive number (1e-300 or more)", alpha)
-	case len(labels) > math.MaxInt32:
-		return nil, fmt.Errorf("datasets: split: %d samples, want at most %d", len(labels), math.MaxInt32)
 	}
-	byClass := make([][]int32, classes) // [classes][n_c]
-	for i, l := range labels {
-		if int(l) >= classes {
-			return nil, fmt.Errorf("datasets: split: sample %d: label %d, want 0 … %d", i, l, classes-1)
-		}
-		byClass[l] = append(byClass[l], int32(i))
-	}
-
 	logNu := make([][]float64, clients) // [clients][classes]
 	for i := range logNu {
 		if logNu[i] = draw(i); slices.ContainsFunc(logNu[i], math.IsNaN) {
@@ -114,14 +104,7 @@ func logDirichlet(s *rng.Stream, alpha float64, classes int) []float64 {
 	for c := range p {
 		p[c] = s.LogGamma(alpha)
 	}
-	top := p[0]
-	for _, x := range p[1:] {
-		top = max(top, x)
-	}
-	sum := 0.0
-	for _, x := range p {
-		sum += math.Exp(x - top)
-	}
+	top, sum := slices.Max(p), expScaled(slices.Clone(p))
 	for c := range p {
 		p[c] -= top
 		p[c] -= math.Log(sum)
@@ -131,11 +114,7 @@ func logDirichlet(s *rng.Stream, alpha float64, classes int) []float64 {
 
 // expScaled replaces logarithms by numbers in their proportion, the largest of which is 1, and returns their sum.
 func expScaled(x []float64) float64 {
-	top := x[0]
-	for _, v := range x[1:] {
-		top = max(top, v)
-	}
-	sum := 0.0
+	top, sum := slices.Max(x), 0.0
 	for i, v := range x {
 		x[i] = math.Exp(v - top)
 		sum += x[i]

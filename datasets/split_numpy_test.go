@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
 )
 
@@ -14,7 +15,7 @@ func TestDirichletNumPy(t *testing.T) {
 	for i := range labels {
 		labels[i] = uint8(i % 10)
 	}
-	parts, err := DirichletNumPy(labels, 10, 7, 0.3, rng.NewNumPy(3))
+	parts, err := dirichletPerClient(&plan.Samples{Labels: labels, Classes: 10}, 7, 0.3, 0, rng.NewNumPy(3))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func TestDirichletNumPy(t *testing.T) {
 	}
 	// shares vanish with NumPy: an error, or what is left is cut whole
 	for _, alpha := range []float64{1e-6, 1e-3, 2e-3, 5e-3} {
-		parts, err := DirichletNumPy(labels, 10, 7, alpha, rng.NewNumPy(3))
+		parts, err := dirichletPerClient(&plan.Samples{Labels: labels, Classes: 10}, 7, alpha, 0, rng.NewNumPy(3))
 		total := 0
 		for _, part := range parts {
 			total += len(part)

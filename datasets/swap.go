@@ -35,10 +35,7 @@ func swapLabels(set *Set, o Options) error {
 	}
 	key := rng.Key{Seed: o.Seed, Purpose: rng.Split}
 	order := func(n, stream int) []int32 {
-		x := make([]int32, n)
-		for i := range x {
-			x[i] = int32(i)
-		}
+		x := indices(n)
 		key.Stream(0, stream, rng.SplitStepSwap).Shuffle(x)
 		return x
 	}

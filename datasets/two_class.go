@@ -5,69 +5,56 @@ import (
 	"math"
 	"slices"
 
+	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
 )
 
-// TwoClass cuts the samples of labels [n] among clients as FedAR does (section 6.1): every client holds exactly two
-// classes, and as many samples as any other. It returns each client's samples in file order, and the two classes of
-// each, ascending.
+// drawTwoClasses returns the two classes of each client, ascending, as FedAR cuts its samples (section 6.1): every
+// client holds exactly two classes, and as many samples as any other. [dealTwoClasses] gives it its samples.
 //
 // The paper prints no more than that. Here each client has two shards of one size, each of one class [inferred]. The
 // number of shards m_c of the classes, 2N in all, is the one for which that size, min n_c/m_c, is largest (as equal as
 // the data allow: 20 of 250 samples of every class of CIFAR-10 among 100 clients); what is left of a class is not used.
 // Which shards meet at a client is drawn, of all ways to have different classes at each, by stream (4, 0, 0) of
-// rng.Split; the samples of class c are shuffled by stream (3, c, 0).
-func TwoClass(labels []uint8, classes, clients int, seed uint32) (parts [][]int32, pairs [][2]uint8, err error) {
+// rng.Split.
+func drawTwoClasses(train *plan.Samples, clients int, seed uint32) ([][2]uint8, error) {
 	if clients < 1 {
-		return nil, nil, fmt.Errorf("datasets: split: %d clients, want at least 1", clients)
+		return nil, fmt.Errorf("datasets: split: %d clients, want at least 1", clients)
 	}
-	byClass, err := samplesByClass(labels, classes)
+	byClass, err := samplesByClass(train, 2)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	shards, err := shardCounts(byClass, clients)
 	if err != nil {
-		return nil, nil, err
-	}
-	pairs = drawPairs(shards, clients, seed)
-	parts, err = dealPairs(byClass, pairs, seed, 0)
-	return parts, pairs, err
-}
-
-// TwoClassTest cuts a test set among the clients of [TwoClass], so that each has samples of its own two classes, as
-// many of either as any other client, none shared. The rest is nobody's. The samples of class c are shuffled by stream
-// (3, c, 1) of rng.Split.
-func TwoClassTest(labels []uint8, classes int, pairs [][2]uint8, seed uint32) ([][]int32, error) {
-	byClass, err := samplesByClass(labels, classes)
-	if err != nil {
 		return nil, err
 	}
-	return dealPairs(byClass, pairs, seed, 1)
+	return drawPairs(shards, clients, seed), nil
 }
 
 // OwnClassTest returns the samples of data.Test on which each client of [SplitTwoClass] is tested alone [clients][k_i],
-// those of its own two classes in data.Train, in file order: what [TwoClassTest] cuts for the pairs that [TwoClass]
-// draws.
+// those of its own two classes in data.Train, in file order: as many of either as any other client, none shared. The
+// rest is nobody's.
 func OwnClassTest(data *Set, clients int, seed uint32) ([][]int32, error) {
-	_, pairs, err := TwoClass(data.Train.Labels, data.Train.Classes, clients, seed)
+	pairs, err := drawTwoClasses(data.Train, clients, seed)
 	if err != nil {
 		return nil, err
 	}
-	return TwoClassTest(data.Test.Labels, data.Test.Classes, pairs, seed)
+	return dealTwoClasses(data.Test, pairs, seed, 1)
 }
 
-// samplesByClass returns the samples of each class [classes][n_c], in file order.
-func samplesByClass(labels []uint8, classes int) ([][]int32, error) {
+// samplesByClass returns the samples of each class [classes][n_c], in file order. There must be `least` or more.
+func samplesByClass(s *plan.Samples, least int) ([][]int32, error) {
 	switch {
-	case classes < 2 || classes > 256:
-		return nil, fmt.Errorf("datasets: split: %d classes, want 2 … 256", classes)
-	case len(labels) > math.MaxInt32:
-		return nil, fmt.Errorf("datasets: split: %d samples, want at most %d", len(labels), math.MaxInt32)
+	case s.Classes < least || s.Classes > 256:
+		return nil, fmt.Errorf("datasets: split: %d classes, want %d … 256", s.Classes, least)
+	case len(s.Labels) > math.MaxInt32:
+		return nil, fmt.Errorf("datasets: split: %d samples, want at most %d", len(s.Labels), math.MaxInt32)
 	}
-	byClass := make([][]int32, classes)
-	for i, l := range labels {
-		if int(l) >= classes {
-			return nil, fmt.Errorf("datasets: split: sample %d: label %d, want 0 … %d", i, l, classes-1)
+	byClass := make([][]int32, s.Classes)
+	for i, l := range s.Labels {
+		if int(l) >= s.Classes {
+			return nil, fmt.Errorf("datasets: split: sample %d: label %d, want 0 … %d", i, l, s.Classes-1)
 		}
 		byClass[l] = append(byClass[l], int32(i))
 	}
@@ -124,8 +111,13 @@ func drawPairs(shards []int, clients int, seed uint32) [][2]uint8 {
 	return pairs
 }
 
-// dealPairs gives every client a shard of each of its classes, all of one size.
-func dealPairs(byClass [][]int32, pairs [][2]uint8, seed uint32, part int) ([][]int32, error) {
+// dealTwoClasses gives every client a shard of each of its classes, all of one size, and returns each client's samples
+// in file order. The samples of class c are shuffled by stream (3, c, part) of rng.Split; part 0 is the training set.
+func dealTwoClasses(s *plan.Samples, pairs [][2]uint8, seed uint32, part int) ([][]int32, error) {
+	byClass, err := samplesByClass(s, 2)
+	if err != nil {
+		return nil, err
+	}
 	shards := make([]int, len(byClass))
 	for _, pair := range pairs {
 		shards[pair[0]]++

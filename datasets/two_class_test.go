@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/datasets/plan"
 )
 
 // sized returns labels with so many samples of each class, mixed.
@@ -25,6 +27,15 @@ func sum(x []int) (total int) {
 		total += v
 	}
 	return total
+}
+
+// twoClassOf cuts labels among clients, and returns the two classes of each too.
+func twoClassOf(labels []uint8, classes, clients int, seed uint32) (parts [][]int32, pairs [][2]uint8, err error) {
+	samples := &plan.Samples{Labels: labels, Classes: classes}
+	if pairs, err = drawTwoClasses(samples, clients, seed); err == nil {
+		parts, err = dealTwoClasses(samples, pairs, seed, 0)
+	}
+	return parts, pairs, err
 }
 
 // FedAR, section 6.1: the data evenly distributed, two classes at each client. The sizes are those of CIFAR-10 and
@@ -49,12 +60,12 @@ func TestTwoClass(t *testing.T) {
 	} {
 		for seed := range uint32(5) {
 			labels := sized(c.counts...)
-			parts, pairs, err := TwoClass(labels, len(c.counts), c.clients, seed)
+			parts, pairs, err := twoClassOf(labels, len(c.counts), c.clients, seed)
 			if err != nil {
 				t.Fatal(err)
 			}
 			checkPairs(t, c.name, labels, parts, pairs, c.clients, c.each)
-			test, err := TwoClassTest(labels, len(c.counts), pairs, seed)
+			test, err := dealTwoClasses(&plan.Samples{Labels: labels, Classes: len(c.counts)}, pairs, seed, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,11 +73,11 @@ func TestTwoClass(t *testing.T) {
 			if c.clients > 20 && slices.Equal(test[0], parts[0]) { // of fewer clients, some hold whole classes
 				t.Errorf("%s: the training and the test samples of client 0 have the same numbers", c.name)
 			}
-			again, _, err := TwoClass(labels, len(c.counts), c.clients, seed)
+			again, _, err := twoClassOf(labels, len(c.counts), c.clients, seed)
 			if err != nil || !slices.EqualFunc(again, parts, slices.Equal[[]int32]) {
 				t.Errorf("%s, seed %d: another split the second time, %v", c.name, seed, err)
 			}
-			other, _, err := TwoClass(labels, len(c.counts), c.clients, seed+1)
+			other, _, err := twoClassOf(labels, len(c.counts), c.clients, seed+1)
 			if err != nil || c.clients > 3 && slices.EqualFunc(other, parts, slices.Equal[[]int32]) {
 				t.Errorf("%s: the same split from seeds %d and %d, %v", c.name, seed, seed+1, err)
 			}
@@ -103,7 +114,7 @@ func TestTwoClassPairsAreDrawn(t *testing.T) {
 	labels := sized(slices.Repeat([]int{200}, 10)...)
 	count := map[[2]uint8]int{}
 	for seed := range uint32(200) {
-		_, pairs, err := TwoClass(labels, 10, 100, seed)
+		_, pairs, err := twoClassOf(labels, 10, 100, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,12 +145,12 @@ func TestTwoClassRefuses(t *testing.T) {
 		{"label", []uint8{0, 2}, 2, 1, "sample 1: label 2, want 0 … 1"},
 		{"too few samples", sized(3, 3), 2, 4, "3 samples of class 1 for 4 clients, want one for each"},
 	} {
-		if _, _, err := TwoClass(c.labels, c.classes, c.clients, 1); err == nil ||
+		if _, _, err := twoClassOf(c.labels, c.classes, c.clients, 1); err == nil ||
 			!strings.HasPrefix(err.Error(), "datasets: split: ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
 	}
-	if _, err := TwoClassTest(sized(1, 5), 2, [][2]uint8{{0, 1}, {0, 1}}, 1); err == nil ||
+	if _, err := dealTwoClasses(&plan.Samples{Labels: sized(1, 5), Classes: 2}, [][2]uint8{{0, 1}, {0, 1}}, 1, 1); err == nil ||
 		!strings.Contains(err.Error(), "1 samples of class 0 for 2 clients") {
 		t.Errorf("test set without enough of a class: got %v", err)
 	}
