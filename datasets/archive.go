@@ -2,40 +2,14 @@ package datasets
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 )
 
 // archive describes a data set that is published as one archive holding one folder, and is read from that folder.
 type archive struct {
-	remote        // a gzipped tar
-	set    string // name of the data set, for errors
-	folder string // the folder inside, and the folder's name on disk
-	files  []officialFile
-	check  func(data []byte) error // what is wrong with a file of the right length; nil: nothing can be
-}
-
-// officialFile is one file of an archive, as published.
-type officialFile struct {
-	name   string
-	size   int64
-	sha256 string
-}
-
-func (a *archive) layout() layout {
-	return layout{set: a.set, folders: []string{a.folder}, archive: a.name, items: len(a.files), missing: a.missing}
-}
-
-func (a *archive) find(o Options) (Found, error) { return a.layout().find(o) }
-
-// missing returns the names of the files that dir lacks.
-func (a *archive) missing(dir string) ([]string, error) {
-	var names []string
-	for _, f := range a.files {
-		names = append(names, f.name)
-	}
-	return lacking(dir, names)
+	remote // a gzipped tar
+	fileSet
 }
 
 func (a *archive) fetch(ctx context.Context, o Options) (string, error) {
@@ -53,14 +27,13 @@ func (a *archive) fetch(ctx context.Context, o Options) (string, error) {
 		}
 		return found.Dir, a.extract(ctx, found.Archive, found.Dir)
 	}
-	to := places(o)
-	if !errors.Is(err, ErrNotFound) || o.Offline || len(to) == 0 {
+	to := downloadTo(o)
+	if to == "" {
 		return "", err
 	}
-	target := to[0].path
-	if err := a.bring(ctx, a.set, target, o, err); err != nil {
+	if err := a.bring(ctx, a.set, to, o, err); err != nil {
 		return "", err
 	}
-	dir := filepath.Join(target, a.folder)
-	return dir, a.extract(ctx, filepath.Join(target, a.name), dir)
+	dir := filepath.Join(to, a.folders[0])
+	return dir, a.extract(ctx, filepath.Join(to, a.name), dir)
 }

@@ -13,13 +13,13 @@ import (
 
 func TestFind(t *testing.T) {
 	for _, c := range []struct {
-		name, place string
-		at          func(dir, env, cache string) string // what holds the files
+		name string
+		at   func(dir, env, cache string) string // what holds the files
 	}{
-		{"archive layout in Dir", "data directory", func(dir, _, _ string) string { return filepath.Join(dir, "cifar-10-batches-bin") }},
-		{"Dir itself", "data directory", func(dir, _, _ string) string { return dir }},
-		{"environment", "$ROLLCALL_DATA", func(_, env, _ string) string { return filepath.Join(env, "cifar-10-batches-bin") }},
-		{"cache itself", "user cache", func(_, _, cache string) string { return cache }},
+		{"archive layout in Dir", func(dir, _, _ string) string { return filepath.Join(dir, "cifar-10-batches-bin") }},
+		{"Dir itself", func(dir, _, _ string) string { return dir }},
+		{"environment", func(_, env, _ string) string { return filepath.Join(env, "cifar-10-batches-bin") }},
+		{"cache itself", func(_, _, cache string) string { return cache }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMini(t)
@@ -33,7 +33,7 @@ func TestFind(t *testing.T) {
 				}
 			}
 			got, err := Find("cifar10", Options{Dir: dir, official: &m.archive})
-			if want := (Found{Dir: at, Place: c.place}); err != nil || got != want {
+			if want := (Found{Dir: at}); err != nil || got != want {
 				t.Errorf("got %+v, %v, want %+v", got, err, want)
 			}
 		})
@@ -99,19 +99,17 @@ func TestFetchArchive(t *testing.T) {
 	o := Options{Dir: dir, Offline: true, official: &m.archive}
 
 	found, err := Find("cifar10", o)
-	want := Found{
-		Dir: filepath.Join(dir, m.folder), Archive: filepath.Join(dir, m.name), Place: "data directory",
-	}
+	want := Found{Dir: filepath.Join(dir, m.folders[0]), Archive: filepath.Join(dir, m.name)}
 	if err != nil || found != want {
 		t.Errorf("Find: got %+v, %v, want %+v", found, err, want)
 	}
 	_, err = Verify("cifar10", o)
 	wantError(t, err, ErrNotFound, "want it extracted")
 	got, err := Fetch(t.Context(), "cifar10", o)
-	if want := filepath.Join(dir, m.folder); err != nil || got != want {
+	if want := filepath.Join(dir, m.folders[0]); err != nil || got != want {
 		t.Fatalf("Fetch: got %s, %v, want %s", got, err, want)
 	}
-	wantClean(t, dir, m.folder, m.name)
+	wantClean(t, dir, m.folders[0], m.name)
 	wantClean(t, got, "batches.meta.txt", "data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
 		"data_batch_5.bin", "test_batch.bin")
 	for name, want := range m.content {
@@ -133,10 +131,10 @@ func TestFetchBadArchive(t *testing.T) {
 	}{
 		{"altered", func(_ *testing.T, m *mini) { m.tarball[100] ^= 1 }, ErrAltered, "MD5 "},
 		{"other folder", func(t *testing.T, m *mini) { m.makeTarball(t, "elsewhere") }, nil, "data_batch_1.bin: not in the archive"},
-		{"file missing", func(t *testing.T, m *mini) { delete(m.content, "test_batch.bin"); m.makeTarball(t, m.folder) }, nil, "test_batch.bin: not in the archive"},
+		{"file missing", func(t *testing.T, m *mini) { delete(m.content, "test_batch.bin"); m.makeTarball(t, m.folders[0]) }, nil, "test_batch.bin: not in the archive"},
 		{"file short", func(t *testing.T, m *mini) {
 			m.content["data_batch_3.bin"] = m.content["data_batch_3.bin"][:100]
-			m.makeTarball(t, m.folder)
+			m.makeTarball(t, m.folders[0])
 		}, nil, "data_batch_3.bin: 100 bytes, want 12292"},
 		{"cut", func(_ *testing.T, m *mini) {
 			m.tarball = m.tarball[:len(m.tarball)/2]
@@ -167,7 +165,7 @@ func TestExtractIntoIncomplete(t *testing.T) {
 	m := newMini(t)
 	dir, _, _ := alone(t)
 	write(t, filepath.Join(dir, m.name), m.tarball)
-	kept := filepath.Join(dir, m.folder, "data_batch_2.bin")
+	kept := filepath.Join(dir, m.folders[0], "data_batch_2.bin")
 	write(t, kept, []byte("mine"))
 	got, err := Fetch(t.Context(), "cifar10", Options{Dir: dir, official: &m.archive})
 	if err != nil {
@@ -179,7 +177,7 @@ func TestExtractIntoIncomplete(t *testing.T) {
 	if missing, err := m.missing(got); err != nil || len(missing) != 0 {
 		t.Errorf("still missing: %q, %v", missing, err)
 	}
-	wantClean(t, dir, m.folder, m.name)
+	wantClean(t, dir, m.folders[0], m.name)
 }
 
 func TestExtractCancelled(t *testing.T) {
@@ -188,7 +186,7 @@ func TestExtractCancelled(t *testing.T) {
 	write(t, filepath.Join(dir, m.name), m.tarball)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	wantError(t, m.extract(ctx, filepath.Join(dir, m.name), filepath.Join(dir, m.folder)), context.Canceled,
+	wantError(t, m.extract(ctx, filepath.Join(dir, m.name), filepath.Join(dir, m.folders[0])), context.Canceled,
 		"datasets: cifar10: extract "+dir)
 	wantClean(t, dir, m.name)
 }

@@ -1,13 +1,13 @@
 package datasets
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"path/filepath"
-	"runtime"
-	"sync"
 
-	"rollcall/datasets/plan"
+	"rollcall/results/files"
 )
 
 // CIFAR-10 (Krizhevsky 2009), the binary version: six files of 10,000 records, each a label and 3×32×32 pixels.
@@ -27,25 +27,34 @@ var cifar10Info = Info{
 
 // cifar10Archive is https://www.cs.toronto.edu/~kriz/cifar.html; the last file is the test set.
 var cifar10Archive = archive{
-	remote: remote{
-		url:   "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
-		name:  "cifar-10-binary.tar.gz",
-		md5:   "c32a1d4ab5d03f1284b67883e8d87530",
-		idle:  idleTimeout,
-		pause: retryPause,
+	remote: published("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530"),
+	fileSet: fileSet{
+		set:     "cifar10",
+		folders: []string{"cifar-10-batches-bin"},
+		packed:  "cifar-10-binary.tar.gz",
+		files: []publishedFile{
+			cifarFile("data_batch_1.bin", "cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5"),
+			cifarFile("data_batch_2.bin", "a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed"),
+			cifarFile("data_batch_3.bin", "bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67"),
+			cifarFile("data_batch_4.bin", "014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48"),
+			cifarFile("data_batch_5.bin", "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add"),
+			cifarFile("test_batch.bin", "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"),
+		},
+		sum: func(_ context.Context, path string, f publishedFile) (string, error) {
+			data, err := readOfficial(path, f)
+			if err == nil {
+				err = checkCIFAR10(data)
+			}
+			return sha256Text(data), err
+		},
 	},
-	set:    "cifar10",
-	folder: "cifar-10-batches-bin",
-	files: []officialFile{
-		{"data_batch_1.bin", cifarSize, "cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5"},
-		{"data_batch_2.bin", cifarSize, "a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed"},
-		{"data_batch_3.bin", cifarSize, "bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67"},
-		{"data_batch_4.bin", cifarSize, "014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48"},
-		{"data_batch_5.bin", cifarSize, "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add"},
-		{"test_batch.bin", cifarSize, "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"},
-	},
-	check: checkCIFAR10,
 }
+
+func cifarFile(name, sha256 string) publishedFile {
+	return publishedFile{remote: remote{name: name}, size: cifarSize, sum: "SHA-256 " + sha256}
+}
+
+func sha256Text(data []byte) string { return fmt.Sprintf("SHA-256 %x", sha256.Sum256(data)) }
 
 // openCIFAR10 reads the six files, in their order, as many at a time as there are cores.
 func openCIFAR10(ctx context.Context, o Options) (*Set, error) {
@@ -63,39 +72,24 @@ func openCIFAR10(ctx context.Context, o Options) (*Set, error) {
 	images, labels := make([]uint8, count*cifarPixels), make([]uint8, count)
 
 	errs := make([]error, len(a.files))
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0)) // a file's bytes are in memory twice while it is read
-	var wg sync.WaitGroup
-	for i, f := range a.files {
-		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			n := int(f.size / cifarRecord)
-			if errs[i] = ctx.Err(); errs[i] == nil {
-				errs[i] = a.loadCIFAR10(filepath.Join(dir, f.name), f, o.AllowAltered,
-					images[start[i]*cifarPixels:(start[i]+n)*cifarPixels], labels[start[i]:start[i]+n])
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs { // the first file's, whichever failed first
-		if err != nil {
-			return nil, fmt.Errorf("datasets: cifar10: %w", err)
+	// A file's bytes are in memory twice while it is read.
+	_ = files.Parallel(context.WithoutCancel(ctx), len(a.files), func(i int) {
+		f := a.files[i]
+		n := int(f.size / cifarRecord)
+		if errs[i] = ctx.Err(); errs[i] == nil {
+			errs[i] = a.loadCIFAR10(filepath.Join(dir, f.name), f, o,
+				images[start[i]*cifarPixels:(start[i]+n)*cifarPixels], labels[start[i]:start[i]+n])
 		}
+	})
+	if err := cmp.Or(errs...); err != nil { // the first file's, whichever failed first
+		return nil, fmt.Errorf("datasets: cifar10: %w", err)
 	}
-
-	part := func(name string, from, to int) *plan.Samples {
-		return &plan.Samples{
-			Name: "cifar10/" + name, H: cifarSide, W: cifarSide, C: 3, Classes: cifarClasses,
-			Images: images[from*cifarPixels : to*cifarPixels : to*cifarPixels], Labels: labels[from:to:to],
-			Mean: cifar10Info.Mean, Std: cifar10Info.Std,
-		}
-	}
-	test := start[len(start)-1]
-	return &Set{Train: part("train", 0, test), Test: part("test", test, count), Dir: dir}, nil
+	train, test := cifar10Info.parts(images, labels, start[len(start)-1])
+	return &Set{Train: train, Test: test, Dir: dir}, nil
 }
 
 // loadCIFAR10 reads one file into images [n,32,32,3] and labels [n].
-func (a *archive) loadCIFAR10(path string, f officialFile, allowAltered bool, images, labels []uint8) error {
+func (a *archive) loadCIFAR10(path string, f publishedFile, o Options, images, labels []uint8) error {
 	data, err := readOfficial(path, f)
 	if err != nil {
 		return err
@@ -103,10 +97,7 @@ func (a *archive) loadCIFAR10(path string, f officialFile, allowAltered bool, im
 	if err := parseCIFAR10(f.name, data, len(labels), images, labels); err != nil {
 		return err
 	}
-	if s := a.compare(f, data); s.Status != Official && !allowAltered {
-		return fmt.Errorf("%s: %w: %s: %s, want %s", path, ErrAltered, s.Status, s.Found, s.Wanted)
-	}
-	return nil
+	return a.admit(path, f, sha256Text(data), o)
 }
 
 // parseCIFAR10 reads a file of exactly `records` records into images [records,32,32,3] and labels [records]. The file

@@ -80,7 +80,7 @@ func TestSpoiledCIFAR10(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		spoil   func(m *mini, path string) error
-		open    string // %[1]s: official sum, %[2]s: that of data_batch_2.bin
+		open    string // %[1]s: official checksum, %[2]s: that of data_batch_2.bin
 		status  Status
 		allowed bool
 	}{
@@ -101,7 +101,7 @@ func TestSpoiledCIFAR10(t *testing.T) {
 		}, "data_batch_3.bin: not the official file: altered: SHA-256 ", Altered, true},
 		{
 			"swapped", func(m *mini, path string) error { return os.WriteFile(path, m.content["data_batch_2.bin"], 0o644) },
-			"data_batch_3.bin: not the official file: swapped: SHA-256 %[2]s (data_batch_2.bin), want SHA-256 %[1]s", Swapped, true,
+			"data_batch_3.bin: not the official file: swapped: %[2]s (data_batch_2.bin), want %[1]s", Swapped, true,
 		},
 		{"missing", func(_ *mini, path string) error { return os.Remove(path) }, "lacks data_batch_3.bin", Missing, false},
 		{"a folder", func(_ *mini, path string) error {
@@ -119,7 +119,7 @@ func TestSpoiledCIFAR10(t *testing.T) {
 			_, err := Open(t.Context(), "cifar10", o)
 			want := c.open
 			if c.status == Swapped {
-				want = fmt.Sprintf(want, m.files[2].sha256, m.files[1].sha256)
+				want = fmt.Sprintf(want, m.files[2].sum, m.files[1].sum)
 			}
 			wantError(t, err, nil, "datasets: cifar10: ", want)
 			if got := errors.Is(err, ErrAltered); got != c.allowed {

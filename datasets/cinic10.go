@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-
-	"rollcall/datasets/plan"
 )
 
 // CINIC-10 (Darlow et al. 2018): 32×32 pictures as PNG files PART/CLASS/NAME.png, 9,000 of each class in each of three
@@ -28,12 +26,7 @@ var cinic10Info = Info{
 // cinic10Tree is https://datashare.ed.ac.uk/handle/10283/3192, of which no checksum is known here. The part "valid" is
 // left out, as in FedAWE's released code.
 var cinic10Tree = imageTree{
-	remote: remote{
-		url:   "https://datashare.ed.ac.uk/bitstream/handle/10283/3192/CINIC-10.tar.gz",
-		name:  "CINIC-10.tar.gz",
-		idle:  idleTimeout,
-		pause: retryPause,
-	},
+	remote:   published("https://datashare.ed.ac.uk/bitstream/handle/10283/3192/CINIC-10.tar.gz", ""),
 	set:      "cinic10",
 	folder:   "CINIC-10",
 	perClass: 9000,
@@ -68,8 +61,8 @@ func (t *imageTree) fetch(ctx context.Context, o Options) (string, error) {
 	if err == nil {
 		return found.Dir, nil
 	}
-	to := places(o)
-	if !errors.Is(err, ErrNotFound) || o.Offline || len(to) == 0 {
+	to := downloadTo(o)
+	if to == "" {
 		return "", err
 	}
 	file := t.remote
@@ -80,7 +73,7 @@ func (t *imageTree) fetch(ctx context.Context, o Options) (string, error) {
 		}
 		return err
 	}
-	return to[0].path, file.bring(ctx, t.set, to[0].path, o, err)
+	return to, file.bring(ctx, t.set, to, o, err)
 }
 
 // pictures returns what was found.
@@ -166,14 +159,8 @@ func (t *imageTree) load(ctx context.Context, found Found, o Options) (*Set, err
 	if err := t.complete(d.labels, d.train); err != nil && !o.AllowAltered {
 		return nil, fmt.Errorf("%s: %w", p, err)
 	}
-	part := func(i, from, to int) *plan.Samples {
-		return &plan.Samples{
-			Name: t.set + "/" + partNames[i], H: cinicSide, W: cinicSide, C: 3, Classes: len(cinicClasses),
-			Images: d.images[from*cinicPixels : to*cinicPixels : to*cinicPixels], Labels: d.labels[from:to:to],
-			Mean: cinic10Info.Mean, Std: cinic10Info.Std,
-		}
-	}
-	return &Set{Train: part(0, 0, d.train), Test: part(1, d.train, len(d.labels)), Dir: found.Dir}, nil
+	train, test := cinic10Info.parts(d.images, d.labels, d.train)
+	return &Set{Train: train, Test: test, Dir: found.Dir}, nil
 }
 
 // verify compares an archive with its record. Where nothing is recorded, and of a folder, all pictures are decoded.

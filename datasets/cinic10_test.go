@@ -72,23 +72,23 @@ func TestOpenCINIC10(t *testing.T) {
 	}{
 		{"archive", func(t *testing.T, dir string) Found {
 			write(t, filepath.Join(dir, "CINIC-10.tar.gz"), tarball("", miniTree(2)))
-			return Found{Dir: dir, Archive: filepath.Join(dir, "CINIC-10.tar.gz"), Packed: true, Place: "data directory"}
+			return Found{Dir: dir, Archive: filepath.Join(dir, "CINIC-10.tar.gz"), Packed: true}
 		}},
 		{"archive with a folder", func(t *testing.T, dir string) Found {
 			write(t, filepath.Join(dir, "CINIC-10.tar.gz"), tarball("./CINIC-10/", miniTree(2)))
-			return Found{Dir: dir, Archive: filepath.Join(dir, "CINIC-10.tar.gz"), Packed: true, Place: "data directory"}
+			return Found{Dir: dir, Archive: filepath.Join(dir, "CINIC-10.tar.gz"), Packed: true}
 		}},
 		{"folder", func(t *testing.T, dir string) Found {
 			for _, f := range miniTree(2) {
 				write(t, filepath.Join(dir, "CINIC-10", f.name), f.data)
 			}
-			return Found{Dir: filepath.Join(dir, "CINIC-10"), Place: "data directory"}
+			return Found{Dir: filepath.Join(dir, "CINIC-10")}
 		}},
 		{"directly", func(t *testing.T, dir string) Found {
 			for _, f := range miniTree(2) {
 				write(t, filepath.Join(dir, f.name), f.data)
 			}
-			return Found{Dir: dir, Place: "data directory"}
+			return Found{Dir: dir}
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -68,6 +68,24 @@ type Info struct {
 	Loader    bool      // whether this version can open it
 }
 
+// samples returns a part of an image set, images [n,side,side,channels] of ten classes.
+func (i *Info) samples(part, side, channels int, images, labels []uint8) *plan.Samples {
+	return &plan.Samples{
+		Name: i.Name + "/" + partNames[part], H: side, W: side, C: channels, Classes: imageClasses,
+		Images: images, Labels: labels, Mean: i.Mean, Std: i.Std,
+	}
+}
+
+// parts cuts images [n,32,32,3] into those to train on, which are the first, and those to test on.
+func (i *Info) parts(images, labels []uint8, train int) (trainSet, testSet *plan.Samples) {
+	const side, pixels = 32, 32 * 32 * 3
+	at := train * pixels
+	return i.samples(0, side, 3, images[:at:at], labels[:train:train]), i.samples(1, side, 3, images[at:], labels[train:])
+}
+
+// imageClasses is the number of classes of every image set.
+const imageClasses = 10
+
 // partNames are the names of the parts, in the order of their random streams.
 var partNames = [2]string{"train", "test"}
 

@@ -151,11 +151,11 @@ func TestDownload(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if set.Train.Len() != 20 || set.Test.Len() != 4 || set.Dir != filepath.Join(dir, s.folder) {
+			if set.Train.Len() != 20 || set.Test.Len() != 4 || set.Dir != filepath.Join(dir, s.folders[0]) {
 				t.Errorf("%d train and %d test images in %s, want 20 and 4 in %s", set.Train.Len(), set.Test.Len(), set.Dir,
-					filepath.Join(dir, s.folder))
+					filepath.Join(dir, s.folders[0]))
 			}
-			wantClean(t, dir, s.folder, s.name)
+			wantClean(t, dir, s.folders[0], s.name)
 			numbers := strings.NewReplacer("HAVE", fmt.Sprint(have), "HALF", fmt.Sprint(len(s.tarball)/2))
 			got, want := strings.Join(s.ranges, ", "), numbers.Replace(strings.Join(c.ranges, ", "))
 			if got != want {
@@ -176,7 +176,7 @@ func TestDownloadTo(t *testing.T) {
 			}
 			o.official = &s.archive
 			got, err := Fetch(t.Context(), "cifar10", o)
-			if want = filepath.Join(want, s.folder); err != nil || got != want {
+			if want = filepath.Join(want, s.folders[0]); err != nil || got != want {
 				t.Errorf("got %s, %v, want %s", got, err, want)
 			}
 		})

@@ -18,15 +18,13 @@ const maxExtra = 1 << 20
 
 // extract unpacks the archive's folder to dir: first into a temporary folder beside it, which is then renamed. Files
 // that dir holds already are left as they are.
-func (a *archive) extract(ctx context.Context, archivePath, dir string) error {
-	if err := a.extractTo(ctx, archivePath, dir); err != nil {
-		return fmt.Errorf("datasets: %s: extract %s: %w", a.set, archivePath, err)
-	}
-	return nil
-}
-
-func (a *archive) extractTo(ctx context.Context, archivePath, dir string) error {
-	temp, err := os.MkdirTemp(filepath.Dir(dir), "."+a.folder+"-*.tmp")
+func (a *archive) extract(ctx context.Context, archivePath, dir string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("datasets: %s: extract %s: %w", a.set, archivePath, err)
+		}
+	}()
+	temp, err := os.MkdirTemp(filepath.Dir(dir), "."+a.folders[0]+"-*.tmp")
 	if err != nil {
 		return err
 	}
@@ -76,7 +74,7 @@ func (a *archive) unpack(ctx context.Context, archivePath, dir string) error {
 		at, name := path.Split(path.Clean(h.Name))
 		size, isOfficial := want[name]
 		switch {
-		case h.Typeflag != tar.TypeReg || path.Clean(at) != a.folder:
+		case h.Typeflag != tar.TypeReg || path.Clean(at) != a.folders[0]:
 			continue
 		case isOfficial && h.Size != size:
 			return fmt.Errorf("%s: %d bytes, want %d", name, h.Size, size)

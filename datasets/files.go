@@ -10,10 +10,11 @@ import (
 	"strings"
 )
 
-// fileSet describes a data set that is published as files of their own, without an archive around them.
+// fileSet describes a data set that is published as files of their own, or in an [archive].
 type fileSet struct {
 	set     string // name of the data set, for errors
 	folders []string
+	packed  string // name of the archive they are published in; empty: none
 	files   []publishedFile
 	// sum reads all of a file and returns its checksum, of the kind that publishedFile.sum is. An error that is no
 	// *fs.PathError says what is wrong with the content.
@@ -22,13 +23,14 @@ type fileSet struct {
 
 // publishedFile is one file of a set.
 type publishedFile struct {
-	remote
-	sum   string // "MD5 …" or "SHA-256 …", as fileSet.sum returns it
-	plain string // name of the same file uncompressed, which is as welcome; empty: there is none
+	remote        // of a file in an archive, the name alone
+	size   int64  // bytes, of a file in an archive
+	sum    string // "MD5 …" or "SHA-256 …", as fileSet.sum returns it
+	plain  string // name of the same file uncompressed, which is as welcome; empty: there is none
 }
 
 func (s *fileSet) layout() layout {
-	return layout{set: s.set, folders: s.folders, items: len(s.files), missing: s.missing}
+	return layout{set: s.set, folders: s.folders, archive: s.packed, items: len(s.files), missing: s.missing}
 }
 
 func (s *fileSet) find(o Options) (Found, error) { return s.layout().find(o) }
@@ -59,13 +61,13 @@ func (s *fileSet) fetch(ctx context.Context, o Options) (string, error) {
 	if err == nil {
 		return found.Dir, nil
 	}
-	to := places(o)
-	if !errors.Is(err, ErrNotFound) || o.Offline || len(to) == 0 {
+	to := downloadTo(o)
+	if to == "" {
 		return "", err
 	}
-	dir := s.layout().incomplete(to[:1])
+	dir := s.layout().incomplete([]string{to})
 	if dir == "" {
-		dir = filepath.Join(to[0].path, s.folders[0])
+		dir = filepath.Join(to, s.folders[0])
 	}
 	for i := range s.files {
 		f := &s.files[i]
@@ -90,11 +92,17 @@ func (s *fileSet) verify(ctx context.Context, o Options) ([]FileStatus, error) {
 		st := FileStatus{File: filepath.Base(path), Path: path}
 		sum, err := s.sum(ctx, path, f)
 		var system *fs.PathError
+		var shape *lengthError
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			st.Status, st.Found, st.Wanted = Missing, "no such file", f.sum
-		case errors.As(err, &system):
+			if s.packed != "" {
+				st.Wanted = fmt.Sprintf("%d bytes", f.size)
+			}
+		case errors.As(err, &system), s.packed != "" && errors.Is(err, errNoFile):
 			return all, fmt.Errorf("datasets: %s: %w", s.set, err)
+		case errors.As(err, &shape):
+			st.Status, st.Found, st.Wanted = Malformed, fmt.Sprintf("%d bytes", shape.found), fmt.Sprintf("%d bytes", f.size)
 		case err != nil:
 			st.Status, st.Found = Malformed, strings.TrimPrefix(err.Error(), st.File+": ")
 		default:
@@ -126,6 +134,9 @@ func (s *fileSet) admit(path string, f publishedFile, sum string, o Options) err
 	return nil
 }
 
+// errNoFile ends an error about a folder or a device.
+var errNoFile = errors.New("want a file")
+
 // openRegular opens a file and returns its size; a folder or a device is an error.
 func openRegular(path string) (*os.File, int64, error) {
 	f, err := os.Open(path)
@@ -134,7 +145,7 @@ func openRegular(path string) (*os.File, int64, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: %s, want a file", path, info.Mode().Type())
+		err = fmt.Errorf("%s: %s, %w", path, info.Mode().Type(), errNoFile)
 	}
 	if err != nil {
 		f.Close()

@@ -39,10 +39,10 @@ func newMini(t *testing.T) *mini {
 			data[r*cifarRecord] %= cifarClasses
 		}
 		sum := sha256.Sum256(data)
-		m.files[i] = officialFile{m.files[i].name, int64(len(data)), hex.EncodeToString(sum[:])}
+		m.files[i].size, m.files[i].sum = int64(len(data)), "SHA-256 "+hex.EncodeToString(sum[:])
 		m.content[m.files[i].name] = data
 	}
-	m.makeTarball(t, m.folder)
+	m.makeTarball(t, m.folders[0])
 	return m
 }
 

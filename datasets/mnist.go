@@ -47,11 +47,9 @@ var mnistFiles = fileSet{
 }
 
 func mnistFile(name, md5, sha256 string) publishedFile {
-	return publishedFile{plain: name, sum: "SHA-256 " + sha256, remote: remote{
-		url:     "https://ossci-datasets.s3.amazonaws.com/mnist/" + name + ".gz",
-		mirrors: []string{"https://storage.googleapis.com/cvdf-datasets/mnist/" + name + ".gz"},
-		name:    name + ".gz", md5: md5, idle: idleTimeout, pause: retryPause,
-	}}
+	r := published("https://ossci-datasets.s3.amazonaws.com/mnist/"+name+".gz", md5)
+	r.mirrors = []string{"https://storage.googleapis.com/cvdf-datasets/mnist/" + name + ".gz"}
+	return publishedFile{remote: r, plain: name, sum: "SHA-256 " + sha256}
 }
 
 // mnistShape returns the dimensions of one item of a file: those of an image, or none of a label.
@@ -86,10 +84,7 @@ func openMNIST(ctx context.Context, o Options) (*Set, error) {
 			return nil, fmt.Errorf("datasets: mnist: %s: %d labels, want %d, the images of %s",
 				filepath.Base(s.files[2*i+1].in(dir)), len(labels), n, filepath.Base(s.files[2*i].in(dir)))
 		}
-		parts[i] = &plan.Samples{
-			Name: "mnist/" + partNames[i], H: mnistSide, W: mnistSide, C: 1, Classes: mnistClasses,
-			Images: images, Labels: labels, Mean: mnistInfo.Mean, Std: mnistInfo.Std,
-		}
+		parts[i] = mnistInfo.samples(i, mnistSide, 1, images, labels)
 	}
 	return &Set{Train: parts[0], Test: parts[1], Dir: dir}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"time"
 
@@ -24,6 +25,11 @@ type remote struct {
 
 	idle  time.Duration // a download that delivers nothing for so long is broken off
 	pause time.Duration // before a broken download is resumed
+}
+
+// published returns the file at an address, under its own name there; md5 may be empty.
+func published(url, md5 string) remote {
+	return remote{url: url, name: path.Base(url), md5: md5, idle: idleTimeout, pause: retryPause}
 }
 
 // bring downloads the file to a folder, which is made. A failure adds to notFound, which says where the set was looked

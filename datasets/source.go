@@ -24,7 +24,6 @@ type Found struct {
 	Dir     string // folder of the files, or the one they will be extracted to
 	Archive string // the official archive, if Dir has yet to be extracted from it or the set is Packed; else empty
 	Packed  bool   // Archive is read as it is, and never extracted; Dir is the folder it lies in
-	Place   string // which of the places it is: "data directory", "$ROLLCALL_DATA" or "user cache"
 }
 
 // Find reports where a data set lies, without reading or downloading it. It looks into Options.Dir, $ROLLCALL_DATA and
@@ -72,26 +71,28 @@ func sourceOf[S source](o Options, own S) S {
 	return own
 }
 
-// place is a folder that data sets are looked for in.
-type place struct{ name, path string }
-
-// places returns where to look, each folder once.
-func places(o Options) []place {
-	all := []place{{"data directory", o.Dir}, {"$ROLLCALL_DATA", os.Getenv("ROLLCALL_DATA")}}
+// places returns the folders to look in: the data directory, $ROLLCALL_DATA and the user's cache, each folder once.
+func places(o Options) []string {
+	all := []string{o.Dir, os.Getenv("ROLLCALL_DATA")}
 	if cache, err := os.UserCacheDir(); err == nil {
-		all = append(all, place{"user cache", filepath.Join(cache, "rollcall")})
+		all = append(all, filepath.Join(cache, "rollcall"))
 	}
-	var kept []place
+	var kept []string
 	for _, p := range all {
-		if p.path == "" {
-			continue
-		}
-		p.path = filepath.Clean(p.path)
-		if !slices.ContainsFunc(kept, func(q place) bool { return q.path == p.path }) {
-			kept = append(kept, p)
+		if p != "" && !slices.Contains(kept, filepath.Clean(p)) {
+			kept = append(kept, filepath.Clean(p))
 		}
 	}
 	return kept
+}
+
+// downloadTo returns the first place, to which a set is downloaded; "" if there is none, or no download.
+func downloadTo(o Options) string {
+	all := places(o)
+	if o.Offline || len(all) == 0 {
+		return ""
+	}
+	return all[0]
 }
 
 // layout says what a data set looks like in a place.
@@ -107,10 +108,10 @@ type layout struct {
 }
 
 // in returns the folders of a place that may hold the files.
-func (l layout) in(p place) []string {
+func (l layout) in(place string) []string {
 	var dirs []string
 	for _, folder := range append(slices.Clone(l.folders), ".") {
-		dirs = append(dirs, filepath.Join(p.path, folder))
+		dirs = append(dirs, filepath.Join(place, folder))
 	}
 	return dirs
 }
@@ -125,18 +126,18 @@ func (l layout) find(o Options) (Found, error) {
 			case err != nil: // one place that may not be read is no reason not to look into the next
 				note = fmt.Sprintf(" (%v)", err)
 			case len(missing) == 0:
-				return Found{Dir: dir, Place: p.name}, nil
+				return Found{Dir: dir}, nil
 			case len(missing) < l.items:
 				note = fmt.Sprintf(" (%s lacks %s)", dir, strings.Join(missing, ", "))
 			}
 		}
-		if path := filepath.Join(p.path, l.archive); l.archive != "" && isFile(path) {
+		if path := filepath.Join(p, l.archive); l.archive != "" && isFile(path) {
 			if l.packed {
-				return Found{Dir: p.path, Archive: path, Packed: true, Place: p.name}, nil
+				return Found{Dir: p, Archive: path, Packed: true}, nil
 			}
-			return Found{Dir: filepath.Join(p.path, l.folders[0]), Archive: path, Place: p.name}, nil
+			return Found{Dir: filepath.Join(p, l.folders[0]), Archive: path}, nil
 		}
-		looked = append(looked, p.path+note)
+		looked = append(looked, p+note)
 	}
 	if len(looked) == 0 {
 		return Found{}, fmt.Errorf("datasets: %s: %w, nowhere to look: no data directory, $ROLLCALL_DATA or user cache",
@@ -146,7 +147,7 @@ func (l layout) find(o Options) (Found, error) {
 }
 
 // incomplete returns the first folder that holds some of the files, "" if there is none.
-func (l layout) incomplete(places []place) string {
+func (l layout) incomplete(places []string) string {
 	for _, p := range places {
 		for _, dir := range l.in(p) {
 			if missing, err := l.missing(dir); err == nil && len(missing) < l.items {

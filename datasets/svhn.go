@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/md5"
 	"encoding/hex"
@@ -9,9 +10,9 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"rollcall/datasets/plan"
+	"rollcall/results/files"
 )
 
 // SVHN (Netzer et al. 2011), the cropped digits: two MAT-files, each with X uint8 [32,32,3,n] in MATLAB's order, the
@@ -34,19 +35,17 @@ var svhnFiles = fileSet{
 	set:     "svhn",
 	folders: []string{"svhn"},
 	files: []publishedFile{
-		{sum: "MD5 e26dedcc434d2e4c54c9b2d4a06d8373", remote: remote{
-			url: "http://ufldl.stanford.edu/housenumbers/train_32x32.mat", name: "train_32x32.mat",
-			md5: "e26dedcc434d2e4c54c9b2d4a06d8373", idle: idleTimeout, pause: retryPause,
-		}},
-		{sum: "MD5 eb5a983be6a315427106f1b164d9cef3", remote: remote{
-			url: "http://ufldl.stanford.edu/housenumbers/test_32x32.mat", name: "test_32x32.mat",
-			md5: "eb5a983be6a315427106f1b164d9cef3", idle: idleTimeout, pause: retryPause,
-		}},
+		svhnFile("train_32x32.mat", "e26dedcc434d2e4c54c9b2d4a06d8373"),
+		svhnFile("test_32x32.mat", "eb5a983be6a315427106f1b164d9cef3"),
 	},
 	sum: func(ctx context.Context, path string, f publishedFile) (string, error) {
 		_, _, sum, err := readSVHN(ctx, path, f.name)
 		return sum, err
 	},
+}
+
+func svhnFile(name, md5 string) publishedFile {
+	return publishedFile{remote: published("http://ufldl.stanford.edu/housenumbers/"+name, md5), sum: "MD5 " + md5}
 }
 
 // openSVHN reads the two files, side by side. They are decompressed image by image into the set itself: loading takes
@@ -59,26 +58,17 @@ func openSVHN(ctx context.Context, o Options) (*Set, error) {
 	}
 	var parts [2]*plan.Samples
 	var errs [2]error
-	var wg sync.WaitGroup
-	for i, f := range s.files {
-		wg.Go(func() {
-			path := f.in(dir)
-			images, labels, sum, err := readSVHN(ctx, path, f.name)
-			if err == nil {
-				err = s.admit(path, f, sum, o)
-			}
-			errs[i] = err
-			parts[i] = &plan.Samples{
-				Name: "svhn/" + partNames[i], H: svhnSide, W: svhnSide, C: 3, Classes: svhnClasses,
-				Images: images, Labels: labels, Mean: svhnInfo.Mean, Std: svhnInfo.Std,
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs { // the first file's, whichever failed first
-		if err != nil {
-			return nil, fmt.Errorf("datasets: svhn: %w", err)
+	_ = files.Parallel(context.WithoutCancel(ctx), len(s.files), func(i int) {
+		f := s.files[i]
+		path := f.in(dir)
+		images, labels, sum, err := readSVHN(ctx, path, f.name)
+		if err == nil {
+			err = s.admit(path, f, sum, o)
 		}
+		parts[i], errs[i] = svhnInfo.samples(i, svhnSide, 3, images, labels), err
+	})
+	if err := cmp.Or(errs[:]...); err != nil { // the first file's, whichever failed first
+		return nil, fmt.Errorf("datasets: svhn: %w", err)
 	}
 	return &Set{Train: parts[0], Test: parts[1], Dir: dir}, nil
 }

@@ -2,13 +2,9 @@ package datasets
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"path/filepath"
 )
 
 // Status is what a file of a data set turned out to be.
@@ -59,34 +55,6 @@ func Verify(name string, o Options) ([]FileStatus, error) {
 	return s.verify(context.Background(), o)
 }
 
-func (a *archive) verify(_ context.Context, o Options) ([]FileStatus, error) {
-	dir, err := a.layout().verifiable(o)
-	if err != nil {
-		return nil, err
-	}
-	var all []FileStatus
-	for _, f := range a.files {
-		s := FileStatus{
-			File: f.name, Path: filepath.Join(dir, f.name), Status: Missing, Found: "no such file",
-			Wanted: fmt.Sprintf("%d bytes", f.size),
-		}
-		data, err := readOfficial(s.Path, f)
-		var shape *lengthError
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case errors.As(err, &shape):
-			s.Status, s.Found = Malformed, fmt.Sprintf("%d bytes", shape.found)
-		case err != nil:
-			return all, fmt.Errorf("datasets: %s: %w", a.set, err)
-		default:
-			s = a.compare(f, data)
-			s.Path = filepath.Join(dir, f.name)
-		}
-		all = append(all, s)
-	}
-	return all, nil
-}
-
 // verifiable returns the folder to verify: the one that is found, else the first that holds any of the files.
 func (l layout) verifiable(o Options) (string, error) {
 	found, err := l.find(o)
@@ -102,30 +70,6 @@ func (l layout) verifiable(o Options) (string, error) {
 	return "", err
 }
 
-// compare says what data, of the right length, is as file f.
-func (a *archive) compare(f officialFile, data []byte) FileStatus {
-	sha := sha256.Sum256(data)
-	sum := hex.EncodeToString(sha[:])
-	s := FileStatus{File: f.name, Status: Official, Wanted: "SHA-256 " + f.sha256}
-	if sum == f.sha256 {
-		return s
-	}
-	for _, other := range a.files {
-		if sum == other.sha256 {
-			s.Status, s.Found = Swapped, fmt.Sprintf("SHA-256 %s (%s)", sum, other.name)
-			return s
-		}
-	}
-	if a.check != nil {
-		if err := a.check(data); err != nil {
-			s.Status, s.Found, s.Wanted = Malformed, err.Error(), ""
-			return s
-		}
-	}
-	s.Status, s.Found = Altered, "SHA-256 "+sum
-	return s
-}
-
 // lengthError reports a file of the wrong length; it reads like the other errors once the data set stands before it.
 type lengthError struct {
 	file          string
@@ -137,7 +81,7 @@ func (e *lengthError) Error() string {
 }
 
 // readOfficial reads a file that must have f's length; it is looked at before anything is read.
-func readOfficial(path string, f officialFile) ([]byte, error) {
+func readOfficial(path string, f publishedFile) ([]byte, error) {
 	r, size, err := openRegular(path)
 	if err != nil {
 		return nil, err
