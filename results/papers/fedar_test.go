@@ -45,9 +45,15 @@ func TestFedAR3(t *testing.T) {
 		t.Error("FedAvg with p_min = 0.1 has a number of the paper's, which has everybody there")
 	}
 	// The table agrees with itself: the variance is the square of the standard deviation, to a digit of its last place.
-	for _, r := range fedar3Percent {
-		if std := math.Sqrt(r.percent[2]); math.Abs(std-r.percent[1]) > 0.15 { // 13.5 and 13.6, 20.8 and 20.7
-			t.Errorf("%s: variance %g, want the square of %g", r.method, r.percent[2], r.percent[1])
+	std := 0.0
+	for _, r := range rows {
+		switch r.Metric {
+		case results.ClientAccStd:
+			std = 100 * r.Mean.Value
+		case results.ClientAccVar:
+			if math.Abs(100*math.Sqrt(r.Mean.Value)-std) > 0.15 { // 13.5 and 13.6, 20.8 and 20.7
+				t.Errorf("%s: variance %g, want the square of %g", r.Method, 1e4*r.Mean.Value, std)
+			}
 		}
 	}
 }

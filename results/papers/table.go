@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"rollcall/results"
+	"rollcall/results/files"
 )
 
 // Table is one table of a paper: every method in every column.
@@ -79,9 +81,41 @@ func TableByID(id string) (Table, error) {
 	return tables[i], nil
 }
 
-// tenths turns a percentage printed with one decimal into the float64 nearest to its fraction; dividing
-// by 100 would print 86.1 % as 0.8609999999999999.
-func tenths(percent float64) float64 { return math.Round(percent*10) / 1000 }
+// printedTable is a table as it is printed.
+type printedTable struct {
+	id, availability string
+	n                int               // seeds behind each number
+	columns          []results.Printed // what sets each apart: data, alpha and params
+	metrics          []results.Metric  // of every column
+}
 
-// hundredths is [tenths] for two decimals.
-func hundredths(percent float64) float64 { return math.Round(percent*100) / 10000 }
+// numbers reads the lines of the table: a method, and its numbers column by column, each 85.6 or 85.6±0.9, or a dash
+// where there is none. Accuracies are printed in percent.
+func (t printedTable) numbers(lines string) (rows []results.Printed) {
+	for line := range strings.Lines(strings.TrimSpace(lines)) {
+		words := strings.Fields(line)
+		for i, word := range words[1:] {
+			row := t.columns[i/len(t.metrics)]
+			row.Table, row.Method, row.Availability, row.N = t.id, words[0], t.availability, t.n
+			row.Metric = t.metrics[i%len(t.metrics)]
+			mean, std, _ := strings.Cut(word, "±")
+			row.Mean, row.Std = printedNumber(row.Metric, mean), printedNumber(row.Metric, std)
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// printedNumber returns a number of a metric as ours are: fractions in place of percentages.
+func printedNumber(m results.Metric, text string) files.Optional {
+	x, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil: // none
+		return files.Optional{}
+	case m.IsRound(), m == results.PRounds:
+		return files.Some(x)
+	case m == results.ClientAccVar:
+		return files.Some(math.Round(100*x) / 1e6)
+	}
+	return files.Some(math.Round(100*x) / 1e4) // the nearest float64; x/100 would print 86.1 % as 0.8609999999999999
+}
