@@ -146,11 +146,3 @@ func cafedTrains(method, preset, data, net string) results.Params {
 	}
 	return trains
 }
-
-// runs are the methods in one column.
-func runs(c Column, methods ...string) (list []Run) {
-	for _, m := range methods {
-		list = append(list, Run{Method: m, Column: c, Series: m})
-	}
-	return list
-}

@@ -12,41 +12,32 @@ import (
 
 // ToN prints no T for figures 1b and 1c: as for 1d [inferred].
 var (
-	cafedF1a = Figure{
-		ID: "cafed-f1a", Title: "CA-Fed, ToN, Figure 1a: test accuracy, Synthetic",
-		Measure: Curves{}, Runs: runs(ton("leaf"), cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds,
-		Draw: stating("", []claim{{Data: "leaf", Ahead: []string{"ca-fed"}, Behind: "adafed", Points: 1.56}}, drawAccuracy),
-	}
-	cafedF1b = Figure{
-		ID: "cafed-f1b", Title: "CA-Fed, ToN, Figure 1b: test accuracy, MNIST",
-		Measure: Curves{}, Runs: runs(ton("mnist"), cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds,
-		Draw: stating("", []claim{{Data: "mnist", Ahead: []string{"ca-fed"}, Behind: "adafed", Points: 0.94}}, drawAccuracy),
-	}
-	cafedF1c = Figure{
-		ID: "cafed-f1c", Title: "CA-Fed, ToN, Figure 1c: test accuracy, CIFAR-10",
-		Measure: Curves{}, Runs: runs(ton("cifar10", "eval-every=5"), cafedMethods...), Preset: "paper", Seeds: tonSeeds,
-		Rounds: tonRounds,
-		Draw: stating("", []claim{{Data: "cifar10", Ahead: []string{"ca-fed"}, Behind: "adafed", Points: 1.32}},
-			drawAccuracy),
-	}
+	cafedF1a = aheadOfAdaFed("cafed-f1a", "Figure 1a: test accuracy, Synthetic", ton("leaf"), tonRounds, 1.56)
+	cafedF1b = aheadOfAdaFed("cafed-f1b", "Figure 1b: test accuracy, MNIST", ton("mnist"), tonRounds, 0.94)
+	cafedF1c = aheadOfAdaFed("cafed-f1c", "Figure 1c: test accuracy, CIFAR-10", ton("cifar10", "eval-every=5"), tonRounds,
+		1.32)
 	cafedF1d = Figure{
 		ID: "cafed-f1d", Title: "CA-Fed, ToN, Figure 1d: cumulative importance of three groups of clients, Synthetic",
 		Measure: Curves{Decisions: true}, Runs: runs(ton("leaf"), cafedMethods...), Preset: "paper", Seeds: tonSeeds,
 		Rounds: tonRounds,
 		Draw: stating("Unbiased equalizes; More available excludes the less available; AdaFed and CA-Fed favour the more "+
-			"available; "+
-			"F3AST favours the less available, correlated", nil, func(m Measured) (Drawing, error) {
-			rows, err := ofEveryLine(m.Lines, CAFedGroupRows)
-			return drawing(rows, CAFedGroupFigure(m.Figure.Title, rows)), err
-		}),
+			"available; F3AST favours the less available, correlated", nil,
+			drawn(ofEveryLine(CAFedGroupRows), CAFedGroupFigure)),
 	}
 )
 
-// drawAccuracy draws the test accuracy of every line.
-func drawAccuracy(m Measured) (Drawing, error) {
-	rows, err := cafedCurveRows(m.Lines)
-	return drawing(rows, cafedCurveFigure(m.Figure.Title, "test accuracy", rows)), err
+// aheadOfAdaFed is a figure of ToN's with the test accuracy of all methods in a column, of which it says by how many
+// percentage points CA-Fed is ahead of AdaFed.
+func aheadOfAdaFed(id, title string, c Column, rounds int, points float64) Figure {
+	return Figure{
+		ID: id, Title: "CA-Fed, ToN, " + title,
+		Measure: Curves{}, Runs: runs(c, cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: rounds,
+		Draw: stating("", []claim{{Data: c.Data, Ahead: []string{"ca-fed"}, Behind: "adafed", Points: points}}, drawAccuracy),
+	}
 }
+
+// drawAccuracy draws the test accuracy of every line.
+var drawAccuracy = drawn(cafedCurveRows, cafedCurveFigure("test accuracy"))
 
 // cafedCurveRow is one evaluated round of a run, over its seeds (INFOCOM, figure 3; ToN, figures 1a–c, 2a and 5d).
 type cafedCurveRow struct {
@@ -60,15 +51,14 @@ type cafedCurveRow struct {
 }
 
 // cafedCurveRows returns the rounds in which every seed has an accuracy, line by line.
-func cafedCurveRows(lines []Line) ([]cafedCurveRow, error) {
-	var rows []cafedCurveRow
-	for _, line := range lines {
-		means, err := results.MeanCurve(line.Curves, results.TestAcc)
+func cafedCurveRows(m Measured) (rows []cafedCurveRow, err error) {
+	for _, line := range m.Lines {
+		means, err := line.mean(results.TestAcc)
 		if err != nil {
-			return nil, fmt.Errorf("%s on %s: %w", line.Series, line.Data, err)
+			return nil, err
 		}
-		for _, m := range means {
-			rows = append(rows, cafedCurveRow{line.Data, line.Series, line.Method, m.Round, m.N, m.Mean, m.Std})
+		for _, x := range means {
+			rows = append(rows, cafedCurveRow{line.Data, line.Series, line.Method, x.Round, x.N, x.Mean, x.Std})
 		}
 	}
 	return rows, nil
@@ -76,22 +66,19 @@ func cafedCurveRows(lines []Line) ([]cafedCurveRow, error) {
 
 // cafedCurveFigure draws a panel for each data set and a line for each series, with a band of one standard deviation
 // over the seeds where there are several. what says what is averaged: "test accuracy".
-func cafedCurveFigure(title, what string, rows []cafedCurveRow) plot.Figure {
-	var panels []plot.Chart
-	for _, data := range inOrder(rows, func(r cafedCurveRow) string { return r.Data }) {
-		chart := plot.LineChart{Title: data, XLabel: "round", YLabel: what + " (%)"}
-		for _, name := range inOrder(rows, func(r cafedCurveRow) string { return r.Series }) {
-			s := plot.Series{Name: name}
-			for _, r := range rows {
-				if r.Data == data && r.Series == name {
-					s.Point(r.Round, r.TestAcc, r.TestAccStd, 100)
-				}
-			}
-			chart.Series = append(chart.Series, s)
+func cafedCurveFigure(what string) func(title string, rows []cafedCurveRow) plot.Figure {
+	return func(title string, rows []cafedCurveRow) plot.Figure {
+		var panels []plot.Chart
+		for _, data := range inOrder(rows, func(r cafedCurveRow) string { return r.Data }) {
+			panels = append(panels, plot.LineChart{
+				Title: data, XLabel: "round", YLabel: what + " (%)",
+				Series: lines(rows, func(r cafedCurveRow) bool { return r.Data == data },
+					func(r cafedCurveRow) string { return r.Series },
+					func(s *plot.Series, r cafedCurveRow) { s.Point(r.Round, r.TestAcc, r.TestAccStd, 100) }),
+			})
 		}
-		panels = append(panels, chart)
+		return plot.Figure{Title: title, Panels: [][]plot.Chart{panels}}
 	}
-	return plot.Figure{Title: title, Panels: [][]plot.Chart{panels}}
 }
 
 // The groups of ToN's figure 1d.

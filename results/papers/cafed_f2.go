@@ -21,10 +21,8 @@ var (
 	cafedF2b = Figure{
 		ID: "cafed-f2b", Title: "CA-Fed, ToN, Figure 2b: best κ̄² for each length of training, Synthetic",
 		Measure: Curves{}, Runs: overKappa(ton("leaf")), Preset: "paper", Seeds: tonSeeds, Rounds: 500,
-		Draw: stating("small κ̄² is best for short training, large κ̄² for long", nil, func(m Measured) (Drawing, error) {
-			rows, err := cafedBestRows(m.Lines)
-			return drawing(rows, cafedBestFigure(m.Figure.Title, rows)), err
-		}),
+		Draw: stating("small κ̄² is best for short training, large κ̄² for long", nil,
+			drawn(cafedBestRows, cafedBestFigure)),
 	}
 )
 
@@ -59,21 +57,21 @@ type cafedBestRow struct {
 }
 
 // cafedBestRows returns the best of the lines of ca-fed after every round that all of them have; their X is κ̄².
-func cafedBestRows(lines []Line) ([]cafedBestRow, error) {
+func cafedBestRows(m Measured) ([]cafedBestRow, error) {
 	type at struct {
 		line Line
 		mean results.RoundMean
 	}
 	rounds := map[int][]at{}
 	compared, last := 0, 0
-	for _, line := range lines {
+	for _, line := range m.Lines {
 		if line.Method != "ca-fed" {
 			continue
 		}
 		compared++
-		means, err := results.MeanCurve(line.Curves, results.TestAcc)
+		means, err := line.mean(results.TestAcc)
 		if err != nil {
-			return nil, fmt.Errorf("%s on %s: %w", line.Series, line.Data, err)
+			return nil, err
 		}
 		for _, m := range means {
 			rounds[m.Round], last = append(rounds[m.Round], at{line, m}), max(last, m.Round)

@@ -25,11 +25,8 @@ var (
 		ID: "cafed-f4a", Title: "CA-Fed, ToN, Figure 4a: error of the estimators against the observed history",
 		Axis:    historyAxis,
 		Measure: EstimatorErrors{}, Runs: overPrior("ca-fed"), Preset: "paper", Seeds: tonSeeds, Rounds: 50,
-		Draw: stating("both errors fall with t'; that of λ is larger", nil, func(m Measured) (Drawing, error) {
-			rows := estimatorRows(m.Errors, m.Figure.Axis)
-			labels := map[string]string{"pi_error": "mean |π̂ − π|", "lambda_error": "mean |λ̂ − λ|"}
-			return drawing(rows, sweepFigure(m.Figure.Title, rows, labels)), nil
-		}),
+		Draw: stating("both errors fall with t'; that of λ is larger", nil, drawn(estimatorRows,
+			sweepFigure(map[string]string{"pi_error": "mean |π̂ − π|", "lambda_error": "mean |λ̂ − λ|"}))),
 	}
 	cafedF4b = Figure{
 		ID: "cafed-f4b", Title: "CA-Fed, ToN, Figure 4b: test accuracy with estimated availability, MNIST", Axis: historyAxis,
@@ -40,12 +37,9 @@ var (
 
 // overHeterogeneity are figure 3's runs.
 func overHeterogeneity() (list []Run) {
-	for _, v := range []string{"0", "0.25", "0.5", "0.75", "1"} {
-		x, _ := strconv.ParseFloat(v, 64) // one of the above
-		for _, r := range overKappa(ton("leaf", results.NewParams("leaf-gamma="+v, "leaf-delta="+v))) {
-			r.X = x
-			list = append(list, r)
-		}
+	for _, x := range []float64{0, 0.25, 0.5, 0.75, 1} {
+		set := fmt.Sprintf("leaf-gamma=%g;leaf-delta=%g", x, x)
+		list = append(list, at(x, overKappa(ton("leaf", results.Params(set))))...)
 	}
 	return list
 }
@@ -54,28 +48,24 @@ func overHeterogeneity() (list []Run) {
 func overPrior(methods ...string) (list []Run) {
 	for half := 2; half <= 8; half++ {
 		rounds := int(math.Round(math.Pow(10, float64(half)/2)))
-		for _, r := range runs(ton("mnist", results.Params("prior="+strconv.Itoa(rounds))), methods...) {
-			r.X = float64(rounds)
-			list = append(list, r)
-		}
+		column := ton("mnist", results.Params("prior="+strconv.Itoa(rounds)))
+		list = append(list, at(float64(rounds), runs(column, methods...))...)
 	}
 	return list
 }
 
 // drawFinalAccuracy draws the test accuracy after the last round.
-func drawFinalAccuracy(m Measured) (Drawing, error) {
-	rows, err := finalRows(m.Lines, m.Figure.Axis)
-	labels := map[string]string{string(results.TestAcc): "test accuracy after the last round (%)"}
-	return drawing(rows, sweepFigure(m.Figure.Title, rows, labels)), err
-}
+var drawFinalAccuracy = drawn(finalRows, sweepFigure(map[string]string{
+	string(results.TestAcc): "test accuracy after the last round (%)",
+}))
 
 // finalRows returns the test accuracy of each line after its last round.
-func finalRows(lines []Line, axis string) ([]sweepRow, error) {
-	var rows []sweepRow
-	for _, line := range lines {
-		means, err := results.MeanCurve(line.Curves, results.TestAcc)
+func finalRows(m Measured) (rows []sweepRow, err error) {
+	axis := m.Figure.Axis
+	for _, line := range m.Lines {
+		means, err := line.mean(results.TestAcc)
 		if err != nil {
-			return nil, fmt.Errorf("%s on %s: %w", line.Series, line.Data, err)
+			return nil, err
 		}
 		if len(means) == 0 {
 			return nil, fmt.Errorf("results: %s at %s %g: no round that every seed was evaluated in, want one", line.Series,
@@ -83,18 +73,17 @@ func finalRows(lines []Line, axis string) ([]sweepRow, error) {
 		}
 		last := means[len(means)-1]
 		rows = append(rows, sweepRow{
-			string(results.TestAcc), line.Series, line.Method, axis, line.X, last.Round, last.N,
-			last.Mean, last.Std,
+			string(results.TestAcc), line.Series, line.Method, axis, line.X, last.Round, last.N, last.Mean, last.Std,
 		})
 	}
 	return rows, nil
 }
 
 // estimatorRows returns the errors of π̂ and then of λ̂ at every X, over the seeds.
-func estimatorRows(errors []EstimatorError, axis string) (rows []sweepRow) {
-	for _, x := range inOrder(errors, func(e EstimatorError) float64 { return e.X }) {
+func estimatorRows(m Measured) (rows []sweepRow, err error) {
+	for _, x := range inOrder(m.Errors, func(e EstimatorError) float64 { return e.X }) {
 		for _, what := range []string{"pi_error", "lambda_error"} {
-			for _, e := range errors {
+			for _, e := range m.Errors {
 				if e.X != x {
 					continue
 				}
@@ -103,11 +92,11 @@ func estimatorRows(errors []EstimatorError, axis string) (rows []sweepRow) {
 					bySeed = e.Lambda
 				}
 				rows = append(rows, sweepRow{
-					What: what, Series: fmt.Sprintf("after %d rounds", e.Round), Axis: axis, X: x, Round: e.Round,
+					What: what, Series: fmt.Sprintf("after %d rounds", e.Round), Axis: m.Figure.Axis, X: x, Round: e.Round,
 					N: len(bySeed), Mean: stats.Mean(bySeed).Value, Std: stats.SampleStd(bySeed),
 				})
 			}
 		}
 	}
-	return rows
+	return rows, nil
 }

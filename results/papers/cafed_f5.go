@@ -16,11 +16,8 @@ var (
 		"all clients of clusters 9, 7, 6 are left out, those of 8 are kept")
 	cafedF5c = inClustersActivity("cafed-f5c", "Figure 5c: clusters, all clients different, MNIST", "classes",
 		"clients of the correlated clusters are left out in part")
-	cafedF5d = Figure{
-		ID: "cafed-f5d", Title: "CA-Fed, ToN, Figure 5d: test accuracy with spatial correlation, MNIST",
-		Measure: Curves{}, Runs: runs(inClusters("classes"), cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: 100,
-		Draw: stating("", []claim{{Data: "mnist", Ahead: []string{"ca-fed"}, Behind: "adafed", Points: 0.6}}, drawAccuracy),
-	}
+	cafedF5d = aheadOfAdaFed("cafed-f5d", "Figure 5d: test accuracy with spatial correlation, MNIST",
+		inClusters("classes"), 100, 0.6)
 )
 
 // inClustersActivity is figure 5a, b or c: who is left out when MNIST is cut as split says.

@@ -19,10 +19,9 @@ var cafedI1 = Figure{
 }
 
 // drawActivity draws who was there and who was left out in the first run.
-func drawActivity(m Measured) (Drawing, error) {
-	rows := CAFedActivityRows(m.Lines[0].Decisions[0])
-	return drawing(rows, CAFedActivityFigure(m.Figure.Title, rows)), nil
-}
+var drawActivity = drawn(func(m Measured) ([]CAFedActivityRow, error) {
+	return CAFedActivityRows(m.Lines[0].Decisions[0]), nil
+}, CAFedActivityFigure)
 
 // CAFedActivityRow is one client in one round (INFOCOM, figure 1; ToN, figures 5a–c).
 type CAFedActivityRow struct {

@@ -2,6 +2,7 @@ package papers
 
 import (
 	"fmt"
+	"slices"
 
 	"rollcall/results"
 	"rollcall/results/files"
@@ -13,24 +14,23 @@ var cafedI2 = Figure{
 	Measure: Curves{Decisions: true}, Runs: runs(infocom("binary"), infocomMethods...), Seeds: infocomSeeds[:1],
 	Rounds: infocomRounds,
 	Draw: stating("all but Unbiased depart from the target; CA-Fed favours the more available clients", nil,
-		func(m Measured) (Drawing, error) {
-			rows, err := ofEveryLine(m.Lines, CAFedImportanceRows)
-			return drawing(rows, CAFedShareFigure(m.Figure.Title, rows)), err
-		}),
+		drawn(ofEveryLine(CAFedImportanceRows), CAFedShareFigure)),
 }
 
-// ofEveryLine returns the rows of every line, one after the other.
+// ofEveryLine makes rows of every line, one after the other.
 func ofEveryLine[T any](
-	lines []Line, rowsOf func(method string, seeds [][]results.DecisionRow) ([]T, error),
-) (rows []T, err error) {
-	for _, line := range lines {
-		more, err := rowsOf(line.Method, line.Decisions)
-		if err != nil {
-			return nil, err
+	rowsOf func(method string, seeds [][]results.DecisionRow) ([]T, error),
+) func(m Measured) ([]T, error) {
+	return func(m Measured) (rows []T, err error) {
+		for _, line := range m.Lines {
+			more, err := rowsOf(line.Method, line.Decisions)
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, more...)
 		}
-		rows = append(rows, more...)
+		return rows, nil
 	}
-	return rows, nil
 }
 
 // CAFedImportanceRow is what one method gave one client in the course of a run, averaged over the seeds (INFOCOM,
@@ -94,26 +94,22 @@ func CAFedImportanceRows(method string, seeds [][]results.DecisionRow) ([]CAFedI
 // CAFedShareFigure draws each client's share, the clients in the order of their availability, a line for each method
 // and one for the target.
 func CAFedShareFigure(title string, rows []CAFedImportanceRow) plot.Figure {
-	target := plot.Series{Name: "target α", Step: true}
-	chart := plot.LineChart{
-		Title: "from the most to the least available client", XLabel: "client",
-		YLabel: "importance (%)", YMin: files.Some(0),
-	}
-	for k, method := range inOrder(rows, func(r CAFedImportanceRow) string { return r.Method }) {
-		s := plot.Series{Name: method, Step: true}
-		for place := range len(rows) {
-			for _, r := range rows {
-				if r.Method != method || r.Place != place {
-					continue
-				}
-				s.X, s.Y = append(s.X, float64(place)), append(s.Y, 100*r.Share)
-				if k == 0 {
-					target.X, target.Y = append(target.X, float64(place)), append(target.Y, 100*r.Target)
-				}
-			}
+	rows = slices.SortedStableFunc(slices.Values(rows), func(a, b CAFedImportanceRow) int { return a.Place - b.Place })
+	add := func(share func(r CAFedImportanceRow) float64) func(s *plot.Series, r CAFedImportanceRow) {
+		return func(s *plot.Series, r CAFedImportanceRow) {
+			s.X, s.Y, s.Step = append(s.X, float64(r.Place)), append(s.Y, 100*share(r)), true
 		}
-		chart.Series = append(chart.Series, s.LastStepDrawn())
 	}
-	chart.Series = append(chart.Series, target.LastStepDrawn())
-	return plot.Figure{Title: title, Panels: [][]plot.Chart{{chart}}}
+	series := lines(rows, func(CAFedImportanceRow) bool { return true },
+		func(r CAFedImportanceRow) string { return r.Method }, add(func(r CAFedImportanceRow) float64 { return r.Share }))
+	series = append(series, lines(rows, func(r CAFedImportanceRow) bool { return r.Method == rows[0].Method },
+		func(CAFedImportanceRow) string { return "target α" },
+		add(func(r CAFedImportanceRow) float64 { return r.Target }))...)
+	for i := range series {
+		series[i] = series[i].LastStepDrawn()
+	}
+	return plot.Figure{Title: title, Panels: [][]plot.Chart{{plot.LineChart{
+		Title: "from the most to the least available client", XLabel: "client",
+		YLabel: "importance (%)", YMin: files.Some(0), Series: series,
+	}}}}
 }

@@ -14,10 +14,7 @@ var cafedI3 = Figure{
 	Draw: ofRunningMeans(stating("", []claim{
 		{Data: "binary", Ahead: []string{"ca-fed"}, Behind: "f3ast", Points: 0.89},
 		{Data: "mnist", Ahead: []string{"ca-fed"}, Behind: "f3ast", Points: 1.24},
-	}, func(m Measured) (Drawing, error) {
-		rows, err := cafedCurveRows(m.Lines)
-		return drawing(rows, cafedCurveFigure(m.Figure.Title, "time-average test accuracy", rows)), err
-	})),
+	}, drawn(cafedCurveRows, cafedCurveFigure("time-average test accuracy")))),
 }
 
 // ofRunningMeans draws lines whose test accuracies are averaged over the rounds so far.

@@ -91,20 +91,20 @@ func TestCAFedSeries(t *testing.T) {
 	large := run("ca-fed", "ca-fed κ̄²=100", 100, resultstest.Accuracies(0.1, 0.3, 0.75),
 		resultstest.Accuracies(0.1, 0.3, 0.65))
 	other := run("unbiased", "unbiased", 0, resultstest.Accuracies(0.1, 0.2, 0.9), resultstest.Accuracies(0.1, 0.3, 0.9))
-	rows, err := cafedBestRows([]Line{other, small, large})
+	rows, err := cafedBestRows(Measured{Lines: []Line{other, small, large}})
 	if err != nil || len(rows) != 2 || rows[0].Kappa != 0.1 || rows[1].Kappa != 100 || rows[1].RunnerUp != small.Series {
 		t.Errorf("best %+v, %v, want κ̄² 0.1 after round 1 and 100 after round 2", rows, err)
 	}
-	if _, err := cafedBestRows([]Line{other, small}); err == nil {
+	if _, err := cafedBestRows(Measured{Lines: []Line{other, small}}); err == nil {
 		t.Error("best of one: no error")
 	}
-	final, err := finalRows([]Line{small}, "γ = δ")
+	final, err := finalRows(Measured{Figure: Figure{Axis: "γ = δ"}, Lines: []Line{small}})
 	if err != nil || len(final) != 1 || final[0].Mean != 0.6 || final[0].Round != 2 || final[0].N != 2 ||
 		final[0].Std != files.Some(0) {
 		t.Errorf("final %+v, %v, want 0.6 ± 0 after round 2", final, err)
 	}
 	for _, f := range []plot.Figure{
-		cafedBestFigure("best", rows), sweepFigure("sweep", final, map[string]string{"test_acc": "accuracy"}),
+		cafedBestFigure("best", rows), sweepFigure(map[string]string{"test_acc": "accuracy"})("sweep", final),
 		CAFedActivityFigure("activity", CAFedActivityRows(resultstest.Decisions())),
 	} {
 		if text := filestest.SVG(t, f); !strings.Contains(text, f.Title) {

@@ -13,10 +13,7 @@ var fedarF3 = Figure{
 	ID: "fedar-f3", Title: "FedAR, Figure 3: accuracy over the clients, CIFAR-10, p_min = 0.1",
 	Measure: Curves{}, Runs: runs(withEverybody(fedar("cifar10")), fedar3.Methods...), Preset: "paper", Seeds: fedarSeeds,
 	Rounds: fedarRounds,
-	Draw: func(m Measured) (Drawing, error) {
-		rows, err := fedarDistributionRows(m.Lines)
-		return drawing(rows, fedarDistributionFigure(m.Figure.Title, rows)), err
-	},
+	Draw:   drawn(fedarDistributionRows, fedarDistributionFigure),
 }
 
 // fedarBins are the bars of the accuracies of clients.
@@ -35,9 +32,9 @@ type fedarDistributionRow struct {
 // fedarDistributionRows counts the clients of each line, and estimates the probability density of their accuracy with
 // normal kernels. The paper does not say how it did: the width is Silverman's, 1.06 σ n^(−1/5), with n the clients of
 // one seed [inferred].
-func fedarDistributionRows(lines []Line) ([]fedarDistributionRow, error) {
+func fedarDistributionRows(m Measured) ([]fedarDistributionRow, error) {
 	var rows []fedarDistributionRow
-	for _, line := range lines {
+	for _, line := range m.Lines {
 		var x []float64
 		for _, clients := range line.Clients {
 			for _, c := range clients {
@@ -77,17 +74,19 @@ func density(x []float64, at, width float64) float64 {
 
 // fedarDistributionFigure draws the counts as steps and the densities as lines.
 func fedarDistributionFigure(title string, rows []fedarDistributionRow) plot.Figure {
-	counts := plot.LineChart{XLabel: "accuracy of a client (%)", YLabel: "clients", YMin: files.Some(0)}
-	densities := plot.LineChart{XLabel: "accuracy of a client (%)", YLabel: "probability density", YMin: files.Some(0)}
-	for _, method := range inOrder(rows, func(r fedarDistributionRow) string { return r.Method }) {
-		c, d := plot.Series{Name: method, Step: true}, plot.Series{Name: method}
-		for _, r := range rows {
-			if r.Method == method {
-				c.X, c.Y = append(c.X, 100*r.Low), append(c.Y, r.Clients)
-				d.X, d.Y = append(d.X, 50*(r.Low+r.High)), append(d.Y, r.Density)
-			}
+	chart := func(what string, add func(s *plot.Series, r fedarDistributionRow)) plot.LineChart {
+		return plot.LineChart{
+			XLabel: "accuracy of a client (%)", YLabel: what, YMin: files.Some(0),
+			Series: lines(rows, func(fedarDistributionRow) bool { return true },
+				func(r fedarDistributionRow) string { return r.Method }, add),
 		}
-		counts.Series, densities.Series = append(counts.Series, c), append(densities.Series, d)
 	}
-	return plot.Figure{Title: title, Panels: [][]plot.Chart{{counts, densities}}}
+	return plot.Figure{Title: title, Panels: [][]plot.Chart{{
+		chart("clients", func(s *plot.Series, r fedarDistributionRow) {
+			s.X, s.Y, s.Step = append(s.X, 100*r.Low), append(s.Y, r.Clients), true
+		}),
+		chart("probability density", func(s *plot.Series, r fedarDistributionRow) {
+			s.X, s.Y = append(s.X, 50*(r.Low+r.High)), append(s.Y, r.Density)
+		}),
+	}}}
 }

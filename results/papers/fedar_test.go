@@ -83,10 +83,10 @@ func TestFedARDistribution(t *testing.T) {
 		}
 		return rows
 	}
-	rows, err := fedarDistributionRows([]Line{{
+	rows, err := fedarDistributionRows(Measured{Lines: []Line{{
 		Run{Method: "fedar"},
 		Runs{Clients: [][]results.ClientRow{seed(0.3), seed(0.4)}},
-	}})
+	}}})
 	if err != nil || len(rows) != fedarBins {
 		t.Fatalf("%d rows, %v, want %d", len(rows), err, fedarBins)
 	}
@@ -97,7 +97,7 @@ func TestFedARDistribution(t *testing.T) {
 	if math.Abs(clients-100) > 1e-9 || math.Abs(mass-1) > 0.01 {
 		t.Errorf("%g clients of density %g in all, want 100 and 1", clients, mass)
 	}
-	if _, err := fedarDistributionRows([]Line{{Run: Run{Method: "fedar"}}}); err == nil {
+	if _, err := fedarDistributionRows(Measured{Lines: []Line{{Run: Run{Method: "fedar"}}}}); err == nil {
 		t.Error("no clients: no error")
 	}
 }
@@ -127,19 +127,19 @@ func TestFedARRows(t *testing.T) {
 		}
 		return rows
 	}
-	runs := []Line{{
+	m := Measured{Figure: Figure{Axis: "p_min"}, Lines: []Line{{
 		Run{Method: "fedar", Column: Column{Data: "cifar10", Set: "p-min=0.5"}, X: 0.5},
 		Runs{Curves: [][]results.CurveRow{curve(1), curve(3)}},
-	}}
-	final, err := fedarFinalRows(runs, "p_min", 2)
+	}}}
+	final, err := fedarFinalRows(2)(m)
 	if err != nil || len(final) != 2 || final[0].What != "train_loss" || final[0].Mean != 4.5 ||
 		final[1].What != "test_acc" || math.Abs(final[1].Mean-0.045) > 1e-12 || final[0].N != 2 || final[0].Round != 3 ||
 		final[0].X != 0.5 {
 		t.Errorf("%+v, %v, want loss 4.5 and accuracy 0.045 of two seeds", final, err)
 	}
-	rows, err := fedarCurveRows(runs)
-	if err != nil || len(rows) != 4 || rows[2].TrainLoss != files.Some(4) ||
-		math.Abs(rows[2].TestAcc.Value-0.04) > 1e-12 || rows[2].Set != "p-min=0.5" || rows[2].N != 2 {
+	rows, err := fedarCurveRows(m)
+	if err != nil || len(rows) != 4 || rows[2].TrainLoss != 4 ||
+		math.Abs(rows[2].TestAcc-0.04) > 1e-12 || rows[2].Set != "p-min=0.5" || rows[2].N != 2 {
 		t.Errorf("%+v, %v, want round 2 at loss 4 and accuracy 0.04", rows, err)
 	}
 	figure := fedarCurveFigure("x", rows)

@@ -37,24 +37,24 @@ func everyFigure(t *testing.T) map[string]plot.Figure {
 			}
 		}
 	}
-	var curves [][]results.CurveRow
+	var curves [][][]results.CurveRow
 	var study []Line
 	for _, method := range []string{
 		"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa",
 		"fedvarp",
 	} {
-		curves = append(curves, run(method, 500, []float64{2.3, 1, 0.1}, []float64{0.1, 0.5, 0.6}),
-			run(method, 500, []float64{2.2, 0.2, math.NaN()}, []float64{0.1, 0.3, 0.5}))
-		study = append(study, ofF3("0.5", fmt.Sprint(float64(len(study))/10), curves[len(curves)-2:]...))
+		seeds := [][]results.CurveRow{
+			run(method, 500, []float64{2.3, 1, 0.1}, []float64{0.1, 0.5, 0.6}),
+			run(method, 500, []float64{2.2, 0.2, math.NaN()}, []float64{0.1, 0.3, 0.5}),
+		}
+		curves = append(curves, seeds)
+		study = append(study, ofF3("0.5", fmt.Sprint(float64(len(study))/10), seeds...))
 	}
-	training, err := fedaweF7Rows(curves, fedaweF7Options{
-		Beta: fedaweF7Beta, Smoothed: []string{"fedawe"},
-		LossAsCoded: true,
-	})
+	training, err := fedaweF7Rows(ofF7(0.99, true, curves...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	accuracy, err := fedaweF3Rows(study)
+	accuracy, err := fedaweF3Rows(Measured{Lines: study})
 	if err != nil {
 		t.Fatal(err)
 	}

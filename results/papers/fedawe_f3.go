@@ -2,7 +2,6 @@ package papers
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"rollcall/results"
@@ -16,20 +15,20 @@ var fedaweF3 = Figure{
 	ID: "fedawe-f3", Title: "FedAWE, Figure 3: FedAvg under non-stationary availability, SVHN",
 	Measure: Curves{}, Runs: fedaweF3Runs(), Seeds: fedaweSeeds, Rounds: 1000,
 	Draw: func(m Measured) (Drawing, error) {
-		rows, err := fedaweF3Rows(m.Lines)
+		rows, err := fedaweF3Rows(m)
 		return drawing(rows, fedaweF3Figure(rows)), err
 	},
 }
 
 // fedaweF3Runs are FedAvg over the active clients with every p and γ.
-func fedaweF3Runs() (runs []Run) {
+func fedaweF3Runs() (list []Run) {
 	for _, p := range []string{"0.1", "0.3", "0.5", "1"} {
 		for _, gamma := range []string{"0.1", "0.2", "0.3", "0.5"} {
 			column := Column{Data: "svhn", Availability: "sine", Set: results.NewParams("p="+p, "gamma="+gamma)}
-			runs = append(runs, Run{Method: "fedavg-active", Column: column})
+			list = append(list, runs(column, "fedavg-active")...)
 		}
 	}
-	return runs
+	return list
 }
 
 // fedaweF3Row is one evaluated round of a cell, over its seeds.
@@ -45,9 +44,8 @@ type fedaweF3Row struct {
 }
 
 // fedaweF3Rows returns the rounds in which every seed of a cell has both accuracies, cell by cell.
-func fedaweF3Rows(lines []Line) ([]fedaweF3Row, error) {
-	var rows []fedaweF3Row
-	for _, line := range lines {
+func fedaweF3Rows(m Measured) (rows []fedaweF3Row, err error) {
+	for _, line := range m.Lines {
 		p, gamma := numberOf(line, "p"), numberOf(line, "gamma")
 		if len(line.Curves) == 0 {
 			return nil, fmt.Errorf("results: fedawe-f3: p %g, gamma %g: no run, want at least one", p, gamma)
@@ -75,44 +73,25 @@ func numberOf(line Line, name string) float64 {
 // fedaweF3Figure draws train and test accuracy, a row of panels for each p and a line for each γ, with a band of one
 // standard deviation over the seeds where there are several.
 func fedaweF3Figure(rows []fedaweF3Row) plot.Figure {
-	f := plot.Figure{Title: "FedAvg over active clients, SVHN, p(t) = p (γ sin(0.1πt) + 1 − γ)", PanelHeight: 210}
-	var ps, gammas []float64 // in order of appearance
-	all := plot.NewSpan()    // the same axis for all panels
+	all := plot.NewSpan() // the same axis for all panels
 	for _, r := range rows {
 		for _, acc := range []stats.Estimate{{Mean: r.TrainAcc, Std: r.TrainAccStd}, {Mean: r.TestAcc, Std: r.TestAccStd}} {
 			all.Add(100 * (acc.Mean - acc.Std.Value))
 			all.Add(100 * (acc.Mean + acc.Std.Value))
 		}
-		if !slices.Contains(ps, r.P) {
-			ps = append(ps, r.P)
-		}
-		if !slices.Contains(gammas, r.Gamma) {
-			gammas = append(gammas, r.Gamma)
-		}
 	}
 	low, high := all.Axis(0.04, false)
-	for i, p := range ps {
-		train := plot.LineChart{
-			Title: fmt.Sprintf("p = %g", p), YLabel: "train accuracy (%)", YMin: files.Some(low),
-			YMax: files.Some(high),
-		}
-		test := train
-		test.YLabel = "test accuracy (%)"
-		if i == len(ps)-1 {
-			train.XLabel, test.XLabel = "round", "round"
-		}
-		for _, gamma := range gammas {
-			name := fmt.Sprintf("γ = %g", gamma)
-			a, b := plot.Series{Name: name}, plot.Series{Name: name}
-			for _, r := range rows {
-				if r.P == p && r.Gamma == gamma {
-					a.Point(r.Round, r.TrainAcc, r.TrainAccStd, 100)
-					b.Point(r.Round, r.TestAcc, r.TestAccStd, 100)
-				}
-			}
-			train.Series, test.Series = append(train.Series, a), append(test.Series, b)
-		}
-		f.Panels = append(f.Panels, []plot.Chart{train, test})
+	chart := plot.LineChart{YLabel: "train accuracy (%)", YMin: files.Some(low), YMax: files.Some(high)}
+	train := side[fedaweF3Row]{chart, func(s *plot.Series, r fedaweF3Row) {
+		s.Point(r.Round, r.TrainAcc, r.TrainAccStd, 100)
+	}}
+	chart.YLabel = "test accuracy (%)"
+	test := side[fedaweF3Row]{chart, func(s *plot.Series, r fedaweF3Row) {
+		s.Point(r.Round, r.TestAcc, r.TestAccStd, 100)
+	}}
+	return plot.Figure{
+		Title: "FedAvg over active clients, SVHN, p(t) = p (γ sin(0.1πt) + 1 − γ)", PanelHeight: 210,
+		Panels: sideBySide(rows, func(r fedaweF3Row) string { return fmt.Sprintf("p = %g", r.P) },
+			func(r fedaweF3Row) string { return fmt.Sprintf("γ = %g", r.Gamma) }, [2]side[fedaweF3Row]{train, test}),
 	}
-	return f
 }

@@ -2,7 +2,6 @@ package papers
 
 import (
 	"fmt"
-	"slices"
 
 	"rollcall/results/files"
 	"rollcall/results/plot"
@@ -58,16 +57,8 @@ type FedAWEF6Row struct {
 // FedAWEF6Figure draws, for each process, the trajectories p_i^t as steps and beside them the sampled activity.
 func FedAWEF6Figure(rows []FedAWEF6Row) plot.Figure {
 	f := plot.Figure{Title: "Availability of three kinds of clients", PanelHeight: 190}
-	var kinds []string // in order of appearance
-	var ps []float64
-	for _, r := range rows {
-		if !slices.Contains(kinds, r.Availability) {
-			kinds = append(kinds, r.Availability)
-		}
-		if !slices.Contains(ps, r.P) {
-			ps = append(ps, r.P)
-		}
-	}
+	kinds := inOrder(rows, func(r FedAWEF6Row) string { return r.Availability })
+	ps := inOrder(rows, func(r FedAWEF6Row) float64 { return r.P })
 	if len(ps) != 3 {
 		f.Title = "Availability of clients"
 	}
@@ -78,18 +69,14 @@ func FedAWEF6Figure(rows []FedAWEF6Row) plot.Figure {
 			path.XLabel, activity.XLabel = "round", "round"
 		}
 		for _, p := range ps {
-			name := fmt.Sprintf("p = %g", round3(p))
-			s, on := plot.Series{Name: name, Step: true}, []bool{}
+			s, on := plot.Series{Name: fmt.Sprintf("p = %g", round3(p)), Step: true}, []bool{}
 			for _, r := range rows {
 				if r.Availability == kind && r.P == p {
 					s.X, s.Y = append(s.X, float64(r.Round)), append(s.Y, r.Probability)
 					on = append(on, r.Active != 0)
 				}
 			}
-			if n := len(s.X); n > 0 { // the last round lasts as long as the others
-				s.X, s.Y = append(s.X, s.X[n-1]+1), append(s.Y, s.Y[n-1])
-			}
-			path.Series = append(path.Series, s)
+			path.Series = append(path.Series, s.LastStepDrawn())
 			activity.Rows = append(activity.Rows, plot.RasterRow{Name: fmt.Sprintf("%g", round3(p)), On: on})
 		}
 		f.Panels = append(f.Panels, []plot.Chart{path, activity})

@@ -12,10 +12,8 @@ import (
 )
 
 const (
-	// fedaweF7Beta is the β with which FedAWE's Figure 7 smooths FedAWE's own curves.
-	fedaweF7Beta = 0.99
-
-	// fedaweF7Every is how many rounds apart the values are that the figure smooths: those of the released code.
+	// fedaweF7Every is how many rounds apart the values are that the figure smooths: those of the released code. β is the
+	// factor from one to the next: curves evaluated less often are smoothed over as many rounds, not over as many values.
 	fedaweF7Every = 2
 
 	// fedaweF7Coded is how many times too small the losses of the figure are: the released code divides a sum of means
@@ -28,7 +26,7 @@ var fedaweF7 = Figure{
 	Measure: Curves{}, Runs: fedaweF7Runs(), Seeds: fedaweSeeds, Rounds: fedaweRounds,
 	Options: []Option{
 		{
-			Name: "ema", Default: fedaweF7Beta, Help: "exponential moving average of FedAWE's curves; 0 shows them raw",
+			Name: "ema", Default: 0.99, Help: "exponential moving average of FedAWE's curves; 0 shows them raw",
 			Check: func(value any) error {
 				if beta := value.(float64); !(beta >= 0 && beta <= 1) {
 					return errors.New("want 0 … 1")
@@ -40,103 +38,59 @@ var fedaweF7 = Figure{
 			fedaweF7Coded)},
 	},
 	Draw: func(m Measured) (Drawing, error) {
-		var curves [][]results.CurveRow
-		for _, line := range m.Lines {
-			curves = append(curves, line.Curves...)
-		}
-		o := fedaweF7Options{
-			Beta: m.option("ema").(float64), Smoothed: []string{"fedawe"},
-			LossAsCoded: m.option("loss-as-coded").(bool),
-		}
-		rows, err := fedaweF7Rows(curves, o)
+		rows, err := fedaweF7Rows(m)
 		return drawing(rows, fedaweF7Figure(rows)), err
 	},
 }
 
 // fedaweF7Runs are three methods on FedAWE's three data sets.
-func fedaweF7Runs() (runs []Run) {
+func fedaweF7Runs() (list []Run) {
 	for _, column := range sineColumns() {
-		for _, method := range []string{"fedavg-active", "fedawe", "mifa"} {
-			runs = append(runs, Run{Method: method, Column: column})
-		}
+		list = append(list, runs(column, "fedavg-active", "fedawe", "mifa")...)
 	}
-	return runs
-}
-
-// fedaweF7Options say how the curves are shown. The zero value shows them raw, losses true.
-type fedaweF7Options struct {
-	// Beta smooths by an exponential moving average, 0 (not at all) to 1. It is the factor from one value to another
-	// [fedaweF7Every] rounds later: curves evaluated less often are smoothed over as many rounds, not over as many values.
-	Beta float64
-	// Smoothed are the methods that Beta is for; the paper's is fedawe alone.
-	Smoothed []string
-	// LossAsCoded divides the losses by [fedaweF7Coded].
-	LossAsCoded bool
+	return list
 }
 
 // fedaweF7Row is one evaluated round of a method, over its seeds.
 type fedaweF7Row struct {
-	Data         string         `csv:"data"`
-	Availability string         `csv:"availability"`
-	Method       string         `csv:"method"`
-	Round        int            `csv:"round"`
-	N            int            `csv:"n"`          // seeds
-	TrainLoss    float64        `csv:"train_loss"` // mean over the seeds
-	TrainLossStd files.Optional `csv:"train_loss_std"`
-	TestAcc      float64        `csv:"test_acc"` // fraction
-	TestAccStd   files.Optional `csv:"test_acc_std"`
-	Beta         float64        `csv:"beta"` // of the moving average; 0: raw
-	LossAsCoded  bool           `csv:"loss_as_coded"`
+	Data         string `csv:"data"`
+	Availability string `csv:"availability"`
+	Method       string `csv:"method"`
+	lossAndAccuracy
+	Beta        float64 `csv:"beta"` // of the moving average; 0: raw
+	LossAsCoded bool    `csv:"loss_as_coded"`
 }
 
-// fedaweF7Rows returns mean and standard deviation over seeds of the curves of each method, each curve smoothed first
-// if it is to be. A curve is one run, its rows ascending in rounds; those of the same data, availability and method are
-// seeds of the same cell, and only rounds all of them have come out. Cells come in the order of the curves.
-func fedaweF7Rows(curves [][]results.CurveRow, o fedaweF7Options) ([]fedaweF7Row, error) {
-	if !(o.Beta >= 0 && o.Beta <= 1) {
-		return nil, fmt.Errorf("results: fedawe-f7: beta %g, want 0 … 1", o.Beta)
+// fedaweF7Rows returns mean and standard deviation over seeds of the curves of each method. FedAWE's are smoothed
+// first, unless the figure's options say otherwise.
+func fedaweF7Rows(m Measured) (rows []fedaweF7Row, err error) {
+	beta, asCoded := m.option("ema").(float64), m.option("loss-as-coded").(bool)
+	scale := 1.0
+	if asCoded {
+		scale = 1.0 / fedaweF7Coded
 	}
-	type cell struct{ data, availability, method string }
-	runs := map[cell][][]results.CurveRow{}
-	var cells []cell
-	for i, rows := range curves {
-		if len(rows) == 0 {
-			return nil, fmt.Errorf("results: fedawe-f7: curve %d of %d: no rows, want one at least", i+1, len(curves))
-		}
-		c := cell{rows[0].Data, rows[0].Availability, rows[0].Method}
-		if _, known := runs[c]; !known {
-			cells = append(cells, c)
-		}
-		runs[c] = append(runs[c], rows)
-	}
-	var out []fedaweF7Row
-	for _, c := range cells {
-		row := fedaweF7Row{Data: c.data, Availability: c.availability, Method: c.method, LossAsCoded: o.LossAsCoded}
-		seeds := runs[c]
-		if slices.Contains(o.Smoothed, c.method) && o.Beta > 0 {
-			row.Beta = o.Beta
-			seeds = make([][]results.CurveRow, len(runs[c]))
-			for i, rows := range runs[c] {
-				seeds[i] = smooth(rows, o.Beta)
+	for _, line := range m.Lines {
+		row := fedaweF7Row{Data: line.Data, Availability: line.Availability, Method: line.Method, LossAsCoded: asCoded}
+		curves := slices.Clone(line.Curves)
+		for i, curve := range curves {
+			if len(curve) == 0 {
+				return nil, fmt.Errorf("results: fedawe-f7: curve %d of %d: no rows, want one at least", i+1, len(curves))
+			}
+			if line.Method == "fedawe" && beta > 0 {
+				row.Beta, curves[i] = beta, smooth(curve, beta)
 			}
 		}
-		loss, acc, err := results.BothMeans(seeds, results.TrainLoss, results.TestAcc)
+		means, err := lossesAndAccuracies(curves)
 		if err != nil {
 			return nil, err
 		}
-		scale := 1.0
-		if o.LossAsCoded {
-			scale = 1.0 / fedaweF7Coded
-		}
-		for i := range loss {
-			row.Round, row.N = loss[i].Round, loss[i].N
-			row.TrainLoss, row.TrainLossStd = scale*loss[i].Mean, loss[i].Std
+		for _, row.lossAndAccuracy = range means {
+			row.TrainLoss *= scale
 			row.TrainLossStd.Value *= scale
-			row.TestAcc, row.TestAccStd = acc[i].Mean, acc[i].Std
-			out = append(out, row)
+			rows = append(rows, row)
 		}
 	}
-	return out, nil
+	return rows, nil
 }
 
 // smooth returns a curve with the moving averages in place of its train loss and test accuracy. Rows without a value
@@ -167,48 +121,26 @@ func smooth(rows []results.CurveRow, beta float64) []results.CurveRow {
 // fedaweF7Figure draws train loss on a logarithmic axis and test accuracy, a row of panels for each data set and
 // availability, with a band of one standard deviation over the seeds where there are several.
 func fedaweF7Figure(rows []fedaweF7Row) plot.Figure {
-	f := plot.Figure{Title: "Training curves", PanelHeight: 270}
 	lossLabel := "train loss (per sample)"
-	type place struct{ data, availability string }
-	var places []place
-	var methods []string
-	smoothed := map[string]float64{}
-	for _, r := range rows {
-		if p := (place{r.Data, r.Availability}); !slices.Contains(places, p) {
-			places = append(places, p)
-		}
-		if !slices.Contains(methods, r.Method) {
-			methods = append(methods, r.Method)
-		}
+	if len(rows) > 0 && rows[0].LossAsCoded {
+		lossLabel = fmt.Sprintf("train loss (per sample) / %d", fedaweF7Coded)
+	}
+	name := func(r fedaweF7Row) string {
 		if r.Beta > 0 {
-			smoothed[r.Method] = r.Beta
+			return fmt.Sprintf("%s (moving average, β = %g)", r.Method, r.Beta)
 		}
-		if r.LossAsCoded {
-			lossLabel = fmt.Sprintf("train loss (per sample) / %d", fedaweF7Coded)
-		}
+		return r.Method
 	}
-	for i, at := range places {
-		title := at.data + ", " + at.availability
-		loss := plot.LineChart{Title: title, YLabel: lossLabel, LogY: true}
-		acc := plot.LineChart{Title: title, YLabel: "test accuracy (%)"}
-		if i == len(places)-1 {
-			loss.XLabel, acc.XLabel = "round", "round"
-		}
-		for _, method := range methods {
-			name := method
-			if beta := smoothed[method]; beta > 0 {
-				name += fmt.Sprintf(" (moving average, β = %g)", beta)
-			}
-			a, b := plot.Series{Name: name}, plot.Series{Name: name}
-			for _, r := range rows {
-				if r.Method == method && r.Data == at.data && r.Availability == at.availability {
-					a.Point(r.Round, r.TrainLoss, r.TrainLossStd, 1)
-					b.Point(r.Round, r.TestAcc, r.TestAccStd, 100)
-				}
-			}
-			loss.Series, acc.Series = append(loss.Series, a), append(acc.Series, b)
-		}
-		f.Panels = append(f.Panels, []plot.Chart{loss, acc})
+	return plot.Figure{
+		Title: "Training curves", PanelHeight: 270,
+		Panels: sideBySide(rows, func(r fedaweF7Row) string { return r.Data + ", " + r.Availability }, name,
+			[2]side[fedaweF7Row]{
+				{plot.LineChart{YLabel: lossLabel, LogY: true}, func(s *plot.Series, r fedaweF7Row) {
+					s.Point(r.Round, r.TrainLoss, r.TrainLossStd, 1)
+				}},
+				{plot.LineChart{YLabel: "test accuracy (%)"}, func(s *plot.Series, r fedaweF7Row) {
+					s.Point(r.Round, r.TestAcc, r.TestAccStd, 100)
+				}},
+			}),
 	}
-	return f
 }

@@ -24,12 +24,21 @@ func run(method string, every int, loss, acc []float64) []results.CurveRow {
 	return rows
 }
 
+// ofF7 measures Figure 7: lines under sine of SVHN, of one method each.
+func ofF7(beta float64, asCoded bool, lines ...[][]results.CurveRow) Measured {
+	m := Measured{Figure: fedaweF7, Options: map[string]any{"ema": beta, "loss-as-coded": asCoded}}
+	for _, curves := range lines {
+		column := Column{Data: "svhn", Availability: "sine"}
+		m.Lines = append(m.Lines, Line{Run{Method: curves[0][0].Method, Column: column}, Runs{Curves: curves}})
+	}
+	return m
+}
+
 func TestFedAWEF7Rows(t *testing.T) {
-	rows, err := fedaweF7Rows([][]results.CurveRow{
+	rows, err := fedaweF7Rows(ofF7(0.5, true, [][]results.CurveRow{
 		run("mifa", 2, []float64{2, 1, 0.5}, []float64{0.1, 0.2, 0.3}),
-		run("fedawe", 2, []float64{8, 0, 4}, []float64{0.8, 0, 0.4}),
 		run("mifa", 2, []float64{4, 3}, []float64{0.3, 0.4}), // a shorter seed
-	}, fedaweF7Options{Beta: 0.5, Smoothed: []string{"fedawe"}, LossAsCoded: true})
+	}, [][]results.CurveRow{run("fedawe", 2, []float64{8, 0, 4}, []float64{0.8, 0, 0.4})}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,8 +81,7 @@ func TestFedAWEF7Smoothing(t *testing.T) {
 		return run("fedawe", every, x, x)
 	}
 	for _, every := range []int{1, 2, 10, 50} {
-		rows, err := fedaweF7Rows([][]results.CurveRow{steps(every)},
-			fedaweF7Options{Beta: fedaweF7Beta, Smoothed: []string{"fedawe"}})
+		rows, err := fedaweF7Rows(ofF7(0.99, false, [][]results.CurveRow{steps(every)}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,8 +95,7 @@ func TestFedAWEF7Smoothing(t *testing.T) {
 	}
 	// Every second round it is the plain moving average.
 	x := []float64{3, 1, 4, 1, 5, 9, 2, 6}
-	rows, err := fedaweF7Rows([][]results.CurveRow{run("fedawe", fedaweF7Every, x, x)},
-		fedaweF7Options{Beta: 0.9, Smoothed: []string{"fedawe"}})
+	rows, err := fedaweF7Rows(ofF7(0.9, false, [][]results.CurveRow{run("fedawe", fedaweF7Every, x, x)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +113,7 @@ func TestFedAWEF7Gap(t *testing.T) {
 	curve := run("fedawe", 2, []float64{1, 9, 0}, []float64{1, 9, 0})
 	curve[1].TrainLoss = files.Optional{}
 	before := slices.Clone(curve)
-	rows, err := fedaweF7Rows([][]results.CurveRow{curve}, fedaweF7Options{Beta: 0.5, Smoothed: []string{"fedawe"}})
+	rows, err := fedaweF7Rows(ofF7(0.5, false, [][]results.CurveRow{curve}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,26 +129,21 @@ func TestFedAWEF7Gap(t *testing.T) {
 
 func TestFedAWEF7Errors(t *testing.T) {
 	one := [][]results.CurveRow{run("fedawe", 2, []float64{1}, []float64{1})}
-	for _, test := range []struct {
-		name   string
-		curves [][]results.CurveRow
-		beta   float64
-		want   string
-	}{
-		{"beta", one, 1.01, "results: fedawe-f7: beta 1.01, want 0 … 1"},
-		{"beta NaN", one, math.NaN(), "results: fedawe-f7: beta NaN, want 0 … 1"},
-		{"empty curve", append(one, nil), 0, "results: fedawe-f7: curve 2 of 2: no rows, want one at least"},
-	} {
-		if _, err := fedaweF7Rows(test.curves, fedaweF7Options{Beta: test.beta}); err == nil || err.Error() != test.want {
-			t.Errorf("%s: got %v, want %s", test.name, err, test.want)
+	want := "results: fedawe-f7: curve 2 of 2: no rows, want one at least"
+	if _, err := fedaweF7Rows(ofF7(0, false, append(one, nil))); err == nil || err.Error() != want {
+		t.Errorf("empty curve: got %v, want %s", err, want)
+	}
+	for _, beta := range []float64{1.01, math.NaN()} {
+		if err := fedaweF7.Options[0].Check(beta); err == nil || err.Error() != "want 0 … 1" {
+			t.Errorf("beta %g: got %v, want 0 … 1", beta, err)
 		}
 	}
 }
 
 func TestFedAWEF7Figure(t *testing.T) {
-	rows, err := fedaweF7Rows([][]results.CurveRow{
-		run("mifa", 2, []float64{2, 1}, []float64{0.1, 0.2}), run("fedawe", 2, []float64{2, 1}, []float64{0.1, 0.2}),
-	}, fedaweF7Options{Beta: 0.99, Smoothed: []string{"fedawe"}, LossAsCoded: true})
+	rows, err := fedaweF7Rows(ofF7(0.99, true,
+		[][]results.CurveRow{run("mifa", 2, []float64{2, 1}, []float64{0.1, 0.2})},
+		[][]results.CurveRow{run("fedawe", 2, []float64{2, 1}, []float64{0.1, 0.2})}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,13 +167,13 @@ func ofF3(p, gamma string, curves ...[]results.CurveRow) Line {
 }
 
 func TestFedAWEF3(t *testing.T) {
-	rows, err := fedaweF3Rows([]Line{
+	rows, err := fedaweF3Rows(Measured{Lines: []Line{
 		ofF3("0.1", "0.3", [][]results.CurveRow{
 			run("fedavg-active", 10, []float64{1, 1}, []float64{0.1, 0.2}),
 			run("fedavg-active", 10, []float64{1, 1}, []float64{0.3, 0.4}),
 		}...),
 		ofF3("1", "0.3", [][]results.CurveRow{run("fedavg-active", 10, []float64{1}, []float64{0.5})}...),
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +191,7 @@ func TestFedAWEF3(t *testing.T) {
 	if first.YMin != last.YMin || first.YMax != last.YMax {
 		t.Errorf("axes: got %v … %v and %v … %v, want the same", first.YMin, first.YMax, last.YMin, last.YMax)
 	}
-	_, err = fedaweF3Rows([]Line{ofF3("0.5", "0.2")})
+	_, err = fedaweF3Rows(Measured{Lines: []Line{ofF3("0.5", "0.2")}})
 	if want := "results: fedawe-f3: p 0.5, gamma 0.2: no run, want at least one"; err == nil || err.Error() != want {
 		t.Errorf("no curve: got %v, want %s", err, want)
 	}

@@ -32,6 +32,22 @@ type Run struct {
 	X      float64 // its place, where the figure has several for a series
 }
 
+// runs are the methods in one column.
+func runs(c Column, methods ...string) (list []Run) {
+	for _, m := range methods {
+		list = append(list, Run{Method: m, Column: c, Series: m})
+	}
+	return list
+}
+
+// at places runs.
+func at(x float64, list []Run) []Run {
+	for i := range list {
+		list[i].X = x
+	}
+	return list
+}
+
 // Option is a flag of `rollcall figure` that one figure has of its own.
 type Option struct {
 	Name    string

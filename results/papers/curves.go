@@ -1,0 +1,145 @@
+package papers
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/plot"
+)
+
+// drawn returns what draws a figure, under its title, whose rows are made of what was measured.
+func drawn[T any](
+	rowsOf func(m Measured) ([]T, error), figureOf func(title string, rows []T) plot.Figure,
+) func(m Measured) (Drawing, error) {
+	return func(m Measured) (Drawing, error) {
+		rows, err := rowsOf(m)
+		return drawing(rows, figureOf(m.Figure.Title, rows)), err
+	}
+}
+
+// mean returns the mean over the seeds of a metric, in the rounds in which every seed has it.
+func (l *Line) mean(m results.Metric) ([]results.RoundMean, error) {
+	means, err := results.MeanCurve(l.Curves, m)
+	if err != nil {
+		return nil, fmt.Errorf("%s on %s: %w", l.Series, l.Data, err)
+	}
+	return means, nil
+}
+
+// lossAndAccuracy is one evaluated round of a method, over its seeds.
+type lossAndAccuracy struct {
+	Round        int            `csv:"round"`
+	N            int            `csv:"n"`          // seeds
+	TrainLoss    float64        `csv:"train_loss"` // mean over the seeds
+	TrainLossStd files.Optional `csv:"train_loss_std"`
+	TestAcc      float64        `csv:"test_acc"` // fraction
+	TestAccStd   files.Optional `csv:"test_acc_std"`
+}
+
+// lossesAndAccuracies returns the rounds in which every curve has both.
+func lossesAndAccuracies(curves [][]results.CurveRow) ([]lossAndAccuracy, error) {
+	loss, acc, err := results.BothMeans(curves, results.TrainLoss, results.TestAcc)
+	rows := make([]lossAndAccuracy, len(loss))
+	for i, l := range loss {
+		rows[i] = lossAndAccuracy{l.Round, l.N, l.Mean, l.Std, acc[i].Mean, acc[i].Std}
+	}
+	return rows, err
+}
+
+// inOrder returns the different keys of rows, in order of appearance.
+func inOrder[T any, K comparable](rows []T, key func(T) K) (keys []K) {
+	for _, r := range rows {
+		if k := key(r); !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// lines returns a line for each name that rows have. add adds what a row has to its line, if it belongs in.
+func lines[T any](
+	rows []T, in func(r T) bool, name func(r T) string, add func(s *plot.Series, r T),
+) (all []plot.Series) {
+	for _, n := range inOrder(rows, name) {
+		s := plot.Series{Name: n}
+		for _, r := range rows {
+			if name(r) == n && in(r) {
+				add(&s, r)
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// side is one of two charts beside each other, of the same rows. sideBySide gives it title, lines and label of the x
+// axis.
+type side[T any] struct {
+	chart plot.LineChart
+	add   func(s *plot.Series, r T)
+}
+
+// sideBySide draws two charts for each place that rows have, with a line over the rounds for each name. Rounds are
+// written below the last ones, and below those that have the label already.
+func sideBySide[T any](rows []T, place, name func(r T) string, sides [2]side[T]) (panels [][]plot.Chart) {
+	places := inOrder(rows, place)
+	for i, p := range places {
+		var charts []plot.Chart
+		for _, s := range sides {
+			s.chart.Title = p
+			if i == len(places)-1 {
+				s.chart.XLabel = "round"
+			}
+			s.chart.Series = lines(rows, func(r T) bool { return place(r) == p }, name, s.add)
+			charts = append(charts, s.chart)
+		}
+		panels = append(panels, charts)
+	}
+	return panels
+}
+
+// sweepRow is a number of a run at one value of what a figure varies, over the seeds (CA-Fed's ToN, figures 3 and 4;
+// FedAR, figures 4 and 5).
+type sweepRow struct {
+	What   string         `csv:"what"` // test_acc, a fraction; pi_error, lambda_error, means over the clients
+	Series string         `csv:"series"`
+	Method string         `csv:"method"`
+	Axis   string         `csv:"axis"`  // what is varied
+	X      float64        `csv:"x"`     // its value
+	Round  int            `csv:"round"` // after which
+	N      int            `csv:"n"`     // seeds
+	Mean   float64        `csv:"mean"`
+	Std    files.Optional `csv:"std"`
+}
+
+// historyAxis is the axis that is read in powers of ten.
+const historyAxis = "t'"
+
+// sweepFigure draws a line for each series, one panel for each number. labels says what the numbers are.
+func sweepFigure(labels map[string]string) func(title string, rows []sweepRow) plot.Figure {
+	return func(title string, rows []sweepRow) plot.Figure {
+		var panels []plot.Chart
+		for _, what := range inOrder(rows, func(r sweepRow) string { return r.What }) {
+			chart := plot.LineChart{XLabel: rows[0].Axis, YLabel: labels[what]}
+			if rows[0].Axis == historyAxis {
+				chart.XLabel = "log₁₀ " + historyAxis
+			}
+			scale := 1.0
+			if what == string(results.TestAcc) {
+				scale = 100
+			}
+			in := func(r sweepRow) bool { return r.What == what }
+			chart.Series = lines(rows, in, func(r sweepRow) string { return r.Series }, func(s *plot.Series, r sweepRow) {
+				if r.Axis == historyAxis {
+					r.X = math.Log10(r.X)
+				}
+				s.PointAt(r.X, r.Mean, r.Std, scale)
+			})
+			panels = append(panels, chart)
+		}
+		return plot.Figure{Title: title, Panels: [][]plot.Chart{panels}}
+	}
+}
