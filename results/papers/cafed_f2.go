@@ -1,7 +1,9 @@
 package papers
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"rollcall/results"
 	"rollcall/results/files"
@@ -86,18 +88,8 @@ func cafedBestRows(m Measured) ([]cafedBestRow, error) {
 		if len(found) < compared {
 			continue
 		}
+		slices.SortStableFunc(found, func(a, b at) int { return cmp.Compare(b.mean.Mean, a.mean.Mean) })
 		best, second := found[0], found[1]
-		if second.mean.Mean > best.mean.Mean {
-			best, second = second, best
-		}
-		for _, x := range found[2:] {
-			switch {
-			case x.mean.Mean > best.mean.Mean:
-				best, second = x, best
-			case x.mean.Mean > second.mean.Mean:
-				second = x
-			}
-		}
 		rows = append(rows, cafedBestRow{
 			round, best.mean.N, best.line.Series, best.line.X, best.mean.Mean, second.line.Series,
 			best.mean.Mean - second.mean.Mean,

@@ -2,7 +2,6 @@ package papers
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"rollcall/results"
@@ -43,9 +42,8 @@ func inClusters(split string) Column {
 
 // leftOutWords says how often the clients of each cluster were left out of a run.
 func leftOutWords(line Line) string {
-	clusters, _ := strconv.Atoi(line.Set.Get("clusters")) // see inClusters
 	var words []string
-	for c, share := range leftOut(CAFedActivityRows(line.Decisions[0]), clusters) {
+	for c, share := range leftOut(CAFedActivityRows(line.Decisions[0]), int(numberOf(line, "clusters"))) {
 		words = append(words, fmt.Sprintf("%d: %.0f %%", c, 100*share))
 	}
 	return fmt.Sprintf("ours: share of the rounds in which the clients of a cluster were left out, %s\n",

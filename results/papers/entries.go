@@ -31,37 +31,37 @@ func aboutAccuracies(rounds int) string {
 		min(results.ProtocolRounds, rounds))
 }
 
-// OverTime are the largest test accuracy of a run, its mean over the rounds and its standard deviation over the second
+// overTime are the largest test accuracy of a run, its mean over the rounds and its standard deviation over the second
 // half of them, each averaged over the seeds (INFOCOM, Table I).
-func OverTime() []Entry {
+func overTime() []Entry {
 	return estimates(func(runs Runs, m results.Metric) (stats.Estimate, error) {
 		return results.OverTime(runs.Curves, m)
 	}, results.TestAccMax, results.TestAccMean, results.TestAccStd)
 }
 
-// aboutOverTime says what [OverTime] is.
+// aboutOverTime says what [overTime] is.
 func aboutOverTime(int) string {
 	return "largest test accuracy of a run, mean over its rounds, and standard deviation over their second half; each " +
 		"mean ± sample standard deviation over the seeds"
 }
 
-// ClientAccuracies are mean, spread, worst and best tenth of the accuracies of the clients (FedAR, Table 3).
-func ClientAccuracies() []Entry {
+// clientAccuracies are mean, spread, worst and best tenth of the accuracies of the clients (FedAR, Table 3).
+func clientAccuracies() []Entry {
 	return estimates(func(runs Runs, m results.Metric) (stats.Estimate, error) {
 		return results.ClientsOverSeeds(runs.Clients, m)
 	}, results.ClientMetrics...)
 }
 
-// aboutClientAccuracies says what [ClientAccuracies] are.
+// aboutClientAccuracies says what [clientAccuracies] are.
 func aboutClientAccuracies(int) string {
 	return "of the accuracies of the clients after the last round, each on the test samples of its own two classes; " +
 		"mean ± sample standard deviation over the seeds"
 }
 
-// FirstRounds are the first rounds at which the mean over the seeds reaches quarters of a target test accuracy. Rounds
+// firstRounds are the first rounds at which the mean over the seeds reaches quarters of a target test accuracy. Rounds
 // are looked at that are multiples of every, or of the first multiple of it at which all curves were evaluated all
 // along. target is missing for a data set without one.
-func FirstRounds(every int, target func(data string) files.Optional) []Entry {
+func firstRounds(every int, target func(data string) files.Optional) []Entry {
 	return entries(func(row *results.SummaryRow, runs, _ Runs) error {
 		all := target(row.Data)
 		if !all.Valid {
@@ -78,7 +78,7 @@ func FirstRounds(every int, target func(data string) files.Optional) []Entry {
 	}, results.RoundsTo25, results.RoundsTo50, results.RoundsTo75, results.RoundsTo100)
 }
 
-// aboutFirstRounds says what [FirstRounds] are.
+// aboutFirstRounds says what [firstRounds] are.
 func aboutFirstRounds(every int) func(rounds int) string {
 	return func(int) string {
 		return fmt.Sprintf("first round, of every %d, at which the mean over the seeds reaches a quarter, half, three "+

@@ -24,7 +24,7 @@ var (
 		ID: "fedar-3", Title: "FedAR, Table 3: accuracy over the clients, p_min = 0.1; FedAvg with everybody there",
 		Methods: []string{"fedar", "mifa", "fedvarp", "fedavg-active"}, Columns: []Column{withEverybody(fedar("cifar10"))},
 		Seeds: fedarSeeds, Rounds: fedarRounds, Preset: "paper",
-		Entries: ClientAccuracies(), About: aboutClientAccuracies, Printed: fedar3Printed,
+		Entries: clientAccuracies(), About: aboutClientAccuracies, Printed: fedar3Printed,
 		Source: "Table 3 of " + fedarPaper +
 			"; of one run, CIFAR-10, p_min = 0.1; FedAvg with all clients in every round",
 	}

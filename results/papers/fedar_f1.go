@@ -76,48 +76,52 @@ func fedarShapleyFigure(title string, rows []fedarShapleyRow) plot.Figure {
 	shares := plot.LineChart{XLabel: "rounds client 0 is away", YLabel: "share of all clients' (%)"}
 	stale, others := plot.Series{Name: "client 0"}, plot.Series{Name: "mean of the others"}
 	share := plot.Series{Name: "client 0"}
-	for _, level := range inOrder(rows, func(r fedarShapleyRow) int { return r.Stale }) {
-		var own, rest []float64
-		total := 0.0
-		for _, r := range rows {
-			switch {
-			case r.Stale != level:
-				continue
-			case r.Client == 0:
-				own = append(own, r.Shapley)
-			default:
-				rest = append(rest, r.Shapley)
-			}
-			total += r.Shapley
-		}
-		mean := stats.Mean(own)
-		stale.AddPoint(level, mean, stats.SampleStd(own), 100)
-		others.AddPoint(level, stats.Mean(rest), files.Optional{}, 100)
-		if total != 0 {
-			share.AddPoint(level, files.Some(mean.Value*float64(len(own))/total), files.Optional{}, 100)
+	for _, l := range shapleyLevels(rows) {
+		mean := stats.Mean(l.own)
+		stale.AddPoint(l.stale, mean, stats.SampleStd(l.own), 100)
+		others.AddPoint(l.stale, stats.Mean(l.rest), files.Optional{}, 100)
+		if l.total != 0 {
+			share.AddPoint(l.stale, files.Some(mean.Value*float64(len(l.own))/l.total), files.Optional{}, 100)
 		}
 	}
 	values.Series, shares.Series = []plot.Series{stale, others}, []plot.Series{share}
 	return plot.Figure{Title: title, Panels: [][]plot.Chart{{values, shares}}}
 }
 
+// shapleyLevel has the Shapley values of all seeds at one level of staleness.
+type shapleyLevel struct {
+	stale     int
+	own, rest []float64 // of client 0 and of the others
+	total     float64   // their sum
+}
+
+func shapleyLevels(rows []fedarShapleyRow) (levels []shapleyLevel) {
+	for _, stale := range inOrder(rows, func(r fedarShapleyRow) int { return r.Stale }) {
+		l := shapleyLevel{stale: stale}
+		for _, r := range rows {
+			switch {
+			case r.Stale != stale:
+				continue
+			case r.Client == 0:
+				l.own = append(l.own, r.Shapley)
+			default:
+				l.rest = append(l.rest, r.Shapley)
+			}
+			l.total += r.Shapley
+		}
+		levels = append(levels, l)
+	}
+	return levels
+}
+
 // shapleyWords reads "stale 3: 12.1 %", the share of client 0 at each level over all seeds.
 func shapleyWords(rows []fedarShapleyRow) (words []string) {
-	for _, level := range inOrder(rows, func(r fedarShapleyRow) int { return r.Stale }) {
-		own, total := 0.0, 0.0
-		for _, r := range rows {
-			if r.Stale == level {
-				total += r.Shapley
-				if r.Client == 0 {
-					own += r.Shapley
-				}
-			}
-		}
-		name := fmt.Sprintf("stale %d", level)
-		if level == 0 {
+	for _, l := range shapleyLevels(rows) {
+		name := fmt.Sprintf("stale %d", l.stale)
+		if l.stale == 0 {
 			name = "fresh"
 		}
-		words = append(words, fmt.Sprintf("%s: %.1f %%", name, 100*own/total))
+		words = append(words, fmt.Sprintf("%s: %.1f %%", name, 100*stats.Mean(l.own).Value*float64(len(l.own))/l.total))
 	}
 	return words
 }

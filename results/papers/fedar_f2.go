@@ -8,16 +8,8 @@ import (
 
 var fedarF2 = Figure{
 	ID: "fedar-f2", Title: "FedAR, Figure 2: training loss and test accuracy",
-	Measure: Curves{}, Runs: overColumns(fedarColumns("0.1", "0.5")), Preset: "paper", Seeds: fedarSeeds,
+	Measure: Curves{}, Runs: runsIn(fedarColumns("0.1", "0.5"), fedarMethods...), Preset: "paper", Seeds: fedarSeeds,
 	Rounds: fedarRounds, Draw: drawn(fedarCurveRows, fedarCurveFigure),
-}
-
-// overColumns are all methods in every column.
-func overColumns(columns []Column) (list []Run) {
-	for _, c := range columns {
-		list = append(list, runs(c, fedarMethods...)...)
-	}
-	return list
 }
 
 // fedarCurveRow is one evaluated round of a method (FedAR, figure 2).

@@ -9,10 +9,8 @@ import (
 // FedAWE's experiments (section 7 and appendix J). The paper runs three seeds and does not name them: 3, 4 and 6 are
 // the suite's. Its tables share their runs.
 var (
-	fedaweMethods = []string{
-		"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa",
-		"fedvarp",
-	}
+	fedaweAppendix  = []string{"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa"}
+	fedaweMethods   = append(slices.Clone(fedaweAppendix), "fedvarp") // of Table 2
 	fedaweData      = []string{"svhn", "cifar10", "cinic10"}
 	fedaweProcesses = []string{"stationary", "staircase", "sine", "interleaved-sine"}
 
@@ -23,25 +21,25 @@ var (
 
 	fedawe2 = Table{
 		ID: "fedawe-2", Title: "FedAWE, Table 2: accuracy under four kinds of availability",
-		Methods: fedaweMethods, Columns: accuracyColumns(), Seeds: fedaweSeeds, Rounds: fedaweRounds,
+		Methods: fedaweMethods, Columns: columnsUnder(fedaweProcesses...), Seeds: fedaweSeeds, Rounds: fedaweRounds,
 		Entries: Accuracies(), About: aboutAccuracies, Printed: fedawe2Printed,
 		Source: "Table 2 of " + fedawePaper + "; mean ± std over 3 seeds",
 	}
 	fedawe8 = Table{
 		ID: "fedawe-8", Title: "FedAWE, Table 8: first round to reach quarters of a target accuracy, sine",
-		Methods: withoutFedVARP(), Columns: sineColumns(), Seeds: fedaweSeeds, Rounds: fedaweRounds,
-		Entries: FirstRounds(fedawe8Every, fedawe8Target), About: aboutFirstRounds(fedawe8Every), Printed: fedawe8Printed,
+		Methods: fedaweAppendix, Columns: columnsUnder("sine"), Seeds: fedaweSeeds, Rounds: fedaweRounds,
+		Entries: firstRounds(fedawe8Every, fedawe8Target), About: aboutFirstRounds(fedawe8Every), Printed: fedawe8Printed,
 		Source: "Table 8 of " + fedawePaper + "; first round of the mean over 3 seeds, sine",
 	}
 	fedawe9 = Table{
 		ID: "fedawe-9", Title: "FedAWE, Table 9: degree of non-stationarity γ, SVHN, sine",
-		Methods: withoutFedVARP(), Columns: study("gamma", "0.3", "0.2", "0.1"), Seeds: fedaweSeeds, Rounds: fedaweRounds,
+		Methods: fedaweAppendix, Columns: study("gamma", "0.3", "0.2", "0.1"), Seeds: fedaweSeeds, Rounds: fedaweRounds,
 		Entries: Accuracies(), About: aboutAccuracies, Printed: fedawe9Printed,
 		Source: "Table 9 of " + fedawePaper + "; SVHN, sine, mean ± std over 3 seeds",
 	}
 	fedawe10 = Table{
 		ID: "fedawe-10", Title: "FedAWE, Table 10: heterogeneity α of the data, SVHN, sine",
-		Methods: withoutFedVARP(), Columns: study("alpha", "0.05", "0.1", "1"), Seeds: fedaweSeeds, Rounds: fedaweRounds,
+		Methods: fedaweAppendix, Columns: study("alpha", "0.05", "0.1", "1"), Seeds: fedaweSeeds, Rounds: fedaweRounds,
 		Entries: Accuracies(), About: aboutAccuracies, Printed: fedawe10Printed,
 		Source: "Table 10 of " + fedawePaper + "; SVHN, sine, mean ± std over 3 seeds",
 	}
@@ -61,18 +59,12 @@ var fedaweRates = rates(
 	"mifa 0.05 1", "mifa-wait 0.05 1", "fedvarp 0.05 1",
 )
 
-func accuracyColumns() (columns []Column) {
-	for _, availability := range fedaweProcesses {
+// columnsUnder are all data sets under each process.
+func columnsUnder(processes ...string) (columns []Column) {
+	for _, availability := range processes {
 		for _, data := range fedaweData {
 			columns = append(columns, Column{Data: data, Availability: availability})
 		}
-	}
-	return columns
-}
-
-func sineColumns() (columns []Column) {
-	for _, data := range fedaweData {
-		columns = append(columns, Column{Data: data, Availability: "sine"})
 	}
 	return columns
 }
@@ -82,9 +74,4 @@ func study(flag string, values ...string) (columns []Column) {
 		columns = append(columns, Column{Data: "svhn", Availability: "sine", Set: results.NewParams(flag + "=" + v)})
 	}
 	return columns
-}
-
-// withoutFedVARP are the methods of the tables in the appendix.
-func withoutFedVARP() []string {
-	return slices.DeleteFunc(slices.Clone(fedaweMethods), func(m string) bool { return m == "fedvarp" })
 }

@@ -3,7 +3,6 @@ package papers
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"rollcall/results/files"
 	"rollcall/results/plot"
@@ -66,14 +65,7 @@ func fedaweF2Rows(n int) ([]fedaweF2Row, error) {
 // for the minimum.
 func fedaweF2Figure(rows []fedaweF2Row) plot.Figure {
 	const lines = 5
-	var p2s []float64
-	ends := plot.NewSpan()
-	for _, r := range rows {
-		p2s = append(p2s, r.P2)
-		ends.Add(r.P1)
-	}
-	slices.Sort(p2s)
-	p2s = slices.Compact(p2s)
+	p2s := inOrder(rows, func(r fedaweF2Row) float64 { return r.P2 }) // ascending, the same as the p_1
 	var series []plot.Series
 	for k := range min(lines, len(p2s)) {
 		p2 := p2s[len(p2s)*(k+1)/min(lines, len(p2s))-1]
@@ -88,7 +80,7 @@ func fedaweF2Figure(rows []fedaweF2Row) plot.Figure {
 	if len(rows) > 0 {
 		optimum := (fedaweU1 + fedaweU2) / 2
 		series = append(series, plot.Series{
-			Name: fmt.Sprintf("optimum, %g", optimum), X: []float64{ends.Low, ends.High}, Y: []float64{optimum, optimum},
+			Name: fmt.Sprintf("optimum, %g", optimum), X: []float64{p2s[0], p2s[len(p2s)-1]}, Y: []float64{optimum, optimum},
 		})
 	}
 	return plot.Figure{

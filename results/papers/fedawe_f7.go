@@ -23,7 +23,8 @@ const (
 
 var fedaweF7 = Figure{
 	ID: "fedawe-f7", Title: "FedAWE, Figure 7: training curves, sine",
-	Measure: Curves{}, Runs: fedaweF7Runs(), Seeds: fedaweSeeds, Rounds: fedaweRounds,
+	Measure: Curves{}, Runs: runsIn(columnsUnder("sine"), "fedavg-active", "fedawe", "mifa"), Seeds: fedaweSeeds,
+	Rounds: fedaweRounds,
 	Options: []Option{
 		{
 			Name: "ema", Default: 0.99, Help: "exponential moving average of FedAWE's curves; 0 shows them raw",
@@ -41,14 +42,6 @@ var fedaweF7 = Figure{
 		rows, err := fedaweF7Rows(m)
 		return drawing(rows, fedaweF7Figure(rows)), err
 	},
-}
-
-// fedaweF7Runs are three methods on FedAWE's three data sets.
-func fedaweF7Runs() (list []Run) {
-	for _, column := range sineColumns() {
-		list = append(list, runs(column, "fedavg-active", "fedawe", "mifa")...)
-	}
-	return list
 }
 
 // fedaweF7Row is one evaluated round of a method, over its seeds.

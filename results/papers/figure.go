@@ -1,9 +1,7 @@
 package papers
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"rollcall/results/files"
 	"rollcall/results/plot"
@@ -36,6 +34,14 @@ type Run struct {
 func runs(c Column, methods ...string) (list []Run) {
 	for _, m := range methods {
 		list = append(list, Run{Method: m, Column: c, Series: m})
+	}
+	return list
+}
+
+// runsIn are the methods in every column.
+func runsIn(columns []Column, methods ...string) (list []Run) {
+	for _, c := range columns {
+		list = append(list, runs(c, methods...)...)
 	}
 	return list
 }
@@ -165,19 +171,9 @@ var figures = slices.Concat(fedaweFigures, cafedFigures, fedarFigures)
 func Figures() []Figure { return slices.Clone(figures) }
 
 // FigureNames returns the ids of the figures.
-func FigureNames() []string {
-	names := make([]string, len(figures))
-	for i, f := range figures {
-		names[i] = f.ID
-	}
-	return names
-}
+func FigureNames() []string { return inOrder(figures, figureID) }
 
 // FigureByID returns a figure.
-func FigureByID(id string) (Figure, error) {
-	i := slices.IndexFunc(figures, func(f Figure) bool { return f.ID == id })
-	if i < 0 {
-		return Figure{}, fmt.Errorf("papers: figure %q: unknown, want one of %s", id, strings.Join(FigureNames(), ", "))
-	}
-	return figures[i], nil
-}
+func FigureByID(id string) (Figure, error) { return byID("figure", id, figures, figureID) }
+
+func figureID(f Figure) string { return f.ID }

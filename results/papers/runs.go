@@ -88,7 +88,7 @@ func Summaries(table string, runs []results.Run) (rows []results.SummaryRow, err
 		if err != nil {
 			return rows, err
 		}
-		reference, err := referenceOf(&t, &cells[i], cells)
+		reference, err := referenceOf(&t, &cells[i], complete, cells)
 		if err != nil {
 			return rows, err
 		}
@@ -156,9 +156,9 @@ func completeRuns(c *results.RunCell) (runs Runs, err error) {
 	return runs, nil
 }
 
-// referenceOf returns the runs of the table's reference method in the column of a cell; none where the cell has other
-// seeds.
-func referenceOf(t *Table, c *results.RunCell, cells []results.RunCell) (Runs, error) {
+// referenceOf returns the runs of the table's reference method in the column of a cell; none where the cell, whose runs
+// are own, has other seeds.
+func referenceOf(t *Table, c *results.RunCell, own Runs, cells []results.RunCell) (Runs, error) {
 	mine := c.Runs[0]
 	if t.Reference == "" || mine.Method == t.Reference {
 		return Runs{}, nil
@@ -172,10 +172,6 @@ func referenceOf(t *Table, c *results.RunCell, cells []results.RunCell) (Runs, e
 		return Runs{}, nil
 	}
 	runs, err := completeRuns(&cells[at])
-	if err != nil {
-		return Runs{}, err
-	}
-	own, err := completeRuns(c)
 	if err != nil || len(runs.Curves) != len(own.Curves) {
 		return Runs{}, err
 	}

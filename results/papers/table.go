@@ -55,6 +55,20 @@ func (c *Column) Settings(method, preset string) results.Params {
 	return c.Common(method, preset).And(c.Set)
 }
 
+// TrainsAs returns how a method trains in its own paper on a data set, in a preset: the settings whose defaults differ
+// from method to method. net is the data set's own. Data that are never augmented are not augmented here either,
+// whatever the preset says.
+func TrainsAs(method, preset, data, net string) results.Params {
+	trains := fedaweLocal[preset]
+	switch {
+	case slices.Contains(cafedOwn, method):
+		return trains.And(cafedTrains(method, preset, data, net))
+	case slices.Contains(fedarOwn, method):
+		return trains.And(fedarTrains)
+	}
+	return trains.And(fedaweRates[method])
+}
+
 // Sweep returns a table that no paper has: accuracies of methods. Its columns and rounds are still to be set.
 func Sweep(id, title string, methods []string, seeds []uint32) Table {
 	return Table{ID: id, Title: title, Methods: methods, Seeds: seeds, Entries: Accuracies(), About: aboutAccuracies}
@@ -64,21 +78,21 @@ func Sweep(id, title string, methods []string, seeds []uint32) Table {
 var tables = slices.Concat(fedaweTables, cafedTables, fedarTables)
 
 // TableNames returns the ids of the tables.
-func TableNames() []string {
-	names := make([]string, len(tables))
-	for i, t := range tables {
-		names[i] = t.ID
-	}
-	return names
-}
+func TableNames() []string { return inOrder(tables, tableID) }
 
 // TableByID returns a table.
-func TableByID(id string) (Table, error) {
-	i := slices.IndexFunc(tables, func(t Table) bool { return t.ID == id })
+func TableByID(id string) (Table, error) { return byID("table", id, tables, tableID) }
+
+func tableID(t Table) string { return t.ID }
+
+// byID returns what has an id.
+func byID[T any](what, id string, list []T, idOf func(T) string) (found T, err error) {
+	i := slices.IndexFunc(list, func(x T) bool { return idOf(x) == id })
 	if i < 0 {
-		return Table{}, fmt.Errorf("papers: table %q: unknown, want one of %s", id, strings.Join(TableNames(), ", "))
+		return found, fmt.Errorf("papers: %s %q: unknown, want one of %s", what, id,
+			strings.Join(inOrder(list, idOf), ", "))
 	}
-	return tables[i], nil
+	return list[i], nil
 }
 
 // printedTable is a table as it is printed.
