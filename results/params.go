@@ -78,14 +78,15 @@ func (p Params) Minus(more Params) Params {
 // Words returns the settings with something else between them, for people.
 func (p Params) Words(separator string) string { return strings.Join(p.list(), separator) }
 
-// CommonParams returns the settings that all have, in the order of the first.
-func CommonParams(all []Params) (common Params) {
-	for i, p := range all {
+// CommonParams returns the settings that all rows have, in the order of the first; params returns those of a row.
+func CommonParams[T any](rows []T, params func(T) Params) (common Params) {
+	for i, row := range rows {
+		all := params(row).list()
 		if i == 0 {
-			common = p
+			common = params(row)
 			continue
 		}
-		common = common.keep(func(setting string) bool { return slices.Contains(p.list(), setting) })
+		common = common.keep(func(setting string) bool { return slices.Contains(all, setting) })
 	}
 	return common
 }

@@ -41,8 +41,6 @@ type ComparisonRow struct {
 	Margin     files.Optional `csv:"margin"`     // see [stats.Comparison]
 	Verdict    stats.Verdict  `csv:"verdict"`
 	Status     string         `csv:"status"` // ours, a [results.CellStatus]; missing where there is no row of ours
-
-	place int // of the column in the table
 }
 
 // Comparing is a table compared with its printed numbers.
@@ -87,18 +85,15 @@ func Table(printed []results.Printed, ours []results.SummaryRow) Comparing {
 
 	var c Comparing
 	met := map[results.Printed]bool{}
-	for i, key := range columns {
+	for _, key := range columns {
 		numbers, _ := inPaper(key)
-		for _, r := range compareColumn(numbers, members[key]) {
-			r.place = i
-			c.Rows = append(c.Rows, r)
-		}
+		rows := compareColumn(numbers, members[key])
+		c.Rows, c.Ranks = append(c.Rows, rows...), append(c.Ranks, rankColumn(rows))
 		for _, p := range numbers {
 			met[p] = true
 		}
 	}
 	c.Left = len(printed) - len(met)
-	c.Ranks = rankColumns(c.Rows)
 	return c
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -56,28 +57,18 @@ func Diff(a, b []results.Run, o DiffOptions) (Diffing, error) {
 			return Diffing{}, fmt.Errorf("results: diff: column %q, want %s", c, strings.Join(results.KeyColumns(), ", "))
 		}
 	}
-	runsA, keys, err := bySeed(a, o.Ignore)
+	runsA, cells, err := bySeed(a, o.Ignore)
 	if err != nil {
 		return Diffing{}, err
 	}
-	runsB, keysB, err := bySeed(b, o.Ignore)
+	runsB, _, err := bySeed(b, o.Ignore)
 	if err != nil {
 		return Diffing{}, err
 	}
-	d := Diffing{Level: o.Level}
-	for _, k := range keys {
-		other := runsB[k]
-		var seeds []uint32
-		for seed, run := range runsA[k] {
-			if other[seed] != nil {
-				seeds = append(seeds, seed)
-			} else {
-				d.OnlyA = append(d.OnlyA, fmt.Sprintf("%s seed %d", run.Key(), seed))
-			}
-		}
-		slices.Sort(seeds)
+	d := Diffing{Level: o.Level, OnlyA: runsA.without(runsB), OnlyB: runsB.without(runsA)}
+	for _, k := range cells {
 		for _, m := range o.Metrics {
-			row, err := diffCell(k, m, seeds, runsA[k], other, o.Level)
+			row, err := diffCell(k, m, runsA[k], runsB[k], o.Level)
 			if err != nil {
 				return d, err
 			}
@@ -86,23 +77,28 @@ func Diff(a, b []results.Run, o DiffOptions) (Diffing, error) {
 			}
 		}
 	}
-	for _, k := range keysB {
-		for seed, run := range runsB[k] {
-			if runsA[k][seed] == nil {
-				d.OnlyB = append(d.OnlyB, fmt.Sprintf("%s seed %d", run.Key(), seed))
-			}
-		}
-	}
-	slices.Sort(d.OnlyA)
-	slices.Sort(d.OnlyB)
 	return d, nil
 }
 
+// seedRuns are runs by cell and seed.
+type seedRuns map[results.CellKey]map[uint32]*results.Run
+
+// without names the runs that have no partner, in order.
+func (a seedRuns) without(b seedRuns) (names []string) {
+	for k, seeds := range a {
+		for seed, run := range seeds {
+			if b[k][seed] == nil {
+				names = append(names, fmt.Sprintf("%s seed %d", run.Key(), seed))
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // bySeed sorts complete runs by cell and seed; keys are in the order of the runs.
-func bySeed(runs []results.Run, ignore []string) (sorted map[results.CellKey]map[uint32]*results.Run,
-	keys []results.CellKey, err error,
-) {
-	sorted = map[results.CellKey]map[uint32]*results.Run{}
+func bySeed(runs []results.Run, ignore []string) (sorted seedRuns, keys []results.CellKey, err error) {
+	sorted = seedRuns{}
 	for i := range runs {
 		r := &runs[i]
 		if r.Status() != results.RunComplete {
@@ -123,12 +119,13 @@ func bySeed(runs []results.Run, ignore []string) (sorted map[results.CellKey]map
 }
 
 // diffCell compares one metric over the seeds in which both runs have it.
-func diffCell(k results.CellKey, m results.Metric, seeds []uint32, a, b map[uint32]*results.Run,
-	level float64,
-) (DiffRow, error) {
+func diffCell(k results.CellKey, m results.Metric, a, b map[uint32]*results.Run, level float64) (DiffRow, error) {
 	row := DiffRow{CellKey: k, Metric: m}
 	var x, y, d []float64
-	for _, seed := range seeds {
+	for _, seed := range slices.Sorted(maps.Keys(a)) {
+		if b[seed] == nil {
+			continue
+		}
 		va, err := results.LastRounds(a[seed].Curve, results.ProtocolRounds, m)
 		if err != nil {
 			return row, err
@@ -177,11 +174,7 @@ func (d Diffing) WriteText(w io.Writer) error { return d.write(w, plain) }
 func (d Diffing) WriteMarkdown(w io.Writer) error { return d.write(w, markdown) }
 
 func (d Diffing) write(w io.Writer, m markup) error {
-	var params []results.Params
-	for _, r := range d.Rows {
-		params = append(params, r.Params)
-	}
-	common := results.CommonParams(params)
+	common := results.CommonParams(d.Rows, func(r DiffRow) results.Params { return r.Params })
 	table := newTable("lllllrrrrrl", "method", "data", "availability", "params", "metric", "n", "A", "B", "B − A",
 		fmt.Sprintf("%g %% interval", 100*d.Level), "verdict")
 	apart := 0

@@ -3,7 +3,6 @@ package compare
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"rollcall/results"
@@ -48,7 +47,7 @@ type PrintedRow struct {
 // In the latter two the best mean of ours in every column of a group is bold; where several round to it, all are.
 func (g Grid) Write(w io.Writer, e Export) error {
 	if !e.Printed {
-		g = g.ours()
+		g = g.pick(g.places(), isOurs)
 	}
 	switch e.Format {
 	case "csv":
@@ -71,20 +70,6 @@ func (g Grid) Write(w io.Writer, e Export) error {
 		return err
 	}
 	return fmt.Errorf("results: export: format %q, want %s", e.Format, strings.Join(ExportFormats(), ", "))
-}
-
-// ours leaves the lines in which there is a number of ours.
-func (g Grid) ours() Grid {
-	out := Grid{Columns: g.Columns}
-	for _, group := range g.Groups {
-		group.Lines = slices.DeleteFunc(slices.Clone(group.Lines), func(l GridLine) bool {
-			return !slices.ContainsFunc(l.Cells, func(r *ComparisonRow) bool { return r != nil && r.Status != "" })
-		})
-		if len(group.Lines) > 0 {
-			out.Groups = append(out.Groups, group)
-		}
-	}
-	return out
 }
 
 func (g Grid) rows() (rows []PrintedRow) {
@@ -177,7 +162,7 @@ func (group GridGroup) name() string {
 }
 
 func ourWords(r *ComparisonRow) string {
-	if r == nil || r.Status == "" {
+	if !isOurs(r) {
 		return results.NoNumber
 	}
 	return r.Metric.Words(r.Mean, r.Std, r.N)
@@ -254,14 +239,12 @@ func (g Grid) latex(e Export) string {
 // latexHead writes two or three lines of headings: data sets, metrics, and ours beside printed.
 func (g Grid) latexHead(b *strings.Builder, per int) {
 	var rules []string
-	for from := 0; from < len(g.Columns); {
-		to := from
-		for to < len(g.Columns) && g.Columns[to].Data == g.Columns[from].Data {
-			to++
-		}
-		fmt.Fprintf(b, " & \\multicolumn{%d}{c}{%s}", per*(to-from), escapeLaTeX(g.Columns[from].Data))
-		rules = append(rules, fmt.Sprintf("\\cmidrule(lr){%d-%d}", 2+per*from, 1+per*to))
-		from = to
+	last := 1
+	for _, data := range g.Datas() {
+		width := per * data.Over
+		fmt.Fprintf(b, " & \\multicolumn{%d}{c}{%s}", width, escapeLaTeX(data.Name))
+		rules = append(rules, fmt.Sprintf("\\cmidrule(lr){%d-%d}", last+1, last+width))
+		last += width
 	}
 	fmt.Fprintf(b, " \\\\\n%s\nmethod", strings.Join(rules, " "))
 	for _, c := range g.Columns {

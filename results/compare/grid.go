@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,11 +50,8 @@ func (c Comparing) Grid() Grid {
 		presets = presets || r.Preset != c.Ranks[0].Preset
 		clients = clients || r.Clients != c.Ranks[0].Clients
 	}
-	var params []results.Params
-	for _, r := range c.Ranks {
-		params = append(params, r.Params)
-	}
-	common := results.CommonParams(params) // what the whole table has says nothing of a column
+	// What the whole table has says nothing of a column.
+	common := results.CommonParams(c.Ranks, func(r RankAgreement) results.Params { return r.Params })
 	c.blocks(func(rows []ComparisonRow, rank RankAgreement) {
 		column := GridColumn{Data: rank.Data, Set: rank.Params.Minus(common).Words(", "), Metric: rank.Metric}
 		if alphas && rank.Alpha.Valid {
@@ -76,8 +74,7 @@ func (c Comparing) Grid() Grid {
 			group.put(rows[i].Method, own, at, &rows[i])
 		}
 	})
-	g.sort()
-	return g
+	return g.sorted()
 }
 
 // column returns the place of a column, new if need be.
@@ -117,63 +114,56 @@ func (g *GridGroup) put(method, set string, column int, row *ComparisonRow) {
 	g.Lines = append(g.Lines, GridLine{Method: method, Set: set, Cells: append(make([]*ComparisonRow, column), row)})
 }
 
-// sort puts the columns of a data set side by side, train before test as the papers do, and fills the lines up.
-func (g *Grid) sort() {
-	order := make([]int, len(g.Columns))
-	for i := range order {
-		order[i] = i
-	}
+// sorted puts the columns of a data set side by side, train before test as the papers do, and fills the lines up.
+func (g Grid) sorted() Grid {
 	first := func(i int) int { // of the data set and what else tells its columns apart
 		return slices.IndexFunc(g.Columns, func(c GridColumn) bool {
 			return c.Data == g.Columns[i].Data && c.Set == g.Columns[i].Set
 		})
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		if d := first(i) - first(j); d != 0 {
-			return d
-		}
-		return g.Columns[i].Metric.ColumnOrder() - g.Columns[j].Metric.ColumnOrder()
-	})
-	columns := make([]GridColumn, len(order))
-	for to, from := range order {
-		columns[to] = g.Columns[from]
-	}
-	g.Columns = columns
-	for _, group := range g.Groups {
-		for k := range group.Lines {
-			cells := make([]*ComparisonRow, len(order))
-			for to, from := range order {
-				if from < len(group.Lines[k].Cells) {
-					cells[to] = group.Lines[k].Cells[from]
-				}
-			}
-			group.Lines[k].Cells = cells
-		}
-	}
+	return g.pick(slices.SortedStableFunc(slices.Values(g.places()), func(i, j int) int {
+		return cmp.Or(first(i)-first(j), g.Columns[i].Metric.ColumnOrder()-g.Columns[j].Metric.ColumnOrder())
+	}), isThere)
 }
 
 // Only leaves the columns of some metrics; all, if there is none.
 func (g Grid) Only(metrics ...results.Metric) Grid {
-	if len(metrics) == 0 {
-		return g
+	return g.pick(slices.DeleteFunc(g.places(), func(i int) bool {
+		return len(metrics) > 0 && !slices.Contains(metrics, g.Columns[i].Metric)
+	}), isThere)
+}
+
+// places are those of all columns.
+func (g Grid) places() []int {
+	places := make([]int, len(g.Columns))
+	for i := range places {
+		places[i] = i
 	}
-	var out Grid
-	var kept []int
-	for i, c := range g.Columns {
-		if slices.Contains(metrics, c.Metric) {
-			kept = append(kept, i)
-			out.Columns = append(out.Columns, c)
-		}
+	return places
+}
+
+// isThere reports whether there is a number, be it the paper's alone.
+func isThere(r *ComparisonRow) bool { return r != nil }
+
+// isOurs reports whether there is a number of ours.
+func isOurs(r *ComparisonRow) bool { return r != nil && r.Status != "" }
+
+// pick returns the columns of some places, and of the lines those that have a wanted number in them.
+func (g Grid) pick(places []int, wanted func(*ComparisonRow) bool) (out Grid) {
+	for _, i := range places {
+		out.Columns = append(out.Columns, g.Columns[i])
 	}
 	for _, group := range g.Groups {
 		lines := group.Lines
 		group.Lines = nil
 		for _, l := range lines {
-			cells := make([]*ComparisonRow, len(kept))
-			for to, from := range kept {
-				cells[to] = l.Cells[from]
+			cells := make([]*ComparisonRow, len(places))
+			for to, from := range places {
+				if from < len(l.Cells) {
+					cells[to] = l.Cells[from]
+				}
 			}
-			if slices.ContainsFunc(cells, func(r *ComparisonRow) bool { return r != nil }) {
+			if slices.ContainsFunc(cells, wanted) {
 				l.Cells = cells
 				group.Lines = append(group.Lines, l)
 			}
@@ -183,6 +173,24 @@ func (g Grid) Only(metrics ...results.Metric) Grid {
 		}
 	}
 	return out
+}
+
+// Span is a heading over some columns side by side.
+type Span struct {
+	Name string
+	Over int
+}
+
+// Datas are the data sets over the columns.
+func (g Grid) Datas() (datas []Span) {
+	for i, c := range g.Columns {
+		if i > 0 && c.Data == g.Columns[i-1].Data {
+			datas[len(datas)-1].Over++
+		} else {
+			datas = append(datas, Span{c.Data, 1})
+		}
+	}
+	return datas
 }
 
 // Spread says where a mean of ours lies beside the printed mean ± std.

@@ -58,11 +58,7 @@ func cellFolder(dir string) string {
 
 // WriteList writes a line for each row.
 func WriteList(w io.Writer, rows []ListRow) error {
-	var params []results.Params
-	for _, r := range rows {
-		params = append(params, r.Params)
-	}
-	common := results.CommonParams(params)
+	common := results.CommonParams(rows, func(r ListRow) results.Params { return r.Params })
 	more := func(differ func(r ListRow) bool) bool { return slices.ContainsFunc(rows, differ) }
 	presets := more(func(r ListRow) bool { return r.Preset != rows[0].Preset })
 	clients := more(func(r ListRow) bool { return r.Clients != rows[0].Clients })

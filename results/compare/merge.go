@@ -2,11 +2,13 @@ package compare
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -140,28 +142,17 @@ func betterRun(a, b *results.Run) (bool, error) {
 		if !slices.Contains(b.Extra, name) {
 			continue
 		}
-		same, err := sameBytes(file(a, name), file(b, name))
-		if err != nil {
-			return false, err
+		x, errX := os.ReadFile(file(a, name))
+		y, errY := os.ReadFile(file(b, name))
+		if err := cmp.Or(errX, errY); err != nil {
+			return false, fmt.Errorf("results: merge: %w", err)
 		}
-		if !same {
+		if !bytes.Equal(x, y) {
 			return false, fmt.Errorf("results: merge: %s and %s: the same run, but the files differ",
 				file(a, name), file(b, name))
 		}
 	}
 	return false, nil
-}
-
-func sameBytes(a, b string) (bool, error) {
-	x, err := os.ReadFile(a)
-	if err != nil {
-		return false, fmt.Errorf("results: merge: %w", err)
-	}
-	y, err := os.ReadFile(b)
-	if err != nil {
-		return false, fmt.Errorf("results: merge: %w", err)
-	}
-	return bytes.Equal(x, y), nil
 }
 
 // summaries returns the summary of each table that has one in some source: computed where there are runs, which tables
@@ -219,11 +210,7 @@ func (m *Merging) summaries(chosen []mergeRun, numbers []results.PlacedSummary, 
 	if len(differ) > 0 {
 		return nil, errors.Join(differ...)
 	}
-	var rows []results.SummaryRow
-	for _, list := range byTable {
-		rows = append(rows, list...)
-	}
-	for _, table := range SummaryTables(rows) {
+	for _, table := range SummaryTables(slices.Concat(slices.Collect(maps.Values(byTable))...)) {
 		SortSummary(table, byTable[table])
 		tables = append(tables, byTable[table])
 	}

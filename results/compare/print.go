@@ -50,7 +50,7 @@ type table struct {
 
 type tableColumn struct {
 	availability, data string
-	ours, paper        []string // of each line; empty where there is no row
+	halves             map[int][2]string // ours and the paper's, by line; missing where there is no row
 }
 
 // layOut sorts the rows into lines and columns. Rows that would share a place, since they differ in something the table
@@ -60,45 +60,30 @@ func layOut(rows []results.SummaryRow, m results.Metric) *table {
 	if m.IsPercent() {
 		t.title += " %"
 	}
-	type place struct {
-		label              string
-		availability, data string
-	}
-	taken := map[place]int{}
-	type lineKey struct {
-		label string
-		copy  int
-	}
-	lines := map[lineKey]int{}
 	nets := slices.ContainsFunc(rows, func(r results.SummaryRow) bool {
 		return slices.ContainsFunc(rows, func(o results.SummaryRow) bool { return o.Data == r.Data && o.Net != r.Net })
 	})
 	presets := slices.ContainsFunc(rows, func(r results.SummaryRow) bool { return r.Preset != rows[0].Preset })
 	alphas := slices.ContainsFunc(rows, func(r results.SummaryRow) bool { return r.Alpha != rows[0].Alpha })
-	var params []results.Params
-	for _, r := range rows {
-		params = append(params, r.Params)
-	}
-	common := results.CommonParams(params) // what all rows have says nothing of any
+	// What all rows have says nothing of any.
+	common := results.CommonParams(rows, func(r results.SummaryRow) results.Params { return r.Params })
 	for _, r := range rows {
 		label := rowLabel(r, common, presets, alphas, nets)
-		p := place{label, r.Availability, r.Data}
-		key := lineKey{label, taken[p]}
-		taken[p]++
-		line, known := lines[key]
-		if !known {
-			line = len(t.labels)
-			lines[key] = line
-			t.labels = append(t.labels, label)
-			for i := range t.columns {
-				t.columns[i].grow(line + 1)
-			}
-		}
 		c := t.column(r.Availability, r.Data)
-		c.ours[line] = t.ours(r, label)
-		c.paper[line] = m.Number(r.PaperMean, r.PaperStd)
+		c.halves[t.line(label, c)] = [2]string{t.ours(r, label), m.Number(r.PaperMean, r.PaperStd)}
 	}
 	return t
+}
+
+// line returns the first line of a label that has room in a column, new if need be.
+func (t *table) line(label string, c *tableColumn) int {
+	for i, known := range t.labels {
+		if _, taken := c.halves[i]; known == label && !taken {
+			return i
+		}
+	}
+	t.labels = append(t.labels, label)
+	return len(t.labels) - 1
 }
 
 // rowLabel names a line.
@@ -124,15 +109,9 @@ func (t *table) column(availability, data string) *tableColumn {
 	i := slices.IndexFunc(t.columns, func(c tableColumn) bool { return c.availability == availability && c.data == data })
 	if i < 0 {
 		i = len(t.columns)
-		t.columns = append(t.columns, tableColumn{availability: availability, data: data})
-		t.columns[i].grow(len(t.labels))
+		t.columns = append(t.columns, tableColumn{availability, data, map[int][2]string{}})
 	}
 	return &t.columns[i]
-}
-
-func (c *tableColumn) grow(lines int) {
-	c.ours = append(c.ours, make([]string, lines-len(c.ours))...)
-	c.paper = append(c.paper, make([]string, lines-len(c.paper))...)
 }
 
 // ours returns our half of a cell, and adds its note where it has one. Seeds that got to the end count even where
@@ -160,18 +139,18 @@ func (t *table) ours(r results.SummaryRow, label string) string {
 
 // cells returns the column as it is printed: two lines of headings, the headings of its halves, and the halves of each
 // line side by side.
-func (c *tableColumn) cells() []string {
+func (c *tableColumn) cells(lines int) []string {
 	width := utf8.RuneCountInString("ours")
-	for _, half := range c.ours {
-		width = max(width, utf8.RuneCountInString(half))
+	for _, half := range c.halves {
+		width = max(width, utf8.RuneCountInString(half[0]))
 	}
 	both := func(ours, paper string) string { return files.Pad(ours, width) + " | " + paper }
 	cells := []string{c.availability, c.data, both("ours", "paper")}
-	for i := range c.ours {
-		if c.ours[i] == "" {
-			cells = append(cells, results.NoNumber)
+	for i := range lines {
+		if half, there := c.halves[i]; there {
+			cells = append(cells, both(half[0], half[1]))
 		} else {
-			cells = append(cells, both(c.ours[i], c.paper[i]))
+			cells = append(cells, results.NoNumber)
 		}
 	}
 	return cells
@@ -182,7 +161,7 @@ func (t *table) blocks(width int) (blocks []files.TextTable) {
 	labels := append([]string{t.title, "", "method"}, t.labels...)
 	used := 0
 	for i := range t.columns {
-		cells := t.columns[i].cells()
+		cells := t.columns[i].cells(len(t.labels))
 		wide := utf8.RuneCountInString(tableGap) + widest(cells)
 		if used += wide; i == 0 || used > width {
 			used = widest(labels) + wide

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"math"
+	"slices"
 
 	"rollcall/results"
 	"rollcall/results/files"
@@ -17,6 +18,8 @@ type RankAgreement struct {
 	Concordant  int            `csv:"concordant"` // of these, those in the same order with us
 	Discordant  int            `csv:"discordant"` // those in the opposite order; what remains is tied with us
 	TauB        files.Optional `csv:"tau_b"`      // Kendall's, −1 … 1; missing where one side ranks nothing
+
+	rows int // of the column in [Comparing.Rows]
 }
 
 // Holds reports whether every pair of methods the paper orders has the same order with us. It is false where there is
@@ -48,39 +51,28 @@ func (c Comparing) Orders() (asPrinted, columns int) {
 	return asPrinted, columns
 }
 
-// rankColumns returns the agreement of each column of a comparison.
-func rankColumns(rows []ComparisonRow) []RankAgreement {
-	var ranks []RankAgreement
-	for from := 0; from < len(rows); {
-		to := from
-		for to < len(rows) && rows[to].place == rows[from].place {
-			to++
-		}
-		ranks = append(ranks, rankColumn(rows[from:to]))
-		from = to
-	}
-	return ranks
-}
-
+// rankColumn returns the agreement of one column.
 func rankColumn(rows []ComparisonRow) RankAgreement {
-	r := RankAgreement{TableColumn: rows[0].TableColumn}
-	r.Params = commonParams(rows)
-	var ours, paper []float64
+	r := RankAgreement{TableColumn: rows[0].TableColumn, rows: len(rows)}
+	// Of rows that are the paper's alone the settings do not count.
+	ours := slices.DeleteFunc(slices.Clone(rows), func(r ComparisonRow) bool { return r.Status == "" })
+	r.Params = results.CommonParams(ours, func(r ComparisonRow) results.Params { return r.Params })
+	var x, y []float64 // ours and the paper's
 	for _, row := range rows {
 		a, b := standing(row.Mean, row.N, row.Metric), standing(row.PaperMean, row.PaperN, row.Metric)
 		if a.Valid && b.Valid && !math.IsNaN(a.Value) && !math.IsNaN(b.Value) {
-			ours, paper = append(ours, a.Value), append(paper, b.Value)
+			x, y = append(x, a.Value), append(y, b.Value)
 		}
 	}
-	r.Methods = len(ours)
-	for i := range paper {
+	r.Methods = len(x)
+	for i := range y {
 		for j := range i {
-			if stats.Order(paper[i], paper[j]) != 0 {
+			if y[i] != y[j] {
 				r.Pairs++
 			}
 		}
 	}
-	r.Concordant, r.Discordant, r.TauB = stats.Kendall(ours, paper)
+	r.Concordant, r.Discordant, r.TauB = stats.Kendall(x, y)
 	return r
 }
 
@@ -90,16 +82,4 @@ func standing(mean files.Optional, n int, m results.Metric) files.Optional {
 		return files.Some(math.Inf(1))
 	}
 	return mean
-}
-
-// commonParams returns the settings that every row of ours has in its params, or the paper's where there is none of
-// ours.
-func commonParams(rows []ComparisonRow) results.Params {
-	var ours []results.Params
-	for _, r := range rows {
-		if r.Status != "" { // else the paper's alone
-			ours = append(ours, r.Params)
-		}
-	}
-	return results.CommonParams(ours)
 }

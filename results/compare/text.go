@@ -57,14 +57,10 @@ func (c Comparing) write(w io.Writer, m markup) error {
 
 // blocks calls f with the rows and the rank agreement of each column in turn.
 func (c Comparing) blocks(f func(rows []ComparisonRow, rank RankAgreement)) {
-	from := 0
+	rows := c.Rows
 	for _, rank := range c.Ranks {
-		to := from
-		for to < len(c.Rows) && c.Rows[to].place == c.Rows[from].place {
-			to++
-		}
-		f(c.Rows[from:to], rank)
-		from = to
+		f(rows[:rank.rows], rank)
+		rows = rows[rank.rows:]
 	}
 }
 

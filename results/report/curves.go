@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"rollcall/results"
 	"rollcall/results/files"
@@ -31,6 +32,15 @@ type curveRow struct {
 type family struct {
 	key   results.CellKey // without the method; without params where the cells differ in them
 	cells []results.RunCell
+}
+
+// title says what the cells have in common.
+func (f family) title() string { return f.key.Data + ", " + f.key.Availability }
+
+// name names a cell among the others: its method, and the settings that not all have.
+func (f family) name(c results.RunCell) string {
+	common := results.CommonParams(f.cells, func(c results.RunCell) results.Params { return c.Params })
+	return strings.TrimSpace(c.Method + " " + c.Params.Minus(common).Words(" "))
 }
 
 // mostLines is how many lines of one method with different settings a figure has at most.
@@ -71,31 +81,20 @@ func families(cells []results.RunCell) (all []family) {
 func (b *builder) curves() {
 	for _, f := range families(results.Cells(b.Runs)) {
 		slices.SortStableFunc(f.cells, func(x, y results.RunCell) int { return b.place(x.Method) - b.place(y.Method) })
-		if fig, ok := b.curveFigure(f); ok {
-			b.add(fig)
-		}
+		b.curveFigure(f)
 	}
 }
 
-func (b *builder) curveFigure(f family) (figure, bool) {
+func (b *builder) curveFigure(f family) {
 	acc := plot.LineChart{Title: "test accuracy", XLabel: "round", YLabel: "test accuracy (%)"}
 	loss := plot.LineChart{Title: "train loss", XLabel: "round", YLabel: "train loss (per sample)", LogY: true}
 	var (
 		rows    []curveRow
 		used    []*results.Run
-		methods []string
-		params  []results.Params
 		partial []string // methods of which no run is complete
 	)
 	for _, c := range f.cells {
-		params = append(params, c.Params)
-	}
-	common := results.CommonParams(params)
-	for _, c := range f.cells {
-		name := c.Method
-		if own := c.Params.Minus(common).Words(" "); own != "" {
-			name += " " + own
-		}
+		name := f.name(c)
 		runs, complete := drawable(c)
 		if !complete {
 			partial = append(partial, name)
@@ -109,7 +108,7 @@ func (b *builder) curveFigure(f family) (figure, bool) {
 			b.bad = append(b.bad, err)
 			continue
 		}
-		rows, used, methods = append(rows, of...), append(used, runs...), append(methods, c.Method)
+		rows, used = append(rows, of...), append(used, runs...)
 		a, l := plot.Series{Name: name}, plot.Series{Name: name}
 		for _, r := range of {
 			a.AddPoint(r.Round, r.TestAcc, r.TestAccStd, 100)
@@ -118,51 +117,44 @@ func (b *builder) curveFigure(f family) (figure, bool) {
 		acc.Series, loss.Series = append(acc.Series, a), append(loss.Series, l)
 	}
 	if len(rows) == 0 {
-		return figure{}, false
+		return
 	}
-	title := f.key.Data + ", " + f.key.Availability
+	title := f.title()
 	if own := f.key.Params.Minus(b.commonParams()).Words(" "); own != "" {
 		title += ", " + own
 	}
 	fig := figure{
-		id: "curves-" + f.key.Data + "-" + f.key.Availability, section: "curves", title: "Training curves: " + title,
-		data: f.key.Data, availability: f.key.Availability,
-		methods: unique(methods), csv: csvWriter(rows),
-		drawn:   plot.Figure{Title: title, Panels: [][]plot.Chart{{acc}}},
-		caption: "Mean over the seeds; the band is one sample standard deviation to each side. " + made(used),
+		ID: "curves-" + f.title(), section: "curves", Title: "Training curves: " + title,
+		drawn: plot.Figure{Title: title, Panels: [][]plot.Chart{{acc}}}, csv: csvWriter(rows), runs: used,
+		Caption: "Mean over the seeds; the band is one sample standard deviation to each side. " + made(used),
 	}
 	if slices.ContainsFunc(rows, func(r curveRow) bool { return r.TrainLoss.Valid }) {
 		fig.drawn.Panels[0] = append(fig.drawn.Panels[0], loss)
 	}
 	for _, name := range partial {
-		fig.caption += fmt.Sprintf(" %s: no run is complete; what there is so far.", name)
+		fig.Caption += fmt.Sprintf(" %s: no run is complete; what there is so far.", name)
 	}
-	return fig, true
+	b.add(fig)
 }
 
 // commonParams returns the settings that all runs have.
 func (b *builder) commonParams() results.Params {
-	params := make([]results.Params, len(b.Runs))
-	for i := range b.Runs {
-		params[i] = b.Runs[i].Params
-	}
-	return results.CommonParams(params)
+	return results.CommonParams(b.Runs, func(r results.Run) results.Params { return r.Params })
 }
 
 // drawable returns the complete runs of a cell, or all where none is.
 func drawable(c results.RunCell) (runs []*results.Run, complete bool) {
+	var all []*results.Run
 	for i := range c.Runs {
+		all = append(all, &c.Runs[i])
 		if c.Runs[i].Status() == results.RunComplete {
 			runs = append(runs, &c.Runs[i])
 		}
 	}
-	if complete = len(runs) > 0; complete {
-		return runs, true
+	if len(runs) == 0 {
+		return all, false
 	}
-	for i := range c.Runs {
-		runs = append(runs, &c.Runs[i])
-	}
-	return runs, false
+	return runs, true
 }
 
 // curveRows returns the means of all metrics, in the rounds in which there is one of any.

@@ -1,10 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"rollcall/results"
 	"rollcall/results/papers"
@@ -18,19 +18,12 @@ const mapRounds = 200
 func (b *builder) decisions() {
 	for _, f := range families(withFile(results.Cells(b.Runs), results.DecisionsFile)) {
 		slices.SortStableFunc(f.cells, func(x, y results.RunCell) int { return b.place(x.Method) - b.place(y.Method) })
-		title := f.key.Data + ", " + f.key.Availability
-		id := f.key.Data + "-" + f.key.Availability
+		title := f.title()
 		var (
-			used    []*results.Run
-			methods []string
-			shares  []papers.CAFedImportanceRow
-			groups  []papers.CAFedGroupRow
-			params  []results.Params
+			used   []*results.Run
+			shares []papers.CAFedImportanceRow
+			groups []papers.CAFedGroupRow
 		)
-		for _, c := range f.cells {
-			params = append(params, c.Params)
-		}
-		common := results.CommonParams(params)
 		for _, c := range f.cells {
 			runs, _ := drawable(c)
 			var seeds [][]results.DecisionRow
@@ -48,39 +41,32 @@ func (b *builder) decisions() {
 			if len(seeds) == 0 {
 				continue
 			}
-			name := strings.TrimSpace(c.Method + " " + c.Params.Minus(common).Words(" "))
+			name := f.name(c)
 			if slices.ContainsFunc(seeds[0], func(d results.DecisionRow) bool { return d.Active == 1 && d.Included == 0 }) {
 				b.inclusionMap(name, read[0], seeds[0])
 			}
-			s, err := papers.CAFedImportanceRows(name, seeds)
-			if err != nil {
+			s, errS := papers.CAFedImportanceRows(name, seeds)
+			g, errG := papers.CAFedGroupRows(name, seeds)
+			if err := cmp.Or(errS, errG); err != nil {
 				b.bad = append(b.bad, err)
 				continue
 			}
-			g, err := papers.CAFedGroupRows(name, seeds)
-			if err != nil {
-				b.bad = append(b.bad, err)
-				continue
-			}
-			shares, groups, used, methods = append(shares, s...), append(groups, g...), append(used, read...),
-				append(methods, c.Method)
+			shares, groups, used = append(shares, s...), append(groups, g...), append(used, read...)
 		}
 		if len(used) == 0 {
 			continue
 		}
 		about := made(used)
 		b.add(figure{
-			id: "importance-" + id, section: "decisions", title: "Importance by group of clients: " + title, data: f.key.Data,
-			availability: f.key.Availability, methods: unique(methods),
-			drawn: papers.CAFedGroupFigure("Cumulative importance, "+title, groups), csv: csvWriter(groups),
-			caption: "The weights with which a group's updates entered the model, summed over its clients, " +
+			ID: "importance-" + title, section: "decisions", Title: "Importance by group of clients: " + title,
+			drawn: papers.CAFedGroupFigure("Cumulative importance, "+title, groups), csv: csvWriter(groups), runs: used,
+			Caption: "The weights with which a group's updates entered the model, summed over its clients, " +
 				"mean over rounds and seeds. " + about,
 		})
 		b.add(figure{
-			id: "shares-" + id, section: "decisions", title: "Importance of each client: " + title, data: f.key.Data,
-			availability: f.key.Availability, methods: unique(methods),
-			drawn: papers.CAFedShareFigure("Importance of each client, "+title, shares), csv: csvWriter(shares),
-			caption: "Each client's share of all weights, beside its target. " + about,
+			ID: "shares-" + title, section: "decisions", Title: "Importance of each client: " + title,
+			drawn: papers.CAFedShareFigure("Importance of each client, "+title, shares), csv: csvWriter(shares), runs: used,
+			Caption: "Each client's share of all weights, beside its target. " + about,
 		})
 	}
 }
@@ -95,10 +81,9 @@ func (b *builder) inclusionMap(name string, r *results.Run, decisions []results.
 	}
 	title := fmt.Sprintf("%s, %s, %s", name, r.Data, r.Availability)
 	b.add(figure{
-		id: "inclusion-" + title, section: "decisions", title: "Who is there, and who is taken: " + title, data: r.Data,
-		availability: r.Availability, methods: []string{r.Method},
-		drawn: papers.CAFedActivityFigure(title, drawn), csv: csvWriter(rows),
-		caption: "A line for each client, the most available on top." + note + " " + made([]*results.Run{r}),
+		ID: "inclusion-" + title, section: "decisions", Title: "Who is there, and who is taken: " + title,
+		drawn: papers.CAFedActivityFigure(title, drawn), csv: csvWriter(rows), runs: []*results.Run{r},
+		Caption: "A line for each client, the most available on top." + note + " " + made([]*results.Run{r}),
 	})
 }
 

@@ -2,10 +2,11 @@ package report
 
 import (
 	"cmp"
-	"embed"
+	_ "embed" // of the page's parts
 	"fmt"
 	"html/template"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,18 +16,30 @@ import (
 	"rollcall/results/plot"
 )
 
-//go:embed page.html.tmpl style.css script.js
-var assets embed.FS
+var (
+	//go:embed page.html.tmpl
+	pageHTML string
+	//go:embed style.css
+	styleCSS string
+	//go:embed script.js
+	scriptJS string
+)
+
+var pageTemplate = template.Must(template.New("page.html.tmpl").Funcs(template.FuncMap{
+	"name": results.Metric.Name,
+	"join": strings.Join,
+	"args": func(kind, title string, names []string) choice { return choice{kind, title, names} },
+}).Parse(pageHTML))
 
 // sections are those of the page that hold figures, in order.
-var sections = []struct{ id, title, about string }{
-	{"curves", "Training curves", "Accuracy on the test set and loss on the training set, of the method's model, " +
-		"after so many rounds."},
-	{"availability", "Availability", "Who is there, how often, and when."},
-	{"decisions", "Inclusion and importance", "Methods of CA-Fed's papers weigh clients, " +
+var sections = []sectionData{
+	{ID: "curves", Title: "Training curves", About: "Accuracy on the test set and loss on the training set, " +
+		"of the method's model, after so many rounds."},
+	{ID: "availability", Title: "Availability", About: "Who is there, how often, and when."},
+	{ID: "decisions", Title: "Inclusion and importance", About: "Methods of CA-Fed's papers weigh clients, " +
 		"and leave some out although they are there."},
-	{"clients", "Accuracy of the clients", "How the model serves each client."},
-	{"speed", "Speed", "How fast this suite trains on this machine."},
+	{ID: "clients", Title: "Accuracy of the clients", About: "How the model serves each client."},
+	{ID: "speed", Title: "Speed", About: "How fast this suite trains on this machine."},
 }
 
 // pageData is what the template sees.
@@ -51,24 +64,17 @@ type sectionData struct {
 }
 
 type figureData struct {
-	ID, Title, Caption, Data, Availability, Methods string
-	Charts                                          []chart
-	Keys                                            []key
-	Path                                            string // without the ending
+	*figure
+	Charts []chart
+	Keys   []key
 }
 
 type tableData struct {
 	ID, Title, Source, Summary, Ours string
 	Columns                          []compare.GridColumn
-	Datas                            []span // headings over the columns
+	Datas                            []compare.Span // headings over the columns
 	Printed                          bool
 	Groups                           []groupData
-}
-
-// span is a heading over several columns.
-type span struct {
-	Name string
-	Over int
 }
 
 type groupData struct {
@@ -101,48 +107,28 @@ type choice struct {
 
 // page writes the page.
 func (b *builder) page(w io.Writer) error {
-	t, err := template.New("page.html.tmpl").Funcs(template.FuncMap{
-		"name": results.Metric.Name,
-		"args": func(kind, title string, names []string) choice { return choice{kind, title, names} },
-	}).ParseFS(assets, "page.html.tmpl")
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	data, err := b.data()
-	if err != nil {
-		return err
-	}
-	if err := t.Execute(w, data); err != nil {
+	if err := pageTemplate.Execute(w, b.data()); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil
 }
 
-func (b *builder) data() (*pageData, error) {
-	style, err := assets.ReadFile("style.css")
-	if err != nil {
-		return nil, fmt.Errorf("report: %w", err)
-	}
-	script, err := assets.ReadFile("script.js")
-	if err != nil {
-		return nil, fmt.Errorf("report: %w", err)
-	}
+func (b *builder) data() *pageData {
 	d := &pageData{
 		Version: b.Version, Made: b.Made.UTC().Format("2006-01-02 15:04 UTC"), Folders: b.Folders, Title: "rollcall report",
 		Methods: b.methods, RunCount: len(b.Runs), CellCount: len(results.Cells(b.Runs)), FiguresFolder: figuresFolder,
 	}
-	d.Script = template.HTML("<script>" + string(script) + "</script>") //nolint:gosec // our own files
+	d.Script = template.HTML("<script>" + scriptJS + "</script>") //nolint:gosec // our own files
 	d.tables(b)
 	most := len(b.methods)
-	for _, s := range sections {
-		section := sectionData{ID: s.id, Title: s.title, About: s.about}
+	for _, section := range sections {
 		for i := range b.figures {
-			if b.figures[i].section != s.id {
+			if b.figures[i].section != section.ID {
 				continue
 			}
 			f, used, err := b.figures[i].draw(b.methods)
 			if err != nil {
-				b.bad = append(b.bad, fmt.Errorf("figure %s: %w", b.figures[i].id, err))
+				b.bad = append(b.bad, fmt.Errorf("figure %s: %w", b.figures[i].ID, err))
 				continue
 			}
 			most = max(most, used)
@@ -153,22 +139,18 @@ func (b *builder) data() (*pageData, error) {
 			d.Figures += len(section.Figures)
 		}
 	}
-	d.Style = template.HTML("<style>" + string(style) + styleRules(most) + "</style>") //nolint:gosec // our own files
+	d.Style = template.HTML("<style>" + styleCSS + styleRules(most) + "</style>") //nolint:gosec // our own files
 	d.runs(b)
 	d.filters(b)
 	for _, err := range slices.Concat(b.Bad, b.bad) {
 		d.Bad = append(d.Bad, files.OneLine(err.Error()))
 	}
-	return d, nil
+	return d
 }
 
 // draw draws a figure, and returns how many styles it needs.
 func (f *figure) draw(methods []string) (figureData, int, error) {
-	d := figureData{
-		ID: f.id, Title: f.title, Caption: f.caption, Data: f.data, Availability: f.availability,
-		Methods: strings.Join(f.methods, " "),
-		Path:    figuresFolder + "/" + f.id,
-	}
+	d := figureData{figure: f}
 	l := newStyles(methods, f.drawn.Names())
 	used := 0
 	bars := func(style int) string {
@@ -213,8 +195,8 @@ func (d *pageData) runs(b *builder) {
 	for i := range b.Runs {
 		r := &b.Runs[i]
 		k := r.Table + r.Key().String()
-		if name := r.Device(); name != "" && !slices.Contains(devices[k], name) {
-			devices[k] = append(devices[k], name)
+		if name := r.Device(); name != "" {
+			devices[k] = unique(append(devices[k], name))
 		}
 		d.Devices = unique(append(d.Devices, devices[k]...))
 		for _, name := range r.Extra {
@@ -231,15 +213,10 @@ func (d *pageData) runs(b *builder) {
 		}
 		d.Runs = append(d.Runs, runData{r, strings.Join(set, ", "), strings.Join(devices[r.Table+r.String()], "; ")})
 	}
-	var names []string
-	for name := range extra {
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		if name != results.DecisionsFile && !b.drawnFiles[name] {
-			names = append(names, name)
+			d.NotDrawn = append(d.NotDrawn, fmt.Sprintf("%s (in %d %s)", name, extra[name], plural(extra[name], "run", "runs")))
 		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		d.NotDrawn = append(d.NotDrawn, fmt.Sprintf("%s (in %d %s)", name, extra[name], plural(extra[name], "run", "runs")))
 	}
 }
 
@@ -254,8 +231,8 @@ func (d *pageData) filters(b *builder) {
 		d.Data, d.Availabilities = append(d.Data, b.Runs[i].Data), append(d.Availabilities, b.Runs[i].Availability)
 	}
 	for _, f := range b.figures {
-		if f.availability != "" {
-			d.Availabilities = append(d.Availabilities, f.availability)
+		if f.Availability != "" {
+			d.Availabilities = append(d.Availabilities, f.Availability)
 		}
 	}
 	for _, t := range d.Tables { // printed numbers beside ours may be of more methods

@@ -33,11 +33,9 @@ type clientAccuracy struct {
 func (b *builder) perClient() {
 	for _, f := range families(results.Cells(b.Runs)) {
 		var (
-			rows    []clientAccuracy
-			used    []*results.Run
-			methods []string
-			drawn   = plot.Figure{Title: "Accuracy of the clients, " + f.key.Data + ", " + f.key.Availability, PanelHeight: 220}
-			row     []plot.Chart
+			rows   []clientAccuracy
+			used   []*results.Run
+			panels []plot.Chart
 		)
 		for _, c := range f.cells {
 			var values []float64
@@ -70,26 +68,21 @@ func (b *builder) perClient() {
 				b.bad = append(b.bad, err)
 				continue
 			}
-			methods = append(methods, c.Method)
-			row = append(row, plot.Histogram{Title: c.Method, XLabel: "accuracy of a client", YLabel: "clients", Bins: bins})
-			if len(row) == 2 {
-				drawn.Panels, row = append(drawn.Panels, row), nil
-			}
+			panels = append(panels,
+				plot.Histogram{Title: c.Method, XLabel: "accuracy of a client", YLabel: "clients", Bins: bins})
 		}
-		if len(row) > 0 {
-			if len(drawn.Panels) > 0 {
-				row = append(row, nil)
-			}
-			drawn.Panels = append(drawn.Panels, row)
-		}
-		if len(drawn.Panels) == 0 {
+		if len(panels) == 0 {
 			continue
 		}
+		if len(panels) > 1 && len(panels)%2 == 1 {
+			panels = append(panels, nil)
+		}
+		drawn := plot.Figure{Title: "Accuracy of the clients, " + f.title(), PanelHeight: 220}
+		drawn.Panels = slices.Collect(slices.Chunk(panels, 2))
 		b.add(figure{
-			id: "clients-" + f.key.Data + "-" + f.key.Availability, section: "clients",
-			title: "Accuracy of the clients: " + f.key.Data + ", " + f.key.Availability,
-			data:  f.key.Data, availability: f.key.Availability, methods: unique(methods), drawn: drawn, csv: csvWriter(rows),
-			caption: "How many clients have which accuracy, all seeds together. " + made(used),
+			ID: "clients-" + f.title(), section: "clients", Title: "Accuracy of the clients: " + f.title(),
+			drawn: drawn, csv: csvWriter(rows), runs: used,
+			Caption: "How many clients have which accuracy, all seeds together. " + made(used),
 		})
 	}
 }
@@ -116,6 +109,7 @@ func readAccuracies(path string) (rows []clientAccuracy, err error) {
 	if client < 0 || accuracy < 0 {
 		return nil, nil
 	}
+	last := 0
 	for {
 		record, err := in.Read()
 		if errors.Is(err, io.EOF) {
@@ -142,9 +136,6 @@ func readAccuracies(path string) (rows []clientAccuracy, err error) {
 			return rows, fmt.Errorf("report: %s: line %d: accuracy %g, want 0 … 1", path, line, x.Accuracy)
 		}
 		rows = append(rows, x)
-	}
-	last := 0
-	for _, x := range rows {
 		last = max(last, x.Round)
 	}
 	return slices.DeleteFunc(rows, func(x clientAccuracy) bool { return x.Round < last }), nil

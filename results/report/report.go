@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -69,15 +70,17 @@ func Write(ctx context.Context, dir string, in Input) (Written, error) {
 
 // figure is one figure of the page.
 type figure struct {
-	id           string // file name and anchor
-	section      string
-	title        string
-	data         string // for the filters, here and below; empty: shown always
-	availability string
-	methods      []string
-	caption      string
-	drawn        plot.Figure
-	csv          func(path string) error
+	ID           string // file name and anchor
+	Title        string
+	Caption      string
+	Data         string // for the filters, here and below; empty: shown always
+	Availability string
+	Methods      []string
+
+	section string
+	drawn   plot.Figure
+	csv     func(path string) error
+	runs    []*results.Run // that it is of, which say what the filters are; may be none
 }
 
 // builder gathers what is on the page.
@@ -112,24 +115,15 @@ func methodsOf(in Input) (methods []string) {
 		found = append(found, r.Method)
 	}
 	slices.Sort(found)
-	found = slices.Compact(found)
 	for _, id := range papers.TableNames() {
-		table, err := papers.TableByID(id)
-		if err != nil {
-			continue // cannot be: the table is one of those there are
-		}
+		table, _ := papers.TableByID(id) // one of those there are
 		for _, p := range table.Printed {
-			if slices.Contains(found, p.Method) && !slices.Contains(methods, p.Method) {
+			if slices.Contains(found, p.Method) {
 				methods = append(methods, p.Method)
 			}
 		}
 	}
-	for _, m := range found {
-		if !slices.Contains(methods, m) {
-			methods = append(methods, m)
-		}
-	}
-	return methods
+	return unique(append(methods, found...))
 }
 
 // place returns where a method comes in the order of the page.
@@ -142,11 +136,15 @@ func (b *builder) place(method string) int {
 
 // add takes up a figure, under an id that no other has.
 func (b *builder) add(f figure) {
-	base := slug(f.id)
-	f.id = base
-	for n := 2; slices.ContainsFunc(b.figures, func(o figure) bool { return o.id == f.id }); n++ {
-		f.id = fmt.Sprintf("%s-%d", base, n)
+	base := slug(f.ID)
+	f.ID = base
+	for n := 2; slices.ContainsFunc(b.figures, func(o figure) bool { return o.ID == f.ID }); n++ {
+		f.ID = fmt.Sprintf("%s-%d", base, n)
 	}
+	for _, r := range f.runs {
+		f.Data, f.Availability, f.Methods = r.Data, r.Availability, append(f.Methods, r.Method)
+	}
+	f.Methods = unique(f.Methods)
 	b.figures = append(b.figures, f)
 }
 
@@ -161,17 +159,9 @@ func slug(text string) string {
 func (b *builder) writeFigures(ctx context.Context, dir string) error {
 	errs := make([]error, len(b.figures))
 	err := files.Parallel(ctx, len(errs), func(i int) {
-		errs[i] = b.figures[i].write(filepath.Join(dir, b.figures[i].id))
+		errs[i] = b.figures[i].write(filepath.Join(dir, b.figures[i].ID))
 	})
-	if err != nil {
-		return err
-	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(append([]error{err}, errs...)...)
 }
 
 func (f *figure) write(path string) error {
@@ -191,44 +181,39 @@ func csvWriter[T any](rows []T) func(path string) error {
 
 // made says what runs are of: settings, seeds, machine, version.
 func made(runs []*results.Run) string {
-	var seeds []uint32
-	var params []results.Params
-	var devices, versions, nets, alphas, presets, clients []string
-	once := func(list *[]string, text string) {
-		if text != "" && !slices.Contains(*list, text) {
-			*list = append(*list, text)
-		}
-	}
-	most := 0
-	for _, r := range runs {
-		if !slices.Contains(seeds, r.Seed) {
-			seeds = append(seeds, r.Seed)
-		}
-		last := r.Curve[len(r.Curve)-1]
-		once(&devices, strings.TrimPrefix(r.Device()+", ", ", ")+last.Engine+" "+last.Precision)
-		once(&versions, last.Version)
-		once(&nets, r.Net)
-		once(&presets, r.Preset)
-		once(&alphas, r.Alpha.String())
-		once(&clients, fmt.Sprint(r.Clients))
-		params = append(params, r.Params)
-		most = max(most, r.Rounds())
-	}
 	if len(runs) == 0 {
 		return ""
 	}
-	slices.Sort(seeds)
-	words := []string{strings.Join(nets, " and "), strings.Join(clients, " or ") + " clients"}
-	if len(alphas) > 0 {
-		words = append(words, "Dirichlet α = "+strings.Join(alphas, " or "))
+	var seeds []uint32
+	var devices, versions, nets, alphas, presets, clients []string
+	most := 0
+	for _, r := range runs {
+		last := r.Curve[len(r.Curve)-1]
+		devices = append(devices, strings.TrimPrefix(r.Device()+", ", ", ")+last.Engine+" "+last.Precision)
+		versions, nets, presets = append(versions, last.Version), append(nets, r.Net), append(presets, r.Preset)
+		alphas, clients = append(alphas, r.Alpha.String()), append(clients, fmt.Sprint(r.Clients))
+		seeds = append(seeds, r.Seed)
+		most = max(most, r.Rounds())
 	}
-	words = append(words, fmt.Sprintf("%d rounds", most), "preset "+strings.Join(presets, " or "))
-	if common := results.CommonParams(params); common != "" {
+	slices.Sort(seeds)
+	seeds = slices.Compact(seeds)
+	words := []string{once(nets, " and "), once(clients, " or ") + " clients"}
+	if alpha := once(alphas, " or "); alpha != "" {
+		words = append(words, "Dirichlet α = "+alpha)
+	}
+	words = append(words, fmt.Sprintf("%d rounds", most), "preset "+once(presets, " or "))
+	if common := results.CommonParams(runs, func(r *results.Run) results.Params { return r.Params }); common != "" {
 		words = append(words, common.Words(", "))
 	}
 	numbers := strings.Trim(strings.ReplaceAll(fmt.Sprint(seeds), " ", ", "), "[]")
 	return strings.Join(words, ", ") + ". " + plural(len(seeds), "Seed ", "Seeds ") + numbers + ". " +
-		strings.Join(devices, "; ") + ". rollcall " + strings.Join(versions, ", ") + "."
+		once(devices, "; ") + ". rollcall " + once(versions, ", ") + "."
+}
+
+// once joins texts, each once and none empty.
+func once(texts []string, separator string) string {
+	texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+	return strings.Join(unique(texts), separator)
 }
 
 func plural(n int, one, more string) string {

@@ -65,13 +65,13 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	for _, f := range build(in).figures {
-		path := filepath.Join(to, figuresFolder, f.id)
+		path := filepath.Join(to, figuresFolder, f.ID)
 		svg, err := os.ReadFile(path + ".svg")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := wellFormed(svg); err != nil {
-			t.Errorf("%s.svg: %v", f.id, err)
+			t.Errorf("%s.svg: %v", f.ID, err)
 		}
 		picture, err := os.Open(path + ".png")
 		if err != nil {
@@ -80,11 +80,11 @@ func TestWrite(t *testing.T) {
 		config, err := png.DecodeConfig(picture)
 		_ = picture.Close()
 		if err != nil || config.Width != 2*plot.FigureWidth {
-			t.Errorf("%s.png: %v, %d wide, want %d", f.id, err, config.Width, 2*plot.FigureWidth)
+			t.Errorf("%s.png: %v, %d wide, want %d", f.ID, err, config.Width, 2*plot.FigureWidth)
 		}
 		csv, err := os.ReadFile(path + ".csv")
 		if err != nil || bytes.Count(csv, []byte("\n")) < 2 {
-			t.Errorf("%s.csv: %v, %d lines, want a header and rows", f.id, err, bytes.Count(csv, []byte("\n")))
+			t.Errorf("%s.csv: %v, %d lines, want a header and rows", f.ID, err, bytes.Count(csv, []byte("\n")))
 		}
 	}
 	// The curves' CSV: of every evaluated round the mean over the seeds.

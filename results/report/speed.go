@@ -43,9 +43,9 @@ func (b *builder) speed() {
 		lines.Series[i].X, lines.Series[i].Y = append(lines.Series[i].X, days), append(lines.Series[i].Y, r.ClientStepsPerSec)
 	}
 	b.add(figure{
-		id: "speed", section: "speed", title: "Speed of this suite over time",
+		ID: "speed", section: "speed", Title: "Speed of this suite over time",
 		drawn: plot.Figure{Title: "Speed", Panels: [][]plot.Chart{{lines}}}, csv: csvWriter(out),
-		caption: fmt.Sprintf(
+		Caption: fmt.Sprintf(
 			"%d measurements by rollcall bench, as they are in %s; lines are of one workload and engine. %s.",
 			len(rows), results.BenchFile, strings.Join(unique(devices), "; ")),
 	})

@@ -29,32 +29,25 @@ func (p place) raster(b *strings.Builder, c plot.Raster) {
 	if len(c.Rows) > 20 {
 		half = 0.5 // as many lines have no room for gaps
 	}
-	var there, on, out, gone strings.Builder
-	for i, row := range c.Rows {
-		y := float64(len(c.Rows) - 1 - i)
-		p.box(&there, 0, float64(len(row.On)), y-half, y+half, 0)
-		left := func(i int) bool { return i < len(row.Out) && row.Out[i] }
-		for _, of := range []struct {
-			has  func(i int) bool
-			into *strings.Builder
-		}{
-			{func(i int) bool { return row.On[i] && !left(i) }, &on},
-			{func(i int) bool { return row.On[i] && left(i) }, &out},
-			{func(i int) bool { return !row.On[i] && left(i) }, &gone},
-		} {
-			plot.Stretches(len(row.On), of.has, func(from, to int) {
-				p.box(of.into, float64(from), float64(to), y-half, y+half, 0)
+	left := func(row plot.RasterRow, i int) bool { return i < len(row.Out) && row.Out[i] }
+	for _, of := range []struct {
+		class string
+		has   func(row plot.RasterRow, i int) bool
+	}{
+		{"away", func(plot.RasterRow, int) bool { return true }},
+		{"bar", func(row plot.RasterRow, i int) bool { return row.On[i] && !left(row, i) }},
+		{"out", func(row plot.RasterRow, i int) bool { return row.On[i] && left(row, i) }},
+		{"gone", func(row plot.RasterRow, i int) bool { return !row.On[i] && left(row, i) }},
+	} {
+		var path strings.Builder
+		for i, row := range c.Rows {
+			y := float64(len(c.Rows) - 1 - i)
+			plot.Stretches(len(row.On), func(round int) bool { return of.has(row, round) }, func(from, to int) {
+				p.box(&path, float64(from), float64(to), y-half, y+half, 0)
 			})
 		}
-	}
-	for _, of := range []struct{ class, path string }{
-		{"away", there.String()},
-		{"bar", on.String()},
-		{"out", out.String()},
-		{"gone", gone.String()},
-	} {
-		if of.path != "" {
-			fmt.Fprintf(b, `<path class="%s" d="%s"/>`, of.class, of.path)
+		if path.Len() > 0 {
+			fmt.Fprintf(b, `<path class="%s" d="%s"/>`, of.class, path.String())
 		}
 	}
 }

@@ -20,20 +20,14 @@ func (d *pageData) tables(b *builder) {
 		compare.SortSummary(id, rows)
 		c := compare.Table(printed, rows)
 		grid := c.Grid()
-		t := tableData{ID: "table-" + slug(id), Title: id, Columns: grid.Columns, Printed: len(printed) > 0}
+		t := tableData{ID: "table-" + slug(id), Title: id, Columns: grid.Columns, Datas: grid.Datas()}
+		t.Printed = len(printed) > 0
 		if id == "run" {
 			t.Title = "Single runs"
 		}
 		if t.Printed {
 			t.Title = "Table " + id
 			t.Source = known.Source
-		}
-		for i, column := range grid.Columns {
-			if i > 0 && column.Data == grid.Columns[i-1].Data {
-				t.Datas[len(t.Datas)-1].Over++
-			} else {
-				t.Datas = append(t.Datas, span{column.Data, 1})
-			}
 		}
 		for i, g := range grid.Groups {
 			group := groupData{ID: fmt.Sprintf("%s-%d", t.ID, i+1), Title: g.Availability, Availability: g.Availability}

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"math"
 
 	"rollcall/results/files"
@@ -14,7 +15,7 @@ func Kendall(x, y []float64) (concordant, discordant int, tauB files.Optional) {
 	var inX, inY int // pairs not tied
 	for i := range x {
 		for j := range i {
-			a, b := Order(x[i], x[j]), Order(y[i], y[j])
+			a, b := cmp.Compare(x[i], x[j]), cmp.Compare(y[i], y[j])
 			inX += a * a
 			inY += b * b
 			switch a * b {
@@ -30,15 +31,4 @@ func Kendall(x, y []float64) (concordant, discordant int, tauB files.Optional) {
 	}
 	return concordant, discordant,
 		files.Some(float64(concordant-discordant) / (math.Sqrt(float64(inX)) * math.Sqrt(float64(inY))))
-}
-
-// Order returns the sign of a − b, also of infinities.
-func Order(a, b float64) int {
-	switch {
-	case a > b:
-		return 1
-	case a < b:
-		return -1
-	}
-	return 0
 }
