@@ -28,7 +28,11 @@ type Split struct {
 	Train [][]int32 // [N][n_i] of Set.Train, what the client trains on
 	Valid [][]int32 // [N][m_i] of Set.Train, kept back from training; nil: none, see [Divide]
 	Test  [][]int32 // [N][k_i] of Set.Test, the client's own; nil: all clients share the whole test set
-	Group []int     // [N] the group of clients of one distribution, from 0; nil: there is one
+	// OwnClasses [N][k_i] of Set.Test are of each client's own classes under SplitTwoClass, as many of one client as of
+	// another, none shared; nil: another split. Clients are not tested on these alone.
+	OwnClasses [][]int32
+
+	Group []int // [N] the group of clients of one distribution, from 0; nil: there is one
 }
 
 // reserve moves a fraction of every client's training samples to its validation samples, drawn at random by stream

@@ -70,50 +70,29 @@ func (o *SplitOptions) validate() error {
 // The draws are those of rng.Split for the seed, except with o.NumPy: then the parts depend on what has been drawn from
 // it before, and not on the seed.
 func Cut(train *plan.Samples, o SplitOptions, seed uint32) ([][]int32, error) {
+	split, err := cut(train, nil, o, seed)
+	return split.Train, err
+}
+
+// cut is Cut, with what a split says of the test set, if there is one.
+func cut(train, test *plan.Samples, o SplitOptions, seed uint32) (split *Split, err error) {
+	split = &Split{}
 	if err := o.validate(); err != nil {
-		return nil, err
+		return split, err
 	}
 	switch o.Kind {
+	case SplitClients:
+		split.Train, err = dirichletPerClient(train, o.Clients, o.Alpha, seed, o.NumPy)
 	case SplitClasses:
-		return dirichletPerClass(train, o.Clients, o.Alpha, seed)
+		split.Train, err = dirichletPerClass(train, o.Clients, o.Alpha, seed)
 	case SplitClusters:
-		return cutClusters(train, o, seed)
+		split.Train, err = cutClusters(train, o, seed)
 	case SplitEven:
-		return cutEven(indices(train.Len()), o.Clients, 0, seed), nil
+		split.Train = cutEven(indices(train.Len()), o.Clients, 0, seed)
 	case SplitTwoClass:
-		pairs, err := drawTwoClasses(train, o.Clients, seed)
-		if err != nil {
-			return nil, err
-		}
-		return dealTwoClasses(train, pairs, seed, 0)
+		split.Train, split.OwnClasses, err = twoClasses(train, test, o.Clients, seed)
 	}
-	return dirichletPerClient(train, o.Clients, o.Alpha, seed, o.NumPy)
-}
-
-// cutClusters cuts the samples among clusters as [dirichletPerClass] does, and each cluster's evenly among its clients,
-// who follow one another.
-func cutClusters(train *plan.Samples, o SplitOptions, seed uint32) ([][]int32, error) {
-	clusters, err := dirichletPerClass(train, o.Clusters, o.Alpha, seed)
-	if err != nil {
-		return nil, err
-	}
-	var parts [][]int32
-	for c, samples := range clusters {
-		parts = append(parts, cutEven(samples, o.Clients/o.Clusters, c, seed)...)
-	}
-	return parts, nil
-}
-
-// cutEven cuts samples into n parts whose sizes differ by one at most, after a shuffle by stream (2, group, 0) of
-// rng.Split. Each part is in the order of the file; samples itself is not changed.
-func cutEven(samples []int32, n, group int, seed uint32) [][]int32 {
-	samples = slices.Clone(samples)
-	rng.Key{Seed: seed, Purpose: rng.Split}.Stream(rng.SplitRoundEven, group, 0).Shuffle(samples)
-	parts := make([][]int32, n)
-	for i := range parts {
-		parts[i] = slices.Sorted(slices.Values(samples[i*len(samples)/n : (i+1)*len(samples)/n]))
-	}
-	return parts
+	return split, err
 }
 
 // Divide says which samples each of o.Clients clients has: by the data set's own split, where it brings one (of which
@@ -123,11 +102,10 @@ func cutEven(samples []int32, n, group int, seed uint32) [][]int32 {
 func Divide(data *Set, o SplitOptions, validation float64, seed uint32) (*Split, error) {
 	split := data.Split
 	if split == nil {
-		parts, err := Cut(data.Train, o, seed)
-		if err != nil {
+		var err error
+		if split, err = cut(data.Train, data.Test, o, seed); err != nil {
 			return nil, err
 		}
-		split = &Split{Train: parts}
 	} else if n := len(split.Train); n != o.Clients {
 		return nil, fmt.Errorf("%s: samples of %d clients, want %d", data.Name, n, o.Clients)
 	}

@@ -246,7 +246,7 @@ func TestDivideOwnSplit(t *testing.T) {
 // The digest is, as above, of what package main returned for seed 7.
 func TestOwnClassTest(t *testing.T) {
 	set := unevenSet()
-	parts, err := OwnClassTest(set, 20, 7)
+	_, parts, err := twoClasses(set.Train, set.Test, 20, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,10 +254,10 @@ func TestOwnClassTest(t *testing.T) {
 		t.Errorf("digest %s, want %s", got, want)
 	}
 	set.Test = &plan.Samples{Classes: 10}
-	if _, err := OwnClassTest(set, 20, 7); err == nil {
+	if _, _, err := twoClasses(set.Train, set.Test, 20, 7); err == nil {
 		t.Error("no test samples: no error")
 	}
-	if _, err := OwnClassTest(set, 0, 7); fmt.Sprint(err) != "datasets: split: 0 clients, want at least 1" {
+	if _, _, err := twoClasses(set.Train, set.Test, 0, 7); fmt.Sprint(err) != "datasets: split: 0 clients, want at least 1" {
 		t.Errorf("no clients: got %v", err)
 	}
 }

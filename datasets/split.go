@@ -137,3 +137,29 @@ func ClassShares(parts [][]int32, labels []uint8, classes int) [][]float64 {
 	}
 	return shares
 }
+
+// cutClusters cuts the samples among clusters as [dirichletPerClass] does, and each cluster's evenly among its clients,
+// who follow one another.
+func cutClusters(train *plan.Samples, o SplitOptions, seed uint32) ([][]int32, error) {
+	clusters, err := dirichletPerClass(train, o.Clusters, o.Alpha, seed)
+	if err != nil {
+		return nil, err
+	}
+	var parts [][]int32
+	for c, samples := range clusters {
+		parts = append(parts, cutEven(samples, o.Clients/o.Clusters, c, seed)...)
+	}
+	return parts, nil
+}
+
+// cutEven cuts samples into n parts whose sizes differ by one at most, after a shuffle by stream (2, group, 0) of
+// rng.Split. Each part is in the order of the file; samples itself is not changed.
+func cutEven(samples []int32, n, group int, seed uint32) [][]int32 {
+	samples = slices.Clone(samples)
+	rng.Key{Seed: seed, Purpose: rng.Split}.Stream(rng.SplitRoundEven, group, 0).Shuffle(samples)
+	parts := make([][]int32, n)
+	for i := range parts {
+		parts[i] = slices.Sorted(slices.Values(samples[i*len(samples)/n : (i+1)*len(samples)/n]))
+	}
+	return parts
+}

@@ -32,15 +32,19 @@ func drawTwoClasses(train *plan.Samples, clients int, seed uint32) ([][2]uint8, 
 	return drawPairs(shards, clients, seed), nil
 }
 
-// OwnClassTest returns the samples of data.Test on which each client of [SplitTwoClass] is tested alone [clients][k_i],
-// those of its own two classes in data.Train, in file order: as many of either as any other client, none shared. The
-// rest is nobody's.
-func OwnClassTest(data *Set, clients int, seed uint32) ([][]int32, error) {
-	pairs, err := drawTwoClasses(data.Train, clients, seed)
+// twoClasses returns the training samples of each client [clients][n_i], and the test samples of its own two classes
+// [clients][k_i], as many of either as any other client, none shared; the rest is nobody's. Without a test set the
+// latter are nil. All are in the order of the file.
+func twoClasses(train, test *plan.Samples, clients int, seed uint32) (parts, own [][]int32, err error) {
+	pairs, err := drawTwoClasses(train, clients, seed)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return dealTwoClasses(data.Test, pairs, seed, 1)
+	if parts, err = dealTwoClasses(train, pairs, seed, 0); err != nil || test == nil {
+		return parts, nil, err
+	}
+	own, err = dealTwoClasses(test, pairs, seed, 1)
+	return parts, own, err
 }
 
 // samplesByClass returns the samples of each class [classes][n_c], in file order. There must be `least` or more.

@@ -33,12 +33,7 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 	if err != nil {
 		return p, err
 	}
-	p.train, p.validation, p.test = split.Train, split.Valid, split.Test
-	if s.TwoClass() {
-		if p.ownClasses, err = datasets.OwnClassTest(data, s.Clients, seed); err != nil {
-			return p, err
-		}
-	}
+	p.train, p.validation, p.test, p.ownClasses = split.Train, split.Valid, split.Test, split.OwnClasses
 	shares := datasets.ClassShares(p.train, data.Train.Labels, data.Train.Classes)
 	if cut.NumPy != nil {
 		p.Base = availability.BaseNumPy(shares, cut.NumPy)

@@ -45,8 +45,3 @@ func (s *Settings) SplitAway() bool { return slices.Contains(ownSplit, s.Data) |
 func (s *Settings) TakesAlpha() bool {
 	return !s.SplitAway() && datasets.SplitKind(s.Split).TakesAlpha()
 }
-
-// TwoClass reports whether every client has samples of two classes, as in FedAR.
-func (s *Settings) TwoClass() bool {
-	return !s.SplitAway() && s.Split == string(datasets.SplitTwoClass)
-}
