@@ -88,35 +88,33 @@ func Params() []*Param {
 // New starts a method at the weights w0 [P]. Its rows live in f.Engine until Close. Where the method is an [Inspector],
 // what is returned is one too.
 func New(name string, f Federation, w0 []float32, o Options) (Method, error) {
-	for _, m := range methods {
-		if m.Name != name {
-			continue
-		}
-		if err := f.Validate(); err != nil {
-			return nil, err
-		}
-		if err := o.validate(&m, f.N); err != nil {
-			return nil, fmt.Errorf("algos: %s: %w", name, err)
-		}
-		if p := f.Engine.Info().Params; len(w0) != p {
-			return nil, fmt.Errorf("algos: %s: %d initial weights, want %d", name, len(w0), p)
-		}
-		if f.Lambda == nil {
-			f.Lambda = make([]float64, f.N)
-		}
-		s := &server{Federation: f, taken: make([]int, f.N)}
-		started, err := m.start(s, w0, o)
-		if err != nil {
-			s.Close()
-			return nil, fmt.Errorf("algos: %s: %w", name, err)
-		}
-		c := &checked{Method: started, name: name, n: f.N}
-		if inspector, ok := started.(Inspector); ok {
-			return &inspected{c, inspector}, nil
-		}
-		return c, nil
+	i := slices.Index(Names(), name)
+	if i < 0 {
+		return nil, fmt.Errorf("algos: method %q: unknown, want one of %s", name, strings.Join(Names(), ", "))
 	}
-	return nil, fmt.Errorf("algos: method %q: unknown, want one of %s", name, strings.Join(Names(), ", "))
+	if err := f.Validate(); err != nil {
+		return nil, err
+	}
+	if err := o.validate(&methods[i], f.N); err != nil {
+		return nil, fmt.Errorf("algos: %s: %w", name, err)
+	}
+	if p := f.Engine.Info().Params; len(w0) != p {
+		return nil, fmt.Errorf("algos: %s: %d initial weights, want %d", name, len(w0), p)
+	}
+	if f.Lambda == nil {
+		f.Lambda = make([]float64, f.N)
+	}
+	s := &server{Federation: f, taken: make([]int, f.N)}
+	started, err := methods[i].start(s, w0, o)
+	if err != nil {
+		s.Close()
+		return nil, fmt.Errorf("algos: %s: %w", name, err)
+	}
+	c := &checked{Method: started, name: name, n: f.N}
+	if inspector, ok := started.(Inspector); ok {
+		return &inspected{c, inspector}, nil
+	}
+	return c, nil
 }
 
 // present says of each of n clients whether it is among the active ones.

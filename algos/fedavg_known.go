@@ -14,17 +14,12 @@ var fedAvgKnownMethod = Definition{"fedavg-known", nil, startOn(newGlobal, func(
 })}
 
 func (m *fedAvgKnown) Round(ctx context.Context, r Round) ([]float32, error) {
-	return m.weighByInverse(ctx, r, r.P)
-}
-
-// weighByInverse runs a round w += η_g/N · Σ_{i∈A} Δ_i / p_i.
-func (g *global) weighByInverse(ctx context.Context, r Round, p []float64) ([]float32, error) {
 	c := make([]float64, len(r.Active))
 	for k, i := range r.Active {
-		if !(p[i] > 0 && p[i] <= 1) {
-			return nil, fmt.Errorf("client %d is active with probability %g, want above 0 and at most 1", i, p[i])
+		if p := r.P[i]; !(p > 0 && p <= 1) {
+			return nil, fmt.Errorf("client %d is active with probability %g, want above 0 and at most 1", i, p)
 		}
-		c[k] = r.ServerLR / (float64(g.N) * p[i])
+		c[k] = r.ServerLR / (float64(m.N) * r.P[i])
 	}
-	return g.weigh(ctx, r, c)
+	return m.weigh(ctx, r, c)
 }

@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"context"
+	"crypto/md5"
 	"fmt"
 	"path/filepath"
 )
@@ -18,7 +19,7 @@ func (a *archive) fetch(ctx context.Context, o Options) (string, error) {
 		if found.Archive == "" {
 			return found.Dir, nil
 		}
-		sum, err := md5File(ctx, found.Archive)
+		sum, err := sumFile(ctx, found.Archive, md5.New())
 		switch {
 		case err != nil:
 			return "", fmt.Errorf("datasets: %s: %w", a.set, err)

@@ -1,13 +1,9 @@
 package datasets
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"path/filepath"
-
-	"rollcall/results/files"
 )
 
 // CIFAR-10 (Krizhevsky 2009), the binary version: six files of 10,000 records, each a label and 3×32×32 pixels.
@@ -63,41 +59,25 @@ func openCIFAR10(ctx context.Context, o Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	count := 0 // records before the file at hand
-	start := make([]int, len(a.files))
-	for i, f := range a.files {
-		start[i] = count
-		count += int(f.size / cifarRecord)
-	}
+	each := int(a.files[0].size / cifarRecord) // records of a file, of every file as many
+	count := each * len(a.files)
 	images, labels := make([]uint8, count*cifarPixels), make([]uint8, count)
 
-	errs := make([]error, len(a.files))
-	// A file's bytes are in memory twice while it is read.
-	_ = files.Parallel(context.WithoutCancel(ctx), len(a.files), func(i int) {
-		f := a.files[i]
-		n := int(f.size / cifarRecord)
-		if errs[i] = ctx.Err(); errs[i] == nil {
-			errs[i] = a.loadCIFAR10(filepath.Join(dir, f.name), f, o,
-				images[start[i]*cifarPixels:(start[i]+n)*cifarPixels], labels[start[i]:start[i]+n])
+	err = a.read(dir, o, func(i int, path string, f publishedFile) (string, error) { // a file is in memory twice
+		if err := ctx.Err(); err != nil {
+			return "", err
 		}
+		data, err := readOfficial(path, f)
+		if err == nil {
+			err = parseCIFAR10(f.name, data, each, images[i*each*cifarPixels:][:each*cifarPixels], labels[i*each:][:each])
+		}
+		return sha256Text(data), err
 	})
-	if err := cmp.Or(errs...); err != nil { // the first file's, whichever failed first
-		return nil, fmt.Errorf("datasets: cifar10: %w", err)
-	}
-	train, test := cifar10Info.parts(images, labels, start[len(start)-1])
-	return &Set{Train: train, Test: test, Dir: dir}, nil
-}
-
-// loadCIFAR10 reads one file into images [n,32,32,3] and labels [n].
-func (a *archive) loadCIFAR10(path string, f publishedFile, o Options, images, labels []uint8) error {
-	data, err := readOfficial(path, f)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := parseCIFAR10(f.name, data, len(labels), images, labels); err != nil {
-		return err
-	}
-	return a.admit(path, f, sha256Text(data), o)
+	train, test := cifar10Info.parts(images, labels, count-each)
+	return &Set{Train: train, Test: test, Dir: dir}, nil
 }
 
 // parseCIFAR10 reads a file of exactly `records` records into images [records,32,32,3] and labels [records]. The file

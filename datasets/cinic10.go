@@ -120,7 +120,7 @@ func recorded(path string, now record) (Status, record, error) {
 // or a folder of files of the same names, sizes and times. A cache that fits no more, or is not what was written, is
 // made anew, and so it is if it is deleted. Without a place for it, or with none writable, the set is decoded every
 // time.
-func openCINIC10(ctx context.Context, o Options) (*Set, error) {
+func openCINIC10(ctx context.Context, o Options) (set *Set, err error) {
 	t := sourceOf(o, &cinic10Tree)
 	if _, err := t.fetch(ctx, o); err != nil {
 		return nil, err
@@ -129,14 +129,11 @@ func openCINIC10(ctx context.Context, o Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := t.load(ctx, found, o)
-	if err != nil {
-		return nil, fmt.Errorf("datasets: %s: %w", t.set, err)
-	}
-	return set, nil
-}
-
-func (t *imageTree) load(ctx context.Context, found Found, o Options) (*Set, error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("datasets: %s: %w", t.set, err)
+		}
+	}()
 	p := t.pictures(found)
 	mark, err := p.fingerprint(ctx)
 	if err != nil {

@@ -16,13 +16,6 @@ const (
 	ReadCode  Reading = "code"  // what the authors' released code does
 )
 
-func (r Reading) validate() error {
-	if r != ReadPaper && r != ReadCode {
-		return fmt.Errorf("reading %q: unknown, want %s or %s", string(r), ReadPaper, ReadCode)
-	}
-	return nil
-}
-
 // Split says which samples each of N clients holds. No sample is held twice.
 type Split struct {
 	Train [][]int32 // [N][n_i] of Set.Train, what the client trains on

@@ -132,25 +132,23 @@ func All() []Info {
 
 // About returns what is known of one data set, with or without a loader.
 func About(name string) (Info, error) {
-	for _, info := range All() {
-		if info.Name == name {
-			return info, nil
-		}
+	if i := slices.IndexFunc(loaders, func(l loader) bool { return l.info.Name == name }); i >= 0 {
+		return All()[i], nil
 	}
 	return Info{}, fmt.Errorf("datasets: %q: %w, want one of %s", name, ErrUnknown, strings.Join(Names(), ", "))
 }
 
 // lookup returns the loader of a data set that can be opened.
 func lookup(name string) (loader, error) {
-	info, err := About(name)
-	if err != nil {
+	for _, l := range loaders {
+		if l.info.Name == name && l.open != nil {
+			return l, nil
+		}
+	}
+	if _, err := About(name); err != nil {
 		return loader{}, err
 	}
-	if !info.Loader {
-		return loader{}, fmt.Errorf("datasets: %s: %w, want one of %s", name, ErrNoLoader, strings.Join(Names(), ", "))
-	}
-	i := slices.IndexFunc(loaders, func(l loader) bool { return l.info.Name == name })
-	return loaders[i], nil
+	return loader{}, fmt.Errorf("datasets: %s: %w, want one of %s", name, ErrNoLoader, strings.Join(Names(), ", "))
 }
 
 // Open reads a data set, fetching it first if need be (see [Fetch]), or generates it.

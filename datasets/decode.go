@@ -11,12 +11,12 @@ import (
 	"image/color"
 	"image/png"
 	"io"
-	"math"
 	"path"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // decoded is a set of pictures in memory.
@@ -31,6 +31,9 @@ const decodeGarbage = 60 << 10
 
 // errChanged is why pictures are refused that are not what they were a moment ago.
 var errChanged = errors.New("changed while it was read")
+
+// errBroken ends a walk after a picture that could not be decoded.
+var errBroken = errors.New("a picture is broken")
 
 // decodeAll reads the pictures of p: once through to know how many there are and in what order, then again to decode
 // each one into its place. So loading takes little more memory than the set.
@@ -60,24 +63,15 @@ func decodeInto(ctx context.Context, p pictures, l *listing, images []uint8) (fi
 	for range cap(free) {
 		free <- nil
 	}
-	failed := struct {
-		sync.Mutex
-		at  int
-		err error
-	}{at: math.MaxInt}
-	fail := func(at int, err error) {
-		failed.Lock()
-		defer failed.Unlock()
-		if at < failed.at {
-			failed.at, failed.err = at, err
-		}
-	}
+	errs := make([]error, len(l.names)) // of each picture; a worker writes those of its own alone
+	var failed atomic.Bool
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
 			for j := range jobs {
 				if err := decodePicture(j.data, images[l.slot[j.at]*cinicPixels:][:cinicPixels]); err != nil {
-					fail(j.at, fmt.Errorf("%s: %s: %w", p, l.names[j.at], err))
+					errs[j.at] = fmt.Errorf("%s: %s: %w", p, l.names[j.at], err)
+					failed.Store(true)
 				}
 				free <- j.data
 			}
@@ -86,12 +80,9 @@ func decodeInto(ctx context.Context, p pictures, l *listing, images []uint8) (fi
 	at := 0
 	sweep := max(64, len(images)/4/decodeGarbage)
 	mark, err := p.walk(ctx, func(name string, size int64, content io.Reader) error {
-		failed.Lock()
-		err := failed.err
-		failed.Unlock()
 		switch {
-		case err != nil: // all pictures before this one are under way, so that the first broken one is known in the end
-			return err
+		case failed.Load(): // all pictures before this one are under way, so that the first broken one is known in the end
+			return errBroken
 		case at == len(l.names) || name != l.names[at] || size > maxPicture:
 			return errChanged
 		}
@@ -107,8 +98,8 @@ func decodeInto(ctx context.Context, p pictures, l *listing, images []uint8) (fi
 	})
 	close(jobs)
 	wg.Wait()
-	if failed.err != nil && ctx.Err() == nil {
-		return mark, failed.err
+	if first := cmp.Or(errs...); first != nil && (ctx.Err() == nil || errors.Is(err, errBroken)) {
+		return mark, first
 	}
 	if err == nil && at < len(l.names) {
 		err = fmt.Errorf("%s: %w", p, errChanged)

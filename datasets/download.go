@@ -2,7 +2,6 @@ package datasets
 
 import (
 	"context"
-	"crypto/md5"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -207,10 +206,8 @@ func contentRange(resp *http.Response) (from, total int64) {
 	return from, total
 }
 
-// md5File returns the MD5 of a file, in hex. MD5 is what the archives were published with; what is loaded is also
+// sumFile returns the checksum of a file, in hex. MD5 is what the archives were published with; what is loaded is also
 // checked by SHA-256.
-func md5File(ctx context.Context, path string) (string, error) { return sumFile(ctx, path, md5.New()) }
-
 func sumFile(ctx context.Context, path string, h hash.Hash) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"rollcall/results/files"
 )
 
 // fileSet describes a data set that is published as files of their own, or in an [archive].
@@ -136,6 +139,25 @@ func (s *fileSet) admit(path string, f publishedFile, sum string, o Options) err
 
 // errNoFile ends an error about a folder or a device.
 var errNoFile = errors.New("want a file")
+
+// read reads every file that lies in a folder, as many at a time as there are cores, and admits it; do returns a file's
+// checksum. Of several errors it returns the first file's, whichever failed first.
+func (s *fileSet) read(dir string, o Options, do func(i int, path string, f publishedFile) (string, error)) error {
+	errs := make([]error, len(s.files))
+	_ = files.Parallel(context.Background(), len(s.files), func(i int) { // do ends with its own context
+		f := s.files[i]
+		path := f.in(dir)
+		sum, err := do(i, path, f)
+		if err == nil {
+			err = s.admit(path, f, sum, o)
+		}
+		errs[i] = err
+	})
+	if err := cmp.Or(errs...); err != nil {
+		return fmt.Errorf("datasets: %s: %w", s.set, err)
+	}
+	return nil
+}
 
 // openRegular opens a file and returns its size; a folder or a device is an error.
 func openRegular(path string) (*os.File, int64, error) {

@@ -148,7 +148,10 @@ func (o *Options) made() error {
 	if o.Clients < 1 || o.Clients > maxMadeClients {
 		return fmt.Errorf("%d clients, want 1 … %d", o.Clients, maxMadeClients)
 	}
-	return o.Reading.validate()
+	if o.Reading != ReadPaper && o.Reading != ReadCode {
+		return fmt.Errorf("reading %q: unknown, want %s or %s", string(o.Reading), ReadPaper, ReadCode)
+	}
+	return nil
 }
 
 // makeByClient makes a set of samples of real numbers, client by client, on all cores. sizes [2][N] says how many each

@@ -68,14 +68,12 @@ func openMNIST(ctx context.Context, o Options) (*Set, error) {
 		return nil, err
 	}
 	var data [4][]uint8
-	for i, f := range s.files {
-		path, sum := f.in(dir), ""
-		if data[i], sum, err = readMNIST(ctx, path, mnistShape(f)); err == nil {
-			err = s.admit(path, f, sum, o)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("datasets: mnist: %w", err)
-		}
+	err = s.read(dir, o, func(i int, path string, f publishedFile) (sum string, err error) {
+		data[i], sum, err = readMNIST(ctx, path, mnistShape(f))
+		return sum, err
+	})
+	if err != nil {
+		return nil, err
 	}
 	var parts [2]*plan.Samples
 	for i := range parts {

@@ -62,9 +62,9 @@ func readRecord(path string) (record, error) {
 
 // writeRecord keeps r for the file at path.
 func writeRecord(path, from string, r record) error {
-	text := fmt.Sprintf("# %d bytes, as first downloaded from %s\n%s  %s\n", r.size, from, r.sha256, filepath.Base(path))
 	err := files.Replace(recordPath(path), func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
+		_, err := fmt.Fprintf(w, "# %d bytes, as first downloaded from %s\n%s  %s\n", r.size, from, r.sha256,
+			filepath.Base(path))
 		return err
 	})
 	if err != nil {
@@ -91,12 +91,12 @@ func (r *remote) acceptUnpublished(ctx context.Context, path, part, from string)
 		return err
 	}
 	now := record{info.Size(), sum}
-	switch before, err := readRecord(path); {
+	switch status, before, err := recorded(path, now); {
 	case err != nil:
 		return err
-	case before == record{}:
+	case status == Unchecked:
 		return writeRecord(path, from, now)
-	case before != now:
+	case status == Altered:
 		return fmt.Errorf("download %s: %w: %s, want %s (recorded in %s; delete that file if the site's has changed)",
 			from, ErrAltered, now, before, recordPath(path))
 	}

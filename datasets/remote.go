@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"context"
+	"crypto/md5"
 	"errors"
 	"fmt"
 	"io"
@@ -109,7 +110,7 @@ func (r *remote) accept(ctx context.Context, path, part, from string) error {
 	if r.md5 == "" {
 		return r.acceptUnpublished(ctx, path, part, from)
 	}
-	sum, err := md5File(ctx, part)
+	sum, err := sumFile(ctx, part, md5.New())
 	if err == nil && sum != r.md5 {
 		err = fmt.Errorf("download %s: %w: MD5 %s, want %s", from, ErrAltered, sum, r.md5)
 	}

@@ -2,7 +2,6 @@ package datasets
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"crypto/md5"
 	"encoding/hex"
@@ -12,7 +11,6 @@ import (
 	"slices"
 
 	"rollcall/datasets/plan"
-	"rollcall/results/files"
 )
 
 // SVHN (Netzer et al. 2011), the cropped digits: two MAT-files, each with X uint8 [32,32,3,n] in MATLAB's order, the
@@ -57,18 +55,13 @@ func openSVHN(ctx context.Context, o Options) (*Set, error) {
 		return nil, err
 	}
 	var parts [2]*plan.Samples
-	var errs [2]error
-	_ = files.Parallel(context.WithoutCancel(ctx), len(s.files), func(i int) {
-		f := s.files[i]
-		path := f.in(dir)
+	err = s.read(dir, o, func(i int, path string, f publishedFile) (string, error) {
 		images, labels, sum, err := readSVHN(ctx, path, f.name)
-		if err == nil {
-			err = s.admit(path, f, sum, o)
-		}
-		parts[i], errs[i] = svhnInfo.samples(i, svhnSide, 3, images, labels), err
+		parts[i] = svhnInfo.samples(i, svhnSide, 3, images, labels)
+		return sum, err
 	})
-	if err := cmp.Or(errs[:]...); err != nil { // the first file's, whichever failed first
-		return nil, fmt.Errorf("datasets: svhn: %w", err)
+	if err != nil {
+		return nil, err
 	}
 	return &Set{Train: parts[0], Test: parts[1], Dir: dir}, nil
 }

@@ -127,21 +127,18 @@ func dealTwoClasses(s *plan.Samples, pairs [][2]uint8, seed uint32, part int) ([
 		shards[pair[0]]++
 		shards[pair[1]]++
 	}
-	size := math.MaxInt
+	size, short := math.MaxInt, -1
 	for c, m := range shards {
 		if m > 0 {
 			size = min(size, len(byClass[c])/m)
 		}
-	}
-	if size == 0 {
-		c := slices.IndexFunc(shards, func(m int) bool { return m > 0 })
-		for i, m := range shards {
-			if m > len(byClass[i]) {
-				c = i
-			}
+		if m > len(byClass[c]) {
+			short = c
 		}
-		return nil, fmt.Errorf("datasets: split: %d samples of class %d for %d clients, want one for each", len(byClass[c]),
-			c, shards[c])
+	}
+	if short >= 0 {
+		return nil, fmt.Errorf("datasets: split: %d samples of class %d for %d clients, want one for each",
+			len(byClass[short]), short, shards[short])
 	}
 	given := make([]int, len(byClass))
 	order := make([][]int32, len(byClass))

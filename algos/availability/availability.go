@@ -136,10 +136,8 @@ func clientsWho(n int, active func(i int) bool) []int {
 // isFraction reports whether x is in [0, 1]; NaN is not.
 func isFraction(x float64) bool { return x >= 0 && x <= 1 }
 
-// phase returns (t mod P)/P in [0, 1): reduced before anything is divided, so that cycles repeat bit for bit.
-func (o *Options) phase(t int) float64 { return float64(t%o.Period) / float64(o.Period) }
-
-// wave returns the sine processes' factor γ sin(2πt/P) + 1 − γ, in [1 − 2γ, 1].
+// wave returns the sine processes' factor γ sin(2πt/P) + 1 − γ, in [1 − 2γ, 1]. The round is reduced before anything is
+// divided, so that cycles repeat bit for bit.
 func (o *Options) wave(t int) float64 {
-	return o.Gamma*math.Sin(2*math.Pi*o.phase(t)) + 1 - o.Gamma
+	return o.Gamma*math.Sin(2*math.Pi*(float64(t%o.Period)/float64(o.Period))) + 1 - o.Gamma
 }

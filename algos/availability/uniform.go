@@ -11,6 +11,5 @@ func uniform(o Options) (Process, error) {
 	for i := range o.Base {
 		o.Base[i] = o.PMin + (1-o.PMin)*float64(i)/float64(max(1, len(o.Base)-1))
 	}
-	o.Period = 1
-	return &independent{Options: o, at: func(p float64, _ int) float64 { return p }}, nil
+	return stationary(o)
 }

@@ -79,20 +79,15 @@ func (p *Planner) perEpoch(client int) int {
 func (p *Planner) Client(round, client, taken int) Local {
 	n := p.Steps(client) * p.B
 	l := Local{E: p.Steps(client), B: p.B, Index: make([]int32, n), Crop: make([]uint8, 2*n), Flip: make([]uint8, n)}
-	p.Fill(&l, round, client, taken)
-	return l
-}
-
-// Fill is [Planner.Client] into a plan of the right size, that of the client's steps.
-func (p *Planner) Fill(l *Local, round, client, taken int) {
 	var w walk
-	for e := range p.Steps(client) {
+	for e := range l.E {
 		batch := l.Index[e*p.B : (e+1)*p.B]
 		for i := copy(batch, w.batch(p, client, taken+e)); i < len(batch); i++ {
 			batch[i] = -1
 		}
-		p.augment(l, round, client, e)
+		p.augment(&l, round, client, e)
 	}
+	return l
 }
 
 // Batch returns the samples of one step of a client, of which it has taken so many before: at most B, none for a client

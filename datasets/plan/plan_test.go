@@ -171,19 +171,6 @@ func TestEmptyClient(t *testing.T) {
 	}
 }
 
-// Fill overwrites all that an earlier, fuller plan left behind.
-func TestFillReused(t *testing.T) {
-	p := &Planner{Seed: 9, Parts: [][]int32{own(0, 40), own(1, 3), nil}, E: 3, B: 4, Augment: AugmentPerSample, Flip: true}
-	l := p.Client(0, 0, 0)
-	for client := range p.Parts {
-		p.Fill(&l, 5, client, 11)
-		equal(t, fmt.Sprintf("client %d", client), l, p.Client(5, client, 11))
-	}
-	p.Augment = AugmentNone
-	p.Fill(&l, 5, 0, 11)
-	equal(t, "no augmentation", l, p.Client(5, 0, 11))
-}
-
 func equal(t *testing.T, name string, got, want Local) {
 	t.Helper()
 	if !slices.Equal(got.Index, want.Index) || !slices.Equal(got.Crop, want.Crop) || !slices.Equal(got.Flip, want.Flip) {
