@@ -83,20 +83,22 @@ func Summaries(table string, runs []results.Run) (rows []results.SummaryRow, err
 		t = Sweep(table, "", nil, nil)
 	}
 	cells := results.Cells(runs)
+	about, complete := make([]results.SummaryRow, len(cells)), make([]Runs, len(cells))
 	for i := range cells {
-		row, complete, err := summaryOf(&cells[i], table)
-		if err != nil {
-			return rows, err
+		if about[i], complete[i], err = summaryOf(&cells[i], table); err != nil {
+			return nil, err
 		}
-		reference, err := referenceOf(&t, &cells[i], complete, cells)
-		if err != nil {
-			return rows, err
+	}
+	for i := range cells {
+		reference := Runs{}
+		if at := t.referenceOf(&cells[i], cells); at >= 0 && sameSeeds(complete[at], complete[i]) {
+			reference = complete[at]
 		}
 		for _, e := range t.Entries {
-			r := row
+			r := about[i]
 			r.Metric = e.Metric
-			if len(complete.Curves) > 0 {
-				if err := e.Fill(&r, complete, reference); err != nil {
+			if r.N > 0 {
+				if err := e.Fill(&r, complete[i], reference); err != nil {
 					if unknown == nil {
 						return rows, err
 					}
@@ -116,20 +118,17 @@ func Summaries(table string, runs []results.Run) (rows []results.SummaryRow, err
 func summaryOf(c *results.RunCell, table string) (row results.SummaryRow, complete Runs, err error) {
 	row = results.SummaryRow{Cell: c.Runs[0].Cell, Params: c.Params, Status: results.CellOK}
 	row.Table = table
-	if complete, err = completeRuns(c); err != nil {
-		return row, complete, err
-	}
-	row.N = len(complete.Curves)
-	if row.N > 0 {
-		last := complete.Curves[0][len(complete.Curves[0])-1]
-		row.Version, row.Engine, row.Precision = last.Version, last.Engine, last.Precision
-	}
 	for i := range c.Runs {
+		r := &c.Runs[i]
 		if row.Device == "" {
-			row.Device = c.Runs[i].Device()
+			row.Device = r.Device()
 		}
-		switch r := &c.Runs[i]; r.Status() {
+		switch r.Status() {
 		case results.RunComplete:
+			if err := complete.readClients(r.Dir); err != nil {
+				return row, complete, err
+			}
+			complete.Curves = append(complete.Curves, r.Curve)
 		case results.RunFailed:
 			row.Status, row.Error = results.CellFailed, r.Info.Error
 		case results.RunInterrupted, results.RunUnfinished:
@@ -138,49 +137,29 @@ func summaryOf(c *results.RunCell, table string) (row results.SummaryRow, comple
 			}
 		}
 	}
+	if row.N = len(complete.Curves); row.N > 0 {
+		last := complete.Curves[0][len(complete.Curves[0])-1]
+		row.Version, row.Engine, row.Precision = last.Version, last.Engine, last.Precision
+	}
 	return row, complete, nil
 }
 
-// completeRuns returns the complete runs of a cell that are there already.
-func completeRuns(c *results.RunCell) (runs Runs, err error) {
-	for i := range c.Runs {
-		r := &c.Runs[i]
-		if r.Status() != results.RunComplete {
-			continue
-		}
-		if err := runs.readClients(r.Dir); err != nil {
-			return runs, err
-		}
-		runs.Curves = append(runs.Curves, r.Curve)
-	}
-	return runs, nil
-}
-
-// referenceOf returns the runs of the table's reference method in the column of a cell; none where the cell, whose runs
-// are own, has other seeds.
-func referenceOf(t *Table, c *results.RunCell, own Runs, cells []results.RunCell) (Runs, error) {
+// referenceOf returns which cell is of the table's reference method, in the column of another one; −1 where none is.
+func (t *Table) referenceOf(c *results.RunCell, cells []results.RunCell) int {
 	mine := c.Runs[0]
 	if t.Reference == "" || mine.Method == t.Reference {
-		return Runs{}, nil
+		return -1
 	}
-	at := slices.IndexFunc(cells, func(other results.RunCell) bool {
+	return slices.IndexFunc(cells, func(other results.RunCell) bool {
 		r := other.Runs[0]
 		return r.Method == t.Reference && r.Preset == mine.Preset && r.Data == mine.Data && r.Net == mine.Net &&
 			r.Availability == mine.Availability && r.Clients == mine.Clients && t.sameColumn(r.Params, mine.Params)
 	})
-	if at < 0 {
-		return Runs{}, nil
-	}
-	runs, err := completeRuns(&cells[at])
-	if err != nil || len(runs.Curves) != len(own.Curves) {
-		return Runs{}, err
-	}
-	for k := range own.Curves {
-		if own.Curves[k][0].Seed != runs.Curves[k][0].Seed {
-			return Runs{}, nil
-		}
-	}
-	return runs, nil
+}
+
+// sameSeeds reports whether the curves of two cells are of the same seeds.
+func sameSeeds(a, b Runs) bool {
+	return slices.EqualFunc(a.Curves, b.Curves, func(x, y []results.CurveRow) bool { return x[0].Seed == y[0].Seed })
 }
 
 // sameColumn reports whether two runs agree in the settings that set the columns of the table apart.
