@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -81,7 +80,7 @@ synthetic set, which needs no download.`,
 		if path == "" {
 			return files.WriteCSV(a.stdout, rows)
 		}
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if isFolder(path) {
 			return settings.Usagef("--csv %s: a folder, want a file", path)
 		}
 		if err := run.Writable(filepath.Dir(path)); err != nil {

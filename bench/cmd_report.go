@@ -101,13 +101,19 @@ func readReport(ctx context.Context, folders []string) (in report.Input, err err
 	}
 	for _, folder := range folders {
 		in.Bench = append(in.Bench, optionalCSV[results.BenchRow](filepath.Join(folder, results.BenchFile), &in.Bad)...)
-		if len(in.Base) == 0 {
-			in.Base = optionalCSV[plot.Bin](filepath.Join(folder, "fedawe-f5", "fedawe-f5.csv"), &in.Bad)
-			in.BaseOf = "As `rollcall figure fedawe-f5` left them in " + folder + "."
-		}
-		if len(in.Paths) == 0 {
-			in.Paths = optionalCSV[papers.FedAWEF6Row](filepath.Join(folder, "fedawe-f6", "fedawe-f6.csv"), &in.Bad)
-			in.PathsOf = "As `rollcall figure fedawe-f6` left them in " + folder + "."
+		for _, f := range papers.Figures() {
+			rows := filepath.Join(folder, f.ID, f.ID+".csv")
+			about := "As `rollcall figure " + f.ID + "` left them in " + folder + "."
+			switch f.Measure.(type) {
+			case papers.BaseAvailability:
+				if len(in.Base) == 0 {
+					in.Base, in.BaseOf = optionalCSV[plot.Bin](rows, &in.Bad), about
+				}
+			case papers.Trajectories:
+				if len(in.Paths) == 0 {
+					in.Paths, in.PathsOf = optionalCSV[papers.FedAWEF6Row](rows, &in.Bad), about
+				}
+			}
 		}
 	}
 	if len(in.Paths) == 0 {

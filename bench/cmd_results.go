@@ -28,6 +28,16 @@ func (a *app) resultsCommand() *cobra.Command {
 	return cmd
 }
 
+// exactly is for commands that take n arguments. otherwise says what there is and what is wanted: "%d cells, want one".
+func exactly(n int, otherwise string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return settings.Usagef("%s: "+otherwise, commandName(cmd), len(args))
+		}
+		return nil
+	}
+}
+
 func (a *app) compareCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{

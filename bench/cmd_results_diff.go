@@ -28,12 +28,7 @@ a seed does to both sides cancels. --ignore lets the sides differ in some column
 		Example: `  rollcall results diff out-v1 out-v2
   rollcall results diff out/fedawe-2 out-paper/fedawe-2 --ignore preset,params`,
 		ValidArgsFunction: completeFolders,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return settings.Usagef("%s: %d folders named, want two", commandName(cmd), len(args))
-			}
-			return nil
-		},
+		Args:              exactly(2, "%d folders named, want two"),
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&format, "format", "text", "what is printed: "+strings.Join(compareFormats, ", "))

@@ -25,12 +25,7 @@ func (a *app) exportCommand() *cobra.Command {
 availability, a line for each method, columns for data sets and metrics. The LaTeX table needs the package booktabs; the best
 mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 		Example: `  rollcall results export fedawe-2 out --format latex --metric test_acc --printed > table.tex`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return settings.Usagef("%s: %d arguments, want a table and a folder", commandName(cmd), len(args))
-			}
-			return nil
-		},
+		Args:    exactly(2, "%d arguments, want a table and a folder"),
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&e.Format, "format", "markdown", "what is printed: "+strings.Join(compare.ExportFormats(), ", "))

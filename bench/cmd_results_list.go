@@ -68,12 +68,7 @@ one below --out that no other has, such as the ten digits at its end.`,
 		Example: `  rollcall results show out/run/fedawe_cifar10_sine_1a2b3c4d5e
   rollcall results show 1a2b3c4d5e`,
 		ValidArgsFunction: completeFolders,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return settings.Usagef("%s: %d cells named, want one", commandName(cmd), len(args))
-			}
-			return nil
-		},
+		Args:              exactly(1, "%d cells named, want one"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			folder, err := cellNamed(args[0], out)
 			if err != nil {

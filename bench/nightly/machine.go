@@ -20,8 +20,8 @@ import (
 	"rollcall/results/track"
 )
 
-// MachineOf returns the machine an engine runs on, all but its workloads.
-func MachineOf(info nets.Info, c run.Choice, threads int) (track.Machine, error) {
+// machineOf returns the machine an engine runs on, all but its workloads.
+func machineOf(info nets.Info, c run.Choice, threads int) (track.Machine, error) {
 	m := track.Machine{
 		OS: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpu.Model(), CPUs: runtime.NumCPU(), Threads: threads,
 		Engine: info.Engine, Device: info.Device, Precision: info.Precision,
@@ -132,11 +132,8 @@ func limitsOf(lines, name string) string {
 	for line := range strings.Lines(lines) {
 		card, rest, _ := strings.Cut(line, ",")
 		if strings.TrimSpace(card) == name {
-			limits = append(limits, strings.Join(strings.FieldsFunc(rest, func(r rune) bool { return r == ',' || r == '\n' || r == '\r' }), " "))
+			limits = append(limits, strings.Join(strings.Fields(strings.ReplaceAll(rest, ",", " ")), " "))
 		}
-	}
-	for i := range limits {
-		limits[i] = strings.Join(strings.Fields(limits[i]), " ")
 	}
 	slices.Sort(limits)
 	return strings.Join(slices.Compact(limits), " or ")

@@ -91,7 +91,7 @@ func (b *Bench) Identify() (m track.Machine, err error) {
 	if err := e.Close(); err != nil {
 		return m, err
 	}
-	if m, err = MachineOf(info, c, b.Machine.Threads); err != nil {
+	if m, err = machineOf(info, c, b.Machine.Threads); err != nil {
 		return m, err
 	}
 	m.Suite = b.Suite.Name()
