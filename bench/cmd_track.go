@@ -50,8 +50,9 @@ func (t *trackFlags) register(fs *pflag.FlagSet) {
 	fs.Float64Var(&t.rule.MinEffect, "min-effect", t.rule.MinEffect, "least change of a median that counts, as a fraction")
 }
 
-// registerVerdict adds the flags of what is said about a history.
+// registerVerdict adds them and the flags of what is said about a history.
 func (t *trackFlags) registerVerdict(fs *pflag.FlagSet) {
+	t.register(fs)
 	fs.IntVar(&t.nights, "nights", 1, "fail on regressions that one of the last so many nights confirmed")
 	fs.StringVar(&t.format, "format", "text", "what is printed: "+strings.Join(trackFormats, ", "))
 }
@@ -70,6 +71,9 @@ func (t *trackFlags) validate() error {
 }
 
 func (t *trackFlags) validateVerdict() error {
+	if err := t.validate(); err != nil {
+		return err
+	}
 	if t.nights < 1 {
 		return settings.Usagef("--nights %d: want 1 or more", t.nights)
 	}

@@ -18,9 +18,6 @@ machine is compared with itself alone. Status 1: a regression was confirmed by o
   rollcall track compare --fingerprint 3fa9 --nights 7 --format json`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := t.validate(); err != nil {
-				return err
-			}
 			if err := t.validateVerdict(); err != nil {
 				return err
 			}
@@ -39,7 +36,6 @@ machine is compared with itself alone. Status 1: a regression was confirmed by o
 			return a.say(verdicts, t.format)
 		},
 	}
-	t.register(cmd.Flags())
 	t.registerVerdict(cmd.Flags())
 	cmd.Flags().StringVar(&fingerprint, "fingerprint", "", "the machine whose fingerprint begins so (default: all)")
 	return cmd

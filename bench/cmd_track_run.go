@@ -32,9 +32,6 @@ appended. If $` + nightly.WebhookVariable + ` is set, the verdict is posted ther
   rollcall track run --device cuda:0 --precision tf32 --history /srv/rollcall/history`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := t.validate(); err != nil {
-				return err
-			}
 			if err := t.validateVerdict(); err != nil {
 				return err
 			}
@@ -49,7 +46,6 @@ appended. If $` + nightly.WebhookVariable + ` is set, the verdict is posted ther
 		},
 	}
 	fs := cmd.Flags()
-	t.register(fs)
 	t.registerVerdict(fs)
 	machine := pflag.NewFlagSet("", pflag.ContinueOnError) // the data and the folder of other commands have no say here
 	registerMachine(machine, &m)
