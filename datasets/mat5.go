@@ -90,26 +90,25 @@ func readMAT5(r io.Reader, size int64, visit func(*matVariable) error) error {
 	if version := order.Uint16(header[124:]); version != 0x0100 {
 		return fmt.Errorf("header: version %#04x, want 0x0100 (MAT-file level 5)", version)
 	}
-	left := size - matHeader
-	for n := 1; left > 0; n++ {
-		tag, err := readMatTag(r, left, order)
+	m := &matReader{r, size - matHeader, order}
+	for n := 1; m.left > 0; n++ {
+		tag, err := m.tag()
 		if err != nil {
 			return fmt.Errorf("element %d: %w", n, err)
 		}
-		left -= 8
 		if tag.small != nil || (tag.kind != miMATRIX && tag.kind != miCOMPRESSED) {
 			return fmt.Errorf("element %d: type %d, want a matrix (%d) or a compressed one (%d)", n, tag.kind, miMATRIX,
 				miCOMPRESSED)
 		}
-		if tag.size > left {
-			return fmt.Errorf("element %d: truncated: %d bytes, want %d", n, left, tag.size)
+		if tag.size > m.left {
+			return fmt.Errorf("element %d: truncated: %d bytes, want %d", n, m.left, tag.size)
 		}
-		left -= tag.size
+		m.left -= tag.size
 		body := io.LimitReader(r, tag.size)
 		if tag.kind == miCOMPRESSED {
 			err = readMatCompressed(body, tag.size, order, visit)
 		} else {
-			err = readMatrix(body, tag.size, tag.size, order, visit)
+			err = readMatrix(&matReader{body, tag.size, order}, tag.size, visit)
 		}
 		if err != nil {
 			if named := (*matError)(nil); errors.As(err, &named) {
@@ -147,23 +146,31 @@ type matTag struct {
 	small []byte
 }
 
-// readMatTag reads a tag, where `left` bytes are left for it and its element.
-func readMatTag(r io.Reader, left int64, order binary.ByteOrder) (matTag, error) {
+// matReader reads what is left of a file, or of an element, which is in the byte order of the machine that wrote it.
+type matReader struct {
+	io.Reader
+	left  int64 // bytes
+	order binary.ByteOrder
+}
+
+// tag reads a tag.
+func (m *matReader) tag() (matTag, error) {
 	var b [8]byte
-	if left < int64(len(b)) {
-		return matTag{}, fmt.Errorf("truncated: %d bytes, want a tag of %d", left, len(b))
+	if m.left < int64(len(b)) {
+		return matTag{}, fmt.Errorf("truncated: %d bytes, want a tag of %d", m.left, len(b))
 	}
-	if _, err := io.ReadFull(r, b[:]); err != nil {
+	if _, err := io.ReadFull(m, b[:]); err != nil {
 		return matTag{}, cutShort(err)
 	}
-	first := order.Uint32(b[:])
+	m.left -= int64(len(b))
+	first := m.order.Uint32(b[:])
 	if n := first >> 16; n > 0 {
 		if n > 4 {
 			return matTag{}, fmt.Errorf("tag %x: a small element of %d bytes, want at most 4", b, n)
 		}
 		return matTag{matType(first & 0xffff), int64(n), b[4 : 4+n]}, nil
 	}
-	return matTag{matType(first), int64(order.Uint32(b[4:])), nil}, nil
+	return matTag{matType(first), int64(m.order.Uint32(b[4:])), nil}, nil
 }
 
 // readMatCompressed reads a matrix out of `size` bytes of zlib.
@@ -173,14 +180,15 @@ func readMatCompressed(r io.Reader, size int64, order binary.ByteOrder, visit fu
 		return cutShort(err)
 	}
 	defer z.Close()
-	tag, err := readMatTag(z, math.MaxInt64, order)
+	tag, err := (&matReader{z, math.MaxInt64, order}).tag()
 	if err != nil {
 		return err
 	}
 	if tag.small != nil || tag.kind != miMATRIX {
 		return fmt.Errorf("type %d compressed, want a matrix (%d)", tag.kind, miMATRIX)
 	}
-	if err := readMatrix(io.LimitReader(z, tag.size), tag.size, size*deflateRatio, order, visit); err != nil {
+	matrix := &matReader{io.LimitReader(z, tag.size), tag.size, order}
+	if err := readMatrix(matrix, size*deflateRatio, visit); err != nil {
 		return err
 	}
 	switch n, err := io.Copy(io.Discard, z); { // to the checksum behind it

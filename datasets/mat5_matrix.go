@@ -22,32 +22,32 @@ type matVariable struct {
 	order binary.ByteOrder
 }
 
-// readMatrix reads a matrix of `left` bytes, of which the file can hold `limit` at most.
-func readMatrix(r io.Reader, left, limit int64, order binary.ByteOrder, visit func(*matVariable) error) error {
-	flags, left, err := readMatPart(r, left, 8, order, "array flags", miUINT32)
+// readMatrix reads a matrix, of whose bytes the file can hold `limit` at most.
+func readMatrix(m *matReader, limit int64, visit func(*matVariable) error) error {
+	flags, err := m.part(8, "array flags", miUINT32)
 	if err != nil {
 		return err
 	}
 	if len(flags) != 8 {
 		return fmt.Errorf("array flags: %d bytes, want 8", len(flags))
 	}
-	dims, left, err := readMatPart(r, left, 4*matMaxDims, order, "dimensions", miINT32)
+	dims, err := m.part(4*matMaxDims, "dimensions", miINT32)
 	if err != nil {
 		return err
 	}
-	name, left, err := readMatPart(r, left, matMaxName, order, "name", miINT8, miUTF8)
+	name, err := m.part(matMaxName, "name", miINT8, miUTF8)
 	if err != nil {
 		return err
 	}
-	v := &matVariable{name: string(name), class: matClass(order.Uint32(flags)), limit: limit, order: order}
-	if err := v.read(r, left, dims, order.Uint32(flags)&0x800 != 0, visit); err != nil {
+	v := &matVariable{name: string(name), class: matClass(m.order.Uint32(flags)), limit: limit, order: m.order}
+	if err := v.read(m, dims, m.order.Uint32(flags)&0x800 != 0, visit); err != nil {
 		return &matError{v.name, err}
 	}
 	return nil
 }
 
 // read finds out how the numbers are stored, and has them visited.
-func (v *matVariable) read(r io.Reader, left int64, dims []byte, isComplex bool, visit func(*matVariable) error) error {
+func (v *matVariable) read(m *matReader, dims []byte, isComplex bool, visit func(*matVariable) error) error {
 	if len(dims) < 8 || len(dims)%4 != 0 {
 		return fmt.Errorf("%d bytes of dimensions, want 4 each for two or more", len(dims))
 	}
@@ -65,13 +65,12 @@ func (v *matVariable) read(r io.Reader, left int64, dims []byte, isComplex bool,
 		if err := visit(v); err != nil {
 			return err
 		}
-		return skip(r, left)
+		return skip(m, m.left)
 	}
-	tag, err := readMatTag(r, left, v.order)
+	tag, err := m.tag()
 	if err != nil {
 		return err
 	}
-	left -= 8
 	v.kind, v.size = tag.kind, tag.size
 	width := v.kind.width()
 	switch {
@@ -83,13 +82,13 @@ func (v *matVariable) read(r io.Reader, left int64, dims []byte, isComplex bool,
 	v.data = bytes.NewReader(tag.small)
 	if tag.small == nil {
 		switch {
-		case v.size > left:
-			return fmt.Errorf("%d bytes of data in a matrix that has %d left", v.size, left)
+		case v.size > m.left:
+			return fmt.Errorf("%d bytes of data in a matrix that has %d left", v.size, m.left)
 		case v.size > v.limit:
 			return fmt.Errorf("%d bytes of data, but the file can hold %d of them at most", v.size, v.limit)
 		}
-		left -= v.size
-		v.data = io.LimitReader(r, v.size)
+		m.left -= v.size
+		v.data = io.LimitReader(m, v.size)
 	}
 	if err := visit(v); err != nil {
 		return err
@@ -97,34 +96,32 @@ func (v *matVariable) read(r io.Reader, left int64, dims []byte, isComplex bool,
 	if _, err := io.Copy(io.Discard, v.data); err != nil {
 		return cutShort(err)
 	}
-	return skip(r, left)
+	return skip(m, m.left)
 }
 
-// readMatPart reads a small part of a matrix, of at most `most` bytes and one of the types given, and its padding to
-// a multiple of 8. It returns how many bytes of the matrix are left behind it.
-func readMatPart(
-	r io.Reader, left, most int64, order binary.ByteOrder, what string, types ...matType,
-) ([]byte, int64, error) {
-	tag, err := readMatTag(r, left, order)
+// part reads a small part of a matrix, of at most `most` bytes and one of the types given, and its padding to a multiple
+// of 8.
+func (m *matReader) part(most int64, what string, types ...matType) ([]byte, error) {
+	tag, err := m.tag()
 	if err != nil {
-		return nil, 0, fmt.Errorf("%s: %w", what, err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	left -= 8
 	switch padded := (tag.size + 7) / 8 * 8; {
 	case !slices.Contains(types, tag.kind):
-		return nil, 0, fmt.Errorf("%s: type %d, want %d", what, tag.kind, types[0])
+		return nil, fmt.Errorf("%s: type %d, want %d", what, tag.kind, types[0])
 	case tag.size > most:
-		return nil, 0, fmt.Errorf("%s: %d bytes, want at most %d", what, tag.size, most)
+		return nil, fmt.Errorf("%s: %d bytes, want at most %d", what, tag.size, most)
 	case tag.small != nil:
-		return tag.small, left, nil
-	case padded > left:
-		return nil, 0, fmt.Errorf("%s: %d bytes in a matrix that has %d left", what, padded, left)
+		return tag.small, nil
+	case padded > m.left:
+		return nil, fmt.Errorf("%s: %d bytes in a matrix that has %d left", what, padded, m.left)
 	default:
 		b := make([]byte, padded)
-		if _, err := io.ReadFull(r, b); err != nil {
-			return nil, 0, fmt.Errorf("%s: %w", what, cutShort(err))
+		if _, err := io.ReadFull(m, b); err != nil {
+			return nil, fmt.Errorf("%s: %w", what, cutShort(err))
 		}
-		return b[:tag.size], left - padded, nil
+		m.left -= padded
+		return b[:tag.size], nil
 	}
 }
 
