@@ -56,8 +56,7 @@ func NewEstimator(b *Bayes, seed uint32, pi, lambda []float64) (*Estimator, erro
 	case b.Form != Paper && b.Form != Code:
 		return nil, fmt.Errorf("algos: estimator: form %q: unknown, want %s or %s", b.Form, Paper, Code)
 	}
-	settings := *b
-	e.bayes, e.counts = &settings, make([]counts, len(pi))
+	e.bayes, e.counts = b, make([]counts, len(pi))
 	for i := range e.counts {
 		c := &e.counts[i]
 		if b.Form == Code {

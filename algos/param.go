@@ -66,7 +66,7 @@ func (p *Param) Check(text string) error {
 func (p *Param) CheckFor(text string, clients int) error {
 	bounded := *p
 	if p.AtMostClients {
-		bounded.Range = p.Range.upTo(float64(clients))
+		bounded.Range.high, bounded.Range.highEnd = float64(clients), closedEnd
 	}
 	return bounded.Check(text)
 }

@@ -35,12 +35,6 @@ func AboveUpTo(low, high float64) Range { return Range{low, high, openEnd, close
 // AtLeastBelow is the numbers from low on below high, which is not included.
 func AtLeastBelow(low, high float64) Range { return Range{low, high, closedEnd, openEnd} }
 
-// upTo returns the numbers of r up to high, which is included.
-func (r Range) upTo(high float64) Range {
-	r.high, r.highEnd = high, closedEnd
-	return r
-}
-
 // Contains reports whether x is in r; NaN and the infinities never are.
 func (r Range) Contains(x float64) bool {
 	switch {

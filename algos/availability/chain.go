@@ -21,15 +21,20 @@ type chains struct {
 	bits       []uint64  // [rounds,words] chain m of round t is bit m%64 of word t·words + m/64
 }
 
-// newChains returns chains with the given π and λ [M], which are not copied; name names one of them in errors.
-func newChains(seed uint32, pi, lambda []float64, name string) (*chains, error) {
+// newChains returns the process of n clients that follow chains with the given π and λ [M], n/M neighbours the same one.
+// pi and lambda are not copied; name names a chain in errors.
+func newChains(n int, seed uint32, pi, lambda []float64, name string) (Process, error) {
 	for m := range pi {
 		if err := feasible(pi[m], lambda[m]); err != nil {
 			return nil, fmt.Errorf("%s %d: %w", name, m, err)
 		}
 	}
 	key := rng.Key{Seed: seed, Purpose: rng.Availability}
-	return &chains{key: key, pi: pi, lambda: lambda, words: (len(pi) + 63) / 64}, nil
+	of := make([]int, n)
+	for i := range of {
+		of[i] = i / (n / len(pi))
+	}
+	return &chained{&chains{key: key, pi: pi, lambda: lambda, words: (len(pi) + 63) / 64}, of}, nil
 }
 
 // feasible reports why no irreducible chain of two states has (π, λ). Both transition probabilities, (1−λ)π and

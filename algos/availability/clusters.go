@@ -25,13 +25,5 @@ func clusters(o Options) (Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	chain, err := newChains(o.Seed, pi, lambda, "cluster")
-	if err != nil {
-		return nil, err
-	}
-	of := make([]int, n)
-	for i := range of {
-		of[i] = i / (n / o.Clusters)
-	}
-	return &chained{chain, of}, nil
+	return newChains(n, o.Seed, pi, lambda, "cluster")
 }

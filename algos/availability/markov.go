@@ -56,15 +56,7 @@ func markov(o Options) (Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := newChains(o.Seed, pi, lambda, "client")
-	if err != nil {
-		return nil, err
-	}
-	of := make([]int, n)
-	for i := range of {
-		of[i] = i
-	}
-	return &chained{c, of}, nil
+	return newChains(n, o.Seed, pi, lambda, "client")
 }
 
 // given returns copies of Pi and Lambda where there are such.
