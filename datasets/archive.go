@@ -14,7 +14,7 @@ type archive struct {
 }
 
 func (a *archive) fetch(ctx context.Context, o Options) (string, error) {
-	found, err := a.find(o)
+	found, err := a.layout().find(o)
 	if err == nil {
 		if found.Archive == "" {
 			return found.Dir, nil

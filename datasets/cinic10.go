@@ -54,10 +54,8 @@ func (t *imageTree) layout() layout {
 	}
 }
 
-func (t *imageTree) find(o Options) (Found, error) { return t.layout().find(o) }
-
 func (t *imageTree) fetch(ctx context.Context, o Options) (string, error) {
-	found, err := t.find(o)
+	found, err := t.layout().find(o)
 	if err == nil {
 		return found.Dir, nil
 	}
@@ -125,7 +123,7 @@ func openCINIC10(ctx context.Context, o Options) (set *Set, err error) {
 	if _, err := t.fetch(ctx, o); err != nil {
 		return nil, err
 	}
-	found, err := t.find(o)
+	found, err := t.layout().find(o)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +160,7 @@ func openCINIC10(ctx context.Context, o Options) (set *Set, err error) {
 
 // verify compares an archive with its record. Where nothing is recorded, and of a folder, all pictures are decoded.
 func (t *imageTree) verify(ctx context.Context, o Options) ([]FileStatus, error) {
-	found, err := t.find(o)
+	found, err := t.layout().find(o)
 	if err != nil {
 		dir := t.layout().incomplete(places(o))
 		if dir == "" {

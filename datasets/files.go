@@ -36,8 +36,6 @@ func (s *fileSet) layout() layout {
 	return layout{set: s.set, folders: s.folders, archive: s.packed, items: len(s.files), missing: s.missing}
 }
 
-func (s *fileSet) find(o Options) (Found, error) { return s.layout().find(o) }
-
 // in returns where the file lies in a folder: under its published name if it is there, else plain if that is.
 func (f *publishedFile) in(dir string) string {
 	path := filepath.Join(dir, f.name)
@@ -60,7 +58,7 @@ func (s *fileSet) missing(dir string) ([]string, error) {
 // fetch downloads what is missing to the first place: into the folder there that holds some of the files, else into
 // the first of the set's folders.
 func (s *fileSet) fetch(ctx context.Context, o Options) (string, error) {
-	found, err := s.find(o)
+	found, err := s.layout().find(o)
 	if err == nil {
 		return found.Dir, nil
 	}

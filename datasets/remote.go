@@ -58,12 +58,7 @@ func (r *remote) download(ctx context.Context, path string, progress io.Writer) 
 	if err != nil {
 		return err
 	}
-	closed := false
-	defer func() {
-		if !closed {
-			f.Close()
-		}
-	}()
+	defer f.Close() // a second time on the good path, where the first one's error has been looked at
 	if err := files.Lock(f); err != nil {
 		return fmt.Errorf("%s: another process is downloading it: %w", part, err)
 	}
@@ -95,7 +90,6 @@ func (r *remote) download(ctx context.Context, path string, progress io.Writer) 
 	case err != nil:
 		return err
 	}
-	closed = true
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 // source is how the files of a data set are published, and so how they are found, fetched and verified: an [archive]
 // to be extracted, a [fileSet], or an [imageTree].
 type source interface {
-	find(o Options) (Found, error)
+	layout() layout // in which it is found
 	fetch(ctx context.Context, o Options) (dir string, err error)
 	verify(ctx context.Context, o Options) ([]FileStatus, error)
 }
@@ -34,7 +34,7 @@ func Find(name string, o Options) (Found, error) {
 	if s == nil || err != nil {
 		return Found{}, err
 	}
-	return s.find(o)
+	return s.layout().find(o)
 }
 
 // Fetch makes sure that a data set lies on this machine, downloading its official files (and extracting the archive of

@@ -48,10 +48,7 @@ func (p *Planner) Validate() error {
 	if p.Epochs < 0 {
 		return fmt.Errorf("plan: %d epochs, want 0 or more", p.Epochs)
 	}
-	if p.Epochs > 0 && p.B >= 1 {
-		return nil
-	}
-	if p.E < 1 || p.B < 1 {
+	if p.Epochs == 0 && p.E < 1 || p.B < 1 {
 		return fmt.Errorf("plan: E=%d B=%d, want both at least 1", p.E, p.B)
 	}
 	return nil
