@@ -94,7 +94,7 @@ func (t *trackFlags) judge(h *track.History) (track.Verdict, error) {
 	if err != nil {
 		return track.Verdict{}, err
 	}
-	return track.Judge(h, trends, t.rule, t.nights), nil
+	return track.Judge(h, trends, t.nights), nil
 }
 
 // say prints verdicts, and returns the error that ends the command with status 1 if there is a regression.

@@ -259,7 +259,7 @@ func TestBenchFallsBack(t *testing.T) {
 	if err != nil || len(records) != 2 {
 		t.Fatalf("csv: %v in %q, want a header and a row", err, row.stdout)
 	}
-	rows, err := results.ReadBench(filepath.Join(out, results.BenchFile))
+	rows, err := files.ReadCSVFile[results.BenchRow](filepath.Join(out, results.BenchFile))
 	if err != nil || len(rows) != 3 {
 		t.Fatalf("bench.csv: %d rows, %v, want one of each command", len(rows), err)
 	}

@@ -60,13 +60,10 @@ func (r *BenchRow) RoundTimes(times []time.Duration) {
 // that is not one of bench rows is left alone and named. Of two processes that append at the same moment, one row may
 // get lost.
 func AppendBench(path string, row BenchRow) error {
-	rows, err := ReadBench(path)
+	rows, err := files.ReadCSVFile[BenchRow](path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	row.Time = row.Time.Truncate(time.Second)
 	return files.WriteCSVFile(path, append(rows, row))
 }
-
-// ReadBench reads what [AppendBench] wrote.
-func ReadBench(path string) ([]BenchRow, error) { return files.ReadCSVFile[BenchRow](path) }

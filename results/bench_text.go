@@ -69,21 +69,19 @@ func (r BenchRow) Gobench(w io.Writer) error {
 	}
 
 	b.WriteString("BenchmarkRound")
-	for _, part := range []struct {
-		key   string
-		value any
-	}{
-		{"data", r.Data},
-		{"net", r.Net},
-		{"availability", r.Availability},
-		{"clients", r.Clients},
-		{"steps", r.LocalSteps},
-		{"batch", r.Batch},
-		{"engine", r.Engine},
-		{"precision", r.Precision},
-	} {
-		fmt.Fprintf(&b, "/%s=%s", part.key, nameWord(fmt.Sprint(part.value)))
+	// A benchmark's name ends at the first blank, and is cut at slashes.
+	part := func(key string, value any) {
+		text := strings.Join(strings.Fields(fmt.Sprint(value)), "_")
+		fmt.Fprintf(&b, "/%s=%s", key, strings.ReplaceAll(text, "/", "_"))
 	}
+	part("data", r.Data)
+	part("net", r.Net)
+	part("availability", r.Availability)
+	part("clients", r.Clients)
+	part("steps", r.LocalSteps)
+	part("batch", r.Batch)
+	part("engine", r.Engine)
+	part("precision", r.Precision)
 	fmt.Fprintf(&b, "-%d\t%d", r.Threads, r.Rounds)
 
 	value := func(x float64, unit string) { fmt.Fprintf(&b, "\t%s %s", strconv.FormatFloat(x, 'g', -1, 64), unit) }
@@ -107,9 +105,4 @@ func (r BenchRow) Gobench(w io.Writer) error {
 	b.WriteString("\n")
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// nameWord makes a text a part of a benchmark's name, which ends at the first blank and is cut at slashes.
-func nameWord(text string) string {
-	return strings.ReplaceAll(strings.Join(strings.Fields(text), "_"), "/", "_")
 }

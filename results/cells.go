@@ -79,22 +79,12 @@ type RunCell struct {
 
 // Cells sorts runs by cell, in the order of the first of each.
 func Cells(runs []Run) (cells []RunCell) {
-	at := map[CellKey]int{}
-	for _, r := range runs {
-		key := r.Key()
-		i, known := at[key]
-		if !known {
-			i = len(cells)
-			at[key] = i
-			cells = append(cells, RunCell{CellKey: key})
-		}
-		if !slices.Contains(cells[i].Tables, r.Table) {
-			cells[i].Tables = append(cells[i].Tables, r.Table)
-		}
-		cells[i].Runs = append(cells[i].Runs, r)
-	}
-	for _, c := range cells {
+	keys, groups := Grouped(runs, func(r Run) CellKey { return r.Key() })
+	for _, key := range keys {
+		c := RunCell{CellKey: key, Runs: groups[key]}
+		c.Tables, _ = Grouped(c.Runs, func(r Run) string { return r.Table })
 		slices.SortStableFunc(c.Runs, func(a, b Run) int { return cmp.Compare(a.Seed, b.Seed) })
+		cells = append(cells, c)
 	}
 	return cells
 }
@@ -141,4 +131,17 @@ func (c *RunCell) Settings() (settings [][2]string) {
 		return settings
 	}
 	return nil
+}
+
+// Grouped sorts rows by a key. Keys come in the order of the first row that has each.
+func Grouped[T any, K comparable](rows []T, key func(T) K) (keys []K, groups map[K][]T) {
+	groups = map[K][]T{}
+	for _, r := range rows {
+		k := key(r)
+		if groups[k] == nil {
+			keys = append(keys, k)
+		}
+		groups[k] = append(groups[k], r)
+	}
+	return keys, groups
 }

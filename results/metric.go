@@ -52,21 +52,21 @@ var ClientMetrics = []Metric{
 	ClientAccMean, ClientAccStd, ClientAccVar, ClientAccWorst10, ClientAccWorst10Std, ClientAccBest10, ClientAccBest10Std,
 }
 
-// metricInfo is what is known of a metric.
-type metricInfo struct {
+// MetricInfo is what is known of a metric.
+type MetricInfo struct {
 	metric   Metric
 	name     string  // for people, with its unit
 	scale    float64 // what the number is multiplied by for people: accuracies are percentages to them
 	decimals int     // as the papers print it
-	more     bool    // more is better
+	More     bool    // more is better
 	target   float64 // of a first round: the share of the target accuracy; 0 for other metrics
-	row      int     // place among the rows of a cell in a summary; metrics of one place come by target and name
-	column   int     // place among the columns of a data set in a table; metrics of one place come as they did
+	Row      int     // place among the rows of a cell in a summary; metrics of one place come by target and name
+	Column   int     // place among the columns of a data set in a table; metrics of one place come as they did
 }
 
 // metrics is everything that is known of metrics: name for people, scale, decimals, whether more is better, share of
 // the target, place in a summary and in a table.
-var metrics = []metricInfo{
+var metrics = []MetricInfo{
 	{TrainAcc, "train accuracy (%)", 100, 1, true, 0, 1, 0},
 	{TestAcc, "test accuracy (%)", 100, 1, true, 0, 0, 1},
 	{TrainLoss, "train loss", 1, 4, false, 0, 2, 2},
@@ -93,42 +93,32 @@ var metrics = []metricInfo{
 	{PSeeds, "p seeds", 1, 4, false, 0, 2, 0},
 }
 
-// info returns what is known of a metric; of one from a file of another version little is.
-func (m Metric) info() metricInfo {
-	i := slices.IndexFunc(metrics, func(info metricInfo) bool { return info.metric == m })
+// Info returns what is known of a metric; of one from a file of another version little is.
+func (m Metric) Info() MetricInfo {
+	i := slices.IndexFunc(metrics, func(info MetricInfo) bool { return info.metric == m })
 	if i < 0 {
 		name := strings.ReplaceAll(strings.Replace(string(m), "acc", "accuracy", 1), "_", " ")
-		return metricInfo{metric: m, name: name, scale: 1, decimals: 4, row: 2}
+		return MetricInfo{metric: m, name: name, scale: 1, decimals: 4, Row: 2}
 	}
 	return metrics[i]
 }
 
 // Name names a metric for people, with its unit.
-func (m Metric) Name() string { return m.info().name }
+func (m Metric) Name() string { return m.Info().name }
 
 // IsPercent reports whether m is a fraction that people read in percent.
-func (m Metric) IsPercent() bool { return m.info().scale == 100 }
+func (m Metric) IsPercent() bool { return m.Info().scale == 100 }
 
 // IsRound reports whether m is the first round to reach a target, a whole number.
 func (m Metric) IsRound() bool { return m.TargetShare().Valid }
 
-// MoreIsBetter reports whether the larger of two numbers is the better one.
-func (m Metric) MoreIsBetter() bool { return m.info().more }
-
 // TargetShare returns the share of the target accuracy that a first round is about; missing for other metrics.
 func (m Metric) TargetShare() files.Optional {
-	if share := m.info().target; share > 0 {
+	if share := m.Info().target; share > 0 {
 		return files.Some(share)
 	}
 	return files.Optional{}
 }
-
-// RowOrder is where a summary has the metric among the rows of a cell; metrics of one place come by target share and
-// name.
-func (m Metric) RowOrder() int { return m.info().row }
-
-// ColumnOrder is where a table has the metric among the columns of a data set; metrics of one place come as they did.
-func (m Metric) ColumnOrder() int { return m.info().column }
 
 // NoNumber is what stands for people where there is no number.
 const NoNumber = "–"
@@ -141,7 +131,7 @@ func (m Metric) Number(mean, std files.Optional) string {
 	if m == PRounds || m == PSeeds {
 		return fmt.Sprintf("%-8.3g", mean.Value)
 	}
-	info := m.info()
+	info := m.Info()
 	width := 2 + 1 + info.decimals // two digits before the point
 	if info.decimals == 0 {
 		width = 4 // no point, but thousands of rounds
@@ -182,6 +172,6 @@ func (m Metric) distance(format string, x files.Optional) string {
 	if !x.Valid {
 		return NoNumber
 	}
-	info := m.info()
+	info := m.Info()
 	return fmt.Sprintf(format, info.decimals, info.scale*x.Value)
 }

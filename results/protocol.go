@@ -23,13 +23,9 @@ func BothMeans(curves [][]CurveRow, a, b Metric) (as, bs []RoundMean, err error)
 
 // sharedRounds returns the points of a in rounds b has too.
 func sharedRounds(a, b []RoundMean) []RoundMean {
-	var shared []RoundMean
-	for _, point := range a {
-		if slices.ContainsFunc(b, func(other RoundMean) bool { return other.Round == point.Round }) {
-			shared = append(shared, point)
-		}
-	}
-	return shared
+	return slices.DeleteFunc(slices.Clone(a), func(point RoundMean) bool {
+		return !slices.ContainsFunc(b, func(other RoundMean) bool { return other.Round == point.Round })
+	})
 }
 
 // RoundMean is the mean of a metric over runs in one round.

@@ -33,10 +33,8 @@ func (s RunStatus) MarshalText() ([]byte, error) {
 
 // UnmarshalText refuses other texts than the constants.
 func (s *RunStatus) UnmarshalText(text []byte) error {
-	_, err := RunStatus(text).MarshalText()
-	if err == nil {
-		*s = RunStatus(text)
-	}
+	*s = RunStatus(text)
+	_, err := s.MarshalText()
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unique"
 
 	"rollcall/results/files"
 )
@@ -150,8 +151,9 @@ func ReadRunFolder(dir string) (r Run, bad []error) {
 			r.Cell, r.Params, r.Seed = row.Cell, row.Params, row.Seed
 		} else { // one copy of each text, or every row would keep its whole line in memory
 			row.Cell, row.Params = r.Cell, r.Params
-			row.Engine, row.Precision, row.Version = shared(row.Engine, r.Curve[0].Engine),
-				shared(row.Precision, r.Curve[0].Precision), shared(row.Version, r.Curve[0].Version)
+			for _, text := range []*string{&row.Engine, &row.Precision, &row.Version} {
+				*text = unique.Make(*text).Value()
+			}
 		}
 		r.Curve = append(r.Curve, row)
 	}
@@ -200,14 +202,6 @@ func withLine(path string, err error) error {
 	}
 	line := 1 + bytes.Count(bytes.TrimRight(text[:min(at, len(text))], "\n"), []byte("\n"))
 	return fmt.Errorf("results: %s: line %d: %w", path, line, err)
-}
-
-// shared returns the text whose memory is kept anyway, if it is the same.
-func shared(text, kept string) string {
-	if text == kept {
-		return kept
-	}
-	return text
 }
 
 // fits reports why a row cannot follow those before it in one curve.

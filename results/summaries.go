@@ -56,8 +56,9 @@ func FindSummaries(ctx context.Context, folders ...string) (rows []PlacedSummary
 			if rows[at].Status == CellOK && r.Status != CellOK {
 				continue
 			}
-			if err := sameSummary(rows[at], PlacedSummary{r, file, lines[i]}); err != nil {
-				bad = append(bad, err)
+			exact := func(r SummaryRow) string { return fmt.Sprint(r.Mean, r.Std, r.N, r.Status) }
+			if exact(rows[at].SummaryRow) != exact(r) {
+				bad = append(bad, &SummaryClash{rows[at], PlacedSummary{r, file, lines[i]}})
 			}
 		}
 	}
@@ -74,13 +75,4 @@ func (c *SummaryClash) Error() string {
 	return fmt.Sprintf("results: %s line %d and %s line %d: the same number of %s (%s, %s, %s), but %s and %s",
 		c.A.File, c.A.Line, c.B.File, c.B.Line,
 		c.A.Table, c.A.Method, c.A.Data, c.A.Availability, value(c.A), value(c.B))
-}
-
-// sameSummary returns a [SummaryClash] for two rows of one number that differ in its value.
-func sameSummary(a, b PlacedSummary) error {
-	exact := func(r PlacedSummary) string { return fmt.Sprint(r.Mean, r.Std, r.N, r.Status) }
-	if exact(a) == exact(b) {
-		return nil
-	}
-	return &SummaryClash{a, b}
 }

@@ -25,10 +25,8 @@ func (s CellStatus) MarshalText() ([]byte, error) {
 
 // UnmarshalText refuses other texts than the constants.
 func (s *CellStatus) UnmarshalText(text []byte) error {
-	_, err := CellStatus(text).MarshalText()
-	if err == nil {
-		*s = CellStatus(text)
-	}
+	*s = CellStatus(text)
+	_, err := s.MarshalText()
 	return err
 }
 

@@ -51,7 +51,7 @@ func (s *Suite) Name() string {
 
 // Validate reports the first impossible number, by the name of its flag.
 func (s *Suite) Validate() error {
-	switch least := track.DefaultRule().Samples; {
+	switch least := track.LeastSamples; {
 	case s.Samples < least || s.Samples > 1000:
 		return settings.Usagef("--samples %d: want %d … 1000", s.Samples, least)
 	case s.Passes < 1 || s.Passes > s.Samples:

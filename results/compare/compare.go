@@ -57,16 +57,11 @@ type Comparing struct {
 // after them.
 func Table(printed []results.Printed, ours []results.SummaryRow) Comparing {
 	keys := results.PrintedNames(printed)
-	members := map[TableColumn][]results.SummaryRow{} // by the params that set columns apart
-	var columns []TableColumn                         // in the order of ours
-	for _, r := range ours {
+	columns, members := results.Grouped(ours, func(r results.SummaryRow) TableColumn {
 		key := columnOf(&r)
-		key.Table, key.Params = "", key.Params.Only(keys...)
-		if _, known := members[key]; !known {
-			columns = append(columns, key)
-		}
-		members[key] = append(members[key], r)
-	}
+		key.Table, key.Params = "", key.Params.Only(keys...) // those that set columns apart
+		return key
+	})
 	// inPaper returns the printed numbers of a column, and where in the paper the first of them is.
 	inPaper := func(key TableColumn) (numbers []results.Printed, first int) {
 		first = len(printed)
@@ -124,9 +119,9 @@ func compareColumn(numbers []results.Printed, ours []results.SummaryRow) []Compa
 
 // besidePaper makes one row of a number of ours, of the paper's, or of both.
 func besidePaper(ours *results.SummaryRow, paper *results.Printed) ComparisonRow {
-	var row ComparisonRow
+	row := ComparisonRow{Verdict: stats.Unknown}
 	if paper != nil {
-		row = ComparisonRow{Method: paper.Method, PaperMean: paper.Mean, PaperStd: paper.Std, PaperN: paper.N}
+		row.Method, row.PaperMean, row.PaperStd, row.PaperN = paper.Method, paper.Mean, paper.Std, paper.N
 		row.Table, row.Data, row.Availability = paper.Table, paper.Data, paper.Availability
 		row.Alpha, row.Params, row.Metric = paper.Alpha, paper.Params, paper.Metric
 	}

@@ -111,7 +111,7 @@ func TestTableEdges(t *testing.T) {
 			got := compareCase(test.change)
 			verdicts := ""
 			for _, r := range got.Rows {
-				verdicts += r.Verdict.String()[:1]
+				verdicts += string(r.Verdict[:1])
 			}
 			var orders []string
 			for _, r := range got.Ranks {

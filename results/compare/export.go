@@ -99,7 +99,7 @@ func (group GridGroup) best(r *ComparisonRow, column int) bool {
 		return false
 	}
 	rounded := func(r *ComparisonRow) string { return r.Metric.Words(r.Mean, files.Optional{}, r.N) }
-	top, more := r, r.Metric.MoreIsBetter()
+	top, more := r, r.Metric.Info().More
 	for _, line := range group.Lines {
 		other := line.Cells[column]
 		if other == nil || !other.Mean.Valid {
@@ -112,8 +112,8 @@ func (group GridGroup) best(r *ComparisonRow, column int) bool {
 	return rounded(top) == rounded(r)
 }
 
-// head is the title of a column, without the data set.
-func (c GridColumn) head() string {
+// Head is the title of a column, without the data set.
+func (c GridColumn) Head() string {
 	if c.Set == "" {
 		return c.Metric.Name()
 	}
@@ -124,10 +124,10 @@ func (g Grid) markdown(e Export) string {
 	var b strings.Builder
 	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
 	for _, group := range g.Groups {
-		fmt.Fprintf(&b, "**%s**\n\n", files.EscapeMarkdown(group.name()))
+		fmt.Fprintf(&b, "**%s**\n\n", files.EscapeMarkdown(group.Name()))
 		head, rule := []string{"method"}, []string{"---"}
 		for _, c := range g.Columns {
-			head, rule = append(head, files.EscapeMarkdown(c.Data+", "+c.head())), append(rule, "---:")
+			head, rule = append(head, files.EscapeMarkdown(c.Data+", "+c.Head())), append(rule, "---:")
 			if e.Printed {
 				head, rule = append(head, "printed"), append(rule, "---:")
 			}
@@ -153,8 +153,8 @@ func (g Grid) markdown(e Export) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// name is the heading of a group.
-func (group GridGroup) name() string {
+// Name is the heading of a group.
+func (group GridGroup) Name() string {
 	if group.Set == "" {
 		return group.Availability
 	}
@@ -220,7 +220,7 @@ func (g Grid) latex(e Export) string {
 		if i > 0 {
 			b.WriteString("\\midrule\n")
 		}
-		fmt.Fprintf(&b, "\\multicolumn{%d}{l}{\\emph{%s}} \\\\\n", 1+per*len(g.Columns), escapeLaTeX(group.name()))
+		fmt.Fprintf(&b, "\\multicolumn{%d}{l}{\\emph{%s}} \\\\\n", 1+per*len(g.Columns), escapeLaTeX(group.Name()))
 		for _, l := range group.Lines {
 			b.WriteString(escapeLaTeX(l.Label()))
 			for i, r := range l.Cells {
@@ -248,7 +248,7 @@ func (g Grid) latexHead(b *strings.Builder, per int) {
 	}
 	fmt.Fprintf(b, " \\\\\n%s\nmethod", strings.Join(rules, " "))
 	for _, c := range g.Columns {
-		head := escapeLaTeX(c.head())
+		head := escapeLaTeX(c.Head())
 		if per > 1 {
 			head = fmt.Sprintf("\\multicolumn{%d}{c}{%s}", per, head)
 		}

@@ -151,7 +151,7 @@ func TestGridColumns(t *testing.T) {
 		var got []string
 		for _, c := range grid.Columns {
 			if c.Metric.IsRound() {
-				got = append(got, c.head())
+				got = append(got, c.Head())
 			} else {
 				got = append(got, c.Set)
 			}
@@ -164,19 +164,20 @@ func TestGridColumns(t *testing.T) {
 
 func TestSpread(t *testing.T) {
 	for _, c := range []struct {
-		d    files.Optional
-		std  files.Optional
-		want Spread
+		d, std files.Optional
+		side   int
+		known  bool
 	}{
-		{files.Some(0.01), files.Some(0.01), SpreadInside},
-		{files.Some(-0.01), files.Some(0.01), SpreadInside},
-		{files.Some(0.011), files.Some(0.01), SpreadAbove},
-		{files.Some(-0.011), files.Some(0.01), SpreadBelow},
-		{files.Optional{}, files.Some(0.01), SpreadUnknown},
-		{files.Some(0), files.Optional{}, SpreadUnknown},
+		{files.Some(0.01), files.Some(0.01), 0, true},
+		{files.Some(-0.01), files.Some(0.01), 0, true},
+		{files.Some(0.011), files.Some(0.01), 1, true},
+		{files.Some(-0.011), files.Some(0.01), -1, true},
+		{files.Optional{}, files.Some(0.01), 0, false},
+		{files.Some(0), files.Optional{}, 0, false},
 	} {
-		if got := (&ComparisonRow{Difference: c.d, PaperStd: c.std}).Spread(); got != c.want {
-			t.Errorf("%v of ± %v: place %d, want %d", c.d, c.std, got, c.want)
+		side, known := (&ComparisonRow{Difference: c.d, PaperStd: c.std}).Spread()
+		if side != c.side || known != c.known {
+			t.Errorf("%v of ± %v: side %d, %v, want %d, %v", c.d, c.std, side, known, c.side, c.known)
 		}
 	}
 }

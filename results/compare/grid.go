@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -122,7 +123,7 @@ func (g Grid) sorted() Grid {
 		})
 	}
 	return g.pick(slices.SortedStableFunc(slices.Values(g.places()), func(i, j int) int {
-		return cmp.Or(first(i)-first(j), g.Columns[i].Metric.ColumnOrder()-g.Columns[j].Metric.ColumnOrder())
+		return cmp.Or(first(i)-first(j), g.Columns[i].Metric.Info().Column-g.Columns[j].Metric.Info().Column)
 	}), isThere)
 }
 
@@ -193,29 +194,14 @@ func (g Grid) Datas() (datas []Span) {
 	return datas
 }
 
-// Spread says where a mean of ours lies beside the printed mean ± std.
-type Spread int
-
-// The places. The zero Spread is that nothing can be said.
-const (
-	SpreadUnknown Spread = iota
-	SpreadInside         // within the printed standard deviation
-	SpreadAbove
-	SpreadBelow
-)
-
-// Spread compares our mean with the printed mean ± std. It is about the printed spread alone; Verdict takes both
-// spreads.
-func (r *ComparisonRow) Spread() Spread {
+// Spread says where our mean lies beside the printed mean ± std: 0 within it, 1 above, −1 below; known is false where
+// nothing can be said. It is about the printed spread alone; Verdict takes both spreads.
+func (r *ComparisonRow) Spread() (side int, known bool) {
 	if !r.Difference.Valid || !r.PaperStd.Valid || !stats.Finite(r.Difference.Value) {
-		return SpreadUnknown
+		return 0, false
 	}
-	d := r.Difference.Value
-	switch room := r.PaperStd.Value + stats.Roundoff; {
-	case d > room:
-		return SpreadAbove
-	case d < -room:
-		return SpreadBelow
+	if d := r.Difference.Value; math.Abs(d) > r.PaperStd.Value+stats.Roundoff {
+		return cmp.Compare(d, 0), true
 	}
-	return SpreadInside
+	return 0, true
 }

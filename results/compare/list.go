@@ -23,14 +23,7 @@ type ListRow struct {
 
 // ListRuns makes a row of every cell of every table.
 func ListRuns(runs []results.Run) (rows []ListRow) {
-	byTable := map[string][]results.Run{}
-	var tables []string
-	for _, r := range runs {
-		if byTable[r.Table] == nil {
-			tables = append(tables, r.Table)
-		}
-		byTable[r.Table] = append(byTable[r.Table], r)
-	}
+	tables, byTable := results.Grouped(runs, func(r results.Run) string { return r.Table })
 	for _, table := range tables {
 		for _, c := range results.Cells(byTable[table]) {
 			row := ListRow{

@@ -93,7 +93,7 @@ func (r ComparisonRow) words(column RankAgreement) []string {
 	}
 	return []string{
 		method, ours, r.Metric.WordsWithSeeds(r.PaperMean, r.PaperStd, r.PaperN),
-		r.Metric.Difference(r.Difference), r.Metric.Margin(r.Margin), r.Verdict.String(),
+		r.Metric.Difference(r.Difference), r.Metric.Margin(r.Margin), string(r.Verdict),
 	}
 }
 

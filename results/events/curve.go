@@ -47,21 +47,19 @@ func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
 
 // WriteCurve writes a whole curve to a run's folder, atomically.
 func WriteCurve(dir string, rows []results.CurveRow, started time.Time) error {
-	return files.WriteFile(filepath.Join(dir, File), func(w io.Writer) error {
-		out := newWriter(w, seconds(started))
-		for _, row := range rows {
-			out.Write(eventOf(row, started))
-		}
-		return out.Err()
-	})
+	events := []event{head(started)}
+	for _, row := range rows {
+		events = append(events, eventOf(row, started))
+	}
+	return files.WriteFile(filepath.Join(dir, File), func(w io.Writer) error { return write(w, events...) })
 }
 
 // Log writes the events of a run while it goes on, for TensorBoard to follow: unlike every other file it is there
 // before it is whole, which readers of event files are made for. The nil Log writes nothing.
 type Log struct {
 	f       *os.File
-	out     *writer
 	started time.Time
+	err     error // the first there was; nothing is written after it
 }
 
 // Create starts the event file of a run's folder, in place of one that may be there. Missing folders are created.
@@ -73,17 +71,16 @@ func Create(dir string, started time.Time) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}
-	l := &Log{f: f, out: newWriter(f, seconds(started)), started: started}
-	if err := l.out.Err(); err != nil {
+	if err := write(f, head(started)); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return l, nil
+	return &Log{f: f, started: started}, nil
 }
 
 // Row appends a row of the curve. Close returns what went wrong.
 func (l *Log) Row(row results.CurveRow) {
-	if l != nil {
-		l.out.Write(eventOf(row, l.started))
+	if l != nil && l.err == nil {
+		l.err = write(l.f, eventOf(row, l.started))
 	}
 }
 
@@ -92,7 +89,7 @@ func (l *Log) Close() error {
 	if l == nil {
 		return nil
 	}
-	if err := errors.Join(l.out.Err(), l.f.Sync(), l.f.Close()); err != nil {
+	if err := errors.Join(l.err, l.f.Sync(), l.f.Close()); err != nil {
 		return fmt.Errorf("events: %w", err)
 	}
 	return nil

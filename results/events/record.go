@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+	"time"
 )
 
 // A record is an 8-byte length, a masked CRC of it, the data, and a masked CRC of them, all little-endian
@@ -46,8 +47,10 @@ type event struct {
 	Scalars  []scalar
 }
 
-// fileVersion is what the first event of every file says.
-const fileVersion = "brain.Event:2"
+// head is the first event of every file.
+func head(started time.Time) event {
+	return event{WallTime: seconds(started), Version: "brain.Event:2"}
+}
 
 // Wire types of protocol buffers.
 const (
@@ -86,29 +89,12 @@ func (e event) marshal() []byte {
 	return appendBytes(out, 5, summary)
 }
 
-// writer writes events one after the other.
-type writer struct {
-	w   io.Writer
-	err error
-}
-
-// newWriter writes the event every file starts with.
-func newWriter(w io.Writer, wallTime float64) *writer {
-	out := &writer{w: w}
-	out.Write(event{WallTime: wallTime, Version: fileVersion})
-	return out
-}
-
-// Write writes an event in one piece, so that a reader that follows the file sees whole records. After an error, which
-// Err returns, it does nothing.
-func (w *writer) Write(e event) {
-	if w.err != nil {
-		return
+// write writes events, each in one piece, so that a reader that follows the file sees whole records.
+func write(w io.Writer, events ...event) error {
+	for _, e := range events {
+		if _, err := w.Write(appendRecord(nil, e.marshal())); err != nil {
+			return fmt.Errorf("events: %w", err)
+		}
 	}
-	if _, err := w.w.Write(appendRecord(nil, e.marshal())); err != nil {
-		w.err = fmt.Errorf("events: %w", err)
-	}
+	return nil
 }
-
-// Err returns the first error.
-func (w *writer) Err() error { return w.err }

@@ -34,29 +34,24 @@ func ReadCSVFile[T any](path string) ([]T, error) {
 	return ReadCSV[T](f, path)
 }
 
-// ReadCSVLenient reads what can be read of what [WriteCSV] wrote: every line that is whole and makes sense is a row,
+// ReadCSVFileLenient reads what can be read of what [WriteCSV] wrote: every line that is whole and makes sense is a row,
 // and every other one an error that names the file, the line and the column. A file whose header is not that of T has
 // no rows and one error. A last line without a line break was cut off and is an error too. lines are the rows' places
 // in the file.
 //
 // [ReadCSV] is for a program's own files, where one bad line makes the rest worthless; this is for looking at what
-// people have lying around.
-func ReadCSVLenient[T any](r io.Reader, name string) (rows []T, lines []int, bad []error) {
-	rows, lines, bad = readRows[T](r, true)
-	for i, err := range bad {
-		bad[i] = fmt.Errorf("results: %s: %w", name, err)
-	}
-	return rows, lines, bad
-}
-
-// ReadCSVFileLenient is [ReadCSVLenient] of a file. A file that cannot be opened is an error like others.
+// people have lying around. A file that cannot be opened is an error like others.
 func ReadCSVFileLenient[T any](path string) (rows []T, lines []int, bad []error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, []error{fmt.Errorf("results: %w", err)}
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	return ReadCSVLenient[T](f, path)
+	rows, lines, bad = readRows[T](f, true)
+	for i, err := range bad {
+		bad[i] = fmt.Errorf("results: %s: %w", path, err)
+	}
+	return rows, lines, bad
 }
 
 // readRows reads rows and the lines they begin in. It ends with the first error, or, if lenient, leaves out the lines

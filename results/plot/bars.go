@@ -64,11 +64,11 @@ func (b keyedBarsPlot) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for i, bar := range b.Bars {
 		left, right := x(float64(i)-0.38), x(float64(i)+0.38)
-		c.FillPolygon(b.styles.line(bar.Name).Color, []vg.Point{
-			{X: left, Y: y(0)},
-			{X: left, Y: y(bar.Value)},
-			{X: right, Y: y(bar.Value)},
-			{X: right, Y: y(0)},
-		})
+		c.FillPolygon(b.styles.line(bar.Name).Color, box(left, right, y(0), y(bar.Value)))
 	}
+}
+
+// box returns the corners of a rectangle.
+func box(left, right, low, high vg.Length) []vg.Point {
+	return []vg.Point{{X: left, Y: low}, {X: left, Y: high}, {X: right, Y: high}, {X: right, Y: low}}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -26,6 +27,14 @@ type Figure struct {
 	Title       string
 	Panels      [][]Chart // rows of panels, all of the same length; nil leaves a gap
 	PanelHeight int       // pixels of each row, axes included; 0: [PanelHeight]
+}
+
+// InPairs puts two charts in a row; a chart alone has the row for itself.
+func InPairs(charts []Chart) [][]Chart {
+	if len(charts) > 1 && len(charts)%2 == 1 {
+		charts = append(charts, nil)
+	}
+	return slices.Collect(slices.Chunk(charts, 2))
 }
 
 // Chart is one panel of a figure: [LineChart], [Histogram], [Raster] or [KeyedBars].
@@ -54,7 +63,7 @@ func pixels(n int) vg.Length { return vg.Length(n) * 72 / 96 }
 
 // WriteFigure writes a figure as SVG, atomically. The same figure gives the same bytes.
 func WriteFigure(path string, f Figure) error {
-	return files.WriteFile(path, func(w io.Writer) error { return f.writeSVG(w) })
+	return files.WriteFile(path, f.writeSVG)
 }
 
 // WriteSVG writes the figure.

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
 	"rollcall/results/stats"
@@ -85,12 +84,7 @@ func (bars barPlot) Plot(c draw.Canvas, p *plot.Plot) {
 		if b.Count == 0 {
 			continue
 		}
-		corners := []vg.Point{
-			{X: x(b.Low), Y: y(0)},
-			{X: x(b.Low), Y: y(float64(b.Count))},
-			{X: x(b.High), Y: y(float64(b.Count))},
-			{X: x(b.High), Y: y(0)},
-		}
+		corners := box(x(b.Low), x(b.High), y(0), y(float64(b.Count)))
 		c.FillPolygon(solid, corners)
 		c.StrokeLines(draw.LineStyle{Color: white, Width: 0.8}, append(corners, corners[0]))
 	}

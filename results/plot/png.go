@@ -20,7 +20,7 @@ type sizedCanvas interface {
 
 // WriteFigurePNG writes a figure as PNG, twice [FigureWidth] wide, atomically.
 func WriteFigurePNG(path string, f Figure) error {
-	return files.WriteFile(path, func(w io.Writer) error { return f.writePNG(w) })
+	return files.WriteFile(path, f.writePNG)
 }
 
 func (f Figure) writePNG(w io.Writer) error {

@@ -54,14 +54,12 @@ type rasterPlot Raster
 func (r rasterPlot) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	const half = 0.34 // of a bar's height, rows being 1 apart
-	box := func(i, from, to int) []vg.Point {
-		low, high := y(Raster(r).place(i)-half), y(Raster(r).place(i)+half)
-		left, right := x(float64(from)), x(float64(to))
-		return []vg.Point{{X: left, Y: low}, {X: left, Y: high}, {X: right, Y: high}, {X: right, Y: low}}
+	bar := func(i, from, to int) []vg.Point {
+		return box(x(float64(from)), x(float64(to)), y(Raster(r).place(i)-half), y(Raster(r).place(i)+half))
 	}
 	for i, row := range r.Rows {
 		if len(row.On) > 0 {
-			c.FillPolygon(empty, box(i, 0, len(row.On)))
+			c.FillPolygon(empty, bar(i, 0, len(row.On)))
 		}
 		both := make([]bool, min(len(row.On), len(row.Out)))
 		for k := range both {
@@ -72,7 +70,7 @@ func (r rasterPlot) Plot(c draw.Canvas, p *plot.Plot) {
 			color  color.Color
 		}{{row.Out, outPale}, {row.On, solid}, {both, out}} {
 			Stretches(len(fill.rounds), func(k int) bool { return fill.rounds[k] }, func(from, to int) {
-				c.FillPolygon(fill.color, box(i, from, to))
+				c.FillPolygon(fill.color, bar(i, from, to))
 			})
 		}
 	}

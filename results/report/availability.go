@@ -1,8 +1,7 @@
 package report
 
 import (
-	"slices"
-
+	"rollcall/results"
 	"rollcall/results/papers"
 )
 
@@ -15,12 +14,9 @@ func (b *builder) availability() {
 			Caption: "The clients' base availabilities p_i, as in FedAWE's figure 5. " + b.BaseOf,
 		})
 	}
-	var processes []string
-	for _, r := range b.Paths {
-		processes = append(processes, r.Availability)
-	}
-	for _, process := range unique(processes) {
-		rows := slices.DeleteFunc(slices.Clone(b.Paths), func(r papers.FedAWEF6Row) bool { return r.Availability != process })
+	processes, paths := results.Grouped(b.Paths, func(r papers.FedAWEF6Row) string { return r.Availability })
+	for _, process := range processes {
+		rows := paths[process]
 		drawn := papers.FedAWEF6Figure(rows)
 		drawn.PanelHeight = 240
 		b.add(figure{

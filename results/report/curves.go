@@ -49,29 +49,23 @@ const mostLines = 8
 // families sorts the cells into figures: methods with the same settings together. Settings that only one method was run
 // with come together in one figure too, as a sweep.
 func families(cells []results.RunCell) (all []family) {
-	gather := func(cells []results.RunCell, key func(results.CellKey) results.CellKey) (found []family) {
-		for _, c := range cells {
-			k := key(c.CellKey)
-			i := slices.IndexFunc(found, func(f family) bool { return f.key == k })
-			if i < 0 {
-				i = len(found)
-				found = append(found, family{key: k})
-			}
-			found[i].cells = append(found[i].cells, c)
-		}
-		return found
-	}
 	var alone []results.RunCell
-	for _, f := range gather(cells, func(k results.CellKey) results.CellKey { k.Method = ""; return k }) {
-		if len(f.cells) == 1 {
-			alone = append(alone, f.cells[0])
+	keys, groups := results.Grouped(cells, func(c results.RunCell) results.CellKey {
+		return c.Ignoring([]string{"method"})
+	})
+	for _, key := range keys {
+		if group := groups[key]; len(group) == 1 {
+			alone = append(alone, group...)
 		} else {
-			all = append(all, f)
+			all = append(all, family{key, group})
 		}
 	}
-	for _, f := range gather(alone, func(k results.CellKey) results.CellKey { k.Method, k.Params = "", ""; return k }) {
-		for part := range slices.Chunk(f.cells, mostLines) {
-			all = append(all, family{f.key, part})
+	keys, groups = results.Grouped(alone, func(c results.RunCell) results.CellKey {
+		return c.Ignoring([]string{"method", "params"})
+	})
+	for _, key := range keys {
+		for part := range slices.Chunk(groups[key], mostLines) {
+			all = append(all, family{key, part})
 		}
 	}
 	return all

@@ -26,7 +26,6 @@ var (
 )
 
 var pageTemplate = template.Must(template.New("page.html.tmpl").Funcs(template.FuncMap{
-	"name": results.Metric.Name,
 	"join": strings.Join,
 	"args": func(kind, title string, names []string) choice { return choice{kind, title, names} },
 }).Parse(pageHTML))
@@ -78,13 +77,14 @@ type tableData struct {
 }
 
 type groupData struct {
-	ID, Title, Availability string
-	Lines                   []lineData
+	compare.GridGroup
+	ID    string
+	Lines []lineData
 }
 
 type lineData struct {
-	Label, Method string
-	Cells         []cellData
+	compare.GridLine
+	Cells []cellData
 }
 
 // cellData is one number beside the paper's.

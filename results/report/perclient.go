@@ -74,14 +74,10 @@ func (b *builder) perClient() {
 		if len(panels) == 0 {
 			continue
 		}
-		if len(panels) > 1 && len(panels)%2 == 1 {
-			panels = append(panels, nil)
-		}
-		drawn := plot.Figure{Title: "Accuracy of the clients, " + f.title(), PanelHeight: 220}
-		drawn.Panels = slices.Collect(slices.Chunk(panels, 2))
+		title := "Accuracy of the clients, " + f.title()
 		b.add(figure{
 			ID: "clients-" + f.title(), section: "clients", Title: "Accuracy of the clients: " + f.title(),
-			drawn: drawn, csv: csvWriter(rows), runs: used,
+			drawn: plot.Figure{Title: title, PanelHeight: 220, Panels: plot.InPairs(panels)}, csv: csvWriter(rows), runs: used,
 			Caption: "How many clients have which accuracy, all seeds together. " + made(used),
 		})
 	}

@@ -98,10 +98,11 @@ func drawChart(c plot.Chart, l *styles) (chart, error) {
 		return chart{}, fmt.Errorf("report: chart of type %T, want one that the page can draw", c)
 	}
 	var svg strings.Builder
-	label := strings.TrimSpace(out.Title + ". " + p.y.Label + " against " + p.x.Label + ". " + says)
-	if p.x.Label == "" {
-		label = strings.TrimSpace(out.Title + ". " + p.y.Label + ". " + says)
+	label := out.Title + ". " + p.y.Label
+	if p.x.Label != "" {
+		label += " against " + p.x.Label
 	}
+	label = strings.TrimSpace(label + ". " + says)
 	fmt.Fprintf(&svg, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`, p.width, p.height, html.EscapeString(label))
 	svg.WriteString(body.String())
 	p.words(&svg)

@@ -90,19 +90,11 @@ func (t *trail) to(x, y float64) {
 
 // tenths prints n/10 without what is not needed: 12.5, 3, .4, -.1.
 func tenths(n int) string {
-	sign := ""
-	if n < 0 {
-		sign, n = "-", -n
+	text := strconv.FormatFloat(float64(n)/10, 'f', -1, 64)
+	if n > -10 && n < 10 {
+		text = strings.Replace(text, "0.", ".", 1)
 	}
-	switch {
-	case n == 0:
-		return "0"
-	case n%10 == 0:
-		return sign + strconv.Itoa(n/10)
-	case n < 10:
-		return sign + "." + strconv.Itoa(n)
-	}
-	return sign + strconv.Itoa(n/10) + "." + strconv.Itoa(n%10)
+	return text
 }
 
 // num prints a place to a tenth of a pixel.

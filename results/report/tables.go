@@ -30,12 +30,9 @@ func (d *pageData) tables(b *builder) {
 			t.Source = known.Source
 		}
 		for i, g := range grid.Groups {
-			group := groupData{ID: fmt.Sprintf("%s-%d", t.ID, i+1), Title: g.Availability, Availability: g.Availability}
-			if g.Set != "" {
-				group.Title += ", " + g.Set
-			}
+			group := groupData{ID: fmt.Sprintf("%s-%d", t.ID, i+1), GridGroup: g}
 			for _, l := range g.Lines {
-				line := lineData{Label: l.Label(), Method: l.Method}
+				line := lineData{GridLine: l}
 				for k, r := range l.Cells {
 					line.Cells = append(line.Cells, cellOf(r, grid.Columns[k].Data))
 				}
@@ -103,20 +100,18 @@ func cellOf(r *compare.ComparisonRow, data string) cellData {
 	}
 	c.Difference = strings.Replace(strings.TrimSpace(r.Metric.Difference(r.Difference)), "-", "−", 1)
 	near := r.Verdict == stats.Within
-	switch r.Spread() {
-	case compare.SpreadInside:
+	switch side, known := r.Spread(); {
+	case !known:
+	case side == 0:
 		c.Class, c.Mark = "in", "✓ inside"
-	case compare.SpreadAbove:
+	case side > 0 && near:
+		c.Class, c.Mark = "near", "△ above, near"
+	case side > 0:
 		c.Class, c.Mark = "above", "▲ above"
-		if near {
-			c.Class, c.Mark = "near", "△ above, near"
-		}
-	case compare.SpreadBelow:
+	case near:
+		c.Class, c.Mark = "near", "▽ below, near"
+	default:
 		c.Class, c.Mark = "below", "▼ below"
-		if near {
-			c.Class, c.Mark = "near", "▽ below, near"
-		}
-	case compare.SpreadUnknown:
 	}
 	return c
 }

@@ -1,46 +1,20 @@
 package stats
 
 import (
-	"fmt"
 	"math"
 
 	"rollcall/results/files"
 )
 
-// Verdict is what a comparison of two means comes to. The zero Verdict is Unknown.
-type Verdict int
+// Verdict is what a comparison of two means comes to.
+type Verdict string
 
 // The verdicts.
 const (
-	Unknown Verdict = iota // a standard deviation is missing, or a number is not finite
-	Within                 // the difference is at most the margin
-	Outside                // it is more
+	Unknown Verdict = "unknown" // a standard deviation is missing, or a number is not finite
+	Within  Verdict = "within"  // the difference is at most the margin
+	Outside Verdict = "outside" // it is more
 )
-
-func (v Verdict) String() string {
-	switch v {
-	case Within:
-		return "within"
-	case Outside:
-		return "outside"
-	case Unknown:
-	}
-	return "unknown"
-}
-
-// MarshalText is [Verdict.String], for CSV.
-func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
-
-// UnmarshalText reads what MarshalText wrote.
-func (v *Verdict) UnmarshalText(text []byte) error {
-	for _, known := range []Verdict{Unknown, Within, Outside} {
-		if string(text) == known.String() {
-			*v = known
-			return nil
-		}
-	}
-	return fmt.Errorf("verdict %q, want %v, %v or %v", text, Within, Outside, Unknown)
-}
 
 // Comparison is our mean against the paper's.
 type Comparison struct {
@@ -57,7 +31,7 @@ const Roundoff = 1e-12
 // that is a coarse test: it passes true equals eight to nine times in ten (Student's t, 2 to 4 degrees of freedom).
 // Both standard deviations are taken as n−1, which no paper states [inferred].
 func Compare(ours, paper Estimate) Comparison {
-	c := Comparison{Difference: ours.Mean - paper.Mean}
+	c := Comparison{Difference: ours.Mean - paper.Mean, Verdict: Unknown}
 	if !ours.Std.Valid || !paper.Std.Valid || ours.N < 1 || paper.N < 1 {
 		return c
 	}

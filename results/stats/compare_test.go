@@ -8,23 +8,6 @@ import (
 	"rollcall/results/files/filestest"
 )
 
-func TestVerdictString(t *testing.T) {
-	for v, want := range map[Verdict]string{0: "unknown", Within: "within", Outside: "outside"} {
-		if got := v.String(); got != want {
-			t.Errorf("verdict %d: got %s, want %s", int(v), got, want)
-		}
-		var back Verdict
-		if err := back.UnmarshalText([]byte(want)); err != nil || back != v {
-			t.Errorf("read %s: got %v, %v, want %v", want, back, err, v)
-		}
-	}
-	var v Verdict
-	want := `verdict "perhaps", want within, outside or unknown`
-	if err := v.UnmarshalText([]byte("perhaps")); err == nil || err.Error() != want {
-		t.Errorf("read perhaps: got %v, want %s", err, want)
-	}
-}
-
 func TestCompare(t *testing.T) {
 	with := func(mean, std float64, n int) Estimate { return Estimate{mean, files.Some(std), n} }
 	for _, test := range []struct {

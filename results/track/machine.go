@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -67,28 +68,18 @@ func (m Machine) validate() error {
 	return nil
 }
 
-// slug keeps letters and digits of a name, small, and puts one dash for all else. It is at most 40 bytes long.
+// slug keeps letters and digits of a name, small, and puts one dash for all else. It is cut at 40 bytes, or behind the
+// next one where the last of them would be a dash.
 func slug(name string) string {
-	var b strings.Builder
-	dash := false
-	for _, r := range strings.ToLower(name) {
-		if r < 'a' || r > 'z' {
-			if r < '0' || r > '9' {
-				dash = b.Len() > 0
-				continue
-			}
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	text := strings.Join(words, "-")
+	if n := 40; len(text) > n {
+		if text[n-1] == '-' {
+			n++
 		}
-		if dash {
-			b.WriteByte('-')
-			dash = false
-		}
-		b.WriteRune(r)
-		if b.Len() >= 40 {
-			break
-		}
+		text = text[:n]
 	}
-	if b.Len() == 0 {
-		return "unknown"
-	}
-	return b.String()
+	return cmp.Or(text, "unknown")
 }

@@ -20,28 +20,21 @@ const (
 // Plot draws the histories of metrics: the value of every night in a band from the smallest sample to the upper
 // quartile, the level as the rule sees it, and the first night of every shift.
 func Plot(h *History, trends []Trend) (plot.Figure, error) {
-	var drawn []Trend
+	var charts []plot.Chart
 	for _, t := range trends {
 		if len(t.Nights) > 0 {
-			drawn = append(drawn, t)
+			charts = append(charts, chart(h, t))
 		}
 	}
-	if len(drawn) == 0 {
+	if len(charts) == 0 {
 		return plot.Figure{}, fmt.Errorf("track: %s: no night that could be drawn, want one with samples enough", h.Path)
 	}
 	f := plot.Figure{Title: fmt.Sprintf("%s, %s, %s (%s)",
 		h.Machine.Device, h.Machine.Engine, h.Machine.Precision, h.Machine.Fingerprint())}
-	columns := min(2, len(drawn))
-	if len(drawn) > 2 {
+	if len(charts) > 2 {
 		f.PanelHeight = 230
 	}
-	for i := 0; i < len(drawn); i += columns {
-		row := make([]plot.Chart, columns)
-		for j := i; j < min(i+columns, len(drawn)); j++ {
-			row[j-i] = chart(h, drawn[j])
-		}
-		f.Panels = append(f.Panels, row)
-	}
+	f.Panels = plot.InPairs(charts)
 	return f, nil
 }
 

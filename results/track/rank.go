@@ -1,10 +1,13 @@
 package track
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
 	"golang.org/x/perf/benchmath"
+
+	"rollcall/results/stats"
 )
 
 // rankP is the exact two-sided probability of the Mann-Whitney U test (Mann and Whitney 1947) that nights before and
@@ -33,14 +36,10 @@ func untied(before, after []float64, up bool) (b, a []float64) {
 		all = append(all, value{x, true})
 	}
 	slices.SortStableFunc(all, func(v, w value) int {
-		switch {
-		case v.x < w.x:
-			return -1
-		case v.x > w.x:
-			return 1
-		case v.after == w.after:
-			return 0
-		case v.after == up:
+		if c := cmp.Compare(v.x, w.x); c != 0 || v.after == w.after {
+			return c
+		}
+		if v.after == up {
 			return -1
 		}
 		return 1
@@ -64,8 +63,4 @@ func leastP(n, k int) float64 {
 }
 
 // median returns the middle of x, which is not empty.
-func median(x []float64) float64 {
-	s := slices.Sorted(slices.Values(x))
-	n := len(s)
-	return (s[(n-1)/2] + s[n/2]) / 2
-}
+func median(x []float64) float64 { return stats.Median(x).Value }

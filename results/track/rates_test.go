@@ -59,7 +59,7 @@ func measure(t testing.TB, n noise, nights int, size float64) (out rates) {
 		for _, s := range trend.Shifts {
 			hit := -1
 			for i, p := range plants {
-				if p.metric == m && s.Confirmed >= p.night && s.Confirmed < p.night+rule.Recent && !taken[p] {
+				if p.metric == m && s.Confirmed >= p.night && s.Confirmed < p.night+recent && !taken[p] {
 					hit = i
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -78,7 +79,7 @@ func number(x float64) string {
 }
 
 // readRows reads what is whole. A line is a row, whatever is in it, so that no bad line takes others along:
-// [files.ReadCSVLenient] would read on from a quote that is not closed.
+// [files.ReadCSVFileLenient] would read on from a quote that is not closed.
 func readRows(r io.Reader, path string) (rows []row, bad []error) {
 	complain := func(line int, err error) {
 		bad = append(bad, fmt.Errorf("track: %s: line %d: %w", path, line, err))
@@ -123,11 +124,7 @@ func headerError(text string) error {
 	}
 	names := strings.Split(text, ",")
 	for _, c := range columns {
-		found := false
-		for _, n := range names {
-			found = found || n == c
-		}
-		if !found {
+		if !slices.Contains(names, c) {
 			return fmt.Errorf("no column %q, want the header %s", c, header())
 		}
 	}

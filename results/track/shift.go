@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -34,8 +35,8 @@ type Trend struct {
 // Trends goes through a history night by night, as it was when that night was the last one, and finds the shifts of
 // every metric: what a night is told does not depend on later ones. Metrics are in the order of their names.
 //
-// After each night a metric's last k nights are compared with up to Window nights before them by the Mann-Whitney U
-// test, for k = Confirm and then half as many again up to Recent. Medians that differ by less than MinEffect count as
+// After each night a metric's last k nights are compared with up to window nights before them by the Mann-Whitney U
+// test, for k = confirm and then half as many again up to recent. Medians that differ by less than MinEffect count as
 // probability 1. The probabilities are corrected for the several k (Bonferroni, half of the level for the first one);
 // the smallest is the metric's. Over the metrics of the night the procedure of Benjamini and Hochberg (1995) at Level
 // says which are shifts. So on a machine whose nights are alike but for chance, of whatever distribution, a night has a
@@ -45,7 +46,7 @@ func (r Rule) Trends(h *History) ([]Trend, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	trends := r.collect(h)
+	trends := collect(h)
 	// of Values: first one of this level, and how many there were
 	begin, seen := make([]int, len(trends)), make([]int, len(trends))
 	for night := range h.Nights {
@@ -58,7 +59,7 @@ func (r Rule) Trends(h *History) ([]Trend, error) {
 				continue
 			}
 			seen[i]++
-			if seen[i]-begin[i] < r.Baseline+r.Confirm {
+			if seen[i]-begin[i] < baseline+confirm {
 				continue
 			}
 			tested++
@@ -78,14 +79,14 @@ func (r Rule) Trends(h *History) ([]Trend, error) {
 		last := t.Values[begin[i]:]
 		t.Since = len(last)
 		if len(last) > 0 {
-			t.Level = median(last[max(0, len(last)-r.Window):])
+			t.Level = median(last[max(0, len(last)-window):])
 		}
 	}
 	return trends, nil
 }
 
 // collect takes the histories of the metrics apart.
-func (r Rule) collect(h *History) []Trend {
+func collect(h *History) []Trend {
 	at := map[string]int{}
 	var trends []Trend
 	for night := range h.Nights {
@@ -98,7 +99,7 @@ func (r Rule) collect(h *History) []Trend {
 				trends = append(trends, Trend{Metric: v.Metric, Unit: v.Unit})
 			}
 			t := &trends[i]
-			if len(v.Samples) < r.Samples {
+			if len(v.Samples) < LeastSamples {
 				t.Few++
 				continue
 			}
@@ -112,12 +113,12 @@ func (r Rule) collect(h *History) []Trend {
 // split looks for the end of Values[begin:end] that is least like what is before it.
 func (r Rule) split(t *Trend, begin, end int) (best Shift, ok bool) {
 	best.P = 1
-	ends := r.ends()
-	for i, k := range ends {
+	lengths := ends()
+	for i, k := range lengths {
 		// Half of the level is for the shortest end, which tells a shift early; the others share the rest.
 		share := 0.5
 		if i > 0 {
-			share /= float64(len(ends) - 1)
+			share /= float64(len(lengths) - 1)
 		}
 		if s, found := r.compare(t, begin, end, k); found {
 			if s.P = min(1, s.P/share); s.P < best.P {
@@ -129,8 +130,8 @@ func (r Rule) split(t *Trend, begin, end int) (best Shift, ok bool) {
 }
 
 // ends are the numbers of last nights that are tested, each half as much again as the one before it.
-func (r Rule) ends() (k []int) {
-	for n := r.Confirm; n <= r.Recent; n += max(1, n/2) {
+func ends() (k []int) {
+	for n := confirm; n <= recent; n += max(1, n/2) {
 		k = append(k, n)
 	}
 	return k
@@ -138,10 +139,10 @@ func (r Rule) ends() (k []int) {
 
 // compare tests the last k of Values[begin:end] against those before them.
 func (r Rule) compare(t *Trend, begin, end, k int) (s Shift, ok bool) {
-	if end-k-begin < r.Baseline {
+	if end-k-begin < baseline {
 		return s, false
 	}
-	before, after := t.Values[max(begin, end-k-r.Window):end-k], t.Values[end-k:end]
+	before, after := t.Values[max(begin, end-k-window):end-k], t.Values[end-k:end]
 	if leastP(len(before), k) > r.Level { // cannot become a discovery
 		return s, false
 	}
@@ -156,12 +157,12 @@ func (r Rule) compare(t *Trend, begin, end, k int) (s Shift, ok bool) {
 	}, true
 }
 
-// locate finds the first night of a shift that is there: the split of the last Recent nights with the smallest
+// locate finds the first night of a shift that is there: the split of the last recent nights with the smallest
 // probability of the same test (Pettitt 1979), whatever its number of nights.
 func (r Rule) locate(t *Trend, begin, end int, s Shift) Shift {
 	least := math.Inf(1)
 	out := s
-	for k := r.Confirm; k <= r.Recent; k++ {
+	for k := confirm; k <= recent; k++ {
 		if at, ok := r.compare(t, begin, end, k); ok && at.P < least && (at.Change > 0) == (s.Change > 0) {
 			least = at.P
 			out = at
@@ -178,15 +179,7 @@ func discoveries(found []Shift, tested int, level float64) []int {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case found[a].P < found[b].P:
-			return -1
-		case found[a].P > found[b].P:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(found[a].P, found[b].P) })
 	for n := len(order); n > 0; n-- {
 		if found[order[n-1]].P <= level*float64(n)/float64(tested) {
 			return order[:n]

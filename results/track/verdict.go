@@ -47,7 +47,7 @@ type Finding struct {
 
 // Judge says what a history shows. Shifts that one of the last so many nights confirmed, at least 1, are new; trends
 // are those of [Rule.Trends].
-func Judge(h *History, trends []Trend, rule Rule, nights int) Verdict {
+func Judge(h *History, trends []Trend, nights int) Verdict {
 	last := len(h.Nights) - 1
 	n := h.Nights[last]
 	v := Verdict{
@@ -57,7 +57,7 @@ func Judge(h *History, trends []Trend, rule Rule, nights int) Verdict {
 		Regressions: []Finding{}, Improvements: []Finding{}, Earlier: []Finding{},
 	}
 	for _, t := range trends {
-		if k := len(t.Nights); k > 0 && t.Nights[k-1] == last && t.Since >= rule.Baseline+rule.Confirm {
+		if k := len(t.Nights); k > 0 && t.Nights[k-1] == last && t.Since >= baseline+confirm {
 			v.Compared++
 		}
 		for _, s := range t.Shifts {
@@ -114,25 +114,18 @@ func (v Verdict) WriteText(w io.Writer) error {
 	fmt.Fprintf(&b, "machine   %s\nhistory   %s, %d nights, last run %s\nverdict   %s\n",
 		v.Machine, v.File, v.Nights, v.Run, v.Text)
 	table := files.TextTable{Align: "llllll", Gap: "  "}
-	row := func(what string, f Finding) {
-		since := "since " + f.FirstRun
-		if f.FirstVersion != f.LastVersion {
-			since += fmt.Sprintf(" (%s, before it %s)", f.FirstVersion, f.LastVersion)
+	for i, list := range [][]Finding{v.Regressions, v.Improvements, v.Earlier} {
+		for _, f := range list {
+			since := "since " + f.FirstRun
+			if f.FirstVersion != f.LastVersion {
+				since += fmt.Sprintf(" (%s, before it %s)", f.FirstVersion, f.LastVersion)
+			}
+			table.Lines = append(table.Lines, []string{
+				[]string{"SLOWER", "faster", "earlier"}[i], f.Metric,
+				fmt.Sprintf("%.4g → %.4g %s", f.Before, f.After, f.Unit), fmt.Sprintf("%+.1f %%", 100*f.Change), since,
+				fmt.Sprintf("p = %.2g, %d nights after %d", f.P, f.NightsAfter, f.NightsBefore),
+			})
 		}
-		table.Lines = append(table.Lines, []string{
-			what, f.Metric, fmt.Sprintf("%.4g → %.4g %s", f.Before, f.After, f.Unit),
-			fmt.Sprintf("%+.1f %%", 100*f.Change), since,
-			fmt.Sprintf("p = %.2g, %d nights after %d", f.P, f.NightsAfter, f.NightsBefore),
-		})
-	}
-	for _, f := range v.Regressions {
-		row("SLOWER", f)
-	}
-	for _, f := range v.Improvements {
-		row("faster", f)
-	}
-	for _, f := range v.Earlier {
-		row("earlier", f)
 	}
 	table.Text(&b)
 	_, err := io.WriteString(w, b.String())

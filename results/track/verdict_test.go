@@ -18,7 +18,7 @@ func TestJudge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Judge(h, trends, rule, recent)
+		return Judge(h, trends, recent)
 	}
 	for _, test := range []struct {
 		nights, recent          int
