@@ -99,8 +99,8 @@ func (v *matVariable) read(m *matReader, dims []byte, isComplex bool, visit func
 	return skip(m, m.left)
 }
 
-// part reads a small part of a matrix, of at most `most` bytes and one of the types given, and its padding to a multiple
-// of 8.
+// part reads a small part of a matrix, of at most `most` bytes and one of the types given, and its padding to a
+// multiple of 8.
 func (m *matReader) part(most int64, what string, types ...matType) ([]byte, error) {
 	tag, err := m.tag()
 	if err != nil {

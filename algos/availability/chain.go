@@ -21,8 +21,8 @@ type chains struct {
 	bits       []uint64  // [rounds,words] chain m of round t is bit m%64 of word t·words + m/64
 }
 
-// newChains returns the process of n clients that follow chains with the given π and λ [M], n/M neighbours the same one.
-// pi and lambda are not copied; name names a chain in errors.
+// newChains returns the process of n clients that follow chains with the given π and λ [M], n/M neighbours the same
+// one. pi and lambda are not copied; name names a chain in errors.
 func newChains(n int, seed uint32, pi, lambda []float64, name string) (Process, error) {
 	for m := range pi {
 		if err := feasible(pi[m], lambda[m]); err != nil {
