@@ -3,6 +3,7 @@ package results
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -119,18 +120,15 @@ func (c *RunCell) Status() string {
 
 // Settings returns names and values of every setting, sorted by name; none where no run has a run.json.
 func (c *RunCell) Settings() (settings [][2]string) {
-	for i := range c.Runs {
-		if c.Runs[i].Info == nil {
-			continue
-		}
-		tree, _ := c.Runs[i].Info.Settings.(map[string]any)
-		for name, value := range tree {
-			settings = append(settings, [2]string{name, fmt.Sprint(value)})
-		}
-		slices.SortFunc(settings, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
-		return settings
+	i := slices.IndexFunc(c.Runs, func(r Run) bool { return r.Info != nil })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	tree, _ := c.Runs[i].Info.Settings.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(tree)) {
+		settings = append(settings, [2]string{name, fmt.Sprint(tree[name])})
+	}
+	return settings
 }
 
 // Grouped sorts rows by a key. Keys come in the order of the first row that has each.

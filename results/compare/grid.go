@@ -45,12 +45,9 @@ func (l GridLine) Label() string { return strings.TrimSpace(l.Method + " " + l.S
 // Grid lays the comparison out. Rows that would share a place have lines of their own.
 func (c Comparing) Grid() Grid {
 	var g Grid
-	alphas, presets, clients := false, false, false
-	for _, r := range c.Ranks {
-		alphas = alphas || r.Alpha != c.Ranks[0].Alpha
-		presets = presets || r.Preset != c.Ranks[0].Preset
-		clients = clients || r.Clients != c.Ranks[0].Clients
-	}
+	alphas := slices.ContainsFunc(c.Ranks, func(r RankAgreement) bool { return r.Alpha != c.Ranks[0].Alpha })
+	presets := slices.ContainsFunc(c.Ranks, func(r RankAgreement) bool { return r.Preset != c.Ranks[0].Preset })
+	clients := slices.ContainsFunc(c.Ranks, func(r RankAgreement) bool { return r.Clients != c.Ranks[0].Clients })
 	// What the whole table has says nothing of a column.
 	common := results.CommonParams(c.Ranks, func(r RankAgreement) results.Params { return r.Params })
 	c.blocks(func(rows []ComparisonRow, rank RankAgreement) {

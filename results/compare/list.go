@@ -52,10 +52,9 @@ func cellFolder(dir string) string {
 // WriteList writes a line for each row.
 func WriteList(w io.Writer, rows []ListRow) error {
 	common := results.CommonParams(rows, func(r ListRow) results.Params { return r.Params })
-	more := func(differ func(r ListRow) bool) bool { return slices.ContainsFunc(rows, differ) }
-	presets := more(func(r ListRow) bool { return r.Preset != rows[0].Preset })
-	clients := more(func(r ListRow) bool { return r.Clients != rows[0].Clients })
-	alphas := more(func(r ListRow) bool { return r.Alpha != rows[0].Alpha })
+	presets := slices.ContainsFunc(rows, func(r ListRow) bool { return r.Preset != rows[0].Preset })
+	clients := slices.ContainsFunc(rows, func(r ListRow) bool { return r.Clients != rows[0].Clients })
+	alphas := slices.ContainsFunc(rows, func(r ListRow) bool { return r.Alpha != rows[0].Alpha })
 	table := newTable("lllllrrl", "table", "method", "data", "availability", "settings", "seeds", "rounds", "status")
 	for _, r := range rows {
 		var set []string

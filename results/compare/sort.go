@@ -12,12 +12,7 @@ import (
 // SummaryTables returns the tables that rows belong to, each once: those of which there are printed numbers first, in
 // their order, and then the others by name.
 func SummaryTables(rows []results.SummaryRow) (tables []string) {
-	var rest []string
-	for _, r := range rows {
-		if !slices.Contains(rest, r.Table) {
-			rest = append(rest, r.Table)
-		}
-	}
+	rest, _ := results.Grouped(rows, func(r results.SummaryRow) string { return r.Table })
 	slices.Sort(rest)
 	for _, known := range papers.TableNames() {
 		if i := slices.Index(rest, known); i >= 0 {

@@ -16,29 +16,26 @@ import (
 // calls the run after the folder; one name for all makes a repeated run replace its events.
 const File = "events.out.tfevents.rollcall"
 
-// Tags of the scalars.
-const (
-	tagTestAcc   = "test/accuracy" // fraction
-	tagTestLoss  = "test/loss"
-	tagTrainAcc  = "train/accuracy"
-	tagTrainLoss = "train/loss"
-	tagActive    = "clients/active" // that trained in the round; not of round 0
-	tagLR        = "clients/lr"     // local learning rate; not of round 0
-)
-
 // eventOf returns a row as event: the round is its step, the start of the run and elapsed_s its time.
 func eventOf(row results.CurveRow, started time.Time) event {
 	e := event{WallTime: seconds(started) + row.ElapsedSec, Step: int64(row.Round)}
 	for _, m := range []struct {
 		tag   string
 		value files.Optional
-	}{{tagTestAcc, row.TestAcc}, {tagTestLoss, row.TestLoss}, {tagTrainAcc, row.TrainAcc}, {tagTrainLoss, row.TrainLoss}} {
+	}{
+		{"test/accuracy", row.TestAcc}, // a fraction, as below
+		{"test/loss", row.TestLoss},
+		{"train/accuracy", row.TrainAcc},
+		{"train/loss", row.TrainLoss},
+	} {
 		if m.value.Valid {
 			e.Scalars = append(e.Scalars, scalar{m.tag, float32(m.value.Value)})
 		}
 	}
 	if row.Round > 0 {
-		e.Scalars = append(e.Scalars, scalar{tagActive, float32(row.Active)}, scalar{tagLR, float32(row.LR)})
+		e.Scalars = append(e.Scalars,
+			scalar{"clients/active", float32(row.Active)}, // that trained in the round
+			scalar{"clients/lr", float32(row.LR)})         // local learning rate
 	}
 	return e
 }

@@ -144,11 +144,11 @@ func TestWriteCurve(t *testing.T) {
 	if len(steps) != 3 || steps[1] != 0 || steps[2] != 300 || times[2] != 1700000002.75 {
 		t.Fatalf("steps %v, times %v, want the version, round 0 and round 300 after 2.25 s", steps, times)
 	}
-	if len(scalars[1]) != 2 || scalars[1][tagTestAcc] != 0.125 || scalars[1][tagTestLoss] != 2.5 {
+	if len(scalars[1]) != 2 || scalars[1]["test/accuracy"] != 0.125 || scalars[1]["test/loss"] != 2.5 {
 		t.Errorf("round 0: %v, want test accuracy and loss alone", scalars[1])
 	}
 	want := map[string]float32{
-		tagTestAcc: 0.75, tagTestLoss: float32(math.Inf(1)), tagTrainAcc: 0.5, tagTrainLoss: 1, tagActive: 37, tagLR: 0.5,
+		"test/accuracy": 0.75, "test/loss": float32(math.Inf(1)), "train/accuracy": 0.5, "train/loss": 1, "clients/active": 37, "clients/lr": 0.5,
 	}
 	for tag, v := range want {
 		if scalars[2][tag] != v {

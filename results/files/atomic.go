@@ -41,12 +41,9 @@ func Replace(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return withoutPath("create", err)
 	}
-	renamed := false
 	defer func() { // runs after a panic of write as well
-		_ = f.Close() // closed twice on the good path, where Close's first error has been looked at
-		if !renamed {
-			_ = os.Remove(temp)
-		}
+		_ = f.Close()       // closed twice on the good path, where Close's first error has been looked at
+		_ = os.Remove(temp) // which on the good path has another name by now
 	}()
 
 	buffered := bufio.NewWriterSize(f, 1<<16)
@@ -65,7 +62,6 @@ func Replace(path string, write func(io.Writer) error) error {
 	if err := os.Rename(temp, path); err != nil {
 		return withoutPath("rename", err)
 	}
-	renamed = true
 	return syncFolder(dir)
 }
 

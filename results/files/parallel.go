@@ -10,21 +10,14 @@ import (
 // once the calls begun are done.
 func Parallel(ctx context.Context, n int, f func(i int)) error {
 	var workers sync.WaitGroup
-	next := make(chan int)
-	for range min(runtime.GOMAXPROCS(0), n) {
+	room := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := 0; i < n && ctx.Err() == nil; i++ {
+		room <- struct{}{}
 		workers.Go(func() {
-			for i := range next {
-				f(i)
-			}
+			f(i)
+			<-room
 		})
 	}
-	for i := range n {
-		if ctx.Err() != nil {
-			break
-		}
-		next <- i
-	}
-	close(next)
 	workers.Wait()
 	return ctx.Err()
 }

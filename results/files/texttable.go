@@ -2,6 +2,7 @@ package files
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -54,11 +55,8 @@ func (t TextTable) Markdown(b *strings.Builder) {
 func (t TextTable) withoutEmpty() TextTable {
 	out := TextTable{Gap: t.Gap, Lines: make([][]string, len(t.Lines))}
 	for j := range t.Align {
-		content := len(t.Lines) < 2
-		for i, line := range t.Lines {
-			content = content || i > 0 && line[j] != ""
-		}
-		if !content {
+		filled := func(line []string) bool { return line[j] != "" }
+		if len(t.Lines) > 1 && !slices.ContainsFunc(t.Lines[1:], filled) {
 			continue
 		}
 		for i, line := range t.Lines {

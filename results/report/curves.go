@@ -186,11 +186,8 @@ func curveRows(k results.CellKey, curves [][]results.CurveRow) ([]curveRow, erro
 	return rows, nil
 }
 
-func unique(names []string) (different []string) {
-	for _, n := range names {
-		if !slices.Contains(different, n) {
-			different = append(different, n)
-		}
-	}
+// unique returns the names, each once.
+func unique(names []string) []string {
+	different, _ := results.Grouped(names, func(name string) string { return name })
 	return different
 }

@@ -153,15 +153,14 @@ func (f *figure) draw(methods []string) (figureData, int, error) {
 	d := figureData{figure: f}
 	l := newStyles(methods, f.drawn.Names())
 	used := 0
-	bars := func(style int) string {
-		if _, ok := f.drawn.Panels[0][0].(plot.KeyedBars); ok {
-			return fmt.Sprintf("f%d", style)
-		}
-		return ""
-	}
+	_, bars := f.drawn.Panels[0][0].(plot.KeyedBars)
 	for _, name := range f.drawn.Names() {
-		d.Keys = append(d.Keys, key{name, l.method(name), l.of(name), bars(l.of(name))})
-		used = max(used, l.of(name)+1)
+		k := key{Name: name, Method: l.method(name), Style: l.of(name)}
+		if bars {
+			k.Class = fmt.Sprintf("f%d", k.Style)
+		}
+		d.Keys = append(d.Keys, k)
+		used = max(used, k.Style+1)
 	}
 	drawn := thinned(f.drawn, pageWidth)
 	for _, row := range drawn.Panels {

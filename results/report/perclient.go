@@ -16,9 +16,6 @@ import (
 	"rollcall/results/plot"
 )
 
-// accuracyBins are the bars of a distribution over [0, 1].
-const accuracyBins = 20
-
 // clientAccuracy is one client of one run.
 type clientAccuracy struct {
 	Method   string         `csv:"method"`
@@ -63,7 +60,7 @@ func (b *builder) perClient() {
 			if len(values) == 0 {
 				continue
 			}
-			bins, err := plot.Bins(values, 0, 1, accuracyBins)
+			bins, err := plot.Bins(values, 0, 1, 20)
 			if err != nil { // refused where it was read
 				b.bad = append(b.bad, err)
 				continue

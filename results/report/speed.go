@@ -35,12 +35,14 @@ func (b *builder) speed() {
 		name := fmt.Sprintf("%s %s, %s %s, %d threads", r.Data, r.Net, r.Engine, r.Precision, r.Threads)
 		out = append(out, speedRow{days, name, r})
 		devices = append(devices, r.Device)
-		i := slices.IndexFunc(lines.Series, func(s plot.Series) bool { return s.Name == name })
-		if i < 0 {
-			i = len(lines.Series)
-			lines.Series = append(lines.Series, plot.Series{Name: name})
+	}
+	names, groups := results.Grouped(out, func(r speedRow) string { return r.Series })
+	for _, name := range names {
+		line := plot.Series{Name: name}
+		for _, r := range groups[name] {
+			line.X, line.Y = append(line.X, r.Days), append(line.Y, r.ClientStepsPerSec)
 		}
-		lines.Series[i].X, lines.Series[i].Y = append(lines.Series[i].X, days), append(lines.Series[i].Y, r.ClientStepsPerSec)
+		lines.Series = append(lines.Series, line)
 	}
 	b.add(figure{
 		ID: "speed", section: "speed", Title: "Speed of this suite over time",

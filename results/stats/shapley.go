@@ -2,6 +2,7 @@ package stats
 
 import (
 	"fmt"
+	"math/bits"
 )
 
 // Shapley returns the Shapley value of each of n players, exactly: the mean over all orders in which they come together
@@ -23,10 +24,7 @@ func Shapley(values []float64) ([]float64, error) {
 	}
 	phi := make([]float64, n)
 	for s, v := range values {
-		size := 0
-		for i := range n {
-			size += s >> i & 1
-		}
+		size := bits.OnesCount(uint(s))
 		for i := range n {
 			if s>>i&1 == 0 {
 				phi[i] += weight[size] * (values[s|1<<i] - v)

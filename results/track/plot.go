@@ -9,14 +9,6 @@ import (
 	"rollcall/results/stats"
 )
 
-// Names in the legend of a plot.
-const (
-	nightLine  = "night"
-	levelLine  = "level (median)"
-	slowerLine = "first slower night"
-	fasterLine = "first faster night"
-)
-
 // Plot draws the histories of metrics: the value of every night in a band from the smallest sample to the upper
 // quartile, the level as the rule sees it, and the first night of every shift.
 func Plot(h *History, trends []Trend) (plot.Figure, error) {
@@ -42,7 +34,7 @@ func Plot(h *History, trends []Trend) (plot.Figure, error) {
 func chart(h *History, t Trend) plot.LineChart {
 	begin := h.Nights[0].Time
 	day := func(night int) float64 { return h.Nights[night].Time.Sub(begin).Hours() / 24 }
-	night := plot.Series{Name: nightLine}
+	night := plot.Series{Name: "night"}
 	lowest, highest := math.Inf(1), math.Inf(-1)
 	for i, n := range t.Nights {
 		night.X, night.Y = append(night.X, day(n)), append(night.Y, t.Values[i])
@@ -60,9 +52,9 @@ func chart(h *History, t Trend) plot.LineChart {
 		Series: []plot.Series{night, levels(t, day)},
 	}
 	for i, s := range t.Shifts {
-		name := slowerLine
+		name := "first slower night"
 		if !s.Slower() {
-			name = fasterLine
+			name = "first faster night"
 		}
 		c.Series = append(c.Series, plot.Series{
 			Name: name, X: []float64{day(s.First), day(s.First)},
@@ -77,7 +69,7 @@ func chart(h *History, t Trend) plot.LineChart {
 
 // levels is the median of the nights between shifts.
 func levels(t Trend, day func(night int) float64) plot.Series {
-	s := plot.Series{Name: levelLine}
+	s := plot.Series{Name: "level (median)"}
 	from := 0
 	for i := range len(t.Shifts) + 1 {
 		to := len(t.Nights)
@@ -87,7 +79,7 @@ func levels(t Trend, day func(night int) float64) plot.Series {
 		if to <= from {
 			continue
 		}
-		m := median(t.Values[from:to])
+		m := stats.Median(t.Values[from:to]).Value
 		s.X = append(s.X, day(t.Nights[from]), day(t.Nights[to-1]), math.NaN())
 		s.Y = append(s.Y, m, m, math.NaN())
 		from = to

@@ -16,7 +16,7 @@ import (
 // The test has no exact probabilities with ties, so there are none: a value that is on both sides counts as if it had
 // not shifted, which can only make the probability larger, and the order of equal values on one side has no say.
 func rankP(before, after []float64) float64 {
-	up := median(after) > median(before)
+	up := stats.Median(after).Value > stats.Median(before).Value
 	b, a := untied(before, after, up)
 	thresholds := benchmath.DefaultThresholds
 	return benchmath.AssumeNothing.Compare(benchmath.NewSample(b, &thresholds), benchmath.NewSample(a, &thresholds)).P
@@ -61,6 +61,3 @@ func leastP(n, k int) float64 {
 	c, _ := math.Lgamma(float64(k + 1))
 	return min(1, 2*math.Exp(b+c-a))
 }
-
-// median returns the middle of x, which is not empty.
-func median(x []float64) float64 { return stats.Median(x).Value }

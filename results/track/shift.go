@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"rollcall/results/stats"
 )
 
 // Shift is a lasting change of one metric.
@@ -79,7 +81,7 @@ func (r Rule) Trends(h *History) ([]Trend, error) {
 		last := t.Values[begin[i]:]
 		t.Since = len(last)
 		if len(last) > 0 {
-			t.Level = median(last[max(0, len(last)-window):])
+			t.Level = stats.Median(last[max(0, len(last)-window):]).Value
 		}
 	}
 	return trends, nil
@@ -146,7 +148,7 @@ func (r Rule) compare(t *Trend, begin, end, k int) (s Shift, ok bool) {
 	if leastP(len(before), k) > r.Level { // cannot become a discovery
 		return s, false
 	}
-	b, a := median(before), median(after)
+	b, a := stats.Median(before).Value, stats.Median(after).Value
 	change := a/b - 1
 	if math.Abs(change) < r.MinEffect {
 		return s, false

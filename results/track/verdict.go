@@ -1,9 +1,11 @@
 package track
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,12 +96,7 @@ func (v Verdict) line() string {
 		if n == 1 {
 			what = "1 regression"
 		}
-		worst := v.Regressions[0]
-		for _, f := range v.Regressions {
-			if f.Change > worst.Change {
-				worst = f
-			}
-		}
+		worst := slices.MaxFunc(v.Regressions, func(f, g Finding) int { return cmp.Compare(f.Change, g.Change) })
 		what += fmt.Sprintf(", worst %s %+.1f %% since run %s", worst.Metric, 100*worst.Change, worst.FirstRun)
 	} else if n := len(v.Improvements); n > 0 {
 		what += fmt.Sprintf(", %d faster", n)
