@@ -2,6 +2,7 @@ package algos
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -69,3 +70,6 @@ func (d *Definition) paramNames() string {
 	}
 	return "one of " + strings.Join(names, ", ")
 }
+
+// DecayedLR returns η_t = η_0 / sqrt(t/10 + 1), the schedule of all methods in FedAWE's tables.
+func DecayedLR(lr float64, t int) float64 { return lr / math.Sqrt(float64(t)/10+1) }
