@@ -76,13 +76,13 @@ func TestDump(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := datasets.Cut(set.Train, datasets.SplitOptions{Kind: datasets.SplitClients, Clients: N, Alpha: 0.1}, seed)
+	split, err := datasets.Cut(set.Train, nil, datasets.SplitOptions{Kind: datasets.SplitClients, Clients: N, Alpha: 0.1}, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	index := array[int32](t, dir, "index", K, E, B)
 	for k, client := range clients {
-		own := parts[client]
+		own := split.Train[client]
 		for e := range E {
 			step := index[(k*E+e)*B:][:B]
 			n := len(step)

@@ -62,20 +62,15 @@ func (o *SplitOptions) validate() error {
 	return nil
 }
 
-// Cut cuts a training set among the clients and returns the samples of each [N][n_i], as indices of train.Labels. No
+// Cut cuts a training set among the clients: Split.Train has the samples of each [N][n_i], as indices of train.Labels. No
 // sample is given to two clients; every sample is given to one, but for those that SplitTwoClass leaves over. The
 // parts of SplitClients and SplitClasses are in the order of the classes and, in a class, of the file; all others are
-// in the order of the file. A client may get no sample of a Dirichlet draw.
+// in the order of the file. A client may get no sample of a Dirichlet draw. Of the test set, which may be nil,
+// SplitTwoClass alone says something: Split.OwnClasses.
 //
 // The draws are those of rng.Split for the seed, except with o.NumPy: then the parts depend on what has been drawn from
 // it before, and not on the seed.
-func Cut(train *plan.Samples, o SplitOptions, seed uint32) ([][]int32, error) {
-	split, err := cut(train, nil, o, seed)
-	return split.Train, err
-}
-
-// cut is Cut, with what a split says of the test set, if there is one.
-func cut(train, test *plan.Samples, o SplitOptions, seed uint32) (split *Split, err error) {
+func Cut(train, test *plan.Samples, o SplitOptions, seed uint32) (split *Split, err error) {
 	split = &Split{}
 	if err := o.validate(); err != nil {
 		return split, err
@@ -103,7 +98,7 @@ func Divide(data *Set, o SplitOptions, validation float64, seed uint32) (*Split,
 	split := data.Split
 	if split == nil {
 		var err error
-		if split, err = cut(data.Train, data.Test, o, seed); err != nil {
+		if split, err = Cut(data.Train, data.Test, o, seed); err != nil {
 			return nil, err
 		}
 	} else if n := len(split.Train); n != o.Clients {

@@ -11,6 +11,12 @@ import (
 	"rollcall/datasets/rng"
 )
 
+// cutParts returns the training samples of each client.
+func cutParts(train *plan.Samples, o SplitOptions, seed uint32) ([][]int32, error) {
+	split, err := Cut(train, nil, o, seed)
+	return split.Train, err
+}
+
 // unevenSet returns a set whose training and test samples are the same 4003, of ten classes of different sizes.
 func unevenSet() *Set {
 	labels := make([]uint8, 4003)
@@ -86,7 +92,7 @@ func TestCutAndDivide(t *testing.T) {
 				}
 				return o
 			}
-			parts, err := Cut(set.Train, options(), seed)
+			parts, err := cutParts(set.Train, options(), seed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +124,7 @@ func TestCutClusters(t *testing.T) {
 	const clients, clusters, alpha, seed = 20, 5, 0.5, 3
 	train := unevenSet().Train
 	o := SplitOptions{Kind: SplitClusters, Clients: clients, Clusters: clusters, Alpha: alpha}
-	parts, err := Cut(train, o, seed)
+	parts, err := cutParts(train, o, seed)
 	if err != nil || len(parts) != clients {
 		t.Fatalf("%d parts, %v, want %d", len(parts), err, clients)
 	}
@@ -141,7 +147,7 @@ func TestCutEven(t *testing.T) {
 	train := unevenSet().Train
 	for _, clients := range []int{1, 7, 100, 4003, 5000} {
 		o := SplitOptions{Kind: SplitEven, Clients: clients}
-		parts, err := Cut(train, o, 1)
+		parts, err := cutParts(train, o, 1)
 		if err != nil || len(parts) != clients {
 			t.Fatalf("%d parts, %v, want %d", len(parts), err, clients)
 		}
@@ -151,7 +157,7 @@ func TestCutEven(t *testing.T) {
 				t.Fatalf("%d clients: sample %d in place %d, want each once", clients, sample, i)
 			}
 		}
-		other, err := Cut(train, o, 2)
+		other, err := cutParts(train, o, 2)
 		if err != nil || clients > 1 && slices.EqualFunc(other, parts, slices.Equal[[]int32]) {
 			t.Errorf("%d clients: the same parts for seeds 1 and 2, %v", clients, err)
 		}
@@ -192,7 +198,7 @@ func TestCutErrors(t *testing.T) {
 			"alpha 0, want a finite positive number (1e-300 or more)",
 		},
 	} {
-		_, err := Cut(unevenSet().Train, c.o, 1)
+		_, err := cutParts(unevenSet().Train, c.o, 1)
 		if want := "datasets: split: " + c.want; fmt.Sprint(err) != want {
 			t.Errorf("%+v:\ngot  %v\nwant %s", c.o, err, want)
 		}

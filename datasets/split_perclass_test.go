@@ -12,7 +12,7 @@ import (
 
 // dirichletPerClassOf is [Cut] of labels among clients, by a draw of each class.
 func dirichletPerClassOf(labels []uint8, classes, clients int, alpha float64, seed uint32) ([][]int32, error) {
-	return Cut(&plan.Samples{Labels: labels, Classes: classes},
+	return cutParts(&plan.Samples{Labels: labels, Classes: classes},
 		SplitOptions{Kind: SplitClasses, Clients: clients, Alpha: alpha}, seed)
 }
 

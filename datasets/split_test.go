@@ -25,7 +25,7 @@ func labelsOf(n int) []uint8 {
 
 // dirichletOf is [Cut] of labels among clients, by a draw of each.
 func dirichletOf(labels []uint8, classes, clients int, alpha float64, seed uint32) ([][]int32, error) {
-	return Cut(&plan.Samples{Labels: labels, Classes: classes},
+	return cutParts(&plan.Samples{Labels: labels, Classes: classes},
 		SplitOptions{Kind: SplitClients, Clients: clients, Alpha: alpha}, seed)
 }
 
