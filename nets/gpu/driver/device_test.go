@@ -197,3 +197,15 @@ func TestClose(t *testing.T) {
 		}
 	})
 }
+
+// fillOn returns the kernel of [fill] and a stream to launch it on.
+func fillOn(t *testing.T, d *Device) (*Function, *Stream) {
+	t.Helper()
+	m, err := d.LoadModule("fill", fillPTX)
+	must(t, err)
+	f, err := m.Function("fill")
+	must(t, err)
+	s, err := d.NewStream()
+	must(t, err)
+	return f, s
+}

@@ -13,12 +13,7 @@ func TestDeviceLost(t *testing.T) {
 		return
 	}
 	onThread(t, func(d *Device) {
-		m, err := d.LoadModule("fill", fillPTX)
-		must(t, err)
-		f, err := m.Function("fill")
-		must(t, err)
-		s, err := d.NewStream()
-		must(t, err)
+		f, s := fillOn(t, d)
 		p, err := d.Alloc(4000)
 		must(t, err)
 		must(t, fill(f, s, fillArgs{p, 1, 1000}))

@@ -75,12 +75,7 @@ func TestHardwareErrors(t *testing.T) {
 		if jit := (*JITError)(nil); !errors.As(err, &jit) || jit.Log == "" || strings.Contains(err.Error(), "\n") {
 			t.Errorf("LoadModule: %v, want one line of a *JITError with a log", err)
 		}
-		m, err := d.LoadModule("fill", fillPTX)
-		must(t, err)
-		f, err := m.Function("fill")
-		must(t, err)
-		s, err := d.NewStream()
-		must(t, err)
+		f, s := fillOn(t, d)
 		var a fillArgs
 		err = launchAs(f, s, 4096, &a)
 		if want := "gpu: fill (grid 1, block 4096): launch: invalid argument"; err == nil || err.Error() != want {
@@ -101,15 +96,10 @@ func TestHardwareLost(t *testing.T) {
 		return
 	}
 	onThread(t, func(d *Device) {
-		m, err := d.LoadModule("fill", fillPTX)
-		must(t, err)
-		f, err := m.Function("fill")
-		must(t, err)
-		s, err := d.NewStream()
-		must(t, err)
+		f, s := fillOn(t, d)
 		must(t, fill(f, s, fillArgs{out: 64, n: 1}))
 		for range 2 {
-			err = s.Synchronize()
+			err := s.Synchronize()
 			if want := "gpu: synchronize after fill (grid 1, block 256): an illegal memory access was encountered"; !errors.Is(err, ErrDeviceLost) || err.Error() != want {
 				t.Errorf("Synchronize: %v, want ErrDeviceLost: %s", err, want)
 			}

@@ -65,12 +65,7 @@ func TestAllocations(t *testing.T) {
 		return
 	}
 	onThread(t, func(d *Device) {
-		m, err := d.LoadModule("fill", fillPTX)
-		must(t, err)
-		f, err := m.Function("fill")
-		must(t, err)
-		s, err := d.NewStream()
-		must(t, err)
+		f, s := fillOn(t, d)
 		p, err := d.Alloc(4000)
 		must(t, err)
 		x, err := s.Capture("round", func() error { return fill(f, s, fillArgs{p, 1, 1000}) })

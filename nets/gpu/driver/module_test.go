@@ -38,12 +38,7 @@ func TestLaunchErrors(t *testing.T) {
 		return
 	}
 	onThread(t, func(d *Device) {
-		m, err := d.LoadModule("fill", fillPTX)
-		must(t, err)
-		f, err := m.Function("fill")
-		must(t, err)
-		s, err := d.NewStream()
-		must(t, err)
+		f, s := fillOn(t, d)
 		var a [5000]byte
 		for _, c := range []struct {
 			name        string
@@ -65,7 +60,7 @@ func TestLaunchErrors(t *testing.T) {
 			}
 		}
 		must(t, f.SetMaxDynamicShared(200<<10))
-		err = f.SetMaxDynamicShared(227 << 10)
+		err := f.SetMaxDynamicShared(227 << 10)
 		if want := "gpu: fill: 227 KB of dynamic shared memory, static 512 bytes: invalid argument"; err == nil || err.Error() != want {
 			t.Errorf("SetMaxDynamicShared(227 KB): %v, want %s", err, want)
 		}
