@@ -3,9 +3,9 @@ package algos
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
-
-	"rollcall/algos/availability"
 )
 
 // The oracle knows, and learns nothing.
@@ -138,18 +138,22 @@ func TestEstimatorHistory(t *testing.T) {
 func TestEstimatorsConverge(t *testing.T) {
 	const rounds, prior = 50_000, 10
 	for _, form := range []Preset{Paper, Code} {
-		o := availability.Defaults(make([]float64, len(chainPi)), 8)
-		o.Pi, o.Lambda = chainPi, chainLambda
-		x, err := availability.New("markov", o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		draw := rand.New(rand.NewPCG(8, 8))
+		p := slices.Clone(chainPi) // of the chains in the next round
 		e, err := NewEstimator(&Bayes{Prior: prior, Form: form}, 1, chainPi, chainLambda)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for r := range rounds {
-			e.Observe(x.Active(r))
+		for range rounds {
+			var active []int
+			for i, pi := range chainPi {
+				here := draw.Float64() < p[i]
+				if p[i] = (1 - chainLambda[i]) * pi; here {
+					p[i] += chainLambda[i]
+					active = append(active, i)
+				}
+			}
+			e.Observe(active)
 		}
 		for i, pi := range chainPi {
 			t.Run(fmt.Sprintf("%s/pi=%g_lambda=%g", form, pi, chainLambda[i]), func(t *testing.T) {

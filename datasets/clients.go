@@ -3,6 +3,7 @@ package datasets
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"rollcall/datasets/rng"
 )
@@ -62,6 +63,18 @@ func (s *Split) reserve(fraction float64, seed uint32) error {
 	}
 	s.Train, s.Valid = train, valid
 	return nil
+}
+
+// cutEven cuts each group of samples into n parts whose sizes differ by one at most, after a shuffle by stream
+// (2, group, 0) of rng.Split. The parts of a group follow one another; each is in the order of the file.
+func cutEven(groups [][]int32, n int, key rng.Key) (parts [][]int32) {
+	for g, samples := range groups {
+		key.Stream(rng.SplitRoundEven, g, 0).Shuffle(samples)
+		for i := range n {
+			parts = append(parts, slices.Sorted(slices.Values(samples[i*len(samples)/n:(i+1)*len(samples)/n])))
+		}
+	}
+	return parts
 }
 
 // indices returns 0 … n−1.

@@ -14,9 +14,9 @@ type SplitKind string
 
 // The ways to cut a training set.
 const (
-	// SplitClients gives each client a Dirichlet draw of classes (FedAWE, see [dirichletPerClient]).
+	// SplitClients gives each client a Dirichlet draw of classes (FedAWE, see [dirichlet]).
 	SplitClients SplitKind = "clients"
-	// SplitClasses cuts each class by a Dirichlet draw of the clients' shares (CA-Fed, see [dirichletPerClass]).
+	// SplitClasses cuts each class by a Dirichlet draw of the clients' shares (CA-Fed, see [dirichlet]).
 	SplitClasses SplitKind = "classes"
 	// SplitClusters cuts each class by a Dirichlet draw of the clusters' shares, and gives the clients of a cluster equal
 	// parts of its samples (CA-Fed, ToN, figure 5b).
@@ -75,19 +75,21 @@ func Cut(train, test *plan.Samples, o SplitOptions, seed uint32) (split *Split, 
 	if err := o.validate(); err != nil {
 		return split, err
 	}
-	switch o.Kind {
-	case SplitClients:
-		split.Train, err = dirichletPerClient(train, o.Clients, o.Alpha, seed, o.NumPy)
-	case SplitClasses:
-		split.Train, err = dirichletPerClass(train, o.Clients, o.Alpha, seed)
-	case SplitClusters:
-		split.Train, err = cutClusters(train, o, seed)
-	case SplitEven:
-		split.Train = cutEven(indices(train.Len()), o.Clients, 0, seed)
-	case SplitTwoClass:
+	if o.Kind == SplitTwoClass {
 		split.Train, split.OwnClasses, err = twoClasses(train, test, o.Clients, seed)
+		return split, err
 	}
-	return split, err
+	key := rng.Key{Seed: seed, Purpose: rng.Split}
+	split.Train = [][]int32{indices(train.Len())}
+	if o.Kind.TakesAlpha() {
+		if split.Train, err = dirichlet(train, o, key); err != nil {
+			return split, err
+		}
+	}
+	if o.Kind == SplitEven || o.Kind == SplitClusters { // these are the samples of all clients, or of each cluster
+		split.Train = cutEven(split.Train, o.Clients/len(split.Train), key)
+	}
+	return split, nil
 }
 
 // Divide says which samples each of o.Clients clients has: by the data set's own split, where it brings one (of which
@@ -112,4 +114,20 @@ func Divide(data *Set, o SplitOptions, validation float64, seed uint32) (*Split,
 		return nil, err
 	}
 	return &reserved, nil
+}
+
+// ClassShares returns, for each client, which share of its samples each class has [clients][classes]: zeros for a
+// client without samples, else a sum of 1. parts index labels, which lie below classes.
+func ClassShares(parts [][]int32, labels []uint8, classes int) [][]float64 {
+	shares := make([][]float64, len(parts))
+	for i, part := range parts {
+		shares[i] = make([]float64, classes)
+		for _, s := range part {
+			shares[i][labels[s]]++
+		}
+		for c := range shares[i] {
+			shares[i][c] /= float64(max(len(part), 1))
+		}
+	}
+	return shares
 }

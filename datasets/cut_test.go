@@ -33,7 +33,7 @@ func digest(parts ...any) string {
 	return hex.EncodeToString(h[:])
 }
 
-// The parts of every kind are those of the function that the kind names. The digests are of the parts for seed 7 when
+// The digests are of the parts for seed 7 when
 // package main still cut them, before Cut was written: a run of an old record gets the split it had.
 func TestCutAndDivide(t *testing.T) {
 	const clients, clusters, alpha, seed = 20, 5, 0.5, 7
@@ -41,26 +41,21 @@ func TestCutAndDivide(t *testing.T) {
 	for _, c := range []struct {
 		kind    SplitKind
 		numpy   bool
-		parts   func() ([][]int32, error)
 		cut     string // digest of the parts
 		divided string // digest of Train and Valid after a fifth is kept back
 	}{
 		{
-			kind: SplitClients, parts: func() ([][]int32, error) { return dirichletPerClient(set.Train, clients, alpha, seed, nil) },
+			kind:    SplitClients,
 			cut:     "e7226f26ec6fa6847bb55aaa67cc52a6240e9b59ab8c0da56f551cf59af34465",
 			divided: "dad3f2e092b7911292b47a38c1c8234bf00a7c31ca21db7c1c4052352d6378b6",
 		},
 		{
 			kind: SplitClients, numpy: true,
-			parts: func() ([][]int32, error) {
-				return dirichletPerClient(set.Train, clients, alpha, seed, rng.NewNumPy(seed))
-			},
 			cut:     "4cef386cfc58bf9d37cacd654cdc8ff63252178fe563ff94c21d45d6a5511210",
 			divided: "1f990384e0701e79c28bb0efc1441370c045a306ca2eecb588d9b98eb90e8c71",
 		},
 		{
 			kind:    SplitClasses,
-			parts:   func() ([][]int32, error) { return dirichletPerClass(set.Train, clients, alpha, seed) },
 			cut:     "ceaf93a28c9f269371e9fb3a61df72b71ec718bbb78461a740e2f64cebe7f742",
 			divided: "8bd3d9ac255f73c2dab7621e4b7b9e6cf2fdb88e58ce9c0d51943a538db2003f",
 		},
@@ -75,11 +70,7 @@ func TestCutAndDivide(t *testing.T) {
 			divided: "61a3f2c612a3a3fa51b06ae2830319b864c554beea807beb12df9712bb86c4d6",
 		},
 		{
-			kind: SplitTwoClass,
-			parts: func() ([][]int32, error) {
-				parts, _, err := twoClassOf(set.Train.Labels, 10, clients, seed)
-				return parts, err
-			},
+			kind:    SplitTwoClass,
 			cut:     "ce2db09188fc855f7dea027250abb2249eb52bda0da5e4a078a96c8d41f66e70",
 			divided: "32e0baaab8e2f4b30e11238191c4b54d465771f8e956932cff30868ed971045c",
 		},
@@ -99,12 +90,6 @@ func TestCutAndDivide(t *testing.T) {
 			if got := digest(parts); got != c.cut {
 				t.Errorf("digest of the parts %s, want %s", got, c.cut)
 			}
-			if c.parts != nil {
-				want, err := c.parts()
-				if err != nil || !slices.EqualFunc(parts, want, slices.Equal[[]int32]) {
-					t.Errorf("the parts are not those of the kind's own function (%v)", err)
-				}
-			}
 			split, err := Divide(set, options(), 0, seed)
 			if err != nil || !slices.EqualFunc(split.Train, parts, slices.Equal[[]int32]) || split.Valid != nil {
 				t.Errorf("Divide, nothing kept back: %v; want the parts of Cut and no validation samples", err)
@@ -119,7 +104,7 @@ func TestCutAndDivide(t *testing.T) {
 	}
 }
 
-// The clients of a cluster share what [dirichletPerClass] gives to it, in parts whose sizes differ by one at most.
+// The clients of a cluster share what SplitClasses gives to it, in parts whose sizes differ by one at most.
 func TestCutClusters(t *testing.T) {
 	const clients, clusters, alpha, seed = 20, 5, 0.5, 3
 	train := unevenSet().Train
@@ -128,7 +113,7 @@ func TestCutClusters(t *testing.T) {
 	if err != nil || len(parts) != clients {
 		t.Fatalf("%d parts, %v, want %d", len(parts), err, clients)
 	}
-	want, err := dirichletPerClass(train, clusters, alpha, seed)
+	want, err := cutParts(train, SplitOptions{Kind: SplitClasses, Clients: clusters, Alpha: alpha}, seed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,12 @@
 // What a caller sees, and the table of all sets:
 //
 //	datasets.go        Set, Options, Info, Open; the table of loaders
-//	clients.go         Split: which samples each client has; samples kept back for validation
+//	clients.go         Split: which samples each client has; even parts, and samples kept back for validation
 //	cut.go             Cut and Divide: every way to split a training set
 //
 // The ways to split, one paper per file. Package rng lists the random streams that they draw from:
 //
-//	split.go           Dirichlet draws of each client (FedAWE) or of each class (CA-Fed)
+//	dirichlet.go       Dirichlet draws of each client (FedAWE) or of each class (CA-Fed)
 //	two_class.go       two classes at each client (FedAR)
 //	swap.go            two groups of clients, with swapped labels in one (CA-Fed, INFOCOM)
 //

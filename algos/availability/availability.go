@@ -35,13 +35,12 @@ type Options struct {
 	Low    float64   // the staircase's factor in the second half of a cycle, in [0, 1]
 
 	// markov and clusters, of CA-Fed's papers.
-	Form       Form      // markov: which classes there are
-	G          float64   // g, by which π_i differs from 1/2, in [0, 1/2)
-	Nu         float64   // ν, the λ_i of markov's correlated clients
-	Epsilon    float64   // ε, the spread of the λ_i of markov's weakly correlated clients, at least 0
-	Groups     []int     // markov: [N] from 0; each group is split into the classes by itself; nil: one group
-	Clusters   int       // clusters that share a chain, at least 1; must divide N
-	Pi, Lambda []float64 // [N], for clusters [Clusters], chains in place of the papers', both or neither; nil: the papers'
+	Form     Form    // markov: which classes there are
+	G        float64 // g, by which π_i differs from 1/2, in [0, 1/2)
+	Nu       float64 // ν, the λ_i of markov's correlated clients
+	Epsilon  float64 // ε, the spread of the λ_i of markov's weakly correlated clients, at least 0
+	Groups   []int   // markov: [N] from 0; each group is split into the classes by itself; nil: one group
+	Clusters int     // clusters that share a chain, at least 1; must divide N
 
 	PMin float64 // uniform: p_0, in (0, 1]
 

@@ -14,9 +14,11 @@ func TestChainsInTheLongRun(t *testing.T) {
 	const rounds = 1_000_000
 	pi := []float64{0.9, 0.9, 0.1, 0.1, 0.5, 0.3}
 	lambda := []float64{0.9, 0.01, 0.9, -0.1, -0.8, 0}
-	o := Defaults(make([]float64, len(pi)), 11)
-	o.Pi, o.Lambda = pi, lambda
-	x := mustNew(t, "markov", o).(*chained)
+	made, err := newChains(len(pi), 11, pi, lambda, "client")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := made.(*chained)
 	for m := range pi {
 		t.Run(fmt.Sprintf("pi=%g_lambda=%g", pi[m], lambda[m]), func(t *testing.T) {
 			var active float64
@@ -56,15 +58,35 @@ func TestChainsInTheLongRun(t *testing.T) {
 	}
 }
 
+// A chain's way does not depend on how many others there are.
+func TestChainsAlone(t *testing.T) {
+	pi, lambda := []float64{0.4, 0.6, 0.4, 0.2}, []float64{0.6, 0.1, 0.6, 0.3}
+	all, err := newChains(4, 7, pi, lambda, "client")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fewer, err := newChains(2, 7, pi[:2], lambda[:2], "client")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := range 60 {
+		want := slices.DeleteFunc(slices.Clone(all.Active(r)), func(i int) bool { return i >= 2 })
+		if got := fewer.Active(r); !slices.Equal(got, want) {
+			t.Errorf("round %d: %v without clients 2 and 3, want %v", r, got, want)
+		}
+	}
+}
+
 // The chains start from their stationary distribution, and move from round 0 on: of 4000 seeds five standard errors of
 // the shares that are active in rounds 0 and 1, and in both, π(λ + (1−λ)π).
 func TestChainsStartStationary(t *testing.T) {
 	const seeds, pi, lambda = 4000, 0.2, 0.7
 	var count [3]float64
 	for seed := range uint32(seeds) {
-		o := Defaults([]float64{0}, seed)
-		o.Pi, o.Lambda = []float64{pi}, []float64{lambda}
-		x := mustNew(t, "markov", o)
+		x, err := newChains(1, seed, []float64{pi}, []float64{lambda}, "client")
+		if err != nil {
+			t.Fatal(err)
+		}
 		first, second := len(x.Active(0)), len(x.Active(1))
 		count[0] += float64(first)
 		count[1] += float64(second)

@@ -11,19 +11,15 @@ func clusters(o Options) (Process, error) {
 	if o.Clusters < 1 || n%o.Clusters != 0 {
 		return nil, fmt.Errorf("%d clusters for %d clients, want a divisor of %d", o.Clusters, n, n)
 	}
-	pi, lambda, err := o.given(o.Clusters, "clusters")
-	if err == nil && pi == nil {
-		err = o.spread()
-		pi, lambda = make([]float64, o.Clusters), make([]float64, o.Clusters)
-		for c := range pi {
-			pi[c] = 0.5 + o.G
-			if 2*c >= o.Clusters {
-				pi[c], lambda[c] = 0.5-o.G, float64(c)/float64(o.Clusters)
-			}
-		}
-	}
-	if err != nil {
+	if err := o.spread(); err != nil {
 		return nil, err
+	}
+	pi, lambda := make([]float64, o.Clusters), make([]float64, o.Clusters)
+	for c := range pi {
+		pi[c] = 0.5 + o.G
+		if 2*c >= o.Clusters {
+			pi[c], lambda[c] = 0.5-o.G, float64(c)/float64(o.Clusters)
+		}
 	}
 	return newChains(n, o.Seed, pi, lambda, "cluster")
 }

@@ -2,7 +2,6 @@ package availability
 
 import (
 	"fmt"
-	"slices"
 
 	"rollcall/datasets/rng"
 )
@@ -44,30 +43,16 @@ func (x *chained) Stationary() (pi, lambda []float64) {
 	return pi, lambda
 }
 
-// markov: every client has a chain of its own (CA-Fed, section V-A), see [chains]. Its (π_i, λ_i) are o.Pi and o.Lambda
-// or come from the classes of o.Form, into which each group of clients is split uniformly at random. Where the halves
-// are not whole, the client left over is less available, or weakly correlated [inferred].
+// markov: every client has a chain of its own (CA-Fed, section V-A), see [chains]. Its (π_i, λ_i) come from the classes of
+// o.Form, into which each group of clients is split uniformly at random. Where the halves are not whole, the client left
+// over is less available, or weakly correlated [inferred].
 func markov(o Options) (Process, error) {
 	n := len(o.Base)
-	pi, lambda, err := o.given(n, "clients")
-	if err == nil && pi == nil {
-		pi, lambda, err = o.classes(n)
-	}
+	pi, lambda, err := o.classes(n)
 	if err != nil {
 		return nil, err
 	}
 	return newChains(n, o.Seed, pi, lambda, "client")
-}
-
-// given returns copies of Pi and Lambda where there are such.
-func (o *Options) given(n int, what string) (pi, lambda []float64, err error) {
-	if o.Pi == nil && o.Lambda == nil {
-		return nil, nil, nil
-	}
-	if len(o.Pi) != n || len(o.Lambda) != n {
-		return nil, nil, fmt.Errorf("pi of %d and lambda of %d %s, want %d of each", len(o.Pi), len(o.Lambda), what, n)
-	}
-	return slices.Clone(o.Pi), slices.Clone(o.Lambda), nil
 }
 
 // spread reports a g that is none.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"rollcall/algos"
-	"rollcall/bench/settings"
+	"rollcall/algos/availability"
 	"rollcall/results/papers"
 )
 
@@ -17,9 +17,15 @@ func estimatorErrors(f *papers.Figure, w *Wanted) (errors []papers.EstimatorErro
 		if err != nil {
 			return nil, err
 		}
+		options, err := s.ProcessOptions()
+		if err != nil {
+			return nil, err
+		}
+		options.Base = slices.Repeat([]float64{1}, s.Clients)
 		first, last := papers.EstimatorError{X: r.X}, papers.EstimatorError{X: r.X, Round: s.Rounds}
 		for _, seed := range f.Seeds {
-			process, err := settings.NewProcess(&s, slices.Repeat([]float64{1}, s.Clients), nil, seed)
+			options.Seed = seed
+			process, err := availability.New(s.Availability, options)
 			if err != nil {
 				return nil, err
 			}

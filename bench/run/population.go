@@ -45,7 +45,12 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 			p.Base[i] = *s.P.Value
 		}
 	}
-	if p.Process, err = settings.NewProcess(s, p.Base, split.Group, seed); err != nil {
+	options, err := s.ProcessOptions()
+	if err != nil {
+		return p, err
+	}
+	options.Seed, options.Base, options.Groups = seed, p.Base, split.Group
+	if p.Process, err = availability.New(s.Availability, options); err != nil {
 		return p, err
 	}
 	if cut.NumPy != nil {

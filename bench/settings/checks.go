@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rollcall/algos"
+	"rollcall/algos/availability"
 	"rollcall/datasets"
 	"rollcall/nets"
 )
@@ -101,7 +102,12 @@ func (s *Settings) checkProcess() error {
 	if s.Availability == "trace" {
 		return nil
 	}
-	if _, err := NewProcess(s, slices.Repeat([]float64{1}, s.Clients), nil, 0); err != nil {
+	options, err := s.ProcessOptions()
+	if err != nil {
+		return err
+	}
+	options.Base = slices.Repeat([]float64{1}, s.Clients)
+	if _, err := availability.New(s.Availability, options); err != nil {
 		return Usagef("%w", err)
 	}
 	return nil

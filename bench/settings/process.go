@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 
-	"rollcall/algos"
 	"rollcall/algos/availability"
 )
 
@@ -26,20 +25,14 @@ func (s *Settings) ReadTrace() ([]availability.Interval, error) {
 	return intervals, nil
 }
 
-// NewProcess makes the process of a run; group [N] may be nil.
-func NewProcess(s *Settings, base []float64, group []int, seed uint32) (availability.Process, error) {
-	o := availability.Options{
-		Seed: seed, Base: base, Groups: group, Period: s.Period, Gamma: s.Gamma, Cutoff: s.Cutoff, Low: s.Low,
-		Form: availability.PaperForm, G: s.G, Nu: s.Nu, Epsilon: s.Epsilon, Clusters: s.Clusters, PMin: s.PMin,
-	}
-	if algos.Preset(s.Preset) == algos.Code {
-		o.Form = availability.CodeForm
+// ProcessOptions returns what s says of a run's process: all but the seed, the clients and their groups.
+func (s *Settings) ProcessOptions() (o availability.Options, err error) {
+	o = availability.Options{
+		Period: s.Period, Gamma: s.Gamma, Cutoff: s.Cutoff, Low: s.Low,
+		Form: availability.Form(s.Preset), G: s.G, Nu: s.Nu, Epsilon: s.Epsilon, Clusters: s.Clusters, PMin: s.PMin,
 	}
 	if s.Availability == "trace" {
-		var err error
-		if o.Trace, err = s.ReadTrace(); err != nil {
-			return nil, err
-		}
+		o.Trace, err = s.ReadTrace()
 	}
-	return availability.New(s.Availability, o)
+	return o, err
 }

@@ -15,11 +15,11 @@ type Purpose uint32
 // but 0.
 //
 //	purpose      round client step file                              what is drawn
-//	Split        0     i      0    datasets/split.go                 client i's shares of the classes
-//	Split        0     j      3    datasets/split.go                 shares of class j of clients, or of clusters
+//	Split        0     i      0    datasets/dirichlet.go             client i's shares of the classes
+//	Split        0     j      3    datasets/dirichlet.go             shares of class j of clients, or of clusters
 //	Split        0     i      1    datasets/clients.go               which samples client i keeps back
 //	Split        0     j      2    datasets/swap.go                  j = 0, 1: order of samples; 2: groups; 3, 4: swaps
-//	Split        2     g      0    datasets/split.go                 order of the samples of cluster g, or of all (g = 0)
+//	Split        2     g      0    datasets/clients.go               order of the samples of cluster g, or of all (g = 0)
 //	Split        3     j      p    datasets/two_class.go             order of the samples of class j
 //	Split        4     0      0    datasets/two_class.go             which two classes each client has
 //	Availability 0     0      0    algos/availability/independent.go φ, the activity of every class

@@ -15,7 +15,8 @@ func TestDirichletNumPy(t *testing.T) {
 	for i := range labels {
 		labels[i] = uint8(i % 10)
 	}
-	parts, err := dirichletPerClient(&plan.Samples{Labels: labels, Classes: 10}, 7, 0.3, 0, rng.NewNumPy(3))
+	parts, err := cutParts(&plan.Samples{Labels: labels, Classes: 10},
+		SplitOptions{Kind: SplitClients, Clients: 7, Alpha: 0.3, NumPy: rng.NewNumPy(3)}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,8 @@ func TestDirichletNumPy(t *testing.T) {
 	}
 	// shares vanish with NumPy: an error, or what is left is cut whole
 	for _, alpha := range []float64{1e-6, 1e-3, 2e-3, 5e-3} {
-		parts, err := dirichletPerClient(&plan.Samples{Labels: labels, Classes: 10}, 7, alpha, 0, rng.NewNumPy(3))
+		parts, err := cutParts(&plan.Samples{Labels: labels, Classes: 10},
+			SplitOptions{Kind: SplitClients, Clients: 7, Alpha: alpha, NumPy: rng.NewNumPy(3)}, 0)
 		total := 0
 		for _, part := range parts {
 			total += len(part)
