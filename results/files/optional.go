@@ -1,8 +1,6 @@
 package files
 
-import (
-	"strconv"
-)
+import "strconv"
 
 // Optional is a number that may be missing, such as a standard deviation of one value or a number no paper printed.
 // The zero Optional is missing. A number that is there may be NaN or infinite: a loss that really diverged.
@@ -13,6 +11,14 @@ type Optional struct {
 
 // Some returns a number that is there.
 func Some(v float64) Optional { return Optional{Value: v, Valid: true} }
+
+// Or returns the number, or another where it is missing.
+func (o Optional) Or(other float64) float64 {
+	if o.Valid {
+		return o.Value
+	}
+	return other
+}
 
 // String returns the shortest decimal that reads back as the number, or "" where it is missing.
 func (o Optional) String() string {

@@ -1,20 +1,19 @@
 package plot
 
 import (
+	"slices"
+
 	"gonum.org/v1/plot"
 )
+
+// AxisTick is a labelled place on an axis.
+type AxisTick = plot.Tick
 
 // Axis is one axis of a chart as every drawing of it has it.
 type Axis struct {
 	Label     string
 	Low, High float64
 	Ticks     []AxisTick
-}
-
-// AxisTick is a labelled place on an axis.
-type AxisTick struct {
-	At    float64
-	Label string
 }
 
 // Axes returns the axes of a chart, for those who draw it themselves. On the y axis of a [LineChart] with LogY all
@@ -28,13 +27,8 @@ func Axes(c Chart) (x, y Axis, err error) {
 }
 
 func axisOf(a *plot.Axis) Axis {
-	out := Axis{Label: a.Label.Text, Low: a.Min, High: a.Max}
-	for _, t := range a.Tick.Marker.Ticks(a.Min, a.Max) {
-		if t.Label != "" {
-			out.Ticks = append(out.Ticks, AxisTick{t.Value, t.Label})
-		}
-	}
-	return out
+	ticks := slices.DeleteFunc(a.Tick.Marker.Ticks(a.Min, a.Max), func(t AxisTick) bool { return t.Label == "" })
+	return Axis{Label: a.Label.Text, Low: a.Min, High: a.Max, Ticks: ticks}
 }
 
 // Names returns what stands in a figure's legend, in order.

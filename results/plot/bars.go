@@ -49,23 +49,14 @@ func (b KeyedBars) plot(l styles) (*plot.Plot, error) {
 	p.X.Min, p.X.Max = -0.5, float64(len(b.Bars))-0.5
 	p.X.Tick.Marker = plot.ConstantTicks(nil)
 	p.Y.Min, p.Y.Max = 0, 1.06*highest
-	p.Add(keyedBarsPlot{b, l})
+	p.Add(drawing(func(c draw.Canvas, p *plot.Plot) {
+		x, y := p.Transforms(&c)
+		for i, bar := range b.Bars {
+			left, right := x(float64(i)-0.38), x(float64(i)+0.38)
+			c.FillPolygon(l.line(bar.Name).Color, box(left, right, y(0), y(bar.Value)))
+		}
+	}))
 	return p, nil
-}
-
-// keyedBarsPlot draws the bars.
-type keyedBarsPlot struct {
-	KeyedBars
-	styles styles
-}
-
-// Plot draws the bars.
-func (b keyedBarsPlot) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	for i, bar := range b.Bars {
-		left, right := x(float64(i)-0.38), x(float64(i)+0.38)
-		c.FillPolygon(b.styles.line(bar.Name).Color, box(left, right, y(0), y(bar.Value)))
-	}
 }
 
 // box returns the corners of a rectangle.

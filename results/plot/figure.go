@@ -2,6 +2,7 @@ package plot
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"rollcall/results/files"
@@ -61,38 +63,38 @@ const (
 // pixels turns CSS pixels into points.
 func pixels(n int) vg.Length { return vg.Length(n) * 72 / 96 }
 
+// pngDPI makes pictures twice as fine as [FigureWidth], for screens and slides.
+const pngDPI = 2 * 96
+
 // WriteFigure writes a figure as SVG, atomically. The same figure gives the same bytes.
-func WriteFigure(path string, f Figure) error {
-	return files.WriteFile(path, f.writeSVG)
+func WriteFigure(path string, f Figure) error { return files.WriteFile(path, f.WriteSVG) }
+
+// WriteFigurePNG writes a figure as PNG, twice [FigureWidth] wide, atomically.
+func WriteFigurePNG(path string, f Figure) error {
+	return files.WriteFile(path, func(w io.Writer) error {
+		return f.write(w, func(width, height vg.Length) vg.CanvasWriterTo {
+			return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(pngDPI))}
+		})
+	})
 }
 
 // WriteSVG writes the figure.
 func (f Figure) WriteSVG(w io.Writer) error {
-	if err := f.writeSVG(w); err != nil {
-		return fmt.Errorf("results: figure: %w", err)
-	}
-	return nil
-}
-
-func (f Figure) writeSVG(w io.Writer) error {
-	canvas, err := f.draw(func(width, height vg.Length) sizedCanvas { return vgsvg.NewWith(vgsvg.UseWH(width, height)) })
-	if err != nil {
-		return err
-	}
 	var svg bytes.Buffer
-	if _, err := canvas.WriteTo(&svg); err != nil {
+	err := f.write(&svg, func(width, height vg.Length) vg.CanvasWriterTo { return vgsvg.New(width, height) })
+	if err != nil {
 		return err
 	}
 	_, err = w.Write(withFallbackFonts(svg.Bytes()))
 	return err
 }
 
-// draw draws the figure on a canvas of its size.
-func (f Figure) draw(sized func(width, height vg.Length) sizedCanvas) (sizedCanvas, error) {
+// write draws the figure on a canvas of its size, and writes it as the canvas does.
+func (f Figure) write(w io.Writer, sized func(width, height vg.Length) vg.CanvasWriterTo) error {
 	l := f.styles()
 	plots, err := f.plots(l)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	width := pixels(FigureWidth)
 	legend := flow(l, width-2*edge)
@@ -101,11 +103,7 @@ func (f Figure) draw(sized func(width, height vg.Length) sizedCanvas) (sizedCanv
 		head += headline
 	}
 	head += vg.Length(len(legend)) * keyHeight
-	row := pixels(PanelHeight)
-	if f.PanelHeight > 0 {
-		row = pixels(f.PanelHeight)
-	}
-	height := head + vg.Length(len(plots))*row
+	height := head + vg.Length(len(plots))*pixels(cmp.Or(f.PanelHeight, PanelHeight))
 
 	canvas := sized(width, height)
 	page := draw.New(canvas)
@@ -122,7 +120,8 @@ func (f Figure) draw(sized func(width, height vg.Length) sizedCanvas) (sizedCanv
 	}
 	page.Max.Y = top
 	drawPanels(page, plots)
-	return canvas, nil
+	_, err = canvas.WriteTo(w)
+	return err
 }
 
 // drawPanels draws the plots in a grid, their data side by side and below each other. The titles are drawn here, each
@@ -172,9 +171,6 @@ func (f Figure) plots(l styles) ([][]*plot.Plot, error) {
 	}
 	plots := make([][]*plot.Plot, len(f.Panels))
 	for j, row := range f.Panels {
-		if len(row) != len(f.Panels[0]) {
-			return nil, fmt.Errorf("row %d: %d panels, want %d as in the first", j+1, len(row), len(f.Panels[0]))
-		}
 		plots[j] = make([]*plot.Plot, len(row))
 		for i, chart := range row {
 			if chart == nil {

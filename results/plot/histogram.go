@@ -2,7 +2,7 @@ package plot
 
 import (
 	"fmt"
-	"math"
+	"sort"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg/draw"
@@ -19,9 +19,6 @@ type Bin struct {
 
 // Bins counts values in n bins of equal width from low to high. Values outside, or NaN, are an error.
 func Bins(values []float64, low, high float64, n int) ([]Bin, error) {
-	if n < 1 || !(low < high) || !stats.Finite(low) || !stats.Finite(high) {
-		return nil, fmt.Errorf("results: bins: %d from %g to %g, want at least 1 over an ascending range", n, low, high)
-	}
 	edge := func(i int) float64 { return (low*float64(n-i) + high*float64(i)) / float64(n) }
 	bins := make([]Bin, n)
 	for i := range bins {
@@ -31,14 +28,7 @@ func Bins(values []float64, low, high float64, n int) ([]Bin, error) {
 		if !(v >= low && v <= high) {
 			return nil, fmt.Errorf("results: bins: value %d is %g, want %g … %g", i+1, v, low, high)
 		}
-		at := min(int(float64(n)*(v-low)/(high-low)), n-1)
-		// The quotient may be off by a rounding.
-		if at > 0 && v < bins[at].Low {
-			at--
-		} else if at < n-1 && v >= bins[at].High {
-			at++
-		}
-		bins[at].Count++
+		bins[sort.Search(n-1, func(at int) bool { return v < bins[at].High })].Count++
 	}
 	return bins, nil
 }
@@ -56,7 +46,7 @@ func (h Histogram) plot(styles) (*plot.Plot, error) {
 		return nil, fmt.Errorf("histogram: no bin, want one at least")
 	}
 	p := newPlot(h.Title, h.XLabel, h.YLabel)
-	p.Y.Tick.Marker = countTicks{}
+	p.Y.Tick.Marker = plot.TickerFunc(countTicks)
 	xs := NewSpan()
 	highest := 1
 	for _, b := range h.Bins {
@@ -68,19 +58,16 @@ func (h Histogram) plot(styles) (*plot.Plot, error) {
 		xs.Add(b.High)
 		highest = max(highest, b.Count)
 	}
-	p.Add(barPlot(h.Bins))
+	p.Add(drawing(h.draw))
 	p.X.Min, p.X.Max = xs.Axis(0, false)
 	p.Y.Min, p.Y.Max = 0, 1.06*float64(highest)
 	return p, nil
 }
 
-// barPlot draws bars that touch.
-type barPlot []Bin
-
-// Plot draws the bars.
-func (bars barPlot) Plot(c draw.Canvas, p *plot.Plot) {
+// draw draws bars that touch.
+func (h Histogram) draw(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	for _, b := range bars {
+	for _, b := range h.Bins {
 		if b.Count == 0 {
 			continue
 		}
@@ -88,19 +75,4 @@ func (bars barPlot) Plot(c draw.Canvas, p *plot.Plot) {
 		c.FillPolygon(solid, corners)
 		c.StrokeLines(draw.LineStyle{Color: white, Width: 0.8}, append(corners, corners[0]))
 	}
-}
-
-// countTicks are [linearTicks] without those between whole numbers.
-type countTicks struct{}
-
-// Ticks returns the labels from low to high.
-func (countTicks) Ticks(low, high float64) []plot.Tick {
-	if high-low >= axisTicks {
-		return linearTicks{}.Ticks(low, high)
-	}
-	var ticks []plot.Tick
-	for v := math.Ceil(low); v <= high; v++ {
-		ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprint(int(v))})
-	}
-	return ticks
 }

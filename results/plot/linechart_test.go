@@ -82,9 +82,9 @@ func TestStyles(t *testing.T) {
 
 func TestTicks(t *testing.T) {
 	labels := func(log bool, low, high float64) string {
-		ticks := linearTicks{}.Ticks(low, high)
+		ticks := linearTicks(low, high)
 		if log {
-			ticks = logTicks{}.Ticks(math.Log10(low), math.Log10(high))
+			ticks = logTicks(math.Log10(low), math.Log10(high))
 		}
 		var words []string
 		for _, tick := range ticks {
@@ -141,8 +141,6 @@ func TestBins(t *testing.T) {
 	}{
 		{"outside", []float64{0.5, 1.1}, 0, 1, 3, "results: bins: value 2 is 1.1, want 0 … 1"},
 		{"NaN", []float64{math.NaN()}, 0, 1, 3, "results: bins: value 1 is NaN, want 0 … 1"},
-		{"none", nil, 0, 1, 0, "results: bins: 0 from 0 to 1, want at least 1 over an ascending range"},
-		{"range", nil, 1, 1, 3, "results: bins: 3 from 1 to 1, want at least 1 over an ascending range"},
 	} {
 		if _, err := Bins(test.values, test.low, test.high, test.n); err == nil || err.Error() != test.want {
 			t.Errorf("%s: got %v, want %s", test.name, err, test.want)

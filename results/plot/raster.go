@@ -40,22 +40,19 @@ func (r Raster) plot(styles) (*plot.Plot, error) {
 	p.Y.Min, p.Y.Max = -0.5, float64(len(r.Rows))-0.5
 	p.Y.Tick.Marker = plot.ConstantTicks(ticks)
 	p.Y.Tick.Length = 0
-	p.Add(rasterPlot(r))
+	p.Add(drawing(r.draw))
 	return p, nil
 }
 
 // place returns where row i is on the y axis.
 func (r Raster) place(i int) float64 { return float64(len(r.Rows) - 1 - i) }
 
-// rasterPlot draws the bars.
-type rasterPlot Raster
-
-// Plot draws the bars.
-func (r rasterPlot) Plot(c draw.Canvas, p *plot.Plot) {
+// draw draws the bars.
+func (r Raster) draw(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	const half = 0.34 // of a bar's height, rows being 1 apart
 	bar := func(i, from, to int) []vg.Point {
-		return box(x(float64(from)), x(float64(to)), y(Raster(r).place(i)-half), y(Raster(r).place(i)+half))
+		return box(x(float64(from)), x(float64(to)), y(r.place(i)-half), y(r.place(i)+half))
 	}
 	for i, row := range r.Rows {
 		if len(row.On) > 0 {

@@ -1,10 +1,10 @@
 package plot
 
 import (
-	"fmt"
 	"math"
 
 	"rollcall/results/files"
+	"rollcall/results/stats"
 )
 
 // Series is one line of a [LineChart]. Points that are not finite, or not above 0 on a logarithmic axis, leave a gap.
@@ -13,17 +13,6 @@ type Series struct {
 	X, Y      []float64 // of each point, in the order in which they are joined
 	Low, High []float64 // of a band around the line; empty: none
 	Step      bool      // Y holds from its X to the next one, and is not joined straight
-}
-
-func (s Series) check() error {
-	if len(s.X) != len(s.Y) {
-		return fmt.Errorf("series %q: %d x and %d y, want as many of each", s.Name, len(s.X), len(s.Y))
-	}
-	if len(s.Low) != len(s.High) || len(s.Low) != 0 && len(s.Low) != len(s.X) {
-		return fmt.Errorf("series %q: band of %d and %d values around %d points, want none or as many",
-			s.Name, len(s.Low), len(s.High), len(s.X))
-	}
-	return nil
 }
 
 // LastStepDrawn returns the line with its last step as long as the others.
@@ -41,10 +30,7 @@ func (s *Series) Point(round int, mean float64, std files.Optional, scale float6
 
 // PointAt is point at any place.
 func (s *Series) PointAt(x, mean float64, std files.Optional, scale float64) {
-	width := math.NaN()
-	if std.Valid {
-		width = std.Value
-	}
+	width := std.Or(math.NaN())
 	s.X, s.Y = append(s.X, x), append(s.Y, scale*mean)
 	s.Low, s.High = append(s.Low, scale*(mean-width)), append(s.High, scale*(mean+width))
 }
@@ -52,10 +38,45 @@ func (s *Series) PointAt(x, mean float64, std files.Optional, scale float64) {
 // AddPoint adds a mean to the line, and mean ± std to its band, all times scale. Where there is no mean the line has a
 // gap, and where there is no std the band.
 func (s *Series) AddPoint(round int, mean, std files.Optional, scale float64) {
-	if !mean.Valid {
-		mean.Value = math.NaN()
+	s.Point(round, mean.Or(math.NaN()), std, scale)
+}
+
+// Place is a place between the axes of a chart.
+type Place struct{ X, Y float64 }
+
+// Paths returns the series as it is drawn: the outline of its band, there along its upper edge and back along its lower
+// one, and its line, each in pieces between the gaps. If logY, the Y are decimal logarithms.
+func (s Series) Paths(logY bool) (bands, lines [][]Place) {
+	on := func(y float64) float64 { return onAxis(y, logY) }
+	Stretches(len(s.Low), func(i int) bool { return stats.Finite(s.X[i], on(s.Low[i]), on(s.High[i])) }, func(from, to int) {
+		var outline []Place
+		for i := from; i < to; i++ {
+			outline = append(outline, Place{s.X[i], on(s.High[i])})
+		}
+		for i := to - 1; i >= from; i-- {
+			outline = append(outline, Place{s.X[i], on(s.Low[i])})
+		}
+		bands = append(bands, outline)
+	})
+	Stretches(len(s.X), func(i int) bool { return stats.Finite(s.X[i], on(s.Y[i])) }, func(from, to int) {
+		var line []Place
+		for i := from; i < to; i++ {
+			if s.Step && i > from {
+				line = append(line, Place{s.X[i], on(s.Y[i-1])})
+			}
+			line = append(line, Place{s.X[i], on(s.Y[i])})
+		}
+		lines = append(lines, line)
+	})
+	return bands, lines
+}
+
+// onAxis returns where a number is on a y axis, which if logY is of decimal logarithms; not finite where it is nowhere.
+func onAxis(y float64, logY bool) float64 {
+	if logY {
+		return math.Log10(y)
 	}
-	s.Point(round, mean.Value, std, scale)
+	return y
 }
 
 // Stretches calls f for each longest run of indices below n that ok.

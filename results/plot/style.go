@@ -90,6 +90,12 @@ func lettering(size vg.Length, x letters.XAlignment, y letters.YAlignment) lette
 	}
 }
 
+// drawing puts the data on a panel.
+type drawing func(c draw.Canvas, p *plot.Plot)
+
+// Plot puts the data on a panel.
+func (d drawing) Plot(c draw.Canvas, p *plot.Plot) { d(c, p) }
+
 // newPlot returns an empty panel with its words, and a grid under the data.
 func newPlot(title, xLabel, yLabel string) *plot.Plot {
 	p := plot.New()
@@ -101,7 +107,7 @@ func newPlot(title, xLabel, yLabel string) *plot.Plot {
 		a.Tick.Color, a.Tick.Width, a.Tick.Length = ink, 0.6, 4
 		a.Label.TextStyle.Font, a.Label.TextStyle.Color = lettering(labelSize, 0, 0).Font, ink
 		a.Tick.Label.Font, a.Tick.Label.Color = lettering(tickSize, 0, 0).Font, ink
-		a.Tick.Marker = linearTicks{}
+		a.Tick.Marker = plot.TickerFunc(linearTicks)
 	}
 	p.X.Label.Text, p.Y.Label.Text = xLabel, yLabel
 	grid := plotter.NewGrid()

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 
@@ -12,11 +13,8 @@ import (
 // axisTicks is how many labels an axis has, about.
 const axisTicks = 5
 
-// linearTicks puts labels at multiples of 1, 2 or 5 times a power of ten.
-type linearTicks struct{}
-
-// Ticks returns the labels from low to high. Numbers too long for an axis have an exponent.
-func (linearTicks) Ticks(low, high float64) []plot.Tick {
+// linearTicks puts labels at multiples of 1, 2 or 5 times a power of ten. Numbers too long for an axis have an exponent.
+func linearTicks(low, high float64) []plot.Tick {
 	step, decimals := niceStep(high - low)
 	form := byte('f')
 	if decimals > 5 || max(math.Abs(low), math.Abs(high)) >= 1e7 {
@@ -51,13 +49,22 @@ func niceStep(span float64) (step float64, decimals int) {
 	return step, max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 }
 
-// logTicks is for an axis of decimal logarithms. It puts labels at powers of ten, at 2 and 5 times them as well where
-// that alone would be too few, and marks without labels in between. A span too short even for that has the labels of a
-// linear axis.
-type logTicks struct{}
+// countTicks are [linearTicks] without those between whole numbers.
+func countTicks(low, high float64) []plot.Tick {
+	if high-low >= axisTicks {
+		return linearTicks(low, high)
+	}
+	var ticks []plot.Tick
+	for v := math.Ceil(low); v <= high; v++ {
+		ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprint(int(v))})
+	}
+	return ticks
+}
 
-// Ticks returns the labels from 10^low to 10^high.
-func (logTicks) Ticks(low, high float64) []plot.Tick {
+// logTicks is for an axis of decimal logarithms, from 10^low to 10^high. It puts labels at powers of ten, at 2 and 5
+// times them as well where that alone would be too few, and marks without labels in between. A span too short even for
+// that has the labels of a linear axis.
+func logTicks(low, high float64) []plot.Tick {
 	labelled := map[int]bool{1: true, 2: high-low < 3, 5: high-low < 3}
 	labels := 0
 	var ticks []plot.Tick
@@ -78,7 +85,7 @@ func (logTicks) Ticks(low, high float64) []plot.Tick {
 	if labels >= 3 {
 		return ticks
 	}
-	ticks = linearTicks{}.Ticks(math.Pow(10, low), math.Pow(10, high))
+	ticks = linearTicks(math.Pow(10, low), math.Pow(10, high))
 	for i := range ticks {
 		ticks[i].Value = math.Log10(ticks[i].Value)
 	}

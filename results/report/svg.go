@@ -115,10 +115,10 @@ func drawChart(c plot.Chart, l *styles) (chart, error) {
 func (p place) grid(b *strings.Builder) {
 	b.WriteString(`<path class="grid" d="`)
 	for _, t := range p.y.Ticks {
-		fmt.Fprintf(b, "M%d %sH%g", left, num(p.py(t.At)), p.width-right)
+		fmt.Fprintf(b, "M%d %sH%g", left, num(p.py(t.Value)), p.width-right)
 	}
 	for _, t := range p.x.Ticks {
-		fmt.Fprintf(b, "M%s %dV%g", num(p.px(t.At)), above, p.height-below)
+		fmt.Fprintf(b, "M%s %dV%g", num(p.px(t.Value)), above, p.height-below)
 	}
 	b.WriteString(`"/>`)
 }
@@ -128,15 +128,15 @@ func (p place) words(b *strings.Builder) {
 	b.WriteString(`<g class="tick">`)
 	for i, t := range p.x.Ticks {
 		anchor := ""
-		if i > 0 && p.px(t.At) > p.width-24 {
+		if i > 0 && p.px(t.Value) > p.width-24 {
 			anchor = ` class="end"`
 		}
-		fmt.Fprintf(b, `<text x="%s" y="%g"%s>%s</text>`, num(min(p.px(t.At), p.width-2)), p.height-below+16, anchor,
+		fmt.Fprintf(b, `<text x="%s" y="%g"%s>%s</text>`, num(min(p.px(t.Value), p.width-2)), p.height-below+16, anchor,
 			html.EscapeString(t.Label))
 	}
 	b.WriteString(`</g><g class="tick y">`)
 	for _, t := range p.y.Ticks {
-		fmt.Fprintf(b, `<text x="%d" y="%s">%s</text>`, left-6, num(p.py(t.At)+4), html.EscapeString(t.Label))
+		fmt.Fprintf(b, `<text x="%d" y="%s">%s</text>`, left-6, num(p.py(t.Value)+4), html.EscapeString(t.Label))
 	}
 	b.WriteString(`</g>`)
 	if p.x.Label != "" {
@@ -167,7 +167,7 @@ func methodAttr(method string) string {
 func spaced(ticks []plot.AxisTick, p place) (kept []plot.AxisTick) {
 	last := math.Inf(1)
 	for _, t := range ticks {
-		if at := p.py(t.At); math.Abs(last-at) >= 13 {
+		if at := p.py(t.Value); math.Abs(last-at) >= 13 {
 			kept, last = append(kept, t), at
 		}
 	}

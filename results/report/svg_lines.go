@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,80 +14,60 @@ import (
 
 // series draws a band and the line over it.
 func (p place) series(b *strings.Builder, s plot.Series, logY bool, l *styles) {
-	value := func(v float64) float64 {
-		if logY {
-			return math.Log10(v) // not finite where it has no place
-		}
-		return v
-	}
 	style := l.of(s.Name)
 	fmt.Fprintf(b, `<g%s>`, methodAttr(l.method(s.Name)))
-	if len(s.Low) > 0 {
-		var band strings.Builder
-		plot.Stretches(len(s.X), func(i int) bool { return stats.Finite(s.X[i], value(s.Low[i]), value(s.High[i])) },
-			func(from, to int) {
-				if to-from < 2 {
-					return
-				}
-				t := newTrail(&band)
-				for i := from; i < to; i++ {
-					t.to(p.px(s.X[i]), p.py(value(s.High[i])))
-				}
-				for i := to - 1; i >= from; i-- {
-					t.to(p.px(s.X[i]), p.py(value(s.Low[i])))
-				}
-				band.WriteByte('z')
-			})
-		if band.Len() > 0 {
-			fmt.Fprintf(b, `<path class="b%d" d="%s"/>`, style, band.String())
+	bands, lines := s.Paths(logY)
+	var outlines strings.Builder
+	for _, band := range bands {
+		if len(band) > 2 { // more than one point of the series
+			trail(&outlines, p.onPage(band))
+			outlines.WriteByte('z')
 		}
 	}
+	if outlines.Len() > 0 {
+		fmt.Fprintf(b, `<path class="b%d" d="%s"/>`, style, outlines.String())
+	}
 	fmt.Fprintf(b, `<path class="l%d" d="`, style)
-	plot.Stretches(len(s.X), func(i int) bool { return stats.Finite(s.X[i], value(s.Y[i])) }, func(from, to int) {
-		t := newTrail(b)
-		if to-from == 1 {
-			t.to(p.px(s.X[from])-2, p.py(value(s.Y[from])))
-			t.to(p.px(s.X[from])+2, p.py(value(s.Y[from])))
-			return
+	for _, line := range lines {
+		points := p.onPage(line)
+		if len(points) == 1 { // a point alone between gaps would not be seen
+			at := points[0]
+			points = []plot.Place{{X: at.X - 2, Y: at.Y}, {X: at.X + 2, Y: at.Y}}
 		}
-		for i := from; i < to; i++ {
-			if s.Step && i > from {
-				t.to(p.px(s.X[i]), p.py(value(s.Y[i-1])))
-			}
-			t.to(p.px(s.X[i]), p.py(value(s.Y[i])))
-		}
-	})
+		trail(b, points)
+	}
 	b.WriteString(`"/></g>`)
+}
+
+// onPage turns places between the axes into places on the page.
+func (p place) onPage(path []plot.Place) []plot.Place {
+	points := make([]plot.Place, len(path))
+	for i, at := range path {
+		points[i] = plot.Place{X: p.px(at.X), Y: p.py(at.Y)}
+	}
+	return points
 }
 
 // trail writes a path in steps of a tenth of a pixel, each from the one before: that is short, and errors do not add
 // up.
-type trail struct {
-	b            *strings.Builder
-	x, y         int
-	begun, moved bool
-}
-
-func newTrail(b *strings.Builder) *trail { return &trail{b: b} }
-
-func (t *trail) to(x, y float64) {
-	i, j := int(math.Round(10*x)), int(math.Round(10*y))
-	if !t.begun {
-		fmt.Fprintf(t.b, "M%s %sl", tenths(i), tenths(j))
-		t.x, t.y, t.begun = i, j, true
-		return
+func trail(b *strings.Builder, points []plot.Place) {
+	var x, y int // of the point before, in tenths
+	for k, at := range points {
+		i, j := int(math.Round(10*at.X)), int(math.Round(10*at.Y))
+		if k == 0 {
+			fmt.Fprintf(b, "M%s %sl", tenths(i), tenths(j))
+		} else {
+			dx, dy := tenths(i-x), tenths(j-y)
+			if k > 1 && dx[0] != '-' {
+				dx = " " + dx
+			}
+			if dy[0] != '-' {
+				dy = " " + dy
+			}
+			b.WriteString(dx + dy)
+		}
+		x, y = i, j
 	}
-	dx, dy := tenths(i-t.x), tenths(j-t.y)
-	if t.moved && dx[0] != '-' {
-		t.b.WriteByte(' ')
-	}
-	t.moved = true
-	t.b.WriteString(dx)
-	if dy[0] != '-' {
-		t.b.WriteByte(' ')
-	}
-	t.b.WriteString(dy)
-	t.x, t.y = i, j
 }
 
 // tenths prints n/10 without what is not needed: 12.5, 3, .4, -.1.
@@ -104,20 +86,12 @@ func num(v float64) string { return tenths(int(math.Round(10 * v))) }
 func lineWords(c plot.LineChart) string {
 	var parts []string
 	for _, s := range c.Series {
-		last := -1
-		for i := range s.Y {
-			if stats.Finite(s.Y[i]) {
-				last = i
+		for _, y := range slices.Backward(s.Y) {
+			if stats.Finite(y) {
+				parts = append(parts, fmt.Sprintf("%s ends at %.4g", cmp.Or(s.Name, "line"), y))
+				break
 			}
 		}
-		if last < 0 {
-			continue
-		}
-		name := s.Name
-		if name == "" {
-			name = "line"
-		}
-		parts = append(parts, fmt.Sprintf("%s ends at %.4g", name, s.Y[last]))
 	}
 	if len(parts) == 0 {
 		return "No data."
