@@ -138,17 +138,14 @@ func (b *builder) commonParams() results.Params {
 
 // drawable returns the complete runs of a cell, or all where none is.
 func drawable(c results.RunCell) (runs []*results.Run, complete bool) {
-	var all []*results.Run
 	for i := range c.Runs {
-		all = append(all, &c.Runs[i])
-		if c.Runs[i].Status() == results.RunComplete {
-			runs = append(runs, &c.Runs[i])
-		}
+		runs = append(runs, &c.Runs[i])
 	}
-	if len(runs) == 0 {
-		return all, false
+	done := slices.DeleteFunc(slices.Clone(runs), func(r *results.Run) bool { return r.Status() != results.RunComplete })
+	if len(done) == 0 {
+		return runs, false
 	}
-	return runs, true
+	return done, true
 }
 
 // curveRows returns the means of all metrics, in the rounds in which there is one of any.

@@ -27,7 +27,7 @@ var (
 
 var pageTemplate = template.Must(template.New("page.html.tmpl").Funcs(template.FuncMap{
 	"join": strings.Join,
-	"args": func(kind, title string, names []string) choice { return choice{kind, title, names} },
+	"cell": cellOf,
 }).Parse(pageHTML))
 
 // sections are those of the page that hold figures, in order.
@@ -43,55 +43,37 @@ var sections = []sectionData{
 
 // pageData is what the template sees.
 type pageData struct {
-	Style, Script                 template.HTML
-	Title, Version, Made          string
-	Folders                       []string
-	Bad                           []string
-	Methods, Data, Availabilities []string
-	Tables                        []tableData
-	Sections                      []sectionData
-	Runs                          []runData
-	RunCount, CellCount, Figures  int
-	Devices                       []string
-	NotDrawn                      []string
-	FiguresFolder                 string
+	Style, Script        template.HTML
+	Title, Version, Made string
+	Folders              []string
+	Bad                  []string
+	Filters              []choice
+	Tables               []tableData
+	Sections             []sectionData
+	Runs                 []runData
+	RunCount, CellCount  int
+	Devices              []string
+	NotDrawn             []string
+	FiguresFolder        string
 }
 
 type sectionData struct {
 	ID, Title, About string
-	Figures          []figureData
-}
-
-type figureData struct {
-	*figure
-	Charts []chart
-	Keys   []key
+	Figures          []*figure
 }
 
 type tableData struct {
+	compare.Grid
 	ID, Title, Source, Summary, Ours string
-	Columns                          []compare.GridColumn
-	Datas                            []compare.Span // headings over the columns
 	Printed                          bool
-	Groups                           []groupData
 }
 
-type groupData struct {
-	compare.GridGroup
-	ID    string
-	Lines []lineData
-}
-
-type lineData struct {
-	compare.GridLine
-	Cells []cellData
-}
+// GroupID is the anchor of a group of lines.
+func (t tableData) GroupID(group int) string { return fmt.Sprintf("%s-%d", t.ID, group+1) }
 
 // cellData is one number beside the paper's.
 type cellData struct {
-	Data, Class                   string
-	Ours, Paper, Mark, Difference string
-	Note                          string
+	Class, Ours, Paper, Mark, Difference, Note string
 }
 
 type runData struct {
@@ -116,7 +98,7 @@ func (b *builder) page(w io.Writer) error {
 func (b *builder) data() *pageData {
 	d := &pageData{
 		Version: b.Version, Made: b.Made.UTC().Format("2006-01-02 15:04 UTC"), Folders: b.Folders, Title: "rollcall report",
-		Methods: b.methods, RunCount: len(b.Runs), CellCount: len(results.Cells(b.Runs)), FiguresFolder: figuresFolder,
+		RunCount: len(b.Runs), CellCount: len(results.Cells(b.Runs)), FiguresFolder: figuresFolder,
 	}
 	d.Script = template.HTML("<script>" + scriptJS + "</script>") //nolint:gosec // our own files
 	d.tables(b)
@@ -126,17 +108,18 @@ func (b *builder) data() *pageData {
 			if b.figures[i].section != section.ID {
 				continue
 			}
-			f, used, err := b.figures[i].draw(b.methods)
-			if err != nil {
-				b.bad = append(b.bad, fmt.Errorf("figure %s: %w", b.figures[i].ID, err))
+			f := &b.figures[i]
+			if err := f.draw(b.methods); err != nil {
+				b.bad = append(b.bad, fmt.Errorf("figure %s: %w", f.ID, err))
 				continue
 			}
-			most = max(most, used)
+			for _, k := range f.Keys {
+				most = max(most, k.Style+1)
+			}
 			section.Figures = append(section.Figures, f)
 		}
 		if len(section.Figures) > 0 {
 			d.Sections = append(d.Sections, section)
-			d.Figures += len(section.Figures)
 		}
 	}
 	d.Style = template.HTML("<style>" + styleCSS + styleRules(most) + "</style>") //nolint:gosec // our own files
@@ -148,37 +131,33 @@ func (b *builder) data() *pageData {
 	return d
 }
 
-// draw draws a figure, and returns how many styles it needs.
-func (f *figure) draw(methods []string) (figureData, int, error) {
-	d := figureData{figure: f}
+// draw makes the charts of a figure, and its legend.
+func (f *figure) draw(methods []string) error {
 	l := newStyles(methods, f.drawn.Names())
-	used := 0
 	_, bars := f.drawn.Panels[0][0].(plot.KeyedBars)
 	for _, name := range f.drawn.Names() {
 		k := key{Name: name, Method: l.method(name), Style: l.of(name)}
 		if bars {
 			k.Class = fmt.Sprintf("f%d", k.Style)
 		}
-		d.Keys = append(d.Keys, k)
-		used = max(used, k.Style+1)
+		f.Keys = append(f.Keys, k)
 	}
-	drawn := thinned(f.drawn, pageWidth)
-	for _, row := range drawn.Panels {
+	for _, row := range thinned(f.drawn, pageWidth).Panels {
 		for _, c := range row {
 			if c == nil {
 				continue
 			}
 			out, err := drawChart(c, l)
 			if err != nil {
-				return d, used, err
+				return err
 			}
-			d.Charts = append(d.Charts, out)
+			f.Charts = append(f.Charts, out)
 			if r, ok := c.(plot.Raster); ok {
-				d.Keys = append(d.Keys, rasterKeys(r)...)
+				f.Keys = append(f.Keys, rasterKeys(r)...)
 			}
 		}
 	}
-	return d, used, nil
+	return nil
 }
 
 // runs lists the cells.
@@ -221,25 +200,31 @@ func (d *pageData) runs(b *builder) {
 
 // filters gathers what can be chosen from.
 func (d *pageData) filters(b *builder) {
+	methods := slices.Clone(b.methods)
+	var data, availabilities []string
 	numbers := slices.Clone(b.Numbers)
 	compare.SortSummary("fedawe-2", numbers) // as the papers' tables have them
 	for _, r := range numbers {
-		d.Data, d.Availabilities = append(d.Data, r.Data), append(d.Availabilities, r.Availability)
+		data, availabilities = append(data, r.Data), append(availabilities, r.Availability)
 	}
 	for i := range b.Runs {
-		d.Data, d.Availabilities = append(d.Data, b.Runs[i].Data), append(d.Availabilities, b.Runs[i].Availability)
+		data, availabilities = append(data, b.Runs[i].Data), append(availabilities, b.Runs[i].Availability)
 	}
 	for _, f := range b.figures {
 		if f.Availability != "" {
-			d.Availabilities = append(d.Availabilities, f.Availability)
+			availabilities = append(availabilities, f.Availability)
 		}
 	}
 	for _, t := range d.Tables { // printed numbers beside ours may be of more methods
 		for _, g := range t.Groups {
 			for _, l := range g.Lines {
-				d.Methods = append(d.Methods, l.Method)
+				methods = append(methods, l.Method)
 			}
 		}
 	}
-	d.Methods, d.Data, d.Availabilities = unique(d.Methods), unique(d.Data), unique(d.Availabilities)
+	d.Filters = []choice{
+		{"method", "Method", unique(methods)},
+		{"data", "Data", unique(data)},
+		{"availability", "Availability", unique(availabilities)},
+	}
 }

@@ -76,6 +76,8 @@ type figure struct {
 	Data         string // for the filters, here and below; empty: shown always
 	Availability string
 	Methods      []string
+	Charts       []chart // as the page has them, and their legend
+	Keys         []key
 
 	section string
 	drawn   plot.Figure

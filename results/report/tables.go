@@ -19,29 +19,12 @@ func (d *pageData) tables(b *builder) {
 		printed := known.Printed
 		compare.SortSummary(id, rows)
 		c := compare.Table(printed, rows)
-		grid := c.Grid()
-		t := tableData{ID: "table-" + slug(id), Title: id, Columns: grid.Columns, Datas: grid.Datas()}
-		t.Printed = len(printed) > 0
+		t := tableData{Grid: c.Grid(), ID: "table-" + slug(id), Title: id, Printed: len(printed) > 0}
 		if id == "run" {
 			t.Title = "Single runs"
 		}
 		if t.Printed {
-			t.Title = "Table " + id
-			t.Source = known.Source
-		}
-		for i, g := range grid.Groups {
-			group := groupData{ID: fmt.Sprintf("%s-%d", t.ID, i+1), GridGroup: g}
-			for _, l := range g.Lines {
-				line := lineData{GridLine: l}
-				for k, r := range l.Cells {
-					line.Cells = append(line.Cells, cellOf(r, grid.Columns[k].Data))
-				}
-				group.Lines = append(group.Lines, line)
-			}
-			t.Groups = append(t.Groups, group)
-		}
-		if t.Printed {
-			t.Summary = summary(t, c)
+			t.Title, t.Source, t.Summary = "Table "+id, known.Source, summary(c)
 			var runs []*results.Run
 			for i := range b.Runs {
 				if b.Runs[i].Table == id {
@@ -55,17 +38,13 @@ func (d *pageData) tables(b *builder) {
 }
 
 // summary counts what the marks say, and the columns in which the methods come in the paper's order.
-func summary(t tableData, c compare.Comparing) string {
+func summary(c compare.Comparing) string {
 	counts := map[string]int{}
 	compared := 0
-	for _, g := range t.Groups {
-		for _, l := range g.Lines {
-			for _, cell := range l.Cells {
-				if cell.Mark != "" {
-					compared++
-					counts[cell.Class]++
-				}
-			}
+	for i := range c.Rows {
+		if cell := cellOf(&c.Rows[i]); cell.Mark != "" {
+			compared++
+			counts[cell.Class]++
 		}
 	}
 	asPrinted, columns := c.Orders()
@@ -81,8 +60,8 @@ func summary(t tableData, c compare.Comparing) string {
 }
 
 // cellOf words one number beside the paper's.
-func cellOf(r *compare.ComparisonRow, data string) cellData {
-	c := cellData{Data: data, Class: "none", Ours: "–"}
+func cellOf(r *compare.ComparisonRow) cellData {
+	c := cellData{Class: "none", Ours: "–"}
 	if r == nil {
 		return c
 	}

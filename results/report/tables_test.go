@@ -32,14 +32,14 @@ func TestMarks(t *testing.T) {
 		}
 		r.Verdict = stats.Compare(stats.Estimate{Mean: c.mean, Std: r.Std, N: 3},
 			stats.Estimate{Mean: 0.635, Std: r.PaperStd, N: 3}).Verdict
-		if got := cellOf(&r, "cifar10"); got.Class != c.class || !strings.HasSuffix(got.Mark, c.mark) {
+		if got := cellOf(&r); got.Class != c.class || !strings.HasSuffix(got.Mark, c.mark) {
 			t.Errorf("%g: %s %q, want %s %q", c.mean, got.Class, got.Mark, c.class, c.mark)
 		}
 	}
 	failed := cellOf(&compare.ComparisonRow{
 		TableColumn: compare.TableColumn{Metric: results.TestAcc}, Status: "failed",
 		PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3,
-	}, "cifar10")
+	})
 	if failed.Ours != "–" || failed.Paper != "63.5 ± 2.0" || failed.Note != "failed, 0 seeds" || failed.Mark != "" {
 		t.Errorf("%+v, want no number, the printed one, and that it failed", failed)
 	}
