@@ -72,15 +72,5 @@ func clientStatistic(rows []ClientRow, m Metric) (float64, error) {
 
 // ClientsOverSeeds returns mean and standard deviation over runs of [clientStatistic].
 func ClientsOverSeeds(runs [][]ClientRow, m Metric) (stats.Estimate, error) {
-	if len(runs) == 0 {
-		return stats.Estimate{}, fmt.Errorf("results: %s: no run, want at least one", m)
-	}
-	x := make([]float64, len(runs))
-	for i, rows := range runs {
-		var err error
-		if x[i], err = clientStatistic(rows, m); err != nil {
-			return stats.Estimate{}, err
-		}
-	}
-	return stats.EstimateOf(x), nil
+	return overRuns(runs, m, func(_ int, rows []ClientRow) (float64, error) { return clientStatistic(rows, m) })
 }

@@ -1,10 +1,6 @@
 package results
 
-import (
-	"fmt"
-
-	"rollcall/results/files"
-)
+import "rollcall/results/files"
 
 // CurveFile is the name of a run's curve in its folder.
 const CurveFile = "curve.csv"
@@ -33,18 +29,17 @@ func WriteCurve(path string, rows []CurveRow) error { return files.WriteCSVFile(
 // ReadCurve reads what [WriteCurve] wrote.
 func ReadCurve(path string) ([]CurveRow, error) { return files.ReadCSVFile[CurveRow](path) }
 
-// Metric returns one of the measured columns.
-func (r CurveRow) Metric(m Metric) (files.Optional, error) {
+// Metric returns one of the measured columns; other metrics are missing.
+func (r CurveRow) Metric(m Metric) files.Optional {
 	switch m {
 	case TrainLoss:
-		return r.TrainLoss, nil
+		return r.TrainLoss
 	case TrainAcc:
-		return r.TrainAcc, nil
+		return r.TrainAcc
 	case TestLoss:
-		return r.TestLoss, nil
+		return r.TestLoss
 	case TestAcc:
-		return r.TestAcc, nil
+		return r.TestAcc
 	}
-	return files.Optional{}, fmt.Errorf("results: metric %q, want %s, %s, %s or %s",
-		m, TrainLoss, TrainAcc, TestLoss, TestAcc)
+	return files.Optional{}
 }

@@ -12,27 +12,18 @@ import (
 // sample standard deviation over those in the second half of the rounds. The paper looks at every round: evaluate as
 // often.
 func OverTime(runs [][]CurveRow, m Metric) (stats.Estimate, error) {
-	if len(runs) == 0 {
-		return stats.Estimate{}, fmt.Errorf("results: %s: no run, want at least one", m)
-	}
-	values := make([]float64, len(runs))
-	for i, rows := range runs {
+	return overRuns(runs, m, func(i int, rows []CurveRow) (float64, error) {
 		v := overTime(rows, m)
 		if !v.Valid {
-			return stats.Estimate{}, fmt.Errorf("results: run %d of %d: %s of %d evaluations, want more of them",
-				i+1, len(runs), m, len(rows))
+			return 0, fmt.Errorf("results: run %d of %d: %s of %d evaluations, want more of them", i+1, len(runs), m, len(rows))
 		}
-		values[i] = v.Value
-	}
-	return stats.EstimateOf(values), nil
+		return v.Value, nil
+	})
 }
 
 // overTime is OverTime of one run; missing where it has too few evaluations.
 func overTime(rows []CurveRow, m Metric) files.Optional {
-	last := 0
-	for _, r := range rows {
-		last = max(last, r.Round)
-	}
+	last := lastRound(rows)
 	var x []float64
 	for _, r := range rows {
 		if r.TestAcc.Valid && (m == TestAccMax || r.Round > 0) && (m != TestAccStd || 2*r.Round > last) {

@@ -95,11 +95,7 @@ func WriteCell(w io.Writer, c results.RunCell) error {
 		r := &c.Runs[i]
 		line := []string{fmt.Sprint(r.Seed), fmt.Sprint(r.Rounds()), string(r.Status())}
 		for _, m := range metrics {
-			v, err := results.LastRounds(r.Curve, results.ProtocolRounds, m)
-			if err != nil {
-				return err
-			}
-			line = append(line, m.Words(v, files.Optional{}, 1))
+			line = append(line, m.Words(results.LastRounds(r.Curve, results.ProtocolRounds, m), files.Optional{}, 1))
 		}
 		last := r.Curve[len(r.Curve)-1]
 		table.Lines = append(table.Lines,

@@ -53,11 +53,7 @@ type cafedCurveRow struct {
 // cafedCurveRows returns the rounds in which every seed has an accuracy, line by line.
 func cafedCurveRows(m Measured) (rows []cafedCurveRow, err error) {
 	for _, line := range m.Lines {
-		means, err := line.mean(results.TestAcc)
-		if err != nil {
-			return nil, err
-		}
-		for _, x := range means {
+		for _, x := range results.MeanCurve(line.Curves, results.TestAcc) {
 			rows = append(rows, cafedCurveRow{line.Data, line.Series, line.Method, x.Round, x.N, x.Mean, x.Std})
 		}
 	}

@@ -71,11 +71,7 @@ func cafedBestRows(m Measured) ([]cafedBestRow, error) {
 			continue
 		}
 		compared++
-		means, err := line.mean(results.TestAcc)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range means {
+		for _, m := range results.MeanCurve(line.Curves, results.TestAcc) {
 			rounds[m.Round], last = append(rounds[m.Round], at{line, m}), max(last, m.Round)
 		}
 	}

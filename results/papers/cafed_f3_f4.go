@@ -63,10 +63,7 @@ var drawFinalAccuracy = drawn(finalRows, sweepFigure(map[string]string{
 func finalRows(m Measured) (rows []sweepRow, err error) {
 	axis := m.Figure.Axis
 	for _, line := range m.Lines {
-		means, err := line.mean(results.TestAcc)
-		if err != nil {
-			return nil, err
-		}
+		means := results.MeanCurve(line.Curves, results.TestAcc)
 		if len(means) == 0 {
 			return nil, fmt.Errorf("results: %s at %s %g: no round that every seed was evaluated in, want one", line.Series,
 				axis, line.X)

@@ -1,7 +1,6 @@
 package papers
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -20,15 +19,6 @@ func drawn[T any](
 	}
 }
 
-// mean returns the mean over the seeds of a metric, in the rounds in which every seed has it.
-func (l *Line) mean(m results.Metric) ([]results.RoundMean, error) {
-	means, err := results.MeanCurve(l.Curves, m)
-	if err != nil {
-		return nil, fmt.Errorf("%s on %s: %w", l.Series, l.Data, err)
-	}
-	return means, nil
-}
-
 // lossAndAccuracy is one evaluated round of a method, over its seeds.
 type lossAndAccuracy struct {
 	Round        int            `csv:"round"`
@@ -40,13 +30,13 @@ type lossAndAccuracy struct {
 }
 
 // lossesAndAccuracies returns the rounds in which every curve has both.
-func lossesAndAccuracies(curves [][]results.CurveRow) ([]lossAndAccuracy, error) {
-	loss, acc, err := results.BothMeans(curves, results.TrainLoss, results.TestAcc)
+func lossesAndAccuracies(curves [][]results.CurveRow) []lossAndAccuracy {
+	loss, acc := results.BothMeans(curves, results.TrainLoss, results.TestAcc)
 	rows := make([]lossAndAccuracy, len(loss))
 	for i, l := range loss {
 		rows[i] = lossAndAccuracy{l.Round, l.N, l.Mean, l.Std, acc[i].Mean, acc[i].Std}
 	}
-	return rows, err
+	return rows
 }
 
 // inOrder returns the different keys of rows, in order of appearance.

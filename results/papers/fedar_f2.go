@@ -1,8 +1,6 @@
 package papers
 
 import (
-	"fmt"
-
 	"rollcall/results/plot"
 )
 
@@ -23,11 +21,7 @@ type fedarCurveRow struct {
 // fedarCurveRows returns the rounds in which every seed was evaluated, line by line.
 func fedarCurveRows(m Measured) (rows []fedarCurveRow, err error) {
 	for _, line := range m.Lines {
-		means, err := lossesAndAccuracies(line.Curves)
-		if err != nil {
-			return nil, fmt.Errorf("%s on %s: %w", line.Method, line.Data, err)
-		}
-		for _, x := range means {
+		for _, x := range lossesAndAccuracies(line.Curves) {
 			rows = append(rows, fedarCurveRow{line.Data, line.Set.Words(" "), line.Method, x})
 		}
 	}

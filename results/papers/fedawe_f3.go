@@ -50,10 +50,7 @@ func fedaweF3Rows(m Measured) (rows []fedaweF3Row, err error) {
 		if len(line.Curves) == 0 {
 			return nil, fmt.Errorf("results: fedawe-f3: p %g, gamma %g: no run, want at least one", p, gamma)
 		}
-		train, test, err := results.BothMeans(line.Curves, results.TrainAcc, results.TestAcc)
-		if err != nil {
-			return nil, err
-		}
+		train, test := results.BothMeans(line.Curves, results.TrainAcc, results.TestAcc)
 		for i := range train {
 			rows = append(rows, fedaweF3Row{
 				P: p, Gamma: gamma, Round: train[i].Round, N: train[i].N,

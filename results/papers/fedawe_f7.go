@@ -73,11 +73,7 @@ func fedaweF7Rows(m Measured) (rows []fedaweF7Row, err error) {
 				row.Beta, curves[i] = beta, smooth(curve, beta)
 			}
 		}
-		means, err := lossesAndAccuracies(curves)
-		if err != nil {
-			return nil, err
-		}
-		for _, row.lossAndAccuracy = range means {
+		for _, row.lossAndAccuracy = range lossesAndAccuracies(curves) {
 			row.TrainLoss *= scale
 			row.TrainLossStd.Value *= scale
 			rows = append(rows, row)

@@ -97,11 +97,7 @@ func (b *builder) curveFigure(f family) {
 		for _, r := range runs {
 			curves = append(curves, r.Curve)
 		}
-		of, err := curveRows(c.CellKey, curves)
-		if err != nil {
-			b.bad = append(b.bad, err)
-			continue
-		}
+		of := curveRows(c.CellKey, curves)
 		rows, used = append(rows, of...), append(used, runs...)
 		a, l := plot.Series{Name: name}, plot.Series{Name: name}
 		for _, r := range of {
@@ -149,9 +145,8 @@ func drawable(c results.RunCell) (runs []*results.Run, complete bool) {
 }
 
 // curveRows returns the means of all metrics, in the rounds in which there is one of any.
-func curveRows(k results.CellKey, curves [][]results.CurveRow) ([]curveRow, error) {
+func curveRows(k results.CellKey, curves [][]results.CurveRow) (rows []curveRow) {
 	at := map[int]int{}
-	var rows []curveRow
 	for _, m := range []struct {
 		metric results.Metric
 		into   func(r *curveRow) (mean, std *files.Optional)
@@ -161,11 +156,7 @@ func curveRows(k results.CellKey, curves [][]results.CurveRow) ([]curveRow, erro
 		{results.TrainAcc, func(r *curveRow) (mean, std *files.Optional) { return &r.TrainAcc, &r.TrainAccStd }},
 		{results.TrainLoss, func(r *curveRow) (mean, std *files.Optional) { return &r.TrainLoss, &r.TrainLossStd }},
 	} {
-		means, err := results.MeanCurve(curves, m.metric)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range means {
+		for _, p := range results.MeanCurve(curves, m.metric) {
 			i, known := at[p.Round]
 			if !known {
 				i = len(rows)
@@ -180,7 +171,7 @@ func curveRows(k results.CellKey, curves [][]results.CurveRow) ([]curveRow, erro
 		}
 	}
 	slices.SortFunc(rows, func(x, y curveRow) int { return x.Round - y.Round })
-	return rows, nil
+	return rows
 }
 
 // unique returns the names, each once.
