@@ -144,7 +144,7 @@ func (c *tableColumn) cells(lines int) []string {
 	for _, half := range c.halves {
 		width = max(width, utf8.RuneCountInString(half[0]))
 	}
-	both := func(ours, paper string) string { return files.Pad(ours, width) + " | " + paper }
+	both := func(ours, paper string) string { return fmt.Sprintf("%-*s | %s", width, ours, paper) }
 	cells := []string{c.availability, c.data, both("ours", "paper")}
 	for i := range lines {
 		if half, there := c.halves[i]; there {

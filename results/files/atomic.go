@@ -47,20 +47,19 @@ func Replace(path string, write func(io.Writer) error) error {
 	}()
 
 	buffered := bufio.NewWriterSize(f, 1<<16)
-	if err := write(buffered); err != nil {
-		return withoutPath("write", err)
-	}
-	if err := buffered.Flush(); err != nil {
-		return withoutPath("write", err)
-	}
-	if err := f.Sync(); err != nil {
-		return withoutPath("sync", err)
-	}
-	if err := f.Close(); err != nil {
-		return withoutPath("close", err)
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return withoutPath("rename", err)
+	for _, step := range []struct {
+		doing string
+		do    func() error
+	}{
+		{"write", func() error { return write(buffered) }},
+		{"write", buffered.Flush},
+		{"sync", f.Sync},
+		{"close", f.Close},
+		{"rename", func() error { return os.Rename(temp, path) }},
+	} {
+		if err := step.do(); err != nil {
+			return withoutPath(step.doing, err)
+		}
 	}
 	return syncFolder(dir)
 }

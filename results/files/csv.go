@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -36,26 +35,13 @@ type column struct {
 }
 
 // columns returns the columns of T in the order of its fields.
-func columns[T any]() ([]column, error) {
-	t := reflect.TypeFor[T]()
-	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("row type %s, want a struct", t)
-	}
-	var found []column
-	for _, f := range reflect.VisibleFields(t) {
-		name, tagged := f.Tag.Lookup("csv")
-		if !tagged {
-			continue
+func columns[T any]() (found []column) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+		if name, tagged := f.Tag.Lookup("csv"); tagged {
+			found = append(found, column{name, f.Index})
 		}
-		if slices.ContainsFunc(found, func(c column) bool { return c.name == name }) {
-			return nil, fmt.Errorf("row type %s: two fields are column %q", t, name)
-		}
-		found = append(found, column{name, f.Index})
 	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("row type %s: no field has a csv tag", t)
-	}
-	return found, nil
+	return found
 }
 
 // header returns the columns' names.
@@ -67,11 +53,8 @@ func header(cols []column) []string {
 	return names
 }
 
-func encodeCSV[T any](w io.Writer, rows []T) error {
-	cols, err := columns[T]()
-	if err != nil {
-		return err
-	}
+func encodeCSV[T any](w io.Writer, rows []T) (err error) {
+	cols := columns[T]()
 	out := csv.NewWriter(w)
 	if err := out.Write(header(cols)); err != nil {
 		return err

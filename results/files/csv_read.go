@@ -1,7 +1,7 @@
 package files
 
 import (
-	"bufio"
+	"bytes"
 	"encoding"
 	"encoding/csv"
 	"errors"
@@ -57,14 +57,13 @@ func ReadCSVFileLenient[T any](path string) (rows []T, lines []int, bad []error)
 // readRows reads rows and the lines they begin in. It ends with the first error, or, if lenient, leaves out the lines
 // that have one.
 func readRows[T any](r io.Reader, lenient bool) (rows []T, lines []int, bad []error) {
-	cols, err := columns[T]()
+	text, err := io.ReadAll(r)
 	if err != nil {
 		return nil, nil, []error{err}
 	}
-	end := &lastByte{r: bufio.NewReaderSize(r, 1<<16)}
-	in := csv.NewReader(end)
+	in := csv.NewReader(bytes.NewReader(text))
 	in.ReuseRecord = true
-	order, err := readHeader(in, cols, lenient)
+	order, err := readHeader(in, columns[T](), lenient)
 	if err != nil {
 		return nil, nil, []error{err}
 	}
@@ -72,10 +71,6 @@ func readRows[T any](r io.Reader, lenient bool) (rows []T, lines []int, bad []er
 		record, err := in.Read()
 		if errors.Is(err, io.EOF) {
 			break
-		}
-		_, badLine := errors.AsType[*csv.ParseError](err)
-		if err != nil && !badLine { // the file cannot be read on
-			return rows, lines, append(bad, err)
 		}
 		if lenient && errors.Is(err, csv.ErrFieldCount) {
 			line, _ := in.FieldPos(0)
@@ -92,7 +87,7 @@ func readRows[T any](r io.Reader, lenient bool) (rows []T, lines []int, bad []er
 		line, _ := in.FieldPos(0)
 		rows, lines = append(rows, row), append(lines, line)
 	}
-	if n := len(rows); lenient && n > 0 && len(bad) == 0 && end.last != '\n' {
+	if n := len(rows); lenient && n > 0 && len(bad) == 0 && !bytes.HasSuffix(text, []byte("\n")) {
 		bad = append(bad, fmt.Errorf("line %d: no line break at its end, want one: it may be half written", lines[n-1]))
 		rows, lines = rows[:n-1], lines[:n-1]
 	}
@@ -100,10 +95,11 @@ func readRows[T any](r io.Reader, lenient bool) (rows []T, lines []int, bad []er
 }
 
 // readHeader returns the columns in the order of a file's first line.
-func readHeader(in *csv.Reader, cols []column, lenient bool) ([]column, error) {
+func readHeader(in *csv.Reader, cols []column, lenient bool) (order []column, err error) {
+	want := strings.Join(header(cols), ",")
 	names, err := in.Read()
 	if errors.Is(err, io.EOF) {
-		err = fmt.Errorf("empty, want the header %s", strings.Join(header(cols), ","))
+		err = fmt.Errorf("empty, want the header %s", want)
 		if lenient {
 			err = fmt.Errorf("line 1: %w", err)
 		}
@@ -111,30 +107,20 @@ func readHeader(in *csv.Reader, cols []column, lenient bool) ([]column, error) {
 	if err != nil {
 		return nil, err
 	}
-	order, err := match(names, cols)
-	if err != nil {
-		line, _ := in.FieldPos(0)
-		return nil, fmt.Errorf("line %d: %w", line, err)
-	}
-	return order, nil
-}
-
-// match returns the columns in the order of their names.
-func match(names []string, cols []column) ([]column, error) {
-	order := make([]column, len(names))
+	line, _ := in.FieldPos(0)
 	for j, name := range names {
 		i := slices.IndexFunc(cols, func(c column) bool { return c.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("unknown column %q, want %s", name, strings.Join(header(cols), ","))
+			return nil, fmt.Errorf("line %d: unknown column %q, want %s", line, name, want)
 		}
 		if slices.Contains(names[:j], name) {
-			return nil, fmt.Errorf("column %q twice, want it once", name)
+			return nil, fmt.Errorf("line %d: column %q twice, want it once", line, name)
 		}
-		order[j] = cols[i]
+		order = append(order, cols[i])
 	}
 	for _, c := range cols {
 		if !slices.Contains(names, c.name) {
-			return nil, fmt.Errorf("no column %q, want %s", c.name, strings.Join(header(cols), ","))
+			return nil, fmt.Errorf("line %d: no column %q, want %s", line, c.name, want)
 		}
 	}
 	return order, nil
@@ -157,45 +143,38 @@ func parse(v reflect.Value, cell string) error {
 	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return u.UnmarshalText([]byte(cell))
 	}
+	var want string
+	var err error // strconv's
 	switch {
 	case v.Kind() == reflect.String:
 		v.SetString(cell)
 	case v.Kind() == reflect.Bool:
-		b, err := strconv.ParseBool(cell)
-		if err != nil {
-			return Wanted(cell, "true or false", err)
-		}
+		var b bool
+		b, err = strconv.ParseBool(cell)
+		want = "true or false"
 		v.SetBool(b)
 	case v.CanInt():
-		n, err := strconv.ParseInt(cell, 10, v.Type().Bits())
-		if err != nil {
-			return Wanted(cell, fmt.Sprintf("a whole number of %d bits", v.Type().Bits()), err)
-		}
+		var n int64
+		n, err = strconv.ParseInt(cell, 10, v.Type().Bits())
+		want = fmt.Sprintf("a whole number of %d bits", v.Type().Bits())
 		v.SetInt(n)
 	case v.CanUint():
-		n, err := strconv.ParseUint(cell, 10, v.Type().Bits())
-		if err != nil {
-			return Wanted(cell, fmt.Sprintf("a whole number ≥ 0 of %d bits", v.Type().Bits()), err)
-		}
+		var n uint64
+		n, err = strconv.ParseUint(cell, 10, v.Type().Bits())
+		want = fmt.Sprintf("a whole number ≥ 0 of %d bits", v.Type().Bits())
 		v.SetUint(n)
 	case v.CanFloat():
-		x, err := parseFloat(cell, v.Type().Bits())
-		if err != nil {
-			return err
-		}
+		var x float64
+		x, err = strconv.ParseFloat(cell, v.Type().Bits())
+		want = fmt.Sprintf("a number of %d bits", v.Type().Bits())
 		v.SetFloat(x)
 	default:
 		return fmt.Errorf("field of type %s, want text, a number or a bool", v.Type())
 	}
-	return nil
-}
-
-func parseFloat(text string, bits int) (float64, error) {
-	x, err := strconv.ParseFloat(text, bits)
 	if err != nil {
-		return 0, Wanted(text, fmt.Sprintf("a number of %d bits", bits), err)
+		return Wanted(cell, want, err)
 	}
-	return x, nil
+	return nil
 }
 
 // Wanted says what a cell holds and should hold; cause is one of strconv's, whose own text repeats the cell.
@@ -204,18 +183,4 @@ func Wanted(cell, want string, cause error) error {
 		cause = n.Err
 	}
 	return fmt.Errorf("%q, want %s: %w", cell, want, cause)
-}
-
-// lastByte remembers the last byte read.
-type lastByte struct {
-	r    io.Reader
-	last byte
-}
-
-func (l *lastByte) Read(p []byte) (int, error) {
-	n, err := l.r.Read(p)
-	if n > 0 {
-		l.last = p[n-1]
-	}
-	return n, err
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -25,16 +25,14 @@ func WriteNPY[T Element](path string, shape []int, data []T) error {
 }
 
 func encodeNPY[T Element](w io.Writer, shape []int, data []T) error {
-	n, err := elements(shape)
-	if err != nil {
-		return err
+	n := 1
+	dims := make([]string, len(shape))
+	for i, d := range shape {
+		n *= d
+		dims[i] = strconv.Itoa(d)
 	}
 	if n != len(data) {
 		return fmt.Errorf("npy: %d elements, want %d for shape %v", len(data), n, shape)
-	}
-	dims := make([]string, len(shape))
-	for i, d := range shape {
-		dims[i] = strconv.Itoa(d)
 	}
 	tuple := "(" + strings.Join(dims, ", ") + ")"
 	if len(shape) == 1 {
@@ -44,17 +42,13 @@ func encodeNPY[T Element](w io.Writer, shape []int, data []T) error {
 	// Magic, two bytes of length, dictionary, blanks and a line feed together fill a multiple of npyAlign.
 	fixed := len(npyMagic) + 2
 	length := (fixed+len(dict)+1+npyAlign-1)/npyAlign*npyAlign - fixed
-	if length > math.MaxUint16 {
-		return fmt.Errorf("npy: header of %d bytes, want at most %d: too many dimensions (%d)",
-			length, math.MaxUint16, len(shape))
-	}
 	head := binary.LittleEndian.AppendUint16([]byte(npyMagic), uint16(length))
 	head = fmt.Appendf(head, "%-*s\n", length-1, dict)
 	if _, err := w.Write(head); err != nil {
 		return err
 	}
-	for start := 0; start < n; start += npyChunk {
-		if err := binary.Write(w, binary.LittleEndian, data[start:min(start+npyChunk, n)]); err != nil {
+	for chunk := range slices.Chunk(data, npyChunk) {
+		if err := binary.Write(w, binary.LittleEndian, chunk); err != nil {
 			return err
 		}
 	}
@@ -71,19 +65,4 @@ func descr[T Element]() string {
 		return "<i4"
 	}
 	return "|u1"
-}
-
-// elements returns the product of the dimensions.
-func elements(shape []int) (int, error) {
-	n := 1
-	for _, d := range shape {
-		if d < 0 {
-			return 0, fmt.Errorf("npy: shape %v, want no negative dimension", shape)
-		}
-		if d > 0 && n > math.MaxInt/d {
-			return 0, fmt.Errorf("npy: shape %v, want at most %d elements", shape, math.MaxInt)
-		}
-		n *= d
-	}
-	return n, nil
 }

@@ -91,8 +91,6 @@ func TestWriteNPYRefuses(t *testing.T) {
 	}{
 		{"too few", []int{2, 3}, 5, "npy: 5 elements, want 6 for shape [2 3]"},
 		{"scalar of two", nil, 2, "npy: 2 elements, want 1 for shape []"},
-		{"negative", []int{-1, -1}, 1, "npy: shape [-1 -1], want no negative dimension"},
-		{"overflow", []int{math.MaxInt, 2, 0}, 0, fmt.Sprintf("npy: shape [%d 2 0], want at most %d elements", math.MaxInt, math.MaxInt)},
 	} {
 		err := files.WriteNPY(path, test.shape, make([]float32, test.n))
 		if want := "results: " + path + ": " + test.want; err == nil || err.Error() != want {

@@ -37,9 +37,9 @@ func (o *Optional) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
-	v, err := parseFloat(string(text), 64)
+	v, err := strconv.ParseFloat(string(text), 64)
 	if err != nil {
-		return err
+		return Wanted(string(text), "a number of 64 bits", err)
 	}
 	*o = Some(v)
 	return nil

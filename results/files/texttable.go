@@ -27,10 +27,11 @@ func (t TextTable) Text(b *strings.Builder) {
 	for _, line := range t.Lines {
 		var text strings.Builder
 		for i, cell := range line {
-			if t.Align[i] == 'r' {
-				cell = strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)) + cell
+			width := widths[i]
+			if t.Align[i] == 'l' {
+				width = -width // blanks behind the cell
 			}
-			text.WriteString(Pad(cell, widths[i]) + t.Gap)
+			fmt.Fprintf(&text, "%*s%s", width, cell, t.Gap)
 		}
 		fmt.Fprintf(b, "%s\n", strings.TrimRight(text.String(), " "))
 	}
@@ -72,11 +73,6 @@ func EscapeMarkdown(text string) string { return markdown.Replace(text) }
 
 var markdown = strings.NewReplacer(
 	"|", `\|`, "_", `\_`, "*", `\*`, "<", "&lt;", "[", `\[`, "`", "\\`", "\n", " ")
-
-// Pad fills a text with blanks to a width in characters.
-func Pad(text string, width int) string {
-	return text + strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0))
-}
 
 // OneLine joins the words of a text by single blanks.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
