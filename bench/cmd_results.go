@@ -83,9 +83,9 @@ func (a *app) compare(table, dir, format string) error {
 	case "csv":
 		return files.WriteCSV(a.stdout, c.Rows)
 	case "markdown":
-		return c.WriteMarkdown(a.stdout)
+		return c.Write(a.stdout, compare.Markdown)
 	default:
-		return c.WriteText(a.stdout)
+		return c.Write(a.stdout, compare.Plain)
 	}
 }
 

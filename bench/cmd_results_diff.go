@@ -71,9 +71,9 @@ a seed does to both sides cancels. --ignore lets the sides differ in some column
 		case format == "csv":
 			err = files.WriteCSV(a.stdout, d.Rows)
 		case format == "markdown":
-			err = d.WriteMarkdown(a.stdout)
+			err = d.Write(a.stdout, compare.Markdown)
 		default:
-			err = d.WriteText(a.stdout)
+			err = d.Write(a.stdout, compare.Plain)
 		}
 		return errors.Join(err, a.complain("results diff", append(badA, badB...)))
 	}

@@ -38,7 +38,7 @@ type ComparisonRow struct {
 	PaperStd   files.Optional `csv:"paper_std"`
 	PaperN     int            `csv:"paper_n"`
 	Difference files.Optional `csv:"difference"` // ours − paper's; missing where one of them is
-	Margin     files.Optional `csv:"margin"`     // see [stats.Comparison]
+	Margin     files.Optional `csv:"margin"`     // see [stats.Compare]
 	Verdict    stats.Verdict  `csv:"verdict"`
 	Status     string         `csv:"status"` // ours, a [results.CellStatus]; missing where there is no row of ours
 }
@@ -131,8 +131,9 @@ func besidePaper(ours *results.SummaryRow, paper *results.Printed) ComparisonRow
 	row.TableColumn, row.Method = columnOf(ours), ours.Method
 	row.Mean, row.Std, row.N, row.Status = ours.Mean, ours.Std, ours.N, string(ours.Status)
 	if paper != nil && row.Mean.Valid && row.PaperMean.Valid {
-		c := stats.Compare(stats.Estimate{Mean: row.Mean.Value, Std: row.Std, N: row.N}, paper.Estimate())
-		row.Difference, row.Margin, row.Verdict = files.Some(c.Difference), c.Margin, c.Verdict
+		row.Difference.Valid = true
+		row.Difference.Value, row.Margin, row.Verdict = stats.Compare(
+			stats.Estimate{Mean: row.Mean.Value, Std: row.Std, N: row.N}, paper.Estimate())
 	}
 	return row
 }

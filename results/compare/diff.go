@@ -149,13 +149,8 @@ func (r DiffRow) words(common results.Params) []string {
 	}
 }
 
-// WriteText writes a line for each row, accuracies in percent, and what it comes to.
-func (d Diffing) WriteText(w io.Writer) error { return d.write(w, plain) }
-
-// WriteMarkdown writes the same as a Markdown table.
-func (d Diffing) WriteMarkdown(w io.Writer) error { return d.write(w, markdown) }
-
-func (d Diffing) write(w io.Writer, m markup) error {
+// Write writes a line for each row, accuracies in percent, and what it comes to.
+func (d Diffing) Write(w io.Writer, m Markup) error {
 	common := results.CommonParams(d.Rows, func(r DiffRow) results.Params { return r.Params })
 	table := newTable("lllllrrrrrl", "method", "data", "availability", "params", "metric", "n", "A", "B", "B − A",
 		fmt.Sprintf("%g %% interval", 100*d.Level), "verdict")

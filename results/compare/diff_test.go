@@ -77,7 +77,7 @@ func TestDiff(t *testing.T) {
 		t.Errorf("level 0.8: %v, %+v, want them apart", err, d.Rows)
 	}
 	var text strings.Builder
-	if err := d.WriteText(&text); err != nil {
+	if err := d.Write(&text, Plain); err != nil {
 		t.Fatal(err)
 	}
 	if want := "method   data      availability   metric     n      A      B   B − A   80 % interval   verdict\n" +

@@ -65,11 +65,10 @@ func (g Grid) Write(w io.Writer, e Export) error {
 	case "markdown":
 		_, err := io.WriteString(w, g.markdown(e))
 		return err
-	case "latex":
+	default:
 		_, err := io.WriteString(w, g.latex(e))
 		return err
 	}
-	return fmt.Errorf("results: export: format %q, want %s", e.Format, strings.Join(ExportFormats(), ", "))
 }
 
 func (g Grid) rows() (rows []PrintedRow) {
@@ -98,7 +97,6 @@ func (group GridGroup) best(r *ComparisonRow, column int) bool {
 	if r == nil || !r.Mean.Valid {
 		return false
 	}
-	rounded := func(r *ComparisonRow) string { return r.Metric.Words(r.Mean, files.Optional{}, r.N) }
 	top, more := r, r.Metric.Info().More
 	for _, line := range group.Lines {
 		other := line.Cells[column]
@@ -109,7 +107,26 @@ func (group GridGroup) best(r *ComparisonRow, column int) bool {
 			top = other
 		}
 	}
-	return rounded(top) == rounded(r)
+	return top.Metric.Words(top.Mean, files.Optional{}, 0) == r.Metric.Words(r.Mean, files.Optional{}, 0)
+}
+
+// cells returns the numbers of a line, ours each before the printed one where those are wanted. set sets a number; the
+// best ones of ours are bold.
+func (group GridGroup) cells(l GridLine, printed bool, set func(text string, bold bool) string) (cells []string) {
+	for i, r := range l.Cells {
+		cells = append(cells, set(ourWords(r), group.best(r, i)))
+		if printed {
+			cells = append(cells, set(paperWords(r), false))
+		}
+	}
+	return cells
+}
+
+func markdownNumber(text string, bold bool) string {
+	if bold {
+		return "**" + text + "**"
+	}
+	return text
 }
 
 // Head is the title of a column, without the data set.
@@ -135,18 +152,7 @@ func (g Grid) markdown(e Export) string {
 		line(head)
 		line(rule)
 		for _, l := range group.Lines {
-			cells := []string{files.EscapeMarkdown(l.Label())}
-			for i, r := range l.Cells {
-				text := ourWords(r)
-				if group.best(r, i) {
-					text = "**" + text + "**"
-				}
-				cells = append(cells, text)
-				if e.Printed {
-					cells = append(cells, paperWords(r))
-				}
-			}
-			line(cells)
+			line(append([]string{files.EscapeMarkdown(l.Label())}, group.cells(l, e.Printed, markdownNumber)...))
 		}
 		b.WriteString("\n")
 	}
@@ -222,14 +228,8 @@ func (g Grid) latex(e Export) string {
 		}
 		fmt.Fprintf(&b, "\\multicolumn{%d}{l}{\\emph{%s}} \\\\\n", 1+per*len(g.Columns), escapeLaTeX(group.Name()))
 		for _, l := range group.Lines {
-			b.WriteString(escapeLaTeX(l.Label()))
-			for i, r := range l.Cells {
-				fmt.Fprintf(&b, " & %s", latexNumber(ourWords(r), group.best(r, i)))
-				if e.Printed {
-					fmt.Fprintf(&b, " & %s", latexNumber(paperWords(r), false))
-				}
-			}
-			b.WriteString(" \\\\\n")
+			cells := append([]string{escapeLaTeX(l.Label())}, group.cells(l, e.Printed, latexNumber)...)
+			fmt.Fprintf(&b, "%s \\\\\n", strings.Join(cells, " & "))
 		}
 	}
 	b.WriteString("\\bottomrule\n\\end{tabular}\n\\end{table*}\n")

@@ -127,7 +127,7 @@ func (m *Merging) choose(ctx context.Context, sources []string) (chosen []mergeR
 // betterRun reports whether b is to be taken instead of a, or how the two differ.
 func betterRun(a, b *results.Run) (bool, error) {
 	if done, other := a.Status() == results.RunComplete, b.Status() == results.RunComplete; !done || !other {
-		return other && !done || !other && !done && b.Rounds() > a.Rounds(), nil
+		return !done && (other || b.Rounds() > a.Rounds()), nil
 	}
 	file := func(r *results.Run, name string) string { return filepath.Join(r.Dir, name) }
 	if a.Info.SettingsHash != b.Info.SettingsHash || a.Info.DataChecksum != b.Info.DataChecksum {
@@ -160,28 +160,28 @@ func betterRun(a, b *results.Run) (bool, error) {
 func (m *Merging) summaries(chosen []mergeRun, numbers []results.PlacedSummary, clashes []error,
 	summarise func(string, []results.Run) ([]results.SummaryRow, error),
 ) (tables [][]results.SummaryRow, err error) {
-	wanted := map[string]map[results.CellKey]bool{}
+	type cell struct {
+		table string
+		key   results.CellKey
+	}
+	wanted := map[cell]bool{}
+	byTable := map[string][]results.SummaryRow{}
 	for _, p := range numbers {
-		if wanted[p.Table] == nil {
-			wanted[p.Table] = map[results.CellKey]bool{}
-		}
-		wanted[p.Table][p.CellKey()] = true
+		wanted[cell{p.Table, p.CellKey()}] = true
+		byTable[p.Table] = nil
 	}
 	var runs []results.Run
 	for _, c := range chosen {
 		runs = append(runs, c.run)
-		if cells := wanted[c.run.Table]; cells != nil {
-			cells[c.run.Key()] = true
-		}
+		wanted[cell{c.run.Table, c.run.Key()}] = true
 	}
 	runs, differing := results.OnlyOnce(runs) // one run may be there for two tables
 	if len(differing) > 0 {
 		return nil, errors.Join(differing...)
 	}
 	computed := map[results.SummaryKey]bool{}
-	byTable := map[string][]results.SummaryRow{}
-	for table, cells := range wanted {
-		of := slices.DeleteFunc(slices.Clone(runs), func(r results.Run) bool { return !cells[r.Key()] })
+	for table := range byTable {
+		of := slices.DeleteFunc(slices.Clone(runs), func(r results.Run) bool { return !wanted[cell{table, r.Key()}] })
 		rows, err := summarise(table, of)
 		if err != nil {
 			return nil, err

@@ -19,9 +19,6 @@ import (
 // Columns that do not fit in width characters follow in further blocks; one at least is in each.
 func WriteTable(w io.Writer, rows []results.SummaryRow, m results.Metric, width int) error {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r results.SummaryRow) bool { return r.Metric != m })
-	if len(rows) == 0 {
-		return fmt.Errorf("results: table: no rows of %s, want one at least", m)
-	}
 	t := layOut(rows, m)
 	var b strings.Builder
 	for i, block := range t.blocks(width) {
@@ -68,7 +65,19 @@ func layOut(rows []results.SummaryRow, m results.Metric) *table {
 	// What all rows have says nothing of any.
 	common := results.CommonParams(rows, func(r results.SummaryRow) results.Params { return r.Params })
 	for _, r := range rows {
-		label := rowLabel(r, common, presets, alphas, nets)
+		label := r.Method
+		if presets {
+			label += " (" + r.Preset + ")"
+		}
+		if nets {
+			label += " " + r.Net
+		}
+		if alphas && r.Alpha.Valid {
+			label += " alpha=" + r.Alpha.String()
+		}
+		if params := r.Params.Minus(common); params != "" {
+			label += " " + string(params)
+		}
 		c := t.column(r.Availability, r.Data)
 		c.halves[t.line(label, c)] = [2]string{t.ours(r, label), m.Number(r.PaperMean, r.PaperStd)}
 	}
@@ -84,24 +93,6 @@ func (t *table) line(label string, c *tableColumn) int {
 	}
 	t.labels = append(t.labels, label)
 	return len(t.labels) - 1
-}
-
-// rowLabel names a line.
-func rowLabel(r results.SummaryRow, common results.Params, withPreset, withAlpha, withNet bool) string {
-	label := r.Method
-	if withPreset {
-		label += " (" + r.Preset + ")"
-	}
-	if withNet {
-		label += " " + r.Net
-	}
-	if withAlpha && r.Alpha.Valid {
-		label += " alpha=" + r.Alpha.String()
-	}
-	if params := r.Params.Minus(common); params != "" {
-		label += " " + string(params)
-	}
-	return label
 }
 
 // column returns the column of an availability and a data set, new if need be.

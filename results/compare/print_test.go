@@ -190,13 +190,6 @@ fedvarp            0 (3)     | –
 	}
 }
 
-func TestWriteTableEmpty(t *testing.T) {
-	err := WriteTable(&bytes.Buffer{}, testSummary(), results.TrainLoss, 80)
-	if want := "results: table: no rows of train_loss, want one at least"; err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
-	}
-}
-
 // Settings that every row has do not stand in the labels; those that set rows apart do.
 func TestWriteTableLabels(t *testing.T) {
 	row := func(method string, params results.Params) results.SummaryRow {

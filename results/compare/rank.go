@@ -13,11 +13,9 @@ import (
 // methods that have a number on both sides; a first round that was never reached counts as later than all others.
 type RankAgreement struct {
 	TableColumn                // params: those that every row of the column has
-	Methods     int            `csv:"methods"`    // compared
-	Pairs       int            `csv:"pairs"`      // of methods that differ in the paper
-	Concordant  int            `csv:"concordant"` // of these, those in the same order with us
-	Discordant  int            `csv:"discordant"` // those in the opposite order; what remains is tied with us
-	TauB        files.Optional `csv:"tau_b"`      // Kendall's, −1 … 1; missing where one side ranks nothing
+	Pairs       int            // of methods that differ in the paper
+	Concordant  int            // of these, those in the same order with us
+	TauB        files.Optional // Kendall's, −1 … 1; missing where one side ranks nothing
 
 	rows int // of the column in [Comparing.Rows]
 }
@@ -25,17 +23,6 @@ type RankAgreement struct {
 // Holds reports whether every pair of methods the paper orders has the same order with us. It is false where there is
 // no such pair, and says nothing of how far apart the two are: within the noise of a few seeds an order is chance.
 func (r RankAgreement) Holds() bool { return r.Pairs > 0 && r.Concordant == r.Pairs }
-
-// Verdict words [RankAgreement.Holds]: holds, fails, or unknown where there is no pair.
-func (r RankAgreement) Verdict() string {
-	switch {
-	case r.Pairs == 0:
-		return "unknown"
-	case r.Holds():
-		return "holds"
-	}
-	return "fails"
-}
 
 // Orders counts the columns in which the paper orders methods, and those of them in which every pair has the same
 // order.
@@ -64,15 +51,7 @@ func rankColumn(rows []ComparisonRow) RankAgreement {
 			x, y = append(x, a.Value), append(y, b.Value)
 		}
 	}
-	r.Methods = len(x)
-	for i := range y {
-		for j := range i {
-			if y[i] != y[j] {
-				r.Pairs++
-			}
-		}
-	}
-	r.Concordant, r.Discordant, r.TauB = stats.Kendall(x, y)
+	r.Pairs, r.Concordant, r.TauB = stats.Kendall(x, y)
 	return r
 }
 

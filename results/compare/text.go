@@ -10,17 +10,18 @@ import (
 	"rollcall/results/stats"
 )
 
-// markup is how words for people are set: as plain text or in Markdown.
-type markup struct {
+// Markup is how words for people are set: [Plain] or [Markdown].
+type Markup struct {
 	title  string // a format; the table follows
 	table  func(files.TextTable, *strings.Builder)
 	after  string // behind the table
 	escape func(string) string
 }
 
+// Plain text, and Markdown.
 var (
-	plain    = markup{"%s\n", files.TextTable.Text, "", func(text string) string { return text }}
-	markdown = markup{"**%s**\n\n", files.TextTable.Markdown, "\n", files.EscapeMarkdown}
+	Plain    = Markup{"%s\n", files.TextTable.Text, "", func(text string) string { return text }}
+	Markdown = Markup{"**%s**\n\n", files.TextTable.Markdown, "\n", files.EscapeMarkdown}
 )
 
 // tableGap is between the columns of a text.
@@ -31,15 +32,10 @@ func newTable(align string, headings ...string) files.TextTable {
 	return files.TextTable{Align: align, Gap: tableGap, Lines: [][]string{headings}}
 }
 
-// WriteText writes the comparison for people: a block for each column of the table, with a line for each method and the
+// Write writes the comparison for people: a block for each column of the table, with a line for each method and the
 // rank agreement below. Means are mean ± std (seeds); accuracies and their differences are in percent and percentage
 // points, losses as they are, first rounds whole or never.
-func (c Comparing) WriteText(w io.Writer) error { return c.write(w, plain) }
-
-// WriteMarkdown writes the comparison as [Comparing.WriteText] does, each column as a Markdown table.
-func (c Comparing) WriteMarkdown(w io.Writer) error { return c.write(w, markdown) }
-
-func (c Comparing) write(w io.Writer, m markup) error {
+func (c Comparing) Write(w io.Writer, m Markup) error {
 	var b strings.Builder
 	c.blocks(func(rows []ComparisonRow, rank RankAgreement) {
 		fmt.Fprintf(&b, m.title, m.escape(columnTitle(rank)))
@@ -102,12 +98,15 @@ func (r RankAgreement) words() string {
 	if r.Pairs == 0 {
 		return "order of the methods: unknown, no two to compare"
 	}
-	tau := "not defined"
+	verdict, tau := "fails", "not defined"
+	if r.Holds() {
+		verdict = "holds"
+	}
 	if r.TauB.Valid {
 		tau = fmt.Sprintf("%.2f", r.TauB.Value)
 	}
 	return fmt.Sprintf("order of the methods: %s, %d of %d pairs as in the paper, Kendall's tau-b %s",
-		r.Verdict(), r.Concordant, r.Pairs, tau)
+		verdict, r.Concordant, r.Pairs, tau)
 }
 
 // summary counts the verdicts.

@@ -30,8 +30,8 @@ func TestMarks(t *testing.T) {
 			PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3, Status: "ok",
 			Difference: files.Some(c.mean - 0.635),
 		}
-		r.Verdict = stats.Compare(stats.Estimate{Mean: c.mean, Std: r.Std, N: 3},
-			stats.Estimate{Mean: 0.635, Std: r.PaperStd, N: 3}).Verdict
+		_, _, r.Verdict = stats.Compare(stats.Estimate{Mean: c.mean, Std: r.Std, N: 3},
+			stats.Estimate{Mean: 0.635, Std: r.PaperStd, N: 3})
 		if got := cellOf(&r); got.Class != c.class || !strings.HasSuffix(got.Mark, c.mark) {
 			t.Errorf("%g: %s %q, want %s %q", c.mean, got.Class, got.Mark, c.class, c.mark)
 		}

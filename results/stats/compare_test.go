@@ -29,10 +29,11 @@ func TestCompare(t *testing.T) {
 		{"diverged", with(math.NaN(), 1, 3), with(10, 1, 3), Unknown, files.Optional{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := Compare(test.ours, test.paper)
-			if got.Verdict != test.want || !filestest.SameOptional(got.Margin, test.margin) ||
-				!filestest.Near(got.Difference, test.ours.Mean-test.paper.Mean) {
-				t.Errorf("%+v against %+v: got %+v, want %v, margin %+v", test.ours, test.paper, got, test.want, test.margin)
+			difference, margin, verdict := Compare(test.ours, test.paper)
+			if verdict != test.want || !filestest.SameOptional(margin, test.margin) ||
+				!filestest.Near(difference, test.ours.Mean-test.paper.Mean) {
+				t.Errorf("%+v against %+v: got %g, %+v, %v, want %v, margin %+v",
+					test.ours, test.paper, difference, margin, verdict, test.want, test.margin)
 			}
 		})
 	}

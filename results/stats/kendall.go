@@ -7,17 +7,17 @@ import (
 	"rollcall/results/files"
 )
 
-// Kendall counts the pairs of x and y that are ordered in the same way in both and in opposite ways, and returns
-// Kendall's tau-b = (C − D) / √((n₀ − n₁)(n₀ − n₂)), n₀ being the number of pairs and n₁, n₂ those tied in x and in y.
-// Tau-b is missing where all pairs are tied in one of them. x and y are as long as each other; NaN in them is not
-// allowed.
-func Kendall(x, y []float64) (concordant, discordant int, tauB files.Optional) {
-	var inX, inY int // pairs not tied
+// Kendall counts the pairs that are ordered in y, and those of them that x orders in the same way, C, and returns
+// Kendall's tau-b = (C − D) / √((n₀ − n₁)(n₀ − n₂)), D being the pairs ordered in opposite ways, n₀ the number of pairs,
+// and n₁, n₂ those tied in x and in y. Tau-b is missing where all pairs are tied in one of them. x and y are as long as
+// each other; NaN in them is not allowed.
+func Kendall(x, y []float64) (ordered, concordant int, tauB files.Optional) {
+	var inX, discordant int
 	for i := range x {
 		for j := range i {
 			a, b := cmp.Compare(x[i], x[j]), cmp.Compare(y[i], y[j])
-			inX += a * a
-			inY += b * b
+			inX += a * a // 1 unless they are tied
+			ordered += b * b
 			switch a * b {
 			case 1:
 				concordant++
@@ -26,9 +26,8 @@ func Kendall(x, y []float64) (concordant, discordant int, tauB files.Optional) {
 			}
 		}
 	}
-	if inX == 0 || inY == 0 {
-		return concordant, discordant, files.Optional{}
+	if inX > 0 && ordered > 0 {
+		tauB = files.Some(float64(concordant-discordant) / (math.Sqrt(float64(inX)) * math.Sqrt(float64(ordered))))
 	}
-	return concordant, discordant,
-		files.Some(float64(concordant-discordant) / (math.Sqrt(float64(inX)) * math.Sqrt(float64(inY))))
+	return ordered, concordant, tauB
 }
