@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unique"
 
@@ -59,16 +60,10 @@ func (r *Run) Key() CellKey { return r.Cell.Key(r.Params) }
 //
 // The error is of a folder that cannot be read at all, or ctx's.
 func FindRuns(ctx context.Context, folders ...string) (runs []Run, bad []error, err error) {
-	var dirs []string
-	for _, folder := range folders {
-		found, err := RunFolders(ctx, folder)
-		if err != nil {
-			return nil, nil, err
-		}
-		dirs = append(dirs, found...)
+	dirs, err := RunFolders(ctx, folders...)
+	if err != nil {
+		return nil, nil, err
 	}
-	dirs = UniquePaths(dirs)
-
 	read := make([]Run, len(dirs))
 	wrong := make([][]error, len(dirs))
 	err = files.Parallel(ctx, len(dirs), func(i int) { read[i], wrong[i] = ReadRunFolder(dirs[i]) })
@@ -85,56 +80,57 @@ func FindRuns(ctx context.Context, folders ...string) (runs []Run, bad []error, 
 	return runs, append(bad, doubles...), nil
 }
 
-// RunFolders returns the folders below one that have a curve, in order of names.
-func RunFolders(ctx context.Context, folder string) (dirs []string, err error) {
-	info, err := os.Stat(folder)
-	if err != nil {
-		return nil, fmt.Errorf("results: %w", err)
+// RunFolders returns the folders below some that have a curve, each once, in order of names within each.
+func RunFolders(ctx context.Context, folders ...string) (dirs []string, err error) {
+	for _, folder := range folders {
+		info, err := os.Stat(folder)
+		if err != nil {
+			return nil, fmt.Errorf("results: %w", err)
+		}
+		if !info.IsDir() {
+			return nil, fmt.Errorf("results: %s: a file, want a folder of runs", folder)
+		}
 	}
-	if !info.IsDir() {
-		return nil, fmt.Errorf("results: %s: a file, want a folder of runs", folder)
-	}
-	curves, err := filesNamed(ctx, folder, CurveFile)
+	curves, err := filesNamed(ctx, CurveFile, folders)
 	for _, path := range curves {
 		dirs = append(dirs, filepath.Dir(path))
 	}
 	return dirs, err
 }
 
-// filesNamed returns the files of a name in a folder and below, in order of their paths.
-func filesNamed(ctx context.Context, folder, name string) (paths []string, err error) {
-	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		if err == nil {
-			err = ctx.Err()
+// filesNamed returns the files of a name in folders and below, each once, in order of their paths within each folder.
+func filesNamed(ctx context.Context, name string, folders []string) (paths []string, err error) {
+	for _, folder := range folders {
+		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err == nil && !d.IsDir() && d.Name() == name {
+				paths = append(paths, path)
+			}
+			return err
+		})
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		if err == nil && !d.IsDir() && d.Name() == name {
-			paths = append(paths, path)
+		if err != nil {
+			return nil, fmt.Errorf("results: %w", err)
 		}
-		return err
-	})
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
 	}
-	if err != nil {
-		return nil, fmt.Errorf("results: %w", err)
-	}
-	return paths, nil
+	return UniquePaths(paths), nil
 }
 
-// UniquePaths drops folders that were found before, under whatever name.
-func UniquePaths(dirs []string) (different []string) {
+// UniquePaths drops paths that were there before, under whatever name.
+func UniquePaths(paths []string) []string {
 	seen := map[string]bool{}
-	for _, dir := range dirs {
-		whole := dir
-		if abs, err := filepath.Abs(dir); err == nil {
-			whole = abs
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		if whole, err := filepath.Abs(path); err == nil {
+			path = whole
 		}
-		if !seen[whole] {
-			seen[whole] = true
-			different = append(different, dir)
-		}
-	}
-	return different
+		twice := seen[path]
+		seen[path] = true
+		return twice
+	})
 }
 
 // ReadRunFolder reads the folder of a run; one without a usable row has no curve.

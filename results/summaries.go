@@ -31,16 +31,12 @@ type PlacedSummary struct {
 // line. A number found twice counts once; one found twice with different values is bad, both places named, and the
 // first counts. A number of a cell that failed gives way to one of a cell that did not.
 func FindSummaries(ctx context.Context, folders ...string) (rows []PlacedSummary, bad []error, err error) {
-	var paths []string
-	for _, folder := range folders {
-		found, err := filesNamed(ctx, folder, SummaryFile)
-		if err != nil {
-			return nil, nil, err
-		}
-		paths = append(paths, found...)
+	paths, err := filesNamed(ctx, SummaryFile, folders)
+	if err != nil {
+		return nil, nil, err
 	}
 	first := map[SummaryKey]int{}
-	for _, file := range UniquePaths(paths) {
+	for _, file := range paths {
 		found, lines, wrong := files.ReadCSVFileLenient[SummaryRow](file)
 		bad = append(bad, wrong...)
 		for i, r := range found {

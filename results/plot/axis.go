@@ -16,14 +16,14 @@ type Axis struct {
 	Ticks     []AxisTick
 }
 
-// Axes returns the axes of a chart, for those who draw it themselves. On the y axis of a [LineChart] with LogY all
-// numbers but the labels are decimal logarithms.
-func Axes(c Chart) (x, y Axis, err error) {
+// Frame returns title and axes of a chart, for those who draw it themselves. On the y axis of a [LineChart] with LogY
+// all numbers but the labels are decimal logarithms.
+func Frame(c Chart) (title string, x, y Axis, err error) {
 	p, err := c.plot(styles{})
 	if err != nil {
-		return x, y, err
+		return "", x, y, err
 	}
-	return axisOf(&p.X), axisOf(&p.Y), nil
+	return p.Title.Text, axisOf(&p.X), axisOf(&p.Y), nil
 }
 
 func axisOf(a *plot.Axis) Axis {

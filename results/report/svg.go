@@ -44,24 +44,21 @@ func (p place) py(v float64) float64 {
 
 // drawChart returns a panel as SVG.
 func drawChart(c plot.Chart, l *styles) (chart, error) {
-	x, y, err := plot.Axes(c)
+	title, x, y, err := plot.Frame(c)
 	if err != nil {
 		return chart{}, err
 	}
 	p := place{x: x, y: y, width: chartWidth, height: chartHeight}
 	var body strings.Builder
-	var out chart
 	var says string
 	switch c := c.(type) {
 	case plot.LineChart:
-		out.Title = c.Title
 		p.grid(&body)
 		for _, s := range c.Series {
 			p.series(&body, s, c.LogY, l)
 		}
 		says = lineWords(c)
 	case plot.Histogram:
-		out.Title = c.Title
 		p.grid(&body)
 		body.WriteString(`<path class="bar" d="`)
 		total := 0
@@ -74,16 +71,15 @@ func drawChart(c plot.Chart, l *styles) (chart, error) {
 		body.WriteString(`"/>`)
 		says = fmt.Sprintf("Histogram of %d values.", total)
 	case plot.Raster:
-		out.Title, _, _ = strings.Cut(c.Title, " (dark") // the colours are the page's, which has a legend of them
-		if strings.HasPrefix(out.Title, "dark") {
-			out.Title = ""
+		title, _, _ = strings.Cut(title, " (dark") // the colours are the page's, which has a legend of them
+		if strings.HasPrefix(title, "dark") {
+			title = ""
 		}
 		p.height = max(150, min(7*float64(len(c.Rows)), 620)+above+below)
 		p.raster(&body, c)
 		p.y.Ticks = spaced(p.y.Ticks, p)
 		says = rasterWords(c)
 	case plot.KeyedBars:
-		out.Title = c.Title
 		p.x.Ticks = nil
 		p.grid(&body)
 		var parts []string
@@ -98,7 +94,7 @@ func drawChart(c plot.Chart, l *styles) (chart, error) {
 		return chart{}, fmt.Errorf("report: chart of type %T, want one that the page can draw", c)
 	}
 	var svg strings.Builder
-	label := out.Title + ". " + p.y.Label
+	label := title + ". " + p.y.Label
 	if p.x.Label != "" {
 		label += " against " + p.x.Label
 	}
@@ -107,8 +103,7 @@ func drawChart(c plot.Chart, l *styles) (chart, error) {
 	svg.WriteString(body.String())
 	p.words(&svg)
 	svg.WriteString(`</svg>`)
-	out.SVG = template.HTML(svg.String()) //nolint:gosec // every text in it is escaped
-	return out, nil
+	return chart{title, template.HTML(svg.String())}, nil //nolint:gosec // every text in it is escaped
 }
 
 // grid draws the lines behind the data.
