@@ -3,7 +3,6 @@ package results
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -118,16 +117,13 @@ func (c *RunCell) Status() string {
 	return strings.Join(parts, ", ")
 }
 
-// Settings returns names and values of every setting, sorted by name; none where no run has a run.json.
-func (c *RunCell) Settings() (settings [][2]string) {
+// Settings returns every setting by its name; none where no run has a run.json.
+func (c *RunCell) Settings() map[string]any {
 	i := slices.IndexFunc(c.Runs, func(r Run) bool { return r.Info != nil })
 	if i < 0 {
 		return nil
 	}
-	tree, _ := c.Runs[i].Info.Settings.(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(tree)) {
-		settings = append(settings, [2]string{name, fmt.Sprint(tree[name])})
-	}
+	settings, _ := c.Runs[i].Info.Settings.(map[string]any)
 	return settings
 }
 

@@ -2,7 +2,6 @@ package results
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"rollcall/results/files"
@@ -54,53 +53,51 @@ var ClientMetrics = []Metric{
 
 // MetricInfo is what is known of a metric.
 type MetricInfo struct {
-	metric   Metric
 	name     string  // for people, with its unit
 	scale    float64 // what the number is multiplied by for people: accuracies are percentages to them
 	decimals int     // as the papers print it
 	More     bool    // more is better
-	target   float64 // of a first round: the share of the target accuracy; 0 for other metrics
+	Target   float64 // of a first round: the share of the target accuracy; 0 for other metrics
 	Row      int     // place among the rows of a cell in a summary; metrics of one place come by target and name
 	Column   int     // place among the columns of a data set in a table; metrics of one place come as they did
 }
 
 // metrics is everything that is known of metrics: name for people, scale, decimals, whether more is better, share of
 // the target, place in a summary and in a table.
-var metrics = []MetricInfo{
-	{TrainAcc, "train accuracy (%)", 100, 1, true, 0, 1, 0},
-	{TestAcc, "test accuracy (%)", 100, 1, true, 0, 0, 1},
-	{TrainLoss, "train loss", 1, 4, false, 0, 2, 2},
-	{TestLoss, "test loss", 1, 4, false, 0, 2, 3},
+var metrics = map[Metric]MetricInfo{
+	TrainAcc:  {"train accuracy (%)", 100, 1, true, 0, 1, 0},
+	TestAcc:   {"test accuracy (%)", 100, 1, true, 0, 0, 1},
+	TrainLoss: {"train loss", 1, 4, false, 0, 2, 2},
+	TestLoss:  {"test loss", 1, 4, false, 0, 2, 3},
 
-	{RoundsTo25, "first round at 25 % of the target", 1, 0, false, 0.25, 2, 0},
-	{RoundsTo50, "first round at 50 % of the target", 1, 0, false, 0.5, 2, 0},
-	{RoundsTo75, "first round at 75 % of the target", 1, 0, false, 0.75, 2, 0},
-	{RoundsTo100, "first round at 100 % of the target", 1, 0, false, 1, 2, 0},
+	RoundsTo25:  {"first round at 25 % of the target", 1, 0, false, 0.25, 2, 0},
+	RoundsTo50:  {"first round at 50 % of the target", 1, 0, false, 0.5, 2, 0},
+	RoundsTo75:  {"first round at 75 % of the target", 1, 0, false, 0.75, 2, 0},
+	RoundsTo100: {"first round at 100 % of the target", 1, 0, false, 1, 2, 0},
 
-	{TestAccMax, "test accuracy max (%)", 100, 2, true, 0, 2, 0},
-	{TestAccMean, "test accuracy mean (%)", 100, 2, true, 0, 2, 0},
-	{TestAccStd, "test accuracy std (%)", 100, 2, false, 0, 2, 0},
+	TestAccMax:  {"test accuracy max (%)", 100, 2, true, 0, 2, 0},
+	TestAccMean: {"test accuracy mean (%)", 100, 2, true, 0, 2, 0},
+	TestAccStd:  {"test accuracy std (%)", 100, 2, false, 0, 2, 0},
 
-	{ClientAccMean, "client accuracy mean (%)", 100, 1, true, 0, 2, 0},
-	{ClientAccStd, "client accuracy std (%)", 100, 1, true, 0, 2, 0},
-	{ClientAccVar, "client accuracy var", 1e4, 1, false, 0, 2, 0},
-	{ClientAccWorst10, "client accuracy worst10 (%)", 100, 1, true, 0, 2, 0},
-	{ClientAccWorst10Std, "client accuracy worst10 std (%)", 100, 1, true, 0, 2, 0},
-	{ClientAccBest10, "client accuracy best10 (%)", 100, 1, true, 0, 2, 0},
-	{ClientAccBest10Std, "client accuracy best10 std (%)", 100, 1, true, 0, 2, 0},
+	ClientAccMean:       {"client accuracy mean (%)", 100, 1, true, 0, 2, 0},
+	ClientAccStd:        {"client accuracy std (%)", 100, 1, true, 0, 2, 0},
+	ClientAccVar:        {"client accuracy var", 1e4, 1, false, 0, 2, 0},
+	ClientAccWorst10:    {"client accuracy worst10 (%)", 100, 1, true, 0, 2, 0},
+	ClientAccWorst10Std: {"client accuracy worst10 std (%)", 100, 1, true, 0, 2, 0},
+	ClientAccBest10:     {"client accuracy best10 (%)", 100, 1, true, 0, 2, 0},
+	ClientAccBest10Std:  {"client accuracy best10 std (%)", 100, 1, true, 0, 2, 0},
 
-	{PRounds, "p rounds", 1, 4, false, 0, 2, 0},
-	{PSeeds, "p seeds", 1, 4, false, 0, 2, 0},
+	PRounds: {"p rounds", 1, 4, false, 0, 2, 0},
+	PSeeds:  {"p seeds", 1, 4, false, 0, 2, 0},
 }
 
 // Info returns what is known of a metric; of one from a file of another version little is.
 func (m Metric) Info() MetricInfo {
-	i := slices.IndexFunc(metrics, func(info MetricInfo) bool { return info.metric == m })
-	if i < 0 {
-		name := strings.ReplaceAll(strings.Replace(string(m), "acc", "accuracy", 1), "_", " ")
-		return MetricInfo{metric: m, name: name, scale: 1, decimals: 4, Row: 2}
+	if info, known := metrics[m]; known {
+		return info
 	}
-	return metrics[i]
+	name := strings.ReplaceAll(strings.Replace(string(m), "acc", "accuracy", 1), "_", " ")
+	return MetricInfo{name: name, scale: 1, decimals: 4, Row: 2}
 }
 
 // Name names a metric for people, with its unit.
@@ -110,15 +107,7 @@ func (m Metric) Name() string { return m.Info().name }
 func (m Metric) IsPercent() bool { return m.Info().scale == 100 }
 
 // IsRound reports whether m is the first round to reach a target, a whole number.
-func (m Metric) IsRound() bool { return m.TargetShare().Valid }
-
-// TargetShare returns the share of the target accuracy that a first round is about; missing for other metrics.
-func (m Metric) TargetShare() files.Optional {
-	if share := m.Info().target; share > 0 {
-		return files.Some(share)
-	}
-	return files.Optional{}
-}
+func (m Metric) IsRound() bool { return m.Info().Target > 0 }
 
 // NoNumber is what stands for people where there is no number.
 const NoNumber = "–"

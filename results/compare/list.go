@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -118,8 +119,8 @@ func WriteCell(w io.Writer, c results.RunCell) error {
 	b.WriteString("all: mean ± sample standard deviation over the complete seeds\n")
 	if settings := c.Settings(); len(settings) > 0 {
 		b.WriteString("\nsettings\n")
-		for _, s := range settings {
-			fmt.Fprintf(&b, "  %-22s %s\n", s[0], s[1])
+		for _, name := range slices.Sorted(maps.Keys(settings)) {
+			fmt.Fprintf(&b, "  %-22s %v\n", name, settings[name])
 		}
 	}
 	for i := range c.Runs {

@@ -44,7 +44,7 @@ func SortSummary(table string, rows []results.SummaryRow) {
 		}
 		place := fmt.Sprintf("%08d|%s|%s|%020.9f|%s|%08d|%s|%s|%08d|%s|%d|%08.3f|%s",
 			column, r.Availability, r.Data, r.Alpha.Value, r.Params.Only(keys...), method, r.Method,
-			r.Preset, r.Clients, r.Params, r.Metric.Info().Row, r.Metric.TargetShare().Value, r.Metric)
+			r.Preset, r.Clients, r.Params, r.Metric.Info().Row, r.Metric.Info().Target, r.Metric)
 		list[i] = placed{r, place}
 	}
 	slices.SortStableFunc(list, func(a, b placed) int { return strings.Compare(a.place, b.place) })

@@ -71,7 +71,7 @@ func firstRounds(every int, target func(data string) files.Optional) []Entry {
 		if err != nil {
 			return err
 		}
-		quarters := 4 * row.Metric.TargetShare().Value
+		quarters := 4 * row.Metric.Info().Target
 		row.N = len(runs.Curves)
 		row.Mean, err = results.FirstRound(runs.Curves, every, all.Value*quarters/4, results.TestAcc)
 		return err

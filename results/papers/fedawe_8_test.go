@@ -114,12 +114,12 @@ func TestFedAWE8Target(t *testing.T) {
 }
 
 func TestTargetShare(t *testing.T) {
-	for m, want := range map[results.Metric]files.Optional{
-		results.RoundsTo25: files.Some(0.25), results.RoundsTo50: files.Some(0.5), results.RoundsTo75: files.Some(0.75),
-		results.RoundsTo100: files.Some(1), results.TestAcc: {}, results.TrainLoss: {}, "": {},
+	for m, want := range map[results.Metric]float64{
+		results.RoundsTo25: 0.25, results.RoundsTo50: 0.5, results.RoundsTo75: 0.75, results.RoundsTo100: 1,
+		results.TestAcc: 0, results.TrainLoss: 0, "": 0,
 	} {
-		if got := m.TargetShare(); got != want || m.IsRound() != want.Valid {
-			t.Errorf("%q: got share %v, round %v, want %v, %v", m, got, m.IsRound(), want, want.Valid)
+		if got := m.Info().Target; got != want || m.IsRound() != (want > 0) {
+			t.Errorf("%q: got share %v, round %v, want %v, %v", m, got, m.IsRound(), want, want > 0)
 		}
 	}
 }

@@ -165,22 +165,20 @@ func withFallbackFonts(svg []byte) []byte {
 }
 
 // plots draws every chart.
-func (f Figure) plots(l styles) ([][]*plot.Plot, error) {
+func (f Figure) plots(l styles) (plots [][]*plot.Plot, err error) {
 	if len(f.Panels) == 0 || len(f.Panels[0]) == 0 {
 		return nil, errors.New("no panel, want one at least")
 	}
-	plots := make([][]*plot.Plot, len(f.Panels))
+	plots = make([][]*plot.Plot, len(f.Panels))
 	for j, row := range f.Panels {
 		plots[j] = make([]*plot.Plot, len(row))
 		for i, chart := range row {
 			if chart == nil {
 				continue
 			}
-			p, err := chart.plot(l)
-			if err != nil {
+			if plots[j][i], err = chart.plot(l); err != nil {
 				return nil, fmt.Errorf("panel %d of row %d: %w", i+1, j+1, err)
 			}
-			plots[j][i] = p
 		}
 	}
 	return plots, nil

@@ -80,7 +80,6 @@ func drawChart(c plot.Chart, l *styles) (chart, error) {
 		p.y.Ticks = spaced(p.y.Ticks, p)
 		says = rasterWords(c)
 	case plot.KeyedBars:
-		p.x.Ticks = nil
 		p.grid(&body)
 		var parts []string
 		for i, bar := range c.Bars {
@@ -90,8 +89,6 @@ func drawChart(c plot.Chart, l *styles) (chart, error) {
 			parts = append(parts, fmt.Sprintf("%s %.3g", bar.Name, bar.Value))
 		}
 		says = "Bars: " + strings.Join(parts, ", ") + "."
-	default:
-		return chart{}, fmt.Errorf("report: chart of type %T, want one that the page can draw", c)
 	}
 	var svg strings.Builder
 	label := title + ". " + p.y.Label

@@ -11,17 +11,14 @@ import (
 
 // PairedTTest returns the two-sided p-value of Student's t-test for paired values: how likely differences as far from 0
 // on the mean are, or farther, if their true mean is 0 and they are independent and normal. It is missing for fewer
-// than two pairs; where all differences are equal it is 1 if they are 0, and 0 else, the limits.
+// than two pairs, a being as long as b; where all differences are equal it is 1 if they are 0, and 0 else, the limits.
 func PairedTTest(a, b []float64) (p files.Optional, err error) {
-	if len(a) != len(b) {
-		return p, fmt.Errorf("results: paired t-test: %d and %d values, want as many of each", len(a), len(b))
-	}
 	if len(a) < 2 {
 		return p, nil
 	}
 	d := make([]float64, len(a))
 	for i := range a {
-		if d[i] = a[i] - b[i]; math.IsNaN(d[i]) || math.IsInf(d[i], 0) {
+		if d[i] = a[i] - b[i]; !Finite(d[i]) {
 			return p, fmt.Errorf("results: paired t-test: pair %d is %g and %g, want finite numbers", i+1, a[i], b[i])
 		}
 	}

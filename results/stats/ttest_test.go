@@ -92,7 +92,7 @@ func TestPairedTTestEdges(t *testing.T) {
 		a, b []float64
 		want string
 	}{
-		{[]float64{1, 2}, []float64{1}, "2 and 1 values"}, {[]float64{1, math.NaN()}, []float64{1, 2}, "pair 2"},
+		{[]float64{1, math.NaN()}, []float64{1, 2}, "pair 2"},
 	} {
 		if _, err := PairedTTest(c.a, c.b); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v and %v: %v, want %q", c.a, c.b, err, c.want)
