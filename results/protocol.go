@@ -10,15 +10,13 @@ import (
 
 // BothMeans returns the mean curves of two metrics in the rounds in which both are there.
 func BothMeans(curves [][]CurveRow, a, b Metric) (as, bs []RoundMean) {
-	as, bs = MeanCurve(curves, a), MeanCurve(curves, b)
-	return sharedRounds(as, bs), sharedRounds(bs, as)
-}
-
-// sharedRounds returns the points of a in rounds b has too.
-func sharedRounds(a, b []RoundMean) []RoundMean {
-	return slices.DeleteFunc(slices.Clone(a), func(point RoundMean) bool {
-		return !slices.ContainsFunc(b, func(other RoundMean) bool { return other.Round == point.Round })
-	})
+	others := MeanCurve(curves, b)
+	for _, mean := range MeanCurve(curves, a) {
+		if i := slices.IndexFunc(others, func(o RoundMean) bool { return o.Round == mean.Round }); i >= 0 {
+			as, bs = append(as, mean), append(bs, others[i])
+		}
+	}
+	return as, bs
 }
 
 // RoundMean is the mean of a metric over runs in one round.

@@ -5,7 +5,6 @@ import (
 	_ "embed" // of the page's parts
 	"fmt"
 	"html/template"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -87,14 +86,7 @@ type choice struct {
 	Names       []string
 }
 
-// page writes the page.
-func (b *builder) page(w io.Writer) error {
-	if err := pageTemplate.Execute(w, b.data()); err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	return nil
-}
-
+// data lays out the page.
 func (b *builder) data() *pageData {
 	d := &pageData{
 		Version: b.Version, Made: b.Made.UTC().Format("2006-01-02 15:04 UTC"), Folders: b.Folders, Title: "rollcall report",

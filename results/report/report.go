@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,7 +58,8 @@ func Write(ctx context.Context, dir string, in Input) (Written, error) {
 		return done, err
 	}
 	done.Bad = b.bad
-	if err := files.WriteFile(done.Page, b.page); err != nil {
+	page := b.data()
+	if err := files.WriteFile(done.Page, func(w io.Writer) error { return pageTemplate.Execute(w, page) }); err != nil {
 		return done, err
 	}
 	info, err := os.Stat(done.Page)
@@ -97,8 +99,7 @@ type builder struct {
 
 // build draws up the page.
 func build(in Input) *builder {
-	b := &builder{Input: in, drawnFiles: map[string]bool{}}
-	b.methods = methodsOf(in)
+	b := &builder{Input: in, methods: methodsOf(in), drawnFiles: map[string]bool{}}
 	b.curves()
 	b.availability()
 	b.decisions()

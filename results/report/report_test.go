@@ -177,7 +177,7 @@ func TestOddInputs(t *testing.T) {
 		"own":      {Numbers: []results.SummaryRow{{Cell: results.Cell{Table: "run", Method: "new", Data: "own", Availability: "trace"}, Metric: results.TestAcc, N: 1, Mean: files.Some(0.5), Status: results.CellOK}}},
 	} {
 		var b bytes.Buffer
-		if err := build(in).page(&b); err != nil || !strings.Contains(b.String(), "</html>") {
+		if err := pageTemplate.Execute(&b, build(in).data()); err != nil || !strings.Contains(b.String(), "</html>") {
 			t.Errorf("%s: %v, %d bytes, want a page", name, err, b.Len())
 		}
 		if name == "own" && !strings.Contains(b.String(), "50.0") {
