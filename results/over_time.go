@@ -15,7 +15,8 @@ func OverTime(runs [][]CurveRow, m Metric) (stats.Estimate, error) {
 	return overRuns(runs, m, func(i int, rows []CurveRow) (float64, error) {
 		v := overTime(rows, m)
 		if !v.Valid {
-			return 0, fmt.Errorf("results: run %d of %d: %s of %d evaluations, want more of them", i+1, len(runs), m, len(rows))
+			return 0, fmt.Errorf("results: run %d of %d: %s of %d evaluations, want more of them",
+				i+1, len(runs), m, len(rows))
 		}
 		return v.Value, nil
 	})

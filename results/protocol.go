@@ -77,7 +77,8 @@ func OverSeeds(runs [][]CurveRow, n int, m Metric) (stats.Estimate, error) {
 	return overRuns(runs, m, func(i int, rows []CurveRow) (float64, error) {
 		v := LastRounds(rows, n, m)
 		if !v.Valid {
-			return 0, fmt.Errorf("results: run %d of %d: no %s in its last %d rounds, want one at least", i+1, len(runs), m, n)
+			return 0, fmt.Errorf("results: run %d of %d: no %s in its last %d rounds, want one at least",
+				i+1, len(runs), m, n)
 		}
 		return v.Value, nil
 	})

@@ -48,7 +48,8 @@ type Place struct{ X, Y float64 }
 // one, and its line, each in pieces between the gaps. If logY, the Y are decimal logarithms.
 func (s Series) Paths(logY bool) (bands, lines [][]Place) {
 	on := func(y float64) float64 { return onAxis(y, logY) }
-	Stretches(len(s.Low), func(i int) bool { return stats.Finite(s.X[i], on(s.Low[i]), on(s.High[i])) }, func(from, to int) {
+	inBand := func(i int) bool { return stats.Finite(s.X[i], on(s.Low[i]), on(s.High[i])) }
+	Stretches(len(s.Low), inBand, func(from, to int) {
 		var outline []Place
 		for i := from; i < to; i++ {
 			outline = append(outline, Place{s.X[i], on(s.High[i])})
@@ -58,7 +59,8 @@ func (s Series) Paths(logY bool) (bands, lines [][]Place) {
 		}
 		bands = append(bands, outline)
 	})
-	Stretches(len(s.X), func(i int) bool { return stats.Finite(s.X[i], on(s.Y[i])) }, func(from, to int) {
+	inLine := func(i int) bool { return stats.Finite(s.X[i], on(s.Y[i])) }
+	Stretches(len(s.X), inLine, func(from, to int) {
 		var line []Place
 		for i := from; i < to; i++ {
 			if s.Step && i > from {
