@@ -5,9 +5,13 @@ import (
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/gotypes"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
+
+// rodata are the attributes of a table of constants.
+const rodata = attr.RODATA | attr.NOPTR
 
 // isa is an instruction set as the kernels see it.
 type isa struct {
@@ -75,8 +79,11 @@ func (a *asm) arg(name string) reg.GPVirtual {
 }
 
 // slot is a parameter's place in memory, which the function may use as a variable.
-func (a *asm) slot(name string) operand.Mem {
-	b, err := a.Param(name).Resolve()
+func (a *asm) slot(name string) operand.Mem { return address(a.Param(name)) }
+
+// address is the place in memory of a parameter or result.
+func address(c gotypes.Component) operand.Mem {
+	b, err := c.Resolve()
 	if err != nil {
 		panic(err) // a mistake in this generator
 	}
@@ -91,6 +98,39 @@ func (a *asm) label(name string) string {
 
 // jump is a label as an operand.
 func jump(label string) operand.LabelRef { return operand.LabelRef(label) }
+
+// countDown jumps back to label until n has reached 0.
+func (a *asm) countDown(n operand.Op, label string) {
+	a.DECQ(n)
+	a.JNE(jump(label))
+}
+
+// whole writes body for as many groups of n as there are in left. What is left then is less, and the flags say if it is 0.
+func (a *asm) whole(n int, left reg.GPVirtual, loop, behind string, body func()) {
+	a.SUBQ(operand.U8(n), left)
+	a.JLT(jump(behind))
+	a.Label(loop)
+	body()
+	a.SUBQ(operand.U8(n), left)
+	a.JGE(jump(loop))
+	a.Label(behind)
+	a.ADDQ(operand.U8(n), left)
+}
+
+// ragged writes body for the rest that [asm.whole] leaves, with the mask of its lanes.
+func (a *asm) ragged(left reg.GPVirtual, done string, body func()) {
+	a.JEQ(jump(done))
+	a.lanesBelow(left)
+	body()
+	a.Label(done)
+}
+
+// move adds bytes to pointers.
+func (a *asm) move(bytes int, pointers ...reg.GPVirtual) {
+	for _, p := range pointers {
+		a.ADDQ(operand.I32(bytes), p)
+	}
+}
 
 // at is the memory at base + disp.
 func at(base reg.Register, disp int) operand.Mem { return operand.Mem{Base: base, Disp: disp} }
@@ -115,7 +155,7 @@ func (a *asm) lanesBelow(n reg.GPVirtual) {
 	}
 	if a.table == nil {
 		m := a.StaticGlobal("lanes")
-		a.DataAttributes(attr.RODATA | attr.NOPTR)
+		a.DataAttributes(rodata)
 		for i := range 16 {
 			a.AddDatum(4*i, operand.I32(i/8-1))
 		}
@@ -153,8 +193,8 @@ func (a *asm) store(r reg.Register, m operand.Mem, masked bool) {
 	}
 }
 
-// integers returns a register whose lanes all hold the int32 n.
-func (a *asm) integers(n int32) reg.VecVirtual {
+// integers returns a register whose lanes all hold the bits n.
+func (a *asm) integers(n uint32) reg.VecVirtual {
 	r, v := a.GP32(), a.vec()
 	a.MOVL(operand.I32(n), r)
 	if a.lanes == 16 {
@@ -174,15 +214,22 @@ const (
 	isUnord = operand.U8(3)
 )
 
-// zeroUnlessPositive sets r = 0 where test ≤ 0; NaN counts as positive.
-func (a *asm) zeroUnlessPositive(r, test, zero reg.Register) {
+// selection returns a new register that a comparison sets lane by lane.
+func (a *asm) selection() reg.Register {
 	if a.lanes == 16 {
-		k := a.K()
-		a.VCMPPS(isLE, zero, test, k)
-		a.VMOVAPS(zero, k, r)
-		return
+		return a.K()
 	}
-	m := a.YMM()
-	a.VCMPPS(isLE, zero, test, m)
-	a.VANDNPS(r, m, r)
+	return a.YMM()
+}
+
+// zeroUnlessPositive sets r = 0 where test ≤ 0, and returns where; NaN counts as positive.
+func (a *asm) zeroUnlessPositive(r, test, zero reg.Register) (where reg.Register) {
+	where = a.selection()
+	a.VCMPPS(isLE, zero, test, where)
+	if a.lanes == 16 {
+		a.VMOVAPS(zero, where, r)
+	} else {
+		a.VANDNPS(r, where, r)
+	}
+	return where
 }

@@ -28,11 +28,10 @@ func masks(a *asm) {
 // dropout: draws words of Philox4x32-10, mask = 1 where word ≥ threshold, 0 elsewhere; y = mask ? scale·x : 0.
 // Moves 9 |x| bytes.
 //
-// func(y *float32, mask *uint8, x *float32, draw *philox, index, blocks int, scale float32): blocks of two registers.
-//
-// Eight (AVX2: four) counters are in the low halves of 64-bit lanes, where the multiplication reads its factors and from
-// whose high halves a shift takes the upper words; what else is in the high halves is never looked at. Counters are in
-// such an order that interleaving their words puts the elements in order.
+// draw is a cpu.philox; a block is two registers. Eight (AVX2: four) counters are in the low halves of 64-bit lanes,
+// where the multiplication reads its factors and from whose high halves a shift takes the upper words; what else is in
+// the high halves is never looked at. Counters are in such an order that interleaving their words puts the elements in
+// order.
 func dropout(a *asm) {
 	a.begin("dropout", "func(y *float32, mask *uint8, x *float32, draw *byte, index, blocks int, scale float32)")
 	y, mask, x, draw, blocks, scale := a.arg("y"), a.arg("mask"), a.arg("x"), a.arg("draw"), a.arg("blocks"), a.number("scale")
@@ -47,9 +46,9 @@ func dropout(a *asm) {
 		a.VPBROADCASTD(m, v)
 		return v
 	}
-	index, next := spread(a.slot("index")), a.integers(int32(counters))
+	index, next := spread(a.slot("index")), a.integers(uint32(counters))
 	a.VPADDD(order, index, index)
-	m0, m1, threshold := a.integers(asInt32(philoxM0)), a.integers(asInt32(philoxM1)), spread(at(draw, philoxThreshold))
+	m0, m1, threshold := a.integers(philoxM0), a.integers(philoxM1), spread(at(draw, philoxThreshold))
 	var ones reg.VecVirtual
 	if a.lanes == 16 {
 		r := a.GP32()
@@ -113,13 +112,9 @@ func dropout(a *asm) {
 	a.ADDQ(operand.U32(2*a.bytes()), x)
 	a.ADDQ(operand.U32(2*a.bytes()), y)
 	a.ADDQ(operand.U32(2*a.lanes), mask)
-	a.DECQ(blocks)
-	a.JNE(jump("block"))
+	a.countDown(blocks, "block")
 	a.end()
 }
-
-// asInt32 returns the int32 with the bits of n.
-func asInt32(n uint32) int32 { return int32(n) }
 
 // xor3 sets r = x ^ y ^ r.
 func (a *asm) xor3(x, y, r reg.Register) {
@@ -146,19 +141,12 @@ func (a *asm) pair(low, high reg.VecVirtual) {
 }
 
 // applyMask: y = mask ? scale·x : 0. Moves 9 |x| bytes.
-//
-// func(y, x *float32, mask *uint8, n int, scale float32)
 func applyMask(a *asm) {
 	a.begin("applyMask", "func(y, x *float32, mask *uint8, n int, scale float32)")
 	y, x, mask, n, scale, left, zero := a.arg("y"), a.arg("x"), a.arg("mask"), a.arg("n"), a.number("scale"), a.GP64(), a.vec()
 	a.zero(zero)
 	a.MOVQ(n, left)
-	move := func(n int) {
-		a.ADDQ(operand.I32(n), mask)
-		a.ADDQ(operand.I32(4*n), x)
-		a.ADDQ(operand.I32(4*n), y)
-	}
-	a.channels(left, move, func(masked bool) {
+	a.channels(left, mask, []reg.GPVirtual{x, y}, func(masked bool) {
 		m, v := a.vec(), a.vec()
 		a.load(at(x, 0), v, masked)
 		a.VMULPS(scale, v, v)

@@ -20,26 +20,21 @@ func (a *asm) each(n reg.GPVirtual, body func(here func(p reg.Register) operand.
 	off := a.GP64()
 	a.XORQ(off, off)
 	for _, vecs := range []int{4, 1} {
-		loop, done := a.label("loop"), a.label("loopDone")
-		a.SUBQ(operand.U8(vecs*a.lanes), n)
-		a.JLT(jump(done))
-		a.Label(loop)
-		for i := range vecs {
-			body(func(p reg.Register) operand.Mem {
-				return operand.Mem{Base: p, Index: off, Scale: 1, Disp: i * a.bytes()}
-			}, false)
-		}
-		a.ADDQ(operand.I32(vecs*a.bytes()), off)
-		a.SUBQ(operand.U8(vecs*a.lanes), n)
-		a.JGE(jump(loop))
-		a.Label(done)
-		a.ADDQ(operand.U8(vecs*a.lanes), n)
+		a.whole(vecs*a.lanes, n, a.label("loop"), a.label("loopDone"), func() {
+			for i := range vecs {
+				body(a.behind(off, i), false)
+			}
+			a.move(vecs*a.bytes(), off)
+		})
 	}
-	done := a.label("done")
-	a.JEQ(jump(done))
-	a.lanesBelow(n)
-	body(func(p reg.Register) operand.Mem { return indexed(p, off, 1) }, true)
-	a.Label(done)
+	a.ragged(n, a.label("done"), func() { body(a.behind(off, 0), true) })
+}
+
+// behind returns the memory of register i from p + off on, for any p.
+func (a *asm) behind(off reg.GPVirtual, i int) func(p reg.Register) operand.Mem {
+	return func(p reg.Register) operand.Mem {
+		return operand.Mem{Base: p, Index: off, Scale: 1, Disp: i * a.bytes()}
+	}
 }
 
 // number spreads a float32 parameter over a register.
@@ -124,8 +119,6 @@ func (s stepCode) emit(a *asm) {
 }
 
 // sumSquares: sums[i mod 32] += x[i]², in float64, for blocks of 32. Moves 4 |x| bytes.
-//
-// func(sums *float64, x *float32, blocks int)
 func sumSquares(a *asm) {
 	a.begin("sumSquares", "func(sums *float64, x *float32, blocks int)")
 	sums, x, blocks := a.arg("sums"), a.arg("x"), a.arg("blocks")
@@ -142,8 +135,7 @@ func sumSquares(a *asm) {
 		a.VFMADD231PD(d, d, s)
 	}
 	a.ADDQ(operand.U8(128), x)
-	a.DECQ(blocks)
-	a.JNE(jump("loop"))
+	a.countDown(blocks, "loop")
 	a.Label("done")
 	for i, s := range acc {
 		a.VMOVUPD(s, at(sums, i*a.bytes()))

@@ -12,8 +12,6 @@ const groupLanes = 16
 
 // gather: dst = (img/255 − mean)/std for rows of pixels, a group of them at a time. Moves 5 |dst| bytes.
 //
-// func(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32, rows, groups, stepDst, stepImg, rowDst, rowImg, tail int)
-//
 // A group is the 16 bytes at img, put in order by shuffle; its first tail elements count. A row has groups − 1 of them,
 // stepDst and stepImg bytes apart, whose surplus elements the following group overwrites, and a last one at dstLast and
 // imgLast, which stores tail elements and may overlap the one before it. lanes holds mean and std of every element.
@@ -34,7 +32,7 @@ func gather(a *asm) {
 		a.VMOVUPS(at(lanes, 4*groupLanes+i*a.bytes()), std[i])
 	}
 	const by = 255
-	full, part := a.integers(int32(math.Float32bits(by))), a.integers(int32(math.Float32bits(1.0/by)))
+	full, part := a.integers(math.Float32bits(by)), a.integers(math.Float32bits(1.0/by))
 	order := a.XMM()
 	a.VMOVDQU(at(a.arg("shuffle"), 0), order)
 
@@ -69,19 +67,13 @@ func gather(a *asm) {
 	group(p, q, false)
 	a.ADDQ(stepDst, p)
 	a.ADDQ(stepImg, q)
-	a.DECQ(n)
-	a.JNE(jump("group"))
+	a.countDown(n, "group")
 	a.Label("last")
 	group(dstLast, imgLast, true)
-	for _, move := range []struct {
-		by string
-		of []reg.GPVirtual
-	}{{"rowDst", []reg.GPVirtual{dst, dstLast}}, {"rowImg", []reg.GPVirtual{img, imgLast}}} {
-		for _, p := range move.of {
-			a.ADDQ(a.slot(move.by), p)
-		}
-	}
-	a.DECQ(a.slot("rows"))
-	a.JNE(jump("row"))
+	a.ADDQ(a.slot("rowDst"), dst)
+	a.ADDQ(a.slot("rowDst"), dstLast)
+	a.ADDQ(a.slot("rowImg"), img)
+	a.ADDQ(a.slot("rowImg"), imgLast)
+	a.countDown(a.slot("rows"), "row")
 	a.end()
 }

@@ -125,22 +125,16 @@ func (b block) tile(a *asm, r gemmRegs, rows int) {
 	a.MOVQ(r.segB, r.b)
 	a.MOVQ(at(r.t, tileK), r.p)
 	if b.unroll > 1 {
-		a.SUBQ(operand.U8(b.unroll), r.p)
-		a.JLT(jump(name("rest")))
-		a.Label(name("loop"))
-		for range b.unroll {
-			b.step(a, r, acc)
-		}
-		a.SUBQ(operand.U8(b.unroll), r.p)
-		a.JGE(jump(name("loop")))
-		a.Label(name("rest"))
-		a.ADDQ(operand.U8(b.unroll), r.p)
+		a.whole(b.unroll, r.p, name("loop"), name("rest"), func() {
+			for range b.unroll {
+				b.step(a, r, acc)
+			}
+		})
 		a.JEQ(jump(name("next")))
 	}
 	a.Label(name("one"))
 	b.step(a, r, acc)
-	a.DECQ(r.p)
-	a.JNE(jump(name("one")))
+	a.countDown(r.p, name("one"))
 	a.Label(name("next"))
 	for _, seg := range []struct {
 		disp int
@@ -149,14 +143,12 @@ func (b block) tile(a *asm, r gemmRegs, rows int) {
 		a.MOVQ(at(r.t, seg.disp), r.p)
 		a.LEAQ(indexed(seg.p, r.p, 4), seg.p)
 	}
-	a.DECQ(segs)
-	a.JNE(jump(name("seg")))
+	a.countDown(segs, name("seg"))
 
 	b.write(a, r, acc, name)
 	a.IMUL3Q(operand.U8(rows), r.rowA, r.p)
 	a.ADDQ(r.p, a.slot("a"))
-	a.DECQ(r.tiles)
-	a.JNE(jump(name("rows")))
+	a.countDown(r.tiles, name("rows"))
 	if rows > 1 {
 		a.MOVQ(a.slot("smaller"), r.tiles)
 		a.MOVQ(operand.U32(0), a.slot("smaller"))

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -28,7 +26,19 @@ func run(args []string, stderr io.Writer) int {
 		for _, part := range []struct {
 			name string
 			emit func(*asm)
-		}{{"gemm", gemm}, {"transpose", transpose}, {"pool", pool}, {"rows", rows}, {"norm", norm}, {"flat", flat}, {"gather", gather}, {"prefetch", prefetch}, {"masks", masks}, {"softmax", softmax}, {"peak", peak}} {
+		}{
+			{"gemm", gemm},
+			{"transpose", transpose},
+			{"pool", pool},
+			{"rows", rows},
+			{"norm", norm},
+			{"flat", flat},
+			{"gather", gather},
+			{"prefetch", prefetch},
+			{"masks", masks},
+			{"softmax", softmax},
+			{"peak", peak},
+		} {
 			name := fmt.Sprintf("%s_%s_amd64.s", part.name, set.name)
 			if err := write(filepath.Join(*dir, name), set, part.emit); err != nil {
 				fmt.Fprintf(stderr, "gen: %s: %v\n", name, err)
@@ -42,7 +52,7 @@ func run(args []string, stderr io.Writer) int {
 // highRegister matches the vector registers that only AVX-512 has; avo does not know which set it writes for.
 var highRegister = regexp.MustCompile(`\b[XYZ](1[6-9]|2\d|3[01])\b`)
 
-// write emits one file under a temporary name and renames it.
+// write emits one file.
 func write(path string, set isa, emit func(*asm)) error {
 	a := &asm{Context: build.NewContext(), isa: set}
 	a.ConstraintExpr("amd64")
@@ -63,17 +73,5 @@ func write(path string, set isa, emit func(*asm)) error {
 			return fmt.Errorf("register %s, AVX2 has 0 to 15", r)
 		}
 	}
-	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, text) {
-		return nil
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), "gen-*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // fails, rightly, once renamed
-	_, err = tmp.Write(text)
-	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
+	return os.WriteFile(path, text, 0o644)
 }

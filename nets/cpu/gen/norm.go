@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -34,25 +36,17 @@ func (a *asm) matrix(matrices, perCol []reg.GPVirtual, before func(vecs int, mas
 	if a.lanes == 8 {
 		wide = 2 // there are 16 registers
 	}
-	move := func(n int) {
-		for _, p := range append(append([]reg.GPVirtual{}, matrices...), perCol...) {
-			a.ADDQ(operand.I32(n), p)
-		}
-	}
-	a.stripsOf([]int{wide, 1}, cols, move, func(vecs int, masked bool) {
+	a.strips([]int{wide, 1}, cols, slices.Concat(matrices, perCol), func(vecs int, masked bool) {
 		before(vecs, masked)
 		off, n, row := a.GP64(), a.GP64(), a.label("row")
 		a.XORQ(off, off)
 		a.Load(a.Param("rows"), n)
 		a.Label(row)
 		for i := range vecs {
-			body(i, masked, func(p reg.Register) operand.Mem {
-				return operand.Mem{Base: p, Index: off, Scale: 1, Disp: i * a.bytes()}
-			})
+			body(i, masked, a.behind(off, i))
 		}
 		a.ADDQ(ld, off)
-		a.DECQ(n)
-		a.JNE(jump(row))
+		a.countDown(n, row)
 		if after != nil {
 			after(vecs, masked)
 		}
@@ -150,12 +144,7 @@ func normSums(a *asm, name string, store, relu bool) {
 	a.matrix(matrices, []reg.GPVirtual{db, dw, mean}, func(vecs int, masked bool) {
 		b, w, m = a.loads(db, vecs, masked), a.loads(dw, vecs, masked), a.loads(mean, vecs, masked)
 	}, func(i int, masked bool, here func(reg.Register) operand.Mem) {
-		g, v := a.vec(), a.vec()
-		a.load(here(gy), g, masked)
-		if relu {
-			a.load(here(y), v, masked)
-			a.zeroUnlessPositive(g, v, zero)
-		}
+		g := a.gradient(here(gy), here(y), zero, relu, masked)
 		if store {
 			a.store(g, here(d), masked)
 		}
@@ -186,13 +175,7 @@ func normGrad(a *asm, name string, relu bool) {
 	a.matrix(matrices, []reg.GPVirtual{ca, cb, cc}, func(vecs int, masked bool) {
 		va, vb, vc = a.loads(ca, vecs, masked), a.loads(cb, vecs, masked), a.loads(cc, vecs, masked)
 	}, func(i int, masked bool, here func(reg.Register) operand.Mem) {
-		g, v := a.vec(), a.vec()
-		a.load(here(gy), g, masked)
-		if relu {
-			out := a.vec()
-			a.load(here(y), out, masked)
-			a.zeroUnlessPositive(g, out, zero)
-		}
+		g, v := a.gradient(here(gy), here(y), zero, relu, masked), a.vec()
 		a.load(here(x), v, masked)
 		a.VFMADD213PS(vc[i], vb[i], v)
 		a.VFMADD231PS(va[i], g, v)

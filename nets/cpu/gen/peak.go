@@ -15,7 +15,6 @@ func peak(a *asm) {
 	for _, s := range sums {
 		a.VFMADD231PS(x, y, s)
 	}
-	a.DECQ(n)
-	a.JNE(jump("loop"))
+	a.countDown(n, "loop")
 	a.end()
 }

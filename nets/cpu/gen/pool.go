@@ -15,41 +15,28 @@ func pool(a *asm) {
 // dead is cpu.Dead.
 const dead = 4
 
-// channels writes strip for all registers of channels, cols of them, the last one perhaps ragged.
-func (a *asm) channels(cols reg.GPVirtual, move func(lanes int), strip func(masked bool)) {
+// channels writes strip for all registers of channels, left of them, the last one perhaps ragged. The pointers move on
+// with them: bytes by a byte per channel, floats by four.
+func (a *asm) channels(left, bytes reg.GPVirtual, floats []reg.GPVirtual, strip func(masked bool)) {
 	loop, rest, done := a.label("channels"), a.label("rest"), a.label("done")
-	a.SUBQ(operand.U8(a.lanes), cols)
-	a.JLT(jump(rest))
-	a.Label(loop)
-	strip(false)
-	move(a.lanes)
-	a.SUBQ(operand.U8(a.lanes), cols)
-	a.JGE(jump(loop))
-	a.Label(rest)
-	a.ADDQ(operand.U8(a.lanes), cols)
-	a.JEQ(jump(done))
-	a.lanesBelow(cols)
-	strip(true)
-	a.Label(done)
+	a.whole(a.lanes, left, loop, rest, func() {
+		strip(false)
+		a.move(a.lanes, bytes)
+		a.move(a.bytes(), floats...)
+	})
+	a.ragged(left, done, func() { strip(true) })
 }
 
 // poolReLU: m = max of the window's four, NaN counting as the largest; y[j,o] = max(0, m + bias[o]), arg which, or dead.
 // Reads 16 and writes 5 bytes per y.
-//
-// func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols int): pixels of y.
+// pixels counts those of y.
 func poolReLU(a *asm) {
 	a.begin("poolReLU", "func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols int)")
 	y, arg, top, bottom, bias, cols, left := a.arg("y"), a.arg("arg"), a.arg("top"), a.arg("bottom"), a.arg("bias"), a.arg("cols"), a.GP64()
 	a.MOVQ(cols, left)
 	zero, which := a.vec(), []reg.VecVirtual{nil, a.integers(1), a.integers(2), a.integers(3), a.integers(dead)}
 	a.zero(zero)
-	move := func(n int) {
-		a.ADDQ(operand.I32(n), arg)
-		for _, p := range []reg.GPVirtual{y, top, bottom, bias} {
-			a.ADDQ(operand.I32(4*n), p)
-		}
-	}
-	a.channels(left, move, func(masked bool) {
+	a.channels(left, arg, []reg.GPVirtual{y, top, bottom, bias}, func(masked bool) {
 		b, pixel := a.vec(), a.label("pixel")
 		a.load(at(bias, 0), b, masked)
 		py, pa, off, n := a.GP64(), a.GP64(), a.GP64(), a.GP64()
@@ -76,57 +63,45 @@ func poolReLU(a *asm) {
 			}
 		}
 		a.VADDPS(b, m, m)
-		a.close(m, index, zero, which[dead])
+		a.replace(index, which[dead], a.zeroUnlessPositive(m, m, zero))
 		a.store(m, at(py, 0), masked)
 		a.storeBytes(index, pa, left, masked)
 		a.LEAQ(indexed(py, cols, 4), py)
 		a.ADDQ(cols, pa)
-		a.DECQ(n)
-		a.JNE(jump(pixel))
+		a.countDown(n, pixel)
 	})
 	a.end()
 }
 
 // larger sets m = v, index = which where v > m or v is NaN. The first time, index is 0 elsewhere.
 func (a *asm) larger(v, m, which, index reg.Register, first bool) {
-	if a.lanes == 16 {
-		k, nan := a.K(), a.K()
-		a.VCMPPS(isGT, m, v, k)
-		a.VCMPPS(isUnord, v, v, nan)
-		a.KORW(nan, k, k)
-		a.VMOVAPS(v, k, m)
-		if first {
-			a.VMOVDQA32_Z(which, k, index)
-		} else {
-			a.VMOVDQA32(which, k, index)
-		}
-		return
-	}
-	k, nan := a.YMM(), a.YMM()
+	k, nan := a.selection(), a.selection()
 	a.VCMPPS(isGT, m, v, k)
 	a.VCMPPS(isUnord, v, v, nan)
-	a.VORPS(nan, k, k)
-	a.VBLENDVPS(k, v, m, m)
-	if first {
-		a.VANDPS(which, k, index)
+	if a.lanes == 16 {
+		a.KORW(nan, k, k)
+		a.VMOVAPS(v, k, m)
 	} else {
-		a.VBLENDVPS(k, which, index, index)
+		a.VORPS(nan, k, k)
+		a.VBLENDVPS(k, v, m, m)
+	}
+	switch {
+	case !first:
+		a.replace(index, which, k)
+	case a.lanes == 16:
+		a.VMOVDQA32_Z(which, k, index)
+	default:
+		a.VANDPS(which, k, index)
 	}
 }
 
-// close sets m = 0, index = which where m ≤ 0.
-func (a *asm) close(m, index, zero, which reg.Register) {
+// replace sets index = which where k is set.
+func (a *asm) replace(index, which, k reg.Register) {
 	if a.lanes == 16 {
-		k := a.K()
-		a.VCMPPS(isLE, zero, m, k)
-		a.VMOVAPS(zero, k, m)
 		a.VMOVDQA32(which, k, index)
-		return
+	} else {
+		a.VBLENDVPS(k, which, index, index)
 	}
-	k := a.YMM()
-	a.VCMPPS(isLE, zero, m, k)
-	a.VANDNPS(m, k, m)
-	a.VBLENDVPS(k, which, index, index)
 }
 
 // storeBytes writes the low bytes of index, the first left of them if masked.
@@ -207,21 +182,14 @@ func (a *asm) loadBytes(p, left reg.GPVirtual, index reg.Register, masked bool) 
 
 // unpoolReLU: the window's element that arg names becomes gy[j,o], the others 0; db[o] += gy[j,o] unless dead.
 // Reads 5 and writes 16 bytes per gy.
-//
-// func(top, bottom, db, gy *float32, arg *uint8, pixels, cols int): pixels of gy.
+// pixels counts those of gy.
 func unpoolReLU(a *asm) {
 	a.begin("unpoolReLU", "func(top, bottom, db, gy *float32, arg *uint8, pixels, cols int)")
 	top, bottom, db, gy, arg, cols, left := a.arg("top"), a.arg("bottom"), a.arg("db"), a.arg("gy"), a.arg("arg"), a.arg("cols"), a.GP64()
 	a.MOVQ(cols, left)
 	which := []reg.VecVirtual{a.vec(), a.integers(1), a.integers(2), a.integers(3), a.integers(dead)}
 	a.zero(which[0])
-	move := func(n int) {
-		a.ADDQ(operand.I32(n), arg)
-		for _, p := range []reg.GPVirtual{top, bottom, db, gy} {
-			a.ADDQ(operand.I32(4*n), p)
-		}
-	}
-	a.channels(left, move, func(masked bool) {
+	a.channels(left, arg, []reg.GPVirtual{top, bottom, db, gy}, func(masked bool) {
 		sum, pixel := a.vec(), a.label("pixel")
 		a.load(at(db, 0), sum, masked)
 		pg, pa, pt, pb, n := a.GP64(), a.GP64(), a.GP64(), a.GP64(), a.GP64()
@@ -244,8 +212,7 @@ func unpoolReLU(a *asm) {
 		}
 		a.LEAQ(indexed(pg, cols, 4), pg)
 		a.ADDQ(cols, pa)
-		a.DECQ(n)
-		a.JNE(jump(pixel))
+		a.countDown(n, pixel)
 		a.store(sum, at(db, 0), masked)
 	})
 	a.end()

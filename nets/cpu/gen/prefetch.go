@@ -3,15 +3,12 @@ package main
 import "github.com/mmcloughlin/avo/operand"
 
 // prefetch: asks for lines lines of 64 bytes from p on; they may be anywhere, in nobody's memory too.
-//
-// func(p *byte, lines int)
 func prefetch(a *asm) {
 	a.begin("prefetch", "func(p *byte, lines int)")
 	p, n := a.arg("p"), a.arg("lines")
 	a.Label("loop")
 	a.PREFETCHT0(at(p, 0))
 	a.ADDQ(operand.U8(64), p)
-	a.DECQ(n)
-	a.JNE(jump("loop"))
+	a.countDown(n, "loop")
 	a.RET()
 }

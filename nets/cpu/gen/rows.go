@@ -12,31 +12,16 @@ func rows(a *asm) {
 	reluGrad(a)
 }
 
-// strips writes strip for every width of strip; cols is the number of columns, and move shall add so many bytes to
-// every pointer. strip's labels must be its own.
-func (a *asm) strips(cols reg.GPVirtual, move func(bytes int), strip func(vecs int, masked bool)) {
-	a.stripsOf([]int{4, 1}, cols, move, strip)
-}
-
-// stripsOf is strips with other widths, in registers, the last of them 1.
-func (a *asm) stripsOf(widths []int, cols reg.GPVirtual, move func(bytes int), strip func(vecs int, masked bool)) {
+// strips writes strip for every width of strip, in registers, the last of widths 1. left is the number of columns; the
+// pointers of columns move on with the strips. strip's labels must be its own.
+func (a *asm) strips(widths []int, left reg.GPVirtual, columns []reg.GPVirtual, strip func(vecs int, masked bool)) {
 	for _, vecs := range widths {
-		loop, done := a.label("strip"), a.label("stripsDone")
-		a.SUBQ(operand.U8(vecs*a.lanes), cols)
-		a.JLT(jump(done))
-		a.Label(loop)
-		strip(vecs, false)
-		move(vecs * a.bytes())
-		a.SUBQ(operand.U8(vecs*a.lanes), cols)
-		a.JGE(jump(loop))
-		a.Label(done)
-		a.ADDQ(operand.U8(vecs*a.lanes), cols)
+		a.whole(vecs*a.lanes, left, a.label("strip"), a.label("stripsDone"), func() {
+			strip(vecs, false)
+			a.move(vecs*a.bytes(), columns...)
+		})
 	}
-	done := a.label("done")
-	a.JEQ(jump(done))
-	a.lanesBelow(cols)
-	strip(1, true)
-	a.Label(done)
+	a.ragged(left, a.label("done"), func() { strip(1, true) })
 }
 
 // ifReLU writes code twice: for when the parameter relu is true, and for when it is not. done labels what comes behind.
@@ -52,19 +37,13 @@ func (a *asm) ifReLU(done string, code func(relu bool)) {
 }
 
 // biasReLU: y[i·ld + j] = max(0, y[i·ld + j] + bias[j]), max only if relu. Moves 8 |y| bytes.
-//
-// func(y *float32, rows, ld int, bias *float32, cols int, relu bool)
 func biasReLU(a *asm) {
 	a.begin("biasReLU", "func(y *float32, rows, ld int, bias *float32, cols int, relu bool)")
 	y, ld, bias, cols := a.arg("y"), a.arg("ld"), a.arg("bias"), a.arg("cols")
 	a.SHLQ(operand.U8(2), ld)
 	zero := a.vec()
 	a.zero(zero)
-	move := func(n int) {
-		a.ADDQ(operand.I32(n), y)
-		a.ADDQ(operand.I32(n), bias)
-	}
-	a.strips(cols, move, func(vecs int, masked bool) {
+	a.strips([]int{4, 1}, cols, []reg.GPVirtual{y, bias}, func(vecs int, masked bool) {
 		b := a.loads(bias, vecs, masked)
 		p, n, done := a.GP64(), a.GP64(), a.label("rowsDone")
 		a.MOVQ(y, p)
@@ -86,17 +65,27 @@ func biasReLU(a *asm) {
 				a.store(x, at(p, i*a.bytes()), masked)
 			}
 			a.ADDQ(ld, p)
-			a.DECQ(n)
-			a.JNE(jump(row))
+			a.countDown(n, row)
 		}
 		a.ifReLU(done, loop)
 	})
 	a.end()
 }
 
+// gradient loads a gradient gy, with 0 in place of it where y ≤ 0 if relu.
+func (a *asm) gradient(gy, y operand.Mem, zero reg.Register, relu, masked bool) reg.VecVirtual {
+	g := a.vec()
+	a.load(gy, g, masked)
+	if relu {
+		out := a.vec()
+		a.load(y, out, masked)
+		a.zeroUnlessPositive(g, out, zero)
+	}
+	return g
+}
+
 // reluGrad: d[i,j] = y[i,j] > 0 ? gy[i,j] : 0, gy everywhere if !relu; db[j] += Σ_i d[i,j]. Moves 12 |y| bytes.
-//
-// func(d, db, gy, y *float32, rows, cols int, relu bool), all matrices [rows, cols].
+// All matrices are [rows, cols].
 func reluGrad(a *asm) {
 	a.begin("reluGrad", "func(d, db, gy, y *float32, rows, cols int, relu bool)")
 	d, db, gy, y, cols, ld := a.arg("d"), a.arg("db"), a.arg("gy"), a.arg("y"), a.arg("cols"), a.GP64()
@@ -104,36 +93,22 @@ func reluGrad(a *asm) {
 	a.SHLQ(operand.U8(2), ld)
 	zero := a.vec()
 	a.zero(zero)
-	move := func(n int) {
-		for _, p := range []reg.GPVirtual{d, db, gy, y} {
-			a.ADDQ(operand.I32(n), p)
-		}
-	}
-	a.strips(cols, move, func(vecs int, masked bool) {
+	a.strips([]int{4, 1}, cols, []reg.GPVirtual{d, db, gy, y}, func(vecs int, masked bool) {
 		sum := a.loads(db, vecs, masked)
 		off, n, done := a.GP64(), a.GP64(), a.label("rowsDone")
 		a.XORQ(off, off)
 		a.Load(a.Param("rows"), n)
-		here := func(p reg.Register, i int) operand.Mem {
-			return operand.Mem{Base: p, Index: off, Scale: 1, Disp: i * a.bytes()}
-		}
 		loop := func(relu bool) {
 			row := a.label("row")
 			a.Label(row)
 			for i, v := range sum {
-				g := a.vec()
-				a.load(here(gy, i), g, masked)
-				if relu {
-					out := a.vec()
-					a.load(here(y, i), out, masked)
-					a.zeroUnlessPositive(g, out, zero)
-				}
+				here := a.behind(off, i)
+				g := a.gradient(here(gy), here(y), zero, relu, masked)
 				a.VADDPS(g, v, v)
-				a.store(g, here(d, i), masked)
+				a.store(g, here(d), masked)
 			}
 			a.ADDQ(ld, off)
-			a.DECQ(n)
-			a.JNE(jump(row))
+			a.countDown(n, row)
 		}
 		a.ifReLU(done, loop)
 		a.stores(sum, db, masked)

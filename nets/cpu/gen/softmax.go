@@ -3,13 +3,9 @@ package main
 import (
 	"math"
 
-	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
-
-// rodata are the attributes of a table of constants.
-const rodata = attr.RODATA | attr.NOPTR
 
 // wideLanes is the number of elements softmax takes at a time, in float64 one register of AVX-512 or two of AVX2.
 const wideLanes = 8
@@ -50,9 +46,8 @@ func (a *asm) expConstants() operand.Mem {
 // softmax: top = max x; e = exp(x − top) and z = Σ e in float64, p = e·c/z if there is a p. Reads 4 and writes 8 to 12
 // bytes per x, which is a row in the first cache.
 //
-// func(p *float32, e *float64, x *float32, n int, c float64) (top float32, z float64). e has room for whole registers;
-// element i is added to sum i mod 8, and the sums are then folded in halves. exp is 2ⁿ·exp(r) with n = ⌊d·log₂e⌉ and the
-// series of exp(r): right to 2⁻⁵² of itself. NaN and +Inf make z NaN.
+// e has room for whole registers; element i is added to sum i mod 8, and the sums are then folded in halves. exp is
+// 2ⁿ·exp(r) with n = ⌊d·log₂e⌉ and the series of exp(r): right to 2⁻⁵² of itself. NaN and +Inf make z NaN.
 func softmax(a *asm) {
 	a.begin("softmax", "func(p *float32, e *float64, x *float32, n int, c float64) (top float32, z float64)")
 	table := a.GP64()
@@ -81,7 +76,7 @@ func softmax(a *asm) {
 		a.VPERMILPS(order, half, other)
 		a.VMAXPS(other, half, half)
 	}
-	a.VMOVSS(half, a.result("top"))
+	a.VMOVSS(half, address(a.Return("top")))
 	top := a.vec()
 	a.VCVTSS2SD(half, half, top.AsX())
 	a.VBROADCASTSD(top.AsX(), top)
@@ -136,7 +131,7 @@ func softmax(a *asm) {
 		a.ADDQ(operand.U8(8*wideLanes), e)
 	})
 	a.Label(done)
-	a.VMOVSD(z, a.result("z"))
+	a.VMOVSD(z, address(a.Return("z")))
 	a.end()
 }
 
@@ -155,8 +150,7 @@ func (a *asm) octets(x, p, blocks, rest reg.GPVirtual, fill reg.VecVirtual, body
 	}
 	body(v, false)
 	a.ADDQ(operand.U8(4*wideLanes), p)
-	a.DECQ(n)
-	a.JNE(jump(loop))
+	a.countDown(n, loop)
 	a.Label(ragged)
 	a.TESTQ(rest, rest)
 	a.JEQ(jump(done))
@@ -246,13 +240,4 @@ func (a *asm) total(sums []reg.VecVirtual) reg.VecVirtual {
 	a.VPERMILPD(operand.U8(1), x, other)
 	a.VADDSD(other, x, x)
 	return x
-}
-
-// result is a result's place in memory.
-func (a *asm) result(name string) operand.Mem {
-	b, err := a.Return(name).Resolve()
-	if err != nil {
-		panic(err) // a mistake in this generator
-	}
-	return b.Addr
 }
