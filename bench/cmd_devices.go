@@ -21,9 +21,9 @@ func (a *app) devicesCommand() *cobra.Command {
 			}
 			var names []string
 			for _, k := range cpu.Variants() {
-				names = append(names, k.Name)
+				names = append(names, k.Name())
 			}
-			if _, err := fmt.Fprintf(a.stdout, "cpu      %s, %d threads, kernels %s (of %s)\n", cpu.Model(), runtime.GOMAXPROCS(0), best.Name, strings.Join(names, ", ")); err != nil {
+			if _, err := fmt.Fprintf(a.stdout, "cpu      %s, %d threads, kernels %s (of %s)\n", cpu.Model(), runtime.GOMAXPROCS(0), best.Name(), strings.Join(names, ", ")); err != nil {
 				return err
 			}
 			cards, err := gpu.Cards()

@@ -67,7 +67,7 @@ func NewCPU(m *Model, train, test *plan.Samples, o CPUOptions) (*CPU, error) {
 
 // Info implements [Engine].
 func (e *CPU) Info() Info {
-	return Info{Engine: "cpu-" + e.kernels.Name, Device: cpu.Model(), Precision: "fp32", Params: e.model.P}
+	return Info{Engine: "cpu-" + e.kernels.Name(), Device: cpu.Model(), Precision: "fp32", Params: e.model.P}
 }
 
 // Close implements [Engine].

@@ -28,12 +28,12 @@ func DropoutMask(mask []uint8, lo int, d Draw, layer int, rate float64) {
 	}
 }
 
-func dropoutGeneric[T Float](y []T, mask []uint8, x []T, lo int, d Draw, layer int, rate float64) {
+func (g generic[T]) Dropout(y []T, mask []uint8, x []T, lo int, d Draw, layer int, rate float64) {
 	DropoutMask(mask[:len(x)], lo, d, layer, rate)
-	applyMaskGeneric(y, x, mask, keepScale[T](rate))
+	g.ApplyMask(y, x, mask, keepScale[T](rate))
 }
 
-func applyMaskGeneric[T Float](y, x []T, mask []uint8, scale T) {
+func (generic[T]) ApplyMask(y, x []T, mask []uint8, scale T) {
 	for i, v := range x {
 		y[i] = 0
 		if mask[i] != 0 {

@@ -26,34 +26,23 @@ func newPhilox(d Draw, layer int, rate float64) philox {
 	return p
 }
 
-// The vector kernels draw 32 or 16 elements at a time, whole blocks of the generator. The elements in front of the first
+// Dropout draws two registers of elements at a time, whole blocks of the generator. The elements in front of the first
 // block and behind the last are left to plain Go: at most 3 and 31 of a chunk.
-
-func applyDropoutAVX512(y []float32, mask []uint8, x []float32, lo int, d Draw, layer int, rate float64) {
+func (c *code) Dropout(y []float32, mask []uint8, x []float32, lo int, d Draw, layer int, rate float64) {
 	y, mask = y[:len(x)], mask[:len(x)]
-	head, blocks, tail := wholeBlocks(len(x), lo, 32)
-	dropoutGeneric(y[:head], mask[:head], x[:head], lo, d, layer, rate)
+	size := 2 * c.lanes
+	head := min(-lo&3, len(x))
+	blocks := (len(x) - head) / size
+	tail := head + blocks*size
+	plain := generic[float32]{}
+	plain.Dropout(y[:head], mask[:head], x[:head], lo, d, layer, rate)
 	if blocks > 0 {
-		p := newPhilox(d, layer, rate)
-		dropoutAVX512(&y[head], &mask[head], &x[head], &p, (lo+head)/4, blocks, keepScale[float32](rate))
+		p, index, scale := newPhilox(d, layer, rate), (lo+head)/4, keepScale[float32](rate)
+		if c.lanes == 16 { // called by name, or p would be on the heap
+			dropoutAVX512(&y[head], &mask[head], &x[head], &p, index, blocks, scale)
+		} else {
+			dropoutAVX2(&y[head], &mask[head], &x[head], &p, index, blocks, scale)
+		}
 	}
-	dropoutGeneric(y[tail:], mask[tail:], x[tail:], lo+tail, d, layer, rate)
-}
-
-func applyDropoutAVX2(y []float32, mask []uint8, x []float32, lo int, d Draw, layer int, rate float64) {
-	y, mask = y[:len(x)], mask[:len(x)]
-	head, blocks, tail := wholeBlocks(len(x), lo, 16)
-	dropoutGeneric(y[:head], mask[:head], x[:head], lo, d, layer, rate)
-	if blocks > 0 {
-		p := newPhilox(d, layer, rate)
-		dropoutAVX2(&y[head], &mask[head], &x[head], &p, (lo+head)/4, blocks, keepScale[float32](rate))
-	}
-	dropoutGeneric(y[tail:], mask[tail:], x[tail:], lo+tail, d, layer, rate)
-}
-
-// wholeBlocks cuts elements lo … lo+n in a head up to a multiple of 4, blocks of size, and a tail.
-func wholeBlocks(n, lo, size int) (head, blocks, tail int) {
-	head = min(-lo&3, n)
-	blocks = (n - head) / size
-	return head, blocks, head + blocks*size
+	plain.Dropout(y[tail:], mask[tail:], x[tail:], lo+tail, d, layer, rate)
 }

@@ -47,7 +47,7 @@ func TestDropout(t *testing.T) {
 					d, layer := Draw{r.Uint32(), r.Uint32(), r.Uint32(), r.Uint32()}, r.IntN(3)
 					x := numbers(r, n, 20)
 					want, wantMask := make([]float32, n), make([]uint8, n)
-					dropoutGeneric(want, wantMask, x, lo, d, layer, rate)
+					generic[float32]{}.Dropout(want, wantMask, x, lo, d, layer, rate)
 					p.reset()
 					in, got, mask := lend(p, x), lend(p, numbers(r, n, 0)), lend(p, slices.Repeat([]uint8{99}, n))
 					k.Dropout(got, mask, in, lo, d, layer, rate)
@@ -74,7 +74,7 @@ func TestDropoutThreshold(t *testing.T) {
 				y, mask := make([]float32, len(x)), make([]uint8, len(x))
 				k.Dropout(y, mask, x, 0, d, 0, float64(word+uint32(above))*0x1p-32)
 				if mask[e] != want || (y[e] != 0) != (want == 1) {
-					t.Fatalf("%s: element %d, word %#x, threshold %d above it: mask %d y %g, want mask %d", k.Name, e, word, above, mask[e], y[e], want)
+					t.Fatalf("%s: element %d, word %#x, threshold %d above it: mask %d y %g, want mask %d", k.Name(), e, word, above, mask[e], y[e], want)
 				}
 			}
 		}
@@ -89,7 +89,7 @@ func TestApplyMask(t *testing.T) {
 			for i := range mask {
 				mask[i] = uint8(r.IntN(2) * (1 + r.IntN(255)))
 			}
-			applyMaskGeneric(want, x, mask, 1.25)
+			generic[float32]{}.ApplyMask(want, x, mask, 1.25)
 			p.reset()
 			in, m, got := lend(p, x), lend(p, mask), lend(p, numbers(r, n, 0))
 			k.ApplyMask(got, in, m, 1.25)
@@ -112,7 +112,7 @@ func TestDropoutPanics(t *testing.T) {
 			"applyMask: short y":    func() { k.ApplyMask(f(39), f(40), slices.Repeat([]uint8{1}, 40), 1) },
 			"applyMask: short mask": func() { k.ApplyMask(f(40), f(40), u(39), 1) },
 		} {
-			wantPanic(t, k.Name+": "+what, run)
+			wantPanic(t, k.Name()+": "+what, run)
 		}
 	}
 }

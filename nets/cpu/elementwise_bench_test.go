@@ -43,7 +43,7 @@ func BenchmarkElementwise(b *testing.B) {
 			{"Softmax10", 16 * 10, func() { k.Softmax(prob[:10], exp, fc[:10], 1) }},
 			{"Softmax100", 16 * 100, func() { k.Softmax(prob, exp, fc[:100], 1) }},
 		} {
-			b.Run(k.Name+"/"+c.name, func(b *testing.B) {
+			b.Run(k.Name()+"/"+c.name, func(b *testing.B) {
 				for b.Loop() {
 					c.run()
 				}

@@ -19,7 +19,7 @@ func TestTranspose(t *testing.T) {
 				src, dst := numbers(r, (rows-1)*ldSrc+cols, 50), numbers(r, (cols-1)*ldDst+rows, 0)
 				p.reset()
 				got, in := lend(p, dst), lend(p, src)
-				transposeGeneric(dst, ldDst, src, ldSrc, rows, cols)
+				generic[float32]{}.Transpose(dst, ldDst, src, ldSrc, rows, cols)
 				k.Transpose(got, ldDst, in, ldSrc, rows, cols)
 				what := fmt.Sprintf("%d × %d, %d and %d apart: dst", rows, cols, ldSrc, ldDst)
 				p.intact(t, what)
@@ -37,7 +37,7 @@ func TestPoolReLU(t *testing.T) {
 				for _, oneIn := range []int{0, 4, 100} {
 					top, bottom, bias := numbers(r, 2*w*n, oneIn), numbers(r, 2*w*n, oneIn), numbers(r, n, oneIn)
 					want, wantArg := make([]float32, w*n), make([]uint8, w*n)
-					poolReLUGeneric(want, wantArg, top, bottom, bias)
+					generic[float32]{}.PoolReLU(want, wantArg, top, bottom, bias)
 					p.reset()
 					got, arg := lend(p, numbers(r, w*n, 0)), lend(p, slices.Repeat([]uint8{99}, w*n))
 					k.PoolReLU(got, arg, lend(p, top), lend(p, bottom), lend(p, bias))
@@ -79,7 +79,7 @@ func TestUnpoolReLU(t *testing.T) {
 					what := fmt.Sprintf("O=%d W/2=%d NaN or Inf 1 in %d", n, w, oneIn)
 					p.intact(t, what)
 					wantTop, wantBottom := make([]float32, 2*w*n), make([]float32, 2*w*n)
-					unpoolReLUGeneric(wantTop, wantBottom, db, gy, arg)
+					generic[float32]{}.UnpoolReLU(wantTop, wantBottom, db, gy, arg)
 					wantSame(t, what+": top", top, wantTop)
 					wantSame(t, what+": bottom", bottom, wantBottom)
 					wantSame(t, what+": db", gotDB, db)
@@ -102,7 +102,7 @@ func TestBiasReLU(t *testing.T) {
 					k.BiasReLU(got, rows, ld, lend(p, bias), relu)
 					what := fmt.Sprintf("rows=%d of %d, %d apart, relu=%t: y", rows, n, ld, relu)
 					p.intact(t, what)
-					biasReLUGeneric(y, rows, ld, bias, relu)
+					generic[float32]{}.BiasReLU(y, rows, ld, bias, relu)
 					wantSame(t, what, got, y)
 				}
 			}
@@ -135,7 +135,7 @@ func TestReLUGrad(t *testing.T) {
 						what := fmt.Sprintf("rows=%d of %d, relu=%t, in place %t", rows, n, relu, inPlace)
 						p.intact(t, what)
 						want := make([]float32, rows*n)
-						reluGradGeneric(want, db, gy, y, relu)
+						generic[float32]{}.ReLUGrad(want, db, gy, y, relu)
 						wantSame(t, what+": d", got, want)
 						wantSame(t, what+": db", gotDB, db)
 					}
@@ -156,7 +156,7 @@ func TestScale(t *testing.T) {
 				src := append(fractions(r, n), numbers(r, 9, 3)...)
 				src = src[len(src)-n:]
 				want := make([]float32, n)
-				scaleGeneric(want, c, src)
+				generic[float32]{}.Scale(want, c, src)
 				p.reset()
 				dst, in := lend(p, numbers(r, n, 0)), lend(p, src)
 				what := fmt.Sprintf("n=%d c=%g", n, c)
@@ -188,7 +188,7 @@ func TestAxpy(t *testing.T) {
 				k.Axpy(got, c, lend(p, src))
 				what := fmt.Sprintf("n=%d c=%g: dst", n, c)
 				p.intact(t, what)
-				axpyGeneric(dst, c, src)
+				generic[float32]{}.Axpy(dst, c, src)
 				wantNear(t, what, got, dst, scale, 4*unit, "4·2⁻²⁴·(|dst|+|c·src|): three roundings, one fused away")
 			}
 		}
@@ -223,8 +223,8 @@ func TestStep(t *testing.T) {
 				// The same step of the magnitudes, added up; each of at most nine roundings is a unit of at most that sum.
 				sum := Step[float32]{LR: -s.LR, Scale: s.Scale, Decay: s.Decay, Momentum: s.Momentum}
 				scaleW, scaleV := abs(w), abs(v)
-				stepGeneric(scaleW, abs(g), scaleV, abs(drift), sum)
-				stepGeneric(w, g, v, drift, s)
+				generic[float32]{}.Step(scaleW, abs(g), scaleV, abs(drift), sum)
+				generic[float32]{}.Step(w, g, v, drift, s)
 				const why = "16·2⁻²⁴ of the sum of magnitudes: at most nine roundings here, fewer fused"
 				wantNear(t, what+": w", gotW, w, scaleW, 16*unit, why)
 				if v != nil {
@@ -280,7 +280,7 @@ func TestElementwisePanics(t *testing.T) {
 			"step: empty v, not nil":    func() { k.Step(f(5), f(5), f(0), nil, s) },
 			"step: short v, with drift": func() { k.Step(f(5), f(5), f(4), f(5), s) },
 		} {
-			wantPanic(t, k.Name+": "+what, run)
+			wantPanic(t, k.Name()+": "+what, run)
 		}
 	}
 }

@@ -102,7 +102,7 @@ func (n *Normal[T]) check(dst []T, img []uint8, c *Crop) {
 	}
 }
 
-func gatherGeneric[T Float](dst []T, img []uint8, n *Normal[T], c Crop) {
+func (generic[T]) Gather(dst []T, img []uint8, n *Normal[T], c Crop) {
 	n.check(dst, img, &c)
 	o, ok := c.overlap()
 	if !ok {

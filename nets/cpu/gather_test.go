@@ -119,7 +119,7 @@ func TestNormal(t *testing.T) {
 			}
 			got := make([]float32, len(img))
 			k.Gather(got, img, NewNormal[float32](mean, std), Crop{H: 16, W: 16, C: 3})
-			wantSame(t, fmt.Sprintf("%s: mean %v std %v: values", k.Name, mean, std), got, want)
+			wantSame(t, fmt.Sprintf("%s: mean %v std %v: values", k.Name(), mean, std), got, want)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func TestGatherPanics(t *testing.T) {
 			"other channels": func() { k.Gather(dst, img, n, with(func(c *Crop) { c.C, c.W = 2, 9 })) },
 			"no rows":        func() { k.Gather(dst, img, n, with(func(c *Crop) { c.H = 0 })) },
 		} {
-			wantPanic(t, k.Name+": gather: "+what, run)
+			wantPanic(t, k.Name()+": gather: "+what, run)
 		}
 	}
 }

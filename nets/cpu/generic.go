@@ -1,32 +1,16 @@
 package cpu
 
-// Generic returns the kernels in plain Go: the ones every other variant is compared with.
-func Generic[T Float]() Kernels[T] {
-	return Kernels[T]{
-		Name:       "generic",
-		Gemm:       gemmGeneric[T],
-		Transpose:  transposeGeneric[T],
-		PoolReLU:   poolReLUGeneric[T],
-		UnpoolReLU: unpoolReLUGeneric[T],
-		BiasReLU:   biasReLUGeneric[T],
-		ReLUGrad:   reluGradGeneric[T],
-		Moments:    momentsGeneric[T],
-		Normalise:  normaliseGeneric[T],
-		NormSums:   normSumsGeneric[T],
-		NormGrad:   normGradGeneric[T],
-		Scale:      scaleGeneric[T],
-		Axpy:       axpyGeneric[T],
-		SumSquares: sumSquaresGeneric[T],
-		Step:       stepGeneric[T],
-		Gather:     gatherGeneric[T],
-		Dropout:    dropoutGeneric[T],
-		ApplyMask:  applyMaskGeneric[T],
-		Softmax:    softmaxGeneric[T],
-		Prefetch:   func([]T, []uint8) {},
-	}
-}
+// generic is the kernels in plain Go.
+type generic[T Float] struct{}
 
-func gemmGeneric[T Float](t *Tile[T]) {
+// Generic returns the kernels in plain Go: the ones every other variant is compared with.
+func Generic[T Float]() Kernels[T] { return generic[T]{} }
+
+func (generic[T]) Name() string { return "generic" }
+
+func (generic[T]) Prefetch([]T, []uint8) {}
+
+func (generic[T]) Gemm(t *Tile[T]) {
 	for u := range t.Runs {
 		gemmRun(t, t.A[u*t.ARun:], t.C[u*t.CRun:])
 	}
@@ -68,7 +52,7 @@ func gemmRun[T Float](t *Tile[T], A, C []T) {
 	}
 }
 
-func transposeGeneric[T Float](dst []T, ldDst int, src []T, ldSrc, rows, cols int) {
+func (generic[T]) Transpose(dst []T, ldDst int, src []T, ldSrc, rows, cols int) {
 	for i := range rows {
 		for j, v := range src[i*ldSrc:][:cols] {
 			dst[j*ldDst+i] = v
@@ -76,7 +60,7 @@ func transposeGeneric[T Float](dst []T, ldDst int, src []T, ldSrc, rows, cols in
 	}
 }
 
-func poolReLUGeneric[T Float](y []T, arg []uint8, top, bottom, bias []T) {
+func (generic[T]) PoolReLU(y []T, arg []uint8, top, bottom, bias []T) {
 	n := len(bias)
 	for j := 0; j < len(y)/n; j++ {
 		t0, t1 := top[2*j*n:][:n], top[(2*j+1)*n:][:n]
@@ -101,7 +85,7 @@ func poolReLUGeneric[T Float](y []T, arg []uint8, top, bottom, bias []T) {
 	}
 }
 
-func unpoolReLUGeneric[T Float](top, bottom, db, gy []T, arg []uint8) {
+func (generic[T]) UnpoolReLU(top, bottom, db, gy []T, arg []uint8) {
 	n := len(db)
 	for j := 0; j < len(gy)/n; j++ {
 		window := [4][]T{top[2*j*n:][:n], top[(2*j+1)*n:][:n], bottom[2*j*n:][:n], bottom[(2*j+1)*n:][:n]}
@@ -118,7 +102,7 @@ func unpoolReLUGeneric[T Float](top, bottom, db, gy []T, arg []uint8) {
 	}
 }
 
-func biasReLUGeneric[T Float](y []T, rows, ld int, bias []T, relu bool) {
+func (generic[T]) BiasReLU(y []T, rows, ld int, bias []T, relu bool) {
 	for i := range rows {
 		row := y[i*ld:][:len(bias)]
 		for j, b := range bias {
@@ -131,7 +115,7 @@ func biasReLUGeneric[T Float](y []T, rows, ld int, bias []T, relu bool) {
 	}
 }
 
-func reluGradGeneric[T Float](d, db, gy, y []T, relu bool) {
+func (generic[T]) ReLUGrad(d, db, gy, y []T, relu bool) {
 	n := len(db)
 	for i := 0; i < len(gy); i += n {
 		for j, g := range gy[i:][:n] {
@@ -144,19 +128,19 @@ func reluGradGeneric[T Float](d, db, gy, y []T, relu bool) {
 	}
 }
 
-func scaleGeneric[T Float](dst []T, c T, src []T) {
+func (generic[T]) Scale(dst []T, c T, src []T) {
 	for i, v := range src {
 		dst[i] = c * v
 	}
 }
 
-func axpyGeneric[T Float](dst []T, c T, src []T) {
+func (generic[T]) Axpy(dst []T, c T, src []T) {
 	for i, v := range src {
 		dst[i] += c * v
 	}
 }
 
-func sumSquaresGeneric[T Float](x []T) float64 {
+func (generic[T]) SumSquares(x []T) float64 {
 	sum := 0.0
 	for _, v := range x {
 		sum += float64(v) * float64(v)
@@ -164,7 +148,7 @@ func sumSquaresGeneric[T Float](x []T) float64 {
 	return sum
 }
 
-func stepGeneric[T Float](w, g, v, drift []T, s Step[T]) {
+func (generic[T]) Step(w, g, v, drift []T, s Step[T]) {
 	for i, wi := range w {
 		d := s.Scale*g[i] + s.Decay*wi
 		if drift != nil {

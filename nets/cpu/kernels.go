@@ -12,60 +12,61 @@ const PanelCols = 32
 // Strides are not negative, and rows do not overlap. Outputs overlap neither inputs nor each other, but where a kernel goes
 // element by element one buffer may be both: dst and src of Scale, d and gy or d and y of ReLUGrad, y and x of Dropout and
 // ApplyMask. A slice too short for what is asked panics in every variant.
-type Kernels[T Float] struct {
-	Name string // generic, avx2, avx512
+type Kernels[T Float] interface {
+	// Name is generic, avx2 or avx512.
+	Name() string
 
 	// Gemm computes one tile; see [Tile].
-	Gemm func(*Tile[T])
+	Gemm(t *Tile[T])
 	// Transpose sets dst[j·ldDst+i] = src[i·ldSrc+j] for i < rows, j < cols.
-	Transpose func(dst []T, ldDst int, src []T, ldSrc, rows, cols int)
+	Transpose(dst []T, ldDst int, src []T, ldSrc, rows, cols int)
 
 	// PoolReLU pools two rows of a feature map: y[j,o] = max(0, bias[o] + max(top[2j,o], top[2j+1,o], bottom[2j,o], bottom[2j+1,o])).
 	// top, bottom [W,O], bias [O], y [W/2,O]; arg [W/2,O] is 0 … 3 for the first of the four that is largest, [Dead] if y is 0.
-	PoolReLU func(y []T, arg []uint8, top, bottom, bias []T)
+	PoolReLU(y []T, arg []uint8, top, bottom, bias []T)
 	// UnpoolReLU undoes it for gradients: every element of top and bottom [W,O] is set, to gy[j,o] where arg points and to 0
 	// elsewhere; db[o] += Σ_j gy[j,o] over the living ones, in order of j.
-	UnpoolReLU func(top, bottom, db, gy []T, arg []uint8)
+	UnpoolReLU(top, bottom, db, gy []T, arg []uint8)
 
 	// BiasReLU adds bias [n] to rows of n elements, ld apart, and clamps them at 0 if relu.
-	BiasReLU func(y []T, rows, ld int, bias []T, relu bool)
+	BiasReLU(y []T, rows, ld int, bias []T, relu bool)
 	// ReLUGrad sets d = gy where y > 0 (everywhere, if !relu), 0 elsewhere, and adds d's column sums to db, in order of rows.
 	// d, gy, y [rows, len(db)].
-	ReLUGrad func(d, db, gy, y []T, relu bool)
+	ReLUGrad(d, db, gy, y []T, relu bool)
 
 	// Moments adds to sum and squares [C] the column sums of x − pivot and of its squares, in order of rows. x [rows,C], pivot [C].
-	Moments func(sum, squares, x, pivot []T)
+	Moments(sum, squares, x, pivot []T)
 	// Normalise sets y = x·scale + shift + add, clamped at 0 if relu; add nil: none. y, x, add [rows,C], scale, shift [C].
-	Normalise func(y, x, add, scale, shift []T, relu bool)
+	Normalise(y, x, add, scale, shift []T, relu bool)
 	// NormSums sets d = gy where y > 0 (everywhere, if y is nil), 0 elsewhere, and adds to db and dw [C] the column sums of
 	// d and of d·(x − mean), in order of rows; d nil: it is not kept. d, gy, y, x [rows,C], mean [C].
-	NormSums func(d, db, dw, gy, y, x, mean []T)
+	NormSums(d, db, dw, gy, y, x, mean []T)
 	// NormGrad sets dx = a·d + b·x + c, with d as in NormSums. dx, gy, y, x [rows,C], a, b, c [C].
-	NormGrad func(dx, gy, y, x, a, b, c []T)
+	NormGrad(dx, gy, y, x, a, b, c []T)
 
 	// Scale sets dst = c·src; Axpy adds c·src to dst.
-	Scale func(dst []T, c T, src []T)
-	Axpy  func(dst []T, c T, src []T)
+	Scale(dst []T, c T, src []T)
+	Axpy(dst []T, c T, src []T)
 	// SumSquares returns Σ x², added up in float64; lanes and their final sum depend on the variant, not on the machine.
-	SumSquares func(x []T) float64
+	SumSquares(x []T) float64
 	// Step applies one SGD step; see [Step].
-	Step func(w, g, v, drift []T, s Step[T])
+	Step(w, g, v, drift []T, s Step[T])
 
 	// Gather writes one normalised crop of img, [H,W,C] and perhaps more behind it; see [Normal] and [Crop]. All of dst
 	// [H+2·Border,W+2·Border,C] is written.
-	Gather func(dst []T, img []uint8, n *Normal[T], c Crop)
+	Gather(dst []T, img []uint8, n *Normal[T], c Crop)
 	// Dropout draws the mask of the elements lo … lo+len(x) as [DropoutMask] does, and applies it.
-	Dropout func(y []T, mask []uint8, x []T, lo int, d Draw, layer int, rate float64)
+	Dropout(y []T, mask []uint8, x []T, lo int, d Draw, layer int, rate float64)
 	// ApplyMask sets y = scale·x where mask is not 0, 0 elsewhere.
-	ApplyMask func(y, x []T, mask []uint8, scale T)
+	ApplyMask(y, x []T, mask []uint8, scale T)
 	// Softmax returns top, the largest of x, and z = Σ e with e = exp(x − top) in float64, and sets p = c·e/z (nil: no p).
 	// e has room for a multiple of eight; what is behind len(x) of it is undefined afterwards. e and z are right to 2⁻⁵¹ of
 	// themselves, e below exp(−708) being 0; the order of the sum depends on the variant. NaN, +Inf or nothing but −Inf in
 	// x makes z and p NaN; top may then be any of x.
-	Softmax func(p []T, e []float64, x []T, c float64) (top T, z float64)
+	Softmax(p []T, e []float64, x []T, c float64) (top T, z float64)
 
 	// Prefetch asks for x and b to be brought into the cache while something else is computed. It changes nothing.
-	Prefetch func(x []T, b []uint8)
+	Prefetch(x []T, b []uint8)
 }
 
 // Dead marks a pooled element whose ReLU is closed.

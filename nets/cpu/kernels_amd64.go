@@ -5,72 +5,83 @@ import (
 	"unsafe"
 )
 
-// AVX512 returns the kernels for AVX-512 (F, BW, DQ and VL). The results are those of [AVX2], bit for bit.
-func AVX512() Kernels[float32] {
-	return (&code{
-		transposeAVX512, poolReLUAVX512, unpoolReLUAVX512, biasReLUAVX512, reluGradAVX512, scaleAVX512, axpyAVX512,
-		stepAVX512, stepDriftAVX512, stepMomentumAVX512, stepBothAVX512, gatherAVX512, applyMaskAVX512, softmaxAVX512, prefetchAVX512,
-		normAVX512,
-	}).kernels("avx512", gemmAVX512, squaresAVX512, applyDropoutAVX512)
-}
-
-// AVX2 returns the kernels for AVX2 with FMA and BMI2.
-func AVX2() Kernels[float32] {
-	return (&code{
-		transposeAVX2, poolReLUAVX2, unpoolReLUAVX2, biasReLUAVX2, reluGradAVX2, scaleAVX2, axpyAVX2,
-		stepAVX2, stepDriftAVX2, stepMomentumAVX2, stepBothAVX2, gatherAVX2, applyMaskAVX2, softmaxAVX2, prefetchAVX2,
-		normAVX2,
-	}).kernels("avx2", gemmAVX2, squaresAVX2, applyDropoutAVX2)
-}
-
-// code is the assembly of one instruction set. Its methods are the kernels: they look at lengths, so that a slice too
-// short panics as it does in plain Go, and pass pointers on. Buffers may overlap only where a kernel's output is, element
-// for element, one of its inputs: y of Axpy and dst = src of Scale, d = gy or d = y of ReLUGrad.
+// code is the assembly of one instruction set, and the numbers that the Go code around it wants to know. Its methods are the
+// kernels: they look at lengths, so that a slice too short panics as it does in plain Go, and pass pointers on.
 type code struct {
-	transposeCode                            func(dst *float32, ldDst int, src *float32, ldSrc, rows, cols int)
-	poolCode                                 func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols int)
-	unpoolCode                               func(top, bottom, db, gy *float32, arg *uint8, pixels, cols int)
-	biasCode                                 func(y *float32, rows, ld int, bias *float32, cols int, relu bool)
-	gradCode                                 func(d, db, gy, y *float32, rows, cols int, relu bool)
-	scaleCode, axpyCode                      func(dst *float32, c float32, src *float32, n int)
-	plainCode, driftCode, momentumCode, both stepFunc
-	gatherCode                               gatherFunc
-	maskCode                                 func(y, x *float32, mask *uint8, n int, scale float32)
-	softmaxCode                              func(p *float32, e *float64, x *float32, n int, c float64) (top float32, z float64)
-	prefetchCode                             func(p *byte, lines int)
-	norm                                     normCode
+	name                             string
+	lanes                            int // float32 in a register
+	tall                             int // rows of a tile of two registers, at most
+	gemmWide, gemmRagged, gemmNarrow func(t *Tile[float32], a, b, c *float32, tail, rows, tiles, smaller int)
+	transpose                        func(dst *float32, ldDst int, src *float32, ldSrc, rows, cols int)
+	poolReLU                         func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols int)
+	unpoolReLU                       func(top, bottom, db, gy *float32, arg *uint8, pixels, cols int)
+	biasReLU                         func(y *float32, rows, ld int, bias *float32, cols int, relu bool)
+	reluGrad                         func(d, db, gy, y *float32, rows, cols int, relu bool)
+	moments                          func(sum, squares, x, pivot *float32, rows, cols int)
+	normalise                        [2][2]normaliseFunc // by add, ReLU
+	normSums                         [2][2]normSumsFunc  // by d, ReLU
+	normGrad                         [2]normGradFunc     // by ReLU
+	scale, axpy                      func(dst *float32, c float32, src *float32, n int)
+	steps                            [2][2]stepFunc // by momentum, drift
+	gather                           func(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32, rows, groups, stepDst, stepImg, rowDst, rowImg, tail int)
+	applyMask                        func(y, x *float32, mask *uint8, n int, scale float32)
+	softmax                          func(p *float32, e *float64, x *float32, n int, c float64) (top float32, z float64)
+	prefetch                         func(p *byte, lines int)
 }
 
-type stepFunc func(w, grad, v, drift *float32, n int, lr, scale, decay, momentum float32)
+type (
+	normaliseFunc = func(y, x, add, scale, shift *float32, rows, cols int)
+	normSumsFunc  = func(d, db, dw, gy, y, x, mean *float32, rows, cols int)
+	normGradFunc  = func(dx, gy, y, x, a, b, c *float32, rows, cols int)
+	stepFunc      = func(w, grad, v, drift *float32, n int, lr, scale, decay, momentum float32)
+)
 
-func (c *code) kernels(name string, gemm func(*Tile[float32]), squares func([]float32) float64,
-	dropout func(y []float32, mask []uint8, x []float32, lo int, d Draw, layer int, rate float64),
-) Kernels[float32] {
-	return Kernels[float32]{
-		Name:       name,
-		Gemm:       gemm,
-		Transpose:  c.transpose,
-		PoolReLU:   c.poolReLU,
-		UnpoolReLU: c.unpoolReLU,
-		BiasReLU:   c.biasReLU,
-		ReLUGrad:   c.reluGrad,
-		Moments:    c.norm.addMoments,
-		Normalise:  c.norm.normalise,
-		NormSums:   c.norm.addSums,
-		NormGrad:   c.norm.gradient,
-		Scale:      c.scale,
-		Axpy:       c.axpy,
-		SumSquares: squares,
-		Step:       c.step,
-		Gather:     c.gatherCode.gather,
-		Dropout:    dropout,
-		ApplyMask:  c.applyMask,
-		Softmax:    c.softmax,
-		Prefetch:   c.prefetch,
+// avx512 is for AVX-512 F, BW, DQ and VL. The results are those of avx2, bit for bit.
+var avx512 = &code{
+	name: "avx512", lanes: 16, tall: 12,
+	gemmWide: gemmWideAVX512, gemmRagged: gemmRaggedAVX512, gemmNarrow: gemmNarrowAVX512, transpose: transposeAVX512,
+	poolReLU: poolReLUAVX512, unpoolReLU: unpoolReLUAVX512, biasReLU: biasReLUAVX512, reluGrad: reluGradAVX512,
+	moments:   momentsAVX512,
+	normalise: [2][2]normaliseFunc{{normaliseAVX512, normaliseReLUAVX512}, {normaliseAddAVX512, normaliseAddReLUAVX512}},
+	normSums:  [2][2]normSumsFunc{{normSumsAVX512, normSumsReLUAVX512}, {normSumsStoreAVX512, normSumsStoreReLUAVX512}},
+	normGrad:  [2]normGradFunc{normGradAVX512, normGradReLUAVX512},
+	scale:     scaleAVX512, axpy: axpyAVX512,
+	steps:  [2][2]stepFunc{{stepAVX512, stepDriftAVX512}, {stepMomentumAVX512, stepBothAVX512}},
+	gather: gatherAVX512, applyMask: applyMaskAVX512, softmax: softmaxAVX512, prefetch: prefetchAVX512,
+}
+
+// avx2 is for AVX2 with FMA and BMI2.
+var avx2 = &code{
+	name: "avx2", lanes: 8, tall: 6,
+	gemmWide: gemmWideAVX2, gemmRagged: gemmRaggedAVX2, gemmNarrow: gemmNarrowAVX2, transpose: transposeAVX2,
+	poolReLU: poolReLUAVX2, unpoolReLU: unpoolReLUAVX2, biasReLU: biasReLUAVX2, reluGrad: reluGradAVX2,
+	moments:   momentsAVX2,
+	normalise: [2][2]normaliseFunc{{normaliseAVX2, normaliseReLUAVX2}, {normaliseAddAVX2, normaliseAddReLUAVX2}},
+	normSums:  [2][2]normSumsFunc{{normSumsAVX2, normSumsReLUAVX2}, {normSumsStoreAVX2, normSumsStoreReLUAVX2}},
+	normGrad:  [2]normGradFunc{normGradAVX2, normGradReLUAVX2},
+	scale:     scaleAVX2, axpy: axpyAVX2,
+	steps:  [2][2]stepFunc{{stepAVX2, stepDriftAVX2}, {stepMomentumAVX2, stepBothAVX2}},
+	gather: gatherAVX2, applyMask: applyMaskAVX2, softmax: softmaxAVX2, prefetch: prefetchAVX2,
+}
+
+// number is 1 for true.
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// optional looks at the length of x, if there is an x.
+func optional(x []float32, n int) {
+	if x != nil {
+		_ = x[n-1]
 	}
 }
 
-func (c *code) transpose(dst []float32, ldDst int, src []float32, ldSrc, rows, cols int) {
+func (c *code) Name() string { return c.name }
+
+func (c *code) Transpose(dst []float32, ldDst int, src []float32, ldSrc, rows, cols int) {
 	if rows <= 0 || cols <= 0 {
 		return
 	}
@@ -78,26 +89,26 @@ func (c *code) transpose(dst []float32, ldDst int, src []float32, ldSrc, rows, c
 		panic(fmt.Sprintf("cpu: transpose: %d × %d from rows %d apart to rows %d apart: rows overlap", rows, cols, ldSrc, ldDst))
 	}
 	_, _ = src[(rows-1)*ldSrc+cols-1], dst[(cols-1)*ldDst+rows-1]
-	c.transposeCode(&dst[0], ldDst, &src[0], ldSrc, rows, cols)
+	c.transpose(&dst[0], ldDst, &src[0], ldSrc, rows, cols)
 }
 
-func (c *code) poolReLU(y []float32, arg []uint8, top, bottom, bias []float32) {
+func (c *code) PoolReLU(y []float32, arg []uint8, top, bottom, bias []float32) {
 	pixels, cols := len(y)/len(bias), len(bias)
 	if n := pixels * cols; n > 0 {
 		_, _, _ = arg[n-1], top[2*n-1], bottom[2*n-1]
-		c.poolCode(&y[0], &arg[0], &top[0], &bottom[0], &bias[0], pixels, cols)
+		c.poolReLU(&y[0], &arg[0], &top[0], &bottom[0], &bias[0], pixels, cols)
 	}
 }
 
-func (c *code) unpoolReLU(top, bottom, db, gy []float32, arg []uint8) {
+func (c *code) UnpoolReLU(top, bottom, db, gy []float32, arg []uint8) {
 	pixels, cols := len(gy)/len(db), len(db)
 	if n := pixels * cols; n > 0 {
 		_, _, _ = arg[n-1], top[2*n-1], bottom[2*n-1]
-		c.unpoolCode(&top[0], &bottom[0], &db[0], &gy[0], &arg[0], pixels, cols)
+		c.unpoolReLU(&top[0], &bottom[0], &db[0], &gy[0], &arg[0], pixels, cols)
 	}
 }
 
-func (c *code) biasReLU(y []float32, rows, ld int, bias []float32, relu bool) {
+func (c *code) BiasReLU(y []float32, rows, ld int, bias []float32, relu bool) {
 	cols := len(bias)
 	if rows <= 0 || cols == 0 {
 		return
@@ -106,10 +117,10 @@ func (c *code) biasReLU(y []float32, rows, ld int, bias []float32, relu bool) {
 		panic(fmt.Sprintf("cpu: bias: rows of %d, %d apart: rows overlap", cols, ld))
 	}
 	_ = y[(rows-1)*ld+cols-1]
-	c.biasCode(&y[0], rows, ld, &bias[0], cols, relu)
+	c.biasReLU(&y[0], rows, ld, &bias[0], cols, relu)
 }
 
-func (c *code) reluGrad(d, db, gy, y []float32, relu bool) {
+func (c *code) ReLUGrad(d, db, gy, y []float32, relu bool) {
 	if len(gy) == 0 {
 		return
 	}
@@ -120,99 +131,76 @@ func (c *code) reluGrad(d, db, gy, y []float32, relu bool) {
 	if relu {
 		_ = y[last]
 	}
-	c.gradCode(&d[0], &db[0], &gy[0], unsafe.SliceData(y), rows, cols, relu)
+	c.reluGrad(&d[0], &db[0], &gy[0], unsafe.SliceData(y), rows, cols, relu)
 }
 
-func (c *code) scale(dst []float32, by float32, src []float32) {
+func (c *code) Scale(dst []float32, by float32, src []float32) {
 	if n := len(src); n > 0 {
 		_ = dst[n-1]
-		c.scaleCode(&dst[0], by, &src[0], n)
+		c.scale(&dst[0], by, &src[0], n)
 	}
 }
 
-func (c *code) axpy(dst []float32, by float32, src []float32) {
+func (c *code) Axpy(dst []float32, by float32, src []float32) {
 	if n := len(src); n > 0 {
 		_ = dst[n-1]
-		c.axpyCode(&dst[0], by, &src[0], n)
+		c.axpy(&dst[0], by, &src[0], n)
 	}
 }
 
-func (c *code) step(w, g, v, drift []float32, s Step[float32]) {
+func (c *code) Step(w, g, v, drift []float32, s Step[float32]) {
 	n := len(w)
 	if n == 0 {
 		return
 	}
 	_ = g[n-1]
-	run := c.plainCode
-	switch {
-	case v != nil && drift != nil:
-		_, _ = v[n-1], drift[n-1]
-		run = c.both
-	case v != nil:
-		_ = v[n-1]
-		run = c.momentumCode
-	case drift != nil:
-		_ = drift[n-1]
-		run = c.driftCode
-	}
+	optional(v, n)
+	optional(drift, n)
+	run := c.steps[number(v != nil)][number(drift != nil)]
 	run(&w[0], &g[0], unsafe.SliceData(v), unsafe.SliceData(drift), n, s.LR, s.Scale, s.Decay, s.Momentum)
 }
 
-func (c *code) applyMask(y, x []float32, mask []uint8, scale float32) {
+func (c *code) ApplyMask(y, x []float32, mask []uint8, scale float32) {
 	if n := len(x); n > 0 {
 		_, _ = y[n-1], mask[n-1]
-		c.maskCode(&y[0], &x[0], &mask[0], n, scale)
+		c.applyMask(&y[0], &x[0], &mask[0], n, scale)
 	}
 }
 
-func (c *code) softmax(p []float32, e []float64, x []float32, by float64) (top float32, z float64) {
+func (c *code) Softmax(p []float32, e []float64, x []float32, by float64) (top float32, z float64) {
 	n := len(x)
 	_, _ = x[0], e[blocks(n, wideLanes)*wideLanes-1]
-	if p != nil {
-		_ = p[n-1]
-	}
-	return c.softmaxCode(unsafe.SliceData(p), &e[0], &x[0], n, by)
+	optional(p, n)
+	return c.softmax(unsafe.SliceData(p), &e[0], &x[0], n, by)
 }
 
-func (c *code) prefetch(x []float32, b []uint8) {
+func (c *code) Prefetch(x []float32, b []uint8) {
 	const line = 64 // bytes
 	if n := 4 * len(x); n > 0 {
-		c.prefetchCode((*byte)(unsafe.Pointer(&x[0])), blocks(n, line))
+		c.prefetch((*byte)(unsafe.Pointer(&x[0])), blocks(n, line))
 	}
 	if n := len(b); n > 0 {
-		c.prefetchCode(&b[0], blocks(n, line))
+		c.prefetch(&b[0], blocks(n, line))
 	}
 }
 
-// squares is the state of SumSquares: element i is added to sum i mod 32, and the sums are then folded in halves.
-type squares struct {
-	sums [32]float64
-	rest [32]float32 // the last elements, and zeros
-}
-
-func (s *squares) total() float64 {
-	for n := len(s.sums) / 2; n > 0; n /= 2 {
+// SumSquares adds element i to sum i mod 32; the sums are then folded in halves.
+func (c *code) SumSquares(x []float32) float64 {
+	var sums [32]float64
+	var rest [32]float32 // the last elements, and zeros
+	blocks := len(x) / len(sums)
+	copy(rest[:], x[blocks*len(sums):])
+	if c.lanes == 16 { // called by name, or sums would be on the heap
+		sumSquaresAVX512(&sums[0], unsafe.SliceData(x), blocks)
+		sumSquaresAVX512(&sums[0], &rest[0], 1)
+	} else {
+		sumSquaresAVX2(&sums[0], unsafe.SliceData(x), blocks)
+		sumSquaresAVX2(&sums[0], &rest[0], 1)
+	}
+	for n := len(sums) / 2; n > 0; n /= 2 {
 		for i := range n {
-			s.sums[i] += s.sums[i+n]
+			sums[i] += sums[i+n]
 		}
 	}
-	return s.sums[0]
-}
-
-func squaresAVX512(x []float32) float64 {
-	var s squares
-	blocks := len(x) / len(s.sums)
-	sumSquaresAVX512(&s.sums[0], unsafe.SliceData(x), blocks)
-	copy(s.rest[:], x[blocks*len(s.sums):])
-	sumSquaresAVX512(&s.sums[0], &s.rest[0], 1)
-	return s.total()
-}
-
-func squaresAVX2(x []float32) float64 {
-	var s squares
-	blocks := len(x) / len(s.sums)
-	sumSquaresAVX2(&s.sums[0], unsafe.SliceData(x), blocks)
-	copy(s.rest[:], x[blocks*len(s.sums):])
-	sumSquaresAVX2(&s.sums[0], &s.rest[0], 1)
-	return s.total()
+	return sums[0]
 }

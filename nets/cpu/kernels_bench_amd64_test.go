@@ -5,9 +5,9 @@ import "testing"
 // BenchmarkPeak measures the most multiply-adds a core can do.
 func BenchmarkPeak(b *testing.B) {
 	for _, k := range Variants()[1:] {
-		b.Run(k.Name, func(b *testing.B) {
+		b.Run(k.Name(), func(b *testing.B) {
 			peak, lanes := fmaPeakAVX2, 8
-			if k.Name == "avx512" {
+			if k.Name() == "avx512" {
 				peak, lanes = fmaPeakAVX512, 16
 			}
 			const rounds = 10000

@@ -84,7 +84,7 @@ func gemmCases() []gemmCase {
 func BenchmarkGemm(b *testing.B) {
 	for _, k := range Variants() {
 		for _, c := range gemmCases() {
-			b.Run(k.Name+"/"+c.name, func(b *testing.B) {
+			b.Run(k.Name()+"/"+c.name, func(b *testing.B) {
 				t := c.tile
 				t.Runs = 1
 				A, B, C := pattern(c.a), pattern(c.b), pattern(c.c)
@@ -104,7 +104,7 @@ func BenchmarkGemm(b *testing.B) {
 func BenchmarkProduct1024(b *testing.B) {
 	const n, kc, mc = 1024, 256, 252
 	for _, k := range Variants() {
-		b.Run(k.Name, func(b *testing.B) {
+		b.Run(k.Name(), func(b *testing.B) {
 			x, y, z := pattern(n*n), pattern(n*n), make([]float32, n*n)
 			packed, ap := make([]float32, kc*n), make([]float32, kc*mc)
 			t := new(Tile[float32])
@@ -139,7 +139,7 @@ func BenchmarkProduct1024(b *testing.B) {
 func BenchmarkGemmHeight(b *testing.B) {
 	for _, k := range Variants()[1:] {
 		for m := 1; m <= 12; m++ {
-			b.Run(fmt.Sprintf("%s/M=%d", k.Name, m), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s/M=%d", k.Name(), m), func(b *testing.B) {
 				t := &Tile[float32]{
 					A: pattern(m * 100), B: pattern(96 * 32), C: pattern(m * 32), M: m, N: 32, Segs: 1, Runs: 1, K: 96,
 					ARow: 100, AK: 1, BRow: 32, CRow: 32,

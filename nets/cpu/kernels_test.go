@@ -23,7 +23,7 @@ func fast(t *testing.T) []Kernels[float32] {
 func everywhere(t *testing.T, test func(t *testing.T, k Kernels[float32], p *place)) {
 	for _, k := range fast(t) {
 		for _, p := range places(t) {
-			t.Run(k.Name+"/"+strings.ReplaceAll(p.name, " ", "_"), func(t *testing.T) { test(t, k, p) })
+			t.Run(k.Name()+"/"+strings.ReplaceAll(p.name, " ", "_"), func(t *testing.T) { test(t, k, p) })
 		}
 	}
 }
@@ -71,12 +71,12 @@ func compareGemm(t *testing.T, all []run, tile Tile[float32], a, b, c []float32)
 		tile.ASeg, tile.ARow, tile.AK, tile.ARun, tile.BSeg, tile.BRow, tile.CRow, tile.CRun, tile.Acc)
 	want, scale, got := tile, tile, tile
 	want.A, want.B, want.C = a, b, slices.Clone(c)
-	gemmGeneric(&want)
+	generic[float32]{}.Gemm(&want)
 	scale.A, scale.B, scale.C = abs(a), abs(b), abs(c)
-	gemmGeneric(&scale)
+	generic[float32]{}.Gemm(&scale)
 	terms := tile.Segs*tile.K + 1
 	for _, r := range all {
-		what := r.k.Name + ", " + r.p.name + ": " + what
+		what := r.k.Name() + ", " + r.p.name + ": " + what
 		r.p.reset()
 		got.A, got.B, got.C = lend(r.p, a), lend(r.p, b), lend(r.p, c)
 		r.k.Gemm(&got)
@@ -120,12 +120,12 @@ func TestGemmExact(t *testing.T) {
 		a, b, c := numbers(r, na, 0), numbers(r, nb, 0), numbers(r, nc, 0)
 		want, got := tile, tile
 		want.A, want.B, want.C = a, b, slices.Clone(c)
-		gemmGeneric(&want)
+		generic[float32]{}.Gemm(&want)
 		for _, run := range all {
 			run.p.reset()
 			got.A, got.B, got.C = lend(run.p, a), lend(run.p, b), lend(run.p, c)
 			run.k.Gemm(&got)
-			wantSame(t, fmt.Sprintf("%s, %s: M=%d N=%d Segs=%d K=%d Acc=%t: C", run.k.Name, run.p.name,
+			wantSame(t, fmt.Sprintf("%s, %s: M=%d N=%d Segs=%d K=%d Acc=%t: C", run.k.Name(), run.p.name,
 				tile.M, tile.N, tile.Segs, tile.K, tile.Acc), got.C, want.C)
 		}
 	}
@@ -166,7 +166,7 @@ func TestGemmPanics(t *testing.T) {
 			"CRun=-1":    func(u *Tile[float32]) { u.CRun = -1 },
 			"more Runs":  func(u *Tile[float32]) { u.Runs++; u.ARun++ },
 		} {
-			wantPanic(t, k.Name+": "+what, run(change))
+			wantPanic(t, k.Name()+": "+what, run(change))
 		}
 	}
 }
@@ -195,7 +195,7 @@ func TestNoAllocation(t *testing.T) {
 			k.Prefetch(x, mask)
 		})
 		if got != 0 {
-			t.Errorf("%s: %g allocations per run of all kernels, want 0", k.Name, got)
+			t.Errorf("%s: %g allocations per run of all kernels, want 0", k.Name(), got)
 		}
 	}
 }
@@ -203,15 +203,15 @@ func TestNoAllocation(t *testing.T) {
 func TestSelect(t *testing.T) {
 	have := Variants()
 	for _, k := range have {
-		t.Setenv("ROLLCALL_CPU", k.Name)
+		t.Setenv("ROLLCALL_CPU", k.Name())
 		got, err := Select()
-		if err != nil || got.Name != k.Name {
-			t.Errorf("ROLLCALL_CPU=%s: got %q, %v, want %q", k.Name, got.Name, err, k.Name)
+		if err != nil || got.Name() != k.Name() {
+			t.Errorf("ROLLCALL_CPU=%s: got %q, %v, want %q", k.Name(), got.Name(), err, k.Name())
 		}
 	}
 	t.Setenv("ROLLCALL_CPU", "")
-	if got, err := Select(); err != nil || got.Name != have[len(have)-1].Name {
-		t.Errorf("ROLLCALL_CPU empty: got %q, %v, want %q", got.Name, err, have[len(have)-1].Name)
+	if got, err := Select(); err != nil || got.Name() != have[len(have)-1].Name() {
+		t.Errorf("ROLLCALL_CPU empty: got %q, %v, want %q", got.Name(), err, have[len(have)-1].Name())
 	}
 	t.Setenv("ROLLCALL_CPU", "foo")
 	const want = "cpu: ROLLCALL_CPU=foo: unknown variant, want generic, avx2 or avx512"
@@ -219,7 +219,7 @@ func TestSelect(t *testing.T) {
 		t.Errorf("ROLLCALL_CPU=foo: got error %v, want %s", err, want)
 	}
 	for _, name := range []string{"avx2", "avx512"} {
-		if slices.ContainsFunc(have, func(k Kernels[float32]) bool { return k.Name == name }) {
+		if slices.ContainsFunc(have, func(k Kernels[float32]) bool { return k.Name() == name }) {
 			continue
 		}
 		t.Setenv("ROLLCALL_CPU", name)
@@ -235,7 +235,7 @@ func TestSumSquares(t *testing.T) {
 		for _, n := range []int{0, 1, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1000, 4099} {
 			p.reset()
 			x := lend(p, fractions(r, n))
-			got, want := k.SumSquares(x), sumSquaresGeneric(x)
+			got, want := k.SumSquares(x), generic[float32]{}.SumSquares(x)
 			// Squares of float32 are exact in float64; each of two sums rounds n times by 2⁻⁵³ of at most the sum.
 			if tol := 2 * float64(n) * want / (1 << 53); !(math.Abs(got-want) <= tol) {
 				t.Errorf("n=%d: got %.17g, want %.17g ± %g (2n·2⁻⁵³·Σx²)", n, got, want, tol)

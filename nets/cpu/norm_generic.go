@@ -1,6 +1,6 @@
 package cpu
 
-func momentsGeneric[T Float](sum, squares, x, pivot []T) {
+func (generic[T]) Moments(sum, squares, x, pivot []T) {
 	n := len(pivot)
 	for i := 0; i < len(x); i += n {
 		for j, v := range x[i:][:n] {
@@ -11,7 +11,7 @@ func momentsGeneric[T Float](sum, squares, x, pivot []T) {
 	}
 }
 
-func normaliseGeneric[T Float](y, x, add, scale, shift []T, relu bool) {
+func (generic[T]) Normalise(y, x, add, scale, shift []T, relu bool) {
 	n := len(scale)
 	for i := 0; i < len(x); i += n {
 		for j, v := range x[i:][:n] {
@@ -27,7 +27,7 @@ func normaliseGeneric[T Float](y, x, add, scale, shift []T, relu bool) {
 	}
 }
 
-func normSumsGeneric[T Float](d, db, dw, gy, y, x, mean []T) {
+func (generic[T]) NormSums(d, db, dw, gy, y, x, mean []T) {
 	n := len(mean)
 	for i := 0; i < len(x); i += n {
 		for j, v := range x[i:][:n] {
@@ -44,7 +44,7 @@ func normSumsGeneric[T Float](d, db, dw, gy, y, x, mean []T) {
 	}
 }
 
-func normGradGeneric[T Float](dx, gy, y, x, a, b, c []T) {
+func (generic[T]) NormGrad(dx, gy, y, x, a, b, c []T) {
 	n := len(a)
 	for i := 0; i < len(x); i += n {
 		for j, v := range x[i:][:n] {

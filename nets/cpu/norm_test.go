@@ -53,7 +53,7 @@ func TestMoments(t *testing.T) {
 			d := abs([]float32{v})[0] + abs(pivot)[i%n]
 			scale[i%n] += d * d
 		}
-		momentsGeneric(sum, squares, x, pivot)
+		generic[float32]{}.Moments(sum, squares, x, pivot)
 		wantSame(t, what+": sum", gotSum, sum)
 		wantNear(t, what+": squares", gotSquares, squares, scale, float64(2*rows+2)*unit, "a rounding a term here, two in plain Go")
 	})
@@ -74,8 +74,8 @@ func TestNormalise(t *testing.T) {
 			what := fmt.Sprintf("C=%d rows=%d relu=%t add=%t NaN or Inf 1 in %d: y", n, rows, relu, add != nil, oneIn)
 			p.intact(t, what)
 			want, sizes := make([]float32, rows*n), make([]float32, rows*n)
-			normaliseGeneric(want, x, add, scale, shift, relu)
-			normaliseGeneric(sizes, abs(x), abs(add), abs(scale), abs(shift), false)
+			generic[float32]{}.Normalise(want, x, add, scale, shift, relu)
+			generic[float32]{}.Normalise(sizes, abs(x), abs(add), abs(scale), abs(shift), false)
 			wantNear(t, what, got, want, sizes, 4*unit, "4·2⁻²⁴ of the sum of magnitudes: three roundings, one fused away")
 		}
 	})
@@ -102,7 +102,7 @@ func TestNormSums(t *testing.T) {
 			for i, v := range x {
 				sizes[i%n] += open[i] * (abs([]float32{v})[0] + abs(mean)[i%n])
 			}
-			normSumsGeneric(want, db, dw, gy, y, x, mean)
+			generic[float32]{}.NormSums(want, db, dw, gy, y, x, mean)
 			wantSame(t, what+": d", gotD, want)
 			wantSame(t, what+": db", gotDB, db)
 			wantNear(t, what+": dw", gotDW, dw, sizes, float64(2*rows+2)*unit, "a rounding a term here, two in plain Go")
@@ -124,8 +124,8 @@ func TestNormGrad(t *testing.T) {
 			what := fmt.Sprintf("C=%d rows=%d relu=%t NaN or Inf 1 in %d: dx", n, rows, relu, oneIn)
 			p.intact(t, what)
 			want, sizes := make([]float32, rows*n), make([]float32, rows*n)
-			normGradGeneric(want, gy, y, x, a, b, c)
-			normGradGeneric(sizes, living(gy, y), nil, abs(x), abs(a), abs(b), abs(c))
+			generic[float32]{}.NormGrad(want, gy, y, x, a, b, c)
+			generic[float32]{}.NormGrad(sizes, living(gy, y), nil, abs(x), abs(a), abs(b), abs(c))
 			wantNear(t, what, got, want, sizes, 4*unit, "4·2⁻²⁴ of the sum of magnitudes: four roundings, two fused away")
 		}
 	})
@@ -153,7 +153,7 @@ func TestNormPanics(t *testing.T) {
 			"normGrad: short b":      func() { k.NormGrad(f(6), f(6), nil, f(6), f(3), f(2), f(3)) },
 			"normGrad: short c":      func() { k.NormGrad(f(6), f(6), nil, f(6), f(3), f(3), f(2)) },
 		} {
-			wantPanic(t, k.Name+": "+what, run)
+			wantPanic(t, k.Name()+": "+what, run)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func TestNormNoAllocation(t *testing.T) {
 			k.NormSums(y, c, c, x, x, x, c)
 			k.NormGrad(y, x, x, x, c, c, c)
 		}); got != 0 {
-			t.Errorf("%s: %g allocations per run, want 0", k.Name, got)
+			t.Errorf("%s: %g allocations per run, want 0", k.Name(), got)
 		}
 	}
 }
@@ -184,7 +184,7 @@ func TestMomentsJoin(t *testing.T) {
 	at := 0
 	for i, n := range []int{1, 999, 1500, 1500} { // the first two in one part, the third part empty
 		sum, squares, block := make([]float64, C), make([]float64, C), x[at*C:][:n*C]
-		momentsGeneric(sum, squares, block, block[:C])
+		generic[float64]{}.Moments(sum, squares, block, block[:C])
 		fold(&parts[i/2], float64(n), sum, squares, block[:C])
 		at += n
 	}

@@ -16,13 +16,13 @@ func Select() (Kernels[float32], error) {
 	}
 	var names []string
 	for _, k := range have {
-		if k.Name == want {
+		if k.Name() == want {
 			return k, nil
 		}
-		names = append(names, k.Name)
+		names = append(names, k.Name())
 	}
 	if want == "avx2" || want == "avx512" {
-		return Kernels[float32]{}, fmt.Errorf("cpu: ROLLCALL_CPU=%s: not on this processor, want %s", want, strings.Join(names, " or "))
+		return nil, fmt.Errorf("cpu: ROLLCALL_CPU=%s: not on this processor, want %s", want, strings.Join(names, " or "))
 	}
-	return Kernels[float32]{}, fmt.Errorf("cpu: ROLLCALL_CPU=%s: unknown variant, want generic, avx2 or avx512", want)
+	return nil, fmt.Errorf("cpu: ROLLCALL_CPU=%s: unknown variant, want generic, avx2 or avx512", want)
 }

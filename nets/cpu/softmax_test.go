@@ -25,7 +25,7 @@ func TestSoftmax(t *testing.T) {
 				x, c := logits(r, n, spread), 2*r.Float64()-1
 				room := blocks(n, wideLanes) * wideLanes
 				want, wantE := make([]float32, n), make([]float64, room)
-				wantTop, wantZ := softmaxGeneric(want, wantE, x, c)
+				wantTop, wantZ := generic[float32]{}.Softmax(want, wantE, x, c)
 				p.reset()
 				got, e, in := lend(p, numbers(r, n, 0)), lend(p, make([]float64, room)), lend(p, x)
 				top, z := k.Softmax(got, e, in, c)
@@ -69,17 +69,17 @@ func TestSoftmaxNaN(t *testing.T) {
 					x[at] = v
 					_, z := k.Softmax(p, e, x, 1)
 					if z == z || slices.ContainsFunc(p, func(v float32) bool { return v == v }) {
-						t.Fatalf("%s: n=%d x[%d]=%g: z %g, p %v, want NaN all over", k.Name, n, at, v, z, p)
+						t.Fatalf("%s: n=%d x[%d]=%g: z %g, p %v, want NaN all over", k.Name(), n, at, v, z, p)
 					}
 				}
 			}
 			x, p, e := slices.Repeat([]float32{-inf}, n), make([]float32, n), make([]float64, n+wideLanes)
 			if _, z := k.Softmax(p, e, x, 1); z == z {
-				t.Errorf("%s: n=%d of −Inf: z %g, want NaN", k.Name, n, z)
+				t.Errorf("%s: n=%d of −Inf: z %g, want NaN", k.Name(), n, z)
 			}
 			x[n/2] = -3
 			if top, z := k.Softmax(p, e, x, 1); top != -3 || z != 1 || p[n/2] != 1 {
-				t.Errorf("%s: n=%d, −3 among −Inf: top %g z %g p %g, want −3, 1, 1", k.Name, n, top, z, p[n/2])
+				t.Errorf("%s: n=%d, −3 among −Inf: top %g z %g p %g, want −3, 1, 1", k.Name(), n, top, z, p[n/2])
 			}
 		}
 	}
@@ -126,16 +126,16 @@ func TestCrossEntropy(t *testing.T) {
 			got := CrossEntropy(exec, x, labels, grad, 0.75)
 			// The loss is a float32, rounded once.
 			if math.Abs(float64(got)-loss) > 0x1p-24*loss+1e-15 {
-				t.Errorf("%s: %s: loss %g, want %g ± 2⁻²⁴ of it", k.Name, c.name, got, loss)
+				t.Errorf("%s: %s: loss %g, want %g ± 2⁻²⁴ of it", k.Name(), c.name, got, loss)
 			}
 			for i, w := range want {
 				// One rounding to float32, and the few of float64 in front of it, absolute in p − 1.
 				if math.Abs(float64(grad[i])-w) > 0x1p-23*math.Abs(w)+1e-15 {
-					t.Errorf("%s: %s: gradient [%d,%d]: got %g, want %g ± 2⁻²³ of it", k.Name, c.name, i/c.n, i%c.n, grad[i], w)
+					t.Errorf("%s: %s: gradient [%d,%d]: got %g, want %g ± 2⁻²³ of it", k.Name(), c.name, i/c.n, i%c.n, grad[i], w)
 				}
 			}
 			if alone := CrossEntropy(exec, x, labels, nil, 0.75); alone != got {
-				t.Errorf("%s: %s: loss without gradient %g, with it %g, want the same", k.Name, c.name, alone, got)
+				t.Errorf("%s: %s: loss without gradient %g, with it %g, want the same", k.Name(), c.name, alone, got)
 			}
 		}
 	}
@@ -156,10 +156,10 @@ func TestScore(t *testing.T) {
 		want := math.Log(1+math.Exp(-1)+math.Exp(-2)) + 2*math.Log(2+math.Exp(-2))
 		// A handful of roundings of float64.
 		if math.Abs(loss-want) > 1e-15*10 || correct != 2 || count != 3 {
-			t.Errorf("%s: loss %.17g, %d of %d, want %.17g ± 1e-14, 2 of 3", k.Name, loss, correct, count, want)
+			t.Errorf("%s: loss %.17g, %d of %d, want %.17g ± 1e-14, 2 of 3", k.Name(), loss, correct, count, want)
 		}
 		if loss, correct, count := Score(NewExec(k, nil), x, labels); loss == loss || correct != 2 || count != 4 {
-			t.Errorf("%s: with NaN: loss %g, %d of %d, want NaN, 2 of 4", k.Name, loss, correct, count)
+			t.Errorf("%s: with NaN: loss %g, %d of %d, want NaN, 2 of 4", k.Name(), loss, correct, count)
 		}
 	}
 }
@@ -172,7 +172,7 @@ func TestSoftmaxPanics(t *testing.T) {
 			"short e": func() { k.Softmax(x, e[:15], x, 1) },
 			"short p": func() { k.Softmax(x[:9], e, x, 1) },
 		} {
-			wantPanic(t, k.Name+": softmax: "+what, run)
+			wantPanic(t, k.Name()+": softmax: "+what, run)
 		}
 	}
 }
