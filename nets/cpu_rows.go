@@ -101,7 +101,7 @@ func (e *CPU) Combine(dst Row, c []float64, src []Row) error {
 	}
 	e.pool.Enter()
 	defer e.pool.Leave()
-	e.exec.For((len(t.dst)+combineChunk-1)/combineChunk, t)
+	e.exec.For(t, 0, (len(t.dst)+combineChunk-1)/combineChunk)
 	t.dst, t.c = nil, nil
 	clear(t.src) // or a freed bank would stay in memory
 	return nil
@@ -118,7 +118,7 @@ type combineTask struct {
 const combineChunk = 4096
 
 // Chunk implements [cpu.Task].
-func (t *combineTask) Chunk(i int, s *cpu.Scratch[float32]) {
+func (t *combineTask) Chunk(_, i int, s *cpu.Scratch[float32]) {
 	lo, hi := i*combineChunk, min((i+1)*combineChunk, len(t.dst))
 	sum := s.Buf(0, combineChunk)[:hi-lo] // dst may be among src
 	if len(t.src) == 0 {

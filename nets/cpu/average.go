@@ -9,36 +9,36 @@ type Average[T Float] struct {
 	AverageShape
 	exec *Exec[T]
 	y, x []T
-	back bool
 }
 
 // Forward computes y.
 func (t *Average[T]) Forward(e *Exec[T], s AverageShape, y, x []T) {
-	t.AverageShape, t.exec, t.y, t.x, t.back = s, e, y, x, false
-	e.For(blocks(s.N, imagesPerChunk), t)
+	t.AverageShape, t.exec, t.y, t.x = s, e, y, x
+	e.For(t, forward, imageChunks(s.N))
 }
 
 // Backward computes dx from gy, the gradient of y; dx's border must be zero and stays so.
 func (t *Average[T]) Backward(e *Exec[T], s AverageShape, dx, gy []T) {
-	t.AverageShape, t.exec, t.y, t.x, t.back = s, e, gy, dx, true
-	e.For(blocks(s.N, imagesPerChunk), t)
+	t.AverageShape, t.exec, t.y, t.x = s, e, gy, dx
+	e.For(t, backward, imageChunks(s.N))
 }
 
 // Chunk implements [Task].
-func (t *Average[T]) Chunk(i int, _ *Scratch[T]) {
+func (t *Average[T]) Chunk(phase, i int, _ *Scratch[T]) {
 	factor, width := 1/T(t.H*t.W), t.W+2*t.Border
-	for n := i * imagesPerChunk; n < min((i+1)*imagesPerChunk, t.N); n++ {
+	_, first, end := imagesOf(i, t.N)
+	for n := first; n < end; n++ {
 		y := t.y[n*t.C:][:t.C]
-		if !t.back {
+		if phase == forward {
 			clear(y)
 		}
 		for p := range t.H * t.W {
 			row, col := n*(t.H+2*t.Border)+t.Border+p/t.W, t.Border+p%t.W
 			x := t.x[(row*width+col)*t.C:][:t.C]
-			if t.back {
-				t.exec.Scale(x, factor, y)
-			} else {
+			if phase == forward {
 				t.exec.Axpy(y, factor, x)
+			} else {
+				t.exec.Scale(x, factor, y)
 			}
 		}
 	}

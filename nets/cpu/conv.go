@@ -31,9 +31,14 @@ const imagesPerChunk = 16
 func imageChunks(B int) int { return blocks(B, imagesPerChunk) }
 
 // imagesOf returns client, first and last+1 image of chunk i, of clients with B images each.
-func imagesOf(i, B int) (k, lo, hi int) {
-	k, lo = i/imageChunks(B), i%imageChunks(B)*imagesPerChunk
-	return k, lo, min(lo+imagesPerChunk, B)
+func imagesOf(i, B int) (k, lo, hi int) { return chunkOf(i, B, imagesPerChunk) }
+
+// optional returns n elements of x from at on, or nil if there is no x.
+func optional[T Float](x []T, at, n int) []T {
+	if x == nil {
+		return nil
+	}
+	return x[at:][:n]
 }
 
 // ConvForward computes y and arg, the position of each pooling maximum, [K,B,(H−R+1)/2,(W−S+1)/2,O].
@@ -50,11 +55,11 @@ type ConvForward[T Float] struct {
 // Run computes y and arg; y's border must be zero and stays so.
 func (t *ConvForward[T]) Run(e *Exec[T], s ConvShape, y []T, arg []uint8, x, w, b []T) {
 	t.ConvShape, t.exec, t.y, t.arg, t.x, t.w, t.b = s, e, y, arg, x, w, b
-	e.For(s.K*imageChunks(s.B), t)
+	e.For(t, forward, s.K*imageChunks(s.B))
 }
 
 // Chunk implements [Task].
-func (t *ConvForward[T]) Chunk(i int, s *Scratch[T]) {
+func (t *ConvForward[T]) Chunk(_, i int, s *Scratch[T]) {
 	k, lo, hi := imagesOf(i, t.B)
 	ch, cw := t.Conv()
 	_, ow := t.Out()
@@ -105,7 +110,6 @@ type ConvBackward[T Float] struct {
 	flipped    []T // [K,R,S,O,C] w turned round in r and s: the weights of dx
 	partW      []T // [K,chunks,R,S,C,O]
 	partB      []T // [K,chunks,O]
-	phase      int
 	w          []T
 }
 
@@ -120,13 +124,10 @@ func (t *ConvBackward[T]) Run(e *Exec[T], s ConvShape, dx, dw, db, x, w, gy []T,
 		if t.flipped == nil {
 			t.flipped = make([]T, s.K*s.wLen())
 		}
-		t.phase = convFlip
-		e.For(s.K*s.R*s.S, t)
+		e.For(t, convFlip, s.K*s.R*s.S)
 	}
-	t.phase = convImages
-	e.For(s.K*imageChunks(s.B), t)
-	t.phase = convReduce
-	e.For(s.K, t)
+	e.For(t, convImages, s.K*imageChunks(s.B))
+	e.For(t, convReduce, s.K)
 }
 
 const (
@@ -136,8 +137,8 @@ const (
 )
 
 // Chunk implements [Task].
-func (t *ConvBackward[T]) Chunk(i int, s *Scratch[T]) {
-	switch t.phase {
+func (t *ConvBackward[T]) Chunk(phase, i int, s *Scratch[T]) {
+	switch phase {
 	case convFlip: // i: client and position in the window
 		k, p, n := i/(t.R*t.S), i%(t.R*t.S), t.C*t.O
 		src := t.w[k*t.wLen()+p*n:][:n]
@@ -147,16 +148,17 @@ func (t *ConvBackward[T]) Chunk(i int, s *Scratch[T]) {
 		t.gradients(i, s)
 	case convReduce: // i: client
 		dw, db := t.dw[i*t.wLen():][:t.wLen()], t.db[i*t.O:][:t.O]
-		for c := range imageChunks(t.B) {
-			partW, partB := t.partW[(i*imageChunks(t.B)+c)*t.wLen():][:t.wLen()], t.partB[(i*imageChunks(t.B)+c)*t.O:][:t.O]
-			if c == 0 {
-				copy(dw, partW)
-				copy(db, partB)
-				continue
-			}
-			t.exec.Axpy(dw, 1, partW)
-			t.exec.Axpy(db, 1, partB)
-		}
+		chunks := imageChunks(t.B)
+		addParts(t.exec, dw, t.partW[i*chunks*t.wLen():], t.wLen(), chunks)
+		addParts(t.exec, db, t.partB[i*chunks*t.O:], t.O, chunks)
+	}
+}
+
+// addParts sets sum to the sum of n parts, in order: the first elements of parts, and so on from stride to stride.
+func addParts[T Float](e *Exec[T], sum, parts []T, stride, n int) {
+	copy(sum, parts)
+	for i := 1; i < n; i++ {
+		e.Axpy(sum, 1, parts[i*stride:][:len(sum)])
 	}
 }
 

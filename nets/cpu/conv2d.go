@@ -38,8 +38,13 @@ func panel[T Float](matrix, packed []T, depth, cols, lo int) (b []T, stride, n i
 func packPanel[T Float](packed, matrix []T, depth, cols, lo int) {
 	n := min(PanelCols, cols-lo)
 	dst := packed[lo*depth:][:n*depth]
-	for i := range depth {
-		copy(dst[i*n:][:n], matrix[i*cols+lo:][:n])
+	copyColumns(dst, matrix[lo:], depth, cols, n)
+}
+
+// copyColumns copies the first n columns of a matrix [rows,cols] to dst [rows,n].
+func copyColumns[T Float](dst, matrix []T, rows, cols, n int) {
+	for i := range rows {
+		copy(dst[i*n:][:n], matrix[i*cols:])
 	}
 }
 
@@ -50,12 +55,12 @@ type Conv2DForward[T Float] struct {
 	exec    *Exec[T]
 	y, x, w []T
 	packed  []T // [K] panels of w
-	phase   int
 }
 
 const (
 	conv2DPack = iota
-	conv2DProduct
+	conv2DPanels
+	conv2DImages
 )
 
 // Run computes y.
@@ -66,52 +71,45 @@ func (t *Conv2DForward[T]) Run(e *Exec[T], s Conv2DShape, y, x, w []T) {
 		if t.packed == nil {
 			t.packed = make([]T, s.K*s.wLen())
 		}
-		t.phase = conv2DPack
-		e.For(s.K*panels, t)
+		e.For(t, conv2DPack, s.K*panels)
 	}
-	t.phase = conv2DProduct
 	if _, w := s.Out(); w < narrow {
-		e.For(s.K*panels, t)
+		e.For(t, conv2DPanels, s.K*panels)
 	} else {
-		e.For(s.K*imageChunks(s.B), t)
+		e.For(t, conv2DImages, s.K*imageChunks(s.B))
 	}
 }
 
 // Chunk implements [Task].
-func (t *Conv2DForward[T]) Chunk(i int, s *Scratch[T]) {
-	panels, depth := blocks(t.O, PanelCols), t.R*t.S*t.C
+func (t *Conv2DForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	oh, ow := t.Out()
-	if t.phase == conv2DPack {
-		k := i / panels
-		packPanel(t.client(k, t.packed), t.client(k, t.w), depth, t.O, i%panels*PanelCols)
-		return
-	}
 	p := convProduct[T]{
 		segs: t.R, depth: t.S * t.C, aSeg: t.W * t.C, aCol: t.Stride * t.C, aRow: t.Stride * t.W * t.C,
 		cCol: t.O, cRow: ow * t.O, rows: oh, cols: ow,
 	}
-	if ow < narrow { // i: client and panel
-		k, o := i/panels, i%panels*PanelCols
-		p.b, p.bStride, p.n = panel(t.client(k, t.w), t.packedOf(k), depth, t.O, o)
+	switch phase {
+	case conv2DPack:
+		k, o, _ := chunkOf(i, t.O, PanelCols)
+		packPanel(t.packed[k*t.wLen():][:t.wLen()], t.w[k*t.wLen():][:t.wLen()], p.segs*p.depth, t.O, o)
+	case conv2DPanels:
+		k, o, _ := chunkOf(i, t.O, PanelCols)
+		p.b, p.bStride, p.n = t.panel(k, o)
 		p.throughImages(t.exec, s, t.x[k*t.B*t.xLen()+t.origin():], t.y[k*t.B*t.yLen()+o:], t.B, t.xLen(), t.yLen())
-		return
-	}
-	k, lo, hi := imagesOf(i, t.B)
-	for n := k*t.B + lo; n < k*t.B+hi; n++ {
-		for o := 0; o < t.O; o += PanelCols {
-			p.b, p.bStride, p.n = panel(t.client(k, t.w), t.packedOf(k), depth, t.O, o)
-			p.throughRows(t.exec, s, t.x[n*t.xLen()+t.origin():], t.y[n*t.yLen()+o:])
+	case conv2DImages:
+		k, lo, hi := imagesOf(i, t.B)
+		for n := k*t.B + lo; n < k*t.B+hi; n++ {
+			for o := 0; o < t.O; o += PanelCols {
+				p.b, p.bStride, p.n = t.panel(k, o)
+				p.throughRows(t.exec, s, t.x[n*t.xLen()+t.origin():], t.y[n*t.yLen()+o:])
+			}
 		}
 	}
 }
 
-func (t *Conv2DForward[T]) client(k int, w []T) []T { return w[k*t.wLen():][:t.wLen()] }
-
-func (t *Conv2DForward[T]) packedOf(k int) []T {
-	if t.packed == nil {
-		return nil
-	}
-	return t.client(k, t.packed)
+// panel returns the weights of client k to the outputs o … as [panel] does.
+func (t *Conv2DForward[T]) panel(k, o int) (b []T, stride, n int) {
+	at, size := k*t.wLen(), t.wLen()
+	return panel(t.w[at:][:size], optional(t.packed, at, size), t.R*t.S*t.C, t.O, o)
 }
 
 // convProduct is the product of a convolution's windows with one panel of weights, for maps [rows,cols]:

@@ -14,7 +14,6 @@ type Conv2DInput[T Float] struct {
 	parts     []inputPart
 	frame     frame
 	gaps      bool // whether there are pixels that no window reaches
-	phase     int
 }
 
 // remainder is the rows or columns u = Stride·q + rho for q from lo to hi, which taps places of the window reach.
@@ -58,7 +57,8 @@ const (
 	inputClear = iota
 	inputFlip
 	inputFrame
-	inputProduct
+	inputPanels
+	inputImages
 )
 
 // Run computes dx.
@@ -71,23 +71,19 @@ func (t *Conv2DInput[T]) Run(e *Exec[T], s Conv2DShape, dx, w, gy []T) {
 	through := t.frame.w < narrow // whether tiles go through the images
 	panels := s.K * blocks(s.C, PanelCols)
 	if t.gaps {
-		t.phase = inputClear
-		e.For(s.K*s.B, t)
+		e.For(t, inputClear, s.K*s.B)
 	}
-	t.phase = inputFlip
-	e.For(panels, t)
+	e.For(t, inputFlip, panels)
 	if through && t.frame.bordered() {
 		if t.framed == nil {
 			t.framed = make([]T, s.K*s.B*t.frame.len())
 		}
-		t.phase = inputFrame
-		e.For(s.K*s.B, t)
+		e.For(t, inputFrame, s.K*s.B)
 	}
-	t.phase = inputProduct
 	if through {
-		e.For(panels, t)
+		e.For(t, inputPanels, panels)
 	} else {
-		e.For(s.K*imageChunks(s.B), t)
+		e.For(t, inputImages, s.K*imageChunks(s.B))
 	}
 }
 
@@ -110,17 +106,18 @@ func (t *Conv2DInput[T]) prepare() {
 }
 
 // Chunk implements [Task].
-func (t *Conv2DInput[T]) Chunk(i int, s *Scratch[T]) {
-	panels, f := blocks(t.C, PanelCols), t.frame
-	switch {
-	case t.phase == inputClear: // i: image
+func (t *Conv2DInput[T]) Chunk(phase, i int, s *Scratch[T]) {
+	f := t.frame
+	switch phase {
+	case inputClear: // i: image
 		clear(t.dx[i*t.xLen():][:t.xLen()])
-	case t.phase == inputFlip:
-		t.flip(i/panels, i%panels*PanelCols)
-	case t.phase == inputFrame: // i: image
+	case inputFlip:
+		k, c, _ := chunkOf(i, t.C, PanelCols)
+		t.flip(k, c)
+	case inputFrame: // i: image
 		inFrame(f, t.framed[i*f.len():][:f.len()], t.gy[i*t.yLen():][:t.yLen()])
-	case f.w < narrow: // i: client and panel
-		k, c := i/panels, i%panels*PanelCols
+	case inputPanels:
+		k, c, _ := chunkOf(i, t.C, PanelCols)
 		gy := t.gy
 		if f.bordered() {
 			gy = t.framed
@@ -129,13 +126,13 @@ func (t *Conv2DInput[T]) Chunk(i int, s *Scratch[T]) {
 			p, a, x := t.product(j, k, c)
 			p.throughImages(t.exec, s, gy[k*t.B*f.len()+a:], t.dx[k*t.B*t.xLen()+x:], t.B, f.len(), t.xLen())
 		}
-	default:
-		t.chunk(i, s)
+	case inputImages:
+		t.images(i, s)
 	}
 }
 
-// chunk computes dx of one chunk of images.
-func (t *Conv2DInput[T]) chunk(i int, s *Scratch[T]) {
+// images computes dx of one chunk of images.
+func (t *Conv2DInput[T]) images(i int, s *Scratch[T]) {
 	k, lo, hi := imagesOf(i, t.B)
 	f := t.frame
 	room := s.Buf(0, f.len())

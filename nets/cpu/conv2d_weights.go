@@ -10,7 +10,6 @@ type Conv2DWeights[T Float] struct {
 	dw, x, gy []T
 	part      []T // [K,chunks,R,S,C,O]
 	packed    []T // [K] panels of gy
-	phase     int
 }
 
 const (
@@ -31,44 +30,33 @@ func (t *Conv2DWeights[T]) Run(e *Exec[T], s Conv2DShape, dw, x, gy []T) {
 			if t.packed == nil {
 				t.packed = make([]T, len(gy))
 			}
-			t.phase = weightsPack
-			e.For(s.K*panels, t)
+			e.For(t, weightsPack, s.K*panels)
 		}
-		t.phase = weightsBlocks
-		e.For(s.K*s.R*s.S*blocks(s.C, widthBlock), t)
+		e.For(t, weightsBlocks, s.K*s.R*s.S*blocks(s.C, widthBlock))
 		return
 	}
 	if t.part == nil && imageChunks(s.B) > 1 {
 		t.part = make([]T, s.K*imageChunks(s.B)*s.wLen())
 	}
-	t.phase = weightsImages
-	e.For(s.K*imageChunks(s.B), t)
+	e.For(t, weightsImages, s.K*imageChunks(s.B))
 	if imageChunks(s.B) > 1 {
-		t.phase = weightsReduce
-		e.For(s.K*s.R*s.S, t)
+		e.For(t, weightsReduce, s.K*s.R*s.S)
 	}
 }
 
 // Chunk implements [Task].
-func (t *Conv2DWeights[T]) Chunk(i int, s *Scratch[T]) {
-	switch t.phase {
+func (t *Conv2DWeights[T]) Chunk(phase, i int, s *Scratch[T]) {
+	switch phase {
 	case weightsImages:
 		t.addImages(i, s)
 	case weightsReduce: // i: client and place in the window
 		k, at, n := i/(t.R*t.S), i%(t.R*t.S)*t.C*t.O, t.C*t.O
-		dw := t.dw[k*t.wLen()+at:][:n]
-		for c := range imageChunks(t.B) {
-			part := t.part[(k*imageChunks(t.B)+c)*t.wLen()+at:][:n]
-			if c == 0 {
-				copy(dw, part)
-			} else {
-				t.exec.Axpy(dw, 1, part)
-			}
-		}
-	case weightsPack: // i: client and panel
-		panels, n := blocks(t.O, PanelCols), t.B*t.yLen()
-		k := i / panels
-		packPanel(t.packed[k*n:][:n], t.gy[k*n:][:n], n/t.O, t.O, i%panels*PanelCols)
+		chunks := imageChunks(t.B)
+		addParts(t.exec, t.dw[k*t.wLen()+at:][:n], t.part[k*chunks*t.wLen()+at:], t.wLen(), chunks)
+	case weightsPack:
+		k, o, _ := chunkOf(i, t.O, PanelCols)
+		n := t.B * t.yLen()
+		packPanel(t.packed[k*n:][:n], t.gy[k*n:][:n], n/t.O, t.O, o)
 	case weightsBlocks:
 		t.block(i, s)
 	}
@@ -114,10 +102,7 @@ func (t *Conv2DWeights[T]) block(i int, s *Scratch[T]) {
 	pixels := t.B * oh * ow
 	x := t.x[k*t.B*t.xLen()+t.origin()+(at/t.S*t.W+at%t.S)*t.C+lo:]
 	gy := t.gy[k*t.B*t.yLen():][:pixels*t.O]
-	var packed []T
-	if t.packed != nil {
-		packed = t.packed[k*len(gy):][:len(gy)]
-	}
+	packed := optional(t.packed, k*len(gy), len(gy))
 	dw := t.dw[k*t.wLen()+(at*t.C+lo)*t.O:]
 	a := s.Buf(0, depthBlock*rows)
 	for p := 0; p < pixels; p += depthBlock {

@@ -42,8 +42,8 @@ func (generic[T]) ApplyMask(y, x []T, mask []uint8, scale T) {
 	}
 }
 
-// DropoutForward computes y = x·mask/(1−rate) for x [K,N], and the mask.
-type DropoutForward[T Float] struct {
+// Dropout computes y = x·mask/(1−rate) for x [K,N], and its gradient.
+type Dropout[T Float] struct {
 	exec  *Exec[T]
 	n     int
 	y, x  []T
@@ -56,35 +56,26 @@ type DropoutForward[T Float] struct {
 // dropChunk is the number of elements per chunk, a multiple of what the vector kernels take at a time.
 const dropChunk = 1 << 14
 
-// Run computes y [K,N] and mask [K,N] with K = len(draws).
-func (t *DropoutForward[T]) Run(e *Exec[T], y []T, mask []uint8, x []T, draws []Draw, layer int, rate float64) {
+// Forward computes y [K,N] and mask [K,N] with K = len(draws).
+func (t *Dropout[T]) Forward(e *Exec[T], y []T, mask []uint8, x []T, draws []Draw, layer int, rate float64) {
 	t.exec, t.y, t.mask, t.x, t.draws, t.layer, t.rate, t.n = e, y, mask, x, draws, layer, rate, len(x)/len(draws)
-	e.For(len(draws)*blocks(t.n, dropChunk), t)
+	e.For(t, forward, len(draws)*blocks(t.n, dropChunk))
+}
+
+// Backward computes dx = gy·mask/(1−rate); dx, gy and mask are of the same length.
+func (t *Dropout[T]) Backward(e *Exec[T], dx, gy []T, mask []uint8, rate float64) {
+	t.exec, t.y, t.mask, t.x, t.rate, t.n = e, dx, mask, gy, rate, len(gy)
+	e.For(t, backward, blocks(t.n, dropChunk))
 }
 
 // Chunk implements [Task].
-func (t *DropoutForward[T]) Chunk(i int, _ *Scratch[T]) {
-	k, lo := i/blocks(t.n, dropChunk), i%blocks(t.n, dropChunk)*dropChunk
-	at, end := k*t.n+lo, k*t.n+min(lo+dropChunk, t.n)
-	t.exec.Dropout(t.y[at:end], t.mask[at:end], t.x[at:end], lo, t.draws[k], t.layer, t.rate)
-}
-
-// DropoutBackward computes dx = gy·mask/(1−rate).
-type DropoutBackward[T Float] struct {
-	exec   *Exec[T]
-	dx, gy []T
-	mask   []uint8
-	rate   float64
-}
-
-// Run computes dx; dx, gy and mask are of the same length.
-func (t *DropoutBackward[T]) Run(e *Exec[T], dx, gy []T, mask []uint8, rate float64) {
-	t.exec, t.dx, t.gy, t.mask, t.rate = e, dx, gy, mask, rate
-	e.For(blocks(len(gy), dropChunk), t)
-}
-
-// Chunk implements [Task].
-func (t *DropoutBackward[T]) Chunk(i int, _ *Scratch[T]) {
-	lo, hi := i*dropChunk, min((i+1)*dropChunk, len(t.gy))
-	t.exec.ApplyMask(t.dx[lo:hi], t.gy[lo:hi], t.mask[lo:hi], keepScale[T](t.rate))
+func (t *Dropout[T]) Chunk(phase, i int, _ *Scratch[T]) {
+	k, lo, hi := chunkOf(i, t.n, dropChunk)
+	at, end := k*t.n+lo, k*t.n+hi
+	y, mask, x := t.y[at:end], t.mask[at:end], t.x[at:end]
+	if phase == forward {
+		t.exec.Dropout(y, mask, x, lo, t.draws[k], t.layer, t.rate)
+	} else {
+		t.exec.ApplyMask(y, x, mask, keepScale[T](t.rate))
+	}
 }

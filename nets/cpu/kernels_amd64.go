@@ -72,8 +72,8 @@ func number(b bool) int {
 	return 0
 }
 
-// optional looks at the length of x, if there is an x.
-func optional(x []float32, n int) {
+// checkLength panics if there is an x, of less than n elements.
+func checkLength(x []float32, n int) {
 	if x != nil {
 		_ = x[n-1]
 	}
@@ -154,8 +154,8 @@ func (c *code) Step(w, g, v, drift []float32, s Step[float32]) {
 		return
 	}
 	_ = g[n-1]
-	optional(v, n)
-	optional(drift, n)
+	checkLength(v, n)
+	checkLength(drift, n)
 	run := c.steps[number(v != nil)][number(drift != nil)]
 	run(&w[0], &g[0], unsafe.SliceData(v), unsafe.SliceData(drift), n, s.LR, s.Scale, s.Decay, s.Momentum)
 }
@@ -170,7 +170,7 @@ func (c *code) ApplyMask(y, x []float32, mask []uint8, scale float32) {
 func (c *code) Softmax(p []float32, e []float64, x []float32, by float64) (top float32, z float64) {
 	n := len(x)
 	_, _ = x[0], e[blocks(n, wideLanes)*wideLanes-1]
-	optional(p, n)
+	checkLength(p, n)
 	return c.softmax(unsafe.SliceData(p), &e[0], &x[0], n, by)
 }
 

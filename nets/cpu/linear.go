@@ -13,6 +13,12 @@ const (
 
 func blocks(n, size int) int { return (n + size - 1) / size }
 
+// chunkOf returns client, first and last+1 element of chunk i, of clients with n elements each, size of them in a chunk.
+func chunkOf(i, n, size int) (k, lo, hi int) {
+	k, lo = i/blocks(n, size), i%blocks(n, size)*size
+	return k, lo, min(lo+size, n)
+}
+
 // LinearForward computes y = x·w + bias, clamped at 0 if ReLU.
 type LinearForward[T Float] struct {
 	LinearShape
@@ -23,21 +29,19 @@ type LinearForward[T Float] struct {
 // Run computes y.
 func (t *LinearForward[T]) Run(e *Exec[T], s LinearShape, y, x, w, b []T) {
 	t.LinearShape, t.exec, t.y, t.x, t.w, t.b = s, e, y, x, w, b
-	e.For(s.K*blocks(s.O, PanelCols), t)
+	e.For(t, forward, s.K*blocks(s.O, PanelCols))
 }
 
 // Chunk implements [Task]: one client, one panel of columns.
-func (t *LinearForward[T]) Chunk(i int, s *Scratch[T]) {
-	k, o := i/blocks(t.O, PanelCols), i%blocks(t.O, PanelCols)*PanelCols
-	n := min(PanelCols, t.O-o)
+func (t *LinearForward[T]) Chunk(_, i int, s *Scratch[T]) {
+	k, o, end := chunkOf(i, t.O, PanelCols)
+	n := end - o
 	x, w := t.x[k*t.B*t.I:][:t.B*t.I], t.w[k*t.I*t.O:][:t.I*t.O]
 	y := t.y[k*t.B*t.O+o:][:(t.B-1)*t.O+n]
 	for lo := 0; lo < t.I; lo += depthBlock {
 		depth := min(depthBlock, t.I-lo)
 		panel := s.Buf(0, depth*n)
-		for p := range depth {
-			copy(panel[p*n:][:n], w[(lo+p)*t.O+o:][:n])
-		}
+		copyColumns(panel, w[lo*t.O+o:], depth, t.O, n)
 		s.Tile = Tile[T]{
 			A: x[lo:], B: panel, C: y,
 			M: t.B, N: n, Segs: 1, Runs: 1, K: depth,
@@ -55,7 +59,6 @@ type LinearBackward[T Float] struct {
 	x, w, y, gy []T
 	dx, dw, db  []T
 	d           []T // [K,B,O] the gradient in front of the ReLU
-	phase       int
 }
 
 const (
@@ -70,39 +73,33 @@ func (t *LinearBackward[T]) Run(e *Exec[T], s LinearShape, dx, dw, db, x, w, y, 
 	if t.d == nil {
 		t.d = make([]T, s.K*s.B*s.O)
 	}
-	t.phase = linearMask
-	e.For(s.K, t)
-	t.phase = linearWeights
-	e.For(s.K*blocks(s.I, widthBlock), t)
+	e.For(t, linearMask, s.K)
+	e.For(t, linearWeights, s.K*blocks(s.I, widthBlock))
 	if dx != nil {
-		t.phase = linearInput
-		e.For(s.K*blocks(s.I, PanelCols), t)
+		e.For(t, linearInput, s.K*blocks(s.I, PanelCols))
 	}
 }
 
 // Chunk implements [Task].
-func (t *LinearBackward[T]) Chunk(i int, s *Scratch[T]) {
-	switch n := t.B * t.O; t.phase {
+func (t *LinearBackward[T]) Chunk(phase, i int, s *Scratch[T]) {
+	switch n := t.B * t.O; phase {
 	case linearMask: // i: client
 		db := t.db[i*t.O:][:t.O]
 		clear(db)
 		t.exec.ReLUGrad(t.d[i*n:][:n], db, t.gy[i*n:][:n], t.y[i*n:][:n], t.ReLU)
 	case linearWeights: // i: client and block of rows of dw
-		k, lo := i/blocks(t.I, widthBlock), i%blocks(t.I, widthBlock)*widthBlock
-		t.weights(s, t.dw[k*t.I*t.O:][:t.I*t.O], t.x[k*t.B*t.I:][:t.B*t.I], t.d[k*n:][:n], lo)
+		k, lo, hi := chunkOf(i, t.I, widthBlock)
+		t.weights(s, t.dw[k*t.I*t.O:][:t.I*t.O], t.x[k*t.B*t.I:][:t.B*t.I], t.d[k*n:][:n], lo, hi-lo)
 	case linearInput: // i: client and panel of columns of dx
-		k, lo := i/blocks(t.I, PanelCols), i%blocks(t.I, PanelCols)*PanelCols
-		t.input(s, t.dx[k*t.B*t.I:][:t.B*t.I], t.w[k*t.I*t.O:][:t.I*t.O], t.d[k*n:][:n], lo)
+		k, lo, hi := chunkOf(i, t.I, PanelCols)
+		t.input(s, t.dx[k*t.B*t.I:][:t.B*t.I], t.w[k*t.I*t.O:][:t.I*t.O], t.d[k*n:][:n], lo, hi-lo)
 	}
 }
 
-// weights computes rows lo … lo+widthBlock of dw[i,o] = Σ_b x[b,i]·d[b,o].
-func (t *LinearBackward[T]) weights(s *Scratch[T], dw, x, d []T, lo int) {
-	rows := min(widthBlock, t.I-lo)
+// weights computes rows lo … lo+rows of dw[i,o] = Σ_b x[b,i]·d[b,o].
+func (t *LinearBackward[T]) weights(s *Scratch[T], dw, x, d []T, lo, rows int) {
 	pack := s.Buf(0, t.B*rows)
-	for b := range t.B {
-		copy(pack[b*rows:][:rows], x[b*t.I+lo:][:rows])
-	}
+	copyColumns(pack, x[lo:], t.B, t.I, rows)
 	for o := 0; o < t.O; o += PanelCols {
 		s.Tile = Tile[T]{
 			A: pack, B: d[o:], C: dw[lo*t.O+o:],
@@ -113,9 +110,8 @@ func (t *LinearBackward[T]) weights(s *Scratch[T], dw, x, d []T, lo int) {
 	}
 }
 
-// input computes columns lo … lo+PanelCols of dx[b,i] = Σ_o d[b,o]·w[i,o].
-func (t *LinearBackward[T]) input(s *Scratch[T], dx, w, d []T, lo int) {
-	n := min(PanelCols, t.I-lo)
+// input computes columns lo … lo+n of dx[b,i] = Σ_o d[b,o]·w[i,o].
+func (t *LinearBackward[T]) input(s *Scratch[T], dx, w, d []T, lo, n int) {
 	panel := s.Buf(0, t.O*n)
 	t.exec.Transpose(panel, n, w[lo*t.O:], t.O, n, t.O)
 	for o := 0; o < t.O; o += depthBlock {

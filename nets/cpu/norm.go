@@ -16,6 +16,13 @@ type NormShape struct {
 func (s NormShape) xLen() int { return s.H * s.W * s.C } // one image
 func (s NormShape) yLen() int { return (s.H + 2*s.OutPad) * (s.W + 2*s.OutPad) * s.C }
 
+// line returns where row i of image n begins in x, and in what has y's shape, and its elements.
+func (s NormShape) line(n, i int) (x, y, run int) {
+	run = s.W * s.C
+	width := run + 2*s.OutPad*s.C
+	return n*s.xLen() + i*run, n*s.yLen() + s.OutPad*(width+s.C) + i*width, run
+}
+
 // normBlock is about how many rows [C] are summed up in T before their sums go on in float64.
 const normBlock = 1024
 
@@ -31,7 +38,6 @@ type NormForward[T Float] struct {
 	scale, shift []T     // [K,C]
 	stats        NormStats[T]
 	part         []moments // [K,chunks]
-	phase        int
 }
 
 // NormStats are what a training pass finds out about its batches [K,C]: Mean and Var, biased, and what the gradient and the
@@ -66,12 +72,9 @@ func (t *NormForward[T]) Train(e *Exec[T], s NormShape, y, x, add, weight, bias 
 		n := s.K * s.C
 		t.stats = NormStats[T]{Mean: make([]T, n), Unbiased: make([]T, n), Inverse: make([]T, n), Count: make([]float64, s.K)}
 	}
-	t.phase = normMoments
-	e.For(s.K*imageChunks(s.B), t)
-	t.phase = normMerge
-	e.For(s.K, t)
-	t.phase = normApply
-	e.For(s.K*imageChunks(s.B), t)
+	e.For(t, normMoments, s.K*imageChunks(s.B))
+	e.For(t, normMerge, s.K)
+	e.For(t, normApply, s.K*imageChunks(s.B))
 	return &t.stats
 }
 
@@ -83,8 +86,7 @@ func (t *NormForward[T]) Evaluate(e *Exec[T], s NormShape, y, x, add, weight, bi
 		t.scale[i] = weight[i] / T(math.Sqrt(float64(v)+NormEpsilon))
 		t.shift[i] = bias[i] - mean[i]*t.scale[i]
 	}
-	t.phase = normApply
-	e.For(s.K*imageChunks(s.B), t)
+	e.For(t, normApply, s.K*imageChunks(s.B))
 }
 
 func (t *NormForward[T]) set(e *Exec[T], s NormShape, y, x, add, weight, bias []T) {
@@ -95,8 +97,8 @@ func (t *NormForward[T]) set(e *Exec[T], s NormShape, y, x, add, weight, bias []
 }
 
 // Chunk implements [Task].
-func (t *NormForward[T]) Chunk(i int, s *Scratch[T]) {
-	switch t.phase {
+func (t *NormForward[T]) Chunk(phase, i int, s *Scratch[T]) {
+	switch phase {
 	case normMoments:
 		t.moments(i, s)
 	case normMerge:
@@ -112,17 +114,13 @@ func (t *NormForward[T]) Chunk(i int, s *Scratch[T]) {
 
 // apply writes y of image n.
 func (t *NormForward[T]) apply(n int, scale, shift []T) {
-	run, width := t.W*t.C, (t.W+2*t.OutPad)*t.C
-	at := n*t.yLen() + t.OutPad*(width+t.C)
 	for i := range t.H {
-		y := t.y[at+i*width:][:run]
-		switch {
-		case t.labels != nil && t.labels[n] < 0:
+		x, at, run := t.line(n, i)
+		y := t.y[at:][:run]
+		if t.labels != nil && t.labels[n] < 0 {
 			clear(y)
-		case t.add == nil:
-			t.exec.Normalise(y, t.x[n*t.xLen()+i*run:][:run], nil, scale, shift, t.ReLU)
-		default:
-			t.exec.Normalise(y, t.x[n*t.xLen()+i*run:][:run], t.add[at+i*width:][:run], scale, shift, t.ReLU)
+		} else {
+			t.exec.Normalise(y, t.x[x:][:run], optional(t.add, at, run), scale, shift, t.ReLU)
 		}
 	}
 }
@@ -156,30 +154,31 @@ func (t *NormForward[T]) moments(i int, s *Scratch[T]) {
 
 // fold joins the sums of n numbers less their pivot, and of their squares, to m.
 func fold[T Float](m *moments, n float64, sum, squares, pivot []T) {
+	m.add(n, func(c int) (mean, m2 float64) {
+		off := float64(sum[c]) / n
+		return float64(pivot[c]) + off, max(0, float64(squares[c])-n*off*off)
+	})
+}
+
+// join joins the moments of more numbers to m.
+func (m *moments) join(o *moments) {
+	m.add(o.n, func(c int) (mean, m2 float64) { return o.mean[c], o.m2[c] })
+}
+
+// add joins n numbers per channel to m, which tells their moments: T. F. Chan, G. H. Golub and R. J. LeVeque, 1979.
+func (m *moments) add(n float64, of func(c int) (mean, m2 float64)) {
+	if n == 0 {
+		return
+	}
 	part := n / (m.n + n)
 	between := m.n * part
 	for c, old := range m.mean {
-		off := float64(sum[c]) / n
-		delta := float64(pivot[c]) + off - old
+		mean, m2 := of(c)
+		delta := mean - old
 		m.mean[c] = old + delta*part
-		m.m2[c] += max(0, float64(squares[c])-n*off*off) + delta*delta*between
+		m.m2[c] += m2 + delta*delta*between
 	}
 	m.n += n
-}
-
-// join joins the moments of more numbers to m: T. F. Chan, G. H. Golub and R. J. LeVeque, 1979.
-func (m *moments) join(o *moments) {
-	if o.n == 0 {
-		return
-	}
-	part := o.n / (m.n + o.n)
-	between := m.n * part
-	for c, old := range m.mean {
-		delta := o.mean[c] - old
-		m.mean[c] = old + delta*part
-		m.m2[c] += o.m2[c] + delta*delta*between
-	}
-	m.n += o.n
 }
 
 // merge joins the chunks of client k in order, into the first, and computes what follows from them.

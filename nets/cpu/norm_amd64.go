@@ -20,7 +20,7 @@ func (c *code) Normalise(y, x, add, scale, shift []float32, relu bool) {
 	rows := blocks(len(x), cols)
 	last := rows*cols - 1
 	_, _, _ = y[last], x[last], shift[cols-1]
-	optional(add, last+1)
+	checkLength(add, last+1)
 	run := c.normalise[number(add != nil)][number(relu)]
 	run(&y[0], &x[0], unsafe.SliceData(add), &scale[0], &shift[0], rows, cols)
 }
@@ -33,8 +33,8 @@ func (c *code) NormSums(d, db, dw, gy, y, x, mean []float32) {
 	rows := blocks(len(x), cols)
 	last := rows*cols - 1
 	_, _, _, _ = gy[last], x[last], db[cols-1], dw[cols-1]
-	optional(y, last+1)
-	optional(d, last+1)
+	checkLength(y, last+1)
+	checkLength(d, last+1)
 	run := c.normSums[number(d != nil)][number(y != nil)]
 	run(unsafe.SliceData(d), &db[0], &dw[0], &gy[0], unsafe.SliceData(y), &x[0], &mean[0], rows, cols)
 }
@@ -47,6 +47,6 @@ func (c *code) NormGrad(dx, gy, y, x, a, b, shift []float32) {
 	rows := blocks(len(x), cols)
 	last := rows*cols - 1
 	_, _, _, _, _ = dx[last], gy[last], x[last], b[cols-1], shift[cols-1]
-	optional(y, last+1)
+	checkLength(y, last+1)
 	c.normGrad[number(y != nil)](&dx[0], &gy[0], unsafe.SliceData(y), &x[0], &a[0], &b[0], &shift[0], rows, cols)
 }

@@ -12,12 +12,11 @@ type NormBackward[T Float] struct {
 	labels    []int32
 	stats     *NormStats[T]
 	x, weight []T
-	y, gy     []T
+	y, gy     []T       // y: nil without ReLU
 	dx, dadd  []T       // dadd: nil if nothing was added
 	dw, db    []T       // [K,C]
 	a, b, c   []T       // [K,C] dx = a·d + b·x + c
 	part      []float64 // [K,chunks,2,C] Σ d and Σ d·(x − mean)
-	phase     int
 }
 
 const (
@@ -28,23 +27,23 @@ const (
 
 // Run computes the gradients; dadd's border must be zero and stays so.
 func (t *NormBackward[T]) Run(e *Exec[T], s NormShape, dx, dadd, dw, db, x, weight, y, gy []T, labels []int32, stats *NormStats[T]) {
-	t.NormShape, t.exec, t.labels, t.stats, t.x, t.weight, t.y, t.gy = s, e, labels, stats, x, weight, y, gy
+	t.NormShape, t.exec, t.labels, t.stats, t.x, t.weight, t.y, t.gy = s, e, labels, stats, x, weight, nil, gy
+	if s.ReLU {
+		t.y = y
+	}
 	t.dx, t.dadd, t.dw, t.db = dx, dadd, dw, db
 	if t.part == nil {
 		t.part = make([]float64, s.K*imageChunks(s.B)*2*s.C)
 		t.a, t.b, t.c = make([]T, s.K*s.C), make([]T, s.K*s.C), make([]T, s.K*s.C)
 	}
-	t.phase = normSums
-	e.For(s.K*imageChunks(s.B), t)
-	t.phase = normSolve
-	e.For(s.K, t)
-	t.phase = normInput
-	e.For(s.K*imageChunks(s.B), t)
+	e.For(t, normSums, s.K*imageChunks(s.B))
+	e.For(t, normSolve, s.K)
+	e.For(t, normInput, s.K*imageChunks(s.B))
 }
 
 // Chunk implements [Task].
-func (t *NormBackward[T]) Chunk(i int, s *Scratch[T]) {
-	switch t.phase {
+func (t *NormBackward[T]) Chunk(phase, i int, s *Scratch[T]) {
+	switch phase {
 	case normSums:
 		t.sums(i, s)
 	case normSolve:
@@ -57,13 +56,6 @@ func (t *NormBackward[T]) Chunk(i int, s *Scratch[T]) {
 	}
 }
 
-// line returns row i of image n in x, and in what has y's shape.
-func (t *NormBackward[T]) line(n, i int) (x, y, run int) {
-	run = t.W * t.C
-	width := run + 2*t.OutPad*t.C
-	return n*t.xLen() + i*run, n*t.yLen() + t.OutPad*(width+t.C) + i*width, run
-}
-
 // sums adds up one chunk of images, and writes their dadd.
 func (t *NormBackward[T]) sums(i int, s *Scratch[T]) {
 	k, lo, hi := imagesOf(i, t.B)
@@ -72,21 +64,15 @@ func (t *NormBackward[T]) sums(i int, s *Scratch[T]) {
 	sum, mean := s.Buf(0, 2*t.C), t.stats.Mean[k*t.C:][:t.C]
 	clear(sum)
 	rows := 0
-	var y, d []T
 	for n := k*t.B + lo; n < k*t.B+hi; n++ {
 		for i := range t.H {
 			x, at, run := t.line(n, i)
-			if t.dadd != nil {
-				d = t.dadd[at:][:run]
-			}
+			d := optional(t.dadd, at, run)
 			if t.labels[n] < 0 {
 				clear(d)
 				continue
 			}
-			if t.ReLU {
-				y = t.y[at:][:run]
-			}
-			t.exec.NormSums(d, sum[:t.C], sum[t.C:], t.gy[at:][:run], y, t.x[x:][:run], mean)
+			t.exec.NormSums(d, sum[:t.C], sum[t.C:], t.gy[at:][:run], optional(t.y, at, run), t.x[x:][:run], mean)
 			rows += t.W
 		}
 		if rows >= normBlock || n == k*t.B+hi-1 {
@@ -127,16 +113,12 @@ func (t *NormBackward[T]) input(k, n int) {
 		return
 	}
 	a, b, c := t.a[k*t.C:][:t.C], t.b[k*t.C:][:t.C], t.c[k*t.C:][:t.C]
+	gy, y := t.gy, t.y
+	if t.dadd != nil { // the ReLU is in it
+		gy, y = t.dadd, nil
+	}
 	for i := range t.H {
 		x, at, run := t.line(n, i)
-		dx := t.dx[x:][:run]
-		switch {
-		case t.dadd != nil:
-			t.exec.NormGrad(dx, t.dadd[at:][:run], nil, t.x[x:][:run], a, b, c)
-		case t.ReLU:
-			t.exec.NormGrad(dx, t.gy[at:][:run], t.y[at:][:run], t.x[x:][:run], a, b, c)
-		default:
-			t.exec.NormGrad(dx, t.gy[at:][:run], nil, t.x[x:][:run], a, b, c)
-		}
+		t.exec.NormGrad(t.dx[x:][:run], gy[at:][:run], optional(y, at, run), t.x[x:][:run], a, b, c)
 	}
 }

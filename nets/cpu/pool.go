@@ -6,10 +6,17 @@ import (
 )
 
 // Task is work cut in a fixed number of chunks that may run in any order, at the same time, on any thread.
-// A chunk writes nothing another chunk of the same task reads or writes, so results do not depend on the threads.
+// A chunk writes nothing another chunk of the same phase reads or writes, so results do not depend on the threads.
 type Task[T Float] interface {
-	Chunk(i int, s *Scratch[T])
+	// Chunk does chunk i of a phase, both as [Exec.For] was told.
+	Chunk(phase, i int, s *Scratch[T])
 }
+
+// The phases of a layer that goes either way in one.
+const (
+	forward = iota
+	backward
+)
 
 // Scratch is a thread's own memory, kept from chunk to chunk.
 type Scratch[T Float] struct {
@@ -28,26 +35,21 @@ func (s *Scratch[T]) Buf(i, n int) []T {
 // Pool lends threads to the executors of one engine: whoever has work in chunks takes the threads that are idle at that
 // moment. It never has more threads at work than it was made with.
 type Pool[T Float] struct {
-	idle    atomic.Int32
-	jobs    chan *job[T]
-	threads int
-	wg      sync.WaitGroup
+	idle atomic.Int32
+	jobs chan *job[T]
+	wg   sync.WaitGroup
 }
 
 // NewPool starts a pool of threads, at least one; Close ends it. Every executor at work occupies one thread (see
 // [Pool.Enter]), the others wait to be lent.
 func NewPool[T Float](threads int) *Pool[T] {
-	p := &Pool[T]{jobs: make(chan *job[T], threads), threads: threads}
+	p := &Pool[T]{jobs: make(chan *job[T], threads)}
 	p.idle.Store(int32(threads))
 	for range threads {
-		p.wg.Add(1)
-		go p.serve()
+		p.wg.Go(p.serve)
 	}
 	return p
 }
-
-// Threads returns the number of threads.
-func (p *Pool[T]) Threads() int { return p.threads }
 
 // Close ends the pool's threads. No executor may be at work.
 func (p *Pool[T]) Close() {
@@ -62,7 +64,6 @@ func (p *Pool[T]) Enter() { p.idle.Add(-1) }
 func (p *Pool[T]) Leave() { p.idle.Add(1) }
 
 func (p *Pool[T]) serve() {
-	defer p.wg.Done()
 	var s Scratch[T]
 	for j := range p.jobs {
 		j.run(&s)
@@ -85,21 +86,21 @@ func (p *Pool[T]) take(want int) int {
 	}
 }
 
-// job is one task on its way through the chunks.
+// job is one phase of a task on its way through the chunks.
 type job[T Float] struct {
-	task    Task[T]
-	chunks  int32
-	next    atomic.Int32
-	helpers sync.WaitGroup
+	task          Task[T]
+	phase, chunks int
+	next          atomic.Int32
+	helpers       sync.WaitGroup
 }
 
 func (j *job[T]) run(s *Scratch[T]) {
 	for {
-		i := j.next.Add(1) - 1
+		i := int(j.next.Add(1) - 1)
 		if i >= j.chunks {
 			return
 		}
-		j.task.Chunk(int(i), s)
+		j.task.Chunk(j.phase, i, s)
 	}
 }
 
@@ -115,19 +116,13 @@ type Exec[T Float] struct {
 // NewExec returns an executor; without a pool (nil) everything runs on the caller's thread.
 func NewExec[T Float](k Kernels[T], pool *Pool[T]) *Exec[T] { return &Exec[T]{Kernels: k, pool: pool} }
 
-// For runs chunks 0 … n−1 of a task and returns when all are done.
-func (e *Exec[T]) For(n int, t Task[T]) {
+// For runs chunks 0 … n−1 of a phase of a task and returns when all are done. Tasks number their phases as they like.
+func (e *Exec[T]) For(t Task[T], phase, n int) {
 	helpers := 0
-	if e.pool != nil && n > 1 {
+	if e.pool != nil {
 		helpers = e.pool.take(n - 1)
 	}
-	if helpers == 0 {
-		for i := range n {
-			t.Chunk(i, &e.scratch)
-		}
-		return
-	}
-	e.job.task, e.job.chunks = t, int32(n)
+	e.job.task, e.job.phase, e.job.chunks = t, phase, n
 	e.job.next.Store(0)
 	e.job.helpers.Add(helpers)
 	for range helpers {

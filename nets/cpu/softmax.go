@@ -28,10 +28,7 @@ func CrossEntropy[T Float](e *Exec[T], logits []T, labels []int32, grad []T, sca
 	sum := 0.0
 	for i, label := range labels {
 		row := logits[i*n:][:n]
-		var d []T
-		if grad != nil {
-			d = grad[i*n:][:n]
-		}
+		d := optional(grad, i*n, n)
 		if label == Ignore {
 			clear(d)
 			continue
@@ -73,10 +70,11 @@ func Score[T Float](e *Exec[T], logits []T, labels []int32) (loss float64, corre
 
 // exponentials returns room for those of a row of n, as Softmax wants it.
 func (e *Exec[T]) exponentials(n int) []float64 {
-	if n := blocks(n, wideLanes) * wideLanes; cap(e.exp) < n {
+	n = blocks(n, wideLanes) * wideLanes
+	if cap(e.exp) < n {
 		e.exp = make([]float64, n)
 	}
-	return e.exp[:blocks(n, wideLanes)*wideLanes]
+	return e.exp[:n]
 }
 
 func (generic[T]) Softmax(p []T, e []float64, x []T, c float64) (top T, z float64) {

@@ -14,37 +14,37 @@ func (s SubsampleShape) Out() (h, w int) { return blocks(s.H, s.Stride), blocks(
 type Subsample[T Float] struct {
 	SubsampleShape
 	x, y []T
-	back bool
 }
 
 // Forward sets y from x; the rest of y must be zero and stays so.
 func (t *Subsample[T]) Forward(e *Exec[T], s SubsampleShape, y, x []T) {
-	t.SubsampleShape, t.x, t.y, t.back = s, x, y, false
-	e.For(blocks(s.N, imagesPerChunk), t)
+	t.SubsampleShape, t.x, t.y = s, x, y
+	e.For(t, forward, imageChunks(s.N))
 }
 
 // Backward sets dx from gy.
 func (t *Subsample[T]) Backward(e *Exec[T], s SubsampleShape, dx, gy []T) {
-	t.SubsampleShape, t.x, t.y, t.back = s, dx, gy, true
-	e.For(blocks(s.N, imagesPerChunk), t)
+	t.SubsampleShape, t.x, t.y = s, dx, gy
+	e.For(t, backward, imageChunks(s.N))
 }
 
 // Chunk implements [Task].
-func (t *Subsample[T]) Chunk(i int, _ *Scratch[T]) {
+func (t *Subsample[T]) Chunk(phase, i int, _ *Scratch[T]) {
 	h, w := t.Out()
 	xWidth, yWidth := t.W+2*t.Border, w+2*t.Border
-	for n := i * imagesPerChunk; n < min((i+1)*imagesPerChunk, t.N); n++ {
-		if size := (t.H + 2*t.Border) * xWidth * t.C; t.back {
+	_, first, end := imagesOf(i, t.N)
+	for n := first; n < end; n++ {
+		if size := (t.H + 2*t.Border) * xWidth * t.C; phase == backward {
 			clear(t.x[n*size:][:size])
 		}
 		for p := range h * w {
 			row, col := p/w, p%w
 			x := t.x[((n*(t.H+2*t.Border)+t.Border+row*t.Stride)*xWidth+t.Border+col*t.Stride)*t.C:][:t.C]
 			y := t.y[((n*(h+2*t.Border)+t.Border+row)*yWidth+t.Border+col)*t.O:][:t.C]
-			if t.back {
-				copy(x, y)
-			} else {
+			if phase == forward {
 				copy(y, x)
+			} else {
+				copy(x, y)
 			}
 		}
 	}

@@ -20,7 +20,7 @@ type Dropout[T cpu.Float] struct {
 	Rate  float64
 	Mask  []uint8 // [K,B,F]
 	draws []cpu.Draw
-	task  cpu.DropoutForward[T]
+	task  cpu.Dropout[T]
 }
 
 // NewDropout applies the op to x and the draws.
@@ -73,7 +73,7 @@ func (op *Dropout[T]) Do(in ...G.Value) (G.Value, error) {
 	if op.Mask == nil {
 		op.Mask = make([]uint8, len(y))
 	}
-	op.task.Run(op.exec, y, op.Mask, x, op.draws, op.Layer, op.Rate)
+	op.task.Forward(op.exec, y, op.Mask, x, op.draws, op.Layer, op.Rate)
 	return op.out, nil
 }
 
@@ -81,7 +81,7 @@ func (op *Dropout[T]) Do(in ...G.Value) (G.Value, error) {
 type DropoutGrad[T cpu.Float] struct {
 	base[T]
 	Forward *Dropout[T]
-	task    cpu.DropoutBackward[T]
+	task    cpu.Dropout[T]
 }
 
 // Do implements [G.Op].
@@ -90,6 +90,6 @@ func (op *DropoutGrad[T]) Do(in ...G.Value) (G.Value, error) {
 	if err := op.values(in, &y, &gy); err != nil {
 		return nil, err
 	}
-	op.task.Run(op.exec, op.output(), gy, op.Forward.Mask, op.Forward.Rate)
+	op.task.Backward(op.exec, op.output(), gy, op.Forward.Mask, op.Forward.Rate)
 	return op.out, nil
 }
