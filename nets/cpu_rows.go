@@ -87,7 +87,7 @@ func (e *CPU) Combine(dst Row, c []float64, src []Row) error {
 		return fmt.Errorf("nets: combine: %d coefficients for %d rows", len(c), len(src))
 	}
 	t := &e.combine
-	t.exec, t.c, t.src = e.exec, c, t.src[:0]
+	t.c, t.src = c, t.src[:0]
 	var err error
 	if t.dst, err = e.row("combine", dst); err != nil {
 		return err
@@ -109,10 +109,9 @@ func (e *CPU) Combine(dst Row, c []float64, src []Row) error {
 
 // combineTask adds up rows piece by piece, each piece in the cache until all its terms are in.
 type combineTask struct {
-	exec *cpu.Exec[float32]
-	dst  []float32
-	c    []float64
-	src  [][]float32
+	dst []float32
+	c   []float64
+	src [][]float32
 }
 
 const combineChunk = 4096
@@ -126,9 +125,9 @@ func (t *combineTask) Chunk(_, i int, s *cpu.Scratch[float32]) {
 	}
 	for j, src := range t.src {
 		if j == 0 {
-			t.exec.Scale(sum, float32(t.c[j]), src[lo:hi])
+			s.Scale(sum, float32(t.c[j]), src[lo:hi])
 		} else {
-			t.exec.Axpy(sum, float32(t.c[j]), src[lo:hi])
+			s.Axpy(sum, float32(t.c[j]), src[lo:hi])
 		}
 	}
 	copy(t.dst[lo:hi], sum)

@@ -7,24 +7,23 @@ type AverageShape struct{ N, H, W, C, Border int }
 // Average computes the mean of every channel, and its gradient.
 type Average[T Float] struct {
 	AverageShape
-	exec *Exec[T]
 	y, x []T
 }
 
 // Forward computes y.
 func (t *Average[T]) Forward(e *Exec[T], s AverageShape, y, x []T) {
-	t.AverageShape, t.exec, t.y, t.x = s, e, y, x
+	t.AverageShape, t.y, t.x = s, y, x
 	e.For(t, forward, imageChunks(s.N))
 }
 
 // Backward computes dx from gy, the gradient of y; dx's border must be zero and stays so.
 func (t *Average[T]) Backward(e *Exec[T], s AverageShape, dx, gy []T) {
-	t.AverageShape, t.exec, t.y, t.x = s, e, gy, dx
+	t.AverageShape, t.y, t.x = s, gy, dx
 	e.For(t, backward, imageChunks(s.N))
 }
 
 // Chunk implements [Task].
-func (t *Average[T]) Chunk(phase, i int, _ *Scratch[T]) {
+func (t *Average[T]) Chunk(phase, i int, s *Scratch[T]) {
 	factor, width := 1/T(t.H*t.W), t.W+2*t.Border
 	_, first, end := imagesOf(i, t.N)
 	for n := first; n < end; n++ {
@@ -36,9 +35,9 @@ func (t *Average[T]) Chunk(phase, i int, _ *Scratch[T]) {
 			row, col := n*(t.H+2*t.Border)+t.Border+p/t.W, t.Border+p%t.W
 			x := t.x[(row*width+col)*t.C:][:t.C]
 			if phase == forward {
-				t.exec.Axpy(y, factor, x)
+				s.Axpy(y, factor, x)
 			} else {
-				t.exec.Scale(x, factor, y)
+				s.Scale(x, factor, y)
 			}
 		}
 	}

@@ -46,7 +46,6 @@ func optional[T Float](x []T, at, n int) []T {
 // A few rows of the convolution are computed at a time and pooled while they are in the cache.
 type ConvForward[T Float] struct {
 	ConvShape
-	exec    *Exec[T]
 	x, w, b []T
 	y       []T
 	arg     []uint8
@@ -54,7 +53,7 @@ type ConvForward[T Float] struct {
 
 // Run computes y and arg; y's border must be zero and stays so.
 func (t *ConvForward[T]) Run(e *Exec[T], s ConvShape, y []T, arg []uint8, x, w, b []T) {
-	t.ConvShape, t.exec, t.y, t.arg, t.x, t.w, t.b = s, e, y, arg, x, w, b
+	t.ConvShape, t.y, t.arg, t.x, t.w, t.b = s, y, arg, x, w, b
 	e.For(t, forward, s.K*imageChunks(s.B))
 }
 
@@ -76,7 +75,7 @@ func (t *ConvForward[T]) Chunk(_, i int, s *Scratch[T]) {
 			for p := 0; p < count; p += 2 {
 				top, bottom := rows[p*cw*t.O:][:cw*t.O], rows[(p+1)*cw*t.O:][:cw*t.O]
 				out := y[(((r+p)/2+t.OutPad)*ow+t.OutPad)*t.O:][:cw/2*t.O]
-				t.exec.PoolReLU(out, arg[(r+p)/2*cw/2*t.O:][:cw/2*t.O], top, bottom, bias)
+				s.PoolReLU(out, arg[(r+p)/2*cw/2*t.O:][:cw/2*t.O], top, bottom, bias)
 			}
 		}
 	}
@@ -96,14 +95,13 @@ func (t *ConvForward[T]) rows(s *Scratch[T], out, x, w []T, count int) {
 			ASeg: t.W * t.C, ARow: t.C, AK: 1, ARun: t.W * t.C,
 			BSeg: t.S * t.C * t.O, BRow: t.O, CRow: t.O, CRun: cw * t.O,
 		}
-		t.exec.Gemm(&s.Tile)
+		s.Gemm(&s.Tile)
 	}
 }
 
 // ConvBackward computes dw [K,R,S,C,O], db [K,O] and, if asked, dx [K,B,H,W,C], whose border is 0, from gy, the gradient of y.
 type ConvBackward[T Float] struct {
 	ConvShape
-	exec       *Exec[T]
 	x, gy      []T
 	arg        []uint8
 	dx, dw, db []T
@@ -115,7 +113,7 @@ type ConvBackward[T Float] struct {
 
 // Run computes the gradients; dx nil: only those of w and b. dx's border must be zero and stays so.
 func (t *ConvBackward[T]) Run(e *Exec[T], s ConvShape, dx, dw, db, x, w, gy []T, arg []uint8) {
-	t.ConvShape, t.exec, t.x, t.w, t.gy, t.arg, t.dx, t.dw, t.db = s, e, x, w, gy, arg, dx, dw, db
+	t.ConvShape, t.x, t.w, t.gy, t.arg, t.dx, t.dw, t.db = s, x, w, gy, arg, dx, dw, db
 	if t.partW == nil {
 		t.partW = make([]T, s.K*imageChunks(s.B)*s.wLen())
 		t.partB = make([]T, s.K*imageChunks(s.B)*s.O)
@@ -143,22 +141,22 @@ func (t *ConvBackward[T]) Chunk(phase, i int, s *Scratch[T]) {
 		k, p, n := i/(t.R*t.S), i%(t.R*t.S), t.C*t.O
 		src := t.w[k*t.wLen()+p*n:][:n]
 		dst := t.flipped[k*t.wLen()+(t.R*t.S-1-p)*n:][:n]
-		t.exec.Transpose(dst, t.C, src, t.O, t.C, t.O)
+		s.Transpose(dst, t.C, src, t.O, t.C, t.O)
 	case convImages:
 		t.gradients(i, s)
 	case convReduce: // i: client
 		dw, db := t.dw[i*t.wLen():][:t.wLen()], t.db[i*t.O:][:t.O]
 		chunks := imageChunks(t.B)
-		addParts(t.exec, dw, t.partW[i*chunks*t.wLen():], t.wLen(), chunks)
-		addParts(t.exec, db, t.partB[i*chunks*t.O:], t.O, chunks)
+		addParts(s, dw, t.partW[i*chunks*t.wLen():], t.wLen(), chunks)
+		addParts(s, db, t.partB[i*chunks*t.O:], t.O, chunks)
 	}
 }
 
 // addParts sets sum to the sum of n parts, in order: the first elements of parts, and so on from stride to stride.
-func addParts[T Float](e *Exec[T], sum, parts []T, stride, n int) {
+func addParts[T Float](s *Scratch[T], sum, parts []T, stride, n int) {
 	copy(sum, parts)
 	for i := 1; i < n; i++ {
-		e.Axpy(sum, 1, parts[i*stride:][:len(sum)])
+		s.Axpy(sum, 1, parts[i*stride:][:len(sum)])
 	}
 }
 
@@ -185,12 +183,12 @@ func (t *ConvBackward[T]) gradients(i int, s *Scratch[T]) {
 		x := t.x[n*t.xLen():][:t.xLen()]
 		for r := 0; r < ch; r += block {
 			count := min(block, ch-r)
-			t.unpool(inner, db, n, r, count, dyw)
+			t.unpool(s, inner, db, n, r, count, dyw)
 			// What is pooled next is far away; the product in between needs little memory.
 			if r+count < ch {
-				t.exec.Prefetch(t.pooled(n, r+count, min(block, ch-r-count)))
+				s.Prefetch(t.pooled(n, r+count, min(block, ch-r-count)))
 			} else if n+1 < t.K*t.B {
-				t.exec.Prefetch(t.pooled(n+1, 0, block))
+				s.Prefetch(t.pooled(n+1, 0, block))
 			}
 			t.weights(s, dw, x[r*t.W*t.C:], inner, count, dyw, acc)
 			acc = true
@@ -212,14 +210,14 @@ func (t *ConvBackward[T]) pooled(n, r, count int) (gy []T, arg []uint8) {
 }
 
 // unpool writes rows r … r+count of image n's dy, dyw pixels wide, and adds them to db.
-func (t *ConvBackward[T]) unpool(dy, db []T, n, r, count, dyw int) {
+func (t *ConvBackward[T]) unpool(s *Scratch[T], dy, db []T, n, r, count, dyw int) {
 	_, ow := t.Out()
 	_, cw := t.Conv()
 	gy, arg := t.pooled(n, r, count)
 	row := cw / 2 * t.O
 	for p := range count / 2 {
 		top, bottom := dy[2*p*dyw*t.O:][:2*row], dy[(2*p+1)*dyw*t.O:][:2*row]
-		t.exec.UnpoolReLU(top, bottom, db, gy[p*ow*t.O:][:row], arg[p*row:][:row])
+		s.UnpoolReLU(top, bottom, db, gy[p*ow*t.O:][:row], arg[p*row:][:row])
 	}
 }
 
@@ -244,7 +242,7 @@ func (t *ConvBackward[T]) weights(s *Scratch[T], dw, x, dy []T, rows, dyw int, a
 			ASeg: t.W * t.C, ARow: 1, AK: t.C, ARun: t.W * t.C,
 			BSeg: dyw * t.O, BRow: t.O, CRow: t.O, CRun: t.S * t.C * t.O, Acc: acc,
 		}
-		t.exec.Gemm(&s.Tile)
+		s.Gemm(&s.Tile)
 	}
 }
 
@@ -258,6 +256,6 @@ func (t *ConvBackward[T]) input(s *Scratch[T], dx, dy []T, dyw int, flipped []T)
 			ASeg: dyw * t.O, ARow: t.O, AK: 1, ARun: dyw * t.O,
 			BSeg: t.S * t.O * t.C, BRow: t.C, CRow: t.C, CRun: t.W * t.C,
 		}
-		t.exec.Gemm(&s.Tile)
+		s.Gemm(&s.Tile)
 	}
 }

@@ -52,7 +52,6 @@ func copyColumns[T Float](dst, matrix []T, rows, cols, n int) {
 // from the windows' first element.
 type Conv2DForward[T Float] struct {
 	Conv2DShape
-	exec    *Exec[T]
 	y, x, w []T
 	packed  []T // [K] panels of w
 }
@@ -65,7 +64,7 @@ const (
 
 // Run computes y.
 func (t *Conv2DForward[T]) Run(e *Exec[T], s Conv2DShape, y, x, w []T) {
-	t.Conv2DShape, t.exec, t.y, t.x, t.w = s, e, y, x, w
+	t.Conv2DShape, t.y, t.x, t.w = s, y, x, w
 	panels := blocks(s.O, PanelCols)
 	if panels > 1 {
 		if t.packed == nil {
@@ -94,13 +93,13 @@ func (t *Conv2DForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	case conv2DPanels:
 		k, o, _ := chunkOf(i, t.O, PanelCols)
 		p.b, p.bStride, p.n = t.panel(k, o)
-		p.throughImages(t.exec, s, t.x[k*t.B*t.xLen()+t.origin():], t.y[k*t.B*t.yLen()+o:], t.B, t.xLen(), t.yLen())
+		p.throughImages(s, t.x[k*t.B*t.xLen()+t.origin():], t.y[k*t.B*t.yLen()+o:], t.B, t.xLen(), t.yLen())
 	case conv2DImages:
 		k, lo, hi := imagesOf(i, t.B)
 		for n := k*t.B + lo; n < k*t.B+hi; n++ {
 			for o := 0; o < t.O; o += PanelCols {
 				p.b, p.bStride, p.n = t.panel(k, o)
-				p.throughRows(t.exec, s, t.x[n*t.xLen()+t.origin():], t.y[n*t.yLen()+o:])
+				p.throughRows(s, t.x[n*t.xLen()+t.origin():], t.y[n*t.yLen()+o:])
 			}
 		}
 	}
@@ -125,17 +124,17 @@ type convProduct[T Float] struct {
 }
 
 // throughRows makes a tile of every row of the maps.
-func (p *convProduct[T]) throughRows(e *Exec[T], s *Scratch[T], a, c []T) {
+func (p *convProduct[T]) throughRows(s *Scratch[T], a, c []T) {
 	s.Tile = Tile[T]{
 		A: a, B: p.b, C: c, M: p.cols, N: p.n, Segs: p.segs, K: p.depth, Runs: p.rows,
 		ASeg: p.aSeg, ARow: p.aCol, AK: 1, ARun: p.aRow, BSeg: p.depth * p.bStride, BRow: p.bStride, CRow: p.cCol, CRun: p.cRow,
 	}
-	e.Gemm(&s.Tile)
+	s.Gemm(&s.Tile)
 }
 
 // throughImages makes a tile of every place in the maps, its rows the images, aImage and cImage apart. The weights are
 // taken in blocks that stay in the first cache from place to place.
-func (p *convProduct[T]) throughImages(e *Exec[T], s *Scratch[T], a, c []T, images, aImage, cImage int) {
+func (p *convProduct[T]) throughImages(s *Scratch[T], a, c []T, images, aImage, cImage int) {
 	for seg := range p.segs {
 		for d := 0; d < p.depth; d += depthBlock {
 			for i := range p.rows {
@@ -144,7 +143,7 @@ func (p *convProduct[T]) throughImages(e *Exec[T], s *Scratch[T], a, c []T, imag
 					M: images, N: p.n, Segs: 1, K: min(depthBlock, p.depth-d), Runs: p.cols,
 					ARow: aImage, AK: 1, ARun: p.aCol, BRow: p.bStride, CRow: cImage, CRun: p.cCol, Acc: seg > 0 || d > 0,
 				}
-				e.Gemm(&s.Tile)
+				s.Gemm(&s.Tile)
 			}
 		}
 	}

@@ -7,7 +7,6 @@ package cpu
 // stride 1 with every Stride-th place of the window: dx[u] = Σ_t w[Stride·t + ρ]·gy[q − t].
 type Conv2DInput[T Float] struct {
 	Conv2DShape
-	exec      *Exec[T]
 	dx, w, gy []T
 	flipped   []T // [K] of every panel of C and part the weights [taps,taps,O,n], last taps first
 	framed    []T // [K,B] gy in its frame, if tiles go through the images
@@ -63,7 +62,7 @@ const (
 
 // Run computes dx.
 func (t *Conv2DInput[T]) Run(e *Exec[T], s Conv2DShape, dx, w, gy []T) {
-	t.Conv2DShape, t.exec, t.dx, t.w, t.gy = s, e, dx, w, gy
+	t.Conv2DShape, t.dx, t.w, t.gy = s, dx, w, gy
 	if t.flipped == nil {
 		t.flipped = make([]T, s.K*s.wLen())
 		t.prepare()
@@ -113,7 +112,7 @@ func (t *Conv2DInput[T]) Chunk(phase, i int, s *Scratch[T]) {
 		clear(t.dx[i*t.xLen():][:t.xLen()])
 	case inputFlip:
 		k, c, _ := chunkOf(i, t.C, PanelCols)
-		t.flip(k, c)
+		t.flip(s, k, c)
 	case inputFrame: // i: image
 		inFrame(f, t.framed[i*f.len():][:f.len()], t.gy[i*t.yLen():][:t.yLen()])
 	case inputPanels:
@@ -124,7 +123,7 @@ func (t *Conv2DInput[T]) Chunk(phase, i int, s *Scratch[T]) {
 		}
 		for j := range t.parts {
 			p, a, x := t.product(j, k, c)
-			p.throughImages(t.exec, s, gy[k*t.B*f.len()+a:], t.dx[k*t.B*t.xLen()+x:], t.B, f.len(), t.xLen())
+			p.throughImages(s, gy[k*t.B*f.len()+a:], t.dx[k*t.B*t.xLen()+x:], t.B, f.len(), t.xLen())
 		}
 	case inputImages:
 		t.images(i, s)
@@ -146,7 +145,7 @@ func (t *Conv2DInput[T]) images(i int, s *Scratch[T]) {
 		for c := 0; c < t.C; c += PanelCols {
 			for j := range t.parts {
 				p, a, x := t.product(j, k, c)
-				p.throughRows(t.exec, s, gy[a:], t.dx[n*t.xLen()+x:])
+				p.throughRows(s, gy[a:], t.dx[n*t.xLen()+x:])
 			}
 		}
 	}
@@ -173,14 +172,14 @@ func (t *Conv2DInput[T]) product(i, k, c int) (p convProduct[T], a, x int) {
 }
 
 // flip writes the weights of channels c … of client k, turned round, part by part.
-func (t *Conv2DInput[T]) flip(k, c int) {
+func (t *Conv2DInput[T]) flip(s *Scratch[T], k, c int) {
 	n := min(PanelCols, t.C-c)
 	w, dst := t.w[k*t.wLen():][:t.wLen()], t.flipped[k*t.wLen()+c*t.R*t.S*t.O:]
 	for _, part := range t.parts {
 		r, q := part.rows, part.cols
 		for i := range r.taps * q.taps {
 			row, col := r.rho+t.Stride*(r.taps-1-i/q.taps), q.rho+t.Stride*(q.taps-1-i%q.taps)
-			t.exec.Transpose(dst, n, w[((row*t.S+col)*t.C+c)*t.O:], t.O, n, t.O)
+			s.Transpose(dst, n, w[((row*t.S+col)*t.C+c)*t.O:], t.O, n, t.O)
 			dst = dst[t.O*n:]
 		}
 	}

@@ -6,7 +6,6 @@ package cpu
 // in the second cache are cut in blocks instead, and each is summed up over all images at once.
 type Conv2DWeights[T Float] struct {
 	Conv2DShape
-	exec      *Exec[T]
 	dw, x, gy []T
 	part      []T // [K,chunks,R,S,C,O]
 	packed    []T // [K] panels of gy
@@ -24,7 +23,7 @@ const largeWeights = 1 << 18
 
 // Run computes dw.
 func (t *Conv2DWeights[T]) Run(e *Exec[T], s Conv2DShape, dw, x, gy []T) {
-	t.Conv2DShape, t.exec, t.dw, t.x, t.gy = s, e, dw, x, gy
+	t.Conv2DShape, t.dw, t.x, t.gy = s, dw, x, gy
 	if s.wLen() >= largeWeights {
 		if panels := blocks(s.O, PanelCols); panels > 1 {
 			if t.packed == nil {
@@ -52,7 +51,7 @@ func (t *Conv2DWeights[T]) Chunk(phase, i int, s *Scratch[T]) {
 	case weightsReduce: // i: client and place in the window
 		k, at, n := i/(t.R*t.S), i%(t.R*t.S)*t.C*t.O, t.C*t.O
 		chunks := imageChunks(t.B)
-		addParts(t.exec, t.dw[k*t.wLen()+at:][:n], t.part[k*chunks*t.wLen()+at:], t.wLen(), chunks)
+		addParts(s, t.dw[k*t.wLen()+at:][:n], t.part[k*chunks*t.wLen()+at:], t.wLen(), chunks)
 	case weightsPack:
 		k, o, _ := chunkOf(i, t.O, PanelCols)
 		n := t.B * t.yLen()
@@ -82,7 +81,7 @@ func (t *Conv2DWeights[T]) addImages(i int, s *Scratch[T]) {
 					ASeg: t.Stride * t.W * t.C, ARow: 1, AK: t.Stride * t.C, ARun: t.W * t.C,
 					BSeg: ow * t.O, BRow: t.O, CRow: t.O, CRun: t.S * t.C * t.O, Acc: n > k*t.B+lo || r > 0,
 				}
-				t.exec.Gemm(&s.Tile)
+				s.Gemm(&s.Tile)
 			}
 		}
 	}
@@ -117,7 +116,7 @@ func (t *Conv2DWeights[T]) block(i int, s *Scratch[T]) {
 				A: a, B: b[p*stride:], C: dw[o:], M: rows, N: n, Segs: 1, Runs: 1, K: depth,
 				ARow: 1, AK: rows, BRow: stride, CRow: t.O, Acc: p > 0,
 			}
-			t.exec.Gemm(&s.Tile)
+			s.Gemm(&s.Tile)
 		}
 	}
 }

@@ -44,7 +44,6 @@ func (generic[T]) ApplyMask(y, x []T, mask []uint8, scale T) {
 
 // Dropout computes y = x·mask/(1−rate) for x [K,N], and its gradient.
 type Dropout[T Float] struct {
-	exec  *Exec[T]
 	n     int
 	y, x  []T
 	mask  []uint8
@@ -58,24 +57,24 @@ const dropChunk = 1 << 14
 
 // Forward computes y [K,N] and mask [K,N] with K = len(draws).
 func (t *Dropout[T]) Forward(e *Exec[T], y []T, mask []uint8, x []T, draws []Draw, layer int, rate float64) {
-	t.exec, t.y, t.mask, t.x, t.draws, t.layer, t.rate, t.n = e, y, mask, x, draws, layer, rate, len(x)/len(draws)
+	t.y, t.mask, t.x, t.draws, t.layer, t.rate, t.n = y, mask, x, draws, layer, rate, len(x)/len(draws)
 	e.For(t, forward, len(draws)*blocks(t.n, dropChunk))
 }
 
 // Backward computes dx = gy·mask/(1−rate); dx, gy and mask are of the same length.
 func (t *Dropout[T]) Backward(e *Exec[T], dx, gy []T, mask []uint8, rate float64) {
-	t.exec, t.y, t.mask, t.x, t.rate, t.n = e, dx, mask, gy, rate, len(gy)
+	t.y, t.mask, t.x, t.rate, t.n = dx, mask, gy, rate, len(gy)
 	e.For(t, backward, blocks(t.n, dropChunk))
 }
 
 // Chunk implements [Task].
-func (t *Dropout[T]) Chunk(phase, i int, _ *Scratch[T]) {
+func (t *Dropout[T]) Chunk(phase, i int, s *Scratch[T]) {
 	k, lo, hi := chunkOf(i, t.n, dropChunk)
 	at, end := k*t.n+lo, k*t.n+hi
 	y, mask, x := t.y[at:end], t.mask[at:end], t.x[at:end]
 	if phase == forward {
-		t.exec.Dropout(y, mask, x, lo, t.draws[k], t.layer, t.rate)
+		s.Dropout(y, mask, x, lo, t.draws[k], t.layer, t.rate)
 	} else {
-		t.exec.ApplyMask(y, x, mask, keepScale[T](t.rate))
+		s.ApplyMask(y, x, mask, keepScale[T](t.rate))
 	}
 }

@@ -22,13 +22,12 @@ func chunkOf(i, n, size int) (k, lo, hi int) {
 // LinearForward computes y = x·w + bias, clamped at 0 if ReLU.
 type LinearForward[T Float] struct {
 	LinearShape
-	exec       *Exec[T]
 	y, x, w, b []T
 }
 
 // Run computes y.
 func (t *LinearForward[T]) Run(e *Exec[T], s LinearShape, y, x, w, b []T) {
-	t.LinearShape, t.exec, t.y, t.x, t.w, t.b = s, e, y, x, w, b
+	t.LinearShape, t.y, t.x, t.w, t.b = s, y, x, w, b
 	e.For(t, forward, s.K*blocks(s.O, PanelCols))
 }
 
@@ -47,15 +46,14 @@ func (t *LinearForward[T]) Chunk(_, i int, s *Scratch[T]) {
 			M: t.B, N: n, Segs: 1, Runs: 1, K: depth,
 			ARow: t.I, AK: 1, BRow: n, CRow: t.O, Acc: lo > 0,
 		}
-		t.exec.Gemm(&s.Tile)
+		s.Gemm(&s.Tile)
 	}
-	t.exec.BiasReLU(y, t.B, t.O, t.b[k*t.O+o:][:n], t.ReLU)
+	s.BiasReLU(y, t.B, t.O, t.b[k*t.O+o:][:n], t.ReLU)
 }
 
 // LinearBackward computes dw [K,I,O], db [K,O] and, if asked, dx [K,B,I] from gy [K,B,O], the gradient of y.
 type LinearBackward[T Float] struct {
 	LinearShape
-	exec        *Exec[T]
 	x, w, y, gy []T
 	dx, dw, db  []T
 	d           []T // [K,B,O] the gradient in front of the ReLU
@@ -69,7 +67,7 @@ const (
 
 // Run computes the gradients; dx nil: only those of w and b.
 func (t *LinearBackward[T]) Run(e *Exec[T], s LinearShape, dx, dw, db, x, w, y, gy []T) {
-	t.LinearShape, t.exec, t.dx, t.dw, t.db, t.x, t.w, t.y, t.gy = s, e, dx, dw, db, x, w, y, gy
+	t.LinearShape, t.dx, t.dw, t.db, t.x, t.w, t.y, t.gy = s, dx, dw, db, x, w, y, gy
 	if t.d == nil {
 		t.d = make([]T, s.K*s.B*s.O)
 	}
@@ -86,7 +84,7 @@ func (t *LinearBackward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	case linearMask: // i: client
 		db := t.db[i*t.O:][:t.O]
 		clear(db)
-		t.exec.ReLUGrad(t.d[i*n:][:n], db, t.gy[i*n:][:n], t.y[i*n:][:n], t.ReLU)
+		s.ReLUGrad(t.d[i*n:][:n], db, t.gy[i*n:][:n], t.y[i*n:][:n], t.ReLU)
 	case linearWeights: // i: client and block of rows of dw
 		k, lo, hi := chunkOf(i, t.I, widthBlock)
 		t.weights(s, t.dw[k*t.I*t.O:][:t.I*t.O], t.x[k*t.B*t.I:][:t.B*t.I], t.d[k*n:][:n], lo, hi-lo)
@@ -106,20 +104,20 @@ func (t *LinearBackward[T]) weights(s *Scratch[T], dw, x, d []T, lo, rows int) {
 			M: rows, N: min(PanelCols, t.O-o), Segs: 1, Runs: 1, K: t.B,
 			ARow: 1, AK: rows, BRow: t.O, CRow: t.O,
 		}
-		t.exec.Gemm(&s.Tile)
+		s.Gemm(&s.Tile)
 	}
 }
 
 // input computes columns lo … lo+n of dx[b,i] = Σ_o d[b,o]·w[i,o].
 func (t *LinearBackward[T]) input(s *Scratch[T], dx, w, d []T, lo, n int) {
 	panel := s.Buf(0, t.O*n)
-	t.exec.Transpose(panel, n, w[lo*t.O:], t.O, n, t.O)
+	s.Transpose(panel, n, w[lo*t.O:], t.O, n, t.O)
 	for o := 0; o < t.O; o += depthBlock {
 		s.Tile = Tile[T]{
 			A: d[o:], B: panel[o*n:], C: dx[lo:],
 			M: t.B, N: n, Segs: 1, Runs: 1, K: min(depthBlock, t.O-o),
 			ARow: t.O, AK: 1, BRow: n, CRow: t.I, Acc: o > 0,
 		}
-		t.exec.Gemm(&s.Tile)
+		s.Gemm(&s.Tile)
 	}
 }

@@ -31,7 +31,6 @@ const normBlock = 1024
 // samples whose label is not negative, pixel by pixel; y of the other samples is 0.
 type NormForward[T Float] struct {
 	NormShape
-	exec         *Exec[T]
 	y, x, add    []T
 	labels       []int32 // [K,B]; nil in evaluation
 	weight, bias []T     // [K,C]
@@ -62,7 +61,7 @@ const (
 
 // Train computes y, and stats.
 func (t *NormForward[T]) Train(e *Exec[T], s NormShape, y, x, add, weight, bias []T, labels []int32) *NormStats[T] {
-	t.set(e, s, y, x, add, weight, bias)
+	t.set(s, y, x, add, weight, bias)
 	t.labels = labels
 	if t.part == nil {
 		t.part = make([]moments, s.K*imageChunks(s.B))
@@ -80,7 +79,7 @@ func (t *NormForward[T]) Train(e *Exec[T], s NormShape, y, x, add, weight, bias 
 
 // Evaluate computes y of given statistics [K,C].
 func (t *NormForward[T]) Evaluate(e *Exec[T], s NormShape, y, x, add, weight, bias, mean, variance []T) {
-	t.set(e, s, y, x, add, weight, bias)
+	t.set(s, y, x, add, weight, bias)
 	t.labels = nil
 	for i, v := range variance {
 		t.scale[i] = weight[i] / T(math.Sqrt(float64(v)+NormEpsilon))
@@ -89,8 +88,8 @@ func (t *NormForward[T]) Evaluate(e *Exec[T], s NormShape, y, x, add, weight, bi
 	e.For(t, normApply, s.K*imageChunks(s.B))
 }
 
-func (t *NormForward[T]) set(e *Exec[T], s NormShape, y, x, add, weight, bias []T) {
-	t.NormShape, t.exec, t.y, t.x, t.add, t.weight, t.bias = s, e, y, x, add, weight, bias
+func (t *NormForward[T]) set(s NormShape, y, x, add, weight, bias []T) {
+	t.NormShape, t.y, t.x, t.add, t.weight, t.bias = s, y, x, add, weight, bias
 	if t.scale == nil {
 		t.scale, t.shift = make([]T, s.K*s.C), make([]T, s.K*s.C)
 	}
@@ -107,20 +106,20 @@ func (t *NormForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 		k, lo, hi := imagesOf(i, t.B)
 		scale, shift := t.scale[k*t.C:][:t.C], t.shift[k*t.C:][:t.C]
 		for n := k*t.B + lo; n < k*t.B+hi; n++ {
-			t.apply(n, scale, shift)
+			t.apply(s, n, scale, shift)
 		}
 	}
 }
 
 // apply writes y of image n.
-func (t *NormForward[T]) apply(n int, scale, shift []T) {
+func (t *NormForward[T]) apply(s *Scratch[T], n int, scale, shift []T) {
 	for i := range t.H {
 		x, at, run := t.line(n, i)
 		y := t.y[at:][:run]
 		if t.labels != nil && t.labels[n] < 0 {
 			clear(y)
 		} else {
-			t.exec.Normalise(y, t.x[x:][:run], optional(t.add, at, run), scale, shift, t.ReLU)
+			s.Normalise(y, t.x[x:][:run], optional(t.add, at, run), scale, shift, t.ReLU)
 		}
 	}
 }
@@ -142,7 +141,7 @@ func (t *NormForward[T]) moments(i int, s *Scratch[T]) {
 				clear(buf[:2*t.C])
 				copy(pivot, x)
 			}
-			t.exec.Moments(sum, squares, x, pivot)
+			s.Moments(sum, squares, x, pivot)
 			rows += t.H * t.W
 		}
 		if rows >= normBlock || rows > 0 && n == k*t.B+hi-1 {

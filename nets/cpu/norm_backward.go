@@ -8,7 +8,6 @@ package cpu
 // and dx = dadd = 0 for samples that do not count, whose y is 0.
 type NormBackward[T Float] struct {
 	NormShape
-	exec      *Exec[T]
 	labels    []int32
 	stats     *NormStats[T]
 	x, weight []T
@@ -27,7 +26,7 @@ const (
 
 // Run computes the gradients; dadd's border must be zero and stays so.
 func (t *NormBackward[T]) Run(e *Exec[T], s NormShape, dx, dadd, dw, db, x, weight, y, gy []T, labels []int32, stats *NormStats[T]) {
-	t.NormShape, t.exec, t.labels, t.stats, t.x, t.weight, t.y, t.gy = s, e, labels, stats, x, weight, nil, gy
+	t.NormShape, t.labels, t.stats, t.x, t.weight, t.y, t.gy = s, labels, stats, x, weight, nil, gy
 	if s.ReLU {
 		t.y = y
 	}
@@ -51,7 +50,7 @@ func (t *NormBackward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	case normInput:
 		k, lo, hi := imagesOf(i, t.B)
 		for n := k*t.B + lo; n < k*t.B+hi; n++ {
-			t.input(k, n)
+			t.input(s, k, n)
 		}
 	}
 }
@@ -72,7 +71,7 @@ func (t *NormBackward[T]) sums(i int, s *Scratch[T]) {
 				clear(d)
 				continue
 			}
-			t.exec.NormSums(d, sum[:t.C], sum[t.C:], t.gy[at:][:run], optional(t.y, at, run), t.x[x:][:run], mean)
+			s.NormSums(d, sum[:t.C], sum[t.C:], t.gy[at:][:run], optional(t.y, at, run), t.x[x:][:run], mean)
 			rows += t.W
 		}
 		if rows >= normBlock || n == k*t.B+hi-1 {
@@ -107,7 +106,7 @@ func (t *NormBackward[T]) solve(k int) {
 }
 
 // input writes dx of image n, which is client k's.
-func (t *NormBackward[T]) input(k, n int) {
+func (t *NormBackward[T]) input(s *Scratch[T], k, n int) {
 	if t.labels[n] < 0 {
 		clear(t.dx[n*t.xLen():][:t.xLen()])
 		return
@@ -119,6 +118,6 @@ func (t *NormBackward[T]) input(k, n int) {
 	}
 	for i := range t.H {
 		x, at, run := t.line(n, i)
-		t.exec.NormGrad(t.dx[x:][:run], gy[at:][:run], optional(y, at, run), t.x[x:][:run], a, b, c)
+		s.NormGrad(t.dx[x:][:run], gy[at:][:run], optional(y, at, run), t.x[x:][:run], a, b, c)
 	}
 }

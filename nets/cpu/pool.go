@@ -18,8 +18,9 @@ const (
 	backward
 )
 
-// Scratch is a thread's own memory, kept from chunk to chunk.
+// Scratch is what a thread works with: the kernels, and its own memory, kept from chunk to chunk.
 type Scratch[T Float] struct {
+	Kernels[T]
 	Tile Tile[T]
 	bufs [4][]T
 }
@@ -88,6 +89,7 @@ func (p *Pool[T]) take(want int) int {
 
 // job is one phase of a task on its way through the chunks.
 type job[T Float] struct {
+	kernels       Kernels[T]
 	task          Task[T]
 	phase, chunks int
 	next          atomic.Int32
@@ -95,6 +97,7 @@ type job[T Float] struct {
 }
 
 func (j *job[T]) run(s *Scratch[T]) {
+	s.Kernels = j.kernels
 	for {
 		i := int(j.next.Add(1) - 1)
 		if i >= j.chunks {
@@ -114,7 +117,9 @@ type Exec[T Float] struct {
 }
 
 // NewExec returns an executor; without a pool (nil) everything runs on the caller's thread.
-func NewExec[T Float](k Kernels[T], pool *Pool[T]) *Exec[T] { return &Exec[T]{Kernels: k, pool: pool} }
+func NewExec[T Float](k Kernels[T], pool *Pool[T]) *Exec[T] {
+	return &Exec[T]{Kernels: k, pool: pool, job: job[T]{kernels: k}}
+}
 
 // For runs chunks 0 … n−1 of a phase of a task and returns when all are done. Tasks number their phases as they like.
 func (e *Exec[T]) For(t Task[T], phase, n int) {
