@@ -119,7 +119,7 @@ const combineChunk = 4096
 // Chunk implements [cpu.Task].
 func (t *combineTask) Chunk(_, i int, s *cpu.Scratch[float32]) {
 	lo, hi := i*combineChunk, min((i+1)*combineChunk, len(t.dst))
-	sum := s.Buf(0, combineChunk)[:hi-lo] // dst may be among src
+	sum := s.Buf(combineChunk)[:hi-lo] // dst may be among src
 	if len(t.src) == 0 {
 		clear(sum)
 	}

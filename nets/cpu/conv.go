@@ -63,7 +63,7 @@ func (t *ConvForward[T]) Chunk(_, i int, s *Scratch[T]) {
 	ch, cw := t.Conv()
 	_, ow := t.Out()
 	block := min(ch, rowsPerBlock(cw*t.O))
-	rows := s.Buf(0, block*cw*t.O)
+	rows := s.Buf(block * cw * t.O)
 	w, bias := t.w[k*t.wLen():][:t.wLen()], t.b[k*t.O:][:t.O]
 	for n := k*t.B + lo; n < k*t.B+hi; n++ {
 		x := t.x[n*t.xLen():][:t.xLen()]
@@ -88,15 +88,11 @@ func rowsPerBlock(n int) int { return max(2, 4096/n&^1) }
 // rows computes count rows of the convolution: out [count,W−S+1,O] from the rows of x that start at x[0].
 func (t *ConvForward[T]) rows(s *Scratch[T], out, x, w []T, count int) {
 	_, cw := t.Conv()
-	for o := 0; o < t.O; o += PanelCols {
-		s.Tile = Tile[T]{
-			A: x, B: w[o:], C: out[o:],
-			M: cw, N: min(PanelCols, t.O-o), Segs: t.R, K: t.S * t.C, Runs: count,
-			ASeg: t.W * t.C, ARow: t.C, AK: 1, ARun: t.W * t.C,
-			BSeg: t.S * t.C * t.O, BRow: t.O, CRow: t.O, CRun: cw * t.O,
-		}
-		s.Gemm(&s.Tile)
+	p := convProduct[T]{
+		segs: t.R, depth: t.S * t.C, aSeg: t.W * t.C, aCol: t.C, aRow: t.W * t.C,
+		cCol: t.O, cRow: cw * t.O, rows: count, cols: cw,
 	}
+	p.throughPanels(s, x, w, out)
 }
 
 // ConvBackward computes dw [K,R,S,C,O], db [K,O] and, if asked, dx [K,B,H,W,C], whose border is 0, from gy, the gradient of y.
@@ -173,7 +169,7 @@ func (t *ConvBackward[T]) gradients(i int, s *Scratch[T]) {
 		block = min(ch, rowsPerBlock(cw*t.O))
 	}
 	dyw := cw + 2*bw
-	dy := s.Buf(0, (block+2*bh)*dyw*t.O)
+	dy := s.Buf((block + 2*bh) * dyw * t.O)
 	clearBorder(dy, block, cw, bh, bw, t.O)
 	inner := dy[(bh*dyw+bw)*t.O:]
 	dw, db := t.partW[i*t.wLen():][:t.wLen()], t.partB[i*t.O:][:t.O]
@@ -248,14 +244,9 @@ func (t *ConvBackward[T]) weights(s *Scratch[T], dw, x, dy []T, rows, dyw int, a
 
 // input writes dx within the border: dx[i,j,c] = Σ_r Σ_s Σ_o dy[i+r,j+s,o]·flipped[r,s,o,c].
 func (t *ConvBackward[T]) input(s *Scratch[T], dx, dy []T, dyw int, flipped []T) {
-	inner := dx[(t.Pad*t.W+t.Pad)*t.C:]
-	for c := 0; c < t.C; c += PanelCols {
-		s.Tile = Tile[T]{
-			A: dy, B: flipped[c:], C: inner[c:],
-			M: t.W - 2*t.Pad, N: min(PanelCols, t.C-c), Segs: t.R, K: t.S * t.O, Runs: t.H - 2*t.Pad,
-			ASeg: dyw * t.O, ARow: t.O, AK: 1, ARun: dyw * t.O,
-			BSeg: t.S * t.O * t.C, BRow: t.C, CRow: t.C, CRun: t.W * t.C,
-		}
-		s.Gemm(&s.Tile)
+	p := convProduct[T]{
+		segs: t.R, depth: t.S * t.O, aSeg: dyw * t.O, aCol: t.O, aRow: dyw * t.O,
+		cCol: t.C, cRow: t.W * t.C, rows: t.H - 2*t.Pad, cols: t.W - 2*t.Pad,
 	}
+	p.throughPanels(s, dy, flipped, dx[(t.Pad*t.W+t.Pad)*t.C:])
 }

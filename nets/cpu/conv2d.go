@@ -132,6 +132,15 @@ func (p *convProduct[T]) throughRows(s *Scratch[T], a, c []T) {
 	s.Gemm(&s.Tile)
 }
 
+// throughPanels makes a tile of every row of the maps and panel of weights [segs·depth,cCol], all in b.
+func (p *convProduct[T]) throughPanels(s *Scratch[T], a, b, c []T) {
+	p.bStride = p.cCol
+	for o := 0; o < p.cCol; o += PanelCols {
+		p.b, p.n = b[o:], min(PanelCols, p.cCol-o)
+		p.throughRows(s, a, c[o:])
+	}
+}
+
 // throughImages makes a tile of every place in the maps, its rows the images, aImage and cImage apart. The weights are
 // taken in blocks that stay in the first cache from place to place.
 func (p *convProduct[T]) throughImages(s *Scratch[T], a, c []T, images, aImage, cImage int) {

@@ -134,7 +134,7 @@ func (t *Conv2DInput[T]) Chunk(phase, i int, s *Scratch[T]) {
 func (t *Conv2DInput[T]) images(i int, s *Scratch[T]) {
 	k, lo, hi := imagesOf(i, t.B)
 	f := t.frame
-	room := s.Buf(0, f.len())
+	room := s.Buf(f.len())
 	clear(room)
 	for n := k*t.B + lo; n < k*t.B+hi; n++ {
 		gy := t.gy[n*t.yLen():][:t.yLen()]

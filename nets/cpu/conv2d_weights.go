@@ -103,7 +103,7 @@ func (t *Conv2DWeights[T]) block(i int, s *Scratch[T]) {
 	gy := t.gy[k*t.B*t.yLen():][:pixels*t.O]
 	packed := optional(t.packed, k*len(gy), len(gy))
 	dw := t.dw[k*t.wLen()+(at*t.C+lo)*t.O:]
-	a := s.Buf(0, depthBlock*rows)
+	a := s.Buf(depthBlock * rows)
 	for p := 0; p < pixels; p += depthBlock {
 		depth := min(depthBlock, pixels-p)
 		for q := range depth {

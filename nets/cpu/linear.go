@@ -39,7 +39,7 @@ func (t *LinearForward[T]) Chunk(_, i int, s *Scratch[T]) {
 	y := t.y[k*t.B*t.O+o:][:(t.B-1)*t.O+n]
 	for lo := 0; lo < t.I; lo += depthBlock {
 		depth := min(depthBlock, t.I-lo)
-		panel := s.Buf(0, depth*n)
+		panel := s.Buf(depth * n)
 		copyColumns(panel, w[lo*t.O+o:], depth, t.O, n)
 		s.Tile = Tile[T]{
 			A: x[lo:], B: panel, C: y,
@@ -96,7 +96,7 @@ func (t *LinearBackward[T]) Chunk(phase, i int, s *Scratch[T]) {
 
 // weights computes rows lo … lo+rows of dw[i,o] = Σ_b x[b,i]·d[b,o].
 func (t *LinearBackward[T]) weights(s *Scratch[T], dw, x, d []T, lo, rows int) {
-	pack := s.Buf(0, t.B*rows)
+	pack := s.Buf(t.B * rows)
 	copyColumns(pack, x[lo:], t.B, t.I, rows)
 	for o := 0; o < t.O; o += PanelCols {
 		s.Tile = Tile[T]{
@@ -110,7 +110,7 @@ func (t *LinearBackward[T]) weights(s *Scratch[T], dw, x, d []T, lo, rows int) {
 
 // input computes columns lo … lo+n of dx[b,i] = Σ_o d[b,o]·w[i,o].
 func (t *LinearBackward[T]) input(s *Scratch[T], dx, w, d []T, lo, n int) {
-	panel := s.Buf(0, t.O*n)
+	panel := s.Buf(t.O * n)
 	s.Transpose(panel, n, w[lo*t.O:], t.O, n, t.O)
 	for o := 0; o < t.O; o += depthBlock {
 		s.Tile = Tile[T]{

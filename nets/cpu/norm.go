@@ -131,7 +131,7 @@ func (t *NormForward[T]) moments(i int, s *Scratch[T]) {
 	m.n = 0
 	clear(m.mean)
 	clear(m.m2)
-	buf := s.Buf(0, 3*t.C)
+	buf := s.Buf(3 * t.C)
 	sum, squares, pivot := buf[:t.C], buf[t.C:2*t.C], buf[2*t.C:]
 	rows := 0
 	for n := k*t.B + lo; n < k*t.B+hi; n++ {

@@ -60,7 +60,7 @@ func (t *NormBackward[T]) sums(i int, s *Scratch[T]) {
 	k, lo, hi := imagesOf(i, t.B)
 	total := t.part[i*2*t.C:][:2*t.C]
 	clear(total)
-	sum, mean := s.Buf(0, 2*t.C), t.stats.Mean[k*t.C:][:t.C]
+	sum, mean := s.Buf(2*t.C), t.stats.Mean[k*t.C:][:t.C]
 	clear(sum)
 	rows := 0
 	for n := k*t.B + lo; n < k*t.B+hi; n++ {

@@ -22,15 +22,15 @@ const (
 type Scratch[T Float] struct {
 	Kernels[T]
 	Tile Tile[T]
-	bufs [4][]T
+	buf  []T
 }
 
-// Buf returns buffer i with n elements, of any content.
-func (s *Scratch[T]) Buf(i, n int) []T {
-	if cap(s.bufs[i]) < n {
-		s.bufs[i] = make([]T, n)
+// Buf returns the thread's buffer with n elements, of any content. It is lent until the next call.
+func (s *Scratch[T]) Buf(n int) []T {
+	if cap(s.buf) < n {
+		s.buf = make([]T, n)
 	}
-	return s.bufs[i][:n]
+	return s.buf[:n]
 }
 
 // Pool lends threads to the executors of one engine: whoever has work in chunks takes the threads that are idle at that

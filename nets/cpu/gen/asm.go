@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
@@ -56,7 +57,7 @@ func (a *asm) bytes() int { return 4 * a.lanes }
 
 // begin starts a function. Its Go declaration, with the true types, stands in stubs_amd64.go.
 func (a *asm) begin(name, signature string) {
-	a.Function(name + upper(a.name))
+	a.Function(name + strings.ToUpper(a.name))
 	a.SignatureExpr(signature)
 	a.Attributes(attr.NOSPLIT)
 }
@@ -65,10 +66,6 @@ func (a *asm) begin(name, signature string) {
 func (a *asm) end() {
 	a.VZEROUPPER()
 	a.RET()
-}
-
-func upper(name string) string {
-	return map[string]string{"avx2": "AVX2", "avx512": "AVX512"}[name]
 }
 
 // arg loads a parameter of 8 bytes.

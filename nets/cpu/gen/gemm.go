@@ -136,13 +136,10 @@ func (b block) tile(a *asm, r gemmRegs, rows int) {
 	b.step(a, r, acc)
 	a.countDown(r.p, name("one"))
 	a.Label(name("next"))
-	for _, seg := range []struct {
-		disp int
-		p    reg.GPVirtual
-	}{{tileASeg, r.segA}, {tileBSeg, r.segB}} {
-		a.MOVQ(at(r.t, seg.disp), r.p)
-		a.LEAQ(indexed(seg.p, r.p, 4), seg.p)
-	}
+	a.MOVQ(at(r.t, tileASeg), r.p)
+	a.LEAQ(indexed(r.segA, r.p, 4), r.segA)
+	a.MOVQ(at(r.t, tileBSeg), r.p)
+	a.LEAQ(indexed(r.segB, r.p, 4), r.segB)
 	a.countDown(segs, name("seg"))
 
 	b.write(a, r, acc, name)
