@@ -5,8 +5,8 @@
 // computes.
 //
 //   - generic.go and norm_generic.go are the variant in plain Go, which the tests compare every other one with.
-//   - The *_amd64.go files, methods of code, check lengths and call the assembly. gen writes the assembly (*_amd64.s), and
-//     stubs_amd64.go declares it.
+//   - The *_amd64.go files check lengths and call the assembly, in methods of code. gen writes the assembly
+//     (*_amd64.s), and stubs_amd64.go declares it.
 //   - select.go chooses a variant.
 //   - pool.go runs a [Task] in chunks on several threads. Chunks are fixed by the sizes, so that no result depends on
 //     the threads.

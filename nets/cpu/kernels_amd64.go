@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// code is the assembly of one instruction set, and the numbers that the Go code around it wants to know. Its methods are the
-// kernels: they look at lengths, so that a slice too short panics as it does in plain Go, and pass pointers on.
+// code is the assembly of one instruction set, and the numbers that the Go code around it wants to know. Its methods
+// are the kernels: they look at lengths, so that a slice too short panics as it does in plain Go, and pass pointers on.
 type code struct {
 	name                             string
 	lanes                            int // float32 in a register
@@ -23,10 +23,11 @@ type code struct {
 	normGrad                         [2]normGradFunc     // by ReLU
 	scale, axpy                      func(dst *float32, c float32, src *float32, n int)
 	steps                            [2][2]stepFunc // by momentum, drift
-	gather                           func(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32, rows, groups, stepDst, stepImg, rowDst, rowImg, tail int)
-	applyMask                        func(y, x *float32, mask *uint8, n int, scale float32)
-	softmax                          func(p *float32, e *float64, x *float32, n int, c float64) (top float32, z float64)
-	prefetch                         func(p *byte, lines int)
+	gather                           func(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32,
+		rows, groups, stepDst, stepImg, rowDst, rowImg, tail int)
+	applyMask func(y, x *float32, mask *uint8, n int, scale float32)
+	softmax   func(p *float32, e *float64, x *float32, n int, c float64) (top float32, z float64)
+	prefetch  func(p *byte, lines int)
 }
 
 type (

@@ -13,7 +13,7 @@ const (
 
 func blocks(n, size int) int { return (n + size - 1) / size }
 
-// chunkOf returns client, first and last+1 element of chunk i, of clients with n elements each, size of them in a chunk.
+// chunkOf returns client, first and last+1 element of chunk i, of clients with n elements each in chunks of size.
 func chunkOf(i, n, size int) (k, lo, hi int) {
 	k, lo = i/blocks(n, size), i%blocks(n, size)*size
 	return k, lo, min(lo+size, n)

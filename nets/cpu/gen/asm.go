@@ -102,7 +102,8 @@ func (a *asm) countDown(n operand.Op, label string) {
 	a.JNE(jump(label))
 }
 
-// whole writes body for as many groups of n as there are in left. What is left then is less, and the flags say if it is 0.
+// whole writes body for as many groups of n as there are in left. What is left then is less, and the flags say whether
+// it is 0.
 func (a *asm) whole(n int, left reg.GPVirtual, loop, behind string, body func()) {
 	a.SUBQ(operand.U8(n), left)
 	a.JLT(jump(behind))
