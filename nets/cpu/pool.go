@@ -37,14 +37,14 @@ func (s *Scratch[T]) Buf(n int) []T {
 // moment. It never has more threads at work than it was made with.
 type Pool[T Float] struct {
 	idle atomic.Int32
-	jobs chan *job[T]
+	work chan *Exec[T]
 	wg   sync.WaitGroup
 }
 
 // NewPool starts a pool of threads, at least one; Close ends it. Every executor at work occupies one thread (see
 // [Pool.Enter]), the others wait to be lent.
 func NewPool[T Float](threads int) *Pool[T] {
-	p := &Pool[T]{jobs: make(chan *job[T], threads)}
+	p := &Pool[T]{work: make(chan *Exec[T], threads)}
 	p.idle.Store(int32(threads))
 	for range threads {
 		p.wg.Go(p.serve)
@@ -54,7 +54,7 @@ func NewPool[T Float](threads int) *Pool[T] {
 
 // Close ends the pool's threads. No executor may be at work.
 func (p *Pool[T]) Close() {
-	close(p.jobs)
+	close(p.work)
 	p.wg.Wait()
 }
 
@@ -66,10 +66,10 @@ func (p *Pool[T]) Leave() { p.idle.Add(1) }
 
 func (p *Pool[T]) serve() {
 	var s Scratch[T]
-	for j := range p.jobs {
-		j.run(&s)
+	for e := range p.work {
+		e.run(&s)
 		p.idle.Add(1)
-		j.helpers.Done()
+		e.helpers.Done()
 	}
 }
 
@@ -87,39 +87,22 @@ func (p *Pool[T]) take(want int) int {
 	}
 }
 
-// job is one phase of a task on its way through the chunks.
-type job[T Float] struct {
-	kernels       Kernels[T]
+// Exec runs the tasks of one graph, one after another: on the caller's thread, helped by the pool's idle ones.
+type Exec[T Float] struct {
+	Kernels[T]
+	pool    *Pool[T]
+	scratch Scratch[T]
+	exp     []float64 // of a row, see exponentials
+
+	// The phase of a task that is on its way through the chunks.
 	task          Task[T]
 	phase, chunks int
 	next          atomic.Int32
 	helpers       sync.WaitGroup
 }
 
-func (j *job[T]) run(s *Scratch[T]) {
-	s.Kernels = j.kernels
-	for {
-		i := int(j.next.Add(1) - 1)
-		if i >= j.chunks {
-			return
-		}
-		j.task.Chunk(j.phase, i, s)
-	}
-}
-
-// Exec runs the tasks of one graph, one after another: on the caller's thread, helped by the pool's idle ones.
-type Exec[T Float] struct {
-	Kernels[T]
-	pool    *Pool[T]
-	scratch Scratch[T]
-	job     job[T]
-	exp     []float64 // of a row, see exponentials
-}
-
 // NewExec returns an executor; without a pool (nil) everything runs on the caller's thread.
-func NewExec[T Float](k Kernels[T], pool *Pool[T]) *Exec[T] {
-	return &Exec[T]{Kernels: k, pool: pool, job: job[T]{kernels: k}}
-}
+func NewExec[T Float](k Kernels[T], pool *Pool[T]) *Exec[T] { return &Exec[T]{Kernels: k, pool: pool} }
 
 // For runs chunks 0 … n−1 of a phase of a task and returns when all are done. Tasks number their phases as they like.
 func (e *Exec[T]) For(t Task[T], phase, n int) {
@@ -127,13 +110,25 @@ func (e *Exec[T]) For(t Task[T], phase, n int) {
 	if e.pool != nil {
 		helpers = e.pool.take(n - 1)
 	}
-	e.job.task, e.job.phase, e.job.chunks = t, phase, n
-	e.job.next.Store(0)
-	e.job.helpers.Add(helpers)
+	e.task, e.phase, e.chunks = t, phase, n
+	e.next.Store(0)
+	e.helpers.Add(helpers)
 	for range helpers {
-		e.pool.jobs <- &e.job
+		e.pool.work <- e
 	}
-	e.job.run(&e.scratch)
-	e.job.helpers.Wait()
-	e.job.task = nil
+	e.run(&e.scratch)
+	e.helpers.Wait()
+	e.task = nil
+}
+
+// run does chunks as long as there are any.
+func (e *Exec[T]) run(s *Scratch[T]) {
+	s.Kernels = e.Kernels
+	for {
+		i := int(e.next.Add(1) - 1)
+		if i >= e.chunks {
+			return
+		}
+		e.task.Chunk(e.phase, i, s)
+	}
 }
