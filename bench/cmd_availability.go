@@ -59,9 +59,6 @@ synthetic set, which needs no download.`,
 		if err != nil {
 			return err
 		}
-		if err := settings.DataLoads(s.Data); err != nil {
-			return err
-		}
 		if err := s.Give(given); err != nil {
 			return err
 		}

@@ -67,9 +67,6 @@ and says so.`,
 		if err != nil {
 			return err
 		}
-		if err := settings.DataLoads(data); err != nil {
-			return err
-		}
 		s.Rounds, s.Clients = rounds, clients
 		if net != "" {
 			s.Net = net

@@ -17,10 +17,9 @@ import (
 // Errors that callers tell apart with [errors.Is].
 var (
 	ErrUnknown     = errors.New("unknown data set")
-	ErrNoLoader    = errors.New("no loader in this version") // the suite knows the name, but cannot read the set yet
-	ErrNotFound    = errors.New("not found")                 // nowhere on this machine
-	ErrUnavailable = errors.New("unavailable")               // the official site could not be reached, or did not deliver
-	ErrAltered     = errors.New("not the official file")     // a checksum differs from the published one
+	ErrNotFound    = errors.New("not found")             // nowhere on this machine
+	ErrUnavailable = errors.New("unavailable")           // the official site could not be reached, or did not deliver
+	ErrAltered     = errors.New("not the official file") // a checksum differs from the published one
 )
 
 // Set is one data set in memory.
@@ -65,7 +64,6 @@ type Info struct {
 	Augmented bool      // whether training sees random crops of it (and, with Flip, mirrored ones)
 	Flip      bool      // mirrored by augmentation; false where a mirrored sample would mean something else
 	Mean, Std []float32 // [C] normalisation of values scaled to [0, 1]; nil: taken from the training set
-	Loader    bool      // whether this version can open it
 }
 
 // samples returns a part of an image set, images [n,side,side,channels] of ten classes.
@@ -107,48 +105,29 @@ var loaders = []loader{
 	{info: Info{Name: "binary", Net: "linear-binary"}, open: openBinary},
 }
 
-// Names returns the data sets this version can open.
+// Names returns the names of all data sets.
 func Names() []string {
 	var names []string
 	for _, l := range loaders {
-		if l.open != nil {
-			names = append(names, l.info.Name)
-		}
+		names = append(names, l.info.Name)
 	}
 	return names
 }
 
-// All returns what is known of every data set, also of those without a loader.
-func All() []Info {
-	var all []Info
-	for _, l := range loaders {
-		info := l.info
-		info.Mean, info.Std = slices.Clone(info.Mean), slices.Clone(info.Std)
-		info.Loader = l.open != nil
-		all = append(all, info)
-	}
-	return all
-}
-
-// About returns what is known of one data set, with or without a loader.
+// About returns what is known of one data set.
 func About(name string) (Info, error) {
-	if i := slices.IndexFunc(loaders, func(l loader) bool { return l.info.Name == name }); i >= 0 {
-		return All()[i], nil
-	}
-	return Info{}, fmt.Errorf("datasets: %q: %w, want one of %s", name, ErrUnknown, strings.Join(Names(), ", "))
+	l, err := lookup(name)
+	l.info.Mean, l.info.Std = slices.Clone(l.info.Mean), slices.Clone(l.info.Std)
+	return l.info, err
 }
 
-// lookup returns the loader of a data set that can be opened.
 func lookup(name string) (loader, error) {
 	for _, l := range loaders {
-		if l.info.Name == name && l.open != nil {
+		if l.info.Name == name {
 			return l, nil
 		}
 	}
-	if _, err := About(name); err != nil {
-		return loader{}, err
-	}
-	return loader{}, fmt.Errorf("datasets: %s: %w, want one of %s", name, ErrNoLoader, strings.Join(Names(), ", "))
+	return loader{}, fmt.Errorf("datasets: %q: %w, want one of %s", name, ErrUnknown, strings.Join(Names(), ", "))
 }
 
 // Open reads a data set, fetching it first if need be (see [Fetch]), or generates it.

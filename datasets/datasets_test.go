@@ -15,9 +15,6 @@ func TestNames(t *testing.T) {
 
 // Every entry point refuses a name in the same words.
 func TestRefusedNames(t *testing.T) {
-	all := loaders
-	loaders = append(slices.Clone(all), loader{info: Info{Name: "later"}})
-	t.Cleanup(func() { loaders = all })
 	entries := map[string]func(name string) error{
 		"Open":   func(name string) error { _, err := Open(t.Context(), name, Options{}); return err },
 		"Fetch":  func(name string) error { _, err := Fetch(t.Context(), name, Options{}); return err },
@@ -32,7 +29,6 @@ func TestRefusedNames(t *testing.T) {
 		}{
 			{"cifar", ErrUnknown, `datasets: "cifar": unknown data set, want one of cifar10, svhn, cinic10, mnist, synthetic, leaf, binary`},
 			{"", ErrUnknown, `datasets: "": unknown data set, want one of cifar10, svhn, cinic10, mnist, synthetic, leaf, binary`},
-			{"later", ErrNoLoader, "datasets: later: no loader in this version, want one of cifar10, svhn, cinic10, mnist, synthetic, leaf, binary"},
 		} {
 			t.Run(entry+" "+c.name, func(t *testing.T) { wantError(t, call(c.name), c.is, c.want) })
 		}
@@ -41,17 +37,17 @@ func TestRefusedNames(t *testing.T) {
 
 func TestAbout(t *testing.T) {
 	for _, want := range []Info{
-		{Name: "cifar10", Net: "cnn-cifar10", Augmented: true, Flip: true, Mean: []float32{.4914, .4822, .4465}, Std: []float32{.2023, .1994, .2010}, Loader: true},
-		{Name: "synthetic", Net: "cnn-cifar10", Augmented: true, Loader: true},
-		{Name: "svhn", Net: "cnn-svhn", Augmented: true, Mean: []float32{.4376821, .4437697, .47280442}, Std: []float32{.19803012, .20101562, .19703614}, Loader: true},
-		{Name: "cinic10", Net: "cnn-cinic10", Augmented: true, Flip: true, Mean: []float32{.47889522, .47227842, .43047404}, Std: []float32{.24205776, .23828046, .25874835}, Loader: true},
-		{Name: "mnist", Net: "linear-mnist", Mean: []float32{.1307}, Std: []float32{.3081}, Loader: true},
-		{Name: "leaf", Net: "linear-synthetic", Loader: true},
-		{Name: "binary", Net: "linear-binary", Loader: true},
+		{Name: "cifar10", Net: "cnn-cifar10", Augmented: true, Flip: true, Mean: []float32{.4914, .4822, .4465}, Std: []float32{.2023, .1994, .2010}},
+		{Name: "synthetic", Net: "cnn-cifar10", Augmented: true},
+		{Name: "svhn", Net: "cnn-svhn", Augmented: true, Mean: []float32{.4376821, .4437697, .47280442}, Std: []float32{.19803012, .20101562, .19703614}},
+		{Name: "cinic10", Net: "cnn-cinic10", Augmented: true, Flip: true, Mean: []float32{.47889522, .47227842, .43047404}, Std: []float32{.24205776, .23828046, .25874835}},
+		{Name: "mnist", Net: "linear-mnist", Mean: []float32{.1307}, Std: []float32{.3081}},
+		{Name: "leaf", Net: "linear-synthetic"},
+		{Name: "binary", Net: "linear-binary"},
 	} {
 		got, err := About(want.Name)
 		if err != nil || got.Name != want.Name || got.Net != want.Net || got.Flip != want.Flip ||
-			got.Augmented != want.Augmented || got.Loader != want.Loader ||
+			got.Augmented != want.Augmented ||
 			!slices.Equal(got.Mean, want.Mean) || !slices.Equal(got.Std, want.Std) {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
 		}

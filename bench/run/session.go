@@ -52,12 +52,10 @@ func (l *Session) OpenData(ctx context.Context, s *settings.Settings, seed uint3
 		l.shared = &sharedData{}
 	}
 	opened, err := l.shared.open(ctx, s.Data, options)
-	switch {
-	case errors.Is(err, datasets.ErrNoLoader):
-		return settings.Usagef("%w", err)
-	case errors.Is(err, datasets.ErrAltered):
+	if errors.Is(err, datasets.ErrAltered) {
 		return fmt.Errorf("%w (--allow-altered takes well-formed files as they are)", err)
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
 	l.set, l.Data = opened, opened.set

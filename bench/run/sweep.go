@@ -95,11 +95,6 @@ func (w *Sweep) validate() error {
 			}
 		}
 	}
-	for _, data := range w.Data {
-		if err := settings.DataLoads(data); err != nil {
-			return err
-		}
-	}
 	if w.Name == "" || w.Name == "run" || strings.HasPrefix(w.Name, ".") || strings.ContainsAny(w.Name, `/\:`) ||
 		slices.Contains(papers.TableNames(), w.Name) || slices.Contains(papers.FigureNames(), w.Name) {
 		return settings.Usagef("--name %q: want the name of a folder that is no table, figure or run", w.Name)

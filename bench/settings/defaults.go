@@ -16,7 +16,7 @@ func Defaults(method, preset, data string) (s Settings, err error) {
 	if err := OneOf("preset", preset, algos.Presets()); err != nil {
 		return s, err
 	}
-	if err := DataKnown(data); err != nil {
+	if err := OneOf("data", data, datasets.Names()); err != nil {
 		return s, err
 	}
 	about, err := datasets.About(data)

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"rollcall/datasets"
 )
 
 // usageError is a command line that cannot be meant: it ends the program with status 2.
@@ -36,24 +34,6 @@ func OneOf(flag, name string, known []string) error {
 		return nil
 	}
 	return Usagef("--%s %q: unknown%s, want one of %s", flag, name, DidYouMean(name, known), strings.Join(known, ", "))
-}
-
-// DataKnown checks the name of a data set. Those without a loader pass: they get an error of their own when they are opened.
-func DataKnown(name string) error {
-	for _, d := range datasets.All() {
-		if d.Name == name {
-			return nil
-		}
-	}
-	return OneOf("data", name, datasets.Names())
-}
-
-// DataLoads checks that this version can open a data set that is known.
-func DataLoads(name string) error {
-	if about, err := datasets.About(name); err == nil && !about.Loader {
-		return Usagef("--data %q: %w, want one of %s", name, datasets.ErrNoLoader, strings.Join(datasets.Names(), ", "))
-	}
-	return nil
 }
 
 // DidYouMean returns ", did you mean X" for the known name nearest to name, "" if none is near.

@@ -18,9 +18,6 @@ func Resolve(given Given) (Settings, error) {
 	if err != nil {
 		return s, err
 	}
-	if err := DataLoads(s.Data); err != nil {
-		return s, err
-	}
 	if err := s.Give(given); err != nil {
 		return s, err
 	}
