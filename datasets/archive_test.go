@@ -32,7 +32,7 @@ func TestFind(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got, err := Find("cifar10", Options{Dir: dir, official: &m.archive})
+			got, err := Find("cifar10", Options{Dir: dir, official: &m.fileSet})
 			if want := (Found{Dir: at}); err != nil || got != want {
 				t.Errorf("got %+v, %v, want %+v", got, err, want)
 			}
@@ -46,10 +46,10 @@ func TestFindNothing(t *testing.T) {
 	for _, f := range m.files[:4] {
 		write(t, filepath.Join(env, "cifar-10-batches-bin", f.name), m.content[f.name])
 	}
-	_, err := Find("cifar10", Options{Dir: dir, official: &m.archive})
+	_, err := Find("cifar10", Options{Dir: dir, official: &m.fileSet})
 	wantError(t, err, ErrNotFound, "datasets: cifar10: not found, looked in "+dir+", "+env+" (",
 		"cifar-10-batches-bin lacks data_batch_5.bin, test_batch.bin), "+cache)
-	_, again := Open(t.Context(), "cifar10", Options{Dir: dir, Offline: true, official: &m.archive})
+	_, again := Open(t.Context(), "cifar10", Options{Dir: dir, Offline: true, official: &m.fileSet})
 	if fmt.Sprint(again) != err.Error() {
 		t.Errorf("offline Open: %v, want %v", again, err)
 	}
@@ -67,7 +67,7 @@ func TestFindForbidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Chmod(dir, 0o755)
-	o := Options{Dir: dir, Offline: true, official: &m.archive}
+	o := Options{Dir: dir, Offline: true, official: &m.fileSet}
 	_, err := Find("cifar10", o)
 	wantError(t, err, ErrNotFound, dir+" (", "permission denied")
 	m.lay(t, env)
@@ -81,13 +81,13 @@ func TestPlaces(t *testing.T) {
 	m := newMini(t)
 	dir, _, cache := alone(t)
 	t.Setenv("ROLLCALL_DATA", dir+"/.")
-	_, err := Find("cifar10", Options{Dir: dir, official: &m.archive})
+	_, err := Find("cifar10", Options{Dir: dir, official: &m.fileSet})
 	wantError(t, err, ErrNotFound, "looked in "+dir+", "+cache)
 
 	t.Setenv("ROLLCALL_DATA", "")
 	t.Setenv("XDG_CACHE_HOME", "")
 	t.Setenv("HOME", "")
-	_, err = Fetch(t.Context(), "cifar10", Options{official: &m.archive})
+	_, err = Fetch(t.Context(), "cifar10", Options{official: &m.fileSet})
 	wantError(t, err, ErrNotFound, "nowhere to look")
 }
 
@@ -95,11 +95,11 @@ func TestPlaces(t *testing.T) {
 func TestFetchArchive(t *testing.T) {
 	m := newMini(t)
 	dir, _, _ := alone(t)
-	write(t, filepath.Join(dir, m.name), m.tarball)
-	o := Options{Dir: dir, Offline: true, official: &m.archive}
+	write(t, filepath.Join(dir, m.archive.name), m.tarball)
+	o := Options{Dir: dir, Offline: true, official: &m.fileSet}
 
 	found, err := Find("cifar10", o)
-	want := Found{Dir: filepath.Join(dir, m.folders[0]), Archive: filepath.Join(dir, m.name)}
+	want := Found{Dir: filepath.Join(dir, m.folders[0]), Archive: filepath.Join(dir, m.archive.name)}
 	if err != nil || found != want {
 		t.Errorf("Find: got %+v, %v, want %+v", found, err, want)
 	}
@@ -109,7 +109,7 @@ func TestFetchArchive(t *testing.T) {
 	if want := filepath.Join(dir, m.folders[0]); err != nil || got != want {
 		t.Fatalf("Fetch: got %s, %v, want %s", got, err, want)
 	}
-	wantClean(t, dir, m.folders[0], m.name)
+	wantClean(t, dir, m.folders[0], m.archive.name)
 	wantClean(t, got, "batches.meta.txt", "data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
 		"data_batch_5.bin", "test_batch.bin")
 	for name, want := range m.content {
@@ -139,23 +139,23 @@ func TestFetchBadArchive(t *testing.T) {
 		{"cut", func(_ *testing.T, m *mini) {
 			m.tarball = m.tarball[:len(m.tarball)/2]
 			sum := md5.Sum(m.tarball)
-			m.md5 = hex.EncodeToString(sum[:])
+			m.archive.md5 = hex.EncodeToString(sum[:])
 		}, nil, "unexpected EOF"},
 		{"no gzip", func(_ *testing.T, m *mini) {
 			m.tarball = []byte("hello, world")
 			sum := md5.Sum(m.tarball)
-			m.md5 = hex.EncodeToString(sum[:])
+			m.archive.md5 = hex.EncodeToString(sum[:])
 		}, nil, "gzip: invalid header"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMini(t)
 			dir, _, _ := alone(t)
 			c.spoil(t, m)
-			path := filepath.Join(dir, m.name)
+			path := filepath.Join(dir, m.archive.name)
 			write(t, path, m.tarball)
-			_, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &m.archive})
+			_, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &m.fileSet})
 			wantError(t, err, c.is, "datasets: cifar10: ", path, c.want)
-			wantClean(t, dir, m.name) // nothing half-extracted; the user's archive is the user's
+			wantClean(t, dir, m.archive.name) // nothing half-extracted; the user's archive is the user's
 		})
 	}
 }
@@ -164,10 +164,10 @@ func TestFetchBadArchive(t *testing.T) {
 func TestExtractIntoIncomplete(t *testing.T) {
 	m := newMini(t)
 	dir, _, _ := alone(t)
-	write(t, filepath.Join(dir, m.name), m.tarball)
+	write(t, filepath.Join(dir, m.archive.name), m.tarball)
 	kept := filepath.Join(dir, m.folders[0], "data_batch_2.bin")
 	write(t, kept, []byte("mine"))
-	got, err := Fetch(t.Context(), "cifar10", Options{Dir: dir, official: &m.archive})
+	got, err := Fetch(t.Context(), "cifar10", Options{Dir: dir, official: &m.fileSet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,16 +177,20 @@ func TestExtractIntoIncomplete(t *testing.T) {
 	if missing, err := m.missing(got); err != nil || len(missing) != 0 {
 		t.Errorf("still missing: %q, %v", missing, err)
 	}
-	wantClean(t, dir, m.folders[0], m.name)
+	wantClean(t, dir, m.folders[0], m.archive.name)
 }
 
 func TestExtractCancelled(t *testing.T) {
 	m := newMini(t)
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, m.name), m.tarball)
+	write(t, filepath.Join(dir, m.archive.name), m.tarball)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	wantError(t, m.extract(ctx, filepath.Join(dir, m.name), filepath.Join(dir, m.folders[0])), context.Canceled,
-		"datasets: cifar10: extract "+dir)
-	wantClean(t, dir, m.name)
+	path := filepath.Join(dir, m.archive.name)
+	err := m.extract(ctx, Found{Dir: filepath.Join(dir, m.folders[0]), Archive: path})
+	wantError(t, err, context.Canceled, "datasets: cifar10: "+path)
+	wantClean(t, dir, m.archive.name)
+	to := t.TempDir()
+	wantError(t, m.unpack(ctx, path, to), context.Canceled)
+	wantClean(t, to)
 }

@@ -29,8 +29,8 @@ const (
 	binaryNoise    = 0.2
 )
 
-// openBinary generates the set of o.Seed, o.Clients and o.Reading.
-func openBinary(ctx context.Context, o Options) (*Set, error) {
+// generateBinary generates the set of o.Seed, o.Clients and o.Reading.
+func generateBinary(ctx context.Context, o Options) (*Set, error) {
 	if err := o.made(); err != nil {
 		return nil, fmt.Errorf("datasets: binary: %w", err)
 	}

@@ -19,65 +19,57 @@ var cinicClasses = []string{"airplane", "automobile", "bird", "cat", "deer", "do
 
 // cinic10Info: statistics as FedAWE's released code has them.
 var cinic10Info = Info{
-	Name: "cinic10", Net: "cnn-cinic10", Augmented: true, Flip: true,
+	Name: "cinic10", Net: "cnn-cinic10", Augmented: true, Flip: true, side: cinicSide, channels: 3,
 	Mean: []float32{.47889522, .47227842, .43047404}, Std: []float32{.24205776, .23828046, .25874835},
 }
 
 // cinic10Tree is https://datashare.ed.ac.uk/handle/10283/3192, of which no checksum is known here. The part "valid" is
 // left out, as in FedAWE's released code.
 var cinic10Tree = imageTree{
-	remote:   published("https://datashare.ed.ac.uk/bitstream/handle/10283/3192/CINIC-10.tar.gz", ""),
-	set:      "cinic10",
-	folder:   "CINIC-10",
+	layout: layout{
+		info:    &cinic10Info,
+		folders: []string{"CINIC-10"},
+		archive: published("https://datashare.ed.ac.uk/bitstream/handle/10283/3192/CINIC-10.tar.gz", ""),
+		packed:  true,
+		files:   cinicFolders(),
+	},
 	perClass: 9000,
 }
 
-// imageTree describes a data set that is published as an archive of small pictures, in a folder for each class. It is
-// read from the archive as it is, or from the folder somebody extracted it to; see [pictures].
-type imageTree struct {
-	remote          // a gzipped tar
-	set      string // name of the data set, for errors
-	folder   string // name of the folder on disk; the archive's files may or may not lie in such a folder
-	perClass int    // pictures of each class in each part of the official set
-}
-
-func (t *imageTree) layout() layout {
-	var folders []string
+// cinicFolders returns the folders of the classes, which the layout wants as others do their files.
+func cinicFolders() (all []publishedFile) {
 	for _, part := range partNames {
 		for _, class := range cinicClasses {
-			folders = append(folders, filepath.Join(part, class))
+			all = append(all, publishedFile{remote: remote{name: filepath.Join(part, class)}})
 		}
 	}
-	return layout{
-		set: t.set, folders: []string{t.folder}, archive: t.name, packed: true, items: len(folders),
-		missing: func(dir string) ([]string, error) { return lacking(dir, folders) },
-	}
+	return all
 }
 
-func (t *imageTree) fetch(ctx context.Context, o Options) (string, error) {
-	found, err := t.layout().find(o)
-	if err == nil {
-		return found.Dir, nil
-	}
-	to := downloadTo(o)
-	if to == "" {
-		return "", err
-	}
-	file := t.remote
+// imageTree describes a data set that is published as an archive of small pictures, in a folder for each class. It is
+// read from the archive as it is, whose files may or may not lie in a folder of the set's name, or from the folder
+// somebody extracted it to; see [pictures].
+type imageTree struct {
+	layout
+	perClass int // pictures of each class in each part of the official set
+}
+
+func (t *imageTree) download(ctx context.Context, to string, o Options, notFound error) error {
+	file := t.archive
 	file.wellFormed = func(ctx context.Context, path string) error {
-		l, _, err := list(ctx, &tarPictures{path: path, folder: t.folder})
+		l, _, err := list(ctx, t.pictures(Found{Archive: path}))
 		if err == nil {
 			err = t.complete(l.labels, l.train)
 		}
 		return err
 	}
-	return to, file.bring(ctx, t.set, to, o, err)
+	return file.bring(ctx, t.info.Name, to, o, notFound)
 }
 
 // pictures returns what was found.
 func (t *imageTree) pictures(found Found) pictures {
 	if found.Archive != "" {
-		return &tarPictures{path: found.Archive, folder: t.folder}
+		return &tarPictures{path: found.Archive, folder: t.folders[0]}
 	}
 	return &dirPictures{dir: found.Dir}
 }
@@ -98,40 +90,12 @@ func (t *imageTree) complete(labels []uint8, train int) error {
 	return nil
 }
 
-// recorded compares an archive with what was recorded of its first download, which it returns: the zero record if
-// nothing was.
-func recorded(path string, now record) (Status, record, error) {
-	switch before, err := readRecord(path); {
-	case err != nil:
-		return "", record{}, err
-	case before == record{}:
-		return Unchecked, before, nil
-	case before != now:
-		return Altered, before, nil
-	default:
-		return Recorded, before, nil
-	}
-}
-
-// openCINIC10 decodes the pictures once, on all cores, and keeps them in the user's cache directory, in the file
+// open decodes the pictures once, on all cores, and keeps them in the user's cache directory, in the file
 // rollcall/cinic10.cache. That is read from then on, as long as it fits the pictures: an archive of the same content,
 // or a folder of files of the same names, sizes and times. A cache that fits no more, or is not what was written, is
 // made anew, and so it is if it is deleted. Without a place for it, or with none writable, the set is decoded every
 // time.
-func openCINIC10(ctx context.Context, o Options) (set *Set, err error) {
-	t := sourceOf(o, &cinic10Tree)
-	if _, err := t.fetch(ctx, o); err != nil {
-		return nil, err
-	}
-	found, err := t.layout().find(o)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("datasets: %s: %w", t.set, err)
-		}
-	}()
+func (t *imageTree) open(ctx context.Context, found Found, o Options) (*Set, error) {
 	p := t.pictures(found)
 	mark, err := p.fingerprint(ctx)
 	if err != nil {
@@ -154,52 +118,40 @@ func openCINIC10(ctx context.Context, o Options) (set *Set, err error) {
 	if err := t.complete(d.labels, d.train); err != nil && !o.AllowAltered {
 		return nil, fmt.Errorf("%s: %w", p, err)
 	}
-	train, test := cinic10Info.parts(d.images, d.labels, d.train)
-	return &Set{Train: train, Test: test, Dir: found.Dir}, nil
+	at := d.train * cinicPixels
+	return &Set{
+		Train: t.info.samples(0, d.images[:at:at], d.labels[:d.train:d.train]),
+		Test:  t.info.samples(1, d.images[at:], d.labels[d.train:]),
+	}, nil
 }
 
 // verify compares an archive with its record. Where nothing is recorded, and of a folder, all pictures are decoded.
-func (t *imageTree) verify(ctx context.Context, o Options) ([]FileStatus, error) {
-	found, err := t.layout().find(o)
-	if err != nil {
-		dir := t.layout().incomplete(places(o))
-		if dir == "" {
-			return nil, err
-		}
-		missing, err := t.layout().missing(dir)
-		var all []FileStatus
-		for _, name := range missing {
-			all = append(all, FileStatus{
-				File: filepath.ToSlash(name), Path: filepath.Join(dir, name), Status: Missing,
-				Found: "no such folder", Wanted: fmt.Sprintf("%d pictures", t.perClass),
-			})
-		}
-		return all, err
-	}
+func (t *imageTree) verify(ctx context.Context, found Found) ([]FileStatus, error) {
 	p := t.pictures(found)
-	s := FileStatus{
-		File: filepath.Base(found.Dir), Path: found.Dir, Status: Unchecked,
-		Found: "complete, and no checksum is published",
-	}
-	if found.Archive != "" {
-		s.File, s.Path = filepath.Base(found.Archive), found.Archive
+	s := FileStatus{File: filepath.Base(p.String()), Path: p.String(), Status: Unchecked}
+	if found.Archive == "" {
+		missing, err := t.missing(found.Dir)
+		if err != nil || len(missing) > 0 {
+			return t.lacking(found.Dir, missing), err
+		}
+		s.Found = "complete, and no checksum is published"
+	} else {
 		mark, err := p.fingerprint(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("datasets: %s: %w", t.set, err)
+			return nil, err
 		}
 		status, before, err := recorded(found.Archive, mark.record)
-		if err != nil {
-			return nil, fmt.Errorf("datasets: %s: %w", t.set, err)
-		}
-		s.Found = mark.record.String() + ", complete, and nothing is recorded or published"
-		switch status {
-		case Recorded:
-			s.Status, s.Found = Recorded, ""
+		switch {
+		case err != nil:
+			return nil, err
+		case status == Recorded:
+			s.Status = Recorded
 			return []FileStatus{s}, nil
-		case Altered:
+		case status == Altered:
 			s.Status, s.Found, s.Wanted = Altered, mark.record.String(), before.String()
 			return []FileStatus{s}, nil
 		}
+		s.Found = mark.record.String() + ", complete, and nothing is recorded or published"
 	}
 	d, _, err := decodeAll(ctx, p, nil)
 	if err == nil {
@@ -212,4 +164,15 @@ func (t *imageTree) verify(ctx context.Context, o Options) ([]FileStatus, error)
 		s.Status, s.Found = Malformed, strings.TrimPrefix(err.Error(), p.String()+": ")
 	}
 	return []FileStatus{s}, nil
+}
+
+// lacking returns the status of folders that dir lacks.
+func (t *imageTree) lacking(dir string, missing []string) (all []FileStatus) {
+	for _, name := range missing {
+		all = append(all, FileStatus{
+			File: filepath.ToSlash(name), Path: filepath.Join(dir, name), Status: Missing,
+			Found: "no such folder", Wanted: fmt.Sprintf("%d pictures", t.perClass),
+		})
+	}
+	return all
 }

@@ -48,7 +48,7 @@ func tarball(folder string, files []entry) []byte {
 // miniCINIC is CINIC-10 in small: 2 pictures of each class in each part.
 func miniCINIC() *imageTree {
 	t := cinic10Tree
-	t.perClass, t.idle, t.pause, t.url = 2, 5*time.Second, time.Millisecond, "http://127.0.0.1:1/"+t.name
+	t.perClass, t.archive.idle, t.archive.pause, t.archive.url = 2, 5*time.Second, time.Millisecond, "http://127.0.0.1:1/"+t.archive.name
 	return &t
 }
 

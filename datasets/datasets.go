@@ -64,21 +64,16 @@ type Info struct {
 	Augmented bool      // whether training sees random crops of it (and, with Flip, mirrored ones)
 	Flip      bool      // mirrored by augmentation; false where a mirrored sample would mean something else
 	Mean, Std []float32 // [C] normalisation of values scaled to [0, 1]; nil: taken from the training set
+
+	side, channels int // of the images of a set that is read from files
 }
 
 // samples returns a part of an image set, images [n,side,side,channels] of ten classes.
-func (i *Info) samples(part, side, channels int, images, labels []uint8) *plan.Samples {
+func (i *Info) samples(part int, images, labels []uint8) *plan.Samples {
 	return &plan.Samples{
-		Name: i.Name + "/" + partNames[part], H: side, W: side, C: channels, Classes: imageClasses,
+		Name: i.Name + "/" + partNames[part], H: i.side, W: i.side, C: i.channels, Classes: imageClasses,
 		Images: images, Labels: labels, Mean: i.Mean, Std: i.Std,
 	}
-}
-
-// parts cuts images [n,32,32,3] into those to train on, which are the first, and those to test on.
-func (i *Info) parts(images, labels []uint8, train int) (trainSet, testSet *plan.Samples) {
-	const side, pixels = 32, 32 * 32 * 3
-	at := train * pixels
-	return i.samples(0, side, 3, images[:at:at], labels[:train:train]), i.samples(1, side, 3, images[at:], labels[train:])
 }
 
 // imageClasses is the number of classes of every image set.
@@ -87,22 +82,22 @@ const imageClasses = 10
 // partNames are the names of the parts, in the order of their random streams.
 var partNames = [2]string{"train", "test"}
 
-// loader is one data set; only info and open are required.
+// loader is one data set: generated, or read from its official files.
 type loader struct {
 	info     Info
-	open     func(context.Context, Options) (*Set, error) // Train, Test and Dir alone need be set; nil: no loader yet
-	official source                                       // nil: nothing to find, fetch or verify
+	generate func(context.Context, Options) (*Set, error) // Train, Test and Split alone need be set
+	official source
 }
 
 // loaders lists every data set. A new one is a file, and its line here.
 var loaders = []loader{
-	{info: cifar10Info, open: openCIFAR10, official: &cifar10Archive},
-	{info: svhnInfo, open: openSVHN, official: &svhnFiles},
-	{info: cinic10Info, open: openCINIC10, official: &cinic10Tree},
-	{info: mnistInfo, open: openMNIST, official: &mnistFiles},
-	{info: Info{Name: "synthetic", Net: "cnn-cifar10", Augmented: true}, open: openSynthetic},
-	{info: Info{Name: "leaf", Net: "linear-synthetic"}, open: openLEAF},
-	{info: Info{Name: "binary", Net: "linear-binary"}, open: openBinary},
+	{info: cifar10Info, official: &cifar10Files},
+	{info: svhnInfo, official: &svhnFiles},
+	{info: cinic10Info, official: &cinic10Tree},
+	{info: mnistInfo, official: &mnistFiles},
+	{info: Info{Name: "synthetic", Net: "cnn-cifar10", Augmented: true}, generate: generateSynthetic},
+	{info: Info{Name: "leaf", Net: "linear-synthetic"}, generate: generateLEAF},
+	{info: Info{Name: "binary", Net: "linear-binary"}, generate: generateBinary},
 }
 
 // Names returns the names of all data sets.
@@ -158,5 +153,22 @@ func Open(ctx context.Context, name string, o Options) (*Set, error) {
 		h.Write(s.Labels)
 	}
 	set.Checksum = hex.EncodeToString(h.Sum(nil))
+	return set, nil
+}
+
+func (l loader) open(ctx context.Context, o Options) (*Set, error) {
+	if l.generate != nil {
+		return l.generate(ctx, o)
+	}
+	s := l.source(o)
+	found, err := fetch(ctx, s, o)
+	if err != nil {
+		return nil, err
+	}
+	set, err := s.open(ctx, found, o)
+	if err != nil {
+		return nil, fmt.Errorf("datasets: %s: %w", l.info.Name, err)
+	}
+	set.Dir = found.Dir
 	return set, nil
 }

@@ -33,8 +33,7 @@
 // How files are found, fetched and verified:
 //
 //	source.go          Find and Fetch: the folders that are searched
-//	archive.go         a set that is published as one archive; extract.go extracts it
-//	files.go           a set that is published as several files
+//	files.go           a set that is published as several files, or as one archive of them; extract.go extracts it
 //	remote.go          one published file; download.go transfers it, progress.go shows how far it is
 //	verify.go          Verify: every file against its published checksum
 //	record.go          the checksum of a first download, where none is published

@@ -45,13 +45,13 @@ func TestDownloadFails(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t, c.serve)
 			dir, _, _ := alone(t)
-			_, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &s.archive})
+			_, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &s.fileSet})
 			want := c.want
 			if strings.Contains(want, "%d") {
 				want = fmt.Sprintf(want, len(s.tarball))
 			}
-			wantError(t, err, c.is, "datasets: cifar10: ", s.url, want)
-			part, err := os.ReadFile(filepath.Join(dir, s.name+".part"))
+			wantError(t, err, c.is, "datasets: cifar10: ", s.archive.url, want)
+			part, err := os.ReadFile(filepath.Join(dir, s.archive.name+".part"))
 			switch {
 			case c.left < 0:
 				wantClean(t, dir)
@@ -68,10 +68,10 @@ func TestDownloadFails(t *testing.T) {
 func TestDownloadNoNetwork(t *testing.T) {
 	m := newMini(t)
 	dir, _, _ := alone(t)
-	for name, url := range map[string]string{"refused": m.url, "no such host": "http://rollcall.invalid/" + m.name} {
+	for name, url := range map[string]string{"refused": m.archive.url, "no such host": "http://rollcall.invalid/" + m.archive.name} {
 		t.Run(name, func(t *testing.T) {
-			m.url = url
-			_, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &m.archive})
+			m.archive.url = url
+			_, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &m.fileSet})
 			wantError(t, err, ErrUnavailable, "datasets: cifar10: not found, looked in "+dir, "download "+url+": unavailable: ")
 			wantError(t, err, ErrNotFound)
 		})
@@ -89,12 +89,12 @@ func TestDownloadCancelled(t *testing.T) {
 	})
 	dir, _, _ := alone(t)
 	start := time.Now()
-	_, err := Open(ctx, "cifar10", Options{Dir: dir, official: &s.archive})
-	wantError(t, err, context.Canceled, "datasets: cifar10: download "+s.url)
+	_, err := Open(ctx, "cifar10", Options{Dir: dir, official: &s.fileSet})
+	wantError(t, err, context.Canceled, "datasets: cifar10: download "+s.archive.url)
 	if elapsed := time.Since(start); elapsed > time.Second { // Ctrl-C is promised to end within a second
 		t.Errorf("ended after %v, want less than 1s", elapsed)
 	}
-	if part, err := os.ReadFile(filepath.Join(dir, s.name+".part")); err != nil || !bytes.Equal(part, s.tarball[:3000]) {
+	if part, err := os.ReadFile(filepath.Join(dir, s.archive.name+".part")); err != nil || !bytes.Equal(part, s.tarball[:3000]) {
 		t.Errorf("part file: %d bytes, %v, want the 3000 that came", len(part), err)
 	}
 }
@@ -105,10 +105,10 @@ func TestDownloadDiskFull(t *testing.T) {
 	}
 	s := newSite(t, serve)
 	dir, _, _ := alone(t)
-	if err := os.Symlink("/dev/full", filepath.Join(dir, s.name+".part")); err != nil {
+	if err := os.Symlink("/dev/full", filepath.Join(dir, s.archive.name+".part")); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &s.archive})
+	_, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &s.fileSet})
 	wantError(t, err, nil, "datasets: cifar10: ", dir, "no space left on device")
 	if len(s.ranges) != 1 {
 		t.Errorf("%d requests, want 1: a full disk is not tried again", len(s.ranges))
@@ -120,7 +120,7 @@ func TestDownloadUnwritable(t *testing.T) {
 	dir, _, _ := alone(t)
 	file := filepath.Join(dir, "file")
 	write(t, file, nil)
-	_, err := Open(t.Context(), "cifar10", Options{Dir: filepath.Join(file, "below"), official: &s.archive})
+	_, err := Open(t.Context(), "cifar10", Options{Dir: filepath.Join(file, "below"), official: &s.fileSet})
 	wantError(t, err, nil, "datasets: cifar10: ", file, "not a directory")
 }
 
@@ -128,7 +128,7 @@ func TestDownloadUnwritable(t *testing.T) {
 func TestDownloadLocked(t *testing.T) {
 	s := newSite(t, serve)
 	dir, _, _ := alone(t)
-	f, err := os.Create(filepath.Join(dir, s.name+".part"))
+	f, err := os.Create(filepath.Join(dir, s.archive.name+".part"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestDownloadLocked(t *testing.T) {
 	if err := files.Lock(f); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Open(t.Context(), "cifar10", Options{Dir: dir, official: &s.archive})
+	_, err = Open(t.Context(), "cifar10", Options{Dir: dir, official: &s.fileSet})
 	wantError(t, err, nil, "datasets: cifar10: ", "another process is downloading it")
 	if len(s.ranges) != 0 {
 		t.Errorf("%d requests, want none", len(s.ranges))

@@ -31,13 +31,13 @@ func newSite(t *testing.T, h func(s *site, n int, w http.ResponseWriter, r *http
 		h(s, n, w, r)
 	}))
 	t.Cleanup(server.Close)
-	s.url = server.URL + "/" + s.name
+	s.archive.url = server.URL + "/" + s.archive.name
 	return s
 }
 
 // serve answers as an ordinary server does, ranges included.
 func serve(s *site, _ int, w http.ResponseWriter, r *http.Request) {
-	http.ServeContent(w, r, s.name, time.Time{}, bytes.NewReader(s.tarball))
+	http.ServeContent(w, r, s.archive.name, time.Time{}, bytes.NewReader(s.tarball))
 }
 
 // some sends the first n bytes of the archive with the length of all of it, and breaks off.
@@ -120,7 +120,7 @@ func TestDownload(t *testing.T) {
 			name: "redirected", part: func(b []byte) []byte { return b[:1000] },
 			serve: func(s *site, n int, w http.ResponseWriter, r *http.Request) {
 				if !strings.HasPrefix(r.URL.Path, "/moved") {
-					http.Redirect(w, r, "/moved/"+s.name, http.StatusFound)
+					http.Redirect(w, r, "/moved/"+s.archive.name, http.StatusFound)
 					return
 				}
 				serve(s, n, w, r)
@@ -139,15 +139,15 @@ func TestDownload(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t, c.serve)
-			s.idle = 200 * time.Millisecond
+			s.archive.idle = 200 * time.Millisecond
 			dir, _, _ := alone(t)
 			have := 0
 			if c.part != nil {
 				part := c.part(s.tarball)
 				have = len(part)
-				write(t, filepath.Join(dir, s.name+".part"), part)
+				write(t, filepath.Join(dir, s.archive.name+".part"), part)
 			}
-			set, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &s.archive})
+			set, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &s.fileSet})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func TestDownload(t *testing.T) {
 				t.Errorf("%d train and %d test images in %s, want 20 and 4 in %s", set.Train.Len(), set.Test.Len(), set.Dir,
 					filepath.Join(dir, s.folders[0]))
 			}
-			wantClean(t, dir, s.folders[0], s.name)
+			wantClean(t, dir, s.folders[0], s.archive.name)
 			numbers := strings.NewReplacer("HAVE", fmt.Sprint(have), "HALF", fmt.Sprint(len(s.tarball)/2))
 			got, want := strings.Join(s.ranges, ", "), numbers.Replace(strings.Join(c.ranges, ", "))
 			if got != want {
@@ -174,7 +174,7 @@ func TestDownloadTo(t *testing.T) {
 			if o.Dir != "" {
 				want = o.Dir
 			}
-			o.official = &s.archive
+			o.official = &s.fileSet
 			got, err := Fetch(t.Context(), "cifar10", o)
 			if want = filepath.Join(want, s.folders[0]); err != nil || got != want {
 				t.Errorf("got %s, %v, want %s", got, err, want)

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"compress/gzip"
 	"context"
+	"crypto/md5"
 	"errors"
 	"fmt"
 	"io"
@@ -11,45 +12,42 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+
+	"rollcall/results/files"
 )
 
 // maxExtra is the largest file beside the official ones that is extracted too: a readme, the names of the classes.
 const maxExtra = 1 << 20
 
-// extract unpacks the archive's folder to dir: first into a temporary folder beside it, which is then renamed. Files
-// that dir holds already are left as they are.
-func (a *archive) extract(ctx context.Context, archivePath, dir string) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("datasets: %s: extract %s: %w", a.set, archivePath, err)
-		}
-	}()
-	temp, err := os.MkdirTemp(filepath.Dir(dir), "."+a.folders[0]+"-*.tmp")
+// extract checks the archive and unpacks its folder to found.Dir: first into a temporary folder beside it, so that
+// nothing is left of an archive that is broken. Files that the folder holds already are left as they are.
+func (l *layout) extract(ctx context.Context, found Found) (err error) {
+	sum, err := sumFile(ctx, found.Archive, md5.New())
+	switch {
+	case err != nil:
+		return fmt.Errorf("datasets: %s: %w", l.info.Name, err)
+	case sum != l.archive.md5:
+		return fmt.Errorf("datasets: %s: %s: %w: MD5 %s, want %s", l.info.Name, found.Archive, ErrAltered, sum,
+			l.archive.md5)
+	}
+	temp, err := os.MkdirTemp(filepath.Dir(found.Dir), "."+l.folders[0]+"-*.tmp")
+	if err == nil {
+		defer os.RemoveAll(temp)
+		err = l.unpack(ctx, found.Archive, temp)
+	}
+	if err == nil {
+		err = moveMissing(temp, found.Dir)
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("datasets: %s: extract %s: %w", l.info.Name, found.Archive, err)
 	}
-	defer os.RemoveAll(temp)
-	if err := os.Chmod(temp, 0o755); err != nil { // MkdirTemp's 0700 would hide the data from everybody else
-		return err
-	}
-	if err := a.unpack(ctx, archivePath, temp); err != nil {
-		return err
-	}
-	if err := syncDir(temp); err != nil {
-		return err
-	}
-	if err := os.Rename(temp, dir); err != nil {
-		// Most likely the folder is there, from another process or with some files lost.
-		if err := moveMissing(temp, dir); err != nil {
-			return err
-		}
-	}
-	return syncDir(filepath.Dir(dir))
+	return nil
 }
 
 // unpack writes the files of the archive's folder to dir, by their last names only, so that no path in an archive
 // leads out of it.
-func (a *archive) unpack(ctx context.Context, archivePath, dir string) error {
+func (l *layout) unpack(ctx context.Context, archivePath, dir string) error {
 	f, err := os.Open(archivePath)
 	if err != nil {
 		return err
@@ -58,10 +56,6 @@ func (a *archive) unpack(ctx context.Context, archivePath, dir string) error {
 	z, err := gzip.NewReader(f)
 	if err != nil {
 		return err
-	}
-	want := map[string]int64{}
-	for _, o := range a.files {
-		want[o.name] = o.size
 	}
 	for t := tar.NewReader(z); ; {
 		h, err := t.Next()
@@ -72,32 +66,37 @@ func (a *archive) unpack(ctx context.Context, archivePath, dir string) error {
 			return err
 		}
 		at, name := path.Split(path.Clean(h.Name))
-		size, isOfficial := want[name]
+		i := slices.IndexFunc(l.files, func(f publishedFile) bool { return f.name == name })
 		switch {
-		case h.Typeflag != tar.TypeReg || path.Clean(at) != a.folders[0]:
+		case h.Typeflag != tar.TypeReg || path.Clean(at) != l.folders[0]:
 			continue
-		case isOfficial && h.Size != size:
-			return fmt.Errorf("%s: %d bytes, want %d", name, h.Size, size)
-		case !isOfficial && h.Size > maxExtra:
+		case i >= 0 && h.Size != l.files[i].size:
+			return fmt.Errorf("%s: %d bytes, want %d", name, h.Size, l.files[i].size)
+		case i < 0 && h.Size > maxExtra:
 			continue
 		}
-		if err := writeFile(ctx, filepath.Join(dir, name), t); err != nil {
+		err = files.Replace(filepath.Join(dir, name), func(w io.Writer) error {
+			_, err := io.Copy(w, &contextReader{ctx, t})
+			return err
+		})
+		if err != nil {
 			return err
 		}
-		delete(want, name)
 	}
-	for _, o := range a.files {
-		if _, lacks := want[o.name]; lacks {
-			return fmt.Errorf("%s: not in the archive", o.name)
-		}
+	missing, err := l.missing(dir)
+	if len(missing) > 0 {
+		return fmt.Errorf("%s: not in the archive", missing[0])
 	}
-	return nil
+	return err
 }
 
-// moveMissing moves the files of one folder into another, but for those that are there already.
+// moveMissing moves the files of one folder into another, which is made, but for those that are there already.
 func moveMissing(from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}
 	for _, e := range entries {
@@ -113,19 +112,6 @@ func moveMissing(from, to string) error {
 		}
 	}
 	return syncDir(to)
-}
-
-// writeFile copies r to a new file, down to the disk.
-func writeFile(ctx context.Context, path string, r io.Reader) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, &contextReader{ctx, r})
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
 }
 
 // contextReader is a reader that ends with its context.

@@ -1,10 +1,16 @@
 package datasets
 
 import (
+	"bufio"
 	"cmp"
+	"compress/gzip"
 	"context"
+	"crypto/md5"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,95 +19,128 @@ import (
 	"rollcall/results/files"
 )
 
-// fileSet describes a data set that is published as files of their own, or in an [archive].
+// fileSet describes a data set that is published as files of their own, or in an archive that is extracted.
 type fileSet struct {
-	set     string // name of the data set, for errors
-	folders []string
-	packed  string // name of the archive they are published in; empty: none
-	files   []publishedFile
-	// sum reads all of a file and returns its checksum, of the kind that publishedFile.sum is. An error that is no
-	// *fs.PathError says what is wrong with the content.
-	sum func(ctx context.Context, path string, f publishedFile) (string, error)
+	layout
+	// parse reads the content of a file of `size` bytes, or fewer if that is compressed: images [n,H,W,C], labels [n], or
+	// both.
+	parse func(r io.Reader, size int64, f publishedFile) (images, labels []uint8, err error)
 }
 
-// publishedFile is one file of a set.
-type publishedFile struct {
-	remote        // of a file in an archive, the name alone
-	size   int64  // bytes, of a file in an archive
-	sum    string // "MD5 …" or "SHA-256 …", as fileSet.sum returns it
-	plain  string // name of the same file uncompressed, which is as welcome; empty: there is none
+// content is what a file holds, or all files of a part.
+type content struct {
+	file           string // its name
+	images, labels []uint8
 }
 
-func (s *fileSet) layout() layout {
-	return layout{set: s.set, folders: s.folders, archive: s.packed, items: len(s.files), missing: s.missing}
-}
-
-// in returns where the file lies in a folder: under its published name if it is there, else plain if that is.
-func (f *publishedFile) in(dir string) string {
-	path := filepath.Join(dir, f.name)
-	if f.plain != "" && !isFile(path) {
-		if plain := filepath.Join(dir, f.plain); isFile(plain) {
-			return plain
-		}
+// download brings the archive, or what is missing of the files: into the folder that holds some of them, else into the
+// first of the set's folders.
+func (s *fileSet) download(ctx context.Context, to string, o Options, notFound error) error {
+	if s.archive.name != "" {
+		return s.archive.bring(ctx, s.info.Name, to, o, notFound)
 	}
-	return path
-}
-
-func (s *fileSet) missing(dir string) ([]string, error) {
-	var names []string
+	dir := cmp.Or(s.incomplete([]string{to}), filepath.Join(to, s.folders[0]))
 	for _, f := range s.files {
-		names = append(names, filepath.Base(f.in(dir)))
-	}
-	return lacking(dir, names)
-}
-
-// fetch downloads what is missing to the first place: into the folder there that holds some of the files, else into
-// the first of the set's folders.
-func (s *fileSet) fetch(ctx context.Context, o Options) (string, error) {
-	found, err := s.layout().find(o)
-	if err == nil {
-		return found.Dir, nil
-	}
-	to := downloadTo(o)
-	if to == "" {
-		return "", err
-	}
-	dir := s.layout().incomplete([]string{to})
-	if dir == "" {
-		dir = filepath.Join(to, s.folders[0])
-	}
-	for i := range s.files {
-		f := &s.files[i]
 		if isFile(f.in(dir)) {
 			continue
 		}
-		if err := f.bring(ctx, s.set, dir, o, err); err != nil {
-			return "", err
+		if err := f.bring(ctx, s.info.Name, dir, o, notFound); err != nil {
+			return err
 		}
 	}
-	return dir, nil
+	return nil
 }
 
-func (s *fileSet) verify(ctx context.Context, o Options) ([]FileStatus, error) {
-	dir, err := s.layout().verifiable(o)
-	if err != nil {
+// open reads every file, as many at a time as there are cores, and joins those of a part. Of several errors it returns
+// the first file's, whichever failed first.
+func (s *fileSet) open(ctx context.Context, found Found, o Options) (*Set, error) {
+	contents, errs := make([]content, len(s.files)), make([]error, len(s.files))
+	_ = files.Parallel(context.Background(), len(s.files), func(i int) { // read ends with its own context
+		path := s.files[i].in(found.Dir)
+		c, sum, err := s.read(ctx, path, s.files[i])
+		if err == nil {
+			err = s.admit(path, s.files[i], sum, o)
+		}
+		contents[i], errs[i] = c, err
+	})
+	if err := cmp.Or(errs...); err != nil {
 		return nil, err
 	}
+	join := func(a, b []uint8) []uint8 {
+		if a == nil {
+			return b // not copied: loading takes little more memory than the set does
+		}
+		return append(a, b...)
+	}
+	var parts [2]content
+	for i, c := range contents {
+		p := &parts[s.files[i].part]
+		p.images, p.labels = join(p.images, c.images), join(p.labels, c.labels)
+		if n := len(p.images) / (s.info.side * s.info.side * s.info.channels); p.labels != nil && n != len(p.labels) {
+			return nil, fmt.Errorf("%s: %d labels, want %d, the images of %s", c.file, len(p.labels), n, p.file)
+		}
+		p.file = c.file
+	}
+	return &Set{
+		Train: s.info.samples(0, parts[0].images, parts[0].labels),
+		Test:  s.info.samples(1, parts[1].images, parts[1].labels),
+	}, nil
+}
+
+// hashes are the checksums of [publishedFile.sum], by their names.
+var hashes = map[string]func() hash.Hash{"MD5": md5.New, "SHA-256": sha256.New}
+
+// read reads all of the file at path, and returns its checksum, of the kind of f's.
+func (s *fileSet) read(ctx context.Context, path string, f publishedFile) (c content, sum string, err error) {
+	file, size, err := openRegular(path)
+	if err != nil {
+		return c, "", err
+	}
+	defer file.Close()
+	c.file = filepath.Base(path)
+	if sum, err = s.readFrom(&contextReader{ctx, file}, size, f, &c); err != nil {
+		err = fmt.Errorf("%s: %w", c.file, err)
+	}
+	return c, sum, err
+}
+
+func (s *fileSet) readFrom(r io.Reader, size int64, f publishedFile, c *content) (sum string, err error) {
+	b := bufio.NewReader(r)
+	r = b
+	if magic, _ := b.Peek(2); f.plain != "" && string(magic) == "\x1f\x8b" {
+		z, err := gzip.NewReader(b)
+		if err != nil {
+			return "", cutShort(err)
+		}
+		defer z.Close()
+		r, size = z, size*deflateRatio
+	}
+	kind, _, _ := strings.Cut(f.sum, " ")
+	h := hashes[kind]()
+	r = io.TeeReader(r, h)
+	if c.images, c.labels, err = s.parse(bufio.NewReader(r), size, f); err != nil {
+		return "", err
+	}
+	_, err = io.Copy(io.Discard, r)
+	return fmt.Sprintf("%s %x", kind, h.Sum(nil)), err
+}
+
+func (s *fileSet) verify(ctx context.Context, found Found) ([]FileStatus, error) {
 	var all []FileStatus
 	for _, f := range s.files {
-		path := f.in(dir)
+		path := f.in(found.Dir)
 		st := FileStatus{File: filepath.Base(path), Path: path}
-		sum, err := s.sum(ctx, path, f)
+		_, sum, err := s.read(ctx, path, f)
 		var system *fs.PathError
 		var shape *lengthError
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			st.Status, st.Found, st.Wanted = Missing, "no such file", f.sum
-			if s.packed != "" {
+			if f.size > 0 {
 				st.Wanted = fmt.Sprintf("%d bytes", f.size)
 			}
-		case errors.As(err, &system), s.packed != "" && errors.Is(err, errNoFile):
-			return all, fmt.Errorf("datasets: %s: %w", s.set, err)
+		case errors.As(err, &system), f.size > 0 && errors.Is(err, errNoFile):
+			return all, err
 		case errors.As(err, &shape):
 			st.Status, st.Found, st.Wanted = Malformed, fmt.Sprintf("%d bytes", shape.found), fmt.Sprintf("%d bytes", f.size)
 		case err != nil:
@@ -135,27 +174,13 @@ func (s *fileSet) admit(path string, f publishedFile, sum string, o Options) err
 	return nil
 }
 
+// lengthError is that of a file of the wrong length.
+type lengthError struct{ found, wanted int64 }
+
+func (e *lengthError) Error() string { return fmt.Sprintf("%d bytes, want %d", e.found, e.wanted) }
+
 // errNoFile ends an error about a folder or a device.
 var errNoFile = errors.New("want a file")
-
-// read reads every file that lies in a folder, as many at a time as there are cores, and admits it; do returns a file's
-// checksum. Of several errors it returns the first file's, whichever failed first.
-func (s *fileSet) read(dir string, o Options, do func(i int, path string, f publishedFile) (string, error)) error {
-	errs := make([]error, len(s.files))
-	_ = files.Parallel(context.Background(), len(s.files), func(i int) { // do ends with its own context
-		f := s.files[i]
-		path := f.in(dir)
-		sum, err := do(i, path, f)
-		if err == nil {
-			err = s.admit(path, f, sum, o)
-		}
-		errs[i] = err
-	})
-	if err := cmp.Or(errs...); err != nil {
-		return fmt.Errorf("datasets: %s: %w", s.set, err)
-	}
-	return nil
-}
 
 // openRegular opens a file and returns its size; a folder or a device is an error.
 func openRegular(path string) (*os.File, int64, error) {

@@ -53,8 +53,8 @@ type leafClient struct {
 	bias [leafClasses]float64               // b_k
 }
 
-// openLEAF generates the set of o.Seed, o.Clients, o.LeafGamma, o.LeafDelta and o.Reading.
-func openLEAF(ctx context.Context, o Options) (*Set, error) {
+// generateLEAF generates the set of o.Seed, o.Clients, o.LeafGamma, o.LeafDelta and o.Reading.
+func generateLEAF(ctx context.Context, o Options) (*Set, error) {
 	if err := o.made(); err != nil {
 		return nil, fmt.Errorf("datasets: leaf: %w", err)
 	}

@@ -21,15 +21,15 @@ import (
 
 // mini is CIFAR-10 in small: the official names, 4 records a file, random content, and its own checksums.
 type mini struct {
-	archive
+	fileSet
 	content map[string][]byte // by file name
 	tarball []byte
 }
 
 func newMini(t *testing.T) *mini {
 	t.Helper()
-	m := &mini{archive: cifar10Archive, content: map[string][]byte{}}
-	m.url, m.idle, m.pause = "http://127.0.0.1:1/"+m.name, 5*time.Second, time.Millisecond // port 1: nobody answers
+	m := &mini{fileSet: cifar10Files, content: map[string][]byte{}}
+	m.archive.url, m.archive.idle, m.archive.pause = "http://127.0.0.1:1/"+m.archive.name, 5*time.Second, time.Millisecond // port 1: nobody answers
 	m.files = slices.Clone(m.files)
 	random := rand.NewChaCha8([32]byte{7})
 	for i := range m.files {
@@ -75,7 +75,7 @@ func (m *mini) makeTarball(t *testing.T, folder string) {
 	}
 	m.tarball = b.Bytes()
 	sum := md5.Sum(m.tarball)
-	m.md5 = hex.EncodeToString(sum[:])
+	m.archive.md5 = hex.EncodeToString(sum[:])
 }
 
 // lay writes the files into dir.

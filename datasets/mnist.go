@@ -1,133 +1,69 @@
 package datasets
 
 import (
-	"bufio"
-	"compress/gzip"
-	"context"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
-
-	"rollcall/datasets/plan"
 )
 
 // MNIST (LeCun, Cortes, Burges): 60,000 and 10,000 grey digits of 28×28 as idx files, images and labels apart.
 const (
 	mnistSide    = 28
-	mnistPixels  = mnistSide * mnistSide
 	mnistClasses = 10
 )
 
 // mnistInfo: statistics as usual for this set. The papers train on its images as they are.
-var mnistInfo = Info{Name: "mnist", Net: "linear-mnist", Mean: []float32{.1307}, Std: []float32{.3081}}
+var mnistInfo = Info{
+	Name: "mnist", Net: "linear-mnist", side: mnistSide, channels: 1, Mean: []float32{.1307}, Std: []float32{.3081},
+}
 
 // mnistFiles are the files of http://yann.lecun.com/exdb/mnist/, at two addresses that mirror them. A file may lie
 // there compressed or not: the SHA-256 is that of its content, and was computed from the files of the published MD5.
 var mnistFiles = fileSet{
-	set:     "mnist",
-	folders: []string{filepath.Join("MNIST", "raw"), "mnist"},
-	files: []publishedFile{
-		mnistFile("train-images-idx3-ubyte", "f68b3c2dcbeaaa9fbdd348bbdeb94873",
-			"ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"),
-		mnistFile("train-labels-idx1-ubyte", "d53e105ee54ea40749a09fcbcd1e9432",
-			"65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"),
-		mnistFile("t10k-images-idx3-ubyte", "9fb629c4189551a2d022fa330f9573f3",
-			"0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"),
-		mnistFile("t10k-labels-idx1-ubyte", "ec29112dd5afa0611ce80d1b7f02629c",
-			"ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"),
+	layout: layout{
+		info:    &mnistInfo,
+		folders: []string{filepath.Join("MNIST", "raw"), "mnist"},
+		files: []publishedFile{
+			mnistFile(0, "train-images-idx3-ubyte", "f68b3c2dcbeaaa9fbdd348bbdeb94873",
+				"ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"),
+			mnistFile(0, "train-labels-idx1-ubyte", "d53e105ee54ea40749a09fcbcd1e9432",
+				"65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"),
+			mnistFile(1, "t10k-images-idx3-ubyte", "9fb629c4189551a2d022fa330f9573f3",
+				"0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"),
+			mnistFile(1, "t10k-labels-idx1-ubyte", "ec29112dd5afa0611ce80d1b7f02629c",
+				"ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"),
+		},
 	},
-	sum: func(ctx context.Context, path string, f publishedFile) (string, error) {
-		_, sum, err := readMNIST(ctx, path, mnistShape(f))
-		return sum, err
-	},
+	parse: parseMNIST,
 }
 
-func mnistFile(name, md5, sha256 string) publishedFile {
+func mnistFile(part int, name, md5, sha256 string) publishedFile {
 	r := published("https://ossci-datasets.s3.amazonaws.com/mnist/"+name+".gz", md5)
 	r.mirrors = []string{"https://storage.googleapis.com/cvdf-datasets/mnist/" + name + ".gz"}
-	return publishedFile{remote: r, plain: name, sum: "SHA-256 " + sha256}
+	return publishedFile{remote: r, plain: name, sum: "SHA-256 " + sha256, part: part}
 }
 
-// mnistShape returns the dimensions of one item of a file: those of an image, or none of a label.
-func mnistShape(f publishedFile) []int {
+// parseMNIST reads a file of at most `limit` bytes, as [parseIDX] does: images [n,28,28,1], or labels [n], which are
+// checked too.
+func parseMNIST(r io.Reader, limit int64, f publishedFile) (images, labels []uint8, err error) {
 	if strings.Contains(f.plain, "-images-") {
-		return []int{mnistSide, mnistSide}
+		images, err = parseIDX(r, limit, mnistSide, mnistSide)
+		return images, nil, err
 	}
-	return nil
-}
-
-// openMNIST reads the four files.
-func openMNIST(ctx context.Context, o Options) (*Set, error) {
-	s := sourceOf(o, &mnistFiles)
-	dir, err := s.fetch(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	var data [4][]uint8
-	err = s.read(dir, o, func(i int, path string, f publishedFile) (sum string, err error) {
-		data[i], sum, err = readMNIST(ctx, path, mnistShape(f))
-		return sum, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	var parts [2]*plan.Samples
-	for i := range parts {
-		images, labels := data[2*i], data[2*i+1]
-		if n := len(images) / mnistPixels; n != len(labels) {
-			return nil, fmt.Errorf("datasets: mnist: %s: %d labels, want %d, the images of %s",
-				filepath.Base(s.files[2*i+1].in(dir)), len(labels), n, filepath.Base(s.files[2*i].in(dir)))
-		}
-		parts[i] = mnistInfo.samples(i, mnistSide, 1, images, labels)
-	}
-	return &Set{Train: parts[0], Test: parts[1], Dir: dir}, nil
-}
-
-// readMNIST reads one file, compressed or not, of items of a shape, and returns the SHA-256 of its content.
-func readMNIST(ctx context.Context, path string, shape []int) (data []uint8, sum string, err error) {
-	f, size, err := openRegular(path)
-	if err != nil {
-		return nil, "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if data, err = parseMNIST(bufio.NewReader(&contextReader{ctx, f}), size, shape, h); err != nil {
-		return nil, "", fmt.Errorf("%s: %w", filepath.Base(path), err)
-	}
-	return data, "SHA-256 " + hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// parseMNIST reads a file of `size` bytes, compressed or not, as [parseIDX] does; labels are checked too. What it
-// decompresses goes to content as well.
-func parseMNIST(b *bufio.Reader, size int64, shape []int, content io.Writer) ([]uint8, error) {
-	var r io.Reader = b
-	if magic, err := b.Peek(2); err == nil && magic[0] == 0x1f && magic[1] == 0x8b {
-		z, err := gzip.NewReader(b)
-		if err != nil {
-			return nil, cutShort(err)
-		}
-		defer z.Close()
-		r, size = z, size*deflateRatio
-	}
-	data, err := parseIDX(io.TeeReader(r, content), size, shape)
-	if err != nil || len(shape) > 0 {
-		return data, err
-	}
-	for i, l := range data {
+	labels, err = parseIDX(r, limit)
+	for i, l := range labels {
 		if l >= mnistClasses {
-			return nil, fmt.Errorf("label %d is %d, want 0 … %d", i, l, mnistClasses-1)
+			return nil, nil, fmt.Errorf("label %d is %d, want 0 … %d", i, l, mnistClasses-1)
 		}
 	}
-	return data, nil
+	return nil, labels, err
 }
 
 // parseIDX reads an idx file of bytes, [n, shape…], to its end. The file can hold `limit` bytes at most, whatever its
 // header claims. The header is big-endian: 0, 0, the type (8: bytes), the number of dimensions, then each of them.
-func parseIDX(r io.Reader, limit int64, shape []int) ([]uint8, error) {
+func parseIDX(r io.Reader, limit int64, shape ...int) ([]uint8, error) {
 	var magic [4]byte
 	if _, err := io.ReadFull(r, magic[:]); err != nil {
 		return nil, fmt.Errorf("header: %w", cutShort(err))

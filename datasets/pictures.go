@@ -163,17 +163,12 @@ type tarPictures struct{ path, folder string }
 func (t *tarPictures) String() string { return t.path }
 
 func (t *tarPictures) fingerprint(ctx context.Context) (fingerprint, error) {
-	f, size, err := openRegular(t.path)
-	if err != nil {
-		return fingerprint{}, err
-	}
-	f.Close()
-	sum, err := sumFile(ctx, t.path, sha256.New())
-	return tarFingerprint(size, sum), err
+	r, err := recordOf(ctx, t.path)
+	return r.fingerprint(), err
 }
 
-func tarFingerprint(size int64, sum string) fingerprint {
-	return fingerprint{sha256.Sum256(fmt.Appendf(nil, "archive %d %s", size, sum)), record{size, sum}}
+func (r record) fingerprint() fingerprint {
+	return fingerprint{sha256.Sum256(fmt.Appendf(nil, "archive %d %s", r.size, r.sha256)), r}
 }
 
 func (t *tarPictures) walk(ctx context.Context, visit visitor) (fingerprint, error) {
@@ -190,7 +185,7 @@ func (t *tarPictures) walk(ctx context.Context, visit visitor) (fingerprint, err
 	if _, err := io.Copy(io.Discard, r); err != nil {
 		return fingerprint{}, fmt.Errorf("%s: %w", t, err)
 	}
-	return tarFingerprint(size, hex.EncodeToString(h.Sum(nil))), nil
+	return record{size, hex.EncodeToString(h.Sum(nil))}.fingerprint(), nil
 }
 
 // walkTar visits the pictures of a gzipped tar, at its root or in a folder, in the archive's order. It reads to the end

@@ -13,9 +13,9 @@ func TestProgress(t *testing.T) {
 	t.Run("lines", func(t *testing.T) {
 		s := newSite(t, serve)
 		dir, _, _ := alone(t)
-		write(t, filepath.Join(dir, s.name+".part"), s.tarball[:len(s.tarball)/2])
+		write(t, filepath.Join(dir, s.archive.name+".part"), s.tarball[:len(s.tarball)/2])
 		var out bytes.Buffer
-		if _, err := Fetch(t.Context(), "cifar10", Options{Dir: dir, Progress: &out, official: &s.archive}); err != nil {
+		if _, err := Fetch(t.Context(), "cifar10", Options{Dir: dir, Progress: &out, official: &s.fileSet}); err != nil {
 			t.Fatal(err)
 		}
 		first := fmt.Sprintf("cifar-10-binary.tar.gz: downloading, %d of %d bytes\n", len(s.tarball)/2, len(s.tarball))

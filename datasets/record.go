@@ -73,6 +73,32 @@ func writeRecord(path, from string, r record) error {
 	return nil
 }
 
+// recordOf returns what there is to record of the file at path.
+func recordOf(ctx context.Context, path string) (record, error) {
+	f, size, err := openRegular(path)
+	if err != nil {
+		return record{}, err
+	}
+	f.Close()
+	sum, err := sumFile(ctx, path, sha256.New())
+	return record{size, sum}, err
+}
+
+// recorded compares a file with what was recorded of its first download, which it returns: the zero record if nothing
+// was.
+func recorded(path string, now record) (Status, record, error) {
+	switch before, err := readRecord(path); {
+	case err != nil:
+		return "", record{}, err
+	case before == record{}:
+		return Unchecked, before, nil
+	case before != now:
+		return Altered, before, nil
+	default:
+		return Recorded, before, nil
+	}
+}
+
 // acceptUnpublished checks a finished download in part, which is to become path, of which no checksum is published: it
 // must be well-formed, and what the first download was. The first one is recorded.
 func (r *remote) acceptUnpublished(ctx context.Context, path, part, from string) error {
@@ -82,15 +108,10 @@ func (r *remote) acceptUnpublished(ctx context.Context, path, part, from string)
 		}
 		return fmt.Errorf("download %s: %w: %w", from, ErrAltered, err)
 	}
-	info, err := os.Stat(part)
+	now, err := recordOf(ctx, part)
 	if err != nil {
 		return err
 	}
-	sum, err := sumFile(ctx, part, sha256.New())
-	if err != nil {
-		return err
-	}
-	now := record{info.Size(), sum}
 	switch status, before, err := recorded(path, now); {
 	case err != nil:
 		return err

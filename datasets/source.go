@@ -11,12 +11,16 @@ import (
 	"strings"
 )
 
-// source is how the files of a data set are published, and so how they are found, fetched and verified: an [archive]
-// to be extracted, a [fileSet], or an [imageTree].
+// source is how the files of a data set are published, and so how they are found, fetched, read and verified: a
+// [fileSet] or an [imageTree].
 type source interface {
-	layout() layout // in which it is found
-	fetch(ctx context.Context, o Options) (dir string, err error)
-	verify(ctx context.Context, o Options) ([]FileStatus, error)
+	find(o Options) (Found, error)
+	incomplete(places []string) (dir string)
+	// download brings what is missing to the first place, `to`. A failure adds to notFound, which says where was looked.
+	download(ctx context.Context, to string, o Options, notFound error) error
+	extract(ctx context.Context, found Found) error
+	open(ctx context.Context, found Found, o Options) (*Set, error)
+	verify(ctx context.Context, found Found) ([]FileStatus, error)
 }
 
 // Found says where a data set lies. The zero value is that of a generated set.
@@ -26,6 +30,9 @@ type Found struct {
 	Packed  bool   // Archive is read as it is, and never extracted; Dir is the folder it lies in
 }
 
+// extracted says whether the files can be read as they are.
+func (f Found) extracted() bool { return f.Archive == "" || f.Packed }
+
 // Find reports where a data set lies, without reading or downloading it. It looks into Options.Dir, $ROLLCALL_DATA and
 // the user's cache directory, in this order, for the official folder, for its files themselves, and for the official
 // archive. An error that is [ErrNotFound] lists the places.
@@ -34,7 +41,7 @@ func Find(name string, o Options) (Found, error) {
 	if s == nil || err != nil {
 		return Found{}, err
 	}
-	return s.layout().find(o)
+	return s.find(o)
 }
 
 // Fetch makes sure that a data set lies on this machine, downloading its official files (and extracting the archive of
@@ -48,7 +55,23 @@ func Fetch(ctx context.Context, name string, o Options) (dir string, err error) 
 	if s == nil || err != nil {
 		return "", err
 	}
-	return s.fetch(ctx, o)
+	found, err := fetch(ctx, s, o)
+	return found.Dir, err
+}
+
+// fetch does what [Fetch] says.
+func fetch(ctx context.Context, s source, o Options) (Found, error) {
+	found, err := s.find(o)
+	if all := places(o); err != nil && !o.Offline && len(all) > 0 {
+		if err := s.download(ctx, all[0], o, err); err != nil {
+			return Found{}, err
+		}
+		found, err = s.find(o)
+	}
+	if err == nil && !found.extracted() {
+		err = s.extract(ctx, found)
+	}
+	return found, err
 }
 
 // official returns the source of a data set, nil for a generated one.
@@ -57,18 +80,15 @@ func official(name string, o Options) (source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.official != nil {
-		return o.official, nil
-	}
-	return l.official, nil
+	return l.source(o), nil
 }
 
-// sourceOf returns a loader's own source, or the one that a test put in its place.
-func sourceOf[S source](o Options, own S) S {
-	if s, ok := o.official.(S); ok {
-		return s
+// source returns where the set is read from, nil for a generated one.
+func (l loader) source(o Options) source {
+	if o.official != nil {
+		return o.official
 	}
-	return own
+	return l.official
 }
 
 // places returns the folders to look in: the data directory, $ROLLCALL_DATA and the user's cache, each folder once.
@@ -86,29 +106,37 @@ func places(o Options) []string {
 	return kept
 }
 
-// downloadTo returns the first place, to which a set is downloaded; "" if there is none, or no download.
-func downloadTo(o Options) string {
-	all := places(o)
-	if o.Offline || len(all) == 0 {
-		return ""
-	}
-	return all[0]
-}
-
 // layout says what a data set looks like in a place.
 type layout struct {
-	set     string   // for errors
-	folders []string // names of its folder; the place itself may be the folder too
-	archive string   // name of its archive; empty: none
-	packed  bool     // the archive is read as it is
-	items   int      // how many things a folder must hold
-	// missing returns the names of those that a folder lacks. A folder that may not be read is an error, one that does
-	// not exist lacks them all.
-	missing func(dir string) ([]string, error)
+	info    *Info
+	folders []string        // names of its folder; the place itself may be the folder too
+	archive remote          // a gzipped tar of all files; without a name: there is none
+	packed  bool            // the archive is read as it is
+	files   []publishedFile // what a folder must hold
+}
+
+// publishedFile is one file of a set.
+type publishedFile struct {
+	remote        // of a file in an archive, the name alone
+	plain  string // name of the same file uncompressed, which is as welcome; empty: there is none
+	size   int64  // bytes, of a file in an archive
+	sum    string // "MD5 …" or "SHA-256 …", of the content uncompressed
+	part   int    // 0 to train on, 1 to test
+}
+
+// in returns where the file lies in a folder: under its published name if it is there, else plain if that is.
+func (f *publishedFile) in(dir string) string {
+	path := filepath.Join(dir, f.name)
+	if f.plain != "" && !isFile(path) {
+		if plain := filepath.Join(dir, f.plain); isFile(plain) {
+			return plain
+		}
+	}
+	return path
 }
 
 // in returns the folders of a place that may hold the files.
-func (l layout) in(place string) []string {
+func (l *layout) in(place string) []string {
 	var dirs []string
 	for _, folder := range append(slices.Clone(l.folders), ".") {
 		dirs = append(dirs, filepath.Join(place, folder))
@@ -116,7 +144,7 @@ func (l layout) in(place string) []string {
 	return dirs
 }
 
-func (l layout) find(o Options) (Found, error) {
+func (l *layout) find(o Options) (Found, error) {
 	var looked []string
 	for _, p := range places(o) {
 		note := ""
@@ -127,11 +155,11 @@ func (l layout) find(o Options) (Found, error) {
 				note = fmt.Sprintf(" (%v)", err)
 			case len(missing) == 0:
 				return Found{Dir: dir}, nil
-			case len(missing) < l.items:
+			case len(missing) < len(l.files):
 				note = fmt.Sprintf(" (%s lacks %s)", dir, strings.Join(missing, ", "))
 			}
 		}
-		if path := filepath.Join(p, l.archive); l.archive != "" && isFile(path) {
+		if path := filepath.Join(p, l.archive.name); isFile(path) {
 			if l.packed {
 				return Found{Dir: p, Archive: path, Packed: true}, nil
 			}
@@ -141,16 +169,16 @@ func (l layout) find(o Options) (Found, error) {
 	}
 	if len(looked) == 0 {
 		return Found{}, fmt.Errorf("datasets: %s: %w, nowhere to look: no data directory, $ROLLCALL_DATA or user cache",
-			l.set, ErrNotFound)
+			l.info.Name, ErrNotFound)
 	}
-	return Found{}, fmt.Errorf("datasets: %s: %w, looked in %s", l.set, ErrNotFound, strings.Join(looked, ", "))
+	return Found{}, fmt.Errorf("datasets: %s: %w, looked in %s", l.info.Name, ErrNotFound, strings.Join(looked, ", "))
 }
 
 // incomplete returns the first folder that holds some of the files, "" if there is none.
-func (l layout) incomplete(places []string) string {
+func (l *layout) incomplete(places []string) string {
 	for _, p := range places {
 		for _, dir := range l.in(p) {
-			if missing, err := l.missing(dir); err == nil && len(missing) < l.items {
+			if missing, err := l.missing(dir); err == nil && len(missing) < len(l.files) {
 				return dir
 			}
 		}
@@ -158,16 +186,17 @@ func (l layout) incomplete(places []string) string {
 	return ""
 }
 
-// lacking returns which of the names dir lacks; see [layout].
-func lacking(dir string, names []string) ([]string, error) {
+// missing returns the names of the files that a folder lacks. A folder that may not be read is an error, one that does
+// not exist lacks them all.
+func (l *layout) missing(dir string) ([]string, error) {
 	var missing []string
-	for _, name := range names {
-		switch _, err := os.Stat(filepath.Join(dir, name)); {
+	for _, f := range l.files {
+		switch _, err := os.Stat(f.in(dir)); {
 		case err == nil:
 		case errors.Is(err, fs.ErrPermission):
 			return nil, err
 		default:
-			missing = append(missing, name)
+			missing = append(missing, f.name)
 		}
 	}
 	return missing, nil

@@ -1,16 +1,9 @@
 package datasets
 
 import (
-	"bufio"
-	"context"
-	"crypto/md5"
-	"encoding/hex"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
-
-	"rollcall/datasets/plan"
 )
 
 // SVHN (Netzer et al. 2011), the cropped digits: two MAT-files, each with X uint8 [32,32,3,n] in MATLAB's order, the
@@ -23,70 +16,34 @@ const (
 
 // svhnInfo: statistics as FedAWE's released code has them. A mirrored digit is another sign: the set is not flipped.
 var svhnInfo = Info{
-	Name: "svhn", Net: "cnn-svhn", Augmented: true, Mean: []float32{.4376821, .4437697, .47280442},
-	Std: []float32{.19803012, .20101562, .19703614},
+	Name: "svhn", Net: "cnn-svhn", Augmented: true, side: svhnSide, channels: 3,
+	Mean: []float32{.4376821, .4437697, .47280442}, Std: []float32{.19803012, .20101562, .19703614},
 }
 
 // svhnFiles is http://ufldl.stanford.edu/housenumbers/: 73,257 images to train on and 26,032 to test. The MD5s
 // are those that the usual loaders check.
 var svhnFiles = fileSet{
-	set:     "svhn",
-	folders: []string{"svhn"},
-	files: []publishedFile{
-		svhnFile("train_32x32.mat", "e26dedcc434d2e4c54c9b2d4a06d8373"),
-		svhnFile("test_32x32.mat", "eb5a983be6a315427106f1b164d9cef3"),
+	layout: layout{
+		info:    &svhnInfo,
+		folders: []string{"svhn"},
+		files: []publishedFile{
+			svhnFile(0, "train_32x32.mat", "e26dedcc434d2e4c54c9b2d4a06d8373"),
+			svhnFile(1, "test_32x32.mat", "eb5a983be6a315427106f1b164d9cef3"),
+		},
 	},
-	sum: func(ctx context.Context, path string, f publishedFile) (string, error) {
-		_, _, sum, err := readSVHN(ctx, path, f.name)
-		return sum, err
-	},
+	parse: parseSVHN,
 }
 
-func svhnFile(name, md5 string) publishedFile {
-	return publishedFile{remote: published("http://ufldl.stanford.edu/housenumbers/"+name, md5), sum: "MD5 " + md5}
-}
-
-// openSVHN reads the two files, side by side. They are decompressed image by image into the set itself: loading takes
-// little more memory than the set does.
-func openSVHN(ctx context.Context, o Options) (*Set, error) {
-	s := sourceOf(o, &svhnFiles)
-	dir, err := s.fetch(ctx, o)
-	if err != nil {
-		return nil, err
+func svhnFile(part int, name, md5 string) publishedFile {
+	return publishedFile{
+		remote: published("http://ufldl.stanford.edu/housenumbers/"+name, md5), sum: "MD5 " + md5, part: part,
 	}
-	var parts [2]*plan.Samples
-	err = s.read(dir, o, func(i int, path string, f publishedFile) (string, error) {
-		images, labels, sum, err := readSVHN(ctx, path, f.name)
-		parts[i] = svhnInfo.samples(i, svhnSide, 3, images, labels)
-		return sum, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &Set{Train: parts[0], Test: parts[1], Dir: dir}, nil
-}
-
-// readSVHN reads one file into images [n,32,32,3] and labels [n], 0 … 9, and returns its MD5.
-func readSVHN(ctx context.Context, path, file string) (images, labels []uint8, sum string, err error) {
-	f, size, err := openRegular(path)
-	if err != nil {
-		return nil, nil, "", err
-	}
-	defer f.Close()
-	h := md5.New()
-	r := io.TeeReader(&contextReader{ctx, f}, h)
-	if images, labels, err = parseSVHN(bufio.NewReaderSize(r, 1<<16), size); err != nil {
-		return nil, nil, "", fmt.Errorf("%s: %w", file, err)
-	}
-	if _, err := io.Copy(io.Discard, r); err != nil {
-		return nil, nil, "", fmt.Errorf("%s: %w", filepath.Base(path), err)
-	}
-	return images, labels, "MD5 " + hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // parseSVHN reads a file of `size` bytes into images [n,32,32,3] and labels [n], 0 … 9. Variables other than X and y
-// are read over.
-func parseSVHN(r io.Reader, size int64) (images, labels []uint8, err error) {
+// are read over. Compressed ones are decompressed image by image into the set itself: loading takes little more memory
+// than the set does.
+func parseSVHN(r io.Reader, size int64, _ publishedFile) (images, labels []uint8, err error) {
 	err = readMAT5(r, size, func(v *matVariable) (err error) {
 		switch {
 		case v.name == "X" && images != nil, v.name == "y" && labels != nil:

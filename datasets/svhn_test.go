@@ -42,10 +42,11 @@ func miniSVHN(t *testing.T, m *mirror) (*fileSet, map[string][]byte) {
 // pixels [n,32,32,3] and the labels modulo 10, read by scipy.io.loadmat: X.transpose(3, 0, 1, 2), then y % 10 as bytes.
 func TestSVHNSample(t *testing.T) {
 	path := realFile(t, "svhn-sample/train_32x32.mat")
-	images, labels, _, err := readSVHN(t.Context(), path, "train_32x32.mat")
+	c, _, err := svhnFiles.read(t.Context(), path, svhnFiles.files[0])
 	if err != nil {
 		t.Fatal(err)
 	}
+	images, labels := c.images, c.labels
 	sum := sha256.Sum256(append(bytes.Clone(images), labels...))
 	const want = "c526f65ac2fbf21aa0dd01af72aab82a23a06e927db568850155cb1e2163f12a"
 	if got := hex.EncodeToString(sum[:]); got != want || len(labels) != 1083 {
@@ -219,7 +220,7 @@ func TestSVHNCancelled(t *testing.T) {
 		write(t, filepath.Join(dir, name), data)
 	}
 	f := s.files[0]
-	_, _, _, err := readSVHN(cancelled(t), f.in(dir), f.name)
+	_, _, err := s.read(cancelled(t), f.in(dir), f)
 	wantError(t, err, context.Canceled, "train_32x32.mat: ")
 	_, err = Open(cancelled(t), "svhn", Options{Dir: dir, official: s})
 	wantError(t, err, context.Canceled, "datasets: svhn: ")

@@ -33,8 +33,8 @@ func openNumbered(t *testing.T, o Options) (swapped, plain *Set, err error) {
 	plain = numbered(1207, 203)
 	copied, all := *plain, loaders
 	defer func() { loaders = all }()
-	open := func(context.Context, Options) (*Set, error) { return &copied, nil }
-	loaders = append(slices.Clone(all), loader{info: Info{Name: "digits"}, open: open})
+	generate := func(context.Context, Options) (*Set, error) { return &copied, nil }
+	loaders = append(slices.Clone(all), loader{info: Info{Name: "digits"}, generate: generate})
 	swapped, err = Open(t.Context(), "digits", o)
 	return swapped, plain, err
 }

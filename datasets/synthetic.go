@@ -61,8 +61,8 @@ var synthWave = sync.OnceValue(func() *[1 << synthWaveBits]int32 {
 	return &w
 })
 
-// openSynthetic generates the set of o.Seed, o.TrainSize and o.TestSize.
-func openSynthetic(ctx context.Context, o Options) (*Set, error) {
+// generateSynthetic generates the set of o.Seed, o.TrainSize and o.TestSize.
+func generateSynthetic(ctx context.Context, o Options) (*Set, error) {
 	sizes := [2]int{o.TrainSize, o.TestSize}
 	for part, standard := range [2]int{SyntheticTrain, SyntheticTest} {
 		if sizes[part] == 0 {

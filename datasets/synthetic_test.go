@@ -192,7 +192,7 @@ func TestSyntheticDirections(t *testing.T) {
 
 func BenchmarkSynthetic(b *testing.B) {
 	for b.Loop() {
-		if _, err := openSynthetic(b.Context(), Options{Seed: 1, TrainSize: 5000, TestSize: 1000}); err != nil {
+		if _, err := generateSynthetic(b.Context(), Options{Seed: 1, TrainSize: 5000, TestSize: 1000}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -2,9 +2,7 @@ package datasets
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 )
 
 // Status is what a file of a data set turned out to be.
@@ -52,49 +50,21 @@ func Verify(name string, o Options) ([]FileStatus, error) {
 	if s == nil || err != nil {
 		return nil, err
 	}
-	return s.verify(context.Background(), o)
-}
-
-// verifiable returns the folder to verify: the one that is found, else the first that holds any of the files.
-func (l layout) verifiable(o Options) (string, error) {
-	found, err := l.find(o)
-	if err == nil && found.Archive == "" {
-		return found.Dir, nil
+	found, err := s.find(o)
+	if err != nil || !found.extracted() {
+		dir := s.incomplete(places(o))
+		switch {
+		case dir == "" && err == nil:
+			return nil, fmt.Errorf("datasets: %s: %w but as %s, want it extracted (fetch does)", name, ErrNotFound,
+				found.Archive)
+		case dir == "":
+			return nil, err
+		}
+		found = Found{Dir: dir}
 	}
-	if dir := l.incomplete(places(o)); dir != "" {
-		return dir, nil
-	}
-	if err == nil {
-		err = fmt.Errorf("datasets: %s: %w but as %s, want it extracted (fetch does)", l.set, ErrNotFound, found.Archive)
-	}
-	return "", err
-}
-
-// lengthError reports a file of the wrong length; it reads like the other errors once the data set stands before it.
-type lengthError struct {
-	file          string
-	found, wanted int64
-}
-
-func (e *lengthError) Error() string {
-	return fmt.Sprintf("%s: %d bytes, want %d", e.file, e.found, e.wanted)
-}
-
-// readOfficial reads a file that must have f's length; it is looked at before anything is read.
-func readOfficial(path string, f publishedFile) ([]byte, error) {
-	r, size, err := openRegular(path)
+	all, err := s.verify(context.Background(), found)
 	if err != nil {
-		return nil, err
+		err = fmt.Errorf("datasets: %s: %w", name, err)
 	}
-	defer r.Close()
-	if size != f.size {
-		return nil, &lengthError{f.name, size, f.size}
-	}
-	data := make([]byte, f.size)
-	if n, err := io.ReadFull(r, data); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, &lengthError{f.name, int64(n), f.size} // cut while it was read
-	} else if err != nil {
-		return nil, err
-	}
-	return data, nil
+	return all, err
 }
