@@ -32,9 +32,6 @@ var cacheMagic = [16]byte([]byte("rollcall cinic 1"))
 
 var cacheHeaderSize = int64(binary.Size(cacheHeader{}))
 
-// errStale is why a cache is not used that is whole.
-var errStale = errors.New("stale: the pictures have changed")
-
 // cachePath returns where decoded pictures are kept.
 func cachePath() (string, error) {
 	dir, err := os.UserCacheDir()
@@ -101,7 +98,7 @@ func readCache(ctx context.Context, path string, mark fingerprint) (*decoded, er
 	case h.Sum != sum:
 		return nil, fmt.Errorf("corrupt: header of SHA-256 %x, want %x", sum, h.Sum)
 	case h.Source != mark.sum:
-		return nil, errStale
+		return nil, errors.New("stale: the pictures have changed")
 	case size != cacheHeaderSize+n*(cinicPixels+1):
 		return nil, fmt.Errorf("corrupt: %d bytes, want %d", size, cacheHeaderSize+n*(cinicPixels+1))
 	}

@@ -23,15 +23,15 @@ const (
 	maxPictures = 1 << 20 // files; the official set has 180,000 in the parts that are read
 )
 
-// visitor is called with a picture's name, size and content.
-type visitor func(name string, size int64, content io.Reader) error
+// visitor is called with a picture's name and size, and with what opens its content.
+type visitor func(name string, size int64, open func() (io.ReadCloser, error)) error
 
 // pictures is a tree of files PART/CLASS/NAME.png on disk, of which the parts train and test are read. Names that begin
 // with a dot are left alone, and so is whatever lies beside the parts and beside the classes; but an unknown class is
 // an error, since it would be a label, and so is anything but a PNG file in a class.
 type pictures interface {
-	// walk calls visit with every picture's name, size and content, which is good until visit returns. The order is the
-	// same whenever nothing has changed, which the fingerprint shows.
+	// walk calls visit with every picture, whose content is good until visit returns. The order is the same whenever
+	// nothing has changed, which the fingerprint shows.
 	walk(ctx context.Context, visit visitor) (fingerprint, error)
 	// fingerprint is what walk returns, without reading the pictures if that can be known.
 	fingerprint(ctx context.Context) (fingerprint, error)
@@ -45,23 +45,23 @@ type fingerprint struct {
 	record record // of an archive
 }
 
-// pictureName says whether a file is a picture to read, by its path below the tree's root, and what it is called.
-func pictureName(file string) (name string, read bool, err error) {
+// isPicture says whether a file is a picture to read, by its path below the tree's root.
+func isPicture(file string) (bool, error) {
 	parts := strings.Split(file, "/")
 	if len(parts) < 3 || !slices.Contains(partNames[:], parts[0]) ||
 		slices.ContainsFunc(parts, func(s string) bool { return strings.HasPrefix(s, ".") }) {
-		return "", false, nil
+		return false, nil
 	}
 	switch {
 	case !slices.Contains(cinicClasses, parts[1]):
-		return "", false, fmt.Errorf("%s/%s: unknown class, want one of %s", parts[0], parts[1],
+		return false, fmt.Errorf("%s/%s: unknown class, want one of %s", parts[0], parts[1],
 			strings.Join(cinicClasses, ", "))
 	case len(parts) > 3:
-		return "", false, fmt.Errorf("%s: a folder in a class, want PNG files", path.Join(parts[:3]...))
+		return false, fmt.Errorf("%s: a folder in a class, want PNG files", path.Join(parts[:3]...))
 	case !strings.EqualFold(path.Ext(file), ".png"):
-		return "", false, fmt.Errorf("%s: no PNG file by its name, want .png", file)
+		return false, fmt.Errorf("%s: no PNG file by its name, want .png", file)
 	}
-	return file, true, nil
+	return true, nil
 }
 
 // dirPictures is a tree in a folder.
@@ -70,7 +70,7 @@ type dirPictures struct{ dir string }
 func (d *dirPictures) String() string { return d.dir }
 
 func (d *dirPictures) fingerprint(ctx context.Context) (fingerprint, error) {
-	return d.walk(ctx, func(string, int64, io.Reader) error { return nil })
+	return d.walk(ctx, func(string, int64, func() (io.ReadCloser, error)) error { return nil })
 }
 
 func (d *dirPictures) walk(ctx context.Context, visit visitor) (fingerprint, error) {
@@ -91,7 +91,7 @@ func (d *dirPictures) walk(ctx context.Context, visit visitor) (fingerprint, err
 				return fingerprint{}, err
 			}
 			if len(files) == 0 { // an unknown class is one also without files
-				if _, _, err := pictureName(folder + "/none.png"); err != nil {
+				if _, err := isPicture(folder + "/none.png"); err != nil {
 					return fingerprint{}, fmt.Errorf("%s: %w", d, err)
 				}
 			}
@@ -112,7 +112,7 @@ func (d *dirPictures) visit(ctx context.Context, file string, mark io.Writer, vi
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	name, read, err := pictureName(file)
+	read, err := isPicture(file)
 	if err != nil {
 		return fmt.Errorf("%s: %w", d, err)
 	}
@@ -127,34 +127,11 @@ func (d *dirPictures) visit(ctx context.Context, file string, mark io.Writer, vi
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s: %s, want a file", full, info.Mode().Type())
 	}
-	fmt.Fprintf(mark, "%q %d %d\n", name, info.Size(), info.ModTime().UnixNano())
-	content := &lateFile{path: full}
-	if err := joinLine(visit(name, info.Size(), content), content.close()); err != nil {
+	fmt.Fprintf(mark, "%q %d %d\n", file, info.Size(), info.ModTime().UnixNano())
+	if err := visit(file, info.Size(), func() (io.ReadCloser, error) { return os.Open(full) }); err != nil {
 		return fmt.Errorf("%s: %w", d, err)
 	}
 	return nil
-}
-
-// lateFile is a file that is opened when it is first read.
-type lateFile struct {
-	path string
-	f    *os.File
-}
-
-func (l *lateFile) Read(p []byte) (n int, err error) {
-	if l.f == nil {
-		if l.f, err = os.Open(l.path); err != nil {
-			return 0, err
-		}
-	}
-	return l.f.Read(p)
-}
-
-func (l *lateFile) close() error {
-	if l.f == nil {
-		return nil
-	}
-	return l.f.Close()
 }
 
 // tarPictures is a tree in a gzipped tar, at its root or in a folder.
@@ -208,21 +185,21 @@ func walkTar(r io.Reader, folder string, visit visitor) error {
 		last = h.Name
 		file, _ := strings.CutPrefix(strings.TrimPrefix(path.Clean("/"+h.Name), "/"), folder+"/")
 		if h.Typeflag == tar.TypeDir {
-			if _, _, err := pictureName(file + "/none.png"); err != nil { // an unknown class is one also without files
+			if _, err := isPicture(file + "/none.png"); err != nil { // an unknown class is one also without files
 				return err
 			}
 			continue
 		}
-		name, read, err := pictureName(file)
+		read, err := isPicture(file)
 		switch {
 		case err != nil:
 			return err
 		case !read:
 			continue
 		case h.Typeflag != tar.TypeReg:
-			return fmt.Errorf("%s: entry of type %q, want a file", name, h.Typeflag)
+			return fmt.Errorf("%s: entry of type %q, want a file", file, h.Typeflag)
 		}
-		if err := visit(name, h.Size, t); err != nil {
+		if err := visit(file, h.Size, func() (io.ReadCloser, error) { return io.NopCloser(t), nil }); err != nil {
 			return err
 		}
 	}
