@@ -37,9 +37,6 @@ func (s *Split) reserve(fraction float64, seed uint32) error {
 	if !(fraction >= 0 && fraction < 1) {
 		return fmt.Errorf("datasets: split: validation share %g, want at least 0 and below 1", fraction)
 	}
-	if s.Valid != nil {
-		return fmt.Errorf("datasets: split: %d clients have validation samples, want none yet", len(s.Valid))
-	}
 	key := rng.Key{Seed: seed, Purpose: rng.Split}
 	train, valid := make([][]int32, len(s.Train)), make([][]int32, len(s.Train))
 	seen, taken := 0, 0
@@ -49,15 +46,13 @@ func (s *Split) reserve(fraction float64, seed uint32) error {
 		taken += n
 		order := indices(len(own))
 		key.Stream(0, i, rng.SplitStepReserve).Shuffle(order)
-		reserved := make([]bool, len(own))
-		for _, j := range order[:n] {
-			reserved[j] = true
-		}
-		for j, sample := range own {
-			if reserved[j] {
-				valid[i] = append(valid[i], sample)
+		slices.Sort(order[:n])
+		slices.Sort(order[n:])
+		for j, at := range order {
+			if j < n {
+				valid[i] = append(valid[i], own[at])
 			} else {
-				train[i] = append(train[i], sample)
+				train[i] = append(train[i], own[at])
 			}
 		}
 	}

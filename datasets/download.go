@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"time"
 )
 
@@ -28,12 +27,10 @@ const (
 var errStalled = errors.New("stalled")
 
 // transferAll fills the file from one address, in as many attempts as bring something.
-func (d *transfer) transferAll(ctx context.Context, progress io.Writer) error {
+func (d *transfer) transferAll(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		before := d.got
-		d.progress = newProgress(progress, d.name)
 		err := d.attempt(ctx)
-		d.progress.close()
 		if err == nil || ctx.Err() != nil || !errors.Is(err, ErrUnavailable) || d.got == before || attempt == maxAttempts {
 			return err
 		}
@@ -63,8 +60,8 @@ type transfer struct {
 	from     string // the address at hand
 	file     *os.File
 	client   *http.Client
-	progress progress
-	got      int64 // bytes received by all attempts
+	progress io.Writer // as in Options
+	got      int64     // bytes received by all attempts
 }
 
 // attempt asks for what the file lacks, and appends it.
@@ -149,7 +146,8 @@ func (d *transfer) restart() error {
 func (d *transfer) receive(
 	ctx context.Context, cancel context.CancelCauseFunc, resp *http.Response, have, total int64,
 ) error {
-	d.progress.start(have, total)
+	shown := newProgress(d.progress, d.name, have, total)
+	defer shown.Close()
 	idle := time.AfterFunc(d.idle, func() { cancel(errStalled) })
 	defer idle.Stop()
 	buf := make([]byte, 1<<17)
@@ -162,7 +160,7 @@ func (d *transfer) receive(
 			}
 			have += int64(n)
 			d.got += int64(n)
-			d.progress.add(n)
+			_, _ = shown.Write(buf[:n])
 		}
 		if errors.Is(err, io.EOF) {
 			break
@@ -190,19 +188,11 @@ func amount(have, total int64) string {
 
 // contentRange returns where an answer's part starts and how long the whole is; −1 for what is not said.
 func contentRange(resp *http.Response) (from, total int64) {
+	var last int64
 	from, total = -1, -1
-	rest, ok := strings.CutPrefix(resp.Header.Get("Content-Range"), "bytes ")
-	if !ok {
-		return from, total
-	}
-	span, whole, _ := strings.Cut(rest, "/")
-	var n int64
-	if _, err := fmt.Sscanf(span, "%d-", &n); err == nil {
-		from = n
-	}
-	if _, err := fmt.Sscanf(whole, "%d", &n); err == nil {
-		total = n
-	}
+	header := resp.Header.Get("Content-Range") // "bytes 7-9/40", or with a * for the length or for the part
+	_, _ = fmt.Sscanf(header, "bytes %d-%d/%d", &from, &last, &total)
+	_, _ = fmt.Sscanf(header, "bytes */%d", &total)
 	return from, total
 }
 

@@ -111,7 +111,7 @@ func moveMissing(from, to string) error {
 			return err
 		}
 	}
-	return syncDir(to)
+	return files.SyncFolder(to)
 }
 
 // contextReader is a reader that ends with its context.
@@ -125,13 +125,4 @@ func (c *contextReader) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	return c.r.Read(p)
-}
-
-// syncDir makes the names in a folder durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -10,47 +10,38 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows how far a download is.
-type progress interface {
-	start(have, total int64) // total −1: unknown
-	add(n int)
-	close()
-}
-
-// newProgress returns a bar on a terminal, lines on any other writer, and silence without one.
-func newProgress(w io.Writer, what string) progress {
+// newProgress returns what shows how far a download is that has brought `have` of `total` bytes (−1: nobody knows) and
+// whose further bytes are written to it: a bar on a terminal, lines on any other writer, and silence without one.
+func newProgress(w io.Writer, what string, have, total int64) io.WriteCloser {
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return &bar{w: w, what: what}
+		return newBar(w, what, have, total)
 	}
 	if w == nil {
 		w = io.Discard
 	}
-	return &lines{w: w, what: what}
+	return newLines(w, what, have, total)
 }
 
-// bar is a line that is drawn again and again.
+// bar is a line that is drawn again and again. What cannot be drawn is not drawn.
 type bar struct {
-	w    io.Writer
-	what string
-	bar  *progressbar.ProgressBar
+	*progressbar.ProgressBar
+	w io.Writer
 }
 
-func (b *bar) start(have, total int64) {
-	b.bar = progressbar.NewOptions64(total,
-		progressbar.OptionSetWriter(b.w), progressbar.OptionSetDescription(b.what), progressbar.OptionShowBytes(true),
+func newBar(w io.Writer, what string, have, total int64) bar {
+	b := progressbar.NewOptions64(total,
+		progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what), progressbar.OptionShowBytes(true),
 		progressbar.OptionShowTotalBytes(true), progressbar.OptionSetWidth(30),
 		progressbar.OptionThrottle(100*time.Millisecond))
-	_ = b.bar.Set64(have) // what cannot be drawn is not drawn
+	_ = b.Set64(have)
+	return bar{b, w}
 }
 
-func (b *bar) add(n int) { _ = b.bar.Add(n) }
-
-// close ends the line, drawn to where it came.
-func (b *bar) close() {
-	if b.bar != nil {
-		_ = b.bar.Exit()
-		fmt.Fprintln(b.w)
-	}
+// Close ends the line, drawn to where it came.
+func (b bar) Close() error {
+	_ = b.Exit()
+	_, err := fmt.Fprintln(b.w)
+	return err
 }
 
 // lines is a line for every tenth, or for every 16 MiB where the total is unknown.
@@ -61,21 +52,24 @@ type lines struct {
 	said        int64 // tenths, or steps of 16 MiB
 }
 
-func (l *lines) start(have, total int64) {
-	l.have, l.total = have, total
+func newLines(w io.Writer, what string, have, total int64) *lines {
+	l := &lines{w: w, what: what, have: have, total: total}
 	l.said = l.steps()
-	fmt.Fprintf(l.w, "%s: downloading, %s\n", l.what, amount(have, total))
+	fmt.Fprintf(w, "%s: downloading, %s\n", what, amount(have, total))
+	return l
 }
 
-func (l *lines) add(n int) {
-	l.have += int64(n)
+func (l *lines) Write(p []byte) (int, error) {
+	l.have += int64(len(p))
 	if s := l.steps(); s > l.said {
 		l.said = s
 		fmt.Fprintf(l.w, "%s: %s\n", l.what, amount(l.have, l.total))
 	}
+	return len(p), nil
 }
 
-func (l *lines) close() {}
+// Close does nothing: every line is whole.
+func (l *lines) Close() error { return nil }
 
 func (l *lines) steps() int64 {
 	if l.total > 0 {

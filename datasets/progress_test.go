@@ -27,20 +27,18 @@ func TestProgress(t *testing.T) {
 	})
 	t.Run("bar", func(t *testing.T) {
 		var out bytes.Buffer
-		b := &bar{w: &out, what: "some.tar.gz"}
-		b.start(500, 1000)
-		b.add(500)
-		b.close()
+		b := newBar(&out, "some.tar.gz", 500, 1000)
+		b.Write(make([]byte, 500))
+		b.Close()
 		if got := out.String(); !strings.Contains(got, "some.tar.gz") || !strings.Contains(got, "100%") ||
 			!strings.HasSuffix(got, "\n") {
 			t.Errorf("got %q, want the name, 100%% and an end of line", got)
 		}
 	})
 	t.Run("unknown length", func(t *testing.T) {
-		for _, p := range []progress{&bar{w: io.Discard}, &lines{w: io.Discard}} {
-			p.start(0, -1)
-			p.add(1 << 25)
-			p.close()
+		for _, p := range []io.WriteCloser{newBar(io.Discard, "", 0, -1), newLines(io.Discard, "", 0, -1)} {
+			p.Write(make([]byte, 1<<25))
+			p.Close()
 		}
 	})
 }

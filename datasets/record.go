@@ -1,17 +1,16 @@
 package datasets
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
+	"strconv"
 
 	"rollcall/results/files"
 )
@@ -30,34 +29,23 @@ func recordPath(path string) string { return path + ".sha256" }
 
 // readRecord returns the record of the file at path; the zero record if there is none.
 func readRecord(path string) (record, error) {
-	f, err := os.Open(recordPath(path))
+	text, err := os.ReadFile(recordPath(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return record{}, nil
 	}
 	if err != nil {
 		return record{}, err
 	}
-	defer f.Close()
-	r := record{size: -1}
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		line := lines.Text()
-		if rest, ok := strings.CutPrefix(line, "# "); ok {
-			if _, err := fmt.Sscanf(rest, "%d bytes", &r.size); err != nil {
-				r.size = -1
-			}
-			continue
-		}
-		sum, name, _ := strings.Cut(line, "  ")
-		if raw, err := hex.DecodeString(sum); err == nil && len(raw) == sha256.Size && name == filepath.Base(path) {
-			r.sha256 = sum
+	name := filepath.Base(path)
+	lines := regexp.MustCompile(`(?ms)^# (\d+) bytes.*^([[:xdigit:]]{64})  ` + regexp.QuoteMeta(name) + `$`)
+	if found := lines.FindSubmatch(text); found != nil {
+		if size, err := strconv.ParseInt(string(found[1]), 10, 64); err == nil {
+			return record{size, string(found[2])}, nil
 		}
 	}
-	if r.size < 0 || r.sha256 == "" {
-		return record{}, fmt.Errorf(
-			"%s: no size and SHA-256 of %s, want both (deleting this file has them recorded anew by the next download)",
-			recordPath(path), filepath.Base(path))
-	}
-	return r, nil
+	return record{}, fmt.Errorf(
+		"%s: no size and SHA-256 of %s, want both (deleting this file has them recorded anew by the next download)",
+		recordPath(path), name)
 }
 
 // writeRecord keeps r for the file at path.

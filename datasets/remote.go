@@ -66,11 +66,11 @@ func (r *remote) download(ctx context.Context, path string, progress io.Writer) 
 		return os.Remove(part)
 	}
 
-	d := &transfer{remote: r, file: f, client: newClient()}
+	d := &transfer{remote: r, file: f, client: newClient(), progress: progress}
 	defer d.client.CloseIdleConnections()
 	var failures error // of the addresses so far
 	for _, d.from = range append([]string{r.url}, r.mirrors...) {
-		if err = d.transferAll(ctx, progress); err == nil {
+		if err = d.transferAll(ctx); err == nil {
 			err = r.accept(ctx, path, part, d.from)
 		}
 		if errors.Is(err, ErrAltered) { // nothing of it is worth keeping
@@ -96,7 +96,7 @@ func (r *remote) download(ctx context.Context, path string, progress io.Writer) 
 	if err := os.Rename(part, path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return files.SyncFolder(filepath.Dir(path))
 }
 
 // accept checks the finished download in part, from an address, before it becomes path.

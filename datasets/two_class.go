@@ -18,9 +18,6 @@ import (
 // Which shards meet at a client is drawn, of all ways to have different classes at each, by stream (4, 0, 0) of
 // rng.Split.
 func drawTwoClasses(train *plan.Samples, clients int, seed uint32) ([][2]uint8, error) {
-	if clients < 1 {
-		return nil, fmt.Errorf("datasets: split: %d clients, want at least 1", clients)
-	}
 	byClass, err := samplesByClass(train, 2)
 	if err != nil {
 		return nil, err

@@ -139,7 +139,6 @@ func TestTwoClassRefuses(t *testing.T) {
 		classes, clients int
 		want             string
 	}{
-		{"no clients", sized(5, 5), 2, 0, "0 clients, want at least 1"},
 		{"one class", sized(5), 1, 2, "1 classes, want 2 … 256"},
 		{"one class has samples", sized(5, 0), 2, 2, "fewer than 2 classes"},
 		{"label", []uint8{0, 2}, 2, 1, "sample 1: label 2, want 0 … 1"},

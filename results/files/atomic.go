@@ -61,11 +61,11 @@ func Replace(path string, write func(io.Writer) error) error {
 			return withoutPath(step.doing, err)
 		}
 	}
-	return syncFolder(dir)
+	return SyncFolder(dir)
 }
 
-// syncFolder makes a rename in dir outlive a power cut. File systems that cannot sync a folder are left alone.
-func syncFolder(dir string) error {
+// SyncFolder makes a rename in dir outlive a power cut. File systems that cannot sync a folder are left alone.
+func SyncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
