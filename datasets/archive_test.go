@@ -188,7 +188,7 @@ func TestExtractCancelled(t *testing.T) {
 	cancel()
 	path := filepath.Join(dir, m.archive.name)
 	err := m.extract(ctx, Found{Dir: filepath.Join(dir, m.folders[0]), Archive: path})
-	wantError(t, err, context.Canceled, "datasets: cifar10: "+path)
+	wantError(t, err, context.Canceled, path)
 	wantClean(t, dir, m.archive.name)
 	to := t.TempDir()
 	wantError(t, m.unpack(ctx, path, to), context.Canceled)

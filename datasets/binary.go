@@ -32,10 +32,10 @@ const (
 // generateBinary generates the set of o.Seed, o.Clients and o.Reading.
 func generateBinary(ctx context.Context, o Options) (*Set, error) {
 	if err := o.made(); err != nil {
-		return nil, fmt.Errorf("datasets: binary: %w", err)
+		return nil, err
 	}
 	if o.Reading == ReadCode && o.Clients%2 != 0 {
-		return nil, fmt.Errorf("datasets: binary: %d clients in two equal groups, want an even number", o.Clients)
+		return nil, fmt.Errorf("%d clients in two equal groups, want an even number", o.Clients)
 	}
 	key := rng.Key{Seed: o.Seed, Purpose: rng.Generated}
 	var model [binaryFeatures]float64

@@ -99,10 +99,10 @@ func readCache(ctx context.Context, path string, mark fingerprint) (*decoded, er
 		return nil, fmt.Errorf("corrupt: header of SHA-256 %x, want %x", sum, h.Sum)
 	case h.Source != mark.sum:
 		return nil, errors.New("stale: the pictures have changed")
-	case size != cacheHeaderSize+n*(cinicPixels+1):
-		return nil, fmt.Errorf("corrupt: %d bytes, want %d", size, cacheHeaderSize+n*(cinicPixels+1))
+	case size != cacheHeaderSize+n*(photoPixels+1):
+		return nil, fmt.Errorf("corrupt: %d bytes, want %d", size, cacheHeaderSize+n*(photoPixels+1))
 	}
-	d := &decoded{images: make([]uint8, n*cinicPixels), labels: make([]uint8, n), train: int(h.Train)}
+	d := &decoded{images: make([]uint8, n*photoPixels), labels: make([]uint8, n), train: int(h.Train)}
 	for _, part := range [][]uint8{d.images, d.labels} {
 		if _, err := io.ReadFull(r, part); err != nil {
 			return nil, fmt.Errorf("corrupt: %w", cutShort(err))

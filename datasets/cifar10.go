@@ -7,16 +7,13 @@ import (
 
 // CIFAR-10 (Krizhevsky 2009), the binary version: six files of 10,000 records, each a label and 3×32×32 pixels.
 const (
-	cifarSide    = 32
-	cifarPixels  = 3 * cifarSide * cifarSide
-	cifarRecord  = 1 + cifarPixels
-	cifarClasses = 10
-	cifarSize    = 10_000 * cifarRecord // bytes of a file
+	cifarRecord = 1 + photoPixels
+	cifarSize   = 10_000 * cifarRecord // bytes of a file
 )
 
 // cifar10Info: statistics as usual for this set; the deviations are means over images, as FedAWE's code has them.
 var cifar10Info = Info{
-	Name: "cifar10", Net: "cnn-cifar10", Augmented: true, Flip: true, side: cifarSide, channels: 3,
+	Name: "cifar10", Net: "cnn-cifar10", Augmented: true, Flip: true, side: photoSide, channels: 3,
 	Mean: []float32{.4914, .4822, .4465}, Std: []float32{.2023, .1994, .2010},
 }
 
@@ -49,18 +46,18 @@ func parseCIFAR10(r io.Reader, size int64, f publishedFile) (images, labels []ui
 		return nil, nil, &lengthError{size, f.size}
 	}
 	n := int(size / cifarRecord)
-	images, labels = make([]uint8, n*cifarPixels), make([]uint8, n)
+	images, labels = make([]uint8, n*photoPixels), make([]uint8, n)
 	var record [cifarRecord]byte
 	for i := range n {
 		if _, err := io.ReadFull(r, record[:]); err != nil {
 			return nil, nil, cutShort(err)
 		}
-		if labels[i] = record[0]; labels[i] >= cifarClasses {
-			return nil, nil, fmt.Errorf("record %d: label %d, want 0 … %d", i, labels[i], cifarClasses-1)
+		if labels[i] = record[0]; labels[i] >= imageClasses {
+			return nil, nil, fmt.Errorf("record %d: label %d, want 0 … %d", i, labels[i], imageClasses-1)
 		}
-		const plane = cifarSide * cifarSide
+		const plane = photoSide * photoSide
 		red, green, blue := record[1:1+plane], record[1+plane:1+2*plane], record[1+2*plane:]
-		out := images[i*cifarPixels : (i+1)*cifarPixels]
+		out := images[i*photoPixels : (i+1)*photoPixels]
 		for p := range plane {
 			out[3*p], out[3*p+1], out[3*p+2] = red[p], green[p], blue[p]
 		}

@@ -57,7 +57,7 @@ func TestOpenCIFAR10(t *testing.T) {
 		if i == 5 {
 			part, at = set.Test, 0
 		}
-		if !bytes.Equal(part.Images[at*cifarPixels:(at+4)*cifarPixels], images) || !bytes.Equal(part.Labels[at:at+4], l) {
+		if !bytes.Equal(part.Images[at*photoPixels:(at+4)*photoPixels], images) || !bytes.Equal(part.Labels[at:at+4], l) {
 			t.Errorf("%s is not at image %d of %s", f.name, at, part.Name)
 		}
 		if labels = append(labels, l...); i == 4 || i == 5 {
@@ -198,7 +198,7 @@ func FuzzCIFAR10(f *testing.F) {
 			back = append(back, labels[r])
 			for c := range 3 {
 				for p := range 1024 {
-					back = append(back, images[r*cifarPixels+3*p+c])
+					back = append(back, images[r*photoPixels+3*p+c])
 				}
 			}
 		}

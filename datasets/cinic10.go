@@ -10,16 +10,11 @@ import (
 
 // CINIC-10 (Darlow et al. 2018): 32×32 pictures as PNG files PART/CLASS/NAME.png, 9,000 of each class in each of three
 // parts. The labels are the classes in alphabetical order, and a part's pictures are ordered by label, then by name.
-const (
-	cinicSide   = 32
-	cinicPixels = cinicSide * cinicSide * 3
-)
-
 var cinicClasses = []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}
 
 // cinic10Info: statistics as FedAWE's released code has them.
 var cinic10Info = Info{
-	Name: "cinic10", Net: "cnn-cinic10", Augmented: true, Flip: true, side: cinicSide, channels: 3,
+	Name: "cinic10", Net: "cnn-cinic10", Augmented: true, Flip: true, side: photoSide, channels: 3,
 	Mean: []float32{.47889522, .47227842, .43047404}, Std: []float32{.24205776, .23828046, .25874835},
 }
 
@@ -59,11 +54,11 @@ func (t *imageTree) download(ctx context.Context, to string, o Options, notFound
 	file.wellFormed = func(ctx context.Context, path string) error {
 		l, _, err := list(ctx, t.pictures(Found{Archive: path}))
 		if err == nil {
-			err = t.complete(l.labels, l.train)
+			err = t.complete(&l.decoded)
 		}
 		return err
 	}
-	return file.bring(ctx, t.info.Name, to, o, notFound)
+	return file.bring(ctx, to, o, notFound)
 }
 
 // pictures returns what was found.
@@ -75,8 +70,8 @@ func (t *imageTree) pictures(found Found) pictures {
 }
 
 // complete returns an error unless every class has as many pictures in each part as the official set.
-func (t *imageTree) complete(labels []uint8, train int) error {
-	for i, own := range [][]uint8{labels[:train], labels[train:]} {
+func (t *imageTree) complete(d *decoded) error {
+	for i, own := range [][]uint8{d.labels[:d.train], d.labels[d.train:]} {
 		count := make([]int, len(cinicClasses))
 		for _, l := range own {
 			count[l]++
@@ -115,10 +110,10 @@ func (t *imageTree) open(ctx context.Context, found Found, o Options) (*Set, err
 	if err != nil {
 		return nil, err
 	}
-	if err := t.complete(d.labels, d.train); err != nil && !o.AllowAltered {
+	if err := t.complete(d); err != nil && !o.AllowAltered {
 		return nil, fmt.Errorf("%s: %w", p, err)
 	}
-	at := d.train * cinicPixels
+	at := d.train * photoPixels
 	return &Set{
 		Train: t.info.samples(0, d.images[:at:at], d.labels[:d.train:d.train]),
 		Test:  t.info.samples(1, d.images[at:], d.labels[d.train:]),
@@ -155,7 +150,7 @@ func (t *imageTree) verify(ctx context.Context, found Found) ([]FileStatus, erro
 	}
 	d, _, err := decodeAll(ctx, p, nil)
 	if err == nil {
-		err = t.complete(d.labels, d.train)
+		err = t.complete(d)
 	}
 	switch {
 	case errors.Is(err, ErrAltered):

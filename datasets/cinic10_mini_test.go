@@ -63,13 +63,13 @@ func wantMini(t *testing.T, set *Set) {
 		if len(s[1]) != 20 {
 			t.Fatalf("%s: %d pictures, want 20", partNames[p], len(s[1]))
 		}
-		want := make([]uint8, cinicPixels)
+		want := make([]uint8, photoPixels)
 		for i, l := range s[1] {
 			name := fmt.Sprintf("%s/%s/img-%d.png", partNames[p], cinicClasses[i/2], i%2)
 			if err := decodePicture(content[name], want); err != nil {
 				t.Fatal(err)
 			}
-			if int(l) != i/2 || !bytes.Equal(s[0][i*cinicPixels:(i+1)*cinicPixels], want) {
+			if int(l) != i/2 || !bytes.Equal(s[0][i*photoPixels:(i+1)*photoPixels], want) {
 				t.Errorf("%s: picture %d of label %d is not %s", partNames[p], i, l, name)
 			}
 		}

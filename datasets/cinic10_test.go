@@ -222,7 +222,7 @@ func TestCINIC10Memory(t *testing.T) {
 	write(t, filepath.Join(dir, "CINIC-10.tar.gz"), tarball("", files))
 	c := miniCINIC()
 	c.perClass = perClass
-	const data = 2 * 10 * perClass * (cinicPixels + 1)
+	const data = 2 * 10 * perClass * (photoPixels + 1)
 	for _, from := range []string{"archive", "cache"} {
 		var set *Set
 		var err error

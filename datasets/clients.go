@@ -81,15 +81,15 @@ func indices(n int) []int32 {
 	return x
 }
 
-// consecutive returns parts of the given sizes, one after the other.
-func consecutive(sizes []int) [][]int32 {
-	parts, at := make([][]int32, len(sizes)), int32(0)
-	for i, n := range sizes {
-		parts[i] = make([]int32, n)
-		for j := range parts[i] {
-			parts[i][j] = at
-			at++
+// consecutive returns parts of the given sizes of 0 … n−1, one after the other, and n.
+func consecutive(sizes []int) (parts [][]int32, n int) {
+	for _, size := range sizes {
+		part := indices(size)
+		for j := range part {
+			part[j] += int32(n)
 		}
+		parts = append(parts, part)
+		n += size
 	}
-	return parts
+	return parts, n
 }

@@ -13,7 +13,7 @@ func TestReserve(t *testing.T) {
 	sizes := []int{50, 0, 3, 1, 1, 1, 1, 1, 2, 40, 700}
 	for _, fraction := range []float64{0, 0.2, 0.5} {
 		t.Run(fmt.Sprint(fraction), func(t *testing.T) {
-			parts := consecutive(sizes)
+			parts, _ := consecutive(sizes)
 			s := &Split{Train: parts}
 			if err := s.reserve(fraction, 3); err != nil {
 				t.Fatal(err)
@@ -48,7 +48,8 @@ func TestReserve(t *testing.T) {
 }
 
 func TestReserveErrors(t *testing.T) {
-	s := &Split{Train: consecutive([]int{10, 10})}
+	parts, _ := consecutive([]int{10, 10})
+	s := &Split{Train: parts}
 	for _, fraction := range []float64{-0.1, 1, math.NaN()} {
 		want := fmt.Sprintf("datasets: split: validation share %g, want at least 0 and below 1", fraction)
 		if err := s.reserve(fraction, 0); fmt.Sprint(err) != want {

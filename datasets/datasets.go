@@ -16,7 +16,6 @@ import (
 
 // Errors that callers tell apart with [errors.Is].
 var (
-	ErrUnknown     = errors.New("unknown data set")
 	ErrNotFound    = errors.New("not found")             // nowhere on this machine
 	ErrUnavailable = errors.New("unavailable")           // the official site could not be reached, or did not deliver
 	ErrAltered     = errors.New("not the official file") // a checksum differs from the published one
@@ -76,8 +75,11 @@ func (i *Info) samples(part int, images, labels []uint8) *plan.Samples {
 	}
 }
 
-// imageClasses is the number of classes of every image set.
-const imageClasses = 10
+const (
+	imageClasses = 10 // of every image set
+	photoSide    = 32 // of the pictures of CIFAR-10, SVHN, CINIC-10 and the synthetic set, which have three colours
+	photoPixels  = photoSide * photoSide * 3
+)
 
 // partNames are the names of the parts, in the order of their random streams.
 var partNames = [2]string{"train", "test"}
@@ -122,7 +124,7 @@ func lookup(name string) (loader, error) {
 			return l, nil
 		}
 	}
-	return loader{}, fmt.Errorf("datasets: %q: %w, want one of %s", name, ErrUnknown, strings.Join(Names(), ", "))
+	return loader{}, fmt.Errorf("datasets: %q: unknown data set, want one of %s", name, strings.Join(Names(), ", "))
 }
 
 // Open reads a data set, fetching it first if need be (see [Fetch]), or generates it.
@@ -132,23 +134,40 @@ func Open(ctx context.Context, name string, o Options) (*Set, error) {
 		return nil, err
 	}
 	set, err := l.open(ctx, o)
+	return set, about(name, err)
+}
+
+// about says of an error which data set it is about.
+func about(name string, err error) error {
+	if err != nil {
+		return fmt.Errorf("datasets: %s: %w", name, err)
+	}
+	return nil
+}
+
+func (l loader) open(ctx context.Context, o Options) (set *Set, err error) {
+	if l.generate != nil {
+		set, err = l.generate(ctx, o)
+	} else {
+		set, err = read(ctx, l.source(o), o)
+	}
 	if err != nil {
 		return nil, err
 	}
-	set.Name = name
+	set.Name = l.info.Name
 	if o.SwapPairs != 0 {
 		if err := swapLabels(set, o); err != nil {
-			return nil, fmt.Errorf("datasets: %s: %w", name, err)
+			return nil, err
 		}
 	}
 	h := sha256.New()
 	for _, s := range []*plan.Samples{set.Train, set.Test} {
 		if err := s.Validate(); err != nil {
-			return nil, fmt.Errorf("datasets: %s: %w", name, err)
+			return nil, err
 		}
 		h.Write(s.Images)
 		if err := binary.Write(h, binary.LittleEndian, s.Features); err != nil {
-			return nil, fmt.Errorf("datasets: %s: checksum: %w", name, err)
+			return nil, fmt.Errorf("checksum: %w", err)
 		}
 		h.Write(s.Labels)
 	}
@@ -156,19 +175,14 @@ func Open(ctx context.Context, name string, o Options) (*Set, error) {
 	return set, nil
 }
 
-func (l loader) open(ctx context.Context, o Options) (*Set, error) {
-	if l.generate != nil {
-		return l.generate(ctx, o)
-	}
-	s := l.source(o)
+func read(ctx context.Context, s source, o Options) (*Set, error) {
 	found, err := fetch(ctx, s, o)
 	if err != nil {
 		return nil, err
 	}
 	set, err := s.open(ctx, found, o)
-	if err != nil {
-		return nil, fmt.Errorf("datasets: %s: %w", l.info.Name, err)
+	if err == nil {
+		set.Dir = found.Dir
 	}
-	set.Dir = found.Dir
-	return set, nil
+	return set, err
 }

@@ -24,13 +24,12 @@ func TestRefusedNames(t *testing.T) {
 	for entry, call := range entries {
 		for _, c := range []struct {
 			name string
-			is   error
 			want string
 		}{
-			{"cifar", ErrUnknown, `datasets: "cifar": unknown data set, want one of cifar10, svhn, cinic10, mnist, synthetic, leaf, binary`},
-			{"", ErrUnknown, `datasets: "": unknown data set, want one of cifar10, svhn, cinic10, mnist, synthetic, leaf, binary`},
+			{"cifar", `datasets: "cifar": unknown data set, want one of cifar10, svhn, cinic10, mnist, synthetic, leaf, binary`},
+			{"", `datasets: "": unknown data set, want one of cifar10, svhn, cinic10, mnist, synthetic, leaf, binary`},
 		} {
-			t.Run(entry+" "+c.name, func(t *testing.T) { wantError(t, call(c.name), c.is, c.want) })
+			t.Run(entry+" "+c.name, func(t *testing.T) { wantError(t, call(c.name), nil, c.want) })
 		}
 	}
 }

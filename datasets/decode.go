@@ -40,23 +40,23 @@ func decodeAll(ctx context.Context, p pictures, progress io.Writer) (*decoded, f
 		return nil, mark, err
 	}
 	say(progress, "%s: decoding %d pictures", p, len(l.names))
-	d := &decoded{images: make([]uint8, len(l.names)*cinicPixels), labels: l.labels, train: l.train}
-	again, err := decodeInto(ctx, p, l, d.images)
+	l.images = make([]uint8, len(l.names)*photoPixels)
+	again, err := l.decode(ctx, p)
 	if err == nil && again != mark {
 		err = fmt.Errorf("%s: %w", p, errChanged)
 	}
-	return d, mark, err
+	return &l.decoded, mark, err
 }
 
-// decodeInto decodes the pictures of p, which are those of l, into images [n,32,32,3]: some are read, then decoded on all
-// cores. Of several broken pictures the first in p's order is reported.
-func decodeInto(ctx context.Context, p pictures, l *listing, images []uint8) (fingerprint, error) {
+// decode decodes the pictures of p, which are those of l: some are read, then decoded on all cores. Of several broken
+// pictures the first in p's order is reported.
+func (l *listing) decode(ctx context.Context, p pictures) (fingerprint, error) {
 	var batch [][]byte
 	at, garbage := 0, 0 // the batch's first picture, and about how many bytes it leaves behind
 	decode := func() error {
 		errs := make([]error, len(batch))
 		err := files.Parallel(ctx, len(batch), func(i int) {
-			if err := decodePicture(batch[i], images[l.slot[at+i]*cinicPixels:][:cinicPixels]); err != nil {
+			if err := decodePicture(batch[i], l.images[l.slot[at+i]*photoPixels:][:photoPixels]); err != nil {
 				errs[i] = fmt.Errorf("%s: %w", l.names[at+i], err)
 			}
 		})
@@ -73,7 +73,7 @@ func decodeInto(ctx context.Context, p pictures, l *listing, images []uint8) (fi
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		batch = append(batch, data)
-		if garbage += decodeGarbage + len(data); garbage > max(4<<20, len(images)/4) {
+		if garbage += decodeGarbage + len(data); garbage > max(4<<20, len(l.images)/4) {
 			return decode()
 		}
 		return nil
@@ -113,8 +113,8 @@ func decodePicture(data []byte, out []uint8) error {
 	ihdr := data[len(header):]
 	width, height, depth, kind := binary.BigEndian.Uint32(ihdr), binary.BigEndian.Uint32(ihdr[4:]), ihdr[8], ihdr[9]
 	switch {
-	case width != cinicSide || height != cinicSide:
-		return fmt.Errorf("%d×%d pixels, want %d×%d", width, height, cinicSide, cinicSide)
+	case width != photoSide || height != photoSide:
+		return fmt.Errorf("%d×%d pixels, want %d×%d", width, height, photoSide, photoSide)
 	case kind != 0 && kind != 2 && kind != 3:
 		return fmt.Errorf("colour type %d%s, want 0 (grey), 2 (RGB) or 3 (palette)", kind,
 			map[byte]string{4: " (grey and alpha)", 6: " (RGB and alpha)"}[kind])
@@ -126,15 +126,15 @@ func decodePicture(data []byte, out []uint8) error {
 		return cutShort(err)
 	}
 	if p, ok := picture.(*image.RGBA); ok { // as nearly all of the official pictures are; the loop below takes twice as long
-		for i := range cinicSide * cinicSide {
+		for i := range photoSide * photoSide {
 			copy(out[3*i:3*i+3], p.Pix[4*i:])
 		}
 		return nil
 	}
 	paletted, _ := picture.(*image.Paletted)
 	colours := paletteSize(data) // paletted's own has been extended to what the pixels ask for
-	for i := range cinicSide * cinicSide {
-		x, y := i%cinicSide, i/cinicSide
+	for i := range photoSide * photoSide {
+		x, y := i%photoSide, i/photoSide
 		if paletted != nil && int(paletted.ColorIndexAt(x, y)) >= colours {
 			return fmt.Errorf("pixel %d: colour %d of a palette of %d", i, paletted.ColorIndexAt(x, y), colours)
 		}
@@ -159,10 +159,9 @@ func paletteSize(data []byte) int {
 
 // listing says which pictures there are, and where each one goes.
 type listing struct {
-	names  []string // in the order of the walk
-	slot   []int    // of each: its place in the set
-	labels []uint8  // in the set's order: train before test, then by class, then by name
-	train  int      // pictures of train
+	decoded          // in the set's order: train before test, then by class, then by name
+	names   []string // in the order of the walk
+	slot    []int    // of each: its place in the set
 }
 
 // list walks p without reading any picture.

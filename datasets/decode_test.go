@@ -99,7 +99,7 @@ func TestDecodePicture(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.form.side = 32
-			out := make([]uint8, cinicPixels)
+			out := make([]uint8, photoPixels)
 			if err := decodePicture(c.form.file(), out); err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +138,7 @@ func TestDecodePictureErrors(t *testing.T) {
 		{"cut in the header", good[:24], "no PNG: begins with 89504e47"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			wantError(t, decodePicture(c.data, make([]uint8, cinicPixels)), nil, c.want)
+			wantError(t, decodePicture(c.data, make([]uint8, photoPixels)), nil, c.want)
 		})
 	}
 }
@@ -150,10 +150,10 @@ func sameAsSlow(t *testing.T, data, got []uint8) {
 	if err != nil {
 		t.Fatalf("accepted, yet %v", err)
 	}
-	for i := range cinicSide * cinicSide {
-		c, ok := p.At(i%cinicSide, i/cinicSide).(color.NRGBA)
+	for i := range photoSide * photoSide {
+		c, ok := p.At(i%photoSide, i/photoSide).(color.NRGBA)
 		if !ok {
-			c = color.NRGBAModel.Convert(p.At(i%cinicSide, i/cinicSide)).(color.NRGBA)
+			c = color.NRGBAModel.Convert(p.At(i%photoSide, i/photoSide)).(color.NRGBA)
 		}
 		if want := [3]uint8{c.R, c.G, c.B}; [3]uint8(got[3*i:3*i+3]) != want {
 			t.Fatalf("pixel %d: %v, want %v", i, got[3*i:3*i+3], want)

@@ -26,10 +26,9 @@ func (l *layout) extract(ctx context.Context, found Found) (err error) {
 	sum, err := sumFile(ctx, found.Archive, md5.New())
 	switch {
 	case err != nil:
-		return fmt.Errorf("datasets: %s: %w", l.info.Name, err)
+		return err
 	case sum != l.archive.md5:
-		return fmt.Errorf("datasets: %s: %s: %w: MD5 %s, want %s", l.info.Name, found.Archive, ErrAltered, sum,
-			l.archive.md5)
+		return fmt.Errorf("%s: %w: MD5 %s, want %s", found.Archive, ErrAltered, sum, l.archive.md5)
 	}
 	temp, err := os.MkdirTemp(filepath.Dir(found.Dir), "."+l.folders[0]+"-*.tmp")
 	if err == nil {
@@ -40,7 +39,7 @@ func (l *layout) extract(ctx context.Context, found Found) (err error) {
 		err = moveMissing(temp, found.Dir)
 	}
 	if err != nil {
-		return fmt.Errorf("datasets: %s: extract %s: %w", l.info.Name, found.Archive, err)
+		return fmt.Errorf("extract %s: %w", found.Archive, err)
 	}
 	return nil
 }

@@ -37,14 +37,14 @@ type content struct {
 // first of the set's folders.
 func (s *fileSet) download(ctx context.Context, to string, o Options, notFound error) error {
 	if s.archive.name != "" {
-		return s.archive.bring(ctx, s.info.Name, to, o, notFound)
+		return s.archive.bring(ctx, to, o, notFound)
 	}
 	dir := cmp.Or(s.incomplete([]string{to}), filepath.Join(to, s.folders[0]))
 	for _, f := range s.files {
 		if isFile(f.in(dir)) {
 			continue
 		}
-		if err := f.bring(ctx, s.info.Name, dir, o, notFound); err != nil {
+		if err := f.bring(ctx, dir, o, notFound); err != nil {
 			return err
 		}
 	}

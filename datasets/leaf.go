@@ -56,14 +56,14 @@ type leafClient struct {
 // generateLEAF generates the set of o.Seed, o.Clients, o.LeafGamma, o.LeafDelta and o.Reading.
 func generateLEAF(ctx context.Context, o Options) (*Set, error) {
 	if err := o.made(); err != nil {
-		return nil, fmt.Errorf("datasets: leaf: %w", err)
+		return nil, err
 	}
 	for _, p := range []struct {
 		name  string
 		value float64
 	}{{"gamma", o.LeafGamma}, {"delta", o.LeafDelta}} {
 		if !(p.value >= 0) || math.IsInf(p.value, 1) {
-			return nil, fmt.Errorf("datasets: leaf: %s %g, want a finite number, 0 or more", p.name, p.value)
+			return nil, fmt.Errorf("%s %g, want a finite number, 0 or more", p.name, p.value)
 		}
 	}
 	clients := make([]leafClient, o.Clients)
@@ -75,8 +75,7 @@ func generateLEAF(ctx context.Context, o Options) (*Set, error) {
 		train := c.n * 9 / 10
 		sizes[0], sizes[1] = append(sizes[0], train), append(sizes[1], c.n-train)
 		if total += c.n; total > maxMadeSamples {
-			return nil, fmt.Errorf("datasets: leaf: %d clients: more than %d samples, want fewer clients", o.Clients,
-				maxMadeSamples)
+			return nil, fmt.Errorf("%d clients: more than %d samples, want fewer clients", o.Clients, maxMadeSamples)
 		}
 	}
 	return makeByClient(ctx, "leaf", sizes, leafFeatures, leafClasses, func(k int) func([]float32) uint8 {
@@ -164,11 +163,8 @@ func makeByClient(
 	var parts [2][][]int32
 	var samples [2]*plan.Samples
 	for part, own := range sizes {
-		n := 0
-		for _, size := range own {
-			n += size
-		}
-		parts[part] = consecutive(own)
+		var n int
+		parts[part], n = consecutive(own)
 		samples[part] = &plan.Samples{
 			Name: name + "/" + partNames[part], H: 1, W: 1, C: features, Classes: classes,
 			Features: make([]float32, n*features), Labels: make([]uint8, n),
@@ -183,7 +179,7 @@ func makeByClient(
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("datasets: %s: %w", name, err)
+		return nil, err
 	}
 	return &Set{Train: samples[0], Test: samples[1], Split: &Split{Train: parts[0], Test: parts[1]}}, nil
 }

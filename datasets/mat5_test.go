@@ -156,7 +156,7 @@ func TestMAT5Hostile(t *testing.T) {
 	const n = 1 << 20 // images: 3 GB
 	// The matrix up to its data, with lengths that fit together.
 	claim := func(n int32) []byte {
-		size := uint32(n) * svhnPixels
+		size := uint32(n) * photoPixels
 		m := w.matrix("X", mxUINT8, []int32{32, 32, 3, n}, miUINT8, make([]byte, 8))
 		m = m[:len(m)-8]
 		w.PutUint32(m[len(m)-4:], size)
@@ -204,7 +204,7 @@ func FuzzMAT5(f *testing.F) {
 			}
 			return
 		}
-		if len(labels) == 0 || len(images) != len(labels)*svhnPixels || len(images) > deflateRatio*len(data) {
+		if len(labels) == 0 || len(images) != len(labels)*photoPixels || len(images) > deflateRatio*len(data) {
 			t.Fatalf("%d image bytes and %d labels of %d bytes", len(images), len(labels), len(data))
 		}
 		w := little()

@@ -89,7 +89,7 @@ func little() matWriter { return matWriter{binary.LittleEndian} }
 
 // digits are n images and labels, every one different.
 func digits(n int) (images, labels []uint8) {
-	images, labels = make([]uint8, n*svhnPixels), make([]uint8, n)
+	images, labels = make([]uint8, n*photoPixels), make([]uint8, n)
 	for i := range images {
 		images[i] = uint8(i*7 + i/3072*13 + i/251)
 	}

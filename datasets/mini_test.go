@@ -36,7 +36,7 @@ func newMini(t *testing.T) *mini {
 		data := make([]byte, 4*cifarRecord)
 		random.Read(data)
 		for r := range 4 {
-			data[r*cifarRecord] %= cifarClasses
+			data[r*cifarRecord] %= imageClasses
 		}
 		sum := sha256.Sum256(data)
 		m.files[i].size, m.files[i].sum = int64(len(data)), "SHA-256 "+hex.EncodeToString(sum[:])

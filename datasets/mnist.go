@@ -9,10 +9,7 @@ import (
 )
 
 // MNIST (LeCun, Cortes, Burges): 60,000 and 10,000 grey digits of 28×28 as idx files, images and labels apart.
-const (
-	mnistSide    = 28
-	mnistClasses = 10
-)
+const mnistSide = 28
 
 // mnistInfo: statistics as usual for this set. The papers train on its images as they are.
 var mnistInfo = Info{
@@ -54,8 +51,8 @@ func parseMNIST(r io.Reader, limit int64, f publishedFile) (images, labels []uin
 	}
 	labels, err = parseIDX(r, limit)
 	for i, l := range labels {
-		if l >= mnistClasses {
-			return nil, nil, fmt.Errorf("label %d is %d, want 0 … %d", i, l, mnistClasses-1)
+		if l >= imageClasses {
+			return nil, nil, fmt.Errorf("label %d is %d, want 0 … %d", i, l, imageClasses-1)
 		}
 	}
 	return nil, labels, err

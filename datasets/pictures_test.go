@@ -119,7 +119,7 @@ func FuzzCINIC10(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, isPicture bool) {
 		if isPicture {
-			out := make([]uint8, cinicPixels)
+			out := make([]uint8, photoPixels)
 			if err := decodePicture(data, out); err == nil {
 				sameAsSlow(t, data, out)
 			} else if strings.Contains(err.Error(), "\n") {
@@ -132,7 +132,7 @@ func FuzzCINIC10(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if n := len(d.labels); n < 20 || d.train < 10 || d.train > n-10 || len(d.images) != n*cinicPixels ||
+			if n := len(d.labels); n < 20 || d.train < 10 || d.train > n-10 || len(d.images) != n*photoPixels ||
 				slices.Max(d.labels) > 9 {
 				t.Fatalf("%d labels, %d to train on, %d bytes of images", n, d.train, len(d.images))
 			}

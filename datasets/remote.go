@@ -35,13 +35,13 @@ func published(url, md5 string) remote {
 
 // bring downloads the file to a folder, which is made. A failure adds to notFound, which says where the set was looked
 // for: that is part of the story.
-func (r *remote) bring(ctx context.Context, set, folder string, o Options, notFound error) error {
+func (r *remote) bring(ctx context.Context, folder string, o Options, notFound error) error {
 	err := os.MkdirAll(folder, 0o755)
 	if err == nil {
 		err = r.download(ctx, filepath.Join(folder, r.name), o.Progress)
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("datasets: %s: download %s: %w", set, r.url, ctx.Err())
+		return fmt.Errorf("download %s: %w", r.url, ctx.Err())
 	}
 	if err != nil {
 		return fmt.Errorf("%w; %w", notFound, err)

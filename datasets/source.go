@@ -41,7 +41,8 @@ func Find(name string, o Options) (Found, error) {
 	if s == nil || err != nil {
 		return Found{}, err
 	}
-	return s.find(o)
+	found, err := s.find(o)
+	return found, about(name, err)
 }
 
 // Fetch makes sure that a data set lies on this machine, downloading its official files (and extracting the archive of
@@ -56,7 +57,7 @@ func Fetch(ctx context.Context, name string, o Options) (dir string, err error) 
 		return "", err
 	}
 	found, err := fetch(ctx, s, o)
-	return found.Dir, err
+	return found.Dir, about(name, err)
 }
 
 // fetch does what [Fetch] says.
@@ -168,10 +169,9 @@ func (l *layout) find(o Options) (Found, error) {
 		looked = append(looked, p+note)
 	}
 	if len(looked) == 0 {
-		return Found{}, fmt.Errorf("datasets: %s: %w, nowhere to look: no data directory, $ROLLCALL_DATA or user cache",
-			l.info.Name, ErrNotFound)
+		return Found{}, fmt.Errorf("%w, nowhere to look: no data directory, $ROLLCALL_DATA or user cache", ErrNotFound)
 	}
-	return Found{}, fmt.Errorf("datasets: %s: %w, looked in %s", l.info.Name, ErrNotFound, strings.Join(looked, ", "))
+	return Found{}, fmt.Errorf("%w, looked in %s", ErrNotFound, strings.Join(looked, ", "))
 }
 
 // incomplete returns the first folder that holds some of the files, "" if there is none.

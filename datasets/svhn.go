@@ -8,15 +8,10 @@ import (
 
 // SVHN (Netzer et al. 2011), the cropped digits: two MAT-files, each with X uint8 [32,32,3,n] in MATLAB's order, the
 // row running fastest, and y [n,1], where 10 means the digit 0. The "extra" images are not used.
-const (
-	svhnSide    = 32
-	svhnPixels  = svhnSide * svhnSide * 3
-	svhnClasses = 10
-)
 
 // svhnInfo: statistics as FedAWE's released code has them. A mirrored digit is another sign: the set is not flipped.
 var svhnInfo = Info{
-	Name: "svhn", Net: "cnn-svhn", Augmented: true, side: svhnSide, channels: 3,
+	Name: "svhn", Net: "cnn-svhn", Augmented: true, side: photoSide, channels: 3,
 	Mean: []float32{.4376821, .4437697, .47280442}, Std: []float32{.19803012, .20101562, .19703614},
 }
 
@@ -55,11 +50,11 @@ func parseSVHN(r io.Reader, size int64, _ publishedFile) (images, labels []uint8
 		}
 		return err
 	})
-	switch n := len(images) / svhnPixels; {
+	switch n := len(images) / photoPixels; {
 	case err != nil:
 		return nil, nil, err
 	case images == nil:
-		return nil, nil, &matError{"X", fmt.Errorf("not in the file, want images [%d %d 3 n]", svhnSide, svhnSide)}
+		return nil, nil, &matError{"X", fmt.Errorf("not in the file, want images [%d %d 3 n]", photoSide, photoSide)}
 	case labels == nil:
 		return nil, nil, &matError{"y", fmt.Errorf("not in the file, want labels [n 1]")}
 	case n != len(labels):
@@ -76,20 +71,20 @@ func svhnImages(v *matVariable) ([]uint8, error) {
 	case len(v.dims) == 3: // MATLAB drops a last dimension of 1
 		v.dims = append(v.dims, 1)
 	}
-	if len(v.dims) != 4 || !slices.Equal(v.dims[:3], []int64{svhnSide, svhnSide, 3}) || v.dims[3] < 1 {
-		return nil, fmt.Errorf("dimensions %v, want [%d %d 3 n]", v.dims, svhnSide, svhnSide)
+	if len(v.dims) != 4 || !slices.Equal(v.dims[:3], []int64{photoSide, photoSide, 3}) || v.dims[3] < 1 {
+		return nil, fmt.Errorf("dimensions %v, want [%d %d 3 n]", v.dims, photoSide, photoSide)
 	}
 	images := make([]uint8, v.size) // no more than the file can hold: readMAT5 sees to that
-	var planes [svhnPixels]uint8
-	const plane = svhnSide * svhnSide
-	for at := 0; at < len(images); at += svhnPixels {
+	var planes [photoPixels]uint8
+	const plane = photoSide * photoSide
+	for at := 0; at < len(images); at += photoPixels {
 		if _, err := io.ReadFull(v.data, planes[:]); err != nil {
-			return nil, fmt.Errorf("image %d: %w", at/svhnPixels, cutShort(err))
+			return nil, fmt.Errorf("image %d: %w", at/photoPixels, cutShort(err))
 		}
-		out := images[at : at+svhnPixels]
-		for row := range svhnSide {
-			for column := range svhnSide {
-				from, to := row+svhnSide*column, (row*svhnSide+column)*3
+		out := images[at : at+photoPixels]
+		for row := range photoSide {
+			for column := range photoSide {
+				from, to := row+photoSide*column, (row*photoSide+column)*3
 				out[to], out[to+1], out[to+2] = planes[from], planes[plane+from], planes[2*plane+from]
 			}
 		}
@@ -107,10 +102,10 @@ func svhnLabels(v *matVariable) ([]uint8, error) {
 	}
 	var labels []uint8
 	err := v.numbers(func(i int, x float64) error {
-		if !(x >= 1 && x <= svhnClasses) || x != float64(uint8(x)) {
-			return fmt.Errorf("label %d is %g, want 1 … %d", i, x, svhnClasses)
+		if !(x >= 1 && x <= imageClasses) || x != float64(uint8(x)) {
+			return fmt.Errorf("label %d is %g, want 1 … %d", i, x, imageClasses)
 		}
-		labels = append(labels, uint8(x)%svhnClasses)
+		labels = append(labels, uint8(x)%imageClasses)
 		return nil
 	})
 	return labels, err

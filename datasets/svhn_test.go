@@ -196,7 +196,7 @@ func TestSVHNMemory(t *testing.T) {
 		data := slices.Concat(w.header(), w.compressed(w.images(images)), w.compressed(w.labels(labels)))
 		write(t, filepath.Join(dir, s.files[i].name), data)
 	}
-	const data = 16_000 * (svhnPixels + 1)
+	const data = 16_000 * (photoPixels + 1)
 	var set *Set
 	var err error
 	peak := peakHeap(func() {

@@ -33,10 +33,7 @@ const maxSynthetic = 1_000_000
 // All pixels are integer arithmetic on draws of rng.Generated at (round: 0 train, 1 test; client: picture; step: 0
 // the picture, 1 its noise, 2 the labels of ten pictures), so that every machine makes the same bytes.
 const (
-	synthSide     = 32
-	synthClasses  = 10
 	synthDirs     = 5
-	synthPixels   = synthSide * synthSide * 3
 	synthWaveBits = 10
 )
 
@@ -69,8 +66,7 @@ func generateSynthetic(ctx context.Context, o Options) (*Set, error) {
 			sizes[part] = standard
 		}
 		if sizes[part] < 1 || sizes[part] > maxSynthetic {
-			return nil, fmt.Errorf("datasets: synthetic: %s of %d pictures, want 1 … %d", partNames[part], sizes[part],
-				maxSynthetic)
+			return nil, fmt.Errorf("%s of %d pictures, want 1 … %d", partNames[part], sizes[part], maxSynthetic)
 		}
 	}
 	var parts [2]*plan.Samples
@@ -92,29 +88,26 @@ func generateSynthetic(ctx context.Context, o Options) (*Set, error) {
 func generate(ctx context.Context, seed uint32, part, n int) (*plan.Samples, error) {
 	key := rng.Key{Seed: seed, Purpose: rng.Generated}
 	s := &plan.Samples{
-		Name: "synthetic/" + partNames[part], H: synthSide, W: synthSide, C: 3, Classes: synthClasses,
-		Images: make([]uint8, n*synthPixels), Labels: make([]uint8, n),
+		Name: "synthetic/" + partNames[part], H: photoSide, W: photoSide, C: 3, Classes: imageClasses,
+		Images: make([]uint8, n*photoPixels), Labels: make([]uint8, n),
 	}
 	const chunk = 500 // a multiple of the ten pictures whose labels are drawn together
 	err := files.Parallel(ctx, (n+chunk-1)/chunk, func(k int) {
 		from, to := k*chunk, min((k+1)*chunk, n)
 		drawLabels(key, part, from, s.Labels[from:to])
 		for i := from; i < to; i++ {
-			draw(key, part, i, int(s.Labels[i]), s.Images[i*synthPixels:(i+1)*synthPixels])
+			draw(key, part, i, int(s.Labels[i]), s.Images[i*photoPixels:(i+1)*photoPixels])
 		}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("datasets: synthetic: %w", err)
-	}
-	return s, nil
+	return s, err
 }
 
 // drawLabels gives every ten pictures each label once, in random order; from must be a multiple of ten.
 func drawLabels(key rng.Key, part, from int, labels []uint8) {
-	for at := 0; at < len(labels); at += synthClasses {
-		order := [synthClasses]int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
-		key.Stream(part, (from+at)/synthClasses, rng.GeneratedStepLabels).Shuffle(order[:])
-		for i := range labels[at:min(at+synthClasses, len(labels))] {
+	for at := 0; at < len(labels); at += imageClasses {
+		order := [imageClasses]int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
+		key.Stream(part, (from+at)/imageClasses, rng.GeneratedStepLabels).Shuffle(order[:])
+		for i := range labels[at:min(at+imageClasses, len(labels))] {
 			labels[at+i] = uint8(order[i])
 		}
 	}
@@ -145,7 +138,7 @@ func draw(key rng.Key, part, i, label int, out []uint8) {
 	back := drawStripes(r, r.Float64(), 3.5, 14)
 
 	radius := between(synthRadiusLo, synthRadiusHi)
-	cx, cy := between(int(radius)-3, synthSide+2-int(radius)), between(int(radius)-3, synthSide+2-int(radius))
+	cx, cy := between(int(radius)-3, photoSide+2-int(radius)), between(int(radius)-3, photoSide+2-int(radius))
 	outer, inner := radius*radius, int32(0)
 	if label/synthDirs == 1 {
 		inner = outer * synthHole / 256
@@ -165,10 +158,10 @@ func draw(key rng.Key, part, i, label int, out []uint8) {
 
 	wave := synthWave()
 	const shift = 32 - synthWaveBits
-	noiseAt, noise := uint32(0), [4]uint32{}
+	noise := key.Stream(part, i, rng.GeneratedStepNoise)
 	word, left := uint32(0), 0
-	for y := range int32(synthSide) {
-		for x := range int32(synthSide) {
+	for y := range int32(photoSide) {
+		for x := range int32(photoSide) {
 			dx, dy := x-cx, y-cy
 			d := dx*dx + dy*dy
 			w, gain := back, &backGain
@@ -176,14 +169,10 @@ func draw(key rng.Key, part, i, label int, out []uint8) {
 				w, gain = patch, &patchGain
 			}
 			v := wave[(w.at+uint32(x)*w.dx+uint32(y)*w.dy)>>shift]
-			at := (y*synthSide + x) * 3
+			at := (y*photoSide + x) * 3
 			for c := range int32(3) {
-				if left == 0 { // 16 bytes a block, two a value
-					if noiseAt%4 == 0 {
-						noise = key.Block(uint32(part), uint32(i), rng.GeneratedStepNoise, noiseAt/4)
-					}
-					word, left = noise[noiseAt%4], 2
-					noiseAt++
+				if left == 0 { // two bytes a value
+					word, left = noise.Uint32(), 2
 				}
 				n := int32(word&0xff) + int32(word>>8&0xff) - 255 // triangular, standard deviation 104
 				word >>= 16

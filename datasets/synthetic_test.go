@@ -54,7 +54,7 @@ func TestSyntheticDraws(t *testing.T) {
 	for _, s := range []*plan.Samples{base.Train, base.Test} {
 		for i := range s.Len() {
 			name := fmt.Sprintf("%s %d", s.Name, i)
-			picture := string(s.Images[i*synthPixels : (i+1)*synthPixels])
+			picture := string(s.Images[i*photoPixels : (i+1)*photoPixels])
 			if twin, ok := seen[picture]; ok {
 				t.Errorf("%s and %s are the same picture", twin, name)
 			}
@@ -67,15 +67,15 @@ func TestSyntheticBalance(t *testing.T) {
 	for _, n := range []int{1, 9, 10, 501, 1234} {
 		set := openSmall(t, Options{TrainSize: n, TestSize: n})
 		for _, s := range []*plan.Samples{set.Train, set.Test} {
-			if s.Len() != n || len(s.Images) != n*synthPixels {
-				t.Errorf("%s: %d labels and %d bytes, want %d and %d", s.Name, s.Len(), len(s.Images), n, n*synthPixels)
+			if s.Len() != n || len(s.Images) != n*photoPixels {
+				t.Errorf("%s: %d labels and %d bytes, want %d and %d", s.Name, s.Len(), len(s.Images), n, n*photoPixels)
 			}
-			var count [synthClasses]int
+			var count [imageClasses]int
 			for _, l := range s.Labels {
 				count[l]++
 			}
 			for class, k := range count {
-				if k < n/synthClasses || k > (n+synthClasses-1)/synthClasses {
+				if k < n/imageClasses || k > (n+imageClasses-1)/imageClasses {
 					t.Errorf("%s: %d of %d pictures of class %d, want a tenth", s.Name, k, n, class)
 				}
 			}
@@ -127,9 +127,9 @@ func TestSyntheticErrors(t *testing.T) {
 // the means of 10,000 pictures may really find.
 func TestSyntheticNotLinear(t *testing.T) {
 	set := openSmall(t, Options{Seed: 5, TrainSize: 10_000, TestSize: 2000})
-	var means [synthClasses][synthPixels]float64
+	var means [imageClasses][photoPixels]float64
 	for i, l := range set.Train.Labels {
-		for p, v := range set.Train.Images[i*synthPixels : (i+1)*synthPixels] {
+		for p, v := range set.Train.Images[i*photoPixels : (i+1)*photoPixels] {
 			means[l][p] += float64(v) / 1000
 		}
 	}
@@ -138,7 +138,7 @@ func TestSyntheticNotLinear(t *testing.T) {
 		best, nearest := math.Inf(1), 0
 		for class := range means {
 			distance := 0.0
-			for p, v := range set.Test.Images[i*synthPixels : (i+1)*synthPixels] {
+			for p, v := range set.Test.Images[i*photoPixels : (i+1)*photoPixels] {
 				d := float64(v) - means[class][p]
 				distance += d * d
 			}
@@ -161,7 +161,7 @@ func TestSyntheticDirections(t *testing.T) {
 	set := openSmall(t, Options{Seed: 5, TrainSize: 10, TestSize: 2000})
 	right := 0
 	for i, l := range set.Test.Labels {
-		picture := set.Test.Images[i*synthPixels : (i+1)*synthPixels]
+		picture := set.Test.Images[i*photoPixels : (i+1)*photoPixels]
 		grey := func(y, x int) float64 { // smoothed over 2×2, which halves the noise
 			sum := 0.0
 			for _, at := range [4]int{(y*32 + x) * 3, (y*32 + x + 1) * 3, (y*32 + 32 + x) * 3, (y*32 + x + 33) * 3} {

@@ -55,16 +55,12 @@ func Verify(name string, o Options) ([]FileStatus, error) {
 		dir := s.incomplete(places(o))
 		switch {
 		case dir == "" && err == nil:
-			return nil, fmt.Errorf("datasets: %s: %w but as %s, want it extracted (fetch does)", name, ErrNotFound,
-				found.Archive)
+			return nil, about(name, fmt.Errorf("%w but as %s, want it extracted (fetch does)", ErrNotFound, found.Archive))
 		case dir == "":
-			return nil, err
+			return nil, about(name, err)
 		}
 		found = Found{Dir: dir}
 	}
 	all, err := s.verify(context.Background(), found)
-	if err != nil {
-		err = fmt.Errorf("datasets: %s: %w", name, err)
-	}
-	return all, err
+	return all, about(name, err)
 }
