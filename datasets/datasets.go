@@ -166,9 +166,7 @@ func (l loader) open(ctx context.Context, o Options) (set *Set, err error) {
 			return nil, err
 		}
 		h.Write(s.Images)
-		if err := binary.Write(h, binary.LittleEndian, s.Features); err != nil {
-			return nil, fmt.Errorf("checksum: %w", err)
-		}
+		_ = binary.Write(h, binary.LittleEndian, s.Features) // a hash takes all
 		h.Write(s.Labels)
 	}
 	set.Checksum = hex.EncodeToString(h.Sum(nil))

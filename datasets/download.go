@@ -77,38 +77,31 @@ func (d *transfer) attempt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }() // of whichever answer is the last
-
-	var total int64
-	switch resp.StatusCode {
-	case http.StatusRequestedRangeNotSatisfiable:
-		if _, total := contentRange(resp); total == have {
-			return nil // all of it was here; its checksum decides
-		}
-	case http.StatusPartialContent:
-		var from int64
-		if from, total = contentRange(resp); from == have {
-			return d.receive(ctx, cancel, resp, have, total)
-		}
-	}
-	if have > 0 { // a server that cannot resume, or has something else by now: from the start
-		if err := d.restart(); err != nil {
-			return err
-		}
-		if resp.StatusCode != http.StatusOK {
-			_ = resp.Body.Close()
-			if resp, err = d.ask(ctx, 0); err != nil {
+	defer resp.Body.Close()
+	switch from, total := contentRange(resp); {
+	case resp.StatusCode == http.StatusOK: // all of it, also from a server that cannot resume
+		if have > 0 {
+			if err := d.restart(); err != nil {
 				return err
 			}
 		}
+		return d.receive(ctx, cancel, resp, 0, resp.ContentLength)
+	case resp.StatusCode == http.StatusPartialContent && from == have:
+		return d.receive(ctx, cancel, resp, have, total)
+	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable && total == have:
+		return nil // all of it was here; its checksum decides
+	case have > 0 && (resp.StatusCode == http.StatusPartialContent ||
+		resp.StatusCode == http.StatusRequestedRangeNotSatisfiable): // the server has something else by now: from the start
+		_ = resp.Body.Close()
+		if err := d.restart(); err != nil {
+			return err
+		}
+		return d.attempt(ctx)
 	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("download %s: %w: status %s", d.from, ErrUnavailable, resp.Status)
-	}
-	return d.receive(ctx, cancel, resp, 0, resp.ContentLength)
+	return fmt.Errorf("download %s: %w: status %s", d.from, ErrUnavailable, resp.Status)
 }
 
-// ask requests the file from byte `from` on. Of the answers that are no success only 416 is returned.
+// ask requests the file from byte `from` on.
 func (d *transfer) ask(ctx context.Context, from int64) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.from, nil)
 	if err != nil {
@@ -125,12 +118,7 @@ func (d *transfer) ask(ctx context.Context, from int64) (*http.Response, error) 
 		}
 		return nil, fmt.Errorf("download %s: %w: %w", d.from, ErrUnavailable, err)
 	}
-	switch resp.StatusCode {
-	case http.StatusOK, http.StatusPartialContent, http.StatusRequestedRangeNotSatisfiable:
-		return resp, nil
-	}
-	resp.Body.Close()
-	return nil, fmt.Errorf("download %s: %w: status %s", d.from, ErrUnavailable, resp.Status)
+	return resp, nil
 }
 
 // restart empties the file.

@@ -107,7 +107,7 @@ func (s *fileSet) read(ctx context.Context, path string, f publishedFile) (c con
 func (s *fileSet) readFrom(r io.Reader, size int64, f publishedFile, c *content) (sum string, err error) {
 	b := bufio.NewReader(r)
 	r = b
-	if magic, _ := b.Peek(2); f.plain != "" && string(magic) == "\x1f\x8b" {
+	if magic, _ := b.Peek(2); strings.HasSuffix(f.name, ".gz") && string(magic) == "\x1f\x8b" {
 		z, err := gzip.NewReader(b)
 		if err != nil {
 			return "", cutShort(err)

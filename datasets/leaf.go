@@ -98,17 +98,16 @@ func newLEAFClient(o *Options, k int) leafClient {
 	}
 	c.n = int(min(size, leafMost))
 	c.u, c.b = gamma*r.Normal(), delta*r.Normal()
-	for j := range c.v {
-		c.v[j] = c.b + r.Normal()
-	}
-	for o := range c.w {
-		for j := range c.w[o] {
-			c.w[o][j] = c.u + r.Normal()
+	drawAround := func(mean float64, x []float64) {
+		for j := range x {
+			x[j] = mean + r.Normal()
 		}
 	}
-	for o := range c.bias {
-		c.bias[o] = c.u + r.Normal()
+	drawAround(c.b, c.v[:])
+	for o := range c.w {
+		drawAround(c.u, c.w[o][:])
 	}
+	drawAround(c.u, c.bias[:])
 	return c
 }
 

@@ -39,13 +39,13 @@ var mnistFiles = fileSet{
 func mnistFile(part int, name, md5, sha256 string) publishedFile {
 	r := published("https://ossci-datasets.s3.amazonaws.com/mnist/"+name+".gz", md5)
 	r.mirrors = []string{"https://storage.googleapis.com/cvdf-datasets/mnist/" + name + ".gz"}
-	return publishedFile{remote: r, plain: name, sum: "SHA-256 " + sha256, part: part}
+	return publishedFile{remote: r, sum: "SHA-256 " + sha256, part: part}
 }
 
 // parseMNIST reads a file of at most `limit` bytes, as [parseIDX] does: images [n,28,28,1], or labels [n], which are
 // checked too.
 func parseMNIST(r io.Reader, limit int64, f publishedFile) (images, labels []uint8, err error) {
-	if strings.Contains(f.plain, "-images-") {
+	if strings.Contains(f.name, "-images-") {
 		images, err = parseIDX(r, limit, mnistSide, mnistSide)
 		return images, nil, err
 	}

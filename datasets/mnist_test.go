@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,7 +44,7 @@ func miniMNIST(t *testing.T, m *mirror) (s *fileSet, content map[string][]byte) 
 			data[j] = byte(j*(i+3)) % (10 + 241*byte(1-i%2))
 		}
 		data = idx(data, dims...)
-		content[f.plain] = data
+		content[strings.TrimSuffix(f.name, ".gz")] = data
 		sum, sha := md5.Sum(zipped(data)), sha256.Sum256(data)
 		f.md5, f.sum = hex.EncodeToString(sum[:]), "SHA-256 "+hex.EncodeToString(sha[:])
 		f.pause, f.url, f.mirrors = time.Millisecond, "http://127.0.0.1:1/"+f.name, nil
@@ -148,9 +149,9 @@ func TestOpenMNIST(t *testing.T) {
 			dir, _, _ := alone(t)
 			for i, f := range s.files {
 				if c.plain(i) {
-					write(t, filepath.Join(dir, c.at, f.plain), content[f.plain])
+					write(t, filepath.Join(dir, c.at, strings.TrimSuffix(f.name, ".gz")), content[strings.TrimSuffix(f.name, ".gz")])
 				} else {
-					write(t, filepath.Join(dir, c.at, f.name), zipped(content[f.plain]))
+					write(t, filepath.Join(dir, c.at, f.name), zipped(content[strings.TrimSuffix(f.name, ".gz")]))
 				}
 			}
 			set, err := Open(t.Context(), "mnist", Options{Dir: dir, official: s})
@@ -159,7 +160,7 @@ func TestOpenMNIST(t *testing.T) {
 			}
 			h := sha256.New()
 			for i, f := range s.files {
-				h.Write(content[f.plain][4+4*(3-2*(i%2)):])
+				h.Write(content[strings.TrimSuffix(f.name, ".gz")][4+4*(3-2*(i%2)):])
 			}
 			if want := hex.EncodeToString(h.Sum(nil)); set.Checksum != want || set.Dir != filepath.Join(dir, c.at) {
 				t.Errorf("checksum %s in %s, want %s in %s", set.Checksum, set.Dir, want, filepath.Join(dir, c.at))

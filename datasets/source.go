@@ -118,20 +118,17 @@ type layout struct {
 
 // publishedFile is one file of a set.
 type publishedFile struct {
-	remote        // of a file in an archive, the name alone
-	plain  string // name of the same file uncompressed, which is as welcome; empty: there is none
+	remote        // of a file in an archive, the name alone; one that ends in .gz may lie there uncompressed, without it
 	size   int64  // bytes, of a file in an archive
 	sum    string // "MD5 …" or "SHA-256 …", of the content uncompressed
 	part   int    // 0 to train on, 1 to test
 }
 
-// in returns where the file lies in a folder: under its published name if it is there, else plain if that is.
+// in returns where the file lies in a folder: under its published name if it is there, else uncompressed if that is.
 func (f *publishedFile) in(dir string) string {
 	path := filepath.Join(dir, f.name)
-	if f.plain != "" && !isFile(path) {
-		if plain := filepath.Join(dir, f.plain); isFile(plain) {
-			return plain
-		}
+	if plain := strings.TrimSuffix(path, ".gz"); !isFile(path) && isFile(plain) {
+		return plain
 	}
 	return path
 }

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -60,13 +61,10 @@ var synthWave = sync.OnceValue(func() *[1 << synthWaveBits]int32 {
 
 // generateSynthetic generates the set of o.Seed, o.TrainSize and o.TestSize.
 func generateSynthetic(ctx context.Context, o Options) (*Set, error) {
-	sizes := [2]int{o.TrainSize, o.TestSize}
-	for part, standard := range [2]int{SyntheticTrain, SyntheticTest} {
-		if sizes[part] == 0 {
-			sizes[part] = standard
-		}
-		if sizes[part] < 1 || sizes[part] > maxSynthetic {
-			return nil, fmt.Errorf("%s of %d pictures, want 1 … %d", partNames[part], sizes[part], maxSynthetic)
+	sizes := [2]int{cmp.Or(o.TrainSize, SyntheticTrain), cmp.Or(o.TestSize, SyntheticTest)}
+	for part, n := range sizes {
+		if n < 1 || n > maxSynthetic {
+			return nil, fmt.Errorf("%s of %d pictures, want 1 … %d", partNames[part], n, maxSynthetic)
 		}
 	}
 	var parts [2]*plan.Samples
