@@ -90,8 +90,8 @@ func readMAT5(r io.Reader, size int64, visit func(*matVariable) error) error {
 	if version := order.Uint16(header[124:]); version != 0x0100 {
 		return fmt.Errorf("header: version %#04x, want 0x0100 (MAT-file level 5)", version)
 	}
-	m := &matReader{r, size - matHeader, order}
-	for n := 1; m.left > 0; n++ {
+	m := newMatReader(r, size-matHeader, order)
+	for n := 1; m.N > 0; n++ {
 		tag, err := m.tag()
 		if err != nil {
 			return fmt.Errorf("element %d: %w", n, err)
@@ -100,15 +100,14 @@ func readMAT5(r io.Reader, size int64, visit func(*matVariable) error) error {
 			return fmt.Errorf("element %d: type %d, want a matrix (%d) or a compressed one (%d)", n, tag.kind, miMATRIX,
 				miCOMPRESSED)
 		}
-		if tag.size > m.left {
-			return fmt.Errorf("element %d: truncated: %d bytes, want %d", n, m.left, tag.size)
+		if tag.size > m.N {
+			return fmt.Errorf("element %d: truncated: %d bytes, want %d", n, m.N, tag.size)
 		}
-		m.left -= tag.size
-		body := io.LimitReader(r, tag.size)
+		body := newMatReader(m, tag.size, order)
 		if tag.kind == miCOMPRESSED {
-			err = readMatCompressed(body, tag.size, order, visit)
+			err = readMatCompressed(body, visit)
 		} else {
-			err = readMatrix(&matReader{body, tag.size, order}, tag.size, visit)
+			err = readMatrix(body, body.N, visit)
 		}
 		if err != nil {
 			if named := (*matError)(nil); errors.As(err, &named) {
@@ -148,21 +147,23 @@ type matTag struct {
 
 // matReader reads what is left of a file, or of an element, which is in the byte order of the machine that wrote it.
 type matReader struct {
-	io.Reader
-	left  int64 // bytes
+	io.LimitedReader
 	order binary.ByteOrder
+}
+
+func newMatReader(r io.Reader, size int64, order binary.ByteOrder) *matReader {
+	return &matReader{io.LimitedReader{R: r, N: size}, order}
 }
 
 // tag reads a tag.
 func (m *matReader) tag() (matTag, error) {
 	var b [8]byte
-	if m.left < int64(len(b)) {
-		return matTag{}, fmt.Errorf("truncated: %d bytes, want a tag of %d", m.left, len(b))
+	if m.N < int64(len(b)) {
+		return matTag{}, fmt.Errorf("truncated: %d bytes, want a tag of %d", m.N, len(b))
 	}
 	if _, err := io.ReadFull(m, b[:]); err != nil {
 		return matTag{}, cutShort(err)
 	}
-	m.left -= int64(len(b))
 	first := m.order.Uint32(b[:])
 	if n := first >> 16; n > 0 {
 		if n > 4 {
@@ -173,22 +174,22 @@ func (m *matReader) tag() (matTag, error) {
 	return matTag{matType(first), int64(m.order.Uint32(b[4:])), nil}, nil
 }
 
-// readMatCompressed reads a matrix out of `size` bytes of zlib.
-func readMatCompressed(r io.Reader, size int64, order binary.ByteOrder, visit func(*matVariable) error) error {
-	z, err := zlib.NewReader(r)
+// readMatCompressed reads a matrix out of what is left of m, which is zlib.
+func readMatCompressed(m *matReader, visit func(*matVariable) error) error {
+	limit := m.N * deflateRatio
+	z, err := zlib.NewReader(m)
 	if err != nil {
 		return cutShort(err)
 	}
 	defer z.Close()
-	tag, err := (&matReader{z, math.MaxInt64, order}).tag()
+	tag, err := newMatReader(z, math.MaxInt64, m.order).tag()
 	if err != nil {
 		return err
 	}
 	if tag.small != nil || tag.kind != miMATRIX {
 		return fmt.Errorf("type %d compressed, want a matrix (%d)", tag.kind, miMATRIX)
 	}
-	matrix := &matReader{io.LimitReader(z, tag.size), tag.size, order}
-	if err := readMatrix(matrix, size*deflateRatio, visit); err != nil {
+	if err := readMatrix(newMatReader(z, tag.size, m.order), limit, visit); err != nil {
 		return err
 	}
 	switch n, err := io.Copy(io.Discard, z); { // to the checksum behind it
@@ -200,9 +201,9 @@ func readMatCompressed(r io.Reader, size int64, order binary.ByteOrder, visit fu
 	return nil
 }
 
-// skip reads over n bytes, which must be there.
-func skip(r io.Reader, n int64) error {
-	_, err := io.CopyN(io.Discard, r, n)
+// skip reads over what is left, which must be there.
+func (m *matReader) skip() error {
+	_, err := io.CopyN(io.Discard, m, m.N)
 	return cutShort(err)
 }
 

@@ -65,7 +65,7 @@ func (v *matVariable) read(m *matReader, dims []byte, isComplex bool, visit func
 		if err := visit(v); err != nil {
 			return err
 		}
-		return skip(m, m.left)
+		return m.skip()
 	}
 	tag, err := m.tag()
 	if err != nil {
@@ -82,21 +82,17 @@ func (v *matVariable) read(m *matReader, dims []byte, isComplex bool, visit func
 	v.data = bytes.NewReader(tag.small)
 	if tag.small == nil {
 		switch {
-		case v.size > m.left:
-			return fmt.Errorf("%d bytes of data in a matrix that has %d left", v.size, m.left)
+		case v.size > m.N:
+			return fmt.Errorf("%d bytes of data in a matrix that has %d left", v.size, m.N)
 		case v.size > v.limit:
 			return fmt.Errorf("%d bytes of data, but the file can hold %d of them at most", v.size, v.limit)
 		}
-		m.left -= v.size
 		v.data = io.LimitReader(m, v.size)
 	}
 	if err := visit(v); err != nil {
 		return err
 	}
-	if _, err := io.Copy(io.Discard, v.data); err != nil {
-		return cutShort(err)
-	}
-	return skip(m, m.left)
+	return m.skip() // the numbers too, if nobody has read them
 }
 
 // part reads a small part of a matrix, of at most `most` bytes and one of the types given, and its padding to a
@@ -113,14 +109,13 @@ func (m *matReader) part(most int64, what string, types ...matType) ([]byte, err
 		return nil, fmt.Errorf("%s: %d bytes, want at most %d", what, tag.size, most)
 	case tag.small != nil:
 		return tag.small, nil
-	case padded > m.left:
-		return nil, fmt.Errorf("%s: %d bytes in a matrix that has %d left", what, padded, m.left)
+	case padded > m.N:
+		return nil, fmt.Errorf("%s: %d bytes in a matrix that has %d left", what, padded, m.N)
 	default:
 		b := make([]byte, padded)
 		if _, err := io.ReadFull(m, b); err != nil {
 			return nil, fmt.Errorf("%s: %w", what, cutShort(err))
 		}
-		m.left -= padded
 		return b[:tag.size], nil
 	}
 }
