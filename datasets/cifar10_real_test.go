@@ -15,7 +15,7 @@ import (
 // repository. Without either the test is skipped.
 func realCIFAR10(t *testing.T) Options {
 	t.Helper()
-	o := Options{Offline: true}
+	o := Options{}
 	if _, err := Find("cifar10", o); err == nil {
 		return o
 	}
@@ -102,7 +102,7 @@ func TestCIFAR10Real(t *testing.T) {
 }
 
 func BenchmarkOpenCIFAR10(b *testing.B) {
-	o := Options{Offline: true}
+	o := Options{}
 	if _, err := Find("cifar10", o); err != nil {
 		b.Skip(err)
 	}

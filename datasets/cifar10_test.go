@@ -115,7 +115,7 @@ func TestSpoiledCIFAR10(t *testing.T) {
 			if err := c.spoil(m, filepath.Join(dir, file)); err != nil {
 				t.Fatal(err)
 			}
-			o := Options{Dir: dir, Offline: true, official: &m.fileSet}
+			o := Options{Dir: dir, official: &m.fileSet}
 			_, err := Open(t.Context(), "cifar10", o)
 			want := c.open
 			if c.status == Swapped {

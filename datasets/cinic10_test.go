@@ -25,9 +25,9 @@ func TestCINIC10Sample(t *testing.T) {
 	}
 	dir, _, _ := alone(t)
 	write(t, filepath.Join(dir, "CINIC-10.tar.gz"), archive)
-	_, err = Open(t.Context(), "cinic10", Options{Dir: dir, Offline: true})
+	_, err = Open(t.Context(), "cinic10", Options{Dir: dir})
 	wantError(t, err, ErrAltered, "datasets: cinic10: ", "train/airplane: 100 pictures, want 9000")
-	o := Options{Dir: dir, Offline: true, AllowAltered: true}
+	o := Options{Dir: dir, AllowAltered: true}
 	for _, from := range []string{"archive", "cache"} {
 		set, err := Open(t.Context(), "cinic10", o)
 		if err != nil || set.Checksum != want || set.Train.Len() != 1000 || set.Test.Len() != 900 || set.Dir != dir {
@@ -94,7 +94,7 @@ func TestOpenCINIC10(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir, _, cache := alone(t)
 			want := c.lay(t, dir)
-			o := Options{Dir: dir, Offline: true, official: miniCINIC()}
+			o := Options{Dir: dir, official: miniCINIC()}
 			if found, err := Find("cinic10", o); err != nil || found != want {
 				t.Errorf("Find: got %+v, %v, want %+v", found, err, want)
 			}
@@ -173,7 +173,7 @@ func TestSpoiledCINIC10(t *testing.T) {
 						want, status = c.folder, Missing
 					}
 				}
-				o := Options{Dir: dir, Offline: true, official: miniCINIC()}
+				o := Options{Dir: dir, official: miniCINIC()}
 				_, err := Open(t.Context(), "cinic10", o)
 				wantError(t, err, nil, "datasets: cinic10: ", filepath.Join(dir, "CINIC-10"), want)
 				o.AllowAltered = true

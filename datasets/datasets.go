@@ -35,7 +35,6 @@ type Set struct {
 // Options says where data is, and what a generated set is like. The zero value is ready to use.
 type Options struct {
 	Dir          string // first folder looked in, and the one downloaded to; empty: none
-	Offline      bool   // never download
 	AllowAltered bool   // accept well-formed files that are not the official ones, whose Set.Checksum differs
 
 	// Progress gets the progress of a download, a bar if it is a terminal and lines if not, and what is decoded or
@@ -134,11 +133,11 @@ func Open(ctx context.Context, name string, o Options) (*Set, error) {
 		return nil, err
 	}
 	set, err := l.open(ctx, o)
-	return set, about(name, err)
+	return set, named(name, err)
 }
 
-// about says of an error which data set it is about.
-func about(name string, err error) error {
+// named says of an error which data set it is about.
+func named(name string, err error) error {
 	if err != nil {
 		return fmt.Errorf("datasets: %s: %w", name, err)
 	}

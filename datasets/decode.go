@@ -187,16 +187,13 @@ func list(ctx context.Context, p pictures) (*listing, fingerprint, error) {
 
 // arrange orders the pictures by part, class and name.
 func (l *listing) arrange() error {
-	order := make([]int, len(l.names))
-	for i := range order {
-		order[i] = i
-	}
+	order := indices(len(l.names))
 	part := func(name string) int { // 0 train, 1 test
 		first, _, _ := strings.Cut(name, "/")
 		return slices.Index(partNames[:], first)
 	}
 	// a class's name is the start of no other's: by path is by class, then by name
-	slices.SortFunc(order, func(a, b int) int {
+	slices.SortFunc(order, func(a, b int32) int {
 		x, y := l.names[a], l.names[b]
 		return cmp.Or(cmp.Compare(part(x), part(y)), cmp.Compare(x, y))
 	})

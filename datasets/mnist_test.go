@@ -71,7 +71,7 @@ func TestMNISTReal(t *testing.T) {
 			t.Errorf("%s: MD5 %x, want %s", f.name, sum, f.md5)
 		}
 	}
-	o := Options{Dir: dir, Offline: true}
+	o := Options{Dir: dir}
 	set, err := Open(t.Context(), "mnist", o)
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func TestSpoiledMNIST(t *testing.T) {
 			for name, data := range content {
 				write(t, filepath.Join(dir, name+".gz"), zipped(data))
 			}
-			_, err := Open(t.Context(), "mnist", Options{Dir: dir, Offline: true, official: s, AllowAltered: c.is == nil})
+			_, err := Open(t.Context(), "mnist", Options{Dir: dir, official: s, AllowAltered: c.is == nil})
 			wantError(t, err, c.is, "datasets: mnist: ", c.want)
 		})
 	}

@@ -185,16 +185,13 @@ func walkTar(r io.Reader, folder string, visit visitor) error {
 		last = h.Name
 		file, _ := strings.CutPrefix(strings.TrimPrefix(path.Clean("/"+h.Name), "/"), folder+"/")
 		if h.Typeflag == tar.TypeDir {
-			if _, err := isPicture(file + "/none.png"); err != nil { // an unknown class is one also without files
-				return err
-			}
-			continue
+			file += "/none.png" // an unknown class is one also without files
 		}
 		read, err := isPicture(file)
 		switch {
 		case err != nil:
 			return err
-		case !read:
+		case !read, h.Typeflag == tar.TypeDir:
 			continue
 		case h.Typeflag != tar.TypeReg:
 			return fmt.Errorf("%s: entry of type %q, want a file", file, h.Typeflag)

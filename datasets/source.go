@@ -42,7 +42,7 @@ func Find(name string, o Options) (Found, error) {
 		return Found{}, err
 	}
 	found, err := s.find(o)
-	return found, about(name, err)
+	return found, named(name, err)
 }
 
 // Fetch makes sure that a data set lies on this machine, downloading its official files (and extracting the archive of
@@ -57,13 +57,13 @@ func Fetch(ctx context.Context, name string, o Options) (dir string, err error) 
 		return "", err
 	}
 	found, err := fetch(ctx, s, o)
-	return found.Dir, about(name, err)
+	return found.Dir, named(name, err)
 }
 
 // fetch does what [Fetch] says.
 func fetch(ctx context.Context, s source, o Options) (Found, error) {
 	found, err := s.find(o)
-	if all := places(o); err != nil && !o.Offline && len(all) > 0 {
+	if all := places(o); err != nil && len(all) > 0 {
 		if err := s.download(ctx, all[0], o, err); err != nil {
 			return Found{}, err
 		}

@@ -61,10 +61,10 @@ func TestSVHNSample(t *testing.T) {
 	for _, name := range []string{"train_32x32.mat", "test_32x32.mat"} {
 		write(t, filepath.Join(dir, name), data)
 	}
-	_, err = Open(t.Context(), "svhn", Options{Dir: dir, Offline: true})
+	_, err = Open(t.Context(), "svhn", Options{Dir: dir})
 	wantError(t, err, ErrAltered, "datasets: svhn: ", "train_32x32.mat: not the official file: altered: MD5 ",
 		"want MD5 e26dedcc434d2e4c54c9b2d4a06d8373")
-	set, err := Open(t.Context(), "svhn", Options{Dir: dir, Offline: true, AllowAltered: true})
+	set, err := Open(t.Context(), "svhn", Options{Dir: dir, AllowAltered: true})
 	if err != nil || set.Train.Len() != 1083 || set.Dir != dir || set.Train.Name != "svhn/train" ||
 		set.Test.Name != "svhn/test" {
 		t.Errorf("got %+v, %v, want 1083 images of svhn/train and svhn/test from %s", set, err, dir)
@@ -125,7 +125,7 @@ func TestSpoiledSVHN(t *testing.T) {
 			for name, data := range content {
 				write(t, filepath.Join(dir, name), data)
 			}
-			o := Options{Dir: dir, Offline: true, official: s}
+			o := Options{Dir: dir, official: s}
 			_, err := Open(t.Context(), "svhn", o)
 			wantError(t, err, nil, "datasets: svhn: ", c.open)
 			o.AllowAltered = true
@@ -200,7 +200,7 @@ func TestSVHNMemory(t *testing.T) {
 	var set *Set
 	var err error
 	peak := peakHeap(func() {
-		set, err = Open(t.Context(), "svhn", Options{Dir: dir, Offline: true, AllowAltered: true, official: s})
+		set, err = Open(t.Context(), "svhn", Options{Dir: dir, AllowAltered: true, official: s})
 	})
 	if err != nil {
 		t.Fatal(err)

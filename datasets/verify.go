@@ -55,12 +55,12 @@ func Verify(name string, o Options) ([]FileStatus, error) {
 		dir := s.incomplete(places(o))
 		switch {
 		case dir == "" && err == nil:
-			return nil, about(name, fmt.Errorf("%w but as %s, want it extracted (fetch does)", ErrNotFound, found.Archive))
+			return nil, named(name, fmt.Errorf("%w but as %s, want it extracted (fetch does)", ErrNotFound, found.Archive))
 		case dir == "":
-			return nil, about(name, err)
+			return nil, named(name, err)
 		}
 		found = Found{Dir: dir}
 	}
 	all, err := s.verify(context.Background(), found)
-	return all, about(name, err)
+	return all, named(name, err)
 }
