@@ -32,16 +32,11 @@ var cacheMagic = [16]byte([]byte("rollcall cinic 1"))
 
 var cacheHeaderSize = int64(binary.Size(cacheHeader{}))
 
-// cachePath returns where decoded pictures are kept.
-func cachePath() (string, error) {
-	dir, err := os.UserCacheDir()
-	return filepath.Join(dir, "rollcall", "cinic10.cache"), err
-}
-
 // cached returns the pictures of p, from the cache if that is made of them, else decoded and put there. What becomes of
 // the cache is told to progress; that it cannot be written is no error.
 func cached(ctx context.Context, p pictures, mark fingerprint, progress io.Writer) (*decoded, error) {
-	path, pathErr := cachePath()
+	dir, pathErr := os.UserCacheDir()
+	path := filepath.Join(dir, "rollcall", "cinic10.cache")
 	if pathErr == nil {
 		d, err := readCache(ctx, path, mark)
 		switch {

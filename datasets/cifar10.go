@@ -55,12 +55,19 @@ func parseCIFAR10(r io.Reader, size int64, f publishedFile) (images, labels []ui
 		if labels[i] = record[0]; labels[i] >= imageClasses {
 			return nil, nil, fmt.Errorf("record %d: label %d, want 0 … %d", i, labels[i], imageClasses-1)
 		}
-		const plane = photoSide * photoSide
-		red, green, blue := record[1:1+plane], record[1+plane:1+2*plane], record[1+2*plane:]
-		out := images[i*photoPixels : (i+1)*photoPixels]
-		for p := range plane {
-			out[3*p], out[3*p+1], out[3*p+2] = red[p], green[p], blue[p]
-		}
+		fromPlanes(record[1:], images[i*photoPixels:], photoSide, 1)
 	}
 	return images, labels, nil
+}
+
+// fromPlanes makes the pixels [32,32,3] of three planes, each of which has pixel [row,column] at byRow·row +
+// byColumn·column.
+func fromPlanes(planes, pixels []uint8, byRow, byColumn int) {
+	const plane = photoSide * photoSide
+	for row := range photoSide {
+		for column := range photoSide {
+			from, to := byRow*row+byColumn*column, (row*photoSide+column)*3
+			pixels[to], pixels[to+1], pixels[to+2] = planes[from], planes[plane+from], planes[2*plane+from]
+		}
+	}
 }

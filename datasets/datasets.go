@@ -112,14 +112,17 @@ func Names() []string {
 
 // About returns what is known of one data set.
 func About(name string) (Info, error) {
-	l, err := lookup(name)
+	l, err := lookup(name, Options{})
 	l.info.Mean, l.info.Std = slices.Clone(l.info.Mean), slices.Clone(l.info.Std)
 	return l.info, err
 }
 
-func lookup(name string) (loader, error) {
+func lookup(name string, o Options) (loader, error) {
 	for _, l := range loaders {
 		if l.info.Name == name {
+			if o.official != nil {
+				l.official = o.official
+			}
 			return l, nil
 		}
 	}
@@ -128,7 +131,7 @@ func lookup(name string) (loader, error) {
 
 // Open reads a data set, fetching it first if need be (see [Fetch]), or generates it.
 func Open(ctx context.Context, name string, o Options) (*Set, error) {
-	l, err := lookup(name)
+	l, err := lookup(name, o)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +151,7 @@ func (l loader) open(ctx context.Context, o Options) (set *Set, err error) {
 	if l.generate != nil {
 		set, err = l.generate(ctx, o)
 	} else {
-		set, err = read(ctx, l.source(o), o)
+		set, err = read(ctx, l.official, o)
 	}
 	if err != nil {
 		return nil, err

@@ -37,11 +37,11 @@ func (f Found) extracted() bool { return f.Archive == "" || f.Packed }
 // the user's cache directory, in this order, for the official folder, for its files themselves, and for the official
 // archive. An error that is [ErrNotFound] lists the places.
 func Find(name string, o Options) (Found, error) {
-	s, err := official(name, o)
-	if s == nil || err != nil {
+	l, err := lookup(name, o)
+	if l.official == nil || err != nil {
 		return Found{}, err
 	}
-	found, err := s.find(o)
+	found, err := l.official.find(o)
 	return found, named(name, err)
 }
 
@@ -52,11 +52,11 @@ func Find(name string, o Options) (Found, error) {
 // An archive is kept. An error of a download is [ErrNotFound], and [ErrUnavailable] as well if it was the official
 // sites that did not deliver.
 func Fetch(ctx context.Context, name string, o Options) (dir string, err error) {
-	s, err := official(name, o)
-	if s == nil || err != nil {
+	l, err := lookup(name, o)
+	if l.official == nil || err != nil {
 		return "", err
 	}
-	found, err := fetch(ctx, s, o)
+	found, err := fetch(ctx, l.official, o)
 	return found.Dir, named(name, err)
 }
 
@@ -73,23 +73,6 @@ func fetch(ctx context.Context, s source, o Options) (Found, error) {
 		err = s.extract(ctx, found)
 	}
 	return found, err
-}
-
-// official returns the source of a data set, nil for a generated one.
-func official(name string, o Options) (source, error) {
-	l, err := lookup(name)
-	if err != nil {
-		return nil, err
-	}
-	return l.source(o), nil
-}
-
-// source returns where the set is read from, nil for a generated one.
-func (l loader) source(o Options) source {
-	if o.official != nil {
-		return o.official
-	}
-	return l.official
 }
 
 // places returns the folders to look in: the data directory, $ROLLCALL_DATA and the user's cache, each folder once.

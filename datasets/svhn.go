@@ -76,18 +76,11 @@ func svhnImages(v *matVariable) ([]uint8, error) {
 	}
 	images := make([]uint8, v.size) // no more than the file can hold: readMAT5 sees to that
 	var planes [photoPixels]uint8
-	const plane = photoSide * photoSide
 	for at := 0; at < len(images); at += photoPixels {
 		if _, err := io.ReadFull(v.data, planes[:]); err != nil {
 			return nil, fmt.Errorf("image %d: %w", at/photoPixels, cutShort(err))
 		}
-		out := images[at : at+photoPixels]
-		for row := range photoSide {
-			for column := range photoSide {
-				from, to := row+photoSide*column, (row*photoSide+column)*3
-				out[to], out[to+1], out[to+2] = planes[from], planes[plane+from], planes[2*plane+from]
-			}
-		}
+		fromPlanes(planes[:], images[at:], 1, photoSide)
 	}
 	return images, nil
 }

@@ -46,11 +46,8 @@ func twoClasses(train, test *plan.Samples, clients int, seed uint32) (parts, own
 
 // samplesByClass returns the samples of each class [classes][n_c], in file order. There must be `least` or more.
 func samplesByClass(s *plan.Samples, least int) ([][]int32, error) {
-	switch {
-	case s.Classes < least || s.Classes > 256:
+	if s.Classes < least || s.Classes > 256 {
 		return nil, fmt.Errorf("datasets: split: %d classes, want %d … 256", s.Classes, least)
-	case len(s.Labels) > math.MaxInt32:
-		return nil, fmt.Errorf("datasets: split: %d samples, want at most %d", len(s.Labels), math.MaxInt32)
 	}
 	byClass := make([][]int32, s.Classes)
 	for i, l := range s.Labels {

@@ -46,10 +46,11 @@ func (s FileStatus) String() string {
 // order of the official archive; none for a generated set. It also looks at a folder that lacks some files, if there
 // is no complete one. An error means that nothing was compared: no folder, or one that cannot be read.
 func Verify(name string, o Options) ([]FileStatus, error) {
-	s, err := official(name, o)
-	if s == nil || err != nil {
+	l, err := lookup(name, o)
+	if l.official == nil || err != nil {
 		return nil, err
 	}
+	s := l.official
 	found, err := s.find(o)
 	if err != nil || !found.extracted() {
 		dir := s.incomplete(places(o))
