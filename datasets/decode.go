@@ -125,7 +125,7 @@ func decodePicture(data []byte, out []uint8) error {
 	if err != nil {
 		return cutShort(err)
 	}
-	if p, ok := picture.(*image.RGBA); ok { // as nearly all of the official pictures are; the loop below takes twice as long
+	if p, ok := picture.(*image.RGBA); ok { // as of nearly all official pictures; the loop below is half as fast
 		for i := range photoSide * photoSide {
 			copy(out[3*i:3*i+3], p.Pix[4*i:])
 		}

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -22,9 +23,6 @@ const (
 	retryPause      = time.Second
 	maxAttempts     = 6 // each after the first must follow one that brought something
 )
-
-// errStalled is why a download is broken off that delivers nothing.
-var errStalled = errors.New("stalled")
 
 // transferAll fills the file from one address, in as many attempts as bring something.
 func (d *transfer) transferAll(ctx context.Context) error {
@@ -136,7 +134,7 @@ func (d *transfer) receive(
 ) error {
 	shown := newProgress(d.progress, d.name, have, total)
 	defer shown.Close()
-	idle := time.AfterFunc(d.idle, func() { cancel(errStalled) })
+	idle := time.AfterFunc(d.idle, func() { cancel(fmt.Errorf("stalled: nothing for %v", d.idle)) })
 	defer idle.Stop()
 	buf := make([]byte, 1<<17)
 	for {
@@ -154,9 +152,7 @@ func (d *transfer) receive(
 			break
 		}
 		if err != nil {
-			if cause := context.Cause(ctx); errors.Is(cause, errStalled) {
-				err = fmt.Errorf("%w: nothing for %v", cause, d.idle)
-			}
+			err = cmp.Or(context.Cause(ctx), err)
 			return fmt.Errorf("download %s: %w: after %s: %w", d.from, ErrUnavailable, amount(have, total), err)
 		}
 	}

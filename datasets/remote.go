@@ -49,9 +49,9 @@ func (r *remote) bring(ctx context.Context, folder string, o Options, notFound e
 	return nil
 }
 
-// download brings the file to path by way of path.part, resuming what lies there. Where the part cannot be locked, what two
-// processes wrote to does not pass its checksum. An error that is ErrUnavailable
-// means the sites; what was read so far stays in path.part, unless it is not the file.
+// download brings the file to path by way of path.part, resuming what lies there. Where the part cannot be locked, what
+// two processes wrote to does not pass its checksum. An error that is ErrUnavailable means the sites; what was read so
+// far stays in path.part, unless it is not the file.
 func (r *remote) download(ctx context.Context, path string, progress io.Writer) (err error) {
 	part := path + ".part"
 	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
