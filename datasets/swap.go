@@ -93,12 +93,9 @@ func swapLabels(set *Set, o Options) error {
 
 // cutInOrder cuts x into n consecutive parts; the last len(x) mod n of them are longer by one.
 func cutInOrder(x []int32, n int) [][]int32 {
-	parts, size, longer := make([][]int32, n), len(x)/n, len(x)%n
+	parts := make([][]int32, n)
 	for k := range parts {
-		m := size
-		if k >= n-longer {
-			m++
-		}
+		m := len(x) / (n - k)
 		parts[k], x = x[:m:m], x[m:]
 	}
 	return parts
