@@ -88,34 +88,22 @@ func failed(err error) error {
 	return settings.Usagef("%w", err)
 }
 
-// judge reads nothing: it says what a history shows.
-func (t *trackFlags) judge(h *track.History) (track.Verdict, error) {
-	trends, err := t.rule.Trends(h)
-	if err != nil {
-		return track.Verdict{}, err
-	}
-	return track.Judge(h, trends, t.nights), nil
+// judge says what a history shows.
+func (t *trackFlags) judge(h *track.History) track.Verdict {
+	return track.Judge(h, t.rule.Trends(h), t.nights)
 }
 
 // say prints verdicts, and returns the error that ends the command with status 1 if there is a regression.
 func (a *app) say(verdicts []track.Verdict, format string) error {
+	write := track.WriteText
 	if format == "json" {
-		if err := track.WriteJSON(a.stdout, verdicts); err != nil {
-			return failed(err)
-		}
+		write = track.WriteJSON
+	}
+	if err := write(a.stdout, verdicts); err != nil {
+		return failed(err)
 	}
 	var slower []string
-	for i, v := range verdicts {
-		if format == "text" {
-			if i > 0 {
-				if _, err := fmt.Fprintln(a.stdout); err != nil {
-					return failed(err)
-				}
-			}
-			if err := v.WriteText(a.stdout); err != nil {
-				return failed(err)
-			}
-		}
+	for _, v := range verdicts {
 		for _, f := range v.Regressions {
 			slower = append(slower, fmt.Sprintf("%s %+.1f %% since run %s", f.Metric, 100*f.Change, f.FirstRun))
 		}

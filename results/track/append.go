@@ -1,13 +1,14 @@
 package track
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"rollcall/results/files"
 )
@@ -15,8 +16,8 @@ import (
 // Path is where the writer keeps the history of a machine.
 func (w *Writer) Path(m Machine) string { return filepath.Join(w.dir, m.FileName()) }
 
-// Check reports whether a night of the machine could be appended, so that nobody measures for nothing: the machine must
-// be known, and its file, if there is one, have our header.
+// Check reports whether a night of the machine could be appended, so that nobody measures for nothing: its file, if there
+// is one, must have our header.
 func (w *Writer) Check(m Machine) error {
 	_, err := w.old(m)
 	return err
@@ -29,80 +30,40 @@ const halfWritten = ",half-written"
 // nothing. What was in it stays as it was, byte for byte, even lines that no history should have; a last line that is
 // half written is ended, and marked: what is left of its last number would pass for one.
 func (w *Writer) Append(m Machine, n Night) error {
-	if err := n.validate(); err != nil {
-		return fmt.Errorf("track: run %q: %w", n.Run, err)
-	}
 	old, err := w.old(m)
 	if err != nil {
 		return err
 	}
 	path := w.Path(m)
-	if len(old) == 0 {
-		old = []byte(header() + "\n")
+	if old == "" {
+		old = header() + "\n"
 	}
-	if old[len(old)-1] != '\n' {
-		old = append(old, halfWritten+"\n"...)
+	if !strings.HasSuffix(old, "\n") {
+		old += halfWritten + "\n"
 	}
-	h, _ := read(bytes.NewReader(old), path) // what is bad in it is not ours to tell
-	if h != nil {
-		for _, other := range h.Nights {
-			if other.Run == n.Run {
-				return fmt.Errorf("track: %s: run %s is in it already, want a new name", path, n.Run)
-			}
-		}
+	h, _ := read(old, path) // what is bad in it is not ours to tell
+	if h != nil && slices.ContainsFunc(h.Nights, func(other Night) bool { return other.Run == n.Run }) {
+		return fmt.Errorf("track: %s: run %s is in it already, want a new name", path, n.Run)
 	}
 	return files.WriteFile(path, func(out io.Writer) error {
-		if _, err := out.Write(old); err != nil {
+		if _, err := io.WriteString(out, old); err != nil {
 			return err
 		}
 		return encode(out, m, n)
 	})
 }
 
-// old returns what the file of a machine holds.
-func (w *Writer) old(m Machine) ([]byte, error) {
-	if err := m.validate(); err != nil {
-		return nil, fmt.Errorf("track: %w", err)
-	}
+// old returns what the file of a machine holds, empty where there is none.
+func (w *Writer) old(m Machine) (string, error) {
 	path := w.Path(m)
-	old, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("track: %w", err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("track: %w", err)
-	}
-	first, _, _ := bytes.Cut(old, []byte("\n"))
-	if first = bytes.TrimRight(first, "\r"); len(old) > 0 && string(first) != header() {
-		return nil, fmt.Errorf("track: %s: line 1: %w", path, headerError(string(first)))
-	}
-	return old, nil
-}
-
-// validate reports what a reader would not take.
-func (n Night) validate() error {
-	switch {
-	case n.Run == "" || n.Time.IsZero():
-		return errors.New("no name or no time, want both")
-	case len(n.Values) == 0:
-		return errors.New("no measurement, want one at least")
-	}
-	seen := map[string]bool{}
-	for _, v := range n.Values {
-		switch {
-		case v.Metric == "" || v.Unit == "":
-			return errors.New("metric without a name or a unit, want both")
-		case seen[v.Metric]:
-			return fmt.Errorf("metric %s twice, want it once", v.Metric)
-		case len(v.Samples) == 0:
-			return fmt.Errorf("metric %s: no sample, want one at least", v.Metric)
-		}
-		seen[v.Metric] = true
-		for _, x := range v.Samples {
-			if !(x > 0) || x > 1e300 {
-				return fmt.Errorf("metric %s: sample %g, want a positive number", v.Metric, x)
-			}
+	if len(text) > 0 {
+		if err := checkHeader(string(text)); err != nil {
+			return "", fmt.Errorf("track: %s: line 1: %w", path, err)
 		}
 	}
-	return nil
+	return string(text), nil
 }

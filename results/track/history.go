@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -54,16 +53,15 @@ type History struct {
 // does not have the fingerprint of the first good row is wrong as well: one file is one machine. The history is nil if
 // there is no good row.
 func Read(path string) (h *History, bad []error) {
-	f, err := os.Open(path)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, []error{fmt.Errorf("track: %w", err)}
 	}
-	defer func() { _ = f.Close() }() // nothing was written
-	return read(f, path)
+	return read(string(text), path)
 }
 
-func read(r io.Reader, path string) (h *History, bad []error) {
-	rows, bad := readRows(r, path)
+func read(text, path string) (h *History, bad []error) {
+	rows, bad := readRows(text, path)
 	type key struct{ run, metric string }
 	seen, at := map[key]int{}, map[string]int{}
 	for _, row := range rows {

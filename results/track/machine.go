@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -59,13 +58,6 @@ func (m Machine) String() string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-func (m Machine) validate() error {
-	if m.Engine == "" || m.Device == "" || m.Suite == "" {
-		return errors.New("machine without an engine, a device or a suite, want all three")
-	}
-	return nil
 }
 
 // slug keeps letters and digits of a name, small, and puts one dash for all else. It is cut at 40 bytes, or behind the

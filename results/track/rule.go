@@ -1,10 +1,5 @@
 package track
 
-import (
-	"fmt"
-	"math"
-)
-
 // Rule says what a shift is: nights that differ from those before them by more than chance and by more than a little.
 type Rule struct {
 	// largest share of false discoveries of one night, over all its metrics (Benjamini and Hochberg); in (0, 1)
@@ -23,14 +18,3 @@ const (
 	confirm      = 3  // nights a shift must have lasted
 	recent       = 20 // nights it is looked for in
 )
-
-// Validate reports the first number that is out of its range.
-func (r Rule) Validate() error {
-	switch {
-	case !(r.Level > 0 && r.Level < 1):
-		return fmt.Errorf("track: level %g, want one above 0 and below 1", r.Level)
-	case !(r.MinEffect >= 0) || math.IsInf(r.MinEffect, 0):
-		return fmt.Errorf("track: least effect %g, want 0 or more", r.MinEffect)
-	}
-	return nil
-}

@@ -1,7 +1,6 @@
 package track
 
 import (
-	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -80,69 +79,59 @@ func number(x float64) string {
 
 // readRows reads what is whole. A line is a row, whatever is in it, so that no bad line takes others along:
 // [files.ReadCSVFileLenient] would read on from a quote that is not closed.
-func readRows(r io.Reader, path string) (rows []row, bad []error) {
+func readRows(text, path string) (rows []row, bad []error) {
 	complain := func(line int, err error) {
 		bad = append(bad, fmt.Errorf("track: %s: line %d: %w", path, line, err))
 	}
-	in := bufio.NewReaderSize(r, 1<<16)
-	for line := 1; ; line++ {
-		text, err := in.ReadString('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			complain(line, err)
-			return rows, bad
-		}
-		whole := err == nil
-		text = strings.TrimRight(text, "\r\n")
+	if err := checkHeader(text); err != nil {
+		complain(1, err)
+		return nil, bad
+	}
+	for i, line := range strings.SplitAfter(text, "\n") {
+		cells := strings.TrimRight(line, "\r\n")
 		switch {
-		case line == 1:
-			if text != header() {
-				complain(1, headerError(text))
-				return nil, bad
-			}
-		case text == "":
-		case !whole:
-			complain(line, errors.New("no line break at its end, want one: it is half written"))
+		case i == 0 || cells == "":
+		case !strings.HasSuffix(line, "\n"):
+			complain(i+1, errors.New("no line break at its end, want one: it is half written"))
 		default:
-			row, err := parseRow(text)
+			row, err := parseRow(cells)
 			if err != nil {
-				complain(line, err)
+				complain(i+1, err)
 				break
 			}
-			row.line = line
+			row.line = i + 1
 			rows = append(rows, row)
 		}
-		if !whole {
-			return rows, bad
-		}
 	}
+	return rows, bad
 }
 
-// headerError says what is wrong with a first line.
-func headerError(text string) error {
-	if text == "" {
+// checkHeader says what is wrong with the first line of a file.
+func checkHeader(text string) error {
+	first, _, _ := strings.Cut(text, "\n")
+	first = strings.TrimRight(first, "\r")
+	switch first {
+	case header():
+		return nil
+	case "":
 		return fmt.Errorf("empty, want the header %s", header())
 	}
-	names := strings.Split(text, ",")
+	names := strings.Split(first, ",")
 	for _, c := range columns {
 		if !slices.Contains(names, c) {
 			return fmt.Errorf("no column %q, want the header %s", c, header())
 		}
 	}
-	return fmt.Errorf("header %.200q, want %s", text, header())
+	return fmt.Errorf("header %.200q, want %s", first, header())
 }
 
 func parseRow(text string) (r row, err error) {
 	if strings.HasSuffix(text, halfWritten) {
 		return r, errors.New("half written, want a whole line")
 	}
-	cells := strings.Split(text, ",")
-	if strings.Contains(text, `"`) {
-		if cells, err = csv.NewReader(strings.NewReader(text)).Read(); err != nil {
-			if p, ok := errors.AsType[*csv.ParseError](err); ok {
-				err = p.Err
-			}
-			return r, err
-		}
+	cells, err := csv.NewReader(strings.NewReader(text)).Read()
+	if err != nil {
+		return r, errors.Unwrap(err) // of a ParseError, whose line is always the first
 	}
 	if cells[0] != strconv.Itoa(schema) {
 		return r, fmt.Errorf("column schema: %.40q, want %d", cells[0], schema)

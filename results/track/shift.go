@@ -2,9 +2,9 @@ package track
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"rollcall/results/stats"
 )
@@ -26,12 +26,11 @@ func (s Shift) Slower() bool { return s.Change > 0 }
 // Trend is the history of one metric.
 type Trend struct {
 	Metric, Unit string
-	Nights       []int     // those that count, in [History.Nights]
+	Nights       []int     // those with samples enough, in [History.Nights]
 	Values       []float64 // of these nights
-	Few          int       // nights left out because they have too few samples
 	Shifts       []Shift
-	Level        float64 // median of the nights since the last shift, 50 of them at most
-	Since        int     // how many nights there are since the last shift
+
+	begin int // of Values, the first since the last shift
 }
 
 // Trends goes through a history night by night, as it was when that night was the last one, and finds the shifts of
@@ -44,76 +43,54 @@ type Trend struct {
 // says which are shifts. So on a machine whose nights are alike but for chance, of whatever distribution, a night has a
 // false alarm with probability Level at most, be the metrics independent or go together. A shift begins at the split
 // that is least probable (Pettitt 1979); the metric's nights before it are forgotten from then on.
-func (r Rule) Trends(h *History) ([]Trend, error) {
-	if err := r.Validate(); err != nil {
-		return nil, err
-	}
-	trends := collect(h)
-	// of Values: first one of this level, and how many there were
-	begin, seen := make([]int, len(trends)), make([]int, len(trends))
+func (r Rule) Trends(h *History) []Trend {
+	trends := map[string]*Trend{}
 	for night := range h.Nights {
-		var found []Shift
-		var of []int
+		var found []candidate
 		tested := 0
-		for i := range trends {
-			t := &trends[i]
-			if seen[i] == len(t.Nights) || t.Nights[seen[i]] != night {
-				continue
-			}
-			seen[i]++
-			if seen[i]-begin[i] < baseline+confirm {
-				continue
-			}
-			tested++
-			if s, ok := r.split(t, begin[i], seen[i]); ok {
-				found, of = append(found, s), append(of, i)
-			}
-		}
-		for _, j := range discoveries(found, tested, r.Level) {
-			i := of[j]
-			s := r.locate(&trends[i], begin[i], seen[i], found[j])
-			trends[i].Shifts = append(trends[i].Shifts, s)
-			begin[i] = seen[i] - s.K
-		}
-	}
-	for i := range trends {
-		t := &trends[i]
-		last := t.Values[begin[i]:]
-		t.Since = len(last)
-		if len(last) > 0 {
-			t.Level = stats.Median(last[max(0, len(last)-window):]).Value
-		}
-	}
-	return trends, nil
-}
-
-// collect takes the histories of the metrics apart.
-func collect(h *History) []Trend {
-	at := map[string]int{}
-	var trends []Trend
-	for night := range h.Nights {
 		for _, v := range h.Nights[night].Values {
 			name := v.Metric + " " + v.Unit // in another unit it is another metric
-			i, known := at[name]
-			if !known {
-				i = len(trends)
-				at[name] = i
-				trends = append(trends, Trend{Metric: v.Metric, Unit: v.Unit})
+			t := trends[name]
+			if t == nil {
+				t = &Trend{Metric: v.Metric, Unit: v.Unit}
+				trends[name] = t
 			}
-			t := &trends[i]
 			if len(v.Samples) < LeastSamples {
-				t.Few++
 				continue
 			}
 			t.Nights, t.Values = append(t.Nights, night), append(t.Values, v.Value())
+			if !t.comparable() {
+				continue
+			}
+			tested++
+			if s, ok := r.split(t); ok {
+				found = append(found, candidate{t, s})
+			}
+		}
+		for _, c := range discoveries(found, tested, r.Level) {
+			s := r.locate(c.trend, c.Shift)
+			c.trend.Shifts = append(c.trend.Shifts, s)
+			c.trend.begin = len(c.trend.Values) - s.K
 		}
 	}
-	slices.SortFunc(trends, func(a, b Trend) int { return strings.Compare(a.Metric+" "+a.Unit, b.Metric+" "+b.Unit) })
-	return trends
+	var sorted []Trend
+	for _, name := range slices.Sorted(maps.Keys(trends)) {
+		sorted = append(sorted, *trends[name])
+	}
+	return sorted
 }
 
-// split looks for the end of Values[begin:end] that is least like what is before it.
-func (r Rule) split(t *Trend, begin, end int) (best Shift, ok bool) {
+// comparable reports whether there are nights enough since the last shift to find another.
+func (t *Trend) comparable() bool { return len(t.Values)-t.begin >= baseline+confirm }
+
+// candidate is a shift that the last night shows, unless it is one of the false alarms among many metrics.
+type candidate struct {
+	trend *Trend
+	Shift
+}
+
+// split looks for the last nights that are least like those before them.
+func (r Rule) split(t *Trend) (best Shift, ok bool) {
 	best.P = 1
 	lengths := ends()
 	for i, k := range lengths {
@@ -122,10 +99,9 @@ func (r Rule) split(t *Trend, begin, end int) (best Shift, ok bool) {
 		if i > 0 {
 			share /= float64(len(lengths) - 1)
 		}
-		if s, found := r.compare(t, begin, end, k); found {
-			if s.P = min(1, s.P/share); s.P < best.P {
-				best, ok = s, true
-			}
+		s, found := r.compare(t, k)
+		if s.P /= share; found && s.P < best.P {
+			best, ok = s, true
 		}
 	}
 	return best, ok
@@ -139,12 +115,13 @@ func ends() (k []int) {
 	return k
 }
 
-// compare tests the last k of Values[begin:end] against those before them.
-func (r Rule) compare(t *Trend, begin, end, k int) (s Shift, ok bool) {
-	if end-k-begin < baseline {
+// compare tests the last k nights against those before them.
+func (r Rule) compare(t *Trend, k int) (s Shift, ok bool) {
+	end := len(t.Values)
+	if end-k-t.begin < baseline {
 		return s, false
 	}
-	before, after := t.Values[max(begin, end-k-window):end-k], t.Values[end-k:end]
+	before, after := t.Values[max(t.begin, end-k-window):end-k], t.Values[end-k:]
 	if leastP(len(before), k) > r.Level { // cannot become a discovery
 		return s, false
 	}
@@ -161,30 +138,24 @@ func (r Rule) compare(t *Trend, begin, end, k int) (s Shift, ok bool) {
 
 // locate finds the first night of a shift that is there: the split of the last recent nights with the smallest
 // probability of the same test (Pettitt 1979), whatever its number of nights.
-func (r Rule) locate(t *Trend, begin, end int, s Shift) Shift {
-	least := math.Inf(1)
-	out := s
+func (r Rule) locate(t *Trend, s Shift) Shift {
+	first := Shift{P: math.Inf(1)}
 	for k := confirm; k <= recent; k++ {
-		if at, ok := r.compare(t, begin, end, k); ok && at.P < least && (at.Change > 0) == (s.Change > 0) {
-			least = at.P
-			out = at
+		if at, ok := r.compare(t, k); ok && at.P < first.P && at.Slower() == s.Slower() {
+			first = at
 		}
 	}
-	out.P = s.P
-	return out
+	first.P = s.P
+	return first
 }
 
-// discoveries returns which shifts of one night count, out of so many metrics tested: those with the i smallest
-// probabilities, i the largest with p(i) ≤ level·i/tested.
-func discoveries(found []Shift, tested int, level float64) []int {
-	order := make([]int, len(found))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(found[a].P, found[b].P) })
-	for n := len(order); n > 0; n-- {
-		if found[order[n-1]].P <= level*float64(n)/float64(tested) {
-			return order[:n]
+// discoveries returns those of the shifts found in one night that count, out of so many metrics tested: those with the i
+// smallest probabilities, i the largest with p(i) ≤ level·i/tested.
+func discoveries(found []candidate, tested int, level float64) []candidate {
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.P, b.P) })
+	for n := len(found); n > 0; n-- {
+		if found[n-1].P <= level*float64(n)/float64(tested) {
+			return found[:n]
 		}
 	}
 	return nil

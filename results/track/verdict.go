@@ -59,7 +59,7 @@ func Judge(h *History, trends []Trend, nights int) Verdict {
 		Regressions: []Finding{}, Improvements: []Finding{}, Earlier: []Finding{},
 	}
 	for _, t := range trends {
-		if k := len(t.Nights); k > 0 && t.Nights[k-1] == last && t.Since >= baseline+confirm {
+		if k := len(t.Nights); k > 0 && t.Nights[k-1] == last && t.comparable() {
 			v.Compared++
 		}
 		for _, s := range t.Shifts {
@@ -105,10 +105,21 @@ func (v Verdict) line() string {
 		v.Version, what, v.Compared, v.Metrics, v.Nights, v.Fingerprint)
 }
 
-// WriteText writes the verdict for people.
-func (v Verdict) WriteText(w io.Writer) error {
+// WriteText writes verdicts for people, an empty line between them.
+func WriteText(w io.Writer, verdicts []Verdict) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "machine   %s\nhistory   %s, %d nights, last run %s\nverdict   %s\n",
+	for i, v := range verdicts {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		v.text(&b)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (v Verdict) text(b *strings.Builder) {
+	fmt.Fprintf(b, "machine   %s\nhistory   %s, %d nights, last run %s\nverdict   %s\n",
 		v.Machine, v.File, v.Nights, v.Run, v.Text)
 	table := files.TextTable{Align: "llllll", Gap: "  "}
 	for i, list := range [][]Finding{v.Regressions, v.Improvements, v.Earlier} {
@@ -124,9 +135,7 @@ func (v Verdict) WriteText(w io.Writer) error {
 			})
 		}
 	}
-	table.Text(&b)
-	_, err := io.WriteString(w, b.String())
-	return err
+	table.Text(b)
 }
 
 // WriteJSON writes verdicts as a list.

@@ -14,11 +14,7 @@ func TestJudge(t *testing.T) {
 		for i := 60; i < nights; i++ {
 			h.Nights[i].Version = "v2"
 		}
-		trends, err := rule.Trends(h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return Judge(h, trends, recent)
+		return Judge(h, rule.Trends(h), recent)
 	}
 	for _, test := range []struct {
 		nights, recent          int
@@ -46,7 +42,7 @@ func TestJudge(t *testing.T) {
 		t.Errorf("finding: got %+v, want first run 20260302T020000Z of v2 after v1, confirmed by 20260304T020000Z", f)
 	}
 	var text, list strings.Builder
-	if err := v.WriteText(&text); err != nil {
+	if err := WriteText(&text, []Verdict{v}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"SLOWER  metric/00", "since 20260302T020000Z (v2, before it v1)", "3 nights after 50"} {
