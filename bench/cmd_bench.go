@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -98,30 +99,21 @@ func (a *app) bench(ctx context.Context, b run.SpeedTest) error {
 		}
 	}
 	row, times, err := b.Measure(ctx, l)
-	if closeErr := l.Close(); err == nil {
-		err = closeErr
-	}
+	err = cmp.Or(err, l.Close())
 	if row.Rounds == 0 {
 		return err
 	}
-	path := filepath.Join(b.Machine.Out, results.BenchFile)
-	if appendErr := results.AppendBench(path, row); err == nil {
-		err = appendErr
-	}
-	var printErr error
+	// What was measured is kept and printed even if something went wrong after it.
+	err = cmp.Or(err, results.AppendBench(filepath.Join(b.Machine.Out, results.BenchFile), row))
 	switch b.Format {
 	case "csv":
-		printErr = files.WriteCSV(a.stdout, []results.BenchRow{row})
+		return cmp.Or(err, files.WriteCSV(a.stdout, []results.BenchRow{row}))
 	case "gobench":
-		printErr = row.Gobench(a.stdout)
-	default:
-		printErr = row.Text(a.stdout)
-		if printErr == nil && b.Profile {
-			printErr = b.Phases.Print(a.stdout, len(times), run.Sum(times))
-		}
+		return cmp.Or(err, row.Gobench(a.stdout))
 	}
-	if err == nil {
-		err = printErr
+	printErr := row.Text(a.stdout)
+	if printErr == nil && b.Profile {
+		printErr = b.Phases.Print(a.stdout, len(times), run.Sum(times))
 	}
-	return err
+	return cmp.Or(err, printErr)
 }

@@ -3,34 +3,29 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/results/files"
 )
 
 func (a *app) dataCommand() *cobra.Command {
 	var dir string
 	data := &cobra.Command{
 		Use: "data", Short: "List, fetch and verify data sets",
-		Args: subcommandArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	data.PersistentFlags().StringVar(&dir, "data-dir", "", "folder of the data sets (default: $ROLLCALL_DATA, then the user's cache folder)")
 	options := func() datasets.Options { return datasets.Options{Dir: dir, Progress: a.stderr} }
-	named := func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return settings.Usagef("%s: %d data sets named, want one of %s", commandName(cmd), len(args), strings.Join(datasets.Names(), ", "))
-		}
+	named := cobra.MatchAll(oneNamed("data sets", datasets.Names()), func(cmd *cobra.Command, args []string) error {
 		if !slices.Contains(datasets.Names(), args[0]) {
-			return settings.Usagef("%s: data set %q: unknown%s, want one of %s", commandName(cmd), args[0], settings.DidYouMean(args[0], datasets.Names()), strings.Join(datasets.Names(), ", "))
+			return unknownName(commandName(cmd)+": data set", args[0], datasets.Names())
 		}
 		return nil
-	}
+	})
 	complete := cobra.FixedCompletions(datasets.Names(), cobra.ShellCompDirectiveNoFileComp)
 	data.AddCommand(
 		&cobra.Command{
@@ -60,7 +55,7 @@ func (a *app) dataCommand() *cobra.Command {
 }
 
 func (a *app) dataList(o datasets.Options) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	table := files.TextTable{Align: "ll", Gap: "  "}
 	for _, name := range datasets.Names() {
 		found, err := datasets.Find(name, o)
 		where := found.Dir
@@ -76,20 +71,21 @@ func (a *app) dataList(o datasets.Options) error {
 		case where == "":
 			where = "generated"
 		}
-		if _, err := fmt.Fprintf(w, "%s\t%s\n", name, where); err != nil {
-			return err
-		}
+		table.Lines = append(table.Lines, []string{name, where})
 	}
-	return w.Flush()
+	var b strings.Builder
+	table.Text(&b)
+	_, err := io.WriteString(a.stdout, b.String())
+	return err
 }
 
 func (a *app) dataVerify(name string, o datasets.Options) error {
-	files, err := datasets.Verify(name, o)
+	found, err := datasets.Verify(name, o)
 	if err != nil {
 		return err
 	}
 	bad := 0
-	for _, f := range files {
+	for _, f := range found {
 		if !f.Status.OK() {
 			bad++
 		}
@@ -98,7 +94,7 @@ func (a *app) dataVerify(name string, o datasets.Options) error {
 		}
 	}
 	if bad > 0 {
-		return fmt.Errorf("data verify: %s: %d of %d files are not the official ones", name, bad, len(files))
+		return fmt.Errorf("data verify: %s: %d of %d files are not the official ones", name, bad, len(found))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
 
@@ -23,26 +24,22 @@ func (a *app) devicesCommand() *cobra.Command {
 			for _, k := range cpu.Variants() {
 				names = append(names, k.Name())
 			}
-			if _, err := fmt.Fprintf(a.stdout, "cpu      %s, %d threads, kernels %s (of %s)\n", cpu.Model(), runtime.GOMAXPROCS(0), best.Name(), strings.Join(names, ", ")); err != nil {
-				return err
-			}
+			var b strings.Builder
+			fmt.Fprintf(&b, "cpu      %s, %d threads, kernels %s (of %s)\n", cpu.Model(), runtime.GOMAXPROCS(0), best.Name(), strings.Join(names, ", "))
 			cards, err := gpu.Cards()
 			if err != nil {
-				_, err = fmt.Fprintf(a.stdout, "cuda     none: %v\n", err)
-				return err
+				fmt.Fprintf(&b, "cuda     none: %v\n", err)
 			}
 			for _, c := range cards {
 				state := "usable"
 				if c.Unusable != "" {
 					state = "unusable: " + c.Unusable
 				}
-				_, err := fmt.Fprintf(a.stdout, "cuda:%-3d %s, %.1f GiB, %d multiprocessors, compute capability %s, driver for CUDA %s: %s\n",
+				fmt.Fprintf(&b, "cuda:%-3d %s, %.1f GiB, %d multiprocessors, compute capability %s, driver for CUDA %s: %s\n",
 					c.Index, c.Name, float64(c.Memory)/(1<<30), c.Multiprocessors, c.Capability, c.Driver, state)
-				if err != nil {
-					return err
-				}
 			}
-			return nil
+			_, err = io.WriteString(a.stdout, b.String())
+			return err
 		},
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,13 +31,7 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 		Example: `  rollcall figure fedawe-f6
   rollcall figure fedawe-f7 --data cifar10 --rounds 100 --seeds 3`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.FigureNames(), cobra.ShellCompDirectiveNoFileComp),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return settings.Usagef("figure: %d figures named, want one of %s", len(args),
-					strings.Join(papers.FigureNames(), ", "))
-			}
-			return nil
-		},
+		Args:              oneNamed("figures", papers.FigureNames()),
 	}
 	registerMachine(cmd.Flags(), &machine)
 	registerAtOnce(cmd.Flags(), &machine)
@@ -46,16 +41,14 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 	fs.StringSliceVar(&flags.methods, "methods", nil, "only these methods")
 	fs.UintSliceVar(&flags.seeds, "seeds", nil, "seeds (default: fedawe's, fedar's and cafed-i3 3,4,6, cafed-f's 1 … 10; "+
 		"one where a single run is shown)")
-	fs.Lookup("seeds").DefValue = "" // the usage says it
 	fs.StringVar(&flags.preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text "+
 		"(default: code, and paper for fedar's, which have no other, and for cafed-f…, whose printed rates the code's "+
 		"momentum turns unstable)")
-	fs.Lookup("preset").DefValue = "" // the usage says it
 	fs.IntVar(&flags.rounds, "rounds", 0, "rounds (default: the paper's)")
 	fs.IntVar(&flags.clients, "clients", 100, "clients (default: the paper's)")
 	fs.IntVar(&flags.evalEvery, "eval-every", 10, "evaluate every so many rounds (default: fedawe's 10, cafed's 1, "+
 		"cafed-f1c and fedar's 5)")
-	for _, name := range []string{"clients", "eval-every"} {
+	for _, name := range []string{"seeds", "preset", "clients", "eval-every"} {
 		fs.Lookup(name).DefValue = "" // the usage says it
 	}
 	options := optionFlags(fs)
@@ -64,13 +57,10 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 		if err != nil {
 			return unknownName("figure", args[0], papers.FigureNames())
 		}
-		if err := machine.ValidateAtOnce(); err != nil {
+		if err := cmp.Or(machine.ValidateAtOnce(), machine.Validate()); err != nil {
 			return err
 		}
-		if err := machine.Validate(); err != nil {
-			return err
-		}
-		own, err := optionValues(options, figure.ID)
+		own, err := optionValues(options)
 		if err != nil {
 			return err
 		}
@@ -123,47 +113,38 @@ func (a *app) figure(
 	return err
 }
 
-// figureOption is a flag that one figure has of its own.
-type figureOption struct {
-	papers.Option
-	figure string
-	value  func() any // of the flag, once flags are read
-}
-
-// optionFlags makes flags of the options of all figures.
-func optionFlags(fs *pflag.FlagSet) (options []figureOption) {
+// optionFlags makes flags of the options of all figures. It returns the value of each, for when flags are read.
+func optionFlags(fs *pflag.FlagSet) map[string]func() any {
+	values := map[string]func() any{}
 	for _, figure := range papers.Figures() {
 		for _, o := range figure.Options {
-			own := figureOption{Option: o, figure: figure.ID}
 			help := figure.ID + ": " + o.Help
 			switch def := o.Default.(type) {
 			case float64:
 				v := fs.Float64(o.Name, def, help)
-				own.value = func() any { return *v }
+				values[o.Name] = func() any { return *v }
 			case bool:
 				v := fs.Bool(o.Name, def, help)
-				own.value = func() any { return *v }
+				values[o.Name] = func() any { return *v }
 			default:
 				panic(fmt.Sprintf("figure %s: option %s is a %T, want a float64 or a bool", figure.ID, o.Name, def))
 			}
-			options = append(options, own)
 		}
 	}
-	return options
+	return values
 }
 
-// optionValues returns the values of the options of a figure, by name. It refuses impossible ones, of other figures
-// too.
-func optionValues(options []figureOption, figure string) (map[string]any, error) {
+// optionValues returns the values of the options of all figures, by name. It refuses impossible ones.
+func optionValues(flags map[string]func() any) (map[string]any, error) {
 	values := map[string]any{}
-	for _, o := range options {
-		v := o.value()
-		if o.Check != nil {
-			if err := o.Check(v); err != nil {
-				return nil, settings.Usagef("--%s %v: %w", o.Name, v, err)
+	for _, figure := range papers.Figures() {
+		for _, o := range figure.Options {
+			v := flags[o.Name]()
+			if o.Check != nil {
+				if err := o.Check(v); err != nil {
+					return nil, settings.Usagef("--%s %v: %w", o.Name, v, err)
+				}
 			}
-		}
-		if o.figure == figure {
 			values[o.Name] = v
 		}
 	}

@@ -15,7 +15,6 @@ import (
 
 	"rollcall/algos/availability"
 	"rollcall/bench/run"
-	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/papers"
@@ -76,9 +75,7 @@ func (a *app) writeReport(ctx context.Context, to string, folders []string) erro
 
 // complain logs what could not be read, and makes an error of it at the end.
 func (a *app) complain(what string, bad []error) error {
-	for _, err := range bad {
-		run.Logf(a.stderr, "rollcall: %s\n", settings.OneLine(err))
-	}
+	logErrors(a.stderr, bad...)
 	if len(bad) > 0 {
 		return fmt.Errorf("%s: %s with files, named above; the rest is done", what, run.Count(len(bad), "problem"))
 	}
@@ -144,17 +141,8 @@ func allNumbers(found []results.PlacedSummary, runs []results.Run) (rows []resul
 		rows = append(rows, r.SummaryRow)
 		known[place{r.Cell, r.Params}] = true
 	}
-	left := map[string][]results.Run{}
-	var tables []string
-	for _, r := range runs {
-		if known[place{r.Cell, r.Params}] {
-			continue
-		}
-		if left[r.Table] == nil {
-			tables = append(tables, r.Table)
-		}
-		left[r.Table] = append(left[r.Table], r)
-	}
+	alone := slices.DeleteFunc(slices.Clone(runs), func(r results.Run) bool { return known[place{r.Cell, r.Params}] })
+	tables, left := results.Grouped(alone, func(r results.Run) string { return r.Table })
 	for _, table := range tables {
 		more, err := papers.Summaries(table, left[table])
 		if err != nil {
@@ -178,10 +166,7 @@ func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err e
 			continue
 		}
 		seen[r.Availability] = true
-		text, err := json.Marshal(r.Info.Settings)
-		if err != nil {
-			return nil, "", fmt.Errorf("report: %s: %w", filepath.Join(r.Dir, results.RunFile), err)
-		}
+		text, _ := json.Marshal(r.Info.Settings) // which were read as JSON
 		var s struct {
 			Period             int
 			Gamma, Cutoff, Low float64

@@ -21,21 +21,9 @@ var compareFormats = []string{"text", "csv", "markdown"}
 func (a *app) resultsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "results", Short: "List, show, compare, merge and export what runs have left",
-		Args: subcommandArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.listCommand(), a.showCommand(), a.compareCommand(), a.diffCommand(), a.mergeCommand(), a.exportCommand())
 	return cmd
-}
-
-// exactly is for commands that take n arguments. otherwise says what there is and what is wanted: "%d cells, want one".
-func exactly(n int, otherwise string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != n {
-			return settings.Usagef("%s: "+otherwise, commandName(cmd), len(args))
-		}
-		return nil
-	}
 }
 
 func (a *app) compareCommand() *cobra.Command {
@@ -58,35 +46,27 @@ entry how far it is from the printed number, whether that is within two standard
 			if err := settings.OneOf("format", format, compareFormats); err != nil {
 				return err
 			}
-			known := papers.TableNames()
-			if settings.OneOf("table", args[0], known) != nil {
-				return settings.Usagef("table %q: unknown%s, want one of %s", args[0], settings.DidYouMean(args[0], known), strings.Join(known, ", "))
+			table, err := papers.TableByID(args[0])
+			if err != nil {
+				return unknownName("table", args[0], papers.TableNames())
 			}
-			return a.compare(args[0], args[1], format)
+			rows, err := readSummary(table.ID, args[1])
+			if err != nil {
+				return err
+			}
+			c := compare.Table(table.Printed, rows)
+			switch format {
+			case "csv":
+				return files.WriteCSV(a.stdout, c.Rows)
+			case "markdown":
+				return c.Write(a.stdout, compare.Markdown)
+			default:
+				return c.Write(a.stdout, compare.Plain)
+			}
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "what is printed: "+strings.Join(compareFormats, ", "))
 	return cmd
-}
-
-func (a *app) compare(table, dir, format string) error {
-	of, err := papers.TableByID(table)
-	if err != nil {
-		return err
-	}
-	rows, err := readSummary(table, dir)
-	if err != nil {
-		return err
-	}
-	c := compare.Table(of.Printed, rows)
-	switch format {
-	case "csv":
-		return files.WriteCSV(a.stdout, c.Rows)
-	case "markdown":
-		return c.Write(a.stdout, compare.Markdown)
-	default:
-		return c.Write(a.stdout, compare.Plain)
-	}
 }
 
 // readSummary reads the summary of a table in its own folder or in the one that holds all tables.

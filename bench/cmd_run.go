@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,9 +90,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 		}
 	}
 	rows, err := x.Do(ctx, l, run.NewProgress(a.stderr, x.Settings.Method))
-	if closeErr := l.Close(); err == nil {
-		err = closeErr
-	}
+	err = cmp.Or(err, l.Close())
 	if len(rows) > 0 {
 		note := "complete"
 		switch {
@@ -100,9 +99,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 		case err != nil:
 			note = "failed"
 		}
-		if reportErr := a.report(x, rows, note); err == nil {
-			err = reportErr
-		}
+		err = cmp.Or(err, a.report(x, rows, note))
 	}
 	return err
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,21 +49,14 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
 	fs.StringVar(&sweep.Like, "like", "fedawe", "all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
 	fs.StringVar(&sweep.Name, "name", "sweep", "folder below OUT of summary and runs")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := machine.ValidateAtOnce(); err != nil {
-			return err
-		}
-		if err := machine.Validate(); err != nil {
+		if err := cmp.Or(machine.ValidateAtOnce(), machine.Validate()); err != nil {
 			return err
 		}
 		var err error
 		if sweep.Seeds, err = settings.SeedList(seeds); err != nil {
 			return err
 		}
-		for _, set := range settings.GivenBy(fs) {
-			if set.Name != "preset" {
-				sweep.Given = append(sweep.Given, set)
-			}
-		}
+		sweep.Given = slices.DeleteFunc(settings.GivenBy(fs), func(set algos.Setting) bool { return set.Name == "preset" })
 		sweep.Preset = fs.Lookup("preset").Value.String()
 		t, cells, err := sweep.Cells()
 		if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 
 	"rollcall/algos"
 	"rollcall/bench/run"
-	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/papers"
 )
@@ -33,13 +33,7 @@ trains on other data than the table's.`,
 		Example: "  rollcall table fedawe-2 --data cifar10 --availability sine --methods fedawe,fedavg-active " +
 			"--rounds 100 --seeds 3",
 		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return settings.Usagef("%s: %d tables named, want one of %s", commandName(cmd), len(args),
-					strings.Join(papers.TableNames(), ", "))
-			}
-			return nil
-		},
+		Args:              oneNamed("tables", papers.TableNames()),
 	}
 	registerMachine(cmd.Flags(), &machine)
 	registerEvents(cmd.Flags(), &machine)
@@ -63,10 +57,7 @@ trains on other data than the table's.`,
 		if err != nil {
 			return unknownName("table", args[0], papers.TableNames())
 		}
-		if err := machine.ValidateAtOnce(); err != nil {
-			return err
-		}
-		if err := machine.Validate(); err != nil {
+		if err := cmp.Or(machine.ValidateAtOnce(), machine.Validate()); err != nil {
 			return err
 		}
 		wanted := flags.wanted(fs, t.Preset)
@@ -127,10 +118,4 @@ func (f *entryFlags) wanted(given *pflag.FlagSet, preset string) run.Wanted {
 		}
 	}
 	return w
-}
-
-// unknownName is the error of an argument that names no table or figure.
-func unknownName(what, name string, known []string) error {
-	return settings.Usagef("%s %q: unknown%s, want one of %s", what, name, settings.DidYouMean(name, known),
-		strings.Join(known, ", "))
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/results/track"
 )
@@ -25,8 +24,6 @@ func (a *app) trackCommand() *cobra.Command {
 		Use: "track", Short: "Follow the speed of machines night by night",
 		Long: `track keeps a history of what the standard workloads take, one file per machine, and tells a shift from noise by a
 distribution-free test. Status 1 is a regression, 2 any other failure.`,
-		Args: subcommandArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.trackRunCommand(), a.trackCompareCommand(), a.trackPlotCommand())
 	for _, c := range cmd.Commands() {
@@ -117,9 +114,7 @@ func (a *app) say(verdicts []track.Verdict, format string) error {
 // histories reads those of a folder, or the one whose fingerprint begins as asked, and logs what is wrong in the files.
 func (a *app) histories(dir, fingerprint string) ([]*track.History, error) {
 	all, bad := track.ReadFolder(dir)
-	for _, err := range bad {
-		run.Logf(a.stderr, "rollcall: %s\n", settings.OneLine(err))
-	}
+	logErrors(a.stderr, bad...)
 	kept := slices.DeleteFunc(slices.Clone(all), func(h *track.History) bool {
 		return !strings.HasPrefix(h.Machine.Fingerprint(), strings.ToLower(fingerprint))
 	})

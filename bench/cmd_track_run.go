@@ -13,7 +13,6 @@ import (
 
 	"rollcall/bench/nightly"
 	"rollcall/bench/run"
-	"rollcall/bench/settings"
 	"rollcall/results/track"
 )
 
@@ -78,7 +77,7 @@ func (a *app) trackRun(ctx context.Context, t trackFlags, bench nightBench) erro
 	verdict := a.say([]track.Verdict{v}, t.format)
 	if hook != "" {
 		if err := nightly.PostVerdict(ctx, hook, v); err != nil {
-			run.Logf(a.stderr, "rollcall: %v\n", err)
+			logErrors(a.stderr, err)
 		}
 	}
 	return verdict
@@ -109,9 +108,7 @@ func (a *app) night(ctx context.Context, t trackFlags, bench nightBench) (v trac
 		return v, err
 	}
 	h, bad := track.Read(w.Path(machine))
-	for _, err := range bad {
-		run.Logf(a.stderr, "rollcall: %s\n", settings.OneLine(err))
-	}
+	logErrors(a.stderr, bad...)
 	if h == nil || h.Machine != machine {
 		return v, fmt.Errorf("track: %s: its first row is of another machine, want %s", w.Path(machine), machine.Fingerprint())
 	}

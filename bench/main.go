@@ -40,11 +40,17 @@ func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	case errors.Is(err, context.Canceled):
 		run.Logf(stderr, "rollcall: interrupted\n")
 		return statusInterrupted
-	case settings.IsUsage(err):
-		run.Logf(stderr, "rollcall: %s\n", settings.OneLine(err))
+	}
+	logErrors(stderr, err)
+	if settings.IsUsage(err) {
 		return statusUsage
-	default:
+	}
+	return statusFailure
+}
+
+// logErrors writes each error in a line.
+func logErrors(stderr io.Writer, errs ...error) {
+	for _, err := range errs {
 		run.Logf(stderr, "rollcall: %s\n", settings.OneLine(err))
-		return statusFailure
 	}
 }

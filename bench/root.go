@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -40,15 +41,14 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 	for _, c := range root.Commands() {
 		completeNames(c)
 	}
-	root.Args = subcommandArgs
-	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	for _, c := range root.Commands() {
-		switch c.Name() {
-		case "completion":
-			c.Args, c.RunE = subcommandArgs, root.RunE
-		case "help":
+	for _, c := range append(root.Commands(), root) {
+		switch {
+		case c.HasSubCommands():
+			c.Args = subcommandArgs
+			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		case c.Name() == "help":
 			c.Args = func(_ *cobra.Command, args []string) error {
 				topic, rest, err := root.Find(args)
 				if err != nil {
@@ -70,7 +70,8 @@ func errorPrefix(cmd *cobra.Command) string {
 }
 
 func commandName(cmd *cobra.Command) string {
-	return strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()), " ")
+	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
+	return name
 }
 
 // subcommandArgs is for commands that only group others: an argument left over names a command that does not exist.
@@ -106,29 +107,21 @@ func flagError(cmd *cobra.Command, err error) error {
 		return settings.Usagef("%sunknown flag --%s%s, want one that %s lists", of, name, hint, want)
 	}
 	if value, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return settings.Usagef("%s--%s %q: want %s", of, value.GetFlag().Name, value.GetValue(), kindOfValue(value.GetFlag()))
+		f := value.GetFlag()
+		kind := f.Value.Type()
+		return settings.Usagef("%s--%s %q: want %s", of, f.Name, value.GetValue(), cmp.Or(kindsOfValue[kind], kind))
 	}
 	return settings.Usagef("%s%w", of, err)
 }
 
-// kindOfValue says what a flag takes.
-func kindOfValue(f *pflag.Flag) string {
-	switch f.Value.Type() {
-	case "int":
-		return "a whole number"
-	case "uint32":
-		return "a whole number, 0 … 4294967295"
-	case "uintSlice":
-		return "whole numbers from 0, separated by commas"
-	case "float64":
-		return "a number"
-	case "bool":
-		return "true or false"
-	case "number|none":
-		return "a number or none"
-	default:
-		return f.Value.Type()
-	}
+// kindsOfValue are what flags take, by their types.
+var kindsOfValue = map[string]string{
+	"int":         "a whole number",
+	"uint32":      "a whole number, 0 … 4294967295",
+	"uintSlice":   "whole numbers from 0, separated by commas",
+	"float64":     "a number",
+	"bool":        "true or false",
+	"number|none": "a number or none",
 }
 
 // completeNames completes the values of flags that take a name.
@@ -156,6 +149,27 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return settings.Usagef("%s: unexpected argument %q, want none", commandName(cmd), args[0])
 	}
 	return nil
+}
+
+// exactly is for commands that take n arguments. otherwise says what there is and what is wanted: "%d cells, want one".
+func exactly(n int, otherwise string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return settings.Usagef("%s: "+otherwise, commandName(cmd), len(args))
+		}
+		return nil
+	}
+}
+
+// oneNamed is for commands that take one of some names.
+func oneNamed(what string, names []string) cobra.PositionalArgs {
+	return exactly(1, "%d "+what+" named, want one of "+strings.Join(names, ", "))
+}
+
+// unknownName is the error of an argument that is none of the names it can be.
+func unknownName(what, name string, known []string) error {
+	return settings.Usagef("%s %q: unknown%s, want one of %s", what, name, settings.DidYouMean(name, known),
+		strings.Join(known, ", "))
 }
 
 func (a *app) versionCommand() *cobra.Command {

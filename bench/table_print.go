@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"golang.org/x/term"
 
@@ -24,14 +25,11 @@ func (a *app) printTable(t *papers.Table, rows []results.SummaryRow, path string
 			width = w
 		}
 	}
-	ours := fmt.Sprintf("ours: %s, %s; %s\n", run.Count(len(t.Seeds), "seed"), run.Count(t.Rounds, "round"),
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\nours: %s, %s; %s\n", t.Title, run.Count(len(t.Seeds), "seed"), run.Count(t.Rounds, "round"),
 		t.About(t.Rounds))
-	paper := ""
 	if t.Source != "" {
-		paper = "paper: " + t.Source + "\n"
-	}
-	if _, err := fmt.Fprintf(a.stdout, "%s\n%s%s", t.Title, ours, paper); err != nil {
-		return err
+		fmt.Fprintf(&b, "paper: %s\n", t.Source)
 	}
 	lines := slices.Clone(rows) // whose labels say what the table's own settings do not
 	for i := range lines {
@@ -41,14 +39,12 @@ func (a *app) printTable(t *papers.Table, rows []results.SummaryRow, path string
 		if !slices.ContainsFunc(lines, func(r results.SummaryRow) bool { return r.Metric == e.Metric }) {
 			continue // a sweep without evaluations of the training set
 		}
-		if _, err := fmt.Fprintln(a.stdout); err != nil {
-			return err
-		}
-		if err := compare.WriteTable(a.stdout, lines, e.Metric, width); err != nil {
+		b.WriteString("\n")
+		if err := compare.WriteTable(&b, lines, e.Metric, width); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(a.stdout, "\n%s\n", path)
+	_, err := fmt.Fprintf(a.stdout, "%s\n%s\n", b.String(), path)
 	return err
 }
 

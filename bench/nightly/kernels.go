@@ -1,6 +1,7 @@
 package nightly
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -19,10 +20,7 @@ func (b *Bench) profiled(ctx context.Context, e nets.Profiler, round func() erro
 	}
 	err := round()
 	kernels := e.Kernels()
-	if endErr := e.Profile(false); err == nil {
-		err = endErr
-	}
-	if err != nil {
+	if err := cmp.Or(err, e.Profile(false)); err != nil {
 		return fmt.Errorf("track: kernels: %w", err)
 	}
 	for _, k := range kernels {

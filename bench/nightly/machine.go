@@ -1,7 +1,6 @@
 package nightly
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -73,15 +72,13 @@ func cpuClocks(dir string) string {
 
 // cpuMHz returns the mean clock of the processors at this moment, 0 where the system does not tell.
 func cpuMHz(path string) float64 {
-	f, err := os.Open(path)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return 0
 	}
-	defer f.Close() //nolint:errcheck // read only
 	sum, n := 0.0, 0
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		key, value, _ := strings.Cut(lines.Text(), ":")
+	for line := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(line, ":")
 		if strings.TrimSpace(key) != "cpu MHz" {
 			continue
 		}

@@ -1,6 +1,7 @@
 package nightly
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -193,11 +194,7 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closeErr := engine.Close(); err == nil {
-			err = closeErr
-		}
-	}()
+	defer func() { err = cmp.Or(err, engine.Close()) }()
 	l := run.SessionOn(w.set, w.model, engine)
 	f, err := l.Federate(ctx, w.settings, 1, engine)
 	if err != nil {
