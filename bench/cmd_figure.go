@@ -20,7 +20,7 @@ import (
 func (a *app) figureCommand() *cobra.Command {
 	var (
 		machine run.Machine
-		flags   entryFlags
+		wanted  run.Wanted
 	)
 	cmd := &cobra.Command{
 		Use:   "figure FIGURE",
@@ -36,17 +36,17 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 	registerMachine(cmd.Flags(), &machine)
 	registerAtOnce(cmd.Flags(), &machine)
 	fs := cmd.Flags()
-	fs.StringSliceVar(&flags.data, "data", nil, "only these data sets; of fedawe-f5 the one whose split is shown "+
+	fs.StringSliceVar(&wanted.Data, "data", nil, "only these data sets; of fedawe-f5 the one whose split is shown "+
 		"(default cifar10)")
-	fs.StringSliceVar(&flags.methods, "methods", nil, "only these methods")
-	fs.UintSliceVar(&flags.seeds, "seeds", nil, "seeds (default: fedawe's, fedar's and cafed-i3 3,4,6, cafed-f's 1 … 10; "+
+	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
+	fs.UintSliceVar(&wanted.Seeds, "seeds", nil, "seeds (default: fedawe's, fedar's and cafed-i3 3,4,6, cafed-f's 1 … 10; "+
 		"one where a single run is shown)")
-	fs.StringVar(&flags.preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text "+
+	fs.StringVar(&wanted.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text "+
 		"(default: code, and paper for fedar's, which have no other, and for cafed-f…, whose printed rates the code's "+
 		"momentum turns unstable)")
-	fs.IntVar(&flags.rounds, "rounds", 0, "rounds (default: the paper's)")
-	fs.IntVar(&flags.clients, "clients", 100, "clients (default: the paper's)")
-	fs.IntVar(&flags.evalEvery, "eval-every", 10, "evaluate every so many rounds (default: fedawe's 10, cafed's 1, "+
+	wanted.Rounds = fs.Int("rounds", 0, "rounds (default: the paper's)")
+	fs.Int("clients", 100, "clients (default: the paper's)")
+	fs.Int("eval-every", 10, "evaluate every so many rounds (default: fedawe's 10, cafed's 1, "+
 		"cafed-f1c and fedar's 5)")
 	for _, name := range []string{"seeds", "preset", "clients", "eval-every"} {
 		fs.Lookup(name).DefValue = "" // the usage says it
@@ -64,7 +64,7 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 		if err != nil {
 			return err
 		}
-		wanted := flags.wanted(fs, figure.Preset)
+		complete(&wanted, fs, figure.Preset)
 		if err := wanted.Figure(&figure); err != nil {
 			return err
 		}

@@ -56,7 +56,11 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 			wanted = append(wanted, results.Metric(m))
 		}
 		if e.Caption == "" {
-			e.Caption = caption(args[0], rows, e.Printed)
+			e.Caption = caption(rows)
+			if e.Printed && table.Source != "" {
+				e.Caption += "; printed: " + table.Source
+			}
+			e.Caption += "."
 		}
 		return grid.Only(wanted...).Write(a.stdout, e)
 	}
@@ -64,7 +68,7 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 }
 
 // caption says what the numbers of a table are.
-func caption(table string, rows []results.SummaryRow, printed bool) string {
+func caption(rows []results.SummaryRow) string {
 	least, most := rows[0].N, rows[0].N
 	for _, r := range rows {
 		least, most = min(least, r.N), max(most, r.N)
@@ -73,9 +77,5 @@ func caption(table string, rows []results.SummaryRow, printed bool) string {
 	if least < most {
 		seeds = fmt.Sprintf("%d to %d seeds", least, most)
 	}
-	text := fmt.Sprintf("Mean ± sample standard deviation over %s, rollcall %s", seeds, rows[0].Version)
-	if known, err := papers.TableByID(table); err == nil && printed {
-		text += "; printed: " + known.Source
-	}
-	return text + "."
+	return fmt.Sprintf("Mean ± sample standard deviation over %s, rollcall %s", seeds, rows[0].Version)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,7 +20,7 @@ import (
 func (a *app) tableCommand() *cobra.Command {
 	var (
 		machine run.Machine
-		flags   entryFlags
+		wanted  run.Wanted
 	)
 	cmd := &cobra.Command{
 		Use:   "table TABLE",
@@ -39,18 +38,18 @@ trains on other data than the table's.`,
 	registerEvents(cmd.Flags(), &machine)
 	registerAtOnce(cmd.Flags(), &machine)
 	fs := cmd.Flags()
-	fs.StringSliceVar(&flags.methods, "methods", nil, "only these methods")
-	fs.StringSliceVar(&flags.data, "data", nil, "only these data sets")
-	fs.StringSliceVar(&flags.availability, "availability", nil, "only these availability processes")
-	fs.UintSliceVar(&flags.seeds, "seeds", nil, "seeds (default: 3,4,6)")
+	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
+	fs.StringSliceVar(&wanted.Data, "data", nil, "only these data sets")
+	fs.StringSliceVar(&wanted.Availability, "availability", nil, "only these availability processes")
+	fs.UintSliceVar(&wanted.Seeds, "seeds", nil, "seeds (default: 3,4,6)")
 	fs.Lookup("seeds").DefValue = "" // the usage says it
-	fs.StringVar(&flags.preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text "+
+	fs.StringVar(&wanted.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text "+
 		"(default: code, and paper for fedar's, which have no other)")
 	fs.Lookup("preset").DefValue = "" // the usage says it
-	fs.IntVar(&flags.rounds, "rounds", 0, "rounds (default: the paper's; fedawe's 2000, cafed-1 150; fedar's 1000, "+
+	wanted.Rounds = fs.Int("rounds", 0, "rounds (default: the paper's; fedawe's 2000, cafed-1 150; fedar's 1000, "+
 		"which it does not print)")
-	fs.IntVar(&flags.clients, "clients", 0, "clients (default: the paper's; fedawe's and fedar's 100, cafed-1 24)")
-	fs.IntVar(&flags.evalEvery, "eval-every", 0, "evaluate every so many rounds (default: fedawe's 10, and 2 among the "+
+	fs.Int("clients", 0, "clients (default: the paper's; fedawe's and fedar's 100, cafed-1 24)")
+	fs.Int("eval-every", 0, "evaluate every so many rounds (default: fedawe's 10, and 2 among the "+
 		"last 50; cafed-1 1, fedar's 5)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		t, err := papers.TableByID(args[0])
@@ -60,7 +59,7 @@ trains on other data than the table's.`,
 		if err := cmp.Or(machine.ValidateAtOnce(), machine.Validate()); err != nil {
 			return err
 		}
-		wanted := flags.wanted(fs, t.Preset)
+		complete(&wanted, fs, t.Preset)
 		cells, err := run.Cells(&t, &wanted)
 		if err != nil {
 			return err
@@ -95,27 +94,17 @@ func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machi
 	return nil
 }
 
-// entryFlags narrow a table or figure.
-type entryFlags struct {
-	methods, data, availability []string
-	seeds                       []uint
-	preset                      string
-	rounds, clients, evalEvery  int
-}
-
-// wanted returns what the flags that were given ask for, in the preset of the table or figure if none was.
-func (f *entryFlags) wanted(given *pflag.FlagSet, preset string) run.Wanted {
-	w := run.Wanted{Methods: f.methods, Data: f.data, Availability: f.availability, Seeds: f.seeds, Preset: f.preset}
-	if !given.Changed("preset") && preset != "" {
+// complete puts the numbers that were given into what is wanted of a table or figure, and its preset if none was.
+func complete(w *run.Wanted, fs *pflag.FlagSet, preset string) {
+	if !fs.Changed("preset") && preset != "" {
 		w.Preset = preset
 	}
-	if given.Changed("rounds") {
-		w.Rounds = &f.rounds
+	if !fs.Changed("rounds") {
+		w.Rounds = nil
 	}
-	for name, value := range map[string]int{"clients": f.clients, "eval-every": f.evalEvery} {
-		if given.Changed(name) {
-			w.Given = append(w.Given, algos.Setting{Name: name, Value: strconv.Itoa(value)})
+	for _, name := range []string{"clients", "eval-every"} {
+		if fs.Changed(name) {
+			w.Given = append(w.Given, algos.Setting{Name: name, Value: fs.Lookup(name).Value.String()})
 		}
 	}
-	return w
 }

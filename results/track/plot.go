@@ -38,12 +38,7 @@ func chart(h *History, t Trend) plot.LineChart {
 	lowest, highest := math.Inf(1), math.Inf(-1)
 	for i, n := range t.Nights {
 		night.X, night.Y = append(night.X, day(n)), append(night.Y, t.Values[i])
-		low, high := t.Values[i], t.Values[i]
-		for _, v := range h.Nights[n].Values {
-			if v.Metric == t.Metric && v.Unit == t.Unit {
-				low, high = slices.Min(v.Samples), stats.Quantile(v.Samples, 0.75).Value
-			}
-		}
+		low, high := slices.Min(t.Samples[i]), stats.Quantile(t.Samples[i], 0.75).Value
 		night.Low, night.High = append(night.Low, low), append(night.High, high)
 		lowest, highest = min(lowest, low), max(highest, high)
 	}

@@ -9,9 +9,27 @@ import (
 	"rollcall/results/stats"
 )
 
+// Rule says what a shift is: nights that differ from those before them by more than chance and by more than a little.
+type Rule struct {
+	// largest share of false discoveries of one night, over all its metrics (Benjamini and Hochberg); in (0, 1)
+	Level     float64
+	MinEffect float64 // least change of the median that counts, as a fraction
+}
+
+// DefaultRule is the one whose rates docs/tracking.md has.
+func DefaultRule() Rule { return Rule{Level: 0.01, MinEffect: 0.02} }
+
+// What else the rates depend on. The Mann-Whitney test has exact probabilities for up to 50 nights on each side.
+const (
+	LeastSamples = 10 // a night with fewer of a metric does not count for it
+	baseline     = 10 // nights there must be before a shift
+	window       = 50 // nights before a shift that it is compared with, at most
+	confirm      = 3  // nights a shift must have lasted
+	recent       = 20 // nights it is looked for in
+)
+
 // Shift is a lasting change of one metric.
 type Shift struct {
-	Metric, Unit  string
 	First         int     // night that shows it first, in [History.Nights]
 	Confirmed     int     // night after which it could be told from chance
 	Before, After float64 // medians of the nights before it, and of those from First to Confirmed
@@ -26,8 +44,9 @@ func (s Shift) Slower() bool { return s.Change > 0 }
 // Trend is the history of one metric.
 type Trend struct {
 	Metric, Unit string
-	Nights       []int     // those with samples enough, in [History.Nights]
-	Values       []float64 // of these nights
+	Nights       []int       // those with samples enough, in [History.Nights]
+	Samples      [][]float64 // of these nights
+	Values       []float64   // likewise
 	Shifts       []Shift
 
 	begin int // of Values, the first since the last shift
@@ -58,7 +77,8 @@ func (r Rule) Trends(h *History) []Trend {
 			if len(v.Samples) < LeastSamples {
 				continue
 			}
-			t.Nights, t.Values = append(t.Nights, night), append(t.Values, v.Value())
+			t.Nights, t.Samples = append(t.Nights, night), append(t.Samples, v.Samples)
+			t.Values = append(t.Values, v.Value())
 			if !t.comparable() {
 				continue
 			}
@@ -131,7 +151,7 @@ func (r Rule) compare(t *Trend, k int) (s Shift, ok bool) {
 		return s, false
 	}
 	return Shift{
-		Metric: t.Metric, Unit: t.Unit, First: t.Nights[end-k], Confirmed: t.Nights[end-1],
+		First: t.Nights[end-k], Confirmed: t.Nights[end-1],
 		Before: b, After: a, Change: change, P: rankP(before, after), N: len(before), K: k,
 	}, true
 }

@@ -63,7 +63,7 @@ func Judge(h *History, trends []Trend, nights int) Verdict {
 			v.Compared++
 		}
 		for _, s := range t.Shifts {
-			f := finding(h, s)
+			f := finding(h, t, s)
 			switch {
 			case s.Confirmed <= last-nights:
 				v.Earlier = append(v.Earlier, f)
@@ -78,10 +78,10 @@ func Judge(h *History, trends []Trend, nights int) Verdict {
 	return v
 }
 
-func finding(h *History, s Shift) Finding {
+func finding(h *History, t Trend, s Shift) Finding {
 	first := h.Nights[s.First]
 	return Finding{
-		Metric: s.Metric, Unit: s.Unit, Before: s.Before, After: s.After, Change: s.Change,
+		Metric: t.Metric, Unit: t.Unit, Before: s.Before, After: s.After, Change: s.Change,
 		FirstRun: first.Run, FirstTime: first.Time.UTC().Format(time.RFC3339), FirstVersion: first.Version,
 		LastVersion: h.Nights[s.First-1].Version, ConfirmedRun: h.Nights[s.Confirmed].Run, P: s.P, NightsBefore: s.N,
 		NightsAfter: s.K,
