@@ -33,8 +33,7 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 		ValidArgsFunction: cobra.FixedCompletions(papers.FigureNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args:              oneNamed("figures", papers.FigureNames()),
 	}
-	registerMachine(cmd.Flags(), &machine)
-	registerAtOnce(cmd.Flags(), &machine)
+	registerPool(cmd.Flags(), &machine)
 	fs := cmd.Flags()
 	fs.StringSliceVar(&wanted.Data, "data", nil, "only these data sets; of fedawe-f5 the one whose split is shown "+
 		"(default cifar10)")

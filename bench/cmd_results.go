@@ -26,6 +26,12 @@ func (a *app) resultsCommand() *cobra.Command {
 	return cmd
 }
 
+// formatFlag adds --format, which is checked before the command runs.
+func formatFlag(cmd *cobra.Command, format *string, otherwise string, known []string) {
+	cmd.Flags().StringVar(format, "format", otherwise, "what is printed: "+strings.Join(known, ", "))
+	cmd.PreRunE = func(*cobra.Command, []string) error { return settings.OneOf("format", *format, known) }
+}
+
 func (a *app) compareCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
@@ -43,9 +49,6 @@ entry how far it is from the printed number, whether that is within two standard
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := settings.OneOf("format", format, compareFormats); err != nil {
-				return err
-			}
 			table, err := papers.TableByID(args[0])
 			if err != nil {
 				return unknownName("table", args[0], papers.TableNames())
@@ -65,7 +68,7 @@ entry how far it is from the printed number, whether that is within two standard
 			}
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "what is printed: "+strings.Join(compareFormats, ", "))
+	formatFlag(cmd, &format, "text", compareFormats)
 	return cmd
 }
 

@@ -31,14 +31,11 @@ a seed does to both sides cancels. --ignore lets the sides differ in some column
 		Args:              exactly(2, "%d folders named, want two"),
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&format, "format", "text", "what is printed: "+strings.Join(compareFormats, ", "))
+	formatFlag(cmd, &format, "text", compareFormats)
 	fs.StringSliceVar(&metrics, "metric", []string{string(results.TestAcc)}, "what is compared: "+strings.Join(measured, ", "))
 	fs.Float64Var(&o.Level, "level", 0.95, "of the confidence intervals")
 	fs.StringSliceVar(&o.Ignore, "ignore", nil, "columns that may differ: "+strings.Join(results.KeyColumns(), ", "))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := settings.OneOf("format", format, compareFormats); err != nil {
-			return err
-		}
 		if !(o.Level > 0 && o.Level < 1) {
 			return settings.Usagef("--level %g: want more than 0 and less than 1", o.Level)
 		}

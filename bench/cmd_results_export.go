@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,15 +27,12 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 		Args:    exactly(2, "%d arguments, want a table and a folder"),
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&e.Format, "format", "markdown", "what is printed: "+strings.Join(compare.ExportFormats(), ", "))
+	formatFlag(cmd, &e.Format, "markdown", compare.ExportFormats())
 	fs.BoolVar(&e.Printed, "printed", false, "with the paper's numbers beside ours")
 	fs.StringSliceVar(&metrics, "metric", nil, "only these metrics (default: all of the table)")
 	fs.StringVar(&e.Caption, "caption", "", "of the LaTeX table (default: what the numbers are)")
 	fs.StringVar(&e.Label, "label", "", "of the LaTeX table")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := settings.OneOf("format", e.Format, compare.ExportFormats()); err != nil {
-			return err
-		}
 		rows, err := readSummary(args[0], args[1])
 		if err != nil {
 			return err
@@ -67,7 +63,7 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 	return cmd
 }
 
-// caption says what the numbers of a table are.
+// caption says what the means of a table are of.
 func caption(rows []results.SummaryRow) string {
 	least, most := rows[0].N, rows[0].N
 	for _, r := range rows {

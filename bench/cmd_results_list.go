@@ -3,23 +3,19 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"rollcall/bench/run"
-	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/files"
 )
 
-var listFormats = []string{"text", "csv"}
-
 // completeFolders completes arguments that are folders.
-func completeFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveFilterDirs
-}
+var completeFolders = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 
 func (a *app) listCommand() *cobra.Command {
 	var format string
@@ -32,9 +28,6 @@ be read are named on standard error; the exit status is 1 then.`,
 		Example:           `  rollcall results list out/fedawe-2`,
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := settings.OneOf("format", format, listFormats); err != nil {
-				return err
-			}
 			if len(args) == 0 {
 				args = []string{"out"}
 			}
@@ -54,7 +47,7 @@ be read are named on standard error; the exit status is 1 then.`,
 			return a.complain("results list", bad)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "what is printed: "+strings.Join(listFormats, ", "))
+	formatFlag(cmd, &format, "text", []string{"text", "csv"})
 	return cmd
 }
 
@@ -97,16 +90,13 @@ func cellNamed(name, out string) (string, error) {
 	if isFolder(name) {
 		return name, nil
 	}
-	all, err := filepath.Glob(filepath.Join(out, "*", "*"))
+	found, err := filepath.Glob(filepath.Join(out, "*", "*"))
 	if err != nil {
 		return "", fmt.Errorf("results show: %w", err)
 	}
-	var found []string
-	for _, folder := range all {
-		if strings.Contains(filepath.Base(folder), name) && isFolder(folder) {
-			found = append(found, folder)
-		}
-	}
+	found = slices.DeleteFunc(found, func(path string) bool {
+		return !strings.Contains(filepath.Base(path), name) || !isFolder(path)
+	})
 	switch len(found) {
 	case 1:
 		return found[0], nil

@@ -36,9 +36,8 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
 		Args: noArgs,
 	}
 	settings.AddFlags(cmd.Flags(), crossed...)
-	registerMachine(cmd.Flags(), &machine)
+	registerPool(cmd.Flags(), &machine)
 	registerEvents(cmd.Flags(), &machine)
-	registerAtOnce(cmd.Flags(), &machine)
 	fs := cmd.Flags()
 	fs.StringSliceVar(&sweep.Methods, "methods", nil, "methods: "+strings.Join(algos.Names(), ", "))
 	fs.StringSliceVar(&sweep.Availability, "availability", []string{"stationary"}, "availability processes: "+strings.Join(availability.Names(), ", "))

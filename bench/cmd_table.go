@@ -34,9 +34,8 @@ trains on other data than the table's.`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args:              oneNamed("tables", papers.TableNames()),
 	}
-	registerMachine(cmd.Flags(), &machine)
+	registerPool(cmd.Flags(), &machine)
 	registerEvents(cmd.Flags(), &machine)
-	registerAtOnce(cmd.Flags(), &machine)
 	fs := cmd.Flags()
 	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
 	fs.StringSliceVar(&wanted.Data, "data", nil, "only these data sets")

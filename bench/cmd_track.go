@@ -14,9 +14,6 @@ import (
 	"rollcall/results/track"
 )
 
-// historyFolder is where histories are unless --history says otherwise.
-const historyFolder = "results/history"
-
 var trackFormats = []string{"text", "json"}
 
 func (a *app) trackCommand() *cobra.Command {
@@ -42,7 +39,7 @@ type trackFlags struct {
 
 func (t *trackFlags) register(fs *pflag.FlagSet) {
 	t.rule = track.DefaultRule()
-	fs.StringVar(&t.history, "history", historyFolder, "folder of the histories")
+	fs.StringVar(&t.history, "history", "results/history", "folder of the histories")
 	fs.Float64Var(&t.rule.Level, "level", t.rule.Level, "share of false alarms that is accepted, over all metrics of a night")
 	fs.Float64Var(&t.rule.MinEffect, "min-effect", t.rule.MinEffect, "least change of a median that counts, as a fraction")
 }

@@ -23,7 +23,8 @@ func registerEvents(fs *pflag.FlagSet, m *run.Machine) {
 	fs.BoolVar(&m.Events, "events", false, "write the curves as TensorBoard event files too, beside curve.csv (tensorboard --logdir OUT)")
 }
 
-// registerAtOnce adds --pack.
-func registerAtOnce(fs *pflag.FlagSet, m *run.Machine) {
+// registerPool adds the flags of commands that train many runs.
+func registerPool(fs *pflag.FlagSet, m *run.Machine) {
+	registerMachine(fs, m)
 	fs.IntVar(&m.AtOnce, "pack", 1, "runs trained at a time, each with an engine of its own, for a card that one leaves idle; on the CPU they share the threads; results do not depend on it")
 }

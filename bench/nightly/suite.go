@@ -151,7 +151,6 @@ func (b *Bench) ClockMHz() float64 {
 
 // workload is a data set of noise in the shape of a real one, and the net that goes with it.
 type workload struct {
-	name     string
 	settings settings.Settings
 	model    *nets.Model
 	set      *datasets.Set
@@ -169,7 +168,7 @@ func (b *Bench) workload(data string) (*workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &workload{data, s, model, &datasets.Set{Name: data, Train: noisePictures(model, b.Suite.Train, 0), Test: noisePictures(model, b.Suite.Test, 1)}}, nil
+	return &workload{s, model, &datasets.Set{Name: data, Train: noisePictures(model, b.Suite.Train, 0), Test: noisePictures(model, b.Suite.Test, 1)}}, nil
 }
 
 // noisePictures returns n pictures of random bytes. How long a step takes does not depend on what is in a picture.
@@ -233,19 +232,19 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 			return err
 		}
 	}
-	if _, known := b.at["round/"+w.name]; !known { // the first round of a night pays for pages and programs
+	if _, known := b.at["round/"+w.set.Name]; !known { // the first round of a night pays for pages and programs
 		if err := round(); err != nil {
 			return err
 		}
 	}
 	for range samples {
-		if err := b.sample(ctx, "round/"+w.name, "ms", 1, 1, round); err != nil {
+		if err := b.sample(ctx, "round/"+w.set.Name, "ms", 1, 1, round); err != nil {
 			return err
 		}
-		if err := b.short(ctx, "step/"+w.name, "ms", b.Suite.Steps, step); err != nil {
+		if err := b.short(ctx, "step/"+w.set.Name, "ms", b.Suite.Steps, step); err != nil {
 			return err
 		}
-		if err := b.short(ctx, "eval/"+w.name, "ms", 1, evaluation); err != nil {
+		if err := b.short(ctx, "eval/"+w.set.Name, "ms", 1, evaluation); err != nil {
 			return err
 		}
 		if !server {

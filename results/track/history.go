@@ -113,7 +113,6 @@ func ReadFolder(dir string) (histories []*History, bad []error) {
 	if err != nil {
 		return nil, []error{fmt.Errorf("track: %w", err)}
 	}
-	files := map[string]string{}
 	for _, e := range entries {
 		if e.IsDir() || filepath.Ext(e.Name()) != ".csv" || strings.HasPrefix(e.Name(), ".") {
 			continue
@@ -123,13 +122,12 @@ func ReadFolder(dir string) (histories []*History, bad []error) {
 		if h == nil {
 			continue
 		}
-		print := h.Machine.Fingerprint()
-		if first, twice := files[print]; twice {
+		same := func(other *History) bool { return other.Machine == h.Machine }
+		if i := slices.IndexFunc(histories, same); i >= 0 {
 			bad = append(bad, fmt.Errorf("track: %s: line 2: machine %s, which is in %s already, want one file for it",
-				h.Path, print, first))
+				h.Path, h.Machine.Fingerprint(), histories[i].Path))
 			continue
 		}
-		files[print] = h.Path
 		histories = append(histories, h)
 	}
 	return histories, bad

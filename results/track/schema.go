@@ -25,16 +25,6 @@ var columns = []string{
 	"metric", "unit", "samples",
 }
 
-// Places of the columns.
-const (
-	atRun         = 1
-	atClock       = 5
-	atFingerprint = 6
-	atMachine     = 7
-	atMetric      = 17
-	atSamples     = 19
-)
-
 // header is the first line of a file.
 func header() string { return strings.Join(columns, ",") }
 
@@ -139,36 +129,37 @@ func parseRow(text string) (r row, err error) {
 	if len(cells) != len(columns) {
 		return r, fmt.Errorf("%d columns, want %d", len(cells), len(columns))
 	}
-	for _, i := range []int{atRun, atMetric, atMetric + 1, atSamples} {
-		if cells[i] == "" {
-			return r, fmt.Errorf("column %s: empty, want a text", columns[i])
+	cell := func(column string) string { return cells[slices.Index(columns, column)] }
+	for _, c := range []string{"run", "metric", "unit", "samples"} {
+		if cell(c) == "" {
+			return r, fmt.Errorf("column %s: empty, want a text", c)
 		}
 	}
-	r.night = Night{Run: cells[atRun], Version: cells[3], Go: cells[4]}
-	if r.night.Time, err = time.Parse(time.RFC3339, cells[2]); err != nil {
-		return r, fmt.Errorf("column time: %.40q, want 2006-01-02T15:04:05Z", cells[2])
+	r.night = Night{Run: cell("run"), Version: cell("version"), Go: cell("go")}
+	if r.night.Time, err = time.Parse(time.RFC3339, cell("time")); err != nil {
+		return r, fmt.Errorf("column time: %.40q, want 2006-01-02T15:04:05Z", cell("time"))
 	}
-	if cells[atClock] != "" {
-		if r.night.ClockMHz, err = positive(cells[atClock]); err != nil {
+	if clock := cell("clock_mhz"); clock != "" {
+		if r.night.ClockMHz, err = positive(clock); err != nil {
 			return r, fmt.Errorf("column clock_mhz: %w", err)
 		}
 	}
-	m := cells[atMachine:]
 	r.machine = Machine{
-		Suite: m[0], OS: m[1], CPU: m[2], Engine: m[5], Device: m[6], Driver: m[7], Clocks: m[8],
-		Precision: m[9],
+		Suite: cell("suite"), OS: cell("os"), CPU: cell("cpu"), Engine: cell("engine"), Device: cell("device"),
+		Driver: cell("driver"), Clocks: cell("clocks"), Precision: cell("precision"),
 	}
 	for i, to := range []*int{&r.machine.CPUs, &r.machine.Threads} {
-		if *to, err = strconv.Atoi(m[3+i]); err != nil || *to < 0 {
-			return r, fmt.Errorf("column %s: %.40q, want a whole number from 0", columns[atMachine+3+i], m[3+i])
+		c := []string{"cpus", "threads"}[i]
+		if *to, err = strconv.Atoi(cell(c)); err != nil || *to < 0 {
+			return r, fmt.Errorf("column %s: %.40q, want a whole number from 0", c, cell(c))
 		}
 	}
-	if got := r.machine.Fingerprint(); got != cells[atFingerprint] {
-		return r, fmt.Errorf("column fingerprint: %.40q, want %s, that of the machine in the row", cells[atFingerprint], got)
+	if print := r.machine.Fingerprint(); print != cell("fingerprint") {
+		return r, fmt.Errorf("column fingerprint: %.40q, want %s, that of the machine in the row", cell("fingerprint"), print)
 	}
-	r.value = Measurement{Metric: cells[atMetric], Unit: cells[atMetric+1]}
-	for cell := range strings.FieldsSeq(cells[atSamples]) {
-		x, err := positive(cell)
+	r.value = Measurement{Metric: cell("metric"), Unit: cell("unit")}
+	for number := range strings.FieldsSeq(cell("samples")) {
+		x, err := positive(number)
 		if err != nil {
 			return r, fmt.Errorf("column samples: %w", err)
 		}
