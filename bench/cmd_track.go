@@ -82,11 +82,6 @@ func failed(err error) error {
 	return settings.Usagef("%w", err)
 }
 
-// judge says what a history shows.
-func (t *trackFlags) judge(h *track.History) track.Verdict {
-	return track.Judge(h, t.rule.Trends(h), t.nights)
-}
-
 // say prints verdicts, and returns the error that ends the command with status 1 if there is a regression.
 func (a *app) say(verdicts []track.Verdict, format string) error {
 	write := track.WriteText

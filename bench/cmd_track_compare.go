@@ -27,7 +27,7 @@ machine is compared with itself alone. Status 1: a regression was confirmed by o
 			}
 			var verdicts []track.Verdict
 			for _, h := range histories {
-				verdicts = append(verdicts, t.judge(h))
+				verdicts = append(verdicts, track.Judge(h, t.rule.Trends(h), t.nights))
 			}
 			return a.say(verdicts, t.format)
 		},

@@ -113,5 +113,5 @@ func (a *app) night(ctx context.Context, t trackFlags, bench nightBench) (v trac
 		return v, fmt.Errorf("track: %s: its first row is of another machine, want %s", w.Path(machine), machine.Fingerprint())
 	}
 	run.Logf(a.stderr, "track: run %s, %d metrics, %.0f s, %s\n", n.Run, len(values), time.Since(begun).Seconds(), h.Path)
-	return t.judge(h), nil
+	return track.Judge(h, t.rule.Trends(h), t.nights), nil
 }

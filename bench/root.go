@@ -63,10 +63,7 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 
 // errorPrefix is what errors of a command start with: its name without the program's, which starts every error already.
 func errorPrefix(cmd *cobra.Command) string {
-	if name := commandName(cmd); name != "" {
-		return name + ": "
-	}
-	return ""
+	return strings.TrimPrefix(commandName(cmd)+": ", ": ")
 }
 
 func commandName(cmd *cobra.Command) string {

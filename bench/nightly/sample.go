@@ -3,6 +3,7 @@ package nightly
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"rollcall/results/track"
@@ -49,10 +50,9 @@ func (b *Bench) sample(ctx context.Context, metric, unit string, n, of int, call
 
 // record keeps a sample.
 func (b *Bench) record(metric, unit string, x float64) {
-	i, known := b.at[metric]
-	if !known {
+	i := slices.IndexFunc(b.values, func(m track.Measurement) bool { return m.Metric == metric })
+	if i < 0 {
 		i = len(b.values)
-		b.at[metric] = i
 		b.values = append(b.values, track.Measurement{Metric: metric, Unit: unit})
 	}
 	b.values[i].Samples = append(b.values[i].Samples, x)

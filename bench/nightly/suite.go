@@ -70,7 +70,6 @@ type Bench struct {
 	Stderr  io.Writer
 
 	values []track.Measurement
-	at     map[string]int // of a metric, in values
 	repeat map[string]int // calls that a sample of a short metric takes
 }
 
@@ -92,17 +91,15 @@ func (b *Bench) Identify() (m track.Machine, err error) {
 	if err := e.Close(); err != nil {
 		return m, err
 	}
-	if m, err = machineOf(info, c, b.Machine.Threads); err != nil {
-		return m, err
-	}
+	m, err = machineOf(info, c, b.Machine.Threads)
 	m.Suite = b.Suite.Name()
-	return m, nil
+	return m, err
 }
 
 // Measure takes the samples in passes over all that is measured. Every pass has engines of its own, so that a night does not
 // hang on where one of them lies in memory, and what disturbs the machine for a minute does not hit one metric alone.
 func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
-	b.values, b.at, b.repeat = nil, map[string]int{}, map[string]int{}
+	b.values, b.repeat = nil, map[string]int{}
 	c, err := b.Machine.Choose()
 	if err != nil {
 		return nil, err
@@ -232,7 +229,7 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 			return err
 		}
 	}
-	if _, known := b.at["round/"+w.set.Name]; !known { // the first round of a night pays for pages and programs
+	if b.repeat["step/"+w.set.Name] == 0 { // the first round of a night pays for pages and programs
 		if err := round(); err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ func (f *fakeProfiler) Kernels() []nets.KernelTime {
 }
 
 func TestTrackProfiled(t *testing.T) {
-	b := &Bench{at: map[string]int{}}
+	b := &Bench{}
 	f := &fakeProfiler{}
 	for range 2 {
 		if err := b.profiled(t.Context(), f, func() error { f.rounds++; return nil }); err != nil {

@@ -154,8 +154,8 @@ func parseRow(text string) (r row, err error) {
 			return r, fmt.Errorf("column %s: %.40q, want a whole number from 0", c, cell(c))
 		}
 	}
-	if print := r.machine.Fingerprint(); print != cell("fingerprint") {
-		return r, fmt.Errorf("column fingerprint: %.40q, want %s, that of the machine in the row", cell("fingerprint"), print)
+	if own := r.machine.Fingerprint(); own != cell("fingerprint") {
+		return r, fmt.Errorf("column fingerprint: %.40q, want %s, that of the machine in the row", cell("fingerprint"), own)
 	}
 	r.value = Measurement{Metric: cell("metric"), Unit: cell("unit")}
 	for number := range strings.FieldsSeq(cell("samples")) {
