@@ -70,7 +70,7 @@ synthetic set, which needs no download.`,
 		if err := l.OpenData(cmd.Context(), &s, seed); err != nil {
 			return err
 		}
-		rows, err := trace(l, &s, seed)
+		rows, active, err := trace(l, &s, seed)
 		if err != nil {
 			return err
 		}
@@ -86,18 +86,18 @@ synthetic set, which needs no download.`,
 		if err := files.WriteCSVFile(path, rows); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.stdout, "%s: %d rounds of %d clients, %s, %.1f active on average\n", path, s.Rounds, s.Clients, kind, meanActive(rows, s.Rounds))
+		_, err = fmt.Fprintf(a.stdout, "%s: %d rounds of %d clients, %s, %.1f active on average\n", path, s.Rounds, s.Clients, kind, active)
 		return err
 	}
 	return cmd
 }
 
-func trace(l *run.Session, s *settings.Settings, seed uint32) ([]availabilityRow, error) {
+// trace returns every client in every round, and how many are there on average.
+func trace(l *run.Session, s *settings.Settings, seed uint32) (rows []availabilityRow, active float64, err error) {
 	clients, err := run.Populate(l.Data, s, seed)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var rows []availabilityRow
 	p := make([]float64, s.Clients)
 	for t := range s.Rounds {
 		clients.Process.Probabilities(t, p)
@@ -108,14 +108,7 @@ func trace(l *run.Session, s *settings.Settings, seed uint32) ([]availabilityRow
 		for i := range p {
 			rows = append(rows, availabilityRow{t, i, clients.Base[i], clients.Lambda[i], p[i], here[i]})
 		}
+		active += float64(len(here))
 	}
-	return rows, nil
-}
-
-func meanActive(rows []availabilityRow, rounds int) float64 {
-	n := 0
-	for _, r := range rows {
-		n += r.Active
-	}
-	return float64(n) / float64(rounds)
+	return rows, active / float64(s.Rounds), nil
 }

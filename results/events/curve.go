@@ -16,9 +16,14 @@ import (
 // calls the run after the folder; one name for all makes a repeated run replace its events.
 const File = "events.out.tfevents.rollcall"
 
-// eventOf returns a row as event: the round is its step, the start of the run and elapsed_s its time.
-func eventOf(row results.CurveRow, started time.Time) event {
-	e := event{WallTime: seconds(started) + row.ElapsedSec, Step: int64(row.Round)}
+// head returns the first record of every file.
+func head(started time.Time) []byte {
+	return eventRecord(seconds(started), 0, fileVersion, []byte("brain.Event:2"))
+}
+
+// recordOf returns a row as a record: the round is its step, the start of the run and elapsed_s its time.
+func recordOf(row results.CurveRow, started time.Time) []byte {
+	var scalars []byte
 	for _, m := range []struct {
 		tag   string
 		value files.Optional
@@ -29,26 +34,33 @@ func eventOf(row results.CurveRow, started time.Time) event {
 		{"train/loss", row.TrainLoss},
 	} {
 		if m.value.Valid {
-			e.Scalars = append(e.Scalars, scalar{m.tag, float32(m.value.Value)})
+			scalars = appendScalar(scalars, m.tag, m.value.Value)
 		}
 	}
 	if row.Round > 0 {
-		e.Scalars = append(e.Scalars,
-			scalar{"clients/active", float32(row.Active)}, // that trained in the round
-			scalar{"clients/lr", float32(row.LR)})         // local learning rate
+		scalars = appendScalar(scalars, "clients/active", float64(row.Active)) // that trained in the round
+		scalars = appendScalar(scalars, "clients/lr", row.LR)                  // local learning rate
 	}
-	return e
+	return eventRecord(seconds(started)+row.ElapsedSec, row.Round, summary, scalars)
 }
 
 func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
 
 // WriteCurve writes a whole curve to a run's folder, atomically.
 func WriteCurve(dir string, rows []results.CurveRow, started time.Time) error {
-	events := []event{head(started)}
+	records := head(started)
 	for _, row := range rows {
-		events = append(events, eventOf(row, started))
+		records = append(records, recordOf(row, started)...)
 	}
-	return files.WriteFile(filepath.Join(dir, File), func(w io.Writer) error { return write(w, events...) })
+	return files.WriteFile(filepath.Join(dir, File), func(w io.Writer) error { return write(w, records) })
+}
+
+// write writes in one piece, so that a reader that follows the file sees whole records.
+func write(w io.Writer, records []byte) error {
+	if _, err := w.Write(records); err != nil {
+		return fmt.Errorf("events: %w", err)
+	}
+	return nil
 }
 
 // Log writes the events of a run while it goes on, for TensorBoard to follow: unlike every other file it is there
@@ -77,7 +89,7 @@ func Create(dir string, started time.Time) (*Log, error) {
 // Row appends a row of the curve. Close returns what went wrong.
 func (l *Log) Row(row results.CurveRow) {
 	if l != nil && l.err == nil {
-		l.err = write(l.f, eventOf(row, l.started))
+		l.err = write(l.f, recordOf(row, l.started))
 	}
 }
 

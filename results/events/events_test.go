@@ -184,7 +184,7 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 var errFull = errors.New("no space left")
 
 func TestWriteError(t *testing.T) {
-	if err := write(full{}, event{}); !errors.Is(err, errFull) {
+	if err := write(full{}, head(started)); !errors.Is(err, errFull) {
 		t.Errorf("%v, want %v", err, errFull)
 	}
 }

@@ -3,11 +3,8 @@ package events
 
 import (
 	"encoding/binary"
-	"fmt"
 	"hash/crc32"
-	"io"
 	"math"
-	"time"
 )
 
 // A record is an 8-byte length, a masked CRC of it, the data, and a masked CRC of them, all little-endian
@@ -33,25 +30,6 @@ func appendRecord(to, data []byte) []byte {
 	return binary.LittleEndian.AppendUint32(to, masked(data))
 }
 
-// scalar is one value under a tag.
-type scalar struct {
-	Tag   string
-	Value float32
-}
-
-// event is what one record holds: the file's version, or scalars of a step.
-type event struct {
-	WallTime float64 // seconds since 1970
-	Step     int64
-	Version  string // of the first event alone
-	Scalars  []scalar
-}
-
-// head is the first event of every file.
-func head(started time.Time) event {
-	return event{WallTime: seconds(started), Version: "brain.Event:2"}
-}
-
 // Wire types of protocol buffers.
 const (
 	varint    = 0
@@ -69,32 +47,25 @@ func appendBytes(to []byte, field int, data []byte) []byte {
 	return append(to, data...)
 }
 
-// marshal returns an event as protocol buffer: tensorflow.Event, whose fields are wall_time = 1 (double), step = 2
-// (int64), file_version = 3 (string) and summary = 5; a summary has values = 1, each a tag = 1 (string) and a
-// simple_value = 2 (float).
-func (e event) marshal() []byte {
-	out := binary.LittleEndian.AppendUint64(appendKey(nil, 1, fixed64), math.Float64bits(e.WallTime))
-	if e.Step != 0 {
-		out = binary.AppendUvarint(appendKey(out, 2, varint), uint64(e.Step))
+// Fields of a tensorflow.Event that say what it is of.
+const (
+	fileVersion = 3 // string
+	summary     = 5 // of scalars
+)
+
+// eventRecord returns a record of a tensorflow.Event: wall_time = 1 (double, seconds since 1970), step = 2 (int64), and
+// one more field.
+func eventRecord(wallTime float64, step, field int, data []byte) []byte {
+	out := binary.LittleEndian.AppendUint64(appendKey(nil, 1, fixed64), math.Float64bits(wallTime))
+	if step != 0 {
+		out = binary.AppendUvarint(appendKey(out, 2, varint), uint64(step))
 	}
-	if e.Version != "" {
-		return appendBytes(out, 3, []byte(e.Version))
-	}
-	var summary []byte
-	for _, s := range e.Scalars {
-		value := appendBytes(nil, 1, []byte(s.Tag))
-		value = binary.LittleEndian.AppendUint32(appendKey(value, 2, fixed32), math.Float32bits(s.Value))
-		summary = appendBytes(summary, 1, value)
-	}
-	return appendBytes(out, 5, summary)
+	return appendRecord(nil, appendBytes(out, field, data))
 }
 
-// write writes events, each in one piece, so that a reader that follows the file sees whole records.
-func write(w io.Writer, events ...event) error {
-	for _, e := range events {
-		if _, err := w.Write(appendRecord(nil, e.marshal())); err != nil {
-			return fmt.Errorf("events: %w", err)
-		}
-	}
-	return nil
+// appendScalar appends a value to a summary, which has values = 1, each a tag = 1 (string) and a simple_value = 2 (float).
+func appendScalar(to []byte, tag string, x float64) []byte {
+	value := appendBytes(nil, 1, []byte(tag))
+	value = binary.LittleEndian.AppendUint32(appendKey(value, 2, fixed32), math.Float32bits(float32(x)))
+	return appendBytes(to, 1, value)
 }

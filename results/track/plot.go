@@ -71,9 +71,6 @@ func levels(t Trend, day func(night int) float64) plot.Series {
 		if i < len(t.Shifts) {
 			to = slices.Index(t.Nights, t.Shifts[i].First)
 		}
-		if to <= from {
-			continue
-		}
 		m := stats.Median(t.Values[from:to]).Value
 		s.X = append(s.X, day(t.Nights[from]), day(t.Nights[to-1]), math.NaN())
 		s.Y = append(s.Y, m, m, math.NaN())

@@ -39,13 +39,17 @@ type row struct {
 // encode writes the rows of a night.
 func encode(w io.Writer, m Machine, n Night) error {
 	out := csv.NewWriter(w)
+	clock := ""
+	if n.ClockMHz > 0 {
+		clock = strconv.FormatFloat(n.ClockMHz, 'f', -1, 64)
+	}
 	for _, v := range n.Values {
 		samples := make([]string, len(v.Samples))
 		for i, x := range v.Samples {
 			samples[i] = strconv.FormatFloat(x, 'g', 6, 64)
 		}
 		cells := []string{
-			strconv.Itoa(schema), n.Run, n.Time.UTC().Format(time.RFC3339), n.Version, n.Go, number(n.ClockMHz), m.Fingerprint(),
+			strconv.Itoa(schema), n.Run, n.Time.UTC().Format(time.RFC3339), n.Version, n.Go, clock, m.Fingerprint(),
 		}
 		cells = append(append(cells, m.fields()...), v.Metric, v.Unit, strings.Join(samples, " "))
 		for i, c := range cells {
@@ -57,14 +61,6 @@ func encode(w io.Writer, m Machine, n Night) error {
 	}
 	out.Flush()
 	return out.Error()
-}
-
-// number is the cell of a number that may be unknown.
-func number(x float64) string {
-	if x == 0 {
-		return ""
-	}
-	return strconv.FormatFloat(x, 'f', -1, 64)
 }
 
 // readRows reads what is whole. A line is a row, whatever is in it, so that no bad line takes others along:
