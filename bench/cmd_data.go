@@ -14,12 +14,11 @@ import (
 )
 
 func (a *app) dataCommand() *cobra.Command {
-	var dir string
+	options := datasets.Options{Progress: a.stderr}
 	data := &cobra.Command{
 		Use: "data", Short: "List, fetch and verify data sets",
 	}
-	data.PersistentFlags().StringVar(&dir, "data-dir", "", "folder of the data sets (default: $ROLLCALL_DATA, then the user's cache folder)")
-	options := func() datasets.Options { return datasets.Options{Dir: dir, Progress: a.stderr} }
+	data.PersistentFlags().StringVar(&options.Dir, "data-dir", "", "folder of the data sets (default: $ROLLCALL_DATA, then the user's cache folder)")
 	named := cobra.MatchAll(oneNamed("data sets", datasets.Names()), func(cmd *cobra.Command, args []string) error {
 		if !slices.Contains(datasets.Names(), args[0]) {
 			return unknownName(commandName(cmd)+": data set", args[0], datasets.Names())
@@ -30,12 +29,12 @@ func (a *app) dataCommand() *cobra.Command {
 	data.AddCommand(
 		&cobra.Command{
 			Use: "list", Short: "Say where every data set lies", Args: noArgs,
-			RunE: func(*cobra.Command, []string) error { return a.dataList(options()) },
+			RunE: func(*cobra.Command, []string) error { return a.dataList(options) },
 		},
 		&cobra.Command{
 			Use: "fetch NAME", Short: "Download a data set from its official site, if it is not there", Args: named, ValidArgsFunction: complete,
 			RunE: func(cmd *cobra.Command, args []string) error {
-				dir, err := datasets.Fetch(cmd.Context(), args[0], options())
+				dir, err := datasets.Fetch(cmd.Context(), args[0], options)
 				if err != nil {
 					return err
 				}
@@ -48,7 +47,7 @@ func (a *app) dataCommand() *cobra.Command {
 		},
 		&cobra.Command{
 			Use: "verify NAME", Short: "Compare a data set's files with the published checksums", Args: named, ValidArgsFunction: complete,
-			RunE: func(_ *cobra.Command, args []string) error { return a.dataVerify(args[0], options()) },
+			RunE: func(_ *cobra.Command, args []string) error { return a.dataVerify(args[0], options) },
 		},
 	)
 	return data

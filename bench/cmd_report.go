@@ -122,11 +122,8 @@ func readReport(ctx context.Context, folders []string) (in report.Input, err err
 // optionalCSV reads a file that need not be there.
 func optionalCSV[T any](path string, bad *[]error) []T {
 	rows, _, wrong := files.ReadCSVFileLenient[T](path)
-	for _, err := range wrong {
-		if !errors.Is(err, fs.ErrNotExist) {
-			*bad = append(*bad, err)
-		}
-	}
+	missing := func(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+	*bad = append(*bad, slices.DeleteFunc(wrong, missing)...)
 	return rows
 }
 

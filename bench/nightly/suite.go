@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"rollcall/algos"
@@ -170,16 +171,16 @@ func (b *Bench) workload(data string) (*workload, error) {
 
 // noisePictures returns n pictures of random bytes. How long a step takes does not depend on what is in a picture.
 func noisePictures(m *nets.Model, n, part int) *plan.Samples {
-	s := &plan.Samples{Name: "noise", H: m.H, W: m.W, C: m.C, Classes: m.Classes, Labels: make([]uint8, n), Images: make([]uint8, n*m.H*m.W*m.C)}
+	s := &plan.Samples{
+		Name: "noise", H: m.H, W: m.W, C: m.C, Classes: m.Classes, Labels: make([]uint8, n), Images: make([]uint8, n*m.H*m.W*m.C),
+		Mean: slices.Repeat([]float32{0.5}, m.C), Std: slices.Repeat([]float32{0.25}, m.C),
+	}
 	stream := rng.Key{Seed: 1, Purpose: rng.Generated}.Stream(part, 0, 0)
 	for i := range s.Labels {
 		s.Labels[i] = uint8(i % m.Classes)
 	}
 	for i := range s.Images {
 		s.Images[i] = uint8(stream.Uint32() >> 24)
-	}
-	for range m.C {
-		s.Mean, s.Std = append(s.Mean, 0.5), append(s.Std, 0.25)
 	}
 	return s
 }

@@ -28,12 +28,9 @@ func untied(before, after []float64, up bool) (b, a []float64) {
 		x     float64
 		after bool
 	}
-	all := make([]value, 0, len(before)+len(after))
-	for _, x := range before {
-		all = append(all, value{x, false})
-	}
-	for _, x := range after {
-		all = append(all, value{x, true})
+	var all []value
+	for i, x := range slices.Concat(before, after) {
+		all = append(all, value{x, i >= len(before)})
 	}
 	slices.SortStableFunc(all, func(v, w value) int {
 		if c := cmp.Compare(v.x, w.x); c != 0 || v.after == w.after {
