@@ -74,13 +74,13 @@ func (a *app) trackRun(ctx context.Context, t trackFlags, bench nightBench) erro
 	if err != nil {
 		return failed(err)
 	}
-	verdict := a.say([]track.Verdict{v}, t.format)
+	slower := a.say([]track.Verdict{v}, t.format)
 	if hook != "" {
 		if err := nightly.PostVerdict(ctx, hook, v); err != nil {
 			logErrors(a.stderr, err)
 		}
 	}
-	return verdict
+	return slower
 }
 
 // night measures one and appends it.

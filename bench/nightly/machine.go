@@ -3,6 +3,7 @@ package nightly
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"rollcall/nets"
 	"rollcall/nets/cpu"
 	"rollcall/nets/gpu"
+	"rollcall/results/stats"
 	"rollcall/results/track"
 )
 
@@ -76,20 +78,17 @@ func cpuMHz(path string) float64 {
 	if err != nil {
 		return 0
 	}
-	sum, n := 0.0, 0
+	var clocks []float64
 	for line := range strings.Lines(string(text)) {
 		key, value, _ := strings.Cut(line, ":")
 		if strings.TrimSpace(key) != "cpu MHz" {
 			continue
 		}
 		if mhz, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil && mhz > 0 {
-			sum, n = sum+mhz, n+1
+			clocks = append(clocks, mhz)
 		}
 	}
-	if n == 0 {
-		return 0
-	}
-	return float64(int(sum/float64(n) + 0.5))
+	return math.Round(stats.Mean(clocks).Value)
 }
 
 // driverModule returns the version of NVIDIA's kernel module, such as 580.65.06; empty where there is none.

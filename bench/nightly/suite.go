@@ -166,13 +166,15 @@ func (b *Bench) workload(data string) (*workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &workload{s, model, &datasets.Set{Name: data, Train: noisePictures(model, b.Suite.Train, 0), Test: noisePictures(model, b.Suite.Test, 1)}}, nil
+	train, test := noisePictures(model, b.Suite.Train, 0), noisePictures(model, b.Suite.Test, 1)
+	return &workload{s, model, &datasets.Set{Name: data, Train: train, Test: test}}, nil
 }
 
 // noisePictures returns n pictures of random bytes. How long a step takes does not depend on what is in a picture.
 func noisePictures(m *nets.Model, n, part int) *plan.Samples {
 	s := &plan.Samples{
-		Name: "noise", H: m.H, W: m.W, C: m.C, Classes: m.Classes, Labels: make([]uint8, n), Images: make([]uint8, n*m.H*m.W*m.C),
+		Name: "noise", H: m.H, W: m.W, C: m.C, Classes: m.Classes,
+		Labels: make([]uint8, n), Images: make([]uint8, n*m.H*m.W*m.C),
 		Mean: slices.Repeat([]float32{0.5}, m.C), Std: slices.Repeat([]float32{0.25}, m.C),
 	}
 	stream := rng.Key{Seed: 1, Purpose: rng.Generated}.Stream(part, 0, 0)

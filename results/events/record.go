@@ -63,7 +63,8 @@ func eventRecord(wallTime float64, step, field int, data []byte) []byte {
 	return appendRecord(nil, appendBytes(out, field, data))
 }
 
-// appendScalar appends a value to a summary, which has values = 1, each a tag = 1 (string) and a simple_value = 2 (float).
+// appendScalar appends a value to a summary, which has values = 1, each a tag = 1 (string) and a simple_value = 2
+// (float).
 func appendScalar(to []byte, tag string, x float64) []byte {
 	value := appendBytes(nil, 1, []byte(tag))
 	value = binary.LittleEndian.AppendUint32(appendKey(value, 2, fixed32), math.Float32bits(float32(x)))

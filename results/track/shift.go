@@ -169,8 +169,8 @@ func (r Rule) locate(t *Trend, s Shift) Shift {
 	return first
 }
 
-// discoveries returns those of the shifts found in one night that count, out of so many metrics tested: those with the i
-// smallest probabilities, i the largest with p(i) ≤ level·i/tested.
+// discoveries returns which shifts of one night count, out of so many metrics tested: those with the i smallest
+// probabilities, i the largest with p(i) ≤ level·i/tested.
 func discoveries(found []candidate, tested int, level float64) []candidate {
 	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.P, b.P) })
 	for n := len(found); n > 0; n-- {

@@ -50,8 +50,8 @@ func (w *Writer) Close() error { return w.lock.Close() }
 // Path is where the writer keeps the history of a machine.
 func (w *Writer) Path(m Machine) string { return filepath.Join(w.dir, m.FileName()) }
 
-// Check reports whether a night of the machine could be appended, so that nobody measures for nothing: its file, if there
-// is one, must have our header.
+// Check reports whether a night of the machine could be appended, so that nobody measures for nothing: its file, if
+// there is one, must have our header.
 func (w *Writer) Check(m Machine) error {
 	_, err := w.old(m)
 	return err
