@@ -14,9 +14,6 @@ import (
 	"rollcall/datasets"
 )
 
-// crossed are the settings of which a sweep takes lists.
-var crossed = []string{"method", "data", "net", "availability"}
-
 func (a *app) sweepCommand() *cobra.Command {
 	var (
 		machine run.Machine
@@ -35,7 +32,7 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
   rollcall sweep --methods fedar,mifa --availability uniform,trace --trace log.csv --like fedar --nets lenet5,cnn-cifar10`,
 		Args: noArgs,
 	}
-	settings.AddFlags(cmd.Flags(), crossed...)
+	settings.AddFlags(cmd.Flags(), "method", "data", "net", "availability") // of these a sweep takes lists
 	registerPool(cmd.Flags(), &machine)
 	registerEvents(cmd.Flags(), &machine)
 	fs := cmd.Flags()

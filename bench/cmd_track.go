@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -107,17 +106,18 @@ func (a *app) say(verdicts []track.Verdict, format string) error {
 func (a *app) histories(dir, fingerprint string) ([]*track.History, error) {
 	all, bad := track.ReadFolder(dir)
 	logErrors(a.stderr, bad...)
-	kept := slices.DeleteFunc(slices.Clone(all), func(h *track.History) bool {
-		return !strings.HasPrefix(h.Machine.Fingerprint(), strings.ToLower(fingerprint))
-	})
+	var kept []*track.History
+	var known []string
+	for _, h := range all {
+		known = append(known, h.Machine.Fingerprint())
+		if strings.HasPrefix(h.Machine.Fingerprint(), strings.ToLower(fingerprint)) {
+			kept = append(kept, h)
+		}
+	}
 	switch {
 	case len(all) == 0:
 		return nil, settings.Usagef("track: %s: no history, want one (rollcall track run begins it)", dir)
 	case len(kept) == 0:
-		var known []string
-		for _, h := range all {
-			known = append(known, h.Machine.Fingerprint())
-		}
 		return nil, settings.Usagef("--fingerprint %q: no such machine in %s, want one of %s", fingerprint, dir, strings.Join(known, ", "))
 	}
 	return kept, nil

@@ -13,9 +13,6 @@ import (
 	"rollcall/results/files"
 )
 
-// lockName is the file of a folder of histories that the one who measures holds.
-const lockName = ".lock"
-
 // ErrBusy says that another process measures, or writes the history.
 var ErrBusy = errors.New("another night is being measured")
 
@@ -32,7 +29,7 @@ func NewWriter(dir string) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("track: %w", err)
 	}
-	path := filepath.Join(dir, lockName)
+	path := filepath.Join(dir, ".lock")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("track: %w", err)
