@@ -72,15 +72,11 @@ func (f *Federation) of(engine nets.Engine, seed uint32) algos.Federation {
 
 // solve returns the smallest loss of each client [N], as CA-Fed's released code finds it or, in the paper's preset, to
 // the last digit.
-func solve(ctx context.Context, train *plan.Samples, parts [][]int32, s *settings.Settings) (least []float64, err error) {
+func solve(ctx context.Context, train *plan.Samples, parts [][]int32, s *settings.Settings) ([]float64, error) {
 	if algos.Preset(s.Preset) == algos.Code {
 		return optimum.ReleasedCode(ctx, train, parts)
 	}
-	solutions, err := optimum.Local(ctx, optimum.Problem{Samples: train, Parts: parts, Ridge: s.Decay, Tolerance: optimum.Tolerance})
-	for _, x := range solutions {
-		least = append(least, x.Loss)
-	}
-	return least, err
+	return optimum.Local(ctx, train, parts, s.Decay)
 }
 
 // round runs round t, one round after the other, and returns how many clients were active and their learning rate.

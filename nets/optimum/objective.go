@@ -2,44 +2,51 @@ package optimum
 
 import (
 	"math"
-	"runtime"
-	"sync"
-	"sync/atomic"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
 	"rollcall/datasets/plan"
 )
 
-// stripeSamples is the number of samples that are added up as one; stripes are added in order, so it is part of the result.
+// stripeSamples is the number of samples that are added up as one; stripes are added in order, so it is part of the
+// result.
 const stripeSamples = 1024
 
-// objective evaluates the problem of one client. It keeps the last place it was asked about.
+// objective is what linear-mnist, linear-synthetic and linear-binary minimise for one client,
+//
+//	F(w) + ½·ridge·‖w‖²
+//
+// with F the mean cross-entropy of the client's samples, not augmented, and w [P] in PyTorch's order: weights [O,I],
+// biases [O]. Two classes have one output, as linear-binary does: the logit of class 1. It keeps the last place it was
+// asked about.
 type objective struct {
-	*Problem
+	samples         *plan.Samples
+	weight          float64 // of each of the client's n samples, 1/n
+	ridge           float64 // positive
+	freeBias        bool    // the ridge leaves biases out
 	inputs, outputs int
 	pixel           []float64 // [C,256] the value of a byte; nil with features
-	index           []int32   // [n] the client's samples
-	weight          float64   // of each of them, 1/n
 	stripes         []stripe
 
-	place       []float64
-	value, loss float64
-	gradient    []float64
+	place       []float64 // w
+	value, loss float64   // with the ridge's part, and F without
+	gradient    []float64 // [P]
 	evaluations int
 }
 
 // stripe is a part of the samples, and what they sum up to.
 type stripe struct {
-	from, to int
+	index    []int32
 	loss     float64
 	gradient []float64 // [P]
 	x, p     []float64 // [I], [O] scratch
 }
 
-func newObjective(p *Problem, part []int32) *objective {
-	s := p.Samples
-	o := &objective{Problem: p, inputs: s.H * s.W * s.C, outputs: s.Classes, index: part, weight: 1 / float64(len(part))}
+func newObjective(s *plan.Samples, part []int32, ridge float64) *objective {
+	o := &objective{
+		samples: s, weight: 1 / float64(len(part)), ridge: ridge, inputs: s.H * s.W * s.C, outputs: s.Classes,
+	}
 	if s.Classes == 2 {
 		o.outputs = 1
 	}
@@ -48,15 +55,14 @@ func newObjective(p *Problem, part []int32) *objective {
 			o.pixel = append(o.pixel, float64((float32(v)/255-s.Mean[c])/s.Std[c])) // as the engines round it
 		}
 	}
-	for from := 0; from < len(o.index); from += stripeSamples {
-		o.stripes = append(o.stripes, o.newStripe(from, min(from+stripeSamples, len(o.index))))
+	for index := range slices.Chunk(part, stripeSamples) {
+		o.stripes = append(o.stripes, stripe{
+			index: index, gradient: make([]float64, o.size()),
+			x: make([]float64, o.inputs), p: make([]float64, o.outputs),
+		})
 	}
 	o.gradient = make([]float64, o.size())
 	return o
-}
-
-func (o *objective) newStripe(from, to int) stripe {
-	return stripe{from: from, to: to, gradient: make([]float64, o.size()), x: make([]float64, o.inputs), p: make([]float64, o.outputs)}
 }
 
 // size is P.
@@ -69,20 +75,7 @@ func (o *objective) at(w []float64) *objective {
 	}
 	o.place = append(o.place[:0], w...)
 	o.evaluations++
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(o.stripes)) {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(o.stripes) {
-					return
-				}
-				o.add(&o.stripes[i], w)
-			}
-		})
-	}
-	wg.Wait()
+	onAllCores(len(o.stripes), func(i int) { o.add(&o.stripes[i], w) })
 	o.loss = 0
 	clear(o.gradient)
 	for i := range o.stripes {
@@ -90,12 +83,11 @@ func (o *objective) at(w []float64) *objective {
 		floats.Add(o.gradient, o.stripes[i].gradient)
 	}
 	ridged := w
-	if o.FreeBias {
+	if o.freeBias {
 		ridged = w[:o.outputs*o.inputs]
 	}
-	squares := floats.Dot(ridged, ridged)
-	floats.AddScaled(o.gradient[:len(ridged)], o.Ridge, ridged)
-	o.value = o.loss + 0.5*o.Ridge*squares
+	floats.AddScaled(o.gradient[:len(ridged)], o.ridge, ridged)
+	o.value = o.loss + 0.5*o.ridge*floats.Dot(ridged, ridged)
 	return o
 }
 
@@ -104,9 +96,9 @@ func (o *objective) add(s *stripe, w []float64) {
 	s.loss = 0
 	clear(s.gradient)
 	weights := o.outputs * o.inputs
-	for at := s.from; at < s.to; at++ {
-		o.read(s.x, o.Samples, o.index[at])
-		s.loss += o.weight * o.forward(s, w, o.Samples.Labels[o.index[at]])
+	for _, i := range s.index {
+		o.read(s.x, i)
+		s.loss += o.weight * o.forward(s, w, o.samples.Labels[i])
 		for k, d := range s.p { // p is now the gradient of the logits
 			if d *= o.weight; d != 0 {
 				floats.AddScaled(s.gradient[k*o.inputs:][:o.inputs], d, s.x)
@@ -145,7 +137,8 @@ func (o *objective) forward(s *stripe, w []float64, label uint8) float64 {
 }
 
 // read puts sample i into x [I].
-func (o *objective) read(x []float64, s *plan.Samples, i int32) {
+func (o *objective) read(x []float64, i int32) {
+	s := o.samples
 	if s.Features != nil {
 		for j, v := range s.Features[int(i)*o.inputs:][:o.inputs] {
 			x[j] = float64(v)

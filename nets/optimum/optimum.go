@@ -3,133 +3,100 @@ package optimum
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
+	"runtime"
 	"slices"
-
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/optimize"
+	"sync"
+	"sync/atomic"
 
 	"rollcall/datasets/plan"
 )
 
-// Tolerance is the usual [Problem.Tolerance]. With a ridge of 10⁻² the objective is then within 5·10⁻¹¹ of the smallest.
-const Tolerance = 1e-6
-
-// maxEvaluations is where a search is given up; ridges of 10⁻² take some hundred.
-const maxEvaluations = 20_000
-
-// Problem is the objective of linear-mnist, linear-synthetic and linear-binary for every client k,
-//
-//	F_k(w) + ½·Ridge·‖w‖²
-//
-// with F_k the mean cross-entropy of client k's samples, not augmented. Two classes have one output, as linear-binary does: the
-// logit of class 1.
-type Problem struct {
-	Samples  *plan.Samples
-	Parts    [][]int32 // [K][n_k] the clients' samples
-	Ridge    float64   // positive; CA-Fed: 10⁻²
-	FreeBias bool      // the ridge leaves biases out
-	// Tolerance is the largest Euclidean norm of the gradient, positive. A solution's objective is at most Tolerance²/(2·Ridge) above
-	// the smallest, by the curvature that the ridge gives; with FreeBias that is an estimate.
-	Tolerance float64
+// Local returns each client's F*_k [K]: its loss without the ridge where the objective with the ridge, a finite positive
+// number (CA-Fed: 10⁻²), is smallest on its own samples parts [K][n_k]. A client without samples has 0.
+func Local(ctx context.Context, s *plan.Samples, parts [][]int32, ridge float64) ([]float64, error) {
+	if !(ridge > 0) {
+		return nil, fmt.Errorf("optimum: ridge %g, want a finite positive number", ridge)
+	}
+	return each(ctx, parts, func(part []int32) (float64, error) {
+		o := newObjective(s, part, ridge)
+		err := o.minimise(ctx)
+		return o.loss, err
+	})
 }
 
-// Solution is where the objective of a client is smallest.
-type Solution struct {
-	W           []float64 // [P] in PyTorch's order: weights [O,I], biases [O]
-	Objective   float64   // with the ridge's part
-	Loss        float64   // F_k, without
-	Gradient    float64   // the gradient's norm
-	Evaluations int       // of the objective and its gradient
+// ReleasedCode returns F*_k as CA-Fed's released code takes it for tabular data: the cross-entropy that scikit-learn's
+// LogisticRegression(multi_class= "multinomial") of default settings reaches on the client's own samples, found here to
+// [tolerance]. It minimises Σ cross-entropy + ½·‖W‖² of the classes that the client has, biases free, so the ridge is
+// 1/n_k on the mean; of two classes it trains two opposite outputs, which is a ridge of 1/(2 n_k) on the one. A client
+// of one class, for which it raises an error, has 0, and so does one without samples.
+func ReleasedCode(ctx context.Context, s *plan.Samples, parts [][]int32) ([]float64, error) {
+	return each(ctx, parts, func(part []int32) (float64, error) {
+		own := withClassesOf(s, part)
+		ridge := 1 / float64(len(part))
+		switch own.Classes {
+		case 1:
+			return 0, nil
+		case 2:
+			ridge /= 2
+		}
+		o := newObjective(own, part, ridge)
+		o.freeBias = true
+		err := o.minimise(ctx)
+		return o.loss, err
+	})
 }
 
-// solve finds the minimum of the client with these samples with L-BFGS in float64, from w = 0. The result does not depend on the
-// number of threads. A search that does not reach the tolerance is an error.
-func (p *Problem) solve(ctx context.Context, part []int32) (Solution, error) {
-	o := newObjective(p, part)
-	x := make([]float64, o.size())
-	s := Solution{W: x, Gradient: math.Inf(1)}
-	problem := optimize.Problem{
-		Func: func(w []float64) float64 { return o.at(w).value },
-		Grad: func(grad, w []float64) { copy(grad, o.at(w).gradient) },
-		Status: func() (optimize.Status, error) {
-			if err := ctx.Err(); err != nil {
-				return optimize.Failure, err
+// withClassesOf returns the samples with the labels of a part numbered anew, the others left out.
+func withClassesOf(s *plan.Samples, part []int32) *plan.Samples {
+	var seen [256]bool
+	for _, i := range part {
+		seen[s.Labels[i]] = true
+	}
+	own := *s
+	own.Classes, own.Labels = 0, slices.Clone(s.Labels)
+	var number [256]uint8 // 0 for other clients' classes
+	for label, has := range seen {
+		if has {
+			number[label] = uint8(own.Classes)
+			own.Classes++
+		}
+	}
+	for i, label := range own.Labels {
+		own.Labels[i] = number[label]
+	}
+	return &own
+}
+
+// each returns the smallest loss of every client that has samples; the error is that of the first one that failed.
+func each(ctx context.Context, parts [][]int32, smallest func(part []int32) (float64, error)) ([]float64, error) {
+	losses, errs := make([]float64, len(parts)), make([]error, len(parts))
+	onAllCores(len(parts), func(k int) {
+		if len(parts[k]) > 0 && ctx.Err() == nil {
+			losses[k], errs[k] = smallest(parts[k])
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("optimum: %w", err)
+	}
+	for k, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("optimum: client %d: %w", k, err)
+		}
+	}
+	return losses, nil
+}
+
+// onAllCores calls do with 0 … n−1.
+func onAllCores(n int, do func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
 			}
-			return optimize.NotTerminated, nil
-		},
+		})
 	}
-	var failure error
-	// A line search that cannot get any lower ends L-BFGS; from there it may go on with its memory cleared.
-	for o.evaluations < maxEvaluations {
-		r, err := optimize.Minimize(problem, x, &optimize.Settings{
-			Converger: flat(p.Tolerance), FuncEvaluations: maxEvaluations, GradEvaluations: maxEvaluations,
-		}, &optimize.LBFGS{Store: 20})
-		if ctx.Err() != nil {
-			return Solution{}, ctx.Err()
-		}
-		failure = err
-		if r == nil {
-			break
-		}
-		copy(x, r.X)
-		before := s.Gradient
-		s.Gradient = floats.Norm(o.at(x).gradient, 2)
-		if s.Gradient <= p.Tolerance {
-			s.Objective, s.Loss, s.Evaluations = o.value, o.loss, o.evaluations
-			return s, nil
-		}
-		if !(s.Gradient < before) {
-			break
-		}
-	}
-	if failure == nil {
-		failure = errors.New("no progress")
-	}
-	return Solution{}, fmt.Errorf("%s: gradient %g after %d evaluations, want at most %g: %w", p.Samples.Name, s.Gradient, o.evaluations,
-		p.Tolerance, failure)
-}
-
-// flat ends a search where the Euclidean norm of the gradient is at most this.
-type flat float64
-
-// Init implements [optimize.Converger].
-func (flat) Init(int) {}
-
-// Converged implements [optimize.Converger].
-func (f flat) Converged(l *optimize.Location) optimize.Status {
-	if len(l.Gradient) > 0 && floats.Norm(l.Gradient, 2) <= float64(f) {
-		return optimize.GradientThreshold
-	}
-	return optimize.NotTerminated
-}
-
-// validate reports the first impossible setting.
-func (p *Problem) validate() error {
-	switch {
-	case p.Samples == nil:
-		return fmt.Errorf("no samples")
-	case !slices.ContainsFunc(p.Parts, func(part []int32) bool { return len(part) > 0 }):
-		return fmt.Errorf("%d clients, none with samples, want at least one", len(p.Parts))
-	case !(p.Ridge > 0) || math.IsInf(p.Ridge, 1):
-		return fmt.Errorf("ridge %g, want a finite positive number", p.Ridge)
-	case !(p.Tolerance > 0):
-		return fmt.Errorf("tolerance %g, want positive", p.Tolerance)
-	}
-	if err := p.Samples.Validate(); err != nil {
-		return err
-	}
-	if p.Samples.Classes < 2 {
-		return fmt.Errorf("%s: %d classes, want at least 2", p.Samples.Name, p.Samples.Classes)
-	}
-	for k, part := range p.Parts {
-		for _, i := range part {
-			if i < 0 || int(i) >= p.Samples.Len() {
-				return fmt.Errorf("client %d: sample %d, want 0 … %d", k, i, p.Samples.Len()-1)
-			}
-		}
-	}
-	return nil
+	wg.Wait()
 }
