@@ -3,7 +3,6 @@ package algos
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -23,12 +22,15 @@ type Round struct {
 // Method is a federated method in the course of one run. It is used by one goroutine.
 type Method interface {
 	// Round runs one round, of an empty active set too, and returns the losses of the clients that trained, ascending,
-	// each at its first batch before its first step: A, or whom the method took of it (see [Inspector]). After an
+	// each at its first batch before its first step: A, or whom the method took of it (see [Decisions]). After an
 	// error no further round can run; if it was the training that failed, Model is still that of the round before.
 	Round(ctx context.Context, r Round) (loss []float32, err error)
 	// Model returns the row to evaluate after the rounds so far (the initial weights before the first). It may cost
 	// a pass over the clients' models, is good until the next Round, and must not be written to.
 	Model() (nets.Row, error)
+	// Inspect returns the decisions of the last round: nil of most methods, which take everybody and weigh all alike. It
+	// is good until the next Round, and must not be written to.
+	Inspect() *Decisions
 	// Close frees the method's rows. The engine stays open.
 	Close()
 }
@@ -85,36 +87,19 @@ func Params() []*Param {
 	return all
 }
 
-// New starts a method at the weights w0 [P]. Its rows live in f.Engine until Close. Where the method is an [Inspector],
-// what is returned is one too.
+// New starts a method at the weights w0 [P]. Its rows live in f.Engine until Close.
 func New(name string, f Federation, w0 []float32, o Options) (Method, error) {
 	i := slices.Index(Names(), name)
 	if i < 0 {
 		return nil, fmt.Errorf("algos: method %q: unknown, want one of %s", name, strings.Join(Names(), ", "))
 	}
-	if err := f.Validate(); err != nil {
-		return nil, err
-	}
-	if err := o.validate(&methods[i], f.N); err != nil {
-		return nil, fmt.Errorf("algos: %s: %w", name, err)
-	}
-	if p := f.Engine.Info().Params; len(w0) != p {
-		return nil, fmt.Errorf("algos: %s: %d initial weights, want %d", name, len(w0), p)
-	}
-	if f.Lambda == nil {
-		f.Lambda = make([]float64, f.N)
-	}
-	s := &server{Federation: f, taken: make([]int, f.N)}
+	s := newServer(f)
 	started, err := methods[i].start(s, w0, o)
 	if err != nil {
 		s.Close()
 		return nil, fmt.Errorf("algos: %s: %w", name, err)
 	}
-	c := &checked{Method: started, name: name, n: f.N}
-	if inspector, ok := started.(Inspector); ok {
-		return &inspected{c, inspector}, nil
-	}
-	return c, nil
+	return &checked{started, name}, nil
 }
 
 // present says of each of n clients whether it is among the active ones.
@@ -125,9 +110,3 @@ func present(active []int, n int) []bool {
 	}
 	return here
 }
-
-// isPositive reports whether x is a finite number above 0.
-func isPositive(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
-
-// isNotNegative reports whether x is a finite number of 0 or more.
-func isNotNegative(x float64) bool { return x >= 0 && !math.IsInf(x, 1) }

@@ -2,7 +2,6 @@ package algos
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -26,7 +25,7 @@ type caFed struct {
 	tau     float64   // τ, by which ε has to get smaller for a client to be left out
 	fstar   string    // what F̂* is
 	losses  string    // what the reported losses are taken on
-	heldOut *HeldOut  // for LossesHeldOut; nil: the client's training samples
+	heldOut *HeldOut  // for LossesHeldOut
 	loss    []float64 // [N] F̂
 	best    []float64 // [N] F̂*
 	begun   bool      // somebody was there
@@ -98,17 +97,6 @@ func newCAFed(s *server, w0 []float32, o Options) (Method, error) {
 	if bias := cafedBias.optional(o); bias != nil {
 		m.bias = *bias
 	}
-	switch {
-	case m.fstar == FStarSolved && len(o.Solved) != s.N:
-		return nil, fmt.Errorf("fstar of %d clients, want %d", len(o.Solved), s.N)
-	case m.heldOut != nil && len(m.heldOut.Index) != s.N:
-		return nil, fmt.Errorf("held-out samples of %d clients, want %d", len(m.heldOut.Index), s.N)
-	}
-	for i, f := range o.Solved {
-		if math.IsNaN(f) || math.IsInf(f, 0) {
-			return nil, fmt.Errorf("client %d: fstar %g, want a finite number", i, f)
-		}
-	}
 	if m.fstar == FStarSolved {
 		copy(m.best, o.Solved)
 	}
@@ -158,53 +146,47 @@ func (m *caFed) report(ctx context.Context, r Round) error {
 		for i := range m.loss {
 			m.loss[i] = mean
 		}
-		for k, i := range clients {
-			m.loss[i] = results[k].Loss
-		}
-		if m.fstar == FStarMin {
-			copy(m.best, m.loss)
-		}
-		m.begun = true
-		return nil
 	}
 	for k, i := range clients {
-		m.loss[i] += m.beta * (results[k].Loss - m.loss[i])
-		if m.fstar == FStarMin {
-			m.best[i] = min(m.best[i], m.loss[i])
+		if m.begun {
+			m.loss[i] += m.beta * (results[k].Loss - m.loss[i])
+		} else {
+			m.loss[i] = results[k].Loss
 		}
 	}
+	for i, loss := range m.loss {
+		if m.fstar == FStarMin && (!m.begun || loss < m.best[i]) {
+			m.best[i] = loss
+		}
+	}
+	m.begun = true
 	return nil
 }
 
 // samples returns what client i's loss of the round is taken on.
 func (m *caFed) samples(i int) (nets.Part, []int32) {
-	switch heldOut := m.heldOut; {
-	case m.losses == LossesBatch:
+	switch m.losses {
+	case LossesBatch:
 		return nets.Train, m.Planner.Batch(i, m.taken[i])
-	case m.losses == LossesHeldOut && heldOut != nil:
-		return heldOut.Part, heldOut.Index[i]
+	case LossesHeldOut:
+		return m.heldOut.Part, m.heldOut.Index[i]
 	}
 	return nets.Train, m.Planner.Parts[i]
 }
 
 // exclude sets q_i = 0 for the clients that are left out: lines 6 and 7.
 func (m *caFed) exclude(q []float64) {
-	gap, widest := make([]float64, m.N), 0.0 // widest: Γ̂′
-	in := make([]bool, m.N)
-	left := 0
+	gap, in := make([]float64, m.N), make([]bool, m.N)
 	for i := range gap {
-		gap[i] = m.loss[i] - m.best[i]
-		widest = max(widest, gap[i])
-		if in[i] = q[i] > 0; in[i] {
-			left++
-		}
+		gap[i], in[i] = m.loss[i]-m.best[i], q[i] > 0
 	}
-	if widest == 0 || left == 0 {
+	widest := slices.Max(gap) // Γ̂′
+	if widest <= 0 {
 		return
 	}
 	x := newExclusion(m.Importance, gap, in, m.bias*widest, m.tau)
-	x.pass(byCorrelation(m.availability.Lambda()))
-	x.pass(byAvailability(m.availability.Pi()))
+	x.pass(byCorrelation(m.availability.Lambda))
+	x.pass(byAvailability(m.availability.Pi))
 	for i, stays := range in {
 		if !stays {
 			q[i] = 0

@@ -40,12 +40,11 @@ func trace(f Federation, rounds int) []Round {
 
 // taken returns the clients of r that the method took: all active ones, but those it says it left out.
 func taken(m Method, r Round) []int {
-	inspector, ok := m.(Inspector)
-	if !ok {
+	d := m.Inspect()
+	if d == nil {
 		return r.Active
 	}
-	in := inspector.Inspect().Included
-	return slices.DeleteFunc(slices.Clone(r.Active), func(i int) bool { return !in[i] })
+	return slices.DeleteFunc(slices.Clone(r.Active), func(i int) bool { return !d.Included[i] })
 }
 
 // play runs the rounds and returns the model after each.

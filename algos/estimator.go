@@ -1,19 +1,13 @@
 package algos
 
 import (
-	"fmt"
+	"slices"
 
 	"rollcall/datasets/rng"
 )
 
-// Bayes are the settings of an estimator with a beta prior (CA-Fed, ToN, section IV-B).
-type Bayes struct {
-	Prior int    // t', the rounds observed before the first, at least 1
-	Form  Preset // Paper or Code; see [Estimator]
-}
-
-// Estimator is what a server holds of its clients' availability: π̂_i and λ̂_i. Without settings it is the oracle,
-// which knows π_i and λ_i. With them it counts, n_AI being the transitions from active to inactive:
+// Estimator is what a server holds of its clients' availability: π̂_i and λ̂_i (CA-Fed, ToN, section IV-B). It counts,
+// n_AI being the transitions from active to inactive:
 //
 //	paper: π̂ = (n_A + n_k)/(n_A + n_I + n_k + m_k)
 //	       λ̂ = (n_AA + a)/(n_AA + n_AI + a + b) + (n_II + c)/(n_II + n_IA + c + d) − 1  (ToN, (238))
@@ -26,10 +20,11 @@ type Bayes struct {
 // expected value in place of a history. Its joint counts have no conditional in them: they make λ̂ go from λ at t = 0
 // towards −2π(1−π)(1−λ), and before round 0 everybody counts as inactive.
 type Estimator struct {
-	pi, lambda []float64 // [N] π̂, λ̂
-	bayes      *Bayes    // nil: the oracle
-	counts     []counts  // [N]
-	rounds     int       // t
+	Pi, Lambda []float64 // [N] π̂, λ̂ as of the last round observed, not to be written to
+	prior      int       // t'
+	form       Preset
+	counts     []counts // [N]; none of the oracle
+	rounds     int      // t
 }
 
 // counts are of one client's rounds and transitions; the first index is the state before, 1 is active.
@@ -41,32 +36,27 @@ type counts struct {
 	prior, pjt float64 // the code's t'π, and t' times its joint probabilities' sum
 }
 
-// NewEstimator returns an estimator for clients with the true pi and lambda [N], which
-// it copies, before round 0. b may be nil: the oracle. The histories of the paper's
-// form are drawn from seed: client i's from stream (0, i, 3) of [rng.Availability].
-func NewEstimator(b *Bayes, seed uint32, pi, lambda []float64) (*Estimator, error) {
-	e := &Estimator{pi: append([]float64(nil), pi...), lambda: append([]float64(nil), lambda...)}
-	switch {
-	case len(pi) != len(lambda):
-		return nil, fmt.Errorf("algos: estimator: pi of %d and lambda of %d clients, want as many", len(pi), len(lambda))
-	case b == nil:
-		return e, nil
-	case b.Prior < 1:
-		return nil, fmt.Errorf("algos: estimator: prior of %d rounds, want at least 1", b.Prior)
-	case b.Form != Paper && b.Form != Code:
-		return nil, fmt.Errorf("algos: estimator: form %q: unknown, want %s or %s", b.Form, Paper, Code)
-	}
-	e.bayes, e.counts = b, make([]counts, len(pi))
+// Oracle returns an estimator that knows π and λ [N], of which it keeps copies.
+func Oracle(pi, lambda []float64) *Estimator {
+	return &Estimator{Pi: slices.Clone(pi), Lambda: slices.Clone(lambda)}
+}
+
+// NewEstimator returns an estimator before round 0 for clients with the true pi and lambda [N], with a prior of so many
+// rounds, at least 1, in one of the two forms. The histories of the paper's form are drawn from seed: client i's from
+// stream (0, i, 3) of [rng.Availability].
+func NewEstimator(prior int, form Preset, seed uint32, pi, lambda []float64) *Estimator {
+	e := Oracle(pi, lambda)
+	e.prior, e.form, e.counts = prior, form, make([]counts, len(pi))
 	for i := range e.counts {
 		c := &e.counts[i]
-		if b.Form == Code {
+		if form == Code {
 			stay := lambda[i] + (1-lambda[i])*pi[i] + 1 - (1-lambda[i])*pi[i]
-			c.prior, c.pjt = float64(b.Prior)*pi[i], float64(b.Prior)*stay
+			c.prior, c.pjt = float64(prior)*pi[i], float64(prior)*stay
 			continue
 		}
 		*c = counts{rounds: [2]float64{1, 1}, moves: [2][2]float64{{1, 1}, {1, 1}}, unknown: true}
 		history := rng.Key{Seed: seed, Purpose: rng.Availability}.Stream(0, i, 3)
-		for t := range b.Prior {
+		for t := range prior {
 			p := pi[i]
 			if t > 0 {
 				p = (1-lambda[i])*pi[i] + lambda[i]*float64(c.last)
@@ -76,12 +66,12 @@ func NewEstimator(b *Bayes, seed uint32, pi, lambda []float64) (*Estimator, erro
 		c.unknown = true
 		e.estimate(i)
 	}
-	return e, nil
+	return e
 }
 
 // Observe enters the active clients of the next round, ascending.
 func (e *Estimator) Observe(active []int) {
-	if e.bayes == nil {
+	if e.counts == nil {
 		return
 	}
 	e.rounds++
@@ -90,12 +80,6 @@ func (e *Estimator) Observe(active []int) {
 		e.estimate(i)
 	}
 }
-
-// Pi and Lambda return π̂ and λ̂ [N] as of the last round observed; they are the estimator's own, not to be written to.
-func (e *Estimator) Pi() []float64 { return e.pi }
-
-// Lambda returns λ̂; see Pi.
-func (e *Estimator) Lambda() []float64 { return e.lambda }
 
 // see enters one round.
 func (c *counts) see(active bool) {
@@ -113,12 +97,12 @@ func (c *counts) see(active bool) {
 // estimate computes π̂_i and λ̂_i from the counts.
 func (e *Estimator) estimate(i int) {
 	c := &e.counts[i]
-	if e.bayes.Form == Code {
-		t := float64(e.rounds + e.bayes.Prior)
-		e.pi[i] = (c.rounds[1] + c.prior) / t
-		e.lambda[i] = (c.moves[1][1]+c.moves[0][0]+c.pjt)/t - 1
+	if e.form == Code {
+		t := float64(e.rounds + e.prior)
+		e.Pi[i] = (c.rounds[1] + c.prior) / t
+		e.Lambda[i] = (c.moves[1][1]+c.moves[0][0]+c.pjt)/t - 1
 		return
 	}
-	e.pi[i] = c.rounds[1] / (c.rounds[0] + c.rounds[1])
-	e.lambda[i] = c.moves[1][1]/(c.moves[1][0]+c.moves[1][1]) + c.moves[0][0]/(c.moves[0][0]+c.moves[0][1]) - 1
+	e.Pi[i] = c.rounds[1] / (c.rounds[0] + c.rounds[1])
+	e.Lambda[i] = c.moves[1][1]/(c.moves[1][0]+c.moves[1][1]) + c.moves[0][0]/(c.moves[0][0]+c.moves[0][1]) - 1
 }

@@ -11,14 +11,11 @@ import (
 // The oracle knows, and learns nothing.
 func TestOracle(t *testing.T) {
 	pi, lambda := []float64{0.9, 0.1}, []float64{0, 0.5}
-	e, err := NewEstimator(nil, 1, pi, lambda)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := Oracle(pi, lambda)
 	pi[0] = 0.3 // the caller's
 	for range 3 {
-		if e.Pi()[0] != 0.9 || e.Pi()[1] != 0.1 || e.Lambda()[0] != 0 || e.Lambda()[1] != 0.5 {
-			t.Errorf("π %v λ %v, want [0.9 0.1] and [0 0.5]", e.Pi(), e.Lambda())
+		if e.Pi[0] != 0.9 || e.Pi[1] != 0.1 || e.Lambda[0] != 0 || e.Lambda[1] != 0.5 {
+			t.Errorf("π %v λ %v, want [0.9 0.1] and [0 0.5]", e.Pi, e.Lambda)
 		}
 		e.Observe([]int{1})
 	}
@@ -27,10 +24,7 @@ func TestOracle(t *testing.T) {
 // ToN, section IV-B, with a prior of n_k = 3 active and m_k = 2 inactive rounds, a = 2 stays active, b = 1 goes, c = 1
 // stays inactive, d = 1 comes. Tolerance 1e-15: a few roundings of numbers of at most 1.
 func TestEstimatorPaper(t *testing.T) {
-	e, err := NewEstimator(&Bayes{Prior: 1, Form: Paper}, 1, []float64{0.5, 0.5}, []float64{0, 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := NewEstimator(1, Paper, 1, []float64{0.5, 0.5}, []float64{0, 0})
 	prior := counts{rounds: [2]float64{2, 3}, moves: [2][2]float64{{1, 1}, {1, 2}}, unknown: true}
 	e.counts[0], e.counts[1] = prior, prior
 	for r, c := range []struct {
@@ -48,24 +42,21 @@ func TestEstimatorPaper(t *testing.T) {
 			active = []int{1}
 		}
 		e.Observe(active)
-		if math.Abs(e.Pi()[1]-c.pi) > 1e-15 || math.Abs(e.Lambda()[1]-c.lambda) > 1e-15 {
-			t.Errorf("round %d: π̂ %.17g λ̂ %.17g, want %.17g and %.17g ± 1e-15", r, e.Pi()[1], e.Lambda()[1], c.pi, c.lambda)
+		if math.Abs(e.Pi[1]-c.pi) > 1e-15 || math.Abs(e.Lambda[1]-c.lambda) > 1e-15 {
+			t.Errorf("round %d: π̂ %.17g λ̂ %.17g, want %.17g and %.17g ± 1e-15", r, e.Pi[1], e.Lambda[1], c.pi, c.lambda)
 		}
 	}
 	want := 2./3 + 5./6 - 1 // away in all five
-	if math.Abs(e.Pi()[0]-0.3) > 1e-15 || math.Abs(e.Lambda()[0]-want) > 1e-15 {
-		t.Errorf("client 0: π̂ %g λ̂ %g, want 0.3 and %g ± 1e-15", e.Pi()[0], e.Lambda()[0], want)
+	if math.Abs(e.Pi[0]-0.3) > 1e-15 || math.Abs(e.Lambda[0]-want) > 1e-15 {
+		t.Errorf("client 0: π̂ %g λ̂ %g, want 0.3 and %g ± 1e-15", e.Pi[0], e.Lambda[0], want)
 	}
 }
 
 // The code at t' = 4, π = λ = 1/2: P(a|a) = P(i|i) = 0.75, so the prior adds 2 to n_A and 6 to n_AA + n_II.
 func TestEstimatorCode(t *testing.T) {
-	e, err := NewEstimator(&Bayes{Prior: 4, Form: Code}, 1, []float64{0.5, 0.5}, []float64{0.5, 0.5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if e.Pi()[0] != 0.5 || e.Lambda()[0] != 0.5 {
-		t.Errorf("before round 0: π̂ %g λ̂ %g, want 0.5 twice", e.Pi()[0], e.Lambda()[0])
+	e := NewEstimator(4, Code, 1, []float64{0.5, 0.5}, []float64{0.5, 0.5})
+	if e.Pi[0] != 0.5 || e.Lambda[0] != 0.5 {
+		t.Errorf("before round 0: π̂ %g λ̂ %g, want 0.5 twice", e.Pi[0], e.Lambda[0])
 	}
 	for r, c := range []struct {
 		active     bool
@@ -82,9 +73,9 @@ func TestEstimatorCode(t *testing.T) {
 		}
 		e.Observe(active)
 		for i := range 2 {
-			if math.Abs(e.Pi()[i]-c.pi[i]) > 1e-15 || math.Abs(e.Lambda()[i]-c.lambda[i]) > 1e-15 {
+			if math.Abs(e.Pi[i]-c.pi[i]) > 1e-15 || math.Abs(e.Lambda[i]-c.lambda[i]) > 1e-15 {
 				t.Errorf("round %d client %d: π̂ %g λ̂ %g, want %g and %g ± 1e-15",
-					r, i, e.Pi()[i], e.Lambda()[i], c.pi[i], c.lambda[i])
+					r, i, e.Pi[i], e.Lambda[i], c.pi[i], c.lambda[i])
 			}
 		}
 	}
@@ -104,10 +95,7 @@ func tolerance(pi, lambda, rounds float64) (ofPi, ofLambda float64) {
 // them, after which π̂ and λ̂ lie within five standard errors.
 func TestEstimatorHistory(t *testing.T) {
 	for _, prior := range []int{1, 1000, 100_000} {
-		e, err := NewEstimator(&Bayes{Prior: prior, Form: Paper}, 4, chainPi, chainLambda)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := NewEstimator(prior, Paper, 4, chainPi, chainLambda)
 		for i := range chainPi {
 			c := e.counts[i]
 			if n := c.rounds[0] + c.rounds[1]; n != float64(prior+2) {
@@ -124,9 +112,9 @@ func TestEstimatorHistory(t *testing.T) {
 			}
 			tolPi, tolLambda := tolerance(chainPi[i], chainLambda[i], float64(prior))
 			tolPi, tolLambda = tolPi+2/float64(prior), tolLambda+20/float64(prior) // Beta(1, 1), which at π = 0.1 weighs tenfold
-			if math.Abs(e.Pi()[i]-chainPi[i]) > tolPi || math.Abs(e.Lambda()[i]-chainLambda[i]) > tolLambda {
+			if math.Abs(e.Pi[i]-chainPi[i]) > tolPi || math.Abs(e.Lambda[i]-chainLambda[i]) > tolLambda {
 				t.Errorf("t'=%d client %d: π̂ %.4f λ̂ %.4f, want %g ± %.4f and %g ± %.4f",
-					prior, i, e.Pi()[i], e.Lambda()[i], chainPi[i], tolPi, chainLambda[i], tolLambda)
+					prior, i, e.Pi[i], e.Lambda[i], chainPi[i], tolPi, chainLambda[i], tolLambda)
 			}
 		}
 	}
@@ -140,10 +128,7 @@ func TestEstimatorsConverge(t *testing.T) {
 	for _, form := range []Preset{Paper, Code} {
 		draw := rand.New(rand.NewPCG(8, 8))
 		p := slices.Clone(chainPi) // of the chains in the next round
-		e, err := NewEstimator(&Bayes{Prior: prior, Form: form}, 1, chainPi, chainLambda)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := NewEstimator(prior, form, 1, chainPi, chainLambda)
 		for range rounds {
 			var active []int
 			for i, pi := range chainPi {
@@ -164,29 +149,13 @@ func TestEstimatorsConverge(t *testing.T) {
 					tolLambda = 2 * max(tolPi, tolLambda)
 				}
 				tolPi, tolLambda = tolPi+prior/float64(rounds), tolLambda+20*prior/float64(rounds)
-				if got := e.Pi()[i]; math.Abs(got-pi) > tolPi {
+				if got := e.Pi[i]; math.Abs(got-pi) > tolPi {
 					t.Errorf("π̂ %.4f, want %g ± %.4f", got, pi, tolPi)
 				}
-				if got := e.Lambda()[i]; math.Abs(got-want) > tolLambda {
+				if got := e.Lambda[i]; math.Abs(got-want) > tolLambda {
 					t.Errorf("λ̂ %.4f, want %.4f ± %.4f", got, want, tolLambda)
 				}
 			})
-		}
-	}
-}
-
-func TestEstimatorRefuses(t *testing.T) {
-	for want, b := range map[string]*Bayes{
-		"algos: estimator: prior of 0 rounds, want at least 1":            {Form: Code},
-		`algos: estimator: form "": unknown, want paper or code`:          {Prior: 1},
-		"algos: estimator: pi of 2 and lambda of 1 clients, want as many": nil,
-	} {
-		lambda := []float64{0, 0}
-		if b == nil {
-			lambda = lambda[:1]
-		}
-		if _, err := NewEstimator(b, 1, []float64{0.5, 0.5}, lambda); err == nil || err.Error() != want {
-			t.Errorf("%+v: got %v, want %q", b, err, want)
 		}
 	}
 }

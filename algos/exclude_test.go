@@ -42,7 +42,7 @@ func scratch(q, alpha, gap, pi []float64, order []int, bias, tau float64) []floa
 // population draws what exclusion works on: random α (or equal ones), π, λ, and gaps of which a share is 0.
 func population(n int, seed uint32, equal bool, zeros float64) (alpha, gap, pi, lambda []float64) {
 	s := rng.Key{Seed: seed, Purpose: rng.Sampling}.Stream(n, 0, 0)
-	alpha, gap, pi, lambda = Equal(n), make([]float64, n), make([]float64, n), make([]float64, n)
+	alpha, gap, pi, lambda = equalWeights(n), make([]float64, n), make([]float64, n), make([]float64, n)
 	if !equal {
 		dirichlet(s, 1, alpha)
 	}
@@ -154,7 +154,7 @@ func TestExclusionKeepsEverybody(t *testing.T) {
 		one := make([]float64, n)
 		one[n/2] = 3 // the largest gain there is
 		for name, gap := range map[string][]float64{"random": random, "one gap": one} {
-			x := newExclusion(Equal(n), gap, everybody(n), 400*slices.Max(gap), 0)
+			x := newExclusion(equalWeights(n), gap, everybody(n), 400*slices.Max(gap), 0)
 			x.pass(byCorrelation(lambda))
 			x.pass(byAvailability(pi))
 			if i := slices.Index(x.in, false); i >= 0 {
@@ -166,7 +166,7 @@ func TestExclusionKeepsEverybody(t *testing.T) {
 
 // Ties go: with τ = 0 and without a bias term clients without a gap are all alike, and one stays, the last in order.
 func TestExclusionTies(t *testing.T) {
-	x := newExclusion(Equal(5), []float64{0, 0.3, 0, 0.1, 0}, everybody(5), 0, 0)
+	x := newExclusion(equalWeights(5), []float64{0, 0.3, 0, 0.1, 0}, everybody(5), 0, 0)
 	x.pass([]int{0, 1, 2, 3, 4})
 	if want := []bool{true, false, true, false, false}; !slices.Equal(x.in, want) {
 		t.Errorf("first pass: in %v, want %v: 0 and 2 would have raised ε when tried, at 4 it was 0 already", x.in, want)
@@ -251,7 +251,7 @@ func serverStep(tb testing.TB, n int, kappaBar2 float64) func() {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	m := started.(*inspected).Inspector.(*caFed)
+	m := inside(started)
 	copy(m.loss, gap) // above F̂* = 0
 	var active []int
 	for i := 0; i < n; i += 2 {

@@ -59,7 +59,7 @@ var f3astMethod = Definition{
 func newF3AST(base weighted, o Options) Method {
 	return &f3ast{
 		weighted: base, beta: f3astBeta.number(o), limit: f3astLimit.optionalWhole(o), mean: f3astMean.isOn(o),
-		memoryless: f3astMemoryless.isOn(o), rate: slices.Clone(base.availability.Pi()),
+		memoryless: f3astMemoryless.isOn(o), rate: slices.Clone(base.availability.Pi),
 	}
 }
 
@@ -67,7 +67,7 @@ func (m *f3ast) Round(ctx context.Context, r Round) ([]float32, error) {
 	m.availability.Observe(r.Active)
 	var sampled []int
 	if m.memoryless {
-		copy(m.rate, m.availability.Pi())
+		copy(m.rate, m.availability.Pi)
 		m.smooth(r.Active)
 		sampled = m.sample(r.Active)
 	} else {

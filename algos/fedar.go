@@ -23,28 +23,8 @@ var fedarB = &Param{
 	Only: Condition{Other: fedarT0, Text: "with --fedar-t0"},
 }
 
-// fedarSettings are fedar's parameters.
-type fedarSettings struct {
-	rho float64  // ρ
-	t0  *float64 // t_0 of g(t) = t_0 + t/b, in rounds; nil: g = ∞, no update is ever too stale
-	b   float64
-}
-
-func fedarSettingsOf(o Options) fedarSettings {
-	return fedarSettings{fedarRho.number(o), fedarT0.optional(o), fedarB.number(o)}
-}
-
 // psiMax bounds ψ (section 4: "we also set the maximum value to 2").
 const psiMax = 2
-
-// psi returns ψ of a client inactive for tau rounds in round t,
-// counted from 1: 0 if tau > g(t), else min((tau+1)^ρ, 2) (eq. 6).
-func (s *fedarSettings) psi(tau, t int) float64 {
-	if s.t0 != nil && float64(tau) > *s.t0+float64(t)/s.b {
-		return 0
-	}
-	return min(math.Pow(float64(tau)+1, s.rho), psiMax)
-}
 
 // fedAR steps along the latest updates of all clients seen so far, the updates of the absent a little enlarged, those
 // too old left out (Jiang et al., "FedAR: Addressing Client Unavailability in Federated Learning with Local Update
@@ -59,16 +39,20 @@ func (s *fedarSettings) psi(tau, t int) float64 {
 // The rows hold Δ_i = −η G_i, and η is kept beside: G_i itself would be rounded once more.
 type fedAR struct {
 	memory
-	settings fedarSettings
-	tau      []int     // [N] rounds since the client was active
-	rate     []float64 // [N] η of the round of y_i
+	rho  float64   // ρ
+	t0   *float64  // t_0 of g(t) = t_0 + t/b, in rounds; nil: g = ∞, no update is ever too stale
+	b    float64   // b
+	tau  []int     // [N] rounds since the client was active
+	rate []float64 // [N] η of the round of y_i
 }
 
 var fedARMethod = Definition{
 	"fedar",
 	[]*Param{fedarRho, fedarT0, fedarB},
 	startOn(newMemory, func(m memory, o Options) Method {
-		return &fedAR{m, fedarSettingsOf(o), make([]int, m.N), make([]float64, m.N)}
+		return &fedAR{
+			m, fedarRho.number(o), fedarT0.optional(o), fedarB.number(o), make([]int, m.N), make([]float64, m.N),
+		}
 	}),
 }
 
@@ -104,9 +88,18 @@ func (m *fedAR) weights(t int) (psi []float64, n int) {
 		if !m.seen[i] {
 			continue
 		}
-		if psi[i] = m.settings.psi(tau, t); psi[i] > 0 {
+		if psi[i] = m.psi(tau, t); psi[i] > 0 {
 			n++
 		}
 	}
 	return psi, n
+}
+
+// psi returns ψ of a client inactive for tau rounds in round t,
+// counted from 1: 0 if tau > g(t), else min((tau+1)^ρ, 2) (eq. 6).
+func (m *fedAR) psi(tau, t int) float64 {
+	if m.t0 != nil && float64(tau) > *m.t0+float64(t)/m.b {
+		return 0
+	}
+	return min(math.Pow(float64(tau)+1, m.rho), psiMax)
 }

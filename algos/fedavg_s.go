@@ -59,4 +59,4 @@ func (m *fedAvgS) sample(r Round) []int {
 	return sampled
 }
 
-func (m *fedAvgS) Inspect() Decisions { return m.decisions }
+func (m *fedAvgS) Inspect() *Decisions { return &m.decisions }

@@ -5,7 +5,7 @@ package algos
 var moreAvailableMethod = Definition{"more-available", weightedParams, startUnbiased(moreAvailable)}
 
 func moreAvailable(m *weighted, _ []int, q []float64) {
-	for i, pi := range m.availability.Pi() {
+	for i, pi := range m.availability.Pi {
 		if !(pi > 0.5) {
 			q[i] = 0
 		}

@@ -1,13 +1,26 @@
 package algos
 
 import (
-	"fmt"
 	"math"
-	"slices"
-	"strings"
 
+	"rollcall/datasets/plan"
 	"rollcall/nets"
 )
+
+// Federation is what a method is given: the engine, the clients, and how they train. It is the same for every method
+// and is not changed by any, so that one Federation can serve one run after the other.
+type Federation struct {
+	Engine      nets.Engine
+	N           int
+	Seed        uint32        // names the random streams of dropout
+	Planner     *plan.Planner // the clients' samples, E and B
+	Importance  []float64     // [N] α_i, not negative, sums to 1
+	P           []float64     // [N] p_i, or π_i of a process with a memory, in [0, 1]; 0: a client that is never there
+	Lambda      []float64     // [N] λ_i, in [−1, 1]; 0: independent rounds
+	WeightDecay float64       // of the local steps
+	Momentum    float64       // of the local steps, in [0, 1); each client's momentum persists across rounds
+	Clip        *float64      // largest norm of a local gradient; nil: none
+}
 
 // Preset names one of the two readings of a paper's experiments.
 type Preset string
@@ -21,8 +34,7 @@ const (
 // Presets returns the names of the presets, the default first.
 func Presets() []string { return []string{string(Code), string(Paper)} }
 
-// Values are parameters by name, as a command line or [Param.Canonical]
-// writes them. One that is not there has its default for the preset.
+// Values are parameters by name, as a command line writes them. One that is not there has its default for the preset.
 type Values map[string]string
 
 // Options is what a method is started with beside the federation.
@@ -30,45 +42,13 @@ type Options struct {
 	Preset  Preset    // of the parameters' defaults, and of the estimator's form; Code or Paper
 	Values  Values    // of the method's parameters and of no others; nil: all have their defaults
 	Solved  []float64 // [N] F*_i, of ca-fed with fstar solved
-	HeldOut *HeldOut  // of ca-fed with losses held-out; nil: the clients' training samples
+	HeldOut *HeldOut  // of ca-fed with losses held-out
 }
 
 // HeldOut are samples of each client that it does not train on.
 type HeldOut struct {
 	Part  nets.Part
 	Index [][]int32 // [N][n_i]
-}
-
-// validate reports the first thing in o that the method of a federation of n clients cannot have.
-func (o *Options) validate(d *Definition, n int) error {
-	if o.Preset != Code && o.Preset != Paper {
-		return fmt.Errorf("preset %q: unknown, want %s", o.Preset, strings.Join(Presets(), " or "))
-	}
-	for _, p := range d.Params {
-		if text, given := o.Values[p.Name]; given {
-			if err := p.CheckFor(text, n); err != nil {
-				return fmt.Errorf("%s %s: %w", p.Name, text, err)
-			}
-		}
-	}
-	for name := range o.Values {
-		if !slices.ContainsFunc(d.Params, func(p *Param) bool { return p.Name == name }) {
-			return fmt.Errorf("parameter %q: unknown, want %s", name, d.paramNames())
-		}
-	}
-	return nil
-}
-
-// paramNames lists the method's parameters for an error.
-func (d *Definition) paramNames() string {
-	if len(d.Params) == 0 {
-		return "no parameter at all"
-	}
-	names := make([]string, len(d.Params))
-	for i, p := range d.Params {
-		names[i] = p.Name
-	}
-	return "one of " + strings.Join(names, ", ")
 }
 
 // DecayedLR returns η_t = η_0 / sqrt(t/10 + 1), the schedule of all methods in FedAWE's tables.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Kind says what values a parameter takes.
@@ -55,75 +54,38 @@ func (p *Param) DefaultFor(preset Preset) string {
 	return p.Default
 }
 
-// Check reports that text is no value of the parameter. The error says what is wanted, as "want 0 … 1", and names
-// neither the parameter nor text.
-func (p *Param) Check(text string) error {
-	_, err := p.Canonical(text)
-	return err
-}
-
-// CheckFor is Check in a federation of so many clients, which AtMostClients looks at.
+// CheckFor reports that text is no value of a Number or a Whole in a federation of so many clients, which AtMostClients
+// looks at. The error says what is wanted, as "want 0 … 1", and names neither the parameter nor text.
 func (p *Param) CheckFor(text string, clients int) error {
-	bounded := *p
-	if p.AtMostClients {
-		bounded.Range.high, bounded.Range.highEnd = float64(clients), closedEnd
+	if p.None && text == none {
+		return nil
 	}
-	return bounded.Check(text)
-}
-
-// Canonical returns the one form of a value that runs are named by: the shortest text of a number, base 10 for a whole
-// number, true or false, and words as they are. The error is Check's.
-func (p *Param) Canonical(text string) (string, error) {
-	refused := errors.New("want " + p.wanted())
-	switch {
-	case p.None && text == none:
-		return none, nil
-	case p.Kind == Switch:
-		on, err := strconv.ParseBool(text)
-		if err != nil {
-			return "", refused
-		}
-		return strconv.FormatBool(on), nil
-	case p.Kind == Word:
-		if !slices.Contains(p.Words, text) {
-			return "", refused
-		}
-		return text, nil
+	values := p.Range
+	if p.AtMostClients {
+		values.high, values.highEnd = float64(clients), closedEnd
 	}
 	x, err := strconv.ParseFloat(text, 64)
-	if err != nil || !p.Range.Contains(x) || p.Kind == Whole && !isWhole(x) {
-		return "", refused
+	if err == nil && values.Contains(x) && (p.Kind == Number || isWhole(x)) {
+		return nil
 	}
+	wanted := values.String()
 	if p.Kind == Whole {
-		return strconv.FormatInt(int64(x), 10), nil
+		wanted = "a whole number"
+		if values != (Range{}) {
+			wanted += " " + values.String()
+		}
 	}
-	return strconv.FormatFloat(x+0, 'g', -1, 64), nil // −0 + 0 is 0
+	if p.AtMostClients {
+		wanted += ", all of the clients"
+	}
+	if p.None {
+		wanted += ", or none"
+	}
+	return errors.New("want " + wanted)
 }
 
 // isWhole reports whether x is a whole number that float64 tells from its neighbours.
 func isWhole(x float64) bool { return x == math.Trunc(x) && math.Abs(x) <= 1<<53 }
-
-// wanted says what values there are, as it follows "want ".
-func (p *Param) wanted() string {
-	text := p.Range.String()
-	switch p.Kind {
-	case Switch:
-		return "true or false"
-	case Word:
-		return "one of " + strings.Join(p.Words, ", ")
-	case Whole:
-		if text = "a whole number " + text; p.Range == (Range{}) {
-			text = "a whole number"
-		}
-		if p.AtMostClients && p.Range.highEnd != noEnd {
-			text += ", all of the clients"
-		}
-	}
-	if p.None {
-		text += ", or none"
-	}
-	return text
-}
 
 // HasSay reports whether the parameter makes a difference to a method that reads it and is started with o.
 func (p *Param) HasSay(o Options) bool {
@@ -144,7 +106,7 @@ func (p *Param) Methods() []string {
 	return namesOf(readers)
 }
 
-// The methods below return the value in o, which [New] has checked.
+// The methods below return the value in o, which is one of the parameter.
 
 func (p *Param) text(o Options) string {
 	if text, given := o.Values[p.Name]; given {

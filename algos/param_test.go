@@ -6,69 +6,65 @@ import (
 	"testing"
 )
 
-// The values of every kind: what is kept of those that are possible, and what is wanted in place of the others.
-func TestParamCanonical(t *testing.T) {
+// The values of both kinds of numbers: what is wanted in place of impossible ones.
+func TestParamCheck(t *testing.T) {
 	number := Param{Kind: Number}
 	positive := Param{Kind: Number, None: true, Range: Above(0)}
 	whole := Param{Kind: Whole, Range: Between(1, 1e6)}
 	anyWhole := Param{Kind: Whole, None: true}
-	on := Param{Kind: Switch}
-	word := Param{Kind: Word, Words: []string{"min", "zero"}}
 	for _, c := range []struct {
-		name       string
-		p          *Param
-		text, want string
-		refused    string // the error, where there is one
+		name   string
+		p      *Param
+		text   string
+		wanted string // the error, where there is one
 	}{
-		{"number", &number, "0.50", "0.5", ""},
-		{"number without a point", &number, "-3", "-3", ""},
-		{"number with an exponent", &number, "1E-3", "0.001", ""},
-		{"small number", &number, "0.00001", "1e-05", ""},
-		{"minus zero", &number, "-0", "0", ""},
-		{"NaN", &number, "NaN", "", "want a finite number"},
-		{"infinity", &number, "inf", "", "want a finite number"},
-		{"above all numbers", &number, "1e999", "", "want a finite number"},
-		{"word for a number", &number, "much", "", "want a finite number"},
-		{"nothing for a number", &number, "", "", "want a finite number"},
-		{"two numbers", &number, "1 2", "", "want a finite number"},
-		{"none that is no value", &number, "none", "", "want a finite number"},
-		{"none", &positive, "none", "none", ""},
-		{"capital none", &positive, "None", "", "want a positive number, or none"},
-		{"outside", &positive, "0", "", "want a positive number, or none"},
-		{"whole", &whole, "1000000", "1000000", ""},
-		{"whole with a sign", &whole, "+12", "12", ""},
-		{"whole with zeros", &whole, "012", "12", ""},
-		{"whole with a point", &whole, "2.0", "2", ""},
-		{"whole with an exponent", &whole, "1e6", "1000000", ""},
-		{"fraction", &whole, "1.5", "", "want a whole number 1 … 1000000"},
-		{"whole outside", &whole, "1000001", "", "want a whole number 1 … 1000000"},
-		{"whole NaN", &whole, "nan", "", "want a whole number 1 … 1000000"},
-		{"whole of nothing", &whole, "", "", "want a whole number 1 … 1000000"},
-		{"negative whole", &anyWhole, "-7", "-7", ""},
-		{"no whole", &anyWhole, "none", "none", ""},
-		{"whole beyond 2⁵³", &anyWhole, "1e18", "", "want a whole number, or none"},
-		{"switch", &on, "true", "true", ""},
-		{"switch as a number", &on, "0", "false", ""},
-		{"switch of another word", &on, "yes", "", "want true or false"},
-		{"no switch", &on, "none", "", "want true or false"},
-		{"word", &word, "zero", "zero", ""},
-		{"unknown word", &word, "Zero", "", "want one of min, zero"},
-		{"no word", &word, "", "", "want one of min, zero"},
+		{"number", &number, "0.50", ""},
+		{"number without a point", &number, "-3", ""},
+		{"number with an exponent", &number, "1E-3", ""},
+		{"NaN", &number, "NaN", "want a finite number"},
+		{"infinity", &number, "inf", "want a finite number"},
+		{"above all numbers", &number, "1e999", "want a finite number"},
+		{"word for a number", &number, "much", "want a finite number"},
+		{"nothing for a number", &number, "", "want a finite number"},
+		{"two numbers", &number, "1 2", "want a finite number"},
+		{"none that is no value", &number, "none", "want a finite number"},
+		{"none", &positive, "none", ""},
+		{"capital none", &positive, "None", "want a positive number, or none"},
+		{"outside", &positive, "0", "want a positive number, or none"},
+		{"whole", &whole, "1000000", ""},
+		{"whole with an exponent", &whole, "1e6", ""},
+		{"fraction", &whole, "1.5", "want a whole number 1 … 1000000"},
+		{"whole outside", &whole, "1000001", "want a whole number 1 … 1000000"},
+		{"whole NaN", &whole, "nan", "want a whole number 1 … 1000000"},
+		{"whole of nothing", &whole, "", "want a whole number 1 … 1000000"},
+		{"negative whole", &anyWhole, "-7", ""},
+		{"no whole", &anyWhole, "none", ""},
+		{"whole beyond 2⁵³", &anyWhole, "1e18", "want a whole number, or none"},
+		{"cut-off", fedauCutoff, "0", "want a whole number 1 … 2147483647"},
+		{"rate's weight", f3astBeta, "NaN", "want above 0 and at most 1"},
+		{"limit", f3astLimit, "0", "want a whole number 1 … 2147483647, or none"},
+		{"update clip", fedaweClip, "0", "want a positive number, or none"},
+		{"server's momentum", serverMomentum, "1", "want at least 0 and below 1"},
+		{"server's decay", serverDecay, "NaN", "want 0 or more"},
+		{"prior", weightedPrior, "0", "want a whole number 1 … 1000000, or none"},
+		{"kappa", cafedKappa, "-1", "want 0 or more"},
+		{"bias", cafedBias, "-1", "want 0 or more, or none"},
+		{"loss's weight", cafedBeta, "0", "want above 0 and at most 1"},
+		{"gain", cafedTau, "+Inf", "want 0 or more"},
+		{"rho", fedarRho, "1.5", "want 0 … 1"},
+		{"t_0", fedarT0, "0", "want a positive number, or none"},
+		{"b", fedarB, "2", "want a number above 2"},
+		{"the clients' number", fedAvgSLimit, "5", ""},
+		{"more than the clients", fedAvgSLimit, "6", "want a whole number 1 … 5, all of the clients, or none"},
+		{"more than the clients where it does not matter", f3astLimit, "6", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := c.p.Canonical(c.text)
-			refused := ""
-			if err != nil {
-				refused = err.Error()
+			got := ""
+			if err := c.p.CheckFor(c.text, 5); err != nil {
+				got = err.Error()
 			}
-			if got != c.want || refused != c.refused {
-				t.Errorf("%q: %q, error %q, want %q, error %q", c.text, got, refused, c.want, c.refused)
-			}
-			if check := c.p.Check(c.text); (check == nil) != (err == nil) || err != nil && check.Error() != refused {
-				t.Errorf("%q: Check %v, Canonical %v, want the same", c.text, check, err)
-			}
-			if again, err := c.p.Canonical(got); c.refused == "" && (again != got || err != nil) {
-				t.Errorf("%q: %q, %v of its own canonical form, want the form itself", got, again, err)
+			if got != c.wanted {
+				t.Errorf("%s %q among 5 clients: %q, want %q", c.p.Name, c.text, got, c.wanted)
 			}
 		})
 	}
@@ -106,7 +102,7 @@ func TestRange(t *testing.T) {
 	}
 }
 
-// Every declaration is complete, and its defaults are values of the parameter in canonical form.
+// Every declaration is complete, and its defaults are values of the parameter.
 func TestParams(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range Params() {
@@ -116,9 +112,8 @@ func TestParams(t *testing.T) {
 		}
 		seen[p.Name] = true
 		for _, preset := range []Preset{Code, Paper} {
-			text := p.DefaultFor(preset)
-			if got, err := p.Canonical(text); got != text || err != nil {
-				t.Errorf("%s: default %q of preset %s: canonical %q, %v, want itself", p.Name, text, preset, got, err)
+			if text := p.DefaultFor(preset); !isValue(p, text) {
+				t.Errorf("%s: default %q of preset %s, want a value", p.Name, text, preset)
 			}
 		}
 		numeric := p.Kind == Number || p.Kind == Whole
@@ -136,11 +131,22 @@ func TestParams(t *testing.T) {
 	for _, p := range Params() {
 		for _, s := range p.Overrides {
 			place := slices.IndexFunc(Params(), func(other *Param) bool { return other.Name == s.Name })
-			if place < 0 || Params()[place].Check(s.Value) != nil {
+			if place < 0 || !isValue(Params()[place], s.Value) {
 				t.Errorf("%s: sets %+v, want a parameter and a value of it", p.Name, s)
 			}
 		}
 	}
+}
+
+// isValue reports whether text is a value of a parameter.
+func isValue(p *Param, text string) bool {
+	switch p.Kind {
+	case Switch:
+		return text == "true" || text == "false"
+	case Word:
+		return slices.Contains(p.Words, text)
+	}
+	return p.CheckFor(text, 100) == nil
 }
 
 // FedAWE's tables, CA-Fed's and FedAR's papers and the authors' code: the values of an ordinary run.
@@ -198,30 +204,6 @@ func TestParamHasSay(t *testing.T) {
 	}
 	if want := (Setting{"bias-const", "none"}); len(cafedKappa.Overrides) != 1 || cafedKappa.Overrides[0] != want {
 		t.Errorf("kappa sets %+v, want %+v", cafedKappa.Overrides, want)
-	}
-}
-
-// The number of clients bounds fedavg-s-limit and nothing else.
-func TestParamCheckFor(t *testing.T) {
-	for _, c := range []struct {
-		p          *Param
-		text, want string
-	}{
-		{fedAvgSLimit, "5", ""},
-		{fedAvgSLimit, "none", ""},
-		{fedAvgSLimit, "6", "want a whole number 1 … 5, all of the clients, or none"},
-		{f3astLimit, "6", ""},
-	} {
-		got := ""
-		if err := c.p.CheckFor(c.text, 5); err != nil {
-			got = err.Error()
-		}
-		if got != c.want {
-			t.Errorf("%s %s among 5 clients: %q, want %q", c.p.Name, c.text, got, c.want)
-		}
-	}
-	if err := fedAvgSLimit.Check("0"); err == nil || err.Error() != "want a whole number 1 or more, or none" {
-		t.Errorf("0 among any number of clients: %v", err)
 	}
 }
 

@@ -19,6 +19,8 @@ type server struct {
 	corrections []nets.Row // of the next round: added to every gradient of the k-th active client; nil: nothing
 }
 
+func newServer(f Federation) *server { return &server{Federation: f, taken: make([]int, f.N)} }
+
 // rows returns n new rows of zeros.
 func (s *server) rows(n int) ([]nets.Row, error) {
 	bank, err := s.Engine.NewBank(n)
@@ -119,6 +121,9 @@ func (s *server) subtract(dst, a, b nets.Row) error {
 	x.add(-1, b)
 	return s.set(dst, x)
 }
+
+// Inspect says nothing.
+func (s *server) Inspect() *Decisions { return nil }
 
 // Close frees every row.
 func (s *server) Close() {

@@ -187,8 +187,14 @@ func toyFederation(u ...float64) (Federation, *toy) {
 		p[i] = 0.75
 	}
 	e.planner = &plan.Planner{Seed: 1, Parts: parts, E: 1, B: 1}
-	return Federation{Engine: e, N: len(u), Seed: 1, Planner: e.planner, Importance: Equal(len(u)), P: p}, e
+	return Federation{
+		Engine: e, N: len(u), Seed: 1, Planner: e.planner,
+		Importance: equalWeights(len(u)), P: p, Lambda: make([]float64, len(u)),
+	}, e
 }
+
+// equalWeights is α_i = 1/N.
+func equalWeights(n int) []float64 { return slices.Repeat([]float64{1 / float64(n)}, n) }
 
 // with returns o with values for a method, in pairs of name and value. Those of parameters the method does not read are
 // left out, so that one call serves all methods.

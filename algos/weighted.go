@@ -8,15 +8,7 @@ import (
 	"rollcall/nets"
 )
 
-// Inspector is a method that says how it treated the clients in its last round: unbiased, more-available, adafed,
-// f3ast, ca-fed and fedavg-s do.
-type Inspector interface {
-	// Inspect returns the decisions of the last round. Its slices
-	// are good until the next Round, and must not be written to.
-	Inspect() Decisions
-}
-
-// Decisions are what a method made of one round.
+// Decisions are what a method made of one round. unbiased, more-available, adafed, f3ast, ca-fed and fedavg-s make some.
 type Decisions struct {
 	Q        []float64 // [N] q_i, by which Δ_i entered the update before η_g; 0 for the absent and the excluded
 	Included []bool    // [N] false: the method would not take the client, or did not, present or not
@@ -65,13 +57,12 @@ func newWeighted(s *server, w0 []float32, o Options) (weighted, error) {
 	if err != nil {
 		return weighted{}, err
 	}
-	m := weighted{global: g, sgdMomentum: serverMomentum.number(o), sgdDecay: serverDecay.number(o)}
-	var bayes *Bayes
-	if rounds := weightedPrior.optionalWhole(o); rounds != nil {
-		bayes = &Bayes{Prior: *rounds, Form: o.Preset}
+	m := weighted{
+		global: g, availability: Oracle(s.P, s.Lambda),
+		sgdMomentum: serverMomentum.number(o), sgdDecay: serverDecay.number(o),
 	}
-	if m.availability, err = NewEstimator(bayes, s.Seed, s.P, s.Lambda); err != nil {
-		return weighted{}, err
+	if prior := weightedPrior.optionalWhole(o); prior != nil {
+		m.availability = NewEstimator(*prior, o.Preset, s.Seed, s.P, s.Lambda)
 	}
 	m.decisions = Decisions{Q: make([]float64, s.N), Included: slices.Repeat([]bool{true}, s.N)}
 	if m.sgdMomentum != 0 || m.sgdDecay != 0 {
@@ -84,15 +75,14 @@ func newWeighted(s *server, w0 []float32, o Options) (weighted, error) {
 	return m, nil
 }
 
-func (m *weighted) Inspect() Decisions {
-	d := m.decisions
-	d.Pi, d.Lambda = m.availability.Pi(), m.availability.Lambda()
-	return d
+func (m *weighted) Inspect() *Decisions {
+	m.decisions.Pi, m.decisions.Lambda = m.availability.Pi, m.availability.Lambda
+	return &m.decisions
 }
 
 // unbiased returns α_i/π̂_i [N], 0 for a client with π̂_i = 0. An active client with π̂_i = 0 is an error.
 func (m *weighted) unbiased(active []int) ([]float64, error) {
-	q, pi := make([]float64, m.N), m.availability.Pi()
+	q, pi := make([]float64, m.N), m.availability.Pi
 	for i := range q {
 		if pi[i] > 0 {
 			q[i] = m.Importance[i] / pi[i]

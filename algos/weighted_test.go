@@ -12,7 +12,7 @@ func TestInspect(t *testing.T) {
 	var o Options
 	cafedCase(Code, "77", "0")(&f, &o)
 	m := start(t, "ca-fed", f, o)
-	d := m.(Inspector).Inspect()
+	d := m.Inspect()
 	if !slices.Equal(d.Q, []float64{0, 0}) || !slices.Equal(d.Included, []bool{true, true}) {
 		t.Errorf("before round 0: %+v, want no weights and everybody included", d)
 	}
@@ -29,7 +29,7 @@ func TestInspect(t *testing.T) {
 		if _, err := m.Round(t.Context(), at(len(s.q), f, 0.01, s.active...)); err != nil {
 			t.Fatal(err)
 		}
-		d := m.(Inspector).Inspect()
+		d := m.Inspect()
 		if !slices.Equal(d.Q, s.q) || !slices.Equal(d.Included, s.included) || !slices.Equal(d.Pi, f.P) ||
 			!slices.Equal(d.Lambda, f.Lambda) {
 			t.Errorf("active %v: %+v, want q %v, included %v, π %v, λ %v", s.active, d, s.q, s.included, f.P, f.Lambda)
@@ -37,17 +37,16 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// Which methods are Inspectors, and that they say what they do: the weights are those of the trained clients.
-func TestInspectors(t *testing.T) {
+// Which methods make decisions, and that they say what they do: the weights are those of the trained clients.
+func TestDecisions(t *testing.T) {
 	forAll(t, func(t *testing.T, name string, o Options) {
 		f, e := toyFederation(8, 16, -8, 0, 3)
 		m := start(t, name, f, o)
-		inspector, ok := m.(Inspector)
-		inspectors := []string{"f3ast", "unbiased", "more-available", "adafed", "ca-fed", "fedavg-s"}
-		if want := slices.Contains(inspectors, name); ok != want {
-			t.Fatalf("is an Inspector: %t, want %t", ok, want)
+		decide := []string{"f3ast", "unbiased", "more-available", "adafed", "ca-fed", "fedavg-s"}
+		if got, want := m.Inspect() != nil, slices.Contains(decide, name); got != want {
+			t.Fatalf("makes decisions: %t, want %t", got, want)
 		}
-		if !ok {
+		if m.Inspect() == nil {
 			return
 		}
 		for _, r := range trace(f, 40) {
@@ -56,7 +55,7 @@ func TestInspectors(t *testing.T) {
 				t.Fatal(err)
 			}
 			var weighed, trained []int
-			for i, q := range inspector.Inspect().Q {
+			for i, q := range m.Inspect().Q {
 				if q > 0 {
 					weighed = append(weighed, i)
 				}
@@ -86,7 +85,7 @@ func TestAdaFedWeightsSumToOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			sum, want := 0.0, min(1, float64(len(r.Active)))
-			for _, q := range m.(Inspector).Inspect().Q {
+			for _, q := range m.Inspect().Q {
 				sum += q
 			}
 			if math.Abs(sum-want) > 1e-15*5 { // five roundings
@@ -118,7 +117,7 @@ func TestF3ASTSmoothing(t *testing.T) {
 				if _, err := m.Round(t.Context(), at(r, f, 1, active...)); err != nil {
 					t.Fatal(err)
 				}
-				if got := m.(*inspected).Inspector.(*f3ast).rate; !slices.Equal(got, c.want[r]) {
+				if got := m.(*checked).Method.(*f3ast).rate; !slices.Equal(got, c.want[r]) {
 					t.Errorf("round %d: r = %v, want %v exactly", r, got, c.want[r])
 				}
 			}
@@ -154,7 +153,7 @@ func TestEstimatesAreUsed(t *testing.T) {
 		if _, err := m.Round(t.Context(), at(0, f, 1, 0)); err != nil {
 			t.Fatal(err)
 		}
-		d := m.(Inspector).Inspect()
+		d := m.Inspect()
 		if math.Abs(d.Q[0]-want) > 1e-15 || d.Q[1] != 0 || math.Abs(d.Pi[0]-0.6) > 1e-15 || math.Abs(d.Pi[1]-0.4) > 1e-15 {
 			t.Errorf("%s: q %v at π̂ %v, want [%g 0] at [0.6 0.4] ± 1e-15", name, d.Q, d.Pi, want)
 		}

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"rollcall/algos"
 	"rollcall/bench/settings"
@@ -67,15 +66,13 @@ func coalitionAccuracies(ctx context.Context, l *Session, s settings.Settings, s
 		return nil, err
 	}
 	f.Method.Close() // its clients are wanted, not its server
-	federation := f.of(l.Engine, seed)
-	federation.P, federation.Lambda = slices.Repeat([]float64{1}, s.Clients), nil
-	c, err := algos.NewCoalitions(ctx, federation, f.W0, s.Rounds, stale, s.Rate)
+	models, free, err := algos.Coalitions(ctx, f.of(l.Engine, seed), f.W0, s.Rounds, stale, s.Rate)
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
-	jobs := make([]nets.EvalJob, len(c.Rows))
-	for k, row := range c.Rows {
+	defer free()
+	jobs := make([]nets.EvalJob, len(models))
+	for k, row := range models {
 		jobs[k] = nets.EvalJob{Row: row, Part: nets.Test}
 	}
 	answers, err := l.Engine.Evaluate(ctx, jobs)

@@ -30,17 +30,14 @@ func estimatorErrors(f *papers.Figure, w *Wanted) (errors []papers.EstimatorErro
 				return nil, err
 			}
 			pi, lambda := process.Stationary()
-			e, err := algos.NewEstimator(&algos.Bayes{Prior: int(r.X), Form: algos.Preset(s.Preset)}, seed, pi, lambda)
-			if err != nil {
-				return nil, err
-			}
-			first.Pi, first.Lambda = append(first.Pi, meanDistance(e.Pi(), pi)),
-				append(first.Lambda, meanDistance(e.Lambda(), lambda))
+			e := algos.NewEstimator(int(r.X), algos.Preset(s.Preset), seed, pi, lambda)
+			first.Pi, first.Lambda = append(first.Pi, meanDistance(e.Pi, pi)),
+				append(first.Lambda, meanDistance(e.Lambda, lambda))
 			for t := range s.Rounds {
 				e.Observe(process.Active(t))
 			}
-			last.Pi, last.Lambda = append(last.Pi, meanDistance(e.Pi(), pi)),
-				append(last.Lambda, meanDistance(e.Lambda(), lambda))
+			last.Pi, last.Lambda = append(last.Pi, meanDistance(e.Pi, pi)),
+				append(last.Lambda, meanDistance(e.Lambda, lambda))
 		}
 		errors = append(errors, first, last)
 	}

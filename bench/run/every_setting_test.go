@@ -131,7 +131,8 @@ func secondValues(r *settings.Row, base map[string]string) (list []string) {
 		if _, err := strconv.Atoi(value); r.Kind == algos.Whole && err != nil && value != "none" {
 			continue
 		}
-		if value != r.Default && value != base[r.Name] && r.Check(value) == nil {
+		isNumber := r.Kind == algos.Number || r.Kind == algos.Whole
+		if value != r.Default && value != base[r.Name] && (!isNumber || r.CheckFor(value, 100) == nil) {
 			list = append(list, value)
 		}
 	}

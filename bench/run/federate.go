@@ -126,11 +126,10 @@ func (f *Federation) testMeans(answers []nets.EvalResult) (loss, accuracy float6
 
 // decisions returns what the method made of every client in the last round, which is numbered from 1 as in the CSV.
 func (f *Federation) decisions(round int) []results.DecisionRow {
-	inspector, ok := f.Method.(algos.Inspector)
-	if !ok {
+	d := f.Method.Inspect()
+	if d == nil {
 		return nil
 	}
-	d := inspector.Inspect()
 	rows := make([]results.DecisionRow, len(d.Q))
 	for i := range rows {
 		rows[i] = results.DecisionRow{Round: round, Client: i, Included: count01(d.Included[i]), Weight: d.Q[i], Pi: d.Pi[i], Lambda: d.Lambda[i], Target: f.importance[i]}

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"slices"
+
 	"rollcall/algos"
 	"rollcall/algos/availability"
 	"rollcall/bench/settings"
@@ -65,7 +67,7 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 
 // importance returns α [N]: equal, or in proportion to the clients' samples.
 func (p *Population) importance(weights string) []float64 {
-	importance, total := algos.Equal(len(p.train)), 0
+	importance, total := slices.Repeat([]float64{1 / float64(len(p.train))}, len(p.train)), 0
 	if weights != "size" {
 		return importance
 	}

@@ -131,7 +131,7 @@ func shapeText(m *nets.Model) string {
 func (r *Row) check(s *Settings) error {
 	text := r.text(s)
 	switch {
-	case r.Kind == algos.Word && r.Words == nil: // any text
+	case r.Kind == algos.Switch, r.Kind == algos.Word && r.Words == nil: // any text
 		return nil
 	case r.Kind == algos.Word:
 		return OneOf(r.Name, text, r.Words)

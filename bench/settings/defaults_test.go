@@ -69,8 +69,14 @@ func TestParametersInRunFile(t *testing.T) {
 
 // second returns a value that is not the default.
 func second(p *algos.Param) string {
-	for _, value := range append(p.Words, "true", "none", "1", "3", "0.5") {
-		if value != p.Default && p.Check(value) == nil {
+	candidates := append(p.Words, "true")
+	if isNumber := p.Kind == algos.Number || p.Kind == algos.Whole; isNumber {
+		candidates = slices.DeleteFunc([]string{"none", "1", "3", "0.5"}, func(value string) bool {
+			return p.CheckFor(value, 100) != nil
+		})
+	}
+	for _, value := range candidates {
+		if value != p.Default {
 			return value
 		}
 	}
