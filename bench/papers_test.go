@@ -92,7 +92,7 @@ func TestRoundsToGet(t *testing.T) {
 		t.Fatalf("%d entries, want %d", len(list), len(want))
 	}
 	for i, e := range list {
-		r := results.SummaryRow{Cell: results.Cell{Data: "cifar10"}}
+		r := results.SummaryRow{Cell: results.Cell{Data: "cifar10"}, Metric: e.Metric}
 		if err := e.Fill(&r, papers.Runs{Curves: [][]results.CurveRow{curve, curve}}, papers.Runs{}); err != nil {
 			t.Fatal(err)
 		}

@@ -64,16 +64,16 @@ func cafedCurveRows(m Measured) (rows []cafedCurveRow, err error) {
 // over the seeds where there are several. what says what is averaged: "test accuracy".
 func cafedCurveFigure(what string) func(title string, rows []cafedCurveRow) plot.Figure {
 	return func(title string, rows []cafedCurveRow) plot.Figure {
-		var panels []plot.Chart
-		for _, data := range inOrder(rows, func(r cafedCurveRow) string { return r.Data }) {
-			panels = append(panels, plot.LineChart{
-				Title: data, XLabel: "round", YLabel: what + " (%)",
-				Series: lines(rows, func(r cafedCurveRow) bool { return r.Data == data },
-					func(r cafedCurveRow) string { return r.Series },
-					func(s *plot.Series, r cafedCurveRow) { s.Point(r.Round, r.TestAcc, r.TestAccStd, 100) }),
-			})
+		return plot.Figure{
+			Title: title,
+			Panels: charts(rows, func(r cafedCurveRow) string { return r.Data }, func(data string, rows []cafedCurveRow) plot.Chart {
+				return plot.LineChart{
+					Title: data, XLabel: "round", YLabel: what + " (%)",
+					Series: lines(rows, func(r cafedCurveRow) string { return r.Series },
+						func(s *plot.Series, r cafedCurveRow) { s.Point(r.Round, r.TestAcc, r.TestAccStd, 100) }),
+				}
+			}),
 		}
-		return plot.Figure{Title: title, Panels: [][]plot.Chart{panels}}
 	}
 }
 
@@ -137,15 +137,12 @@ func CAFedGroupRows(method string, seeds [][]results.DecisionRow) ([]CAFedGroupR
 
 // CAFedGroupFigure draws bars: a panel for each group, a bar for each method.
 func CAFedGroupFigure(title string, rows []CAFedGroupRow) plot.Figure {
-	var panels []plot.Chart
-	for _, group := range inOrder(rows, func(r CAFedGroupRow) string { return r.Group }) {
-		bars := plot.KeyedBars{Title: group, YLabel: "cumulative importance"}
+	bars := func(group string, rows []CAFedGroupRow) plot.Chart {
+		chart := plot.KeyedBars{Title: group, YLabel: "cumulative importance"}
 		for _, r := range rows {
-			if r.Group == group {
-				bars.Bars = append(bars.Bars, plot.KeyedBar{Name: r.Method, Value: r.Weight})
-			}
+			chart.Bars = append(chart.Bars, plot.KeyedBar{Name: r.Method, Value: r.Weight})
 		}
-		panels = append(panels, bars)
+		return chart
 	}
-	return plot.Figure{Title: title, Panels: [][]plot.Chart{panels}}
+	return plot.Figure{Title: title, Panels: charts(rows, func(r CAFedGroupRow) string { return r.Group }, bars)}
 }

@@ -175,11 +175,11 @@ func CAFedShareFigure(title string, rows []CAFedImportanceRow) plot.Figure {
 			s.X, s.Y, s.Step = append(s.X, float64(r.Place)), append(s.Y, 100*share(r)), true
 		}
 	}
-	series := lines(rows, func(CAFedImportanceRow) bool { return true },
-		func(r CAFedImportanceRow) string { return r.Method }, add(func(r CAFedImportanceRow) float64 { return r.Share }))
-	series = append(series, lines(rows, func(r CAFedImportanceRow) bool { return r.Method == rows[0].Method },
-		func(CAFedImportanceRow) string { return "target α" },
-		add(func(r CAFedImportanceRow) float64 { return r.Target }))...)
+	method := func(r CAFedImportanceRow) string { return r.Method }
+	series := lines(rows, method, add(func(r CAFedImportanceRow) float64 { return r.Share }))
+	target := lines(rows, method, add(func(r CAFedImportanceRow) float64 { return r.Target }))[0] // all have the same
+	target.Name = "target α"
+	series = append(series, target)
 	for i := range series {
 		series[i] = series[i].LastStepDrawn()
 	}

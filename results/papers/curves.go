@@ -2,7 +2,6 @@ package papers
 
 import (
 	"math"
-	"slices"
 
 	"rollcall/results"
 	"rollcall/results/files"
@@ -40,29 +39,32 @@ func lossesAndAccuracies(curves [][]results.CurveRow) []lossAndAccuracy {
 }
 
 // inOrder returns the different keys of rows, in order of appearance.
-func inOrder[T any, K comparable](rows []T, key func(T) K) (keys []K) {
-	for _, r := range rows {
-		if k := key(r); !slices.Contains(keys, k) {
-			keys = append(keys, k)
-		}
-	}
+func inOrder[T any, K comparable](rows []T, key func(T) K) []K {
+	keys, _ := results.Grouped(rows, key)
 	return keys
 }
 
-// lines returns a line for each name that rows have. add adds what a row has to its line, if it belongs in.
-func lines[T any](
-	rows []T, in func(r T) bool, name func(r T) string, add func(s *plot.Series, r T),
-) (all []plot.Series) {
-	for _, n := range inOrder(rows, name) {
+// lines returns a line for each name that rows have. add adds what a row has to its line.
+func lines[T any](rows []T, name func(r T) string, add func(s *plot.Series, r T)) (all []plot.Series) {
+	names, groups := results.Grouped(rows, name)
+	for _, n := range names {
 		s := plot.Series{Name: n}
-		for _, r := range rows {
-			if name(r) == n && in(r) {
-				add(&s, r)
-			}
+		for _, r := range groups[n] {
+			add(&s, r)
 		}
 		all = append(all, s)
 	}
 	return all
+}
+
+// charts draws the rows of each key, in a row of charts.
+func charts[T any](rows []T, key func(r T) string, draw func(key string, rows []T) plot.Chart) [][]plot.Chart {
+	keys, groups := results.Grouped(rows, key)
+	row := make([]plot.Chart, len(keys))
+	for i, k := range keys {
+		row[i] = draw(k, groups[k])
+	}
+	return [][]plot.Chart{row}
 }
 
 // side is one of two charts beside each other, of the same rows. sideBySide gives it title, lines and label of the x
@@ -75,15 +77,14 @@ type side[T any] struct {
 // sideBySide draws two charts for each place that rows have, with a line over the rounds for each name. Rounds are
 // written below the last ones, and below those that have the label already.
 func sideBySide[T any](rows []T, place, name func(r T) string, sides [2]side[T]) (panels [][]plot.Chart) {
-	places := inOrder(rows, place)
+	places, groups := results.Grouped(rows, place)
 	for i, p := range places {
 		var charts []plot.Chart
 		for _, s := range sides {
-			s.chart.Title = p
+			s.chart.Title, s.chart.Series = p, lines(groups[p], name, s.add)
 			if i == len(places)-1 {
 				s.chart.XLabel = "round"
 			}
-			s.chart.Series = lines(rows, func(r T) bool { return place(r) == p }, name, s.add)
 			charts = append(charts, s.chart)
 		}
 		panels = append(panels, charts)
@@ -111,25 +112,21 @@ const historyAxis = "t'"
 // sweepFigure draws a line for each series, one panel for each number. labels says what the numbers are.
 func sweepFigure(labels map[string]string) func(title string, rows []sweepRow) plot.Figure {
 	return func(title string, rows []sweepRow) plot.Figure {
-		var panels []plot.Chart
-		for _, what := range inOrder(rows, func(r sweepRow) string { return r.What }) {
-			chart := plot.LineChart{XLabel: rows[0].Axis, YLabel: labels[what]}
-			if rows[0].Axis == historyAxis {
-				chart.XLabel = "log₁₀ " + historyAxis
-			}
-			scale := 1.0
-			if what == string(results.TestAcc) {
-				scale = 100
-			}
-			in := func(r sweepRow) bool { return r.What == what }
-			chart.Series = lines(rows, in, func(r sweepRow) string { return r.Series }, func(s *plot.Series, r sweepRow) {
-				if r.Axis == historyAxis {
-					r.X = math.Log10(r.X)
-				}
-				s.PointAt(r.X, r.Mean, r.Std, scale)
-			})
-			panels = append(panels, chart)
+		axis, label, of := rows[0].Axis, rows[0].Axis, func(x float64) float64 { return x }
+		if axis == historyAxis {
+			label, of = "log₁₀ "+axis, math.Log10
 		}
-		return plot.Figure{Title: title, Panels: [][]plot.Chart{panels}}
+		return plot.Figure{
+			Title: title,
+			Panels: charts(rows, func(r sweepRow) string { return r.What }, func(what string, rows []sweepRow) plot.Chart {
+				scale := 1.0
+				if what == string(results.TestAcc) {
+					scale = 100
+				}
+				series := func(r sweepRow) string { return r.Series }
+				return plot.LineChart{XLabel: label, YLabel: labels[what], Series: lines(rows, series,
+					func(s *plot.Series, r sweepRow) { s.PointAt(of(r.X), r.Mean, r.Std, scale) })}
+			}),
+		}
 	}
 }

@@ -6,7 +6,7 @@
 //     the tables themselves, and how the paper's methods train outside of them ([TrainsAs], in table.go, asks for it);
 //   - PAPER_printed.go has the printed numbers as they are printed;
 //   - PAPER_fN.go has figure N, and cafed_i.go those of CA-Fed's INFOCOM paper: what it runs, what is measured for it,
-//     its rows and its drawing, what the paper says of it, and the flags of `rollcall figure` that it alone has.
+//     its rows and its drawing, and what the paper says of it.
 //
 // What the papers share is in table.go and entries.go (a table, its printed numbers, and those it has of every cell),
 // figure.go (a figure, its runs, and the kinds of measurements), runs.go (finished runs, and the rows of a table made of

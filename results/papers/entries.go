@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/stats"
 )
 
@@ -12,8 +11,8 @@ import (
 type Entry struct {
 	Metric results.Metric
 
-	// Fill puts the number into the row of a cell with finished runs, of which there is one at least. reference is the
-	// cell of the table's reference method in the same column, without runs where there is none.
+	// Fill puts the number into the row of a cell, of this metric, with finished runs, of which there is one at least.
+	// reference is the cell of the table's reference method in the same column, without runs where there is none.
 	Fill func(row *results.SummaryRow, runs, reference Runs) error
 }
 
@@ -60,11 +59,11 @@ func aboutClientAccuracies(int) string {
 
 // firstRounds are the first rounds at which the mean over the seeds reaches quarters of a target test accuracy. Rounds
 // are looked at that are multiples of every, or of the first multiple of it at which all curves were evaluated all
-// along. target is missing for a data set without one.
-func firstRounds(every int, target func(data string) files.Optional) []Entry {
+// along. targets are by data set.
+func firstRounds(every int, targets map[string]float64) []Entry {
 	return entries(func(row *results.SummaryRow, runs, _ Runs) error {
-		all := target(row.Data)
-		if !all.Valid {
+		all, ok := targets[row.Data]
+		if !ok {
 			return fmt.Errorf("table %s: no target accuracy for %s", row.Table, row.Data)
 		}
 		every, err := evaluatedEvery(every, runs.Curves)
@@ -73,7 +72,7 @@ func firstRounds(every int, target func(data string) files.Optional) []Entry {
 		}
 		quarters := 4 * row.Metric.Info().Target
 		row.N = len(runs.Curves)
-		row.Mean, err = results.FirstRound(runs.Curves, every, all.Value*quarters/4, results.TestAcc)
+		row.Mean, err = results.FirstRound(runs.Curves, every, all*quarters/4, results.TestAcc)
 		return err
 	}, results.RoundsTo25, results.RoundsTo50, results.RoundsTo75, results.RoundsTo100)
 }
@@ -137,10 +136,7 @@ func estimates(measure func(runs Runs, m results.Metric) (stats.Estimate, error)
 func entries(fill func(row *results.SummaryRow, runs, reference Runs) error, metrics ...results.Metric) []Entry {
 	list := make([]Entry, len(metrics))
 	for i, m := range metrics {
-		list[i] = Entry{m, func(row *results.SummaryRow, runs, reference Runs) error {
-			row.Metric = m
-			return fill(row, runs, reference)
-		}}
+		list[i] = Entry{m, fill}
 	}
 	return list
 }

@@ -77,8 +77,7 @@ func fedarDistributionFigure(title string, rows []fedarDistributionRow) plot.Fig
 	chart := func(what string, add func(s *plot.Series, r fedarDistributionRow)) plot.LineChart {
 		return plot.LineChart{
 			XLabel: "accuracy of a client (%)", YLabel: what, YMin: files.Some(0),
-			Series: lines(rows, func(fedarDistributionRow) bool { return true },
-				func(r fedarDistributionRow) string { return r.Method }, add),
+			Series: lines(rows, func(r fedarDistributionRow) string { return r.Method }, add),
 		}
 	}
 	return plot.Figure{Title: title, Panels: [][]plot.Chart{{

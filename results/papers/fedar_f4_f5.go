@@ -29,26 +29,24 @@ func overSetting(flag string, values ...float64) (list []Run) {
 }
 
 // drawFinalLossAndAccuracy draws the training loss and the test accuracy in the last rounds.
-var drawFinalLossAndAccuracy = drawn(fedarFinalRows(results.ProtocolRounds), sweepFigure(map[string]string{
+var drawFinalLossAndAccuracy = drawn(fedarFinalRows, sweepFigure(map[string]string{
 	string(results.TrainLoss): "training loss", string(results.TestAcc): "test accuracy (%)",
 }))
 
-// fedarFinalRows returns training loss and test accuracy of each line, the means over its last n rounds, over the seeds
+// fedarFinalRows returns training loss and test accuracy of each line, the means over its last rounds, over the seeds
 // (figures 4 and 5).
-func fedarFinalRows(n int) func(m Measured) ([]sweepRow, error) {
-	return func(m Measured) (rows []sweepRow, err error) {
-		for _, metric := range []results.Metric{results.TrainLoss, results.TestAcc} {
-			for _, line := range m.Lines {
-				e, err := results.OverSeeds(line.Curves, n, metric)
-				if err != nil {
-					return nil, fmt.Errorf("%s at %s %g: %w", line.Method, m.Figure.Axis, line.X, err)
-				}
-				last := line.Curves[0][len(line.Curves[0])-1].Round
-				rows = append(rows, sweepRow{
-					string(metric), line.Method, line.Method, m.Figure.Axis, line.X, last, e.N, e.Mean, e.Std,
-				})
+func fedarFinalRows(m Measured) (rows []sweepRow, err error) {
+	for _, metric := range []results.Metric{results.TrainLoss, results.TestAcc} {
+		for _, line := range m.Lines {
+			e, err := results.OverSeeds(line.Curves, results.ProtocolRounds, metric)
+			if err != nil {
+				return nil, fmt.Errorf("%s at %s %g: %w", line.Method, m.Figure.Axis, line.X, err)
 			}
+			last := line.Curves[0][len(line.Curves[0])-1].Round
+			rows = append(rows, sweepRow{
+				string(metric), line.Method, line.Method, m.Figure.Axis, line.X, last, e.N, e.Mean, e.Std,
+			})
 		}
-		return rows, nil
 	}
+	return rows, nil
 }

@@ -131,11 +131,11 @@ func TestFedARRows(t *testing.T) {
 		Run{Method: "fedar", Column: Column{Data: "cifar10", Set: "p-min=0.5"}, X: 0.5},
 		Runs{Curves: [][]results.CurveRow{curve(1), curve(3)}},
 	}}}
-	final, err := fedarFinalRows(2)(m)
-	if err != nil || len(final) != 2 || final[0].What != "train_loss" || final[0].Mean != 4.5 ||
-		final[1].What != "test_acc" || math.Abs(final[1].Mean-0.045) > 1e-12 || final[0].N != 2 || final[0].Round != 3 ||
+	final, err := fedarFinalRows(m)
+	if err != nil || len(final) != 2 || final[0].What != "train_loss" || final[0].Mean != 4 ||
+		final[1].What != "test_acc" || math.Abs(final[1].Mean-0.04) > 1e-12 || final[0].N != 2 || final[0].Round != 3 ||
 		final[0].X != 0.5 {
-		t.Errorf("%+v, %v, want loss 4.5 and accuracy 0.045 of two seeds", final, err)
+		t.Errorf("%+v, %v, want loss 4 and accuracy 0.04 of two seeds", final, err)
 	}
 	rows, err := fedarCurveRows(m)
 	if err != nil || len(rows) != 4 || rows[2].TrainLoss != 4 ||

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/plot"
 )
@@ -12,8 +13,8 @@ var fedaweF2 = Figure{
 	ID: "fedawe-f2", Title: "FedAWE, Figure 2: where FedAvg ends with two clients of unequal availability",
 	Measure: Nothing{},
 	Draw: func(Measured) (Drawing, error) {
-		rows, err := fedaweF2Rows(20)
-		return drawing(rows, fedaweF2Figure(rows)), err
+		rows := fedaweF2Rows()
+		return drawing(rows, fedaweF2Figure(rows)), nil
 	},
 }
 
@@ -46,43 +47,41 @@ type fedaweF2Row struct {
 	Limit float64 `csv:"limit"`
 }
 
-// fedaweF2Rows returns the limit on a grid of n × n probabilities 1/n, 2/n … 1.
-func fedaweF2Rows(n int) ([]fedaweF2Row, error) {
-	if n < 1 {
-		return nil, fmt.Errorf("results: fedawe-f2: grid of %d, want at least 1", n)
-	}
-	rows := make([]fedaweF2Row, 0, n*n)
-	for i := range n {
-		for j := range n {
-			p1, p2 := float64(i+1)/float64(n), float64(j+1)/float64(n)
+// fedaweF2Grid is how many probabilities 1/n, 2/n … 1 there are of each client, a multiple of fedaweF2Lines.
+const (
+	fedaweF2Grid  = 20
+	fedaweF2Lines = 5
+)
+
+// fedaweF2Rows returns the limit on the grid, p_1 by p_1.
+func fedaweF2Rows() []fedaweF2Row {
+	var rows []fedaweF2Row
+	for i := range fedaweF2Grid {
+		for j := range fedaweF2Grid {
+			p1, p2 := float64(i+1)/fedaweF2Grid, float64(j+1)/fedaweF2Grid
 			rows = append(rows, fedaweF2Row{p1, p2, twoClientLimit(p1, p2)})
 		}
 	}
-	return rows, nil
+	return rows
 }
 
-// fedaweF2Figure draws the limit against p_1, a line for each of at most five p_2 of the grid, spread over it, and one
-// for the minimum.
+// fedaweF2Figure draws the limit against p_1, a line for each of five p_2, spread over the grid, and one for the
+// minimum.
 func fedaweF2Figure(rows []fedaweF2Row) plot.Figure {
-	const lines = 5
-	p2s := inOrder(rows, func(r fedaweF2Row) float64 { return r.P2 }) // ascending, the same as the p_1
+	p2s, groups := results.Grouped(rows, func(r fedaweF2Row) float64 { return r.P2 })
+	const apart = fedaweF2Grid / fedaweF2Lines
 	var series []plot.Series
-	for k := range min(lines, len(p2s)) {
-		p2 := p2s[len(p2s)*(k+1)/min(lines, len(p2s))-1]
-		s := plot.Series{Name: fmt.Sprintf("p2 = %g", round3(p2))}
-		for _, r := range rows {
-			if r.P2 == p2 {
-				s.X, s.Y = append(s.X, r.P1), append(s.Y, r.Limit)
-			}
+	for k := apart - 1; k < fedaweF2Grid; k += apart {
+		s := plot.Series{Name: fmt.Sprintf("p2 = %g", round3(p2s[k]))}
+		for _, r := range groups[p2s[k]] {
+			s.X, s.Y = append(s.X, r.P1), append(s.Y, r.Limit)
 		}
 		series = append(series, s)
 	}
-	if len(rows) > 0 {
-		optimum := (fedaweU1 + fedaweU2) / 2
-		series = append(series, plot.Series{
-			Name: fmt.Sprintf("optimum, %g", optimum), X: []float64{p2s[0], p2s[len(p2s)-1]}, Y: []float64{optimum, optimum},
-		})
-	}
+	const optimum = (fedaweU1 + fedaweU2) / 2
+	series = append(series, plot.Series{
+		Name: fmt.Sprintf("optimum, %g", optimum), X: []float64{p2s[0], 1}, Y: []float64{optimum, optimum},
+	})
 	return plot.Figure{
 		Title: "FedAvg's limit for two clients with optima 0 and 100",
 		Panels: [][]plot.Chart{{plot.LineChart{

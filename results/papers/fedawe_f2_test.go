@@ -1,12 +1,10 @@
 package papers
 
 import (
-	"bytes"
 	"math"
 	"math/rand/v2"
 	"testing"
 
-	"rollcall/results/files"
 	"rollcall/results/plot"
 )
 
@@ -75,43 +73,21 @@ func TestTwoClientLimitSimulated(t *testing.T) {
 }
 
 func TestFedAWEF2Rows(t *testing.T) {
-	rows, err := fedaweF2Rows(2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if err := files.WriteCSV(&b, rows); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := b.String(), "p1,p2,limit\n0.5,0.5,50\n0.5,1,75\n1,0.5,25\n1,1,50\n"; got != want {
-		t.Errorf("grid of 2: got\n%s\nwant\n%s", got, want)
-	}
-	if _, err := fedaweF2Rows(0); err == nil {
-		t.Error("grid of 0: got no error, want one")
+	rows := fedaweF2Rows()
+	if len(rows) != 400 || rows[0] != (fedaweF2Row{0.05, 0.05, 50}) || rows[19] != (fedaweF2Row{0.05, 1, 97.5}) {
+		t.Errorf("%d rows, %v to %v, want 400, of p 0.05, 0.05 and 0.05, 1 at 50 and 97.5", len(rows), rows[0], rows[19])
 	}
 }
 
 func TestFedAWEF2Figure(t *testing.T) {
-	for _, test := range []struct {
-		n    int
-		want []string
-	}{
-		{20, []string{"p2 = 0.2", "p2 = 0.4", "p2 = 0.6", "p2 = 0.8", "p2 = 1", "optimum, 50"}},
-		{3, []string{"p2 = 0.333", "p2 = 0.667", "p2 = 1", "optimum, 50"}},
-	} {
-		rows, err := fedaweF2Rows(test.n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		chart := fedaweF2Figure(rows).Panels[0][0].(plot.LineChart)
-		if len(chart.Series) != len(test.want) {
-			t.Fatalf("grid of %d: %d lines, want %v", test.n, len(chart.Series), test.want)
-		}
-		for i, s := range chart.Series {
-			if s.Name != test.want[i] || i < len(test.want)-1 && len(s.X) != test.n {
-				t.Errorf("grid of %d: line %d is %q with %d points, want %q with %d", test.n, i, s.Name, len(s.X),
-					test.want[i], test.n)
-			}
+	chart := fedaweF2Figure(fedaweF2Rows()).Panels[0][0].(plot.LineChart)
+	want := []string{"p2 = 0.2", "p2 = 0.4", "p2 = 0.6", "p2 = 0.8", "p2 = 1", "optimum, 50"}
+	if len(chart.Series) != len(want) {
+		t.Fatalf("%d lines, want %v", len(chart.Series), want)
+	}
+	for i, s := range chart.Series {
+		if s.Name != want[i] || i < len(want)-1 && len(s.X) != 20 {
+			t.Errorf("line %d is %q with %d points, want %q with 20", i, s.Name, len(s.X), want[i])
 		}
 	}
 }

@@ -14,10 +14,7 @@ import (
 var fedaweF3 = Figure{
 	ID: "fedawe-f3", Title: "FedAWE, Figure 3: FedAvg under non-stationary availability, SVHN",
 	Measure: Curves{}, Runs: fedaweF3Runs(), Seeds: fedaweSeeds, Rounds: 1000,
-	Draw: func(m Measured) (Drawing, error) {
-		rows, err := fedaweF3Rows(m)
-		return drawing(rows, fedaweF3Figure(rows)), err
-	},
+	Draw: drawn(fedaweF3Rows, fedaweF3Figure),
 }
 
 // fedaweF3Runs are FedAvg over the active clients with every p and γ.
@@ -47,9 +44,6 @@ type fedaweF3Row struct {
 func fedaweF3Rows(m Measured) (rows []fedaweF3Row, err error) {
 	for _, line := range m.Lines {
 		p, gamma := numberOf(line, "p"), numberOf(line, "gamma")
-		if len(line.Curves) == 0 {
-			return nil, fmt.Errorf("results: fedawe-f3: p %g, gamma %g: no run, want at least one", p, gamma)
-		}
 		train, test := results.BothMeans(line.Curves, results.TrainAcc, results.TestAcc)
 		for i := range train {
 			rows = append(rows, fedaweF3Row{
@@ -69,7 +63,7 @@ func numberOf(line Line, name string) float64 {
 
 // fedaweF3Figure draws train and test accuracy, a row of panels for each p and a line for each γ, with a band of one
 // standard deviation over the seeds where there are several.
-func fedaweF3Figure(rows []fedaweF3Row) plot.Figure {
+func fedaweF3Figure(_ string, rows []fedaweF3Row) plot.Figure {
 	all := plot.NewSpan() // the same axis for all panels
 	for _, r := range rows {
 		for _, acc := range []stats.Estimate{{Mean: r.TrainAcc, Std: r.TrainAccStd}, {Mean: r.TestAcc, Std: r.TestAccStd}} {
@@ -78,17 +72,19 @@ func fedaweF3Figure(rows []fedaweF3Row) plot.Figure {
 		}
 	}
 	low, high := all.Axis(0.04, false)
-	chart := plot.LineChart{YLabel: "train accuracy (%)", YMin: files.Some(low), YMax: files.Some(high)}
-	train := side[fedaweF3Row]{chart, func(s *plot.Series, r fedaweF3Row) {
-		s.Point(r.Round, r.TrainAcc, r.TrainAccStd, 100)
-	}}
-	chart.YLabel = "test accuracy (%)"
-	test := side[fedaweF3Row]{chart, func(s *plot.Series, r fedaweF3Row) {
-		s.Point(r.Round, r.TestAcc, r.TestAccStd, 100)
-	}}
+	chart := func(label string) plot.LineChart {
+		return plot.LineChart{YLabel: label, YMin: files.Some(low), YMax: files.Some(high)}
+	}
 	return plot.Figure{
 		Title: "FedAvg over active clients, SVHN, p(t) = p (γ sin(0.1πt) + 1 − γ)", PanelHeight: 210,
 		Panels: sideBySide(rows, func(r fedaweF3Row) string { return fmt.Sprintf("p = %g", r.P) },
-			func(r fedaweF3Row) string { return fmt.Sprintf("γ = %g", r.Gamma) }, [2]side[fedaweF3Row]{train, test}),
+			func(r fedaweF3Row) string { return fmt.Sprintf("γ = %g", r.Gamma) }, [2]side[fedaweF3Row]{
+				{chart("train accuracy (%)"), func(s *plot.Series, r fedaweF3Row) {
+					s.Point(r.Round, r.TrainAcc, r.TrainAccStd, 100)
+				}},
+				{chart("test accuracy (%)"), func(s *plot.Series, r fedaweF3Row) {
+					s.Point(r.Round, r.TestAcc, r.TestAccStd, 100)
+				}},
+			}),
 	}
 }

@@ -38,10 +38,7 @@ var fedaweF7 = Figure{
 		{Name: "loss-as-coded", Default: false, Help: fmt.Sprintf("losses divided by %d, as the released code's are",
 			fedaweF7Coded)},
 	},
-	Draw: func(m Measured) (Drawing, error) {
-		rows, err := fedaweF7Rows(m)
-		return drawing(rows, fedaweF7Figure(rows)), err
-	},
+	Draw: drawn(fedaweF7Rows, fedaweF7Figure),
 }
 
 // fedaweF7Row is one evaluated round of a method, over its seeds.
@@ -66,9 +63,6 @@ func fedaweF7Rows(m Measured) (rows []fedaweF7Row, err error) {
 		row := fedaweF7Row{Data: line.Data, Availability: line.Availability, Method: line.Method, LossAsCoded: asCoded}
 		curves := slices.Clone(line.Curves)
 		for i, curve := range curves {
-			if len(curve) == 0 {
-				return nil, fmt.Errorf("results: fedawe-f7: curve %d of %d: no rows, want one at least", i+1, len(curves))
-			}
 			if line.Method == "fedawe" && beta > 0 {
 				row.Beta, curves[i] = beta, smooth(curve, beta)
 			}
@@ -109,7 +103,7 @@ func smooth(rows []results.CurveRow, beta float64) []results.CurveRow {
 
 // fedaweF7Figure draws train loss on a logarithmic axis and test accuracy, a row of panels for each data set and
 // availability, with a band of one standard deviation over the seeds where there are several.
-func fedaweF7Figure(rows []fedaweF7Row) plot.Figure {
+func fedaweF7Figure(_ string, rows []fedaweF7Row) plot.Figure {
 	lossLabel := "train loss (per sample)"
 	if len(rows) > 0 && rows[0].LossAsCoded {
 		lossLabel = fmt.Sprintf("train loss (per sample) / %d", fedaweF7Coded)

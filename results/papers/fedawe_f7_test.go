@@ -127,12 +127,7 @@ func TestFedAWEF7Gap(t *testing.T) {
 	}
 }
 
-func TestFedAWEF7Errors(t *testing.T) {
-	one := [][]results.CurveRow{run("fedawe", 2, []float64{1}, []float64{1})}
-	want := "results: fedawe-f7: curve 2 of 2: no rows, want one at least"
-	if _, err := fedaweF7Rows(ofF7(0, false, append(one, nil))); err == nil || err.Error() != want {
-		t.Errorf("empty curve: got %v, want %s", err, want)
-	}
+func TestFedAWEF7Refuses(t *testing.T) {
 	for _, beta := range []float64{1.01, math.NaN()} {
 		if err := fedaweF7.Options[0].Check(beta); err == nil || err.Error() != "want 0 … 1" {
 			t.Errorf("beta %g: got %v, want 0 … 1", beta, err)
@@ -147,7 +142,7 @@ func TestFedAWEF7Figure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := fedaweF7Figure(rows)
+	f := fedaweF7Figure("", rows)
 	if len(f.Panels) != 1 || len(f.Panels[0]) != 2 {
 		t.Fatalf("got %d rows of panels, want one of two", len(f.Panels))
 	}
@@ -182,7 +177,7 @@ func TestFedAWEF3(t *testing.T) {
 		!filestest.SameOptional(rows[1].TestAccStd, files.Some(math.Sqrt(0.02))) || rows[2].TestAccStd.Valid {
 		t.Errorf("got %+v, want two rows over two seeds and one of one", rows)
 	}
-	f := fedaweF3Figure(rows)
+	f := fedaweF3Figure("", rows)
 	if len(f.Panels) != 2 || f.Panels[0][0].(plot.LineChart).XLabel != "" ||
 		f.Panels[1][0].(plot.LineChart).XLabel != "round" {
 		t.Errorf("got %+v, want a row for each p, rounds below the last", f.Panels)
@@ -190,9 +185,5 @@ func TestFedAWEF3(t *testing.T) {
 	first, last := f.Panels[0][0].(plot.LineChart), f.Panels[1][1].(plot.LineChart)
 	if first.YMin != last.YMin || first.YMax != last.YMax {
 		t.Errorf("axes: got %v … %v and %v … %v, want the same", first.YMin, first.YMax, last.YMin, last.YMax)
-	}
-	_, err = fedaweF3Rows(Measured{Lines: []Line{ofF3("0.5", "0.2")}})
-	if want := "results: fedawe-f3: p 0.5, gamma 0.2: no run, want at least one"; err == nil || err.Error() != want {
-		t.Errorf("no curve: got %v, want %s", err, want)
 	}
 }
