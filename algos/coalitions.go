@@ -3,6 +3,7 @@ package algos
 import (
 	"context"
 	"fmt"
+	"math/bits"
 
 	"rollcall/nets"
 )
@@ -55,15 +56,13 @@ func (s *server) coalitions(
 		return nil, err
 	}
 	for set, row := range rows {
-		var members []nets.Row
-		for i, y := range m.y {
-			if set>>i&1 == 1 {
-				members = append(members, y)
-			}
-		}
 		var w terms
 		w.add(1, m.w)
-		w.add(1/float64(max(1, len(members))), members...)
+		for i, y := range m.y {
+			if set>>i&1 == 1 {
+				w.add(1/float64(bits.OnesCount(uint(set))), y)
+			}
+		}
 		if err := m.set(row, w); err != nil {
 			return nil, err
 		}

@@ -78,7 +78,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		done       = Summary{Path: filepath.Join(p.Sessions[0].Machine.Out, t.ID, results.SummaryFile)}
 		order      = byData(cells)
 		tasks      []Task
-		references = papers.References{}
+		references = map[string]papers.Runs{} // of the reference method, which a table has first, by column
 		rows       = make([][]results.SummaryRow, len(cells))
 	)
 	for n, i := range order {
@@ -87,8 +87,12 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 	}
 	err := p.Seeds(ctx, t.ID, tasks, t.Seeds, false, func(n int, runs papers.Runs, failed error) error {
 		c := cells[order[n]]
-		of, err := summarise(t, c, runs, references.Of(t, c.Settings.Method, columnLabel(c), runs), failed)
+		column := columnLabel(c)
+		of, err := summarise(t, c, runs, references[column], failed)
 		rows[order[n]] = of
+		if c.Settings.Method == t.Reference {
+			references[column] = runs
+		}
 		if failed != nil {
 			failed = fmt.Errorf("%s: %w", tasks[n].Label, failed)
 		}
@@ -139,14 +143,9 @@ func columnLabel(c Cell) string {
 
 // summarise returns a cell's rows from its finished runs.
 func summarise(t *papers.Table, c Cell, runs, reference papers.Runs, failed error) ([]results.SummaryRow, error) {
-	s, curves := c.Settings, runs.Curves
+	s := c.Settings
 	row := results.SummaryRow{
-		Cell: s.Cell(t.ID), Params: s.Params(), N: len(curves), Status: results.CellOK, Version: Version(),
-		Device: runs.Device,
-	}
-	if len(curves) > 0 {
-		last := curves[0][len(curves[0])-1]
-		row.Version, row.Engine, row.Precision = last.Version, last.Engine, last.Precision
+		Cell: s.Cell(t.ID), Params: s.Params(), Status: results.CellOK, Version: Version(), Device: runs.Device,
 	}
 	switch {
 	case errors.Is(failed, context.Canceled):
@@ -159,15 +158,9 @@ func summarise(t *papers.Table, c Cell, runs, reference papers.Runs, failed erro
 		if e.Metric == results.TrainAcc && !s.EvalTrain {
 			continue
 		}
-		r := row
-		r.Metric = e.Metric
-		if len(curves) > 0 {
-			if err := e.Fill(&r, runs, reference); err != nil {
-				return rows, err
-			}
-		}
-		if p, ok := results.PrintedFor(t.Printed, r); ok {
-			r.Paper(p)
+		r, err := t.Row(e, row, runs, reference)
+		if err != nil {
+			return rows, err
 		}
 		rows = append(rows, r)
 	}

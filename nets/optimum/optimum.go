@@ -12,8 +12,8 @@ import (
 	"rollcall/datasets/plan"
 )
 
-// Local returns each client's F*_k [K]: its loss without the ridge where the objective with the ridge, a finite positive
-// number (CA-Fed: 10⁻²), is smallest on its own samples parts [K][n_k]. A client without samples has 0.
+// Local returns each client's F*_k [K]: its loss without the ridge where the objective with the ridge, a finite
+// positive number (CA-Fed: 10⁻²), is smallest on its own samples parts [K][n_k]. A client without samples has 0.
 func Local(ctx context.Context, s *plan.Samples, parts [][]int32, ridge float64) ([]float64, error) {
 	if !(ridge > 0) {
 		return nil, fmt.Errorf("optimum: ridge %g, want a finite positive number", ridge)

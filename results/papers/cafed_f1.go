@@ -64,16 +64,14 @@ func cafedCurveRows(m Measured) (rows []cafedCurveRow, err error) {
 // over the seeds where there are several. what says what is averaged: "test accuracy".
 func cafedCurveFigure(what string) func(title string, rows []cafedCurveRow) plot.Figure {
 	return func(title string, rows []cafedCurveRow) plot.Figure {
-		return plot.Figure{
-			Title: title,
-			Panels: charts(rows, func(r cafedCurveRow) string { return r.Data }, func(data string, rows []cafedCurveRow) plot.Chart {
-				return plot.LineChart{
-					Title: data, XLabel: "round", YLabel: what + " (%)",
-					Series: lines(rows, func(r cafedCurveRow) string { return r.Series },
-						func(s *plot.Series, r cafedCurveRow) { s.Point(r.Round, r.TestAcc, r.TestAccStd, 100) }),
-				}
-			}),
+		chart := func(data string, rows []cafedCurveRow) plot.Chart {
+			return plot.LineChart{
+				Title: data, XLabel: "round", YLabel: what + " (%)",
+				Series: lines(rows, func(r cafedCurveRow) string { return r.Series },
+					func(s *plot.Series, r cafedCurveRow) { s.Point(r.Round, r.TestAcc, r.TestAccStd, 100) }),
+			}
 		}
+		return plot.Figure{Title: title, Panels: charts(rows, func(r cafedCurveRow) string { return r.Data }, chart)}
 	}
 }
 

@@ -116,17 +116,17 @@ func sweepFigure(labels map[string]string) func(title string, rows []sweepRow) p
 		if axis == historyAxis {
 			label, of = "log₁₀ "+axis, math.Log10
 		}
-		return plot.Figure{
-			Title: title,
-			Panels: charts(rows, func(r sweepRow) string { return r.What }, func(what string, rows []sweepRow) plot.Chart {
-				scale := 1.0
-				if what == string(results.TestAcc) {
-					scale = 100
-				}
-				series := func(r sweepRow) string { return r.Series }
-				return plot.LineChart{XLabel: label, YLabel: labels[what], Series: lines(rows, series,
-					func(s *plot.Series, r sweepRow) { s.PointAt(of(r.X), r.Mean, r.Std, scale) })}
-			}),
+		chart := func(what string, rows []sweepRow) plot.Chart {
+			scale := 1.0
+			if what == string(results.TestAcc) {
+				scale = 100
+			}
+			return plot.LineChart{
+				XLabel: label, YLabel: labels[what],
+				Series: lines(rows, func(r sweepRow) string { return r.Series },
+					func(s *plot.Series, r sweepRow) { s.PointAt(of(r.X), r.Mean, r.Std, scale) }),
+			}
 		}
+		return plot.Figure{Title: title, Panels: charts(rows, func(r sweepRow) string { return r.What }, chart)}
 	}
 }

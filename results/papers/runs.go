@@ -59,22 +59,6 @@ func (r *Runs) Add(other *Runs) {
 	r.Device = other.Device
 }
 
-// References are the runs of a table's reference method, by column.
-type References map[string]Runs
-
-// Of returns the runs that a cell is compared with, and remembers those of the reference method, which a table has
-// before the others of its column.
-func (refs References) Of(t *Table, method, column string, runs Runs) Runs {
-	if t.Reference == "" {
-		return Runs{}
-	}
-	if method == t.Reference {
-		refs[column] = runs
-		return Runs{}
-	}
-	return refs[column]
-}
-
 // Summaries returns the rows of a table, as `rollcall table` writes them, from runs that are there, whichever table
 // they were made for. What has no table of its own, such as single runs, gets accuracies.
 func Summaries(table string, runs []results.Run) (rows []results.SummaryRow, err error) {
@@ -95,23 +79,34 @@ func Summaries(table string, runs []results.Run) (rows []results.SummaryRow, err
 			reference = complete[at]
 		}
 		for _, e := range t.Entries {
-			r := about[i]
-			r.Metric = e.Metric
-			if r.N > 0 {
-				if err := e.Fill(&r, complete[i], reference); err != nil {
-					if unknown == nil {
-						return rows, err
-					}
-					continue // a single run without evaluations of the training set
-				}
+			r, err := t.Row(e, about[i], complete[i], reference)
+			if err != nil && unknown != nil {
+				continue // a single run without evaluations of the training set
 			}
-			if p, ok := results.PrintedFor(t.Printed, r); ok {
-				r.Paper(p)
+			if err != nil {
+				return rows, err
 			}
 			rows = append(rows, r)
 		}
 	}
 	return rows, nil
+}
+
+// Row returns the row of one number of a cell, of which about is what all its rows have; reference: see [Entry].
+func (t *Table) Row(e Entry, about results.SummaryRow, runs, reference Runs) (row results.SummaryRow, err error) {
+	row = about
+	row.Metric = e.Metric
+	if row.N = len(runs.Curves); row.N > 0 {
+		last := runs.Curves[0][len(runs.Curves[0])-1]
+		row.Version, row.Engine, row.Precision = last.Version, last.Engine, last.Precision
+		if err := e.Fill(&row, runs, reference); err != nil {
+			return row, err
+		}
+	}
+	if p, ok := results.PrintedFor(t.Printed, row); ok {
+		row.Paper(p)
+	}
+	return row, nil
 }
 
 // summaryOf returns what all rows of a cell have, and its complete runs.
@@ -136,10 +131,6 @@ func summaryOf(c *results.RunCell, table string) (row results.SummaryRow, comple
 				row.Status, row.Error = results.CellInterrupted, "interrupted"
 			}
 		}
-	}
-	if row.N = len(complete.Curves); row.N > 0 {
-		last := complete.Curves[0][len(complete.Curves[0])-1]
-		row.Version, row.Engine, row.Precision = last.Version, last.Engine, last.Precision
 	}
 	return row, complete, nil
 }
