@@ -87,14 +87,14 @@ func TestNextPlansEnd(t *testing.T) {
 	if _, err := m.Round(t.Context(), r); !errors.Is(err, e.failing) {
 		t.Errorf("got %v, want %v", err, e.failing)
 	}
-	if s := m.(*checked).Method.(*fedAvgActive).server; s.nextPlans.done != nil {
+	if s := m.(*checked).Method.(*fedAvgActive).server; len(s.nextPlans.plans) != 2 {
 		t.Error("plans are still being made")
 	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
 	var n nextPlans
 	n.begin(stopped, f.Planner, []planKey{{0, 0, 0}})
-	if n.wait(); len(n.plans) != 0 {
+	if n.making.Wait(); len(n.plans) != 0 {
 		t.Errorf("%d plans made after the end of the context, want none", len(n.plans))
 	}
 }

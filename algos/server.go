@@ -92,7 +92,7 @@ func (s *server) train(ctx context.Context, r Round, start, end func(k, client i
 	}
 	s.planNext(ctx, r)
 	loss, err := s.Engine.Train(ctx, work)
-	s.nextPlans.wait() // so that nothing of a run goes on after it
+	s.nextPlans.making.Wait() // so that nothing of a run goes on after it
 	return loss, err
 }
 

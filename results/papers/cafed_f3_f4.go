@@ -78,12 +78,10 @@ func finalRows(m Measured) (rows []sweepRow, err error) {
 
 // estimatorRows returns the errors of π̂ and then of λ̂ at every X, over the seeds.
 func estimatorRows(m Measured) (rows []sweepRow, err error) {
-	for _, x := range inOrder(m.Errors, func(e EstimatorError) float64 { return e.X }) {
+	xs, groups := results.Grouped(m.Errors, func(e EstimatorError) float64 { return e.X })
+	for _, x := range xs {
 		for _, what := range []string{"pi_error", "lambda_error"} {
-			for _, e := range m.Errors {
-				if e.X != x {
-					continue
-				}
+			for _, e := range groups[x] {
 				bySeed := e.Pi
 				if what == "lambda_error" {
 					bySeed = e.Lambda

@@ -38,12 +38,6 @@ func lossesAndAccuracies(curves [][]results.CurveRow) []lossAndAccuracy {
 	return rows
 }
 
-// inOrder returns the different keys of rows, in order of appearance.
-func inOrder[T any, K comparable](rows []T, key func(T) K) []K {
-	keys, _ := results.Grouped(rows, key)
-	return keys
-}
-
 // lines returns a line for each name that rows have. add adds what a row has to its line.
 func lines[T any](rows []T, name func(r T) string, add func(s *plot.Series, r T)) (all []plot.Series) {
 	names, groups := results.Grouped(rows, name)

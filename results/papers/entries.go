@@ -77,12 +77,10 @@ func firstRounds(every int, targets map[string]float64) []Entry {
 	}, results.RoundsTo25, results.RoundsTo50, results.RoundsTo75, results.RoundsTo100)
 }
 
-// aboutFirstRounds says what [firstRounds] are.
-func aboutFirstRounds(every int) func(rounds int) string {
-	return func(int) string {
-		return fmt.Sprintf("first round, of every %d, at which the mean over the seeds reaches a quarter, half, three "+
-			"quarters and all of the target", every)
-	}
+// aboutFirstRounds says what the [firstRounds] of FedAWE's Table 8 are.
+func aboutFirstRounds(int) string {
+	return fmt.Sprintf("first round, of every %d, at which the mean over the seeds reaches a quarter, half, three "+
+		"quarters and all of the target", fedawe8Every)
 }
 
 // evaluatedEvery returns the first multiple of step at which all curves were evaluated all along.
@@ -112,13 +110,11 @@ func PairedT() []Entry {
 	}, results.PRounds, results.PSeeds)
 }
 
-// aboutPairedT says what [PairedT] and [Accuracies] are.
-func aboutPairedT(reference string) func(rounds int) string {
-	return func(rounds int) string {
-		return aboutAccuracies(rounds) + "; p_rounds: two-sided paired t-test against " + reference +
-			"'s of the test accuracies after every evaluated round, " +
-			"of all seeds, as the paper has it, though they are not independent; p_seeds: the same of the means of the seeds"
-	}
+// aboutPairedT says what [PairedT] and [Accuracies] of FedAR's Table 2 are.
+func aboutPairedT(rounds int) string {
+	return aboutAccuracies(rounds) + "; p_rounds: two-sided paired t-test against fedar's of the test accuracies after " +
+		"every evaluated round, of all seeds, as the paper has it, though they are not independent; p_seeds: the same of " +
+		"the means of the seeds"
 }
 
 // estimates are metrics that are estimated alike.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/plot"
 	"rollcall/results/stats"
@@ -13,18 +14,11 @@ var fedarF1 = Figure{
 	ID: "fedar-f1", Title: "FedAR, Figure 1: contribution of a client whose update is stale, CIFAR-10",
 	Measure: Coalitions{MostStale: 6}, Runs: runs(fiveClients(), "mifa"), Preset: "paper", Seeds: fedarSeeds, Rounds: 9,
 	Draw: func(m Measured) (Drawing, error) {
-		var rows []fedarShapleyRow
-		for _, c := range m.Coalitions {
-			of, err := fedarShapleyRows(c.Stale, c.Seed, c.Accuracies)
-			if err != nil {
-				return Drawing{}, err
-			}
-			rows = append(rows, of...)
-		}
+		rows, err := fedarShapleyRows(m)
 		d := drawing(rows, fedarShapleyFigure(m.Figure.Title, rows))
 		d.Words = fmt.Sprintf("share of client 0: %s\nthe paper: it falls as the staleness grows, and is negative at "+
 			"stale 6\n", strings.Join(shapleyWords(rows), ", "))
-		return d, nil
+		return d, err
 	},
 }
 
@@ -47,22 +41,20 @@ type fedarShapleyRow struct {
 	With    float64        `csv:"test_acc_all"`
 }
 
-// fedarShapleyRows returns the rows of one level and seed from the test accuracies of all coalitions [2^n], see
-// [stats.Shapley].
-func fedarShapleyRows(stale int, seed uint32, accuracies []float64) ([]fedarShapleyRow, error) {
-	phi, err := stats.Shapley(accuracies)
-	if err != nil {
-		return nil, err
-	}
-	last := len(accuracies) - 1
-	rows := make([]fedarShapleyRow, len(phi))
-	for i, v := range phi {
-		rows[i] = fedarShapleyRow{
-			Stale: stale, Seed: seed, Client: i, Shapley: v, Without: accuracies[0],
-			With: accuracies[last],
+// fedarShapleyRows returns the rows of each level and seed, client by client.
+func fedarShapleyRows(m Measured) (rows []fedarShapleyRow, err error) {
+	for _, c := range m.Coalitions {
+		phi, err := stats.Shapley(c.Accuracies)
+		if err != nil {
+			return nil, err
 		}
-		if sum := accuracies[last] - accuracies[0]; sum != 0 {
-			rows[i].Share = files.Some(v / sum)
+		none, all := c.Accuracies[0], c.Accuracies[len(c.Accuracies)-1]
+		for i, v := range phi {
+			row := fedarShapleyRow{Stale: c.Stale, Seed: c.Seed, Client: i, Shapley: v, Without: none, With: all}
+			if sum := all - none; sum != 0 {
+				row.Share = files.Some(v / sum)
+			}
+			rows = append(rows, row)
 		}
 	}
 	return rows, nil
@@ -96,15 +88,13 @@ type shapleyLevel struct {
 }
 
 func shapleyLevels(rows []fedarShapleyRow) (levels []shapleyLevel) {
-	for _, stale := range inOrder(rows, func(r fedarShapleyRow) int { return r.Stale }) {
+	stales, groups := results.Grouped(rows, func(r fedarShapleyRow) int { return r.Stale })
+	for _, stale := range stales {
 		l := shapleyLevel{stale: stale}
-		for _, r := range rows {
-			switch {
-			case r.Stale != stale:
-				continue
-			case r.Client == 0:
+		for _, r := range groups[stale] {
+			if r.Client == 0 {
 				l.own = append(l.own, r.Shapley)
-			default:
+			} else {
 				l.rest = append(l.rest, r.Shapley)
 			}
 			l.total += r.Shapley

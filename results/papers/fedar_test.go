@@ -103,8 +103,11 @@ func TestFedARDistribution(t *testing.T) {
 }
 
 func TestFedARShapleyRows(t *testing.T) {
-	rows, err := fedarShapleyRows(3, 6, []float64{0.1, 0.2, 0.3, 0.5}) // φ = (0.15, 0.25)
-	if err != nil || len(rows) != 2 {
+	rows, err := fedarShapleyRows(Measured{Coalitions: []Coalition{
+		{3, 6, []float64{0.1, 0.2, 0.3, 0.5}}, // φ = (0.15, 0.25)
+		{0, 1, []float64{0.3, 0.2, 0.4, 0.3}},
+	}})
+	if err != nil || len(rows) != 4 {
 		t.Fatal(rows, err)
 	}
 	for i, want := range []float64{0.15, 0.25} {
@@ -113,8 +116,8 @@ func TestFedARShapleyRows(t *testing.T) {
 			t.Errorf("%+v, want Shapley value %g of 0.4", r, want)
 		}
 	}
-	if rows, err = fedarShapleyRows(0, 1, []float64{0.3, 0.2, 0.4, 0.3}); err != nil || rows[0].Share.Valid {
-		t.Errorf("nothing gained: %+v, %v, want no share", rows, err)
+	if rows[2].Share.Valid {
+		t.Errorf("nothing gained: %+v, want no share", rows[2])
 	}
 }
 

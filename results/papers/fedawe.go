@@ -28,7 +28,7 @@ var (
 	fedawe8 = Table{
 		ID: "fedawe-8", Title: "FedAWE, Table 8: first round to reach quarters of a target accuracy, sine",
 		Methods: fedaweAppendix, Columns: columnsUnder("sine"), Seeds: fedaweSeeds, Rounds: fedaweRounds,
-		Entries: firstRounds(fedawe8Every, fedawe8Targets), About: aboutFirstRounds(fedawe8Every), Printed: fedawe8Printed,
+		Entries: firstRounds(fedawe8Every, fedawe8Targets), About: aboutFirstRounds, Printed: fedawe8Printed,
 		Source: "Table 8 of " + fedawePaper + "; first round of the mean over 3 seeds, sine",
 	}
 	fedawe9 = Table{

@@ -3,6 +3,7 @@ package papers
 import (
 	"fmt"
 
+	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/plot"
 )
@@ -57,12 +58,12 @@ type FedAWEF6Row struct {
 // FedAWEF6Figure draws, for each process, the trajectories p_i^t as steps and beside them the sampled activity.
 func FedAWEF6Figure(rows []FedAWEF6Row) plot.Figure {
 	f := plot.Figure{Title: "Availability of three kinds of clients", PanelHeight: 190}
-	kinds := inOrder(rows, func(r FedAWEF6Row) string { return r.Availability })
-	ps := inOrder(rows, func(r FedAWEF6Row) float64 { return r.P })
-	if len(ps) != 3 {
-		f.Title = "Availability of clients"
-	}
+	kinds, byKind := results.Grouped(rows, func(r FedAWEF6Row) string { return r.Availability })
 	for i, kind := range kinds {
+		ps, byP := results.Grouped(byKind[kind], func(r FedAWEF6Row) float64 { return r.P })
+		if len(ps) != 3 {
+			f.Title = "Availability of clients"
+		}
 		path := plot.LineChart{Title: kind, YLabel: "probability", YMin: files.Some(0), YMax: files.Some(1)}
 		activity := plot.Raster{Title: kind + ", sampled (dark: active)", YLabel: "p"}
 		if i == len(kinds)-1 {
@@ -70,11 +71,9 @@ func FedAWEF6Figure(rows []FedAWEF6Row) plot.Figure {
 		}
 		for _, p := range ps {
 			s, on := plot.Series{Name: fmt.Sprintf("p = %g", round3(p)), Step: true}, []bool{}
-			for _, r := range rows {
-				if r.Availability == kind && r.P == p {
-					s.X, s.Y = append(s.X, float64(r.Round)), append(s.Y, r.Probability)
-					on = append(on, r.Active != 0)
-				}
+			for _, r := range byP[p] {
+				s.X, s.Y = append(s.X, float64(r.Round)), append(s.Y, r.Probability)
+				on = append(on, r.Active != 0)
 			}
 			path.Series = append(path.Series, s.LastStepDrawn())
 			activity.Rows = append(activity.Rows, plot.RasterRow{Name: fmt.Sprintf("%g", round3(p)), On: on})

@@ -171,7 +171,7 @@ var figures = slices.Concat(fedaweFigures, cafedFigures, fedarFigures)
 func Figures() []Figure { return slices.Clone(figures) }
 
 // FigureNames returns the ids of the figures.
-func FigureNames() []string { return inOrder(figures, figureID) }
+func FigureNames() []string { return ids(figures, figureID) }
 
 // FigureByID returns a figure.
 func FigureByID(id string) (Figure, error) { return byID("figure", id, figures, figureID) }

@@ -78,19 +78,25 @@ func Sweep(id, title string, methods []string, seeds []uint32) Table {
 var tables = slices.Concat(fedaweTables, cafedTables, fedarTables)
 
 // TableNames returns the ids of the tables.
-func TableNames() []string { return inOrder(tables, tableID) }
+func TableNames() []string { return ids(tables, tableID) }
 
 // TableByID returns a table.
 func TableByID(id string) (Table, error) { return byID("table", id, tables, tableID) }
 
 func tableID(t Table) string { return t.ID }
 
+// ids returns the ids of a list.
+func ids[T any](list []T, idOf func(T) string) []string {
+	names, _ := results.Grouped(list, idOf)
+	return names
+}
+
 // byID returns what has an id.
 func byID[T any](what, id string, list []T, idOf func(T) string) (found T, err error) {
 	i := slices.IndexFunc(list, func(x T) bool { return idOf(x) == id })
 	if i < 0 {
 		return found, fmt.Errorf("papers: %s %q: unknown, want one of %s", what, id,
-			strings.Join(inOrder(list, idOf), ", "))
+			strings.Join(ids(list, idOf), ", "))
 	}
 	return list[i], nil
 }
