@@ -28,8 +28,8 @@ type Method interface {
 	// Model returns the row to evaluate after the rounds so far (the initial weights before the first). It may cost
 	// a pass over the clients' models, is good until the next Round, and must not be written to.
 	Model() (nets.Row, error)
-	// Inspect returns the decisions of the last round: nil of most methods, which take everybody and weigh all alike. It
-	// is good until the next Round, and must not be written to.
+	// Inspect returns the decisions of the last round, nil for a method that reports none. They are good until the next
+	// Round, and must not be written to.
 	Inspect() *Decisions
 	// Close frees the method's rows. The engine stays open.
 	Close()
@@ -87,7 +87,8 @@ func Params() []*Param {
 	return all
 }
 
-// New starts a method at the weights w0 [P]. Its rows live in f.Engine until Close.
+// New starts a method at the weights w0 [P]. Its rows live in f.Engine until Close. Numbers in f, o and the rounds are
+// taken to be possible: whoever reads them from a user checks them, parameters with [Param.CheckFor].
 func New(name string, f Federation, w0 []float32, o Options) (Method, error) {
 	i := slices.Index(Names(), name)
 	if i < 0 {

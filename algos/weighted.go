@@ -8,8 +8,8 @@ import (
 	"rollcall/nets"
 )
 
-// Decisions are what a method made of one round: unbiased, more-available, adafed, f3ast, ca-fed and fedavg-s have
-// some.
+// Decisions are what a method made of one round; unbiased, more-available, adafed, f3ast, ca-fed and fedavg-s report
+// them.
 type Decisions struct {
 	Q        []float64 // [N] q_i, by which Δ_i entered the update before η_g; 0 for the absent and the excluded
 	Included []bool    // [N] false: the method would not take the client, or did not, present or not
