@@ -87,12 +87,18 @@ func Params() []*Param {
 	return all
 }
 
-// New starts a method at the weights w0 [P]. Its rows live in f.Engine until Close. Numbers in f, o and the rounds are
-// taken to be possible: whoever reads them from a user checks them, parameters with [Param.CheckFor].
+// New starts a method at the weights w0 [P]. Its rows live in f.Engine until Close. Parameters in o are taken to be
+// possible: whoever reads them from a user checks them with [Param.CheckFor].
 func New(name string, f Federation, w0 []float32, o Options) (Method, error) {
 	i := slices.Index(Names(), name)
 	if i < 0 {
 		return nil, fmt.Errorf("algos: method %q: unknown, want one of %s", name, strings.Join(Names(), ", "))
+	}
+	if err := f.validate(); err != nil {
+		return nil, err
+	}
+	if p := f.Engine.Info().Params; len(w0) != p {
+		return nil, fmt.Errorf("algos: %s: %d initial weights, want %d", name, len(w0), p)
 	}
 	s := newServer(f)
 	started, err := methods[i].start(s, w0, o)
@@ -100,7 +106,7 @@ func New(name string, f Federation, w0 []float32, o Options) (Method, error) {
 		s.Close()
 		return nil, fmt.Errorf("algos: %s: %w", name, err)
 	}
-	return &checked{started, name}, nil
+	return &checked{started, name, f.N}, nil
 }
 
 // present says of each of n clients whether it is among the active ones.

@@ -7,15 +7,20 @@ import (
 	"rollcall/nets"
 )
 
-// checked is every method as users get it: no round begins after the end of the context, and errors say where they come
-// from.
+// checked is every method as users get it: rounds are checked before they reach the method, and errors say where they
+// come from.
 type checked struct {
 	Method
 	name string
+	n    int
 }
 
 func (c *checked) Round(ctx context.Context, r Round) (loss []float32, err error) {
-	if err = ctx.Err(); err == nil { // a round without clients would not look
+	err = ctx.Err() // a round without clients would not look
+	if err == nil {
+		err = r.validate(c.n)
+	}
+	if err == nil {
 		loss, err = c.Method.Round(ctx, r)
 	}
 	if err != nil {
@@ -30,4 +35,31 @@ func (c *checked) Model() (nets.Row, error) {
 		return nets.Row{}, fmt.Errorf("algos: %s: model: %w", c.name, err)
 	}
 	return row, nil
+}
+
+// validate reports the first thing in r that no method can work with.
+func (r *Round) validate(n int) error {
+	switch {
+	case r.T < 0:
+		return fmt.Errorf("negative round, want 0 or more")
+	case len(r.P) != n:
+		return fmt.Errorf("%d probabilities, want %d", len(r.P), n)
+	case !isPositive(r.LR):
+		return fmt.Errorf("learning rate %g, want positive", r.LR)
+	case !isPositive(r.ServerLR):
+		return fmt.Errorf("server learning rate %g, want positive", r.ServerLR)
+	}
+	last := -1
+	for _, i := range r.Active {
+		if i <= last || i >= n {
+			return fmt.Errorf("active client %d after %d, want ascending in 0 … %d", i, last, n-1)
+		}
+		last = i
+	}
+	for _, i := range r.Next {
+		if i < 0 || i >= n {
+			return fmt.Errorf("client %d in the next round, want 0 … %d", i, n-1)
+		}
+	}
+	return nil
 }

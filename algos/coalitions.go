@@ -19,6 +19,9 @@ import (
 func Coalitions(
 	ctx context.Context, f Federation, w0 []float32, rounds, stale int, lr func(t int) float64,
 ) (rows []nets.Row, free func(), err error) {
+	if err := f.validate(); err != nil {
+		return nil, nil, err
+	}
 	s := newServer(f)
 	if rows, err = s.coalitions(ctx, w0, rounds, stale, lr); err != nil {
 		s.Close()

@@ -3,24 +3,8 @@ package algos
 import (
 	"math"
 
-	"rollcall/datasets/plan"
 	"rollcall/nets"
 )
-
-// Federation is what a method is given: the engine, the clients, and how they train. It is the same for every method
-// and is not changed by any, so that one Federation can serve one run after the other.
-type Federation struct {
-	Engine      nets.Engine
-	N           int
-	Seed        uint32        // names the random streams of dropout
-	Planner     *plan.Planner // the clients' samples, E and B
-	Importance  []float64     // [N] α_i, not negative, sums to 1
-	P           []float64     // [N] p_i, or π_i of a process with a memory, in [0, 1]; 0: a client that is never there
-	Lambda      []float64     // [N] λ_i, in [−1, 1]; 0: independent rounds
-	WeightDecay float64       // of the local steps
-	Momentum    float64       // of the local steps, in [0, 1); each client's momentum persists across rounds
-	Clip        *float64      // largest norm of a local gradient; nil: none
-}
 
 // Preset names one of the two readings of a paper's experiments.
 type Preset string

@@ -1,6 +1,10 @@
 package plan
 
-import "rollcall/datasets/rng"
+import (
+	"fmt"
+
+	"rollcall/datasets/rng"
+)
 
 // Augment says how often crops and flips are drawn.
 type Augment int
@@ -37,6 +41,17 @@ type Planner struct {
 	Epochs  int       // epochs a round, in place of E steps; 0: E steps
 	Augment Augment
 	Flip    bool // draw flips; without it only crops
+}
+
+// Validate reports the first setting that cannot be planned for.
+func (p *Planner) Validate() error {
+	if p.Epochs < 0 {
+		return fmt.Errorf("plan: %d epochs, want 0 or more", p.Epochs)
+	}
+	if p.Epochs == 0 && p.E < 1 || p.B < 1 {
+		return fmt.Errorf("plan: E=%d B=%d, want both at least 1", p.E, p.B)
+	}
+	return nil
 }
 
 // Steps returns how many steps a client takes in a round: E, or those of its epochs.

@@ -209,3 +209,21 @@ func TestOrderOfClients(t *testing.T) {
 		t.Error("another number of steps taken: the same batches")
 	}
 }
+
+func TestValidate(t *testing.T) {
+	for _, c := range []struct {
+		p    Planner
+		want string
+	}{
+		{Planner{E: 1, B: 1}, "<nil>"},
+		{Planner{E: 0, B: 8}, "plan: E=0 B=8, want both at least 1"},
+		{Planner{E: 8, B: -1}, "plan: E=8 B=-1, want both at least 1"},
+		{Planner{Epochs: 2, B: 8}, "<nil>"},
+		{Planner{Epochs: 2, B: 0}, "plan: E=0 B=0, want both at least 1"},
+		{Planner{Epochs: -1, E: 1, B: 8}, "plan: -1 epochs, want 0 or more"},
+	} {
+		if got := fmt.Sprint(c.p.Validate()); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+}
