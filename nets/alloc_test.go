@@ -11,7 +11,7 @@ import (
 )
 
 // trained returns an engine of one thread that has trained one client for a step, the client's work, and the slot's machine.
-func trained(t *testing.T, net string, batch int) (*CPU, *trainJob, *machine[float32]) {
+func trained(t *testing.T, net string, batch int) (*CPU, *trainJob, *machine) {
 	t.Helper()
 	e := newTest(t, net, 1, batch)
 	start, end := rows(t, e, 2, hashedWeights(e.model)), must(e.NewBank(2))(t)
@@ -43,14 +43,14 @@ func TestStepAllocatesNothing(t *testing.T) {
 			none("step", func() { s.step(m, job) })
 
 			ours := 0
-			for _, n := range m.g.AllNodes() {
+			for _, n := range m.graph.g.AllNodes() {
 				op := n.Op()
 				if op == nil || !strings.Contains(fmt.Sprintf("%T", op), "ops.") {
 					continue
 				}
 				ours++
 				var in []G.Value
-				for it := m.g.From(n.ID()); it.Next(); {
+				for it := m.graph.g.From(n.ID()); it.Next(); {
 					in = append(in, it.Node().(*G.Node).Value())
 				}
 				if _, err := op.Do(in...); err != nil {
@@ -58,7 +58,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 				}
 				none(fmt.Sprintf("op %v", op), func() { _, _ = op.Do(in...) })
 			}
-			if want := 2*len(m.params) + 3; ours < want {
+			if want := 2*len(m.graph.params) + 3; ours < want {
 				t.Errorf("%d ops of ours in the graph, want at least %d", ours, want)
 			}
 		})
@@ -83,8 +83,8 @@ func TestMachineAllocations(t *testing.T) {
 			e.pool.Enter() // as training does, or an idle thread would help, and make its own buffers
 			n, size := allocated(t, m)
 			e.pool.Leave()
-			t.Logf("%s B=%d: %d objects, %d bytes a run of %d nodes", net, batch, n, size, len(m.g.AllNodes()))
-			if nodes := uint64(len(m.g.AllNodes())); n > objects*nodes || size > bytes*nodes {
+			t.Logf("%s B=%d: %d objects, %d bytes a run of %d nodes", net, batch, n, size, len(m.graph.g.AllNodes()))
+			if nodes := uint64(len(m.graph.g.AllNodes())); n > objects*nodes || size > bytes*nodes {
 				t.Errorf("%s B=%d: %d objects of %d bytes a run, want at most %d of %d for each of %d nodes", net, batch, n, size, objects, bytes, nodes)
 			}
 			if first == 0 {
@@ -99,7 +99,7 @@ func TestMachineAllocations(t *testing.T) {
 }
 
 // allocated returns what a run allocates: the least of a few counts, as the runtime allocates too at times.
-func allocated(t *testing.T, m *machine[float32]) (objects, bytes uint64) {
+func allocated(t *testing.T, m *machine) (objects, bytes uint64) {
 	t.Helper()
 	objects, bytes = math.MaxUint64, math.MaxUint64
 	for range 5 {

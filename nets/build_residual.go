@@ -1,6 +1,10 @@
 package nets
 
-import G "gorgonia.org/gorgonia"
+import (
+	G "gorgonia.org/gorgonia"
+
+	"rollcall/nets/ops"
+)
 
 // conv2d adds a convolution without bias, window×window pixels padded so that stride 1 keeps the size. x has a border, y has none.
 func (b *builder) conv2d(name string, x maps, out, window, stride int) maps {
@@ -12,7 +16,7 @@ func (b *builder) conv2d(name string, x maps, out, window, stride int) maps {
 	w := b.param(Param{Name: name + ".weight", Shape: []int{out, x.c, window, window}, FanIn: fan, kind: convParam, kernel: []int{window, window, x.c, out}})
 	y := maps{h: (x.h-1)/stride + 1, w: (x.w-1)/stride + 1, c: out}
 	b.macs = append(b.macs, float64(y.h*y.w*fan*out))
-	y.node, b.err = b.newConv2D(x.node, w, stride, x.border, pad, b.convs > 1)
+	y.node, b.err = ops.NewConv2D(b.exec, x.node, w, stride, x.border, pad, b.convs > 1)
 	return y
 }
 
@@ -41,7 +45,7 @@ func (b *builder) norm(params G.Nodes, x, add maps, border int, relu bool) maps 
 	}
 	y := x
 	y.border = border
-	y.node, b.err = b.newNorm(x.node, add.node, params, border, relu)
+	y.node, b.err = ops.NewBatchNorm(b.exec, x.node, add.node, params[0], params[1], params[2], params[3], b.Labels, border, relu)
 	return y
 }
 
@@ -51,7 +55,7 @@ func (b *builder) subsample(x maps, channels, stride int) maps {
 		return maps{}
 	}
 	y := maps{h: (x.h-1)/stride + 1, w: (x.w-1)/stride + 1, c: channels, border: x.border}
-	y.node, b.err = b.newSubsample(x.node, stride, x.border, channels)
+	y.node, b.err = ops.NewSubsample(b.exec, x.node, stride, x.border, channels)
 	return y
 }
 
@@ -61,6 +65,6 @@ func (b *builder) average(x maps) maps {
 		return maps{}
 	}
 	y := maps{c: x.c}
-	y.node, b.err = b.newAverage(x.node, x.border)
+	y.node, b.err = ops.NewGlobalAvgPool(b.exec, x.node, x.border)
 	return y
 }

@@ -1,6 +1,7 @@
 package nets
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"sync"
@@ -74,9 +75,7 @@ func (e *CPU) Info() Info {
 func (e *CPU) Close() error {
 	var first error
 	for _, s := range e.slots {
-		if err := s.close(); err != nil && first == nil {
-			first = err
-		}
+		first = cmp.Or(first, s.close())
 	}
 	e.pool.Close()
 	return first
@@ -107,10 +106,5 @@ func (e *CPU) each(n int, run func(s *slot, i int) error) error {
 		})
 	}
 	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }

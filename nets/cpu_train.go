@@ -88,10 +88,10 @@ func (s *slot) train(ctx context.Context, j *trainJob) (first float32, err error
 }
 
 // load gathers the batch of step e and reports whether it holds any sample.
-func (s *slot) load(m *machine[float32], j *trainJob, e int) bool {
+func (s *slot) load(m *machine, j *trainJob, e int) bool {
 	p, samples := &j.client.Plan, s.engine.parts[Train]
 	empty := true
-	for b := range m.B {
+	for b := range m.graph.B {
 		at := e*p.B + b
 		i := p.Index[at]
 		if i >= 0 {
@@ -108,12 +108,12 @@ func (s *slot) load(m *machine[float32], j *trainJob, e int) bool {
 }
 
 // step updates the weights as [LocalWork] says.
-func (s *slot) step(m *machine[float32], j *trainJob) {
+func (s *slot) step(m *machine, j *trainJob) {
 	step := cpu.Step[float32]{LR: float32(j.work.LR), Scale: 1, Decay: float32(j.work.WeightDecay), Momentum: float32(j.work.Momentum)}
 	if j.work.Clip != nil {
 		sum := 0.0
 		for i, g := range m.Grads {
-			if !m.params[i].Buffer {
+			if !s.engine.model.Params[i].Buffer {
 				sum += s.exec.SumSquares(g)
 			}
 		}

@@ -116,6 +116,20 @@ func TestClientsTogether(t *testing.T) {
 	}
 }
 
+// machineOf returns a machine for training graphs of K clients, with weights of its own.
+func machineOf(t *testing.T, m *Model, exec *cpu.Exec[float32], K, B int) *machine {
+	t.Helper()
+	g := must(buildGraph(m, exec, K, B, true))(t)
+	var weights [][]float32
+	for _, p := range m.Params {
+		weights = append(weights, make([]float32, K*p.Size()))
+	}
+	return must(newMachine(g, weights))(t)
+}
+
+// weightsOf returns the buffer [K,…] of parameter i.
+func weightsOf(m *machine, i int) []float32 { return m.graph.Weights[i].Value().Data().([]float32) }
+
 // A graph of three clients computes what three graphs of one compute.
 func TestClientsInOneGraph(t *testing.T) {
 	const K, B = 3, 17
@@ -123,18 +137,17 @@ func TestClientsInOneGraph(t *testing.T) {
 	pool := cpu.NewPool[float32](2)
 	defer pool.Close()
 	kernels := must(cpu.Select())(t)
-	build := func(k int) *machine[float32] {
-		g := must(buildGraph(m, cpu.NewExec(kernels, pool), k, B, true))(t)
-		return must(newMachine(g, nil))(t)
+	build := func(k int) *machine {
+		return machineOf(t, m, cpu.NewExec(kernels, pool), k, B)
 	}
-	fill := func(dst *machine[float32], at, client int) { // the data of a client, at a place of the batch of clients
-		x := dst.X[at*len(dst.X)/dst.K:][:len(dst.X)/dst.K]
+	fill := func(dst *machine, at, client int) { // the data of a client, at a place of the batch of clients
+		x := dst.X[at*len(dst.X)/dst.graph.K:][:len(dst.X)/dst.graph.K]
 		samples := hashedSamples(m, B, testMean, testStd)
 		normal := cpu.NewNormal[float32](testMean, testStd)
 		for b := range B {
 			n := len(x) / B
 			kernels.Gather(x[b*n:][:n], samples.Images[b*3072:][:3072], normal, cpu.Crop{
-				H: 32, W: 32, C: 3, Border: dst.border, Pad: plan.Pad, Row: client, Col: 2 * client, Flip: client == 1,
+				H: 32, W: 32, C: 3, Border: dst.graph.Border, Pad: plan.Pad, Row: client, Col: 2 * client, Flip: client == 1,
 			})
 			dst.Labels[at*B+b] = int32(samples.Labels[(b+client)%B])
 		}
@@ -143,7 +156,7 @@ func TestClientsInOneGraph(t *testing.T) {
 		row := make([]float32, m.P)
 		m.FromTorch(row, m.Init(Kaiming, uint32(client)))
 		for i, p := range m.Params {
-			copy(dst.Weight[i][at*p.Size():][:p.Size()], row[p.Offset:])
+			copy(weightsOf(dst, i)[at*p.Size():][:p.Size()], row[p.Offset:])
 		}
 	}
 	all := build(K)
@@ -165,8 +178,8 @@ func TestClientsInOneGraph(t *testing.T) {
 			t.Errorf("%sloss %g and largest gradient of conv1 %g, want both positive", name, one.Loss[0], slices.Max(one.Grads[0]))
 		}
 	}
-	ok(t, all.close())
-	ok(t, one.close())
+	ok(t, all.vm.Close())
+	ok(t, one.vm.Close())
 }
 
 // The row a client starts from may be the one it ends in.

@@ -5,52 +5,35 @@ import (
 
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	"rollcall/nets/cpu"
-	"rollcall/nets/ops"
 )
 
 // machine runs a graph with Gorgonia's tape machine, on buffers that stay in place from run to run.
-type machine[T cpu.Float] struct {
-	*graph[T]
+type machine struct {
+	graph  *Graph
 	vm     G.VM
-	X      []T     // [K,B,H+2·border,W+2·border,C]
-	Labels []int32 // [K,B]
-	Draw   []int32 // [K,4]; nil without dropout
-	Weight [][]T   // of every parameter [K,…]
-	Logits []T     // [K,B,O], after the first run
-	Loss   []T     // [K]
-	Grads  [][]T   // of every parameter [K,…]
+	X      []float32   // [K,B,H+2·Border,W+2·Border,C]
+	Labels []int32     // [K,B]
+	Draw   []int32     // [K,4]; nil without dropout
+	Logits []float32   // [K,B,O], after the first run
+	Loss   []float32   // [K]
+	Grads  [][]float32 // of every parameter [K,…]
 }
 
-// newMachine allocates a graph's inputs. weights, if given, holds a buffer [K,…] for every parameter, so that graphs can share them.
-func newMachine[T cpu.Float](g *graph[T], weights [][]T) (*machine[T], error) {
-	m := &machine[T]{graph: g}
-	m.X = make([]T, g.x.Shape().TotalSize())
-	if err := let(g.x, m.X); err != nil {
+// newMachine allocates a graph's inputs, but for the weights: a buffer [K,…] for every parameter, so that graphs can share them.
+func newMachine(g *Graph, weights [][]float32) (*machine, error) {
+	m := &machine{graph: g}
+	var err error
+	if m.X, err = allocate[float32](g.X); err != nil {
 		return nil, err
 	}
-	if g.labels != nil {
-		m.Labels = make([]int32, g.K*g.B)
-		if err := let(g.labels, m.Labels); err != nil {
-			return nil, err
-		}
+	if m.Labels, err = allocate[int32](g.Labels); err != nil {
+		return nil, err
 	}
-	if g.draw != nil {
-		m.Draw = make([]int32, g.K*ops.DrawWords)
-		if err := let(g.draw, m.Draw); err != nil {
-			return nil, err
-		}
+	if m.Draw, err = allocate[int32](g.Draw); err != nil {
+		return nil, err
 	}
-	for i, n := range g.weight {
-		var w []T
-		if weights != nil {
-			w = weights[i]
-		} else {
-			w = make([]T, n.Shape().TotalSize())
-		}
-		m.Weight = append(m.Weight, w)
-		if err := let(n, w); err != nil {
+	for i, n := range g.Weights {
+		if err := let(n, weights[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -58,6 +41,16 @@ func newMachine[T cpu.Float](g *graph[T], weights [][]T) (*machine[T], error) {
 	return m, nil
 }
 
+// allocate gives an input a buffer; a graph may be without the input.
+func allocate[E any](n *G.Node) ([]E, error) {
+	if n == nil {
+		return nil, nil
+	}
+	data := make([]E, n.Shape().TotalSize())
+	return data, let(n, data)
+}
+
+// let binds an input to its buffer.
 func let[E any](n *G.Node, data []E) error {
 	t := tensor.New(tensor.WithShape(n.Shape()...), tensor.WithBacking(data))
 	if err := G.Let(n, t); err != nil {
@@ -67,21 +60,19 @@ func let[E any](n *G.Node, data []E) error {
 }
 
 // run executes the graph once.
-func (m *machine[T]) run() error {
+func (m *machine) run() error {
 	if err := m.vm.RunAll(); err != nil {
 		return fmt.Errorf("nets: %w", err)
 	}
 	m.vm.Reset()
 	if m.Logits == nil {
-		m.Logits = m.logits.Value().Data().([]T)
-		if m.loss != nil {
-			m.Loss = m.loss.Value().Data().([]T)
+		m.Logits = m.graph.Logits.Value().Data().([]float32)
+		if m.graph.Loss != nil {
+			m.Loss = m.graph.Loss.Value().Data().([]float32)
 		}
-		for _, g := range m.grads {
-			m.Grads = append(m.Grads, g.Value().Data().([]T))
+		for _, g := range m.graph.Grads {
+			m.Grads = append(m.Grads, g.Value().Data().([]float32))
 		}
 	}
 	return nil
 }
-
-func (m *machine[T]) close() error { return m.vm.Close() }

@@ -166,7 +166,7 @@ func NewModel(name string) (*Model, error) {
 
 // describe fills in what only building the graph tells.
 func (m *Model) describe() error {
-	g, err := buildGraph[float32](m, nil, 1, 1, true)
+	g, err := buildGraph(m, nil, 1, 1, true)
 	if err != nil {
 		return err
 	}

@@ -134,7 +134,7 @@ func TestResidualClientsInOneGraph(t *testing.T) {
 	e := newTest(t, "resnet20", 1, B)
 	m := e.model
 	x := symmetric(hashFeature, 1, K*B*34*34*3, 1)
-	fill := func(dst *machine[float32], at, client int) {
+	fill := func(dst *machine, at, client int) {
 		for b := range B {
 			image := dst.X[(at*B+b)*34*34*3:][:34*34*3]
 			copy(image, x[(client*B+b)*len(image):])
@@ -151,11 +151,11 @@ func TestResidualClientsInOneGraph(t *testing.T) {
 		row := make([]float32, m.P)
 		m.FromTorch(row, m.Init(Kaiming, uint32(client)))
 		for i, p := range m.Params {
-			copy(dst.Weight[i][at*p.Size():][:p.Size()], row[p.Offset:])
+			copy(weightsOf(dst, i)[at*p.Size():][:p.Size()], row[p.Offset:])
 		}
 	}
-	all := must(newMachine(must(buildGraph(m, e.exec, K, B, true))(t), nil))(t)
-	one := must(newMachine(must(buildGraph(m, e.exec, 1, B, true))(t), nil))(t)
+	all := machineOf(t, m, e.exec, K, B)
+	one := machineOf(t, m, e.exec, 1, B)
 	for range 2 { // Gorgonia's sums overwrite what the ops have left
 		for k := range K {
 			fill(all, k, k)
@@ -175,6 +175,6 @@ func TestResidualClientsInOneGraph(t *testing.T) {
 			}
 		}
 	}
-	ok(t, all.close())
-	ok(t, one.close())
+	ok(t, all.vm.Close())
+	ok(t, one.vm.Close())
 }

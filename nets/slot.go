@@ -1,6 +1,8 @@
 package nets
 
 import (
+	"cmp"
+
 	"rollcall/datasets/plan"
 	"rollcall/nets/cpu"
 )
@@ -11,8 +13,8 @@ type slot struct {
 	exec    *cpu.Exec[float32]
 	row     []float32 // [P] the weights both graphs read
 	weights [][]float32
-	train1  *machine[float32] // K = 1, B = the engine's batch
-	eval1   *machine[float32] // K = 1, B = evalBatch
+	train1  *machine // K = 1, B = the engine's batch
+	eval1   *machine // K = 1, B = evalBatch
 }
 
 // evalBatch is the number of samples of a forward pass: small enough for its activations to stay in the cache.
@@ -20,19 +22,16 @@ const evalBatch = 64
 
 func (s *slot) close() error {
 	var first error
-	for _, m := range []*machine[float32]{s.train1, s.eval1} {
-		if m == nil {
-			continue
-		}
-		if err := m.close(); err != nil && first == nil {
-			first = err
+	for _, m := range []*machine{s.train1, s.eval1} {
+		if m != nil {
+			first = cmp.Or(first, m.vm.Close())
 		}
 	}
 	return first
 }
 
 // machine returns the slot's graph for training or evaluation, built when it is first used.
-func (s *slot) machine(train bool) (*machine[float32], error) {
+func (s *slot) machine(train bool) (*machine, error) {
 	at, batch := &s.eval1, evalBatch
 	if train {
 		at, batch = &s.train1, s.engine.batch
@@ -55,8 +54,8 @@ func (s *slot) machine(train bool) (*machine[float32], error) {
 
 // gather writes sample i of a part at place b of the batch: an image cropped and normalised, features as they are; i < 0:
 // zeros, which do not count.
-func (s *slot) gather(m *machine[float32], part Part, b int, i int32, samples *plan.Samples, row, col int, flip bool) {
-	size := len(m.X) / m.B
+func (s *slot) gather(m *machine, part Part, b int, i int32, samples *plan.Samples, row, col int, flip bool) {
+	size := len(m.X) / m.graph.B
 	dst := m.X[b*size:][:size]
 	if i < 0 {
 		clear(dst)
@@ -67,10 +66,10 @@ func (s *slot) gather(m *machine[float32], part Part, b int, i int32, samples *p
 	}
 	pixels := samples.H * samples.W * samples.C
 	if samples.Features != nil {
-		frame(dst, samples.Features[int(i)*pixels:][:pixels], samples.H, samples.W, m.border)
+		frame(dst, samples.Features[int(i)*pixels:][:pixels], samples.H, samples.W, m.graph.Border)
 	} else {
 		s.exec.Gather(dst, samples.Images[int(i)*pixels:], s.engine.normals[part], cpu.Crop{
-			H: samples.H, W: samples.W, C: samples.C, Border: m.border, Pad: plan.Pad, Row: row, Col: col, Flip: flip,
+			H: samples.H, W: samples.W, C: samples.C, Border: m.graph.Border, Pad: plan.Pad, Row: row, Col: col, Flip: flip,
 		})
 	}
 	if m.Labels != nil {

@@ -19,7 +19,11 @@ func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*pr
 		return nil, err
 	}
 	l := &lowerer{graph: g, model: m, layout: lay, precision: p, program: &program{B: B}, values: map[int64]value{}}
-	for _, n := range g.Nodes {
+	nodes, err := g.Nodes()
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range nodes {
 		if err := l.node(n); err != nil {
 			return nil, fmt.Errorf("gpu: %s: node %s: %w", m.Name, n.Name(), err)
 		}
