@@ -90,7 +90,10 @@ func (l *lowerer) node(n *G.Node) error {
 		return l.input(n)
 	}
 	var in []value
-	_, adds := n.Op().(*ops.BatchNormGrad[float32])
+	adds := false // by itself, as the gradient of batch normalisation does
+	if grad, ok := n.Op().(*ops.Grad[float32]); ok {
+		_, adds = grad.Forward.(*ops.BatchNorm[float32])
+	}
 	for it := n.Graph().From(n.ID()); it.Next(); {
 		of := it.Node().ID()
 		if v := l.values[of]; v.plus != nil && !adds {
@@ -137,48 +140,30 @@ func (l *lowerer) input(n *G.Node) error {
 // op lowers a node with an op.
 func (l *lowerer) op(n *G.Node, in []value) (value, error) {
 	switch op := n.Op().(type) {
+	case *ops.Grad[float32]:
+		return l.gradient(op, n, in)
 	case *ops.ConvReLUPool[float32]:
 		return l.conv(op, in)
-	case *ops.ConvReLUPoolGrad[float32]:
-		return l.convGrad(op, in)
 	case *ops.Linear[float32]:
 		return l.linear(op, in, n == l.graph.Logits || l.odds(n))
-	case *ops.LinearGrad[float32]:
-		return l.linearGrad(op, in)
 	case *ops.Conv2D[float32]:
 		return l.conv2D(op, in)
-	case *ops.Conv2DGrad[float32]:
-		return l.conv2DGrad(op, in)
 	case *ops.BatchNorm[float32]:
 		return l.norm(op, in)
-	case *ops.BatchNormGrad[float32]:
-		return l.normGrad(op, in)
 	case *ops.GlobalAvgPool[float32]:
 		return l.average(op, in)
-	case *ops.GlobalAvgPoolGrad[float32]:
-		return l.averageGrad(op, in)
 	case *ops.Subsample[float32]:
 		return l.subsample(op, in)
-	case *ops.SubsampleGrad[float32]:
-		return l.subsampleGrad(op, in)
 	case *ops.Dropout[float32]:
 		return l.dropout(op, "", in[:1])
-	case *ops.DropoutGrad[float32]:
-		return l.dropout(op.Forward, " gradient", in[1:])
 	case *ops.LogOdds[float32]:
 		return l.logOdds(in)
-	case *ops.LogOddsGrad[float32]:
-		return l.logOddsGrad(in)
 	case *ops.View[float32]:
 		return in[0], want(in, activations)
 	case *ops.CrossEntropy[float32]:
 		return value{kind: nothing}, want(in[:1], activations) // the kernel of its gradient computes both
-	case *ops.CrossEntropyGrad[float32]:
-		return l.crossEntropy(in, n.Shape().TotalSize())
 	case *ops.SumClients[float32]:
 		return value{kind: nothing}, nil
-	case *ops.Spread[float32]:
-		return in[0], want(in, one)
 	case *ops.Take[float32]:
 		return l.take(op.Offset, n.Shape().TotalSize(), in)
 	}
@@ -189,6 +174,33 @@ func (l *lowerer) op(n *G.Node, in []value) (value, error) {
 		return value{kind: activations, buf: in[0].buf, plus: in[1].buf}, nil // added by who reads it
 	}
 	return value{}, fmt.Errorf("op %s (%T) has no kernel", n.Op(), n.Op())
+}
+
+// gradient lowers the gradient of an op.
+func (l *lowerer) gradient(grad *ops.Grad[float32], n *G.Node, in []value) (value, error) {
+	switch op := grad.Forward.(type) {
+	case *ops.ConvReLUPool[float32]:
+		return l.convGrad(op, in)
+	case *ops.Linear[float32]:
+		return l.linearGrad(op, in)
+	case *ops.Conv2D[float32]:
+		return l.conv2DGrad(op, in)
+	case *ops.BatchNorm[float32]:
+		return l.normGrad(op, in)
+	case *ops.GlobalAvgPool[float32]:
+		return l.averageGrad(op, in)
+	case *ops.Subsample[float32]:
+		return l.subsampleGrad(op, in)
+	case *ops.Dropout[float32]:
+		return l.dropout(op, " gradient", in[1:])
+	case *ops.LogOdds[float32]:
+		return l.logOddsGrad(in)
+	case *ops.CrossEntropy[float32]:
+		return l.crossEntropy(in, n.Shape().TotalSize())
+	case *ops.SumClients[float32]:
+		return in[0], want(in, one)
+	}
+	return value{}, fmt.Errorf("op %s has no kernel", grad)
 }
 
 // want checks what an op's inputs are; of the kinds given, one for each.

@@ -41,12 +41,12 @@ func (l *lowerer) conv(op *ops.ConvReLUPool[float32], in []value) (value, error)
 }
 
 // convGrad takes x, w, y and the gradient of y.
-func (l *lowerer) convGrad(op *ops.ConvReLUPoolGrad[float32], in []value) (value, error) {
+func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, error) {
 	if err := want(in, activations, weights, activations, activations); err != nil {
 		return value{}, err
 	}
 	param := in[1].param
-	a, err := l.convArgs(op.Forward.Shape, param)
+	a, err := l.convArgs(op.Shape, param)
 	if err != nil {
 		return value{}, err
 	}
@@ -59,10 +59,10 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPoolGrad[float32], in []value) (value
 		a.Work, a.X, a.Arg, a.GY, a.Partial = f.work, f.at(x), f.at(arg), f.at(gy), f.at(partial)
 	}, x, arg, gy, partial)
 	l.reduce(kernels.ConvReduceArgs{WOffset: a.WOffset, BOffset: a.BOffset, N: n, O: a.O, Chunks: chunks}, partial)
-	if !op.Forward.InputGrad {
+	if !op.InputGrad {
 		return l.gradients(nil, 0, param, param+1), nil
 	}
-	s := op.Forward.Shape
+	s := op.Shape
 	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))
 	queue(l, "conv_backward_data", a.BackwardData(l.precision), (*kernels.ConvArgs).BackwardDataCost, a, func(f *frame, a *kernels.ConvArgs) {
 		a.Work, a.Arg, a.GY, a.DX = f.work, f.at(arg), f.at(gy), f.at(dx)

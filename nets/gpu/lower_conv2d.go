@@ -40,11 +40,11 @@ func (l *lowerer) conv2D(op *ops.Conv2D[float32], in []value) (value, error) {
 }
 
 // conv2DGrad takes x, w and the gradient of y.
-func (l *lowerer) conv2DGrad(op *ops.Conv2DGrad[float32], in []value) (value, error) {
+func (l *lowerer) conv2DGrad(op *ops.Conv2D[float32], in []value) (value, error) {
 	if err := want(in, activations, weights, activations); err != nil {
 		return value{}, err
 	}
-	s, param := op.Forward.Shape, in[1].param
+	s, param := op.Shape, in[1].param
 	a, err := l.conv2DArgs(s, param)
 	if err != nil {
 		return value{}, err
@@ -52,7 +52,7 @@ func (l *lowerer) conv2DGrad(op *ops.Conv2DGrad[float32], in []value) (value, er
 	name := l.of(param)
 	x, gy := in[0].buf, in[2].buf
 	l.conv2DFilter(a, name, x, gy)
-	if !op.Forward.InputGrad {
+	if !op.InputGrad {
 		return l.gradients(nil, 0, param), nil
 	}
 	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))

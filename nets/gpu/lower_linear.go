@@ -34,12 +34,12 @@ func (l *lowerer) linear(op *ops.Linear[float32], in []value, logits bool) (valu
 }
 
 // linearGrad takes x, w, y and the gradient of y.
-func (l *lowerer) linearGrad(op *ops.LinearGrad[float32], in []value) (value, error) {
+func (l *lowerer) linearGrad(op *ops.Linear[float32], in []value) (value, error) {
 	if err := want(in, activations, weights, activations, activations); err != nil {
 		return value{}, err
 	}
 	param := in[1].param
-	s := op.Forward.Shape
+	s := op.Shape
 	a := l.linearArgs(s, param)
 	name := l.of(param)
 	x, y, gy := in[0].buf, in[2].buf, in[3].buf
@@ -53,7 +53,7 @@ func (l *lowerer) linearGrad(op *ops.LinearGrad[float32], in []value) (value, er
 		gy = d
 	}
 	var dx *buffer
-	if op.Forward.InputGrad {
+	if op.InputGrad {
 		dx = l.buffer(name+" dx", s.I)
 		queue(l, "linear_backward_data", a.BackwardData(l.precision), (*kernels.LinearArgs).BackwardDataCost, a, func(f *frame, a *kernels.LinearArgs) {
 			a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)

@@ -71,21 +71,21 @@ func (l *lowerer) norm(op *ops.BatchNorm[float32], in []value) (value, error) {
 }
 
 // normGrad takes x, weight, labels, y and the gradient of y, which may still be a sum of two.
-func (l *lowerer) normGrad(op *ops.BatchNormGrad[float32], in []value) (value, error) {
+func (l *lowerer) normGrad(op *ops.BatchNorm[float32], in []value) (value, error) {
 	if err := want(in, activations, weights, nothing, activations, activations); err != nil {
 		return value{}, err
 	}
-	param, forward := in[1].param, op.Forward
-	s := forward.Shape
+	param := in[1].param
+	s := op.Shape
 	a := l.normArgs(s, param)
 	name := l.of(param)
 	x, gy, gy2, stats, labels := in[0].buf, in[4].buf, in[4].plus, in[3].stats, l.labels
 	dx, partial := l.buffer(name+" dx", s.H*s.W*s.C), l.perSlot(name+" sums of gradients", a.Partials(), 8)
 	var y, d *buffer // where they are needed
-	if forward.Add && s.ReLU {
+	if op.Add && s.ReLU {
 		y = in[3].buf
 	}
-	if forward.Add || gy2 != nil {
+	if op.Add || gy2 != nil {
 		d = l.buffer(name+" d", s.H*s.W*s.C)
 	}
 	fill := func(f *frame, a *kernels.NormArgs) {
@@ -109,7 +109,7 @@ func (l *lowerer) normGrad(op *ops.BatchNormGrad[float32], in []value) (value, e
 	queue(l, "norm_input", a.Maps(), (*kernels.NormArgs).InputCost, a, fill, x, from, labels, stats, dx)
 
 	v := l.gradients(dx, x.n, param, param+1, param+2, param+3)
-	if forward.Add {
+	if op.Add {
 		border := s.OutPad
 		add := part{value{kind: activations, buf: d}, s.K * s.B * (s.H + 2*border) * (s.W + 2*border) * s.C}
 		v.parts = append(v.parts[:1:1], append([]part{add}, v.parts[1:]...)...)
@@ -144,11 +144,11 @@ func (l *lowerer) average(op *ops.GlobalAvgPool[float32], in []value) (value, er
 	return value{kind: activations, buf: y}, nil
 }
 
-func (l *lowerer) averageGrad(op *ops.GlobalAvgPoolGrad[float32], in []value) (value, error) {
+func (l *lowerer) averageGrad(op *ops.GlobalAvgPool[float32], in []value) (value, error) {
 	if err := want(in, activations); err != nil {
 		return value{}, err
 	}
-	s := op.Forward.Shape
+	s := op.Shape
 	a := l.averageArgs(s)
 	gy, dx := in[0].buf, l.buffer("average dx", s.H*s.W*s.C)
 	l.layer = "average"
@@ -176,11 +176,11 @@ func (l *lowerer) subsample(op *ops.Subsample[float32], in []value) (value, erro
 	return value{kind: activations, buf: y}, nil
 }
 
-func (l *lowerer) subsampleGrad(op *ops.SubsampleGrad[float32], in []value) (value, error) {
+func (l *lowerer) subsampleGrad(op *ops.Subsample[float32], in []value) (value, error) {
 	if err := want(in, activations); err != nil {
 		return value{}, err
 	}
-	s := op.Forward.Shape
+	s := op.Shape
 	a := l.subsampleArgs(s)
 	gy, dx := in[0].buf, l.buffer("subsample dx", s.H*s.W*s.C)
 	queue(l, "subsample_backward", a.Backward(), (*kernels.SubsampleArgs).BackwardCost, a, func(f *frame, a *kernels.SubsampleArgs) {

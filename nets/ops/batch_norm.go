@@ -34,6 +34,7 @@ type BatchNorm[T cpu.Float] struct {
 	Train bool
 	stats *cpu.NormStats[T]
 	task  cpu.NormForward[T]
+	back  cpu.NormBackward[T]
 }
 
 // NewBatchNorm applies the op. add nil: nothing is added; labels nil: evaluation.
@@ -96,11 +97,7 @@ func (op *BatchNorm[T]) SymDiff(in G.Nodes, out, grad *G.Node) (G.Nodes, error) 
 	last := len(in) - 1
 	of := in[:last]
 	weight := of[len(of)-4]
-	g := &BatchNormGrad[T]{Forward: op}
-	// out is an input so that the gradient runs after the forward pass, whose statistics it takes.
-	reads := G.Nodes{in[0], weight, in[last], out, grad}
-	g.base = newBase(op.exec, "grad "+op.name, gradShape(of, true), reads...)
-	grads, err := applyGrad[T](g, reads, of, true)
+	grads, err := gradients(op, of, true, in[0], weight, in[last], out, grad)
 	return append(grads, nil), err
 }
 
@@ -135,41 +132,34 @@ func (op *BatchNorm[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// BatchNormGrad is the gradient of [BatchNorm]: one vector [dx|dadd|dweight|dbias|mean|variance] of x, weight, labels, y and the
-// gradient of y; dadd only if something was added, mean and unbiased variance the batch's own.
-type BatchNormGrad[T cpu.Float] struct {
-	base[T]
-	Forward *BatchNorm[T]
-	task    cpu.NormBackward[T]
-}
-
-// Do implements [G.Op].
-func (op *BatchNormGrad[T]) Do(in ...G.Value) (G.Value, error) {
+// backward computes one vector [dx|dadd|dweight|dbias|mean|variance] of x, weight, labels, y and the gradient of y; dadd only
+// if something was added, mean and unbiased variance the batch's own.
+func (op *BatchNorm[T]) backward(g *Grad[T], in []G.Value) error {
 	var x, weight, y, gy []T
-	if err := op.values(in[:2], &x, &weight); err != nil {
-		return nil, err
+	if err := g.values(in[:2], &x, &weight); err != nil {
+		return err
 	}
-	labels, err := op.ints(in[2], "labels hold")
+	labels, err := g.ints(in[2], "labels hold")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := op.values(in[3:], &y, &gy); err != nil {
-		return nil, err
+	if err := g.values(in[3:], &y, &gy); err != nil {
+		return err
 	}
-	f, rest := op.Forward, op.output()
+	rest := g.buf
 	cut := func(n int) (head []T) {
 		head, rest = rest[:n], rest[n:]
 		return head
 	}
 	dx := cut(len(x))
 	var dadd []T
-	if f.Add {
+	if op.Add {
 		dadd = cut(len(y))
 	}
 	n := len(weight)
 	dw, db := cut(n), cut(n)
-	op.task.Run(op.exec, f.Shape, dx, dadd, dw, db, x, weight, y, gy, labels, f.stats)
-	copy(cut(n), f.stats.Mean)
-	copy(cut(n), f.stats.Unbiased)
-	return op.out, nil
+	op.back.Run(op.exec, op.Shape, dx, dadd, dw, db, x, weight, y, gy, labels, op.stats)
+	copy(cut(n), op.stats.Mean)
+	copy(cut(n), op.stats.Unbiased)
+	return nil
 }

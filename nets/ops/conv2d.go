@@ -20,6 +20,8 @@ type Conv2D[T cpu.Float] struct {
 	Shape     cpu.Conv2DShape
 	InputGrad bool // whether the gradient of x is wanted
 	task      cpu.Conv2DForward[T]
+	weights   cpu.Conv2DWeights[T]
+	input     cpu.Conv2DInput[T]
 }
 
 // NewConv2D applies the op to x and w.
@@ -53,10 +55,7 @@ func (op *Conv2D[T]) DiffWRT(int) []bool { return []bool{op.InputGrad, true} }
 
 // SymDiff implements [G.SDOp].
 func (op *Conv2D[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {
-	g := &Conv2DGrad[T]{Forward: op}
-	reads := G.Nodes{in[0], in[1], grad}
-	g.base = newBase(op.exec, "grad "+op.name, gradShape(in, op.InputGrad), reads...)
-	return applyGrad[T](g, reads, in, op.InputGrad)
+	return gradients(op, in, op.InputGrad, in[0], in[1], grad)
 }
 
 // Do implements [G.Op].
@@ -69,25 +68,16 @@ func (op *Conv2D[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// Conv2DGrad is the gradient of [Conv2D]: one vector [dx|dw] of x, w and the gradient of y.
-type Conv2DGrad[T cpu.Float] struct {
-	base[T]
-	Forward *Conv2D[T]
-	weights cpu.Conv2DWeights[T]
-	input   cpu.Conv2DInput[T]
-}
-
-// Do implements [G.Op].
-func (op *Conv2DGrad[T]) Do(in ...G.Value) (G.Value, error) {
+// backward computes one vector [dx|dw] of x, w and the gradient of y.
+func (op *Conv2D[T]) backward(g *Grad[T], in []G.Value) error {
 	var x, w, gy []T
-	if err := op.values(in, &x, &w, &gy); err != nil {
-		return nil, err
+	if err := g.values(in, &x, &w, &gy); err != nil {
+		return err
 	}
-	f := op.Forward
-	dx, dw, _ := split(op.output(), len(x), len(w), f.InputGrad)
-	op.weights.Run(op.exec, f.Shape, dw, x, gy)
-	if f.InputGrad {
-		op.input.Run(op.exec, f.Shape, dx, w, gy)
+	dx, dw, _ := split(g.buf, len(x), len(w), op.InputGrad)
+	op.weights.Run(op.exec, op.Shape, dw, x, gy)
+	if op.InputGrad {
+		op.input.Run(op.exec, op.Shape, dx, w, gy)
 	}
-	return op.out, nil
+	return nil
 }

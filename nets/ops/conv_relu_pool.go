@@ -21,6 +21,7 @@ type ConvReLUPool[T cpu.Float] struct {
 	InputGrad bool // whether the gradient of x is wanted
 	Arg       []uint8
 	task      cpu.ConvForward[T]
+	back      cpu.ConvBackward[T]
 }
 
 // NewConvReLUPool applies the op to x, w and bias.
@@ -54,11 +55,7 @@ func (op *ConvReLUPool[T]) DiffWRT(int) []bool { return []bool{op.InputGrad, tru
 
 // SymDiff implements [G.SDOp].
 func (op *ConvReLUPool[T]) SymDiff(in G.Nodes, out, grad *G.Node) (G.Nodes, error) {
-	// out is an input so that the gradient runs after the forward pass that leaves Arg.
-	g := &ConvReLUPoolGrad[T]{Forward: op}
-	reads := G.Nodes{in[0], in[1], out, grad}
-	g.base = newBase(op.exec, "grad "+op.name, gradShape(in, op.InputGrad), reads...)
-	return applyGrad[T](g, reads, in, op.InputGrad)
+	return gradients(op, in, op.InputGrad, in[0], in[1], out, grad)
 }
 
 // Do implements [G.Op].
@@ -76,21 +73,13 @@ func (op *ConvReLUPool[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// ConvReLUPoolGrad is the gradient of [ConvReLUPool]: one vector [dx|dw|db] of x, w, y and the gradient of y.
-type ConvReLUPoolGrad[T cpu.Float] struct {
-	base[T]
-	Forward *ConvReLUPool[T]
-	task    cpu.ConvBackward[T]
-}
-
-// Do implements [G.Op].
-func (op *ConvReLUPoolGrad[T]) Do(in ...G.Value) (G.Value, error) {
+// backward computes one vector [dx|dw|db] of x, w, y and the gradient of y; it reads Arg too.
+func (op *ConvReLUPool[T]) backward(g *Grad[T], in []G.Value) error {
 	var x, w, y, gy []T
-	if err := op.values(in, &x, &w, &y, &gy); err != nil {
-		return nil, err
+	if err := g.values(in, &x, &w, &y, &gy); err != nil {
+		return err
 	}
-	f := op.Forward
-	dx, dw, db := split(op.output(), len(x), len(w), f.InputGrad)
-	op.task.Run(op.exec, f.Shape, dx, dw, db, x, w, gy, f.Arg)
-	return op.out, nil
+	dx, dw, db := split(g.buf, len(x), len(w), op.InputGrad)
+	op.back.Run(op.exec, op.Shape, dx, dw, db, x, w, gy, op.Arg)
+	return nil
 }

@@ -32,8 +32,7 @@ func (op *CrossEntropy[T]) DiffWRT(int) []bool { return []bool{true, false} }
 
 // SymDiff implements [G.SDOp].
 func (op *CrossEntropy[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {
-	g := &CrossEntropyGrad[T]{newBase(op.exec, "grad "+op.name, in[0].Shape(), in[0], in[1], grad)}
-	dx, err := G.ApplyOp(g, in[0], in[1], grad)
+	dx, err := gradient(op, in[0].Shape(), in[0], in[1], grad)
 	return G.Nodes{dx, nil}, err
 }
 
@@ -50,24 +49,20 @@ func (op *CrossEntropy[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// CrossEntropyGrad is the gradient of [CrossEntropy] [K,B,O], of logits, labels and the gradient of the loss [K].
-type CrossEntropyGrad[T cpu.Float] struct{ base[T] }
-
-// Do implements [G.Op].
-func (op *CrossEntropyGrad[T]) Do(in ...G.Value) (G.Value, error) {
-	logits, labels, err := op.inputs(in)
+// backward computes dx [K,B,O] of logits, labels and the gradient of the loss [K].
+func (op *CrossEntropy[T]) backward(g *Grad[T], in []G.Value) error {
+	logits, labels, err := g.inputs(in)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	scale, ok := elements[T](in[2])
 	if !ok {
-		return nil, fmt.Errorf("ops: %s: gradient holds %T, want %T", op.name, in[2].Data(), scale)
+		return fmt.Errorf("ops: %s: gradient holds %T, want %T", g.name, in[2].Data(), scale)
 	}
-	dx := op.output()
 	for k, s := range scale {
-		cpu.CrossEntropy(op.exec, part(logits, k, len(scale)), part(labels, k, len(scale)), part(dx, k, len(scale)), s)
+		cpu.CrossEntropy(op.exec, part(logits, k, len(scale)), part(labels, k, len(scale)), part(g.buf, k, len(scale)), s)
 	}
-	return op.out, nil
+	return nil
 }
 
 func (b *base[T]) inputs(in []G.Value) (logits []T, labels []int32, err error) {

@@ -21,6 +21,7 @@ type Dropout[T cpu.Float] struct {
 	Mask  []uint8 // [K,B,F]
 	draws []cpu.Draw
 	task  cpu.Dropout[T]
+	back  cpu.Dropout[T]
 }
 
 // NewDropout applies the op to x and the draws.
@@ -49,9 +50,7 @@ func (op *Dropout[T]) DiffWRT(int) []bool { return []bool{true, false} }
 
 // SymDiff implements [G.SDOp].
 func (op *Dropout[T]) SymDiff(in G.Nodes, out, grad *G.Node) (G.Nodes, error) {
-	g := &DropoutGrad[T]{Forward: op}
-	g.base = newBase(op.exec, "grad "+op.name, in[0].Shape(), out, grad)
-	dx, err := G.ApplyOp(g, out, grad)
+	dx, err := gradient(op, in[0].Shape(), out, grad)
 	return G.Nodes{dx, nil}, err
 }
 
@@ -77,19 +76,12 @@ func (op *Dropout[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// DropoutGrad is the gradient of [Dropout]: dx = dy·mask/(1−Rate), of y and the gradient of y.
-type DropoutGrad[T cpu.Float] struct {
-	base[T]
-	Forward *Dropout[T]
-	task    cpu.Dropout[T]
-}
-
-// Do implements [G.Op].
-func (op *DropoutGrad[T]) Do(in ...G.Value) (G.Value, error) {
+// backward computes dx = dy·mask/(1−Rate) of y and the gradient of y.
+func (op *Dropout[T]) backward(g *Grad[T], in []G.Value) error {
 	var y, gy []T
-	if err := op.values(in, &y, &gy); err != nil {
-		return nil, err
+	if err := g.values(in, &y, &gy); err != nil {
+		return err
 	}
-	op.task.Backward(op.exec, op.output(), gy, op.Forward.Mask, op.Forward.Rate)
-	return op.out, nil
+	op.back.Backward(op.exec, g.buf, gy, op.Mask, op.Rate)
+	return nil
 }

@@ -35,8 +35,7 @@ func (op *GlobalAvgPool[T]) DiffWRT(int) []bool { return []bool{true} }
 
 // SymDiff implements [G.SDOp].
 func (op *GlobalAvgPool[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {
-	g := &GlobalAvgPoolGrad[T]{base: newBase(op.exec, "grad "+op.name, in[0].Shape(), grad), Forward: op}
-	dx, err := G.ApplyOp(g, grad)
+	dx, err := gradient(op, in[0].Shape(), grad)
 	return G.Nodes{dx}, err
 }
 
@@ -50,19 +49,12 @@ func (op *GlobalAvgPool[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// GlobalAvgPoolGrad is the gradient of [GlobalAvgPool]: dx[k,b,i,j,c] = gy[k,b,c]/(H·W), 0 in the border.
-type GlobalAvgPoolGrad[T cpu.Float] struct {
-	base[T]
-	Forward *GlobalAvgPool[T]
-	task    cpu.Average[T]
-}
-
-// Do implements [G.Op].
-func (op *GlobalAvgPoolGrad[T]) Do(in ...G.Value) (G.Value, error) {
+// backward computes dx[k,b,i,j,c] = gy[k,b,c]/(H·W), 0 in the border.
+func (op *GlobalAvgPool[T]) backward(g *Grad[T], in []G.Value) error {
 	var gy []T
-	if err := op.values(in, &gy); err != nil {
-		return nil, err
+	if err := g.values(in, &gy); err != nil {
+		return err
 	}
-	op.task.Backward(op.exec, op.Forward.Shape, op.output(), gy)
-	return op.out, nil
+	op.task.Backward(op.exec, op.Shape, g.buf, gy)
+	return nil
 }

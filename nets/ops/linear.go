@@ -16,6 +16,7 @@ type Linear[T cpu.Float] struct {
 	Shape     cpu.LinearShape
 	InputGrad bool
 	task      cpu.LinearForward[T]
+	back      cpu.LinearBackward[T]
 }
 
 // NewLinear applies the op to x, w and bias.
@@ -41,10 +42,7 @@ func (op *Linear[T]) DiffWRT(int) []bool { return []bool{op.InputGrad, true, tru
 
 // SymDiff implements [G.SDOp].
 func (op *Linear[T]) SymDiff(in G.Nodes, out, grad *G.Node) (G.Nodes, error) {
-	g := &LinearGrad[T]{Forward: op}
-	reads := G.Nodes{in[0], in[1], out, grad}
-	g.base = newBase(op.exec, "grad "+op.name, gradShape(in, op.InputGrad), reads...)
-	return applyGrad[T](g, reads, in, op.InputGrad)
+	return gradients(op, in, op.InputGrad, in[0], in[1], out, grad)
 }
 
 // Do implements [G.Op].
@@ -57,21 +55,13 @@ func (op *Linear[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// LinearGrad is the gradient of [Linear]: one vector [dx|dw|db] of x, w, y and the gradient of y.
-type LinearGrad[T cpu.Float] struct {
-	base[T]
-	Forward *Linear[T]
-	task    cpu.LinearBackward[T]
-}
-
-// Do implements [G.Op].
-func (op *LinearGrad[T]) Do(in ...G.Value) (G.Value, error) {
+// backward computes one vector [dx|dw|db] of x, w, y and the gradient of y.
+func (op *Linear[T]) backward(g *Grad[T], in []G.Value) error {
 	var x, w, y, gy []T
-	if err := op.values(in, &x, &w, &y, &gy); err != nil {
-		return nil, err
+	if err := g.values(in, &x, &w, &y, &gy); err != nil {
+		return err
 	}
-	f := op.Forward
-	dx, dw, db := split(op.output(), len(x), len(w), f.InputGrad)
-	op.task.Run(op.exec, f.Shape, dx, dw, db, x, w, y, gy)
-	return op.out, nil
+	dx, dw, db := split(g.buf, len(x), len(w), op.InputGrad)
+	op.back.Run(op.exec, op.Shape, dx, dw, db, x, w, y, gy)
+	return nil
 }

@@ -27,8 +27,7 @@ func (op *LogOdds[T]) DiffWRT(int) []bool { return []bool{true} }
 
 // SymDiff implements [G.SDOp].
 func (op *LogOdds[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {
-	g := &LogOddsGrad[T]{newBase[T](nil, "grad "+op.name, in[0].Shape(), grad)}
-	dx, err := G.ApplyOp(g, grad)
+	dx, err := gradient(op, in[0].Shape(), grad)
 	return G.Nodes{dx}, err
 }
 
@@ -45,18 +44,14 @@ func (op *LogOdds[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// LogOddsGrad is the gradient of [LogOdds]: dx[k,b,0] = dy[k,b,1]. dy [K,B,2], dx [K,B,1].
-type LogOddsGrad[T cpu.Float] struct{ base[T] }
-
-// Do implements [G.Op].
-func (op *LogOddsGrad[T]) Do(in ...G.Value) (G.Value, error) {
+// backward computes dx[k,b,0] = dy[k,b,1]. dy [K,B,2], dx [K,B,1].
+func (op *LogOdds[T]) backward(g *Grad[T], in []G.Value) error {
 	var dy []T
-	if err := op.values(in, &dy); err != nil {
-		return nil, err
+	if err := g.values(in, &dy); err != nil {
+		return err
 	}
-	dx := op.output()
-	for i := range dx {
-		dx[i] = dy[2*i+1]
+	for i := range g.buf {
+		g.buf[i] = dy[2*i+1]
 	}
-	return op.out, nil
+	return nil
 }

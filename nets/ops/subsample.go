@@ -41,8 +41,7 @@ func (op *Subsample[T]) DiffWRT(int) []bool { return []bool{true} }
 
 // SymDiff implements [G.SDOp].
 func (op *Subsample[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {
-	g := &SubsampleGrad[T]{base: newBase(op.exec, "grad "+op.name, in[0].Shape(), grad), Forward: op}
-	dx, err := G.ApplyOp(g, grad)
+	dx, err := gradient(op, in[0].Shape(), grad)
 	return G.Nodes{dx}, err
 }
 
@@ -56,19 +55,12 @@ func (op *Subsample[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// SubsampleGrad is the gradient of [Subsample]: gy at the pixels that were taken, 0 elsewhere.
-type SubsampleGrad[T cpu.Float] struct {
-	base[T]
-	Forward *Subsample[T]
-	task    cpu.Subsample[T]
-}
-
-// Do implements [G.Op].
-func (op *SubsampleGrad[T]) Do(in ...G.Value) (G.Value, error) {
+// backward computes gy at the pixels that were taken, 0 elsewhere.
+func (op *Subsample[T]) backward(g *Grad[T], in []G.Value) error {
 	var gy []T
-	if err := op.values(in, &gy); err != nil {
-		return nil, err
+	if err := g.values(in, &gy); err != nil {
+		return err
 	}
-	op.task.Backward(op.exec, op.Forward.Shape, op.output(), gy)
-	return op.out, nil
+	op.task.Backward(op.exec, op.Shape, g.buf, gy)
+	return nil
 }

@@ -29,8 +29,7 @@ func (op *SumClients[T]) DiffWRT(int) []bool { return []bool{true} }
 
 // SymDiff implements [G.SDOp].
 func (op *SumClients[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {
-	spread := &Spread[T]{newBase[T](nil, "spread", in[0].Shape(), grad)}
-	dx, err := G.ApplyOp(spread, grad)
+	dx, err := gradient(op, in[0].Shape(), grad)
 	return G.Nodes{dx}, err
 }
 
@@ -64,18 +63,14 @@ func newScalar[T cpu.Float]() G.Value {
 	return G.NewF64(0)
 }
 
-// Spread gives every client the gradient of the sum: [K] copies of a scalar.
-type Spread[T cpu.Float] struct{ base[T] }
-
-// Do implements [G.Op].
-func (op *Spread[T]) Do(in ...G.Value) (G.Value, error) {
-	g, ok := scalar[T](in[0])
+// backward gives every client the gradient of the sum: [K] copies of a scalar.
+func (op *SumClients[T]) backward(g *Grad[T], in []G.Value) error {
+	gy, ok := scalar[T](in[0])
 	if !ok {
-		return nil, fmt.Errorf("ops: spread: input holds %T, want %T", in[0].Data(), g)
+		return fmt.Errorf("ops: %s: input holds %T, want %T", g.name, in[0].Data(), gy)
 	}
-	y := op.output()
-	for k := range y {
-		y[k] = g
+	for k := range g.buf {
+		g.buf[k] = gy
 	}
-	return op.out, nil
+	return nil
 }

@@ -23,46 +23,6 @@ func take[T cpu.Float](all *G.Node, offset int, shape tensor.Shape) (*G.Node, er
 // Do implements [G.Op].
 func (op *Take[T]) Do(in ...G.Value) (G.Value, error) { return op.view(in, op.Offset) }
 
-// applyGrad applies the gradient op of a layer to what it reads, and views its vector as the gradients of the layer's inputs with one,
-// `of`: of the first only if inputGrad.
-func applyGrad[T cpu.Float](op G.Op, reads, of []*G.Node, inputGrad bool) (G.Nodes, error) {
-	all, err := G.ApplyOp(op, reads...)
-	if err != nil {
-		return nil, err
-	}
-	grads := make(G.Nodes, len(of))
-	offset := 0
-	for i, n := range of {
-		if i == 0 && !inputGrad {
-			continue
-		}
-		if grads[i], err = take[T](all, offset, n.Shape()); err != nil {
-			return nil, err
-		}
-		offset += n.Shape().TotalSize()
-	}
-	return grads, nil
-}
-
-// gradShape is the shape of the vector that applyGrad takes apart.
-func gradShape(of []*G.Node, inputGrad bool) tensor.Shape {
-	total := 0
-	for i, n := range of {
-		if i > 0 || inputGrad {
-			total += n.Shape().TotalSize()
-		}
-	}
-	return tensor.Shape{total}
-}
-
-// split cuts the vector of a gradient in dx (nil if it was not asked for), dw and db.
-func split[T cpu.Float](all []T, nx, nw int, inputGrad bool) (dx, dw, db []T) {
-	if inputGrad {
-		dx, all = all[:nx], all[nx:]
-	}
-	return dx, all[:nw], all[nw:]
-}
-
 // View gives its input another shape with as many elements, without copying: (K,B,H,W,C) to (K,B,H·W·C) and back.
 type View[T cpu.Float] struct{ base[T] }
 
