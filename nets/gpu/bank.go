@@ -60,7 +60,7 @@ func (e *Engine) NewBank(rows int) (nets.Bank, error) {
 			return fmt.Errorf("gpu: bank of %d rows × %d parameters (%s): %w", rows, e.model.P, size(bytes), err)
 		}
 		e.banks[b] = true
-		return e.device.Memset32(b.base, 0, bytes/4)
+		return e.stream.Memset32(b.base, 0, bytes/4)
 	})
 }
 
@@ -126,12 +126,12 @@ func (e *Engine) Norm(r nets.Row) (float64, error) {
 	sum := 0.0
 	err = e.do(func() error {
 		a := kernels.SumSquaresArgs{X: uint64(at), N: uint32(e.layout.P)}
-		s, err := e.scratch(8 * a.Partials())
+		s, err := e.scratch(8 * kernels.Partials(a.N))
 		if err != nil {
 			return err
 		}
 		a.Partial = uint64(s.device)
-		if err := e.alone("sum_squares", a.Geometry(), argBytes(a), a.Cost()); err != nil {
+		if err := e.alone("sum_squares", a.Launch(), argBytes(a)); err != nil {
 			return err
 		}
 		if err := e.stream.CopyFromDevice(s.host, s.device); err != nil {
@@ -181,17 +181,17 @@ func (e *Engine) Combine(dst nets.Row, c []float64, src []nets.Row) error {
 			}
 		}
 		a := kernels.CombineArgs{Dst: uint64(to), Src: uint64(s.device), C: uint64(s.device) + uint64(8*len(c)), Terms: uint32(len(c)), P: uint32(e.layout.P)}
-		return e.alone("combine", a.Geometry(), argBytes(a), a.Cost())
+		return e.alone("combine", a.Launch(), argBytes(a))
 	})
 }
 
 // alone queues a kernel that knows no wave.
-func (e *Engine) alone(kernel string, g kernels.Geometry, args []byte, cost kernels.Cost) error {
+func (e *Engine) alone(kernel string, l kernels.Launch, args []byte) error {
 	if err := e.begin(); err != nil {
 		return err
 	}
-	if err := e.launch(kernel, g, 1, args); err != nil {
+	if err := e.launch(kernel, l.Geometry, 1, args); err != nil {
 		return err
 	}
-	return e.mark(kernel, float64(cost.FLOP), float64(cost.Bytes))
+	return e.mark(kernel, float64(l.FLOP), float64(l.Bytes))
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"unsafe"
 
 	"rollcall/datasets/plan"
 	"rollcall/nets"
@@ -265,7 +264,7 @@ func (e *Engine) launch(name string, g kernels.Geometry, slots int, args []byte)
 		}
 		f.shared = g.Shared
 	}
-	return f.Launch([3]int{g.X, slots, 1}, [3]int{g.Threads, 1, 1}, g.Shared, e.stream, unsafe.Pointer(&args[0]), len(args))
+	return f.Launch([2]int{g.X, slots}, g.Threads, g.Shared, e.stream, args)
 }
 
 // notice tells the user something.

@@ -117,9 +117,8 @@ func (l *lowerer) input(n *G.Node) error {
 		a := kernels.GatherArgs{B: uint32(l.graph.B), H: uint32(m.H), W: uint32(m.W), C: uint32(m.C)}
 		labels := l.labels
 		a.Images = 1 // room for the table, whether it is images or features
-		geometry := a.Geometry()
 		l.layer = "x"
-		queue(l, "gather", geometry, (*kernels.GatherArgs).Cost, a, func(f *frame, a *kernels.GatherArgs) {
+		queue(l, "gather", (*kernels.GatherArgs).Launch, a, func(f *frame, a *kernels.GatherArgs) {
 			s := f.parts[f.part]
 			a.Work, a.Images, a.Features, a.Classes, a.Table = f.work, s.images, s.features, s.classes, s.table
 			a.Y, a.Labels, a.Step, a.E = f.at(x), f.at(labels), f.step, f.E
@@ -239,14 +238,14 @@ func (l *lowerer) perSlot(name string, n, bytes int) *buffer {
 	return b
 }
 
-// queue adds a kernel that comes in every precision, with what it costs, its arguments, which fill completes in a copy for a frame, and
-// the buffers it reads or writes.
-func queue[A any](l *lowerer, kernel string, g kernels.Geometry, cost func(*A, Precision) kernels.Cost, a A, fill func(*frame, *A), uses ...*buffer) {
-	queuePlain(l, kernel+"_"+string(l.precision), g, cost, a, fill, uses...)
+// queue adds a kernel that comes in every precision, with how it is launched, its arguments, which fill completes in a copy for a
+// frame, and the buffers it reads or writes.
+func queue[A any](l *lowerer, kernel string, how func(*A, Precision) kernels.Launch, a A, fill func(*frame, *A), uses ...*buffer) {
+	queuePlain(l, kernel+"_"+string(l.precision), how, a, fill, uses...)
 }
 
 // queuePlain adds a kernel that knows no precision.
-func queuePlain[A any](l *lowerer, kernel string, g kernels.Geometry, cost func(*A, Precision) kernels.Cost, a A, fill func(*frame, *A), uses ...*buffer) {
+func queuePlain[A any](l *lowerer, kernel string, how func(*A, Precision) kernels.Launch, a A, fill func(*frame, *A), uses ...*buffer) {
 	now := len(l.program.launches)
 	for _, b := range uses {
 		if b.first < 0 {
@@ -261,9 +260,9 @@ func queuePlain[A any](l *lowerer, kernel string, g kernels.Geometry, cost func(
 		return a
 	}
 	l.program.launches = append(l.program.launches, launch{
-		kernel: kernel, layer: l.layer, geometry: g,
+		kernel: kernel, layer: l.layer, geometry: how(&a, p).Geometry,
 		args: func(f *frame) []byte { return argBytes(args(f)) },
-		cost: func(f *frame) kernels.Cost { a := args(f); return cost(&a, p) },
+		cost: func(f *frame) kernels.Cost { a := args(f); return how(&a, p).Cost },
 	})
 }
 

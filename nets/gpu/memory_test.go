@@ -6,6 +6,8 @@ import (
 	"math"
 	"testing"
 
+	"gorgonia.org/cu"
+
 	"rollcall/datasets/plan"
 	"rollcall/nets"
 )
@@ -39,7 +41,7 @@ func TestEstimate(t *testing.T) {
 func used(t *testing.T, g *Engine) (bytes int64) {
 	t.Helper()
 	ok(t, g.do(func() error {
-		free, total, err := g.device.MemInfo()
+		free, total, err := cu.MemInfo()
 		bytes = total - free
 		return err
 	}))

@@ -83,8 +83,7 @@ func (w *wave) layOut(l layout, p Precision, place func(bytes int64) (uint64, er
 	}
 	if w.key.train {
 		w.outBytes = steps * room * 4
-		clip := kernels.ClipArgs{P: uint32(l.P), N: uint32(l.trained)}
-		pieces = append(pieces, piece{&f.grad, room * l.P * 4}, piece{&f.scale, room * 4}, piece{&f.norms, room * clip.Partials() * 8})
+		pieces = append(pieces, piece{&f.grad, room * l.P * 4}, piece{&f.scale, room * 4}, piece{&f.norms, room * kernels.Partials(uint32(l.trained)) * 8})
 	} else {
 		w.outBytes = room * 16
 	}
@@ -167,18 +166,18 @@ const mostWaves = 32
 // rows is what fills the weights before the first step.
 func (e *Engine) rows(w *wave) launch {
 	a, p := kernels.RowsArgs{P: uint32(e.layout.P)}, e.options.Precision
-	l := launch{kernel: "begin_" + string(p), layer: "weights", geometry: a.Geometry(), cost: func(*frame) kernels.Cost { return a.BeginCost(p) }}
-	offset := w.at.work
+	kernel, how, work := "begin_", a.Begin(p), w.at.work
 	if !w.key.train {
-		l.kernel, l.cost = "round_weights_"+string(p), func(*frame) kernels.Cost { return a.RoundCost(p) }
-		offset = w.at.rows
+		kernel, how, work = "round_weights_", a.Round(p), w.at.rows
 	}
-	l.args = func(f *frame) []byte {
-		a := a
-		a.Work = f.work + uint64(offset)
-		return argBytes(a)
+	return launch{
+		kernel: kernel + string(p), layer: "weights", geometry: how.Geometry,
+		args: func(f *frame) []byte {
+			a.Work = f.work + uint64(work)
+			return argBytes(a)
+		},
+		cost: func(*frame) kernels.Cost { return how.Cost },
 	}
-	return l
 }
 
 // record queues everything a wave does between the arrival of its plan and the departure of its results.

@@ -23,10 +23,11 @@ type Device struct {
 
 // launch is what an error message says of a launch; formatted only when there is an error.
 type launch struct {
-	name        string
-	grid, block [3]int
-	shared      int  // bytes, static and dynamic
-	graph       bool // name is a graph's: no sizes
+	name    string
+	grid    [2]int
+	threads int  // of a block
+	shared  int  // bytes, static and dynamic
+	graph   bool // name is a graph's: no sizes
 }
 
 // Open opens device index, one of Devices.
@@ -60,15 +61,6 @@ func Open(index int) (*Device, error) {
 
 // Info describes the device.
 func (d *Device) Info() DeviceInfo { return d.info }
-
-// MemInfo is how many bytes of the device's memory are free, and how many it has; other processes count.
-func (d *Device) MemInfo() (free, total int64, err error) {
-	free, total, err = cu.MemInfo()
-	if err != nil {
-		return 0, 0, fmt.Errorf("gpu: memory info: %w", cuError(err))
-	}
-	return free, total, nil
-}
 
 // Synchronize waits for all streams of d. Those of others that have the device open go on: cuCtxSynchronize, which waits for all,
 // is an error as long as any of them captures, and ends the capture whatever its mode.
@@ -112,20 +104,13 @@ func (l launch) String() string {
 	if l.graph {
 		return "graph " + l.name
 	}
-	s := fmt.Sprintf("%s (grid %s, block %s", l.name, extent(l.grid), extent(l.block))
+	s := fmt.Sprintf("%s (grid %d", l.name, l.grid[0])
+	if l.grid[1] != 1 {
+		s += fmt.Sprintf("×%d", l.grid[1])
+	}
+	s += fmt.Sprintf(", block %d", l.threads)
 	if l.shared > 0 {
 		s += ", shared " + size(int64(l.shared))
 	}
 	return s + ")"
-}
-
-// extent writes sizes in up to three dimensions, without trailing ones.
-func extent(d [3]int) string {
-	switch {
-	case d[2] != 1:
-		return fmt.Sprintf("%d×%d×%d", d[0], d[1], d[2])
-	case d[1] != 1:
-		return fmt.Sprintf("%d×%d", d[0], d[1])
-	}
-	return fmt.Sprint(d[0])
 }

@@ -21,12 +21,10 @@ const (
 type DeviceInfo struct {
 	Index           int // as in Open
 	Name            string
-	UUID            string // such as GPU-5f2c1a9e-…, as nvidia-smi writes it
-	Memory          int64  // bytes
-	Major, Minor    int    // compute capability
+	Memory          int64 // bytes
+	Major, Minor    int   // compute capability
 	Multiprocessors int
 	SharedPerBlock  int    // bytes of shared memory that a block can ask for
-	L2              int    // bytes of L2 cache
 	Driver          int    // CUDA version of the driver: 12040 is 12.4
 	Unusable        string // why Open would refuse; empty if it would not
 }
@@ -71,11 +69,6 @@ func (i *DeviceInfo) ask() error {
 	if i.Name, err = d.Name(); err != nil {
 		return fmt.Errorf("name: %w", cuError(err))
 	}
-	id, err := d.UUID()
-	if err != nil {
-		return fmt.Errorf("UUID: %w", cuError(err))
-	}
-	i.UUID = "GPU-" + id.String()
 	if i.Memory, err = d.TotalMem(); err != nil {
 		return fmt.Errorf("memory: %w", cuError(err))
 	}
@@ -88,7 +81,6 @@ func (i *DeviceInfo) ask() error {
 		{cu.ComputeCapabilityMinor, &i.Minor},
 		{cu.MultiprocessorCount, &i.Multiprocessors},
 		{sharedPerBlockOptin, &i.SharedPerBlock},
-		{cu.L2CacheSize, &i.L2},
 		{cu.ComputeMode, &mode},
 	} {
 		if *q.to, err = d.Attribute(q.attribute); err != nil {

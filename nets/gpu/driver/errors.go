@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 )
 
 var (
@@ -79,22 +78,3 @@ func cuError(err error) error {
 	}
 	return err
 }
-
-// JITError says that the driver could not compile a module's PTX.
-type JITError struct {
-	Module string
-	Log    string // all that the compiler said; may be empty
-	Err    error  // an *Error
-}
-
-// Error is one line: the module, CUDA's text, and the first line of the log.
-func (e *JITError) Error() string {
-	first, _, _ := strings.Cut(strings.TrimSpace(e.Log), "\n")
-	if first == "" {
-		return fmt.Sprintf("gpu: module %s: %v", e.Module, e.Err)
-	}
-	return fmt.Sprintf("gpu: module %s: %v: %s", e.Module, e.Err, strings.TrimSpace(first))
-}
-
-// Unwrap is the driver's error.
-func (e *JITError) Unwrap() error { return e.Err }

@@ -13,7 +13,7 @@ import (
 // Exec is captured work, ready to be launched again and again.
 type Exec struct {
 	name  string
-	nodes int
+	nodes int // launches, copies and the like
 	exec  C.CUgraphExec
 }
 
@@ -61,12 +61,6 @@ func instantiate(name string, graph C.CUgraph) (*Exec, error) {
 	}
 	return x, nil
 }
-
-// Name is the name given to Capture.
-func (x *Exec) Name() string { return x.name }
-
-// Nodes is how many launches, copies and the like the graph holds.
-func (x *Exec) Nodes() int { return x.nodes }
 
 // Launch puts the graph on s.
 func (x *Exec) Launch(s *Stream) error {

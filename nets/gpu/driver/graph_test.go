@@ -5,6 +5,8 @@ package driver
 import (
 	"errors"
 	"testing"
+
+	"gorgonia.org/cu"
 )
 
 // TestDeviceLost is a kernel that faults: the error comes out while waiting, and names what was launched last.
@@ -52,13 +54,13 @@ func TestCapture(t *testing.T) {
 			onThread(t, func(d *Device) {
 				s, err := d.NewStream()
 				must(t, err)
-				before, _, err := d.MemInfo()
+				before, _, err := cu.MemInfo()
 				must(t, err)
 				x, err := s.Capture("round", func() error { return c.enqueue })
 				if x != nil || err == nil || err.Error() != c.want {
 					t.Errorf("Capture() = %v, %v, want %s", x, err, c.want)
 				}
-				if after, _, err := d.MemInfo(); err != nil || after != before {
+				if after, _, err := cu.MemInfo(); err != nil || after != before {
 					t.Errorf("%d bytes free after, %v, want %d: a graph takes one", after, err, before)
 				}
 			})

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"gorgonia.org/cu"
 )
 
 // onHardware runs the calling test in a child process with this machine's driver, and skips where there is no usable device.
@@ -33,11 +35,10 @@ func TestHardwareSymbols(t *testing.T) {
 	if !onHardware(t) {
 		return
 	}
-	missing, unused, err := symbols()
+	missing, err := symbols()
 	if err != nil || len(missing) > 0 {
 		t.Errorf("symbols(): missing %v, %v, want none", missing, err)
 	}
-	t.Logf("%s lacks what is never called: %v", libraryPath(), unused)
 }
 
 // TestHardwareExercise runs everything; device memory must not shrink from run to run once the driver has what it keeps for itself.
@@ -47,13 +48,13 @@ func TestHardwareExercise(t *testing.T) {
 	}
 	onThread(t, func(d *Device) {
 		exercise(t, d)
-		before, _, err := d.MemInfo()
+		before, _, err := cu.MemInfo()
 		must(t, err)
 		for range 100 {
 			exercise(t, d)
 		}
 		// Other processes may take memory meanwhile; a leak of one buffer's 2 MB page a run would be 200 MB.
-		after, _, err := d.MemInfo()
+		after, _, err := cu.MemInfo()
 		must(t, err)
 		if before-after > 64<<20 {
 			t.Errorf("free memory fell from %d to %d bytes over 100 runs, want 64 MB at the most", before, after)
@@ -72,8 +73,8 @@ func TestHardwareErrors(t *testing.T) {
 			t.Errorf("Alloc(1 PB): %v, want ErrOutOfMemory", err)
 		}
 		_, err := d.LoadModule("broken", strings.Replace(fillPTX, "add.u32", "add.u33", 1))
-		if jit := (*JITError)(nil); !errors.As(err, &jit) || jit.Log == "" || strings.Contains(err.Error(), "\n") {
-			t.Errorf("LoadModule: %v, want one line of a *JITError with a log", err)
+		if err == nil || !strings.Contains(err.Error(), "add.u33") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("LoadModule: %v, want one line of the compiler's", err)
 		}
 		f, s := fillOn(t, d)
 		var a fillArgs

@@ -37,20 +37,15 @@ var places = []string{
 	"/usr/lib64/nvidia/libcuda.so.1",
 }
 
-// library is the driver in use. It is looked up once, when it is first asked for and not at start, since initialising a driver
-// takes a good part of a second.
+// library is the driver in use.
 var library struct {
-	once    sync.Once
 	path    string
-	version int   // 12040 for CUDA 12.4
-	err     error // why it is of no use
+	version int // 12040 for CUDA 12.4
 }
 
-// load looks the driver up and initialises it.
-func load() error {
-	library.once.Do(func() { library.err = find() })
-	return library.err
-}
+// load looks the driver up and initialises it, once, when it is first asked for and not at start, since initialising a driver takes a
+// good part of a second. The error says why it is of no use.
+var load = sync.OnceValue(find)
 
 func find() error {
 	if err := open(); err != nil {
@@ -64,7 +59,7 @@ func find() error {
 	if library.version < minVersion {
 		return fmt.Errorf("gpu: %s: driver of CUDA %s, want %s or later", library.path, version(library.version), version(minVersion))
 	}
-	if missing, _ := lookUp(); len(missing) > 0 {
+	if missing := lookUp(); len(missing) > 0 {
 		more := ""
 		if n := len(missing) - 1; n > 0 {
 			more = fmt.Sprintf(" (and %d more)", n)
@@ -118,20 +113,16 @@ func dlopen(name string) (why string) {
 	return ""
 }
 
-// lookUp lists the symbols that the library lacks: those that are needed, and those that are only linked against.
-func lookUp() (missing, unused []string) {
+// lookUp lists the symbols that are needed and that the library lacks; it may lack those that are only linked against.
+func lookUp() (missing []string) {
 	var n C.int
 	table := C.shim_calls(&n)
 	for _, c := range unsafe.Slice(table, int(n)) {
-		switch {
-		case c.address != nil:
-		case c.needed != 0:
+		if c.address == nil && c.needed != 0 {
 			missing = append(missing, C.GoString(c.symbol))
-		default:
-			unused = append(unused, C.GoString(c.symbol))
 		}
 	}
-	return missing, unused
+	return missing
 }
 
 // version writes CUDA's version numbers: 12040 is 12.4.

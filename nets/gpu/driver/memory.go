@@ -88,35 +88,35 @@ func (d *Device) isPinned(b []byte) bool {
 
 // CopyToDevice copies src to dst.
 func (d *Device) CopyToDevice(dst Ptr, src []byte) error {
-	if len(src) == 0 {
-		return nil
-	}
-	return d.complete("copy to device", int64(len(src)), src, func(s cu.Stream) error {
-		return cu.MemcpyHtoDAsync(cu.DevicePtr(dst), unsafe.Pointer(&src[0]), int64(len(src)), s)
-	})
+	return d.copy("copy to device", src, toDevice(dst))
 }
 
 // CopyFromDevice copies len(dst) bytes at src to dst.
 func (d *Device) CopyFromDevice(dst []byte, src Ptr) error {
-	if len(dst) == 0 {
-		return nil
-	}
-	return d.complete("copy from device", int64(len(dst)), dst, func(s cu.Stream) error {
-		return cu.MemcpyDtoHAsync(unsafe.Pointer(&dst[0]), cu.DevicePtr(src), int64(len(dst)), s)
-	})
+	return d.copy("copy from device", dst, fromDevice(src))
 }
 
-// Memset32 writes value count times; dst is aligned to 4 bytes.
-func (d *Device) Memset32(dst Ptr, value uint32, count int64) error {
-	if count == 0 {
-		return nil
+// transfer queues a copy from or to memory of this process.
+type transfer func(host unsafe.Pointer, bytes int64, s cu.Stream) error
+
+func toDevice(dst Ptr) transfer {
+	return func(src unsafe.Pointer, bytes int64, s cu.Stream) error {
+		return cu.MemcpyHtoDAsync(cu.DevicePtr(dst), src, bytes, s)
 	}
-	return d.complete("memset", 4*count, nil, func(s cu.Stream) error { return cu.MemsetD32Async(cu.DevicePtr(dst), uint(value), count, s) })
 }
 
-// complete waits, queues, and waits again; host is the memory of this process that takes part, and stays where it is until then.
-func (d *Device) complete(what string, bytes int64, host []byte, queue func(cu.Stream) error) error {
-	failed := func(err error) error { return d.waiting(what+" of "+size(bytes), cuError(err)) }
+func fromDevice(src Ptr) transfer {
+	return func(dst unsafe.Pointer, bytes int64, s cu.Stream) error {
+		return cu.MemcpyDtoHAsync(dst, cu.DevicePtr(src), bytes, s)
+	}
+}
+
+// copy waits, queues, and waits again; host stays where it is until then.
+func (d *Device) copy(what string, host []byte, queue transfer) error {
+	if len(host) == 0 {
+		return nil
+	}
+	failed := func(err error) error { return d.waiting(what+" of "+size(int64(len(host))), cuError(err)) }
 	for _, s := range d.streams {
 		if err := s.s.Synchronize(); err != nil {
 			return failed(err)
@@ -124,10 +124,8 @@ func (d *Device) complete(what string, bytes int64, host []byte, queue func(cu.S
 	}
 	var stay runtime.Pinner
 	defer stay.Unpin()
-	if host != nil {
-		stay.Pin(&host[0])
-	}
-	if err := queue(d.copies.s); err != nil {
+	stay.Pin(&host[0])
+	if err := queue(unsafe.Pointer(&host[0]), int64(len(host)), d.copies.s); err != nil {
 		return failed(err)
 	}
 	if err := d.copies.s.Synchronize(); err != nil {

@@ -12,6 +12,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"unsafe"
 )
 
@@ -25,8 +26,8 @@ type Module struct {
 	mod  C.CUmodule
 }
 
-// LoadModule compiles PTX; the name is for error messages. A failure to compile is a *JITError. The driver keeps what it compiled in
-// ~/.nv/ComputeCache, so that only the first time takes long.
+// LoadModule compiles PTX; the name is for error messages. An error has the first line of what the compiler says. The driver keeps
+// what it compiled in ~/.nv/ComputeCache, so that only the first time takes long.
 func (d *Device) LoadModule(name, ptx string) (*Module, error) {
 	const room = 64 << 10
 	text := C.CString(ptx)
@@ -35,7 +36,11 @@ func (d *Device) LoadModule(name, ptx string) (*Module, error) {
 	defer C.free(unsafe.Pointer(log))
 	m := &Module{dev: d, name: name}
 	if err := result(C.shim_load(&m.mod, text, log, room)); err != nil {
-		return nil, &JITError{Module: name, Log: C.GoString(log), Err: err}
+		err = fmt.Errorf("gpu: module %s: %w", name, err)
+		if first, _, _ := strings.Cut(strings.TrimSpace(C.GoString(log)), "\n"); first != "" {
+			err = fmt.Errorf("%w: %s", err, strings.TrimSpace(first))
+		}
+		return nil, err
 	}
 	return m, nil
 }
@@ -60,7 +65,6 @@ type Function struct {
 type Attributes struct {
 	Registers  int // per thread
 	Shared     int // bytes of static shared memory per block
-	Local      int // bytes of local memory per thread: spilled registers and arrays indexed at run time
 	MaxThreads int // per block
 	Params     int // bytes of the parameter structure; 0 if the driver does not tell, as those before CUDA 12.4 do not
 }
@@ -80,7 +84,6 @@ func (m *Module) Function(name string) (*Function, error) {
 	}{
 		{C.CU_FUNC_ATTRIBUTE_NUM_REGS, &a.Registers},
 		{C.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &a.Shared},
-		{C.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &a.Local},
 		{C.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &a.MaxThreads},
 	} {
 		var v C.int
@@ -96,9 +99,6 @@ func (m *Module) Function(name string) (*Function, error) {
 	return f, nil
 }
 
-// Name is the kernel's name.
-func (f *Function) Name() string { return f.name }
-
 // Attributes is what the compiler made of the kernel.
 func (f *Function) Attributes() Attributes { return f.attributes }
 
@@ -111,16 +111,15 @@ func (f *Function) SetMaxDynamicShared(bytes int) error {
 	return nil
 }
 
-// Launch puts the kernel on s: grid blocks of block threads, all at least 1, with shared bytes of dynamic shared memory. The kernel has
-// one parameter, a structure passed by value: args points to its argBytes bytes, 4096 at the most, which hold no Go pointers and
-// are copied before Launch returns. Launch allocates nothing.
-func (f *Function) Launch(grid, block [3]int, shared int, s *Stream, args unsafe.Pointer, argBytes int) error {
-	l := launch{name: f.name, grid: grid, block: block, shared: f.attributes.Shared + shared}
-	if err := f.check(grid, block, shared, argBytes); err != nil {
+// Launch puts the kernel on s: grid[0] × grid[1] blocks of so many threads, all at least 1, with shared bytes of dynamic shared memory.
+// The kernel has one parameter, a structure passed by value: args holds its bytes, 4096 at the most and no Go pointers among them,
+// which are copied before Launch returns. Launch allocates nothing.
+func (f *Function) Launch(grid [2]int, threads, shared int, s *Stream, args []byte) error {
+	l := launch{name: f.name, grid: grid, threads: threads, shared: f.attributes.Shared + shared}
+	if err := f.check(grid, threads, shared, len(args)); err != nil {
 		return fmt.Errorf("gpu: %v: launch: %w", l, err)
 	}
-	r := C.shim_launch(f.f, C.uint(grid[0]), C.uint(grid[1]), C.uint(grid[2]), C.uint(block[0]), C.uint(block[1]), C.uint(block[2]),
-		C.uint(shared), s.c(), args)
+	r := C.shim_launch(f.f, C.uint(grid[0]), C.uint(grid[1]), 1, C.uint(threads), 1, 1, C.uint(shared), s.c(), unsafe.Pointer(&args[0]))
 	if r != C.CUDA_SUCCESS {
 		return fmt.Errorf("gpu: %v: launch: %w", l, result(r))
 	}
@@ -129,8 +128,8 @@ func (f *Function) Launch(grid, block [3]int, shared int, s *Stream, args unsafe
 }
 
 // check refuses what the driver would not notice.
-func (f *Function) check(grid, block [3]int, shared, argBytes int) error {
-	if min(grid[0], grid[1], grid[2], block[0], block[1], block[2]) < 1 || shared < 0 {
+func (f *Function) check(grid [2]int, threads, shared, argBytes int) error {
+	if min(grid[0], grid[1], threads) < 1 || shared < 0 {
 		return errors.New("want sizes of 1 or more")
 	}
 	if argBytes < 1 || argBytes > maxArgs {

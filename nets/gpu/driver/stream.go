@@ -46,24 +46,23 @@ func (s *Stream) Destroy() error {
 
 // CopyToDevice copies src, memory of AllocHost that stays as it is until the copy is done, to dst.
 func (s *Stream) CopyToDevice(dst Ptr, src []byte) error {
-	if len(src) == 0 {
-		return nil
-	}
-	if !s.dev.isPinned(src) {
-		return fmt.Errorf("gpu: copy to device of %s: in a stream, want memory of AllocHost", size(int64(len(src))))
-	}
-	return s.queued("copy to device", int64(len(src)), cu.MemcpyHtoDAsync(cu.DevicePtr(dst), unsafe.Pointer(&src[0]), int64(len(src)), s.s))
+	return s.copy("copy to device", src, toDevice(dst))
 }
 
 // CopyFromDevice copies len(dst) bytes at src to dst, memory of AllocHost that is not read until the copy is done.
 func (s *Stream) CopyFromDevice(dst []byte, src Ptr) error {
-	if len(dst) == 0 {
+	return s.copy("copy from device", dst, fromDevice(src))
+}
+
+func (s *Stream) copy(what string, host []byte, queue transfer) error {
+	if len(host) == 0 {
 		return nil
 	}
-	if !s.dev.isPinned(dst) {
-		return fmt.Errorf("gpu: copy from device of %s: in a stream, want memory of AllocHost", size(int64(len(dst))))
+	bytes := int64(len(host))
+	if !s.dev.isPinned(host) {
+		return fmt.Errorf("gpu: %s of %s: in a stream, want memory of AllocHost", what, size(bytes))
 	}
-	return s.queued("copy from device", int64(len(dst)), cu.MemcpyDtoHAsync(unsafe.Pointer(&dst[0]), cu.DevicePtr(src), int64(len(dst)), s.s))
+	return s.queued(what, bytes, queue(unsafe.Pointer(&host[0]), bytes, s.s))
 }
 
 // Memset32 writes value count times; dst is aligned to 4 bytes.

@@ -9,20 +9,15 @@ import (
 
 // Thread runs functions one at a time on one OS thread, which CUDA's notion of a current context and of thread-local capture asks for.
 type Thread struct {
-	work    chan task
+	work    chan func()
 	closing chan struct{}
 	ended   chan struct{}
 	close   sync.Once
 }
 
-type task struct {
-	f     func() error
-	reply chan error
-}
-
 // NewThread starts a thread.
 func NewThread() *Thread {
-	t := &Thread{work: make(chan task), closing: make(chan struct{}), ended: make(chan struct{})}
+	t := &Thread{work: make(chan func()), closing: make(chan struct{}), ended: make(chan struct{})}
 	go t.run()
 	return t
 }
@@ -33,7 +28,7 @@ func (t *Thread) run() {
 	for {
 		select {
 		case w := <-t.work:
-			w.reply <- w.f()
+			w()
 		case <-t.closing:
 			return
 		}
@@ -43,21 +38,16 @@ func (t *Thread) run() {
 // Do runs f on the thread and returns what f returns. Calls from several goroutines queue; f must not call Do itself. Once
 // the thread has ended, be it that f ended its goroutine, Do returns ErrClosed.
 func (t *Thread) Do(f func() error) error {
-	w := task{f, make(chan error, 1)}
-	select {
-	case t.work <- w:
-	case <-t.ended:
-		return ErrClosed
+	reply := make(chan error, 1)
+	work := func() {
+		err := ErrClosed // unless f returns
+		defer func() { reply <- err }()
+		err = f()
 	}
 	select {
-	case err := <-w.reply:
-		return err
+	case t.work <- work:
+		return <-reply
 	case <-t.ended:
-	}
-	select {
-	case err := <-w.reply:
-		return err
-	default:
 		return ErrClosed
 	}
 }

@@ -33,7 +33,7 @@ func TestAdd(t *testing.T) {
 						for i := range K * n {
 							want[i] = p.round(x[i] + y[i])
 						}
-						launch(r, "add_"+p.name, a.Geometry(), w.room(), &a)
+						launch(r, "add_"+p.name, a.Launch(p.kind()), w.room(), &a)
 						same(t, "y", p.download(r, a.Y, all), want)
 					})
 				}

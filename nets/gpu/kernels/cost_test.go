@@ -22,40 +22,40 @@ func TestCostsByHand(t *testing.T) {
 		got  Cost
 		want Cost
 	}{
-		{"norm_moments tf32", norm.MomentsCost(TF32), Cost{Bytes: 4*maps + 16*2*32}},
-		{"norm_moments bf16", norm.MomentsCost(BF16), Cost{Bytes: 2*maps + 16*2*32}},
-		{"norm_statistics", norm.ChannelsCost(BF16), Cost{Bytes: 16 * 2 * 32}},
-		{"norm_apply", norm.ApplyCost(FP32), Cost{Bytes: 8 * maps}},
-		{"norm_apply and add", added.ApplyCost(BF16), Cost{Bytes: 6 * maps}},
-		{"norm_sums", norm.SumsCost(FP32), Cost{Bytes: 8 * maps}},
-		{"norm_sums of two gradients behind a sum", summed.SumsCost(FP32), Cost{Bytes: 20 * maps}},
-		{"norm_input", norm.InputCost(BF16), Cost{Bytes: 6 * maps}},
-		{"average_pool", (&AverageArgs{B: 8, Pixels: 64, C: 64}).Cost(TF32), Cost{Bytes: 4 * (8*64*64 + 8*64)}},
-		{"subsample", sub.ForwardCost(TF32), Cost{Bytes: 4 * (8*8*8*64 + 8*8*8*32)}},
-		{"subsample_backward", sub.BackwardCost(BF16), Cost{Bytes: 2 * (maps + 8*8*8*32)}},
-		{"conv2d_forward", conv.ForwardCost(TF32), Cost{FLOP: 2 * 8 * 64 * 288 * 64, Bytes: 4 * (maps + 288*64 + 8*64*64)}},
-		{"conv2d_backward_data", conv.BackwardDataCost(BF16), Cost{FLOP: 2 * 8 * 64 * 288 * 64, Bytes: 2 * (maps + 288*64 + 8*64*64)}},
-		{"conv2d_backward_filter, 3 chunks", conv.BackwardFilterCost(BF16), Cost{FLOP: 2 * 8 * 64 * 288 * 64, Bytes: 2*(maps+8*64*64) + 3*4*288*64}},
-		{"gather of features", (&GatherArgs{B: 8, H: 1, W: 1, C: 60}).Cost(BF16), Cost{Bytes: 6 * 8 * 60}},
-		{"cross_entropy of the loss alone", (&CrossEntropyArgs{B: 8, O: 10}).Cost(FP32), Cost{Bytes: 320}},
-		{"log_odds", (&LogOddsArgs{N: 8}).ForwardCost(FP32), Cost{Bytes: 96}},
-		{"log_odds_backward", (&LogOddsArgs{N: 8}).BackwardCost(BF16), Cost{Bytes: 48}},
-		{"score", (&ScoreArgs{B: 8, O: 10}).Cost(BF16), Cost{Bytes: 320}},
-		{"begin fp32", (&RowsArgs{P: 1024}).BeginCost(FP32), Cost{Bytes: 8 * 1024}},
-		{"begin bf16", (&RowsArgs{P: 1024}).BeginCost(BF16), Cost{Bytes: 10 * 1024}},
-		{"round_weights tf32", (&RowsArgs{P: 1024}).RoundCost(TF32), Cost{Bytes: 8 * 1024}},
-		{"combine of 3", (&CombineArgs{P: 1024, Terms: 3}).Cost(), Cost{Bytes: 16 * 1024}},
-		{"sum_squares", (&SumSquaresArgs{N: 1024}).Cost(), Cost{Bytes: 4096}},
-		{"grad_squares", (&ClipArgs{N: 5000}).SquaresCost(TF32), Cost{Bytes: 20000}},
-		{"clip_scale, 2 partial sums", (&ClipArgs{N: 5000}).ScalesCost(TF32), Cost{Bytes: 20}},
-		{"sgd tf32", sgd.Cost(TF32), Cost{Bytes: 16 * 1024, Momentum: 8 * 1024, Drift: 4 * 1024}},
-		{"track", sgd.RunningCost(TF32), Cost{Bytes: 12 * 64}},
+		{"norm_moments tf32", norm.Moments(TF32).Cost, Cost{Bytes: 4*maps + 16*2*32}},
+		{"norm_moments bf16", norm.Moments(BF16).Cost, Cost{Bytes: 2*maps + 16*2*32}},
+		{"norm_statistics", norm.Channels(BF16).Cost, Cost{Bytes: 16 * 2 * 32}},
+		{"norm_apply", norm.Apply(FP32).Cost, Cost{Bytes: 8 * maps}},
+		{"norm_apply and add", added.Apply(BF16).Cost, Cost{Bytes: 6 * maps}},
+		{"norm_sums", norm.Sums(FP32).Cost, Cost{Bytes: 8 * maps}},
+		{"norm_sums of two gradients behind a sum", summed.Sums(FP32).Cost, Cost{Bytes: 20 * maps}},
+		{"norm_input", norm.Input(BF16).Cost, Cost{Bytes: 6 * maps}},
+		{"average_pool", (&AverageArgs{B: 8, Pixels: 64, C: 64}).Launch(TF32).Cost, Cost{Bytes: 4 * (8*64*64 + 8*64)}},
+		{"subsample", sub.Forward(TF32).Cost, Cost{Bytes: 4 * (8*8*8*64 + 8*8*8*32)}},
+		{"subsample_backward", sub.Backward(BF16).Cost, Cost{Bytes: 2 * (maps + 8*8*8*32)}},
+		{"conv2d_forward", conv.Forward(TF32).Cost, Cost{FLOP: 2 * 8 * 64 * 288 * 64, Bytes: 4 * (maps + 288*64 + 8*64*64)}},
+		{"conv2d_backward_data", conv.BackwardData(BF16).Cost, Cost{FLOP: 2 * 8 * 64 * 288 * 64, Bytes: 2 * (maps + 288*64 + 8*64*64)}},
+		{"conv2d_backward_filter, 3 chunks", conv.BackwardFilter(BF16).Cost, Cost{FLOP: 2 * 8 * 64 * 288 * 64, Bytes: 2*(maps+8*64*64) + 3*4*288*64}},
+		{"gather of features", (&GatherArgs{B: 8, H: 1, W: 1, C: 60}).Launch(BF16).Cost, Cost{Bytes: 6 * 8 * 60}},
+		{"cross_entropy of the loss alone", (&CrossEntropyArgs{B: 8, O: 10}).Launch(FP32).Cost, Cost{Bytes: 320}},
+		{"log_odds", (&LogOddsArgs{N: 8}).Forward(FP32).Cost, Cost{Bytes: 96}},
+		{"log_odds_backward", (&LogOddsArgs{N: 8}).Backward(BF16).Cost, Cost{Bytes: 48}},
+		{"score", (&ScoreArgs{B: 8, O: 10}).Launch(BF16).Cost, Cost{Bytes: 320}},
+		{"begin fp32", (&RowsArgs{P: 1024}).Begin(FP32).Cost, Cost{Bytes: 8 * 1024}},
+		{"begin bf16", (&RowsArgs{P: 1024}).Begin(BF16).Cost, Cost{Bytes: 10 * 1024}},
+		{"round_weights tf32", (&RowsArgs{P: 1024}).Round(TF32).Cost, Cost{Bytes: 8 * 1024}},
+		{"combine of 3", (&CombineArgs{P: 1024, Terms: 3}).Launch().Cost, Cost{Bytes: 16 * 1024}},
+		{"sum_squares", (&SumSquaresArgs{N: 1024}).Launch().Cost, Cost{Bytes: 4096}},
+		{"grad_squares", (&ClipArgs{N: 5000}).Squares(TF32).Cost, Cost{Bytes: 20000}},
+		{"clip_scale, 2 partial sums", (&ClipArgs{N: 5000}).Scales(TF32).Cost, Cost{Bytes: 20}},
+		{"sgd tf32", sgd.Launch(TF32).Cost, Cost{Bytes: 16 * 1024, Momentum: 8 * 1024, Drift: 4 * 1024}},
+		{"track", sgd.Running(TF32).Cost, Cost{Bytes: 12 * 64}},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, c.got, c.want)
 		}
 	}
-	flop, bytes := sgd.Cost(FP32).Of(3, 2, 1)
+	flop, bytes := sgd.Launch(FP32).Of(3, 2, 1)
 	if want := 1024. * (3*12 + 2*8 + 4); flop != 0 || bytes != want {
 		t.Errorf("sgd of 3 slots, 2 with momentum, 1 with drift: %g operations, %g bytes, want 0, %g", flop, bytes, want)
 	}

@@ -79,7 +79,7 @@ func testCrossEntropy(t *testing.T, p precision, c lossCase) {
 		Work: r.work(w), Logits: upload(r, logits), Labels: upload(r, labels), Loss: blank[float32](r, E*capacity), DLogits: p.blank(r, w.room()*n),
 		B: uint32(c.B), O: uint32(c.O), Step: step, E: E, Capacity: uint32(capacity),
 	}
-	launch(r, "cross_entropy_"+p.name, a.Geometry(), w.room(), &a)
+	launch(r, "cross_entropy_"+p.name, a.Launch(p.kind()), w.room(), &a)
 
 	// The reference is the CPU's code on float64, so that only the device rounds.
 	exec := cpu.NewExec(cpu.Generic[float64](), nil)
@@ -101,7 +101,7 @@ func testCrossEntropy(t *testing.T, p precision, c lossCase) {
 
 	again := a
 	again.DLogits, again.Loss = 0, blank[float32](r, E*capacity)
-	launch(r, "cross_entropy_"+p.name, again.Geometry(), w.room(), &again)
+	launch(r, "cross_entropy_"+p.name, again.Launch(p.kind()), w.room(), &again)
 	same(t, "loss without a gradient", download[float32](r, again.Loss, E*capacity), download[float32](r, a.Loss, E*capacity))
 }
 
@@ -123,7 +123,7 @@ func testScore(t *testing.T, c lossCase) {
 		Work: r.work(w), Logits: upload(r, logits), Labels: upload(r, labels), Loss: blank[float64](r, w.room()), Correct: blank[int32](r, 2*w.room()),
 		B: uint32(c.B), O: uint32(c.O),
 	}
-	launch(r, "score", a.Geometry(), w.room(), &a)
+	launch(r, "score", a.Launch(FP32), w.room(), &a)
 	exec := cpu.NewExec(cpu.Generic[float32](), nil)
 	loss, hits := make([]float64, c.K), make([]int32, 2*c.K)
 	for k := range c.K {

@@ -37,7 +37,7 @@ func TestDropout(t *testing.T) {
 						if inPlace {
 							a.Y = a.X
 						}
-						launch(r, "dropout_"+p.name, a.Geometry(), w.room(), &a)
+						launch(r, "dropout_"+p.name, a.Launch(p.kind()), w.room(), &a)
 						want, mask := make([]float32, K*n), make([]uint8, n)
 						for k := range K {
 							d := cpu.Draw{Seed: w.Seed, Round: w.Round, Client: slots[k].Client, Step: uint32(step)}

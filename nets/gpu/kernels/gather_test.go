@@ -93,7 +93,7 @@ func testGather(t *testing.T, p precision, c batchCase) {
 		Y: p.blank(r, w.room()*c.B*size), Labels: blank[int32](r, w.room()*c.B),
 		Step: step, E: E, B: uint32(c.B), H: uint32(c.H), W: uint32(c.W), C: uint32(c.C),
 	}
-	launch(r, "gather_"+p.name, a.Geometry(), w.room(), &a)
+	launch(r, "gather_"+p.name, a.Launch(p.kind()), w.room(), &a)
 
 	want, labels := make([]float32, c.K*c.B*size), make([]int32, c.K*c.B)
 	for i := range labels {
@@ -132,7 +132,7 @@ func TestGatherFeatures(t *testing.T) {
 					Work: r.work(w), Features: upload(r, features), Classes: upload(r, []uint8{0, 1, 2, 3, 4, 5, 6, 7, 8}),
 					Y: p.blank(r, w.room()*B*F), Labels: blank[int32](r, w.room()*B), E: 1, B: B, H: 1, W: 1, C: uint32(F),
 				}
-				launch(r, "gather_"+p.name, a.Geometry(), w.room(), &a)
+				launch(r, "gather_"+p.name, a.Launch(p.kind()), w.room(), &a)
 				want := make([]float32, K*B*F)
 				for i, s := range w.Index {
 					if s >= 0 {

@@ -142,7 +142,7 @@ func download[T driver.Scalar](r *rig, at uint64, n int) []T {
 }
 
 // launch runs a kernel on a grid of g.X × room blocks and waits for it. args points to one of the structures of args.go.
-func launch[A any](r *rig, kernel string, g Geometry, room int, args *A) {
+func launch[A any](r *rig, kernel string, g Launch, room int, args *A) {
 	r.t.Helper()
 	r.do(func() error {
 		f, err := r.card.function(kernel)
@@ -152,7 +152,8 @@ func launch[A any](r *rig, kernel string, g Geometry, room int, args *A) {
 		if err := f.SetMaxDynamicShared(g.Shared); err != nil {
 			return err
 		}
-		err = f.Launch([3]int{g.X, room, 1}, [3]int{g.Threads, 1, 1}, g.Shared, r.card.stream, unsafe.Pointer(args), int(unsafe.Sizeof(*args)))
+		bytes := unsafe.Slice((*byte)(unsafe.Pointer(args)), unsafe.Sizeof(*args))
+		err = f.Launch([2]int{g.X, room}, g.Threads, g.Shared, r.card.stream, bytes)
 		if err != nil {
 			return err
 		}

@@ -137,14 +137,35 @@ func (a *ConvArgs) backwardFilter(p Precision) (Geometry, bool) {
 	return g, true
 }
 
-// Forward is the geometry of conv_forward. The sizes must have passed [ConvArgs.Fits].
-func (a *ConvArgs) Forward(p Precision) Geometry { g, _ := a.forward(p); return g }
+// sizes are the elements of x, w, y (as many as arg and gy) and the operations of each of the products.
+func (a *ConvArgs) sizes() (x, w, y, flop int64) {
+	rows, columns := a.pooled()
+	w = volume(a.R, a.S, a.C, a.O)
+	windows := int64(a.B) * int64(rows) * int64(columns)
+	return volume(a.B, a.H, a.W, a.C), w, windows * int64(a.O), 2 * 4 * windows * w
+}
 
-// BackwardData is the geometry of conv_backward_data.
-func (a *ConvArgs) BackwardData(p Precision) Geometry { g, _ := a.backwardData(p); return g }
+// Forward is the launch of conv_forward: x, w, y, and arg in bytes. The sizes must have passed [ConvArgs.Fits].
+func (a *ConvArgs) Forward(p Precision) Launch {
+	g, _ := a.forward(p)
+	x, w, y, flop := a.sizes()
+	return Launch{g, Cost{FLOP: flop, Bytes: p.act(x+w+y) + y}}
+}
 
-// BackwardFilter is the geometry of conv_backward_filter; Images must be set.
-func (a *ConvArgs) BackwardFilter(p Precision) Geometry { g, _ := a.backwardFilter(p); return g }
+// BackwardData is the launch of conv_backward_data: gy, w, dx, and arg in bytes.
+func (a *ConvArgs) BackwardData(p Precision) Launch {
+	g, _ := a.backwardData(p)
+	x, w, y, flop := a.sizes()
+	return Launch{g, Cost{FLOP: flop, Bytes: p.act(y+w+x) + y}}
+}
+
+// BackwardFilter is the launch of conv_backward_filter: x, gy, arg in bytes, and the partial sums of dw and db; Images must be set.
+func (a *ConvArgs) BackwardFilter(p Precision) Launch {
+	g, _ := a.backwardFilter(p)
+	x, w, y, flop := a.sizes()
+	chunks := int64(blocks(a.B, int(a.Images)))
+	return Launch{g, Cost{FLOP: flop, Bytes: p.act(x+y) + y + 4*chunks*(w+int64(a.O))}}
+}
 
 // Fits reports whether a block has the shared memory for a convolution of so many channels, in and out: in float32 up to 900
 // and more for 3×3, 400 for 5×5. Images must be set.

@@ -34,15 +34,29 @@ func (a *Conv2DArgs) Out() (rows, columns uint32) {
 	return (a.H+2*a.Pad-a.R)/a.U + 1, (a.W+2*a.Pad-a.S)/a.U + 1
 }
 
-// Forward is the geometry of conv2d_forward. The sizes must have passed [Conv2DArgs.Fits].
-func (a *Conv2DArgs) Forward(p Precision) Geometry {
+// launch is that of a kernel of so many tiles, whose product costs the same for all.
+func (a *Conv2DArgs) launch(tiles, shared int, bytes int64) Launch {
 	rows, columns := a.Out()
-	t := conv2DTileOf(p, a.O, false)
-	return Geometry{X: blocks(a.B*rows*columns, t.rows) * blocks(a.O, t.columns), Threads: conv2DThreads, Shared: t.shared() + t.rows*conv2DWindow}
+	macs := volume(a.B, rows, columns, a.R, a.S, a.C, a.O)
+	return Launch{Geometry{X: tiles, Threads: conv2DThreads, Shared: shared}, Cost{FLOP: 2 * macs, Bytes: bytes}}
 }
 
-// BackwardData is the geometry of conv2d_backward_data: tiles of each of the U² classes of pixels.
-func (a *Conv2DArgs) BackwardData(p Precision) Geometry {
+// sizes are the elements of x, w, y (as many as gy).
+func (a *Conv2DArgs) sizes() (x, w, y int64) {
+	rows, columns := a.Out()
+	return volume(a.B, a.H, a.W, a.C), volume(a.R, a.S, a.C, a.O), volume(a.B, rows, columns, a.O)
+}
+
+// Forward is the launch of conv2d_forward: x, w, y. The sizes must have passed [Conv2DArgs.Fits].
+func (a *Conv2DArgs) Forward(p Precision) Launch {
+	rows, columns := a.Out()
+	t := conv2DTileOf(p, a.O, false)
+	x, w, y := a.sizes()
+	return a.launch(blocks(a.B*rows*columns, t.rows)*blocks(a.O, t.columns), t.shared()+t.rows*conv2DWindow, p.act(x+w+y))
+}
+
+// BackwardData is the launch of conv2d_backward_data: gy, w, dx. There are tiles of each of the U² classes of pixels.
+func (a *Conv2DArgs) BackwardData(p Precision) Launch {
 	t := conv2DTileOf(p, a.C, false)
 	tiles := 0
 	for i := range a.U {
@@ -50,13 +64,15 @@ func (a *Conv2DArgs) BackwardData(p Precision) Geometry {
 			tiles += blocks(a.B*((a.H-i+a.U-1)/a.U)*((a.W-j+a.U-1)/a.U), t.rows)
 		}
 	}
-	return Geometry{X: tiles * blocks(a.C, t.columns), Threads: conv2DThreads, Shared: t.shared() + t.rows*conv2DWindow}
+	x, w, y := a.sizes()
+	return a.launch(tiles*blocks(a.C, t.columns), t.shared()+t.rows*conv2DWindow, p.act(y+w+x))
 }
 
-// BackwardFilter is the geometry of conv2d_backward_filter; Images must be set.
-func (a *Conv2DArgs) BackwardFilter(p Precision) Geometry {
-	t := conv2DTileOf(p, a.O, true)
-	return Geometry{X: a.filterTiles(p) * blocks(a.B, int(a.Images)), Threads: conv2DThreads, Shared: t.shared()}
+// BackwardFilter is the launch of conv2d_backward_filter: x, gy, and dw of every chunk in float; Images must be set.
+func (a *Conv2DArgs) BackwardFilter(p Precision) Launch {
+	chunks := blocks(a.B, int(a.Images))
+	x, w, y := a.sizes()
+	return a.launch(a.filterTiles(p)*chunks, conv2DTileOf(p, a.O, true).shared(), p.act(x+y)+4*int64(chunks)*w)
 }
 
 // filterTiles is how many tiles the weights take.

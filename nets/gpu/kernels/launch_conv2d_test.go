@@ -25,7 +25,7 @@ func TestConv2DGeometry(t *testing.T) {
 				}
 				rows, columns := a.Out()
 				for what, v := range map[string]struct {
-					g          Geometry
+					g          Launch
 					rows, cols uint32
 				}{
 					"forward": {a.Forward(p), B * rows * columns, c.O},

@@ -24,26 +24,44 @@ func linearNarrow(p Precision) linearTile {
 	return linearTile{32, narrowOutputs, 64 * 4}
 }
 
-// over is the launch of tiles that cover a matrix [M,N].
-func (t linearTile) over(M, N uint32) Geometry {
-	return Geometry{X: blocks(M, t.rows) * blocks(N, t.columns), Threads: linearThreads, Shared: linearStages * (t.rows + t.columns) * t.depth}
+// over is the launch of tiles that cover a matrix [M,N], and moves so many bytes.
+func (a *LinearArgs) over(t linearTile, M, N uint32, bytes int64) Launch {
+	return Launch{
+		Geometry{X: blocks(M, t.rows) * blocks(N, t.columns), Threads: linearThreads, Shared: linearStages * (t.rows + t.columns) * t.depth},
+		Cost{FLOP: 2 * volume(a.B, a.I, a.O), Bytes: bytes},
+	}
 }
 
-// Forward is the geometry of linear_forward.
-func (a *LinearArgs) Forward(p Precision) Geometry {
-	if a.O <= narrowOutputs {
-		return linearNarrow(p).over(a.B, a.O)
-	}
-	return linearForward.over(a.B, a.O)
+// sizes are the elements of x, w, y.
+func (a *LinearArgs) sizes() (x, w, y int64) {
+	return volume(a.B, a.I), volume(a.I, a.O), volume(a.B, a.O)
 }
 
-// BackwardData is the geometry of linear_backward_data.
-func (a *LinearArgs) BackwardData(Precision) Geometry { return linearBackward.over(a.B, a.I) }
-
-// BackwardFilter is the geometry of linear_backward_filter.
-func (a *LinearArgs) BackwardFilter(p Precision) Geometry {
+// Forward is the launch of linear_forward: x, w, y, the latter in float if YFloat.
+func (a *LinearArgs) Forward(p Precision) Launch {
+	t := linearForward
 	if a.O <= narrowOutputs {
-		return linearNarrow(p).over(a.I, a.O)
+		t = linearNarrow(p)
 	}
-	return linearBackward.over(a.I, a.O)
+	x, w, y := a.sizes()
+	if a.YFloat != 0 {
+		return a.over(t, a.B, a.O, p.act(x+w)+4*y)
+	}
+	return a.over(t, a.B, a.O, p.act(x+w+y))
+}
+
+// BackwardData is the launch of linear_backward_data: gy, w, dx.
+func (a *LinearArgs) BackwardData(p Precision) Launch {
+	x, w, y := a.sizes()
+	return a.over(linearBackward, a.B, a.I, p.act(y+w+x))
+}
+
+// BackwardFilter is the launch of linear_backward_filter: x, gy, and dw in float.
+func (a *LinearArgs) BackwardFilter(p Precision) Launch {
+	t := linearBackward
+	if a.O <= narrowOutputs {
+		t = linearNarrow(p)
+	}
+	x, w, y := a.sizes()
+	return a.over(t, a.I, a.O, p.act(x+y)+4*w)
 }

@@ -154,7 +154,7 @@ func TestLinearGeometry(t *testing.T) {
 	eachLinearSize(func(p precision, s linearSize) {
 		a := LinearArgs{B: uint32(s.B), I: uint32(s.I), O: uint32(s.O)}
 		for name, c := range map[string]struct {
-			g       Geometry
+			g       Launch
 			outputs int
 		}{
 			"forward":         {a.Forward(p.kind()), s.B * s.O},

@@ -16,7 +16,7 @@ func TestLogOdds(t *testing.T) {
 				w := wave{Slots: make([]Slot, K), E: 1, B: 1}
 				x := numbers(rand.New(rand.NewPCG(uint64(n), uint64(K))), w.room()*n)
 				a := LogOddsArgs{Work: r.work(w), X: upload(r, x), Y: blank[float32](r, 2*w.room()*n), N: uint32(n)}
-				launch(r, "log_odds", a.Geometry(), w.room(), &a)
+				launch(r, "log_odds", a.Forward(FP32), w.room(), &a)
 				want := make([]float32, 2*K*n)
 				for i, v := range x[:K*n] {
 					want[2*i+1] = v
@@ -37,7 +37,7 @@ func TestLogOddsBackward(t *testing.T) {
 					w := wave{Slots: make([]Slot, K), E: 1, B: 1}
 					gy := p.rounded(numbers(rand.New(rand.NewPCG(uint64(n), uint64(K))), 2*w.room()*n))
 					a := LogOddsArgs{Work: r.work(w), GY: p.upload(r, gy), DX: p.blank(r, w.room()*n), N: uint32(n)}
-					launch(r, "log_odds_backward_"+p.name, a.Geometry(), w.room(), &a)
+					launch(r, "log_odds_backward_"+p.name, a.Backward(p.kind()), w.room(), &a)
 					want := make([]float32, K*n)
 					for i := range want {
 						want[i] = gy[2*i+1]

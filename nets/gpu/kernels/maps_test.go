@@ -25,8 +25,8 @@ func TestAveragePool(t *testing.T) {
 						Work: r.work(w), X: p.upload(r, x), Y: p.blank(r, w.room()*out), GY: p.upload(r, gy), DX: p.blank(r, w.room()*in),
 						B: uint32(s.N), Pixels: uint32(pixels), C: uint32(s.C),
 					}
-					launch(r, "average_pool_"+p.name, a.Geometry(), w.room(), &a)
-					launch(r, "average_pool_backward_"+p.name, a.Geometry(), w.room(), &a)
+					launch(r, "average_pool_"+p.name, a.Launch(p.kind()), w.room(), &a)
+					launch(r, "average_pool_backward_"+p.name, a.Launch(p.kind()), w.room(), &a)
 					exec, all := cpu.NewExec(cpu.Generic[float64](), nil), s
 					all.N = K * s.N
 					y, dx := make([]float64, K*out), make([]float64, K*in)
@@ -64,8 +64,8 @@ func TestSubsample(t *testing.T) {
 						Work: r.work(w), X: p.upload(r, x), Y: p.blank(r, w.room()*out), GY: p.upload(r, gy), DX: p.blank(r, w.room()*in),
 						B: uint32(s.N), H: uint32(s.H), W: uint32(s.W), C: uint32(s.C), O: uint32(s.O), Stride: uint32(s.Stride),
 					}
-					launch(r, "subsample_"+p.name, a.Forward(), w.room(), &a)
-					launch(r, "subsample_backward_"+p.name, a.Backward(), w.room(), &a)
+					launch(r, "subsample_"+p.name, a.Forward(p.kind()), w.room(), &a)
+					launch(r, "subsample_backward_"+p.name, a.Backward(p.kind()), w.room(), &a)
 					exec, all := cpu.NewExec(cpu.Generic[float32](), nil), s
 					all.N = K * s.N
 					y, dx := make([]float32, K*out), make([]float32, K*in)

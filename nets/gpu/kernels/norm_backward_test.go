@@ -29,9 +29,9 @@ func TestNormBackward(t *testing.T) {
 		if c.add || c.gy2 != nil {
 			a.D = c.p.blank(c.rig, c.room*c.n)
 		}
-		launch(c.rig, "norm_sums_"+c.p.name, a.Maps(), c.room, a)
-		launch(c.rig, "norm_solve", a.Channels(), c.room, a)
-		launch(c.rig, "norm_input_"+c.p.name, a.Maps(), c.room, a)
+		launch(c.rig, "norm_sums_"+c.p.name, a.Sums(c.p.kind()), c.room, a)
+		launch(c.rig, "norm_solve", a.Channels(c.p.kind()), c.room, a)
+		launch(c.rig, "norm_input_"+c.p.name, a.Input(c.p.kind()), c.room, a)
 
 		dx, d := make([]float64, s.K*c.n), make([]float64, s.K*c.n)
 		dw, db := make([]float64, s.K*s.C), make([]float64, s.K*s.C)

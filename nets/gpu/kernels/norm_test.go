@@ -121,9 +121,9 @@ func (c *norm) train() {
 	c.t.Helper()
 	for _, l := range []struct {
 		kernel string
-		g      Geometry
-	}{{"norm_moments_", c.args.Maps()}, {"norm_statistics_", c.args.Channels()}, {"norm_apply_", c.args.Maps()}} {
-		launch(c.rig, l.kernel+c.p.name, l.g, c.room, c.args)
+		l      Launch
+	}{{"norm_moments_", c.args.Moments(c.p.kind())}, {"norm_statistics_", c.args.Channels(c.p.kind())}, {"norm_apply_", c.args.Apply(c.p.kind())}} {
+		launch(c.rig, l.kernel+c.p.name, l.l, c.room, c.args)
 	}
 	c.stats = c.forward.Train(c.exec, c.shape, c.want, c.wide, c.wideMore, c.weight, c.bias, c.labels)
 }
@@ -233,7 +233,7 @@ func TestNormEvaluate(t *testing.T) {
 		if c.add {
 			c.args.Add = c.maps(c.more)
 		}
-		launch(c.rig, "norm_evaluate_"+c.p.name, c.args.Maps(), c.room, c.args)
+		launch(c.rig, "norm_evaluate_"+c.p.name, c.args.Apply(c.p.kind()), c.room, c.args)
 		s := c.shape
 		new(cpu.NormForward[float64]).Evaluate(c.exec, s, c.want, c.wide, c.wideMore, c.weight, c.bias, c.mean, c.variance)
 		near(t, "y", c.p.download(c.rig, c.args.Y, s.K*c.n), c.want, func(i int) float64 {
@@ -252,8 +252,8 @@ func TestNormGeometry(t *testing.T) {
 	} {
 		a := NormArgs{B: c.B, Pixels: c.pixels, C: c.C}
 		a.Split()
-		if a.Lanes != c.lanes || a.Chunks != c.chunks || a.Maps() != (Geometry{X: int(c.blocks), Threads: 256}) {
-			t.Errorf("B=%d pixels=%d C=%d: %d lanes, %d chunks, %+v, want %d, %d, %d blocks of 256", c.B, c.pixels, c.C, a.Lanes, a.Chunks, a.Maps(), c.lanes, c.chunks, c.blocks)
+		if a.Lanes != c.lanes || a.Chunks != c.chunks || a.Input(FP32).Geometry != (Geometry{X: int(c.blocks), Threads: 256}) {
+			t.Errorf("B=%d pixels=%d C=%d: %d lanes, %d chunks, %+v, want %d, %d, %d blocks of 256", c.B, c.pixels, c.C, a.Lanes, a.Chunks, a.Input(FP32).Geometry, c.lanes, c.chunks, c.blocks)
 		}
 	}
 }

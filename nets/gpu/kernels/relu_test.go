@@ -27,7 +27,7 @@ func TestReLUBackward(t *testing.T) {
 						if inPlace {
 							a.D = a.GY
 						}
-						launch(r, "relu_backward_"+p.name, a.Geometry(), w.room(), &a)
+						launch(r, "relu_backward_"+p.name, a.Launch(p.kind()), w.room(), &a)
 						want, db := make([]float32, K*n), make([]float32, n)
 						cpu.Generic[float32]().ReLUGrad(want, db, gy[:K*n], y[:K*n], true)
 						got := p.download(r, a.D, all)

@@ -66,7 +66,7 @@ func TestBegin(t *testing.T) {
 					}
 					w := wave{Slots: slots, E: 1, B: 1}
 					a := RowsArgs{Work: r.work(w), P: uint32(P)}
-					launch(r, "begin_"+p.name, a.Geometry(), w.room(), &a)
+					launch(r, "begin_"+p.name, a.Begin(p.kind()), w.room(), &a)
 					for k, s := range slots {
 						what := fmt.Sprintf("client %d: ", k)
 						same(t, what+"row", download[float32](r, s.Row, P), start[k])
@@ -89,7 +89,7 @@ func TestRoundWeights(t *testing.T) {
 			slots[0].Weights = p.blank(r, P)
 			w := wave{Slots: slots, E: 1, B: 1}
 			a := RowsArgs{Work: r.work(w), P: P}
-			launch(r, "round_weights_"+p.name, a.Geometry(), w.room(), &a)
+			launch(r, "round_weights_"+p.name, a.Round(p.kind()), w.room(), &a)
 			for k, s := range slots {
 				same(t, fmt.Sprintf("weights of client %d", k), p.download(r, s.Weights, P), p.rounded(rows[k]))
 				same(t, fmt.Sprintf("row of client %d", k), download[float32](r, s.Row, P), rows[k])
@@ -128,7 +128,7 @@ func TestCombine(t *testing.T) {
 						dst = blank[float32](r, P)
 					}
 					a := CombineArgs{Dst: dst, C: upload(r, c), Src: upload(r, at), Terms: uint32(terms), P: uint32(P)}
-					launch(r, "combine", a.Geometry(), 1, &a)
+					launch(r, "combine", a.Launch(), 1, &a)
 					same(t, "dst", download[float32](r, dst, P), want)
 					for i := range src {
 						if i != into {
@@ -170,11 +170,11 @@ func TestSumSquares(t *testing.T) {
 			r := newRig(t)
 			x := numbers(rand.New(rand.NewPCG(6, uint64(n))), n)
 			a := SumSquaresArgs{X: upload(r, x), N: uint32(n)}
-			a.Partial = blank[float64](r, a.Partials()+1)
-			launch(r, "sum_squares", a.Geometry(), 1, &a)
-			near(t, "partial", download[float64](r, a.Partial, a.Partials()), chunkSquares(x),
+			a.Partial = blank[float64](r, Partials(a.N)+1)
+			launch(r, "sum_squares", a.Launch(), 1, &a)
+			near(t, "partial", download[float64](r, a.Partial, Partials(a.N)), chunkSquares(x),
 				func(int) float64 { return 4096 * 0x1p-53 * 4096 }, "4096 roundings of a sum below 4096 in double, in another order")
-			r.untouched("behind the sums", a.Partial+uint64(8*a.Partials()), 8)
+			r.untouched("behind the sums", a.Partial+uint64(8*Partials(a.N)), 8)
 		})
 	}
 }

@@ -96,7 +96,7 @@ func testSGD(t *testing.T, p precision, n, P int, clipped bool) {
 	if clipped {
 		a.Scale = upload(r, scale)
 	}
-	launch(r, "sgd_"+p.name, a.Geometry(), w.room(), &a)
+	launch(r, "sgd_"+p.name, a.Launch(p.kind()), w.room(), &a)
 	for k, c := range clients {
 		what := fmt.Sprintf("client %d %+v: ", k, kinds[k])
 		same(t, what+"row", download[float32](r, slots[k].Row, P), c.wantRow)
@@ -109,7 +109,7 @@ func testSGD(t *testing.T, p precision, n, P int, clipped bool) {
 		}
 	}
 	if n < P {
-		launch(r, "track", a.Running(), w.room(), &a)
+		launch(r, "track", a.Running(FP32), w.room(), &a)
 	}
 	for k, c := range clients {
 		if !kinds[k].empty {
@@ -145,9 +145,9 @@ func TestClip(t *testing.T) {
 			}
 			w := wave{Slots: make([]Slot, K), E: 1, B: 1, Clip: clip}
 			a := ClipArgs{Work: r.work(w), Grad: upload(r, append(grad, make([]float32, P)...)), P: uint32(P), N: uint32(n)}
-			a.Partial, a.Scale = blank[float64](r, w.room()*a.Partials()), blank[float32](r, w.room())
-			launch(r, "grad_squares", a.Squares(), w.room(), &a)
-			launch(r, "clip_scale", a.Scales(), w.room(), &a)
+			a.Partial, a.Scale = blank[float64](r, w.room()*Partials(a.N)), blank[float32](r, w.room())
+			launch(r, "grad_squares", a.Squares(FP32), w.room(), &a)
+			launch(r, "clip_scale", a.Scales(FP32), w.room(), &a)
 			want := make([]float64, K)
 			for k := range want {
 				sum := 0.0
@@ -162,7 +162,7 @@ func TestClip(t *testing.T) {
 			near(t, "scale", download[float32](r, a.Scale, K), want, func(i int) float64 { return 0x1p-24 * 1.001 * want[i] },
 				"one rounding to float of a double right to about 1e-13")
 			r.untouched("scale of the slot not in use", a.Scale+4*K, 4)
-			r.untouched("sums of the slot not in use", a.Partial+uint64(8*K*a.Partials()), 8*a.Partials())
+			r.untouched("sums of the slot not in use", a.Partial+uint64(8*K*Partials(a.N)), 8*Partials(a.N))
 		})
 	}
 }
@@ -183,7 +183,7 @@ func TestClipScaleOfManySums(t *testing.T) {
 		want[k] = 0.5 / math.Sqrt(sum)
 	}
 	a := ClipArgs{Work: r.work(w), Partial: upload(r, partial), Scale: blank[float32](r, w.room()), P: sums * 4096, N: sums*4096 - 64}
-	launch(r, "clip_scale", a.Scales(), w.room(), &a)
+	launch(r, "clip_scale", a.Scales(FP32), w.room(), &a)
 	near(t, "scale", download[float32](r, a.Scale, K), want, func(i int) float64 { return 0x1p-24 * 1.001 * want[i] },
 		"one rounding to float of a double right to about 1e-13")
 }
