@@ -39,13 +39,13 @@ func (b *builder) normParams(name string, x maps) G.Nodes {
 }
 
 // norm adds a batch normalisation with these parameters, behind it the addition of other maps, if there are any, and ReLU.
-func (b *builder) norm(params G.Nodes, x, add maps, border int, relu bool) maps {
+func (b *builder) norm(p G.Nodes, x, add maps, border int, relu bool) maps {
 	if b.err != nil {
 		return maps{}
 	}
 	y := x
 	y.border = border
-	y.node, b.err = ops.NewBatchNorm(b.exec, x.node, add.node, params[0], params[1], params[2], params[3], b.Labels, border, relu)
+	y.node, b.err = ops.NewBatchNorm(b.exec, x.node, add.node, p[0], p[1], p[2], p[3], b.Labels, border, relu)
 	return y
 }
 

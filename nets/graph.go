@@ -29,8 +29,8 @@ type Graph struct {
 	macs   []float64 // multiply-adds per sample of every layer with weights
 }
 
-// Graph builds the net's graph for one client, up to the logits, or for training with dropout, loss and gradients, for executors
-// that lower it to memory of their own: its ops cannot be run by Gorgonia's machine.
+// Graph builds the net's graph for one client, up to the logits, or for training with dropout, loss and gradients, for
+// executors that lower it to memory of their own: its ops cannot be run by Gorgonia's machine.
 func (m *Model) Graph(B int, train bool) (*Graph, error) { return buildGraph(m, nil, 1, B, train) }
 
 // Nodes returns all nodes, inputs before what reads them.

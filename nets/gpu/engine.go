@@ -3,6 +3,7 @@
 package gpu
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -94,13 +95,14 @@ func (e *Engine) announce() error {
 	if o.Clients == 0 {
 		return nil
 	}
-	m, err := e.estimate(min(o.Clients, e.limit), max(1, o.Steps), 0)
-	if err == nil {
-		line := fmt.Sprintf("gpu: takes %s of the card's %s with all %d clients at once; methods' rows come on top, %s each",
-			size(m.total()), size(e.card.Memory), o.Clients, size(e.rowBytes()))
-		e.notice(line, line)
+	samples, waves, err := e.estimate(min(o.Clients, e.limit), max(1, o.Steps))
+	if err != nil {
+		return err
 	}
-	return err
+	line := fmt.Sprintf("gpu: takes %s of the card's %s with all %d clients at once; methods' rows come on top, %s each",
+		size(samples+waves), size(e.card.Memory), o.Clients, size(e.rowBytes()))
+	e.notice(line, line)
+	return nil
 }
 
 func (e *Engine) open() error {
@@ -177,9 +179,7 @@ func (e *Engine) Close() error {
 		}
 		var first error
 		keep := func(err error) {
-			if first == nil {
-				first = err
-			}
+			first = cmp.Or(first, err)
 		}
 		if e.stream != nil {
 			keep(e.stream.Synchronize())

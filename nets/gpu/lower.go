@@ -118,7 +118,7 @@ func (l *lowerer) input(n *G.Node) error {
 		labels := l.labels
 		a.Images = 1 // room for the table, whether it is images or features
 		l.layer = "x"
-		queue(l, "gather", (*kernels.GatherArgs).Launch, a, func(f *frame, a *kernels.GatherArgs) {
+		queue(l, l.precise("gather"), (*kernels.GatherArgs).Launch, a, func(f *frame, a *kernels.GatherArgs) {
 			s := f.parts[f.part]
 			a.Work, a.Images, a.Features, a.Classes, a.Table = f.work, s.images, s.features, s.classes, s.table
 			a.Y, a.Labels, a.Step, a.E = f.at(x), f.at(labels), f.step, f.E
@@ -238,14 +238,15 @@ func (l *lowerer) perSlot(name string, n, bytes int) *buffer {
 	return b
 }
 
-// queue adds a kernel that comes in every precision, with how it is launched, its arguments, which fill completes in a copy for a
-// frame, and the buffers it reads or writes.
-func queue[A any](l *lowerer, kernel string, how func(*A, Precision) kernels.Launch, a A, fill func(*frame, *A), uses ...*buffer) {
-	queuePlain(l, kernel+"_"+string(l.precision), how, a, fill, uses...)
-}
+// precise is the name of a kernel that comes in every precision.
+func (l *lowerer) precise(kernel string) string { return kernel + "_" + string(l.precision) }
 
-// queuePlain adds a kernel that knows no precision.
-func queuePlain[A any](l *lowerer, kernel string, how func(*A, Precision) kernels.Launch, a A, fill func(*frame, *A), uses ...*buffer) {
+// launcher says how a kernel with arguments A is launched.
+type launcher[A any] func(*A, Precision) kernels.Launch
+
+// queue adds a kernel, with how it is launched, its arguments, which fill completes in a copy for a frame, and the buffers
+// it reads or writes.
+func queue[A any](l *lowerer, kernel string, how launcher[A], a A, fill func(*frame, *A), uses ...*buffer) {
 	now := len(l.program.launches)
 	for _, b := range uses {
 		if b.first < 0 {
@@ -264,6 +265,18 @@ func queuePlain[A any](l *lowerer, kernel string, how func(*A, Precision) kernel
 		args: func(f *frame) []byte { return argBytes(args(f)) },
 		cost: func(f *frame) kernels.Cost { a := args(f); return how(&a, p).Cost },
 	})
+}
+
+// mapped adds a kernel that makes y of the only input.
+func mapped[A any](
+	l *lowerer, in []value, kernel string, how launcher[A], a A, y *buffer, fill func(f *frame, a *A, x, y uint64),
+) (value, error) {
+	if err := want(in, activations); err != nil {
+		return value{}, err
+	}
+	x := in[0].buf
+	queue(l, kernel, how, a, func(f *frame, a *A) { fill(f, a, f.at(x), f.at(y)) }, x, y)
+	return value{kind: activations, buf: y}, nil
 }
 
 // of turns to the layer of a weight, and returns the name of the weight.

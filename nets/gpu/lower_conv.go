@@ -34,7 +34,7 @@ func (l *lowerer) conv(op *ops.ConvReLUPool[float32], in []value) (value, error)
 	}
 	name := l.of(in[1].param)
 	x, y, arg := in[0].buf, l.buffer(name+" y", n), l.sized(name+" arg", n, 1)
-	queue(l, "conv_forward", (*kernels.ConvArgs).Forward, a, func(f *frame, a *kernels.ConvArgs) {
+	queue(l, l.precise("conv_forward"), (*kernels.ConvArgs).Forward, a, func(f *frame, a *kernels.ConvArgs) {
 		a.Work, a.X, a.Y, a.Arg = f.work, f.at(x), f.at(y), f.at(arg)
 	}, x, y, arg)
 	return value{kind: activations, buf: y, arg: arg}, nil
@@ -55,7 +55,7 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, er
 	chunks := (a.B + a.Images - 1) / a.Images
 	n := a.R * a.S * a.C * a.O
 	partial := l.perSlot(name+" partial", int(chunks*(n+a.O)), 4)
-	queue(l, "conv_backward_filter", (*kernels.ConvArgs).BackwardFilter, a, func(f *frame, a *kernels.ConvArgs) {
+	queue(l, l.precise("conv_backward_filter"), (*kernels.ConvArgs).BackwardFilter, a, func(f *frame, a *kernels.ConvArgs) {
 		a.Work, a.X, a.Arg, a.GY, a.Partial = f.work, f.at(x), f.at(arg), f.at(gy), f.at(partial)
 	}, x, arg, gy, partial)
 	l.reduce(kernels.ConvReduceArgs{WOffset: a.WOffset, BOffset: a.BOffset, N: n, O: a.O, Chunks: chunks}, partial)
@@ -64,7 +64,7 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, er
 	}
 	s := op.Shape
 	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))
-	queue(l, "conv_backward_data", (*kernels.ConvArgs).BackwardData, a, func(f *frame, a *kernels.ConvArgs) {
+	queue(l, l.precise("conv_backward_data"), (*kernels.ConvArgs).BackwardData, a, func(f *frame, a *kernels.ConvArgs) {
 		a.Work, a.Arg, a.GY, a.DX = f.work, f.at(arg), f.at(gy), f.at(dx)
 	}, arg, gy, dx)
 	return l.gradients(dx, s.K*s.B*s.H*s.W*s.C, param, param+1), nil
@@ -73,7 +73,7 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, er
 // reduce adds up the partial sums of a convolution's dw and db.
 func (l *lowerer) reduce(r kernels.ConvReduceArgs, partial *buffer) {
 	r.P = uint32(l.layout.P)
-	queuePlain(l, "conv_reduce", (*kernels.ConvReduceArgs).Launch, r, func(f *frame, r *kernels.ConvReduceArgs) {
+	queue(l, "conv_reduce", (*kernels.ConvReduceArgs).Launch, r, func(f *frame, r *kernels.ConvReduceArgs) {
 		r.Work, r.Partial, r.Grad, r.Step, r.E = f.work, f.at(partial), f.grad, f.step, f.E
 	}, partial)
 }

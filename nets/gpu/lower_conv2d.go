@@ -33,7 +33,7 @@ func (l *lowerer) conv2D(op *ops.Conv2D[float32], in []value) (value, error) {
 	}
 	rows, columns := a.Out()
 	x, y := in[0].buf, l.buffer(l.of(in[1].param)+" y", int(rows*columns*a.O))
-	queue(l, "conv2d_forward", (*kernels.Conv2DArgs).Forward, a, func(f *frame, a *kernels.Conv2DArgs) {
+	queue(l, l.precise("conv2d_forward"), (*kernels.Conv2DArgs).Forward, a, func(f *frame, a *kernels.Conv2DArgs) {
 		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
 	}, x, y)
 	return value{kind: activations, buf: y}, nil
@@ -56,7 +56,7 @@ func (l *lowerer) conv2DGrad(op *ops.Conv2D[float32], in []value) (value, error)
 		return l.gradients(nil, 0, param), nil
 	}
 	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))
-	queue(l, "conv2d_backward_data", (*kernels.Conv2DArgs).BackwardData, a, func(f *frame, a *kernels.Conv2DArgs) {
+	queue(l, l.precise("conv2d_backward_data"), (*kernels.Conv2DArgs).BackwardData, a, func(f *frame, a *kernels.Conv2DArgs) {
 		a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
 	}, gy, dx)
 	return l.gradients(dx, s.K*s.B*s.H*s.W*s.C, param), nil
@@ -67,14 +67,14 @@ func (l *lowerer) conv2DFilter(a kernels.Conv2DArgs, name string, x, gy *buffer)
 	chunks, n := (a.B+a.Images-1)/a.Images, a.R*a.S*a.C*a.O
 	if chunks == 1 {
 		a.DWStride = uint32(l.layout.P)
-		queue(l, "conv2d_backward_filter", (*kernels.Conv2DArgs).BackwardFilter, a, func(f *frame, a *kernels.Conv2DArgs) {
+		queue(l, l.precise("conv2d_backward_filter"), (*kernels.Conv2DArgs).BackwardFilter, a, func(f *frame, a *kernels.Conv2DArgs) {
 			a.Work, a.X, a.GY, a.DW = f.work, f.at(x), f.at(gy), f.grad+4*uint64(a.WOffset)
 		}, x, gy)
 		return
 	}
 	a.DWStride = chunks * n
 	partial := l.perSlot(name+" partial", int(a.DWStride), 4)
-	queue(l, "conv2d_backward_filter", (*kernels.Conv2DArgs).BackwardFilter, a, func(f *frame, a *kernels.Conv2DArgs) {
+	queue(l, l.precise("conv2d_backward_filter"), (*kernels.Conv2DArgs).BackwardFilter, a, func(f *frame, a *kernels.Conv2DArgs) {
 		a.Work, a.X, a.GY, a.DW = f.work, f.at(x), f.at(gy), f.at(partial)
 	}, x, gy, partial)
 	l.reduce(kernels.ConvReduceArgs{WOffset: a.WOffset, N: n, Chunks: chunks}, partial)

@@ -27,7 +27,7 @@ func (l *lowerer) linear(op *ops.Linear[float32], in []value, logits bool) (valu
 	if logits {
 		a.YFloat, y.size = 1, 4
 	}
-	queue(l, "linear_forward", (*kernels.LinearArgs).Forward, a, func(f *frame, a *kernels.LinearArgs) {
+	queue(l, l.precise("linear_forward"), (*kernels.LinearArgs).Forward, a, func(f *frame, a *kernels.LinearArgs) {
 		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
 	}, x, y)
 	return value{kind: activations, buf: y}, nil
@@ -47,7 +47,7 @@ func (l *lowerer) linearGrad(op *ops.Linear[float32], in []value) (value, error)
 		d := l.buffer(name+" d", s.O)
 		r := kernels.ReLUArgs{N: uint32(s.B * s.O)}
 		from := gy
-		queue(l, "relu_backward", (*kernels.ReLUArgs).Launch, r, func(f *frame, r *kernels.ReLUArgs) {
+		queue(l, l.precise("relu_backward"), (*kernels.ReLUArgs).Launch, r, func(f *frame, r *kernels.ReLUArgs) {
 			r.Work, r.Y, r.GY, r.D = f.work, f.at(y), f.at(from), f.at(d)
 		}, y, from, d)
 		gy = d
@@ -55,11 +55,11 @@ func (l *lowerer) linearGrad(op *ops.Linear[float32], in []value) (value, error)
 	var dx *buffer
 	if op.InputGrad {
 		dx = l.buffer(name+" dx", s.I)
-		queue(l, "linear_backward_data", (*kernels.LinearArgs).BackwardData, a, func(f *frame, a *kernels.LinearArgs) {
+		queue(l, l.precise("linear_backward_data"), (*kernels.LinearArgs).BackwardData, a, func(f *frame, a *kernels.LinearArgs) {
 			a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
 		}, gy, dx)
 	}
-	queue(l, "linear_backward_filter", (*kernels.LinearArgs).BackwardFilter, a, func(f *frame, a *kernels.LinearArgs) {
+	queue(l, l.precise("linear_backward_filter"), (*kernels.LinearArgs).BackwardFilter, a, func(f *frame, a *kernels.LinearArgs) {
 		a.Work, a.X, a.GY, a.Grad = f.work, f.at(x), f.at(gy), f.grad
 	}, x, gy)
 	return l.gradients(dx, s.K*s.B*s.I, param, param+1), nil
@@ -76,27 +76,15 @@ func (l *lowerer) odds(n *G.Node) bool {
 }
 
 func (l *lowerer) logOdds(in []value) (value, error) {
-	if err := want(in, activations); err != nil {
-		return value{}, err
-	}
-	x, y := in[0].buf, l.sized("log odds", 2, 4)
-	a := kernels.LogOddsArgs{N: uint32(x.n)}
 	l.layer = "odds"
-	queuePlain(l, "log_odds", (*kernels.LogOddsArgs).Forward, a, func(f *frame, a *kernels.LogOddsArgs) {
-		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
-	}, x, y)
-	return value{kind: activations, buf: y}, nil
+	a, y := kernels.LogOddsArgs{N: uint32(l.graph.B)}, l.sized("log odds", 2, 4)
+	return mapped(l, in, "log_odds", (*kernels.LogOddsArgs).Forward, a, y,
+		func(f *frame, a *kernels.LogOddsArgs, x, y uint64) { a.Work, a.X, a.Y = f.work, x, y })
 }
 
 func (l *lowerer) logOddsGrad(in []value) (value, error) {
-	if err := want(in, activations); err != nil {
-		return value{}, err
-	}
-	gy, dx := in[0].buf, l.buffer("log odds dx", 1)
-	a := kernels.LogOddsArgs{N: uint32(dx.n)}
 	l.layer = "odds"
-	queue(l, "log_odds_backward", (*kernels.LogOddsArgs).Backward, a, func(f *frame, a *kernels.LogOddsArgs) {
-		a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
-	}, gy, dx)
-	return value{kind: activations, buf: dx}, nil
+	a, dx := kernels.LogOddsArgs{N: uint32(l.graph.B)}, l.buffer("log odds dx", 1)
+	return mapped(l, in, l.precise("log_odds_backward"), (*kernels.LogOddsArgs).Backward, a, dx,
+		func(f *frame, a *kernels.LogOddsArgs, gy, dx uint64) { a.Work, a.GY, a.DX = f.work, gy, dx })
 }

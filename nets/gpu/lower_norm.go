@@ -56,7 +56,7 @@ func (l *lowerer) norm(op *ops.BatchNorm[float32], in []value) (value, error) {
 		}
 	}
 	if !op.Train {
-		queue(l, "norm_evaluate", (*kernels.NormArgs).Apply, a, fillMaps, maps...)
+		queue(l, l.precise("norm_evaluate"), (*kernels.NormArgs).Apply, a, fillMaps, maps...)
 		return value{kind: activations, buf: y}, nil
 	}
 	labels, partial, stats := l.labels, l.perSlot(name+" sums", a.Partials(), 8), l.perSlot(name+" statistics", a.Statistics(), 4)
@@ -64,9 +64,9 @@ func (l *lowerer) norm(op *ops.BatchNorm[float32], in []value) (value, error) {
 		fillMaps(f, a)
 		a.Labels, a.Partial, a.Stats = f.at(labels), f.at(partial), f.at(stats)
 	}
-	queue(l, "norm_moments", (*kernels.NormArgs).Moments, a, fill, x, labels, partial)
-	queue(l, "norm_statistics", (*kernels.NormArgs).Channels, a, fill, x, labels, partial, stats)
-	queue(l, "norm_apply", (*kernels.NormArgs).Apply, a, fill, append(maps, labels, stats)...)
+	queue(l, l.precise("norm_moments"), (*kernels.NormArgs).Moments, a, fill, x, labels, partial)
+	queue(l, l.precise("norm_statistics"), (*kernels.NormArgs).Channels, a, fill, x, labels, partial, stats)
+	queue(l, l.precise("norm_apply"), (*kernels.NormArgs).Apply, a, fill, append(maps, labels, stats)...)
 	return value{kind: activations, buf: y, stats: stats}, nil
 }
 
@@ -100,13 +100,13 @@ func (l *lowerer) normGrad(op *ops.BatchNorm[float32], in []value) (value, error
 			}
 		}
 	}
-	queue(l, "norm_sums", (*kernels.NormArgs).Sums, a, fill, present(x, gy, gy2, y, d, labels, stats, partial)...)
-	queuePlain(l, "norm_solve", (*kernels.NormArgs).Channels, a, fill, partial, stats)
+	queue(l, l.precise("norm_sums"), (*kernels.NormArgs).Sums, a, fill, present(x, gy, gy2, y, d, labels, stats, partial)...)
+	queue(l, "norm_solve", (*kernels.NormArgs).Channels, a, fill, partial, stats)
 	from := d
 	if from == nil {
 		from = gy
 	}
-	queue(l, "norm_input", (*kernels.NormArgs).Input, a, fill, x, from, labels, stats, dx)
+	queue(l, l.precise("norm_input"), (*kernels.NormArgs).Input, a, fill, x, from, labels, stats, dx)
 
 	v := l.gradients(dx, x.n, param, param+1, param+2, param+3)
 	if op.Add {
@@ -128,34 +128,21 @@ func present(all ...*buffer) (some []*buffer) {
 }
 
 func (l *lowerer) averageArgs(s cpu.AverageShape) kernels.AverageArgs {
+	l.layer = "average"
 	return kernels.AverageArgs{B: uint32(l.graph.B), Pixels: uint32(s.H * s.W), C: uint32(s.C)}
 }
 
 func (l *lowerer) average(op *ops.GlobalAvgPool[float32], in []value) (value, error) {
-	if err := want(in, activations); err != nil {
-		return value{}, err
-	}
-	a := l.averageArgs(op.Shape)
-	x, y := in[0].buf, l.buffer("average y", op.Shape.C)
-	l.layer = "average"
-	queue(l, "average_pool", (*kernels.AverageArgs).Launch, a, func(f *frame, a *kernels.AverageArgs) {
-		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
-	}, x, y)
-	return value{kind: activations, buf: y}, nil
+	a, y := l.averageArgs(op.Shape), l.buffer("average y", op.Shape.C)
+	return mapped(l, in, l.precise("average_pool"), (*kernels.AverageArgs).Launch, a, y,
+		func(f *frame, a *kernels.AverageArgs, x, y uint64) { a.Work, a.X, a.Y = f.work, x, y })
 }
 
 func (l *lowerer) averageGrad(op *ops.GlobalAvgPool[float32], in []value) (value, error) {
-	if err := want(in, activations); err != nil {
-		return value{}, err
-	}
 	s := op.Shape
-	a := l.averageArgs(s)
-	gy, dx := in[0].buf, l.buffer("average dx", s.H*s.W*s.C)
-	l.layer = "average"
-	queue(l, "average_pool_backward", (*kernels.AverageArgs).Launch, a, func(f *frame, a *kernels.AverageArgs) {
-		a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
-	}, gy, dx)
-	return value{kind: activations, buf: dx}, nil
+	a, dx := l.averageArgs(s), l.buffer("average dx", s.H*s.W*s.C)
+	return mapped(l, in, l.precise("average_pool_backward"), (*kernels.AverageArgs).Launch, a, dx,
+		func(f *frame, a *kernels.AverageArgs, gy, dx uint64) { a.Work, a.GY, a.DX = f.work, gy, dx })
 }
 
 func (l *lowerer) subsampleArgs(s cpu.SubsampleShape) kernels.SubsampleArgs {
@@ -164,27 +151,15 @@ func (l *lowerer) subsampleArgs(s cpu.SubsampleShape) kernels.SubsampleArgs {
 }
 
 func (l *lowerer) subsample(op *ops.Subsample[float32], in []value) (value, error) {
-	if err := want(in, activations); err != nil {
-		return value{}, err
-	}
-	a := l.subsampleArgs(op.Shape)
 	h, w := op.Shape.Out()
-	x, y := in[0].buf, l.buffer("subsample y", h*w*op.Shape.O)
-	queue(l, "subsample", (*kernels.SubsampleArgs).Forward, a, func(f *frame, a *kernels.SubsampleArgs) {
-		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
-	}, x, y)
-	return value{kind: activations, buf: y}, nil
+	a, y := l.subsampleArgs(op.Shape), l.buffer("subsample y", h*w*op.Shape.O)
+	return mapped(l, in, l.precise("subsample"), (*kernels.SubsampleArgs).Forward, a, y,
+		func(f *frame, a *kernels.SubsampleArgs, x, y uint64) { a.Work, a.X, a.Y = f.work, x, y })
 }
 
 func (l *lowerer) subsampleGrad(op *ops.Subsample[float32], in []value) (value, error) {
-	if err := want(in, activations); err != nil {
-		return value{}, err
-	}
 	s := op.Shape
-	a := l.subsampleArgs(s)
-	gy, dx := in[0].buf, l.buffer("subsample dx", s.H*s.W*s.C)
-	queue(l, "subsample_backward", (*kernels.SubsampleArgs).Backward, a, func(f *frame, a *kernels.SubsampleArgs) {
-		a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
-	}, gy, dx)
-	return value{kind: activations, buf: dx}, nil
+	a, dx := l.subsampleArgs(s), l.buffer("subsample dx", s.H*s.W*s.C)
+	return mapped(l, in, l.precise("subsample_backward"), (*kernels.SubsampleArgs).Backward, a, dx,
+		func(f *frame, a *kernels.SubsampleArgs, gy, dx uint64) { a.Work, a.GY, a.DX = f.work, gy, dx })
 }

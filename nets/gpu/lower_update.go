@@ -11,7 +11,7 @@ func (l *lowerer) crossEntropy(in []value, n int) (value, error) {
 	d := l.buffer("dlogits", n/l.graph.B)
 	a := kernels.CrossEntropyArgs{B: uint32(l.graph.B), O: uint32(n / l.graph.B)}
 	l.layer = "loss"
-	queue(l, "cross_entropy", (*kernels.CrossEntropyArgs).Launch, a, func(f *frame, a *kernels.CrossEntropyArgs) {
+	queue(l, l.precise("cross_entropy"), (*kernels.CrossEntropyArgs).Launch, a, func(f *frame, a *kernels.CrossEntropyArgs) {
 		a.Work, a.Logits, a.Labels, a.Loss, a.DLogits = f.work, f.at(logits), f.at(labels), f.loss, f.at(d)
 		a.Step, a.E, a.Capacity = f.step, f.E, uint32(f.room)
 	}, logits, labels, d)
@@ -23,7 +23,7 @@ func (l *lowerer) score() {
 	logits, labels := l.program.logits, l.labels
 	a := kernels.ScoreArgs{B: uint32(l.graph.B), O: uint32(logits.n / l.graph.B)}
 	l.layer = "loss"
-	queuePlain(l, "score", (*kernels.ScoreArgs).Launch, a, func(f *frame, a *kernels.ScoreArgs) {
+	queue(l, "score", (*kernels.ScoreArgs).Launch, a, func(f *frame, a *kernels.ScoreArgs) {
 		a.Work, a.Logits, a.Labels, a.Loss, a.Correct = f.work, f.at(logits), f.at(labels), f.score, f.score+uint64(8*f.room)
 	}, logits, labels)
 }
@@ -37,8 +37,8 @@ func (l *lowerer) update(clip bool) {
 		fill := func(f *frame, c *kernels.ClipArgs) {
 			c.Work, c.Grad, c.Partial, c.Scale = f.work, f.grad, f.norms, f.scale
 		}
-		queuePlain(l, "grad_squares", (*kernels.ClipArgs).Squares, c, fill)
-		queuePlain(l, "clip_scale", (*kernels.ClipArgs).Scales, c, fill)
+		queue(l, "grad_squares", (*kernels.ClipArgs).Squares, c, fill)
+		queue(l, "clip_scale", (*kernels.ClipArgs).Scales, c, fill)
 	}
 	a := kernels.SGDArgs{P: P, N: n}
 	fill := func(f *frame, a *kernels.SGDArgs) {
@@ -47,8 +47,8 @@ func (l *lowerer) update(clip bool) {
 			a.Scale = f.scale
 		}
 	}
-	queue(l, "sgd", (*kernels.SGDArgs).Launch, a, fill)
+	queue(l, l.precise("sgd"), (*kernels.SGDArgs).Launch, a, fill)
 	if n < P {
-		queuePlain(l, "track", (*kernels.SGDArgs).Running, a, fill)
+		queue(l, "track", (*kernels.SGDArgs).Running, a, fill)
 	}
 }

@@ -3,26 +3,17 @@
 package gpu
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 )
 
-// memoryUse is what an engine takes of a card, in bytes.
-type memoryUse struct {
-	samples int64 // the data set
-	waves   int64 // room for the clients that train, or are evaluated, at once
-	banks   int64 // rows of parameters
-}
-
-func (m memoryUse) total() int64 { return m.samples + m.waves + m.banks }
-
-// estimate says what training so many clients at once for so many steps, evaluating with all the room there may be, and
-// rows of parameters take.
-func (e *Engine) estimate(clients, steps, rows int) (memoryUse, error) {
-	sum := memoryUse{banks: int64(rows) * e.rowBytes()}
+// estimate says what bytes of the card the samples take, and training so many clients at once for so many steps and
+// evaluating with all the room there may be; rows of parameters come on top.
+func (e *Engine) estimate(clients, steps int) (samples, waves int64, err error) {
 	for _, s := range e.samples {
 		if s != nil {
-			sum.samples += int64(len(s.Images) + 4*len(s.Features) + len(s.Labels) + 4*256*len(s.Mean))
+			samples += int64(len(s.Images) + 4*len(s.Features) + len(s.Labels) + 4*256*len(s.Mean))
 		}
 	}
 	for _, key := range []waveKey{
@@ -31,12 +22,12 @@ func (e *Engine) estimate(clients, steps, rows int) (memoryUse, error) {
 	} {
 		p, err := e.program(key.programKey)
 		if err != nil {
-			return sum, err
+			return 0, 0, err
 		}
 		w := &wave{key: key, program: p}
-		sum.waves = max(sum.waves, w.size(e.layout, e.options.Precision))
+		waves = max(waves, w.size(e.layout, e.options.Precision))
 	}
-	return sum, nil
+	return samples, waves, nil
 }
 
 // allocate gives a wave its addresses: in the arena that all share, which grows if it must, or in guard mode in
@@ -91,9 +82,7 @@ func (e *Engine) disown(w *wave) error {
 		w.exec = nil
 	}
 	for _, p := range w.owned {
-		if err := e.device.Free(p); err != nil && first == nil {
-			first = err
-		}
+		first = cmp.Or(first, e.device.Free(p))
 	}
 	w.owned = nil
 	return first
@@ -103,9 +92,7 @@ func (e *Engine) disown(w *wave) error {
 func (e *Engine) dropGraphs() error {
 	var first error
 	for _, w := range e.waves {
-		if err := e.disown(w); err != nil && first == nil {
-			first = err
-		}
+		first = cmp.Or(first, e.disown(w))
 	}
 	clear(e.waves)
 	return first

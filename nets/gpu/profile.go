@@ -56,9 +56,7 @@ func (e *Engine) endProfile() error {
 	}
 	var first error
 	for _, event := range p.spare {
-		if err := event.Destroy(); err != nil && first == nil {
-			first = err
-		}
+		first = cmp.Or(first, event.Destroy())
 	}
 	return first
 }

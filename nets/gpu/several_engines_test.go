@@ -148,9 +148,9 @@ func TestSideBySideShortOfMemory(t *testing.T) {
 	if os.Getenv(faulty) == "" {
 		roomy := estimate(t, m, train, test, o, clients, 2, 1+clients+3)
 		tight := estimate(t, m, train, test, o, 4, 2, 1+clients+3)
-		memory := roomy.total() + (engines-1)*tight.total() + engines*2*ringBytes
-		if memory > 2*roomy.total() {
-			t.Fatalf("one engine takes %s, a small one %s: the test needs more between them", size(roomy.total()), size(tight.total()))
+		memory := roomy + (engines-1)*tight + engines*2*ringBytes
+		if memory > 2*roomy {
+			t.Fatalf("one engine takes %s, a small one %s: the test needs more between them", size(roomy), size(tight))
 		}
 		child(t, t.Name(), "memory", fmt.Sprintf("ROLLCALL_EMULATOR_MEMORY=%d", memory), "ROLLCALL_GPU_ARENA=")
 		return

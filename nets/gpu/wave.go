@@ -83,7 +83,8 @@ func (w *wave) layOut(l layout, p Precision, place func(bytes int64) (uint64, er
 	}
 	if w.key.train {
 		w.outBytes = steps * room * 4
-		pieces = append(pieces, piece{&f.grad, room * l.P * 4}, piece{&f.scale, room * 4}, piece{&f.norms, room * kernels.Partials(uint32(l.trained)) * 8})
+		norms := room * kernels.Partials(uint32(l.trained)) * 8
+		pieces = append(pieces, piece{&f.grad, room * l.P * 4}, piece{&f.scale, room * 4}, piece{&f.norms, norms})
 	} else {
 		w.outBytes = room * 16
 	}

@@ -43,8 +43,8 @@ var library struct {
 	version int // 12040 for CUDA 12.4
 }
 
-// load looks the driver up and initialises it, once, when it is first asked for and not at start, since initialising a driver takes a
-// good part of a second. The error says why it is of no use.
+// load looks the driver up and initialises it, once, when it is first asked for and not at start, since initialising a
+// driver takes a good part of a second. The error says why it is of no use.
 var load = sync.OnceValue(find)
 
 func find() error {

@@ -26,8 +26,8 @@ type Module struct {
 	mod  C.CUmodule
 }
 
-// LoadModule compiles PTX; the name is for error messages. An error has the first line of what the compiler says. The driver keeps
-// what it compiled in ~/.nv/ComputeCache, so that only the first time takes long.
+// LoadModule compiles PTX; the name is for error messages. An error has the first line of what the compiler says. The
+// driver keeps what it compiled in ~/.nv/ComputeCache, so that only the first time takes long.
 func (d *Device) LoadModule(name, ptx string) (*Module, error) {
 	const room = 64 << 10
 	text := C.CString(ptx)
@@ -111,15 +111,16 @@ func (f *Function) SetMaxDynamicShared(bytes int) error {
 	return nil
 }
 
-// Launch puts the kernel on s: grid[0] × grid[1] blocks of so many threads, all at least 1, with shared bytes of dynamic shared memory.
-// The kernel has one parameter, a structure passed by value: args holds its bytes, 4096 at the most and no Go pointers among them,
-// which are copied before Launch returns. Launch allocates nothing.
+// Launch puts the kernel on s: grid[0] × grid[1] blocks of so many threads, all at least 1, with shared bytes of dynamic
+// shared memory. The kernel has one parameter, a structure passed by value: args holds its bytes, 4096 at the most and no
+// Go pointers among them, which are copied before Launch returns. Launch allocates nothing.
 func (f *Function) Launch(grid [2]int, threads, shared int, s *Stream, args []byte) error {
 	l := launch{name: f.name, grid: grid, threads: threads, shared: f.attributes.Shared + shared}
 	if err := f.check(grid, threads, shared, len(args)); err != nil {
 		return fmt.Errorf("gpu: %v: launch: %w", l, err)
 	}
-	r := C.shim_launch(f.f, C.uint(grid[0]), C.uint(grid[1]), 1, C.uint(threads), 1, 1, C.uint(shared), s.c(), unsafe.Pointer(&args[0]))
+	r := C.shim_launch(f.f, C.uint(grid[0]), C.uint(grid[1]), 1, C.uint(threads), 1, 1,
+		C.uint(shared), s.c(), unsafe.Pointer(&args[0]))
 	if r != C.CUDA_SUCCESS {
 		return fmt.Errorf("gpu: %v: launch: %w", l, result(r))
 	}

@@ -1,7 +1,7 @@
 package kernels
 
-// Launch is how a kernel is launched, and what that costs. The geometry depends on sizes alone, the cost also on which pointers
-// are there.
+// Launch is how a kernel is launched, and what that costs. The geometry depends on sizes alone, the cost also on which
+// pointers are there.
 type Launch struct {
 	Geometry
 	Cost

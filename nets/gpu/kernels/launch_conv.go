@@ -20,8 +20,6 @@ type convTile struct {
 	images, rows, columns int // of windows in a unit
 	patch                 int // words
 	units                 int // of a slot
-	steps, resident       int
-	stages                int
 }
 
 // perWord is how many elements along a sum are in four bytes.
@@ -74,39 +72,31 @@ func (t *convTile) shrink(a *ConvArgs, rows, columns, images, fixed, extra int) 
 }
 
 // rowGeometry is the launch of conv_forward or conv_backward_data: of an output of rows × columns windows with n channels
-// that sums over `channels` per tap.
-func (a *ConvArgs) rowGeometry(p Precision, rows, columns, channels, n int) (g Geometry, ok bool) {
+// that sums over `channels` per tap; the zero Geometry if a block has too little shared memory.
+func (a *ConvArgs) rowGeometry(p Precision, rows, columns, channels, n int) Geometry {
 	var t convTile
 	t.depth = ceil(channels, 2*perWord(p)) * 2
 	t.pitch = convPitch(t.depth)
-	t.steps = ceil(int(a.R*a.S)*t.depth, 8)
-	t.resident = t.steps
-	if t.steps > convResident {
-		t.resident = convStreamed
+	steps := ceil(int(a.R*a.S)*t.depth, 8)
+	resident := steps
+	if steps > convResident {
+		resident = convStreamed
 	}
-	fixed := 4 * (t.resident*8*convLD + t.steps*4 + convOutputs)
+	fixed := 4 * (resident*8*convLD + steps*4 + convOutputs)
 	if !t.shrink(a, rows, columns, int(a.B), fixed, 0) {
-		return Geometry{}, false
+		return Geometry{}
 	}
-	t.stages = 1
+	stages := 1
 	if fixed+8*t.patch <= convShared {
-		t.stages = 2
+		stages = 2
 	}
 	// A block should do enough with its weights, and there should be enough blocks: 32 of a slot, up to 8 units each.
 	each := min(max(t.units/32, 1), 8)
-	return Geometry{X: ceil(t.units, each) * ceil(n, convOutputs), Threads: convThreads, Shared: fixed + 4*t.stages*t.patch}, true
+	return Geometry{X: ceil(t.units, each) * ceil(n, convOutputs), Threads: convThreads, Shared: fixed + 4*stages*t.patch}
 }
 
-func (a *ConvArgs) forward(p Precision) (Geometry, bool) {
-	rows, columns := a.pooled()
-	return a.rowGeometry(p, rows, columns, int(a.C), int(a.O))
-}
-
-func (a *ConvArgs) backwardData(p Precision) (Geometry, bool) {
-	return a.rowGeometry(p, ceil(int(a.H), 2), ceil(int(a.W), 2), int(a.O), int(a.C))
-}
-
-func (a *ConvArgs) backwardFilter(p Precision) (Geometry, bool) {
+// filterGeometry is the launch of conv_backward_filter; the zero Geometry if a block has too little shared memory.
+func (a *ConvArgs) filterGeometry(p Precision) Geometry {
 	var t convTile
 	per, ld := perWord(p), convLD
 	if per == 2 {
@@ -126,7 +116,7 @@ func (a *ConvArgs) backwardFilter(p Precision) (Geometry, bool) {
 	rows, columns := a.pooled()
 	row := 4 * (ld + 1)
 	if !t.shrink(a, rows, columns, int(min(a.Images, a.B)), 8*row, 4/per*row) {
-		return Geometry{}, false
+		return Geometry{}
 	}
 	steps := ceil(t.images*t.rows*t.columns*4, 8*per)
 	g := Geometry{X: ceil(int(a.B), int(a.Images)) * ceil(all, groups) * ceil(int(a.O), convOutputs), Threads: filterThreads}
@@ -134,7 +124,7 @@ func (a *ConvArgs) backwardFilter(p Precision) (Geometry, bool) {
 	if groups < filterWarps {
 		g.Shared = max(g.Shared, groups*perWarp*4096) // where warps add what they have
 	}
-	return g, true
+	return g
 }
 
 // sizes are the elements of x, w, y (as many as arg and gy) and the operations of each of the products.
@@ -147,33 +137,30 @@ func (a *ConvArgs) sizes() (x, w, y, flop int64) {
 
 // Forward is the launch of conv_forward: x, w, y, and arg in bytes. The sizes must have passed [ConvArgs.Fits].
 func (a *ConvArgs) Forward(p Precision) Launch {
-	g, _ := a.forward(p)
+	rows, columns := a.pooled()
 	x, w, y, flop := a.sizes()
-	return Launch{g, Cost{FLOP: flop, Bytes: p.act(x+w+y) + y}}
+	return Launch{a.rowGeometry(p, rows, columns, int(a.C), int(a.O)), Cost{FLOP: flop, Bytes: p.act(x+w+y) + y}}
 }
 
 // BackwardData is the launch of conv_backward_data: gy, w, dx, and arg in bytes.
 func (a *ConvArgs) BackwardData(p Precision) Launch {
-	g, _ := a.backwardData(p)
+	g := a.rowGeometry(p, ceil(int(a.H), 2), ceil(int(a.W), 2), int(a.O), int(a.C))
 	x, w, y, flop := a.sizes()
 	return Launch{g, Cost{FLOP: flop, Bytes: p.act(y+w+x) + y}}
 }
 
-// BackwardFilter is the launch of conv_backward_filter: x, gy, arg in bytes, and the partial sums of dw and db; Images must be set.
+// BackwardFilter is the launch of conv_backward_filter: x, gy, arg in bytes, and the partial sums of dw and db; Images must
+// be set.
 func (a *ConvArgs) BackwardFilter(p Precision) Launch {
-	g, _ := a.backwardFilter(p)
 	x, w, y, flop := a.sizes()
 	chunks := int64(blocks(a.B, int(a.Images)))
-	return Launch{g, Cost{FLOP: flop, Bytes: p.act(x+y) + y + 4*chunks*(w+int64(a.O))}}
+	return Launch{a.filterGeometry(p), Cost{FLOP: flop, Bytes: p.act(x+y) + y + 4*chunks*(w+int64(a.O))}}
 }
 
 // Fits reports whether a block has the shared memory for a convolution of so many channels, in and out: in float32 up to 900
 // and more for 3×3, 400 for 5×5. Images must be set.
 func (a *ConvArgs) Fits(p Precision) bool {
-	_, forward := a.forward(p)
-	_, data := a.backwardData(p)
-	_, filter := a.backwardFilter(p)
-	return forward && data && filter
+	return a.Forward(p).X > 0 && a.BackwardData(p).X > 0 && a.BackwardFilter(p).X > 0
 }
 
 // ChunkImages is how many images a partial sum of conv_backward_filter should hold: few, for there to be work for all

@@ -27,7 +27,8 @@ func (a *NormArgs) vector() uint32 {
 
 // maps is the launch of a kernel that reads maps and moves so many bytes.
 func (a *NormArgs) maps(bytes int64) Launch {
-	return Launch{Geometry{X: int(a.Chunks) * blocks(a.C, int(a.Lanes*a.vector())), Threads: normThreads}, Cost{Bytes: bytes}}
+	tiles := int(a.Chunks) * blocks(a.C, int(a.Lanes*a.vector()))
+	return Launch{Geometry{X: tiles, Threads: normThreads}, Cost{Bytes: bytes}}
 }
 
 // elements is the elements of x, of one slot.

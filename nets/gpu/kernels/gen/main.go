@@ -80,7 +80,7 @@ func generate(check bool, stderr io.Writer) error {
 		case err != nil:
 			faults = append(faults, err)
 		case !check:
-			faults = append(faults, write(name, ptx))
+			faults = append(faults, os.WriteFile(name, ptx, 0o644))
 		case release == want:
 			if old, err := os.ReadFile(name); err != nil || !bytes.Equal(old, ptx) {
 				faults = append(faults, fmt.Errorf("%s: not what %s compiles to: make kernels", name, source))
@@ -141,21 +141,4 @@ func local(source string, ptx []byte) error {
 		}
 	}
 	return nil
-}
-
-// write replaces a file, unless it holds that already.
-func write(name string, text []byte) error {
-	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, text) {
-		return nil
-	}
-	tmp, err := os.CreateTemp(".", name+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(text)
-	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), name)
 }
