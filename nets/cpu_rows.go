@@ -38,14 +38,6 @@ func (e *CPU) row(what string, r Row) ([]float32, error) {
 	return b.data[r.Index*p : (r.Index+1)*p : (r.Index+1)*p], nil
 }
 
-// optional is row, nil for the zero Row.
-func (e *CPU) optional(what string, r Row) ([]float32, error) {
-	if r.IsNone() {
-		return nil, nil
-	}
-	return e.row(what, r)
-}
-
 // Load implements [Engine].
 func (e *CPU) Load(r Row, w []float32) error {
 	row, err := e.row("load", r)

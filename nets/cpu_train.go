@@ -32,29 +32,16 @@ func (e *CPU) Train(ctx context.Context, work LocalWork) ([]float32, error) {
 
 // trainJob is the checked local work of one client.
 type trainJob struct {
-	work                        *LocalWork
-	client                      *ClientWork
-	start, end, momentum, drift []float32 // [P]; the last two may be nil
+	work   *LocalWork
+	client *ClientWork
+	rows   ClientRows[[]float32] // [P]
 }
 
 // trainJob checks client i of the work.
 func (e *CPU) trainJob(work *LocalWork, i int) (trainJob, error) {
 	c := &work.Clients[i]
-	j := trainJob{work: work, client: c}
-	var err error
-	if j.start, err = e.row("train: start", c.Start); err != nil {
-		return j, err
-	}
-	if j.end, err = e.row("train: end", c.End); err != nil {
-		return j, err
-	}
-	if j.momentum, err = e.optional("train: momentum", c.Momentum); err != nil {
-		return j, err
-	}
-	if j.drift, err = e.optional("train: drift", c.Drift); err != nil {
-		return j, err
-	}
-	return j, nil
+	rows, err := LocateRows(c, e.row)
+	return trainJob{work, c, rows}, err
 }
 
 // train runs a client's steps and returns the loss of its first batch.
@@ -63,7 +50,7 @@ func (s *slot) train(ctx context.Context, j *trainJob) (first float32, err error
 	if err != nil {
 		return 0, err
 	}
-	copy(s.row, j.start)
+	copy(s.row, j.rows.Start)
 	for e := range j.client.Plan.E {
 		if err := ctx.Err(); err != nil {
 			return 0, err
@@ -83,7 +70,7 @@ func (s *slot) train(ctx context.Context, j *trainJob) (first float32, err error
 		}
 		s.step(m, j)
 	}
-	copy(j.end, s.row)
+	copy(j.rows.End, s.row)
 	return first, nil
 }
 
@@ -127,11 +114,11 @@ func (s *slot) step(m *machine, j *trainJob) {
 			continue
 		}
 		var v, drift []float32
-		if j.momentum != nil {
-			v = j.momentum[p.Offset:][:p.Size()]
+		if j.rows.Momentum != nil {
+			v = j.rows.Momentum[p.Offset:][:p.Size]
 		}
-		if j.drift != nil {
-			drift = j.drift[p.Offset:][:p.Size()]
+		if j.rows.Drift != nil {
+			drift = j.rows.Drift[p.Offset:][:p.Size]
 		}
 		s.exec.Step(s.weights[i], m.Grads[i], v, drift, step)
 	}

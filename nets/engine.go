@@ -104,6 +104,28 @@ type ClientWork struct {
 	Plan       plan.Local // E steps of B samples; an empty step (all padding) changes nothing, momentum included
 }
 
+// ClientRows are the rows of a client's work as an engine finds them in its memory; R's zero value where there is none.
+type ClientRows[R any] struct{ Start, End, Momentum, Drift R }
+
+// LocateRows finds a client's rows with the engine's row, whose errors begin with what it was asked for.
+func LocateRows[R any](c *ClientWork, row func(what string, r Row) (R, error)) (found ClientRows[R], err error) {
+	if found.Start, err = row("train: start", c.Start); err != nil {
+		return found, err
+	}
+	if found.End, err = row("train: end", c.End); err != nil {
+		return found, err
+	}
+	if !c.Momentum.IsNone() {
+		if found.Momentum, err = row("train: momentum", c.Momentum); err != nil {
+			return found, err
+		}
+	}
+	if !c.Drift.IsNone() {
+		found.Drift, err = row("train: drift", c.Drift)
+	}
+	return found, err
+}
+
 // Part names one of the sample sets an engine was opened with.
 type Part int
 

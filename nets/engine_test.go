@@ -122,7 +122,7 @@ func machineOf(t *testing.T, m *Model, exec *cpu.Exec[float32], K, B int) *machi
 	g := must(buildGraph(m, exec, K, B, true))(t)
 	var weights [][]float32
 	for _, p := range m.Params {
-		weights = append(weights, make([]float32, K*p.Size()))
+		weights = append(weights, make([]float32, K*p.Size))
 	}
 	return must(newMachine(g, weights))(t)
 }
@@ -156,7 +156,7 @@ func TestClientsInOneGraph(t *testing.T) {
 		row := make([]float32, m.P)
 		m.FromTorch(row, m.Init(Kaiming, uint32(client)))
 		for i, p := range m.Params {
-			copy(weightsOf(dst, i)[at*p.Size():][:p.Size()], row[p.Offset:])
+			copy(weightsOf(dst, i)[at*p.Size:][:p.Size], row[p.Offset:])
 		}
 	}
 	all := build(K)
@@ -172,7 +172,7 @@ func TestClientsInOneGraph(t *testing.T) {
 		same(t, name+"loss", all.Loss[k:k+1], one.Loss)
 		same(t, name+"logits", all.Logits[k*B*10:][:B*10], one.Logits)
 		for i, p := range m.Params {
-			same(t, name+p.Name, all.Grads[i][k*p.Size():][:p.Size()], one.Grads[i])
+			same(t, name+p.Name, all.Grads[i][k*p.Size:][:p.Size], one.Grads[i])
 		}
 		if one.Loss[0] <= 0 || slices.Max(one.Grads[0]) == 0 {
 			t.Errorf("%sloss %g and largest gradient of conv1 %g, want both positive", name, one.Loss[0], slices.Max(one.Grads[0]))

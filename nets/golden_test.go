@@ -111,7 +111,7 @@ func checkAll(t *testing.T, m *Model, what string, a, b []float32, want []digest
 		t.Fatalf("%s: the golden has %d tensors, want %d", what, len(want), len(m.Params))
 	}
 	for i, p := range m.Params {
-		got := make([]float64, p.Size())
+		got := make([]float64, p.Size)
 		for j := range got {
 			got[j] = float64(a[p.Offset+j])
 			if b != nil {
@@ -183,7 +183,7 @@ func golden(t *testing.T, m *Model, f *goldenFile, c *goldenCase) {
 	ok(t, e.Load(start, w0))
 	var d []float32
 	for i, p := range m.Params {
-		d = append(d, symmetric(hashDrift, i, p.Size(), 0x1p-6)...)
+		d = append(d, symmetric(hashDrift, i, p.Size, 0x1p-6)...)
 	}
 	ok(t, e.Load(drift, d))
 	client := ClientWork{Client: f.Client, Start: start, End: end, Plan: hashedPlan(0, c.Steps, c.Batch, c.Count, f.Samples)}
@@ -267,7 +267,7 @@ func goldenFirstBatch(t *testing.T, e *CPU, f *goldenFile, c *goldenCase, work L
 	s := e.slots[0]
 	machine := must(s.machine(true))(t)
 	job := must(e.trainJob(&work, 0))(t)
-	copy(s.row, job.start)
+	copy(s.row, job.rows.Start)
 	if !s.load(machine, &job, 0) {
 		t.Fatal("the first batch is empty")
 	}

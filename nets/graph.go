@@ -184,6 +184,10 @@ func (b *builder) flatten(x maps) maps {
 }
 
 func (b *builder) param(p Param) *G.Node {
+	p.Size = 1
+	for _, d := range p.Shape {
+		p.Size *= d
+	}
 	w := b.placeholder(p.Name, tensor.Float32, p.kernel...)
 	b.params, b.Weights = append(b.params, p), append(b.Weights, w)
 	return w

@@ -50,7 +50,7 @@ func hashedWeights(m *Model) []float32 {
 				bound = math.Sqrt(1 / float64(p.FanIn))
 			}
 		}
-		x := symmetric(hashWeight, i, p.Size(), bound)
+		x := symmetric(hashWeight, i, p.Size, bound)
 		for j := range x {
 			if p.kind == scaleParam {
 				x[j]++

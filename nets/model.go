@@ -26,6 +26,7 @@ type Model struct {
 type Param struct {
 	Name   string // "conv1.weight"
 	Shape  []int  // PyTorch's: [O,C,R,S], [O,I] or [O]
+	Size   int    // elements
 	Offset int    // of its first element, in a row and in the state_dict alike
 	FanIn  int
 	Last   bool   // of the classifier
@@ -51,15 +52,6 @@ type Drop struct {
 	Rate  float64
 	Size  int    // elements per sample
 	order [3]int // as in [Param]
-}
-
-// Size returns the number of elements.
-func (p Param) Size() int {
-	n := 1
-	for _, d := range p.Shape {
-		n *= d
-	}
-	return n
 }
 
 // torchIndex returns where the element at index i of the kernels' order stands in PyTorch's.
@@ -89,7 +81,7 @@ func torchFeature(i int, order [3]int) int {
 // ToTorch writes a row [P] of the kernels' order in PyTorch's.
 func (m *Model) ToTorch(dst, row []float32) {
 	for _, p := range m.Params {
-		d, s := dst[p.Offset:][:p.Size()], row[p.Offset:][:p.Size()]
+		d, s := dst[p.Offset:][:p.Size], row[p.Offset:][:p.Size]
 		for i, v := range s {
 			d[p.torchIndex(i)] = v
 		}
@@ -99,7 +91,7 @@ func (m *Model) ToTorch(dst, row []float32) {
 // FromTorch is the way back.
 func (m *Model) FromTorch(row, src []float32) {
 	for _, p := range m.Params {
-		d, s := row[p.Offset:][:p.Size()], src[p.Offset:][:p.Size()]
+		d, s := row[p.Offset:][:p.Size], src[p.Offset:][:p.Size]
 		for i := range d {
 			d[i] = s[p.torchIndex(i)]
 		}
@@ -135,7 +127,7 @@ func (m *Model) Init(how Init, seed uint32) []float32 {
 		default:
 			draw = func() float64 { return math.Sqrt(2/float64(p.FanIn)) * s.Normal() }
 		}
-		for j := range p.Size() {
+		for j := range p.Size {
 			w[p.Offset+j] = float32(draw())
 		}
 	}
@@ -182,7 +174,7 @@ func (m *Model) describe() error {
 		p := &m.Params[i]
 		p.Offset = m.P
 		p.Last = i >= len(m.Params)-2
-		m.P += p.Size()
+		m.P += p.Size
 	}
 	return nil
 }

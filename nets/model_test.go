@@ -48,7 +48,7 @@ func TestModels(t *testing.T) {
 				if p.Name != want[i].name || !slices.Equal(p.Shape, want[i].shape) || p.Offset != offset || p.Last != (i >= len(want)-2) {
 					t.Errorf("parameter %d: %s %v at %d, last %t, want %s %v at %d, last %t", i, p.Name, p.Shape, p.Offset, p.Last, want[i].name, want[i].shape, offset, i >= len(want)-2)
 				}
-				offset += p.Size()
+				offset += p.Size
 			}
 			if offset != m.P {
 				t.Errorf("the parameters end at %d, want %d", offset, m.P)
@@ -75,9 +75,9 @@ func TestResidualModels(t *testing.T) {
 				t.Errorf("%s: %s: buffer %t, last %t", c.name, p.Name, p.Buffer, p.Last)
 			}
 			if p.Buffer {
-				buffers += p.Size()
+				buffers += p.Size
 			} else {
-				learned += p.Size()
+				learned += p.Size
 			}
 		}
 		if learned != c.learned || buffers != 2*c.channels || m.P != learned+buffers {
@@ -116,7 +116,7 @@ func testInit(t *testing.T, how Init, name string) {
 		t.Fatalf("%d weights, want %d", len(w), m.P)
 	}
 	for _, p := range m.Params {
-		x := w[p.Offset:][:p.Size()]
+		x := w[p.Offset:][:p.Size]
 		fan := 1.0
 		for _, d := range p.Shape[1:] {
 			fan *= float64(d)

@@ -69,7 +69,7 @@ func TestEmptyStepStatistics(t *testing.T) {
 	_, got, _ := trainOnce(t, "resnet20", 4, w, decay, long)
 	same(t, "weights", got, want)
 	each(m, true, func(p Param) {
-		if slices.Equal(want[p.Offset:][:p.Size()], w[p.Offset:][:p.Size()]) {
+		if slices.Equal(want[p.Offset:][:p.Size], w[p.Offset:][:p.Size]) {
 			t.Errorf("%s: the step with samples left it as it was", p.Name)
 		}
 	})
@@ -86,13 +86,13 @@ func TestBuffersAreNoWeights(t *testing.T) {
 		c.Momentum, c.Drift = Row{b, 2}, Row{b, 0}
 	}, l)
 	each(m, true, func(p Param) {
-		same(t, p.Name, got[p.Offset:][:p.Size()], want[p.Offset:][:p.Size()])
-		if v := momentum[p.Offset:][:p.Size()]; slices.Max(v) != 0 || slices.Min(v) != 0 {
+		same(t, p.Name, got[p.Offset:][:p.Size], want[p.Offset:][:p.Size])
+		if v := momentum[p.Offset:][:p.Size]; slices.Max(v) != 0 || slices.Min(v) != 0 {
 			t.Errorf("momentum of %s: %g … %g, want 0", p.Name, slices.Min(v), slices.Max(v))
 		}
 	})
 	each(m, false, func(p Param) {
-		if slices.Equal(got[p.Offset:][:p.Size()], want[p.Offset:][:p.Size()]) {
+		if slices.Equal(got[p.Offset:][:p.Size], want[p.Offset:][:p.Size]) {
 			t.Errorf("%s: the same whatever the options", p.Name)
 		}
 	})
@@ -104,7 +104,7 @@ func TestEvaluateRunningStatistics(t *testing.T) {
 	w := hashedWeights(e.model)
 	b := rows(t, e, 2, w)
 	each(e.model, true, func(p Param) {
-		for i := range p.Size() {
+		for i := range p.Size {
 			if strings.HasSuffix(p.Name, "running_var") {
 				w[p.Offset+i] *= 2
 			}
@@ -151,7 +151,7 @@ func TestResidualClientsInOneGraph(t *testing.T) {
 		row := make([]float32, m.P)
 		m.FromTorch(row, m.Init(Kaiming, uint32(client)))
 		for i, p := range m.Params {
-			copy(weightsOf(dst, i)[at*p.Size():][:p.Size()], row[p.Offset:])
+			copy(weightsOf(dst, i)[at*p.Size:][:p.Size], row[p.Offset:])
 		}
 	}
 	all := machineOf(t, m, e.exec, K, B)
@@ -167,7 +167,7 @@ func TestResidualClientsInOneGraph(t *testing.T) {
 			name := fmt.Sprintf("client %d: ", k)
 			same(t, name+"loss", all.Loss[k:k+1], one.Loss)
 			for i, p := range m.Params {
-				got := all.Grads[i][k*p.Size():][:p.Size()]
+				got := all.Grads[i][k*p.Size:][:p.Size]
 				same(t, name+p.Name, got, one.Grads[i])
 				if k == 2 && (slices.Max(got) != 0 || slices.Min(got) != 0) {
 					t.Errorf("%s%s: %g … %g without samples, want 0", name, p.Name, slices.Min(got), slices.Max(got))

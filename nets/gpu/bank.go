@@ -76,14 +76,6 @@ func (e *Engine) row(what string, r nets.Row) (driver.Ptr, error) {
 	return b.base + driver.Ptr(int64(r.Index)*e.rowBytes()), nil
 }
 
-// optional is row, 0 for the zero Row.
-func (e *Engine) optional(what string, r nets.Row) (driver.Ptr, error) {
-	if r.IsNone() {
-		return 0, nil
-	}
-	return e.row(what, r)
-}
-
 // Load implements [nets.Engine].
 func (e *Engine) Load(r nets.Row, w []float32) error {
 	at, err := e.row("load", r)

@@ -50,14 +50,6 @@ const largestRoom = 1 << 15
 
 // Open opens a card for a model and a data set, which stays on the card. test may be nil if it is never evaluated on.
 func Open(m *nets.Model, train, test *plan.Samples, o Options) (nets.Engine, error) {
-	e, err := newEngine(m, train, test, o)
-	if err != nil {
-		return nil, err
-	}
-	return e, nil
-}
-
-func newEngine(m *nets.Model, train, test *plan.Samples, o Options) (*Engine, error) {
 	if o.Batch < 1 {
 		return nil, fmt.Errorf("gpu: batch of %d samples, want at least 1", o.Batch)
 	}

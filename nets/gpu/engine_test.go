@@ -120,7 +120,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: error %v, want %s", name, c.err, c.want)
 		}
 	}
-	if _, err := newEngine(m, nil, nil, Options{Batch: 2, Precision: "fp64"}); err == nil || err.Error() != `gpu: precision "fp64", want tf32, fp32 or bf16` {
+	if _, err := openEngine(m, nil, nil, Options{Batch: 2, Precision: "fp64"}); err == nil || err.Error() != `gpu: precision "fp64", want tf32, fp32 or bf16` {
 		t.Errorf("precision: error %v", err)
 	}
 	for i := range w {

@@ -50,7 +50,7 @@ func TestFaults(t *testing.T) {
 	}
 	m := must(nets.NewModel("linear-mnist"))(t)
 	err := func() error {
-		e, err := newEngine(m, samplesFor(m, trainSamples, 1), nil, Options{Batch: 2})
+		e, err := openEngine(m, samplesFor(m, trainSamples, 1), nil, Options{Batch: 2})
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func TestShortOfMemory(t *testing.T) {
 	var notices []string
 	o.Notice = func(_, s string) { notices = append(notices, s) }
 	result := func(o Options) (rows [][]float32) {
-		e := must(newEngine(m, train, nil, o))(t)
+		e := must(openEngine(m, train, nil, o))(t)
 		defer func() { ok(t, e.Close()) }()
 		b := must(e.NewBank(2 * clients))(t)
 		work := nets.LocalWork{LR: 0x1p-4}

@@ -49,7 +49,7 @@ func both(t *testing.T, net string, batch int, o Options) (*Engine, nets.Engine,
 	if o.EvalBatch == 0 {
 		o.EvalBatch = 8
 	}
-	g := must(newEngine(m, train, test, o))(t)
+	g := must(openEngine(m, train, test, o))(t)
 	t.Cleanup(func() { ok(t, g.Close()) })
 	c := must(nets.NewCPU(m, train, test, nets.CPUOptions{Threads: 2, Batch: batch}))(t)
 	t.Cleanup(func() { ok(t, c.Close()) })
@@ -156,7 +156,7 @@ func (c *crowd) split(rows [][]float32, row []float32) [][]float32 {
 		if p.Buffer {
 			at = &parts[1]
 		}
-		*at = append(*at, row[p.Offset:][:p.Size()]...)
+		*at = append(*at, row[p.Offset:][:p.Size]...)
 	}
 	if parts[1] == nil {
 		return append(rows, parts[0])
@@ -169,4 +169,13 @@ func load(t *testing.T, e nets.Engine, r nets.Row) []float32 {
 	w := make([]float32, e.Info().Params)
 	ok(t, e.Store(r, w))
 	return w
+}
+
+// openEngine is [Open], with the engine's own type.
+func openEngine(m *nets.Model, train, test *plan.Samples, o Options) (*Engine, error) {
+	e, err := Open(m, train, test, o)
+	if err != nil {
+		return nil, err
+	}
+	return e.(*Engine), nil
 }

@@ -22,7 +22,7 @@ func newLayout(m *nets.Model) layout {
 		for i, p := range m.Params {
 			if p.Buffer == buffers {
 				l.offset[i] = l.P
-				l.P = alignUp(l.P+p.Size(), rowAlign)
+				l.P = alignUp(l.P+p.Size, rowAlign)
 			}
 		}
 	}
@@ -36,13 +36,13 @@ func newLayout(m *nets.Model) layout {
 func (l *layout) spread(dst, row []float32) {
 	clear(dst)
 	for i, p := range l.model.Params {
-		copy(dst[l.offset[i]:], row[p.Offset:][:p.Size()])
+		copy(dst[l.offset[i]:], row[p.Offset:][:p.Size])
 	}
 }
 
 // gather is the way back.
 func (l *layout) gather(row, src []float32) {
 	for i, p := range l.model.Params {
-		copy(row[p.Offset:][:p.Size()], src[l.offset[i]:])
+		copy(row[p.Offset:][:p.Size], src[l.offset[i]:])
 	}
 }

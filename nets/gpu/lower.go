@@ -224,7 +224,7 @@ func weighted(in []value) error {
 }
 
 // buffer is room for n activations per sample.
-func (l *lowerer) buffer(name string, n int) *buffer { return l.sized(name, n, actBytes(l.precision)) }
+func (l *lowerer) buffer(name string, n int) *buffer { return l.sized(name, n, l.precision.Act()) }
 
 // sized is room for n elements of so many bytes per sample.
 func (l *lowerer) sized(name string, n, bytes int) *buffer {
@@ -298,7 +298,7 @@ func (l *lowerer) gradients(dx *buffer, nodes int, params ...int) value {
 		v.parts = append(v.parts, part{value{kind: activations, buf: dx}, nodes})
 	}
 	for _, p := range params {
-		v.parts = append(v.parts, part{value{kind: gradient, param: p}, l.model.Params[p].Size()})
+		v.parts = append(v.parts, part{value{kind: gradient, param: p}, l.model.Params[p].Size})
 	}
 	return v
 }

@@ -29,9 +29,6 @@ func ParsePrecision(name string) (Precision, error) {
 	return "", fmt.Errorf("gpu: precision %q, want tf32, fp32 or bf16", name)
 }
 
-// actBytes is the size of a stored activation.
-func actBytes(p Precision) int { return p.Act() }
-
 // programKey says which program it is.
 type programKey struct{ train, clip bool }
 

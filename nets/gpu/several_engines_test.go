@@ -30,7 +30,7 @@ func (h *history) same(o *history) bool {
 // wait(0) once the engine is open, and wait(1) before it closes the engine.
 func federate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options, id, clients, rounds int, wait func(stage int)) (h *history, err error) {
 	var b nets.Bank
-	e, err := newEngine(m, train, test, o)
+	e, err := openEngine(m, train, test, o)
 	if err == nil {
 		defer func() { err = errors.Join(err, e.Close()) }()
 		b, err = e.NewBank(1 + clients)

@@ -15,7 +15,7 @@ import (
 // trainer is the checked local work of one client.
 type trainer struct {
 	*nets.ClientWork
-	start, end, momentum, drift driver.Ptr
+	rows nets.ClientRows[driver.Ptr]
 }
 
 // Train implements [nets.Engine]. The clients are trained in waves, as many at a time as memory holds; how many changes no
@@ -27,21 +27,12 @@ func (e *Engine) Train(ctx context.Context, work nets.LocalWork) ([]float32, err
 	clients := make([]trainer, len(work.Clients))
 	key := waveKey{programKey: programKey{train: true, clip: work.Clip != nil}}
 	for i := range clients {
-		c := trainer{ClientWork: &work.Clients[i]}
-		var err error
-		if c.start, err = e.row("train: start", c.Start); err != nil {
+		c := &work.Clients[i]
+		rows, err := nets.LocateRows(c, e.row)
+		if err != nil {
 			return nil, err
 		}
-		if c.end, err = e.row("train: end", c.End); err != nil {
-			return nil, err
-		}
-		if c.momentum, err = e.optional("train: momentum", c.Momentum); err != nil {
-			return nil, err
-		}
-		if c.drift, err = e.optional("train: drift", c.Drift); err != nil {
-			return nil, err
-		}
-		clients[i] = c
+		clients[i] = trainer{c, rows}
 		key.steps = max(key.steps, c.Plan.E)
 	}
 	loss := make([]float32, len(clients))
@@ -82,7 +73,10 @@ func (e *Engine) trainWave(w *wave, work *nets.LocalWork, clients []trainer, fir
 	slots := unsafe.Slice((*kernels.Slot)(unsafe.Pointer(&host[at.slots])), room)
 	index, count := driver.View[int32](host[at.index:][:room*steps*B*4]), driver.View[int32](host[at.count:][:room*steps*4])
 	for k, c := range clients {
-		slots[k] = kernels.Slot{Row: uint64(c.end), Start: uint64(c.start), Weights: w.rounded(k, c.end, e), Momentum: uint64(c.momentum), Drift: uint64(c.drift), Client: uint32(c.Client)}
+		slots[k] = kernels.Slot{
+			Row: uint64(c.rows.End), Start: uint64(c.rows.Start), Weights: w.rounded(k, c.rows.End, e),
+			Momentum: uint64(c.rows.Momentum), Drift: uint64(c.rows.Drift), Client: uint32(c.Client),
+		}
 		p := &c.Plan
 		batches := index[k*steps*B:][:steps*B]
 		for b := copy(batches, p.Index); b < len(batches); b++ {
@@ -125,5 +119,5 @@ func (w *wave) rounded(slot int, row driver.Ptr, e *Engine) uint64 {
 	if w.weights == 0 {
 		return uint64(row)
 	}
-	return uint64(w.weights) + uint64(slot*e.layout.P*actBytes(e.options.Precision))
+	return uint64(w.weights) + uint64(slot*e.layout.P*e.options.Precision.Act())
 }

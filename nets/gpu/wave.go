@@ -79,7 +79,7 @@ func (w *wave) layOut(l layout, p Precision, place func(bytes int64) (uint64, er
 	var weights, results uint64
 	pieces := []piece{{&f.work, w.planBytes}}
 	if p != FP32 {
-		pieces = append(pieces, piece{&weights, room * l.P * actBytes(p)})
+		pieces = append(pieces, piece{&weights, room * l.P * p.Act()})
 	}
 	if w.key.train {
 		w.outBytes = steps * room * 4

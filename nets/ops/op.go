@@ -12,8 +12,8 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// DtypeOf returns Gorgonia's name of T.
-func DtypeOf[T cpu.Float]() tensor.Dtype {
+// dtypeOf returns Gorgonia's name of T.
+func dtypeOf[T cpu.Float]() tensor.Dtype {
 	if _, ok := any(T(0)).(float32); ok {
 		return tensor.Float32
 	}
@@ -55,9 +55,9 @@ func (b *base[T]) Hashcode() uint32 {
 }
 
 func (b *base[T]) Type() hm.Type {
-	var out hm.Type = DtypeOf[T]()
+	var out hm.Type = dtypeOf[T]()
 	if len(b.to) > 0 {
-		out = G.TensorType{Dims: len(b.to), Of: DtypeOf[T]()}
+		out = G.TensorType{Dims: len(b.to), Of: dtypeOf[T]()}
 	}
 	return hm.NewFnType(append(append([]hm.Type(nil), b.in...), out)...)
 }

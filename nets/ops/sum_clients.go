@@ -57,7 +57,7 @@ func (op *SumClients[T]) Do(in ...G.Value) (G.Value, error) {
 
 // newScalar returns a number of Gorgonia's that holds a T.
 func newScalar[T cpu.Float]() G.Value {
-	if DtypeOf[T]() == tensor.Float32 {
+	if dtypeOf[T]() == tensor.Float32 {
 		return G.NewF32(0)
 	}
 	return G.NewF64(0)

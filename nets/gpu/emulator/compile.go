@@ -178,7 +178,7 @@ func (c *compiler) keep(path string, write func(temporary string) error) error {
 	if err := os.Rename(temporary, path); err != nil {
 		return fmt.Errorf("emulator: cache: %w", err)
 	}
-	return c.prune(filepath.Dir(path))
+	return c.prune()
 }
 
 func syncFile(path string) error {
@@ -186,22 +186,15 @@ func syncFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("emulator: cache: %w", err)
 	}
-	err = f.Sync()
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("emulator: cache: %w", err)
 	}
 	return nil
 }
 
-// prune removes objects and libraries of dir that nobody has asked for in two weeks.
-func (c *compiler) prune(dir string) error {
-	if dir != c.cache {
-		return nil
-	}
-	entries, err := os.ReadDir(dir)
+// prune removes objects and libraries that nobody has asked for in two weeks.
+func (c *compiler) prune() error {
+	entries, err := os.ReadDir(c.cache)
 	if err != nil {
 		return fmt.Errorf("emulator: cache: %w", err)
 	}
@@ -210,7 +203,7 @@ func (c *compiler) prune(dir string) error {
 		if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < 14*24*time.Hour {
 			continue
 		}
-		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(filepath.Join(c.cache, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("emulator: cache: %w", err)
 		}
 	}

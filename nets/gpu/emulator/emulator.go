@@ -20,6 +20,7 @@
 package emulator
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"fmt"
@@ -104,10 +105,8 @@ func inParallel[T, R any](in []T, f func(T) (R, error)) ([]R, error) {
 		})
 	}
 	wait.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err
 	}
 	return out, nil
 }

@@ -59,15 +59,13 @@ func Main(m *testing.M, kernels string, sanitize bool) {
 func Sources(t *testing.T, kernels string) {
 	t.Helper()
 	opened.Do(func() {
-		for _, pattern := range []string{"*.cu", "*.cuh"} {
-			names, err := filepath.Glob(filepath.Join(kernels, pattern))
-			if err != nil {
+		names, err := filepath.Glob(filepath.Join(kernels, "*.cu*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if _, err := os.ReadFile(name); err != nil {
 				t.Fatal(err)
-			}
-			for _, name := range names {
-				if _, err := os.ReadFile(name); err != nil {
-					t.Fatal(err)
-				}
 			}
 		}
 	})
