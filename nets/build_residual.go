@@ -8,23 +8,18 @@ import (
 
 // conv2d adds a convolution without bias, window×window pixels padded so that stride 1 keeps the size. x has a border, y has none.
 func (b *builder) conv2d(name string, x maps, out, window, stride int) maps {
-	if b.err != nil {
-		return maps{}
-	}
 	b.convs++
 	pad, fan := window/2, window*window*x.c
 	w := b.param(Param{Name: name + ".weight", Shape: []int{out, x.c, window, window}, FanIn: fan, kind: convParam, kernel: []int{window, window, x.c, out}})
 	y := maps{h: (x.h-1)/stride + 1, w: (x.w-1)/stride + 1, c: out}
 	b.macs = append(b.macs, float64(y.h*y.w*fan*out))
-	y.node, b.err = ops.NewConv2D(b.exec, x.node, w, stride, x.border, pad, b.convs > 1)
-	return y
+	return b.layer(y, func() (*G.Node, error) {
+		return ops.NewConv2D(b.exec, x.node, w, stride, x.border, pad, b.convs > 1)
+	})
 }
 
 // normParams adds the parameters of a batch normalisation of x: weight, bias, running mean and variance.
 func (b *builder) normParams(name string, x maps) G.Nodes {
-	if b.err != nil {
-		return nil
-	}
 	var nodes G.Nodes
 	for _, p := range []Param{
 		{Name: name + ".weight", kind: scaleParam},
@@ -40,31 +35,22 @@ func (b *builder) normParams(name string, x maps) G.Nodes {
 
 // norm adds a batch normalisation with these parameters, behind it the addition of other maps, if there are any, and ReLU.
 func (b *builder) norm(p G.Nodes, x, add maps, border int, relu bool) maps {
-	if b.err != nil {
-		return maps{}
-	}
 	y := x
 	y.border = border
-	y.node, b.err = ops.NewBatchNorm(b.exec, x.node, add.node, p[0], p[1], p[2], p[3], b.Labels, border, relu)
-	return y
+	return b.layer(y, func() (*G.Node, error) {
+		return ops.NewBatchNorm(b.exec, x.node, add.node, p[0], p[1], p[2], p[3], b.Labels, border, relu)
+	})
 }
 
 // subsample adds a shortcut without weights.
 func (b *builder) subsample(x maps, channels, stride int) maps {
-	if b.err != nil {
-		return maps{}
-	}
 	y := maps{h: (x.h-1)/stride + 1, w: (x.w-1)/stride + 1, c: channels, border: x.border}
-	y.node, b.err = ops.NewSubsample(b.exec, x.node, stride, x.border, channels)
-	return y
+	return b.layer(y, func() (*G.Node, error) {
+		return ops.NewSubsample(b.exec, x.node, stride, x.border, channels)
+	})
 }
 
 // average adds the mean of every channel.
 func (b *builder) average(x maps) maps {
-	if b.err != nil {
-		return maps{}
-	}
-	y := maps{c: x.c}
-	y.node, b.err = ops.NewGlobalAvgPool(b.exec, x.node, x.border)
-	return y
+	return b.layer(maps{c: x.c}, func() (*G.Node, error) { return ops.NewGlobalAvgPool(b.exec, x.node, x.border) })
 }

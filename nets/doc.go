@@ -6,7 +6,7 @@
 //   - One network per file: cnn_*.go, lenet5.go, linear_*.go, resnet18.go and resnet20.go. resnet.go has the blocks
 //     of the residual nets.
 //   - graph.go builds the Gorgonia graph of a network layer by layer, build_residual.go the layers of the residual
-//     nets. lower.go hands the same graph to engines with memory of their own.
+//     nets. Engines with memory of their own lower the same graph.
 //   - The CPU engine is cpu_engine.go, with its rows of parameters in cpu_rows.go, training in cpu_train.go and
 //     evaluation in cpu_evaluate.go. It trains each client in a slot (slot.go), where Gorgonia's tape machine runs
 //     the graph (machine.go).

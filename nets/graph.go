@@ -47,7 +47,7 @@ type maps struct {
 	order           [3]int // of features that were maps: their h, w, c
 }
 
-// builder adds layers to a graph; after the first error it does nothing.
+// builder adds layers to a graph. After the first error it applies no op, and what it returns has sizes alone.
 type builder struct {
 	*Graph
 	model *Model
@@ -99,6 +99,14 @@ func (b *builder) placeholder(name string, of tensor.Dtype, shape ...int) *G.Nod
 	return G.NewTensor(b.g, of, len(shape), G.WithShape(shape...), G.WithName(name))
 }
 
+// layer returns y with the node that apply makes, unless there has been an error.
+func (b *builder) layer(y maps, apply func() (*G.Node, error)) maps {
+	if b.err == nil {
+		y.node, b.err = apply()
+	}
+	return y
+}
+
 // input returns the images, with a border of zeros.
 func (b *builder) input(border int) maps {
 	m := b.model
@@ -110,9 +118,6 @@ func (b *builder) input(border int) maps {
 // conv adds a window×window convolution over x and its border, ReLU and 2×2 max pooling; out is the number of channels,
 // border the width of the zeros the next layer wants.
 func (b *builder) conv(x maps, out, window, border int) maps {
-	if b.err != nil {
-		return maps{}
-	}
 	b.convs++
 	name := fmt.Sprintf("conv%d", b.convs)
 	fan := window * window * x.c
@@ -120,8 +125,9 @@ func (b *builder) conv(x maps, out, window, border int) maps {
 	bias := b.param(Param{Name: name + ".bias", Shape: []int{out}, FanIn: fan, kernel: []int{out}})
 	y := maps{h: (x.h + 2*x.border - window + 1) / 2, w: (x.w + 2*x.border - window + 1) / 2, c: out, border: border}
 	b.macs = append(b.macs, float64(4*y.h*y.w*fan*out))
-	y.node, b.err = ops.NewConvReLUPool(b.exec, x.node, w, bias, x.border, border, b.convs > 1)
-	return y
+	return b.layer(y, func() (*G.Node, error) {
+		return ops.NewConvReLUPool(b.exec, x.node, w, bias, x.border, border, b.convs > 1)
+	})
 }
 
 // linear adds a fully connected layer, flattening maps in front of it.
@@ -131,56 +137,45 @@ func (b *builder) linear(x maps, out int, relu bool) maps {
 
 func (b *builder) namedLinear(name string, x maps, out int, relu bool) maps {
 	x = b.flatten(x)
-	if b.err != nil {
-		return maps{}
-	}
 	b.fcs++
 	w := b.param(Param{Name: name + ".weight", Shape: []int{out, x.c}, FanIn: x.c, kind: linearParam, kernel: []int{x.c, out}, order: x.order})
 	bias := b.param(Param{Name: name + ".bias", Shape: []int{out}, FanIn: x.c, kernel: []int{out}})
 	b.macs = append(b.macs, float64(x.c*out))
-	y := maps{c: out}
-	y.node, b.err = ops.NewLinear(b.exec, x.node, w, bias, relu, b.convs+b.fcs > 1)
-	return y
+	return b.layer(maps{c: out}, func() (*G.Node, error) {
+		return ops.NewLinear(b.exec, x.node, w, bias, relu, b.convs+b.fcs > 1)
+	})
 }
 
 // dropout adds a dropout layer, which evaluation graphs leave out.
 func (b *builder) dropout(x maps, rate float64) maps {
 	x = b.flatten(x)
-	if b.err != nil {
-		return maps{}
-	}
 	layer := len(b.drops)
 	b.drops = append(b.drops, Drop{Name: fmt.Sprintf("drop%d", layer+1), Rate: rate, Size: x.c, order: x.order})
-	if b.train {
-		if b.Draw == nil {
-			b.Draw = b.placeholder("draw", tensor.Int32, ops.DrawWords)
-		}
-		x.node, b.err = ops.NewDropout(b.exec, x.node, b.Draw, layer, rate)
+	if !b.train {
+		return x
 	}
-	return x
+	if b.Draw == nil {
+		b.Draw = b.placeholder("draw", tensor.Int32, ops.DrawWords)
+	}
+	return b.layer(x, func() (*G.Node, error) { return ops.NewDropout(b.exec, x.node, b.Draw, layer, rate) })
 }
 
 // odds ends a net of one output, the logit of class 1, in the logits of two classes, that of class 0 being 0.
 func (b *builder) odds(x maps) maps {
-	if b.err != nil {
-		return maps{}
-	}
-	x.node, b.err = ops.NewLogOdds[float32](x.node)
-	x.c = 2
-	return x
+	return b.layer(maps{c: 2}, func() (*G.Node, error) { return ops.NewLogOdds[float32](x.node) })
 }
 
 func (b *builder) flatten(x maps) maps {
-	if b.err != nil || x.h == 0 {
+	if x.h == 0 {
 		return x
 	}
-	if x.border != 0 {
-		b.err = fmt.Errorf("maps of %d×%d×%d with a border of %d cannot be flattened", x.h, x.w, x.c, x.border)
-		return maps{}
-	}
 	y := maps{c: x.h * x.w * x.c, order: [3]int{x.h, x.w, x.c}}
-	y.node, b.err = ops.NewView[float32](x.node, b.K, b.B, y.c)
-	return y
+	return b.layer(y, func() (*G.Node, error) {
+		if x.border != 0 {
+			return nil, fmt.Errorf("maps of %d×%d×%d with a border of %d cannot be flattened", x.h, x.w, x.c, x.border)
+		}
+		return ops.NewView[float32](x.node, b.K, b.B, y.c)
+	})
 }
 
 func (b *builder) param(p Param) *G.Node {
