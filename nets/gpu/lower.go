@@ -169,7 +169,8 @@ func (l *lowerer) op(n *G.Node, in []value) (value, error) {
 	switch name, arity := n.Op().String(), n.Op().Arity(); {
 	case arity == 0 && name == "const 1":
 		return value{kind: one}, nil
-	case arity == 2 && isAdd(name) && in[0].kind == activations && in[1].kind == activations && in[0].buf.n == in[1].buf.n:
+	// The element-wise sum that Gorgonia's Grad inserts where a value is used twice.
+	case arity == 2 && name == "+ false" && in[0].kind == activations && in[1].kind == activations && in[0].buf.n == in[1].buf.n:
 		return value{kind: activations, buf: in[0].buf, plus: in[1].buf}, nil // added by who reads it
 	}
 	return value{}, fmt.Errorf("op %s (%T) has no kernel", n.Op(), n.Op())

@@ -23,9 +23,6 @@ func (l *lowerer) dropout(op *ops.Dropout[float32], of string, in []value) (valu
 	return value{kind: activations, buf: y}, nil
 }
 
-// isAdd recognises the element-wise sum that Gorgonia's Grad inserts where a value is used twice.
-func isAdd(name string) bool { return name == "+ false" }
-
 func (l *lowerer) add(a, b *buffer) value {
 	y := l.buffer(a.name+" + "+b.name, a.n/l.graph.B)
 	args := kernels.AddArgs{N: uint32(a.n)}

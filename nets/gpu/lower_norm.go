@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"fmt"
+	"slices"
 
 	"rollcall/nets/cpu"
 	"rollcall/nets/gpu/kernels"
@@ -110,9 +111,9 @@ func (l *lowerer) normGrad(op *ops.BatchNorm[float32], in []value) (value, error
 
 	v := l.gradients(dx, x.n, param, param+1, param+2, param+3)
 	if op.Add {
-		border := s.OutPad
-		add := part{value{kind: activations, buf: d}, s.K * s.B * (s.H + 2*border) * (s.W + 2*border) * s.C}
-		v.parts = append(v.parts[:1:1], append([]part{add}, v.parts[1:]...)...)
+		n := s.K * s.B * (s.H + 2*s.OutPad) * (s.W + 2*s.OutPad) * s.C
+		add := part{value{kind: activations, buf: d}, n}
+		v.parts = slices.Insert(v.parts, 1, add)
 	}
 	return v, nil
 }

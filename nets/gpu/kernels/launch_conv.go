@@ -102,7 +102,7 @@ func (a *ConvArgs) filterGeometry(p Precision) Geometry {
 	if per == 2 {
 		ld = 40
 	}
-	tiles, perWarp := ceil(int(a.R*a.S*a.C), 32), 3
+	tiles, perWarp := ceil(a.R*a.S*a.C, 32), 3
 	if tiles == 1 {
 		perWarp = 1
 	}
@@ -111,7 +111,7 @@ func (a *ConvArgs) filterGeometry(p Precision) Geometry {
 	if all >= filterWarps {
 		groups = filterWarps
 	}
-	t.depth = ceil(int(a.C), 2) * 2
+	t.depth = ceil(a.C, 2) * 2
 	t.pitch = convPitch(t.depth)
 	rows, columns := a.pooled()
 	row := 4 * (ld + 1)
@@ -119,7 +119,7 @@ func (a *ConvArgs) filterGeometry(p Precision) Geometry {
 		return Geometry{}
 	}
 	steps := ceil(t.images*t.rows*t.columns*4, 8*per)
-	g := Geometry{X: ceil(int(a.B), int(a.Images)) * ceil(all, groups) * ceil(int(a.O), convOutputs), Threads: filterThreads}
+	g := Geometry{X: ceil(a.B, int(a.Images)) * ceil(all, groups) * ceil(a.O, convOutputs), Threads: filterThreads}
 	g.Shared = max(4*t.patch+steps*8*row, filterThreads*16)
 	if groups < filterWarps {
 		g.Shared = max(g.Shared, groups*perWarp*4096) // where warps add what they have
@@ -144,7 +144,7 @@ func (a *ConvArgs) Forward(p Precision) Launch {
 
 // BackwardData is the launch of conv_backward_data: gy, w, dx, and arg in bytes.
 func (a *ConvArgs) BackwardData(p Precision) Launch {
-	g := a.rowGeometry(p, ceil(int(a.H), 2), ceil(int(a.W), 2), int(a.O), int(a.C))
+	g := a.rowGeometry(p, ceil(a.H, 2), ceil(a.W, 2), int(a.O), int(a.C))
 	x, w, y, flop := a.sizes()
 	return Launch{g, Cost{FLOP: flop, Bytes: p.act(y+w+x) + y}}
 }
@@ -153,7 +153,7 @@ func (a *ConvArgs) BackwardData(p Precision) Launch {
 // be set.
 func (a *ConvArgs) BackwardFilter(p Precision) Launch {
 	x, w, y, flop := a.sizes()
-	chunks := int64(blocks(a.B, int(a.Images)))
+	chunks := int64(ceil(a.B, int(a.Images)))
 	return Launch{a.filterGeometry(p), Cost{FLOP: flop, Bytes: p.act(x+y) + y + 4*chunks*(w+int64(a.O))}}
 }
 
@@ -172,5 +172,3 @@ func (a *ConvArgs) ChunkImages() uint32 {
 	}
 	return min(images, a.B)
 }
-
-func ceil(a, b int) int { return (a + b - 1) / b }

@@ -52,7 +52,7 @@ func (a *Conv2DArgs) Forward(p Precision) Launch {
 	rows, columns := a.Out()
 	t := conv2DTileOf(p, a.O, false)
 	x, w, y := a.sizes()
-	return a.launch(blocks(a.B*rows*columns, t.rows)*blocks(a.O, t.columns), t.shared()+t.rows*conv2DWindow, p.act(x+w+y))
+	return a.launch(ceil(a.B*rows*columns, t.rows)*ceil(a.O, t.columns), t.shared()+t.rows*conv2DWindow, p.act(x+w+y))
 }
 
 // BackwardData is the launch of conv2d_backward_data: gy, w, dx. There are tiles of each of the U² classes of pixels.
@@ -61,16 +61,16 @@ func (a *Conv2DArgs) BackwardData(p Precision) Launch {
 	tiles := 0
 	for i := range a.U {
 		for j := range a.U {
-			tiles += blocks(a.B*((a.H-i+a.U-1)/a.U)*((a.W-j+a.U-1)/a.U), t.rows)
+			tiles += ceil(a.B*((a.H-i+a.U-1)/a.U)*((a.W-j+a.U-1)/a.U), t.rows)
 		}
 	}
 	x, w, y := a.sizes()
-	return a.launch(tiles*blocks(a.C, t.columns), t.shared()+t.rows*conv2DWindow, p.act(y+w+x))
+	return a.launch(tiles*ceil(a.C, t.columns), t.shared()+t.rows*conv2DWindow, p.act(y+w+x))
 }
 
 // BackwardFilter is the launch of conv2d_backward_filter: x, gy, and dw of every chunk in float; Images must be set.
 func (a *Conv2DArgs) BackwardFilter(p Precision) Launch {
-	chunks := blocks(a.B, int(a.Images))
+	chunks := ceil(a.B, int(a.Images))
 	x, w, y := a.sizes()
 	return a.launch(a.filterTiles(p)*chunks, conv2DTileOf(p, a.O, true).shared(), p.act(x+y)+4*int64(chunks)*w)
 }
@@ -78,14 +78,14 @@ func (a *Conv2DArgs) BackwardFilter(p Precision) Launch {
 // filterTiles is how many tiles the weights take.
 func (a *Conv2DArgs) filterTiles(p Precision) int {
 	t := conv2DTileOf(p, a.O, true)
-	return blocks(a.R*a.S*a.C, t.rows) * blocks(a.O, t.columns)
+	return ceil(a.R*a.S*a.C, t.rows) * ceil(a.O, t.columns)
 }
 
 // ChunkImages is how many images a partial sum of conv2d_backward_filter should hold: few enough for there to be work for all
 // multiprocessors, all B if the weights alone have tiles enough.
 func (a *Conv2DArgs) ChunkImages(p Precision) uint32 {
-	chunks := blocks(conv2DBlocks, a.filterTiles(p))
-	return uint32(blocks(a.B, chunks))
+	chunks := ceil(conv2DBlocks, a.filterTiles(p))
+	return uint32(ceil(a.B, chunks))
 }
 
 // Fits reports whether the kernels can count the elements of a client's maps, 2³¹ at most, and the rows and columns of one.

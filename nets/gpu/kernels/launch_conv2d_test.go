@@ -33,7 +33,7 @@ func TestConv2DGeometry(t *testing.T) {
 					"filter":  {a.BackwardFilter(p), c.R * c.R * c.C, c.O},
 				} {
 					tile := conv2DTileOf(p, v.cols, what == "filter")
-					covered := v.g.X / blocks(v.cols, tile.columns) * tile.rows
+					covered := v.g.X / ceil(v.cols, tile.columns) * tile.rows
 					if v.g.Shared > 99*1024 || v.g.Threads != 128 || covered < int(v.rows) {
 						t.Errorf("%+v %s %s: %+v covers %d rows, want %d, at most 99 KB, 128 threads", a, p, what, v.g, covered, v.rows)
 					}

@@ -26,7 +26,7 @@ func linearNarrow(p Precision) linearTile {
 
 // over is the launch of tiles that cover a matrix [M,N], and moves so many bytes.
 func (a *LinearArgs) over(t linearTile, M, N uint32, bytes int64) Launch {
-	tiles, shared := blocks(M, t.rows)*blocks(N, t.columns), linearStages*(t.rows+t.columns)*t.depth
+	tiles, shared := ceil(M, t.rows)*ceil(N, t.columns), linearStages*(t.rows+t.columns)*t.depth
 	return Launch{
 		Geometry{X: tiles, Threads: linearThreads, Shared: shared},
 		Cost{FLOP: 2 * volume(a.B, a.I, a.O), Bytes: bytes},

@@ -14,7 +14,7 @@ func (a *NormArgs) Split() {
 	for a.Lanes < min(normWarp, a.C/a.vector()) {
 		a.Lanes *= 2
 	}
-	a.Chunks = uint32(blocks(a.B*a.Pixels, normRows*normThreads/int(a.Lanes)))
+	a.Chunks = uint32(ceil(a.B*a.Pixels, normRows*normThreads/int(a.Lanes)))
 }
 
 // vector is the number of channels a thread takes.
@@ -27,7 +27,7 @@ func (a *NormArgs) vector() uint32 {
 
 // maps is the launch of a kernel that reads maps and moves so many bytes.
 func (a *NormArgs) maps(bytes int64) Launch {
-	tiles := int(a.Chunks) * blocks(a.C, int(a.Lanes*a.vector()))
+	tiles := int(a.Chunks) * ceil(a.C, int(a.Lanes*a.vector()))
 	return Launch{Geometry{X: tiles, Threads: normThreads}, Cost{Bytes: bytes}}
 }
 
@@ -42,7 +42,7 @@ func (a *NormArgs) Moments(p Precision) Launch { return a.maps(p.act(a.elements(
 
 // Channels is the launch of the kernels that add up the partial sums: norm_statistics and norm_solve.
 func (a *NormArgs) Channels(Precision) Launch {
-	return Launch{Geometry{X: blocks(a.C, normWarp), Threads: normThreads}, Cost{Bytes: a.sums()}}
+	return Launch{Geometry{X: ceil(a.C, normWarp), Threads: normThreads}, Cost{Bytes: a.sums()}}
 }
 
 // Apply is the launch of norm_apply and of norm_evaluate: x, y, and what is added if anything is.

@@ -11,17 +11,17 @@ const (
 
 // flat is the launch of an element-wise kernel on n elements that moves so many bytes.
 func flat(n uint32, bytes int64) Launch {
-	return Launch{Geometry{X: blocks(n, flatBlock), Threads: flatThreads}, Cost{Bytes: bytes}}
+	return Launch{Geometry{X: ceil(n, flatBlock), Threads: flatThreads}, Cost{Bytes: bytes}}
 }
 
-// blocks is ⌈n/size⌉.
-func blocks(n uint32, size int) int { return (int(n) + size - 1) / size }
+// ceil is ⌈n/size⌉.
+func ceil[N int | uint32](n N, size int) int { return (int(n) + size - 1) / size }
 
 // Launch is that of gather: pixels are bytes, features floats.
 func (a *GatherArgs) Launch(p Precision) Launch {
 	const staged, perBlock = 32, 4096 // STAGED of gather.cu, and 16 elements a thread
 	n := volume(a.B, a.H, a.W, a.C)
-	l := Launch{Geometry{X: blocks(uint32(n), perBlock), Threads: flatThreads}, Cost{Bytes: n + p.act(n)}}
+	l := Launch{Geometry{X: ceil(uint32(n), perBlock), Threads: flatThreads}, Cost{Bytes: n + p.act(n)}}
 	if a.Images == 0 {
 		l.Bytes = 4*n + p.act(n)
 	} else if a.C <= staged {
@@ -74,7 +74,7 @@ func squares(n uint32) Launch {
 }
 
 // Partials is the number of partial sums of the squares of n elements.
-func Partials(n uint32) int { return blocks(n, squareBlock) }
+func Partials(n uint32) int { return ceil(n, squareBlock) }
 
 // Squares is the launch of grad_squares.
 func (a *ClipArgs) Squares(Precision) Launch { return squares(a.N) }
@@ -99,5 +99,5 @@ func (a *SGDArgs) Running(Precision) Launch { return flat(a.P-a.N, 12*int64(a.P-
 func (a *ConvReduceArgs) Launch(Precision) Launch {
 	const threads, perBlock = 128, 512
 	bytes := 4 * (int64(a.Chunks) + 1) * (int64(a.N) + int64(a.O))
-	return Launch{Geometry{X: blocks(a.N+a.O, perBlock), Threads: threads}, Cost{Bytes: bytes}}
+	return Launch{Geometry{X: ceil(a.N+a.O, perBlock), Threads: threads}, Cost{Bytes: bytes}}
 }
