@@ -213,17 +213,6 @@ func want(in []value, kinds ...valueKind) error {
 	return nil
 }
 
-// weighted checks the inputs x, w, bias of a layer.
-func weighted(in []value) error {
-	if err := want(in, activations, weights, weights); err != nil {
-		return err
-	}
-	if in[2].param != in[1].param+1 {
-		return fmt.Errorf("weight %d goes with bias %d, want %d", in[1].param, in[2].param, in[1].param+1)
-	}
-	return nil
-}
-
 // buffer is room for n activations per sample.
 func (l *lowerer) buffer(name string, n int) *buffer { return l.sized(name, n, l.precision.Act()) }
 
@@ -266,18 +255,6 @@ func queue[A any](l *lowerer, kernel string, how launcher[A], a A, fill func(*fr
 		args: func(f *frame) []byte { return argBytes(args(f)) },
 		cost: func(f *frame) kernels.Cost { a := args(f); return how(&a, p).Cost },
 	})
-}
-
-// mapped adds a kernel that makes y of the only input.
-func mapped[A any](
-	l *lowerer, in []value, kernel string, how launcher[A], a A, y *buffer, fill func(f *frame, a *A, x, y uint64),
-) (value, error) {
-	if err := want(in, activations); err != nil {
-		return value{}, err
-	}
-	x := in[0].buf
-	queue(l, kernel, how, a, func(f *frame, a *A) { fill(f, a, f.at(x), f.at(y)) }, x, y)
-	return value{kind: activations, buf: y}, nil
 }
 
 // of turns to the layer of a weight, and returns the name of the weight.

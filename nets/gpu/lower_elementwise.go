@@ -8,6 +8,18 @@ import (
 	"rollcall/nets/ops"
 )
 
+// mapped adds a kernel that makes y of the only input.
+func mapped[A any](
+	l *lowerer, in []value, kernel string, how launcher[A], a A, y *buffer, fill func(f *frame, a *A, x, y uint64),
+) (value, error) {
+	if err := want(in, activations); err != nil {
+		return value{}, err
+	}
+	x := in[0].buf
+	queue(l, kernel, how, a, func(f *frame, a *A) { fill(f, a, f.at(x), f.at(y)) }, x, y)
+	return value{kind: activations, buf: y}, nil
+}
+
 // dropout is its own gradient.
 func (l *lowerer) dropout(op *ops.Dropout[float32], of string, in []value) (value, error) {
 	if err := want(in, activations); err != nil {

@@ -1,12 +1,25 @@
 package gpu
 
 import (
+	"fmt"
+
 	G "gorgonia.org/gorgonia"
 
 	"rollcall/nets/cpu"
 	"rollcall/nets/gpu/kernels"
 	"rollcall/nets/ops"
 )
+
+// weighted checks the inputs x, w, bias of a layer.
+func weighted(in []value) error {
+	if err := want(in, activations, weights, weights); err != nil {
+		return err
+	}
+	if in[2].param != in[1].param+1 {
+		return fmt.Errorf("weight %d goes with bias %d, want %d", in[1].param, in[2].param, in[1].param+1)
+	}
+	return nil
+}
 
 func (l *lowerer) linearArgs(s cpu.LinearShape, param int) kernels.LinearArgs {
 	a := kernels.LinearArgs{B: uint32(s.B), I: uint32(s.I), O: uint32(s.O), P: uint32(l.layout.P)}
