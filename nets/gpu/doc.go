@@ -6,7 +6,7 @@
 //   - lower.go walks a graph node by node and turns every op into launches; lower_*.go has the ops, a family per
 //     file. program.go has the result, a program, and arena.go places the buffers of a program.
 //   - wave.go runs a program for many clients at once, captured as one CUDA graph. memory.go finds room for it;
-//     fit.go checks that the card can launch its kernels.
+//     load.go checks that the card can launch its kernels.
 //   - bank.go and layout.go have the rows of parameters on the card, scratch.go the small copies.
 //   - profile.go times kernels. cards.go lists the cards, and unavailable.go stands for it all in a program without
 //     CUDA.

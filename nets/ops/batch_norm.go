@@ -132,9 +132,9 @@ func (op *BatchNorm[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// backward computes one vector [dx|dadd|dweight|dbias|mean|variance] of x, weight, labels, y and the gradient of y; dadd only
+// Backward computes one vector [dx|dadd|dweight|dbias|mean|variance] of x, weight, labels, y and the gradient of y; dadd only
 // if something was added, mean and unbiased variance the batch's own.
-func (op *BatchNorm[T]) backward(g *Grad[T], in []G.Value) error {
+func (op *BatchNorm[T]) Backward(g *Grad[T], in []G.Value) error {
 	var x, weight, y, gy []T
 	if err := g.values(in[:2], &x, &weight); err != nil {
 		return err

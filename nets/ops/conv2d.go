@@ -68,8 +68,8 @@ func (op *Conv2D[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// backward computes one vector [dx|dw] of x, w and the gradient of y.
-func (op *Conv2D[T]) backward(g *Grad[T], in []G.Value) error {
+// Backward computes one vector [dx|dw] of x, w and the gradient of y.
+func (op *Conv2D[T]) Backward(g *Grad[T], in []G.Value) error {
 	var x, w, gy []T
 	if err := g.values(in, &x, &w, &gy); err != nil {
 		return err

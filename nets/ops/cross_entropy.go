@@ -49,8 +49,8 @@ func (op *CrossEntropy[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// backward computes dx [K,B,O] of logits, labels and the gradient of the loss [K].
-func (op *CrossEntropy[T]) backward(g *Grad[T], in []G.Value) error {
+// Backward computes dx [K,B,O] of logits, labels and the gradient of the loss [K].
+func (op *CrossEntropy[T]) Backward(g *Grad[T], in []G.Value) error {
 	logits, labels, err := g.inputs(in)
 	if err != nil {
 		return err

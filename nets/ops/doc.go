@@ -9,7 +9,7 @@
 // other file is one op and its gradient, but for take.go, which has the views. The arithmetic is in nets/cpu.
 //
 // A new op is one file: its formula and shapes, a constructor that checks the shapes, DiffWRT and SymDiff, the
-// gradient rule, and Do and backward, which call kernels of nets/cpu. Add a row to the table of cases in ops_test.go or
+// gradient rule, and Do and Backward, which call kernels of nets/cpu. Add a row to the table of cases in ops_test.go or
 // residual_test.go, which compare the gradient with difference quotients, and cases to op and gradient in nets/gpu/lower.go, or
 // the CUDA engine refuses nets with it.
 package ops

@@ -76,8 +76,8 @@ func (op *Dropout[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// backward computes dx = dy·mask/(1−Rate) of y and the gradient of y.
-func (op *Dropout[T]) backward(g *Grad[T], in []G.Value) error {
+// Backward computes dx = dy·mask/(1−Rate) of y and the gradient of y.
+func (op *Dropout[T]) Backward(g *Grad[T], in []G.Value) error {
 	var y, gy []T
 	if err := g.values(in, &y, &gy); err != nil {
 		return err

@@ -49,8 +49,8 @@ func (op *GlobalAvgPool[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// backward computes dx[k,b,i,j,c] = gy[k,b,c]/(H·W), 0 in the border.
-func (op *GlobalAvgPool[T]) backward(g *Grad[T], in []G.Value) error {
+// Backward computes dx[k,b,i,j,c] = gy[k,b,c]/(H·W), 0 in the border.
+func (op *GlobalAvgPool[T]) Backward(g *Grad[T], in []G.Value) error {
 	var gy []T
 	if err := g.values(in, &gy); err != nil {
 		return err

@@ -7,11 +7,10 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// layer is an op that has a gradient. What its gradient reads and returns is said at its backward.
+// layer is an op that has a gradient. What its gradient reads and returns is said at its Backward.
 type layer[T cpu.Float] interface {
 	G.SDOp
-	shared() *base[T]
-	backward(g *Grad[T], in []G.Value) error // fills in the output of g
+	Backward(g *Grad[T], in []G.Value) error // fills in the output of g
 }
 
 // Grad is the gradient of a layer, of which it takes whatever the forward pass has left there.
@@ -23,7 +22,7 @@ type Grad[T cpu.Float] struct {
 // Do implements [G.Op].
 func (op *Grad[T]) Do(in ...G.Value) (G.Value, error) {
 	op.output()
-	if err := op.Forward.backward(op, in); err != nil {
+	if err := op.Forward.Backward(op, in); err != nil {
 		return nil, err
 	}
 	return op.out, nil
@@ -32,8 +31,7 @@ func (op *Grad[T]) Do(in ...G.Value) (G.Value, error) {
 // gradient applies the gradient of a layer to what it reads. A layer's own output is among that where the gradient must
 // run after the forward pass.
 func gradient[T cpu.Float](of layer[T], shape tensor.Shape, reads ...*G.Node) (*G.Node, error) {
-	b := of.shared()
-	return G.ApplyOp(&Grad[T]{newBase(b.exec, "grad "+b.name, shape, reads...), of}, reads...)
+	return G.ApplyOp(&Grad[T]{newBase[T](nil, "grad "+of.String(), shape, reads...), of}, reads...)
 }
 
 // gradients applies the gradient of a layer with weights, whose output is one vector, and views that as the gradients of the

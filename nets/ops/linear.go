@@ -55,8 +55,8 @@ func (op *Linear[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// backward computes one vector [dx|dw|db] of x, w, y and the gradient of y.
-func (op *Linear[T]) backward(g *Grad[T], in []G.Value) error {
+// Backward computes one vector [dx|dw|db] of x, w, y and the gradient of y.
+func (op *Linear[T]) Backward(g *Grad[T], in []G.Value) error {
 	var x, w, y, gy []T
 	if err := g.values(in, &x, &w, &y, &gy); err != nil {
 		return err

@@ -44,8 +44,8 @@ func (op *LogOdds[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// backward computes dx[k,b,0] = dy[k,b,1]. dy [K,B,2], dx [K,B,1].
-func (op *LogOdds[T]) backward(g *Grad[T], in []G.Value) error {
+// Backward computes dx[k,b,0] = dy[k,b,1]. dy [K,B,2], dx [K,B,1].
+func (op *LogOdds[T]) Backward(g *Grad[T], in []G.Value) error {
 	var dy []T
 	if err := g.values(in, &dy); err != nil {
 		return err

@@ -38,7 +38,6 @@ func newBase[T cpu.Float](exec *cpu.Exec[T], name string, out tensor.Shape, in .
 	return b
 }
 
-func (b *base[T]) shared() *base[T]     { return b }
 func (b *base[T]) Arity() int           { return len(b.in) }
 func (b *base[T]) ReturnsPtr() bool     { return false } // else the machine would overwrite our buffer
 func (b *base[T]) CallsExtern() bool    { return false } // else the machine would allocate before every call

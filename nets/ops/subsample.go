@@ -55,8 +55,8 @@ func (op *Subsample[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// backward computes gy at the pixels that were taken, 0 elsewhere.
-func (op *Subsample[T]) backward(g *Grad[T], in []G.Value) error {
+// Backward computes gy at the pixels that were taken, 0 elsewhere.
+func (op *Subsample[T]) Backward(g *Grad[T], in []G.Value) error {
 	var gy []T
 	if err := g.values(in, &gy); err != nil {
 		return err

@@ -63,8 +63,8 @@ func newScalar[T cpu.Float]() G.Value {
 	return G.NewF64(0)
 }
 
-// backward gives every client the gradient of the sum: [K] copies of a scalar.
-func (op *SumClients[T]) backward(g *Grad[T], in []G.Value) error {
+// Backward gives every client the gradient of the sum: [K] copies of a scalar.
+func (op *SumClients[T]) Backward(g *Grad[T], in []G.Value) error {
 	gy, ok := scalar[T](in[0])
 	if !ok {
 		return fmt.Errorf("ops: %s: input holds %T, want %T", g.name, in[0].Data(), gy)
