@@ -12,6 +12,7 @@ import (
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/results"
+	"rollcall/results/metrics"
 	"rollcall/results/papers"
 )
 
@@ -225,7 +226,7 @@ func TestAtOnceSharedRuns(t *testing.T) {
 			_, rows := table(t, tree["pairs/"+results.SummaryFile])
 			p := 0
 			for _, row := range rows {
-				if row["metric"] == string(results.PSeeds) && row["method"] != "fedavg-active" && number(t, row["mean"]) >= 0 {
+				if row["metric"] == string(metrics.PSeeds) && row["method"] != "fedavg-active" && number(t, row["mean"]) >= 0 {
 					p++
 				}
 			}

@@ -10,15 +10,16 @@ import (
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 )
 
 func (a *app) diffCommand() *cobra.Command {
 	var (
-		format  string
-		metrics []string
-		o       compare.DiffOptions
+		format string
+		named  []string
+		o      compare.DiffOptions
 	)
-	measured := []string{string(results.TestAcc), string(results.TrainAcc), string(results.TestLoss), string(results.TrainLoss)}
+	measured := []string{string(metrics.TestAcc), string(metrics.TrainAcc), string(metrics.TestLoss), string(metrics.TrainLoss)}
 	cmd := &cobra.Command{
 		Use:   "diff A B",
 		Short: "Compare two sets of runs, cell by cell and seed by seed",
@@ -32,18 +33,18 @@ a seed does to both sides cancels. --ignore lets the sides differ in some column
 	}
 	fs := cmd.Flags()
 	formatFlag(cmd, &format, "text", compareFormats)
-	fs.StringSliceVar(&metrics, "metric", []string{string(results.TestAcc)}, "what is compared: "+strings.Join(measured, ", "))
+	fs.StringSliceVar(&named, "metric", []string{string(metrics.TestAcc)}, "what is compared: "+strings.Join(measured, ", "))
 	fs.Float64Var(&o.Level, "level", 0.95, "of the confidence intervals")
 	fs.StringSliceVar(&o.Ignore, "ignore", nil, "columns that may differ: "+strings.Join(results.KeyColumns(), ", "))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !(o.Level > 0 && o.Level < 1) {
 			return settings.Usagef("--level %g: want more than 0 and less than 1", o.Level)
 		}
-		for _, m := range metrics {
+		for _, m := range named {
 			if err := settings.OneOf("metric", m, measured); err != nil {
 				return err
 			}
-			o.Metrics = append(o.Metrics, results.Metric(m))
+			o.Metrics = append(o.Metrics, metrics.Metric(m))
 		}
 		for _, c := range o.Ignore {
 			if err := settings.OneOf("ignore", c, results.KeyColumns()); err != nil {

@@ -9,13 +9,14 @@ import (
 	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/compare"
+	"rollcall/results/metrics"
 	"rollcall/results/papers"
 )
 
 func (a *app) exportCommand() *cobra.Command {
 	var (
-		e       compare.Export
-		metrics []string
+		e     compare.Export
+		named []string
 	)
 	cmd := &cobra.Command{
 		Use:   "export TABLE DIR",
@@ -29,7 +30,7 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 	fs := cmd.Flags()
 	formatFlag(cmd, &e.Format, "markdown", compare.ExportFormats())
 	fs.BoolVar(&e.Printed, "printed", false, "with the paper's numbers beside ours")
-	fs.StringSliceVar(&metrics, "metric", nil, "only these metrics (default: all of the table)")
+	fs.StringSliceVar(&named, "metric", nil, "only these metrics (default: all of the table)")
 	fs.StringVar(&e.Caption, "caption", "", "of the LaTeX table (default: what the numbers are)")
 	fs.StringVar(&e.Label, "label", "", "of the LaTeX table")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
@@ -41,15 +42,15 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 		compare.SortSummary(args[0], rows)
 		grid := compare.Table(table.Printed, rows).Grid()
 		var known []string
-		var wanted []results.Metric
+		var wanted []metrics.Metric
 		for _, c := range grid.Columns {
 			known = append(known, string(c.Metric))
 		}
-		for _, m := range metrics {
+		for _, m := range named {
 			if err := settings.OneOf("metric", m, settings.Unique(known)); err != nil {
 				return err
 			}
-			wanted = append(wanted, results.Metric(m))
+			wanted = append(wanted, metrics.Metric(m))
 		}
 		if e.Caption == "" {
 			e.Caption = caption(rows)

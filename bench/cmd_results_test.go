@@ -11,6 +11,7 @@ import (
 	"rollcall/results"
 	"rollcall/results/events"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/report"
 	"rollcall/results/stats"
 )
@@ -131,7 +132,7 @@ func TestExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Availability = "sine"
-	row := results.SummaryRow{Cell: s.Cell("fedawe-2"), Metric: results.TestAcc, Status: results.CellOK, Version: "v1"}
+	row := results.SummaryRow{Cell: s.Cell("fedawe-2"), Metric: metrics.TestAcc, Status: results.CellOK, Version: "v1"}
 	row.Estimate(stats.Estimate{Mean: 0.846, Std: files.Some(0.009), N: 3})
 	if err := results.WriteSummary(filepath.Join(out, "fedawe-2", results.SummaryFile), []results.SummaryRow{row}); err != nil {
 		t.Fatal(err)

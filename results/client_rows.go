@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )
 
@@ -36,10 +37,10 @@ func ReadClients(path string) ([]ClientRow, error) {
 	return rows, nil
 }
 
-// clientStatistic returns one of [ClientMetrics] of the clients of one run. Spreads are over all clients there are, with n
+// clientStatistic returns one of [metrics.OfClients] of the clients of one run. Spreads are over all clients there are, with n
 // in the denominator: the paper prints 18.1 and 325, 13.6 and 182.5, 20.7 and 432.5, 18.0 and 321.6. A tenth is
 // rounded, but one client at least.
-func clientStatistic(rows []ClientRow, m Metric) (float64, error) {
+func clientStatistic(rows []ClientRow, m metrics.Metric) (float64, error) {
 	if len(rows) == 0 {
 		return 0, fmt.Errorf("results: %s: no clients, want one at least", m)
 	}
@@ -50,9 +51,9 @@ func clientStatistic(rows []ClientRow, m Metric) (float64, error) {
 	slices.Sort(x)
 	tenth := max(1, int(math.Round(float64(len(x))/10)))
 	switch m {
-	case ClientAccWorst10, ClientAccWorst10Std:
+	case metrics.ClientAccWorst10, metrics.ClientAccWorst10Std:
 		x = x[:tenth]
-	case ClientAccBest10, ClientAccBest10Std:
+	case metrics.ClientAccBest10, metrics.ClientAccBest10Std:
 		x = x[len(x)-tenth:]
 	}
 	mean, variance := stats.Mean(x).Value, 0.0
@@ -60,15 +61,15 @@ func clientStatistic(rows []ClientRow, m Metric) (float64, error) {
 		variance += (v - mean) * (v - mean) / float64(len(x))
 	}
 	switch m {
-	case ClientAccMean, ClientAccWorst10, ClientAccBest10:
+	case metrics.ClientAccMean, metrics.ClientAccWorst10, metrics.ClientAccBest10:
 		return mean, nil
-	case ClientAccStd, ClientAccWorst10Std, ClientAccBest10Std:
+	case metrics.ClientAccStd, metrics.ClientAccWorst10Std, metrics.ClientAccBest10Std:
 		return math.Sqrt(variance), nil
 	}
 	return variance, nil // ClientAccVar
 }
 
 // ClientsOverSeeds returns mean and standard deviation over runs of [clientStatistic].
-func ClientsOverSeeds(runs [][]ClientRow, m Metric) (stats.Estimate, error) {
+func ClientsOverSeeds(runs [][]ClientRow, m metrics.Metric) (stats.Estimate, error) {
 	return overRuns(runs, m, func(_ int, rows []ClientRow) (float64, error) { return clientStatistic(rows, m) })
 }

@@ -1,6 +1,9 @@
 package results
 
-import "rollcall/results/files"
+import (
+	"rollcall/results/files"
+	"rollcall/results/metrics"
+)
 
 // CurveFile is the name of a run's curve in its folder.
 const CurveFile = "curve.csv"
@@ -30,15 +33,15 @@ func WriteCurve(path string, rows []CurveRow) error { return files.WriteCSVFile(
 func ReadCurve(path string) ([]CurveRow, error) { return files.ReadCSVFile[CurveRow](path) }
 
 // Metric returns one of the measured columns; other metrics are missing.
-func (r CurveRow) Metric(m Metric) files.Optional {
+func (r CurveRow) Metric(m metrics.Metric) files.Optional {
 	switch m {
-	case TrainLoss:
+	case metrics.TrainLoss:
 		return r.TrainLoss
-	case TrainAcc:
+	case metrics.TrainAcc:
 		return r.TrainAcc
-	case TestLoss:
+	case metrics.TestLoss:
 		return r.TestLoss
-	case TestAcc:
+	case metrics.TestAcc:
 		return r.TestAcc
 	}
 	return files.Optional{}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )
 
@@ -63,19 +64,19 @@ func TestCurve(t *testing.T) {
 
 func TestCurveRowMetric(t *testing.T) {
 	r := CurveRow{TrainLoss: files.Some(1), TrainAcc: files.Some(2), TestLoss: files.Some(3), TestAcc: files.Some(4)}
-	for i, m := range []Metric{TrainLoss, TrainAcc, TestLoss, TestAcc} {
+	for i, m := range []metrics.Metric{metrics.TrainLoss, metrics.TrainAcc, metrics.TestLoss, metrics.TestAcc} {
 		if got := r.Metric(m); got != files.Some(float64(i+1)) {
 			t.Errorf("%s: got %v, want %d", m, got, i+1)
 		}
 	}
-	if got := r.Metric(RoundsTo25); got.Valid {
+	if got := r.Metric(metrics.RoundsTo25); got.Valid {
 		t.Errorf("a metric that no round has: got %v, want none", got)
 	}
 }
 
 func TestSummary(t *testing.T) {
 	ok := SummaryRow{
-		Cell: testCell(), Metric: TestAcc, Status: CellOK, Version: "v0.1", Engine: "cpu-avx2",
+		Cell: testCell(), Metric: metrics.TestAcc, Status: CellOK, Version: "v0.1", Engine: "cpu-avx2",
 		Precision: "fp32", Device: "CPU, 2 cores",
 	}
 	ok.Estimate(stats.Estimate{Mean: 0.6, Std: files.Some(0.01), N: 3})
@@ -108,7 +109,7 @@ func TestSummary(t *testing.T) {
 
 func TestSummaryStatus(t *testing.T) {
 	path := filepath.Join(t.TempDir(), SummaryFile)
-	err := WriteSummary(path, []SummaryRow{{Metric: TestAcc}})
+	err := WriteSummary(path, []SummaryRow{{Metric: metrics.TestAcc}})
 	want := "results: " + path + `: row 1: column status: status "", want ok, failed or interrupted`
 	if err == nil || err.Error() != want {
 		t.Errorf("row without status: got %v, want %s", err, want)

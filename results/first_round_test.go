@@ -6,6 +6,7 @@ import (
 
 	"rollcall/results/files"
 	"rollcall/results/files/filestest"
+	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )
 
@@ -48,7 +49,7 @@ func TestFirstRound(t *testing.T) {
 		{"back after NaN", [][]CurveRow{accuracies(10, nan, 0.9)}, 10, 0.1, files.Some(10)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := FirstRound(test.curves, test.every, test.threshold, TestAcc)
+			got, err := FirstRound(test.curves, test.every, test.threshold, metrics.TestAcc)
 			if err != nil || got != test.want {
 				t.Errorf("threshold %v: got %+v, %v, want %+v", test.threshold, got, err, test.want)
 			}
@@ -59,13 +60,13 @@ func TestFirstRound(t *testing.T) {
 		curves    [][]CurveRow
 		every     int
 		threshold float64
-		metric    Metric
+		metric    metrics.Metric
 		want      string
 	}{
-		{"not measured", [][]CurveRow{gap}, 10, 0.5, TestAcc, "results: first round: run 1 of 1: no test_acc in round 10, want it every 10 rounds up to 20"},
-		{"a gap after the answer", [][]CurveRow{gap}, 10, 0.1, TestAcc, "results: first round: run 1 of 1: no test_acc in round 10, want it every 10 rounds up to 20"},
-		{"one run shorter", [][]CurveRow{accuracies(10, 0.1, 0.2), accuracies(10, 0.1)}, 10, 0.5, TestAcc, "results: first round: run 2 of 2: no test_acc in round 10, want it every 10 rounds up to 10"},
-		{"no rows", [][]CurveRow{nil}, 10, 0.5, TestAcc, "results: first round: run 1 of 1: no test_acc in round 0, want it every 10 rounds up to 0"},
+		{"not measured", [][]CurveRow{gap}, 10, 0.5, metrics.TestAcc, "results: first round: run 1 of 1: no test_acc in round 10, want it every 10 rounds up to 20"},
+		{"a gap after the answer", [][]CurveRow{gap}, 10, 0.1, metrics.TestAcc, "results: first round: run 1 of 1: no test_acc in round 10, want it every 10 rounds up to 20"},
+		{"one run shorter", [][]CurveRow{accuracies(10, 0.1, 0.2), accuracies(10, 0.1)}, 10, 0.5, metrics.TestAcc, "results: first round: run 2 of 2: no test_acc in round 10, want it every 10 rounds up to 10"},
+		{"no rows", [][]CurveRow{nil}, 10, 0.5, metrics.TestAcc, "results: first round: run 1 of 1: no test_acc in round 0, want it every 10 rounds up to 0"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got, err := FirstRound(test.curves, test.every, test.threshold, test.metric); err == nil ||
@@ -77,7 +78,7 @@ func TestFirstRound(t *testing.T) {
 }
 
 func TestMeanCurve(t *testing.T) {
-	got := MeanCurve([][]CurveRow{accuracies(10, 1, 2, 3), accuracies(5, 3, 9, 6, 9)}, TestAcc)
+	got := MeanCurve([][]CurveRow{accuracies(10, 1, 2, 3), accuracies(5, 3, 9, 6, 9)}, metrics.TestAcc)
 	want := []RoundMean{ // round 5 and 15 are in the second run alone, round 20 in the first
 		{0, stats.Estimate{Mean: 2, Std: files.Some(math.Sqrt2), N: 2}},
 		{10, stats.Estimate{Mean: 4, Std: files.Some(2 * math.Sqrt2), N: 2}},
@@ -91,7 +92,7 @@ func TestMeanCurve(t *testing.T) {
 			t.Errorf("point %d: got %+v, want %+v", i, g, want[i])
 		}
 	}
-	got = MeanCurve([][]CurveRow{accuracies(10, 1)}, TestAcc)
+	got = MeanCurve([][]CurveRow{accuracies(10, 1)}, metrics.TestAcc)
 	if len(got) != 1 || got[0].Std.Valid {
 		t.Errorf("one run: got %+v, want one point without std", got)
 	}

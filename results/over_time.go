@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )
 
@@ -11,7 +12,7 @@ import (
 // the largest, of the initial model too; [TestAccMean], the mean over the evaluated rounds after it; [TestAccStd], the
 // sample standard deviation over those in the second half of the rounds. The paper looks at every round: evaluate as
 // often.
-func OverTime(runs [][]CurveRow, m Metric) (stats.Estimate, error) {
+func OverTime(runs [][]CurveRow, m metrics.Metric) (stats.Estimate, error) {
 	return overRuns(runs, m, func(i int, rows []CurveRow) (float64, error) {
 		v := overTime(rows, m)
 		if !v.Valid {
@@ -23,20 +24,20 @@ func OverTime(runs [][]CurveRow, m Metric) (stats.Estimate, error) {
 }
 
 // overTime is OverTime of one run; missing where it has too few evaluations.
-func overTime(rows []CurveRow, m Metric) files.Optional {
+func overTime(rows []CurveRow, m metrics.Metric) files.Optional {
 	last := lastRound(rows)
 	var x []float64
 	for _, r := range rows {
-		if r.TestAcc.Valid && (m == TestAccMax || r.Round > 0) && (m != TestAccStd || 2*r.Round > last) {
+		if r.TestAcc.Valid && (m == metrics.TestAccMax || r.Round > 0) && (m != metrics.TestAccStd || 2*r.Round > last) {
 			x = append(x, r.TestAcc.Value)
 		}
 	}
 	switch m {
-	case TestAccMax:
+	case metrics.TestAccMax:
 		return stats.Quantile(x, 1)
-	case TestAccMean:
+	case metrics.TestAccMean:
 		return stats.Mean(x)
-	case TestAccStd:
+	case metrics.TestAccStd:
 		return stats.SampleStd(x)
 	}
 	return files.Optional{}

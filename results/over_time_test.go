@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"rollcall/results"
+	"rollcall/results/metrics"
 	"rollcall/results/resultstest"
 )
 
@@ -17,10 +18,10 @@ func TestOverTime(t *testing.T) {
 	}
 	half := 0.1 / math.Sqrt2
 	for _, c := range []struct {
-		m         results.Metric
+		m         metrics.Metric
 		mean, std float64
-	}{{results.TestAccMax, 0.7, 0.4 / math.Sqrt2}, {results.TestAccMean, 0.375, 0.05 / math.Sqrt2}, {
-		results.TestAccStd,
+	}{{metrics.TestAccMax, 0.7, 0.4 / math.Sqrt2}, {metrics.TestAccMean, 0.375, 0.05 / math.Sqrt2}, {
+		metrics.TestAccStd,
 		half / 2, half / math.Sqrt2,
 	}} {
 		got, err := results.OverTime(runs, c.m)
@@ -30,7 +31,7 @@ func TestOverTime(t *testing.T) {
 		}
 	}
 	for _, runs := range [][][]results.CurveRow{nil, {resultstest.Accuracies(0.1, 0.2)}} {
-		if _, err := results.OverTime(runs, results.TestAccStd); err == nil {
+		if _, err := results.OverTime(runs, metrics.TestAccStd); err == nil {
 			t.Errorf("%d runs of at most one round: no error, want one", len(runs))
 		}
 	}

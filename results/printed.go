@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )
 
@@ -15,7 +16,7 @@ type Printed struct {
 	Availability string
 	Alpha        files.Optional // of the split, as in [Cell]
 	Params       Params         // what else sets the column apart within its table: gamma=0.2; see [PrintedFor]
-	Metric       Metric
+	Metric       metrics.Metric
 	Mean         files.Optional // accuracies as fractions; missing where the paper prints a dash: a target never reached
 	Std          files.Optional // likewise; missing where none is printed
 	N            int            // seeds behind it

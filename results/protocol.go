@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )
 
 // BothMeans returns the mean curves of two metrics in the rounds in which both are there.
-func BothMeans(curves [][]CurveRow, a, b Metric) (as, bs []RoundMean) {
+func BothMeans(curves [][]CurveRow, a, b metrics.Metric) (as, bs []RoundMean) {
 	others := MeanCurve(curves, b)
 	for _, mean := range MeanCurve(curves, a) {
 		if i := slices.IndexFunc(others, func(o RoundMean) bool { return o.Round == mean.Round }); i >= 0 {
@@ -27,7 +28,7 @@ type RoundMean struct {
 
 // MeanCurve returns mean and standard deviation of a metric over the runs of one cell, ascending in the rounds in which
 // every run has it.
-func MeanCurve(curves [][]CurveRow, m Metric) (means []RoundMean) {
+func MeanCurve(curves [][]CurveRow, m metrics.Metric) (means []RoundMean) {
 	values := map[int][]float64{}
 	for _, rows := range curves {
 		for _, r := range rows {
@@ -51,7 +52,7 @@ const ProtocolRounds = 50
 // LastRounds returns the mean of a metric over the evaluated rounds among the last n rounds of one run (FedAWE's
 // protocol with n = [ProtocolRounds]): those after T−n, T being the highest round of the rows. The initial model is
 // none of them, and rows where the metric is missing do not count. Missing if there is none; NaN if a round diverged.
-func LastRounds(rows []CurveRow, n int, m Metric) files.Optional {
+func LastRounds(rows []CurveRow, n int, m metrics.Metric) files.Optional {
 	last := lastRound(rows)
 	var x []float64
 	for _, r := range rows {
@@ -73,7 +74,7 @@ func lastRound(curves ...[]CurveRow) (last int) {
 }
 
 // OverSeeds returns mean and standard deviation over runs of [LastRounds] of each.
-func OverSeeds(runs [][]CurveRow, n int, m Metric) (stats.Estimate, error) {
+func OverSeeds(runs [][]CurveRow, n int, m metrics.Metric) (stats.Estimate, error) {
 	return overRuns(runs, m, func(i int, rows []CurveRow) (float64, error) {
 		v := LastRounds(rows, n, m)
 		if !v.Valid {
@@ -85,7 +86,7 @@ func OverSeeds(runs [][]CurveRow, n int, m Metric) (stats.Estimate, error) {
 }
 
 // overRuns returns mean and standard deviation over runs of a number of each.
-func overRuns[R any](runs []R, m Metric, number func(i int, run R) (float64, error)) (stats.Estimate, error) {
+func overRuns[R any](runs []R, m metrics.Metric, number func(i int, run R) (float64, error)) (stats.Estimate, error) {
 	if len(runs) == 0 {
 		return stats.Estimate{}, fmt.Errorf("results: %s: no run, want at least one", m)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"rollcall/results/files"
 	"rollcall/results/files/filestest"
+	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )
 
@@ -41,7 +42,7 @@ func TestLastRounds(t *testing.T) {
 		{"no rows", nil, 50, files.Optional{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := LastRounds(test.rows, test.n, TestAcc); !filestest.SameOptional(got, test.want) {
+			if got := LastRounds(test.rows, test.n, metrics.TestAcc); !filestest.SameOptional(got, test.want) {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
 		})
@@ -56,18 +57,18 @@ func TestProtocolRounds(t *testing.T) {
 }
 
 func TestOverSeeds(t *testing.T) {
-	got, err := OverSeeds([][]CurveRow{ramp(5, 1), ramp(9, 1), ramp(7, 1)}, 50, TestAcc) // means 3, 5, 4
+	got, err := OverSeeds([][]CurveRow{ramp(5, 1), ramp(9, 1), ramp(7, 1)}, 50, metrics.TestAcc) // means 3, 5, 4
 	if err != nil || !filestest.Near(got.Mean, 4) || !filestest.SameOptional(got.Std, files.Some(1)) || got.N != 3 {
 		t.Errorf("three seeds: got %+v, %v, want 4 ± 1, n=3", got, err)
 	}
-	got, err = OverSeeds([][]CurveRow{ramp(5, 1)}, 50, TestAcc)
+	got, err = OverSeeds([][]CurveRow{ramp(5, 1)}, 50, metrics.TestAcc)
 	if err != nil || got != (stats.Estimate{Mean: 3, N: 1}) {
 		t.Errorf("one seed: got %+v, %v, want 3 without std, n=1", got, err)
 	}
-	if _, err := OverSeeds(nil, 50, TestAcc); err == nil {
+	if _, err := OverSeeds(nil, 50, metrics.TestAcc); err == nil {
 		t.Error("no seed: got no error, want one")
 	}
-	_, err = OverSeeds([][]CurveRow{ramp(5, 1), ramp(0, 1)}, 50, TestAcc)
+	_, err = OverSeeds([][]CurveRow{ramp(5, 1), ramp(0, 1)}, 50, metrics.TestAcc)
 	if want := "results: run 2 of 2: no test_acc in its last 50 rounds, want one at least"; err == nil ||
 		err.Error() != want {
 		t.Errorf("run without rounds: got %v, want %s", err, want)

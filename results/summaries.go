@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 )
 
 // SummaryKey names a number of a table.
 type SummaryKey struct {
 	Cell
 	Params Params
-	Metric Metric
+	Metric metrics.Metric
 }
 
 // Key returns which number a row is.

@@ -2,6 +2,7 @@ package results
 
 import (
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )
 
@@ -33,9 +34,9 @@ func (s *CellStatus) UnmarshalText(text []byte) error {
 // SummaryRow is one metric of one cell of a table over its seeds, beside the paper's number.
 type SummaryRow struct {
 	Cell
-	Params Params `csv:"params"` // as in [CurveRow]
-	Metric Metric `csv:"metric"`
-	N      int    `csv:"n"` // seeds in Mean and Std
+	Params Params         `csv:"params"` // as in [CurveRow]
+	Metric metrics.Metric `csv:"metric"`
+	N      int            `csv:"n"` // seeds in Mean and Std
 	// missing where no seed got to the end, or where a first round was never reached
 	Mean      files.Optional `csv:"mean"`
 	Std       files.Optional `csv:"std"`        // sample standard deviation, see [stats.SampleStd]; missing where N < 2

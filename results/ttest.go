@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )
 
@@ -35,7 +36,7 @@ func SeedsTTest(ours, others [][]CurveRow, n int) (files.Optional, error) {
 	var x [2][]float64
 	for m, runs := range [][][]CurveRow{ours, others} {
 		for _, rows := range runs {
-			v := LastRounds(rows, n, TestAcc)
+			v := LastRounds(rows, n, metrics.TestAcc)
 			if !v.Valid {
 				return files.Optional{},
 					fmt.Errorf("results: paired t-test: no test accuracy in the last %d rounds, want one at least", n)

@@ -10,6 +10,7 @@ import (
 
 	"rollcall/bench/settings"
 	"rollcall/results"
+	"rollcall/results/metrics"
 	"rollcall/results/papers"
 )
 
@@ -155,7 +156,7 @@ func summarise(t *papers.Table, c Cell, runs, reference papers.Runs, failed erro
 	}
 	var rows []results.SummaryRow
 	for _, e := range t.Entries {
-		if e.Metric == results.TrainAcc && !s.EvalTrain {
+		if e.Metric == metrics.TrainAcc && !s.EvalTrain {
 			continue
 		}
 		r, err := t.Row(e, row, runs, reference)

@@ -8,6 +8,7 @@ import (
 	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/papers"
 )
 
@@ -33,35 +34,35 @@ func TestPairedEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	column := table2.Columns[0]
-	of := func(method string, runs, reference papers.Runs) map[results.Metric]results.SummaryRow {
+	of := func(method string, runs, reference papers.Runs) map[metrics.Metric]results.SummaryRow {
 		s := settings.Settings{Method: method, Data: column.Data, Availability: column.Availability, Preset: "paper"}
 		c := Cell{Settings: s, Column: column}
 		rows, err := summarise(&table2, c, runs, reference, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		byMetric := map[results.Metric]results.SummaryRow{}
+		byMetric := map[metrics.Metric]results.SummaryRow{}
 		for _, r := range rows {
 			byMetric[r.Metric] = r
 		}
 		return byMetric
 	}
 	own := of("fedar", made(0.01), papers.Runs{})
-	if own[results.PRounds].Mean.Valid || own[results.PSeeds].Mean.Valid || !own[results.TestAcc].Mean.Valid {
+	if own[metrics.PRounds].Mean.Valid || own[metrics.PSeeds].Mean.Valid || !own[metrics.TestAcc].Mean.Valid {
 		t.Errorf("the reference: %+v, want accuracies and no p-value", own)
 	}
 	behind := of("mifa", made(0), made(0.01))
-	if p := behind[results.PRounds].Mean; !p.Valid || p.Value > 1e-100 {
+	if p := behind[metrics.PRounds].Mean; !p.Valid || p.Value > 1e-100 {
 		t.Errorf("200 rounds 1 %% behind: p = %v, want next to nothing", p)
 	}
 	want, _ := results.SeedsTTest(made(0.01).Curves, made(0).Curves, results.ProtocolRounds)
-	if p := behind[results.PSeeds].Mean; p != want || !(p.Value > 1e-8) {
+	if p := behind[metrics.PSeeds].Mean; p != want || !(p.Value > 1e-8) {
 		t.Errorf("two seeds: p = %v, want %v", p, want)
 	}
-	if p := of("scaffold", made(0.01), made(0.01))[results.PRounds].Mean; p != files.Some(1) {
+	if p := of("scaffold", made(0.01), made(0.01))[metrics.PRounds].Mean; p != files.Some(1) {
 		t.Errorf("level in every round: p = %v, want 1", p)
 	}
-	if p := of("fedvarp", papers.Runs{Curves: made(0).Curves[:1]}, made(0.01))[results.PRounds].Mean; p.Valid {
+	if p := of("fedvarp", papers.Runs{Curves: made(0).Curves[:1]}, made(0.01))[metrics.PRounds].Mean; p.Valid {
 		t.Errorf("one seed against two: p = %v, want none", p)
 	}
 }

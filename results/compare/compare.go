@@ -5,6 +5,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )
 
@@ -15,7 +16,7 @@ type TableColumn struct {
 	Availability string         `csv:"availability"`
 	Alpha        files.Optional `csv:"alpha"`
 	Params       results.Params `csv:"params"`
-	Metric       results.Metric `csv:"metric"`
+	Metric       metrics.Metric `csv:"metric"`
 	Preset       string         `csv:"preset"`  // of ours
 	Clients      int            `csv:"clients"` // of ours
 }

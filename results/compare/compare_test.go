@@ -9,6 +9,7 @@ import (
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/files/filestest"
+	"rollcall/results/metrics"
 	"rollcall/results/papers"
 	"rollcall/results/resultstest"
 	"rollcall/results/stats"
@@ -19,7 +20,7 @@ func compareCase(change func(rows []results.SummaryRow)) Comparing {
 	paper := func(method string, mean float64, params results.Params) results.Printed {
 		return results.Printed{
 			Table: "fedawe-9", Method: method, Data: "svhn", Availability: "sine", Alpha: files.Some(0.1), Params: params,
-			Metric: results.TestAcc,
+			Metric: metrics.TestAcc,
 			Mean:   files.Some(mean), Std: files.Some(0.03), N: 3,
 		}
 	}
@@ -27,7 +28,7 @@ func compareCase(change func(rows []results.SummaryRow)) Comparing {
 		paper("fedawe", 0.856, ""), paper("mifa", 0.841, ""), paper("fedau", 0.825, ""), paper("fedawe", 0.857, "gamma=0.2"),
 	}
 	ours := func(method string, mean float64) results.SummaryRow {
-		r := resultstest.SineRow(method, "svhn", 0.1, "rounds=500", results.TestAcc)
+		r := resultstest.SineRow(method, "svhn", 0.1, "rounds=500", metrics.TestAcc)
 		r.Table, r.Preset, r.Clients, r.Status = "fedawe-9", "code", 100, results.CellOK
 		r.Estimate(stats.Estimate{Mean: mean, Std: files.Some(0.04), N: 3})
 		return r
@@ -126,7 +127,7 @@ func TestTableEdges(t *testing.T) {
 		got.Left != 192 {
 		t.Errorf("nothing of ours: got %d rows, %d ranks, %d left, want 0, 0, 192", len(got.Rows), len(got.Ranks), got.Left)
 	}
-	rows := Table(nil, []results.SummaryRow{resultstest.SineRow("mifa", "svhn", 0.1, "", results.TestAcc)}).Rows
+	rows := Table(nil, []results.SummaryRow{resultstest.SineRow("mifa", "svhn", 0.1, "", metrics.TestAcc)}).Rows
 	if len(rows) != 1 || rows[0].PaperN != 0 || rows[0].Method != "mifa" {
 		t.Errorf("nothing printed: got %+v, want our one row", rows)
 	}
@@ -232,7 +233,7 @@ func TestTableRounds(t *testing.T) {
 		"fedawe": files.Some(400), "fedavg-active": files.Some(500),
 		"fedavg-all": {},
 	} {
-		r := resultstest.SineRow(method, "svhn", 0.1, "", results.RoundsTo100)
+		r := resultstest.SineRow(method, "svhn", 0.1, "", metrics.RoundsTo100)
 		r.Preset, r.Clients, r.Status, r.N, r.Mean = "code", 100, results.CellOK, 3, round
 		ours = append(ours, r)
 	}

@@ -13,13 +13,14 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )
 
 // DiffRow is a metric of one cell in two sets of runs, seed against seed.
 type DiffRow struct {
 	results.CellKey
-	Metric     results.Metric `csv:"metric"`
+	Metric     metrics.Metric `csv:"metric"`
 	N          int            `csv:"n"` // seeds that both have
 	MeanA      files.Optional `csv:"mean_a"`
 	MeanB      files.Optional `csv:"mean_b"`
@@ -32,7 +33,7 @@ type DiffRow struct {
 
 // DiffOptions say what is compared.
 type DiffOptions struct {
-	Metrics []results.Metric // measured columns
+	Metrics []metrics.Metric // measured columns
 	Level   float64          // of the confidence intervals, above 0 and below 1
 	Ignore  []string         // columns that may differ between A and B, of [results.KeyColumns]
 }
@@ -107,7 +108,7 @@ func bySeed(runs []results.Run, ignore []string) (sorted seedRuns, keys []result
 }
 
 // diffCell compares one metric over the seeds in which both runs have it.
-func diffCell(k results.CellKey, m results.Metric, a, b map[uint32]*results.Run, level float64) DiffRow {
+func diffCell(k results.CellKey, m metrics.Metric, a, b map[uint32]*results.Run, level float64) DiffRow {
 	row := DiffRow{CellKey: k, Metric: m}
 	var x, y, d []float64
 	for _, seed := range slices.Sorted(maps.Keys(a)) {
@@ -134,7 +135,7 @@ func diffCell(k results.CellKey, m results.Metric, a, b map[uint32]*results.Run,
 // words returns the cells of a line.
 func (r DiffRow) words(common results.Params) []string {
 	params := r.Params.Minus(common).Words(" ")
-	interval, verdict := results.NoNumber, "one seed"
+	interval, verdict := metrics.NoNumber, "one seed"
 	if r.Low.Valid {
 		interval = r.Metric.Difference(r.Low) + " … " + r.Metric.Difference(r.High)
 		verdict = "not apart"

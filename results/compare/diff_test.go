@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"rollcall/results"
+	"rollcall/results/metrics"
 	"rollcall/results/resultstest"
 )
 
@@ -40,7 +41,7 @@ func TestDiff(t *testing.T) {
 			Method: "mifa", Seed: 7,
 			Acc: []float64{0, 0.6},
 		})
-	d, err := Diff(a, b, DiffOptions{Metrics: []results.Metric{results.TestAcc, results.TestLoss}, Level: 0.95})
+	d, err := Diff(a, b, DiffOptions{Metrics: []metrics.Metric{metrics.TestAcc, metrics.TestLoss}, Level: 0.95})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestDiff(t *testing.T) {
 		t.Errorf("only in A %q, in B %q, want fedau and seed 7", d.OnlyA, d.OnlyB)
 	}
 	// t(2 degrees, 80 %) = 1.885618: 0.2 ± 0.109 does not hold 0.
-	if d, err = Diff(a, b, DiffOptions{Metrics: []results.Metric{results.TestAcc}, Level: 0.8}); err != nil ||
+	if d, err = Diff(a, b, DiffOptions{Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.8}); err != nil ||
 		!d.Rows[0].Apart {
 		t.Errorf("level 0.8: %v, %+v, want them apart", err, d.Rows)
 	}
@@ -93,7 +94,7 @@ func TestDiffIgnore(t *testing.T) {
 	a := runsOf(t, resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.4}})
 	b := runsOf(t, resultstest.Run{Method: "fedau", Seed: 3, Acc: []float64{0, 0.3}, Params: "lr=1"})
 	d, err := Diff(a, b, DiffOptions{
-		Metrics: []results.Metric{results.TestAcc}, Level: 0.95,
+		Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95,
 		Ignore: []string{"method", "params"},
 	})
 	if err != nil || len(d.Rows) != 1 || math.Abs(d.Rows[0].Difference.Value+0.1) > 1e-12 || d.Rows[0].Low.Valid ||
@@ -102,7 +103,7 @@ func TestDiffIgnore(t *testing.T) {
 	}
 	two := runsOf(t, resultstest.Run{Method: "fedau", Seed: 3, Acc: []float64{0, 0.3}},
 		resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.3}})
-	_, err = Diff(a, two, DiffOptions{Metrics: []results.Metric{results.TestAcc}, Level: 0.95, Ignore: []string{"method"}})
+	_, err = Diff(a, two, DiffOptions{Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95, Ignore: []string{"method"}})
 	if err == nil || !strings.Contains(err.Error(), two[0].Dir) || !strings.Contains(err.Error(), two[1].Dir) {
 		t.Errorf("%v, want both folders named", err)
 	}

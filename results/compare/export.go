@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 )
 
 // ExportFormats are the formats [Grid.Write] knows.
@@ -28,7 +28,7 @@ type ExportRow struct {
 	Params       string         `csv:"params"` // of the method's own
 	Data         string         `csv:"data"`
 	Column       string         `csv:"column"` // what else tells columns apart
-	Metric       results.Metric `csv:"metric"`
+	Metric       metrics.Metric `csv:"metric"`
 	Mean         files.Optional `csv:"mean"` // as fractions
 	Std          files.Optional `csv:"std"`
 	N            int            `csv:"n"`
@@ -169,14 +169,14 @@ func (group GridGroup) Name() string {
 
 func ourWords(r *ComparisonRow) string {
 	if !isOurs(r) {
-		return results.NoNumber
+		return metrics.NoNumber
 	}
 	return r.Metric.Words(r.Mean, r.Std, r.N)
 }
 
 func paperWords(r *ComparisonRow) string {
 	if r == nil {
-		return results.NoNumber
+		return metrics.NoNumber
 	}
 	return r.Metric.Words(r.PaperMean, r.PaperStd, r.PaperN)
 }
@@ -190,7 +190,7 @@ var escapeLaTeX = strings.NewReplacer(
 
 // latexNumber sets a number that may have a ±.
 func latexNumber(text string, bold bool) string {
-	if text == results.NoNumber {
+	if text == metrics.NoNumber {
 		return "--"
 	}
 	mean, std, spread := strings.Cut(text, " ± ")

@@ -9,6 +9,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/papers"
 	"rollcall/results/stats"
 )
@@ -49,14 +50,14 @@ func exported(t *testing.T) Grid {
 func TestExport(t *testing.T) {
 	for name, c := range map[string]struct {
 		e    Export
-		only []results.Metric
+		only []metrics.Metric
 	}{
 		"export.csv":         {Export{Format: "csv"}, nil},
-		"export-printed.csv": {Export{Format: "csv", Printed: true}, []results.Metric{results.TestAcc}},
+		"export-printed.csv": {Export{Format: "csv", Printed: true}, []metrics.Metric{metrics.TestAcc}},
 		"export.md":          {Export{Format: "markdown"}, nil},
-		"export-printed.md":  {Export{Format: "markdown", Printed: true}, []results.Metric{results.TestAcc}},
+		"export-printed.md":  {Export{Format: "markdown", Printed: true}, []metrics.Metric{metrics.TestAcc}},
 		"export.tex":         {Export{Format: "latex", Caption: "Mean ± std, 100 % ours & theirs_1", Label: "tab:x"}, nil},
-		"export-printed.tex": {Export{Format: "latex", Printed: true}, []results.Metric{results.TestAcc}},
+		"export-printed.tex": {Export{Format: "latex", Printed: true}, []metrics.Metric{metrics.TestAcc}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got strings.Builder
@@ -131,8 +132,8 @@ func TestGridColumns(t *testing.T) {
 		}
 		var rows []results.SummaryRow
 		for _, p := range of.Printed {
-			if p.Method == "mifa" && p.Data == "svhn" && (p.Metric == results.TestAcc || p.Metric == results.RoundsTo25 ||
-				p.Metric == results.RoundsTo50) {
+			if p.Method == "mifa" && p.Data == "svhn" && (p.Metric == metrics.TestAcc || p.Metric == metrics.RoundsTo25 ||
+				p.Metric == metrics.RoundsTo50) {
 				rows = append(rows, results.SummaryRow{
 					Cell: results.Cell{
 						Table: table, Method: p.Method, Data: p.Data,

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"rollcall/results"
+	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )
 
@@ -22,7 +23,7 @@ type Grid struct {
 type GridColumn struct {
 	Data   string
 	Set    string // what else tells it from its neighbours: alpha=0.05; as a rule empty
-	Metric results.Metric
+	Metric metrics.Metric
 }
 
 // GridGroup is the lines of one availability.
@@ -125,9 +126,9 @@ func (g Grid) sorted() Grid {
 }
 
 // Only leaves the columns of some metrics; all, if there is none.
-func (g Grid) Only(metrics ...results.Metric) Grid {
+func (g Grid) Only(wanted ...metrics.Metric) Grid {
 	return g.pick(slices.DeleteFunc(g.places(), func(i int) bool {
-		return len(metrics) > 0 && !slices.Contains(metrics, g.Columns[i].Metric)
+		return len(wanted) > 0 && !slices.Contains(wanted, g.Columns[i].Metric)
 	}), isThere)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 )
 
 // ListRow is one cell of a list of runs.
@@ -91,11 +92,11 @@ func WriteCell(w io.Writer, c results.RunCell) error {
 	fmt.Fprintf(&b, "tables: %s; status: %s\n\n", strings.Join(c.Tables, ", "), c.Status())
 	table := newTable("rrlrrrrrll", "seed", "rounds", "status", "test acc %", "train acc %", "test loss", "train loss",
 		"seconds", "engine", "device")
-	metrics := []results.Metric{results.TestAcc, results.TrainAcc, results.TestLoss, results.TrainLoss}
+	measured := []metrics.Metric{metrics.TestAcc, metrics.TrainAcc, metrics.TestLoss, metrics.TrainLoss}
 	for i := range c.Runs {
 		r := &c.Runs[i]
 		line := []string{fmt.Sprint(r.Seed), fmt.Sprint(r.Rounds()), string(r.Status())}
-		for _, m := range metrics {
+		for _, m := range measured {
 			line = append(line, m.Words(results.LastRounds(r.Curve, results.ProtocolRounds, m), files.Optional{}, 1))
 		}
 		last := r.Curve[len(r.Curve)-1]
@@ -104,10 +105,10 @@ func WriteCell(w io.Writer, c results.RunCell) error {
 	}
 	if curves := c.Complete(); len(curves) > 1 {
 		line := []string{"all", "", fmt.Sprintf("%d seeds", len(curves))}
-		for _, m := range metrics {
+		for _, m := range measured {
 			e, err := results.OverSeeds(curves, results.ProtocolRounds, m)
 			if err != nil { // not measured
-				line = append(line, results.NoNumber)
+				line = append(line, metrics.NoNumber)
 				continue
 			}
 			line = append(line, m.Words(files.Some(e.Mean), e.Std, e.N))

@@ -9,6 +9,7 @@ import (
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/files/filestest"
+	"rollcall/results/metrics"
 	"rollcall/results/resultstest"
 	"rollcall/results/stats"
 )
@@ -17,11 +18,11 @@ import (
 func means(table string, runs []results.Run) (rows []results.SummaryRow, err error) {
 	for _, c := range results.Cells(runs) {
 		if curves := c.Complete(); len(curves) > 0 {
-			e, err := results.OverSeeds(curves, results.ProtocolRounds, results.TestAcc)
+			e, err := results.OverSeeds(curves, results.ProtocolRounds, metrics.TestAcc)
 			if err != nil {
 				return nil, err
 			}
-			r := results.SummaryRow{Cell: c.Runs[0].Cell, Params: c.Params, Metric: results.TestAcc, Status: results.CellOK}
+			r := results.SummaryRow{Cell: c.Runs[0].Cell, Params: c.Params, Metric: metrics.TestAcc, Status: results.CellOK}
 			r.Table = table
 			r.Estimate(e)
 			rows = append(rows, r)
@@ -144,7 +145,7 @@ func TestMergeClashes(t *testing.T) {
 func TestMergeSummaries(t *testing.T) {
 	row := results.SummaryRow{
 		Cell:   results.Cell{Table: "fedawe-2", Method: "mifa", Data: "svhn", Availability: "sine"},
-		Metric: results.TestAcc, N: 3, Mean: files.Some(0.5), Status: results.CellOK,
+		Metric: metrics.TestAcc, N: 3, Mean: files.Some(0.5), Status: results.CellOK,
 	}
 	other := row
 	other.Method = "fedau"

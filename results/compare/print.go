@@ -9,6 +9,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 )
 
 // WriteTable writes the rows of one metric for people: a line per method, a column per availability and data set, a
@@ -17,7 +18,7 @@ import (
 // note below.
 //
 // Columns that do not fit in width characters follow in further blocks; one at least is in each.
-func WriteTable(w io.Writer, rows []results.SummaryRow, m results.Metric, width int) error {
+func WriteTable(w io.Writer, rows []results.SummaryRow, m metrics.Metric, width int) error {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r results.SummaryRow) bool { return r.Metric != m })
 	t := layOut(rows, m)
 	var b strings.Builder
@@ -52,7 +53,7 @@ type tableColumn struct {
 
 // layOut sorts the rows into lines and columns. Rows that would share a place, since they differ in something the table
 // does not show, get lines of their own.
-func layOut(rows []results.SummaryRow, m results.Metric) *table {
+func layOut(rows []results.SummaryRow, m metrics.Metric) *table {
 	t := &table{title: string(m)}
 	if m.IsPercent() {
 		t.title += " %"
@@ -141,7 +142,7 @@ func (c *tableColumn) cells(lines int) []string {
 		if half, there := c.halves[i]; there {
 			cells = append(cells, both(half[0], half[1]))
 		} else {
-			cells = append(cells, results.NoNumber)
+			cells = append(cells, metrics.NoNumber)
 		}
 	}
 	return cells

@@ -8,6 +8,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/resultstest"
 	"rollcall/results/stats"
 )
@@ -17,7 +18,7 @@ func testSummary() []results.SummaryRow {
 		r := results.SummaryRow{Cell: results.Cell{
 			Method: method, Preset: "code", Data: "cifar10",
 			Availability: availability,
-		}, Metric: results.TestAcc, Status: results.CellOK}
+		}, Metric: metrics.TestAcc, Status: results.CellOK}
 		if e != nil {
 			r.Estimate(*e)
 		}
@@ -31,7 +32,7 @@ func testSummary() []results.SummaryRow {
 	cut := row("fedau", "stationary", &stats.Estimate{Mean: 0.0512, N: 1}, 0.641)
 	cut.Status = results.CellInterrupted
 	train := row("fedawe", "stationary", &stats.Estimate{Mean: 0.9, N: 1}, 0.9)
-	train.Metric = results.TrainAcc
+	train.Metric = metrics.TrainAcc
 	return []results.SummaryRow{
 		row("fedawe", "stationary", &stats.Estimate{Mean: 0.6612, Std: files.Some(0.0123), N: 3}, 0.663),
 		row("fedawe", "sine", &stats.Estimate{Mean: 0.5, Std: files.Optional{}, N: 1}, 0),
@@ -86,7 +87,7 @@ mifa         –
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := WriteTable(&b, testSummary(), results.TestAcc, test.width); err != nil {
+			if err := WriteTable(&b, testSummary(), metrics.TestAcc, test.width); err != nil {
 				t.Fatal(err)
 			}
 			if b.String() != test.want {
@@ -109,13 +110,13 @@ func TestWriteTableLosesNothing(t *testing.T) {
 		r := results.SummaryRow{Cell: results.Cell{
 			Method: "mifa", Preset: "code", Data: "svhn", Availability: "sine",
 			Clients: 100,
-		}, Metric: results.TestLoss, Status: results.CellOK}
+		}, Metric: metrics.TestLoss, Status: results.CellOK}
 		r.Estimate(stats.Estimate{Mean: float64(i) + 0.5, N: 1})
 		change(&r)
 		rows = append(rows, r)
 	}
 	var b bytes.Buffer
-	if err := WriteTable(&b, rows, results.TestLoss, 80); err != nil {
+	if err := WriteTable(&b, rows, metrics.TestLoss, 80); err != nil {
 		t.Fatal(err)
 	}
 	want := `test_loss               sine
@@ -137,14 +138,14 @@ func TestWriteTableHeading(t *testing.T) {
 	var rows []results.SummaryRow
 	for _, data := range []string{"a-data-set-with-a-very-long-name", "svhn"} {
 		r := results.SummaryRow{
-			Cell: results.Cell{Method: "mifa", Data: data, Availability: "sine"}, Metric: results.TestAcc,
+			Cell: results.Cell{Method: "mifa", Data: data, Availability: "sine"}, Metric: metrics.TestAcc,
 			Status: results.CellOK,
 		}
 		r.Estimate(stats.Estimate{Mean: 0.5, N: 1})
 		rows = append(rows, r)
 	}
 	var b bytes.Buffer
-	if err := WriteTable(&b, rows, results.TestAcc, 80); err != nil {
+	if err := WriteTable(&b, rows, metrics.TestAcc, 80); err != nil {
 		t.Fatal(err)
 	}
 	want := `test_acc %   sine                               sine
@@ -161,7 +162,7 @@ mifa         50.0 (1) | –                       50.0 (1) | –
 func TestWriteTableRounds(t *testing.T) {
 	var rows []results.SummaryRow
 	for _, method := range []string{"fedawe", "fedavg-all", "mifa", "fedvarp"} {
-		r := resultstest.SineRow(method, "svhn", 0.1, "", results.RoundsTo100)
+		r := resultstest.SineRow(method, "svhn", 0.1, "", metrics.RoundsTo100)
 		r.N, r.Status = 3, results.CellOK
 		if p, found := results.PrintedFor(printedNumbers(t, "fedawe-8"), r); found {
 			r.Paper(p)
@@ -172,7 +173,7 @@ func TestWriteTableRounds(t *testing.T) {
 	rows[2].N, rows[2].Status, rows[2].Error = 0, results.CellFailed, "out of memory"
 	rows[3].Estimate(stats.Estimate{Mean: 0, N: 3})
 	var b bytes.Buffer
-	if err := WriteTable(&b, rows, results.RoundsTo100, 80); err != nil {
+	if err := WriteTable(&b, rows, metrics.RoundsTo100, 80); err != nil {
 		t.Fatal(err)
 	}
 	want := `rounds_to_100   sine
@@ -195,7 +196,7 @@ func TestWriteTableLabels(t *testing.T) {
 	row := func(method string, params results.Params) results.SummaryRow {
 		r := results.SummaryRow{
 			Cell: results.Cell{Method: method, Data: "svhn", Availability: "sine"}, Params: params,
-			Metric: results.TestAcc, Status: results.CellOK,
+			Metric: metrics.TestAcc, Status: results.CellOK,
 		}
 		r.Estimate(stats.Estimate{Mean: 0.5, N: 1})
 		return r
@@ -209,7 +210,7 @@ func TestWriteTableLabels(t *testing.T) {
 		{[2]results.Params{"", "rounds=5"}, [2]string{"mifa", "fedau rounds=5"}},
 	} {
 		var b strings.Builder
-		if err := WriteTable(&b, []results.SummaryRow{row("mifa", c.params[0]), row("fedau", c.params[1])}, results.TestAcc,
+		if err := WriteTable(&b, []results.SummaryRow{row("mifa", c.params[0]), row("fedau", c.params[1])}, metrics.TestAcc,
 			100); err != nil {
 			t.Fatal(err)
 		}

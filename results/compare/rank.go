@@ -6,6 +6,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )
 
@@ -56,7 +57,7 @@ func rankColumn(rows []ComparisonRow) RankAgreement {
 }
 
 // standing is a mean as it is ranked: never after every round.
-func standing(mean files.Optional, n int, m results.Metric) files.Optional {
+func standing(mean files.Optional, n int, m metrics.Metric) files.Optional {
 	if !mean.Valid && n > 0 && m.IsRound() {
 		return files.Some(math.Inf(1))
 	}

@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/files/filestest"
+	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )
 
@@ -47,7 +47,7 @@ func TestKendall(t *testing.T) {
 func TestRankColumn(t *testing.T) {
 	row := func(method string, ours, paper float64) ComparisonRow {
 		return ComparisonRow{
-			TableColumn: TableColumn{Metric: results.TestAcc}, Method: method, Mean: files.Some(ours), N: 3,
+			TableColumn: TableColumn{Metric: metrics.TestAcc}, Method: method, Mean: files.Some(ours), N: 3,
 			PaperMean: files.Some(paper), PaperN: 3, Status: "ok",
 		}
 	}

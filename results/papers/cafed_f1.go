@@ -6,6 +6,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/plot"
 	"rollcall/results/stats"
 )
@@ -53,7 +54,7 @@ type cafedCurveRow struct {
 // cafedCurveRows returns the rounds in which every seed has an accuracy, line by line.
 func cafedCurveRows(m Measured) (rows []cafedCurveRow, err error) {
 	for _, line := range m.Lines {
-		for _, x := range results.MeanCurve(line.Curves, results.TestAcc) {
+		for _, x := range results.MeanCurve(line.Curves, metrics.TestAcc) {
 			rows = append(rows, cafedCurveRow{line.Data, line.Series, line.Method, x.Round, x.N, x.Mean, x.Std})
 		}
 	}

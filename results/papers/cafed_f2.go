@@ -7,6 +7,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/plot"
 )
 
@@ -71,7 +72,7 @@ func cafedBestRows(m Measured) ([]cafedBestRow, error) {
 			continue
 		}
 		compared++
-		for _, m := range results.MeanCurve(line.Curves, results.TestAcc) {
+		for _, m := range results.MeanCurve(line.Curves, metrics.TestAcc) {
 			rounds[m.Round], last = append(rounds[m.Round], at{line, m}), max(last, m.Round)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )
 
@@ -56,21 +57,21 @@ func overPrior(methods ...string) (list []Run) {
 
 // drawFinalAccuracy draws the test accuracy after the last round.
 var drawFinalAccuracy = drawn(finalRows, sweepFigure(map[string]string{
-	string(results.TestAcc): "test accuracy after the last round (%)",
+	string(metrics.TestAcc): "test accuracy after the last round (%)",
 }))
 
 // finalRows returns the test accuracy of each line after its last round.
 func finalRows(m Measured) (rows []sweepRow, err error) {
 	axis := m.Figure.Axis
 	for _, line := range m.Lines {
-		means := results.MeanCurve(line.Curves, results.TestAcc)
+		means := results.MeanCurve(line.Curves, metrics.TestAcc)
 		if len(means) == 0 {
 			return nil, fmt.Errorf("results: %s at %s %g: no round that every seed was evaluated in, want one", line.Series,
 				axis, line.X)
 		}
 		last := means[len(means)-1]
 		rows = append(rows, sweepRow{
-			string(results.TestAcc), line.Series, line.Method, axis, line.X, last.Round, last.N, last.Mean, last.Std,
+			string(metrics.TestAcc), line.Series, line.Method, axis, line.X, last.Round, last.N, last.Mean, last.Std,
 		})
 	}
 	return rows, nil

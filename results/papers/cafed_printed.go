@@ -1,6 +1,9 @@
 package papers
 
-import "rollcall/results"
+import (
+	"rollcall/results"
+	"rollcall/results/metrics"
+)
 
 // The other paper, ToN, is of the same authors and title: IEEE/ACM Transactions on Networking 2023.
 const cafedINFOCOM = "A. Rodio, F. Faticanti, O. Marfoq, G. Neglia, E. Leonardi: Federated Learning under " +
@@ -11,7 +14,7 @@ const cafedINFOCOM = "A. Rodio, F. Faticanti, O. Marfoq, G. Neglia, E. Leonardi:
 var cafed1Printed = printedTable{
 	"cafed-1", "markov", 3,
 	[]results.Printed{{Data: "binary"}, {Data: "mnist"}},
-	[]results.Metric{results.TestAccMax, results.TestAccMean, results.TestAccStd},
+	[]metrics.Metric{metrics.TestAccMax, metrics.TestAccMean, metrics.TestAccStd},
 }.numbers(`
 	unbiased 78.94 75.32 0.48  64.87 61.39 1.09
 	f3ast    78.97 75.33 0.40  64.91 61.52 0.94

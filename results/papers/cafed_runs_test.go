@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/results"
+	"rollcall/results/metrics"
 )
 
 // settingsOf returns the settings of a run by flag, the last one of each.
@@ -32,9 +32,9 @@ func TestCAFedTableI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []results.Metric{results.TestAccMax, results.TestAccMean, results.TestAccStd}; table.Rounds != 150 ||
-		len(table.Seeds) != 3 || !slices.Equal(metrics(table), want) {
-		t.Errorf("%d rounds, seeds %v, entries %q, want 150, three and %q", table.Rounds, table.Seeds, metrics(table), want)
+	if want := []metrics.Metric{metrics.TestAccMax, metrics.TestAccMean, metrics.TestAccStd}; table.Rounds != 150 ||
+		len(table.Seeds) != 3 || !slices.Equal(metricsOf(table), want) {
+		t.Errorf("%d rounds, seeds %v, entries %q, want 150, three and %q", table.Rounds, table.Seeds, metricsOf(table), want)
 	}
 	if want := []string{"unbiased", "more-available", "adafed", "f3ast", "ca-fed"}; !slices.Equal(table.Methods, want) {
 		t.Errorf("methods %q, want %q", table.Methods, want)

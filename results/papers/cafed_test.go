@@ -9,6 +9,7 @@ import (
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/files/filestest"
+	"rollcall/results/metrics"
 	"rollcall/results/plot"
 	"rollcall/results/resultstest"
 )
@@ -27,7 +28,7 @@ func TestCAFed1(t *testing.T) {
 			row := results.SummaryRow{Cell: results.Cell{
 				Method: method, Data: []string{"binary", "mnist"}[i%2],
 				Availability: "markov",
-			}, Metric: []results.Metric{results.TestAccMax, results.TestAccMean, results.TestAccStd}[i/2]}
+			}, Metric: []metrics.Metric{metrics.TestAccMax, metrics.TestAccMean, metrics.TestAccStd}[i/2]}
 			got, found := results.PrintedFor(rows, row)
 			if text := files.Some(math.Round(1e4*got.Mean.Value) / 100).String(); !found || text != want || got.Std.Valid ||
 				got.N != 3 {

@@ -5,6 +5,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/plot"
 )
 
@@ -30,7 +31,7 @@ type lossAndAccuracy struct {
 
 // lossesAndAccuracies returns the rounds in which every curve has both.
 func lossesAndAccuracies(curves [][]results.CurveRow) []lossAndAccuracy {
-	loss, acc := results.BothMeans(curves, results.TrainLoss, results.TestAcc)
+	loss, acc := results.BothMeans(curves, metrics.TrainLoss, metrics.TestAcc)
 	rows := make([]lossAndAccuracy, len(loss))
 	for i, l := range loss {
 		rows[i] = lossAndAccuracy{l.Round, l.N, l.Mean, l.Std, acc[i].Mean, acc[i].Std}
@@ -112,7 +113,7 @@ func sweepFigure(labels map[string]string) func(title string, rows []sweepRow) p
 		}
 		chart := func(what string, rows []sweepRow) plot.Chart {
 			scale := 1.0
-			if what == string(results.TestAcc) {
+			if what == string(metrics.TestAcc) {
 				scale = 100
 			}
 			return plot.LineChart{

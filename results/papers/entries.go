@@ -4,12 +4,13 @@ import (
 	"fmt"
 
 	"rollcall/results"
+	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )
 
 // Entry is one number that a table has of every cell.
 type Entry struct {
-	Metric results.Metric
+	Metric metrics.Metric
 
 	// Fill puts the number into the row of a cell, of this metric, with finished runs, of which there is one at least.
 	// reference is the cell of the table's reference method in the same column, without runs where there is none.
@@ -19,9 +20,9 @@ type Entry struct {
 // Accuracies are the test and the train accuracy: the mean over the last 50 rounds of each run, and mean ± standard
 // deviation over the seeds.
 func Accuracies() []Entry {
-	return estimates(func(runs Runs, m results.Metric) (stats.Estimate, error) {
+	return estimates(func(runs Runs, m metrics.Metric) (stats.Estimate, error) {
 		return results.OverSeeds(runs.Curves, results.ProtocolRounds, m)
-	}, results.TestAcc, results.TrainAcc)
+	}, metrics.TestAcc, metrics.TrainAcc)
 }
 
 // aboutAccuracies says what [Accuracies] are.
@@ -33,9 +34,9 @@ func aboutAccuracies(rounds int) string {
 // overTime are the largest test accuracy of a run, its mean over the rounds and its standard deviation over the second
 // half of them, each averaged over the seeds (INFOCOM, Table I).
 func overTime() []Entry {
-	return estimates(func(runs Runs, m results.Metric) (stats.Estimate, error) {
+	return estimates(func(runs Runs, m metrics.Metric) (stats.Estimate, error) {
 		return results.OverTime(runs.Curves, m)
-	}, results.TestAccMax, results.TestAccMean, results.TestAccStd)
+	}, metrics.TestAccMax, metrics.TestAccMean, metrics.TestAccStd)
 }
 
 // aboutOverTime says what [overTime] is.
@@ -46,9 +47,9 @@ func aboutOverTime(int) string {
 
 // clientAccuracies are mean, spread, worst and best tenth of the accuracies of the clients (FedAR, Table 3).
 func clientAccuracies() []Entry {
-	return estimates(func(runs Runs, m results.Metric) (stats.Estimate, error) {
+	return estimates(func(runs Runs, m metrics.Metric) (stats.Estimate, error) {
 		return results.ClientsOverSeeds(runs.Clients, m)
-	}, results.ClientMetrics...)
+	}, metrics.OfClients...)
 }
 
 // aboutClientAccuracies says what [clientAccuracies] are.
@@ -72,9 +73,9 @@ func firstRounds(every int, targets map[string]float64) []Entry {
 		}
 		quarters := 4 * row.Metric.Info().Target
 		row.N = len(runs.Curves)
-		row.Mean, err = results.FirstRound(runs.Curves, every, all*quarters/4, results.TestAcc)
+		row.Mean, err = results.FirstRound(runs.Curves, every, all*quarters/4, metrics.TestAcc)
 		return err
-	}, results.RoundsTo25, results.RoundsTo50, results.RoundsTo75, results.RoundsTo100)
+	}, metrics.RoundsTo25, metrics.RoundsTo50, metrics.RoundsTo75, metrics.RoundsTo100)
 }
 
 // aboutFirstRounds says what the [firstRounds] of FedAWE's Table 8 are.
@@ -86,7 +87,7 @@ func aboutFirstRounds(int) string {
 // evaluatedEvery returns the first multiple of step at which all curves were evaluated all along.
 func evaluatedEvery(step int, curves [][]results.CurveRow) (every int, err error) {
 	for every = step; ; every += step {
-		_, err := results.FirstRound(curves, every, 1, results.TestAcc)
+		_, err := results.FirstRound(curves, every, 1, metrics.TestAcc)
 		if last := curves[0][len(curves[0])-1].Round; err == nil || every > last {
 			return every, err
 		}
@@ -101,13 +102,13 @@ func PairedT() []Entry {
 		if len(reference.Curves) != len(runs.Curves) { // none, or the reference failed in a seed, which its own rows say
 			return nil
 		}
-		if row.Metric == results.PRounds {
+		if row.Metric == metrics.PRounds {
 			row.Mean, err = results.RoundsTTest(reference.Curves, runs.Curves)
 		} else {
 			row.Mean, err = results.SeedsTTest(reference.Curves, runs.Curves, results.ProtocolRounds)
 		}
 		return err
-	}, results.PRounds, results.PSeeds)
+	}, metrics.PRounds, metrics.PSeeds)
 }
 
 // aboutPairedT says what [PairedT] and [Accuracies] of FedAR's Table 2 are.
@@ -118,20 +119,20 @@ func aboutPairedT(rounds int) string {
 }
 
 // estimates are metrics that are estimated alike.
-func estimates(measure func(runs Runs, m results.Metric) (stats.Estimate, error), metrics ...results.Metric) []Entry {
+func estimates(measure func(runs Runs, m metrics.Metric) (stats.Estimate, error), of ...metrics.Metric) []Entry {
 	return entries(func(row *results.SummaryRow, runs, _ Runs) error {
 		e, err := measure(runs, row.Metric)
 		if err == nil {
 			row.Estimate(e)
 		}
 		return err
-	}, metrics...)
+	}, of...)
 }
 
 // entries are metrics that are filled in alike.
-func entries(fill func(row *results.SummaryRow, runs, reference Runs) error, metrics ...results.Metric) []Entry {
-	list := make([]Entry, len(metrics))
-	for i, m := range metrics {
+func entries(fill func(row *results.SummaryRow, runs, reference Runs) error, of ...metrics.Metric) []Entry {
+	list := make([]Entry, len(of))
+	for i, m := range of {
 		list[i] = Entry{m, fill}
 	}
 	return list

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rollcall/results"
+	"rollcall/results/metrics"
 )
 
 var (
@@ -30,13 +31,13 @@ func overSetting(flag string, values ...float64) (list []Run) {
 
 // drawFinalLossAndAccuracy draws the training loss and the test accuracy in the last rounds.
 var drawFinalLossAndAccuracy = drawn(fedarFinalRows, sweepFigure(map[string]string{
-	string(results.TrainLoss): "training loss", string(results.TestAcc): "test accuracy (%)",
+	string(metrics.TrainLoss): "training loss", string(metrics.TestAcc): "test accuracy (%)",
 }))
 
 // fedarFinalRows returns training loss and test accuracy of each line, the means over its last rounds, over the seeds
 // (figures 4 and 5).
 func fedarFinalRows(m Measured) (rows []sweepRow, err error) {
-	for _, metric := range []results.Metric{results.TrainLoss, results.TestAcc} {
+	for _, metric := range []metrics.Metric{metrics.TrainLoss, metrics.TestAcc} {
 		for _, line := range m.Lines {
 			e, err := results.OverSeeds(line.Curves, results.ProtocolRounds, metric)
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rollcall/results"
+	"rollcall/results/metrics"
 )
 
 const fedarPaper = "C. Jiang, H. Zhou, X. Zhang, S. Chakraborty: FedAR: Addressing Client Unavailability in " +
@@ -20,7 +21,7 @@ var fedar2Printed = slices.Concat(fedar2On("cifar10", "p-min=0.5", `
 
 func fedar2On(data string, set results.Params, lines string) []results.Printed {
 	return printedTable{
-		"fedar-2", "uniform", 1, []results.Printed{{Data: data, Params: set}}, []results.Metric{results.PRounds},
+		"fedar-2", "uniform", 1, []results.Printed{{Data: data, Params: set}}, []metrics.Metric{metrics.PRounds},
 	}.numbers(lines)
 }
 
@@ -36,5 +37,5 @@ var fedar3Printed = slices.Concat(fedar3With("", `
 
 func fedar3With(set results.Params, lines string) []results.Printed {
 	columns := []results.Printed{{Data: "cifar10", Params: set}}
-	return printedTable{"fedar-3", "uniform", 1, columns, results.ClientMetrics}.numbers(lines)
+	return printedTable{"fedar-3", "uniform", 1, columns, metrics.OfClients}.numbers(lines)
 }

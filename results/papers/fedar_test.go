@@ -6,6 +6,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 )
 
 // FedAR, Table 3, read from the paper once more; variances in squares of percent.
@@ -17,16 +18,16 @@ func TestFedAR3(t *testing.T) {
 	for _, c := range []struct {
 		method string
 		params results.Params
-		metric results.Metric
+		metric metrics.Metric
 		want   float64
 		text   string
 	}{
-		{"fedar", "", results.ClientAccMean, 0.409, "40.9"},
-		{"fedar", "", results.ClientAccVar, 0.0325, "325.0"},
-		{"mifa", "rounds=10", results.ClientAccVar, 0.01825, "182.5"},
-		{"fedvarp", "", results.ClientAccWorst10Std, 0.026, " 2.6"},
-		{"fedavg-active", "p-min=1", results.ClientAccBest10, 0.695, "69.5"},
-		{"fedavg-active", "p-min=1", results.ClientAccStd, 0.18, "18.0"},
+		{"fedar", "", metrics.ClientAccMean, 0.409, "40.9"},
+		{"fedar", "", metrics.ClientAccVar, 0.0325, "325.0"},
+		{"mifa", "rounds=10", metrics.ClientAccVar, 0.01825, "182.5"},
+		{"fedvarp", "", metrics.ClientAccWorst10Std, 0.026, " 2.6"},
+		{"fedavg-active", "p-min=1", metrics.ClientAccBest10, 0.695, "69.5"},
+		{"fedavg-active", "p-min=1", metrics.ClientAccStd, 0.18, "18.0"},
 	} {
 		p, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{
 			Method: c.method, Data: "cifar10",
@@ -41,16 +42,16 @@ func TestFedAR3(t *testing.T) {
 	if _, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{
 		Method: "fedavg-active", Data: "cifar10",
 		Availability: "uniform",
-	}, Metric: results.ClientAccMean}); ok {
+	}, Metric: metrics.ClientAccMean}); ok {
 		t.Error("FedAvg with p_min = 0.1 has a number of the paper's, which has everybody there")
 	}
 	// The table agrees with itself: the variance is the square of the standard deviation, to a digit of its last place.
 	std := 0.0
 	for _, r := range rows {
 		switch r.Metric {
-		case results.ClientAccStd:
+		case metrics.ClientAccStd:
 			std = 100 * r.Mean.Value
-		case results.ClientAccVar:
+		case metrics.ClientAccVar:
 			if math.Abs(100*math.Sqrt(r.Mean.Value)-std) > 0.15 { // 13.5 and 13.6, 20.8 and 20.7
 				t.Errorf("%s: variance %g, want the square of %g", r.Method, 1e4*r.Mean.Value, std)
 			}
@@ -61,16 +62,16 @@ func TestFedAR3(t *testing.T) {
 func TestFedAR2(t *testing.T) {
 	rows := printed(t, "fedar-2")
 	for _, r := range rows {
-		if r.Metric != results.PRounds || !(r.Mean.Value >= 0 && r.Mean.Value < 0.001) {
+		if r.Metric != metrics.PRounds || !(r.Mean.Value >= 0 && r.Mean.Value < 0.001) {
 			t.Errorf("%+v: want a p-value by rounds below 0.001, as the paper says of all", r)
 		}
 	}
 	p, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{
 		Method: "scaffold", Data: "cifar10",
 		Availability: "uniform",
-	}, Params: "p-min=0.5;rounds=10", Metric: results.PRounds})
-	if !ok || p.Mean != files.Some(1.38e-246) || results.PRounds.Number(p.Mean, p.Std) != "1.38e-246" {
-		t.Errorf("scaffold, p_min = 0.5: %v as %q, want 1.38e-246", p.Mean, results.PRounds.Number(p.Mean, p.Std))
+	}, Params: "p-min=0.5;rounds=10", Metric: metrics.PRounds})
+	if !ok || p.Mean != files.Some(1.38e-246) || metrics.PRounds.Number(p.Mean, p.Std) != "1.38e-246" {
+		t.Errorf("scaffold, p_min = 0.5: %v as %q, want 1.38e-246", p.Mean, metrics.PRounds.Number(p.Mean, p.Std))
 	}
 }
 

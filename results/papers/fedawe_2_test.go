@@ -9,6 +9,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/resultstest"
 	"rollcall/results/stats"
 )
@@ -26,7 +27,7 @@ func TestFedAWE2(t *testing.T) {
 	} {
 		for _, availability := range []string{"stationary", "staircase", "sine", "interleaved-sine"} {
 			for _, data := range []string{"svhn", "cifar10", "cinic10"} {
-				for _, m := range []results.Metric{results.TrainAcc, results.TestAcc} {
+				for _, m := range []metrics.Metric{metrics.TrainAcc, metrics.TestAcc} {
 					row := results.SummaryRow{Cell: results.Cell{
 						Method: method, Data: data, Availability: availability,
 						Alpha: files.Some(0.1),
@@ -58,14 +59,14 @@ func TestFedAWE2Samples(t *testing.T) {
 	rows := fedawe2.Printed
 	for _, test := range []struct {
 		method, availability, data string
-		metric                     results.Metric
+		metric                     metrics.Metric
 		mean, std                  float64
 	}{
-		{"fedawe", "stationary", "svhn", results.TrainAcc, 0.865, 0.007},
-		{"fedavg-known", "sine", "cifar10", results.TrainAcc, 0.691, 0.012},
-		{"fedavg-all", "interleaved-sine", "svhn", results.TestAcc, 0.695, 0.041},
-		{"fedavg-active", "staircase", "cinic10", results.TestAcc, 0.423, 0.022},
-		{"fedvarp", "interleaved-sine", "cinic10", results.TestAcc, 0.472, 0.003},
+		{"fedawe", "stationary", "svhn", metrics.TrainAcc, 0.865, 0.007},
+		{"fedavg-known", "sine", "cifar10", metrics.TrainAcc, 0.691, 0.012},
+		{"fedavg-all", "interleaved-sine", "svhn", metrics.TestAcc, 0.695, 0.041},
+		{"fedavg-active", "staircase", "cinic10", metrics.TestAcc, 0.423, 0.022},
+		{"fedvarp", "interleaved-sine", "cinic10", metrics.TestAcc, 0.472, 0.003},
 	} {
 		row := results.SummaryRow{Cell: results.Cell{
 			Method: test.method, Data: test.data, Availability: test.availability,
@@ -90,7 +91,7 @@ func TestPaperTables(t *testing.T) {
 	if _, err := TableByID("fedawe-3"); err == nil || err.Error() != want {
 		t.Errorf("unknown table: got %v, want %s", err, want)
 	}
-	if _, found := results.PrintedFor(nil, resultstest.SineRow("fedawe", "svhn", 0.1, "", results.TestAcc)); found {
+	if _, found := results.PrintedFor(nil, resultstest.SineRow("fedawe", "svhn", 0.1, "", metrics.TestAcc)); found {
 		t.Error("number in an empty table: found, want not")
 	}
 }

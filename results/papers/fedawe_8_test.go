@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rollcall/results"
+	"rollcall/results/metrics"
 	"rollcall/results/resultstest"
 )
 
@@ -61,19 +62,19 @@ func TestFedAWEAppendixChecksums(t *testing.T) {
 // FedAWE, Table 8: every number is there once, dashes are told from what is not printed, rounds go up to the target.
 func TestFedAWE8(t *testing.T) {
 	rows := printed(t, "fedawe-8")
-	metrics := []results.Metric{results.RoundsTo25, results.RoundsTo50, results.RoundsTo75, results.RoundsTo100}
+	quarters := []metrics.Metric{metrics.RoundsTo25, metrics.RoundsTo50, metrics.RoundsTo75, metrics.RoundsTo100}
 	dashes := 0
 	for _, method := range appendixMethods {
 		for _, data := range []string{"svhn", "cifar10", "cinic10"} {
 			last := 0.0
-			for _, m := range metrics {
+			for _, m := range quarters {
 				p, found := results.PrintedFor(rows, resultstest.SineRow(method, data, 0.1, "rounds=500", m))
 				switch {
 				case !found || p.N != 3 || p.Std.Valid:
 					t.Errorf("%s %s %s: got %+v, %v, want a number of 3 seeds without std", method, data, m, p, found)
 				case !p.Mean.Valid:
 					dashes++
-					if method != "fedavg-all" || m != results.RoundsTo100 {
+					if method != "fedavg-all" || m != metrics.RoundsTo100 {
 						t.Errorf("%s %s %s: a dash, want a number", method, data, m)
 					}
 				case p.Mean.Value < last || int(p.Mean.Value)%fedawe8Every != 0:
@@ -88,7 +89,7 @@ func TestFedAWE8(t *testing.T) {
 	if dashes != 3 {
 		t.Errorf("%d dashes, want 3: FedAvg over all clients never reaches the target", dashes)
 	}
-	if p, found := results.PrintedFor(rows, resultstest.SineRow("fedvarp", "svhn", 0.1, "", results.RoundsTo25)); found {
+	if p, found := results.PrintedFor(rows, resultstest.SineRow("fedvarp", "svhn", 0.1, "", metrics.RoundsTo25)); found {
 		t.Errorf("fedvarp: got %+v, want nothing printed", p)
 	}
 }
@@ -98,7 +99,7 @@ func TestFedAWE8Target(t *testing.T) {
 	for _, data := range []string{"svhn", "cifar10", "cinic10"} {
 		best := 0.0
 		for _, p := range printed(t, "fedawe-2") {
-			if p.Data == data && p.Availability == "sine" && p.Metric == results.TestAcc {
+			if p.Data == data && p.Availability == "sine" && p.Metric == metrics.TestAcc {
 				best = max(best, p.Mean.Value)
 			}
 		}
@@ -110,9 +111,9 @@ func TestFedAWE8Target(t *testing.T) {
 }
 
 func TestTargetShare(t *testing.T) {
-	for m, want := range map[results.Metric]float64{
-		results.RoundsTo25: 0.25, results.RoundsTo50: 0.5, results.RoundsTo75: 0.75, results.RoundsTo100: 1,
-		results.TestAcc: 0, results.TrainLoss: 0, "": 0,
+	for m, want := range map[metrics.Metric]float64{
+		metrics.RoundsTo25: 0.25, metrics.RoundsTo50: 0.5, metrics.RoundsTo75: 0.75, metrics.RoundsTo100: 1,
+		metrics.TestAcc: 0, metrics.TrainLoss: 0, "": 0,
 	} {
 		if got := m.Info().Target; got != want || m.IsRound() != (want > 0) {
 			t.Errorf("%q: got share %v, round %v, want %v, %v", m, got, m.IsRound(), want, want > 0)

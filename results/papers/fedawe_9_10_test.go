@@ -5,6 +5,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/resultstest"
 	"rollcall/results/stats"
 )
@@ -15,7 +16,7 @@ func TestFedAWEStudiesRepeatTable2(t *testing.T) {
 	for _, id := range []string{"fedawe-9", "fedawe-10"} {
 		rows := printed(t, id)
 		for _, method := range appendixMethods {
-			for _, m := range []results.Metric{results.TrainAcc, results.TestAcc} {
+			for _, m := range []metrics.Metric{metrics.TrainAcc, metrics.TestAcc} {
 				row := resultstest.SineRow(method, "svhn", 0.1, "", m)
 				got, found := results.PrintedFor(rows, row)
 				want, known := results.PrintedFor(table2, row)
@@ -34,29 +35,29 @@ func TestFedAWEStudiesSamples(t *testing.T) {
 		row         results.SummaryRow
 		mean, std   float64 // 0: not printed
 	}{
-		{"γ=0.2", "fedawe-9", resultstest.SineRow("fedau", "svhn", 0.1, "gamma=0.2", results.TestAcc), 0.834, 0.004},
+		{"γ=0.2", "fedawe-9", resultstest.SineRow("fedau", "svhn", 0.1, "gamma=0.2", metrics.TestAcc), 0.834, 0.004},
 		{"γ=0.1, other params beside it", "fedawe-9", resultstest.SineRow("fedavg-all", "svhn", 0.1,
-			"eval-last=2;gamma=0.1;rounds=500", results.TestAcc), 0.749, 0.024},
+			"eval-last=2;gamma=0.1;rounds=500", metrics.TestAcc), 0.749, 0.024},
 		{"γ=0.3 with other params", "fedawe-9", resultstest.SineRow("fedavg-known", "svhn", 0.1, "rounds=500",
-			results.TrainAcc), 0.863, 0.010},
-		{"another γ", "fedawe-9", resultstest.SineRow("fedau", "svhn", 0.1, "gamma=0.25", results.TestAcc), 0, 0},
+			metrics.TrainAcc), 0.863, 0.010},
+		{"another γ", "fedawe-9", resultstest.SineRow("fedau", "svhn", 0.1, "gamma=0.25", metrics.TestAcc), 0, 0},
 		{"a key that only looks like γ", "fedawe-9", resultstest.SineRow("fedau", "svhn", 0.1, "leaf-gamma=0.2",
-			results.TestAcc), 0.825, 0.013},
+			metrics.TestAcc), 0.825, 0.013},
 		{
 			"γ does not set columns of Table 2 apart", "fedawe-2",
-			resultstest.SineRow("fedau", "svhn", 0.1, "gamma=0.2", results.TestAcc), 0.825, 0.013,
+			resultstest.SineRow("fedau", "svhn", 0.1, "gamma=0.2", metrics.TestAcc), 0.825, 0.013,
 		},
-		{"α=0.05", "fedawe-10", resultstest.SineRow("fedawe", "svhn", 0.05, "", results.TestAcc), 0.825, 0.024},
-		{"α=1", "fedawe-10", resultstest.SineRow("mifa", "svhn", 1, "", results.TrainAcc), 0.884, 0.001},
-		{"a std of 0.0 is printed", "fedawe-10", resultstest.SineRow("mifa", "svhn", 0.05, "", results.TestAcc), 0.826, 0},
-		{"another α", "fedawe-10", resultstest.SineRow("mifa", "svhn", 0.5, "", results.TrainAcc), 0, 0},
-		{"another α in Table 2", "fedawe-2", resultstest.SineRow("mifa", "svhn", 0.5, "", results.TrainAcc), 0, 0},
+		{"α=0.05", "fedawe-10", resultstest.SineRow("fedawe", "svhn", 0.05, "", metrics.TestAcc), 0.825, 0.024},
+		{"α=1", "fedawe-10", resultstest.SineRow("mifa", "svhn", 1, "", metrics.TrainAcc), 0.884, 0.001},
+		{"a std of 0.0 is printed", "fedawe-10", resultstest.SineRow("mifa", "svhn", 0.05, "", metrics.TestAcc), 0.826, 0},
+		{"another α", "fedawe-10", resultstest.SineRow("mifa", "svhn", 0.5, "", metrics.TrainAcc), 0, 0},
+		{"another α in Table 2", "fedawe-2", resultstest.SineRow("mifa", "svhn", 0.5, "", metrics.TrainAcc), 0, 0},
 		{"no α at all", "fedawe-10", results.SummaryRow{Cell: results.Cell{
 			Method: "mifa", Data: "svhn",
 			Availability: "sine",
-		}, Metric: results.TestAcc}, 0, 0},
-		{"FedVARP", "fedawe-9", resultstest.SineRow("fedvarp", "svhn", 0.1, "", results.TestAcc), 0, 0},
-		{"another data set", "fedawe-9", resultstest.SineRow("mifa", "cifar10", 0.1, "", results.TestAcc), 0, 0},
+		}, Metric: metrics.TestAcc}, 0, 0},
+		{"FedVARP", "fedawe-9", resultstest.SineRow("fedvarp", "svhn", 0.1, "", metrics.TestAcc), 0, 0},
+		{"another data set", "fedawe-9", resultstest.SineRow("mifa", "cifar10", 0.1, "", metrics.TestAcc), 0, 0},
 	} {
 		t.Run(test.table+" "+test.name, func(t *testing.T) {
 			got, found := results.PrintedFor(printed(t, test.table), test.row)

@@ -5,6 +5,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 )
 
 const (
@@ -16,8 +17,8 @@ const (
 
 // What a column of each of the paper's tables has.
 var (
-	fedaweTrainTest = []results.Metric{results.TrainAcc, results.TestAcc}
-	fedaweQuarters  = []results.Metric{results.RoundsTo25, results.RoundsTo50, results.RoundsTo75, results.RoundsTo100}
+	fedaweTrainTest = []metrics.Metric{metrics.TrainAcc, metrics.TestAcc}
+	fedaweQuarters  = []metrics.Metric{metrics.RoundsTo25, metrics.RoundsTo50, metrics.RoundsTo75, metrics.RoundsTo100}
 )
 
 // fedaweDataColumns are a column for each data set.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/results"
+	"rollcall/results/metrics"
 )
 
 // column reads "svhn sine alpha=0.05".
@@ -18,8 +18,8 @@ func column(c Column) string {
 	return strings.Join(parts, " ")
 }
 
-// metrics returns what a table has of every cell.
-func metrics(t Table) (list []results.Metric) {
+// metricsOf returns what a table has of every cell.
+func metricsOf(t Table) (list []metrics.Metric) {
 	for _, e := range t.Entries {
 		list = append(list, e.Metric)
 	}
@@ -34,18 +34,18 @@ func TestTables(t *testing.T) {
 			table2 = append(table2, data+" "+availability)
 		}
 	}
-	accuracies := []results.Metric{results.TestAcc, results.TrainAcc}
+	accuracies := []metrics.Metric{metrics.TestAcc, metrics.TrainAcc}
 	for _, c := range []struct {
 		id      string
 		methods int
 		columns []string
-		entries []results.Metric
+		entries []metrics.Metric
 	}{
 		{"fedawe-2", 8, table2, accuracies},
 		{
 			"fedawe-8", 7,
 			[]string{"svhn sine", "cifar10 sine", "cinic10 sine"},
-			[]results.Metric{results.RoundsTo25, results.RoundsTo50, results.RoundsTo75, results.RoundsTo100},
+			[]metrics.Metric{metrics.RoundsTo25, metrics.RoundsTo50, metrics.RoundsTo75, metrics.RoundsTo100},
 		},
 		{"fedawe-9", 7, []string{"svhn sine gamma=0.3", "svhn sine gamma=0.2", "svhn sine gamma=0.1"}, accuracies},
 		{"fedawe-10", 7, []string{"svhn sine alpha=0.05", "svhn sine alpha=0.1", "svhn sine alpha=1"}, accuracies},
@@ -66,8 +66,8 @@ func TestTables(t *testing.T) {
 				t.Errorf("methods %q, want %d, FedVARP in Table 2 alone", table.Methods, c.methods)
 			}
 			if table.Rounds != 2000 || !slices.Equal(table.Seeds, []uint32{3, 4, 6}) ||
-				!slices.Equal(metrics(table), c.entries) {
-				t.Errorf("%d rounds, seeds %v, entries %q, want 2000, 3 4 6, %q", table.Rounds, table.Seeds, metrics(table),
+				!slices.Equal(metricsOf(table), c.entries) {
+				t.Errorf("%d rounds, seeds %v, entries %q, want 2000, 3 4 6, %q", table.Rounds, table.Seeds, metricsOf(table),
 					c.entries)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 )
 
 // Table is one table of a paper: every method in every column.
@@ -106,7 +107,7 @@ type printedTable struct {
 	id, availability string
 	n                int               // seeds behind each number
 	columns          []results.Printed // what sets each apart: data, alpha and params
-	metrics          []results.Metric  // of every column
+	metrics          []metrics.Metric  // of every column
 }
 
 // numbers reads the lines of the table: a method, and its numbers column by column, each 85.6 or 85.6±0.9, or a dash
@@ -127,14 +128,14 @@ func (t printedTable) numbers(lines string) (rows []results.Printed) {
 }
 
 // printedNumber returns a number of a metric as ours are: fractions in place of percentages.
-func printedNumber(m results.Metric, text string) files.Optional {
+func printedNumber(m metrics.Metric, text string) files.Optional {
 	x, err := strconv.ParseFloat(text, 64)
 	switch {
 	case err != nil: // none
 		return files.Optional{}
-	case m.IsRound(), m == results.PRounds:
+	case m.IsRound(), m == metrics.PRounds:
 		return files.Some(x)
-	case m == results.ClientAccVar:
+	case m == metrics.ClientAccVar:
 		return files.Some(math.Round(100*x) / 1e6)
 	}
 	return files.Some(math.Round(100*x) / 1e4) // the nearest float64; x/100 would print 86.1 % as 0.8609999999999999

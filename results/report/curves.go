@@ -7,6 +7,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/plot"
 )
 
@@ -148,13 +149,13 @@ func drawable(c results.RunCell) (runs []*results.Run, complete bool) {
 func curveRows(k results.CellKey, curves [][]results.CurveRow) (rows []curveRow) {
 	at := map[int]int{}
 	for _, m := range []struct {
-		metric results.Metric
+		metric metrics.Metric
 		into   func(r *curveRow) (mean, std *files.Optional)
 	}{
-		{results.TestAcc, func(r *curveRow) (mean, std *files.Optional) { return &r.TestAcc, &r.TestAccStd }},
-		{results.TestLoss, func(r *curveRow) (mean, std *files.Optional) { return &r.TestLoss, &r.TestLossStd }},
-		{results.TrainAcc, func(r *curveRow) (mean, std *files.Optional) { return &r.TrainAcc, &r.TrainAccStd }},
-		{results.TrainLoss, func(r *curveRow) (mean, std *files.Optional) { return &r.TrainLoss, &r.TrainLossStd }},
+		{metrics.TestAcc, func(r *curveRow) (mean, std *files.Optional) { return &r.TestAcc, &r.TestAccStd }},
+		{metrics.TestLoss, func(r *curveRow) (mean, std *files.Optional) { return &r.TestLoss, &r.TestLossStd }},
+		{metrics.TrainAcc, func(r *curveRow) (mean, std *files.Optional) { return &r.TrainAcc, &r.TrainAccStd }},
+		{metrics.TrainLoss, func(r *curveRow) (mean, std *files.Optional) { return &r.TrainLoss, &r.TrainLossStd }},
 	} {
 		for _, p := range results.MeanCurve(curves, m.metric) {
 			i, known := at[p.Round]

@@ -17,6 +17,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/plot"
 )
 
@@ -174,7 +175,7 @@ func TestOddInputs(t *testing.T) {
 	for name, in := range map[string]Input{
 		"nothing":  {},
 		"problems": {Bad: []error{errors.New("x")}},
-		"own":      {Numbers: []results.SummaryRow{{Cell: results.Cell{Table: "run", Method: "new", Data: "own", Availability: "trace"}, Metric: results.TestAcc, N: 1, Mean: files.Some(0.5), Status: results.CellOK}}},
+		"own":      {Numbers: []results.SummaryRow{{Cell: results.Cell{Table: "run", Method: "new", Data: "own", Availability: "trace"}, Metric: metrics.TestAcc, N: 1, Mean: files.Some(0.5), Status: results.CellOK}}},
 	} {
 		var b bytes.Buffer
 		if err := pageTemplate.Execute(&b, build(in).data()); err != nil || !strings.Contains(b.String(), "</html>") {

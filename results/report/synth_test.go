@@ -13,6 +13,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/papers"
 )
 
@@ -37,7 +38,7 @@ func synthesise(t testing.TB, dir string, s synthetic) {
 	}
 	var rows []results.SummaryRow
 	for _, p := range table2.Printed {
-		if p.Metric != results.TestAcc || !has(s.availabilities, p.Availability) || !has(s.data, p.Data) ||
+		if p.Metric != metrics.TestAcc || !has(s.availabilities, p.Availability) || !has(s.data, p.Data) ||
 			!has(s.methods, p.Method) {
 			continue
 		}
@@ -68,7 +69,7 @@ func synthesise(t testing.TB, dir string, s synthetic) {
 				t.Fatal(err)
 			}
 		}
-		for _, m := range []results.Metric{results.TestAcc, results.TrainAcc} {
+		for _, m := range []metrics.Metric{metrics.TestAcc, metrics.TrainAcc} {
 			e, err := results.OverSeeds(curves, results.ProtocolRounds, m)
 			if err != nil {
 				t.Fatal(err)

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )
 
@@ -26,7 +26,7 @@ func TestMarks(t *testing.T) {
 		{0.600, "below", "below"},
 	} {
 		r := compare.ComparisonRow{
-			TableColumn: compare.TableColumn{Metric: results.TestAcc}, Mean: files.Some(c.mean), Std: files.Some(0.02), N: 3,
+			TableColumn: compare.TableColumn{Metric: metrics.TestAcc}, Mean: files.Some(c.mean), Std: files.Some(0.02), N: 3,
 			PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3, Status: "ok",
 			Difference: files.Some(c.mean - 0.635),
 		}
@@ -37,7 +37,7 @@ func TestMarks(t *testing.T) {
 		}
 	}
 	failed := cellOf(&compare.ComparisonRow{
-		TableColumn: compare.TableColumn{Metric: results.TestAcc}, Status: "failed",
+		TableColumn: compare.TableColumn{Metric: metrics.TestAcc}, Status: "failed",
 		PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3,
 	})
 	if failed.Ours != "–" || failed.Paper != "63.5 ± 2.0" || failed.Note != "failed, 0 seeds" || failed.Mark != "" {

@@ -9,6 +9,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
+	"rollcall/results/metrics"
 )
 
 // Accuracies returns a curve with these test accuracies in rounds 0, 1, ….
@@ -31,7 +32,7 @@ func Decisions() []results.DecisionRow {
 }
 
 // SineRow is what of a row of ours [results.PrintedFor] looks at.
-func SineRow(method, data string, alpha float64, params results.Params, m results.Metric) results.SummaryRow {
+func SineRow(method, data string, alpha float64, params results.Params, m metrics.Metric) results.SummaryRow {
 	return results.SummaryRow{Cell: results.Cell{
 		Method: method, Data: data, Availability: "sine",
 		Alpha: files.Some(alpha),

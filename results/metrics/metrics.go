@@ -1,4 +1,5 @@
-package results
+// Package metrics holds what is measured of runs: the names of the numbers, and how people are told them.
+package metrics
 
 import (
 	"fmt"
@@ -18,7 +19,7 @@ const (
 	TestAcc   Metric = "test_acc"
 
 	// The first rounds of FedAWE's Table 8: those in which a quarter, half, three quarters and all of a target test
-	// accuracy are reached, see [FirstRound]. 0 is the initial model. Of an estimate with seeds but no mean it says:
+	// accuracy are reached, see [rollcall/results.FirstRound]. 0 is the initial model. Of an estimate with seeds but no mean it says:
 	// never.
 	RoundsTo25  Metric = "rounds_to_25"
 	RoundsTo50  Metric = "rounds_to_50"
@@ -26,7 +27,7 @@ const (
 	RoundsTo100 Metric = "rounds_to_100"
 
 	// The numbers of CA-Fed's Table I, of the test accuracies of a run: the largest, the mean over all rounds, and the
-	// standard deviation over the second half of them, see [OverTime].
+	// standard deviation over the second half of them, see [rollcall/results.OverTime].
 	TestAccMax  Metric = "test_acc_max"
 	TestAccMean Metric = "test_acc_mean"
 	TestAccStd  Metric = "test_acc_std"
@@ -41,18 +42,18 @@ const (
 	ClientAccBest10     Metric = "client_acc_best10"
 	ClientAccBest10Std  Metric = "client_acc_best10_std"
 
-	// The p-values of FedAR's Table 2, see [RoundsTTest] and [SeedsTTest].
+	// The p-values of FedAR's Table 2, see [rollcall/results.RoundsTTest] and [rollcall/results.SeedsTTest].
 	PRounds Metric = "p_rounds"
 	PSeeds  Metric = "p_seeds"
 )
 
-// ClientMetrics are the numbers of FedAR's Table 3, in its order.
-var ClientMetrics = []Metric{
+// OfClients are the numbers of FedAR's Table 3, in its order.
+var OfClients = []Metric{
 	ClientAccMean, ClientAccStd, ClientAccVar, ClientAccWorst10, ClientAccWorst10Std, ClientAccBest10, ClientAccBest10Std,
 }
 
-// MetricInfo is what is known of a metric.
-type MetricInfo struct {
+// Info is what is known of a metric.
+type Info struct {
 	name     string  // for people, with its unit
 	scale    float64 // what the number is multiplied by for people: accuracies are percentages to them
 	decimals int     // as the papers print it
@@ -64,7 +65,7 @@ type MetricInfo struct {
 
 // metrics is everything that is known of metrics: name for people, scale, decimals, whether more is better, share of
 // the target, place in a summary and in a table.
-var metrics = map[Metric]MetricInfo{
+var metrics = map[Metric]Info{
 	TrainAcc:  {"train accuracy (%)", 100, 1, true, 0, 1, 0},
 	TestAcc:   {"test accuracy (%)", 100, 1, true, 0, 0, 1},
 	TrainLoss: {"train loss", 1, 4, false, 0, 2, 2},
@@ -92,12 +93,12 @@ var metrics = map[Metric]MetricInfo{
 }
 
 // Info returns what is known of a metric; of one from a file of another version little is.
-func (m Metric) Info() MetricInfo {
+func (m Metric) Info() Info {
 	if info, known := metrics[m]; known {
 		return info
 	}
 	name := strings.ReplaceAll(strings.Replace(string(m), "acc", "accuracy", 1), "_", " ")
-	return MetricInfo{name: name, scale: 1, decimals: 4, Row: 2}
+	return Info{name: name, scale: 1, decimals: 4, Row: 2}
 }
 
 // Name names a metric for people, with its unit.
