@@ -109,14 +109,3 @@ func TestFedAWE8Target(t *testing.T) {
 		}
 	}
 }
-
-func TestTargetShare(t *testing.T) {
-	for m, want := range map[metrics.Metric]float64{
-		metrics.RoundsTo25: 0.25, metrics.RoundsTo50: 0.5, metrics.RoundsTo75: 0.75, metrics.RoundsTo100: 1,
-		metrics.TestAcc: 0, metrics.TrainLoss: 0, "": 0,
-	} {
-		if got := m.Info().Target; got != want || m.IsRound() != (want > 0) {
-			t.Errorf("%q: got share %v, round %v, want %v, %v", m, got, m.IsRound(), want, want > 0)
-		}
-	}
-}
