@@ -23,7 +23,7 @@ func TestParseCIFAR10(t *testing.T) {
 			}
 		}
 	}
-	images, labels, err := parseCIFAR10(bytes.NewReader(data), int64(len(data)), publishedFile{size: 2 * cifarRecord})
+	images, labels, err := parseCIFAR10(bytes.NewReader(data), int64(len(data)), publishedFile{size: 2 * cifarRecord}, content{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestOpenCIFAR10(t *testing.T) {
 	h := sha256.New()
 	var labels []uint8
 	for i, f := range m.files { // four images a file, in the order of the files, the test file last
-		images, l, err := parseCIFAR10(bytes.NewReader(m.content[f.name]), f.size, f)
+		images, l, err := parseCIFAR10(bytes.NewReader(m.content[f.name]), f.size, f, content{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func FuzzCIFAR10(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, n uint8) {
 		records := int(n % 4)
 		f := publishedFile{size: int64(records) * cifarRecord}
-		images, labels, err := parseCIFAR10(bytes.NewReader(data), int64(len(data)), f)
+		images, labels, err := parseCIFAR10(bytes.NewReader(data), int64(len(data)), f, content{})
 		good := len(data) == records*cifarRecord
 		for r := 0; good && r < records; r++ {
 			good = data[r*cifarRecord] < 10

@@ -167,7 +167,9 @@ func (l loader) open(ctx context.Context, o Options) (set *Set, err error) {
 		if err := s.Validate(); err != nil {
 			return nil, err
 		}
-		h.Write(s.Images)
+		for piece := range slices.Chunk(s.Images, 1<<20) { // a collection of garbage waits until a piece is hashed
+			h.Write(piece)
+		}
 		_ = binary.Write(h, binary.LittleEndian, s.Features) // a hash takes all
 		h.Write(s.Labels)
 	}

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"rollcall/datasets/plan"
 	"rollcall/results/files"
 )
 
@@ -23,11 +24,11 @@ import (
 type fileSet struct {
 	layout
 	// parse reads the content of a file of `size` bytes, or fewer if that is compressed: images [n,H,W,C], labels [n], or
-	// both.
-	parse func(r io.Reader, size int64, f publishedFile) (images, labels []uint8, err error)
+	// both. They are those of room, where it has some.
+	parse func(r io.Reader, size int64, f publishedFile, room content) (images, labels []uint8, err error)
 }
 
-// content is what a file holds, or all files of a part.
+// content is what a file holds.
 type content struct {
 	file           string // its name
 	images, labels []uint8
@@ -54,58 +55,97 @@ func (s *fileSet) download(ctx context.Context, to string, o Options, notFound e
 // open reads every file, as many at a time as there are cores, and joins those of a part. Of several errors it returns
 // the first file's, whichever failed first.
 func (s *fileSet) open(ctx context.Context, found Found, o Options) (*Set, error) {
-	contents, errs := make([]content, len(s.files)), make([]error, len(s.files))
+	contents, errs := s.room(), make([]error, len(s.files))
 	_ = files.Parallel(context.Background(), len(s.files), func(i int) { // read ends with its own context
 		path := s.files[i].in(found.Dir)
-		c, sum, err := s.read(ctx, path, s.files[i])
+		sum, err := s.read(ctx, path, s.files[i], &contents[i])
 		if err == nil {
 			err = s.admit(path, s.files[i], sum, o)
 		}
-		contents[i], errs[i] = c, err
+		errs[i] = err
 	})
 	if err := cmp.Or(errs...); err != nil {
 		return nil, err
 	}
-	join := func(a, b []uint8) []uint8 {
-		if a == nil {
-			return b // not copied: loading takes little more memory than the set does
-		}
-		return append(a, b...)
+	train, err := s.part(0, contents)
+	if err != nil {
+		return nil, err
 	}
-	var parts [2]content
+	test, err := s.part(1, contents)
+	return &Set{Train: train, Test: test}, err
+}
+
+// room returns where the content of each file goes, if its size is published, so that those of a part need not be copied
+// to lie one behind the other.
+func (s *fileSet) room() []content {
+	all := make([]content, len(s.files))
+	pixels := int64(s.info.side * s.info.side * s.info.channels)
+	for part := range partNames {
+		n := int64(0)
+		for _, f := range s.files {
+			if f.part == part {
+				n += f.size / (pixels + 1)
+			}
+		}
+		images, labels := make([]uint8, n*pixels), make([]uint8, n)
+		for i, f := range s.files {
+			if n := f.size / (pixels + 1); f.part == part && n > 0 {
+				all[i].images, images = images[:n*pixels], images[n*pixels:]
+				all[i].labels, labels = labels[:n], labels[n:]
+			}
+		}
+	}
+	return all
+}
+
+// part joins the contents of the files of a part.
+func (s *fileSet) part(part int, contents []content) (*plan.Samples, error) {
+	var names []string
+	var images, labels [][]uint8
 	for i, c := range contents {
-		p := &parts[s.files[i].part]
-		p.images, p.labels = join(p.images, c.images), join(p.labels, c.labels)
-		if n := len(p.images) / (s.info.side * s.info.side * s.info.channels); p.labels != nil && n != len(p.labels) {
-			return nil, fmt.Errorf("%s: %d labels, want %d, the images of %s", c.file, len(p.labels), n, p.file)
+		if s.files[i].part == part {
+			names, images, labels = append(names, c.file), append(images, c.images), append(labels, c.labels)
 		}
-		p.file = c.file
 	}
-	return &Set{
-		Train: s.info.samples(0, parts[0].images, parts[0].labels),
-		Test:  s.info.samples(1, parts[1].images, parts[1].labels),
-	}, nil
+	x, y := joined(images), joined(labels)
+	if n := len(x) / (s.info.side * s.info.side * s.info.channels); n != len(y) {
+		return nil, fmt.Errorf("%s: %d labels, want %d, the images of %s", names[len(names)-1], len(y), n, names[0])
+	}
+	return s.info.samples(part, x, y), nil
+}
+
+// joined returns pieces that lie one behind the other, as [fileSet.room] lays them out, in one.
+func joined(pieces [][]uint8) (all []uint8) {
+	for _, p := range pieces {
+		if all == nil {
+			all = p
+		} else {
+			all = all[:len(all)+len(p)]
+		}
+	}
+	return all
 }
 
 // hashes are the checksums of [publishedFile.sum], by their names.
 var hashes = map[string]func() hash.Hash{"MD5": md5.New, "SHA-256": sha256.New}
 
-// read reads all of the file at path, and returns its checksum, of the kind of f's.
-func (s *fileSet) read(ctx context.Context, path string, f publishedFile) (c content, sum string, err error) {
+// read reads all of the file at path into c, and returns its checksum, of the kind of f's.
+func (s *fileSet) read(ctx context.Context, path string, f publishedFile, c *content) (sum string, err error) {
 	file, size, err := openRegular(path)
 	if err != nil {
-		return c, "", err
+		return "", err
 	}
 	defer file.Close()
 	c.file = filepath.Base(path)
-	if sum, err = s.readFrom(&contextReader{ctx, file}, size, f, &c); err != nil {
+	if sum, err = s.readFrom(&contextReader{ctx, file}, size, f, c); err != nil {
 		err = fmt.Errorf("%s: %w", c.file, err)
 	}
-	return c, sum, err
+	return sum, err
 }
 
 func (s *fileSet) readFrom(r io.Reader, size int64, f publishedFile, c *content) (sum string, err error) {
-	b := bufio.NewReader(r)
+	const ahead = 16 << 10
+	b := bufio.NewReaderSize(r, ahead)
 	r = b
 	if magic, _ := b.Peek(2); strings.HasSuffix(f.name, ".gz") && string(magic) == "\x1f\x8b" {
 		z, err := gzip.NewReader(b)
@@ -118,7 +158,7 @@ func (s *fileSet) readFrom(r io.Reader, size int64, f publishedFile, c *content)
 	kind, _, _ := strings.Cut(f.sum, " ")
 	h := hashes[kind]()
 	r = io.TeeReader(r, h)
-	if c.images, c.labels, err = s.parse(bufio.NewReader(r), size, f); err != nil {
+	if c.images, c.labels, err = s.parse(bufio.NewReaderSize(r, ahead), size, f, *c); err != nil {
 		return "", err
 	}
 	_, err = io.Copy(io.Discard, r)
@@ -130,7 +170,7 @@ func (s *fileSet) verify(ctx context.Context, found Found) ([]FileStatus, error)
 	for _, f := range s.files {
 		path := f.in(found.Dir)
 		st := FileStatus{File: filepath.Base(path), Path: path}
-		_, sum, err := s.read(ctx, path, f)
+		sum, err := s.read(ctx, path, f, &content{})
 		var system *fs.PathError
 		var shape *lengthError
 		switch {

@@ -44,7 +44,7 @@ func TestMAT5Forms(t *testing.T) {
 					"others too": slices.Concat(w.header(), other, w.compressed(y), w.compressed(other), x),
 				} {
 					t.Run(fmt.Sprintf("n=%d %s type=%d %s", n, name, kind, form), func(t *testing.T) {
-						gotImages, gotLabels, err := parseSVHN(bytes.NewReader(file), int64(len(file)), publishedFile{})
+						gotImages, gotLabels, err := parseSVHN(bytes.NewReader(file), int64(len(file)), publishedFile{}, content{})
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -63,7 +63,7 @@ func TestMAT5OneImage(t *testing.T) {
 	w := little()
 	file := slices.Concat(w.header(), w.matrix("X", mxUINT8, []int32{32, 32, 3}, miUINT8, make([]byte, 3072)),
 		w.labels([]uint8{0}))
-	images, labels, err := parseSVHN(bytes.NewReader(file), int64(len(file)), publishedFile{})
+	images, labels, err := parseSVHN(bytes.NewReader(file), int64(len(file)), publishedFile{}, content{})
 	if err != nil || len(images) != 3072 || !slices.Equal(labels, []uint8{0}) {
 		t.Errorf("%d bytes of images, labels %v, %v, want 3072, [0] and no error", len(images), labels, err)
 	}
@@ -140,7 +140,7 @@ func TestMAT5Errors(t *testing.T) {
 		{"a long name", slices.Concat(w.header(), w.matrix(strings.Repeat("n", 300), mxUINT8, []int32{1, 1}, miUINT8, []byte{1})), "element 1: name: 300 bytes, want at most 256"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			images, labels, err := parseSVHN(bytes.NewReader(c.file), int64(len(c.file)), publishedFile{})
+			images, labels, err := parseSVHN(bytes.NewReader(c.file), int64(len(c.file)), publishedFile{}, content{})
 			wantError(t, err, nil, c.want)
 			if images != nil || labels != nil {
 				t.Error("refused, yet something was returned")
@@ -176,7 +176,7 @@ func TestMAT5Hostile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var err error
-			got := allocated(func() { _, _, err = parseSVHN(bytes.NewReader(c.file), int64(len(c.file)), publishedFile{}) })
+			got := allocated(func() { _, _, err = parseSVHN(bytes.NewReader(c.file), int64(len(c.file)), publishedFile{}, content{}) })
 			wantError(t, err, nil, c.want)
 			if want := uint64(1<<20 + deflateRatio*len(c.file)); got > want {
 				t.Errorf("%d bytes allocated for a file of %d, want at most %d", got, len(c.file), want)
@@ -197,7 +197,7 @@ func FuzzMAT5(f *testing.F) {
 		f.Add(slices.Concat(w.header(), w.compressed(x)[:100]))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		images, labels, err := parseSVHN(bytes.NewReader(data), int64(len(data)), publishedFile{})
+		images, labels, err := parseSVHN(bytes.NewReader(data), int64(len(data)), publishedFile{}, content{})
 		if err != nil {
 			if images != nil || labels != nil || strings.Contains(err.Error(), "\n") {
 				t.Fatalf("refused (%q), yet something was returned, or the error has several lines", err)
@@ -209,7 +209,7 @@ func FuzzMAT5(f *testing.F) {
 		}
 		w := little()
 		again := slices.Concat(w.header(), w.compressed(w.labels(labels)), w.images(images))
-		images2, labels2, err := parseSVHN(bytes.NewReader(again), int64(len(again)), publishedFile{})
+		images2, labels2, err := parseSVHN(bytes.NewReader(again), int64(len(again)), publishedFile{}, content{})
 		if err != nil || !bytes.Equal(images, images2) || !bytes.Equal(labels, labels2) {
 			t.Fatalf("written and read again: %v, or another content", err)
 		}

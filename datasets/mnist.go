@@ -44,7 +44,7 @@ func mnistFile(part int, name, md5, sha256 string) publishedFile {
 
 // parseMNIST reads a file of at most `limit` bytes, as [parseIDX] does: images [n,28,28,1], or labels [n], which are
 // checked too.
-func parseMNIST(r io.Reader, limit int64, f publishedFile) (images, labels []uint8, err error) {
+func parseMNIST(r io.Reader, limit int64, f publishedFile, _ content) (images, labels []uint8, err error) {
 	if strings.Contains(f.name, "-images-") {
 		images, err = parseIDX(r, limit, mnistSide, mnistSide)
 		return images, nil, err

@@ -38,7 +38,7 @@ func svhnFile(part int, name, md5 string) publishedFile {
 // parseSVHN reads a file of `size` bytes into images [n,32,32,3] and labels [n], 0 … 9. Variables other than X and y
 // are read over. Compressed ones are decompressed image by image into the set itself: loading takes little more memory
 // than the set does.
-func parseSVHN(r io.Reader, size int64, _ publishedFile) (images, labels []uint8, err error) {
+func parseSVHN(r io.Reader, size int64, _ publishedFile, _ content) (images, labels []uint8, err error) {
 	err = readMAT5(r, size, func(v *matVariable) (err error) {
 		switch {
 		case v.name == "X" && images != nil, v.name == "y" && labels != nil:

@@ -42,8 +42,8 @@ func miniSVHN(t *testing.T, m *mirror) (*fileSet, map[string][]byte) {
 // pixels [n,32,32,3] and the labels modulo 10, read by scipy.io.loadmat: X.transpose(3, 0, 1, 2), then y % 10 as bytes.
 func TestSVHNSample(t *testing.T) {
 	path := realFile(t, "svhn-sample/train_32x32.mat")
-	c, _, err := svhnFiles.read(t.Context(), path, svhnFiles.files[0])
-	if err != nil {
+	var c content
+	if _, err := svhnFiles.read(t.Context(), path, svhnFiles.files[0], &c); err != nil {
 		t.Fatal(err)
 	}
 	images, labels := c.images, c.labels
@@ -214,13 +214,13 @@ func TestSVHNMemory(t *testing.T) {
 
 // Cancelling ends a load.
 func TestSVHNCancelled(t *testing.T) {
-	s, content := miniSVHN(t, nil)
+	s, files := miniSVHN(t, nil)
 	dir, _, _ := alone(t)
-	for name, data := range content {
+	for name, data := range files {
 		write(t, filepath.Join(dir, name), data)
 	}
 	f := s.files[0]
-	_, _, err := s.read(cancelled(t), f.in(dir), f)
+	_, err := s.read(cancelled(t), f.in(dir), f, new(content))
 	wantError(t, err, context.Canceled, "train_32x32.mat: ")
 	_, err = Open(cancelled(t), "svhn", Options{Dir: dir, official: s})
 	wantError(t, err, context.Canceled, "datasets: svhn: ")
