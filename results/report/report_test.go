@@ -205,7 +205,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// The size: Table 2 whole, 96 cells of 3 seeds, curves of 2000 rounds evaluated as tables do (every 10) and in
+// The size of a real report: Table 2 whole, 96 cells of 3 seeds, curves of 2000 rounds evaluated as tables do (every 10) and in
 // every round, the latter 160 MB of CSV. The page stays below 5 MB; the time is for BenchmarkFullTable.
 func TestFullTable(t *testing.T) {
 	if testing.Short() {

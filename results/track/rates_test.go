@@ -94,7 +94,7 @@ func share(n, of int) string {
 // TestRates guards the table of docs/tracking.md, which it prints: -run TestRates -v -nights 1000.
 //
 // A false alarm is a night on which any of the 20 metrics is reported without cause, shifts reported more than 20
-// nights late among them. The limits are the issue's own, with what chance adds over fewer nights: of 240 nights with a
+// nights late among them. The limits are those promised, with what chance adds over fewer nights: of 240 nights with a
 // true rate of 0.5 %, 5 or more false ones come with probability 0.8 % (binomial), and the seed is fixed.
 func TestRates(t *testing.T) {
 	if testing.Short() {

@@ -127,7 +127,7 @@ func TestTrendsTakeNightsApart(t *testing.T) {
 	}
 }
 
-// TestYear is the issue's: a year of 20 metrics compares in 1 s and plots in 3 s, reading the file included.
+// TestYear: a year of 20 metrics compares in 1 s and plots in 3 s, reading the file included.
 func TestYear(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a speed test, and -short is for the race detector")
