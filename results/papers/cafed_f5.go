@@ -27,7 +27,9 @@ func inClustersActivity(id, title, split, words string) Figure {
 		Rounds: 100,
 		Draw: func(m Measured) (Drawing, error) {
 			d, err := stating(words, nil, drawActivity)(m)
-			d.Words += leftOutWords(m.Lines[0])
+			if err == nil {
+				d.Words += leftOutWords(m.Lines[0])
+			}
 			return d, err
 		},
 	}

@@ -21,6 +21,9 @@ var cafedI1 = Figure{
 
 // drawActivity draws who was there and who was left out in the first run.
 var drawActivity = drawn(func(m Measured) ([]CAFedActivityRow, error) {
+	if len(m.Lines[0].Decisions) == 0 {
+		return nil, fmt.Errorf("results: %s: no decisions, want those of one run", m.Figure.ID)
+	}
 	return CAFedActivityRows(m.Lines[0].Decisions[0]), nil
 }, CAFedActivityFigure)
 
@@ -177,9 +180,11 @@ func CAFedShareFigure(title string, rows []CAFedImportanceRow) plot.Figure {
 	}
 	method := func(r CAFedImportanceRow) string { return r.Method }
 	series := lines(rows, method, add(func(r CAFedImportanceRow) float64 { return r.Share }))
-	target := lines(rows, method, add(func(r CAFedImportanceRow) float64 { return r.Target }))[0] // all have the same
-	target.Name = "target α"
-	series = append(series, target)
+	for _, target := range lines(rows, method, add(func(r CAFedImportanceRow) float64 { return r.Target })) {
+		target.Name = "target α" // of all methods the same
+		series = append(series, target)
+		break
+	}
 	for i := range series {
 		series[i] = series[i].LastStepDrawn()
 	}

@@ -15,7 +15,10 @@ func drawn[T any](
 ) func(m Measured) (Drawing, error) {
 	return func(m Measured) (Drawing, error) {
 		rows, err := rowsOf(m)
-		return drawing(rows, figureOf(m.Figure.Title, rows)), err
+		if err != nil {
+			return Drawing{}, err
+		}
+		return drawing(rows, figureOf(m.Figure.Title, rows)), nil
 	}
 }
 

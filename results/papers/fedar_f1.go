@@ -15,10 +15,13 @@ var fedarF1 = Figure{
 	Measure: Coalitions{MostStale: 6}, Runs: runs(fiveClients(), "mifa"), Preset: "paper", Seeds: fedarSeeds, Rounds: 9,
 	Draw: func(m Measured) (Drawing, error) {
 		rows, err := fedarShapleyRows(m)
+		if err != nil {
+			return Drawing{}, err
+		}
 		d := drawing(rows, fedarShapleyFigure(m.Figure.Title, rows))
 		d.Words = fmt.Sprintf("share of client 0: %s\nthe paper: it falls as the staleness grows, and is negative at "+
 			"stale 6\n", strings.Join(shapleyWords(rows), ", "))
-		return d, err
+		return d, nil
 	},
 }
 

@@ -1,12 +1,14 @@
 package papers
 
 import (
+	"io"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"rollcall/results"
+	"rollcall/results/files"
 	"rollcall/results/files/filestest"
 	"rollcall/results/resultstest"
 )
@@ -157,5 +159,47 @@ func TestEstimatorRows(t *testing.T) {
 		"rounds,pi_error after 0 rounds,lambda_error after 0 rounds"
 	if strings.Join(got, ",") != want || rows[0].N != 2 || !filestest.Near(rows[0].Mean, 0.3) || rows[4].X != 32 {
 		t.Errorf("rows %+v, want %s", rows, want)
+	}
+}
+
+// A figure of runs that have too little says so, or leaves it out. It does not stop the program.
+func TestDrawTooLittle(t *testing.T) {
+	for name, spoil := range map[string]func(l *Line){
+		"no seeds": func(l *Line) { l.Runs = Runs{} },
+		"nothing evaluated": func(l *Line) {
+			for _, curve := range l.Curves {
+				for i := range curve {
+					curve[i].TestAcc, curve[i].TrainAcc, curve[i].TrainLoss = files.Optional{}, files.Optional{}, files.Optional{}
+				}
+			}
+		},
+		"no round of all seeds": func(l *Line) {
+			for i := range l.Curves[0] {
+				l.Curves[0][i].Round++
+			}
+		},
+		"no decisions and no clients": func(l *Line) { l.Decisions, l.Clients = nil, nil },
+		"one decision of one seed":    func(l *Line) { l.Decisions[1] = l.Decisions[1][:1] },
+	} {
+		for _, f := range Figures() {
+			t.Run(f.ID+" "+name, func(t *testing.T) {
+				defer func() {
+					if why := recover(); why != nil {
+						t.Errorf("stopped: %v", why)
+					}
+				}()
+				m := made(f)
+				for i := range m.Lines {
+					spoil(&m.Lines[i])
+				}
+				d, err := f.Draw(m)
+				if err == nil && d.Rows == nil || err != nil && d.Figure.Panels != nil {
+					t.Errorf("%v rows, %d panels, error %v, want rows or an error", d.Rows, len(d.Figure.Panels), err)
+				}
+				if err := d.Figure.WriteSVG(io.Discard); err != nil && strings.Contains(err.Error(), "\n") {
+					t.Errorf("drawn: %v, want one line", err)
+				}
+			})
+		}
 	}
 }
