@@ -205,7 +205,11 @@ func TestAtOnceSharedRuns(t *testing.T) {
 		cells = append(cells, run.Cell{Settings: made(method), Column: column})
 	}
 	of := papers.Sweep("pairs", "Pairs", nil, []uint32{1, 2, 3})
-	of.Entries, of.Reference = append(papers.PairedT(), papers.Accuracies()...), "fedavg-active"
+	paired, err := papers.TableByID("fedar-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of.Entries, of.Reference = paired.Entries, "fedavg-active"
 	var want map[string]string
 	for _, pack := range []int{1, 2, 5} {
 		out := t.TempDir()

@@ -17,15 +17,15 @@ type Entry struct {
 	Fill func(row *results.SummaryRow, runs, reference Runs) error
 }
 
-// Accuracies are the test and the train accuracy: the mean over the last 50 rounds of each run, and mean ± standard
+// accuracies are the test and the train accuracy: the mean over the last 50 rounds of each run, and mean ± standard
 // deviation over the seeds.
-func Accuracies() []Entry {
+func accuracies() []Entry {
 	return estimates(func(runs Runs, m metrics.Metric) (stats.Estimate, error) {
 		return results.OverSeeds(runs.Curves, results.ProtocolRounds, m)
 	}, metrics.TestAcc, metrics.TrainAcc)
 }
 
-// aboutAccuracies says what [Accuracies] are.
+// aboutAccuracies says what [accuracies] are.
 func aboutAccuracies(rounds int) string {
 	return fmt.Sprintf("mean ± sample standard deviation over the seeds of the mean over the last %d rounds",
 		min(results.ProtocolRounds, rounds))
@@ -94,9 +94,9 @@ func evaluatedEvery(step int, curves [][]results.CurveRow) (every int, err error
 	}
 }
 
-// PairedT are the p-values of a paired t-test of the test accuracies against the reference's, by rounds and by seeds
+// pairedT are the p-values of a paired t-test of the test accuracies against the reference's, by rounds and by seeds
 // (FedAR, Table 2). There is none where there is no reference, and for the reference itself.
-func PairedT() []Entry {
+func pairedT() []Entry {
 	return entries(func(row *results.SummaryRow, runs, reference Runs) (err error) {
 		row.N = len(runs.Curves)
 		if len(reference.Curves) != len(runs.Curves) { // none, or the reference failed in a seed, which its own rows say
@@ -111,7 +111,7 @@ func PairedT() []Entry {
 	}, metrics.PRounds, metrics.PSeeds)
 }
 
-// aboutPairedT says what [PairedT] and [Accuracies] of FedAR's Table 2 are.
+// aboutPairedT says what [pairedT] and [accuracies] of FedAR's Table 2 are.
 func aboutPairedT(rounds int) string {
 	return aboutAccuracies(rounds) + "; p_rounds: two-sided paired t-test against fedar's of the test accuracies after " +
 		"every evaluated round, of all seeds, as the paper has it, though they are not independent; p_seeds: the same of " +

@@ -16,7 +16,7 @@ var (
 		ID: "fedar-2", Title: "FedAR, Table 2: p-values of FedAR's test accuracy against each baseline's",
 		Methods: fedarMethods, Columns: fedarColumns("0.1", "0.5"), Reference: "fedar", Seeds: fedarSeeds,
 		Rounds: fedarRounds, Preset: "paper",
-		Entries: append(PairedT(), Accuracies()...), About: aboutPairedT, Printed: fedar2Printed,
+		Entries: append(pairedT(), accuracies()...), About: aboutPairedT, Printed: fedar2Printed,
 		Source: "Table 2 of " + fedarPaper +
 			"; p-values by rounds; only those are here whose exponents are certain, the paper calls all of them below 0.001",
 	}

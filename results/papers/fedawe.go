@@ -22,7 +22,7 @@ var (
 	fedawe2 = Table{
 		ID: "fedawe-2", Title: "FedAWE, Table 2: accuracy under four kinds of availability",
 		Methods: fedaweMethods, Columns: columnsUnder(fedaweProcesses...), Seeds: fedaweSeeds, Rounds: fedaweRounds,
-		Entries: Accuracies(), About: aboutAccuracies, Printed: fedawe2Printed,
+		Entries: accuracies(), About: aboutAccuracies, Printed: fedawe2Printed,
 		Source: "Table 2 of " + fedawePaper + "; mean ± std over 3 seeds",
 	}
 	fedawe8 = Table{
@@ -34,13 +34,13 @@ var (
 	fedawe9 = Table{
 		ID: "fedawe-9", Title: "FedAWE, Table 9: degree of non-stationarity γ, SVHN, sine",
 		Methods: fedaweAppendix, Columns: study("gamma", "0.3", "0.2", "0.1"), Seeds: fedaweSeeds, Rounds: fedaweRounds,
-		Entries: Accuracies(), About: aboutAccuracies, Printed: fedawe9Printed,
+		Entries: accuracies(), About: aboutAccuracies, Printed: fedawe9Printed,
 		Source: "Table 9 of " + fedawePaper + "; SVHN, sine, mean ± std over 3 seeds",
 	}
 	fedawe10 = Table{
 		ID: "fedawe-10", Title: "FedAWE, Table 10: heterogeneity α of the data, SVHN, sine",
 		Methods: fedaweAppendix, Columns: study("alpha", "0.05", "0.1", "1"), Seeds: fedaweSeeds, Rounds: fedaweRounds,
-		Entries: Accuracies(), About: aboutAccuracies, Printed: fedawe10Printed,
+		Entries: accuracies(), About: aboutAccuracies, Printed: fedawe10Printed,
 		Source: "Table 10 of " + fedawePaper + "; SVHN, sine, mean ± std over 3 seeds",
 	}
 )

@@ -72,7 +72,7 @@ func TrainsAs(method, preset, data, net string) results.Params {
 
 // Sweep returns a table that no paper has: accuracies of methods. Its columns and rounds are still to be set.
 func Sweep(id, title string, methods []string, seeds []uint32) Table {
-	return Table{ID: id, Title: title, Methods: methods, Seeds: seeds, Entries: Accuracies(), About: aboutAccuracies}
+	return Table{ID: id, Title: title, Methods: methods, Seeds: seeds, Entries: accuracies(), About: aboutAccuracies}
 }
 
 // tables are those of all papers.
