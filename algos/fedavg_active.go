@@ -14,12 +14,15 @@ var fedAvgActiveMethod = Definition{"fedavg-active", nil, startOn(newGlobal, fun
 	return &fedAvgActive{g}
 })}
 
-func (m *fedAvgActive) Round(ctx context.Context, r Round) ([]float32, error) {
-	ends, loss, err := m.local(ctx, r)
+func (m *fedAvgActive) Round(ctx context.Context, r Round) ([]float32, error) { return m.average(ctx, r) }
+
+// average trains the active clients, and steps by the mean of their updates.
+func (g *global) average(ctx context.Context, r Round) ([]float32, error) {
+	ends, loss, err := g.local(ctx, r)
 	if err != nil || len(ends) == 0 {
 		return nil, err
 	}
-	return loss, m.set(m.w, meanStep(m.w, ends, r.ServerLR))
+	return loss, g.set(g.w, meanStep(g.w, ends, r.ServerLR))
 }
 
 // meanStep is w + η_g·mean(ends − w), with w's coefficient 1 − η_g exact: at η_g = 1, w does not enter.

@@ -11,7 +11,7 @@ import (
 // available clients … given 100 clients, at most 50"): w += η_g · mean_{i∈S} Δ_i. Only those drawn train. The order of
 // the draw is that of stream (t, 0, 0) of [rng.Sampling], which shuffles A.
 type fedAvgS struct {
-	fedAvgActive
+	global
 	limit     int // S
 	decisions Decisions
 }
@@ -26,7 +26,7 @@ var fedAvgSMethod = Definition{"fedavg-s", []*Param{fedAvgSLimit}, startOn(newGl
 	if given := fedAvgSLimit.optionalWhole(o); given != nil {
 		limit = *given
 	}
-	return &fedAvgS{fedAvgActive{g}, limit, Decisions{make([]float64, g.N), make([]bool, g.N), g.P, g.Lambda}}
+	return &fedAvgS{g, limit, Decisions{make([]float64, g.N), make([]bool, g.N), g.P, g.Lambda}}
 })}
 
 func (m *fedAvgS) Round(ctx context.Context, r Round) ([]float32, error) {
@@ -38,7 +38,7 @@ func (m *fedAvgS) Round(ctx context.Context, r Round) ([]float32, error) {
 	for _, i := range r.Active {
 		m.decisions.Q[i], m.decisions.Included[i] = 1/float64(len(r.Active)), true
 	}
-	return m.fedAvgActive.Round(ctx, r)
+	return m.average(ctx, r)
 }
 
 // sample returns S of the active clients, ascending, or all if they are no more.
