@@ -14,7 +14,9 @@ var fedAvgActiveMethod = Definition{"fedavg-active", nil, startOn(newGlobal, fun
 	return &fedAvgActive{g}
 })}
 
-func (m *fedAvgActive) Round(ctx context.Context, r Round) ([]float32, error) { return m.average(ctx, r) }
+func (m *fedAvgActive) Round(ctx context.Context, r Round) ([]float32, error) {
+	return m.average(ctx, r)
+}
 
 // average trains the active clients, and steps by the mean of their updates.
 func (g *global) average(ctx context.Context, r Round) ([]float32, error) {

@@ -18,7 +18,8 @@ func (a *app) dataCommand() *cobra.Command {
 	data := &cobra.Command{
 		Use: "data", Short: "List, fetch and verify data sets",
 	}
-	data.PersistentFlags().StringVar(&options.Dir, "data-dir", "", "folder of the data sets (default: $ROLLCALL_DATA, then the user's cache folder)")
+	data.PersistentFlags().StringVar(&options.Dir, "data-dir", "",
+		"folder of the data sets (default: $ROLLCALL_DATA, then the user's cache folder)")
 	named := cobra.MatchAll(oneNamed("data sets", datasets.Names()), func(cmd *cobra.Command, args []string) error {
 		if !slices.Contains(datasets.Names(), args[0]) {
 			return unknownName(commandName(cmd)+": data set", args[0], datasets.Names())

@@ -25,7 +25,8 @@ func (a *app) devicesCommand() *cobra.Command {
 				names = append(names, k.Name())
 			}
 			var b strings.Builder
-			fmt.Fprintf(&b, "cpu      %s, %d threads, kernels %s (of %s)\n", cpu.Model(), runtime.GOMAXPROCS(0), best.Name(), strings.Join(names, ", "))
+			fmt.Fprintf(&b, "cpu      %s, %d threads, kernels %s (of %s)\n", cpu.Model(), runtime.GOMAXPROCS(0),
+				best.Name(), strings.Join(names, ", "))
 			cards, err := gpu.Cards()
 			if err != nil {
 				fmt.Fprintf(&b, "cuda     none: %v\n", err)

@@ -22,7 +22,8 @@ func (a *app) resultsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "results", Short: "List, show, compare, merge and export what runs have left",
 	}
-	cmd.AddCommand(a.listCommand(), a.showCommand(), a.compareCommand(), a.diffCommand(), a.mergeCommand(), a.exportCommand())
+	cmd.AddCommand(a.listCommand(), a.showCommand(), a.compareCommand(), a.diffCommand(), a.mergeCommand(),
+		a.exportCommand())
 	return cmd
 }
 
@@ -88,5 +89,6 @@ func readSummary(table, dir string) ([]results.SummaryRow, error) {
 		}
 		return rows, nil
 	}
-	return nil, fmt.Errorf("results: no %s, want one there or at %s (`rollcall table %s` writes it)", places[0], places[1], table)
+	return nil, fmt.Errorf("results: no %s, want one there or at %s (`rollcall table %s` writes it)", places[0],
+		places[1], table)
 }

@@ -19,7 +19,9 @@ func (a *app) diffCommand() *cobra.Command {
 		named  []string
 		o      compare.DiffOptions
 	)
-	measured := []string{string(metrics.TestAcc), string(metrics.TrainAcc), string(metrics.TestLoss), string(metrics.TrainLoss)}
+	measured := []string{
+		string(metrics.TestAcc), string(metrics.TrainAcc), string(metrics.TestLoss), string(metrics.TrainLoss),
+	}
 	cmd := &cobra.Command{
 		Use:   "diff A B",
 		Short: "Compare two sets of runs, cell by cell and seed by seed",
@@ -33,7 +35,8 @@ a seed does to both sides cancels. --ignore lets the sides differ in some column
 	}
 	fs := cmd.Flags()
 	formatFlag(cmd, &format, "text", compareFormats)
-	fs.StringSliceVar(&named, "metric", []string{string(metrics.TestAcc)}, "what is compared: "+strings.Join(measured, ", "))
+	fs.StringSliceVar(&named, "metric", []string{string(metrics.TestAcc)},
+		"what is compared: "+strings.Join(measured, ", "))
 	fs.Float64Var(&o.Level, "level", 0.95, "of the confidence intervals")
 	fs.StringSliceVar(&o.Ignore, "ignore", nil, "columns that may differ: "+strings.Join(results.KeyColumns(), ", "))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -55,9 +55,13 @@ OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the co
 			return settings.Usagef("--dump: with --local-epochs %s, want as many local steps of every client: --local-steps", s.LocalEpochs)
 		}
 		if decisions && !slices.Contains(settings.Weighted(), s.Method) {
-			return settings.Usagef("--decisions: of no use with --method %s, want it with %s", s.Method, settings.OrList(settings.Weighted()))
+			return settings.Usagef("--decisions: of no use with --method %s, want it with %s", s.Method,
+				settings.OrList(settings.Weighted()))
 		}
-		x := &run.Experiment{Clients: decisions, Table: "run", Settings: s, Seed: seed, Dir: run.Folder(machine.Out, "run", s, seed), Dump: dump}
+		x := &run.Experiment{
+			Clients: decisions, Table: "run", Settings: s, Seed: seed, Dir: run.Folder(machine.Out, "run", s, seed),
+			Dump: dump,
+		}
 		return a.runOne(cmd.Context(), x, machine, again)
 	}
 	return cmd
@@ -107,6 +111,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 // report prints the last row of a run, and where the rest is.
 func (a *app) report(x *run.Experiment, rows []results.CurveRow, note string) error {
 	last := rows[len(rows)-1]
-	_, err := fmt.Fprintf(a.stdout, "%s on %s, %s, seed %d, round %d: %s\n%s: %s\n", x.Settings.Method, x.Settings.Data, x.Settings.Availability, x.Seed, last.Round, run.Reached(last), filepath.Join(x.Dir, results.CurveFile), note)
+	_, err := fmt.Fprintf(a.stdout, "%s on %s, %s, seed %d, round %d: %s\n%s: %s\n", x.Settings.Method, x.Settings.Data,
+		x.Settings.Availability, x.Seed, last.Round, run.Reached(last), filepath.Join(x.Dir, results.CurveFile), note)
 	return err
 }

@@ -37,7 +37,8 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
 	registerEvents(cmd.Flags(), &machine)
 	fs := cmd.Flags()
 	fs.StringSliceVar(&sweep.Methods, "methods", nil, "methods: "+strings.Join(algos.Names(), ", "))
-	fs.StringSliceVar(&sweep.Availability, "availability", []string{"stationary"}, "availability processes: "+strings.Join(availability.Names(), ", "))
+	fs.StringSliceVar(&sweep.Availability, "availability", []string{"stationary"},
+		"availability processes: "+strings.Join(availability.Names(), ", "))
 	fs.StringSliceVar(&sweep.Data, "data", []string{"cifar10"}, "data sets: "+strings.Join(datasets.Names(), ", "))
 	fs.StringSliceVar(&sweep.Nets, "nets", nil, "nets (default: each data set's)")
 	fs.UintSliceVar(&seeds, "seeds", []uint{3}, "seeds")
@@ -52,7 +53,8 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
 		if sweep.Seeds, err = settings.SeedList(seeds); err != nil {
 			return err
 		}
-		sweep.Given = slices.DeleteFunc(settings.GivenBy(fs), func(set algos.Setting) bool { return set.Name == "preset" })
+		sweep.Given = slices.DeleteFunc(settings.GivenBy(fs),
+			func(set algos.Setting) bool { return set.Name == "preset" })
 		sweep.Preset = fs.Lookup("preset").Value.String()
 		t, cells, err := sweep.Cells()
 		if err != nil {

@@ -39,8 +39,10 @@ type trackFlags struct {
 func (t *trackFlags) register(fs *pflag.FlagSet) {
 	t.rule = track.DefaultRule()
 	fs.StringVar(&t.history, "history", "results/history", "folder of the histories")
-	fs.Float64Var(&t.rule.Level, "level", t.rule.Level, "share of false alarms that is accepted, over all metrics of a night")
-	fs.Float64Var(&t.rule.MinEffect, "min-effect", t.rule.MinEffect, "least change of a median that counts, as a fraction")
+	fs.Float64Var(&t.rule.Level, "level", t.rule.Level,
+		"share of false alarms that is accepted, over all metrics of a night")
+	fs.Float64Var(&t.rule.MinEffect, "min-effect", t.rule.MinEffect,
+		"least change of a median that counts, as a fraction")
 }
 
 // registerVerdict adds them and the flags of what is said about a history.
@@ -118,7 +120,8 @@ func (a *app) histories(dir, fingerprint string) ([]*track.History, error) {
 	case len(all) == 0:
 		return nil, settings.Usagef("track: %s: no history, want one (rollcall track run begins it)", dir)
 	case len(kept) == 0:
-		return nil, settings.Usagef("--fingerprint %q: no such machine in %s, want one of %s", fingerprint, dir, strings.Join(known, ", "))
+		return nil, settings.Usagef("--fingerprint %q: no such machine in %s, want one of %s", fingerprint, dir,
+			strings.Join(known, ", "))
 	}
 	return kept, nil
 }

@@ -14,7 +14,8 @@ func registerMachine(fs *pflag.FlagSet, m *run.Machine) {
 	fs.StringVar(&m.Precision, "precision", "", "of matrix products: tf32, fp32 or bf16 on CUDA (default tf32); the CPU engine has fp32")
 	fs.IntVar(&m.Threads, "threads", runtime.GOMAXPROCS(0), "threads of the CPU engine; results do not depend on them")
 	fs.StringVar(&m.DataDir, "data-dir", "", "folder of the data sets (default: $ROLLCALL_DATA, then the user's cache folder)")
-	fs.BoolVar(&m.Altered, "allow-altered", false, "accept well-formed data files that are not the official ones; run.json records their checksum")
+	fs.BoolVar(&m.Altered, "allow-altered", false,
+		"accept well-formed data files that are not the official ones; run.json records their checksum")
 	fs.StringVar(&m.Out, "out", "out", "folder of everything that is written")
 }
 

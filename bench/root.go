@@ -37,7 +37,10 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.resultsCommand(), a.reportCommand(), a.benchCommand(), a.trackCommand(), a.availabilityCommand(), a.dataCommand(), a.devicesCommand(), a.versionCommand())
+	root.AddCommand(
+		a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.resultsCommand(), a.reportCommand(),
+		a.benchCommand(), a.trackCommand(), a.availabilityCommand(), a.dataCommand(), a.devicesCommand(), a.versionCommand(),
+	)
 	for _, c := range root.Commands() {
 		completeNames(c)
 	}
@@ -85,7 +88,8 @@ func subcommandArgs(cmd *cobra.Command, args []string) error {
 	if len(names) == 0 {
 		return noArgs(cmd, args)
 	}
-	return settings.Usagef("%sunknown command %q%s, want one of %s", errorPrefix(cmd), args[0], settings.DidYouMean(args[0], names), strings.Join(names, ", "))
+	return settings.Usagef("%sunknown command %q%s, want one of %s", errorPrefix(cmd), args[0],
+		settings.DidYouMean(args[0], names), strings.Join(names, ", "))
 }
 
 // flagError turns pflag's complaint into a usage error that says what is wanted: the nearest flag for one that does not
@@ -173,7 +177,8 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print version, Go version and platform", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(a.stdout, "rollcall %s %s %s/%s\n", run.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(a.stdout, "rollcall %s %s %s/%s\n", run.Version(), runtime.Version(), runtime.GOOS,
+				runtime.GOARCH)
 			return err
 		},
 	}

@@ -18,8 +18,8 @@ const (
 	SplitClients SplitKind = "clients"
 	// SplitClasses cuts each class by a Dirichlet draw of the clients' shares (CA-Fed, see [dirichlet]).
 	SplitClasses SplitKind = "classes"
-	// SplitClusters cuts each class by a Dirichlet draw of the clusters' shares, and gives the clients of a cluster equal
-	// parts of its samples (CA-Fed, ToN, figure 5b).
+	// SplitClusters cuts each class by a Dirichlet draw of the clusters' shares, and gives the clients of a cluster
+	// equal parts of its samples (CA-Fed, ToN, figure 5b).
 	SplitClusters SplitKind = "clusters"
 	// SplitEven gives every client an equal part of all samples (CA-Fed, ToN, figure 5a).
 	SplitEven SplitKind = "even"
@@ -62,8 +62,8 @@ func (o *SplitOptions) validate() error {
 	return nil
 }
 
-// Cut cuts a training set among the clients: Split.Train has the samples of each [N][n_i], as indices of train.Labels. No
-// sample is given to two clients; every sample is given to one, but for those that SplitTwoClass leaves over. The
+// Cut cuts a training set among the clients: Split.Train has the samples of each [N][n_i], as indices of train.Labels.
+// No sample is given to two clients; every sample is given to one, but for those that SplitTwoClass leaves over. The
 // parts of SplitClients and SplitClasses are in the order of the classes and, in a class, of the file; all others are
 // in the order of the file. A client may get no sample of a Dirichlet draw. Of the test set, which may be nil,
 // SplitTwoClass alone says something: Split.OwnClasses.

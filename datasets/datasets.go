@@ -48,8 +48,8 @@ type Options struct {
 	Reading              Reading // of leaf, binary and SwapPairs
 	LeafGamma, LeafDelta float64 // γ and δ of leaf, at least 0
 
-	// SwapPairs is the number of pairs of labels that are swapped in an image set, which is then cut among Clients in two
-	// groups; 0: it is not cut, and all labels are true.
+	// SwapPairs is the number of pairs of labels that are swapped in an image set, which is then cut among Clients in
+	// two groups; 0: it is not cut, and all labels are true.
 	SwapPairs int
 
 	official source // instead of the set's own; for tests

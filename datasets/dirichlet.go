@@ -15,10 +15,11 @@ import (
 // client may get none.
 //
 // For SplitClients ν_i is client i's draw over the classes, as FedAWE has it. Else ν_jc is the share of j in class c's
-// draw over the clients or clusters, as CA-Fed has it (ToN, section V-A, after Yurochkin et al. 2019, with alpha = 0.5).
+// draw over the clients or clusters, as CA-Fed has it (ToN, section V-A, after Yurochkin et al. 2019, with alpha =
+// 0.5).
 //
-// With o.NumPy, ν is drawn as FedAWE's released code draws it, the split that code has after numpy.random.seed. An alpha
-// so small that NumPy's draws vanish is an error.
+// With o.NumPy, ν is drawn as FedAWE's released code draws it, the split that code has after numpy.random.seed. An
+// alpha so small that NumPy's draws vanish is an error.
 func dirichlet(train *plan.Samples, o SplitOptions, key rng.Key) ([][]int32, error) {
 	byClass, err := samplesByClass(train, 1)
 	switch {
@@ -58,9 +59,9 @@ func dirichlet(train *plan.Samples, o SplitOptions, key rng.Key) ([][]int32, err
 	return parts, nil
 }
 
-// logShares returns log ν [clients or clusters][classes] of the Dirichlet draws of [dirichlet]: a logarithm, since with a
-// small alpha most shares are too small for a float64, and a class that nobody has a visible share of must still go to
-// whoever has the most of it.
+// logShares returns log ν [clients or clusters][classes] of the Dirichlet draws of [dirichlet]: a logarithm, since with
+// a small alpha most shares are too small for a float64, and a class that nobody has a visible share of must still go
+// to whoever has the most of it.
 //
 // Client i's draw is stream (0, i, 0) of rng.Split; class c's is stream (0, c, 3).
 func (o *SplitOptions) logShares(classes int, key rng.Key) [][]float64 {

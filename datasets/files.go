@@ -23,8 +23,8 @@ import (
 // fileSet describes a data set that is published as files of their own, or in an archive that is extracted.
 type fileSet struct {
 	layout
-	// parse reads the content of a file of `size` bytes, or fewer if that is compressed: images [n,H,W,C], labels [n], or
-	// both. They are those of room, where it has some.
+	// parse reads the content of a file of `size` bytes, or fewer if that is compressed: images [n,H,W,C], labels [n],
+	// or both. They are those of room, where it has some.
 	parse func(r io.Reader, size int64, f publishedFile, room content) (images, labels []uint8, err error)
 }
 
@@ -75,8 +75,8 @@ func (s *fileSet) open(ctx context.Context, found Found, o Options) (*Set, error
 	return &Set{Train: train, Test: test}, err
 }
 
-// room returns where the content of each file goes, if its size is published, so that those of a part need not be copied
-// to lie one behind the other.
+// room returns where the content of each file goes, if its size is published, so that those of a part need not be
+// copied to lie one behind the other.
 func (s *fileSet) room() []content {
 	all := make([]content, len(s.files))
 	pixels := int64(s.info.side * s.info.side * s.info.channels)

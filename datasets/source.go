@@ -16,7 +16,8 @@ import (
 type source interface {
 	find(o Options) (Found, error)
 	incomplete(places []string) (dir string)
-	// download brings what is missing to the first place, `to`. A failure adds to notFound, which says where was looked.
+	// download brings what is missing to the first place, `to`. A failure adds to notFound, which says where was
+	// looked.
 	download(ctx context.Context, to string, o Options, notFound error) error
 	extract(ctx context.Context, found Found) error
 	open(ctx context.Context, found Found, o Options) (*Set, error)

@@ -37,8 +37,8 @@ func ReadClients(path string) ([]ClientRow, error) {
 	return rows, nil
 }
 
-// clientStatistic returns one of [metrics.OfClients] of the clients of one run. Spreads are over all clients there are, with n
-// in the denominator: the paper prints 18.1 and 325, 13.6 and 182.5, 20.7 and 432.5, 18.0 and 321.6. A tenth is
+// clientStatistic returns one of [metrics.OfClients] of the clients of one run. Spreads are over all clients there are,
+// with n in the denominator: the paper prints 18.1 and 325, 13.6 and 182.5, 20.7 and 432.5, 18.0 and 321.6. A tenth is
 // rounded, but one client at least.
 func clientStatistic(rows []ClientRow, m metrics.Metric) (float64, error) {
 	if len(rows) == 0 {

@@ -2,13 +2,13 @@
 // them.
 //
 // Begin with [Cell], which says what a row belongs to (cells.go, with [Params] in params.go), and
-// with package metrics, which names the numbers. One run writes curve.csv (curve.go) and run.json (runfile.go, hash.go), some runs
-// decisions.csv and clients.csv (decisions.go, client_rows.go), and a table summary.csv (summary.go). runs.go and
-// summaries.go find them again below a folder. The papers' protocols make one number of many rows: protocol.go,
-// first_round.go, over_time.go and ttest.go; [Printed] (printed.go) is such a number as a paper prints it.
-// bench_rows.go and bench_text.go are measurements of speed.
+// with package metrics, which names the numbers. One run writes curve.csv (curve.go) and run.json (runfile.go,
+// hash.go), some runs decisions.csv and clients.csv (decisions.go, client_rows.go), and a table summary.csv
+// (summary.go). runs.go and summaries.go find them again below a folder. The papers' protocols make one number of many
+// rows: protocol.go, first_round.go, over_time.go and ttest.go; [Printed] (printed.go) is such a number as a paper
+// prints it. bench_rows.go and bench_text.go are measurements of speed.
 //
 // The packages below need this one alone: papers has the printed tables and figures, compare puts ours beside them,
-// report makes a page of both, track follows speeds night by night, events writes for TensorBoard. files, metrics, stats
-// and plot know nothing of runs.
+// report makes a page of both, track follows speeds night by night, events writes for TensorBoard. files, metrics,
+// stats and plot know nothing of runs.
 package results

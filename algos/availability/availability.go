@@ -18,8 +18,9 @@ type Process interface {
 	Probabilities(t int, p []float64)
 	// Active returns the clients active in round t, ascending; none is an empty slice.
 	Active(t int) []int
-	// Stationary returns what is true of each client in the long run, in new slices [N]: π_i, the share of the rounds in
-	// which it is active, and λ_i, the second eigenvalue of its chain (ToN, (238)), 0 where its rounds are independent.
+	// Stationary returns what is true of each client in the long run, in new slices [N]: π_i, the share of the rounds
+	// in which it is active, and λ_i, the second eigenvalue of its chain (ToN, (238)), 0 where its rounds are
+	// independent.
 	Stationary() (pi, lambda []float64)
 }
 

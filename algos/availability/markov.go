@@ -14,9 +14,9 @@ const (
 	// PaperForm: half of the clients have π = 1/2 + g, half 1/2 − g; half of either are correlated, λ = ν, the others
 	// weakly, λ ~ N(0, ε²) (INFOCOM and ToN, section V-A).
 	PaperForm Form = "paper"
-	// CodeForm has the three groups of ToN's figure 1d: half have π = 1/2 + g and are weakly correlated, a quarter 1/2 − g
-	// and weakly, a quarter 1/2 − g and λ = ν; weakly is λ ~ (N(0, ε²) + ε)/2, as the released code has it with ε = 0.01
-	// [that its .01 is ε: inferred].
+	// CodeForm has the three groups of ToN's figure 1d: half have π = 1/2 + g and are weakly correlated, a quarter 1/2
+	// − g and weakly, a quarter 1/2 − g and λ = ν; weakly is λ ~ (N(0, ε²) + ε)/2, as the released code has it with ε =
+	// 0.01 [that its .01 is ε: inferred].
 	CodeForm Form = "code"
 )
 
@@ -43,9 +43,9 @@ func (x *chained) Stationary() (pi, lambda []float64) {
 	return pi, lambda
 }
 
-// markov: every client has a chain of its own (CA-Fed, section V-A), see [chains]. Its (π_i, λ_i) come from the classes of
-// o.Form, into which each group of clients is split uniformly at random. Where the halves are not whole, the client left
-// over is less available, or weakly correlated [inferred].
+// markov: every client has a chain of its own (CA-Fed, section V-A), see [chains]. Its (π_i, λ_i) come from the classes
+// of o.Form, into which each group of clients is split uniformly at random. Where the halves are not whole, the client
+// left over is less available, or weakly correlated [inferred].
 func markov(o Options) (Process, error) {
 	n := len(o.Base)
 	pi, lambda, err := o.classes(n)

@@ -9,8 +9,8 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// profiled takes a sample of every kernel of an engine that times them itself: the mean launch in one round, in µs. The round
-// is not one of those measured, since it is slower than they are.
+// profiled takes a sample of every kernel of an engine that times them itself: the mean launch in one round, in µs. The
+// round is not one of those measured, since it is slower than they are.
 func (b *Bench) profiled(ctx context.Context, e nets.Profiler, round func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -51,13 +51,19 @@ func convKernels(k cpu.Kernels[float32], batch int) []kernel {
 	conv1 := cpu.ConvShape{K: 1, B: batch, H: 34, W: 34, C: 3, R: 3, S: 3, O: 32, Pad: 1, OutPad: 1}
 	conv2 := cpu.ConvShape{K: 1, B: batch, H: 18, W: 18, C: 32, R: 3, S: 3, O: 32, Pad: 1}
 	e := cpu.NewExec(k, nil) // everything on the caller's thread
-	out := []kernel{{"conv1_forward", convForward(e, conv1)}, {"conv2_forward", convForward(e, conv2)}, {"conv2_backward", convBackward(e, conv2)}}
+	out := []kernel{
+		{"conv1_forward", convForward(e, conv1)},
+		{"conv2_forward", convForward(e, conv2)},
+		{"conv2_backward", convBackward(e, conv2)},
+	}
 
 	fc := cpu.LinearShape{K: 1, B: batch, I: 2048, O: 256, ReLU: true}
 	x, w, bias, y := waves(batch*fc.I), waves(fc.I*fc.O), waves(fc.O), make([]float32, batch*fc.O)
 	gy, dx, dw, db := waves(batch*fc.O), make([]float32, batch*fc.I), make([]float32, fc.I*fc.O), make([]float32, fc.O)
 	forward, backward := new(cpu.LinearForward[float32]), new(cpu.LinearBackward[float32])
-	return append(out, kernel{"fc1_forward", func() { forward.Run(e, fc, y, x, w, bias) }}, kernel{"fc1_backward", func() { backward.Run(e, fc, dx, dw, db, x, w, y, gy) }})
+	return append(out,
+		kernel{"fc1_forward", func() { forward.Run(e, fc, y, x, w, bias) }},
+		kernel{"fc1_backward", func() { backward.Run(e, fc, dx, dw, db, x, w, y, gy) }})
 }
 
 // convSizes returns the elements of x, w, y and arg.
@@ -86,7 +92,9 @@ func elementKernels(k cpu.Kernels[float32], batch int) []kernel {
 	const params, features, side = 1 << 19, 512, 32
 	w, g := waves(params), waves(params)
 	x, y, mask := waves(batch*features), make([]float32, batch*features), make([]uint8, batch*features)
-	picture, crop := make([]uint8, batch*side*side*3+16), cpu.Crop{H: side, W: side, C: 3, Border: 1, Pad: 4, Row: 3, Col: 6}
+	picture, crop := make([]uint8, batch*side*side*3+16), cpu.Crop{
+		H: side, W: side, C: 3, Border: 1, Pad: 4, Row: 3, Col: 6,
+	}
 	normal := cpu.NewNormal[float32]([]float32{0.5, 0.5, 0.5}, []float32{0.25, 0.25, 0.25})
 	cropped := make([]float32, (side+2)*(side+2)*3)
 	exp, prob := make([]float64, 16), make([]float32, 10)

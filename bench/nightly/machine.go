@@ -43,8 +43,8 @@ func machineOf(info nets.Info, c run.Choice, threads int) (track.Machine, error)
 	return m, err
 }
 
-// cpuClocks returns the limits of the first processor's clock, its governor, and whether it may go beyond; empty where the
-// system does not tell, as in most virtual machines. A clock's value of the moment is no property of a machine.
+// cpuClocks returns the limits of the first processor's clock, its governor, and whether it may go beyond; empty where
+// the system does not tell, as in most virtual machines. A clock's value of the moment is no property of a machine.
 func cpuClocks(dir string) string {
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(dir, name))
@@ -106,8 +106,8 @@ func driverModule(path string) string {
 	return ""
 }
 
-// cardClocks returns the limits of clocks and power of the cards of a name, as nvidia-smi has them; empty where there is no
-// nvidia-smi. One that is there and fails is an error: without its answer the night would go to another history.
+// cardClocks returns the limits of clocks and power of the cards of a name, as nvidia-smi has them; empty where there
+// is no nvidia-smi. One that is there and fails is an error: without its answer the night would go to another history.
 func cardClocks(name string) (string, error) {
 	path, err := exec.LookPath("nvidia-smi")
 	if err != nil {
@@ -115,7 +115,8 @@ func cardClocks(name string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, path, "--query-gpu=name,clocks.max.sm,clocks.max.mem,power.limit", "--format=csv,noheader").Output()
+	out, err := exec.CommandContext(ctx, path, "--query-gpu=name,clocks.max.sm,clocks.max.mem,power.limit",
+		"--format=csv,noheader").Output()
 	if err != nil {
 		return "", fmt.Errorf("track: nvidia-smi: %w, want the limits of the card's clocks", err)
 	}

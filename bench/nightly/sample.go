@@ -9,8 +9,8 @@ import (
 	"rollcall/results/track"
 )
 
-// sampleTime is how long a sample of a short metric takes: calls are repeated until it is over, so that neither the clock's
-// steps nor an interrupt have a say.
+// sampleTime is how long a sample of a short metric takes: calls are repeated until it is over, so that neither the
+// clock's steps nor an interrupt have a say.
 const sampleTime = 20 * time.Millisecond
 
 // maxRepeat is the most calls of a sample.
@@ -58,7 +58,8 @@ func (b *Bench) record(metric, unit string, x float64) {
 	b.values[i].Samples = append(b.values[i].Samples, x)
 }
 
-// timed calls n times. A cancelled context is an error before it begins: engines look at it themselves while they train.
+// timed calls n times. A cancelled context is an error before it begins: engines look at it themselves while they
+// train.
 func timed(ctx context.Context, n int, call func() error) (time.Duration, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

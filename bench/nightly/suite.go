@@ -84,7 +84,8 @@ func (b *Bench) Identify() (m track.Machine, err error) {
 	if err != nil {
 		return m, err
 	}
-	e, _, err := b.Machine.OpenEngine(w.model, w.set.Train, nil, run.Demand{Batch: b.Suite.Batch}, func(_, what string) { run.Logf(b.Stderr, "%s\n", what) })
+	e, _, err := b.Machine.OpenEngine(w.model, w.set.Train, nil, run.Demand{Batch: b.Suite.Batch},
+		func(_, what string) { run.Logf(b.Stderr, "%s\n", what) })
 	if err != nil {
 		return m, err
 	}
@@ -97,8 +98,9 @@ func (b *Bench) Identify() (m track.Machine, err error) {
 	return m, err
 }
 
-// Measure takes the samples in passes over all that is measured. Every pass has engines of its own, so that a night does not
-// hang on where one of them lies in memory, and what disturbs the machine for a minute does not hit one metric alone.
+// Measure takes the samples in passes over all that is measured. Every pass has engines of its own, so that a night
+// does not hang on where one of them lies in memory, and what disturbs the machine for a minute does not hit one metric
+// alone.
 func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
 	b.values, b.repeat = nil, map[string]int{}
 	c, err := b.Machine.Choose()
@@ -189,7 +191,8 @@ func noisePictures(m *nets.Model, n, part int) *plan.Samples {
 
 // rounds measures what the engine does with one net.
 func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server bool) (err error) {
-	engine, _, err := b.Machine.OpenEngine(w.model, w.set.Train, w.set.Test, run.Demand{Batch: b.Suite.Batch}, func(string, string) {})
+	engine, _, err := b.Machine.OpenEngine(w.model, w.set.Train, w.set.Test, run.Demand{Batch: b.Suite.Batch},
+		func(string, string) {})
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 	"rollcall/results/track"
 )
 
-// WebhookVariable is the environment variable with the address that verdicts are posted to. Such addresses are secrets: no
-// message has any part of one.
+// WebhookVariable is the environment variable with the address that verdicts are posted to. Such addresses are secrets:
+// no message has any part of one.
 const WebhookVariable = "ROLLCALL_WEBHOOK"
 
 // webhookTimeout is how long a post may take, all in all.

@@ -26,7 +26,9 @@ func (x *Experiment) writeClients(ctx context.Context, l *Session, f *Federation
 	pi, _ := f.clients.Process.Stationary()
 	rows := make([]results.ClientRow, len(answers))
 	for i, r := range answers {
-		rows[i] = results.ClientRow{Round: x.Settings.Rounds, Client: i, Pi: pi[i], N: r.N, Accuracy: r.Accuracy(), Loss: r.Loss}
+		rows[i] = results.ClientRow{
+			Round: x.Settings.Rounds, Client: i, Pi: pi[i], N: r.N, Accuracy: r.Accuracy(), Loss: r.Loss,
+		}
 	}
 	return files.WriteCSVFile(filepath.Join(x.Dir, results.ClientsFile), rows)
 }

@@ -10,8 +10,8 @@ import (
 	"rollcall/results/papers"
 )
 
-// coalitions returns the accuracies of all coalitions of the clients of the figure's first run, for each number of rounds that
-// client 0 is away in the end, and each seed.
+// coalitions returns the accuracies of all coalitions of the clients of the figure's first run, for each number of
+// rounds that client 0 is away in the end, and each seed.
 func (p *Pool) coalitions(ctx context.Context, f *papers.Figure, w *Wanted, mostStale int) ([]papers.Coalition, error) {
 	for _, flag := range []struct {
 		name  string
@@ -57,7 +57,9 @@ func (p *Pool) coalitions(ctx context.Context, f *papers.Figure, w *Wanted, most
 }
 
 // coalitionAccuracies trains and returns the test accuracy of every coalition's model, all evaluated at once.
-func coalitionAccuracies(ctx context.Context, l *Session, s settings.Settings, seed uint32, stale int) ([]float64, error) {
+func coalitionAccuracies(
+	ctx context.Context, l *Session, s settings.Settings, seed uint32, stale int,
+) ([]float64, error) {
 	if err := l.Open(ctx, &s, seed); err != nil {
 		return nil, err
 	}

@@ -4,8 +4,8 @@ import (
 	"rollcall/results"
 )
 
-// curveFile writes a run's curve.csv anew with every evaluation, while the run goes on. Where the file system is slower than the
-// run, versions are skipped: the one written next is the newest.
+// curveFile writes a run's curve.csv anew with every evaluation, while the run goes on. Where the file system is slower
+// than the run, versions are skipped: the one written next is the newest.
 type curveFile struct {
 	path   string
 	next   chan []results.CurveRow // the newest version, if it has not been begun; at most one
@@ -14,7 +14,9 @@ type curveFile struct {
 }
 
 func newCurveFile(path string) *curveFile {
-	f := &curveFile{path: path, next: make(chan []results.CurveRow, 1), failed: make(chan error, 1), done: make(chan struct{})}
+	f := &curveFile{
+		path: path, next: make(chan []results.CurveRow, 1), failed: make(chan error, 1), done: make(chan struct{}),
+	}
 	go f.write()
 	return f
 }

@@ -1,9 +1,9 @@
 // Package run trains federations: one run, the runs of a table or a figure, and what a run writes.
 //
-// How a run comes about, in order: machine.go says where it computes. session.go opens data and engine, and keeps them for
-// the next run (shared_data.go: what sessions side by side have in common). population.go says what the clients hold and
-// when they are there; federate.go puts clients, method and availability together and runs a round; experiment.go is the
-// whole run, with curve.go, clients.go and dump.go for its files.
+// How a run comes about, in order: machine.go says where it computes. session.go opens data and engine, and keeps them
+// for the next run (shared_data.go: what sessions side by side have in common). population.go says what the clients
+// hold and when they are there; federate.go puts clients, method and availability together and runs a round;
+// experiment.go is the whole run, with curve.go, clients.go and dump.go for its files.
 //
 // Many runs: wanted.go says which part of a table or figure is asked for, sweep.go crosses methods with processes.
 // pool.go has several sessions work at a time, seeds.go finds finished runs or makes them, table.go and measure.go make

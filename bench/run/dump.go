@@ -109,7 +109,9 @@ func (x *Experiment) writeDump(f *Federation, r *recorder, train *plan.Samples) 
 		masks := make([]uint8, 0, K*E*B*d.Size)
 		for _, c := range r.work.Clients {
 			for e := range E {
-				draw := cpu.Draw{Seed: r.work.Seed, Round: uint32(r.work.Round), Client: uint32(c.Client), Step: uint32(e)}
+				draw := cpu.Draw{
+					Seed: r.work.Seed, Round: uint32(r.work.Round), Client: uint32(c.Client), Step: uint32(e),
+				}
 				masks = append(masks, f.model.DropoutMask(i, draw, B)...)
 			}
 		}
@@ -146,7 +148,8 @@ func (x *Experiment) writeDump(f *Federation, r *recorder, train *plan.Samples) 
 	})
 }
 
-// writeFeatures writes what the samples of the plan [K,E,B] hold, x [K,E,B,features] and y [K,E,B]; zeros where it is padding.
+// writeFeatures writes what the samples of the plan [K,E,B] hold, x [K,E,B,features] and y [K,E,B]; zeros where it is
+// padding.
 func writeFeatures(path func(name string) string, s *plan.Samples, shape []int, index []int32) error {
 	size := s.H * s.W * s.C
 	x, y := make([]float32, len(index)*size), make([]uint8, len(index))

@@ -30,11 +30,13 @@ type Experiment struct {
 
 // Folder returns OUT/TABLE/METHOD_DATA_AVAILABILITY_HASH/seed-N.
 func Folder(out, table string, s settings.Settings, seed uint32) string {
-	return filepath.Join(out, table, fmt.Sprintf("%s_%s_%s_%s", s.Method, s.Data, s.Availability, results.Hash(s)), fmt.Sprintf("seed-%d", seed))
+	return filepath.Join(out, table, fmt.Sprintf("%s_%s_%s_%s", s.Method, s.Data, s.Availability, results.Hash(s)),
+		fmt.Sprintf("seed-%d", seed))
 }
 
-// Finished reports whether dir holds the experiment's complete result already, in the precision asked for if one is. Official data are the same in every run;
-// where this run or that one takes altered files, the data are opened, and their checksums have to agree.
+// Finished reports whether dir holds the experiment's complete result already, in the precision asked for if one is.
+// Official data are the same in every run; where this run or that one takes altered files, the data are opened, and
+// their checksums have to agree.
 func (x *Experiment) Finished(ctx context.Context, l *Session, dir string) (bool, error) {
 	if !results.Complete(dir, results.Hash(x.Settings)) {
 		return false, nil
@@ -94,7 +96,9 @@ func (x *Experiment) Do(ctx context.Context, l *Session, p progress) (rows []res
 }
 
 // rounds trains and evaluates, and returns the rows and the number of rounds done.
-func (x *Experiment) rounds(ctx context.Context, l *Session, p progress, started time.Time) (rows []results.CurveRow, done int, err error) {
+func (x *Experiment) rounds(
+	ctx context.Context, l *Session, p progress, started time.Time,
+) (rows []results.CurveRow, done int, err error) {
 	engine := l.Engine
 	var tape *recorder
 	if x.Dump != "" {

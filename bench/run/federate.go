@@ -30,10 +30,14 @@ type Federation struct {
 }
 
 // augmentations are the values of --augment.
-var augmentations = map[string]plan.Augment{"batch": plan.AugmentPerBatch, "sample": plan.AugmentPerSample, "none": plan.AugmentNone}
+var augmentations = map[string]plan.Augment{
+	"batch": plan.AugmentPerBatch, "sample": plan.AugmentPerSample, "none": plan.AugmentNone,
+}
 
 // Federate splits the data, draws availability and initial weights, and starts the method on an engine.
-func (l *Session) Federate(ctx context.Context, s settings.Settings, seed uint32, engine nets.Engine) (*Federation, error) {
+func (l *Session) Federate(
+	ctx context.Context, s settings.Settings, seed uint32, engine nets.Engine,
+) (*Federation, error) {
 	clients, err := Populate(l.Data, &s, seed)
 	if err != nil {
 		return nil, err
@@ -65,7 +69,8 @@ func (l *Session) Federate(ctx context.Context, s settings.Settings, seed uint32
 func (f *Federation) of(engine nets.Engine, seed uint32) algos.Federation {
 	s := &f.settings
 	return algos.Federation{
-		Engine: engine, N: s.Clients, Seed: seed, Planner: f.Planner, Importance: f.importance, P: f.clients.Base, Lambda: f.clients.Lambda,
+		Engine: engine, N: s.Clients, Seed: seed, Planner: f.Planner, Importance: f.importance, P: f.clients.Base,
+		Lambda:      f.clients.Lambda,
 		WeightDecay: s.Decay, Momentum: s.Momentum, Clip: s.Clip.Value,
 	}
 }
@@ -86,7 +91,9 @@ func (f *Federation) round(ctx context.Context, t int) (active int, lr float64, 
 		f.active = f.clients.Process.Active(t)
 	}
 	f.next = f.clients.Process.Active(t + 1)
-	r := algos.Round{T: t, Active: f.active, Next: f.next, P: f.p, LR: f.settings.Rate(t), ServerLR: f.settings.ServerLR}
+	r := algos.Round{
+		T: t, Active: f.active, Next: f.next, P: f.p, LR: f.settings.Rate(t), ServerLR: f.settings.ServerLR,
+	}
 	_, err = f.Method.Round(ctx, r)
 	if d, ok := errors.AsType[*nets.DivergedError](err); ok { // rounds and steps counted as in the CSV, from 1
 		err = fmt.Errorf("%s: round %d: client %d: local step %d: loss %g, want a finite number (a lower --lr may help)", f.settings.Method, t+1, d.Client, d.Step+1, d.Loss)
@@ -107,8 +114,8 @@ func (f *Federation) testJobs(model nets.Row) (jobs []nets.EvalJob) {
 	return jobs
 }
 
-// testMeans returns loss and accuracy of the answers to testJobs: where clients have test samples of their own, the means over
-// the clients weighed by their importance, as CA-Fed's released code reports them.
+// testMeans returns loss and accuracy of the answers to testJobs: where clients have test samples of their own, the
+// means over the clients weighed by their importance, as CA-Fed's released code reports them.
 func (f *Federation) testMeans(answers []nets.EvalResult) (loss, accuracy float64) {
 	if f.clients.test == nil {
 		return answers[0].Loss, answers[0].Accuracy()
@@ -132,7 +139,10 @@ func (f *Federation) decisions(round int) []results.DecisionRow {
 	}
 	rows := make([]results.DecisionRow, len(d.Q))
 	for i := range rows {
-		rows[i] = results.DecisionRow{Round: round, Client: i, Included: count01(d.Included[i]), Weight: d.Q[i], Pi: d.Pi[i], Lambda: d.Lambda[i], Target: f.importance[i]}
+		rows[i] = results.DecisionRow{
+			Round: round, Client: i, Included: count01(d.Included[i]), Weight: d.Q[i], Pi: d.Pi[i], Lambda: d.Lambda[i],
+			Target: f.importance[i],
+		}
 	}
 	for _, i := range f.active {
 		rows[i].Active = 1

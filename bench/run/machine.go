@@ -95,18 +95,22 @@ func (m *Machine) Choose() (Choice, error) {
 	case err != nil:
 		return Choice{}, fmt.Errorf("device %s: %w", m.Device, err)
 	case card >= len(cards):
-		return Choice{}, fmt.Errorf("device %s: gpu: no such card, there are %d (rollcall devices lists them)", m.Device, len(cards))
+		return Choice{}, fmt.Errorf("device %s: gpu: no such card, there are %d (rollcall devices lists them)",
+			m.Device, len(cards))
 	case cards[card].Unusable != "":
 		return Choice{}, fmt.Errorf("device %s: %s: %s", m.Device, cards[card].Name, cards[card].Unusable)
 	}
 	return Choice{CUDA: true, Card: card}, nil
 }
 
-// Demand is what an engine is opened for: batches of so many samples, and, if they are known, rounds of so many clients and steps.
+// Demand is what an engine is opened for: batches of so many samples, and, if they are known, rounds of so many clients
+// and steps.
 type Demand struct{ Batch, clients, steps int }
 
 // OpenEngine opens the engine a command asks for, and says in a line which one it is and why.
-func (m *Machine) OpenEngine(model *nets.Model, train, test *plan.Samples, w Demand, notice func(key, line string)) (nets.Engine, string, error) {
+func (m *Machine) OpenEngine(
+	model *nets.Model, train, test *plan.Samples, w Demand, notice func(key, line string),
+) (nets.Engine, string, error) {
 	c, err := m.Choose()
 	if err != nil {
 		return nil, "", err
@@ -114,7 +118,10 @@ func (m *Machine) OpenEngine(model *nets.Model, train, test *plan.Samples, w Dem
 	var e nets.Engine
 	how := string(cmp.Or(gpu.Precision(m.Precision), gpu.TF32))
 	if c.CUDA {
-		e, err = gpu.Open(model, train, test, gpu.Options{Device: c.Card, Precision: gpu.Precision(m.Precision), Batch: w.Batch, Clients: w.clients, Steps: w.steps, Notice: notice})
+		e, err = gpu.Open(model, train, test, gpu.Options{
+			Device: c.Card, Precision: gpu.Precision(m.Precision), Batch: w.Batch, Clients: w.clients, Steps: w.steps,
+			Notice: notice,
+		})
 	} else {
 		e, err = nets.NewCPU(model, train, test, nets.CPUOptions{Threads: m.Threads, Batch: w.Batch})
 		how = fmt.Sprintf("%d threads", m.Threads)

@@ -16,7 +16,8 @@ const mostAtOnce = 32
 // ValidateAtOnce refuses a number of runs at a time that no card takes up.
 func (m *Machine) ValidateAtOnce() error {
 	if m.AtOnce < 1 || m.AtOnce > mostAtOnce {
-		return settings.Usagef("--pack %d: want 1 … %d, as many streams as a card takes up at a time", m.AtOnce, mostAtOnce)
+		return settings.Usagef("--pack %d: want 1 … %d, as many streams as a card takes up at a time", m.AtOnce,
+			mostAtOnce)
 	}
 	return nil
 }
@@ -64,10 +65,10 @@ const (
 	jobDone
 )
 
-// Run does the jobs of the cells, begun in order, and calls finish for one cell after the other, as soon as its jobs are done
-// and all cells before it are finished. A job that fails keeps the jobs after it in its cell from being begun. An error of
-// finish ends all. When ctx ends no more jobs are begun, and the cells that have begun are finished; Run returns the reason
-// if a cell has not.
+// Run does the jobs of the cells, begun in order, and calls finish for one cell after the other, as soon as its jobs
+// are done and all cells before it are finished. A job that fails keeps the jobs after it in its cell from being begun.
+// An error of finish ends all. When ctx ends no more jobs are begun, and the cells that have begun are finished; Run
+// returns the reason if a cell has not.
 func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -194,8 +195,8 @@ func (q *queue) end(ctx context.Context, j *Job, err error) {
 	q.wake()
 }
 
-// retire takes a worker away, whose session finds no memory beside the others', and returns how many are left; 0: the worker
-// is the last one, and stays.
+// retire takes a worker away, whose session finds no memory beside the others', and returns how many are left; 0: the
+// worker is the last one, and stays.
 func (q *queue) retire() (left int) {
 	q.lock.Lock()
 	defer q.lock.Unlock()

@@ -80,8 +80,8 @@ func (p *Population) importance(weights string) []float64 {
 	return importance
 }
 
-// heldOut returns the samples that ca-fed's losses are of under --losses held-out: those kept back, or else the client's
-// own test samples. nil: another method, or other losses.
+// heldOut returns the samples that ca-fed's losses are of under --losses held-out: those kept back, or else the
+// client's own test samples. nil: another method, or other losses.
 func (p *Population) heldOut(s *settings.Settings) *algos.HeldOut {
 	switch {
 	case s.Method != "ca-fed" || s.Get("losses") != algos.LossesHeldOut:

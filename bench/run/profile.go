@@ -87,8 +87,9 @@ func (p *Phases) write(dir string, like results.CurveRow) error {
 	return nil
 }
 
-// Print says where `rounds` rounds that took `total` went, what an evaluation takes on top, and the kernels of an engine that
-// knows them. Plans are what is left of a round: choosing clients, batch plans that training did not hide, the method's own arithmetic.
+// Print says where `rounds` rounds that took `total` went, what an evaluation takes on top, and the kernels of an
+// engine that knows them. Plans are what is left of a round: choosing clients, batch plans that training did not hide,
+// the method's own arithmetic.
 func (p *Phases) Print(w io.Writer, rounds int, total time.Duration) error {
 	// Not a files.TextTable: three tables of other columns, which are columns among their neighbours alone.
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)

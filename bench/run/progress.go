@@ -47,7 +47,8 @@ func (p *lineProgress) round(int, int) {}
 func (p *lineProgress) stop() {}
 
 func (p *lineProgress) evaluated(row results.CurveRow) {
-	Logf(p.w, "%s: round %d/%d, %d active, %s, %.1f s\n", p.label, row.Round, p.rounds, row.Active, Reached(row), row.ElapsedSec)
+	Logf(p.w, "%s: round %d/%d, %d active, %s, %.1f s\n", p.label, row.Round, p.rounds, row.Active, Reached(row),
+		row.ElapsedSec)
 }
 
 // Reached reads "test acc 34.5 % loss 1.812, train acc 34.1 % loss 1.823".

@@ -37,7 +37,8 @@ func (l *Session) OpenData(ctx context.Context, s *settings.Settings, seed uint3
 		options.Seed, options.TrainSize, options.TestSize = seed, s.TrainSize, s.TestSize
 	}
 	if s.SplitAway() {
-		options.Seed, options.Clients, options.Reading, options.SwapPairs = seed, s.Clients, datasets.Reading(s.Preset), s.SwapPairs
+		options.Seed, options.Clients, options.SwapPairs = seed, s.Clients, s.SwapPairs
+		options.Reading = datasets.Reading(s.Preset)
 	}
 	if s.Data == "leaf" {
 		options.LeafGamma, options.LeafDelta = s.LeafGamma, s.LeafDelta
@@ -66,8 +67,8 @@ func (l *Session) OpenData(ctx context.Context, s *settings.Settings, seed uint3
 	return nil
 }
 
-// notice says something that is worth saying once, however many sessions and runs it is true of. Lines with the same key
-// say the same.
+// notice says something that is worth saying once, however many sessions and runs it is true of. Lines with the same
+// key say the same.
 func (l *Session) notice(key, line string) {
 	if l.shared.isNew(key) {
 		Logf(l.Stderr, "%s\n", line)
@@ -102,7 +103,8 @@ func (l *Session) Open(ctx context.Context, s *settings.Settings, seed uint32) e
 	if l.engines > 1 {
 		machine.Threads = max(1, machine.Threads/l.engines)
 	}
-	engine, line, err := machine.OpenEngine(model, l.Data.Train, l.Data.Test, Demand{s.Batch, s.Clients, s.LocalSteps}, l.noticeOfEngine)
+	engine, line, err := machine.OpenEngine(model, l.Data.Train, l.Data.Test, Demand{s.Batch, s.Clients, s.LocalSteps},
+		l.noticeOfEngine)
 	if err != nil {
 		return err
 	}

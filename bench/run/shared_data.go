@@ -9,8 +9,8 @@ import (
 	"rollcall/datasets"
 )
 
-// sharedData is what the sessions of a command share: every data set that one of them has open, once, the downloads that
-// failed, and what people have been told. All of a data set is read only.
+// sharedData is what the sessions of a command share: every data set that one of them has open, once, the downloads
+// that failed, and what people have been told. All of a data set is read only.
 type sharedData struct {
 	lock        sync.Mutex // also while a data set is opened, so that nobody downloads or decodes what another does already
 	sets        []*openSet

@@ -54,7 +54,8 @@ func (b *SpeedTest) FallBack() error {
 func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchRow, times []time.Duration, err error) {
 	s, info := &b.Settings, l.Engine.Info()
 	row = results.BenchRow{
-		Time: time.Now().Truncate(time.Second), Version: Version(), Data: s.Data, Net: s.Net, Availability: s.Availability, Clients: s.Clients,
+		Time: time.Now().Truncate(time.Second), Version: Version(), Data: s.Data, Net: s.Net,
+		Availability: s.Availability, Clients: s.Clients,
 		LocalSteps: s.LocalSteps, Batch: s.Batch, Warmup: b.Warmup, Threads: b.Machine.Threads,
 		Engine: info.Engine, Precision: info.Precision, Device: info.Device, Seed: b.Seed,
 	}
@@ -74,7 +75,8 @@ func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchR
 	for t := range b.Warmup + s.Rounds {
 		if len(times) >= minRounds && time.Since(begun) > b.Limit {
 			bar.stop()
-			Logf(l.Stderr, "rollcall: %d of %d rounds measured in %.0f s (--max-seconds)\n", len(times), s.Rounds, time.Since(begun).Seconds())
+			Logf(l.Stderr, "rollcall: %d of %d rounds measured in %.0f s (--max-seconds)\n", len(times), s.Rounds,
+				time.Since(begun).Seconds())
 			break
 		}
 		if t == b.Warmup {
@@ -126,7 +128,8 @@ func Sum(times []time.Duration) (total time.Duration) {
 	return total
 }
 
-// evaluate measures one pass over the test images; one that is quick again, since the first finds memory and captures graphs.
+// evaluate measures one pass over the test images; one that is quick again, since the first finds memory and captures
+// graphs.
 func (b *SpeedTest) evaluate(ctx context.Context, l *Session, f *Federation, row *results.BenchRow) error {
 	model, err := f.Method.Model()
 	if err != nil {
@@ -149,7 +152,10 @@ func (b *SpeedTest) evaluate(ctx context.Context, l *Session, f *Federation, row
 		return nil
 	}
 	return b.Phases.write(b.Machine.Out, results.CurveRow{
-		Cell:   results.Cell{Table: "run", Method: b.Settings.Method, Preset: b.Settings.Preset, Data: row.Data, Net: row.Net, Availability: row.Availability, Clients: row.Clients},
+		Cell: results.Cell{
+			Table: "run", Method: b.Settings.Method, Preset: b.Settings.Preset, Data: row.Data, Net: row.Net,
+			Availability: row.Availability, Clients: row.Clients,
+		},
 		Engine: row.Engine, Precision: row.Precision, Version: row.Version,
 	})
 }

@@ -120,7 +120,8 @@ func (w *Sweep) rates() (map[string]rate, error) {
 	for _, text := range w.Rates {
 		method, value, ok := strings.Cut(text, "=")
 		if !ok || !slices.Contains(w.Methods, method) {
-			return nil, settings.Usagef("--rates %q: want METHOD=LR or METHOD=LR/SERVERLR of a method in --methods", text)
+			return nil, settings.Usagef("--rates %q: want METHOD=LR or METHOD=LR/SERVERLR of a method in --methods",
+				text)
 		}
 		var r rate
 		parts := strings.Split(value, "/")

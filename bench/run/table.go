@@ -84,7 +84,9 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 	)
 	for n, i := range order {
 		place := fmt.Sprintf("[%d/%d]", n+1, len(cells))
-		tasks = append(tasks, Task{Settings: cells[i].Settings, Label: cellLabel(place, cells[i].Settings, cells[i].Column)})
+		tasks = append(tasks, Task{
+			Settings: cells[i].Settings, Label: cellLabel(place, cells[i].Settings, cells[i].Column),
+		})
 	}
 	err := p.Seeds(ctx, t.ID, tasks, t.Seeds, false, func(n int, runs papers.Runs, failed error) error {
 		c := cells[order[n]]
@@ -124,7 +126,9 @@ func byData(cells []Cell) []int {
 			first[c.Column.Data] = i
 		}
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return first[cells[i].Column.Data] - first[cells[j].Column.Data] })
+	slices.SortStableFunc(order, func(i, j int) int {
+		return first[cells[i].Column.Data] - first[cells[j].Column.Data]
+	})
 	return order
 }
 

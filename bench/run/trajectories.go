@@ -23,7 +23,9 @@ func Trajectories(process string, o availability.Options, rounds int) (rows []pa
 			if slices.Contains(made.Active(t), i) {
 				active = 1
 			}
-			rows = append(rows, papers.FedAWEF6Row{Availability: process, P: base, Round: t, Probability: p[i], Active: active})
+			rows = append(rows, papers.FedAWEF6Row{
+				Availability: process, P: base, Round: t, Probability: p[i], Active: active,
+			})
 		}
 	}
 	return rows, nil

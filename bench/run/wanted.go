@@ -10,8 +10,8 @@ import (
 	"rollcall/results/papers"
 )
 
-// Wanted says which part of a table or figure is run, and what is not as in the paper. Of the lists nil is all there is;
-// of the rounds nil is the paper's.
+// Wanted says which part of a table or figure is run, and what is not as in the paper. Of the lists nil is all there
+// is; of the rounds nil is the paper's.
 type Wanted struct {
 	Methods, Data, Availability []string
 	Seeds                       []uint

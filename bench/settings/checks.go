@@ -36,7 +36,8 @@ func (s *Settings) checkTraining() error {
 		return Usagef("--alpha %g: want %g or more", s.Alpha, minAlpha)
 	}
 	if s.LocalSteps > maxLocalSamples/s.Batch {
-		return Usagef("--local-steps %d --batch %d: want a product of at most %d", s.LocalSteps, s.Batch, maxLocalSamples)
+		return Usagef("--local-steps %d --batch %d: want a product of at most %d", s.LocalSteps, s.Batch,
+			maxLocalSamples)
 	}
 	return nil
 }
@@ -59,7 +60,8 @@ func (s *Settings) checkData() error {
 		return Usagef("--draws numpy: with --data %s --split %s, want FedAWE's split: --split clients", s.Data, s.Split)
 	}
 	if s.Split == string(datasets.SplitClusters) && (s.Clusters < 1 || s.Clients%s.Clusters != 0) {
-		return Usagef("--split clusters: %d clusters for %d clients, want a divisor of %d", s.Clusters, s.Clients, s.Clients)
+		return Usagef("--split clusters: %d clusters for %d clients, want a divisor of %d", s.Clusters, s.Clients,
+			s.Clients)
 	}
 	return nil
 }
@@ -74,7 +76,8 @@ func (s *Settings) checkNet() error {
 		return Usagef("%w", err)
 	}
 	if net.H != own.H || net.W != own.W || net.C != own.C || net.Classes != own.Classes {
-		return Usagef("--net %s: takes %s, but --data %s has %s, want a net like %s", s.Net, shapeText(net), s.Data, shapeText(own), own.Name)
+		return Usagef("--net %s: takes %s, but --data %s has %s, want a net like %s", s.Net, shapeText(net), s.Data,
+			shapeText(own), own.Name)
 	}
 	return nil
 }
@@ -85,7 +88,8 @@ func (s *Settings) checkMethod() error {
 		return Usagef("--fstar solved: with --net %s, want a linear net", s.Net)
 	}
 	if s.Get("losses") == algos.LossesHeldOut && s.Validation == 0 && !s.SplitAway() {
-		return Usagef("--losses held-out: no samples of a client's own are held out of %s, want --validation above 0", s.Data)
+		return Usagef("--losses held-out: no samples of a client's own are held out of %s, want --validation above 0",
+			s.Data)
 	}
 	return nil
 }

@@ -15,7 +15,8 @@ var inEveryRun = []string{
 	"bias-const", "ca-fed-beta", "ca-fed-tau", "fstar", "losses", "server-momentum", "server-weight-decay",
 }
 
-// ofFedAR are FedAR's parameters, which run.json has under the name "fedar", and only where one of them is not the paper's.
+// ofFedAR are FedAR's parameters, which run.json has under the name "fedar", and only where one of them is not the
+// paper's.
 var ofFedAR = []string{"fedar-rho", "fedar-t0", "fedar-b", "fedavg-s-limit"}
 
 // MarshalJSON returns the settings as run.json has them. The hash of this text names the folder of a run.

@@ -11,7 +11,8 @@ func (g Given) Implied() (all Given) {
 	return append(all, g...)
 }
 
-// Resolve returns the settings a command line asks for: the defaults of its method, preset and data, and then what it gives.
+// Resolve returns the settings a command line asks for: the defaults of its method, preset and data, and then what it
+// gives.
 func Resolve(given Given) (Settings, error) {
 	value := func(name string) string { return given.Get(name, rowOf(name).Default) }
 	s, err := Defaults(value("method"), value("preset"), value("data"))

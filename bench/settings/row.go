@@ -37,7 +37,9 @@ func rowOf(name string) *Row {
 // The functions below make rows: name, default as on a command line, possible values, usage text, and where it is kept.
 
 func word(name, value string, words []string, help string, field func(*Settings) any) Row {
-	return Row{Param: &algos.Param{Name: name, Kind: algos.Word, Default: value, Words: words, Help: help}, Field: field}
+	return Row{
+		Param: &algos.Param{Name: name, Kind: algos.Word, Default: value, Words: words, Help: help}, Field: field,
+	}
 }
 
 func number(name, value string, of algos.Range, help string, field func(*Settings) any) Row {

@@ -18,7 +18,10 @@ func onMethods(methods ...string) *use {
 }
 
 func onProcesses(processes ...string) *use {
-	return &use{"--availability " + OrList(processes), func(s *Settings) bool { return slices.Contains(processes, s.Availability) }}
+	return &use{
+		"--availability " + OrList(processes),
+		func(s *Settings) bool { return slices.Contains(processes, s.Availability) },
+	}
 }
 
 func onData(data string) *use {

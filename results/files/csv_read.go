@@ -34,10 +34,10 @@ func ReadCSVFile[T any](path string) ([]T, error) {
 	return ReadCSV[T](f, path)
 }
 
-// ReadCSVFileLenient reads what can be read of what [WriteCSV] wrote: every line that is whole and makes sense is a row,
-// and every other one an error that names the file, the line and the column. A file whose header is not that of T has
-// no rows and one error. A last line without a line break was cut off and is an error too. lines are the rows' places
-// in the file.
+// ReadCSVFileLenient reads what can be read of what [WriteCSV] wrote: every line that is whole and makes sense is a
+// row, and every other one an error that names the file, the line and the column. A file whose header is not that of T
+// has no rows and one error. A last line without a line break was cut off and is an error too. lines are the rows'
+// places in the file.
 //
 // [ReadCSV] is for a program's own files, where one bad line makes the rest worthless; this is for looking at what
 // people have lying around. A file that cannot be opened is an error like others.

@@ -19,8 +19,8 @@ const (
 	TestAcc   Metric = "test_acc"
 
 	// The first rounds of FedAWE's Table 8: those in which a quarter, half, three quarters and all of a target test
-	// accuracy are reached, see [rollcall/results.FirstRound]. 0 is the initial model. Of an estimate with seeds but no mean it says:
-	// never.
+	// accuracy are reached, see [rollcall/results.FirstRound]. 0 is the initial model. Of an estimate with seeds but no
+	// mean it says: never.
 	RoundsTo25  Metric = "rounds_to_25"
 	RoundsTo50  Metric = "rounds_to_50"
 	RoundsTo75  Metric = "rounds_to_75"

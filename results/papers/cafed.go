@@ -149,10 +149,10 @@ func cafedTrains(method, preset, data, net string) results.Params {
 }
 
 // infocomCodeRates are η and η_g in the code's preset. The paper chose its own on the grid η 10^−3 … 10^−1, η_g
-// 10^−2 … 1 in half powers of ten, and does not print what it chose. In the code's preset, binary has those of the released
-// scripts (which have none for More-available: ours); they have none either for MNIST but CA-Fed's 0.001 and 0.1, worse
-// than ours. Ours have the best time average of a search of a part of the grid, on seeds that the table does not use
-// [inferred]:
+// 10^−2 … 1 in half powers of ten, and does not print what it chose. In the code's preset, binary has those of the
+// released scripts (which have none for More-available: ours); they have none either for MNIST but CA-Fed's 0.001 and
+// 0.1, worse than ours. Ours have the best time average of a search of a part of the grid, on seeds that the table does
+// not use [inferred]:
 //
 //	code   binary  seeds 11, 12, 150 rounds: all of the grid for Unbiased, η 10^−1.5 and 10^−1 with four η_g for others
 //	       mnist   seed 11, 60 rounds: η 10^−1.5 and 10^−1 with three η_g

@@ -9,8 +9,8 @@
 //     its rows and its drawing, and what the paper says of it.
 //
 // What the papers share is in table.go and entries.go (a table, its printed numbers, and those it has of every cell),
-// figure.go (a figure, its runs, and the kinds of measurements), runs.go (finished runs, and the rows of a table made of
-// them) and curves.go (rows and drawings of learning curves, and of numbers against what is varied).
+// figure.go (a figure, its runs, and the kinds of measurements), runs.go (finished runs, and the rows of a table made
+// of them) and curves.go (rows and drawings of learning curves, and of numbers against what is varied).
 //
 // A new figure is a new file and its name in the list of its paper. A new table is a value in PAPER.go, its name in the
 // list, and its numbers in PAPER_printed.go. A new kind of measurement is a type in figure.go, and a function in

@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// fedaweF7Every is how many rounds apart the values are that the figure smooths: those of the released code. β is the
-	// factor from one to the next: curves evaluated less often are smoothed over as many rounds, not over as many values.
+	// fedaweF7Every is how many rounds apart the values are that the figure smooths: those of the released code. β is
+	// the factor from one to the next: curves evaluated less often are smoothed over as many rounds, not over as many
+	// values.
 	fedaweF7Every = 2
 
 	// fedaweF7Coded is how many times too small the losses of the figure are: the released code divides a sum of means

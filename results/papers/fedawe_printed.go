@@ -78,8 +78,8 @@ func fedawe2Under(availability, lines string) []results.Printed {
 	return printedTable{"fedawe-2", availability, fedaweN, fedaweDataColumns(), fedaweTrainTest}.numbers(lines)
 }
 
-// fedawe8Every is how often Table 8 looks at the mean curve, in rounds. The paper's caption says every 20, but it prints
-// entries of 10 [inferred].
+// fedawe8Every is how often Table 8 looks at the mean curve, in rounds. The paper's caption says every 20, but it
+// prints entries of 10 [inferred].
 const fedawe8Every = 10
 
 // fedawe8Printed is Table 8, the rounds to a quarter, half, three quarters and all of the target. A dash is a target

@@ -13,7 +13,8 @@ import (
 // axisTicks is how many labels an axis has, about.
 const axisTicks = 5
 
-// linearTicks puts labels at multiples of 1, 2 or 5 times a power of ten. Numbers too long for an axis have an exponent.
+// linearTicks puts labels at multiples of 1, 2 or 5 times a power of ten. Numbers too long for an axis have an
+// exponent.
 func linearTicks(low, high float64) []plot.Tick {
 	step, decimals := niceStep(high - low)
 	form := byte('f')
