@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +55,7 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 		if err != nil {
 			return unknownName("figure", args[0], papers.FigureNames())
 		}
-		if err := cmp.Or(machine.ValidateAtOnce(), machine.Validate()); err != nil {
+		if err := machine.ValidateAtOnce(); err != nil {
 			return err
 		}
 		own, err := optionValues(options)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -46,7 +45,7 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
 	fs.StringVar(&sweep.Like, "like", "fedawe", "all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
 	fs.StringVar(&sweep.Name, "name", "sweep", "folder below OUT of summary and runs")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := cmp.Or(machine.ValidateAtOnce(), machine.Validate()); err != nil {
+		if err := machine.ValidateAtOnce(); err != nil {
 			return err
 		}
 		var err error

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,7 +54,7 @@ trains on other data than the table's.`,
 		if err != nil {
 			return unknownName("table", args[0], papers.TableNames())
 		}
-		if err := cmp.Or(machine.ValidateAtOnce(), machine.Validate()); err != nil {
+		if err := machine.ValidateAtOnce(); err != nil {
 			return err
 		}
 		complete(&wanted, fs, t.Preset)

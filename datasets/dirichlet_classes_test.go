@@ -6,22 +6,15 @@ import (
 	"slices"
 	"testing"
 
-	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
 )
-
-// dirichletPerClassOf is [Cut] of labels among clients, by a draw of each class.
-func dirichletPerClassOf(labels []uint8, classes, clients int, alpha float64, seed uint32) ([][]int32, error) {
-	return cutParts(&plan.Samples{Labels: labels, Classes: classes},
-		SplitOptions{Kind: SplitClasses, Clients: clients, Alpha: alpha}, seed)
-}
 
 // Every sample goes to exactly one client, at the cuts that the class's own draw over the clients gives, recomputed in
 // the plain way. The two ways to round may differ by one sample where a cut falls on a half.
 func TestDirichletPerClass(t *testing.T) {
 	const clients, classes, alpha, seed = 100, 10, 0.5, 6
 	labels := labelsOf(50_000)
-	parts, err := dirichletPerClassOf(labels, classes, clients, alpha, seed)
+	parts, err := dirichletOf(SplitClasses, labels, classes, clients, alpha, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +53,7 @@ func TestDirichletPerClassSpread(t *testing.T) {
 	labels := make([]uint8, n)
 	var squares float64
 	for seed := range uint32(seeds) {
-		parts, err := dirichletPerClassOf(labels, 1, clients, alpha, seed)
+		parts, err := dirichletOf(SplitClasses, labels, 1, clients, alpha, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +77,7 @@ func TestDirichletPerClassErrors(t *testing.T) {
 		{5, math.NaN(), "datasets: split: alpha NaN, want a finite positive number (1e-300 or more)"},
 		{5, -1, "datasets: split: alpha -1, want a finite positive number (1e-300 or more)"},
 	} {
-		if _, err := dirichletPerClassOf([]uint8{0, 1}, 2, c.clients, c.alpha, 1); fmt.Sprint(err) != c.want {
+		if _, err := dirichletOf(SplitClasses, []uint8{0, 1}, 2, c.clients, c.alpha, 1); fmt.Sprint(err) != c.want {
 			t.Errorf("got  %v\nwant %s", err, c.want)
 		}
 	}

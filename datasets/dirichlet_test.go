@@ -23,10 +23,12 @@ func labelsOf(n int) []uint8 {
 	return labels
 }
 
-// dirichletOf is [Cut] of labels among clients, by a draw of each.
-func dirichletOf(labels []uint8, classes, clients int, alpha float64, seed uint32) ([][]int32, error) {
+// dirichletOf is [Cut] of labels among clients, by a draw of each client or class.
+func dirichletOf(
+	kind SplitKind, labels []uint8, classes, clients int, alpha float64, seed uint32,
+) ([][]int32, error) {
 	return cutParts(&plan.Samples{Labels: labels, Classes: classes},
-		SplitOptions{Kind: SplitClients, Clients: clients, Alpha: alpha}, seed)
+		SplitOptions{Kind: kind, Clients: clients, Alpha: alpha}, seed)
 }
 
 // plainDirichlet returns n numbers of the symmetric Dirichlet distribution, from the draws of [logDirichlet] but
@@ -76,7 +78,7 @@ func TestDirichletTotals(t *testing.T) {
 			for _, n := range []int{0, 1, 5000} {
 				t.Run(fmt.Sprintf("alpha=%g_N=%d_n=%d", alpha, clients, n), func(t *testing.T) {
 					labels := labelsOf(n)
-					parts, err := dirichletOf(labels, 10, clients, alpha, 3)
+					parts, err := dirichletOf(SplitClients, labels, 10, clients, alpha, 3)
 					if err != nil || len(parts) != clients {
 						t.Fatalf("%d parts, %v, want %d", len(parts), err, clients)
 					}
@@ -106,7 +108,7 @@ func TestDirichletTotals(t *testing.T) {
 func TestDirichletCuts(t *testing.T) {
 	const clients, classes, alpha, seed = 100, 10, 0.1, 6
 	labels := labelsOf(50_000)
-	parts, err := dirichletOf(labels, classes, clients, alpha, seed)
+	parts, err := dirichletOf(SplitClients, labels, classes, clients, alpha, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +149,7 @@ func TestDirichletCuts(t *testing.T) {
 // By hand: with one sample a class the cuts round to 0 or 1; a huge alpha gives equal shares, cut at halves to even.
 func TestDirichletEqual(t *testing.T) {
 	labels := slices.Repeat([]uint8{0}, 10)
-	parts, err := dirichletOf(labels, 1, 4, 0.3, 1) // one class: ν is 1 for everybody, so cuts at 2.5, 5, 7.5, 10
+	parts, err := dirichletOf(SplitClients, labels, 1, 4, 0.3, 1) // one class: ν is 1 for everybody, so cuts at 2.5, 5, 7.5, 10
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +158,7 @@ func TestDirichletEqual(t *testing.T) {
 	}
 
 	labels = labelsOf(50_000)
-	parts, err = dirichletOf(labels, 10, 10, 1e6, 1)
+	parts, err = dirichletOf(SplitClients, labels, 10, 10, 1e6, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +173,7 @@ func TestDirichletEqual(t *testing.T) {
 func TestDirichletConcentration(t *testing.T) {
 	labels := labelsOf(20_000)
 	largest := func(alpha float64) float64 {
-		parts, err := dirichletOf(labels, 10, 100, alpha, 5)
+		parts, err := dirichletOf(SplitClients, labels, 10, 100, alpha, 5)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +198,7 @@ func TestDirichletConcentration(t *testing.T) {
 func TestDirichletSeeds(t *testing.T) {
 	labels := labelsOf(3000)
 	split := func(clients int, seed uint32) [][]int32 {
-		parts, err := dirichletOf(labels, 10, clients, 0.5, seed)
+		parts, err := dirichletOf(SplitClients, labels, 10, clients, 0.5, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,7 +233,7 @@ func TestDirichletErrors(t *testing.T) {
 		{5, 10, math.NaN(), "datasets: split: alpha NaN, want a finite positive number (1e-300 or more)"},
 		{5, 10, math.Inf(1), "datasets: split: alpha +Inf, want a finite positive number (1e-300 or more)"},
 	} {
-		_, err := dirichletOf([]uint8{0, 1, 2}, c.classes, c.clients, c.alpha, 1)
+		_, err := dirichletOf(SplitClients, []uint8{0, 1, 2}, c.classes, c.clients, c.alpha, 1)
 		wantError(t, err, nil, c.want)
 	}
 }

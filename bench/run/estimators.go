@@ -17,11 +17,7 @@ func estimatorErrors(f *papers.Figure, w *Wanted) (errors []papers.EstimatorErro
 		if err != nil {
 			return nil, err
 		}
-		options, err := s.ProcessOptions()
-		if err != nil {
-			return nil, err
-		}
-		options.Base = slices.Repeat([]float64{1}, s.Clients)
+		options := s.ProcessOptions(slices.Repeat([]float64{1}, s.Clients))
 		first, last := papers.EstimatorError{X: r.X}, papers.EstimatorError{X: r.X, Round: s.Rounds}
 		for _, seed := range f.Seeds {
 			options.Seed = seed

@@ -13,13 +13,13 @@ import (
 // mostAtOnce bounds --pack: CUDA takes up the streams of so many engines at a time.
 const mostAtOnce = 32
 
-// ValidateAtOnce refuses a number of runs at a time that no card takes up.
+// ValidateAtOnce is [Machine.Validate] for several runs at a time: it refuses more of them than a card takes up, too.
 func (m *Machine) ValidateAtOnce() error {
 	if m.AtOnce < 1 || m.AtOnce > mostAtOnce {
 		return settings.Usagef("--pack %d: want 1 … %d, as many streams as a card takes up at a time", m.AtOnce,
 			mostAtOnce)
 	}
-	return nil
+	return m.Validate()
 }
 
 // Pool is the sessions in which the runs of a table or figure are trained, one run in each at a time.

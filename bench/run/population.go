@@ -47,11 +47,13 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 			p.Base[i] = *s.P.Value
 		}
 	}
-	options, err := s.ProcessOptions()
-	if err != nil {
-		return p, err
+	options := s.ProcessOptions(p.Base)
+	options.Seed, options.Groups = seed, split.Group
+	if s.Availability == "trace" {
+		if options.Trace, err = s.ReadTrace(); err != nil {
+			return p, err
+		}
 	}
-	options.Seed, options.Base, options.Groups = seed, p.Base, split.Group
 	if p.Process, err = availability.New(s.Availability, options); err != nil {
 		return p, err
 	}

@@ -106,12 +106,8 @@ func (s *Settings) checkProcess() error {
 	if s.Availability == "trace" {
 		return nil
 	}
-	options, err := s.ProcessOptions()
-	if err != nil {
-		return err
-	}
-	options.Base = slices.Repeat([]float64{1}, s.Clients)
-	if _, err := availability.New(s.Availability, options); err != nil {
+	always := slices.Repeat([]float64{1}, s.Clients)
+	if _, err := availability.New(s.Availability, s.ProcessOptions(always)); err != nil {
 		return Usagef("%w", err)
 	}
 	return nil

@@ -25,14 +25,11 @@ func (s *Settings) ReadTrace() ([]availability.Interval, error) {
 	return intervals, nil
 }
 
-// ProcessOptions returns what s says of a run's process: all but the seed, the clients and their groups.
-func (s *Settings) ProcessOptions() (o availability.Options, err error) {
-	o = availability.Options{
-		Period: s.Period, Gamma: s.Gamma, Cutoff: s.Cutoff, Low: s.Low,
+// ProcessOptions returns what s says of the process of clients with the given p_i [N]: all but the seed, the groups and
+// the intervals of a trace.
+func (s *Settings) ProcessOptions(base []float64) availability.Options {
+	return availability.Options{
+		Base: base, Period: s.Period, Gamma: s.Gamma, Cutoff: s.Cutoff, Low: s.Low,
 		Form: availability.Form(s.Preset), G: s.G, Nu: s.Nu, Epsilon: s.Epsilon, Clusters: s.Clusters, PMin: s.PMin,
 	}
-	if s.Availability == "trace" {
-		o.Trace, err = s.ReadTrace()
-	}
-	return o, err
 }
