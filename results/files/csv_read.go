@@ -143,8 +143,9 @@ func parse(v reflect.Value, cell string) error {
 	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return u.UnmarshalText([]byte(cell))
 	}
-	var want string
-	var err error // strconv's
+	var want string // with the number of bits to come
+	var err error   // strconv's
+	bits := 0
 	switch {
 	case v.Kind() == reflect.String:
 		v.SetString(cell)
@@ -155,26 +156,29 @@ func parse(v reflect.Value, cell string) error {
 		v.SetBool(b)
 	case v.CanInt():
 		var n int64
-		n, err = strconv.ParseInt(cell, 10, v.Type().Bits())
-		want = fmt.Sprintf("a whole number of %d bits", v.Type().Bits())
+		bits, want = v.Type().Bits(), "a whole number of %d bits"
+		n, err = strconv.ParseInt(cell, 10, bits)
 		v.SetInt(n)
 	case v.CanUint():
 		var n uint64
-		n, err = strconv.ParseUint(cell, 10, v.Type().Bits())
-		want = fmt.Sprintf("a whole number ≥ 0 of %d bits", v.Type().Bits())
+		bits, want = v.Type().Bits(), "a whole number ≥ 0 of %d bits"
+		n, err = strconv.ParseUint(cell, 10, bits)
 		v.SetUint(n)
 	case v.CanFloat():
 		var x float64
-		x, err = strconv.ParseFloat(cell, v.Type().Bits())
-		want = fmt.Sprintf("a number of %d bits", v.Type().Bits())
+		bits, want = v.Type().Bits(), "a number of %d bits"
+		x, err = strconv.ParseFloat(cell, bits)
 		v.SetFloat(x)
 	default:
 		return fmt.Errorf("field of type %s, want text, a number or a bool", v.Type())
 	}
-	if err != nil {
-		return Wanted(cell, want, err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if bits > 0 { // here alone: formatting costs more than reading a cell does
+		want = fmt.Sprintf(want, bits)
+	}
+	return Wanted(cell, want, err)
 }
 
 // Wanted says what a cell holds and should hold; cause is one of strconv's, whose own text repeats the cell.
