@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"rollcall/results/files"
@@ -24,11 +26,12 @@ const (
 	RunComplete    RunStatus = "complete"
 	RunInterrupted RunStatus = "interrupted" // its rows so far are there
 	RunFailed      RunStatus = "failed"      // likewise
+	RunDiverged    RunStatus = "diverged"    // likewise; the same settings and seed would diverge again
 )
 
 // MarshalText refuses other texts than the constants.
 func (s RunStatus) MarshalText() ([]byte, error) {
-	return statusText(s, RunComplete, RunInterrupted, RunFailed)
+	return statusText(s, RunComplete, RunInterrupted, RunFailed, RunDiverged)
 }
 
 // UnmarshalText refuses other texts than the constants.
@@ -38,10 +41,14 @@ func (s *RunStatus) UnmarshalText(text []byte) error {
 	return err
 }
 
-// statusText returns a status as it is written, if it is one of three.
-func statusText[S ~string](s, a, b, c S) ([]byte, error) {
-	if s != a && s != b && s != c {
-		return nil, fmt.Errorf("status %q, want %s, %s or %s", string(s), a, b, c)
+// statusText returns a status as it is written, if it is one of those there are.
+func statusText[S ~string](s S, known ...S) ([]byte, error) {
+	if !slices.Contains(known, s) {
+		names := make([]string, len(known))
+		for i, k := range known {
+			names[i] = string(k)
+		}
+		return nil, fmt.Errorf("status %q, want one of %s", string(s), strings.Join(names, ", "))
 	}
 	return []byte(s), nil
 }

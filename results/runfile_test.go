@@ -109,7 +109,7 @@ func TestRunInfoRefused(t *testing.T) {
 		info RunInfo
 		want string
 	}{
-		{"no status", RunInfo{}, `status "", want complete, interrupted or failed`},
+		{"no status", RunInfo{}, `status "", want one of complete, interrupted, failed, diverged`},
 		{"settings without JSON", RunInfo{Status: RunFailed, Settings: map[string]any{"lr": math.NaN()}}, `settings: json: unsupported value: NaN`},
 	} {
 		err := WriteRunInfo(path, test.info)
@@ -136,8 +136,8 @@ func TestReadRunInfoMalformed(t *testing.T) {
 		{"empty", "", "empty, want JSON"},
 		{"cut off", good[:len(good)/2], "unexpected EOF"},
 		{"more behind", good + "{}", "want one JSON value"},
-		{"no status", strings.Replace(good, `"status": "complete",`, "", 1), `status "", want complete`},
-		{"unknown status", strings.Replace(good, "complete", "done", 1), `status "done", want complete`},
+		{"no status", strings.Replace(good, `"status": "complete",`, "", 1), `status "", want one of complete`},
+		{"unknown status", strings.Replace(good, "complete", "done", 1), `status "done", want one of complete`},
 		{"settings changed", strings.Replace(good, `"rounds": 10,`+"\n    \"seed\"", `"rounds": 20,`+"\n    \"seed\"", 1), "the hash of the settings beside it"},
 		{"number too large", strings.Replace(good, `"lr": 0.05`, `"lr": 1e400`, 1), `settings: lr: "1e400", want a number of 64 bits`},
 		{"other type", `[]`, "cannot unmarshal array"},

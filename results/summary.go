@@ -17,11 +17,14 @@ const (
 	CellOK          CellStatus = "ok"
 	CellFailed      CellStatus = "failed"
 	CellInterrupted CellStatus = "interrupted"
+	CellDiverged    CellStatus = "diverged"   // some seeds did, which are not in the mean
+	CellMixed       CellStatus = "mixed"      // the mean is over runs that are not alike, as somebody asked for
+	CellUnverified  CellStatus = "unverified" // nothing says that the numbers are what a run left
 )
 
 // MarshalText refuses other texts than the constants.
 func (s CellStatus) MarshalText() ([]byte, error) {
-	return statusText(s, CellOK, CellFailed, CellInterrupted)
+	return statusText(s, CellOK, CellFailed, CellInterrupted, CellDiverged, CellMixed, CellUnverified)
 }
 
 // UnmarshalText refuses other texts than the constants.
@@ -34,7 +37,8 @@ func (s *CellStatus) UnmarshalText(text []byte) error {
 // SummaryRow is one metric of one cell of a table over its seeds, beside the paper's number.
 type SummaryRow struct {
 	Cell
-	Params Params         `csv:"params"` // as in [CurveRow]
+	Params Params         `csv:"params"`          // as in [CurveRow]
+	Rounds int            `csv:"rounds,optional"` // of every run in it; 0: nobody knows
 	Metric metrics.Metric `csv:"metric"`
 	N      int            `csv:"n"` // seeds in Mean and Std
 	// missing where no seed got to the end, or where a first round was never reached
@@ -43,12 +47,22 @@ type SummaryRow struct {
 	PaperMean files.Optional `csv:"paper_mean"` // missing where the paper prints none, or a dash for never
 	PaperStd  files.Optional `csv:"paper_std"`
 	Status    CellStatus     `csv:"status"`
-	Error     string         `csv:"error"` // the first failed seed's; empty where all is well
-	Version   string         `csv:"version"`
-	Engine    string         `csv:"engine"`
-	Precision string         `csv:"precision"`
-	Device    string         `csv:"device"`
+	Error     string         `csv:"error"` // the first failed seed's, or what is mixed; empty where all is well
+
+	// What may differ between the runs of a row is [Mixed] where it does.
+	Version   string `csv:"version"`
+	Engine    string `csv:"engine"`
+	Precision string `csv:"precision"`
+	Device    string `csv:"device"`
+
+	// What may not, unless the status is mixed: rows of one cell that differ in it stand apart. See [Likeness].
+	Numerics  string `csv:"numerics,optional"`
+	Revisions string `csv:"revisions,optional"`
+	Checksum  string `csv:"data_checksum,optional"`
 }
+
+// Mixed stands for a text of runs that do not have the same.
+const Mixed = "mixed"
 
 // WriteSummary writes a summary in the order given, atomically.
 func WriteSummary(path string, rows []SummaryRow) error { return files.WriteCSVFile(path, rows) }

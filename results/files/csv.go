@@ -12,7 +12,7 @@ import (
 
 // WriteCSV writes a header and the rows. T is a struct; its exported fields tagged `csv:"name"` are the columns, in
 // order, those of embedded structs in their place. Fields are strings, integers, floats, bools, or anything that
-// marshals itself to text.
+// marshals itself to text. A column tagged `csv:"name,optional"` may be missing where it is read.
 //
 // Floats are the shortest decimal that reads back as the same number of their own type; NaN, +Inf and -Inf are printed
 // as such. A missing [Optional] is an empty cell. Line breaks inside a text become \n, the only one CSV readers keep.
@@ -30,15 +30,17 @@ func WriteCSVFile[T any](path string, rows []T) error {
 
 // column is one field of a row type.
 type column struct {
-	name  string
-	index []int // path to the field, through embedded structs
+	name     string
+	optional bool  // a file need not have it
+	index    []int // path to the field, through embedded structs
 }
 
 // columns returns the columns of T in the order of its fields.
 func columns[T any]() (found []column) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
-		if name, tagged := f.Tag.Lookup("csv"); tagged {
-			found = append(found, column{name, f.Index})
+		if tag, tagged := f.Tag.Lookup("csv"); tagged {
+			name, optional := strings.CutSuffix(tag, ",optional")
+			found = append(found, column{name, optional, f.Index})
 		}
 	}
 	return found

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// ReadCSV reads what [WriteCSV] wrote; name is the file's, for errors. The header must have every column of T once and
-// no other, in any order. Errors name the line and the column.
+// ReadCSV reads what [WriteCSV] wrote; name is the file's, for errors. The header must have every column of T once, but
+// for optional ones, and no other, in any order. Errors name the line and the column.
 func ReadCSV[T any](r io.Reader, name string) ([]T, error) {
 	rows, _, bad := readRows[T](r, false)
 	if len(bad) > 0 {
@@ -119,7 +119,7 @@ func readHeader(in *csv.Reader, cols []column, lenient bool) (order []column, er
 		order = append(order, cols[i])
 	}
 	for _, c := range cols {
-		if !slices.Contains(names, c.name) {
+		if !c.optional && !slices.Contains(names, c.name) {
 			return nil, fmt.Errorf("line %d: no column %q, want %s", line, c.name, want)
 		}
 	}
