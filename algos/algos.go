@@ -37,9 +37,11 @@ type Method interface {
 
 // Definition is one method: its name, its parameters and how it starts.
 type Definition struct {
-	Name   string
-	Params []*Param
-	start  func(s *server, w0 []float32, o Options) (Method, error)
+	Name string
+	// revision is raised by whoever changes the numbers the method produces, so that runs kept from before run again.
+	revision int
+	Params   []*Param
+	start    func(s *server, w0 []float32, o Options) (Method, error)
 }
 
 // methods are the known ones, in the order in which they are listed to users.
@@ -65,6 +67,17 @@ var methods = []Definition{
 
 // Names returns the names [New] knows.
 func Names() []string { return namesOf(methods) }
+
+// Revision returns the revision of a method's numbers, at least 1; 0 for a name that [New] does not know. Runs of two
+// revisions of a method have nothing to do with each other.
+func Revision(method string) int {
+	for _, d := range methods {
+		if d.Name == method {
+			return d.revision
+		}
+	}
+	return 0
+}
 
 func namesOf(some []Definition) []string {
 	names := make([]string, len(some))

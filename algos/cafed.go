@@ -84,7 +84,7 @@ var cafedLosses = &Param{
 }
 
 var caFedMethod = Definition{
-	"ca-fed",
+	"ca-fed", 1,
 	slices.Concat(weightedParams, []*Param{cafedKappa, cafedBias, cafedBeta, cafedTau, cafedFStar, cafedLosses}),
 	newCAFed,
 }

@@ -51,7 +51,7 @@ var f3astMemoryless = &Param{
 }
 
 var f3astMethod = Definition{
-	"f3ast",
+	"f3ast", 1,
 	slices.Concat([]*Param{f3astBeta, f3astLimit, f3astMean, f3astMemoryless}, weightedParams),
 	startOn(newWeighted, newF3AST),
 }

@@ -47,7 +47,7 @@ type fedAR struct {
 }
 
 var fedARMethod = Definition{
-	"fedar",
+	"fedar", 1,
 	[]*Param{fedarRho, fedarT0, fedarB},
 	startOn(newMemory, func(m memory, o Options) Method {
 		return &fedAR{

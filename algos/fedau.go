@@ -24,7 +24,7 @@ var fedauCutoff = &Param{
 	Help: "fedau: longest interval counted, in rounds",
 }
 
-var fedAUMethod = Definition{"fedau", []*Param{fedauCutoff}, startOn(newGlobal, func(g global, o Options) Method {
+var fedAUMethod = Definition{"fedau", 1, []*Param{fedauCutoff}, startOn(newGlobal, func(g global, o Options) Method {
 	return &fedAU{g, fedauCutoff.whole(o), make([]interval, g.N)}
 })}
 

@@ -43,7 +43,7 @@ var fedaweModel = &Param{
 	Help: "fedawe: model evaluated, the mean of all clients' or the server's last: mean, last",
 }
 
-var fedAWEMethod = Definition{"fedawe", []*Param{fedaweClip, fedaweModel}, newFedAWE}
+var fedAWEMethod = Definition{"fedawe", 1, []*Param{fedaweClip, fedaweModel}, newFedAWE}
 
 func newFedAWE(s *server, w0 []float32, o Options) (Method, error) {
 	m := &fedAWE{

@@ -15,7 +15,7 @@ type fedVARP struct {
 	next nets.Row // where the new w is written, since y_i ← Δ_i still needs the old one
 }
 
-var fedVARPMethod = Definition{"fedvarp", nil, newFedVARP}
+var fedVARPMethod = Definition{"fedvarp", 1, nil, newFedVARP}
 
 func newFedVARP(s *server, w0 []float32, o Options) (Method, error) {
 	spare, err := s.rows(1)

@@ -26,7 +26,7 @@ func newMemory(s *server, w0 []float32, o Options) (memory, error) {
 	return memory{g, y, make([]bool, s.N)}, err
 }
 
-var mifaMethod = Definition{"mifa", nil, startOn(newMemory, func(m memory, _ Options) Method { return &mifa{m} })}
+var mifaMethod = Definition{"mifa", 1, nil, startOn(newMemory, func(m memory, _ Options) Method { return &mifa{m} })}
 
 func (m *mifa) Round(ctx context.Context, r Round) ([]float32, error) {
 	loss, err := m.refresh(ctx, r)

@@ -12,7 +12,7 @@ type mifaWait struct {
 	waiting int // clients with p_i > 0 not seen yet
 }
 
-var mifaWaitMethod = Definition{"mifa-wait", nil, startOn(newMemory, func(base memory, _ Options) Method {
+var mifaWaitMethod = Definition{"mifa-wait", 1, nil, startOn(newMemory, func(base memory, _ Options) Method {
 	m := &mifaWait{mifa: mifa{base}}
 	for _, p := range m.P {
 		if p > 0 {

@@ -20,7 +20,7 @@ type scaffold struct {
 	next nets.Row   // where the new w is written, since the controls still need the old one
 }
 
-var scaffoldMethod = Definition{"scaffold", nil, newScaffold}
+var scaffoldMethod = Definition{"scaffold", 1, nil, newScaffold}
 
 func newScaffold(s *server, w0 []float32, o Options) (Method, error) {
 	g, err := newGlobal(s, w0, o)

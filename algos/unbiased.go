@@ -9,7 +9,7 @@ type unbiased struct {
 	change func(m *weighted, active []int, q []float64)
 }
 
-var unbiasedMethod = Definition{"unbiased", weightedParams, startUnbiased(func(*weighted, []int, []float64) {})}
+var unbiasedMethod = Definition{"unbiased", 1, weightedParams, startUnbiased(func(*weighted, []int, []float64) {})}
 
 func startUnbiased(change func(*weighted, []int, []float64)) func(*server, []float32, Options) (Method, error) {
 	return startOn(newWeighted, func(base weighted, _ Options) Method { return &unbiased{base, change} })

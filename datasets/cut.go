@@ -27,11 +27,26 @@ const (
 	SplitTwoClass SplitKind = "two-class"
 )
 
+// splitKinds are all kinds, in the order in which they are listed to users. A revision is raised by whoever changes which
+// client gets which sample, see [Revision].
+var splitKinds = []struct {
+	kind     SplitKind
+	revision int
+}{
+	{SplitClients, 1},
+	{SplitClasses, 1},
+	{SplitClusters, 1},
+	{SplitEven, 1},
+	{SplitTwoClass, 1},
+}
+
 // SplitKinds returns the names of all kinds, in the order in which they are listed to users.
 func SplitKinds() []string {
-	return []string{
-		string(SplitClients), string(SplitClasses), string(SplitClusters), string(SplitEven), string(SplitTwoClass),
+	var names []string
+	for _, s := range splitKinds {
+		names = append(names, string(s.kind))
 	}
+	return names
 }
 
 // TakesAlpha reports whether the kind has draws from a Dirichlet distribution, whose parameter is SplitOptions.Alpha.

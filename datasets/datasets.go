@@ -86,19 +86,20 @@ var partNames = [2]string{"train", "test"}
 // loader is one data set: generated, or read from its official files.
 type loader struct {
 	info     Info
+	revision int                                          // raised by whoever changes the samples, see [Revision]
 	generate func(context.Context, Options) (*Set, error) // Train, Test and Split alone need be set
 	official source
 }
 
 // loaders lists every data set. A new one is a file, and its line here.
 var loaders = []loader{
-	{info: cifar10Info, official: &cifar10Files},
-	{info: svhnInfo, official: &svhnFiles},
-	{info: cinic10Info, official: &cinic10Tree},
-	{info: mnistInfo, official: &mnistFiles},
-	{info: Info{Name: "synthetic", Net: "cnn-cifar10", Augmented: true}, generate: generateSynthetic},
-	{info: Info{Name: "leaf", Net: "linear-synthetic"}, generate: generateLEAF},
-	{info: Info{Name: "binary", Net: "linear-binary"}, generate: generateBinary},
+	{info: cifar10Info, revision: 1, official: &cifar10Files},
+	{info: svhnInfo, revision: 1, official: &svhnFiles},
+	{info: cinic10Info, revision: 1, official: &cinic10Tree},
+	{info: mnistInfo, revision: 1, official: &mnistFiles},
+	{info: Info{Name: "synthetic", Net: "cnn-cifar10", Augmented: true}, revision: 1, generate: generateSynthetic},
+	{info: Info{Name: "leaf", Net: "linear-synthetic"}, revision: 1, generate: generateLEAF},
+	{info: Info{Name: "binary", Net: "linear-binary"}, revision: 1, generate: generateBinary},
 }
 
 // Names returns the names of all data sets.
@@ -108,6 +109,28 @@ func Names() []string {
 		names = append(names, l.info.Name)
 	}
 	return names
+}
+
+// sharedRevision is raised by whoever changes what every run reads whatever its data: the generator (package rng), batch
+// plans, crops and flips (package plan), swapped labels and the samples kept back for validation.
+const sharedRevision = 1
+
+// Revision returns the revision of what clients read: of the samples of a data set, of how a split kind gives them to
+// clients (of a set that brings its own split, and of swapped labels, the empty kind), and of what all data have in
+// common. Each of the three is a number that only rises, so that their sum rises with any of them. An unknown data set
+// has revision 0.
+func Revision(data, split string) int {
+	l, err := lookup(data, Options{})
+	if err != nil {
+		return 0
+	}
+	sum := l.revision + sharedRevision
+	for _, s := range splitKinds {
+		if string(s.kind) == split {
+			sum += s.revision
+		}
+	}
+	return sum
 }
 
 // About returns what is known of one data set.

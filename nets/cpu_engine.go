@@ -66,9 +66,16 @@ func NewCPU(m *Model, train, test *plan.Samples, o CPUOptions) (*CPU, error) {
 	return e, nil
 }
 
+// cpuRevision is the revision of this engine's numbers, in all classes.
+const cpuRevision = 1
+
 // Info implements [Engine].
 func (e *CPU) Info() Info {
-	return Info{Engine: "cpu-" + e.kernels.Name(), Device: cpu.Model(), Precision: "fp32", Params: e.model.P}
+	engine, precision := "cpu-"+e.kernels.Name(), "fp32"
+	return Info{
+		Engine: engine, Device: cpu.Model(), Precision: precision, Params: e.model.P,
+		Numerics: Numerics(engine, precision), Revision: cpuRevision,
+	}
 }
 
 // Close implements [Engine].

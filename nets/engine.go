@@ -58,6 +58,8 @@ type Info struct {
 	Device    string // the processor's or the card's own name
 	Precision string // fp32, tf32, bf16
 	Params    int    // P
+	Numerics  string // the class of its numbers: engines of one class and Revision compute the same bits; see [Numerics]
+	Revision  int    // raised by whoever changes the numbers of the engine, so that runs kept from before run again
 }
 
 // Bank is a matrix [rows, P] of parameters in an engine's memory.

@@ -2,7 +2,7 @@ package nets
 
 // leNet5 is FedAR's net for CIFAR-10: LeNet-5 with ReLU and max pooling, as is usual today [inferred].
 func leNet5() *Model {
-	return &Model{Name: "lenet5", H: 32, W: 32, C: 3, Classes: 10, build: func(b *builder) maps {
+	return &Model{Name: "lenet5", revision: 1, H: 32, W: 32, C: 3, Classes: 10, build: func(b *builder) maps {
 		h := b.input(0)
 		h = b.conv(h, 6, 5, 0)
 		h = b.conv(h, 16, 5, 0)

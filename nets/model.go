@@ -20,6 +20,9 @@ type Model struct {
 	Forward float64 // floating-point operations of one sample's forward pass, a multiply-add counting two
 	Train   float64 // of its forward and backward pass; the first layer needs no gradient of its input
 	build   func(*builder) maps
+	// revision is raised by whoever changes what the net computes, its initial weights or its dropout, so that runs kept
+	// from before run again.
+	revision int
 }
 
 // Param is one parameter tensor. Rows hold it in the kernels' order, files and [Engine.Load] in PyTorch's.
@@ -144,6 +147,16 @@ func ModelNames() []string {
 		names = append(names, m().Name)
 	}
 	return names
+}
+
+// Revision returns the revision of a net of the catalogue, at least 1; 0 for a name that is not in it.
+func Revision(net string) int {
+	for _, m := range models {
+		if m := m(); m.Name == net {
+			return m.revision
+		}
+	}
+	return 0
 }
 
 // NewModel returns a net of the catalogue.

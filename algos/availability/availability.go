@@ -57,19 +57,21 @@ func Defaults(base []float64, seed uint32) Options {
 	}
 }
 
-// processes are the known ones, in the order in which they are listed to users.
+// processes are the known ones, in the order in which they are listed to users. A revision is raised by whoever changes
+// what a process draws or says of its probabilities, so that runs kept from before run again.
 var processes = []struct {
-	name string
-	make func(Options) (Process, error)
+	name     string
+	revision int
+	make     func(Options) (Process, error)
 }{
-	{"stationary", stationary},
-	{"staircase", staircase},
-	{"sine", sine},
-	{"interleaved-sine", interleavedSine},
-	{"markov", markov},
-	{"clusters", clusters},
-	{"uniform", uniform},
-	{"trace", trace},
+	{"stationary", 1, stationary},
+	{"staircase", 1, staircase},
+	{"sine", 1, sine},
+	{"interleaved-sine", 1, interleavedSine},
+	{"markov", 1, markov},
+	{"clusters", 1, clusters},
+	{"uniform", 1, uniform},
+	{"trace", 1, trace},
 }
 
 // Names returns the names [New] knows.
@@ -79,6 +81,16 @@ func Names() []string {
 		names[i] = p.name
 	}
 	return names
+}
+
+// Revision returns the revision of what a process draws, at least 1; 0 for a name that [New] does not know.
+func Revision(process string) int {
+	for _, p := range processes {
+		if p.name == process {
+			return p.revision
+		}
+	}
+	return 0
 }
 
 // New returns the process of that name, for len(o.Base) clients. It keeps copies of what it needs of o's slices.
