@@ -19,6 +19,7 @@ import (
 func (a *app) figureCommand() *cobra.Command {
 	var (
 		machine run.Machine
+		keep    run.Keep
 		wanted  run.Wanted
 	)
 	cmd := &cobra.Command{
@@ -32,7 +33,7 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 		ValidArgsFunction: cobra.FixedCompletions(papers.FigureNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args:              oneNamed("figures", papers.FigureNames()),
 	}
-	registerPool(cmd.Flags(), &machine)
+	registerPool(cmd.Flags(), &machine, &keep)
 	fs := cmd.Flags()
 	fs.StringSliceVar(&wanted.Data, "data", nil, "only these data sets; of fedawe-f5 the one whose split is shown "+
 		"(default cifar10)")
@@ -66,7 +67,7 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 		if err := wanted.Figure(&figure); err != nil {
 			return err
 		}
-		return a.figure(cmd.Context(), &figure, &wanted, own, machine)
+		return a.figure(cmd.Context(), &figure, &wanted, own, machine, keep)
 	}
 	return cmd
 }
@@ -74,12 +75,13 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 // figure measures and draws a figure, and writes and names its files.
 func (a *app) figure(
 	ctx context.Context, figure *papers.Figure, wanted *run.Wanted, options map[string]any, machine run.Machine,
+	keep run.Keep,
 ) error {
 	dir := filepath.Join(machine.Out, figure.ID)
 	if err := run.Writable(dir); err != nil {
 		return err
 	}
-	p := run.NewPool(a.stderr, machine)
+	p := run.NewPool(a.stderr, machine, keep)
 	measured, err := p.Measure(ctx, figure, wanted)
 	if err := errors.Join(err, p.Close()); err != nil {
 		return err

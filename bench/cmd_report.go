@@ -23,7 +23,10 @@ import (
 )
 
 func (a *app) reportCommand() *cobra.Command {
-	var to string
+	var (
+		to    string
+		mixed bool
+	)
 	cmd := &cobra.Command{
 		Use:   "report [RUN…]",
 		Short: "Make one HTML page of finished runs: tables beside the papers', figures",
@@ -37,6 +40,7 @@ then.`,
 	}
 	cmd.ValidArgsFunction = completeFolders
 	cmd.Flags().StringVar(&to, "to", "", "folder of the page (default: report in the first RUN)")
+	registerMixed(cmd.Flags(), &mixed)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			args = []string{"out"}
@@ -44,13 +48,13 @@ then.`,
 		if to == "" {
 			to = filepath.Join(args[0], "report")
 		}
-		return a.writeReport(cmd.Context(), to, args)
+		return a.writeReport(cmd.Context(), to, args, mixed)
 	}
 	return cmd
 }
 
-func (a *app) writeReport(ctx context.Context, to string, folders []string) error {
-	in, err := readReport(ctx, folders)
+func (a *app) writeReport(ctx context.Context, to string, folders []string, mixed bool) error {
+	in, err := readReport(ctx, folders, mixed)
 	if err != nil {
 		return err
 	}
@@ -83,19 +87,24 @@ func (a *app) complain(what string, bad []error) error {
 }
 
 // readReport gathers what a report is made of.
-func readReport(ctx context.Context, folders []string) (in report.Input, err error) {
-	in.Folders = folders
+func readReport(ctx context.Context, folders []string, mixed bool) (in report.Input, err error) {
+	in.Folders, in.Mixed = folders, mixed
 	if in.Runs, in.Bad, err = results.FindRuns(ctx, folders...); err != nil {
 		return in, err
 	}
-	numbers, bad, err := results.FindSummaries(ctx, folders...)
+	tables, of := results.ByTable(in.Runs)
+	known := map[results.CellKey]bool{}
+	for _, table := range tables {
+		in.Numbers = append(in.Numbers, papers.Summaries(table, of[table], mixed)...)
+		for i := range of[table] {
+			known[of[table][i].Key()] = true
+		}
+	}
+	alone, bad, err := results.FindSummaries(ctx, known, folders...)
 	if err != nil {
 		return in, err
 	}
-	in.Bad = append(in.Bad, bad...)
-	if in.Numbers, err = allNumbers(numbers, in.Runs); err != nil {
-		return in, err
-	}
+	in.Numbers, in.Bad = append(in.Numbers, alone...), append(in.Bad, bad...)
 	for _, folder := range folders {
 		in.Bench = append(in.Bench, optionalCSV[results.BenchRow](filepath.Join(folder, results.BenchFile), &in.Bad)...)
 		for _, f := range papers.Figures() {
@@ -125,29 +134,6 @@ func optionalCSV[T any](path string, bad *[]error) []T {
 	missing := func(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 	*bad = append(*bad, slices.DeleteFunc(wrong, missing)...)
 	return rows
-}
-
-// allNumbers returns the numbers of summaries, and of runs whose cell is in none.
-func allNumbers(found []results.PlacedSummary, runs []results.Run) (rows []results.SummaryRow, err error) {
-	type place struct {
-		cell   results.Cell
-		params results.Params
-	}
-	known := map[place]bool{}
-	for _, r := range found {
-		rows = append(rows, r.SummaryRow)
-		known[place{r.Cell, r.Params}] = true
-	}
-	alone := slices.DeleteFunc(slices.Clone(runs), func(r results.Run) bool { return known[place{r.Cell, r.Params}] })
-	tables, left := results.Grouped(alone, func(r results.Run) string { return r.Table })
-	for _, table := range tables {
-		more, err := papers.Summaries(table, left[table])
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, more...)
-	}
-	return rows, nil
 }
 
 // pathRounds is how many rounds of availability a report shows, as FedAWE's Figure 6.

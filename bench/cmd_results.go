@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"rollcall/bench/settings"
 	"rollcall/results"
@@ -20,10 +22,10 @@ var compareFormats = []string{"text", "csv", "markdown"}
 
 func (a *app) resultsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "results", Short: "List, show, compare, merge and export what runs have left",
+		Use: "results", Short: "List, show, verify, compare, merge and export what runs have left",
 	}
 	cmd.AddCommand(a.listCommand(), a.showCommand(), a.compareCommand(), a.diffCommand(), a.mergeCommand(),
-		a.exportCommand())
+		a.exportCommand(), a.verifyCommand())
 	return cmd
 }
 
@@ -34,12 +36,15 @@ func formatFlag(cmd *cobra.Command, format *string, otherwise string, known []st
 }
 
 func (a *app) compareCommand() *cobra.Command {
-	var format string
+	var (
+		format string
+		mixed  bool
+	)
 	cmd := &cobra.Command{
 		Use:   "compare TABLE DIR",
 		Short: "Set a table's summary beside the printed numbers",
-		Long: `compare reads DIR/summary.csv (or DIR/TABLE/summary.csv, as ` + "`rollcall table`" + ` writes it under --out) and says of every
-entry how far it is from the printed number, whether that is within two standard errors of the difference,
+		Long: `compare reads the runs of the table below DIR, its own folder or the one that holds all tables, and says of every entry
+how far it is from the printed number, whether that is within two standard errors of the difference,
 2·sqrt(s₁²/n₁ + s₂²/n₂), and of every column whether the methods come in the paper's order (Kendall's τ_b).`,
 		Example:           `  rollcall results compare fedawe-2 out --format markdown`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
@@ -49,46 +54,65 @@ entry how far it is from the printed number, whether that is within two standard
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			table, err := papers.TableByID(args[0])
 			if err != nil {
 				return unknownName("table", args[0], papers.TableNames())
 			}
-			rows, err := readSummary(table.ID, args[1])
+			rows, bad, err := tableRows(cmd.Context(), table.ID, args[1], mixed)
 			if err != nil {
 				return err
 			}
 			c := compare.Table(table.Printed, rows)
 			switch format {
 			case "csv":
-				return files.WriteCSV(a.stdout, c.Rows)
+				err = files.WriteCSV(a.stdout, c.Rows)
 			case "markdown":
-				return c.Write(a.stdout, compare.Markdown)
+				err = c.Write(a.stdout, compare.Markdown)
 			default:
-				return c.Write(a.stdout, compare.Plain)
+				err = c.Write(a.stdout, compare.Plain)
 			}
+			return errors.Join(err, a.complain("results compare", bad))
 		},
 	}
 	formatFlag(cmd, &format, "text", compareFormats)
+	registerMixed(cmd.Flags(), &mixed)
 	return cmd
 }
 
-// readSummary reads the summary of a table in its own folder or in the one that holds all tables.
-func readSummary(table, dir string) ([]results.SummaryRow, error) {
-	places := []string{filepath.Join(dir, results.SummaryFile), filepath.Join(dir, table, results.SummaryFile)}
-	for _, path := range places {
-		rows, err := results.ReadSummary(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(rows) == 0 || rows[0].Table != table {
-			return nil, fmt.Errorf("%s: no rows of %s, want the summary of that table", path, table)
-		}
-		return rows, nil
+// registerMixed adds --mixed.
+func registerMixed(fs *pflag.FlagSet, mixed *bool) {
+	fs.BoolVar(mixed, "mixed", false, "one mean over seeds that are not alike: of other numerics, revisions or data; it is "+
+		"labelled [mixed: …], and compared with no printed number")
+}
+
+// tableRows returns the rows of a table from the runs in its own folder, or in the one that holds all tables; where
+// there are none, from its summary, which nothing vouches for.
+func tableRows(
+	ctx context.Context, table, dir string, mixed bool,
+) (rows []results.SummaryRow, bad []error, err error) {
+	if own := filepath.Join(dir, table); isFolder(own) {
+		dir = own
 	}
-	return nil, fmt.Errorf("results: no %s, want one there or at %s (`rollcall table %s` writes it)", places[0],
-		places[1], table)
+	runs, bad, err := results.FindRuns(ctx, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, of := results.ByTable(runs); len(of[table]) > 0 {
+		return papers.Summaries(table, of[table], mixed), bad, nil
+	}
+	path := filepath.Join(dir, results.SummaryFile)
+	rows, err = results.ReadSummary(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && len(bad) > 0:
+		return nil, nil, errors.Join(bad...)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, fmt.Errorf("results: no run of %s below %s, nor %s, want one (`rollcall table %s` makes them)", table,
+			dir, path, table)
+	case err != nil:
+		return nil, nil, err
+	case len(rows) == 0 || rows[0].Table != table:
+		return nil, nil, fmt.Errorf("%s: no rows of %s, want the summary of that table", path, table)
+	}
+	return results.Unverified(rows), bad, nil
 }

@@ -2,10 +2,13 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/compare"
@@ -27,7 +30,7 @@ func (a *app) diffCommand() *cobra.Command {
 		Short: "Compare two sets of runs, cell by cell and seed by seed",
 		Long: `diff matches the complete runs below two folders by cell and seed, and prints for every cell the mean over the seeds of
 B − A with a Student confidence interval; of each run the mean over its last 50 rounds counts. Differences are paired: what
-a seed does to both sides cancels. --ignore lets the sides differ in some columns: --ignore method compares two methods.`,
+a seed does to both sides cancels. What partners differ in beside (numerics, data, version, device) is said. --ignore lets the sides differ in some columns: --ignore method compares two methods.`,
 		Example: `  rollcall results diff out-v1 out-v2
   rollcall results diff out/fedawe-2 out-paper/fedawe-2 --ignore preset,params`,
 		ValidArgsFunction: completeFolders,
@@ -39,6 +42,7 @@ a seed does to both sides cancels. --ignore lets the sides differ in some column
 		"what is compared: "+strings.Join(measured, ", "))
 	fs.Float64Var(&o.Level, "level", 0.95, "of the confidence intervals")
 	fs.StringSliceVar(&o.Ignore, "ignore", nil, "columns that may differ: "+strings.Join(results.KeyColumns(), ", "))
+	registerMixed(fs, &o.Mixed)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !(o.Level > 0 && o.Level < 1) {
 			return settings.Usagef("--level %g: want more than 0 and less than 1", o.Level)
@@ -62,6 +66,10 @@ a seed does to both sides cancels. --ignore lets the sides differ in some column
 		if err != nil {
 			return err
 		}
+		if bad := slices.Concat(badA, badB); len(bad) > 0 {
+			logErrors(a.stderr, bad...)
+			return fmt.Errorf("results diff: %s with files, named above; nothing is compared", run.Count(len(bad), "problem"))
+		}
 		d, err := compare.Diff(runsA, runsB, o)
 		if err != nil {
 			return err
@@ -76,7 +84,7 @@ a seed does to both sides cancels. --ignore lets the sides differ in some column
 		default:
 			err = d.Write(a.stdout, compare.Plain)
 		}
-		return errors.Join(err, a.complain("results diff", append(badA, badB...)))
+		return err
 	}
 	return cmd
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -17,11 +18,12 @@ func (a *app) exportCommand() *cobra.Command {
 	var (
 		e     compare.Export
 		named []string
+		mixed bool
 	)
 	cmd := &cobra.Command{
 		Use:   "export TABLE DIR",
 		Short: "Print a finished table as CSV, Markdown or LaTeX",
-		Long: `export reads DIR/summary.csv (or DIR/TABLE/summary.csv) and prints the table as papers do: a group of lines for each
+		Long: `export reads the runs of the table below DIR and prints the table as papers do: a group of lines for each
 availability, a line for each method, columns for data sets and metrics. The LaTeX table needs the package booktabs; the best
 mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 		Example: `  rollcall results export fedawe-2 out --format latex --metric test_acc --printed > table.tex`,
@@ -33,8 +35,9 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 	fs.StringSliceVar(&named, "metric", nil, "only these metrics (default: all of the table)")
 	fs.StringVar(&e.Caption, "caption", "", "of the LaTeX table (default: what the numbers are)")
 	fs.StringVar(&e.Label, "label", "", "of the LaTeX table")
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		rows, err := readSummary(args[0], args[1])
+	registerMixed(fs, &mixed)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		rows, bad, err := tableRows(cmd.Context(), args[0], args[1], mixed)
 		if err != nil {
 			return err
 		}
@@ -59,7 +62,7 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 			}
 			e.Caption += "."
 		}
-		return grid.Only(wanted...).Write(a.stdout, e)
+		return errors.Join(grid.Only(wanted...).Write(a.stdout, e), a.complain("results export", bad))
 	}
 	return cmd
 }

@@ -23,8 +23,8 @@ func (a *app) listCommand() *cobra.Command {
 		Use:   "list [RUN…]",
 		Short: "List the runs of an output folder",
 		Long: `list says of every cell below the folders (out if none is named) which seeds there are, how many rounds they have done, and
-how they ended: complete, interrupted, failed, or unfinished, which a run is that goes on or was killed. Files that cannot
-be read are named on standard error; the exit status is 1 then.`,
+how they ended: complete, interrupted, diverged, failed, unfinished, which a run is that goes on or was killed, or damaged,
+which is one whose files are not what they say. Those are named on standard error; the exit status is 1 then.`,
 		Example:           `  rollcall results list out/fedawe-2`,
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -71,7 +71,7 @@ one below --out that no other has, such as the ten digits at its end.`,
 			if err != nil {
 				return err
 			}
-			cells := results.Cells(runs)
+			cells := results.Cells(runs, true)
 			if len(cells) != 1 {
 				return fmt.Errorf("results show: %s: %s, want one", folder, run.Count(len(cells), "cell"))
 			}

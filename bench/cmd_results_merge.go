@@ -9,7 +9,6 @@ import (
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/results/compare"
-	"rollcall/results/papers"
 )
 
 // isFolder reports whether there is a folder at a path.
@@ -19,14 +18,18 @@ func isFolder(path string) bool {
 }
 
 func (a *app) mergeCommand() *cobra.Command {
-	var out string
+	var (
+		out   string
+		mixed bool
+	)
 	cmd := &cobra.Command{
 		Use:   "merge OUT… --out INTO",
 		Short: "Put output folders of several machines together",
 		Long: `merge copies the runs of output folders (each as --out of run and table had it) into one, and writes the summaries of its
-tables anew. INTO may exist; what is in it counts as well. A run that is there twice with the same numbers is kept once,
-and a complete one is preferred to others. Two that differ are an error that names both files, and nothing is written then.
-Files that cannot be read are named and left out; the exit status is 1 then.`,
+tables anew, from the runs. INTO may exist; what is in it counts as well. A run that is there twice with the same numbers
+is kept once, and a complete one is preferred to others. Everything is looked at first: files that are not what they say,
+two runs that differ, seeds with the same numbers, a folder that is no output folder are named, all of them, and nothing
+is written then. Seeds of one cell that are not alike are said, and stand apart in the summary.`,
 		Example:           `  rollcall results merge machine-a/out machine-b/out --out all`,
 		ValidArgsFunction: completeFolders,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -39,16 +42,19 @@ Files that cannot be read are named and left out; the exit status is 1 then.`,
 			if out == "" {
 				return settings.Usagef("results merge: --out missing, want the folder that everything goes to")
 			}
-			m, err := compare.Merge(cmd.Context(), out, args, papers.Summaries)
+			m, err := compare.Merge(cmd.Context(), out, args, mixed)
 			if err != nil {
 				return err
 			}
-			if _, err := fmt.Fprintf(a.stdout, "%s: %s copied, %d there already or twice, %s summarised\n", out, run.Count(m.Runs, "run"), m.Kept, run.Count(len(m.Tables), "table")); err != nil {
-				return err
+			for _, note := range m.Notes {
+				run.Logf(a.stderr, "results merge: %s\n", note)
 			}
-			return a.complain("results merge", m.Bad)
+			_, err = fmt.Fprintf(a.stdout, "%s: %s copied, %d there already or twice, %s summarised\n", out,
+				run.Count(m.Runs, "run"), m.Kept, run.Count(len(m.Tables), "table"))
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "folder that everything goes to")
+	registerMixed(cmd.Flags(), &mixed)
 	return cmd
 }

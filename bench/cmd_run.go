@@ -20,7 +20,7 @@ func (a *app) runCommand() *cobra.Command {
 		machine run.Machine
 		seed    uint32
 		dump    string
-		again   bool
+		keep    run.Keep
 
 		decisions bool
 	)
@@ -39,7 +39,7 @@ OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the co
 	cmd.Flags().Uint32Var(&seed, "seed", 3, "seed of every draw: split, availability, weights, batches, augmentation, dropout")
 	cmd.Flags().StringVar(&dump, "dump", "", "write the one round of --rounds 1 to this folder, for replay in another framework")
 	cmd.Flags().BoolVar(&decisions, "decisions", false, "write decisions.csv too: who was there and taken in every round, by which weight, and what the server held of their availability")
-	cmd.Flags().BoolVar(&again, "again", false, "run even if the result is there already")
+	registerKeep(cmd.Flags(), &keep)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := settings.Resolve(settings.GivenBy(cmd.Flags()))
 		if err != nil {
@@ -62,27 +62,20 @@ OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the co
 			Clients: decisions, Table: "run", Settings: s, Seed: seed, Dir: run.Folder(machine.Out, "run", s, seed),
 			Dump: dump,
 		}
-		return a.runOne(cmd.Context(), x, machine, again)
+		return a.runOne(cmd.Context(), x, machine, keep)
 	}
 	return cmd
 }
 
-func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine, again bool) error {
+func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine, keep run.Keep) error {
 	l := &run.Session{Machine: machine, Stderr: a.stderr}
-	if !again && x.Dump == "" {
-		finished, err := x.Finished(ctx, l, x.Dir)
+	if x.Dump == "" {
+		kept, err := x.Kept(ctx, l, x.Dir, keep)
 		if err != nil {
 			return err
 		}
-		if finished {
-			rows, err := results.ReadCurve(filepath.Join(x.Dir, results.CurveFile))
-			if err != nil {
-				return err
-			}
-			if err := machine.KeptEvents(x.Dir); err != nil {
-				return err
-			}
-			return a.report(x, rows, "kept, as finished before (--again runs it anew)")
+		if kept != nil {
+			return a.reportKept(x, kept, machine)
 		}
 	}
 	if err := run.Writable(x.Dir); err != nil {
@@ -100,12 +93,26 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 		switch {
 		case errors.Is(err, context.Canceled):
 			note = "interrupted"
+		case run.IsDiverged(err):
+			note = "diverged"
 		case err != nil:
 			note = "failed"
 		}
 		err = cmp.Or(err, a.report(x, rows, note))
 	}
 	return err
+}
+
+// reportKept is report of a finished run that is there already.
+func (a *app) reportKept(x *run.Experiment, kept *results.Run, machine run.Machine) error {
+	if err := machine.KeptEvents(kept); err != nil {
+		return err
+	}
+	if kept.Status() == results.RunDiverged {
+		err := a.report(x, kept.Curve, "kept, as diverged before (--again runs it anew)")
+		return cmp.Or(err, errors.New(kept.Info.Error))
+	}
+	return a.report(x, kept.Curve, "kept, as finished before (--again runs it anew)")
 }
 
 // report prints the last row of a run, and where the rest is.

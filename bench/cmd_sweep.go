@@ -16,6 +16,7 @@ import (
 func (a *app) sweepCommand() *cobra.Command {
 	var (
 		machine run.Machine
+		keep    run.Keep
 		sweep   run.Sweep
 		seeds   []uint
 	)
@@ -32,7 +33,7 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
 		Args: noArgs,
 	}
 	settings.AddFlags(cmd.Flags(), "method", "data", "net", "availability") // of these a sweep takes lists
-	registerPool(cmd.Flags(), &machine)
+	registerPool(cmd.Flags(), &machine, &keep)
 	registerEvents(cmd.Flags(), &machine)
 	fs := cmd.Flags()
 	fs.StringSliceVar(&sweep.Methods, "methods", nil, "methods: "+strings.Join(algos.Names(), ", "))
@@ -59,7 +60,7 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
 		if err != nil {
 			return err
 		}
-		return a.table(cmd.Context(), t, cells, machine)
+		return a.table(cmd.Context(), t, cells, machine, keep)
 	}
 	return cmd
 }

@@ -12,13 +12,13 @@ import (
 
 	"rollcall/algos"
 	"rollcall/bench/run"
-	"rollcall/results"
 	"rollcall/results/papers"
 )
 
 func (a *app) tableCommand() *cobra.Command {
 	var (
 		machine run.Machine
+		keep    run.Keep
 		wanted  run.Wanted
 	)
 	cmd := &cobra.Command{
@@ -33,7 +33,7 @@ trains on other data than the table's.`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args:              oneNamed("tables", papers.TableNames()),
 	}
-	registerPool(cmd.Flags(), &machine)
+	registerPool(cmd.Flags(), &machine, &keep)
 	registerEvents(cmd.Flags(), &machine)
 	fs := cmd.Flags()
 	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
@@ -62,22 +62,19 @@ trains on other data than the table's.`,
 		if err != nil {
 			return err
 		}
-		return a.table(cmd.Context(), t, cells, machine)
+		return a.table(cmd.Context(), t, cells, machine, keep)
 	}
 	return cmd
 }
 
 // table runs the cells and prints their summary, an interrupted table's too.
-func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machine run.Machine) error {
+func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machine run.Machine, keep run.Keep) error {
 	if err := run.Writable(filepath.Join(machine.Out, t.ID)); err != nil {
 		return err
 	}
-	p := run.NewPool(a.stderr, machine)
+	p := run.NewPool(a.stderr, machine, keep)
 	done, err := p.Table(ctx, &t, cells)
 	if err := errors.Join(err, p.Close()); err != nil {
-		return err
-	}
-	if err := results.WriteSummary(done.Path, done.Rows); err != nil {
 		return err
 	}
 	if err := a.printTable(&t, done.Rows, done.Path); err != nil {
@@ -88,6 +85,9 @@ func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machi
 	}
 	if done.Failed > 0 {
 		return fmt.Errorf("table %s: %d of %d cells failed", t.ID, done.Failed, len(cells))
+	}
+	if done.Diverged > 0 {
+		return fmt.Errorf("table %s: %d of %d cells have runs that diverged, named above", t.ID, done.Diverged, len(cells))
 	}
 	return nil
 }

@@ -24,8 +24,16 @@ func registerEvents(fs *pflag.FlagSet, m *run.Machine) {
 	fs.BoolVar(&m.Events, "events", false, "write the curves as TensorBoard event files too, beside curve.csv (tensorboard --logdir OUT)")
 }
 
+// registerKeep adds the flags that say which finished runs are kept.
+func registerKeep(fs *pflag.FlagSet, k *run.Keep) {
+	fs.BoolVar(&k.Again, "again", false, "run even what is there already")
+	fs.BoolVar(&k.Mixed, "mixed", false, "take finished runs that were made with other numerics (on another kind of engine) or "+
+		"of other data; a mean over such seeds is labelled [mixed: …], and compared with no printed number")
+}
+
 // registerPool adds the flags of commands that train many runs.
-func registerPool(fs *pflag.FlagSet, m *run.Machine) {
+func registerPool(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) {
 	registerMachine(fs, m)
+	registerKeep(fs, k)
 	fs.IntVar(&m.AtOnce, "pack", 1, "runs trained at a time, each with an engine of its own, for a card that one leaves idle; on the CPU they share the threads; results do not depend on it")
 }

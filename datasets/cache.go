@@ -72,7 +72,7 @@ func cached(ctx context.Context, p pictures, mark fingerprint, progress io.Write
 
 // readCache reads the cache of pictures of a fingerprint. All of it is checked, always.
 func readCache(ctx context.Context, path string, mark fingerprint) (*decoded, error) {
-	f, size, err := openRegular(path)
+	f, size, err := files.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"hash"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -131,7 +130,7 @@ var hashes = map[string]func() hash.Hash{"MD5": md5.New, "SHA-256": sha256.New}
 
 // read reads all of the file at path into c, and returns its checksum, of the kind of f's.
 func (s *fileSet) read(ctx context.Context, path string, f publishedFile, c *content) (sum string, err error) {
-	file, size, err := openRegular(path)
+	file, size, err := files.OpenRegular(path)
 	if err != nil {
 		return "", err
 	}
@@ -179,7 +178,7 @@ func (s *fileSet) verify(ctx context.Context, found Found) ([]FileStatus, error)
 			if f.size > 0 {
 				st.Wanted = fmt.Sprintf("%d bytes", f.size)
 			}
-		case errors.As(err, &system), f.size > 0 && errors.Is(err, errNoFile):
+		case errors.As(err, &system), f.size > 0 && errors.Is(err, files.ErrNoFile):
 			return all, err
 		case errors.As(err, &shape):
 			st.Status, st.Found, st.Wanted = Malformed, fmt.Sprintf("%d bytes", shape.found), fmt.Sprintf("%d bytes", f.size)
@@ -218,23 +217,3 @@ func (s *fileSet) admit(path string, f publishedFile, sum string, o Options) err
 type lengthError struct{ found, wanted int64 }
 
 func (e *lengthError) Error() string { return fmt.Sprintf("%d bytes, want %d", e.found, e.wanted) }
-
-// errNoFile ends an error about a folder or a device.
-var errNoFile = errors.New("want a file")
-
-// openRegular opens a file and returns its size; a folder or a device is an error.
-func openRegular(path string) (*os.File, int64, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: %s, %w", path, info.Mode().Type(), errNoFile)
-	}
-	if err != nil {
-		f.Close()
-		return nil, 0, err
-	}
-	return f, info.Size(), nil
-}

@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"rollcall/results/files"
 )
 
 // Limits of a tree of pictures, for hostile archives.
@@ -149,7 +151,7 @@ func (r record) fingerprint() fingerprint {
 }
 
 func (t *tarPictures) walk(ctx context.Context, visit visitor) (fingerprint, error) {
-	f, size, err := openRegular(t.path)
+	f, size, err := files.OpenRegular(t.path)
 	if err != nil {
 		return fingerprint{}, err
 	}

@@ -63,7 +63,7 @@ func writeRecord(path, from string, r record) error {
 
 // recordOf returns what there is to record of the file at path.
 func recordOf(ctx context.Context, path string) (record, error) {
-	f, size, err := openRegular(path)
+	f, size, err := files.OpenRegular(path)
 	if err != nil {
 		return record{}, err
 	}

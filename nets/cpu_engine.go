@@ -66,15 +66,15 @@ func NewCPU(m *Model, train, test *plan.Samples, o CPUOptions) (*CPU, error) {
 	return e, nil
 }
 
-// cpuRevision is the revision of this engine's numbers, in all classes.
-const cpuRevision = 1
+// CPURevision is the revision of this engine's numbers, in all classes.
+const CPURevision = 1
 
 // Info implements [Engine].
 func (e *CPU) Info() Info {
 	engine, precision := "cpu-"+e.kernels.Name(), "fp32"
 	return Info{
 		Engine: engine, Device: cpu.Model(), Precision: precision, Params: e.model.P,
-		Numerics: Numerics(engine, precision), Revision: cpuRevision,
+		Numerics: Numerics(engine, precision), Revision: CPURevision,
 	}
 }
 

@@ -70,23 +70,77 @@ func (k CellKey) String() string {
 	return strings.Join(words, " ")
 }
 
-// RunCell is the runs of one cell, of different seeds.
+// RunCell is the runs of one cell, of different seeds, that are alike.
 type RunCell struct {
 	CellKey
 	Tables []string // that its runs were made for
 	Runs   []Run    // ascending in their seeds
+	Mark   string   // what sets it apart from other runs of the cell, [cuda-sm90-tf32], or what is mixed; as a rule empty
 }
 
-// Cells sorts runs by cell, in the order of the first of each.
-func Cells(runs []Run) (cells []RunCell) {
-	keys, groups := Grouped(runs, func(r Run) CellKey { return r.Key() })
+// Cells sorts runs by cell, in the order of the first of each. Runs of one cell that are not alike are cells of their
+// own, unless they are to be mixed; those of which nobody knows, since they did not end, are with the first.
+func Cells(runs []Run, mixed bool) (cells []RunCell) {
+	type group struct {
+		key  CellKey
+		like Likeness
+	}
+	first := map[CellKey]Likeness{}
+	for i := range runs {
+		if _, known := first[runs[i].Key()]; !known && runs[i].Info != nil {
+			first[runs[i].Key()] = runs[i].Likeness()
+		}
+	}
+	keys, groups := Grouped(runs, func(r Run) group {
+		like := r.Likeness()
+		if r.Info == nil {
+			like = first[r.Key()]
+		}
+		return group{r.Key(), like.group(mixed)}
+	})
 	for _, key := range keys {
-		c := RunCell{CellKey: key, Runs: groups[key]}
+		c := RunCell{CellKey: key.key, Runs: groups[key]}
 		c.Tables, _ = Grouped(c.Runs, func(r Run) string { return r.Table })
 		slices.SortStableFunc(c.Runs, func(a, b Run) int { return cmp.Compare(a.Seed, b.Seed) })
+		var apart []Likeness
+		for _, other := range keys {
+			if other.key == key.key {
+				apart = append(apart, other.like)
+			}
+		}
+		c.Mark = markOf(c.Runs, key.like, apart)
 		cells = append(cells, c)
 	}
 	return cells
+}
+
+// markOf says what sets the runs of a cell apart from others of it, or what is mixed in them.
+func markOf(runs []Run, like Likeness, apart []Likeness) string {
+	var of []*RunInfo
+	for i := range runs {
+		if runs[i].Info != nil {
+			of = append(of, runs[i].Info)
+		}
+	}
+	differ := func(value func(Likeness) any) bool {
+		return slices.ContainsFunc(apart, func(o Likeness) bool { return value(o) != value(like) })
+	}
+	words := MixedWords(of)
+	switch {
+	case words != "":
+		return "[mixed: " + words + "]"
+	case like.Schema > 0 && like.Schema < Schema:
+		return "[unverified]"
+	case differ(func(l Likeness) any { return l.Numerics }):
+		return "[" + like.Numerics + "]"
+	case differ(func(l Likeness) any { return l.Revisions }):
+		return "[revisions " + like.Revisions.String() + "]"
+	case differ(func(l Likeness) any { return l.Checksum }):
+		return "[data " + like.Checksum + "]"
+	case differ(func(l Likeness) any { return l.Settings }):
+		return "[settings " + like.Settings + "]"
+	}
+	return ""
 }
 
 // Complete returns the curves of the runs that are complete.
@@ -109,7 +163,7 @@ func (c *RunCell) Status() string {
 		return string(c.Runs[0].Status())
 	}
 	var parts []string
-	for _, s := range []RunStatus{RunComplete, RunInterrupted, RunFailed, RunUnfinished} {
+	for _, s := range RunStatuses() {
 		if counts[s] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
 		}

@@ -49,6 +49,12 @@ func MeanCurve(curves [][]CurveRow, m metrics.Metric) (means []RoundMean) {
 // ProtocolRounds is how many last rounds an entry of FedAWE's tables is the mean over.
 const ProtocolRounds = 50
 
+// Evaluated reports whether a model is evaluated after a round, 1 … rounds: every so many rounds, and every last rounds
+// among the last [ProtocolRounds] (0: no oftener there), and after the last.
+func Evaluated(round, rounds, every, last int) bool {
+	return round == rounds || round%every == 0 || last > 0 && round > rounds-ProtocolRounds && round%last == 0
+}
+
 // LastRounds returns the mean of a metric over the evaluated rounds among the last n rounds of one run (FedAWE's
 // protocol with n = [ProtocolRounds]): those after T−n, T being the highest round of the rows. The initial model is
 // none of them, and rows where the metric is missing do not count. Missing if there is none; NaN if a round diverged.

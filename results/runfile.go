@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,36 +52,62 @@ func statusText[S ~string](s S, known ...S) ([]byte, error) {
 	return []byte(s), nil
 }
 
+// Schema is the form of run.json that is written. Of schema 1, which did not say so, a run can be looked at; it is never
+// kept for a table, nor in a mean with others.
+const Schema = 2
+
 // RunInfo is everything needed to tell what made a CSV, and to make it again.
 type RunInfo struct {
+	Schema       int       `json:"schema"` // set by [WriteRunInfo]
 	Status       RunStatus `json:"status"`
 	Error        string    `json:"error"`  // empty where all is well
 	Rounds       int       `json:"rounds"` // done
 	Settings     any       `json:"settings"`
-	SettingsHash string    `json:"settings_hash"` // [Hash] of Settings; set by [WriteRunInfo]
+	Unused       any       `json:"settings_of_no_use"` // those that the run does not look at; they do not name it
+	SettingsHash string    `json:"settings_hash"`      // [Hash] of Settings; set by [WriteRunInfo]
 	Seed         uint32    `json:"seed"`
 	Data         string    `json:"data"`          // what was really trained on
-	DataChecksum string    `json:"data_checksum"` // kind:digits
+	DataChecksum string    `json:"data_checksum"` // kind:digits, see [OfSeed]
 	AllowAltered bool      `json:"allow_altered"` // whether other files than the official ones would have been taken
 	Engine       string    `json:"engine"`
 	Precision    string    `json:"precision"`
+	Numerics     string    `json:"numerics"` // class of the engine's numbers: one class, the same bytes
+	Revisions    Revisions `json:"revisions"`
 	Device       string    `json:"device"`
 	Version      string    `json:"version"`
 	GoVersion    string    `json:"go_version"`
 	Started      time.Time `json:"started"`
 	Finished     time.Time `json:"finished"`
+	Checksums    Checksums `json:"checksums"` // of the files beside it; set by [WriteRunInfo]
 }
 
-// WriteRunInfo writes run.json atomically, settings sorted by key. Settings are a map, a struct, a json.RawMessage or
-// anything else that has a JSON form; NaN and infinities have none.
+// Revisions count how often the numbers of what made a run have changed.
+type Revisions struct {
+	Method  int `json:"method"`
+	Process int `json:"process"` // of availability
+	Data    int `json:"data"`    // and how it is split
+	Net     int `json:"net"`
+	Engine  int `json:"engine"`
+}
+
+// String returns them in the order of the fields: 2.1.1.1.1.
+func (r Revisions) String() string {
+	return fmt.Sprintf("%d.%d.%d.%d.%d", r.Method, r.Process, r.Data, r.Net, r.Engine)
+}
+
+// WriteRunInfo writes run.json atomically, settings sorted by key, with the checksums of the run's other files, which
+// are there already. Settings are a map, a struct, a json.RawMessage or anything else that has a JSON form; NaN and
+// infinities have none.
 func WriteRunInfo(path string, info RunInfo) error {
+	settings, err := canonical(info.Settings)
+	if err != nil {
+		return fmt.Errorf("results: %s: settings: %w", path, err)
+	}
+	info.Schema, info.SettingsHash, info.Settings = Schema, hash(settings), json.RawMessage(settings)
+	if info.Checksums, err = checksums(filepath.Dir(path)); err != nil {
+		return err
+	}
 	return files.WriteFile(path, func(w io.Writer) error {
-		settings, err := canonical(info.Settings)
-		if err != nil {
-			return fmt.Errorf("settings: %w", err)
-		}
-		info.SettingsHash = hash(settings)
-		info.Settings = json.RawMessage(settings)
 		out := json.NewEncoder(w)
 		out.SetEscapeHTML(false)
 		out.SetIndent("", "  ")
@@ -93,7 +118,7 @@ func WriteRunInfo(path string, info RunInfo) error {
 // ReadRunInfo reads what [WriteRunInfo] wrote. Settings is then what encoding/json makes of them, a map as a rule, with
 // numbers as json.Number. Settings that do not have the hash written beside them are an error.
 func ReadRunInfo(path string) (RunInfo, error) {
-	text, err := os.ReadFile(path)
+	text, err := files.ReadRegular(path)
 	if err != nil {
 		return RunInfo{}, fmt.Errorf("results: %w", err)
 	}
@@ -105,9 +130,12 @@ func ReadRunInfo(path string) (RunInfo, error) {
 }
 
 func decodeRunInfo(text []byte) (RunInfo, error) {
-	var info RunInfo
+	info := RunInfo{Schema: 1}
 	if err := decodeJSON(text, &info); err != nil {
 		return RunInfo{}, err
+	}
+	if info.Schema < 1 || info.Schema > Schema {
+		return RunInfo{}, fmt.Errorf("schema %d, want 1 … %d: a newer rollcall wrote it", info.Schema, Schema)
 	}
 	if _, err := info.Status.MarshalText(); err != nil { // where there was no status at all
 		return RunInfo{}, err
@@ -120,17 +148,6 @@ func decodeRunInfo(text []byte) (RunInfo, error) {
 		return RunInfo{}, fmt.Errorf("settings_hash %q, want %q, the hash of the settings beside it", info.SettingsHash, want)
 	}
 	return info, nil
-}
-
-// Complete reports whether dir holds a finished run with these settings, its curve readable to its last round. Anything
-// that is missing, broken, unfinished or of other settings is not complete and has to run again.
-func Complete(dir, settingsHash string) bool {
-	info, err := ReadRunInfo(filepath.Join(dir, RunFile))
-	if err != nil || info.Status != RunComplete || info.SettingsHash != settingsHash {
-		return false
-	}
-	curve, err := ReadCurve(filepath.Join(dir, CurveFile))
-	return err == nil && len(curve) > 0 && curve[len(curve)-1].Round == info.Rounds
 }
 
 // decodeJSON reads one JSON value with nothing behind it.

@@ -26,17 +26,39 @@ type Run struct {
 	Curve  []CurveRow
 	Info   *RunInfo // nil where there is no readable run.json: the run goes on, or was killed
 	Extra  []string // names of the other CSV files in the folder, sorted
+	Also   []string // other tables that have the same run in their folders
+
+	Damaged bool // something is wrong with its files, or it is no run of its own; see [FindRuns]
 }
 
-// RunUnfinished is the status of a run without a run.json: it goes on, or was killed. It is never written.
-const RunUnfinished RunStatus = "unfinished"
+// Statuses that are never written.
+const (
+	RunUnfinished RunStatus = "unfinished" // of a run without a run.json: it goes on, or was killed
+	RunDamaged    RunStatus = "damaged"    // of one whose files are not what they say
+)
 
-// Status says how the run ended. A run whose curve does not reach the round that its run.json says is unfinished.
+// RunStatuses are all there are, those of most use first.
+func RunStatuses() []RunStatus {
+	return []RunStatus{RunComplete, RunInterrupted, RunDiverged, RunFailed, RunUnfinished, RunDamaged}
+}
+
+// Status says how the run ended.
 func (r *Run) Status() RunStatus {
-	if r.Info == nil || r.Info.Status == RunComplete && r.Rounds() != r.Info.Rounds {
+	switch {
+	case r.Damaged:
+		return RunDamaged
+	case r.Info == nil:
 		return RunUnfinished
 	}
 	return r.Info.Status
+}
+
+// Likeness returns what the run has alike with others of a mean; the zero value where nobody knows.
+func (r *Run) Likeness() Likeness {
+	if r.Info == nil {
+		return Likeness{}
+	}
+	return r.Info.Likeness()
 }
 
 // Rounds returns the last evaluated round.
@@ -54,9 +76,10 @@ func (r *Run) Device() string {
 func (r *Run) Key() CellKey { return r.Cell.Key(r.Params) }
 
 // FindRuns reads every run below the folders: those of a whole output folder, of a table, of a cell or of a seed. Runs
-// come in the order of their folders' names. What is wrong with a file is in bad, by name and line, and what is right
-// of it is used: a curve cut off in its last line keeps its other lines. A run found twice counts once; two that should
-// be the same run and are not are bad, both named, and the first one counts.
+// come in the order of their folders' names. All that is wrong is in bad, by file, and by line where it is of one: what
+// cannot be read, what is not as run.json says (settings, seed, rounds, numbers, checksums), and seeds of a cell that
+// have the same numbers. The runs it is of are damaged, which no mean takes; what is right of them can be looked at. A
+// run found twice counts once; two that should be the same run and are not are bad, both named, and the first counts.
 //
 // The error is of a folder that cannot be read at all, or ctx's.
 func FindRuns(ctx context.Context, folders ...string) (runs []Run, bad []error, err error) {
@@ -77,7 +100,7 @@ func FindRuns(ctx context.Context, folders ...string) (runs []Run, bad []error, 
 		}
 	}
 	runs, doubles := OnlyOnce(runs)
-	return runs, append(bad, doubles...), nil
+	return runs, slices.Concat(bad, doubles, RefuseTwins(runs)), nil
 }
 
 // RunFolders returns the folders below some that have a curve, each once, in order of names within each.
@@ -98,15 +121,16 @@ func RunFolders(ctx context.Context, folders ...string) (dirs []string, err erro
 	return dirs, err
 }
 
-// filesNamed returns the files of a name in folders and below, each once, in order of their paths within each folder.
+// filesNamed returns the files of a name in folders and below, each once, in order of their paths within each folder. A
+// folder that is a link is followed; links below it are not.
 func filesNamed(ctx context.Context, name string, folders []string) (paths []string, err error) {
 	for _, folder := range folders {
-		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		err := fs.WalkDir(os.DirFS(folder), ".", func(path string, d fs.DirEntry, err error) error {
 			if err == nil {
 				err = ctx.Err()
 			}
 			if err == nil && !d.IsDir() && d.Name() == name {
-				paths = append(paths, path)
+				paths = append(paths, filepath.Join(folder, filepath.FromSlash(path)))
 			}
 			return err
 		})
@@ -114,7 +138,7 @@ func filesNamed(ctx context.Context, name string, folders []string) (paths []str
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("results: %w", err)
+			return nil, fmt.Errorf("results: %s: %w", folder, err)
 		}
 	}
 	return UniquePaths(paths), nil
@@ -166,7 +190,11 @@ func ReadRunFolder(dir string) (r Run, bad []error) {
 			filepath.Join(dir, RunFile), info.Seed, r.Seed, CurveFile))
 	default:
 		r.Info = &info
+		if len(bad) == 0 { // what else there is to say of lines that cannot be read says nothing new
+			bad = r.check()
+		}
 	}
+	r.Damaged = len(bad) > 0
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return r, append(bad, fmt.Errorf("results: %w", err))
@@ -181,7 +209,7 @@ func ReadRunFolder(dir string) (r Run, bad []error) {
 
 // withLine adds to an error of reading JSON in which line of the file it is.
 func withLine(path string, err error) error {
-	text, readErr := os.ReadFile(path)
+	text, readErr := files.ReadRegular(path)
 	if readErr != nil {
 		return err
 	}
@@ -211,51 +239,6 @@ func fits(row CurveRow, before []CurveRow) error {
 	}
 	if row.Round <= last.Round {
 		return fmt.Errorf("round %d after round %d, want rounds ascending", row.Round, last.Round)
-	}
-	return nil
-}
-
-// OnlyOnce drops runs that are there twice, and complains of those that differ.
-func OnlyOnce(runs []Run) (different []Run, bad []error) {
-	type identity struct {
-		key   CellKey
-		seed  uint32
-		table string // runs that are not whole may well differ from one table to another
-	}
-	first := map[identity]int{}
-	for _, r := range runs {
-		id := identity{key: r.Key(), seed: r.Seed}
-		if r.Status() != RunComplete {
-			id.table = r.Dir
-		}
-		at, twice := first[id]
-		if !twice {
-			first[id] = len(different)
-			different = append(different, r)
-			continue
-		}
-		if err := SameNumbers(different[at].Curve, r.Curve); err != nil {
-			bad = append(bad, fmt.Errorf("results: %s and %s: the same run, but %w",
-				filepath.Join(different[at].Dir, CurveFile), filepath.Join(r.Dir, CurveFile), err))
-		}
-	}
-	return different, bad
-}
-
-// SameNumbers reports where two curves of one run differ: in anything but time, version and the table they were run
-// for.
-func SameNumbers(a, b []CurveRow) error {
-	plain := func(r CurveRow) CurveRow {
-		r.ElapsedSec, r.Version, r.Table = 0, "", ""
-		return r
-	}
-	for i := range min(len(a), len(b)) {
-		if x, y := plain(a[i]), plain(b[i]); fmt.Sprint(x) != fmt.Sprint(y) { // as text: NaN equals NaN
-			return fmt.Errorf("they differ in line %d, round %d", i+2, a[i].Round)
-		}
-	}
-	if len(a) != len(b) {
-		return fmt.Errorf("one ends after line %d, the other after line %d", len(a)+1, len(b)+1)
 	}
 	return nil
 }

@@ -30,36 +30,10 @@ type Experiment struct {
 
 // Folder returns OUT/TABLE/METHOD_DATA_AVAILABILITY_HASH/seed-N.
 func Folder(out, table string, s settings.Settings, seed uint32) string {
-	return filepath.Join(out, table, fmt.Sprintf("%s_%s_%s_%s", s.Method, s.Data, s.Availability, results.Hash(s)),
-		fmt.Sprintf("seed-%d", seed))
+	return filepath.Join(out, table, results.CellFolder(s.Cell(table), results.Hash(s)), fmt.Sprintf("seed-%d", seed))
 }
 
-// Finished reports whether dir holds the experiment's complete result already, in the precision asked for if one is.
-// Official data are the same in every run; where this run or that one takes altered files, the data are opened, and
-// their checksums have to agree.
-func (x *Experiment) Finished(ctx context.Context, l *Session, dir string) (bool, error) {
-	if !results.Complete(dir, results.Hash(x.Settings)) {
-		return false, nil
-	}
-	if x.Clients {
-		if _, err := os.Stat(filepath.Join(dir, results.DecisionsFile)); err != nil {
-			return false, nil //nolint:nilerr // a run without the file has to run again, for whatever reason it is not there
-		}
-	}
-	info, err := results.ReadRunInfo(filepath.Join(dir, results.RunFile))
-	if asked := l.Machine.Precision; err == nil && asked != "" && asked != info.Precision {
-		return false, nil
-	}
-	if err != nil || !info.AllowAltered && !l.Machine.Altered {
-		return err == nil, err
-	}
-	if err := l.OpenData(ctx, &x.Settings, x.Seed); err != nil {
-		return false, err
-	}
-	return info.DataChecksum == l.checksum(), nil
-}
-
-// Do runs the experiment and writes curve.csv and run.json, those of a failed or interrupted run as well. The curve is
+// Do runs the experiment and writes curve.csv and run.json, those of a failed, diverged or interrupted run as well. The curve is
 // written anew with every evaluation, so that a killed run leaves its rows, but only run.json makes it a result.
 func (x *Experiment) Do(ctx context.Context, l *Session, p progress) (rows []results.CurveRow, err error) {
 	started := time.Now()
@@ -80,15 +54,19 @@ func (x *Experiment) Do(ctx context.Context, l *Session, p progress) (rows []res
 	rows, rounds, err := x.rounds(ctx, l, eventProgress{p, log}, started)
 	p.stop()
 	err = errors.Join(err, log.Close())
+	engine := l.Engine.Info()
 	info := results.RunInfo{
-		Status: results.RunComplete, Rounds: rounds, Settings: x.Settings, Seed: x.Seed,
-		Data: l.Data.Name, DataChecksum: l.checksum(), AllowAltered: l.Machine.Altered,
-		Engine: l.Engine.Info().Engine, Precision: l.Engine.Info().Precision, Device: l.Engine.Info().Device,
+		Status: results.RunComplete, Rounds: rounds, Settings: x.Settings, Unused: x.Settings.Unused(), Seed: x.Seed,
+		Data: l.Data.Name, DataChecksum: l.checksum(&x.Settings), AllowAltered: l.Machine.Altered,
+		Engine: engine.Engine, Precision: engine.Precision, Device: engine.Device,
+		Numerics: engine.Numerics, Revisions: revisions(&x.Settings, engine.Revision),
 		Version: Version(), GoVersion: runtime.Version(), Started: started.UTC(), Finished: time.Now().UTC(),
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		info.Status, info.Error = results.RunInterrupted, fmt.Sprintf("interrupted after %d rounds", rounds)
+	case IsDiverged(err):
+		info.Status, info.Error = results.RunDiverged, err.Error()
 	case err != nil:
 		info.Status, info.Error = results.RunFailed, err.Error()
 	}
@@ -130,7 +108,8 @@ func (x *Experiment) rounds(
 		}
 		for _, loss := range []files.Optional{row.TrainLoss, row.TestLoss} {
 			if math.IsNaN(loss.Value) || math.IsInf(loss.Value, 0) {
-				return fmt.Errorf("round %d: the model's loss is %g, want a finite number", round, loss.Value)
+				return &divergedError{fmt.Errorf("%s: round %d: the model's loss is %g, want a finite number (a lower --lr may help)",
+					x.Settings.Method, round, loss.Value)}
 			}
 		}
 		return nil

@@ -96,7 +96,9 @@ func (f *Federation) round(ctx context.Context, t int) (active int, lr float64, 
 	}
 	_, err = f.Method.Round(ctx, r)
 	if d, ok := errors.AsType[*nets.DivergedError](err); ok { // rounds and steps counted as in the CSV, from 1
-		err = fmt.Errorf("%s: round %d: client %d: local step %d: loss %g, want a finite number (a lower --lr may help)", f.settings.Method, t+1, d.Client, d.Step+1, d.Loss)
+		err = &divergedError{fmt.Errorf(
+			"%s: round %d: client %d: local step %d: loss %g, want a finite number (a lower --lr may help)",
+			f.settings.Method, t+1, d.Client, d.Step+1, d.Loss)}
 	}
 	return len(r.Active), r.LR, err
 }

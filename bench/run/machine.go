@@ -67,9 +67,10 @@ func maxThreads() int { return max(64, 4*runtime.NumCPU()) }
 
 // Choice is the processor that trains.
 type Choice struct {
-	CUDA bool
-	Card int
-	why  string // " (auto: …)", or nothing where the user said it
+	CUDA   bool
+	Card   int
+	engine string // cuda-sm90 and the like
+	why    string // " (auto: …)", or nothing where the user said it
 }
 
 // Choose finds the processor that --device asks for: with auto the first usable card, or else the CPU.
@@ -85,7 +86,7 @@ func (m *Machine) Choose() (Choice, error) {
 		}
 		for _, c := range cards {
 			if c.Unusable == "" {
-				return Choice{CUDA: true, Card: c.Index, why: " (auto: the first usable card)"}, nil
+				return Choice{CUDA: true, Card: c.Index, engine: c.Engine(), why: " (auto: the first usable card)"}, nil
 			}
 		}
 		return Choice{why: fmt.Sprintf(" (auto: card 0, %s: %s)", cards[0].Name, cards[0].Unusable)}, nil
@@ -100,7 +101,23 @@ func (m *Machine) Choose() (Choice, error) {
 	case cards[card].Unusable != "":
 		return Choice{}, fmt.Errorf("device %s: %s: %s", m.Device, cards[card].Name, cards[card].Unusable)
 	}
-	return Choice{CUDA: true, Card: card}, nil
+	return Choice{CUDA: true, Card: card, engine: cards[card].Engine()}, nil
+}
+
+// Numerics returns the class of the numbers that the engine of this machine computes, and the engine's revision.
+func (m *Machine) Numerics() (class string, revision int, err error) {
+	c, err := m.Choose()
+	if err != nil {
+		return "", 0, err
+	}
+	if c.CUDA {
+		return nets.Numerics(c.engine, string(cmp.Or(gpu.Precision(m.Precision), gpu.TF32))), gpu.Revision, nil
+	}
+	kernels, err := cpu.Select()
+	if err != nil {
+		return "", 0, err
+	}
+	return nets.Numerics("cpu-"+kernels.Name(), string(gpu.FP32)), nets.CPURevision, nil
 }
 
 // Demand is what an engine is opened for: batches of so many samples, and, if they are known, rounds of so many clients

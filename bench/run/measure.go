@@ -3,9 +3,11 @@ package run
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"rollcall/algos/availability"
 	"rollcall/bench/settings"
+	"rollcall/results"
 	"rollcall/results/papers"
 )
 
@@ -75,7 +77,25 @@ func (p *Pool) lines(ctx context.Context, f *papers.Figure, w *Wanted, decisions
 		if lines[i].Runs = runs; failed != nil {
 			return fmt.Errorf("%s: %w", tasks[i].Label, failed)
 		}
-		return nil
+		return markLine(&lines[i], tasks[i].Label)
 	})
 	return lines, err
+}
+
+// markLine adds to the name of a line what its mean is not: over all seeds, or over runs that are alike.
+func markLine(line *papers.Line, label string) error {
+	var marks []string
+	if away := len(line.Diverged); away > 0 {
+		if len(line.Curves) == 0 {
+			return fmt.Errorf("%s: every seed diverged: %s", label, line.Diverged[0].Info.Error)
+		}
+		marks = append(marks, fmt.Sprintf("[%d of %d seeds, %d diverged]", len(line.Curves), len(line.Curves)+away, away))
+	}
+	if words := results.MixedWords(line.Of); words != "" {
+		marks = append(marks, "[mixed: "+words+"]")
+	}
+	if line.Series != "" && marks != nil {
+		line.Series += " " + strings.Join(marks, " ")
+	}
+	return nil
 }

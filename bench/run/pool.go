@@ -26,11 +26,14 @@ func (m *Machine) ValidateAtOnce() error {
 type Pool struct {
 	Sessions []*Session
 	Stderr   io.Writer
+	Keep     Keep
+
+	made sync.Map // folders of the runs that were made, not kept
 }
 
 // NewPool returns a pool of as many sessions as the machine is to hold at a time.
-func NewPool(stderr io.Writer, machine Machine) *Pool {
-	p, shared := &Pool{Stderr: stderr}, &sharedData{}
+func NewPool(stderr io.Writer, machine Machine, keep Keep) *Pool {
+	p, shared := &Pool{Stderr: stderr, Keep: keep}, &sharedData{}
 	if machine.AtOnce > 1 {
 		p.Stderr = &sharedLog{w: stderr}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -112,17 +111,9 @@ func (p eventProgress) evaluated(row results.CurveRow) {
 }
 
 // KeptEvents writes the event file of a finished run that is kept, where --events asks for it.
-func (m *Machine) KeptEvents(dir string) error {
+func (m *Machine) KeptEvents(r *results.Run) error {
 	if !m.Events {
 		return nil
 	}
-	rows, err := results.ReadCurve(filepath.Join(dir, results.CurveFile))
-	if err != nil {
-		return err
-	}
-	info, err := results.ReadRunInfo(filepath.Join(dir, results.RunFile))
-	if err != nil {
-		return err
-	}
-	return events.WriteCurve(dir, rows, info.Started)
+	return events.WriteCurve(r.Dir, r.Curve, r.Info.Started)
 }

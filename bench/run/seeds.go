@@ -2,11 +2,13 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"rollcall/bench/settings"
+	"rollcall/results"
 	"rollcall/results/papers"
 )
 
@@ -21,13 +23,14 @@ type seedRun struct {
 	Experiment
 	label     string
 	decisions bool
+	pool      *Pool
 
-	runs papers.Runs // this run alone
-	kept bool        // it was there already
+	run  results.Run
+	kept bool // it was there already
 }
 
 // Seeds runs the seeds of the cells, or finds their runs in OUT, and calls finished for one cell after the other, with
-// the runs before the first that failed and why that one did.
+// the runs before the first that failed and why that one did. Seeds that diverged are among the runs.
 func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []uint32, decisions bool,
 	finished func(cell int, runs papers.Runs, failed error) error,
 ) error {
@@ -37,19 +40,21 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 			dir := Folder(p.Sessions[0].Machine.Out, table, t.Settings, seed)
 			r := &seedRun{
 				Experiment: Experiment{Table: table, Settings: t.Settings, Seed: seed, Dir: dir, Clients: decisions},
-				label:      fmt.Sprintf("%s seed %d", t.Label, seed), decisions: decisions,
+				label:      fmt.Sprintf("%s seed %d", t.Label, seed), decisions: decisions, pool: p,
 			}
 			runs[i], jobs[i] = append(runs[i], r), append(jobs[i], &Job{Run: dir, Do: r.do})
 		}
 	}
 	return p.Run(ctx, jobs, func(i int) error {
-		var all papers.Runs
+		var failed error
+		var done []results.Run
 		kept := 0
 		for k, r := range runs[i] {
 			if err := jobs[i][k].Err; err != nil {
-				return finished(i, all, fmt.Errorf("seed %d: %w", seeds[k], err))
+				failed = fmt.Errorf("seed %d: %w", seeds[k], err)
+				break
 			}
-			all.Add(&r.runs)
+			done = append(done, r.run)
 			if r.kept {
 				kept++
 			}
@@ -57,49 +62,79 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 		if kept > 0 {
 			Logf(p.Stderr, "%s: %s kept\n", tasks[i].Label, Count(kept, "finished run"))
 		}
-		return finished(i, all, nil)
+		all, err := together(done, decisions)
+		for _, r := range all.Diverged {
+			Logf(p.Stderr, "rollcall: %s: seed %d: %s\n", tasks[i].Label, r.Seed, r.Info.Error)
+		}
+		return finished(i, all, errors.Join(failed, err))
 	})
+}
+
+// together returns the runs of a cell as one; seeds with the same numbers are refused, all of them.
+func together(runs []results.Run, decisions bool) (all papers.Runs, err error) {
+	if twins := results.RefuseTwins(runs); twins != nil {
+		return all, errors.Join(twins...)
+	}
+	for i := range runs {
+		if err := all.Add(&runs[i], decisions); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
 }
 
 // do finds the run or makes it, and reads it.
 func (r *seedRun) do(ctx context.Context, l *Session) error {
-	dir, err := r.earlier(ctx, l)
+	kept, err := r.earlier(ctx, l)
 	if err != nil {
 		return err
 	}
-	if r.kept = dir != ""; r.kept {
-		err = l.Machine.KeptEvents(dir)
-	} else {
-		dir = r.Dir
-		_, err = r.Do(ctx, l, NewProgress(l.Stderr, r.label))
+	if r.kept = kept != nil; r.kept {
+		r.run = *kept
+		return l.Machine.KeptEvents(kept)
 	}
-	if err != nil {
+	if _, err = r.Do(ctx, l, NewProgress(l.Stderr, r.label)); err != nil && !IsDiverged(err) {
 		return err
 	}
-	return r.runs.Read(dir, r.decisions)
+	r.pool.made.Store(r.Dir, true)
+	run, bad := results.ReadRunFolder(r.Dir)
+	r.run = run
+	return errors.Join(bad...)
 }
 
-// earlier returns the folder of a finished run with the same settings and seed, of whichever table; "" if there is
-// none.
-func (x *Experiment) earlier(ctx context.Context, l *Session) (dir string, err error) {
-	out := l.Machine.Out
-	name, seed := filepath.Base(filepath.Dir(x.Dir)), filepath.Base(x.Dir)
+// earlier returns the finished run with the same settings and seed, of whichever table; nil if there is none. One of
+// another table is copied into this one's folder, which has all its runs then.
+func (r *seedRun) earlier(ctx context.Context, l *Session) (*results.Run, error) {
+	out, keep := l.Machine.Out, r.pool.Keep
+	if _, made := r.pool.made.Load(r.Dir); made {
+		keep.Again = false // it was run anew already, for another cell
+	}
+	if keep.Again {
+		return nil, nil //nolint:nilnil // no run, and nothing wrong
+	}
+	name, seed := filepath.Base(filepath.Dir(r.Dir)), filepath.Base(r.Dir)
 	tables, err := os.ReadDir(out)
 	if err != nil {
-		return "", fmt.Errorf("output folder: %w", err)
+		return nil, fmt.Errorf("output folder: %w", err)
 	}
-	dirs := []string{x.Dir}
+	dirs := []string{r.Dir}
 	for _, table := range tables { // in order of names, so that the choice is always the same
-		dirs = append(dirs, filepath.Join(out, table.Name(), name, seed))
+		if dir := filepath.Join(out, table.Name(), name, seed); dir != r.Dir {
+			dirs = append(dirs, dir)
+		}
 	}
 	for _, dir := range dirs {
-		finished, err := x.Finished(ctx, l, dir)
+		run, err := r.Kept(ctx, l, dir, keep)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		if finished {
-			return dir, nil
+		if run == nil {
+			continue
 		}
+		if dir != r.Dir {
+			return results.Adopt(run, r.Dir, r.Table)
+		}
+		return run, nil
 	}
-	return "", nil
+	return nil, nil //nolint:nilnil // none is there, and nothing wrong
 }

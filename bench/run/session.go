@@ -9,6 +9,7 @@ import (
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/nets"
+	"rollcall/results"
 )
 
 // Session keeps what one run after the other can use: the data set and the engine opened last.
@@ -113,8 +114,13 @@ func (l *Session) Open(ctx context.Context, s *settings.Settings, seed uint32) e
 	return nil
 }
 
-// checksum names the bytes of the data set that is open.
-func (l *Session) checksum() string { return "sha256:" + l.Data.Checksum }
+// checksum names the bytes of the data set that is open for s.
+func (l *Session) checksum(s *settings.Settings) string {
+	if s.Data == "synthetic" || s.SplitAway() {
+		return results.OfSeed(l.Data.Checksum)
+	}
+	return results.OfFiles(l.Data.Checksum)
+}
 
 func (l *Session) closeEngine() error {
 	if l.Engine == nil {

@@ -66,14 +66,18 @@ func Cells(t *papers.Table, w *Wanted) ([]Cell, error) {
 
 // Summary is what has become of a table.
 type Summary struct {
-	Path    string // of summary.csv
-	Rows    []results.SummaryRow
-	Failed  int   // cells
+	Path   string // of summary.csv
+	Rows   []results.SummaryRow
+	Failed int // cells
+
+	Diverged int // cells, in some seed; each of these has been said
+
 	Stopped error // why the table was interrupted; nil: it was not
 }
 
 // Table runs the cells, data set by data set, and writes the summary after each, so that an interrupted table leaves
-// what it has: a cell when it and all before it are done.
+// what it has: a cell when it and all before it are done. The summary is of all runs in the table's folder; the rows
+// that are returned, of the seeds that were asked for.
 func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summary, error) {
 	var (
 		done       = Summary{Path: filepath.Join(p.Sessions[0].Machine.Out, t.ID, results.SummaryFile)}
@@ -81,6 +85,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		tasks      []Task
 		references = map[string]papers.Runs{} // of the reference method, which a table has first, by column
 		rows       = make([][]results.SummaryRow, len(cells))
+		folder     = p.summary(t, cells)
 	)
 	for n, i := range order {
 		place := fmt.Sprintf("[%d/%d]", n+1, len(cells))
@@ -93,6 +98,9 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		column := columnLabel(c)
 		of, err := summarise(t, c, runs, references[column], failed)
 		rows[order[n]] = of
+		if failed != nil && len(runs.Of) == 0 {
+			folder.failed = append(folder.failed, of...)
+		}
 		if c.Settings.Method == t.Reference {
 			references[column] = runs
 		}
@@ -106,14 +114,16 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		if failed != nil {
 			done.Failed++
 			Logf(p.Stderr, "rollcall: %s\n", settings.OneLine(failed))
+		} else if len(runs.Diverged) > 0 {
+			done.Diverged++
 		}
-		return results.WriteSummary(done.Path, slices.Concat(rows...))
+		return folder.write(ctx)
 	})
 	if errors.Is(err, context.Canceled) {
 		done.Stopped, err = err, nil
 	}
 	done.Rows = slices.Concat(rows...)
-	return done, err
+	return done, errors.Join(err, folder.write(context.WithoutCancel(ctx)))
 }
 
 // byData returns the cells' indices with those of one data set together, so that each is opened once.
@@ -150,13 +160,16 @@ func columnLabel(c Cell) string {
 func summarise(t *papers.Table, c Cell, runs, reference papers.Runs, failed error) ([]results.SummaryRow, error) {
 	s := c.Settings
 	row := results.SummaryRow{
-		Cell: s.Cell(t.ID), Params: s.Params(), Status: results.CellOK, Version: Version(), Device: runs.Device,
+		Cell: s.Cell(t.ID), Params: s.Params(), Status: results.CellOK, Version: Version(),
 	}
 	switch {
 	case errors.Is(failed, context.Canceled):
 		row.Status, row.Error = results.CellInterrupted, "interrupted"
 	case failed != nil:
 		row.Status, row.Error = results.CellFailed, failed.Error()
+	}
+	if len(runs.Of)+len(runs.Diverged) > 0 {
+		runs.About(&row)
 	}
 	var rows []results.SummaryRow
 	for _, e := range t.Entries {

@@ -7,10 +7,7 @@ import (
 
 // Evaluates reports whether the model is evaluated after so many rounds.
 func (s *Settings) Evaluates(round int) bool {
-	if round == s.Rounds || round%s.EvalEvery == 0 {
-		return true
-	}
-	return s.EvalLast.Value != nil && round > s.Rounds-results.ProtocolRounds && round%int(*s.EvalLast.Value) == 0
+	return results.Evaluated(round, s.Rounds, s.EvalEvery, int(s.EvalLast.Or(0)))
 }
 
 // Rate returns the local learning rate of round t, from 0.

@@ -157,15 +157,12 @@ func (e *Engine) upload(s *plan.Samples) (partMemory, error) {
 // do runs f on the thread that owns the card.
 func (e *Engine) do(f func() error) error { return e.thread.Do(f) }
 
-// revision is the revision of this engine's numbers, in all classes.
-const revision = 1
-
 // Info implements [nets.Engine].
 func (e *Engine) Info() nets.Info {
-	engine, precision := fmt.Sprintf("cuda-sm%d", e.card.Arch()), string(e.options.Precision)
+	engine, precision := engineOn(e.card.Capability()), string(e.options.Precision)
 	return nets.Info{
 		Engine: engine, Device: e.card.Name, Precision: precision, Params: e.model.P,
-		Numerics: nets.Numerics(engine, precision), Revision: revision,
+		Numerics: nets.Numerics(engine, precision), Revision: Revision,
 	}
 }
 

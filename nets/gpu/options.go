@@ -1,5 +1,7 @@
 package gpu
 
+import "strings"
+
 // Options say how a CUDA engine works.
 type Options struct {
 	Device     int       // number of the card
@@ -27,3 +29,11 @@ type Card struct {
 	Multiprocessors int
 	Unusable        string // why this engine cannot use it; "" if it can
 }
+
+// Engine names the engine on the card, as [nets.Info] does: cuda-sm90.
+func (c Card) Engine() string { return engineOn(c.Capability) }
+
+func engineOn(capability string) string { return "cuda-sm" + strings.Replace(capability, ".", "", 1) }
+
+// Revision is the revision of this engine's numbers, in all classes.
+const Revision = 1

@@ -36,6 +36,7 @@ type DiffOptions struct {
 	Metrics []metrics.Metric // measured columns
 	Level   float64          // of the confidence intervals, above 0 and below 1
 	Ignore  []string         // columns that may differ between A and B, of [results.KeyColumns]
+	Mixed   bool             // the seeds of one side need not be alike
 }
 
 // Diffing is two sets of runs compared.
@@ -43,22 +44,27 @@ type Diffing struct {
 	Rows         []DiffRow
 	Level        float64
 	OnlyA, OnlyB []string // runs without a partner, by cell and seed
+	Differ       []string // in what else partners differ: numerics, data, version, …
 }
 
 // Diff compares runs of the same cell and seed: of each the mean over the last [results.ProtocolRounds] rounds. Runs
-// that are not complete do not count. Differences are paired: what a seed does to both sides cancels. The interval is
+// that are not complete do not count. The runs of one side that are of one cell have to be alike, or to be mixed; what
+// partners differ in beside their columns is said. Differences are paired: what a seed does to both sides cancels. The interval is
 // Student's, d ± t·s/√n with n−1 degrees of freedom, for differences that are normal, which nobody can tell from three
 // seeds.
 func Diff(a, b []results.Run, o DiffOptions) (Diffing, error) {
-	runsA, cells, err := bySeed(a, o.Ignore)
+	runsA, cells, err := bySeed(a, o)
 	if err != nil {
 		return Diffing{}, err
 	}
-	runsB, _, err := bySeed(b, o.Ignore)
+	runsB, _, err := bySeed(b, o)
 	if err != nil {
 		return Diffing{}, err
 	}
-	d := Diffing{Level: o.Level, OnlyA: runsA.without(runsB), OnlyB: runsB.without(runsA)}
+	d := Diffing{
+		Level: o.Level, OnlyA: runsA.without(runsB), OnlyB: runsB.without(runsA),
+		Differ: runsA.differences(runsB, cells),
+	}
 	for _, k := range cells {
 		for _, m := range o.Metrics {
 			if row := diffCell(k, m, runsA[k], runsB[k], o.Level); row.N > 0 {
@@ -85,22 +91,63 @@ func (a seedRuns) without(b seedRuns) (names []string) {
 	return names
 }
 
+// differences says in what partners differ beside the columns of their cell, and how many pairs do.
+func (a seedRuns) differences(b seedRuns, cells []results.CellKey) (differ []string) {
+	pairs := map[string]int{}
+	for _, k := range cells {
+		for seed, x := range a[k] {
+			y := b[k][seed]
+			if y == nil {
+				continue
+			}
+			like, other := x.Likeness(), y.Likeness()
+			like.Settings, other.Settings = "", "" // the columns say it, or it is to be ignored
+			like.Checksum, other.Checksum = x.Info.DataChecksum, y.Info.DataChecksum
+			words := like.Unlike(other)
+			for _, v := range []struct{ what, a, b string }{
+				{"engine", x.Info.Engine, y.Info.Engine}, {"precision", x.Info.Precision, y.Info.Precision},
+				{"device", x.Info.Device, y.Info.Device}, {"version", x.Info.Version, y.Info.Version},
+			} {
+				if v.a != v.b {
+					words = append(words, fmt.Sprintf("%s %s and %s", v.what, v.a, v.b))
+				}
+			}
+			for _, w := range words {
+				pairs[w]++
+			}
+		}
+	}
+	for _, words := range slices.Sorted(maps.Keys(pairs)) {
+		differ = append(differ, fmt.Sprintf("%s (%d pairs)", words, pairs[words]))
+	}
+	return differ
+}
+
 // bySeed sorts complete runs by cell and seed; keys are in the order of the runs.
-func bySeed(runs []results.Run, ignore []string) (sorted seedRuns, keys []results.CellKey, err error) {
+func bySeed(runs []results.Run, o DiffOptions) (sorted seedRuns, keys []results.CellKey, err error) {
 	sorted = seedRuns{}
+	first := map[results.CellKey]*results.Run{}
 	for i := range runs {
 		r := &runs[i]
 		if r.Status() != results.RunComplete {
 			continue
 		}
-		k := r.Key().Ignoring(ignore)
+		k := r.Key().Ignoring(o.Ignore)
 		if sorted[k] == nil {
-			sorted[k] = map[uint32]*results.Run{}
+			sorted[k], first[k] = map[uint32]*results.Run{}, r
 			keys = append(keys, k)
 		}
 		if other := sorted[k][r.Seed]; other != nil {
 			return nil, nil, fmt.Errorf("results: diff: %s and %s are the same run but for what is ignored, want one of them",
 				other.Dir, r.Dir)
+		}
+		like, other := first[k].Likeness(), r.Likeness()
+		if len(o.Ignore) > 0 {
+			like.Settings, other.Settings = "", ""
+		}
+		if differ := like.Unlike(other); differ != nil && !o.Mixed {
+			return nil, nil, fmt.Errorf("results: diff: %s and %s are seeds of one cell, but differ: %s: want seeds that are "+
+				"alike, or --mixed", first[k].Dir, r.Dir, strings.Join(differ, "; "))
 		}
 		sorted[k][r.Seed] = r
 	}
@@ -166,6 +213,9 @@ func (d Diffing) Write(w io.Writer, m Markup) error {
 	m.table(table, &b)
 	fmt.Fprintf(&b, "\n%d rows, %d apart: by chance alone about %.1f would be; without a partner: %d in A, %d in B\n",
 		len(d.Rows), apart, (1-d.Level)*float64(len(d.Rows)), len(d.OnlyA), len(d.OnlyB))
+	for _, words := range d.Differ {
+		fmt.Fprintf(&b, "A and B differ: %s\n", m.escape(words))
+	}
 	for _, r := range d.OnlyA {
 		fmt.Fprintf(&b, "only in A: %s\n", m.escape(r))
 	}

@@ -20,16 +20,18 @@ type ListRow struct {
 	Rounds int    `csv:"rounds"` // done, of the seed with the fewest
 	Most   int    `csv:"rounds_most"`
 	Status string `csv:"status"`
+	Mark   string `csv:"mark"`   // what sets its runs apart from others of the cell
 	Folder string `csv:"folder"` // of the cell
 }
 
 // ListRuns makes a row of every cell of every table.
 func ListRuns(runs []results.Run) (rows []ListRow) {
-	tables, byTable := results.Grouped(runs, func(r results.Run) string { return r.Table })
+	tables, byTable := results.ByTable(runs)
 	for _, table := range tables {
-		for _, c := range results.Cells(byTable[table]) {
+		for _, c := range results.Cells(byTable[table], false) {
 			row := ListRow{
-				Table: table, CellKey: c.CellKey, Status: c.Status(), Folder: cellFolder(c.Runs[0].Dir), Rounds: c.Runs[0].Rounds(),
+				Table: table, CellKey: c.CellKey, Status: c.Status(), Mark: c.Mark, Folder: cellFolder(c.Runs[0].Dir),
+				Rounds: c.Runs[0].Rounds(),
 			}
 			var seeds []string
 			for i := range c.Runs {
@@ -72,6 +74,9 @@ func WriteList(w io.Writer, rows []ListRow) error {
 		if own := r.Params.Minus(common); own != "" {
 			set = append(set, own.Words(" "))
 		}
+		if r.Mark != "" {
+			set = append(set, r.Mark)
+		}
 		rounds := fmt.Sprint(r.Rounds)
 		if r.Most > r.Rounds {
 			rounds += fmt.Sprintf(" … %d", r.Most)
@@ -88,7 +93,7 @@ func WriteList(w io.Writer, rows []ListRow) error {
 // WriteCell writes what there is to know of one cell: its settings, and what each seed reached.
 func WriteCell(w io.Writer, c results.RunCell) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", c.CellKey)
+	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(c.String()+" "+c.Mark))
 	fmt.Fprintf(&b, "tables: %s; status: %s\n\n", strings.Join(c.Tables, ", "), c.Status())
 	table := newTable("rrlrrrrrll", "seed", "rounds", "status", "test acc %", "train acc %", "test loss", "train loss",
 		"seconds", "engine", "device")

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -17,7 +16,11 @@ import (
 // ReadCSV reads what [WriteCSV] wrote; name is the file's, for errors. The header must have every column of T once, but
 // for optional ones, and no other, in any order. Errors name the line and the column.
 func ReadCSV[T any](r io.Reader, name string) ([]T, error) {
-	rows, _, bad := readRows[T](r, false)
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("results: %s: %w", name, err)
+	}
+	rows, _, bad := readRows[T](text, false)
 	if len(bad) > 0 {
 		return nil, fmt.Errorf("results: %s: %w", name, bad[0])
 	}
@@ -26,12 +29,11 @@ func ReadCSV[T any](r io.Reader, name string) ([]T, error) {
 
 // ReadCSVFile is [ReadCSV] of a file.
 func ReadCSVFile[T any](path string) ([]T, error) {
-	f, err := os.Open(path)
+	text, err := ReadRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("results: %w", err)
 	}
-	defer func() { _ = f.Close() }() // nothing was written
-	return ReadCSV[T](f, path)
+	return ReadCSV[T](bytes.NewReader(text), path)
 }
 
 // ReadCSVFileLenient reads what can be read of what [WriteCSV] wrote: every line that is whole and makes sense is a
@@ -42,12 +44,11 @@ func ReadCSVFile[T any](path string) ([]T, error) {
 // [ReadCSV] is for a program's own files, where one bad line makes the rest worthless; this is for looking at what
 // people have lying around. A file that cannot be opened is an error like others.
 func ReadCSVFileLenient[T any](path string) (rows []T, lines []int, bad []error) {
-	f, err := os.Open(path)
+	text, err := ReadRegular(path)
 	if err != nil {
 		return nil, nil, []error{fmt.Errorf("results: %w", err)}
 	}
-	defer func() { _ = f.Close() }() // nothing was written
-	rows, lines, bad = readRows[T](f, true)
+	rows, lines, bad = readRows[T](text, true)
 	for i, err := range bad {
 		bad[i] = fmt.Errorf("results: %s: %w", path, err)
 	}
@@ -56,11 +57,7 @@ func ReadCSVFileLenient[T any](path string) (rows []T, lines []int, bad []error)
 
 // readRows reads rows and the lines they begin in. It ends with the first error, or, if lenient, leaves out the lines
 // that have one.
-func readRows[T any](r io.Reader, lenient bool) (rows []T, lines []int, bad []error) {
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return nil, nil, []error{err}
-	}
+func readRows[T any](text []byte, lenient bool) (rows []T, lines []int, bad []error) {
 	in := csv.NewReader(bytes.NewReader(text))
 	in.ReuseRecord = true
 	order, err := readHeader(in, columns[T](), lenient)

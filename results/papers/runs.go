@@ -2,6 +2,7 @@ package papers
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -14,68 +15,78 @@ type Runs struct {
 	Curves    [][]results.CurveRow
 	Decisions [][]results.DecisionRow // where they were asked for
 	Clients   [][]results.ClientRow   // of a split that has them
-	Device    string
+	Of        []*results.RunInfo      // how each came about
+	Diverged  []*results.Run          // those that did, which are in none of the above
 }
 
-// Read appends a finished run.
-func (r *Runs) Read(dir string, decisions bool) error {
-	curve, err := results.ReadCurve(filepath.Join(dir, results.CurveFile))
-	if err != nil {
-		return err
+// Add appends a finished run. A seed that is there already is left out.
+func (r *Runs) Add(run *results.Run, decisions bool) error {
+	if run.Status() == results.RunDiverged {
+		r.Diverged = append(r.Diverged, run)
+		return nil
 	}
-	info, err := results.ReadRunInfo(filepath.Join(dir, results.RunFile))
-	if err != nil {
-		return err
+	if slices.ContainsFunc(r.Of, func(i *results.RunInfo) bool { return i.Seed == run.Seed }) {
+		return nil
 	}
 	if decisions {
-		rows, err := results.ReadDecisions(filepath.Join(dir, results.DecisionsFile))
+		rows, err := results.ReadDecisions(filepath.Join(run.Dir, results.DecisionsFile))
 		if err != nil {
 			return err
 		}
 		r.Decisions = append(r.Decisions, rows)
 	}
-	if err := r.readClients(dir); err != nil {
+	rows, err := results.ReadClients(filepath.Join(run.Dir, results.ClientsFile))
+	if err == nil {
+		r.Clients = append(r.Clients, rows)
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	r.Curves, r.Device = append(r.Curves, curve), info.Device
+	r.Curves, r.Of = append(r.Curves, run.Curve), append(r.Of, run.Info)
 	return nil
 }
 
-// readClients reads the clients' accuracies of a finished run, where it has them.
-func (r *Runs) readClients(dir string) error {
-	rows, err := results.ReadClients(filepath.Join(dir, results.ClientsFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// Rounds returns the fewest rounds that a run has; 0 where there is none.
+func (r *Runs) Rounds() int {
+	if len(r.Of) == 0 {
+		return 0
 	}
-	r.Clients = append(r.Clients, rows)
-	return err
+	return slices.MinFunc(r.Of, func(a, b *results.RunInfo) int { return a.Rounds - b.Rounds }).Rounds
 }
 
-// Add appends other runs.
-func (r *Runs) Add(other *Runs) {
-	r.Curves = append(r.Curves, other.Curves...)
-	r.Decisions = append(r.Decisions, other.Decisions...)
-	r.Clients = append(r.Clients, other.Clients...)
-	r.Device = other.Device
+// About puts into a row how its runs came about, and which of them diverged.
+func (r *Runs) About(row *results.SummaryRow) {
+	of := r.Of
+	if len(r.Diverged) > 0 {
+		first := r.Diverged[0]
+		if row.Status == results.CellOK {
+			row.Status = results.CellDiverged
+			row.Error = fmt.Sprintf("%d of %d seeds: seed %d: %s", len(r.Diverged), len(r.Diverged)+len(r.Of), first.Seed,
+				first.Info.Error)
+		}
+		if len(of) == 0 {
+			of = []*results.RunInfo{first.Info}
+		}
+	}
+	row.Rounds = r.Rounds()
+	row.About(of)
 }
 
 // Summaries returns the rows of a table, as `rollcall table` writes them, from runs that are there, whichever table
-// they were made for. What has no table of its own, such as single runs, gets accuracies.
-func Summaries(table string, runs []results.Run) (rows []results.SummaryRow, err error) {
+// they were made for. What has no table of its own, such as single runs, gets accuracies. Runs of a cell that are not
+// alike have rows of their own, unless they are to be mixed.
+func Summaries(table string, runs []results.Run, mixed bool) (rows []results.SummaryRow) {
 	t, unknown := TableByID(table)
 	if unknown != nil {
 		t = Sweep(table, "", nil, nil)
 	}
-	cells := results.Cells(runs)
+	cells := results.Cells(runs, mixed)
 	about, complete := make([]results.SummaryRow, len(cells)), make([]Runs, len(cells))
 	for i := range cells {
-		if about[i], complete[i], err = summaryOf(&cells[i], table); err != nil {
-			return nil, err
-		}
+		about[i], complete[i] = summaryOf(&cells[i], table)
 	}
 	for i := range cells {
 		reference := Runs{}
-		if at := t.referenceOf(&cells[i], cells); at >= 0 && sameSeeds(complete[at], complete[i]) {
+		if at := t.referenceOf(&cells[i], cells, mixed); at >= 0 && sameSeeds(complete[at], complete[i]) {
 			reference = complete[at]
 		}
 		for _, e := range t.Entries {
@@ -84,12 +95,13 @@ func Summaries(table string, runs []results.Run) (rows []results.SummaryRow, err
 				continue // a single run without evaluations of the training set
 			}
 			if err != nil {
-				return rows, err
+				r = about[i]
+				r.Metric, r.Status, r.Error = e.Metric, results.CellFailed, err.Error()
 			}
 			rows = append(rows, r)
 		}
 	}
-	return rows, nil
+	return rows
 }
 
 // Row returns the row of one number of a cell, of which about is what all its rows have; reference: see [Entry].
@@ -97,8 +109,6 @@ func (t *Table) Row(e Entry, about results.SummaryRow, runs, reference Runs) (ro
 	row = about
 	row.Metric = e.Metric
 	if row.N = len(runs.Curves); row.N > 0 {
-		last := runs.Curves[0][len(runs.Curves[0])-1]
-		row.Version, row.Engine, row.Precision = last.Version, last.Engine, last.Precision
 		if err := e.Fill(&row, runs, reference); err != nil {
 			return row, err
 		}
@@ -110,33 +120,40 @@ func (t *Table) Row(e Entry, about results.SummaryRow, runs, reference Runs) (ro
 }
 
 // summaryOf returns what all rows of a cell have, and its complete runs.
-func summaryOf(c *results.RunCell, table string) (row results.SummaryRow, complete Runs, err error) {
+func summaryOf(c *results.RunCell, table string) (row results.SummaryRow, complete Runs) {
 	row = results.SummaryRow{Cell: c.Runs[0].Cell, Params: c.Params, Status: results.CellOK}
 	row.Table = table
+	var left []*results.RunInfo // of runs that did not end
 	for i := range c.Runs {
 		r := &c.Runs[i]
-		if row.Device == "" {
-			row.Device = r.Device()
-		}
 		switch r.Status() {
-		case results.RunComplete:
-			if err := complete.readClients(r.Dir); err != nil {
-				return row, complete, err
+		case results.RunComplete, results.RunDiverged:
+			if err := complete.Add(r, false); err != nil {
+				row.Status, row.Error = results.CellFailed, err.Error()
 			}
-			complete.Curves = append(complete.Curves, r.Curve)
 		case results.RunFailed:
 			row.Status, row.Error = results.CellFailed, r.Info.Error
+			left = append(left, r.Info)
+		case results.RunDamaged:
+			row.Status, row.Error = results.CellFailed, fmt.Sprintf("seed %d: damaged", r.Seed)
 		case results.RunInterrupted, results.RunUnfinished:
 			if row.Status == results.CellOK {
 				row.Status, row.Error = results.CellInterrupted, "interrupted"
 			}
+			if r.Info != nil {
+				left = append(left, r.Info)
+			}
 		}
 	}
-	return row, complete, nil
+	complete.About(&row)
+	if len(complete.Of)+len(complete.Diverged) == 0 {
+		row.About(left)
+	}
+	return row, complete
 }
 
 // referenceOf returns which cell is of the table's reference method, in the column of another one; −1 where none is.
-func (t *Table) referenceOf(c *results.RunCell, cells []results.RunCell) int {
+func (t *Table) referenceOf(c *results.RunCell, cells []results.RunCell, mixed bool) int {
 	mine := c.Runs[0]
 	if t.Reference == "" || mine.Method == t.Reference {
 		return -1
@@ -144,7 +161,8 @@ func (t *Table) referenceOf(c *results.RunCell, cells []results.RunCell) int {
 	return slices.IndexFunc(cells, func(other results.RunCell) bool {
 		r := other.Runs[0]
 		return r.Method == t.Reference && r.Preset == mine.Preset && r.Data == mine.Data && r.Net == mine.Net &&
-			r.Availability == mine.Availability && r.Clients == mine.Clients && t.sameColumn(r.Params, mine.Params)
+			r.Availability == mine.Availability && r.Clients == mine.Clients && t.sameColumn(r.Params, mine.Params) &&
+			(mixed || r.Likeness().SameConditions(mine.Likeness()))
 	})
 }
 

@@ -41,7 +41,7 @@ func (f family) title() string { return f.key.Data + ", " + f.key.Availability }
 // name names a cell among the others: its method, and the settings that not all have.
 func (f family) name(c results.RunCell) string {
 	common := results.CommonParams(f.cells, func(c results.RunCell) results.Params { return c.Params })
-	return strings.TrimSpace(c.Method + " " + c.Params.Minus(common).Words(" "))
+	return strings.Join(strings.Fields(c.Method+" "+c.Params.Minus(common).Words(" ")+" "+c.Mark), " ")
 }
 
 // mostLines is how many lines of one method with different settings a figure has at most.
@@ -74,7 +74,7 @@ func families(cells []results.RunCell) (all []family) {
 
 // curves adds a figure of training curves for each family.
 func (b *builder) curves() {
-	for _, f := range families(results.Cells(b.Runs)) {
+	for _, f := range families(results.Cells(b.Runs, b.Mixed)) {
 		slices.SortStableFunc(f.cells, func(x, y results.RunCell) int { return b.place(x.Method) - b.place(y.Method) })
 		b.curveFigure(f)
 	}
@@ -91,6 +91,9 @@ func (b *builder) curveFigure(f family) {
 	for _, c := range f.cells {
 		name := f.name(c)
 		runs, complete := drawable(c)
+		if len(runs) == 0 {
+			continue
+		}
 		if !complete {
 			partial = append(partial, name)
 		}
@@ -133,10 +136,12 @@ func (b *builder) commonParams() results.Params {
 	return results.CommonParams(b.Runs, func(r results.Run) results.Params { return r.Params })
 }
 
-// drawable returns the complete runs of a cell, or all where none is.
+// drawable returns the complete runs of a cell, or all that can be trusted where none is.
 func drawable(c results.RunCell) (runs []*results.Run, complete bool) {
 	for i := range c.Runs {
-		runs = append(runs, &c.Runs[i])
+		if !c.Runs[i].Damaged {
+			runs = append(runs, &c.Runs[i])
+		}
 	}
 	done := slices.DeleteFunc(slices.Clone(runs), func(r *results.Run) bool { return r.Status() != results.RunComplete })
 	if len(done) == 0 {

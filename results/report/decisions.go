@@ -16,7 +16,7 @@ const mapRounds = 200
 // decisions adds importances (CA-Fed) of the runs that have them, and inclusion maps of the methods that leave somebody
 // out.
 func (b *builder) decisions() {
-	for _, f := range families(withFile(results.Cells(b.Runs), results.DecisionsFile)) {
+	for _, f := range families(withFile(results.Cells(b.Runs, b.Mixed), results.DecisionsFile)) {
 		slices.SortStableFunc(f.cells, func(x, y results.RunCell) int { return b.place(x.Method) - b.place(y.Method) })
 		title := f.title()
 		var (

@@ -90,7 +90,7 @@ type choice struct {
 func (b *builder) data() *pageData {
 	d := &pageData{
 		Version: b.Version, Made: b.Made.UTC().Format("2006-01-02 15:04 UTC"), Folders: b.Folders, Title: "rollcall report",
-		RunCount: len(b.Runs), CellCount: len(results.Cells(b.Runs)), FiguresFolder: figuresFolder,
+		RunCount: len(b.Runs), CellCount: len(results.Cells(b.Runs, b.Mixed)), FiguresFolder: figuresFolder,
 	}
 	d.Script = template.HTML("<script>" + scriptJS + "</script>") //nolint:gosec // our own files
 	d.tables(b)

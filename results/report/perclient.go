@@ -28,7 +28,7 @@ type clientAccuracy struct {
 
 // perClient adds how the accuracy is distributed over the clients, of the runs that have it.
 func (b *builder) perClient() {
-	for _, f := range families(results.Cells(b.Runs)) {
+	for _, f := range families(results.Cells(b.Runs, b.Mixed)) {
 		var (
 			rows   []clientAccuracy
 			used   []*results.Run

@@ -34,6 +34,7 @@ type Input struct {
 	Paths   []papers.FedAWEF6Row
 	PathsOf string  // likewise
 	Bad     []error // what could not be read
+	Mixed   bool    // one mean is over runs of a cell that are not alike
 	Version string  // of rollcall
 	Made    time.Time
 }

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"rollcall/bench/run"
+	"rollcall/results"
+	"rollcall/results/files"
+)
+
+// verified is what `results verify --json` prints.
+type verified struct {
+	Runs     []verifiedRun `json:"runs"`
+	Problems []string      `json:"problems"` // all of them
+}
+
+// verifiedRun is one run.
+type verifiedRun struct {
+	Folder string            `json:"folder"`
+	Status results.RunStatus `json:"status"`
+	Schema int               `json:"schema"` // 0: there is no run.json
+}
+
+func (a *app) verifyCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "verify [DIR…]",
+		Short: "Check that runs are what they say",
+		Long: `verify reads every run below each DIR (out if none is named) and holds it to its run.json: the settings and the seed, the
+folder's name, every row of curve.csv (one run, its rounds as often as the settings say, finite numbers, accuracies in
+0 … 1), and the checksums of its files. Two seeds of a cell with the same numbers are a copy. All that is wrong is named;
+the exit status is 1 then, and also if a run is of schema 1, which has nothing to hold it to. table, sweep, figure, report
+and results hold runs to the same. Checksums find accidents, not forgers, who can write a checksum too.`,
+		Example: `  rollcall results verify out
+  rollcall results verify out/fedawe-2 --json`,
+		ValidArgsFunction: completeFolders,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{"out"}
+			}
+			runs, bad, err := results.FindRuns(cmd.Context(), args...)
+			if err != nil {
+				return err
+			}
+			if len(runs) == 0 && len(bad) == 0 {
+				return fmt.Errorf("results verify: no run below %s, want one at least", strings.Join(args, ", "))
+			}
+			return a.verify(runs, bad, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was found as JSON")
+	return cmd
+}
+
+// verify says what speaks against runs.
+func (a *app) verify(runs []results.Run, bad []error, asJSON bool) error {
+	found := verified{Problems: []string{}}
+	counts := map[results.RunStatus]int{}
+	for i := range runs {
+		r := &runs[i]
+		v := verifiedRun{Folder: r.Dir, Status: r.Status()}
+		counts[v.Status]++
+		if r.Info != nil {
+			v.Schema = r.Info.Schema
+			if v.Schema < results.Schema && !r.Damaged {
+				bad = append(bad, fmt.Errorf("%s: run.json of schema %d, want %d: unverified", r.Dir, v.Schema, results.Schema))
+			}
+		}
+		found.Runs = append(found.Runs, v)
+	}
+	for _, err := range bad {
+		found.Problems = append(found.Problems, files.OneLine(err.Error()))
+	}
+	if asJSON {
+		out := json.NewEncoder(a.stdout)
+		out.SetEscapeHTML(false)
+		out.SetIndent("", "  ")
+		if err := out.Encode(found); err != nil {
+			return err
+		}
+	} else {
+		var words []string
+		for _, s := range results.RunStatuses() {
+			if counts[s] > 0 {
+				words = append(words, fmt.Sprintf("%d %s", counts[s], s))
+			}
+		}
+		if _, err := fmt.Fprintf(a.stdout, "%s: %s\n", run.Count(len(runs), "run"), strings.Join(words, ", ")); err != nil {
+			return err
+		}
+	}
+	logErrors(a.stderr, bad...)
+	if len(bad) > 0 {
+		return fmt.Errorf("results verify: %s, named above", run.Count(len(bad), "problem"))
+	}
+	return nil
+}

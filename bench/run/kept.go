@@ -1,0 +1,95 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"rollcall/algos"
+	"rollcall/algos/availability"
+	"rollcall/bench/settings"
+	"rollcall/datasets"
+	"rollcall/nets"
+	"rollcall/results"
+)
+
+// Keep says which finished runs are taken as they are. The zero value takes those that this program and this machine
+// would make again.
+type Keep struct {
+	Again bool // none
+	Mixed bool // those of other numerics and data as well
+}
+
+// revisions are those of what makes a run, on an engine of some revision.
+func revisions(s *settings.Settings, engine int) results.Revisions {
+	return results.Revisions{
+		Method: algos.Revision(s.Method), Process: availability.Revision(s.Availability),
+		Data: datasets.Revision(s.Data, s.Split), Net: nets.Revision(s.Net), Engine: engine,
+	}
+}
+
+// Kept returns the finished run in dir if it is this experiment's, complete or diverged; nil: there is none to take. A
+// run that is there and not taken is said in a line.
+//
+// It is an error where the run stands in the experiment's own folder and was made with other numerics or of other data
+// than here: it is no part of a mean with those that are made now, and too good to be overwritten unasked.
+func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep) (*results.Run, error) {
+	if keep.Again {
+		return nil, nil //nolint:nilnil // no run, and nothing wrong
+	}
+	if _, err := os.Stat(filepath.Join(dir, results.RunFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // likewise
+	}
+	run, bad := results.ReadRunFolder(dir)
+	if run.Info != nil && run.Info.SettingsHash != results.Hash(x.Settings) {
+		return nil, nil //nolint:nilnil // another cell's
+	}
+	if len(bad) == 0 && len(run.Curve) == 0 {
+		bad = append(bad, fmt.Errorf("%s: no row", filepath.Join(dir, results.CurveFile)))
+	}
+	if len(bad) > 0 {
+		Logf(l.Stderr, "rollcall: %s: runs anew\n", settings.OneLine(bad[0]))
+		return nil, nil //nolint:nilnil // nothing damaged is taken, nor does it stand in the way
+	}
+	if status := run.Status(); status != results.RunComplete && status != results.RunDiverged {
+		return nil, nil //nolint:nilnil // it goes on, or begins anew
+	}
+	if x.Clients && run.Status() == results.RunComplete && !slices.Contains(run.Extra, results.DecisionsFile) {
+		return nil, nil //nolint:nilnil // more is asked for than it left
+	}
+	numerics, engine, err := l.Machine.Numerics()
+	if err != nil {
+		return nil, err
+	}
+	info := run.Info
+	is, would := info.Likeness(), info.Likeness()
+	would.Schema, would.Revisions = results.Schema, revisions(&x.Settings, engine)
+	if differ := would.Unlike(is); differ != nil {
+		Logf(l.Stderr, "%s: here and there %s: runs anew\n", dir, differ[0])
+		return nil, nil //nolint:nilnil // its numbers are not those of this program
+	}
+	would.Numerics = numerics
+	if info.AllowAltered || l.Machine.Altered {
+		if err := l.OpenData(ctx, &x.Settings, x.Seed); err != nil {
+			return nil, err
+		}
+		would.Checksum = l.checksum(&x.Settings)
+		is.Checksum = info.DataChecksum
+	}
+	if differ := would.Unlike(is); differ != nil && !keep.Mixed {
+		if dir != x.Dir {
+			return nil, nil //nolint:nilnil // this one has room of its own
+		}
+		return nil, fmt.Errorf("%s: a finished run, but here and there %s: want --mixed to take it, --again to run it "+
+			"anew, or another --out", dir, differ[0])
+	}
+	if info.Version != Version() {
+		l.notice("version "+info.Version,
+			fmt.Sprintf("finished runs of rollcall %s are kept, this is %s (--again runs them anew)", info.Version, Version()))
+	}
+	return &run, nil
+}

@@ -1,0 +1,117 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"rollcall/bench/settings"
+	"rollcall/results"
+	"rollcall/results/compare"
+	"rollcall/results/papers"
+)
+
+// folderSummary is the summary of a table's folder: of every run in it, whichever command made it and when, so that a
+// narrower command, or one beside this one, loses nothing.
+type folderSummary struct {
+	pool   *Pool
+	table  string
+	dir    string
+	places map[results.CellKey]int // of the cells that were asked for, which come first
+	read   map[string]readRun      // by folder
+	told   map[string]bool         // errors that have been said
+	failed []results.SummaryRow    // of cells that left no run.json
+}
+
+// readRun is a run as it was when its files had these times.
+type readRun struct {
+	at  [2]fileState
+	run results.Run
+	bad []error
+}
+
+type fileState struct {
+	time time.Time
+	size int64
+}
+
+func (p *Pool) summary(t *papers.Table, cells []Cell) *folderSummary {
+	s := &folderSummary{
+		pool: p, table: t.ID, dir: filepath.Join(p.Sessions[0].Machine.Out, t.ID), places: map[results.CellKey]int{},
+		read: map[string]readRun{}, told: map[string]bool{},
+	}
+	for i, c := range cells {
+		key := c.Settings.Cell(t.ID).Key(c.Settings.Params())
+		if _, twice := s.places[key]; !twice {
+			s.places[key] = i
+		}
+	}
+	return s
+}
+
+// write reads the folder's runs, those alone that are new or have changed, and writes its summary.
+func (s *folderSummary) write(ctx context.Context) error {
+	dirs, err := results.RunFolders(ctx, s.dir)
+	if err != nil {
+		return err
+	}
+	var runs []results.Run
+	var bad []error
+	for _, dir := range dirs {
+		r := s.readFolder(dir)
+		bad = append(bad, r.bad...)
+		if len(r.run.Curve) > 0 {
+			runs = append(runs, r.run)
+		}
+	}
+	runs, doubles := results.OnlyOnce(runs)
+	for _, err := range slices.Concat(bad, doubles, results.RefuseTwins(runs)) {
+		if text := settings.OneLine(err); !s.told[text] {
+			s.told[text] = true
+			Logf(s.pool.Stderr, "rollcall: %s\n", text)
+		}
+	}
+	rows := papers.Summaries(s.table, runs, s.pool.Keep.Mixed)
+	there := map[results.CellKey]bool{}
+	for i := range rows {
+		there[rows[i].CellKey()] = true
+	}
+	for _, r := range s.failed {
+		if !there[r.CellKey()] {
+			rows = append(rows, r)
+		}
+	}
+	compare.SortSummary(s.table, rows)
+	place := func(r results.SummaryRow) int {
+		if i, asked := s.places[r.CellKey()]; asked {
+			return i
+		}
+		return len(s.places)
+	}
+	slices.SortStableFunc(rows, func(a, b results.SummaryRow) int { return cmp.Compare(place(a), place(b)) })
+	return results.WriteSummary(filepath.Join(s.dir, results.SummaryFile), rows)
+}
+
+// readFolder reads a run, or remembers it.
+func (s *folderSummary) readFolder(dir string) readRun {
+	var at [2]fileState
+	for i, name := range []string{results.CurveFile, results.RunFile} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err == nil {
+			at[i] = fileState{info.ModTime(), info.Size()}
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			at[i].time = time.Now() // to be read again, which says what is wrong
+		}
+	}
+	if known, ok := s.read[dir]; ok && known.at == at {
+		return known
+	}
+	run, bad := results.ReadRunFolder(dir)
+	s.read[dir] = readRun{at, run, bad}
+	return s.read[dir]
+}

@@ -1,0 +1,240 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"regexp"
+	"strconv"
+
+	"rollcall/results/files"
+	"rollcall/results/metrics"
+)
+
+// check reports all that speaks against a run being what its run.json says: folder, settings, every row of its curve,
+// and the checksums of its files.
+func (r *Run) check() (bad []error) {
+	add := func(file string, err error) {
+		if err != nil {
+			bad = append(bad, fmt.Errorf("results: %s: %w", filepath.Join(r.Dir, file), err))
+		}
+	}
+	add(RunFile, r.checkFolder())
+	for _, err := range r.checkRows() {
+		add(CurveFile, err)
+	}
+	if r.Info.Schema < Schema {
+		return bad // nothing to hold the rest to
+	}
+	for _, err := range r.checkSettings() {
+		add(CurveFile, err)
+	}
+	add(CurveFile, r.checkRounds())
+	for _, c := range []struct {
+		file   string
+		broken error
+	}{
+		{CurveFile, r.checkCurveSum()},
+		{DecisionsFile, r.checkFileSum(DecisionsFile)},
+		{ClientsFile, r.checkFileSum(ClientsFile)},
+	} {
+		add(c.file, c.broken)
+	}
+	return bad
+}
+
+// The names of a run's folder, and of its cell's.
+var (
+	seedFolder = regexp.MustCompile(`^seed-(\d+)$`)
+	cellFolder = regexp.MustCompile(`^[^_]+_[^_]+_[^_]+_[0-9a-f]{` + strconv.Itoa(HashDigits) + `}$`)
+)
+
+// checkFolder holds the names of the folders to run.json: a folder that was copied is not another run.
+func (r *Run) checkFolder() error {
+	whole, err := filepath.Abs(r.Dir)
+	if err != nil {
+		return err
+	}
+	if seed := seedFolder.FindStringSubmatch(filepath.Base(whole)); seed != nil && seed[1] != fmt.Sprint(r.Info.Seed) {
+		return fmt.Errorf("seed %d, want %s as the folder says", r.Info.Seed, seed[1])
+	}
+	if len(r.Curve) == 0 {
+		return nil
+	}
+	cell, want := filepath.Base(filepath.Dir(whole)), CellFolder(r.Cell, r.Info.SettingsHash)
+	if cellFolder.MatchString(cell) && cell != want {
+		return fmt.Errorf("the folder is %s, want %s as the settings say", cell, want)
+	}
+	return nil
+}
+
+// CellFolder returns the name of a cell's folder: METHOD_DATA_AVAILABILITY_HASH.
+func CellFolder(c Cell, settingsHash string) string {
+	return fmt.Sprintf("%s_%s_%s_%s", c.Method, c.Data, c.Availability, settingsHash)
+}
+
+// setting returns a setting of the run as text; "" where there is none.
+func (r *Run) setting(name string) string {
+	for _, tree := range []any{r.Info.Settings, r.Info.Unused} {
+		if settings, ok := tree.(map[string]any); ok && settings[name] != nil {
+			return fmt.Sprint(settings[name])
+		}
+	}
+	return ""
+}
+
+// checkSettings holds the columns of the curve to the settings, seed and engine of run.json.
+func (r *Run) checkSettings() (bad []error) {
+	if len(r.Curve) == 0 {
+		return nil
+	}
+	check := func(column, found, wanted string) {
+		if found != wanted && !sameNumber(found, wanted) {
+			bad = append(bad, fmt.Errorf("%s %q, want %q as %s has it", column, found, wanted, RunFile))
+		}
+	}
+	check("method", r.Method, r.setting("method"))
+	check("preset", r.Preset, r.setting("preset"))
+	check("data", r.Cell.Data, r.setting("data"))
+	check("net", r.Net, r.setting("net"))
+	check("availability", r.Availability, r.setting("availability"))
+	check("clients", fmt.Sprint(r.Clients), r.setting("clients"))
+	if r.Alpha.Valid {
+		check("alpha", r.Alpha.String(), r.setting("alpha"))
+	}
+	for name, value := range r.Params.All() {
+		if name != "trace" { // of which run.json has the content's checksum
+			check("params: "+name, value, r.setting(name))
+		}
+	}
+	check("seed", fmt.Sprint(r.Seed), fmt.Sprint(r.Info.Seed))
+	for _, row := range r.Curve {
+		check("engine", row.Engine, r.Info.Engine)
+		check("precision", row.Precision, r.Info.Precision)
+		check("version", row.Version, r.Info.Version)
+		if row.TrainLoss.Valid != (r.setting("eval-train") == "true") || row.TrainAcc.Valid != row.TrainLoss.Valid {
+			bad = append(bad, fmt.Errorf("round %d: train_loss %q, train_acc %q, want both if eval-train is true, or none",
+				row.Round, row.TrainLoss, row.TrainAcc))
+		}
+		if len(bad) > 0 {
+			return bad
+		}
+	}
+	return nil
+}
+
+// sameNumber reports whether two texts are the same number: 1e-05 and 0.00001.
+func sameNumber(a, b string) bool {
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	return errX == nil && errY == nil && x == y
+}
+
+// checkRows looks for numbers that cannot be. The last row of a run that diverged, or failed, may be infinite or none.
+func (r *Run) checkRows() (bad []error) {
+	elapsed := 0.0
+	for i, row := range r.Curve {
+		whole := i < len(r.Curve)-1 || r.Info.Status == RunComplete
+		impossible := func(column string, x any, want string) {
+			bad = append(bad, fmt.Errorf("round %d: %s %v, want %s", row.Round, column, x, want))
+		}
+		for _, m := range []metrics.Metric{metrics.TrainLoss, metrics.TestLoss, metrics.TrainAcc, metrics.TestAcc} {
+			x := row.Metric(m)
+			finite := !math.IsNaN(x.Value) && !math.IsInf(x.Value, 0)
+			switch {
+			case !x.Valid && m == metrics.TestAcc:
+				impossible(string(m), "missing", "a number")
+			case whole && !finite:
+				impossible(string(m), x.Value, "a finite number")
+			case m.IsPercent() && (x.Value < 0 || x.Value > 1):
+				impossible(string(m), x.Value, "0 … 1")
+			}
+		}
+		if row.Active < 0 || row.Active > row.Clients {
+			impossible("active", row.Active, fmt.Sprintf("0 … %d", row.Clients))
+		}
+		if !(row.LR >= 0) || math.IsInf(row.LR, 1) {
+			impossible("lr", row.LR, "0 or more")
+		}
+		if !(row.ElapsedSec >= elapsed) || math.IsInf(row.ElapsedSec, 1) {
+			impossible("elapsed_s", row.ElapsedSec, fmt.Sprintf("%g or more, as the row before has", elapsed))
+		}
+		elapsed = row.ElapsedSec
+	}
+	return bad
+}
+
+// checkRounds holds the rounds of the curve to the schedule that the settings say. A run that did not get to its end
+// has the first of them.
+func (r *Run) checkRounds() error {
+	rounds, err := strconv.Atoi(r.setting("rounds"))
+	if err != nil {
+		return fmt.Errorf("settings: rounds %q, want a whole number", r.setting("rounds"))
+	}
+	every, err := strconv.Atoi(r.setting("eval-every"))
+	if err != nil || every < 1 {
+		return fmt.Errorf("settings: eval-every %q, want a whole number from 1", r.setting("eval-every"))
+	}
+	last, err := strconv.Atoi(r.setting("eval-last"))
+	if err != nil {
+		last = 0 // none
+	}
+	if r.Info.Status == RunComplete && r.Info.Rounds != rounds {
+		return fmt.Errorf("complete after %d rounds, want the %d of the settings", r.Info.Rounds, rounds)
+	}
+	at := 0
+	for round := 0; round <= r.Info.Rounds; round++ {
+		if round > 0 && !Evaluated(round, rounds, every, last) {
+			continue
+		}
+		if at == len(r.Curve) {
+			if r.Info.Status != RunComplete {
+				return nil // it ended before it was evaluated
+			}
+			return fmt.Errorf("ends before round %d, want it as well", round)
+		}
+		if found := r.Curve[at].Round; found != round {
+			return fmt.Errorf("round %d where round %d belongs, as often as the settings say", found, round)
+		}
+		at++
+	}
+	if at < len(r.Curve) {
+		return fmt.Errorf("round %d, want none after round %d, the last that %s knows of", r.Curve[at].Round, r.Info.Rounds, RunFile)
+	}
+	return nil
+}
+
+func (r *Run) checkCurveSum() error {
+	want := r.Info.Checksums[CurveFile]
+	if want == "" {
+		if len(r.Curve) > 0 {
+			return fmt.Errorf("no checksum in %s, want one", RunFile)
+		}
+		return nil
+	}
+	got, err := CurveChecksum(r.Curve)
+	if err == nil && got != want {
+		err = fmt.Errorf("checksum %s without elapsed_s, want %s as %s has it: it was changed", got, want, RunFile)
+	}
+	return err
+}
+
+// checkFileSum holds a file to the checksum in run.json; a file without one was not the run's.
+func (r *Run) checkFileSum(name string) error {
+	want := r.Info.Checksums[name]
+	text, err := files.ReadRegular(filepath.Join(r.Dir, name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && want == "":
+		return nil
+	case err != nil:
+		return err
+	case want == "":
+		return fmt.Errorf("no checksum in %s, want one, or no such file", RunFile)
+	}
+	if got := checksumOf(text); got != want {
+		return fmt.Errorf("checksum %s, want %s as %s has it: it was changed", got, want, RunFile)
+	}
+	return nil
+}

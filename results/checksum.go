@@ -1,0 +1,68 @@
+package results
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"rollcall/results/files"
+)
+
+// Checksums are of the files of a run, by name: they find accidents, not forgers, who can write a checksum as well.
+type Checksums map[string]string
+
+const checksumKind = "sha256:"
+
+// ofSeedKind begins the checksum of data that are made from the seed.
+const ofSeedKind = "seed-" + checksumKind
+
+// OfFiles and OfSeed write the checksum of a run's data, hex digits of a SHA-256. Seeds of one cell are of the same
+// files; data that are made from the seed differ from one to the next.
+func OfFiles(digits string) string { return checksumKind + digits }
+
+// OfSeed: see [OfFiles].
+func OfSeed(digits string) string { return ofSeedKind + digits }
+
+// checksums returns those of the files that are in a run's folder.
+func checksums(dir string) (Checksums, error) {
+	sums := Checksums{}
+	curve, err := ReadCurve(filepath.Join(dir, CurveFile))
+	if err == nil {
+		sums[CurveFile], err = CurveChecksum(curve)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, name := range []string{DecisionsFile, ClientsFile} {
+		text, err := files.ReadRegular(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("results: %w", err)
+		}
+		sums[name] = checksumOf(text)
+	}
+	return sums, nil
+}
+
+// CurveChecksum returns the checksum of a curve without its times, which no two runs have alike.
+func CurveChecksum(rows []CurveRow) (string, error) {
+	timeless := make([]CurveRow, len(rows))
+	for i, r := range rows {
+		timeless[i] = r
+		timeless[i].ElapsedSec = 0
+	}
+	var text strings.Builder
+	err := files.WriteCSV(&text, timeless)
+	return checksumOf([]byte(text.String())), err
+}
+
+func checksumOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return checksumKind + hex.EncodeToString(sum[:])
+}
