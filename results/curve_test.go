@@ -16,7 +16,7 @@ import (
 // Design: the columns of curve.csv and summary.csv are fixed, as other programs read them.
 const (
 	curveHeader   = "table,method,preset,data,net,availability,clients,alpha,seed,round,active,lr,train_loss,train_acc,test_loss,test_acc,elapsed_s,params,engine,precision,version"
-	summaryHeader = "table,method,preset,data,net,availability,clients,alpha,params,metric,n,mean,std,paper_mean,paper_std,status,error,version,engine,precision,device"
+	summaryHeader = "table,method,preset,data,net,availability,clients,alpha,params,rounds,metric,n,mean,std,paper_mean,paper_std,status,error,version,engine,precision,device,numerics,revisions,data_checksum"
 	benchHeader   = "time,version,data,net,availability,clients,active,local_steps,batch,rounds,warmup,threads,engine,precision,device," +
 		"client_steps_per_s,images_per_s,gflops,round_ms_median,round_ms_p10,round_ms_p90,client_step_ms,eval_images,eval_ms,peak_mem_mib,test_acc,seed"
 )
@@ -96,8 +96,8 @@ func TestSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := summaryHeader + "\n" +
-		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,0.1,,test_acc,3,0.6,0.01,0.635,0.02,ok,,v0.1,cpu-avx2,fp32,\"CPU, 2 cores\"\n" +
-		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,,,test_acc,0,,,,,failed,nets: loss NaN,v0.1,cpu-avx2,fp32,\"CPU, 2 cores\"\n"
+		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,0.1,,0,test_acc,3,0.6,0.01,0.635,0.02,ok,,v0.1,cpu-avx2,fp32,\"CPU, 2 cores\",,,\n" +
+		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,,,0,test_acc,0,,,,,failed,nets: loss NaN,v0.1,cpu-avx2,fp32,\"CPU, 2 cores\",,,\n"
 	if string(text) != want {
 		t.Errorf("file:\ngot\n%s\nwant\n%s", text, want)
 	}
@@ -117,7 +117,7 @@ func TestSummaryStatus(t *testing.T) {
 	if _, err := os.Stat(path); err == nil {
 		t.Error("row without status: a file was written, want none")
 	}
-	_, err = files.ReadCSV[SummaryRow](strings.NewReader(summaryHeader+"\n,,,,,,1,,,test_acc,1,,,,,done,,,,,\n"), "s.csv")
+	_, err = files.ReadCSV[SummaryRow](strings.NewReader(summaryHeader+"\n,,,,,,1,,,0,test_acc,1,,,,,done,,,,,,,,\n"), "s.csv")
 	if want := `results: s.csv: line 2: column status: status "done", want one of ok, failed, interrupted, diverged, mixed, unverified`; err == nil ||
 		err.Error() != want {
 		t.Errorf("unknown status: got %v, want %s", err, want)

@@ -18,11 +18,11 @@ import (
 func TestFindRuns(t *testing.T) {
 	out := t.TempDir()
 	resultstest.WriteRun(t, out, resultstest.Run{
-		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2},
+		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2, 0.3},
 		Status: results.RunComplete,
 	})
 	resultstest.WriteRun(t, out, resultstest.Run{
-		Table: "fedawe-2", Method: "mifa", Seed: 4, Acc: []float64{0.1, 0.3, 0.4},
+		Table: "fedawe-2", Method: "mifa", Seed: 4, Acc: []float64{0.1, 0.3}, Rounds: 2,
 		Status: results.RunInterrupted,
 	})
 	killed := resultstest.WriteRun(t, out, resultstest.Run{
@@ -43,7 +43,7 @@ func TestFindRuns(t *testing.T) {
 	for i, want := range []struct {
 		status results.RunStatus
 		rounds int
-	}{{results.RunComplete, 1}, {results.RunInterrupted, 2}, {results.RunUnfinished, 2}} {
+	}{{results.RunComplete, 2}, {results.RunInterrupted, 1}, {results.RunUnfinished, 2}} {
 		if runs[i].Status() != want.status || runs[i].Rounds() != want.rounds {
 			t.Errorf("run %d: %s after %d rounds, want %s after %d",
 				i, runs[i].Status(), runs[i].Rounds(), want.status, want.rounds)

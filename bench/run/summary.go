@@ -20,7 +20,7 @@ import (
 // narrower command, or one beside this one, loses nothing.
 type folderSummary struct {
 	pool   *Pool
-	table  string
+	table  *papers.Table
 	dir    string
 	places map[results.CellKey]int // of the cells that were asked for, which come first
 	read   map[string]readRun      // by folder
@@ -42,7 +42,7 @@ type fileState struct {
 
 func (p *Pool) summary(t *papers.Table, cells []Cell) *folderSummary {
 	s := &folderSummary{
-		pool: p, table: t.ID, dir: filepath.Join(p.Sessions[0].Machine.Out, t.ID), places: map[results.CellKey]int{},
+		pool: p, table: t, dir: filepath.Join(p.Sessions[0].Machine.Out, t.ID), places: map[results.CellKey]int{},
 		read: map[string]readRun{}, told: map[string]bool{},
 	}
 	for i, c := range cells {
@@ -76,7 +76,7 @@ func (s *folderSummary) write(ctx context.Context) error {
 			Logf(s.pool.Stderr, "rollcall: %s\n", text)
 		}
 	}
-	rows := papers.Summaries(s.table, runs, s.pool.Keep.Mixed)
+	rows := s.table.Summarise(runs, s.pool.Keep.Mixed)
 	there := map[results.CellKey]bool{}
 	for i := range rows {
 		there[rows[i].CellKey()] = true
@@ -86,7 +86,7 @@ func (s *folderSummary) write(ctx context.Context) error {
 			rows = append(rows, r)
 		}
 	}
-	compare.SortSummary(s.table, rows)
+	compare.SortSummary(s.table.ID, rows)
 	place := func(r results.SummaryRow) int {
 		if i, asked := s.places[r.CellKey()]; asked {
 			return i

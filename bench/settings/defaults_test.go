@@ -37,33 +37,52 @@ func TestDefaultsKeepTheirHash(t *testing.T) {
 	}
 }
 
-// A parameter that a method declares is in run.json where a run of the method has another value than the default; those
-// that were there from the start are in all others as well.
-func TestParametersInRunFile(t *testing.T) {
+// Every setting is in run.json once: among those that the run looks at, which name it, or among the others.
+func TestEverySettingInRunFile(t *testing.T) {
+	for _, method := range algos.Names() {
+		for _, data := range []string{"cifar10", "leaf"} {
+			s, err := Defaults(method, "code", data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			used, unused := s.split()
+			for _, r := range Rows() {
+				name := r.Name
+				if name == "trace" { // its content names the run, not its path
+					name = "trace-sha256"
+				}
+				_, looks := s.Uses(r.Name)
+				_, inUsed := used[name]
+				_, inUnused := unused[name]
+				if inUsed != looks || inUnused == looks {
+					t.Errorf("%s on %s: --%s: among those looked at %t, among the others %t, want it there %t", method, data, r.Name,
+						inUsed, inUnused, looks)
+				}
+			}
+			if len(used)+len(unused) != len(Rows()) {
+				t.Errorf("%s on %s: %d settings, want %d", method, data, len(used)+len(unused), len(Rows()))
+			}
+		}
+	}
+}
+
+// Another default of a setting that the run looks at is another name; a parameter of another method is not.
+func TestHashOfDefaults(t *testing.T) {
 	for _, p := range algos.Params() {
 		for _, method := range algos.Names() {
 			s, err := Defaults(method, "code", "cifar10")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Set(p.Name, second(p)); err != nil {
+			other := s
+			if err := other.Set(p.Name, second(p)); err != nil {
 				t.Fatal(err)
 			}
-			text, err := s.MarshalJSON()
-			if err != nil {
-				t.Fatal(err)
-			}
-			reads, legacy := slices.Contains(p.Methods(), method), slices.Contains(slices.Concat(inEveryRun, ofFedAR), p.Name)
-			if got := strings.Contains(string(text), `"`+p.Name+`":`); got != (reads || legacy) {
-				t.Errorf("%s in run.json of %s: %t, want %t", p.Name, method, got, reads || legacy)
+			_, looks := other.Uses(p.Name)
+			if same := results.Hash(s) == results.Hash(other); same == looks {
+				t.Errorf("%s: --%s %s: the same hash %t, want %t", method, p.Name, second(p), same, !looks)
 			}
 		}
-	}
-	// A parameter that came after the first version, as a row has it.
-	late := Row{Param: &algos.Param{Name: "prior", Kind: algos.Whole, None: true, Default: "7"}}
-	s := Settings{Method: "fedau", Preset: "code"}
-	if late.chosen(&s) {
-		t.Error("a parameter of no method of the run is in run.json")
 	}
 }
 

@@ -3,6 +3,7 @@ package compare
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,26 +11,10 @@ import (
 	"rollcall/results/files"
 	"rollcall/results/files/filestest"
 	"rollcall/results/metrics"
+	"rollcall/results/papers"
 	"rollcall/results/resultstest"
 	"rollcall/results/stats"
 )
-
-// means is a summariser: a row of every cell.
-func means(table string, runs []results.Run) (rows []results.SummaryRow, err error) {
-	for _, c := range results.Cells(runs) {
-		if curves := c.Complete(); len(curves) > 0 {
-			e, err := results.OverSeeds(curves, results.ProtocolRounds, metrics.TestAcc)
-			if err != nil {
-				return nil, err
-			}
-			r := results.SummaryRow{Cell: c.Runs[0].Cell, Params: c.Params, Metric: metrics.TestAcc, Status: results.CellOK}
-			r.Table = table
-			r.Estimate(e)
-			rows = append(rows, r)
-		}
-	}
-	return rows, nil
-}
 
 // summarised writes the summary of a table from its runs.
 func summarised(t *testing.T, out, table string) {
@@ -38,11 +23,8 @@ func summarised(t *testing.T, out, table string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := means(table, runs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := results.WriteSummary(filepath.Join(out, table, results.SummaryFile), rows); err != nil {
+	path := filepath.Join(out, table, results.SummaryFile)
+	if err := results.WriteSummary(path, papers.Summaries(table, runs, false)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -50,19 +32,30 @@ func summarised(t *testing.T, out, table string) {
 func TestMerge(t *testing.T) {
 	a, b, into := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "all")
 	run := func(out, method string, seed uint32, acc float64, status results.RunStatus) string {
-		return resultstest.WriteRun(t, out, resultstest.Run{
-			Table: "fedawe-2", Method: method, Seed: seed,
+		r := resultstest.Run{
+			Table: "fedawe-2", Method: method, Seed: seed, Rounds: 1,
 			Acc: []float64{0.1, acc}, Status: status, Version: filepath.Base(out),
-		})
+		}
+		if status != results.RunComplete {
+			r.Acc = r.Acc[:1]
+		}
+		return resultstest.WriteRun(t, out, r)
 	}
 	run(a, "mifa", 3, 0.2, results.RunComplete)
 	run(b, "mifa", 3, 0.2, results.RunComplete) // the same numbers of another version
 	run(b, "mifa", 4, 0.4, results.RunComplete)
 	run(a, "fedau", 3, 0.15, results.RunInterrupted)
 	whole := run(b, "fedau", 3, 0.3, results.RunComplete) // replaces the interrupted one
-	if err := os.WriteFile(filepath.Join(whole, "decisions.csv"), []byte("x\n"), 0o666); err != nil {
+	info, err := results.ReadRunInfo(filepath.Join(whole, results.RunFile))
+	if err != nil {
 		t.Fatal(err)
 	}
+	for _, name := range []string{results.DecisionsFile, "id_rsa", ".rollcall-x.tmp"} { // known files alone are copied
+		if err := os.WriteFile(filepath.Join(whole, name), []byte("x\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resultstest.Sign(t, whole, info)
 	summarised(t, a, "fedawe-2")
 	summarised(t, b, "fedawe-2")
 	for _, out := range []string{a, b} {
@@ -71,15 +64,15 @@ func TestMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m, err := Merge(t.Context(), into, []string{a, b}, means)
+	m, err := Merge(t.Context(), into, []string{a, b}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	resultstest.MustHold(t, m.Bad)
 	if m.Runs != 3 || m.Kept != 2 {
 		t.Errorf("%d copied, %d twice, want 3 and 2", m.Runs, m.Kept)
 	}
 	rows, err := results.ReadSummary(filepath.Join(into, "fedawe-2", results.SummaryFile))
+	rows = slices.DeleteFunc(rows, func(r results.SummaryRow) bool { return r.Metric != metrics.TestAcc })
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("%v, %d rows, want fedau and mifa", err, len(rows))
 	}
@@ -101,7 +94,7 @@ func TestMerge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err = Merge(t.Context(), into, []string{b, a}, means); err != nil || m.Runs != 0 {
+	if m, err = Merge(t.Context(), into, []string{b, a}, false); err != nil || m.Runs != 0 {
 		t.Errorf("again: %v, %d copied, want none", err, m.Runs)
 	}
 	if after, err := os.ReadFile(filepath.Join(into, "fedawe-2", results.SummaryFile)); err != nil ||
@@ -121,7 +114,6 @@ func TestMergeClashes(t *testing.T) {
 		file   string
 	}{
 		"numbers": {func(r *resultstest.Run) { r.Acc = []float64{0.1, 0.3} }, results.CurveFile},
-		"length":  {func(r *resultstest.Run) { r.Acc = []float64{0.1, 0.2, 0.3} }, results.CurveFile},
 		"data":    {func(r *resultstest.Run) { r.Checksum = "2" }, results.RunFile},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +121,7 @@ func TestMergeClashes(t *testing.T) {
 			other := good
 			c.change(&other)
 			x, y := resultstest.WriteRun(t, a, good), resultstest.WriteRun(t, b, other)
-			_, err := Merge(t.Context(), into, []string{a, b}, means)
+			_, err := Merge(t.Context(), into, []string{a, b}, false)
 			if err == nil || !strings.Contains(err.Error(), filepath.Join(x, c.file)) ||
 				!strings.Contains(err.Error(), filepath.Join(y, c.file)) {
 				t.Errorf("%v, want both %s named", err, c.file)
@@ -141,59 +133,117 @@ func TestMergeClashes(t *testing.T) {
 	}
 }
 
-// Numbers without their runs are taken over: once, if they agree.
+// Numbers without their runs are left out, and said to be.
 func TestMergeSummaries(t *testing.T) {
-	row := results.SummaryRow{
-		Cell:   results.Cell{Table: "fedawe-2", Method: "mifa", Data: "svhn", Availability: "sine"},
+	a, into := t.TempDir(), filepath.Join(t.TempDir(), "all")
+	resultstest.WriteRun(t, a, resultstest.Run{
+		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete,
+	})
+	alone := results.SummaryRow{
+		Cell:   results.Cell{Table: "../../elsewhere", Method: "mifa", Data: "svhn", Availability: "sine"},
 		Metric: metrics.TestAcc, N: 3, Mean: files.Some(0.5), Status: results.CellOK,
 	}
-	other := row
-	other.Method = "fedau"
-	a, b, into := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "all")
-	write := func(out string, rows ...results.SummaryRow) string {
-		path := filepath.Join(out, "fedawe-2", results.SummaryFile)
-		if err := results.WriteSummary(path, rows); err != nil {
-			t.Fatal(err)
-		}
-		return path
+	path := filepath.Join(a, "fedawe-2", results.SummaryFile)
+	if err := results.WriteSummary(path, []results.SummaryRow{alone}); err != nil {
+		t.Fatal(err)
 	}
-	failed := row
-	failed.N, failed.Mean, failed.Status = 0, files.Optional{}, results.CellFailed
-	write(a, failed)
-	write(b, other, row)
-	m, err := Merge(t.Context(), into, []string{a, b}, means)
-	resultstest.MustHold(t, m.Bad)
-	rows, readErr := results.ReadSummary(filepath.Join(into, "fedawe-2", results.SummaryFile))
-	if err != nil || readErr != nil || len(rows) != 2 || rows[0].Method != "fedau" || rows[1].Status != results.CellOK {
-		t.Errorf("%v, %v, %+v, want fedau and mifa, the latter not failed", err, readErr, rows)
+	m, err := Merge(t.Context(), into, []string{a}, false)
+	if err != nil || len(m.Notes) != 1 || m.Notes[0] != path+": 1 numbers without runs are left out" {
+		t.Errorf("%v, notes %q, want the one number that has no run", err, m.Notes)
 	}
-	differs := row
-	differs.Mean = files.Some(0.6)
-	x, y := write(a, row), write(b, other, differs)
-	if _, err = Merge(t.Context(), filepath.Join(t.TempDir(), "all"), []string{a, b}, means); err == nil ||
-		!strings.Contains(err.Error(), x+" line 2 and "+y+" line 3: the same number") {
-		t.Errorf("%v, want both files and lines named", err)
+	rows, err := results.ReadSummary(filepath.Join(into, "fedawe-2", results.SummaryFile))
+	if err != nil || len(rows) != 2 || rows[0].Method != "mifa" || rows[0].Data != "cifar10" {
+		t.Errorf("%v, %+v, want the numbers of the run", err, rows)
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(into), "elsewhere")); err == nil {
+		t.Error("a path was made of what a summary says")
 	}
 }
 
-// A damaged run is left out and named; the others are merged.
-func TestMergeBad(t *testing.T) {
-	a, into := t.TempDir(), filepath.Join(t.TempDir(), "all")
-	resultstest.WriteRun(t, a, resultstest.Run{
-		Table: "run", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2},
-		Status: results.RunComplete,
-	})
-	bad := resultstest.WriteRun(t, a, resultstest.Run{
-		Table: "run", Method: "mifa", Seed: 4, Acc: []float64{0.1, 0.2},
-		Status: results.RunComplete,
-	})
-	filestest.Append(t, filepath.Join(bad, results.CurveFile), "run,mifa")
-	m, err := Merge(t.Context(), into, []string{a}, means)
-	if err != nil || m.Runs != 1 {
-		t.Errorf("%v, %d runs, want one", err, m.Runs)
+// Seeds that are not alike are copied, said, and stand apart, or are mixed.
+func TestMergeUnlike(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(r *resultstest.Run)
+		note   string
+	}{
+		"numerics": {func(r *resultstest.Run) { r.Numerics = "cuda-sm90-tf32" }, "numerics cpu-fp32 and cuda-sm90-tf32"},
+		"revision": {func(r *resultstest.Run) { r.Revisions.Net = 2 }, "net revision 0 and 2"},
+		"data":     {func(r *resultstest.Run) { r.Checksum = "2" }, "data checksum sha256: and sha256:2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := t.TempDir(), t.TempDir()
+			r := resultstest.Run{
+				Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete,
+			}
+			resultstest.WriteRun(t, a, r)
+			summarised(t, a, "fedawe-2")
+			r.Seed, r.Acc = 4, []float64{0.1, 0.4}
+			c.change(&r)
+			resultstest.WriteRun(t, b, r)
+			for _, mixed := range []bool{false, true} {
+				into := filepath.Join(t.TempDir(), "all")
+				m, err := Merge(t.Context(), into, []string{a, b}, mixed)
+				if err != nil || len(m.Notes) != 1 || !strings.Contains(m.Notes[0], c.note) {
+					t.Errorf("%v, notes %q, want %q", err, m.Notes, c.note)
+				}
+				rows, err := results.ReadSummary(filepath.Join(into, "fedawe-2", results.SummaryFile))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !mixed && (len(rows) != 4 || rows[0].N != 1 || rows[0].Status != results.CellOK) {
+					t.Errorf("%+v, want two rows of one seed for each metric", rows)
+				}
+				if mixed && (len(rows) != 2 || rows[0].N != 2 || rows[0].Status != results.CellMixed || rows[0].Error == "") {
+					t.Errorf("%+v, want a row of two seeds for each metric, mixed", rows)
+				}
+			}
+		})
 	}
-	resultstest.MustHold(t, m.Bad, filepath.Join(bad, results.CurveFile)+": line 4")
-	if _, err := os.Stat(filepath.Join(into, "run", results.SummaryFile)); err == nil {
-		t.Error("single runs got a summary, want none")
+}
+
+// What cannot be merged is named, all of it, and nothing is written.
+func TestMergeRefuses(t *testing.T) {
+	whole := func(t *testing.T) (out string) {
+		out = t.TempDir()
+		for i, seed := range []uint32{3, 4} {
+			resultstest.WriteRun(t, out, resultstest.Run{
+				Table: "run", Method: "mifa", Seed: seed, Acc: []float64{0.1, 0.2 + 0.1*float64(i)},
+				Status: results.RunComplete,
+			})
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		source func(t *testing.T, out string) (source string)
+		want   string
+	}{
+		"damaged": {func(t *testing.T, out string) string {
+			found, _ := filepath.Glob(filepath.Join(out, "run", "*", "seed-4", results.CurveFile))
+			filestest.Append(t, found[0], "run,mifa")
+			return out
+		}, "curve.csv: line 4"},
+		"table's folder": {func(_ *testing.T, out string) string { return filepath.Join(out, "run") }, "want TABLE/CELL/seed-N"},
+		"bench.csv": {func(t *testing.T, out string) string {
+			if err := os.WriteFile(filepath.Join(out, results.BenchFile), []byte("x\n"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}, "bench.csv: line 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			into := filepath.Join(t.TempDir(), "all")
+			_, err := Merge(t.Context(), into, []string{c.source(t, whole(t))}, false)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+			if _, err := os.Stat(into); err == nil {
+				t.Error("something was written, want nothing")
+			}
+		})
+	}
+	out := whole(t)
+	if _, err := Merge(t.Context(), filepath.Join(out, "all"), []string{out}, false); err == nil ||
+		!strings.Contains(err.Error(), "is in "+out) {
+		t.Errorf("into a folder of a source: %v, want it refused", err)
 	}
 }

@@ -71,18 +71,23 @@ func (r *Runs) About(row *results.SummaryRow) {
 	row.About(of)
 }
 
-// Summaries returns the rows of a table, as `rollcall table` writes them, from runs that are there, whichever table
-// they were made for. What has no table of its own, such as single runs, gets accuracies. Runs of a cell that are not
-// alike have rows of their own, unless they are to be mixed.
+// Summaries returns the rows of the table of a name from runs that are there: see [Table.Summarise]. What has no table
+// of its own, such as single runs, gets accuracies.
 func Summaries(table string, runs []results.Run, mixed bool) (rows []results.SummaryRow) {
 	t, unknown := TableByID(table)
 	if unknown != nil {
 		t = Sweep(table, "", nil, nil)
 	}
+	return t.Summarise(runs, mixed)
+}
+
+// Summarise returns the rows of a table from runs that are there, whichever table they were made for. Runs of a cell
+// that are not alike have rows of their own, unless they are to be mixed.
+func (t *Table) Summarise(runs []results.Run, mixed bool) (rows []results.SummaryRow) {
 	cells := results.Cells(runs, mixed)
 	about, complete := make([]results.SummaryRow, len(cells)), make([]Runs, len(cells))
 	for i := range cells {
-		about[i], complete[i] = summaryOf(&cells[i], table)
+		about[i], complete[i] = summaryOf(&cells[i], t.ID)
 	}
 	for i := range cells {
 		reference := Runs{}
@@ -91,8 +96,8 @@ func Summaries(table string, runs []results.Run, mixed bool) (rows []results.Sum
 		}
 		for _, e := range t.Entries {
 			r, err := t.Row(e, about[i], complete[i], reference)
-			if err != nil && unknown != nil {
-				continue // a single run without evaluations of the training set
+			if err != nil && t.Source == "" {
+				continue // runs without evaluations of the training set
 			}
 			if err != nil {
 				r = about[i]

@@ -15,6 +15,7 @@ import (
 	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
+	"rollcall/results/resultstest"
 )
 
 // synthetic says how large an output folder [synthesise] makes.
@@ -36,7 +37,6 @@ func synthesise(t testing.TB, dir string, s synthetic) {
 	has := func(list []string, name string) bool {
 		return len(list) == 0 || slices.Contains(list, name)
 	}
-	var rows []results.SummaryRow
 	for _, p := range table2.Printed {
 		if p.Metric != metrics.TestAcc || !has(s.availabilities, p.Availability) || !has(s.data, p.Data) ||
 			!has(s.methods, p.Method) {
@@ -46,47 +46,13 @@ func synthesise(t testing.TB, dir string, s synthetic) {
 			Table: "fedawe-2", Method: p.Method, Preset: "code", Data: p.Data, Net: "cnn-" + p.Data,
 			Availability: p.Availability, Clients: 100, Alpha: files.Some(0.1),
 		}
-		var curves [][]results.CurveRow
 		for _, seed := range seeds {
-			settings := map[string]any{
-				"method": p.Method, "data": p.Data, "availability": p.Availability, "rounds": s.rounds,
-				"period": 20, "gamma": 0.3, "cutoff": 0.1, "low": 0.4,
-			}
-			run := filepath.Join(dir, "fedawe-2", fmt.Sprintf("%s_%s_%s_%s",
-				p.Method, p.Data, p.Availability, results.Hash(settings)), fmt.Sprintf("seed-%d", seed))
-			curve := synthCurve(cell, seed, s, p.Mean.Value, p.Std.Value)
-			curves = append(curves, curve)
-			if err := results.WriteCurve(filepath.Join(run, results.CurveFile), curve); err != nil {
-				t.Fatal(err)
-			}
-			info := results.RunInfo{
-				Status: results.RunComplete, Rounds: s.rounds, Settings: settings, Seed: seed, Data: p.Data,
-				DataChecksum: "sha256:00",
-				Engine:       "cpu-avx512", Precision: "fp32", Device: "AMD EPYC", Version: "v1", GoVersion: "go1.26",
-				Started: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Finished: time.Date(2026, 11, 20, 13, 0, 0, 0, time.UTC),
-			}
-			if err := results.WriteRunInfo(filepath.Join(run, results.RunFile), info); err != nil {
-				t.Fatal(err)
-			}
+			resultstest.WriteCurve(t, dir, synthCurve(cell, seed, s, p.Mean.Value, p.Std.Value), s.rounds, results.RunInfo{
+				Status: results.RunComplete, DataChecksum: results.OfFiles("00"), Device: "AMD EPYC", Numerics: "cpu-fp32",
+				Started:  time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
+				Finished: time.Date(2026, 11, 20, 13, 0, 0, 0, time.UTC),
+			})
 		}
-		for _, m := range []metrics.Metric{metrics.TestAcc, metrics.TrainAcc} {
-			e, err := results.OverSeeds(curves, results.ProtocolRounds, m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := results.SummaryRow{
-				Cell: cell, Metric: m, Status: results.CellOK, Version: "v1", Engine: "cpu-avx512",
-				Precision: "fp32", Device: "AMD EPYC",
-			}
-			r.Estimate(e)
-			if q, ok := results.PrintedFor(table2.Printed, r); ok {
-				r.Paper(q)
-			}
-			rows = append(rows, r)
-		}
-	}
-	if err := results.WriteSummary(filepath.Join(dir, "fedawe-2", results.SummaryFile), rows); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -159,6 +125,7 @@ func synthDecisions(t testing.TB, dir string, clients, rounds int) {
 		if err := os.WriteFile(filepath.Join(run.Dir, "clients.csv"), text.Bytes(), 0o666); err != nil {
 			t.Fatal(err)
 		}
+		resultstest.Sign(t, run.Dir, *run.Info)
 	}
 }
 
@@ -170,13 +137,9 @@ func input(t testing.TB, dir string) Input {
 	if in.Runs, in.Bad, err = results.FindRuns(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
-	numbers, bad, err := results.FindSummaries(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in.Bad = append(in.Bad, bad...)
-	for _, r := range numbers {
-		in.Numbers = append(in.Numbers, r.SummaryRow)
+	tables, of := results.ByTable(in.Runs)
+	for _, table := range tables {
+		in.Numbers = append(in.Numbers, papers.Summaries(table, of[table], false)...)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	var base []float64

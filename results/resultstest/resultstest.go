@@ -2,6 +2,7 @@
 package resultstest
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -39,15 +40,18 @@ func SineRow(method, data string, alpha float64, params results.Params, m metric
 	}, Params: params, Metric: m}
 }
 
-// Run says what [writeRun] writes.
+// Run says what [WriteRun] writes.
 type Run struct {
 	Table, Method string
 	Seed          uint32
 	Acc           []float64 // test accuracy of round 0, 1, …
+	Rounds        int       // that it was to have; 0: as many as it has
 	Params        results.Params
 	Version       string
 	Status        results.RunStatus // none: no run.json
 	Checksum      string
+	Numerics      string // empty: cpu-fp32
+	Revisions     results.Revisions
 }
 
 // WriteRun writes a run's folder below out, and returns it.
@@ -57,28 +61,53 @@ func WriteRun(t *testing.T, out string, r Run) string {
 		Table: r.Table, Method: r.Method, Preset: "code", Data: "cifar10", Net: "cnn-cifar10",
 		Availability: "sine", Clients: 100, Alpha: files.Some(0.1),
 	}
-	settings := map[string]any{"method": r.Method, "params": r.Params}
-	dir := filepath.Join(out, r.Table, r.Method+"_cifar10_sine_"+results.Hash(settings), fmt.Sprintf("seed-%d", r.Seed))
 	var rows []results.CurveRow
 	for i, acc := range r.Acc {
 		rows = append(rows, results.CurveRow{
-			Cell: cell, Seed: r.Seed, Round: i, TestAcc: files.Some(acc),
+			Cell: cell, Seed: r.Seed, Round: i, TestAcc: files.Some(acc), TrainLoss: files.Some(1 - acc),
 			TrainAcc: files.Some(acc / 2), Params: r.Params, Version: r.Version, Engine: "cpu-avx2", Precision: "fp32",
 		})
 	}
+	info := results.RunInfo{
+		Status: r.Status, DataChecksum: results.OfFiles(r.Checksum), Device: "a machine",
+		Numerics: cmp.Or(r.Numerics, "cpu-fp32"), Revisions: r.Revisions,
+	}
+	return WriteCurve(t, out, rows, cmp.Or(r.Rounds, len(r.Acc)-1), info)
+}
+
+// WriteCurve writes the folder of a run that was to have so many rounds and has these rows, and returns it. Settings,
+// seed, rounds, version, engine and precision of its run.json are those of the rows. Without a status there is none.
+func WriteCurve(t testing.TB, out string, rows []results.CurveRow, rounds int, info results.RunInfo) string {
+	t.Helper()
+	first, last := rows[0], rows[len(rows)-1]
+	settings := map[string]any{
+		"method": first.Method, "preset": first.Preset, "data": first.Data, "net": first.Net,
+		"availability": first.Availability, "clients": first.Clients, "alpha": first.Alpha.Value, "rounds": rounds,
+		"eval-every": max(1, rows[min(1, len(rows)-1)].Round), "eval-last": "none", "eval-train": first.TrainLoss.Valid,
+		"period": 20, "gamma": 0.3, "cutoff": 0.1, "low": 0.4,
+	}
+	for name, value := range first.Params.All() {
+		settings[name] = value
+	}
+	info.Settings, info.Seed, info.Rounds, info.Data = settings, first.Seed, last.Round, first.Data
+	info.Version, info.Engine, info.Precision = first.Version, first.Engine, first.Precision
+	dir := filepath.Join(out, first.Table, results.CellFolder(first.Cell, results.Hash(settings)),
+		fmt.Sprintf("seed-%d", first.Seed))
 	if err := results.WriteCurve(filepath.Join(dir, results.CurveFile), rows); err != nil {
 		t.Fatal(err)
 	}
-	if r.Status != "" {
-		info := results.RunInfo{
-			Status: r.Status, Rounds: len(r.Acc) - 1, Settings: settings, Seed: r.Seed,
-			DataChecksum: "sha256:" + r.Checksum, Device: "a machine",
-		}
-		if err := results.WriteRunInfo(filepath.Join(dir, results.RunFile), info); err != nil {
-			t.Fatal(err)
-		}
+	if info.Status != "" {
+		Sign(t, dir, info)
 	}
 	return dir
+}
+
+// Sign writes run.json anew, with the checksums of the files as they are.
+func Sign(t testing.TB, dir string, info results.RunInfo) {
+	t.Helper()
+	if err := results.WriteRunInfo(filepath.Join(dir, results.RunFile), info); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // MustHold checks that errors are as many as parts, and each holds its part.
