@@ -90,10 +90,17 @@ func TestResultsCommands(t *testing.T) {
 		if err := os.WriteFile(curve, []byte(whole[:len(whole)-20]), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		for _, args := range [][]string{{"results", "list", out}, {"report", out}, {"results", "diff", out, out}, {"results", "merge", out, "--out", filepath.Join(t.TempDir(), "x")}} {
+		for _, args := range [][]string{{"results", "list", out}, {"report", out}} {
 			o := rollcall(t, args...)
 			if o.status != statusFailure || !strings.Contains(o.stderr, curve+": line 4") || !strings.Contains(o.stderr, "the rest is done") || o.stdout == "" {
 				t.Errorf("%q: status %d, stdout %q, stderr %q, want 1, the rest on stdout, and %s line 4 named", args, o.status, o.stdout, o.stderr, curve)
+			}
+		}
+		into := filepath.Join(t.TempDir(), "x")
+		for _, args := range [][]string{{"results", "diff", out, out}, {"results", "merge", out, "--out", into}} {
+			o := rollcall(t, args...)
+			if o.status != statusFailure || !strings.Contains(o.stderr, curve+": line 4") || o.stdout != "" || isFolder(into) {
+				t.Errorf("%q: status %d, stdout %q, stderr %q, want 1, nothing done, and %s line 4 named", args, o.status, o.stdout, o.stderr, curve)
 			}
 		}
 		if page := contents(t, filepath.Join(out, "report", report.Page)); !strings.Contains(page, "line 4") {

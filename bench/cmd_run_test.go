@@ -16,7 +16,10 @@ import (
 
 const curveColumns = "table,method,preset,data,net,availability,clients,alpha,seed,round,active,lr,train_loss,train_acc,test_loss,test_acc,elapsed_s,params,engine,precision,version"
 
-var sha256Sum = regexp.MustCompile("^sha256:[0-9a-f]{64}$")
+var (
+	sha256Sum = regexp.MustCompile("^sha256:[0-9a-f]{64}$")
+	seedSum   = regexp.MustCompile("^seed-sha256:[0-9a-f]{64}$") // of data that the seed makes
+)
 
 func TestRunWritesCurveAndRunInfo(t *testing.T) {
 	out := t.TempDir()
@@ -54,7 +57,8 @@ func TestRunWritesCurveAndRunInfo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info.Status != results.RunComplete || info.Rounds != 2 || info.Seed != 5 || info.Data != "synthetic" || !sha256Sum.MatchString(info.DataChecksum) || info.Device == "" || info.Version == "" {
+	if info.Status != results.RunComplete || info.Rounds != 2 || info.Seed != 5 || info.Data != "synthetic" || !seedSum.MatchString(info.DataChecksum) || info.Schema != results.Schema || info.Numerics == "" || info.Revisions.Method < 1 ||
+		!sha256Sum.MatchString(info.Checksums[results.CurveFile]) || info.Device == "" || info.Version == "" {
 		t.Errorf("run.json: %+v", info)
 	}
 	if n := len(filesBelow(t, out)); n != 2 {
@@ -160,22 +164,23 @@ func TestRunOnAlteredData(t *testing.T) {
 	for _, c := range []struct {
 		name, dir string
 		kept      bool
-	}{{"first", black, false}, {"again", black, true}, {"another label", label, false}, {"the first files", black, false}} {
-		o := must(t, append(run, "--allow-altered", "--data-dir", c.dir)...)
+		more      []string
+	}{
+		{"first", black, false, nil}, {"again", black, true, nil}, {"another label", label, false, []string{"--again"}},
+		{"the first files", black, false, []string{"--again"}}, {"another label, mixed", label, true, []string{"--mixed"}},
+	} {
+		o := must(t, slices.Concat(run, []string{"--allow-altered", "--data-dir", c.dir}, c.more)...)
 		if strings.Contains(o.stdout, "kept") != c.kept {
 			t.Errorf("%s: stdout %q, want a kept run: %t", c.name, o.stdout, c.kept)
 		}
 	}
-	oneLineError(t, rollcall(t, append(run, "--data-dir", black)...), statusFailure, "data_batch_1.bin", "not the official file")
-}
-
-func readSettings(t *testing.T, path string) any {
-	t.Helper()
-	info, err := results.ReadRunInfo(path)
-	if err != nil {
-		t.Fatal(err)
+	before := contents(t, only(t, out, curvePath))
+	o := rollcall(t, append(run, "--allow-altered", "--data-dir", label)...)
+	if o.status != statusFailure || !strings.Contains(o.stderr, "data checksum sha256:") ||
+		!strings.Contains(o.stderr, "want --mixed to take it, --again to run it anew") || contents(t, only(t, out, curvePath)) != before {
+		t.Errorf("another label: status %d, %q, want both checksums, what to do, and the run left alone", o.status, o.stderr)
 	}
-	return info.Settings
+	oneLineError(t, rollcall(t, append(run, "--data-dir", black)...), statusFailure, "data_batch_1.bin", "not the official file")
 }
 
 // Ctrl-C between rounds: rows so far are there and said, and the next command makes of it what an undisturbed one makes.
@@ -235,10 +240,11 @@ func TestRunDiverges(t *testing.T) {
 		t.Errorf("%d rows, want that of round 0", len(rows))
 	}
 	info, err := results.ReadRunInfo(only(t, out, runPath))
-	if err != nil || info.Status != results.RunFailed || !strings.Contains(info.Error, "round 1: client ") {
-		t.Errorf("run.json: %+v, %v, want failed and why", info, err)
+	if err != nil || info.Status != results.RunDiverged || !strings.Contains(info.Error, "round 1: client ") {
+		t.Errorf("run.json: %+v, %v, want diverged and why", info, err)
 	}
-	if o := rollcall(t, small(out, "--method", "fedavg-active", "--lr", "1e30")...); o.status != statusFailure {
-		t.Errorf("repeated: status %d, want 1: a failed run is no result", o.status)
+	again := rollcall(t, small(out, "--method", "fedavg-active", "--lr", "1e30")...)
+	if again.status != statusFailure || !strings.Contains(again.stdout, "kept, as diverged before") || !strings.HasSuffix(again.stderr, last) {
+		t.Errorf("repeated: status %d, %q, %q, want 1, the run kept, and the same error", again.status, again.stdout, again.stderr)
 	}
 }

@@ -15,7 +15,8 @@ import (
 	"rollcall/results/papers"
 )
 
-const summaryColumns = "table,method,preset,data,net,availability,clients,alpha,params,metric,n,mean,std,paper_mean,paper_std,status,error,version,engine,precision,device"
+const summaryColumns = "table,method,preset,data,net,availability,clients,alpha,params,rounds,metric,n,mean,std," +
+	"paper_mean,paper_std,status,error,version,engine,precision,device,numerics,revisions,data_checksum"
 
 // Without data every cell fails, and stays a row that says why; the printed numbers are there all the same.
 func TestTableWithoutData(t *testing.T) {

@@ -104,7 +104,7 @@ func Cells(runs []Run, mixed bool) (cells []RunCell) {
 		slices.SortStableFunc(c.Runs, func(a, b Run) int { return cmp.Compare(a.Seed, b.Seed) })
 		var apart []Likeness
 		for _, other := range keys {
-			if other.key == key.key {
+			if other.key == key.key && other.like.Schema == key.like.Schema {
 				apart = append(apart, other.like)
 			}
 		}

@@ -25,7 +25,7 @@ type folderSummary struct {
 	places map[results.CellKey]int // of the cells that were asked for, which come first
 	read   map[string]readRun      // by folder
 	told   map[string]bool         // errors that have been said
-	failed []results.SummaryRow    // of cells that left no run.json
+	failed []results.SummaryRow    // of cells of which a seed failed here, or was not begun
 }
 
 // readRun is a run as it was when its files had these times.
@@ -77,13 +77,14 @@ func (s *folderSummary) write(ctx context.Context) error {
 		}
 	}
 	rows := s.table.Summarise(runs, s.pool.Keep.Mixed)
-	there := map[results.CellKey]bool{}
-	for i := range rows {
-		there[rows[i].CellKey()] = true
-	}
 	for _, r := range s.failed {
-		if !there[r.CellKey()] {
+		at := slices.IndexFunc(rows, func(o results.SummaryRow) bool {
+			return o.CellKey() == r.CellKey() && o.Metric == r.Metric && (r.Numerics == "" || o.Numerics == r.Numerics)
+		})
+		if at < 0 {
 			rows = append(rows, r)
+		} else if rows[at].Status == results.CellOK {
+			rows[at].Status, rows[at].Error = r.Status, r.Error
 		}
 	}
 	compare.SortSummary(s.table.ID, rows)

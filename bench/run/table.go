@@ -98,7 +98,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		column := columnLabel(c)
 		of, err := summarise(t, c, runs, references[column], failed)
 		rows[order[n]] = of
-		if failed != nil && len(runs.Of) == 0 {
+		if failed != nil {
 			folder.failed = append(folder.failed, of...)
 		}
 		if c.Settings.Method == t.Reference {
