@@ -4,7 +4,11 @@
 // Begin with [Cell], which says what a row belongs to (cells.go, with [Params] in params.go), and
 // with package metrics, which names the numbers. One run writes curve.csv (curve.go) and run.json (runfile.go,
 // hash.go), some runs decisions.csv and clients.csv (decisions.go, client_rows.go), and a table summary.csv
-// (summary.go). runs.go and summaries.go find them again below a folder. The papers' protocols make one number of many
+// (summary.go). runs.go and summaries.go find them again below a folder.
+//
+// A run is taken for what it says after check.go has held it to its run.json, checksum.go its files to their
+// checksums, and twins.go the seeds of a cell to one another. likeness.go says which runs may be in one mean; those of
+// another table are copied with adopt.go. The papers' protocols make one number of many
 // rows: protocol.go, first_round.go, over_time.go and ttest.go; [Printed] (printed.go) is such a number as a paper
 // prints it. bench_rows.go and bench_text.go are measurements of speed.
 //

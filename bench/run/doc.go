@@ -6,7 +6,8 @@
 // experiment.go is the whole run, with curve.go, clients.go and dump.go for its files.
 //
 // Many runs: wanted.go says which part of a table or figure is asked for, sweep.go crosses methods with processes.
-// pool.go has several sessions work at a time, seeds.go finds finished runs or makes them, table.go and measure.go make
-// tables and figures of them (trajectories.go, estimators.go, coalitions.go: what figures show that is no curve).
+// pool.go has several sessions work at a time, seeds.go finds finished runs (kept.go says which are taken) or makes
+// them, table.go and measure.go make tables and figures of them (summary.go: the summary of a folder; trajectories.go,
+// estimators.go, coalitions.go: what figures show that is no curve).
 // speed.go and profile.go measure the machine.
 package run

@@ -95,8 +95,8 @@ func WriteCell(w io.Writer, c results.RunCell) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(c.String()+" "+c.Mark))
 	fmt.Fprintf(&b, "tables: %s; status: %s\n\n", strings.Join(c.Tables, ", "), c.Status())
-	table := newTable("rrlrrrrrll", "seed", "rounds", "status", "test acc %", "train acc %", "test loss", "train loss",
-		"seconds", "engine", "device")
+	table := newTable("rrlrrrrrlll", "seed", "rounds", "status", "test acc %", "train acc %", "test loss", "train loss",
+		"seconds", "engine", "device", "version")
 	measured := []metrics.Metric{metrics.TestAcc, metrics.TrainAcc, metrics.TestLoss, metrics.TrainLoss}
 	for i := range c.Runs {
 		r := &c.Runs[i]
@@ -106,7 +106,7 @@ func WriteCell(w io.Writer, c results.RunCell) error {
 		}
 		last := r.Curve[len(r.Curve)-1]
 		table.Lines = append(table.Lines,
-			append(line, fmt.Sprintf("%.1f", last.ElapsedSec), last.Engine+" "+last.Precision, r.Device()))
+			append(line, fmt.Sprintf("%.1f", last.ElapsedSec), last.Engine+" "+last.Precision, r.Device(), last.Version))
 	}
 	if curves := c.Complete(); len(curves) > 1 {
 		line := []string{"all", "", fmt.Sprintf("%d seeds", len(curves))}
@@ -118,7 +118,7 @@ func WriteCell(w io.Writer, c results.RunCell) error {
 			}
 			line = append(line, m.Words(files.Some(e.Mean), e.Std, e.N))
 		}
-		table.Lines = append(table.Lines, append(line, "", "", ""))
+		table.Lines = append(table.Lines, append(line, "", "", "", ""))
 	}
 	table.Text(&b)
 	fmt.Fprintf(&b, "\nmeans over the evaluated rounds among the last %d; ", results.ProtocolRounds)
