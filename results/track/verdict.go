@@ -101,8 +101,8 @@ func (v Verdict) line() string {
 	} else if n := len(v.Improvements); n > 0 {
 		what += fmt.Sprintf(", %d faster", n)
 	}
-	return fmt.Sprintf("rollcall %s: %s (%d of %d metrics compared, %d nights of %s)",
-		v.Version, what, v.Compared, v.Metrics, v.Nights, v.Fingerprint)
+	return fmt.Sprintf("rollcall %s: %s (%d of %d metrics compared, %s of %s)",
+		v.Version, what, v.Compared, v.Metrics, nights(v.Nights), v.Fingerprint)
 }
 
 // WriteText writes verdicts for people, an empty line between them.
@@ -118,9 +118,17 @@ func WriteText(w io.Writer, verdicts []Verdict) error {
 	return err
 }
 
+// nights is a number of them in words.
+func nights(n int) string {
+	if n == 1 {
+		return "1 night"
+	}
+	return fmt.Sprintf("%d nights", n)
+}
+
 func (v Verdict) text(b *strings.Builder) {
-	fmt.Fprintf(b, "machine   %s\nhistory   %s, %d nights, last run %s\nverdict   %s\n",
-		v.Machine, v.File, v.Nights, v.Run, v.Text)
+	fmt.Fprintf(b, "machine   %s\nhistory   %s, %s, last run %s\nverdict   %s\n",
+		v.Machine, v.File, nights(v.Nights), v.Run, v.Text)
 	table := files.TextTable{Align: "llllll", Gap: "  "}
 	for i, list := range [][]Finding{v.Regressions, v.Improvements, v.Earlier} {
 		for _, f := range list {
@@ -131,7 +139,7 @@ func (v Verdict) text(b *strings.Builder) {
 			table.Lines = append(table.Lines, []string{
 				[]string{"SLOWER", "faster", "earlier"}[i], f.Metric,
 				fmt.Sprintf("%.4g → %.4g %s", f.Before, f.After, f.Unit), fmt.Sprintf("%+.1f %%", 100*f.Change), since,
-				fmt.Sprintf("p = %.2g, %d nights after %d", f.P, f.NightsAfter, f.NightsBefore),
+				fmt.Sprintf("p = %.2g, %s after %d", f.P, nights(f.NightsAfter), f.NightsBefore),
 			})
 		}
 	}
