@@ -86,8 +86,8 @@ synthetic set, which needs no download.`,
 		if err := files.WriteCSVFile(path, rows); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.stdout, "%s: %d rounds of %d clients, %s, %.1f active on average\n", path, s.Rounds,
-			s.Clients, kind, active)
+		_, err = fmt.Fprintf(a.stdout, "%s: %s of %s, %s, %.1f active on average\n", path,
+			run.Count(s.Rounds, "round"), run.Count(s.Clients, "client"), kind, active)
 		return err
 	}
 	return cmd

@@ -46,6 +46,7 @@ and says so.`,
 	fs.Float64Var(&seconds, "max-seconds", 120, "measure no further round after so long, once there are 3")
 	fs.Uint32Var(&b.Seed, "seed", 3, "seed of every draw")
 	fs.StringVar(&b.Format, "format", "text", "what is printed: text, csv or gobench")
+	completeWords(cmd, "format", benchFormats)
 	fs.BoolVar(&b.Profile, "profile", false, "print where the time of a round goes as well, on CUDA kernel by kernel, which slows it down")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := settings.OneOf("format", b.Format, benchFormats); err != nil {

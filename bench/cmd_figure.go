@@ -44,10 +44,10 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 		"(default: code, and paper for fedar's, which have no other, and for cafed-f…, whose printed rates the code's "+
 		"momentum turns unstable)")
 	wanted.Rounds = fs.Int("rounds", 0, "rounds (default: the paper's)")
-	fs.Int("clients", 100, "clients (default: the paper's)")
-	fs.Int("eval-every", 10, "evaluate every so many rounds (default: fedawe's 10, cafed's 1, "+
+	fs.Int("clients", 0, "clients (default: the paper's)")
+	fs.Int("eval-every", 0, "evaluate every so many rounds (default: fedawe's 10, cafed's 1, "+
 		"cafed-f1c and fedar's 5)")
-	for _, name := range []string{"seeds", "preset", "clients", "eval-every"} {
+	for _, name := range []string{"seeds", "preset"} {
 		fs.Lookup(name).DefValue = "" // the usage says it
 	}
 	options := optionFlags(fs)

@@ -70,8 +70,12 @@ func (a *app) writeReport(ctx context.Context, to string, folders []string, mixe
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(a.stdout, "%s: %s, %s, %.1f MB\n", done.Page, run.Count(len(in.Runs), "run"),
-		run.Count(done.Figures, "figure"), float64(done.Bytes)/1e6); err != nil {
+	size := "less than 0.1 MB"
+	if mb := float64(done.Bytes) / 1e6; mb >= 0.1 {
+		size = fmt.Sprintf("%.1f MB", mb)
+	}
+	if _, err := fmt.Fprintf(a.stdout, "%s: %s, %s, %s\n", done.Page, run.Count(len(in.Runs), "run"),
+		run.Count(done.Figures, "figure"), size); err != nil {
 		return err
 	}
 	return a.complain("report", slices.Concat(in.Bad, done.Bad))

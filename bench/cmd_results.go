@@ -32,6 +32,7 @@ func (a *app) resultsCommand() *cobra.Command {
 // formatFlag adds --format, which is checked before the command runs.
 func formatFlag(cmd *cobra.Command, format *string, otherwise string, known []string) {
 	cmd.Flags().StringVar(format, "format", otherwise, "what is printed: "+strings.Join(known, ", "))
+	completeWords(cmd, "format", known)
 	cmd.PreRunE = func(*cobra.Command, []string) error { return settings.OneOf("format", *format, known) }
 }
 

@@ -46,10 +46,12 @@ func (t *trackFlags) register(fs *pflag.FlagSet) {
 }
 
 // registerVerdict adds them and the flags of what is said about a history.
-func (t *trackFlags) registerVerdict(fs *pflag.FlagSet) {
+func (t *trackFlags) registerVerdict(cmd *cobra.Command) {
+	fs := cmd.Flags()
 	t.register(fs)
 	fs.IntVar(&t.nights, "nights", 1, "fail on regressions that one of the last so many nights confirmed")
 	fs.StringVar(&t.format, "format", "text", "what is printed: "+strings.Join(trackFormats, ", "))
+	completeWords(cmd, "format", trackFormats)
 }
 
 func (t *trackFlags) validate() error {

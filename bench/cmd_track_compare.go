@@ -32,7 +32,7 @@ machine is compared with itself alone. Status 1: a regression was confirmed by o
 			return a.say(verdicts, t.format)
 		},
 	}
-	t.registerVerdict(cmd.Flags())
+	t.registerVerdict(cmd)
 	cmd.Flags().StringVar(&fingerprint, "fingerprint", "", "the machine whose fingerprint begins so (default: all)")
 	return cmd
 }

@@ -45,7 +45,7 @@ appended. If $` + nightly.WebhookVariable + ` is set, the verdict is posted ther
 		},
 	}
 	fs := cmd.Flags()
-	t.registerVerdict(fs)
+	t.registerVerdict(cmd)
 	machine := pflag.NewFlagSet("", pflag.ContinueOnError) // the data and the folder of other commands have no say here
 	registerMachine(machine, &m)
 	for _, name := range []string{"device", "precision", "threads"} {

@@ -33,6 +33,9 @@ func TestHelp(t *testing.T) {
 				t.Errorf("%s: stdout %q, stderr %q, want %q on stdout", strings.Join(args, " "), o.stdout, o.stderr, want)
 			}
 		}
+		if strings.Contains(o.stdout, "(default )") {
+			t.Errorf("%s: stdout %q, want no default that says nothing", strings.Join(args, " "), o.stdout)
+		}
 		if c.Short == "" || strings.HasSuffix(c.Short, ".") && c.Parent() != nil && c.Parent().Name() == "rollcall" {
 			t.Errorf("%s: short text %q", c.CommandPath(), c.Short)
 		}
@@ -68,6 +71,10 @@ func TestCompletion(t *testing.T) {
 		{[]string{"run", "--preset", ""}, algos.Presets()},
 		{[]string{"run", "--availability", ""}, availability.Names()},
 		{[]string{"bench", "--format", ""}, benchFormats},
+		{[]string{"track", "run", "--format", ""}, trackFormats},
+		{[]string{"track", "compare", "--format", ""}, trackFormats},
+		{[]string{"results", "compare", "--format", ""}, compareFormats},
+		{[]string{"results", "list", "--format", ""}, []string{"text", "csv"}},
 		{[]string{"availability", "--kind", ""}, availability.Names()},
 		{[]string{"table", ""}, papers.TableNames()},
 		{[]string{"table", "fedawe-2", "--methods", ""}, algos.Names()},

@@ -129,7 +129,7 @@ var kindsOfValue = map[string]string{
 func completeNames(cmd *cobra.Command) {
 	names := map[string][]string{
 		"methods": algos.Names(), "like": algos.Names(), "data": datasets.Names(), "nets": nets.ModelNames(), "kind": availability.Names(),
-		"device": {"auto", "cpu", "cuda"}, "format": benchFormats,
+		"device": {"auto", "cpu", "cuda"},
 	}
 	for _, r := range settings.Rows() {
 		if len(r.Words) > 0 {
@@ -138,10 +138,15 @@ func completeNames(cmd *cobra.Command) {
 	}
 	for flag, words := range names {
 		if cmd.Flags().Lookup(flag) != nil {
-			// The error says that the flag is unknown or already has a completion; neither can be here.
-			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+			completeWords(cmd, flag, words)
 		}
 	}
+}
+
+// completeWords completes the values of a flag that takes one of some words.
+func completeWords(cmd *cobra.Command, flag string, words []string) {
+	// The error says that the flag is unknown or already has a completion; neither can be here.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // noArgs is cobra.NoArgs as a usage error.
