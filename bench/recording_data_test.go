@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// recordingData writes what the commands read: tiny MNIST and SVHN below data, and traces of availability.
-func recordingData(t *testing.T) {
+// recordingData writes what the commands read: tiny MNIST and SVHN below data in a folder, and traces of availability.
+func recordingData(t *testing.T, dir string) {
 	t.Helper()
 	for path, content := range map[string][]byte{
 		"data/MNIST/raw/train-images-idx3-ubyte": recordingIDXImages(recordingImages(200, 28*28)),
@@ -25,6 +25,7 @@ func recordingData(t *testing.T) {
 		"data/backwards.csv":                     []byte("client,start,end\n0,0,2\n1,3,1\n"),
 		"data/columns.csv":                       []byte("client,from,to\n0,0,2\n"),
 	} {
+		path = filepath.Join(dir, path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)
 		}

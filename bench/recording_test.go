@@ -77,7 +77,7 @@ func recordingPrepare(t *testing.T) *recordingMachine {
 	} {
 		t.Setenv(name, value)
 	}
-	recordingData(t)
+	recordingData(t, ".")
 	return recordingAbout(t, work, cache)
 }
 

@@ -1,0 +1,187 @@
+package main
+
+// What runs of the pages are made short with; of a flag that is given twice the last one counts, lists apart.
+const (
+	docsCPU   = " --device cpu"
+	docsTrain = docsCPU + " --allow-altered --rounds 2 --clients 4 --eval-every 1"
+	docsTiny  = "+ --data synthetic --train-size 60 --test-size 20 --local-steps 1 --batch 4" + docsTrain
+	docsRun   = docsTiny + " --net lenet5"
+	docsBench = "+ --data leaf --clients 4 --rounds 1 --warmup 0" + docsCPU
+	docsTable = docsCPU + " --allow-altered --rounds 3 --clients 4"
+	docsSweep = " --data leaf --local-steps 2 --batch 4 --seeds 3" + docsTrain
+	docsCron  = " >track.log 2>&1 || (cat track.log && false)"
+	// Two methods of Table 2 on the tiny SVHN.
+	docsFedAWE = " --data svhn --availability sine --methods mifa,fedawe --seeds 3 --rounds 1 --clients 3" +
+		" --allow-altered" + docsCPU
+)
+
+// Why commands are not run.
+const (
+	docsNight     = "a night trains at full size for minutes; TestTrackSuite runs a small one"
+	docsFedAR     = "evaluates on all of CIFAR-10, whose files cannot be made small: up to minutes, however few rounds"
+	docsNVIDIA    = "a tool of NVIDIA's, and a card"
+	docsBenchstat = "golang.org/x/perf/cmd/benchstat, which is no part of the suite"
+)
+
+// docsLine is a command as it stands in a page, and what a test makes of it.
+type docsLine struct{ command, instead string }
+
+// docsBefore makes what the commands of a page read and none in front of them writes.
+var docsBefore = map[string][]string{
+	"README.md": {"rollcall run --data leaf --out more" + docsTrain},
+	"examples of --help": {
+		"rollcall table fedawe-2" + docsFedAWE,
+		"rollcall table fedawe-2 --preset paper --out out-paper" + docsFedAWE,
+		"rollcall run --data leaf --out out-v1" + docsTrain, "cp -r out-v1 out-v2",
+		"mkdir machine-a machine-b", "cp -r out machine-a/out", "cp -r out-v1 machine-b/out",
+	},
+}
+
+// docsElsewhere are the commands that no test can run, and why; the flags of rollcall in them are looked at.
+var docsElsewhere = []docsLine{
+	{"docker build -f Dockerfile.cuda -t rollcall .", "Docker and the network"},
+	{"docker run --rm --gpus all -v rollcall-data:/data rollcall", "Docker and a card"},
+	{"tensorboard --logdir out", "TensorBoard; results/events reads its own files back"},
+	{"python3 bench/testdata/replay.py --dump DIR --data …/cifar-10-batches-bin", "PyTorch"},
+	{"apt-get install clang-19", "root and the network"},
+	{"nvidia-smi -lgc", docsNVIDIA},
+	{
+		"ncu --set full --import-source on -k regex:conv_backward_filter_tf32 --launch-skip 20 " +
+			"--launch-count 2 -o filter bin/rollcall bench --data cifar10 --rounds 1 --warmup 0 --profile",
+		docsNVIDIA,
+	},
+	{"ncu --import filter.ncu-rep --page details | less", docsNVIDIA},
+	{"nsys profile --cuda-graph-trace=node bin/rollcall bench --data cifar10 --rounds 3", docsNVIDIA},
+	{"benchstat before.txt after.txt", docsBenchstat},
+	{"benchstat -col /precision before.txt", docsBenchstat},
+	{"go test", "the words of a sentence, no command of its own"},
+	{"… change …", "no command: whoever tunes puts their change there"},
+	{"max(K · FLOP / (c · peak), K · bytes / (m · bandwidth), about 2 µs)", "a formula"},
+	{"MAILTO=you@example.org", "a line of a crontab"},
+	{"rollcall table fedar-2 --data cifar10", docsFedAR},
+	{"rollcall table fedar-2 --data cifar10 --rounds 300", docsFedAR},
+	{"rollcall table fedar-3", docsFedAR},
+	{"for f in f1 f2 f3 f4 f5; do rollcall figure fedar-$f; done", docsFedAR},
+	{"rollcall track run", docsNight},
+	{
+		"rollcall track run --device cuda:0 --precision tf32 --history /srv/rollcall/history",
+		"a card; " + docsNight,
+	},
+}
+
+// docsShort makes commands of the pages short: "+ …" is added to every call of rollcall in them, anything else is run in
+// their place. All others run as they stand there.
+var docsShort = []docsLine{
+	// README.md
+	{"bin/rollcall run --method fedawe --data cifar10 --availability sine --rounds 20", docsRun},
+	{
+		"bin/rollcall table fedawe-2 --data cifar10 --availability sine --rounds 100 --seeds 3",
+		"bin/rollcall table fedawe-2" + docsFedAWE,
+	},
+	{"rollcall run", docsRun},
+	{"rollcall table TABLE", "rollcall table cafed-1 --seeds 3" + docsTable},
+	{"rollcall figure FIGURE", "rollcall figure cafed-i1" + docsTable},
+	{"rollcall sweep", "+ --methods fedawe,ca-fed --availability markov" + docsSweep},
+	{"rollcall results compare TABLE DIR", "rollcall results compare cafed-1 out"},
+	{"rollcall results diff A B", "rollcall results diff out/sweep out/sweep"},
+	{"rollcall results merge OUT… --out ALL", "rollcall results merge out more --out all"},
+	{"rollcall results export TABLE DIR", "rollcall results export cafed-1 out"},
+	{"rollcall bench", docsBench},
+	{`rollcall track run\|compare\|plot`, "rollcall track compare && rollcall track plot"},
+	{"rollcall availability", "+ --rounds 3 --clients 4 --data leaf"},
+	{
+		`rollcall data list\|fetch\|verify`,
+		"rollcall data list && rollcall data fetch leaf && rollcall data verify leaf",
+	},
+	{`rollcall completion bash\|zsh\|fish`, "for s in bash zsh fish; do rollcall completion $s; done"},
+	{"rollcall COMMAND --help", "rollcall figure --help"},
+	{
+		"17 3 * * *  cd /srv/rollcall && bin/rollcall track run --history /srv/rollcall/history >track.log " +
+			"2>&1 || cat track.log",
+		"bin/rollcall track compare --history results/history" + docsCron,
+	},
+	{"bin/rollcall run --method fedavg-active --rounds 1 --dump DIR", docsRun + " --rounds 1"},
+
+	// docs/performance.md, docs/cuda.md, docs/tuning.md
+	{"bin/rollcall bench --data cifar10", docsBench},
+	{"bin/rollcall bench --data cifar10 --format gobench >> a.txt", docsBench},
+	{"bin/rollcall bench --data cifar10 --format gobench", docsBench},
+	{"bin/rollcall bench --data cifar10 --profile", docsBench},
+	{"rollcall bench --data cifar10 --profile", docsBench},
+	{"rollcall bench --profile", docsBench},
+	{"rollcall table --pack n", "rollcall table cafed-1 --pack 2 --data binary --seeds 3" + docsTable},
+
+	// docs/reproduction.md
+	{
+		"for seed in 3 4 6; do rollcall run --method fedavg-active --availability stationary --draws numpy " +
+			"--rounds 20 --eval-every 5 --seed $seed; rollcall run --method fedawe --availability sine --draws " +
+			"numpy --rounds 20 --eval-every 5 --seed $seed; done",
+		docsRun,
+	},
+	{
+		"rollcall table fedawe-2 --data cifar10 --availability sine --rounds 100 --eval-every 10 --seeds 3",
+		"rollcall table fedawe-2 --eval-every 10" + docsFedAWE,
+	},
+	{"rollcall table cafed-1", "+ --seeds 3" + docsTable},
+	{"rollcall figure cafed-f1a", "+ --seeds 1" + docsTable},
+	{"rollcall figure cafed-f1b", "+ --seeds 1" + docsTable},
+	{"rollcall table cafed-1 --preset paper", "+ --seeds 3" + docsTable},
+	{"rollcall figure cafed-f1a --preset code", "+ --seeds 1" + docsTable},
+	{"rollcall figure cafed-f1b --preset code", "+ --seeds 1" + docsTable},
+	{
+		"for t0 in 10 25 100 none; do rollcall sweep --name fedar-t0-$t0 --like fedar --methods fedar " +
+			"--availability uniform --nets lenet5 --rounds 1000 --eval-every 5 --seeds 3,4,6 --fedar-t0 $t0; done",
+		docsTiny,
+	},
+	{
+		"for b in 2.5 8; do rollcall sweep --name fedar-b-$b --like fedar --methods fedar --availability " +
+			"uniform --nets lenet5 --rounds 1000 --eval-every 5 --seeds 3,4,6 --fedar-b $b; done",
+		docsTiny,
+	},
+
+	// docs/tracking.md
+	{
+		"17 3 * * *  cd /srv/rollcall && . ./webhook.env && bin/rollcall track run --history " +
+			"/srv/rollcall/history >track.log 2>&1 || cat track.log",
+		". ./webhook.env && bin/rollcall track compare --history results/history" + docsCron,
+	},
+
+	// examples
+	{"rollcall availability --kind sine --rounds 80 --csv sine.csv", "+ --data leaf"},
+	{"rollcall bench --data synthetic --rounds 20 --format gobench", docsBench},
+	{"rollcall bench --data cifar10", docsBench},
+	{
+		"rollcall figure fedawe-f7 --data cifar10 --rounds 100 --seeds 3",
+		"rollcall figure fedawe-f7 --data svhn --methods fedawe --seeds 3 --rounds 1 --clients 2 --allow-altered" + docsCPU,
+	},
+	{
+		"rollcall results show out/run/fedawe_cifar10_sine_1a2b3c4d5e",
+		"rollcall results show out/fedawe-2/fedawe_svhn_sine_*",
+	},
+	{"rollcall results show 1a2b3c4d5e", "rollcall results show $(echo out/fedawe-2/fedawe_* | tail -c 11)"},
+	{"rollcall run --method fedawe --data cifar10 --availability sine --rounds 20", docsRun},
+	{"rollcall run --method mifa --data synthetic --clients 20 --rounds 5 --seed 3", docsRun},
+	{
+		"rollcall sweep --methods fedawe,ca-fed,fedar,scaffold --availability markov --data cifar10 --rounds " +
+			"200 --seeds 3,4,6",
+		"rollcall sweep --methods fedawe,ca-fed,fedar,scaffold --availability markov" + docsSweep,
+	},
+	{
+		"rollcall sweep --methods fedar,mifa --availability uniform,trace --trace log.csv --like fedar " +
+			"--nets lenet5,cnn-cifar10",
+		docsTiny + " --seeds 3",
+	},
+	{
+		"rollcall table fedawe-2 --data cifar10 --availability sine --methods fedawe,fedavg-active --rounds " +
+			"100 --seeds 3",
+		"rollcall table fedawe-2" + docsFedAWE,
+	},
+	{
+		"rollcall track compare --fingerprint 3fa9 --nights 7 --format json",
+		"rollcall track compare --fingerprint FINGERPRINT --nights 7 --format json",
+	},
+	{
+		"rollcall track plot round/cifar10 --fingerprint 3fa9",
+		"rollcall track plot round/cifar10 --fingerprint FINGERPRINT",
+	},
+}

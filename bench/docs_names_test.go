@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"rollcall/algos"
+	"rollcall/algos/availability"
+	"rollcall/datasets"
+	"rollcall/nets"
+	"rollcall/results/papers"
+)
+
+var (
+	docsFlag     = regexp.MustCompile(`(?:^|[\s(\x60"/])--([a-z][a-z0-9-]*)`)
+	docsFile     = regexp.MustCompile(`^(?:[\w.-]+/)*[\w-][\w.-]*\.(?:go|md|csv|json|py|cu|cuh|sh|yml|svg|html|npy|ptx|gz|so|a|h|cuda|txt)$`)
+	docsFolder   = regexp.MustCompile(`^(?:bench|algos|nets|datasets|results|docs)/[\w./]*$`)
+	docsTestName = regexp.MustCompile(`\x60(Test\w+)(…?)\x60`)
+	docsEnv      = regexp.MustCompile(`ROLLCALL_[A-Z_]+`)
+)
+
+// docsForeignFlags are flags in the pages that are not rollcall's, and whose they are.
+var docsForeignFlags = map[string]string{
+	"rm": "docker", "gpus": "docker", "logdir": "tensorboard", "set": "ncu", "import-source": "ncu", "launch-skip": "ncu",
+	"launch-count": "ncu", "import": "ncu", "page": "ncu", "cuda-graph-trace": "nsys",
+}
+
+// docsForeignFiles are files in the pages that are neither in the repository nor written by a command of theirs, and what
+// they are.
+var docsForeignFiles = map[string]string{
+	".github/workflows/nightly.yml": "of the reader's own repository",
+	"libcuda.so":                    "what tests of the CUDA engine make of nets/gpu/emulator",
+	"bin/gpu-kit/card.sh":           "packed by make gpu-kit",
+	"results/history":               "the default of track's --history",
+	"results/history/DEVICE_ENGINE_PRECISION_FINGERPRINT.csv": "written by track run, whose names the tests of results/track hold",
+}
+
+// TestDocsNames looks up every flag, file, test and variable that a page names.
+func TestDocsNames(t *testing.T) {
+	flags := map[string]bool{"help": true}
+	docsWalk(newRoot(&bytes.Buffer{}, &bytes.Buffer{}), func(c *cobra.Command) {
+		for _, fs := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {
+			fs.VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
+		}
+	})
+	files, program, tests := docsRepository(t)
+	used := map[string]bool{}
+	for _, p := range docsPages(t) {
+		for _, m := range docsFlag.FindAllStringSubmatch(p.text, -1) {
+			if _, foreign := docsForeignFlags[m[1]]; foreign {
+				used["--"+m[1]] = true
+			} else if !flags[m[1]] {
+				t.Errorf("%s: --%s: no command has this flag", p.name, m[1])
+			}
+		}
+		for _, m := range docsTestName.FindAllStringSubmatch(p.text, -1) {
+			if end := map[bool]string{true: "", false: "("}[m[2] != ""]; !strings.Contains(tests, "func "+m[1]+end) {
+				t.Errorf("%s: %s%s: no such test", p.name, m[1], m[2])
+			}
+		}
+		for _, name := range docsEnv.FindAllString(p.text, -1) {
+			if !strings.Contains(program+tests, name) {
+				t.Errorf("%s: %s: nothing reads this variable", p.name, name)
+			}
+		}
+		var names []string
+		for _, m := range docsSpan.FindAllStringSubmatch(p.text, -1) {
+			names = append(names, m[1])
+		}
+		for _, word := range strings.Fields(strings.Join(p.commands, " ")) { // of other files, the runs of the commands tell
+			if ext := path.Ext(word); ext == ".py" || ext == ".cuda" {
+				names = append(names, word)
+			}
+		}
+		for _, name := range names {
+			if docsFile.MatchString(name) || docsFolder.MatchString(name) {
+				if _, foreign := docsForeignFiles[name]; foreign {
+					used[name] = true
+				} else if !docsHas(files, name) && !strings.Contains(program, `"`+path.Base(name)+`"`) {
+					t.Errorf("%s: %s: neither in the repository nor written by the program nor in docsForeignFiles", p.name, name)
+				}
+			}
+		}
+	}
+	for name := range docsForeignFlags {
+		if !used["--"+name] {
+			t.Errorf("docsForeignFlags: --%s: no page names it, want it taken out", name)
+		}
+	}
+	for name := range docsForeignFiles {
+		if !used[name] {
+			t.Errorf("docsForeignFiles: %s: no page names it, want it taken out", name)
+		}
+	}
+}
+
+// TestDocsListNames looks for every name that a flag takes in the README, and for every table and figure.
+func TestDocsListNames(t *testing.T) {
+	readme := contents(t, "../README.md")
+	figures := regexp.MustCompile(`(?m)^\| .rollcall figure FIGURE.*$`).FindString(readme)
+	for _, name := range slices.Concat(algos.Names(), availability.Names(), nets.ModelNames(), datasets.Names()) {
+		if !strings.Contains(readme, "`"+name+"`") {
+			t.Errorf("README.md: %s is not there, want it listed", name)
+		}
+	}
+	listed := map[string]bool{}
+	paper, before := "", ""
+	for _, m := range regexp.MustCompile("(… )?`([a-z]*)-([if]\\d[a-d]?)`").FindAllStringSubmatch(figures, -1) {
+		if m[2] != "" {
+			paper = m[2]
+		}
+		if m[1] == "" {
+			before = m[3]
+		}
+		for last := len(m[3]) - 1; before[last] <= m[3][last]; before = before[:last] + string(before[last]+1) {
+			listed[paper+"-"+before] = true
+		}
+	}
+	if got, want := slices.Sorted(maps.Keys(listed)), slices.Sorted(slices.Values(papers.FigureNames())); !slices.Equal(got, want) {
+		t.Errorf("README.md lists the figures\n%q, want\n%q", got, want)
+	}
+	tables := regexp.MustCompile(`(?m)^\| .rollcall table TABLE.*$`).FindString(readme)
+	var own []string
+	for _, m := range regexp.MustCompile("`([a-z]*)-(\\d+)`").FindAllStringSubmatch(tables, -1) {
+		if m[1] != "" {
+			paper = m[1]
+		}
+		own = append(own, paper+"-"+m[2])
+	}
+	if !slices.Equal(own, papers.TableNames()) {
+		t.Errorf("README.md lists the tables\n%q, want\n%q", own, papers.TableNames())
+	}
+}
+
+// docsHas says whether the repository has a file or a folder: by its path, by a path from the folder of a package, or by
+// its name alone.
+func docsHas(files []string, name string) bool {
+	name = strings.TrimSuffix(path.Clean(name), "/")
+	return slices.ContainsFunc(files, func(f string) bool {
+		return f == name || strings.HasSuffix(f, "/"+name) || strings.HasPrefix(f, name+"/")
+	})
+}
+
+// docsRepository returns the paths of the repository's files, and the texts of program and tests. What is built or written
+// is not among them.
+func docsRepository(t *testing.T) (paths []string, program, tests string) {
+	t.Helper()
+	var product, test strings.Builder
+	err := filepath.WalkDir("..", func(file string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(filepath.ToSlash(file), "../")
+		switch {
+		case d.IsDir() && slices.Contains([]string{".git", "bin", "out", "results/history"}, name):
+			return filepath.SkipDir
+		case !d.Type().IsRegular():
+			return nil
+		case strings.HasSuffix(name, "_test.go"):
+			test.WriteString(contents(t, file))
+		case filepath.Ext(name) == ".go":
+			product.WriteString(contents(t, file))
+		}
+		paths = append(paths, name)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths, product.String(), test.String()
+}
