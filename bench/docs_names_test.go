@@ -77,7 +77,7 @@ func TestDocsNames(t *testing.T) {
 		for _, m := range docsSpan.FindAllStringSubmatch(p.text, -1) {
 			names = append(names, m[1])
 		}
-		for _, word := range strings.Fields(strings.Join(p.commands, " ")) { // of other files, the runs of the commands tell
+		for word := range strings.FieldsSeq(strings.Join(p.commands, " ")) { // of other files their runs tell
 			if ext := path.Ext(word); ext == ".py" || ext == ".cuda" {
 				names = append(names, word)
 			}
