@@ -1,10 +1,9 @@
 package nets
 
 import (
-	"runtime"
 	"strings"
 
-	"golang.org/x/sys/cpu"
+	"rollcall/internal/host"
 )
 
 // Numerics returns the class of an engine's numbers on this machine, of [Info].Engine and [Info].Precision: with equal
@@ -18,9 +17,9 @@ import (
 // All of them are on amd64. Elsewhere the class ends in the architecture ("cpu-generic-fp32-arm64"): there Go may round
 // a product and the sum it goes into as one, in methods and in what is computed for a card as well. So does amd64 from
 // GOAMD64=v3 on ("amd64v3"), and a processor without FMA has another exponential function ("amd64nofma").
-func Numerics(engine, precision string) string { return numericsOn(host(), engine, precision) }
+func Numerics(engine, precision string) string { return numericsOn(host.Name(), engine, precision) }
 
-func numericsOn(host, engine, precision string) string {
+func numericsOn(machine, engine, precision string) string {
 	switch {
 	case engine == "cpu-avx2" || engine == "cpu-avx512":
 		engine = "cpu"
@@ -28,26 +27,8 @@ func numericsOn(host, engine, precision string) string {
 		engine = "cuda"
 	}
 	class := engine + "-" + precision
-	if host != "amd64" {
-		class += "-" + host
+	if machine != host.Reference {
+		class += "-" + machine
 	}
 	return class
 }
-
-// host names how Go computes on this machine.
-func host() string {
-	switch {
-	case runtime.GOARCH != "amd64":
-		return runtime.GOARCH
-	case fuses(1+0x1p-52, 1-0x1p-52, -1):
-		return "amd64v3"
-	case !cpu.X86.HasFMA: // package math looks as well
-		return "amd64nofma"
-	}
-	return "amd64"
-}
-
-// fuses reports whether x·y + z is rounded once, for numbers with x·y + z ≠ 0 whose product is rounded to −z.
-//
-//go:noinline
-func fuses(x, y, z float64) bool { return x*y+z != 0 }

@@ -1,0 +1,157 @@
+package datasets
+
+import (
+	"path/filepath"
+	"testing"
+
+	"rollcall/datasets/plan"
+	"rollcall/datasets/rng"
+	"rollcall/internal/revisiontest"
+)
+
+// The revisions of the data are of the samples of every set (of small files in its official format), of every way to
+// cut one, and of what all runs read by: the generator, swapped labels, the samples kept back, batch plans.
+func TestRevisions(t *testing.T) {
+	revisiontest.Recorded(t)
+	var entries []revisiontest.Entry
+	add := func(name, where string, revision int, enter func(t *testing.T, d *revisiontest.Digest)) {
+		var digest revisiontest.Digest // stays empty where the test is left out
+		t.Run(name, func(t *testing.T) { enter(t, &digest) })
+		entries = append(entries, revisiontest.Entry{Name: name, Revision: revision, Where: where, Digest: digest.String()})
+	}
+	for _, l := range loaders {
+		add("data/"+l.info.Name, "datasets.go", l.revision, func(t *testing.T, d *revisiontest.Digest) { enterData(t, d, l.info) })
+	}
+	for _, s := range splitKinds {
+		add("split/"+string(s.kind), "cut.go", s.revision, func(t *testing.T, d *revisiontest.Digest) { enterCuts(t, d, s.kind) })
+	}
+	add("shared", "datasets.go", sharedRevision, enterShared)
+	revisiontest.Check(t, "testdata/revisions", entries)
+}
+
+// enterData enters a set's samples: read from the small files of the tests, or generated with two seeds in both readings.
+func enterData(t *testing.T, d *revisiontest.Digest, info Info) {
+	dir, _, _ := alone(t)
+	o := Options{Dir: dir}
+	lay := func(s *fileSet, content map[string][]byte) {
+		o.official = s
+		for name, data := range content {
+			write(t, filepath.Join(dir, s.folders[0], name), data)
+		}
+	}
+	switch info.Name {
+	case "cifar10":
+		m := newMini(t)
+		lay(&m.fileSet, m.content)
+	case "svhn":
+		lay(miniSVHN(t, nil))
+	case "mnist":
+		lay(miniMNIST(t, nil))
+	case "cinic10":
+		o.official = miniCINIC()
+		write(t, filepath.Join(dir, "CINIC-10.tar.gz"), tarball("", miniTree(2)))
+	default:
+		for _, o.Reading = range []Reading{ReadPaper, ReadCode} {
+			for _, o.Seed = range []uint32{1, 7} {
+				o.TrainSize, o.TestSize, o.Clients, o.LeafGamma, o.LeafDelta = 120, 50, 6, 0.5, 0.25
+				enterSet(t, d, info.Name, o)
+			}
+		}
+		return
+	}
+	enterSet(t, d, info.Name, o)
+}
+
+// enterSet enters what a data set is in memory.
+func enterSet(t *testing.T, d *revisiontest.Digest, name string, o Options) {
+	t.Helper()
+	set, err := Open(t.Context(), name, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := About(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Add(info.Augmented, info.Flip)
+	for _, s := range []*plan.Samples{set.Train, set.Test} {
+		d.Add(s.H, s.W, s.C, s.Classes, s.Images, s.Features, s.Labels, s.Mean, s.Std)
+	}
+	if set.Split != nil {
+		enterSplit(d, set.Split)
+	}
+}
+
+func enterSplit(d *revisiontest.Digest, s *Split) {
+	d.Add(s.Train, s.Valid, s.Test, s.OwnClasses, s.Group)
+}
+
+// enterCuts enters how a kind cuts a set of classes of many sizes, and one of equal sizes, by every draw it has.
+func enterCuts(t *testing.T, d *revisiontest.Digest, kind SplitKind) {
+	uneven := numbered(1500, 300)
+	for _, s := range []*plan.Samples{uneven.Train, uneven.Test} {
+		for i := range s.Labels {
+			s.Labels[i] = uint8(min(i*7%13, 9))
+		}
+	}
+	for _, set := range []*Set{uneven, numbered(1207, 203)} {
+		for _, seed := range []uint32{1, 7} {
+			for _, alpha := range []float64{1e-3, 0.1, 2.5} {
+				o := SplitOptions{Kind: kind, Clients: 12, Clusters: 4, Alpha: alpha}
+				draws := []*rng.NumPy{nil}
+				if kind == SplitClients {
+					draws = append(draws, rng.NewNumPy(seed))
+				}
+				for _, o.NumPy = range draws {
+					split, err := Cut(set.Train, set.Test, o, seed)
+					if err != nil {
+						if alpha > 1e-3 {
+							t.Fatal(err)
+						}
+						d.Add("refused") // shares vanish
+						continue
+					}
+					enterSplit(d, split)
+				}
+			}
+		}
+	}
+}
+
+// enterShared enters the generator, swapped labels, samples kept back, and batch plans.
+func enterShared(t *testing.T, d *revisiontest.Digest) {
+	for _, seed := range []uint32{1, 7} {
+		stream := rng.Key{Seed: seed, Purpose: rng.Layer(1)}.Stream(2, 3, 4)
+		order := indices(50)
+		stream.Shuffle(order)
+		d.Add(order)
+		for k := range 200 {
+			d.Add(stream.Uint32(), stream.Float64(), stream.IntN(7+k), stream.Normal(), stream.LogGamma(0.05*float64(1+k)))
+		}
+		for _, reading := range []Reading{ReadPaper, ReadCode} {
+			swapped, _, err := openNumbered(t, Options{Seed: seed, Clients: 12, Reading: reading, SwapPairs: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.Add(swapped.Train.Labels, swapped.Test.Labels)
+			enterSplit(d, swapped.Split)
+			kept, err := Divide(swapped, SplitOptions{Clients: 12}, 0.2, seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			enterSplit(d, kept)
+			parts := append(kept.Train, nil, []int32{5, 3}) // and a client without samples, one of fewer than a batch
+			for _, epochs := range []int{0, 2} {
+				for _, augment := range []plan.Augment{plan.AugmentNone, plan.AugmentPerBatch, plan.AugmentPerSample} {
+					p := plan.Planner{Seed: seed, Parts: parts, E: 3, B: 8, Epochs: epochs, Augment: augment, Flip: seed == 1}
+					for i := range parts {
+						for round, taken := range []int{0, p.Steps(i), 20} {
+							l := p.Client(round, i, taken)
+							d.Add(p.Steps(i), l.E, l.B, l.Index, l.Crop, l.Flip, p.Batch(i, taken))
+						}
+					}
+				}
+			}
+		}
+	}
+}

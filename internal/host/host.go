@@ -1,0 +1,31 @@
+// Package host names how Go rounds on this machine.
+package host
+
+import (
+	"runtime"
+
+	"golang.org/x/sys/cpu"
+)
+
+// Reference is the name of the machines on which Go rounds every operation by itself, and on which goldens are recorded.
+const Reference = "amd64"
+
+// Name returns the name under which all machines compute the same bits in plain Go: the architecture, and for amd64
+// whether it was compiled with fused multiply-adds (GOAMD64=v3: "amd64v3") and whether the processor lacks them, because
+// math.Exp takes another way there ("amd64nofma").
+func Name() string {
+	switch {
+	case runtime.GOARCH != "amd64":
+		return runtime.GOARCH
+	case fuses(1+0x1p-52, 1-0x1p-52, -1):
+		return "amd64v3"
+	case !cpu.X86.HasFMA:
+		return "amd64nofma"
+	}
+	return Reference
+}
+
+// fuses reports whether x·y + z is rounded once, for numbers whose x·y is nearly −z and is rounded to −z.
+//
+//go:noinline
+func fuses(x, y, z float64) bool { return x*y+z != 0 }
