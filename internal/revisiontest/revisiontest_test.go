@@ -21,7 +21,8 @@ func TestRule(t *testing.T) {
 	}{
 		{"same", Entry{"fedawe", 2, "fedawe.go", "aaaa"}, "", false, "fedawe 2 aaaa"},
 		{
-			"numbers changed", Entry{"fedawe", 2, "fedawe.go", "bbbb"},
+			"numbers changed",
+			Entry{"fedawe", 2, "fedawe.go", "bbbb"},
 			"fedawe: its numbers changed, but its revision is still 2: raise it in fedawe.go, then run the test with -update",
 			true, "fedawe 2 aaaa",
 		},
@@ -95,10 +96,25 @@ func TestDigest(t *testing.T) {
 	}
 	seen := map[string]string{}
 	for _, values := range [][]any{
-		{1.0}, {math.Nextafter(1, 2)}, {float32(1)}, {0.0}, {math.Copysign(0, -1)},
-		{[]float32{1, 2}, []float32{3}}, {[]float32{1}, []float32{2, 3}}, {[]float32{1, 2, 3}}, {[]float32{1, 3, 2}},
-		{[]int{1, 2}, 3}, {[]int{1}, 2, 3}, {"ab", "c"}, {"a", "bc"}, {[]string{"a", "bc"}},
-		{[][]int32{{1}, {2}}}, {[][]int32{{1, 2}, {}}}, {[]uint8{1, 2}}, {true}, {false},
+		{1.0},
+		{math.Nextafter(1, 2)},
+		{float32(1)},
+		{0.0},
+		{math.Copysign(0, -1)},
+		{[]float32{1, 2}, []float32{3}},
+		{[]float32{1}, []float32{2, 3}},
+		{[]float32{1, 2, 3}},
+		{[]float32{1, 3, 2}},
+		{[]int{1, 2}, 3},
+		{[]int{1}, 2, 3},
+		{"ab", "c"},
+		{"a", "bc"},
+		{[]string{"a", "bc"}},
+		{[][]int32{{1}, {2}}},
+		{[][]int32{{1, 2}, {}}},
+		{[]uint8{1, 2}},
+		{true},
+		{false},
 	} {
 		digest := of(values...)
 		if digest != of(values...) || len(digest) != 16 {

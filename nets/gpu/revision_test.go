@@ -1,0 +1,95 @@
+//go:build gpu && linux && cgo
+
+package gpu
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"rollcall/internal/revisiontest"
+	"rollcall/nets"
+	"rollcall/nets/gpu/gputest"
+)
+
+// The CUDA engine's revision is of a round of four clients and an evaluation, in every precision. A real card must have
+// the emulator's bits in fp32; how its tensor cores round their sums the emulator does not know.
+func TestRevisions(t *testing.T) {
+	revisiontest.Recorded(t)
+	var entries []revisiontest.Entry
+	for _, c := range []struct {
+		name      string
+		precision Precision
+	}{{"cuda-fp32", FP32}, {"emulated-tf32", TF32}, {"emulated-bf16", BF16}} {
+		var d revisiontest.Digest
+		if c.precision == FP32 || !gputest.Real() && !testing.Short() {
+			for _, n := range []struct {
+				net            string
+				clients, batch int
+			}{{"linear-binary", 4, 3}, {"linear-mnist", 4, 3}, {"lenet5", 4, 3}, {"cnn-cifar10", 1, 1}, {"cnn-cinic10", 1, 1}, {"resnet20", 1, 2}} {
+				if c.precision == FP32 || n.net != "cnn-cinic10" { // whose dropout is the same in all
+					engineInto(t, &d, n.net, c.precision, n.clients, n.batch)
+				}
+			}
+		}
+		entries = append(entries, revisiontest.Entry{Name: c.name, Revision: revision, Where: "engine.go", Digest: d.String()})
+	}
+	revisiontest.Check(t, "testdata/revisions", entries)
+}
+
+// engineInto enters what the training of the first clients of a crowd, their sum, its norm and its evaluation are. A crowd
+// is two steps long, or one for a single client: the emulator takes its time.
+func engineInto(t *testing.T, d *revisiontest.Digest, net string, precision Precision, clients, batch int) {
+	t.Helper()
+	gputest.Sources(t, "kernels")
+	if gputest.LeftOut != "" {
+		t.Skip("left out: " + gputest.LeftOut)
+	}
+	m := must(nets.NewModel(net))(t)
+	o := Options{Precision: precision, Batch: batch, EvalBatch: 2}
+	e := must(openEngine(m, samplesFor(m, trainSamples, 1), samplesFor(m, 5, 2), o))(t)
+	defer e.Close()
+	clip := 1.5
+	c := newCrowd(t, e, m, min(clients, 2), batch, &clip)
+	c.work.Clients = c.work.Clients[:clients]
+	for i, b := range []nets.Bank{c.start, c.momentum, c.drift} { // a catalogue's initial weights have a revision of their own
+		for r := range b.Rows() {
+			ok(t, e.Load(nets.Row{Bank: b, Index: r}, scattered(m, 10*i+r, []float64{1, 1. / 8, 1. / 8}[i])))
+		}
+	}
+	loss, rows := c.train(t)
+	d.Add(loss, rows)
+	mean := nets.Row{Bank: c.drift}
+	var ends []nets.Row
+	for _, w := range c.work.Clients {
+		ends = append(ends, w.End)
+	}
+	ok(t, e.Combine(mean, []float64{0.4, 0.3, 0.2, 0.1}[:clients], ends))
+	d.Add(load(t, e, mean), must(e.Norm(mean))(t))
+	jobs := []nets.EvalJob{{Row: ends[0], Part: nets.Train, Index: []int32{3}}}
+	if clients > 1 {
+		jobs = append(jobs, nets.EvalJob{Row: mean, Part: nets.Test})
+	}
+	for _, r := range must(e.Evaluate(t.Context(), jobs))(t) {
+		d.Add(r.N, r.Correct, r.Loss)
+	}
+}
+
+// scattered returns weights of a usual size, made by arithmetic; scales of normalisations and running variances are near 1.
+func scattered(m *nets.Model, number int, size float64) []float32 {
+	w := make([]float32, m.P)
+	for _, p := range m.Params {
+		bound, centre := 0.125, 0.0
+		if len(p.Shape) > 1 {
+			bound = math.Sqrt(6 / float64(p.FanIn))
+		} else if strings.HasSuffix(p.Name, "running_var") || strings.HasSuffix(p.Name, ".weight") {
+			centre = 1
+		}
+		for j := range p.Size {
+			at := uint32(p.Offset+j)*0x9E3779B1 + uint32(number)*0x85EBCA6B
+			at ^= at >> 15
+			w[p.Offset+j] = float32((centre + bound*(float64(at*0x2C1B3C6D)*0x1p-31-1)) * size)
+		}
+	}
+	return w
+}
