@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rollcall/internal/revisiontest"
+	"rollcall/nets"
 )
 
 // otherValues has, for every parameter, values that no preset has. A Switch and a Word are tried in all their values.
@@ -19,7 +20,7 @@ var otherValues = map[*Param][]string{
 }
 
 // A method's revision is of what it makes of 24 rounds on the toy engine, with every parameter at its values: models,
-// losses and decisions after each round. The toy's arithmetic is its own, so a kernel cannot change them.
+// losses, decisions, and which samples are read in each round. The toy's arithmetic is its own, so a kernel cannot change them.
 func TestRevisions(t *testing.T) {
 	revisiontest.Recorded(t)
 	var entries []revisiontest.Entry
@@ -66,7 +67,7 @@ func playInto(t *testing.T, digest *revisiontest.Digest, name string, o Options)
 	for j := range w0 {
 		w0[j] = float32(scatter(11, j)) - 0.5
 	}
-	o.HeldOut = &HeldOut{Index: make([][]int32, clients)}
+	o.HeldOut = &HeldOut{Part: nets.Test, Index: make([][]int32, clients)}
 	for i := range clients {
 		e.u[i] = make([]float64, size)
 		for j := range e.u[i] {
@@ -74,7 +75,7 @@ func playInto(t *testing.T, digest *revisiontest.Digest, name string, o Options)
 		}
 		f.Importance[i] = float64(i+1) / 28
 		f.P[i], f.Lambda[i] = 0.2+0.1*float64(i), 0.08*float64(i-3)
-		o.HeldOut.Index[i] = []int32{int32(2 * i)}
+		o.HeldOut.Index[i] = []int32{int32(1000 + i)}
 		o.Solved = append(o.Solved, 0.01*float64(i))
 	}
 	f.Planner.E, f.WeightDecay, f.Momentum = 2, 0.01, 0.3
@@ -91,6 +92,7 @@ func playInto(t *testing.T, digest *revisiontest.Digest, name string, o Options)
 				round.Active = append(round.Active, i)
 			}
 		}
+		e.work, e.jobs = nil, nil
 		loss, err := m.Round(t.Context(), round)
 		if err != nil {
 			t.Fatalf("%s %v: round %d: %v", name, o.Values, r, err)
@@ -100,6 +102,14 @@ func playInto(t *testing.T, digest *revisiontest.Digest, name string, o Options)
 			t.Fatalf("%s %v: round %d: model %v, want finite numbers", name, o.Values, r, w)
 		}
 		digest.Add(loss, w)
+		for _, work := range e.work {
+			for _, c := range work.Clients {
+				digest.Add(c.Client, c.Plan.Index)
+			}
+		}
+		for _, job := range e.jobs {
+			digest.Add(int(job.Part), job.Index)
+		}
 		if d := m.Inspect(); d != nil {
 			digest.Add(d.Q, d.Included, d.Pi, d.Lambda)
 		}
