@@ -85,7 +85,7 @@ func playInto(t *testing.T, digest *revisiontest.Digest, name string, o Options)
 	}
 	defer m.Close()
 	for r := range rounds {
-		round := Round{T: r, P: slices.Clone(f.P), LR: DecayedLR(0.3, r), ServerLR: 0.9}
+		round := Round{T: r, P: slices.Clone(f.P), LR: DecayedLR(0.3, r), ServerLR: 0.9 - float64(r)/100}
 		for i := range clients {
 			round.P[i] *= 0.7 + 0.1*float64(r%4)
 			if r == 3 || r == 4 && i == 2 || r != 4 && r%7 != 0 && scatter(100+r, i) < round.P[i] {
