@@ -41,7 +41,10 @@ synthetic set, which needs no download.`,
 	}
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	settings.AddFlags(all)
-	for _, name := range []string{"clients", "alpha", "period", "gamma", "cutoff", "low", "p", "g", "nu", "epsilon", "clusters", "p-min", "trace", "round-seconds", "preset", "draws", "data", "train-size"} {
+	for _, name := range []string{
+		"clients", "alpha", "period", "gamma", "cutoff", "low", "p", "g", "nu", "epsilon", "clusters", "p-min", "trace", "trace-end",
+		"round-seconds", "preset", "draws", "data", "train-size",
+	} {
 		cmd.Flags().AddFlag(all.Lookup(name))
 	}
 	cmd.Flags().Lookup("data").DefValue = "synthetic"
@@ -65,6 +68,12 @@ synthetic set, which needs no download.`,
 		s.Availability, s.Rounds, s.TestSize = kind, *rounds, 1
 		if err := s.Validate(); err != nil {
 			return err
+		}
+		if err := s.FitTrace(); err != nil {
+			return err
+		}
+		if note := s.Shortened(); note != "" {
+			run.Logf(a.stderr, "%s\n", note)
 		}
 		l := &run.Session{Machine: machine, Stderr: a.stderr}
 		if err := l.OpenData(cmd.Context(), &s, seed); err != nil {

@@ -58,6 +58,9 @@ OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the co
 			return settings.Usagef("--decisions: of no use with --method %s, want it with %s", s.Method,
 				settings.OrList(settings.Weighted()))
 		}
+		if note := s.Shortened(); note != "" {
+			run.Logf(a.stderr, "%s\n", note)
+		}
 		x := &run.Experiment{
 			Clients: decisions, Table: "run", Settings: s, Seed: seed, Dir: run.Folder(machine.Out, "run", s, seed),
 			Dump: dump,

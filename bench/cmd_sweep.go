@@ -60,6 +60,15 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
 		if err != nil {
 			return err
 		}
+		var notes []string
+		for i := range cells {
+			notes = append(notes, cells[i].Settings.Shortened())
+		}
+		for _, note := range settings.Unique(notes) {
+			if note != "" {
+				run.Logf(a.stderr, "%s\n", note)
+			}
+		}
 		return a.table(cmd.Context(), t, cells, machine, keep)
 	}
 	return cmd

@@ -17,7 +17,8 @@ func TestTraceFile(t *testing.T) {
 		}
 	}
 	write("client,start,end\n0,0,2\n1,1,2\n")
-	_, rows := table(t, must(t, "availability", "--kind", "trace", "--trace", path, "--clients", "2", "--rounds", "3", "--train-size", "100").stdout)
+	_, rows := table(t, must(t, "availability", "--kind", "trace", "--trace", path, "--clients", "2", "--rounds", "3",
+		"--train-size", "100", "--trace-end", "empty").stdout)
 	got := ""
 	for _, r := range rows {
 		got += r["active"]
@@ -30,7 +31,7 @@ func TestTraceFile(t *testing.T) {
 	if o := must(t, run...); !strings.Contains(o.stdout, "kept") {
 		t.Errorf("stdout %q, want the finished run kept", o.stdout)
 	}
-	write("client,start,end\n0,0,1\n")
+	write("client,start,end\n0,0,2\n")
 	if o := must(t, run...); strings.Contains(o.stdout, "kept") {
 		t.Errorf("stdout %q, want another run: the trace has changed", o.stdout)
 	}

@@ -45,7 +45,8 @@ type Options struct {
 
 	PMin float64 // uniform: p_0, in (0, 1]
 
-	Trace []Interval // trace: when the clients are there, in any order; see [ReadTrace]
+	Trace  []Interval // trace: when the clients are there, in any order; see [ReadTrace]
+	Repeat bool       // trace: it begins again after its last interval; false: nobody is there then
 }
 
 // Defaults returns the settings of FedAWE (section 7 and appendix J): P = 20, γ = 0.3, δ_0 = 0.1, low step 0.4; those

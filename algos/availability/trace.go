@@ -12,17 +12,28 @@ type Interval struct {
 	Start, End int // 0 ≤ Start ≤ End
 }
 
-// replay is the trace process: the clients are there in the rounds of
-// their intervals and in no others, so nobody is after the last one.
+// TraceRounds returns the rounds that a trace is of: the end of its last interval, 0 if no interval holds a round.
+func TraceRounds(trace []Interval) (rounds int) {
+	for _, v := range trace {
+		if v.Start < v.End {
+			rounds = max(rounds, v.End)
+		}
+	}
+	return rounds
+}
+
+// replay is the trace process: the clients are there in the rounds of their intervals and in no others. After the last
+// interval nobody is there, unless the trace begins again.
 type replay struct {
 	of     [][]Interval // [N] each client's, ascending
-	rounds int          // the end of the last interval
+	rounds int          // see [TraceRounds]
+	repeat bool         // round t is round t mod rounds
 }
 
 // trace: p_i^t is 1 within the intervals of client i, and 0 outside (see [ReadTrace]).
 func trace(o Options) (Process, error) {
 	n := len(o.Base)
-	x := &replay{of: make([][]Interval, n)}
+	x := &replay{of: make([][]Interval, n), rounds: TraceRounds(o.Trace), repeat: o.Repeat}
 	for _, v := range o.Trace {
 		switch {
 		case v.Client < 0 || v.Client >= n:
@@ -32,7 +43,6 @@ func trace(o Options) (Process, error) {
 		}
 		if v.Start < v.End {
 			x.of[v.Client] = append(x.of[v.Client], v)
-			x.rounds = max(x.rounds, v.End)
 		}
 	}
 	if x.rounds == 0 {
@@ -65,23 +75,28 @@ func (x *replay) Active(t int) []int {
 
 // active reports whether client i is there in round t.
 func (x *replay) active(t, i int) bool {
+	if x.repeat {
+		t %= x.rounds
+	}
 	after, here := slices.BinarySearchFunc(x.of[i], t, func(v Interval, t int) int { return cmp.Compare(v.Start, t) })
 	return here || after > 0 && t < x.of[i][after-1].End
 }
 
 // Stationary returns what the trace comes to from round 0 to the end of its last interval: the share of active rounds,
 // and λ = P(active | active) + P(inactive | inactive) − 1 from the counts of its transitions, 0 for a client that shows
-// only one of the states before its last round.
+// only one of the states before its last round. Where the trace begins again, its last round is followed by its first.
 func (x *replay) Stationary() (pi, lambda []float64) {
 	for _, intervals := range x.of {
 		var active, starts, ends int // rounds, transitions into them, transitions out of them
-		last := -1
+		first, last := false, -1     // there in round 0; the end of the interval before
 		for _, v := range intervals {
 			active += v.End - v.Start
 			if v.Start == last { // goes on where the last one ended
 				ends--
 			} else if v.Start > 0 {
 				starts++
+			} else {
+				first = true
 			}
 			if last = v.End; v.End < x.rounds {
 				ends++
@@ -89,9 +104,15 @@ func (x *replay) Stationary() (pi, lambda []float64) {
 		}
 		pi = append(pi, float64(active)/float64(x.rounds))
 		fromActive, fromInactive := active, x.rounds-active // rounds with a successor
-		if last == x.rounds {
+		switch there := last == x.rounds; { // in the last round
+		case x.repeat && there && !first:
+			ends++
+		case x.repeat && !there && first:
+			starts++
+		case x.repeat:
+		case there:
 			fromActive--
-		} else {
+		default:
 			fromInactive--
 		}
 		l := 0.0

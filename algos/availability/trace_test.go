@@ -100,6 +100,51 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// The same trace begun again: round 6 is round 0, and round 5 is followed by it. Transitions of client 0, there in rounds
+// 0–2 and 5: aa 3 (5 to 0 among them), ai 1, ii 1, ia 1: λ = 3/4 + 1/2 − 1; of client 2, there in 2–5: aa 3, ai 1 (5 to
+// 0), ii 1, ia 1: λ = 3/4 + 1/2 − 1; of client 4, there in 0–1: aa 1, ai 1, ii 3, ia 1 (5 to 0): λ = 1/2 + 3/4 − 1.
+func TestTraceRepeats(t *testing.T) {
+	o := Defaults(make([]float64, 5), 1)
+	o.Trace = []Interval{{0, 5, 6}, {1, 0, 6}, {0, 0, 3}, {2, 2, 4}, {2, 4, 6}, {3, 4, 4}, {4, 0, 2}}
+	once := mustNew(t, "trace", o)
+	o.Repeat = true
+	x := mustNew(t, "trace", o)
+	p, q := make([]float64, 5), make([]float64, 5)
+	for r := range 20 {
+		x.Probabilities(r, p)
+		once.Probabilities(r%6, q)
+		if got, want := x.Active(r), once.Active(r%6); !slices.Equal(got, want) || !slices.Equal(p, q) {
+			t.Errorf("round %d: %v with %v, want those of round %d: %v with %v", r, got, p, r%6, want, q)
+		}
+	}
+	pi, lambda := x.Stationary()
+	wantPi, wantLambda := []float64{4. / 6, 1, 4. / 6, 0, 2. / 6}, []float64{0.25, 0, 0.25, 0, 0.25}
+	for i := range pi {
+		if math.Abs(pi[i]-wantPi[i]) > 1e-15 || math.Abs(lambda[i]-wantLambda[i]) > 1e-15 { // a rounding or two
+			t.Errorf("client %d: π %g and λ %g, want %g and %g ± 1e-15", i, pi[i], lambda[i], wantPi[i], wantLambda[i])
+		}
+	}
+	// What is true in the long run is what is counted over many repetitions.
+	for i := range pi {
+		var count [2][2]float64
+		for r := range 6000 {
+			count[state(x, r, i)][state(x, r+1, i)]++
+		}
+		if l := count[1][1]/(count[1][0]+count[1][1]) + count[0][0]/(count[0][0]+count[0][1]) - 1; pi[i] > 0 && pi[i] < 1 &&
+			math.Abs(lambda[i]-l) > 1e-12 { // a few roundings
+			t.Errorf("client %d: λ %g, want %g ± 1e-12 as counted", i, lambda[i], l)
+		}
+	}
+}
+
+// state returns 1 if client i is there in round t, else 0.
+func state(x Process, t, i int) int {
+	if slices.Contains(x.Active(t), i) {
+		return 1
+	}
+	return 0
+}
+
 // What a chain's rounds are written as comes back, and its λ is that of the counted transitions.
 func TestTraceOfChains(t *testing.T) {
 	const rounds, n = 3000, 8
@@ -192,7 +237,7 @@ func FuzzReadTrace(f *testing.F) {
 			return
 		}
 		o := Defaults(make([]float64, 3), 1)
-		o.Trace = intervals
+		o.Trace, o.Repeat = intervals, len(file)%2 == 0
 		x, err := New("trace", o)
 		if err != nil {
 			if !strings.Contains(err.Error(), "none holds a round") {

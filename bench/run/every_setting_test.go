@@ -41,6 +41,7 @@ var contexts = map[string]string{
 	"p-min":         "availability=uniform",
 	"trace":         "availability=trace trace=A",
 	"round-seconds": "availability=trace trace=A",
+	"trace-end":     "availability=trace trace=A rounds=12 trace-end=empty",
 	"fedau-cutoff":  "p=0.3 rounds=8",
 	"fedar-rho":     "p=0.3 rounds=8",
 	"fedar-t0":      "p=0.3 rounds=8",
@@ -51,7 +52,7 @@ var contexts = map[string]string{
 // values are second values where the ones that the row suggests are of no use.
 var values = map[string][]string{
 	"data": {"leaf"}, "net": {"lenet5", "cnn-cafed"}, "clients": {"5"}, "rounds": {"5"}, "swap-pairs": {"1"}, "split": {"even"},
-	"trace": {"B"}, "round-seconds": {"2"}, "availability": {"sine"}, "validation": {"0.25"}, "draws": {"numpy"}, "clusters": {"3"},
+	"trace": {"B"}, "round-seconds": {"2"}, "trace-end": {"repeat"}, "availability": {"sine"}, "validation": {"0.25"}, "draws": {"numpy"}, "clusters": {"3"},
 	"g": {"0.2"}, "epsilon": {"0.1"}, "nu": {"0.3"}, "train-size": {"120"}, "test-size": {"30"}, "clip": {"0.01"},
 }
 

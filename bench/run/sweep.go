@@ -51,7 +51,7 @@ func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 							used[name] = true
 						}
 					}
-					t.Rounds = s.Rounds
+					t.Rounds = max(t.Rounds, s.Rounds)
 					column.Base = alikeInAll(&s)
 					shown := column
 					if len(w.Nets) > 1 {
@@ -160,12 +160,7 @@ func (w *Sweep) cell(method, data, net, process string, r rate) (settings.Settin
 	if err := s.Validate(); err != nil {
 		return s, err
 	}
-	if s.Availability == "trace" {
-		if _, err := s.ReadTrace(); err != nil {
-			return s, err
-		}
-	}
-	return s, nil
+	return s, s.FitTrace()
 }
 
 // alikeInAll are the settings that all cells have alike, which say nothing of any. The trace is there without its file,
@@ -173,7 +168,9 @@ func (w *Sweep) cell(method, data, net, process string, r rate) (settings.Settin
 func alikeInAll(s *settings.Settings) results.Params {
 	alike := []string{"trace="}
 	for _, r := range settings.Rows() {
-		if !r.Column && r.Name != "lr" && r.Name != "server-lr" && r.Name != "trace" {
+		own := r.Column || r.Name == "lr" || r.Name == "server-lr" || r.Name == "trace" ||
+			r.Name == "rounds" && s.Stopped > 0 // of its trace alone
+		if !own {
 			alike = append(alike, r.Name+"="+s.Get(r.Name))
 		}
 	}

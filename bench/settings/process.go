@@ -10,14 +10,52 @@ import (
 	"rollcall/algos/availability"
 )
 
-// ReadTrace reads the trace file, whose content names the run too.
+// FitTrace reads the trace file and fits the rounds of the run to it, as --trace-end says. Of another process than trace
+// it does nothing.
+func (s *Settings) FitTrace() error {
+	if s.Availability != "trace" {
+		return nil
+	}
+	intervals, err := s.ReadTrace()
+	if err != nil {
+		return err
+	}
+	end := availability.TraceRounds(intervals)
+	switch {
+	case end == 0:
+		return fmt.Errorf("--trace %s: %d intervals, none holds a round, want at least one that does", s.Trace, len(intervals))
+	case end >= s.Rounds:
+	case s.TraceEnd == traceEndError:
+		return Usagef("--trace %s: ends after round %d, before --rounds %d: want at most %d rounds, or --trace-end %s",
+			s.Trace, end, s.Rounds, end, OrList([]string{traceEndRepeat, traceEndStop, traceEndEmpty}))
+	case s.TraceEnd == traceEndStop:
+		s.Stopped, s.Rounds = s.Rounds, end
+	}
+	return nil
+}
+
+// Shortened says that the trace stops the run before the rounds that were asked for; "": it does not.
+func (s *Settings) Shortened() string {
+	if s.Stopped == 0 {
+		return ""
+	}
+	return fmt.Sprintf("trace: %s ends after round %d, and so does the run, not after --rounds %d (--trace-end %s)", s.Trace,
+		s.Rounds, s.Stopped, s.TraceEnd)
+}
+
+// ReadTrace reads the trace file, whose content names the run too. A file that has changed since it was read for the
+// first time is an error: the run would not be the one that its name says.
 func (s *Settings) ReadTrace() ([]availability.Interval, error) {
 	text, err := os.ReadFile(s.Trace)
 	if err != nil {
 		return nil, fmt.Errorf("--trace: %w", err)
 	}
-	sum := sha256.Sum256(text)
-	s.TraceSum = hex.EncodeToString(sum[:])
+	sha := sha256.Sum256(text)
+	sum := hex.EncodeToString(sha[:])
+	if s.TraceSum != "" && s.TraceSum != sum {
+		return nil, fmt.Errorf("--trace %s: changed since this command began: SHA-256 %s, want %s", s.Trace, sum, s.TraceSum)
+	}
+	s.TraceSum = sum
 	intervals, err := availability.ReadTrace(bytes.NewReader(text), s.Clients, s.RoundSeconds.Or(1))
 	if err != nil {
 		return nil, fmt.Errorf("--trace %s: %w", s.Trace, err)
@@ -31,5 +69,6 @@ func (s *Settings) ProcessOptions(base []float64) availability.Options {
 	return availability.Options{
 		Base: base, Period: s.Period, Gamma: s.Gamma, Cutoff: s.Cutoff, Low: s.Low,
 		Form: availability.Form(s.Preset), G: s.G, Nu: s.Nu, Epsilon: s.Epsilon, Clusters: s.Clusters, PMin: s.PMin,
+		Repeat: s.TraceEnd == traceEndRepeat,
 	}
 }

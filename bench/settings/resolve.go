@@ -28,12 +28,7 @@ func Resolve(given Given) (Settings, error) {
 	if err := s.refuseUnused(given); err != nil {
 		return s, err
 	}
-	if s.Availability == "trace" {
-		if _, err := s.ReadTrace(); err != nil {
-			return s, err
-		}
-	}
-	return s, nil
+	return s, s.FitTrace()
 }
 
 // Give puts settings of a command line into s, and what they imply.

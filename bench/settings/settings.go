@@ -68,7 +68,10 @@ type ProcessSettings struct {
 	PMin         float64  // of the uniform process
 	Trace        string   // CSV of intervals; its content names the run
 	TraceSum     string   // SHA-256 of the trace, set by [Settings.ReadTrace]
+	TraceEnd     string   // what a run is that is longer than its trace: error, repeat, stop or empty
 	RoundSeconds Optional
+
+	Stopped int // rounds that were asked for, where the trace stops the run before them; 0: it does not
 }
 
 // Get returns a setting as text, by the name of its flag; "" if there is none of that name.
