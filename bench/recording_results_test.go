@@ -80,7 +80,7 @@ var recordingOthersToo = []recordingCommand{
 	{name: "availability-uniform", line: "availability --kind uniform --p-min 0.4 --clients 5 --rounds 4" +
 		" --train-size 60"},
 	{name: "availability-trace", line: "availability --kind trace --trace data/seconds.csv --round-seconds 10" +
-		" --clients 3 --rounds 5 --train-size 60"},
+		" --clients 3 --rounds 5 --trace-end empty --train-size 60"},
 	{name: "availability-p", line: "availability --p 0.5 --clients 3 --rounds 4 --train-size 60 --seed 9"},
 	{name: "data-list", line: "data list"},
 	{name: "data-list-dir", line: "data list --data-dir data"},

@@ -104,7 +104,7 @@ func (x *replay) Stationary() (pi, lambda []float64) {
 		}
 		pi = append(pi, float64(active)/float64(x.rounds))
 		fromActive, fromInactive := active, x.rounds-active // rounds with a successor
-		switch there := last == x.rounds; { // in the last round
+		switch there := last == x.rounds; {                 // in the last round
 		case x.repeat && there && !first:
 			ends++
 		case x.repeat && !there && first:
