@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,9 +76,11 @@ func TestCAFedFigures(t *testing.T) {
 	} {
 		t.Run(c.id, func(t *testing.T) {
 			args := append([]string{
-				"figure", c.id, "--rounds", "3", "--clients", "4", "--seeds", "1,2", "--data-dir", dir,
-				"--allow-altered", "--out", out,
+				"figure", c.id, "--rounds", "3", "--clients", "4", "--data-dir", dir, "--allow-altered", "--out", out,
 			}, c.args...)
+			if !slices.Contains(c.args, "--seeds") {
+				args = append(args, "--seeds", "1,2")
+			}
 			if c.id == "cafed-f3" && testing.Short() {
 				t.Skip("seventy runs are not for -short")
 			}
@@ -86,6 +89,11 @@ func TestCAFedFigures(t *testing.T) {
 			_, rows := table(t, contents(t, base+".csv"))
 			if len(rows) != c.rows {
 				t.Errorf("%d rows, want %d", len(rows), c.rows)
+			}
+			for _, r := range rows {
+				if of, ok := r["kappa"]; ok && "ca-fed κ̄²="+of != r["best"] {
+					t.Errorf("%v: κ̄² %s, want that of its series", r, of)
+				}
 			}
 			if svg := contents(t, base+".svg"); !strings.HasSuffix(strings.TrimSpace(svg), "</svg>") ||
 				!strings.Contains(svg, "<path") {

@@ -69,6 +69,9 @@ synthetic set, which needs no download.`,
 		if err := s.Validate(); err != nil {
 			return err
 		}
+		if err := s.RefuseUnused(given, fmt.Sprintf("--kind %s --data %s", kind, s.Data)); err != nil {
+			return err
+		}
 		if err := s.FitTrace(); err != nil {
 			return err
 		}

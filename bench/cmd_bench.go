@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -91,10 +92,15 @@ func (a *app) bench(ctx context.Context, b run.SpeedTest) error {
 		if ctx.Err() != nil || !errors.Is(err, datasets.ErrUnavailable) {
 			return err
 		}
-		run.Logf(a.stderr, "rollcall: %v; running on synthetic data instead\n", err)
+		asked := b.Settings.Net
 		if err := b.FallBack(); err != nil {
 			return err
 		}
+		with := ""
+		if b.Settings.Net != asked {
+			with = fmt.Sprintf(" with --net %s, since %s takes other images", b.Settings.Net, asked)
+		}
+		run.Logf(a.stderr, "rollcall: %v; running on synthetic data%s instead\n", err, with)
 		if err := l.Open(ctx, &b.Settings, b.Seed); err != nil {
 			return err
 		}

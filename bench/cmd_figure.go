@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -59,6 +60,9 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 		if err := machine.ValidateAtOnce(); err != nil {
 			return err
 		}
+		if err := refuseUnusedFlags(fs, &figure); err != nil {
+			return err
+		}
 		own, err := optionValues(options)
 		if err != nil {
 			return err
@@ -70,6 +74,24 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 		return a.figure(cmd.Context(), &figure, &wanted, own, machine, keep)
 	}
 	return cmd
+}
+
+// refuseUnusedFlags reports the first flag that was given and makes no difference to a figure: of those that all figures
+// have, and of other figures' own.
+func refuseUnusedFlags(fs *pflag.FlagSet, figure *papers.Figure) error {
+	for _, name := range papers.FigureFlags() {
+		if fs.Changed(name) && !slices.Contains(figure.Measure.Takes(), name) {
+			return settings.Usagef("--%s: of no use with figure %s, want it not at all", name, figure.ID)
+		}
+	}
+	for _, other := range papers.Figures() {
+		for _, o := range other.Options {
+			if fs.Changed(o.Name) && other.ID != figure.ID {
+				return settings.Usagef("--%s: of no use with figure %s, want it with %s", o.Name, figure.ID, other.ID)
+			}
+		}
+	}
+	return nil
 }
 
 // figure measures and draws a figure, and writes and names its files.

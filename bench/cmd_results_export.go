@@ -37,6 +37,11 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 	fs.StringVar(&e.Label, "label", "", "of the LaTeX table")
 	registerMixed(fs, &mixed)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		for _, name := range []string{"caption", "label"} {
+			if e.Format != "latex" && fs.Changed(name) {
+				return settings.Usagef("--%s: of no use with --format %s, want it with --format latex", name, e.Format)
+			}
+		}
 		rows, bad, err := tableRows(cmd.Context(), args[0], args[1], mixed)
 		if err != nil {
 			return err

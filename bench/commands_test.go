@@ -197,6 +197,11 @@ func TestAvailabilityCSV(t *testing.T) {
 			return 0
 		},
 	}
+	own := map[string][]string{
+		"staircase":        {"--period", "8", "--low", "0.3"},
+		"sine":             {"--period", "8", "--gamma", "0.4"},
+		"interleaved-sine": {"--period", "8", "--gamma", "0.4", "--cutoff", "0.15"},
+	}
 	for _, kind := range availability.Names() {
 		of, ok := closed[kind]
 		if !ok {
@@ -204,7 +209,8 @@ func TestAvailabilityCSV(t *testing.T) {
 		}
 		t.Run(kind, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "new", "trace.csv")
-			o := must(t, "availability", "--kind", kind, "--clients", "6", "--rounds", "25", "--period", "8", "--gamma", "0.4", "--cutoff", "0.15", "--low", "0.3", "--train-size", "300", "--seed", "7", "--csv", path)
+			args := []string{"availability", "--kind", kind, "--clients", "6", "--rounds", "25", "--train-size", "300", "--seed", "7", "--csv", path}
+			o := must(t, append(args, own[kind]...)...)
 			if !strings.HasPrefix(o.stdout, path+": ") {
 				t.Errorf("stdout %q, want the file named", o.stdout)
 			}

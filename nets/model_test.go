@@ -216,3 +216,14 @@ func TestLayout(t *testing.T) {
 		t.Error("to the kernels' order and back changes weights")
 	}
 }
+
+// A linear net is initialised alike in every way, which is why --init is refused there; the others are not.
+func TestInitOfLinearNets(t *testing.T) {
+	for _, name := range ModelNames() {
+		m := must(NewModel(name))(t)
+		alike := slices.Equal(m.Init(Kaiming, 3), m.Init(Torch, 3))
+		if want := strings.HasPrefix(name, "linear-"); alike != want {
+			t.Errorf("%s: initial weights alike: %t, want %t", name, alike, want)
+		}
+	}
+}

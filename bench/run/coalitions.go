@@ -13,21 +13,9 @@ import (
 // coalitions returns the accuracies of all coalitions of the clients of the figure's first run, for each number of
 // rounds that client 0 is away in the end, and each seed.
 func (p *Pool) coalitions(ctx context.Context, f *papers.Figure, w *Wanted, mostStale int) ([]papers.Coalition, error) {
-	for _, flag := range []struct {
-		name  string
-		given bool
-	}{{"methods", w.Methods != nil}, {"data", w.Data != nil}, {"eval-every", w.Given.Get("eval-every", "") != ""}} {
-		if flag.given {
-			return nil, settings.Usagef("--%s: of no use with figure %s, want it not at all", flag.name, f.ID)
-		}
-	}
-	s, err := w.settings("figure "+f.ID, f.Rounds, f.Runs[0].Column, f.Runs[0].Method)
+	s, err := w.ofCoalitions(f, mostStale)
 	if err != nil {
 		return nil, err
-	}
-	if s.Rounds <= mostStale || s.Clients > 10 {
-		return nil, settings.Usagef("figure %s: --rounds %d --clients %d: want more than %d rounds and at most 10 clients, whose coalitions are 1024",
-			f.ID, s.Rounds, s.Clients, mostStale)
 	}
 	var all []papers.Coalition
 	for stale := range mostStale + 1 {
@@ -54,6 +42,16 @@ func (p *Pool) coalitions(ctx context.Context, f *papers.Figure, w *Wanted, most
 		return nil
 	})
 	return all, err
+}
+
+// ofCoalitions returns the settings of the figure's first run.
+func (w *Wanted) ofCoalitions(f *papers.Figure, mostStale int) (settings.Settings, error) {
+	s, err := w.settings("figure "+f.ID, f.Rounds, f.Runs[0].Column, f.Runs[0].Method)
+	if err == nil && (s.Rounds <= mostStale || s.Clients > 10) {
+		err = settings.Usagef("figure %s: --rounds %d --clients %d: want more than %d rounds and at most 10 clients, "+
+			"whose coalitions are 1024", f.ID, s.Rounds, s.Clients, mostStale)
+	}
+	return s, err
 }
 
 // coalitionAccuracies trains and returns the test accuracy of every coalition's model, all evaluated at once.

@@ -40,38 +40,9 @@ func (p *Pool) Measure(ctx context.Context, f *papers.Figure, w *Wanted) (m pape
 
 // lines trains the runs of a figure that are wanted, with every seed.
 func (p *Pool) lines(ctx context.Context, f *papers.Figure, w *Wanted, decisions bool) ([]papers.Line, error) {
-	var methods, sets []string
-	for _, r := range f.Runs {
-		methods, sets = append(methods, r.Method), append(sets, r.Data)
-	}
-	method, err := narrow("methods", w.Methods, methods)
+	lines, tasks, err := w.lines(f)
 	if err != nil {
 		return nil, err
-	}
-	data, err := narrow("data", w.Data, sets)
-	if err != nil {
-		return nil, err
-	}
-	var lines []papers.Line
-	for _, r := range f.Runs {
-		if method(r.Method) && data(r.Data) {
-			lines = append(lines, papers.Line{Run: r})
-		}
-	}
-	if len(lines) == 0 {
-		return nil, settings.Usagef("figure %s: no run is left of these methods and data", f.ID)
-	}
-	tasks := make([]Task, len(lines))
-	for i, r := range lines {
-		s, err := w.settings("figure "+f.ID, f.Rounds, r.Column, r.Method)
-		if err != nil {
-			return nil, err
-		}
-		label := cellLabel(fmt.Sprintf("[%d/%d]", i+1, len(lines)), s, r.Column)
-		if r.Series != "" && r.Series != r.Method {
-			label += " " + r.Series
-		}
-		tasks[i] = Task{Settings: s, Label: label}
 	}
 	err = p.Seeds(ctx, f.ID, tasks, f.Seeds, decisions, func(i int, runs papers.Runs, failed error) error {
 		if lines[i].Runs = runs; failed != nil {
@@ -98,4 +69,41 @@ func markLine(line *papers.Line, label string) error {
 		line.Series += " " + strings.Join(marks, " ")
 	}
 	return nil
+}
+
+// lines returns the lines of a figure that are wanted, and what is trained for each.
+func (w *Wanted) lines(f *papers.Figure) (lines []papers.Line, tasks []Task, err error) {
+	var methods, sets []string
+	for _, r := range f.Runs {
+		methods, sets = append(methods, r.Method), append(sets, r.Data)
+	}
+	method, err := narrow("methods", w.Methods, methods)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := narrow("data", w.Data, sets)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range f.Runs {
+		if method(r.Method) && data(r.Data) {
+			lines = append(lines, papers.Line{Run: r})
+		}
+	}
+	if len(lines) == 0 {
+		return nil, nil, settings.Usagef("figure %s: no run is left of these methods and data", f.ID)
+	}
+	tasks = make([]Task, len(lines))
+	for i, r := range lines {
+		s, err := w.settings("figure "+f.ID, f.Rounds, r.Column, r.Method)
+		if err != nil {
+			return nil, nil, err
+		}
+		label := cellLabel(fmt.Sprintf("[%d/%d]", i+1, len(lines)), s, r.Column)
+		if r.Series != "" && r.Series != r.Method {
+			label += " " + r.Series
+		}
+		tasks[i] = Task{Settings: s, Label: label}
+	}
+	return lines, tasks, nil
 }

@@ -36,6 +36,9 @@ func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 		return t, nil, err
 	}
 	t = papers.Sweep(w.Name, "Sweep "+w.Name+": methods under one and the same availability", w.Methods, w.Seeds)
+	if err := w.refuseRatesOf(rates); err != nil {
+		return t, nil, err
+	}
 	used := map[string]bool{}
 	for _, data := range w.Data {
 		for _, net := range w.netsOf(data) {
@@ -123,6 +126,9 @@ func (w *Sweep) rates() (map[string]rate, error) {
 			return nil, settings.Usagef("--rates %q: want METHOD=LR or METHOD=LR/SERVERLR of a method in --methods",
 				text)
 		}
+		if _, twice := rates[method]; twice {
+			return nil, settings.Usagef("--rates %q: %s twice, want it once", text, method)
+		}
 		var r rate
 		parts := strings.Split(value, "/")
 		for i, part := range parts {
@@ -139,6 +145,21 @@ func (w *Sweep) rates() (map[string]rate, error) {
 		rates[method] = r
 	}
 	return rates, nil
+}
+
+// refuseRatesOf reports a learning rate for all methods where each has its own.
+func (w *Sweep) refuseRatesOf(rates map[string]rate) error {
+	for name, own := range map[string]func(rate) settings.Optional{
+		"lr":        func(r rate) settings.Optional { return r.lr },
+		"server-lr": func(r rate) settings.Optional { return r.serverLR },
+	} {
+		value := w.Given.Get(name, "")
+		left := slices.ContainsFunc(w.Methods, func(m string) bool { return own(rates[m]).Value == nil })
+		if value != "" && !left {
+			return settings.Usagef("--%s %s: --rates gives every method its own, want one of the two", name, value)
+		}
+	}
+	return nil
 }
 
 // cell returns the settings of one cell: how --like trains, the method's own rates, and what the command line gives.

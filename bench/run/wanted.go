@@ -26,6 +26,11 @@ func (w *Wanted) settings(of string, rounds int, column papers.Column, method st
 	if err != nil {
 		return s, err
 	}
+	for name, value := range w.Given.All() {
+		if slices.Contains(column.Set.Names(), name) { // lines, columns and places on an axis are named after it
+			return s, settings.Usagef("--%s %s: %s varies %s itself, want it without", name, value, of, name)
+		}
+	}
 	s.Availability, s.Rounds = column.Availability, rounds
 	if err := s.Apply(column.Settings(method, w.Preset).All()); err != nil {
 		return s, fmt.Errorf("%s: %w", of, err)
@@ -40,6 +45,9 @@ func (w *Wanted) settings(of string, rounds int, column papers.Column, method st
 func (w *Wanted) Figure(f *papers.Figure) error {
 	if err := w.seeds(&f.Seeds); err != nil {
 		return err
+	}
+	if f.OneSeed && len(f.Seeds) > 1 {
+		return settings.Usagef("--seeds: %d seeds, want one: figure %s shows a single run", len(f.Seeds), f.ID)
 	}
 	if w.Rounds != nil {
 		if *w.Rounds < 1 || *w.Rounds > math.MaxInt32 {

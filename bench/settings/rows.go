@@ -31,7 +31,8 @@ var runRows = []Row{
 	word("init", string(nets.Kaiming), []string{string(nets.Kaiming), string(nets.Torch)},
 		"initial weights: kaiming, normal as FedAWE's released code draws them, or torch, PyTorch's default "+
 			"(default: torch for fedar, fedavg-is, fedavg-s and scaffold, else kaiming)",
-		func(s *Settings) any { return &s.Init }).quiet(),
+		func(s *Settings) any { return &s.Init }).quiet().
+		only(&use{"a net that is not linear", func(s *Settings) bool { return !strings.HasPrefix(s.Net, "linear-") }}),
 	word("availability", "stationary", availability.Names(), "availability process: "+strings.Join(availability.Names(), ", "),
 		func(s *Settings) any { return &s.Availability }).column(),
 	word("draws", "philox", []string{"philox", "numpy"},
@@ -66,7 +67,7 @@ var trainingRows = []Row{
 		func(s *Settings) any { return &s.Weights }).only(onMethods(Weighted()...)),
 	word("augment", "", []string{"batch", "sample", "none"},
 		"crops and flips drawn per batch or per sample, or none (default: the preset's; none for mnist)",
-		func(s *Settings) any { return &s.Augment }),
+		func(s *Settings) any { return &s.Augment }).only(&use{"images", (*Settings).images}),
 	number("clip", "none", algos.Above(0), "largest norm of a local gradient, or none (default: the preset's)",
 		func(s *Settings) any { return &s.Clip }).orNone().quiet(),
 	number("weight-decay", "0", algos.AtLeast(0), "weight decay of the local steps",

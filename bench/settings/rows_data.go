@@ -38,8 +38,11 @@ var dataRows = []Row{
 // ownSplit are the data sets that are generated client by client.
 var ownSplit = []string{"leaf", "binary"}
 
+// images reports whether the samples are pictures, which can be cropped and mirrored.
+func (s *Settings) images() bool { return !slices.Contains(ownSplit, s.Data) }
+
 // SplitAway reports whether the samples come to the clients without --split.
-func (s *Settings) SplitAway() bool { return slices.Contains(ownSplit, s.Data) || s.SwapPairs > 0 }
+func (s *Settings) SplitAway() bool { return !s.images() || s.SwapPairs > 0 }
 
 // TakesAlpha reports whether a Dirichlet parameter has a say in the split.
 func (s *Settings) TakesAlpha() bool {

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -57,10 +58,14 @@ func (s *Settings) Uses(name string) (in string, ok bool) {
 
 // refuseUnused reports the first setting of a command line that this run would pay no attention to.
 func (s *Settings) refuseUnused(given Given) error {
+	return s.RefuseUnused(given, fmt.Sprintf("--method %s --data %s --availability %s", s.Method, s.Data, s.Availability))
+}
+
+// RefuseUnused is for commands that are no run: of says what s is, as their command lines do.
+func (s *Settings) RefuseUnused(given Given, of string) error {
 	for name, value := range given.All() {
 		if in, ok := s.Uses(name); !ok {
-			return Usagef("--%s %s: of no use with --method %s --data %s --availability %s, want it with %s, or not at all",
-				name, value, s.Method, s.Data, s.Availability, in)
+			return Usagef("--%s %s: of no use with %s, want it with %s, or not at all", name, value, of, in)
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"rollcall/results"
 	"rollcall/results/files"
@@ -59,7 +60,7 @@ type cafedBestRow struct {
 	Difference float64 `csv:"difference"` // by which the best is ahead of it
 }
 
-// cafedBestRows returns the best of the lines of ca-fed after every round that all of them have; their X is κ̄².
+// cafedBestRows returns the best of the lines of ca-fed after every round that all of them have.
 func cafedBestRows(m Measured) ([]cafedBestRow, error) {
 	type at struct {
 		line Line
@@ -88,11 +89,17 @@ func cafedBestRows(m Measured) ([]cafedBestRow, error) {
 		slices.SortStableFunc(found, func(a, b at) int { return cmp.Compare(b.mean.Mean, a.mean.Mean) })
 		best, second := found[0], found[1]
 		rows = append(rows, cafedBestRow{
-			round, best.mean.N, best.line.Series, best.line.X, best.mean.Mean, second.line.Series,
+			round, best.mean.N, best.line.Series, kappaOf(best.line), best.mean.Mean, second.line.Series,
 			best.mean.Mean - second.mean.Mean,
 		})
 	}
 	return rows, nil
+}
+
+// kappaOf returns the κ̄² of a run of [overKappa].
+func kappaOf(line Line) float64 {
+	v, _ := strconv.ParseFloat(line.ByMethod["ca-fed"].Get("kappa"), 64) // a run was made with it
+	return v
 }
 
 // cafedBestFigure draws κ̄² on a logarithmic axis against the length of training.

@@ -24,7 +24,7 @@ func inClustersActivity(id, title, split, words string) Figure {
 	return Figure{
 		ID: id, Title: "CA-Fed, ToN, " + title,
 		Measure: Curves{Decisions: true}, Runs: runs(inClusters(split), "ca-fed"), Preset: "paper", Seeds: tonSeeds[:1],
-		Rounds: 100,
+		Rounds: 100, OneSeed: true,
 		Draw: func(m Measured) (Drawing, error) {
 			d, err := stating(words, nil, drawActivity)(m)
 			if err == nil {

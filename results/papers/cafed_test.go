@@ -84,14 +84,20 @@ func TestImportance(t *testing.T) {
 }
 
 func TestCAFedSeries(t *testing.T) {
-	run := func(method, series string, x float64, curves ...[]results.CurveRow) Line {
-		return Line{Run{Method: method, Column: Column{Data: "leaf"}, Series: series, X: x}, Runs{Curves: curves}}
+	run := func(series string, curves ...[]results.CurveRow) Line {
+		for _, r := range overKappa(ton("leaf")) {
+			if r.Series == series {
+				return Line{r, Runs{Curves: curves}}
+			}
+		}
+		t.Fatalf("no run %q in figure 2", series)
+		return Line{}
 	}
-	small := run("ca-fed", "ca-fed κ̄²=0.1", 0.1, resultstest.Accuracies(0.1, 0.6, 0.6),
+	small := run("ca-fed κ̄²=0.1", resultstest.Accuracies(0.1, 0.6, 0.6),
 		resultstest.Accuracies(0.1, 0.4, 0.6))
-	large := run("ca-fed", "ca-fed κ̄²=100", 100, resultstest.Accuracies(0.1, 0.3, 0.75),
+	large := run("ca-fed κ̄²=100", resultstest.Accuracies(0.1, 0.3, 0.75),
 		resultstest.Accuracies(0.1, 0.3, 0.65))
-	other := run("unbiased", "unbiased", 0, resultstest.Accuracies(0.1, 0.2, 0.9), resultstest.Accuracies(0.1, 0.3, 0.9))
+	other := run("unbiased", resultstest.Accuracies(0.1, 0.2, 0.9), resultstest.Accuracies(0.1, 0.3, 0.9))
 	rows, err := cafedBestRows(Measured{Lines: []Line{other, small, large}})
 	if err != nil || len(rows) != 2 || rows[0].Kappa != 0.1 || rows[1].Kappa != 100 || rows[1].RunnerUp != small.Series {
 		t.Errorf("best %+v, %v, want κ̄² 0.1 after round 1 and 100 after round 2", rows, err)

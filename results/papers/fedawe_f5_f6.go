@@ -11,7 +11,7 @@ import (
 // The paper does not say which data set it shows.
 var fedaweF5 = Figure{
 	ID: "fedawe-f5", Title: "FedAWE, Figure 5: availability of the clients",
-	Measure: BaseAvailability{Method: "fedawe", Data: "cifar10"}, Seeds: fedaweSeeds[:1],
+	Measure: BaseAvailability{Method: "fedawe", Data: "cifar10"}, Seeds: fedaweSeeds[:1], OneSeed: true,
 	Draw: func(m Measured) (Drawing, error) {
 		rows, err := FedAWEF5Rows(m.Base)
 		return drawing(rows, FedAWEF5Figure(rows)), err
@@ -38,7 +38,7 @@ func FedAWEF5Figure(bins []plot.Bin) plot.Figure {
 
 var fedaweF6 = Figure{
 	ID: "fedawe-f6", Title: "FedAWE, Figure 6: trajectories and sampled activity",
-	Measure: FedAWEPaths, Seeds: fedaweSeeds[:1], Rounds: 80,
+	Measure: FedAWEPaths, Seeds: fedaweSeeds[:1], Rounds: 80, OneSeed: true,
 	Draw: func(m Measured) (Drawing, error) { return drawing(m.Paths, FedAWEF6Figure(m.Paths)), nil },
 }
 

@@ -18,6 +18,7 @@ type Figure struct {
 	Axis    string   // what the runs' X is
 	Preset  string   // where none is asked for; empty: code
 	Options []Option // flags of its own
+	OneSeed bool     // it shows a single run of each line, however many seeds there are
 
 	Draw func(m Measured) (Drawing, error)
 }
@@ -64,7 +65,10 @@ type Option struct {
 
 // Measure says what a figure measures: one of [Nothing], [Curves], [BaseAvailability], [Trajectories],
 // [EstimatorErrors] and [Coalitions].
-type Measure interface{ isMeasure() }
+type Measure interface {
+	// Takes returns which of the flags that all figures have make a difference to what is measured.
+	Takes() []string
+}
 
 // Nothing is measured: the figure is computed.
 type Nothing struct{}
@@ -93,12 +97,28 @@ type EstimatorErrors struct{}
 // rounds: [Measured.Coalitions].
 type Coalitions struct{ MostStale int }
 
-func (Nothing) isMeasure()          {}
-func (Curves) isMeasure()           {}
-func (BaseAvailability) isMeasure() {}
-func (Trajectories) isMeasure()     {}
-func (EstimatorErrors) isMeasure()  {}
-func (Coalitions) isMeasure()       {}
+// Takes implements [Measure].
+func (Nothing) Takes() []string { return nil }
+
+// Takes implements [Measure].
+func (Curves) Takes() []string { return FigureFlags() }
+
+// Takes implements [Measure].
+func (BaseAvailability) Takes() []string { return []string{"data", "seeds", "clients"} }
+
+// Takes implements [Measure].
+func (Trajectories) Takes() []string { return []string{"seeds", "rounds"} }
+
+// Takes implements [Measure].
+func (EstimatorErrors) Takes() []string { return []string{"seeds", "preset", "rounds", "clients"} }
+
+// Takes implements [Measure].
+func (Coalitions) Takes() []string { return []string{"seeds", "rounds", "clients"} }
+
+// FigureFlags returns the flags that all figures have, of which some make no difference to some.
+func FigureFlags() []string {
+	return []string{"data", "methods", "seeds", "preset", "rounds", "clients", "eval-every"}
+}
 
 // Measured is a figure and what was measured for it.
 type Measured struct {

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"rollcall/bench/run"
+	"rollcall/results/papers"
+)
+
+// A flag that makes no difference to a figure is refused by its name, of all figures and all flags; the others are tested
+// in package run, and no flag is in neither test.
+func TestFiguresRefuseFlags(t *testing.T) {
+	values := map[string]string{
+		"data": "cifar10", "methods": "ca-fed", "seeds": "5", "preset": "code", "rounds": "5", "clients": "5", "eval-every": "2",
+		"ema": "0.5", "loss-as-coded": "true",
+	}
+	machine := pflag.NewFlagSet("", pflag.ContinueOnError)
+	registerPool(machine, &run.Machine{})
+	known := slices.Clone(papers.FigureFlags())
+	for _, f := range papers.Figures() {
+		for _, o := range f.Options {
+			known = append(known, o.Name)
+		}
+	}
+	(&app{}).figureCommand().Flags().VisitAll(func(f *pflag.Flag) {
+		if machine.Lookup(f.Name) == nil && !slices.Contains(known, f.Name) {
+			t.Errorf("--%s: neither of all figures nor of one, want it in this test", f.Name)
+		}
+	})
+	for _, f := range papers.Figures() {
+		taken := f.Measure.Takes()
+		for _, o := range f.Options {
+			taken = append(taken, o.Name)
+		}
+		for _, flag := range known {
+			if slices.Contains(taken, flag) {
+				continue
+			}
+			o := rollcall(t, "figure", f.ID, "--"+flag+"="+values[flag], "--out", t.TempDir())
+			oneLineError(t, o, statusUsage, "--"+flag+": of no use with figure "+f.ID)
+		}
+		if f.OneSeed {
+			o := rollcall(t, "figure", f.ID, "--seeds", "1,2", "--out", t.TempDir())
+			oneLineError(t, o, statusUsage, "--seeds: 2 seeds, want one: figure "+f.ID+" shows a single run")
+		}
+	}
+}
+
+// Options that would be overridden by another one, or that nothing looks at.
+func TestOverriddenOptions(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"figure fedar-f5 --clients 5 --seeds 3 --rounds 2", "--clients 5: figure fedar-f5 varies clients itself, want it without"},
+		{"figure fedar-f1 --ema 0.5", "--ema: of no use with figure fedar-f1, want it with fedawe-f7"},
+		{"availability --kind sine --nu 0.5", "--nu 0.5: of no use with --kind sine --data synthetic, want it with --availability markov"},
+		{"availability --kind markov --p 0.5", "--p 0.5: of no use with --kind markov"},
+		{"availability --data leaf --train-size 100", "--train-size 100: of no use with --kind stationary --data leaf"},
+		{"availability --trace x.csv", "--trace"},
+		{"sweep --methods mifa,fedau --rates mifa=0.1,fedau=0.2 --lr 0.3", "--lr 0.3: --rates gives every method its own"},
+		{"sweep --methods mifa --rates mifa=0.1/2 --server-lr 0.3", "--server-lr 0.3: --rates gives every method its own"},
+		{"sweep --methods mifa --rates mifa=0.1,mifa=0.2", `--rates "mifa=0.2": mifa twice, want it once`},
+		{"sweep --methods mifa --data leaf --augment batch", "--augment batch: of no use in any cell of this sweep, want it with images"},
+		{"run --data leaf --augment sample", "--augment sample: of no use with"},
+		{"run --data leaf --init torch", "--init torch: of no use with"},
+	} {
+		t.Run(c.line, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			oneLineError(t, rollcall(t, strings.Fields(c.line)...), statusUsage, c.want)
+		})
+	}
+}
+
+// The caption and the label of a LaTeX table are of no other format, and --out finds a cell by a part of its name alone.
+func TestOverriddenResultsOptions(t *testing.T) {
+	out := t.TempDir()
+	must(t, sweepOf(out, "--methods", "mifa")...)
+	for _, format := range []string{"markdown", "csv"} {
+		for _, flag := range []string{"caption", "label"} {
+			oneLineError(t, rollcall(t, "results", "export", "sweep", out, "--format", format, "--"+flag, "x"), statusUsage,
+				"--"+flag+": of no use with --format "+format+", want it with --format latex")
+		}
+	}
+	if latex := must(t, "results", "export", "sweep", out, "--format", "latex", "--caption", "x").stdout; !strings.Contains(latex, `\caption{x}`) {
+		t.Errorf("%q, want the caption", latex)
+	}
+	oneLineError(t, rollcall(t, "results", "show", out, "--out", out), statusUsage, "--out "+out+": of no use with a cell's folder")
+}
