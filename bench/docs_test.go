@@ -20,9 +20,6 @@ import (
 	"rollcall/results/track"
 )
 
-// docsProgram is set where this test binary is to be the program itself: for commands that a shell starts.
-const docsProgram = "ROLLCALL_TEST_IS_PROGRAM"
-
 // docsPatience is how long a command may take: many times what any takes on two idle cores.
 const docsPatience = 2 * time.Minute
 
@@ -199,7 +196,7 @@ func newDocsShop(t *testing.T, page string) *docsShop {
 		s.env = append(s.env, name+"="+environment[name])
 	}
 	for name, script := range map[string]string{
-		"rollcall": fmt.Sprintf("%s=1 exec %q \"$@\"", docsProgram, program),
+		"rollcall": fmt.Sprintf("%s=1 exec %q \"$@\"", asProgram, program),
 		"make":     docsMake + fmt.Sprintf("exec %q $dry -C %q --no-print-directory \"$@\"", docsLook("make"), root),
 		// What these would do, docsParse has looked at.
 		"go": "exit 0", "less": "exec cat",

@@ -19,12 +19,16 @@ const (
 	statusOK          = 0
 	statusFailure     = 1
 	statusUsage       = 2
-	statusInterrupted = 130 // 128 + SIGINT, as shells report it
+	statusInterrupted = 130 // 128 + SIGINT, as shells report it; after SIGTERM and SIGHUP too
 )
 
 // execute is the whole program: results go to stdout, progress, logs and errors to stderr.
 func execute(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it, so that the program outlives its terminal
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the first signal asks, the second one kills
 	return runContext(ctx, args, stdout, stderr)

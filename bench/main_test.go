@@ -15,10 +15,13 @@ import (
 // realData is the tester's own $ROLLCALL_DATA; the tests themselves run without.
 var realData = os.Getenv("ROLLCALL_DATA")
 
+// asProgram is the variable under which this binary is the program itself, not its tests.
+const asProgram = "ROLLCALL_TEST_AS_PROGRAM"
+
 // TestMain shuts the tests off from the data sets of this machine and from the network, so that they find the same
 // everywhere. net/http reads the proxy once per process, hence here.
 func TestMain(m *testing.M) {
-	if os.Getenv(docsProgram) != "" {
+	if os.Getenv(asProgram) != "" { // a child of a test
 		os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
 	}
 	empty, err := os.MkdirTemp("", "rollcall-test-*")

@@ -19,7 +19,7 @@ func TestFiguresRefuseFlags(t *testing.T) {
 		"ema": "0.5", "loss-as-coded": "true",
 	}
 	machine := pflag.NewFlagSet("", pflag.ContinueOnError)
-	registerPool(machine, &run.Machine{})
+	registerPool(machine, &run.Machine{}, new(run.Keep))
 	known := slices.Clone(papers.FigureFlags())
 	for _, f := range papers.Figures() {
 		for _, o := range f.Options {
