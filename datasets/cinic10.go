@@ -24,7 +24,7 @@ var cinic10Tree = imageTree{
 	layout: layout{
 		info:    &cinic10Info,
 		folders: []string{"CINIC-10"},
-		archive: published("https://datashare.ed.ac.uk/bitstream/handle/10283/3192/CINIC-10.tar.gz", ""),
+		archive: published("https://datashare.ed.ac.uk/bitstream/handle/10283/3192/CINIC-10.tar.gz", "", 0),
 		packed:  true,
 		files:   cinicFolders(),
 	},

@@ -68,6 +68,9 @@ func (d *transfer) attempt(ctx context.Context) error {
 	defer cancel(nil)
 
 	have, err := d.file.Seek(0, io.SeekEnd)
+	if err == nil && have > d.most() { // of no use
+		have, err = 0, d.restart()
+	}
 	if err != nil {
 		return err
 	}
@@ -132,14 +135,27 @@ func (d *transfer) restart() error {
 func (d *transfer) receive(
 	ctx context.Context, cancel context.CancelCauseFunc, resp *http.Response, have, total int64,
 ) error {
+	most, limit := d.most(), total
+	if total > most {
+		return d.tooLong(d.from, fmt.Sprint(total))
+	}
+	if total < 0 {
+		limit = most
+	}
 	shown := newProgress(d.progress, d.name, have, total)
 	defer shown.Close()
 	idle := time.AfterFunc(d.idle, func() { cancel(fmt.Errorf("stalled: nothing for %v", d.idle)) })
 	defer idle.Stop()
 	buf := make([]byte, 1<<17)
 	for {
-		n, err := resp.Body.Read(buf)
+		n, err := resp.Body.Read(buf[:min(int64(len(buf)), limit-have+1)]) // one byte more tells that there are more
 		idle.Reset(d.idle)
+		if have+int64(n) > limit {
+			if limit < most {
+				return fmt.Errorf("download %s: %w: more than the %d bytes announced", d.from, ErrAltered, limit)
+			}
+			return d.tooLong(d.from, fmt.Sprintf("more than %d", limit))
+		}
 		if n > 0 {
 			if _, err := d.file.Write(buf[:n]); err != nil {
 				return err // a full disk, say; the path is in it

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"rollcall/results/files"
 )
 
 // What fails says how, and leaves only what the next attempt can go on from.
@@ -124,21 +122,98 @@ func TestDownloadUnwritable(t *testing.T) {
 	wantError(t, err, nil, "datasets: cifar10: ", file, "not a directory")
 }
 
-// Of two processes one downloads; the other is told so.
-func TestDownloadLocked(t *testing.T) {
-	s := newSite(t, serve)
-	dir, _, _ := alone(t)
-	f, err := os.Create(filepath.Join(dir, s.archive.name+".part"))
-	if err != nil {
-		t.Fatal(err)
+// endless sends zeros for as long as anybody reads, and returns how many were sent.
+func endless(w http.ResponseWriter) (sent int64) {
+	zeros := make([]byte, 1<<16)
+	for sent < 1<<30 { // a gigabyte, if nobody stops it
+		n, err := w.Write(zeros)
+		if sent += int64(n); err != nil {
+			break
+		}
 	}
-	defer f.Close()
-	if err := files.Lock(f); err != nil {
-		t.Fatal(err)
+	return sent
+}
+
+// No more is read than the file may have, whatever a server sends or announces, and nothing of it is kept.
+func TestDownloadEnds(t *testing.T) {
+	sent := make(chan int64, 9)
+	for _, c := range []struct {
+		name   string
+		part   int   // bytes of the archive that are there at first
+		length int64 // of the archive, as known; −1: it is known
+		serve  func(s *site, n int, w http.ResponseWriter, r *http.Request)
+		want   string // %d: size of the archive
+	}{
+		{"endless", 0, -1, func(_ *site, _ int, w http.ResponseWriter, _ *http.Request) { sent <- endless(w) }, "more than %d bytes, want %[1]d"},
+		{"endless from where it was", 1000, -1, func(_ *site, _ int, w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Range", "bytes 1000-2000/*")
+			w.WriteHeader(http.StatusPartialContent)
+			sent <- endless(w)
+		}, "more than %d bytes, want %[1]d"},
+		{"Content-Length too large", 0, -1, func(_ *site, _ int, w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000000000000")
+			sent <- endless(w)
+		}, ": 1000000000000 bytes, want %d"},
+		{"range of something larger", 1000, -1, func(_ *site, _ int, w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Range", "bytes 1000-99999999/100000000")
+			w.WriteHeader(http.StatusPartialContent)
+			sent <- endless(w)
+		}, ": 100000000 bytes, want %d"},
+		{"range longer than announced", 1000, -1, func(_ *site, _ int, w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Range", "bytes 1000-4999/5000")
+			w.WriteHeader(http.StatusPartialContent)
+			sent <- endless(w)
+		}, "more than the 5000 bytes announced"},
+		{"length unknown, too large", 0, 0, func(_ *site, _ int, w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "2147483649")
+			sent <- endless(w)
+		}, ": 2147483649 bytes, want at most 2147483648"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t, c.serve)
+			if c.length >= 0 {
+				s.archive.length = c.length
+			}
+			dir, _, _ := alone(t)
+			if c.part > 0 {
+				write(t, filepath.Join(dir, s.archive.name+".part"), s.tarball[:c.part])
+			}
+			_, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &s.fileSet})
+			if strings.Contains(c.want, "%") {
+				c.want = fmt.Sprintf(c.want, len(s.tarball))
+			}
+			wantError(t, err, ErrAltered, "datasets: cifar10: ", s.archive.url, s.archive.name, c.want)
+			wantClean(t, dir)
+			// Buffers of kernel and client lie between: some megabytes, of a gigabyte.
+			if n := <-sent; n > 64<<20 || len(s.ranges) != 1 {
+				t.Errorf("%d bytes sent in %d requests, want less than 64 MiB in one", n, len(s.ranges))
+			}
+		})
 	}
-	_, err = Open(t.Context(), "cifar10", Options{Dir: dir, official: &s.fileSet})
-	wantError(t, err, nil, "datasets: cifar10: ", "another process is downloading it")
-	if len(s.ranges) != 0 {
-		t.Errorf("%d requests, want none", len(s.ranges))
+}
+
+// The published lengths are those of the files beside the repository, where they are there.
+func TestPublishedLengths(t *testing.T) {
+	for _, l := range loaders {
+		set, ok := l.official.(*fileSet)
+		if !ok {
+			continue
+		}
+		files := []remote{set.archive}
+		if set.archive.name == "" {
+			files = nil
+			for _, f := range set.files {
+				files = append(files, f.remote)
+			}
+		}
+		for _, f := range files {
+			if f.length < 1000 || f.length > mostUnknown || f.md5 == "" {
+				t.Errorf("%s: %d bytes, MD5 %q, want both known", f.name, f.length, f.md5)
+			}
+			path := filepath.Join("../../shared/data", l.info.Name, f.name)
+			if info, err := os.Stat(path); err == nil && info.Size() != f.length {
+				t.Errorf("%s: %d bytes, want %d as published", path, info.Size(), f.length)
+			}
+		}
 	}
 }

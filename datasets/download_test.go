@@ -57,11 +57,23 @@ func TestDownload(t *testing.T) {
 		ranges []string // asked for; HAVE: bytes of the part file at the start, HALF: half of the archive
 	}{
 		{name: "fresh", serve: serve, ranges: []string{""}},
+		{
+			name: "another length meanwhile", part: func(b []byte) []byte { return b[:len(b)-1] }, // of a file that is shorter by now
+			serve: func(s *site, n int, w http.ResponseWriter, r *http.Request) {
+				if n == 0 {
+					w.Header().Set("Content-Range", "bytes */5")
+					w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+					return
+				}
+				serve(s, n, w, r)
+			},
+			ranges: []string{"bytes=HAVE-", ""},
+		},
 		{name: "resumed", part: func(b []byte) []byte { return b[:1000] }, serve: serve, ranges: []string{"bytes=1000-"}},
 		{name: "all there", part: func(b []byte) []byte { return b }, serve: serve, ranges: []string{"bytes=HAVE-"}},
 		{
 			name: "part too long", part: func(b []byte) []byte { return append(bytes.Clone(b), 1, 2, 3) }, serve: serve,
-			ranges: []string{"bytes=HAVE-", ""},
+			ranges: []string{""},
 		},
 		{
 			name: "Range ignored", part: func(b []byte) []byte { return []byte("junk of another kind") },

@@ -75,7 +75,7 @@ func (m *mini) makeTarball(t *testing.T, folder string) {
 	}
 	m.tarball = b.Bytes()
 	sum := md5.Sum(m.tarball)
-	m.archive.md5 = hex.EncodeToString(sum[:])
+	m.archive.md5, m.archive.length = hex.EncodeToString(sum[:]), int64(len(m.tarball))
 }
 
 // lay writes the files into dir.

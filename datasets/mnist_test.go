@@ -46,6 +46,7 @@ func miniMNIST(t *testing.T, m *mirror) (s *fileSet, content map[string][]byte) 
 		data = idx(data, dims...)
 		content[strings.TrimSuffix(f.name, ".gz")] = data
 		sum, sha := md5.Sum(zipped(data)), sha256.Sum256(data)
+		f.length = int64(len(zipped(data)))
 		f.md5, f.sum = hex.EncodeToString(sum[:]), "SHA-256 "+hex.EncodeToString(sha[:])
 		f.pause, f.url, f.mirrors = time.Millisecond, "http://127.0.0.1:1/"+f.name, nil
 		if m != nil {

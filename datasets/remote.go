@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"cmp"
 	"context"
 	"crypto/md5"
 	"errors"
@@ -20,6 +21,7 @@ type remote struct {
 	mirrors []string // other addresses of the same bytes, tried in this order if the first does not deliver
 	name    string   // file name on disk
 	md5     string   // published checksum; empty: none is, and the first download is recorded
+	length  int64    // bytes; 0: not known
 	// wellFormed says what is wrong with a finished download of which no checksum is published, so that an error page
 	// is never recorded for the file. Only asked for if md5 is empty.
 	wellFormed func(ctx context.Context, path string) error
@@ -28,9 +30,24 @@ type remote struct {
 	pause time.Duration // before a broken download is resumed
 }
 
-// published returns the file at an address, under its own name there; md5 may be empty.
-func published(url, md5 string) remote {
-	return remote{url: url, name: path.Base(url), md5: md5, idle: idleTimeout, pause: retryPause}
+// published returns the file at an address, under its own name there; md5 may be empty and length 0.
+func published(url, md5 string, length int64) remote {
+	return remote{url: url, name: path.Base(url), md5: md5, length: length, idle: idleTimeout, pause: retryPause}
+}
+
+// mostUnknown bounds a file whose length is not known: three times the largest one that is downloaded.
+const mostUnknown = 2 << 30
+
+// most returns how many bytes the file may have.
+func (r *remote) most() int64 { return cmp.Or(r.length, mostUnknown) }
+
+// tooLong is the error of an address that offers or sends more than the file may have.
+func (r *remote) tooLong(from, found string) error {
+	want := fmt.Sprint(r.length)
+	if r.length == 0 {
+		want = fmt.Sprintf("at most %d", mostUnknown)
+	}
+	return fmt.Errorf("download %s: %w: %s bytes, want %s", from, ErrAltered, found, want)
 }
 
 // bring downloads the file to a folder, which is made. A failure adds to notFound, which says where the set was looked
@@ -49,23 +66,23 @@ func (r *remote) bring(ctx context.Context, folder string, o Options, notFound e
 	return nil
 }
 
-// download brings the file to path by way of path.part, resuming what lies there. Where the part cannot be locked, what
-// two processes wrote to does not pass its checksum. An error that is ErrUnavailable means the sites; what was read so
-// far stays in path.part, unless it is not the file.
+// download brings the file to path by way of path.part, resuming what lies there. One process at a time does so. An error
+// that is ErrUnavailable means the sites; what was read so far stays in path.part, unless it is not the file.
 func (r *remote) download(ctx context.Context, path string, progress io.Writer) (err error) {
+	mine, err := takeTurn(ctx, path, progress)
+	if err != nil {
+		return err
+	}
+	defer func() { err = joinLine(err, mine.end(err)) }()
+	if isFile(path) { // another process has brought it while this one was looking, or waiting
+		return nil
+	}
 	part := path + ".part"
 	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
 	}
 	defer f.Close() // a second time on the good path, where the first one's error has been looked at
-	if err := files.Lock(f); err != nil {
-		return fmt.Errorf("%s: another process is downloading it: %w", part, err)
-	}
-	if isFile(path) { // another process finished it while this one was looking
-		return os.Remove(part)
-	}
-
 	d := &transfer{remote: r, file: f, client: newClient(), progress: progress}
 	defer d.client.CloseIdleConnections()
 	var failures error // of the addresses so far

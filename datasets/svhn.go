@@ -22,16 +22,16 @@ var svhnFiles = fileSet{
 		info:    &svhnInfo,
 		folders: []string{"svhn"},
 		files: []publishedFile{
-			svhnFile(0, "train_32x32.mat", "e26dedcc434d2e4c54c9b2d4a06d8373"),
-			svhnFile(1, "test_32x32.mat", "eb5a983be6a315427106f1b164d9cef3"),
+			svhnFile(0, "train_32x32.mat", "e26dedcc434d2e4c54c9b2d4a06d8373", 182040794),
+			svhnFile(1, "test_32x32.mat", "eb5a983be6a315427106f1b164d9cef3", 64275384),
 		},
 	},
 	parse: parseSVHN,
 }
 
-func svhnFile(part int, name, md5 string) publishedFile {
+func svhnFile(part int, name, md5 string, length int64) publishedFile {
 	return publishedFile{
-		remote: published("http://ufldl.stanford.edu/housenumbers/"+name, md5), sum: "MD5 " + md5, part: part,
+		remote: published("http://ufldl.stanford.edu/housenumbers/"+name, md5, length), sum: "MD5 " + md5, part: part,
 	}
 }
 
