@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -42,6 +44,10 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 				return settings.Usagef("--%s: of no use with --format %s, want it with --format latex", name, e.Format)
 			}
 		}
+		if i := strings.IndexFunc(e.Label, noLabel); i >= 0 {
+			return settings.Usagef(`--label %q: %q, want none of {}\%%#$&~^",, no space and nothing that cannot be seen`, e.Label,
+				[]rune(e.Label[i:])[0])
+		}
 		rows, bad, err := tableRows(cmd.Context(), args[0], args[1], mixed)
 		if err != nil {
 			return err
@@ -70,6 +76,11 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 		return errors.Join(grid.Only(wanted...).Write(a.stdout, e), a.complain("results export", bad))
 	}
 	return cmd
+}
+
+// noLabel reports whether a character cannot be in \label{…}, which LaTeX reads as it stands.
+func noLabel(r rune) bool {
+	return strings.ContainsRune(`{}\%#$&~^",`, r) || unicode.IsSpace(r) || !unicode.IsPrint(r)
 }
 
 // caption says what the means of a table are of.

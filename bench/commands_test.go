@@ -43,7 +43,7 @@ func TestHelp(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&bytes.Buffer{}, &bytes.Buffer{}))
+	walk(newRoot(&bytes.Buffer{}, &bytes.Buffer{}, &texts{}))
 	if bare := must(t); !strings.Contains(bare.stdout, "Available Commands:") {
 		t.Errorf("without arguments: %q, want the commands", bare.stdout)
 	}

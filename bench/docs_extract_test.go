@@ -31,7 +31,7 @@ func docsPages(t *testing.T) (pages []docsPage) {
 		pages = append(pages, docsPage{name, text, docsCommands(text)})
 	}
 	examples := docsPage{name: "examples of --help"}
-	docsWalk(newRoot(&bytes.Buffer{}, &bytes.Buffer{}), func(c *cobra.Command) {
+	docsWalk(newRoot(&bytes.Buffer{}, &bytes.Buffer{}, &texts{}), func(c *cobra.Command) {
 		if strings.HasPrefix(c.CommandPath(), "rollcall completion") {
 			return // cobra's own
 		}

@@ -48,7 +48,7 @@ var docsForeignFiles = map[string]string{
 // TestDocsNames looks up every flag, file, test and variable that a page names.
 func TestDocsNames(t *testing.T) {
 	flags := map[string]bool{"help": true}
-	docsWalk(newRoot(&bytes.Buffer{}, &bytes.Buffer{}), func(c *cobra.Command) {
+	docsWalk(newRoot(&bytes.Buffer{}, &bytes.Buffer{}, &texts{}), func(c *cobra.Command) {
 		for _, fs := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {
 			fs.VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
 		}

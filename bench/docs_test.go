@@ -98,7 +98,7 @@ var (
 func docsParse(line string) error {
 	for _, call := range docsCall.FindAllStringSubmatch(line, -1) {
 		args := docsWords(docsVariable.ReplaceAllString(call[1], "1"))
-		cmd, rest, err := newRoot(&bytes.Buffer{}, &bytes.Buffer{}).Find(args)
+		cmd, rest, err := newRoot(&bytes.Buffer{}, &bytes.Buffer{}, &texts{}).Find(args)
 		if err == nil {
 			cmd.InitDefaultHelpFlag()
 			err = cmd.ParseFlags(rest)

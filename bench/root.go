@@ -24,7 +24,22 @@ type app struct {
 	stdout, stderr io.Writer
 }
 
-func newRoot(stdout, stderr io.Writer) *cobra.Command {
+// texts is where cobra writes help, usage and completions. Cobra says itself that it could not, and goes on as if it had:
+// the first error is kept for whoever ends the program.
+type texts struct {
+	w   io.Writer
+	err error
+}
+
+func (t *texts) Write(p []byte) (int, error) {
+	if t.err == nil {
+		_, t.err = t.w.Write(p)
+	}
+	return len(p), nil
+}
+
+// newRoot returns the program's command. What cobra itself writes goes to help.
+func newRoot(stdout, stderr io.Writer, help *texts) *cobra.Command {
 	a := &app{stdout, stderr}
 	root := &cobra.Command{
 		Use:   "rollcall",
@@ -34,7 +49,7 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 		SilenceErrors: true, SilenceUsage: true,
 		SuggestionsMinimumDistance: 2,
 	}
-	root.SetOut(stdout)
+	root.SetOut(help)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
@@ -47,6 +62,11 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range append(root.Commands(), root) {
+		if c.Name() == "completion" {
+			for _, shell := range c.Commands() {
+				shell.Args = noArgs // cobra's own is no usage error
+			}
+		}
 		switch {
 		case c.HasSubCommands():
 			c.Args = subcommandArgs

@@ -68,6 +68,7 @@ func TestUsageErrors(t *testing.T) {
 		{"data fetch", []string{"0 data sets"}},
 		{"data fetch cifar", []string{`"cifar"`, "did you mean cifar10"}},
 		{"help tabel", []string{`"tabel"`, "did you mean table"}},
+		{"completion bash x", []string{`completion bash: unexpected argument "x"`, "want none"}},
 		{"completion basch", []string{`"basch"`, "did you mean bash"}},
 
 		// nothing where a name belongs
@@ -271,8 +272,20 @@ func TestFullStdout(t *testing.T) {
 		t.Skip("no /dev/full: ", err)
 	}
 	defer full.Close() //nolint:errcheck // nothing was written
-	for _, args := range [][]string{{"version"}, {"devices"}, {"availability", "--train-size", "100"}, {"data", "list"}, small(t.TempDir())} {
-		t.Run(args[0], func(t *testing.T) {
+	for _, args := range [][]string{
+		{"version"},
+		{"devices"},
+		{"availability", "--train-size", "100"},
+		{"data", "list"},
+		small(t.TempDir()),
+		{"--help"},
+		{"help", "run"},
+		{"run", "--help"},
+		{"results"},
+		{"completion", "bash"},
+		{"completion", "zsh"},
+	} {
+		t.Run(strings.Join(args[:min(2, len(args))], " "), func(t *testing.T) {
 			var stderr strings.Builder
 			status := runContext(t.Context(), args, full, &stderr)
 			oneLineError(t, outcome{status, "", stderr.String()}, statusFailure, "no space left")

@@ -35,6 +35,7 @@
 //	source.go          Find and Fetch: the folders that are searched
 //	files.go           a set that is published as several files, or as one archive of them; extract.go extracts it
 //	remote.go          one published file; download.go transfers it, progress.go shows how far it is
+//	turn.go            one process at a time downloads it; the others wait for what becomes of that
 //	verify.go          Verify: every file against its published checksum
 //	record.go          the checksum of a first download, where none is published
 //
