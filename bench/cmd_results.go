@@ -64,7 +64,7 @@ how far it is from the printed number, whether that is within two standard error
 			if err != nil {
 				return err
 			}
-			c := compare.Table(table.Printed, rows)
+			c := compare.Table(&table, rows)
 			switch format {
 			case "csv":
 				err = files.WriteCSV(a.stdout, c.Rows)

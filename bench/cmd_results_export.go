@@ -2,15 +2,12 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"unicode"
 
 	"github.com/spf13/cobra"
 
-	"rollcall/bench/run"
 	"rollcall/bench/settings"
-	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
@@ -27,7 +24,8 @@ func (a *app) exportCommand() *cobra.Command {
 		Short: "Print a finished table as CSV, Markdown or LaTeX",
 		Long: `export reads the runs of the table below DIR and prints the table as papers do: a group of lines for each
 availability, a line for each method, columns for data sets and metrics. The LaTeX table needs the package booktabs; the best
-mean of a group is bold. --printed puts the paper's numbers beside ours.`,
+mean of a group is bold. --printed puts the paper's numbers beside ours; which of ours are not to be compared with them,
+of other rounds, clients or seeds than the paper's, stands in the caption.`,
 		Example: `  rollcall results export fedawe-2 out --format latex --metric test_acc --printed > table.tex`,
 		Args:    exactly(2, "%d arguments, want a table and a folder"),
 	}
@@ -35,14 +33,15 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 	formatFlag(cmd, &e.Format, "markdown", compare.ExportFormats())
 	fs.BoolVar(&e.Printed, "printed", false, "with the paper's numbers beside ours")
 	fs.StringSliceVar(&named, "metric", nil, "only these metrics (default: all of the table)")
-	fs.StringVar(&e.Caption, "caption", "", "of the LaTeX table (default: what the numbers are)")
+	fs.StringVar(&e.Caption, "caption", "", "of the table in LaTeX or Markdown (default: what the numbers are)")
 	fs.StringVar(&e.Label, "label", "", "of the LaTeX table")
 	registerMixed(fs, &mixed)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		for _, name := range []string{"caption", "label"} {
-			if e.Format != "latex" && fs.Changed(name) {
-				return settings.Usagef("--%s: of no use with --format %s, want it with --format latex", name, e.Format)
-			}
+		if e.Format != "latex" && fs.Changed("label") {
+			return settings.Usagef("--label: of no use with --format %s, want it with --format latex", e.Format)
+		}
+		if e.Format == "csv" && fs.Changed("caption") {
+			return settings.Usagef("--caption: of no use with --format csv, want it with --format latex or markdown")
 		}
 		if i := strings.IndexFunc(e.Label, noLabel); i >= 0 {
 			return settings.Usagef(`--label %q: %q, want none of {}\%%#$&~^",, no space and nothing that cannot be seen`, e.Label,
@@ -54,7 +53,7 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 		}
 		table, _ := papers.TableByID(args[0]) // one of ours alone has no printed numbers
 		compare.SortSummary(args[0], rows)
-		grid := compare.Table(table.Printed, rows).Grid()
+		grid := compare.Table(&table, rows).Grid()
 		var known []string
 		var wanted []metrics.Metric
 		for _, c := range grid.Columns {
@@ -66,14 +65,15 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 			}
 			wanted = append(wanted, metrics.Metric(m))
 		}
+		grid = grid.Only(wanted...)
 		if e.Caption == "" {
-			e.Caption = caption(rows)
+			e.Caption = grid.Caption()
 			if e.Printed && table.Source != "" {
 				e.Caption += "; printed: " + table.Source
 			}
 			e.Caption += "."
 		}
-		return errors.Join(grid.Only(wanted...).Write(a.stdout, e), a.complain("results export", bad))
+		return errors.Join(grid.Write(a.stdout, e), a.complain("results export", bad))
 	}
 	return cmd
 }
@@ -81,17 +81,4 @@ mean of a group is bold. --printed puts the paper's numbers beside ours.`,
 // noLabel reports whether a character cannot be in \label{…}, which LaTeX reads as it stands.
 func noLabel(r rune) bool {
 	return strings.ContainsRune(`{}\%#$&~^",`, r) || unicode.IsSpace(r) || !unicode.IsPrint(r)
-}
-
-// caption says what the means of a table are of.
-func caption(rows []results.SummaryRow) string {
-	least, most := rows[0].N, rows[0].N
-	for _, r := range rows {
-		least, most = min(least, r.N), max(most, r.N)
-	}
-	seeds := run.Count(most, "seed")
-	if least < most {
-		seeds = fmt.Sprintf("%d to %d seeds", least, most)
-	}
-	return fmt.Sprintf("Mean ± sample standard deviation over %s, rollcall %s", seeds, rows[0].Version)
 }

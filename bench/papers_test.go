@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"testing"
 
 	"rollcall/algos"
+	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/files"
@@ -98,6 +100,41 @@ func TestRoundsToGet(t *testing.T) {
 		}
 		if !r.Mean.Valid || r.Mean.Value != want[i] || r.N != 2 {
 			t.Errorf("%s: %+v over %d seeds, want %g over 2", e.Metric, r.Mean, r.N, want[i])
+		}
+	}
+}
+
+// What the tables say of the papers' experiments is what their cells run, and of a row of theirs nothing is its own but
+// what sets its column apart.
+func TestTablesSayWhatTheyRun(t *testing.T) {
+	for _, id := range papers.TableNames() {
+		for _, preset := range []string{"code", "paper"} {
+			of, err := papers.TableByID(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if of.Preset != "" && of.Preset != preset {
+				continue
+			}
+			cells, err := run.Cells(&of, &run.Wanted{Preset: preset})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range cells {
+				r := results.SummaryRow{Cell: c.Settings.Cell(id), Params: c.Settings.Params()}
+				if own := of.Own(&r).Without(c.Column.Set.Names()...); own != "" {
+					t.Errorf("%s %s %s: own settings %q, want none", id, preset, r.Method, own)
+				}
+				for _, e := range of.Entries {
+					r.Metric = e.Metric
+					p, ok := results.PrintedFor(of.Printed, r)
+					if values := c.Settings.Values(); ok && (fmt.Sprint(p.Rounds) != values["rounds"] ||
+						fmt.Sprint(p.Clients) != values["clients"]) {
+						t.Errorf("%s %s: printed of %d rounds and %d clients, runs have %s and %s", id, r.Method, p.Rounds, p.Clients,
+							values["rounds"], values["clients"])
+					}
+				}
+			}
 		}
 	}
 }

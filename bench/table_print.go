@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"golang.org/x/term"
@@ -31,29 +30,13 @@ func (a *app) printTable(t *papers.Table, rows []results.SummaryRow, path string
 	if t.Source != "" {
 		fmt.Fprintf(&b, "paper: %s\n", t.Source)
 	}
-	lines := slices.Clone(rows) // whose labels say what the table's own settings do not
-	for i := range lines {
-		lines[i].Params = lines[i].Params.Without(commonNames(t, &lines[i])...)
+	if why := compare.NotCompared(t, rows); why != "" {
+		fmt.Fprintf(&b, "not compared with the paper: %s\n", why)
 	}
-	for _, e := range t.Entries {
-		if !slices.ContainsFunc(lines, func(r results.SummaryRow) bool { return r.Metric == e.Metric }) {
-			continue // a sweep without evaluations of the training set
-		}
-		b.WriteString("\n")
-		if err := compare.WriteTable(&b, lines, e.Metric, width); err != nil {
-			return err
-		}
+	b.WriteString("\n")
+	if err := compare.WriteTable(&b, t, rows, width); err != nil {
+		return err
 	}
 	_, err := fmt.Fprintf(a.stdout, "%s\n%s\n", b.String(), path)
 	return err
-}
-
-// commonNames returns the settings that a table has for all methods alike in the column of a row, or for its method.
-func commonNames(t *papers.Table, r *results.SummaryRow) (names []string) {
-	for _, c := range t.Columns {
-		if c.Data == r.Data && c.Availability == r.Availability {
-			names = append(names, c.Common(r.Method, r.Preset).Names()...)
-		}
-	}
-	return names
 }

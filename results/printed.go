@@ -20,8 +20,8 @@ type Printed struct {
 	Mean         files.Optional // accuracies as fractions; missing where the paper prints a dash: a target never reached
 	Std          files.Optional // likewise; missing where none is printed
 	N            int            // seeds behind it
-	Rounds       int            // T of its experiment
-	Clients      int            // N of its experiment
+	Rounds       int            // T of its experiment, of which a table of a paper says it
+	Clients      int            // N, likewise
 }
 
 // Estimate returns the number as [stats.Compare] takes it. It has none of a target never reached: look at Mean first.

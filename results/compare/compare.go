@@ -6,6 +6,7 @@ import (
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
+	"rollcall/results/papers"
 	"rollcall/results/stats"
 )
 
@@ -32,16 +33,19 @@ type ComparisonRow struct {
 	TableColumn        // params: ours whole, or the paper's where we have none
 	Method      string `csv:"method"`
 
-	Mean       files.Optional `csv:"mean"` // ours
-	Std        files.Optional `csv:"std"`
-	N          int            `csv:"n"`
-	PaperMean  files.Optional `csv:"paper_mean"`
-	PaperStd   files.Optional `csv:"paper_std"`
-	PaperN     int            `csv:"paper_n"`
-	Difference files.Optional `csv:"difference"` // ours − paper's; missing where one of them is
-	Margin     files.Optional `csv:"margin"`     // see [stats.Compare]
-	Verdict    stats.Verdict  `csv:"verdict"`
-	Status     string         `csv:"status"` // ours, a [results.CellStatus]; missing where there is no row of ours
+	Label     string         `csv:"label"` // what tells ours from other rows of its cell, see [labels]; as a rule empty
+	Mean      files.Optional `csv:"mean"`  // ours
+	Std       files.Optional `csv:"std"`
+	N         int            `csv:"n"`
+	Rounds    int            `csv:"rounds"` // of ours; 0: unknown, or there is no row of ours
+	PaperMean files.Optional `csv:"paper_mean"`
+	PaperStd  files.Optional `csv:"paper_std"`
+	PaperN    int            `csv:"paper_n"`
+	Judgement
+	Status string `csv:"status"` // ours, a [results.CellStatus]; missing where there is no row of ours
+
+	ours *results.SummaryRow // nil where there is none
+	own  results.Params      // of ours, without those that the table gives its method, see [papers.Table.Own]
 }
 
 // Comparing is a table compared with its printed numbers.
@@ -51,15 +55,21 @@ type Comparing struct {
 	Left  int             // printed numbers in columns of which we have nothing; they are not in Rows
 }
 
-// Table puts rows of ours beside the printed numbers of their table, column by column, and in each column the
-// methods in the paper's order. A column is a data set under an availability, an alpha and those params that set
+// Table puts rows of ours beside the printed numbers of their table, which has none if it is not a paper's, column by
+// column, and in each column the methods in the paper's order. A column is a data set under an availability, an alpha and those params that set
 // columns of the table apart, in one metric; presets and numbers of clients have columns of their own. Printed numbers
 // we have none for are rows without ours, in the columns of which we have something; ours that no paper prints come
 // after them.
-func Table(printed []results.Printed, ours []results.SummaryRow) Comparing {
+func Table(t *papers.Table, ours []results.SummaryRow) Comparing {
+	printed, marks := t.Printed, labels(ours)
+	ours = slices.Clone(ours) // which rows of the comparison point to
 	keys := results.PrintedNames(printed)
-	columns, members := results.Grouped(ours, func(r results.SummaryRow) TableColumn {
-		key := columnOf(&r)
+	places := make([]int, len(ours))
+	for i := range places {
+		places[i] = i
+	}
+	columns, members := results.Grouped(places, func(i int) TableColumn {
+		key := columnOf(&ours[i])
 		key.Table, key.Params = "", key.Params.Only(keys...) // those that set columns apart
 		return key
 	})
@@ -67,7 +77,7 @@ func Table(printed []results.Printed, ours []results.SummaryRow) Comparing {
 	inPaper := func(key TableColumn) (numbers []results.Printed, first int) {
 		first = len(printed)
 		for i, p := range printed {
-			if p.Metric == key.Metric && p.InColumn(members[key][0], keys) {
+			if p.Metric == key.Metric && p.InColumn(ours[members[key][0]], keys) {
 				numbers, first = append(numbers, p), min(first, i)
 			}
 		}
@@ -83,8 +93,12 @@ func Table(printed []results.Printed, ours []results.SummaryRow) Comparing {
 	met := map[results.Printed]bool{}
 	for _, key := range columns {
 		numbers, _ := inPaper(key)
-		rows := compareColumn(numbers, members[key])
-		c.Rows, c.Ranks = append(c.Rows, rows...), append(c.Ranks, rankColumn(rows))
+		var of []ComparisonRow
+		for _, i := range members[key] {
+			of = append(of, ourRow(&ours[i], t.Own(&ours[i]), marks[i]))
+		}
+		rows := besidePaper(numbers, of)
+		c.Rows, c.Ranks = append(c.Rows, rows...), append(c.Ranks, rankColumn(rows, key.Params))
 		for _, p := range numbers {
 			met[p] = true
 		}
@@ -93,48 +107,44 @@ func Table(printed []results.Printed, ours []results.SummaryRow) Comparing {
 	return c
 }
 
-// compareColumn puts the rows of one column beside its printed numbers.
-func compareColumn(numbers []results.Printed, ours []results.SummaryRow) []ComparisonRow {
-	var rows []ComparisonRow
+// ourRow is a number of ours alone, as long as no printed one stands beside it.
+func ourRow(r *results.SummaryRow, own results.Params, label string) ComparisonRow {
+	return ComparisonRow{
+		TableColumn: columnOf(r), Method: r.Method, Label: label, Mean: r.Mean, Std: r.Std, N: r.N, Rounds: r.Rounds,
+		Judgement: Judgement{Verdict: stats.Unknown}, Status: string(r.Status), ours: r, own: own,
+	}
+}
+
+// beside puts a printed number beside ours.
+func (r *ComparisonRow) beside(p *results.Printed) {
+	r.PaperMean, r.PaperStd, r.PaperN, r.Judgement = p.Mean, p.Std, p.N, judge(r.ours, p)
+}
+
+// besidePaper puts the rows of one column beside its printed numbers.
+func besidePaper(numbers []results.Printed, ours []ComparisonRow) (rows []ComparisonRow) {
 	for _, p := range numbers {
 		alone := true
 		for _, r := range ours {
 			if r.Method == p.Method {
-				rows = append(rows, besidePaper(&r, &p))
+				r.beside(&p)
+				rows = append(rows, r)
 				alone = false
 			}
 		}
 		if alone {
-			row := besidePaper(nil, &p)
-			row.Alpha, row.Preset, row.Clients = ours[0].Alpha, ours[0].Preset, ours[0].Clients
-			rows = append(rows, row)
+			of := TableColumn{
+				p.Table, p.Data, p.Availability, ours[0].Alpha, p.Params, p.Metric, ours[0].Preset, ours[0].Clients,
+			}
+			rows = append(rows, ComparisonRow{
+				TableColumn: of, Method: p.Method, PaperMean: p.Mean, PaperStd: p.Std, PaperN: p.N,
+				Judgement: Judgement{Verdict: stats.Unknown},
+			})
 		}
 	}
 	for _, r := range ours {
 		if !slices.ContainsFunc(numbers, func(p results.Printed) bool { return p.Method == r.Method }) {
-			rows = append(rows, besidePaper(&r, nil))
+			rows = append(rows, r)
 		}
 	}
 	return rows
-}
-
-// besidePaper makes one row of a number of ours, of the paper's, or of both.
-func besidePaper(ours *results.SummaryRow, paper *results.Printed) ComparisonRow {
-	row := ComparisonRow{Verdict: stats.Unknown}
-	if paper != nil {
-		row.Method, row.PaperMean, row.PaperStd, row.PaperN = paper.Method, paper.Mean, paper.Std, paper.N
-		row.Table, row.Data, row.Availability = paper.Table, paper.Data, paper.Availability
-		row.Alpha, row.Params, row.Metric = paper.Alpha, paper.Params, paper.Metric
-	}
-	if ours == nil {
-		return row
-	}
-	row.TableColumn, row.Method = columnOf(ours), ours.Method
-	row.Mean, row.Std, row.N, row.Status = ours.Mean, ours.Std, ours.N, string(ours.Status)
-	if paper != nil && row.Mean.Valid && row.PaperMean.Valid {
-		row.Difference.Valid = true
-		row.Difference.Value, row.Margin, row.Verdict = stats.Compare(
-			stats.Estimate{Mean: row.Mean.Value, Std: row.Std, N: row.N}, paper.Estimate())
-	}
-	return row
 }

@@ -21,7 +21,7 @@ func compareCase(change func(rows []results.SummaryRow)) Comparing {
 		return results.Printed{
 			Table: "fedawe-9", Method: method, Data: "svhn", Availability: "sine", Alpha: files.Some(0.1), Params: params,
 			Metric: metrics.TestAcc,
-			Mean:   files.Some(mean), Std: files.Some(0.03), N: 3,
+			Mean:   files.Some(mean), Std: files.Some(0.03), N: 3, Rounds: 500, Clients: 100,
 		}
 	}
 	printed := []results.Printed{
@@ -29,7 +29,7 @@ func compareCase(change func(rows []results.SummaryRow)) Comparing {
 	}
 	ours := func(method string, mean float64) results.SummaryRow {
 		r := resultstest.SineRow(method, "svhn", 0.1, "rounds=500", metrics.TestAcc)
-		r.Table, r.Preset, r.Clients, r.Status = "fedawe-9", "code", 100, results.CellOK
+		r.Table, r.Preset, r.Clients, r.Status, r.Rounds = "fedawe-9", "code", 100, results.CellOK, 500
 		r.Estimate(stats.Estimate{Mean: mean, Std: files.Some(0.04), N: 3})
 		return r
 	}
@@ -37,20 +37,20 @@ func compareCase(change func(rows []results.SummaryRow)) Comparing {
 	if change != nil {
 		change(rows)
 	}
-	return Table(printed, rows)
+	return Table(&papers.Table{Printed: printed}, rows)
 }
 
-// The margin is 2·√(0.04²/3 + 0.03²/3) = 2·0.05/√3 = 0.0577.
-// printedNumbers returns a table of a paper.
-func printedNumbers(t *testing.T, id string) []results.Printed {
+// paperTable returns a table of a paper.
+func paperTable(t *testing.T, id string) *papers.Table {
 	t.Helper()
 	table, err := papers.TableByID(id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return table.Printed
+	return &table
 }
 
+// The margin is 2·√(0.04²/3 + 0.03²/3) = 2·0.05/√3 = 0.0577.
 func TestTable(t *testing.T) {
 	got := compareCase(nil)
 	margin := files.Some(0.1 / math.Sqrt(3))
@@ -97,12 +97,14 @@ func TestTableEdges(t *testing.T) {
 	}{
 		{"as above", nil, "wwuu", "holds"},
 		{"far off", func(rows []results.SummaryRow) { rows[2].Mean = files.Some(0.79) }, "owuu", "fails"},
-		{"one seed", func(rows []results.SummaryRow) { rows[1].Estimate(stats.Estimate{Mean: 0.8, N: 1}) }, "wuuu", "holds"},
+		{"one seed", func(rows []results.SummaryRow) { rows[1].Estimate(stats.Estimate{Mean: 0.8, N: 1}) }, "w-uu", "unknown"},
 		{"tie of ours", func(rows []results.SummaryRow) { rows[2].Mean = rows[1].Mean }, "wwuu", "fails"},
 		{"NaN is not ranked", func(rows []results.SummaryRow) { rows[2].Mean = files.Some(math.NaN()) }, "uwuu", "unknown"},
 		{"failed cell", func(rows []results.SummaryRow) {
 			rows[2].N, rows[2].Mean, rows[2].Std, rows[2].Status = 0, files.Optional{}, files.Optional{}, results.CellFailed
-		}, "uwuu", "unknown"},
+		}, "-wuu", "unknown"},
+		{"fewer rounds are not ranked", func(rows []results.SummaryRow) { rows[2].Mean, rows[2].Rounds = files.Some(0.79), 100 }, "-wuu", "unknown"},
+		{"fewer clients", func(rows []results.SummaryRow) { rows[0].Clients, rows[1].Clients, rows[2].Clients = 5, 5, 5 }, "--uu", "unknown"},
 		{"presets are columns of their own", func(rows []results.SummaryRow) { rows[2].Preset = "paper" }, "uwuuwuu", "unknown unknown"},
 		{"a column no paper has", func(rows []results.SummaryRow) { rows[2].Params = "gamma=0.25" }, "uwuuu", "unknown unknown"},
 		{"a parameter of one method alone", func(rows []results.SummaryRow) { rows[2].Params = "lr=0.3;rounds=500" }, "wwuu", "holds"},
@@ -112,7 +114,7 @@ func TestTableEdges(t *testing.T) {
 			got := compareCase(test.change)
 			verdicts := ""
 			for _, r := range got.Rows {
-				verdicts += string(r.Verdict[:1])
+				verdicts += (string(r.Verdict) + "-")[:1] // none: not judged
 			}
 			var orders []string
 			for _, r := range got.Ranks {
@@ -123,11 +125,11 @@ func TestTableEdges(t *testing.T) {
 			}
 		})
 	}
-	if got := Table(printedNumbers(t, "fedawe-2"), nil); len(got.Rows) != 0 || len(got.Ranks) != 0 ||
+	if got := Table(paperTable(t, "fedawe-2"), nil); len(got.Rows) != 0 || len(got.Ranks) != 0 ||
 		got.Left != 192 {
 		t.Errorf("nothing of ours: got %d rows, %d ranks, %d left, want 0, 0, 192", len(got.Rows), len(got.Ranks), got.Left)
 	}
-	rows := Table(nil, []results.SummaryRow{resultstest.SineRow("mifa", "svhn", 0.1, "", metrics.TestAcc)}).Rows
+	rows := Table(&papers.Table{}, []results.SummaryRow{resultstest.SineRow("mifa", "svhn", 0.1, "", metrics.TestAcc)}).Rows
 	if len(rows) != 1 || rows[0].PaperN != 0 || rows[0].Method != "mifa" {
 		t.Errorf("nothing printed: got %+v, want our one row", rows)
 	}
@@ -136,17 +138,18 @@ func TestTableEdges(t *testing.T) {
 // A table compared with itself: everything within, every order holds, nothing left.
 func TestTableItself(t *testing.T) {
 	for _, id := range []string{"fedawe-2", "fedawe-9", "fedawe-10"} {
-		paper := printedNumbers(t, id)
+		of := paperTable(t, id)
+		paper := of.Printed
 		var ours []results.SummaryRow
 		for _, p := range paper {
 			r := results.SummaryRow{Cell: results.Cell{
 				Table: id, Method: p.Method, Data: p.Data, Availability: p.Availability,
-				Alpha: p.Alpha,
-			}, Params: p.Params, Metric: p.Metric, Status: results.CellOK}
+				Alpha: p.Alpha, Clients: p.Clients,
+			}, Params: p.Params, Metric: p.Metric, Status: results.CellOK, Rounds: p.Rounds}
 			r.Estimate(p.Estimate())
 			ours = append(ours, r)
 		}
-		got := Table(paper, ours)
+		got := Table(of, ours)
 		if len(got.Rows) != len(paper) || got.Left != 0 {
 			t.Errorf("%s: %d rows, %d left, want %d, 0", id, len(got.Rows), got.Left, len(paper))
 		}
@@ -163,36 +166,44 @@ func TestTableItself(t *testing.T) {
 	}
 }
 
-const compareText = `sine, svhn, test_acc %, alpha=0.1, rounds=500 (preset code, 100 clients)
+const compareText = `Mean ± sample standard deviation over 1 to 3 seeds; 500 rounds, N = 100, α = 0.1, preset code.
+
+sine, svhn, test_acc %, alpha=0.1, rounds=500 (preset code, 100 clients)
 method          ours               paper            difference   margin   verdict
 fedawe lr=0.3   81.0 ± 4.0 (3)     85.6 ± 3.0 (3)         -4.6      5.8   within
-mifa            80.0 (1), failed   84.1 ± 3.0 (3)         -4.1        –   unknown
+mifa            80.0 (1), failed   84.1 ± 3.0 (3)            –        –   not compared [1]
 fedau           –                  82.5 ± 3.0 (3)            –        –   unknown
 mifa-wait       70.0 ± 4.0 (3)     –                         –        –   unknown
-order of the methods: holds, 1 of 1 pairs as in the paper, Kendall's tau-b 1.00
+order of the methods: unknown, no two to compare
 
-2 numbers compared: 1 within, 0 outside, 1 unknown; the paper's order holds in 1 of 1 columns; printed numbers in columns that were not run: 1
+[1] not compared: 1 of 3 seeds, failed
+
+1 number compared: 1 within, 0 outside, 0 unknown; 1 not compared: 1 of 3 seeds, failed; the paper's order holds in 0 of 0 columns; printed numbers in columns that were not run: 1
 `
 
-const compareMarkdown = `**sine, svhn, test\_acc %, alpha=0.1, rounds=500 (preset code, 100 clients)**
+const compareMarkdown = `Mean ± sample standard deviation over 1 to 3 seeds; 500 rounds, N = 100, α = 0.1, preset code.
+
+**sine, svhn, test\_acc %, alpha=0.1, rounds=500 (preset code, 100 clients)**
 
 | method | ours | paper | difference | margin | verdict |
 | --- | --- | --- | ---: | ---: | --- |
 | fedawe lr=0.3 | 81.0 ± 4.0 (3) | 85.6 ± 3.0 (3) | -4.6 | 5.8 | within |
-| mifa | 80.0 (1), failed | 84.1 ± 3.0 (3) | -4.1 | – | unknown |
+| mifa | 80.0 (1), failed | 84.1 ± 3.0 (3) | – | – | not compared \[1] |
 | fedau | – | 82.5 ± 3.0 (3) | – | – | unknown |
 | mifa-wait | 70.0 ± 4.0 (3) | – | – | – | unknown |
 
-order of the methods: holds, 1 of 1 pairs as in the paper, Kendall's tau-b 1.00
+order of the methods: unknown, no two to compare
 
-2 numbers compared: 1 within, 0 outside, 1 unknown; the paper's order holds in 1 of 1 columns; printed numbers in columns that were not run: 1
+\[1] not compared: 1 of 3 seeds, failed
+
+1 number compared: 1 within, 0 outside, 0 unknown; 1 not compared: 1 of 3 seeds, failed; the paper's order holds in 0 of 0 columns; printed numbers in columns that were not run: 1
 `
 
-const compareCSV = `table,data,availability,alpha,params,metric,preset,clients,method,mean,std,n,paper_mean,paper_std,paper_n,difference,margin,verdict,status
-fedawe-9,svhn,sine,0.1,lr=0.3;rounds=500,test_acc,code,100,fedawe,0.81,0.04,3,0.856,0.03,3,-0.04599999999999993,0.057735026918962574,within,ok
-fedawe-9,svhn,sine,0.1,rounds=500,test_acc,code,100,mifa,0.8,,1,0.841,0.03,3,-0.040999999999999925,,unknown,failed
-fedawe-9,svhn,sine,0.1,,test_acc,code,100,fedau,,,0,0.825,0.03,3,,,unknown,
-fedawe-9,svhn,sine,0.1,rounds=500,test_acc,code,100,mifa-wait,0.7,0.04,3,,,0,,,unknown,ok
+const compareCSV = `table,data,availability,alpha,params,metric,preset,clients,method,label,mean,std,n,rounds,paper_mean,paper_std,paper_n,difference,margin,verdict,not_judged,status
+fedawe-9,svhn,sine,0.1,lr=0.3;rounds=500,test_acc,code,100,fedawe,,0.81,0.04,3,500,0.856,0.03,3,-0.04599999999999993,0.057735026918962574,within,,ok
+fedawe-9,svhn,sine,0.1,rounds=500,test_acc,code,100,mifa,,0.8,,1,500,0.841,0.03,3,,,,"1 of 3 seeds, failed",failed
+fedawe-9,svhn,sine,0.1,,test_acc,code,100,fedau,,,,0,0,0.825,0.03,3,,,unknown,,
+fedawe-9,svhn,sine,0.1,rounds=500,test_acc,code,100,mifa-wait,,0.7,0.04,3,500,,,0,,,unknown,,ok
 `
 
 func TestComparingWrite(t *testing.T) {
@@ -234,15 +245,17 @@ func TestTableRounds(t *testing.T) {
 		"fedavg-all": {},
 	} {
 		r := resultstest.SineRow(method, "svhn", 0.1, "", metrics.RoundsTo100)
-		r.Preset, r.Clients, r.Status, r.N, r.Mean = "code", 100, results.CellOK, 3, round
+		r.Preset, r.Clients, r.Status, r.N, r.Mean, r.Rounds = "code", 100, results.CellOK, 3, round, 2000
 		ours = append(ours, r)
 	}
-	c := Table(printedNumbers(t, "fedawe-8"), ours)
+	c := Table(paperTable(t, "fedawe-8"), ours)
 	var b bytes.Buffer
 	if err := c.Write(&b, Plain); err != nil {
 		t.Fatal(err)
 	}
-	want := `sine, svhn, rounds_to_100, alpha=0.1 (preset code, 100 clients)
+	want := `First round of the mean over 3 seeds; 2000 rounds, N = 100, α = 0.1, preset code.
+
+sine, svhn, rounds_to_100, alpha=0.1 (preset code, 100 clients)
 method          ours        paper       difference   margin   verdict
 fedawe           400 (3)     820 (3)          -420        –   unknown
 fedavg-active    500 (3)     900 (3)          -400        –   unknown

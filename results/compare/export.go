@@ -3,8 +3,10 @@ package compare
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
 )
@@ -16,8 +18,39 @@ func ExportFormats() []string { return []string{"csv", "markdown", "latex"} }
 type Export struct {
 	Format  string // one of [ExportFormats]
 	Printed bool   // with the printed numbers beside ours
-	Caption string // of the LaTeX table
-	Label   string // likewise; empty: none
+	Caption string // of the LaTeX table, or above those in Markdown; empty: none
+	Label   string // of the LaTeX table; empty: none
+
+	below notes // why numbers are not compared with the printed ones, where it is not the same of all
+}
+
+// notCompared puts into the caption which numbers are not to be compared with the printed ones beside them, and why.
+func (e *Export) notCompared(rows []*ComparisonRow) {
+	why := alike(rows)
+	if why == "" {
+		var each []string
+		for _, r := range rows {
+			if r.NotJudged != "" && r.N > 0 && !slices.Contains(e.below, r.NotJudged) {
+				each = append(each, strings.TrimSpace(e.below.mark(r.NotJudged))+" "+r.NotJudged)
+			}
+		}
+		why = strings.Join(each, "; ")
+	}
+	if why == "" {
+		return
+	}
+	if e.Caption != "" && !strings.ContainsAny(e.Caption[len(e.Caption)-1:], ".!?") {
+		e.Caption += "."
+	}
+	e.Caption = strings.TrimSpace(e.Caption + " " + notCompared(why))
+}
+
+// mark is what stands behind a number that is not compared.
+func (e *Export) mark(r *ComparisonRow) string {
+	if r == nil || !slices.Contains(e.below, r.NotJudged) {
+		return ""
+	}
+	return e.below.mark(r.NotJudged)
 }
 
 // ExportRow is one number of an exported table.
@@ -31,8 +64,16 @@ type ExportRow struct {
 	Metric       metrics.Metric `csv:"metric"`
 	Mean         files.Optional `csv:"mean"` // as fractions
 	Std          files.Optional `csv:"std"`
-	N            int            `csv:"n"`
+	N            int            `csv:"n"` // seeds
 	Status       string         `csv:"status"`
+	Label        string         `csv:"label"` // what tells the row from others of its cell; as a rule empty
+	Preset       string         `csv:"preset"`
+	Net          string         `csv:"net"`
+	Clients      int            `csv:"clients"`
+	Alpha        files.Optional `csv:"alpha"`
+	Rounds       int            `csv:"rounds"` // 0: unknown
+	Version      string         `csv:"version"`
+	Numerics     string         `csv:"numerics"`
 }
 
 // PrintedRow is an [ExportRow] with the printed number.
@@ -41,12 +82,16 @@ type PrintedRow struct {
 	PaperMean files.Optional `csv:"paper_mean"`
 	PaperStd  files.Optional `csv:"paper_std"`
 	PaperN    int            `csv:"paper_n"`
+	NotJudged string         `csv:"not_judged"` // why the two are not to be compared; empty where they are
 }
 
 // Write writes the grid as CSV (one number a line), as Markdown, or as a LaTeX table that needs the package booktabs.
-// In the latter two the best mean of ours in every column of a group is bold; where several round to it, all are.
+// In the latter two the best mean of ours in every column of a group is bold; where several round to it, all are. With
+// printed numbers their caption says which of ours are not to be compared with them, whatever the caption is.
 func (g Grid) Write(w io.Writer, e Export) error {
-	if !e.Printed {
+	if e.Printed {
+		e.notCompared(g.cells())
+	} else {
 		g = g.pick(g.places(), isOurs)
 	}
 	switch e.Format {
@@ -79,12 +124,17 @@ func (g Grid) rows() (rows []PrintedRow) {
 					continue
 				}
 				c := g.Columns[i]
+				ours := r.ours
+				if ours == nil {
+					ours = &results.SummaryRow{}
+				}
 				rows = append(rows, PrintedRow{
 					ExportRow{
 						group.Availability, group.Set, line.Method, line.Set, c.Data, c.Set, c.Metric, r.Mean, r.Std, r.N,
-						r.Status,
+						r.Status, r.Label, ours.Preset, ours.Net, ours.Clients, ours.Alpha, r.Rounds, ours.Version,
+						ours.Numerics,
 					},
-					r.PaperMean, r.PaperStd, r.PaperN,
+					r.PaperMean, r.PaperStd, r.PaperN, r.NotJudged,
 				})
 			}
 		}
@@ -112,10 +162,10 @@ func (group GridGroup) best(r *ComparisonRow, column int) bool {
 
 // cells returns the numbers of a line, ours each before the printed one where those are wanted. set sets a number; the
 // best ones of ours are bold.
-func (group GridGroup) cells(l GridLine, printed bool, set func(text string, bold bool) string) (cells []string) {
+func (group GridGroup) cells(l GridLine, e *Export, set func(text string, bold bool) string) (cells []string) {
 	for i, r := range l.Cells {
-		cells = append(cells, set(ourWords(r), group.best(r, i)))
-		if printed {
+		cells = append(cells, set(ourWords(r), group.best(r, i))+e.mark(r))
+		if e.Printed {
 			cells = append(cells, set(paperWords(r), false))
 		}
 	}
@@ -139,6 +189,9 @@ func (c GridColumn) Head() string {
 
 func (g Grid) markdown(e Export) string {
 	var b strings.Builder
+	if e.Caption != "" {
+		fmt.Fprintf(&b, "%s\n\n", files.EscapeMarkdown(e.Caption))
+	}
 	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
 	for _, group := range g.Groups {
 		fmt.Fprintf(&b, "**%s**\n\n", files.EscapeMarkdown(group.Name()))
@@ -152,7 +205,7 @@ func (g Grid) markdown(e Export) string {
 		line(head)
 		line(rule)
 		for _, l := range group.Lines {
-			line(append([]string{files.EscapeMarkdown(l.Label())}, group.cells(l, e.Printed, markdownNumber)...))
+			line(append([]string{files.EscapeMarkdown(l.Label())}, group.cells(l, &e, markdownNumber)...))
 		}
 		b.WriteString("\n")
 	}
@@ -179,84 +232,4 @@ func paperWords(r *ComparisonRow) string {
 		return metrics.NoNumber
 	}
 	return r.Metric.Words(r.PaperMean, r.PaperStd, r.PaperN)
-}
-
-// escapeLaTeX makes characters plain that LaTeX reads as its own.
-var escapeLaTeX = strings.NewReplacer(
-	`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`, "}", `\}`, "~",
-	`\textasciitilde{}`, "^", `\textasciicircum{}`,
-	"±", `$\pm$`, "–", "--", "γ", `$\gamma$`, "α", `$\alpha$`, "≥", `$\geq$`, "η", `$\eta$`, "β", `$\beta$`,
-).Replace
-
-// latexNumber sets a number that may have a ±.
-func latexNumber(text string, bold bool) string {
-	if text == metrics.NoNumber {
-		return "--"
-	}
-	mean, std, spread := strings.Cut(text, " ± ")
-	mean = escapeLaTeX(mean)
-	if bold {
-		mean = `\mathbf{` + mean + `}`
-	}
-	switch {
-	case spread:
-		return "$" + mean + ` \pm ` + std + "$"
-	case bold || strings.Trim(mean, "0123456789.") == "":
-		return "$" + mean + "$"
-	}
-	return mean
-}
-
-func (g Grid) latex(e Export) string {
-	var b strings.Builder
-	per := 1 // columns for each number
-	if e.Printed {
-		per = 2
-	}
-	fmt.Fprintf(&b, "%% needs \\usepackage{booktabs}\n\\begin{table*}[t]\n\\centering\n\\small\n")
-	if e.Caption != "" {
-		fmt.Fprintf(&b, "\\caption{%s}\n", escapeLaTeX(e.Caption))
-	}
-	if e.Label != "" {
-		fmt.Fprintf(&b, "\\label{%s}\n", e.Label)
-	}
-	fmt.Fprintf(&b, "\\begin{tabular}{l%s}\n\\toprule\n", strings.Repeat("r", per*len(g.Columns)))
-	g.latexHead(&b, per)
-	for i, group := range g.Groups {
-		if i > 0 {
-			b.WriteString("\\midrule\n")
-		}
-		fmt.Fprintf(&b, "\\multicolumn{%d}{l}{\\emph{%s}} \\\\\n", 1+per*len(g.Columns), escapeLaTeX(group.Name()))
-		for _, l := range group.Lines {
-			cells := append([]string{escapeLaTeX(l.Label())}, group.cells(l, e.Printed, latexNumber)...)
-			fmt.Fprintf(&b, "%s \\\\\n", strings.Join(cells, " & "))
-		}
-	}
-	b.WriteString("\\bottomrule\n\\end{tabular}\n\\end{table*}\n")
-	return b.String()
-}
-
-// latexHead writes two or three lines of headings: data sets, metrics, and ours beside printed.
-func (g Grid) latexHead(b *strings.Builder, per int) {
-	var rules []string
-	last := 1
-	for _, data := range g.Datas() {
-		width := per * data.Over
-		fmt.Fprintf(b, " & \\multicolumn{%d}{c}{%s}", width, escapeLaTeX(data.Name))
-		rules = append(rules, fmt.Sprintf("\\cmidrule(lr){%d-%d}", last+1, last+width))
-		last += width
-	}
-	fmt.Fprintf(b, " \\\\\n%s\nmethod", strings.Join(rules, " "))
-	for _, c := range g.Columns {
-		head := escapeLaTeX(c.Head())
-		if per > 1 {
-			head = fmt.Sprintf("\\multicolumn{%d}{c}{%s}", per, head)
-		}
-		fmt.Fprintf(b, " & %s", head)
-	}
-	b.WriteString(" \\\\\n")
-	if per > 1 {
-		b.WriteString(strings.Repeat(" & ours & printed", len(g.Columns)) + " \\\\\n")
-	}
-	b.WriteString("\\midrule\n")
 }

@@ -3,13 +3,11 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"rollcall/results"
 	"rollcall/results/metrics"
-	"rollcall/results/stats"
 )
 
 // Grid is a compared table laid out as papers print them: groups of lines (an availability), a line for each method,
@@ -37,11 +35,14 @@ type GridGroup struct {
 type GridLine struct {
 	Method string
 	Set    string           // params of its own
+	Apart  string           // what else tells its rows from those of another line, see [ComparisonRow]
 	Cells  []*ComparisonRow // of each column; nil: nothing there
 }
 
 // Label names a line.
-func (l GridLine) Label() string { return strings.TrimSpace(l.Method + " " + l.Set) }
+func (l GridLine) Label() string {
+	return strings.Join(strings.Fields(l.Method+" "+l.Set+" "+l.Apart), " ")
+}
 
 // Grid lays the comparison out. Rows that would share a place have lines of their own.
 func (c Comparing) Grid() Grid {
@@ -50,9 +51,9 @@ func (c Comparing) Grid() Grid {
 	presets := slices.ContainsFunc(c.Ranks, func(r RankAgreement) bool { return r.Preset != c.Ranks[0].Preset })
 	clients := slices.ContainsFunc(c.Ranks, func(r RankAgreement) bool { return r.Clients != c.Ranks[0].Clients })
 	// What the whole table has says nothing of a column.
-	common := results.CommonParams(c.Ranks, func(r RankAgreement) results.Params { return r.Params })
+	common := results.CommonParams(c.Ranks, func(r RankAgreement) results.Params { return r.own })
 	c.blocks(func(rows []ComparisonRow, rank RankAgreement) {
-		column := GridColumn{Data: rank.Data, Set: rank.Params.Minus(common).Words(", "), Metric: rank.Metric}
+		column := GridColumn{Data: rank.Data, Set: rank.own.Minus(common).Words(", "), Metric: rank.Metric}
 		if alphas && rank.Alpha.Valid {
 			column.Set = strings.TrimSuffix("alpha="+rank.Alpha.String()+", "+column.Set, ", ")
 		}
@@ -66,11 +67,9 @@ func (c Comparing) Grid() Grid {
 		at := g.column(column)
 		group := g.group(rank.Availability, strings.Join(set, ", "))
 		for i := range rows {
-			own := ""
-			if rows[i].Status != "" {
-				own = rows[i].Params.Minus(rank.Params).Words(" ")
-			}
-			group.put(rows[i].Method, own, at, &rows[i])
+			group.put(GridLine{
+				Method: rows[i].Method, Set: rows[i].own.Minus(rank.own).Words(" "), Apart: rows[i].Label,
+			}, at, &rows[i])
 		}
 	})
 	return g.sorted()
@@ -95,11 +94,11 @@ func (g *Grid) group(availability, set string) *GridGroup {
 	return &g.Groups[i]
 }
 
-// put places a row in the first line of its method that has room in the column.
-func (g *GridGroup) put(method, set string, column int, row *ComparisonRow) {
+// put places a row in the first line like its own that has room in the column.
+func (g *GridGroup) put(own GridLine, column int, row *ComparisonRow) {
 	for i := range g.Lines {
 		l := &g.Lines[i]
-		if l.Method != method || l.Set != set {
+		if l.Method != own.Method || l.Set != own.Set || l.Apart != own.Apart {
 			continue
 		}
 		for len(l.Cells) <= column {
@@ -110,7 +109,8 @@ func (g *GridGroup) put(method, set string, column int, row *ComparisonRow) {
 			return
 		}
 	}
-	g.Lines = append(g.Lines, GridLine{Method: method, Set: set, Cells: append(make([]*ComparisonRow, column), row)})
+	own.Cells = append(make([]*ComparisonRow, column), row)
+	g.Lines = append(g.Lines, own)
 }
 
 // sorted puts the columns of a data set side by side, train before test as the papers do, and fills the lines up.
@@ -192,14 +192,19 @@ func (g Grid) Datas() (datas []Span) {
 	return datas
 }
 
-// Spread says where our mean lies beside the printed mean ± std: 0 within it, 1 above, −1 below; known is false where
-// nothing can be said. It is about the printed spread alone; Verdict takes both spreads.
-func (r *ComparisonRow) Spread() (side int, known bool) {
-	if !r.Difference.Valid || !r.PaperStd.Valid || !stats.Finite(r.Difference.Value) {
-		return 0, false
+// cells are the numbers of the grid, line by line.
+func (g Grid) cells() (rows []*ComparisonRow) {
+	for _, group := range g.Groups {
+		for _, l := range group.Lines {
+			for _, r := range l.Cells {
+				if r != nil {
+					rows = append(rows, r)
+				}
+			}
+		}
 	}
-	if d := r.Difference.Value; math.Abs(d) > r.PaperStd.Value+stats.Roundoff {
-		return cmp.Compare(d, 0), true
-	}
-	return 0, true
+	return rows
 }
+
+// Caption is [Caption] of our numbers in the grid.
+func (g Grid) Caption() string { return captionOf(g.cells()) }

@@ -78,7 +78,7 @@ func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Me
 		}
 		m.Runs++
 	}
-	tables, byTable := results.Grouped(chosen, func(c mergeRun) string { return tableOf(c.place) })
+	tables, byTable := results.Grouped(chosen, func(c mergeRun) string { return tableAt(c.place) })
 	for _, table := range tables {
 		var of []results.Run
 		for _, c := range byTable[table] {
@@ -103,8 +103,8 @@ func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Me
 	return m, files.WriteCSVFile(filepath.Join(into, results.BenchFile), benches)
 }
 
-// tableOf returns the table of a run's place below an output folder.
-func tableOf(place string) string {
+// tableAt returns the table of a run's place below an output folder.
+func tableAt(place string) string {
 	table, _, _ := strings.Cut(filepath.ToSlash(place), "/")
 	return table
 }

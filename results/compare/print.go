@@ -10,6 +10,7 @@ import (
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
+	"rollcall/results/papers"
 )
 
 // WriteTable writes the rows of one metric for people: a line per method, a column per availability and data set, a
@@ -18,32 +19,63 @@ import (
 // note below.
 //
 // Columns that do not fit in width characters follow in further blocks; one at least is in each.
-func WriteTable(w io.Writer, rows []results.SummaryRow, m metrics.Metric, width int) error {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(r results.SummaryRow) bool { return r.Metric != m })
-	t := layOut(rows, m)
+func WriteTable(w io.Writer, t *papers.Table, rows []results.SummaryRow, width int) error {
 	var b strings.Builder
-	for i, block := range t.blocks(width) {
-		if i > 0 {
+	var below notes
+	all := eachBeside(t, rows)
+	why := alike(all)
+	for _, e := range t.Entries {
+		of := slices.DeleteFunc(slices.Clone(all), func(r *ComparisonRow) bool { return r.Metric != e.Metric })
+		if len(of) == 0 {
+			continue // a sweep without evaluations of the training set
+		}
+		if b.Len() > 0 {
 			b.WriteString("\n")
 		}
-		block.Text(&b)
+		for i, block := range layOut(of, why, &below).blocks(width) {
+			if i > 0 {
+				b.WriteString("\n")
+			}
+			block.Text(&b)
+		}
 	}
-	if len(t.notes) > 0 {
+	if len(below) > 0 {
 		b.WriteString("\n")
 	}
-	for i, note := range t.notes {
+	for i, note := range below {
 		fmt.Fprintf(&b, "[%d] %s\n", i+1, note)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// table is what WriteTable prints, in words but not yet in places.
+// NotCompared returns why no row of a table is compared with its printed number, where that is the same of all; empty
+// where it is not, and where nothing is printed.
+func NotCompared(t *papers.Table, rows []results.SummaryRow) string {
+	return alike(eachBeside(t, rows))
+}
+
+// eachBeside puts each row of a table beside its printed number, in the order of the rows.
+func eachBeside(t *papers.Table, rows []results.SummaryRow) []*ComparisonRow {
+	marks := labels(rows)
+	all := make([]*ComparisonRow, len(rows))
+	for i := range rows {
+		r := ourRow(&rows[i], t.Own(&rows[i]), marks[i])
+		if p, ok := results.PrintedFor(t.Printed, rows[i]); ok {
+			r.beside(&p)
+		}
+		all[i] = &r
+	}
+	return all
+}
+
+// table is what WriteTable prints of a metric, in words but not yet in places.
 type table struct {
 	title   string
 	labels  []string // of the lines
 	columns []tableColumn
-	notes   []string
+	why     string // see [NotCompared]
+	notes   *notes // below all metrics
 }
 
 type tableColumn struct {
@@ -51,36 +83,43 @@ type tableColumn struct {
 	halves             map[int][2]string // ours and the paper's, by line; missing where there is no row
 }
 
-// layOut sorts the rows into lines and columns. Rows that would share a place, since they differ in something the table
-// does not show, get lines of their own.
-func layOut(rows []results.SummaryRow, m metrics.Metric) *table {
-	t := &table{title: string(m)}
+// layOut sorts the rows of one metric into lines and columns. Rows that would share a place, since they differ in
+// something the table does not show, get lines of their own.
+func layOut(rows []*ComparisonRow, why string, below *notes) *table {
+	m, one := rows[0].Metric, rows[0].ours
+	t := &table{title: string(m), why: why, notes: below}
 	if m.IsPercent() {
 		t.title += " %"
 	}
-	nets := slices.ContainsFunc(rows, func(r results.SummaryRow) bool {
-		return slices.ContainsFunc(rows, func(o results.SummaryRow) bool { return o.Data == r.Data && o.Net != r.Net })
+	any := func(differs func(*results.SummaryRow) bool) bool {
+		return slices.ContainsFunc(rows, func(r *ComparisonRow) bool { return differs(r.ours) })
+	}
+	nets := any(func(r *results.SummaryRow) bool {
+		return any(func(o *results.SummaryRow) bool { return o.Data == r.Data && o.Net != r.Net })
 	})
-	presets := slices.ContainsFunc(rows, func(r results.SummaryRow) bool { return r.Preset != rows[0].Preset })
-	alphas := slices.ContainsFunc(rows, func(r results.SummaryRow) bool { return r.Alpha != rows[0].Alpha })
+	presets := any(func(r *results.SummaryRow) bool { return r.Preset != one.Preset })
+	alphas := any(func(r *results.SummaryRow) bool { return r.Alpha != one.Alpha })
 	// What all rows have says nothing of any.
-	common := results.CommonParams(rows, func(r results.SummaryRow) results.Params { return r.Params })
+	common := results.CommonParams(rows, func(r *ComparisonRow) results.Params { return r.own })
 	for _, r := range rows {
 		label := r.Method
 		if presets {
 			label += " (" + r.Preset + ")"
 		}
 		if nets {
-			label += " " + r.Net
+			label += " " + r.ours.Net
 		}
 		if alphas && r.Alpha.Valid {
 			label += " alpha=" + r.Alpha.String()
 		}
-		if params := r.Params.Minus(common); params != "" {
-			label += " " + string(params)
+		if own := r.own.Minus(common); own != "" {
+			label += " " + string(own)
+		}
+		if r.Label != "" {
+			label += " " + r.Label
 		}
 		c := t.column(r.Availability, r.Data)
-		c.halves[t.line(label, c)] = [2]string{t.ours(r, label), m.Number(r.PaperMean, r.PaperStd)}
+		c.halves[t.line(label, c)] = [2]string{t.ours(r), m.Number(r.ours.PaperMean, r.ours.PaperStd)}
 	}
 	return t
 }
@@ -108,25 +147,25 @@ func (t *table) column(availability, data string) *tableColumn {
 
 // ours returns our half of a cell, and adds its note where it has one. Seeds that got to the end count even where
 // others did not.
-func (t *table) ours(r results.SummaryRow, label string) string {
+func (t *table) ours(r *ComparisonRow) string {
 	text := r.Metric.WordsWithSeeds(r.Mean, r.Std, r.N)
-	if r.Status == results.CellOK {
+	well := r.Status == string(results.CellOK)
+	if !well && !r.Mean.Valid {
+		text = r.Status
+	}
+	note := ""
+	switch {
+	case r.NotJudged != t.why && r.NotJudged != "" && r.N > 0:
+		note = "not compared: " + r.NotJudged
+	case !well:
+		note = r.Status
+	default:
 		return text
 	}
-	if !r.Mean.Valid {
-		text = string(r.Status)
+	if e := files.OneLine(r.ours.Error); e != "" && e != r.Status && r.Status != string(results.CellMixed) {
+		note += ": " + e // what is mixed says the label
 	}
-	note := fmt.Sprintf("%s, %s, %s: %s", label, r.Availability, r.Data, r.Status)
-	if r.Error != "" {
-		note += ": " + files.OneLine(r.Error)
-	}
-	// One failure is a row for each metric and may be in several tables, but is one note in each.
-	i := slices.Index(t.notes, note)
-	if i < 0 {
-		i = len(t.notes)
-		t.notes = append(t.notes, note)
-	}
-	return fmt.Sprintf("%s [%d]", text, i+1)
+	return text + t.notes.mark(note)
 }
 
 // cells returns the column as it is printed: two lines of headings, the headings of its halves, and the halves of each

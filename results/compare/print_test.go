@@ -9,6 +9,7 @@ import (
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
+	"rollcall/results/papers"
 	"rollcall/results/resultstest"
 	"rollcall/results/stats"
 )
@@ -43,6 +44,11 @@ func testSummary() []results.SummaryRow {
 	}
 }
 
+// tableOf is a table of ours alone that has one metric.
+func tableOf(m metrics.Metric) *papers.Table {
+	return &papers.Table{Entries: []papers.Entry{{Metric: m}}}
+}
+
 func TestWriteTable(t *testing.T) {
 	const wide = `test_acc %   stationary                    sine
              cifar10                       cifar10
@@ -51,8 +57,8 @@ fedawe       66.1 ± 1.2 (3) | 66.3 ± 1.1   50.0 (1)   | –
 fedau         5.1 (1) [1]   | 64.1 ± 1.1   failed [2] | 63.0 ± 1.1
 mifa          NaN ± NaN (3) | 65.3 ± 1.1   –
 
-[1] fedau, stationary, cifar10: interrupted
-[2] fedau, sine, cifar10: failed: nets: round 3 client 7 step 1: loss NaN, want a finite number
+[1] interrupted
+[2] failed: nets: round 3 client 7 step 1: loss NaN, want a finite number
 `
 	const narrow = `test_acc %   stationary
              cifar10
@@ -68,8 +74,8 @@ fedawe       50.0 (1)   | –
 fedau        failed [2] | 63.0 ± 1.1
 mifa         –
 
-[1] fedau, stationary, cifar10: interrupted
-[2] fedau, sine, cifar10: failed: nets: round 3 client 7 step 1: loss NaN, want a finite number
+[1] interrupted
+[2] failed: nets: round 3 client 7 step 1: loss NaN, want a finite number
 `
 	widest := 0 // in characters, of the table without its notes
 	for _, line := range strings.Split(wide, "\n")[:6] {
@@ -87,7 +93,7 @@ mifa         –
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := WriteTable(&b, testSummary(), metrics.TestAcc, test.width); err != nil {
+			if err := WriteTable(&b, tableOf(metrics.TestAcc), testSummary(), test.width); err != nil {
 				t.Fatal(err)
 			}
 			if b.String() != test.want {
@@ -116,7 +122,7 @@ func TestWriteTableLosesNothing(t *testing.T) {
 		rows = append(rows, r)
 	}
 	var b bytes.Buffer
-	if err := WriteTable(&b, rows, metrics.TestLoss, 80); err != nil {
+	if err := WriteTable(&b, tableOf(metrics.TestLoss), rows, 80); err != nil {
 		t.Fatal(err)
 	}
 	want := `test_loss               sine
@@ -145,7 +151,7 @@ func TestWriteTableHeading(t *testing.T) {
 		rows = append(rows, r)
 	}
 	var b bytes.Buffer
-	if err := WriteTable(&b, rows, metrics.TestAcc, 80); err != nil {
+	if err := WriteTable(&b, tableOf(metrics.TestAcc), rows, 80); err != nil {
 		t.Fatal(err)
 	}
 	want := `test_acc %   sine                               sine
@@ -164,7 +170,7 @@ func TestWriteTableRounds(t *testing.T) {
 	for _, method := range []string{"fedawe", "fedavg-all", "mifa", "fedvarp"} {
 		r := resultstest.SineRow(method, "svhn", 0.1, "", metrics.RoundsTo100)
 		r.N, r.Status = 3, results.CellOK
-		if p, found := results.PrintedFor(printedNumbers(t, "fedawe-8"), r); found {
+		if p, found := results.PrintedFor(paperTable(t, "fedawe-8").Printed, r); found {
 			r.Paper(p)
 		}
 		rows = append(rows, r)
@@ -173,7 +179,7 @@ func TestWriteTableRounds(t *testing.T) {
 	rows[2].N, rows[2].Status, rows[2].Error = 0, results.CellFailed, "out of memory"
 	rows[3].Estimate(stats.Estimate{Mean: 0, N: 3})
 	var b bytes.Buffer
-	if err := WriteTable(&b, rows, metrics.RoundsTo100, 80); err != nil {
+	if err := WriteTable(&b, tableOf(metrics.RoundsTo100), rows, 80); err != nil {
 		t.Fatal(err)
 	}
 	want := `rounds_to_100   sine
@@ -184,7 +190,7 @@ fedavg-all      never (3)    | –
 mifa            failed [1]   |  600
 fedvarp            0 (3)     | –
 
-[1] mifa, sine, svhn: failed: out of memory
+[1] failed: out of memory
 `
 	if strings.Join(strings.Fields(b.String()), " ") != strings.Join(strings.Fields(want), " ") {
 		t.Errorf("got\n%s\nwant, up to blanks,\n%s", b.String(), want)
@@ -210,8 +216,8 @@ func TestWriteTableLabels(t *testing.T) {
 		{[2]results.Params{"", "rounds=5"}, [2]string{"mifa", "fedau rounds=5"}},
 	} {
 		var b strings.Builder
-		if err := WriteTable(&b, []results.SummaryRow{row("mifa", c.params[0]), row("fedau", c.params[1])}, metrics.TestAcc,
-			100); err != nil {
+		rows := []results.SummaryRow{row("mifa", c.params[0]), row("fedau", c.params[1])}
+		if err := WriteTable(&b, tableOf(metrics.TestAcc), rows, 100); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(b.String(), "\n")

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,31 +24,45 @@ func SummaryTables(rows []results.SummaryRow) (tables []string) {
 }
 
 // SortSummary sorts the rows of one table as the paper has them: by column, in it by method, and then by metric. What
-// no paper prints comes after, by name.
+// no paper prints comes after, in the order in which it is first there.
 func SortSummary(table string, rows []results.SummaryRow) {
 	known, _ := papers.TableByID(table) // one of ours alone has no printed numbers
-	printed := known.Printed
-	keys := results.PrintedNames(printed)
+	keys := results.PrintedNames(known.Printed)
+	type named struct{ column, value string }
+	first := map[named]int{}
+	came := func(column string, value any) int {
+		of := named{column, fmt.Sprint(value)}
+		if _, there := first[of]; !there {
+			first[of] = len(first)
+		}
+		return first[of]
+	}
+	printed := func(like func(p results.Printed) bool) int {
+		if i := slices.IndexFunc(known.Printed, like); i >= 0 {
+			return i
+		}
+		return len(known.Printed)
+	}
 	type placed struct {
 		row   results.SummaryRow
-		place string
+		place []int
 	}
 	list := make([]placed, len(rows))
 	for i, r := range rows {
-		column := slices.IndexFunc(printed, func(p results.Printed) bool { return p.InColumn(r, keys) })
-		if column < 0 {
-			column = len(printed)
-		}
-		method := slices.IndexFunc(printed, func(p results.Printed) bool { return p.Method == r.Method })
-		if method < 0 {
-			method = len(printed)
-		}
-		place := fmt.Sprintf("%08d|%s|%s|%020.9f|%s|%08d|%s|%s|%08d|%s|%d|%08.3f|%s",
-			column, r.Availability, r.Data, r.Alpha.Value, r.Params.Only(keys...), method, r.Method,
-			r.Preset, r.Clients, r.Params, r.Metric.Info().Row, r.Metric.Info().Target, r.Metric)
-		list[i] = placed{r, place}
+		list[i] = placed{r, []int{
+			printed(func(p results.Printed) bool { return p.InColumn(r, keys) }),
+			came("availability", r.Availability), came("data", r.Data), came("alpha", r.Alpha),
+			came("column", r.Params.Only(keys...)),
+			printed(func(p results.Printed) bool { return p.Method == r.Method }), came("method", r.Method),
+			came("preset", r.Preset), came("clients", r.Clients), came("params", r.Params),
+			r.Metric.Info().Row,
+		}}
 	}
-	slices.SortStableFunc(list, func(a, b placed) int { return strings.Compare(a.place, b.place) })
+	slices.SortStableFunc(list, func(a, b placed) int {
+		return cmp.Or(slices.Compare(a.place, b.place),
+			cmp.Compare(a.row.Metric.Info().Target, b.row.Metric.Info().Target),
+			strings.Compare(string(a.row.Metric), string(b.row.Metric)))
+	})
 	for i := range list {
 		rows[i] = list[i].row
 	}

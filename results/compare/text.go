@@ -7,7 +7,6 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/files"
-	"rollcall/results/stats"
 )
 
 // Markup is how words for people are set: [Plain] or [Markdown].
@@ -32,20 +31,45 @@ func newTable(align string, headings ...string) files.TextTable {
 	return files.TextTable{Align: align, Gap: tableGap, Lines: [][]string{headings}}
 }
 
-// Write writes the comparison for people: a block for each column of the table, with a line for each method and the
-// rank agreement below. Means are mean ± std (seeds); accuracies and their differences are in percent and percentage
-// points, losses as they are, first rounds whole or never.
+// Write writes the comparison for people: what our numbers are, and a block for each column of the table, with a line
+// for each method and the rank agreement below. Means are mean ± std (seeds); accuracies and their differences are in
+// percent and percentage points, losses as they are, first rounds whole or never. Numbers that are not judged say why,
+// all in the heading if it is the same of all, else each in a note at the end.
 func (c Comparing) Write(w io.Writer, m Markup) error {
 	var b strings.Builder
+	all := make([]*ComparisonRow, len(c.Rows))
+	for i := range c.Rows {
+		all[i] = &c.Rows[i]
+	}
+	fmt.Fprintf(&b, "%s.\n", m.escape(captionOf(all)))
+	why := alike(all)
+	if why != "" {
+		fmt.Fprintf(&b, "%s%s\n", m.after, m.escape(notCompared(why)))
+	}
+	b.WriteString("\n")
+	var below notes
 	c.blocks(func(rows []ComparisonRow, rank RankAgreement) {
 		fmt.Fprintf(&b, m.title, m.escape(columnTitle(rank)))
 		table := newTable("lllrrl", "method", "ours", "paper", "difference", "margin", "verdict")
 		for _, r := range rows {
-			table.Lines = append(table.Lines, r.words(rank))
+			verdict := string(r.Verdict)
+			if r.NotJudged != "" {
+				verdict = "not compared"
+				if r.NotJudged != why && r.N > 0 {
+					verdict += below.mark(r.NotJudged)
+				}
+			}
+			table.Lines = append(table.Lines, append(r.words(rank), verdict))
 		}
 		m.table(table, &b)
 		fmt.Fprintf(&b, "%s%s\n\n", m.after, m.escape(rank.words()))
 	})
+	for i, note := range below {
+		fmt.Fprintf(&b, "%s\n%s", m.escape(fmt.Sprintf("[%d] not compared: %s", i+1, note)), m.after)
+	}
+	if len(below) > 0 && m.after == "" {
+		b.WriteString("\n")
+	}
 	fmt.Fprintf(&b, "%s\n", m.escape(c.summary()))
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -75,13 +99,14 @@ func columnTitle(r RankAgreement) string {
 	return fmt.Sprintf("%s (preset %s, %d clients)", title, r.Preset, r.Clients)
 }
 
-// words returns the cells of a line. Params that are not the whole column's follow the method.
+// words returns the cells of a line but for the verdict. Params that are not the whole column's follow the method.
 func (r ComparisonRow) words(column RankAgreement) []string {
 	method := r.Method
-	if r.Status != "" {
-		if own := r.Params.Without(column.Params.Names()...); own != "" {
-			method += " " + string(own)
-		}
+	if own := r.own.Without(column.Params.Names()...); own != "" {
+		method += " " + string(own)
+	}
+	if r.Label != "" {
+		method += " " + r.Label
 	}
 	ours := r.Metric.WordsWithSeeds(r.Mean, r.Std, r.N)
 	if r.Status != "" && r.Status != string(results.CellOK) {
@@ -89,7 +114,7 @@ func (r ComparisonRow) words(column RankAgreement) []string {
 	}
 	return []string{
 		method, ours, r.Metric.WordsWithSeeds(r.PaperMean, r.PaperStd, r.PaperN),
-		r.Metric.Difference(r.Difference), r.Metric.Margin(r.Margin), string(r.Verdict),
+		r.Metric.Difference(r.Difference), r.Metric.Margin(r.Margin),
 	}
 }
 
@@ -111,18 +136,13 @@ func (r RankAgreement) words() string {
 
 // summary counts the verdicts.
 func (c Comparing) summary() string {
-	counts := map[stats.Verdict]int{}
-	compared := 0
-	for _, r := range c.Rows {
-		if r.PaperN > 0 && r.N > 0 {
-			compared++
-			counts[r.Verdict]++
-		}
+	n := c.Counts()
+	text := fmt.Sprintf("%s compared: %d within, %d outside, %d unknown", n.Compared(), n.Inside+n.Near, n.Away, n.Unknown)
+	if not := n.NotCompared(); not != "" {
+		text += "; " + not
 	}
 	asPrinted, columns := c.Orders()
-	text := fmt.Sprintf(
-		"%d numbers compared: %d within, %d outside, %d unknown; the paper's order holds in %d of %d columns",
-		compared, counts[stats.Within], counts[stats.Outside], counts[stats.Unknown], asPrinted, columns)
+	text += fmt.Sprintf("; the paper's order holds in %d of %d columns", asPrinted, columns)
 	if c.Left > 0 {
 		text += fmt.Sprintf("; printed numbers in columns that were not run: %d", c.Left)
 	}

@@ -81,12 +81,12 @@ var metrics = map[Metric]Info{
 	TestAccStd:  {"test accuracy std (%)", 100, 2, false, 0, 2, 0},
 
 	ClientAccMean:       {"client accuracy mean (%)", 100, 1, true, 0, 2, 0},
-	ClientAccStd:        {"client accuracy std (%)", 100, 1, true, 0, 2, 0},
+	ClientAccStd:        {"client accuracy std (%)", 100, 1, false, 0, 2, 0},
 	ClientAccVar:        {"client accuracy var", 1e4, 1, false, 0, 2, 0},
 	ClientAccWorst10:    {"client accuracy worst10 (%)", 100, 1, true, 0, 2, 0},
-	ClientAccWorst10Std: {"client accuracy worst10 std (%)", 100, 1, true, 0, 2, 0},
+	ClientAccWorst10Std: {"client accuracy worst10 std (%)", 100, 1, false, 0, 2, 0},
 	ClientAccBest10:     {"client accuracy best10 (%)", 100, 1, true, 0, 2, 0},
-	ClientAccBest10Std:  {"client accuracy best10 std (%)", 100, 1, true, 0, 2, 0},
+	ClientAccBest10Std:  {"client accuracy best10 std (%)", 100, 1, false, 0, 2, 0},
 
 	PRounds: {"p rounds", 1, 4, false, 0, 2, 0},
 	PSeeds:  {"p seeds", 1, 4, false, 0, 2, 0},

@@ -48,3 +48,17 @@ func TestWords(t *testing.T) {
 		t.Errorf("difference %q, want +1.2", got)
 	}
 }
+
+// Of the spread of the clients' accuracies less is better, however it is measured.
+func TestSmallerSpreadIsBetter(t *testing.T) {
+	for _, m := range []Metric{TestAccStd, ClientAccStd, ClientAccVar, ClientAccWorst10Std, ClientAccBest10Std} {
+		if m.Info().More {
+			t.Errorf("%s: more is better, want less", m)
+		}
+	}
+	for _, m := range []Metric{TestAcc, ClientAccMean, ClientAccWorst10, ClientAccBest10} {
+		if !m.Info().More {
+			t.Errorf("%s: less is better, want more", m)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package papers
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -76,7 +77,51 @@ func Sweep(id, title string, methods []string, seeds []uint32) Table {
 }
 
 // tables are those of all papers.
-var tables = slices.Concat(fedaweTables, cafedTables, fedarTables)
+var tables = withExperiments(slices.Concat(fedaweTables, cafedTables, fedarTables))
+
+// usualClients is N where a column does not set it, as in the program's own settings.
+const usualClients = 100
+
+// withExperiments says of every printed number what experiment it is of.
+func withExperiments(list []Table) []Table {
+	for _, t := range list {
+		for i := range t.Printed {
+			p := &t.Printed[i]
+			p.Rounds, p.Clients = t.Rounds, usualClients
+			for _, c := range t.columnsOf(p.Data, p.Availability) {
+				if set := c.Settings(p.Method, cmp.Or(t.Preset, "code")).Get("clients"); set != "" {
+					p.Clients, _ = strconv.Atoi(set) // 0 where it is no number, which no experiment has
+				}
+			}
+		}
+	}
+	return list
+}
+
+// columnsOf returns the columns of a data set under an availability process.
+func (t *Table) columnsOf(data, availability string) (columns []Column) {
+	for _, c := range t.Columns {
+		if c.Data == data && c.Availability == availability {
+			columns = append(columns, c)
+		}
+	}
+	return columns
+}
+
+// Own returns the settings of a row that the table does not itself give the row's method in its column: those that set
+// columns apart, and what somebody else chose.
+func (t *Table) Own(r *results.SummaryRow) results.Params {
+	var given []string
+	for _, c := range t.columnsOf(r.Data, r.Availability) {
+		common := c.Common(r.Method, r.Preset).And(results.Params(fmt.Sprintf("rounds=%d", t.Rounds)))
+		for name, value := range r.Params.All() {
+			if of := common.Get(name); of == value || of == OneByRounds { // which is a number in a row
+				given = append(given, name)
+			}
+		}
+	}
+	return r.Params.Without(given...)
+}
 
 // TableNames returns the ids of the tables.
 func TableNames() []string { return ids(tables, tableID) }

@@ -59,3 +59,44 @@ func TestTrainsAs(t *testing.T) {
 		}
 	}
 }
+
+// Every printed number says of what experiment it is: FedAWE section 7, CA-Fed (INFOCOM) section V, FedAR section 6.1.
+func TestPrintedExperiments(t *testing.T) {
+	for id, want := range map[string]struct{ rounds, clients, seeds int }{
+		"fedawe-2": {2000, 100, 3}, "fedawe-8": {2000, 100, 3}, "fedawe-9": {2000, 100, 3}, "fedawe-10": {2000, 100, 3},
+		"cafed-1": {150, 24, 3}, "fedar-2": {1000, 100, 1}, "fedar-3": {1000, 100, 1},
+	} {
+		for _, p := range printed(t, id) {
+			if p.Rounds != want.rounds || p.Clients != want.clients || p.N != want.seeds {
+				t.Errorf("%s, %s: %d rounds, %d clients, %d seeds, want %v", id, p.Method, p.Rounds, p.Clients, p.N, want)
+			}
+		}
+	}
+	if len(TableNames()) != 7 {
+		t.Errorf("tables %q, want those above", TableNames())
+	}
+}
+
+// A row's own settings are those that its table does not give its method; the table's 1/T is a number in a row.
+func TestOwn(t *testing.T) {
+	of, err := TableByID("cafed-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		data   string
+		params results.Params
+		want   results.Params
+	}{
+		{"binary", "batch=32;f3ast-beta=0.25;lr=0.03;rounds=4", "rounds=4"},
+		{"mnist", "batch=64;f3ast-beta=0.25;lr=0.0316;rounds=4", "rounds=4"},
+		{"mnist", "batch=32;lr=0.0316", "batch=32"}, // the other column's
+		{"binary", "batch=32;eval-every=5;lr=0.03", "eval-every=5"},
+		{"leaf", "batch=32", "batch=32"},
+	} {
+		r := results.SummaryRow{Cell: results.Cell{Method: "f3ast", Preset: "code", Data: c.data, Availability: "markov"}, Params: c.params}
+		if got := of.Own(&r); got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.data, c.params, got, c.want)
+		}
+	}
+}

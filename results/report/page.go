@@ -26,7 +26,6 @@ var (
 
 var pageTemplate = template.Must(template.New("page.html.tmpl").Funcs(template.FuncMap{
 	"join": strings.Join,
-	"cell": cellOf,
 }).Parse(pageHTML))
 
 // sections are those of the page that hold figures, in order.
@@ -64,6 +63,7 @@ type sectionData struct {
 type tableData struct {
 	compare.Grid
 	ID, Title, Source, Summary, Ours string
+	Not                              string // see [compare.NotCompared]
 	Printed                          bool
 }
 

@@ -188,19 +188,13 @@ func made(runs []*results.Run) string {
 	if len(runs) == 0 {
 		return ""
 	}
-	var seeds []uint32
-	var devices, versions, nets, alphas, presets, clients []string
+	var nets, alphas, presets, clients []string
 	most := 0
 	for _, r := range runs {
-		last := r.Curve[len(r.Curve)-1]
-		devices = append(devices, strings.TrimPrefix(r.Device()+", ", ", ")+last.Engine+" "+last.Precision)
-		versions, nets, presets = append(versions, last.Version), append(nets, r.Net), append(presets, r.Preset)
+		nets, presets = append(nets, r.Net), append(presets, r.Preset)
 		alphas, clients = append(alphas, r.Alpha.String()), append(clients, fmt.Sprint(r.Clients))
-		seeds = append(seeds, r.Seed)
 		most = max(most, r.Rounds())
 	}
-	slices.Sort(seeds)
-	seeds = slices.Compact(seeds)
 	words := []string{once(nets, " and "), once(clients, " or ") + " clients"}
 	if alpha := once(alphas, " or "); alpha != "" {
 		words = append(words, "Dirichlet α = "+alpha)
@@ -209,9 +203,26 @@ func made(runs []*results.Run) string {
 	if common := results.CommonParams(runs, func(r *results.Run) results.Params { return r.Params }); common != "" {
 		words = append(words, common.Words(", "))
 	}
+	versions, _ := results.Grouped(runs, func(r *results.Run) string { return r.Curve[len(r.Curve)-1].Version })
+	return strings.Join(words, ", ") + ". " + madeBy(runs) + " rollcall " + once(versions, ", ") + "."
+}
+
+// madeBy says with which seeds and on what runs were made.
+func madeBy(runs []*results.Run) string {
+	if len(runs) == 0 {
+		return ""
+	}
+	var seeds []uint32
+	var devices []string
+	for _, r := range runs {
+		last := r.Curve[len(r.Curve)-1]
+		devices = append(devices, strings.TrimPrefix(r.Device()+", ", ", ")+last.Engine+" "+last.Precision)
+		seeds = append(seeds, r.Seed)
+	}
+	slices.Sort(seeds)
+	seeds = slices.Compact(seeds)
 	numbers := strings.Trim(strings.ReplaceAll(fmt.Sprint(seeds), " ", ", "), "[]")
-	return strings.Join(words, ", ") + ". " + plural(len(seeds), "Seed ", "Seeds ") + numbers + ". " +
-		once(devices, "; ") + ". rollcall " + once(versions, ", ") + "."
+	return plural(len(seeds), "Seed ", "Seeds ") + numbers + ". " + once(devices, "; ") + "."
 }
 
 // once joins texts, each once and none empty.

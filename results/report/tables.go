@@ -8,7 +8,6 @@ import (
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/papers"
-	"rollcall/results/stats"
 )
 
 // tables lays out the tables.
@@ -16,51 +15,54 @@ func (d *pageData) tables(b *builder) {
 	for _, id := range compare.SummaryTables(b.Numbers) {
 		rows := slices.DeleteFunc(slices.Clone(b.Numbers), func(r results.SummaryRow) bool { return r.Table != id })
 		known, _ := papers.TableByID(id) // one of ours alone has no printed numbers
-		printed := known.Printed
 		compare.SortSummary(id, rows)
-		c := compare.Table(printed, rows)
-		t := tableData{Grid: c.Grid(), ID: "table-" + slug(id), Title: id, Printed: len(printed) > 0}
+		c := compare.Table(&known, rows)
+		t := tableData{
+			Grid: c.Grid(), ID: "table-" + slug(id), Title: id, Printed: len(known.Printed) > 0,
+			Ours: compare.Caption(rows), Not: compare.NotCompared(&known, rows),
+		}
 		if id == "run" {
 			t.Title = "Single runs"
 		}
 		if t.Printed {
 			t.Title, t.Source, t.Summary = "Table "+id, known.Source, summary(c)
-			var runs []*results.Run
-			for i := range b.Runs {
-				if b.Runs[i].Table == id {
-					runs = append(runs, &b.Runs[i])
-				}
-			}
-			t.Ours = made(runs)
+		}
+		if by := b.madeFor(id); by != "" {
+			t.Ours += ". " + by
 		}
 		d.Tables = append(d.Tables, t)
 	}
 }
 
-// summary counts what the marks say, and the columns in which the methods come in the paper's order.
-func summary(c compare.Comparing) string {
-	counts := map[string]int{}
-	compared := 0
-	for i := range c.Rows {
-		if cell := cellOf(&c.Rows[i]); cell.Mark != "" {
-			compared++
-			counts[cell.Class]++
+// madeFor says with which seeds, and on what, the runs of a table were made.
+func (b *builder) madeFor(table string) string {
+	var runs []*results.Run
+	for i := range b.Runs {
+		if b.Runs[i].Table == table {
+			runs = append(runs, &b.Runs[i])
 		}
 	}
+	return madeBy(runs)
+}
+
+// summary counts what the marks say, and the columns in which the methods come in the paper's order.
+func summary(c compare.Comparing) string {
+	n := c.Counts()
 	asPrinted, columns := c.Orders()
-	text := fmt.Sprintf("The methods come in the paper's order in %d of %d columns.", asPrinted, columns)
-	if compared > 0 {
-		text = fmt.Sprintf("%d numbers compared with printed mean ± std: %d inside, %d near, %d away. ",
-			compared, counts["in"], counts["near"], counts["above"]+counts["below"]) + text
+	text := fmt.Sprintf("%s compared with the printed ones: %d inside, %d near, %d away, %d unknown.",
+		n.Compared(), n.Inside, n.Near, n.Away, n.Unknown)
+	if not := n.NotCompared(); not != "" {
+		text += " " + not + "."
 	}
+	text += fmt.Sprintf(" The methods come in the paper's order in %d of %d columns.", asPrinted, columns)
 	if c.Left > 0 {
 		text += fmt.Sprintf(" %d printed numbers are of columns that were not run.", c.Left)
 	}
 	return text
 }
 
-// cellOf words one number beside the paper's.
-func cellOf(r *compare.ComparisonRow) cellData {
+// Cell words one number beside the paper's.
+func (t tableData) Cell(r *compare.ComparisonRow) cellData {
 	c := cellData{Class: "none", Ours: "–"}
 	if r == nil {
 		return c
@@ -74,22 +76,28 @@ func cellOf(r *compare.ComparisonRow) cellData {
 	if r.PaperN > 0 {
 		c.Paper = r.Metric.Words(r.PaperMean, r.PaperStd, r.PaperN)
 	}
+	if r.NotJudged != "" {
+		c.Class, c.Mark = "apart", "not comparable"
+		if r.NotJudged != t.Not && r.N > 0 {
+			c.Mark += ": " + r.NotJudged
+			c.Note = ""
+		}
+		return c
+	}
 	if !r.Difference.Valid {
 		return c
 	}
 	c.Difference = strings.Replace(strings.TrimSpace(r.Metric.Difference(r.Difference)), "-", "−", 1)
-	near := r.Verdict == stats.Within
-	switch side, known := r.Spread(); {
-	case !known:
-	case side == 0:
+	switch place, side := r.Place(); {
+	case place == compare.Inside:
 		c.Class, c.Mark = "in", "✓ inside"
-	case side > 0 && near:
+	case place == compare.Near && side > 0:
 		c.Class, c.Mark = "near", "△ above, near"
-	case side > 0:
-		c.Class, c.Mark = "above", "▲ above"
-	case near:
+	case place == compare.Near:
 		c.Class, c.Mark = "near", "▽ below, near"
-	default:
+	case place == compare.Away && side > 0:
+		c.Class, c.Mark = "above", "▲ above"
+	case place == compare.Away:
 		c.Class, c.Mark = "below", "▼ below"
 	}
 	return c

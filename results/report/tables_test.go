@@ -1,12 +1,15 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
+	"rollcall/results/papers"
 	"rollcall/results/stats"
 )
 
@@ -28,19 +31,120 @@ func TestMarks(t *testing.T) {
 		r := compare.ComparisonRow{
 			TableColumn: compare.TableColumn{Metric: metrics.TestAcc}, Mean: files.Some(c.mean), Std: files.Some(0.02), N: 3,
 			PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3, Status: "ok",
-			Difference: files.Some(c.mean - 0.635),
 		}
+		r.Difference, r.Rounds = files.Some(c.mean-0.635), 2000
 		_, _, r.Verdict = stats.Compare(stats.Estimate{Mean: c.mean, Std: r.Std, N: 3},
 			stats.Estimate{Mean: 0.635, Std: r.PaperStd, N: 3})
-		if got := cellOf(&r); got.Class != c.class || !strings.HasSuffix(got.Mark, c.mark) {
+		if got := (tableData{}).Cell(&r); got.Class != c.class || !strings.HasSuffix(got.Mark, c.mark) {
 			t.Errorf("%g: %s %q, want %s %q", c.mean, got.Class, got.Mark, c.class, c.mark)
 		}
 	}
-	failed := cellOf(&compare.ComparisonRow{
+	failed := (tableData{}).Cell(&compare.ComparisonRow{
 		TableColumn: compare.TableColumn{Metric: metrics.TestAcc}, Status: "failed",
 		PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3,
 	})
 	if failed.Ours != "–" || failed.Paper != "63.5 ± 2.0" || failed.Note != "failed, 0 seeds" || failed.Mark != "" {
 		t.Errorf("%+v, want no number, the printed one, and that it failed", failed)
+	}
+}
+
+// The report says of every number what the comparison says: a number that is not compared is in neither's counts, and
+// one that the comparison does not know is not away.
+func TestReportAgreesWithComparison(t *testing.T) {
+	of, err := papers.TableByID("fedawe-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := func(method string, mean float64, n, rounds int) results.SummaryRow {
+		r := results.SummaryRow{Cell: results.Cell{
+			Table: "fedawe-2", Method: method, Preset: "code", Data: "svhn", Net: "cnn-svhn", Availability: "sine",
+			Clients: 100, Alpha: files.Some(0.1),
+		}, Rounds: rounds, Metric: metrics.TestAcc, Status: results.CellOK}
+		r.Estimate(stats.Estimate{Mean: mean, Std: files.Some(0.01), N: n})
+		if n == 1 {
+			r.Std = files.Optional{}
+		}
+		return r
+	}
+	for name, c := range map[string]struct {
+		rows           []results.SummaryRow
+		compared, page string
+		marks          []string // in the order of the paper's methods
+	}{
+		"one seed": {
+			[]results.SummaryRow{row("fedawe", 0.2, 1, 2000), row("fedau", 0.1, 1, 2000)},
+			"0 numbers compared: 0 within, 0 outside, 0 unknown; 2 not compared: 1 of 3 seeds;",
+			"0 numbers compared with the printed ones: 0 inside, 0 near, 0 away, 0 unknown. 2 not compared: 1 of 3 seeds.",
+			[]string{"not comparable", "not comparable"},
+		},
+		"one whole": {
+			[]results.SummaryRow{row("fedawe", 0.2, 3, 2000), row("fedau", 0.825, 3, 100)},
+			"1 number compared: 0 within, 1 outside, 0 unknown; 1 not compared: 100 of 2000 rounds;",
+			"1 number compared with the printed ones: 0 inside, 0 near, 1 away, 0 unknown. 1 not compared: 100 of 2000 rounds.",
+			[]string{"▼ below", "not comparable: 100 of 2000 rounds"},
+		},
+		"both": {
+			[]results.SummaryRow{row("fedawe", 0.846, 3, 2000), row("fedau", 0.825, 3, 2000)},
+			"2 numbers compared: 2 within, 0 outside, 0 unknown;",
+			"2 numbers compared with the printed ones: 1 inside, 1 near, 0 away, 0 unknown.",
+			[]string{"▽ below, near", "✓ inside"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var text strings.Builder
+			if err := compare.Table(&of, c.rows).Write(&text, compare.Plain); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(text.String(), c.compared) {
+				t.Errorf("compare:\n%s\nwant %q", text.String(), c.compared)
+			}
+			var page strings.Builder
+			data := build(Input{Numbers: c.rows}).data()
+			if err := pageTemplate.Execute(&page, data); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(page.String(), c.page) {
+				t.Errorf("report: %q, want %q", data.Tables[0].Summary, c.page)
+			}
+			var marks []string
+			for _, l := range data.Tables[0].Groups[0].Lines {
+				if r := l.Cells[0]; r.Status != "" {
+					marks = append(marks, data.Tables[0].Cell(r).Mark)
+				}
+			}
+			slices.Sort(marks)
+			slices.Sort(c.marks)
+			if !slices.Equal(marks, c.marks) {
+				t.Errorf("marks %q, want %q", marks, c.marks)
+			}
+		})
+	}
+}
+
+// A report of a short run is grey: it says once why, and colours nothing.
+func TestShortRunIsGrey(t *testing.T) {
+	out := t.TempDir()
+	synthesise(t, out, synthetic{
+		availabilities: []string{"sine"}, data: []string{"cifar10"}, methods: []string{"fedawe", "mifa"}, rounds: 100, every: 10,
+	})
+	var page strings.Builder
+	if err := pageTemplate.Execute(&page, build(input(t, out)).data()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"None of our numbers is compared with the printed ones: 100 of 2000 rounds.",
+		"Mean ± sample standard deviation over 3 seeds; 100 rounds, N = 100, α = 0.1, preset code, cnn-cifar10; rollcall v1, cpu-fp32. Seeds 3, 4, 6. AMD EPYC, cpu-avx512 fp32.",
+	} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if n := strings.Count(page.String(), `<td class="apart"`); n != 4 {
+		t.Errorf("%d grey numbers, want 2 methods × 2 metrics", n)
+	}
+	for _, colour := range []string{"in", "near", "above", "below"} {
+		if strings.Contains(page.String(), `<td class="`+colour+`"`) {
+			t.Errorf("a number is coloured %q, want none", colour)
+		}
 	}
 }
