@@ -47,7 +47,7 @@ type SummaryRow struct {
 	PaperMean files.Optional `csv:"paper_mean"` // missing where the paper prints none, or a dash for never
 	PaperStd  files.Optional `csv:"paper_std"`
 	Status    CellStatus     `csv:"status"`
-	Error     string         `csv:"error"` // the first failed seed's, or what is mixed; empty where all is well
+	Error     string         `csv:"error"` // the first failed seed's; "1 diverged: " and which; what is mixed; or empty
 
 	// What may differ between the runs of a row is [Mixed] where it does.
 	Version   string `csv:"version"`

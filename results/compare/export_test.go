@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,5 +157,37 @@ func TestGridColumns(t *testing.T) {
 		if strings.Join(got, "|") != strings.Join(want, "|") {
 			t.Errorf("%s: columns %q, want %q", table, got, want)
 		}
+	}
+}
+
+// FedAR's Table 3 has FedAvg with all clients in every round beside the others, as the paper prints it.
+func TestGridOfFedAR3(t *testing.T) {
+	of := paperTable(t, "fedar-3")
+	var rows []results.SummaryRow
+	for _, p := range of.Printed {
+		r := results.SummaryRow{
+			Cell: results.Cell{
+				Table: p.Table, Method: p.Method, Preset: "paper", Data: p.Data, Availability: p.Availability, Clients: 100,
+			}, Params: p.Params, Metric: p.Metric, Rounds: p.Rounds, Status: results.CellOK,
+		}
+		r.Estimate(p.Estimate())
+		rows = append(rows, r)
+	}
+	g := Table(of, rows).Grid()
+	if len(g.Columns) != len(metrics.OfClients) || len(g.Groups) != 1 || len(g.Groups[0].Lines) != 4 {
+		t.Fatalf("%d columns, %+v, want %d columns and one group of 4 methods", len(g.Columns), g.Groups, len(metrics.OfClients))
+	}
+	for _, l := range g.Groups[0].Lines {
+		if l.Label() != l.Method || slices.Contains(l.Cells, nil) {
+			t.Errorf("line %q, want a method alone that has every number", l.Label())
+		}
+	}
+	// The best spread is the smallest: of 18.1, 13.6, 20.7 and 18.0 %.
+	var b strings.Builder
+	if err := g.Only(metrics.ClientAccStd).Write(&b, Export{Format: "markdown"}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(b.String(), "**") != 4 || !strings.Contains(b.String(), "| mifa | **13.6** |") {
+		t.Errorf("%s\nwant mifa's 13.6 bold, and no other", b.String())
 	}
 }

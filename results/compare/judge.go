@@ -51,15 +51,21 @@ func unlike(ours *results.SummaryRow, paper *results.Printed) (why []string) {
 	switch ours.Status {
 	case results.CellOK:
 	case results.CellDiverged:
-		how, _, _ := strings.Cut(ours.Error, ":")
-		if !strings.HasSuffix(how, " "+string(results.CellDiverged)) {
-			how = "some diverged"
-		}
+		how, _ := diverged(ours)
 		why = append(why, how)
 	default:
 		why = append(why, string(ours.Status))
 	}
 	return why
+}
+
+// diverged takes the error of a diverged row apart: how many seeds did, and which and where.
+func diverged(r *results.SummaryRow) (how, where string) {
+	how, where, _ = strings.Cut(r.Error, ": ")
+	if !strings.HasSuffix(how, " "+string(results.CellDiverged)) {
+		return "some diverged", r.Error
+	}
+	return how, where
 }
 
 // other says that a number of ours is not the paper's.

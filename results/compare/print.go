@@ -149,21 +149,27 @@ func (t *table) column(availability, data string) *tableColumn {
 // others did not.
 func (t *table) ours(r *ComparisonRow) string {
 	text := r.Metric.WordsWithSeeds(r.Mean, r.Std, r.N)
-	well := r.Status == string(results.CellOK)
-	if !well && !r.Mean.Valid {
+	if r.N == 0 {
 		text = r.Status
 	}
-	note := ""
-	switch {
-	case r.NotJudged != t.why && r.NotJudged != "" && r.N > 0:
-		note = "not compared: " + r.NotJudged
-	case !well:
-		note = r.Status
+	note, why := "", r.ours.Error
+	switch r.ours.Status {
+	case results.CellOK, results.CellMixed, results.CellUnverified: // which the label says
+		why = ""
+	case results.CellDiverged:
+		_, why = diverged(r.ours)
+		fallthrough
 	default:
+		note = r.Status
+	}
+	if r.NotJudged != t.why && r.NotJudged != "" && r.N > 0 {
+		note = "not compared: " + r.NotJudged
+	}
+	if note == "" {
 		return text
 	}
-	if e := files.OneLine(r.ours.Error); e != "" && e != r.Status && r.Status != string(results.CellMixed) {
-		note += ": " + e // what is mixed says the label
+	if why = files.OneLine(why); why != "" && why != r.Status {
+		note += ": " + why
 	}
 	return text + t.notes.mark(note)
 }

@@ -229,3 +229,37 @@ func TestWriteTableLabels(t *testing.T) {
 		}
 	}
 }
+
+// What is mixed or unverified says its label, and a diverged cell says which seed in its note.
+func TestWriteTableStatus(t *testing.T) {
+	of := paperTable(t, "fedawe-2")
+	_, whole := tableTwo(t)
+	mixed, old, diverged, none := whole, whole, whole, whole
+	mixed.Method, mixed.Status, mixed.Error = "mifa", results.CellMixed, "cpu-fp32 and cuda-fp32"
+	old.Method, old.Status = "fedau", results.CellUnverified
+	diverged.Method, diverged.Status, diverged.N = "f3ast", results.CellDiverged, 2
+	diverged.Error = "1 diverged: seed 4: round 3"
+	none.Method, none.Status, none.N, none.Error = "fedvarp", results.CellDiverged, 0, "3 diverged: seeds 3, 4, 6"
+	none.Mean, none.Std = files.Optional{}, files.Optional{}
+	var b strings.Builder
+	if err := WriteTable(&b, of, []results.SummaryRow{whole, mixed, old, diverged, none}, 100); err != nil {
+		t.Fatal(err)
+	}
+	want := `test_acc %                            sine
+                                      svhn
+method                                ours               | paper
+fedawe                                85.0 ± 1.0 (3)     | 85.6 ± 0.9
+mifa [mixed: cpu-fp32 and cuda-fp32]  85.0 ± 1.0 (3) [1] | 85.6 ± 0.9
+fedau [unverified]                    85.0 ± 1.0 (3) [2] | 85.6 ± 0.9
+f3ast                                 85.0 ± 1.0 (2) [3] | 85.6 ± 0.9
+fedvarp                               diverged [4]       | 85.6 ± 0.9
+
+[1] not compared: mixed
+[2] not compared: unverified
+[3] not compared: 2 of 3 seeds, 1 diverged: seed 4: round 3
+[4] diverged: seeds 3, 4, 6
+`
+	if strings.Join(strings.Fields(b.String()), " ") != strings.Join(strings.Fields(want), " ") {
+		t.Errorf("got\n%s\nwant, up to blanks,\n%s", b.String(), want)
+	}
+}

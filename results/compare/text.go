@@ -109,7 +109,9 @@ func (r ComparisonRow) words(column RankAgreement) []string {
 		method += " " + r.Label
 	}
 	ours := r.Metric.WordsWithSeeds(r.Mean, r.Std, r.N)
-	if r.Status != "" && r.Status != string(results.CellOK) {
+	switch results.CellStatus(r.Status) {
+	case "", results.CellOK, results.CellMixed, results.CellUnverified: // which the label says
+	default:
 		ours += ", " + r.Status
 	}
 	return []string{
