@@ -56,10 +56,10 @@ type Comparing struct {
 }
 
 // Table puts rows of ours beside the printed numbers of their table, which has none if it is not a paper's, column by
-// column, and in each column the methods in the paper's order. A column is a data set under an availability, an alpha and those params that set
-// columns of the table apart, in one metric; presets and numbers of clients have columns of their own. Printed numbers
-// we have none for are rows without ours, in the columns of which we have something; ours that no paper prints come
-// after them.
+// column, and in each column the methods in the paper's order. A column is a data set under an availability, an alpha
+// and those params that set columns of the table apart, in one metric; presets and numbers of clients have columns of
+// their own. Printed numbers we have none for are rows without ours, in the columns of which we have something; ours
+// that no paper prints come after them.
 func Table(t *papers.Table, ours []results.SummaryRow) Comparing {
 	printed, marks := t.Printed, labels(ours)
 	ours = slices.Clone(ours) // which rows of the comparison point to

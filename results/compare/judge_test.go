@@ -117,6 +117,14 @@ func TestShortRunIsNotThePapers(t *testing.T) {
 			t.Errorf("%s\nwant %q in it", b.String(), want)
 		}
 	}
+	var table strings.Builder
+	if err := WriteTable(&table, of, []results.SummaryRow{one, two}, 80); err != nil {
+		t.Fatal(err)
+	}
+	if why := NotCompared(of, []results.SummaryRow{one, two}); why != "100 of 2000 rounds, 1 of 3 seeds" ||
+		strings.Contains(table.String(), "[1]") {
+		t.Errorf("not compared: %q, table\n%s\nwant why, and no note that says it again", why, table.String())
+	}
 	if n := strings.Count(b.String(), "1 of 3 seeds"); n != 2 {
 		t.Errorf("the reason stands %d times in\n%s\nwant it in the heading and the summary", n, b.String())
 	}

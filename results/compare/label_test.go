@@ -59,6 +59,10 @@ func TestRowsThatStandApart(t *testing.T) {
 	old.Numerics, old.Status = "", results.CellUnverified
 	old.Estimate(stats.Estimate{Mean: 0.832, Std: files.Some(0.01), N: 3})
 	rows := []results.SummaryRow{cpu, cuda, old}
+	for _, r := range []results.SummaryRow{cuda, cpu} { // of other data, the other way round
+		r.Data, r.Mean.Value = "cifar10", r.Mean.Value-0.2
+		rows = append(rows, r)
+	}
 	SortSummary("fedawe-2", rows)
 	c := Table(of, rows)
 	var table, text, markdown, csv strings.Builder
@@ -81,7 +85,10 @@ func TestRowsThatStandApart(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{`| fedawe \[cpu-fp32] | **85.0 ± 1.0** |`, `| fedawe \[cuda-fp32] | 84.1 ± 1.0 |`, `| fedawe \[unverified] | 83.2 ± 1.0 |`} {
+	for _, want := range []string{
+		`| fedawe \[cpu-fp32] | **85.0 ± 1.0** | **65.0 ± 1.0** |`, `| fedawe \[cuda-fp32] | 84.1 ± 1.0 | 64.1 ± 1.0 |`,
+		`| fedawe \[unverified] | 83.2 ± 1.0 | – |`,
+	} {
 		if !strings.Contains(markdown.String(), want) {
 			t.Errorf("export:\n%s\nwant %q", markdown.String(), want)
 		}
