@@ -100,7 +100,7 @@ func TestEngineRevisions(t *testing.T) {
 		if digests[class] == "" {
 			t.Logf("%s: not on this processor", class)
 		}
-		entries = append(entries, revisiontest.Entry{Name: class, Revision: cpuRevision, Where: "cpu_engine.go", Digest: digests[class]})
+		entries = append(entries, revisiontest.Entry{Name: class, Revision: CPURevision, Where: "cpu_engine.go", Digest: digests[class]})
 	}
 	revisiontest.Check(t, "testdata/engine-revisions", entries)
 }

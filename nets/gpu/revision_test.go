@@ -32,7 +32,7 @@ func TestRevisions(t *testing.T) {
 				}
 			}
 		}
-		entries = append(entries, revisiontest.Entry{Name: c.name, Revision: revision, Where: "engine.go", Digest: d.String()})
+		entries = append(entries, revisiontest.Entry{Name: c.name, Revision: Revision, Where: "engine.go", Digest: d.String()})
 	}
 	revisiontest.Check(t, "testdata/revisions", entries)
 }
