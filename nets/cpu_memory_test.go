@@ -1,0 +1,58 @@
+package nets
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+)
+
+// What an engine is said to hold is what the heap grows by when it trains and evaluates, whatever the net and the
+// threads. 3 % are for statistics of channels and Gorgonia's nodes, 200 kB a thread for what it computes with.
+func TestCPUBytes(t *testing.T) {
+	for _, net := range ModelNames() {
+		if net == "resnet18" && testing.Short() {
+			continue // the same ops as resnet20's, eleven times as long
+		}
+		for _, c := range []struct{ threads, batch, clients, samples int }{{1, 32, 1, 40}, {3, 17, 2, 600}} {
+			t.Run(fmt.Sprintf("%s/threads=%d_B=%d_K=%d", net, c.threads, c.batch, c.clients), func(t *testing.T) {
+				m := must(NewModel(net))(t)
+				train, test := hashedSamples(m, 40, testMean, testStd), hashedSamples(m, c.samples, testMean, testStd)
+				o := CPUOptions{Threads: c.threads, Batch: c.batch}
+				w := hashedWeights(m)
+				before := heap()
+				e := must(NewCPU(m, train, test, o))(t)
+				defer func() { ok(t, e.Close()) }()
+				bank := rows(t, e, c.clients, w)
+				work := LocalWork{LR: 0x1p-6}
+				for k := range c.clients {
+					work.Clients = append(work.Clients, ClientWork{
+						Client: k, Start: Row{bank, k}, End: Row{bank, k}, Plan: hashedPlan(k, 1, c.batch, c.batch, 40),
+					})
+				}
+				for i := range c.clients { // in every slot that has one of the clients, whichever thread is quicker
+					must(e.slots[i].machine(true))(t)
+				}
+				must(e.Train(t.Context(), work))(t)
+				must(e.Evaluate(t.Context(), []EvalJob{{Row: Row{bank, 0}, Part: Test}}))(t)
+				got := heap() - before - int64(4*m.P*c.clients)
+				runtime.KeepAlive(bank)
+				runtime.KeepAlive(w) // which is in both counts
+				want := must(CPUBytes(m, o, c.clients, c.samples))(t)
+				t.Logf("%d bytes held, estimate %d (%+.1f %%)", got, want, 100*(float64(want)/float64(got)-1))
+				slack := int64(c.threads) * 200e3
+				if d := got - want; max(d, -d) > want/33+slack {
+					t.Errorf("%d bytes held, want %d ± 3 %% and %d", got, want, slack)
+				}
+			})
+		}
+	}
+}
+
+// heap returns the bytes in use.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return int64(s.HeapAlloc)
+}
