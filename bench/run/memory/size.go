@@ -1,0 +1,86 @@
+package memory
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// units are what sizes are written in, the longer names first.
+var units = []struct {
+	name  string
+	bytes float64
+}{
+	{"KIB", 1 << 10},
+	{"MIB", 1 << 20},
+	{"GIB", 1 << 30},
+	{"TIB", 1 << 40},
+	{"KB", 1e3},
+	{"MB", 1e6},
+	{"GB", 1e9},
+	{"TB", 1e12},
+}
+
+// ParseSize reads a size such as 8GB, 1.5 GiB or 500MB, in bytes: at least 1 and below 2⁶³. A number alone is none.
+func ParseSize(text string) (int64, error) {
+	upper := strings.ToUpper(text)
+	for _, u := range units {
+		number, found := strings.CutSuffix(upper, u.name)
+		if !found {
+			continue
+		}
+		n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if n *= u.bytes; err == nil && n >= 1 && n < math.MaxInt64 {
+			return int64(n), nil
+		}
+		break
+	}
+	return 0, fmt.Errorf("memory: size %q, want one such as 8GB, 8GiB or 500MB", text)
+}
+
+// Size writes bytes for people: 44.8 GB, 512 MB.
+func Size(bytes int64) string {
+	if bytes < 1e9 {
+		return fmt.Sprintf("%.0f MB", float64(bytes)/1e6)
+	}
+	return fmt.Sprintf("%.1f GB", float64(bytes)/1e9)
+}
+
+// Flag is the name of the flag whose value is a [Ceiling].
+const Flag = "memory-limit"
+
+// Ceiling is the value of --memory-limit: a size, off, or nothing, which is what the system has.
+type Ceiling struct {
+	text  string
+	bytes int64
+}
+
+// String returns the value as it was given.
+func (c *Ceiling) String() string { return c.text }
+
+// Type names the kind of value.
+func (c *Ceiling) Type() string { return "SIZE|off" }
+
+// Set reads the value.
+func (c *Ceiling) Set(text string) (err error) {
+	bytes := int64(0)
+	if text != "off" {
+		bytes, err = ParseSize(text)
+	}
+	if err == nil {
+		c.text, c.bytes = text, bytes
+	}
+	return err
+}
+
+// Limit returns the limit that is set, or else that of the system. Nothing is known with off.
+func (c *Ceiling) Limit() (l Limit, known bool) {
+	switch c.text {
+	case "":
+		return System()
+	case "off":
+		return Limit{}, false
+	}
+	return Limit{c.bytes, "--" + Flag}, true
+}

@@ -1,0 +1,9 @@
+package memory
+
+import "golang.org/x/sys/unix"
+
+// System returns the machine's memory: macOS does not say how much of it can be had.
+func System() (l Limit, known bool) {
+	bytes, err := unix.SysctlUint64("hw.memsize")
+	return Limit{int64(bytes), "hw.memsize"}, err == nil
+}
