@@ -21,6 +21,7 @@ const (
 	statusFailure     = 1
 	statusUsage       = 2
 	statusInterrupted = 130 // 128 + SIGINT, as shells report it; after SIGTERM and SIGHUP too
+	statusCrash       = 134 // 128 + SIGABRT likewise
 )
 
 // execute is the whole program: results go to stdout, progress, logs and errors to stderr.
@@ -32,7 +33,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the first signal asks, the second one kills
-	return runContext(ctx, args, stdout, stderr)
+	return guarded(stderr, func() int { return runContext(ctx, args, stdout, stderr) })
 }
 
 func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) int {
