@@ -92,9 +92,11 @@ synthetic set, which needs no download.`,
 		if isFolder(path) {
 			return settings.Usagef("--csv %s: a folder, want a file", path)
 		}
-		if err := run.Writable(filepath.Dir(path)); err != nil {
+		discard, err := run.Writable(filepath.Dir(path))
+		if err != nil {
 			return err
 		}
+		defer discard()
 		if err := files.WriteCSVFile(path, rows); err != nil {
 			return err
 		}

@@ -84,9 +84,11 @@ and says so.`,
 }
 
 func (a *app) bench(ctx context.Context, b run.SpeedTest) error {
-	if err := run.Writable(b.Machine.Out); err != nil {
+	discard, err := run.Writable(b.Machine.Out)
+	if err != nil {
 		return err
 	}
+	defer discard()
 	l := &run.Session{Machine: b.Machine, Stderr: a.stderr}
 	if err := l.Open(ctx, &b.Settings, b.Seed); err != nil {
 		if ctx.Err() != nil || !errors.Is(err, datasets.ErrUnavailable) {

@@ -81,13 +81,17 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 			return a.reportKept(x, kept, machine)
 		}
 	}
-	if err := run.Writable(x.Dir); err != nil {
+	discard, err := run.Writable(x.Dir)
+	if err != nil {
 		return err
 	}
+	defer discard()
 	if x.Dump != "" {
-		if err := run.Writable(x.Dump); err != nil {
+		discard, err := run.Writable(x.Dump)
+		if err != nil {
 			return fmt.Errorf("dump: %w", err)
 		}
+		defer discard()
 	}
 	rows, err := x.Do(ctx, l, run.NewProgress(a.stderr, x.Settings.Method))
 	err = cmp.Or(err, l.Close())

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rollcall/bench/run"
+	"rollcall/bench/run/memory"
 )
 
 // registerMachine adds the flags that every command with an engine has.
@@ -13,6 +14,8 @@ func registerMachine(fs *pflag.FlagSet, m *run.Machine) {
 	fs.StringVar(&m.Device, "device", "auto", "auto, cpu, or cuda[:i]")
 	fs.StringVar(&m.Precision, "precision", "", "of matrix products: tf32, fp32 or bf16 on CUDA (default tf32); the CPU engine has fp32")
 	fs.IntVar(&m.Threads, "threads", runtime.GOMAXPROCS(0), "threads of the CPU engine; results do not depend on them")
+	fs.Var(&m.Memory, memory.Flag,
+		"refuse runs that would hold more memory, such as 8GB, or off (default: what the system and its limits leave)")
 	fs.StringVar(&m.DataDir, "data-dir", "", "folder of the data sets (default: $ROLLCALL_DATA, then the user's cache folder)")
 	fs.BoolVar(&m.Altered, "allow-altered", false,
 		"accept well-formed data files that are not the official ones; run.json records their checksum")

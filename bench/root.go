@@ -143,6 +143,7 @@ var kindsOfValue = map[string]string{
 	"float64":     "a number",
 	"bool":        "true or false",
 	"number|none": "a number or none",
+	"SIZE|off":    "a size such as 8GB, 8GiB or 500MB, or off",
 }
 
 // completeNames completes the values of flags that take a name.

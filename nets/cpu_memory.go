@@ -1,30 +1,37 @@
 package nets
 
 import (
-	"runtime"
-
 	G "gorgonia.org/gorgonia"
 
 	"rollcall/nets/ops"
 )
 
-// CPUBytes returns the bytes that a CPU engine will hold beside its samples and banks, when it trains so many clients at
-// a time and evaluates so many samples in one call: of each of its slots the weights, and the buffers of the graphs that
-// the slot comes to build.
-func CPUBytes(m *Model, o CPUOptions, clients, samples int) (int64, error) {
-	if o.Threads == 0 {
-		o.Threads = runtime.GOMAXPROCS(0)
-	}
+// CPULoad is the most that an engine is asked for at a time.
+type CPULoad struct {
+	Clients       int // trained in one call
+	Jobs, Samples int // evaluated in one call: so many jobs, of so many samples in all
+}
+
+// slots returns how many slots come to train, and how many to evaluate.
+func (l CPULoad) slots(threads int) (train, evaluate int) {
+	units := l.Jobs + max(0, l.Samples-l.Jobs)/evalUnit // exact for one job; jobs that are short of whole units have fewer
+	return min(l.Clients, threads), min(units, threads)
+}
+
+// CPUBytes returns the bytes that a CPU engine will hold beside its samples and banks: of each of its slots the weights,
+// and the buffers of the graphs that the slot comes to build.
+func CPUBytes(m *Model, o CPUOptions, l CPULoad) (int64, error) {
+	train, evaluate := l.slots(o.Threads)
 	total := int64(o.Threads) * 4 * int64(m.P)
 	for _, g := range []struct {
 		train        bool
 		batch, slots int
-	}{{true, o.Batch, clients}, {false, evalBatch, (samples + evalUnit - 1) / evalUnit}} {
+	}{{true, o.Batch, train}, {false, evalBatch, evaluate}} {
 		one, err := graphBytes(m, g.batch, g.train)
 		if err != nil {
 			return 0, err
 		}
-		total += int64(min(g.slots, o.Threads)) * one
+		total += int64(g.slots) * one
 	}
 	return total, nil
 }

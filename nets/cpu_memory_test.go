@@ -37,7 +37,7 @@ func TestCPUBytes(t *testing.T) {
 				got := heap() - before - int64(4*m.P*c.clients)
 				runtime.KeepAlive(bank)
 				runtime.KeepAlive(w) // which is in both counts
-				want := must(CPUBytes(m, o, c.clients, c.samples))(t)
+				want := must(CPUBytes(m, o, CPULoad{c.clients, 1, c.samples}))(t)
 				t.Logf("%d bytes held, estimate %d (%+.1f %%)", got, want, 100*(float64(want)/float64(got)-1))
 				slack := int64(c.threads) * 200e3
 				if d := got - want; max(d, -d) > want/33+slack {
@@ -55,4 +55,24 @@ func heap() int64 {
 	var s runtime.MemStats
 	runtime.ReadMemStats(&s)
 	return int64(s.HeapAlloc)
+}
+
+// A slot for every client and every unit of 512 samples, as long as there are threads.
+func TestCPULoadSlots(t *testing.T) {
+	for _, c := range []struct {
+		load                     CPULoad
+		threads, train, evaluate int
+	}{
+		{CPULoad{}, 4, 0, 0},
+		{CPULoad{Clients: 3, Jobs: 1, Samples: 1}, 4, 3, 1},
+		{CPULoad{Clients: 9, Jobs: 1, Samples: 512}, 4, 4, 1},
+		{CPULoad{Clients: 9, Jobs: 1, Samples: 513}, 4, 4, 2},
+		{CPULoad{Jobs: 2, Samples: 514}, 4, 0, 3}, // 513 and 1, perhaps
+		{CPULoad{Jobs: 1, Samples: 10_000}, 4, 0, 4},
+	} {
+		if train, evaluate := c.load.slots(c.threads); train != c.train || evaluate != c.evaluate {
+			t.Errorf("%+v on %d threads: %d slots train and %d evaluate, want %d and %d", c.load, c.threads, train, evaluate,
+				c.train, c.evaluate)
+		}
+	}
 }

@@ -58,15 +58,38 @@ func (w *Wanted) ofCoalitions(f *papers.Figure, mostStale int) (settings.Setting
 func coalitionAccuracies(
 	ctx context.Context, l *Session, s settings.Settings, seed uint32, stale int,
 ) ([]float64, error) {
-	if err := l.Open(ctx, &s, seed); err != nil {
+	if err := l.openFor(ctx, &s, seed, func(c *rowCounter) error {
+		clients, err := Populate(l.Data, &s, seed)
+		if err != nil {
+			return err
+		}
+		f, err := dryFederation(&s, seed, clients, c)
+		if err != nil {
+			return err
+		}
+		_, err = f.coalitions(ctx, c, seed, stale)
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	f, err := l.Federate(ctx, s, seed, l.Engine)
 	if err != nil {
 		return nil, err
 	}
+	answers, err := f.coalitions(ctx, l.Engine, seed, stale)
+	accuracies := make([]float64, len(answers))
+	for k, r := range answers {
+		accuracies[k] = r.Accuracy()
+	}
+	return accuracies, err
+}
+
+// coalitions trains on an engine and evaluates the model of every coalition.
+func (f *Federation) coalitions(
+	ctx context.Context, engine nets.Engine, seed uint32, stale int,
+) ([]nets.EvalResult, error) {
 	f.Method.Close() // its clients are wanted, not its server
-	models, free, err := algos.Coalitions(ctx, f.of(l.Engine, seed), f.W0, s.Rounds, stale, s.Rate)
+	models, free, err := algos.Coalitions(ctx, f.of(engine, seed), f.W0, f.settings.Rounds, stale, f.settings.Rate)
 	if err != nil {
 		return nil, err
 	}
@@ -75,13 +98,5 @@ func coalitionAccuracies(
 	for k, row := range models {
 		jobs[k] = nets.EvalJob{Row: row, Part: nets.Test}
 	}
-	answers, err := l.Engine.Evaluate(ctx, jobs)
-	if err != nil {
-		return nil, err
-	}
-	accuracies := make([]float64, len(answers))
-	for k, r := range answers {
-		accuracies[k] = r.Accuracy()
-	}
-	return accuracies, nil
+	return engine.Evaluate(ctx, jobs)
 }

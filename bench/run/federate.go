@@ -54,15 +54,21 @@ func (l *Session) Federate(
 		W0: l.model.Init(nets.Init(s.Init), seed), settings: s, model: l.model, clients: clients,
 		importance: clients.importance(s.Weights), p: make([]float64, s.Clients),
 	}
-	options := s.MethodOptions()
-	options.HeldOut = clients.heldOut(&s)
-	if options.Values["fstar"] == algos.FStarSolved {
-		if options.Solved, err = solve(ctx, l.Data.Train, clients.train, &s); err != nil {
+	var solved []float64
+	if s.MethodOptions().Values["fstar"] == algos.FStarSolved {
+		if solved, err = solve(ctx, l.Data.Train, clients.train, &s); err != nil {
 			return nil, err
 		}
 	}
-	f.Method, err = algos.New(s.Method, f.of(engine, seed), f.W0, options)
-	return f, err
+	return f, f.start(engine, seed, solved)
+}
+
+// start starts the method; solved are the clients' smallest losses [N], where it wants them.
+func (f *Federation) start(engine nets.Engine, seed uint32, solved []float64) (err error) {
+	options := f.settings.MethodOptions()
+	options.HeldOut, options.Solved = f.clients.heldOut(&f.settings), solved
+	f.Method, err = algos.New(f.settings.Method, f.of(engine, seed), f.W0, options)
+	return err
 }
 
 // of returns what a method is started with.

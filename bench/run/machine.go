@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 
+	"rollcall/bench/run/memory"
 	"rollcall/bench/settings"
 	"rollcall/datasets/plan"
 	"rollcall/nets"
@@ -26,7 +28,8 @@ type Machine struct {
 	Altered   bool
 	Out       string
 	Events    bool
-	AtOnce    int // runs at a time; 0 where a command makes one alone
+	Memory    memory.Ceiling // on what runs hold
+	AtOnce    int            // runs at a time; 0 where a command makes one alone
 }
 
 // Validate reports the first impossible flag, and what cannot train here, before a data set is read or downloaded.
@@ -150,16 +153,34 @@ func (m *Machine) OpenEngine(
 	return e, fmt.Sprintf("device: %s, %s, %s%s", info.Engine, info.Device, how, c.why), nil
 }
 
-// Writable creates a folder and checks that files can be made in it, before hours are spent.
-func Writable(dir string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("output folder %s: %w, want a folder that can be written to", dir, cause(err))
+// Writable creates a folder and checks that files can be made in it, before hours are spent. discard removes the folders
+// that it created, as far as they are empty.
+func Writable(dir string) (discard func(), err error) {
+	missing := missingFolders(dir)
+	discard = func() {
+		for _, made := range missing {
+			_ = os.Remove(made) // which leaves a folder that holds something
+		}
 	}
-	f, err := os.CreateTemp(dir, ".write-test-*")
-	if err != nil {
-		return fmt.Errorf("output folder %s: %w, want a folder that can be written to", dir, cause(err))
+	err = os.MkdirAll(dir, 0o777)
+	if err == nil {
+		var f *os.File
+		if f, err = os.CreateTemp(dir, ".write-test-*"); err == nil {
+			return discard, errors.Join(f.Close(), os.Remove(f.Name()))
+		}
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	discard()
+	return nil, fmt.Errorf("output folder %s: %w, want a folder that can be written to", dir, cause(err))
+}
+
+// missingFolders returns dir and the folders above it that are not there, the innermost first.
+func missingFolders(dir string) (missing []string) {
+	for {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			return missing
+		}
+		missing, dir = append(missing, dir), filepath.Dir(dir)
+	}
 }
 
 // cause drops operation and path from an error of the os package, where the text around it says both.

@@ -125,7 +125,7 @@ func (q *queue) work(ctx context.Context, l *Session) {
 		}
 		err := j.Do(ctx, l)
 		left := 0
-		if ctx.Err() == nil && gpu.OutOfMemory(err) {
+		if ctx.Err() == nil && (gpu.OutOfMemory(err) || noRoomBeside(err)) {
 			left = q.retire()
 		}
 		if left == 0 {

@@ -31,8 +31,8 @@ func SessionOn(data *datasets.Set, model *nets.Model, engine nets.Engine) *Sessi
 	return &Session{Stderr: io.Discard, Data: data, Engine: engine, model: model}
 }
 
-// OpenData makes the data set of s ready.
-func (l *Session) OpenData(ctx context.Context, s *settings.Settings, seed uint32) error {
+// dataOptions says how the data set of s is opened.
+func (l *Session) dataOptions(s *settings.Settings, seed uint32) datasets.Options {
 	options := datasets.Options{Dir: l.Machine.DataDir, AllowAltered: l.Machine.Altered, Progress: l.Stderr}
 	if s.Data == "synthetic" {
 		options.Seed, options.TrainSize, options.TestSize = seed, s.TrainSize, s.TestSize
@@ -44,6 +44,12 @@ func (l *Session) OpenData(ctx context.Context, s *settings.Settings, seed uint3
 	if s.Data == "leaf" {
 		options.LeafGamma, options.LeafDelta = s.LeafGamma, s.LeafDelta
 	}
+	return options
+}
+
+// OpenData makes the data set of s ready.
+func (l *Session) OpenData(ctx context.Context, s *settings.Settings, seed uint32) error {
+	options := l.dataOptions(s, seed)
 	if l.set != nil && l.set.is(s.Data, options) {
 		return nil
 	}
@@ -85,9 +91,28 @@ func (l *Session) noticeOfEngine(key, line string) {
 	l.notice(key+of, line+of)
 }
 
-// Open makes data and engine ready for s.
+// Open makes data and engine ready for a run, and refuses it if it would hold more memory than there is.
 func (l *Session) Open(ctx context.Context, s *settings.Settings, seed uint32) error {
+	return l.openFor(ctx, s, seed, func(c *rowCounter) error {
+		clients, err := Populate(l.Data, s, seed)
+		if err != nil {
+			return err
+		}
+		return c.dryRun(ctx, s, seed, clients)
+	})
+}
+
+// openFor is Open for what else asks an engine for rows, as dry does a counter.
+func (l *Session) openFor(
+	ctx context.Context, s *settings.Settings, seed uint32, dry func(*rowCounter) error,
+) error {
+	if err := l.Fits(s); err != nil {
+		return err
+	}
 	if err := l.OpenData(ctx, s, seed); err != nil {
+		return err
+	}
+	if err := l.reserve(ctx, s, dry); err != nil {
 		return err
 	}
 	if l.Engine != nil && l.model.Name == s.Net && l.batch == s.Batch {
@@ -101,9 +126,7 @@ func (l *Session) Open(ctx context.Context, s *settings.Settings, seed uint32) e
 		return err
 	}
 	machine := l.Machine
-	if l.engines > 1 {
-		machine.Threads = max(1, machine.Threads/l.engines)
-	}
+	machine.Threads = l.threads()
 	engine, line, err := machine.OpenEngine(model, l.Data.Train, l.Data.Test, Demand{s.Batch, s.Clients, s.LocalSteps},
 		l.noticeOfEngine)
 	if err != nil {
@@ -113,6 +136,9 @@ func (l *Session) Open(ctx context.Context, s *settings.Settings, seed uint32) e
 	l.Engine, l.model, l.batch = engine, model, s.Batch
 	return nil
 }
+
+// threads returns how many threads the session's engine has: sessions at work at the same time share them.
+func (l *Session) threads() int { return max(1, l.Machine.Threads/max(1, l.engines)) }
 
 // checksum names the bytes of the data set that is open for s.
 func (l *Session) checksum(s *settings.Settings) string {
@@ -136,6 +162,7 @@ func (l *Session) Close() error {
 	err := l.closeEngine()
 	if l.set != nil {
 		l.shared.close(l.set)
+		l.shared.release(l)
 	}
 	l.Data, l.set = nil, nil
 	return err

@@ -16,6 +16,7 @@ type sharedData struct {
 	sets        []*openSet
 	unavailable map[string]error // of the downloads that failed: the cells of a table do not all try again
 	told        sync.Map         // keys of notices
+	held        map[*Session]held
 }
 
 // openSet is a data set that sessions have open.

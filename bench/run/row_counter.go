@@ -1,0 +1,107 @@
+package run
+
+import (
+	"context"
+	"slices"
+
+	"rollcall/bench/settings"
+	"rollcall/datasets/plan"
+	"rollcall/nets"
+)
+
+// rowCounter is an engine that holds nothing, trains nobody, and counts what it is asked for: so a method itself says
+// how many rows it comes to hold. Every loss and norm is 0, by which ca-fed leaves out nobody.
+type rowCounter struct {
+	samples [2]int // of each part
+	rows    int
+	load    nets.CPULoad
+}
+
+// countedBank is a bank of a rowCounter.
+type countedBank int
+
+// Rows implements [nets.Bank].
+func (b countedBank) Rows() int { return int(b) }
+
+// Free implements [nets.Bank]. Methods free their rows at the end.
+func (b countedBank) Free() {}
+
+// Info implements [nets.Engine].
+func (c *rowCounter) Info() nets.Info { return nets.Info{Params: 1} }
+
+// NewBank implements [nets.Engine].
+func (c *rowCounter) NewBank(rows int) (nets.Bank, error) {
+	c.rows += rows
+	return countedBank(rows), nil
+}
+
+// Combine implements [nets.Engine].
+func (c *rowCounter) Combine(nets.Row, []float64, []nets.Row) error { return nil }
+
+// Norm implements [nets.Engine].
+func (c *rowCounter) Norm(nets.Row) (float64, error) { return 0, nil }
+
+// Load implements [nets.Engine].
+func (c *rowCounter) Load(nets.Row, []float32) error { return nil }
+
+// Store implements [nets.Engine].
+func (c *rowCounter) Store(nets.Row, []float32) error { return nil }
+
+// Close implements [nets.Engine].
+func (c *rowCounter) Close() error { return nil }
+
+// Train implements [nets.Engine].
+func (c *rowCounter) Train(_ context.Context, work nets.LocalWork) ([]float32, error) {
+	c.load.Clients = max(c.load.Clients, len(work.Clients))
+	return make([]float32, len(work.Clients)), nil
+}
+
+// Evaluate implements [nets.Engine].
+func (c *rowCounter) Evaluate(_ context.Context, jobs []nets.EvalJob) ([]nets.EvalResult, error) {
+	answers, samples := make([]nets.EvalResult, len(jobs)), 0
+	for i, j := range jobs {
+		n := len(j.Index)
+		if j.Index == nil {
+			n = c.samples[j.Part]
+		}
+		samples += n
+		answers[i] = nets.EvalResult{N: n}
+	}
+	c.load.Jobs, c.load.Samples = max(c.load.Jobs, len(jobs)), max(c.load.Samples, samples)
+	return answers, nil
+}
+
+// dryRun makes the rounds of a run on a rowCounter.
+func (c *rowCounter) dryRun(ctx context.Context, s *settings.Settings, seed uint32, clients Population) error {
+	f, err := dryFederation(s, seed, clients, c)
+	if err != nil {
+		return err
+	}
+	defer f.Method.Close()
+	for t := range s.Rounds {
+		if _, _, err := f.round(ctx, t); err != nil {
+			return err
+		}
+	}
+	model, err := f.Method.Model()
+	if err != nil {
+		return err
+	}
+	jobs := f.testJobs(model)
+	if s.EvalTrain {
+		jobs = append(jobs, nets.EvalJob{Row: model, Part: nets.Train})
+	}
+	_, err = c.Evaluate(ctx, jobs)
+	return err
+}
+
+// dryFederation is [Session.Federate] for a rowCounter: with a sample, a step and a parameter each, clients take neither
+// memory nor much time.
+func dryFederation(s *settings.Settings, seed uint32, clients Population, c *rowCounter) (*Federation, error) {
+	f := &Federation{
+		Planner: &plan.Planner{Seed: seed, Parts: slices.Repeat([][]int32{{0}}, s.Clients), E: 1, B: 1},
+		W0:      []float32{0}, settings: *s, clients: clients,
+		importance: clients.importance(s.Weights), p: make([]float64, s.Clients),
+	}
+	return f, f.start(c, seed, nil)
+}
