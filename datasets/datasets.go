@@ -193,7 +193,11 @@ func (l loader) open(ctx context.Context, o Options) (set *Set, err error) {
 		for piece := range slices.Chunk(s.Images, 1<<20) { // a collection of garbage waits until a piece is hashed
 			h.Write(piece)
 		}
-		_ = binary.Write(h, binary.LittleEndian, s.Features) // a hash takes all
+		var bytes []byte
+		for piece := range slices.Chunk(s.Features, 1<<18) {
+			bytes, _ = binary.Append(bytes[:0], binary.LittleEndian, piece) // numbers can always be written
+			h.Write(bytes)
+		}
 		h.Write(s.Labels)
 	}
 	set.Checksum = hex.EncodeToString(h.Sum(nil))

@@ -1,6 +1,9 @@
 package datasets
 
-import "testing"
+import (
+	"runtime"
+	"testing"
+)
 
 // What is known of a set before it is made is what it then takes; of LEAF's, whose clients draw how much they hold, less.
 func TestLeastBytes(t *testing.T) {
@@ -35,5 +38,22 @@ func TestLeastBytesOfFiles(t *testing.T) {
 		if got := LeastBytes(name, Options{AllowAltered: true}); got != 0 {
 			t.Errorf("%s, whatever the files: at least %d bytes, want 0", name, got)
 		}
+	}
+}
+
+// Opening a set of features takes little more memory than the set: nothing of its size is copied on the way.
+func TestOpenCopiesNoFeatures(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	set, err := Open(t.Context(), "leaf", Options{Clients: 100, Reading: ReadCode})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	got, size := after.TotalAlloc-before.TotalAlloc, uint64(set.Bytes())
+	if most := size + size/2 + 2<<20; got > most { // half as much for the clients' models, two pieces of 1 MB
+		t.Errorf("%d bytes allocated for a set of %d, want at most %d", got, size, most)
+	} else {
+		t.Logf("%d bytes allocated for a set of %d", got, size)
 	}
 }
