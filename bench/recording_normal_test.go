@@ -63,6 +63,8 @@ var recordingPatterns = []struct {
 	// The default of --threads is the number of cores, in help and in the flags of a machine with another number.
 	{regexp.MustCompile(`(results do not depend on them \(default )\d+\)`), "${1}CORES)"},
 	{regexp.MustCompile(`(--threads \d+: want 1 … )\d+`), "${1}MOST"},
+	// What a run will hold is said where it is much for this machine, and grows with its cores.
+	{regexp.MustCompile(`(?m)^memory: .*\n`), ""},
 	// Why nothing can be downloaded is said by the machine's network.
 	{regexp.MustCompile(`: unavailable: [^\n"]*`), ": unavailable: NETWORK"},
 }

@@ -30,7 +30,7 @@ func (n *need) total() int64 { return n.run() + n.data }
 
 // String reads "1001 rows of 11183562 parameters 44.8 GB, activations 0.6 GB, data 0.2 GB".
 func (n *need) String() string {
-	return fmt.Sprintf("%d rows of %d parameters %s, activations %s, data %s", n.rows, n.params,
+	return fmt.Sprintf("%s of %d parameters %s, activations %s, data %s", Count(n.rows, "row"), n.params,
 		memory.Size(n.run()-n.engine), memory.Size(n.engine), memory.Size(n.data))
 }
 
@@ -98,9 +98,7 @@ func (l *Session) reserve(ctx context.Context, s *settings.Settings, dry func(*r
 	if err := l.shared.hold(l, n, limit, known); err != nil {
 		return err
 	}
-	if known && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(limit.Bytes) // garbage of Go's, which may be as much again, gives way
-	}
+	collect(n.run(), limit, known)
 	if total := n.total(); n.rows > 0 && (total >= 100e6 || known && total >= limit.Bytes/100) {
 		line, available := fmt.Sprintf("memory: %s: %s", n.of, n), ""
 		if known {
@@ -109,6 +107,21 @@ func (l *Session) reserve(ctx context.Context, s *settings.Settings, dry func(*r
 		l.noticeOfEngine(line, line+available)
 	}
 	return nil
+}
+
+// leastGarbage is how many bytes of garbage may always lie about.
+const leastGarbage = 50e6
+
+// collect has Go collect its garbage before that is more than a tenth of what a run holds, in place of as much again,
+// and before the limit is reached. It takes hardly any time: what is large here holds no pointers to follow. Whoever
+// sets GOGC or GOMEMLIMIT has the last word.
+func collect(run int64, limit memory.Limit, known bool) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(int(min(100, max(10, 100*leastGarbage/(run+1)))))
+	}
+	if known && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(limit.Bytes)
+	}
 }
 
 // need returns what a run holds of which a counter was asked for so much. Of a run on a card that is its samples.

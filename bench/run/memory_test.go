@@ -1,0 +1,214 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"rollcall/algos"
+	"rollcall/bench/settings"
+	"rollcall/nets"
+)
+
+// rowsOf is an engine that counts the rows it is asked for.
+type rowsOf struct {
+	nets.Engine
+	rows int
+}
+
+func (e *rowsOf) NewBank(rows int) (nets.Bank, error) {
+	e.rows += rows
+	return e.Engine.NewBank(rows)
+}
+
+// tiny returns the settings of a run of linear models that takes no time.
+func tiny(t *testing.T, method string) settings.Settings {
+	t.Helper()
+	s, err := settings.Defaults(method, "code", "binary")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Clients, s.Rounds, s.LocalSteps, s.Batch, s.EvalEvery = 12, 30, 2, 4, 30
+	return s
+}
+
+// onCPU returns a session on the CPU whose runs may hold so much.
+func onCPU(t *testing.T, limit string) *Session {
+	t.Helper()
+	t.Setenv("GOMEMLIMIT", "off") // the limits are not for the other tests
+	l := &Session{Machine: Machine{Device: "cpu", Threads: 2}, Stderr: io.Discard}
+	if err := l.Machine.Memory.Set(limit); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// A dry run asks for as many rows as the run itself, whatever the method, and for fewer at the start, where it is one
+// that goes on to take more; only ca-fed, which leaves clients out by their losses, may come to hold fewer.
+func TestDryRunCountsRows(t *testing.T) {
+	grown := 0
+	for _, method := range algos.Names() {
+		for _, momentum := range []float64{0, 0.5} {
+			t.Run(fmt.Sprintf("%s/momentum=%g", method, momentum), func(t *testing.T) {
+				s := tiny(t, method)
+				s.Momentum = momentum
+				l := onCPU(t, "off")
+				if err := l.Open(t.Context(), &s, 3); err != nil {
+					t.Fatal(err)
+				}
+				clients, err := Populate(l.Data, &s, 3)
+				if err != nil {
+					t.Fatal(err)
+				}
+				dry := &rowCounter{samples: [2]int{l.Data.Train.Len(), l.Data.Test.Len()}}
+				if err := dry.dryRun(t.Context(), &s, 3, clients); err != nil {
+					t.Fatal(err)
+				}
+				engine := &rowsOf{Engine: l.Engine}
+				f, err := l.Federate(t.Context(), s, 3, engine)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer f.Method.Close()
+				start := engine.rows
+				for round := range s.Rounds {
+					if _, _, err := f.round(t.Context(), round); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, err := f.Method.Model(); err != nil {
+					t.Fatal(err)
+				}
+				if engine.rows > start {
+					grown++
+				}
+				if dry.rows < engine.rows || dry.rows > engine.rows && method != "ca-fed" {
+					t.Errorf("%d rows, want %d as the run has them", dry.rows, engine.rows)
+				}
+				if dry.load.Clients < 1 || dry.load.Jobs < 1 || dry.load.Samples < l.Data.Test.Len() {
+					t.Errorf("at most %+v at a time, want clients and the whole test set", dry.load)
+				}
+			})
+		}
+	}
+	if grown < len(algos.Names()) {
+		t.Errorf("%d runs took rows after their start, want at least %d", grown, len(algos.Names()))
+	}
+}
+
+// A run that does not fit is refused by its method's first rows before its data are opened, or by all it comes to hold.
+func TestMemoryRefused(t *testing.T) {
+	for _, c := range []struct {
+		method, limit string
+		opened        bool
+		want          []string
+	}{
+		{"mifa", "100MB", false, []string{
+			"memory: mifa with 40 clients holds at least 41 rows of 551786 parameters 90 MB, activations ",
+			", data 1 MB: ", "want at most 100 MB (--memory-limit)", "fewer --clients", "--memory-limit SIZE|off",
+		}},
+		{"fedavg-active", "100MB", true, []string{"fedavg-active with 40 clients holds 41 rows of 551786 parameters 90 MB, "}},
+	} {
+		t.Run(c.method, func(t *testing.T) {
+			s, err := settings.Defaults(c.method, "code", "synthetic")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Clients, s.Rounds, s.TrainSize, s.TestSize, s.Batch = 40, 5, 400, 50, 32
+			if err := s.P.Set("1"); err != nil {
+				t.Fatal(err)
+			}
+			l := onCPU(t, c.limit)
+			err = l.Open(t.Context(), &s, 3)
+			e, ok := errors.AsType[*memoryError](err)
+			if !ok || l.Engine != nil || (l.Data != nil) != c.opened {
+				t.Fatalf("%v, engine %v, data %v, want an error of memory without an engine", err, l.Engine, l.Data)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(e.Error(), want) {
+					t.Errorf("%q, want %q in it", e, want)
+				}
+			}
+			if noRoomBeside(err) {
+				t.Error("it would fit without other runs, which there are not")
+			}
+			if err := l.Machine.Memory.Set("off"); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Open(t.Context(), &s, 3); err != nil {
+				t.Errorf("without a limit: %v", err)
+			}
+		})
+	}
+}
+
+// What a run will hold is said once, if it is at least a hundredth of what there is.
+func TestMemorySaid(t *testing.T) {
+	s := tiny(t, "mifa")
+	s.Net, s.Data, s.TrainSize, s.TestSize = "cnn-cifar10", "synthetic", 400, 50
+	said := regexp.MustCompile(`^memory: mifa: 13 rows of 551786 parameters 29 MB, activations \d+ MB, data 1 MB; 1.0 GB available\n$`)
+	for limit, want := range map[string]bool{"1GB": true, "100GB": false, "off": false} {
+		l := onCPU(t, limit)
+		var log bytes.Buffer
+		l.Stderr = &log
+		for range 2 {
+			if err := l.Open(t.Context(), &s, 3); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var lines strings.Builder
+		for line := range strings.Lines(log.String()) {
+			if strings.HasPrefix(line, "memory:") {
+				lines.WriteString(line)
+			}
+		}
+		if got := lines.String(); said.MatchString(got) != want || !want && got != "" {
+			t.Errorf("limit %s: %q, want it said: %t", limit, got, want)
+		}
+	}
+}
+
+// Runs at the same time count together, a data set of theirs once; one that does not fit beside another waits for it,
+// and its session leaves.
+func TestMemoryOfSeveralRuns(t *testing.T) {
+	s := tiny(t, "mifa")
+	s.Net, s.Data, s.TrainSize, s.TestSize = "cnn-cifar10", "synthetic", 4000, 50
+	var log bytes.Buffer
+	l := onCPU(t, "100MB") // 29 MB of rows, 12 MB of data, and about 10 MB of activations each
+	l.Machine.AtOnce = 3
+	p := NewPool(&log, l.Machine)
+	done := make([]int, 6)
+	jobs := make([][]*Job, len(done))
+	for i := range jobs {
+		jobs[i] = []*Job{{Run: fmt.Sprint(i), Do: func(ctx context.Context, l *Session) error {
+			if err := l.Open(ctx, &s, 3); err != nil {
+				return err
+			}
+			done[i]++
+			return nil
+		}}}
+	}
+	err := p.Run(t.Context(), jobs, func(i int) error { return jobs[i][0].Err })
+	if err := errors.Join(err, p.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range done {
+		if n != 1 {
+			t.Errorf("job %d: done %d times, want once", i, n)
+		}
+	}
+	if text := log.String(); !strings.Contains(text, " beside the ") || !strings.Contains(text, "2 runs at a time from now on") ||
+		strings.Contains(text, "1 run at a time") {
+		t.Errorf("log %q, want the third run refused beside the others", text)
+	}
+}
