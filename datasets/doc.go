@@ -9,6 +9,7 @@
 //	datasets.go        Set, Options, Info, Open; the table of loaders
 //	clients.go         Split: which samples each client has; even parts, and samples kept back for validation
 //	cut.go             Cut and Divide: every way to split a training set
+//	size.go            how much memory a set takes, before it is read and after
 //
 // The ways to split, one paper per file. Package rng lists the random streams that they draw from:
 //
