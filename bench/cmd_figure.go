@@ -76,8 +76,8 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 	return cmd
 }
 
-// refuseUnusedFlags reports the first flag that was given and makes no difference to a figure: of those that all figures
-// have, and of other figures' own.
+// refuseUnusedFlags reports the first flag that was given and makes no difference to a figure: of those that all
+// figures have, and of other figures' own.
 func refuseUnusedFlags(fs *pflag.FlagSet, figure *papers.Figure) error {
 	for _, name := range papers.FigureFlags() {
 		if fs.Changed(name) && !slices.Contains(figure.Measure.Takes(), name) {

@@ -65,7 +65,8 @@ one below --out that no other has, such as the ten digits at its end.`,
 		Args:              exactly(1, "%d cells named, want one"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if isFolder(args[0]) && cmd.Flags().Changed("out") {
-				return settings.Usagef("results show: --out %s: of no use with a cell's folder, %s, want one of the two", out, args[0])
+				return settings.Usagef("results show: --out %s: of no use with a cell's folder, %s, want one of the two", out,
+					args[0])
 			}
 			folder, err := cellNamed(args[0], out)
 			if err != nil {

@@ -24,8 +24,8 @@ type app struct {
 	stdout, stderr io.Writer
 }
 
-// texts is where cobra writes help, usage and completions. Cobra says itself that it could not, and goes on as if it had:
-// the first error is kept for whoever ends the program.
+// texts is where cobra writes help, usage and completions. Cobra goes on when it cannot, so the first error is kept for
+// whoever ends the program.
 type texts struct {
 	w   io.Writer
 	err error

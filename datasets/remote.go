@@ -66,8 +66,8 @@ func (r *remote) bring(ctx context.Context, folder string, o Options, notFound e
 	return nil
 }
 
-// download brings the file to path by way of path.part, resuming what lies there. One process at a time does so. An error
-// that is ErrUnavailable means the sites; what was read so far stays in path.part, unless it is not the file.
+// download brings the file to path by way of path.part, resuming what lies there. One process at a time does so. An
+// error that is ErrUnavailable means the sites; what was read so far stays in path.part, unless it is not the file.
 func (r *remote) download(ctx context.Context, path string, progress io.Writer) (err error) {
 	mine, err := takeTurn(ctx, path, progress)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 
 // turn is the right to download a file, which one process at a time has: whoever has locked the file PATH.lock. It is
 // removed at the end. Who has waited for it still holds the removed file, and reads there what became of the download:
-// nothing of one that ended well or was interrupted, else the error. Where the file system cannot lock, nobody waits, and
-// what two processes wrote to does not pass its checksum.
+// nothing of one that ended well or was interrupted, else the error. Where the file system cannot lock, nobody waits,
+// and what two processes wrote to does not pass its checksum.
 type turn struct{ lock *os.File }
 
 // turnPause is how often a process that waits looks.

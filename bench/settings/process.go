@@ -10,8 +10,8 @@ import (
 	"rollcall/algos/availability"
 )
 
-// FitTrace reads the trace file and fits the rounds of the run to it, as --trace-end says. Of another process than trace
-// it does nothing.
+// FitTrace reads the trace file and fits the rounds of the run to it, as --trace-end says. Under another process than
+// trace it does nothing.
 func (s *Settings) FitTrace() error {
 	if s.Availability != "trace" {
 		return nil
@@ -23,7 +23,8 @@ func (s *Settings) FitTrace() error {
 	end := availability.TraceRounds(intervals)
 	switch {
 	case end == 0:
-		return fmt.Errorf("--trace %s: %d intervals, none holds a round, want at least one that does", s.Trace, len(intervals))
+		return fmt.Errorf("--trace %s: %d intervals, none holds a round, want at least one that does", s.Trace,
+			len(intervals))
 	case end >= s.Rounds:
 	case s.TraceEnd == traceEndError:
 		return Usagef("--trace %s: ends after round %d, before --rounds %d: want at most %d rounds, or --trace-end %s",
@@ -39,8 +40,8 @@ func (s *Settings) Shortened() string {
 	if s.Stopped == 0 {
 		return ""
 	}
-	return fmt.Sprintf("trace: %s ends after round %d, and so does the run, not after --rounds %d (--trace-end %s)", s.Trace,
-		s.Rounds, s.Stopped, s.TraceEnd)
+	return fmt.Sprintf("trace: %s ends after round %d, and so does the run, not after --rounds %d (--trace-end %s)",
+		s.Trace, s.Rounds, s.Stopped, s.TraceEnd)
 }
 
 // ReadTrace reads the trace file, whose content names the run too. A file that has changed since it was read for the
