@@ -60,8 +60,7 @@ func (r *Runs) About(row *results.SummaryRow) {
 		first := r.Diverged[0]
 		if row.Status == results.CellOK {
 			row.Status = results.CellDiverged
-			row.Error = fmt.Sprintf("%d of %d seeds: seed %d: %s", len(r.Diverged), len(r.Diverged)+len(r.Of), first.Seed,
-				first.Info.Error)
+			row.Error = fmt.Sprintf("%d diverged: seed %d: %s", len(r.Diverged), first.Seed, first.Info.Error)
 		}
 		if len(of) == 0 {
 			of = []*results.RunInfo{first.Info}
