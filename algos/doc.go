@@ -13,7 +13,12 @@
 //
 // To add a method, copy fedavg_active.go, or fedau.go if the method has parameters, and add its [Definition] to the
 // list in algos.go. The test files conformance_test.go and worked_test.go then run it with all others: the first needs
-// nothing more, the second a few rounds worked by hand.
+// nothing more, the second a few rounds worked by hand. Write its numbers into testdata/revisions with
+//
+//	go test ./algos -run TestRevisions -update
+//
+// To change the numbers of a method, raise the revision in its [Definition] too, and do the same: runs kept from before
+// then run again. Without that the test fails.
 //
 // To add a parameter, declare a [Param] in the method's file, add it to the Params of the [Definition], and read it
 // where the method starts. The command line, the usage text and the name of a run follow from the declaration.

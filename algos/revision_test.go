@@ -50,7 +50,10 @@ func TestRevisions(t *testing.T) {
 		if _, err := os.Stat(where); err != nil {
 			t.Error(err)
 		}
-		entries = append(entries, revisiontest.Entry{Name: d.Name, Revision: d.revision, Where: where, Digest: digest.String()})
+		entries = append(entries, revisiontest.Entry{Name: d.Name, Revision: Revision(d.Name), Where: where, Digest: digest.String()})
+	}
+	if got := Revision("fedsgd"); got != 0 {
+		t.Errorf("revision of an unknown method: %d, want 0", got)
 	}
 	revisiontest.Check(t, "testdata/revisions", entries)
 }

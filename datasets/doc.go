@@ -40,5 +40,8 @@
 //	verify.go          Verify: every file against its published checksum
 //	record.go          the checksum of a first download, where none is published
 //
+// Whoever changes samples, a split or batch plans raises one of the numbers that [Revision] adds up; revision_test.go
+// fails without that, and records what is new with -update.
+//
 // Package plan, below this one, has what training reads: the samples in memory and the order of a client's batches.
 package datasets

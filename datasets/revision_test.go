@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"rollcall/datasets/plan"
@@ -152,6 +153,27 @@ func enterShared(t *testing.T, d *revisiontest.Digest) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// The revision of what clients read rises with any of its three numbers.
+func TestRevisionIsASum(t *testing.T) {
+	all, kinds := loaders, splitKinds
+	defer func() { loaders, splitKinds = all, kinds }()
+	loaders, splitKinds = slices.Clone(all), slices.Clone(kinds)
+	loaders[0].revision, splitKinds[1].revision = 4, 7
+	name := loaders[0].info.Name
+	for _, c := range []struct {
+		data, split string
+		want        int
+	}{
+		{name, string(splitKinds[1].kind), sharedRevision + 4 + 7},
+		{name, "", sharedRevision + 4},
+		{"imagenet", string(splitKinds[1].kind), 0},
+	} {
+		if got := Revision(c.data, c.split); got != c.want {
+			t.Errorf("revision of %s, split %q: %d, want %d", c.data, c.split, got, c.want)
 		}
 	}
 }

@@ -14,4 +14,7 @@
 // A new network is one file and one line in the catalogue in model.go. Add it to testdata/goldens.py and run that:
 // the tests compare every gradient with PyTorch's. A new layer is an op in nets/ops and a method of the builder in
 // graph.go.
+//
+// numerics.go names the class of an engine's numbers. Whoever changes numbers raises a revision, of the net in its file or
+// of the engine beside its Info; revision_test.go fails without that, and records the new numbers with -update.
 package nets

@@ -36,6 +36,9 @@ func TestNetRevisions(t *testing.T) {
 			Name: name, Revision: Revision(name), Where: "the net's own file", Digest: d.String(),
 		})
 	}
+	if got := Revision("vgg"); got != 0 {
+		t.Errorf("revision of an unknown net: %d, want 0", got)
+	}
 	revisiontest.Check(t, "testdata/net-revisions", entries)
 }
 

@@ -51,8 +51,11 @@ func TestRevisions(t *testing.T) {
 			}
 		}
 		entries = append(entries, revisiontest.Entry{
-			Name: known.name, Revision: known.revision, Where: "availability.go", Digest: digest.String(),
+			Name: known.name, Revision: Revision(known.name), Where: "availability.go", Digest: digest.String(),
 		})
+	}
+	if got := Revision("always"); got != 0 {
+		t.Errorf("revision of an unknown process: %d, want 0", got)
 	}
 	revisiontest.Check(t, "testdata/revisions", entries)
 }
