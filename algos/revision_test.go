@@ -20,7 +20,7 @@ var otherValues = map[*Param][]string{
 }
 
 // A method's revision is of what it makes of 24 rounds on the toy engine, with every parameter at its values: models,
-// losses, decisions, and which samples are read in each round. The toy's arithmetic is its own, so a kernel cannot change them.
+// losses, decisions, and which samples are read in each round. The toy's arithmetic is its own: a kernel cannot change them.
 func TestRevisions(t *testing.T) {
 	revisiontest.Recorded(t)
 	var entries []revisiontest.Entry
@@ -50,7 +50,9 @@ func TestRevisions(t *testing.T) {
 		if _, err := os.Stat(where); err != nil {
 			t.Error(err)
 		}
-		entries = append(entries, revisiontest.Entry{Name: d.Name, Revision: Revision(d.Name), Where: where, Digest: digest.String()})
+		entries = append(entries, revisiontest.Entry{
+			Name: d.Name, Revision: Revision(d.Name), Where: where, Digest: digest.String(),
+		})
 	}
 	if got := Revision("fedsgd"); got != 0 {
 		t.Errorf("revision of an unknown method: %d, want 0", got)
@@ -58,9 +60,9 @@ func TestRevisions(t *testing.T) {
 	revisiontest.Check(t, "testdata/revisions", entries)
 }
 
-// playInto enters into a digest what a method makes of seven clients, of unequal weights and probabilities, who take two
-// steps with momentum and weight decay. Every seventh round is empty, in one all are there, and one has only one. Clients
-// and rounds are made by arithmetic: what package availability draws has a revision of its own.
+// playInto enters into a digest what a method makes of seven clients, of unequal weights and probabilities, who take
+// two steps with momentum and weight decay. Every seventh round is empty, in one all are there, one has only one.
+// Clients and rounds are made by arithmetic: what package availability draws has a revision of its own.
 func playInto(t *testing.T, digest *revisiontest.Digest, name string, o Options) {
 	t.Helper()
 	const clients, size, rounds = 7, 40, 24

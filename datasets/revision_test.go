@@ -21,16 +21,21 @@ func TestRevisions(t *testing.T) {
 		entries = append(entries, revisiontest.Entry{Name: name, Revision: revision, Where: where, Digest: digest.String()})
 	}
 	for _, l := range loaders {
-		add("data/"+l.info.Name, "datasets.go", l.revision, func(t *testing.T, d *revisiontest.Digest) { enterData(t, d, l.info) })
+		add("data/"+l.info.Name, "datasets.go", l.revision, func(t *testing.T, d *revisiontest.Digest) {
+			enterData(t, d, l.info)
+		})
 	}
 	for _, s := range splitKinds {
-		add("split/"+string(s.kind), "cut.go", s.revision, func(t *testing.T, d *revisiontest.Digest) { enterCuts(t, d, s.kind) })
+		add("split/"+string(s.kind), "cut.go", s.revision, func(t *testing.T, d *revisiontest.Digest) {
+			enterCuts(t, d, s.kind)
+		})
 	}
 	add("shared", "datasets.go", sharedRevision, enterShared)
 	revisiontest.Check(t, "testdata/revisions", entries)
 }
 
-// enterData enters a set's samples: read from the small files of the tests, or generated with two seeds in both readings.
+// enterData enters a set's samples: read from the small files of the tests, or generated with two seeds in both
+// readings.
 func enterData(t *testing.T, d *revisiontest.Digest, info Info) {
 	dir, _, _ := alone(t)
 	o := Options{Dir: dir}

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Reference is the name of the machines on which Go rounds every operation by itself, and on which goldens are recorded.
+// Reference is the name of the machines on which Go rounds every operation by itself. Goldens are recorded on them.
 const Reference = "amd64"
 
 // Name returns the name under which all machines compute the same bits in plain Go: the architecture, and for amd64
-// whether it was compiled with fused multiply-adds (GOAMD64=v3: "amd64v3") and whether the processor lacks them, because
-// math.Exp takes another way there ("amd64nofma").
+// whether it was compiled with fused multiply-adds (GOAMD64=v3: "amd64v3") and whether the processor lacks them,
+// because math.Exp takes another way there ("amd64nofma").
 func Name() string {
 	switch {
 	case runtime.GOARCH != "amd64":

@@ -99,12 +99,13 @@ func (e *Entry) compare(old Entry, known bool) (wrong string, mayUpdate bool) {
 	case !known:
 		return "it is not recorded: run the test with -update", true
 	case e.Revision < old.Revision:
-		return fmt.Sprintf("its revision is %d in %s and was %d: a revision only rises", e.Revision, e.Where, old.Revision), false
+		const low = "its revision is %d in %s and was %d: a revision only rises"
+		return fmt.Sprintf(low, e.Revision, e.Where, old.Revision), false
 	case e.Revision > old.Revision:
 		return fmt.Sprintf("its revision is %d, recorded is %d: run the test with -update", e.Revision, old.Revision), true
 	case e.Digest != old.Digest:
-		return fmt.Sprintf("its numbers changed, but its revision is still %d: raise it in %s, then run the test with -update",
-			e.Revision, e.Where), false
+		const kept = "its numbers changed, but its revision is still %d: raise it in %s, then run the test with -update"
+		return fmt.Sprintf(kept, e.Revision, e.Where), false
 	}
 	return "", false
 }
