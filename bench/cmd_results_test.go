@@ -7,13 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/events"
-	"rollcall/results/files"
-	"rollcall/results/metrics"
+	"rollcall/results/papers"
 	"rollcall/results/report"
-	"rollcall/results/stats"
 )
 
 // A few small runs, and every command that looks at them.
@@ -133,44 +130,47 @@ func TestEvents(t *testing.T) {
 }
 
 func TestExport(t *testing.T) {
-	out := t.TempDir()
-	s, err := settings.Defaults("fedawe", "code", "svhn")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Availability = "sine"
-	row := results.SummaryRow{Cell: s.Cell("fedawe-2"), Metric: metrics.TestAcc, Status: results.CellOK, Version: "v1", Rounds: 2000}
-	row.Estimate(stats.Estimate{Mean: 0.846, Std: files.Some(0.009), N: 3})
-	if err := results.WriteSummary(filepath.Join(out, "fedawe-2", results.SummaryFile), []results.SummaryRow{row}); err != nil {
-		t.Fatal(err)
-	}
-	for format, want := range map[string]string{"markdown": "| fedawe | **84.6 ± 0.9** | 85.6 ± 0.9 |", "latex": `fedawe & $\mathbf{84.6} \pm 0.9$ & $85.6 \pm 0.9$ \\`, "csv": "0.846,0.009,3,ok,,code,cnn-svhn,100,0.1,2000,v1,,0.856,0.009,3,\n"} {
-		if text := must(t, "results", "export", "fedawe-2", out, "--format", format, "--printed").stdout; !strings.Contains(text, want) {
+	out := onSVHN(t, 2000, 0.837, 0.846, 0.855)
+	for format, want := range map[string]string{"markdown": "| fedawe | **84.6 ± 0.9** | 85.6 ± 0.9 |", "latex": `fedawe & $\mathbf{84.6} \pm 0.9$ & $85.6 \pm 0.9$ \\`, "csv": ",3,ok,,code,cnn-svhn,100,0.1,2000,v1,cpu-fp32,0.856,0.009,3,\n"} {
+		if text := must(t, "results", "export", "fedawe-2", out, "--format", format, "--printed", "--metric", "test_acc").stdout; !strings.Contains(text, want) {
 			t.Errorf("%s: %q, want %q in it", format, text, want)
 		}
 	}
-	if text := must(t, "results", "export", "fedawe-2", out, "--format", "latex").stdout; !strings.Contains(text, `\caption{Mean $\pm$ sample standard deviation over 3 seeds; 2000 rounds, N = 100, $\alpha$ = 0.1, preset code, cnn-svhn; rollcall v1.}`) {
+	if text := must(t, "results", "export", "fedawe-2", out, "--format", "latex").stdout; !strings.Contains(text, `\caption{Mean $\pm$ sample standard deviation over 3 seeds; 2000 rounds, N = 100, $\alpha$ = 0.1, preset code, cnn-svhn; rollcall v1, cpu-fp32.}`) {
 		t.Errorf("%q, want what the numbers are in its caption", text)
 	}
-	row.Rounds, row.N = 100, 1
-	if err := results.WriteSummary(filepath.Join(out, "fedawe-2", results.SummaryFile), []results.SummaryRow{row}); err != nil {
-		t.Fatal(err)
-	}
+	out = onSVHN(t, 100, 0.846)
 	const short = "Not compared with the printed numbers: 100 of 2000 rounds, 1 of 3 seeds."
 	for _, c := range []struct{ line, want string }{
 		{"--format latex --printed --caption Mine", `\caption{Mine. ` + short + "}\n"},
-		{"--format markdown --printed", "over 1 seed; 100 rounds, N = 100, α = 0.1, preset code, cnn-svhn; rollcall v1; printed: Table 2 of "},
+		{"--format markdown --printed", "over 1 seed; 100 rounds, N = 100, α = 0.1, preset code, cnn-svhn; rollcall v1, cpu-fp32; printed: Table 2 of "},
 		{"--format markdown --printed", " over 3 seeds. " + short + "\n\n**sine**\n"},
-		{"--format markdown", "Mean ± sample standard deviation over 1 seed; 100 rounds, N = 100, α = 0.1, preset code, cnn-svhn; rollcall v1.\n\n**sine**\n"},
+		{"--format markdown", "Mean ± sample standard deviation over 1 seed; 100 rounds, N = 100, α = 0.1, preset code, cnn-svhn; rollcall v1, cpu-fp32.\n\n**sine**\n"},
 		{"--format csv --printed", `0.856,0.009,3,"100 of 2000 rounds, 1 of 3 seeds"` + "\n"},
 	} {
 		if text := must(t, append([]string{"results", "export", "fedawe-2", out}, strings.Fields(c.line)...)...).stdout; !strings.Contains(text, c.want) {
 			t.Errorf("%s: %q, want %q in it", c.line, text, c.want)
 		}
 	}
+}
+
+// A summary without its runs can be looked at, and is compared with nothing.
+func TestSummaryAlone(t *testing.T) {
+	from, out := onSVHN(t, 2000, 0.837, 0.846, 0.855), t.TempDir()
+	runs, _, err := results.FindRuns(t.Context(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := results.WriteSummary(filepath.Join(out, "fedawe-2", results.SummaryFile), papers.Summaries("fedawe-2", runs, false)); err != nil {
+		t.Fatal(err)
+	}
 	page := must(t, "report", out, "--to", filepath.Join(t.TempDir(), "r"))
 	if !strings.Contains(page.stdout, "0 runs, 0 figures") {
 		t.Errorf("%q, want a page of the summary alone", page.stdout)
+	}
+	text := must(t, "results", "compare", "fedawe-2", out).stdout
+	if !strings.Contains(text, "unverified") || strings.Contains(text, "within 2") || strings.Contains(text, "1 within") {
+		t.Errorf("%q, want it unverified, and no verdict", text)
 	}
 }
 

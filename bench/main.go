@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"rollcall/bench/run"
@@ -39,7 +40,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	help := &texts{w: stdout}
 	root := newRoot(stdout, stderr, help)
-	root.SetArgs(args)
+	root.SetArgs(slices.Concat([]string{}, args)) // of no argument at all cobra would take those of the test binary
 	err := cmp.Or(root.ExecuteContext(ctx), help.err)
 	switch {
 	case err == nil:

@@ -73,15 +73,13 @@ func TestOverriddenOptions(t *testing.T) {
 	}
 }
 
-// The caption and the label of a LaTeX table are of no other format, and --out finds a cell by a part of its name alone.
+// A caption is of LaTeX and Markdown, a label of LaTeX alone, and --out finds a cell by a part of its name alone.
 func TestOverriddenResultsOptions(t *testing.T) {
 	out := t.TempDir()
 	must(t, sweepOf(out, "--methods", "mifa")...)
-	for _, format := range []string{"markdown", "csv"} {
-		for _, flag := range []string{"caption", "label"} {
-			oneLineError(t, rollcall(t, "results", "export", "sweep", out, "--format", format, "--"+flag, "x"), statusUsage,
-				"--"+flag+": of no use with --format "+format+", want it with --format latex")
-		}
+	for _, c := range [][]string{{"markdown", "label", "latex"}, {"csv", "label", "latex"}, {"csv", "caption", "latex or markdown"}} {
+		oneLineError(t, rollcall(t, "results", "export", "sweep", out, "--format", c[0], "--"+c[1], "x"), statusUsage,
+			"--"+c[1]+": of no use with --format "+c[0]+", want it with --format "+c[2])
 	}
 	if latex := must(t, "results", "export", "sweep", out, "--format", "latex", "--caption", "x").stdout; !strings.Contains(latex, `\caption{x}`) {
 		t.Errorf("%q, want the caption", latex)
