@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"time"
 
 	"rollcall/results/files"
 )
@@ -134,7 +133,6 @@ func writeCache(ctx context.Context, path string, mark fingerprint, d *decoded) 
 	sum := headerSum(raw)
 	copy(raw[len(raw)-len(sum):], sum[:])
 
-	sweepTemps(filepath.Join(filepath.Dir(path), files.TempPattern))
 	err = files.Replace(path, func(w io.Writer) error {
 		all := io.MultiReader(bytes.NewReader(raw), bytes.NewReader(d.images), bytes.NewReader(d.labels))
 		_, err := io.Copy(w, &contextReader{ctx, all})
@@ -144,16 +142,6 @@ func writeCache(ctx context.Context, path string, mark fingerprint, d *decoded) 
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
-}
-
-// sweepTemps removes what processes left that were killed while they wrote.
-func sweepTemps(pattern string) {
-	old, _ := filepath.Glob(pattern)
-	for _, path := range old {
-		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > time.Hour {
-			_ = os.Remove(path) // another time, then
-		}
-	}
 }
 
 // say writes a line to where progress goes, if that is anywhere.

@@ -160,7 +160,7 @@ func TestCacheNowhere(t *testing.T) {
 	old, fresh := filepath.Join(cacheDir, ".rollcall-1.tmp"), filepath.Join(cacheDir, ".rollcall-2.tmp")
 	write(t, old, nil)
 	write(t, fresh, nil) // another process may be at it
-	if err := os.Chtimes(old, time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
+	if err := os.Chtimes(old, time.Time{}, time.Now().Add(-25*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(t.Context(), "cinic10", o); err != nil {

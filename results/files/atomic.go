@@ -2,21 +2,19 @@ package files
 
 import (
 	"bufio"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 )
 
 // WriteFile puts what write writes under path, all of it or nothing: a temporary name in the same folder, fsync,
 // rename, fsync of the folder. A file that was there stays as it was until the rename, and for good when there is an
-// error. Missing folders are created. A symbolic link at path is replaced, not followed. The file's mode is 0666 less
-// the umask.
+// error. Missing folders are created; temporary files that killed processes have left in the folder are removed. A
+// symbolic link at path is replaced, not followed. The file's mode is 0666 less the umask.
 //
 // Errors name path and wrap the cause, among them write's own.
 func WriteFile(path string, write func(io.Writer) error) error {
@@ -26,9 +24,6 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// TempPattern matches the temporary names of [WriteFile], which a killed process leaves behind.
-const TempPattern = ".rollcall-*.tmp"
-
 // Replace is [WriteFile] for other packages than results': its errors name neither the package nor path.
 func Replace(path string, write func(io.Writer) error) error {
 	dir := filepath.Dir(path)
@@ -36,11 +31,11 @@ func Replace(path string, write func(io.Writer) error) error {
 		return err
 	}
 	// The final name is not part of the temporary one, which would be too long for a file name that just fits.
-	temp := filepath.Join(dir, strings.Replace(TempPattern, "*", rand.Text(), 1))
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := CreateTemp(dir)
 	if err != nil {
 		return withoutPath("create", err)
 	}
+	temp := f.Name()
 	defer func() { // runs after a panic of write as well
 		_ = f.Close()       // closed twice on the good path, where Close's first error has been looked at
 		_ = os.Remove(temp) // which on the good path has another name by now
@@ -54,8 +49,8 @@ func Replace(path string, write func(io.Writer) error) error {
 		{"write", func() error { return write(buffered) }},
 		{"write", buffered.Flush},
 		{"sync", f.Sync},
+		{"rename", func() error { return os.Rename(temp, path) }}, // still locked, or it might be swept before
 		{"close", f.Close},
-		{"rename", func() error { return os.Rename(temp, path) }},
 	} {
 		if err := step.do(); err != nil {
 			return withoutPath(step.doing, err)

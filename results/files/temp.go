@@ -1,0 +1,86 @@
+package files
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A temporary name is tempPrefix, the machine, a dash, anything, tempSuffix.
+const (
+	tempPrefix = ".rollcall-"
+	tempSuffix = ".tmp"
+)
+
+// machine names this one in temporary names: a lock that is taken here may say nothing of those of another machine that
+// has the folder too.
+var machine = sync.OnceValue(func() string {
+	name, err := os.Hostname()
+	if err != nil {
+		name = "" // as all that have none
+	}
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(name)) // which never fails
+	return fmt.Sprintf("%08x-", sum.Sum32())
+})
+
+// staleAfter is when a temporary file of which nobody knows the writer is taken for left behind; writing one is a matter
+// of seconds.
+const staleAfter = 24 * time.Hour
+
+// CreateTemp makes a file under a temporary name in a folder, for its caller to rename or remove. It holds a lock as
+// long as it is open, which tells those that are being written from those that killed processes have left: these are
+// removed from the folder first.
+func CreateTemp(dir string) (f *os.File, err error) {
+	sweep(dir)
+	for range 10 { // once, unless somebody sweeps the folder between the next two lines, every time
+		path := filepath.Join(dir, tempPrefix+machine()+rand.Text()+tempSuffix)
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if err != nil {
+			return nil, err
+		}
+		busy := Lock(f)
+		if _, err = os.Lstat(path); busy == nil && err == nil {
+			return f, nil
+		}
+		err = errors.Join(busy, err, f.Close())
+	}
+	return nil, err
+}
+
+// sweep removes the temporary files from a folder that no living process writes. What cannot be read or removed stays
+// for another time.
+func sweep(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		name := e.Name()
+		if e.Type().IsRegular() && strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix) {
+			removeStale(filepath.Join(dir, name), e)
+		}
+	}
+}
+
+func removeStale(path string, e fs.DirEntry) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0) // NFS locks what is open for writing alone
+	if err != nil {
+		return
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	held, err := tryLock(f)
+	if err != nil {
+		return // it is being written
+	}
+	if !held || !strings.HasPrefix(e.Name(), tempPrefix+machine()) {
+		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < staleAfter {
+			return
+		}
+	}
+	_ = os.Remove(path)
+}

@@ -1,0 +1,150 @@
+//go:build unix && !solaris && !aix
+
+package files
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// writerFolder names the folder that a child of this test writes in.
+const writerFolder = "ROLLCALL_TEST_WRITER_FOLDER"
+
+// A file that a living process writes stays, however often others write beside it; that of a killed one goes with the
+// next write.
+func TestSweepOfAnotherProcess(t *testing.T) {
+	if dir := os.Getenv(writerFolder); dir != "" {
+		_ = WriteFile(filepath.Join(dir, "slow"), func(io.Writer) error {
+			os.Stdout.WriteString("begun\n")
+			_, err := io.Copy(io.Discard, os.Stdin) // until the parent lets go
+			return err
+		})
+		return
+	}
+	dir := t.TempDir()
+	child := func() (kill, end func()) {
+		cmd := exec.Command(os.Args[0], "-test.run", "^TestSweepOfAnotherProcess$")
+		cmd.Env = append(os.Environ(), writerFolder+"="+dir)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(out).ReadString('\n'); line != "begun\n" {
+			t.Fatalf("the child said %q, %v", line, err)
+		}
+		return func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }, func() { _ = in.Close(); _ = cmd.Wait() }
+	}
+	kill, _ := child()
+	_, end := child()
+	for range 20 {
+		if err := WriteFile(filepath.Join(dir, "fast"), func(io.Writer) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := temps(t, dir); len(got) != 2 {
+		t.Errorf("beside two living writers: %q, want the files of both", got)
+	}
+	kill()
+	if got := temps(t, dir); len(got) != 2 {
+		t.Fatalf("after a kill: %q, want what it leaves: the test is of nothing", got)
+	}
+	if err := WriteFile(filepath.Join(dir, "fast"), func(io.Writer) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if got := temps(t, dir); len(got) != 1 {
+		t.Errorf("after a kill and a write: %q, want that of the living writer alone", got)
+	}
+	end()
+	if _, err := os.Stat(filepath.Join(dir, "slow")); err != nil {
+		t.Errorf("the living writer's file: %v, want it in place", err)
+	}
+	if got := temps(t, dir); len(got) != 0 {
+		t.Errorf("at the end: %q, want no temporary file", got)
+	}
+}
+
+// Of another machine's files nobody here knows the writer: those of a day go, younger ones stay. Other names are not
+// ours at all.
+func TestSweepOfAnotherMachine(t *testing.T) {
+	dir := t.TempDir()
+	for name, age := range map[string]time.Duration{
+		".rollcall-ffffffff-YOUNG.tmp": staleAfter - time.Hour, ".rollcall-ffffffff-OLD.tmp": staleAfter + time.Hour,
+		".rollcall-OLDER.tmp": staleAfter + time.Hour, "notes.tmp": 30 * staleAfter, ".rollcall-notes": 30 * staleAfter,
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, ".rollcall-folder.tmp"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	sweep(dir)
+	got := strings.Join(all(t, dir), " ")
+	if want := ".rollcall-ffffffff-YOUNG.tmp .rollcall-folder.tmp .rollcall-notes notes.tmp"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Many writers in one folder sweep one another's names all the time, and none loses its file.
+func TestSweepBesideWriters(t *testing.T) {
+	dir := t.TempDir()
+	failed := make(chan error)
+	for k := range 8 {
+		go func() {
+			var err error
+			for range 50 {
+				if err == nil {
+					err = WriteFile(filepath.Join(dir, string(rune('a'+k))), func(io.Writer) error { return nil })
+				}
+			}
+			failed <- err
+		}()
+	}
+	for range 8 {
+		if err := <-failed; err != nil {
+			t.Error(err)
+		}
+	}
+	if got := all(t, dir); len(got) != 8 {
+		t.Errorf("%q, want eight files", got)
+	}
+}
+
+func all(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func temps(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	for _, name := range all(t, dir) {
+		if strings.HasSuffix(name, tempSuffix) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
