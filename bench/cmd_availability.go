@@ -92,11 +92,11 @@ synthetic set, which needs no download.`,
 		if isFolder(path) {
 			return settings.Usagef("--csv %s: a folder, want a file", path)
 		}
-		discard, err := run.Writable(filepath.Dir(path))
+		leave, err := run.Writable(filepath.Dir(path))
 		if err != nil {
 			return err
 		}
-		defer discard()
+		defer leave()
 		if err := files.WriteCSVFile(path, rows); err != nil {
 			return err
 		}

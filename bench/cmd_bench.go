@@ -84,11 +84,11 @@ and says so.`,
 }
 
 func (a *app) bench(ctx context.Context, b run.SpeedTest) error {
-	discard, err := run.Writable(b.Machine.Out)
+	leave, err := run.Writable(b.Machine.Out)
 	if err != nil {
 		return err
 	}
-	defer discard()
+	defer leave()
 	l := &run.Session{Machine: b.Machine, Stderr: a.stderr}
 	if err := l.Open(ctx, &b.Settings, b.Seed); err != nil {
 		if ctx.Err() != nil || !errors.Is(err, datasets.ErrUnavailable) {

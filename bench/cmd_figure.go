@@ -100,11 +100,11 @@ func (a *app) figure(
 	keep run.Keep,
 ) error {
 	dir := filepath.Join(machine.Out, figure.ID)
-	discard, err := run.Writable(dir)
+	leave, err := run.Writable(dir)
 	if err != nil {
 		return err
 	}
-	defer discard()
+	defer leave()
 	p := run.NewPool(a.stderr, machine, keep)
 	measured, err := p.Measure(ctx, figure, wanted)
 	if err := errors.Join(err, p.Close()); err != nil {

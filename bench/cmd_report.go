@@ -62,11 +62,11 @@ func (a *app) writeReport(ctx context.Context, to string, folders []string, mixe
 		return fmt.Errorf("report: no run below %s, want %s of one at least (`rollcall run` and `rollcall table` write it)",
 			strings.Join(folders, ", "), results.CurveFile)
 	}
-	discard, err := run.Writable(to)
+	leave, err := run.Writable(to)
 	if err != nil {
 		return err
 	}
-	defer discard()
+	defer leave()
 	in.Version, in.Made = run.Version(), time.Now()
 	done, err := report.Write(ctx, to, in)
 	if err != nil {

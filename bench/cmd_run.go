@@ -78,20 +78,21 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 			return err
 		}
 		if kept != nil {
-			return a.reportKept(x, kept, machine)
+			l.KeptEvents(kept)
+			return a.reportKept(x, kept)
 		}
 	}
-	discard, err := run.Writable(x.Dir)
+	leave, err := run.Writable(x.Dir)
 	if err != nil {
 		return err
 	}
-	defer discard()
+	defer leave()
 	if x.Dump != "" {
-		discard, err := run.Writable(x.Dump)
+		leave, err := run.Writable(x.Dump)
 		if err != nil {
 			return fmt.Errorf("dump: %w", err)
 		}
-		defer discard()
+		defer leave()
 	}
 	rows, err := x.Do(ctx, l, run.NewProgress(a.stderr, x.Settings.Method))
 	err = cmp.Or(err, l.Close())
@@ -111,10 +112,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 }
 
 // reportKept is report of a finished run that is there already.
-func (a *app) reportKept(x *run.Experiment, kept *results.Run, machine run.Machine) error {
-	if err := machine.KeptEvents(kept); err != nil {
-		return err
-	}
+func (a *app) reportKept(x *run.Experiment, kept *results.Run) error {
 	if kept.Status() == results.RunDiverged {
 		err := a.report(x, kept.Curve, "kept, as diverged before (--again runs it anew)")
 		return cmp.Or(err, errors.New(kept.Info.Error))

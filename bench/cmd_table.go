@@ -69,11 +69,11 @@ trains on other data than the table's.`,
 
 // table runs the cells and prints their summary, an interrupted table's too.
 func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machine run.Machine, keep run.Keep) error {
-	discard, err := run.Writable(filepath.Join(machine.Out, t.ID))
+	leave, err := run.Writable(filepath.Join(machine.Out, t.ID))
 	if err != nil {
 		return err
 	}
-	defer discard()
+	defer leave()
 	p := run.NewPool(a.stderr, machine, keep)
 	done, err := p.Table(ctx, &t, cells)
 	if err := errors.Join(err, p.Close()); err != nil {

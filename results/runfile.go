@@ -104,7 +104,8 @@ func WriteRunInfo(path string, info RunInfo) error {
 		return fmt.Errorf("results: %s: settings: %w", path, err)
 	}
 	info.Schema, info.SettingsHash, info.Settings = Schema, hash(settings), json.RawMessage(settings)
-	if info.Checksums, err = checksums(filepath.Dir(path)); err != nil {
+	info.Checksums, err = checksums(filepath.Dir(path))
+	if err != nil && info.Status != RunFailed { // of which the file may be what failed
 		return err
 	}
 	return files.WriteFile(path, func(w io.Writer) error {

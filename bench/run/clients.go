@@ -30,5 +30,5 @@ func (x *Experiment) writeClients(ctx context.Context, l *Session, f *Federation
 			Round: x.Settings.Rounds, Client: i, Pi: pi[i], N: r.N, Accuracy: r.Accuracy(), Loss: r.Loss,
 		}
 	}
-	return files.WriteCSVFile(filepath.Join(x.Dir, results.ClientsFile), rows)
+	return insist(ctx, func() error { return files.WriteCSVFile(filepath.Join(x.Dir, results.ClientsFile), rows) })
 }

@@ -1,58 +1,96 @@
 package run
 
 import (
+	"context"
+	"io"
+	"time"
+
+	"rollcall/bench/settings"
 	"rollcall/results"
 )
 
 // curveFile writes a run's curve.csv anew with every evaluation, while the run goes on. Where the file system is slower
-// than the run, versions are skipped: the one written next is the newest.
+// than the run, versions are skipped: the one written next is the newest. A version that cannot be written is said, and
+// no more: the next one has its rows too.
 type curveFile struct {
-	path   string
-	next   chan []results.CurveRow // the newest version, if it has not been begun; at most one
-	failed chan error              // the first error, until somebody takes it
-	done   chan struct{}
+	path string
+	log  io.Writer
+	next chan []results.CurveRow // the newest version, if it has not been begun; at most one
+	done chan struct{}
+
+	// Of the writer, and of close after it.
+	last []results.CurveRow // the version begun last
+	err  error              // what went wrong with it
+	said string             // what was said to go wrong; empty: nothing does
 }
 
-func newCurveFile(path string) *curveFile {
-	f := &curveFile{
-		path: path, next: make(chan []results.CurveRow, 1), failed: make(chan error, 1), done: make(chan struct{}),
-	}
-	go f.write()
+func newCurveFile(path string, log io.Writer) *curveFile {
+	f := &curveFile{path: path, log: log, next: make(chan []results.CurveRow, 1), done: make(chan struct{})}
+	go func() {
+		defer close(f.done)
+		for f.last = range f.next {
+			f.write()
+		}
+	}()
 	return f
 }
 
+// write writes the last version, and says what is new about how that goes.
 func (f *curveFile) write() {
-	defer close(f.done)
-	for rows := range f.next {
-		if err := results.WriteCurve(f.path, rows); err != nil {
-			f.failed <- err
-			break
-		}
+	f.err = results.WriteCurve(f.path, f.last)
+	text := ""
+	if f.err != nil {
+		text = settings.OneLine(f.err)
 	}
+	switch {
+	case text == f.said:
+	case text != "":
+		Logf(f.log, "rollcall: %s: the run goes on, and tries again with every evaluation\n", text)
+	default:
+		Logf(f.log, "rollcall: %s: written again, with all rows\n", f.path)
+	}
+	f.said = text
 }
 
-// put hands over a version, whose rows stay as they are, and returns what went wrong with an earlier one.
-func (f *curveFile) put(rows []results.CurveRow) error {
+// put hands over a version, whose rows stay as they are.
+func (f *curveFile) put(rows []results.CurveRow) {
 	select {
 	case <-f.next:
 	default:
 	}
 	f.next <- rows // there is room: nobody else puts
-	return f.failure()
 }
 
-// close waits until the newest version is written, and returns what went wrong if put has not.
-func (f *curveFile) close() error {
+// close waits until the newest version is written, and returns what went wrong with that one. It takes a few attempts.
+func (f *curveFile) close(ctx context.Context) error {
 	close(f.next)
 	<-f.done
-	return f.failure()
+	first := true
+	return insist(ctx, func() error {
+		if !first {
+			f.write()
+		}
+		first = false
+		return f.err
+	})
 }
 
-func (f *curveFile) failure() error {
-	select {
-	case err := <-f.failed:
-		return err
-	default:
-		return nil
+// pauses are before the second and the third attempt to write what a run would be lost without.
+var pauses = []time.Duration{time.Second, 3 * time.Second}
+
+// insist does what may fail for a moment, on a file system that is full or far away, up to three times. When ctx ends
+// there is no more waiting.
+func insist(ctx context.Context, write func() error) error {
+	err := write()
+	for _, pause := range pauses {
+		if err == nil {
+			break
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		err = write()
 	}
+	return err
 }

@@ -14,7 +14,6 @@ import (
 	"rollcall/bench/settings"
 	"rollcall/nets"
 	"rollcall/results"
-	"rollcall/results/events"
 	"rollcall/results/files"
 )
 
@@ -40,20 +39,14 @@ func (x *Experiment) Do(ctx context.Context, l *Session, p progress) (rows []res
 	if err := l.Open(ctx, &x.Settings, x.Seed); err != nil {
 		return nil, err
 	}
-	for _, stale := range []string{results.RunFile, results.DecisionsFile, results.ClientsFile, events.File} {
+	for _, stale := range []string{results.RunFile, results.DecisionsFile, results.ClientsFile} {
 		if err := os.Remove(filepath.Join(x.Dir, stale)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s: %w", x.Dir, err)
 		}
 	}
-	var log *events.Log // which nil is none
-	if l.Machine.Events {
-		if log, err = events.Create(x.Dir, started); err != nil {
-			return nil, err
-		}
-	}
-	rows, rounds, err := x.rounds(ctx, l, eventProgress{p, log}, started)
-	p.stop()
-	err = errors.Join(err, log.Close())
+	log := l.followed(p, x.Dir, started)
+	rows, rounds, err := x.rounds(ctx, l, log, started)
+	log.stop()
 	engine := l.Engine.Info()
 	info := results.RunInfo{
 		Status: results.RunComplete, Rounds: rounds, Settings: x.Settings, Unused: x.Settings.Unused(), Seed: x.Seed,
@@ -70,7 +63,9 @@ func (x *Experiment) Do(ctx context.Context, l *Session, p progress) (rows []res
 	case err != nil:
 		info.Status, info.Error = results.RunFailed, err.Error()
 	}
-	return rows, errors.Join(err, results.WriteRunInfo(filepath.Join(x.Dir, results.RunFile), info))
+	return rows, errors.Join(err, insist(ctx, func() error {
+		return results.WriteRunInfo(filepath.Join(x.Dir, results.RunFile), info)
+	}))
 }
 
 // rounds trains and evaluates, and returns the rows and the number of rounds done.
@@ -88,12 +83,8 @@ func (x *Experiment) rounds(
 		return nil, 0, err
 	}
 	defer f.Method.Close()
-	curve := newCurveFile(filepath.Join(x.Dir, results.CurveFile))
-	defer func() {
-		if failed := curve.close(); failed != nil {
-			err = errors.Join(err, failed)
-		}
-	}()
+	curve := newCurveFile(filepath.Join(x.Dir, results.CurveFile), l.Stderr)
+	defer func() { err = errors.Join(err, curve.close(ctx)) }()
 
 	evaluate := func(round, active int, lr float64) error {
 		row, err := x.evaluate(ctx, l, f)
@@ -103,9 +94,7 @@ func (x *Experiment) rounds(
 		row.Round, row.Active, row.LR, row.ElapsedSec = round, active, lr, time.Since(started).Seconds()
 		rows = append(rows, row)
 		p.evaluated(row)
-		if err := curve.put(rows); err != nil {
-			return err
-		}
+		curve.put(rows)
 		for _, loss := range []files.Optional{row.TrainLoss, row.TestLoss} {
 			if math.IsNaN(loss.Value) || math.IsInf(loss.Value, 0) {
 				return &divergedError{fmt.Errorf("%s: round %d: the model's loss is %g, want a finite number (a lower --lr may help)",
@@ -135,7 +124,9 @@ func (x *Experiment) rounds(
 		}
 	}
 	if x.Clients {
-		if err := files.WriteCSVFile(filepath.Join(x.Dir, results.DecisionsFile), decisions); err != nil {
+		if err := insist(ctx, func() error {
+			return files.WriteCSVFile(filepath.Join(x.Dir, results.DecisionsFile), decisions)
+		}); err != nil {
 			return rows, x.Settings.Rounds, err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"rollcall/nets"
 	"rollcall/nets/cpu"
 	"rollcall/nets/gpu"
+	"rollcall/results/files"
 )
 
 // Machine say where a run computes and where its files go; they do not change what it computes.
@@ -153,33 +154,38 @@ func (m *Machine) OpenEngine(
 	return e, fmt.Sprintf("device: %s, %s, %s%s", info.Engine, info.Device, how, c.why), nil
 }
 
-// Writable creates a folder and checks that files can be made in it, before hours are spent. discard removes the folders
-// that it created, as far as they are empty.
-func Writable(dir string) (discard func(), err error) {
-	missing := missingFolders(dir)
-	discard = func() {
-		for _, made := range missing {
-			_ = os.Remove(made) // which leaves a folder that holds something
+// Writable creates a folder and checks that files can be made in it, before hours are spent. What is called at the end,
+// leave, removes the folders that were created and stayed empty.
+func Writable(dir string) (leave func(), err error) {
+	made := missing(dir)
+	leave = func() {
+		for _, folder := range made {
+			if os.Remove(folder) != nil {
+				return // something is in it, and so in those above
+			}
 		}
 	}
-	err = os.MkdirAll(dir, 0o777)
-	if err == nil {
+	if err = os.MkdirAll(dir, 0o777); err == nil {
 		var f *os.File
-		if f, err = os.CreateTemp(dir, ".write-test-*"); err == nil {
-			return discard, errors.Join(f.Close(), os.Remove(f.Name()))
+		if f, err = files.CreateTemp(dir); err == nil {
+			err = errors.Join(os.Remove(f.Name()), f.Close())
 		}
 	}
-	discard()
-	return nil, fmt.Errorf("output folder %s: %w, want a folder that can be written to", dir, cause(err))
+	if err != nil {
+		leave()
+		return nil, fmt.Errorf("output folder %s: %w, want a folder that can be written to", dir, cause(err))
+	}
+	return leave, nil
 }
 
-// missingFolders returns dir and the folders above it that are not there, the innermost first.
-func missingFolders(dir string) (missing []string) {
+// missing returns the folders of a path that are not there, the innermost first.
+func missing(dir string) (folders []string) {
 	for {
 		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
-			return missing
+			return folders
 		}
-		missing, dir = append(missing, dir), filepath.Dir(dir)
+		folders = append(folders, dir)
+		dir = filepath.Dir(dir)
 	}
 }
 

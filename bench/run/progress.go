@@ -1,14 +1,18 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
+	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/events"
 )
@@ -99,21 +103,54 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// eventProgress passes every evaluation on to an event file as well.
+// eventProgress passes every evaluation on to an event file as well. What goes wrong with that is said, and ends the
+// events, not the run.
 type eventProgress struct {
 	progress
-	log *events.Log
+	log    *events.Log // nil: none
+	stderr io.Writer
 }
 
-func (p eventProgress) evaluated(row results.CurveRow) {
-	p.progress.evaluated(row)
-	p.log.Row(row)
+// followed returns a run's progress, with an event file in its folder where --events asks for it. One that is there
+// already is of another run.
+func (l *Session) followed(p progress, dir string, started time.Time) *eventProgress {
+	e := &eventProgress{progress: p, stderr: l.Stderr}
+	err := os.Remove(filepath.Join(dir, events.File))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err == nil && l.Machine.Events {
+		e.log, err = events.Create(dir, started)
+	}
+	e.failed(err)
+	return e
+}
+
+func (e *eventProgress) failed(err error) {
+	if err != nil {
+		Logf(e.stderr, "rollcall: %s: the run goes on without events\n", settings.OneLine(err))
+	}
+}
+
+func (e *eventProgress) evaluated(row results.CurveRow) {
+	e.progress.evaluated(row)
+	if err := e.log.Row(row); err != nil {
+		e.failed(errors.Join(err, e.log.Close()))
+		e.log = nil
+	}
+}
+
+func (e *eventProgress) stop() {
+	e.progress.stop()
+	e.failed(e.log.Close())
 }
 
 // KeptEvents writes the event file of a finished run that is kept, where --events asks for it.
-func (m *Machine) KeptEvents(r *results.Run) error {
-	if !m.Events {
-		return nil
+func (l *Session) KeptEvents(r *results.Run) {
+	if !l.Machine.Events {
+		return
 	}
-	return events.WriteCurve(r.Dir, r.Curve, r.Info.Started)
+	if err := events.WriteCurve(r.Dir, r.Curve, r.Info.Started); err != nil {
+		Logf(l.Stderr, "rollcall: %s: kept without events\n", settings.OneLine(err))
+	}
 }

@@ -91,7 +91,8 @@ func (r *seedRun) do(ctx context.Context, l *Session) error {
 	}
 	if r.kept = kept != nil; r.kept {
 		r.run = *kept
-		return l.Machine.KeptEvents(kept)
+		l.KeptEvents(kept)
+		return nil
 	}
 	if _, err = r.Do(ctx, l, NewProgress(l.Stderr, r.label)); err != nil && !IsDiverged(err) {
 		return err

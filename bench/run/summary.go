@@ -71,10 +71,7 @@ func (s *folderSummary) write(ctx context.Context) error {
 	}
 	runs, doubles := results.OnlyOnce(runs)
 	for _, err := range slices.Concat(bad, doubles, results.RefuseTwins(runs)) {
-		if text := settings.OneLine(err); !s.told[text] {
-			s.told[text] = true
-			Logf(s.pool.Stderr, "rollcall: %s\n", text)
-		}
+		s.say(err)
 	}
 	rows := s.table.Summarise(runs, s.pool.Keep.Mixed)
 	for _, r := range s.failed {
@@ -96,6 +93,14 @@ func (s *folderSummary) write(ctx context.Context) error {
 	}
 	slices.SortStableFunc(rows, func(a, b results.SummaryRow) int { return cmp.Compare(place(a), place(b)) })
 	return results.WriteSummary(filepath.Join(s.dir, results.SummaryFile), rows)
+}
+
+// say says what goes wrong, once.
+func (s *folderSummary) say(err error) {
+	if text := settings.OneLine(err); !s.told[text] {
+		s.told[text] = true
+		Logf(s.pool.Stderr, "rollcall: %s\n", text)
+	}
 }
 
 // readFolder reads a run, or remembers it.

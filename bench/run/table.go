@@ -117,13 +117,17 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		} else if len(runs.Diverged) > 0 {
 			done.Diverged++
 		}
-		return folder.write(ctx)
+		if err := folder.write(ctx); err != nil && ctx.Err() == nil {
+			folder.say(fmt.Errorf("%w: the table goes on, and writes it with the next cell", err))
+		}
+		return nil
 	})
 	if errors.Is(err, context.Canceled) {
 		done.Stopped, err = err, nil
 	}
 	done.Rows = slices.Concat(rows...)
-	return done, errors.Join(err, folder.write(context.WithoutCancel(ctx)))
+	whole := context.WithoutCancel(ctx)
+	return done, errors.Join(err, insist(ctx, func() error { return folder.write(whole) }))
 }
 
 // byData returns the cells' indices with those of one data set together, so that each is opened once.

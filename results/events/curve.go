@@ -68,7 +68,6 @@ func write(w io.Writer, records []byte) error {
 type Log struct {
 	f       *os.File
 	started time.Time
-	err     error // the first there was; nothing is written after it
 }
 
 // Create starts the event file of a run's folder, in place of one that may be there. Missing folders are created.
@@ -86,19 +85,20 @@ func Create(dir string, started time.Time) (*Log, error) {
 	return &Log{f: f, started: started}, nil
 }
 
-// Row appends a row of the curve. Close returns what went wrong.
-func (l *Log) Row(row results.CurveRow) {
-	if l != nil && l.err == nil {
-		l.err = write(l.f, recordOf(row, l.started))
+// Row appends a row of the curve.
+func (l *Log) Row(row results.CurveRow) error {
+	if l == nil {
+		return nil
 	}
+	return write(l.f, recordOf(row, l.started))
 }
 
-// Close ends the file, and returns the first error there was.
+// Close ends the file.
 func (l *Log) Close() error {
 	if l == nil {
 		return nil
 	}
-	if err := errors.Join(l.err, l.f.Sync(), l.f.Close()); err != nil {
+	if err := errors.Join(l.f.Sync(), l.f.Close()); err != nil {
 		return fmt.Errorf("events: %w", err)
 	}
 	return nil

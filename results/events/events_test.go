@@ -162,7 +162,9 @@ func TestWriteCurve(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range rows {
-		l.Row(r)
+		if err := l.Row(r); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
@@ -171,8 +173,7 @@ func TestWriteCurve(t *testing.T) {
 		t.Errorf("%v: %d bytes on the way, want the same %d", err, len(live), len(whole))
 	}
 	var none *Log
-	none.Row(rows[0])
-	if err := none.Close(); err != nil {
+	if err := errors.Join(none.Row(rows[0]), none.Close()); err != nil {
 		t.Errorf("no log: %v", err)
 	}
 }
