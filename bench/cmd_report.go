@@ -156,14 +156,14 @@ func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err e
 		}
 		seen[r.Availability] = true
 		text, _ := json.Marshal(r.Info.Settings) // which were read as JSON
-		var s struct {
+		o := availability.Defaults(papers.FedAWEPaths.Base, r.Seed)
+		s := struct { // a process has those alone that it looks at
 			Period             int
 			Gamma, Cutoff, Low float64
-		}
+		}{o.Period, o.Gamma, o.Cutoff, o.Low}
 		if err := json.Unmarshal(text, &s); err != nil {
 			return nil, "", fmt.Errorf("report: %s: settings: %w", filepath.Join(r.Dir, results.RunFile), err)
 		}
-		o := availability.Defaults(papers.FedAWEPaths.Base, r.Seed)
 		o.Period, o.Gamma, o.Cutoff, o.Low = s.Period, s.Gamma, s.Cutoff, s.Low
 		of, err := run.Trajectories(r.Availability, o, pathRounds)
 		if err != nil {

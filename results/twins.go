@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,7 +69,8 @@ func SameNumbers(a, b []CurveRow) error {
 }
 
 // RefuseTwins marks seeds of one cell as damaged that have the same numbers in every row, of whatever engine: one is a
-// copy of the other. Models that were never trained, since nobody was there, may be the same.
+// copy of the other. Models that were never trained, since nobody was there, may be the same, and so may those of which
+// nothing but the first round is a number, since they diverged at once.
 func RefuseTwins(runs []Run) (bad []error) {
 	type twin struct {
 		key     CellKey
@@ -96,7 +98,7 @@ func RefuseTwins(runs []Run) (bad []error) {
 	return bad
 }
 
-// evaluations returns what was measured in every row of a curve, and whether it ever changed.
+// evaluations returns what was measured in every row of a curve, and whether it ever changed to other numbers.
 func evaluations(curve []CurveRow) (numbers string, changed bool) {
 	var b strings.Builder
 	first := ""
@@ -105,7 +107,8 @@ func evaluations(curve []CurveRow) (numbers string, changed bool) {
 		if i == 0 {
 			first = row
 		}
-		changed = changed || row != first
+		number := !math.IsNaN(r.TestLoss.Value) && !math.IsInf(r.TestLoss.Value, 0)
+		changed = changed || number && row != first
 		fmt.Fprintf(&b, "%d %s\n", r.Round, row)
 	}
 	return b.String(), changed
