@@ -1,0 +1,112 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// childArgs holds the command line of a child of this test, a line for each argument.
+const childArgs = "ROLLCALL_TEST_CHILD_ARGS"
+
+// TestChild is a rollcall of its own process, for tests that kill it.
+func TestChild(t *testing.T) {
+	args := os.Getenv(childArgs)
+	if args == "" {
+		t.Skip("only as a child of other tests")
+	}
+	os.Exit(execute(strings.Split(args, "\n"), os.Stdout, os.Stderr))
+}
+
+// child starts a rollcall of its own process.
+func child(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestChild$")
+	cmd.Env = append(os.Environ(), childArgs+"="+strings.Join(args, "\n"))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+// Kill -9 at any moment, of runs that write all the time, leaves nothing that the next run does not clear away, and
+// nothing that the other commands stumble over.
+func TestKilled(t *testing.T) {
+	kills := 25
+	if testing.Short() {
+		kills = 5
+	}
+	out := t.TempDir()
+	args := []string{
+		"sweep", "--methods", "fedawe,mifa", "--data", "leaf", "--clients", "5", "--rounds", "400", "--local-steps", "1", "--batch", "8",
+		"--eval-every", "1", "--seeds", "3,4", "--pack", "2", "--device", "cpu", "--out", out,
+	}
+	temps := func() (found []string) {
+		return slices.DeleteFunc(filesBelow(t, out), func(path string) bool { return !strings.HasSuffix(path, ".tmp") })
+	}
+	left, unfinished := 0, 0
+	for k := range kills {
+		cmd := child(t, append(args, "--again")...)
+		time.Sleep(time.Duration(150+37*k%400) * time.Millisecond)
+		_ = cmd.Process.Kill()
+		if cmd.Wait() != nil {
+			unfinished++
+		}
+		left += len(temps())
+		if o := rollcall(t, "results", "list", out); o.status != statusOK && !strings.Contains(o.stderr, "no such file") {
+			t.Errorf("kill %d: list: %s", k+1, o.stderr)
+		}
+	}
+	t.Logf("%d of %d children killed, %d temporary files seen", unfinished, kills, left)
+	if unfinished == 0 || left == 0 && !testing.Short() {
+		t.Errorf("%d of %d children killed, %d temporary files left, want some: the test is of nothing", unfinished, kills, left)
+	}
+	must(t, args...)
+	if found := temps(); len(found) > 0 {
+		t.Errorf("left in the end: %q, want no temporary file", found)
+	}
+	must(t, "results", "verify", out)
+	before := len(filesBelow(t, out))
+
+	// One that another machine may be writing is no matter to any command.
+	at := filepath.Join(filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/curve.csv")), ".rollcall-ffffffff-X.tmp")
+	if err := os.WriteFile(at, []byte("half a r"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "results", "list", out)
+	must(t, "results", "verify", out)
+	into := filepath.Join(t.TempDir(), "all")
+	must(t, "results", "merge", out, "--out", into)
+	if got := len(filesBelow(t, into)); got != before {
+		t.Errorf("%d files merged, want %d, those of the runs and the summary: %s", got, before, fmt.Sprint(filesBelow(t, into)))
+	}
+}
+
+// What is refused before its first row leaves no empty folders, and none of those that were there goes.
+func TestEmptyFolders(t *testing.T) {
+	for _, args := range [][]string{
+		{"run", "--data", "svhn"}, {"figure", "fedawe-f5"}, {"figure", "fedawe-f7", "--rounds", "1"},
+	} {
+		there := filepath.Join(t.TempDir(), "there")
+		if err := os.Mkdir(there, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for _, out := range []string{there, filepath.Join(there, "not", "yet")} {
+			o := rollcall(t, append(args, "--device", "cpu", "--out", out)...)
+			if o.status != statusFailure {
+				t.Fatalf("%q: status %d, %s, want 1, since there are no data", args, o.status, o.stderr)
+			}
+			entries, err := os.ReadDir(there)
+			if err != nil || len(entries) > 0 {
+				t.Errorf("%q: %v, %v, want the folder as it was, empty", args, entries, err)
+			}
+		}
+	}
+}
