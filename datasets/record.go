@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -29,7 +28,7 @@ func recordPath(path string) string { return path + ".sha256" }
 
 // readRecord returns the record of the file at path; the zero record if there is none.
 func readRecord(path string) (record, error) {
-	text, err := os.ReadFile(recordPath(path))
+	text, err := files.ReadRegular(recordPath(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return record{}, nil
 	}

@@ -129,7 +129,7 @@ func filesNamed(ctx context.Context, name string, folders []string) (paths []str
 			if err == nil {
 				err = ctx.Err()
 			}
-			if err == nil && !d.IsDir() && d.Name() == name {
+			if err == nil && d.Name() == name { // a folder of that name is read as well, and refused there
 				paths = append(paths, filepath.Join(folder, filepath.FromSlash(path)))
 			}
 			return err

@@ -55,6 +55,7 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 				break
 			}
 			done = append(done, r.run)
+			r.run = results.Run{} // its job is kept to the end
 			if r.kept {
 				kept++
 			}

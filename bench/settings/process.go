@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 
 	"rollcall/algos/availability"
+	"rollcall/results/files"
 )
 
 // FitTrace reads the trace file and fits the rounds of the run to it, as --trace-end says. Under another process than
@@ -46,8 +46,9 @@ func (s *Settings) Shortened() string {
 
 // ReadTrace reads the trace file, whose content names the run too. A file that has changed since it was read for the
 // first time is an error: the run would not be the one that its name says.
+// It is read for every run, which a pipe is not made for.
 func (s *Settings) ReadTrace() ([]availability.Interval, error) {
-	text, err := os.ReadFile(s.Trace)
+	text, err := files.ReadRegular(s.Trace)
 	if err != nil {
 		return nil, fmt.Errorf("--trace: %w", err)
 	}

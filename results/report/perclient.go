@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"rollcall/results"
+	"rollcall/results/files"
 	"rollcall/results/plot"
 )
 
@@ -78,7 +78,7 @@ func (b *builder) perClient() {
 
 // readAccuracies reads a CSV with clients' accuracies; nothing of one that has none. Of several rounds the last counts.
 func readAccuracies(path string) (rows []clientAccuracy, err error) {
-	f, err := os.Open(path)
+	f, _, err := files.OpenRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}

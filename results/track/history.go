@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"rollcall/results/files"
 	"rollcall/results/stats"
 )
 
@@ -53,7 +54,7 @@ type History struct {
 // does not have the fingerprint of the first good row is wrong as well: one file is one machine. The history is nil if
 // there is no good row.
 func Read(path string) (h *History, bad []error) {
-	text, err := os.ReadFile(path)
+	text, err := files.ReadRegular(path)
 	if err != nil {
 		return nil, []error{fmt.Errorf("track: %w", err)}
 	}

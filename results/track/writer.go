@@ -87,7 +87,7 @@ func (w *Writer) Append(m Machine, n Night) error {
 // old returns what the file of a machine holds, empty where there is none.
 func (w *Writer) old(m Machine) (string, error) {
 	path := w.Path(m)
-	text, err := os.ReadFile(path)
+	text, err := files.ReadRegular(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("track: %w", err)
 	}

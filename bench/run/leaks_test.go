@@ -1,0 +1,107 @@
+//go:build linux
+
+package run
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"rollcall/results"
+	"rollcall/results/papers"
+)
+
+// onRun calls a function when a run begins, with its number from 1.
+type onRun struct {
+	begun atomic.Int64
+	do    func(n int)
+}
+
+func (w *onRun) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), ": round 0/") {
+		w.do(int(w.begun.Add(1)))
+	}
+	return len(p), nil
+}
+
+// A sweep of 200 runs, two at a time, leaves no goroutine and no open file behind, and holds at its end what it held
+// after a quarter of them.
+func TestSweepLeaks(t *testing.T) {
+	seeds := 50
+	if testing.Short() {
+		seeds = 10
+	}
+	const most = 32 << 10
+	methods := []string{"fedawe", "mifa", "ca-fed", "fedar"}
+	runs := seeds * len(methods)
+	openFiles := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	heap := func() int {
+		var m runtime.MemStats
+		for range 3 { // pools and finalizers take more than one
+			runtime.GC()
+		}
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	early := 0
+	measure := func(n int) {
+		if n == runs/4 {
+			early = heap()
+		}
+	}
+	out := t.TempDir()
+	table := papers.Sweep("sweep", "", methods, nil)
+	for seed := range seeds {
+		table.Seeds = append(table.Seeds, uint32(seed))
+	}
+	var cells []Cell
+	for _, method := range methods {
+		cells = append(cells, Cell{
+			Settings: tinySettings(t, "method="+method, "rounds=2"), Column: papers.Column{Data: "leaf", Availability: "stationary"},
+		})
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would close the files that nobody has closed
+	goroutines, open := runtime.NumGoroutine(), openFiles()
+	p := NewPool(&onRun{do: measure}, Machine{Device: "cpu", Threads: 2, Out: out, AtOnce: 2, Events: true}, Keep{})
+	done, err := p.Table(t.Context(), &table, cells)
+	if err != nil || done.Failed+done.Diverged > 0 {
+		t.Fatalf("%v, %d failed, %d diverged, want none", err, done.Failed, done.Diverged)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	found, err := filepath.Glob(filepath.Join(out, "sweep", "*", "seed-*", results.RunFile))
+	if err != nil || len(found) != runs || early == 0 {
+		t.Fatalf("%v: %d runs, want %d, and %d bytes seen on the way", err, len(found), runs, early)
+	}
+	for range 100 { // a goroutine may be on its last line
+		if runtime.NumGoroutine() <= goroutines && openFiles() <= open {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if now := runtime.NumGoroutine(); now > goroutines {
+		stacks := make([]byte, 1<<16)
+		t.Errorf("%d goroutines, want %d as before:\n%s", now, goroutines, stacks[:runtime.Stack(stacks, true)])
+	}
+	if now := openFiles(); now > open {
+		t.Errorf("%d open files, want %d as before", now, open)
+	}
+	// A run leaves what the summary is made of, some 10 kB; its data set alone would be 100 kB, and its engine more.
+	late := heap()
+	if grown := (late - early) / (runs - runs/4); grown > most {
+		t.Errorf("%d bytes more with every run, want %d at most", grown, most)
+	}
+	t.Logf("heap: %d kB at run %d, %d kB after run %d", early>>10, runs/4, late>>10, runs)
+}
