@@ -157,10 +157,10 @@ func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err e
 		seen[r.Availability] = true
 		text, _ := json.Marshal(r.Info.Settings) // which were read as JSON
 		o := availability.Defaults(papers.FedAWEPaths.Base, r.Seed)
-		s := struct { // a process has those alone that it looks at
+		s := struct {
 			Period             int
 			Gamma, Cutoff, Low float64
-		}{o.Period, o.Gamma, o.Cutoff, o.Low}
+		}{o.Period, o.Gamma, o.Cutoff, o.Low} // of which a run has those that its process looks at
 		if err := json.Unmarshal(text, &s); err != nil {
 			return nil, "", fmt.Errorf("report: %s: settings: %w", filepath.Join(r.Dir, results.RunFile), err)
 		}

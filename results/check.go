@@ -144,8 +144,10 @@ func (r *Run) checkRows() (bad []error) {
 			x := row.Metric(m)
 			finite := !math.IsNaN(x.Value) && !math.IsInf(x.Value, 0)
 			switch {
-			case !x.Valid && m == metrics.TestAcc:
+			case !x.Valid && (m == metrics.TestAcc || r.Curve[0].Metric(m).Valid):
 				impossible(string(m), "missing", "a number")
+			case x.Valid && !r.Curve[0].Metric(m).Valid:
+				impossible(string(m), x.Value, "none, as in the first row")
 			case whole && !finite:
 				impossible(string(m), x.Value, "a finite number")
 			case m.IsPercent() && (x.Value < 0 || x.Value > 1):

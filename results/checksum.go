@@ -12,7 +12,8 @@ import (
 	"rollcall/results/files"
 )
 
-// Checksums are of the files of a run, by name: they find accidents, not forgers, who can write a checksum as well.
+// Checksums are of the files of a run, by name, and of run.json itself: they find accidents, not forgers, who can write a
+// checksum as well.
 type Checksums map[string]string
 
 const checksumKind = "sha256:"
@@ -60,6 +61,22 @@ func CurveChecksum(rows []CurveRow) (string, error) {
 	var text strings.Builder
 	err := files.WriteCSV(&text, timeless)
 	return checksumOf([]byte(text.String())), err
+}
+
+// infoChecksum returns the checksum of run.json's content, without its own and without the times, which no two runs have
+// alike. However it is written as JSON is the same.
+func infoChecksum(text []byte) (string, error) {
+	var tree map[string]any
+	if err := decodeJSON(text, &tree); err != nil {
+		return "", err
+	}
+	delete(tree, "started")
+	delete(tree, "finished")
+	if sums, ok := tree["checksums"].(map[string]any); ok {
+		delete(sums, RunFile)
+	}
+	whole, err := canonical(tree)
+	return checksumOf(whole), err
 }
 
 func checksumOf(text []byte) string {

@@ -78,7 +78,7 @@ type RunInfo struct {
 	GoVersion    string    `json:"go_version"`
 	Started      time.Time `json:"started"`
 	Finished     time.Time `json:"finished"`
-	Checksums    Checksums `json:"checksums"` // of the files beside it; set by [WriteRunInfo]
+	Checksums    Checksums `json:"checksums"` // of the files beside it, and of the rest of this; set by [WriteRunInfo]
 }
 
 // Revisions count how often the numbers of what made a run have changed.
@@ -108,6 +108,13 @@ func WriteRunInfo(path string, info RunInfo) error {
 	if err != nil && info.Status != RunFailed { // of which the file may be what failed
 		return err
 	}
+	text, err := json.Marshal(info)
+	if err == nil {
+		info.Checksums[RunFile], err = infoChecksum(text)
+	}
+	if err != nil {
+		return fmt.Errorf("results: %s: %w", path, err)
+	}
 	return files.WriteFile(path, func(w io.Writer) error {
 		out := json.NewEncoder(w)
 		out.SetEscapeHTML(false)
@@ -117,7 +124,8 @@ func WriteRunInfo(path string, info RunInfo) error {
 }
 
 // ReadRunInfo reads what [WriteRunInfo] wrote. Settings is then what encoding/json makes of them, a map as a rule, with
-// numbers as json.Number. Settings that do not have the hash written beside them are an error.
+// numbers as json.Number. Settings that do not have the hash written beside them are an error, and so is a file that is not
+// as it was written.
 func ReadRunInfo(path string) (RunInfo, error) {
 	text, err := files.ReadRegular(path)
 	if err != nil {
@@ -147,6 +155,13 @@ func decodeRunInfo(text []byte) (RunInfo, error) {
 	}
 	if want := hash(settings); info.SettingsHash != want {
 		return RunInfo{}, fmt.Errorf("settings_hash %q, want %q, the hash of the settings beside it", info.SettingsHash, want)
+	}
+	if info.Schema < Schema {
+		return info, nil
+	}
+	if want, err := infoChecksum(text); err != nil || info.Checksums[RunFile] != want {
+		return RunInfo{}, errors.Join(err, fmt.Errorf("checksum %q of its own, want %q: it was changed",
+			info.Checksums[RunFile], want))
 	}
 	return info, nil
 }

@@ -103,7 +103,7 @@ func FindRuns(ctx context.Context, folders ...string) (runs []Run, bad []error, 
 	return runs, slices.Concat(bad, doubles, RefuseTwins(runs)), nil
 }
 
-// RunFolders returns the folders below some that have a curve, each once, in order of names within each.
+// RunFolders returns the folders below some that have a curve or a run.json, each once, in order of names within each.
 func RunFolders(ctx context.Context, folders ...string) (dirs []string, err error) {
 	for _, folder := range folders {
 		info, err := os.Stat(folder)
@@ -114,22 +114,22 @@ func RunFolders(ctx context.Context, folders ...string) (dirs []string, err erro
 			return nil, fmt.Errorf("results: %s: a file, want a folder of runs", folder)
 		}
 	}
-	curves, err := filesNamed(ctx, CurveFile, folders)
-	for _, path := range curves {
+	found, err := filesNamed(ctx, folders, CurveFile, RunFile)
+	for _, path := range found {
 		dirs = append(dirs, filepath.Dir(path))
 	}
-	return dirs, err
+	return UniquePaths(dirs), err
 }
 
-// filesNamed returns the files of a name in folders and below, each once, in order of their paths within each folder. A
-// folder that is a link is followed; links below it are not.
-func filesNamed(ctx context.Context, name string, folders []string) (paths []string, err error) {
+// filesNamed returns what has one of the names in folders and below, each once, in order of their paths within each
+// folder: files, and whatever is there in place of one. A folder that is a link is followed; links below it are not.
+func filesNamed(ctx context.Context, folders []string, names ...string) (paths []string, err error) {
 	for _, folder := range folders {
 		err := fs.WalkDir(os.DirFS(folder), ".", func(path string, d fs.DirEntry, err error) error {
 			if err == nil {
 				err = ctx.Err()
 			}
-			if err == nil && d.Name() == name { // a folder of that name is read as well, and refused there
+			if err == nil && slices.Contains(names, d.Name()) {
 				paths = append(paths, filepath.Join(folder, filepath.FromSlash(path)))
 			}
 			return err
@@ -181,6 +181,9 @@ func ReadRunFolder(dir string) (r Run, bad []error) {
 		bad = append(bad, fmt.Errorf("results: %s: line 2: no row, want one at least", path))
 	}
 	info, err := ReadRunInfo(filepath.Join(dir, RunFile))
+	if _, none := os.Lstat(path); err == nil && errors.Is(none, fs.ErrNotExist) && info.Checksums[CurveFile] == "" {
+		bad = nil // it ended before its first row
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // unfinished
 	case err != nil:

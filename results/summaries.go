@@ -32,7 +32,7 @@ func (r *SummaryRow) CellKey() CellKey { return r.Cell.Key(r.Params) }
 func FindSummaries(
 	ctx context.Context, known map[CellKey]bool, folders ...string,
 ) (rows []SummaryRow, bad []error, err error) {
-	paths, err := filesNamed(ctx, SummaryFile, folders)
+	paths, err := filesNamed(ctx, folders, SummaryFile)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"rollcall/bench/settings"
 	"rollcall/results"
@@ -63,7 +64,7 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 		if kept > 0 {
 			Logf(p.Stderr, "%s: %s kept\n", tasks[i].Label, Count(kept, "finished run"))
 		}
-		all, err := together(done, decisions)
+		all, err := together(done, decisions, p.Keep.Mixed)
 		for _, r := range all.Diverged {
 			Logf(p.Stderr, "rollcall: %s: seed %d: %s\n", tasks[i].Label, r.Seed, r.Info.Error)
 		}
@@ -71,12 +72,17 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 	})
 }
 
-// together returns the runs of a cell as one; seeds with the same numbers are refused, all of them.
-func together(runs []results.Run, decisions bool) (all papers.Runs, err error) {
+// together returns the runs of a cell as one. Seeds with the same numbers are refused, all of them, and so are seeds that
+// are not alike, unless they are to be mixed.
+func together(runs []results.Run, decisions, mixed bool) (all papers.Runs, err error) {
 	if twins := results.RefuseTwins(runs); twins != nil {
 		return all, errors.Join(twins...)
 	}
 	for i := range runs {
+		if differ := runs[0].Likeness().Unlike(runs[i].Likeness()); differ != nil && !mixed {
+			return papers.Runs{}, fmt.Errorf("%s and %s are not alike: %s: want --mixed to take both, or --again to run them "+
+				"anew", runs[0].Dir, runs[i].Dir, strings.Join(differ, "; "))
+		}
 		if err := all.Add(&runs[i], decisions); err != nil {
 			return all, err
 		}

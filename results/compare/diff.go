@@ -105,8 +105,10 @@ func (a seedRuns) differences(b seedRuns, cells []results.CellKey) (differ []str
 			like.Checksum, other.Checksum = x.Info.DataChecksum, y.Info.DataChecksum
 			words := like.Unlike(other)
 			for _, v := range []struct{ what, a, b string }{
-				{"engine", x.Info.Engine, y.Info.Engine}, {"precision", x.Info.Precision, y.Info.Precision},
-				{"device", x.Info.Device, y.Info.Device}, {"version", x.Info.Version, y.Info.Version},
+				{"engine", x.Info.Engine, y.Info.Engine},
+				{"precision", x.Info.Precision, y.Info.Precision},
+				{"device", x.Info.Device, y.Info.Device},
+				{"version", x.Info.Version, y.Info.Version},
 			} {
 				if v.a != v.b {
 					words = append(words, fmt.Sprintf("%s %s and %s", v.what, v.a, v.b))

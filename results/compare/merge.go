@@ -153,7 +153,7 @@ func (m *Merging) choose(ctx context.Context, sources []string) (chosen []mergeR
 				continue
 			}
 			run, bad := results.ReadRunFolder(dir)
-			if refused = append(refused, bad...); run.Damaged {
+			if refused = append(refused, bad...); run.Damaged || len(run.Curve) == 0 {
 				continue
 			}
 			i, twice := at[place]
