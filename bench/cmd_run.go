@@ -72,6 +72,11 @@ OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the co
 
 func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine, keep run.Keep) error {
 	l := &run.Session{Machine: machine, Stderr: a.stderr}
+	release, err := x.Alone(ctx, l)
+	if err != nil {
+		return err
+	}
+	defer release()
 	if x.Dump == "" {
 		kept, err := x.Kept(ctx, l, x.Dir, keep)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,6 +22,26 @@ type Cell struct {
 	Availability string         `csv:"availability"` // stationary, sine, …
 	Clients      int            `csv:"clients"`      // N
 	Alpha        files.Optional `csv:"alpha"`        // Dirichlet parameter of the split; missing for other splits
+}
+
+// cellName is what a method, a data set, a table may be called. The name becomes part of the names of files, and stands in
+// pages and in CSV, where a spreadsheet takes what begins with = + - @ for a formula.
+var cellName = regexp.MustCompile(`^[\pL\pN(][\pL\pN ._+()-]*$`)
+
+// Named reports the first name of the cell that is none. Each may be missing.
+func (c Cell) Named() error {
+	return named("table", c.Table, "method", c.Method, "preset", c.Preset, "data", c.Data, "net", c.Net,
+		"availability", c.Availability)
+}
+
+// named takes columns and their texts.
+func named(columns ...string) error {
+	for i := 0; i < len(columns); i += 2 {
+		if text := columns[i+1]; text != "" && !cellName.MatchString(text) {
+			return fmt.Errorf("%s %q, want a name: a letter or a digit, then those, spaces and . _ + ( ) -", columns[i], text)
+		}
+	}
+	return nil
 }
 
 // CellKey names a cell across tables, which share runs: everything that decides what is computed, but for the seed. Its

@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -234,7 +235,8 @@ func withLine(path string, err error) error {
 // fits reports why a row cannot follow those before it in one curve.
 func fits(row CurveRow, before []CurveRow) error {
 	if len(before) == 0 {
-		return nil
+		params := strings.Join(row.Params.Names(), " ")
+		return cmp.Or(row.Named(), named("params", params, "engine", row.Engine, "precision", row.Precision, "version", row.Version))
 	}
 	first, last := before[0], before[len(before)-1]
 	if row.Cell != first.Cell || row.Params != first.Params || row.Seed != first.Seed {

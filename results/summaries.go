@@ -44,6 +44,10 @@ func FindSummaries(
 			if known[r.CellKey()] {
 				continue
 			}
+			if err := r.Named(); err != nil {
+				bad = append(bad, fmt.Errorf("results: %s: line %d: %w", file, lines[i], err))
+				continue
+			}
 			at, twice := first[r.Key()]
 			if !twice {
 				first[r.Key()] = len(rows)

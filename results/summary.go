@@ -1,6 +1,8 @@
 package results
 
 import (
+	"fmt"
+
 	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/stats"
@@ -68,7 +70,15 @@ const Mixed = "mixed"
 func WriteSummary(path string, rows []SummaryRow) error { return files.WriteCSVFile(path, rows) }
 
 // ReadSummary reads what [WriteSummary] wrote.
-func ReadSummary(path string) ([]SummaryRow, error) { return files.ReadCSVFile[SummaryRow](path) }
+func ReadSummary(path string) ([]SummaryRow, error) {
+	rows, err := files.ReadCSVFile[SummaryRow](path)
+	for i := range rows {
+		if err := rows[i].Named(); err != nil {
+			return nil, fmt.Errorf("results: %s: row %d: %w", path, i+1, err)
+		}
+	}
+	return rows, err
+}
 
 // Estimate puts a mean over seeds into the row.
 func (r *SummaryRow) Estimate(e stats.Estimate) {

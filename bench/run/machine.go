@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -176,17 +175,6 @@ func Writable(dir string) (leave func(), err error) {
 		return nil, fmt.Errorf("output folder %s: %w, want a folder that can be written to", dir, cause(err))
 	}
 	return leave, nil
-}
-
-// missing returns the folders of a path that are not there, the innermost first.
-func missing(dir string) (folders []string) {
-	for {
-		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
-			return folders
-		}
-		folders = append(folders, dir)
-		dir = filepath.Dir(dir)
-	}
 }
 
 // cause drops operation and path from an error of the os package, where the text around it says both.

@@ -92,6 +92,11 @@ func together(runs []results.Run, decisions, mixed bool) (all papers.Runs, err e
 
 // do finds the run or makes it, and reads it.
 func (r *seedRun) do(ctx context.Context, l *Session) error {
+	release, err := r.Alone(ctx, l)
+	if err != nil {
+		return err
+	}
+	defer release()
 	kept, err := r.earlier(ctx, l)
 	if err != nil {
 		return err

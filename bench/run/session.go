@@ -77,6 +77,9 @@ func (l *Session) OpenData(ctx context.Context, s *settings.Settings, seed uint3
 // notice says something that is worth saying once, however many sessions and runs it is true of. Lines with the same
 // key say the same.
 func (l *Session) notice(key, line string) {
+	if l.shared == nil {
+		l.shared = &sharedData{}
+	}
 	if l.shared.isNew(key) {
 		Logf(l.Stderr, "%s\n", line)
 	}

@@ -54,12 +54,35 @@ func (p *Pool) summary(t *papers.Table, cells []Cell) *folderSummary {
 	return s
 }
 
-// write reads the folder's runs, those alone that are new or have changed, and writes its summary.
+// write writes the summary of the folder's runs, and again if another process has finished one meanwhile, whose own
+// summary this one may have replaced.
 func (s *folderSummary) write(ctx context.Context) error {
-	dirs, err := results.RunFolders(ctx, s.dir)
-	if err != nil {
-		return err
+	for {
+		dirs, err := results.RunFolders(ctx, s.dir)
+		if err != nil {
+			return err
+		}
+		if err := results.WriteSummary(filepath.Join(s.dir, results.SummaryFile), s.rows(dirs)); err != nil {
+			return err
+		}
+		after, err := results.RunFolders(ctx, s.dir)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(after, s.finished) {
+			return nil
+		}
 	}
+}
+
+// finished reports whether the run in dir has ended since it was read.
+func (s *folderSummary) finished(dir string) bool {
+	at, err := stateOf(dir)
+	return err == nil && at[1] != s.read[dir].at[1]
+}
+
+// rows reads the runs, those alone that are new or have changed, and returns their summary.
+func (s *folderSummary) rows(dirs []string) []results.SummaryRow {
 	var runs []results.Run
 	var bad []error
 	for _, dir := range dirs {
@@ -92,7 +115,7 @@ func (s *folderSummary) write(ctx context.Context) error {
 		return len(s.places)
 	}
 	slices.SortStableFunc(rows, func(a, b results.SummaryRow) int { return cmp.Compare(place(a), place(b)) })
-	return results.WriteSummary(filepath.Join(s.dir, results.SummaryFile), rows)
+	return rows
 }
 
 // say says what goes wrong, once.
@@ -103,18 +126,23 @@ func (s *folderSummary) say(err error) {
 	}
 }
 
-// readFolder reads a run, or remembers it.
-func (s *folderSummary) readFolder(dir string) readRun {
-	var at [2]fileState
+// stateOf returns that of the curve and of run.json in a folder; a file that is not there has the zero value.
+func stateOf(dir string) (at [2]fileState, err error) {
 	for i, name := range []string{results.CurveFile, results.RunFile} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err == nil {
 			at[i] = fileState{info.ModTime(), info.Size()}
 		} else if !errors.Is(err, fs.ErrNotExist) {
-			at[i].time = time.Now() // to be read again, which says what is wrong
+			return at, err
 		}
 	}
-	if known, ok := s.read[dir]; ok && known.at == at {
+	return at, nil
+}
+
+// readFolder reads a run, or remembers it. One whose files cannot be looked at is read again, which says what is wrong.
+func (s *folderSummary) readFolder(dir string) readRun {
+	at, err := stateOf(dir)
+	if known, ok := s.read[dir]; ok && err == nil && known.at == at {
 		return known
 	}
 	run, bad := results.ReadRunFolder(dir)

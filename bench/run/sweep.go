@@ -98,7 +98,7 @@ func (w *Sweep) validate() error {
 			}
 		}
 	}
-	if w.Name == "" || w.Name == "run" || strings.HasPrefix(w.Name, ".") || strings.ContainsAny(w.Name, `/\:`) ||
+	if named := (results.Cell{Table: w.Name}).Named(); named != nil || w.Name == "" || w.Name == "run" || strings.HasPrefix(w.Name, ".") || strings.ContainsAny(w.Name, `/\:`) ||
 		slices.Contains(papers.TableNames(), w.Name) || slices.Contains(papers.FigureNames(), w.Name) {
 		return settings.Usagef("--name %q: want the name of a folder that is no table, figure or run", w.Name)
 	}
