@@ -18,7 +18,7 @@ HOST    := $(subst $() ,/,$(shell $(GO) env CGO_ENABLED GOOS GOARCH))
 TAGS    := $(if $(filter 1/linux/amd64 1/linux/arm64,$(HOST)),-tags=gpu)
 
 .DEFAULT_GOAL := help
-.PHONY: help env build test test-gpu gpu-kit race fuzz lint vuln fmt generate check-generated kernels check-kernels bench-cifar bench-svhn bench-cinic nightly clean
+.PHONY: help env build test test-long test-gpu gpu-kit race fuzz lint vuln fmt generate check-generated kernels check-kernels bench-cifar bench-svhn bench-cinic nightly clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ test: ## run the tests
 	$(if $(TAGS),$(GO) vet $(TAGS) ./...)
 	@$(if $(TAGS),command -v g++ >/dev/null,false) || echo 'rollcall: no g++ (or no cgo): the CUDA kernels are not tested, for want of the emulator' >&2
 	$(GO) test $(TAGS) -timeout 20m ./...
+
+test-long: ## run the tests, and those of minutes: every attack, killed sixty times
+	ROLLCALL_TEST_LONG=1 $(GO) test $(TAGS) -count=1 -timeout 120m ./...
 
 test-gpu: ## run the tests of the CUDA engine on the first GPU of this machine; they skip, saying why, where there is none
 	ROLLCALL_TEST_GPU=1 $(GO) test $(TAGS) -count=1 -v -timeout 60m ./nets/gpu/...

@@ -235,8 +235,12 @@ func withLine(path string, err error) error {
 // fits reports why a row cannot follow those before it in one curve.
 func fits(row CurveRow, before []CurveRow) error {
 	if len(before) == 0 {
-		params := strings.Join(row.Params.Names(), " ")
-		return cmp.Or(row.Named(), named("params", params, "engine", row.Engine, "precision", row.Precision, "version", row.Version))
+		for name := range row.Params.All() {
+			if !cellName.MatchString(name) {
+				return fmt.Errorf("params %q, want name=value;…", row.Params)
+			}
+		}
+		return cmp.Or(row.Named(), named("engine", row.Engine, "precision", row.Precision, "version", row.Version))
 	}
 	first, last := before[0], before[len(before)-1]
 	if row.Cell != first.Cell || row.Params != first.Params || row.Seed != first.Seed {
