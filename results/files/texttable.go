@@ -72,7 +72,7 @@ func (t TextTable) withoutEmpty() TextTable {
 func EscapeMarkdown(text string) string { return markdown.Replace(text) }
 
 var markdown = strings.NewReplacer(
-	"|", `\|`, "_", `\_`, "*", `\*`, "<", "&lt;", "[", `\[`, "`", "\\`", "\n", " ")
+	`\`, `\\`, "|", `\|`, "_", `\_`, "*", `\*`, "<", "&lt;", "[", `\[`, "`", "\\`", "\r", " ", "\n", " ")
 
 // OneLine joins the words of a text by single blanks.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
