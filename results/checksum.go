@@ -28,27 +28,26 @@ func OfFiles(digits string) string { return checksumKind + digits }
 // OfSeed: see [OfFiles].
 func OfSeed(digits string) string { return ofSeedKind + digits }
 
-// checksums returns those of the files that are in a run's folder.
-func checksums(dir string) (Checksums, error) {
-	sums := Checksums{}
+// checksums returns those of the files that are in a run's folder, as far as they can be read.
+func checksums(dir string) (sums Checksums, err error) {
+	sums = Checksums{}
 	curve, err := ReadCurve(filepath.Join(dir, CurveFile))
 	if err == nil {
 		sums[CurveFile], err = CurveChecksum(curve)
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
 	for _, name := range []string{DecisionsFile, ClientsFile} {
-		text, err := files.ReadRegular(filepath.Join(dir, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		text, broken := files.ReadRegular(filepath.Join(dir, name))
+		switch {
+		case broken == nil:
+			sums[name] = checksumOf(text)
+		case !errors.Is(broken, fs.ErrNotExist):
+			err = errors.Join(err, fmt.Errorf("results: %w", broken))
 		}
-		if err != nil {
-			return nil, fmt.Errorf("results: %w", err)
-		}
-		sums[name] = checksumOf(text)
 	}
-	return sums, nil
+	return sums, err
 }
 
 // CurveChecksum returns the checksum of a curve without its times, which no two runs have alike.

@@ -66,7 +66,8 @@ func TestSummaryOfRunsThatEndMeanwhile(t *testing.T) {
 	}
 	log := &onWrite{do: func() { finishedRun(t, out, 5) }} // when the damaged one is told: the others have been read then
 	p := &Pool{Sessions: []*Session{{Machine: Machine{Out: out}}}, Stderr: log}
-	if err := p.summary(&papers.Table{ID: "t"}, nil).write(t.Context()); err != nil {
+	table := papers.Sweep("t", "", nil, nil)
+	if err := p.summary(&table, nil).write(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := results.ReadSummary(filepath.Join(out, "t", results.SummaryFile))
