@@ -131,9 +131,14 @@ func TestLinkedFolder(t *testing.T) {
 		t.Errorf("sweep: %s, want all kept", o.stderr)
 	}
 	for _, args := range [][]string{
-		{"results", "list", "DIR"}, {"results", "verify", "DIR"}, {"results", "verify", "DIR", "--json"}, {"results", "diff", "DIR", out},
-		{"results", "export", "sweep", "DIR"}, {"results", "show", filepath.Base(filepath.Dir(filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json")))), "--out", "DIR"},
-		{"results", "merge", "DIR", "--out", filepath.Join(at, "DIR-all")}, {"report", "DIR", "--to", filepath.Join(at, "report-DIR")},
+		{"results", "list", "DIR"},
+		{"results", "verify", "DIR"},
+		{"results", "verify", "DIR", "--json"},
+		{"results", "diff", "DIR", out},
+		{"results", "export", "sweep", "DIR"},
+		{"results", "show", filepath.Base(filepath.Dir(filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json")))), "--out", "DIR"},
+		{"results", "merge", "DIR", "--out", filepath.Join(at, "DIR-all")},
+		{"report", "DIR", "--to", filepath.Join(at, "report-DIR")},
 	} {
 		var said [2]string
 		for i, dir := range []string{out, link} {

@@ -28,4 +28,3 @@ func TestCurveFile(t *testing.T) {
 		t.Errorf("%d rows, want 200 with round 199 the last", len(got))
 	}
 }
-

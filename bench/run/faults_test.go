@@ -270,7 +270,6 @@ func TestIsDiverged(t *testing.T) {
 	}
 }
 
-
 // onText calls a function when a text is written.
 type onText struct {
 	io.Writer

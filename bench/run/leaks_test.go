@@ -36,7 +36,6 @@ func TestSweepLeaks(t *testing.T) {
 	if testing.Short() {
 		seeds = 10
 	}
-	const most = 32 << 10
 	methods := []string{"fedawe", "mifa", "ca-fed", "fedar"}
 	runs := seeds * len(methods)
 	openFiles := func() int {
@@ -54,10 +53,10 @@ func TestSweepLeaks(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return int(m.HeapAlloc)
 	}
-	early := 0
+	heaps, files := map[int]int{}, map[int]int{}
 	measure := func(n int) {
-		if n == runs/4 {
-			early = heap()
+		if n == runs/4 || n == runs {
+			files[n], heaps[n] = openFiles(), heap()
 		}
 	}
 	out := t.TempDir()
@@ -82,8 +81,8 @@ func TestSweepLeaks(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := filepath.Glob(filepath.Join(out, "sweep", "*", "seed-*", results.RunFile))
-	if err != nil || len(found) != runs || early == 0 {
-		t.Fatalf("%v: %d runs, want %d, and %d bytes seen on the way", err, len(found), runs, early)
+	if err != nil || len(found) != runs || len(heaps) != 2 {
+		t.Fatalf("%v: %d runs, looked at %d times, want %d and 2", err, len(found), len(heaps), runs)
 	}
 	for range 100 { // a goroutine may be on its last line
 		if runtime.NumGoroutine() <= goroutines && openFiles() <= open {
@@ -98,10 +97,14 @@ func TestSweepLeaks(t *testing.T) {
 	if now := openFiles(); now > open {
 		t.Errorf("%d open files, want %d as before", now, open)
 	}
-	// A run leaves what the summary is made of, some 10 kB; its data set alone would be 100 kB, and its engine more.
-	late := heap()
-	if grown := (late - early) / (runs - runs/4); grown > most {
-		t.Errorf("%d bytes more with every run, want %d at most", grown, most)
+	// A run leaves what the summary is made of, some 10 kB; its data set alone would be 400 kB, and its engine more. What
+	// is under way is a few MiB, more or less.
+	between := runs - runs/4
+	if grown, most := heaps[runs]-heaps[runs/4], 4<<20+between*16<<10; grown > most {
+		t.Errorf("%d bytes more after %d more runs, want %d at most", grown, between, most)
 	}
-	t.Logf("heap: %d kB at run %d, %d kB after run %d", early>>10, runs/4, late>>10, runs)
+	if grown := files[runs] - files[runs/4]; grown > between/2 {
+		t.Errorf("%d more open files after %d more runs, want as many", grown, between)
+	}
+	t.Logf("heap: %d kB at run %d, %d kB at run %d", heaps[runs/4]>>10, runs/4, heaps[runs]>>10, runs)
 }
