@@ -32,8 +32,8 @@ func Folder(out, table string, s settings.Settings, seed uint32) string {
 	return filepath.Join(out, table, results.CellFolder(s.Cell(table), results.Hash(s)), fmt.Sprintf("seed-%d", seed))
 }
 
-// Do runs the experiment and writes curve.csv and run.json, those of a failed, diverged or interrupted run as well. The curve is
-// written anew with every evaluation, so that a killed run leaves its rows, but only run.json makes it a result.
+// Do runs the experiment and writes curve.csv and run.json, those of a failed, diverged or interrupted run as well. The
+// curve is written anew with every evaluation, so that a killed run leaves its rows, but only run.json makes it a result.
 func (x *Experiment) Do(ctx context.Context, l *Session, p progress) (rows []results.CurveRow, err error) {
 	started := time.Now()
 	if err := l.Open(ctx, &x.Settings, x.Seed); err != nil {

@@ -111,7 +111,8 @@ func TestCurveFileGoesOn(t *testing.T) {
 		t.Errorf("%v, %s, %d rows, want a complete run", bad, run.Status(), len(run.Curve))
 	}
 	said := log.String()
-	if strings.Count(said, "tries again") != 1 || strings.Count(said, "written again") != 1 || !strings.Contains(said, path) {
+	if strings.Count(said, "tries again") != 1 || strings.Count(said, "written again") != 1 ||
+		!strings.Contains(said, path) {
 		t.Errorf("log %q, want the trouble once, and its end", said)
 	}
 }
@@ -126,7 +127,8 @@ func TestCurveFileFails(t *testing.T) {
 		t.Errorf("%d rows, %v, want all of them and that the curve cannot be written", len(rows), err)
 	}
 	info, err := results.ReadRunInfo(filepath.Join(x.Dir, results.RunFile))
-	if err != nil || info.Status != results.RunFailed || !strings.Contains(info.Error, results.CurveFile) || info.Rounds != 6 {
+	if err != nil || info.Status != results.RunFailed || !strings.Contains(info.Error, results.CurveFile) ||
+		info.Rounds != 6 {
 		t.Errorf("%v: %s, %q, %d rounds, want it failed after 6", err, info.Status, info.Error, info.Rounds)
 	}
 	if said := log.String(); strings.Count(said, "tries again") != 1 {
@@ -236,38 +238,6 @@ func brokenLog(t *testing.T) *events.Log {
 		t.Fatal(err)
 	}
 	return log
-}
-
-// A run that diverged and could not be written has failed: it is no result to keep.
-func TestIsDiverged(t *testing.T) {
-	diverged := error(&divergedError{errors.New("loss NaN")})
-	for _, c := range []struct {
-		err  error
-		want bool
-	}{
-		{nil, false},
-		{diverged, true},
-		{fmt.Errorf("seed 3: %w", diverged), true},
-		{errors.Join(nil, errors.Join(diverged)), true},
-		{errors.New("no space left on device"), false},
-		{errors.Join(diverged, errors.New("no space left on device")), false},
-		{fmt.Errorf("seed 3: %w", errors.Join(diverged, context.Canceled)), false},
-	} {
-		if got := IsDiverged(c.err); got != c.want {
-			t.Errorf("%v: %t, want %t", c.err, got, c.want)
-		}
-	}
-
-	faster(t)
-	x, l, _ := tinyExperiment(t, "lr=1e30", "method=mifa")
-	obstructed(t, filepath.Join(x.Dir, results.CurveFile))
-	if _, err := x.Do(t.Context(), l, NewProgress(io.Discard, "")); err == nil || IsDiverged(err) {
-		t.Errorf("%v, want a failure", err)
-	}
-	info, err := results.ReadRunInfo(filepath.Join(x.Dir, results.RunFile))
-	if err != nil || info.Status != results.RunFailed {
-		t.Errorf("%v: %s, want failed", err, info.Status)
-	}
 }
 
 // onText calls a function when a text is written.

@@ -67,7 +67,8 @@ func TestSweepLeaks(t *testing.T) {
 	var cells []Cell
 	for _, method := range methods {
 		cells = append(cells, Cell{
-			Settings: tinySettings(t, "method="+method, "rounds=2"), Column: papers.Column{Data: "leaf", Availability: "stationary"},
+			Settings: tinySettings(t, "method="+method, "rounds=2"),
+			Column:   papers.Column{Data: "leaf", Availability: "stationary"},
 		})
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would close the files that nobody has closed

@@ -19,8 +19,8 @@ const (
 	tempSuffix = ".tmp"
 )
 
-// machine names this one in temporary names: a lock that is taken here may say nothing of those of another machine that
-// has the folder too.
+// machine names this one in temporary names: a lock that is taken here may say
+// nothing of those of another machine that has the folder too.
 var machine = sync.OnceValue(func() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -40,7 +40,7 @@ const staleAfter = 24 * time.Hour
 // removed from the folder first.
 func CreateTemp(dir string) (f *os.File, err error) {
 	sweep(dir)
-	for range 10 { // once, unless somebody sweeps the folder between the next two lines, every time
+	for range 10 { // one is enough, unless somebody sweeps the folder before the file is locked
 		path := filepath.Join(dir, tempPrefix+machine()+rand.Text()+tempSuffix)
 		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if err != nil {
