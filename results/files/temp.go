@@ -19,8 +19,8 @@ const (
 	tempSuffix = ".tmp"
 )
 
-// machine names this one in temporary names: a lock that is taken here may say
-// nothing of those of another machine that has the folder too.
+// machine names this one in temporary names: a lock that is taken here may say nothing of those of another machine that
+// has the folder too.
 var machine = sync.OnceValue(func() string {
 	name, err := os.Hostname()
 	if err != nil {
