@@ -166,8 +166,11 @@ func TestRunOnAlteredData(t *testing.T) {
 		kept      bool
 		more      []string
 	}{
-		{"first", black, false, nil}, {"again", black, true, nil}, {"another label", label, false, []string{"--again"}},
-		{"the first files", black, false, []string{"--again"}}, {"another label, mixed", label, true, []string{"--mixed"}},
+		{"first", black, false, nil},
+		{"again", black, true, nil},
+		{"another label", label, false, []string{"--again"}},
+		{"the first files", black, false, []string{"--again"}},
+		{"another label, mixed", label, true, []string{"--mixed"}},
 	} {
 		o := must(t, slices.Concat(run, []string{"--allow-altered", "--data-dir", c.dir}, c.more)...)
 		if strings.Contains(o.stdout, "kept") != c.kept {

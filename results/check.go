@@ -97,7 +97,7 @@ func (r *Run) checkSettings() (bad []error) {
 	}
 	check("method", r.Method, r.setting("method"))
 	check("preset", r.Preset, r.setting("preset"))
-	check("data", r.Cell.Data, r.setting("data"))
+	check("data", r.Data, r.setting("data"))
 	check("net", r.Net, r.setting("net"))
 	check("availability", r.Availability, r.setting("availability"))
 	check("clients", fmt.Sprint(r.Clients), r.setting("clients"))

@@ -25,7 +25,7 @@ const ofSeedKind = "seed-" + checksumKind
 // files; data that are made from the seed differ from one to the next.
 func OfFiles(digits string) string { return checksumKind + digits }
 
-// OfSeed: see [OfFiles].
+// OfSeed writes it of data that are made from the seed, see [OfFiles].
 func OfSeed(digits string) string { return ofSeedKind + digits }
 
 // checksums returns those of the files that are in a run's folder, as far as they can be read.

@@ -78,7 +78,7 @@ func FuzzMarkdown(f *testing.F) {
 func FuzzText(f *testing.F) {
 	f.Add("a", "héllo", "x y")
 	f.Fuzz(func(t *testing.T, a, b, c string) {
-		if !utf8.ValidString(a+b+c) {
+		if !utf8.ValidString(a + b + c) {
 			return
 		}
 		var out strings.Builder
