@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"rollcall/algos"
 	"rollcall/bench/settings"
@@ -36,6 +37,9 @@ func TestAttackNumbers(t *testing.T) {
 	}
 	if o := rollcall(t, "results", "verify", out); o.status != statusOK {
 		t.Errorf("verify: %s", o.stderr)
+	}
+	for _, path := range []string{"a;lr=7", "a\nb"} { // which would be settings of their own in params
+		oneLineError(t, rollcall(t, append(attackRun(out), "--availability", "trace", "--trace", path)...), statusUsage, "--trace")
 	}
 }
 
@@ -80,6 +84,33 @@ func TestAttackNames(t *testing.T) {
 			}
 			if after := filesBelow(t, top); len(after) != len(before) {
 				t.Errorf("%s %q: wrote %q", column, name, after)
+			}
+		}
+	}
+}
+
+// Rounds that no run has are looked at as fast as others, wherever a round is counted up to: in the tables' own metrics too.
+func TestAttackHugeRounds(t *testing.T) {
+	for round, status := range map[string]int{"2147483647": statusOK, "9223372036854775807": statusFailure, "-1": statusFailure} {
+		out := filepath.Join(t.TempDir(), "out")
+		c := &corrupt{t: t, out: out, dir: filepath.Join(out, "fedawe-8/x/seed-3")}
+		cell := results.Cell{
+			Table: "fedawe-8", Method: "fedawe", Preset: "code", Data: "svhn", Net: "cnn-svhn", Availability: "sine", Clients: 100,
+		}
+		rows := []results.CurveRow{{Cell: cell, Seed: 3}, {Cell: cell, Seed: 3, Round: 10}, {Cell: cell, Seed: 3, Round: 20}}
+		c.check(results.WriteCurve(c.path(results.CurveFile), rows))
+		c.put(-1, "alpha", "0.1")
+		c.put(-1, "test_acc", "0.5")
+		c.put(2, "round", round)
+		c.check(os.WriteFile(c.path(results.RunFile), []byte(`{"status":"complete","rounds":1,"settings":{},"settings_hash":"`+
+			results.Hash(map[string]any{})+`","seed":3}`), 0o666))
+		for _, line := range []string{
+			"results list OUT", "results compare fedawe-8 OUT", "results export fedawe-8 OUT", "report OUT --to OUT/page", "results diff OUT OUT",
+		} {
+			began := time.Now()
+			o := rollcall(t, strings.Fields(strings.ReplaceAll(line, "OUT", out))...)
+			if took := time.Since(began); o.status != status || took > 20*time.Second { // a loop over them takes minutes, or years
+				t.Errorf("round %s: %s: status %d after %v, want %d\n%s", round, line, o.status, took, status, o.stderr)
 			}
 		}
 	}

@@ -168,42 +168,54 @@ func (r *Run) checkRows() (bad []error) {
 	return bad
 }
 
+// mostRounds bounds the settings that count rounds, as flags do.
+const mostRounds = math.MaxInt32
+
+// rounds returns a setting that counts rounds.
+func (r *Run) rounds(name string) (int, error) {
+	text := r.setting(name)
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > mostRounds {
+		return 0, fmt.Errorf("settings: %s %q, want 1 … %d", name, text, mostRounds)
+	}
+	return n, nil
+}
+
 // checkRounds holds the rounds of the curve to the schedule that the settings say. A run that did not get to its end
 // has the first of them.
 func (r *Run) checkRounds() error {
-	rounds, err := strconv.Atoi(r.setting("rounds"))
+	rounds, err := r.rounds("rounds")
 	if err != nil {
-		return fmt.Errorf("settings: rounds %q, want a whole number", r.setting("rounds"))
+		return err
 	}
-	every, err := strconv.Atoi(r.setting("eval-every"))
-	if err != nil || every < 1 {
-		return fmt.Errorf("settings: eval-every %q, want a whole number from 1", r.setting("eval-every"))
+	every, err := r.rounds("eval-every")
+	if err != nil {
+		return err
 	}
-	last, err := strconv.Atoi(r.setting("eval-last"))
+	last, err := r.rounds("eval-last")
 	if err != nil {
 		last = 0 // none
 	}
 	if r.Info.Status == RunComplete && r.Info.Rounds != rounds {
 		return fmt.Errorf("complete after %d rounds, want the %d of the settings", r.Info.Rounds, rounds)
 	}
-	at := 0
-	for round := 0; round <= r.Info.Rounds; round++ {
-		if round > 0 && !Evaluated(round, rounds, every, last) {
-			continue
+	round := 0
+	for i, row := range r.Curve {
+		switch {
+		case i > 0 && round < rounds:
+			round = evaluatedAfter(round, rounds, every, last)
+		case i > 0:
+			return fmt.Errorf("round %d, want none after round %d, the last of the settings", row.Round, rounds)
 		}
-		if at == len(r.Curve) {
-			if r.Info.Status != RunComplete {
-				return nil // it ended before it was evaluated
-			}
-			return fmt.Errorf("ends before round %d, want it as well", round)
+		if row.Round != round {
+			return fmt.Errorf("round %d where round %d belongs, as often as the settings say", row.Round, round)
 		}
-		if found := r.Curve[at].Round; found != round {
-			return fmt.Errorf("round %d where round %d belongs, as often as the settings say", found, round)
+		if round > r.Info.Rounds {
+			return fmt.Errorf("round %d, want none after round %d, the last that %s knows of", round, r.Info.Rounds, RunFile)
 		}
-		at++
 	}
-	if at < len(r.Curve) {
-		return fmt.Errorf("round %d, want none after round %d, the last that %s knows of", r.Curve[at].Round, r.Info.Rounds, RunFile)
+	if r.Info.Status == RunComplete && round != rounds {
+		return fmt.Errorf("ends with round %d, want round %d as well", round, rounds)
 	}
 	return nil
 }

@@ -55,6 +55,15 @@ func Evaluated(round, rounds, every, last int) bool {
 	return round == rounds || round%every == 0 || last > 0 && round > rounds-ProtocolRounds && round%last == 0
 }
 
+// evaluatedAfter returns the first round after one, 0 … rounds − 1, that is [Evaluated].
+func evaluatedAfter(round, rounds, every, last int) int {
+	next := min(rounds, (round/every+1)*every)
+	if last > 0 {
+		next = min(next, (max(round, rounds-ProtocolRounds)/last+1)*last)
+	}
+	return next
+}
+
 // LastRounds returns the mean of a metric over the evaluated rounds among the last n rounds of one run (FedAWE's
 // protocol with n = [ProtocolRounds]): those after T−n, T being the highest round of the rows. The initial model is
 // none of them, and rows where the metric is missing do not count. Missing if there is none; NaN if a round diverged.

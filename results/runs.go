@@ -234,6 +234,9 @@ func withLine(path string, err error) error {
 
 // fits reports why a row cannot follow those before it in one curve.
 func fits(row CurveRow, before []CurveRow) error {
+	if row.Round < 0 || row.Round > mostRounds {
+		return fmt.Errorf("round %d, want 0 … %d", row.Round, mostRounds)
+	}
 	if len(before) == 0 {
 		for name := range row.Params.All() {
 			if !cellName.MatchString(name) {

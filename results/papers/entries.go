@@ -86,12 +86,16 @@ func aboutFirstRounds(int) string {
 
 // evaluatedEvery returns the first multiple of step at which all curves were evaluated all along.
 func evaluatedEvery(step int, curves [][]results.CurveRow) (every int, err error) {
-	for every = step; ; every += step {
-		_, err := results.FirstRound(curves, every, 1, metrics.TestAcc)
-		if last := curves[0][len(curves[0])-1].Round; err == nil || every > last {
-			return every, err
+	for _, r := range curves[0] { // it is evaluated itself
+		if every = r.Round; every > 0 && every%step == 0 {
+			if _, err = results.FirstRound(curves, every, 1, metrics.TestAcc); err == nil {
+				return every, nil
+			}
 		}
 	}
+	every = (curves[0][len(curves[0])-1].Round/step + 1) * step // of which there is none but the initial model's
+	_, err = results.FirstRound(curves, every, 1, metrics.TestAcc)
+	return every, err
 }
 
 // pairedT are the p-values of a paired t-test of the test accuracies against the reference's, by rounds and by seeds
