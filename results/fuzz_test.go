@@ -127,7 +127,6 @@ func FuzzRunFolder(f *testing.F) {
 		for _, c := range Cells([]Run{r, r}, false) {
 			_ = c.Status() + c.String() + c.Mark
 		}
-		_ = LastRounds(r.Curve, ProtocolRounds, metrics.TestAcc)
 		if r.Status() != RunComplete {
 			return
 		}
@@ -206,51 +205,6 @@ func FuzzSummary(f *testing.F) {
 }
 
 func FuzzBench(f *testing.F) { fuzzCSV(f, []BenchRow{{EvalMS: files.Some(0.5), GFLOPs: 0.5, Seed: 3}}) }
-
-// FuzzDecisions: importance comes of whatever is read.
-func FuzzDecisions(f *testing.F) {
-	path := filepath.Join(f.TempDir(), DecisionsFile)
-	fuzzRows(f, path, []DecisionRow{{Round: 1, Weight: 0.5}, {Round: 1, Client: 1}, {Round: 2}, {Round: 2, Client: 1, Weight: 2}},
-		func(t *testing.T) {
-			rows, err := ReadDecisions(path)
-			if err != nil {
-				return
-			}
-			if q, p := Importance(rows); len(q) != ClientsOf(rows) || len(p) != len(q) {
-				t.Errorf("%d and %d clients, want %d", len(q), len(p), ClientsOf(rows))
-			}
-		})
-}
-
-// FuzzClients: every statistic comes of whatever is read.
-func FuzzClients(f *testing.F) {
-	path := filepath.Join(f.TempDir(), ClientsFile)
-	fuzzRows(f, path, []ClientRow{{Pi: 0.5, N: 3, Accuracy: 0.5}, {Client: 1, Accuracy: 1}}, func(t *testing.T) {
-		rows, err := ReadClients(path)
-		for _, m := range metrics.OfClients {
-			if _, statisticErr := clientStatistic(rows, m); err == nil && (statisticErr == nil) != (len(rows) > 0) {
-				t.Errorf("%s of %d clients: %v", m, len(rows), statisticErr)
-			}
-		}
-	})
-}
-
-// fuzzRows puts texts under a path for read to read.
-func fuzzRows[T any](f *testing.F, path string, rows []T, read func(t *testing.T)) {
-	var good bytes.Buffer
-	if err := files.WriteCSV(&good, rows); err != nil {
-		f.Fatal(err)
-	}
-	f.Add(good.Bytes())
-	f.Add(good.Bytes()[:good.Len()/2])
-	f.Add(good.Bytes()[:bytes.IndexByte(good.Bytes(), '\n')+1])
-	f.Fuzz(func(t *testing.T, text []byte) {
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		read(t)
-	})
-}
 
 // FuzzParams: what is taken out and what is left are all there was.
 func FuzzParams(f *testing.F) {

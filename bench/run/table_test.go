@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"rollcall/results/protocol"
+
 	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/files"
@@ -55,7 +57,7 @@ func TestPairedEntries(t *testing.T) {
 	if p := behind[metrics.PRounds].Mean; !p.Valid || p.Value > 1e-100 {
 		t.Errorf("200 rounds 1 %% behind: p = %v, want next to nothing", p)
 	}
-	want, _ := results.SeedsTTest(made(0.01).Curves, made(0).Curves, results.ProtocolRounds)
+	want, _ := protocol.SeedsTTest(made(0.01).Curves, made(0).Curves, results.ProtocolRounds)
 	if p := behind[metrics.PSeeds].Mean; p != want || !(p.Value > 1e-8) {
 		t.Errorf("two seeds: p = %v, want %v", p, want)
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"rollcall/results/protocol"
+
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"rollcall/results"
@@ -164,8 +166,8 @@ func diffCell(k results.CellKey, m metrics.Metric, a, b map[uint32]*results.Run,
 		if b[seed] == nil {
 			continue
 		}
-		va := results.LastRounds(a[seed].Curve, results.ProtocolRounds, m)
-		vb := results.LastRounds(b[seed].Curve, results.ProtocolRounds, m)
+		va := protocol.LastRounds(a[seed].Curve, results.ProtocolRounds, m)
+		vb := protocol.LastRounds(b[seed].Curve, results.ProtocolRounds, m)
 		if va.Valid && vb.Valid {
 			x, y, d = append(x, va.Value), append(y, vb.Value), append(d, vb.Value-va.Value)
 		}

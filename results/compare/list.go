@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"rollcall/results/protocol"
+
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
@@ -102,7 +104,7 @@ func WriteCell(w io.Writer, c results.RunCell) error {
 		r := &c.Runs[i]
 		line := []string{fmt.Sprint(r.Seed), fmt.Sprint(r.Rounds()), string(r.Status())}
 		for _, m := range measured {
-			line = append(line, m.Words(results.LastRounds(r.Curve, results.ProtocolRounds, m), files.Optional{}, 1))
+			line = append(line, m.Words(protocol.LastRounds(r.Curve, results.ProtocolRounds, m), files.Optional{}, 1))
 		}
 		last := r.Curve[len(r.Curve)-1]
 		table.Lines = append(table.Lines,
@@ -111,7 +113,7 @@ func WriteCell(w io.Writer, c results.RunCell) error {
 	if curves := c.Complete(); len(curves) > 1 {
 		line := []string{"all", "", fmt.Sprintf("%d seeds", len(curves))}
 		for _, m := range measured {
-			e, err := results.OverSeeds(curves, results.ProtocolRounds, m)
+			e, err := protocol.OverSeeds(curves, results.ProtocolRounds, m)
 			if err != nil { // not measured
 				line = append(line, metrics.NoNumber)
 				continue

@@ -19,7 +19,7 @@ const (
 	TestAcc   Metric = "test_acc"
 
 	// The first rounds of FedAWE's Table 8: those in which a quarter, half, three quarters and all of a target test
-	// accuracy are reached, see [rollcall/results.FirstRound]. 0 is the initial model. Of an estimate with seeds but no
+	// accuracy are reached, see [rollcall/protocol.FirstRound]. 0 is the initial model. Of an estimate with seeds but no
 	// mean it says: never.
 	RoundsTo25  Metric = "rounds_to_25"
 	RoundsTo50  Metric = "rounds_to_50"
@@ -27,7 +27,7 @@ const (
 	RoundsTo100 Metric = "rounds_to_100"
 
 	// The numbers of CA-Fed's Table I, of the test accuracies of a run: the largest, the mean over all rounds, and the
-	// standard deviation over the second half of them, see [rollcall/results.OverTime].
+	// standard deviation over the second half of them, see [rollcall/protocol.OverTime].
 	TestAccMax  Metric = "test_acc_max"
 	TestAccMean Metric = "test_acc_mean"
 	TestAccStd  Metric = "test_acc_std"
@@ -42,7 +42,7 @@ const (
 	ClientAccBest10     Metric = "client_acc_best10"
 	ClientAccBest10Std  Metric = "client_acc_best10_std"
 
-	// The p-values of FedAR's Table 2, see [rollcall/results.RoundsTTest] and [rollcall/results.SeedsTTest].
+	// The p-values of FedAR's Table 2, see [rollcall/protocol.RoundsTTest] and [rollcall/protocol.SeedsTTest].
 	PRounds Metric = "p_rounds"
 	PSeeds  Metric = "p_seeds"
 )

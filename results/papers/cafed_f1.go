@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"rollcall/results/protocol"
+
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
@@ -59,7 +61,7 @@ type cafedCurveRow struct {
 // cafedCurveRows returns the rounds in which every seed has an accuracy, line by line.
 func cafedCurveRows(m Measured) (rows []cafedCurveRow, err error) {
 	for _, line := range m.Lines {
-		for _, x := range results.MeanCurve(line.Curves, metrics.TestAcc) {
+		for _, x := range protocol.MeanCurve(line.Curves, metrics.TestAcc) {
 			rows = append(rows, cafedCurveRow{line.Data, line.Series, line.Method, x.Round, x.N, x.Mean, x.Std})
 		}
 	}
@@ -119,7 +121,7 @@ func CAFedGroupRows(method string, seeds [][]results.DecisionRow) ([]CAFedGroupR
 		row := CAFedGroupRow{Method: method, Group: group, N: len(seeds)}
 		var sums []float64
 		for _, decisions := range seeds {
-			weights, _ := results.Importance(decisions)
+			weights, _ := protocol.Importance(decisions)
 			if weights == nil {
 				return nil, fmt.Errorf("results: importance: %s: no decisions, want some of every seed", method)
 			}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 
+	"rollcall/results/protocol"
+
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
@@ -64,7 +66,7 @@ type cafedBestRow struct {
 func cafedBestRows(m Measured) ([]cafedBestRow, error) {
 	type at struct {
 		line Line
-		mean results.RoundMean
+		mean protocol.RoundMean
 	}
 	rounds := map[int][]at{}
 	compared, last := 0, 0
@@ -73,7 +75,7 @@ func cafedBestRows(m Measured) ([]cafedBestRow, error) {
 			continue
 		}
 		compared++
-		for _, m := range results.MeanCurve(line.Curves, metrics.TestAcc) {
+		for _, m := range protocol.MeanCurve(line.Curves, metrics.TestAcc) {
 			rounds[m.Round], last = append(rounds[m.Round], at{line, m}), max(last, m.Round)
 		}
 	}

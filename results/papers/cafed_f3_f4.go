@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 
+	"rollcall/results/protocol"
+
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
@@ -64,7 +66,7 @@ var drawFinalAccuracy = drawn(finalRows, sweepFigure(map[string]string{
 func finalRows(m Measured) (rows []sweepRow, err error) {
 	axis := m.Figure.Axis
 	for _, line := range m.Lines {
-		means := results.MeanCurve(line.Curves, metrics.TestAcc)
+		means := protocol.MeanCurve(line.Curves, metrics.TestAcc)
 		if len(means) == 0 {
 			return nil, fmt.Errorf("results: %s at %s %g: no round that every seed was evaluated in, want one", line.Series,
 				axis, line.X)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"rollcall/results/protocol"
+
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/plot"
@@ -149,7 +151,7 @@ func CAFedImportanceRows(method string, seeds [][]results.DecisionRow) ([]CAFedI
 		if n != len(rows) {
 			return nil, fmt.Errorf("results: importance: %s: %d clients, want %d as in the first seed", method, n, len(rows))
 		}
-		weights, shares := results.Importance(decisions)
+		weights, shares := protocol.Importance(decisions)
 		there, taken := make([]int, n), make([]int, n)
 		for _, d := range decisions {
 			there[d.Client] += d.Active
@@ -211,7 +213,7 @@ func ofRunningMeans(draw func(m Measured) (Drawing, error)) func(m Measured) (Dr
 		for i := range m.Lines {
 			curves := make([][]results.CurveRow, len(m.Lines[i].Curves))
 			for k, curve := range m.Lines[i].Curves {
-				curves[k] = results.RunningMean(curve)
+				curves[k] = protocol.RunningMean(curve)
 			}
 			m.Lines[i].Curves = curves
 		}

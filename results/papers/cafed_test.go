@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/results/protocol"
+
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/files/filestest"
@@ -39,7 +41,7 @@ func TestCAFed1(t *testing.T) {
 }
 
 func TestImportance(t *testing.T) {
-	weights, shares := results.Importance(resultstest.Decisions())
+	weights, shares := protocol.Importance(resultstest.Decisions())
 	if weights[0] != 0.75 || weights[1] != 1 || math.Abs(shares[0]-3./7) > 1e-15 || math.Abs(shares[1]-4./7) > 1e-15 {
 		t.Errorf("weights %v, shares %v, want 0.75 1 and 3/7 4/7", weights, shares)
 	}

@@ -3,6 +3,8 @@ package papers
 import (
 	"math"
 
+	"rollcall/results/protocol"
+
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
@@ -34,7 +36,7 @@ type lossAndAccuracy struct {
 
 // lossesAndAccuracies returns the rounds in which every curve has both.
 func lossesAndAccuracies(curves [][]results.CurveRow) []lossAndAccuracy {
-	loss, acc := results.BothMeans(curves, metrics.TrainLoss, metrics.TestAcc)
+	loss, acc := protocol.BothMeans(curves, metrics.TrainLoss, metrics.TestAcc)
 	rows := make([]lossAndAccuracy, len(loss))
 	for i, l := range loss {
 		rows[i] = lossAndAccuracy{l.Round, l.N, l.Mean, l.Std, acc[i].Mean, acc[i].Std}

@@ -3,6 +3,8 @@ package papers
 import (
 	"fmt"
 
+	"rollcall/results/protocol"
+
 	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/stats"
@@ -21,7 +23,7 @@ type Entry struct {
 // deviation over the seeds.
 func accuracies() []Entry {
 	return estimates(func(runs Runs, m metrics.Metric) (stats.Estimate, error) {
-		return results.OverSeeds(runs.Curves, results.ProtocolRounds, m)
+		return protocol.OverSeeds(runs.Curves, results.ProtocolRounds, m)
 	}, metrics.TestAcc, metrics.TrainAcc)
 }
 
@@ -35,7 +37,7 @@ func aboutAccuracies(rounds int) string {
 // half of them, each averaged over the seeds (INFOCOM, Table I).
 func overTime() []Entry {
 	return estimates(func(runs Runs, m metrics.Metric) (stats.Estimate, error) {
-		return results.OverTime(runs.Curves, m)
+		return protocol.OverTime(runs.Curves, m)
 	}, metrics.TestAccMax, metrics.TestAccMean, metrics.TestAccStd)
 }
 
@@ -48,7 +50,7 @@ func aboutOverTime(int) string {
 // clientAccuracies are mean, spread, worst and best tenth of the accuracies of the clients (FedAR, Table 3).
 func clientAccuracies() []Entry {
 	return estimates(func(runs Runs, m metrics.Metric) (stats.Estimate, error) {
-		return results.ClientsOverSeeds(runs.Clients, m)
+		return protocol.ClientsOverSeeds(runs.Clients, m)
 	}, metrics.OfClients...)
 }
 
@@ -73,7 +75,7 @@ func firstRounds(every int, targets map[string]float64) []Entry {
 		}
 		quarters := 4 * row.Metric.Info().Target
 		row.N = len(runs.Curves)
-		row.Mean, err = results.FirstRound(runs.Curves, every, all*quarters/4, metrics.TestAcc)
+		row.Mean, err = protocol.FirstRound(runs.Curves, every, all*quarters/4, metrics.TestAcc)
 		return err
 	}, metrics.RoundsTo25, metrics.RoundsTo50, metrics.RoundsTo75, metrics.RoundsTo100)
 }
@@ -88,13 +90,13 @@ func aboutFirstRounds(int) string {
 func evaluatedEvery(step int, curves [][]results.CurveRow) (every int, err error) {
 	for _, r := range curves[0] { // it is evaluated itself
 		if every = r.Round; every > 0 && every%step == 0 {
-			if _, err = results.FirstRound(curves, every, 1, metrics.TestAcc); err == nil {
+			if _, err = protocol.FirstRound(curves, every, 1, metrics.TestAcc); err == nil {
 				return every, nil
 			}
 		}
 	}
 	every = (curves[0][len(curves[0])-1].Round/step + 1) * step // of which there is none but the initial model's
-	_, err = results.FirstRound(curves, every, 1, metrics.TestAcc)
+	_, err = protocol.FirstRound(curves, every, 1, metrics.TestAcc)
 	return every, err
 }
 
@@ -107,9 +109,9 @@ func pairedT() []Entry {
 			return nil
 		}
 		if row.Metric == metrics.PRounds {
-			row.Mean, err = results.RoundsTTest(reference.Curves, runs.Curves)
+			row.Mean, err = protocol.RoundsTTest(reference.Curves, runs.Curves)
 		} else {
-			row.Mean, err = results.SeedsTTest(reference.Curves, runs.Curves, results.ProtocolRounds)
+			row.Mean, err = protocol.SeedsTTest(reference.Curves, runs.Curves, results.ProtocolRounds)
 		}
 		return err
 	}, metrics.PRounds, metrics.PSeeds)

@@ -3,6 +3,8 @@ package papers
 import (
 	"fmt"
 
+	"rollcall/results/protocol"
+
 	"rollcall/results"
 	"rollcall/results/metrics"
 )
@@ -39,7 +41,7 @@ var drawFinalLossAndAccuracy = drawn(fedarFinalRows, sweepFigure(map[string]stri
 func fedarFinalRows(m Measured) (rows []sweepRow, err error) {
 	for _, metric := range []metrics.Metric{metrics.TrainLoss, metrics.TestAcc} {
 		for _, line := range m.Lines {
-			e, err := results.OverSeeds(line.Curves, results.ProtocolRounds, metric)
+			e, err := protocol.OverSeeds(line.Curves, results.ProtocolRounds, metric)
 			if err != nil {
 				return nil, fmt.Errorf("%s at %s %g: %w", line.Method, m.Figure.Axis, line.X, err)
 			}

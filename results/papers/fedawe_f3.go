@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"rollcall/results/protocol"
+
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
@@ -45,7 +47,7 @@ type fedaweF3Row struct {
 func fedaweF3Rows(m Measured) (rows []fedaweF3Row, err error) {
 	for _, line := range m.Lines {
 		p, gamma := numberOf(line, "p"), numberOf(line, "gamma")
-		train, test := results.BothMeans(line.Curves, metrics.TrainAcc, metrics.TestAcc)
+		train, test := protocol.BothMeans(line.Curves, metrics.TrainAcc, metrics.TestAcc)
 		for i := range train {
 			rows = append(rows, fedaweF3Row{
 				P: p, Gamma: gamma, Round: train[i].Round, N: train[i].N,

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"rollcall/results/protocol"
+
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
@@ -162,7 +164,7 @@ func curveRows(k results.CellKey, curves [][]results.CurveRow) (rows []curveRow)
 		{metrics.TrainAcc, func(r *curveRow) (mean, std *files.Optional) { return &r.TrainAcc, &r.TrainAccStd }},
 		{metrics.TrainLoss, func(r *curveRow) (mean, std *files.Optional) { return &r.TrainLoss, &r.TrainLossStd }},
 	} {
-		for _, p := range results.MeanCurve(curves, m.metric) {
+		for _, p := range protocol.MeanCurve(curves, m.metric) {
 			i, known := at[p.Round]
 			if !known {
 				i = len(rows)

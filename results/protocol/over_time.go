@@ -1,8 +1,9 @@
-package results
+package protocol
 
 import (
 	"fmt"
 
+	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/stats"
@@ -12,8 +13,8 @@ import (
 // the largest, of the initial model too; [TestAccMean], the mean over the evaluated rounds after it; [TestAccStd], the
 // sample standard deviation over those in the second half of the rounds. The paper looks at every round: evaluate as
 // often.
-func OverTime(runs [][]CurveRow, m metrics.Metric) (stats.Estimate, error) {
-	return overRuns(runs, m, func(i int, rows []CurveRow) (float64, error) {
+func OverTime(runs [][]results.CurveRow, m metrics.Metric) (stats.Estimate, error) {
+	return overRuns(runs, m, func(i int, rows []results.CurveRow) (float64, error) {
 		v := overTime(rows, m)
 		if !v.Valid {
 			return 0, fmt.Errorf("results: run %d of %d: %s of %d evaluations, want more of them",
@@ -24,7 +25,7 @@ func OverTime(runs [][]CurveRow, m metrics.Metric) (stats.Estimate, error) {
 }
 
 // overTime is OverTime of one run; missing where it has too few evaluations.
-func overTime(rows []CurveRow, m metrics.Metric) files.Optional {
+func overTime(rows []results.CurveRow, m metrics.Metric) files.Optional {
 	last := lastRound(rows)
 	var x []float64
 	for _, r := range rows {
@@ -45,8 +46,8 @@ func overTime(rows []CurveRow, m metrics.Metric) files.Optional {
 
 // RunningMean returns a curve with each test accuracy replaced by the mean of those of the rounds so far, the initial
 // model apart (INFOCOM, figure 3). Rows without one are left out, and the initial model's keeps its own.
-func RunningMean(rows []CurveRow) []CurveRow {
-	var out []CurveRow
+func RunningMean(rows []results.CurveRow) []results.CurveRow {
+	var out []results.CurveRow
 	sum, n := 0.0, 0
 	for _, r := range rows {
 		if !r.TestAcc.Valid {

@@ -1,16 +1,18 @@
-package results
+// Package protocol makes numbers of curves and of what else runs leave, as the papers' protocols have it.
+package protocol
 
 import (
 	"fmt"
 	"slices"
 
+	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )
 
 // BothMeans returns the mean curves of two metrics in the rounds in which both are there.
-func BothMeans(curves [][]CurveRow, a, b metrics.Metric) (as, bs []RoundMean) {
+func BothMeans(curves [][]results.CurveRow, a, b metrics.Metric) (as, bs []RoundMean) {
 	others := MeanCurve(curves, b)
 	for _, mean := range MeanCurve(curves, a) {
 		if i := slices.IndexFunc(others, func(o RoundMean) bool { return o.Round == mean.Round }); i >= 0 {
@@ -28,7 +30,7 @@ type RoundMean struct {
 
 // MeanCurve returns mean and standard deviation of a metric over the runs of one cell, ascending in the rounds in which
 // every run has it.
-func MeanCurve(curves [][]CurveRow, m metrics.Metric) (means []RoundMean) {
+func MeanCurve(curves [][]results.CurveRow, m metrics.Metric) (means []RoundMean) {
 	values := map[int][]float64{}
 	for _, rows := range curves {
 		for _, r := range rows {
@@ -46,28 +48,10 @@ func MeanCurve(curves [][]CurveRow, m metrics.Metric) (means []RoundMean) {
 	return means
 }
 
-// ProtocolRounds is how many last rounds an entry of FedAWE's tables is the mean over.
-const ProtocolRounds = 50
-
-// Evaluated reports whether a model is evaluated after a round, 1 … rounds: every so many rounds, and every last rounds
-// among the last [ProtocolRounds] (0: no oftener there), and after the last.
-func Evaluated(round, rounds, every, last int) bool {
-	return round == rounds || round%every == 0 || last > 0 && round > rounds-ProtocolRounds && round%last == 0
-}
-
-// evaluatedAfter returns the first round after one, 0 … rounds − 1, that is [Evaluated].
-func evaluatedAfter(round, rounds, every, last int) int {
-	next := min(rounds, (round/every+1)*every)
-	if last > 0 {
-		next = min(next, (max(round, rounds-ProtocolRounds)/last+1)*last)
-	}
-	return next
-}
-
 // LastRounds returns the mean of a metric over the evaluated rounds among the last n rounds of one run (FedAWE's
-// protocol with n = [ProtocolRounds]): those after T−n, T being the highest round of the rows. The initial model is
+// protocol with n = [results.ProtocolRounds]): those after T−n, T being the highest round of the rows. The initial model is
 // none of them, and rows where the metric is missing do not count. Missing if there is none; NaN if a round diverged.
-func LastRounds(rows []CurveRow, n int, m metrics.Metric) files.Optional {
+func LastRounds(rows []results.CurveRow, n int, m metrics.Metric) files.Optional {
 	last := lastRound(rows)
 	var x []float64
 	for _, r := range rows {
@@ -79,7 +63,7 @@ func LastRounds(rows []CurveRow, n int, m metrics.Metric) files.Optional {
 }
 
 // lastRound returns the highest round of the curves, which may have no rows.
-func lastRound(curves ...[]CurveRow) (last int) {
+func lastRound(curves ...[]results.CurveRow) (last int) {
 	for _, rows := range curves {
 		for _, r := range rows {
 			last = max(last, r.Round)
@@ -89,8 +73,8 @@ func lastRound(curves ...[]CurveRow) (last int) {
 }
 
 // OverSeeds returns mean and standard deviation over runs of [LastRounds] of each.
-func OverSeeds(runs [][]CurveRow, n int, m metrics.Metric) (stats.Estimate, error) {
-	return overRuns(runs, m, func(i int, rows []CurveRow) (float64, error) {
+func OverSeeds(runs [][]results.CurveRow, n int, m metrics.Metric) (stats.Estimate, error) {
+	return overRuns(runs, m, func(i int, rows []results.CurveRow) (float64, error) {
 		v := LastRounds(rows, n, m)
 		if !v.Valid {
 			return 0, fmt.Errorf("results: run %d of %d: no %s in its last %d rounds, want one at least",

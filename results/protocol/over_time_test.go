@@ -1,4 +1,4 @@
-package results_test
+package protocol_test
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/metrics"
+	"rollcall/results/protocol"
 	"rollcall/results/resultstest"
 )
 
@@ -24,18 +25,18 @@ func TestOverTime(t *testing.T) {
 		metrics.TestAccStd,
 		half / 2, half / math.Sqrt2,
 	}} {
-		got, err := results.OverTime(runs, c.m)
+		got, err := protocol.OverTime(runs, c.m)
 		// A few roundings of numbers below 1.
 		if err != nil || got.N != 2 || math.Abs(got.Mean-c.mean) > 1e-15 || math.Abs(got.Std.Value-c.std) > 1e-15 {
 			t.Errorf("%s: %+v, %v, want %g ± %g of 2", c.m, got, err, c.mean, c.std)
 		}
 	}
 	for _, runs := range [][][]results.CurveRow{nil, {resultstest.Accuracies(0.1, 0.2)}} {
-		if _, err := results.OverTime(runs, metrics.TestAccStd); err == nil {
+		if _, err := protocol.OverTime(runs, metrics.TestAccStd); err == nil {
 			t.Errorf("%d runs of at most one round: no error, want one", len(runs))
 		}
 	}
-	if got := results.RunningMean(resultstest.Accuracies(0.1, 0.25, 0.75, 0.5)); got[0].TestAcc.Value != 0.1 ||
+	if got := protocol.RunningMean(resultstest.Accuracies(0.1, 0.25, 0.75, 0.5)); got[0].TestAcc.Value != 0.1 ||
 		got[1].TestAcc.Value != 0.25 || got[2].TestAcc.Value != 0.5 || got[3].TestAcc.Value != 0.5 {
 		t.Errorf("running means %v, want 0.1 0.25 0.5 0.5", got)
 	}

@@ -1,10 +1,11 @@
-package results
+package protocol
 
 import (
 	"fmt"
 	"math"
 	"slices"
 
+	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/stats"
@@ -16,14 +17,14 @@ import (
 // threshold by rounding alone have reached it: three times 0.6 have 0.5999999999999999 as their mean.
 //
 // Every run must have the metric in every such round, or the answer could be too late: the others are an error.
-func FirstRound(curves [][]CurveRow, every int, threshold float64, m metrics.Metric) (first files.Optional, err error) {
+func FirstRound(curves [][]results.CurveRow, every int, threshold float64, m metrics.Metric) (first files.Optional, err error) {
 	means := MeanCurve(curves, m)
 	last := lastRound(curves...)
 	for round := 0; round <= last; round += every {
 		at := slices.IndexFunc(means, func(mean RoundMean) bool { return mean.Round == round })
 		if at < 0 {
-			lacking := slices.IndexFunc(curves, func(rows []CurveRow) bool {
-				return !slices.ContainsFunc(rows, func(r CurveRow) bool { return r.Round == round && r.Metric(m).Valid })
+			lacking := slices.IndexFunc(curves, func(rows []results.CurveRow) bool {
+				return !slices.ContainsFunc(rows, func(r results.CurveRow) bool { return r.Round == round && r.Metric(m).Valid })
 			})
 			return files.Optional{},
 				fmt.Errorf("results: first round: run %d of %d: no %s in round %d, want it every %d rounds up to %d",

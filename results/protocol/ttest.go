@@ -1,8 +1,9 @@
-package results
+package protocol
 
 import (
 	"fmt"
 
+	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/stats"
@@ -12,7 +13,7 @@ import (
 // of each seed the rounds after the initial model in which both were evaluated, all seeds together. Accuracies of one
 // run lean on each other from round to round, so that the test's p-values are far too small: [SeedsTTest] is the
 // sounder one.
-func RoundsTTest(ours, others [][]CurveRow) (files.Optional, error) {
+func RoundsTTest(ours, others [][]results.CurveRow) (files.Optional, error) {
 	var a, b []float64
 	for k := range ours {
 		at := map[int]float64{}
@@ -32,9 +33,9 @@ func RoundsTTest(ours, others [][]CurveRow) (files.Optional, error) {
 
 // SeedsTTest is [stats.PairedTTest] of two methods across the seeds, of each run's mean test accuracy in its last n
 // rounds. Missing for fewer than two seeds.
-func SeedsTTest(ours, others [][]CurveRow, n int) (files.Optional, error) {
+func SeedsTTest(ours, others [][]results.CurveRow, n int) (files.Optional, error) {
 	var x [2][]float64
-	for m, runs := range [][][]CurveRow{ours, others} {
+	for m, runs := range [][][]results.CurveRow{ours, others} {
 		for _, rows := range runs {
 			v := LastRounds(rows, n, metrics.TestAcc)
 			if !v.Valid {

@@ -1,9 +1,10 @@
-package results
+package protocol
 
 import (
 	"math"
 	"testing"
 
+	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/files/filestest"
 	"rollcall/results/metrics"
@@ -11,10 +12,10 @@ import (
 )
 
 // ramp has a row each `every` rounds up to t, test accuracy = round.
-func ramp(t, every int) []CurveRow {
-	var rows []CurveRow
+func ramp(t, every int) []results.CurveRow {
+	var rows []results.CurveRow
 	for r := 0; r <= t; r += every {
-		rows = append(rows, CurveRow{Round: r, TestAcc: files.Some(float64(r))})
+		rows = append(rows, results.CurveRow{Round: r, TestAcc: files.Some(float64(r))})
 	}
 	return rows
 }
@@ -27,7 +28,7 @@ func TestLastRounds(t *testing.T) {
 	diverged[9].TestAcc = files.Some(math.NaN())
 	for _, test := range []struct {
 		name string
-		rows []CurveRow
+		rows []results.CurveRow
 		n    int
 		want files.Optional
 	}{
@@ -51,24 +52,24 @@ func TestLastRounds(t *testing.T) {
 
 // FedAWE, appendix J: an entry is the mean over the last 50 rounds.
 func TestProtocolRounds(t *testing.T) {
-	if ProtocolRounds != 50 {
-		t.Errorf("entries are means over the last %d rounds, want 50", ProtocolRounds)
+	if results.ProtocolRounds != 50 {
+		t.Errorf("entries are means over the last %d rounds, want 50", results.ProtocolRounds)
 	}
 }
 
 func TestOverSeeds(t *testing.T) {
-	got, err := OverSeeds([][]CurveRow{ramp(5, 1), ramp(9, 1), ramp(7, 1)}, 50, metrics.TestAcc) // means 3, 5, 4
+	got, err := OverSeeds([][]results.CurveRow{ramp(5, 1), ramp(9, 1), ramp(7, 1)}, 50, metrics.TestAcc) // means 3, 5, 4
 	if err != nil || !filestest.Near(got.Mean, 4) || !filestest.SameOptional(got.Std, files.Some(1)) || got.N != 3 {
 		t.Errorf("three seeds: got %+v, %v, want 4 ± 1, n=3", got, err)
 	}
-	got, err = OverSeeds([][]CurveRow{ramp(5, 1)}, 50, metrics.TestAcc)
+	got, err = OverSeeds([][]results.CurveRow{ramp(5, 1)}, 50, metrics.TestAcc)
 	if err != nil || got != (stats.Estimate{Mean: 3, N: 1}) {
 		t.Errorf("one seed: got %+v, %v, want 3 without std, n=1", got, err)
 	}
 	if _, err := OverSeeds(nil, 50, metrics.TestAcc); err == nil {
 		t.Error("no seed: got no error, want one")
 	}
-	_, err = OverSeeds([][]CurveRow{ramp(5, 1), ramp(0, 1)}, 50, metrics.TestAcc)
+	_, err = OverSeeds([][]results.CurveRow{ramp(5, 1), ramp(0, 1)}, 50, metrics.TestAcc)
 	if want := "results: run 2 of 2: no test_acc in its last 50 rounds, want one at least"; err == nil ||
 		err.Error() != want {
 		t.Errorf("run without rounds: got %v, want %s", err, want)
@@ -77,14 +78,14 @@ func TestOverSeeds(t *testing.T) {
 
 // Round by round all pairs count, seed by seed the means of the last rounds do; the initial model never.
 func TestCurveTTests(t *testing.T) {
-	curve := func(acc ...float64) (rows []CurveRow) {
+	curve := func(acc ...float64) (rows []results.CurveRow) {
 		for round, v := range acc {
-			rows = append(rows, CurveRow{Round: round, TestAcc: files.Some(v)})
+			rows = append(rows, results.CurveRow{Round: round, TestAcc: files.Some(v)})
 		}
 		return rows
 	}
-	ours := [][]CurveRow{curve(0.9, 0.2, 0.4), curve(0.9, 0.3, 0.5)}
-	others := [][]CurveRow{curve(0.1, 0.1, 0.2), curve(0.1, 0.2, 0.2)}
+	ours := [][]results.CurveRow{curve(0.9, 0.2, 0.4), curve(0.9, 0.3, 0.5)}
+	others := [][]results.CurveRow{curve(0.1, 0.1, 0.2), curve(0.1, 0.2, 0.2)}
 	p, err := RoundsTTest(ours, others)
 	want, _ := stats.PairedTTest([]float64{0.2, 0.4, 0.3, 0.5}, []float64{0.1, 0.2, 0.2, 0.2})
 	if err != nil || p != want {

@@ -1,0 +1,48 @@
+package protocol
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"rollcall/results"
+	"rollcall/results/metrics"
+	"rollcall/results/stats"
+)
+
+// clientStatistic returns one of [metrics.OfClients] of the clients of one run. Spreads are over all clients there are,
+// with n in the denominator: the paper prints 18.1 and 325, 13.6 and 182.5, 20.7 and 432.5, 18.0 and 321.6. A tenth is
+// rounded, but one client at least.
+func clientStatistic(rows []results.ClientRow, m metrics.Metric) (float64, error) {
+	if len(rows) == 0 {
+		return 0, fmt.Errorf("results: %s: no clients, want one at least", m)
+	}
+	x := make([]float64, len(rows))
+	for i, r := range rows {
+		x[i] = r.Accuracy
+	}
+	slices.Sort(x)
+	tenth := max(1, int(math.Round(float64(len(x))/10)))
+	switch m {
+	case metrics.ClientAccWorst10, metrics.ClientAccWorst10Std:
+		x = x[:tenth]
+	case metrics.ClientAccBest10, metrics.ClientAccBest10Std:
+		x = x[len(x)-tenth:]
+	}
+	mean, variance := stats.Mean(x).Value, 0.0
+	for _, v := range x {
+		variance += (v - mean) * (v - mean) / float64(len(x))
+	}
+	switch m {
+	case metrics.ClientAccMean, metrics.ClientAccWorst10, metrics.ClientAccBest10:
+		return mean, nil
+	case metrics.ClientAccStd, metrics.ClientAccWorst10Std, metrics.ClientAccBest10Std:
+		return math.Sqrt(variance), nil
+	}
+	return variance, nil // ClientAccVar
+}
+
+// ClientsOverSeeds returns mean and standard deviation over runs of [clientStatistic].
+func ClientsOverSeeds(runs [][]results.ClientRow, m metrics.Metric) (stats.Estimate, error) {
+	return overRuns(runs, m, func(_ int, rows []results.ClientRow) (float64, error) { return clientStatistic(rows, m) })
+}
