@@ -41,7 +41,7 @@ func TestDivergedSeed(t *testing.T) {
 	for _, r := range rows {
 		n, status, reason := "3", "ok", ""
 		if r["method"] == "mifa" {
-			n, status, reason = "2", "diverged", "1 of 3 seeds: seed 4: "
+			n, status, reason = "2", "diverged", "1 diverged: seed 4: "
 		}
 		if r["n"] != n || r["status"] != status || !strings.HasPrefix(r["error"], reason) || r["mean"] == "" {
 			t.Errorf("%v, want %s, the mean of %s, %q", r, status, n, reason)
@@ -98,7 +98,7 @@ func TestDivergedSeed(t *testing.T) {
 		must(t, "report", out)
 		into := filepath.Join(t.TempDir(), "all")
 		must(t, "results", "merge", out, "--out", into)
-		if merged := contents(t, filepath.Join(into, "sweep", results.SummaryFile)); strings.Count(merged, "1 of 3 seeds: seed 4: ") != 2 {
+		if merged := contents(t, filepath.Join(into, "sweep", results.SummaryFile)); strings.Count(merged, "1 diverged: seed 4: ") != 2 {
 			t.Errorf("merged: %s, want mifa's rows as diverged", merged)
 		}
 	})

@@ -2,9 +2,7 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,9 +24,13 @@ type Keep struct {
 
 // revisions are those of what makes a run, on an engine of some revision.
 func revisions(s *settings.Settings, engine int) results.Revisions {
+	split := s.Split
+	if s.SplitAway() {
+		split = "" // the data come cut
+	}
 	return results.Revisions{
 		Method: algos.Revision(s.Method), Process: availability.Revision(s.Availability),
-		Data: datasets.Revision(s.Data, s.Split), Net: nets.Revision(s.Net), Engine: engine,
+		Data: datasets.Revision(s.Data, split), Net: nets.Revision(s.Net), Engine: engine,
 	}
 }
 
@@ -41,8 +43,8 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 	if keep.Again {
 		return nil, nil //nolint:nilnil // no run, and nothing wrong
 	}
-	if _, err := os.Stat(filepath.Join(dir, results.RunFile)); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // likewise
+	if _, err := os.Stat(filepath.Join(dir, results.RunFile)); err != nil {
+		return nil, nil //nolint:nilerr,nilnil // likewise; of a folder that cannot be used who writes there says so
 	}
 	run, bad := results.ReadRunFolder(dir)
 	if run.Info != nil && run.Info.SettingsHash != results.Hash(x.Settings) {
