@@ -17,6 +17,7 @@ import (
 type Task struct {
 	Settings settings.Settings
 	Label    string
+	Own      bool // its runs have to stand in the folder of the table; those of others are copied there
 }
 
 // seedRun is one run of a cell, found or made.
@@ -24,6 +25,7 @@ type seedRun struct {
 	Experiment
 	label     string
 	decisions bool
+	own       bool
 	pool      *Pool
 
 	run  results.Run
@@ -41,7 +43,8 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 			dir := Folder(p.Sessions[0].Machine.Out, table, t.Settings, seed)
 			r := &seedRun{
 				Experiment: Experiment{Table: table, Settings: t.Settings, Seed: seed, Dir: dir, Clients: decisions},
-				label:      fmt.Sprintf("%s seed %d", t.Label, seed), decisions: decisions, pool: p,
+				label:      fmt.Sprintf("%s seed %d", t.Label, seed), decisions: decisions, own: t.Own,
+				pool: p,
 			}
 			runs[i], jobs[i] = append(runs[i], r), append(jobs[i], &Job{Run: dir, Do: r.do})
 		}
@@ -115,8 +118,7 @@ func (r *seedRun) do(ctx context.Context, l *Session) error {
 	return errors.Join(bad...)
 }
 
-// earlier returns the finished run with the same settings and seed, of whichever table; nil if there is none. One of
-// another table is copied into this one's folder, which has all its runs then.
+// earlier returns the finished run with the same settings and seed, of whichever table; nil if there is none.
 func (r *seedRun) earlier(ctx context.Context, l *Session) (*results.Run, error) {
 	out, keep := l.Machine.Out, r.pool.Keep
 	if _, made := r.pool.made.Load(r.Dir); made {
@@ -144,7 +146,7 @@ func (r *seedRun) earlier(ctx context.Context, l *Session) (*results.Run, error)
 		if run == nil {
 			continue
 		}
-		if dir != r.Dir {
+		if dir != r.Dir && r.own {
 			return results.Adopt(run, r.Dir, r.Table)
 		}
 		return run, nil

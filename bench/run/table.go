@@ -90,7 +90,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 	for n, i := range order {
 		place := fmt.Sprintf("[%d/%d]", n+1, len(cells))
 		tasks = append(tasks, Task{
-			Settings: cells[i].Settings, Label: cellLabel(place, cells[i].Settings, cells[i].Column),
+			Settings: cells[i].Settings, Label: cellLabel(place, cells[i].Settings, cells[i].Column), Own: true,
 		})
 	}
 	err := p.Seeds(ctx, t.ID, tasks, t.Seeds, false, func(n int, runs papers.Runs, failed error) error {
