@@ -28,7 +28,8 @@ type docsLine struct{ command, instead string }
 
 // docsBefore makes what the commands of a page read and none in front of them writes.
 var docsBefore = map[string][]string{
-	"README.md": {"rollcall run --data leaf --out more" + docsTrain},
+	"README.md":       {"rollcall run --data leaf --out more" + docsTrain},
+	"docs/results.md": {"rollcall run --data leaf" + docsTrain},
 	"examples of --help": {
 		"rollcall table fedawe-2" + docsFedAWE,
 		"rollcall table fedawe-2 --preset paper --out out-paper" + docsFedAWE,
@@ -83,6 +84,7 @@ var docsShort = []docsLine{
 	{"rollcall figure FIGURE", "rollcall figure cafed-i1" + docsTable},
 	{"rollcall sweep", "+ --methods fedawe,ca-fed --availability markov" + docsSweep},
 	{"rollcall results compare TABLE DIR", "rollcall results compare cafed-1 out"},
+	{"rollcall results verify DIR", "rollcall results verify out"},
 	{"rollcall results diff A B", "rollcall results diff out/sweep out/sweep"},
 	{"rollcall results merge OUT… --out ALL", "rollcall results merge out more --out all"},
 	{"rollcall results export TABLE DIR", "rollcall results export cafed-1 out"},
