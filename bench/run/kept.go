@@ -70,8 +70,8 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 	info := run.Info
 	is, would := info.Likeness(), info.Likeness()
 	would.Schema, would.Revisions = results.Schema, revisions(&x.Settings, engine)
-	if differ := would.Unlike(is); differ != nil {
-		Logf(l.Stderr, "%s: here and there %s: runs anew\n", dir, differ[0])
+	if differ := is.Unlike(would); differ != nil {
+		Logf(l.Stderr, "%s: %s, there and here: runs anew\n", dir, differ[0])
 		return nil, nil //nolint:nilnil // its numbers are not those of this program
 	}
 	would.Numerics = numerics
@@ -82,11 +82,11 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 		would.Checksum = l.checksum(&x.Settings)
 		is.Checksum = info.DataChecksum
 	}
-	if differ := would.Unlike(is); differ != nil && !keep.Mixed {
+	if differ := is.Unlike(would); differ != nil && !keep.Mixed {
 		if dir != x.Dir {
 			return nil, nil //nolint:nilnil // this one has room of its own
 		}
-		return nil, fmt.Errorf("%s: a finished run, but here and there %s: want --mixed to take it, --again to run it "+
+		return nil, fmt.Errorf("%s: a finished run of %s, there and here: want --mixed to take it, --again to run it "+
 			"anew, or another --out", dir, differ[0])
 	}
 	if info.Version != Version() {
