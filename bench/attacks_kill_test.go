@@ -53,6 +53,9 @@ func withoutTemps(tree map[string]string) map[string]string {
 // Killed at random, once to three times, and repeated: the same files as of a command that nobody disturbed.
 func TestAttackKilled(t *testing.T) {
 	trials := 2
+	if testing.Short() {
+		t.Skip("the race detector sees one process alone, and -short is for it")
+	}
 	if longAttacks {
 		trials = 60
 	}
@@ -66,6 +69,7 @@ func TestAttackKilled(t *testing.T) {
 	} {
 		name := strings.Join(strings.Fields(line)[:2], " ")
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			top := t.TempDir()
 			finished := filepath.Join(top, "finished")
 			if strings.Contains(line, "FINISHED") {
