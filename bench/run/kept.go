@@ -43,7 +43,7 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 	if keep.Again {
 		return nil, nil //nolint:nilnil // no run, and nothing wrong
 	}
-	if _, err := os.Stat(filepath.Join(dir, results.RunFile)); err != nil {
+	if _, err := os.Lstat(filepath.Join(dir, results.RunFile)); err != nil {
 		return nil, nil //nolint:nilerr,nilnil // likewise; of a folder that cannot be used who writes there says so
 	}
 	run, bad := results.ReadRunFolder(dir)
