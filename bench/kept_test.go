@@ -1,0 +1,101 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rollcall/results"
+	"rollcall/results/resultstest"
+)
+
+// doctored writes the runs below out anew as if they had come about otherwise, with checksums that are right.
+func doctored(t *testing.T, out string, change func(info *results.RunInfo, row *results.CurveRow)) {
+	t.Helper()
+	runs, bad, err := results.FindRuns(t.Context(), out)
+	if err != nil || len(bad) > 0 || len(runs) == 0 {
+		t.Fatalf("%d runs, %v, %v, want some", len(runs), bad, err)
+	}
+	for _, r := range runs {
+		for i := range r.Curve {
+			change(r.Info, &r.Curve[i])
+		}
+		if err := results.WriteCurve(filepath.Join(r.Dir, results.CurveFile), r.Curve); err != nil {
+			t.Fatal(err)
+		}
+		resultstest.Sign(t, r.Dir, *r.Info)
+	}
+}
+
+// What was computed by other code, on other engines or from other data is not taken for what would be computed now.
+func TestKeptRuns(t *testing.T) {
+	revision := func(of func(r *results.Revisions) *int) func(*results.RunInfo, *results.CurveRow) {
+		return func(info *results.RunInfo, _ *results.CurveRow) { *of(&info.Revisions) = 77 }
+	}
+	for name, c := range map[string]struct {
+		change func(info *results.RunInfo, row *results.CurveRow)
+		said   string
+		kept   bool
+		status int
+	}{
+		"as it is": {func(*results.RunInfo, *results.CurveRow) {}, "1 finished run kept", true, statusOK},
+		"another version": {
+			func(info *results.RunInfo, row *results.CurveRow) { info.Version, row.Version = "v0.1", "v0.1" },
+			"finished runs of rollcall v0.1 are kept, this is devel (--again runs them anew)", true, statusOK,
+		},
+		"another device": {
+			func(info *results.RunInfo, row *results.CurveRow) {
+				info.Device, info.Engine, row.Engine = "another", "cpu-avx512", "cpu-avx512"
+			},
+			"1 finished run kept", true, statusOK,
+		},
+		"method":  {revision(func(r *results.Revisions) *int { return &r.Method }), "method revision 77 and 1, there and here: runs anew", false, statusOK},
+		"process": {revision(func(r *results.Revisions) *int { return &r.Process }), "process revision 77 and 1, there and here: runs anew", false, statusOK},
+		"data":    {revision(func(r *results.Revisions) *int { return &r.Data }), "data revision 77 and ", false, statusOK},
+		"net":     {revision(func(r *results.Revisions) *int { return &r.Net }), "net revision 77 and 1, there and here: runs anew", false, statusOK},
+		"engine":  {revision(func(r *results.Revisions) *int { return &r.Engine }), "engine revision 77 and 1, there and here: runs anew", false, statusOK},
+		"numerics": {
+			func(info *results.RunInfo, row *results.CurveRow) {
+				info.Numerics, info.Engine, row.Engine = "cuda-sm90-tf32", "cuda-sm90", "cuda-sm90"
+			},
+			"want --mixed to take it, --again to run it anew, or another --out", true, statusFailure,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := t.TempDir()
+			line := []string{
+				"sweep", "--methods", "mifa", "--data", "leaf", "--clients", "4", "--rounds", "2", "--eval-every", "1",
+				"--local-steps", "1", "--batch", "4", "--seeds", "3", "--device", "cpu", "--out", out,
+			}
+			must(t, line...)
+			doctored(t, out, c.change)
+			must(t, "results", "verify", out)
+			path := only(t, out, "sweep/*/seed-3/run.json")
+			before := contents(t, path)
+			o := rollcall(t, line...)
+			if o.status != c.status || !strings.Contains(o.stderr, c.said) {
+				t.Errorf("status %d, %q, want %d and %q", o.status, o.stderr, c.status, c.said)
+			}
+			if kept := contents(t, path) == before; kept != c.kept {
+				t.Errorf("the run is kept: %t, want %t", kept, c.kept)
+			}
+			if c.status == statusOK {
+				return
+			}
+			mixed := must(t, append(line, "--mixed", "--seeds", "4")...)
+			if !strings.Contains(mixed.stdout, "[mixed: cpu-") || !strings.Contains(mixed.stdout, "and cuda-sm90-tf32]") {
+				t.Errorf("--mixed: %s\nwant what is mixed", mixed.stdout)
+			}
+			_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
+			for _, r := range rows {
+				if r["status"] != "mixed" || r["n"] != "2" || r["numerics"] != "mixed" || r["engine"] != "mixed" {
+					t.Errorf("%v, want two seeds, mixed", r)
+				}
+			}
+			must(t, append(line, "--again")...)
+			if contents(t, path) == before {
+				t.Error("--again: the run is kept, want it anew")
+			}
+		})
+	}
+}
