@@ -5,36 +5,12 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 )
-
-// childArgs holds the command line of a child of this test, a line for each argument.
-const childArgs = "ROLLCALL_TEST_CHILD_ARGS"
-
-// TestChild is a rollcall of its own process, for tests that kill it.
-func TestChild(t *testing.T) {
-	args := os.Getenv(childArgs)
-	if args == "" {
-		t.Skip("only as a child of other tests")
-	}
-	os.Exit(execute(strings.Split(args, "\n"), os.Stdout, os.Stderr))
-}
-
-// child starts a rollcall of its own process.
-func child(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run", "^TestChild$")
-	cmd.Env = append(os.Environ(), childArgs+"="+strings.Join(args, "\n"))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return cmd
-}
 
 // Kill -9 at any moment, of runs that write all the time, leaves nothing that the next run does not clear away, and
 // nothing that the other commands stumble over.
@@ -53,7 +29,10 @@ func TestKilled(t *testing.T) {
 	}
 	left, unfinished := 0, 0
 	for k := range kills {
-		cmd := child(t, append(args, "--again")...)
+		cmd := process(t, append(args, "--again")...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
 		time.Sleep(time.Duration(150+37*k%400) * time.Millisecond)
 		_ = cmd.Process.Kill()
 		if cmd.Wait() != nil {
