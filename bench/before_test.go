@@ -47,4 +47,14 @@ func TestRunsOfBefore(t *testing.T) {
 		t.Errorf("results export:\n%s\nwant the runs of before marked", text)
 	}
 	must(t, "report", out)
+	// What can be told of a damaged one is told.
+	curve := only(t, out, "run/ca-fed_leaf_markov_8604aeecc7/seed-3/curve.csv")
+	text := strings.TrimSuffix(contents(t, curve), "\n")
+	if err := os.WriteFile(curve, []byte(text[:strings.LastIndex(text, "\n")+1]), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	o = rollcall(t, "results", "verify", out)
+	if o.status != statusFailure || !strings.Contains(o.stderr, curve+": ends with round 1, want round 2") {
+		t.Errorf("without its last row: status %d, %q, want it named", o.status, o.stderr)
+	}
 }

@@ -25,8 +25,11 @@ func (r *Run) check() (bad []error) {
 	for _, err := range r.checkRows() {
 		add(CurveFile, err)
 	}
-	if r.Info.Schema < Schema {
-		return bad // nothing to hold the rest to
+	if r.Info.Schema < Schema { // nothing to hold the rest to
+		if r.Info.Status == RunComplete && len(r.Curve) > 0 && r.Rounds() != r.Info.Rounds {
+			add(CurveFile, fmt.Errorf("ends with round %d, want round %d as %s has it", r.Rounds(), r.Info.Rounds, RunFile))
+		}
+		return bad
 	}
 	for _, err := range r.checkSettings() {
 		add(CurveFile, err)
