@@ -27,8 +27,8 @@ const (
 	SplitTwoClass SplitKind = "two-class"
 )
 
-// splitKinds are all kinds, in the order in which they are listed to users. A revision is raised by whoever changes which
-// client gets which sample, see [Revision].
+// splitKinds are all kinds, in the order in which they are listed to users. A revision is raised by whoever changes
+// which client gets which sample, see [Revision].
 var splitKinds = []struct {
 	kind     SplitKind
 	revision int

@@ -111,8 +111,8 @@ func Names() []string {
 	return names
 }
 
-// sharedRevision is raised by whoever changes what every run reads whatever its data: the generator (package rng), batch
-// plans, crops and flips (package plan), swapped labels and the samples kept back for validation.
+// sharedRevision is raised by whoever changes what every run reads whatever its data: the generator (package rng),
+// batch plans, crops and flips (package plan), swapped labels and the samples kept back for validation.
 const sharedRevision = 1
 
 // Revision returns the revision of what clients read: of the samples of a data set, of how a split kind gives them to

@@ -24,8 +24,8 @@ type Cell struct {
 	Alpha        files.Optional `csv:"alpha"`        // Dirichlet parameter of the split; missing for other splits
 }
 
-// cellName is what a method, a data set, a table may be called. The name becomes part of the names of files, and stands in
-// pages and in CSV, where a spreadsheet takes what begins with = + - @ for a formula.
+// cellName is what a method, a data set, a table may be called. The name becomes part of the names of files, and stands
+// in pages and in CSV, where a spreadsheet takes what begins with = + - @ for a formula.
 var cellName = regexp.MustCompile(`^[\pL\pN(][\pL\pN ._+()-]*$`)
 
 // Named reports the first name of the cell that is none. Each may be missing.

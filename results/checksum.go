@@ -12,8 +12,8 @@ import (
 	"rollcall/results/files"
 )
 
-// Checksums are of the files of a run, by name, and of run.json itself: they find accidents, not forgers, who can write a
-// checksum as well.
+// Checksums are of the files of a run, by name, and of run.json itself: they find accidents, not forgers, who can write
+// a checksum as well.
 type Checksums map[string]string
 
 const checksumKind = "sha256:"
@@ -62,8 +62,8 @@ func CurveChecksum(rows []CurveRow) (string, error) {
 	return checksumOf([]byte(text.String())), err
 }
 
-// infoChecksum returns the checksum of run.json's content, without its own and without the times, which no two runs have
-// alike. However it is written as JSON is the same.
+// infoChecksum returns the checksum of run.json's content, without its own and without the times, which no two runs
+// have alike. However it is written as JSON is the same.
 func infoChecksum(text []byte) (string, error) {
 	var tree map[string]any
 	if err := decodeJSON(text, &tree); err != nil {

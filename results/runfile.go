@@ -52,8 +52,8 @@ func statusText[S ~string](s S, known ...S) ([]byte, error) {
 	return []byte(s), nil
 }
 
-// Schema is the form of run.json that is written. Of schema 1, which did not say so, a run can be looked at; it is never
-// kept for a table, nor in a mean with others.
+// Schema is the form of run.json that is written. Of schema 1, which did not say so, a run can be looked at; it is
+// never kept for a table, nor in a mean with others.
 const Schema = 2
 
 // RunInfo is everything needed to tell what made a CSV, and to make it again.
@@ -124,8 +124,8 @@ func WriteRunInfo(path string, info RunInfo) error {
 }
 
 // ReadRunInfo reads what [WriteRunInfo] wrote. Settings is then what encoding/json makes of them, a map as a rule, with
-// numbers as json.Number. Settings that do not have the hash written beside them are an error, and so is a file that is not
-// as it was written.
+// numbers as json.Number. Settings that do not have the hash written beside them are an error, and so is a file that is
+// not as it was written.
 func ReadRunInfo(path string) (RunInfo, error) {
 	text, err := files.ReadRegular(path)
 	if err != nil {

@@ -51,9 +51,9 @@ type Diffing struct {
 
 // Diff compares runs of the same cell and seed: of each the mean over the last [results.ProtocolRounds] rounds. Runs
 // that are not complete do not count. The runs of one side that are of one cell have to be alike, or to be mixed; what
-// partners differ in beside their columns is said. Differences are paired: what a seed does to both sides cancels. The interval is
-// Student's, d ± t·s/√n with n−1 degrees of freedom, for differences that are normal, which nobody can tell from three
-// seeds.
+// partners differ in beside their columns is said. Differences are paired: what a seed does to both sides cancels. The
+// interval is Student's, d ± t·s/√n with n−1 degrees of freedom, for differences that are normal, which nobody can tell
+// from three seeds.
 func Diff(a, b []results.Run, o DiffOptions) (Diffing, error) {
 	runsA, cells, err := bySeed(a, o)
 	if err != nil {

@@ -32,12 +32,13 @@ type mergeRun struct {
 }
 
 // Merge copies the runs of output folders into one, and writes the summaries of its tables anew, from the runs alone.
-// Each source is an output folder, with TABLE/CELL/seed-N below it; into may exist, and then counts as the first source.
+// Each source is an output folder, with TABLE/CELL/seed-N below it; into may exist, and then counts as the first
+// source.
 //
 // A run that is there twice with the same numbers is kept once; time, version and device may differ. Where one is
 // complete and the other is not, the complete one is taken. Everything is looked at before anything is written: a file
-// that is not what it says, runs that differ and are in the same place, seeds with the same numbers, a folder that is no
-// output folder are an error each, all are named, and nothing is written. Seeds of one cell that are not alike are a
+// that is not what it says, runs that differ and are in the same place, seeds with the same numbers, a folder that is
+// no output folder are an error each, all are named, and nothing is written. Seeds of one cell that are not alike are a
 // note, and stand apart in the summary unless they are to be mixed.
 //
 // Files appear whole, a run's run.json last, so that a merge that was stopped can be repeated.
@@ -209,7 +210,8 @@ func betterRun(a, b *results.Run) (bool, error) {
 	return false, nil
 }
 
-// notes says of which cells the runs are not alike, and in what, and which numbers of summaries have no run behind them.
+// notes says of which cells the runs are not alike, and in what, and which numbers of summaries have no run behind
+// them.
 func (m *Merging) notes(runs []results.Run, sources []string, mixed bool) {
 	what := "they stand apart"
 	if mixed {

@@ -31,8 +31,8 @@ var machine = sync.OnceValue(func() string {
 	return fmt.Sprintf("%08x-", sum.Sum32())
 })
 
-// staleAfter is when a temporary file of which nobody knows the writer is taken for left behind; writing one is a matter
-// of seconds.
+// staleAfter is when a temporary file of which nobody knows the writer is taken for left behind; writing one is a
+// matter of seconds.
 const staleAfter = 24 * time.Hour
 
 // CreateTemp makes a file under a temporary name in a folder, for its caller to rename or remove. It holds a lock as

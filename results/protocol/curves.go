@@ -49,8 +49,9 @@ func MeanCurve(curves [][]results.CurveRow, m metrics.Metric) (means []RoundMean
 }
 
 // LastRounds returns the mean of a metric over the evaluated rounds among the last n rounds of one run (FedAWE's
-// protocol with n = [results.ProtocolRounds]): those after T−n, T being the highest round of the rows. The initial model is
-// none of them, and rows where the metric is missing do not count. Missing if there is none; NaN if a round diverged.
+// protocol with n = [results.ProtocolRounds]): those after T−n, T being the highest round of the rows. The initial
+// model is none of them, and rows where the metric is missing do not count. Missing if there is none; NaN if a round
+// diverged.
 func LastRounds(rows []results.CurveRow, n int, m metrics.Metric) files.Optional {
 	last := lastRound(rows)
 	var x []float64

@@ -17,7 +17,9 @@ import (
 // threshold by rounding alone have reached it: three times 0.6 have 0.5999999999999999 as their mean.
 //
 // Every run must have the metric in every such round, or the answer could be too late: the others are an error.
-func FirstRound(curves [][]results.CurveRow, every int, threshold float64, m metrics.Metric) (first files.Optional, err error) {
+func FirstRound(
+	curves [][]results.CurveRow, every int, threshold float64, m metrics.Metric,
+) (first files.Optional, err error) {
 	means := MeanCurve(curves, m)
 	last := lastRound(curves...)
 	for round := 0; round <= last; round += every {
