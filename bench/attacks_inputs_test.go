@@ -107,7 +107,7 @@ func TestAttackHugeRounds(t *testing.T) {
 		c.put(-1, "alpha", "0.1")
 		c.put(-1, "test_acc", "0.5")
 		c.put(2, "round", round)
-		c.check(os.WriteFile(c.path(results.RunFile), []byte(`{"status":"complete","rounds":1,"settings":{},"settings_hash":"`+
+		c.check(os.WriteFile(c.path(results.RunFile), []byte(`{"status":"complete","rounds":`+round+`,"settings":{},"settings_hash":"`+
 			results.Hash(map[string]any{})+`","seed":3}`), 0o666))
 		for _, line := range []string{
 			"results list OUT", "results compare fedawe-8 OUT", "results export fedawe-8 OUT", "report OUT --to OUT/page", "results diff OUT OUT",

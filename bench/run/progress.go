@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -17,8 +18,15 @@ import (
 	"rollcall/results/events"
 )
 
+// logging keeps apart what a run says and what is said of its files, which are written beside it.
+var logging sync.Mutex
+
 // Logf writes to a log. That it cannot is no reason to stop.
-func Logf(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
+func Logf(w io.Writer, format string, args ...any) {
+	logging.Lock()
+	defer logging.Unlock()
+	_, _ = fmt.Fprintf(w, format, args...)
+}
 
 // progress tells people how a run is getting on: a bar on a terminal, else a line per evaluation.
 type progress interface {
