@@ -99,14 +99,10 @@ func readReport(ctx context.Context, folders []string, mixed bool) (in report.In
 		return in, err
 	}
 	tables, of := results.ByTable(in.Runs)
-	known := map[results.CellKey]bool{}
 	for _, table := range tables {
 		in.Numbers = append(in.Numbers, papers.Summaries(table, of[table], mixed)...)
-		for i := range of[table] {
-			known[of[table][i].Key()] = true
-		}
 	}
-	alone, bad, err := results.FindSummaries(ctx, known, folders...)
+	alone, bad, err := results.FindSummaries(ctx, in.Numbers, folders...)
 	if err != nil {
 		return in, err
 	}

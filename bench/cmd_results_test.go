@@ -172,6 +172,17 @@ func TestSummaryAlone(t *testing.T) {
 	if !strings.Contains(text, "unverified") || strings.Contains(text, "within 2") || strings.Contains(text, "1 within") {
 		t.Errorf("%q, want it unverified, and no verdict", text)
 	}
+	// That the runs of another table are of the same cells takes nothing away.
+	rows := papers.Summaries("fedawe-10", runs, false)
+	if err := results.WriteSummary(filepath.Join(from, "fedawe-10", results.SummaryFile), rows); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "report", from, "--to", filepath.Join(out, "r"))
+	for _, table := range []string{"Table fedawe-2", "Table fedawe-10"} {
+		if !strings.Contains(contents(t, filepath.Join(out, "r", report.Page)), table) {
+			t.Errorf("the page lacks %s", table)
+		}
+	}
 }
 
 func TestResultsUsage(t *testing.T) {

@@ -26,12 +26,20 @@ func (r *SummaryRow) Key() SummaryKey {
 // CellKey returns the cell of a row.
 func (r *SummaryRow) CellKey() CellKey { return r.Cell.Key(r.Params) }
 
-// FindSummaries reads every summary below the folders, in order of names, but for the rows of the cells that are known:
-// of those the runs are there. What is wrong with one is in bad, by file and line. Nothing vouches for the rows: they
+// FindSummaries reads every summary below the folders, in order of names, but for the rows of the tables' cells of which
+// rows have been made: of those the runs are there. What is wrong with one is in bad, by file and line. Nothing vouches for the rows: they
 // are unverified, and one that is there twice with different values is bad.
 func FindSummaries(
-	ctx context.Context, known map[CellKey]bool, folders ...string,
+	ctx context.Context, made []SummaryRow, folders ...string,
 ) (rows []SummaryRow, bad []error, err error) {
+	type place struct {
+		Cell
+		params Params
+	}
+	known := map[place]bool{}
+	for _, r := range made {
+		known[place{r.Cell, r.Params}] = true
+	}
 	paths, err := filesNamed(ctx, folders, SummaryFile)
 	if err != nil {
 		return nil, nil, err
@@ -41,7 +49,7 @@ func FindSummaries(
 		found, lines, wrong := files.ReadCSVFileLenient[SummaryRow](file)
 		bad = append(bad, wrong...)
 		for i, r := range Unverified(found) {
-			if known[r.CellKey()] {
+			if known[place{r.Cell, r.Params}] {
 				continue
 			}
 			if err := r.Named(); err != nil {
