@@ -123,45 +123,45 @@ func Cells(runs []Run, mixed bool) (cells []RunCell) {
 		c := RunCell{CellKey: key.key, Runs: groups[key]}
 		c.Tables, _ = Grouped(c.Runs, func(r Run) string { return r.Table })
 		slices.SortStableFunc(c.Runs, func(a, b Run) int { return cmp.Compare(a.Seed, b.Seed) })
-		var apart []Likeness
+		var others []Likeness
 		for _, other := range keys {
 			if other.key == key.key && other.like.Schema == key.like.Schema {
-				apart = append(apart, other.like)
+				others = append(others, other.like)
 			}
 		}
-		c.Mark = markOf(c.Runs, key.like, apart)
+		c.Mark = markOf(c.Runs, key.like, others)
 		cells = append(cells, c)
 	}
 	return cells
 }
 
 // markOf says what sets the runs of a cell apart from others of it, or what is mixed in them.
-func markOf(runs []Run, like Likeness, apart []Likeness) string {
+func markOf(runs []Run, like Likeness, others []Likeness) string {
 	var of []*RunInfo
 	for i := range runs {
 		if runs[i].Info != nil {
 			of = append(of, runs[i].Info)
 		}
 	}
-	differ := func(value func(Likeness) any) bool {
-		return slices.ContainsFunc(apart, func(o Likeness) bool { return value(o) != value(like) })
+	var beside []Conditions
+	settings := false // other ones, of the same columns: a default has changed
+	for _, other := range others {
+		beside = append(beside, other.Conditions())
+		settings = settings || other.Settings != like.Settings
 	}
-	words := MixedWords(of)
+	words, mixed := like.Conditions().Apart(beside), MixedWords(of)
 	switch {
-	case words != "":
-		return "[mixed: " + words + "]"
+	case mixed != "":
+		words = "mixed: " + mixed
 	case like.Schema > 0 && like.Schema < Schema:
-		return "[unverified]"
-	case differ(func(l Likeness) any { return l.Numerics }):
-		return "[" + like.Numerics + "]"
-	case differ(func(l Likeness) any { return l.Revisions }):
-		return "[revisions " + like.Revisions.String() + "]"
-	case differ(func(l Likeness) any { return l.Checksum }):
-		return "[data " + like.Checksum + "]"
-	case differ(func(l Likeness) any { return l.Settings }):
-		return "[settings " + like.Settings + "]"
+		words = string(CellUnverified)
+	case words == "" && settings:
+		words = "settings " + like.Settings
 	}
-	return ""
+	if words == "" {
+		return ""
+	}
+	return "[" + words + "]"
 }
 
 // Complete returns the curves of the runs that are complete.

@@ -64,6 +64,51 @@ func (l Likeness) group(mixed bool) Likeness {
 	return l
 }
 
+// Conditions is what of a [Likeness] may set the rows of one cell apart, as a [SummaryRow] has it.
+type Conditions struct{ Numerics, Revisions, Checksum string }
+
+// Conditions returns those of runs that are alike.
+func (l Likeness) Conditions() Conditions {
+	return Conditions{l.Numerics, l.Revisions.String(), l.Checksum}
+}
+
+// Conditions returns those of the row's runs.
+func (r *SummaryRow) Conditions() Conditions { return Conditions{r.Numerics, r.Revisions, r.Checksum} }
+
+// Apart says in few words what is not so of all others, "cuda-sm90-tf32, data 3f2a1b…"; empty: nothing.
+func (c Conditions) Apart(others []Conditions) string {
+	var words []string
+	for _, part := range []struct {
+		name, own string
+		of        func(Conditions) string
+	}{
+		{"numerics", c.Numerics, func(o Conditions) string { return o.Numerics }},
+		{"revisions", "revisions " + c.Revisions, func(o Conditions) string { return o.Revisions }},
+		{"data", "data " + shortSum(c.Checksum), func(o Conditions) string { return o.Checksum }},
+	} {
+		switch {
+		case !slices.ContainsFunc(others, func(o Conditions) bool { return part.of(o) != part.of(c) }):
+		case part.of(c) == "":
+			words = append(words, part.name+" unknown")
+		default:
+			words = append(words, part.own)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// shortSum is the beginning of a checksum, enough to tell some apart.
+func shortSum(checksum string) string {
+	const digits = 6
+	if _, sum, ok := strings.Cut(checksum, ":"); ok {
+		checksum = sum
+	}
+	if len(checksum) > digits {
+		return checksum[:digits] + "…"
+	}
+	return checksum
+}
+
 // MixedWords says what is mixed in the runs, "cpu-fp32 and cuda-fp32"; empty where they are alike.
 func MixedWords(of []*RunInfo) string {
 	var words []string
