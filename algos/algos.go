@@ -31,6 +31,13 @@ type Method interface {
 	// Inspect returns the decisions of the last round, nil for a method that reports none. They are good until the next
 	// Round, and must not be written to.
 	Inspect() *Decisions
+	// Save returns the method's state: all that the rounds so far have left in it. The rows are the method's own, good
+	// until the next Round, and must not be written to.
+	Save() []Array
+	// Restore takes up a state that was saved, in a method that was just started with the same federation, weights and
+	// options. Afterwards the method goes on as the one that was saved would; Inspect has something to say again after
+	// the next Round. After an error the method is of no use but to be closed.
+	Restore(from Source) error
 	// Close frees the method's rows. The engine stays open.
 	Close()
 }

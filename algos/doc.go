@@ -3,7 +3,7 @@
 // Read the files in this order:
 //
 //   - algos.go: what a method is ([Method], [Round]), the list of all methods, and [New];
-//   - federation.go, options.go: what a method is started with; checked.go: what stands between it and its user;
+//   - federation.go: what a method is started with; checked.go: what stands between it and its user;
 //   - param.go and range.go: how a method declares its parameters;
 //   - server.go: what all methods share, the rows in the engine's memory and the local steps;
 //   - fedavg_active.go, the shortest method, and then the file of any other. mifa.go is the base of the methods that
