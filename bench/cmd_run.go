@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rollcall/bench/run"
+	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/results"
 )
@@ -99,7 +100,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 		}
 		defer leave()
 	}
-	rows, err := x.Do(ctx, l, run.NewProgress(a.stderr, x.Settings.Method))
+	rows, err := x.Do(ctx, l, progress.New(a.stderr).Run(x.Settings.Method, progress.Work{}))
 	err = cmp.Or(err, l.Close())
 	if len(rows) > 0 {
 		note := "complete"
@@ -129,6 +130,6 @@ func (a *app) reportKept(x *run.Experiment, kept *results.Run) error {
 func (a *app) report(x *run.Experiment, rows []results.CurveRow, note string) error {
 	last := rows[len(rows)-1]
 	_, err := fmt.Fprintf(a.stdout, "%s on %s, %s, seed %d, round %d: %s\n%s: %s\n", x.Settings.Method, x.Settings.Data,
-		x.Settings.Availability, x.Seed, last.Round, run.Reached(last), filepath.Join(x.Dir, results.CurveFile), note)
+		x.Settings.Availability, x.Seed, last.Round, progress.Reached(last), filepath.Join(x.Dir, results.CurveFile), note)
 	return err
 }

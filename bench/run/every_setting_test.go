@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"rollcall/algos"
+	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 )
@@ -174,7 +175,7 @@ func tinyCurve(ctx context.Context, l *Session, more map[string]string, traces s
 		return "", err
 	}
 	x := Experiment{Table: "run", Settings: s, Seed: 3, Dir: Folder(l.Machine.Out, "run", s, 3)}
-	rows, err := x.Do(ctx, l, NewProgress(io.Discard, "test"))
+	rows, err := x.Do(ctx, l, progress.New(io.Discard).Run("test", progress.Work{}))
 	var curve strings.Builder
 	for _, r := range rows {
 		fmt.Fprintln(&curve, r.Round, r.Active, r.LR, r.TrainLoss, r.TrainAcc, r.TestLoss, r.TestAcc)

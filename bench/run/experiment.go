@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"time"
 
+	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/nets"
 	"rollcall/results"
@@ -34,7 +35,7 @@ func Folder(out, table string, s settings.Settings, seed uint32) string {
 
 // Do runs the experiment and writes curve.csv and run.json, those of a failed, diverged or interrupted run as well. The
 // curve is written anew with every evaluation, so that a killed run leaves its rows, but only run.json makes it a result.
-func (x *Experiment) Do(ctx context.Context, l *Session, p progress) (rows []results.CurveRow, err error) {
+func (x *Experiment) Do(ctx context.Context, l *Session, p progress.Run) (rows []results.CurveRow, err error) {
 	started := time.Now()
 	if err := l.Open(ctx, &x.Settings, x.Seed); err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func (x *Experiment) Do(ctx context.Context, l *Session, p progress) (rows []res
 	}
 	log := l.followed(p, x.Dir, started)
 	rows, rounds, err := x.rounds(ctx, l, log, started)
-	log.stop()
+	log.Stop()
 	engine := l.Engine.Info()
 	info := results.RunInfo{
 		Status: results.RunComplete, Rounds: rounds, Settings: x.Settings, Unused: x.Settings.Unused(), Seed: x.Seed,
@@ -70,7 +71,7 @@ func (x *Experiment) Do(ctx context.Context, l *Session, p progress) (rows []res
 
 // rounds trains and evaluates, and returns the rows and the number of rounds done.
 func (x *Experiment) rounds(
-	ctx context.Context, l *Session, p progress, started time.Time,
+	ctx context.Context, l *Session, p progress.Run, started time.Time,
 ) (rows []results.CurveRow, done int, err error) {
 	engine := l.Engine
 	var tape *recorder
@@ -93,7 +94,7 @@ func (x *Experiment) rounds(
 		}
 		row.Round, row.Active, row.LR, row.ElapsedSec = round, active, lr, time.Since(started).Seconds()
 		rows = append(rows, row)
-		p.evaluated(row)
+		p.Evaluated(row)
 		curve.put(rows)
 		for _, loss := range []files.Optional{row.TrainLoss, row.TestLoss} {
 			if math.IsNaN(loss.Value) || math.IsInf(loss.Value, 0) {
@@ -104,7 +105,7 @@ func (x *Experiment) rounds(
 		return nil
 	}
 	var decisions []results.DecisionRow
-	p.start(x.Settings.Rounds)
+	p.Start(x.Settings.Rounds)
 	if err := evaluate(0, 0, 0); err != nil {
 		return rows, 0, err
 	}
@@ -113,7 +114,7 @@ func (x *Experiment) rounds(
 		if err != nil {
 			return rows, t, err
 		}
-		p.round(t+1, active)
+		p.Round(t+1, active)
 		if x.Clients {
 			decisions = append(decisions, f.decisions(t+1)...)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"rollcall/algos"
+	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/events"
@@ -68,12 +69,12 @@ func obstructed(t *testing.T, path string) {
 
 // eachRound calls a function after every round.
 type eachRound struct {
-	progress
+	progress.Run
 	do func(done int)
 }
 
-func (p eachRound) round(done, active int) {
-	p.progress.round(done, active)
+func (p eachRound) Round(done, active int) {
+	p.Run.Round(done, active)
 	p.do(done)
 }
 
@@ -94,7 +95,7 @@ func TestCurveFileGoesOn(t *testing.T) {
 	x, l, log := tinyExperiment(t)
 	path := filepath.Join(x.Dir, results.CurveFile)
 	obstructed(t, path)
-	p := eachRound{NewProgress(io.Discard, ""), func(done int) {
+	p := eachRound{progress.New(io.Discard).Run("", progress.Work{}), func(done int) {
 		if done == 4 {
 			until(t, log, "tries again")
 			if err := os.RemoveAll(path); err != nil {
@@ -122,7 +123,7 @@ func TestCurveFileFails(t *testing.T) {
 	faster(t)
 	x, l, log := tinyExperiment(t)
 	obstructed(t, filepath.Join(x.Dir, results.CurveFile))
-	rows, err := x.Do(t.Context(), l, NewProgress(io.Discard, ""))
+	rows, err := x.Do(t.Context(), l, progress.New(io.Discard).Run("", progress.Work{}))
 	if err == nil || !strings.Contains(err.Error(), results.CurveFile) || len(rows) != 7 {
 		t.Errorf("%d rows, %v, want all of them and that the curve cannot be written", len(rows), err)
 	}
@@ -200,7 +201,7 @@ func TestEventsFail(t *testing.T) {
 		if when == "before" {
 			obstructed(t, path)
 		}
-		p := eachRound{NewProgress(io.Discard, ""), func(int) {}}
+		p := eachRound{progress.New(io.Discard).Run("", progress.Work{}), func(int) {}}
 		if when == "on the way" {
 			if err := os.MkdirAll(x.Dir, 0o777); err != nil {
 				t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/nets"
@@ -70,11 +71,11 @@ func (e *asleep) Evaluate(_ context.Context, jobs []nets.EvalJob) ([]nets.EvalRe
 
 // stopwatch starts with the first round: splits and initial weights are made before.
 type stopwatch struct {
-	progress
+	progress.Run
 	at time.Time
 }
 
-func (s *stopwatch) start(int) { s.at = time.Now() }
+func (s *stopwatch) Start(int) { s.at = time.Now() }
 
 // BenchmarkHost measures what the host does in a round and no card hides: choosing clients, the method's own arithmetic, plans that are
 // late, rows of the CSV. CIFAR-10's sizes, N = 100, E = 10, B = 128, evaluation every ten rounds.
@@ -100,7 +101,7 @@ func BenchmarkHost(b *testing.B) {
 			rounds := 0
 			for b.Loop() {
 				x := &Experiment{Table: "run", Settings: s, Seed: 3, Dir: b.TempDir()}
-				begun := &stopwatch{progress: NewProgress(io.Discard, "")}
+				begun := &stopwatch{Run: progress.New(io.Discard).Run("", progress.Work{})}
 				rows, done, err := x.rounds(b.Context(), l, begun, time.Now())
 				if err != nil || done != s.Rounds || len(rows) != 21 || math.IsNaN(rows[20].TestLoss.Value) {
 					b.Fatalf("%d rounds, %d rows of %s, %v", done, len(rows), results.CurveFile, err)

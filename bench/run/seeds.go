@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/papers"
@@ -109,7 +110,7 @@ func (r *seedRun) do(ctx context.Context, l *Session) error {
 		l.KeptEvents(kept)
 		return nil
 	}
-	if _, err = r.Do(ctx, l, NewProgress(l.Stderr, r.label)); err != nil && !IsDiverged(err) {
+	if _, err = r.Do(ctx, l, progress.New(l.Stderr).Run(r.label, progress.Work{})); err != nil && !IsDiverged(err) {
 		return err
 	}
 	r.pool.made.Store(r.Dir, true)

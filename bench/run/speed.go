@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/nets"
 	"rollcall/results"
@@ -67,14 +68,14 @@ func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchR
 	}
 	defer f.Method.Close()
 
-	bar := NewProgress(l.Stderr, "bench") // outside the timed part of a round
-	bar.start(b.Warmup + s.Rounds)
-	defer bar.stop()
+	bar := progress.New(l.Stderr).Run("bench", progress.Work{}) // outside the timed part of a round
+	bar.Start(b.Warmup + s.Rounds)
+	defer bar.Stop()
 	active, begun := 0, time.Now()
 	end := func() error { return nil }
 	for t := range b.Warmup + s.Rounds {
 		if len(times) >= minRounds && time.Since(begun) > b.Limit {
-			bar.stop()
+			bar.Stop()
 			Logf(l.Stderr, "rollcall: %d of %d rounds measured in %.0f s (--max-seconds)\n", len(times), s.Rounds,
 				time.Since(begun).Seconds())
 			break
@@ -98,7 +99,7 @@ func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchR
 			times = append(times, time.Since(started))
 			active += n
 		}
-		bar.round(t+1, n)
+		bar.Round(t+1, n)
 	}
 	if endErr := end(); err == nil {
 		err = endErr
