@@ -1,0 +1,157 @@
+package safetensors
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// parseHeader reads a header's JSON. tensors are in its order; their places and sizes are not checked.
+func parseHeader(text []byte) (metadata map[string]string, tensors []Info, err error) {
+	if !bytes.HasPrefix(text, []byte("{")) {
+		return nil, nil, errors.New("does not begin with {")
+	}
+	if !utf8.Valid(text) {
+		return nil, nil, errors.New("is not UTF-8")
+	}
+	text = bytes.TrimRight(text, " ")
+	if !bytes.HasSuffix(text, []byte("}")) {
+		return nil, nil, errors.New("does not end with }, and blanks behind it")
+	}
+	if err := json.Unmarshal(text, new(json.RawMessage)); err != nil {
+		return nil, nil, fmt.Errorf("is not JSON: %w", err)
+	}
+	p := parser{json.NewDecoder(bytes.NewReader(text))}
+	p.UseNumber()
+	metadata = map[string]string{}
+	err = p.object(func(name string) error {
+		if name == metadataKey {
+			return p.object(func(key string) (err error) {
+				metadata[key], err = p.text()
+				return err
+			})
+		}
+		if name == "" {
+			return errors.New("want another name")
+		}
+		info := Info{Name: name}
+		if err := p.tensor(&info); err != nil {
+			return err
+		}
+		tensors = append(tensors, info)
+		return nil
+	})
+	return metadata, tensors, err
+}
+
+// parser reads JSON whose syntax has been checked.
+type parser struct{ *json.Decoder }
+
+// object reads an object; value reads the value of every key. Errors name the key.
+func (p parser) object(value func(key string) error) error {
+	if err := p.open('{', "an object"); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for p.More() {
+		key, err := p.text()
+		if err != nil {
+			return err
+		}
+		if seen[key] {
+			return fmt.Errorf("%q twice, want every key once", key)
+		}
+		seen[key] = true
+		if err := value(key); err != nil {
+			return fmt.Errorf("%q: %w", key, err)
+		}
+	}
+	_, err := p.Token() // }
+	return err
+}
+
+// tensor reads {"dtype": …, "shape": […], "data_offsets": [from, to]}.
+func (p parser) tensor(info *Info) error {
+	keys := []string{"dtype", "shape", "data_offsets"}
+	missing := slices.Clone(keys)
+	err := p.object(func(key string) error {
+		missing = slices.DeleteFunc(missing, func(k string) bool { return k == key })
+		switch key {
+		case "dtype":
+			name, err := p.text()
+			info.DType = DType(name)
+			return err
+		case "shape":
+			shape, err := p.wholes()
+			for _, n := range shape {
+				info.Shape = append(info.Shape, int(n))
+				if int64(info.Shape[len(info.Shape)-1]) != n {
+					return fmt.Errorf("%d is too large for this machine", n)
+				}
+			}
+			return err
+		case "data_offsets":
+			at, err := p.wholes()
+			if err == nil && len(at) != 2 {
+				err = fmt.Errorf("%d numbers, want 2", len(at))
+			}
+			if err == nil {
+				info.from, info.to = at[0], at[1]
+			}
+			return err
+		}
+		return fmt.Errorf("unknown, want %q", keys)
+	})
+	if err == nil && len(missing) > 0 {
+		err = fmt.Errorf("no %q, want %q", missing, keys)
+	}
+	return err
+}
+
+// text reads a text.
+func (p parser) text() (string, error) {
+	token, err := p.Token()
+	if err != nil {
+		return "", err
+	}
+	text, is := token.(string)
+	if !is {
+		return "", fmt.Errorf("%v, want a text", token)
+	}
+	return text, nil
+}
+
+// wholes reads a list of whole numbers from 0 to 2^63-1.
+func (p parser) wholes() (list []int64, err error) {
+	if err := p.open('[', "a list of whole numbers"); err != nil {
+		return nil, err
+	}
+	list = []int64{}
+	for p.More() {
+		token, err := p.Token()
+		if err != nil {
+			return nil, err
+		}
+		number, _ := token.(json.Number)
+		n, err := strconv.ParseUint(number.String(), 10, 63)
+		if err != nil {
+			return nil, fmt.Errorf("%v, want a whole number from 0 to 2^63-1", token)
+		}
+		list = append(list, int64(n))
+	}
+	_, err = p.Token() // ]
+	return list, err
+}
+
+// open reads the brace or bracket that something begins with.
+func (p parser) open(brace json.Delim, want string) error {
+	token, err := p.Token()
+	if err == nil && token != brace {
+		err = fmt.Errorf("%v, want %s", token, want)
+	}
+	return err
+}

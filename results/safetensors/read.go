@@ -1,0 +1,203 @@
+package safetensors
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+)
+
+// pieceElements is how many elements are encoded or decoded at a time.
+const pieceElements = 1 << 13
+
+// File is a file whose header has been read and checked. Values are read when they are asked for.
+type File struct {
+	Metadata map[string]string
+	Tensors  []Info // in the order of their bytes
+
+	r      io.ReaderAt
+	byName map[string]int // index into Tensors
+	data   int64          // where the tensors' bytes begin
+}
+
+// Info is what a header says of a tensor.
+type Info struct {
+	Name     string
+	DType    DType // any of the format
+	Shape    []int // empty for a scalar
+	Bytes    int64
+	from, to int64 // place of its bytes, counted from the end of the header
+}
+
+// New reads the header of a file of size bytes, and checks that it says of every byte behind it whose it is: types and
+// shapes make the places given, without a hole and without overlap, to the end of the file.
+func New(r io.ReaderAt, size int64) (*File, error) {
+	f, err := readHeader(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("safetensors: %w", err)
+	}
+	return f, nil
+}
+
+func readHeader(r io.ReaderAt, size int64) (*File, error) {
+	var head [8]byte
+	if size < int64(len(head)) {
+		return nil, fmt.Errorf("%d bytes, want 8 or more", size)
+	}
+	if err := readAll(r, head[:], 0); err != nil {
+		return nil, fmt.Errorf("length of the header: %w", err)
+	}
+	length := binary.LittleEndian.Uint64(head[:])
+	if length > MaxHeader || length > uint64(size)-8 {
+		return nil, fmt.Errorf("header of %d bytes in a file of %d, want at most %d", length, size,
+			min(MaxHeader, size-8))
+	}
+	text := make([]byte, length)
+	if err := readAll(r, text, 8); err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	metadata, tensors, err := parseHeader(text)
+	if err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	f := &File{metadata, tensors, r, make(map[string]int, len(tensors)), 8 + int64(length)}
+	return f, f.place(size - f.data)
+}
+
+// place sorts the tensors by place, and checks that they fill size bytes.
+func (f *File) place(size int64) error {
+	slices.SortStableFunc(f.Tensors, func(a, b Info) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+	})
+	var end int64
+	for i := range f.Tensors {
+		t := &f.Tensors[i]
+		var err error
+		t.Bytes, err = sizeOf(t.DType, t.Shape)
+		switch {
+		case err != nil:
+		case t.from != end:
+			err = fmt.Errorf("begins at byte %d, want %d, where the tensor before it ends", t.from, end)
+		case t.to-t.from != t.Bytes: // no overflow: both are ≥ 0
+			err = fmt.Errorf("bytes %d to %d, want %d bytes for %s %s", t.from, t.to, t.Bytes, t.DType, shapeText(t.Shape))
+		case t.to > size:
+			err = fmt.Errorf("ends at byte %d, want at most %d, where the file ends", t.to, size)
+		}
+		if err != nil {
+			return fmt.Errorf("tensor %q: %w", t.Name, err)
+		}
+		f.byName[t.Name] = i
+		end = t.to
+	}
+	if end != size {
+		return fmt.Errorf("the tensors end at byte %d, want %d, where the file ends", end, size)
+	}
+	return nil
+}
+
+// Lookup returns what the header says of a tensor, and whether it is there.
+func (f *File) Lookup(name string) (Info, bool) {
+	i, found := f.byName[name]
+	if !found {
+		return Info{}, false
+	}
+	return f.Tensors[i], true
+}
+
+// Float32s reads elements from … from+len(into) of a tensor of F32, in C order.
+func (f *File) Float32s(name string, from int, into []float32) error {
+	t, err := f.find(name, F32)
+	if err != nil {
+		return err
+	}
+	n := t.Bytes / 4
+	if from < 0 || int64(from) > n || int64(len(into)) > n-int64(from) {
+		return fmt.Errorf("safetensors: tensor %q: %d elements from %d on, want some of its %d", name, len(into), from, n)
+	}
+	return decode(f, t, int64(from)*4, 4, into, func(b []byte) float32 {
+		return math.Float32frombits(binary.LittleEndian.Uint32(b))
+	})
+}
+
+// Float64s reads a tensor of F64.
+func (f *File) Float64s(name string) ([]float64, error) {
+	t, err := f.find(name, F64)
+	if err != nil {
+		return nil, err
+	}
+	x := make([]float64, t.Bytes/8)
+	return x, decode(f, t, 0, 8, x, func(b []byte) float64 {
+		return math.Float64frombits(binary.LittleEndian.Uint64(b))
+	})
+}
+
+// Int64s reads a tensor of I64.
+func (f *File) Int64s(name string) ([]int64, error) {
+	t, err := f.find(name, I64)
+	if err != nil {
+		return nil, err
+	}
+	x := make([]int64, t.Bytes/8)
+	return x, decode(f, t, 0, 8, x, func(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) })
+}
+
+// Bytes reads a tensor of U8.
+func (f *File) Bytes(name string) ([]byte, error) {
+	t, err := f.find(name, U8)
+	if err != nil {
+		return nil, err
+	}
+	x := make([]byte, t.Bytes)
+	return x, f.read(t, x, 0)
+}
+
+// find returns the tensor of a name, which must have a type.
+func (f *File) find(name string, want DType) (Info, error) {
+	t, found := f.Lookup(name)
+	if !found {
+		return Info{}, fmt.Errorf("safetensors: no tensor %q among %d", name, len(f.Tensors))
+	}
+	if t.DType != want {
+		return Info{}, fmt.Errorf("safetensors: tensor %q: dtype %s, want %s", name, t.DType, want)
+	}
+	return t, nil
+}
+
+// decode reads elements of size bytes, beginning at byte from of a tensor.
+func decode[T any](f *File, t Info, from, size int64, into []T, value func([]byte) T) error {
+	buffer := make([]byte, size*int64(min(len(into), pieceElements)))
+	for piece := range slices.Chunk(into, pieceElements) {
+		raw := buffer[:size*int64(len(piece))]
+		if err := f.read(t, raw, from); err != nil {
+			return err
+		}
+		for i := range piece {
+			piece[i] = value(raw[int64(i)*size:])
+		}
+		from += int64(len(raw))
+	}
+	return nil
+}
+
+// read reads bytes of a tensor, beginning at its byte from.
+func (f *File) read(t Info, into []byte, from int64) error {
+	if err := readAll(f.r, into, f.data+t.from+from); err != nil {
+		return fmt.Errorf("safetensors: tensor %q: %w", t.Name, err)
+	}
+	return nil
+}
+
+// readAll fills into with the bytes from place at on. A reader that ends sooner than its size said is an error.
+func readAll(r io.ReaderAt, into []byte, at int64) error {
+	n, err := r.ReadAt(into, at)
+	if n == len(into) {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("%d bytes at byte %d, want %d: %w", n, at, len(into), err)
+}
