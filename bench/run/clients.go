@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"path/filepath"
 
 	"rollcall/nets"
 	"rollcall/results"
@@ -30,5 +29,7 @@ func (x *Experiment) writeClients(ctx context.Context, l *Session, f *Federation
 			Round: x.Settings.Rounds, Client: i, Pi: pi[i], N: r.N, Accuracy: r.Accuracy(), Loss: r.Loss,
 		}
 	}
-	return insist(ctx, func() error { return files.WriteCSVFile(filepath.Join(x.Dir, results.ClientsFile), rows) })
+	return insist(ctx, func() error {
+		return x.publish(results.ClientsFile, func(path string) error { return files.WriteCSVFile(path, rows) })
+	})
 }

@@ -13,10 +13,11 @@ import (
 // than the run, versions are skipped: the one written next is the newest. A version that cannot be written is said, and
 // no more: the next one has its rows too.
 type curveFile struct {
-	path string
-	log  io.Writer
-	next chan []results.CurveRow // the newest version, if it has not been begun; at most one
-	done chan struct{}
+	writeRows func(rows []results.CurveRow) error // writes a version
+	path      string                              // for people
+	log       io.Writer
+	next      chan []results.CurveRow // the newest version, if it has not been begun; at most one
+	done      chan struct{}
 
 	// Of the writer, and of close after it.
 	last []results.CurveRow // the version begun last
@@ -24,8 +25,8 @@ type curveFile struct {
 	said string             // what was said to go wrong; empty: nothing does
 }
 
-func newCurveFile(path string, log io.Writer) *curveFile {
-	f := &curveFile{path: path, log: log, next: make(chan []results.CurveRow, 1), done: make(chan struct{})}
+func newCurveFile(write func(rows []results.CurveRow) error, path string, log io.Writer) *curveFile {
+	f := &curveFile{writeRows: write, path: path, log: log, next: make(chan []results.CurveRow, 1), done: make(chan struct{})}
 	go func() {
 		defer close(f.done)
 		for f.last = range f.next {
@@ -37,9 +38,9 @@ func newCurveFile(path string, log io.Writer) *curveFile {
 
 // write writes the last version, and says what is new about how that goes.
 func (f *curveFile) write() {
-	f.err = results.WriteCurve(f.path, f.last)
+	f.err = f.writeRows(f.last)
 	text := ""
-	if f.err != nil {
+	if f.err != nil && !isLost(f.err) {
 		text = settings.OneLine(f.err)
 	}
 	switch {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -42,9 +43,11 @@ type eventProgress struct {
 	stderr io.Writer
 }
 
-// followed returns a run's progress, with an event file in its folder where --events asks for it. One that is there
-// already is of another run.
-func (l *Session) followed(p progress.Run, dir string, started time.Time) *eventProgress {
+// followed returns a run's progress, with an event file in its folder where --events asks for it, which begins with the
+// rows so far. One that is there already is replaced.
+func (l *Session) followed(
+	p progress.Run, dir string, started time.Time, rows []results.CurveRow,
+) *eventProgress {
 	e := &eventProgress{Run: p, stderr: l.Stderr}
 	err := os.Remove(filepath.Join(dir, events.File))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,6 +55,9 @@ func (l *Session) followed(p progress.Run, dir string, started time.Time) *event
 	}
 	if err == nil && l.Machine.Events {
 		e.log, err = events.Create(dir, started)
+	}
+	for i := range rows {
+		err = cmp.Or(err, e.log.Row(rows[i]))
 	}
 	e.failed(err)
 	return e

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"math"
-	"os"
 	"path/filepath"
 	"runtime"
 	"time"
 
+	"rollcall/bench/run/checkpoint"
+	"rollcall/bench/run/claim"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/nets"
@@ -26,6 +25,9 @@ type Experiment struct {
 	Dir      string
 	Dump     string // folder of the dump; empty: none
 	Clients  bool   // write what the method made of every client in every round
+	Anew     bool   // do not go on from what is there; it stays aside until the run is complete
+
+	claim *claim.Claim // on Dir; nil: nobody else looks at it
 }
 
 // Folder returns OUT/TABLE/METHOD_DATA_AVAILABILITY_HASH/seed-N.
@@ -33,131 +35,121 @@ func Folder(out, table string, s settings.Settings, seed uint32) string {
 	return filepath.Join(out, table, results.CellFolder(s.Cell(table), results.Hash(s)), fmt.Sprintf("seed-%d", seed))
 }
 
-// Do runs the experiment and writes curve.csv and run.json, those of a failed, diverged or interrupted run as well. The
-// curve is written anew with every evaluation, so that a killed run leaves its rows, but only run.json makes it a result.
+// Do runs the experiment, or goes on with it where an earlier process was interrupted, and writes curve.csv and
+// run.json, those of a failed, diverged or interrupted run as well. The curve is written anew with every evaluation, so
+// that a killed run leaves its rows, but only run.json makes it a result. When ctx ends it leaves a checkpoint, and ends
+// within [Machine.Grace]. A run that another process has taken over ends with [claim.ErrLost], and writes nothing more.
 func (x *Experiment) Do(ctx context.Context, l *Session, p progress.Run) (rows []results.CurveRow, err error) {
-	started := time.Now()
 	if err := l.Open(ctx, &x.Settings, x.Seed); err != nil {
 		return nil, err
 	}
-	for _, stale := range []string{results.RunFile, results.DecisionsFile, results.ClientsFile} {
-		if err := os.Remove(filepath.Join(x.Dir, stale)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s: %w", x.Dir, err)
-		}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if x.claim != nil {
+		defer afterClosed(x.claim.Lost(), cancel)()
 	}
-	log := l.followed(p, x.Dir, started)
-	rows, rounds, err := x.rounds(ctx, l, log, started)
-	log.Stop()
-	engine := l.Engine.Info()
+	e, done := beginRun(ctx, l.Machine.Grace)
+	defer done()
+	t := &trainer{Experiment: x, l: l, engine: l.Engine, about: x.about(l)}
+	if x.Dump != "" {
+		t.engine = &recorder{Engine: l.Engine, params: l.model.P}
+	}
+	if err := t.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { t.f.Method.Close() }()
+	err = t.run(e, p)
+	if lost := x.lost(); lost != nil {
+		return t.rows, lost
+	}
+	info := t.info(err)
+	err = errors.Join(err, insist(ctx, func() error {
+		return x.publish(results.RunFile, func(path string) error { return results.WriteRunInfo(path, info) })
+	}))
+	if lost := x.lost(); lost != nil {
+		return t.rows, lost
+	}
+	if err == nil || IsDiverged(err) { // nothing will go on from it
+		err = errors.Join(err, x.tidy(l))
+	}
+	return t.rows, err
+}
+
+// run trains to the end, and writes all but run.json.
+func (t *trainer) run(ctx *ending, p progress.Run) (err error) {
+	t.began = time.Now()
+	log := t.l.followed(p, t.Dir, t.about.Started, t.rows)
+	defer log.Stop()
+	t.p = log
+	t.curve = newCurveFile(func(rows []results.CurveRow) error {
+		return t.publish(results.CurveFile, func(path string) error { return results.WriteCurve(path, rows) })
+	}, filepath.Join(t.Dir, results.CurveFile), t.l.Stderr)
+	if len(t.rows) > len(t.earlier) {
+		t.curve.put(t.rows)
+	}
+	defer func() { err = errors.Join(err, t.curve.close(ctx)) }()
+	if err = t.train(ctx); err == nil {
+		return t.finish(ctx)
+	}
+	if ctx.Err() != nil && t.lost() == nil {
+		t.leave(ctx)
+	}
+	return err
+}
+
+// about says which run this is, for its checkpoints.
+func (x *Experiment) about(l *Session) checkpoint.About {
+	info := l.Engine.Info()
+	return checkpoint.About{
+		SettingsHash: results.Hash(x.Settings), Seed: x.Seed, Numerics: info.Numerics,
+		Revisions: revisions(&x.Settings, info.Revision), DataChecksum: l.checksum(&x.Settings), Params: info.Params,
+		Decisions: x.Clients, Version: Version(), Rounds: x.Settings.Rounds, Started: time.Now().UTC(),
+	}
+}
+
+// info says how the run came about, and how it ended: with err.
+func (t *trainer) info(err error) results.RunInfo {
+	engine := t.l.Engine.Info()
 	info := results.RunInfo{
-		Status: results.RunComplete, Rounds: rounds, Settings: x.Settings, Unused: x.Settings.Unused(), Seed: x.Seed,
-		Data: l.Data.Name, DataChecksum: l.checksum(&x.Settings), AllowAltered: l.Machine.Altered,
+		Status: results.RunComplete, Rounds: t.done, Settings: t.Settings, Unused: t.Settings.Unused(), Seed: t.Seed,
+		Data: t.l.Data.Name, DataChecksum: t.about.DataChecksum, AllowAltered: t.l.Machine.Altered,
 		Engine: engine.Engine, Precision: engine.Precision, Device: engine.Device,
-		Numerics: engine.Numerics, Revisions: revisions(&x.Settings, engine.Revision),
-		Version: Version(), GoVersion: runtime.Version(), Started: started.UTC(), Finished: time.Now().UTC(),
+		Numerics: engine.Numerics, Revisions: t.about.Revisions,
+		Version: Version(), GoVersion: runtime.Version(), Started: t.about.Started, Finished: time.Now().UTC(),
+	}
+	if n := len(t.earlier); n > len(t.rows) { // which are there still
+		info.Rounds = max(info.Rounds, t.earlier[n-1].Round)
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		info.Status, info.Error = results.RunInterrupted, fmt.Sprintf("interrupted after %d rounds", rounds)
+		info.Status, info.Error = results.RunInterrupted, fmt.Sprintf("interrupted after %d rounds", t.done)
 	case IsDiverged(err):
 		info.Status, info.Error = results.RunDiverged, err.Error()
 	case err != nil:
 		info.Status, info.Error = results.RunFailed, err.Error()
 	}
-	return rows, errors.Join(err, insist(ctx, func() error {
-		return results.WriteRunInfo(filepath.Join(x.Dir, results.RunFile), info)
-	}))
+	return info
 }
 
-// rounds trains and evaluates, and returns the rows and the number of rounds done.
-func (x *Experiment) rounds(
-	ctx context.Context, l *Session, p progress.Run, started time.Time,
-) (rows []results.CurveRow, done int, err error) {
-	engine := l.Engine
-	var tape *recorder
-	if x.Dump != "" {
-		tape = &recorder{Engine: engine, params: l.model.P}
-		engine = tape
+// row returns a row of the curve without what was measured.
+func (x *Experiment) row(engine nets.Info) results.CurveRow {
+	s := &x.Settings
+	return results.CurveRow{
+		Cell: s.Cell(x.Table),
+		Seed: x.Seed, Params: s.Params(), Engine: engine.Engine, Precision: engine.Precision, Version: Version(),
 	}
-	f, err := l.Federate(ctx, x.Settings, x.Seed, engine)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer f.Method.Close()
-	curve := newCurveFile(filepath.Join(x.Dir, results.CurveFile), l.Stderr)
-	defer func() { err = errors.Join(err, curve.close(ctx)) }()
-
-	evaluate := func(round, active int, lr float64) error {
-		row, err := x.evaluate(ctx, l, f)
-		if err != nil {
-			return err
-		}
-		row.Round, row.Active, row.LR, row.ElapsedSec = round, active, lr, time.Since(started).Seconds()
-		rows = append(rows, row)
-		p.Evaluated(row)
-		curve.put(rows)
-		for _, loss := range []files.Optional{row.TrainLoss, row.TestLoss} {
-			if math.IsNaN(loss.Value) || math.IsInf(loss.Value, 0) {
-				return &divergedError{fmt.Errorf("%s: round %d: the model's loss is %g, want a finite number (a lower --lr may help)",
-					x.Settings.Method, round, loss.Value)}
-			}
-		}
-		return nil
-	}
-	var decisions []results.DecisionRow
-	p.Start(x.Settings.Rounds)
-	if err := evaluate(0, 0, 0); err != nil {
-		return rows, 0, err
-	}
-	for t := range x.Settings.Rounds {
-		active, lr, err := f.round(ctx, t)
-		if err != nil {
-			return rows, t, err
-		}
-		p.Round(t+1, active)
-		if x.Clients {
-			decisions = append(decisions, f.decisions(t+1)...)
-		}
-		if x.Settings.Evaluates(t + 1) {
-			if err := evaluate(t+1, active, lr); err != nil {
-				return rows, t + 1, err
-			}
-		}
-	}
-	if x.Clients {
-		if err := insist(ctx, func() error {
-			return files.WriteCSVFile(filepath.Join(x.Dir, results.DecisionsFile), decisions)
-		}); err != nil {
-			return rows, x.Settings.Rounds, err
-		}
-	}
-	if f.clients.ownClasses != nil {
-		if err := x.writeClients(ctx, l, f); err != nil {
-			return rows, x.Settings.Rounds, err
-		}
-	}
-	if tape != nil {
-		if err := x.writeDump(f, tape, l.Data.Train); err != nil {
-			return rows, x.Settings.Rounds, err
-		}
-	}
-	return rows, x.Settings.Rounds, nil
 }
 
 // evaluate returns the row of the method's present model, but for what the round tells.
 func (x *Experiment) evaluate(ctx context.Context, l *Session, f *Federation) (results.CurveRow, error) {
-	s, info := x.Settings, l.Engine.Info()
-	row := results.CurveRow{
-		Cell: s.Cell(x.Table),
-		Seed: x.Seed, Params: s.Params(), Engine: info.Engine, Precision: info.Precision, Version: Version(),
-	}
+	row := x.row(l.Engine.Info())
 	model, err := f.Method.Model()
 	if err != nil {
 		return row, err
 	}
 	jobs := f.testJobs(model)
 	tests := len(jobs)
-	if s.EvalTrain {
+	if x.Settings.EvalTrain {
 		jobs = append(jobs, nets.EvalJob{Row: model, Part: nets.Train})
 	}
 	r, err := l.Engine.Evaluate(ctx, jobs)
@@ -166,7 +158,7 @@ func (x *Experiment) evaluate(ctx context.Context, l *Session, f *Federation) (r
 	}
 	loss, accuracy := f.testMeans(r[:tests])
 	row.TestLoss, row.TestAcc = files.Some(loss), files.Some(accuracy)
-	if s.EvalTrain {
+	if x.Settings.EvalTrain {
 		row.TrainLoss, row.TrainAcc = files.Some(r[tests].Loss), files.Some(r[tests].Accuracy())
 	}
 	return row, nil

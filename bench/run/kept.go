@@ -50,15 +50,15 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 	if run.Info != nil && run.Info.SettingsHash != results.Hash(x.Settings) {
 		return nil, nil //nolint:nilnil // another cell's
 	}
+	if run.Info != nil && run.Info.Status != results.RunComplete && run.Info.Status != results.RunDiverged {
+		return nil, nil //nolint:nilnil // it goes on, or begins anew
+	}
 	if len(bad) == 0 && len(run.Curve) == 0 {
 		bad = append(bad, fmt.Errorf("%s: no row", filepath.Join(dir, results.CurveFile)))
 	}
 	if len(bad) > 0 {
 		Logf(l.Stderr, "rollcall: %s: runs anew\n", settings.OneLine(bad[0]))
 		return nil, nil //nolint:nilnil // nothing damaged is taken, nor does it stand in the way
-	}
-	if status := run.Status(); status != results.RunComplete && status != results.RunDiverged {
-		return nil, nil //nolint:nilnil // it goes on, or begins anew
 	}
 	if x.Clients && run.Status() == results.RunComplete && !slices.Contains(run.Extra, results.DecisionsFile) {
 		return nil, nil //nolint:nilnil // more is asked for than it left
@@ -86,8 +86,8 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 		if dir != x.Dir {
 			return nil, nil //nolint:nilnil // this one has room of its own
 		}
-		return nil, fmt.Errorf("%s: a finished run of %s, there and here: want --mixed to take it, --again to run it "+
-			"anew, or another --out", dir, differ[0])
+		return nil, &finalError{fmt.Errorf("%s: a finished run of %s, there and here: want --mixed to take it, --again to "+
+			"run it anew, or another --out", dir, differ[0])}
 	}
 	if info.Version != Version() {
 		l.notice("version "+info.Version,

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"rollcall/bench/run/memory"
 	"rollcall/bench/settings"
@@ -30,6 +31,10 @@ type Machine struct {
 	Events    bool
 	Memory    memory.Ceiling // on what runs hold
 	AtOnce    int            // runs at a time; 0 where a command makes one alone
+
+	CheckpointEvery time.Duration // the least time between two checkpoints of a run; 0: none
+	KeepCheckpoints bool          // of complete runs too
+	Grace           time.Duration // for runs that are to end
 }
 
 // Validate reports the first impossible flag, and what cannot train here, before a data set is read or downloaded.

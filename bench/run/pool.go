@@ -5,8 +5,11 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
+	"rollcall/bench/run/claim"
 	"rollcall/bench/settings"
+	"rollcall/datasets"
 	"rollcall/nets/gpu"
 )
 
@@ -27,8 +30,16 @@ type Pool struct {
 	Sessions []*Session
 	Stderr   io.Writer
 	Keep     Keep
+	Patience Patience
 
-	made sync.Map // folders of the runs that were made, not kept
+	watch claim.Watch
+	made  sync.Map // folders of the runs that were made, not kept
+}
+
+// Patience says what becomes of runs that do not come to their end here at once.
+type Patience struct {
+	Retries int  // how often a run that failed is tried again
+	NoWait  bool // runs that other processes make are not waited for
 }
 
 // NewPool returns a pool of as many sessions as the machine is to hold at a time.
@@ -56,8 +67,10 @@ type Job struct {
 	Run string // which run it makes: the same one is not made twice at the same time
 	Do  func(ctx context.Context, l *Session) error
 
-	state jobState
-	Err   error // of a job that is done
+	state  jobState
+	failed int       // attempts
+	again  time.Time // when a job is tried again that another process does
+	Err    error     // of a job that is done
 }
 
 type jobState int
@@ -65,13 +78,15 @@ type jobState int
 const (
 	jobWaits jobState = iota
 	jobRuns
+	jobElsewhere // another process does it, as far as is known
 	jobDone
 )
 
 // Run does the jobs of the cells, begun in order, and calls finish for one cell after the other, as soon as its jobs
-// are done and all cells before it are finished. A job that fails keeps the jobs after it in its cell from being begun.
-// An error of finish ends all. When ctx ends no more jobs are begun, and the cells that have begun are finished; Run
-// returns the reason if a cell has not.
+// are done and all cells before it are finished. A job that fails is tried again once all others have been begun, as
+// often as the pool's patience has it. One that another process does is waited for, after all others, or is done with an
+// *[ElsewhereError] where nobody is to wait. An error of finish ends all. When ctx ends no more jobs are begun, and the
+// cells that have begun are finished; Run returns the reason if a cell has not.
 func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -79,7 +94,10 @@ func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) er
 	for _, jobs := range cells {
 		total += len(jobs)
 	}
-	q := &queue{cells: cells, finish: finish, cancel: cancel, workers: min(len(p.Sessions), total), stderr: p.Stderr}
+	q := &queue{
+		cells: cells, finish: finish, cancel: cancel, workers: min(len(p.Sessions), total), stderr: p.Stderr,
+		patience: p.Patience,
+	}
 	q.changed.L = &q.lock
 	defer context.AfterFunc(ctx, q.wake)()
 	var workers sync.WaitGroup
@@ -101,6 +119,8 @@ type queue struct {
 	finish func(cell int) error
 	cancel func()
 	stderr io.Writer
+
+	patience Patience
 
 	lock     sync.Mutex // of all below, and while a cell is finished
 	changed  sync.Cond  // wakes who waits for a job
@@ -129,7 +149,9 @@ func (q *queue) work(ctx context.Context, l *Session) {
 			left = q.retire()
 		}
 		if left == 0 {
-			q.end(ctx, j, err)
+			if !q.later(ctx, j, err) {
+				q.end(ctx, j, err)
+			}
 			continue
 		}
 		Logf(q.stderr, "rollcall: %s: %s at a time from now on\n", settings.OneLine(err), Count(left, "run"))
@@ -159,34 +181,81 @@ func (q *queue) begin(ctx context.Context) *Job {
 	return nil
 }
 
-// pick returns the first job that can be begun; if there is none, whether there may be later.
+// pick returns the first job that can be begun, those that failed before and those of other processes last; if there is
+// none, whether there may be later.
 func (q *queue) pick() (_ *Job, later bool) {
 	busy := map[string]bool{}
-	for _, jobs := range q.cells {
-		for _, j := range jobs {
-			if j.state == jobRuns {
-				busy[j.Run], later = true, true
+	for j := range q.jobs {
+		if j.state == jobRuns {
+			busy[j.Run], later = true, true
+		}
+	}
+	for _, ready := range []func(*Job) bool{
+		func(j *Job) bool { return j.state == jobWaits && j.failed == 0 },
+		func(j *Job) bool { return j.state == jobWaits },
+		func(j *Job) bool { return j.state == jobElsewhere && !time.Now().Before(j.again) },
+	} {
+		for j := range q.jobs {
+			if ready(j) && !busy[j.Run] {
+				return j, true
 			}
 		}
 	}
-	for _, jobs := range q.cells {
-		for _, j := range counted(jobs) {
-			if j.state == jobWaits && !busy[j.Run] {
-				return j, true
-			}
+	for j := range q.jobs {
+		if j.state == jobElsewhere {
+			time.AfterFunc(time.Until(j.again), q.wake)
+			return nil, true
 		}
 	}
 	return nil, later
 }
 
-// counted returns the jobs of a cell up to the first that has failed.
-func counted(jobs []*Job) []*Job {
-	for i, j := range jobs {
-		if j.state == jobDone && j.Err != nil {
-			return jobs[:i]
+// jobs yields all jobs in order.
+func (q *queue) jobs(yield func(*Job) bool) {
+	for _, jobs := range q.cells {
+		for _, j := range jobs {
+			if !yield(j) {
+				return
+			}
 		}
 	}
-	return jobs
+}
+
+// later puts a job off that did not come to its end, and reports whether it did so.
+func (q *queue) later(ctx context.Context, j *Job, err error) bool {
+	if err == nil || ctx.Err() != nil {
+		return false
+	}
+	if isElsewhere(err) {
+		if q.patience.NoWait {
+			return false
+		}
+		q.lock.Lock()
+		j.state, j.again = jobElsewhere, time.Now().Add(turn)
+		q.lock.Unlock()
+		q.wake()
+		return true
+	}
+	if j.failed++; j.failed > q.patience.Retries || isFinal(err) {
+		return false
+	}
+	Logf(q.stderr, "rollcall: %s: %s: tried again later\n", j.Run, settings.OneLine(err))
+	q.again(j)
+	return true
+}
+
+// finalError is one that another attempt would come to again.
+type finalError struct{ error }
+
+// Unwrap returns what is wrong.
+func (e *finalError) Unwrap() error { return e.error }
+
+// isFinal reports whether another attempt would come to the same error.
+func isFinal(err error) bool {
+	_, memory := errors.AsType[*memoryError](err)
+	_, final := errors.AsType[*finalError](err)
+	return memory || final || IsDiverged(err) || settings.IsUsage(err) ||
+		errors.Is(err, datasets.ErrUnavailable) || errors.Is(err, datasets.ErrAltered)
 }
 
 // end notes what became of a job.
@@ -227,12 +296,7 @@ func (q *queue) finishReady(ctx context.Context) {
 		begun := false
 		for _, j := range jobs {
 			begun = begun || j.state != jobWaits
-			if j.state == jobRuns {
-				return
-			}
-		}
-		for _, j := range counted(jobs) {
-			if j.state == jobWaits && ctx.Err() == nil {
+			if j.state == jobRuns || j.state != jobDone && ctx.Err() == nil {
 				return
 			}
 		}
@@ -240,8 +304,8 @@ func (q *queue) finishReady(ctx context.Context) {
 			q.leftOut = true
 			continue
 		}
-		for _, j := range counted(jobs) {
-			if j.state == jobWaits {
+		for _, j := range jobs {
+			if j.state != jobDone {
 				j.Err = ctx.Err()
 			}
 		}

@@ -29,12 +29,13 @@ type seedRun struct {
 	own       bool
 	pool      *Pool
 
-	run  results.Run
-	kept bool // it was there already
+	run       results.Run
+	kept      bool // it was there already
+	elsewhere bool // another process made it, or began to, while this command ran
 }
 
 // Seeds runs the seeds of the cells, or finds their runs in OUT, and calls finished for one cell after the other, with
-// the runs before the first that failed and why that one did. Seeds that diverged are among the runs.
+// the runs that are there and why others are not, see [failures]. Seeds that diverged are among the runs.
 func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []uint32, decisions bool,
 	finished func(cell int, runs papers.Runs, failed error) error,
 ) error {
@@ -51,13 +52,11 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 		}
 	}
 	return p.Run(ctx, jobs, func(i int) error {
-		var failed error
 		var done []results.Run
 		kept := 0
 		for k, r := range runs[i] {
-			if err := jobs[i][k].Err; err != nil {
-				failed = fmt.Errorf("seed %d: %w", seeds[k], err)
-				break
+			if jobs[i][k].Err != nil {
+				continue
 			}
 			done = append(done, r.run)
 			r.run = results.Run{} // its job is kept to the end
@@ -65,6 +64,7 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 				kept++
 			}
 		}
+		failed := failures(seeds, jobs[i])
 		if kept > 0 {
 			Logf(p.Stderr, "%s: %s kept\n", tasks[i].Label, Count(kept, "finished run"))
 		}
@@ -74,6 +74,39 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 		}
 		return finished(i, all, errors.Join(failed, err))
 	})
+}
+
+// failures returns why seeds have no run: those with one reason together. Nobody has failed where another process makes
+// the run: the error is then an *[ElsewhereError], if there is no other.
+func failures(seeds []uint32, jobs []*Job) error {
+	var reasons []string
+	of, first := map[string][]string{}, map[string]error{}
+	var elsewhere error
+	for k, j := range jobs {
+		switch {
+		case j.Err == nil:
+		case isElsewhere(j.Err):
+			elsewhere = j.Err
+		default:
+			reason := j.Err.Error()
+			if of[reason] == nil {
+				reasons, first[reason] = append(reasons, reason), j.Err
+			}
+			of[reason] = append(of[reason], fmt.Sprint(seeds[k]))
+		}
+	}
+	if reasons == nil {
+		return elsewhere
+	}
+	var all []error
+	for _, reason := range reasons {
+		word := "seed "
+		if len(of[reason]) > 1 {
+			word = "seeds "
+		}
+		all = append(all, fmt.Errorf("%s%s: %w", word, strings.Join(of[reason], ", "), first[reason]))
+	}
+	return errors.Join(all...)
 }
 
 // together returns the runs of a cell as one. Seeds with the same numbers are refused, all of them, and so are seeds that
@@ -95,22 +128,33 @@ func together(runs []results.Run, decisions, mixed bool) (all papers.Runs, err e
 }
 
 // do finds the run or makes it, and reads it.
-func (r *seedRun) do(ctx context.Context, l *Session) error {
-	release, err := r.Alone(ctx, l)
+func (r *seedRun) do(ctx context.Context, l *Session) (err error) {
+	release, err := r.Claim(&r.pool.watch)
 	if err != nil {
+		r.elsewhere = r.elsewhere || isElsewhere(err)
 		return err
 	}
-	defer release()
-	kept, err := r.earlier(ctx, l)
+	defer func() { err = errors.Join(err, release()) }()
+	keep := r.pool.Keep
+	if _, made := r.pool.made.Load(r.Dir); made || r.elsewhere {
+		keep.Again = false // it was made anew already
+	}
+	kept, err := r.earlier(ctx, l, keep)
 	if err != nil {
 		return err
 	}
 	if r.kept = kept != nil; r.kept {
 		r.run = *kept
 		l.KeptEvents(kept)
-		return nil
+		return r.tidy(l)
 	}
-	if _, err = r.Do(ctx, l, progress.New(l.Stderr).Run(r.label, progress.Work{})); err != nil && !IsDiverged(err) {
+	r.Anew = keep.Again
+	_, err = r.Do(ctx, l, progress.New(l.Stderr).Run(r.label, progress.Work{}))
+	if isLost(err) {
+		r.elsewhere = true
+		Logf(l.Stderr, "rollcall: %s\n", settings.OneLine(err))
+	}
+	if err != nil && !IsDiverged(err) {
 		return err
 	}
 	r.pool.made.Store(r.Dir, true)
@@ -120,11 +164,8 @@ func (r *seedRun) do(ctx context.Context, l *Session) error {
 }
 
 // earlier returns the finished run with the same settings and seed, of whichever table; nil if there is none.
-func (r *seedRun) earlier(ctx context.Context, l *Session) (*results.Run, error) {
-	out, keep := l.Machine.Out, r.pool.Keep
-	if _, made := r.pool.made.Load(r.Dir); made {
-		keep.Again = false // it was run anew already, for another cell
-	}
+func (r *seedRun) earlier(ctx context.Context, l *Session, keep Keep) (*results.Run, error) {
+	out := l.Machine.Out
 	if keep.Again {
 		return nil, nil //nolint:nilnil // no run, and nothing wrong
 	}
