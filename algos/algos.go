@@ -48,7 +48,7 @@ type Definition struct {
 	// revision is raised by whoever changes the numbers the method produces, so that runs kept from before run again.
 	revision int
 	Params   []*Param
-	start    func(s *server, w0 []float32, o Options) (Method, error)
+	start    func(s *server, w0 []float32, o Options) (method, error)
 }
 
 // methods are the known ones, in the order in which they are listed to users.

@@ -89,7 +89,7 @@ var caFedMethod = Definition{
 	newCAFed,
 }
 
-func newCAFed(s *server, w0 []float32, o Options) (Method, error) {
+func newCAFed(s *server, w0 []float32, o Options) (method, error) {
 	m := &caFed{
 		bias: 4 * cafedKappa.number(o), beta: cafedBeta.number(o), tau: cafedTau.number(o), fstar: cafedFStar.text(o),
 		losses: cafedLosses.text(o), heldOut: o.HeldOut, loss: make([]float64, s.N), best: make([]float64, s.N),
@@ -116,6 +116,15 @@ func (m *caFed) Round(ctx context.Context, r Round) ([]float32, error) {
 	}
 	m.exclude(q)
 	return m.run(ctx, r, q)
+}
+
+func (m *caFed) state(x *parts) {
+	m.weighted.state(x)
+	x.flags("begun", &m.begun)
+	x.floats("loss", each(m.loss), -math.MaxFloat64, math.MaxFloat64)
+	if m.fstar == FStarMin {
+		x.floats("best", each(m.best), -math.MaxFloat64, math.MaxFloat64)
+	}
 }
 
 // report asks the active clients for their losses, and updates F̂ and F̂* by them. A client without samples has none.

@@ -10,7 +10,7 @@ import (
 // checked is every method as users get it: rounds are checked before they reach the method, and errors say where they
 // come from.
 type checked struct {
-	Method
+	method
 	name string
 	n    int
 }
@@ -21,7 +21,7 @@ func (c *checked) Round(ctx context.Context, r Round) (loss []float32, err error
 		err = r.validate(c.n)
 	}
 	if err == nil {
-		loss, err = c.Method.Round(ctx, r)
+		loss, err = c.method.Round(ctx, r)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("algos: %s: round %d: %w", c.name, r.T, err)
@@ -30,11 +30,27 @@ func (c *checked) Round(ctx context.Context, r Round) (loss []float32, err error
 }
 
 func (c *checked) Model() (nets.Row, error) {
-	row, err := c.Method.Model()
+	row, err := c.method.Model()
 	if err != nil {
 		return nets.Row{}, fmt.Errorf("algos: %s: model: %w", c.name, err)
 	}
 	return row, nil
+}
+
+// Save implements [Method].
+func (c *checked) Save() []Array {
+	var x parts
+	c.state(&x)
+	return x.saved
+}
+
+// Restore implements [Method].
+func (c *checked) Restore(from Source) error {
+	x := parts{restores: true, from: from}
+	if c.state(&x); x.err != nil {
+		return fmt.Errorf("algos: %s: state: %w", c.name, x.err)
+	}
+	return nil
 }
 
 // validate reports the first thing in r that no method can work with.

@@ -81,6 +81,28 @@ func (e *Estimator) Observe(active []int) {
 	}
 }
 
+// state leaves out π̂ and λ̂, which are computed from the counts before anybody uses them, in the next Observe.
+func (e *Estimator) state(x *parts) {
+	if e.counts == nil {
+		return
+	}
+	low := 0.0
+	if e.form != Code {
+		low = 1 // Beta(1, 1): what π̂ and λ̂ divide by
+	}
+	var rounds, moves []*float64
+	for i := range e.counts {
+		c := &e.counts[i]
+		rounds = append(rounds, each(c.rounds[:])...)
+		moves = append(append(moves, each(c.moves[0][:])...), each(c.moves[1][:])...)
+	}
+	x.ints("observed", []*int{&e.rounds}, 0, countMax)
+	x.floats("observed-rounds", rounds, low, countMax)
+	x.floats("observed-moves", moves, low, countMax)
+	x.ints("observed-last", fields(e.counts, func(c *counts) *int { return &c.last }), 0, 1)
+	x.flags("observed-unknown", fields(e.counts, func(c *counts) *bool { return &c.unknown })...)
+}
+
 // see enters one round.
 func (c *counts) see(active bool) {
 	state := 0

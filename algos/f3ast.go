@@ -56,7 +56,7 @@ var f3astMethod = Definition{
 	startOn(newWeighted, newF3AST),
 }
 
-func newF3AST(base weighted, o Options) Method {
+func newF3AST(base weighted, o Options) method {
 	return &f3ast{
 		weighted: base, beta: f3astBeta.number(o), limit: f3astLimit.optionalWhole(o), mean: f3astMean.isOn(o),
 		memoryless: f3astMemoryless.isOn(o), rate: slices.Clone(base.availability.Pi),
@@ -86,6 +86,11 @@ func (m *f3ast) Round(ctx context.Context, r Round) ([]float32, error) {
 		}
 	}
 	return m.run(ctx, r, q)
+}
+
+func (m *f3ast) state(x *parts) {
+	m.weighted.state(x)
+	x.floats("rate", each(m.rate), 0, math.MaxFloat64)
 }
 
 // smooth sets r ← (1−β) r + β·1_set.

@@ -49,7 +49,7 @@ type fedAR struct {
 var fedARMethod = Definition{
 	"fedar", 1,
 	[]*Param{fedarRho, fedarT0, fedarB},
-	startOn(newMemory, func(m memory, o Options) Method {
+	startOn(newMemory, func(m memory, o Options) method {
 		return &fedAR{
 			m, fedarRho.number(o), fedarT0.optional(o), fedarB.number(o), make([]int, m.N), make([]float64, m.N),
 		}
@@ -79,6 +79,12 @@ func (m *fedAR) Round(ctx context.Context, r Round) ([]float32, error) {
 		}
 	}
 	return loss, m.set(m.w, w)
+}
+
+func (m *fedAR) state(x *parts) {
+	m.memory.state(x)
+	x.ints("tau", chosen(each(m.tau), m.seen), 0, countMax)
+	x.floats("rate", chosen(each(m.rate), m.seen), math.SmallestNonzeroFloat64, math.MaxFloat64)
 }
 
 // weights returns ψ_i [N] in round t, counted from 1, 0 for those never seen, and N_t.

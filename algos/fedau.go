@@ -24,7 +24,7 @@ var fedauCutoff = &Param{
 	Help: "fedau: longest interval counted, in rounds",
 }
 
-var fedAUMethod = Definition{"fedau", 1, []*Param{fedauCutoff}, startOn(newGlobal, func(g global, o Options) Method {
+var fedAUMethod = Definition{"fedau", 1, []*Param{fedauCutoff}, startOn(newGlobal, func(g global, o Options) method {
 	return &fedAU{g, fedauCutoff.whole(o), make([]interval, g.N)}
 })}
 
@@ -37,6 +37,13 @@ func (m *fedAU) Round(ctx context.Context, r Round) ([]float32, error) {
 		m.intervals[i].count(here, m.cutoff)
 	}
 	return m.weigh(ctx, r, c)
+}
+
+func (m *fedAU) state(x *parts) {
+	m.global.state(x)
+	x.ints("miss", fields(m.intervals, func(v *interval) *int { return &v.miss }), 0, m.cutoff-1)
+	x.ints("sum", fields(m.intervals, func(v *interval) *int { return &v.sum }), 0, countMax)
+	x.ints("n", fields(m.intervals, func(v *interval) *int { return &v.n }), 0, countMax)
 }
 
 // weight returns ω_i: the mean of the list, 1 while it is empty.

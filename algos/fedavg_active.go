@@ -10,7 +10,7 @@ import (
 // there in place of a sample): w += η_g · mean_{i∈A} Δ_i. It drifts to the clients that are there more often.
 type fedAvgActive struct{ global }
 
-var fedAvgActiveMethod = Definition{"fedavg-active", 1, nil, startOn(newGlobal, func(g global, _ Options) Method {
+var fedAvgActiveMethod = Definition{"fedavg-active", 1, nil, startOn(newGlobal, func(g global, _ Options) method {
 	return &fedAvgActive{g}
 })}
 

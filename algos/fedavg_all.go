@@ -9,7 +9,7 @@ import (
 // w += η_g/N · Σ_{i∈A} Δ_i.
 type fedAvgAll struct{ global }
 
-var fedAvgAllMethod = Definition{"fedavg-all", 1, nil, startOn(newGlobal, func(g global, _ Options) Method {
+var fedAvgAllMethod = Definition{"fedavg-all", 1, nil, startOn(newGlobal, func(g global, _ Options) method {
 	return &fedAvgAll{g}
 })}
 

@@ -7,7 +7,7 @@ import "context"
 // process with a memory), and not those of the round.
 type fedAvgIS struct{ fedAvgKnown }
 
-var fedAvgISMethod = Definition{"fedavg-is", 1, nil, startOn(newGlobal, func(g global, _ Options) Method {
+var fedAvgISMethod = Definition{"fedavg-is", 1, nil, startOn(newGlobal, func(g global, _ Options) method {
 	return &fedAvgIS{fedAvgKnown{g}}
 })}
 

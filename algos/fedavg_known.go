@@ -9,7 +9,7 @@ import (
 // w += η_g/N · Σ_{i∈A} Δ_i / p_i^t, in expectation the step of full participation.
 type fedAvgKnown struct{ global }
 
-var fedAvgKnownMethod = Definition{"fedavg-known", 1, nil, startOn(newGlobal, func(g global, _ Options) Method {
+var fedAvgKnownMethod = Definition{"fedavg-known", 1, nil, startOn(newGlobal, func(g global, _ Options) method {
 	return &fedAvgKnown{g}
 })}
 

@@ -21,7 +21,7 @@ var fedAvgSLimit = &Param{
 	Help: "fedavg-s: S, at most so many of the active clients per round, or none: half of all clients",
 }
 
-var fedAvgSMethod = Definition{"fedavg-s", 1, []*Param{fedAvgSLimit}, startOn(newGlobal, func(g global, o Options) Method {
+var fedAvgSMethod = Definition{"fedavg-s", 1, []*Param{fedAvgSLimit}, startOn(newGlobal, func(g global, o Options) method {
 	limit := max(1, g.N/2)
 	if given := fedAvgSLimit.optionalWhole(o); given != nil {
 		limit = *given

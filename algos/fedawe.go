@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"rollcall/nets"
 )
@@ -45,7 +46,7 @@ var fedaweModel = &Param{
 
 var fedAWEMethod = Definition{"fedawe", 1, []*Param{fedaweClip, fedaweModel}, newFedAWE}
 
-func newFedAWE(s *server, w0 []float32, o Options) (Method, error) {
+func newFedAWE(s *server, w0 []float32, o Options) (method, error) {
 	m := &fedAWE{
 		server: s, ofServer: fedaweModel.text(o) == "last", clip: fedaweClip.optional(o),
 		rowOf: make([]int, s.N), tau: make([]int, s.N), stale: true,
@@ -89,6 +90,35 @@ func (m *fedAWE) Round(ctx context.Context, r Round) ([]float32, error) {
 	}
 	m.last, m.stale = next, true
 	return loss, nil
+}
+
+// state has the models that clients have. Which rows they are in is part of it: sums go by the rows' order.
+func (m *fedAWE) state(x *parts) {
+	m.server.state(x)
+	x.ints("tau", each(m.tau), -1, countMax)
+	x.ints("row-of", each(m.rowOf), 0, m.N)
+	x.ints("last", []*int{&m.last}, 0, m.N)
+	x.then(m.fit)
+	if x.err != nil {
+		return // there may be fewer rows than rowOf says
+	}
+	var models []nets.Row
+	for row, clients := range m.clients() {
+		if clients > 0 {
+			models = append(models, m.models[row])
+		}
+	}
+	x.rows("models", models...)
+}
+
+// fit makes the rows that rowOf and last speak of, when they were restored.
+func (m *fedAWE) fit() (err error) {
+	if !slices.Contains(m.rowOf, m.last) {
+		return fmt.Errorf("last: %d, want the row of a client's model, one of %v", m.last, m.rowOf)
+	}
+	m.stale = true
+	m.models, err = m.grow(m.models, 1+slices.Max(m.rowOf), m.N+1)
+	return err
 }
 
 // x returns the row of x_i.

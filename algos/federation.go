@@ -61,6 +61,7 @@ func (f *Federation) validate() error {
 
 // isPositive reports whether x is a finite number above 0.
 func isPositive(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
+
 // Preset names one of the two readings of a paper's experiments.
 type Preset string
 

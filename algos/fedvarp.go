@@ -17,7 +17,7 @@ type fedVARP struct {
 
 var fedVARPMethod = Definition{"fedvarp", 1, nil, newFedVARP}
 
-func newFedVARP(s *server, w0 []float32, o Options) (Method, error) {
+func newFedVARP(s *server, w0 []float32, o Options) (method, error) {
 	spare, err := s.rows(1)
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ func newMemory(s *server, w0 []float32, o Options) (memory, error) {
 	return memory{g, y, make([]bool, s.N)}, err
 }
 
-var mifaMethod = Definition{"mifa", 1, nil, startOn(newMemory, func(m memory, _ Options) Method { return &mifa{m} })}
+var mifaMethod = Definition{"mifa", 1, nil, startOn(newMemory, func(m memory, _ Options) method { return &mifa{m} })}
 
 func (m *mifa) Round(ctx context.Context, r Round) ([]float32, error) {
 	loss, err := m.refresh(ctx, r)
@@ -34,6 +34,12 @@ func (m *mifa) Round(ctx context.Context, r Round) ([]float32, error) {
 		return nil, err
 	}
 	return loss, m.step(r.ServerLR)
+}
+
+func (m *memory) state(x *parts) {
+	m.global.state(x)
+	x.flags("seen", each(m.seen)...)
+	x.rows("y", chosen(m.y, m.seen)...)
 }
 
 // refresh sets y_i ← Δ_i for the active clients. They end in y_i itself, so no other rows are needed.

@@ -22,7 +22,7 @@ type scaffold struct {
 
 var scaffoldMethod = Definition{"scaffold", 1, nil, newScaffold}
 
-func newScaffold(s *server, w0 []float32, o Options) (Method, error) {
+func newScaffold(s *server, w0 []float32, o Options) (method, error) {
 	g, err := newGlobal(s, w0, o)
 	if err != nil {
 		return nil, err
@@ -54,6 +54,13 @@ func (m *scaffold) Round(ctx context.Context, r Round) ([]float32, error) {
 	}
 	m.w, m.next = m.next, m.w
 	return loss, nil
+}
+
+// state has the c_i of those who trained; the others' are zero.
+func (m *scaffold) state(x *parts) {
+	m.global.state(x)
+	x.rows("c", m.c)
+	x.rows("own", chosen(m.own, m.trained())...)
 }
 
 // drift turns the controls of the active clients into c − c_i, which [server.train] adds to their gradients.

@@ -64,11 +64,8 @@ func (s *server) train(ctx context.Context, r Round, start, end func(k, client i
 	if len(r.Active) == 0 {
 		return nil, nil
 	}
-	if s.Momentum > 0 && s.momentum == nil {
-		var err error
-		if s.momentum, err = s.rows(s.N); err != nil {
-			return nil, err
-		}
+	if err := s.makeMomentum(); err != nil {
+		return nil, err
 	}
 	work := nets.LocalWork{
 		Round: r.T, Seed: s.Seed, LR: r.LR, WeightDecay: s.WeightDecay, Momentum: s.Momentum, Clip: s.Clip,
@@ -96,6 +93,14 @@ func (s *server) train(ctx context.Context, r Round, start, end func(k, client i
 	return loss, err
 }
 
+// makeMomentum makes the rows of the clients' momentum, where there is any.
+func (s *server) makeMomentum() (err error) {
+	if s.Momentum > 0 && s.momentum == nil {
+		s.momentum, err = s.rows(s.N)
+	}
+	return err
+}
+
 // planNext begins to make the plans of the next round. Clients
 // that a method then leaves out, or adds, cost nothing but time.
 func (s *server) planNext(ctx context.Context, r Round) {
@@ -120,6 +125,24 @@ func (s *server) subtract(dst, a, b nets.Row) error {
 	x.add(1, a)
 	x.add(-1, b)
 	return s.set(dst, x)
+}
+
+// state holds what all methods have. The momentum of a client that never trained is zero.
+func (s *server) state(x *parts) {
+	x.ints("taken", each(s.taken), 0, countMax)
+	if s.Momentum > 0 {
+		x.then(s.makeMomentum)
+		x.rows("momentum", chosen(s.momentum, s.trained())...)
+	}
+}
+
+// trained says of each client whether it ever trained.
+func (s *server) trained() []bool {
+	trained := make([]bool, s.N)
+	for i, steps := range s.taken {
+		trained[i] = steps > 0
+	}
+	return trained
 }
 
 // Inspect says nothing.
@@ -158,14 +181,14 @@ type global struct {
 
 // startOn returns how a method starts that needs nothing beside its base which could fail.
 func startOn[Base any](
-	newBase func(*server, []float32, Options) (Base, error), method func(Base, Options) Method,
-) func(*server, []float32, Options) (Method, error) {
-	return func(s *server, w0 []float32, o Options) (Method, error) {
+	newBase func(*server, []float32, Options) (Base, error), then func(Base, Options) method,
+) func(*server, []float32, Options) (method, error) {
+	return func(s *server, w0 []float32, o Options) (method, error) {
 		base, err := newBase(s, w0, o)
 		if err != nil {
 			return nil, err
 		}
-		return method(base, o), nil
+		return then(base, o), nil
 	}
 }
 
@@ -175,6 +198,11 @@ func newGlobal(s *server, w0 []float32, _ Options) (global, error) {
 		return global{}, err
 	}
 	return global{server: s, w: rows[0]}, s.Engine.Load(rows[0], w0)
+}
+
+func (g *global) state(x *parts) {
+	g.server.state(x)
+	x.rows("w", g.w)
 }
 
 // local runs the local steps of every client in r.Active from w; the k-th ends in ends[k], so Δ_i = ends[k] − w.

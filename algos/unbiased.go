@@ -11,8 +11,8 @@ type unbiased struct {
 
 var unbiasedMethod = Definition{"unbiased", 1, weightedParams, startUnbiased(func(*weighted, []int, []float64) {})}
 
-func startUnbiased(change func(*weighted, []int, []float64)) func(*server, []float32, Options) (Method, error) {
-	return startOn(newWeighted, func(base weighted, _ Options) Method { return &unbiased{base, change} })
+func startUnbiased(change func(*weighted, []int, []float64)) func(*server, []float32, Options) (method, error) {
+	return startOn(newWeighted, func(base weighted, _ Options) method { return &unbiased{base, change} })
 }
 
 func (m *unbiased) Round(ctx context.Context, r Round) ([]float32, error) {

@@ -81,6 +81,14 @@ func (m *weighted) Inspect() *Decisions {
 	return &m.decisions
 }
 
+func (m *weighted) state(x *parts) {
+	m.global.state(x)
+	m.availability.state(x)
+	if m.velocity != nil {
+		x.rows("velocity", *m.velocity)
+	}
+}
+
 // unbiased returns α_i/π̂_i [N], 0 for a client with π̂_i = 0. An active client with π̂_i = 0 is an error.
 func (m *weighted) unbiased(active []int) ([]float64, error) {
 	q, pi := make([]float64, m.N), m.availability.Pi
