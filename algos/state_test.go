@@ -2,10 +2,7 @@ package algos
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -113,101 +110,6 @@ func told(t *testing.T, m Method, f Federation, e *watched, rounds []Round) []st
 	return seen
 }
 
-// kept is a copy of a state, apart from any engine, to be read by a method on another.
-type kept struct {
-	engine nets.Engine // that rows are read into
-	names  []string    // as they were saved
-	rows   map[string][][]float32
-	floats map[string][]float64
-	ints   map[string][]int64
-	forget string // a part that is read as if the rounds had left nothing in it
-}
-
-var errNoPart = errors.New("no such part")
-
-// keep saves the state of a method, and checks that it is of the form that [Array] says.
-func keep(t *testing.T, m Method, engine nets.Engine) *kept {
-	t.Helper()
-	k := &kept{rows: map[string][][]float32{}, floats: map[string][]float64{}, ints: map[string][]int64{}}
-	for _, a := range m.Save() {
-		if a.Name == "" || slices.Contains(k.names, a.Name) {
-			t.Fatalf("part %q after %q, want a name of its own", a.Name, k.names)
-		}
-		k.names = append(k.names, a.Name)
-		is := 0
-		if a.Rows != nil {
-			is++
-			k.rows[a.Name] = make([][]float32, len(a.Rows))
-			for i, row := range a.Rows {
-				k.rows[a.Name][i] = make([]float32, engine.Info().Params)
-				if err := engine.Store(row, k.rows[a.Name][i]); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		if a.Float64s != nil {
-			is++
-			k.floats[a.Name] = slices.Clone(a.Float64s)
-		}
-		if a.Int64s != nil {
-			is++
-			k.ints[a.Name] = slices.Clone(a.Int64s)
-		}
-		if is != 1 {
-			t.Fatalf("part %s is %d of rows, floats and ints, want exactly one", a.Name, is)
-		}
-	}
-	return k
-}
-
-// on returns a source with the same parts for another engine. Its maps are its own.
-func (k *kept) on(engine nets.Engine) *kept {
-	return &kept{engine, k.names, maps.Clone(k.rows), maps.Clone(k.floats), maps.Clone(k.ints), ""}
-}
-
-// String has all parts, in their order.
-func (k *kept) String() string {
-	var b strings.Builder
-	for _, name := range k.names {
-		fmt.Fprintln(&b, name, k.rows[name], k.floats[name], k.ints[name])
-	}
-	return b.String()
-}
-
-func (k *kept) Rows(name string, into []nets.Row) error {
-	rows, found := k.rows[name]
-	switch {
-	case name == k.forget:
-		return nil
-	case !found:
-		return errNoPart
-	case len(rows) != len(into):
-		return fmt.Errorf("%d rows, want %d", len(rows), len(into))
-	}
-	for i, row := range into {
-		if err := k.engine.Load(row, rows[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (k *kept) Float64s(name string) ([]float64, error) {
-	x, found := k.floats[name]
-	if !found {
-		return nil, errNoPart
-	}
-	return x, nil
-}
-
-func (k *kept) Int64s(name string) ([]int64, error) {
-	x, found := k.ints[name]
-	if !found {
-		return nil, errNoPart
-	}
-	return x, nil
-}
-
 // A method goes on from a state to the same bits: models, losses, decisions, what is trained, on which samples, from
 // which weights. To save is to change nothing, and the state is the same again once it is restored.
 func TestGoesOn(t *testing.T) {
@@ -298,176 +200,36 @@ func TestForgetting(t *testing.T) {
 	}
 }
 
-// forgets makes a part that of a method that was just started; numbers that such a method does not have are zero.
-func (k *kept) forgets(part string, started *kept) {
-	k.forget = part
-	if x, found := k.floats[part]; found {
-		k.floats[part] = make([]float64, len(x))
-		copy(k.floats[part], started.floats[part])
-	}
-	if x, found := k.ints[part]; found {
-		k.ints[part] = make([]int64, len(x))
-		copy(k.ints[part], started.ints[part])
-	}
-}
-
-// damage is something done to one part of a state.
-type damage struct {
-	what    string
-	refused bool // by every method; otherwise it may also be harmless
-	do      func(k *kept, part string) bool
-}
-
-// edit changes a copy of the elements of one part; it reports whether the part is of that kind and changed.
-func edit[E any](in map[string][]E, part string, change func([]E) []E) bool {
-	x, found := in[part]
-	if !found {
-		return false
-	}
-	if x = change(slices.Clone(x)); x == nil {
-		return false
-	}
-	in[part] = x
-	return true
-}
-
-// shorter and longer are changes of a length.
-func shorter[E any](x []E) []E {
-	if len(x) == 0 {
-		return nil
-	}
-	return x[1:]
-}
-
-func longer[E any](x []E) []E {
-	var more E
-	return append(x, more)
-}
-
-// becomes sets the first or the last element.
-func becomes[E any](v E, last bool) func([]E) []E {
-	return func(x []E) []E {
-		switch {
-		case len(x) == 0:
-			return nil
-		case last:
-			x[len(x)-1] = v
-		default:
-			x[0] = v
-		}
-		return x
-	}
-}
-
-func damages() []damage {
-	all := []damage{
-		{"missing", true, func(k *kept, part string) bool {
-			delete(k.rows, part)
-			delete(k.floats, part)
-			delete(k.ints, part)
-			return true
-		}},
-		{"shorter", true, func(k *kept, part string) bool {
-			return edit(k.rows, part, shorter) || edit(k.floats, part, shorter) || edit(k.ints, part, shorter)
-		}},
-		{"longer", true, func(k *kept, part string) bool {
-			return edit(k.rows, part, longer) || edit(k.floats, part, longer) || edit(k.ints, part, longer)
-		}},
-	}
-	for _, last := range []bool{false, true} {
-		for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, 1, 1e300} {
-			never := math.IsNaN(v) || math.IsInf(v, 0)
-			all = append(all, damage{fmt.Sprintf("%g (last: %t)", v, last), never, func(k *kept, part string) bool {
-				return edit(k.floats, part, becomes(v, last))
-			}})
-		}
-		for _, v := range []int64{math.MinInt64, -5, -2, -1, 0, 1, 2, 5, 6, 1 << 31, 1 << 40, math.MaxInt64} {
-			never := v < -1 || v == math.MaxInt64
-			all = append(all, damage{fmt.Sprintf("%d (last: %t)", v, last), never, func(k *kept, part string) bool {
-				return edit(k.ints, part, becomes(v, last))
-			}})
-		}
-	}
-	return all
-}
-
-// A damaged state is an error that names method and part, or a method
-// that can play on, be it to an error; it is never a panic.
-func TestDamagedState(t *testing.T) {
-	forAllStates(t, func(t *testing.T, c stateCase) {
-		m, f, e := c.begin(t)
-		rounds := c.rounds(f)
-		told(t, m, f, e, rounds[:10])
-		state := keep(t, m, e)
-		for _, part := range state.names {
-			for _, d := range damages() {
-				next, f, e := c.begin(t)
-				source := state.on(e)
-				if !d.do(source, part) {
-					continue
-				}
-				err := next.Restore(source)
-				if err == nil {
-					if d.refused {
-						t.Errorf("%s: %s: no error, want one", part, d.what)
-					}
-					_, _ = tell(t, next, f, e, rounds[10:])
-				} else if !strings.HasPrefix(err.Error(), "algos: "+c.name+": state: ") {
-					t.Errorf("%s: %s: error %q, want it to begin with the method", part, d.what, err)
-				} else if d.refused && !strings.Contains(err.Error(), "state: "+part+": ") {
-					t.Errorf("%s: %s: error %q, want it to name the part", part, d.what, err)
-				}
-				next.Close()
-				if n := e.toy.rows(); n != 0 {
-					t.Errorf("%s: %s: %d rows left, want 0", part, d.what, n)
-				}
+// What is in a state, by name: files that hold one are read by these names, in later versions too.
+func TestParts(t *testing.T) {
+	known := []string{"taken", "w"}
+	estimated := []string{"taken", "w", "observed", "observed-rounds", "observed-moves", "observed-last", "observed-unknown"}
+	memory := []string{"taken", "w", "seen", "y"}
+	for _, c := range []struct {
+		methods  string
+		momentum float64
+		o        Options
+		want     []string
+	}{
+		{"fedavg-active fedavg-all fedavg-known fedavg-is fedavg-s", 0, Options{Preset: Code}, known},
+		{"fedavg-active", 0.9, Options{Preset: Code}, []string{"taken", "momentum", "w"}},
+		{"unbiased more-available adafed", 0, Options{Preset: Code}, known},
+		{"unbiased more-available adafed", 0, withValues(Code, "prior", "3"), estimated},
+		{"unbiased more-available adafed", 0, withValues(Code, "server-momentum", "0.5"), append(known, "velocity")},
+		{"f3ast", 0, Options{Preset: Code}, append(known, "rate")},
+		{"ca-fed", 0, Options{Preset: Code}, append(known, "begun", "loss")},
+		{"ca-fed", 0, withValues(Paper, "prior", "3"), append(estimated, "begun", "loss", "best")},
+		{"mifa mifa-wait fedvarp", 0, Options{Preset: Code}, memory},
+		{"fedar", 0, Options{Preset: Code}, append(memory, "tau", "rate")},
+		{"scaffold", 0, Options{Preset: Code}, append(known, "c", "own")},
+		{"fedau", 0, Options{Preset: Code}, append(known, "miss", "sum", "n")},
+		{"fedawe", 0, Options{Preset: Code}, []string{"taken", "tau", "row-of", "last", "models"}},
+	} {
+		for _, name := range strings.Fields(c.methods) {
+			m, _, e := stateCase{name, c.o, c.momentum}.begin(t)
+			if got := keep(t, m, e).names; !slices.Equal(got, c.want) {
+				t.Errorf("%s %v, momentum %g: %q, want %q", name, c.o, c.momentum, got, c.want)
 			}
 		}
-	})
-}
-
-// The state of one method is an error in another, or harmless; a method without its parts says so.
-func TestStateOfAnotherMethod(t *testing.T) {
-	states := map[string]*kept{}
-	for _, name := range Names() {
-		c := stateCase{name, Options{Preset: Code}, 0}
-		m, f, e := c.begin(t)
-		told(t, m, f, e, c.rounds(f)[:10])
-		states[name] = keep(t, m, e)
 	}
-	for _, name := range Names() {
-		for of, state := range states {
-			t.Run(name+" from "+of, func(t *testing.T) {
-				c := stateCase{name, Options{Preset: Code}, 0}
-				m, f, e := c.begin(t)
-				err := m.Restore(state.on(e))
-				lacks := slices.ContainsFunc(states[name].names, func(p string) bool { return !slices.Contains(state.names, p) })
-				if lacks && !errors.Is(err, errNoPart) {
-					t.Errorf("got %v, want %v: its parts are %q, and there are %q", err, errNoPart, states[name].names, state.names)
-				}
-				if err == nil {
-					_, _ = tell(t, m, f, e, c.rounds(f)[10:])
-				}
-			})
-		}
-	}
-}
-
-// A state that needs rows for which there is no memory is an error, and leaves none behind.
-func TestRestoreOutOfMemory(t *testing.T) {
-	forAllStates(t, func(t *testing.T, c stateCase) {
-		m, f, e := c.begin(t)
-		told(t, m, f, e, c.rounds(f)[:10])
-		state := keep(t, m, e)
-		next, _, e := c.begin(t)
-		e.rowsMax = e.toy.rows()
-		err := next.Restore(state.on(e))
-		if needs := c.name == "fedawe" || c.momentum > 0; needs != (err != nil) {
-			t.Errorf("got %v, want an error: %t", err, needs)
-		}
-		next.Close()
-		if n := e.toy.rows(); n != 0 {
-			t.Errorf("%d rows left, want 0", n)
-		}
-	})
 }
