@@ -112,7 +112,7 @@ func restore[From, To float64 | int64 | int](x *parts, name string, from []From,
 		x.fail(name, fmt.Errorf("%d numbers, want %d", len(from), len(numbers)))
 	}
 	for i, number := range from {
-		if x.err == nil && !(number >= low && number <= high) { // as NaN is
+		if within := number >= low && number <= high; x.err == nil && !within { // NaN is not
 			x.fail(name, fmt.Errorf("number %d is %v, want %v … %v", i, number, low, high))
 		}
 	}

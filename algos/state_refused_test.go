@@ -115,10 +115,10 @@ func TestDamagedState(t *testing.T) {
 					t.Errorf("%s: %s: no error, want one", part, d.what)
 				case err == nil:
 					_, _ = next.Model()
-					_, _ = tell(t, next, f, e, rounds[10:])
+					_, _ = tell(t, next, f, e, rounds[10:15])
 				}
 				next.Close()
-				if n := e.toy.rows(); n != 0 {
+				if n := e.rows(); n != 0 {
 					t.Errorf("%s: %s: %d rows left, want 0", part, d.what, n)
 				}
 			}
@@ -160,13 +160,13 @@ func TestRestoreOutOfMemory(t *testing.T) {
 		told(t, m, f, e, c.rounds(f)[:10])
 		state := keep(t, m, e)
 		next, _, e := c.begin(t)
-		e.rowsMax = e.toy.rows()
+		e.rowsMax = e.rows()
 		err := next.Restore(state.on(e))
 		if needs := c.name == "fedawe" || c.momentum > 0; needs != (err != nil) {
 			t.Errorf("got %v, want an error: %t", err, needs)
 		}
 		next.Close()
-		if n := e.toy.rows(); n != 0 {
+		if n := e.rows(); n != 0 {
 			t.Errorf("%d rows left, want 0", n)
 		}
 	})

@@ -225,7 +225,7 @@ func TestParts(t *testing.T) {
 		{"fedau", 0, Options{Preset: Code}, append(known, "miss", "sum", "n")},
 		{"fedawe", 0, Options{Preset: Code}, []string{"taken", "tau", "row-of", "last", "models"}},
 	} {
-		for _, name := range strings.Fields(c.methods) {
+		for name := range strings.FieldsSeq(c.methods) {
 			m, _, e := stateCase{name, c.o, c.momentum}.begin(t)
 			if got := keep(t, m, e).names; !slices.Equal(got, c.want) {
 				t.Errorf("%s %v, momentum %g: %q, want %q", name, c.o, c.momentum, got, c.want)
