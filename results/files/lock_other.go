@@ -7,4 +7,8 @@ import "os"
 // Lock does nothing on systems without flock.
 func Lock(*os.File) error { return nil }
 
-func tryLock(*os.File) (held bool, err error) { return false, nil }
+// TryLock does nothing on systems without flock, and says so.
+func TryLock(*os.File) (held bool, err error) { return false, nil }
+
+// Unlocked is false on systems without flock.
+func Unlocked(*os.File) bool { return false }

@@ -20,11 +20,12 @@ const (
 )
 
 // machine names this one in temporary names: a lock that is taken here may say nothing of those of another machine that
-// has the folder too.
+// has the folder too. Where it can be had the name is the boot's: containers of two machines often have one host name.
+// What was left before the machine was last started is then another's, and goes when it is stale.
 var machine = sync.OnceValue(func() string {
-	name, err := os.Hostname()
-	if err != nil {
-		name = "" // as all that have none
+	name := BootID()
+	if name == "" {
+		name, _ = os.Hostname() // or "", as all that have none
 	}
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(name)) // which never fails
@@ -73,7 +74,7 @@ func removeStale(path string, e fs.DirEntry) {
 		return
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	held, err := tryLock(f)
+	held, err := TryLock(f)
 	if err != nil {
 		return // it is being written
 	}
