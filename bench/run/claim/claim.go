@@ -2,68 +2,162 @@ package claim
 
 import (
 	"errors"
-	"path/filepath"
-	"strconv"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
 	"time"
+
+	"rollcall/results/files"
 )
 
-// ErrLost says that another process has taken the claim over.
-var ErrLost = errors.New("another process has taken the claim over")
+// ErrLost says that another process has taken the claim over, or that its file is gone.
+var ErrLost = errors.New("the claim is lost")
 
-// Watch is what a process has seen of the claims of others. It is safe for concurrent use. The zero value is ready.
-type Watch struct {
-	Beat   time.Duration // between two heartbeats of the claims made here; 0: 30 s
-	Expiry time.Duration // after which a claim that never changed is dead; 0: 5 min
-}
-
-// Holder is who has a claim, as far as one look can tell.
-type Holder struct {
-	Host   string
-	PID    int
-	Epoch  int
-	Round  int
-	Rounds int
-	Mine   bool // this very process has it
-	Dead   bool // its process is known to have ended
-}
-
-// String names the process and how far it is: "process 123 on host x, round 120/2000".
-func (h *Holder) String() string { return h.Host }
-
-// Claim is a folder that this process has.
+// Claim is a folder that this process has until it is released or lost.
 type Claim struct {
-	dir   string
-	epoch int
-}
+	folder
+	epoch   int
+	process string   // as in identity
+	made    []string // the folders that Try made, the outermost first
+	file    *os.File // locked as long as the process lives
+	now     func() time.Duration
+	expiry  time.Duration
 
-// Try claims a folder, creating it where needed, or says who has it: holder is nil exactly if claim is not nil or err
-// is not nil.
-func (w *Watch) Try(dir string) (c *Claim, holder *Holder, err error) {
-	return &Claim{dir: dir, epoch: 1}, nil, nil
-}
+	stop, ended chan struct{} // of the heartbeats
+	lost        chan struct{}
 
-// Read returns who holds a claim on a folder, nil for nobody.
-func Read(string) (*Holder, error) { return nil, nil }
+	lock     sync.Mutex
+	record                 // what heartbeats write
+	beaten   time.Duration // when the last one was written
+	loss     error         // wraps ErrLost; nil: held
+	released bool
+}
 
 // Epoch counts the holders of the folder since it was last released; from 1.
 func (c *Claim) Epoch() int { return c.epoch }
 
-// Progress is how far the run is; the next heartbeat says it to others.
-func (c *Claim) Progress(round, rounds int) {}
-
-// Check returns nil while the claim is held, and otherwise an error that wraps [ErrLost] and names who has it.
-func (c *Claim) Check() error { return nil }
-
-// Lost is closed once a heartbeat has found the claim lost.
-func (c *Claim) Lost() <-chan struct{} { return nil }
-
-// Path is where a file is written before it is published.
-func (c *Claim) Path(name string) string {
-	return filepath.Join(c.dir, ".epoch-"+strconv.Itoa(c.epoch)+"."+name)
+// Progress is how far the run is; the next heartbeat tells others.
+func (c *Claim) Progress(round, rounds int) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.round, c.rounds = round, rounds
 }
 
-// Publish renames Path(name) to its name in the folder if the claim is still held.
-func (c *Claim) Publish(name string) error { return nil }
+// Lost is closed once the claim has been found lost, by a heartbeat or otherwise.
+func (c *Claim) Lost() <-chan struct{} { return c.lost }
 
-// Release gives the folder back.
-func (c *Claim) Release() error { return nil }
+// Check returns nil while the claim is held, and an error that wraps [ErrLost] and names who has it once it is lost,
+// for good. Other errors are of reading the folder, and say nothing of the claim. Some clients of NFS show a folder as
+// it was a minute before: [Claim.Publish] does not depend on that.
+func (c *Claim) Check() error {
+	if err := c.over(); err != nil {
+		return err
+	}
+	names, err := c.names()
+	if errors.Is(err, fs.ErrNotExist) {
+		return c.lose("the folder is gone")
+	}
+	if err != nil {
+		return wrap(c.dir, err)
+	}
+	largest := c.epoch
+	for _, name := range names {
+		largest = max(largest, epochOf(name))
+	}
+	if largest > c.epoch {
+		return c.lose(c.named(largest))
+	}
+	// Only now: a holder that came and went before the folder was listed has removed this claim.
+	owned, err := c.owned(c.epoch, c.id)
+	if err != nil {
+		return wrap(c.dir, err)
+	}
+	if !owned {
+		return c.lose(c.named(c.epoch))
+	}
+	return nil
+}
+
+// named says who has a claim.
+func (c *Claim) named(epoch int) string {
+	text, _, err := c.read(claimName(epoch), false)
+	if err != nil {
+		return "its file is gone"
+	}
+	other := claimed{epoch: epoch}
+	other.record, _ = parse(text)
+	return other.holder(c.process).String() + " has it"
+}
+
+// over returns why the claim is held no longer, as far as that is known already.
+func (c *Claim) over() error {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.loss == nil && c.released {
+		return wrap(c.dir, errors.New("the claim has been released"))
+	}
+	return c.loss
+}
+
+// lose marks the claim as lost, for good, and returns the error that says why.
+func (c *Claim) lose(why string) error {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.loss == nil {
+		c.loss = wrap(c.dir, fmt.Errorf("%w: %s", ErrLost, why))
+		close(c.lost)
+	}
+	return c.loss
+}
+
+// Path is where a file is written before it is published. Nobody but this claim ever has a file of that name, and the
+// next holder removes it.
+func (c *Claim) Path(name string) string { return c.path(ownPrefix(c.epoch, c.id) + name) }
+
+// readySuffix ends the name of a file that is being published.
+const readySuffix = ".ready"
+
+// Publish renames Path(name), which its writer has synced, to its name in the folder. If the claim is lost, the file
+// is removed, and the error wraps [ErrLost]. After another error the file is where it was.
+func (c *Claim) Publish(name string) error {
+	from := ownPrefix(c.epoch, c.id) + name
+	ready := from + readySuffix
+	// The first rename makes the listing that Check reads a new one, on NFS too, and lets Check look after the name is
+	// there that the next holder has to remove.
+	err := c.rename(from, ready)
+	unsure := c.Check()
+	if err == nil && unsure == nil {
+		if err = c.rename(ready, name); err == nil {
+			return wrap(c.dir, c.do("sync", "", func() error { return files.SyncFolder(c.dir) }))
+		}
+		unsure = c.Check() // or the next holder has removed it
+	}
+	if errors.Is(unsure, ErrLost) {
+		_ = c.remove(from)
+		_ = c.remove(ready) // or else Release does
+		return unsure
+	}
+	_ = c.rename(ready, from) // nothing can be done if that fails too
+	if unsure != nil {
+		return unsure
+	}
+	return wrap(c.dir, err)
+}
+
+// Release ends the heartbeats and removes the claim, what it wrote and did not publish, and the folders that Try
+// created if they are empty. Of a lost claim it leaves what the new holder has. A second Release does nothing.
+func (c *Claim) Release() error {
+	c.lock.Lock()
+	again := c.released
+	c.released = true
+	c.lock.Unlock()
+	if again {
+		return nil
+	}
+	close(c.stop)
+	<-c.ended
+	err := c.withdraw()
+	removeFolders(c.made)
+	return wrap(c.dir, err)
+}
