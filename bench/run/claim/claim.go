@@ -48,8 +48,8 @@ func (c *Claim) Progress(round, rounds int) {
 func (c *Claim) Lost() <-chan struct{} { return c.lost }
 
 // Check returns nil while the claim is held, and an error that wraps [ErrLost] and names who has it once it is lost,
-// for good. Other errors are of reading the folder, and say nothing of the claim. Some clients of NFS show a folder as
-// it was a minute before: [Claim.Publish] does not depend on that.
+// for good. Other errors are of reading the folder, and say nothing of the claim. A host may see a folder on NFS as it
+// was a minute before: [Claim.Publish] does not depend on that.
 func (c *Claim) Check() error {
 	if err := c.over(); err != nil {
 		return err
@@ -61,14 +61,15 @@ func (c *Claim) Check() error {
 	if err != nil {
 		return wrap(c.dir, err)
 	}
-	largest := c.epoch
+	largest := 0
 	for _, name := range names {
 		largest = max(largest, epochOf(name))
 	}
-	if largest > c.epoch {
+	if largest != c.epoch {
 		return c.lose(c.named(largest))
 	}
-	// Only now: a holder that came and went before the folder was listed has removed this claim.
+	// Only now: holders that came and went before the folder was listed have removed this claim, and one that came after
+	// them may have made one of the same epoch.
 	owned, err := c.owned(c.epoch, c.id)
 	if err != nil {
 		return wrap(c.dir, err)
@@ -111,38 +112,28 @@ func (c *Claim) lose(why string) error {
 	return c.loss
 }
 
-// Path is where a file is written before it is published. Nobody but this claim ever has a file of that name, and the
-// next holder removes it.
+// Path is where a file is written before it is published, on this machine. Nobody but this claim ever has a file of
+// that name, and the next holder removes it.
 func (c *Claim) Path(name string) string { return c.path(ownPrefix(c.epoch, c.id) + name) }
-
-// readySuffix ends the name of a file that is being published.
-const readySuffix = ".ready"
 
 // Publish renames Path(name), which its writer has synced, to its name in the folder. If the claim is lost, the file
 // is removed, and the error wraps [ErrLost]. After another error the file is where it was.
 func (c *Claim) Publish(name string) error {
 	from := ownPrefix(c.epoch, c.id) + name
-	ready := from + readySuffix
-	// The first rename makes the listing that Check reads a new one, on NFS too, and lets Check look after the name is
-	// there that the next holder has to remove.
-	err := c.rename(from, ready)
 	unsure := c.Check()
-	if err == nil && unsure == nil {
-		if err = c.rename(ready, name); err == nil {
+	if unsure == nil {
+		err := c.rename(from, name)
+		if err == nil {
 			return wrap(c.dir, c.do("sync", "", func() error { return files.SyncFolder(c.dir) }))
 		}
-		unsure = c.Check() // or the next holder has removed it
+		if unsure = c.Check(); unsure == nil { // or the next holder has removed the file
+			return wrap(c.dir, err)
+		}
 	}
 	if errors.Is(unsure, ErrLost) {
-		_ = c.remove(from)
-		_ = c.remove(ready) // or else Release does
-		return unsure
+		_ = c.remove(from) // or else Release does
 	}
-	_ = c.rename(ready, from) // nothing can be done if that fails too
-	if unsure != nil {
-		return unsure
-	}
-	return wrap(c.dir, err)
+	return unsure
 }
 
 // Release ends the heartbeats and removes the claim, what it wrote and did not publish, and the folders that Try

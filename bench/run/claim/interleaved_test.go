@@ -17,8 +17,8 @@ func TestOneIsStopped(t *testing.T) {
 	for _, c := range []struct {
 		name             string
 		before           func(t *testing.T, w *world) // what is in the folder at first
-		release, unlinks bool                         // by the other; on a file system without links
-		again            bool                         // the other releases and claims anew: the epochs are the same
+		release, again   bool                         // by the other, which claims anew: the epochs are the same
+		unlinks          bool                         // on a file system without links
 	}{
 		{name: "a new folder"},
 		{name: "a new folder, given back", release: true},
@@ -28,7 +28,7 @@ func TestOneIsStopped(t *testing.T) {
 		{name: "a dead claim, given back and claimed anew", before: deadClaim, release: true, again: true},
 		{name: "no links", unlinks: true},
 		{name: "no links, a dead claim", unlinks: true, before: deadClaim},
-		{name: "no links, a dead claim, given back and claimed anew", unlinks: true, before: deadClaim, release: true, again: true},
+		{name: "no links, a dead claim, anew", unlinks: true, before: deadClaim, release: true, again: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for stop := 0; ; stop++ {
@@ -108,12 +108,11 @@ func TestTurnsAtRandom(t *testing.T) {
 		w := newWorld(t)
 		var parties []*turns
 		for k := range 3 {
-			parties = append(parties, w.turns(fmt.Sprint("party", k), rng, seed))
+			parties = append(parties, w.atRandom(fmt.Sprint("party", k), rng, seed))
 		}
 		for live := parties; len(live) > 0; {
 			k := rng.IntN(len(live))
-			live[k].turn <- struct{}{}
-			if !<-live[k].asks {
+			if !live[k].goOn(1 + rng.IntN(1+rng.IntN(60))) {
 				live = append(live[:k:k], live[k+1:]...)
 			}
 		}
@@ -137,25 +136,10 @@ func TestTurnsAtRandom(t *testing.T) {
 	}
 }
 
-// turns is a party that waits for its turn before every operation.
-type turns struct {
-	*party
-	turn chan struct{}
-	asks chan bool // for its next turn; false: it has ended
-	done int       // files published
-}
-
-// turns starts a party that works on the folder in turns.
-func (w *world) turns(name string, rng *rand.Rand, seed int) *turns {
-	p := &turns{party: w.party(name), turn: make(chan struct{}), asks: make(chan bool)}
+// atRandom returns a party that does in turns what a process may do.
+func (w *world) atRandom(name string, rng *rand.Rand, seed int) *turns {
+	p := w.party(name)
 	faults, ends, stale := seed%2 == 1, seed%3 == 1, seed%5 > 1
-	p.step = func(string, string) {
-		p.asks <- true
-		<-p.turn
-		if ends && rng.IntN(60) == 0 {
-			runtime.Goexit()
-		}
-	}
 	if faults {
 		p.fault = func(op string) error {
 			made := map[string]error{"link": syscall.EEXIST, "rename": syscall.ENOENT, "remove": syscall.ENOENT}
@@ -171,9 +155,7 @@ func (w *world) turns(name string, rng *rand.Rand, seed int) *turns {
 	if seed%7 == 1 {
 		unlinkable(p.Watch)
 	}
-	go func() {
-		defer func() { p.asks <- false }()
-		<-p.turn
+	r := p.inTurns(func() {
 		for range 4 {
 			if !p.try() {
 				continue
@@ -181,9 +163,7 @@ func (w *world) turns(name string, rng *rand.Rand, seed int) *turns {
 			for range 1 + rng.IntN(3) {
 				p.claim.Progress(1, 2)
 				p.claim.beat()
-				if p.publish(); p.err == nil {
-					p.done++
-				} else if !errors.Is(p.err, ErrLost) {
+				if p.publish(); p.err != nil && !errors.Is(p.err, ErrLost) {
 					p.t.Errorf("%s: Publish: %v, want it done or %v", p.name, p.err, ErrLost)
 				}
 			}
@@ -191,6 +171,13 @@ func (w *world) turns(name string, rng *rand.Rand, seed int) *turns {
 				p.release()
 			}
 		}
-	}()
-	return p
+	})
+	turn := p.step
+	p.step = func(op, name string) {
+		turn(op, name)
+		if ends && rng.IntN(60) == 0 {
+			runtime.Goexit()
+		}
+	}
+	return r
 }

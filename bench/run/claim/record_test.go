@@ -75,7 +75,8 @@ func FuzzParse(f *testing.F) {
 		if !ok {
 			return
 		}
-		if max(r.pid, r.beat, r.round, r.rounds) > most || strings.ContainsFunc(r.host+r.boot, func(c rune) bool { return c < ' ' || c > '~' }) {
+		odd := func(c rune) bool { return c < ' ' || c > '~' }
+		if max(r.pid, r.beat, r.round, r.rounds) > most || strings.ContainsFunc(r.host+r.boot, odd) {
 			return // not written by us
 		}
 		if again, ok := parse(string(r.text())); again != r || !ok {

@@ -67,6 +67,7 @@ type party struct {
 	claim *Claim
 	made  int   // when its last claim was made
 	err   error // of the last Publish
+	done  int   // files published
 	step  func(op, name string)
 	fault func(op string) error // that is reported after the operation has been made
 	aged  time.Duration
@@ -91,8 +92,9 @@ func (p *party) around(op, name string, do func() error) error {
 	}
 	err := do()
 	p.log = append(p.log, strings.TrimRight(fmt.Sprintf("%s: %s %s %v", p.name, op, name, err), " "))
-	if op != "list" && op != "read" {
-		p.stale = nil // a client sees what it has changed itself
+	switch op {
+	case "link", "create", "rename", "remove", "mkdir":
+		p.stale = nil // a client sees what it has changed in a folder itself
 	}
 	if (op == "link" || op == "create") && epochOf(name) > 0 && err == nil {
 		p.world.made++
@@ -148,8 +150,13 @@ func (p *party) try() bool {
 
 // publish writes a file and publishes it.
 func (p *party) publish() {
-	if p.err = os.WriteFile(p.claim.Path("curve.csv"), []byte(p.text()), 0o666); p.err == nil {
+	path := p.claim.Path("curve.csv")
+	p.err = p.around("create", filepath.Base(path), func() error { return os.WriteFile(path, []byte(p.text()), 0o666) })
+	if p.err == nil {
 		p.err = p.claim.Publish("curve.csv")
+	}
+	if p.err == nil {
+		p.done++
 	}
 	p.log = append(p.log, fmt.Sprintf("%s: publish: %v", p.name, p.err))
 }
@@ -176,6 +183,39 @@ func (p *party) release() {
 	if err := p.claim.Release(); err != nil {
 		p.t.Errorf("%s: Release: %v", p.name, err)
 	}
+}
+
+// turns is a party that waits for its turn before every operation.
+type turns struct {
+	*party
+	turn chan struct{}
+	asks chan bool // for its next turn; false: it has ended
+}
+
+// inTurns returns a party that does something, as far as it is told to go on.
+func (p *party) inTurns(do func()) *turns {
+	r := &turns{party: p, turn: make(chan struct{}), asks: make(chan bool)}
+	p.step = func(string, string) {
+		r.asks <- true
+		<-r.turn
+	}
+	go func() {
+		defer func() { r.asks <- false }()
+		<-r.turn
+		do()
+	}()
+	return r
+}
+
+// goOn lets a party do some operations, and says whether there are more.
+func (r *turns) goOn(operations int) bool {
+	for range operations {
+		r.turn <- struct{}{}
+		if !<-r.asks {
+			return false
+		}
+	}
+	return true
 }
 
 // listing is the folder as a client of NFS shows it: anew once it has changed something there, and kept else.
