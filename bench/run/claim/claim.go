@@ -82,7 +82,7 @@ func (c *Claim) Check() error {
 
 // named says who has a claim.
 func (c *Claim) named(epoch int) string {
-	text, _, err := c.read(claimName(epoch), false)
+	text, _, err := c.read(claimName(epoch), "")
 	if err != nil {
 		return "its file is gone"
 	}

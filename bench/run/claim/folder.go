@@ -121,9 +121,9 @@ func (f folder) create(name string) (file *os.File, locked bool, err error) {
 	return file, locked, nil
 }
 
-// read returns the text of a file, and whether its lock is known to be free; asked says whether that is wanted. Both
-// are of one and the same file, whatever happens to its name.
-func (f folder) read(name string, asked bool) (text string, unlocked bool, err error) {
+// read returns the text of a file, and whether it is the claim of a process of this boot that has ended, which is asked
+// if boot is not "". Both are of one and the same file, whatever happens to its name.
+func (f folder) read(name, boot string) (text string, dead bool, err error) {
 	err = f.do("read", name, func() error {
 		file, _, err := files.OpenRegular(f.path(name))
 		if err != nil {
@@ -132,15 +132,17 @@ func (f folder) read(name string, asked bool) (text string, unlocked bool, err e
 		defer func() { _ = file.Close() }() // nothing was written
 		b := make([]byte, 1<<12)
 		n, err := file.ReadAt(b, 0)
-		text, unlocked = string(b[:n]), asked && files.Unlocked(file)
+		text = string(b[:n])
+		r, _ := parse(text)
+		dead = boot != "" && r.boot == boot && files.Unlocked(file)
 		return ignoreEOF(err)
 	})
-	return text, unlocked, err
+	return text, dead, err
 }
 
 // owned says whether a claim is there and has an id.
 func (f folder) owned(epoch int, id string) (bool, error) {
-	text, _, err := f.read(claimName(epoch), false)
+	text, _, err := f.read(claimName(epoch), "")
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -85,7 +85,7 @@ func (s *sight) top() *claimed {
 // looks is how often a folder is read anew in which the claim that was listed is gone when it is opened.
 const looks = 20
 
-// look reads the claims of a folder. With boot it asks for the lock of the largest as well.
+// look reads the claims of a folder. If boot is not "", it asks for the lock of the largest as well.
 func (f folder) look(boot string) (now sight, err error) {
 	for range looks {
 		now.names, err = f.names()
@@ -113,8 +113,11 @@ func (f folder) readClaims(now *sight, boot string) (gone bool, err error) {
 	listed := now.claims
 	now.claims = nil
 	for k, c := range listed {
-		last, unlocked := k == len(listed)-1, false
-		c.text, unlocked, err = f.read(claimName(c.epoch), last && boot != "")
+		last, ask := k == len(listed)-1, ""
+		if last {
+			ask = boot
+		}
+		c.text, c.dead, err = f.read(claimName(c.epoch), ask)
 		if errors.Is(err, fs.ErrNotExist) {
 			gone = gone || last
 			continue
@@ -123,7 +126,6 @@ func (f folder) readClaims(now *sight, boot string) (gone bool, err error) {
 			return false, err
 		}
 		c.record, _ = parse(c.text)
-		c.dead = unlocked && c.boot == boot
 		now.claims = append(now.claims, c)
 	}
 	return gone, nil

@@ -160,7 +160,10 @@ func TestReportsOfNFS(t *testing.T) {
 		{"remove made, said to be gone", "remove", syscall.ENOENT, true, "<nil>"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
+			dir := newWorld(t).dir
+			if err := os.Mkdir(dir, 0o777); err != nil {
+				t.Fatal(err)
+			}
 			w := Watch{Beat: time.Hour, around: func(op, _ string, do func() error) error {
 				if op != c.op {
 					return do()

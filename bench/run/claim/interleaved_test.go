@@ -15,10 +15,10 @@ import (
 // Whoever claimed the folder last is the only one that publishes into it from then on.
 func TestOneIsStopped(t *testing.T) {
 	for _, c := range []struct {
-		name             string
-		before           func(t *testing.T, w *world) // what is in the folder at first
-		release, again   bool                         // by the other, which claims anew: the epochs are the same
-		unlinks          bool                         // on a file system without links
+		name           string
+		before         func(t *testing.T, w *world) // what is in the folder at first
+		release, again bool                         // by the other, which claims anew: the epochs are the same
+		unlinks        bool                         // on a file system without links
 	}{
 		{name: "a new folder"},
 		{name: "a new folder, given back", release: true},
@@ -51,7 +51,7 @@ func TestOneIsStopped(t *testing.T) {
 						}
 					}
 				}
-				if first.try() || first.try() {
+				if first.twice() {
 					first.claim.beat()
 					first.publish()
 				}

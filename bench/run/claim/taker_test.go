@@ -205,7 +205,7 @@ func TestBothAreStopped(t *testing.T) {
 				h.release()
 			})
 			taker := k.inTurns(func() {
-				if k.try() || k.try() {
+				if k.twice() {
 					k.publish()
 				}
 			})
