@@ -53,6 +53,26 @@ func (c *checked) Restore(from Source) error {
 	return nil
 }
 
+// withLocalModels is a method whose clients keep models of their own from round to round.
+type withLocalModels interface {
+	localModels() (rows []nets.Row, of [][]int)
+}
+
+// LocalModelMethods are the methods whose clients keep models of their own, see [LocalModels].
+func LocalModelMethods() []string { return []string{fedAWEMethod.Name} }
+
+// LocalModels returns the models that clients keep from round to round, and the clients that have each of them,
+// ascending: every client once, the model of the smallest client first. The rows are good until the next Round, and
+// must not be written to. Of another method than [LocalModelMethods] there are none.
+func LocalModels(m Method) (rows []nets.Row, of [][]int) {
+	if c, is := m.(*checked); is {
+		if with, is := c.method.(withLocalModels); is {
+			return with.localModels()
+		}
+	}
+	return nil, nil
+}
+
 // validate reports the first thing in r that no method can work with.
 func (r *Round) validate(n int) error {
 	switch {

@@ -184,6 +184,19 @@ func (m *fedAWE) clients() []int {
 	return n
 }
 
+// localModels returns the distinct x_i, and whose each is: x_i of the smallest client first.
+func (m *fedAWE) localModels() (rows []nets.Row, of [][]int) {
+	at := make([]int, len(m.models)) // place in rows, from 1; 0: not there yet
+	for i, model := range m.rowOf {
+		if at[model] == 0 {
+			rows, of = append(rows, m.models[model]), append(of, nil)
+			at[model] = len(rows)
+		}
+		of[at[model]-1] = append(of[at[model]-1], i)
+	}
+	return rows, of
+}
+
 // Model returns the mean over all N clients of x_i, or x̄ of the last round that was not empty.
 func (m *fedAWE) Model() (nets.Row, error) {
 	if m.ofServer {
