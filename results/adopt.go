@@ -11,13 +11,17 @@ import (
 	"rollcall/results/files"
 )
 
-// RunFiles are the files of a run that are copied with it, in the order in which they are: run.json, which makes a
-// result of the others, comes last.
+// RunFiles are the files of a run that are copied with it behind its models, in the order in which they are: run.json,
+// which makes a result of the others, comes last.
 var RunFiles = []string{CurveFile, DecisionsFile, ClientsFile, RunFile}
 
-// CopyRun copies the files of a run as they are. Other files in its folder stay behind.
+// CopyRun copies the files of a run as they are, its models among them. Other files in its folder stay behind.
 func CopyRun(r *Run, to string) error {
-	for _, name := range RunFiles {
+	models, err := ModelFiles(r.Dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Concat(models, RunFiles) {
 		if err := copyFile(r, name, to); err != nil {
 			return err
 		}
@@ -26,22 +30,27 @@ func CopyRun(r *Run, to string) error {
 }
 
 func copyFile(r *Run, name, to string) error {
-	text, err := files.ReadRegular(filepath.Join(r.Dir, name))
+	from, _, err := files.OpenRegular(filepath.Join(r.Dir, name))
 	if errors.Is(err, fs.ErrNotExist) && name != CurveFile {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("results: %w", err)
 	}
+	defer func() { _ = from.Close() }() // nothing was written
 	return files.WriteFile(filepath.Join(to, name), func(w io.Writer) error {
-		_, err := w.Write(text)
+		_, err := io.Copy(w, from)
 		return err
 	})
 }
 
 // Adopt copies a finished run into the folder of another table, as that table's.
 func Adopt(r *Run, to, table string) (*Run, error) {
-	for _, name := range []string{DecisionsFile, ClientsFile} {
+	models, err := ModelFiles(r.Dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Concat(models, []string{DecisionsFile, ClientsFile}) {
 		if err := copyFile(r, name, to); err != nil {
 			return nil, err
 		}

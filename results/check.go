@@ -7,9 +7,9 @@ import (
 	"math"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 )
 
@@ -35,15 +35,13 @@ func (r *Run) check() (bad []error) {
 		add(CurveFile, err)
 	}
 	add(CurveFile, r.checkRounds())
-	for _, c := range []struct {
-		file   string
-		broken error
-	}{
-		{CurveFile, r.checkCurveSum()},
-		{DecisionsFile, r.checkFileSum(DecisionsFile)},
-		{ClientsFile, r.checkFileSum(ClientsFile)},
-	} {
-		add(c.file, c.broken)
+	add(CurveFile, r.checkCurveSum())
+	models, err := r.models()
+	if err != nil {
+		bad = append(bad, err)
+	}
+	for _, name := range slices.Concat([]string{DecisionsFile, ClientsFile}, models) {
+		add(name, r.checkFileSum(name))
 	}
 	return bad
 }
@@ -108,7 +106,7 @@ func (r *Run) checkSettings() (bad []error) {
 		check("alpha", r.Alpha.String(), r.setting("alpha"))
 	}
 	for name, value := range r.Params.All() {
-		if name != "trace" { // of which run.json has the content's checksum
+		if name != "trace" && name != "init-from" { // of which run.json has the content's checksum
 			check("params: "+name, value, r.setting(name))
 		}
 	}
@@ -241,7 +239,7 @@ func (r *Run) checkCurveSum() error {
 // checkFileSum holds a file to the checksum in run.json; a file without one was not the run's.
 func (r *Run) checkFileSum(name string) error {
 	want := r.Info.Checksums[name]
-	text, err := files.ReadRegular(filepath.Join(r.Dir, name))
+	got, err := fileChecksum(filepath.Join(r.Dir, name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && want == "":
 		return nil
@@ -250,7 +248,7 @@ func (r *Run) checkFileSum(name string) error {
 	case want == "":
 		return fmt.Errorf("no checksum in %s, want one, or no such file", RunFile)
 	}
-	if got := checksumOf(text); got != want {
+	if got != want {
 		return fmt.Errorf("checksum %s, want %s as %s has it: it was changed", got, want, RunFile)
 	}
 	return nil

@@ -5,8 +5,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"rollcall/results/files"
@@ -38,11 +40,13 @@ func checksums(dir string) (sums Checksums, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	for _, name := range []string{DecisionsFile, ClientsFile} {
-		text, broken := files.ReadRegular(filepath.Join(dir, name))
+	models, broken := ModelFiles(dir)
+	err = errors.Join(err, broken)
+	for _, name := range slices.Concat(models, []string{DecisionsFile, ClientsFile}) {
+		sum, broken := fileChecksum(filepath.Join(dir, name))
 		switch {
 		case broken == nil:
-			sums[name] = checksumOf(text)
+			sums[name] = sum
 		case !errors.Is(broken, fs.ErrNotExist):
 			err = errors.Join(err, fmt.Errorf("results: %w", broken))
 		}
@@ -76,6 +80,20 @@ func infoChecksum(text []byte) (string, error) {
 	}
 	whole, err := canonical(tree)
 	return checksumOf(whole), err
+}
+
+// fileChecksum returns the checksum of a file, of which no more than a piece is held in memory.
+func fileChecksum(path string) (string, error) {
+	f, _, err := files.OpenRegular(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return checksumKind + hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 func checksumOf(text []byte) string {
