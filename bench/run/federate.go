@@ -18,7 +18,7 @@ import (
 type Federation struct {
 	Method  algos.Method
 	Planner *plan.Planner
-	W0      []float32 // [P] initial weights
+	W0      []float32 // [P] initial weights, in PyTorch's order
 
 	settings   settings.Settings
 	model      *nets.Model
@@ -46,12 +46,19 @@ func (l *Session) Federate(
 	if err != nil {
 		return nil, err
 	}
+	w0, err := s.ReadInit()
+	if err != nil {
+		return nil, err
+	}
+	if w0 == nil {
+		w0 = l.model.Init(nets.Init(s.Init), seed)
+	}
 	f := &Federation{
 		Planner: &plan.Planner{
 			Seed: seed, Parts: clients.train, E: s.LocalSteps, Epochs: int(s.LocalEpochs.Or(0)), B: s.Batch,
 			Augment: augmentations[s.Augment], Flip: about.Flip,
 		},
-		W0: l.model.Init(nets.Init(s.Init), seed), settings: s, model: l.model, clients: clients,
+		W0: w0, settings: s, model: l.model, clients: clients,
 		importance: clients.importance(s.Weights), p: make([]float64, s.Clients),
 	}
 	var solved []float64

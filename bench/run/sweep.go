@@ -181,15 +181,15 @@ func (w *Sweep) cell(method, data, net, process string, r rate) (settings.Settin
 	if err := s.Validate(); err != nil {
 		return s, err
 	}
-	return s, s.FitTrace()
+	return s, s.ReadFiles()
 }
 
-// alikeInAll are the settings that all cells have alike, which say nothing of any. The trace is there without its file,
-// whose name may hold anything.
+// alikeInAll are the settings that all cells have alike, which say nothing of any. Trace and initial weights are there
+// without their files, whose names may hold anything.
 func alikeInAll(s *settings.Settings) results.Params {
-	alike := []string{"trace="}
+	alike := []string{"trace=", "init-from="}
 	for _, r := range settings.Rows() {
-		own := r.Column || r.Name == "lr" || r.Name == "server-lr" || r.Name == "trace" ||
+		own := r.Column || r.Name == "lr" || r.Name == "server-lr" || r.Name == "trace" || r.Name == "init-from" ||
 			r.Name == "rounds" && s.Stopped > 0 // of its trace alone
 		if !own {
 			alike = append(alike, r.Name+"="+s.Get(r.Name))

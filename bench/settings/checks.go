@@ -99,8 +99,10 @@ func (s *Settings) checkProcess() error {
 	if (s.Availability == "trace") != (s.Trace != "") {
 		return Usagef("--availability %s --trace %q: want both trace and a file, or neither", s.Availability, s.Trace)
 	}
-	if strings.ContainsAny(s.Trace, ";\r\n") {
-		return Usagef("--trace %q: want a path without ; and line breaks, which stand between settings in CSV", s.Trace)
+	for _, f := range []struct{ flag, path string }{{"trace", s.Trace}, {"init-from", s.InitFrom}} {
+		if strings.ContainsAny(f.path, ";\r\n") {
+			return Usagef("--%s %q: want a path without ; and line breaks, which stand between settings in CSV", f.flag, f.path)
+		}
 	}
 	if s.Draws == "numpy" && (s.Chained() || s.P.Value != nil) {
 		return Usagef("--draws numpy: with --availability %s --p %s, want one of FedAWE's processes and p from the clients' classes",

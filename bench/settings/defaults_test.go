@@ -48,8 +48,11 @@ func TestEverySettingInRunFile(t *testing.T) {
 			used, unused := s.split()
 			for _, r := range Rows() {
 				name := r.Name
-				if name == "trace" { // its content names the run, not its path
+				switch name { // of files the content names the run, not the path
+				case "trace":
 					name = "trace-sha256"
+				case "init-from":
+					name = "init-sha256"
 				}
 				_, looks := s.Uses(r.Name)
 				_, inUsed := used[name]

@@ -20,8 +20,8 @@ func (s *Settings) Unused() map[string]any {
 	return unused
 }
 
-// split returns the settings that the run looks at, and the others. A trace is there with its content, which names the
-// run, in place of its path.
+// split returns the settings that the run looks at, and the others. Files are there with their content, which names the
+// run, in place of their paths.
 func (s *Settings) split() (used, unused map[string]any) {
 	used, unused = map[string]any{}, map[string]any{}
 	for i := range rows {
@@ -30,9 +30,12 @@ func (s *Settings) split() (used, unused map[string]any) {
 		if _, ok := s.Uses(r.Name); !ok {
 			into = unused
 		}
-		if r.Name == "trace" {
+		switch r.Name {
+		case "trace":
 			into["trace-sha256"] = s.TraceSum
-		} else {
+		case "init-from":
+			into["init-sha256"] = s.InitSum
+		default:
 			into[r.Name] = r.json(s)
 		}
 	}

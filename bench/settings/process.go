@@ -2,8 +2,6 @@ package settings
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 
 	"rollcall/algos/availability"
@@ -52,12 +50,9 @@ func (s *Settings) ReadTrace() ([]availability.Interval, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--trace: %w", err)
 	}
-	sha := sha256.Sum256(text)
-	sum := hex.EncodeToString(sha[:])
-	if s.TraceSum != "" && s.TraceSum != sum {
-		return nil, fmt.Errorf("--trace %s: changed since this command began: SHA-256 %s, want %s", s.Trace, sum, s.TraceSum)
+	if err := sameContent(&s.TraceSum, text); err != nil {
+		return nil, fmt.Errorf("--trace %s: %w", s.Trace, err)
 	}
-	s.TraceSum = sum
 	intervals, err := availability.ReadTrace(bytes.NewReader(text), s.Clients, s.RoundSeconds.Or(1))
 	if err != nil {
 		return nil, fmt.Errorf("--trace %s: %w", s.Trace, err)

@@ -28,7 +28,15 @@ func Resolve(given Given) (Settings, error) {
 	if err := s.refuseUnused(given); err != nil {
 		return s, err
 	}
-	return s, s.FitTrace()
+	return s, s.ReadFiles()
+}
+
+// ReadFiles reads the files that settings name, whose content names the run, and fits the run to them.
+func (s *Settings) ReadFiles() error {
+	if _, err := s.ReadInit(); err != nil {
+		return err
+	}
+	return s.FitTrace()
 }
 
 // Give puts settings of a command line into s, and what they imply.

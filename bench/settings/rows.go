@@ -32,7 +32,12 @@ var runRows = []Row{
 		"initial weights: kaiming, normal as FedAWE's released code draws them, or torch, PyTorch's default "+
 			"(default: torch for fedar, fedavg-is, fedavg-s and scaffold, else kaiming)",
 		func(s *Settings) any { return &s.Init }).quiet().
-		only(&use{"a net that is not linear", func(s *Settings) bool { return !strings.HasPrefix(s.Net, "linear-") }}),
+		only(&use{"a net that is not linear and without --init-from", func(s *Settings) bool {
+			return !strings.HasPrefix(s.Net, "linear-") && s.InitFrom == ""
+		}}),
+	word("init-from", "", nil, "safetensors file with the initial weights of the net, in place of --init",
+		func(s *Settings) any { return &s.InitFrom }).
+		only(&use{"a file", func(s *Settings) bool { return s.InitFrom != "" }}),
 	word("availability", "stationary", availability.Names(), "availability process: "+strings.Join(availability.Names(), ", "),
 		func(s *Settings) any { return &s.Availability }).column(),
 	word("draws", "philox", []string{"philox", "numpy"},

@@ -32,6 +32,9 @@ type Settings struct {
 	Decay       float64  // of the weights, in the local steps
 	Momentum    float64  // of the local steps
 
+	InitFrom string // file of the initial weights, in place of Init; empty: none; its content names the run
+	InitSum  string // SHA-256 of that file, set by [Settings.ReadInit]
+
 	DataSettings
 	ProcessSettings
 

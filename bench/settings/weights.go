@@ -1,0 +1,123 @@
+package settings
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"rollcall/nets"
+	"rollcall/results/files"
+	"rollcall/results/safetensors"
+)
+
+// trackerName ends the name of what PyTorch counts beside running statistics, which no net here has.
+const trackerName = ".num_batches_tracked"
+
+// mostTrackers bounds the bytes of such counts in a file.
+const mostTrackers = 1 << 16
+
+// ReadInit reads the initial weights [P] of the run from the file of --init-from, in PyTorch's order; nil: there is no
+// such file. Its content names the run too: a file that has changed since it was read for the first time is an error.
+// The weights are of the very bytes that were compared.
+func (s *Settings) ReadInit() ([]float32, error) {
+	if s.InitFrom == "" {
+		return nil, nil
+	}
+	model, err := nets.NewModel(s.Net)
+	if err != nil {
+		return nil, err
+	}
+	content, err := readWeights(s.InitFrom, 8+safetensors.MaxHeader+4*int64(model.P)+mostTrackers)
+	if err != nil {
+		return nil, fmt.Errorf("--init-from: %w", err)
+	}
+	err = sameContent(&s.InitSum, content)
+	var w []float32
+	if err == nil {
+		w, err = weightsOf(model, content)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--init-from %s: %w", s.InitFrom, err)
+	}
+	return w, nil
+}
+
+// readWeights reads a file whole, if it is one, and of no more than some bytes.
+func readWeights(path string, most int64) ([]byte, error) {
+	f, size, err := files.OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	if size > most {
+		return nil, fmt.Errorf("%s: %d bytes, want at most %d, all that the net can have", path, size, most)
+	}
+	content := make([]byte, size)
+	if _, err := io.ReadFull(f, content); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return content, nil
+}
+
+// sameContent compares a file with the SHA-256 that it had when it was read for the first time, or notes that.
+func sameContent(sum *string, content []byte) error {
+	sha := sha256.Sum256(content)
+	found := hex.EncodeToString(sha[:])
+	if *sum != "" && *sum != found {
+		return fmt.Errorf("changed since this command began: SHA-256 %s, want %s", found, *sum)
+	}
+	*sum = found
+	return nil
+}
+
+// weightsOf returns the parameters of a net [P] that a file holds: all of them, and nothing else.
+func weightsOf(model *nets.Model, content []byte) ([]float32, error) {
+	f, err := safetensors.New(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range f.Tensors {
+		known := slices.ContainsFunc(model.Params, func(p nets.Param) bool { return p.Name == t.Name })
+		if !known && !strings.HasSuffix(t.Name, trackerName) {
+			return nil, fmt.Errorf("tensor %q %v: no parameter of %s, want its %d alone, %s %v the first", t.Name, t.Shape,
+				model.Name, len(model.Params), model.Params[0].Name, model.Params[0].Shape)
+		}
+	}
+	w := make([]float32, model.P)
+	for _, p := range model.Params {
+		t, found := f.Lookup(p.Name)
+		if !found {
+			return nil, fmt.Errorf("no tensor %q, want one of shape %v, as %s has it", p.Name, p.Shape, model.Name)
+		}
+		if !slices.Equal(t.Shape, p.Shape) {
+			return nil, fmt.Errorf("tensor %q: shape %v, want %v, as %s has it", p.Name, t.Shape, p.Shape, model.Name)
+		}
+		into := w[p.Offset:][:p.Size]
+		if err := f.Float32s(p.Name, 0, into); err != nil {
+			return nil, err
+		}
+		if err := checkWeights(p, into); err != nil {
+			return nil, fmt.Errorf("tensor %q: %w", p.Name, err)
+		}
+	}
+	return w, nil
+}
+
+// checkWeights reports the first value that no net can start with.
+func checkWeights(p nets.Param, values []float32) error {
+	variance := p.Buffer && strings.HasSuffix(p.Name, "running_var")
+	for i, v := range values {
+		if x := float64(v); math.IsNaN(x) || math.IsInf(x, 0) {
+			return fmt.Errorf("element %d is %g, want finite numbers", i, v)
+		}
+		if variance && v < 0 {
+			return fmt.Errorf("element %d is %g, want variances of 0 or more", i, v)
+		}
+	}
+	return nil
+}
