@@ -24,6 +24,7 @@ func (a *app) runCommand() *cobra.Command {
 		keep    run.Keep
 
 		decisions bool
+		save      run.SaveModel
 	)
 	cmd := &cobra.Command{
 		Use:   "run",
@@ -40,6 +41,10 @@ OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the co
 	cmd.Flags().Uint32Var(&seed, "seed", 3, "seed of every draw: split, availability, weights, batches, augmentation, dropout")
 	cmd.Flags().StringVar(&dump, "dump", "", "write the one round of --rounds 1 to this folder, for replay in another framework")
 	cmd.Flags().BoolVar(&decisions, "decisions", false, "write decisions.csv too: who was there and taken in every round, by which weight, and what the server held of their availability")
+	cmd.Flags().StringVar((*string)(&save), "save-model", "",
+		"write model.safetensors too, the model after the last round, as PyTorch reads it; --save-model=all: the models that "+
+			"clients of fedawe keep as well")
+	cmd.Flags().Lookup("save-model").NoOptDefVal = string(run.SaveOne)
 	registerKeep(cmd.Flags(), &keep)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := settings.Resolve(settings.GivenBy(cmd.Flags()))
@@ -59,12 +64,17 @@ OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the co
 			return settings.Usagef("--decisions: of no use with --method %s, want it with %s", s.Method,
 				settings.OrList(settings.Weighted()))
 		}
+		if cmd.Flags().Changed("save-model") {
+			if err := save.Validate(s.Method); err != nil {
+				return err
+			}
+		}
 		if note := s.Shortened(); note != "" {
 			run.Logf(a.stderr, "%s\n", note)
 		}
 		x := &run.Experiment{
 			Clients: decisions, Table: "run", Settings: s, Seed: seed, Dir: run.Folder(machine.Out, "run", s, seed),
-			Dump: dump,
+			Dump: dump, SaveModel: save,
 		}
 		return a.runOne(cmd.Context(), x, machine, keep)
 	}

@@ -11,7 +11,7 @@ import (
 // The file ends with the newest version, whatever was skipped, and rows that come later change none handed over.
 func TestCurveFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), results.CurveFile)
-	f := newCurveFile(path, io.Discard)
+	f := newCurveFile(to(path), path, io.Discard)
 	var rows []results.CurveRow
 	for round := range 200 {
 		rows = append(rows, results.CurveRow{Round: round})
@@ -27,4 +27,9 @@ func TestCurveFile(t *testing.T) {
 	if len(got) != 200 || got[199].Round != 199 {
 		t.Errorf("%d rows, want 200 with round 199 the last", len(got))
 	}
+}
+
+// to returns what writes a curve to a path.
+func to(path string) func([]results.CurveRow) error {
+	return func(rows []results.CurveRow) error { return results.WriteCurve(path, rows) }
 }

@@ -53,7 +53,7 @@ var contexts = map[string]string{
 // values are second values where the ones that the row suggests are of no use.
 var values = map[string][]string{
 	"data": {"leaf"}, "net": {"lenet5", "cnn-cafed"}, "clients": {"5"}, "rounds": {"5"}, "swap-pairs": {"1"}, "split": {"even"},
-	"trace": {"B"}, "round-seconds": {"2"}, "trace-end": {"repeat"}, "availability": {"sine"}, "validation": {"0.25"}, "draws": {"numpy"}, "clusters": {"3"},
+	"trace": {"B"}, "init-from": {"W"}, "round-seconds": {"2"}, "trace-end": {"repeat"}, "availability": {"sine"}, "validation": {"0.25"}, "draws": {"numpy"}, "clusters": {"3"},
 	"g": {"0.2"}, "epsilon": {"0.1"}, "nu": {"0.3"}, "train-size": {"120"}, "test-size": {"30"}, "clip": {"0.01"},
 }
 
@@ -62,18 +62,19 @@ func TestEverySettingMatters(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a hundred runs are not for -short")
 	}
-	traces := t.TempDir()
+	files := t.TempDir()
 	for name, text := range map[string]string{"A": "0,0,9\n1,0,2\n2,2,9\n3,4,9\n", "B": "0,0,1\n1,1,9\n2,0,9\n3,3,9\n"} {
-		if err := os.WriteFile(filepath.Join(traces, name), []byte("client,start,end\n"+text), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(files, name), []byte("client,start,end\n"+text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
+	saveWeights(t, filepath.Join(files, "W"), "lenet5")
 	session := &Session{
 		Machine: Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), Out: t.TempDir()}, Stderr: io.Discard,
 	}
 	defer session.Close() //nolint:errcheck // the runs' errors are looked at
 	curveOf := func(given map[string]string) (string, error) {
-		return tinyCurve(t.Context(), session, given, traces)
+		return tinyCurve(t.Context(), session, given, files)
 	}
 	for _, r := range settings.Rows() {
 		t.Run(r.Name, func(t *testing.T) {
@@ -142,7 +143,7 @@ func secondValues(r *settings.Row, base map[string]string) (list []string) {
 }
 
 // tinyCurve trains a run of seconds and returns its curve as text.
-func tinyCurve(ctx context.Context, l *Session, more map[string]string, traces string) (string, error) {
+func tinyCurve(ctx context.Context, l *Session, more map[string]string, files string) (string, error) {
 	all := map[string]string{
 		"method": "fedawe", "data": "synthetic", "net": "lenet5", "train-size": "200", "test-size": "50", "clients": "4", "rounds": "4",
 		"local-steps": "2", "batch": "8", "eval-every": "1", "lr": "0.05",
@@ -163,8 +164,10 @@ func tinyCurve(ctx context.Context, l *Session, more map[string]string, traces s
 	if all["local-epochs"] != "" && all["local-epochs"] != "none" {
 		delete(all, "local-steps")
 	}
-	if trace := all["trace"]; trace != "" {
-		all["trace"] = filepath.Join(traces, trace)
+	for _, name := range []string{"trace", "init-from"} {
+		if file := all[name]; file != "" {
+			all[name] = filepath.Join(files, file)
+		}
 	}
 	var given settings.Given
 	for name, value := range all {

@@ -27,6 +27,8 @@ type Experiment struct {
 	Clients  bool   // write what the method made of every client in every round
 	Anew     bool   // do not go on from what is there; it stays aside until the run is complete
 
+	SaveModel SaveModel // models left when the run is complete
+
 	claim *claim.Claim // on Dir; nil: nobody else looks at it
 }
 

@@ -142,7 +142,7 @@ func TestCurveFileInsists(t *testing.T) {
 	path := filepath.Join(t.TempDir(), results.CurveFile)
 	obstructed(t, path)
 	log := &sharedLog{w: &strings.Builder{}}
-	f := newCurveFile(path, log)
+	f := newCurveFile(to(path), path, log)
 	f.put([]results.CurveRow{{}})
 	until(t, log, "tries again")
 	go func() {
@@ -157,7 +157,7 @@ func TestCurveFileInsists(t *testing.T) {
 	}
 
 	obstructed(t, filepath.Join(path+"2", "f"))
-	f = newCurveFile(filepath.Join(path+"2", "f"), log)
+	f = newCurveFile(to(filepath.Join(path+"2", "f")), filepath.Join(path+"2", "f"), log)
 	f.put([]results.CurveRow{{}})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -173,7 +173,7 @@ func TestCurveFileReasons(t *testing.T) {
 	path := filepath.Join(dir, results.CurveFile)
 	log := &sharedLog{w: &strings.Builder{}}
 	obstructed(t, path)
-	f := newCurveFile(path, log)
+	f := newCurveFile(to(path), path, log)
 	f.put([]results.CurveRow{{}})
 	until(t, log, "tries again")
 	if err := errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o666)); err != nil {

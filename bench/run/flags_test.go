@@ -251,7 +251,7 @@ func TestSweepsHeedTheirFlags(t *testing.T) {
 	}
 	refused := []string{"rates twice", "lr of none", "server of none"}
 	for _, r := range settings.Rows() {
-		if slices.Contains([]string{"method", "preset", "data", "net", "availability", "trace"}, r.Name) {
+		if slices.Contains([]string{"method", "preset", "data", "net", "availability", "trace", "init-from"}, r.Name) {
 			continue // lists of a sweep, or not given like settings
 		}
 		for _, value := range secondValues(&r, map[string]string{}) {

@@ -63,6 +63,9 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 	if x.Clients && run.Status() == results.RunComplete && !slices.Contains(run.Extra, results.DecisionsFile) {
 		return nil, nil //nolint:nilnil // more is asked for than it left
 	}
+	if run.Status() == results.RunComplete && x.lacksModels(run.Info.Checksums) {
+		return nil, nil //nolint:nilnil // likewise
+	}
 	numerics, engine, err := l.Machine.Numerics()
 	if err != nil {
 		return nil, err

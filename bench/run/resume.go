@@ -64,26 +64,42 @@ func (t *trainer) federate(ctx context.Context) (err error) {
 // clear sees to it that nothing in the folder is taken for the outcome of the run that begins, and reports whether it
 // goes on from what is there. A run that has ended and is to be made anew is moved aside.
 func (t *trainer) clear() (goesOn bool, err error) {
-	path := filepath.Join(t.Dir, results.RunFile)
-	_, none := os.Lstat(path)
-	switch {
-	case errors.Is(none, fs.ErrNotExist):
-		if !t.Anew || t.isAside() {
-			return t.Dump == "", nil
-		}
-	case t.Anew && !t.isAside():
-	default:
-		info, err := results.ReadRunInfo(path)
-		if err != nil || info.Status == results.RunComplete || info.Status == results.RunDiverged {
-			break
-		}
-		if differ := info.Likeness().Unlike(t.likeness()); differ != nil {
-			Logf(t.l.Stderr, "%s: %s, there and here: runs anew\n", t.Dir, differ[0])
-			break
-		}
-		return t.Dump == "", os.Remove(path)
+	if goesOn, err = t.canGoOn(); err != nil {
+		return false, err
 	}
-	return false, t.moveAside()
+	if !goesOn {
+		return false, t.moveAside()
+	}
+	ends, err := results.ModelFiles(t.Dir) // what only the end of a run writes
+	for _, name := range append(ends, results.RunFile, results.DecisionsFile, results.ClientsFile) {
+		if gone := os.Remove(filepath.Join(t.Dir, name)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, fmt.Errorf("%s: %w", t.Dir, gone))
+		}
+	}
+	return true, err
+}
+
+// canGoOn reports whether what is in the folder is the beginning of the run, as far as run.json tells.
+func (t *trainer) canGoOn() (bool, error) {
+	path := filepath.Join(t.Dir, results.RunFile)
+	_, err := os.Lstat(path)
+	switch {
+	case t.Dump != "" || t.Anew && !t.isAside():
+		return false, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	info, err := results.ReadRunInfo(path)
+	if err != nil || info.Status == results.RunComplete || info.Status == results.RunDiverged {
+		return false, nil //nolint:nilerr // what is damaged is not gone on from
+	}
+	if differ := info.Likeness().Unlike(t.likeness()); differ != nil {
+		Logf(t.l.Stderr, "%s: %s, there and here: runs anew\n", t.Dir, differ[0])
+		return false, nil
+	}
+	return true, nil
 }
 
 // likeness returns what the run has alike with others of a mean.

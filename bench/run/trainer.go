@@ -185,6 +185,9 @@ func (t *trainer) finish(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := t.saveModels(ctx, t.engine, t.f); err != nil {
+		return err
+	}
 	if tape, ok := t.engine.(*recorder); ok {
 		return t.writeDump(t.f, tape, t.l.Data.Train)
 	}

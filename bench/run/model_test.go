@@ -1,0 +1,259 @@
+package run
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"rollcall/algos"
+	"rollcall/bench/settings"
+	"rollcall/nets"
+	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/safetensors"
+)
+
+// smallRun returns a run on few pictures below out; more are settings as on a command line.
+func smallRun(t *testing.T, out string, save SaveModel, more ...string) *Experiment {
+	t.Helper()
+	var given settings.Given
+	for _, text := range append(strings.Fields("data=synthetic train-size=120 test-size=40 clients=4 rounds=3 "+
+		"local-steps=2 batch=8 eval-every=1 lr=0.05 p=0.5"), more...) {
+		name, value, _ := strings.Cut(text, "=")
+		given = append(slices.DeleteFunc(given, func(s algos.Setting) bool { return s.Name == name }),
+			algos.Setting{Name: name, Value: value})
+	}
+	s, err := settings.Resolve(given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Experiment{Table: "run", Settings: s, Seed: 3, Dir: Folder(out, "run", s, 3), SaveModel: save}
+}
+
+// made makes a run and returns its curve.
+func made(t *testing.T, l *Session, x *Experiment) []results.CurveRow {
+	t.Helper()
+	rows, err := x.Do(t.Context(), l, NewProgress(io.Discard, "test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// opened reads a saved model.
+func opened(t *testing.T, path string) *safetensors.File {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := safetensors.New(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// saveWeights writes initial weights of a net that no seed of a test draws.
+func saveWeights(t *testing.T, path, net string) {
+	t.Helper()
+	model, err := nets.NewModel(net)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := model.Init(nets.Torch, 77)
+	var tensors []safetensors.Tensor
+	for _, p := range model.Params {
+		tensors = append(tensors, safetensors.Float32s(p.Name, p.Shape, w[p.Offset:][:p.Size]))
+	}
+	err = files.WriteFile(path, func(out io.Writer) error { return safetensors.Write(out, nil, tensors) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A run starts from the bytes that its name says, or not at all.
+func TestInitFromChanged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "W")
+	saveWeights(t, path, "lenet5")
+	x := smallRun(t, t.TempDir(), SaveNone, "net=lenet5", "init-from="+path)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[len(content)-1] ^= 1
+	if err := os.WriteFile(path, content, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err = x.Do(t.Context(), onCPU(t, "off"), NewProgress(io.Discard, "test"))
+	want := "--init-from " + path + ": changed since this command began"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// All cells of a sweep start from the weights, and the path stands in no cell's own settings.
+func TestSweepInitFrom(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "W")
+	saveWeights(t, path, "lenet5")
+	w := Sweep{
+		Name: "s", Like: "fedawe", Preset: "code", Methods: []string{"mifa", "fedar"}, Data: []string{"synthetic"},
+		Nets: []string{"lenet5"}, Availability: []string{"sine"}, Seeds: []uint32{3}, Given: given("init-from", path),
+	}
+	table, cells, err := w.Cells()
+	if err != nil || len(cells) != 2 {
+		t.Fatalf("%d cells, %v, want two", len(cells), err)
+	}
+	for _, c := range cells {
+		if len(c.Settings.InitSum) != 64 || c.Settings.InitSum != cells[0].Settings.InitSum {
+			t.Errorf("%s: checksum %q, want that of %s", c.Settings.Method, c.Settings.InitSum, path)
+		}
+	}
+	for _, column := range table.Columns {
+		if base := column.Base; !slices.Contains(base.Names(), "init-from") || base.Get("init-from") != "" {
+			t.Errorf("settings alike in all: %s, want init-from among them, without the path", base)
+		}
+	}
+}
+
+// A run that starts from a saved model has as round 0 the numbers of the round after which it was saved.
+func TestSavedModelGoesOn(t *testing.T) {
+	l := onCPU(t, "off")
+	for _, c := range []struct{ method, net string }{
+		{"fedawe", "lenet5"}, {"fedavg-active", "lenet5"}, {"mifa", "resnet20"}, {"fedawe", "resnet20"},
+	} {
+		t.Run(c.method+"/"+c.net, func(t *testing.T) {
+			out := t.TempDir()
+			x := smallRun(t, out, SaveOne, "method="+c.method, "net="+c.net)
+			curve := made(t, l, x)
+			path := filepath.Join(x.Dir, results.ModelFile)
+			on := made(t, l, smallRun(t, out, SaveNone, "method="+c.method, "net="+c.net, "init-from="+path))
+			last, first := curve[len(curve)-1], on[0]
+			if last.TestLoss != first.TestLoss || last.TrainLoss != first.TrainLoss || last.TestAcc != first.TestAcc {
+				t.Errorf("round 0 has test loss %v, train loss %v, want %v and %v as the round saved", first.TestLoss,
+					first.TrainLoss, last.TestLoss, last.TrainLoss)
+			}
+			if curve[0].TestLoss == last.TestLoss {
+				t.Errorf("test loss %v before and after, want the run to have trained", last.TestLoss)
+			}
+			f, model := opened(t, path), l.model
+			want := map[string]string{
+				"format": "pt", "net": c.net, "data": "synthetic", "method": c.method, "round": "3", "seed": "3",
+				"settings_hash": results.Hash(x.Settings),
+			}
+			if fmt.Sprint(f.Metadata) != fmt.Sprint(want) {
+				t.Errorf("metadata: got %v, want %v", f.Metadata, want)
+			}
+			if len(f.Tensors) != len(model.Params) {
+				t.Fatalf("%d tensors, want %d", len(f.Tensors), len(model.Params))
+			}
+			for i, p := range model.Params {
+				if got := f.Tensors[i]; got.Name != p.Name || !slices.Equal(got.Shape, p.Shape) || got.DType != safetensors.F32 {
+					t.Errorf("tensor %d: %+v, want %s of %v in F32", i, got, p.Name, p.Shape)
+				}
+			}
+			if models, err := results.ModelFiles(x.Dir); err != nil || len(models) != 1 {
+				t.Errorf("models %v, %v, want one", models, err)
+			}
+			if _, bad := results.ReadRunFolder(x.Dir); len(bad) > 0 {
+				t.Errorf("verified: %v, want nothing wrong", bad)
+			}
+		})
+	}
+}
+
+// With --save-model=all every client has one of the models, whose mean over the clients is FedAWE's model.
+func TestSaveAllModels(t *testing.T) {
+	l := onCPU(t, "off")
+	x := smallRun(t, t.TempDir(), SaveAll, "net=lenet5", "clients=6", "rounds=6")
+	made(t, l, x)
+	names, err := results.ModelFiles(x.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := opened(t, filepath.Join(x.Dir, results.ModelFile))
+	const tensor = "conv1.weight"
+	info, _ := whole.Lookup(tensor)
+	n := info.Bytes / 4
+	evaluated, mean, one := make([]float32, n), make([]float64, n), make([]float32, n)
+	if err := whole.Float32s(tensor, 0, evaluated); err != nil {
+		t.Fatal(err)
+	}
+	var clients []string
+	for _, name := range names {
+		if name == results.ModelFile {
+			continue
+		}
+		f := opened(t, filepath.Join(x.Dir, name))
+		of := strings.Split(f.Metadata["clients"], ",")
+		if want := "model-client-" + of[0] + ".safetensors"; name != want {
+			t.Errorf("%s: of clients %v, want %s", name, of, want)
+		}
+		clients = append(clients, of...)
+		if err := f.Float32s(tensor, 0, one); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range one {
+			mean[i] += float64(len(of)) / 6 * float64(v)
+		}
+	}
+	slices.Sort(clients)
+	if got := strings.Join(clients, " "); got != "0 1 2 3 4 5" || len(names) < 3 {
+		t.Errorf("%v of clients %s, want every client once, and two models of clients at least", names, got)
+	}
+	for i, want := range mean {
+		if got := float64(evaluated[i]); math.Abs(got-want) > 1e-5 { // float32 sums of six weights below 1
+			t.Fatalf("%s: element %d: %g, want %g, the mean over the clients", tensor, i, got, want)
+		}
+	}
+}
+
+// A finished run without the models that are asked for runs again, one that has them is kept, and a run that is made
+// again leaves none of the old ones.
+func TestKeptModels(t *testing.T) {
+	l, out := onCPU(t, "off"), t.TempDir()
+	kept := func(save SaveModel) bool {
+		x := smallRun(t, out, save, "net=lenet5", "rounds=1")
+		run, err := x.Kept(t.Context(), l, x.Dir, Keep{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return run != nil
+	}
+	for _, c := range []struct {
+		left           SaveModel
+		none, one, all bool // kept where it is asked for
+	}{{SaveNone, true, false, false}, {SaveAll, true, true, true}, {SaveOne, true, true, false}} {
+		x := smallRun(t, out, c.left, "net=lenet5", "rounds=1")
+		made(t, l, x)
+		if none, one, all := kept(SaveNone), kept(SaveOne), kept(SaveAll); none != c.none || one != c.one || all != c.all {
+			t.Errorf("left %q: kept %t, with one asked for %t, with all %t, want %t, %t, %t", c.left, none, one, all, c.none,
+				c.one, c.all)
+		}
+	}
+	models, err := results.ModelFiles(smallRun(t, out, SaveNone, "net=lenet5", "rounds=1").Dir)
+	if err != nil || fmt.Sprint(models) != "[model.safetensors]" {
+		t.Errorf("models %v, %v, want that of the last run alone", models, err)
+	}
+}
+
+func TestSaveModelRefused(t *testing.T) {
+	for _, c := range []struct{ save, method, want string }{
+		{"one", "mifa", ""},
+		{"all", "fedawe", ""},
+		{"all", "mifa", "--save-model=all: of no use with --method mifa, want it with fedawe"},
+		{"al", "fedawe", `--save-model "al": unknown, did you mean all, want one of one, all`},
+		{"", "fedawe", `--save-model "": unknown`},
+	} {
+		err := SaveModel(c.save).Validate(c.method)
+		if c.want == "" && err != nil || c.want != "" && (!settings.IsUsage(err) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("--save-model=%s with %s: got %v, want %q", c.save, c.method, err, c.want)
+		}
+	}
+}
