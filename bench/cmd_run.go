@@ -82,7 +82,8 @@ OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the co
 }
 
 func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine, keep run.Keep) error {
-	l := &run.Session{Machine: machine, Stderr: a.stderr}
+	log := progress.New(a.stderr)
+	l := &run.Session{Machine: machine, Stderr: log}
 	release, err := x.Alone(ctx, l)
 	if err != nil {
 		return err
@@ -110,7 +111,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 		}
 		defer leave()
 	}
-	rows, err := x.Do(ctx, l, progress.New(a.stderr).Run(x.Settings.Method, progress.Work{}))
+	rows, err := x.Do(ctx, l, log.Run(x.Settings.Method, run.Work(x.Settings.Method, &x.Settings)))
 	err = cmp.Or(err, l.Close())
 	if len(rows) > 0 {
 		note := "complete"

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,6 +45,18 @@ func tinyExperiment(t *testing.T, more ...string) (*Experiment, *Session, *share
 	t.Cleanup(func() { _ = l.Close() })
 	s := tinySettings(t, more...)
 	return &Experiment{Table: "run", Settings: s, Seed: 3, Dir: Folder(l.Machine.Out, "run", s, 3)}, l, log
+}
+
+// sharedLog is a log of several writers; what one writes at once stays together.
+type sharedLog struct {
+	lock sync.Mutex
+	w    io.Writer
+}
+
+func (s *sharedLog) Write(p []byte) (int, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.w.Write(p)
 }
 
 func (s *sharedLog) String() string {

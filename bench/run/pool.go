@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rollcall/bench/run/claim"
+	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/nets/gpu"
@@ -32,8 +33,9 @@ type Pool struct {
 	Keep     Keep
 	Patience Patience
 
-	watch claim.Watch
-	made  sync.Map // folders of the runs that were made, not kept
+	progress *progress.Command // Stderr, which shows how the runs get on
+	watch    claim.Watch
+	made     sync.Map // folders of the runs that were made, not kept
 }
 
 // Patience says what becomes of runs that do not come to their end here at once.
@@ -44,10 +46,8 @@ type Patience struct {
 
 // NewPool returns a pool of as many sessions as the machine is to hold at a time.
 func NewPool(stderr io.Writer, machine Machine, keep Keep) *Pool {
-	p, shared := &Pool{Stderr: stderr, Keep: keep}, &sharedData{}
-	if machine.AtOnce > 1 {
-		p.Stderr = &sharedLog{w: stderr}
-	}
+	p, shared := &Pool{progress: progress.New(stderr), Keep: keep}, &sharedData{}
+	p.Stderr = p.progress
 	for range machine.AtOnce {
 		p.Sessions = append(p.Sessions, &Session{Machine: machine, Stderr: p.Stderr, shared: shared})
 	}
@@ -313,16 +313,4 @@ func (q *queue) finishReady(ctx context.Context) {
 			q.cancel()
 		}
 	}
-}
-
-// sharedLog is a log of several writers; what one writes at once stays together.
-type sharedLog struct {
-	lock sync.Mutex
-	w    io.Writer
-}
-
-func (s *sharedLog) Write(p []byte) (int, error) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	return s.w.Write(p)
 }

@@ -24,10 +24,10 @@ type Task struct {
 // seedRun is one run of a cell, found or made.
 type seedRun struct {
 	Experiment
-	label     string
 	decisions bool
 	own       bool
 	pool      *Pool
+	progress  progress.Run
 
 	run       results.Run
 	kept      bool // it was there already
@@ -45,8 +45,8 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 			dir := Folder(p.Sessions[0].Machine.Out, table, t.Settings, seed)
 			r := &seedRun{
 				Experiment: Experiment{Table: table, Settings: t.Settings, Seed: seed, Dir: dir, Clients: decisions},
-				label:      fmt.Sprintf("%s seed %d", t.Label, seed), decisions: decisions, own: t.Own,
-				pool: p,
+				decisions:  decisions, own: t.Own,
+				pool: p, progress: p.progress.Run(fmt.Sprintf("%s seed %d", t.Label, seed), Work(t.Label, &t.Settings)),
 			}
 			runs[i], jobs[i] = append(runs[i], r), append(jobs[i], &Job{Run: dir, Do: r.do})
 		}
@@ -54,6 +54,9 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 	return p.Run(ctx, jobs, func(i int) error {
 		var done []results.Run
 		kept := 0
+		for _, r := range runs[i] {
+			r.progress.Stop() // of those after one that failed as well
+		}
 		for k, r := range runs[i] {
 			if jobs[i][k].Err != nil {
 				continue
@@ -145,11 +148,12 @@ func (r *seedRun) do(ctx context.Context, l *Session) (err error) {
 	}
 	if r.kept = kept != nil; r.kept {
 		r.run = *kept
+		r.progress.Stop()
 		l.KeptEvents(kept)
 		return r.tidy(l)
 	}
 	r.Anew = keep.Again
-	_, err = r.Do(ctx, l, progress.New(l.Stderr).Run(r.label, progress.Work{}))
+	_, err = r.Do(ctx, l, r.progress)
 	if isLost(err) {
 		r.elsewhere = true
 		Logf(l.Stderr, "rollcall: %s\n", settings.OneLine(err))

@@ -1,13 +1,16 @@
-// Package progress tells people how a command gets on that trains one run or many.
+// Package progress tells people how a command gets on that trains one run or many: on a terminal in one line that is
+// rewritten in place, elsewhere in a line per evaluation.
 package progress
 
 import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"rollcall/results"
@@ -15,59 +18,138 @@ import (
 
 // Run is told how one run gets on, by the goroutine that makes it.
 type Run interface {
-	// Start is called once the data and the engine are open, before the first evaluation.
+	// Start is called once the data and the engine are open, before the first evaluation. A run that was stopped may
+	// start again, from the beginning.
 	Start(rounds int)
 	// Resumed says, after Start, that the run goes on after so many rounds, which took no time here.
 	Resumed(done int)
 	Round(done, active int)
 	Evaluated(row results.CurveRow)
-	// Stop is called once, however the run ended.
+	// Stop is called when the run has ended, however that came, and for one that need not start. It may be called
+	// again.
 	Stop()
 }
 
-// Work is what a run costs, beside other runs of the same command.
-type Work struct {
-	Round      float64 // FLOP of a round in which everybody is there
-	Evaluation float64 // FLOP of an evaluation
-	Evaluates  func(round int) bool
-	Rounds     int
+// Command shows how the runs of one command get on. It is the log of the command too: what is written to it stands on
+// lines of its own. The runs may be made side by side.
+type Command struct {
+	w     io.Writer
+	width func() int // columns of the terminal that w is; nil: it is none
+	now   func() time.Time
+
+	lock    sync.Mutex // of all below, and while w is written to
+	runs    []*run
+	times   times
+	drawn   bool      // a line stands on the terminal
+	within  bool      // the log ends within a line, which nothing may be drawn over
+	drawnAt time.Time // when the line was drawn last
+	saidAt  time.Time // when a log was told last how the command gets on
 }
 
-// Command is what one command shows of its runs. It is the log of the command as well.
-type Command struct{ w io.Writer }
+const (
+	redrawAfter = 100 * time.Millisecond
+	sayAfter    = time.Minute
+)
 
-// New returns what fits w: on a terminal a line that is rewritten, else a line per evaluation.
-func New(w io.Writer) *Command { return &Command{w} }
+// New returns what fits w. On a terminal nothing else may write to w while a run is at work.
+func New(w io.Writer) *Command {
+	c := &Command{w: w, now: time.Now}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
+		c.width = func() int {
+			columns, _, err := term.GetSize(int(f.Fd()))
+			if err != nil || columns < 1 {
+				return 80 // a terminal that does not know its size
+			}
+			return columns
+		}
+	}
+	return c
+}
+
+// Under returns what a log writes to, for lines that are drawn there while no run is at work, such as a download's; the
+// log itself while one is.
+func Under(log io.Writer) io.Writer {
+	c, ok := log.(*Command)
+	if !ok {
+		return log
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if _, atWork := c.count(); atWork > 0 {
+		return c
+	}
+	return c.w
+}
+
+// Run adds a run to those the command makes, with what it costs. label names it in a log.
+func (c *Command) Run(label string, work Work) Run {
+	r := &run{command: c, label: label, work: work, evaluations: work.evaluations(work.Rounds)}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.runs = append(c.runs, r)
+	return r
+}
 
 // Write writes to the log.
-func (c *Command) Write(p []byte) (int, error) { return c.w.Write(p) }
-
-// Run adds a run; label names it among several.
-func (c *Command) Run(label string, _ Work) Run {
-	if f, ok := c.w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return &barProgress{w: c.w, label: label}
+func (c *Command) Write(p []byte) (int, error) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	drawn := c.drawn
+	c.clear()
+	n, err := c.w.Write(p)
+	if len(p) > 0 {
+		c.within = p[len(p)-1] != '\n'
 	}
-	return &lineProgress{w: c.w, label: label}
+	if drawn {
+		c.draw()
+	}
+	return n, err
 }
 
-// lineProgress writes one line per evaluation.
-type lineProgress struct {
-	w      io.Writer
-	label  string
-	rounds int
+// tell draws the line, or says in a log how the command gets on, if it is time.
+func (c *Command) tell() {
+	now := c.now()
+	switch {
+	case c.width != nil && now.Sub(c.drawnAt) >= redrawAfter:
+		c.draw()
+	case c.width == nil && now.Sub(c.saidAt) >= sayAfter:
+		c.saidAt = now
+		if ahead := c.ahead(); ahead != nil {
+			_, _ = fmt.Fprintln(c.w, strings.Join(append(c.where()[:1], ahead...), between))
+		}
+	}
 }
 
-func (p *lineProgress) Start(rounds int) { p.rounds = rounds }
+// draw draws the line in place of the one that stands there. What goes wrong with a terminal stops no run.
+func (c *Command) draw() {
+	if c.width == nil || c.within {
+		return
+	}
+	c.clear()
+	// The last column stays free: a terminal may go on in the next line when it is written to.
+	_, err := io.WriteString(c.w, fit(slices.Concat(c.where(), c.ahead(), c.reached()), c.doneFrac(), c.width()-1))
+	c.drawn, c.drawnAt = err == nil, c.now()
+}
 
-func (p *lineProgress) Resumed(int) {}
+// clear takes the line away.
+func (c *Command) clear() {
+	if c.drawn {
+		_, _ = io.WriteString(c.w, "\r\x1b[2K")
+		c.drawn = false
+	}
+}
 
-func (p *lineProgress) Round(int, int) {}
-
-func (p *lineProgress) Stop() {}
-
-func (p *lineProgress) Evaluated(row results.CurveRow) {
-	_, _ = fmt.Fprintf(p.w, "%s: round %d/%d, %d active, %s, %.1f s\n", p.label, row.Round, p.rounds, row.Active, Reached(row),
-		row.ElapsedSec)
+// count returns how many runs have ended, and how many are at work.
+func (c *Command) count() (ended, atWork int) {
+	for _, r := range c.runs {
+		switch r.state {
+		case hasEnded:
+			ended++
+		case isAtWork:
+			atWork++
+		}
+	}
+	return ended, atWork
 }
 
 // Reached reads "test acc 34.5 % loss 1.812, train acc 34.1 % loss 1.823".
@@ -77,38 +159,4 @@ func Reached(row results.CurveRow) string {
 		text += fmt.Sprintf(", train acc %.2f %% loss %.4f", 100*row.TrainAcc.Value, row.TrainLoss.Value)
 	}
 	return text
-}
-
-// barProgress draws a bar of rounds, with what the last evaluation found.
-type barProgress struct {
-	w     io.Writer
-	label string
-	bar   *progressbar.ProgressBar
-	last  string
-}
-
-func (p *barProgress) Start(rounds int) {
-	p.bar = progressbar.NewOptions(rounds,
-		progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(p.label), progressbar.OptionShowCount(),
-		progressbar.OptionSetItsString("rounds"), progressbar.OptionShowIts(), progressbar.OptionSetWidth(20),
-		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
-	_ = p.bar.RenderBlank() // an error here is the terminal's; the run goes on
-}
-
-func (p *barProgress) Resumed(done int) { _ = p.bar.Set(done) }
-
-func (p *barProgress) Round(done, active int) {
-	p.bar.Describe(fmt.Sprintf("%s, %d active%s", p.label, active, p.last))
-	_ = p.bar.Set(done)
-}
-
-func (p *barProgress) Evaluated(row results.CurveRow) {
-	p.last = fmt.Sprintf(", test acc %.2f %%", 100*row.TestAcc.Value)
-	p.bar.Describe(p.label + p.last)
-}
-
-func (p *barProgress) Stop() {
-	if p.bar != nil {
-		_ = p.bar.Clear()
-	}
 }

@@ -1,0 +1,150 @@
+package progress
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Work is what a run costs. Of the zero value nobody knows: no share and no end is shown.
+type Work struct {
+	Kind       string // runs of one kind take as long as each other: those of a cell
+	Rounds     int
+	Round      float64              // FLOP of a round, as if all clients were there
+	Evaluation float64              // FLOP of an evaluation
+	Evaluates  func(round int) bool // whether it evaluates after so many rounds; nil: never
+}
+
+// evaluations returns how many evaluations there are up to and with those after so many rounds.
+func (w *Work) evaluations(rounds int) (n int) {
+	if w.Evaluates == nil {
+		return 0
+	}
+	for t := range rounds + 1 {
+		if w.Evaluates(t) {
+			n++
+		}
+	}
+	return n
+}
+
+// flop returns the work of so many rounds and evaluations.
+func (w *Work) flop(rounds, evaluations int) float64 {
+	return float64(rounds)*w.Round + float64(evaluations)*w.Evaluation
+}
+
+// doneFrac returns how much of all the work is done, 0 … 1: kept runs, and those that failed, are; NaN: nobody knows.
+func (c *Command) doneFrac() float64 {
+	done, all := 0.0, 0.0
+	for _, r := range c.runs {
+		whole := r.work.flop(r.work.Rounds, r.evaluations)
+		all += whole
+		switch r.state {
+		case hasEnded:
+			done += whole
+		case isAtWork:
+			done += r.work.flop(r.done, r.evaluated)
+		}
+	}
+	return min(1, done/all)
+}
+
+// times are what the work of a command has taken so far.
+type times struct {
+	begun time.Time // when the first run started
+	all   rates
+	kinds map[string]*rates
+}
+
+// rates are what training and evaluating have taken.
+type rates struct{ train, evaluate spent }
+
+// spent is how long some work took that was done in n pieces.
+type spent struct {
+	n         int
+	sec, flop float64
+	in        *spent // what includes it; nil: nothing
+}
+
+func (s *spent) add(took time.Duration, flop float64) {
+	for ; s != nil; s = s.in {
+		s.n, s.sec, s.flop = s.n+1, s.sec+took.Seconds(), s.flop+flop
+	}
+}
+
+// of returns the rates of a kind of runs.
+func (t *times) of(kind string) *rates {
+	if t.kinds == nil {
+		t.kinds = map[string]*rates{}
+	}
+	if t.kinds[kind] == nil {
+		t.kinds[kind] = &rates{train: spent{in: &t.all.train}, evaluate: spent{in: &t.all.evaluate}}
+	}
+	return t.kinds[kind]
+}
+
+// secFor returns how long work takes at the rate of its kind, or else at that of all kinds; NaN: nothing was measured.
+func (s *spent) secFor(flop float64, least int) float64 {
+	switch {
+	case flop == 0:
+		return 0
+	case s.n >= least:
+		return flop * s.sec / s.flop
+	case s.in != nil:
+		return s.in.secFor(flop, least)
+	}
+	return math.NaN()
+}
+
+// roundsMeasured is how many rounds an estimate needs: the first makes memory and graphs ready, and may be slow.
+const roundsMeasured = 3
+
+// left returns how long the command still takes, and whether that can be told.
+func (c *Command) left() (time.Duration, bool) {
+	sec := 0.0
+	for _, r := range c.runs {
+		if r.state == hasEnded {
+			continue
+		}
+		rounds, evaluations := r.work.Rounds, r.evaluations
+		if r.state == isAtWork {
+			rounds, evaluations = rounds-r.done, evaluations-r.evaluated
+		}
+		of := c.times.of(r.work.Kind)
+		sec += of.train.secFor(float64(rounds)*r.work.Round, min(roundsMeasured, r.work.Rounds)) +
+			of.evaluate.secFor(float64(evaluations)*r.work.Evaluation, 1)
+	}
+	// Runs side by side share the time, and between runs data are opened: both are in what has passed on the clock.
+	all := &c.times.all
+	sec *= c.now().Sub(c.times.begun).Seconds() / (all.train.sec + all.evaluate.sec)
+	if !(sec < 1e9) || math.IsNaN(c.doneFrac()) {
+		return 0, false
+	}
+	return time.Duration(sec * float64(time.Second)), true
+}
+
+// Duration reads "45 s", "1 min 35 s", "12 min", "1 h 5 min", "2 d 3 h": two units at most.
+func Duration(d time.Duration) string {
+	const day = 24 * time.Hour
+	for _, u := range []struct {
+		below, unit, part time.Duration
+		words, partWords  string
+	}{
+		{time.Minute, time.Second, time.Second, "s", ""},
+		{10 * time.Minute, time.Minute, time.Second, "min", "s"},
+		{time.Hour, time.Minute, time.Minute, "min", ""},
+		{day, time.Hour, time.Minute, "h", "min"},
+		{math.MaxInt64, day, time.Hour, "d", "h"},
+	} {
+		rounded := d.Round(u.part)
+		if rounded >= u.below {
+			continue
+		}
+		text := fmt.Sprintf("%d %s", rounded/u.unit, u.words)
+		if rest := rounded % u.unit / u.part; rest > 0 {
+			text += fmt.Sprintf(" %d %s", rest, u.partWords)
+		}
+		return text
+	}
+	return "centuries" // no duration rounds to more than the longest
+}
