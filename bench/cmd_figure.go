@@ -99,6 +99,11 @@ func (a *app) figure(
 	ctx context.Context, figure *papers.Figure, wanted *run.Wanted, options map[string]any, machine run.Machine,
 	keep run.Keep,
 ) error {
+	if machine.Plan {
+		p := run.NewPool(a.stderr, machine, keep)
+		runs, err := p.PlanFigure(ctx, figure, wanted)
+		return a.plan(ctx, figure.Title, p, runs, err)
+	}
 	dir := filepath.Join(machine.Out, figure.ID)
 	leave, err := run.Writable(dir)
 	if err != nil {

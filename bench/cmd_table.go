@@ -12,6 +12,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/bench/run"
+	"rollcall/bench/run/plan"
 	"rollcall/results/papers"
 )
 
@@ -69,6 +70,11 @@ trains on other data than the table's.`,
 
 // table runs the cells and prints their summary, an interrupted table's too.
 func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machine run.Machine, keep run.Keep) error {
+	if machine.Plan {
+		p := run.NewPool(a.stderr, machine, keep)
+		runs, err := p.PlanTable(ctx, &t, cells)
+		return a.plan(ctx, t.Title, p, runs, err)
+	}
 	leave, err := run.Writable(filepath.Join(machine.Out, t.ID))
 	if err != nil {
 		return err
@@ -92,6 +98,18 @@ func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machi
 		return fmt.Errorf("table %s: %d of %d cells have runs that diverged, named above", t.ID, done.Diverged, len(cells))
 	}
 	return nil
+}
+
+// plan prints what a command would do that trains these runs, if they could be planned.
+func (a *app) plan(ctx context.Context, title string, p *run.Pool, runs []run.Planned, err error) error {
+	if err != nil {
+		return errors.Join(err, p.Close())
+	}
+	made, err := plan.Make(ctx, title, p, runs)
+	if err := errors.Join(err, p.Close()); err != nil {
+		return err
+	}
+	return made.Write(a.stdout)
 }
 
 // complete puts the numbers that were given into what is wanted of a table or figure, and its preset if none was.

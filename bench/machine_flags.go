@@ -38,5 +38,6 @@ func registerKeep(fs *pflag.FlagSet, k *run.Keep) {
 func registerPool(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) {
 	registerMachine(fs, m)
 	registerKeep(fs, k)
+	fs.BoolVar(&m.Plan, "plan", false, "say which runs are there already and which would be made, with how much memory and in how many hours, and end")
 	fs.IntVar(&m.AtOnce, "pack", 1, "runs trained at a time, each with an engine of its own, for a card that one leaves idle; on the CPU they share the threads; results do not depend on it")
 }

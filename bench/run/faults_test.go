@@ -219,7 +219,7 @@ func TestEventsFail(t *testing.T) {
 			if err := os.MkdirAll(x.Dir, 0o777); err != nil {
 				t.Fatal(err)
 			}
-			created := l.followed(p, x.Dir, time.Now())
+			created := l.followed(p, x.Dir, time.Now(), nil)
 			created.log = brokenLog(t)
 			created.evaluated(results.CurveRow{})
 			created.evaluated(results.CurveRow{})

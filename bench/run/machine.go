@@ -35,6 +35,7 @@ type Machine struct {
 	CheckpointEvery time.Duration // the least time between two checkpoints of a run; 0: none
 	KeepCheckpoints bool          // of complete runs too
 	Grace           time.Duration // for runs that are to end
+	Plan            bool          // a command says what it would do, and does not do it
 }
 
 // Validate reports the first impossible flag, and what cannot train here, before a data set is read or downloaded.

@@ -1,10 +1,18 @@
 package run
 
 import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/nets"
+	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/papers"
 )
 
 // Work returns what a run costs, beside other runs, as far as that is known before its data are open: as if all clients
@@ -36,4 +44,170 @@ func samples(s *settings.Settings, model *nets.Model) int {
 		size *= 4 // features
 	}
 	return int(bytes / int64(size+1))
+}
+
+// Planned is one run that a command would make, or keep.
+type Planned struct {
+	Settings settings.Settings
+	Seed     uint32
+	Kept     bool
+	Done     int // rounds that it goes on after
+	Models   int // evaluated once, after the last round, in place of a curve; 0: a curve is
+}
+
+// roundsDone returns how many rounds an unfinished run in a folder goes on after: none, since it leaves no state.
+func roundsDone(string) int { return 0 }
+
+// PlanTable returns the runs of a table.
+func (p *Pool) PlanTable(ctx context.Context, t *papers.Table, cells []Cell) ([]Planned, error) {
+	return p.planned(ctx, t.ID, tableTasks(cells, byData(cells)), t.Seeds, false)
+}
+
+// PlanFigure returns the runs of a figure, none if nothing is trained for it.
+func (p *Pool) PlanFigure(ctx context.Context, f *papers.Figure, w *Wanted) (runs []Planned, err error) {
+	switch what := f.Measure.(type) {
+	case papers.Curves:
+		_, tasks, err := w.lines(f)
+		if err != nil {
+			return nil, err
+		}
+		return p.planned(ctx, f.ID, tasks, f.Seeds, what.Decisions)
+	case papers.Coalitions:
+		s, err := w.ofCoalitions(f, what.MostStale)
+		for range what.MostStale + 1 {
+			for _, seed := range f.Seeds {
+				runs = append(runs, Planned{Settings: s, Seed: seed, Models: 1 << s.Clients})
+			}
+		}
+		return runs, err
+	}
+	return nil, nil
+}
+
+// planned returns the runs of some tasks, in order. Nothing is written.
+func (p *Pool) planned(
+	ctx context.Context, table string, tasks []Task, seeds []uint32, decisions bool,
+) (runs []Planned, err error) {
+	seen := map[string]bool{}
+	for _, t := range tasks {
+		for _, seed := range seeds {
+			dir := Folder(p.Sessions[0].Machine.Out, table, t.Settings, seed)
+			r := &seedRun{
+				Experiment: Experiment{Table: table, Settings: t.Settings, Seed: seed, Dir: dir, Clients: decisions}, pool: p,
+			}
+			kept, err := r.earlier(ctx, p.Sessions[0])
+			if err != nil && !errors.Is(err, fs.ErrNotExist) { // without a folder there are no runs
+				return nil, err
+			}
+			runs = append(runs, Planned{
+				Settings: t.Settings, Seed: seed, Kept: kept != nil || seen[dir],
+				Done: roundsDone(dir),
+			})
+			seen[dir] = true
+		}
+	}
+	return runs, nil
+}
+
+// Asks is what a run asks for.
+type Asks struct {
+	Images    float64 // trained on in all rounds
+	Evaluated float64 // images in all evaluations, the method's own among them
+	Bytes     int64   // of memory on the host; on a card the samples alone
+	Memory    string  // what takes it
+	Least     bool    // the memory is counted on other data than the run's
+}
+
+// Asks counts what a planned run asks for, on the data that are open, and of every client's availability in every
+// round. The data may be others than the run's, of another size.
+func (l *Session) Asks(ctx context.Context, r *Planned) (a Asks, err error) {
+	s := &r.Settings
+	clients, err := Populate(l.Data, s, r.Seed)
+	if err != nil {
+		return a, err
+	}
+	c := &rowCounter{samples: [2]int{l.Data.Train.Len(), l.Data.Test.Len()}}
+	if err := c.dryRun(ctx, s, r.Seed, clients); err != nil {
+		return a, err
+	}
+	n, err := l.need(s, c, l.Data.Bytes())
+	if err != nil {
+		return a, err
+	}
+	for i, trained := range c.trained {
+		images := s.LocalSteps * min(s.Batch, len(clients.train[i]))
+		if s.LocalEpochs.Value != nil {
+			images = int(*s.LocalEpochs.Value) * len(clients.train[i])
+		}
+		a.Images += float64(trained * images)
+	}
+	evaluations := 0
+	for t := range s.Rounds + 1 {
+		if s.Evaluates(t) {
+			evaluations++
+		}
+	}
+	a.Evaluated = float64(c.evaluated-c.last) + float64(evaluations*c.last)
+	if r.Models > 0 {
+		a.Evaluated = float64(r.Models * l.Data.Test.Len())
+	}
+	a.Bytes, a.Memory, a.Least = n.total(), n.String(), l.Data.Name != s.Data
+	if a.Least {
+		model, err := nets.NewModel(s.Net)
+		if err != nil {
+			return a, err
+		}
+		a.Evaluated *= max(1, float64(samples(s, model))/float64(l.Data.Train.Len()+l.Data.Test.Len()))
+	}
+	return a, nil
+}
+
+const (
+	ratedRounds = 3
+	ratedImages = 2000 // evaluated
+)
+
+// Rate measures a few rounds of s, and an evaluation of a part of the test set, on the engine that is open for s.
+func (l *Session) Rate(ctx context.Context, s settings.Settings, seed uint32) (row results.BenchRow, err error) {
+	info, counter := l.Engine.Info(), &imageCounter{Engine: l.Engine}
+	f, err := l.Federate(ctx, s, seed, counter)
+	if err != nil {
+		return row, err
+	}
+	defer f.Method.Close()
+	var took time.Duration
+	for t := range 1 + ratedRounds { // the first finds memory
+		if t == 1 {
+			counter.steps, counter.images = 0, 0
+		}
+		started := time.Now()
+		if _, _, err := f.round(ctx, t); err != nil {
+			return row, err
+		}
+		if t > 0 {
+			took += time.Since(started)
+		}
+	}
+	row = results.BenchRow{
+		Version: Version(), Data: s.Data, Net: s.Net, Batch: s.Batch, LocalSteps: s.LocalSteps, Clients: s.Clients,
+		Rounds: ratedRounds, Threads: l.Machine.Threads, Engine: info.Engine, Precision: info.Precision, Device: info.Device,
+		ImagesPerSec: float64(counter.images) / took.Seconds(),
+		ClientStepMS: 1e3 * took.Seconds() / float64(max(1, counter.steps)),
+	}
+	model, err := f.Method.Model()
+	if err != nil {
+		return row, err
+	}
+	part := make([]int32, min(ratedImages, l.Data.Test.Len()))
+	for i := range part {
+		part[i] = int32(i)
+	}
+	for range 2 {
+		started := time.Now()
+		if _, err := l.Engine.Evaluate(ctx, []nets.EvalJob{{Row: model, Part: nets.Test, Index: part}}); err != nil {
+			return row, err
+		}
+		row.EvalMS, row.EvalImages = files.Some(ms(time.Since(started))), len(part)
+	}
+	return row, nil
 }

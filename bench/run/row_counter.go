@@ -15,6 +15,10 @@ type rowCounter struct {
 	samples [2]int // of each part
 	rows    int
 	load    nets.CPULoad
+
+	trained   map[int]int // rounds in which each client trained
+	evaluated int         // samples in all
+	last      int         // of them in the last evaluation
 }
 
 // countedBank is a bank of a rowCounter.
@@ -53,6 +57,12 @@ func (c *rowCounter) Close() error { return nil }
 // Train implements [nets.Engine].
 func (c *rowCounter) Train(_ context.Context, work nets.LocalWork) ([]float32, error) {
 	c.load.Clients = max(c.load.Clients, len(work.Clients))
+	if c.trained == nil {
+		c.trained = map[int]int{}
+	}
+	for _, client := range work.Clients {
+		c.trained[client.Client]++
+	}
 	return make([]float32, len(work.Clients)), nil
 }
 
@@ -67,6 +77,7 @@ func (c *rowCounter) Evaluate(_ context.Context, jobs []nets.EvalJob) ([]nets.Ev
 		samples += n
 		answers[i] = nets.EvalResult{N: n}
 	}
+	c.evaluated, c.last = c.evaluated+samples, samples
 	c.load.Jobs, c.load.Samples = max(c.load.Jobs, len(jobs)), max(c.load.Samples, samples)
 	return answers, nil
 }

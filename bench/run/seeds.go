@@ -147,6 +147,11 @@ func (r *seedRun) do(ctx context.Context, l *Session) (err error) {
 		return err
 	}
 	if r.kept = kept != nil; r.kept {
+		if kept.Dir != r.Dir && r.own {
+			if kept, err = results.Adopt(kept, r.Dir, r.Table); err != nil {
+				return err
+			}
+		}
 		r.run = *kept
 		r.progress.Stop()
 		l.KeptEvents(kept)
@@ -191,9 +196,6 @@ func (r *seedRun) earlier(ctx context.Context, l *Session, keep Keep) (*results.
 		}
 		if run == nil {
 			continue
-		}
-		if dir != r.Dir && r.own {
-			return results.Adopt(run, r.Dir, r.Table)
 		}
 		return run, nil
 	}

@@ -82,17 +82,11 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 	var (
 		done       = Summary{Path: filepath.Join(p.Sessions[0].Machine.Out, t.ID, results.SummaryFile)}
 		order      = byData(cells)
-		tasks      []Task
+		tasks      = tableTasks(cells, order)
 		references = map[string]papers.Runs{} // of the reference method, which a table has first, by column
 		rows       = make([][]results.SummaryRow, len(cells))
 		folder     = p.summary(t, cells)
 	)
-	for n, i := range order {
-		place := fmt.Sprintf("[%d/%d]", n+1, len(cells))
-		tasks = append(tasks, Task{
-			Settings: cells[i].Settings, Label: cellLabel(place, cells[i].Settings, cells[i].Column), Own: true,
-		})
-	}
 	err := p.Seeds(ctx, t.ID, tasks, t.Seeds, false, func(n int, runs papers.Runs, failed error) error {
 		c := cells[order[n]]
 		column := columnLabel(c)
@@ -128,6 +122,17 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 	done.Rows = slices.Concat(rows...)
 	whole := context.WithoutCancel(ctx)
 	return done, errors.Join(err, insist(ctx, func() error { return folder.write(whole) }))
+}
+
+// tableTasks returns what is trained for the cells of a table, in some order.
+func tableTasks(cells []Cell, order []int) (tasks []Task) {
+	for n, i := range order {
+		place := fmt.Sprintf("[%d/%d]", n+1, len(cells))
+		tasks = append(tasks, Task{
+			Settings: cells[i].Settings, Label: cellLabel(place, cells[i].Settings, cells[i].Column), Own: true,
+		})
+	}
+	return tasks
 }
 
 // byData returns the cells' indices with those of one data set together, so that each is opened once.

@@ -1,0 +1,121 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
+	"rollcall/nets"
+	"rollcall/results"
+	"rollcall/results/files"
+)
+
+// Rate is how fast the machine is with a net.
+type Rate struct {
+	results.BenchRow
+	Measured bool // now; else the row stands in the file of measurements
+}
+
+// Measured rounds are to take seconds: so many clients and so much work, of a card a thousand times as much.
+const (
+	ratedClients = 4
+	ratedFLOP    = 1e11
+	cardClients  = 40
+	cardFLOP     = 1e14
+)
+
+// measure finds out how long the runs of a workload take, from the newest measurement of this machine or else now.
+func (m *planner) measure(ctx context.Context, w workload) error {
+	s, err := m.rated(w)
+	if err != nil {
+		return err
+	}
+	const seed = 3
+	said := m.session.Stderr
+	m.session.Stderr = io.Discard // what is said of these rounds is not true of the runs
+	err = m.session.Open(ctx, &s, seed)
+	m.session.Stderr = said
+	if err != nil {
+		return err
+	}
+	rate := Rate{}
+	if row := m.earlier(&s); row != nil {
+		rate.BenchRow = *row
+	} else if rate.BenchRow, err = m.session.Rate(ctx, s, seed); err != nil {
+		return err
+	}
+	rate.Measured = rate.Time.IsZero()
+	m.Rates = append(m.Rates, rate)
+
+	trained, evaluated := 1.0, 1.0 // FLOP of the runs' net in those of the net that was measured
+	if s.Net != w.net {
+		of, err := nets.NewModel(w.net)
+		if err != nil {
+			return err
+		}
+		by, err := nets.NewModel(s.Net)
+		if err != nil {
+			return err
+		}
+		trained, evaluated = of.Train/by.Train, of.Forward/by.Forward
+	}
+	for _, c := range m.costs[w] {
+		m.Cells[c.cell].Sec += c.images*trained/rate.ImagesPerSec +
+			c.evaluated*evaluated*rate.EvalMS.Value/1e3/float64(rate.EvalImages)
+	}
+	return nil
+}
+
+// rated returns the settings of the rounds that are measured: FedAvg over a few clients who are always there.
+func (m *planner) rated(w workload) (settings.Settings, error) {
+	s, err := settings.Defaults("fedavg-active", w.preset, w.data)
+	if err != nil {
+		return s, err
+	}
+	model, err := nets.NewModel(w.net)
+	if err != nil {
+		return s, err
+	}
+	if own, err := nets.NewModel(s.Net); err != nil {
+		return s, err
+	} else if w.data != generatedData || own.H == model.H && own.W == model.W && own.C == model.C {
+		s.Net = w.net
+	}
+	choice, err := m.session.Machine.Choose()
+	if err != nil {
+		return s, err
+	}
+	clients, flop := max(ratedClients, m.session.Machine.Threads), ratedFLOP
+	if choice.CUDA {
+		clients, flop = cardClients, cardFLOP
+	}
+	s.Clients, s.Batch, s.Availability, s.P = clients, w.batch, "stationary", settings.Some(1)
+	s.LocalEpochs = settings.Optional{}
+	s.LocalSteps = max(1, min(w.steps, int(flop/(float64(clients*w.batch)*model.Train))))
+	return s, s.Validate()
+}
+
+// earlier returns the newest measurement of this machine with the net and batch of s; nil: there is none.
+func (m *planner) earlier(s *settings.Settings) *results.BenchRow {
+	l := m.session
+	path := filepath.Join(l.Machine.Out, results.BenchFile)
+	rows, err := files.ReadCSVFile[results.BenchRow](path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		run.Logf(l.Stderr, "rollcall: %s: measures anew\n", settings.OneLine(err))
+	}
+	info := l.Engine.Info()
+	for _, r := range slices.Backward(rows) {
+		if r.Engine == info.Engine && r.Precision == info.Precision && r.Device == info.Device && r.Net == s.Net &&
+			r.Batch == s.Batch && r.ImagesPerSec > 0 && r.EvalMS.Valid && r.EvalImages > 0 &&
+			(r.Threads == l.Machine.Threads || !strings.HasPrefix(info.Engine, "cpu-")) {
+			return &r
+		}
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package plan
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"rollcall/bench/run"
+	"rollcall/bench/run/memory"
+	"rollcall/bench/run/progress"
+)
+
+// Write writes the plan for people.
+func (p *Plan) Write(w io.Writer) error {
+	var b strings.Builder
+	runs, kept, resumed, sec := 0, 0, 0, 0.0
+	for _, c := range p.Cells {
+		runs, kept, resumed, sec = runs+c.Runs, kept+c.Kept, resumed+c.Resumed, sec+c.Sec
+	}
+	if runs == 0 {
+		_, err := fmt.Fprintf(w, "%s: nothing is trained\n", p.Title)
+		return err
+	}
+	fmt.Fprintf(&b, "%s: %s, %s: %d kept, %d go on, %d to be made\n", p.Title, run.Count(len(p.Cells), "cell"),
+		run.Count(runs, "run"), kept, resumed, runs-kept-resumed)
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "method\tdata\tavailability\truns\tkept\trounds\ttakes")
+	for _, row := range p.rows() {
+		takes := "nothing"
+		if row.Kept < row.Runs {
+			takes = words(row.Sec)
+		}
+		s := &row.Settings
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%s\n", s.Method, s.Data, s.Availability, row.Runs, row.Kept, s.Rounds,
+			takes)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, note := range p.Notes {
+		fmt.Fprintln(&b, note)
+	}
+	if p.LargestOf != "" {
+		fmt.Fprintln(&b, p.memory())
+	}
+	fmt.Fprintln(&b, p.total(sec))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// rows returns the cells with those of the same method, data, process and rounds as one, where columns differ otherwise.
+func (p *Plan) rows() (rows []Cell) {
+	type key struct {
+		method, data, availability string
+		rounds                     int
+	}
+	at := map[key]int{}
+	for _, c := range p.Cells {
+		k := key{c.Settings.Method, c.Settings.Data, c.Settings.Availability, c.Settings.Rounds}
+		i, ok := at[k]
+		if !ok {
+			at[k] = len(rows)
+			rows = append(rows, c)
+			continue
+		}
+		r := &rows[i]
+		r.Runs, r.Kept, r.Resumed, r.Sec = r.Runs+c.Runs, r.Kept+c.Kept, r.Resumed+c.Resumed, r.Sec+c.Sec
+	}
+	return rows
+}
+
+// memory reads "memory: at most 0.4 GB at a time (mifa: 101 rows of …); 15 GB available".
+func (p *Plan) memory() string {
+	atLeast := ""
+	if p.Largest.Least {
+		atLeast = "at least "
+	}
+	text := fmt.Sprintf("memory: %s%s for the largest run (%s: %s)", atLeast, memory.Size(p.Largest.Bytes), p.LargestOf,
+		p.Largest.Memory)
+	all := p.Largest.Bytes
+	if p.AtOnce > 1 {
+		all *= int64(p.AtOnce)
+		text += fmt.Sprintf(", %s for %d at a time", memory.Size(all), p.AtOnce)
+	}
+	if p.LimitIsKnown {
+		text += fmt.Sprintf("; %s available", memory.Size(p.Limit.Bytes))
+		if all > p.Limit.Bytes {
+			text += fmt.Sprintf(" (%s), which is too little", p.Limit.From)
+		}
+	}
+	return text
+}
+
+// total reads "in all 13 h 20 min on cpu-avx512, 2 threads (measured: 9.3 ms per client-step of cnn-cifar10, n = 3 rounds)".
+func (p *Plan) total(sec float64) string {
+	if len(p.Rates) == 0 {
+		return "in all nothing is left to do"
+	}
+	first := &p.Rates[0]
+	on := first.Engine
+	if strings.HasPrefix(on, "cpu-") {
+		on += ", " + run.Count(first.Threads, "thread")
+	}
+	var from []string
+	for _, r := range p.Rates {
+		how := "measured now"
+		if !r.Measured {
+			how = "bench.csv, " + r.Time.Format(time.DateOnly)
+		}
+		from = append(from, fmt.Sprintf("%s: %.3g ms per client-step of %s on %s, n = %s", how, r.ClientStepMS, r.Net, r.Data,
+			run.Count(r.Rounds, "round")))
+	}
+	text := fmt.Sprintf("in all %s on %s (%s)", words(sec), on, strings.Join(from, "; "))
+	if p.AtOnce > 1 {
+		text += fmt.Sprintf("; %d runs at a time are taken to gain nothing", p.AtOnce)
+	}
+	return text
+}
+
+// words reads "13 h 20 min".
+func words(sec float64) string {
+	return progress.Duration(time.Duration(min(sec, 9e9) * float64(time.Second)))
+}
