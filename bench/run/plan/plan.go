@@ -47,6 +47,7 @@ type planner struct {
 type workload struct {
 	data, net, preset string
 	batch, steps      int
+	train, test       int // samples of generated images
 }
 
 // cost is what a run of a cell comes to.
@@ -108,7 +109,7 @@ func (m *planner) cell(ctx context.Context, runs []run.Planned) error {
 		if asks.Bytes > m.Largest.Bytes || m.LargestOf == "" {
 			m.Largest, m.LargestOf = asks, r.Settings.Method
 		}
-		w := workload{data, r.Settings.Net, r.Settings.Preset, r.Settings.Batch, r.Settings.LocalSteps}
+		w := workload{data, r.Settings.Net, r.Settings.Preset, r.Settings.Batch, r.Settings.LocalSteps, r.Settings.TrainSize, r.Settings.TestSize}
 		if _, ok := m.costs[w]; !ok {
 			m.workloads = append(m.workloads, w)
 		}

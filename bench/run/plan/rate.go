@@ -96,6 +96,7 @@ func (m *planner) rated(w workload) (settings.Settings, error) {
 		clients, flop = cardClients, cardFLOP
 	}
 	s.Clients, s.Batch, s.Availability, s.P = clients, w.batch, "stationary", settings.Some(1)
+	s.TrainSize, s.TestSize = w.train, w.test
 	s.LocalEpochs = settings.Optional{}
 	s.LocalSteps = max(1, min(w.steps, int(flop/(float64(clients*w.batch)*model.Train))))
 	return s, s.Validate()

@@ -41,7 +41,7 @@ func TestWrite(t *testing.T) {
 			},
 			[]string{
 				"A: 3 cells, 9 runs: 1 kept, 0 go on, 8 to be made\n", "mifa    cifar10  sine          6     1     2000    1 h 30 min\n",
-				"memory: 0.4 GB for the largest run (mifa: rows)\n",
+				"memory: 400 MB for the largest run (mifa: rows)\n",
 				"in all 13 h 20 min on cpu-avx512, 2 threads (measured now: 9.3 ms per client-step of cnn-cifar10 on cifar10, n = 3 rounds)\n",
 			},
 		},
