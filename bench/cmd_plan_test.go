@@ -88,8 +88,8 @@ func inAllSec(t *testing.T, stdout string) (sec int) {
 func TestPlanTakesMeasurements(t *testing.T) {
 	out := t.TempDir()
 	args := sweepOf(out, "--methods", "fedavg-active", "--plan", "--threads", "1") // cnn-cifar10, batches of 8
-	must(t, "bench", "--data", "synthetic", "--clients", "1", "--rounds", "1", "--warmup", "0", "--device", "cpu", "--threads", "1",
-		"--out", out)
+	must(t, "bench", "--data", "synthetic", "--clients", "1", "--rounds", "1", "--warmup", "0",
+		"--device", "cpu", "--threads", "1", "--out", out)
 	rows, err := files.ReadCSVFile[results.BenchRow](filepath.Join(out, results.BenchFile))
 	if err != nil {
 		t.Fatal(err)

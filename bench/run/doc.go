@@ -12,5 +12,6 @@
 // pool.go has several sessions work at a time, seeds.go finds finished runs (kept.go says which are taken) or makes
 // them, table.go and measure.go make tables and figures of them (summary.go: the summary of a folder; trajectories.go,
 // estimators.go, coalitions.go: what figures show that is no curve).
-// speed.go and profile.go measure the machine.
+// plan.go says which runs a command would make and what they ask for, of which package plan makes hours. speed.go and
+// profile.go measure the machine.
 package run

@@ -5,7 +5,6 @@ package plan
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"rollcall/bench/run"
 	"rollcall/bench/run/memory"
@@ -39,7 +38,8 @@ type Cell struct {
 type planner struct {
 	*Plan
 	session   *run.Session
-	workloads []workload // in the order in which they come
+	missing   map[string]bool // data that cannot be had
+	workloads []workload      // in the order in which they come
 	costs     map[workload][]cost
 }
 
@@ -59,7 +59,7 @@ type cost struct {
 // Make plans runs, which come cell by cell. Data sets that are not there are fetched, as the runs would.
 func Make(ctx context.Context, title string, p *run.Pool, runs []run.Planned) (*Plan, error) {
 	l := p.Sessions[0]
-	m := &planner{&Plan{Title: title, AtOnce: len(p.Sessions)}, l, nil, map[workload][]cost{}}
+	m := &planner{&Plan{Title: title, AtOnce: len(p.Sessions)}, l, map[string]bool{}, nil, map[workload][]cost{}}
 	m.Limit, m.LimitIsKnown = l.Machine.Memory.Limit()
 	for len(runs) > 0 {
 		n := 1
@@ -109,7 +109,8 @@ func (m *planner) cell(ctx context.Context, runs []run.Planned) error {
 		if asks.Bytes > m.Largest.Bytes || m.LargestOf == "" {
 			m.Largest, m.LargestOf = asks, r.Settings.Method
 		}
-		w := workload{data, r.Settings.Net, r.Settings.Preset, r.Settings.Batch, r.Settings.LocalSteps, r.Settings.TrainSize, r.Settings.TestSize}
+		s := &r.Settings
+		w := workload{data, s.Net, s.Preset, s.Batch, s.LocalSteps, s.TrainSize, s.TestSize}
 		if _, ok := m.costs[w]; !ok {
 			m.workloads = append(m.workloads, w)
 		}
@@ -119,22 +120,24 @@ func (m *planner) cell(ctx context.Context, runs []run.Planned) error {
 	return nil
 }
 
-// open opens the data of s, or else generated images. It returns the name of what is open.
+// open opens the data of s, or else generated images, the same for all. It returns the name of what is open.
 func (m *planner) open(ctx context.Context, s *settings.Settings, seed uint32) (string, error) {
-	err := m.session.OpenData(ctx, s, seed)
-	if ctx.Err() != nil || !errors.Is(err, datasets.ErrUnavailable) {
-		return s.Data, err
+	if !m.missing[s.Data] {
+		err := m.session.OpenData(ctx, s, seed)
+		if ctx.Err() != nil || !errors.Is(err, datasets.ErrUnavailable) {
+			return s.Data, err
+		}
+		m.missing[s.Data] = true
+		m.Notes = append(m.Notes, settings.OneLine(err)+": planned and measured on generated images")
 	}
-	generated, defaultsErr := settings.Defaults(s.Method, s.Preset, generatedData)
-	if defaultsErr != nil {
-		return "", defaultsErr
+	generated, err := settings.Defaults(s.Method, s.Preset, generatedData)
+	if err != nil {
+		return "", err
 	}
-	note := settings.OneLine(err) + ": planned and measured on generated images"
-	if !slices.Contains(m.Notes, note) {
-		m.Notes = append(m.Notes, note)
-	}
-	return generatedData, m.session.OpenData(ctx, &generated, seed)
+	return generatedData, m.session.OpenData(ctx, &generated, anySeed)
 }
 
-// generatedData stand in for data that cannot be had.
-const generatedData = "synthetic"
+const (
+	generatedData = "synthetic" // stand in for data that cannot be had
+	anySeed       = 3           // of what is measured
+)
