@@ -112,7 +112,12 @@ func (a *app) figure(
 	defer leave()
 	p := run.NewPool(a.stderr, machine, keep)
 	measured, err := p.Measure(ctx, figure, wanted)
-	if err := errors.Join(err, p.Close()); err != nil {
+	err = errors.Join(err, p.Close())
+	if elsewhere, ok := errors.AsType[*run.ElsewhereError](err); ok {
+		run.Logf(a.stderr, "figure %s: %s, which are not waited for: not drawn\n", figure.ID, elsewhere)
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	measured.Options = options

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rollcall/bench/run"
+	"rollcall/bench/run/claim"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/results"
@@ -30,13 +31,15 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run",
 		Short: "Train one federation and write its learning curve",
 		Long: `run trains one federation with one method under one availability process, and writes curve.csv and run.json to
-OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the command is repeated.`,
+OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the command is repeated, and one that was
+interrupted goes on from its last checkpoint. Another process that makes the same run is waited for.`,
 		Example: `  rollcall run --method fedawe --data cifar10 --availability sine --rounds 20
   rollcall run --method mifa --data synthetic --clients 20 --rounds 5 --seed 3`,
 		Args: noArgs,
 	}
 	settings.AddFlags(cmd.Flags())
 	registerMachine(cmd.Flags(), &machine)
+	registerEnd(cmd.Flags(), &machine)
 	registerEvents(cmd.Flags(), &machine)
 	cmd.Flags().Uint32Var(&seed, "seed", 3, "seed of every draw: split, availability, weights, batches, augmentation, dropout")
 	cmd.Flags().StringVar(&dump, "dump", "", "write the one round of --rounds 1 to this folder, for replay in another framework")
@@ -81,22 +84,23 @@ OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the co
 	return cmd
 }
 
-func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine, keep run.Keep) error {
+func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine, keep run.Keep) (err error) {
 	log := progress.New(a.stderr)
 	l := &run.Session{Machine: machine, Stderr: log}
-	release, err := x.Alone(ctx, l)
+	release, waited, err := x.AwaitClaim(ctx, l, &claim.Watch{})
 	if err != nil {
 		return err
 	}
-	defer release()
-	if x.Dump == "" {
+	defer func() { err = errors.Join(err, release()) }()
+	if x.Anew = keep.Again && !waited; !x.Anew && x.Dump == "" {
+		keep.Again = false // the other process has run it anew
 		kept, err := x.Kept(ctx, l, x.Dir, keep)
 		if err != nil {
 			return err
 		}
 		if kept != nil {
 			l.KeptEvents(kept)
-			return a.reportKept(x, kept)
+			return errors.Join(x.Tidy(l), a.reportKept(x, kept))
 		}
 	}
 	leave, err := run.Writable(x.Dir)
@@ -118,6 +122,8 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 		switch {
 		case errors.Is(err, context.Canceled):
 			note = "interrupted"
+		case errors.Is(err, claim.ErrLost):
+			note = "lost"
 		case run.IsDiverged(err):
 			note = "diverged"
 		case err != nil:

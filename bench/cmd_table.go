@@ -27,8 +27,9 @@ func (a *app) tableCommand() *cobra.Command {
 		Short: "Regenerate a table of a paper beside the printed numbers",
 		Long: "table runs every cell of a paper's table (" + strings.Join(papers.TableNames(), ", ") +
 			`), writes OUT/TABLE/summary.csv and prints it
-beside the printed numbers. Finished runs in OUT are kept, so an interrupted table goes on where it was. It never
-trains on other data than the table's.`,
+beside the printed numbers. Finished runs in OUT are kept, and interrupted ones go on from their last checkpoints. Any
+number of processes may work on one table in one OUT, on machines that share it. It never trains on other data than the
+table's.`,
 		Example: "  rollcall table fedawe-2 --data cifar10 --availability sine --methods fedawe,fedavg-active " +
 			"--rounds 100 --seeds 3",
 		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
@@ -90,6 +91,10 @@ func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machi
 	}
 	if done.Stopped != nil {
 		return done.Stopped
+	}
+	if done.Elsewhere > 0 {
+		run.Logf(a.stderr, "table %s: %d of %d cells have runs that other processes make, which are not waited for\n", t.ID,
+			done.Elsewhere, len(cells))
 	}
 	if done.Failed > 0 {
 		return fmt.Errorf("table %s: %d of %d cells failed", t.ID, done.Failed, len(cells))

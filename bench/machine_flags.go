@@ -2,6 +2,7 @@ package main
 
 import (
 	"runtime"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -22,6 +23,15 @@ func registerMachine(fs *pflag.FlagSet, m *run.Machine) {
 	fs.StringVar(&m.Out, "out", "out", "folder of everything that is written")
 }
 
+// registerEnd adds the flags that say what runs leave to go on from, and how they end when they are asked to.
+func registerEnd(fs *pflag.FlagSet, m *run.Machine) {
+	fs.DurationVar(&m.CheckpointEvery, "checkpoint-every", time.Minute,
+		"time between two checkpoints of a run, from which a repeated command goes on; at least a hundred times what writing one takes; 0: none")
+	fs.BoolVar(&m.KeepCheckpoints, "keep-checkpoints", false, "keep the last checkpoints of complete runs too")
+	fs.DurationVar(&m.Grace, "grace", 20*time.Second,
+		"time that runs have to end after Ctrl-C, SIGTERM or SIGHUP: for the round in progress, if rounds are short, and a checkpoint")
+}
+
 // registerEvents adds --events.
 func registerEvents(fs *pflag.FlagSet, m *run.Machine) {
 	fs.BoolVar(&m.Events, "events", false, "write the curves as TensorBoard event files too, beside curve.csv (tensorboard --logdir OUT)")
@@ -29,7 +39,7 @@ func registerEvents(fs *pflag.FlagSet, m *run.Machine) {
 
 // registerKeep adds the flags that say which finished runs are kept.
 func registerKeep(fs *pflag.FlagSet, k *run.Keep) {
-	fs.BoolVar(&k.Again, "again", false, "run even what is there already")
+	fs.BoolVar(&k.Again, "again", false, "run even what is there already; that stays in the folder .old of its own until the new run is complete")
 	fs.BoolVar(&k.Mixed, "mixed", false, "take finished runs that were made with other numerics (on another kind of engine) or "+
 		"of other data; a mean over such seeds is labelled [mixed: …], and compared with no printed number")
 }
@@ -38,6 +48,9 @@ func registerKeep(fs *pflag.FlagSet, k *run.Keep) {
 func registerPool(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) {
 	registerMachine(fs, m)
 	registerKeep(fs, k)
+	registerEnd(fs, m)
+	fs.IntVar(&k.Retries, "retries", 1, "how often a run that fails is tried again, after all others; then it is counted and left out")
+	fs.BoolVar(&k.NoWait, "no-wait", false, "do not wait for runs that other processes make, once there is none left to begin")
 	fs.BoolVar(&m.Plan, "plan", false, "say which runs are there already and which would be made, with how much memory and in how many hours, and end")
 	fs.IntVar(&m.AtOnce, "pack", 1, "runs trained at a time, each with an engine of its own, for a card that one leaves idle; on the CPU they share the threads; results do not depend on it")
 }

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+	"time"
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
@@ -33,8 +34,32 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the first signal asks, the second one kills
+	ended := make(chan struct{})
+	defer close(ended)
+	context.AfterFunc(ctx, func() {
+		stop() // the first signal asks, the second one kills
+		awaitEnd(ended, func() {
+			run.Logf(stderr, "rollcall: interrupted\n")
+			os.Exit(statusInterrupted)
+		})
+	})
 	return guarded(stderr, func() int { return runContext(ctx, args, stdout, stderr) })
+}
+
+// promptly is how long anything but a run may take to end that is asked to.
+const promptly = 800 * time.Millisecond
+
+// awaitEnd calls exit unless the program ends by itself before: in a second, or in the grace of its runs.
+func awaitEnd(ended <-chan struct{}, exit func()) {
+	limit, working := run.Working()
+	if !working {
+		limit = promptly
+	}
+	select {
+	case <-ended:
+	case <-time.After(limit):
+		exit()
+	}
 }
 
 func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) int {

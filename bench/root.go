@@ -142,6 +142,7 @@ var kindsOfValue = map[string]string{
 	"uintSlice":   "whole numbers from 0, separated by commas",
 	"float64":     "a number",
 	"bool":        "true or false",
+	"duration":    "a time such as 90s or 5m",
 	"number|none": "a number or none",
 	"SIZE|off":    "a size such as 8GB, 8GiB or 500MB, or off",
 }

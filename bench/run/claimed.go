@@ -21,10 +21,18 @@ import (
 // turn is how often a process looks whether another one has finished the run that both want.
 const turn = time.Second
 
-// ElsewhereError is of a run that another process makes.
-type ElsewhereError struct{ Holder *claim.Holder }
+// ElsewhereError is of a run that another process makes, or of a figure some lines of which others make.
+type ElsewhereError struct {
+	Holder *claim.Holder // of the run
+	Lines  int           // of the figure
+}
 
-func (e *ElsewhereError) Error() string { return fmt.Sprintf("made by %s", e.Holder) }
+func (e *ElsewhereError) Error() string {
+	if e.Holder == nil {
+		return fmt.Sprintf("other processes make runs of %s", Count(e.Lines, "line"))
+	}
+	return fmt.Sprintf("made by %s", e.Holder)
+}
 
 // isElsewhere reports whether another process makes a run, or has taken it over.
 func isElsewhere(err error) bool {
@@ -44,7 +52,7 @@ func (x *Experiment) Claim(w *claim.Watch) (release func() error, err error) {
 	case err != nil:
 		return nil, err
 	case holder != nil:
-		return nil, &ElsewhereError{holder}
+		return nil, &ElsewhereError{Holder: holder}
 	}
 	x.claim = c
 	return c.Release, nil
@@ -144,8 +152,8 @@ func (x *Experiment) moveAside() error {
 	return files.SyncFolder(x.Dir)
 }
 
-// tidy removes what a finished run is no longer gone on from.
-func (x *Experiment) tidy(l *Session) error {
+// Tidy removes what a finished run is no longer gone on from.
+func (x *Experiment) Tidy(l *Session) error {
 	err := os.RemoveAll(filepath.Join(x.Dir, asideFolder))
 	if !l.Machine.KeepCheckpoints {
 		err = errors.Join(err, checkpoint.Remove(x.Dir, 0))

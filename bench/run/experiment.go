@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"rollcall/bench/run/checkpoint"
 	"rollcall/bench/run/claim"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
+	"rollcall/datasets"
 	"rollcall/nets"
 	"rollcall/results"
 	"rollcall/results/files"
@@ -45,6 +47,11 @@ func (x *Experiment) Do(ctx context.Context, l *Session, p progress.Run) (rows [
 	if err := l.Open(ctx, &x.Settings, x.Seed); err != nil {
 		return nil, err
 	}
+	return x.onOpen(ctx, l, p)
+}
+
+// onOpen is Do in a session that is open for the run.
+func (x *Experiment) onOpen(ctx context.Context, l *Session, p progress.Run) (rows []results.CurveRow, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if x.claim != nil {
@@ -72,7 +79,7 @@ func (x *Experiment) Do(ctx context.Context, l *Session, p progress.Run) (rows [
 		return t.rows, lost
 	}
 	if err == nil || IsDiverged(err) { // nothing will go on from it
-		err = errors.Join(err, x.tidy(l))
+		err = errors.Join(err, x.Tidy(l))
 	}
 	return t.rows, err
 }
@@ -164,4 +171,40 @@ func (x *Experiment) evaluate(ctx context.Context, l *Session, f *Federation) (r
 		row.TrainLoss, row.TrainAcc = files.Some(r[tests].Loss), files.Some(r[tests].Accuracy())
 	}
 	return row, nil
+}
+
+// divergedError is of a run whose loss is no number any more: the same settings and seed would come to it again.
+type divergedError struct{ err error }
+
+func (e *divergedError) Error() string { return e.err.Error() }
+
+func (e *divergedError) Unwrap() error { return e.err }
+
+// IsDiverged reports whether a run ended since its loss is no number any more, and for no other reason: of one whose
+// files could not be written either, it is not the whole story.
+func IsDiverged(err error) bool {
+	switch e := err.(type) { //nolint:errorlint // errors.As finds one error of several, where all are asked for
+	case *divergedError:
+		return true
+	case interface{ Unwrap() error }:
+		return IsDiverged(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		all := e.Unwrap()
+		return len(all) > 0 && !slices.ContainsFunc(all, func(err error) bool { return !IsDiverged(err) })
+	}
+	return false
+}
+
+// finalError is one that another attempt would come to again.
+type finalError struct{ error }
+
+// Unwrap returns what is wrong.
+func (e *finalError) Unwrap() error { return e.error }
+
+// isFinal reports whether another attempt would come to the same error.
+func isFinal(err error) bool {
+	_, memory := errors.AsType[*memoryError](err)
+	_, final := errors.AsType[*finalError](err)
+	return memory || final || IsDiverged(err) || settings.IsUsage(err) ||
+		errors.Is(err, datasets.ErrUnavailable) || errors.Is(err, datasets.ErrAltered)
 }

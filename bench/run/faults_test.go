@@ -221,9 +221,9 @@ func TestEventsFail(t *testing.T) {
 			}
 			created := l.followed(p, x.Dir, time.Now(), nil)
 			created.log = brokenLog(t)
-			created.evaluated(results.CurveRow{})
-			created.evaluated(results.CurveRow{})
-			created.stop()
+			created.Evaluated(results.CurveRow{})
+			created.Evaluated(results.CurveRow{})
+			created.Stop()
 		} else if _, err := x.Do(t.Context(), l, p); err != nil {
 			t.Errorf("%s: %v, want the run without events", when, err)
 		}

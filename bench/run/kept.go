@@ -15,11 +15,14 @@ import (
 	"rollcall/results"
 )
 
-// Keep says which finished runs are taken as they are. The zero value takes those that this program and this machine
-// would make again.
+// Keep says which finished runs are taken as they are, and what becomes of runs that do not come to their end here at
+// once. The zero value takes those that this program and this machine would make again, and waits for others' runs.
 type Keep struct {
-	Again bool // none
+	Again bool // none is taken
 	Mixed bool // those of other numerics and data as well
+
+	Retries int  // how often a run that failed is tried again
+	NoWait  bool // runs that other processes make are not waited for
 }
 
 // revisions are those of what makes a run, on an engine of some revision.

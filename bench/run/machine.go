@@ -43,6 +43,12 @@ func (m *Machine) Validate() error {
 	if most := maxThreads(); m.Threads < 1 || m.Threads > most {
 		return settings.Usagef("--threads %d: want 1 … %d", m.Threads, most)
 	}
+	if m.CheckpointEvery < 0 {
+		return settings.Usagef("--checkpoint-every %s: want 0 or more, 0 for none", m.CheckpointEvery)
+	}
+	if m.Grace < 0 {
+		return settings.Usagef("--grace %s: want 0 or more", m.Grace)
+	}
 	if m.Out == "" {
 		return settings.Usagef("--out: empty, want a folder")
 	}

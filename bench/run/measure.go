@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -44,12 +45,36 @@ func (p *Pool) lines(ctx context.Context, f *papers.Figure, w *Wanted, decisions
 	if err != nil {
 		return nil, err
 	}
+	var wrong []error
+	elsewhere := 0
 	err = p.Seeds(ctx, f.ID, tasks, f.Seeds, decisions, func(i int, runs papers.Runs, failed error) error {
-		if lines[i].Runs = runs; failed != nil {
-			return fmt.Errorf("%s: %w", tasks[i].Label, failed)
+		if failed == nil {
+			lines[i].Runs = runs
+			failed = markLine(&lines[i], tasks[i].Label)
+		} else {
+			failed = fmt.Errorf("%s: %w", tasks[i].Label, failed)
 		}
-		return markLine(&lines[i], tasks[i].Label)
+		switch {
+		case failed == nil:
+		case errors.Is(failed, context.Canceled):
+			return failed
+		case isElsewhere(failed):
+			elsewhere++
+		default:
+			Logf(p.Stderr, "rollcall: %s\n", settings.OneLine(failed))
+			wrong = append(wrong, failed)
+		}
+		return nil
 	})
+	switch {
+	case err != nil:
+	case len(wrong) == 1:
+		err = wrong[0]
+	case wrong != nil:
+		err = fmt.Errorf("figure %s: %d of %d lines failed, named above", f.ID, len(wrong), len(lines))
+	case elsewhere > 0:
+		err = &ElsewhereError{Lines: elsewhere}
+	}
 	return lines, err
 }
 

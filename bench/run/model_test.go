@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"rollcall/algos"
+	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/nets"
 	"rollcall/results"
@@ -39,7 +40,7 @@ func smallRun(t *testing.T, out string, save SaveModel, more ...string) *Experim
 // made makes a run and returns its curve.
 func made(t *testing.T, l *Session, x *Experiment) []results.CurveRow {
 	t.Helper()
-	rows, err := x.Do(t.Context(), l, NewProgress(io.Discard, "test"))
+	rows, err := x.Do(t.Context(), l, progress.New(io.Discard).Run("", progress.Work{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +92,7 @@ func TestInitFromChanged(t *testing.T) {
 	if err := os.WriteFile(path, content, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	_, err = x.Do(t.Context(), onCPU(t, "off"), NewProgress(io.Discard, "test"))
+	_, err = x.Do(t.Context(), onCPU(t, "off"), progress.New(io.Discard).Run("", progress.Work{}))
 	want := "--init-from " + path + ": changed since this command began"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)

@@ -95,7 +95,7 @@ func (p *Pool) planned(
 			r := &seedRun{
 				Experiment: Experiment{Table: table, Settings: t.Settings, Seed: seed, Dir: dir, Clients: decisions}, pool: p,
 			}
-			kept, err := r.earlier(ctx, p.Sessions[0])
+			kept, err := r.earlier(ctx, p.Sessions[0], p.Keep)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) { // without a folder there are no runs
 				return nil, err
 			}

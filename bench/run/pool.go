@@ -10,7 +10,6 @@ import (
 	"rollcall/bench/run/claim"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
-	"rollcall/datasets"
 	"rollcall/nets/gpu"
 )
 
@@ -31,17 +30,10 @@ type Pool struct {
 	Sessions []*Session
 	Stderr   io.Writer
 	Keep     Keep
-	Patience Patience
 
 	progress *progress.Command // Stderr, which shows how the runs get on
 	watch    claim.Watch
 	made     sync.Map // folders of the runs that were made, not kept
-}
-
-// Patience says what becomes of runs that do not come to their end here at once.
-type Patience struct {
-	Retries int  // how often a run that failed is tried again
-	NoWait  bool // runs that other processes make are not waited for
 }
 
 // NewPool returns a pool of as many sessions as the machine is to hold at a time.
@@ -84,7 +76,7 @@ const (
 
 // Run does the jobs of the cells, begun in order, and calls finish for one cell after the other, as soon as its jobs
 // are done and all cells before it are finished. A job that fails is tried again once all others have been begun, as
-// often as the pool's patience has it. One that another process does is waited for, after all others, or is done with an
+// often as [Keep] has it. One that another process does is waited for, after all others, or is done with an
 // *[ElsewhereError] where nobody is to wait. An error of finish ends all. When ctx ends no more jobs are begun, and the
 // cells that have begun are finished; Run returns the reason if a cell has not.
 func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) error) error {
@@ -96,7 +88,7 @@ func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) er
 	}
 	q := &queue{
 		cells: cells, finish: finish, cancel: cancel, workers: min(len(p.Sessions), total), stderr: p.Stderr,
-		patience: p.Patience,
+		keep: p.Keep,
 	}
 	q.changed.L = &q.lock
 	defer context.AfterFunc(ctx, q.wake)()
@@ -120,7 +112,7 @@ type queue struct {
 	cancel func()
 	stderr io.Writer
 
-	patience Patience
+	keep Keep
 
 	lock     sync.Mutex // of all below, and while a cell is finished
 	changed  sync.Cond  // wakes who waits for a job
@@ -227,7 +219,7 @@ func (q *queue) later(ctx context.Context, j *Job, err error) bool {
 		return false
 	}
 	if isElsewhere(err) {
-		if q.patience.NoWait {
+		if q.keep.NoWait {
 			return false
 		}
 		q.lock.Lock()
@@ -236,26 +228,12 @@ func (q *queue) later(ctx context.Context, j *Job, err error) bool {
 		q.wake()
 		return true
 	}
-	if j.failed++; j.failed > q.patience.Retries || isFinal(err) {
+	if j.failed++; j.failed > q.keep.Retries || isFinal(err) {
 		return false
 	}
 	Logf(q.stderr, "rollcall: %s: %s: tried again later\n", j.Run, settings.OneLine(err))
 	q.again(j)
 	return true
-}
-
-// finalError is one that another attempt would come to again.
-type finalError struct{ error }
-
-// Unwrap returns what is wrong.
-func (e *finalError) Unwrap() error { return e.error }
-
-// isFinal reports whether another attempt would come to the same error.
-func isFinal(err error) bool {
-	_, memory := errors.AsType[*memoryError](err)
-	_, final := errors.AsType[*finalError](err)
-	return memory || final || IsDiverged(err) || settings.IsUsage(err) ||
-		errors.Is(err, datasets.ErrUnavailable) || errors.Is(err, datasets.ErrAltered)
 }
 
 // end notes what became of a job.

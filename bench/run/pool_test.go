@@ -51,7 +51,7 @@ func runInOrder(t *testing.T, n int, cells [][]string, fail func(name string) er
 	return log, err
 }
 
-// One at a time is strictly in order, each cell finished before the next is begun; a failed job ends its cell, an error of finish all.
+// One at a time is strictly in order, each cell finished before the next is begun; a failed job keeps no other from being begun, an error of finish ends all.
 func TestPoolOrder(t *testing.T) {
 	broken := errors.New("broken")
 	failing := func(names ...string) func(string) error {
@@ -68,7 +68,7 @@ func TestPoolOrder(t *testing.T) {
 		want  string
 	}{
 		{"a b,c d", nil, "a:0.0 b:0.1 finished 0 c:1.0 d:1.1 finished 1"},
-		{"a b c,d", []string{"b"}, "a:0.0 b:0.1 finished 0 d:1.0 finished 1"},
+		{"a b c,d", []string{"b"}, "a:0.0 b:0.1 c:0.2 finished 0 d:1.0 finished 1"},
 		{"a,b,c", []string{"finished 1"}, "a:0.0 finished 0 b:1.0 finished 1"},
 	} {
 		var cells [][]string

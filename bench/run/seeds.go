@@ -155,7 +155,7 @@ func (r *seedRun) do(ctx context.Context, l *Session) (err error) {
 		r.run = *kept
 		r.progress.Stop()
 		l.KeptEvents(kept)
-		return r.tidy(l)
+		return r.Tidy(l)
 	}
 	r.Anew = keep.Again
 	_, err = r.Do(ctx, l, r.progress)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
@@ -170,4 +171,22 @@ func (l *Session) Close() error {
 	}
 	l.Data, l.set = nil, nil
 	return err
+}
+
+// version is set by the Makefile (-X rollcall/bench/run.version=…).
+var version = ""
+
+// Version returns the version this binary was built from.
+func Version() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+				return s.Value[:12]
+			}
+		}
+	}
+	return "devel"
 }

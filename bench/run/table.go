@@ -70,7 +70,8 @@ type Summary struct {
 	Rows   []results.SummaryRow
 	Failed int // cells
 
-	Diverged int // cells, in some seed; each of these has been said
+	Elsewhere int // cells of which other processes make runs that were not waited for
+	Diverged  int // cells, in some seed; each of these has been said
 
 	Stopped error // why the table was interrupted; nil: it was not
 }
@@ -92,7 +93,8 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		column := columnLabel(c)
 		of, err := summarise(t, c, runs, references[column], failed)
 		rows[order[n]] = of
-		if failed != nil {
+		elsewhere := failed != nil && isElsewhere(failed)
+		if failed != nil && !elsewhere {
 			folder.failed = append(folder.failed, of...)
 		}
 		if c.Settings.Method == t.Reference {
@@ -105,7 +107,9 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 			done.Stopped = failed
 			return nil
 		}
-		if failed != nil {
+		if elsewhere && err == nil {
+			done.Elsewhere++
+		} else if failed != nil {
 			done.Failed++
 			Logf(p.Stderr, "rollcall: %s\n", settings.OneLine(failed))
 		} else if len(runs.Diverged) > 0 {
@@ -174,6 +178,8 @@ func summarise(t *papers.Table, c Cell, runs, reference papers.Runs, failed erro
 	switch {
 	case errors.Is(failed, context.Canceled):
 		row.Status, row.Error = results.CellInterrupted, "interrupted"
+	case failed != nil && isElsewhere(failed):
+		row.Status, row.Error = results.CellInterrupted, failed.Error()
 	case failed != nil:
 		row.Status, row.Error = results.CellFailed, failed.Error()
 	}
