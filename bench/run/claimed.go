@@ -117,15 +117,19 @@ func afterClosed(c <-chan struct{}, do func()) (stop func()) {
 	return func() { close(stopped) }
 }
 
-// asideFolder is where a run stays that is made anew, in its own folder, until the new one is complete.
-const asideFolder = ".old"
+const (
+	// asideFolder is where a run stays that is made anew, in its own folder, until the new one is complete.
+	asideFolder = ".old"
+	// movingFolder is its name until all of the run is in it: what is beside it belongs to the same run.
+	movingFolder = ".old-moving"
+)
 
 // moveAside makes room for the run to be made anew. Where one is aside already what is there is no more than the
 // beginning of its successor, unless it is complete.
 func (x *Experiment) moveAside() error {
-	aside := filepath.Join(x.Dir, asideFolder)
+	aside, moving := filepath.Join(x.Dir, asideFolder), filepath.Join(x.Dir, movingFolder)
 	names, err := x.files()
-	if err != nil || len(names) == 0 {
+	if err != nil || len(names) == 0 && !x.has(movingFolder) {
 		return err
 	}
 	info, err := results.ReadRunInfo(filepath.Join(x.Dir, results.RunFile))
@@ -134,18 +138,25 @@ func (x *Experiment) moveAside() error {
 			return err
 		}
 	}
-	drop := x.isAside()
-	if err := os.MkdirAll(aside, 0o777); err != nil {
-		return err
+	drop := x.has(asideFolder)
+	if !drop {
+		if err := os.MkdirAll(moving, 0o777); err != nil {
+			return err
+		}
 	}
 	for _, name := range slices.Backward(names) { // run.json, which makes a result of the others, is the first to go
 		path := filepath.Join(x.Dir, name)
 		if drop {
 			err = os.RemoveAll(path)
 		} else {
-			err = os.Rename(path, filepath.Join(aside, name))
+			err = os.Rename(path, filepath.Join(moving, name))
 		}
 		if err != nil {
+			return err
+		}
+	}
+	if !drop {
+		if err := os.Rename(moving, aside); err != nil {
 			return err
 		}
 	}
@@ -154,7 +165,7 @@ func (x *Experiment) moveAside() error {
 
 // Tidy removes what a finished run is no longer gone on from.
 func (x *Experiment) Tidy(l *Session) error {
-	err := os.RemoveAll(filepath.Join(x.Dir, asideFolder))
+	err := errors.Join(os.RemoveAll(filepath.Join(x.Dir, asideFolder)), os.RemoveAll(filepath.Join(x.Dir, movingFolder)))
 	if !l.Machine.KeepCheckpoints {
 		err = errors.Join(err, checkpoint.Remove(x.Dir, 0))
 	}
@@ -175,9 +186,9 @@ func (x *Experiment) files() (names []string, err error) {
 	return names, err
 }
 
-// isAside reports whether an earlier run is aside, so that the one in the folder is the new one.
-func (x *Experiment) isAside() bool {
-	_, err := os.Lstat(filepath.Join(x.Dir, asideFolder))
+// has reports whether one of the folders for an earlier run is there. With asideFolder what is beside it is the new one.
+func (x *Experiment) has(folder string) bool {
+	_, err := os.Lstat(filepath.Join(x.Dir, folder))
 	return err == nil
 }
 

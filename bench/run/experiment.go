@@ -63,10 +63,10 @@ func (x *Experiment) onOpen(ctx context.Context, l *Session, p progress.Run) (ro
 	if x.Dump != "" {
 		t.engine = &recorder{Engine: l.Engine, params: l.model.P}
 	}
+	defer t.close()
 	if err := t.begin(ctx); err != nil {
 		return nil, err
 	}
-	defer func() { t.f.Method.Close() }()
 	err = t.run(e, p)
 	if lost := x.lost(); lost != nil {
 		return t.rows, lost
@@ -93,14 +93,14 @@ func (t *trainer) run(ctx *ending, p progress.Run) (err error) {
 	t.curve = newCurveFile(func(rows []results.CurveRow) error {
 		return t.publish(results.CurveFile, func(path string) error { return results.WriteCurve(path, rows) })
 	}, filepath.Join(t.Dir, results.CurveFile), t.l.Stderr)
-	if len(t.rows) > len(t.earlier) {
+	if n := len(t.rows); n > 0 && n >= len(t.earlier) {
 		t.curve.put(t.rows)
 	}
 	defer func() { err = errors.Join(err, t.curve.close(ctx)) }()
 	if err = t.train(ctx); err == nil {
-		return t.finish(ctx)
+		err = t.finish(ctx)
 	}
-	if ctx.Err() != nil && t.lost() == nil {
+	if err != nil && ctx.Err() != nil && t.lost() == nil {
 		t.leave(ctx)
 	}
 	return err

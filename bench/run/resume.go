@@ -12,12 +12,16 @@ import (
 	"rollcall/bench/run/checkpoint"
 	"rollcall/bench/settings"
 	"rollcall/nets"
+	"rollcall/nets/gpu"
 	"rollcall/results"
 )
 
 // begin makes the run ready to train: at its first round, or where an earlier process left it. What an earlier one left
 // and is of no use is named.
 func (t *trainer) begin(ctx context.Context) error {
+	if lost := t.lost(); lost != nil { // nothing of the new holder's is cleared
+		return lost
+	}
 	goesOn, err := t.clear()
 	if err != nil {
 		return err
@@ -27,23 +31,10 @@ func (t *trainer) begin(ctx context.Context) error {
 		if err := t.readEarlier(); err != nil {
 			return err
 		}
-		rounds, err := checkpoint.Rounds(t.Dir)
-		if err != nil {
+		if resumed, err := t.resumeNewest(ctx); resumed || err != nil {
 			return err
 		}
-		for _, round := range rounds {
-			path := filepath.Join(t.Dir, checkpoint.Name(round))
-			err := t.resume(ctx, path)
-			if err == nil {
-				return nil
-			}
-			if ctx.Err() != nil || isFinal(err) {
-				return err
-			}
-			Logf(t.l.Stderr, "rollcall: %s: not gone on from\n", settings.OneLine(err))
-		}
 	}
-	t.done, t.rows, t.decisions, t.before = 0, nil, nil, 0
 	if len(t.earlier) > 0 && t.earlier[0].Version != t.about.Version {
 		Logf(t.l.Stderr, "%s: of rollcall %s, without a checkpoint: runs anew\n", filepath.Join(t.Dir, results.CurveFile),
 			t.earlier[0].Version)
@@ -54,11 +45,17 @@ func (t *trainer) begin(ctx context.Context) error {
 
 // federate starts the clients and the method.
 func (t *trainer) federate(ctx context.Context) (err error) {
-	if t.f != nil {
-		t.f.Method.Close()
-	}
+	t.close()
 	t.f, err = t.l.Federate(ctx, t.Settings, t.Seed, t.engine)
 	return err
+}
+
+// close frees what federate has taken up.
+func (t *trainer) close() {
+	if t.f != nil && t.f.Method != nil {
+		t.f.Method.Close()
+	}
+	t.f = nil
 }
 
 // clear sees to it that nothing in the folder is taken for the outcome of the run that begins, and reports whether it
@@ -84,7 +81,7 @@ func (t *trainer) canGoOn() (bool, error) {
 	path := filepath.Join(t.Dir, results.RunFile)
 	_, err := os.Lstat(path)
 	switch {
-	case t.Dump != "" || t.Anew && !t.isAside():
+	case t.Dump != "" || t.Anew && !t.has(asideFolder) || t.has(movingFolder):
 		return false, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return true, nil
@@ -113,59 +110,114 @@ func (t *trainer) likeness() results.Likeness {
 func (t *trainer) readEarlier() error {
 	path := filepath.Join(t.Dir, results.CurveFile)
 	rows, err := results.ReadCurve(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) || err == nil && len(rows) == 0:
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	case err == nil:
-		template := t.row(t.l.Engine.Info())
-		for _, r := range rows {
-			if r.Cell != template.Cell || r.Seed != t.Seed || r.Params != template.Params {
-				err = fmt.Errorf("%s: of another run", path)
-			} else if was := nets.Numerics(r.Engine, r.Precision); was != t.about.Numerics {
-				err = fmt.Errorf("%s: numerics %s, want %s", path, was, t.about.Numerics)
-			}
-			if err != nil {
-				break
-			}
+	}
+	template := t.row(t.l.Engine.Info())
+	for _, r := range rows {
+		if r.Cell != template.Cell || r.Seed != t.Seed || r.Params != template.Params {
+			err = fmt.Errorf("%s: of another run", path)
+		} else if was := nets.Numerics(r.Engine, r.Precision); was != t.about.Numerics {
+			err = fmt.Errorf("%s: numerics %s, want %s", path, was, t.about.Numerics)
+		}
+		if err != nil {
+			break
 		}
 	}
 	if err != nil {
 		Logf(t.l.Stderr, "rollcall: %s: not gone on from\n", settings.OneLine(err))
 		return nil
 	}
+	if err := t.inOrder(rows); err != nil {
+		return t.differs(err)
+	}
 	t.earlier = rows
 	return nil
 }
 
-// resume takes up the state that a checkpoint holds.
-func (t *trainer) resume(ctx context.Context, path string) (err error) {
+// inOrder holds rows to the rounds that are evaluated, from the first on.
+func (t *trainer) inOrder(rows []results.CurveRow) error {
+	k := 0
+	for round := range t.Settings.Rounds + 1 {
+		if k == len(rows) {
+			return nil
+		}
+		if round > 0 && !t.Settings.Evaluates(round) {
+			continue
+		}
+		if rows[k].Round != round {
+			return fmt.Errorf("row %d: round %d, want %d", k+1, rows[k].Round, round)
+		}
+		k++
+	}
+	if k < len(rows) {
+		return fmt.Errorf("%d rows, want %d at most", len(rows), k)
+	}
+	return nil
+}
+
+// differs says what is to become of a run whose curve.csv holds other rows than come again: an error, or, where it is
+// to be made anew all the same, nothing but a word.
+func (t *trainer) differs(err error) error {
+	err = fmt.Errorf("%s: %w", filepath.Join(t.Dir, results.CurveFile), err)
+	if !t.Anew {
+		return &finalError{fmt.Errorf("%w: --again begins the run anew", err)}
+	}
+	Logf(t.l.Stderr, "rollcall: %s: written anew\n", settings.OneLine(err))
+	t.earlier = nil
+	return nil
+}
+
+// resumeNewest goes on from the newest checkpoint that is of use, if there is one, and names those that are not.
+func (t *trainer) resumeNewest(ctx context.Context) (resumed bool, err error) {
+	rounds, err := checkpoint.Rounds(t.Dir)
+	for _, round := range rounds {
+		path := filepath.Join(t.Dir, checkpoint.Name(round))
+		useless, err := t.resume(ctx, path, round)
+		if useless == nil || err != nil {
+			return err == nil, err
+		}
+		Logf(t.l.Stderr, "rollcall: %s: not gone on from\n", settings.OneLine(useless))
+	}
+	return false, err
+}
+
+// resume takes up the state that the checkpoint of a round holds. It says why the file is useless, if it is; err is of
+// something else, for which another checkpoint would be no better.
+func (t *trainer) resume(ctx context.Context, path string, round int) (useless, err error) {
 	c, err := checkpoint.Open(path, &t.about)
 	if err != nil {
-		return err
+		return err, nil
 	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	rows, err := t.curveOf(c)
+	defer func() { _ = c.Close() }() // nothing was written
+	rows, err := t.curveOf(c, round)
 	if err != nil {
-		return fmt.Errorf("checkpoint: %s: %w", path, err)
+		return fmt.Errorf("checkpoint: %s: %w", path, err), nil
 	}
 	for i := range min(len(rows), len(t.earlier)) {
 		if err := sameRow(t.earlier[i], rows[i]); err != nil {
-			return &finalError{fmt.Errorf("%s: %w in %s: --again begins the run anew",
-				filepath.Join(t.Dir, results.CurveFile), err, filepath.Base(path))}
+			if err := t.differs(fmt.Errorf("%w in %s", err, filepath.Base(path))); err != nil {
+				return nil, err
+			}
+			break
 		}
 		rows[i].ElapsedSec = t.earlier[i].ElapsedSec
 	}
 	if err := t.federate(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if err := t.f.Method.Restore(c.State(t.engine)); err != nil {
-		return fmt.Errorf("checkpoint: %s: %w", path, err)
+		err = fmt.Errorf("checkpoint: %s: %w", path, err)
+		if gpu.OutOfMemory(err) {
+			return nil, err
+		}
+		return err, nil
 	}
 	t.done, t.rows = c.Round, rows
 	if t.Clients {
 		t.decisions = c.Decisions
 	}
-	t.before = time.Duration(c.ElapsedSec * float64(time.Second))
+	t.beforeSec = c.ElapsedSec
 	t.about.Started = c.Started
 	t.saved.round = c.Round
 	by := ""
@@ -173,34 +225,36 @@ func (t *trainer) resume(ctx context.Context, path string) (err error) {
 		by = " of rollcall " + c.Version
 	}
 	Logf(t.l.Stderr, "%s: goes on from round %d%s\n", t.Dir, c.Round, by)
-	return nil
+	return nil, nil
 }
 
-// curveOf returns the rows of a checkpoint as this program writes them: those of all rounds to evaluate up to its own,
-// which may be evaluated yet or not.
-func (t *trainer) curveOf(c *checkpoint.File) ([]results.CurveRow, error) {
+// curveOf returns the rows of the checkpoint of a round as this program writes them: those of all rounds to evaluate up
+// to its own, which may be evaluated yet or not.
+func (t *trainer) curveOf(c *checkpoint.File, round int) ([]results.CurveRow, error) {
+	if c.Round != round {
+		return nil, fmt.Errorf("of round %d, want %d as its name says", c.Round, round)
+	}
+	if err := t.inOrder(c.Curve); err != nil {
+		return nil, fmt.Errorf("%s: %w", results.CurveFile, err)
+	}
+	due := 1
+	for done := range round {
+		if done > 0 && t.Settings.Evaluates(done) {
+			due++
+		}
+	}
+	n := len(c.Curve)
+	if n < due || c.Curve[n-1].Round > round {
+		return nil, fmt.Errorf("%s of %d rows, want those of all rounds up to %d", results.CurveFile, n, round)
+	}
 	template := t.row(t.l.Engine.Info())
-	k := 0
-	for round := range c.Round + 1 {
-		if round > 0 && !t.Settings.Evaluates(round) {
-			continue
-		}
-		if k == len(c.Curve) && round == c.Round {
-			break
-		}
-		if k == len(c.Curve) || c.Curve[k].Round != round {
-			return nil, fmt.Errorf("%s of %d rows, want round %d in row %d", results.CurveFile, len(c.Curve), round, k+1)
-		}
+	for k := range c.Curve {
 		r := &c.Curve[k]
 		if r.Cell.Method != template.Method || r.Seed != t.Seed || r.Params != template.Params {
 			return nil, fmt.Errorf("%s: of another run", results.CurveFile)
 		}
 		r.Cell, r.Params, r.Engine, r.Precision, r.Version = template.Cell, template.Params, template.Engine,
 			template.Precision, template.Version
-		k++
-	}
-	if k < len(c.Curve) {
-		return nil, fmt.Errorf("%s of %d rows, want %d", results.CurveFile, len(c.Curve), k)
 	}
 	if n := len(c.Decisions); t.Clients && n != c.Round*t.Settings.Clients {
 		return nil, fmt.Errorf("%d decisions, want those of %d clients in %d rounds", n, t.Settings.Clients, c.Round)

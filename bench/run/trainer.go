@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"time"
 
 	"rollcall/bench/run/checkpoint"
@@ -32,10 +31,10 @@ type trainer struct {
 	decisions []results.DecisionRow // so far, where they are asked for
 	broken    bool                  // a round failed: the method's state is none to go on from
 
-	began    time.Time     // when this process began to train
-	before   time.Duration // of training, in earlier processes
-	lastTook time.Duration // of the last round; 0: there was none
-	saved    savedState
+	began     time.Time     // when this process began to train
+	beforeSec float64       // of training and evaluation, in earlier processes
+	lastTook  time.Duration // of the last round; 0: there was none
+	saved     savedState
 }
 
 // savedState is what is known of a run's checkpoints.
@@ -100,8 +99,15 @@ func (t *trainer) round(ctx *ending) error {
 	return nil
 }
 
-// elapsed returns how long the run has trained and evaluated, in all its processes.
-func (t *trainer) elapsed() time.Duration { return t.before + time.Since(t.began) }
+// elapsedSec returns how long the run has trained and evaluated, in all its processes. Rows of an earlier one, which
+// was faster or went further than its checkpoint, are not later.
+func (t *trainer) elapsedSec() float64 {
+	elapsed := t.beforeSec + time.Since(t.began).Seconds()
+	if n := len(t.rows); n > 0 {
+		elapsed = max(elapsed, t.rows[n-1].ElapsedSec)
+	}
+	return elapsed
+}
 
 // evaluateIfDue evaluates the model after the rounds so far, if it is one to evaluate and was not yet.
 func (t *trainer) evaluateIfDue(ctx context.Context) error {
@@ -116,17 +122,15 @@ func (t *trainer) evaluateIfDue(ctx context.Context) error {
 	if row.Round = t.done; t.done > 0 {
 		row.Active, row.LR = len(t.f.clients.Process.Active(t.done-1)), t.Settings.Rate(t.done-1)
 	}
-	row.ElapsedSec = t.elapsed().Seconds()
-	if n := len(t.rows); n > 0 { // the rows of an earlier process, which was faster or went further than its checkpoint
-		row.ElapsedSec = max(row.ElapsedSec, t.rows[n-1].ElapsedSec)
-	}
-	n := len(t.rows)
-	if n < len(t.earlier) {
+	row.ElapsedSec = t.elapsedSec()
+	if n := len(t.rows); n < len(t.earlier) {
 		if err := sameRow(t.earlier[n], row); err != nil {
-			return &finalError{fmt.Errorf("%s: %w: what began this run computed other numbers; --again begins it anew",
-				filepath.Join(t.Dir, results.CurveFile), err)}
+			if err := t.differs(err); err != nil {
+				return err
+			}
+		} else {
+			row.ElapsedSec = t.earlier[n].ElapsedSec
 		}
-		row.ElapsedSec = t.earlier[n].ElapsedSec
 	}
 	t.rows = append(t.rows, row)
 	t.p.Evaluated(row)
@@ -153,16 +157,13 @@ func (t *trainer) checkpointDue() bool {
 func (t *trainer) save(ctx context.Context) {
 	began := time.Now()
 	c := &checkpoint.Content{About: t.about, Curve: t.rows, Decisions: t.decisions, State: t.f.Method.Save()}
-	c.Round, c.ElapsedSec = t.done, t.elapsed().Seconds()
-	if n := len(t.rows); n > 0 {
-		c.ElapsedSec = max(c.ElapsedSec, t.rows[n-1].ElapsedSec)
-	}
+	c.Round, c.ElapsedSec = t.done, t.elapsedSec()
 	err := t.publish(checkpoint.Name(t.done), func(path string) error {
 		return checkpoint.Write(ctx, path, c, t.engine)
 	})
 	if err == nil {
 		t.saved.round = t.done
-		err = checkpoint.Remove(t.Dir, most)
+		err = errors.Join(checkpoint.RemoveAfter(t.Dir, t.done), checkpoint.Remove(t.Dir, most))
 	}
 	t.saved.at, t.saved.took = time.Now(), time.Since(began)
 	if err != nil && ctx.Err() == nil && !t.saved.said && !isLost(err) {

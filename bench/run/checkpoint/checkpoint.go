@@ -89,10 +89,20 @@ func Rounds(dir string) (rounds []int, err error) {
 // Remove removes the checkpoints in a folder but for the newest ones.
 func Remove(dir string, but int) error {
 	rounds, err := Rounds(dir)
-	for _, round := range rounds[min(but, len(rounds)):] {
-		if gone := os.Remove(filepath.Join(dir, Name(round))); !errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, gone)
-		}
+	return errors.Join(err, remove(dir, rounds[min(but, len(rounds)):]))
+}
+
+// RemoveAfter removes the checkpoints of later rounds: those that a run left which has begun anew or gone on from an
+// older one, because they were of no use.
+func RemoveAfter(dir string, round int) error {
+	rounds, err := Rounds(dir)
+	return errors.Join(err, remove(dir, slices.DeleteFunc(rounds, func(r int) bool { return r <= round })))
+}
+
+// remove removes what has the names of checkpoints, even if it is no file.
+func remove(dir string, rounds []int) (err error) {
+	for _, round := range rounds {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, Name(round))))
 	}
 	return err
 }

@@ -92,12 +92,12 @@ func (c *File) read(size int64, run *About) (err error) {
 
 // checkSum holds the file to the checksum at its end.
 func (c *File) checkSum(size int64) error {
+	if info, _ := c.tensors.Lookup(sumName); info.Bytes != sha256.Size { // or none
+		return fmt.Errorf("checksum of %d bytes, want %d", info.Bytes, sha256.Size)
+	}
 	want, err := c.tensors.Bytes(sumName)
 	if err != nil {
 		return err
-	}
-	if len(want) != sha256.Size {
-		return fmt.Errorf("checksum of %d bytes, want %d", len(want), sha256.Size)
 	}
 	end := make([]byte, sha256.Size)
 	if _, err := c.f.ReadAt(end, size-sha256.Size); err != nil {

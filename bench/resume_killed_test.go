@@ -1,0 +1,196 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"rollcall/algos"
+	"rollcall/bench/settings"
+	"rollcall/results"
+)
+
+// quickFolder returns a folder in memory where there is one, so that checkpoints, which take a hundredth of a run's time
+// at most, are many.
+func quickFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "rollcall-test-*")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// The runs that are killed, by the nets they train.
+const (
+	leafRun   = "--data leaf --clients 6 --rounds 200 --local-steps 1 --batch 8 --eval-every 3"
+	binaryRun = "--data binary --clients 6 --rounds 200 --local-steps 1 --batch 8 --eval-every 3"
+	lenetRun  = "--data synthetic --net lenet5 --train-size 100 --test-size 20 --clients 4 --rounds 100 --local-steps 1 --batch 2 --eval-every 10"
+	resnetRun = "--data synthetic --net resnet20 --train-size 60 --test-size 10 --clients 3 --rounds 20 --local-steps 1 --batch 2 --eval-every 5"
+)
+
+// killedLines returns the commands that are killed, TRACE and OUT in them to be replaced.
+func killedLines() (lines []string) {
+	lines = []string{
+		"run --method ca-fed --availability markov --decisions --events " + leafRun,
+		"run --method fedawe --momentum 0.9 --save-model=all " + strings.Replace(resnetRun, "rounds 20", "rounds 8", 1),
+		"sweep --methods fedawe,mifa --seeds 3,4 --pack 2 --data leaf --clients 4 --rounds 60 --eval-every 1",
+		"figure cafed-i2 --rounds 40 --clients 6 --seeds 3",
+	}
+	if !longAttacks {
+		return lines
+	}
+	lines = append(lines,
+		"table cafed-1 --rounds 40 --clients 6 --seeds 3 --methods ca-fed,unbiased --data binary --pack 2",
+		"figure cafed-f1a --rounds 40 --clients 6 --seeds 3 --pack 2",
+	)
+	more := []string{
+		"--momentum 0.9", "--availability markov", "--availability clusters", "--availability trace --trace TRACE --trace-end repeat",
+		"--availability sine --events", "--availability interleaved-sine --save-model", "--momentum 0.5 --availability uniform",
+	}
+	for i, method := range algos.Names() {
+		line := "run --method " + method
+		if slices.Contains(settings.Weighted(), method) {
+			line += " --decisions"
+		}
+		lines = append(lines, line+" "+more[i%len(more)]+" "+[]string{leafRun, binaryRun}[i%2])
+		lines = append(lines, line+" "+more[(i+1)%len(more)]+" "+lenetRun)
+		lines = append(lines, line+" "+more[(i+2)%len(more)]+" "+resnetRun)
+	}
+	return append(lines, "run --method fedawe --draws numpy "+lenetRun, "run --method mifa --draws numpy "+resnetRun)
+}
+
+// Killed at random, once to three times, and repeated, or taken over by a process that waits beside: the same bytes as of
+// a command that nobody disturbed, and nothing else. A good part of the runs goes on from a checkpoint.
+func TestKilledRunsGoOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector sees one process alone, and -short is for it")
+	}
+	top := quickFolder(t)
+	trace := filepath.Join(top, "trace.csv")
+	if err := os.WriteFile(trace, []byte("client,start,end\n0,0,9\n1,2,5\n2,3,20\n3,0,4\n3,7,19\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	trials := 2
+	draw := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // when to kill is no secret
+	kills, resumed := 0, 0
+	for i, line := range killedLines() {
+		k := &killing{
+			t: t, draw: draw, name: fmt.Sprint(i, " ", line),
+			line: strings.ReplaceAll(line, "TRACE", trace) + " --device cpu --threads 1 --checkpoint-every 1ms --out ",
+		}
+		out := filepath.Join(top, fmt.Sprint(i))
+		began := time.Now()
+		k.end(k.begin(out))
+		k.took = time.Since(began)
+		want := k.tree(out)
+		for trial := range trials {
+			out := filepath.Join(top, fmt.Sprint(i, "-", trial))
+			if trial == 1 {
+				k.takenOver(out)
+			} else {
+				k.repeated(out)
+			}
+			sameTree(t, fmt.Sprintf("%s: trial %d", k.name, trial), k.tree(out), want)
+		}
+		kills, resumed = kills+k.kills, resumed+k.resumed
+	}
+	t.Logf("%d kills, after which %d runs went on from a checkpoint", kills, resumed)
+	if kills < 8 || resumed < kills/4 {
+		t.Errorf("%d kills, %d runs gone on, want 8 and a quarter of that at least: the test is of nothing", kills, resumed)
+	}
+}
+
+// killing is a command that is killed at random.
+type killing struct {
+	t    *testing.T
+	draw *rand.Rand
+	name string
+	line string        // but for the output folder
+	took time.Duration // undisturbed
+
+	kills, resumed int // so far
+}
+
+func (k *killing) begin(out string) *exec.Cmd {
+	k.t.Helper()
+	cmd := process(k.t, append(strings.Fields(k.line), out)...)
+	if err := cmd.Start(); err != nil {
+		k.t.Fatal(err)
+	}
+	return cmd
+}
+
+// end waits for a process that has to succeed.
+func (k *killing) end(cmd *exec.Cmd) {
+	k.t.Helper()
+	mustEnd(k.t, cmd, nil)
+	k.count(cmd)
+}
+
+func (k *killing) count(cmd *exec.Cmd) {
+	k.resumed += strings.Count(fmt.Sprint(cmd.Stderr), ": goes on from round ")
+}
+
+// kill kills a process at some moment of the time that the command takes.
+func (k *killing) kill(cmd *exec.Cmd) {
+	time.Sleep(time.Duration(k.draw.Float64() * float64(k.took)))
+	_ = cmd.Process.Kill() // it may be over
+	if cmd.Wait() != nil {
+		k.kills++
+	}
+	k.count(cmd)
+}
+
+func (k *killing) repeated(out string) {
+	k.t.Helper()
+	for range 1 + k.draw.IntN(3) {
+		k.kill(k.begin(out))
+		if _, err := os.Stat(out); err == nil {
+			if o := rollcall(k.t, "results", "list", out); o.status != statusOK {
+				k.t.Errorf("%s: list of what was killed: %s", k.name, o.stderr)
+			}
+		}
+	}
+	k.end(k.begin(out))
+}
+
+func (k *killing) takenOver(out string) {
+	k.t.Helper()
+	first, second := k.begin(out), k.begin(out)
+	k.kill(first)
+	k.end(second)
+}
+
+// tree returns the files that are the same whenever the command is run. Times in curves do not go back.
+func (k *killing) tree(out string) map[string]string {
+	k.t.Helper()
+	files := timelessTree(k.t, out)
+	for name := range files {
+		if strings.Contains(name, "tfevents") || strings.HasSuffix(name, ".html") { // which say when they were made
+			files[name] = ""
+		}
+		if filepath.Base(name) != results.CurveFile {
+			continue
+		}
+		last := 0.0
+		_, rows := table(k.t, contents(k.t, filepath.Join(out, name)))
+		for _, row := range rows {
+			elapsed := number(k.t, row["elapsed_s"])
+			if elapsed < last {
+				k.t.Errorf("%s: %s: elapsed_s %g after %g", k.name, name, elapsed, last)
+			}
+			last = elapsed
+		}
+	}
+	return files
+}
