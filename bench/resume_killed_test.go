@@ -35,7 +35,7 @@ const (
 	leafRun   = "--data leaf --clients 6 --rounds 200 --local-steps 1 --batch 8 --eval-every 3"
 	binaryRun = "--data binary --clients 6 --rounds 200 --local-steps 1 --batch 8 --eval-every 3"
 	lenetRun  = "--data synthetic --net lenet5 --train-size 100 --test-size 20 --clients 4 --rounds 100 --local-steps 1 --batch 2 --eval-every 10"
-	resnetRun = "--data synthetic --net resnet20 --train-size 60 --test-size 10 --clients 3 --rounds 20 --local-steps 1 --batch 2 --eval-every 5"
+	resnetRun = "--data synthetic --net resnet20 --train-size 60 --test-size 10 --clients 4 --rounds 20 --local-steps 1 --batch 2 --eval-every 5"
 )
 
 // killedLines returns the commands that are killed, TRACE and OUT in them to be replaced.
@@ -54,7 +54,7 @@ func killedLines() (lines []string) {
 		"figure cafed-f1a --rounds 40 --clients 6 --seeds 3 --pack 2",
 	)
 	more := []string{
-		"--momentum 0.9", "--availability markov", "--availability clusters", "--availability trace --trace TRACE --trace-end repeat",
+		"--momentum 0.9", "--availability markov", "--availability clusters --clusters 2", "--availability trace --trace TRACE --trace-end repeat",
 		"--availability sine --events", "--availability interleaved-sine --save-model", "--momentum 0.5 --availability uniform",
 	}
 	for i, method := range algos.Names() {

@@ -1,0 +1,281 @@
+package checkpoint
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"rollcall/algos"
+	"rollcall/nets"
+	"rollcall/results"
+	"rollcall/results/files"
+)
+
+// memory is an engine whose rows are slices.
+type memory struct {
+	nets.Engine
+	rows map[int][]float32
+}
+
+type bank struct{ nets.Bank }
+
+func (m *memory) row(i int) nets.Row { return nets.Row{Bank: bank{}, Index: i} }
+
+func (m *memory) Load(r nets.Row, x []float32) error {
+	m.rows[r.Index] = slices.Clone(x)
+	return nil
+}
+
+func (m *memory) Store(r nets.Row, x []float32) error {
+	copy(x, m.rows[r.Index])
+	return nil
+}
+
+// sample returns a checkpoint of 3 parameters, with an engine that has its rows.
+func sample() (*Content, *memory) {
+	m := &memory{rows: map[int][]float32{0: {1, 2, 3}, 1: {4, 5, 6}}}
+	return &Content{
+		About: About{
+			SettingsHash: "abc", Seed: 3, Numerics: "cpu-fp32", Revisions: results.Revisions{Method: 1, Net: 2},
+			DataChecksum: "sha256:0", Params: 3, Decisions: true, Version: "v1", Round: 4, Rounds: 9,
+			Started: time.Unix(1e9, 0).UTC(), ElapsedSec: 1.5,
+		},
+		Curve: []results.CurveRow{
+			{Round: 0, TestLoss: files.Some(2.5), Params: "a=1"}, {Round: 2, LR: 0.1, ElapsedSec: 1},
+		},
+		Decisions: []results.DecisionRow{{Round: 1, Client: 1, Active: 1, Weight: 0.25, Pi: 0.5, Lambda: -1, Target: 1}},
+		State: []algos.Array{
+			{Name: "w", Rows: []nets.Row{m.row(1), m.row(0)}},
+			{Name: "tau", Int64s: []int64{-1, 1 << 60}},
+			{Name: "pi", Float64s: []float64{0.1}},
+			{Name: "none", Int64s: []int64{}},
+		},
+	}, m
+}
+
+func written(t *testing.T, c *Content, m *memory) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), Name(c.Round))
+	if err := Write(t.Context(), path, c, m); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// What is written is read equal, rows too.
+func TestCheckpoint(t *testing.T) {
+	want, m := sample()
+	got, err := Open(written(t, want, m), &want.About)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = got.Close() }()
+	if got.About != want.About || !reflect.DeepEqual(got.Curve, want.Curve) ||
+		!reflect.DeepEqual(got.Decisions, want.Decisions) {
+		t.Errorf("%+v\n%+v\n%+v\nwant\n%+v", got.About, got.Curve, got.Decisions, want)
+	}
+	into := &memory{rows: map[int][]float32{}}
+	state := got.State(into)
+	tau, err := state.Int64s("tau")
+	pi, err2 := state.Float64s("pi")
+	none, err3 := state.Int64s("none")
+	err = errors.Join(err, err2, err3, state.Rows("w", []nets.Row{into.row(7), into.row(8)}))
+	if err != nil || !slices.Equal(tau, want.State[1].Int64s) || !slices.Equal(pi, []float64{0.1}) || len(none) > 0 ||
+		!slices.Equal(into.rows[7], m.rows[1]) || !slices.Equal(into.rows[8], m.rows[0]) {
+		t.Errorf("%v: tau %v, pi %v, rows %v, want those that were written", err, tau, pi, into.rows)
+	}
+	for what, err := range map[string]error{
+		"fewer rows":     state.Rows("w", []nets.Row{into.row(0)}),
+		"no such rows":   state.Rows("v", nil),
+		"rows of counts": state.Rows("tau", []nets.Row{into.row(0)}),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error, want one", what)
+		}
+	}
+	if _, err := state.Float64s("tau"); err == nil {
+		t.Error("counts as numbers: no error, want one")
+	}
+}
+
+// A checkpoint of another run, of other numbers or of other revisions is named, and not used.
+func TestCheckpointOfAnotherRun(t *testing.T) {
+	c, m := sample()
+	path := written(t, c, m)
+	for what, change := range map[string]func(a *About){
+		"settings abc":     func(a *About) { a.SettingsHash = "abd" },
+		"seed 3, want 4":   func(a *About) { a.Seed = 4 },
+		"numerics":         func(a *About) { a.Numerics = "cuda-sm90-tf32" },
+		"revisions of":     func(a *About) { a.Revisions.Process++ },
+		"data checksum":    func(a *About) { a.DataChecksum = "sha256:1" },
+		"parameters 3":     func(a *About) { a.Params = 4 },
+		"rounds 9, want 8": func(a *About) { a.Rounds = 8 },
+	} {
+		run := c.About
+		change(&run)
+		if _, err := Open(path, &run); err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%v, want %q and the file in it", err, what)
+		}
+	}
+	without := c.About
+	without.Version, without.Started, without.Decisions = "v2", time.Time{}, false
+	if f, err := Open(path, &without); err != nil {
+		t.Errorf("%v, want a checkpoint of another version with more than is asked for to do", err)
+	} else if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+
+	c.Decisions, c.About.Decisions = nil, false
+	asked := c.About
+	asked.Decisions = true
+	if _, err := Open(written(t, c, m), &asked); err == nil || !strings.Contains(err.Error(), "without decisions") {
+		t.Errorf("%v, want decisions missed", err)
+	}
+	c.ElapsedSec = -1
+	if _, err := Open(written(t, c, m), &c.About); err == nil || !strings.Contains(err.Error(), "-1 s") {
+		t.Errorf("%v, want the time refused", err)
+	}
+	c.ElapsedSec, c.Round = 1, 10
+	if _, err := Open(written(t, c, m), &c.About); err == nil || !strings.Contains(err.Error(), "round 10 of 9") {
+		t.Errorf("%v, want the round refused", err)
+	}
+}
+
+// overwrite makes a file anew; some file systems write one that is truncated through to the disk.
+func overwrite(t *testing.T, path string, text []byte) {
+	t.Helper()
+	if err := errors.Join(os.Remove(path), os.WriteFile(path, text, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A bit that flips in any byte, and every cut, is found.
+func TestCheckpointDamaged(t *testing.T) {
+	c, m := sample()
+	path := written(t, c, m)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	try := func(what string, at int, text []byte) {
+		t.Helper()
+		overwrite(t, path, text)
+		if f, err := Open(path, &c.About); err == nil {
+			t.Errorf("%s %d: no error, want one", what, at)
+			_ = f.Close()
+		} else if !strings.Contains(err.Error(), path) {
+			t.Errorf("%s %d: %v, want the file named", what, at, err)
+		}
+	}
+	for at := range whole {
+		text := slices.Clone(whole)
+		text[at] ^= 1 << (at % 8)
+		try("bit in byte", at, text)
+		try("cut at", at, whole[:at])
+	}
+	try("longer", 0, append(slices.Clone(whole), 0))
+}
+
+// What ends while it is written leaves no file.
+func TestCheckpointNotWritten(t *testing.T) {
+	c, m := sample()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	dir := t.TempDir()
+	if err := Write(ctx, filepath.Join(dir, Name(4)), c, m); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want it cancelled", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("%v, %v, want nothing", entries, err)
+	}
+}
+
+// Checkpoints are found by their names alone, whatever has them, and go in the same way.
+func TestRemove(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{Name(3), Name(20), Name(100), "checkpoint-007.safetensors", "checkpoint-x.safetensors", "curve.csv"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, Name(200), "in the way"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	step := func(what string, err error, want ...int) {
+		t.Helper()
+		if got, listed := Rounds(dir); err != nil || listed != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %v, %v, want rounds %v", what, got, err, listed, want)
+		}
+	}
+	step("before", nil, 200, 100, 20, 3)
+	step("RemoveAfter 100", RemoveAfter(dir, 100), 100, 20, 3)
+	step("Remove 2", Remove(dir, 2), 100, 20)
+	step("Remove 5", Remove(dir, 5), 100, 20)
+	step("Remove 0", Remove(dir, 0))
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 3 {
+		t.Errorf("%v, %v, want the three other files", entries, err)
+	}
+	none := filepath.Join(dir, "none")
+	if got, err := Rounds(none); err != nil || len(got) > 0 {
+		t.Errorf("no folder: %v, %v, want no rounds", got, err)
+	}
+}
+
+// FuzzOpen: no file makes Open panic or take much memory.
+func FuzzOpen(f *testing.F) {
+	c, m := sample()
+	dir := f.TempDir()
+	path := filepath.Join(dir, Name(4))
+	if err := Write(context.Background(), path, c, m); err != nil {
+		f.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole, false)
+	f.Add(whole[:len(whole)-1], true)
+	f.Add([]byte{}, false)
+	f.Fuzz(func(t *testing.T, text []byte, signed bool) {
+		if signed {
+			text = sign(text)
+		}
+		overwrite(t, path, text)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got, err := Open(path, &c.About)
+		runtime.ReadMemStats(&after)
+		if took, most := after.TotalAlloc-before.TotalAlloc, uint64(1<<20+200*len(text)); took > most {
+			t.Errorf("%d bytes of memory for a file of %d, want at most %d", took, len(text), most)
+		}
+		if err != nil {
+			return
+		}
+		state := got.State(&memory{rows: map[int][]float32{}})
+		for _, name := range []string{"w", "tau", "pi"} { // which may be anything
+			_, _ = state.Int64s(name)
+			_, _ = state.Float64s(name)
+			_ = state.Rows(name, make([]nets.Row, 2))
+		}
+		if err := got.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// sign puts the checksum of the rest at the end of a file, where a checkpoint has it.
+func sign(text []byte) []byte {
+	if len(text) < sha256.Size {
+		return text
+	}
+	sum := sha256.Sum256(text[:len(text)-sha256.Size])
+	return append(slices.Clone(text[:len(text)-sha256.Size]), sum[:]...)
+}
