@@ -1,0 +1,286 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"rollcall/algos"
+	"rollcall/bench/run/checkpoint"
+	"rollcall/bench/run/claim"
+	"rollcall/bench/run/progress"
+	"rollcall/results"
+)
+
+// resumable returns a tiny run that leaves a checkpoint when it is interrupted, and none by itself.
+func resumable(t *testing.T, more ...string) (*Experiment, *Session, *sharedLog) {
+	t.Helper()
+	x, l, log := tinyExperiment(t, more...)
+	l.Machine.CheckpointEvery, l.Machine.Grace = time.Hour, time.Minute
+	return x, l, log
+}
+
+// silent shows nobody how a run gets on.
+func silent() progress.Run { return progress.New(io.Discard).Run("", progress.Work{}) }
+
+// interruptedAfter makes a run, or goes on with it, until a round is done.
+func interruptedAfter(t *testing.T, x *Experiment, l *Session, round int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := x.Do(ctx, l, eachRound{silent(), func(done int) {
+		if done == round {
+			cancel()
+		}
+	}})
+	info, bad := results.ReadRunInfo(filepath.Join(x.Dir, results.RunFile))
+	if !errors.Is(err, context.Canceled) || bad != nil || info.Status != results.RunInterrupted || info.Rounds < round {
+		t.Fatalf("%v; %v, %s after %d rounds, want it interrupted after %d", err, bad, info.Status, info.Rounds, round)
+	}
+}
+
+// completed makes a run to its end, and returns its files.
+func completed(t *testing.T, x *Experiment, l *Session) map[string]string {
+	t.Helper()
+	if _, err := x.Do(t.Context(), l, silent()); err != nil {
+		t.Fatal(err)
+	}
+	return outcomeOf(t, x.Dir)
+}
+
+// outcomeOf returns the files of a complete run by name, with no times in them.
+func outcomeOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	run, bad := results.ReadRunFolder(dir)
+	if len(bad) > 0 || run.Status() != results.RunComplete {
+		t.Fatalf("%s: %s, %v, want it complete", dir, run.Status(), bad)
+	}
+	tree := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case e.Name() == results.RunFile:
+			text = nil
+			for name, sum := range run.Info.Checksums {
+				if name != results.RunFile {
+					text = fmt.Appendln(text, name, sum)
+				}
+			}
+			slices.Sort(text)
+		case e.Name() == results.CurveFile:
+			text = nil
+			for _, r := range run.Curve {
+				r.ElapsedSec = 0
+				text = fmt.Appendln(text, r)
+			}
+		}
+		tree[e.Name()] = string(text)
+	}
+	return tree
+}
+
+func sameOutcome(t *testing.T, what string, got, want map[string]string) {
+	t.Helper()
+	for name := range got {
+		if _, found := want[name]; !found {
+			t.Errorf("%s: %s is left over", what, name)
+		}
+	}
+	for name, text := range want {
+		if got[name] != text {
+			t.Errorf("%s: %s:\n%s\nwant\n%s", what, name, got[name], text)
+		}
+	}
+}
+
+// Every method goes on from its checkpoints to the bytes of a run that nobody interrupted: after the first round, in the
+// middle, and before the last row.
+func TestResume(t *testing.T) {
+	for _, method := range algos.Names() {
+		t.Run(method, func(t *testing.T) {
+			more := []string{"method=" + method, "momentum=0.5", "availability=markov"}
+			if method == "ca-fed" {
+				more = append(more, "fstar=min")
+			}
+			whole, l, _ := resumable(t, more...)
+			want := completed(t, whole, l)
+			x, l, log := resumable(t, more...)
+			for _, round := range []int{1, 4, 6} {
+				interruptedAfter(t, x, l, round)
+			}
+			sameOutcome(t, method, completed(t, x, l), want)
+			for _, round := range []int{1, 4, 6} {
+				if said := fmt.Sprintf("%s: goes on from round %d\n", x.Dir, round); strings.Count(log.String(), said) != 1 {
+					t.Errorf("log %q, want %q once", log, said)
+				}
+			}
+		})
+	}
+}
+
+// What else a run leaves comes about as well: decisions, clients, models; so do runs of rounds without anybody, and of
+// rounds that are not evaluated.
+func TestResumeAllFiles(t *testing.T) {
+	for name, c := range map[string]struct {
+		more   []string
+		change func(x *Experiment)
+		files  []string
+	}{
+		"decisions":   {[]string{"method=ca-fed"}, func(x *Experiment) { x.Clients = true }, []string{results.DecisionsFile}},
+		"models":      {nil, func(x *Experiment) { x.SaveModel = SaveAll }, []string{results.ModelFile, results.ClientModelFile(0)}},
+		"two classes": {[]string{"method=fedar", "data=synthetic", "train-size=80", "test-size=20", "net=lenet5", "split=two-class"}, nil, []string{results.ClientsFile}},
+		"nobody":      {[]string{"p=0.1"}, nil, nil},
+		"few rows":    {[]string{"eval-every=4"}, nil, nil},
+		"batch norm":  {[]string{"data=synthetic", "train-size=8", "test-size=2", "net=resnet20", "batch=2", "clients=2", "eval-every=6"}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			whole, l, _ := resumable(t, c.more...)
+			x, l2, log := resumable(t, c.more...)
+			if c.change != nil {
+				c.change(whole)
+				c.change(x)
+			}
+			want := completed(t, whole, l)
+			for _, round := range []int{2, 5} {
+				interruptedAfter(t, x, l2, round)
+			}
+			sameOutcome(t, name, completed(t, x, l2), want)
+			if !strings.Contains(log.String(), "goes on from round 5") {
+				t.Errorf("log %q, want it to go on from round 5", log)
+			}
+			for _, file := range c.files {
+				if want[file] == "" {
+					t.Errorf("no %s, want it: the test is of nothing", file)
+				}
+			}
+		})
+	}
+}
+
+// A run of one round, one that is interrupted before its first row, and one whose last evaluation is.
+func TestResumeAtTheEdges(t *testing.T) {
+	whole, l, _ := resumable(t, "rounds=1")
+	want := completed(t, whole, l)
+	x, l, _ := resumable(t, "rounds=1")
+	ctx, cancel := context.WithCancel(t.Context())
+	_ = l.Open(ctx, &x.Settings, x.Seed)
+	cancel()
+	if _, err := x.onOpen(ctx, l, silent()); !errors.Is(err, context.Canceled) {
+		t.Errorf("before the first row: %v, want it cancelled", err)
+	}
+	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || len(rounds) > 0 {
+		t.Errorf("before the first row: checkpoints of %v, %v, want none", rounds, err)
+	}
+	interruptedAfter(t, x, l, 1)
+	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || !slices.Equal(rounds, []int{1}) {
+		t.Errorf("before the last row: checkpoints of %v, %v, want one of round 1", rounds, err)
+	}
+	sameOutcome(t, "one round", completed(t, x, l), want)
+}
+
+// Killed between its last row and run.json, a run makes nothing but the rest; so does one killed while it is tidied up.
+func TestResumeComplete(t *testing.T) {
+	x, l, log := resumable(t)
+	l.Machine.KeepCheckpoints = true
+	for _, round := range []int{2, 4, 6} {
+		interruptedAfter(t, x, l, round)
+	}
+	want := completed(t, x, l)
+	if err := os.Remove(filepath.Join(x.Dir, results.RunFile)); err != nil {
+		t.Fatal(err)
+	}
+	sameOutcome(t, "without run.json", completed(t, x, l), want)
+	if n := strings.Count(log.String(), "goes on from round 6"); n != 2 {
+		t.Errorf("%d times from round 6, want 2\n%s", n, log)
+	}
+	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || !slices.Equal(rounds, []int{6, 4}) {
+		t.Errorf("checkpoints of %v, %v, want the last two kept", rounds, err)
+	}
+	l.Machine.KeepCheckpoints = false
+	if err := x.Tidy(l); err != nil {
+		t.Error(err)
+	}
+	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || len(rounds) > 0 {
+		t.Errorf("checkpoints of %v, %v, want none", rounds, err)
+	}
+}
+
+// --checkpoint-every 0 leaves none, and a run that comes to a loss that is no number leaves none either.
+func TestNoCheckpoints(t *testing.T) {
+	x, l, _ := resumable(t)
+	l.Machine.CheckpointEvery = 0
+	interruptedAfter(t, x, l, 3)
+	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || len(rounds) > 0 {
+		t.Errorf("checkpoints of %v, %v, want none", rounds, err)
+	}
+	x, l, log := resumable(t, "method=mifa", "lr=3e38")
+	interruptedAfter(t, x, l, 1)
+	if _, err := x.Do(t.Context(), l, silent()); !IsDiverged(err) || !strings.Contains(log.String(), "goes on from round 1") {
+		t.Errorf("%v, want it to go on and diverge\n%s", err, log)
+	}
+	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || len(rounds) > 0 {
+		t.Errorf("diverged: checkpoints of %v, %v, want none", rounds, err)
+	}
+}
+
+// The time between two processes of a run is no time of the run.
+func TestElapsedCountsNoPause(t *testing.T) {
+	const pause = 300 * time.Millisecond
+	x, l, _ := resumable(t)
+	began := time.Now()
+	interruptedAfter(t, x, l, 3)
+	worked := time.Since(began)
+	time.Sleep(pause)
+	began = time.Now()
+	rows, err := x.Do(t.Context(), l, silent())
+	worked += time.Since(began)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := 0.0
+	for _, r := range rows {
+		if r.ElapsedSec < last || r.ElapsedSec > worked.Seconds() {
+			t.Errorf("round %d: elapsed %g s after %g s, want no step back and %g s at most", r.Round, r.ElapsedSec, last, worked.Seconds())
+		}
+		last = r.ElapsedSec
+	}
+}
+
+// Who has lost a run touches nothing in its folder.
+func TestResumeLost(t *testing.T) {
+	x, l, _ := resumable(t)
+	interruptedAfter(t, x, l, 2)
+	release, err := x.Claim(&claim.Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(x.Dir, ".claim-99"), nil, 0o666); err != nil { // another took it over
+		t.Fatal(err)
+	}
+	before, err := os.ReadDir(x.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, anew := range []bool{false, true} {
+		x.Anew = anew
+		_, err := x.Do(t.Context(), l, silent())
+		after, bad := os.ReadDir(x.Dir)
+		if !errors.Is(err, claim.ErrLost) || bad != nil || fmt.Sprint(after) != fmt.Sprint(before) {
+			t.Errorf("anew %t: %v, files %v, %v, want it lost and %v", anew, err, after, bad, before)
+		}
+	}
+	_ = release() // of a claim that is lost
+}
