@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 		if err != nil {
 			return unknownName("figure", args[0], papers.FigureNames())
 		}
-		if err := machine.ValidateAtOnce(); err != nil {
+		if err := cmp.Or(machine.ValidateAtOnce(), keep.Validate()); err != nil {
 			return err
 		}
 		if err := refuseUnusedFlags(fs, &figure); err != nil {
@@ -100,7 +101,7 @@ func (a *app) figure(
 	keep run.Keep,
 ) error {
 	if machine.Plan {
-		p := run.NewPool(a.stderr, machine, keep)
+		p := a.pool(machine, keep)
 		runs, err := p.PlanFigure(ctx, figure, wanted)
 		return a.plan(ctx, figure.Title, p, runs, err)
 	}
@@ -110,7 +111,7 @@ func (a *app) figure(
 		return err
 	}
 	defer leave()
-	p := run.NewPool(a.stderr, machine, keep)
+	p := a.pool(machine, keep)
 	measured, err := p.Measure(ctx, figure, wanted)
 	err = errors.Join(err, p.Close())
 	if elsewhere, ok := errors.AsType[*run.ElsewhereError](err); ok {

@@ -87,27 +87,23 @@ interrupted goes on from its last checkpoint. Another process that makes the sam
 func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine, keep run.Keep) (err error) {
 	log := progress.New(a.stderr)
 	l := &run.Session{Machine: machine, Stderr: log}
-	release, waited, err := x.AwaitClaim(ctx, l, &claim.Watch{})
-	if err != nil {
-		return err
-	}
+	kept, release, wrong := x.Take(ctx, l, &claim.Watch{Beat: claimBeat, Expiry: claimExpiry}, keep)
 	defer func() { err = errors.Join(err, release()) }()
-	if x.Anew = keep.Again && !waited; !x.Anew && x.Dump == "" {
-		keep.Again = false // the other process has run it anew
-		kept, err := x.Kept(ctx, l, x.Dir, keep)
-		if err != nil {
-			return err
-		}
-		if kept != nil {
-			l.KeptEvents(kept)
-			return errors.Join(x.Tidy(l), a.reportKept(x, kept))
-		}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case kept != nil:
+		l.KeptEvents(kept)
+		return errors.Join(wrong, a.reportKept(x, kept))
 	}
 	leave, err := run.Writable(x.Dir)
 	if err != nil {
-		return err
+		return err // it is why nothing was claimed
 	}
 	defer leave()
+	if wrong != nil {
+		return wrong
+	}
 	if x.Dump != "" {
 		leave, err := run.Writable(x.Dump)
 		if err != nil {

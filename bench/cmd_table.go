@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -56,7 +58,7 @@ table's.`,
 		if err != nil {
 			return unknownName("table", args[0], papers.TableNames())
 		}
-		if err := machine.ValidateAtOnce(); err != nil {
+		if err := cmp.Or(machine.ValidateAtOnce(), keep.Validate()); err != nil {
 			return err
 		}
 		complete(&wanted, fs, t.Preset)
@@ -69,10 +71,21 @@ table's.`,
 	return cmd
 }
 
+// How often claims on runs say that their process lives, and how long it is silent when it counts as dead; 0: package
+// claim's own. Tests shorten both.
+var claimBeat, claimExpiry time.Duration
+
+// pool returns the sessions of a command that trains many runs.
+func (a *app) pool(machine run.Machine, keep run.Keep) *run.Pool {
+	p := run.NewPool(a.stderr, machine, keep)
+	p.Watch.Beat, p.Watch.Expiry = claimBeat, claimExpiry
+	return p
+}
+
 // table runs the cells and prints their summary, an interrupted table's too.
 func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machine run.Machine, keep run.Keep) error {
 	if machine.Plan {
-		p := run.NewPool(a.stderr, machine, keep)
+		p := a.pool(machine, keep)
 		runs, err := p.PlanTable(ctx, &t, cells)
 		return a.plan(ctx, t.Title, p, runs, err)
 	}
@@ -81,7 +94,7 @@ func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machi
 		return err
 	}
 	defer leave()
-	p := run.NewPool(a.stderr, machine, keep)
+	p := a.pool(machine, keep)
 	done, err := p.Table(ctx, &t, cells)
 	if err := errors.Join(err, p.Close()); err != nil {
 		return err
@@ -93,8 +106,8 @@ func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machi
 		return done.Stopped
 	}
 	if done.Elsewhere > 0 {
-		run.Logf(a.stderr, "table %s: %d of %d cells have runs that other processes make, which are not waited for\n", t.ID,
-			done.Elsewhere, len(cells))
+		run.Logf(a.stderr, "table %s: other processes make %s of %s, which are not waited for\n", t.ID,
+			run.Count(done.Elsewhere, "run"), run.Count(done.Lacking, "cell"))
 	}
 	if done.Failed > 0 {
 		return fmt.Errorf("table %s: %d of %d cells failed", t.ID, done.Failed, len(cells))

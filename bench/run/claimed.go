@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"rollcall/bench/run/checkpoint"
@@ -21,15 +20,19 @@ import (
 // turn is how often a process looks whether another one has finished the run that both want.
 const turn = time.Second
 
-// ElsewhereError is of a run that another process makes, or of a figure some lines of which others make.
+// ElsewhereError is of runs that other processes make: of one run, of the seeds of a cell, or of the lines of a figure.
 type ElsewhereError struct {
-	Holder *claim.Holder // of the run
-	Lines  int           // of the figure
+	Holder *claim.Holder // of one of the runs; nil: not known
+	Runs   int
+	Lines  int // of a figure, that lack the runs; 0: it is no figure
 }
 
 func (e *ElsewhereError) Error() string {
-	if e.Holder == nil {
-		return fmt.Sprintf("other processes make runs of %s", Count(e.Lines, "line"))
+	switch {
+	case e.Lines > 0:
+		return fmt.Sprintf("other processes make %s of %s", Count(e.Runs, "run"), Count(e.Lines, "line"))
+	case e.Holder == nil:
+		return "made by another process"
 	}
 	return fmt.Sprintf("made by %s", e.Holder)
 }
@@ -40,43 +43,62 @@ func isElsewhere(err error) bool {
 	return elsewhere || isLost(err)
 }
 
-// Claim takes the run for this process, until release is called, or returns an *[ElsewhereError] if another one makes
-// it. Where the folder cannot be written to nothing is claimed: a run that is finished can be looked at there, and who
-// writes there says what is wrong.
-func (x *Experiment) Claim(w *claim.Watch) (release func() error, err error) {
+// take claims the run for this process, until release is called, or returns an *[ElsewhereError] if another one makes it.
+// Nothing is made without a claim.
+func (x *Experiment) take(w *claim.Watch) (release func() error, err error) {
 	c, holder, err := w.Try(x.Dir)
 	switch {
-	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrExist) ||
-		errors.Is(err, syscall.ENOTDIR):
-		return func() error { return nil }, nil
 	case err != nil:
 		return nil, err
 	case holder != nil:
-		return nil, &ElsewhereError{Holder: holder}
+		return nil, &ElsewhereError{Holder: holder, Runs: 1}
 	}
 	x.claim = c
 	return c.Release, nil
 }
 
-// AwaitClaim is [Experiment.Claim] that waits for the other process, which has finished the run then as a rule. waited
-// says whether there was one.
-func (x *Experiment) AwaitClaim(ctx context.Context, l *Session, w *claim.Watch) (
-	release func() error, waited bool, err error,
-) {
+// await is take that waits for the other process, which has finished the run then as a rule.
+func (x *Experiment) await(ctx context.Context, l *Session, w *claim.Watch) (release func() error, err error) {
 	for {
-		release, err := x.Claim(w)
+		release, err := x.take(w)
 		other, busy := errors.AsType[*ElsewhereError](err)
 		if !busy {
-			return release, waited, err
+			return release, err
 		}
-		waited = true
-		l.notice(x.Dir, fmt.Sprintf("%s: %s makes this run: waits for it", x.Dir, other.Holder))
+		l.notice(x.Dir, fmt.Sprintf("rollcall: %s: waits for %s, which makes this run", x.Dir, other.Holder))
 		select {
 		case <-ctx.Done():
-			return nil, waited, ctx.Err()
+			return nil, ctx.Err()
 		case <-time.After(turn):
 		}
 	}
+}
+
+// Take waits until no other process makes the run, and takes it for this one until release is called. It returns the
+// finished run that is there then and is to be kept, also where nothing can be claimed, as on a disk that is full or
+// not to be written to: there the error says so if no run is kept.
+func (x *Experiment) Take(ctx context.Context, l *Session, w *claim.Watch, keep Keep) (
+	kept *results.Run, release func() error, err error,
+) {
+	was := x.found()
+	release, err = x.await(ctx, l, w)
+	if err != nil {
+		release = func() error { return nil }
+	}
+	if ctx.Err() != nil {
+		return nil, release, ctx.Err()
+	}
+	x.Anew = keep.Again && was.any
+	if x.Dump == "" {
+		kept, wrong := x.keptSince(ctx, l, was, keep)
+		if kept != nil && err == nil {
+			wrong = x.Tidy(l)
+		}
+		if kept != nil || wrong != nil {
+			return kept, release, wrong
+		}
+	}
+	return nil, release, err
 }
 
 // publish writes a file of the run: under a name that is this process's own, and then, while the run is, in its place.

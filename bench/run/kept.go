@@ -13,6 +13,7 @@ import (
 	"rollcall/datasets"
 	"rollcall/nets"
 	"rollcall/results"
+	"rollcall/results/files"
 )
 
 // Keep says which finished runs are taken as they are, and what becomes of runs that do not come to their end here at
@@ -23,6 +24,14 @@ type Keep struct {
 
 	Retries int  // how often a run that failed is tried again
 	NoWait  bool // runs that other processes make are not waited for
+}
+
+// Validate reports a number that is impossible.
+func (k *Keep) Validate() error {
+	if k.Retries < 0 {
+		return settings.Usagef("--retries %d: want 0 or more", k.Retries)
+	}
+	return nil
 }
 
 // revisions are those of what makes a run, on an engine of some revision.
@@ -100,4 +109,27 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 			fmt.Sprintf("finished runs of rollcall %s are kept, this is %s (--again runs them anew)", info.Version, Version()))
 	}
 	return &run, nil
+}
+
+// found is what a command finds in the folder of a run when it begins.
+type found struct {
+	runJSON string // the text of run.json; empty: it is not there
+	any     bool   // something of a run is there
+}
+
+// found looks what is in the folder of the run.
+func (x *Experiment) found() found {
+	text, _ := files.ReadRegular(filepath.Join(x.Dir, results.RunFile)) // what cannot be read is not kept
+	names, _ := x.files()
+	return found{string(text), len(names) > 0}
+}
+
+// keptSince is [Experiment.Kept] of the run's own folder. Where runs are to be made anew it takes one that has been
+// made since the command began, by another process or for another cell.
+func (x *Experiment) keptSince(ctx context.Context, l *Session, was found, keep Keep) (*results.Run, error) {
+	if keep.Again && x.found().runJSON == was.runJSON {
+		return nil, nil //nolint:nilnil // no run, and nothing wrong
+	}
+	keep.Again = false
+	return x.Kept(ctx, l, x.Dir, keep)
 }

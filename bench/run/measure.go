@@ -46,8 +46,8 @@ func (p *Pool) lines(ctx context.Context, f *papers.Figure, w *Wanted, decisions
 		return nil, err
 	}
 	var wrong []error
-	elsewhere := 0
-	err = p.Seeds(ctx, f.ID, tasks, f.Seeds, decisions, func(i int, runs papers.Runs, failed error) error {
+	lacking := 0
+	elsewhere, err := p.Seeds(ctx, f.ID, tasks, f.Seeds, decisions, func(i int, runs papers.Runs, failed error) error {
 		if failed == nil {
 			lines[i].Runs = runs
 			failed = markLine(&lines[i], tasks[i].Label)
@@ -59,7 +59,7 @@ func (p *Pool) lines(ctx context.Context, f *papers.Figure, w *Wanted, decisions
 		case errors.Is(failed, context.Canceled):
 			return failed
 		case isElsewhere(failed):
-			elsewhere++
+			lacking++
 		default:
 			Logf(p.Stderr, "rollcall: %s\n", settings.OneLine(failed))
 			wrong = append(wrong, failed)
@@ -72,8 +72,8 @@ func (p *Pool) lines(ctx context.Context, f *papers.Figure, w *Wanted, decisions
 		err = wrong[0]
 	case wrong != nil:
 		err = fmt.Errorf("figure %s: %d of %d lines failed, named above", f.ID, len(wrong), len(lines))
-	case elsewhere > 0:
-		err = &ElsewhereError{Lines: elsewhere}
+	case lacking > 0:
+		err = &ElsewhereError{Runs: elsewhere, Lines: lacking}
 	}
 	return lines, err
 }

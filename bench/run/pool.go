@@ -3,12 +3,15 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
 	"rollcall/bench/run/claim"
 	"rollcall/bench/run/progress"
+	"rollcall/bench/run/queue"
 	"rollcall/bench/settings"
 	"rollcall/nets/gpu"
 )
@@ -30,10 +33,9 @@ type Pool struct {
 	Sessions []*Session
 	Stderr   io.Writer
 	Keep     Keep
+	Watch    claim.Watch // of the runs that other processes make
 
 	progress *progress.Command // Stderr, which shows how the runs get on
-	watch    claim.Watch
-	made     sync.Map // folders of the runs that were made, not kept
 }
 
 // NewPool returns a pool of as many sessions as the machine is to hold at a time.
@@ -58,21 +60,8 @@ func (p *Pool) Close() (err error) {
 type Job struct {
 	Run string // which run it makes: the same one is not made twice at the same time
 	Do  func(ctx context.Context, l *Session) error
-
-	state  jobState
-	failed int       // attempts
-	again  time.Time // when a job is tried again that another process does
-	Err    error     // of a job that is done
+	Err error // of a job that is done
 }
-
-type jobState int
-
-const (
-	jobWaits jobState = iota
-	jobRuns
-	jobElsewhere // another process does it, as far as is known
-	jobDone
-)
 
 // Run does the jobs of the cells, begun in order, and calls finish for one cell after the other, as soon as its jobs
 // are done and all cells before it are finished. A job that fails is tried again once all others have been begun, as
@@ -82,213 +71,190 @@ const (
 func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	total := 0
+	w := &poolRun{cells: cells, finish: finish, cancel: cancel, stderr: p.Stderr, keep: p.Keep, named: map[string]bool{}}
+	var runs []string
 	for _, jobs := range cells {
-		total += len(jobs)
+		for _, j := range jobs {
+			w.jobs, runs = append(w.jobs, j), append(runs, j.Run)
+		}
 	}
-	q := &queue{
-		cells: cells, finish: finish, cancel: cancel, workers: min(len(p.Sessions), total), stderr: p.Stderr,
-		keep: p.Keep,
-	}
-	q.changed.L = &q.lock
-	defer context.AfterFunc(ctx, q.wake)()
+	w.queue, w.workers = queue.New(turn, runs), min(len(p.Sessions), len(runs))
+	w.changed.L = &w.lock
+	defer context.AfterFunc(ctx, w.wake)()
 	var workers sync.WaitGroup
-	for _, l := range p.Sessions[:q.workers] {
-		l.engines = q.workers
-		workers.Go(func() { q.work(ctx, l) })
+	for _, l := range p.Sessions[:w.workers] {
+		l.engines = w.workers
+		workers.Go(func() { w.work(ctx, l) })
 	}
 	workers.Wait()
-	q.finishReady(ctx) // those left when ctx ended before a job of theirs was begun
-	if q.err == nil && q.leftOut {
+	w.update(func(time.Time) { w.finishReady(ctx) }) // those left when ctx ended before a job of theirs was begun
+	if w.err == nil && w.leftOut {
 		return ctx.Err()
 	}
-	return q.err
+	return w.err
 }
 
-// queue is the jobs of a pool.
-type queue struct {
+// poolRun is what the workers of one call of [Pool.Run] have in common.
+type poolRun struct {
 	cells  [][]*Job
+	jobs   []*Job // of all cells, in order
 	finish func(cell int) error
 	cancel func()
 	stderr io.Writer
-
-	keep Keep
+	keep   Keep
 
 	lock     sync.Mutex // of all below, and while a cell is finished
 	changed  sync.Cond  // wakes who waits for a job
-	finished int        // cells
-	leftOut  bool       // cells that ctx kept from being begun
-	workers  int        // that have a session
-	err      error      // of finish
+	queue    *queue.Queue
+	finished int             // cells
+	before   int             // jobs of the finished cells
+	leftOut  bool            // cells that ctx kept from being begun
+	workers  int             // that have a session
+	named    map[string]bool // processes that were said to be waited for
+	err      error           // of finish
 }
 
-func (q *queue) wake() {
-	q.lock.Lock()
-	defer q.lock.Unlock()
-	q.changed.Broadcast()
+func (w *poolRun) wake() { w.update(func(time.Time) {}) }
+
+// update changes what the workers have in common, and wakes those that wait for a job.
+func (w *poolRun) update(change func(now time.Time)) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	change(time.Now())
+	w.changed.Broadcast()
 }
 
 // work does jobs in a session until there are no more.
-func (q *queue) work(ctx context.Context, l *Session) {
+func (w *poolRun) work(ctx context.Context, l *Session) {
 	for {
-		j := q.begin(ctx)
-		if j == nil {
+		n := w.begin(ctx)
+		if n < 0 {
 			return
 		}
-		err := j.Do(ctx, l)
+		err := w.jobs[n].Do(ctx, l)
 		left := 0
 		if ctx.Err() == nil && (gpu.OutOfMemory(err) || noRoomBeside(err)) {
-			left = q.retire()
+			left = w.retire()
 		}
 		if left == 0 {
-			if !q.later(ctx, j, err) {
-				q.end(ctx, j, err)
-			}
+			w.update(func(now time.Time) { w.ended(ctx, n, err, now) })
 			continue
 		}
-		Logf(q.stderr, "rollcall: %s: %s at a time from now on\n", settings.OneLine(err), Count(left, "run"))
+		Logf(w.stderr, "rollcall: %s: %s at a time from now on\n", settings.OneLine(err), Count(left, "run"))
 		if err := l.Close(); err != nil {
-			Logf(q.stderr, "rollcall: %s\n", settings.OneLine(err))
+			Logf(w.stderr, "rollcall: %s\n", settings.OneLine(err))
 		}
-		q.again(j)
+		w.update(func(time.Time) { w.queue.Return(n) })
 		return
 	}
 }
 
-// begin waits for a job that can be done; nil: there will be none.
-func (q *queue) begin(ctx context.Context) *Job {
-	q.lock.Lock()
-	defer q.lock.Unlock()
+// begin waits for a job that can be done; -1: there will be none.
+func (w *poolRun) begin(ctx context.Context) int {
+	w.lock.Lock()
+	defer w.lock.Unlock()
 	for ctx.Err() == nil {
-		j, later := q.pick()
-		if j != nil {
-			j.state = jobRuns
-			return j
+		n, again := w.queue.Begin(time.Now())
+		if n >= 0 {
+			return n
 		}
-		if !later {
-			return nil
-		}
-		q.changed.Wait()
-	}
-	return nil
-}
-
-// pick returns the first job that can be begun, those that failed before and those of other processes last; if there is
-// none, whether there may be later.
-func (q *queue) pick() (_ *Job, later bool) {
-	busy := map[string]bool{}
-	for j := range q.jobs {
-		if j.state == jobRuns {
-			busy[j.Run], later = true, true
-		}
-	}
-	for _, ready := range []func(*Job) bool{
-		func(j *Job) bool { return j.state == jobWaits && j.failed == 0 },
-		func(j *Job) bool { return j.state == jobWaits },
-		func(j *Job) bool { return j.state == jobElsewhere && !time.Now().Before(j.again) },
-	} {
-		for j := range q.jobs {
-			if ready(j) && !busy[j.Run] {
-				return j, true
+		others := w.queue.Elsewhere()
+		if len(others) > 0 && w.keep.NoWait {
+			for _, n := range others {
+				w.queue.Done(n, time.Now()) // its error says who does it
 			}
+			w.finishReady(ctx)
+			w.changed.Broadcast()
+			continue
 		}
-	}
-	for j := range q.jobs {
-		if j.state == jobElsewhere {
-			time.AfterFunc(time.Until(j.again), q.wake)
-			return nil, true
+		w.sayWaiting(others)
+		if w.queue.Over() {
+			return -1
 		}
+		w.sleep(again)
 	}
-	return nil, later
+	return -1
 }
 
-// jobs yields all jobs in order.
-func (q *queue) jobs(yield func(*Job) bool) {
-	for _, jobs := range q.cells {
-		for _, j := range jobs {
-			if !yield(j) {
-				return
-			}
+// sleep waits until something has changed, or until some time; zero: no time.
+func (w *poolRun) sleep(until time.Time) {
+	if !until.IsZero() {
+		defer time.AfterFunc(time.Until(until), w.wake).Stop()
+	}
+	w.changed.Wait()
+}
+
+// sayWaiting says which processes are waited for, once of each.
+func (w *poolRun) sayWaiting(jobs []int) {
+	var who []string
+	for _, n := range jobs {
+		other, _ := errors.AsType[*ElsewhereError](w.jobs[n].Err)
+		if other == nil || other.Holder == nil {
+			continue // this process has just lost the run, and looks who has it
 		}
+		process := fmt.Sprint(other.Holder.Host, other.Holder.PID)
+		if !w.named[process] {
+			w.named[process] = true
+			who = append(who, other.Holder.String())
+		}
+	}
+	if who != nil {
+		Logf(w.stderr, "rollcall: waits for %s of other processes: %s\n", Count(len(jobs), "run"), strings.Join(who, "; "))
 	}
 }
 
-// later puts a job off that did not come to its end, and reports whether it did so.
-func (q *queue) later(ctx context.Context, j *Job, err error) bool {
-	if err == nil || ctx.Err() != nil {
-		return false
-	}
-	if isElsewhere(err) {
-		if q.keep.NoWait {
-			return false
+// ended notes what became of a job: it is done, or it comes again.
+func (w *poolRun) ended(ctx context.Context, n int, err error, now time.Time) {
+	j := w.jobs[n]
+	j.Err = err
+	switch {
+	case isElsewhere(err):
+		w.queue.Found(n, now)
+	case err == nil || ctx.Err() != nil || w.queue.Failures(n) >= w.keep.Retries || isFinal(err):
+		w.queue.Done(n, now)
+	default:
+		what := settings.OneLine(err)
+		if !strings.Contains(what, j.Run) {
+			what = j.Run + ": " + what
 		}
-		q.lock.Lock()
-		j.state, j.again = jobElsewhere, time.Now().Add(turn)
-		q.lock.Unlock()
-		q.wake()
-		return true
+		Logf(w.stderr, "rollcall: %s: tried again later\n", what)
+		w.queue.Failed(n, now)
 	}
-	if j.failed++; j.failed > q.keep.Retries || isFinal(err) {
-		return false
-	}
-	Logf(q.stderr, "rollcall: %s: %s: tried again later\n", j.Run, settings.OneLine(err))
-	q.again(j)
-	return true
-}
-
-// end notes what became of a job.
-func (q *queue) end(ctx context.Context, j *Job, err error) {
-	q.lock.Lock()
-	j.state, j.Err = jobDone, err
-	q.lock.Unlock()
-	q.finishReady(ctx)
-	q.wake()
+	w.finishReady(ctx)
 }
 
 // retire takes a worker away, whose session finds no memory beside the others', and returns how many are left; 0: the
 // worker is the last one, and stays.
-func (q *queue) retire() (left int) {
-	q.lock.Lock()
-	defer q.lock.Unlock()
-	if q.workers == 1 {
+func (w *poolRun) retire() (left int) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	if w.workers == 1 {
 		return 0
 	}
-	q.workers--
-	return q.workers
-}
-
-// again has a job wait for another session.
-func (q *queue) again(j *Job) {
-	q.lock.Lock()
-	j.state = jobWaits
-	q.lock.Unlock()
-	q.wake()
+	w.workers--
+	return w.workers
 }
 
 // finishReady finishes the cells that are ready.
-func (q *queue) finishReady(ctx context.Context) {
-	q.lock.Lock()
-	defer q.lock.Unlock()
-	for ; q.finished < len(q.cells) && q.err == nil; q.finished++ {
-		jobs := q.cells[q.finished]
+func (w *poolRun) finishReady(ctx context.Context) {
+	for ; w.finished < len(w.cells) && w.err == nil; w.finished++ {
+		jobs := w.cells[w.finished]
 		begun := false
-		for _, j := range jobs {
-			begun = begun || j.state != jobWaits
-			if j.state == jobRuns || j.state != jobDone && ctx.Err() == nil {
+		for k := range jobs {
+			n := w.before + k
+			begun = begun || w.queue.Begun(n)
+			if w.queue.Running(n) || !w.queue.IsDone(n) && ctx.Err() == nil {
 				return
 			}
-		}
-		if !begun {
-			q.leftOut = true
-			continue
-		}
-		for _, j := range jobs {
-			if j.state != jobDone {
-				j.Err = ctx.Err()
+			if !w.queue.IsDone(n) {
+				w.jobs[n].Err = ctx.Err()
 			}
 		}
-		if q.err = q.finish(q.finished); q.err != nil {
-			q.cancel()
+		w.before += len(jobs)
+		if !begun {
+			w.leftOut = true
+		} else if w.err = w.finish(w.finished); w.err != nil {
+			w.cancel()
 		}
 	}
 }

@@ -29,16 +29,17 @@ type seedRun struct {
 	pool      *Pool
 	progress  progress.Run
 
-	run       results.Run
-	kept      bool // it was there already
-	elsewhere bool // another process made it, or began to, while this command ran
+	was  found // as the command began
+	run  results.Run
+	kept bool // it was there already
 }
 
 // Seeds runs the seeds of the cells, or finds their runs in OUT, and calls finished for one cell after the other, with
-// the runs that are there and why others are not, see [failures]. Seeds that diverged are among the runs.
+// the runs that are there and why others are not, see [failures]. Seeds that diverged are among the runs. It returns how
+// many runs other processes make, which were not waited for.
 func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []uint32, decisions bool,
 	finished func(cell int, runs papers.Runs, failed error) error,
-) error {
+) (elsewhere int, err error) {
 	runs, jobs := make([][]*seedRun, len(tasks)), make([][]*Job, len(tasks))
 	for i, t := range tasks {
 		for _, seed := range seeds {
@@ -48,16 +49,22 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 				decisions:  decisions, own: t.Own,
 				pool: p, progress: p.progress.Run(fmt.Sprintf("%s seed %d", t.Label, seed), Work(t.Label, &t.Settings)),
 			}
+			if p.Keep.Again {
+				r.was = r.found()
+			}
 			runs[i], jobs[i] = append(runs[i], r), append(jobs[i], &Job{Run: dir, Do: r.do})
 		}
 	}
-	return p.Run(ctx, jobs, func(i int) error {
+	err = p.Run(ctx, jobs, func(i int) error {
 		var done []results.Run
 		kept := 0
 		for _, r := range runs[i] {
 			r.progress.Stop() // of those after one that failed as well
 		}
 		for k, r := range runs[i] {
+			if err := jobs[i][k].Err; isElsewhere(err) {
+				elsewhere++
+			}
 			if jobs[i][k].Err != nil {
 				continue
 			}
@@ -67,7 +74,7 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 				kept++
 			}
 		}
-		failed := failures(seeds, jobs[i])
+		failed := failures(runs[i], jobs[i])
 		if kept > 0 {
 			Logf(p.Stderr, "%s: %s kept\n", tasks[i].Label, Count(kept, "finished run"))
 		}
@@ -77,13 +84,31 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 		}
 		return finished(i, all, errors.Join(failed, err))
 	})
+	return elsewhere, err
 }
 
-// failures returns why seeds have no run: those with one reason together. Nobody has failed where another process makes
-// the run: the error is then an *[ElsewhereError], if there is no other.
-func failures(seeds []uint32, jobs []*Job) error {
-	var reasons []string
-	of, first := map[string][]string{}, map[string]error{}
+// seedsError is why some seeds of a cell have no run.
+type seedsError struct {
+	seeds []string
+	text  string
+	error // of the first of them
+}
+
+func (e *seedsError) Error() string {
+	word := "seed "
+	if len(e.seeds) > 1 {
+		word = "seeds "
+	}
+	return word + strings.Join(e.seeds, ", ") + ": " + e.text
+}
+
+func (e *seedsError) Unwrap() error { return e.error }
+
+// failures returns why seeds have no run: those with one reason together, whose folders stand as seed-*. Nobody has
+// failed where another process makes the run: the error is then an *[ElsewhereError], if there is no other.
+func failures(runs []*seedRun, jobs []*Job) error {
+	var all []error
+	of := map[string]*seedsError{} // by reason
 	var elsewhere error
 	for k, j := range jobs {
 		switch {
@@ -91,23 +116,18 @@ func failures(seeds []uint32, jobs []*Job) error {
 		case isElsewhere(j.Err):
 			elsewhere = j.Err
 		default:
-			reason := j.Err.Error()
-			if of[reason] == nil {
-				reasons, first[reason] = append(reasons, reason), j.Err
+			seed := fmt.Sprint(runs[k].Seed)
+			reason := strings.ReplaceAll(j.Err.Error(), runs[k].Dir, filepath.Join(filepath.Dir(runs[k].Dir), "seed-*"))
+			if e := of[reason]; e != nil {
+				e.seeds, e.text = append(e.seeds, seed), reason
+				continue
 			}
-			of[reason] = append(of[reason], fmt.Sprint(seeds[k]))
+			of[reason] = &seedsError{[]string{seed}, j.Err.Error(), j.Err}
+			all = append(all, of[reason])
 		}
 	}
-	if reasons == nil {
+	if all == nil {
 		return elsewhere
-	}
-	var all []error
-	for _, reason := range reasons {
-		word := "seed "
-		if len(of[reason]) > 1 {
-			word = "seeds "
-		}
-		all = append(all, fmt.Errorf("%s%s: %w", word, strings.Join(of[reason], ", "), first[reason]))
 	}
 	return errors.Join(all...)
 }
@@ -132,41 +152,56 @@ func together(runs []results.Run, decisions, mixed bool) (all papers.Runs, err e
 
 // do finds the run or makes it, and reads it.
 func (r *seedRun) do(ctx context.Context, l *Session) (err error) {
-	release, err := r.Claim(&r.pool.watch)
-	if err != nil {
-		r.elsewhere = r.elsewhere || isElsewhere(err)
-		return err
+	release, unclaimed := r.take(&r.pool.Watch)
+	if isElsewhere(unclaimed) {
+		return unclaimed
 	}
-	defer func() { err = errors.Join(err, release()) }()
-	keep := r.pool.Keep
-	if _, made := r.pool.made.Load(r.Dir); made || r.elsewhere {
-		keep.Again = false // it was made anew already
+	if unclaimed == nil {
+		defer func() { err = errors.Join(err, release()) }()
 	}
-	kept, err := r.earlier(ctx, l, keep)
+	kept, err := r.find(ctx, l)
 	if err != nil {
 		return err
 	}
-	if r.kept = kept != nil; r.kept {
-		if kept.Dir != r.Dir && r.own {
-			if kept, err = results.Adopt(kept, r.Dir, r.Table); err != nil {
-				return err
-			}
+	copied := kept != nil && kept.Dir != r.Dir && r.own
+	if unclaimed != nil && (kept == nil || copied) {
+		return unclaimed
+	}
+	if r.kept = kept != nil; !r.kept {
+		return r.make(ctx, l)
+	}
+	if copied {
+		if kept, err = results.Adopt(kept, r.Dir, r.Table); err != nil {
+			return err
 		}
-		r.run = *kept
-		r.progress.Stop()
-		l.KeptEvents(kept)
-		return r.Tidy(l)
 	}
-	r.Anew = keep.Again
-	_, err = r.Do(ctx, l, r.progress)
+	r.run = *kept
+	r.progress.Stop()
+	l.KeptEvents(kept)
+	if unclaimed != nil {
+		return nil
+	}
+	return r.Tidy(l)
+}
+
+// find returns the finished run that is to be kept; nil: there is none.
+func (r *seedRun) find(ctx context.Context, l *Session) (*results.Run, error) {
+	if r.pool.Keep.Again {
+		return r.keptSince(ctx, l, r.was, r.pool.Keep)
+	}
+	return r.earlier(ctx, l, r.pool.Keep)
+}
+
+// make makes the run.
+func (r *seedRun) make(ctx context.Context, l *Session) error {
+	r.Anew = r.pool.Keep.Again && r.was.any
+	_, err := r.Do(ctx, l, r.progress)
 	if isLost(err) {
-		r.elsewhere = true
 		Logf(l.Stderr, "rollcall: %s\n", settings.OneLine(err))
 	}
 	if err != nil && !IsDiverged(err) {
 		return err
 	}
-	r.pool.made.Store(r.Dir, true)
 	run, bad := results.ReadRunFolder(r.Dir)
 	r.run = run
 	return errors.Join(bad...)

@@ -70,7 +70,8 @@ type Summary struct {
 	Rows   []results.SummaryRow
 	Failed int // cells
 
-	Elsewhere int // cells of which other processes make runs that were not waited for
+	Elsewhere int // runs that other processes make and that were not waited for
+	Lacking   int // cells that have failed in nothing, and lack such runs
 	Diverged  int // cells, in some seed; each of these has been said
 
 	Stopped error // why the table was interrupted; nil: it was not
@@ -88,7 +89,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		rows       = make([][]results.SummaryRow, len(cells))
 		folder     = p.summary(t, cells)
 	)
-	err := p.Seeds(ctx, t.ID, tasks, t.Seeds, false, func(n int, runs papers.Runs, failed error) error {
+	elsewhere, err := p.Seeds(ctx, t.ID, tasks, t.Seeds, false, func(n int, runs papers.Runs, failed error) error {
 		c := cells[order[n]]
 		column := columnLabel(c)
 		of, err := summarise(t, c, runs, references[column], failed)
@@ -108,7 +109,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 			return nil
 		}
 		if elsewhere && err == nil {
-			done.Elsewhere++
+			done.Lacking++
 		} else if failed != nil {
 			done.Failed++
 			Logf(p.Stderr, "rollcall: %s\n", settings.OneLine(failed))
@@ -120,6 +121,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		}
 		return nil
 	})
+	done.Elsewhere = elsewhere
 	if errors.Is(err, context.Canceled) {
 		done.Stopped, err = err, nil
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -131,13 +133,24 @@ func (f folder) readClaims(now *sight, boot string) (gone bool, err error) {
 	return gone, nil
 }
 
-// wrap says of which folder an error is. The hidden names that claims have in it are of no use to who reads it.
+// wrap says of which folder an error is, once. The hidden names in it are of no use to who reads it.
 func wrap(dir string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if p, ok := errors.AsType[*fs.PathError](err); ok && strings.Contains(p.Path, claimPrefix) {
-		err = fmt.Errorf("%s: %w", p.Op, p.Err)
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		switch name := filepath.Base(p.Path); {
+		case p.Path == dir:
+			err = p.Err
+		case strings.HasPrefix(name, claimPrefix) || strings.HasPrefix(name, epochPrefix):
+			err = fmt.Errorf("%s: %w", p.Op, p.Err)
+		}
+	} else if l, ok := errors.AsType[*os.LinkError](err); ok {
+		what := l.Op
+		if name := filepath.Base(l.New); !strings.HasPrefix(name, claimPrefix) {
+			what = name // which is published
+		}
+		err = fmt.Errorf("%s: %w", what, l.Err)
 	}
 	return fmt.Errorf("claim: %s: %w", dir, err)
 }

@@ -1,0 +1,122 @@
+package queue
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+const turn = 10 * time.Second
+
+// begin begins a job, which has to be the one that is wanted; -1: none.
+func begin(t *testing.T, q *Queue, now time.Time, want int) (again time.Time) {
+	t.Helper()
+	n, again := q.Begin(now)
+	if n != want {
+		t.Fatalf("after %s: job %d, want %d: %+v", now.Sub(time.Time{}), n, want, q.jobs)
+	}
+	return again
+}
+
+// Jobs come in order; what failed comes after all others, what failed less often first.
+func TestOrder(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		runs string // of the jobs, a letter each
+		fail string // jobs, as often as they fail
+		want string // the jobs, one at a time
+	}{
+		{"nothing fails", "abcd", "", "0123"},
+		{"one fails", "abcd", "1", "01231"},
+		{"some fail, one of them twice", "abcd", "0023", "0123023" + "0"},
+		{"the first fails three times, the last once", "abc", "0002", "012" + "02" + "0" + "0"},
+		{"jobs of one run", "aab", "0", "0120"},
+	} {
+		q := New(turn, strings.Split(c.runs, ""))
+		now, got, left := time.Time{}, "", c.fail
+		for {
+			now = now.Add(time.Second)
+			n, again := q.Begin(now)
+			if n < 0 {
+				if !again.IsZero() || !q.Over() {
+					t.Errorf("%s: again at %s, over %t, want never, and true", c.name, again, q.Over())
+				}
+				break
+			}
+			name := fmt.Sprint(n)
+			got += name
+			if strings.Contains(left, name) {
+				left = strings.Replace(left, name, "", 1)
+				q.Failed(n, now)
+			} else {
+				q.Done(n, now)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// Two jobs of one run are not done at the same time, and none is begun twice.
+func TestAtTheSameTime(t *testing.T) {
+	q, now := New(turn, []string{"a", "a", "b"}), time.Time{}
+	begin(t, q, now, 0)
+	begin(t, q, now, 2)
+	if again := begin(t, q, now, -1); !again.IsZero() || q.Over() {
+		t.Errorf("again at %s, over %t, want that only the end of a job changes anything", again, q.Over())
+	}
+	q.Return(2)
+	begin(t, q, now, 2)
+	q.Done(0, now)
+	begin(t, q, now, 1)
+	q.Done(1, now)
+	q.Done(2, now)
+	if begin(t, q, now, -1); !q.Over() {
+		t.Error("it is not over, want that it is")
+	}
+}
+
+// What other processes do is looked at after a turn, before new jobs are begun; and at once, one time, when nothing
+// else is left.
+func TestElsewhere(t *testing.T) {
+	q := New(turn, []string{"a", "b", "c", "d"})
+	at := func(sec int) time.Time { return time.Time{}.Add(time.Duration(sec) * time.Second) }
+	begin(t, q, at(1), 0)
+	q.Found(0, at(1))
+	begin(t, q, at(1), 1)
+	q.Found(1, at(2))
+	begin(t, q, at(3), 2)
+	if got, want := begin(t, q, at(4), 3), (time.Time{}); got != want {
+		t.Errorf("with a job: again at %s, want %s", got, want)
+	}
+	if got, want := begin(t, q, at(5), -1), at(11); got != want || q.Elsewhere() != nil {
+		t.Errorf("while others run: again at %s, elsewhere alone %v, want %s, none", got, q.Elsewhere(), want)
+	}
+	begin(t, q, at(11), 0) // after a turn
+	q.Found(0, at(11))
+	q.Failed(2, at(12))
+	begin(t, q, at(12), 1) // before the job that failed
+	q.Found(1, at(13))
+	begin(t, q, at(13), 2)
+	q.Done(2, at(14))
+	q.Done(3, at(14))
+	begin(t, q, at(14), 0) // nothing else is left
+	q.Found(0, at(14))
+	begin(t, q, at(14), 1)
+	q.Found(1, at(15))
+	again := begin(t, q, at(15), -1)
+	if got := fmt.Sprint(q.Elsewhere()); got != "[0 1]" || !again.Equal(at(24)) || q.Over() {
+		t.Errorf("elsewhere alone: %s, again at %s, over %t, want [0 1], %s, false", got, again, q.Over(), at(24))
+	}
+	begin(t, q, at(24), 0)
+	q.Done(0, at(24)) // which was only looked at
+	if again := begin(t, q, at(24), -1); !again.Equal(at(25)) {
+		t.Errorf("again at %s, want %s", again, at(25))
+	}
+	q.Done(1, at(24)) // given up
+	if begin(t, q, at(24), -1); !q.Over() || q.Elsewhere() != nil {
+		t.Errorf("over %t, elsewhere %v, want true, none", q.Over(), q.Elsewhere())
+	}
+}
