@@ -263,7 +263,7 @@ func TestElapsedCountsNoPause(t *testing.T) {
 func TestResumeLost(t *testing.T) {
 	x, l, _ := resumable(t)
 	interruptedAfter(t, x, l, 2)
-	release, err := x.Claim(&claim.Watch{})
+	release, err := x.take(&claim.Watch{})
 	if err != nil {
 		t.Fatal(err)
 	}
