@@ -34,8 +34,8 @@ func quickFolder(t *testing.T) string {
 const (
 	leafRun   = "--data leaf --clients 6 --rounds 200 --local-steps 1 --batch 8 --eval-every 3"
 	binaryRun = "--data binary --clients 6 --rounds 200 --local-steps 1 --batch 8 --eval-every 3"
-	lenetRun  = "--data synthetic --net lenet5 --train-size 100 --test-size 20 --clients 4 --rounds 100 --lr 0.01 --local-steps 1 --batch 2 --eval-every 10"
-	resnetRun = "--data synthetic --net resnet20 --train-size 60 --test-size 10 --clients 4 --rounds 20 --lr 0.01 --local-steps 1 --batch 2 --eval-every 5"
+	lenetRun  = "--data synthetic --net lenet5 --train-size 100 --test-size 20 --clients 4 --rounds 100 --lr 0.001 --local-steps 1 --batch 2 --eval-every 10"
+	resnetRun = "--data synthetic --net resnet20 --train-size 60 --test-size 10 --clients 4 --rounds 20 --lr 0.001 --local-steps 1 --batch 2 --eval-every 5"
 )
 
 // killedLines returns the commands that are killed, TRACE and OUT in them to be replaced.

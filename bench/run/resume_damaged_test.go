@@ -1,0 +1,261 @@
+//go:build unix
+
+package run
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"rollcall/bench/run/checkpoint"
+	"rollcall/results"
+	"rollcall/results/safetensors"
+)
+
+// damaged is what has become of a checkpoint, and a part of what is said of it.
+type damaged struct {
+	do   func(t *testing.T, path string)
+	said string
+}
+
+// replaced has something else in the place of a checkpoint.
+func replaced(by func(path string) error) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		t.Helper()
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := by(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// edited has other bytes in a checkpoint.
+func edited(change func(text []byte) []byte) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		t.Helper()
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, change(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// forged is a checkpoint with other content and a checksum that is right.
+func forged(change func(about map[string]any, tensors []safetensors.Tensor) []safetensors.Tensor) func(*testing.T, string) {
+	return edited(func(text []byte) []byte {
+		file, err := safetensors.New(bytes.NewReader(text), int64(len(text)))
+		if err != nil {
+			panic(err)
+		}
+		var about map[string]any
+		if err := json.Unmarshal([]byte(file.Metadata["rollcall"]), &about); err != nil {
+			panic(err)
+		}
+		var tensors []safetensors.Tensor
+		end := len(text)
+		for _, info := range slices.Backward(file.Tensors) {
+			end -= int(info.Bytes)
+			tensors = append(tensors, ofBytes(info.Name, info.DType, info.Shape, text[end:][:info.Bytes]))
+		}
+		slices.Reverse(tensors)
+		n := len(tensors) - 1
+		tensors = append(change(about, tensors[:n]), tensors[n])
+		metadata, err := json.Marshal(about)
+		if err != nil {
+			panic(err)
+		}
+		var out bytes.Buffer
+		if err := safetensors.Write(&out, map[string]string{"rollcall": string(metadata)}, tensors); err != nil {
+			panic(err)
+		}
+		whole := out.Bytes()[:out.Len()-sha256.Size]
+		sum := sha256.Sum256(whole)
+		return append(whole, sum[:]...)
+	})
+}
+
+func ofBytes(name string, d safetensors.DType, shape []int, text []byte) safetensors.Tensor {
+	return safetensors.Tensor{Name: name, DType: d, Shape: shape, Write: func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}}
+}
+
+// about is a forgery of one value.
+func about(key string, value any) func(*testing.T, string) {
+	return forged(func(about map[string]any, tensors []safetensors.Tensor) []safetensors.Tensor {
+		about[key] = value
+		return tensors
+	})
+}
+
+// tensor is a forgery of one tensor; nil: it is gone.
+func tensor(name string, by func(old safetensors.Tensor) *safetensors.Tensor) func(*testing.T, string) {
+	return forged(func(_ map[string]any, tensors []safetensors.Tensor) []safetensors.Tensor {
+		i := slices.IndexFunc(tensors, func(x safetensors.Tensor) bool { return strings.HasPrefix(x.Name, name) })
+		if with := by(tensors[i]); with != nil {
+			tensors[i] = *with
+			return tensors
+		}
+		return slices.Delete(tensors, i, i+1)
+	})
+}
+
+var damages = map[string]damaged{
+	"cut":       {edited(func(text []byte) []byte { return text[:len(text)/3] }), "want"},
+	"last byte": {edited(func(text []byte) []byte { return text[:len(text)-1] }), "want"},
+	"a bit": {edited(func(text []byte) []byte {
+		text[2*len(text)/3] ^= 4
+		return text
+	}), "its checksum is another one"},
+	"emptied":   {edited(func([]byte) []byte { return nil }), "0 bytes"},
+	"a folder":  {replaced(func(path string) error { return os.Mkdir(path, 0o777) }), "want a file"},
+	"a pipe":    {replaced(func(path string) error { return syscall.Mkfifo(path, 0o666) }), "want a file"},
+	"/dev/zero": {replaced(func(path string) error { return os.Symlink("/dev/zero", path) }), "want a file"},
+	"no target": {replaced(func(path string) error { return os.Symlink("nowhere", path) }), "no such file"},
+
+	"another seed":      {about("seed", 4), "seed 4, want 3"},
+	"other settings":    {about("settings_hash", "0123456789"), "settings 0123456789, want"},
+	"other numbers":     {about("numerics", "cuda-sm90-tf32"), "numerics cuda-sm90-tf32, want cpu"},
+	"another revision":  {about("revisions", results.Revisions{Method: 77}), "revisions of method, process, data, net and engine 77.0.0.0.0, want"},
+	"other data":        {about("data_checksum", "sha256:0"), "data checksum sha256:0, want"},
+	"another net":       {about("params", 9), "number of parameters 9, want"},
+	"other rounds":      {about("rounds", 7), "number of rounds 7, want 6"},
+	"another round":     {about("round", 5), "of round 5, want 4 as its name says"},
+	"round -1":          {about("round", -1), "round -1 of 6"},
+	"a newer schema":    {about("schema", 2), "schema 2, want 1"},
+	"more than is read": {about("more", 2), "unknown field"},
+	"elapsed no number": {about("elapsed_s", "x"), "elapsed_s"},
+
+	"no curve": {tensor("curve.csv", func(safetensors.Tensor) *safetensors.Tensor { return nil }), "curve.csv"},
+	"half a curve": {tensor("curve.csv", func(safetensors.Tensor) *safetensors.Tensor {
+		x := safetensors.Bytes("curve.csv", []byte("round\n1\n"))
+		return &x
+	}), "curve.csv"},
+	"no decisions": {tensor("decisions", func(safetensors.Tensor) *safetensors.Tensor { return nil }), "decisions"},
+	"fewer decisions": {tensor("decisions", func(safetensors.Tensor) *safetensors.Tensor {
+		x := safetensors.Float64s("decisions", []int{1, 8}, make([]float64, 8))
+		return &x
+	}), "1 decisions, want those of 4 clients in 4 rounds"},
+	"no state": {tensor("state/", func(safetensors.Tensor) *safetensors.Tensor { return nil }), "state/"},
+	"state of another shape": {tensor("state/", func(old safetensors.Tensor) *safetensors.Tensor {
+		x := safetensors.Float32s(old.Name, []int{1, 2}, make([]float32, 2))
+		return &x
+	}), "state/"},
+}
+
+// damagedRun leaves a run with checkpoints of rounds 2 and 4, and returns what comes of it undisturbed.
+func damagedRun(t *testing.T) (x *Experiment, l *Session, log *sharedLog, want map[string]string) {
+	t.Helper()
+	whole, l, _ := resumable(t, "method=ca-fed", "fstar=min")
+	whole.Clients = true
+	want = completed(t, whole, l)
+	x, l, log = resumable(t, "method=ca-fed", "fstar=min")
+	x.Clients = true
+	for _, round := range []int{2, 4} {
+		interruptedAfter(t, x, l, round)
+	}
+	return x, l, log, want
+}
+
+// A checkpoint that is damaged, or of another run, is named with the reason, and the run goes on from the one before it;
+// from its first round where that one is of no use either. It comes to the same bytes, and leaves nothing of the rest.
+func TestResumeDamaged(t *testing.T) {
+	x, l, log, want := damagedRun(t)
+	kept := filepath.Join(t.TempDir(), "kept")
+	if err := os.CopyFS(kept, os.DirFS(x.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	said := func() (lines string, from int) {
+		from = -1
+		text := log.String()[read:]
+		read += len(text)
+		for line := range strings.Lines(text) {
+			if strings.Contains(line, ": not gone on from\n") {
+				lines += line
+			}
+			if at := strings.Index(line, ": goes on from round "); at >= 0 {
+				_, _ = fmt.Sscanf(line[at:], ": goes on from round %d", &from)
+			}
+		}
+		return lines, from
+	}
+	said()
+	for name, d := range damages {
+		for _, both := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, both %t", name, both), func(t *testing.T) {
+				if err := os.RemoveAll(x.Dir); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.CopyFS(x.Dir, os.DirFS(kept)); err != nil {
+					t.Fatal(err)
+				}
+				newest := filepath.Join(x.Dir, checkpoint.Name(4))
+				d.do(t, newest)
+				wantFrom := 2
+				if both {
+					d.do(t, filepath.Join(x.Dir, checkpoint.Name(2)))
+					wantFrom = -1
+				}
+				got := completed(t, x, l)
+				lines, from := said()
+				if from != wantFrom || !strings.Contains(lines, newest) || !strings.Contains(lines, d.said) {
+					t.Errorf("went on from %d and said %q, want %d, %s and %q", from, lines, wantFrom, newest, d.said)
+				}
+				if n := strings.Count(lines, "\n"); n != 1 && !both || n != 2 && both {
+					t.Errorf("%d lines, want one for each file:\n%s", n, lines)
+				}
+				sameOutcome(t, name, got, want)
+			})
+		}
+	}
+}
+
+// Checkpoints of later rounds that were of no use do not push out those that are written now.
+func TestResumeSupersedes(t *testing.T) {
+	x, l, _, want := damagedRun(t)
+	for _, round := range []int{2, 4} {
+		damages["a bit"].do(t, filepath.Join(x.Dir, checkpoint.Name(round)))
+	}
+	interruptedAfter(t, x, l, 1)
+	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || !slices.Equal(rounds, []int{1}) {
+		t.Errorf("checkpoints of %v, %v, want round 1 alone", rounds, err)
+	}
+	sameOutcome(t, "superseded", completed(t, x, l), want)
+}
+
+// Weights that are no numbers and have a right checksum come to a run that diverged, not to a complete one.
+func TestResumeNoNumbers(t *testing.T) {
+	x, l, _ := resumable(t, "method=fedavg-active")
+	interruptedAfter(t, x, l, 3)
+	forged(func(_ map[string]any, tensors []safetensors.Tensor) []safetensors.Tensor {
+		for i, old := range tensors {
+			if old.DType != safetensors.F32 {
+				continue
+			}
+			n := 1
+			for _, size := range old.Shape {
+				n *= size
+			}
+			tensors[i] = ofBytes(old.Name, old.DType, old.Shape, bytes.Repeat([]byte{0, 0, 0xc0, 0x7f}, n))
+		}
+		return tensors
+	})(t, filepath.Join(x.Dir, checkpoint.Name(3)))
+	if _, err := x.Do(t.Context(), l, silent()); !IsDiverged(err) {
+		t.Errorf("%v, want it diverged", err)
+	}
+}
