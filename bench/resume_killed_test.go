@@ -89,9 +89,7 @@ func TestKilledRunsGoOn(t *testing.T) {
 			line: strings.ReplaceAll(line, "TRACE", trace) + " --device cpu --threads 1 --checkpoint-every 1ms --out ",
 		}
 		out := filepath.Join(top, fmt.Sprint(i))
-		began := time.Now()
-		k.end(k.begin(out))
-		k.took = time.Since(began)
+		k.undisturbed(out)
 		want := k.tree(out)
 		for trial := range trials {
 			out := filepath.Join(top, fmt.Sprint(i, "-", trial))
@@ -115,8 +113,11 @@ type killing struct {
 	t    *testing.T
 	draw *rand.Rand
 	name string
-	line string        // but for the output folder
-	took time.Duration // undisturbed
+	line string // but for the output folder
+
+	// Undisturbed:
+	took   time.Duration
+	status int // of a run that diverges 1
 
 	kills, resumed int // so far
 }
@@ -130,10 +131,25 @@ func (k *killing) begin(out string) *exec.Cmd {
 	return cmd
 }
 
-// end waits for a process that has to succeed.
+// undisturbed runs the command once.
+func (k *killing) undisturbed(out string) {
+	k.t.Helper()
+	began := time.Now()
+	cmd := k.begin(out)
+	_ = cmd.Wait() // the status is looked at
+	k.took, k.status = time.Since(began), cmd.ProcessState.ExitCode()
+	if diverged := strings.Contains(fmt.Sprint(cmd.Stderr), "want a finite number"); k.status != statusOK && !diverged {
+		k.t.Fatalf("%s: status %d, want 0\n%s", k.name, k.status, cmd.Stderr)
+	}
+}
+
+// end waits for a process that has to end as the undisturbed one.
 func (k *killing) end(cmd *exec.Cmd) {
 	k.t.Helper()
-	mustEnd(k.t, cmd, nil)
+	_ = cmd.Wait() // the status is looked at
+	if status := cmd.ProcessState.ExitCode(); status != k.status {
+		k.t.Fatalf("%s: status %d, want %d\n%s", k.name, status, k.status, cmd.Stderr)
+	}
 	k.count(cmd)
 }
 
@@ -145,7 +161,8 @@ func (k *killing) count(cmd *exec.Cmd) {
 func (k *killing) kill(cmd *exec.Cmd) {
 	time.Sleep(time.Duration(k.draw.Float64() * float64(k.took)))
 	_ = cmd.Process.Kill() // it may be over
-	if cmd.Wait() != nil {
+	_ = cmd.Wait()
+	if cmd.ProcessState.ExitCode() < 0 {
 		k.kills++
 	}
 	k.count(cmd)

@@ -7,7 +7,7 @@ import (
 )
 
 // longRound is how long the last round may have taken for the one in progress to be finished when a run is to end.
-const longRound = 10 * time.Second
+var longRound = 10 * time.Second
 
 // ended is when a run that is to end has to have written what it leaves, before its grace is over.
 const ended = time.Second

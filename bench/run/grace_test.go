@@ -1,0 +1,170 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"rollcall/bench/run/checkpoint"
+	"rollcall/nets"
+)
+
+// slow is an engine that takes its time over one kind of work, and says when it begins.
+type slow struct {
+	nets.Engine
+	train, evaluate, store time.Duration
+	began                  chan string // kinds of work
+}
+
+func (e *slow) wait(ctx context.Context, what string, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	select {
+	case e.began <- what:
+	default:
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (e *slow) Train(ctx context.Context, work nets.LocalWork) ([]float32, error) {
+	if err := e.wait(ctx, "train", e.train); err != nil {
+		return nil, err
+	}
+	return e.Engine.Train(ctx, work)
+}
+
+func (e *slow) Evaluate(ctx context.Context, jobs []nets.EvalJob) ([]nets.EvalResult, error) {
+	if err := e.wait(ctx, "evaluate", e.evaluate); err != nil {
+		return nil, err
+	}
+	return e.Engine.Evaluate(ctx, jobs)
+}
+
+func (e *slow) Store(r nets.Row, w []float32) error {
+	if err := e.wait(context.Background(), "store", e.store); err != nil { // as a device does, which cannot be hurried
+		return err
+	}
+	return e.Engine.Store(r, w)
+}
+
+// askedToEnd runs a tiny run on a slow engine, asks it to end when the engine has begun some work for the n-th time, and
+// returns the rounds of its checkpoints and how long it took to end.
+func askedToEnd(t *testing.T, e *slow, grace time.Duration, what string, n int) (rounds []int, took time.Duration) {
+	t.Helper()
+	x, l, log := resumable(t, "method=mifa", "p=1", "eval-every=100")
+	l.Machine.Grace = grace
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if err := l.Open(ctx, &x.Settings, x.Seed); err != nil {
+		t.Fatal(err)
+	}
+	e.Engine, e.began = l.Engine, make(chan string, 100)
+	l.Engine = e
+	defer func() { l.Engine = e.Engine }()
+	var asked time.Time
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for k := 0; k < n; {
+			if <-e.began == what {
+				k++
+			}
+		}
+		asked = time.Now()
+		cancel()
+	}()
+	_, err := x.onOpen(ctx, l, silent())
+	took = time.Since(asked)
+	<-done
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v, want it cancelled\n%s", err, log)
+	}
+	rounds, err = checkpoint.Rounds(x.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(x.Dir)
+	if err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") }) {
+		t.Errorf("%v, %v, want nothing hidden", entries, err)
+	}
+	if _, err := os.Stat(filepath.Join(x.Dir, "run.json")); err != nil {
+		t.Error(err)
+	}
+	return rounds, took
+}
+
+// A round that is likely to be short is finished, and a checkpoint written after it; one that is not, or of which nothing
+// is known yet, and an evaluation are dropped at once.
+func TestGrace(t *testing.T) {
+	const round = 300 * time.Millisecond
+	t.Run("short rounds", func(t *testing.T) {
+		if rounds, _ := askedToEnd(t, &slow{train: round}, time.Minute, "train", 3); !slices.Equal(rounds, []int{3}) {
+			t.Errorf("checkpoints of %v, want one of round 3, which was in progress", rounds)
+		}
+	})
+	t.Run("the first round", func(t *testing.T) {
+		rounds, took := askedToEnd(t, &slow{train: time.Hour}, time.Hour, "train", 1)
+		if len(rounds) > 0 || took > time.Minute {
+			t.Errorf("checkpoints of %v after %v, want none at once", rounds, took)
+		}
+	})
+	t.Run("a short grace", func(t *testing.T) { // of which the round gets what writing does not take
+		if rounds, _ := askedToEnd(t, &slow{train: 2 * time.Second}, ended+100*time.Millisecond, "train", 2); len(rounds) > 0 {
+			t.Errorf("checkpoints of %v, want none, since the round was dropped", rounds)
+		}
+	})
+	t.Run("an evaluation", func(t *testing.T) {
+		rounds, took := askedToEnd(t, &slow{evaluate: time.Hour}, time.Hour, "evaluate", 1)
+		if len(rounds) > 0 || took > time.Minute {
+			t.Errorf("checkpoints of %v after %v, want none at once", rounds, took)
+		}
+	})
+	t.Run("long rounds", func(t *testing.T) {
+		before := longRound
+		defer func() { longRound = before }()
+		longRound = round
+		rounds, took := askedToEnd(t, &slow{train: round + 100*time.Millisecond}, time.Hour, "train", 2)
+		if len(rounds) > 0 || took > time.Minute {
+			t.Errorf("checkpoints of %v after %v, want none: the second round is dropped", rounds, took)
+		}
+	})
+	t.Run("slow writing", func(t *testing.T) { // of 5 rows, for which there is a second
+		rounds, took := askedToEnd(t, &slow{train: time.Millisecond, store: 400 * time.Millisecond}, ended+ended/2, "train", 2)
+		if len(rounds) > 0 || took > time.Minute {
+			t.Errorf("checkpoints of %v after %v, want none: there was no time", rounds, took)
+		}
+	})
+}
+
+// A process knows of the runs in progress, and of the grace of the most patient of them.
+func TestWorking(t *testing.T) {
+	if grace, yes := Working(); yes {
+		t.Fatalf("%v, want no run in progress", grace)
+	}
+	_, first := beginRun(t.Context(), time.Second)
+	_, second := beginRun(t.Context(), time.Minute)
+	first()
+	if grace, yes := Working(); !yes || grace != time.Minute {
+		t.Errorf("%v, %t, want a run with a minute", grace, yes)
+	}
+	second()
+	if _, yes := Working(); yes {
+		t.Error("runs in progress, want none")
+	}
+	_, third := beginRun(t.Context(), time.Second)
+	defer third()
+	if grace, yes := Working(); !yes || grace != time.Second {
+		t.Errorf("%v, %t, want a run with a second", grace, yes)
+	}
+}
