@@ -217,6 +217,13 @@ func TestAtOnceSharedRuns(t *testing.T) {
 		if n := strings.Count(stderr.String(), "3 finished runs kept\n"); n != 3 {
 			t.Errorf("pack %d: %d cells kept, want the three that others made:\n%s", pack, n, stderr.String())
 		}
+		stderr.Reset()
+		if err := a.table(t.Context(), of, cells, run.Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: pack}, run.Keep{Again: true}); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(stderr.String(), ": round 0/4"); n != 9 {
+			t.Errorf("pack %d, anew: %d runs begun, want 3 methods × 3 seeds:\n%s", pack, n, stderr.String())
+		}
 		tree := timelessTree(t, out)
 		if want == nil {
 			want = tree

@@ -8,7 +8,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+
+	"rollcall/bench/run/claim"
 )
 
 // runInOrder runs cells of jobs in n sessions and returns what was begun and finished, in order. Jobs named in fail fail.
@@ -90,6 +93,132 @@ func TestPoolOrder(t *testing.T) {
 		}
 		if got := strings.Join(finished, " "); err != nil || got != "finished 0 finished 1 finished 2 finished 3" || len(log) != 4+9 {
 			t.Errorf("%d sessions: %q, %v, want nine jobs and the cells finished in order", n, log, err)
+		}
+	}
+}
+
+// Nobody is asked about a run of another process more than once a turn; it is waited for, or not, as is asked for. Who
+// is waited for is said once.
+func TestPoolElsewhere(t *testing.T) {
+	holder := func(pid int) error {
+		return &ElsewhereError{Holder: &claim.Holder{Host: "here", PID: pid}, Runs: 1}
+	}
+	for _, c := range []struct {
+		name    string
+		keep    Keep
+		answers map[string][]error // of the jobs, one after the other; then nil
+		order   string             // of what is begun
+		errors  int
+		said    string
+	}{
+		{
+			"it is waited for",
+			Keep{},
+			map[string][]error{"a": {holder(1), holder(1), holder(1)}, "b": {holder(1), holder(2)}},
+			"a b c a b a b a", 0, "rollcall: waits for 2 runs of other processes: process 1 on host here; process 2 on host here\n",
+		},
+		{
+			"it is not waited for",
+			Keep{NoWait: true},
+			map[string][]error{"a": {holder(1), holder(1)}, "b": {holder(1)}},
+			"a b c a b", 1, "",
+		},
+		{
+			"it fails when it is free",
+			Keep{Retries: 1},
+			map[string][]error{"a": {holder(1), errors.New("broken"), holder(1)}},
+			"a b c a a a", 0, "rollcall: a: broken: tried again later\nrollcall: waits for 1 run of other processes: process 1 on host here\n",
+		},
+		{
+			"it fails for good",
+			Keep{Retries: 5},
+			map[string][]error{"a": {&finalError{errors.New("broken")}}},
+			"a b c", 1, "",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			p := &Pool{Stderr: &log, Keep: c.keep, Sessions: []*Session{{}}}
+			var order []string
+			var jobs []*Job
+			for _, name := range []string{"a", "b", "c"} {
+				jobs = append(jobs, &Job{Run: name, Do: func(context.Context, *Session) error {
+					order = append(order, name)
+					if len(c.answers[name]) == 0 {
+						return nil
+					}
+					err := c.answers[name][0]
+					c.answers[name] = c.answers[name][1:]
+					return err
+				}})
+			}
+			if err := p.Run(t.Context(), [][]*Job{jobs}, func(int) error { return nil }); err != nil {
+				t.Error(err)
+			}
+			wrong := 0
+			for _, j := range jobs {
+				if j.Err != nil {
+					wrong++
+				}
+			}
+			if got := strings.Join(order, " "); got != c.order || wrong != c.errors || log.String() != c.said {
+				t.Errorf("begun %s, %d errors, said %q, want %s, %d, %q", got, wrong, &log, c.order, c.errors, c.said)
+			}
+		})
+	}
+}
+
+// When ctx ends, what is waited for is over at once, and its error says that it was interrupted.
+func TestPoolElsewhereInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p := &Pool{Stderr: &bytes.Buffer{}, Sessions: []*Session{{}, {}}}
+	asked := 0
+	job := &Job{Run: "a", Do: func(context.Context, *Session) error {
+		if asked++; asked == 2 {
+			cancel()
+		}
+		return &ElsewhereError{Runs: 1}
+	}}
+	finished := 0
+	err := p.Run(ctx, [][]*Job{{job}, {{Run: "a", Do: job.Do}}}, func(int) error {
+		finished++
+		return nil
+	})
+	if err != nil || finished == 0 || !errors.Is(job.Err, context.Canceled) || asked != 2 {
+		t.Errorf("%v, %d cells finished, %v after %d attempts, want them interrupted after 2", err, finished, job.Err, asked)
+	}
+}
+
+// Seeds that fail for one reason are named together, whatever folders the reason names.
+func TestFailures(t *testing.T) {
+	other := &ElsewhereError{Runs: 1}
+	full := func(seed int) error { return fmt.Errorf("out/cell/seed-%d/curve.csv: %w", seed, syscall.ENOSPC) }
+	for _, c := range []struct {
+		name string
+		errs []error // of seeds 3, 4, 5, 6
+		want string
+		is   error
+	}{
+		{"none", []error{nil, nil, nil, nil}, "<nil>", nil},
+		{"others make some", []error{nil, other, nil, other}, "made by another process", other},
+		{"one", []error{nil, full(4), other, nil}, "seed 4: out/cell/seed-4/curve.csv: no space left on device", syscall.ENOSPC},
+		{
+			"two reasons",
+			[]error{full(3), errors.New("broken"), full(5), full(6)},
+			"seeds 3, 5, 6: out/cell/seed-*/curve.csv: no space left on device\nseed 4: broken", syscall.ENOSPC,
+		},
+		{"interrupted", []error{nil, nil, context.Canceled, context.Canceled}, "seeds 5, 6: context canceled", context.Canceled},
+	} {
+		var runs []*seedRun
+		var jobs []*Job
+		for k, err := range c.errs {
+			runs = append(runs, &seedRun{Experiment: Experiment{Seed: uint32(3 + k), Dir: fmt.Sprintf("out/cell/seed-%d", 3+k)}})
+			jobs = append(jobs, &Job{Err: err})
+		}
+		if err := failures(runs, jobs); fmt.Sprint(err) != c.want || !errors.Is(err, c.is) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
 	}
 }

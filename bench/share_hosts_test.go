@@ -1,0 +1,117 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// container is a child in namespaces of its own, as process 1 of a host that has the name of all others. It is of another
+// boot if one is given. Who may not make namespaces skips the test.
+func container(t *testing.T, env, boot string, args ...string) *child {
+	t.Helper()
+	c := &child{Cmd: process(t, args...), ended: make(chan struct{}), more: make(chan struct{})}
+	c.Env = append(c.Env, env)
+	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUTS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
+	script := `hostname one-name && exec "$@"`
+	if boot != "" {
+		file := filepath.Join(t.TempDir(), "boot_id")
+		if err := os.WriteFile(file, []byte(boot+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		script = `mount --make-rprivate / && mount --bind ` + file + ` /proc/sys/kernel/random/boot_id && ` + script
+	}
+	if err := containerWorks(c.SysProcAttr, script); err != nil {
+		t.Skipf("no namespaces: %v", err)
+	}
+	c.Path = "/bin/sh"
+	c.Args = append([]string{"sh", "-c", script, "sh"}, c.Args...)
+	c.Stdout, c.Stderr = &c.stdout, nil
+	c.start(t)
+	return c
+}
+
+func containerWorks(how *syscall.SysProcAttr, script string) error {
+	cmd := exec.Command("/bin/sh", "-c", script, "sh", "true")
+	attr := *how
+	cmd.SysProcAttr = &attr
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		return errors.Join(err, errors.New(string(text)))
+	}
+	return nil
+}
+
+// Two containers with one host name, each with the program as process 1: neither the name, the number nor the times of
+// files say who lives. A process that is killed is free at once on its machine; on another one, after the expiry.
+func TestShareContainers(t *testing.T) {
+	for _, c := range []struct{ name, boot string }{
+		{"one machine", ""},
+		{"another machine", "11111111-2222-3333-4444-555555555555"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ofProcesses(t)
+			times := "" // the default: five minutes
+			if c.boot != "" {
+				times = quickly
+			}
+			alone, out := t.TempDir(), t.TempDir()
+			line := func(out string) []string { return longSweep(out, "3000", "--methods", "mifa") }
+			must(t, line(alone)...)
+			one := container(t, times, c.boot, line(out)...)
+			one.until(t, "round 100/")
+			one.stop(t) // or it would end before the other has begun
+			for _, hours := range []time.Duration{-1, 1} {
+				claims, err := filepath.Glob(filepath.Join(out, "sweep", "*", "*", ".claim-*"))
+				if err != nil || len(claims) == 0 {
+					t.Fatalf("%q, %v, want the files of a claim", claims, err)
+				}
+				for _, path := range claims {
+					at := time.Now().Add(hours * time.Hour)
+					if err := os.Chtimes(path, at, at); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			began := time.Now()
+			two := container(t, times, "", line(out)...)
+			two.until(t, "waits for 1 run of other processes: process 1 on host one-name")
+			if err := one.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			log := two.end(t, statusOK)
+			if took := time.Since(began); c.boot != "" && took < 3*time.Second {
+				t.Errorf("taken over and ended after %s, want 3 s at least", took)
+			}
+			if !strings.Contains(log, "goes on from round ") || len(begun(log)) > 0 {
+				t.Errorf("want that it goes on from a checkpoint:\n%s", log)
+			}
+			got := timelessTree(t, out)
+			if c.boot != "" { // whose temporary files go after a day
+				got = withoutTemps(got)
+			}
+			sameTree(t, "taken over", got, timelessTree(t, alone))
+		})
+	}
+}
+
+// Containers that begin at the same time divide the runs like any processes.
+func TestShareContainersAtOnce(t *testing.T) {
+	ofProcesses(t)
+	alone, out := t.TempDir(), t.TempDir()
+	line := func(out string) []string { return shareSweep(out, "--methods", "mifa,fedawe", "--seeds", "3,4") }
+	must(t, line(alone)...)
+	one, two := container(t, "", "", line(out)...), container(t, "", "of-another-machine", line(out)...)
+	runs := append(begun(one.end(t, statusOK)), begun(two.end(t, statusOK))...)
+	if len(runs) != 4 {
+		t.Errorf("%d runs made, want 4, each once: %q", len(runs), runs)
+	}
+	sameTree(t, "containers", timelessTree(t, out), timelessTree(t, alone))
+}
