@@ -105,7 +105,7 @@ func askedToEnd(t *testing.T, e *slow, grace time.Duration, what string, n int) 
 }
 
 // A round that is likely to be short is finished, and a checkpoint written after it; one that is not, or of which nothing
-// is known yet, and an evaluation are dropped at once. Before long ones there is a checkpoint.
+// is known yet, and an evaluation are dropped at once.
 func TestGrace(t *testing.T) {
 	const round = 300 * time.Millisecond
 	t.Run("short rounds", func(t *testing.T) {
@@ -135,8 +135,8 @@ func TestGrace(t *testing.T) {
 		defer func() { longRound = before }()
 		longRound = round
 		rounds, took := askedToEnd(t, &slow{train: round + 100*time.Millisecond}, time.Hour, "train", 2)
-		if !slices.Equal(rounds, []int{1}) || took > time.Minute {
-			t.Errorf("checkpoints of %v after %v, want one of round 1: the second is dropped", rounds, took)
+		if len(rounds) > 0 || took > time.Minute {
+			t.Errorf("checkpoints of %v after %v, want none: the second round is dropped", rounds, took)
 		}
 	})
 	t.Run("slow writing", func(t *testing.T) { // of 5 rows, for which there is a second

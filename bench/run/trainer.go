@@ -146,17 +146,11 @@ func (t *trainer) evaluateIfDue(ctx context.Context) error {
 	return nil
 }
 
-// checkpointDue reports whether it is time to write a checkpoint. Rounds that are dropped when the run is interrupted
-// leave none behind: there is one before each of them.
+// checkpointDue reports whether it is time to write a checkpoint.
 func (t *trainer) checkpointDue() bool {
 	every := t.l.Machine.CheckpointEvery
-	if every == 0 || t.done == 0 || t.done <= t.saved.round {
-		return false
-	}
-	if t.lastTook >= longRound {
-		every = 0
-	}
-	return time.Since(t.saved.at) >= max(every, checkpointShare*t.saved.took)
+	return every > 0 && t.done > t.saved.round && t.done > 0 &&
+		time.Since(t.saved.at) >= max(every, checkpointShare*t.saved.took)
 }
 
 // save writes a checkpoint. That it cannot is said once, and costs no more than the rounds since the last one.
