@@ -13,21 +13,14 @@ import (
 	"time"
 )
 
-// container is a child in namespaces of its own, as process 1 of a host that has the name of all others. It is of another
-// boot if one is given. Who may not make namespaces skips the test.
-func container(t *testing.T, env, boot string, args ...string) *child {
+// container is a child in namespaces of its own, as process 1 of a host that has the name of all others. A shell prepares
+// them first. Who may not make namespaces skips the test.
+func container(t *testing.T, env, prepare string, args ...string) *child {
 	t.Helper()
 	c := &child{Cmd: process(t, args...), ended: make(chan struct{}), more: make(chan struct{})}
 	c.Env = append(c.Env, env)
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUTS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
-	script := `hostname one-name && exec "$@"`
-	if boot != "" {
-		file := filepath.Join(t.TempDir(), "boot_id")
-		if err := os.WriteFile(file, []byte(boot+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		script = `mount --make-rprivate / && mount --bind ` + file + ` /proc/sys/kernel/random/boot_id && ` + script
-	}
+	script := "mount --make-rprivate / && hostname one-name && " + prepare + ` exec "$@"`
 	if err := containerWorks(c.SysProcAttr, script); err != nil {
 		t.Skipf("no namespaces: %v", err)
 	}
@@ -49,6 +42,19 @@ func containerWorks(how *syscall.SysProcAttr, script string) error {
 	return nil
 }
 
+// booted prepares a container that takes itself for one on a machine of another boot; "": of this one.
+func booted(t *testing.T, boot string) (prepare string) {
+	t.Helper()
+	if boot == "" {
+		return ""
+	}
+	file := filepath.Join(t.TempDir(), "boot_id")
+	if err := os.WriteFile(file, []byte(boot+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "mount --bind " + file + " /proc/sys/kernel/random/boot_id && "
+}
+
 // Two containers with one host name, each with the program as process 1: neither the name, the number nor the times of
 // files say who lives. A process that is killed is free at once on its machine; on another one, after the expiry.
 func TestShareContainers(t *testing.T) {
@@ -65,7 +71,7 @@ func TestShareContainers(t *testing.T) {
 			alone, out := t.TempDir(), t.TempDir()
 			line := func(out string) []string { return longSweep(out, "3000", "--methods", "mifa") }
 			must(t, line(alone)...)
-			one := container(t, times, c.boot, line(out)...)
+			one := container(t, times, booted(t, c.boot), line(out)...)
 			one.until(t, "round 100/")
 			one.stop(t) // or it would end before the other has begun
 			for _, hours := range []time.Duration{-1, 1} {
@@ -108,10 +114,33 @@ func TestShareContainersAtOnce(t *testing.T) {
 	alone, out := t.TempDir(), t.TempDir()
 	line := func(out string) []string { return shareSweep(out, "--methods", "mifa,fedawe", "--seeds", "3,4") }
 	must(t, line(alone)...)
-	one, two := container(t, "", "", line(out)...), container(t, "", "of-another-machine", line(out)...)
+	one, two := container(t, "", "", line(out)...), container(t, "", booted(t, "of-another-machine"), line(out)...)
 	runs := append(begun(one.end(t, statusOK)), begun(two.end(t, statusOK))...)
 	if len(runs) != 4 {
 		t.Errorf("%d runs made, want 4, each once: %q", len(runs), runs)
 	}
 	sameTree(t, "containers", timelessTree(t, out), timelessTree(t, alone))
+}
+
+// On a full disk finished runs are kept, and no other is begun; the error says that the disk is full, and where.
+func TestShareFullDisk(t *testing.T) {
+	ofProcesses(t)
+	out, disk := t.TempDir(), t.TempDir()
+	full := "mount -t tmpfs -o size=200k none " + disk + " && cp -r " + out + "/* " + disk +
+		" && { dd if=/dev/zero of=" + disk + "/full bs=1k 2>/dev/null; true; } && "
+	line := func(out, seed string) []string {
+		return []string{
+			"run", "--method", "mifa", "--data", "leaf", "--clients", "4", "--rounds", "2", "--seed", seed, "--device", "cpu", "--out", out,
+		}
+	}
+	must(t, line(out, "3")...)
+	c := container(t, "", full, line(disk, "3")...)
+	if log := c.end(t, statusOK); !strings.Contains(c.stdout.String(), ": kept, ") || log != "" {
+		t.Errorf("%s%s, want the finished run", &c.stdout, log)
+	}
+	c = container(t, "", full, line(disk, "4")...)
+	log := c.end(t, statusFailure)
+	if !strings.Contains(log, "no space left on device") || !strings.Contains(log, "/seed-4: ") || len(begun(log)) > 0 {
+		t.Errorf("%s, want that the disk is full, and no run", log)
+	}
 }

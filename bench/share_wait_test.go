@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -235,5 +236,38 @@ func TestAgain(t *testing.T) {
 	}
 	if got := strings.Join(begun(stderr.String()), ", "); got != "mifa leaf stationary seed 4, mifa leaf stationary seed 3" {
 		t.Errorf("begun: %q, want both, seed 3 when it is free:\n%s", got, stderr)
+	}
+}
+
+// Where nothing can be claimed a finished run is kept, and no other is made: the error says why.
+func TestUnclaimable(t *testing.T) {
+	for _, c := range []struct {
+		command     string
+		line        []string
+		path, other string // of a run, and of one that is not there
+	}{
+		{"run", small("", "--seed", "3"), "run/*/seed-3", "--seed=4"},
+		{"sweep", shareSweep("", "--methods", "mifa", "--seeds", "3"), "sweep/*/seed-3", "--seeds=4"},
+	} {
+		t.Run(c.command, func(t *testing.T) {
+			out := t.TempDir()
+			line := append(c.line, "--out", out)
+			must(t, line...)
+			dir := only(t, out, c.path)
+			before := contentsBelow(t, out, "")
+			for _, dir := range []string{dir, filepath.Join(filepath.Dir(dir), "seed-4")} {
+				if err := os.MkdirAll(filepath.Join(dir, ".claim-1"), 0o777); err != nil { // which is no claim
+					t.Fatal(err)
+				}
+			}
+			if o := must(t, line...); len(begun(o.stderr)) > 0 || !maps.Equal(contentsBelow(t, out, ""), before) {
+				t.Errorf("want the finished run kept:\n%s", o.stderr)
+			}
+			o := rollcall(t, append(line, c.other)...)
+			if o.status != statusFailure || len(begun(o.stderr)) > 0 || !strings.Contains(o.stderr, "claim: ") ||
+				!strings.Contains(o.stderr, ".claim-1: d---------, want a file") {
+				t.Errorf("status %d, want 1, what is wrong with the claim, and no run:\n%s", o.status, o.stderr)
+			}
+		})
 	}
 }
