@@ -100,23 +100,37 @@ func (c *child) said() (string, chan struct{}) {
 // patience is how long a child may take for anything on a machine that is busy.
 const patience = 2 * time.Minute
 
+// text is the log so far.
+func (c *child) text() string {
+	text, _ := c.said()
+	return text
+}
+
 // until waits for the log to hold a text.
 func (c *child) until(t *testing.T, text string) {
 	t.Helper()
+	c.untilOr(t, text, c)
+}
+
+// untilOr waits for one of two logs to hold a text.
+func (c *child) untilOr(t *testing.T, text string, other *child) {
+	t.Helper()
+	has := func() bool { return strings.Contains(c.text(), text) || strings.Contains(other.text(), text) }
 	for deadline := time.After(patience); ; {
-		log, more := c.said()
-		if strings.Contains(log, text) {
+		_, more := c.said()
+		_, others := other.said()
+		if has() {
 			return
 		}
 		select {
 		case <-more:
+		case <-others:
 		case <-c.ended:
-			if log, _ := c.said(); !strings.Contains(log, text) {
-				t.Fatalf("%q: ended, want %q in its log:\n%s", c.Args[1:], text, log)
+			if !has() {
+				t.Fatalf("%q: ended, want %q in its log:\n%s", c.Args[1:], text, c.text())
 			}
-			return
 		case <-deadline:
-			t.Fatalf("%q: want %q in its log after %s:\n%s", c.Args[1:], text, patience, log)
+			t.Fatalf("%q: want %q in its log after %s:\n%s", c.Args[1:], text, patience, c.text())
 		}
 	}
 }
@@ -127,10 +141,9 @@ func (c *child) end(t *testing.T, status int) (log string) {
 	select {
 	case <-c.ended:
 	case <-time.After(patience):
-		log, _ := c.said()
-		t.Fatalf("%q: still there after %s:\n%s", c.Args[1:], patience, log)
+		t.Fatalf("%q: still there after %s:\n%s", c.Args[1:], patience, c.text())
 	}
-	log, _ = c.said()
+	log = c.text()
 	if got := c.ProcessState.ExitCode(); got != status {
 		t.Errorf("%q: status %d, want %d:\n%s", c.Args[1:], got, status, log)
 	}

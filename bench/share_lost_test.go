@@ -28,26 +28,37 @@ func longSweep(out, rounds string, more ...string) []string {
 // quickly shortens the times of claims in a child: who is silent for 3 s is dead.
 const quickly = claimTimes + "=100ms 3s"
 
-// What a killed process was making is taken over by one that waits for it, at once and from its checkpoint.
+// What a killed process was making is taken over by one that waits for it, at once and from its checkpoint, also where
+// both are to make it anew.
 func TestShareKilled(t *testing.T) {
-	ofProcesses(t)
-	alone, out := t.TempDir(), t.TempDir()
-	must(t, longSweep(alone, "3000", "--methods", "mifa")...)
-	one := startChild(t, "", longSweep(out, "3000", "--methods", "mifa")...)
-	one.until(t, "round 100/")
-	one.stop(t) // or it would end before the other has begun
-	two := startChild(t, "", longSweep(out, "3000", "--methods", "mifa")...)
-	two.until(t, fmt.Sprintf("waits for 1 run of other processes: process %d on host", one.Process.Pid))
-	if err := one.Process.Kill(); err != nil {
-		t.Fatal(err)
+	for _, flag := range []string{"--again=false", "--again"} {
+		t.Run(flag, func(t *testing.T) {
+			ofProcesses(t)
+			alone, out := t.TempDir(), t.TempDir()
+			line := func(out string) []string { return longSweep(out, "3000", "--methods", "mifa", flag) }
+			must(t, line(alone)...)
+			release := hold(t, filepath.Join(out, runFolders(t, alone)[0])) // until both have begun
+			one, two := startChild(t, "", line(out)...), startChild(t, "", line(out)...)
+			one.until(t, "waits for ")
+			two.until(t, "waits for ")
+			release()
+			if one.untilOr(t, "round 100/", two); !strings.Contains(one.text(), "round 100/") {
+				one, two = two, one
+			}
+			one.stop(t) // or it would end before the other looks
+			two.until(t, fmt.Sprintf("waits for 1 run of other processes: process %d on host", one.Process.Pid))
+			if err := one.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			killed := time.Now()
+			log := two.end(t, statusOK) // long before the five minutes after which a silent process counts as dead
+			t.Logf("taken over and ended %s after the kill", time.Since(killed))
+			if !regexp.MustCompile(`goes on from round \d+\n`).MatchString(log) || len(begun(log)) > 0 {
+				t.Errorf("want that it goes on from a checkpoint:\n%s", log)
+			}
+			sameTree(t, "taken over", timelessTree(t, out), timelessTree(t, alone))
+		})
 	}
-	killed := time.Now()
-	log := two.end(t, statusOK) // long before the five minutes after which a silent process counts as dead
-	t.Logf("taken over and ended %s after the kill", time.Since(killed))
-	if !regexp.MustCompile(`goes on from round \d+\n`).MatchString(log) || len(begun(log)) > 0 {
-		t.Errorf("want that it goes on from a checkpoint:\n%s", log)
-	}
-	sameTree(t, "taken over", timelessTree(t, out), timelessTree(t, alone))
 }
 
 // stop stops a child, until it is told to go on.
