@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -19,37 +20,69 @@ import (
 var completeFolders = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 
 func (a *app) listCommand() *cobra.Command {
-	var format string
+	var (
+		format        string
+		failed, watch bool
+	)
 	cmd := &cobra.Command{
-		Use:   "list [RUN…]",
-		Short: "List the runs of an output folder",
-		Long: `list says of every cell below the folders (out if none is named) which seeds there are, how many rounds they have done, and
-how they ended: complete, interrupted, diverged, failed, unfinished, which a run is that goes on or was killed, or damaged,
-which is one whose files are not what they say. Those are named on standard error; the exit status is 1 then.`,
-		Example:           `  rollcall results list out/fedawe-2`,
+		Use:   "list [DIR…]",
+		Short: "List the runs of an output folder, and how far they are",
+		Long: `list says of every cell below the folders (out if none is named) which seeds there are, how many of their rounds are done,
+and how they stand: complete, running, interrupted, diverged, failed, unfinished, which a run is that was killed, or damaged,
+which is one whose files are not what they say. The last are named on standard error; the exit status is 1 then.
+
+A run is running while the process that has claimed it is not known to have ended. Of a process on another machine only
+those find out that want the run as well, after 5 minutes. What is interrupted, failed or unfinished goes on when the command
+that made it is repeated.`,
+		Example: `  rollcall results list out/fedawe-2
+  rollcall results list --failed
+  rollcall results list --watch`,
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if watch && (failed || cmd.Flags().Changed("format")) {
+				return settings.Usagef("results list: --watch: of no use with --failed and --format, want one of them")
+			}
 			if len(args) == 0 {
 				args = []string{"out"}
 			}
-			runs, bad, err := results.FindRuns(cmd.Context(), args...)
-			if err != nil {
+			l := &lister{folders: args}
+			if watch {
+				return a.watch(cmd.Context(), l)
+			}
+			if err := l.read(cmd.Context()); err != nil {
 				return err
 			}
-			rows := compare.ListRuns(runs)
-			if format == "csv" {
-				err = files.WriteCSV(a.stdout, rows)
-			} else if len(rows) > 0 {
-				err = compare.WriteList(a.stdout, rows)
-			}
-			if err != nil {
-				return err
-			}
-			return a.complain("results list", bad)
+			return errors.Join(a.list(l, format, failed), a.complain("results list", l.bad))
 		},
 	}
 	formatFlag(cmd, &format, "text", []string{"text", "csv"})
+	cmd.Flags().BoolVar(&failed, "failed", false,
+		"list only runs that came to no good end and that no process makes, one in a line, and why")
+	cmd.Flags().BoolVar(&watch, "watch", false,
+		"list anew every 2 s, in place on a terminal and elsewhere what has changed, until nothing is running or Ctrl-C")
 	return cmd
+}
+
+// list writes what was read.
+func (a *app) list(l *lister, format string, failed bool) error {
+	if failed {
+		rows := compare.ListFailed(l.runs, l.work, l.why)
+		switch {
+		case format == "csv":
+			return files.WriteCSV(a.stdout, rows)
+		case len(rows) > 0:
+			return compare.WriteFailed(a.stdout, rows)
+		}
+		return nil
+	}
+	rows := compare.ListWork(l.runs, l.work)
+	switch {
+	case format == "csv":
+		return files.WriteCSV(a.stdout, rows)
+	case len(rows) > 0:
+		return compare.WriteList(a.stdout, rows)
+	}
+	return nil
 }
 
 func (a *app) showCommand() *cobra.Command {

@@ -192,6 +192,8 @@ func TestResultsUsage(t *testing.T) {
 	}{
 		"command":     {"results lst", []string{`"lst"`, "did you mean list"}},
 		"format":      {"results list . --format json", []string{`"json"`, "text, csv"}},
+		"watch":       {"results list . --watch --failed", []string{"--watch: of no use with --failed"}},
+		"watch csv":   {"results list . --watch --format csv", []string{"--watch: of no use with", "--format"}},
 		"show":        {"results show", []string{"0 cells named"}},
 		"diff":        {"results diff a", []string{"1 folders named", "want two"}},
 		"metric":      {"results diff a b --metric acc", []string{`"acc"`, "test_acc"}},

@@ -3,48 +3,128 @@ package compare
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
-
-	"rollcall/results/protocol"
 
 	"rollcall/results"
 	"rollcall/results/files"
-	"rollcall/results/metrics"
 )
 
 // ListRow is one cell of a list of runs.
 type ListRow struct {
 	Table string `csv:"table"`
 	results.CellKey
-	Seeds  string `csv:"seeds"`  // separated by blanks
-	Rounds int    `csv:"rounds"` // done, of the seed with the fewest
-	Most   int    `csv:"rounds_most"`
-	Status string `csv:"status"`
-	Mark   string `csv:"mark"`   // what sets its runs apart from others of the cell
-	Folder string `csv:"folder"` // of the cell
+	Seeds   string         `csv:"seeds"`  // separated by blanks
+	Rounds  int            `csv:"rounds"` // done, of the seed with the fewest
+	Most    int            `csv:"rounds_most"`
+	Status  string         `csv:"status"`
+	Mark    string         `csv:"mark"`         // what sets its runs apart from others of the cell
+	Folder  string         `csv:"folder"`       // of the cell
+	Total   files.Optional `csv:"rounds_total"` // of a run in all; missing where nobody knows
+	Process string         `csv:"process"`      // those that make its runs, PID@HOST, separated by blanks
+
+	statuses []results.RunStatus // of the seeds, in their order
 }
 
+// Work says how far a run without an end is, and who makes it, as its folder tells beside its curve.
+type Work struct {
+	Round   int    // done
+	Rounds  int    // in all; 0 unknown
+	Process string // that makes it, PID@HOST; empty: none is known that lives
+}
+
+// running is the status of a run that a process makes.
+const running results.RunStatus = "running"
+
 // ListRuns makes a row of every cell of every table.
-func ListRuns(runs []results.Run) (rows []ListRow) {
+func ListRuns(runs []results.Run) []ListRow { return ListWork(runs, nil) }
+
+// ListWork is [ListRuns], with more about some of the runs, by folder.
+func ListWork(runs []results.Run, work map[string]Work) (rows []ListRow) {
 	tables, byTable := results.ByTable(runs)
 	for _, table := range tables {
 		for _, c := range results.Cells(byTable[table], false) {
-			row := ListRow{
-				Table: table, CellKey: c.CellKey, Status: c.Status(), Mark: c.Mark, Folder: cellFolder(c.Runs[0].Dir),
-				Rounds: c.Runs[0].Rounds(),
-			}
-			var seeds []string
-			for i := range c.Runs {
-				seeds = append(seeds, fmt.Sprint(c.Runs[i].Seed))
-				row.Rounds, row.Most = min(row.Rounds, c.Runs[i].Rounds()), max(row.Most, c.Runs[i].Rounds())
-			}
-			row.Seeds = strings.Join(seeds, " ")
-			rows = append(rows, row)
+			rows = append(rows, listRow(table, &c, work))
 		}
 	}
 	return rows
+}
+
+func listRow(table string, c *results.RunCell, work map[string]Work) ListRow {
+	row := ListRow{
+		Table: table, CellKey: c.CellKey, Mark: c.Mark, Folder: cellFolder(c.Runs[0].Dir),
+		Rounds: roundsDone(&c.Runs[0], work),
+	}
+	var seeds, processes []string
+	total := 0
+	for i := range c.Runs {
+		r := &c.Runs[i]
+		seeds, row.statuses = append(seeds, fmt.Sprint(r.Seed)), append(row.statuses, statusOf(r, work))
+		done := roundsDone(r, work)
+		row.Rounds, row.Most, total = min(row.Rounds, done), max(row.Most, done), max(total, roundsInAll(r, work))
+		if p := work[r.Dir].Process; p != "" && row.statuses[i] == running && !slices.Contains(processes, p) {
+			processes = append(processes, p)
+		}
+	}
+	row.Seeds, row.Process, row.Status = strings.Join(seeds, " "), strings.Join(processes, " "), howTheyStand(row.statuses)
+	if total > 0 {
+		row.Total = files.Some(float64(total))
+	}
+	return row
+}
+
+// roundsDone returns how many rounds of a run are done, as far as anything in its folder tells.
+func roundsDone(r *results.Run, work map[string]Work) int {
+	done := work[r.Dir].Round
+	if len(r.Curve) > 0 {
+		done = max(done, r.Rounds())
+	}
+	if r.Info != nil && !r.Damaged {
+		done = max(done, r.Info.Rounds)
+	}
+	return done
+}
+
+// roundsInAll returns how many rounds a run has when it is complete; 0: nobody knows.
+func roundsInAll(r *results.Run, work map[string]Work) int {
+	text := r.Params.Get("rounds")
+	if r.Info != nil {
+		if settings, ok := r.Info.Settings.(map[string]any); ok {
+			text = fmt.Sprint(settings["rounds"])
+		}
+	}
+	if rounds, err := strconv.Atoi(text); err == nil && rounds > 0 {
+		return rounds
+	}
+	return work[r.Dir].Rounds
+}
+
+// statusOf says how a run stands. One that was interrupted or failed runs again when a process has taken it up.
+func statusOf(r *results.Run, work map[string]Work) results.RunStatus {
+	switch s := r.Status(); {
+	case work[r.Dir].Process == "", s == results.RunComplete, s == results.RunDiverged, s == results.RunDamaged:
+		return s
+	}
+	return running
+}
+
+// howTheyStand says how runs stand: all in one way, or how many in which.
+func howTheyStand(statuses []results.RunStatus) string {
+	counts := map[results.RunStatus]int{}
+	for _, s := range statuses {
+		counts[s]++
+	}
+	if len(counts) == 1 {
+		return string(statuses[0])
+	}
+	var parts []string
+	for _, s := range slices.Insert(results.RunStatuses(), 1, running) {
+		if counts[s] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // cellFolder is the folder above that of a seed.
@@ -55,19 +135,87 @@ func cellFolder(dir string) string {
 	return dir
 }
 
+// FailedRow is one run of a list of those that ended badly.
+type FailedRow struct {
+	ListRow
+	Error string `csv:"error"` // why
+}
+
+// ListFailed makes a row of every run that has come to no good end and is not at work. why says of a run why.
+func ListFailed(runs []results.Run, work map[string]Work, why func(*results.Run) string) (rows []FailedRow) {
+	tables, byTable := results.ByTable(runs)
+	for _, table := range tables {
+		for _, c := range results.Cells(byTable[table], false) {
+			for i := range c.Runs {
+				one := c
+				one.Runs = c.Runs[i : i+1]
+				if s := statusOf(&c.Runs[i], work); s != results.RunComplete && s != running {
+					rows = append(rows, FailedRow{listRow(table, &one, work), why(&c.Runs[i])})
+				}
+			}
+		}
+	}
+	return rows
+}
+
 // WriteList writes a line for each row.
 func WriteList(w io.Writer, rows []ListRow) error {
-	common := results.CommonParams(rows, func(r ListRow) results.Params { return r.Params })
-	presets := slices.ContainsFunc(rows, func(r ListRow) bool { return r.Preset != rows[0].Preset })
-	clients := slices.ContainsFunc(rows, func(r ListRow) bool { return r.Clients != rows[0].Clients })
-	alphas := slices.ContainsFunc(rows, func(r ListRow) bool { return r.Alpha != rows[0].Alpha })
-	table := newTable("lllllrrl", "table", "method", "data", "availability", "settings", "seeds", "rounds", "status")
+	return writeTable(w, tableOfRuns(rows))
+}
+
+// WriteFailed writes a line for each row, with the reason at its end.
+func WriteFailed(w io.Writer, rows []FailedRow) error {
+	plain := make([]ListRow, len(rows))
+	for i := range rows {
+		plain[i] = rows[i].ListRow
+	}
+	table := tableOfRuns(plain)
+	table.Align += "l"
+	for i := range table.Lines {
+		cell := "error"
+		if i > 0 {
+			cell = files.OneLine(rows[i-1].Error)
+		}
+		table.Lines[i] = append(table.Lines[i], cell)
+	}
+	return writeTable(w, table)
+}
+
+func writeTable(w io.Writer, table files.TextTable) error {
+	var b strings.Builder
+	table.Text(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// The columns of tableOfRuns.
+const (
+	listTable = iota
+	listMethod
+	listData
+	listAvailability
+	listSettings
+	listSeeds
+	listRounds
+	listStatus
+	listProcess
+)
+
+// tableOfRuns returns a list for people. Of the settings it has those that are not the same in all rows.
+func tableOfRuns(rows []ListRow) files.TextTable {
+	known := slices.DeleteFunc(slices.Clone(rows), func(r ListRow) bool { return r.Preset == "" })
+	common := results.CommonParams(known, func(r ListRow) results.Params { return r.Params })
+	presets := slices.ContainsFunc(known, func(r ListRow) bool { return r.Preset != known[0].Preset })
+	clients := slices.ContainsFunc(known, func(r ListRow) bool { return r.Clients != known[0].Clients })
+	alphas := slices.ContainsFunc(known, func(r ListRow) bool { return r.Alpha != known[0].Alpha })
+	table := newTable("lllllrrll", "table", "method", "data", "availability", "settings", "seeds", "rounds", "status",
+		"process")
 	for _, r := range rows {
 		var set []string
-		if presets {
+		if presets && r.Preset != "" {
 			set = append(set, r.Preset)
 		}
-		if clients {
+		if clients && r.Preset != "" {
 			set = append(set, fmt.Sprintf("clients=%d", r.Clients))
 		}
 		if alphas && r.Alpha.Valid {
@@ -79,64 +227,21 @@ func WriteList(w io.Writer, rows []ListRow) error {
 		if r.Mark != "" {
 			set = append(set, r.Mark)
 		}
-		rounds := fmt.Sprint(r.Rounds)
-		if r.Most > r.Rounds {
-			rounds += fmt.Sprintf(" … %d", r.Most)
-		}
-		table.Lines = append(table.Lines,
-			[]string{r.Table, r.Method, r.Data, r.Availability, strings.Join(set, " "), r.Seeds, rounds, r.Status})
+		table.Lines = append(table.Lines, []string{
+			r.Table, r.Method, r.Data, r.Availability, strings.Join(set, " "), r.Seeds, r.rounds(), r.Status, r.Process,
+		})
 	}
-	var b strings.Builder
-	table.Text(&b)
-	_, err := io.WriteString(w, b.String())
-	return err
+	return table
 }
 
-// WriteCell writes what there is to know of one cell: its settings, and what each seed reached.
-func WriteCell(w io.Writer, c results.RunCell) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(c.String()+" "+c.Mark))
-	fmt.Fprintf(&b, "tables: %s; status: %s\n\n", strings.Join(c.Tables, ", "), c.Status())
-	table := newTable("rrlrrrrrlll", "seed", "rounds", "status", "test acc %", "train acc %", "test loss", "train loss",
-		"seconds", "engine", "device", "version")
-	measured := []metrics.Metric{metrics.TestAcc, metrics.TrainAcc, metrics.TestLoss, metrics.TrainLoss}
-	for i := range c.Runs {
-		r := &c.Runs[i]
-		line := []string{fmt.Sprint(r.Seed), fmt.Sprint(r.Rounds()), string(r.Status())}
-		for _, m := range measured {
-			line = append(line, m.Words(protocol.LastRounds(r.Curve, results.ProtocolRounds, m), files.Optional{}, 1))
-		}
-		last := r.Curve[len(r.Curve)-1]
-		table.Lines = append(table.Lines,
-			append(line, fmt.Sprintf("%.1f", last.ElapsedSec), last.Engine+" "+last.Precision, r.Device(), last.Version))
+// rounds says how far the runs are: "120 … 340 of 2000".
+func (r *ListRow) rounds() string {
+	text := fmt.Sprint(r.Rounds)
+	if r.Most > r.Rounds {
+		text += fmt.Sprintf(" … %d", r.Most)
 	}
-	if curves := c.Complete(); len(curves) > 1 {
-		line := []string{"all", "", fmt.Sprintf("%d seeds", len(curves))}
-		for _, m := range measured {
-			e, err := protocol.OverSeeds(curves, results.ProtocolRounds, m)
-			if err != nil { // not measured
-				line = append(line, metrics.NoNumber)
-				continue
-			}
-			line = append(line, m.Words(files.Some(e.Mean), e.Std, e.N))
-		}
-		table.Lines = append(table.Lines, append(line, "", "", "", ""))
+	if r.Total.Valid && r.Total.Value > float64(r.Rounds) {
+		text += " of " + r.Total.String()
 	}
-	table.Text(&b)
-	fmt.Fprintf(&b, "\nmeans over the evaluated rounds among the last %d; ", results.ProtocolRounds)
-	b.WriteString("all: mean ± sample standard deviation over the complete seeds\n")
-	if settings := c.Settings(); len(settings) > 0 {
-		b.WriteString("\nsettings\n")
-		for _, name := range slices.Sorted(maps.Keys(settings)) {
-			fmt.Fprintf(&b, "  %-22s %v\n", name, settings[name])
-		}
-	}
-	for i := range c.Runs {
-		fmt.Fprintf(&b, "%s\n", c.Runs[i].Dir)
-		if info := c.Runs[i].Info; info != nil && info.Error != "" {
-			fmt.Fprintf(&b, "  %s\n", files.OneLine(info.Error))
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return text
 }

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"rollcall/bench/run/checkpoint"
+	"rollcall/bench/run/claim"
+	"rollcall/results"
+	"rollcall/results/compare"
+	"rollcall/results/resultstest"
+)
+
+// begunRun writes a run of 9 rounds that stands at round 2, without an end.
+func begunRun(t *testing.T, out string, seed uint32) (dir string) {
+	t.Helper()
+	return resultstest.WriteRun(t, out, resultstest.Run{
+		Table: "run", Method: "mifa", Seed: seed, Acc: []float64{0.1, 0.2, 0.3 + float64(seed)/100}, Rounds: 9,
+	})
+}
+
+// claimed claims a run's folder for as long as the test goes on.
+func claimed(t *testing.T, dir string) {
+	t.Helper()
+	var w claim.Watch
+	c, holder, err := w.Try(dir)
+	if err != nil || holder != nil {
+		t.Fatalf("%s: %v, %v, want it claimed", dir, holder, err)
+	}
+	t.Cleanup(func() {
+		if err := c.Release(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// saved writes a checkpoint that says of itself where it is, and no more.
+func saved(t *testing.T, dir string, round int) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	c := &checkpoint.Content{About: checkpoint.About{Round: round, Rounds: 9}}
+	if err := checkpoint.Write(t.Context(), filepath.Join(dir, checkpoint.Name(round)), c, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A list tells runs at work from those that were killed, and how far each is.
+func TestListProgress(t *testing.T) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	me := fmt.Sprintf("%d@%s", os.Getpid(), host)
+	for name, c := range map[string]struct {
+		make                         func(t *testing.T, dir string)
+		rounds, total, status, other string
+	}{
+		"killed":           {func(*testing.T, string) {}, "2", "", "unfinished", ""},
+		"killed, saved":    {func(t *testing.T, dir string) { saved(t, dir, 5) }, "5", "9", "unfinished", ""},
+		"running":          {func(t *testing.T, dir string) { claimed(t, dir) }, "2", "", "running", me},
+		"running, resumed": {func(t *testing.T, dir string) { saved(t, dir, 5); claimed(t, dir) }, "5", "9", "running", me},
+		"old claim": {func(t *testing.T, dir string) {
+			text := "id X\nhost " + host + "\npid 0000000001\nboot -\nbeat 0000000001\nround 0000000007\nrounds 0000000009\n"
+			if err := os.WriteFile(filepath.Join(dir, ".claim-1"), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}, "7", "9", "running", "1@" + host},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := t.TempDir()
+			c.make(t, begunRun(t, out, 3))
+			_, rows := table(t, must(t, "results", "list", out, "--format", "csv").stdout)
+			r := rows[0]
+			if len(rows) != 1 || r["rounds"] != c.rounds || r["rounds_total"] != c.total || r["status"] != c.status ||
+				r["process"] != c.other {
+				t.Errorf("%v, want rounds %s of %q, %s, process %q", rows, c.rounds, c.total, c.status, c.other)
+			}
+		})
+	}
+}
+
+// A run counts before it has a curve: with the names of its cell, or those of its folder.
+func TestListBegun(t *testing.T) {
+	out := t.TempDir()
+	dir := begunRun(t, out, 3)
+	claimed(t, filepath.Join(filepath.Dir(dir), "seed-4"))
+	saved(t, filepath.Join(out, "fedawe-2", "fedawe_svhn_sine_0123456789", "seed-12"), 4)
+	for _, none := range []string{"seed-5", "seed-x", ".hidden/seed-6"} {
+		if err := os.MkdirAll(filepath.Join(filepath.Dir(dir), none), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, rows := table(t, must(t, "results", "list", out, "--format", "csv").stdout)
+	if len(rows) != 2 || rows[0]["seeds"] != "3 4" || rows[0]["status"] != "1 running, 1 unfinished" ||
+		rows[0]["net"] != "cnn-cifar10" {
+		t.Errorf("%v, want seeds 3 and 4 of one cell first, the second running", rows)
+	}
+	if r := rows[len(rows)-1]; r["table"] != "fedawe-2" || r["method"] != "fedawe" || r["data"] != "svhn" ||
+		r["availability"] != "sine" || r["seeds"] != "12" || r["rounds"] != "4" || r["rounds_total"] != "9" {
+		t.Errorf("%v, want seed 12 of fedawe svhn sine after 4 of 9 rounds", r)
+	}
+}
+
+func TestListFailed(t *testing.T) {
+	out := t.TempDir()
+	saved(t, begunRun(t, out, 3), 5)
+	begunRun(t, out, 4)
+	claimed(t, begunRun(t, out, 5))
+	damaged := begunRun(t, out, 6)
+	if err := os.WriteFile(filepath.Join(damaged, results.RunFile), []byte("{"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	must(t, small(out)...)
+	if o := rollcall(t, small(out, "--method", "mifa", "--lr", "1e30")...); o.status != statusFailure {
+		t.Fatalf("status %d, want a run that diverges\n%s", o.status, o.stderr)
+	}
+	o := rollcall(t, "results", "list", out, "--failed", "--format", "csv")
+	if o.status != statusFailure || !strings.Contains(o.stderr, damaged) {
+		t.Errorf("status %d, stderr %q, want 1 and %s named", o.status, o.stderr, damaged)
+	}
+	_, rows := table(t, o.stdout)
+	want := []struct{ seeds, status, why string }{
+		{"3", "unfinished", "goes on from round 5"},
+		{"4", "unfinished", "begins it anew"},
+		{"6", "damaged", "run.json"},
+		{"3", "diverged", "finite"},
+	}
+	if len(rows) != len(want) {
+		t.Fatalf("%d rows %v, want %d", len(rows), rows, len(want))
+	}
+	for i, w := range want {
+		if r := rows[i]; r["seeds"] != w.seeds || r["status"] != w.status || !strings.Contains(r["error"], w.why) {
+			t.Errorf("row %d: %v, want seed %s, %s: … %s", i, r, w.seeds, w.status, w.why)
+		}
+	}
+	if o := must(t, "results", "list", t.TempDir(), "--failed"); o.stdout != "" {
+		t.Errorf("without runs: %q, want nothing", o.stdout)
+	}
+}
+
+// What has ended is read once, and again if it changes.
+func TestListerReadsAnew(t *testing.T) {
+	out := t.TempDir()
+	must(t, small(out)...)
+	l := &lister{folders: []string{out}}
+	read := func() results.RunStatus {
+		t.Helper()
+		if err := l.read(t.Context()); err != nil || len(l.runs) != 1 {
+			t.Fatalf("%d runs, %v, want 1", len(l.runs), err)
+		}
+		return l.runs[0].Status()
+	}
+	if got := read(); got != results.RunComplete || len(l.ended) != 1 {
+		t.Fatalf("%s, %d ended, want it complete", got, len(l.ended))
+	}
+	curve := &l.runs[0].Curve[0]
+	if read(); &l.runs[0].Curve[0] != curve {
+		t.Error("the run was read again, want it kept")
+	}
+	path := only(t, out, runPath)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(); got != results.RunUnfinished {
+		t.Errorf("without run.json: %s, want it unfinished", got)
+	}
+}
+
+// writesOnly hides the other ways to write that a buffer has.
+type writesOnly struct{ io.Writer }
+
+// A watched list ends by itself when nothing is running any more, and says what has changed meanwhile.
+func TestListWatch(t *testing.T) {
+	out := t.TempDir()
+	must(t, small(out)...)
+	plain := must(t, "results", "list", out).stdout
+	if got := must(t, "results", "list", "--watch", out).stdout; got != plain {
+		t.Errorf("nothing at work: %q, want the list once: %q", got, plain)
+	}
+	dir := begunRun(t, out, 3)
+	var w claim.Watch
+	c, _, err := w.Try(dir)
+	if err != nil || c == nil {
+		t.Fatalf("not claimed: %v", err)
+	}
+	var stderr bytes.Buffer
+	stdout := &trigger{text: "running", do: func() {
+		if err := c.Release(); err != nil {
+			t.Error(err)
+		}
+	}}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	status := runContext(ctx, []string{"results", "list", "--watch", out}, writesOnly{stdout}, &stderr)
+	lists := strings.Split(stdout.String(), "\n\n")
+	if status != statusOK || len(lists) != 2 || !strings.Contains(lists[0], "running") ||
+		!strings.Contains(lists[1], "unfinished") || strings.Contains(lists[1], "running") {
+		t.Errorf("status %d, %q, %s, want 0 and two lists, the second without a run at work", status, lists, &stderr)
+	}
+}
+
+// Ctrl-C ends it at once.
+func TestListWatchInterrupted(t *testing.T) {
+	out := t.TempDir()
+	claimed(t, begunRun(t, out, 3))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	stdout := &trigger{text: "running", do: cancel}
+	began := time.Now()
+	var stderr bytes.Buffer
+	status := runContext(ctx, []string{"results", "list", "--watch", out}, writesOnly{stdout}, &stderr)
+	if took := time.Since(began); status != statusInterrupted || took > watchEvery {
+		t.Errorf("status %d after %s, want %d before the next look", status, took, statusInterrupted)
+	}
+}
+
+// On a terminal the list is drawn over the one before, as large as the terminal is then.
+func TestListInPlace(t *testing.T) {
+	var screen bytes.Buffer
+	columns, lines := 80, 24
+	show := inPlace(&screen, func() (int, int) { return columns, lines })
+	rows := []compare.ListRow{{Table: "run", Seeds: "3", Status: "complete"}, {Table: "other", Seeds: "3", Status: "complete"}}
+	for _, size := range [][2]int{{80, 24}, {12, 3}, {1, 1}} {
+		columns, lines = size[0], size[1]
+		screen.Reset()
+		if err := show(rows); err != nil {
+			t.Fatal(err)
+		}
+		drawn, found := strings.CutPrefix(screen.String(), "\x1b[H\x1b[J")
+		if !found || strings.Count(drawn, "\n") >= lines && lines > 1 {
+			t.Errorf("%d×%d: %q, want the screen cleared, and fewer than %d lines", columns, lines, screen.String(), lines)
+		}
+		for line := range strings.Lines(drawn) {
+			if n := len([]rune(line)) - 1; n >= columns {
+				t.Errorf("%d×%d: line %q of %d characters, want fewer than %d", columns, lines, line, n, columns)
+			}
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"rollcall/results/files"
+	"rollcall/results/safetensors"
+)
+
+// Newest returns what the newest checkpoint in a folder says of itself, which nothing vouches for: no more than the
+// head of the file is read. nil: there is none.
+func Newest(dir string) (*About, error) {
+	rounds, err := Rounds(dir)
+	if err != nil || len(rounds) == 0 {
+		return nil, err
+	}
+	path := filepath.Join(dir, Name(rounds[0]))
+	f, size, err := files.OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	tensors, err := safetensors.New(f, size)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %s: %w", path, err)
+	}
+	about := &About{}
+	if err := json.Unmarshal([]byte(tensors.Metadata[aboutKey]), about); err != nil {
+		return nil, fmt.Errorf("checkpoint: %s: metadata %q: %w", path, aboutKey, err)
+	}
+	return about, nil
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"rollcall/results/compare"
+)
+
+// watchEvery is how often a list is made anew.
+const watchEvery = 2 * time.Second
+
+// watch lists runs until none is running.
+func (a *app) watch(ctx context.Context, l *lister) error {
+	show := onChange(a.stdout)
+	if f, ok := a.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
+		show = inPlace(a.stdout, func() (columns, lines int) {
+			columns, lines, err := term.GetSize(int(f.Fd()))
+			if err != nil || columns < 1 || lines < 1 {
+				return 80, 24 // a terminal that does not know its size
+			}
+			return columns, lines
+		})
+	}
+	for {
+		if err := l.read(ctx); err != nil {
+			return err
+		}
+		rows := compare.ListWork(l.runs, l.work)
+		if err := show(rows); err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(rows, func(r compare.ListRow) bool { return r.Process != "" }) {
+			return a.complain("results list", l.bad)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(watchEvery):
+		}
+	}
+}
+
+// onChange writes a list whenever it is another one than before.
+func onChange(w io.Writer) func(rows []compare.ListRow) error {
+	last := ""
+	return func(rows []compare.ListRow) error {
+		if len(rows) == 0 {
+			return nil
+		}
+		var b strings.Builder
+		if err := compare.WriteList(&b, rows); err != nil {
+			return err
+		}
+		text := b.String()
+		if text == last {
+			return nil
+		}
+		if last != "" {
+			text = "\n" + text
+		}
+		last = b.String()
+		_, err := io.WriteString(w, text)
+		return err
+	}
+}
+
+// inPlace draws a list over the one before. The last column and line stay free, so that the terminal does not move on.
+func inPlace(w io.Writer, size func() (columns, lines int)) func(rows []compare.ListRow) error {
+	return func(rows []compare.ListRow) error {
+		columns, lines := size()
+		text := "\x1b[H\x1b[J" // from the upper left on all is cleared
+		for _, line := range compare.ListOnScreen(rows, columns-1, lines-1) {
+			text += line + "\n"
+		}
+		_, err := io.WriteString(w, text)
+		return err
+	}
+}

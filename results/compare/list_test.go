@@ -1,0 +1,113 @@
+package compare
+
+import (
+	"strings"
+	"testing"
+
+	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/resultstest"
+)
+
+// listed is a cell with a run of every kind, and what is known of those without an end.
+func listed(t *testing.T) (runs []results.Run, work map[string]Work) {
+	t.Helper()
+	out := t.TempDir()
+	work = map[string]Work{}
+	for _, c := range []struct {
+		seed   uint32
+		status results.RunStatus
+		acc    []float64
+		work   Work
+	}{
+		{3, results.RunComplete, []float64{0.1, 0.2, 0.3, 0.4, 0.5}, Work{}},
+		{4, "", []float64{0.1, 0.3}, Work{Round: 3, Rounds: 4, Process: "7@here"}},
+		{5, results.RunInterrupted, []float64{0.1, 0.4}, Work{Process: "8@there"}},
+		{6, "", []float64{0.1, 0.5}, Work{Round: 2, Rounds: 4}},
+		{7, results.RunFailed, []float64{0.1, 0.6}, Work{}},
+		{8, results.RunDiverged, []float64{0.1, 0.7}, Work{Process: "9@late"}},
+	} {
+		dir := resultstest.WriteRun(t, out, resultstest.Run{
+			Table: "run", Method: "mifa", Seed: c.seed, Acc: c.acc, Rounds: 4, Status: c.status,
+		})
+		work[dir] = c.work
+	}
+	runs, bad, err := results.FindRuns(t.Context(), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resultstest.MustHold(t, bad)
+	// One that has begun, and has no curve yet.
+	begun := results.Run{Dir: runs[0].Dir + "9", Cell: runs[0].Cell, Seed: 39}
+	work[begun.Dir] = Work{Rounds: 4, Process: "7@here"}
+	return append(runs, begun), work
+}
+
+func TestListWork(t *testing.T) {
+	runs, work := listed(t)
+	rows := ListWork(runs, work)
+	if len(rows) != 1 {
+		t.Fatalf("%d rows %+v, want 1", len(rows), rows)
+	}
+	r := rows[0]
+	if want := "1 complete, 3 running, 1 diverged, 1 failed, 1 unfinished"; r.Status != want {
+		t.Errorf("status %q, want %q", r.Status, want)
+	}
+	if r.Process != "7@here 8@there" {
+		t.Errorf("processes %q, want those that make runs, each once", r.Process)
+	}
+	if r.Seeds != "3 4 5 6 7 8 39" || r.Rounds != 0 || r.Most != 4 || r.Total != files.Some(4) {
+		t.Errorf("seeds %q, rounds %d … %d of %s, want 3 4 5 6 7 8 39 and 0 … 4 of 4", r.Seeds, r.Rounds, r.Most, r.Total)
+	}
+	var text strings.Builder
+	if err := WriteList(&text, rows); err != nil {
+		t.Fatal(err)
+	}
+	if want := "   0 … 4 of 4   1 complete, 3 running, 1 diverged, 1 failed, 1 unfinished   7@here 8@there\n"; !strings.HasSuffix(
+		text.String(), want) {
+		t.Errorf("%q, want %q at its end", text.String(), want)
+	}
+}
+
+// How far a run is comes from what has seen most of it; of how many rounds, from whoever knows.
+func TestListRounds(t *testing.T) {
+	settings := map[string]any{"rounds": "9"}
+	curve := resultstest.Accuracies(0.1, 0.2, 0.3) // rounds 0, 1, 2
+	for name, c := range map[string]struct {
+		run  results.Run
+		work Work
+		want string
+	}{
+		"nothing known":   {results.Run{}, Work{}, "0"},
+		"curve":           {results.Run{Curve: curve}, Work{}, "2"},
+		"curve behind":    {results.Run{Curve: curve}, Work{Round: 5, Rounds: 8}, "5 of 8"},
+		"curve ahead":     {results.Run{Curve: curve}, Work{Round: 1, Rounds: 8}, "2 of 8"},
+		"params":          {results.Run{Curve: curve, Params: "lr=1;rounds=7"}, Work{}, "2 of 7"},
+		"run.json":        {results.Run{Curve: curve, Info: &results.RunInfo{Rounds: 3, Settings: settings}}, Work{}, "3 of 9"},
+		"run.json is off": {results.Run{Curve: curve, Damaged: true, Info: &results.RunInfo{Rounds: 77, Settings: settings}}, Work{}, "2 of 9"},
+		"done":            {results.Run{Curve: curve}, Work{Rounds: 2}, "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.run.Dir = "out/run/cell/seed-3"
+			rows := ListWork([]results.Run{c.run}, map[string]Work{c.run.Dir: c.work})
+			if got := rows[0].rounds(); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestListFailed(t *testing.T) {
+	runs, work := listed(t)
+	rows := ListFailed(runs, work, func(r *results.Run) string { return "since\n" + r.Dir[len(r.Dir)-1:] })
+	var text strings.Builder
+	if err := WriteFailed(&text, rows); err != nil {
+		t.Fatal(err)
+	}
+	if want := "table   method   data      availability   seeds   rounds   status       error\n" +
+		"run     mifa     cifar10   sine               6   2 of 4   unfinished   since 6\n" +
+		"run     mifa     cifar10   sine               7   1 of 4   failed       since 7\n" +
+		"run     mifa     cifar10   sine               8   1 of 4   diverged     since 8\n"; text.String() != want {
+		t.Errorf("got\n%swant\n%s", text.String(), want)
+	}
+}

@@ -1,0 +1,158 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"rollcall/results"
+	"rollcall/results/files"
+)
+
+// ListOnScreen returns a list as lines of a terminal: at most so many, none longer than so many characters. First comes
+// how many runs there are, and what is the same in all rows; then the rows, those at work first and complete ones last.
+func ListOnScreen(rows []ListRow, columns, lines int) []string {
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b ListRow) int { return a.urgency() - b.urgency() })
+	common, table := screenTable(rows)
+	out := []string{screenSummary(rows)}
+	if common != "" {
+		out = append(out, common)
+	}
+	room := max(0, lines-len(out)-1) // below the headings
+	left := len(rows) - room
+	if left > 0 {
+		left++ // for the line that says so
+		table.Lines = table.Lines[:1+max(0, room-1)]
+	}
+	shrink(&table, columns)
+	var b strings.Builder
+	table.Text(&b)
+	out = append(out, strings.Split(strings.TrimRight(b.String(), "\n"), "\n")...)
+	if left > 0 {
+		out = append(out, fmt.Sprintf("… %d more", min(left, len(rows))))
+	}
+	out = out[:min(len(out), max(0, lines))]
+	for i, line := range out {
+		out[i] = cut(printable(line), columns)
+	}
+	return out
+}
+
+// urgency is smallest for what is looked at first.
+func (r *ListRow) urgency() int {
+	switch {
+	case slices.Contains(r.statuses, running):
+		return 0
+	case r.Status != string(results.RunComplete):
+		return 1
+	}
+	return 2
+}
+
+// screenSummary says how many runs there are, in which ways, and who makes them.
+func screenSummary(rows []ListRow) string {
+	var statuses []results.RunStatus
+	var processes []string
+	for _, r := range rows {
+		statuses, processes = append(statuses, r.statuses...), append(processes, strings.Fields(r.Process)...)
+	}
+	slices.Sort(processes)
+	text := fmt.Sprintf("%d runs", len(statuses))
+	if len(statuses) == 1 {
+		text = "1 run"
+	}
+	if len(statuses) > 0 {
+		text += ": " + howTheyStand(statuses)
+	}
+	if len(processes) > 0 {
+		text += "; at work: " + strings.Join(slices.Compact(processes), ", ")
+	}
+	return text
+}
+
+// screenTable returns the table of a list without the processes, and without the names that all rows have in common,
+// which stand before it.
+func screenTable(rows []ListRow) (common string, table files.TextTable) {
+	table = tableOfRuns(rows)
+	var words []string
+	blank := func(column int) {
+		for i := range table.Lines {
+			table.Lines[i][column] = ""
+		}
+	}
+	for _, column := range []int{listTable, listData, listAvailability} {
+		differs := slices.ContainsFunc(table.Lines[1:], func(line []string) bool {
+			return line[column] != table.Lines[1][column]
+		})
+		if len(rows) > 0 && !differs {
+			words = append(words, table.Lines[0][column]+" "+table.Lines[1][column])
+			blank(column)
+		}
+	}
+	blank(listProcess)
+	return strings.Join(words, ", "), table
+}
+
+// narrow is the width that columns with names are cut to.
+const narrow = 8
+
+// shrink cuts cells so that the table fits, as far as it can: the settings first.
+func shrink(t *files.TextTable, columns int) {
+	t.Gap = "  "
+	for j := range t.Align {
+		if !slices.ContainsFunc(t.Lines[1:], func(line []string) bool { return line[j] != "" }) {
+			t.Lines[0][j] = "" // the column is left out
+		}
+	}
+	for _, step := range []struct{ column, least int }{
+		{listSettings, narrow},
+		{listSettings, 0},
+		{listAvailability, narrow},
+		{listTable, narrow},
+		{listData, narrow},
+		{listMethod, narrow},
+		{listSeeds, narrow},
+	} {
+		total := -len(t.Gap)
+		widths := make([]int, len(t.Align))
+		for j := range widths {
+			for _, line := range t.Lines {
+				widths[j] = max(widths[j], utf8.RuneCountInString(line[j]))
+			}
+			if widths[j] > 0 {
+				total += widths[j] + len(t.Gap)
+			}
+		}
+		if total <= columns {
+			return
+		}
+		width := max(step.least, widths[step.column]-(total-columns))
+		for _, line := range t.Lines {
+			line[step.column] = cut(line[step.column], width)
+		}
+	}
+}
+
+// cut returns a text of at most so many characters, the last of which says that there were more.
+func cut(text string, characters int) string {
+	if utf8.RuneCountInString(text) <= characters {
+		return text
+	}
+	if characters < 1 {
+		return ""
+	}
+	return string([]rune(text)[:characters-1]) + "…"
+}
+
+// printable returns a text without what a terminal would take for a command.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '_'
+		}
+		return r
+	}, text)
+}
