@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"time"
 
+	"rollcall/bench/run/checkpoint"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
@@ -55,8 +56,14 @@ type Planned struct {
 	Models   int // evaluated once, after the last round, in place of a curve; 0: a curve is
 }
 
-// roundsDone returns how many rounds an unfinished run in a folder goes on after: none, since it leaves no state.
-func roundsDone(string) int { return 0 }
+// roundsDone returns after how many rounds the run would go on, as the name of its newest checkpoint says.
+func (x *Experiment) roundsDone(keep Keep) int {
+	rounds, err := checkpoint.Rounds(x.Dir)
+	if err != nil || len(rounds) == 0 || keep.Again && !x.isAside() {
+		return 0
+	}
+	return min(rounds[0], x.Settings.Rounds)
+}
 
 // PlanTable returns the runs of a table.
 func (p *Pool) PlanTable(ctx context.Context, t *papers.Table, cells []Cell) ([]Planned, error) {
@@ -101,7 +108,7 @@ func (p *Pool) planned(
 			}
 			runs = append(runs, Planned{
 				Settings: t.Settings, Seed: seed, Kept: kept != nil || seen[dir],
-				Done: roundsDone(dir),
+				Done: r.roundsDone(p.Keep),
 			})
 			seen[dir] = true
 		}
