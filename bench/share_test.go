@@ -40,8 +40,8 @@ func hold(t *testing.T, dirs ...string) (release func()) {
 	return release
 }
 
-// runFolders returns the folders of the runs below out, relative to it.
-func runFolders(t *testing.T, out string) (dirs []string) {
+// seedFolders returns the folders of the runs below out, relative to it.
+func seedFolders(t *testing.T, out string) (dirs []string) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(out, "*", "*", "seed-*"))
 	if err != nil || len(found) == 0 {
@@ -145,7 +145,7 @@ func TestShare(t *testing.T) {
 				before = contentsBelow(t, out, results.RunFile)
 			}
 			var dirs []string
-			for _, dir := range runFolders(t, alone) {
+			for _, dir := range seedFolders(t, alone) {
 				dirs = append(dirs, filepath.Join(out, dir))
 			}
 			release := hold(t, dirs...) // until all have begun

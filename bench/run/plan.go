@@ -59,7 +59,7 @@ type Planned struct {
 // roundsDone returns after how many rounds the run would go on, as the name of its newest checkpoint says.
 func (x *Experiment) roundsDone(keep Keep) int {
 	rounds, err := checkpoint.Rounds(x.Dir)
-	if err != nil || len(rounds) == 0 || keep.Again && !x.isAside() {
+	if err != nil || len(rounds) == 0 || keep.Again && !x.has(asideFolder) {
 		return 0
 	}
 	return min(rounds[0], x.Settings.Rounds)
