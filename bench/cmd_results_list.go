@@ -27,13 +27,14 @@ func (a *app) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [DIR…]",
 		Short: "List the runs of an output folder, and how far they are",
-		Long: `list says of every cell below the folders (out if none is named) which seeds there are, how many of their rounds are done,
-and how they stand: complete, running, interrupted, diverged, failed, unfinished, which a run is that was killed, or damaged,
-which is one whose files are not what they say. The last are named on standard error; the exit status is 1 then.
+		Long: `list says of every cell below the folders (out if none is named) which seeds there are, how many of their rounds
+are done, and how they stand: complete, running, interrupted, diverged, failed, unfinished, which a run is that was
+killed, or damaged, which is one whose files are not what they say. The last are named on standard error; the exit
+status is 1 then.
 
 A run is running while the process that has claimed it is not known to have ended. Of a process on another machine only
-those find out that want the run as well, after 5 minutes. What is interrupted, failed or unfinished goes on when the command
-that made it is repeated.`,
+those find out that want the run as well, after 5 minutes. What is interrupted, failed or unfinished goes on when the
+command that made it is repeated.`,
 		Example: `  rollcall results list out/fedawe-2
   rollcall results list --failed
   rollcall results list --watch`,

@@ -88,7 +88,7 @@ func (l *lister) readRun(dir string) (f found) {
 	f.run.Dir = dir
 	if stamp != "" {
 		f.run, f.bad = results.ReadRunFolder(dir)
-		f.begun = f.run.Info != nil || len(f.run.Curve) > 0
+		f.begun = f.run.Info != nil || f.run.Damaged || len(f.run.Curve) > 0
 	}
 	if f.run.Damaged { // or it ended between one file and the next
 		f.run, f.bad = results.ReadRunFolder(dir)

@@ -119,6 +119,13 @@ func TestListFailed(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(damaged, results.RunFile), []byte("{"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	empty := filepath.Join(filepath.Dir(damaged), "seed-7")
+	if err := os.MkdirAll(empty, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(empty, results.CurveFile), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	must(t, small(out)...)
 	if o := rollcall(t, small(out, "--method", "mifa", "--lr", "1e30")...); o.status != statusFailure {
 		t.Fatalf("status %d, want a run that diverges\n%s", o.status, o.stderr)
@@ -132,6 +139,7 @@ func TestListFailed(t *testing.T) {
 		{"3", "unfinished", "goes on from round 5"},
 		{"4", "unfinished", "begins it anew"},
 		{"6", "damaged", "run.json"},
+		{"7", "damaged", "seed-7"},
 		{"3", "diverged", "finite"},
 	}
 	if len(rows) != len(want) {
@@ -228,7 +236,9 @@ func TestListInPlace(t *testing.T) {
 	var screen bytes.Buffer
 	columns, lines := 80, 24
 	show := inPlace(&screen, func() (int, int) { return columns, lines })
-	rows := []compare.ListRow{{Table: "run", Seeds: "3", Status: "complete"}, {Table: "other", Seeds: "3", Status: "complete"}}
+	rows := []compare.ListRow{
+		{Table: "run", Seeds: "3", Status: "complete"}, {Table: "other", Seeds: "3", Status: "complete"},
+	}
 	for _, size := range [][2]int{{80, 24}, {12, 3}, {1, 1}} {
 		columns, lines = size[0], size[1]
 		screen.Reset()

@@ -75,11 +75,9 @@ func onChange(w io.Writer) func(rows []compare.ListRow) error {
 func inPlace(w io.Writer, size func() (columns, lines int)) func(rows []compare.ListRow) error {
 	return func(rows []compare.ListRow) error {
 		columns, lines := size()
-		text := "\x1b[H\x1b[J" // from the upper left on all is cleared
-		for _, line := range compare.ListOnScreen(rows, columns-1, lines-1) {
-			text += line + "\n"
-		}
-		_, err := io.WriteString(w, text)
+		const clear = "\x1b[H\x1b[J" // from the upper left on
+		text := strings.Join(compare.ListOnScreen(rows, columns-1, lines-1), "\n")
+		_, err := io.WriteString(w, clear+text+"\n")
 		return err
 	}
 }

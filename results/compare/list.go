@@ -60,7 +60,8 @@ func listRow(table string, c *results.RunCell, work map[string]Work) ListRow {
 	total := 0
 	for i := range c.Runs {
 		r := &c.Runs[i]
-		seeds, row.statuses = append(seeds, fmt.Sprint(r.Seed)), append(row.statuses, statusOf(r, work))
+		seeds = append(seeds, fmt.Sprint(r.Seed))
+		row.statuses = append(row.statuses, statusOf(r, work))
 		done := roundsDone(r, work)
 		row.Rounds, row.Most, total = min(row.Rounds, done), max(row.Most, done), max(total, roundsInAll(r, work))
 		if p := work[r.Dir].Process; p != "" && row.statuses[i] == running && !slices.Contains(processes, p) {

@@ -63,15 +63,17 @@ func TestListWork(t *testing.T) {
 	if err := WriteList(&text, rows); err != nil {
 		t.Fatal(err)
 	}
-	if want := "   0 … 4 of 4   1 complete, 3 running, 1 diverged, 1 failed, 1 unfinished   7@here 8@there\n"; !strings.HasSuffix(
-		text.String(), want) {
+	want := "   0 … 4 of 4   1 complete, 3 running, 1 diverged, 1 failed, 1 unfinished   7@here 8@there\n"
+	if !strings.HasSuffix(text.String(), want) {
 		t.Errorf("%q, want %q at its end", text.String(), want)
 	}
 }
 
 // How far a run is comes from what has seen most of it; of how many rounds, from whoever knows.
 func TestListRounds(t *testing.T) {
-	settings := map[string]any{"rounds": "9"}
+	info := func(rounds int) *results.RunInfo {
+		return &results.RunInfo{Rounds: rounds, Settings: map[string]any{"rounds": "9"}}
+	}
 	curve := resultstest.Accuracies(0.1, 0.2, 0.3) // rounds 0, 1, 2
 	for name, c := range map[string]struct {
 		run  results.Run
@@ -83,8 +85,8 @@ func TestListRounds(t *testing.T) {
 		"curve behind":    {results.Run{Curve: curve}, Work{Round: 5, Rounds: 8}, "5 of 8"},
 		"curve ahead":     {results.Run{Curve: curve}, Work{Round: 1, Rounds: 8}, "2 of 8"},
 		"params":          {results.Run{Curve: curve, Params: "lr=1;rounds=7"}, Work{}, "2 of 7"},
-		"run.json":        {results.Run{Curve: curve, Info: &results.RunInfo{Rounds: 3, Settings: settings}}, Work{}, "3 of 9"},
-		"run.json is off": {results.Run{Curve: curve, Damaged: true, Info: &results.RunInfo{Rounds: 77, Settings: settings}}, Work{}, "2 of 9"},
+		"run.json":        {results.Run{Curve: curve, Info: info(3)}, Work{}, "3 of 9"},
+		"run.json is off": {results.Run{Curve: curve, Damaged: true, Info: info(77)}, Work{}, "2 of 9"},
 		"done":            {results.Run{Curve: curve}, Work{Rounds: 2}, "2"},
 	} {
 		t.Run(name, func(t *testing.T) {

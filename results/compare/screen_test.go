@@ -17,7 +17,8 @@ func screenRows(n int) (rows []ListRow) {
 			Table: "fedawe-2", Seeds: "3 4 6", Rounds: 2000, Most: 2000, Total: files.Some(2000), Status: "complete",
 			statuses: []results.RunStatus{results.RunComplete, results.RunComplete, results.RunComplete},
 		}
-		r.Method, r.Data, r.Availability, r.Preset = fmt.Sprintf("fedavg-active-%02d", i), "cifar10", "interleaved-sine", "code"
+		r.Method, r.Preset = fmt.Sprintf("fedavg-active-%02d", i), "code"
+		r.Data, r.Availability = "cifar10", "interleaved-sine"
 		r.Params = results.NewParams("local-steps=2", fmt.Sprintf("lr=0.%02d", i))
 		switch i {
 		case n - 1:
