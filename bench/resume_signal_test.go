@@ -4,9 +4,11 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -51,11 +53,13 @@ func endedBy(t *testing.T, cmd *exec.Cmd, stderr io.Reader, signal os.Signal) (t
 	return time.Since(began), string(text)
 }
 
-// longRun is a run that goes on for hours, with rounds of a moment.
-const longRun = " --data leaf --clients 4 --rounds 1000000 --local-steps 1 --batch 8 --eval-every 10 --device cpu --threads 1 "
+// longRun is a run that goes on for a minute and more, with rounds of a moment.
+const longRun = " --data leaf --clients 4 --rounds 20000 --local-steps 1 --batch 8 --eval-every 10 --device cpu --threads 1 "
 
-// Where no run is in progress a command ends within a second when it is asked to, status 130; a second is a long time
-// for a machine with other work, hence three.
+// promptEnd is how long a command may take that has a second: the machine may have other work.
+const promptEnd = 3 * time.Second
+
+// Where no run is in progress a command ends within a second when it is asked to.
 func TestEndsPromptly(t *testing.T) {
 	out := t.TempDir()
 	holder, rest := atWork(t, ": round 10/", "run"+longRun+"--out "+out)
@@ -65,16 +69,84 @@ func TestEndsPromptly(t *testing.T) {
 		signal     os.Signal
 	}{
 		"waits for another's run": {"run" + longRun + "--out " + out, "waits for process", syscall.SIGINT},
-		"bench":                   {"bench --data leaf --clients 8 --rounds 1000000 --out OUT", "device: ", syscall.SIGHUP},
+		"bench":                   {"bench --data leaf --clients 8 --rounds 20000 --device cpu --out OUT", "device: ", syscall.SIGHUP},
+		"counts what it will hold": {
+			"run" + strings.Replace(longRun, "--rounds 2", "--rounds 20000", 1) + "--out OUT", "", syscall.SIGTERM,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd, stderr := atWork(t, c.says, strings.ReplaceAll(c.line, "OUT", t.TempDir()))
+			if c.says == "" {
+				time.Sleep(promptEnd / 6) // which says nothing
+			}
 			took, said := endedBy(t, cmd, stderr, c.signal)
-			if status := cmd.ProcessState.ExitCode(); status != statusInterrupted || took > 3*time.Second || !strings.HasSuffix(said, "rollcall: interrupted\n") {
+			if status := cmd.ProcessState.ExitCode(); status != statusInterrupted || took > promptEnd ||
+				!strings.HasSuffix(said, "rollcall: interrupted\n") {
 				t.Errorf("status %d after %v, %q, want 130 at once, and that it was interrupted", status, took, said)
 			}
 		})
 	}
 	_ = holder.Process.Kill()
 	_ = holder.Wait()
+}
+
+// The first signal lets a round of seconds end, and leaves a checkpoint of it; a second one ends the process at once.
+func TestSecondSignal(t *testing.T) {
+	if !longAttacks {
+		t.Skip("a round of ten seconds: make test-long")
+	}
+	line := strings.NewReplacer("--local-steps 1 ", "--local-steps 30000 ", "--eval-every 10", "--eval-every 1").Replace(longRun)
+	for _, twice := range []bool{false, true} {
+		out := t.TempDir()
+		cmd, stderr := atWork(t, ": round 1/", "run --method mifa --p 1"+line+"--out "+out)
+		if twice {
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(200 * time.Millisecond)
+		}
+		took, said := endedBy(t, cmd, stderr, syscall.SIGINT)
+		left, err := filepath.Glob(filepath.Join(out, "run/*/seed-*/checkpoint-2.safetensors"))
+		if err != nil || (len(left) == 1) == twice || (cmd.ProcessState.ExitCode() == statusInterrupted) == twice || twice && took > promptEnd {
+			t.Errorf("twice %t: %v after %v, %q, checkpoints %q, want the round and its checkpoint or the end at once", twice,
+				cmd.ProcessState, took, said, left)
+		}
+		t.Logf("twice %t: %v after %v", twice, cmd.ProcessState, took)
+	}
+}
+
+// counter is a log that does something once it has read a text so many times.
+type counter struct {
+	trigger
+	times int
+}
+
+func (w *counter) Write(p []byte) (int, error) {
+	if w.do != nil && strings.Count(w.String()+string(p), w.text) >= w.times {
+		w.do()
+		w.do = nil
+	}
+	return w.Buffer.Write(p)
+}
+
+// All runs that are in progress leave a checkpoint, and go on from there.
+func TestInterruptedAtOnce(t *testing.T) {
+	whole, out := t.TempDir(), t.TempDir()
+	line := "sweep --methods fedawe,mifa --seeds 3 --pack 2 --data leaf --clients 4 --rounds 60 --eval-every 2 --device cpu --out "
+	must(t, append(strings.Fields(line), whole)...)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stderr := &counter{trigger{text: ": round 2/", do: cancel}, 2}
+	if status := runContext(ctx, append(strings.Fields(line), out), io.Discard, stderr); status != statusInterrupted {
+		t.Fatalf("status %d, want 130\n%s", status, stderr)
+	}
+	left, err := filepath.Glob(filepath.Join(out, "sweep/*/seed-3/checkpoint-*.safetensors"))
+	if err != nil || len(left) != 2 {
+		t.Errorf("%q, %v, want a checkpoint of either run", left, err)
+	}
+	o := must(t, append(strings.Fields(line), out)...)
+	if n := strings.Count(o.stderr, ": goes on from round "); n != 2 {
+		t.Errorf("%d runs gone on, want 2\n%s", n, o.stderr)
+	}
+	sameTree(t, "interrupted", timelessTree(t, out), timelessTree(t, whole))
 }

@@ -37,7 +37,7 @@ func TestShareKilled(t *testing.T) {
 			alone, out := t.TempDir(), t.TempDir()
 			line := func(out string) []string { return longSweep(out, "3000", "--methods", "mifa", flag) }
 			must(t, line(alone)...)
-			release := hold(t, filepath.Join(out, runFolders(t, alone)[0])) // until both have begun
+			release := hold(t, filepath.Join(out, seedFolders(t, alone)[0])) // until both have begun
 			one, two := startChild(t, "", line(out)...), startChild(t, "", line(out)...)
 			one.until(t, "waits for ")
 			two.until(t, "waits for ")
