@@ -1,0 +1,96 @@
+//go:build linux
+
+package run
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"rollcall/results"
+)
+
+// onDisk gives a run a disk of its own with room for so many bytes, if this process may mount one.
+func onDisk(t *testing.T, x *Experiment, size string) {
+	t.Helper()
+	if err := os.MkdirAll(x.Dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", x.Dir, "tmpfs", 0, "size="+size); err != nil {
+		t.Skipf("no disk can be mounted: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(x.Dir, syscall.MNT_DETACH) })
+}
+
+// fill takes what room there is, and returns a function that gives it back.
+func fill(t *testing.T, x *Experiment) (free func()) {
+	path := filepath.Join(x.Dir, "filler")
+	f, err := os.Create(path)
+	for err == nil {
+		_, err = f.Write(make([]byte, 512))
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("%v, want no space left", err)
+	}
+	_ = f.Close() // the disk is full
+	return func() {
+		if err := os.Remove(path); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A disk without room for checkpoints costs the run nothing; that is said once.
+func TestResumeNoRoomForCheckpoints(t *testing.T) {
+	more := []string{"method=fedavg-active", "data=synthetic", "train-size=80", "test-size=20", "net=lenet5", "rounds=8"}
+	whole, l, _ := resumable(t, more...)
+	want := completed(t, whole, l)
+	x, l, log := resumable(t, more...)
+	onDisk(t, x, "200k")
+	l.Machine.CheckpointEvery = 1
+	sameOutcome(t, "small disk", completed(t, x, l), want)
+	if n := strings.Count(log.String(), "no space left on device: the run goes on without this checkpoint\n"); n != 1 {
+		t.Errorf("said %d times, want once:\n%s", n, log)
+	}
+}
+
+// A disk that gets full ends a run, or does not let it be interrupted in order; with room again it goes on to the same
+// bytes. What was written before is whole.
+func TestResumeDiskFull(t *testing.T) {
+	faster(t)
+	whole, l, _ := resumable(t)
+	want := completed(t, whole, l)
+	for _, interrupt := range []bool{false, true} {
+		x, l, log := resumable(t)
+		onDisk(t, x, "300k")
+		interruptedAfter(t, x, l, 2)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		free := func() {}
+		_, err := x.Do(ctx, l, eachRound{silent(), func(done int) {
+			if done == 4 {
+				free = fill(t, x)
+				if interrupt {
+					cancel()
+				}
+			}
+		}})
+		if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, context.Canceled) != interrupt {
+			t.Errorf("interrupted %t: %v, want no space left", interrupt, err)
+		}
+		run, bad := results.ReadRunFolder(x.Dir)
+		if len(bad) > 0 || run.Status() == results.RunComplete || len(run.Curve) < 2 {
+			t.Errorf("interrupted %t: %v, %s, %d rows, want some rows of a run that is not complete", interrupt, bad,
+				run.Status(), len(run.Curve))
+		}
+		free()
+		sameOutcome(t, "room again", completed(t, x, l), want)
+		if n := strings.Count(log.String(), "goes on from round 2"); n != 2 {
+			t.Errorf("interrupted %t: %d times from round 2, want 2:\n%s", interrupt, n, log)
+		}
+	}
+}
