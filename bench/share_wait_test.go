@@ -73,7 +73,7 @@ func TestNoWait(t *testing.T) {
 		if err := os.Remove(svg); err != nil {
 			t.Fatal(err)
 		}
-		hold(t, filepath.Join(out, seedFolders(t, out)[0]), filepath.Join(out, runFolders(t, out)[1]))
+		hold(t, filepath.Join(out, seedFolders(t, out)[0]), filepath.Join(out, seedFolders(t, out)[1]))
 		o := rollcall(t, line...)
 		if want := "figure cafed-i2: other processes make 2 runs of 1 line, which are not waited for: not drawn\n"; o.status != statusOK ||
 			!strings.HasSuffix(o.stderr, want) || o.stdout != "" {
