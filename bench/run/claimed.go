@@ -194,13 +194,17 @@ func (x *Experiment) Tidy(l *Session) error {
 	return err
 }
 
-// files returns the names of what the run has left in its folder, run.json last.
+// files returns the names of what the run has left in its folder, run.json last. No run has left a folder by one of them.
 func (x *Experiment) files() (names []string, err error) {
 	entries, err := os.ReadDir(x.Dir)
 	for _, pattern := range append([]string{"checkpoint-*.safetensors", "model*.safetensors", events.File},
 		results.RunFiles...) {
 		for _, e := range entries {
-			if matches, _ := filepath.Match(pattern, e.Name()); matches { // no pattern here is malformed
+			matches, _ := filepath.Match(pattern, e.Name()) // no pattern here is malformed
+			switch {
+			case matches && e.IsDir():
+				return nil, fmt.Errorf("%s: a folder, want a file", filepath.Join(x.Dir, e.Name()))
+			case matches:
 				names = append(names, e.Name())
 			}
 		}

@@ -250,7 +250,7 @@ func (t *trainer) curveOf(c *checkpoint.File, round int) ([]results.CurveRow, er
 	template := t.row(t.l.Engine.Info())
 	for k := range c.Curve {
 		r := &c.Curve[k]
-		if r.Cell.Method != template.Method || r.Seed != t.Seed || r.Params != template.Params {
+		if r.Method != template.Method || r.Seed != t.Seed || r.Params != template.Params {
 			return nil, fmt.Errorf("%s: of another run", results.CurveFile)
 		}
 		r.Cell, r.Params, r.Engine, r.Precision, r.Version = template.Cell, template.Params, template.Engine,

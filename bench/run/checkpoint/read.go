@@ -71,9 +71,8 @@ func (c *File) read(size int64, run *About) (err error) {
 	if err := c.Unlike(run); err != nil {
 		return err
 	}
-	if c.Round < 0 || c.Round > c.About.Rounds || !(c.ElapsedSec >= 0) || math.IsInf(c.ElapsedSec, 1) {
-		return fmt.Errorf("round %d of %d, %g s, want 0 … %d and 0 or more", c.Round, c.About.Rounds, c.ElapsedSec,
-			c.About.Rounds)
+	if c.Round < 0 || c.Round > c.Rounds || !(c.ElapsedSec >= 0) || math.IsInf(c.ElapsedSec, 1) {
+		return fmt.Errorf("round %d of %d, %g s, want 0 … %d and 0 or more", c.Round, c.Rounds, c.ElapsedSec, c.Rounds)
 	}
 	text, err := c.tensors.Bytes(curveName)
 	if err != nil {

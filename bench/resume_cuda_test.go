@@ -1,0 +1,41 @@
+//go:build gpu && linux && cgo
+
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// On a card runs that were interrupted go on to the same bytes, and a run of the CPU's numbers does not go on there.
+func TestResumeOnCUDA(t *testing.T) {
+	if !onCard(t) {
+		return
+	}
+	for name, more := range map[string][]string{
+		"linear": {"--method", "fedawe", "--momentum", "0.5", "--data", "leaf"},
+		"lenet5": {"--method", "scaffold", "--net", "lenet5", "--data", "synthetic", "--train-size", "80", "--test-size", "10"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := func(out, device string) []string {
+				return append([]string{
+					"run", "--clients", "4", "--rounds", "4", "--local-steps", "1", "--batch", "4", "--eval-every", "1",
+					"--save-model", "--device", device, "--out", out,
+				}, more...)
+			}
+			whole, out := t.TempDir(), t.TempDir()
+			must(t, args(whole, "cuda")...)
+			if o := interrupted(t, "round 1/4", args(out, "cpu")...); o.status != statusInterrupted {
+				t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
+			}
+			o := interrupted(t, "round 2/4", args(out, "cuda")...)
+			if o.status != statusInterrupted || strings.Contains(o.stderr, "goes on") || !strings.Contains(o.stderr, "numerics cpu-fp32 and cuda") {
+				t.Errorf("status %d, %q, want it to begin anew, since the numbers are the CPU's", o.status, o.stderr)
+			}
+			if o = must(t, args(out, "cuda")...); !strings.Contains(o.stderr, "goes on from round 2") {
+				t.Errorf("%q, want it to go on from round 2", o.stderr)
+			}
+			sameTree(t, name, timelessTree(t, out), timelessTree(t, whole))
+		})
+	}
+}
