@@ -60,15 +60,17 @@ var (
 	docsYAML = regexp.MustCompile(`^\s*(?:- )?(?:run: )?(.*?)\s*$`)
 )
 
-// docsCommands returns the commands of a page of Markdown: every line of its blocks of code, and the spans of code that
+// docsCommands returns the commands of a page of Markdown: every line of its blocks of shell, and the spans of code that
 // begin with a program.
 func docsCommands(text string) (commands []string) {
 	var block []string
 	inside, language, after := false, "", true // a block; its language; whether an indented block may begin
 	flush := func() {
-		if language == "yaml" {
+		switch language {
+		case "yaml":
 			commands = append(commands, docsSteps(block)...)
-		} else {
+		case "python": // what it does, TestPyTorchWeights of bench/run does
+		default:
 			commands = append(commands, docsShell(strings.Join(block, "\n"))...)
 		}
 		block, language = nil, ""

@@ -103,6 +103,17 @@ var docsShort = []docsLine{
 		"bin/rollcall track compare --history results/history" + docsCron,
 	},
 	{"bin/rollcall run --method fedavg-active --rounds 1 --dump DIR", docsRun + " --rounds 1"},
+	{"bin/rollcall table fedawe-2 --data cifar10 --plan", "bin/rollcall table fedawe-2 --plan" + docsFedAWE},
+	{"bin/rollcall table fedawe-2 --data cifar10 --retries 3", "bin/rollcall table fedawe-2 --retries 3" + docsFedAWE},
+	{"exec bin/rollcall table fedawe-2 --out /shared/out", "exec bin/rollcall table fedawe-2" + docsFedAWE},
+	{
+		"bin/rollcall run --method fedawe --data cifar10 --net resnet20 --rounds 20 --save-model",
+		docsTiny + " && cp out/run/fedawe_*/seed-3/model.safetensors net.safetensors",
+	},
+	{
+		"bin/rollcall run --method fedar --data cifar10 --net resnet20 --rounds 20 --init-from net.safetensors",
+		docsTiny,
+	},
 
 	// docs/performance.md, docs/cuda.md, docs/tuning.md
 	{"bin/rollcall bench --data cifar10", docsBench},

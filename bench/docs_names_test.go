@@ -32,7 +32,7 @@ var (
 // docsForeignFlags are flags in the pages that are not rollcall's, and whose they are.
 var docsForeignFlags = map[string]string{
 	"rm": "docker", "gpus": "docker", "logdir": "tensorboard", "set": "ncu", "import-source": "ncu", "launch-skip": "ncu",
-	"launch-count": "ncu", "import": "ncu", "page": "ncu", "cuda-graph-trace": "nsys",
+	"launch-count": "ncu", "import": "ncu", "page": "ncu", "cuda-graph-trace": "nsys", "signal": "sbatch",
 }
 
 // docsForeignFiles are files in the pages that are neither in the repository nor written by a command of theirs, and what
