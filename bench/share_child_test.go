@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// claimTimes is the variable that shortens the times of claims in the children of tests: from one heartbeat to the next,
-// and how long one is silent that counts as dead.
+// claimTimes is the variable that shortens the times of claims in the children of tests: from one heartbeat to the
+// next, and how long one is silent that counts as dead.
 const claimTimes = "ROLLCALL_TEST_CLAIM_TIMES"
 
 func init() {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// container is a child in namespaces of its own, as process 1 of a host that has the name of all others. A shell prepares
-// them first. Who may not make namespaces skips the test.
+// container is a child in namespaces of its own, as process 1 of a host that has the name of all others. A shell
+// prepares them first. Who may not make namespaces skips the test.
 func container(t *testing.T, env, prepare string, args ...string) *child {
 	t.Helper()
 	c := &child{Cmd: process(t, args...), ended: make(chan struct{}), more: make(chan struct{})}
@@ -130,7 +130,8 @@ func TestShareFullDisk(t *testing.T) {
 		" && { dd if=/dev/zero of=" + disk + "/full bs=1k 2>/dev/null; true; } && "
 	line := func(out, seed string) []string {
 		return []string{
-			"run", "--method", "mifa", "--data", "leaf", "--clients", "4", "--rounds", "2", "--seed", seed, "--device", "cpu", "--out", out,
+			"run", "--method", "mifa", "--data", "leaf", "--clients", "4", "--rounds", "2", "--seed", seed,
+			"--device", "cpu", "--out", out,
 		}
 	}
 	must(t, line(out, "3")...)

@@ -141,7 +141,8 @@ func TestShareStoppedRun(t *testing.T) {
 	out := t.TempDir()
 	line := func(more ...string) []string {
 		return append([]string{
-			"run", "--method", "mifa", "--data", "leaf", "--clients", "5", "--rounds", "3000", "--eval-every", "100", "--local-steps", "2", "--batch", "8",
+			"run", "--method", "mifa", "--data", "leaf", "--clients", "5", "--rounds", "3000", "--eval-every", "100",
+			"--local-steps", "2", "--batch", "8",
 			"--checkpoint-every", "1ms", "--device", "cpu", "--threads", "1", "--out", out,
 		}, more...)
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -59,7 +60,8 @@ func TestNoWait(t *testing.T) {
 			t.Fatal(err)
 		}
 		var stdout bytes.Buffer
-		stderr := &trigger{text: "fedawe leaf stationary seed 3: round 0/", do: hold(t, filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json")))}
+		release := hold(t, filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json")))
+		stderr := &trigger{text: "fedawe leaf stationary seed 3: round 0/", do: release}
 		status := runContext(t.Context(), line, &stdout, stderr)
 		if status != statusOK || strings.Contains(stderr.String(), "not waited for") {
 			t.Errorf("status %d, want 0 and that nothing is left to others:\n%s", status, stderr)
@@ -67,7 +69,10 @@ func TestNoWait(t *testing.T) {
 	})
 	t.Run("figure", func(t *testing.T) {
 		out := t.TempDir()
-		line := []string{"figure", "cafed-i2", "--rounds", "3", "--clients", "6", "--seeds", "3,4", "--device", "cpu", "--no-wait", "--out", out}
+		line := []string{
+			"figure", "cafed-i2", "--rounds", "3", "--clients", "6", "--seeds", "3,4", "--device",
+			"cpu", "--no-wait", "--out", out,
+		}
 		must(t, line...)
 		svg := filepath.Join(out, "cafed-i2", "cafed-i2.svg")
 		if err := os.Remove(svg); err != nil {
@@ -75,8 +80,8 @@ func TestNoWait(t *testing.T) {
 		}
 		hold(t, filepath.Join(out, seedFolders(t, out)[0]), filepath.Join(out, seedFolders(t, out)[1]))
 		o := rollcall(t, line...)
-		if want := "figure cafed-i2: other processes make 2 runs of 1 line, which are not waited for: not drawn\n"; o.status != statusOK ||
-			!strings.HasSuffix(o.stderr, want) || o.stdout != "" {
+		if want := "figure cafed-i2: other processes make 2 runs of 1 line, which are not waited for: not drawn\n"; o.status !=
+			statusOK || !strings.HasSuffix(o.stderr, want) || o.stdout != "" {
 			t.Errorf("status %d, stdout %q, want 0, nothing and %q:\n%s", o.status, o.stdout, want, o.stderr)
 		}
 		if _, err := os.Stat(svg); err == nil {
@@ -123,31 +128,39 @@ func TestWaitInterrupted(t *testing.T) {
 
 // A run that fails is tried again after all others, and made if it can be made by then.
 func TestRetries(t *testing.T) {
-	out := t.TempDir()
-	line := shareSweep(out, "--methods", "mifa,fedawe", "--seeds", "3,4,5", "--retries", "2")
-	must(t, line...)
-	want := timelessTree(t, out)
-	blocked := filepath.Dir(only(t, out, "sweep/mifa_*/seed-4/run.json"))
-	for _, dir := range []string{blocked, filepath.Dir(only(t, out, "sweep/fedawe_*/seed-5/run.json"))} {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+	for name, block := range map[string]func(dir string) error{
+		"a file in place of its folder": func(dir string) error {
+			return errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600))
+		},
+		"a folder in place of run.json": func(dir string) error {
+			return errors.Join(os.RemoveAll(dir), os.MkdirAll(filepath.Join(dir, results.RunFile, "in the way"), 0o777))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := t.TempDir()
+			line := shareSweep(out, "--methods", "mifa,fedawe", "--seeds", "3,4,5", "--retries", "2")
+			must(t, line...)
+			want := timelessTree(t, out)
+			blocked := filepath.Dir(only(t, out, "sweep/mifa_*/seed-4/run.json"))
+			last := filepath.Dir(only(t, out, "sweep/fedawe_*/seed-5/run.json"))
+			if err := errors.Join(os.RemoveAll(last), block(blocked)); err != nil {
+				t.Fatal(err)
+			}
+			stderr := &trigger{text: "fedawe leaf stationary seed 5: round 0/", do: func() { _ = os.RemoveAll(blocked) }}
+			var stdout bytes.Buffer
+			if status := runContext(t.Context(), line, &stdout, stderr); status != statusOK {
+				t.Errorf("status %d, want 0:\n%s", status, stderr)
+			}
+			runs := strings.Join(begun(stderr.String()), ", ")
+			if runs != "fedawe leaf stationary seed 5, mifa leaf stationary seed 4" {
+				t.Errorf("begun: %q, want mifa's seed 4 after all others:\n%s", runs, stderr)
+			}
+			if n := strings.Count(stderr.String(), "tried again later"); n != 1 {
+				t.Errorf("said %d times that it is tried again, want once:\n%s", n, stderr)
+			}
+			sameTree(t, "after a failure", timelessTree(t, out), want)
+		})
 	}
-	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	stderr := &trigger{text: "fedawe leaf stationary seed 5: round 0/", do: func() { _ = os.Remove(blocked) }}
-	var stdout bytes.Buffer
-	if status := runContext(t.Context(), line, &stdout, stderr); status != statusOK {
-		t.Errorf("status %d, want 0:\n%s", status, stderr)
-	}
-	if got := strings.Join(begun(stderr.String()), ", "); got != "fedawe leaf stationary seed 5, mifa leaf stationary seed 4" {
-		t.Errorf("begun: %q, want mifa's seed 4 after all others", got)
-	}
-	if n := strings.Count(stderr.String(), "tried again later"); n != 1 {
-		t.Errorf("said %d times, want once:\n%s", n, stderr)
-	}
-	sameTree(t, "after a failure", timelessTree(t, out), want)
 }
 
 // What keeps failing is tried as often as is asked for and counted, the seeds of one cause in one line.
@@ -167,7 +180,8 @@ func TestRetriesFail(t *testing.T) {
 				}
 			}
 			o := rollcall(t, line...)
-			if !strings.Contains(o.stderr, "mifa leaf stationary: seeds 3, 6: claim: "+filepath.Join(cell, "seed-*")+": not a directory\n") {
+			want3and6 := "mifa leaf stationary: seeds 3, 6: claim: " + filepath.Join(cell, "seed-*") + ": not a directory\n"
+			if !strings.Contains(o.stderr, want3and6) {
 				t.Errorf("want seeds 3 and 6 in one line:\n%s", o.stderr)
 			}
 			if o.status != statusFailure || !strings.HasSuffix(o.stderr, "\nrollcall: table sweep: 1 of 2 cells failed\n") {
@@ -210,8 +224,11 @@ func TestNoRetry(t *testing.T) {
 
 func TestRetriesUsage(t *testing.T) {
 	for _, command := range []string{"table fedawe-2", "sweep --methods mifa", "figure fedawe-f7"} {
-		for retries, want := range map[string]string{"-1": "--retries -1: want 0 or more", "x": `--retries "x": want a whole number`} {
-			args := append(strings.Fields(command), "--retries", retries, "--device", "cpu", "--out", filepath.Join(t.TempDir(), "out"))
+		for retries, want := range map[string]string{
+			"-1": "--retries -1: want 0 or more", "x": `--retries "x": want a whole number`,
+		} {
+			out := filepath.Join(t.TempDir(), "out")
+			args := append(strings.Fields(command), "--retries", retries, "--device", "cpu", "--out", out)
 			oneLineError(t, rollcall(t, args...), statusUsage, want)
 		}
 	}
@@ -234,8 +251,9 @@ func TestAgain(t *testing.T) {
 			t.Errorf("%s is as it was, want the run anew:\n%s", name, stderr)
 		}
 	}
-	if got := strings.Join(begun(stderr.String()), ", "); got != "mifa leaf stationary seed 4, mifa leaf stationary seed 3" {
-		t.Errorf("begun: %q, want both, seed 3 when it is free:\n%s", got, stderr)
+	runs := strings.Join(begun(stderr.String()), ", ")
+	if runs != "mifa leaf stationary seed 4, mifa leaf stationary seed 3" {
+		t.Errorf("begun: %q, want both, seed 3 when it is free:\n%s", runs, stderr)
 	}
 }
 

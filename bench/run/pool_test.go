@@ -115,7 +115,8 @@ func TestPoolElsewhere(t *testing.T) {
 			"it is waited for",
 			Keep{},
 			map[string][]error{"a": {holder(1), holder(1), holder(1)}, "b": {holder(1), holder(2)}},
-			"a b c a b a b a", 0, "rollcall: waits for 2 runs of other processes: process 1 on host here; process 2 on host here\n",
+			"a b c a b a b a", 0,
+			"rollcall: waits for 2 runs of other processes: process 1 on host here; process 2 on host here\n",
 		},
 		{
 			"it is not waited for",
@@ -127,7 +128,8 @@ func TestPoolElsewhere(t *testing.T) {
 			"it fails when it is free",
 			Keep{Retries: 1},
 			map[string][]error{"a": {holder(1), errors.New("broken"), holder(1)}},
-			"a b c a a a", 0, "rollcall: a: broken: tried again later\nrollcall: waits for 1 run of other processes: process 1 on host here\n",
+			"a b c a a a", 0, "rollcall: a: broken: tried again later\n" +
+				"rollcall: waits for 1 run of other processes: process 1 on host here\n",
 		},
 		{
 			"it fails for good",
@@ -203,13 +205,20 @@ func TestFailures(t *testing.T) {
 	}{
 		{"none", []error{nil, nil, nil, nil}, "<nil>", nil},
 		{"others make some", []error{nil, other, nil, other}, "made by another process", other},
-		{"one", []error{nil, full(4), other, nil}, "seed 4: out/cell/seed-4/curve.csv: no space left on device", syscall.ENOSPC},
+		{
+			"one", []error{nil, full(4), other, nil}, "seed 4: out/cell/seed-4/curve.csv: no space left on device", syscall.ENOSPC,
+		},
 		{
 			"two reasons",
 			[]error{full(3), errors.New("broken"), full(5), full(6)},
 			"seeds 3, 5, 6: out/cell/seed-*/curve.csv: no space left on device\nseed 4: broken", syscall.ENOSPC,
 		},
-		{"interrupted", []error{nil, nil, context.Canceled, context.Canceled}, "seeds 5, 6: context canceled", context.Canceled},
+		{
+			"interrupted",
+			[]error{nil, nil, context.Canceled, context.Canceled},
+			"seeds 5, 6: context canceled",
+			context.Canceled,
+		},
 	} {
 		var runs []*seedRun
 		var jobs []*Job

@@ -35,8 +35,8 @@ type seedRun struct {
 }
 
 // Seeds runs the seeds of the cells, or finds their runs in OUT, and calls finished for one cell after the other, with
-// the runs that are there and why others are not, see [failures]. Seeds that diverged are among the runs. It returns how
-// many runs other processes make, which were not waited for.
+// the runs that are there and why others are not, see [failures]. Seeds that diverged are among the runs. It returns
+// how many runs other processes make, which were not waited for.
 func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []uint32, decisions bool,
 	finished func(cell int, runs papers.Runs, failed error) error,
 ) (elsewhere int, err error) {

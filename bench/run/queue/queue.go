@@ -38,8 +38,8 @@ func New(turn time.Duration, runs []string) *Queue {
 	return q
 }
 
-// Begin returns the job that is to be begun now, and counts it as running; -1: there is none. It may then be asked again
-// when a job has ended, and at the time it returns, which is zero if no time alone changes anything.
+// Begin returns the job that is to be begun now, and counts it as running; -1: there is none. It may then be asked
+// again when a job has ended, and at the time it returns, which is zero if no time alone changes anything.
 //
 // What other processes did a turn ago comes first: they may have ended, and to see that takes no time. Then come the
 // jobs in order, and after them those that failed, the least often first. Once none of all these is left or runs, what
