@@ -12,13 +12,14 @@ import (
 
 	"rollcall/bench/run/checkpoint"
 	"rollcall/bench/run/claim"
+	"rollcall/bench/run/queue"
 	"rollcall/results"
 	"rollcall/results/events"
 	"rollcall/results/files"
 )
 
-// turn is how often a process looks whether another one has finished the run that both want.
-const turn = time.Second
+// turn is the first time after which a process looks whether another one has finished the run that both want.
+const turn = 100 * time.Millisecond
 
 // ElsewhereError is of runs that other processes make: of one run, of the seeds of a cell, or of the lines of a figure.
 type ElsewhereError struct {
@@ -59,7 +60,7 @@ func (x *Experiment) take(w *claim.Watch) (release func() error, err error) {
 
 // await is take that waits for the other process, which has finished the run then as a rule.
 func (x *Experiment) await(ctx context.Context, l *Session, w *claim.Watch) (release func() error, err error) {
-	for {
+	for began := time.Now(); ; {
 		release, err := x.take(w)
 		other, busy := errors.AsType[*ElsewhereError](err)
 		if !busy {
@@ -69,7 +70,7 @@ func (x *Experiment) await(ctx context.Context, l *Session, w *claim.Watch) (rel
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(turn):
+		case <-time.After(queue.Pause(turn, time.Since(began))):
 		}
 	}
 }

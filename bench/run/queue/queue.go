@@ -16,7 +16,8 @@ type job struct {
 	state  state
 	failed int       // attempts
 	asked  bool      // it was begun only to see whether another process still does it
-	tried  time.Time // when another process was last found to do it
+	first  time.Time // when another process was found to do it
+	tried  time.Time // when that was last so
 }
 
 type state int
@@ -29,7 +30,7 @@ const (
 )
 
 // New returns a queue of jobs, each named after the run that it makes: two of the same run are not done at the same
-// time. What another process does is looked at again after a turn.
+// time. What another process does is looked at again after a turn, and the less often the longer it takes: see [Pause].
 func New(turn time.Duration, runs []string) *Queue {
 	q := &Queue{turn: turn, jobs: make([]job, len(runs))}
 	for i, run := range runs {
@@ -41,7 +42,7 @@ func New(turn time.Duration, runs []string) *Queue {
 // Begin returns the job that is to be begun now, and counts it as running; -1: there is none. It may then be asked
 // again when a job has ended, and at the time it returns, which is zero if no time alone changes anything.
 //
-// What other processes did a turn ago comes first: they may have ended, and to see that takes no time. Then come the
+// What other processes did some time ago comes first: they may have ended, and to see that takes no time. Then come the
 // jobs in order, and after them those that failed, the least often first. Once none of all these is left or runs, what
 // others do is looked at without waiting for the turn.
 func (q *Queue) Begin(now time.Time) (n int, again time.Time) {
@@ -52,7 +53,7 @@ func (q *Queue) Begin(now time.Time) (n int, again time.Time) {
 		if j.state != elsewhere {
 			continue
 		}
-		due := j.tried.Add(q.turn)
+		due := j.tried.Add(Pause(q.turn, j.tried.Sub(j.first)))
 		if !now.Before(due) || alone && j.tried.Before(q.ended) {
 			n = i
 			break
@@ -136,9 +137,18 @@ func (q *Queue) end(n int, now time.Time) {
 
 // Found says that another process does a job.
 func (q *Queue) Found(n int, now time.Time) {
-	q.jobs[n].state, q.jobs[n].tried = elsewhere, now
+	j := &q.jobs[n]
+	if j.first.IsZero() {
+		j.first = now
+	}
+	j.state, j.tried = elsewhere, now
 	q.end(n, now)
 }
+
+// Pause returns how long to wait before what another process does is looked at again: a twentieth of the time that it
+// has been waited for, between a turn and 50 turns. So little is lost by waiting, and many processes that wait for hours
+// do not keep a file server busy.
+func Pause(turn, waited time.Duration) time.Duration { return min(max(turn, waited/20), 50*turn) }
 
 // Return puts a job back that another worker is to do.
 func (q *Queue) Return(n int) { q.jobs[n].state = waits }

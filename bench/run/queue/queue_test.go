@@ -120,3 +120,27 @@ func TestElsewhere(t *testing.T) {
 		t.Errorf("over %t, elsewhere %v, want true, none", q.Over(), q.Elsewhere())
 	}
 }
+
+// What takes others long is looked at less and less often.
+func TestPause(t *testing.T) {
+	q, now := New(turn, []string{"a"}), time.Time{}.Add(time.Hour)
+	began, looks := now, 0
+	for now.Sub(began) < 24*time.Hour {
+		n, again := q.Begin(now)
+		if n < 0 {
+			if wait := again.Sub(now); wait < turn || wait > 50*turn {
+				t.Fatalf("looked at again after %s, want %s … %s", wait, turn, 50*turn)
+			}
+			now = again
+			continue
+		}
+		looks++
+		q.Found(n, now)
+	}
+	if waited := q.jobs[0].tried.Sub(q.jobs[0].first); looks < 170 || looks > 300 || waited < 23*time.Hour {
+		t.Errorf("%d looks in a day, the last after %s, want about one in 500 s once the first hours are over", looks, waited)
+	}
+	if got := Pause(turn, 2000*time.Second); got != 100*time.Second {
+		t.Errorf("pause %s after 2000 s, want a twentieth", got)
+	}
+}
