@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -43,5 +44,32 @@ func TestUnlocked(t *testing.T) {
 	}
 	if held, err := TryLock(other); !held || err != nil {
 		t.Errorf("after both have asked: %v, %v, want the lock", held, err)
+	}
+}
+
+// Who sees each other's locks is known by machine and mount.
+func TestLocksOf(t *testing.T) {
+	dir := t.TempDir()
+	here := LocksOf(dir, "boot")
+	if known := runtime.GOOS != "windows"; known != strings.HasPrefix(here, "boot.") {
+		t.Errorf("%q, want the machine and a device where there are such", here)
+	}
+	sub := filepath.Join(dir, "sub")
+	if err := os.Mkdir(sub, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if got := LocksOf(sub, "boot"); got != here {
+		t.Errorf("a folder in it: %q, want %q", got, here)
+	}
+	for name, got := range map[string]string{
+		"no boot id":                 LocksOf(dir, ""),
+		"a folder that is not there": LocksOf(filepath.Join(dir, "none"), "boot"),
+	} {
+		if got != "" {
+			t.Errorf("%s: %q, want nothing", name, got)
+		}
+	}
+	if _, err := os.Stat("/proc/self"); err == nil && LocksOf("/proc", "boot") == here {
+		t.Errorf("/proc: %q, want another device", here)
 	}
 }

@@ -12,3 +12,5 @@ func TryLock(*os.File) (held bool, err error) { return false, nil }
 
 // Unlocked is false on systems without flock.
 func Unlocked(*os.File) bool { return false }
+
+func device(string) string { return "" }

@@ -4,6 +4,7 @@ package files
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 )
@@ -35,6 +36,18 @@ func flock(f *os.File, how int) (held bool, err error) {
 			return false, err
 		case !errors.Is(err, syscall.EINTR):
 			return err == nil, nil
+		}
+	}
+}
+
+func device(path string) string {
+	var s syscall.Stat_t
+	for {
+		switch err := syscall.Stat(path, &s); {
+		case err == nil:
+			return fmt.Sprintf("%x", s.Dev)
+		case !errors.Is(err, syscall.EINTR):
+			return ""
 		}
 	}
 }

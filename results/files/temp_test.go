@@ -95,7 +95,7 @@ func TestSweepOfAnotherMachine(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, ".rollcall-folder.tmp"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	sweep(dir)
+	sweep(dir, tempPrefix+machine(dir))
 	got := strings.Join(all(t, dir), " ")
 	if want := ".rollcall-ffffffff-YOUNG.tmp .rollcall-folder.tmp .rollcall-notes notes.tmp"; got != want {
 		t.Errorf("%q, want %q", got, want)

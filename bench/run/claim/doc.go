@@ -13,8 +13,9 @@
 //
 // Dying. A holder rewrites its claim every Beat with another number. Whoever sees the very same bytes for Expiry, by
 // its own monotonic clock, takes the holder for dead. Times of files, clocks of other hosts, host names and process
-// numbers decide nothing. If the machine was not started anew since the claim was made, which the boot id in it tells,
-// a free lock of the claim says the same at once. The lock belongs to the open file, which no child inherits.
+// numbers decide nothing. If the claim was made on this machine since that was last started, and on this very mount,
+// which the boot id and the device number in it tell, a free lock of the claim says the same at once. The lock belongs
+// to the open file, which no child inherits.
 //
 // Why nobody else publishes once a process has the folder. Publish lists the folder and finds no larger epoch; then it
 // reads its own claim, which is still there; then it renames. Of a claim made before that listing, the listing has the
@@ -51,8 +52,8 @@
 //     the next holder take its claim for lost, although it then steps back itself.
 //   - Everybody is stopped together, as a batch system may do, for longer than Expiry: the first to go on may take
 //     over from one that lives.
-//   - Two virtual machines go on from one snapshot, so that their boot ids are the same, with a file system whose
-//     locks hold on one machine only: each takes the other for dead.
+//   - Two virtual machines go on from one snapshot, so that boot id and device number are the same, with a file system
+//     whose locks hold on one machine only: each takes the other for dead.
 //   - Without links, a process that dies between creating .claim-e and writing it leaves an empty claim of an unknown
 //     process, which holds the folder until Expiry.
 package claim

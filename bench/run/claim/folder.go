@@ -121,9 +121,9 @@ func (f folder) create(name string) (file *os.File, locked bool, err error) {
 	return file, locked, nil
 }
 
-// read returns the text of a file, and whether it is the claim of a process of this boot that has ended, which is asked
-// if boot is not "". Both are of one and the same file, whatever happens to its name.
-func (f folder) read(name, boot string) (text string, dead bool, err error) {
+// read returns the text of a file, and whether it is the claim of a process that has ended and whose locks are seen
+// here, which is asked if locks is not "". Both are of one and the same file, whatever happens to its name.
+func (f folder) read(name, locks string) (text string, dead bool, err error) {
 	err = f.do("read", name, func() error {
 		file, _, err := files.OpenRegular(f.path(name))
 		if err != nil {
@@ -134,7 +134,7 @@ func (f folder) read(name, boot string) (text string, dead bool, err error) {
 		n, err := file.ReadAt(b, 0)
 		text = string(b[:n])
 		r, _ := parse(text)
-		dead = boot != "" && r.boot == boot && files.Unlocked(file)
+		dead = locks != "" && r.locks == locks && files.Unlocked(file)
 		return ignoreEOF(err)
 	})
 	return text, dead, err

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"rollcall/results/files"
 )
 
 // Holder is who has a claim, as far as one look can tell.
@@ -45,7 +47,7 @@ func (h *Holder) String() string {
 // there. Whether a process on another machine lives it cannot tell: [Watch] does.
 func Read(dir string) (*Holder, error) {
 	var w Watch
-	now, err := w.folder(dir).look(w.identity().boot)
+	now, err := w.folder(dir).look(files.LocksOf(dir, w.identity().boot))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -87,8 +89,8 @@ func (s *sight) top() *claimed {
 // looks is how often a folder is read anew in which the claim that was listed is gone when it is opened.
 const looks = 20
 
-// look reads the claims of a folder. If boot is not "", it asks for the lock of the largest as well.
-func (f folder) look(boot string) (now sight, err error) {
+// look reads the claims of a folder. If locks, which [files.LocksOf] returns, is not "", it asks for the lock of the largest as well.
+func (f folder) look(locks string) (now sight, err error) {
 	for range looks {
 		now.names, err = f.names()
 		if err != nil {
@@ -102,7 +104,7 @@ func (f folder) look(boot string) (now sight, err error) {
 		}
 		slices.SortFunc(now.claims, func(a, b claimed) int { return a.epoch - b.epoch })
 		var gone bool
-		if gone, err = f.readClaims(&now, boot); err != nil || !gone {
+		if gone, err = f.readClaims(&now, locks); err != nil || !gone {
 			return now, err
 		}
 	}
@@ -111,13 +113,13 @@ func (f folder) look(boot string) (now sight, err error) {
 }
 
 // readClaims reads the claims that are listed, drops those that have gone since, and says whether the largest has.
-func (f folder) readClaims(now *sight, boot string) (gone bool, err error) {
+func (f folder) readClaims(now *sight, locks string) (gone bool, err error) {
 	listed := now.claims
 	now.claims = nil
 	for k, c := range listed {
 		last, ask := k == len(listed)-1, ""
 		if last {
-			ask = boot
+			ask = locks
 		}
 		c.text, c.dead, err = f.read(claimName(c.epoch), ask)
 		if errors.Is(err, fs.ErrNotExist) {

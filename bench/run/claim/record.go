@@ -32,7 +32,7 @@ func (i identity) newID() string { return i.process + rand.Text()[:13] }
 // record is the text of a claim. While it is held only its numbers change, and its length never does: a heartbeat
 // needs no space on the disk.
 type record struct {
-	id, host, boot      string
+	id, host, locks     string // locks: as files.LocksOf
 	pid                 int
 	beat, round, rounds int
 }
@@ -42,8 +42,8 @@ const most = 9999999999
 
 func (r record) text() []byte {
 	number := func(n int) int { return min(max(n, 0), most) }
-	return fmt.Appendf(nil, "id %s\nhost %s\npid %010d\nboot %s\nbeat %010d\nround %010d\nrounds %010d\n",
-		r.id, word(r.host), number(r.pid), word(r.boot), number(r.beat), number(r.round), number(r.rounds))
+	return fmt.Appendf(nil, "id %s\nhost %s\npid %010d\nlocks %s\nbeat %010d\nround %010d\nrounds %010d\n",
+		r.id, word(r.host), number(r.pid), word(r.locks), number(r.beat), number(r.round), number(r.rounds))
 }
 
 // parse reads the text of a claim; false for one that is not whole, or not of a claim.
@@ -61,7 +61,7 @@ func parse(text string) (r record, ok bool) {
 		}
 		*number = int(n)
 	}
-	r.id, r.host, r.boot = values["id"], unknown(values["host"]), unknown(values["boot"])
+	r.id, r.host, r.locks = values["id"], unknown(values["host"]), unknown(values["locks"])
 	if r.id == "" || !whole {
 		return record{}, false
 	}

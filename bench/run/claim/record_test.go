@@ -8,8 +8,8 @@ import (
 
 // A record is read as it was written, and has the same length whatever its numbers are.
 func TestRecord(t *testing.T) {
-	r := record{id: "ID", host: "node-7", boot: "4f15", pid: 12, beat: 3, round: 120, rounds: 2000}
-	want := "id ID\nhost node-7\npid 0000000012\nboot 4f15\nbeat 0000000003\nround 0000000120\nrounds 0000002000\n"
+	r := record{id: "ID", host: "node-7", locks: "4f15.803", pid: 12, beat: 3, round: 120, rounds: 2000}
+	want := "id ID\nhost node-7\npid 0000000012\nlocks 4f15.803\nbeat 0000000003\nround 0000000120\nrounds 0000002000\n"
 	if got := string(r.text()); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -68,7 +68,7 @@ func TestHolderString(t *testing.T) {
 
 // Whatever is read, a record that is taken for one is written as it was read.
 func FuzzParse(f *testing.F) {
-	f.Add(string(record{id: "ID", host: "h", boot: "b", pid: 1, beat: 2, round: 3, rounds: 4}.text()))
+	f.Add(string(record{id: "ID", host: "h", locks: "b", pid: 1, beat: 2, round: 3, rounds: 4}.text()))
 	f.Add("id X\n\nid Y\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		r, ok := parse(text)
@@ -76,7 +76,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		odd := func(c rune) bool { return c < ' ' || c > '~' }
-		if max(r.pid, r.beat, r.round, r.rounds) > most || strings.ContainsFunc(r.host+r.boot, odd) {
+		if max(r.pid, r.beat, r.round, r.rounds) > most || strings.ContainsFunc(r.host+r.locks, odd) {
 			return // not written by us
 		}
 		if again, ok := parse(string(r.text())); again != r || !ok {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"rollcall/results/files"
 )
 
 // take makes the next claim after those that were seen, if nobody is faster. [errAgain] and [fs.ErrNotExist] say to
@@ -19,7 +21,7 @@ func (w *Watch) take(f folder, seen sight) (*Claim, error) {
 	me := w.identity()
 	c := &Claim{
 		folder: f, epoch: epoch, process: me.process, now: w.now, expiry: cmp.Or(w.Expiry, defaultExpiry),
-		record: record{id: me.newID(), host: me.host, pid: me.pid, boot: me.boot},
+		record: record{id: me.newID(), host: me.host, pid: me.pid, locks: files.LocksOf(f.dir, me.boot)},
 		lost:   make(chan struct{}), stop: make(chan struct{}), ended: make(chan struct{}),
 	}
 	if err := c.put(); err != nil {
@@ -78,11 +80,11 @@ func (c *Claim) putUnlinked() error {
 	return nil
 }
 
-// write writes the text of a claim that nobody knows yet. Of one without a lock no boot is told: its lock is free
-// whether its process lives or not.
+// write writes the text of a claim that nobody knows yet. Of one without a lock it does not say who sees
+// its locks: its lock is free whether its process lives or not.
 func (c *Claim) write(file *os.File, locked bool) error {
 	if !locked {
-		c.boot = ""
+		c.locks = ""
 	}
 	return c.do("write", "", func() error {
 		_, err := file.Write(c.text())

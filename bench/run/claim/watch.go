@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"rollcall/results/files"
 )
 
 // How often a heartbeat comes, and after how long without one a claim is dead, where a [Watch] says nothing.
@@ -75,7 +77,7 @@ func (w *Watch) Try(dir string) (c *Claim, holder *Holder, err error) {
 func (w *Watch) tryOnce(f folder) (*Claim, *Holder, error) {
 	asked := w.now()
 	me := w.identity()
-	now, err := f.look(me.boot)
+	now, err := f.look(files.LocksOf(f.dir, me.boot))
 	if err != nil {
 		return nil, nil, err
 	}
