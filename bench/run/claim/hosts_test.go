@@ -2,6 +2,7 @@ package claim
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -117,6 +118,46 @@ func TestWithoutLocks(t *testing.T) {
 	}
 	if got, h, err := new(Watch).Try(dir); got != nil || h == nil || err != nil {
 		t.Errorf("Try: %v, %v, %v, want the holder", got, h, err)
+	}
+}
+
+// Where a link is a file of its own, with locks of its own, as on sshfs, nobody is taken for dead by the lock.
+func TestLinksAreCopies(t *testing.T) {
+	dir := t.TempDir()
+	var now time.Duration
+	copies := func(w *Watch) *Watch {
+		w.around = func(op, name string, do func() error) error {
+			if op != "link" {
+				return do()
+			}
+			own, err := filepath.Glob(filepath.Join(dir, idName(w.identity().process)+"*"))
+			if err != nil || len(own) != 1 {
+				t.Fatalf("%q, %v, want the one file to be linked", own, err)
+			}
+			text, err := os.ReadFile(own[0])
+			if err != nil {
+				return err
+			}
+			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+				return fs.ErrExist
+			}
+			return os.WriteFile(filepath.Join(dir, name), text, 0o666)
+		}
+		return w
+	}
+	holder, other := copies(host("a", "boot-a", 1, &now)), copies(host("a", "boot-a", 2, &now))
+	first := must(t, holder, dir)
+	for _, now = range []time.Duration{0, defaultExpiry - 1} {
+		if got, h, err := other.Try(dir); got != nil || err != nil || h.Dead {
+			t.Fatalf("%v after the first look: %v, %v, %v, want that it counts as alive", now, got, h, err)
+		}
+	}
+	if err := first.Check(); err != nil {
+		t.Errorf("%v, want the claim held", err)
+	}
+	now = defaultExpiry
+	if second := must(t, other, dir); second.Check() != nil || !errors.Is(first.Check(), ErrLost) {
+		t.Errorf("%v, %v, want that the second has it and the first has lost it", second.Check(), first.Check())
 	}
 }
 

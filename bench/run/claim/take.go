@@ -19,15 +19,24 @@ func (w *Watch) take(f folder, seen sight) (*Claim, error) {
 		epoch = top.epoch + 1
 	}
 	me := w.identity()
+	locks := files.LocksOf(f.dir, me.boot)
+	if w.isBlind() {
+		locks = ""
+	}
 	c := &Claim{
 		folder: f, epoch: epoch, process: me.process, now: w.now, expiry: cmp.Or(w.Expiry, defaultExpiry),
-		record: record{id: me.newID(), host: me.host, pid: me.pid, locks: files.LocksOf(f.dir, me.boot)},
+		record: record{id: me.newID(), host: me.host, pid: me.pid, locks: locks},
 		lost:   make(chan struct{}), stop: make(chan struct{}), ended: make(chan struct{}),
 	}
-	if err := c.put(); err != nil {
-		return nil, errors.Join(err, c.withdraw())
+	err := c.put()
+	if err == nil && c.locks != "" && !c.isOneFile() {
+		w.beBlind()
+		err = errAgain
 	}
-	now, err := c.verify(seen)
+	var now sight
+	if err == nil {
+		now, err = c.verify(seen)
+	}
 	if err == nil {
 		err = c.sweep(now)
 	}
@@ -58,6 +67,17 @@ func (c *Claim) put() (err error) {
 		return errAgain
 	}
 	return c.putUnlinked()
+}
+
+// isOneFile says whether the claim is the very file that was linked to it, and locked. To some file systems, such as sshfs,
+// the two names are two files: a lock of the one says nothing of the other, and the claim would count as dead.
+func (c *Claim) isOneFile() bool {
+	linked, err := c.file.Stat()
+	if err != nil {
+		return false
+	}
+	claim, err := os.Stat(c.path(claimName(c.epoch)))
+	return err == nil && os.SameFile(linked, claim)
 }
 
 // putUnlinked makes the claim where the file system has no links: as a new file, which for a moment is empty.

@@ -23,8 +23,9 @@ type Watch struct {
 	Beat   time.Duration // from one heartbeat of a claim made here to the next; 0: 30 s
 	Expiry time.Duration // how long a claim must have stood still to be dead, the same for all processes; 0: 5 min
 
-	lock sync.Mutex
-	seen map[string]sighting // by folder
+	lock  sync.Mutex
+	seen  map[string]sighting // by folder
+	blind bool                // this process's locks are not seen where they were asked for, so that its claims tell of none
 
 	// Tests only; nil: the machine's.
 	clock  func() time.Duration
@@ -116,6 +117,18 @@ func (w *Watch) now() time.Duration {
 		return w.clock()
 	}
 	return time.Since(start)
+}
+
+func (w *Watch) isBlind() bool {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	return w.blind
+}
+
+func (w *Watch) beBlind() {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	w.blind = true
 }
 
 func (w *Watch) identity() identity {
