@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"rollcall/bench/run"
@@ -14,13 +15,21 @@ import (
 func registerMachine(fs *pflag.FlagSet, m *run.Machine) {
 	fs.StringVar(&m.Device, "device", "auto", "auto, cpu, or cuda[:i]")
 	fs.StringVar(&m.Precision, "precision", "", "of matrix products: tf32, fp32 or bf16 on CUDA (default tf32); the CPU engine has fp32")
-	fs.IntVar(&m.Threads, "threads", runtime.GOMAXPROCS(0), "threads of the CPU engine; results do not depend on them")
+	fs.IntVar(&m.Threads, "threads", runtime.GOMAXPROCS(0), "threads of the CPU engine, and fewer than the cores: of all else too; results do not depend on them")
 	fs.Var(&m.Memory, memory.Flag,
 		"refuse runs that would hold more memory, such as 8GB, or off (default: what the system and its limits leave)")
 	fs.StringVar(&m.DataDir, "data-dir", "", "folder of the data sets (default: $ROLLCALL_DATA, then the user's cache folder)")
 	fs.BoolVar(&m.Altered, "allow-altered", false,
 		"accept well-formed data files that are not the official ones; run.json records their checksum")
 	fs.StringVar(&m.Out, "out", "out", "folder of everything that is written")
+}
+
+// holdToThreads keeps the whole program to as many cores as --threads asks for, if it is there: what is made beside the
+// engine, such as the next round's batches, would be in the way of other processes.
+func holdToThreads(cmd *cobra.Command) {
+	if n, err := cmd.Flags().GetInt("threads"); err == nil && n > 0 && n < runtime.GOMAXPROCS(0) {
+		runtime.GOMAXPROCS(n)
+	}
 }
 
 // registerEnd adds the flags that say what runs leave to go on from, and how they end when they are asked to.

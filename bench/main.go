@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"syscall"
 	"time"
@@ -63,6 +64,7 @@ func awaitEnd(ended <-chan struct{}, exit func()) {
 }
 
 func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0)) // see holdToThreads
 	help := &texts{w: stdout}
 	root := newRoot(stdout, stderr, help)
 	root.SetArgs(slices.Concat([]string{}, args)) // of no argument at all cobra would take those of the test binary

@@ -52,6 +52,7 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 	root.SetOut(help)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(flagError)
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { holdToThreads(cmd) }
 	root.AddCommand(
 		a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.resultsCommand(), a.reportCommand(),
 		a.benchCommand(), a.trackCommand(), a.availabilityCommand(), a.dataCommand(), a.devicesCommand(), a.versionCommand(),
