@@ -38,7 +38,7 @@ func TestNoWait(t *testing.T) {
 		if got := strings.Join(begun(o.stderr), ", "); got != "fedawe leaf stationary seed 4" {
 			t.Errorf("begun: %q, want the run that nobody has", got)
 		}
-		if !strings.Contains(o.stdout, "] interrupted: made by this process\n") {
+		if !strings.Contains(o.stdout, "] running: made by this process\n") {
 			t.Errorf("stdout, want who makes a run:\n%s", o.stdout)
 		}
 		_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))

@@ -110,7 +110,7 @@ func TestSummary(t *testing.T) {
 func TestSummaryStatus(t *testing.T) {
 	path := filepath.Join(t.TempDir(), SummaryFile)
 	err := WriteSummary(path, []SummaryRow{{Metric: metrics.TestAcc}})
-	want := "results: " + path + `: row 1: column status: status "", want one of ok, failed, interrupted, diverged, mixed, unverified`
+	want := "results: " + path + `: row 1: column status: status "", want one of ok, failed, interrupted, running, diverged, mixed, unverified`
 	if err == nil || err.Error() != want {
 		t.Errorf("row without status: got %v, want %s", err, want)
 	}
@@ -118,7 +118,7 @@ func TestSummaryStatus(t *testing.T) {
 		t.Error("row without status: a file was written, want none")
 	}
 	_, err = files.ReadCSV[SummaryRow](strings.NewReader(summaryHeader+"\n,,,,,,1,,,0,test_acc,1,,,,,done,,,,,,,,\n"), "s.csv")
-	if want := `results: s.csv: line 2: column status: status "done", want one of ok, failed, interrupted, diverged, mixed, unverified`; err == nil ||
+	if want := `results: s.csv: line 2: column status: status "done", want one of ok, failed, interrupted, running, diverged, mixed, unverified`; err == nil ||
 		err.Error() != want {
 		t.Errorf("unknown status: got %v, want %s", err, want)
 	}

@@ -19,6 +19,7 @@ const (
 	CellOK          CellStatus = "ok"
 	CellFailed      CellStatus = "failed"
 	CellInterrupted CellStatus = "interrupted"
+	CellRunning     CellStatus = "running"    // other processes make some seeds, which are not in the mean yet
 	CellDiverged    CellStatus = "diverged"   // some seeds did, which are not in the mean
 	CellMixed       CellStatus = "mixed"      // the mean is over runs that are not alike, as somebody asked for
 	CellUnverified  CellStatus = "unverified" // nothing says that the numbers are what a run left
@@ -26,7 +27,7 @@ const (
 
 // MarshalText refuses other texts than the constants.
 func (s CellStatus) MarshalText() ([]byte, error) {
-	return statusText(s, CellOK, CellFailed, CellInterrupted, CellDiverged, CellMixed, CellUnverified)
+	return statusText(s, CellOK, CellFailed, CellInterrupted, CellRunning, CellDiverged, CellMixed, CellUnverified)
 }
 
 // UnmarshalText refuses other texts than the constants.

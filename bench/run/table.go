@@ -181,7 +181,7 @@ func summarise(t *papers.Table, c Cell, runs, reference papers.Runs, failed erro
 	case errors.Is(failed, context.Canceled):
 		row.Status, row.Error = results.CellInterrupted, "interrupted"
 	case failed != nil && isElsewhere(failed):
-		row.Status, row.Error = results.CellInterrupted, failed.Error()
+		row.Status, row.Error = results.CellRunning, failed.Error()
 	case failed != nil:
 		row.Status, row.Error = results.CellFailed, failed.Error()
 	}
