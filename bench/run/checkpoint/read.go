@@ -31,21 +31,13 @@ type File struct {
 // Open opens the checkpoint of a run, and checks all of it but for the method's state: whether it is whole, and of this
 // run. Errors name the file.
 func Open(path string, run *About) (*File, error) {
-	c, err := open(path, run)
-	if err != nil {
-		return nil, fmt.Errorf("checkpoint: %s: %w", path, err)
-	}
-	return c, nil
-}
-
-func open(path string, run *About) (*File, error) {
 	f, size, err := files.OpenRegular(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
 	c := &File{f: f}
 	if err := c.read(size, run); err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, fmt.Errorf("checkpoint: %s: %w", path, errors.Join(err, f.Close()))
 	}
 	return c, nil
 }
