@@ -33,11 +33,13 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it, so that the program outlives its terminal
 		ends = append(ends, syscall.SIGHUP)
 	}
+	ignored := slices.DeleteFunc(slices.Clone(ends), func(s os.Signal) bool { return !signal.Ignored(s) })
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	ended := make(chan struct{})
 	defer close(ended)
 	context.AfterFunc(ctx, func() {
+		exitOn(ignored)
 		stop() // the first signal asks, the second one kills
 		awaitEnd(ended, func() {
 			run.Logf(stderr, "rollcall: interrupted\n")
@@ -45,6 +47,20 @@ func execute(args []string, stdout, stderr io.Writer) int {
 		})
 	})
 	return guarded(stderr, func() int { return runContext(ctx, args, stdout, stderr) })
+}
+
+// exitOn ends the program at any of these signals: those that it was started to ignore, as scripts have their background
+// processes ignore SIGINT, and that would do nothing once they are not asked for any more.
+func exitOn(signals []os.Signal) {
+	if len(signals) == 0 { // which would stand for all there are
+		return
+	}
+	second := make(chan os.Signal, 1)
+	signal.Notify(second, signals...)
+	go func() {
+		<-second
+		os.Exit(statusInterrupted)
+	}()
 }
 
 // promptly is how long anything but a run may take to end that is asked to.

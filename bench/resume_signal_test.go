@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -90,28 +91,42 @@ func TestEndsPromptly(t *testing.T) {
 	_ = holder.Wait()
 }
 
-// The first signal lets a round of seconds end, and leaves a checkpoint of it; a second one ends the process at once.
+// The first signal lets a round of seconds end, and leaves a checkpoint of it; a second one ends the process at once, also
+// one that was started to ignore SIGINT, as the shells of scripts start what is to run in the background.
 func TestSecondSignal(t *testing.T) {
-	if !longAttacks {
-		t.Skip("a round of ten seconds: make test-long")
+	if testing.Short() {
+		t.Skip("rounds of seconds")
 	}
-	line := strings.NewReplacer("--local-steps 1 ", "--local-steps 30000 ", "--eval-every 10", "--eval-every 1").Replace(longRun)
-	for _, twice := range []bool{false, true} {
-		out := t.TempDir()
-		cmd, stderr := atWork(t, ": round 1/", "run --method mifa --p 1"+line+"--out "+out)
-		if twice {
-			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
+	line := strings.NewReplacer("--local-steps 1 ", "--local-steps 8000 ", "--eval-every 10", "--eval-every 1").Replace(longRun)
+	for _, c := range []struct {
+		name           string
+		twice, ignored bool
+	}{{"once", false, false}, {"twice", true, false}, {"ignored, once", false, true}, {"ignored, twice", true, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.ignored {
+				signal.Ignore(syscall.SIGINT) // the child is as its parent
+				defer signal.Reset(syscall.SIGINT)
 			}
-			time.Sleep(200 * time.Millisecond)
-		}
-		took, said := endedBy(t, cmd, stderr, syscall.SIGINT)
-		left, err := filepath.Glob(filepath.Join(out, "run/*/seed-*/checkpoint-2.safetensors"))
-		if err != nil || (len(left) == 1) == twice || (cmd.ProcessState.ExitCode() == statusInterrupted) == twice || twice && took > promptEnd {
-			t.Errorf("twice %t: %v after %v, %q, checkpoints %q, want the round and its checkpoint or the end at once", twice,
-				cmd.ProcessState, took, said, left)
-		}
-		t.Logf("twice %t: %v after %v", twice, cmd.ProcessState, took)
+			out := t.TempDir()
+			cmd, stderr := atWork(t, ": round 1/", "run --method mifa --p 1"+line+"--out "+out)
+			if c.twice {
+				if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(200 * time.Millisecond)
+			}
+			took, said := endedBy(t, cmd, stderr, syscall.SIGINT)
+			t.Logf("%v after %v", cmd.ProcessState, took)
+			left, err := filepath.Glob(filepath.Join(out, "run/*/seed-*/checkpoint-2.safetensors"))
+			if err != nil || (len(left) == 1) == c.twice || c.twice && took > promptEnd {
+				t.Errorf("%v after %v, %q, checkpoints %q, want the round and its checkpoint or the end at once", cmd.ProcessState,
+					took, said, left)
+			}
+			killed := cmd.ProcessState.ExitCode() < 0 // by the signal
+			if killed != (c.twice && !c.ignored) || !killed && cmd.ProcessState.ExitCode() != statusInterrupted {
+				t.Errorf("%v, want it killed by a second signal, or 130", cmd.ProcessState)
+			}
+		})
 	}
 }
 
