@@ -182,6 +182,9 @@ func corruptRows() (all []corruption) {
 	return all
 }
 
+// theirFolder is what no command may remove.
+const theirFolder = "a folder with something in it"
+
 // corruptKinds are other things in place of a file.
 func corruptKinds() (all []corruption) {
 	for _, file := range []string{results.CurveFile, results.RunFile} {
@@ -193,12 +196,17 @@ func corruptKinds() (all []corruption) {
 			{"zeros, as after a power cut", func(path string) error { return os.WriteFile(path, make([]byte, 900), 0o666) }},
 			{"a pipe", func(path string) error { return syscall.Mkfifo(path, 0o666) }},
 			{"a folder", func(path string) error { return os.Mkdir(path, 0o777) }},
+			{theirFolder, func(path string) error { return os.MkdirAll(filepath.Join(path, "something"), 0o777) }},
 			{"a link to itself", func(path string) error { return os.Symlink(filepath.Base(path), path) }},
 			{"a link to a device without end", func(path string) error { return os.Symlink("/dev/zero", path) }},
 		} {
-			all = append(all, corruption{name: file + ": " + kind.name, named: file, do: func(c *corrupt) {
+			x := corruption{name: file + ": " + kind.name, named: file, do: func(c *corrupt) {
 				c.check(os.Remove(c.path(file)), kind.put(c.path(file)))
-			}})
+			}}
+			if kind.name == theirFolder {
+				x.want, x.again = refused, file
+			}
+			all = append(all, x)
 		}
 	}
 	return all

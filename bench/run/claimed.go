@@ -152,6 +152,9 @@ const (
 func (x *Experiment) moveAside() error {
 	aside, moving := filepath.Join(x.Dir, asideFolder), filepath.Join(x.Dir, movingFolder)
 	names, err := x.files()
+	if err == nil {
+		names, err = x.withoutFolders(names)
+	}
 	if err != nil || len(names) == 0 && !x.has(movingFolder) {
 		return err
 	}
@@ -195,22 +198,36 @@ func (x *Experiment) Tidy(l *Session) error {
 	return err
 }
 
-// files returns the names of what the run has left in its folder, run.json last. No run has left a folder by one of them.
+// files returns the names of what the run has left in its folder, run.json last.
 func (x *Experiment) files() (names []string, err error) {
 	entries, err := os.ReadDir(x.Dir)
 	for _, pattern := range append([]string{"checkpoint-*.safetensors", "model*.safetensors", events.File},
 		results.RunFiles...) {
 		for _, e := range entries {
-			matches, _ := filepath.Match(pattern, e.Name()) // no pattern here is malformed
-			switch {
-			case matches && e.IsDir():
-				return nil, fmt.Errorf("%s: a folder, want a file", filepath.Join(x.Dir, e.Name()))
-			case matches:
+			if matches, _ := filepath.Match(pattern, e.Name()); matches { // no pattern here is malformed
 				names = append(names, e.Name())
 			}
 		}
 	}
 	return names, err
+}
+
+// withoutFolders drops the names of folders, which no run has left: an empty one is removed, and any other is an error,
+// lest something of somebody's be lost.
+func (x *Experiment) withoutFolders(names []string) (others []string, err error) {
+	for _, name := range names {
+		path := filepath.Join(x.Dir, name)
+		info, err := os.Lstat(path)
+		switch {
+		case err != nil:
+			return nil, err
+		case !info.IsDir():
+			others = append(others, name)
+		case os.Remove(path) != nil:
+			return nil, fmt.Errorf("%s: a folder, want a file", path)
+		}
+	}
+	return others, nil
 }
 
 // has reports whether one of the folders for an earlier run is there. With asideFolder what is beside it is the new one.
