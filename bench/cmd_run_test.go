@@ -143,6 +143,9 @@ func TestRunKeepsFinished(t *testing.T) {
 
 // A result on altered files is that of these files, and of no others.
 func TestRunOnAlteredData(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads CIFAR-10 many times")
+	}
 	black := halfCIFAR10(t, nil)
 	label := halfCIFAR10(t, func(folder string) {
 		f, err := os.OpenFile(filepath.Join(folder, "data_batch_1.bin"), os.O_WRONLY, 0)
