@@ -13,6 +13,9 @@ import (
 )
 
 func TestFiguresWithoutTraining(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	for id, args := range map[string][]string{
 		"fedawe-f2": nil,
 		"fedawe-f5": {"--data", "synthetic", "--clients", "20"},

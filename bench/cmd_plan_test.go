@@ -86,6 +86,9 @@ func inAllSec(t *testing.T, stdout string) (sec int) {
 
 // The newest measurement of this machine with the same net and batch is believed, and no other.
 func TestPlanTakesMeasurements(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	out := t.TempDir()
 	args := sweepOf(out, "--methods", "fedavg-active", "--plan", "--threads", "1") // cnn-cifar10, batches of 8
 	must(t, "bench", "--data", "synthetic", "--clients", "1", "--rounds", "1", "--warmup", "0",

@@ -125,6 +125,9 @@ func halfCIFAR10(t *testing.T, edit func(path string)) (dir string) {
 
 // No run on data that is not what its name says.
 func TestDataFilesAreChecked(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	out := t.TempDir()
 	run := func(dir string) outcome {
 		return rollcall(t, "run", "--data", "cifar10", "--data-dir", dir, "--clients", "4", "--rounds", "1", "--local-steps", "1", "--batch", "8", "--out", out)

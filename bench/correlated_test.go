@@ -42,6 +42,9 @@ func TestTraceFile(t *testing.T) {
 
 // CA-Fed's methods run under every process, with known and with estimated availability.
 func TestCorrelatedMethods(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	for _, method := range []string{"unbiased", "more-available", "adafed", "ca-fed", "f3ast"} {
 		for _, more := range [][]string{{"--availability", "markov"}, {"--availability", "clusters", "--clusters", "3", "--prior", "20", "--preset", "paper"}} {
 			o := must(t, small(t.TempDir(), append([]string{"--method", method, "--rounds", "3"}, more...)...)...)

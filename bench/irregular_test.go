@@ -30,6 +30,9 @@ func within(t *testing.T, args ...string) outcome {
 
 // A folder of that name, a pipe, a device and a link to nothing in place of a file are an error at once, which names it.
 func TestIrregularFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	kinds := map[string]func(path string) error{
 		"folder": func(path string) error { return os.Mkdir(path, 0o777) },
 		"pipe":   func(path string) error { return syscall.Mkfifo(path, 0o666) },
