@@ -41,13 +41,13 @@ func flock(f *os.File, how int) (held bool, err error) {
 }
 
 func device(path string) string {
-	var s syscall.Stat_t
-	for {
-		switch err := syscall.Stat(path, &s); {
-		case err == nil:
-			return fmt.Sprintf("%x", s.Dev)
-		case !errors.Is(err, syscall.EINTR):
-			return ""
-		}
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
 	}
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%x", s.Dev)
 }

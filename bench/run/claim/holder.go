@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"rollcall/results/files"
 )
 
 // Holder is who has a claim, as far as one look can tell.
@@ -47,7 +45,8 @@ func (h *Holder) String() string {
 // there. Whether a process on another machine lives it cannot tell: [Watch] does.
 func Read(dir string) (*Holder, error) {
 	var w Watch
-	now, err := w.folder(dir).look(files.LocksOf(dir, w.identity().boot))
+	f := w.folder(dir)
+	now, err := f.look(w.locks(f))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -89,7 +88,7 @@ func (s *sight) top() *claimed {
 // looks is how often a folder is read anew in which the claim that was listed is gone when it is opened.
 const looks = 20
 
-// look reads the claims of a folder. If locks, which [files.LocksOf] returns, is not "", it asks for the lock of the largest as well.
+// look reads the claims of a folder. If locks, of [Watch.locks], is not "", it asks for the lock of the largest as well.
 func (f folder) look(locks string) (now sight, err error) {
 	for range looks {
 		now.names, err = f.names()

@@ -7,8 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"rollcall/results/files"
 )
 
 // take makes the next claim after those that were seen, if nobody is faster. [errAgain] and [fs.ErrNotExist] say to
@@ -19,8 +17,8 @@ func (w *Watch) take(f folder, seen sight) (*Claim, error) {
 		epoch = top.epoch + 1
 	}
 	me := w.identity()
-	locks := files.LocksOf(f.dir, me.boot)
-	if w.isBlind() {
+	locks := w.locks(f)
+	if w.blind.Load() {
 		locks = ""
 	}
 	c := &Claim{
@@ -30,7 +28,7 @@ func (w *Watch) take(f folder, seen sight) (*Claim, error) {
 	}
 	err := c.put()
 	if err == nil && c.locks != "" && !c.isOneFile() {
-		w.beBlind()
+		w.blind.Store(true)
 		err = errAgain
 	}
 	var now sight

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rollcall/results/files"
@@ -25,7 +26,7 @@ type Watch struct {
 
 	lock  sync.Mutex
 	seen  map[string]sighting // by folder
-	blind bool                // this process's locks are not seen where they were asked for, so that its claims tell of none
+	blind atomic.Bool         // locks of this process's claims are not seen, so that its claims tell of none
 
 	// Tests only; nil: the machine's.
 	clock  func() time.Duration
@@ -78,7 +79,7 @@ func (w *Watch) Try(dir string) (c *Claim, holder *Holder, err error) {
 func (w *Watch) tryOnce(f folder) (*Claim, *Holder, error) {
 	asked := w.now()
 	me := w.identity()
-	now, err := f.look(files.LocksOf(f.dir, me.boot))
+	now, err := f.look(w.locks(f))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -119,17 +120,8 @@ func (w *Watch) now() time.Duration {
 	return time.Since(start)
 }
 
-func (w *Watch) isBlind() bool {
-	w.lock.Lock()
-	defer w.lock.Unlock()
-	return w.blind
-}
-
-func (w *Watch) beBlind() {
-	w.lock.Lock()
-	defer w.lock.Unlock()
-	w.blind = true
-}
+// locks says whose locks are seen in a folder, see [files.LocksOf].
+func (w *Watch) locks(f folder) string { return files.LocksOf(f.dir, w.identity().boot) }
 
 func (w *Watch) identity() identity {
 	if w.self != nil {
