@@ -56,7 +56,10 @@ func TestNewRefuses(t *testing.T) {
 			"lambda's length", func(f *Federation) { f.Lambda = []float64{0} },
 			"federation: importance of 2, probabilities of 2, lambda of 1, samples of 2 clients, want 2 of each",
 		},
-		{"lambda", func(f *Federation) { f.Lambda = []float64{0, nan} }, "federation: client 1: lambda NaN, want −1 … 1"},
+		{
+			"lambda", func(f *Federation) { f.Lambda = []float64{0, nan} },
+			"federation: client 1: lambda NaN, want −1 … 1",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, _ := toyFederation(8, 16)
@@ -95,9 +98,18 @@ func TestRoundRefuses(t *testing.T) {
 		{"lr NaN", func(r *Round) { r.LR = math.NaN() }, "round 4: learning rate NaN, want positive"},
 		{"lr 0", func(r *Round) { r.LR = 0 }, "round 4: learning rate 0, want positive"},
 		{"server lr", func(r *Round) { r.ServerLR = math.Inf(1) }, "round 4: server learning rate +Inf, want positive"},
-		{"order", func(r *Round) { r.Active = []int{1, 0} }, "round 4: active client 0 after 1, want ascending in 0 … 1"},
-		{"twice", func(r *Round) { r.Active = []int{1, 1} }, "round 4: active client 1 after 1, want ascending in 0 … 1"},
-		{"stranger", func(r *Round) { r.Active = []int{0, 2} }, "round 4: active client 2 after 0, want ascending in 0 … 1"},
+		{
+			"order", func(r *Round) { r.Active = []int{1, 0} },
+			"round 4: active client 0 after 1, want ascending in 0 … 1",
+		},
+		{
+			"twice", func(r *Round) { r.Active = []int{1, 1} },
+			"round 4: active client 1 after 1, want ascending in 0 … 1",
+		},
+		{
+			"stranger", func(r *Round) { r.Active = []int{0, 2} },
+			"round 4: active client 2 after 0, want ascending in 0 … 1",
+		},
 		{"stranger next", func(r *Round) { r.Next = []int{2} }, "round 4: client 2 in the next round, want 0 … 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -52,7 +52,8 @@ func TestCAFedLossEstimates(t *testing.T) {
 				}
 			}
 			in := inside(m)
-			if math.Abs(in.loss[0]-c.loss) > 1e-9 || math.Abs(in.best[0]-c.best) > 1e-9 || math.Abs(in.loss[2]-c.left) > 1e-9 {
+			if math.Abs(in.loss[0]-c.loss) > 1e-9 || math.Abs(in.best[0]-c.best) > 1e-9 ||
+				math.Abs(in.loss[2]-c.left) > 1e-9 {
 				t.Errorf("F̂_0 %g F̂*_0 %g F̂_2 %g, want %g, %g, %g ± 1e-9",
 					in.loss[0], in.best[0], in.loss[2], c.loss, c.best, c.left)
 			}
@@ -110,7 +111,8 @@ func TestCAFedAsksTheActive(t *testing.T) {
 					if c.part == nets.Test {
 						scale = 10
 					}
-					if got, want := inside(m).loss[i], scale*float64(loss[k]); math.Abs(got-want) > 1e-5*want { // float32
+					// float32
+					if got, want := inside(m).loss[i], scale*float64(loss[k]); math.Abs(got-want) > 1e-5*want {
 						t.Errorf("round %d: client %d: F̂ %g, want its loss before the round, %g", r.T, i, got, want)
 					}
 					jobs = jobs[1:]

@@ -43,7 +43,8 @@ func TestEstimatorPaper(t *testing.T) {
 		}
 		e.Observe(active)
 		if math.Abs(e.Pi[1]-c.pi) > 1e-15 || math.Abs(e.Lambda[1]-c.lambda) > 1e-15 {
-			t.Errorf("round %d: π̂ %.17g λ̂ %.17g, want %.17g and %.17g ± 1e-15", r, e.Pi[1], e.Lambda[1], c.pi, c.lambda)
+			t.Errorf("round %d: π̂ %.17g λ̂ %.17g, want %.17g and %.17g ± 1e-15", r, e.Pi[1], e.Lambda[1], c.pi,
+				c.lambda)
 		}
 	}
 	want := 2./3 + 5./6 - 1 // away in all five
@@ -111,7 +112,8 @@ func TestEstimatorHistory(t *testing.T) {
 				continue
 			}
 			tolPi, tolLambda := tolerance(chainPi[i], chainLambda[i], float64(prior))
-			tolPi, tolLambda = tolPi+2/float64(prior), tolLambda+20/float64(prior) // Beta(1, 1), which at π = 0.1 weighs tenfold
+			// Beta(1, 1), which at π = 0.1 weighs tenfold
+			tolPi, tolLambda = tolPi+2/float64(prior), tolLambda+20/float64(prior)
 			if math.Abs(e.Pi[i]-chainPi[i]) > tolPi || math.Abs(e.Lambda[i]-chainLambda[i]) > tolLambda {
 				t.Errorf("t'=%d client %d: π̂ %.4f λ̂ %.4f, want %g ± %.4f and %g ± %.4f",
 					prior, i, e.Pi[i], e.Lambda[i], chainPi[i], tolPi, chainLambda[i], tolLambda)

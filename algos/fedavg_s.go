@@ -21,13 +21,17 @@ var fedAvgSLimit = &Param{
 	Help: "fedavg-s: S, at most so many of the active clients per round, or none: half of all clients",
 }
 
-var fedAvgSMethod = Definition{"fedavg-s", 1, []*Param{fedAvgSLimit}, startOn(newGlobal, func(g global, o Options) method {
-	limit := max(1, g.N/2)
-	if given := fedAvgSLimit.optionalWhole(o); given != nil {
-		limit = *given
-	}
-	return &fedAvgS{g, limit, Decisions{make([]float64, g.N), make([]bool, g.N), g.P, g.Lambda}}
-})}
+var fedAvgSMethod = Definition{
+	"fedavg-s", 1,
+	[]*Param{fedAvgSLimit},
+	startOn(newGlobal, func(g global, o Options) method {
+		limit := max(1, g.N/2)
+		if given := fedAvgSLimit.optionalWhole(o); given != nil {
+			limit = *given
+		}
+		return &fedAvgS{g, limit, Decisions{make([]float64, g.N), make([]bool, g.N), g.P, g.Lambda}}
+	}),
+}
 
 func (m *fedAvgS) Round(ctx context.Context, r Round) ([]float32, error) {
 	for i, here := range present(r.Active, m.N) {

@@ -154,7 +154,8 @@ func TestParamDefaults(t *testing.T) {
 	want := map[string][2]string{ // preset code, preset paper
 		"fedawe-clip": {"0.5", "none"}, "fedawe-model": {"mean", "mean"}, "fedau-cutoff": {"50", "50"},
 		"f3ast-beta": {"0.001", "0.001"}, "f3ast-limit": {"none", "none"}, "f3ast-mean": {"false", "false"},
-		"f3ast-memoryless": {"false", "false"}, "fedar-rho": {"0.1", "0.1"}, "fedar-t0": {"50", "50"}, "fedar-b": {"4", "4"},
+		"f3ast-memoryless": {"false", "false"}, "fedar-rho": {"0.1", "0.1"}, "fedar-t0": {"50", "50"},
+		"fedar-b":        {"4", "4"},
 		"fedavg-s-limit": {"none", "none"}, "prior": {"none", "none"}, "server-momentum": {"0", "0"},
 		"server-weight-decay": {"0", "0"}, "kappa": {"1", "1"}, "bias-const": {"1", "none"}, "ca-fed-beta": {"1", "1"},
 		"ca-fed-tau": {"0", "0"}, "fstar": {"zero", "min"}, "losses": {"all", "batch"},
@@ -174,7 +175,8 @@ func TestParamDefaults(t *testing.T) {
 func TestParamMethods(t *testing.T) {
 	weighted := []string{"unbiased", "more-available", "adafed", "ca-fed", "f3ast"}
 	for p, want := range map[*Param][]string{
-		fedauCutoff: {"fedau"}, f3astBeta: {"f3ast"}, cafedKappa: {"ca-fed"}, fedarB: {"fedar"}, fedAvgSLimit: {"fedavg-s"},
+		fedauCutoff: {"fedau"}, f3astBeta: {"f3ast"}, cafedKappa: {"ca-fed"}, fedarB: {"fedar"},
+		fedAvgSLimit:  {"fedavg-s"},
 		weightedPrior: weighted, serverMomentum: weighted, serverDecay: weighted, {Name: "fedau-cutoff"}: nil,
 	} {
 		if got := p.Methods(); !slices.Equal(got, want) {

@@ -20,7 +20,8 @@ var otherValues = map[*Param][]string{
 }
 
 // A method's revision is of what it makes of 24 rounds on the toy engine, with every parameter at its values: models,
-// losses, decisions, and which samples are read in each round. The toy's arithmetic is its own: a kernel cannot change them.
+// losses, decisions, and which samples are read in each round. The toy's arithmetic is its own: a kernel cannot change
+// them.
 func TestRevisions(t *testing.T) {
 	revisiontest.Recorded(t)
 	var entries []revisiontest.Entry
@@ -29,7 +30,8 @@ func TestRevisions(t *testing.T) {
 		for _, preset := range []Preset{Code, Paper} {
 			playInto(t, &digest, d.Name, Options{Preset: preset})
 			playInto(t, &digest, d.Name, with(Options{Preset: preset}, d.Name, "prior", "10", "server-momentum", "0.9",
-				"server-weight-decay", "0.01", "f3ast-beta", "0.1", "f3ast-limit", "3", "bias-const", none, "kappa", "0.5"))
+				"server-weight-decay", "0.01", "f3ast-beta", "0.1", "f3ast-limit", "3", "bias-const", none, "kappa",
+				"0.5"))
 			for _, p := range d.Params {
 				values := otherValues[p]
 				switch p.Kind {

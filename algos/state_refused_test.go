@@ -141,9 +141,11 @@ func TestStateOfAnotherMethod(t *testing.T) {
 				c := stateCase{name, Options{Preset: Code}, 0}
 				m, f, e := c.begin(t)
 				err := m.Restore(state.on(e))
-				lacks := slices.ContainsFunc(states[name].names, func(p string) bool { return !slices.Contains(state.names, p) })
+				lacks := slices.ContainsFunc(states[name].names,
+					func(p string) bool { return !slices.Contains(state.names, p) })
 				if lacks && !errors.Is(err, errNoPart) {
-					t.Errorf("got %v, want %v: its parts are %q, and there are %q", err, errNoPart, states[name].names, state.names)
+					t.Errorf("got %v, want %v: its parts are %q, and there are %q", err, errNoPart, states[name].names,
+						state.names)
 				}
 				if err == nil {
 					_, _ = tell(t, m, f, e, c.rounds(f)[10:])
@@ -181,8 +183,12 @@ func TestRestoreRefuses(t *testing.T) {
 		want         string
 	}{
 		{"fedavg-active", "taken", whole(-5), "number 0 is -5, want 0 … " + count},
-		{"fedavg-active", "taken", whole(countMax + 1), "number 0 is " + fmt.Sprint(countMax+1) + ", want 0 … " + count},
-		{"fedavg-active", "w", func(k *kept, part string) bool { return edit(k.rows, part, shorter) }, "0 rows, want 1"},
+		{"fedavg-active", "taken", whole(countMax + 1), "number 0 is " + fmt.Sprint(countMax+1) + ", want 0 … " +
+			count},
+		{
+			"fedavg-active", "w", func(k *kept, part string) bool { return edit(k.rows, part, shorter) },
+			"0 rows, want 1",
+		},
 		{
 			"fedavg-active", "taken", func(k *kept, part string) bool { return edit(k.ints, part, longer) },
 			"6 numbers, want 5",

@@ -43,7 +43,8 @@ type watched struct {
 
 func (e *watched) Train(ctx context.Context, work nets.LocalWork) ([]float32, error) {
 	for _, c := range work.Clients {
-		said := fmt.Sprint("client ", c.Client, " of round ", work.Round, " reads ", c.Plan.Index, " from ", e.at(c.Start))
+		said := fmt.Sprint("client ", c.Client, " of round ", work.Round, " reads ", c.Plan.Index, " from ",
+			e.at(c.Start))
 		if !c.Momentum.IsNone() {
 			said += fmt.Sprint(" with momentum ", e.at(c.Momentum))
 		}
@@ -62,7 +63,8 @@ func (e *watched) Evaluate(ctx context.Context, jobs []nets.EvalJob) ([]nets.Eva
 	return e.toy.Evaluate(ctx, jobs)
 }
 
-// begin starts the case's method in a federation of five clients, one of which is rarely there, on an engine of its own.
+// begin starts the case's method in a federation of five clients, one of which is rarely there, on an engine of its
+// own.
 func (c stateCase) begin(t *testing.T) (Method, Federation, *watched) {
 	t.Helper()
 	f, e := toyFederation(8, 16, -8, 0, 3)
@@ -137,11 +139,13 @@ func TestGoesOn(t *testing.T) {
 			}
 			seen = append(seen, told(t, m, f, e, rounds[after:])...)
 			if r := differ(seen, want); r >= 0 {
-				t.Errorf("saved after %d rounds, round %d: got\n%s\nwant, as without saving\n%s", after, r, seen[r], want[r])
+				t.Errorf("saved after %d rounds, round %d: got\n%s\nwant, as without saving\n%s", after, r, seen[r],
+					want[r])
 			}
 			seen = told(t, next, f2, e2, rounds[after:])
 			if r := differ(seen, want[after:]); r >= 0 {
-				t.Errorf("restored after %d rounds, round %d: got\n%s\nwant\n%s", after, after+r, seen[r], want[after+r])
+				t.Errorf("restored after %d rounds, round %d: got\n%s\nwant\n%s", after, after+r, seen[r],
+					want[after+r])
 			}
 		}
 	})
@@ -203,7 +207,10 @@ func TestForgetting(t *testing.T) {
 // What is in a state, by name: files that hold one are read by these names, in later versions too.
 func TestParts(t *testing.T) {
 	known := []string{"taken", "w"}
-	estimated := []string{"taken", "w", "observed", "observed-rounds", "observed-moves", "observed-last", "observed-unknown"}
+	estimated := []string{
+		"taken", "w", "observed", "observed-rounds", "observed-moves", "observed-last",
+		"observed-unknown",
+	}
 	memory := []string{"taken", "w", "seen", "y"}
 	for _, c := range []struct {
 		methods  string

@@ -89,7 +89,8 @@ func TestAdaFedWeightsSumToOne(t *testing.T) {
 				sum += q
 			}
 			if math.Abs(sum-want) > 1e-15*5 { // five roundings
-				t.Errorf("%s: round %d, active %v: weights sum to %.17g, want %g ± 5e-15", name, r.T, r.Active, sum, want)
+				t.Errorf("%s: round %d, active %v: weights sum to %.17g, want %g ± 5e-15", name, r.T, r.Active, sum,
+					want)
 			}
 		}
 	}
@@ -154,7 +155,8 @@ func TestEstimatesAreUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := m.Inspect()
-		if math.Abs(d.Q[0]-want) > 1e-15 || d.Q[1] != 0 || math.Abs(d.Pi[0]-0.6) > 1e-15 || math.Abs(d.Pi[1]-0.4) > 1e-15 {
+		if math.Abs(d.Q[0]-want) > 1e-15 || d.Q[1] != 0 || math.Abs(d.Pi[0]-0.6) > 1e-15 ||
+			math.Abs(d.Pi[1]-0.4) > 1e-15 {
 			t.Errorf("%s: q %v at π̂ %v, want [%g 0] at [0.6 0.4] ± 1e-15", name, d.Q, d.Pi, want)
 		}
 	}

@@ -39,14 +39,17 @@ var workedMemory = []workedCase{
 		{t: 4, active: []int{0}, want: 1.625},                   // 2.375 − 4 + 0
 		{t: 5, active: []int{0, 1, 2, 3}, want: 1.625 + 1.1875}, // y cancels: mean(u) = 4, half of 2.375
 	}},
-	// SCAFFOLD, Algorithm 1, option II, three rounds with clients and more, a part of them in each. c_i′ is the client's
-	// gradient: c_0 = −8 and c_1 = −16 after t = 0, c_1 = −10 and c_2 = 14 after t = 1, c_0 = −4 and c_3 = 4 after t = 3.
+	// SCAFFOLD, Algorithm 1, option II, three rounds with clients and more, a part of them in each. c_i′ is the
+	// client's gradient: c_0 = −8 and c_1 = −16 after t = 0, c_1 = −10 and c_2 = 14 after t = 1, c_0 = −4 and c_3 = 4
+	// after t = 3.
 	{"scaffold", "scaffold", []float64{8, 16, -8, 0}, nil, []step{
-		{t: 0, active: []int{0, 1}, want: 6},                   // controls 0: FedAvg. c_0 = −8, c_1 = −16, c = −24/4
-		{t: 1, active: []int{1, 2}, want: 4},                   // −10 + 16 − 6 = 0, 14 − 6 = 8: Δ = 0, −4; c = −6 + 20/4
-		{t: 2, want: 4},                                        // nobody
-		{t: 3, active: []int{0, 3}, serverLR: 0.5, want: 3.25}, // −4 + 8 − 1 = 3, 4 − 1 = 3: Δ = −1.5 both; c = −1 + 8/4
-		{t: 4, active: []int{2}, want: 4.125},                  // 11.25 − 14 + 1 = −1.75
+		{t: 0, active: []int{0, 1}, want: 6}, // controls 0: FedAvg. c_0 = −8, c_1 = −16, c = −24/4
+		// −10 + 16 − 6 = 0, 14 − 6 = 8: Δ = 0, −4; c = −6 + 20/4
+		{t: 1, active: []int{1, 2}, want: 4},
+		{t: 2, want: 4}, // nobody
+		// −4 + 8 − 1 = 3, 4 − 1 = 3: Δ = −1.5 both; c = −1 + 8/4
+		{t: 3, active: []int{0, 3}, serverLR: 0.5, want: 3.25},
+		{t: 4, active: []int{2}, want: 4.125}, // 11.25 − 14 + 1 = −1.75
 	}},
 	{"scaffold: E=2", "scaffold", []float64{8, 0}, func(f *Federation, _ *Options) { f.Planner.E = 2 }, []step{
 		{t: 0, active: []int{0}, want: 6},       // 0 → 4 → 6; c_0 = −6/(2·0.5), the mean of −8 and −4; c = −3
@@ -93,7 +96,8 @@ var workedMemory = []workedCase{
 			{t: 0, active: []int{0}, want: 4. / 3},  // 1·4: x = (4, 0, 0)
 			{t: 1, active: []int{1}, want: 20. / 3}, // 2·8: x = (4, 16, 0)
 			{t: 2, want: 20. / 3},
-			{t: 3, active: []int{0, 1, 2}, want: 10. / 3},                            // 4+3·2 = 10, 16+2·0 = 16, 0+4·(−4) = −16
+			// 4+3·2 = 10, 16+2·0 = 16, 0+4·(−4) = −16
+			{t: 3, active: []int{0, 1, 2}, want: 10. / 3},
 			{t: 4, active: []int{2}, serverLR: 0.5, want: (10./3 + 10./3 + 0.5) / 3}, // 10/3 − 0.5·1·17/3 = 0.5
 			{t: 5, want: (20./3 + 0.5) / 3},
 			{t: 6, active: []int{1}, want: (10./3 + 67./3 + 0.5) / 3}, // 10/3 + 3·19/3
@@ -114,13 +118,18 @@ var workedMemory = []workedCase{
 		},
 	},
 	// Clipped to norm 0.5, that is 0.1·(3, 4).
-	{"fedawe: clip 0.5", "fedawe", []float64{8, 16, -8}, setValues("fedawe-clip", "0.5", "fedawe-model", "mean"), []step{
-		{t: 0, active: []int{0}, want: 0.1 / 3}, // U = 4
-		{t: 1, active: []int{1}, want: 0.2 / 3}, // U = 16
-		{t: 2, want: 0.2 / 3},
-		// U = (3·3.95 + 2·7.95 − 4·4)/3 = 3.9 is clipped before it is multiplied by η_g: mean x = 0.2/3, + 0.5·0.1
-		{t: 3, active: []int{0, 1, 2}, serverLR: 0.5, want: 0.2/3 + 0.05},
-	}},
+	{
+		"fedawe: clip 0.5", "fedawe",
+		[]float64{8, 16, -8},
+		setValues("fedawe-clip", "0.5", "fedawe-model", "mean"),
+		[]step{
+			{t: 0, active: []int{0}, want: 0.1 / 3}, // U = 4
+			{t: 1, active: []int{1}, want: 0.2 / 3}, // U = 16
+			{t: 2, want: 0.2 / 3},
+			// U = (3·3.95 + 2·7.95 − 4·4)/3 = 3.9 is clipped before it is multiplied by η_g: mean x = 0.2/3, + 0.5·0.1
+			{t: 3, active: []int{0, 1, 2}, serverLR: 0.5, want: 0.2/3 + 0.05},
+		},
+	},
 	// Clipped to norm 25, that is 5·(3, 4): some rounds reach it, some do not.
 	{"fedawe: clip 25", "fedawe", []float64{8, 16, -8}, setValues("fedawe-clip", "25", "fedawe-model", "last"), []step{
 		{t: 0, active: []int{0}, want: 4}, // U = 4

@@ -31,10 +31,15 @@ var workedWeighted = []workedCase{
 		{t: 1, want: 1.6},
 		{t: 2, active: []int{0, 1}, want: 1.6 + 0.4*3.2 + 0.75/0.4375*7.2},
 	}},
-	{"f3ast: no memory, M=1", "f3ast", []float64{8, 16}, f3astCase("f3ast-memoryless", "true", "f3ast-limit", "1"), []step{
-		{t: 0, active: []int{0}, want: 1.6},
-		{t: 2, active: []int{0, 1}, want: 1.6 + 0.75/0.4375*7.2}, // scores α/r 0.4 and 1.71
-	}},
+	{
+		"f3ast: no memory, M=1", "f3ast",
+		[]float64{8, 16},
+		f3astCase("f3ast-memoryless", "true", "f3ast-limit", "1"),
+		[]step{
+			{t: 0, active: []int{0}, want: 1.6},
+			{t: 2, active: []int{0, 1}, want: 1.6 + 0.75/0.4375*7.2}, // scores α/r 0.4 and 1.71
+		},
+	},
 	// α/π = (0.25/0.5, 0.75/0.75).
 	{"unbiased", "unbiased", []float64{8, 16}, weightedCase(), []step{
 		{t: 0, active: []int{0}, want: 2},                            // 0.5·4

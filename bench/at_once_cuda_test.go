@@ -13,7 +13,8 @@ import (
 // onCUDA are the arguments of a sweep of seconds on a card.
 func onCUDA(out string, more ...string) []string {
 	return append([]string{
-		"sweep", "--data", "leaf", "--clients", "5", "--rounds", "3", "--local-steps", "2", "--batch", "4", "--eval-every", "1", "--methods", "fedavg-active,mifa,fedawe",
+		"sweep", "--data", "leaf", "--clients", "5", "--rounds", "3", "--local-steps", "2", "--batch", "4",
+		"--eval-every", "1", "--methods", "fedavg-active,mifa,fedawe",
 		"--availability", "stationary,sine", "--seeds", "3,4", "--device", "cuda", "--out", out,
 	}, more...)
 }
@@ -34,7 +35,8 @@ func TestPackOnCUDA(t *testing.T) {
 	}
 }
 
-// Where the card has no memory for one more engine beside others there are fewer of them, in the end one alone: the bytes are the same.
+// Where the card has no memory for one more engine beside others there are fewer of them, in the end one alone: the
+// bytes are the same.
 func TestPackShortOfMemoryOnCUDA(t *testing.T) {
 	const variable = "ROLLCALL_TEST_SHORT"
 	if os.Getenv(variable) == "" {
@@ -42,7 +44,8 @@ func TestPackShortOfMemoryOnCUDA(t *testing.T) {
 			t.Skip("left out: short")
 		}
 		// An engine that holds the data set and nothing else takes 730 kB.
-		out, err := gputest.Child(t, kernelsFolder, false, "^"+t.Name()+"$", variable+"=1", "ROLLCALL_EMULATOR_MEMORY=1000000").CombinedOutput()
+		out, err := gputest.Child(t, kernelsFolder, false, "^"+t.Name()+"$", variable+"=1",
+			"ROLLCALL_EMULATOR_MEMORY=1000000").CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
 			t.Errorf("%v\n%s", err, out)
 		}

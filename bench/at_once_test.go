@@ -55,11 +55,14 @@ func sameTree(t *testing.T, what string, got, want map[string]string) {
 	}
 }
 
-// atOnceSweep are the arguments of a sweep on data sets, generated anew for every seed: each under 2 processes with 2 methods.
+// atOnceSweep are the arguments of a sweep on data sets, generated anew for every seed: each under 2 processes with 2
+// methods.
 func atOnceSweep(out, data string, more ...string) []string {
 	args := []string{
-		"sweep", "--data", data, "--clients", "5", "--rounds", "3", "--local-steps", "2", "--batch", "4", "--eval-every", "1",
-		"--methods", "fedavg-active,mifa", "--availability", "stationary,sine", "--threads", "2", "--device", "cpu", "--out", out,
+		"sweep", "--data", data, "--clients", "5", "--rounds", "3", "--local-steps", "2", "--batch", "4",
+		"--eval-every", "1",
+		"--methods", "fedavg-active,mifa", "--availability", "stationary,sine", "--threads", "2", "--device", "cpu",
+		"--out", out,
 	}
 	if strings.Contains(data, "synthetic") {
 		args = append(args, "--train-size", "120", "--test-size", "40")
@@ -117,9 +120,11 @@ func TestAtOnceFailure(t *testing.T) {
 			}
 		}
 		o := rollcall(t, atOnceSweep(out, "leaf", "--seeds", "3,4,5,6", "--pack", pack)...)
-		if o.status != statusFailure || !strings.HasSuffix(o.stderr, "rollcall: table sweep: 2 of 4 cells failed\n") || strings.Count(o.stderr, ": seed 4: ") != 2 ||
+		if o.status != statusFailure || !strings.HasSuffix(o.stderr, "rollcall: table sweep: 2 of 4 cells failed\n") ||
+			strings.Count(o.stderr, ": seed 4: ") != 2 ||
 			strings.Count(o.stderr, ": tried again later\n") != 2 {
-			t.Errorf("--pack %s: status %d, %q, want 1 and two cells that failed in seed 4, tried twice", pack, o.status, o.stderr)
+			t.Errorf("--pack %s: status %d, %q, want 1 and two cells that failed in seed 4, tried twice", pack,
+				o.status, o.stderr)
 		}
 		_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
 		for _, row := range rows {
@@ -128,7 +133,8 @@ func TestAtOnceFailure(t *testing.T) {
 				status, n = "failed", "3"
 			}
 			if row["status"] != status || row["n"] != n {
-				t.Errorf("--pack %s: %s on %s: %s with n = %s, want %s with %s", pack, row["method"], row["data"], row["status"], row["n"], status, n)
+				t.Errorf("--pack %s: %s on %s: %s with n = %s, want %s with %s", pack, row["method"], row["data"],
+					row["status"], row["n"], status, n)
 			}
 		}
 		tree := timelessTree(t, out)
@@ -142,11 +148,13 @@ func TestAtOnceFailure(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends all runs; what had begun is in the summary, and the next command makes of it what an undisturbed one makes.
+// Ctrl-C ends all runs; what had begun is in the summary, and the next command makes of it what an undisturbed one
+// makes.
 func TestAtOnceInterrupted(t *testing.T) {
 	alone, out := t.TempDir(), t.TempDir()
 	must(t, atOnceSweep(alone, "leaf", "--seeds", "3,4")...)
-	o := interrupted(t, "[3/4] fedavg-active leaf sine seed 3: round 1/3", atOnceSweep(out, "leaf", "--seeds", "3,4", "--pack", "3")...)
+	o := interrupted(t, "[3/4] fedavg-active leaf sine seed 3: round 1/3", atOnceSweep(out, "leaf", "--seeds", "3,4",
+		"--pack", "3")...)
 	if o.status != statusInterrupted || !strings.HasSuffix(o.stderr, "\nrollcall: interrupted\n") {
 		t.Errorf("status %d, stderr %q, want 130 and `rollcall: interrupted`", o.status, o.stderr)
 	}
@@ -182,7 +190,8 @@ func TestAtOnceInterrupted(t *testing.T) {
 	sameTree(t, "resumed", timelessTree(t, out), timelessTree(t, alone))
 }
 
-// Cells that are one and the same run train it once, whichever begins; a reference is known before its column is summarised.
+// Cells that are one and the same run train it once, whichever begins; a reference is known before its column is
+// summarised.
 func TestAtOnceSharedRuns(t *testing.T) {
 	made := func(method string) settings.Settings {
 		s, err := settings.Defaults(method, "code", "leaf")
@@ -208,7 +217,8 @@ func TestAtOnceSharedRuns(t *testing.T) {
 		out := t.TempDir()
 		var stdout, stderr bytes.Buffer
 		a := &app{&stdout, &stderr}
-		if err := a.table(t.Context(), of, cells, run.Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: pack}, run.Keep{}); err != nil {
+		if err := a.table(t.Context(), of, cells, run.Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: pack},
+			run.Keep{}); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(stderr.String(), ": round 0/4"); n != 9 {
@@ -218,7 +228,8 @@ func TestAtOnceSharedRuns(t *testing.T) {
 			t.Errorf("pack %d: %d cells kept, want the three that others made:\n%s", pack, n, stderr.String())
 		}
 		stderr.Reset()
-		if err := a.table(t.Context(), of, cells, run.Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: pack}, run.Keep{Again: true}); err != nil {
+		if err := a.table(t.Context(), of, cells, run.Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: pack},
+			run.Keep{Again: true}); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(stderr.String(), ": round 0/4"); n != 9 {
@@ -230,7 +241,8 @@ func TestAtOnceSharedRuns(t *testing.T) {
 			_, rows := table(t, tree["pairs/"+results.SummaryFile])
 			p := 0
 			for _, row := range rows {
-				if row["metric"] == string(metrics.PSeeds) && row["method"] != "fedavg-active" && number(t, row["mean"]) >= 0 {
+				if row["metric"] == string(metrics.PSeeds) && row["method"] != "fedavg-active" &&
+					number(t, row["mean"]) >= 0 {
 					p++
 				}
 			}
@@ -247,7 +259,8 @@ func TestAtOnceFigure(t *testing.T) {
 	var want map[string]string
 	for _, pack := range []string{"1", "3"} {
 		out := t.TempDir()
-		must(t, "figure", "cafed-i2", "--rounds", "3", "--clients", "4", "--seeds", "1,2", "--pack", pack, "--device", "cpu", "--threads", "1", "--out", out)
+		must(t, "figure", "cafed-i2", "--rounds", "3", "--clients", "4", "--seeds", "1,2", "--pack", pack, "--device",
+			"cpu", "--threads", "1", "--out", out)
 		tree := timelessTree(t, out)
 		if want == nil {
 			want = tree
@@ -258,9 +271,13 @@ func TestAtOnceFigure(t *testing.T) {
 
 func TestAtOnceUsage(t *testing.T) {
 	for _, command := range []string{"table fedawe-2", "sweep --methods mifa", "figure fedawe-f7"} {
-		for pack, want := range map[string]string{"0": "--pack 0: want 1 … 32", "-1": "--pack -1: want 1 … 32", "33": "--pack 33: want 1 … 32", "two": `--pack "two": want a whole number`} {
+		for pack, want := range map[string]string{
+			"0": "--pack 0: want 1 … 32", "-1": "--pack -1: want 1 … 32",
+			"33": "--pack 33: want 1 … 32", "two": `--pack "two": want a whole number`,
+		} {
 			out := filepath.Join(t.TempDir(), "out")
-			oneLineError(t, rollcall(t, append(strings.Fields(command), "--pack", pack, "--device", "cpu", "--out", out)...), statusUsage, want)
+			oneLineError(t, rollcall(t, append(strings.Fields(command), "--pack", pack, "--device", "cpu", "--out",
+				out)...), statusUsage, want)
 			if _, err := os.Stat(out); err == nil {
 				t.Errorf("%s --pack %s: %s was made", command, pack, out)
 			}

@@ -15,8 +15,8 @@ import (
 type corruptOutcome int
 
 const (
-	// damaged: verify names the file, list and report end with 1 and the run is in no mean, merge and diff do nothing, and
-	// the same command again leaves what the first one left.
+	// damaged: verify names the file, list and report end with 1 and the run is in no mean, merge and diff do nothing,
+	// and the same command again leaves what the first one left.
 	damaged corruptOutcome = iota
 	// refused is damaged, but the same command again is an error as well.
 	refused
@@ -52,7 +52,8 @@ func corruptBase(out string) [][]string {
 	var commands [][]string
 	for _, line := range []string{
 		"sweep --methods fedawe,mifa --data binary --clients 4 --rounds 4 --eval-every 1 --seeds 3,4,5",
-		"run --method fedar --availability uniform --data synthetic --net lenet5 --train-size 60 --test-size 20 --clients 5 " +
+		"run --method fedar --availability uniform --data synthetic --net lenet5 --train-size 60 --test-size 20 " +
+			"--clients 5 " +
 			"--rounds 2 --eval-every 1 --local-steps 1 --batch 2",
 		"run --method ca-fed --availability markov --data leaf --clients 4 --rounds 2 --eval-every 1 --decisions",
 	} {
@@ -72,8 +73,8 @@ func (c *corrupt) again() outcome {
 	return outcome{}
 }
 
-// Every corruption of a run's files is named and keeps the run out of every mean, and the command that made the run ends
-// with the right numbers or with an error.
+// Every corruption of a run's files is named and keeps the run out of every mean, and the command that made the run
+// ends with the right numbers or with an error.
 func TestAttackCorruptions(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "out")
 	for _, args := range corruptBase(base) {
@@ -136,7 +137,8 @@ func (c *corrupt) look(x *corruption, base string) {
 	_, rows := table(c.t, list.stdout)
 	for _, r := range rows {
 		if r["method"] == c.method() {
-			whole = whole || r["status"] == "complete" && (r["seeds"] == "3 4 5" || r["table"] == "run") && r["mark"] == ""
+			whole = whole || r["status"] == "complete" && (r["seeds"] == "3 4 5" || r["table"] == "run") &&
+				r["mark"] == ""
 		}
 	}
 	if whole != (x.want == harmless) {
@@ -145,14 +147,16 @@ func (c *corrupt) look(x *corruption, base string) {
 	into := filepath.Join(filepath.Dir(c.out), "merged")
 	merge := rollcall(c.t, "results", "merge", c.out, "--out", into)
 	if _, err := os.Lstat(into); merge.status != status || bad != errors.Is(err, fs.ErrNotExist) {
-		c.t.Errorf("merge: status %d, %v, want %d, and nothing written if not 0\n%s", merge.status, err, status, merge.stderr)
+		c.t.Errorf("merge: status %d, %v, want %d, and nothing written if not 0\n%s", merge.status, err, status,
+			merge.stderr)
 	}
 	if bad || x.want == apart || x.want == unverified {
 		status = statusFailure // seeds that are not alike are not compared unasked
 	}
 	diff := rollcall(c.t, "results", "diff", base, c.out)
 	if diff.status != status || (status != statusOK) != (diff.stdout == "") {
-		c.t.Errorf("diff: status %d, want %d, and no word on stdout if not 0\n%s%s", diff.status, status, diff.stdout, diff.stderr)
+		c.t.Errorf("diff: status %d, want %d, and no word on stdout if not 0\n%s%s", diff.status, status, diff.stdout,
+			diff.stderr)
 	}
 }
 

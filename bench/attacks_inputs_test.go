@@ -18,7 +18,8 @@ import (
 func TestAttackNumbers(t *testing.T) {
 	out := t.TempDir()
 	values := []string{
-		"99999999999999999999", "9223372036854775807", "2147483648", "1e308", "-1", "NaN", "Inf", "-0", "5e-324", "0x10", "1_0",
+		"99999999999999999999", "9223372036854775807", "2147483648", "1e308", "-1", "NaN", "Inf", "-0", "5e-324",
+		"0x10", "1_0",
 	}
 	if testing.Short() { // which is for the race detector
 		values = values[:2]
@@ -36,7 +37,8 @@ func TestAttackNumbers(t *testing.T) {
 			case o.status == statusFailure && strings.HasPrefix(last, "rollcall: ") && !strings.Contains(last, "panic"):
 			case o.status == statusOK:
 			default:
-				t.Errorf("--%s=%s: status %d, %q, want one line that names the flag, a failure or a run", row.Name, value, o.status, o.stderr)
+				t.Errorf("--%s=%s: status %d, %q, want one line that names the flag, a failure or a run", row.Name,
+					value, o.status, o.stderr)
 			}
 		}
 	}
@@ -44,35 +46,48 @@ func TestAttackNumbers(t *testing.T) {
 		t.Errorf("verify: %s", o.stderr)
 	}
 	for _, path := range []string{"a;lr=7", "a\nb"} { // which would be settings of their own in params
-		oneLineError(t, rollcall(t, append(attackRun(out), "--availability", "trace", "--trace", path)...), statusUsage, "--trace")
+		oneLineError(t, rollcall(t, append(attackRun(out), "--availability", "trace", "--trace", path)...),
+			statusUsage, "--trace")
 	}
 }
 
 // attackRun are the arguments of a run of some milliseconds.
 func attackRun(out string) []string {
-	return strings.Fields("run --method mifa --data binary --clients 4 --rounds 1 --local-steps 1 --batch 2 --device cpu --threads 1 --out " + out)
+	return strings.Fields("run --method mifa --data binary --clients 4 --rounds 1 --local-steps 1 --batch 2 --device " +
+		"cpu --threads 1 --out " + out)
 }
 
 // What is not the name of a method, a data set or a table gets nowhere: not into a page, a file's name, or a CSV that a
 // spreadsheet opens. Runs of schema 1 have nothing else that holds them to their names.
 func TestAttackNames(t *testing.T) {
 	for i, name := range []string{
-		"=cmd|' /C calc'!A0", "+1+1", "@SUM(1)", "-2", "<script>alert(1)</script>", "../../../PWN", "/etc/passwd", `a\b`, "a\x00b", "a\nb",
+		"=cmd|' /C calc'!A0", "+1+1", "@SUM(1)", "-2", "<script>alert(1)</script>", "../../../PWN", "/etc/passwd",
+		`a\b`, "a\x00b", "a\nb",
 		"a|b", "$(x)", `a}\input{x}`, ".hidden", "\ufeffa", "a\u202eb",
 	} {
-		for _, column := range []string{"table", "method", "preset", "data", "net", "availability", "engine", "precision", "version", "params"} {
+		for _, column := range []string{
+			"table", "method", "preset", "data", "net", "availability", "engine",
+			"precision", "version", "params",
+		} {
 			if i > 0 && column != "method" && !longAttacks {
 				continue
 			}
 			top := t.TempDir()
 			out := filepath.Join(top, "a/b/out")
 			c := &corrupt{t: t, out: out, dir: filepath.Join(out, "old/x/seed-3")}
-			cell := results.Cell{Table: "old", Method: "mifa", Preset: "code", Data: "leaf", Net: "n", Availability: "sine", Clients: 4}
-			c.check(results.WriteCurve(c.path(results.CurveFile), []results.CurveRow{{Cell: cell, Seed: 3}, {Cell: cell, Seed: 3, Round: 1}}))
+			cell := results.Cell{
+				Table: "old", Method: "mifa", Preset: "code", Data: "leaf", Net: "n",
+				Availability: "sine", Clients: 4,
+			}
+			c.check(results.WriteCurve(c.path(results.CurveFile), []results.CurveRow{
+				{Cell: cell, Seed: 3},
+				{Cell: cell, Seed: 3, Round: 1},
+			}))
 			c.put(-1, "test_acc", "0.5")
 			c.put(-1, column, name)
-			c.check(os.WriteFile(c.path(results.RunFile), []byte(`{"status":"complete","rounds":1,"settings":{},"settings_hash":"`+
-				results.Hash(map[string]any{})+`","seed":3}`), 0o666))
+			c.check(os.WriteFile(c.path(results.RunFile),
+				[]byte(`{"status":"complete","rounds":1,"settings":{},"settings_hash":"`+
+					results.Hash(map[string]any{})+`","seed":3}`), 0o666))
 			before := filesBelow(t, top)
 			for _, args := range [][]string{
 				{"results", "list", out},
@@ -82,8 +97,10 @@ func TestAttackNames(t *testing.T) {
 				{"results", "diff", out, out},
 			} {
 				o := rollcall(t, args...)
-				if o.status != statusFailure || strings.Contains(o.stdout, name) || !strings.Contains(o.stderr, column) {
-					t.Errorf("%s %q: %s: status %d, stdout %q, stderr %q, want 1, the column named and no row", column, name, args[1], o.status,
+				if o.status != statusFailure || strings.Contains(o.stdout, name) ||
+					!strings.Contains(o.stderr, column) {
+					t.Errorf("%s %q: %s: status %d, stdout %q, stderr %q, want 1, the column named and no row", column,
+						name, args[1], o.status,
 						o.stdout, o.stderr)
 				}
 			}
@@ -94,34 +111,47 @@ func TestAttackNames(t *testing.T) {
 	}
 }
 
-// Rounds that no run has are looked at as fast as others, wherever a round is counted up to: in the tables' own metrics too.
+// Rounds that no run has are looked at as fast as others, wherever a round is counted up to: in the tables' own metrics
+// too.
 func TestAttackHugeRounds(t *testing.T) {
-	for round, status := range map[string]int{"2147483647": statusOK, "9223372036854775807": statusFailure, "-1": statusFailure} {
+	for round, status := range map[string]int{
+		"2147483647": statusOK, "9223372036854775807": statusFailure,
+		"-1": statusFailure,
+	} {
 		out := filepath.Join(t.TempDir(), "out")
 		c := &corrupt{t: t, out: out, dir: filepath.Join(out, "fedawe-8/x/seed-3")}
 		cell := results.Cell{
-			Table: "fedawe-8", Method: "fedawe", Preset: "code", Data: "svhn", Net: "cnn-svhn", Availability: "sine", Clients: 100,
+			Table: "fedawe-8", Method: "fedawe", Preset: "code", Data: "svhn", Net: "cnn-svhn", Availability: "sine",
+			Clients: 100,
 		}
-		rows := []results.CurveRow{{Cell: cell, Seed: 3}, {Cell: cell, Seed: 3, Round: 10}, {Cell: cell, Seed: 3, Round: 20}}
+		rows := []results.CurveRow{
+			{Cell: cell, Seed: 3},
+			{Cell: cell, Seed: 3, Round: 10},
+			{Cell: cell, Seed: 3, Round: 20},
+		}
 		c.check(results.WriteCurve(c.path(results.CurveFile), rows))
 		c.put(-1, "alpha", "0.1")
 		c.put(-1, "test_acc", "0.5")
 		c.put(2, "round", round)
-		c.check(os.WriteFile(c.path(results.RunFile), []byte(`{"status":"complete","rounds":`+round+`,"settings":{},"settings_hash":"`+
+		c.check(os.WriteFile(c.path(results.RunFile), []byte(`{"status":"complete","rounds":`+round+
+			`,"settings":{},"settings_hash":"`+
 			results.Hash(map[string]any{})+`","seed":3}`), 0o666))
 		for _, line := range []string{
-			"results list OUT", "results compare fedawe-8 OUT", "results export fedawe-8 OUT", "report OUT --to OUT/page", "results diff OUT OUT",
+			"results list OUT", "results compare fedawe-8 OUT", "results export fedawe-8 OUT",
+			"report OUT --to OUT/page", "results diff OUT OUT",
 		} {
 			began := time.Now()
 			o := rollcall(t, strings.Fields(strings.ReplaceAll(line, "OUT", out))...)
-			if took := time.Since(began); o.status != status || took > 20*time.Second { // a loop over them takes minutes, or years
+			// a loop over them takes minutes, or years
+			if took := time.Since(began); o.status != status || took > 20*time.Second {
 				t.Errorf("round %s: %s: status %d after %v, want %d\n%s", round, line, o.status, took, status, o.stderr)
 			}
 		}
 	}
 }
 
-// Names that are none in a summary without runs are named by report, and in none of what it writes; its page escapes them.
+// Names that are none in a summary without runs are named by report, and in none of what it writes; its page escapes
+// them.
 func TestAttackNamesInSummary(t *testing.T) {
 	top := t.TempDir()
 	out, to := filepath.Join(top, "out"), filepath.Join(top, "page")
@@ -162,7 +192,8 @@ func TestAttackOrder(t *testing.T) {
 	}
 	want := tree("--methods", "fedawe,mifa,fedvarp", "--availability", "sine,uniform", "--seeds", "3,4")
 	for _, line := range []string{
-		"--methods fedvarp,mifa,fedawe --availability uniform,sine --seeds 4,3", "--methods fedawe,mifa,fedvarp --availability sine,uniform --seeds 3,4 --pack 4 --threads 2",
+		"--methods fedvarp,mifa,fedawe --availability uniform,sine --seeds 4,3",
+		"--methods fedawe,mifa,fedvarp --availability sine,uniform --seeds 3,4 --pack 4 --threads 2",
 		"--methods mifa,fedvarp,fedawe --availability uniform,sine --seeds 4,3 --pack 3 --threads 3",
 	} {
 		sameTree(t, line, tree(strings.Fields(line)...), want)
@@ -214,7 +245,8 @@ func TestAttackOtherVersion(t *testing.T) {
 	c.put(-1, "version", "v0.1")
 	c.set("version", "v0.1")
 	c.forge()
-	if o := must(t, attackRun(out)...); !strings.Contains(o.stdout, "kept") || !strings.Contains(o.stderr, "finished runs of rollcall v0.1 are kept") {
+	if o := must(t, attackRun(out)...); !strings.Contains(o.stdout, "kept") ||
+		!strings.Contains(o.stderr, "finished runs of rollcall v0.1 are kept") {
 		t.Errorf("stdout %q, stderr %q, want the run kept and its version named", o.stdout, o.stderr)
 	}
 }

@@ -26,18 +26,18 @@ var longAttacks = os.Getenv("ROLLCALL_TEST_LONG") != ""
 //	memory that is not there; a crash                                   TestMemoryIsNoUsageError
 //	a terminal that goes away, Ctrl-C, a polite kill                    TestSignals, TestRunInterruptedAndResumed
 //	a pipe, a device, a folder in place of a file                       TestAttackCorruptions
-//	a download without end, a hostile server or archive                 datasets: TestDownloadFails, TestCINIC10Hostile, …
-//	kill -9 at random in run, sweep, table, figure, report, merge       TestAttackKilled
-//	the output folder gone, a file, read-only; a closed or full stdout  TestAttackVanished, TestReadOnlyOut, TestFullStdout
-//	threads, packing, order of lists                                    TestRunDoesNotDependOnThreads, TestAtOnce, TestAttackOrder
-//	huge and odd numbers on flags                                       TestAttackNumbers
-//	formulas, HTML and paths as names of methods and data               TestAttackNames
-//	the history of measurements                                         results/track: FuzzRead, TestTwoWriters, TestReadBad
+// 	a download without end, a hostile server or archive datasets: TestDownloadFails, TestCINIC10Hostile, … kill -9 at
+// 	random in run, sweep, table, figure, report, merge TestAttackKilled the output folder gone, a file, read-only; a
+// 	closed or full stdout TestAttackVanished, TestReadOnlyOut, TestFullStdout threads, packing, order of lists
+// 	TestRunDoesNotDependOnThreads, TestAtOnce, TestAttackOrder huge and odd numbers on flags TestAttackNumbers
+// 	formulas, HTML and paths as names of methods and data TestAttackNames the history of measurements results/track:
+// 	FuzzRead, TestTwoWriters, TestReadBad
 
 // attackSweep are the arguments of a sweep of a tenth of a second.
 func attackSweep(out string, more ...string) []string {
 	args := []string{
-		"sweep", "--data", "binary", "--clients", "4", "--rounds", "4", "--eval-every", "1", "--device", "cpu", "--threads", "1",
+		"sweep", "--data", "binary", "--clients", "4", "--rounds", "4", "--eval-every", "1", "--device", "cpu",
+		"--threads", "1",
 		"--out", out,
 	}
 	return append(args, more...)
@@ -73,7 +73,8 @@ func TestAttackCopiedSeeds(t *testing.T) {
 	sameTree(t, "copied seeds", timelessTree(t, out), timelessTree(t, want))
 }
 
-// Seeds of plain Go kernels and of AVX are in no mean together, unless that is asked for, which is said wherever it stands.
+// Seeds of plain Go kernels and of AVX are in no mean together, unless that is asked for, which is said wherever it
+// stands.
 func TestAttackUnlikeSeeds(t *testing.T) {
 	if kernels := must(t, "devices").stdout; !strings.Contains(kernels, "avx2") {
 		t.Skip("one class of numbers alone on this processor")
@@ -88,11 +89,13 @@ func TestAttackUnlikeSeeds(t *testing.T) {
 	t.Setenv("ROLLCALL_CPU", "")
 
 	o := rollcall(t, attackSweep(out, seeds("3,4")...)...)
-	if o.status != statusFailure || !strings.Contains(o.stderr, "cpu-generic-fp32") || !strings.Contains(o.stderr, "want --mixed") {
+	if o.status != statusFailure || !strings.Contains(o.stderr, "cpu-generic-fp32") ||
+		!strings.Contains(o.stderr, "want --mixed") {
 		t.Errorf("sweep: status %d, %q, want 1, both numerics and --mixed", o.status, o.stderr)
 	}
 	o = must(t, attackSweep(out, seeds("3,4", "--mixed")...)...)
-	if row := attackRow(t, out, "fedawe", "test_acc"); row["status"] != "mixed" || row["numerics"] != "mixed" || row["n"] != "2" {
+	if row := attackRow(t, out, "fedawe", "test_acc"); row["status"] != "mixed" || row["numerics"] != "mixed" ||
+		row["n"] != "2" {
 		t.Errorf("--mixed: %v, want a row that is mixed", row)
 	}
 	if !strings.Contains(o.stdout, "cpu-fp32 and cpu-generic-fp32") {
@@ -105,18 +108,21 @@ func TestAttackUnlikeSeeds(t *testing.T) {
 	must(t, attackSweep(other, seeds("4", "--again")...)...)
 	into := filepath.Join(t.TempDir(), "into")
 	m := must(t, "results", "merge", out, "--out", into)
-	if row := attackRow(t, into, "fedawe", "test_acc"); row["n"] != "1" || row["status"] != "ok" || !strings.Contains(m.stderr, "not alike") {
+	if row := attackRow(t, into, "fedawe", "test_acc"); row["n"] != "1" || row["status"] != "ok" ||
+		!strings.Contains(m.stderr, "not alike") {
 		t.Errorf("merge: %v, %q, want the seeds apart and a note", row, m.stderr)
 	}
 	alone := t.TempDir()
 	must(t, attackSweep(alone, seeds("3")...)...)
-	if d := must(t, "results", "diff", alone, filepath.Dir(only(t, other, "sweep/*/seed-3")), "--mixed"); !strings.Contains(d.stdout, "numerics cpu-fp32 and cpu-generic-fp32") {
+	if d := must(t, "results", "diff", alone, filepath.Dir(only(t, other, "sweep/*/seed-3")),
+		"--mixed"); !strings.Contains(d.stdout, "numerics cpu-fp32 and cpu-generic-fp32") {
 		t.Errorf("diff: %q, want the numerics that differ", d.stdout)
 	}
 	oneLineError(t, rollcall(t, "results", "diff", out, alone), statusFailure, "but differ: numerics", "--mixed")
 
 	must(t, attackSweep(out, seeds("3,4", "--again")...)...)
-	if row := attackRow(t, out, "fedawe", "test_acc"); row["n"] != "2" || row["status"] != "ok" || row["numerics"] != "cpu-fp32" {
+	if row := attackRow(t, out, "fedawe", "test_acc"); row["n"] != "2" || row["status"] != "ok" ||
+		row["numerics"] != "cpu-fp32" {
 		t.Errorf("--again: %v, want two seeds that are alike", row)
 	}
 }
@@ -185,7 +191,8 @@ func TestAttackLinkedFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		"results list LINK", "results verify LINK", "results diff LINK LINK", "results merge LINK --out TOP/merged", "report LINK --to TOP/report",
+		"results list LINK", "results verify LINK", "results diff LINK LINK", "results merge LINK --out TOP/merged",
+		"report LINK --to TOP/report",
 	} {
 		words := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(line, "LINK", link), "TOP", top))
 		if o := must(t, words...); !strings.Contains(o.stdout, "fedawe") && !strings.Contains(o.stdout, "1 run") {

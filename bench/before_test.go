@@ -10,8 +10,8 @@ import (
 	"rollcall/results"
 )
 
-// Runs that commit 24feb20 wrote, of schema 1, can be looked at, marked as unverified. They are not kept, and in no mean
-// with runs of now: testdata/before holds what `run` and `sweep` of that commit left, the processor's name aside.
+// Runs that commit 24feb20 wrote, of schema 1, can be looked at, marked as unverified. They are not kept, and in no
+// mean with runs of now: testdata/before holds what `run` and `sweep` of that commit left, the processor's name aside.
 func TestRunsOfBefore(t *testing.T) {
 	out := t.TempDir()
 	if err := os.CopyFS(out, os.DirFS("testdata/before")); err != nil {
@@ -21,13 +21,15 @@ func TestRunsOfBefore(t *testing.T) {
 	if o.status != statusFailure || strings.Count(o.stderr, "run.json of schema 1, want 2: unverified") != 3 {
 		t.Errorf("verify: status %d, %q, want three runs that are unverified", o.status, o.stderr)
 	}
-	o = must(t, "run", "--method", "ca-fed", "--data", "leaf", "--availability", "markov", "--clients", "4", "--rounds", "2",
+	o = must(t, "run", "--method", "ca-fed", "--data", "leaf", "--availability", "markov", "--clients", "4",
+		"--rounds", "2",
 		"--eval-every", "1", "--prior", "1000000", "--device", "cpu", "--out", out)
 	if strings.Contains(o.stdout, "kept") {
 		t.Errorf("run: %q, want the run of before left alone", o.stdout)
 	}
 	o = must(t, "sweep", "--methods", "fedar,fedawe", "--availability", "uniform", "--data", "binary", "--clients", "4",
-		"--rounds", "2", "--eval-every", "1", "--like", "fedavg-active", "--fedar-t0", "none", "--seeds", "3,4", "--device", "cpu",
+		"--rounds", "2", "--eval-every", "1", "--like", "fedavg-active", "--fedar-t0", "none", "--seeds", "3,4",
+		"--device", "cpu",
 		"--out", out)
 	if strings.Contains(o.stderr, "kept") {
 		t.Errorf("sweep: %q, want the runs of before left alone", o.stderr)
@@ -40,7 +42,8 @@ func TestRunsOfBefore(t *testing.T) {
 	if want := map[string]int{"ok of 2": 4, "unverified of 1": 4}; !maps.Equal(counts, want) {
 		t.Errorf("summary.csv: %v, want the runs of before in rows of their own: %v", counts, want)
 	}
-	if list := must(t, "results", "list", out).stdout; strings.Count(list, "[unverified]") != 3 || strings.Count(list, "complete") != 6 {
+	if list := must(t, "results", "list", out).stdout; strings.Count(list, "[unverified]") != 3 ||
+		strings.Count(list, "complete") != 6 {
 		t.Errorf("results list:\n%s\nwant six cells that are complete, three of them unverified", list)
 	}
 	if text := must(t, "results", "export", "sweep", out).stdout; !strings.Contains(text, "unverified") {

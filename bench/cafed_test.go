@@ -157,8 +157,8 @@ func TestEstimatorErrors(t *testing.T) {
 		mean[r["what"]+" "+r["round"]+" "+r["x"]] = number(t, r["mean"])
 	}
 	// After t' independent rounds π̂ is off by about √(π(1−π)/t')·√(2/π'), that is 0.24/√t' on average over π = 0.1 and
-	// 0.9; correlated clients have (1+λ)/(1−λ) = 19 times the variance. So the mean lies between 0.24/√t' and 4.4 times as
-	// much, and another half for ten seeds.
+	// 0.9; correlated clients have (1+λ)/(1−λ) = 19 times the variance. So the mean lies between 0.24/√t' and 4.4 times
+	// as much, and another half for ten seeds.
 	for _, x := range []string{"100", "1000", "10000"} {
 		least := 0.24 / math.Sqrt(number(t, x))
 		if got := mean["pi_error 0 "+x]; got < 0.5*least || got > 6*least {
@@ -170,7 +170,8 @@ func TestEstimatorErrors(t *testing.T) {
 		}
 	}
 	if mean["lambda_error 0 10000"] >= mean["lambda_error 0 100"] {
-		t.Errorf("errors of λ̂ %.4f after 10000 rounds, %.4f after 100, want them to fall", mean["lambda_error 0 10000"],
+		t.Errorf("errors of λ̂ %.4f after 10000 rounds, %.4f after 100, want them to fall",
+			mean["lambda_error 0 10000"],
 			mean["lambda_error 0 100"])
 	}
 }

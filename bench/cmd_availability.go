@@ -42,7 +42,8 @@ synthetic set, which needs no download.`,
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	settings.AddFlags(all)
 	for _, name := range []string{
-		"clients", "alpha", "period", "gamma", "cutoff", "low", "p", "g", "nu", "epsilon", "clusters", "p-min", "trace", "trace-end",
+		"clients", "alpha", "period", "gamma", "cutoff", "low", "p", "g", "nu", "epsilon", "clusters", "p-min",
+		"trace", "trace-end",
 		"round-seconds", "preset", "draws", "data", "train-size",
 	} {
 		cmd.Flags().AddFlag(all.Lookup(name))

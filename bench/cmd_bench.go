@@ -48,7 +48,8 @@ and says so.`,
 	fs.Uint32Var(&b.Seed, "seed", 3, "seed of every draw")
 	fs.StringVar(&b.Format, "format", "text", "what is printed: text, csv or gobench")
 	completeWords(cmd, "format", benchFormats)
-	fs.BoolVar(&b.Profile, "profile", false, "print where the time of a round goes as well, on CUDA kernel by kernel, which slows it down")
+	fs.BoolVar(&b.Profile, "profile", false,
+		"print where the time of a round goes as well, on CUDA kernel by kernel, which slows it down")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := settings.OneOf("format", b.Format, benchFormats); err != nil {
 			return err

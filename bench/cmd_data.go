@@ -33,7 +33,8 @@ func (a *app) dataCommand() *cobra.Command {
 			RunE: func(*cobra.Command, []string) error { return a.dataList(options) },
 		},
 		&cobra.Command{
-			Use: "fetch NAME", Short: "Download a data set from its official site, if it is not there", Args: named, ValidArgsFunction: complete,
+			Use: "fetch NAME", Short: "Download a data set from its official site, if it is not there", Args: named,
+			ValidArgsFunction: complete,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				dir, err := datasets.Fetch(cmd.Context(), args[0], options)
 				if err != nil {
@@ -47,8 +48,9 @@ func (a *app) dataCommand() *cobra.Command {
 			},
 		},
 		&cobra.Command{
-			Use: "verify NAME", Short: "Compare a data set's files with the published checksums", Args: named, ValidArgsFunction: complete,
-			RunE: func(_ *cobra.Command, args []string) error { return a.dataVerify(args[0], options) },
+			Use: "verify NAME", Short: "Compare a data set's files with the published checksums", Args: named,
+			ValidArgsFunction: complete,
+			RunE:              func(_ *cobra.Command, args []string) error { return a.dataVerify(args[0], options) },
 		},
 	)
 	return data

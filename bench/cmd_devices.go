@@ -36,7 +36,8 @@ func (a *app) devicesCommand() *cobra.Command {
 				if c.Unusable != "" {
 					state = "unusable: " + c.Unusable
 				}
-				fmt.Fprintf(&b, "cuda:%-3d %s, %.1f GiB, %d multiprocessors, compute capability %s, driver for CUDA %s: %s\n",
+				fmt.Fprintf(&b, "cuda:%-3d %s, %.1f GiB, %d multiprocessors, compute capability %s, driver for CUDA "+
+					"%s: %s\n",
 					c.Index, c.Name, float64(c.Memory)/(1<<30), c.Multiprocessors, c.Capability, c.Driver, state)
 			}
 			_, err = io.WriteString(a.stdout, b.String())

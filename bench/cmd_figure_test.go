@@ -28,7 +28,8 @@ func TestFiguresWithoutTraining(t *testing.T) {
 			if !strings.Contains(o.stdout, base+".csv") || !strings.Contains(o.stdout, base+".svg") {
 				t.Errorf("stdout %q, want both files named", o.stdout)
 			}
-			if svg := contents(t, base+".svg"); !strings.Contains(svg, "<svg") || !strings.HasSuffix(strings.TrimSpace(svg), "</svg>") {
+			if svg := contents(t, base+".svg"); !strings.Contains(svg, "<svg") ||
+				!strings.HasSuffix(strings.TrimSpace(svg), "</svg>") {
 				t.Errorf("%s.svg is no SVG", base)
 			}
 			_, rows := table(t, contents(t, base+".csv"))
@@ -51,7 +52,10 @@ func TestFiguresWithoutTraining(t *testing.T) {
 // Figure 7's cells are those of Table 2 under sine: what the table has run, the figure keeps, and the other way round.
 func TestFigureSharesRunsWithTable(t *testing.T) {
 	data, out := cifar10(t), t.TempDir()
-	common := []string{"--data", "cifar10", "--methods", "mifa", "--rounds", "1", "--clients", "3", "--seeds", "5", "--data-dir", data, "--out", out}
+	common := []string{
+		"--data", "cifar10", "--methods", "mifa", "--rounds", "1", "--clients", "3", "--seeds", "5",
+		"--data-dir", data, "--out", out,
+	}
 	must(t, append([]string{"figure", "fedawe-f7"}, common...)...)
 	_, rows := table(t, contents(t, filepath.Join(out, "fedawe-f7", "fedawe-f7.csv")))
 	if len(rows) != 2 || rows[0]["round"] != "0" || rows[1]["round"] != "1" {
@@ -68,18 +72,36 @@ func TestFigureErrors(t *testing.T) {
 		args  []string
 		parts []string
 	}{
-		"unknown":      {[]string{"figure", "fedawe-f8"}, []string{`figure "fedawe-f8"`, "did you mean", "want one of"}},
-		"none":         {[]string{"figure"}, []string{"0 figures named"}},
-		"rounds":       {[]string{"figure", "fedawe-f6", "--rounds", "0"}, []string{"--rounds 0", "want 1"}},
-		"ema":          {[]string{"figure", "fedawe-f7", "--ema", "NaN"}, []string{"--ema NaN", "want 0 … 1"}},
-		"method":       {[]string{"figure", "fedawe-f7", "--methods", "mifx"}, []string{`--methods "mifx"`, "did you mean mifa"}},
-		"not plotted":  {[]string{"figure", "fedawe-f7", "--methods", "fedau"}, []string{`--methods "fedau"`}},
-		"two sets":     {[]string{"figure", "fedawe-f5", "--data", "synthetic,cifar10"}, []string{"--data", "want one"}},
-		"seed":         {[]string{"figure", "fedawe-f6", "--seeds", "4294967296"}, []string{"--seeds 4294967296"}},
-		"clients":      {[]string{"figure", "fedawe-f5", "--data", "synthetic", "--clients", "0"}, []string{"--clients 0"}},
-		"compare none": {[]string{"results", "compare", "fedawe-2"}, []string{"1 argument", "want a table and a folder"}},
+		"unknown": {[]string{"figure", "fedawe-f8"}, []string{
+			`figure "fedawe-f8"`, "did you mean",
+			"want one of",
+		}},
+		"none":   {[]string{"figure"}, []string{"0 figures named"}},
+		"rounds": {[]string{"figure", "fedawe-f6", "--rounds", "0"}, []string{"--rounds 0", "want 1"}},
+		"ema":    {[]string{"figure", "fedawe-f7", "--ema", "NaN"}, []string{"--ema NaN", "want 0 … 1"}},
+		"method": {[]string{"figure", "fedawe-f7", "--methods", "mifx"}, []string{
+			`--methods "mifx"`,
+			"did you mean mifa",
+		}},
+		"not plotted": {[]string{"figure", "fedawe-f7", "--methods", "fedau"}, []string{`--methods "fedau"`}},
+		"two sets": {
+			[]string{"figure", "fedawe-f5", "--data", "synthetic,cifar10"},
+			[]string{"--data", "want one"},
+		},
+		"seed": {[]string{"figure", "fedawe-f6", "--seeds", "4294967296"}, []string{"--seeds 4294967296"}},
+		"clients": {
+			[]string{"figure", "fedawe-f5", "--data", "synthetic", "--clients", "0"},
+			[]string{"--clients 0"},
+		},
+		"compare none": {
+			[]string{"results", "compare", "fedawe-2"},
+			[]string{"1 argument", "want a table and a folder"},
+		},
 		"compare what": {[]string{"results", "compare", "fedawe-3", "."}, []string{`table "fedawe-3"`, "did you mean"}},
-		"format":       {[]string{"results", "compare", "fedawe-2", ".", "--format", "tex"}, []string{`--format "tex"`, "markdown"}},
+		"format": {
+			[]string{"results", "compare", "fedawe-2", ".", "--format", "tex"},
+			[]string{`--format "tex"`, "markdown"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.args[0] == "figure" {
@@ -88,7 +110,8 @@ func TestFigureErrors(t *testing.T) {
 			oneLineError(t, rollcall(t, c.args...), statusUsage, c.parts...)
 		})
 	}
-	oneLineError(t, rollcall(t, "results", "compare", "fedawe-2", t.TempDir()), statusFailure, "summary.csv", "rollcall table fedawe-2")
+	oneLineError(t, rollcall(t, "results", "compare", "fedawe-2", t.TempDir()), statusFailure, "summary.csv",
+		"rollcall table fedawe-2")
 }
 
 func TestCompare(t *testing.T) {
@@ -96,7 +119,8 @@ func TestCompare(t *testing.T) {
 	out := onSVHN(t, 2000, 0.837, 0.846, 0.855)
 	for _, dir := range []string{out, filepath.Join(out, "fedawe-2")} {
 		text := must(t, "results", "compare", "fedawe-2", dir).stdout
-		if !strings.Contains(text, "84.6 ± 0.9") || !strings.Contains(text, "85.6 ± 0.9") || !strings.Contains(text, "within") {
+		if !strings.Contains(text, "84.6 ± 0.9") || !strings.Contains(text, "85.6 ± 0.9") ||
+			!strings.Contains(text, "within") {
 			t.Errorf("%s: %q, want both numbers and the verdict within", dir, text)
 		}
 	}
@@ -109,7 +133,8 @@ func TestCompare(t *testing.T) {
 			t.Errorf("difference %g, verdict %q, want −0.01 and within", d, r["verdict"])
 		}
 	}
-	if text := must(t, "results", "compare", "fedawe-2", out, "--format", "markdown").stdout; !strings.Contains(text, "| fedawe |") {
+	if text := must(t, "results", "compare", "fedawe-2", out, "--format", "markdown").stdout; !strings.Contains(text,
+		"| fedawe |") {
 		t.Errorf("%q is no Markdown table", text)
 	}
 }

@@ -59,7 +59,8 @@ func (a *app) writeReport(ctx context.Context, to string, folders []string, mixe
 		return err
 	}
 	if len(in.Runs) == 0 && len(in.Numbers) == 0 && len(in.Bad) == 0 {
-		return fmt.Errorf("report: no run below %s, want %s of one at least (`rollcall run` and `rollcall table` write it)",
+		return fmt.Errorf("report: no run below %s, want %s of one at least (`rollcall run` and `rollcall table` "+
+			"write it)",
 			strings.Join(folders, ", "), results.CurveFile)
 	}
 	leave, err := run.Writable(to)
@@ -167,7 +168,8 @@ func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err e
 		}
 		rows = append(rows, of...)
 		if about == "" {
-			about = fmt.Sprintf("Period and amplitudes are those of the runs, and so is the seed, %d; the three clients are "+
+			about = fmt.Sprintf("Period and amplitudes are those of the runs, and so is the seed, %d; the three "+
+				"clients are "+
 				"examples.", r.Seed)
 		}
 	}

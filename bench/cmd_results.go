@@ -83,7 +83,8 @@ how far it is from the printed number, whether that is within two standard error
 
 // registerMixed adds --mixed.
 func registerMixed(fs *pflag.FlagSet, mixed *bool) {
-	fs.BoolVar(mixed, "mixed", false, "one mean over seeds that are not alike: of other numerics, revisions or data; it is "+
+	fs.BoolVar(mixed, "mixed", false, "one mean over seeds that are not alike: of other numerics, revisions or "+
+		"data; it is "+
 		"labelled [mixed: …], and compared with no printed number")
 }
 
@@ -108,7 +109,8 @@ func tableRows(
 	case errors.Is(err, fs.ErrNotExist) && len(bad) > 0:
 		return nil, nil, errors.Join(bad...)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, fmt.Errorf("results: no run of %s below %s, nor %s, want one (`rollcall table %s` makes them)", table,
+		return nil, nil, fmt.Errorf("results: no run of %s below %s, nor %s, want one (`rollcall table %s` "+
+			"makes them)", table,
 			dir, path, table)
 	case err != nil:
 		return nil, nil, err

@@ -68,7 +68,8 @@ a seed does to both sides cancels. What partners differ in beside (numerics, dat
 		}
 		if bad := slices.Concat(badA, badB); len(bad) > 0 {
 			logErrors(a.stderr, bad...)
-			return fmt.Errorf("results diff: %s with files, named above; nothing is compared", run.Count(len(bad), "problem"))
+			return fmt.Errorf("results diff: %s with files, named above; nothing is compared",
+				run.Count(len(bad), "problem"))
 		}
 		d, err := compare.Diff(runsA, runsB, o)
 		if err != nil {
@@ -76,7 +77,8 @@ a seed does to both sides cancels. What partners differ in beside (numerics, dat
 		}
 		switch {
 		case len(d.Rows) == 0:
-			err = errors.New("results diff: no complete run of A has a partner in B: the same settings and seed (--ignore lets settings differ)")
+			err = errors.New("results diff: no complete run of A has a partner in B: the same settings and seed " +
+				"(--ignore lets settings differ)")
 		case format == "csv":
 			err = files.WriteCSV(a.stdout, d.Rows)
 		case format == "markdown":

@@ -60,7 +60,8 @@ command that made it is repeated.`,
 	cmd.Flags().BoolVar(&failed, "failed", false,
 		"list only runs that came to no good end and that no process makes, one in a line, and why")
 	cmd.Flags().BoolVar(&watch, "watch", false,
-		"list anew every 2 s, in place on a terminal and elsewhere what has changed, until nothing is running or Ctrl-C")
+		"list anew every 2 s, in place on a terminal and elsewhere what has changed, until nothing is running "+
+			"or Ctrl-C")
 	return cmd
 }
 
@@ -99,7 +100,8 @@ one below --out that no other has, such as the ten digits at its end.`,
 		Args:              exactly(1, "%d cells named, want one"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if isFolder(args[0]) && cmd.Flags().Changed("out") {
-				return settings.Usagef("results show: --out %s: of no use with a cell's folder, %s, want one of the two", out,
+				return settings.Usagef("results show: --out %s: of no use with a cell's folder, %s, want one of "+
+					"the two", out,
 					args[0])
 			}
 			folder, err := cellNamed(args[0], out)
@@ -140,7 +142,8 @@ func cellNamed(name, out string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", fmt.Errorf("results show: %q: no folder, and no cell below %s has it in its name, want a cell (`rollcall results list %s`)", name, out, out)
+		return "", fmt.Errorf("results show: %q: no folder, and no cell below %s has it in its name, want a cell "+
+			"(`rollcall results list %s`)", name, out, out)
 	}
 	return "", fmt.Errorf("results show: %q: %d cells have it in their names, want one of %s", name, len(found),
 		strings.Join(found, ", "))

@@ -67,7 +67,8 @@ func (a *app) verify(runs []results.Run, bad []error, asJSON bool) error {
 		if r.Info != nil {
 			v.Schema = r.Info.Schema
 			if v.Schema < results.Schema && !r.Damaged {
-				bad = append(bad, fmt.Errorf("%s: run.json of schema %d, want %d: unverified", r.Dir, v.Schema, results.Schema))
+				bad = append(bad, fmt.Errorf("%s: run.json of schema %d, want %d: unverified", r.Dir, v.Schema,
+					results.Schema))
 			}
 		}
 		found.Runs = append(found.Runs, v)
@@ -89,7 +90,8 @@ func (a *app) verify(runs []results.Run, bad []error, asJSON bool) error {
 				words = append(words, fmt.Sprintf("%d %s", counts[s], s))
 			}
 		}
-		if _, err := fmt.Fprintf(a.stdout, "%s: %s\n", run.Count(len(runs), "run"), strings.Join(words, ", ")); err != nil {
+		if _, err := fmt.Fprintf(a.stdout, "%s: %s\n", run.Count(len(runs), "run"),
+			strings.Join(words, ", ")); err != nil {
 			return err
 		}
 	}

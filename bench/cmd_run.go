@@ -41,11 +41,16 @@ interrupted goes on from its last checkpoint. Another process that makes the sam
 	registerMachine(cmd.Flags(), &machine)
 	registerEnd(cmd.Flags(), &machine)
 	registerEvents(cmd.Flags(), &machine)
-	cmd.Flags().Uint32Var(&seed, "seed", 3, "seed of every draw: split, availability, weights, batches, augmentation, dropout")
-	cmd.Flags().StringVar(&dump, "dump", "", "write the one round of --rounds 1 to this folder, for replay in another framework")
-	cmd.Flags().BoolVar(&decisions, "decisions", false, "write decisions.csv too: who was there and taken in every round, by which weight, and what the server held of their availability")
+	cmd.Flags().Uint32Var(&seed, "seed", 3,
+		"seed of every draw: split, availability, weights, batches, augmentation, dropout")
+	cmd.Flags().StringVar(&dump, "dump", "",
+		"write the one round of --rounds 1 to this folder, for replay in another framework")
+	cmd.Flags().BoolVar(&decisions, "decisions", false,
+		"write decisions.csv too: who was there and taken in every round, by which weight, and what the server held "+
+			"of their availability")
 	cmd.Flags().StringVar((*string)(&save), "save-model", "",
-		"write model.safetensors too, the model after the last round, as PyTorch reads it; --save-model=all: the models that "+
+		"write model.safetensors too, the model after the last round, as PyTorch reads it; --save-model=all: the "+
+			"models that "+
 			"clients of fedawe keep as well")
 	cmd.Flags().Lookup("save-model").NoOptDefVal = string(run.SaveOne)
 	registerKeep(cmd.Flags(), &keep)
@@ -61,7 +66,8 @@ interrupted goes on from its last checkpoint. Another process that makes the sam
 			return settings.Usagef("--dump: %d rounds, want --rounds 1", s.Rounds)
 		}
 		if dump != "" && s.LocalEpochs.Value != nil {
-			return settings.Usagef("--dump: with --local-epochs %s, want as many local steps of every client: --local-steps", s.LocalEpochs)
+			return settings.Usagef("--dump: with --local-epochs %s, want as many local steps of every client: "+
+				"--local-steps", s.LocalEpochs)
 		}
 		if decisions && !slices.Contains(settings.Weighted(), s.Method) {
 			return settings.Usagef("--decisions: of no use with --method %s, want it with %s", s.Method,
@@ -143,6 +149,7 @@ func (a *app) reportKept(x *run.Experiment, kept *results.Run) error {
 func (a *app) report(x *run.Experiment, rows []results.CurveRow, note string) error {
 	last := rows[len(rows)-1]
 	_, err := fmt.Fprintf(a.stdout, "%s on %s, %s, seed %d, round %d: %s\n%s: %s\n", x.Settings.Method, x.Settings.Data,
-		x.Settings.Availability, x.Seed, last.Round, progress.Reached(last), filepath.Join(x.Dir, results.CurveFile), note)
+		x.Settings.Availability, x.Seed, last.Round, progress.Reached(last), filepath.Join(x.Dir, results.CurveFile),
+		note)
 	return err
 }

@@ -34,15 +34,19 @@ func TestRunWritesCurveAndRunInfo(t *testing.T) {
 	}
 	for i, row := range rows {
 		for name, want := range map[string]string{
-			"table": "run", "method": "mifa", "preset": "code", "data": "synthetic", "net": "cnn-cifar10", "availability": "sine",
-			"clients": "6", "alpha": "0.1", "seed": "5", "round": string(rune('0' + i)), "precision": "fp32",
+			"table": "run", "method": "mifa", "preset": "code", "data": "synthetic", "net": "cnn-cifar10",
+			"availability": "sine",
+			"clients":      "6", "alpha": "0.1", "seed": "5", "round": string(rune('0' + i)), "precision": "fp32",
 		} {
 			if row[name] != want {
 				t.Errorf("row %d: %s %q, want %q", i, name, row[name], want)
 			}
 		}
 		params := strings.Split(row["params"], ";")
-		for _, want := range []string{"batch=8", "eval-every=1", "local-steps=2", "rounds=2", "test-size=100", "train-size=300"} {
+		for _, want := range []string{
+			"batch=8", "eval-every=1", "local-steps=2", "rounds=2", "test-size=100",
+			"train-size=300",
+		} {
 			if !slices.Contains(params, want) || !slices.IsSorted(params) {
 				t.Errorf("row %d: params %q, want %s among them, sorted", i, params, want)
 			}
@@ -57,7 +61,9 @@ func TestRunWritesCurveAndRunInfo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info.Status != results.RunComplete || info.Rounds != 2 || info.Seed != 5 || info.Data != "synthetic" || !seedSum.MatchString(info.DataChecksum) || info.Schema != results.Schema || info.Numerics == "" || info.Revisions.Method < 1 ||
+	if info.Status != results.RunComplete || info.Rounds != 2 || info.Seed != 5 || info.Data != "synthetic" ||
+		!seedSum.MatchString(info.DataChecksum) || info.Schema != results.Schema || info.Numerics == "" ||
+		info.Revisions.Method < 1 ||
 		!sha256Sum.MatchString(info.Checksums[results.CurveFile]) || info.Device == "" || info.Version == "" {
 		t.Errorf("run.json: %+v", info)
 	}
@@ -117,7 +123,8 @@ func TestRunKeepsFinished(t *testing.T) {
 	must(t, small(out, "--seed", "4")...)
 	must(t, small(out, "--lr", "0.01")...)
 	if n := len(filesBelow(t, out)); touched() || n != 6 {
-		t.Errorf("other seed and other settings: file written %v, %d files, want the file left alone and 6", touched(), n)
+		t.Errorf("other seed and other settings: file written %v, %d files, want the file left alone and 6", touched(),
+			n)
 	}
 	must(t, small(out, "--again")...)
 	if !touched() {
@@ -135,7 +142,8 @@ func TestRunKeepsFinished(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := must(t, small(out)...)
-		if strings.Contains(o.stdout, "kept") || timeless(t, path) == "" || rollcall(t, "results", "verify", out).status != statusOK {
+		if strings.Contains(o.stdout, "kept") || timeless(t, path) == "" || rollcall(t, "results", "verify",
+			out).status != statusOK {
 			t.Errorf("%s: stdout %q, want a new complete run", name, o.stdout)
 		}
 	}
@@ -161,7 +169,8 @@ func TestRunOnAlteredData(t *testing.T) {
 	})
 	out := t.TempDir()
 	run := []string{
-		"run", "--data", "cifar10", "--net", "lenet5", "--clients", "4", "--rounds", "1", "--local-steps", "1", "--batch", "8",
+		"run", "--data", "cifar10", "--net", "lenet5", "--clients", "4", "--rounds", "1", "--local-steps", "1",
+		"--batch", "8",
 		"--eval-train=false", "--out", out,
 	}
 	for _, c := range []struct {
@@ -183,20 +192,25 @@ func TestRunOnAlteredData(t *testing.T) {
 	before := contents(t, only(t, out, curvePath))
 	o := rollcall(t, append(run, "--allow-altered", "--data-dir", label)...)
 	if o.status != statusFailure || !strings.Contains(o.stderr, "data checksum sha256:") ||
-		!strings.Contains(o.stderr, "want --mixed to take it, --again to run it anew") || contents(t, only(t, out, curvePath)) != before {
-		t.Errorf("another label: status %d, %q, want both checksums, what to do, and the run left alone", o.status, o.stderr)
+		!strings.Contains(o.stderr, "want --mixed to take it, --again to run it anew") ||
+		contents(t, only(t, out, curvePath)) != before {
+		t.Errorf("another label: status %d, %q, want both checksums, what to do, and the run left alone", o.status,
+			o.stderr)
 	}
-	oneLineError(t, rollcall(t, append(run, "--data-dir", black)...), statusFailure, "data_batch_1.bin", "not the official file")
+	oneLineError(t, rollcall(t, append(run, "--data-dir", black)...), statusFailure, "data_batch_1.bin",
+		"not the official file")
 }
 
-// Ctrl-C between rounds: rows so far are there and said, and the next command makes of it what an undisturbed one makes.
+// Ctrl-C between rounds: rows so far are there and said, and the next command makes of it what an undisturbed one
+// makes.
 func TestRunInterruptedAndResumed(t *testing.T) {
 	whole, out := t.TempDir(), t.TempDir()
 	six := []string{"--rounds", "6", "--eval-every", "2", "--availability", "staircase"}
 	must(t, small(whole, six...)...)
 
 	o := interrupted(t, "round 2/6", small(out, six...)...)
-	if o.status != statusInterrupted || !strings.HasSuffix(o.stderr, "\nrollcall: interrupted\n") || !strings.Contains(o.stdout, "round 2:") {
+	if o.status != statusInterrupted || !strings.HasSuffix(o.stderr, "\nrollcall: interrupted\n") ||
+		!strings.Contains(o.stdout, "round 2:") {
 		t.Errorf("status %d, stdout %q, stderr %q, want 130 and `rollcall: interrupted`", o.status, o.stdout, o.stderr)
 	}
 	path := only(t, out, curvePath)
@@ -239,7 +253,8 @@ func TestRunDiverges(t *testing.T) {
 	out := t.TempDir()
 	o := rollcall(t, small(out, "--method", "fedavg-active", "--lr", "1e30")...)
 	last := o.stderr[strings.LastIndex(strings.TrimSpace(o.stderr), "\n")+1:]
-	if o.status != statusFailure || !strings.HasPrefix(last, "rollcall: fedavg-active: round 1: client ") || !strings.Contains(last, "want a finite number") {
+	if o.status != statusFailure || !strings.HasPrefix(last, "rollcall: fedavg-active: round 1: client ") ||
+		!strings.Contains(last, "want a finite number") {
 		t.Errorf("status %d, %q, want 1 and an error that names round 1 and a client", o.status, last)
 	}
 	if _, rows := table(t, contents(t, only(t, out, curvePath))); len(rows) != 1 {
@@ -250,7 +265,9 @@ func TestRunDiverges(t *testing.T) {
 		t.Errorf("run.json: %+v, %v, want diverged and why", info, err)
 	}
 	again := rollcall(t, small(out, "--method", "fedavg-active", "--lr", "1e30")...)
-	if again.status != statusFailure || !strings.Contains(again.stdout, "kept, as diverged before") || !strings.HasSuffix(again.stderr, last) {
-		t.Errorf("repeated: status %d, %q, %q, want 1, the run kept, and the same error", again.status, again.stdout, again.stderr)
+	if again.status != statusFailure || !strings.Contains(again.stdout, "kept, as diverged before") ||
+		!strings.HasSuffix(again.stderr, last) {
+		t.Errorf("repeated: status %d, %q, %q, want 1, the run kept, and the same error", again.status, again.stdout,
+			again.stderr)
 	}
 }

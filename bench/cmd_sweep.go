@@ -44,7 +44,8 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
 	fs.StringSliceVar(&sweep.Nets, "nets", nil, "nets (default: each data set's)")
 	fs.UintSliceVar(&seeds, "seeds", []uint{3}, "seeds")
 	fs.StringSliceVar(&sweep.Rates, "rates", nil, "learning rates of single methods, METHOD=LR or METHOD=LR/SERVERLR")
-	fs.StringVar(&sweep.Like, "like", "fedawe", "all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
+	fs.StringVar(&sweep.Like, "like", "fedawe",
+		"all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
 	fs.StringVar(&sweep.Name, "name", "sweep", "folder below OUT of summary and runs")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := cmp.Or(machine.ValidateAtOnce(), keep.Validate()); err != nil {

@@ -21,11 +21,12 @@ func sweepOf(out string, more ...string) []string {
 	return append(args, more...)
 }
 
-// Methods of four papers under two processes: one row for each cell and metric, one and the same trace, split and work for all
-// methods, and everything kept the second time.
+// Methods of four papers under two processes: one row for each cell and metric, one and the same trace, split and work
+// for all methods, and everything kept the second time.
 func TestSweep(t *testing.T) {
 	out := t.TempDir()
-	args := sweepOf(out, "--methods", "fedawe,ca-fed,fedar,scaffold", "--availability", "markov,uniform", "--seeds", "3,4")
+	args := sweepOf(out, "--methods", "fedawe,ca-fed,fedar,scaffold", "--availability", "markov,uniform", "--seeds",
+		"3,4")
 	first := must(t, args...)
 	header, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
 	if got := strings.Join(header, ","); got != summaryColumns {
@@ -56,12 +57,14 @@ func TestSweep(t *testing.T) {
 			active[key], initial[key] = there, curve[0]["test_loss"]
 		}
 		if !slices.Equal(active[key], there) || initial[key] != curve[0]["test_loss"] {
-			t.Errorf("%s: active %v from loss %s, want the others' %v from %s", path, there, curve[0]["test_loss"], active[key], initial[key])
+			t.Errorf("%s: active %v from loss %s, want the others' %v from %s", path, there, curve[0]["test_loss"],
+				active[key], initial[key])
 		}
 	}
 	again := must(t, args...)
 	if again.stdout != first.stdout || strings.Count(again.stderr, "2 finished runs kept") != 8 {
-		t.Errorf("second time:\n%s%s\nwant the same table from kept runs:\n%s", again.stdout, again.stderr, first.stdout)
+		t.Errorf("second time:\n%s%s\nwant the same table from kept runs:\n%s", again.stdout, again.stderr,
+			first.stdout)
 	}
 	only := must(t, sweepOf(t.TempDir(), "--methods", "fedar", "--eval-train=false")...)
 	if !strings.Contains(only.stdout, "test_acc") || strings.Contains(only.stdout, "train_acc") {
@@ -74,7 +77,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// What cells train with: --like's work for all methods, their own rates unless said otherwise, and every flag where it is of use.
+// What cells train with: --like's work for all methods, their own rates unless said otherwise, and every flag where it
+// is of use.
 func TestSweepSettings(t *testing.T) {
 	for _, c := range []struct {
 		line string
@@ -82,18 +86,24 @@ func TestSweepSettings(t *testing.T) {
 	}{
 		{
 			"--methods fedar,ca-fed,fedawe",
-			"fedar: batch=128 local-steps=10 split=clients lr=0.1 weight-decay=0 clip=none|ca-fed: batch=128 local-epochs=none split=clients lr=0.03 momentum=0|fedawe: lr=0.1 fedawe-clip=0.5",
+			"fedar: batch=128 local-steps=10 split=clients lr=0.1 weight-decay=0 clip=none|ca-fed: batch=128 " +
+				"local-epochs=none split=clients lr=0.03 momentum=0|fedawe: lr=0.1 fedawe-clip=0.5",
 		},
 		{
 			"--methods mifa,more-available --like fedar",
-			"mifa: batch=64 local-steps=5 split=two-class lr=0.05 weight-decay=0.001 augment=none|more-available: batch=64 split=two-class lr=0.03 server-lr=3",
+			"mifa: batch=64 local-steps=5 split=two-class lr=0.05 weight-decay=0.001 augment=none|more-available: " +
+				"batch=64 split=two-class lr=0.03 server-lr=3",
 		},
 		{
 			"--methods mifa,fedar --rates mifa=0.2/2 --lr 0.3 --fedar-rho 0.5",
 			"mifa: lr=0.2 server-lr=2 fedar-rho=0.1|fedar: lr=0.3 server-lr=1 fedar-rho=0.5",
 		},
 		{"--methods fedar --local-steps 3 --like ca-fed", "fedar: local-steps=3 local-epochs=none batch=32"},
-		{"--methods fedar --nets lenet5,cnn-cafed --availability sine,uniform", "fedar: net=lenet5 availability=sine|fedar: net=lenet5 availability=uniform|fedar: net=cnn-cafed availability=sine|fedar: net=cnn-cafed"},
+		{
+			"--methods fedar --nets lenet5,cnn-cafed --availability sine,uniform",
+			"fedar: net=lenet5 availability=sine|fedar: net=lenet5 availability=uniform|fedar: net=cnn-cafed " +
+				"availability=sine|fedar: net=cnn-cafed",
+		},
 	} {
 		cells := cellsOfSweep(t, c.line)
 		want := strings.Split(c.want, "|")
@@ -133,8 +143,10 @@ func cellsOfSweep(t *testing.T, line string) (cells []run.Cell) {
 		return values
 	}
 	w := run.Sweep{
-		Methods: list("methods"), Data: list("data"), Nets: list("nets"), Availability: list("availability"), Rates: list("rates"),
-		Seeds: []uint32{3}, Name: "sweep", Like: fs.Lookup("like").Value.String(), Preset: "code", Given: settings.GivenBy(fs),
+		Methods: list("methods"), Data: list("data"), Nets: list("nets"), Availability: list("availability"),
+		Rates: list("rates"),
+		Seeds: []uint32{3}, Name: "sweep", Like: fs.Lookup("like").Value.String(), Preset: "code",
+		Given: settings.GivenBy(fs),
 	}
 	_, cells, err := w.Cells()
 	if err != nil {
@@ -183,8 +195,10 @@ func TestFedARDefaults(t *testing.T) {
 		}
 		values := s.Values()
 		for flag, want := range map[string]string{
-			"split": "two-class", "batch": "64", "local-steps": "5", "weight-decay": "0.001", "lr": "0.1", "server-lr": "1", "augment": "none",
-			"clip": "none", "fedar-rho": "0.1", "fedar-t0": "50", "fedar-b": "4", "fedavg-s-limit": "none", "p-min": "0.1",
+			"split": "two-class", "batch": "64", "local-steps": "5", "weight-decay": "0.001", "lr": "0.1",
+			"server-lr": "1", "augment": "none",
+			"clip": "none", "fedar-rho": "0.1", "fedar-t0": "50", "fedar-b": "4", "fedavg-s-limit": "none",
+			"p-min": "0.1",
 		} {
 			if values[flag] != want {
 				t.Errorf("%s: --%s is %s by default, want %s", method, flag, values[flag], want)
@@ -212,7 +226,8 @@ func TestFedARDefaults(t *testing.T) {
 	}
 }
 
-// A run on the two-class split writes what its last model is worth to each client, on test samples of the client's classes alone.
+// A run on the two-class split writes what its last model is worth to each client, on test samples of the client's
+// classes alone.
 func TestClientsFile(t *testing.T) {
 	out := t.TempDir()
 	must(t, small(out, "--method", "fedar", "--availability", "uniform", "--clients", "5", "--rounds", "3")...)
@@ -229,7 +244,8 @@ func TestClientsFile(t *testing.T) {
 		sum, n = sum+r.Accuracy*float64(r.N), n+r.N
 	}
 	// Ten classes of ten test pictures, two to a client: all pictures, so the same accuracy as the whole test set's.
-	if want := number(t, curve[len(curve)-1]["test_acc"]); n != 100 || fmt.Sprintf("%.6f", sum/float64(n)) != fmt.Sprintf("%.6f", want) {
+	if want := number(t, curve[len(curve)-1]["test_acc"]); n != 100 ||
+		fmt.Sprintf("%.6f", sum/float64(n)) != fmt.Sprintf("%.6f", want) {
 		t.Errorf("%d pictures with accuracy %g, want 100 with the curve's %g", n, sum/float64(n), want)
 	}
 	out = t.TempDir()

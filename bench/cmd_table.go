@@ -113,7 +113,8 @@ func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machi
 		return fmt.Errorf("table %s: %d of %d cells failed", t.ID, done.Failed, len(cells))
 	}
 	if done.Diverged > 0 {
-		return fmt.Errorf("table %s: %d of %d cells have runs that diverged, named above", t.ID, done.Diverged, len(cells))
+		return fmt.Errorf("table %s: %d of %d cells have runs that diverged, named above", t.ID, done.Diverged,
+			len(cells))
 	}
 	return nil
 }

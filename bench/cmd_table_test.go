@@ -77,7 +77,8 @@ func TestTableOnCIFAR10(t *testing.T) {
 	}
 	again := must(t, args...)
 	info, err := os.Stat(curve)
-	if err != nil || !info.ModTime().Equal(long) || again.stdout != o.stdout || !strings.Contains(again.stderr, "kept") {
+	if err != nil || !info.ModTime().Equal(long) || again.stdout != o.stdout || !strings.Contains(again.stderr,
+		"kept") {
 		t.Errorf("second time: %v, file written %v\n%s\nwant the same table from the kept run:\n%s%s", err,
 			!info.ModTime().Equal(long), again.stdout, o.stdout, again.stderr)
 	}

@@ -56,7 +56,10 @@ func nightsOf(t *testing.T, dir string, m track.Machine, nights, slow int, facto
 		}
 		values, _ := f.Measure(t.Context())
 		at := begin.AddDate(0, 0, i)
-		if err := w.Append(m, track.Night{Run: track.RunName(at), Time: at, Version: "v1", Go: "go1.26", Values: values}); err != nil {
+		if err := w.Append(m, track.Night{
+			Run: track.RunName(at), Time: at, Version: "v1", Go: "go1.26",
+			Values: values,
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -125,14 +128,17 @@ func TestTrackRunBusy(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	err = (&app{io.Discard, io.Discard}).trackRun(t.Context(), trackFlags{history: dir, rule: track.DefaultRule(), nights: 1, format: "text"}, &fakeBench{fakeMachine, 100, nil})
+	err = (&app{io.Discard, io.Discard}).trackRun(t.Context(), trackFlags{
+		history: dir, rule: track.DefaultRule(),
+		nights: 1, format: "text",
+	}, &fakeBench{fakeMachine, 100, nil})
 	if !errors.Is(err, track.ErrBusy) || statusOf(err) != statusUsage {
 		t.Errorf("two nights at once: got %v, status %d, want %v, status 2", err, statusOf(err), track.ErrBusy)
 	}
 }
 
-// TestTrackWebhook: the verdict arrives; whatever the other end does, the status and the output stay, and no message has a
-// part of the address.
+// TestTrackWebhook: the verdict arrives; whatever the other end does, the status and the output stay, and no message
+// has a part of the address.
 func TestTrackWebhook(t *testing.T) {
 	var got track.Verdict
 	var kind string
@@ -155,7 +161,10 @@ func TestTrackWebhook(t *testing.T) {
 		{"refused", server.URL + "/bad-secret", "track: webhook: status 403, want 2xx"},
 		{"redirected", server.URL + "/elsewhere-secret", "track: webhook: status 302, want 2xx"},
 		{"nobody there", "http://127.0.0.1:1/secret", "track: webhook: cannot be reached"},
-		{"a wrong certificate", strings.Replace(server.URL, "http:", "https:", 1) + "/secret", "track: webhook: cannot be reached"},
+		{
+			"a wrong certificate", strings.Replace(server.URL, "http:", "https:", 1) + "/secret",
+			"track: webhook: cannot be reached",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv(nightly.WebhookVariable, test.address)
@@ -163,7 +172,10 @@ func TestTrackWebhook(t *testing.T) {
 			dir := t.TempDir()
 			nightsOf(t, dir, fakeMachine, 40, 2, 1.05)
 			var stdout, stderr bytes.Buffer
-			err := (&app{&stdout, &stderr}).trackRun(t.Context(), trackFlags{history: dir, rule: track.DefaultRule(), nights: 1, format: "text"}, &fakeBench{fakeMachine, 106, nil})
+			err := (&app{&stdout, &stderr}).trackRun(t.Context(), trackFlags{
+				history: dir, rule: track.DefaultRule(),
+				nights: 1, format: "text",
+			}, &fakeBench{fakeMachine, 106, nil})
 			if statusOf(err) != statusFailure || !strings.Contains(stdout.String(), "SLOWER") {
 				t.Errorf("verdict: got %v and\n%s\nwant a regression", err, stdout.String())
 			}
@@ -171,7 +183,8 @@ func TestTrackWebhook(t *testing.T) {
 			if test.want != "" && !strings.Contains(stderr.String(), test.want) {
 				t.Errorf("log: got %q, want %q", stderr.String(), test.want)
 			}
-			if test.want == "" && (kind != "application/json" || len(got.Regressions) != 1 || got.Regressions[0].Metric != "round/cifar10" || !strings.Contains(got.Text, "1 regression")) {
+			if test.want == "" && (kind != "application/json" || len(got.Regressions) != 1 ||
+				got.Regressions[0].Metric != "round/cifar10" || !strings.Contains(got.Text, "1 regression")) {
 				t.Errorf("posted: got %s %+v, want JSON with one regression", kind, got)
 			}
 			if strings.Contains(all, "secret") || strings.Contains(all, "127.0.0.1") {
@@ -193,15 +206,18 @@ func TestTrackCompare(t *testing.T) {
 	nightsOf(t, dir, fakeMachine, 60, 3, 1.05)
 	nightsOf(t, dir, other, 60, 20, 1.05) // told 17 nights ago
 	o := rollcall(t, "track", "compare", "--history", dir)
-	if o.status != statusFailure || strings.Count(o.stdout, "SLOWER") != 1 || strings.Count(o.stdout, "earlier") != 1 || !strings.Contains(o.stderr, "track: slower: round/cifar10 +5.") {
+	if o.status != statusFailure || strings.Count(o.stdout, "SLOWER") != 1 ||
+		strings.Count(o.stdout, "earlier") != 1 || !strings.Contains(o.stderr, "track: slower: round/cifar10 +5.") {
 		t.Errorf("compare: got status %d\n%s%s\nwant 1, one slower, one earlier", o.status, o.stdout, o.stderr)
 	}
 	o = must(t, "track", "compare", "--history", dir, "--fingerprint", other.Fingerprint()[:6], "--format", "json")
 	var verdicts []track.Verdict
-	if err := json.Unmarshal([]byte(o.stdout), &verdicts); err != nil || len(verdicts) != 1 || verdicts[0].Fingerprint != other.Fingerprint() || len(verdicts[0].Earlier) != 1 {
+	if err := json.Unmarshal([]byte(o.stdout), &verdicts); err != nil || len(verdicts) != 1 ||
+		verdicts[0].Fingerprint != other.Fingerprint() || len(verdicts[0].Earlier) != 1 {
 		t.Errorf("one machine as JSON: got %v, %v, want the other's verdict", o.stdout, err)
 	}
-	if o = rollcall(t, "track", "compare", "--history", dir, "--fingerprint", other.Fingerprint(), "--nights", "30"); o.status != statusFailure {
+	if o = rollcall(t, "track", "compare", "--history", dir, "--fingerprint", other.Fingerprint(), "--nights",
+		"30"); o.status != statusFailure {
 		t.Errorf("--nights 30: got status %d, want 1", o.status)
 	}
 	junk := filepath.Join(dir, "junk.csv")
@@ -243,12 +259,16 @@ func TestTrackPlot(t *testing.T) {
 	if err != nil || path != filepath.Join(out, "track", strings.TrimSuffix(fakeMachine.FileName(), ".csv")+".svg") {
 		t.Fatalf("plot: got %q, %v, want a file in %s", path, err, out)
 	}
-	for _, want := range []string{"first slower night", "round/cifar10: +5.0 % on 2026-02-20", "days since 2026-01-01"} {
+	for _, want := range []string{
+		"first slower night", "round/cifar10: +5.0 % on 2026-02-20",
+		"days since 2026-01-01",
+	} {
 		if !strings.Contains(string(svg), want) {
 			t.Errorf("SVG: no %q in it", want)
 		}
 	}
-	if o = must(t, "track", "plot", "--history", dir, "--out", out, "round/cifar10"); !strings.HasSuffix(strings.TrimSpace(o.stdout), "_round-cifar10.svg") {
+	if o = must(t, "track", "plot", "--history", dir, "--out", out,
+		"round/cifar10"); !strings.HasSuffix(strings.TrimSpace(o.stdout), "_round-cifar10.svg") {
 		t.Errorf("one metric: got %q, want a file of its own", o.stdout)
 	}
 }

@@ -30,7 +30,8 @@ func TestHelp(t *testing.T) {
 		o := must(t, args...)
 		for _, want := range []string{"Usage:\n  rollcall", "--help"} {
 			if !strings.Contains(o.stdout, want) || o.stderr != "" {
-				t.Errorf("%s: stdout %q, stderr %q, want %q on stdout", strings.Join(args, " "), o.stdout, o.stderr, want)
+				t.Errorf("%s: stdout %q, stderr %q, want %q on stdout", strings.Join(args, " "), o.stdout, o.stderr,
+					want)
 			}
 		}
 		if strings.Contains(o.stdout, "(default )") {
@@ -81,17 +82,20 @@ func TestCompletion(t *testing.T) {
 		{[]string{"data", "verify", ""}, datasets.Names()},
 	} {
 		// The names, one per line, and cobra's directive: 4 is "no file names".
-		if got, want := must(t, append([]string{"__complete"}, c.args...)...).stdout, strings.Join(c.want, "\n")+"\n:4\n"; got != want {
+		if got, want := must(t, append([]string{"__complete"}, c.args...)...).stdout, strings.Join(c.want, "\n")+
+			"\n:4\n"; got != want {
 			t.Errorf("%q: %q, want %q", c.args, got, want)
 		}
 	}
 }
 
 func TestVersionAndDevices(t *testing.T) {
-	if got, want := must(t, "version").stdout, "rollcall "+run.Version()+" "+runtime.Version()+" "+runtime.GOOS+"/"+runtime.GOARCH+"\n"; got != want {
+	if got, want := must(t, "version").stdout, "rollcall "+run.Version()+" "+runtime.Version()+" "+runtime.GOOS+"/"+
+		runtime.GOARCH+"\n"; got != want {
 		t.Errorf("version: %q, want %q", got, want)
 	}
-	if got := must(t, "devices").stdout; !strings.HasPrefix(got, "cpu ") || !strings.Contains(got, "generic") || !strings.Contains(got, "\ncuda ") {
+	if got := must(t, "devices").stdout; !strings.HasPrefix(got, "cpu ") || !strings.Contains(got, "generic") ||
+		!strings.Contains(got, "\ncuda ") {
 		t.Errorf("devices: %q, want a line for cpu and one for cuda", got)
 	}
 }
@@ -104,7 +108,10 @@ func halfCIFAR10(t *testing.T, edit func(path string)) (dir string) {
 	if err := os.Mkdir(folder, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"} {
+	for _, name := range []string{
+		"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
+		"data_batch_5.bin", "test_batch.bin",
+	} {
 		path := filepath.Join(folder, name)
 		f, err := os.Create(path)
 		if err != nil {
@@ -130,7 +137,8 @@ func TestDataFilesAreChecked(t *testing.T) {
 	}
 	out := t.TempDir()
 	run := func(dir string) outcome {
-		return rollcall(t, "run", "--data", "cifar10", "--data-dir", dir, "--clients", "4", "--rounds", "1", "--local-steps", "1", "--batch", "8", "--out", out)
+		return rollcall(t, "run", "--data", "cifar10", "--data-dir", dir, "--clients", "4", "--rounds", "1",
+			"--local-steps", "1", "--batch", "8", "--out", out)
 	}
 	t.Run("other content", func(t *testing.T) {
 		dir := halfCIFAR10(t, nil)
@@ -163,14 +171,16 @@ func TestDataListAndFetch(t *testing.T) {
 		}
 	}
 	dir := halfCIFAR10(t, nil)
-	if list := must(t, "data", "list", "--data-dir", dir).stdout; !strings.Contains(list, filepath.Join(dir, "cifar-10-batches-bin")) {
+	if list := must(t, "data", "list", "--data-dir", dir).stdout; !strings.Contains(list,
+		filepath.Join(dir, "cifar-10-batches-bin")) {
 		t.Errorf("data list --data-dir %s: %q, want its folder", dir, list)
 	}
 	if o := must(t, "data", "fetch", "synthetic"); !strings.Contains(o.stdout, "generated") {
 		t.Errorf("data fetch synthetic: %q", o.stdout)
 	}
 	empty := t.TempDir()
-	oneLineError(t, rollcall(t, "data", "fetch", "cifar10", "--data-dir", empty), statusFailure, "cifar10", "unavailable", "cifar-10-binary.tar.gz")
+	oneLineError(t, rollcall(t, "data", "fetch", "cifar10", "--data-dir", empty), statusFailure, "cifar10",
+		"unavailable", "cifar-10-binary.tar.gz")
 	for _, f := range filesBelow(t, empty) {
 		if filepath.Ext(f) != ".part" {
 			t.Errorf("%s is left of a download that failed", f)
@@ -212,7 +222,10 @@ func TestAvailabilityCSV(t *testing.T) {
 		}
 		t.Run(kind, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "new", "trace.csv")
-			args := []string{"availability", "--kind", kind, "--clients", "6", "--rounds", "25", "--train-size", "300", "--seed", "7", "--csv", path}
+			args := []string{
+				"availability", "--kind", kind, "--clients", "6", "--rounds", "25", "--train-size", "300",
+				"--seed", "7", "--csv", path,
+			}
 			o := must(t, append(args, own[kind]...)...)
 			if !strings.HasPrefix(o.stdout, path+": ") {
 				t.Errorf("stdout %q, want the file named", o.stdout)
@@ -225,7 +238,8 @@ func TestAvailabilityCSV(t *testing.T) {
 				round, client := n/N, n%N
 				p, got := number(t, row["p"]), number(t, row["probability"])
 				// Both are the same few float64 operations, in perhaps another order: 1e-15.
-				if want := of(p, round); int(number(t, row["round"])) != round || int(number(t, row["client"])) != client || math.Abs(got-want) > 1e-15 {
+				if want := of(p, round); int(number(t, row["round"])) != round ||
+					int(number(t, row["client"])) != client || math.Abs(got-want) > 1e-15 {
 					t.Errorf("round %d client %d: %v, want p %g", round, client, row, want)
 				}
 				if got == 0 && row["active"] != "0" {
@@ -256,19 +270,28 @@ func TestBenchFallsBack(t *testing.T) {
 		t.Skip("a round of full size is not for -short")
 	}
 	out := t.TempDir()
-	args := []string{"bench", "--data", "cifar10", "--clients", "2", "--rounds", "1", "--warmup", "0", "--out", out, "--format"}
-	text, row, gobench := must(t, append(args, "text")...), must(t, append(args, "csv")...), must(t, append(args, "gobench")...)
+	args := []string{
+		"bench", "--data", "cifar10", "--clients", "2", "--rounds", "1", "--warmup", "0", "--out", out,
+		"--format",
+	}
+	text, row, gobench := must(t, append(args, "text")...), must(t, append(args, "csv")...),
+		must(t, append(args, "gobench")...)
 	for _, o := range []outcome{text, row, gobench} {
-		if got := strings.Count(o.stderr, "rollcall: "); got != 1 || !strings.Contains(o.stderr, "running on synthetic data instead\n") {
+		if got := strings.Count(o.stderr, "rollcall: "); got != 1 ||
+			!strings.Contains(o.stderr, "running on synthetic data instead\n") {
 			t.Errorf("stderr %q, want one line about the other data", o.stderr)
 		}
 	}
-	for _, want := range []string{"synthetic", "client-steps/s", "images/s", "GFLOP/s", "ms median", "MiB", "test accuracy"} {
+	for _, want := range []string{
+		"synthetic", "client-steps/s", "images/s", "GFLOP/s", "ms median", "MiB",
+		"test accuracy",
+	} {
 		if !strings.Contains(text.stdout, want) {
 			t.Errorf("text: %q, want %q in it", text.stdout, want)
 		}
 	}
-	if !strings.Contains(gobench.stdout, "\nBenchmarkRound/data=synthetic/") || !strings.Contains(gobench.stdout, " ns/op\t") {
+	if !strings.Contains(gobench.stdout, "\nBenchmarkRound/data=synthetic/") || !strings.Contains(gobench.stdout,
+		" ns/op\t") {
 		t.Errorf("gobench: %q", gobench.stdout)
 	}
 	records, err := csv.NewReader(strings.NewReader(row.stdout)).ReadAll()
@@ -280,7 +303,8 @@ func TestBenchFallsBack(t *testing.T) {
 		t.Fatalf("bench.csv: %d rows, %v, want one of each command", len(rows), err)
 	}
 	for _, r := range rows {
-		if r.Data != "synthetic" || r.ClientStepsPerSec <= 0 || r.Rounds != 1 || r.EvalImages != 10000 || !r.TestAcc.Valid {
+		if r.Data != "synthetic" || r.ClientStepsPerSec <= 0 || r.Rounds != 1 || r.EvalImages != 10000 ||
+			!r.TestAcc.Valid {
 			t.Errorf("row %+v", r)
 		}
 		const perImage = 20942592e-9 // GFLOP of cnn-cifar10, see TestOperations in nets; the CSV has rounded numbers
@@ -288,7 +312,8 @@ func TestBenchFallsBack(t *testing.T) {
 			t.Errorf("%g GFLOP per image, want %g within a millionth", got, perImage)
 		}
 	}
-	if again, err := files.ReadCSV[results.BenchRow](strings.NewReader(row.stdout), "stdout"); err != nil || again[0] != rows[1] {
+	if again, err := files.ReadCSV[results.BenchRow](strings.NewReader(row.stdout), "stdout"); err != nil ||
+		again[0] != rows[1] {
 		t.Errorf("--format csv: %+v, %v, want the row appended to bench.csv: %+v", again, err, rows[1])
 	}
 }

@@ -37,7 +37,8 @@ func TestTraceFile(t *testing.T) {
 	}
 	write("client,start,end\n0,2,1\n")
 	oneLineError(t, rollcall(t, run...), statusFailure, path, "line 2")
-	oneLineError(t, rollcall(t, small(dir, "--availability", "trace", "--trace", filepath.Join(dir, "none.csv"))...), statusFailure, "none.csv")
+	oneLineError(t, rollcall(t, small(dir, "--availability", "trace", "--trace", filepath.Join(dir, "none.csv"))...),
+		statusFailure, "none.csv")
 }
 
 // CA-Fed's methods run under every process, with known and with estimated availability.
@@ -46,7 +47,10 @@ func TestCorrelatedMethods(t *testing.T) {
 		t.Skip("nothing for the race detector")
 	}
 	for _, method := range []string{"unbiased", "more-available", "adafed", "ca-fed", "f3ast"} {
-		for _, more := range [][]string{{"--availability", "markov"}, {"--availability", "clusters", "--clusters", "3", "--prior", "20", "--preset", "paper"}} {
+		for _, more := range [][]string{{"--availability", "markov"}, {
+			"--availability", "clusters", "--clusters", "3",
+			"--prior", "20", "--preset", "paper",
+		}} {
 			o := must(t, small(t.TempDir(), append([]string{"--method", method, "--rounds", "3"}, more...)...)...)
 			if !strings.Contains(o.stdout, method+" on synthetic") || !strings.Contains(o.stdout, "round 3") {
 				t.Errorf("%s %v: stdout %q, want its last round", method, more, o.stdout)
@@ -55,10 +59,14 @@ func TestCorrelatedMethods(t *testing.T) {
 	}
 }
 
-// With the released code's draws a run has the activity the availability command prints for them, and another one than without.
+// With the released code's draws a run has the activity the availability command prints for them, and another one than
+// without.
 func TestNumPyDraws(t *testing.T) {
 	active := func(args ...string) (perRound [3]float64) {
-		_, rows := table(t, must(t, append([]string{"availability", "--kind", "sine", "--clients", "6", "--rounds", "3", "--train-size", "300", "--seed", "5"}, args...)...).stdout)
+		_, rows := table(t, must(t, append([]string{
+			"availability", "--kind", "sine", "--clients", "6", "--rounds",
+			"3", "--train-size", "300", "--seed", "5",
+		}, args...)...).stdout)
 		for _, r := range rows {
 			perRound[int(number(t, r["round"]))] += number(t, r["active"])
 		}
@@ -69,13 +77,15 @@ func TestNumPyDraws(t *testing.T) {
 		t.Errorf("activity %v with NumPy's draws and without", want)
 	}
 	out := t.TempDir()
-	must(t, small(out, "--method", "mifa", "--availability", "sine", "--rounds", "3", "--seed", "5", "--draws", "numpy")...)
+	must(t, small(out, "--method", "mifa", "--availability", "sine", "--rounds", "3", "--seed", "5", "--draws",
+		"numpy")...)
 	_, rows := table(t, contents(t, only(t, out, curvePath)))
 	for i, r := range rows[1:] {
 		if number(t, r["active"]) != want[i] {
 			t.Errorf("round %d: %s active, want %g", i+1, r["active"], want[i])
 		}
 	}
-	oneLineError(t, rollcall(t, small(out, "--draws", "numpy", "--availability", "markov")...), statusUsage, "--draws numpy", "markov")
+	oneLineError(t, rollcall(t, small(out, "--draws", "numpy", "--availability", "markov")...), statusUsage,
+		"--draws numpy", "markov")
 	oneLineError(t, rollcall(t, small(out, "--draws", "nunpy")...), statusUsage, `"nunpy"`, "did you mean numpy")
 }

@@ -48,7 +48,8 @@ func TestCrashingChild(t *testing.T) {
 // status as a shell reports it, and what it wrote to stderr.
 func crashed(t *testing.T, kib, text string, args ...string) (status int, stderr string) {
 	t.Helper()
-	child := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -c 0; ulimit -v `+kib+`; exec "$0" -test.run='^TestCrashingChild$'`,
+	child := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -c 0; ulimit -v `+kib+
+		`; exec "$0" -test.run='^TestCrashingChild$'`,
 		os.Args[0])
 	child.Env = append(os.Environ(), crashVariable+"="+strings.Join(args, " "), crashOn+"="+text)
 	child.Dir = t.TempDir()
@@ -78,7 +79,8 @@ func TestPanicIsNoUsageError(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, stderr := crashed(t, "unlimited", c.text, strings.Fields(c.args)...)
-			if status != statusCrash || !strings.Contains(stderr, "planted on "+c.text) || !strings.Contains(stderr, c.want) {
+			if status != statusCrash || !strings.Contains(stderr, "planted on "+c.text) ||
+				!strings.Contains(stderr, c.want) {
 				t.Errorf("status %d, want %d, and %q in\n%s", status, statusCrash, c.want, stderr)
 			}
 		})
@@ -90,7 +92,8 @@ func TestMemoryIsNoUsageError(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
 	}
-	args := strings.Fields("run --net resnet18 --clients 1000 --method mifa --data synthetic --train-size 1000 --test-size 10 " +
+	args := strings.Fields("run --net resnet18 --clients 1000 --method mifa --data synthetic --train-size 1000 " +
+		"--test-size 10 " +
 		"--batch 1 --device cpu --threads 1 --out out")
 	status, stderr := crashed(t, "4000000", "", args...)
 	if status != statusFailure || !strings.Contains(stderr, "1001 rows") || !strings.Contains(stderr, "ulimit -v") {

@@ -33,15 +33,16 @@ func onCard(t *testing.T) (inside bool) {
 	return false
 }
 
-// Every method's round on the CUDA engine, in fp32, gives what the CPU engine gives: the accuracy of 60 images exactly, the
-// loss to 1e-4, ten times what one step may be off, since a round has two and the server adds its own.
+// Every method's round on the CUDA engine, in fp32, gives what the CPU engine gives: the accuracy of 60 images exactly,
+// the loss to 1e-4, ten times what one step may be off, since a round has two and the server adds its own.
 func TestMethodsOnCUDA(t *testing.T) {
 	if !onCard(t) {
 		return
 	}
 	for _, method := range algos.Names() {
 		t.Run(method, func(t *testing.T) {
-			compareDevices(t, "--method", method, "--net", "lenet5", "--data", "synthetic", "--train-size", "200", "--test-size", "60")
+			compareDevices(t, "--method", method, "--net", "lenet5", "--data", "synthetic", "--train-size", "200",
+				"--test-size", "60")
 		})
 	}
 }
@@ -60,7 +61,8 @@ func TestNetsOnCUDA(t *testing.T) {
 			continue
 		}
 		t.Run(net, func(t *testing.T) {
-			compareDevices(t, "--method", "fedawe", "--net", net, "--data", "synthetic", "--train-size", "60", "--test-size", "20")
+			compareDevices(t, "--method", "fedawe", "--net", net, "--data", "synthetic", "--train-size", "60",
+				"--test-size", "20")
 		})
 	}
 }
@@ -69,7 +71,10 @@ func compareDevices(t *testing.T, flags ...string) {
 	t.Helper()
 	curve := func(device string) []map[string]string {
 		out := t.TempDir()
-		args := slices.Concat([]string{"run", "--device", device, "--precision", "fp32", "--clients", "4", "--rounds", "2", "--local-steps", "2", "--batch", "4", "--eval-every", "1", "--out", out}, flags)
+		args := slices.Concat([]string{
+			"run", "--device", device, "--precision", "fp32", "--clients", "4", "--rounds",
+			"2", "--local-steps", "2", "--batch", "4", "--eval-every", "1", "--out", out,
+		}, flags)
 		must(t, args...)
 		_, rows := table(t, contents(t, only(t, out, curvePath)))
 		return rows
@@ -79,7 +84,8 @@ func compareDevices(t *testing.T, flags ...string) {
 		t.Fatalf("%d rows, want %d, and some", len(got), len(want))
 	}
 	for i := range want {
-		if want[i]["engine"] == got[i]["engine"] || !strings.HasPrefix(got[i]["engine"], "cuda-sm") || got[i]["precision"] != "fp32" {
+		if want[i]["engine"] == got[i]["engine"] || !strings.HasPrefix(got[i]["engine"], "cuda-sm") ||
+			got[i]["precision"] != "fp32" {
 			t.Errorf("engine %q, precision %q, want cuda-sm… and fp32", got[i]["engine"], got[i]["precision"])
 		}
 		for _, column := range []string{"active", "train_acc", "test_acc", "train_loss", "test_loss"} {
@@ -105,8 +111,12 @@ func TestDevicesOnCUDA(t *testing.T) {
 			t.Errorf("devices: %q, want %q in it", list, want)
 		}
 	}
-	r := must(t, "run", "--method", "fedavg-active", "--net", "lenet5", "--data", "synthetic", "--train-size", "60", "--test-size", "20", "--clients", "3", "--rounds", "1", "--local-steps", "1", "--batch", "2", "--out", t.TempDir())
-	if !strings.Contains(r.stderr, "device: cuda-sm") || !strings.Contains(r.stderr, "tf32 (auto: the first usable card)") || !strings.Contains(r.stderr, "with all 3 clients at once") {
+	r := must(t, "run", "--method", "fedavg-active", "--net", "lenet5", "--data", "synthetic", "--train-size", "60",
+		"--test-size", "20", "--clients", "3", "--rounds", "1", "--local-steps", "1", "--batch", "2", "--out",
+		t.TempDir())
+	if !strings.Contains(r.stderr, "device: cuda-sm") ||
+		!strings.Contains(r.stderr, "tf32 (auto: the first usable card)") ||
+		!strings.Contains(r.stderr, "with all 3 clients at once") {
 		t.Errorf("stderr %q, want a line that says cuda-sm…, tf32 and why, and one of the memory", r.stderr)
 	}
 }
@@ -116,9 +126,11 @@ func TestBenchProfileOnCUDA(t *testing.T) {
 	if !onCard(t) {
 		return
 	}
-	got := must(t, "bench", "--data", "leaf", "--clients", "4", "--rounds", "2", "--warmup", "0", "--profile", "--out", t.TempDir()).stdout
+	got := must(t, "bench", "--data", "leaf", "--clients", "4", "--rounds", "2", "--warmup", "0", "--profile", "--out",
+		t.TempDir()).stdout
 	for _, want := range []string{
-		"phase  ms per round", "train ", "combine ", "plans ", "launches  µs each", "linear_forward_tf32", "cross_entropy_tf32", "sgd_tf32", "begin_tf32",
+		"phase  ms per round", "train ", "combine ", "plans ", "launches  µs each", "linear_forward_tf32",
+		"cross_entropy_tf32", "sgd_tf32", "begin_tf32",
 		"upload ", "download ", "TFLOP/s", "GB/s", "ms per evaluation", "evaluate ", "write curve.csv of 200 rows ",
 	} {
 		if !strings.Contains(got, want) {

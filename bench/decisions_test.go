@@ -27,34 +27,41 @@ func golden(t *testing.T, name, text string) {
 	}
 }
 
-// What a run says of its clients: everybody has a row in every round, the absent and the excluded have no weight, unbiased's is
-// α/π, and the activity is that of the availability command.
+// What a run says of its clients: everybody has a row in every round, the absent and the excluded have no weight,
+// unbiased's is α/π, and the activity is that of the availability command.
 func TestDecisions(t *testing.T) {
 	out := t.TempDir()
 	run := func(method string, more ...string) []results.DecisionRow {
-		must(t, small(out, append([]string{"--method", method, "--availability", "markov", "--rounds", "5", "--weights", "equal", "--decisions"}, more...)...)...)
+		must(t, small(out, append([]string{
+			"--method", method, "--availability", "markov", "--rounds", "5",
+			"--weights", "equal", "--decisions",
+		}, more...)...)...)
 		rows, err := results.ReadDecisions(only(t, out, "run/"+method+"_*/seed-3/"+results.DecisionsFile))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return rows
 	}
-	_, trace := table(t, must(t, "availability", "--kind", "markov", "--clients", "6", "--rounds", "5", "--train-size", "300").stdout)
+	_, trace := table(t, must(t, "availability", "--kind", "markov", "--clients", "6", "--rounds", "5", "--train-size",
+		"300").stdout)
 	for _, method := range []string{"unbiased", "ca-fed"} {
 		rows := run(method)
 		if len(rows) != 30 {
 			t.Fatalf("%s: %d rows, want six clients in five rounds", method, len(rows))
 		}
 		for i, r := range rows {
-			if r.Round != i/6+1 || r.Client != i%6 || r.Active != int(number(t, trace[i]["active"])) || r.Target != 1./6 {
-				t.Errorf("%s: row %d: %+v, want round %d, client %d, activity %s, α 1/6", method, i, r, i/6+1, i%6, trace[i]["active"])
+			if r.Round != i/6+1 || r.Client != i%6 || r.Active != int(number(t, trace[i]["active"])) ||
+				r.Target != 1./6 {
+				t.Errorf("%s: row %d: %+v, want round %d, client %d, activity %s, α 1/6", method, i, r, i/6+1, i%6,
+					trace[i]["active"])
 			}
 			want := 0.0
 			if r.Active == 1 && r.Included == 1 {
 				want = 1. / 6 / r.Pi // the same division: exact
 			}
 			if r.Weight != want || method == "unbiased" && r.Included != 1 {
-				t.Errorf("%s: round %d client %d: weight %g, included %d, want %g and unbiased to include everybody", method, r.Round, r.Client, r.Weight, r.Included, want)
+				t.Errorf("%s: round %d client %d: weight %g, included %d, want %g and unbiased to include everybody",
+					method, r.Round, r.Client, r.Weight, r.Included, want)
 			}
 		}
 	}
@@ -70,16 +77,23 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// The loss of ca-fed's clients can be of samples nobody trains on, their own test samples or those kept back; F* can be solved.
+// The loss of ca-fed's clients can be of samples nobody trains on, their own test samples or those kept back; F* can be
+// solved.
 func TestHeldOutAndSolved(t *testing.T) {
 	for name, args := range map[string][]string{
 		"test":       {"--data", "binary", "--clients", "4"},
 		"validation": {"--data", "binary", "--clients", "4", "--validation", "0.2"},
-		"exact":      {"--data", "binary", "--clients", "4", "--preset", "paper", "--fstar", "solved", "--losses", "held-out"},
+		"exact": {
+			"--data", "binary", "--clients", "4", "--preset", "paper", "--fstar", "solved", "--losses",
+			"held-out",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
-			must(t, append([]string{"run", "--method", "ca-fed", "--availability", "markov", "--rounds", "3", "--lr", "0.1", "--server-lr", "0.1", "--out", out}, args...)...)
+			must(t, append([]string{
+				"run", "--method", "ca-fed", "--availability", "markov", "--rounds", "3", "--lr",
+				"0.1", "--server-lr", "0.1", "--out", out,
+			}, args...)...)
 			info, err := results.ReadRunInfo(only(t, out, runPath))
 			if err != nil {
 				t.Fatal(err)
@@ -97,7 +111,8 @@ func TestLocalEpochs(t *testing.T) {
 	loss := map[string]string{}
 	for _, epochs := range []string{"1", "2"} {
 		out := t.TempDir()
-		must(t, "run", "--data", "synthetic", "--train-size", "120", "--test-size", "50", "--clients", "3", "--rounds", "1", "--batch", "16", "--local-epochs", epochs, "--p", "1", "--out", out)
+		must(t, "run", "--data", "synthetic", "--train-size", "120", "--test-size", "50", "--clients", "3", "--rounds",
+			"1", "--batch", "16", "--local-epochs", epochs, "--p", "1", "--out", out)
 		_, rows := table(t, contents(t, only(t, out, curvePath)))
 		loss[epochs] = rows[1]["test_loss"]
 	}

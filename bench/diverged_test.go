@@ -10,11 +10,12 @@ import (
 	"rollcall/results"
 )
 
-// sometimes are the settings of a sweep in which one of the seeds 3, 4 and 5 diverges: at this rate every step does, and
-// with p_i = 0.1 nobody is there in the two rounds of the seeds 3 and 5.
+// sometimes are the settings of a sweep in which one of the seeds 3, 4 and 5 diverges: at this rate every step does,
+// and with p_i = 0.1 nobody is there in the two rounds of the seeds 3 and 5.
 func sometimes(out string, more ...string) []string {
 	return append([]string{
-		"sweep", "--methods", "mifa,fedawe", "--nets", "lenet5", "--data", "synthetic", "--train-size", "100", "--test-size", "50",
+		"sweep", "--methods", "mifa,fedawe", "--nets", "lenet5", "--data", "synthetic", "--train-size", "100",
+		"--test-size", "50",
 		"--clients", "2", "--rounds", "2", "--local-steps", "2", "--batch", "8", "--eval-every", "1", "--p", "0.1",
 		"--rates", "mifa=1e30", "--seeds", "3,4,5", "--device", "cpu", "--out", out,
 	}, more...)
@@ -27,10 +28,14 @@ func TestDivergedSeed(t *testing.T) {
 	if first.status != statusFailure || !strings.Contains(first.stderr, "1 of 2 cells have runs that diverged") {
 		t.Fatalf("status %d, %s, want 1 and that a cell diverged", first.status, first.stderr)
 	}
-	if said := first.stderr; !strings.Contains(said, "mifa synthetic stationary: seed 4: mifa: round 1: ") || !strings.Contains(said, "lower --lr") {
+	if said := first.stderr; !strings.Contains(said, "mifa synthetic stationary: seed 4: mifa: round 1: ") ||
+		!strings.Contains(said, "lower --lr") {
 		t.Errorf("%s, want method, seed, round and what may help", said)
 	}
-	for seed, want := range map[string]results.RunStatus{"3": results.RunComplete, "4": results.RunDiverged, "5": results.RunComplete} {
+	for seed, want := range map[string]results.RunStatus{
+		"3": results.RunComplete, "4": results.RunDiverged,
+		"5": results.RunComplete,
+	} {
 		run, bad := results.ReadRunFolder(filepath.Dir(only(t, out, "sweep/mifa_*/seed-"+seed+"/run.json")))
 		if len(bad) > 0 || run.Status() != want {
 			t.Errorf("seed %s: %s, %v, want %s", seed, run.Status(), bad, want)
@@ -63,7 +68,8 @@ func TestDivergedSeed(t *testing.T) {
 	})
 	t.Run("again", func(t *testing.T) {
 		before := changes(t, out)
-		if o := rollcall(t, sometimes(out, "--again")...); o.status != statusFailure || !strings.Contains(o.stderr, "round 0/2") {
+		if o := rollcall(t, sometimes(out, "--again")...); o.status != statusFailure ||
+			!strings.Contains(o.stderr, "round 0/2") {
 			t.Errorf("status %d, %q, want it run anew", o.status, o.stderr)
 		}
 		if changes(t, out) == before {
@@ -80,7 +86,9 @@ func TestDivergedSeed(t *testing.T) {
 		if o := must(t, "results", "list", out); !strings.Contains(o.stdout, "2 complete, 1 diverged") {
 			t.Errorf("%q, want 2 complete, 1 diverged", o.stdout)
 		}
-		if o := must(t, "results", "show", filepath.Dir(filepath.Dir(only(t, out, "sweep/mifa_*/seed-4/run.json")))); !strings.Contains(o.stdout, "2 seeds") {
+		if o := must(t, "results", "show",
+			filepath.Dir(filepath.Dir(only(t, out, "sweep/mifa_*/seed-4/run.json")))); !strings.Contains(o.stdout,
+			"2 seeds") {
 			t.Errorf("%q, want a mean over 2 seeds", o.stdout)
 		}
 		_, rows := table(t, must(t, "results", "diff", out, out, "--format", "csv").stdout)
@@ -91,14 +99,16 @@ func TestDivergedSeed(t *testing.T) {
 		}
 		_, rows = table(t, must(t, "results", "export", "sweep", out, "--format", "csv").stdout)
 		for _, r := range rows {
-			if want := map[string]string{"mifa": "2 diverged", "fedawe": "3 ok"}[r["method"]]; r["n"]+" "+r["status"] != want {
+			if want := map[string]string{"mifa": "2 diverged", "fedawe": "3 ok"}[r["method"]]; r["n"]+" "+
+				r["status"] != want {
 				t.Errorf("export of %s: %s %s, want %s", r["method"], r["n"], r["status"], want)
 			}
 		}
 		must(t, "report", out)
 		into := filepath.Join(t.TempDir(), "all")
 		must(t, "results", "merge", out, "--out", into)
-		if merged := contents(t, filepath.Join(into, "sweep", results.SummaryFile)); strings.Count(merged, "1 diverged: seed 4: ") != 2 {
+		if merged := contents(t, filepath.Join(into, "sweep", results.SummaryFile)); strings.Count(merged,
+			"1 diverged: seed 4: ") != 2 {
 			t.Errorf("merged: %s, want mifa's rows as diverged", merged)
 		}
 	})
@@ -125,11 +135,13 @@ func TestDivergedRun(t *testing.T) {
 	args := small(out, "--method", "mifa", "--lr", "1e30", "--net", "lenet5")
 	for _, note := range []string{": diverged", ": kept, as diverged before (--again runs it anew)"} {
 		o := rollcall(t, args...)
-		if o.status != statusFailure || !strings.HasSuffix(o.stdout, note+"\n") || !strings.Contains(o.stderr, "want a finite number (a lower --lr may help)") {
+		if o.status != statusFailure || !strings.HasSuffix(o.stdout, note+"\n") ||
+			!strings.Contains(o.stderr, "want a finite number (a lower --lr may help)") {
 			t.Errorf("status %d, %q, %q, want 1 and %q", o.status, o.stdout, o.stderr, note)
 		}
 	}
-	if o := rollcall(t, append(args, "--again")...); o.status != statusFailure || !strings.HasSuffix(o.stdout, ": diverged\n") {
+	if o := rollcall(t, append(args, "--again")...); o.status != statusFailure || !strings.HasSuffix(o.stdout,
+		": diverged\n") {
 		t.Errorf("status %d, %q, want it run anew", o.status, o.stdout)
 	}
 }
@@ -148,13 +160,16 @@ func TestDivergedMethods(t *testing.T) {
 	}
 	for _, lr := range []string{"1e30", "1e6"} {
 		out := t.TempDir()
-		o := rollcall(t, "sweep", "--methods", strings.Join(algos.Names(), ","), "--data", "synthetic", "--nets", "lenet5", "--train-size", "100",
-			"--test-size", "50", "--clients", "4", "--rounds", "2", "--local-steps", "1", "--batch", "8", "--eval-every", "1",
+		o := rollcall(t, "sweep", "--methods", strings.Join(algos.Names(), ","), "--data", "synthetic", "--nets",
+			"lenet5", "--train-size", "100",
+			"--test-size", "50", "--clients", "4", "--rounds", "2", "--local-steps", "1", "--batch", "8",
+			"--eval-every", "1",
 			"--device", "cpu", "--lr", lr, "--out", out)
 		if o.status != statusFailure || strings.Contains(o.stderr, "failed") {
 			t.Errorf("--lr %s: status %d, %s, want diverged cells and no failed one", lr, o.status, o.stderr)
 		}
-		if v := must(t, "results", "verify", out); !strings.HasPrefix(v.stdout, "17 runs: ") || !strings.Contains(v.stdout, "diverged") {
+		if v := must(t, "results", "verify", out); !strings.HasPrefix(v.stdout, "17 runs: ") ||
+			!strings.Contains(v.stdout, "diverged") {
 			t.Errorf("--lr %s: %s, want 17 runs, some diverged", lr, v.stdout)
 		}
 		must(t, "report", out)

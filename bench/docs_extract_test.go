@@ -51,7 +51,8 @@ func docsWalk(c *cobra.Command, f func(c *cobra.Command)) {
 
 // docsPrograms are the first words of what is taken for a command where it stands in a sentence.
 var docsPrograms = []string{
-	"rollcall", "bin/rollcall", "bin/gpu-kit/card.sh", "make", "go", "eval", "docker", "python3", "apt-get", "tensorboard",
+	"rollcall", "bin/rollcall", "bin/gpu-kit/card.sh", "make", "go", "eval", "docker", "python3", "apt-get",
+	"tensorboard",
 	"nvidia-smi", "nsys", "ncu",
 }
 
@@ -60,8 +61,8 @@ var (
 	docsYAML = regexp.MustCompile(`^\s*(?:- )?(?:run: )?(.*?)\s*$`)
 )
 
-// docsCommands returns the commands of a page of Markdown: every line of its blocks of shell, and the spans of code that
-// begin with a program.
+// docsCommands returns the commands of a page of Markdown: every line of its blocks of shell, and the spans of code
+// that begin with a program.
 func docsCommands(text string) (commands []string) {
 	var block []string
 	inside, language, after := false, "", true // a block; its language; whether an indented block may begin

@@ -70,8 +70,8 @@ var docsElsewhere = []docsLine{
 	},
 }
 
-// docsShort makes commands of the pages short: "+ …" is added to every call of rollcall in them, anything else is run in
-// their place. All others run as they stand there.
+// docsShort makes commands of the pages short: "+ …" is added to every call of rollcall in them, anything else is run
+// in their place. All others run as they stand there.
 var docsShort = []docsLine{
 	// README.md
 	{"bin/rollcall run --method fedawe --data cifar10 --availability sine --rounds 20", docsRun},
@@ -165,7 +165,8 @@ var docsShort = []docsLine{
 	{"rollcall bench --data cifar10", docsBench},
 	{
 		"rollcall figure fedawe-f7 --data cifar10 --rounds 100 --seeds 3",
-		"rollcall figure fedawe-f7 --data svhn --methods fedawe --seeds 3 --rounds 1 --clients 2 --allow-altered" + docsCPU,
+		"rollcall figure fedawe-f7 --data svhn --methods fedawe --seeds 3 --rounds 1 --clients 2 --allow-altered" +
+			docsCPU,
 	},
 	{
 		"rollcall results show out/run/fedawe_cifar10_sine_1a2b3c4d5e",

@@ -31,18 +31,20 @@ var (
 
 // docsForeignFlags are flags in the pages that are not rollcall's, and whose they are.
 var docsForeignFlags = map[string]string{
-	"rm": "docker", "gpus": "docker", "logdir": "tensorboard", "set": "ncu", "import-source": "ncu", "launch-skip": "ncu",
+	"rm": "docker", "gpus": "docker", "logdir": "tensorboard", "set": "ncu", "import-source": "ncu",
+	"launch-skip":  "ncu",
 	"launch-count": "ncu", "import": "ncu", "page": "ncu", "cuda-graph-trace": "nsys", "signal": "sbatch",
 }
 
-// docsForeignFiles are files in the pages that are neither in the repository nor written by a command of theirs, and what
-// they are.
+// docsForeignFiles are files in the pages that are neither in the repository nor written by a command of theirs, and
+// what they are.
 var docsForeignFiles = map[string]string{
 	".github/workflows/nightly.yml": "of the reader's own repository",
 	"libcuda.so":                    "what tests of the CUDA engine make of nets/gpu/emulator",
 	"bin/gpu-kit/card.sh":           "packed by make gpu-kit",
 	"results/history":               "the default of track's --history",
-	"results/history/DEVICE_ENGINE_PRECISION_FINGERPRINT.csv": "written by track run, whose names the tests of results/track hold",
+	"results/history/DEVICE_ENGINE_PRECISION_FINGERPRINT.csv": "written by track run, whose names the tests of " +
+		"results/track hold",
 }
 
 // TestDocsNames looks up every flag, file, test and variable that a page names.
@@ -87,7 +89,8 @@ func TestDocsNames(t *testing.T) {
 				if _, foreign := docsForeignFiles[name]; foreign {
 					used[name] = true
 				} else if !docsHas(files, name) && !strings.Contains(program, `"`+path.Base(name)+`"`) {
-					t.Errorf("%s: %s: neither in the repository nor written by the program nor in docsForeignFiles", p.name, name)
+					t.Errorf("%s: %s: neither in the repository nor written by the program nor in docsForeignFiles",
+						p.name, name)
 				}
 			}
 		}
@@ -126,7 +129,8 @@ func TestDocsListNames(t *testing.T) {
 			listed[paper+"-"+before] = true
 		}
 	}
-	if got, want := slices.Sorted(maps.Keys(listed)), slices.Sorted(slices.Values(papers.FigureNames())); !slices.Equal(got, want) {
+	if got, want := slices.Sorted(maps.Keys(listed)),
+		slices.Sorted(slices.Values(papers.FigureNames())); !slices.Equal(got, want) {
 		t.Errorf("README.md lists the figures\n%q, want\n%q", got, want)
 	}
 	tables := regexp.MustCompile(`(?m)^\| .rollcall table TABLE.*$`).FindString(readme)
@@ -142,8 +146,8 @@ func TestDocsListNames(t *testing.T) {
 	}
 }
 
-// docsHas says whether the repository has a file or a folder: by its path, by a path from the folder of a package, or by
-// its name alone.
+// docsHas says whether the repository has a file or a folder: by its path, by a path from the folder of a package, or
+// by its name alone.
 func docsHas(files []string, name string) bool {
 	name = strings.TrimSuffix(path.Clean(name), "/")
 	return slices.ContainsFunc(files, func(f string) bool {
@@ -151,8 +155,8 @@ func docsHas(files []string, name string) bool {
 	})
 }
 
-// docsRepository returns the paths of the repository's files, and the texts of program and tests. What is built or written
-// is not among them.
+// docsRepository returns the paths of the repository's files, and the texts of program and tests. What is built or
+// written is not among them.
 func docsRepository(t *testing.T) (paths []string, program, tests string) {
 	t.Helper()
 	var product, test strings.Builder

@@ -23,8 +23,8 @@ import (
 // docsPatience is how long a command may take: many times what any takes on two idle cores.
 const docsPatience = 2 * time.Minute
 
-// TestDocsCommands runs every command of every page in its order, each page in a folder of its own. With -short it looks
-// at names and flags alone.
+// TestDocsCommands runs every command of every page in its order, each page in a folder of its own. With -short it
+// looks at names and flags alone.
 func TestDocsCommands(t *testing.T) {
 	pages := docsPages(t)
 	named := map[string]bool{}
@@ -65,7 +65,8 @@ func TestDocsCommands(t *testing.T) {
 				}
 				begun := time.Now()
 				if said, err := shell.run(line); err != nil {
-					t.Errorf("%s\nrun as %s\n%v; a line of docs_lists_test.go makes a long one short\n%s", c, line, err, said)
+					t.Errorf("%s\nrun as %s\n%v; a line of docs_lists_test.go makes a long one short\n%s", c, line,
+						err, said)
 				}
 				t.Logf("%.1f s: %s", time.Since(begun).Seconds(), line)
 			}
@@ -94,7 +95,8 @@ var (
 	docsGoName   = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)`)
 )
 
-// docsParse looks at a command without running it: are the flags of rollcall its own, and does `go test` find something?
+// docsParse looks at a command without running it: are the flags of rollcall its own, and does `go test` find
+// something?
 func docsParse(line string) error {
 	for _, call := range docsCall.FindAllStringSubmatch(line, -1) {
 		args := docsWords(docsVariable.ReplaceAllString(call[1], "1"))
@@ -170,8 +172,8 @@ type docsShop struct {
 	env []string
 }
 
-// newDocsShop makes the folder: with tiny data sets, a history of two weeks, and programs in front of all others: rollcall,
-// which is this test, and make, which only says what it would do where that takes long.
+// newDocsShop makes the folder: with tiny data sets, a history of two weeks, and programs in front of all others:
+// rollcall, which is this test, and make, which only says what it would do where that takes long.
 func newDocsShop(t *testing.T, page string) *docsShop {
 	t.Helper()
 	program, err := os.Executable()
@@ -184,7 +186,8 @@ func newDocsShop(t *testing.T, page string) *docsShop {
 	}
 	s := &docsShop{ctx: t.Context(), dir: t.TempDir()}
 	environment := map[string]string{
-		"PATH": filepath.Join(s.dir, "bin") + ":" + os.Getenv("PATH"), "HOME": s.dir, "ROLLCALL_DATA": filepath.Join(s.dir, "data"),
+		"PATH": filepath.Join(s.dir, "bin") + ":" + os.Getenv("PATH"), "HOME": s.dir,
+		"ROLLCALL_DATA": filepath.Join(s.dir, "data"),
 	}
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")

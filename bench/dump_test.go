@@ -20,7 +20,10 @@ import (
 func dumpOf(t *testing.T, more ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "dump")
-	must(t, small(t.TempDir(), append([]string{"--method", "fedavg-active", "--rounds", "1", "--train-size", "100", "--local-steps", "3", "--dump", dir}, more...)...)...)
+	must(t, small(t.TempDir(), append([]string{
+		"--method", "fedavg-active", "--rounds", "1", "--train-size", "100",
+		"--local-steps", "3", "--dump", dir,
+	}, more...)...)...)
 	return dir
 }
 
@@ -56,7 +59,8 @@ func TestDump(t *testing.T) {
 	const N, E, B, samples, seed = 6, 3, 8, 100, 3
 	dir := dumpOf(t)
 	names, P := readNames(t, dir)
-	if names.Net != "cnn-cifar10" || names.LocalSteps != E || names.Batch != B || names.Clip != nil || names.Seed != seed || len(names.Mean) != 3 || names.Params[0].Name != "conv1.weight" {
+	if names.Net != "cnn-cifar10" || names.LocalSteps != E || names.Batch != B || names.Clip != nil ||
+		names.Seed != seed || len(names.Mean) != 3 || names.Params[0].Name != "conv1.weight" {
 		t.Errorf("names.json: %+v", names)
 	}
 
@@ -68,7 +72,8 @@ func TestDump(t *testing.T) {
 	if len(shape) != 1 || K < 2 || !slices.IsSorted(clients) || clients[0] < 0 || clients[K-1] >= N {
 		t.Fatalf("clients %v, want at least 2 of 0 … %d, ascending", clients, N-1)
 	}
-	if want := activeClients(t, "--clients", "6", "--train-size", "100", "--kind", "stationary", "--rounds", "1")[0]; !slices.Equal(clients, want) {
+	if want := activeClients(t, "--clients", "6", "--train-size", "100", "--kind", "stationary", "--rounds",
+		"1")[0]; !slices.Equal(clients, want) {
 		t.Errorf("clients %v, the availability command says %v", clients, want)
 	}
 
@@ -76,7 +81,10 @@ func TestDump(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	split, err := datasets.Cut(set.Train, nil, datasets.SplitOptions{Kind: datasets.SplitClients, Clients: N, Alpha: 0.1}, seed)
+	split, err := datasets.Cut(set.Train, nil, datasets.SplitOptions{
+		Kind: datasets.SplitClients, Clients: N,
+		Alpha: 0.1,
+	}, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +121,8 @@ func TestDump(t *testing.T) {
 		t.Errorf("lr %v, want fedavg-active's 0.05", lr)
 	}
 
-	w0, w1, server := array[float32](t, dir, "w0", P), array[float32](t, dir, "w1", K, P), array[float32](t, dir, "w_server", P)
+	w0, w1, server := array[float32](t, dir, "w0", P), array[float32](t, dir, "w1", K, P),
+		array[float32](t, dir, "w_server", P)
 	worst, moved := 0.0, 0.0
 	for i := range P {
 		sum := 0.0
@@ -125,7 +134,8 @@ func TestDump(t *testing.T) {
 	}
 	// Weights are below 2 and summed in float32 with K+1 roundings of at most 2⁻²⁴·2 each.
 	if tolerance := float64(K+1) * 2 * math.Pow(2, -24); moved == 0 || worst > tolerance {
-		t.Errorf("w_server is %g from w0 + mean(w1 − w0), which is up to %g from w0; want a move, and %g at most", worst, moved, tolerance)
+		t.Errorf("w_server is %g from w0 + mean(w1 − w0), which is up to %g from w0; want a move, and %g at most",
+			worst, moved, tolerance)
 	}
 }
 

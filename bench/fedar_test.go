@@ -10,7 +10,8 @@ import (
 // Figure 1 on real pictures, small: the Shapley values of every level sum to what the last round of all is worth.
 func TestFedARFigure1(t *testing.T) {
 	data, out := cifar10(t), t.TempDir()
-	o := must(t, "figure", "fedar-f1", "--rounds", "7", "--clients", "2", "--seeds", "3", "--data-dir", data, "--device",
+	o := must(t, "figure", "fedar-f1", "--rounds", "7", "--clients", "2", "--seeds", "3", "--data-dir", data,
+		"--device",
 		"cpu", "--out", out)
 	_, rows := table(t, contents(t, filepath.Join(out, "fedar-f1", "fedar-f1.csv")))
 	if len(rows) != 7*2 {
@@ -18,7 +19,8 @@ func TestFedARFigure1(t *testing.T) {
 	}
 	for i := 0; i < len(rows); i += 2 {
 		sum := number(t, rows[i]["shapley"]) + number(t, rows[i+1]["shapley"])
-		if want := number(t, rows[i]["test_acc_all"]) - number(t, rows[i]["test_acc_none"]); math.Abs(sum-want) > 1e-12 {
+		if want := number(t, rows[i]["test_acc_all"]) - number(t,
+			rows[i]["test_acc_none"]); math.Abs(sum-want) > 1e-12 {
 			t.Errorf("stale %s: Shapley values sum to %g, want %g", rows[i]["stale"], sum, want)
 		}
 	}

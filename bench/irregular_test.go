@@ -28,7 +28,8 @@ func within(t *testing.T, args ...string) outcome {
 	}
 }
 
-// A folder of that name, a pipe, a device and a link to nothing in place of a file are an error at once, which names it.
+// A folder of that name, a pipe, a device and a link to nothing in place of a file are an error at once, which names
+// it.
 func TestIrregularFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -40,7 +41,8 @@ func TestIrregularFiles(t *testing.T) {
 	}
 	source := t.TempDir()
 	for _, seed := range []string{"3", "4"} {
-		must(t, "sweep", "--methods", "ca-fed", "--data", "leaf", "--clients", "4", "--rounds", "2", "--local-steps", "1", "--eval-every", "1",
+		must(t, "sweep", "--methods", "ca-fed", "--data", "leaf", "--clients", "4", "--rounds", "2", "--local-steps",
+			"1", "--eval-every", "1",
 			"--device", "cpu", "--seeds", seed, "--out", source)
 	}
 	seeds := only(t, source, "sweep/*/seed-3/run.json")
@@ -49,8 +51,10 @@ func TestIrregularFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range []string{
-		filepath.Join(run, results.CurveFile), filepath.Join(run, results.RunFile), filepath.Join(run, results.DecisionsFile),
-		filepath.Join(run, results.ClientsFile), filepath.Join(run, "mine.csv"), filepath.Join("sweep", results.SummaryFile),
+		filepath.Join(run, results.CurveFile), filepath.Join(run, results.RunFile),
+		filepath.Join(run, results.DecisionsFile),
+		filepath.Join(run, results.ClientsFile), filepath.Join(run, "mine.csv"),
+		filepath.Join("sweep", results.SummaryFile),
 		results.BenchFile,
 	} {
 		for kind, put := range kinds {
@@ -78,15 +82,20 @@ func TestIrregularFiles(t *testing.T) {
 					{[]string{"results", "verify", out}, "mine.csv summary.csv bench.csv"},
 					{[]string{"results", "diff", out, source}, "mine.csv summary.csv bench.csv"},
 					{[]string{"results", "export", "sweep", out}, "mine.csv summary.csv bench.csv"},
-					{[]string{"results", "merge", out, "--out", filepath.Join(t.TempDir(), "all")}, "mine.csv summary.csv"},
+					{
+						[]string{"results", "merge", out, "--out", filepath.Join(t.TempDir(), "all")},
+						"mine.csv summary.csv",
+					},
 				} {
 					o := within(t, c.args...)
 					want := statusFailure
-					if strings.Contains(c.silent, filepath.Base(file)) || kind == "folder" && filepath.Base(file) == "mine.csv" {
+					if strings.Contains(c.silent, filepath.Base(file)) || kind == "folder" &&
+						filepath.Base(file) == "mine.csv" {
 						want = statusOK
 					}
 					if o.status != want || want == statusFailure && !strings.Contains(o.stderr, filepath.Base(file)) {
-						t.Errorf("%s: status %d, %q, want %d and the file named", strings.Join(c.args[:2], " "), o.status, o.stderr, want)
+						t.Errorf("%s: status %d, %q, want %d and the file named", strings.Join(c.args[:2], " "),
+							o.status, o.stderr, want)
 					}
 				}
 			})
@@ -99,7 +108,8 @@ func TestIrregularFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := within(t, small(t.TempDir(), "--availability", "trace", "--trace", path)...)
-			if o.status == statusOK || !strings.Contains(o.stderr, "--trace") || !strings.Contains(o.stderr, "want a file") {
+			if o.status == statusOK || !strings.Contains(o.stderr, "--trace") ||
+				!strings.Contains(o.stderr, "want a file") {
 				t.Errorf("%s: status %d, %q, want that --trace is no file", kind, o.status, o.stderr)
 			}
 		}
@@ -126,11 +136,13 @@ func TestLinkedFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	sweep := []string{
-		"sweep", "--methods", "fedawe,mifa", "--data", "leaf", "--clients", "4", "--rounds", "2", "--local-steps", "1", "--eval-every", "1",
+		"sweep", "--methods", "fedawe,mifa", "--data", "leaf", "--clients", "4", "--rounds", "2", "--local-steps", "1",
+		"--eval-every", "1",
 		"--device", "cpu", "--seeds", "3,4", "--out",
 	}
 	must(t, append(sweep, out)...)
-	if o := must(t, append(sweep, link)...); strings.Contains(o.stderr, "round 0") || strings.Count(o.stderr, "2 finished runs kept") != 2 {
+	if o := must(t, append(sweep, link)...); strings.Contains(o.stderr, "round 0") ||
+		strings.Count(o.stderr, "2 finished runs kept") != 2 {
 		t.Errorf("sweep: %s, want all kept", o.stderr)
 	}
 	for _, args := range [][]string{
@@ -139,7 +151,10 @@ func TestLinkedFolder(t *testing.T) {
 		{"results", "verify", "DIR", "--json"},
 		{"results", "diff", "DIR", out},
 		{"results", "export", "sweep", "DIR"},
-		{"results", "show", filepath.Base(filepath.Dir(filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json")))), "--out", "DIR"},
+		{
+			"results", "show", filepath.Base(filepath.Dir(filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json")))),
+			"--out", "DIR",
+		},
 		{"results", "merge", "DIR", "--out", filepath.Join(at, "DIR-all")},
 		{"report", "DIR", "--to", filepath.Join(at, "report-DIR")},
 	} {
@@ -157,7 +172,8 @@ func TestLinkedFolder(t *testing.T) {
 			said[i] = strings.ReplaceAll(said[i], filepath.Base(dir)+"-all", "DIR-all")
 		}
 		if said[0] == "" || said[0] != said[1] {
-			t.Errorf("%s: %q of the folder, %q of the link, want the same", strings.Join(args[:2], " "), said[0], said[1])
+			t.Errorf("%s: %q of the folder, %q of the link, want the same", strings.Join(args[:2], " "), said[0],
+				said[1])
 		}
 	}
 	for _, pair := range [][2]string{{"out-all", "link-all"}, {"report-out", "report-link"}} {

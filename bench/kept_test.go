@@ -49,11 +49,26 @@ func TestKeptRuns(t *testing.T) {
 			},
 			"1 finished run kept", true, statusOK,
 		},
-		"method":  {revision(func(r *results.Revisions) *int { return &r.Method }), "method revision 77 and 1, there and here: runs anew", false, statusOK},
-		"process": {revision(func(r *results.Revisions) *int { return &r.Process }), "process revision 77 and 1, there and here: runs anew", false, statusOK},
-		"data":    {revision(func(r *results.Revisions) *int { return &r.Data }), "data revision 77 and ", false, statusOK},
-		"net":     {revision(func(r *results.Revisions) *int { return &r.Net }), "net revision 77 and 1, there and here: runs anew", false, statusOK},
-		"engine":  {revision(func(r *results.Revisions) *int { return &r.Engine }), "engine revision 77 and 1, there and here: runs anew", false, statusOK},
+		"method": {
+			revision(func(r *results.Revisions) *int { return &r.Method }),
+			"method revision 77 and 1, there and here: runs anew", false, statusOK,
+		},
+		"process": {
+			revision(func(r *results.Revisions) *int { return &r.Process }),
+			"process revision 77 and 1, there and here: runs anew", false, statusOK,
+		},
+		"data": {
+			revision(func(r *results.Revisions) *int { return &r.Data }), "data revision 77 and ", false,
+			statusOK,
+		},
+		"net": {
+			revision(func(r *results.Revisions) *int { return &r.Net }),
+			"net revision 77 and 1, there and here: runs anew", false, statusOK,
+		},
+		"engine": {
+			revision(func(r *results.Revisions) *int { return &r.Engine }),
+			"engine revision 77 and 1, there and here: runs anew", false, statusOK,
+		},
 		"numerics": {
 			func(info *results.RunInfo, row *results.CurveRow) {
 				info.Numerics, info.Engine, row.Engine = "cuda-sm90-tf32", "cuda-sm90", "cuda-sm90"
@@ -83,7 +98,8 @@ func TestKeptRuns(t *testing.T) {
 				return
 			}
 			mixed := must(t, append(line, "--mixed", "--seeds", "4")...)
-			if !strings.Contains(mixed.stdout, "[mixed: cpu-") || !strings.Contains(mixed.stdout, "and cuda-sm90-tf32]") {
+			if !strings.Contains(mixed.stdout, "[mixed: cpu-") || !strings.Contains(mixed.stdout,
+				"and cuda-sm90-tf32]") {
 				t.Errorf("--mixed: %s\nwant what is mixed", mixed.stdout)
 			}
 			_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))

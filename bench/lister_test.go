@@ -64,12 +64,16 @@ func TestListProgress(t *testing.T) {
 		make                         func(t *testing.T, dir string)
 		rounds, total, status, other string
 	}{
-		"killed":           {func(*testing.T, string) {}, "2", "", "unfinished", ""},
-		"killed, saved":    {func(t *testing.T, dir string) { saved(t, dir, 5) }, "5", "9", "unfinished", ""},
-		"running":          {func(t *testing.T, dir string) { claimed(t, dir) }, "2", "", "running", me},
-		"running, resumed": {func(t *testing.T, dir string) { saved(t, dir, 5); claimed(t, dir) }, "5", "9", "running", me},
+		"killed":        {func(*testing.T, string) {}, "2", "", "unfinished", ""},
+		"killed, saved": {func(t *testing.T, dir string) { saved(t, dir, 5) }, "5", "9", "unfinished", ""},
+		"running":       {func(t *testing.T, dir string) { claimed(t, dir) }, "2", "", "running", me},
+		"running, resumed": {
+			func(t *testing.T, dir string) { saved(t, dir, 5); claimed(t, dir) }, "5", "9", "running",
+			me,
+		},
 		"old claim": {func(t *testing.T, dir string) {
-			text := "id X\nhost " + host + "\npid 0000000001\nboot -\nbeat 0000000001\nround 0000000007\nrounds 0000000009\n"
+			text := "id X\nhost " + host +
+				"\npid 0000000001\nboot -\nbeat 0000000001\nround 0000000007\nrounds 0000000009\n"
 			if err := os.WriteFile(filepath.Join(dir, ".claim-1"), []byte(text), 0o666); err != nil {
 				t.Fatal(err)
 			}
@@ -247,7 +251,8 @@ func TestListInPlace(t *testing.T) {
 		}
 		drawn, found := strings.CutPrefix(screen.String(), "\x1b[H\x1b[J")
 		if !found || strings.Count(drawn, "\n") >= lines && lines > 1 {
-			t.Errorf("%d×%d: %q, want the screen cleared, and fewer than %d lines", columns, lines, screen.String(), lines)
+			t.Errorf("%d×%d: %q, want the screen cleared, and fewer than %d lines", columns, lines, screen.String(),
+				lines)
 		}
 		for line := range strings.Lines(drawn) {
 			if n := len([]rune(line)) - 1; n >= columns {

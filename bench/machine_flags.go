@@ -14,11 +14,14 @@ import (
 // registerMachine adds the flags that every command with an engine has.
 func registerMachine(fs *pflag.FlagSet, m *run.Machine) {
 	fs.StringVar(&m.Device, "device", "auto", "auto, cpu, or cuda[:i]")
-	fs.StringVar(&m.Precision, "precision", "", "of matrix products: tf32, fp32 or bf16 on CUDA (default tf32); the CPU engine has fp32")
-	fs.IntVar(&m.Threads, "threads", runtime.GOMAXPROCS(0), "threads of the CPU engine, and fewer than the cores: of all else too; results do not depend on them")
+	fs.StringVar(&m.Precision, "precision", "",
+		"of matrix products: tf32, fp32 or bf16 on CUDA (default tf32); the CPU engine has fp32")
+	fs.IntVar(&m.Threads, "threads", runtime.GOMAXPROCS(0),
+		"threads of the CPU engine, and fewer than the cores: of all else too; results do not depend on them")
 	fs.Var(&m.Memory, memory.Flag,
 		"refuse runs that would hold more memory, such as 8GB, or off (default: what the system and its limits leave)")
-	fs.StringVar(&m.DataDir, "data-dir", "", "folder of the data sets (default: $ROLLCALL_DATA, then the user's cache folder)")
+	fs.StringVar(&m.DataDir, "data-dir", "",
+		"folder of the data sets (default: $ROLLCALL_DATA, then the user's cache folder)")
 	fs.BoolVar(&m.Altered, "allow-altered", false,
 		"accept well-formed data files that are not the official ones; run.json records their checksum")
 	fs.StringVar(&m.Out, "out", "out", "folder of everything that is written")
@@ -35,22 +38,27 @@ func holdToThreads(cmd *cobra.Command) {
 // registerEnd adds the flags that say what runs leave to go on from, and how they end when they are asked to.
 func registerEnd(fs *pflag.FlagSet, m *run.Machine) {
 	fs.DurationVar(&m.CheckpointEvery, "checkpoint-every", time.Minute,
-		"time between two checkpoints of a run, from which a repeated command goes on; at least a hundred times what writing one takes; 0: none")
+		"time between two checkpoints of a run, from which a repeated command goes on; at least a hundred times what "+
+			"writing one takes; 0: none")
 	fs.BoolVar(&m.KeepCheckpoints, "keep-checkpoints", false, "keep the last checkpoints of complete runs too")
 	fs.DurationVar(&m.Grace, "grace", 20*time.Second,
-		"time that runs have to end after Ctrl-C, SIGTERM or SIGHUP: for the round in progress, if rounds are short, and a checkpoint")
+		"time that runs have to end after Ctrl-C, SIGTERM or SIGHUP: for the round in progress, if rounds are short, "+
+			"and a checkpoint")
 }
 
 // registerEvents adds --events.
 func registerEvents(fs *pflag.FlagSet, m *run.Machine) {
-	fs.BoolVar(&m.Events, "events", false, "write the curves as TensorBoard event files too, beside curve.csv (tensorboard --logdir OUT)")
+	fs.BoolVar(&m.Events, "events", false,
+		"write the curves as TensorBoard event files too, beside curve.csv (tensorboard --logdir OUT)")
 }
 
 // registerKeep adds the flags that say which finished runs are kept.
 func registerKeep(fs *pflag.FlagSet, k *run.Keep) {
-	fs.BoolVar(&k.Again, "again", false, "run even what is there already; that stays in the folder .old of its own until the new run is complete")
-	fs.BoolVar(&k.Mixed, "mixed", false, "take finished runs that were made with other numerics (on another kind of engine) or "+
-		"of other data; a mean over such seeds is labelled [mixed: …], and compared with no printed number")
+	fs.BoolVar(&k.Again, "again", false,
+		"run even what is there already; that stays in the folder .old of its own until the new run is complete")
+	fs.BoolVar(&k.Mixed, "mixed", false,
+		"take finished runs that were made with other numerics (on another kind of engine) or "+
+			"of other data; a mean over such seeds is labelled [mixed: …], and compared with no printed number")
 }
 
 // registerPool adds the flags of commands that train many runs.
@@ -58,8 +66,12 @@ func registerPool(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) {
 	registerMachine(fs, m)
 	registerKeep(fs, k)
 	registerEnd(fs, m)
-	fs.IntVar(&k.Retries, "retries", 1, "how often a run that fails is tried again, after all others; then it is counted and left out")
-	fs.BoolVar(&k.NoWait, "no-wait", false, "do not wait for runs that other processes make, once there is none left to begin")
-	fs.BoolVar(&m.Plan, "plan", false, "say which runs are there already and which would be made, with how much memory and in how many hours, and end")
-	fs.IntVar(&m.AtOnce, "pack", 1, "runs trained at a time, each with an engine of its own, for a card that one leaves idle; on the CPU they share the threads; results do not depend on it")
+	fs.IntVar(&k.Retries, "retries", 1,
+		"how often a run that fails is tried again, after all others; then it is counted and left out")
+	fs.BoolVar(&k.NoWait, "no-wait", false,
+		"do not wait for runs that other processes make, once there is none left to begin")
+	fs.BoolVar(&m.Plan, "plan", false, "say which runs are there already and which would be made, with how much "+
+		"memory and in how many hours, and end")
+	fs.IntVar(&m.AtOnce, "pack", 1, "runs trained at a time, each with an engine of its own, for a card that one "+
+		"leaves idle; on the CPU they share the threads; results do not depend on it")
 }

@@ -49,8 +49,8 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	return guarded(stderr, func() int { return runContext(ctx, args, stdout, stderr) })
 }
 
-// exitOn ends the program at any of these signals: those that it was started to ignore, as scripts have their background
-// processes ignore SIGINT, and that would do nothing once they are not asked for any more.
+// exitOn ends the program at any of these signals: those that it was started to ignore, as scripts have their
+// background processes ignore SIGINT, and that would do nothing once they are not asked for any more.
 func exitOn(signals []os.Signal) {
 	if len(signals) == 0 { // which would stand for all there are
 		return

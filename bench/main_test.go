@@ -148,7 +148,8 @@ func filesBelow(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// cifar10 returns a folder with the real CIFAR-10: the tester's $ROLLCALL_DATA, or one unpacked from beside the repository.
+// cifar10 returns a folder with the real CIFAR-10: the tester's $ROLLCALL_DATA, or one unpacked from beside the
+// repository.
 func cifar10(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {

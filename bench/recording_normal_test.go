@@ -22,7 +22,8 @@ type recordingMachine struct {
 	work, cache     string   // folders
 	device, version string   // as rollcall devices and rollcall version say them
 	kernels         []string // variants
-	// What file returned before, by the SHA-256 of name and content: there are hundreds of files, and most do not change.
+	// What file returned before, by the SHA-256 of name and content: there are hundreds of files, and most do not
+	// change.
 	known map[[sha256.Size]byte][]byte
 }
 
@@ -169,7 +170,8 @@ func recordingEvents(content []byte) []byte {
 
 // recordingFile writes a file of a golden: whole if it is a small text and the budget allows it.
 func recordingFile(out *strings.Builder, name string, content []byte, budget *int) {
-	if len(content) > recordingWhole || len(content) > *budget || !utf8.Valid(content) || bytes.ContainsRune(content, 0) {
+	if len(content) > recordingWhole || len(content) > *budget || !utf8.Valid(content) ||
+		bytes.ContainsRune(content, 0) {
 		fmt.Fprintf(out, "--- %s: %d bytes, SHA-256 %x\n", name, len(content), sha256.Sum256(content))
 		return
 	}

@@ -15,7 +15,8 @@ func recordingResults() []recordingCommand {
 		{name: "results-show-none", line: "results show nothing"},
 		{name: "results-diff-same", line: "results diff out/cafed-1 out/cafed-1 --metric test_acc,test_loss"},
 		{name: "results-diff", line: "results diff paper/cafed-1 out/cafed-1 --ignore preset,params --format csv"},
-		{name: "results-diff-tables", line: "results diff out/cafed-1 paper/cafed-1 --ignore preset,params --level 0.9" +
+		{name: "results-diff-tables", line: "results diff out/cafed-1 paper/cafed-1 --ignore preset,params " +
+			"--level 0.9" +
 			" --metric test_acc,train_loss"},
 		{name: "results-diff-markdown", line: "results diff out/cafed-1 paper/cafed-1 --ignore preset,params --format" +
 			" markdown"},
@@ -56,8 +57,11 @@ func recordingResults() []recordingCommand {
 		list,
 		recordingCommand{name: "compare-fedawe-8", line: "results compare fedawe-8 avx2", cpu: "avx2"},
 		recordingCommand{name: "export-fedawe-9", line: "results export fedawe-9 avx2", cpu: "avx2"},
-		recordingCommand{name: "export-caption", line: "results export cafed-1 out --format latex --metric test_acc_mean" +
-			" --caption Ours --label tab:ours"},
+		recordingCommand{
+			name: "export-caption",
+			line: "results export cafed-1 out --format latex --metric test_acc_mean" +
+				" --caption Ours --label tab:ours",
+		},
 		recordingCommand{name: "report", line: "report out/run"},
 		recordingCommand{name: "report-again", line: "report out/run"},
 		recordingCommand{name: "report-several", line: "report paper/cafed-1 other --to page"},
@@ -94,7 +98,8 @@ var recordingOthersToo = []recordingCommand{
 
 func recordingHelp() (list []recordingCommand) {
 	for _, command := range []string{
-		"", "run", "table", "figure", "sweep", "results", "results list", "results show", "results diff", "results merge",
+		"", "run", "table", "figure", "sweep", "results", "results list", "results show", "results diff",
+		"results merge",
 		"results export", "results compare", "report", "bench", "track", "track run", "track compare", "track plot",
 		"availability", "data", "data list", "data fetch", "data verify", "devices", "version",
 	} {
@@ -182,6 +187,7 @@ var recordingDamaged = []recordingCommand{
 		before: recordingEdit("out/run/fedvarp_mnist_*/seed-3/run.json", func(string) string { return "{" }),
 	},
 	{
-		name: "damaged-again", line: "run --method fedvarp --momentum 0.5 --weight-decay 0.01 --clip 1" + recordingMNIST,
+		name: "damaged-again", line: "run --method fedvarp --momentum 0.5 --weight-decay 0.01 --clip 1" +
+			recordingMNIST,
 	},
 }

@@ -5,10 +5,11 @@ package main
 // bytes themselves can say whether it did. It knows the program by run alone, so code may move without touching it.
 //
 // testdata/recording has one text file for each command of recordingCommands: status, stdout, stderr and every file
-// that is new, changed or removed below the working folder afterwards. Commands run in order in one folder, for later ones
-// read what earlier ones wrote. `go test -tags gpu ./bench -run TestRecording -update-recording` rewrites the files. Do
-// that only in a commit that is meant to change what users see; then `git diff` shows exactly what changes for them.
-// What is normalised, and why, is in recording_normal_test.go; speeds (bench, track run) are not recorded at all.
+// that is new, changed or removed below the working folder afterwards. Commands run in order in one folder, for later
+// ones read what earlier ones wrote. `go test -tags gpu ./bench -run TestRecording -update-recording` rewrites the
+// files. Do that only in a commit that is meant to change what users see; then `git diff` shows exactly what changes
+// for them. What is normalised, and why, is in recording_normal_test.go; speeds (bench, track run) are not recorded at
+// all.
 
 import (
 	"bytes"

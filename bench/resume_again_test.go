@@ -12,7 +12,8 @@ import (
 // againRun are the arguments of a run that is interrupted while it is made anew.
 func againRun(out string, more ...string) []string {
 	return append([]string{
-		"run", "--method", "mifa", "--data", "leaf", "--clients", "4", "--rounds", "6", "--eval-every", "1", "--device", "cpu", "--out", out,
+		"run", "--method", "mifa", "--data", "leaf", "--clients", "4", "--rounds", "6", "--eval-every", "1",
+		"--device", "cpu", "--out", out,
 	}, more...)
 }
 
@@ -29,7 +30,8 @@ func TestAgainKeepsTheOldAside(t *testing.T) {
 	if err != nil || old.Status != results.RunComplete {
 		t.Errorf("%s, %v, want the complete run aside", old.Status, err)
 	}
-	if o := must(t, "results", "list", out); strings.Count(o.stdout, "mifa") != 1 || !strings.Contains(o.stdout, "interrupted") {
+	if o := must(t, "results", "list", out); strings.Count(o.stdout, "mifa") != 1 ||
+		!strings.Contains(o.stdout, "interrupted") {
 		t.Errorf("list: %q, want the interrupted run alone", o.stdout)
 	}
 	if o := must(t, "results", "verify", out); !strings.Contains(o.stdout, "1 run") {
@@ -59,8 +61,8 @@ func TestAgainKeepsTheOldAside(t *testing.T) {
 	sameTree(t, "again", timelessTree(t, out), want)
 }
 
-// What a killed command left to tidy up is tidied up by the repeated one, kept checkpoints too unless they are asked for
-// again.
+// What a killed command left to tidy up is tidied up by the repeated one, kept checkpoints too unless they are asked
+// for again.
 func TestKeptRunIsTidied(t *testing.T) {
 	out := t.TempDir()
 	for _, round := range []string{"round 2/6", "round 4/6"} {

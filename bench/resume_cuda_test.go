@@ -14,7 +14,10 @@ func TestResumeOnCUDA(t *testing.T) {
 	}
 	for name, more := range map[string][]string{
 		"linear": {"--method", "fedawe", "--momentum", "0.5", "--data", "leaf"},
-		"lenet5": {"--method", "scaffold", "--net", "lenet5", "--data", "synthetic", "--train-size", "80", "--test-size", "10"},
+		"lenet5": {
+			"--method", "scaffold", "--net", "lenet5", "--data", "synthetic", "--train-size", "80",
+			"--test-size", "10",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := func(out, device string) []string {
@@ -29,7 +32,8 @@ func TestResumeOnCUDA(t *testing.T) {
 				t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
 			}
 			o := interrupted(t, "round 2/4", args(out, "cuda")...)
-			if o.status != statusInterrupted || strings.Contains(o.stderr, "goes on") || !strings.Contains(o.stderr, "numerics cpu-fp32 and cuda") {
+			if o.status != statusInterrupted || strings.Contains(o.stderr, "goes on") ||
+				!strings.Contains(o.stderr, "numerics cpu-fp32 and cuda") {
 				t.Errorf("status %d, %q, want it to begin anew, since the numbers are the CPU's", o.status, o.stderr)
 			}
 			if o = must(t, args(out, "cuda")...); !strings.Contains(o.stderr, "goes on from round 2") {

@@ -18,8 +18,8 @@ import (
 	"rollcall/results"
 )
 
-// quickFolder returns a folder in memory where there is one, so that checkpoints, which take a hundredth of a run's time
-// at most, are many.
+// quickFolder returns a folder in memory where there is one, so that checkpoints, which take a hundredth of a run's
+// time at most, are many.
 func quickFolder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "rollcall-test-*")
@@ -34,8 +34,10 @@ func quickFolder(t *testing.T) string {
 const (
 	leafRun   = "--data leaf --clients 6 --rounds 200 --local-steps 1 --batch 8 --eval-every 3"
 	binaryRun = "--data binary --clients 6 --rounds 200 --local-steps 1 --batch 8 --eval-every 3"
-	lenetRun  = "--data synthetic --net lenet5 --train-size 100 --test-size 20 --clients 4 --rounds 100 --lr 0.001 --local-steps 1 --batch 2 --eval-every 10"
-	resnetRun = "--data synthetic --net resnet20 --train-size 60 --test-size 10 --clients 4 --rounds 20 --lr 0.001 --local-steps 1 --batch 2 --eval-every 5"
+	lenetRun  = "--data synthetic --net lenet5 --train-size 100 --test-size 20 --clients 4 --rounds 100 --lr 0.001 " +
+		"--local-steps 1 --batch 2 --eval-every 10"
+	resnetRun = "--data synthetic --net resnet20 --train-size 60 --test-size 10 --clients 4 --rounds 20 --lr 0.001 " +
+		"--local-steps 1 --batch 2 --eval-every 5"
 )
 
 // killedLines returns the commands that are killed, TRACE and OUT in them to be replaced.
@@ -54,8 +56,10 @@ func killedLines() (lines []string) {
 		"figure cafed-f1a --rounds 40 --clients 6 --seeds 3 --pack 2",
 	)
 	more := []string{
-		"--momentum 0.9", "--availability markov", "--availability clusters --clusters 2", "--availability trace --trace TRACE --trace-end repeat",
-		"--availability sine --events", "--availability interleaved-sine --save-model", "--momentum 0.5 --availability uniform",
+		"--momentum 0.9", "--availability markov", "--availability clusters --clusters 2",
+		"--availability trace --trace TRACE --trace-end repeat",
+		"--availability sine --events", "--availability interleaved-sine --save-model",
+		"--momentum 0.5 --availability uniform",
 	}
 	for i, method := range algos.Names() {
 		line := "run --method " + method
@@ -69,15 +73,16 @@ func killedLines() (lines []string) {
 	return append(lines, "run --method fedawe --draws numpy "+lenetRun, "run --method mifa --draws numpy "+resnetRun)
 }
 
-// Killed at random, once to three times, and repeated, or taken over by a process that waits beside: the same bytes as of
-// a command that nobody disturbed, and nothing else. A good part of the runs goes on from a checkpoint.
+// Killed at random, once to three times, and repeated, or taken over by a process that waits beside: the same bytes as
+// of a command that nobody disturbed, and nothing else. A good part of the runs goes on from a checkpoint.
 func TestKilledRunsGoOn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector sees one process alone, and -short is for it")
 	}
 	top := quickFolder(t)
 	trace := filepath.Join(top, "trace.csv")
-	if err := os.WriteFile(trace, []byte("client,start,end\n0,0,9\n1,2,5\n2,3,20\n3,0,4\n3,7,19\n"), 0o666); err != nil {
+	if err := os.WriteFile(trace, []byte("client,start,end\n0,0,9\n1,2,5\n2,3,20\n3,0,4\n3,7,19\n"),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 	draw := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // when to kill is no secret
@@ -90,7 +95,8 @@ func TestKilledRunsGoOn(t *testing.T) {
 		k.undisturbed()
 		killings = append(killings, k)
 	}
-	// A moment drawn may lie before the first checkpoint or behind the end, on a busy machine often: more are drawn then.
+	// A moment drawn may lie before the first checkpoint or behind the end, on a busy machine often: more are drawn
+	// then.
 	const tries = 20
 	kills, resumed := 0, 0
 	for try := 0; try < 2 || try < tries && (kills < 8 || resumed < kills/4); try++ {
@@ -104,7 +110,8 @@ func TestKilledRunsGoOn(t *testing.T) {
 	}
 	t.Logf("%d kills, after which %d runs went on from a checkpoint", kills, resumed)
 	if kills < 8 || resumed < kills/4 {
-		t.Errorf("%d kills, %d runs gone on, want 8 and a quarter of that at least: the test is of nothing", kills, resumed)
+		t.Errorf("%d kills, %d runs gone on, want 8 and a quarter of that at least: the test is of nothing", kills,
+			resumed)
 	}
 }
 

@@ -55,7 +55,8 @@ func endedBy(t *testing.T, cmd *exec.Cmd, stderr io.Reader, signal os.Signal) (t
 }
 
 // longRun is a run that goes on for a minute and more, with rounds of a moment.
-const longRun = " --data leaf --clients 4 --rounds 20000 --local-steps 1 --batch 8 --eval-every 10 --device cpu --threads 1 "
+const longRun = " --data leaf --clients 4 --rounds 20000 --local-steps 1 --batch 8 --eval-every 10 --device cpu " +
+	"--threads 1 "
 
 // promptEnd is how long a command may take that has a second: the machine may have other work.
 const promptEnd = 3 * time.Second
@@ -70,7 +71,10 @@ func TestEndsPromptly(t *testing.T) {
 		signal     os.Signal
 	}{
 		"waits for another's run": {"run" + longRun + "--out " + out, "waits for process", syscall.SIGINT},
-		"bench":                   {"bench --data leaf --clients 8 --rounds 20000 --device cpu --out OUT", "device: ", syscall.SIGHUP},
+		"bench": {
+			"bench --data leaf --clients 8 --rounds 20000 --device cpu --out OUT", "device: ",
+			syscall.SIGHUP,
+		},
 		"counts what it will hold": {
 			"run" + strings.Replace(longRun, "--rounds 2", "--rounds 20000", 1) + "--out OUT", "", syscall.SIGTERM,
 		},
@@ -91,13 +95,14 @@ func TestEndsPromptly(t *testing.T) {
 	_ = holder.Wait()
 }
 
-// The first signal lets a round of seconds end, and leaves a checkpoint of it; a second one ends the process at once, also
-// one that was started to ignore SIGINT, as the shells of scripts start what is to run in the background.
+// The first signal lets a round of seconds end, and leaves a checkpoint of it; a second one ends the process at once,
+// also one that was started to ignore SIGINT, as the shells of scripts start what is to run in the background.
 func TestSecondSignal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("rounds of seconds")
 	}
-	line := strings.NewReplacer("--local-steps 1 ", "--local-steps 8000 ", "--eval-every 10", "--eval-every 1").Replace(longRun)
+	line := strings.NewReplacer("--local-steps 1 ", "--local-steps 8000 ", "--eval-every 10",
+		"--eval-every 1").Replace(longRun)
 	for _, c := range []struct {
 		name           string
 		twice, ignored bool
@@ -119,7 +124,8 @@ func TestSecondSignal(t *testing.T) {
 			t.Logf("%v after %v", cmd.ProcessState, took)
 			left, err := filepath.Glob(filepath.Join(out, "run/*/seed-*/checkpoint-2.safetensors"))
 			if err != nil || (len(left) == 1) == c.twice || c.twice && took > promptEnd {
-				t.Errorf("%v after %v, %q, checkpoints %q, want the round and its checkpoint or the end at once", cmd.ProcessState,
+				t.Errorf("%v after %v, %q, checkpoints %q, want the round and its checkpoint or the end at once",
+					cmd.ProcessState,
 					took, said, left)
 			}
 			killed := cmd.ProcessState.ExitCode() < 0 // by the signal
@@ -147,7 +153,8 @@ func (w *counter) Write(p []byte) (int, error) {
 // All runs that are in progress leave a checkpoint, and go on from there.
 func TestInterruptedAtOnce(t *testing.T) {
 	whole, out := t.TempDir(), t.TempDir()
-	line := "sweep --methods fedawe,mifa --seeds 3 --pack 2 --data leaf --clients 4 --rounds 60 --eval-every 2 --device cpu --out "
+	line := "sweep --methods fedawe,mifa --seeds 3 --pack 2 --data leaf --clients 4 --rounds 60 --eval-every 2 " +
+		"--device cpu --out "
 	must(t, append(strings.Fields(line), whole)...)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -55,7 +55,8 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { holdToThreads(cmd) }
 	root.AddCommand(
 		a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.resultsCommand(), a.reportCommand(),
-		a.benchCommand(), a.trackCommand(), a.availabilityCommand(), a.dataCommand(), a.devicesCommand(), a.versionCommand(),
+		a.benchCommand(), a.trackCommand(), a.availabilityCommand(), a.dataCommand(), a.devicesCommand(),
+		a.versionCommand(),
 	)
 	for _, c := range root.Commands() {
 		completeNames(c)
@@ -151,7 +152,8 @@ var kindsOfValue = map[string]string{
 // completeNames completes the values of flags that take a name.
 func completeNames(cmd *cobra.Command) {
 	names := map[string][]string{
-		"methods": algos.Names(), "like": algos.Names(), "data": datasets.Names(), "nets": nets.ModelNames(), "kind": availability.Names(),
+		"methods": algos.Names(), "like": algos.Names(), "data": datasets.Names(), "nets": nets.ModelNames(),
+		"kind":   availability.Names(),
 		"device": {"auto", "cpu", "cuda"},
 	}
 	for _, r := range settings.Rows() {

@@ -20,7 +20,8 @@ import (
 // longSweep are the arguments of a sweep whose runs take as long as some rounds do, and leave checkpoints all the time.
 func longSweep(out, rounds string, more ...string) []string {
 	return append([]string{
-		"sweep", "--data", "leaf", "--clients", "5", "--local-steps", "2", "--batch", "8", "--rounds", rounds, "--eval-every",
+		"sweep", "--data", "leaf", "--clients", "5", "--local-steps", "2", "--batch", "8", "--rounds", rounds,
+		"--eval-every",
 		"100", "--checkpoint-every", "1ms", "--device", "cpu", "--threads", "1", "--out", out,
 	}, more...)
 }
@@ -113,7 +114,8 @@ func TestShareStopped(t *testing.T) {
 	}
 	one.goOn(t)
 	log = one.end(t, statusOK)
-	if strings.Count(log, ": lost: ") != 1 || !strings.Contains(log, fmt.Sprintf("process %d on host", two.Process.Pid)) &&
+	if strings.Count(log, ": lost: ") != 1 || !strings.Contains(log, fmt.Sprintf("process %d on host",
+		two.Process.Pid)) &&
 		!strings.Contains(log, "its file is gone") {
 		t.Errorf("want that the run is lost, once, and to whom:\n%s", log)
 	}

@@ -80,7 +80,8 @@ func sortedLines(tree map[string]string) map[string]string {
 // shareSweep are the arguments of a sweep whose runs take a tenth of a second each.
 func shareSweep(out string, more ...string) []string {
 	return append([]string{
-		"sweep", "--data", "leaf", "--clients", "5", "--rounds", "100", "--local-steps", "2", "--batch", "8", "--eval-every",
+		"sweep", "--data", "leaf", "--clients", "5", "--rounds", "100", "--local-steps", "2", "--batch", "8",
+		"--eval-every",
 		"50", "--device", "cpu", "--threads", "2", "--out", out,
 	}, more...)
 }
@@ -111,7 +112,8 @@ func TestShare(t *testing.T) {
 		{
 			"tables",
 			[]string{"table cafed-1 --rounds 4 --clients 6 --seeds 3,4 --data binary --device cpu"},
-			slices.Repeat([]string{"table cafed-1 --rounds 4 --clients 6 --seeds 3,4 --data binary --device cpu"}, 2), false,
+			slices.Repeat([]string{"table cafed-1 --rounds 4 --clients 6 --seeds 3,4 --data binary --device cpu"}, 2),
+			false,
 		},
 		{
 			"figures",

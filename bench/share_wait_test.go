@@ -31,7 +31,8 @@ func TestNoWait(t *testing.T) {
 		}
 		release := hold(t, held)
 		o := rollcall(t, line...)
-		if want := "\ntable sweep: other processes make 1 run of 1 cell, which are not waited for\n"; o.status != statusOK ||
+		if want := "\ntable sweep: other processes make 1 run of 1 cell, which are not " +
+			"waited for\n"; o.status != statusOK ||
 			!strings.HasSuffix(o.stderr, want) || strings.Contains(o.stderr, "waits for") {
 			t.Errorf("status %d, want 0 and %q:\n%s", o.status, want, o.stderr)
 		}
@@ -43,7 +44,8 @@ func TestNoWait(t *testing.T) {
 		}
 		_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
 		for _, row := range rows {
-			if want := map[string]string{"mifa": "1", "fedawe": "2"}[row["method"]]; row["n"] != want || len(rows) != 4 {
+			if want := map[string]string{"mifa": "1", "fedawe": "2"}[row["method"]]; row["n"] != want ||
+				len(rows) != 4 {
 				t.Errorf("%d rows, %s with n = %s, want 4 with n = %s", len(rows), row["method"], row["n"], want)
 			}
 		}
@@ -80,7 +82,8 @@ func TestNoWait(t *testing.T) {
 		}
 		hold(t, filepath.Join(out, seedFolders(t, out)[0]), filepath.Join(out, seedFolders(t, out)[1]))
 		o := rollcall(t, line...)
-		if want := "figure cafed-i2: other processes make 2 runs of 1 line, which are not waited for: not drawn\n"; o.status !=
+		if want := "figure cafed-i2: other processes make 2 runs of 1 line, which are not waited for: not " +
+			"drawn\n"; o.status !=
 			statusOK || !strings.HasSuffix(o.stderr, want) || o.stdout != "" {
 			t.Errorf("status %d, stdout %q, want 0, nothing and %q:\n%s", o.status, o.stdout, want, o.stderr)
 		}
@@ -146,7 +149,10 @@ func TestRetries(t *testing.T) {
 			if err := errors.Join(os.RemoveAll(last), block(blocked)); err != nil {
 				t.Fatal(err)
 			}
-			stderr := &trigger{text: "fedawe leaf stationary seed 5: round 0/", do: func() { _ = os.RemoveAll(blocked) }}
+			stderr := &trigger{
+				text: "fedawe leaf stationary seed 5: round 0/",
+				do:   func() { _ = os.RemoveAll(blocked) },
+			}
 			var stdout bytes.Buffer
 			if status := runContext(t.Context(), line, &stdout, stderr); status != statusOK {
 				t.Errorf("status %d, want 0:\n%s", status, stderr)
@@ -180,11 +186,13 @@ func TestRetriesFail(t *testing.T) {
 				}
 			}
 			o := rollcall(t, line...)
-			want3and6 := "mifa leaf stationary: seeds 3, 6: claim: " + filepath.Join(cell, "seed-*") + ": not a directory\n"
+			want3and6 := "mifa leaf stationary: seeds 3, 6: claim: " + filepath.Join(cell, "seed-*") +
+				": not a directory\n"
 			if !strings.Contains(o.stderr, want3and6) {
 				t.Errorf("want seeds 3 and 6 in one line:\n%s", o.stderr)
 			}
-			if o.status != statusFailure || !strings.HasSuffix(o.stderr, "\nrollcall: table sweep: 1 of 2 cells failed\n") {
+			if o.status != statusFailure || !strings.HasSuffix(o.stderr,
+				"\nrollcall: table sweep: 1 of 2 cells failed\n") {
 				t.Errorf("status %d, want 1 and one cell of two:\n%s", o.status, o.stderr)
 			}
 			if n := strings.Count(o.stderr, "tried again later\n"); n != want {
@@ -215,7 +223,8 @@ func TestNoRetry(t *testing.T) {
 				})
 			}
 			o := rollcall(t, line...)
-			if o.status != statusFailure || !strings.Contains(o.stderr, c.want) || strings.Contains(o.stderr, "tried again") {
+			if o.status != statusFailure || !strings.Contains(o.stderr, c.want) ||
+				strings.Contains(o.stderr, "tried again") {
 				t.Errorf("status %d, want 1, %q, and no other attempt:\n%s", o.status, c.want, o.stderr)
 			}
 		})

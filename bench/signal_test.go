@@ -24,8 +24,8 @@ func signalled(t *testing.T, sent syscall.Signal, nohup bool, args ...string) ou
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A signal that is ignored where the tests run, as under nohup, would be so in the child: of one that is handled here
-	// it has the default.
+	// A signal that is ignored where the tests run, as under nohup, would be so in the child: of one that is handled
+	// here it has the default.
 	handled := make(chan os.Signal, 1)
 	signal.Notify(handled, sent)
 	defer signal.Stop(handled)
@@ -78,10 +78,12 @@ func TestSignals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
-			o := signalled(t, c.signal, c.nohup, "run", "--data", "leaf", "--clients", "4", "--method", "mifa", "--rounds", c.rounds,
+			o := signalled(t, c.signal, c.nohup, "run", "--data", "leaf", "--clients", "4", "--method", "mifa",
+				"--rounds", c.rounds,
 				"--eval-every", "1", "--device", "cpu", "--out", out)
 			if o.status != c.status || !strings.HasSuffix(o.stdout, results.CurveFile+": "+c.note+"\n") {
-				t.Errorf("status %d, stdout %q, want %d and a run that is %s\n%s", o.status, o.stdout, c.status, c.note, o.stderr)
+				t.Errorf("status %d, stdout %q, want %d and a run that is %s\n%s", o.status, o.stdout, c.status,
+					c.note, o.stderr)
 			}
 			if said := strings.HasSuffix(o.stderr, "rollcall: interrupted\n"); said != (c.status == statusInterrupted) {
 				t.Errorf("stderr ends with the interruption: %t, want %t", said, !said)
@@ -90,7 +92,8 @@ func TestSignals(t *testing.T) {
 			if err != nil || info.Status != c.is {
 				t.Errorf("%s: %+v, %v, want status %s", results.RunFile, info, err, c.is)
 			}
-			if temps, err := filepath.Glob(filepath.Join(out, "run", "*", "*", ".rollcall-*")); err != nil || len(temps) > 0 {
+			if temps, err := filepath.Glob(filepath.Join(out, "run", "*", "*", ".rollcall-*")); err != nil ||
+				len(temps) > 0 {
 				t.Errorf("left over: %q, %v", temps, err)
 			}
 		})

@@ -33,7 +33,8 @@ func TestTraceEnd(t *testing.T) {
 	for end, want := range map[string]struct{ active, said string }{
 		"repeat": {"12112", ""},
 		"empty":  {"12100", ""},
-		"stop":   {"121", "trace: " + path + " ends after round 3, and so does the run, not after --rounds 5 (--trace-end stop)\n"},
+		"stop": {"121", "trace: " + path +
+			" ends after round 3, and so does the run, not after --rounds 5 (--trace-end stop)\n"},
 	} {
 		t.Run(end, func(t *testing.T) {
 			o := must(t, args("--trace-end", end)...)
@@ -47,7 +48,8 @@ func TestTraceEnd(t *testing.T) {
 			if got != want.active {
 				t.Errorf("active %s, want %s", got, want.active)
 			}
-			if said := strings.Contains(o.stderr, "and so does the run"); said != (want.said != "") || !strings.Contains(o.stderr, want.said) {
+			if said := strings.Contains(o.stderr, "and so does the run"); said != (want.said != "") ||
+				!strings.Contains(o.stderr, want.said) {
 				t.Errorf("stderr %q, want %q in it", o.stderr, want.said)
 			}
 			info, err := results.ReadRunInfo(filepath.Join(filepath.Dir(file), results.RunFile))
@@ -55,8 +57,10 @@ func TestTraceEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			of := info.Settings.(map[string]any)
-			if of["trace-end"] != end || of["rounds"] != json.Number(rows[len(rows)-1]["round"]) || info.Rounds != len(want.active) {
-				t.Errorf("run.json: trace-end %v, rounds %v, %d done, want %s and %d", of["trace-end"], of["rounds"], info.Rounds, end,
+			if of["trace-end"] != end || of["rounds"] != json.Number(rows[len(rows)-1]["round"]) ||
+				info.Rounds != len(want.active) {
+				t.Errorf("run.json: trace-end %v, rounds %v, %d done, want %s and %d", of["trace-end"], of["rounds"],
+					info.Rounds, end,
 					len(want.active))
 			}
 			folders[filepath.Dir(filepath.Dir(file))] = true
@@ -79,9 +83,18 @@ func TestTraceEndsBeforeRun(t *testing.T) {
 		args []string
 		want string
 	}{
-		"run":          {small(t.TempDir(), "--availability", "trace", "--rounds", "4"), "ends after round 3, before --rounds 4: want at most 3 rounds"},
-		"sweep":        {sweepOf(t.TempDir(), "--methods", "mifa", "--availability", "sine,trace", "--rounds", "4"), "ends after round 3, before --rounds 4"},
-		"availability": {[]string{"availability", "--kind", "trace", "--clients", "2"}, "ends after round 3, before --rounds 100"},
+		"run": {
+			small(t.TempDir(), "--availability", "trace", "--rounds", "4"),
+			"ends after round 3, before --rounds 4: want at most 3 rounds",
+		},
+		"sweep": {
+			sweepOf(t.TempDir(), "--methods", "mifa", "--availability", "sine,trace", "--rounds", "4"),
+			"ends after round 3, before --rounds 4",
+		},
+		"availability": {
+			[]string{"availability", "--kind", "trace", "--clients", "2"},
+			"ends after round 3, before --rounds 100",
+		},
 		// Rounds of two seconds begin at 0 and 2: the last one that begins before second 3 is the second.
 		"round-seconds": {
 			small(t.TempDir(), "--availability", "trace", "--round-seconds", "2", "--rounds", "3"),
@@ -101,10 +114,12 @@ func TestTraceEndsBeforeRun(t *testing.T) {
 // A sweep stops at the end of a trace under the trace alone, and its rows say so.
 func TestSweepStopsWithTrace(t *testing.T) {
 	out, path := t.TempDir(), shortTrace(t)
-	o := must(t, sweepOf(out, "--methods", "mifa,fedavg-all", "--availability", "sine,trace", "--rounds", "4", "--trace", path,
+	o := must(t, sweepOf(out, "--methods", "mifa,fedavg-all", "--availability", "sine,trace", "--rounds", "4",
+		"--trace", path,
 		"--trace-end", "stop")...)
 	if strings.Count(o.stderr, "and so does the run") != 1 || strings.Count(o.stdout, "mifa rounds=3") != 2 {
-		t.Errorf("stdout %q, stderr %q, want the line once, and rounds=3 in the rows of the trace, of two metrics", o.stdout, o.stderr)
+		t.Errorf("stdout %q, stderr %q, want the line once, and rounds=3 in the rows of the trace, of two metrics",
+			o.stdout, o.stderr)
 	}
 	curves, err := filepath.Glob(filepath.Join(out, "sweep", "*", "seed-3", results.CurveFile))
 	if err != nil || len(curves) != 4 {
@@ -133,7 +148,8 @@ func TestTraceChanges(t *testing.T) {
 	if err := os.WriteFile(path, []byte("client,start,end\n0,0,3\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.ReadTrace(); err == nil || !strings.Contains(err.Error(), path+": changed since this command began") {
+	if _, err := s.ReadTrace(); err == nil || !strings.Contains(err.Error(),
+		path+": changed since this command began") {
 		t.Errorf("got %v, want an error that the trace has changed", err)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// oneLineError checks that a command line failed as it should: one line, after the log, that says what was found and what
-// is wanted.
+// oneLineError checks that a command line failed as it should: one line, after the log, that says what was found and
+// what is wanted.
 func oneLineError(t *testing.T, o outcome, status int, parts ...string) {
 	t.Helper()
 	var complaints []string
@@ -174,7 +174,10 @@ func TestUsageErrors(t *testing.T) {
 		{"availability --alpha NaN", []string{"--alpha NaN"}},
 
 		// what the run would not look at
-		{"run --method fedavg-active --prior 20", []string{"--prior 20", "of no use with --method fedavg-active", "ca-fed"}},
+		{"run --method fedavg-active --prior 20", []string{
+			"--prior 20", "of no use with --method fedavg-active",
+			"ca-fed",
+		}},
 		{"run --method mifa --kappa 2", []string{"--kappa 2", "--method ca-fed --bias-const none"}},
 		{"run --method ca-fed --kappa 2 --bias-const 1", []string{"--kappa 2", "--bias-const none"}},
 		{"run --method fedavg-active --f3ast-beta 0.5", []string{"--f3ast-beta 0.5", "want it with --method f3ast"}},
@@ -232,13 +235,17 @@ func TestFailures(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{"device", small(dir, "--device", "cuda:99"), []string{"device cuda:99", "gpu: "}}, // no driver, no such card, or no CUDA in the build
+		// no driver, no such card, or no CUDA in the build
+		{"device", small(dir, "--device", "cuda:99"), []string{"device cuda:99", "gpu: "}},
 		{"out is a file", small(file), []string{file, "want a folder"}},
 		{"out below a file", small(filepath.Join(file, "x")), []string{file, "want a folder"}},
 		{"dump is a file", small(dir, "--rounds", "1", "--dump", file), []string{"dump", file, "want a folder"}},
 		{"table into a file", []string{"table", "fedawe-2", "--out", file}, []string{file, "want a folder"}},
 		{"bench into a file", []string{"bench", "--data", "synthetic", "--out", file}, []string{file, "want a folder"}},
-		{"availability below a file", []string{"availability", "--train-size", "100", "--csv", filepath.Join(file, "x.csv")}, []string{file, "want a folder"}},
+		{"availability below a file", []string{
+			"availability", "--train-size", "100", "--csv",
+			filepath.Join(file, "x.csv"),
+		}, []string{file, "want a folder"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			oneLineError(t, rollcall(t, c.args...), statusFailure, c.want...)
@@ -251,7 +258,10 @@ func TestFailures(t *testing.T) {
 
 func TestUnknownKernels(t *testing.T) {
 	t.Setenv("ROLLCALL_CPU", "foo")
-	for _, args := range [][]string{small(t.TempDir()), {"devices"}, {"bench", "--data", "synthetic", "--out", t.TempDir()}} {
+	for _, args := range [][]string{small(t.TempDir()), {"devices"}, {
+		"bench", "--data", "synthetic", "--out",
+		t.TempDir(),
+	}} {
 		oneLineError(t, rollcall(t, args...), statusFailure, "ROLLCALL_CPU=foo", "want generic")
 	}
 }

@@ -107,7 +107,8 @@ func TestFetchArchive(t *testing.T) {
 		t.Fatalf("Fetch: got %s, %v, want %s", got, err, want)
 	}
 	wantClean(t, dir, m.folders[0], m.archive.name)
-	wantClean(t, got, "batches.meta.txt", "data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
+	wantClean(t, got, "batches.meta.txt", "data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
+		"data_batch_4.bin",
 		"data_batch_5.bin", "test_batch.bin")
 	for name, want := range m.content {
 		if data, err := os.ReadFile(filepath.Join(got, name)); err != nil || !bytes.Equal(data, want) {
@@ -127,8 +128,15 @@ func TestFetchBadArchive(t *testing.T) {
 		want  string
 	}{
 		{"altered", func(_ *testing.T, m *mini) { m.tarball[100] ^= 1 }, ErrAltered, "MD5 "},
-		{"other folder", func(t *testing.T, m *mini) { m.makeTarball(t, "elsewhere") }, nil, "data_batch_1.bin: not in the archive"},
-		{"file missing", func(t *testing.T, m *mini) { delete(m.content, "test_batch.bin"); m.makeTarball(t, m.folders[0]) }, nil, "test_batch.bin: not in the archive"},
+		{
+			"other folder", func(t *testing.T, m *mini) { m.makeTarball(t, "elsewhere") }, nil,
+			"data_batch_1.bin: not in the archive",
+		},
+		{"file missing", func(t *testing.T, m *mini) {
+			delete(m.content, "test_batch.bin")
+			m.makeTarball(t,
+				m.folders[0])
+		}, nil, "test_batch.bin: not in the archive"},
 		{"file short", func(t *testing.T, m *mini) {
 			m.content["data_batch_3.bin"] = m.content["data_batch_3.bin"][:100]
 			m.makeTarball(t, m.folders[0])

@@ -19,12 +19,14 @@ func TestBinaryGroups(t *testing.T) {
 			halves = halves && g == 2*k/clients
 			if train, test := set.Split.Train[k], set.Split.Test[k]; len(train) != 50 || len(test) != 150 ||
 				train[0] != int32(50*k) || test[149] != int32(150*k+149) {
-				t.Fatalf("%s: client %d: %d samples from %d on for training and %d for testing, want 50 from %d on and 150",
+				t.Fatalf("%s: client %d: %d samples from %d on for training and %d for testing, want 50 from %d on "+
+					"and 150",
 					reading, k, len(train), train[0], len(test), 50*k)
 			}
 		}
 		// five standard errors of a fair coin; in the code the half exactly
-		if tol := 5 * math.Sqrt(clients) / 2; math.Abs(float64(second)-clients/2) > tol || halves != (reading == ReadCode) {
+		if tol := 5 * math.Sqrt(clients) / 2; math.Abs(float64(second)-clients/2) > tol ||
+			halves != (reading == ReadCode) {
 			t.Errorf("%s: %d of %d clients in group 1, the second half: %t", reading, second, clients, halves)
 		}
 	}

@@ -23,14 +23,29 @@ func TestCache(t *testing.T) {
 			}
 		}, ""},
 		{"gone", func(t *testing.T, _, cache string) { os.Remove(cache) }, "decoding 40 pictures"},
-		{"pictures changed", func(t *testing.T, archive, _ string) { write(t, archive, tarball("CINIC-10/", miniTree(2))) }, "stale: the pictures have changed; made anew"},
-		{"first pixel", func(t *testing.T, _, cache string) { flipByte(t, cache, cacheHeaderSize) }, "corrupt: SHA-256 "},
+		{"pictures changed", func(t *testing.T, archive, _ string) {
+			write(t, archive,
+				tarball("CINIC-10/", miniTree(2)))
+		}, "stale: the pictures have changed; made anew"},
+		{
+			"first pixel", func(t *testing.T, _, cache string) { flipByte(t, cache, cacheHeaderSize) },
+			"corrupt: SHA-256 ",
+		},
 		{"last label", func(t *testing.T, _, cache string) { flipByte(t, cache, -1) }, "corrupt: SHA-256 "},
-		{"magic", func(t *testing.T, _, cache string) { flipByte(t, cache, 15) }, `header: "rollcall cinic 0", want "rollcall cinic 1"`},
+		{
+			"magic", func(t *testing.T, _, cache string) { flipByte(t, cache, 15) },
+			`header: "rollcall cinic 0", want "rollcall cinic 1"`,
+		},
 		{"fingerprint", func(t *testing.T, _, cache string) { flipByte(t, cache, 20) }, "corrupt: header of SHA-256 "},
-		{"number of pictures", func(t *testing.T, _, cache string) { flipByte(t, cache, 51) }, "corrupt: header of SHA-256 "},
+		{
+			"number of pictures", func(t *testing.T, _, cache string) { flipByte(t, cache, 51) },
+			"corrupt: header of SHA-256 ",
+		},
 		{"cut", func(t *testing.T, _, cache string) { os.Truncate(cache, 1000) }, "corrupt: 1000 bytes, want 1230"},
-		{"cut in the header", func(t *testing.T, _, cache string) { os.Truncate(cache, 100) }, "header: truncated: unexpected EOF"},
+		{
+			"cut in the header", func(t *testing.T, _, cache string) { os.Truncate(cache, 100) },
+			"header: truncated: unexpected EOF",
+		},
 		{"empty", func(t *testing.T, _, cache string) { os.Truncate(cache, 0) }, "header: truncated: unexpected EOF"},
 		{"a folder", func(t *testing.T, _, cache string) { os.Remove(cache); os.Mkdir(cache, 0o755) }, "not kept: "},
 	} {
@@ -61,7 +76,8 @@ func TestCache(t *testing.T) {
 				return
 			}
 			out.Reset() // whole again
-			if again, err := Open(t.Context(), "cinic10", o); err != nil || again.Checksum != first.Checksum || out.Len() > 0 {
+			if again, err := Open(t.Context(), "cinic10", o); err != nil || again.Checksum != first.Checksum ||
+				out.Len() > 0 {
 				t.Errorf("got %+v, %v, said %q, want the cache used without a word", again, err, out.String())
 			}
 		})
@@ -91,7 +107,8 @@ func TestCacheOfFolder(t *testing.T) {
 	}{
 		{"nothing", func(*testing.T, string) {}, false},
 		{"another time", func(t *testing.T, folder string) {
-			if err := os.Chtimes(filepath.Join(folder, "train/cat/img-0.png"), time.Time{}, time.Unix(1e9, 0)); err != nil {
+			if err := os.Chtimes(filepath.Join(folder, "train/cat/img-0.png"), time.Time{},
+				time.Unix(1e9, 0)); err != nil {
 				t.Fatal(err)
 			}
 		}, true},
@@ -101,7 +118,11 @@ func TestCacheOfFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, true},
-		{"a file nobody reads", func(t *testing.T, folder string) { write(t, filepath.Join(folder, "valid/cat/new.png"), nil) }, false},
+		{"a file nobody reads", func(t *testing.T,
+			folder string,
+		) {
+			write(t, filepath.Join(folder, "valid/cat/new.png"), nil)
+		}, false},
 		{"another place", func(t *testing.T, folder string) {
 			if err := os.Rename(folder, filepath.Join(filepath.Dir(folder), "CINIC-10")); err != nil {
 				t.Fatal(err)

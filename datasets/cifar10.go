@@ -22,7 +22,8 @@ var cifar10Files = fileSet{
 	layout: layout{
 		info:    &cifar10Info,
 		folders: []string{"cifar-10-batches-bin"},
-		archive: published("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530",
+		archive: published("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
+			"c32a1d4ab5d03f1284b67883e8d87530",
 			170052171),
 		files: []publishedFile{
 			cifarFile(0, "data_batch_1.bin", "cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5"),

@@ -23,7 +23,8 @@ func TestParseCIFAR10(t *testing.T) {
 			}
 		}
 	}
-	images, labels, err := parseCIFAR10(bytes.NewReader(data), int64(len(data)), publishedFile{size: 2 * cifarRecord}, content{})
+	images, labels, err := parseCIFAR10(bytes.NewReader(data), int64(len(data)), publishedFile{size: 2 * cifarRecord},
+		content{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,8 @@ func TestOpenCIFAR10(t *testing.T) {
 		if i == 5 {
 			part, at = set.Test, 0
 		}
-		if !bytes.Equal(part.Images[at*photoPixels:(at+4)*photoPixels], images) || !bytes.Equal(part.Labels[at:at+4], l) {
+		if !bytes.Equal(part.Images[at*photoPixels:(at+4)*photoPixels], images) || !bytes.Equal(part.Labels[at:at+4],
+			l) {
 			t.Errorf("%s is not at image %d of %s", f.name, at, part.Name)
 		}
 		if labels = append(labels, l...); i == 4 || i == 5 {
@@ -84,8 +86,14 @@ func TestSpoiledCIFAR10(t *testing.T) {
 		status  Status
 		allowed bool
 	}{
-		{"truncated", func(_ *mini, path string) error { return os.Truncate(path, 12000) }, "datasets: cifar10: data_batch_3.bin: 12000 bytes, want 12292", Malformed, false},
-		{"empty", func(_ *mini, path string) error { return os.Truncate(path, 0) }, "datasets: cifar10: data_batch_3.bin: 0 bytes, want 12292", Malformed, false},
+		{
+			"truncated", func(_ *mini, path string) error { return os.Truncate(path, 12000) },
+			"datasets: cifar10: data_batch_3.bin: 12000 bytes, want 12292", Malformed, false,
+		},
+		{
+			"empty", func(_ *mini, path string) error { return os.Truncate(path, 0) },
+			"datasets: cifar10: data_batch_3.bin: 0 bytes, want 12292", Malformed, false,
+		},
 		{"too long", func(m *mini, path string) error {
 			return os.WriteFile(path, append(bytes.Clone(m.content[file]), 1), 0o644)
 		}, "datasets: cifar10: data_batch_3.bin: 12293 bytes, want 12292", Malformed, false},
@@ -100,10 +108,16 @@ func TestSpoiledCIFAR10(t *testing.T) {
 			return os.WriteFile(path, data, 0o644)
 		}, "data_batch_3.bin: not the official file: altered: SHA-256 ", Altered, true},
 		{
-			"swapped", func(m *mini, path string) error { return os.WriteFile(path, m.content["data_batch_2.bin"], 0o644) },
+			"swapped", func(m *mini, path string) error {
+				return os.WriteFile(path, m.content["data_batch_2.bin"],
+					0o644)
+			},
 			"data_batch_3.bin: not the official file: swapped: %[2]s (data_batch_2.bin), want %[1]s", Swapped, true,
 		},
-		{"missing", func(_ *mini, path string) error { return os.Remove(path) }, "lacks data_batch_3.bin", Missing, false},
+		{
+			"missing", func(_ *mini, path string) error { return os.Remove(path) }, "lacks data_batch_3.bin", Missing,
+			false,
+		},
 		{"a folder", func(_ *mini, path string) error {
 			return errors.Join(os.Remove(path), os.Mkdir(path, 0o755))
 		}, "want a file", "", false},

@@ -78,7 +78,8 @@ func (t *imageTree) complete(d *decoded) error {
 		}
 		for class, n := range count {
 			if n != t.perClass {
-				return fmt.Errorf("%w: %s/%s: %d pictures, want %d", ErrAltered, partNames[i], cinicClasses[class], n, t.perClass)
+				return fmt.Errorf("%w: %s/%s: %d pictures, want %d", ErrAltered, partNames[i], cinicClasses[class], n,
+					t.perClass)
 			}
 		}
 	}

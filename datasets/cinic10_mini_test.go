@@ -27,7 +27,10 @@ func miniTree(n int) (files []entry) {
 			}
 		}
 	}
-	return append(files, entry{"README.md", []byte("about")}, entry{"train/airplane/._img-0.png", []byte("not an image")},
+	return append(files, entry{"README.md", []byte("about")}, entry{
+		"train/airplane/._img-0.png",
+		[]byte("not an image"),
+	},
 		entry{"train/list.txt", nil})
 }
 
@@ -48,7 +51,8 @@ func tarball(folder string, files []entry) []byte {
 // miniCINIC is CINIC-10 in small: 2 pictures of each class in each part.
 func miniCINIC() *imageTree {
 	t := cinic10Tree
-	t.perClass, t.archive.idle, t.archive.pause, t.archive.url = 2, 5*time.Second, time.Millisecond, "http://127.0.0.1:1/"+t.archive.name
+	t.perClass, t.archive.idle, t.archive.pause, t.archive.url = 2, 5*time.Second, time.Millisecond,
+		"http://127.0.0.1:1/"+t.archive.name
 	return &t
 }
 

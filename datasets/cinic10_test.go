@@ -108,7 +108,8 @@ func TestOpenCINIC10(t *testing.T) {
 				}
 				wantMini(t, set)
 				if set.Dir != want.Dir || set.Train.Name != "cinic10/train" || set.Test.Name != "cinic10/test" {
-					t.Errorf("%s and %s in %s, want cinic10/train and cinic10/test in %s", set.Train.Name, set.Test.Name, set.Dir,
+					t.Errorf("%s and %s in %s, want cinic10/train and cinic10/test in %s", set.Train.Name,
+						set.Test.Name, set.Dir,
 						want.Dir)
 				}
 				wantClean(t, cache, "cinic10.cache")
@@ -145,19 +146,53 @@ func TestSpoiledCINIC10(t *testing.T) {
 		folder string // error of the folder; empty: as an archive
 		status Status
 	}{
-		{"another size", replace("train/cat/img-1.png", pngForm{side: 28, depth: 8, kind: 2}.file()), "train/cat/img-1.png: 28×28 pixels, want 32×32", "", Malformed},
-		{"alpha", replace("test/truck/img-0.png", pngForm{side: 32, depth: 8, kind: 6}.file()), "test/truck/img-0.png: colour type 6 (RGB and alpha), want 0", "", Malformed},
-		{"16 bits", replace("test/truck/img-0.png", pngForm{side: 32, depth: 16}.file()), "test/truck/img-0.png: 16 bits a channel, want at most 8", "", Malformed},
-		{"no PNG", replace("train/cat/img-1.png", []byte("GIF89a")), "train/cat/img-1.png: no PNG: begins with 474946383961", "", Malformed},
+		{
+			"another size", replace("train/cat/img-1.png", pngForm{side: 28, depth: 8, kind: 2}.file()),
+			"train/cat/img-1.png: 28×28 pixels, want 32×32", "", Malformed,
+		},
+		{
+			"alpha", replace("test/truck/img-0.png", pngForm{side: 32, depth: 8, kind: 6}.file()),
+			"test/truck/img-0.png: colour type 6 (RGB and alpha), want 0", "", Malformed,
+		},
+		{
+			"16 bits", replace("test/truck/img-0.png", pngForm{side: 32, depth: 16}.file()),
+			"test/truck/img-0.png: 16 bits a channel, want at most 8", "", Malformed,
+		},
+		{
+			"no PNG", replace("train/cat/img-1.png", []byte("GIF89a")),
+			"train/cat/img-1.png: no PNG: begins with 474946383961", "", Malformed,
+		},
 		{"cut PNG", replace("train/cat/img-1.png", picture(3)[:100]), "train/cat/img-1.png: ", "", Malformed},
-		{"too large", replace("train/cat/img-1.png", make([]byte, maxPicture+1)), "train/cat/img-1.png: 1048577 bytes, want at most 1048576", "", Malformed},
-		{"another kind of file", add("train/cat/a.jpg", nil), "train/cat/a.jpg: no PNG file by its name, want .png", "", Malformed},
-		{"unknown class", add("test/zebra/a.png", picture(1)), "test/zebra: unknown class, want one of airplane, automobile", "", Malformed},
-		{"no pictures of a class", func(files []entry) []entry { return add("train/truck/.keep", nil)(remove("train/truck/")(files)) }, "train/truck: no pictures, want at least one", "", Malformed},
-		{"missing class folder", remove("train/truck/"), "train/truck: no pictures, want at least one", "CINIC-10 lacks " + filepath.Join("train", "truck"), Malformed},
-		{"no test", remove("test/"), "test/airplane: no pictures, want at least one", "lacks " + filepath.Join("test", "airplane") + ", ", Malformed},
-		{"one less", remove("test/frog/img-1.png"), "not the official file: test/frog: 1 pictures, want 2", "", Altered},
-		{"one more", add("train/dog/z.png", picture(1)), "not the official file: train/dog: 3 pictures, want 2", "", Altered},
+		{
+			"too large", replace("train/cat/img-1.png", make([]byte, maxPicture+1)),
+			"train/cat/img-1.png: 1048577 bytes, want at most 1048576", "", Malformed,
+		},
+		{
+			"another kind of file", add("train/cat/a.jpg", nil), "train/cat/a.jpg: no PNG file by its name, want .png",
+			"", Malformed,
+		},
+		{
+			"unknown class", add("test/zebra/a.png", picture(1)),
+			"test/zebra: unknown class, want one of airplane, automobile", "", Malformed,
+		},
+		{"no pictures of a class", func(files []entry) []entry {
+			return add("train/truck/.keep",
+				nil)(remove("train/truck/")(files))
+		}, "train/truck: no pictures, want at least one", "", Malformed},
+		{
+			"missing class folder", remove("train/truck/"), "train/truck: no pictures, want at least one",
+			"CINIC-10 lacks " + filepath.Join("train", "truck"), Malformed,
+		},
+		{"no test", remove("test/"), "test/airplane: no pictures, want at least one", "lacks " + filepath.Join("test",
+			"airplane") + ", ", Malformed},
+		{
+			"one less", remove("test/frog/img-1.png"), "not the official file: test/frog: 1 pictures, want 2", "",
+			Altered,
+		},
+		{
+			"one more", add("train/dog/z.png", picture(1)), "not the official file: train/dog: 3 pictures, want 2", "",
+			Altered,
+		},
 	} {
 		for _, form := range []string{"archive", "folder"} {
 			t.Run(c.name+" "+form, func(t *testing.T) {
@@ -232,7 +267,8 @@ func TestCINIC10Memory(t *testing.T) {
 		}
 		// a little of the heap before is freed meanwhile
 		if set.Train.Len() != 10*perClass || peak < data*9/10 || peak > 2*data {
-			t.Errorf("%s: %d pictures to train on; peak heap %d bytes for a set of %d, want that and at most twice as much",
+			t.Errorf("%s: %d pictures to train on; peak heap %d bytes for a set of %d, want that and at most twice "+
+				"as much",
 				from, set.Train.Len(), peak, data)
 		}
 		t.Logf("%s: peak heap %.2f times the set", from, float64(peak)/data)

@@ -176,7 +176,10 @@ func TestCutErrors(t *testing.T) {
 		{SplitOptions{Kind: SplitEven}, "0 clients, want at least 1"},
 		{SplitOptions{Kind: SplitClients, Clients: -1, Alpha: 1}, "-1 clients, want at least 1"},
 		{SplitOptions{Kind: SplitClusters, Clients: 10, Alpha: 1}, "0 clusters for 10 clients, want a divisor of 10"},
-		{SplitOptions{Kind: SplitClusters, Clients: 10, Clusters: 3, Alpha: 1}, "3 clusters for 10 clients, want a divisor of 10"},
+		{
+			SplitOptions{Kind: SplitClusters, Clients: 10, Clusters: 3, Alpha: 1},
+			"3 clusters for 10 clients, want a divisor of 10",
+		},
 		{SplitOptions{Kind: SplitEven, Clients: 10, NumPy: numpy}, `NumPy's draws for kind "even", want clients`},
 		{
 			SplitOptions{Kind: SplitClasses, Clients: 10},
@@ -221,7 +224,8 @@ func TestDivideOwnSplit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(split.Train[0]) != 3 || len(split.Valid[1]) != 2 || fmt.Sprint(split.Test, split.Group) != "[[1] [0]] [1 0]" {
+		if len(split.Train[0]) != 3 || len(split.Valid[1]) != 2 ||
+			fmt.Sprint(split.Test, split.Group) != "[[1] [0]] [1 0]" {
 			t.Errorf("got %+v, want 3 samples to train and 2 kept back of each, and the set's tests and groups", split)
 		}
 		if fmt.Sprint(set.Split.Train) != "[[0 1 2 3 4] [5 6 7 8 9]]" || set.Split.Valid != nil {

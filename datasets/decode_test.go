@@ -89,13 +89,21 @@ func TestDecodePicture(t *testing.T) {
 		{"grey 8 with a transparent one", pngForm{depth: 8, transparent: []byte{0, 11}}, "2769a7bb872aa6fb"},
 		{"grey 8 interlaced", pngForm{depth: 8, interlaced: true}, "16fa9d12b272eb93"},
 		{"RGB", pngForm{depth: 8, kind: 2}, "71a840e348ef8463"},
-		{"RGB with a transparent one", pngForm{depth: 8, kind: 2, transparent: []byte{0, 11, 0, 48, 0, 85}}, "71a840e348ef8463"},
+		{
+			"RGB with a transparent one",
+			pngForm{depth: 8, kind: 2, transparent: []byte{0, 11, 0, 48, 0, 85}},
+			"71a840e348ef8463",
+		},
 		{"RGB interlaced", pngForm{depth: 8, kind: 2, interlaced: true}, "fee89127208d1af5"},
 		{"palette 1", pngForm{depth: 1, kind: 3, palette: 2}, "d167b203cd9be11e"},
 		{"palette 2", pngForm{depth: 2, kind: 3, palette: 4}, "2ed56c09b67926c9"},
 		{"palette 4", pngForm{depth: 4, kind: 3, palette: 16}, "4b08f375b298800a"},
 		{"palette 8", pngForm{depth: 8, kind: 3, palette: 256}, "f1fc0f6526195540"},
-		{"palette 8 with transparent ones", pngForm{depth: 8, kind: 3, palette: 256, transparent: alphas}, "f1fc0f6526195540"},
+		{
+			"palette 8 with transparent ones",
+			pngForm{depth: 8, kind: 3, palette: 256, transparent: alphas},
+			"f1fc0f6526195540",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.form.side = 32
@@ -128,11 +136,17 @@ func TestDecodePictureErrors(t *testing.T) {
 		{"smaller", pngForm{side: 31, depth: 1}.file(), "31×31 pixels, want 32×32"},
 		{"huge", huge, "2147483647×32 pixels, want 32×32"},
 		{"16 bits", pngForm{side: 32, depth: 16, kind: 2}.file(), "16 bits a channel, want at most 8"},
-		{"RGB and alpha", pngForm{side: 32, depth: 8, kind: 6}.file(), "colour type 6 (RGB and alpha), want 0 (grey), 2 (RGB) or 3 (palette)"},
+		{
+			"RGB and alpha", pngForm{side: 32, depth: 8, kind: 6}.file(),
+			"colour type 6 (RGB and alpha), want 0 (grey), 2 (RGB) or 3 (palette)",
+		},
 		{"grey and alpha", pngForm{side: 32, depth: 8, kind: 4}.file(), "colour type 4 (grey and alpha), want"},
 		{"unknown colour type", pngForm{side: 32, depth: 8, kind: 5}.file(), "colour type 5, want"},
 		{"no palette", pngForm{side: 32, depth: 8, kind: 3}.file(), "png: "},
-		{"palette too short", pngForm{side: 32, depth: 8, kind: 3, palette: 100}.file(), "pixel 3: colour 122 of a palette of 100"},
+		{
+			"palette too short", pngForm{side: 32, depth: 8, kind: 3, palette: 100}.file(),
+			"pixel 3: colour 122 of a palette of 100",
+		},
 		{"damaged", damaged, "png: invalid format: "},
 		{"cut", good[:200], "png: invalid format: not enough pixel data"},
 		{"cut in the header", good[:24], "no PNG: begins with 89504e47"},

@@ -14,7 +14,10 @@ func TestDocNamesFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	named := map[string]bool{"doc.go": true}
-	for _, word := range strings.FieldsFunc(string(doc), func(r rune) bool { return strings.ContainsRune(" \t\n(),;", r) }) {
+	for _, word := range strings.FieldsFunc(string(doc), func(r rune) bool {
+		return strings.ContainsRune(" \t\n(),;",
+			r)
+	}) {
 		if strings.HasSuffix(word, ".go") {
 			named[word] = true
 		}

@@ -29,7 +29,8 @@ func (d *transfer) transferAll(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		before := d.got
 		err := d.attempt(ctx)
-		if err == nil || ctx.Err() != nil || !errors.Is(err, ErrUnavailable) || d.got == before || attempt == maxAttempts {
+		if err == nil || ctx.Err() != nil || !errors.Is(err, ErrUnavailable) || d.got == before ||
+			attempt == maxAttempts {
 			return err
 		}
 		select {
@@ -92,7 +93,8 @@ func (d *transfer) attempt(ctx context.Context) error {
 	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable && total == have:
 		return nil // all of it was here; its checksum decides
 	case have > 0 && (resp.StatusCode == http.StatusPartialContent ||
-		resp.StatusCode == http.StatusRequestedRangeNotSatisfiable): // the server has something else by now: from the start
+		// the server has something else by now: from the start
+		resp.StatusCode == http.StatusRequestedRangeNotSatisfiable):
 		_ = resp.Body.Close()
 		if err := d.restart(); err != nil {
 			return err

@@ -27,15 +27,25 @@ func TestDownloadFails(t *testing.T) {
 			},
 			ErrAltered, "MD5 c92b6325b3943a5d71e351992b3033ad, want ", -1,
 		},
-		{"404", func(_ *site, _ int, w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }, ErrUnavailable, "status 404 Not Found", 0},
-		{"503", func(_ *site, _ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, ErrUnavailable, "status 503 Service Unavailable", 0},
+		{
+			"404", func(_ *site, _ int, w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }, ErrUnavailable,
+			"status 404 Not Found", 0,
+		},
+		{
+			"503", func(_ *site, _ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, ErrUnavailable,
+			"status 503 Service Unavailable", 0,
+		},
 		{"always truncated, no progress after the first", func(s *site, n int, w http.ResponseWriter, _ *http.Request) {
 			if n == 0 {
 				some(s, w, 1234)
 			}
 			panic(http.ErrAbortHandler)
 		}, ErrUnavailable, "EOF", 1234},
-		{"always from the start, always truncated", func(s *site, _ int, w http.ResponseWriter, _ *http.Request) { some(s, w, 1234) }, ErrUnavailable, "after 1234 of %d bytes: unexpected EOF", 1234},
+		{"always from the start, always truncated", func(s *site, _ int, w http.ResponseWriter,
+			_ *http.Request,
+		) {
+			some(s, w, 1234)
+		}, ErrUnavailable, "after 1234 of %d bytes: unexpected EOF", 1234},
 		{"redirected in circles", func(_ *site, _ int, w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Path, http.StatusFound)
 		}, ErrUnavailable, "stopped after 10 redirects", 0},
@@ -66,11 +76,13 @@ func TestDownloadFails(t *testing.T) {
 func TestDownloadNoNetwork(t *testing.T) {
 	m := newMini(t)
 	dir, _, _ := alone(t)
-	for name, url := range map[string]string{"refused": m.archive.url, "no such host": "http://rollcall.invalid/" + m.archive.name} {
+	for name, url := range map[string]string{"refused": m.archive.url, "no such host": "http://rollcall.invalid/" +
+		m.archive.name} {
 		t.Run(name, func(t *testing.T) {
 			m.archive.url = url
 			_, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &m.fileSet})
-			wantError(t, err, ErrUnavailable, "datasets: cifar10: not found, looked in "+dir, "download "+url+": unavailable: ")
+			wantError(t, err, ErrUnavailable, "datasets: cifar10: not found, looked in "+dir, "download "+url+
+				": unavailable: ")
 			wantError(t, err, ErrNotFound)
 		})
 	}
@@ -92,7 +104,8 @@ func TestDownloadCancelled(t *testing.T) {
 	if elapsed := time.Since(start); elapsed > time.Second { // Ctrl-C is promised to end within a second
 		t.Errorf("ended after %v, want less than 1s", elapsed)
 	}
-	if part, err := os.ReadFile(filepath.Join(dir, s.archive.name+".part")); err != nil || !bytes.Equal(part, s.tarball[:3000]) {
+	if part, err := os.ReadFile(filepath.Join(dir, s.archive.name+".part")); err != nil ||
+		!bytes.Equal(part, s.tarball[:3000]) {
 		t.Errorf("part file: %d bytes, %v, want the 3000 that came", len(part), err)
 	}
 }
@@ -144,7 +157,10 @@ func TestDownloadEnds(t *testing.T) {
 		serve  func(s *site, n int, w http.ResponseWriter, r *http.Request)
 		want   string // %d: size of the archive
 	}{
-		{"endless", 0, -1, func(_ *site, _ int, w http.ResponseWriter, _ *http.Request) { sent <- endless(w) }, "more than %d bytes, want %[1]d"},
+		{
+			"endless", 0, -1, func(_ *site, _ int, w http.ResponseWriter, _ *http.Request) { sent <- endless(w) },
+			"more than %d bytes, want %[1]d",
+		},
 		{"endless from where it was", 1000, -1, func(_ *site, _ int, w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Range", "bytes 1000-2000/*")
 			w.WriteHeader(http.StatusPartialContent)

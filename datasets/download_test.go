@@ -58,7 +58,8 @@ func TestDownload(t *testing.T) {
 	}{
 		{name: "fresh", serve: serve, ranges: []string{""}},
 		{
-			name: "another length meanwhile", part: func(b []byte) []byte { return b[:len(b)-1] }, // of a file that is shorter by now
+			// of a file that is shorter by now
+			name: "another length meanwhile", part: func(b []byte) []byte { return b[:len(b)-1] },
 			serve: func(s *site, n int, w http.ResponseWriter, r *http.Request) {
 				if n == 0 {
 					w.Header().Set("Content-Range", "bytes */5")
@@ -69,7 +70,10 @@ func TestDownload(t *testing.T) {
 			},
 			ranges: []string{"bytes=HAVE-", ""},
 		},
-		{name: "resumed", part: func(b []byte) []byte { return b[:1000] }, serve: serve, ranges: []string{"bytes=1000-"}},
+		{
+			name: "resumed", part: func(b []byte) []byte { return b[:1000] }, serve: serve,
+			ranges: []string{"bytes=1000-"},
+		},
 		{name: "all there", part: func(b []byte) []byte { return b }, serve: serve, ranges: []string{"bytes=HAVE-"}},
 		{
 			name: "part too long", part: func(b []byte) []byte { return append(bytes.Clone(b), 1, 2, 3) }, serve: serve,
@@ -164,7 +168,8 @@ func TestDownload(t *testing.T) {
 				t.Fatal(err)
 			}
 			if set.Train.Len() != 20 || set.Test.Len() != 4 || set.Dir != filepath.Join(dir, s.folders[0]) {
-				t.Errorf("%d train and %d test images in %s, want 20 and 4 in %s", set.Train.Len(), set.Test.Len(), set.Dir,
+				t.Errorf("%d train and %d test images in %s, want 20 and 4 in %s", set.Train.Len(), set.Test.Len(),
+					set.Dir,
 					filepath.Join(dir, s.folders[0]))
 			}
 			wantClean(t, dir, s.folders[0], s.archive.name)

@@ -181,7 +181,8 @@ func (s *fileSet) verify(ctx context.Context, found Found) ([]FileStatus, error)
 		case errors.As(err, &system), f.size > 0 && errors.Is(err, files.ErrNoFile):
 			return all, err
 		case errors.As(err, &shape):
-			st.Status, st.Found, st.Wanted = Malformed, fmt.Sprintf("%d bytes", shape.found), fmt.Sprintf("%d bytes", f.size)
+			st.Status, st.Found, st.Wanted = Malformed, fmt.Sprintf("%d bytes", shape.found),
+				fmt.Sprintf("%d bytes", f.size)
 		case err != nil:
 			st.Status, st.Found = Malformed, strings.TrimPrefix(err.Error(), st.File+": ")
 		default:

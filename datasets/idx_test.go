@@ -46,7 +46,12 @@ func TestParseIDXErrors(t *testing.T) {
 		want  string
 	}{
 		{"empty", nil, shape, "header: truncated: unexpected EOF"},
-		{"little-endian", []byte{3, 8, 0, 0, 2, 0, 0, 0}, shape, "header: 03080000, want 00000803 (bytes in 3 dimensions)"},
+		{
+			"little-endian",
+			[]byte{3, 8, 0, 0, 2, 0, 0, 0},
+			shape,
+			"header: 03080000, want 00000803 (bytes in 3 dimensions)",
+		},
 		{"doubles", []byte{0, 0, 14, 3}, shape, "header: 00000e03, want 00000803"},
 		{"cut in the dimensions", images[:9], shape, "header: truncated: unexpected EOF"},
 		{"another size", idx(make([]byte, 2*27*28), 2, 27, 28), shape, "dimensions [2 27 28], want n items of [28 28]"},

@@ -106,7 +106,8 @@ func TestLEAFSizes(t *testing.T) {
 			for k := range clients {
 				sizes = append(sizes, newLEAFClient(&o, k).n)
 			}
-			if least, most := slices.Min(sizes), slices.Max(sizes); least < 50 || least > 51 || most > 100_000 || most < 30_000 {
+			if least, most := slices.Min(sizes), slices.Max(sizes); least < 50 || least > 51 || most > 100_000 ||
+				most < 30_000 {
 				t.Errorf("sizes from %d to %d, want from 50 or 51 to 30,000 … 100,000", least, most)
 			}
 			for _, n := range []float64{60, 100, 105, 200, 500, 2000, 10_000} {
@@ -137,13 +138,15 @@ func TestLEAFSet(t *testing.T) {
 				c := newLEAFClient(&o, k)
 				if train, test := len(set.Split.Train[k]), len(set.Split.Test[k]); train != int(0.9*float64(c.n)) ||
 					train+test != c.n {
-					t.Errorf("client %d: %d samples for training and %d for testing, want nine tenths of %d and the rest", k, train,
+					t.Errorf("client %d: %d samples for training and %d for testing, want nine tenths of %d and "+
+						"the rest", k, train,
 						test, c.n)
 				}
 				for part, s := range []*plan.Samples{set.Train, set.Test} {
 					for _, i := range [][][]int32{set.Split.Train, set.Split.Test}[part][k] {
 						if int(i) != used[part] {
-							t.Fatalf("client %d: sample %d of part %d, want %d: one client after the other", k, i, part, used[part])
+							t.Fatalf("client %d: sample %d of part %d, want %d: one client after the other", k, i,
+								part, used[part])
 						}
 						used[part]++
 						x := s.Features[int(i)*leafFeatures:][:leafFeatures]
@@ -165,7 +168,8 @@ func TestLEAFSet(t *testing.T) {
 				}
 			}
 			if used[0] != set.Train.Len() || used[1] != set.Test.Len() || len(labels) != leafClasses {
-				t.Errorf("%v of %d and %d samples held, of %d classes, want all, of %d", used, set.Train.Len(), set.Test.Len(),
+				t.Errorf("%v of %d and %d samples held, of %d classes, want all, of %d", used, set.Train.Len(),
+					set.Test.Len(),
 					len(labels), leafClasses)
 			}
 		})
@@ -228,14 +232,38 @@ func TestMadeErrors(t *testing.T) {
 	}{
 		{"no clients", "leaf", func(o *Options) { o.Clients = 0 }, "datasets: leaf: 0 clients, want 1 … 100000"},
 		{"no clients", "binary", func(o *Options) { o.Clients = -2 }, "datasets: binary: -2 clients, want 1 … 100000"},
-		{"reading", "leaf", func(o *Options) { o.Reading = "printed" }, `datasets: leaf: reading "printed": unknown, want paper or code`},
-		{"no reading", "binary", func(o *Options) { o.Reading = "" }, `datasets: binary: reading "": unknown, want paper or code`},
-		{"gamma", "leaf", func(o *Options) { o.LeafGamma = -0.5 }, "datasets: leaf: gamma -0.5, want a finite number, 0 or more"},
-		{"delta", "leaf", func(o *Options) { o.LeafDelta = math.NaN() }, "datasets: leaf: delta NaN, want a finite number, 0 or more"},
-		{"infinite", "leaf", func(o *Options) { o.LeafDelta = math.Inf(1) }, "datasets: leaf: delta +Inf, want a finite number, 0 or more"},
-		{"too many", "leaf", func(o *Options) { o.Clients = 100_000 }, "datasets: leaf: 100000 clients: more than 5000000 samples, want fewer clients"},
-		{"odd", "binary", func(o *Options) { o.Clients, o.Reading = 5, ReadCode }, "datasets: binary: 5 clients in two equal groups, want an even number"},
-		{"swapped", "leaf", func(o *Options) { o.SwapPairs = 2 }, "datasets: leaf: swapped labels of a set that is made client by client, want an image set"},
+		{
+			"reading", "leaf", func(o *Options) { o.Reading = "printed" },
+			`datasets: leaf: reading "printed": unknown, want paper or code`,
+		},
+		{
+			"no reading", "binary", func(o *Options) { o.Reading = "" },
+			`datasets: binary: reading "": unknown, want paper or code`,
+		},
+		{
+			"gamma", "leaf", func(o *Options) { o.LeafGamma = -0.5 },
+			"datasets: leaf: gamma -0.5, want a finite number, 0 or more",
+		},
+		{
+			"delta", "leaf", func(o *Options) { o.LeafDelta = math.NaN() },
+			"datasets: leaf: delta NaN, want a finite number, 0 or more",
+		},
+		{
+			"infinite", "leaf", func(o *Options) { o.LeafDelta = math.Inf(1) },
+			"datasets: leaf: delta +Inf, want a finite number, 0 or more",
+		},
+		{
+			"too many", "leaf", func(o *Options) { o.Clients = 100_000 },
+			"datasets: leaf: 100000 clients: more than 5000000 samples, want fewer clients",
+		},
+		{
+			"odd", "binary", func(o *Options) { o.Clients, o.Reading = 5, ReadCode },
+			"datasets: binary: 5 clients in two equal groups, want an even number",
+		},
+		{
+			"swapped", "leaf", func(o *Options) { o.SwapPairs = 2 },
+			"datasets: leaf: swapped labels of a set that is made client by client, want an image set",
+		},
 	} {
 		t.Run(c.set+" "+c.name, func(t *testing.T) {
 			o := good

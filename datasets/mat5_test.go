@@ -44,12 +44,14 @@ func TestMAT5Forms(t *testing.T) {
 					"others too": slices.Concat(w.header(), other, w.compressed(y), w.compressed(other), x),
 				} {
 					t.Run(fmt.Sprintf("n=%d %s type=%d %s", n, name, kind, form), func(t *testing.T) {
-						gotImages, gotLabels, err := parseSVHN(bytes.NewReader(file), int64(len(file)), publishedFile{}, content{})
+						gotImages, gotLabels, err := parseSVHN(bytes.NewReader(file), int64(len(file)),
+							publishedFile{}, content{})
 						if err != nil {
 							t.Fatal(err)
 						}
 						if !bytes.Equal(gotImages, images) || !bytes.Equal(gotLabels, labels) {
-							t.Errorf("labels %v, want %v; images equal: %v, want true", gotLabels, labels, bytes.Equal(gotImages, images))
+							t.Errorf("labels %v, want %v; images equal: %v, want true", gotLabels, labels,
+								bytes.Equal(gotImages, images))
 						}
 					})
 				}
@@ -99,19 +101,37 @@ func TestMAT5Errors(t *testing.T) {
 	}{
 		{"empty", nil, "0 bytes, want a MAT-file, whose header alone has 128"},
 		{"header alone", w.header(), "X: not in the file, want images [32 32 3 n]"},
-		{"another byte order mark", edit(126, 'X', 'Y'), `header: byte order "XY", want "IM" (little-endian) or "MI" (big-endian)`},
+		{
+			"another byte order mark", edit(126, 'X', 'Y'),
+			`header: byte order "XY", want "IM" (little-endian) or "MI" (big-endian)`,
+		},
 		{"big-endian mark on a little-endian file", edit(126, 'M', 'I'), "header: version 0x0001, want 0x0100"},
-		{"big-endian header on a little-endian file", append(big.header(), good[128:]...), "element 1: tag 0e00000038240000: a small element of 3584 bytes, want at most 4"},
+		{
+			"big-endian header on a little-endian file", append(big.header(), good[128:]...),
+			"element 1: tag 0e00000038240000: a small element of 3584 bytes, want at most 4",
+		},
 		{"HDF5", edit(124, 0, 2), "header: version 0x0200, want 0x0100 (MAT-file level 5)"},
 		{"cut in a tag", good[:132], "element 1: truncated: 4 bytes, want a tag of 8"},
 		{"cut in X", good[:3000], "element 1: truncated: 2864 bytes, want 9272"},
 		{"cut in y", good[:len(good)-4], "element 2: truncated: "},
 		{"cut in compressed X", slices.Concat(w.header(), compressed[:len(compressed)-20]), "element 1: truncated: "},
-		{"no matrix", slices.Concat(w.header(), w.element(miDOUBLE, make([]byte, 8))), "element 1: type 9, want a matrix (14) or a compressed one (15)"},
-		{"no zlib", slices.Concat(w.header(), w.element(miCOMPRESSED, []byte("no zlib!"))), "element 1: zlib: invalid header"},
+		{
+			"no matrix", slices.Concat(w.header(), w.element(miDOUBLE, make([]byte, 8))),
+			"element 1: type 9, want a matrix (14) or a compressed one (15)",
+		},
+		{
+			"no zlib", slices.Concat(w.header(), w.element(miCOMPRESSED, []byte("no zlib!"))),
+			"element 1: zlib: invalid header",
+		},
 		{"zlib checksum", slices.Concat(w.header(), broken, y), "element 1: zlib: invalid checksum"},
-		{"zlib ends early", slices.Concat(w.header(), w.compressed(x[:2000]), y), "X: image 0: truncated: unexpected EOF"},
-		{"zlib goes on", slices.Concat(w.header(), w.compressed(append(bytes.Clone(x), 1, 2, 3)), y), "element 1: 3 bytes behind the matrix, want none"},
+		{
+			"zlib ends early", slices.Concat(w.header(), w.compressed(x[:2000]), y),
+			"X: image 0: truncated: unexpected EOF",
+		},
+		{
+			"zlib goes on", slices.Concat(w.header(), w.compressed(append(bytes.Clone(x), 1, 2, 3)), y),
+			"element 1: 3 bytes behind the matrix, want none",
+		},
 		{"no X", slices.Concat(w.header(), y), "X: not in the file"},
 		{"no y", slices.Concat(w.header(), x), "y: not in the file, want labels [n 1]"},
 		{"X twice", slices.Concat(w.header(), x, x, y), "X: twice in the file"},
@@ -122,22 +142,40 @@ func TestMAT5Errors(t *testing.T) {
 		{"five dimensions", dims(32, 32, 3, 3, 1), "X: dimensions [32 32 3 3 1], want [32 32 3 n]"},
 		{"no image", dims(32, 32, 3, 0), "X: dimensions [32 32 3 0], want [32 32 3 n]"},
 		{"negative", dims(32, 32, 3, -3), "X: dimensions [32 32 3 -3], want none negative"},
-		{"X as doubles", slices.Concat(w.header(), w.matrix("X", mxDOUBLE, []int32{32, 32, 3, 3}, miUINT8, make([]byte, 9216)), y), "X: class 6 stored as type 2, want bytes (9 as 2)"},
-		{"X as text", slices.Concat(w.header(), w.matrix("X", 4, []int32{32, 32, 3, 3}, miUINT8, make([]byte, 9216)), y), "X: class 0 stored as type 0, want bytes (9 as 2)"},
-		{"data short", slices.Concat(w.header(), w.matrix("X", mxUINT8, []int32{32, 32, 3, 3}, miUINT8, make([]byte, 9215)), y), "X: 9215 bytes of data, want 9216 (dimensions [32 32 3 3] × 1)"},
-		{"y a row", slices.Concat(w.header(), x, w.matrix("y", mxDOUBLE, []int32{1, 3}, miUINT8, []byte{1, 2, 3})), "y: dimensions [1 3], want [n 1]"},
-		{"y as text", slices.Concat(w.header(), x, w.matrix("y", 4, []int32{3, 1}, miUINT8, []byte{1, 2, 3})), "y: no real numbers, want labels [n 1]"},
+		{"X as doubles", slices.Concat(w.header(), w.matrix("X", mxDOUBLE, []int32{32, 32, 3, 3}, miUINT8,
+			make([]byte, 9216)), y), "X: class 6 stored as type 2, want bytes (9 as 2)"},
+		{"X as text", slices.Concat(w.header(), w.matrix("X", 4, []int32{32, 32, 3, 3}, miUINT8, make([]byte, 9216)),
+			y), "X: class 0 stored as type 0, want bytes (9 as 2)"},
+		{"data short", slices.Concat(w.header(), w.matrix("X", mxUINT8, []int32{32, 32, 3, 3}, miUINT8,
+			make([]byte, 9215)), y), "X: 9215 bytes of data, want 9216 (dimensions [32 32 3 3] × 1)"},
+		{
+			"y a row", slices.Concat(w.header(), x, w.matrix("y", mxDOUBLE, []int32{1, 3}, miUINT8, []byte{1, 2, 3})),
+			"y: dimensions [1 3], want [n 1]",
+		},
+		{
+			"y as text", slices.Concat(w.header(), x, w.matrix("y", 4, []int32{3, 1}, miUINT8, []byte{1, 2, 3})),
+			"y: no real numbers, want labels [n 1]",
+		},
 		{"fewer labels", slices.Concat(w.header(), x, w.labels(labels[:2])), "y: 2 labels, want 3, the images of X"},
-		{"more labels", slices.Concat(w.header(), x, w.labels(append(slices.Clone(labels), 1))), "y: 4 labels, want 3, the images of X"},
+		{
+			"more labels", slices.Concat(w.header(), x, w.labels(append(slices.Clone(labels), 1))),
+			"y: 4 labels, want 3, the images of X",
+		},
 		{"label 0", label(miUINT8, 1, 0, 2), "y: label 1 is 0, want 1 … 10"},
 		{"label 11", label(miUINT8, 1, 10, 11), "y: label 2 is 11, want 1 … 10"},
 		{"label −1", label(miINT8, 255, 10, 1), "y: label 0 is -1, want 1 … 10"},
-		{"label 1.5", label(miSINGLE, slices.Concat([]byte{0, 0, 128, 63, 0, 0, 192, 63}, make([]byte, 4))...), "y: label 1 is 1.5, want 1 … 10"},
+		{
+			"label 1.5", label(miSINGLE, slices.Concat([]byte{0, 0, 128, 63, 0, 0, 192, 63}, make([]byte, 4))...),
+			"y: label 1 is 1.5, want 1 … 10",
+		},
 		{"label 258", label(miUINT16, 1, 0, 2, 1, 2, 0), "y: label 1 is 258, want 1 … 10"},
-		{"label NaN", label(miDOUBLE, slices.Concat(binary.LittleEndian.AppendUint64(nil, math.Float64bits(math.NaN())), make([]byte, 16))...), "y: label 0 is NaN, want 1 … 10"},
+		{"label NaN", label(miDOUBLE, slices.Concat(binary.LittleEndian.AppendUint64(nil,
+			math.Float64bits(math.NaN())), make([]byte, 16))...), "y: label 0 is NaN, want 1 … 10"},
 		{"type of numbers", label(13, 1, 2, 3), "y: stored as type 13, want a type of numbers"},
-		{"a name of control characters", slices.Concat(w.header(), w.matrix("a\nb", mxUINT8, []int32{2, 2}, miUINT8, []byte{1})), `"a\nb": 1 bytes of data, want 4`},
-		{"a long name", slices.Concat(w.header(), w.matrix(strings.Repeat("n", 300), mxUINT8, []int32{1, 1}, miUINT8, []byte{1})), "element 1: name: 300 bytes, want at most 256"},
+		{"a name of control characters", slices.Concat(w.header(), w.matrix("a\nb", mxUINT8, []int32{2, 2}, miUINT8,
+			[]byte{1})), `"a\nb": 1 bytes of data, want 4`},
+		{"a long name", slices.Concat(w.header(), w.matrix(strings.Repeat("n", 300), mxUINT8, []int32{1, 1}, miUINT8,
+			[]byte{1})), "element 1: name: 300 bytes, want at most 256"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			images, labels, err := parseSVHN(bytes.NewReader(c.file), int64(len(c.file)), publishedFile{}, content{})
@@ -167,16 +205,29 @@ func TestMAT5Hostile(t *testing.T) {
 		file []byte
 		want string
 	}{
-		"plain":                {append(w.header(), claim(n)...), "element 1: truncated"},
-		"compressed":           {append(w.header(), w.compressed(claim(n))...), "X: 3221225472 bytes of data, but the file can hold "},
-		"dimensions overflow":  {append(w.header(), w.compressed(w.matrix("X", mxUINT8, []int32{1 << 30, 1 << 30, 1 << 30, 1 << 30}, miUINT8, nil))...), "X: dimensions [1073741824 1073741824], want"},
-		"dimensions of 2^40":   {append(w.header(), w.compressed(w.matrix("X", mxUINT8, []int32{1 << 20, 1 << 20}, miUINT8, make([]byte, 8)))...), "X: 8 bytes of data, want 1099511627776"},
-		"a name of 4 GB":       {slices.Concat(w.header(), w.compressed(append(slices.Clone(claim(n)[:40]), 1, 0, 0, 0, 255, 255, 255, 255))), "element 1: "},
-		"many empty variables": {slices.Concat(w.header(), bytes.Repeat(w.matrix("e", mxUINT8, []int32{0, 0}, miUINT8, nil), 1000)), "X: not in the file"},
+		"plain": {append(w.header(), claim(n)...), "element 1: truncated"},
+		"compressed": {
+			append(w.header(), w.compressed(claim(n))...),
+			"X: 3221225472 bytes of data, but the file can hold ",
+		},
+		"dimensions overflow": {
+			append(w.header(),
+				w.compressed(w.matrix("X", mxUINT8, []int32{1 << 30, 1 << 30, 1 << 30, 1 << 30}, miUINT8, nil))...),
+			"X: dimensions [1073741824 1073741824], want",
+		},
+		"dimensions of 2^40": {append(w.header(), w.compressed(w.matrix("X", mxUINT8, []int32{1 << 20, 1 << 20},
+			miUINT8, make([]byte, 8)))...), "X: 8 bytes of data, want 1099511627776"},
+		"a name of 4 GB": {slices.Concat(w.header(), w.compressed(append(slices.Clone(claim(n)[:40]), 1, 0, 0, 0,
+			255, 255, 255, 255))), "element 1: "},
+		"many empty variables": {slices.Concat(w.header(), bytes.Repeat(w.matrix("e", mxUINT8, []int32{0, 0}, miUINT8,
+			nil), 1000)), "X: not in the file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var err error
-			got := allocated(func() { _, _, err = parseSVHN(bytes.NewReader(c.file), int64(len(c.file)), publishedFile{}, content{}) })
+			got := allocated(func() {
+				_, _, err = parseSVHN(bytes.NewReader(c.file), int64(len(c.file)),
+					publishedFile{}, content{})
+			})
 			wantError(t, err, nil, c.want)
 			if want := uint64(1<<20 + deflateRatio*len(c.file)); got > want {
 				t.Errorf("%d bytes allocated for a file of %d, want at most %d", got, len(c.file), want)

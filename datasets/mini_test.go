@@ -29,7 +29,9 @@ type mini struct {
 func newMini(t *testing.T) *mini {
 	t.Helper()
 	m := &mini{fileSet: cifar10Files, content: map[string][]byte{}}
-	m.archive.url, m.archive.idle, m.archive.pause = "http://127.0.0.1:1/"+m.archive.name, 5*time.Second, time.Millisecond // port 1: nobody answers
+	// port 1: nobody answers
+	m.archive.url, m.archive.idle, m.archive.pause = "http://127.0.0.1:1/"+m.archive.name, 5*time.Second,
+		time.Millisecond
 	m.files = slices.Clone(m.files)
 	random := rand.NewChaCha8([32]byte{7})
 	for i := range m.files {

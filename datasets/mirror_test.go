@@ -49,7 +49,10 @@ func TestMirrors(t *testing.T) {
 	}{
 		{"first has it not", func(m *mirror) { delete(m.files, "first/"+file) }, nil, "", false},
 		{"first has another", func(m *mirror) { m.files["first/"+file] = []byte("something else") }, nil, "", false},
-		{"none has it", func(m *mirror) { delete(m.files, "first/"+file); delete(m.files, "second/"+file) }, ErrUnavailable, "second/" + file + ": unavailable: status 404", true},
+		{
+			"none has it", func(m *mirror) { delete(m.files, "first/"+file); delete(m.files, "second/"+file) },
+			ErrUnavailable, "second/" + file + ": unavailable: status 404", true,
+		},
 		{"none has the right one", func(m *mirror) {
 			m.files["first/"+file], m.files["second/"+file] = []byte("something else"), []byte("another")
 		}, ErrAltered, "second/" + file + ": not the official file: MD5 ", false},

@@ -131,7 +131,8 @@ func infocom(t *testing.T, o Options, plain *Set) {
 		}
 	}
 	if reserved != 12_000 || len(moved[0]) != 0 || len(moved[1]) != 4 {
-		t.Errorf("%d samples kept back, labels moved %v, want 12,000, none in group 0 and four in group 1", reserved, moved)
+		t.Errorf("%d samples kept back, labels moved %v, want 12,000, none in group 0 and four in group 1", reserved,
+			moved)
 	}
 }
 
@@ -150,7 +151,8 @@ func TestOpenMNIST(t *testing.T) {
 			dir, _, _ := alone(t)
 			for i, f := range s.files {
 				if c.plain(i) {
-					write(t, filepath.Join(dir, c.at, strings.TrimSuffix(f.name, ".gz")), content[strings.TrimSuffix(f.name, ".gz")])
+					write(t, filepath.Join(dir, c.at, strings.TrimSuffix(f.name, ".gz")),
+						content[strings.TrimSuffix(f.name, ".gz")])
 				} else {
 					write(t, filepath.Join(dir, c.at, f.name), zipped(content[strings.TrimSuffix(f.name, ".gz")]))
 				}
@@ -187,11 +189,26 @@ func TestSpoiledMNIST(t *testing.T) {
 		want  string
 		is    error
 	}{
-		{"altered", func(m map[string][]byte) { m["t10k-labels-idx1-ubyte"][9] ^= 1 }, "t10k-labels-idx1-ubyte.gz: not the official file: altered: SHA-256 ", ErrAltered},
-		{"swapped", func(m map[string][]byte) { m["t10k-images-idx3-ubyte"] = m["train-images-idx3-ubyte"] }, "(train-images-idx3-ubyte.gz), want SHA-256 ", ErrAltered},
-		{"images for labels", func(m map[string][]byte) { m["t10k-labels-idx1-ubyte"] = m["t10k-images-idx3-ubyte"] }, "t10k-labels-idx1-ubyte.gz: header: 00000803, want 00000801 (bytes in 1 dimensions)", nil},
-		{"fewer labels", func(m map[string][]byte) { m["train-labels-idx1-ubyte"] = idx([]byte{1, 2, 3, 4, 5}, 5) }, "train-labels-idx1-ubyte.gz: 5 labels, want 6, the images of train-images-idx3-ubyte.gz", nil},
-		{"missing", func(m map[string][]byte) { delete(m, "train-labels-idx1-ubyte") }, "lacks train-labels-idx1-ubyte.gz", ErrNotFound},
+		{
+			"altered", func(m map[string][]byte) { m["t10k-labels-idx1-ubyte"][9] ^= 1 },
+			"t10k-labels-idx1-ubyte.gz: not the official file: altered: SHA-256 ", ErrAltered,
+		},
+		{
+			"swapped", func(m map[string][]byte) { m["t10k-images-idx3-ubyte"] = m["train-images-idx3-ubyte"] },
+			"(train-images-idx3-ubyte.gz), want SHA-256 ", ErrAltered,
+		},
+		{
+			"images for labels", func(m map[string][]byte) { m["t10k-labels-idx1-ubyte"] = m["t10k-images-idx3-ubyte"] },
+			"t10k-labels-idx1-ubyte.gz: header: 00000803, want 00000801 (bytes in 1 dimensions)", nil,
+		},
+		{
+			"fewer labels", func(m map[string][]byte) { m["train-labels-idx1-ubyte"] = idx([]byte{1, 2, 3, 4, 5}, 5) },
+			"train-labels-idx1-ubyte.gz: 5 labels, want 6, the images of train-images-idx3-ubyte.gz", nil,
+		},
+		{
+			"missing", func(m map[string][]byte) { delete(m, "train-labels-idx1-ubyte") },
+			"lacks train-labels-idx1-ubyte.gz", ErrNotFound,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, content := miniMNIST(t, nil)

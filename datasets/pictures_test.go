@@ -45,7 +45,10 @@ func TestCINIC10BadArchive(t *testing.T) {
 		{"cut", good[:len(good)/2], "truncated: unexpected EOF"},
 		{"cut behind the last entry", good[:len(good)-6], "truncated: unexpected EOF"},
 		{"checksum", damaged, "gzip: invalid checksum"},
-		{"twice", tarball("", append(miniTree(2), entry{"CINIC-10/train/cat/img-0.png", picture(0)})), "train/cat/img-0.png: twice in the archive"},
+		{
+			"twice", tarball("", append(miniTree(2), entry{"CINIC-10/train/cat/img-0.png", picture(0)})),
+			"train/cat/img-0.png: twice in the archive",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir, _, cache := alone(t)
@@ -85,9 +88,15 @@ func TestCINIC10Hostile(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"a file of 2^40 bytes":      {zipped(header(1 << 40)), "train/cat/a.png: 1099511627776 bytes, want at most"},
-		"a picture of 2^62 pixels":  {tarball("", append(miniTree(1), entry{"train/cat/a.png", huge})), "train/cat/a.png: 2147483647×2147483647 pixels"},
-		"a thousand nameless files": {tarball("", slices.Repeat([]entry{{"x", nil}}, 1000)), "train/airplane: no pictures"},
+		"a file of 2^40 bytes": {zipped(header(1 << 40)), "train/cat/a.png: 1099511627776 bytes, want at most"},
+		"a picture of 2^62 pixels": {
+			tarball("", append(miniTree(1), entry{"train/cat/a.png", huge})),
+			"train/cat/a.png: 2147483647×2147483647 pixels",
+		},
+		"a thousand nameless files": {
+			tarball("", slices.Repeat([]entry{{"x", nil}}, 1000)),
+			"train/airplane: no pictures",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var err error

@@ -15,7 +15,10 @@ func TestProgress(t *testing.T) {
 		dir, _, _ := alone(t)
 		write(t, filepath.Join(dir, s.archive.name+".part"), s.tarball[:len(s.tarball)/2])
 		var out bytes.Buffer
-		if _, err := Fetch(t.Context(), "cifar10", Options{Dir: dir, Progress: &out, official: &s.fileSet}); err != nil {
+		if _, err := Fetch(t.Context(), "cifar10", Options{
+			Dir: dir, Progress: &out,
+			official: &s.fileSet,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		first := fmt.Sprintf("cifar-10-binary.tar.gz: downloading, %d of %d bytes\n", len(s.tarball)/2, len(s.tarball))

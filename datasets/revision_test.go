@@ -18,7 +18,10 @@ func TestRevisions(t *testing.T) {
 	add := func(name, where string, revision int, enter func(t *testing.T, d *revisiontest.Digest)) {
 		var digest revisiontest.Digest // stays empty where the test is left out
 		t.Run(name, func(t *testing.T) { enter(t, &digest) })
-		entries = append(entries, revisiontest.Entry{Name: name, Revision: revision, Where: where, Digest: digest.String()})
+		entries = append(entries, revisiontest.Entry{
+			Name: name, Revision: revision, Where: where,
+			Digest: digest.String(),
+		})
 	}
 	for _, l := range loaders {
 		add("data/"+l.info.Name, "datasets.go", l.revision, func(t *testing.T, d *revisiontest.Digest) {
@@ -132,7 +135,8 @@ func enterShared(t *testing.T, d *revisiontest.Digest) {
 		stream.Shuffle(order)
 		d.Add(order)
 		for k := range 200 {
-			d.Add(stream.Uint32(), stream.Float64(), stream.IntN(7+k), stream.Normal(), stream.LogGamma(0.05*float64(1+k)))
+			d.Add(stream.Uint32(), stream.Float64(), stream.IntN(7+k), stream.Normal(),
+				stream.LogGamma(0.05*float64(1+k)))
 		}
 		for _, reading := range []Reading{ReadPaper, ReadCode} {
 			swapped, _, err := openNumbered(t, Options{Seed: seed, Clients: 12, Reading: reading, SwapPairs: 2})
@@ -149,7 +153,10 @@ func enterShared(t *testing.T, d *revisiontest.Digest) {
 			parts := append(kept.Train, nil, []int32{5, 3}) // and a client without samples, one of fewer than a batch
 			for _, epochs := range []int{0, 2} {
 				for _, augment := range []plan.Augment{plan.AugmentNone, plan.AugmentPerBatch, plan.AugmentPerSample} {
-					p := plan.Planner{Seed: seed, Parts: parts, E: 3, B: 8, Epochs: epochs, Augment: augment, Flip: seed == 1}
+					p := plan.Planner{
+						Seed: seed, Parts: parts, E: 3, B: 8, Epochs: epochs, Augment: augment,
+						Flip: seed == 1,
+					}
 					for i := range parts {
 						for round, taken := range []int{0, p.Steps(i), 20} {
 							l := p.Client(round, i, taken)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What is known of a set before it is made is what it then takes; of LEAF's, whose clients draw how much they hold, less.
+// What is known of a set before it is made is what it then takes; of LEAF's, whose clients draw how much they hold,
+// less.
 func TestLeastBytes(t *testing.T) {
 	for _, c := range []struct {
 		name    string

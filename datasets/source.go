@@ -102,10 +102,11 @@ type layout struct {
 
 // publishedFile is one file of a set.
 type publishedFile struct {
-	remote        // of a file in an archive, the name alone; one that ends in .gz may lie there uncompressed, without it
-	size   int64  // bytes, of a file in an archive
-	sum    string // "MD5 …" or "SHA-256 …", of the content uncompressed
-	part   int    // 0 to train on, 1 to test
+	// of a file in an archive, the name alone; one that ends in .gz may lie there uncompressed, without it
+	remote
+	size int64  // bytes, of a file in an archive
+	sum  string // "MD5 …" or "SHA-256 …", of the content uncompressed
+	part int    // 0 to train on, 1 to test
 }
 
 // in returns where the file lies in a folder: under its published name if it is there, else uncompressed if that is.

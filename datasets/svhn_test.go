@@ -104,19 +104,30 @@ func TestSpoiledSVHN(t *testing.T) {
 		verify  string
 		allowed bool
 	}{
-		{"truncated", func(m map[string][]byte) { m[file] = m[file][:500] }, "test_32x32.mat: element 1: truncated: ", Malformed, "element 1: truncated: ", false},
+		{
+			"truncated", func(m map[string][]byte) { m[file] = m[file][:500] },
+			"test_32x32.mat: element 1: truncated: ",
+			Malformed, "element 1: truncated: ", false,
+		},
 		{"dimensions", func(m map[string][]byte) {
 			w := little()
-			m[file] = slices.Concat(w.header(), w.matrix("X", mxUINT8, []int32{32, 32, 1, 4}, miUINT8, make([]byte, 4096)),
+			m[file] = slices.Concat(w.header(), w.matrix("X", mxUINT8, []int32{32, 32, 1, 4}, miUINT8,
+				make([]byte, 4096)),
 				w.labels(make([]uint8, 4)))
 		}, "test_32x32.mat: X: dimensions [32 32 1 4], want [32 32 3 n]", Malformed, "X: dimensions", false},
-		{"swapped", func(m map[string][]byte) { m[file] = m["train_32x32.mat"] }, "test_32x32.mat: not the official file: swapped: MD5 ", Swapped, "(train_32x32.mat), want MD5 ", true},
+		{
+			"swapped", func(m map[string][]byte) { m[file] = m["train_32x32.mat"] },
+			"test_32x32.mat: not the official file: swapped: MD5 ", Swapped, "(train_32x32.mat), want MD5 ", true,
+		},
 		{"one pixel", func(m map[string][]byte) {
 			images, labels := digits(4)
 			images[5000] ^= 1
 			m[file] = slices.Concat(little().header(), little().images(images), little().labels(labels))
 		}, "test_32x32.mat: not the official file: altered: MD5 ", Altered, "altered: MD5 ", true},
-		{"missing", func(m map[string][]byte) { delete(m, file) }, "lacks test_32x32.mat", Missing, "missing: no such file, want MD5 ", false},
+		{
+			"missing", func(m map[string][]byte) { delete(m, file) }, "lacks test_32x32.mat", Missing,
+			"missing: no such file, want MD5 ", false,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, content := miniSVHN(t, nil)
@@ -150,7 +161,12 @@ func TestFetchSVHN(t *testing.T) {
 		asked []string
 	}{
 		{"nothing there", nil, "svhn", []string{"first/train_32x32.mat", "first/test_32x32.mat"}},
-		{"one in the folder", map[string]string{"svhn/train_32x32.mat": "train_32x32.mat"}, "svhn", []string{"first/test_32x32.mat"}},
+		{
+			"one in the folder",
+			map[string]string{"svhn/train_32x32.mat": "train_32x32.mat"},
+			"svhn",
+			[]string{"first/test_32x32.mat"},
+		},
 		{"one directly", map[string]string{"test_32x32.mat": "test_32x32.mat"}, ".", []string{"first/train_32x32.mat"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -178,7 +194,8 @@ func TestFetchSVHNFails(t *testing.T) {
 	m.files["first/test_32x32.mat"] = []byte("<html>log in first</html>")
 	dir, _, _ := alone(t)
 	_, err := Open(t.Context(), "svhn", Options{Dir: dir, official: s})
-	wantError(t, err, ErrAltered, "datasets: svhn: not found, looked in ", "test_32x32.mat: not the official file: MD5 ")
+	wantError(t, err, ErrAltered, "datasets: svhn: not found, looked in ",
+		"test_32x32.mat: not the official file: MD5 ")
 	wantClean(t, filepath.Join(dir, "svhn"), "train_32x32.mat") // what came whole is kept, and nothing else
 	delete(m.files, "first/test_32x32.mat")
 	_, err = Fetch(t.Context(), "svhn", Options{Dir: dir, official: s})
@@ -205,7 +222,8 @@ func TestSVHNMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if set.Train.Len() != 12_000 || peak < data*9/10 || peak > 2*data { // a little of the heap before is freed meanwhile
+	// a little of the heap before is freed meanwhile
+	if set.Train.Len() != 12_000 || peak < data*9/10 || peak > 2*data {
 		t.Errorf("%d images to train on; peak heap %d bytes for a set of %d, want that and at most twice as much",
 			set.Train.Len(), peak, data)
 	}

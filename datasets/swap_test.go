@@ -72,7 +72,10 @@ func TestSwapLabels(t *testing.T) {
 		t.Run(string(reading), func(t *testing.T) {
 			seen := map[string]bool{}
 			for seed := range uint32(5) {
-				set, plain, err := openNumbered(t, Options{Seed: seed, Clients: clients, Reading: reading, SwapPairs: 2})
+				set, plain, err := openNumbered(t, Options{
+					Seed: seed, Clients: clients, Reading: reading,
+					SwapPairs: 2,
+				})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -108,7 +111,8 @@ func TestSwapLabels(t *testing.T) {
 							moved++
 						}
 						if to[now] != c {
-							t.Errorf("group %d: label %d became %d, and %d became %d, want pairs exchanged", g, c, now, now, to[now])
+							t.Errorf("group %d: label %d became %d, and %d became %d, want pairs exchanged", g, c, now,
+								now, to[now])
 						}
 					}
 					want := 4
@@ -161,9 +165,18 @@ func TestSwapErrors(t *testing.T) {
 		want string
 	}{
 		{Options{Clients: 24, Reading: ReadCode, SwapPairs: 5}, "<nil>"},
-		{Options{Clients: 24, Reading: ReadCode, SwapPairs: 6}, "datasets: digits: 6 pairs of labels swapped, want 0 … 5 of 10 classes"},
-		{Options{Clients: 24, Reading: ReadCode, SwapPairs: -1}, "datasets: digits: -1 pairs of labels swapped, want 0 … 5 of 10 classes"},
-		{Options{Clients: 7, Reading: ReadPaper, SwapPairs: 2}, "datasets: digits: 7 clients in two equal groups, want an even number"},
+		{
+			Options{Clients: 24, Reading: ReadCode, SwapPairs: 6},
+			"datasets: digits: 6 pairs of labels swapped, want 0 … 5 of 10 classes",
+		},
+		{
+			Options{Clients: 24, Reading: ReadCode, SwapPairs: -1},
+			"datasets: digits: -1 pairs of labels swapped, want 0 … 5 of 10 classes",
+		},
+		{
+			Options{Clients: 7, Reading: ReadPaper, SwapPairs: 2},
+			"datasets: digits: 7 clients in two equal groups, want an even number",
+		},
 		{Options{Reading: ReadPaper, SwapPairs: 2}, "datasets: digits: 0 clients, want 1 … 100000"},
 		{Options{Clients: 24, SwapPairs: 2}, `datasets: digits: reading "": unknown, want paper or code`},
 	} {

@@ -66,7 +66,10 @@ func TestDownloadWaits(t *testing.T) {
 		{"for what is another file", func(_ *site, _ string, first *turn) error {
 			return first.end(fmt.Errorf("download x: %w: 5 bytes, want 6", ErrAltered))
 		}, ErrAltered, 0},
-		{"for one that is interrupted", func(_ *site, _ string, first *turn) error { return first.end(context.Canceled) }, nil, 1},
+		{
+			"for one that is interrupted",
+			func(_ *site, _ string, first *turn) error { return first.end(context.Canceled) }, nil, 1,
+		},
 		{"for one that is killed", func(_ *site, _ string, first *turn) error { return first.lock.Close() }, nil, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -52,9 +52,12 @@ func TestTwoClass(t *testing.T) {
 		{"cifar10, 80 clients", slices.Repeat([]int{5000}, 10), 80, 624}, // 5000/16 = 312.5
 		{"cifar10, 120 clients", slices.Repeat([]int{5000}, 10), 120, 416},
 		{"cifar10, 5 clients", slices.Repeat([]int{5000}, 10), 5, 10_000},
-		{"cifar10, 33 clients", slices.Repeat([]int{5000}, 10), 33, 1428}, // 66 shards: 7 of some classes, 714 samples each
-		{"svhn, 100 clients", svhn, 100, 2 * 357},                         // the largest s with Σ min(100, ⌊n_c/s⌋) ≥ 200
-		{"a class of most", []int{1000, 10, 10}, 4, 10},                   // every client has a shard of class 0; 10/2 of the others
+		// 66 shards: 7 of some classes, 714 samples each
+		{"cifar10, 33 clients", slices.Repeat([]int{5000}, 10), 33, 1428},
+		// the largest s with Σ min(100, ⌊n_c/s⌋) ≥ 200
+		{"svhn, 100 clients", svhn, 100, 2 * 357},
+		// every client has a shard of class 0; 10/2 of the others
+		{"a class of most", []int{1000, 10, 10}, 4, 10},
 		{"one client", []int{3, 9, 5}, 1, 10},
 		{"two classes", []int{7, 8}, 3, 4},
 	} {
@@ -103,7 +106,8 @@ func checkPairs(t *testing.T, name string, labels []uint8, parts [][]int32, pair
 		}
 		if len(part) != each || len(count) != 2 || count[pairs[i][0]] != each/2 || count[pairs[i][1]] != each/2 ||
 			pairs[i][0] >= pairs[i][1] || !slices.IsSorted(part) {
-			t.Errorf("%s: client %d of classes %v holds %v, %d samples, want %d of either, ascending", name, i, pairs[i], count,
+			t.Errorf("%s: client %d of classes %v holds %v, %d samples, want %d of either, ascending", name, i,
+				pairs[i], count,
 				len(part), each/2)
 		}
 	}
@@ -149,7 +153,8 @@ func TestTwoClassRefuses(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
 	}
-	if _, err := dealTwoClasses(&plan.Samples{Labels: sized(1, 5), Classes: 2}, [][2]uint8{{0, 1}, {0, 1}}, 1, 1); err == nil ||
+	if _, err := dealTwoClasses(&plan.Samples{Labels: sized(1, 5), Classes: 2}, [][2]uint8{{0, 1}, {0, 1}}, 1,
+		1); err == nil ||
 		!strings.Contains(err.Error(), "1 samples of class 0 for 2 clients") {
 		t.Errorf("test set without enough of a class: got %v", err)
 	}

@@ -10,14 +10,16 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// trained returns an engine of one thread that has trained one client for a step, the client's work, and the slot's machine.
+// trained returns an engine of one thread that has trained one client for a step, the client's work, and the slot's
+// machine.
 func trained(t *testing.T, net string, batch int) (*CPU, *trainJob, *machine) {
 	t.Helper()
 	e := newTest(t, net, 1, batch)
 	start, end := rows(t, e, 2, hashedWeights(e.model)), must(e.NewBank(2))(t)
 	clip := 1.0
 	work := &LocalWork{LR: 0x1p-6, WeightDecay: 0x1p-6, Momentum: 0.5, Clip: &clip, Clients: []ClientWork{{
-		Start: Row{start, 0}, Drift: Row{start, 1}, End: Row{end, 0}, Momentum: Row{end, 1}, Plan: hashedPlan(0, 1, batch, batch, 40),
+		Start: Row{start, 0}, Drift: Row{start, 1}, End: Row{end, 0}, Momentum: Row{end, 1},
+		Plan: hashedPlan(0, 1, batch, batch, 40),
 	}}}
 	must(e.Train(t.Context(), *work))(t)
 	job := must(e.trainJob(work, 0))(t)
@@ -85,14 +87,16 @@ func TestMachineAllocations(t *testing.T) {
 			e.pool.Leave()
 			t.Logf("%s B=%d: %d objects, %d bytes a run of %d nodes", net, batch, n, size, len(m.graph.g.AllNodes()))
 			if nodes := uint64(len(m.graph.g.AllNodes())); n > objects*nodes || size > bytes*nodes {
-				t.Errorf("%s B=%d: %d objects of %d bytes a run, want at most %d of %d for each of %d nodes", net, batch, n, size, objects, bytes, nodes)
+				t.Errorf("%s B=%d: %d objects of %d bytes a run, want at most %d of %d for each of %d nodes", net,
+					batch, n, size, objects, bytes, nodes)
 			}
 			if first == 0 {
 				first = n
 			}
 			// The longer a run takes the more often the runtime's own few objects fall into every one of the counts.
 			if slack := first / 500; max(n, first)-min(n, first) > slack {
-				t.Errorf("%s: %d objects a run with B=%d, %d with B=2, want as many, give or take %d", net, n, batch, first, slack)
+				t.Errorf("%s: %d objects a run with B=%d, %d with B=2, want as many, give or take %d", net, n, batch,
+					first, slack)
 			}
 		}
 	}
@@ -110,7 +114,8 @@ func allocated(t *testing.T, m *machine) (objects, bytes uint64) {
 			ok(t, m.run())
 		}
 		runtime.ReadMemStats(&after)
-		objects, bytes = min(objects, (after.Mallocs-before.Mallocs)/runs), min(bytes, (after.TotalAlloc-before.TotalAlloc)/runs)
+		objects, bytes = min(objects, (after.Mallocs-before.Mallocs)/runs),
+			min(bytes, (after.TotalAlloc-before.TotalAlloc)/runs)
 	}
 	return objects, bytes
 }

@@ -24,7 +24,8 @@ func noise(m *Model, n int) *plan.Samples {
 		}
 		return s
 	}
-	s.Images, s.Mean, s.Std = make([]uint8, n*m.H*m.W*m.C), slices.Repeat([]float32{0.5}, m.C), slices.Repeat([]float32{0.25}, m.C)
+	s.Images, s.Mean, s.Std = make([]uint8, n*m.H*m.W*m.C), slices.Repeat([]float32{0.5}, m.C),
+		slices.Repeat([]float32{0.25}, m.C)
 	for i := range s.Images {
 		s.Images[i] = uint8(stream.Uint32())
 	}
@@ -40,7 +41,8 @@ func BenchmarkClientStep(b *testing.B) {
 				batches = []int{32, 64}
 			}
 			for _, batch := range batches {
-				b.Run(fmt.Sprintf("net=%s/B=%d/threads=%d", name, batch, threads), func(b *testing.B) { clientStep(b, name, batch, threads) })
+				b.Run(fmt.Sprintf("net=%s/B=%d/threads=%d", name, batch, threads),
+					func(b *testing.B) { clientStep(b, name, batch, threads) })
 			}
 		}
 	}
@@ -74,7 +76,10 @@ func clientStep(b *testing.B, name string, B, threads int) {
 	work := LocalWork{LR: 0.01}
 	for k := range threads {
 		planner.Parts = append(planner.Parts, own)
-		work.Clients = append(work.Clients, ClientWork{Client: k, Start: start, End: Row{bank, 1 + k}, Plan: planner.Client(0, k, 0)})
+		work.Clients = append(work.Clients, ClientWork{
+			Client: k, Start: start, End: Row{bank, 1 + k},
+			Plan: planner.Client(0, k, 0),
+		})
 	}
 	steps := 0
 	for b.Loop() {
@@ -88,7 +93,8 @@ func clientStep(b *testing.B, name string, B, threads int) {
 	b.ReportMetric(float64(steps*B)*model.Train/sec/1e9, "GFLOP/s")
 }
 
-// BenchmarkSmallRound times the local work of a round of CA-Fed on tabular data: 50 clients, ten steps of 32 samples each.
+// BenchmarkSmallRound times the local work of a round of CA-Fed on tabular data: 50 clients, ten steps of 32 samples
+// each.
 func BenchmarkSmallRound(b *testing.B) {
 	for _, name := range []string{"linear-synthetic", "linear-binary"} {
 		b.Run("net="+name, func(b *testing.B) {
@@ -118,7 +124,10 @@ func BenchmarkSmallRound(b *testing.B) {
 			for round := 0; b.Loop(); round++ {
 				work.Clients = work.Clients[:0]
 				for k := range K {
-					work.Clients = append(work.Clients, ClientWork{Client: k, Start: Row{bank, 0}, End: Row{bank, 1 + k}, Plan: planner.Client(round, k, round*E)})
+					work.Clients = append(work.Clients, ClientWork{
+						Client: k, Start: Row{bank, 0},
+						End: Row{bank, 1 + k}, Plan: planner.Client(round, k, round*E),
+					})
 				}
 				if _, err := e.Train(b.Context(), work); err != nil {
 					b.Fatal(err)

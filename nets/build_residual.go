@@ -6,11 +6,15 @@ import (
 	"rollcall/nets/ops"
 )
 
-// conv2d adds a convolution without bias, window×window pixels padded so that stride 1 keeps the size. x has a border, y has none.
+// conv2d adds a convolution without bias, window×window pixels padded so that stride 1 keeps the size. x has a border,
+// y has none.
 func (b *builder) conv2d(name string, x maps, out, window, stride int) maps {
 	b.convs++
 	pad, fan := window/2, window*window*x.c
-	w := b.param(Param{Name: name + ".weight", Shape: []int{out, x.c, window, window}, FanIn: fan, kind: convParam, kernel: []int{window, window, x.c, out}})
+	w := b.param(Param{
+		Name: name + ".weight", Shape: []int{out, x.c, window, window}, FanIn: fan, kind: convParam,
+		kernel: []int{window, window, x.c, out},
+	})
 	y := maps{h: (x.h-1)/stride + 1, w: (x.w-1)/stride + 1, c: out}
 	b.macs = append(b.macs, float64(y.h*y.w*fan*out))
 	return b.layer(y, func() (*G.Node, error) {
@@ -33,7 +37,8 @@ func (b *builder) normParams(name string, x maps) G.Nodes {
 	return nodes
 }
 
-// norm adds a batch normalisation with these parameters, behind it the addition of other maps, if there are any, and ReLU.
+// norm adds a batch normalisation with these parameters, behind it the addition of other maps, if there are any, and
+// ReLU.
 func (b *builder) norm(p G.Nodes, x, add maps, border int, relu bool) maps {
 	y := x
 	y.border = border

@@ -13,12 +13,14 @@ func (m *Model) Fits(s *plan.Samples) error {
 		return err
 	}
 	if s.H != m.H || s.W != m.W || s.C != m.C || s.Classes > m.Classes {
-		return fmt.Errorf("nets: %s takes %d×%d×%d images of at most %d classes, %s has %d×%d×%d and %d", m.Name, m.H, m.W, m.C, m.Classes, s.Name, s.H, s.W, s.C, s.Classes)
+		return fmt.Errorf("nets: %s takes %d×%d×%d images of at most %d classes, %s has %d×%d×%d and %d", m.Name, m.H,
+			m.W, m.C, m.Classes, s.Name, s.H, s.W, s.C, s.Classes)
 	}
 	return nil
 }
 
-// Check reports the first fault of the work for an engine with batches of `batch` and these training samples (nil: none).
+// Check reports the first fault of the work for an engine with batches of `batch` and these training samples (nil:
+// none).
 func (w *LocalWork) Check(ctx context.Context, batch int, samples *plan.Samples) error {
 	if samples == nil && len(w.Clients) > 0 {
 		return fmt.Errorf("nets: train: the engine was opened without training samples")
@@ -37,7 +39,8 @@ func (w *LocalWork) Check(ctx context.Context, batch int, samples *plan.Samples)
 func (c *ClientWork) check(batch, samples int) error {
 	p := &c.Plan
 	if n := p.E * p.B; p.B != batch || len(p.Index) != n || len(p.Crop) != 2*n || len(p.Flip) != n {
-		return fmt.Errorf("nets: train: client %d: plan of E=%d B=%d with %d indices, %d crops, %d flips, want B=%d, E·B, 2·E·B, E·B", c.Client, p.E, p.B, len(p.Index), len(p.Crop), len(p.Flip), batch)
+		return fmt.Errorf("nets: train: client %d: plan of E=%d B=%d with %d indices, %d crops, %d flips, want B=%d, "+
+			"E·B, 2·E·B, E·B", c.Client, p.E, p.B, len(p.Index), len(p.Crop), len(p.Flip), batch)
 	}
 	for at, i := range p.Index {
 		if int(i) >= samples || i < -1 {
@@ -46,7 +49,8 @@ func (c *ClientWork) check(batch, samples int) error {
 	}
 	for at, v := range p.Crop {
 		if v > 2*plan.Pad {
-			return fmt.Errorf("nets: train: client %d step %d: crop at %d, want 0 … %d", c.Client, at/2/p.B, v, 2*plan.Pad)
+			return fmt.Errorf("nets: train: client %d step %d: crop at %d, want 0 … %d", c.Client, at/2/p.B, v,
+				2*plan.Pad)
 		}
 	}
 	return nil
@@ -58,7 +62,8 @@ func separate(clients []ClientWork) error {
 	for i, c := range clients {
 		for _, r := range []Row{c.End, c.Momentum} {
 			if other, found := writer[r]; found && !r.IsNone() {
-				return fmt.Errorf("nets: clients %d and %d write the same row %d", clients[other].Client, c.Client, r.Index)
+				return fmt.Errorf("nets: clients %d and %d write the same row %d", clients[other].Client, c.Client,
+					r.Index)
 			}
 			writer[r] = i
 		}
@@ -69,14 +74,15 @@ func separate(clients []ClientWork) error {
 			if !found || r.IsNone() || other == i && r == c.Start && r == c.End {
 				continue // a client may end where it starts
 			}
-			return fmt.Errorf("nets: client %d reads row %d, which client %d writes", c.Client, r.Index, clients[other].Client)
+			return fmt.Errorf("nets: client %d reads row %d, which client %d writes", c.Client, r.Index,
+				clients[other].Client)
 		}
 	}
 	return nil
 }
 
-// Check reports the first fault of evaluation job number `number` for an engine with these parts, and returns the number of
-// its samples.
+// Check reports the first fault of evaluation job number `number` for an engine with these parts, and returns the
+// number of its samples.
 func (j *EvalJob) Check(number int, parts []*plan.Samples) (samples int, err error) {
 	if j.Part < 0 || int(j.Part) >= len(parts) || parts[j.Part] == nil {
 		return 0, fmt.Errorf("nets: evaluate: job %d: part %d, which the engine was not given", number, j.Part)

@@ -7,7 +7,8 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// evalUnit is the number of samples that are evaluated in one go; partial sums are added in order, so it is part of the result.
+// evalUnit is the number of samples that are evaluated in one go; partial sums are added in order, so it is part of the
+// result.
 const evalUnit = 512
 
 // Evaluate implements [Engine].

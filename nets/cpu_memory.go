@@ -14,12 +14,13 @@ type CPULoad struct {
 
 // slots returns how many slots come to train, and how many to evaluate.
 func (l CPULoad) slots(threads int) (train, evaluate int) {
-	units := l.Jobs + max(0, l.Samples-l.Jobs)/evalUnit // exact for one job; jobs that are short of whole units have fewer
+	// exact for one job; jobs that are short of whole units have fewer
+	units := l.Jobs + max(0, l.Samples-l.Jobs)/evalUnit
 	return min(l.Clients, threads), min(units, threads)
 }
 
-// CPUBytes returns the bytes that a CPU engine will hold beside its samples and banks: of each of its slots the weights,
-// and the buffers of the graphs that the slot comes to build.
+// CPUBytes returns the bytes that a CPU engine will hold beside its samples and banks: of each of its slots the
+// weights, and the buffers of the graphs that the slot comes to build.
 func CPUBytes(m *Model, o CPUOptions, l CPULoad) (int64, error) {
 	train, evaluate := l.slots(o.Threads)
 	total := int64(o.Threads) * 4 * int64(m.P)

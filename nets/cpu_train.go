@@ -96,7 +96,10 @@ func (s *slot) load(m *machine, j *trainJob, e int) bool {
 
 // step updates the weights as [LocalWork] says.
 func (s *slot) step(m *machine, j *trainJob) {
-	step := cpu.Step[float32]{LR: float32(j.work.LR), Scale: 1, Decay: float32(j.work.WeightDecay), Momentum: float32(j.work.Momentum)}
+	step := cpu.Step[float32]{
+		LR: float32(j.work.LR), Scale: 1, Decay: float32(j.work.WeightDecay),
+		Momentum: float32(j.work.Momentum),
+	}
 	if j.work.Clip != nil {
 		sum := 0.0
 		for i, g := range m.Grads {
@@ -110,7 +113,10 @@ func (s *slot) step(m *machine, j *trainJob) {
 	}
 	for i, p := range s.engine.model.Params {
 		if p.Buffer { // m.Grads has what it moves towards
-			s.exec.Step(s.weights[i], m.Grads[i], nil, nil, cpu.Step[float32]{LR: ops.BatchNormMomentum, Scale: -1, Decay: 1})
+			s.exec.Step(s.weights[i], m.Grads[i], nil, nil, cpu.Step[float32]{
+				LR: ops.BatchNormMomentum, Scale: -1,
+				Decay: 1,
+			})
 			continue
 		}
 		var v, drift []float32

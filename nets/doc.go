@@ -15,6 +15,6 @@
 // the tests compare every gradient with PyTorch's. A new layer is an op in nets/ops and a method of the builder in
 // graph.go.
 //
-// numerics.go names the class of an engine's numbers. Whoever changes numbers raises a revision, of the net in its file or
-// of the engine beside its Info; revision_test.go fails without that, and records the new numbers with -update.
+// numerics.go names the class of an engine's numbers. Whoever changes numbers raises a revision, of the net in its file
+// or of the engine beside its Info; revision_test.go fails without that, and records the new numbers with -update.
 package nets

@@ -25,8 +25,8 @@ type Engine interface {
 	Load(Row, []float32) error
 	Store(Row, []float32) error
 	// Train runs the local steps of many clients at once and returns the loss of each client's first batch at its
-	// start row. A loss that is not finite ends it with a *[DivergedError]; a cancelled context with ctx.Err(). After an
-	// error the rows that clients were to write, End and Momentum, hold anything.
+	// start row. A loss that is not finite ends it with a *[DivergedError]; a cancelled context with ctx.Err(). After
+	// an error the rows that clients were to write, End and Momentum, hold anything.
 	Train(context.Context, LocalWork) (loss []float32, err error)
 	// Evaluate runs the jobs, in any order, and returns their results in the order given.
 	Evaluate(context.Context, []EvalJob) ([]EvalResult, error)
@@ -42,8 +42,8 @@ type Profiler interface {
 	Kernels() []KernelTime
 }
 
-// KernelTime is the time of all launches of a kernel. Copies are kernels here, by the names of upload (of batch plans), memset
-// and download (of losses).
+// KernelTime is the time of all launches of a kernel. Copies are kernels here, by the names of upload (of batch plans),
+// memset and download (of losses).
 type KernelTime struct {
 	Kernel   string
 	Launches int
@@ -58,8 +58,9 @@ type Info struct {
 	Device    string // the processor's or the card's own name
 	Precision string // fp32, tf32, bf16
 	Params    int    // P
-	Numerics  string // the class of its numbers: engines of one class and Revision compute the same bits; see [Numerics]
-	Revision  int    // raised by whoever changes the numbers of the engine, so that runs kept from before run again
+	// the class of its numbers: engines of one class and Revision compute the same bits; see [Numerics]
+	Numerics string
+	Revision int // raised by whoever changes the numbers of the engine, so that runs kept from before run again
 }
 
 // Bank is a matrix [rows, P] of parameters in an engine's memory.
@@ -166,5 +167,6 @@ type DivergedError struct {
 }
 
 func (e *DivergedError) Error() string {
-	return fmt.Sprintf("nets: round %d client %d step %d: loss %g, want a finite number", e.Round, e.Client, e.Step, e.Loss)
+	return fmt.Sprintf("nets: round %d client %d step %d: loss %g, want a finite number", e.Round, e.Client, e.Step,
+		e.Loss)
 }

@@ -69,7 +69,8 @@ func crowd(t *testing.T, e *CPU, steps int) (LocalWork, []Row) {
 	work := LocalWork{Round: 4, Seed: 8, LR: 0x1p-4, WeightDecay: 0x1p-6, Momentum: 0.75, Clip: &clip}
 	counts := []int{e.batch, e.batch - 2, e.batch, 0, e.batch}
 	for i, count := range counts {
-		c := ClientWork{Client: 3 * i, Start: Row{start, i % 2}, End: Row{end, i}, Plan: hashedPlan(i, steps, e.batch, count, 40)}
+		c := ClientWork{Client: 3 * i, Start: Row{start, i % 2}, End: Row{end, i}, Plan: hashedPlan(i, steps, e.batch,
+			count, 40)}
 		if i < 2 {
 			c.Momentum = Row{momentum, i}
 		}
@@ -81,13 +82,23 @@ func crowd(t *testing.T, e *CPU, steps int) (LocalWork, []Row) {
 	return work, []Row{{end, 0}, {end, 1}, {end, 2}, {end, 3}, {end, 4}, {momentum, 0}, {momentum, 1}}
 }
 
-// Clients at once equal each client alone, whatever the threads; 17 samples are two chunks of the convolutions' work and
-// three of the first dropout layer's.
+// Clients at once equal each client alone, whatever the threads; 17 samples are two chunks of the convolutions' work
+// and three of the first dropout layer's.
 func TestClientsTogether(t *testing.T) {
 	for _, c := range []struct {
 		net          string
 		batch, steps int
-	}{{"cnn-svhn", 17, 1}, {"cnn-svhn", 4, 2}, {"cnn-cinic10", 3, 2}, {"cnn-cinic10", 17, 1}, {"lenet5", 17, 2}, {"linear-synthetic", 4, 2}, {"linear-binary", 17, 3}, {"resnet20", 17, 2}, {"resnet18", 4, 1}} {
+	}{
+		{"cnn-svhn", 17, 1},
+		{"cnn-svhn", 4, 2},
+		{"cnn-cinic10", 3, 2},
+		{"cnn-cinic10", 17, 1},
+		{"lenet5", 17, 2},
+		{"linear-synthetic", 4, 2},
+		{"linear-binary", 17, 3},
+		{"resnet20", 17, 2},
+		{"resnet18", 4, 1},
+	} {
 		if c.net == "resnet18" && testing.Short() {
 			continue // the same ops as resnet20's, eleven times as long
 		}
@@ -147,7 +158,8 @@ func TestClientsInOneGraph(t *testing.T) {
 		for b := range B {
 			n := len(x) / B
 			kernels.Gather(x[b*n:][:n], samples.Images[b*3072:][:3072], normal, cpu.Crop{
-				H: 32, W: 32, C: 3, Border: dst.graph.Border, Pad: plan.Pad, Row: client, Col: 2 * client, Flip: client == 1,
+				H: 32, W: 32, C: 3, Border: dst.graph.Border, Pad: plan.Pad, Row: client, Col: 2 * client,
+				Flip: client == 1,
 			})
 			dst.Labels[at*B+b] = int32(samples.Labels[(b+client)%B])
 		}
@@ -175,7 +187,8 @@ func TestClientsInOneGraph(t *testing.T) {
 			same(t, name+p.Name, all.Grads[i][k*p.Size:][:p.Size], one.Grads[i])
 		}
 		if one.Loss[0] <= 0 || slices.Max(one.Grads[0]) == 0 {
-			t.Errorf("%sloss %g and largest gradient of conv1 %g, want both positive", name, one.Loss[0], slices.Max(one.Grads[0]))
+			t.Errorf("%sloss %g and largest gradient of conv1 %g, want both positive", name, one.Loss[0],
+				slices.Max(one.Grads[0]))
 		}
 	}
 	ok(t, all.vm.Close())
@@ -202,7 +215,8 @@ func TestNothingToTrain(t *testing.T) {
 	e := newTest(t, "cnn-svhn", 2, 4)
 	w := hashedWeights(e.model)
 	b := rows(t, e, 4, w)
-	for name, l := range map[string]plan.Local{"no steps": hashedPlan(0, 0, 4, 4, 40), "no samples": hashedPlan(0, 3, 4, 0, 40)} {
+	for name, l := range map[string]plan.Local{"no steps": hashedPlan(0, 0, 4, 4, 40), "no samples": hashedPlan(0, 3,
+		4, 0, 40)} {
 		loss := must(e.Train(t.Context(), LocalWork{LR: 1, WeightDecay: 1, Momentum: 0.5, Clients: []ClientWork{
 			{Start: Row{b, 0}, End: Row{b, 1}, Momentum: Row{b, 2}, Drift: Row{b, 3}, Plan: l},
 		}}))(t)
@@ -234,7 +248,10 @@ func TestPaddedStep(t *testing.T) {
 	end := must(e.NewBank(4))(t)
 	work := LocalWork{LR: 0x1p-4, WeightDecay: 0x1p-3, Momentum: 0.5}
 	for i, l := range []plan.Local{short, long} {
-		work.Clients = append(work.Clients, ClientWork{Start: Row{start, 0}, Drift: Row{drift, 0}, End: Row{end, i}, Momentum: Row{end, 2 + i}, Plan: l})
+		work.Clients = append(work.Clients, ClientWork{
+			Start: Row{start, 0}, Drift: Row{drift, 0}, End: Row{end, i},
+			Momentum: Row{end, 2 + i}, Plan: l,
+		})
 	}
 	must(e.Train(t.Context(), work))(t)
 	same(t, "weights", load(t, e, Row{end, 1}), load(t, e, Row{end, 0}))
@@ -248,7 +265,10 @@ func TestRaggedBatch(t *testing.T) {
 		e := newTest(t, "cnn-svhn", 1, batch)
 		b := rows(t, e, 2, hashedWeights(e.model))
 		l := hashedPlan(0, 1, batch, 5, 40)
-		must(e.Train(t.Context(), LocalWork{LR: 0x1p-4, Clients: []ClientWork{{Start: Row{b, 0}, End: Row{b, 1}, Plan: l}}}))(t)
+		must(e.Train(t.Context(), LocalWork{LR: 0x1p-4, Clients: []ClientWork{{
+			Start: Row{b, 0}, End: Row{b, 1},
+			Plan: l,
+		}}}))(t)
 		got := load(t, e, Row{b, 1})
 		if want == nil {
 			want = got

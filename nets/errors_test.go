@@ -46,28 +46,64 @@ func TestTrainErrors(t *testing.T) {
 	}{
 		{"no start", func(c []ClientWork) { c[0].Start = Row{} }, "nets: train: start: row of bank"},
 		{"no end", func(c []ClientWork) { c[0].End = Row{} }, "nets: train: end: row of bank"},
-		{"another engine's start", func(c []ClientWork) { c[1].Start = Row{foreign, 0} }, "nets: train: start: row of bank"},
-		{"another engine's momentum", func(c []ClientWork) { c[1].Momentum = Row{foreign, 0} }, "nets: train: momentum: row of bank"},
-		{"another kind of bank", func(c []ClientWork) { c[1].Drift = Row{foreignBank{}, 0} }, "nets: train: drift: row of bank nets.foreignBank"},
+		{
+			"another engine's start", func(c []ClientWork) { c[1].Start = Row{foreign, 0} },
+			"nets: train: start: row of bank",
+		},
+		{
+			"another engine's momentum", func(c []ClientWork) { c[1].Momentum = Row{foreign, 0} },
+			"nets: train: momentum: row of bank",
+		},
+		{
+			"another kind of bank", func(c []ClientWork) { c[1].Drift = Row{foreignBank{}, 0} },
+			"nets: train: drift: row of bank nets.foreignBank",
+		},
 		{"start beyond", func(c []ClientWork) { c[1].Start = r(5) }, "nets: train: start: row 5, want 0 … 4"},
 		{"negative end", func(c []ClientWork) { c[1].End = r(-1) }, "nets: train: end: row -1, want 0 … 4"},
 		{"momentum beyond", func(c []ClientWork) { c[1].Momentum = r(9) }, "nets: train: momentum: row 9"},
 		{"drift beyond", func(c []ClientWork) { c[1].Drift = r(9) }, "nets: train: drift: row 9"},
 		{"freed bank", func(c []ClientWork) { c[1].Start = Row{freed, 0} }, "nets: train: start: row 0"},
 		{"one end", func(c []ClientWork) { c[1].End = c[0].End }, "nets: clients 20 and 21 write the same row 1"},
-		{"end is another's momentum", func(c []ClientWork) { c[1].Momentum = c[0].End }, "nets: clients 20 and 21 write the same row 1"},
+		{
+			"end is another's momentum", func(c []ClientWork) { c[1].Momentum = c[0].End },
+			"nets: clients 20 and 21 write the same row 1",
+		},
 		{"end is the own momentum", func(c []ClientWork) { c[0].Momentum = c[0].End }, "write the same row 1"},
-		{"one momentum", func(c []ClientWork) { c[0].Momentum, c[1].Momentum = r(3), r(3) }, "nets: clients 20 and 21 write the same row 3"},
-		{"start another writes", func(c []ClientWork) { c[0].Start = c[1].End }, "nets: client 20 reads row 2, which client 21 writes"},
-		{"drift another writes", func(c []ClientWork) { c[1].Drift = c[0].End }, "nets: client 21 reads row 1, which client 20 writes"},
-		{"drift is another's momentum", func(c []ClientWork) { c[0].Drift, c[1].Momentum = r(3), r(3) }, "nets: client 20 reads row 3, which client 21 writes"},
-		{"another batch", func(c []ClientWork) { c[1].Plan = hashedPlan(0, 2, batch+1, batch, 40) }, "client 21: plan of E=2 B=3"},
-		{"indices missing", func(c []ClientWork) { c[1].Plan.Index = c[1].Plan.Index[1:] }, "with 3 indices, 8 crops, 4 flips"},
-		{"crops missing", func(c []ClientWork) { c[1].Plan.Crop = c[1].Plan.Crop[1:] }, "with 4 indices, 7 crops, 4 flips"},
+		{
+			"one momentum", func(c []ClientWork) { c[0].Momentum, c[1].Momentum = r(3), r(3) },
+			"nets: clients 20 and 21 write the same row 3",
+		},
+		{
+			"start another writes", func(c []ClientWork) { c[0].Start = c[1].End },
+			"nets: client 20 reads row 2, which client 21 writes",
+		},
+		{
+			"drift another writes", func(c []ClientWork) { c[1].Drift = c[0].End },
+			"nets: client 21 reads row 1, which client 20 writes",
+		},
+		{
+			"drift is another's momentum", func(c []ClientWork) { c[0].Drift, c[1].Momentum = r(3), r(3) },
+			"nets: client 20 reads row 3, which client 21 writes",
+		},
+		{
+			"another batch", func(c []ClientWork) { c[1].Plan = hashedPlan(0, 2, batch+1, batch, 40) },
+			"client 21: plan of E=2 B=3",
+		},
+		{
+			"indices missing", func(c []ClientWork) { c[1].Plan.Index = c[1].Plan.Index[1:] },
+			"with 3 indices, 8 crops, 4 flips",
+		},
+		{
+			"crops missing", func(c []ClientWork) { c[1].Plan.Crop = c[1].Plan.Crop[1:] },
+			"with 4 indices, 7 crops, 4 flips",
+		},
 		{"flips missing", func(c []ClientWork) { c[1].Plan.Flip = nil }, "with 4 indices, 8 crops, 0 flips"},
 		{"E too large", func(c []ClientWork) { c[1].Plan.E = 3 }, "client 21: plan of E=3 B=2"},
 		{"negative E", func(c []ClientWork) { c[1].Plan.E = -2 }, "client 21: plan of E=-2 B=2"},
-		{"sample beyond", func(c []ClientWork) { c[1].Plan.Index[3] = 40 }, "client 21 step 1: sample 40, want −1 … 39"},
+		{
+			"sample beyond", func(c []ClientWork) { c[1].Plan.Index[3] = 40 },
+			"client 21 step 1: sample 40, want −1 … 39",
+		},
 		{"sample below", func(c []ClientWork) { c[1].Plan.Index[1] = -2 }, "client 21 step 0: sample -2, want −1 … 39"},
 		{"crop beyond", func(c []ClientWork) { c[1].Plan.Crop[6] = 9 }, "client 21 step 1: crop at 9, want 0 … 8"},
 	} {
@@ -102,22 +138,28 @@ func TestRowErrors(t *testing.T) {
 		err  error
 		want string
 	}{
-		"bank":                    {second(e.NewBank(-1)), "nets: bank of -1 rows"},
-		"huge bank":               {second(e.NewBank(1 << 60)), "nets: bank of 1152921504606846976 rows"},
-		"load beyond":             {e.Load(beyond, w), "nets: load: row 2, want 0 … 1"},
-		"load short":              {e.Load(good, w[1:]), "nets: load: 273705 parameters, want 273706"},
-		"store foreign":           {e.Store(foreign, w), "nets: store: row of bank"},
-		"store long":              {e.Store(good, append(w, 0)), "nets: store: 273707 parameters, want 273706"},
-		"norm of none":            {second(e.Norm(Row{})), "nets: norm: row of bank <nil>"},
-		"combine counts":          {e.Combine(good, []float64{1}, nil), "nets: combine: 1 coefficients for 0 rows"},
-		"combine into foreign":    {e.Combine(foreign, nil, nil), "nets: combine: row of bank"},
-		"combine of beyond":       {e.Combine(good, []float64{1}, []Row{beyond}), "nets: combine: row 2"},
-		"evaluate beyond":         {evaluate(EvalJob{Row: beyond, Part: Test}), "nets: evaluate: row 2"},
-		"evaluate foreign":        {evaluate(EvalJob{Row: foreign, Part: Test}), "nets: evaluate: row of bank"},
-		"evaluate part":           {evaluate(EvalJob{Row: good, Part: 2}), "nets: evaluate: job 1: part 2"},
-		"evaluate negative part":  {evaluate(EvalJob{Row: good, Part: -1}), "nets: evaluate: job 1: part -1"},
-		"evaluate sample beyond":  {evaluate(EvalJob{Row: good, Part: Test, Index: []int32{3, 70}}), "job 1: sample 70, want 0 … 69"},
-		"evaluate padding sample": {evaluate(EvalJob{Row: good, Part: Train, Index: []int32{-1}}), "job 1: sample -1, want 0 … 39"},
+		"bank":                   {second(e.NewBank(-1)), "nets: bank of -1 rows"},
+		"huge bank":              {second(e.NewBank(1 << 60)), "nets: bank of 1152921504606846976 rows"},
+		"load beyond":            {e.Load(beyond, w), "nets: load: row 2, want 0 … 1"},
+		"load short":             {e.Load(good, w[1:]), "nets: load: 273705 parameters, want 273706"},
+		"store foreign":          {e.Store(foreign, w), "nets: store: row of bank"},
+		"store long":             {e.Store(good, append(w, 0)), "nets: store: 273707 parameters, want 273706"},
+		"norm of none":           {second(e.Norm(Row{})), "nets: norm: row of bank <nil>"},
+		"combine counts":         {e.Combine(good, []float64{1}, nil), "nets: combine: 1 coefficients for 0 rows"},
+		"combine into foreign":   {e.Combine(foreign, nil, nil), "nets: combine: row of bank"},
+		"combine of beyond":      {e.Combine(good, []float64{1}, []Row{beyond}), "nets: combine: row 2"},
+		"evaluate beyond":        {evaluate(EvalJob{Row: beyond, Part: Test}), "nets: evaluate: row 2"},
+		"evaluate foreign":       {evaluate(EvalJob{Row: foreign, Part: Test}), "nets: evaluate: row of bank"},
+		"evaluate part":          {evaluate(EvalJob{Row: good, Part: 2}), "nets: evaluate: job 1: part 2"},
+		"evaluate negative part": {evaluate(EvalJob{Row: good, Part: -1}), "nets: evaluate: job 1: part -1"},
+		"evaluate sample beyond": {
+			evaluate(EvalJob{Row: good, Part: Test, Index: []int32{3, 70}}),
+			"job 1: sample 70, want 0 … 69",
+		},
+		"evaluate padding sample": {
+			evaluate(EvalJob{Row: good, Part: Train, Index: []int32{-1}}),
+			"job 1: sample -1, want 0 … 39",
+		},
 	} {
 		t.Run(name, func(t *testing.T) { wantError(t, c.err, c.want) })
 	}
@@ -135,10 +177,26 @@ func TestNewCPUErrors(t *testing.T) {
 	}{
 		{"batch", good(), nil, CPUOptions{}, "nets: batch of 0 samples, want at least 1"},
 		{"threads", good(), nil, CPUOptions{Batch: 1, Threads: -1}, "nets: -1 threads, want at least 1"},
-		{"truncated", changed(func(s *plan.Samples) { s.Images = s.Images[1:] }), nil, CPUOptions{Batch: 1}, "hashed: 9215 image bytes, want 9216"},
-		{"label", good(), changed(func(s *plan.Samples) { s.Labels[2] = 10 }), CPUOptions{Batch: 1}, "sample 2: label 10, want 0 … 9"},
-		{"grey", good(), changed(func(s *plan.Samples) { s.H, s.C, s.Mean, s.Std = 96, 1, s.Mean[:1], s.Std[:1] }), CPUOptions{Batch: 1}, "cnn-svhn takes 32×32×3 images"},
-		{"classes", changed(func(s *plan.Samples) { s.Classes = 100 }), nil, CPUOptions{Batch: 1}, "hashed has 32×32×3 and 100"},
+		{
+			"truncated", changed(func(s *plan.Samples) { s.Images = s.Images[1:] }), nil,
+			CPUOptions{Batch: 1},
+			"hashed: 9215 image bytes, want 9216",
+		},
+		{
+			"label", good(), changed(func(s *plan.Samples) { s.Labels[2] = 10 }),
+			CPUOptions{Batch: 1},
+			"sample 2: label 10, want 0 … 9",
+		},
+		{
+			"grey", good(), changed(func(s *plan.Samples) { s.H, s.C, s.Mean, s.Std = 96, 1, s.Mean[:1], s.Std[:1] }),
+			CPUOptions{Batch: 1},
+			"cnn-svhn takes 32×32×3 images",
+		},
+		{
+			"classes", changed(func(s *plan.Samples) { s.Classes = 100 }), nil,
+			CPUOptions{Batch: 1},
+			"hashed has 32×32×3 and 100",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := NewCPU(m, c.train, c.test, c.o)
@@ -155,9 +213,13 @@ func TestNewCPUErrors(t *testing.T) {
 	e2 := must(NewCPU(m, nil, good(), CPUOptions{Batch: 1}))(t)
 	defer e2.Close()
 	b2 := must(e2.NewBank(1))(t)
-	_, err = e2.Train(t.Context(), LocalWork{Clients: []ClientWork{{Start: Row{b2, 0}, End: Row{b2, 0}, Plan: hashedPlan(0, 1, 1, 1, 3)}}})
+	_, err = e2.Train(t.Context(), LocalWork{Clients: []ClientWork{{
+		Start: Row{b2, 0}, End: Row{b2, 0},
+		Plan: hashedPlan(0, 1, 1, 1, 3),
+	}}})
 	wantError(t, err, "nets: train: the engine was opened without training samples")
-	if got := must(e2.Evaluate(t.Context(), []EvalJob{{Row: Row{b2, 0}, Part: Test}}))(t); got[0].N != 3 || !slices.Equal(must(e2.Train(t.Context(), LocalWork{}))(t), nil) {
+	if got := must(e2.Evaluate(t.Context(), []EvalJob{{Row: Row{b2, 0}, Part: Test}}))(t); got[0].N != 3 ||
+		!slices.Equal(must(e2.Train(t.Context(), LocalWork{}))(t), nil) {
 		t.Errorf("evaluation without training samples: %+v, want 3 samples", got[0])
 	}
 }
@@ -168,7 +230,10 @@ func TestDiverged(t *testing.T) {
 	const batch = 2
 	fine := func(t *testing.T, e *CPU) []float32 {
 		b := rows(t, e, 2, hashedWeights(e.model))
-		must(e.Train(t.Context(), LocalWork{LR: 0.1, Clients: []ClientWork{{Start: Row{b, 0}, End: Row{b, 1}, Plan: hashedPlan(0, 2, batch, 2, 40)}}}))(t)
+		must(e.Train(t.Context(), LocalWork{LR: 0.1, Clients: []ClientWork{{
+			Start: Row{b, 0}, End: Row{b, 1},
+			Plan: hashedPlan(0, 2, batch, 2, 40),
+		}}}))(t)
 		return load(t, e, Row{b, 1})
 	}
 	want := fine(t, newTest(t, "cnn-svhn", 1, batch))
@@ -191,7 +256,8 @@ func TestDiverged(t *testing.T) {
 		if !errors.As(err, &diverged) {
 			t.Fatalf("%d threads: error %v, want a *DivergedError", threads, err)
 		}
-		if d := diverged; d.Round != 9 || d.Client != 12 || d.Step != 2 || !(math.IsNaN(d.Loss) || math.IsInf(d.Loss, 0)) {
+		if d := diverged; d.Round != 9 || d.Client != 12 || d.Step != 2 ||
+			!(math.IsNaN(d.Loss) || math.IsInf(d.Loss, 0)) {
 			t.Errorf("%d threads: %+v, want round 9 client 12 step 2", threads, *d)
 		}
 		if want := "nets: round 9 client 12 step 2: loss "; !strings.HasPrefix(err.Error(), want) {
@@ -210,7 +276,10 @@ func TestCancel(t *testing.T) {
 	before := load(t, e, Row{b, 2})
 	work := LocalWork{LR: 1e-6}
 	for i := range 2 {
-		work.Clients = append(work.Clients, ClientWork{Client: i, Start: Row{b, 0}, End: Row{b, 2 + i}, Plan: hashedPlan(i, 20000, batch, batch, 40)})
+		work.Clients = append(work.Clients, ClientWork{
+			Client: i, Start: Row{b, 0}, End: Row{b, 2 + i},
+			Plan: hashedPlan(i, 20000, batch, batch, 40),
+		})
 	}
 	jobs := slices.Repeat([]EvalJob{{Row: Row{b, 0}, Part: Test}}, 2000)
 	for name, run := range map[string]func(context.Context) error{

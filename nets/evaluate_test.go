@@ -9,7 +9,8 @@ import (
 	"rollcall/datasets/plan"
 )
 
-// naiveScore is the loss and the verdict on one sample, in the plainest loops and float64, from weights in PyTorch's order.
+// naiveScore is the loss and the verdict on one sample, in the plainest loops and float64, from weights in PyTorch's
+// order.
 func naiveScore(m *Model, w []float32, s *plan.Samples, sample int) (loss float64, correct bool) {
 	size, channels := s.H, s.C
 	x := make([]float64, channels*size*size) // [C,H,W]
@@ -100,7 +101,10 @@ func TestEvaluate(t *testing.T) {
 		}
 		first = got
 		for j, r := range requests {
-			t.Run(fmt.Sprintf("job=%d", j), func(t *testing.T) { naiveCheck(t, m, w[r.row], e.parts[r.part], r.index, got[j]) })
+			t.Run(fmt.Sprintf("job=%d", j), func(t *testing.T) {
+				naiveCheck(t, m, w[r.row], e.parts[r.part], r.index,
+					got[j])
+			})
 		}
 		if none := must(e.Evaluate(t.Context(), nil))(t); len(none) != 0 {
 			t.Errorf("no jobs: %v, want no results", none)

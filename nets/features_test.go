@@ -20,8 +20,8 @@ func normalised(s *plan.Samples) *plan.Samples {
 	return &f
 }
 
-// Normalised pixels given as features train and evaluate to the same bits as the images, with and without a border in front of
-// the first convolution; crops and flips are not looked at.
+// Normalised pixels given as features train and evaluate to the same bits as the images, with and without a border in
+// front of the first convolution; crops and flips are not looked at.
 func TestFeaturesAreImages(t *testing.T) {
 	for _, net := range []string{"linear-mnist", "lenet5", "cnn-svhn"} {
 		t.Run(net, func(t *testing.T) {
@@ -35,7 +35,10 @@ func TestFeaturesAreImages(t *testing.T) {
 				loss := must(e.Train(t.Context(), LocalWork{LR: 0x1p-5, WeightDecay: 0x1p-6, Clients: []ClientWork{
 					{Start: Row{start, 0}, End: Row{end, 0}, Plan: p},
 				}}))(t)
-				r := must(e.Evaluate(t.Context(), []EvalJob{{Row: Row{end, 0}, Part: Test}, {Row: Row{end, 0}, Part: Train, Index: []int32{3, 1}}}))(t)
+				r := must(e.Evaluate(t.Context(), []EvalJob{
+					{Row: Row{end, 0}, Part: Test},
+					{Row: Row{end, 0}, Part: Train, Index: []int32{3, 1}},
+				}))(t)
 				return load(t, e, Row{end, 0}), loss, r
 			}
 			drawn := hashedPlan(0, steps, batch, batch-1, n)
@@ -79,8 +82,8 @@ func TestFeaturesOfAnotherNet(t *testing.T) {
 	}
 }
 
-// Loss and accuracy of the nets on features, in the plainest way: of one output, class 1 where it is above 0. Tolerance as in
-// [TestGolden].
+// Loss and accuracy of the nets on features, in the plainest way: of one output, class 1 where it is above 0. Tolerance
+// as in [TestGolden].
 func TestEvaluateFeatures(t *testing.T) {
 	for net, outputs := range map[string]int{"linear-synthetic": 10, "linear-binary": 1} {
 		t.Run(net, func(t *testing.T) {
@@ -110,7 +113,8 @@ func TestEvaluateFeatures(t *testing.T) {
 			}
 			got := must(e.Evaluate(t.Context(), []EvalJob{{Row: row, Part: Test}}))(t)[0]
 			want := EvalResult{N: s.Len(), Correct: correct, Loss: ridged(s, index, w, outputs, 0)}
-			if got.N != want.N || got.Correct != want.Correct || math.Abs(got.Loss-want.Loss) > oneStep || correct == 0 || correct == s.Len() {
+			if got.N != want.N || got.Correct != want.Correct || math.Abs(got.Loss-want.Loss) > oneStep ||
+				correct == 0 || correct == s.Len() {
 				t.Errorf("got %+v, want %+v, loss ± %g", got, want, oneStep)
 			}
 		})

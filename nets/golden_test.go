@@ -50,11 +50,11 @@ type digest struct {
 	Elements           []float64
 }
 
-// Tolerances, as parts of a tensor's largest element. One step or gradient: 1e-5, what correct float32 programs agree to
-// (the goldens' own float32 column has 1e-6 … 6e-6). Five steps: 1e-4, half way (in the logarithm) to the 1e-3 of ten. In a
-// deep net with batch normalisation a ReLU that two programs round to different sides in a later step sets them apart for
-// good: PyTorch's own float32 and float64 differ by 0.012 there, so 0.02. Running statistics, which are means, do not. Logits of
-// the net that five steps end in: 1e-3, for the same reason.
+// Tolerances, as parts of a tensor's largest element. One step or gradient: 1e-5, what correct float32 programs agree
+// to (the goldens' own float32 column has 1e-6 … 6e-6). Five steps: 1e-4, half way (in the logarithm) to the 1e-3 of
+// ten. In a deep net with batch normalisation a ReLU that two programs round to different sides in a later step sets
+// them apart for good: PyTorch's own float32 and float64 differ by 0.012 there, so 0.02. Running statistics, which are
+// means, do not. Logits of the net that five steps end in: 1e-3, for the same reason.
 const (
 	oneStep        = 1e-5
 	fiveSteps      = 1e-4
@@ -186,8 +186,12 @@ func golden(t *testing.T, m *Model, f *goldenFile, c *goldenCase) {
 		d = append(d, symmetric(hashDrift, i, p.Size, 0x1p-6)...)
 	}
 	ok(t, e.Load(drift, d))
-	client := ClientWork{Client: f.Client, Start: start, End: end, Plan: hashedPlan(0, c.Steps, c.Batch, c.Count, f.Samples)}
-	work := LocalWork{Round: f.Round, Seed: uint32(f.Seed), LR: c.LR, WeightDecay: c.WeightDecay, Momentum: c.Momentum, Clip: c.Clip}
+	client := ClientWork{Client: f.Client, Start: start, End: end, Plan: hashedPlan(0, c.Steps, c.Batch, c.Count,
+		f.Samples)}
+	work := LocalWork{
+		Round: f.Round, Seed: uint32(f.Seed), LR: c.LR, WeightDecay: c.WeightDecay, Momentum: c.Momentum,
+		Clip: c.Clip,
+	}
 
 	if c.Grads != nil {
 		goldenFirstBatch(t, e, f, c, work, client, momentum)
@@ -203,8 +207,8 @@ func golden(t *testing.T, m *Model, f *goldenFile, c *goldenCase) {
 	must(e.Train(t.Context(), work))(t)
 	w1 := make([]float32, m.P)
 	ok(t, e.Store(end, w1))
-	// Weights are below 1/2, so half a unit in the last place is at most 2^-26, once a step; those of batch normalisations
-	// and running variances are below 2.
+	// Weights are below 1/2, so half a unit in the last place is at most 2^-26, once a step; those of batch
+	// normalisations and running variances are below 2.
 	unit := 0x1p-26
 	if c.Evaluated != nil {
 		unit = 0x1p-24
@@ -215,7 +219,8 @@ func golden(t *testing.T, m *Model, f *goldenFile, c *goldenCase) {
 	}
 }
 
-// goldenEvaluated compares the logits of the first samples in evaluation mode, with the running statistics of five steps.
+// goldenEvaluated compares the logits of the first samples in evaluation mode, with the running statistics of five
+// steps.
 func goldenEvaluated(t *testing.T, e *CPU, c *goldenCase, end Row) {
 	index := []int32{0, 1, 2, 3, 4, 5, 6, 7}
 	must(e.Evaluate(t.Context(), []EvalJob{{Row: end, Part: Train, Index: index}}))(t)
@@ -245,11 +250,14 @@ func compareLogits(t *testing.T, what string, got []float32, want [][]float64, t
 }
 
 // goldenFirstBatch compares loss, logits and gradients of the first batch.
-func goldenFirstBatch(t *testing.T, e *CPU, f *goldenFile, c *goldenCase, work LocalWork, client ClientWork, momentum Row) {
+func goldenFirstBatch(t *testing.T, e *CPU, f *goldenFile, c *goldenCase, work LocalWork, client ClientWork,
+	momentum Row,
+) {
 	m := e.model
 	// After one step the momentum row, zero before, is the gradient itself.
 	client.Plan.E, client.Momentum = 1, momentum
-	client.Plan.Index, client.Plan.Crop, client.Plan.Flip = client.Plan.Index[:c.Batch], client.Plan.Crop[:2*c.Batch], client.Plan.Flip[:c.Batch]
+	client.Plan.Index, client.Plan.Crop, client.Plan.Flip = client.Plan.Index[:c.Batch], client.Plan.Crop[:2*c.Batch],
+		client.Plan.Flip[:c.Batch]
 	work.Clients = []ClientWork{client}
 	loss := must(e.Train(t.Context(), work))(t)
 	// Losses are of order 3, where a float32 has steps of 2.4e-7; their error is that of the logits.
@@ -288,7 +296,8 @@ func TestGoldenTolerances(t *testing.T) {
 				limit = residualUpdate
 			}
 			if c.Float32.Update > limit || c.Float32.Grads > oneStep {
-				t.Errorf("%s: %s: float32 and float64 of PyTorch differ by %g and %g, want at most %g and %g", net, c.Name, c.Float32.Update, c.Float32.Grads, limit, oneStep)
+				t.Errorf("%s: %s: float32 and float64 of PyTorch differ by %g and %g, want at most %g and %g", net,
+					c.Name, c.Float32.Update, c.Float32.Grads, limit, oneStep)
 			}
 		}
 	}

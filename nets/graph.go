@@ -40,7 +40,8 @@ func (g *Graph) Nodes() (G.Nodes, error) {
 	return nodes, err
 }
 
-// maps is a value on its way through the builder: feature maps [K,B,h+2·border,w+2·border,c], or features [K,B,c] if h is 0.
+// maps is a value on its way through the builder: feature maps [K,B,h+2·border,w+2·border,c], or features [K,B,c] if h
+// is 0.
 type maps struct {
 	node            *G.Node
 	h, w, c, border int
@@ -121,7 +122,10 @@ func (b *builder) conv(x maps, out, window, border int) maps {
 	b.convs++
 	name := fmt.Sprintf("conv%d", b.convs)
 	fan := window * window * x.c
-	w := b.param(Param{Name: name + ".weight", Shape: []int{out, x.c, window, window}, FanIn: fan, kind: convParam, kernel: []int{window, window, x.c, out}})
+	w := b.param(Param{
+		Name: name + ".weight", Shape: []int{out, x.c, window, window}, FanIn: fan, kind: convParam,
+		kernel: []int{window, window, x.c, out},
+	})
 	bias := b.param(Param{Name: name + ".bias", Shape: []int{out}, FanIn: fan, kernel: []int{out}})
 	y := maps{h: (x.h + 2*x.border - window + 1) / 2, w: (x.w + 2*x.border - window + 1) / 2, c: out, border: border}
 	b.macs = append(b.macs, float64(4*y.h*y.w*fan*out))
@@ -138,7 +142,10 @@ func (b *builder) linear(x maps, out int, relu bool) maps {
 func (b *builder) namedLinear(name string, x maps, out int, relu bool) maps {
 	x = b.flatten(x)
 	b.fcs++
-	w := b.param(Param{Name: name + ".weight", Shape: []int{out, x.c}, FanIn: x.c, kind: linearParam, kernel: []int{x.c, out}, order: x.order})
+	w := b.param(Param{
+		Name: name + ".weight", Shape: []int{out, x.c}, FanIn: x.c, kind: linearParam,
+		kernel: []int{x.c, out}, order: x.order,
+	})
 	bias := b.param(Param{Name: name + ".bias", Shape: []int{out}, FanIn: x.c, kernel: []int{out}})
 	b.macs = append(b.macs, float64(x.c*out))
 	return b.layer(maps{c: out}, func() (*G.Node, error) {

@@ -61,8 +61,8 @@ func hashedWeights(m *Model) []float32 {
 	return w
 }
 
-// hashedSamples are n samples of noise, as a net takes them: images, of whose mean and std the first channels are used, or
-// features.
+// hashedSamples are n samples of noise, as a net takes them: images, of whose mean and std the first channels are used,
+// or features.
 func hashedSamples(m *Model, n int, mean, std []float32) *plan.Samples {
 	s := &plan.Samples{Name: "hashed", H: m.H, W: m.W, C: m.C, Classes: m.Classes, Labels: make([]uint8, n)}
 	for i := range s.Labels {
@@ -92,9 +92,13 @@ func rest(s *plan.Samples, n int) *plan.Samples {
 	return &r
 }
 
-// hashedPlan reads n samples in hashed order, crops and flips; tensor tells plans apart; places from count on are padding.
+// hashedPlan reads n samples in hashed order, crops and flips; tensor tells plans apart; places from count on are
+// padding.
 func hashedPlan(tensor, steps, batch, count, n int) plan.Local {
-	l := plan.Local{E: steps, B: batch, Index: make([]int32, steps*batch), Crop: make([]uint8, 2*steps*batch), Flip: make([]uint8, steps*batch)}
+	l := plan.Local{
+		E: steps, B: batch, Index: make([]int32, steps*batch), Crop: make([]uint8, 2*steps*batch),
+		Flip: make([]uint8, steps*batch),
+	}
 	for i := range l.Index {
 		l.Index[i] = -1
 		if i%batch < count {

@@ -19,7 +19,8 @@ type machine struct {
 	Grads  [][]float32 // of every parameter [K,…]
 }
 
-// newMachine allocates a graph's inputs, but for the weights, a buffer [K,…] for every parameter: graphs can share them.
+// newMachine allocates a graph's inputs, but for the weights, a buffer [K,…] for every parameter: graphs can share
+// them.
 func newMachine(g *Graph, weights [][]float32) (*machine, error) {
 	m := &machine{graph: g}
 	var err error

@@ -20,8 +20,8 @@ type Model struct {
 	Forward float64 // floating-point operations of one sample's forward pass, a multiply-add counting two
 	Train   float64 // of its forward and backward pass; the first layer needs no gradient of its input
 	build   func(*builder) maps
-	// revision is raised by whoever changes what the net computes, its initial weights or its dropout, so that runs kept
-	// from before run again.
+	// revision is raised by whoever changes what the net computes, its initial weights or its dropout, so that runs
+	// kept from before run again.
 	revision int
 }
 
@@ -32,8 +32,9 @@ type Param struct {
 	Size   int    // elements
 	Offset int    // of its first element, in a row and in the state_dict alike
 	FanIn  int
-	Last   bool   // of the classifier
-	Buffer bool   // running statistics: averaged as weights are, but no gradient, weight decay, clipping, momentum or drift
+	Last   bool // of the classifier
+	// running statistics: averaged as weights are, but no gradient, weight decay, clipping, momentum or drift
+	Buffer bool
 	kernel []int  // the kernels' shape: [R,S,C,O], [I,O] or [O]
 	order  [3]int // of a fully connected layer behind feature maps: their h, w, c; zeros if there are none
 	kind   paramKind
@@ -104,8 +105,8 @@ func (m *Model) FromTorch(row, src []float32) {
 // Init says how initial weights are drawn.
 type Init string
 
-// The ways. Both leave the last layer PyTorch's default, and start batch normalisations as the identity, with a running mean of 0 and
-// variance of 1.
+// The ways. Both leave the last layer PyTorch's default, and start batch normalisations as the identity, with a running
+// mean of 0 and variance of 1.
 const (
 	Kaiming Init = "kaiming" // normal (fan-in, gain √2), with zero bias: FedAWE's released code
 	Torch   Init = "torch"   // uniform in ±1/√fan_in, weight and bias: PyTorch's default
@@ -138,7 +139,10 @@ func (m *Model) Init(how Init, seed uint32) []float32 {
 }
 
 // models is the catalogue; a new net is one file and one line here.
-var models = []func() *Model{cnnSVHN, cnnCIFAR10, cnnCINIC10, cnnCAFed, leNet5, linearMNIST, linearSynthetic, linearBinary, resnet18, resnet20}
+var models = []func() *Model{
+	cnnSVHN, cnnCIFAR10, cnnCINIC10, cnnCAFed, leNet5, linearMNIST, linearSynthetic,
+	linearBinary, resnet18, resnet20,
+}
 
 // ModelNames returns the names of the catalogue.
 func ModelNames() []string {

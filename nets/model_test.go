@@ -26,7 +26,8 @@ func TestModels(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := must(NewModel(c.name))(t)
 			if m.P != c.p || m.H != 32 || m.W != 32 || m.C != 3 || m.Classes != 10 {
-				t.Errorf("%d parameters for %d×%d×%d images of %d classes, want %d for 32×32×3 of 10", m.P, m.H, m.W, m.C, m.Classes, c.p)
+				t.Errorf("%d parameters for %d×%d×%d images of %d classes, want %d for 32×32×3 of 10", m.P, m.H, m.W,
+					m.C, m.Classes, c.p)
 			}
 			if !slices.Equal(m.Drops, c.drops) {
 				t.Errorf("dropout layers %v, want %v", m.Drops, c.drops)
@@ -35,7 +36,12 @@ func TestModels(t *testing.T) {
 				name  string
 				shape []int
 			}
-			want := []param{{"conv1.weight", []int{32, 3, 3, 3}}, {"conv1.bias", []int{32}}, {"conv2.weight", []int{32, 32, 3, 3}}, {"conv2.bias", []int{32}}}
+			want := []param{
+				{"conv1.weight", []int{32, 3, 3, 3}},
+				{"conv1.bias", []int{32}},
+				{"conv2.weight", []int{32, 32, 3, 3}},
+				{"conv2.bias", []int{32}},
+			}
 			for i, out := range c.sizes[1:] {
 				name := "fc" + string(rune('1'+i))
 				want = append(want, param{name + ".weight", []int{out, c.sizes[i]}}, param{name + ".bias", []int{out}})
@@ -45,8 +51,10 @@ func TestModels(t *testing.T) {
 			}
 			offset := 0
 			for i, p := range m.Params {
-				if p.Name != want[i].name || !slices.Equal(p.Shape, want[i].shape) || p.Offset != offset || p.Last != (i >= len(want)-2) {
-					t.Errorf("parameter %d: %s %v at %d, last %t, want %s %v at %d, last %t", i, p.Name, p.Shape, p.Offset, p.Last, want[i].name, want[i].shape, offset, i >= len(want)-2)
+				if p.Name != want[i].name || !slices.Equal(p.Shape, want[i].shape) || p.Offset != offset ||
+					p.Last != (i >= len(want)-2) {
+					t.Errorf("parameter %d: %s %v at %d, last %t, want %s %v at %d, last %t", i, p.Name, p.Shape,
+						p.Offset, p.Last, want[i].name, want[i].shape, offset, i >= len(want)-2)
 				}
 				offset += p.Size
 			}
@@ -57,21 +65,26 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// Counted by hand: He et al. (2016), section 4.2, give 0.27 M parameters for ResNet-20; torchvision's ResNet-18 has 11,689,512, of
-// which the stem of 7×7 and the classifier of 1000 are others here. The running statistics come on top, two per channel.
+// Counted by hand: He et al. (2016), section 4.2, give 0.27 M parameters for ResNet-20; torchvision's ResNet-18 has
+// 11,689,512, of which the stem of 7×7 and the classifier of 1000 are others here. The running statistics come on top,
+// two per channel.
 func TestResidualModels(t *testing.T) {
 	for _, c := range []struct {
 		name              string
 		learned, channels int
 		gflop             float64 // of a client-step with 64 samples
 	}{
-		{"resnet20", 432 + 6*9*16*16 + 9*16*32 + 5*9*32*32 + 9*32*64 + 5*9*64*64 + 2*(7*16+6*32+6*64) + 650, 7*16 + 6*32 + 6*64, 15.58},
+		{
+			"resnet20", 432 + 6*9*16*16 + 9*16*32 + 5*9*32*32 + 9*32*64 + 5*9*64*64 + 2*(7*16+6*32+6*64) + 650,
+			7*16 + 6*32 + 6*64, 15.58,
+		},
 		{"resnet18", 11689512 - 64*3*49 + 64*27 - 513*1000 + 513*10, 5*64 + 5*128 + 5*256 + 5*512, 213.06},
 	} {
 		m := must(NewModel(c.name))(t)
 		learned, buffers := 0, 0
 		for i, p := range m.Params {
-			if p.Buffer != (strings.HasSuffix(p.Name, "running_mean") || strings.HasSuffix(p.Name, "running_var")) || p.Last != (i >= len(m.Params)-2) {
+			if p.Buffer != (strings.HasSuffix(p.Name, "running_mean") || strings.HasSuffix(p.Name, "running_var")) ||
+				p.Last != (i >= len(m.Params)-2) {
 				t.Errorf("%s: %s: buffer %t, last %t", c.name, p.Name, p.Buffer, p.Last)
 			}
 			if p.Buffer {
@@ -81,7 +94,8 @@ func TestResidualModels(t *testing.T) {
 			}
 		}
 		if learned != c.learned || buffers != 2*c.channels || m.P != learned+buffers {
-			t.Errorf("%s: %d parameters and %d running statistics of %d, want %d and %d", c.name, learned, buffers, m.P, c.learned, 2*c.channels)
+			t.Errorf("%s: %d parameters and %d running statistics of %d, want %d and %d", c.name, learned, buffers,
+				m.P, c.learned, 2*c.channels)
 		}
 		if got := 64 * m.Train / 1e9; math.Abs(got-c.gflop) > 0.1 {
 			t.Errorf("%s: %.2f GFLOP per client-step, want %.1f", c.name, got, c.gflop)
@@ -89,18 +103,20 @@ func TestResidualModels(t *testing.T) {
 	}
 }
 
-// Multiply-adds of cnn-cifar10, layer by layer: forward once, backward once for the weights and once for the input, which the
-// first layer does without. A client-step of 128 samples comes to 2.68 GFLOP.
+// Multiply-adds of cnn-cifar10, layer by layer: forward once, backward once for the weights and once for the input,
+// which the first layer does without. A client-step of 128 samples comes to 2.68 GFLOP.
 func TestOperations(t *testing.T) {
 	m := must(NewModel("cnn-cifar10"))(t)
 	const first, rest = 32 * 32 * 27 * 32, 16*16*288*32 + 2048*256 + 256*64 + 64*10
 	if m.Forward != 2*(first+rest) || m.Train != 2*(2*first+3*rest) {
-		t.Errorf("%.0f operations forward and %.0f in training, want %d and %d", m.Forward, m.Train, 2*(first+rest), 2*(2*first+3*rest))
+		t.Errorf("%.0f operations forward and %.0f in training, want %d and %d", m.Forward, m.Train, 2*(first+rest),
+			2*(2*first+3*rest))
 	}
 }
 
-// Kaiming: hidden weights are normal, so mean 0 and standard deviation √(2/fan_in), kurtosis 3, hidden biases 0; the last layer is
-// uniform in ±1/√fan_in. Torch: all layers are. Tolerance: five standard errors (of a standard deviation: σ·√((kurtosis−1)/4n)).
+// Kaiming: hidden weights are normal, so mean 0 and standard deviation √(2/fan_in), kurtosis 3, hidden biases 0; the
+// last layer is uniform in ±1/√fan_in. Torch: all layers are. Tolerance: five standard errors (of a standard deviation:
+// σ·√((kurtosis−1)/4n)).
 func TestInit(t *testing.T) {
 	for _, how := range []Init{Kaiming, Torch} {
 		for _, name := range ModelNames() {
@@ -142,7 +158,8 @@ func testInit(t *testing.T, how Init, name string) {
 			}
 		case len(p.Shape) == 1:
 			want := 0.0
-			if strings.Contains(p.Name, "bn") && strings.HasSuffix(p.Name, ".weight") || strings.HasSuffix(p.Name, "running_var") || strings.HasSuffix(p.Name, "downsample.1.weight") {
+			if strings.Contains(p.Name, "bn") && strings.HasSuffix(p.Name, ".weight") ||
+				strings.HasSuffix(p.Name, "running_var") || strings.HasSuffix(p.Name, "downsample.1.weight") {
 				want = 1
 			}
 			if largest != want || sum != want*float64(len(x)) {

@@ -12,7 +12,7 @@ import (
 //	cpu-fp32                cpu-avx2 and cpu-avx512, which add in the same order
 //	cpu-generic-fp32        plain Go, which rounds a product before it is added to
 //	cuda-fp32               any card: every operation of fp32 is rounded as IEEE 754 has it, in an order that is fixed
-//	cuda-sm90-tf32          cards of one generation, and so for bf16: tensor cores round their sums in ways of their own
+//	cuda-sm90-tf32 cards of one generation, and so for bf16: tensor cores round their sums in ways of their own
 //
 // All of them are on amd64. Elsewhere the class ends in the architecture ("cpu-generic-fp32-arm64"): there Go may round
 // a product and the sum it goes into as one, in methods and in what is computed for a card as well. So does amd64 from

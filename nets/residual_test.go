@@ -10,7 +10,9 @@ import (
 )
 
 // trainOnce trains one client on a plan and returns the loss and the weights.
-func trainOnce(t *testing.T, net string, batch int, w []float32, change func(*LocalWork, *ClientWork, Bank), l plan.Local) (loss float32, end, momentum []float32) {
+func trainOnce(t *testing.T, net string, batch int, w []float32, change func(*LocalWork, *ClientWork, Bank),
+	l plan.Local,
+) (loss float32, end, momentum []float32) {
 	t.Helper()
 	e := newTest(t, net, 2, batch)
 	b := must(e.NewBank(4))(t)
@@ -75,7 +77,8 @@ func TestEmptyStepStatistics(t *testing.T) {
 	})
 }
 
-// Weight decay, clipping, momentum, drift and learning rate do not touch running statistics, and their momentum stays 0.
+// Weight decay, clipping, momentum, drift and learning rate do not touch running statistics, and their momentum stays
+// 0.
 func TestBuffersAreNoWeights(t *testing.T) {
 	m := must(NewModel("resnet20"))(t)
 	w, l := hashedWeights(m), hashedPlan(0, 1, 4, 4, 40)
@@ -98,7 +101,8 @@ func TestBuffersAreNoWeights(t *testing.T) {
 	})
 }
 
-// Evaluation takes the running statistics: changing them changes the loss, and what the other samples of a batch are does not.
+// Evaluation takes the running statistics: changing them changes the loss, and what the other samples of a batch are
+// does not.
 func TestEvaluateRunningStatistics(t *testing.T) {
 	e := newTest(t, "resnet20", 2, 4)
 	w := hashedWeights(e.model)
@@ -120,7 +124,8 @@ func TestEvaluateRunningStatistics(t *testing.T) {
 		{Row: Row{b, 0}, Part: Test, Index: []int32{9}},
 	}))(t)
 	if results[0].Loss == results[1].Loss || results[0].N != 70 {
-		t.Errorf("losses %g and %g over %d samples, want different ones over 70", results[0].Loss, results[1].Loss, results[0].N)
+		t.Errorf("losses %g and %g over %d samples, want different ones over 70", results[0].Loss, results[1].Loss,
+			results[0].N)
 	}
 	together, apart := 3*results[3].Loss, results[2].Loss+results[4].Loss+results[5].Loss
 	if d := together - apart; d > 1e-12 || d < -1e-12 { // float64 sums of three numbers

@@ -2,12 +2,13 @@ package nets
 
 import "fmt"
 
-// The residual nets of He et al. (2016): a convolution of 3×3, stages of basic blocks, the mean of every channel, and a fully
-// connected layer. Names and order of the parameters are those of torchvision's state_dict, without num_batches_tracked,
-// which nothing reads as long as the momentum of the running statistics is a number.
+// The residual nets of He et al. (2016): a convolution of 3×3, stages of basic blocks, the mean of every channel, and a
+// fully connected layer. Names and order of the parameters are those of torchvision's state_dict, without
+// num_batches_tracked, which nothing reads as long as the momentum of the running statistics is a number.
 
-// basicBlock adds relu(norm(conv(relu(norm(conv(x))))) + shortcut(x)); the first convolution has the stride. Where it changes
-// the shape, the shortcut is a projection, convolution of 1×1 and norm, or x subsampled, with zeros for new channels.
+// basicBlock adds relu(norm(conv(relu(norm(conv(x))))) + shortcut(x)); the first convolution has the stride. Where it
+// changes the shape, the shortcut is a projection, convolution of 1×1 and norm, or x subsampled, with zeros for new
+// channels.
 func (b *builder) basicBlock(name string, x maps, channels, stride int, project bool) maps {
 	h := b.conv2d(name+".conv1", x, channels, 3, stride)
 	h = b.norm(b.normParams(name+".bn1", h), h, maps{}, 1, true)

@@ -10,8 +10,8 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// A net's revision is of its parameters, its initial weights, its dropout masks, and of the layers of its graph up to the
-// logits and to the loss. How kernels and gradients compute these has the engine's revision.
+// A net's revision is of its parameters, its initial weights, its dropout masks, and of the layers of its graph up to
+// the logits and to the loss. How kernels and gradients compute these has the engine's revision.
 func TestNetRevisions(t *testing.T) {
 	revisiontest.Recorded(t)
 	var entries []revisiontest.Entry
@@ -73,11 +73,26 @@ func smallNets() []*Model {
 			h := b.conv(b.conv(b.input(2), 6, 5, 0), 16, 5, 0)
 			return b.linear(b.linear(h, 17, true), 10, false)
 		}},
-		{Name: "residual", H: 16, W: 16, C: 3, Classes: 10, build: func(b *builder) maps { return b.residual(16, 2, 2, false) }},
-		{Name: "projected", H: 8, W: 8, C: 3, Classes: 7, build: func(b *builder) maps { return b.residual(10, 3, 1, true) }},
-		{Name: "linear", H: 28, W: 28, C: 1, Classes: 10, build: func(b *builder) maps { return b.linear(b.input(0), 10, false) }},
-		{Name: "features", H: 1, W: 1, C: 61, Classes: 10, build: func(b *builder) maps { return b.linear(b.input(0), 10, false) }},
-		{Name: "odds", H: 1, W: 1, C: 10, Classes: 2, build: func(b *builder) maps { return b.odds(b.linear(b.input(0), 1, false)) }},
+		{Name: "residual", H: 16, W: 16, C: 3, Classes: 10, build: func(b *builder) maps {
+			return b.residual(16, 2, 2,
+				false)
+		}},
+		{Name: "projected", H: 8, W: 8, C: 3, Classes: 7, build: func(b *builder) maps {
+			return b.residual(10, 3, 1,
+				true)
+		}},
+		{Name: "linear", H: 28, W: 28, C: 1, Classes: 10, build: func(b *builder) maps {
+			return b.linear(b.input(0),
+				10, false)
+		}},
+		{Name: "features", H: 1, W: 1, C: 61, Classes: 10, build: func(b *builder) maps {
+			return b.linear(b.input(0),
+				10, false)
+		}},
+		{
+			Name: "odds", H: 1, W: 1, C: 10, Classes: 2,
+			build: func(b *builder) maps { return b.odds(b.linear(b.input(0), 1, false)) },
+		},
 	}
 }
 
@@ -103,7 +118,10 @@ func TestEngineRevisions(t *testing.T) {
 		if digests[class] == "" {
 			t.Logf("%s: not on this processor", class)
 		}
-		entries = append(entries, revisiontest.Entry{Name: class, Revision: CPURevision, Where: "cpu_engine.go", Digest: digests[class]})
+		entries = append(entries, revisiontest.Entry{
+			Name: class, Revision: CPURevision, Where: "cpu_engine.go",
+			Digest: digests[class],
+		})
 	}
 	revisiontest.Check(t, "testdata/engine-revisions", entries)
 }
@@ -141,7 +159,8 @@ func engineInto(t *testing.T, d *revisiontest.Digest, m *Model) string {
 			case 3:
 				count = 0
 			}
-			c := ClientWork{Client: 3 * i, Start: global, End: Row{b, 1 + i}, Plan: hashedPlan(10*round+i, steps, batch, count, 40)}
+			c := ClientWork{Client: 3 * i, Start: global, End: Row{b, 1 + i}, Plan: hashedPlan(10*round+i, steps,
+				batch, count, 40)}
 			if i < 2 {
 				c.Momentum = Row{b, 1 + clients + i}
 			}
@@ -156,7 +175,10 @@ func engineInto(t *testing.T, d *revisiontest.Digest, m *Model) string {
 		}
 		ok(t, e.Combine(global, []float64{0.4, 0.3, 0.2, 0.1}, ends))
 		d.Add(load(t, e, global), must(e.Norm(global))(t))
-		for _, r := range must(e.Evaluate(t.Context(), []EvalJob{{Row: global, Part: Test}, {Row: ends[1], Part: Train, Index: []int32{3, 1, 30}}}))(t) {
+		for _, r := range must(e.Evaluate(t.Context(), []EvalJob{
+			{Row: global, Part: Test},
+			{Row: ends[1], Part: Train, Index: []int32{3, 1, 30}},
+		}))(t) {
 			d.Add(r.N, r.Correct, r.Loss)
 		}
 	}

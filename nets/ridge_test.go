@@ -7,8 +7,8 @@ import (
 	"rollcall/datasets/plan"
 )
 
-// ridged returns the mean cross-entropy of a linear net plus ½·ridge·‖w‖², in float64 and the plainest loops; w [P] is in PyTorch's
-// order, weights [O,I] and then biases [O]. One output is the logit of class 1.
+// ridged returns the mean cross-entropy of a linear net plus ½·ridge·‖w‖², in float64 and the plainest loops; w [P] is
+// in PyTorch's order, weights [O,I] and then biases [O]. One output is the logit of class 1.
 func ridged(s *plan.Samples, index []int32, w []float64, outputs int, ridge float64) float64 {
 	features := s.H * s.W * s.C
 	sum := 0.0
@@ -40,9 +40,9 @@ func ridged(s *plan.Samples, index []int32, w []float64, outputs int, ridge floa
 	return sum
 }
 
-// The gradient of a step with weight decay is that of the ridge objective, by central differences in float64: their error is of
-// order h² + 2⁻⁵²/h < 1e-9. The tolerance is the engine's float32 rounding, 1e-5 of the largest element as in the goldens. The
-// ridge is so large that its share of every element is far above the tolerance, biases included.
+// The gradient of a step with weight decay is that of the ridge objective, by central differences in float64: their
+// error is of order h² + 2⁻⁵²/h < 1e-9. The tolerance is the engine's float32 rounding, 1e-5 of the largest element as
+// in the goldens. The ridge is so large that its share of every element is far above the tolerance, biases included.
 func TestRidgeGradient(t *testing.T) {
 	for net, outputs := range map[string]int{"linear-synthetic": 10, "linear-binary": 1} {
 		t.Run(net, func(t *testing.T) {
@@ -53,7 +53,8 @@ func TestRidgeGradient(t *testing.T) {
 			ok(t, e.Load(Row{bank, 0}, w0))
 			p := hashedPlan(0, 1, batch, batch-2, 40)
 			work := LocalWork{LR: 1, WeightDecay: ridge, Momentum: 0.5, Clients: []ClientWork{{
-				Start: Row{bank, 0}, End: Row{bank, 1}, Momentum: Row{bank, 2}, Plan: p, // momentum was zero: the row becomes the gradient
+				// momentum was zero: the row becomes the gradient
+				Start: Row{bank, 0}, End: Row{bank, 1}, Momentum: Row{bank, 2}, Plan: p,
 			}}}
 			loss := must(e.Train(t.Context(), work))(t)
 			w := make([]float64, len(w0))

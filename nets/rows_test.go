@@ -17,7 +17,8 @@ func TestCombine(t *testing.T) {
 		return w
 	}
 	// Small integers and coefficients in quarters: every sum is exact, fused or not.
-	a, b := fill(func(i int) float32 { return float32(i % 97) }), fill(func(i int) float32 { return float32(i%31) - 15 })
+	a, b := fill(func(i int) float32 { return float32(i % 97) }),
+		fill(func(i int) float32 { return float32(i%31) - 15 })
 	nan := float32(math.NaN())
 	bank := must(e.NewBank(4))(t)
 	r := func(i int) Row { return Row{bank, i} }
@@ -31,12 +32,28 @@ func TestCombine(t *testing.T) {
 		{"no terms", r(2), nil, nil, func(int) float32 { return 0 }},
 		{"copy over NaN", r(2), []float64{1}, []Row{r(0)}, func(i int) float32 { return a[i] }},
 		{"two", r(2), []float64{0.25, -3}, []Row{r(0), r(1)}, func(i int) float32 { return 0.25*a[i] - 3*b[i] }},
-		{"into the first", r(0), []float64{2, 0.5}, []Row{r(0), r(1)}, func(i int) float32 { return 2*a[i] + 0.5*b[i] }},
+		{
+			"into the first", r(0),
+			[]float64{2, 0.5},
+			[]Row{r(0), r(1)},
+			func(i int) float32 { return 2*a[i] + 0.5*b[i] },
+		},
 		{"into the last", r(1), []float64{2, 0.5}, []Row{r(0), r(1)}, func(i int) float32 { return 2*a[i] + 0.5*b[i] }},
-		{"one row three times", r(1), []float64{1, 1, 1}, []Row{r(1), r(1), r(1)}, func(i int) float32 { return 3 * b[i] }},
+		{
+			"one row three times", r(1),
+			[]float64{1, 1, 1},
+			[]Row{r(1), r(1), r(1)},
+			func(i int) float32 { return 3 * b[i] },
+		},
 		{"nothing of NaN is NaN", r(0), []float64{1, 0}, []Row{r(0), r(2)}, func(int) float32 { return nan }},
-		{"in order", r(0), []float64{0x1p24, 1, 1}, []Row{r(3), r(3), r(3)}, func(int) float32 { return 0x1p24 }}, // 2²⁴+1 rounds to 2²⁴
-		{"in another order", r(0), []float64{1, 1, 0x1p24}, []Row{r(3), r(3), r(3)}, func(int) float32 { return 0x1p24 + 2 }},
+		// 2²⁴+1 rounds to 2²⁴
+		{"in order", r(0), []float64{0x1p24, 1, 1}, []Row{r(3), r(3), r(3)}, func(int) float32 { return 0x1p24 }},
+		{
+			"in another order", r(0),
+			[]float64{1, 1, 0x1p24},
+			[]Row{r(3), r(3), r(3)},
+			func(int) float32 { return 0x1p24 + 2 },
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ok(t, e.Load(r(0), a))

@@ -52,8 +52,8 @@ func (s *slot) machine(train bool) (*machine, error) {
 	return *at, err
 }
 
-// gather writes sample i of a part at place b of the batch: an image cropped and normalised, features as they are; i < 0:
-// zeros, which do not count.
+// gather writes sample i of a part at place b of the batch: an image cropped and normalised, features as they are; i <
+// 0: zeros, which do not count.
 func (s *slot) gather(m *machine, part Part, b int, i int32, samples *plan.Samples, row, col int, flip bool) {
 	size := len(m.X) / m.graph.B
 	dst := m.X[b*size:][:size]
@@ -69,7 +69,8 @@ func (s *slot) gather(m *machine, part Part, b int, i int32, samples *plan.Sampl
 		frame(dst, samples.Features[int(i)*pixels:][:pixels], samples.H, samples.W, m.graph.Border)
 	} else {
 		s.exec.Gather(dst, samples.Images[int(i)*pixels:], s.engine.normals[part], cpu.Crop{
-			H: samples.H, W: samples.W, C: samples.C, Border: m.graph.Border, Pad: plan.Pad, Row: row, Col: col, Flip: flip,
+			H: samples.H, W: samples.W, C: samples.C, Border: m.graph.Border, Pad: plan.Pad, Row: row, Col: col,
+			Flip: flip,
 		})
 	}
 	if m.Labels != nil {

@@ -30,9 +30,10 @@ type BenchRow struct {
 	Precision    string    `csv:"precision"`
 	Device       string    `csv:"device"`
 
-	ClientStepsPerSec float64 `csv:"client_steps_per_s"` // local steps of one client with one batch, all clients together
-	ImagesPerSec      float64 `csv:"images_per_s"`       // trained on
-	GFLOPs            float64 `csv:"gflops"`             // 10⁹ floating-point operations per second in training
+	// local steps of one client with one batch, all clients together
+	ClientStepsPerSec float64 `csv:"client_steps_per_s"`
+	ImagesPerSec      float64 `csv:"images_per_s"` // trained on
+	GFLOPs            float64 `csv:"gflops"`       // 10⁹ floating-point operations per second in training
 	RoundMSMedian     float64 `csv:"round_ms_median"`
 	RoundMSP10        float64 `csv:"round_ms_p10"`
 	RoundMSP90        float64 `csv:"round_ms_p90"`

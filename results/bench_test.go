@@ -19,9 +19,11 @@ func testBench() BenchRow {
 	r := BenchRow{
 		Time: time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), Version: "v0.1", Data: "cifar10", Net: "cnn-cifar10",
 		Availability: "stationary", Clients: 100, Active: 37.25, LocalSteps: 10, Batch: 128, Warmup: 2, Threads: 2,
-		Engine: "cpu-avx512", Precision: "fp32", Device: "Some CPU @ 2 GHz", ClientStepsPerSec: 20.5, ImagesPerSec: 2624,
-		GFLOPs: 54.94, ClientStepMS: 48.78, EvalImages: 10000, EvalMS: files.Some(1234.5), PeakMemMiB: files.Some(812.5),
-		TestAcc: files.Some(0.2345), Seed: 3,
+		Engine: "cpu-avx512", Precision: "fp32", Device: "Some CPU @ 2 GHz", ClientStepsPerSec: 20.5,
+		ImagesPerSec: 2624,
+		GFLOPs:       54.94, ClientStepMS: 48.78, EvalImages: 10000, EvalMS: files.Some(1234.5),
+		PeakMemMiB: files.Some(812.5),
+		TestAcc:    files.Some(0.2345), Seed: 3,
 	}
 	r.RoundTimes([]time.Duration{
 		18200 * time.Millisecond, 18 * time.Second, 19 * time.Second, 18100 * time.Millisecond,
@@ -57,8 +59,10 @@ func TestAppendBench(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := benchHeader + "\n" +
-		"2025-03-01T12:00:00Z,v0.1,cifar10,cnn-cifar10,stationary,100,37.25,10,128,5,2,2,cpu-avx512,fp32,Some CPU @ 2 GHz,20.5,2624,54.94,18200,18040,18720.2,48.78,10000,1234.5,812.5,0.2345,3\n" +
-		"2025-03-01T13:00:00Z,v0.1,cifar10,cnn-cifar10,stationary,100,37.25,10,128,5,2,2,cpu-avx512,fp32,Some CPU @ 2 GHz,20.5,2624,54.94,18200,18040,18720.2,48.78,10000,,,,3\n"
+		"2025-03-01T12:00:00Z,v0.1,cifar10,cnn-cifar10,stationary,100,37.25,10,128,5,2,2,cpu-avx512,fp32,Some CPU @ " +
+		"2 GHz,20.5,2624,54.94,18200,18040,18720.2,48.78,10000,1234.5,812.5,0.2345,3\n" +
+		"2025-03-01T13:00:00Z,v0.1,cifar10,cnn-cifar10,stationary,100,37.25,10,128,5,2,2,cpu-avx512,fp32,Some CPU @ " +
+		"2 GHz,20.5,2624,54.94,18200,18040,18720.2,48.78,10000,,,,3\n"
 	if string(text) != want {
 		t.Errorf("file:\ngot\n%s\nwant\n%s", text, want)
 	}
@@ -71,9 +75,13 @@ func TestAppendBench(t *testing.T) {
 func TestAppendBenchRefuses(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"another CSV", curveHeader + "\n", `line 1: unknown column "table", want ` + benchHeader},
-		{"older columns", strings.TrimSuffix(benchHeader, ",seed") + "\n", `line 1: no column "seed", want ` + benchHeader},
+		{"older columns", strings.TrimSuffix(benchHeader, ",seed") + "\n", `line 1: no column "seed", want ` +
+			benchHeader},
 		{"empty", "", "empty, want the header " + benchHeader},
-		{"time", benchHeader + "\nyesterday" + strings.Repeat(",", strings.Count(benchHeader, ",")) + "\n", "line 2: column time: "},
+		{
+			"time", benchHeader + "\nyesterday" + strings.Repeat(",", strings.Count(benchHeader, ",")) + "\n",
+			"line 2: column time: ",
+		},
 	} {
 		path := filepath.Join(t.TempDir(), BenchFile)
 		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
@@ -172,13 +180,15 @@ func TestGobench(t *testing.T) {
 			t.Errorf("line %q is neither configuration, unit nor result", line)
 		}
 	}
-	if lines["cpu"] != "Some CPU @ 2 GHz" || lines["pkg"] != "rollcall" || lines["goos"] == "" || lines["goarch"] == "" {
+	if lines["cpu"] != "Some CPU @ 2 GHz" || lines["pkg"] != "rollcall" || lines["goos"] == "" ||
+		lines["goarch"] == "" {
 		t.Errorf("configuration: got %v, want goos, goarch, pkg and cpu", lines)
 	}
 	want := map[string]float64{
-		"ns/op": 1.82e10, "p10-ns/op": 1.804e10, "p90-ns/op": 1.87202e10, "ns/client-step": 48.78e6, "client-steps/s": 20.5,
-		"images/s": 2624,
-		"FLOP/s":   54.94e9, "ns/eval": 1234.5e6, "peak-B": 812.5 * 1024 * 1024, "test-acc": 0.2345,
+		"ns/op": 1.82e10, "p10-ns/op": 1.804e10, "p90-ns/op": 1.87202e10, "ns/client-step": 48.78e6,
+		"client-steps/s": 20.5,
+		"images/s":       2624,
+		"FLOP/s":         54.94e9, "ns/eval": 1234.5e6, "peak-B": 812.5 * 1024 * 1024, "test-acc": 0.2345,
 	}
 	for unit, x := range want {
 		// products of a float and a power of ten: a rounding

@@ -38,7 +38,8 @@ func (c Cell) Named() error {
 func named(columns ...string) error {
 	for i := 0; i < len(columns); i += 2 {
 		if text := columns[i+1]; text != "" && !cellName.MatchString(text) {
-			return fmt.Errorf("%s %q, want a name: a letter or a digit, then those, spaces and . _ + ( ) -", columns[i], text)
+			return fmt.Errorf("%s %q, want a name: a letter or a digit, then those, spaces and . _ + ( ) -",
+				columns[i], text)
 		}
 	}
 	return nil
@@ -96,7 +97,8 @@ type RunCell struct {
 	CellKey
 	Tables []string // that its runs were made for
 	Runs   []Run    // ascending in their seeds
-	Mark   string   // what sets it apart from other runs of the cell, [cuda-sm90-tf32], or what is mixed; as a rule empty
+	// what sets it apart from other runs of the cell, [cuda-sm90-tf32], or what is mixed; as a rule empty
+	Mark string
 }
 
 // Cells sorts runs by cell, in the order of the first of each. Runs of one cell that are not alike are cells of their

@@ -20,10 +20,11 @@ type CurveRow struct {
 	TestLoss   files.Optional `csv:"test_loss"`
 	TestAcc    files.Optional `csv:"test_acc"`  // fraction
 	ElapsedSec float64        `csv:"elapsed_s"` // since the start of the run, resumed parts added up
-	Params     Params         `csv:"params"`    // sorted key=value;… of every other setting that differs from the preset
-	Engine     string         `csv:"engine"`    // cpu-generic, cpu-avx2, cpu-avx512, cuda-sm90, …
-	Precision  string         `csv:"precision"` // fp32, tf32, bf16
-	Version    string         `csv:"version"`   // of rollcall
+	// sorted key=value;… of every other setting that differs from the preset
+	Params    Params `csv:"params"`
+	Engine    string `csv:"engine"`    // cpu-generic, cpu-avx2, cpu-avx512, cuda-sm90, …
+	Precision string `csv:"precision"` // fp32, tf32, bf16
+	Version   string `csv:"version"`   // of rollcall
 }
 
 // WriteCurve writes a curve in the order given, atomically.

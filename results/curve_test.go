@@ -97,7 +97,8 @@ func TestSummary(t *testing.T) {
 	}
 	want := summaryHeader + "\n" +
 		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,0.1,,0,test_acc,3,0.6,0.01,0.635,0.02,ok,,v0.1,cpu-avx2,fp32,\"CPU, 2 cores\",,,\n" +
-		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,,,0,test_acc,0,,,,,failed,nets: loss NaN,v0.1,cpu-avx2,fp32,\"CPU, 2 cores\",,,\n"
+		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,,,0,test_acc,0,,,,,failed,nets: loss " +
+		"NaN,v0.1,cpu-avx2,fp32,\"CPU, 2 cores\",,,\n"
 	if string(text) != want {
 		t.Errorf("file:\ngot\n%s\nwant\n%s", text, want)
 	}
@@ -117,7 +118,8 @@ func TestSummaryStatus(t *testing.T) {
 	if _, err := os.Stat(path); err == nil {
 		t.Error("row without status: a file was written, want none")
 	}
-	_, err = files.ReadCSV[SummaryRow](strings.NewReader(summaryHeader+"\n,,,,,,1,,,0,test_acc,1,,,,,done,,,,,,,,\n"), "s.csv")
+	_, err = files.ReadCSV[SummaryRow](strings.NewReader(summaryHeader+"\n,,,,,,1,,,0,test_acc,1,,,,,done,,,,,,,,\n"),
+		"s.csv")
 	if want := `results: s.csv: line 2: column status: status "done", want one of ok, failed, interrupted, running, diverged, mixed, unverified`; err == nil ||
 		err.Error() != want {
 		t.Errorf("unknown status: got %v, want %s", err, want)

@@ -27,7 +27,8 @@ func fuzzedRun(f *testing.F) (dir string) {
 	var rows []CurveRow
 	for round := range 3 {
 		rows = append(rows, CurveRow{
-			Cell: cell, Seed: 3, Round: round, Active: round, TestLoss: files.Some(1), TestAcc: files.Some(float64(round) / 4),
+			Cell: cell, Seed: 3, Round: round, Active: round, TestLoss: files.Some(1),
+			TestAcc:    files.Some(float64(round) / 4),
 			ElapsedSec: float64(round), Params: "rounds=2",
 		})
 	}
@@ -84,8 +85,8 @@ func FuzzRunInfo(f *testing.F) {
 	})
 }
 
-// FuzzRunFolder: whatever is in a run's folder is a run that is right in every number, or is damaged and says why; looking
-// at it never panics.
+// FuzzRunFolder: whatever is in a run's folder is a run that is right in every number, or is damaged and says why;
+// looking at it never panics.
 func FuzzRunFolder(f *testing.F) {
 	dir := fuzzedRun(f)
 	curve, info := fuzzedFile(f, filepath.Join(dir, CurveFile)), fuzzedFile(f, filepath.Join(dir, RunFile))
@@ -94,7 +95,8 @@ func FuzzRunFolder(f *testing.F) {
 	f.Add(curve[:len(curve)-9], info, []byte{}, true)
 	f.Add(bytes.Replace(curve, []byte(",0.5,"), []byte(",NaN,"), 1), info, []byte{}, true)
 	f.Add(curve, bytes.Replace(info, []byte(`"complete"`), []byte(`"diverged"`), 1), []byte{}, true)
-	f.Add(curve, bytes.Replace(info, []byte(`"rounds": 2`), []byte(`"rounds": -9223372036854775808`), 1), []byte{}, true)
+	f.Add(curve, bytes.Replace(info, []byte(`"rounds": 2`), []byte(`"rounds": -9223372036854775808`), 1), []byte{},
+		true)
 	f.Add(curve, bytes.Replace(info, []byte(`"rounds": 2`), []byte(`"rounds": 9223372036854775807`), 2), []byte{}, true)
 	f.Fuzz(func(t *testing.T, curve, info, decisions []byte, forge bool) {
 		write := func(name string, text []byte) {
@@ -130,14 +132,16 @@ func FuzzRunFolder(f *testing.F) {
 		if r.Status() != RunComplete {
 			return
 		}
-		if len(r.Curve) > r.Info.Rounds+1 || r.Curve[0].Params.Get("rounds") != "" && r.Info.Schema == Schema && r.Seed != r.Info.Seed {
+		if len(r.Curve) > r.Info.Rounds+1 || r.Curve[0].Params.Get("rounds") != "" && r.Info.Schema == Schema &&
+			r.Seed != r.Info.Seed {
 			t.Errorf("%d rows, seed %d, want those of %+v", len(r.Curve), r.Seed, r.Info)
 		}
 		for _, row := range r.Curve {
 			if x := row.TestAcc.Value; !row.TestAcc.Valid || !(x >= 0 && x <= 1) || row.Named() != nil {
 				t.Errorf("a complete run has %+v", row)
 			}
-			if x := row.TestLoss.Value; math.IsNaN(x) || math.IsInf(x, 0) || row.Active < 0 || row.Active > row.Clients {
+			if x := row.TestLoss.Value; math.IsNaN(x) || math.IsInf(x, 0) || row.Active < 0 ||
+				row.Active > row.Clients {
 				t.Errorf("a complete run has %+v", row)
 			}
 		}
@@ -199,8 +203,9 @@ func fuzzCSV[T any](f *testing.F, rows []T) {
 
 func FuzzSummary(f *testing.F) {
 	fuzzCSV(f, []SummaryRow{{
-		Cell: Cell{Method: "mifa", Alpha: files.Some(0.5)}, Metric: metrics.TestAcc, N: 3, Mean: files.Some(0.5), Status: CellOK,
-		Error: "a \"b\",\nc",
+		Cell: Cell{Method: "mifa", Alpha: files.Some(0.5)}, Metric: metrics.TestAcc, N: 3, Mean: files.Some(0.5),
+		Status: CellOK,
+		Error:  "a \"b\",\nc",
 	}})
 }
 

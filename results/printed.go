@@ -17,11 +17,12 @@ type Printed struct {
 	Alpha        files.Optional // of the split, as in [Cell]
 	Params       Params         // what else sets the column apart within its table: gamma=0.2; see [PrintedFor]
 	Metric       metrics.Metric
-	Mean         files.Optional // accuracies as fractions; missing where the paper prints a dash: a target never reached
-	Std          files.Optional // likewise; missing where none is printed
-	N            int            // seeds behind it
-	Rounds       int            // T of its experiment, of which a table of a paper says it
-	Clients      int            // N, likewise
+	// accuracies as fractions; missing where the paper prints a dash: a target never reached
+	Mean    files.Optional
+	Std     files.Optional // likewise; missing where none is printed
+	N       int            // seeds behind it
+	Rounds  int            // T of its experiment, of which a table of a paper says it
+	Clients int            // N, likewise
 }
 
 // Estimate returns the number as [stats.Compare] takes it. It has none of a target never reached: look at Mean first.

@@ -154,7 +154,8 @@ func decodeRunInfo(text []byte) (RunInfo, error) {
 		return RunInfo{}, fmt.Errorf("settings: %w", err)
 	}
 	if want := hash(settings); info.SettingsHash != want {
-		return RunInfo{}, fmt.Errorf("settings_hash %q, want %q, the hash of the settings beside it", info.SettingsHash, want)
+		return RunInfo{}, fmt.Errorf("settings_hash %q, want %q, the hash of the settings beside it",
+			info.SettingsHash, want)
 	}
 	if info.Schema < Schema {
 		return info, nil

@@ -83,7 +83,8 @@ func TestRunInfo(t *testing.T) {
 	for _, want := range []string{
 		`"status": "complete"`, `"settings_hash": "` + Hash(info.Settings) + `"`,
 		// sorted
-		"\"settings\": {\n    \"alpha\": 1,\n    \"lr\": 0.05,\n    \"name\": \"x\",\n    \"rounds\": 10,\n    \"seed\": 3\n  }",
+		"\"settings\": {\n    \"alpha\": 1,\n    \"lr\": 0.05,\n    \"name\": \"x\",\n    \"rounds\": 10,\n    " +
+			"\"seed\": 3\n  }",
 		`"started": "2025-03-01T12:00:00Z"`,
 	} {
 		if !strings.Contains(string(text), want) {
@@ -111,10 +112,15 @@ func TestRunInfoRefused(t *testing.T) {
 		want string
 	}{
 		{"no status", RunInfo{}, `status "", want one of complete, interrupted, failed, diverged`},
-		{"settings without JSON", RunInfo{Status: RunFailed, Settings: map[string]any{"lr": math.NaN()}}, `settings: json: unsupported value: NaN`},
+		{
+			"settings without JSON",
+			RunInfo{Status: RunFailed, Settings: map[string]any{"lr": math.NaN()}},
+			`settings: json: unsupported value: NaN`,
+		},
 	} {
 		err := WriteRunInfo(path, test.info)
-		if err == nil || !strings.HasPrefix(err.Error(), "results: "+path) || !strings.Contains(err.Error(), test.want) {
+		if err == nil || !strings.HasPrefix(err.Error(), "results: "+path) || !strings.Contains(err.Error(),
+			test.want) {
 			t.Errorf("%s: got %v, want %s in it", test.name, err, test.want)
 		}
 		if _, err := os.Stat(path); err == nil {
@@ -139,8 +145,12 @@ func TestReadRunInfoMalformed(t *testing.T) {
 		{"more behind", good + "{}", "want one JSON value"},
 		{"no status", strings.Replace(good, `"status": "complete",`, "", 1), `status "", want one of complete`},
 		{"unknown status", strings.Replace(good, "complete", "done", 1), `status "done", want one of complete`},
-		{"settings changed", strings.Replace(good, `"rounds": 10,`+"\n    \"seed\"", `"rounds": 20,`+"\n    \"seed\"", 1), "the hash of the settings beside it"},
-		{"number too large", strings.Replace(good, `"lr": 0.05`, `"lr": 1e400`, 1), `settings: lr: "1e400", want a number of 64 bits`},
+		{"settings changed", strings.Replace(good, `"rounds": 10,`+"\n    \"seed\"", `"rounds": 20,`+"\n    \"seed\"",
+			1), "the hash of the settings beside it"},
+		{
+			"number too large", strings.Replace(good, `"lr": 0.05`, `"lr": 1e400`, 1),
+			`settings: lr: "1e400", want a number of 64 bits`,
+		},
 		{"other type", `[]`, "cannot unmarshal array"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -123,7 +123,8 @@ func RunFolders(ctx context.Context, folders ...string) (dirs []string, err erro
 }
 
 // filesNamed returns what has one of the names in folders and below, each once, in order of their paths within each
-// folder: files, and whatever is there in place of one. A folder that is a link is followed; links and hidden folders below it are not.
+// folder: files, and whatever is there in place of one. A folder that is a link is followed; links and hidden folders
+// below it are not.
 func filesNamed(ctx context.Context, folders []string, names ...string) (paths []string, err error) {
 	for _, folder := range folders {
 		err := fs.WalkDir(os.DirFS(folder), ".", func(path string, d fs.DirEntry, err error) error {

@@ -100,8 +100,15 @@ func TestFindBadRuns(t *testing.T) {
 		"other columns": {func(t *testing.T, dir string) {
 			overwrite(t, filepath.Join(dir, results.CurveFile), "table,method\nt,mifa\n")
 		}, 0, 0, []string{"curve.csv: line 1: no column"}},
-		"empty":         {func(t *testing.T, dir string) { overwrite(t, filepath.Join(dir, results.CurveFile), "") }, 0, 0, []string{"curve.csv: line 1: empty"}},
-		"half run.json": {func(t *testing.T, dir string) { overwrite(t, filepath.Join(dir, results.RunFile), "{\n\"status\":\n") }, 1, 2, []string{"run.json: line 2: unexpected EOF"}},
+		"empty": {
+			func(t *testing.T, dir string) { overwrite(t, filepath.Join(dir, results.CurveFile), "") },
+			0, 0,
+			[]string{"curve.csv: line 1: empty"},
+		},
+		"half run.json": {func(t *testing.T, dir string) {
+			overwrite(t, filepath.Join(dir, results.RunFile),
+				"{\n\"status\":\n")
+		}, 1, 2, []string{"run.json: line 2: unexpected EOF"}},
 		"another run's": {func(t *testing.T, dir string) {
 			if err := results.WriteRunInfo(filepath.Join(dir, results.RunFile),
 				results.RunInfo{Status: results.RunComplete, Settings: map[string]any{}, Seed: 77}); err != nil {
@@ -138,7 +145,10 @@ func overwrite(t *testing.T, path, text string) {
 // A run found in two tables' folders counts once; two that differ are named both.
 func TestDuplicateRuns(t *testing.T) {
 	out := t.TempDir()
-	r := resultstest.Run{Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete}
+	r := resultstest.Run{
+		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2},
+		Status: results.RunComplete,
+	}
 	resultstest.WriteRun(t, out, r)
 	r.Table, r.Version = "fedawe-8", "newer"
 	resultstest.WriteRun(t, out, r)

@@ -26,9 +26,9 @@ func (r *SummaryRow) Key() SummaryKey {
 // CellKey returns the cell of a row.
 func (r *SummaryRow) CellKey() CellKey { return r.Cell.Key(r.Params) }
 
-// FindSummaries reads every summary below the folders, in order of names, but for the rows of the tables' cells of which
-// rows have been made: of those the runs are there. What is wrong with one is in bad, by file and line. Nothing vouches for the rows: they
-// are unverified, and one that is there twice with different values is bad.
+// FindSummaries reads every summary below the folders, in order of names, but for the rows of the tables' cells of
+// which rows have been made: of those the runs are there. What is wrong with one is in bad, by file and line. Nothing
+// vouches for the rows: they are unverified, and one that is there twice with different values is bad.
 func FindSummaries(
 	ctx context.Context, made []SummaryRow, folders ...string,
 ) (rows []SummaryRow, bad []error, err error) {
@@ -64,7 +64,8 @@ func FindSummaries(
 			}
 			exact := func(r SummaryRow) string { return fmt.Sprint(r.Mean, r.Std, r.N, r.Status) }
 			if exact(rows[at]) != exact(r) {
-				bad = append(bad, fmt.Errorf("results: %s line %d: %s of %s, %s, %s is %s, but in another summary %s", file,
+				bad = append(bad, fmt.Errorf("results: %s line %d: %s of %s, %s, %s is %s, but in another summary %s",
+					file,
 					lines[i], r.Metric, r.Method, r.Data, r.Availability, r.Metric.Words(r.Mean, r.Std, r.N),
 					rows[at].Metric.Words(rows[at].Mean, rows[at].Std, rows[at].N)))
 			}

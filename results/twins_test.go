@@ -28,7 +28,8 @@ func TestRefuseTwins(t *testing.T) {
 		{"one row", curve(2), false},
 	} {
 		runs := []Run{{Seed: 3, Curve: c.curve}, {Seed: 4, Curve: c.curve}}
-		if bad := RefuseTwins(runs); len(bad) > 0 != c.twins || runs[0].Damaged != c.twins || runs[1].Damaged != c.twins {
+		if bad := RefuseTwins(runs); len(bad) > 0 != c.twins || runs[0].Damaged != c.twins ||
+			runs[1].Damaged != c.twins {
 			t.Errorf("%s: %v, want twins: %t", c.name, bad, c.twins)
 		}
 	}

@@ -18,7 +18,10 @@ func TestChainsRefused(t *testing.T) {
 			"clusters that do not divide", "clusters", func(o *Options) { o.Clusters = 3 },
 			"3 clusters for 4 clients, want a divisor of 4",
 		},
-		{"no clusters", "clusters", func(o *Options) { o.Clusters = 0 }, "0 clusters for 4 clients, want a divisor of 4"},
+		{
+			"no clusters", "clusters", func(o *Options) { o.Clusters = 0 },
+			"0 clusters for 4 clients, want a divisor of 4",
+		},
 		{"g", "markov", func(o *Options) { o.G = 0.5 }, "g 0.5, want at least 0 and below 0.5"},
 		{
 			"g of clusters", "clusters", func(o *Options) { o.G, o.Clusters = nan, 2 },
@@ -64,7 +67,10 @@ func TestChainsInfeasible(t *testing.T) {
 		pi, lambda float64
 		want       string // start of the error
 	}{
-		{"lambda too small", 3, 0.9, -0.2, "3: lambda -0.2 at pi 0.9, which no chain of two states has, want at least -0.1111"},
+		{
+			"lambda too small", 3, 0.9, -0.2,
+			"3: lambda -0.2 at pi 0.9, which no chain of two states has, want at least -0.1111",
+		},
 		{
 			"lambda too small at small pi", 0, 0.2, -0.26,
 			"0: lambda -0.26 at pi 0.2, which no chain of two states has, want at least -0.25 and below 1",

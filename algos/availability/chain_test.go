@@ -221,7 +221,8 @@ func TestClustersMoveTogether(t *testing.T) {
 		states[state] = true
 	}
 	if len(states) < 50 { // five clusters at 0.9 and five at 0.1 alone leave more than this
-		t.Errorf("%d different sets of clusters in 500 rounds, want at least 50: they do not move by themselves", len(states))
+		t.Errorf("%d different sets of clusters in 500 rounds, want at least 50: they do not move by themselves",
+			len(states))
 	}
 }
 

@@ -22,7 +22,8 @@ func TestReadTrace(t *testing.T) {
 		{"no rows", "client,start,end\n", 1, []Interval{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, err := ReadTrace(strings.NewReader(c.file), 3, c.perRound); err != nil || !slices.Equal(got, c.want) {
+			if got, err := ReadTrace(strings.NewReader(c.file), 3, c.perRound); err != nil ||
+				!slices.Equal(got, c.want) {
 				t.Errorf("got %v, %v, want %v", got, err, c.want)
 			}
 		})
@@ -84,7 +85,8 @@ func TestTrace(t *testing.T) {
 		x.Probabilities(r, p)
 		for i := range p {
 			if here := slices.Contains(want[r], i); here != (p[i] == 1) || !here != (p[i] == 0) {
-				t.Errorf("round %d: client %d with probability %g, want 1 for %v and 0 for the others", r, i, p[i], want[r])
+				t.Errorf("round %d: client %d with probability %g, want 1 for %v and 0 for the others", r, i, p[i],
+					want[r])
 			}
 		}
 		if !slices.Equal(got, want[r]) || got == nil {
@@ -100,9 +102,10 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// The same trace begun again: round 6 is round 0, and round 5 is followed by it. Transitions of client 0, there in rounds
-// 0–2 and 5: aa 3 (5 to 0 among them), ai 1, ii 1, ia 1: λ = 3/4 + 1/2 − 1; of client 2, there in 2–5: aa 3, ai 1 (5 to
-// 0), ii 1, ia 1: λ = 3/4 + 1/2 − 1; of client 4, there in 0–1: aa 1, ai 1, ii 3, ia 1 (5 to 0): λ = 1/2 + 3/4 − 1.
+// The same trace begun again: round 6 is round 0, and round 5 is followed by it. Transitions of client 0, there in
+// rounds 0–2 and 5: aa 3 (5 to 0 among them), ai 1, ii 1, ia 1: λ = 3/4 + 1/2 − 1; of client 2, there in 2–5: aa 3, ai
+// 1 (5 to 0), ii 1, ia 1: λ = 3/4 + 1/2 − 1; of client 4, there in 0–1: aa 1, ai 1, ii 3, ia 1 (5 to 0): λ = 1/2 + 3/4
+// − 1.
 func TestTraceRepeats(t *testing.T) {
 	o := Defaults(make([]float64, 5), 1)
 	o.Trace = []Interval{{0, 5, 6}, {1, 0, 6}, {0, 0, 3}, {2, 2, 4}, {2, 4, 6}, {3, 4, 4}, {4, 0, 2}}
@@ -130,7 +133,8 @@ func TestTraceRepeats(t *testing.T) {
 		for r := range 6000 {
 			count[state(x, r, i)][state(x, r+1, i)]++
 		}
-		if l := count[1][1]/(count[1][0]+count[1][1]) + count[0][0]/(count[0][0]+count[0][1]) - 1; pi[i] > 0 && pi[i] < 1 &&
+		if l := count[1][1]/(count[1][0]+count[1][1]) + count[0][0]/(count[0][0]+count[0][1]) - 1; pi[i] > 0 &&
+			pi[i] < 1 &&
 			math.Abs(lambda[i]-l) > 1e-12 { // a few roundings
 			t.Errorf("client %d: λ %g, want %g ± 1e-12 as counted", i, lambda[i], l)
 		}

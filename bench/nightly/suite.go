@@ -36,7 +36,8 @@ type Suite struct {
 // StandardSuite returns the suite that histories are made of.
 func StandardSuite() Suite {
 	return Suite{
-		Data: []string{"cifar10", "svhn", "cinic10"}, Clients: 37, Steps: 5, Batch: 128, Train: 8192, Test: 2048, Samples: 20, Passes: 10,
+		Data: []string{"cifar10", "svhn", "cinic10"}, Clients: 37, Steps: 5, Batch: 128, Train: 8192, Test: 2048,
+		Samples: 20, Passes: 10,
 	}
 }
 
@@ -221,7 +222,11 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 	if err := engine.Load(start, f.W0); err != nil {
 		return err
 	}
-	one := nets.LocalWork{LR: w.settings.LR, Clients: []nets.ClientWork{{Start: start, End: nets.Row{Bank: bank, Index: 1}, Plan: f.Planner.Client(0, 0, 0)}}}
+	one := nets.LocalWork{
+		LR: w.settings.LR,
+		Clients: []nets.ClientWork{{Start: start, End: nets.Row{Bank: bank, Index: 1}, Plan: f.Planner.Client(0, 0,
+			0)}},
+	}
 	step := func() error {
 		_, err := engine.Train(ctx, one)
 		return err

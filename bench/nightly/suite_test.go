@@ -62,9 +62,11 @@ func TestMachineClocks(t *testing.T) {
 		t.Errorf("nothing known: got %q, want nothing", got)
 	}
 	for name, text := range map[string]string{
-		"cpu0/cpufreq/cpuinfo_min_freq": "800000\n", "cpu0/cpufreq/cpuinfo_max_freq": "3500000\n", "cpu0/cpufreq/scaling_governor": "performance\n",
-		"intel_pstate/no_turbo": "1\n", "cpuinfo": "cpu MHz\t\t: 2000.4\ncpu MHz\t\t: 3000.0\nmodel name: x\n",
-		"nvidia": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul 27 07:29:21 UTC 2025\nGCC version: 12.2.0\n",
+		"cpu0/cpufreq/cpuinfo_min_freq": "800000\n", "cpu0/cpufreq/cpuinfo_max_freq": "3500000\n",
+		"cpu0/cpufreq/scaling_governor": "performance\n",
+		"intel_pstate/no_turbo":         "1\n", "cpuinfo": "cpu MHz\t\t: 2000.4\ncpu MHz\t\t: 3000.0\nmodel name: x\n",
+		"nvidia": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul 27 07:29:21 UTC 2025\nGCC " +
+			"version: 12.2.0\n",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -83,7 +85,8 @@ func TestMachineClocks(t *testing.T) {
 	if got := driverModule(filepath.Join(dir, "nvidia")); got != "580.65.06" {
 		t.Errorf("driver: got %q, want 580.65.06", got)
 	}
-	lines := "NVIDIA H200, 1980 MHz, 3201 MHz, 700.00 W\nNVIDIA A100, 1410 MHz, 1593 MHz, 400.00 W\nNVIDIA H200, 1980 MHz, 3201 MHz, 700.00 W\n"
+	lines := "NVIDIA H200, 1980 MHz, 3201 MHz, 700.00 W\nNVIDIA A100, 1410 MHz, 1593 MHz, 400.00 W\nNVIDIA H200, " +
+		"1980 MHz, 3201 MHz, 700.00 W\n"
 	if got, want := limitsOf(lines, "NVIDIA H200"), "1980 MHz 3201 MHz 700.00 W"; got != want {
 		t.Errorf("card: got %q, want %q", got, want)
 	}

@@ -44,8 +44,8 @@ func isElsewhere(err error) bool {
 	return elsewhere || isLost(err)
 }
 
-// take claims the run for this process, until release is called, or returns an *[ElsewhereError] if another one makes it.
-// Nothing is made without a claim.
+// take claims the run for this process, until release is called, or returns an *[ElsewhereError] if another one makes
+// it. Nothing is made without a claim.
 func (x *Experiment) take(w *claim.Watch) (release func() error, err error) {
 	c, holder, err := w.Try(x.Dir)
 	switch {
@@ -191,7 +191,8 @@ func (x *Experiment) moveAside() error {
 
 // Tidy removes what a finished run is no longer gone on from.
 func (x *Experiment) Tidy(l *Session) error {
-	err := errors.Join(os.RemoveAll(filepath.Join(x.Dir, asideFolder)), os.RemoveAll(filepath.Join(x.Dir, movingFolder)))
+	err := errors.Join(os.RemoveAll(filepath.Join(x.Dir, asideFolder)),
+		os.RemoveAll(filepath.Join(x.Dir, movingFolder)))
 	if !l.Machine.KeepCheckpoints {
 		err = errors.Join(err, checkpoint.Remove(x.Dir, 0))
 	}
@@ -230,7 +231,8 @@ func (x *Experiment) withoutFolders(names []string) (others []string, err error)
 	return others, nil
 }
 
-// has reports whether one of the folders for an earlier run is there. With asideFolder what is beside it is the new one.
+// has reports whether one of the folders for an earlier run is there. With asideFolder what is beside it is the new
+// one.
 func (x *Experiment) has(folder string) bool {
 	_, err := os.Lstat(filepath.Join(x.Dir, folder))
 	return err == nil

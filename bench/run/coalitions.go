@@ -37,7 +37,8 @@ func (p *Pool) coalitions(ctx context.Context, f *papers.Figure, w *Wanted, most
 			return fmt.Errorf("stale %d, seed %d: %w", c.Stale, c.Seed, err)
 		}
 		n := len(c.Accuracies)
-		Logf(p.Stderr, "stale %d, seed %d: test accuracy %.1f %% without and %.1f %% with the last round of all, %d coalitions\n",
+		Logf(p.Stderr, "stale %d, seed %d: test accuracy %.1f %% without and %.1f %% with the last round of all, %d "+
+			"coalitions\n",
 			c.Stale, c.Seed, 100*c.Accuracies[0], 100*c.Accuracies[n-1], n)
 		return nil
 	})

@@ -26,7 +26,10 @@ type curveFile struct {
 }
 
 func newCurveFile(write func(rows []results.CurveRow) error, path string, log io.Writer) *curveFile {
-	f := &curveFile{writeRows: write, path: path, log: log, next: make(chan []results.CurveRow, 1), done: make(chan struct{})}
+	f := &curveFile{
+		writeRows: write, path: path, log: log, next: make(chan []results.CurveRow, 1),
+		done: make(chan struct{}),
+	}
 	go func() {
 		defer close(f.done)
 		for f.last = range f.next {

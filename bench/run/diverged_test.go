@@ -35,7 +35,8 @@ func TestIsDiverged(t *testing.T) {
 	faster(t)
 	x, l, _ := tinyExperiment(t, "lr=1e30", "method=mifa")
 	obstructed(t, filepath.Join(x.Dir, results.CurveFile))
-	if _, err := x.Do(t.Context(), l, progress.New(io.Discard).Run("", progress.Work{})); err == nil || IsDiverged(err) {
+	if _, err := x.Do(t.Context(), l, progress.New(io.Discard).Run("", progress.Work{})); err == nil ||
+		IsDiverged(err) {
 		t.Errorf("%v, want a failure", err)
 	}
 	info, err := results.ReadRunInfo(filepath.Join(x.Dir, results.RunFile))

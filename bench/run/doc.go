@@ -3,9 +3,9 @@
 // How a run comes about, in order: machine.go says where it computes. session.go opens data and engine, and keeps them
 // for the next run (shared_data.go: what sessions side by side have in common). population.go says what the clients
 // hold and when they are there; federate.go puts clients, method and availability together and runs a round;
-// experiment.go is the whole run, trainer.go its rounds and checkpoints, resume.go where it goes on, grace.go how it ends
-// when it is asked to; curve.go, model.go, dump.go and events.go are for its files, claimed.go for whose they
-// are, and package progress for who watches it. memory.go says before that what the run will hold, with the rows that
+// experiment.go is the whole run, trainer.go its rounds and checkpoints, resume.go where it goes on, grace.go how it
+// ends when it is asked to; curve.go, model.go, dump.go and events.go are for its files, claimed.go for whose they are,
+// and package progress for who watches it. memory.go says before that what the run will hold, with the rows that
 // row_counter.go counts, and package memory what there is.
 //
 // Many runs: wanted.go says which part of a table or figure is asked for, sweep.go crosses methods with processes.

@@ -98,8 +98,10 @@ func (x *Experiment) writeDump(f *Federation, r *recorder, train *plan.Samples) 
 	}
 	path := func(name string) string { return filepath.Join(x.Dump, name+".npy") }
 	names := DumpNames{
-		Net: s.Net, Data: s.Data, Method: s.Method, Params: []dumpParam{}, Mean: train.Mean, Std: train.Std, Dropout: []dumpDrop{},
-		Decay: s.Decay, Clip: s.Clip.Value, Momentum: s.Momentum, LocalSteps: E, Batch: B, ServerLR: s.ServerLR, Seed: x.Seed,
+		Net: s.Net, Data: s.Data, Method: s.Method, Params: []dumpParam{}, Mean: train.Mean, Std: train.Std,
+		Dropout: []dumpDrop{},
+		Decay:   s.Decay, Clip: s.Clip.Value, Momentum: s.Momentum, LocalSteps: E, Batch: B, ServerLR: s.ServerLR,
+		Seed: x.Seed,
 	}
 	for _, p := range f.model.Params {
 		names.Params = append(names.Params, dumpParam{p.Name, p.Shape})

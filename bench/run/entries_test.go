@@ -10,8 +10,8 @@ import (
 	"rollcall/results/papers"
 )
 
-// Every entry of every table and figure is settings that a run can have, in both presets, and they have the hash they had
-// when commit 24feb20 made them: finished runs of the papers' tables stay found.
+// Every entry of every table and figure is settings that a run can have, in both presets, and they have the hash they
+// had when commit 24feb20 made them: finished runs of the papers' tables stay found.
 func TestEntriesResolve(t *testing.T) {
 	text, err := os.ReadFile("testdata/entries.txt") // table-or-figure preset column-or-run method hash
 	if err != nil {

@@ -20,11 +20,12 @@ import (
 
 // unlike are the settings whose second value makes no other curve, and why.
 var unlike = map[string]string{
-	"leaf-gamma": "LEAF adds the draw of γ to all weights and biases of a client: its scores move alike, and no label changes",
+	"leaf-gamma": "LEAF adds the draw of γ to all weights and biases of a client: its scores move alike, and no " +
+		"label changes",
 }
 
-// contexts are settings beside the tiny run's own, so that one setting can show. Parameters of methods run with the first
-// method that reads them, those of processes with the first process.
+// contexts are settings beside the tiny run's own, so that one setting can show. Parameters of methods run with the
+// first method that reads them, those of processes with the first process.
 var contexts = map[string]string{
 	"eval-last":     "eval-every=10 eval-last=2 rounds=6",
 	"weights":       "method=unbiased p=1 weights=equal",
@@ -52,8 +53,10 @@ var contexts = map[string]string{
 
 // values are second values where the ones that the row suggests are of no use.
 var values = map[string][]string{
-	"data": {"leaf"}, "net": {"lenet5", "cnn-cafed"}, "clients": {"5"}, "rounds": {"5"}, "swap-pairs": {"1"}, "split": {"even"},
-	"trace": {"B"}, "init-from": {"W"}, "round-seconds": {"2"}, "trace-end": {"repeat"}, "availability": {"sine"}, "validation": {"0.25"}, "draws": {"numpy"}, "clusters": {"3"},
+	"data": {"leaf"}, "net": {"lenet5", "cnn-cafed"}, "clients": {"5"}, "rounds": {"5"}, "swap-pairs": {"1"},
+	"split": {"even"},
+	"trace": {"B"}, "init-from": {"W"}, "round-seconds": {"2"}, "trace-end": {"repeat"}, "availability": {"sine"},
+	"validation": {"0.25"}, "draws": {"numpy"}, "clusters": {"3"},
 	"g": {"0.2"}, "epsilon": {"0.1"}, "nu": {"0.3"}, "train-size": {"120"}, "test-size": {"30"}, "clip": {"0.01"},
 }
 
@@ -63,7 +66,10 @@ func TestEverySettingMatters(t *testing.T) {
 		t.Skip("a hundred runs are not for -short")
 	}
 	files := t.TempDir()
-	for name, text := range map[string]string{"A": "0,0,9\n1,0,2\n2,2,9\n3,4,9\n", "B": "0,0,1\n1,1,9\n2,0,9\n3,3,9\n"} {
+	for name, text := range map[string]string{
+		"A": "0,0,9\n1,0,2\n2,2,9\n3,4,9\n",
+		"B": "0,0,1\n1,1,9\n2,0,9\n3,3,9\n",
+	} {
 		if err := os.WriteFile(filepath.Join(files, name), []byte("client,start,end\n"+text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +151,8 @@ func secondValues(r *settings.Row, base map[string]string) (list []string) {
 // tinyCurve trains a run of seconds and returns its curve as text.
 func tinyCurve(ctx context.Context, l *Session, more map[string]string, files string) (string, error) {
 	all := map[string]string{
-		"method": "fedawe", "data": "synthetic", "net": "lenet5", "train-size": "200", "test-size": "50", "clients": "4", "rounds": "4",
+		"method": "fedawe", "data": "synthetic", "net": "lenet5", "train-size": "200", "test-size": "50",
+		"clients": "4", "rounds": "4",
 		"local-steps": "2", "batch": "8", "eval-every": "1", "lr": "0.05",
 	}
 	maps.Copy(all, more)

@@ -41,8 +41,9 @@ func Folder(out, table string, s settings.Settings, seed uint32) string {
 
 // Do runs the experiment, or goes on with it where an earlier process was interrupted, and writes curve.csv and
 // run.json, those of a failed, diverged or interrupted run as well. The curve is written anew with every evaluation, so
-// that a killed run leaves its rows, but only run.json makes it a result. When ctx ends it leaves a checkpoint, and ends
-// within [Machine.Grace]. A run that another process has taken over ends with [claim.ErrLost], and writes nothing more.
+// that a killed run leaves its rows, but only run.json makes it a result. When ctx ends it leaves a checkpoint, and
+// ends within [Machine.Grace]. A run that another process has taken over ends with [claim.ErrLost], and writes nothing
+// more.
 func (x *Experiment) Do(ctx context.Context, l *Session, p progress.Run) (rows []results.CurveRow, err error) {
 	if err := l.Open(ctx, &x.Settings, x.Seed); err != nil {
 		return nil, err

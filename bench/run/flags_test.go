@@ -86,7 +86,8 @@ func measuredBy(t *testing.T, f papers.Figure, w Wanted) (text string, err error
 	if _, ok := f.Measure.(papers.BaseAvailability); ok && w.Data == nil {
 		w.Data = []string{"synthetic"} // needs no download
 	}
-	p := NewPool(io.Discard, Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), AtOnce: 1, Out: t.TempDir()}, Keep{})
+	p := NewPool(io.Discard, Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), AtOnce: 1, Out: t.TempDir()},
+		Keep{})
 	defer p.Close() //nolint:errcheck // what it measured is looked at
 	m, err := p.Measure(t.Context(), &f, &w)
 	return fmt.Sprintln(m.Base, m.Paths, m.Errors), err
@@ -123,14 +124,16 @@ func TestFiguresHeedTheirFlags(t *testing.T) {
 					t.Fatal(err)
 				}
 				if err == nil && with == without {
-					t.Errorf("--%s %s: the same is measured as without it, want something else or a usage error", c.flag, c.value)
+					t.Errorf("--%s %s: the same is measured as without it, want something else or a usage error",
+						c.flag, c.value)
 				}
 			})
 		}
 	}
 }
 
-// firstOf returns the first of several names, and one of others if there are not several: the only one leaves all as it is.
+// firstOf returns the first of several names, and one of others if there are not several: the only one leaves all as it
+// is.
 func firstOf(names []string, others ...string) string {
 	if len(settings.Unique(names)) > 1 {
 		return names[0]
@@ -178,7 +181,8 @@ func TestTablesHeedTheirFlags(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err == nil && with == without {
-				t.Errorf("table %s --%s %s: the same is trained as without it, want something else or a usage error", id, c.flag, c.value)
+				t.Errorf("table %s --%s %s: the same is trained as without it, want something else or a usage error",
+					id, c.flag, c.value)
 			}
 		}
 	}
@@ -190,7 +194,8 @@ func TestAxesAreRefused(t *testing.T) {
 		for _, name := range column.Set.Names() {
 			w := Wanted{Preset: preset, Given: settings.Given{{Name: name, Value: column.Set.Get(name)}}}
 			_, err := w.settings(of, 100, column, method)
-			if want := fmt.Sprintf("--%s %s: %s varies %s itself, want it without", name, column.Set.Get(name), of, name); err == nil ||
+			if want := fmt.Sprintf("--%s %s: %s varies %s itself, want it without", name, column.Set.Get(name), of,
+				name); err == nil ||
 				!settings.IsUsage(err) || err.Error() != want {
 				t.Errorf("%s: got %v, want %s", of, err, want)
 			}
@@ -215,7 +220,8 @@ func TestAxesAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := wantedWith("clients", "5", "paper")
-	if _, _, err := w.lines(&f); err == nil || err.Error() != "--clients 5: figure fedar-f5 varies clients itself, want it without" {
+	if _, _, err := w.lines(&f); err == nil ||
+		err.Error() != "--clients 5: figure fedar-f5 varies clients itself, want it without" {
 		t.Errorf("fedar-f5 --clients 5: got %v, want a usage error", err)
 	}
 }
@@ -224,7 +230,8 @@ func TestAxesAreRefused(t *testing.T) {
 func TestSweepsHeedTheirFlags(t *testing.T) {
 	cellsOf := func(change func(w *Sweep)) (text string, err error) {
 		w := Sweep{
-			Name: "s", Like: "fedawe", Preset: "code", Methods: []string{"mifa", "ca-fed"}, Data: []string{"leaf", "synthetic"},
+			Name: "s", Like: "fedawe", Preset: "code", Methods: []string{"mifa", "ca-fed"},
+			Data:         []string{"leaf", "synthetic"},
 			Availability: []string{"sine", "markov"}, Seeds: []uint32{3},
 		}
 		change(&w)
@@ -239,15 +246,18 @@ func TestSweepsHeedTheirFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	changes := map[string]func(w *Sweep){
-		"like fedar":     func(w *Sweep) { w.Like = "fedar" },
-		"preset paper":   func(w *Sweep) { w.Preset = "paper" },
-		"nets":           func(w *Sweep) { w.Data, w.Nets = []string{"synthetic"}, []string{"lenet5"} },
-		"seeds":          func(w *Sweep) { w.Seeds = []uint32{4} },
-		"rates":          func(w *Sweep) { w.Rates = []string{"mifa=0.5"} },
-		"rates and lr":   func(w *Sweep) { w.Rates, w.Given = []string{"mifa=0.5"}, given("lr", "0.7") },
-		"rates twice":    func(w *Sweep) { w.Rates = []string{"mifa=0.5", "mifa=0.6"} },
-		"lr of none":     func(w *Sweep) { w.Rates, w.Given = []string{"mifa=0.5", "ca-fed=0.5"}, given("lr", "0.7") },
-		"server of none": func(w *Sweep) { w.Rates, w.Given = []string{"mifa=0.5/1", "ca-fed=0.5/1"}, given("server-lr", "0.7") },
+		"like fedar":   func(w *Sweep) { w.Like = "fedar" },
+		"preset paper": func(w *Sweep) { w.Preset = "paper" },
+		"nets":         func(w *Sweep) { w.Data, w.Nets = []string{"synthetic"}, []string{"lenet5"} },
+		"seeds":        func(w *Sweep) { w.Seeds = []uint32{4} },
+		"rates":        func(w *Sweep) { w.Rates = []string{"mifa=0.5"} },
+		"rates and lr": func(w *Sweep) { w.Rates, w.Given = []string{"mifa=0.5"}, given("lr", "0.7") },
+		"rates twice":  func(w *Sweep) { w.Rates = []string{"mifa=0.5", "mifa=0.6"} },
+		"lr of none":   func(w *Sweep) { w.Rates, w.Given = []string{"mifa=0.5", "ca-fed=0.5"}, given("lr", "0.7") },
+		"server of none": func(w *Sweep) {
+			w.Rates, w.Given = []string{"mifa=0.5/1", "ca-fed=0.5/1"},
+				given("server-lr", "0.7")
+		},
 	}
 	refused := []string{"rates twice", "lr of none", "server of none"}
 	for _, r := range settings.Rows() {

@@ -58,8 +58,8 @@ func (e *slow) Store(r nets.Row, w []float32) error {
 	return e.Engine.Store(r, w)
 }
 
-// askedToEnd runs a tiny run on a slow engine, asks it to end when the engine has begun some work for the n-th time, and
-// returns the rounds of its checkpoints and how long it took to end.
+// askedToEnd runs a tiny run on a slow engine, asks it to end when the engine has begun some work for the n-th time,
+// and returns the rounds of its checkpoints and how long it took to end.
 func askedToEnd(t *testing.T, e *slow, grace time.Duration, what string, n int) (rounds []int, took time.Duration) {
 	t.Helper()
 	x, l, log := resumable(t, "method=mifa", "p=1", "eval-every=100")
@@ -95,7 +95,10 @@ func askedToEnd(t *testing.T, e *slow, grace time.Duration, what string, n int) 
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(x.Dir)
-	if err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") }) {
+	if err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return strings.HasPrefix(e.Name(),
+			".")
+	}) {
 		t.Errorf("%v, %v, want nothing hidden", entries, err)
 	}
 	if _, err := os.Stat(filepath.Join(x.Dir, "run.json")); err != nil {
@@ -104,8 +107,8 @@ func askedToEnd(t *testing.T, e *slow, grace time.Duration, what string, n int) 
 	return rounds, took
 }
 
-// A round that is likely to be short is finished, and a checkpoint written after it; one that is not, or of which nothing
-// is known yet, and an evaluation are dropped at once.
+// A round that is likely to be short is finished, and a checkpoint written after it; one that is not, or of which
+// nothing is known yet, and an evaluation are dropped at once.
 func TestGrace(t *testing.T) {
 	const round = 300 * time.Millisecond
 	t.Run("short rounds", func(t *testing.T) {
@@ -120,7 +123,8 @@ func TestGrace(t *testing.T) {
 		}
 	})
 	t.Run("a short grace", func(t *testing.T) { // of which the round gets what writing does not take
-		if rounds, _ := askedToEnd(t, &slow{train: 2 * time.Second}, ended+100*time.Millisecond, "train", 2); len(rounds) > 0 {
+		if rounds, _ := askedToEnd(t, &slow{train: 2 * time.Second}, ended+100*time.Millisecond, "train",
+			2); len(rounds) > 0 {
 			t.Errorf("checkpoints of %v, want none, since the round was dropped", rounds)
 		}
 	})
@@ -140,7 +144,8 @@ func TestGrace(t *testing.T) {
 		}
 	})
 	t.Run("slow writing", func(t *testing.T) { // of 5 rows, for which there is a second
-		rounds, took := askedToEnd(t, &slow{train: time.Millisecond, store: 400 * time.Millisecond}, ended+ended/2, "train", 2)
+		rounds, took := askedToEnd(t, &slow{train: time.Millisecond, store: 400 * time.Millisecond}, ended+ended/2,
+			"train", 2)
 		if len(rounds) > 0 || took > time.Minute {
 			t.Errorf("checkpoints of %v after %v, want none: there was no time", rounds, took)
 		}

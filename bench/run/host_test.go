@@ -14,8 +14,8 @@ import (
 	"rollcall/results"
 )
 
-// asleep is an engine that trains no one and takes as long over it as a card is predicted to (docs/performance.md): 20 µs per
-// client-step, 7 µs per 128 samples evaluated. What a round takes beyond that is the host's, in nobody's shadow.
+// asleep is an engine that trains no one and takes as long over it as a card is predicted to (docs/performance.md): 20
+// µs per client-step, 7 µs per 128 samples evaluated. What a round takes beyond that is the host's, in nobody's shadow.
 type asleep struct {
 	params int
 	slept  time.Duration
@@ -77,8 +77,9 @@ type stopwatch struct {
 
 func (s *stopwatch) Start(int) { s.at = time.Now() }
 
-// BenchmarkHost measures what the host does in a round and no card hides: choosing clients, the method's own arithmetic, plans that are
-// late, rows of the CSV. CIFAR-10's sizes, N = 100, E = 10, B = 128, evaluation every ten rounds.
+// BenchmarkHost measures what the host does in a round and no card hides: choosing clients, the method's own
+// arithmetic, plans that are late, rows of the CSV. CIFAR-10's sizes, N = 100, E = 10, B = 128, evaluation every ten
+// rounds.
 func BenchmarkHost(b *testing.B) {
 	for _, method := range []string{"fedavg-active", "fedawe", "mifa", "ca-fed", "scaffold"} {
 		b.Run(method, func(b *testing.B) {

@@ -101,12 +101,14 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 		if dir != x.Dir {
 			return nil, nil //nolint:nilnil // this one has room of its own
 		}
-		return nil, &finalError{fmt.Errorf("%s: a finished run of %s, there and here: want --mixed to take it, --again to "+
+		return nil, &finalError{fmt.Errorf("%s: a finished run of %s, there and here: want --mixed to take it, "+
+			"--again to "+
 			"run it anew, or another --out", dir, differ[0])}
 	}
 	if info.Version != Version() {
 		l.notice("version "+info.Version,
-			fmt.Sprintf("finished runs of rollcall %s are kept, this is %s (--again runs them anew)", info.Version, Version()))
+			fmt.Sprintf("finished runs of rollcall %s are kept, this is %s (--again runs them anew)", info.Version,
+				Version()))
 	}
 	return &run, nil
 }

@@ -98,8 +98,8 @@ func TestSweepLeaks(t *testing.T) {
 	if now := openFiles(); now > open {
 		t.Errorf("%d open files, want %d as before", now, open)
 	}
-	// A run leaves what the summary is made of, some 10 kB; its data set alone would be 400 kB, and its engine more. What
-	// is under way is a few MiB, more or less.
+	// A run leaves what the summary is made of, some 10 kB; its data set alone would be 400 kB, and its engine more.
+	// What is under way is a few MiB, more or less.
 	between := runs - runs/4
 	if grown, most := heaps[runs]-heaps[runs/4], 4<<20+between*16<<10; grown > most {
 		t.Errorf("%d bytes more after %d more runs, want %d at most", grown, between, most)

@@ -85,7 +85,8 @@ func markLine(line *papers.Line, label string) error {
 		if len(line.Curves) == 0 {
 			return fmt.Errorf("%s: every seed diverged: %s", label, line.Diverged[0].Info.Error)
 		}
-		marks = append(marks, fmt.Sprintf("[%d of %d seeds, %d diverged]", len(line.Curves), len(line.Curves)+away, away))
+		marks = append(marks, fmt.Sprintf("[%d of %d seeds, %d diverged]", len(line.Curves), len(line.Curves)+away,
+			away))
 	}
 	if words := results.MixedWords(line.Of); words != "" {
 		marks = append(marks, "[mixed: "+words+"]")

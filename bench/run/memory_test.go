@@ -117,7 +117,10 @@ func TestMemoryRefused(t *testing.T) {
 			"memory: mifa with 40 clients holds at least 41 rows of 551786 parameters 90 MB, activations ",
 			", data 1 MB: ", "want at most 100 MB (--memory-limit)", "fewer --clients", "--memory-limit SIZE|off",
 		}},
-		{"fedavg-active", "100MB", true, []string{"fedavg-active with 40 clients holds 41 rows of 551786 parameters 90 MB, "}},
+		{
+			"fedavg-active", "100MB", true,
+			[]string{"fedavg-active with 40 clients holds 41 rows of 551786 parameters 90 MB, "},
+		},
 	} {
 		t.Run(c.method, func(t *testing.T) {
 			s, err := settings.Defaults(c.method, "code", "synthetic")
@@ -207,7 +210,8 @@ func TestMemoryOfSeveralRuns(t *testing.T) {
 			t.Errorf("job %d: done %d times, want once", i, n)
 		}
 	}
-	if text := log.String(); !strings.Contains(text, " beside the ") || !strings.Contains(text, "2 runs at a time from now on") ||
+	if text := log.String(); !strings.Contains(text, " beside the ") ||
+		!strings.Contains(text, "2 runs at a time from now on") ||
 		strings.Contains(text, "1 run at a time") {
 		t.Errorf("log %q, want the third run refused beside the others", text)
 	}

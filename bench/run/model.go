@@ -32,7 +32,8 @@ func (m SaveModel) Validate(method string) error {
 		return err
 	}
 	if with := algos.LocalModelMethods(); m == SaveAll && !slices.Contains(with, method) {
-		return settings.Usagef("--save-model=all: of no use with --method %s, want it with %s, whose clients keep models of "+
+		return settings.Usagef("--save-model=all: of no use with --method %s, want it with %s, whose clients keep "+
+			"models of "+
 			"their own, or --save-model", method, settings.OrList(with))
 	}
 	return nil

@@ -155,7 +155,8 @@ func TestSavedModelGoesOn(t *testing.T) {
 				t.Fatalf("%d tensors, want %d", len(f.Tensors), len(model.Params))
 			}
 			for i, p := range model.Params {
-				if got := f.Tensors[i]; got.Name != p.Name || !slices.Equal(got.Shape, p.Shape) || got.DType != safetensors.F32 {
+				if got := f.Tensors[i]; got.Name != p.Name || !slices.Equal(got.Shape, p.Shape) ||
+					got.DType != safetensors.F32 {
 					t.Errorf("tensor %d: %+v, want %s of %v in F32", i, got, p.Name, p.Shape)
 				}
 			}
@@ -233,8 +234,10 @@ func TestKeptModels(t *testing.T) {
 	}{{SaveNone, true, false, false}, {SaveAll, true, true, true}, {SaveOne, true, true, false}} {
 		x := smallRun(t, out, c.left, "net=lenet5", "rounds=1")
 		made(t, l, x)
-		if none, one, all := kept(SaveNone), kept(SaveOne), kept(SaveAll); none != c.none || one != c.one || all != c.all {
-			t.Errorf("left %q: kept %t, with one asked for %t, with all %t, want %t, %t, %t", c.left, none, one, all, c.none,
+		if none, one, all := kept(SaveNone), kept(SaveOne), kept(SaveAll); none != c.none || one != c.one ||
+			all != c.all {
+			t.Errorf("left %q: kept %t, with one asked for %t, with all %t, want %t, %t, %t", c.left, none, one, all,
+				c.none,
 				c.one, c.all)
 		}
 	}
@@ -253,7 +256,8 @@ func TestSaveModelRefused(t *testing.T) {
 		{"", "fedawe", `--save-model "": unknown`},
 	} {
 		err := SaveModel(c.save).Validate(c.method)
-		if c.want == "" && err != nil || c.want != "" && (!settings.IsUsage(err) || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil || c.want != "" && (!settings.IsUsage(err) || !strings.Contains(err.Error(),
+			c.want)) {
 			t.Errorf("--save-model=%s with %s: got %v, want %q", c.save, c.method, err, c.want)
 		}
 	}

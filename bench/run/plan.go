@@ -36,7 +36,8 @@ func Work(kind string, s *settings.Settings) progress.Work {
 	return w
 }
 
-// samples returns how many samples a data set has in both parts, at least and as far as that is known without reading it.
+// samples returns how many samples a data set has in both parts, at least and as far as that is known without reading
+// it.
 func samples(s *settings.Settings, model *nets.Model) int {
 	l := Session{}
 	bytes := datasets.LeastBytes(s.Data, l.dataOptions(s, 0))
@@ -100,7 +101,8 @@ func (p *Pool) planned(
 		for _, seed := range seeds {
 			dir := Folder(p.Sessions[0].Machine.Out, table, t.Settings, seed)
 			r := &seedRun{
-				Experiment: Experiment{Table: table, Settings: t.Settings, Seed: seed, Dir: dir, Clients: decisions}, pool: p,
+				Experiment: Experiment{Table: table, Settings: t.Settings, Seed: seed, Dir: dir, Clients: decisions},
+				pool:       p,
 			}
 			kept, err := r.earlier(ctx, p.Sessions[0], p.Keep)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) { // without a folder there are no runs
@@ -197,7 +199,8 @@ func (l *Session) Rate(ctx context.Context, s settings.Settings, seed uint32) (r
 	}
 	row = results.BenchRow{
 		Version: Version(), Data: s.Data, Net: s.Net, Batch: s.Batch, LocalSteps: s.LocalSteps, Clients: s.Clients,
-		Rounds: ratedRounds, Threads: l.Machine.Threads, Engine: info.Engine, Precision: info.Precision, Device: info.Device,
+		Rounds: ratedRounds, Threads: l.Machine.Threads, Engine: info.Engine, Precision: info.Precision,
+		Device:       info.Device,
 		ImagesPerSec: float64(counter.images) / took.Seconds(),
 		ClientStepMS: 1e3 * took.Seconds() / float64(max(1, counter.steps)),
 	}

@@ -71,7 +71,10 @@ type Job struct {
 func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := &poolRun{cells: cells, finish: finish, cancel: cancel, stderr: p.Stderr, keep: p.Keep, named: map[string]bool{}}
+	w := &poolRun{
+		cells: cells, finish: finish, cancel: cancel, stderr: p.Stderr, keep: p.Keep,
+		named: map[string]bool{},
+	}
 	var runs []string
 	for _, jobs := range cells {
 		for _, j := range jobs {
@@ -199,7 +202,8 @@ func (w *poolRun) sayWaiting(jobs []int) {
 		}
 	}
 	if who != nil {
-		Logf(w.stderr, "rollcall: waits for %s of other processes: %s\n", Count(len(jobs), "run"), strings.Join(who, "; "))
+		Logf(w.stderr, "rollcall: waits for %s of other processes: %s\n", Count(len(jobs), "run"),
+			strings.Join(who, "; "))
 	}
 }
 

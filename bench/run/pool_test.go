@@ -14,7 +14,8 @@ import (
 	"rollcall/bench/run/claim"
 )
 
-// runInOrder runs cells of jobs in n sessions and returns what was begun and finished, in order. Jobs named in fail fail.
+// runInOrder runs cells of jobs in n sessions and returns what was begun and finished, in order. Jobs named in fail
+// fail.
 func runInOrder(t *testing.T, n int, cells [][]string, fail func(name string) error) (log []string, err error) {
 	t.Helper()
 	p := &Pool{Stderr: &bytes.Buffer{}}
@@ -54,7 +55,8 @@ func runInOrder(t *testing.T, n int, cells [][]string, fail func(name string) er
 	return log, err
 }
 
-// One at a time is strictly in order, each cell finished before the next is begun; a failed job keeps no other from being begun, an error of finish ends all.
+// One at a time is strictly in order, each cell finished before the next is begun; a failed job keeps no other from
+// being begun, an error of finish ends all.
 func TestPoolOrder(t *testing.T) {
 	broken := errors.New("broken")
 	failing := func(names ...string) func(string) error {
@@ -79,7 +81,8 @@ func TestPoolOrder(t *testing.T) {
 			cells = append(cells, strings.Fields(cell))
 		}
 		log, err := runInOrder(t, 1, cells, failing(c.fail...))
-		if got := strings.Join(log, " "); got != c.want || (err != nil) != strings.Contains(strings.Join(c.fail, ""), "finished") {
+		if got := strings.Join(log, " "); got != c.want || (err != nil) != strings.Contains(strings.Join(c.fail, ""),
+			"finished") {
 			t.Errorf("%s: %s, %v, want %s", c.cells, got, err, c.want)
 		}
 	}
@@ -91,7 +94,8 @@ func TestPoolOrder(t *testing.T) {
 				finished = append(finished, what)
 			}
 		}
-		if got := strings.Join(finished, " "); err != nil || got != "finished 0 finished 1 finished 2 finished 3" || len(log) != 4+9 {
+		if got := strings.Join(finished, " "); err != nil || got != "finished 0 finished 1 finished 2 finished 3" ||
+			len(log) != 4+9 {
 			t.Errorf("%d sessions: %q, %v, want nine jobs and the cells finished in order", n, log, err)
 		}
 	}
@@ -189,7 +193,8 @@ func TestPoolElsewhereInterrupted(t *testing.T) {
 		return nil
 	})
 	if err != nil || finished == 0 || !errors.Is(job.Err, context.Canceled) || asked != 2 {
-		t.Errorf("%v, %d cells finished, %v after %d attempts, want them interrupted after 2", err, finished, job.Err, asked)
+		t.Errorf("%v, %d cells finished, %v after %d attempts, want them interrupted after 2", err, finished, job.Err,
+			asked)
 	}
 }
 
@@ -206,7 +211,10 @@ func TestFailures(t *testing.T) {
 		{"none", []error{nil, nil, nil, nil}, "<nil>", nil},
 		{"others make some", []error{nil, other, nil, other}, "made by another process", other},
 		{
-			"one", []error{nil, full(4), other, nil}, "seed 4: out/cell/seed-4/curve.csv: no space left on device", syscall.ENOSPC,
+			"one",
+			[]error{nil, full(4), other, nil},
+			"seed 4: out/cell/seed-4/curve.csv: no space left on device",
+			syscall.ENOSPC,
 		},
 		{
 			"two reasons",
@@ -223,7 +231,10 @@ func TestFailures(t *testing.T) {
 		var runs []*seedRun
 		var jobs []*Job
 		for k, err := range c.errs {
-			runs = append(runs, &seedRun{Experiment: Experiment{Seed: uint32(3 + k), Dir: fmt.Sprintf("out/cell/seed-%d", 3+k)}})
+			runs = append(runs, &seedRun{Experiment: Experiment{
+				Seed: uint32(3 + k),
+				Dir:  fmt.Sprintf("out/cell/seed-%d", 3+k),
+			}})
 			jobs = append(jobs, &Job{Err: err})
 		}
 		if err := failures(runs, jobs); fmt.Sprint(err) != c.want || !errors.Is(err, c.is) {

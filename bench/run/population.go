@@ -20,7 +20,8 @@ type Population struct {
 	train      [][]int32 // [N][n_i] samples each client trains on
 	validation [][]int32 // [N][m_i] training samples kept back; nil: none
 	test       [][]int32 // [N][k_i] test samples of its own; nil: all have the whole test set
-	ownClasses [][]int32 // [N] test samples of a client's two classes; nil: the split is another one. Not what it is tested on
+	// [N] test samples of a client's two classes; nil: the split is another one. Not what it is tested on
+	ownClasses [][]int32
 }
 
 // Populate splits the training samples among the clients and draws their availability.

@@ -51,13 +51,15 @@ func TestSplits(t *testing.T) {
 			}
 			shares := datasets.ClassShares(p.train, labelled(n).Train.Labels, 10)
 			within, among := spread(shares, clients/clusters)
-			// Parts of about 160 samples: a share of a class in them varies by √(0.1·0.9/160) = 0.024, so a sum of ten |differences| by about
-			// 10·0.024·1.13 = 0.27 between two alike; Dirichlet(0.5) draws differ by more than 0.6.
+			// Parts of about 160 samples: a share of a class in them varies by √(0.1·0.9/160) = 0.024, so a sum of ten
+			// |differences| by about 10·0.024·1.13 = 0.27 between two alike; Dirichlet(0.5) draws differ by more than
+			// 0.6.
 			for _, c := range []struct {
 				what      string
 				got       float64
 				different bool
-			}{{"within clusters", within, kind == datasets.SplitClients || kind == datasets.SplitClasses || kind == datasets.SplitTwoClass}, {"among clusters", among, kind != datasets.SplitEven}} {
+			}{{"within clusters", within, kind == datasets.SplitClients || kind == datasets.SplitClasses ||
+				kind == datasets.SplitTwoClass}, {"among clusters", among, kind != datasets.SplitEven}} {
 				if c.different != (c.got > 0.45) {
 					t.Errorf("%s: mean distance of the shares %.2f, want above 0.45: %t", c.what, c.got, c.different)
 				}
@@ -69,7 +71,8 @@ func TestSplits(t *testing.T) {
 	}
 }
 
-// spread returns the mean of Σ_c |share − share'| over pairs of clients of one cluster of the given size, and over the others.
+// spread returns the mean of Σ_c |share − share'| over pairs of clients of one cluster of the given size, and over the
+// others.
 func spread(shares [][]float64, size int) (within, among float64) {
 	var pairs [2]float64
 	for i := range shares {

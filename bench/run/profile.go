@@ -71,7 +71,10 @@ func (p *Phases) write(dir string, like results.CurveRow) error {
 	for i := range rows {
 		rows[i] = like
 		rows[i].Round, rows[i].ElapsedSec = 10*i, float64(i)+1/3.
-		for j, v := range []*files.Optional{&rows[i].TrainLoss, &rows[i].TrainAcc, &rows[i].TestLoss, &rows[i].TestAcc} {
+		for j, v := range []*files.Optional{
+			&rows[i].TrainLoss, &rows[i].TrainAcc, &rows[i].TestLoss,
+			&rows[i].TestAcc,
+		} {
 			*v = files.Some(1 / float64(3+i+j))
 		}
 	}
@@ -134,7 +137,8 @@ func printKernels(w io.Writer, kernels []nets.KernelTime, rounds int) {
 	}
 	_, _ = fmt.Fprint(w, "\nkernel\tlaunches\tµs each\tms per round\t% of kernels\tTFLOP/s\tGB/s\t\n")
 	for _, k := range append(kernels[:len(kernels):len(kernels)], all) {
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%.1f\t%.3f\t%.1f\t%s\t%s\t\n", k.Kernel, k.Launches, 1e3*ms(k.Time)/float64(max(1, k.Launches)), ms(k.Time)/float64(rounds),
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%.1f\t%.3f\t%.1f\t%s\t%s\t\n", k.Kernel, k.Launches,
+			1e3*ms(k.Time)/float64(max(1, k.Launches)), ms(k.Time)/float64(rounds),
 			100*k.Time.Seconds()/max(all.Time.Seconds(), 1e-9), rate(k.FLOP, 1e12, k.Time), rate(k.Bytes, 1e9, k.Time))
 	}
 }

@@ -11,10 +11,12 @@ import (
 	"rollcall/results"
 )
 
-// Phases add up to the rounds, copies of plans apart from the training they are part of; kernels have the rates of their sums.
+// Phases add up to the rounds, copies of plans apart from the training they are part of; kernels have the rates of
+// their sums.
 func TestProfilePrint(t *testing.T) {
 	p := &Phases{
-		train: 30 * time.Millisecond, combine: 6 * time.Millisecond, evaluation: 5 * time.Millisecond, evalImages: 10_000, writing: 1500 * time.Microsecond,
+		train: 30 * time.Millisecond, combine: 6 * time.Millisecond, evaluation: 5 * time.Millisecond,
+		evalImages: 10_000, writing: 1500 * time.Microsecond,
 		kernels: []nets.KernelTime{
 			{Kernel: "conv_forward_tf32", Launches: 40, Time: 8 * time.Millisecond, FLOP: 1.6e12, Bytes: 12e9},
 			{Kernel: "upload", Launches: 4, Time: 2 * time.Millisecond, Bytes: 50e6},

@@ -36,7 +36,8 @@ func (t *trainer) begin(ctx context.Context) error {
 		}
 	}
 	if len(t.earlier) > 0 && t.earlier[0].Version != t.about.Version {
-		Logf(t.l.Stderr, "%s: of rollcall %s, without a checkpoint: runs anew\n", filepath.Join(t.Dir, results.CurveFile),
+		Logf(t.l.Stderr, "%s: of rollcall %s, without a checkpoint: runs anew\n",
+			filepath.Join(t.Dir, results.CurveFile),
 			t.earlier[0].Version)
 		t.earlier = nil
 	}

@@ -82,7 +82,10 @@ func TestResumeOtherRows(t *testing.T) {
 			rows[3].Round = 7
 			return rows
 		}, "row 4: round 7, want 3"},
-		"a row is gone": {func(rows []results.CurveRow) []results.CurveRow { return rows[1:] }, "row 1: round 1, want 0"},
+		"a row is gone": {
+			func(rows []results.CurveRow) []results.CurveRow { return rows[1:] },
+			"row 1: round 1, want 0",
+		},
 		"a row more": {func(rows []results.CurveRow) []results.CurveRow {
 			for len(rows) < 8 {
 				rows = append(rows, rows[4])
@@ -136,7 +139,8 @@ func TestResumeNoCurve(t *testing.T) {
 			}
 			sameOutcome(t, name, completed(t, x, l), want)
 			named := strings.Contains(log.String(), path+": ") && strings.Contains(log.String(), ": not gone on from\n")
-			if left := name == "emptied" || name == "cut"; named != left || !strings.Contains(log.String(), "goes on from round 2") {
+			if left := name == "emptied" || name == "cut"; named != left || !strings.Contains(log.String(),
+				"goes on from round 2") {
 				t.Errorf("named %t, want %t, and that it goes on from round 2:\n%s", named, left, log)
 			}
 		})
@@ -229,7 +233,8 @@ func TestResumeHalfAside(t *testing.T) {
 		for _, again := range []bool{true, false} {
 			x := *first
 			x.Anew = again
-			err := errors.Join(os.RemoveAll(x.Dir), os.CopyFS(x.Dir, os.DirFS(kept)), os.Mkdir(filepath.Join(x.Dir, movingFolder), 0o777))
+			err := errors.Join(os.RemoveAll(x.Dir), os.CopyFS(x.Dir, os.DirFS(kept)),
+				os.Mkdir(filepath.Join(x.Dir, movingFolder), 0o777))
 			for _, name := range names[len(names)-moved:] {
 				err = errors.Join(err, os.Rename(filepath.Join(x.Dir, name), filepath.Join(x.Dir, movingFolder, name)))
 			}

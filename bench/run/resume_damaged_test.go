@@ -54,7 +54,8 @@ func edited(change func(text []byte) []byte) func(*testing.T, string) {
 }
 
 // forged is a checkpoint with other content and a checksum that is right.
-func forged(change func(about map[string]any, tensors []safetensors.Tensor) []safetensors.Tensor) func(*testing.T, string) {
+func forged(change func(about map[string]any, tensors []safetensors.Tensor) []safetensors.Tensor) func(*testing.T,
+	string) {
 	return edited(func(text []byte) []byte {
 		file, err := safetensors.New(bytes.NewReader(text), int64(len(text)))
 		if err != nil {
@@ -127,10 +128,13 @@ var damages = map[string]damaged{
 	"/dev/zero": {replaced(func(path string) error { return os.Symlink("/dev/zero", path) }), "want a file"},
 	"no target": {replaced(func(path string) error { return os.Symlink("nowhere", path) }), "no such file"},
 
-	"another seed":      {about("seed", 4), "seed 4, want 3"},
-	"other settings":    {about("settings_hash", "0123456789"), "settings 0123456789, want"},
-	"other numbers":     {about("numerics", "cuda-sm90-tf32"), "numerics cuda-sm90-tf32, want cpu"},
-	"another revision":  {about("revisions", results.Revisions{Method: 77}), "revisions of method, process, data, net and engine 77.0.0.0.0, want"},
+	"another seed":   {about("seed", 4), "seed 4, want 3"},
+	"other settings": {about("settings_hash", "0123456789"), "settings 0123456789, want"},
+	"other numbers":  {about("numerics", "cuda-sm90-tf32"), "numerics cuda-sm90-tf32, want cpu"},
+	"another revision": {
+		about("revisions", results.Revisions{Method: 77}),
+		"revisions of method, process, data, net and engine 77.0.0.0.0, want",
+	},
 	"other data":        {about("data_checksum", "sha256:0"), "data checksum sha256:0, want"},
 	"another net":       {about("params", 9), "number of parameters 9, want"},
 	"other rounds":      {about("rounds", 7), "number of rounds 7, want 6"},
@@ -171,8 +175,9 @@ func damagedRun(t *testing.T) (x *Experiment, l *Session, log *sharedLog, want m
 	return x, l, log, want
 }
 
-// A checkpoint that is damaged, or of another run, is named with the reason, and the run goes on from the one before it;
-// from its first round where that one is of no use either. It comes to the same bytes, and leaves nothing of the rest.
+// A checkpoint that is damaged, or of another run, is named with the reason, and the run goes on from the one before
+// it; from its first round where that one is of no use either. It comes to the same bytes, and leaves nothing of the
+// rest.
 func TestResumeDamaged(t *testing.T) {
 	x, l, log, want := damagedRun(t)
 	kept := filepath.Join(t.TempDir(), "kept")

@@ -46,7 +46,10 @@ func fill(t *testing.T, x *Experiment) (free func()) {
 
 // A disk without room for checkpoints costs the run nothing; that is said once.
 func TestResumeNoRoomForCheckpoints(t *testing.T) {
-	more := []string{"method=fedavg-active", "data=synthetic", "train-size=80", "test-size=20", "net=lenet5", "rounds=8"}
+	more := []string{
+		"method=fedavg-active", "data=synthetic", "train-size=80", "test-size=20", "net=lenet5",
+		"rounds=8",
+	}
 	whole, l, _ := resumable(t, more...)
 	want := completed(t, whole, l)
 	x, l, log := resumable(t, more...)

@@ -106,8 +106,8 @@ func (c *rowCounter) dryRun(ctx context.Context, s *settings.Settings, seed uint
 	return err
 }
 
-// dryFederation is [Session.Federate] for a rowCounter: with a sample, a step and a parameter each, clients take neither
-// memory nor much time.
+// dryFederation is [Session.Federate] for a rowCounter: with a sample, a step and a parameter each, clients take
+// neither memory nor much time.
 func dryFederation(s *settings.Settings, seed uint32, clients Population, c *rowCounter) (*Federation, error) {
 	f := &Federation{
 		Planner: &plan.Planner{Seed: seed, Parts: slices.Repeat([][]int32{{0}}, s.Clients), E: 1, B: 1},

@@ -132,15 +132,16 @@ func failures(runs []*seedRun, jobs []*Job) error {
 	return errors.Join(all...)
 }
 
-// together returns the runs of a cell as one. Seeds with the same numbers are refused, all of them, and so are seeds that
-// are not alike, unless they are to be mixed.
+// together returns the runs of a cell as one. Seeds with the same numbers are refused, all of them, and so are seeds
+// that are not alike, unless they are to be mixed.
 func together(runs []results.Run, decisions, mixed bool) (all papers.Runs, err error) {
 	if twins := results.RefuseTwins(runs); twins != nil {
 		return all, errors.Join(twins...)
 	}
 	for i := range runs {
 		if differ := runs[0].Likeness().Unlike(runs[i].Likeness()); differ != nil && !mixed {
-			return papers.Runs{}, fmt.Errorf("%s and %s are not alike: %s: want --mixed to take both, or --again to run them "+
+			return papers.Runs{}, fmt.Errorf("%s and %s are not alike: %s: want --mixed to take both, or --again to "+
+				"run them "+
 				"anew", runs[0].Dir, runs[i].Dir, strings.Join(differ, "; "))
 		}
 		if err := all.Add(&runs[i], decisions); err != nil {

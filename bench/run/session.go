@@ -35,7 +35,10 @@ func SessionOn(data *datasets.Set, model *nets.Model, engine nets.Engine) *Sessi
 
 // dataOptions says how the data set of s is opened.
 func (l *Session) dataOptions(s *settings.Settings, seed uint32) datasets.Options {
-	options := datasets.Options{Dir: l.Machine.DataDir, AllowAltered: l.Machine.Altered, Progress: progress.Under(l.Stderr)}
+	options := datasets.Options{
+		Dir: l.Machine.DataDir, AllowAltered: l.Machine.Altered,
+		Progress: progress.Under(l.Stderr),
+	}
 	if s.Data == "synthetic" {
 		options.Seed, options.TrainSize, options.TestSize = seed, s.TrainSize, s.TestSize
 	}

@@ -12,7 +12,8 @@ import (
 // sharedData is what the sessions of a command share: every data set that one of them has open, once, the downloads
 // that failed, and what people have been told. All of a data set is read only.
 type sharedData struct {
-	lock        sync.Mutex // also while a data set is opened, so that nobody downloads or decodes what another does already
+	// also while a data set is opened, so that nobody downloads or decodes what another does already
+	lock        sync.Mutex
 	sets        []*openSet
 	unavailable map[string]error // of the downloads that failed: the cells of a table do not all try again
 	told        sync.Map         // keys of notices

@@ -68,7 +68,8 @@ func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchR
 	}
 	defer f.Method.Close()
 
-	bar := progress.New(l.Stderr).Run("bench", progress.Work{Rounds: b.Warmup + s.Rounds, Round: 1}) // outside the timed part of a round
+	// outside the timed part of a round
+	bar := progress.New(l.Stderr).Run("bench", progress.Work{Rounds: b.Warmup + s.Rounds, Round: 1})
 	bar.Start(b.Warmup + s.Rounds)
 	defer bar.Stop()
 	active, begun := 0, time.Now()

@@ -17,7 +17,8 @@ import (
 func finishedRun(t *testing.T, out string, seed uint32) (dir string) {
 	t.Helper()
 	settings := map[string]any{
-		"method": "mifa", "preset": "code", "data": "leaf", "net": "n", "availability": "sine", "clients": 4, "rounds": 1,
+		"method": "mifa", "preset": "code", "data": "leaf", "net": "n", "availability": "sine", "clients": 4,
+		"rounds":     1,
 		"eval-every": 1, "eval-train": true,
 	}
 	cell := results.Cell{
@@ -64,7 +65,8 @@ func TestSummaryOfRunsThatEndMeanwhile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(damaged, results.RunFile), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	log := &onWrite{do: func() { finishedRun(t, out, 5) }} // when the damaged one is told: the others have been read then
+	// when the damaged one is told: the others have been read then
+	log := &onWrite{do: func() { finishedRun(t, out, 5) }}
 	p := &Pool{Sessions: []*Session{{Machine: Machine{Out: out}}}, Stderr: log}
 	table := papers.Sweep("t", "", nil, nil)
 	if err := p.summary(&table, nil).write(t.Context()); err != nil {

@@ -69,7 +69,8 @@ func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 	for name, value := range w.Given.All() {
 		if !used[name] {
 			in, _ := cells[0].Settings.Uses(name)
-			return t, nil, settings.Usagef("--%s %s: of no use in any cell of this sweep, want it with %s, or not at all", name, value, in)
+			return t, nil, settings.Usagef("--%s %s: of no use in any cell of this sweep, want it with %s, or "+
+				"not at all", name, value, in)
 		}
 	}
 	return t, cells, nil
@@ -98,7 +99,8 @@ func (w *Sweep) validate() error {
 			}
 		}
 	}
-	if named := (results.Cell{Table: w.Name}).Named(); named != nil || w.Name == "" || w.Name == "run" || strings.HasPrefix(w.Name, ".") || strings.ContainsAny(w.Name, `/\:`) ||
+	if named := (results.Cell{Table: w.Name}).Named(); named != nil || w.Name == "" || w.Name == "run" ||
+		strings.HasPrefix(w.Name, ".") || strings.ContainsAny(w.Name, `/\:`) ||
 		slices.Contains(papers.TableNames(), w.Name) || slices.Contains(papers.FigureNames(), w.Name) {
 		return settings.Usagef("--name %q: want the name of a folder that is no table, figure or run", w.Name)
 	}

@@ -48,8 +48,8 @@ type savedState struct {
 // most is how many checkpoints a run has at a time.
 const most = 2
 
-// checkpointShare is how much longer than writing a checkpoint it takes at least to the next one, so that they cost under
-// a hundredth of the run.
+// checkpointShare is how much longer than writing a checkpoint it takes at least to the next one, so that they cost
+// under a hundredth of the run.
 const checkpointShare = 100
 
 // train trains and evaluates from where the run is to its last round.
@@ -139,7 +139,8 @@ func (t *trainer) evaluateIfDue(ctx context.Context) error {
 	}
 	for _, loss := range []files.Optional{row.TrainLoss, row.TestLoss} {
 		if math.IsNaN(loss.Value) || math.IsInf(loss.Value, 0) {
-			return &divergedError{fmt.Errorf("%s: round %d: the model's loss is %g, want a finite number (a lower --lr may help)",
+			return &divergedError{fmt.Errorf("%s: round %d: the model's loss is %g, want a finite number (a lower "+
+				"--lr may help)",
 				t.Settings.Method, row.Round, loss.Value)}
 		}
 	}
@@ -176,7 +177,10 @@ func (t *trainer) save(ctx context.Context) {
 func (t *trainer) finish(ctx context.Context) error {
 	if t.Clients {
 		if err := insist(ctx, func() error {
-			return t.publish(results.DecisionsFile, func(path string) error { return files.WriteCSVFile(path, t.decisions) })
+			return t.publish(results.DecisionsFile, func(path string) error {
+				return files.WriteCSVFile(path,
+					t.decisions)
+			})
 		}); err != nil {
 			return err
 		}

@@ -67,7 +67,8 @@ func (w *Wanted) table(t *papers.Table) error {
 		t.Rounds = *w.Rounds
 	}
 	if t.Rounds < t.MinRounds {
-		return settings.Usagef("--rounds %d: want at least %d, of whose second half table %s prints the spread", t.Rounds,
+		return settings.Usagef("--rounds %d: want at least %d, of whose second half table %s prints the spread",
+			t.Rounds,
 			t.MinRounds, t.ID)
 	}
 	return nil

@@ -22,7 +22,8 @@ func (s *Settings) Validate() error {
 		}
 	}
 	for _, check := range []func(*Settings) error{
-		(*Settings).checkTraining, (*Settings).checkData, (*Settings).checkNet, (*Settings).checkMethod, (*Settings).checkProcess,
+		(*Settings).checkTraining, (*Settings).checkData, (*Settings).checkNet, (*Settings).checkMethod,
+		(*Settings).checkProcess,
 	} {
 		if err := check(s); err != nil {
 			return err
@@ -101,11 +102,13 @@ func (s *Settings) checkProcess() error {
 	}
 	for _, f := range []struct{ flag, path string }{{"trace", s.Trace}, {"init-from", s.InitFrom}} {
 		if strings.ContainsAny(f.path, ";\r\n") {
-			return Usagef("--%s %q: want a path without ; and line breaks, which stand between settings in CSV", f.flag, f.path)
+			return Usagef("--%s %q: want a path without ; and line breaks, which stand between settings in CSV",
+				f.flag, f.path)
 		}
 	}
 	if s.Draws == "numpy" && (s.Chained() || s.P.Value != nil) {
-		return Usagef("--draws numpy: with --availability %s --p %s, want one of FedAWE's processes and p from the clients' classes",
+		return Usagef("--draws numpy: with --availability %s --p %s, want one of FedAWE's processes and p from the "+
+			"clients' classes",
 			s.Availability, s.P)
 	}
 	if s.Availability == "trace" {

@@ -12,9 +12,9 @@ import (
 	"rollcall/results"
 )
 
-// The defaults of every data set, preset and method have the hash they had when settings were fields with tags. A hash that
-// changes renames every run that is there already. Origin of the goldens: commit 24feb20, whose fields and literals
-// they are.
+// The defaults of every data set, preset and method have the hash they had when settings were fields with tags. A hash
+// that changes renames every run that is there already. Origin of the goldens: commit 24feb20, whose fields and
+// literals they are.
 func TestDefaultsKeepTheirHash(t *testing.T) {
 	f, err := os.Open("testdata/defaults.txt") // data preset method hash
 	if err != nil {
@@ -58,7 +58,8 @@ func TestEverySettingInRunFile(t *testing.T) {
 				_, inUsed := used[name]
 				_, inUnused := unused[name]
 				if inUsed != looks || inUnused == looks {
-					t.Errorf("%s on %s: --%s: among those looked at %t, among the others %t, want it there %t", method, data, r.Name,
+					t.Errorf("%s on %s: --%s: among those looked at %t, among the others %t, want it there %t", method,
+						data, r.Name,
 						inUsed, inUnused, looks)
 				}
 			}

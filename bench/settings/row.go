@@ -10,10 +10,11 @@ import (
 type Row struct {
 	*algos.Param // name, kind, default, range or words, help
 
-	Field  func(*Settings) any // where the value is kept: a *string, *int, *float64, *bool or *Optional; nil: in OfMethods
-	For    *use                // the runs that look at it; nil: all
-	Column bool                // it has a column of its own in CSV, and is not in params
-	Quiet  bool                // the usage text says the default itself, or it depends on other settings
+	// where the value is kept: a *string, *int, *float64, *bool or *Optional; nil: in OfMethods
+	Field  func(*Settings) any
+	For    *use // the runs that look at it; nil: all
+	Column bool // it has a column of its own in CSV, and is not in params
+	Quiet  bool // the usage text says the default itself, or it depends on other settings
 }
 
 // rows are all settings: those of every run, and then those of single methods.

@@ -22,7 +22,8 @@ const (
 var runRows = []Row{
 	word("method", "fedawe", algos.Names(), "federated method: "+strings.Join(algos.Names(), ", "),
 		func(s *Settings) any { return &s.Method }).column(),
-	word("preset", algos.Presets()[0], algos.Presets(), "code: as the authors' released code; paper: as the paper's text",
+	word("preset", algos.Presets()[0], algos.Presets(),
+		"code: as the authors' released code; paper: as the paper's text",
 		func(s *Settings) any { return &s.Preset }).column(),
 	word("data", "cifar10", nil, "data set: "+strings.Join(datasets.Names(), ", "),
 		func(s *Settings) any { return &s.Data }).column(),
@@ -38,7 +39,8 @@ var runRows = []Row{
 	word("init-from", "", nil, "safetensors file with the initial weights of the net, in place of --init",
 		func(s *Settings) any { return &s.InitFrom }).
 		only(&use{"a file", func(s *Settings) bool { return s.InitFrom != "" }}),
-	word("availability", "stationary", availability.Names(), "availability process: "+strings.Join(availability.Names(), ", "),
+	word("availability", "stationary", availability.Names(), "availability process: "+
+		strings.Join(availability.Names(), ", "),
 		func(s *Settings) any { return &s.Availability }).column(),
 	word("draws", "philox", []string{"philox", "numpy"},
 		"philox, or numpy: split and availability exactly as FedAWE's released code draws them from the same seed",
@@ -77,7 +79,8 @@ var trainingRows = []Row{
 		func(s *Settings) any { return &s.Clip }).orNone().quiet(),
 	number("weight-decay", "0", algos.AtLeast(0), "weight decay of the local steps",
 		func(s *Settings) any { return &s.Decay }),
-	number("momentum", "0", algos.AtLeastBelow(0, 1), "momentum of the local steps; a client's momentum lasts across rounds",
+	number("momentum", "0", algos.AtLeastBelow(0, 1),
+		"momentum of the local steps; a client's momentum lasts across rounds",
 		func(s *Settings) any { return &s.Momentum }),
 }
 
@@ -86,7 +89,8 @@ var evaluationRows = []Row{
 	whole("eval-every", "10", algos.Between(1, math.MaxInt32), "evaluate every so many rounds, and after the last",
 		func(s *Settings) any { return &s.EvalEvery }).implies("eval-last", "none"),
 	whole("eval-last", "2", algos.Between(1, math.MaxInt32),
-		"evaluate every so many rounds among the last 50, whose mean a table prints, or none (default 2, none with --eval-every)",
+		"evaluate every so many rounds among the last 50, whose mean a table prints, or none (default 2, none with "+
+			"--eval-every)",
 		func(s *Settings) any { return &s.EvalLast }).orNone().quiet(),
 	{
 		Param: &algos.Param{

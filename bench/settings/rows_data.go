@@ -12,7 +12,8 @@ import (
 var dataRows = []Row{
 	word("split", string(datasets.SplitClients), datasets.SplitKinds(),
 		"how samples are cut: clients, each a Dirichlet draw of classes; classes, each a Dirichlet draw of clients; "+
-			"clusters, as classes, but of --clusters whose clients share alike; even; two-class, as many of two classes "+
+			"clusters, as classes, but of --clusters whose clients share alike; even; two-class, as many of two "+
+			"classes "+
 			"at each client (default: as in the method's paper)",
 		func(s *Settings) any { return &s.Split }).
 		only(&use{"images without --swap-pairs", func(s *Settings) bool { return !s.SplitAway() }}),
@@ -29,9 +30,11 @@ var dataRows = []Row{
 		func(s *Settings) any { return &s.SwapPairs }),
 	number("validation", "0", algos.AtLeastBelow(0, 1), "share of each client's samples kept back from training",
 		func(s *Settings) any { return &s.Validation }),
-	whole("train-size", strconv.Itoa(datasets.SyntheticTrain), algos.Between(1, maxGenerated), "training images of --data synthetic",
+	whole("train-size", strconv.Itoa(datasets.SyntheticTrain), algos.Between(1, maxGenerated),
+		"training images of --data synthetic",
 		func(s *Settings) any { return &s.TrainSize }).only(onData("synthetic")),
-	whole("test-size", strconv.Itoa(datasets.SyntheticTest), algos.Between(1, maxGenerated), "test images of --data synthetic",
+	whole("test-size", strconv.Itoa(datasets.SyntheticTest), algos.Between(1, maxGenerated),
+		"test images of --data synthetic",
 		func(s *Settings) any { return &s.TestSize }).only(onData("synthetic")),
 }
 

@@ -23,8 +23,10 @@ var processRows = []Row{
 	number("low", decimal(published.Low), algos.Between(0, 1), "factor of the staircase's lower step",
 		func(s *Settings) any { return &s.Low }).only(onProcesses("staircase")),
 	number("p", "none", algos.Between(0, 1), "every client's availability p_i, or none: from the classes it holds",
-		func(s *Settings) any { return &s.P }).orNone().only(onProcesses("stationary", "staircase", "sine", "interleaved-sine")),
-	number("g", decimal(published.G), algos.Range{}, "markov, clusters: availability of the classes is 1/2 + g and 1/2 − g",
+		func(s *Settings) any { return &s.P }).orNone().only(onProcesses("stationary", "staircase", "sine",
+		"interleaved-sine")),
+	number("g", decimal(published.G), algos.Range{},
+		"markov, clusters: availability of the classes is 1/2 + g and 1/2 − g",
 		func(s *Settings) any { return &s.G }).only(onProcesses("markov", "clusters")),
 	number("nu", decimal(published.Nu), algos.Range{}, "markov: λ of the correlated clients",
 		func(s *Settings) any { return &s.Nu }).only(onProcesses("markov")),
@@ -40,7 +42,8 @@ var processRows = []Row{
 	word("trace", "", nil, "trace: CSV file with columns client,start,end",
 		func(s *Settings) any { return &s.Trace }).only(onProcesses("trace")),
 	word("trace-end", traceEndError, []string{traceEndError, traceEndRepeat, traceEndStop, traceEndEmpty},
-		"trace: of a run that is longer than its trace: error, it is refused; repeat, the trace begins again; stop, the run "+
+		"trace: of a run that is longer than its trace: error, it is refused; repeat, the trace begins again; stop, "+
+			"the run "+
 			"ends with the trace; empty, nobody is there any more",
 		func(s *Settings) any { return &s.TraceEnd }).only(onProcesses("trace")),
 	number("round-seconds", "none", algos.Above(0), "trace: seconds per round, or none if the file counts rounds",

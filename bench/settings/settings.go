@@ -146,7 +146,8 @@ func (s *Settings) Params() results.Params {
 // Cell names the cell of a table these settings are.
 func (s *Settings) Cell(table string) results.Cell {
 	c := results.Cell{
-		Table: table, Method: s.Method, Preset: s.Preset, Data: s.Data, Net: s.Net, Availability: s.Availability, Clients: s.Clients,
+		Table: table, Method: s.Method, Preset: s.Preset, Data: s.Data, Net: s.Net, Availability: s.Availability,
+		Clients: s.Clients,
 	}
 	if s.TakesAlpha() {
 		c.Alpha = files.Some(s.Alpha)

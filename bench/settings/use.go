@@ -58,7 +58,8 @@ func (s *Settings) Uses(name string) (in string, ok bool) {
 
 // refuseUnused reports the first setting of a command line that this run would pay no attention to.
 func (s *Settings) refuseUnused(given Given) error {
-	return s.RefuseUnused(given, fmt.Sprintf("--method %s --data %s --availability %s", s.Method, s.Data, s.Availability))
+	return s.RefuseUnused(given, fmt.Sprintf("--method %s --data %s --availability %s", s.Method, s.Data,
+		s.Availability))
 }
 
 // RefuseUnused is for commands that are no run: of says what s is, as their command lines do.

@@ -85,7 +85,8 @@ func TestReadInit(t *testing.T) {
 	}
 	used, unused := s.split()
 	if used["init-sha256"] != s.InitSum || len(s.InitSum) != 64 || unused["init"] == nil || used["init"] != nil {
-		t.Errorf("run.json: init-sha256 %v, init among those of no use %v, want the checksum and init", used["init-sha256"],
+		t.Errorf("run.json: init-sha256 %v, init among those of no use %v, want the checksum and init",
+			used["init-sha256"],
 			unused)
 	}
 	if got := s.Params().Get("init-from"); got != path {

@@ -61,7 +61,8 @@ func TestEpochs(t *testing.T) {
 				sorted := slices.Clone(flat)
 				slices.Sort(sorted)
 				if u := len(slices.Compact(slices.Clone(sorted))); u != perEpoch*c.b {
-					t.Errorf("epoch %d: %d different samples in %d batches of %d, want %d: %v", epoch, u, perEpoch, c.b, perEpoch*c.b,
+					t.Errorf("epoch %d: %d different samples in %d batches of %d, want %d: %v", epoch, u, perEpoch,
+						c.b, perEpoch*c.b,
 						flat)
 				}
 				for _, s := range flat {
@@ -139,8 +140,10 @@ func TestWholeEpochs(t *testing.T) {
 		orders := map[string]bool{}
 		for round := range 2 {
 			l := p.Client(round, client, round*p.Steps(client))
-			if len(l.Index) != l.E*b || l.E != p.Steps(client) || len(l.Crop) != 2*len(l.Index) || len(l.Flip) != len(l.Index) {
-				t.Fatalf("%d samples: plan of E=%d with %d indices, %d crops, %d flips, want E=%d", n, l.E, len(l.Index),
+			if len(l.Index) != l.E*b || l.E != p.Steps(client) || len(l.Crop) != 2*len(l.Index) ||
+				len(l.Flip) != len(l.Index) {
+				t.Fatalf("%d samples: plan of E=%d with %d indices, %d crops, %d flips, want E=%d", n, l.E,
+					len(l.Index),
 					len(l.Crop), len(l.Flip), p.Steps(client))
 			}
 			for epoch := range epochs {
@@ -173,7 +176,8 @@ func TestEmptyClient(t *testing.T) {
 
 func equal(t *testing.T, name string, got, want Local) {
 	t.Helper()
-	if !slices.Equal(got.Index, want.Index) || !slices.Equal(got.Crop, want.Crop) || !slices.Equal(got.Flip, want.Flip) {
+	if !slices.Equal(got.Index, want.Index) || !slices.Equal(got.Crop, want.Crop) ||
+		!slices.Equal(got.Flip, want.Flip) {
 		t.Errorf("%s: got\n%v\nwant\n%v", name, got, want)
 	}
 }
@@ -197,9 +201,13 @@ func TestOrderOfClients(t *testing.T) {
 		name string
 		got  Local
 	}{
-		{"another seed", (&Planner{Seed: 5, Parts: parts, E: 4, B: 8, Augment: AugmentPerSample, Flip: true}).Client(2, 0, 6)},
+		{"another seed", (&Planner{Seed: 5, Parts: parts, E: 4, B: 8, Augment: AugmentPerSample, Flip: true}).Client(2,
+			0, 6)},
 		{"another round", p.Client(3, 0, 6)},
-		{"another client", (&Planner{Seed: 4, Parts: [][]int32{nil, parts[0]}, E: 4, B: 8, Augment: AugmentPerSample, Flip: true}).Client(2, 1, 6)},
+		{"another client", (&Planner{
+			Seed: 4, Parts: [][]int32{nil, parts[0]}, E: 4, B: 8, Augment: AugmentPerSample,
+			Flip: true,
+		}).Client(2, 1, 6)},
 	} {
 		if slices.Equal(c.got.Crop, forward[0].Crop) {
 			t.Errorf("%s: the same crops", c.name)

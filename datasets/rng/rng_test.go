@@ -15,8 +15,18 @@ func TestBlock(t *testing.T) {
 		want [4]uint32
 	}{
 		{"zeros", Key{0, 0}, [4]uint32{}, [4]uint32{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
-		{"ones", Key{^uint32(0), ^Purpose(0)}, [4]uint32{^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0)}, [4]uint32{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
-		{"pi", Key{0xa4093822, 0x299f31d0}, [4]uint32{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, [4]uint32{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+		{
+			"ones",
+			Key{^uint32(0), ^Purpose(0)},
+			[4]uint32{^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0)},
+			[4]uint32{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
+		},
+		{
+			"pi",
+			Key{0xa4093822, 0x299f31d0},
+			[4]uint32{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+			[4]uint32{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.key.Block(c.ctr[0], c.ctr[1], c.ctr[2], c.ctr[3]); got != c.want {

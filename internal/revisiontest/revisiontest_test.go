@@ -23,12 +23,28 @@ func TestRule(t *testing.T) {
 		{
 			"numbers changed",
 			Entry{"fedawe", 2, "fedawe.go", "bbbb"},
-			"fedawe: its numbers changed, but its revision is still 2: raise it in fedawe.go, then run the test with -update",
+			"fedawe: its numbers changed, but its revision is still 2: raise it in fedawe.go, then run the test with " +
+				"-update",
 			true, "fedawe 2 aaaa",
 		},
-		{"both", Entry{"fedawe", 3, "fedawe.go", "bbbb"}, "revision is 3, recorded is 2: run the test with -update", false, "fedawe 3 bbbb"},
-		{"raised alone", Entry{"fedawe", 3, "fedawe.go", "aaaa"}, "revision is 3, recorded is 2: run", false, "fedawe 3 aaaa"},
-		{"lower", Entry{"fedawe", 1, "fedawe.go", "aaaa"}, "is 1 in fedawe.go and was 2: a revision only rises", true, "fedawe 2 aaaa"},
+		{
+			"both",
+			Entry{"fedawe", 3, "fedawe.go", "bbbb"},
+			"revision is 3, recorded is 2: run the test with -update",
+			false, "fedawe 3 bbbb",
+		},
+		{
+			"raised alone",
+			Entry{"fedawe", 3, "fedawe.go", "aaaa"},
+			"revision is 3, recorded is 2: run", false,
+			"fedawe 3 aaaa",
+		},
+		{
+			"lower",
+			Entry{"fedawe", 1, "fedawe.go", "aaaa"},
+			"is 1 in fedawe.go and was 2: a revision only rises", true,
+			"fedawe 2 aaaa",
+		},
 		{"lower and changed", Entry{"fedawe", 1, "fedawe.go", "bbbb"}, "a revision only rises", true, "fedawe 2 aaaa"},
 		{"none", Entry{"fedawe", 0, "fedawe.go", "aaaa"}, "want 1 or more", true, "fedawe 2 aaaa"},
 		{"not computed", Entry{"fedawe", 2, "fedawe.go", ""}, "", false, "fedawe 2 aaaa"},
@@ -37,7 +53,8 @@ func TestRule(t *testing.T) {
 			golden := filepath.Join(t.TempDir(), "golden")
 			write(t, golden, header+recorded)
 			wrong, err := check(golden, []Entry{c.entry}, false)
-			if err != nil || (c.wrong == "") != (len(wrong) == 0) || !strings.Contains(strings.Join(wrong, "\n"), c.wrong) {
+			if err != nil || (c.wrong == "") != (len(wrong) == 0) || !strings.Contains(strings.Join(wrong, "\n"),
+				c.wrong) {
 				t.Errorf("without -update: %q, %v, want %q", wrong, err, c.wrong)
 			}
 			if got := read(t, golden); got != header+recorded {
@@ -69,7 +86,8 @@ func TestNamesOfTheGolden(t *testing.T) {
 	}
 	entries = []Entry{{"b", 1, "b.go", "changed"}, {"c", 1, "c.go", "cc"}}
 	wrong, err := check(golden, entries, true)
-	if got := strings.Join(wrong, "; "); err != nil || len(wrong) != 2 || !strings.Contains(got, "a: nothing has this name") ||
+	if got := strings.Join(wrong, "; "); err != nil || len(wrong) != 2 ||
+		!strings.Contains(got, "a: nothing has this name") ||
 		!strings.Contains(got, "b: its numbers changed") {
 		t.Errorf("%q, %v, want a and b to be wrong", got, err)
 	}

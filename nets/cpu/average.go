@@ -1,7 +1,7 @@
 package cpu
 
-// AverageShape holds the sizes of a mean over pixels: x [N,H+2·Border,W+2·Border,C] in a constant border, y [N,C], N images of
-// all clients.
+// AverageShape holds the sizes of a mean over pixels: x [N,H+2·Border,W+2·Border,C] in a constant border, y [N,C], N
+// images of all clients.
 type AverageShape struct{ N, H, W, C, Border int }
 
 // Average computes the mean of every channel, and its gradient.

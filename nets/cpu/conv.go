@@ -95,7 +95,8 @@ func (t *ConvForward[T]) rows(s *Scratch[T], out, x, w []T, count int) {
 	p.throughPanels(s, x, w, out)
 }
 
-// ConvBackward computes dw [K,R,S,C,O], db [K,O] and, if asked, dx [K,B,H,W,C], whose border is 0, from gy, the gradient of y.
+// ConvBackward computes dw [K,R,S,C,O], db [K,O] and, if asked, dx [K,B,H,W,C], whose border is 0, from gy, the
+// gradient of y.
 type ConvBackward[T Float] struct {
 	ConvShape
 	x, gy      []T
@@ -195,8 +196,8 @@ func (t *ConvBackward[T]) gradients(i int, s *Scratch[T]) {
 	}
 }
 
-// pooled returns what rows r … r+count of image n were pooled to: the part of gy from their first element to their last,
-// border in between, and of arg.
+// pooled returns what rows r … r+count of image n were pooled to: the part of gy from their first element to their
+// last, border in between, and of arg.
 func (t *ConvBackward[T]) pooled(n, r, count int) (gy []T, arg []uint8) {
 	_, ow := t.Out()
 	_, cw := t.Conv()

@@ -15,17 +15,19 @@ func (s Conv2DShape) Out() (h, w int) {
 	return (s.H+grow-s.R)/s.Stride + 1, (s.W+grow-s.S)/s.Stride + 1
 }
 
-func (s Conv2DShape) xLen() int   { return s.H * s.W * s.C }       // one image
-func (s Conv2DShape) wLen() int   { return s.R * s.S * s.C * s.O } // one client
-func (s Conv2DShape) yLen() int   { h, w := s.Out(); return h * w * s.O }
-func (s Conv2DShape) origin() int { return (s.Border - s.Pad) * (s.W + 1) * s.C } // of an image: the first element a window reads
+func (s Conv2DShape) xLen() int { return s.H * s.W * s.C }       // one image
+func (s Conv2DShape) wLen() int { return s.R * s.S * s.C * s.O } // one client
+func (s Conv2DShape) yLen() int { h, w := s.Out(); return h * w * s.O }
+
+// of an image: the first element a window reads
+func (s Conv2DShape) origin() int { return (s.Border - s.Pad) * (s.W + 1) * s.C }
 
 // narrow is the width of maps below which a row of pixels makes too low a tile: the tile then goes through the images.
 const narrow = 8
 
-// panel is the columns lo … lo+n of a matrix [depth,cols] as the tile's B: of the matrix itself, if that is no wider, else
-// of its packed copy, where panels [depth,n] follow one another. Packed rows are in neighbouring cache lines; those of a
-// wide matrix would share a few sets of the cache.
+// panel is the columns lo … lo+n of a matrix [depth,cols] as the tile's B: of the matrix itself, if that is no wider,
+// else of its packed copy, where panels [depth,n] follow one another. Packed rows are in neighbouring cache lines;
+// those of a wide matrix would share a few sets of the cache.
 func panel[T Float](matrix, packed []T, depth, cols, lo int) (b []T, stride, n int) {
 	n = min(PanelCols, cols-lo)
 	if cols <= PanelCols {
@@ -127,7 +129,8 @@ type convProduct[T Float] struct {
 func (p *convProduct[T]) throughRows(s *Scratch[T], a, c []T) {
 	s.Tile = Tile[T]{
 		A: a, B: p.b, C: c, M: p.cols, N: p.n, Segs: p.segs, K: p.depth, Runs: p.rows,
-		ASeg: p.aSeg, ARow: p.aCol, AK: 1, ARun: p.aRow, BSeg: p.depth * p.bStride, BRow: p.bStride, CRow: p.cCol, CRun: p.cRow,
+		ASeg: p.aSeg, ARow: p.aCol, AK: 1, ARun: p.aRow, BSeg: p.depth * p.bStride, BRow: p.bStride, CRow: p.cCol,
+		CRun: p.cRow,
 	}
 	s.Gemm(&s.Tile)
 }
@@ -150,7 +153,8 @@ func (p *convProduct[T]) throughImages(s *Scratch[T], a, c []T, images, aImage, 
 				s.Tile = Tile[T]{
 					A: a[i*p.aRow+seg*p.aSeg+d:], B: p.b[(seg*p.depth+d)*p.bStride:], C: c[i*p.cRow:],
 					M: images, N: p.n, Segs: 1, K: min(depthBlock, p.depth-d), Runs: p.cols,
-					ARow: aImage, AK: 1, ARun: p.aCol, BRow: p.bStride, CRow: cImage, CRun: p.cCol, Acc: seg > 0 || d > 0,
+					ARow: aImage, AK: 1, ARun: p.aCol, BRow: p.bStride, CRow: cImage, CRun: p.cCol, Acc: seg > 0 ||
+						d > 0,
 				}
 				s.Gemm(&s.Tile)
 			}

@@ -1,10 +1,11 @@
 package cpu
 
-// Conv2DInput computes dx, the gradient of a convolution's input. The border is left as it is: zero in a buffer made of zeros.
+// Conv2DInput computes dx, the gradient of a convolution's input. The border is left as it is: zero in a buffer made of
+// zeros.
 //
-// With rows u = Stride·q + ρ counted from the windows' first element, only the places r = Stride·t + ρ of the window reach
-// row u, from row q − t of gy. So the rows of one remainder ρ, and likewise the columns, are the result of a convolution of
-// stride 1 with every Stride-th place of the window: dx[u] = Σ_t w[Stride·t + ρ]·gy[q − t].
+// With rows u = Stride·q + ρ counted from the windows' first element, only the places r = Stride·t + ρ of the window
+// reach row u, from row q − t of gy. So the rows of one remainder ρ, and likewise the columns, are the result of a
+// convolution of stride 1 with every Stride-th place of the window: dx[u] = Σ_t w[Stride·t + ρ]·gy[q − t].
 type Conv2DInput[T Float] struct {
 	Conv2DShape
 	dx, w, gy []T
@@ -34,8 +35,8 @@ func (f frame) width() int     { return f.left + f.w + f.right }
 func (f frame) len() int       { return (f.top + f.h + f.bottom) * f.width() * f.o }
 func (f frame) bordered() bool { return f.top+f.bottom+f.left+f.right > 0 }
 
-// remainders returns those that any place of the window reaches, along an axis of size pixels with pad zeros on each side and
-// out windows, and the zeros they need in front of gy and behind.
+// remainders returns those that any place of the window reaches, along an axis of size pixels with pad zeros on each
+// side and out windows, and the zeros they need in front of gy and behind.
 func remainders(stride, window, pad, size, out int) (all []remainder, before, behind int) {
 	for rho := range min(stride, window) {
 		last := pad + size - 1 - rho
@@ -158,7 +159,8 @@ func inFrame[T Float](f frame, dst, gy []T) {
 	}
 }
 
-// product is part i of dx for channels c … of client k, which begins at element a of a framed image of gy, at x of one of dx.
+// product is part i of dx for channels c … of client k, which begins at element a of a framed image of gy, at x of one
+// of dx.
 func (t *Conv2DInput[T]) product(i, k, c int) (p convProduct[T], a, x int) {
 	part, f, n := t.parts[i], t.frame, min(PanelCols, t.C-c)
 	r, q := part.rows, part.cols

@@ -2,8 +2,8 @@ package cpu
 
 // Conv2DWeights computes dw[k,r,s,c,o] = Σ_b Σ_i Σ_j x[k,b,Stride·i+r,Stride·j+s,c]·gy[k,b,i,j,o].
 //
-// Small weights are summed up image by image, in chunks of images whose sums are added in order. Weights that do not fit
-// in the second cache are cut in blocks instead, and each is summed up over all images at once.
+// Small weights are summed up image by image, in chunks of images whose sums are added in order. Weights that do not
+// fit in the second cache are cut in blocks instead, and each is summed up over all images at once.
 type Conv2DWeights[T Float] struct {
 	Conv2DShape
 	dw, x, gy []T

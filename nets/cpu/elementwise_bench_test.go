@@ -6,7 +6,8 @@ import (
 )
 
 // BenchmarkElementwise runs each kernel on what a training step gives it: rows of a feature map in the first cache, the
-// fully connected layer of 128 × 512, P = 1 Mi parameters, images of 32 × 32 × 3 in the first cache, logits of 10 and 100 classes. GB/s count what the formula must read and write.
+// fully connected layer of 128 × 512, P = 1 Mi parameters, images of 32 × 32 × 3 in the first cache, logits of 10 and
+// 100 classes. GB/s count what the formula must read and write.
 func BenchmarkElementwise(b *testing.B) {
 	const w, o, params = 32, 32, 1 << 20 // W, O of conv1
 	rows, row, bias, arg := pattern(2*w*o), pattern(w/2*o), pattern(o), make([]uint8, w/2*o)
@@ -17,7 +18,10 @@ func BenchmarkElementwise(b *testing.B) {
 	turned := make([]float32, 256*256)
 	sum := 0.0
 	img, mask, drop := make([]uint8, 32*32*3+16), make([]uint8, 128*512), Draw{Seed: 3}
-	normal, crop, flipped := testNormal(rand.New(rand.NewPCG(1, 1)), 3), Crop{H: 32, W: 32, C: 3, Border: 1, Pad: 4, Row: 3, Col: 6}, Crop{H: 32, W: 32, C: 3, Border: 1, Pad: 4, Row: 3, Col: 6, Flip: true}
+	normal, crop, flipped := testNormal(rand.New(rand.NewPCG(1, 1)), 3), Crop{
+		H: 32, W: 32, C: 3, Border: 1, Pad: 4,
+		Row: 3, Col: 6,
+	}, Crop{H: 32, W: 32, C: 3, Border: 1, Pad: 4, Row: 3, Col: 6, Flip: true}
 	x, prob, exp := make([]float32, 34*34*3), make([]float32, 100), make([]float64, 104)
 	for _, k := range Variants() {
 		for _, c := range []struct {
@@ -34,8 +38,16 @@ func BenchmarkElementwise(b *testing.B) {
 			{"Axpy", 12 * params, func() { k.Axpy(p[0], 0.001, p[1]) }},
 			{"SumSquares", 4 * params, func() { sum += k.SumSquares(p[1]) }},
 			{"Step", 12 * params, func() { k.Step(p[0], p[1], nil, nil, Step[float32]{LR: 0.001, Scale: 1}) }},
-			{"StepMomentum", 20 * params, func() { k.Step(p[0], p[1], p[2], nil, Step[float32]{LR: 0.001, Scale: 1, Momentum: 0.9}) }},
-			{"StepAll", 24 * params, func() { k.Step(p[0], p[1], p[2], p[3], Step[float32]{LR: 0.001, Scale: 1, Momentum: 0.9}) }},
+			{
+				"StepMomentum", 20 * params,
+				func() { k.Step(p[0], p[1], p[2], nil, Step[float32]{LR: 0.001, Scale: 1, Momentum: 0.9}) },
+			},
+			{"StepAll", 24 * params, func() {
+				k.Step(p[0], p[1], p[2], p[3], Step[float32]{
+					LR: 0.001, Scale: 1,
+					Momentum: 0.9,
+				})
+			}},
 			{"Gather", 5 * 32 * 32 * 3, func() { k.Gather(x, img, normal, crop) }},
 			{"GatherFlip", 5 * 32 * 32 * 3, func() { k.Gather(x, img, normal, flipped) }},
 			{"Dropout", 9 * 128 * 512, func() { k.Dropout(fcOut, mask, fc, 0, drop, 0, 0.2) }},

@@ -220,7 +220,8 @@ func TestStep(t *testing.T) {
 				k.Step(gotW, gotG, gotV, gotDrift, s)
 				what := fmt.Sprintf("n=%d momentum %t drift %t", n, v != nil, drift != nil)
 				p.intact(t, what)
-				// The same step of the magnitudes, added up; each of at most nine roundings is a unit of at most that sum.
+				// The same step of the magnitudes, added up; each of at most nine roundings is a unit of at most that
+				// sum.
 				sum := Step[float32]{LR: -s.LR, Scale: s.Scale, Decay: s.Decay, Momentum: s.Momentum}
 				scaleW, scaleV := abs(w), abs(v)
 				generic[float32]{}.Step(scaleW, abs(g), scaleV, abs(drift), sum)

@@ -2,8 +2,8 @@ package cpu
 
 import "fmt"
 
-// Normal says how bytes become numbers: x = (v/255 − mean[c])/std[c], rounded as PyTorch's ToTensor and Normalize round in
-// float32.
+// Normal says how bytes become numbers: x = (v/255 − mean[c])/std[c], rounded as PyTorch's ToTensor and Normalize round
+// in float32.
 type Normal[T Float] struct {
 	channels int
 	table    []T         // [C,256] the value of every byte
@@ -46,8 +46,8 @@ func NewNormal[T Float](mean, std []float32) *Normal[T] {
 }
 
 // Crop says which part of an image [H,W,C] is read: H×W pixels from (Row, Col) on of the image with Pad pixels of zeros
-// around it, zero after normalisation, mirrored left to right if Flip. (Pad, Pad) is the image itself. It is written with
-// Border pixels of zeros around it.
+// around it, zero after normalisation, mirrored left to right if Flip. (Pad, Pad) is the image itself. It is written
+// with Border pixels of zeros around it.
 type Crop struct {
 	H, W, C, Border, Pad, Row, Col int
 	Flip                           bool
@@ -59,7 +59,8 @@ func (c *Crop) size() int { return (c.H + 2*c.Border) * c.stride() }
 // stride is the number of elements in a row of them.
 func (c *Crop) stride() int { return (c.W + 2*c.Border) * c.C }
 
-// overlap is where a crop and its image meet: rows of cols pixels each, counted from the crop's corner and from the image's.
+// overlap is where a crop and its image meet: rows of cols pixels each, counted from the crop's corner and from the
+// image's.
 type overlap struct{ rows, cols, row, col, imgRow, imgCol int }
 
 // overlap returns it; ok is false if there is none.
@@ -74,7 +75,8 @@ func (c *Crop) overlap() (o overlap, ok bool) {
 	return o, o.rows > 0 && o.cols > 0
 }
 
-// clearAround clears what lies around the overlap, the zeros between two rows at once, and returns where the overlap begins.
+// clearAround clears what lies around the overlap, the zeros between two rows at once, and returns where the overlap
+// begins.
 func clearAround[T Float](dst []T, c *Crop, o *overlap) (first int) {
 	stride, run := c.stride(), o.cols*c.C
 	first = (o.row+c.Border)*stride + (o.col+c.Border)*c.C

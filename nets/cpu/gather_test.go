@@ -58,7 +58,10 @@ func crops(r *rand.Rand, test func(c Crop)) {
 		{3, 3, 3, 1, 4}, // a crop may miss the image
 	} {
 		for corner := range 9 {
-			c := Crop{H: s.h, W: s.w, C: s.c, Border: s.border, Pad: s.pad, Row: corner / 3 * s.pad, Col: corner % 3 * s.pad}
+			c := Crop{
+				H: s.h, W: s.w, C: s.c, Border: s.border, Pad: s.pad, Row: corner / 3 * s.pad,
+				Col: corner % 3 * s.pad,
+			}
 			if s.pad > 1 && corner%2 == 0 {
 				c.Row, c.Col = r.IntN(2*s.pad+1), r.IntN(2*s.pad+1)
 			}
@@ -94,7 +97,8 @@ func TestGather(t *testing.T) {
 	everywhere(t, check)
 }
 
-// TestNormal compares the value of every byte with the formula, for the means and deviations of data sets and for odd ones.
+// TestNormal compares the value of every byte with the formula, for the means and deviations of data sets and for odd
+// ones.
 func TestNormal(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 24))
 	for _, k := range Variants() {

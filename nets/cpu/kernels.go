@@ -9,9 +9,9 @@ const PanelCols = 32
 // Kernels is one variant of everything that is written once per instruction set. All variants have the same results
 // but for the rounding of fused multiply-adds and the order of the sums named below; NaN and Inf pass through all.
 //
-// Strides are not negative, and rows do not overlap. Outputs overlap neither inputs nor each other, but where a kernel goes
-// element by element one buffer may be both: dst and src of Scale, d and gy or d and y of ReLUGrad, y and x of Dropout and
-// ApplyMask. A slice too short for what is asked panics in every variant.
+// Strides are not negative, and rows do not overlap. Outputs overlap neither inputs nor each other, but where a kernel
+// goes element by element one buffer may be both: dst and src of Scale, d and gy or d and y of ReLUGrad, y and x of
+// Dropout and ApplyMask. A slice too short for what is asked panics in every variant.
 type Kernels[T Float] interface {
 	// Name is generic, avx2 or avx512.
 	Name() string
@@ -21,25 +21,28 @@ type Kernels[T Float] interface {
 	// Transpose sets dst[j·ldDst+i] = src[i·ldSrc+j] for i < rows, j < cols.
 	Transpose(dst []T, ldDst int, src []T, ldSrc, rows, cols int)
 
-	// PoolReLU pools two rows of a feature map: y[j,o] = max(0, bias[o] + max(top[2j,o], top[2j+1,o], bottom[2j,o], bottom[2j+1,o])).
-	// top, bottom [W,O], bias [O], y [W/2,O]; arg [W/2,O] is 0 … 3 for the first of the four that is largest, [Dead] if y is 0.
+	// PoolReLU pools two rows of a feature map: y[j,o] = max(0, bias[o] + max(top[2j,o], top[2j+1,o], bottom[2j,o],
+	// bottom[2j+1,o])). top, bottom [W,O], bias [O], y [W/2,O]; arg [W/2,O] is 0 … 3 for the first of the four that is
+	// largest, [Dead] if y is 0.
 	PoolReLU(y []T, arg []uint8, top, bottom, bias []T)
-	// UnpoolReLU undoes it for gradients: every element of top and bottom [W,O] is set, to gy[j,o] where arg points and to 0
-	// elsewhere; db[o] += Σ_j gy[j,o] over the living ones, in order of j.
+	// UnpoolReLU undoes it for gradients: every element of top and bottom [W,O] is set, to gy[j,o] where arg points and
+	// to 0 elsewhere; db[o] += Σ_j gy[j,o] over the living ones, in order of j.
 	UnpoolReLU(top, bottom, db, gy []T, arg []uint8)
 
 	// BiasReLU adds bias [n] to rows of n elements, ld apart, and clamps them at 0 if relu.
 	BiasReLU(y []T, rows, ld int, bias []T, relu bool)
-	// ReLUGrad sets d = gy where y > 0 (everywhere, if !relu), 0 elsewhere, and adds d's column sums to db, in order of rows.
-	// d, gy, y [rows, len(db)].
+	// ReLUGrad sets d = gy where y > 0 (everywhere, if !relu), 0 elsewhere, and adds d's column sums to db, in order of
+	// rows. d, gy, y [rows, len(db)].
 	ReLUGrad(d, db, gy, y []T, relu bool)
 
-	// Moments adds to sum and squares [C] the column sums of x − pivot and of its squares, in order of rows. x [rows,C], pivot [C].
+	// Moments adds to sum and squares [C] the column sums of x − pivot and of its squares, in order of rows. x
+	// [rows,C], pivot [C].
 	Moments(sum, squares, x, pivot []T)
-	// Normalise sets y = x·scale + shift + add, clamped at 0 if relu; add nil: none. y, x, add [rows,C], scale, shift [C].
+	// Normalise sets y = x·scale + shift + add, clamped at 0 if relu; add nil: none. y, x, add [rows,C], scale, shift
+	// [C].
 	Normalise(y, x, add, scale, shift []T, relu bool)
-	// NormSums sets d = gy where y > 0 (everywhere, if y is nil), 0 elsewhere, and adds to db and dw [C] the column sums of
-	// d and of d·(x − mean), in order of rows; d nil: it is not kept. d, gy, y, x [rows,C], mean [C].
+	// NormSums sets d = gy where y > 0 (everywhere, if y is nil), 0 elsewhere, and adds to db and dw [C] the column
+	// sums of d and of d·(x − mean), in order of rows; d nil: it is not kept. d, gy, y, x [rows,C], mean [C].
 	NormSums(d, db, dw, gy, y, x, mean []T)
 	// NormGrad sets dx = a·d + b·x + c, with d as in NormSums. dx, gy, y, x [rows,C], a, b, c [C].
 	NormGrad(dx, gy, y, x, a, b, c []T)
@@ -47,7 +50,8 @@ type Kernels[T Float] interface {
 	// Scale sets dst = c·src; Axpy adds c·src to dst.
 	Scale(dst []T, c T, src []T)
 	Axpy(dst []T, c T, src []T)
-	// SumSquares returns Σ x², added up in float64; lanes and their final sum depend on the variant, not on the machine.
+	// SumSquares returns Σ x², added up in float64; lanes and their final sum depend on the variant, not on the
+	// machine.
 	SumSquares(x []T) float64
 	// Step applies one SGD step; see [Step].
 	Step(w, g, v, drift []T, s Step[T])
@@ -59,10 +63,10 @@ type Kernels[T Float] interface {
 	Dropout(y []T, mask []uint8, x []T, lo int, d Draw, layer int, rate float64)
 	// ApplyMask sets y = scale·x where mask is not 0, 0 elsewhere.
 	ApplyMask(y, x []T, mask []uint8, scale T)
-	// Softmax returns top, the largest of x, and z = Σ e with e = exp(x − top) in float64, and sets p = c·e/z (nil: no p).
-	// e has room for a multiple of eight; what is behind len(x) of it is undefined afterwards. e and z are right to 2⁻⁵¹ of
-	// themselves, e below exp(−708) being 0; the order of the sum depends on the variant. NaN, +Inf or nothing but −Inf in
-	// x makes z and p NaN; top may then be any of x.
+	// Softmax returns top, the largest of x, and z = Σ e with e = exp(x − top) in float64, and sets p = c·e/z (nil: no
+	// p). e has room for a multiple of eight; what is behind len(x) of it is undefined afterwards. e and z are right to
+	// 2⁻⁵¹ of themselves, e below exp(−708) being 0; the order of the sum depends on the variant. NaN, +Inf or nothing
+	// but −Inf in x makes z and p NaN; top may then be any of x.
 	Softmax(p []T, e []float64, x []T, c float64) (top T, z float64)
 
 	// Prefetch asks for x and b to be brought into the cache while something else is computed. It changes nothing.
@@ -74,14 +78,15 @@ const Dead = 4
 
 // Tile is one call of the matrix-multiply kernel, strides counted in elements:
 //
-//	C[u·CRun + i·CRow + j] = (Acc: C[u·CRun + i·CRow + j]) + Σ_s Σ_p A[u·ARun + s·ASeg + i·ARow + p·AK] · B[s·BSeg + p·BRow + j]
+//	C[u·CRun + i·CRow + j] = (Acc: C[u·CRun + i·CRow + j]) + Σ_s Σ_p A[u·ARun + s·ASeg + i·ARow + p·AK] · B[s·BSeg +
+//	p·BRow + j]
 //
-// for u < Runs, i < M, j < N ≤ PanelCols, s < Segs, p < K, all at least 1. The sum runs over s, then p, in order, and the
-// old C is added last. With segments a convolution needs no copy of its input: a segment is one row of the kernel window.
-// With runs one call does many rows of an image: rows of pixels are not evenly spaced once the border is left out.
-// Strides are at least 0, those of A may be shorter than what they stride over, and C overlaps neither A nor B. Nothing
-// outside the elements named by the formula is read or written. The assembly knows the order of these fields: see
-// TestTileLayout.
+// for u < Runs, i < M, j < N ≤ PanelCols, s < Segs, p < K, all at least 1. The sum runs over s, then p, in order, and
+// the old C is added last. With segments a convolution needs no copy of its input: a segment is one row of the kernel
+// window. With runs one call does many rows of an image: rows of pixels are not evenly spaced once the border is left
+// out. Strides are at least 0, those of A may be shorter than what they stride over, and C overlaps neither A nor B.
+// Nothing outside the elements named by the formula is read or written. The assembly knows the order of these fields:
+// see TestTileLayout.
 type Tile[T Float] struct {
 	A, B, C        []T
 	M, N, Segs, K  int

@@ -42,11 +42,14 @@ var avx512 = &code{
 	name: "avx512", lanes: 16, tall: 12,
 	gemmWide: gemmWideAVX512, gemmRagged: gemmRaggedAVX512, gemmNarrow: gemmNarrowAVX512, transpose: transposeAVX512,
 	poolReLU: poolReLUAVX512, unpoolReLU: unpoolReLUAVX512, biasReLU: biasReLUAVX512, reluGrad: reluGradAVX512,
-	moments:   momentsAVX512,
-	normalise: [2][2]normaliseFunc{{normaliseAVX512, normaliseReLUAVX512}, {normaliseAddAVX512, normaliseAddReLUAVX512}},
-	normSums:  [2][2]normSumsFunc{{normSumsAVX512, normSumsReLUAVX512}, {normSumsStoreAVX512, normSumsStoreReLUAVX512}},
-	normGrad:  [2]normGradFunc{normGradAVX512, normGradReLUAVX512},
-	scale:     scaleAVX512, axpy: axpyAVX512,
+	moments: momentsAVX512,
+	normalise: [2][2]normaliseFunc{
+		{normaliseAVX512, normaliseReLUAVX512},
+		{normaliseAddAVX512, normaliseAddReLUAVX512},
+	},
+	normSums: [2][2]normSumsFunc{{normSumsAVX512, normSumsReLUAVX512}, {normSumsStoreAVX512, normSumsStoreReLUAVX512}},
+	normGrad: [2]normGradFunc{normGradAVX512, normGradReLUAVX512},
+	scale:    scaleAVX512, axpy: axpyAVX512,
 	steps:  [2][2]stepFunc{{stepAVX512, stepDriftAVX512}, {stepMomentumAVX512, stepBothAVX512}},
 	gather: gatherAVX512, applyMask: applyMaskAVX512, softmax: softmaxAVX512, prefetch: prefetchAVX512,
 }
@@ -87,7 +90,8 @@ func (c *code) Transpose(dst []float32, ldDst int, src []float32, ldSrc, rows, c
 		return
 	}
 	if rows > 1 && ldSrc < cols || cols > 1 && ldDst < rows {
-		panic(fmt.Sprintf("cpu: transpose: %d × %d from rows %d apart to rows %d apart: rows overlap", rows, cols, ldSrc, ldDst))
+		panic(fmt.Sprintf("cpu: transpose: %d × %d from rows %d apart to rows %d apart: rows overlap", rows, cols,
+			ldSrc, ldDst))
 	}
 	_, _ = src[(rows-1)*ldSrc+cols-1], dst[(cols-1)*ldDst+rows-1]
 	c.transpose(&dst[0], ldDst, &src[0], ldSrc, rows, cols)

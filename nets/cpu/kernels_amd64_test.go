@@ -36,7 +36,8 @@ func TestTileLayout(t *testing.T) {
 
 func TestPhiloxLayout(t *testing.T) {
 	var p philox
-	if got, want := [3]uintptr{unsafe.Offsetof(p.counter), unsafe.Offsetof(p.threshold), unsafe.Offsetof(p.keys)}, [3]uintptr{0, 12, 16}; got != want {
+	if got, want := [3]uintptr{unsafe.Offsetof(p.counter), unsafe.Offsetof(p.threshold), unsafe.Offsetof(p.keys)},
+		[3]uintptr{0, 12, 16}; got != want {
 		t.Errorf("philox: offsets %d, want %d, as in gen/dropout.go", got, want)
 	}
 	var g normalGroup

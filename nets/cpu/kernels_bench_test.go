@@ -20,7 +20,8 @@ func times(n int) func(int) int { return func(i int) int { return i * n } }
 
 func same(int) int { return 0 }
 
-// gemmCases are the products of cnn-cifar10 at B = 128; the convolutions run over a chunk of 8 images, as training does.
+// gemmCases are the products of cnn-cifar10 at B = 128; the convolutions run over a chunk of 8 images, as training
+// does.
 func gemmCases() []gemmCase {
 	const images = 8
 	// pixel row i of a chunk begins at this element of padded maps of side² pixels, c channels
@@ -35,26 +36,40 @@ func gemmCases() []gemmCase {
 		},
 		{
 			"conv2_forward",
-			Tile[float32]{M: 16, N: 32, Segs: 3, K: 96, ASeg: 18 * 32, ARow: 32, AK: 1, BSeg: 96 * 32, BRow: 32, CRow: 32},
+			Tile[float32]{
+				M: 16, N: 32, Segs: 3, K: 96, ASeg: 18 * 32, ARow: 32, AK: 1, BSeg: 96 * 32, BRow: 32,
+				CRow: 32,
+			},
 			images * 18 * 18 * 32, 288 * 32, images * 16 * 16 * 32, images * 16, padded(18, 32), same, times(16 * 32),
 		},
 		{
 			"conv2_dX",
-			Tile[float32]{M: 16, N: 32, Segs: 3, K: 96, ASeg: 18 * 32, ARow: 32, AK: 1, BSeg: 96 * 32, BRow: 32, CRow: 32},
+			Tile[float32]{
+				M: 16, N: 32, Segs: 3, K: 96, ASeg: 18 * 32, ARow: 32, AK: 1, BSeg: 96 * 32, BRow: 32,
+				CRow: 32,
+			},
 			images * 18 * 18 * 32, 288 * 32, images * 18 * 18 * 32, images * 16, padded(18, 32), same, times(16 * 32),
 		},
 		// a tile is one image and one row of the window: 3 per image
 		{
 			"conv1_dW",
-			Tile[float32]{M: 9, N: 32, Segs: 32, K: 32, ASeg: 34 * 3, ARow: 1, AK: 3, BSeg: 32 * 32, BRow: 32, CRow: 32, Acc: true},
+			Tile[float32]{
+				M: 9, N: 32, Segs: 32, K: 32, ASeg: 34 * 3, ARow: 1, AK: 3, BSeg: 32 * 32, BRow: 32,
+				CRow: 32, Acc: true,
+			},
 			images * 34 * 34 * 3, images * 32 * 32 * 32, 27 * 32, images * 3,
-			func(i int) int { return (i/3*34 + i%3) * 34 * 3 }, func(i int) int { return i / 3 * 32 * 32 * 32 }, func(i int) int { return i % 3 * 9 * 32 },
+			func(i int) int { return (i/3*34 + i%3) * 34 * 3 }, func(i int) int { return i / 3 * 32 * 32 * 32 },
+			func(i int) int { return i % 3 * 9 * 32 },
 		},
 		{
 			"conv2_dW",
-			Tile[float32]{M: 96, N: 32, Segs: 16, K: 16, ASeg: 18 * 32, ARow: 1, AK: 32, BSeg: 16 * 32, BRow: 32, CRow: 32, Acc: true},
+			Tile[float32]{
+				M: 96, N: 32, Segs: 16, K: 16, ASeg: 18 * 32, ARow: 1, AK: 32, BSeg: 16 * 32, BRow: 32,
+				CRow: 32, Acc: true,
+			},
 			images * 18 * 18 * 32, images * 16 * 16 * 32, 288 * 32, images * 3,
-			func(i int) int { return (i/3*18 + i%3) * 18 * 32 }, func(i int) int { return i / 3 * 16 * 16 * 32 }, func(i int) int { return i % 3 * 96 * 32 },
+			func(i int) int { return (i/3*18 + i%3) * 18 * 32 }, func(i int) int { return i / 3 * 16 * 16 * 32 },
+			func(i int) int { return i % 3 * 96 * 32 },
 		},
 		// x [128,2048], 8 blocks of 256 of I; one panel of 32 outputs
 		{

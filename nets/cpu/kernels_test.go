@@ -28,8 +28,8 @@ func everywhere(t *testing.T, test func(t *testing.T, k Kernels[float32], p *pla
 	}
 }
 
-// randomTile returns a tile of m × n with odd strides, and the lengths its A, B and C must have. A stride may be shorter
-// than what it strides over, as the windows of a convolution overlap.
+// randomTile returns a tile of m × n with odd strides, and the lengths its A, B and C must have. A stride may be
+// shorter than what it strides over, as the windows of a convolution overlap.
 func randomTile(r *rand.Rand, m, n int) (tile Tile[float32], a, b, c int) {
 	t := Tile[float32]{M: m, N: n, Segs: 1 + r.IntN(5), K: 1 + r.IntN(70), Runs: 1 + r.IntN(3), Acc: r.IntN(2) == 0}
 	t.ARow, t.AK = 1+r.IntN(80), 1+r.IntN(3)
@@ -41,7 +41,8 @@ func randomTile(r *rand.Rand, m, n int) (tile Tile[float32], a, b, c int) {
 	t.BSeg = r.IntN(t.K*t.BRow + 7)
 	t.CRow = n + r.IntN(9)
 	t.ARun, t.CRun = r.IntN(300), m*t.CRow+r.IntN(9)
-	return t, (t.Runs-1)*t.ARun + (t.Segs-1)*t.ASeg + (m-1)*t.ARow + (t.K-1)*t.AK + 1, (t.Segs-1)*t.BSeg + (t.K-1)*t.BRow + n,
+	return t, (t.Runs-1)*t.ARun + (t.Segs-1)*t.ASeg + (m-1)*t.ARow + (t.K-1)*t.AK + 1, (t.Segs-1)*t.BSeg +
+			(t.K-1)*t.BRow + n,
 		(t.Runs-1)*t.CRun + (m-1)*t.CRow + n
 }
 
@@ -67,7 +68,8 @@ func runs(t *testing.T) []run {
 // compareGemm does one tile in all runs and by generic.
 func compareGemm(t *testing.T, all []run, tile Tile[float32], a, b, c []float32) {
 	t.Helper()
-	what := fmt.Sprintf("M=%d N=%d Segs=%d K=%d Runs=%d A %d %d %d %d B %d %d C %d %d Acc=%t: C", tile.M, tile.N, tile.Segs, tile.K, tile.Runs,
+	what := fmt.Sprintf("M=%d N=%d Segs=%d K=%d Runs=%d A %d %d %d %d B %d %d C %d %d Acc=%t: C", tile.M, tile.N,
+		tile.Segs, tile.K, tile.Runs,
 		tile.ASeg, tile.ARow, tile.AK, tile.ARun, tile.BSeg, tile.BRow, tile.CRow, tile.CRun, tile.Acc)
 	want, scale, got := tile, tile, tile
 	want.A, want.B, want.C = a, b, slices.Clone(c)
@@ -84,7 +86,8 @@ func compareGemm(t *testing.T, all []run, tile Tile[float32], a, b, c []float32)
 		// Either sum rounds at most twice per term, the fused one once, each time by a unit of at most Σ|a·b|.
 		wantNear(t, what, got.C, want.C, scale.C, float64(4*terms)*unit, "4·(Segs·K+1)·2⁻²⁴·Σ|a·b|")
 		for i := range want.C { // between the rows and the runs of C
-			if in := i % tile.CRun; (in%tile.CRow >= tile.N || in >= tile.M*tile.CRow) && math.Float32bits(got.C[i]) != math.Float32bits(c[i]) {
+			if in := i % tile.CRun; (in%tile.CRow >= tile.N || in >= tile.M*tile.CRow) &&
+				math.Float32bits(got.C[i]) != math.Float32bits(c[i]) {
 				t.Fatalf("%s[%d]: got %g, want %g, as before: between rows", what, i, got.C[i], c[i])
 			}
 		}
@@ -174,9 +177,13 @@ func TestGemmPanics(t *testing.T) {
 func TestNoAllocation(t *testing.T) {
 	for _, k := range fast(t) {
 		x, arg := fractions(rand.New(rand.NewPCG(1, 1)), 4*33), make([]uint8, 33)
-		tile := &Tile[float32]{A: x, B: x, C: make([]float32, 99), M: 3, N: 33 - 2, Segs: 1, Runs: 1, K: 4, ARow: 1, AK: 1, BRow: 33, CRow: 33}
+		tile := &Tile[float32]{
+			A: x, B: x, C: make([]float32, 99), M: 3, N: 33 - 2, Segs: 1, Runs: 1, K: 4, ARow: 1,
+			AK: 1, BRow: 33, CRow: 33,
+		}
 		y := make([]float32, 4*33)
-		img, normal, mask, e := make([]uint8, 64), testNormal(rand.New(rand.NewPCG(1, 1)), 3), make([]uint8, 4*33), make([]float64, 4*33+7)
+		img, normal, mask, e := make([]uint8, 64), testNormal(rand.New(rand.NewPCG(1, 1)), 3), make([]uint8, 4*33),
+			make([]float64, 4*33+7)
 		got := testing.AllocsPerRun(10, func() {
 			k.Gemm(tile)
 			k.Transpose(y, 4, x, 33, 4, 33)

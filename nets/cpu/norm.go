@@ -26,9 +26,9 @@ func (s NormShape) line(n, i int) (x, y, run int) {
 // normBlock is about how many rows [C] are summed up in T before their sums go on in float64.
 const normBlock = 1024
 
-// NormForward computes y = max(0, scale·x + shift + add) with scale = weight/√(var + ε) and shift = bias − mean·scale; the
-// maximum only if ReLU, add only if there is one. In training mean and var are those of the client's own batch over the
-// samples whose label is not negative, pixel by pixel; y of the other samples is 0.
+// NormForward computes y = max(0, scale·x + shift + add) with scale = weight/√(var + ε) and shift = bias − mean·scale;
+// the maximum only if ReLU, add only if there is one. In training mean and var are those of the client's own batch over
+// the samples whose label is not negative, pixel by pixel; y of the other samples is 0.
 type NormForward[T Float] struct {
 	NormShape
 	y, x, add    []T
@@ -39,8 +39,8 @@ type NormForward[T Float] struct {
 	part         []moments // [K,chunks]
 }
 
-// NormStats are what a training pass finds out about its batches [K,C]: Mean and Var, biased, and what the gradient and the
-// running statistics take. A client without samples has zeros.
+// NormStats are what a training pass finds out about its batches [K,C]: Mean and Var, biased, and what the gradient and
+// the running statistics take. A client without samples has zeros.
 type NormStats[T Float] struct {
 	Mean, Unbiased []T       // Unbiased: Σ(x − mean)²/(n − 1)
 	Inverse        []T       // 1/√(Var + ε)
@@ -69,7 +69,10 @@ func (t *NormForward[T]) Train(e *Exec[T], s NormShape, y, x, add, weight, bias 
 			t.part[i].mean, t.part[i].m2 = make([]float64, s.C), make([]float64, s.C)
 		}
 		n := s.K * s.C
-		t.stats = NormStats[T]{Mean: make([]T, n), Unbiased: make([]T, n), Inverse: make([]T, n), Count: make([]float64, s.K)}
+		t.stats = NormStats[T]{
+			Mean: make([]T, n), Unbiased: make([]T, n), Inverse: make([]T, n),
+			Count: make([]float64, s.K),
+		}
 	}
 	e.For(t, normMoments, s.K*imageChunks(s.B))
 	e.For(t, normMerge, s.K)

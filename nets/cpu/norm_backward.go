@@ -1,7 +1,7 @@
 package cpu
 
-// NormBackward computes the gradients of a batch normalisation in training. With d the gradient of y, 0 where a ReLU is closed, and
-// x̂ = (x − mean)·inverse:
+// NormBackward computes the gradients of a batch normalisation in training. With d the gradient of y, 0 where a ReLU is
+// closed, and x̂ = (x − mean)·inverse:
 //
 //	dbias = Σ d, dweight = Σ d·x̂, dadd = d, dx = weight·inverse·(d − dbias/n − x̂·dweight/n)
 //
@@ -25,7 +25,9 @@ const (
 )
 
 // Run computes the gradients; dadd's border must be zero and stays so.
-func (t *NormBackward[T]) Run(e *Exec[T], s NormShape, dx, dadd, dw, db, x, weight, y, gy []T, labels []int32, stats *NormStats[T]) {
+func (t *NormBackward[T]) Run(e *Exec[T], s NormShape, dx, dadd, dw, db, x, weight, y, gy []T, labels []int32,
+	stats *NormStats[T],
+) {
 	t.NormShape, t.labels, t.stats, t.x, t.weight, t.y, t.gy = s, labels, stats, x, weight, nil, gy
 	if s.ReLU {
 		t.y = y

@@ -55,7 +55,8 @@ func TestMoments(t *testing.T) {
 		}
 		generic[float32]{}.Moments(sum, squares, x, pivot)
 		wantSame(t, what+": sum", gotSum, sum)
-		wantNear(t, what+": squares", gotSquares, squares, scale, float64(2*rows+2)*unit, "a rounding a term here, two in plain Go")
+		wantNear(t, what+": squares", gotSquares, squares, scale, float64(2*rows+2)*unit,
+			"a rounding a term here, two in plain Go")
 	})
 }
 
@@ -76,7 +77,8 @@ func TestNormalise(t *testing.T) {
 			want, sizes := make([]float32, rows*n), make([]float32, rows*n)
 			generic[float32]{}.Normalise(want, x, add, scale, shift, relu)
 			generic[float32]{}.Normalise(sizes, abs(x), abs(add), abs(scale), abs(shift), false)
-			wantNear(t, what, got, want, sizes, 4*unit, "4·2⁻²⁴ of the sum of magnitudes: three roundings, one fused away")
+			wantNear(t, what, got, want, sizes, 4*unit,
+				"4·2⁻²⁴ of the sum of magnitudes: three roundings, one fused away")
 		}
 	})
 }
@@ -84,7 +86,8 @@ func TestNormalise(t *testing.T) {
 func TestNormSums(t *testing.T) {
 	normSizes(t, func(t *testing.T, k Kernels[float32], p *place, r *rand.Rand, n, rows, oneIn int) {
 		for mode := range 4 {
-			gy, x, mean, db, dw := data(r, rows*n, oneIn), data(r, rows*n, oneIn), fractions(r, n), fractions(r, n), fractions(r, n)
+			gy, x, mean, db, dw := data(r, rows*n, oneIn), data(r, rows*n, oneIn), fractions(r, n), fractions(r, n),
+				fractions(r, n)
 			var y, d, want []float32
 			if mode&1 != 0 && rows > 0 {
 				y = numbers(r, rows*n, oneIn)
@@ -105,7 +108,8 @@ func TestNormSums(t *testing.T) {
 			generic[float32]{}.NormSums(want, db, dw, gy, y, x, mean)
 			wantSame(t, what+": d", gotD, want)
 			wantSame(t, what+": db", gotDB, db)
-			wantNear(t, what+": dw", gotDW, dw, sizes, float64(2*rows+2)*unit, "a rounding a term here, two in plain Go")
+			wantNear(t, what+": dw", gotDW, dw, sizes, float64(2*rows+2)*unit,
+				"a rounding a term here, two in plain Go")
 		}
 	})
 }
@@ -113,7 +117,8 @@ func TestNormSums(t *testing.T) {
 func TestNormGrad(t *testing.T) {
 	normSizes(t, func(t *testing.T, k Kernels[float32], p *place, r *rand.Rand, n, rows, oneIn int) {
 		for _, relu := range []bool{false, true} {
-			gy, x, a, b, c := data(r, rows*n, oneIn), data(r, rows*n, oneIn), fractions(r, n), fractions(r, n), fractions(r, n)
+			gy, x, a, b, c := data(r, rows*n, oneIn), data(r, rows*n, oneIn), fractions(r, n), fractions(r, n),
+				fractions(r, n)
 			var y []float32
 			if relu && rows > 0 {
 				y = numbers(r, rows*n, oneIn)
@@ -126,7 +131,8 @@ func TestNormGrad(t *testing.T) {
 			want, sizes := make([]float32, rows*n), make([]float32, rows*n)
 			generic[float32]{}.NormGrad(want, gy, y, x, a, b, c)
 			generic[float32]{}.NormGrad(sizes, living(gy, y), nil, abs(x), abs(a), abs(b), abs(c))
-			wantNear(t, what, got, want, sizes, 4*unit, "4·2⁻²⁴ of the sum of magnitudes: four roundings, two fused away")
+			wantNear(t, what, got, want, sizes, 4*unit,
+				"4·2⁻²⁴ of the sum of magnitudes: four roundings, two fused away")
 		}
 	})
 }
@@ -180,7 +186,11 @@ func TestMomentsJoin(t *testing.T) {
 	for i := range x {
 		x[i] = 1000 + r.NormFloat64()
 	}
-	parts := []moments{{mean: make([]float64, C), m2: make([]float64, C)}, {mean: make([]float64, C), m2: make([]float64, C)}, {mean: make([]float64, C), m2: make([]float64, C)}}
+	parts := []moments{
+		{mean: make([]float64, C), m2: make([]float64, C)},
+		{mean: make([]float64, C), m2: make([]float64, C)},
+		{mean: make([]float64, C), m2: make([]float64, C)},
+	}
 	at := 0
 	for i, n := range []int{1, 999, 1500, 1500} { // the first two in one part, the third part empty
 		sum, squares, block := make([]float64, C), make([]float64, C), x[at*C:][:n*C]

@@ -67,8 +67,8 @@ func (p *place) intact(t *testing.T, what string) {
 	}
 }
 
-// numbers returns n small multiples of 1/8, with ties and zeros of both signs; one in oneIn of them is NaN or ±Inf, none
-// if oneIn is 0.
+// numbers returns n small multiples of 1/8, with ties and zeros of both signs; one in oneIn of them is NaN or ±Inf,
+// none if oneIn is 0.
 func numbers(r *rand.Rand, n, oneIn int) []float32 {
 	x := make([]float32, n)
 	odd := []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))}

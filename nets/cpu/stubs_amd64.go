@@ -163,10 +163,12 @@ func sumSquaresAVX512(sums *float64, x *float32, blocks int)
 func sumSquaresAVX2(sums *float64, x *float32, blocks int)
 
 //go:noescape
-func gatherAVX512(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32, rows, groups, stepDst, stepImg, rowDst, rowImg, tail int)
+func gatherAVX512(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32, rows, groups, stepDst, stepImg,
+	rowDst, rowImg, tail int)
 
 //go:noescape
-func gatherAVX2(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32, rows, groups, stepDst, stepImg, rowDst, rowImg, tail int)
+func gatherAVX2(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32, rows, groups, stepDst, stepImg,
+	rowDst, rowImg, tail int)
 
 //go:noescape
 func dropoutAVX512(y *float32, mask *uint8, x *float32, draw *philox, index, blocks int, scale float32)

@@ -1,7 +1,7 @@
 package cpu
 
-// SubsampleShape holds the sizes of a shortcut without weights: x [N,H+2·Border,W+2·Border,C], y of every Stride-th pixel and
-// O ≥ C channels, in a border of the same width; N images of all clients.
+// SubsampleShape holds the sizes of a shortcut without weights: x [N,H+2·Border,W+2·Border,C], y of every Stride-th
+// pixel and O ≥ C channels, in a border of the same width; N images of all clients.
 type SubsampleShape struct {
 	N, H, W, C, O  int
 	Stride, Border int

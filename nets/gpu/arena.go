@@ -22,8 +22,8 @@ func (b *buffer) bytes(room int) int64 {
 // bufferAlign is what cuMemAlloc itself gives.
 const bufferAlign = 256
 
-// arrange places buffers in one arena, so that those in use at the same time do not overlap, and returns its size. Large
-// ones go first, each to the lowest place that is free.
+// arrange places buffers in one arena, so that those in use at the same time do not overlap, and returns its size.
+// Large ones go first, each to the lowest place that is free.
 func arrange(buffers []*buffer, room int) int64 {
 	order := slices.Clone(buffers)
 	slices.SortStableFunc(order, func(a, b *buffer) int { return cmp.Compare(b.bytes(room), a.bytes(room)) })

@@ -172,7 +172,10 @@ func (e *Engine) Combine(dst nets.Row, c []float64, src []nets.Row) error {
 				return err
 			}
 		}
-		a := kernels.CombineArgs{Dst: uint64(to), Src: uint64(s.device), C: uint64(s.device) + uint64(8*len(c)), Terms: uint32(len(c)), P: uint32(e.layout.P)}
+		a := kernels.CombineArgs{
+			Dst: uint64(to), Src: uint64(s.device), C: uint64(s.device) + uint64(8*len(c)),
+			Terms: uint32(len(c)), P: uint32(e.layout.P),
+		}
 		return e.alone("combine", a.Launch(), argBytes(a))
 	})
 }

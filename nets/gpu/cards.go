@@ -24,5 +24,6 @@ func Cards() ([]Card, error) {
 	return cards, nil
 }
 
-// OutOfMemory reports whether an error of an engine, or of [Open], is that the card's memory, or what can be pinned of the host's, ran out.
+// OutOfMemory reports whether an error of an engine, or of [Open], is that the card's memory, or what can be pinned of
+// the host's, ran out.
 func OutOfMemory(err error) bool { return errors.Is(err, driver.ErrOutOfMemory) }

@@ -12,7 +12,10 @@ import (
 
 // addressed is a frame in which every pointer that a wave would fill is there, as with images.
 func addressed(p *program) *frame {
-	f := &frame{guard: map[*buffer]uint64{}, room: 1, E: 1, work: 1, grad: 1, loss: 1, scale: 1, norms: 1, score: 1, parts: [2]partMemory{{images: 1, classes: 1, table: 1}, {images: 1, classes: 1, table: 1}}}
+	f := &frame{
+		guard: map[*buffer]uint64{}, room: 1, E: 1, work: 1, grad: 1, loss: 1, scale: 1, norms: 1, score: 1,
+		parts: [2]partMemory{{images: 1, classes: 1, table: 1}, {images: 1, classes: 1, table: 1}},
+	}
 	for i, b := range p.buffers {
 		f.guard[b] = uint64(i + 2)
 	}
@@ -26,10 +29,14 @@ func trimPrecision(kernel string, p Precision) string {
 
 // plus returns the sum of two costs.
 func plus(c, d kernels.Cost) kernels.Cost {
-	return kernels.Cost{FLOP: c.FLOP + d.FLOP, Bytes: c.Bytes + d.Bytes, Momentum: c.Momentum + d.Momentum, Drift: c.Drift + d.Drift}
+	return kernels.Cost{
+		FLOP: c.FLOP + d.FLOP, Bytes: c.Bytes + d.Bytes, Momentum: c.Momentum + d.Momentum,
+		Drift: c.Drift + d.Drift,
+	}
 }
 
-// programs calls f with every program there is: nets × precisions × training, with and without clipping, and evaluation.
+// programs calls f with every program there is: nets × precisions × training, with and without clipping, and
+// evaluation.
 func programs(t *testing.T, batch int, f func(m *nets.Model, precision Precision, key programKey, p *program)) {
 	t.Helper()
 	for _, name := range nets.ModelNames() {
@@ -49,9 +56,9 @@ func programs(t *testing.T, batch int, f func(m *nets.Model, precision Precision
 	}
 }
 
-// The launches of a program multiply and add as often as the net itself is said to, exactly: what a net counts has no input
-// gradient of the first layer, and the program computes none. Every launch moves something, and has a name of its own.
-// With -v the costs are printed: what a prediction starts from.
+// The launches of a program multiply and add as often as the net itself is said to, exactly: what a net counts has no
+// input gradient of the first layer, and the program computes none. Every launch moves something, and has a name of its
+// own. With -v the costs are printed: what a prediction starts from.
 func TestCosts(t *testing.T) {
 	const batch = 128
 	programs(t, batch, func(m *nets.Model, precision Precision, key programKey, p *program) {
@@ -90,7 +97,8 @@ func costTable(title string, p *program, f *frame, total kernels.Cost) string {
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "%s, one slot\tlayer\tMFLOP\tMB\tFLOP/byte\t\n", title)
 	line := func(kernel, layer string, c kernels.Cost) {
-		fmt.Fprintf(w, "%s\t%s\t%.1f\t%.3f\t%.1f\t\n", kernel, layer, float64(c.FLOP)/1e6, float64(c.Bytes)/1e6, float64(c.FLOP)/float64(c.Bytes))
+		fmt.Fprintf(w, "%s\t%s\t%.1f\t%.3f\t%.1f\t\n", kernel, layer, float64(c.FLOP)/1e6, float64(c.Bytes)/1e6,
+			float64(c.FLOP)/float64(c.Bytes))
 	}
 	for _, l := range p.launches {
 		line(l.kernel, l.layer, l.cost(f))
@@ -100,8 +108,9 @@ func costTable(title string, p *program, f *frame, total kernels.Cost) string {
 	return "\n" + text.String()
 }
 
-// What a few launches of cnn-cifar10 with batches of 128 move, worked out by hand from the sizes of the net: 32×32 images of 3
-// channels, two convolutions of 32 channels, 2048 → 256 → 64 → 10; 3·3·3·32 = 864 and 3·3·32·32 = 9216 weights in the convolutions.
+// What a few launches of cnn-cifar10 with batches of 128 move, worked out by hand from the sizes of the net: 32×32
+// images of 3 channels, two convolutions of 32 channels, 2048 → 256 → 64 → 10; 3·3·3·32 = 864 and 3·3·32·32 = 9216
+// weights in the convolutions.
 func TestBytesByHand(t *testing.T) {
 	const (
 		x, y1, y2 = 128 * 32 * 32 * 3, 128 * 16 * 16 * 32, 128 * 8 * 8 * 32 // 393,216, 1,048,576, 262,144

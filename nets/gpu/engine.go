@@ -54,7 +54,8 @@ func Open(m *nets.Model, train, test *plan.Samples, o Options) (nets.Engine, err
 		return nil, fmt.Errorf("gpu: batch of %d samples, want at least 1", o.Batch)
 	}
 	if o.EvalBatch < 0 || o.MaxClients < 0 {
-		return nil, fmt.Errorf("gpu: %d samples per evaluation, %d clients at once, want none below 0", o.EvalBatch, o.MaxClients)
+		return nil, fmt.Errorf("gpu: %d samples per evaluation, %d clients at once, want none below 0", o.EvalBatch,
+			o.MaxClients)
 	}
 	if o.EvalBatch == 0 {
 		o.EvalBatch = defaultEvalBatch
@@ -66,7 +67,8 @@ func Open(m *nets.Model, train, test *plan.Samples, o Options) (nets.Engine, err
 	e := &Engine{
 		model: m, layout: newLayout(m), options: o, samples: [2]*plan.Samples{train, test}, thread: driver.NewThread(),
 		functions: map[string]*function{}, modules: map[string]*driver.Module{}, banks: map[*bank]bool{},
-		programs: map[programKey]*program{}, waves: map[waveKey]*wave{}, limit: largestRoom, guard: os.Getenv(guardVariable) == "guard",
+		programs: map[programKey]*program{}, waves: map[waveKey]*wave{}, limit: largestRoom,
+		guard: os.Getenv(guardVariable) == "guard",
 	}
 	if o.MaxClients > 0 {
 		e.limit = min(e.limit, o.MaxClients)
@@ -91,7 +93,8 @@ func (e *Engine) announce() error {
 	if err != nil {
 		return err
 	}
-	line := fmt.Sprintf("gpu: takes %s of the card's %s with all %d clients at once; methods' rows come on top, %s each",
+	line := fmt.Sprintf("gpu: takes %s of the card's %s with all %d clients at once; methods' rows come on top, "+
+		"%s each",
 		size(samples+waves), size(e.card.Memory), o.Clients, size(e.rowBytes()))
 	e.notice(line, line)
 	return nil

@@ -29,7 +29,9 @@ func TestEvaluate(t *testing.T) {
 				for r := range 2 {
 					row := nets.Row{Bank: b, Index: r}
 					ok(t, e.Load(row, m.Init(nets.Kaiming, uint32(r))))
-					jobs = append(jobs, nets.EvalJob{Row: row, Part: nets.Test}, nets.EvalJob{Row: row, Part: nets.Train, Index: []int32{5, 39, 5, 0, 1, 2, 3, 4, 6, 7}}, nets.EvalJob{Row: row, Index: []int32{}})
+					jobs = append(jobs, nets.EvalJob{Row: row, Part: nets.Test},
+						nets.EvalJob{Row: row, Part: nets.Train, Index: []int32{5, 39, 5, 0, 1, 2, 3, 4, 6, 7}},
+						nets.EvalJob{Row: row, Index: []int32{}})
 				}
 				results[i] = must(e.Evaluate(t.Context(), jobs))(t)
 			}
@@ -40,7 +42,8 @@ func TestEvaluate(t *testing.T) {
 				}
 			}
 			if results[1][0].N != testSamples || results[1][1].N != 10 || results[1][2].N != 0 {
-				t.Errorf("samples %d, %d, %d, want %d, 10, 0", results[1][0].N, results[1][1].N, results[1][2].N, testSamples)
+				t.Errorf("samples %d, %d, %d, want %d, 10, 0", results[1][0].N, results[1][1].N, results[1][2].N,
+					testSamples)
 			}
 		})
 	}
@@ -107,20 +110,27 @@ func TestErrors(t *testing.T) {
 	}{
 		"short row":   {g.Load(nets.Row{Bank: b}, w[1:]), "gpu: load: 7849 parameters, want 7850"},
 		"no such row": {g.Store(nets.Row{Bank: b, Index: 2}, w), "gpu: store: row 2, want 0 … 1"},
-		"other's row": {g.Load(nets.Row{Bank: foreign}, w), "gpu: load: row of bank *nets.cpuBank, want one of this engine"},
-		"terms":       {g.Combine(nets.Row{Bank: b}, []float64{1}, nil), "gpu: combine: 1 coefficients for 0 rows"},
+		"other's row": {
+			g.Load(nets.Row{Bank: foreign}, w),
+			"gpu: load: row of bank *nets.cpuBank, want one of this engine",
+		},
+		"terms": {g.Combine(nets.Row{Bank: b}, []float64{1}, nil), "gpu: combine: 1 coefficients for 0 rows"},
 		"batch": {
 			train(t.Context(), nets.ClientWork{Start: job.Start, End: job.End, Plan: planOf(0, 1, 3, 3)}),
 			"nets: train: client 0: plan of E=1 B=3 with 3 indices, 6 crops, 3 flips, want B=2, E·B, 2·E·B, E·B",
 		},
 		"cancelled": {train(cancelled, job), "context canceled"},
-		"start":     {train(t.Context(), nets.ClientWork{Start: nets.Row{Bank: foreign}, End: job.End, Plan: job.Plan}), "gpu: train: start: row of bank *nets.cpuBank, want one of this engine"},
+		"start": {train(t.Context(), nets.ClientWork{
+			Start: nets.Row{Bank: foreign}, End: job.End,
+			Plan: job.Plan,
+		}), "gpu: train: start: row of bank *nets.cpuBank, want one of this engine"},
 	} {
 		if c.err == nil || c.err.Error() != c.want {
 			t.Errorf("%s: error %v, want %s", name, c.err, c.want)
 		}
 	}
-	if _, err := openEngine(m, nil, nil, Options{Batch: 2, Precision: "fp64"}); err == nil || err.Error() != `gpu: precision "fp64", want tf32, fp32 or bf16` {
+	if _, err := openEngine(m, nil, nil, Options{Batch: 2, Precision: "fp64"}); err == nil ||
+		err.Error() != `gpu: precision "fp64", want tf32, fp32 or bf16` {
 		t.Errorf("precision: error %v", err)
 	}
 	for i := range w {

@@ -95,7 +95,8 @@ func (e *Engine) evalWave(w *wave, jobs []nets.EvalJob, units []unit, results []
 			index[k*B+b] = i
 		}
 	}
-	wave := kernels.Work{Slots: f.work + uint64(at.slots), Index: f.work + uint64(at.index), Count: f.work + uint64(at.count), Clients: uint32(len(units))}
+	wave := kernels.Work{Slots: f.work + uint64(at.slots), Index: f.work + uint64(at.index), Count: f.work +
+		uint64(at.count), Clients: uint32(len(units))}
 	*(*kernels.Work)(unsafe.Pointer(&host[at.work])) = wave
 	wave.Slots, wave.Clients = f.work+uint64(at.rowSlots), uint32(len(rows))
 	*(*kernels.Work)(unsafe.Pointer(&host[at.rows])) = wave

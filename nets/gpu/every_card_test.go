@@ -27,7 +27,8 @@ var (
 
 // compiled is what a kernel's PTX says of a block.
 type compiled struct {
-	threads  int // that it is compiled for: the compiler gives each of them no more than 65,536/threads/resident registers
+	// that it is compiled for: the compiler gives each of them no more than 65,536/threads/resident registers
+	threads  int
 	resident int // blocks that a multiprocessor should hold
 	static   int // bytes of shared memory that the kernel names
 }
@@ -78,12 +79,15 @@ func (all compiledKernels) of(t *testing.T, kernel string) compiled {
 	return all[kernel]
 }
 
-// Every launch of every net in every precision, at every size of batch, fits the smallest card: its shared memory, and, being
-// launched with as many threads as its kernel is compiled for, its registers, which the compiler holds the kernel to.
+// Every launch of every net in every precision, at every size of batch, fits the smallest card: its shared memory, and,
+// being launched with as many threads as its kernel is compiled for, its registers, which the compiler holds the kernel
+// to.
 func TestEveryCard(t *testing.T) {
 	ptx := compiledKernels{}
-	if k := ptx.of(t, "norm_moments_tf32"); k.static != 8192+8192 || k.threads != 256 { // two instances, of which one runs
-		t.Fatalf("norm_moments_tf32: %+v, want 16,384 bytes of shared memory and 256 threads: is the PTX read rightly?", k)
+	// two instances, of which one runs
+	if k := ptx.of(t, "norm_moments_tf32"); k.static != 8192+8192 || k.threads != 256 {
+		t.Fatalf("norm_moments_tf32: %+v, want 16,384 bytes of shared memory and 256 threads: is the PTX read "+
+			"rightly?", k)
 	}
 	if k := ptx.of(t, "conv_forward_tf32"); k.threads != 128 || k.resident != 3 {
 		t.Fatalf("conv_forward_tf32: %+v, want 128 threads, 3 blocks: is the PTX read rightly?", k)
@@ -94,12 +98,14 @@ func TestEveryCard(t *testing.T) {
 			for _, l := range p.launches {
 				k, g := ptx.of(t, l.kernel), l.geometry
 				seen[l.kernel] = true
-				what := fmt.Sprintf("%s %s B=%d: %s of %s (%+v, compiled %+v)", m.Name, precision, batch, l.kernel, l.layer, g, k)
+				what := fmt.Sprintf("%s %s B=%d: %s of %s (%+v, compiled %+v)", m.Name, precision, batch, l.kernel,
+					l.layer, g, k)
 				if shared := g.Shared + k.static; shared > leastShared {
 					t.Errorf("%s: %d bytes of shared memory, want at most %d", what, shared, leastShared)
 				}
 				if g.Threads != k.threads || k.threads*k.resident > leastThreads {
-					t.Errorf("%s: want as many threads as compiled for, and %d at most in the resident blocks", what, leastThreads)
+					t.Errorf("%s: want as many threads as compiled for, and %d at most in the resident blocks", what,
+						leastThreads)
 				}
 				if g.X < 1 || g.X > mostX {
 					t.Errorf("%s: want 1 … %d blocks for a slot", what, mostX)

@@ -68,14 +68,19 @@ func TestFaults(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if _, err := e.Train(t.Context(), nets.LocalWork{LR: 1, Clients: []nets.ClientWork{{Start: nets.Row{Bank: b}, End: nets.Row{Bank: b, Index: 1}, Plan: planOf(0, 2, 2, 2)}}}); err != nil {
+			if _, err := e.Train(t.Context(),
+				nets.LocalWork{LR: 1, Clients: []nets.ClientWork{{
+					Start: nets.Row{Bank: b},
+					End:   nets.Row{Bank: b, Index: 1}, Plan: planOf(0, 2, 2, 2),
+				}}}); err != nil {
 				return err
 			}
 			b.Free()
 		}
 		return nil
 	}()
-	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), want[fault].text) || !strings.HasPrefix(err.Error(), "gpu: ") {
+	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), want[fault].text) ||
+		!strings.HasPrefix(err.Error(), "gpu: ") {
 		t.Errorf("%s: error %q, want one line that begins with gpu: and names %q", fault, err, want[fault].text)
 	}
 	if fault == "lost" && !errors.Is(err, driver.ErrDeviceLost) {
@@ -95,9 +100,11 @@ func TestShortOfMemory(t *testing.T) {
 		roomy := estimate(t, m, train, nil, o, clients, steps, 2*clients)
 		tight := estimate(t, m, train, nil, o, 8, steps, 2*clients)
 		if tight > roomy*3/4 {
-			t.Fatalf("room for 8 clients takes %s, for %d %s: the test needs more between them", size(tight), clients, size(roomy))
+			t.Fatalf("room for 8 clients takes %s, for %d %s: the test needs more between them", size(tight), clients,
+				size(roomy))
 		}
-		child(t, t.Name(), "memory", fmt.Sprintf("ROLLCALL_EMULATOR_MEMORY=%d", (tight+roomy)/2+ringBytes), "ROLLCALL_GPU_ARENA=")
+		child(t, t.Name(), "memory", fmt.Sprintf("ROLLCALL_EMULATOR_MEMORY=%d", (tight+roomy)/2+ringBytes),
+			"ROLLCALL_GPU_ARENA=")
 		return
 	}
 	var notices []string
@@ -110,7 +117,10 @@ func TestShortOfMemory(t *testing.T) {
 		for i := range clients {
 			start := nets.Row{Bank: b, Index: i}
 			ok(t, e.Load(start, m.Init(nets.Kaiming, uint32(i))))
-			work.Clients = append(work.Clients, nets.ClientWork{Client: i, Start: start, End: nets.Row{Bank: b, Index: clients + i}, Plan: planOf(i, steps, batch, batch)})
+			work.Clients = append(work.Clients, nets.ClientWork{
+				Client: i, Start: start,
+				End: nets.Row{Bank: b, Index: clients + i}, Plan: planOf(i, steps, batch, batch),
+			})
 		}
 		for range 3 {
 			must(e.Train(t.Context(), work))(t)
@@ -121,7 +131,8 @@ func TestShortOfMemory(t *testing.T) {
 		return rows
 	}
 	got := result(o)
-	if len(notices) != 1 || !strings.Contains(notices[0], "out of memory") || !strings.Contains(notices[0], "at most 12 clients at once") {
+	if len(notices) != 1 || !strings.Contains(notices[0], "out of memory") || !strings.Contains(notices[0],
+		"at most 12 clients at once") {
 		t.Errorf("notices %q, want one that says out of memory and at most 12 clients at once", notices)
 	}
 	o.MaxClients, o.Notice = 5, nil
@@ -143,7 +154,10 @@ func TestMemoryStaysFlat(t *testing.T) {
 		defer extra.Free()
 		work := nets.LocalWork{LR: 0x1p-6, Round: i}
 		for c := range 1 + i%3 {
-			work.Clients = append(work.Clients, nets.ClientWork{Client: c, Start: row(0), End: row(1 + c), Plan: planOf(c, 1+i%2, 2, 2)})
+			work.Clients = append(work.Clients, nets.ClientWork{
+				Client: c, Start: row(0), End: row(1 + c),
+				Plan: planOf(c, 1+i%2, 2, 2),
+			})
 		}
 		must(g.Train(t.Context(), work))(t)
 		ok(t, g.Combine(row(0), []float64{0.5, 0.5}, []nets.Row{row(0), row(1)}))
@@ -191,7 +205,8 @@ func TestSanitized(t *testing.T) {
 	if testing.Short() || os.Getenv("ROLLCALL_GPU_ARENA") == "guard" {
 		t.Skip("left out: short, or sanitized already")
 	}
-	out, err := gputest.Child(t, "kernels", true, "^(TestTrainAgainstCPU|TestReducedPrecision|TestEvaluate|TestRows)$/lenet5|linear").CombinedOutput()
+	out, err := gputest.Child(t, "kernels", true,
+		"^(TestTrainAgainstCPU|TestReducedPrecision|TestEvaluate|TestRows)$/lenet5|linear").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestTrainAgainstCPU/lenet5_E=1_B=5") {
 		t.Errorf("%v\n%s", err, out)
 	}

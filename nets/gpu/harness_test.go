@@ -14,7 +14,10 @@ import (
 // samplesFor returns n random samples a net can take: pictures, or features where a sample has no height.
 func samplesFor(m *nets.Model, n int, seed uint64) *plan.Samples {
 	r := rand.New(rand.NewPCG(seed, 7))
-	s := &plan.Samples{Name: "random", H: m.H, W: m.W, C: m.C, Classes: m.Classes, Images: make([]uint8, n*m.H*m.W*m.C), Labels: make([]uint8, n)}
+	s := &plan.Samples{
+		Name: "random", H: m.H, W: m.W, C: m.C, Classes: m.Classes,
+		Images: make([]uint8, n*m.H*m.W*m.C), Labels: make([]uint8, n),
+	}
 	for i := range s.Images {
 		s.Images[i] = uint8(r.IntN(256))
 	}
@@ -91,8 +94,8 @@ func planOf(client, steps, batch, count int) plan.Local {
 	return l
 }
 
-// crowd is work for four clients: two start rows, with and without momentum and drift, a ragged plan, one shorter than the
-// others, an empty one.
+// crowd is work for four clients: two start rows, with and without momentum and drift, a ragged plan, one shorter than
+// the others, an empty one.
 type crowd struct {
 	engine                      nets.Engine
 	model                       *nets.Model
@@ -116,7 +119,10 @@ func newCrowd(t *testing.T, e nets.Engine, m *nets.Model, steps, batch int, clip
 	}
 	c.work = nets.LocalWork{Round: 4, Seed: 8, LR: 0x1p-5, WeightDecay: 0x1p-6, Momentum: 0.75, Clip: clip}
 	for i, count := range []int{batch, max(1, batch-2), batch, 0} {
-		w := nets.ClientWork{Client: 3 * i, Start: nets.Row{Bank: c.start, Index: i % 2}, End: nets.Row{Bank: c.end, Index: i}, Plan: planOf(i, steps, batch, count)}
+		w := nets.ClientWork{
+			Client: 3 * i, Start: nets.Row{Bank: c.start, Index: i % 2},
+			End: nets.Row{Bank: c.end, Index: i}, Plan: planOf(i, steps, batch, count),
+		}
 		if i < 2 {
 			w.Momentum = nets.Row{Bank: c.momentum, Index: i}
 		}

@@ -2,8 +2,8 @@ package gpu
 
 import "rollcall/nets"
 
-// layout says where the parameters stand in a row on the device: in the order of the model, but running statistics behind all
-// that is trained, each from a multiple of rowAlign elements on; the elements between are 0 and stay 0.
+// layout says where the parameters stand in a row on the device: in the order of the model, but running statistics
+// behind all that is trained, each from a multiple of rowAlign elements on; the elements between are 0 and stay 0.
 type layout struct {
 	model   *nets.Model
 	offset  []int // of every parameter

@@ -21,10 +21,26 @@ func TestFits(t *testing.T) {
 		want string
 	}{
 		{kernels.Geometry{X: 1, Threads: 128, Shared: 98 << 10}, few, ""},
-		{kernels.Geometry{X: 1, Threads: 128, Shared: 98<<10 + 4}, few, "gpu: k_tf32 of conv1: a block takes 101380 bytes of shared memory, Small Card has 99 KiB"},
-		{kernels.Geometry{X: 1, Threads: 128, Shared: 111 << 10}, few, "gpu: k_tf32 of conv1: a block takes 112 KiB of shared memory, Small Card has 99 KiB"},
-		{kernels.Geometry{X: 1, Threads: 512}, driver.Attributes{Registers: 200, MaxThreads: 320}, "gpu: k_tf32 of conv1: a block has 512 threads of 200 registers, Small Card takes 320 such threads"},
-		{kernels.Geometry{X: 1 << 31, Threads: 128}, few, "gpu: k_tf32 of conv1: 2147483648 blocks for a slot, a card takes 2147483647"},
+		{
+			kernels.Geometry{X: 1, Threads: 128, Shared: 98<<10 + 4},
+			few,
+			"gpu: k_tf32 of conv1: a block takes 101380 bytes of shared memory, Small Card has 99 KiB",
+		},
+		{
+			kernels.Geometry{X: 1, Threads: 128, Shared: 111 << 10},
+			few,
+			"gpu: k_tf32 of conv1: a block takes 112 KiB of shared memory, Small Card has 99 KiB",
+		},
+		{
+			kernels.Geometry{X: 1, Threads: 512},
+			driver.Attributes{Registers: 200, MaxThreads: 320},
+			"gpu: k_tf32 of conv1: a block has 512 threads of 200 registers, Small Card takes 320 such threads",
+		},
+		{
+			kernels.Geometry{X: 1 << 31, Threads: 128},
+			few,
+			"gpu: k_tf32 of conv1: 2147483648 blocks for a slot, a card takes 2147483647",
+		},
 	} {
 		got := ""
 		if err := fits(launch{kernel: "k_tf32", layer: "conv1", geometry: c.g}, c.a, card); err != nil {
@@ -36,7 +52,8 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// A card with too little shared memory is refused when the engine is opened, and by a wave before it has memory or a graph.
+// A card with too little shared memory is refused when the engine is opened, and by a wave before it has memory or a
+// graph.
 func TestRefused(t *testing.T) {
 	g, _, _ := both(t, "lenet5", 4, Options{})
 	if info := g.device.Info(); g.card != info || info.SharedPerBlock < 99<<10 {
@@ -46,13 +63,17 @@ func TestRefused(t *testing.T) {
 	want := ""
 	for _, l := range g.programs[programKey{train: true}].launches {
 		if l.geometry.Shared > 40<<10 {
-			want = fmt.Sprintf("gpu: %s of %s: a block takes %s of shared memory, %s has 40 KiB", l.kernel, l.layer, bytesOf(l.geometry.Shared), g.card.Name)
+			want = fmt.Sprintf("gpu: %s of %s: a block takes %s of shared memory, %s has 40 KiB", l.kernel, l.layer,
+				bytesOf(l.geometry.Shared), g.card.Name)
 			break
 		}
 	}
 	b := must(g.NewBank(1))(t)
 	row := nets.Row{Bank: b}
-	_, err := g.Train(t.Context(), nets.LocalWork{LR: 1, Clients: []nets.ClientWork{{Start: row, End: row, Plan: planOf(0, 1, 4, 4)}}})
+	_, err := g.Train(t.Context(), nets.LocalWork{
+		LR:      1,
+		Clients: []nets.ClientWork{{Start: row, End: row, Plan: planOf(0, 1, 4, 4)}},
+	})
 	for what, err := range map[string]error{"opened": g.do(g.ready), "trained": err} {
 		if err == nil || want == "" || err.Error() != want {
 			t.Errorf("%s: error %v, want %s", what, err, want)

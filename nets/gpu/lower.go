@@ -170,7 +170,8 @@ func (l *lowerer) op(n *G.Node, in []value) (value, error) {
 	case arity == 0 && name == "const 1":
 		return value{kind: one}, nil
 	// The element-wise sum that Gorgonia's Grad inserts where a value is used twice.
-	case arity == 2 && name == "+ false" && in[0].kind == activations && in[1].kind == activations && in[0].buf.n == in[1].buf.n:
+	case arity == 2 && name == "+ false" && in[0].kind == activations && in[1].kind == activations &&
+		in[0].buf.n == in[1].buf.n:
 		return value{kind: activations, buf: in[0].buf, plus: in[1].buf}, nil // added by who reads it
 	}
 	return value{}, fmt.Errorf("op %s (%T) has no kernel", n.Op(), n.Op())
@@ -234,8 +235,8 @@ func (l *lowerer) precise(kernel string) string { return kernel + "_" + string(l
 // launcher says how a kernel with arguments A is launched.
 type launcher[A any] func(*A, Precision) kernels.Launch
 
-// queue adds a kernel, with how it is launched, its arguments, which fill completes in a copy for a frame, and the buffers
-// it reads or writes.
+// queue adds a kernel, with how it is launched, its arguments, which fill completes in a copy for a frame, and the
+// buffers it reads or writes.
 func queue[A any](l *lowerer, kernel string, how launcher[A], a A, fill func(*frame, *A), uses ...*buffer) {
 	now := len(l.program.launches)
 	for _, b := range uses {
@@ -268,8 +269,8 @@ func (l *lowerer) offsets(param int) (w, b uint32) {
 	return uint32(l.layout.offset[param]), uint32(l.layout.offset[param+1])
 }
 
-// gradients is the vector of the gradients of a layer: that of its input, nil if there is none, which has so many elements in the graph, and
-// those of parameters, which are in the row of gradients.
+// gradients is the vector of the gradients of a layer: that of its input, nil if there is none, which has so many
+// elements in the graph, and those of parameters, which are in the row of gradients.
 func (l *lowerer) gradients(dx *buffer, nodes int, params ...int) value {
 	v := value{kind: vector}
 	if dx != nil {
@@ -293,5 +294,6 @@ func (l *lowerer) take(offset, n int, in []value) (value, error) {
 		}
 		at += p.nodes
 	}
-	return value{}, fmt.Errorf("%d elements from %d on are not one of the %d parts of a gradient", n, offset, len(in[0].parts))
+	return value{}, fmt.Errorf("%d elements from %d on are not one of the %d parts of a gradient", n, offset,
+		len(in[0].parts))
 }

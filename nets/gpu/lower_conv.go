@@ -11,13 +11,15 @@ import (
 // convArgs are the sizes of a convolution. The graph's maps carry their borders; the device's do not.
 func (l *lowerer) convArgs(s cpu.ConvShape, param int) (kernels.ConvArgs, error) {
 	a := kernels.ConvArgs{
-		B: uint32(s.B), H: uint32(s.H - 2*s.Pad), W: uint32(s.W - 2*s.Pad), C: uint32(s.C), R: uint32(s.R), S: uint32(s.S),
+		B: uint32(s.B), H: uint32(s.H - 2*s.Pad), W: uint32(s.W - 2*s.Pad), C: uint32(s.C), R: uint32(s.R),
+		S: uint32(s.S),
 		O: uint32(s.O), Pad: uint32(s.Pad),
 	}
 	a.WOffset, a.BOffset = l.offsets(param)
 	a.Images = a.ChunkImages()
 	if !a.Fits(l.precision) {
-		return a, fmt.Errorf("%d×%d over %d channels to %d takes more shared memory than a multiprocessor has", s.R, s.S, s.C, s.O)
+		return a, fmt.Errorf("%d×%d over %d channels to %d takes more shared memory than a multiprocessor has", s.R,
+			s.S, s.C, s.O)
 	}
 	return a, nil
 }
@@ -55,9 +57,10 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, er
 	chunks := (a.B + a.Images - 1) / a.Images
 	n := a.R * a.S * a.C * a.O
 	partial := l.perSlot(name+" partial", int(chunks*(n+a.O)), 4)
-	queue(l, l.precise("conv_backward_filter"), (*kernels.ConvArgs).BackwardFilter, a, func(f *frame, a *kernels.ConvArgs) {
-		a.Work, a.X, a.Arg, a.GY, a.Partial = f.work, f.at(x), f.at(arg), f.at(gy), f.at(partial)
-	}, x, arg, gy, partial)
+	queue(l, l.precise("conv_backward_filter"), (*kernels.ConvArgs).BackwardFilter, a,
+		func(f *frame, a *kernels.ConvArgs) {
+			a.Work, a.X, a.Arg, a.GY, a.Partial = f.work, f.at(x), f.at(arg), f.at(gy), f.at(partial)
+		}, x, arg, gy, partial)
 	l.reduce(kernels.ConvReduceArgs{WOffset: a.WOffset, BOffset: a.BOffset, N: n, O: a.O, Chunks: chunks}, partial)
 	if !op.InputGrad {
 		return l.gradients(nil, 0, param, param+1), nil

@@ -12,11 +12,13 @@ import (
 func (l *lowerer) conv2DArgs(s cpu.Conv2DShape, param int) (kernels.Conv2DArgs, error) {
 	a := kernels.Conv2DArgs{
 		WOffset: uint32(l.layout.offset[param]),
-		B:       uint32(s.B), H: uint32(s.H - 2*s.Border), W: uint32(s.W - 2*s.Border), C: uint32(s.C), R: uint32(s.R), S: uint32(s.S),
+		B:       uint32(s.B), H: uint32(s.H - 2*s.Border), W: uint32(s.W - 2*s.Border), C: uint32(s.C), R: uint32(s.R),
+		S: uint32(s.S),
 		O: uint32(s.O), U: uint32(s.Stride), Pad: uint32(s.Pad),
 	}
 	if !a.Fits() {
-		return a, fmt.Errorf("%d×%d over %d maps %d×%d of %d channels to %d: more elements than a kernel counts", s.R, s.S, s.B, a.H, a.W, s.C, s.O)
+		return a, fmt.Errorf("%d×%d over %d maps %d×%d of %d channels to %d: more elements than a kernel counts", s.R,
+			s.S, s.B, a.H, a.W, s.C, s.O)
 	}
 	a.Images = a.ChunkImages(l.precision)
 	return a, nil
@@ -56,9 +58,10 @@ func (l *lowerer) conv2DGrad(op *ops.Conv2D[float32], in []value) (value, error)
 		return l.gradients(nil, 0, param), nil
 	}
 	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))
-	queue(l, l.precise("conv2d_backward_data"), (*kernels.Conv2DArgs).BackwardData, a, func(f *frame, a *kernels.Conv2DArgs) {
-		a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
-	}, gy, dx)
+	queue(l, l.precise("conv2d_backward_data"), (*kernels.Conv2DArgs).BackwardData, a,
+		func(f *frame, a *kernels.Conv2DArgs) {
+			a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
+		}, gy, dx)
 	return l.gradients(dx, s.K*s.B*s.H*s.W*s.C, param), nil
 }
 
@@ -67,15 +70,17 @@ func (l *lowerer) conv2DFilter(a kernels.Conv2DArgs, name string, x, gy *buffer)
 	chunks, n := (a.B+a.Images-1)/a.Images, a.R*a.S*a.C*a.O
 	if chunks == 1 {
 		a.DWStride = uint32(l.layout.P)
-		queue(l, l.precise("conv2d_backward_filter"), (*kernels.Conv2DArgs).BackwardFilter, a, func(f *frame, a *kernels.Conv2DArgs) {
-			a.Work, a.X, a.GY, a.DW = f.work, f.at(x), f.at(gy), f.grad+4*uint64(a.WOffset)
-		}, x, gy)
+		queue(l, l.precise("conv2d_backward_filter"), (*kernels.Conv2DArgs).BackwardFilter, a,
+			func(f *frame, a *kernels.Conv2DArgs) {
+				a.Work, a.X, a.GY, a.DW = f.work, f.at(x), f.at(gy), f.grad+4*uint64(a.WOffset)
+			}, x, gy)
 		return
 	}
 	a.DWStride = chunks * n
 	partial := l.perSlot(name+" partial", int(a.DWStride), 4)
-	queue(l, l.precise("conv2d_backward_filter"), (*kernels.Conv2DArgs).BackwardFilter, a, func(f *frame, a *kernels.Conv2DArgs) {
-		a.Work, a.X, a.GY, a.DW = f.work, f.at(x), f.at(gy), f.at(partial)
-	}, x, gy, partial)
+	queue(l, l.precise("conv2d_backward_filter"), (*kernels.Conv2DArgs).BackwardFilter, a,
+		func(f *frame, a *kernels.Conv2DArgs) {
+			a.Work, a.X, a.GY, a.DW = f.work, f.at(x), f.at(gy), f.at(partial)
+		}, x, gy, partial)
 	l.reduce(kernels.ConvReduceArgs{WOffset: a.WOffset, N: n, Chunks: chunks}, partial)
 }

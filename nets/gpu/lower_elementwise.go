@@ -27,7 +27,10 @@ func (l *lowerer) dropout(op *ops.Dropout[float32], of string, in []value) (valu
 	}
 	x := in[0].buf
 	y := l.buffer(fmt.Sprintf("dropout%d", op.Layer), x.n/l.graph.B)
-	a := kernels.DropoutArgs{N: uint32(x.n), Layer: uint32(op.Layer), Threshold: cpu.DropThreshold(op.Rate), Scale: float32(1 / (1 - op.Rate))}
+	a := kernels.DropoutArgs{
+		N: uint32(x.n), Layer: uint32(op.Layer), Threshold: cpu.DropThreshold(op.Rate),
+		Scale: float32(1 / (1 - op.Rate)),
+	}
 	l.layer = l.model.Drops[op.Layer].Name + of
 	queue(l, l.precise("dropout"), (*kernels.DropoutArgs).Launch, a, func(f *frame, a *kernels.DropoutArgs) {
 		a.Work, a.X, a.Y, a.Step = f.work, f.at(x), f.at(y), f.step

@@ -68,13 +68,15 @@ func (l *lowerer) linearGrad(op *ops.Linear[float32], in []value) (value, error)
 	var dx *buffer
 	if op.InputGrad {
 		dx = l.buffer(name+" dx", s.I)
-		queue(l, l.precise("linear_backward_data"), (*kernels.LinearArgs).BackwardData, a, func(f *frame, a *kernels.LinearArgs) {
-			a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
-		}, gy, dx)
+		queue(l, l.precise("linear_backward_data"), (*kernels.LinearArgs).BackwardData, a,
+			func(f *frame, a *kernels.LinearArgs) {
+				a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
+			}, gy, dx)
 	}
-	queue(l, l.precise("linear_backward_filter"), (*kernels.LinearArgs).BackwardFilter, a, func(f *frame, a *kernels.LinearArgs) {
-		a.Work, a.X, a.GY, a.Grad = f.work, f.at(x), f.at(gy), f.grad
-	}, x, gy)
+	queue(l, l.precise("linear_backward_filter"), (*kernels.LinearArgs).BackwardFilter, a,
+		func(f *frame, a *kernels.LinearArgs) {
+			a.Work, a.X, a.GY, a.Grad = f.work, f.at(x), f.at(gy), f.grad
+		}, x, gy)
 	return l.gradients(dx, s.K*s.B*s.I, param, param+1), nil
 }
 

@@ -9,8 +9,8 @@ import (
 	"rollcall/nets/ops"
 )
 
-// normArgs are the sizes of a batch normalisation, whose four parameters follow each other. The graph's maps may have borders;
-// the device's do not.
+// normArgs are the sizes of a batch normalisation, whose four parameters follow each other. The graph's maps may have
+// borders; the device's do not.
 func (l *lowerer) normArgs(s cpu.NormShape, weight int) kernels.NormArgs {
 	at := l.layout.offset[weight:]
 	a := kernels.NormArgs{
@@ -60,7 +60,8 @@ func (l *lowerer) norm(op *ops.BatchNorm[float32], in []value) (value, error) {
 		queue(l, l.precise("norm_evaluate"), (*kernels.NormArgs).Apply, a, fillMaps, maps...)
 		return value{kind: activations, buf: y}, nil
 	}
-	labels, partial, stats := l.labels, l.perSlot(name+" sums", a.Partials(), 8), l.perSlot(name+" statistics", a.Statistics(), 4)
+	labels, partial, stats := l.labels, l.perSlot(name+" sums", a.Partials(), 8), l.perSlot(name+" statistics",
+		a.Statistics(), 4)
 	fill := func(f *frame, a *kernels.NormArgs) {
 		fillMaps(f, a)
 		a.Labels, a.Partial, a.Stats = f.at(labels), f.at(partial), f.at(stats)
@@ -101,7 +102,8 @@ func (l *lowerer) normGrad(op *ops.BatchNorm[float32], in []value) (value, error
 			}
 		}
 	}
-	queue(l, l.precise("norm_sums"), (*kernels.NormArgs).Sums, a, fill, present(x, gy, gy2, y, d, labels, stats, partial)...)
+	queue(l, l.precise("norm_sums"), (*kernels.NormArgs).Sums, a, fill, present(x, gy, gy2, y, d, labels, stats,
+		partial)...)
 	queue(l, "norm_solve", (*kernels.NormArgs).Channels, a, fill, partial, stats)
 	from := d
 	if from == nil {
@@ -148,7 +150,10 @@ func (l *lowerer) averageGrad(op *ops.GlobalAvgPool[float32], in []value) (value
 
 func (l *lowerer) subsampleArgs(s cpu.SubsampleShape) kernels.SubsampleArgs {
 	l.layer = fmt.Sprintf("subsample%d", s.O)
-	return kernels.SubsampleArgs{B: uint32(l.graph.B), H: uint32(s.H), W: uint32(s.W), C: uint32(s.C), O: uint32(s.O), Stride: uint32(s.Stride)}
+	return kernels.SubsampleArgs{
+		B: uint32(l.graph.B), H: uint32(s.H), W: uint32(s.W), C: uint32(s.C), O: uint32(s.O),
+		Stride: uint32(s.Stride),
+	}
 }
 
 func (l *lowerer) subsample(op *ops.Subsample[float32], in []value) (value, error) {

@@ -51,7 +51,8 @@ func checkArena(t *testing.T, buffers []*buffer, total int64, room int) {
 			together := a.first <= b.last && b.first <= a.last
 			overlap := a.offset < b.offset+b.bytes(room) && b.offset < a.offset+a.bytes(room)
 			if together && overlap {
-				t.Errorf("%s (launches %d…%d, bytes %d…%d) lies over %s (%d…%d, %d…%d)", a.name, a.first, a.last, a.offset, a.offset+a.bytes(room), b.name, b.first, b.last, b.offset, b.offset+b.bytes(room))
+				t.Errorf("%s (launches %d…%d, bytes %d…%d) lies over %s (%d…%d, %d…%d)", a.name, a.first, a.last,
+					a.offset, a.offset+a.bytes(room), b.name, b.first, b.last, b.offset, b.offset+b.bytes(room))
 			}
 		}
 	}
@@ -88,7 +89,10 @@ func TestStockAdd(t *testing.T) {
 	}
 	for name, n := range map[string]*G.Node{"forward": sum, "gradient": grads[0]} {
 		l := &lowerer{precision: FP32, program: &program{}, graph: &nets.Graph{B: 2}}
-		in := []value{{kind: activations, buf: &buffer{name: "a", n: 6}}, {kind: activations, buf: &buffer{name: "b", n: 6}}}
+		in := []value{
+			{kind: activations, buf: &buffer{name: "a", n: 6}},
+			{kind: activations, buf: &buffer{name: "b", n: 6}},
+		}
 		v, err := l.op(n, in)
 		if err != nil || v.kind != activations || v.buf != in[0].buf || v.plus != in[1].buf {
 			t.Errorf("%s: %s: lowered to %+v, error %v, want the sum of a and b", name, n.Op(), v, err)
@@ -103,7 +107,8 @@ func TestStockAdd(t *testing.T) {
 	}
 }
 
-// A row holds every parameter on a line of its own, running statistics behind all weights, and gives back what was put in.
+// A row holds every parameter on a line of its own, running statistics behind all weights, and gives back what was put
+// in.
 func TestLayout(t *testing.T) {
 	for _, name := range nets.ModelNames() {
 		m, err := nets.NewModel(name)
@@ -116,7 +121,8 @@ func TestLayout(t *testing.T) {
 			buffers = buffers || p.Buffer
 			at := l.offset[i]
 			if at%rowAlign != 0 || at+p.Size > l.P || p.Buffer != (at >= l.trained) {
-				t.Errorf("%s: %s (running statistics: %t) of %d elements at %d, weights end at %d, all at %d", name, p.Name, p.Buffer, p.Size, at, l.trained, l.P)
+				t.Errorf("%s: %s (running statistics: %t) of %d elements at %d, weights end at %d, all at %d", name,
+					p.Name, p.Buffer, p.Size, at, l.trained, l.P)
 				continue
 			}
 			for j := at; j < at+p.Size; j++ {
@@ -177,7 +183,10 @@ func TestLowerResidual(t *testing.T) {
 			}
 		}
 		norms /= 2
-		for kernel, want := range map[string]int{"sum": sums, "add_fp32": 0, "norm_apply_fp32": norms, "norm_sums_fp32": norms, "norm_solve": norms, "track": 1, "sgd_fp32": 1} {
+		for kernel, want := range map[string]int{
+			"sum": sums, "add_fp32": 0, "norm_apply_fp32": norms,
+			"norm_sums_fp32": norms, "norm_solve": norms, "track": 1, "sgd_fp32": 1,
+		} {
 			if count[kernel] != want {
 				t.Errorf("%s: %d × %s, want %d", name, count[kernel], kernel, want)
 			}

@@ -11,10 +11,11 @@ func (l *lowerer) crossEntropy(in []value, n int) (value, error) {
 	d := l.buffer("dlogits", n/l.graph.B)
 	a := kernels.CrossEntropyArgs{B: uint32(l.graph.B), O: uint32(n / l.graph.B)}
 	l.layer = "loss"
-	queue(l, l.precise("cross_entropy"), (*kernels.CrossEntropyArgs).Launch, a, func(f *frame, a *kernels.CrossEntropyArgs) {
-		a.Work, a.Logits, a.Labels, a.Loss, a.DLogits = f.work, f.at(logits), f.at(labels), f.loss, f.at(d)
-		a.Step, a.E, a.Capacity = f.step, f.E, uint32(f.room)
-	}, logits, labels, d)
+	queue(l, l.precise("cross_entropy"), (*kernels.CrossEntropyArgs).Launch, a,
+		func(f *frame, a *kernels.CrossEntropyArgs) {
+			a.Work, a.Logits, a.Labels, a.Loss, a.DLogits = f.work, f.at(logits), f.at(labels), f.loss, f.at(d)
+			a.Step, a.E, a.Capacity = f.step, f.E, uint32(f.room)
+		}, logits, labels, d)
 	return value{kind: activations, buf: d}, nil
 }
 
@@ -24,7 +25,8 @@ func (l *lowerer) score() {
 	a := kernels.ScoreArgs{B: uint32(l.graph.B), O: uint32(logits.n / l.graph.B)}
 	l.layer = "loss"
 	queue(l, "score", (*kernels.ScoreArgs).Launch, a, func(f *frame, a *kernels.ScoreArgs) {
-		a.Work, a.Logits, a.Labels, a.Loss, a.Correct = f.work, f.at(logits), f.at(labels), f.score, f.score+uint64(8*f.room)
+		a.Work, a.Logits, a.Labels, a.Loss, a.Correct = f.work, f.at(logits), f.at(labels), f.score,
+			f.score+uint64(8*f.room)
 	}, logits, labels)
 }
 

@@ -16,7 +16,10 @@ import (
 func estimate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options, clients, steps, rows int) int64 {
 	t.Helper()
 	o.Precision = must(ParsePrecision(string(o.Precision)))(t)
-	e := &Engine{model: m, layout: newLayout(m), options: o, samples: [2]*plan.Samples{train, test}, programs: map[programKey]*program{}}
+	e := &Engine{
+		model: m, layout: newLayout(m), options: o, samples: [2]*plan.Samples{train, test},
+		programs: map[programKey]*program{},
+	}
 	samples, waves, err := e.estimate(clients, steps)
 	ok(t, err)
 	return samples + waves + int64(rows)*e.rowBytes()

@@ -9,14 +9,16 @@ type Options struct {
 	Batch      int       // B of the training plans
 	EvalBatch  int       // samples of a slot in evaluation; 0: 256
 	MaxClients int       // at once; 0: as many as memory holds
-	// Clients and Steps are the most clients a round is expected to have, and its steps. Open then tells by Notice what memory
-	// that will take, the methods' rows left out. 0: it does not.
+	// Clients and Steps are the most clients a round is expected to have, and its steps. Open then tells by Notice what
+	// memory that will take, the methods' rows left out. 0: it does not.
 	Clients, Steps int
-	// Notice is told what a user should know, such as that memory is short; lines with the same key say the same. nil: nobody.
+	// Notice is told what a user should know, such as that memory is short; lines with the same key say the same. nil:
+	// nobody.
 	Notice func(key, line string)
 }
 
-// defaultEvalBatch is the size of a slot's share of an evaluation; sums are added share by share, so it is part of the result.
+// defaultEvalBatch is the size of a slot's share of an evaluation; sums are added share by share, so it is part of the
+// result.
 const defaultEvalBatch = 256
 
 // Card is what is known of an NVIDIA card before it is opened.

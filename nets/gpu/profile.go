@@ -13,16 +13,17 @@ import (
 	"rollcall/nets/gpu/kernels"
 )
 
-// profile times kernels one by one. While there is one, waves are launched kernel by kernel with events between them and
-// not as CUDA graphs, so that a round takes longer than its kernels together. What is shorter than a launch takes the processor
-// is timed too long: benchmarks, not this, are for kernels of a few µs.
+// profile times kernels one by one. While there is one, waves are launched kernel by kernel with events between them
+// and not as CUDA graphs, so that a round takes longer than its kernels together. What is shorter than a launch takes
+// the processor is timed too long: benchmarks, not this, are for kernels of a few µs.
 type profile struct {
 	marks []mark // not yet added up
 	spare []*driver.Event
 	times map[string]*nets.KernelTime
 }
 
-// mark is an event behind a launch or a copy, what of that took; or, where what is empty, the beginning of a group of them.
+// mark is an event behind a launch or a copy, what of that took; or, where what is empty, the beginning of a group of
+// them.
 type mark struct {
 	what        string
 	flop, bytes float64
@@ -143,8 +144,8 @@ func (e *Engine) collect() error {
 	return nil
 }
 
-// use tells from the plan in the staging memory what a wave's kernels work on: its slots, and in evaluation the rows that are
-// rounded for them. Nothing where nothing is timed.
+// use tells from the plan in the staging memory what a wave's kernels work on: its slots, and in evaluation the rows
+// that are rounded for them. Nothing where nothing is timed.
 func (e *Engine) use(w *wave) (slots, rows usage) {
 	if !e.timing() {
 		return usage{}, usage{}

@@ -10,8 +10,8 @@ import (
 	"rollcall/nets"
 )
 
-// What is timed is the kernels and copies alone, each from a beginning of its own: pauses of the caller, in front of a wave or of a
-// kernel outside of one, are in no time. And every sum is what the work was: operations, bytes, launches.
+// What is timed is the kernels and copies alone, each from a beginning of its own: pauses of the caller, in front of a
+// wave or of a kernel outside of one, are in no time. And every sum is what the work was: operations, bytes, launches.
 func TestProfileSums(t *testing.T) {
 	const steps, batch, pause = 2, 4, 200 * time.Millisecond
 	g, _, m := both(t, "lenet5", batch, Options{Precision: BF16})
@@ -51,16 +51,18 @@ func TestProfileSums(t *testing.T) {
 		"combine":            {Launches: 2, Bytes: 4*P*3 + 4*P},
 		"sum_squares":        {Launches: 2, Bytes: 2 * 4 * P},
 		"begin_bf16":         {Launches: 1, Bytes: 4 * 10 * P},
-		"round_weights_bf16": {Launches: 1, Bytes: 2 * 6 * P},                        // two rows, in however many units
-		"sgd_bf16":           {Launches: steps, Bytes: steps * P * (4*14 + 2*8 + 4)}, // four clients, two with momentum, one with drift
-		"memset":             {Launches: 1, Bytes: 4 * P * float64(train.key.room)},
-		"score":              {Launches: 1, Bytes: float64(4 * units * 8 * m.Classes)},
-		"upload":             {Launches: 2, Bytes: float64(train.planBytes + eval.planBytes)},
-		"download":           {Launches: 2, Bytes: float64(train.outBytes + eval.outBytes)},
+		"round_weights_bf16": {Launches: 1, Bytes: 2 * 6 * P}, // two rows, in however many units
+		// four clients, two with momentum, one with drift
+		"sgd_bf16": {Launches: steps, Bytes: steps * P * (4*14 + 2*8 + 4)},
+		"memset":   {Launches: 1, Bytes: 4 * P * float64(train.key.room)},
+		"score":    {Launches: 1, Bytes: float64(4 * units * 8 * m.Classes)},
+		"upload":   {Launches: 2, Bytes: float64(train.planBytes + eval.planBytes)},
+		"download": {Launches: 2, Bytes: float64(train.outBytes + eval.outBytes)},
 	} {
 		k := kernels[name]
 		if k.Launches != want.Launches || k.Bytes != want.Bytes || k.FLOP != want.FLOP {
-			t.Errorf("%s: %d launches, %.0f bytes, %.0f operations, want %d, %.0f, %.0f", name, k.Launches, k.Bytes, k.FLOP, want.Launches, want.Bytes, want.FLOP)
+			t.Errorf("%s: %d launches, %.0f bytes, %.0f operations, want %d, %.0f, %.0f", name, k.Launches, k.Bytes,
+				k.FLOP, want.Launches, want.Bytes, want.FLOP)
 		}
 	}
 	flop := 0.0
@@ -68,7 +70,8 @@ func TestProfileSums(t *testing.T) {
 		flop += k.FLOP
 	}
 	if want := 4*steps*batch*m.Train + float64(units*8)*m.Forward; flop != want {
-		t.Errorf("%.0f operations, want %.0f: of 4 clients, %d steps of %d samples, and %d units of 8", flop, want, steps, batch, units)
+		t.Errorf("%.0f operations, want %.0f: of 4 clients, %d steps of %d samples, and %d units of 8", flop, want,
+			steps, batch, units)
 	}
 }
 
@@ -110,7 +113,10 @@ func TestProfile(t *testing.T) {
 			t.Errorf("%s: %v", k.Kernel, k.Time)
 		}
 	}
-	for kernel, n := range map[string]int{"begin_tf32": 2, "gather_tf32": 2 * steps, "conv_forward_tf32": 2 * 2 * steps, "linear_backward_filter_tf32": 2 * 3 * steps, "sgd_tf32": 2 * steps} {
+	for kernel, n := range map[string]int{
+		"begin_tf32": 2, "gather_tf32": 2 * steps,
+		"conv_forward_tf32": 2 * 2 * steps, "linear_backward_filter_tf32": 2 * 3 * steps, "sgd_tf32": 2 * steps,
+	} {
 		if launches[kernel] != n {
 			t.Errorf("%s: %d launches, want %d", kernel, launches[kernel], n)
 		}

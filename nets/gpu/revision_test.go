@@ -26,19 +26,29 @@ func TestRevisions(t *testing.T) {
 			for _, n := range []struct {
 				net            string
 				clients, batch int
-			}{{"linear-binary", 4, 3}, {"linear-mnist", 4, 3}, {"lenet5", 4, 3}, {"cnn-cifar10", 1, 1}, {"cnn-cinic10", 1, 1}, {"resnet20", 1, 2}} {
+			}{
+				{"linear-binary", 4, 3},
+				{"linear-mnist", 4, 3},
+				{"lenet5", 4, 3},
+				{"cnn-cifar10", 1, 1},
+				{"cnn-cinic10", 1, 1},
+				{"resnet20", 1, 2},
+			} {
 				if c.precision == FP32 || n.net != "cnn-cinic10" { // whose dropout is the same in all
 					engineInto(t, &d, n.net, c.precision, n.clients, n.batch)
 				}
 			}
 		}
-		entries = append(entries, revisiontest.Entry{Name: c.name, Revision: Revision, Where: "engine.go", Digest: d.String()})
+		entries = append(entries, revisiontest.Entry{
+			Name: c.name, Revision: Revision, Where: "engine.go",
+			Digest: d.String(),
+		})
 	}
 	revisiontest.Check(t, "testdata/revisions", entries)
 }
 
-// engineInto enters what the training of the first clients of a crowd, their sum, its norm and its evaluation are. A crowd
-// is two steps long, or one for a single client: the emulator takes its time.
+// engineInto enters what the training of the first clients of a crowd, their sum, its norm and its evaluation are. A
+// crowd is two steps long, or one for a single client: the emulator takes its time.
 func engineInto(t *testing.T, d *revisiontest.Digest, net string, precision Precision, clients, batch int) {
 	t.Helper()
 	gputest.Sources(t, "kernels")
@@ -52,7 +62,8 @@ func engineInto(t *testing.T, d *revisiontest.Digest, net string, precision Prec
 	clip := 1.5
 	c := newCrowd(t, e, m, min(clients, 2), batch, &clip)
 	c.work.Clients = c.work.Clients[:clients]
-	for i, b := range []nets.Bank{c.start, c.momentum, c.drift} { // a catalogue's initial weights have a revision of their own
+	// a catalogue's initial weights have a revision of their own
+	for i, b := range []nets.Bank{c.start, c.momentum, c.drift} {
 		for r := range b.Rows() {
 			ok(t, e.Load(nets.Row{Bank: b, Index: r}, scattered(m, 10*i+r, []float64{1, 1. / 8, 1. / 8}[i])))
 		}
@@ -75,7 +86,8 @@ func engineInto(t *testing.T, d *revisiontest.Digest, net string, precision Prec
 	}
 }
 
-// scattered returns weights of a usual size, made by arithmetic; scales of normalisations and running variances are near 1.
+// scattered returns weights of a usual size, made by arithmetic; scales of normalisations and running variances are
+// near 1.
 func scattered(m *nets.Model, number int, size float64) []float32 {
 	w := make([]float32, m.P)
 	for _, p := range m.Params {

@@ -4,8 +4,8 @@ package gpu
 
 import "rollcall/nets/gpu/driver"
 
-// ring is a pair of memories of the same size, pinned on the host and on the device, that small things travel through. Room
-// given out stays untouched until the ring is full and the device has caught up.
+// ring is a pair of memories of the same size, pinned on the host and on the device, that small things travel through.
+// Room given out stays untouched until the ring is full and the device has caught up.
 type ring struct {
 	host   []byte
 	device driver.Ptr

@@ -23,12 +23,15 @@ type history struct {
 }
 
 func (h *history) same(o *history) bool {
-	return slices.Equal(h.losses, o.losses) && slices.Equal(h.scores, o.scores) && slices.EqualFunc(h.rows, o.rows, slices.Equal[[]float32])
+	return slices.Equal(h.losses, o.losses) && slices.Equal(h.scores, o.scores) && slices.EqualFunc(h.rows, o.rows,
+		slices.Equal[[]float32])
 }
 
-// federate trains, combines, evaluates, allocates and frees on an engine that it opens, with different numbers for every id. It calls
-// wait(0) once the engine is open, and wait(1) before it closes the engine.
-func federate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options, id, clients, rounds int, wait func(stage int)) (h *history, err error) {
+// federate trains, combines, evaluates, allocates and frees on an engine that it opens, with different numbers for
+// every id. It calls wait(0) once the engine is open, and wait(1) before it closes the engine.
+func federate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options, id, clients, rounds int,
+	wait func(stage int),
+) (h *history, err error) {
 	var b nets.Bank
 	e, err := openEngine(m, train, test, o)
 	if err == nil {
@@ -49,10 +52,14 @@ func federate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options,
 		work := nets.LocalWork{LR: 0x1p-5, Round: round, Seed: uint32(id)}
 		var mean []float64
 		var rows []nets.Row
-		// Another number of clients and steps every round: graphs are captured all along, during the other engines' copies.
+		// Another number of clients and steps every round: graphs are captured all along, during the other engines'
+		// copies.
 		for c := range 1 + (clients-1+round*(1+id%3))%clients {
 			end := nets.Row{Bank: b, Index: 1 + c}
-			work.Clients = append(work.Clients, nets.ClientWork{Client: c, Start: model, End: end, Plan: planOf(100*id+10*round+c, 1+round%2, o.Batch, o.Batch)})
+			work.Clients = append(work.Clients, nets.ClientWork{
+				Client: c, Start: model, End: end,
+				Plan: planOf(100*id+10*round+c, 1+round%2, o.Batch, o.Batch),
+			})
 			rows = append(rows, end)
 		}
 		for range rows {
@@ -79,7 +86,10 @@ func federate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options,
 		}
 		extra.Free()
 		h.rows = append(h.rows, w)
-		scores, err := e.Evaluate(t.Context(), []nets.EvalJob{{Row: model, Part: nets.Test}, {Row: rows[0], Part: nets.Train}})
+		scores, err := e.Evaluate(t.Context(), []nets.EvalJob{
+			{Row: model, Part: nets.Test},
+			{Row: rows[0], Part: nets.Train},
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -104,8 +114,8 @@ func atOnce(t *testing.T, n int, run func(id int) (*history, error)) []*history 
 	return all
 }
 
-// Engines side by side on one card, each on a thread of its own, opened, closed and capturing while others work: the same bytes as
-// one after the other.
+// Engines side by side on one card, each on a thread of its own, opened, closed and capturing while others work: the
+// same bytes as one after the other.
 func TestSideBySide(t *testing.T) {
 	gputest.Sources(t, "kernels")
 	if gputest.LeftOut != "" {
@@ -124,7 +134,8 @@ func TestSideBySide(t *testing.T) {
 			m := must(nets.NewModel(c.net))(t)
 			train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2) // shared by all
 			one := func(id int) (*history, error) {
-				return federate(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Precision: c.p}, id, 5, c.rounds, noWait)
+				return federate(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Precision: c.p}, id, 5, c.rounds,
+					noWait)
 			}
 			var alone []*history
 			for id := range engines {
@@ -163,7 +174,10 @@ func TestSideBySideShortOfMemory(t *testing.T) {
 		stages[i].Add(engines)
 	}
 	wait := func(stage int) { stages[stage].Done(); stages[stage].Wait() }
-	got := atOnce(t, engines, func(id int) (*history, error) { return federate(t, m, train, test, o, id, clients, rounds, wait) })
+	got := atOnce(t, engines, func(id int) (*history, error) {
+		return federate(t, m, train, test, o, id, clients,
+			rounds, wait)
+	})
 	if notices == 0 {
 		t.Error("no engine ran short of memory")
 	}

@@ -13,8 +13,8 @@ import (
 	"rollcall/nets/gpu/gputest"
 )
 
-// The benchmarks run on the emulator, once each and on little: every launch of both programs is timed, by a name of its own, and
-// the operations and bytes that times and rates amount to are those of the programs.
+// The benchmarks run on the emulator, once each and on little: every launch of both programs is timed, by a name of its
+// own, and the operations and bytes that times and rates amount to are those of the programs.
 func TestBenchmarks(t *testing.T) {
 	c := gputest.Child(t, "kernels", false, "^$", emulatedVariable+"=1")
 	c.Args = append(c.Args, "-test.bench=.", "-test.benchtime=1x")
@@ -49,15 +49,19 @@ func TestBenchmarks(t *testing.T) {
 				want += float64(l.cost(f).FLOP) / 1e6
 			}
 			if !(math.Abs(got-want) <= tolerance) {
-				t.Errorf("%s: times × rates are %g million operations, want %g ± %g: the digits printed", prefix, got, want, tolerance)
+				t.Errorf("%s: times × rates are %g million operations, want %g ± %g: the digits printed", prefix, got,
+					want, tolerance)
 			}
-			if g := lines[prefix+"kernel=graph/layer=all"]; !(g[unit] > 0) || !(math.Abs(g[unit]*g["TFLOP/s"]-want) <= g[unit]*0.5e-7+2e-3*want) {
-				t.Errorf("%s: the graph's time × rate is %v, want %g million operations ± 0.2 %%: the digits printed", prefix, g, want)
+			if g := lines[prefix+"kernel=graph/layer=all"]; !(g[unit] > 0) ||
+				!(math.Abs(g[unit]*g["TFLOP/s"]-want) <= g[unit]*0.5e-7+2e-3*want) {
+				t.Errorf("%s: the graph's time × rate is %v, want %g million operations ± 0.2 %%: the digits printed",
+					prefix, g, want)
 			}
 		}
 	}
 	if want := timed + 3*2*2; len(lines) != want { // the graphs, and what fills the weights
-		t.Errorf("%d benchmarks, want %d: those of the launches, of begin and round_weights, and of the graphs\n%s", len(lines), want, out)
+		t.Errorf("%d benchmarks, want %d: those of the launches, of begin and round_weights, and of the graphs\n%s",
+			len(lines), want, out)
 	}
 }
 

@@ -16,7 +16,8 @@ import (
 	"rollcall/nets/gpu/kernels"
 )
 
-// Every launch of a net on its own, and the whole of it as the graph that rounds replay, for benchstat (docs/tuning.md):
+// Every launch of a net on its own, and the whole of it as the graph that rounds replay, for benchstat
+// (docs/tuning.md):
 //
 //	ROLLCALL_TEST_GPU=1 go test -tags gpu -run '^$' -bench . -benchtime 20x ./nets/gpu
 //
@@ -68,7 +69,8 @@ func wanted(b *testing.B) timing {
 	default:
 		why = "ROLLCALL_TEST_GPU=1 times kernels on the first card; this is no card"
 	}
-	toldWhy.Do(func() { fmt.Fprintln(os.Stderr, "gpu: benchmarks left out: "+why) }) // go test says nothing of benchmarks that skip
+	// go test says nothing of benchmarks that skip
+	toldWhy.Do(func() { fmt.Fprintln(os.Stderr, "gpu: benchmarks left out: "+why) })
 	b.Skip(why)
 	return timing{}
 }
@@ -89,7 +91,8 @@ func (l timing) each(b *testing.B, train bool) {
 				b.Run(fmt.Sprintf("net=%s/precision=%s/K=%d", w.net, precision, K), func(b *testing.B) {
 					r := l.rig(b, w, precision, K, train)
 					for i, launch := range r.launches {
-						b.Run("kernel="+trimPrecision(launch.kernel, precision)+"/layer="+launch.layer, func(b *testing.B) { r.one(b, i, l.replays) })
+						b.Run("kernel="+trimPrecision(launch.kernel, precision)+"/layer="+launch.layer,
+							func(b *testing.B) { r.one(b, i, l.replays) })
 					}
 					b.Run("kernel=graph/layer=all", r.graph)
 				})
@@ -113,7 +116,10 @@ type rig struct {
 func (l timing) rig(b *testing.B, w workload, precision Precision, K int, train bool) *rig {
 	m := sure(nets.NewModel(w.net))(b)
 	trainSet, testSet := heldSamples(m, l.training, 1), heldSamples(m, K*l.evalBatch, 2)
-	e := sure(openEngine(m, trainSet, testSet, Options{Precision: precision, Batch: w.batch, EvalBatch: l.evalBatch}))(b)
+	e := sure(openEngine(m, trainSet, testSet, Options{
+		Precision: precision, Batch: w.batch,
+		EvalBatch: l.evalBatch,
+	}))(b)
 	b.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			b.Error(err)
@@ -128,7 +134,10 @@ func (l timing) rig(b *testing.B, w workload, precision Precision, K int, train 
 	if train {
 		work := nets.LocalWork{LR: 1e-3}
 		for k := range K {
-			work.Clients = append(work.Clients, nets.ClientWork{Client: k, Start: start, End: nets.Row{Bank: bank, Index: 1 + k}, Plan: planAmong(trainSet.Len(), k, l.steps, w.batch)})
+			work.Clients = append(work.Clients, nets.ClientWork{
+				Client: k, Start: start,
+				End: nets.Row{Bank: bank, Index: 1 + k}, Plan: planAmong(trainSet.Len(), k, l.steps, w.batch),
+			})
 		}
 		sure(e.Train(b.Context(), work))(b)
 	} else {
@@ -214,7 +223,8 @@ func (r *rig) time(b *testing.B, exec *driver.Exec) float64 {
 	for b.Loop() {
 		r.do(b, func() error {
 			for _, queue := range []func() error{
-				func() error { return exec.Launch(r.e.stream) }, // the device is busy with it while the processor queues the rest
+				// the device is busy with it while the processor queues the rest
+				func() error { return exec.Launch(r.e.stream) },
 				func() error { return r.start.Record(r.e.stream) },
 				func() error { return exec.Launch(r.e.stream) },
 				func() error { return r.end.Record(r.e.stream) },

@@ -18,8 +18,8 @@ type trainer struct {
 	rows nets.ClientRows[driver.Ptr]
 }
 
-// Train implements [nets.Engine]. The clients are trained in waves, as many at a time as memory holds; how many changes no
-// result.
+// Train implements [nets.Engine]. The clients are trained in waves, as many at a time as memory holds; how many changes
+// no result.
 func (e *Engine) Train(ctx context.Context, work nets.LocalWork) ([]float32, error) {
 	if err := work.Check(ctx, e.options.Batch, e.samples[nets.Train]); err != nil {
 		return nil, err
@@ -62,7 +62,8 @@ func (e *Engine) trainWave(w *wave, work *nets.LocalWork, clients []trainer, fir
 	room, steps, B := w.key.room, w.key.steps, w.program.B
 	host, at, f := e.staging, &w.at, &w.frame
 	wave := kernels.Work{
-		Slots: f.work + uint64(at.slots), Index: f.work + uint64(at.index), Crop: f.work + uint64(at.crop), Flip: f.work + uint64(at.flip), Count: f.work + uint64(at.count),
+		Slots: f.work + uint64(at.slots), Index: f.work + uint64(at.index), Crop: f.work + uint64(at.crop),
+		Flip: f.work + uint64(at.flip), Count: f.work + uint64(at.count),
 		Clients: uint32(len(clients)), Seed: work.Seed, Round: uint32(work.Round),
 		LR: float32(work.LR), WeightDecay: float32(work.WeightDecay), Momentum: float32(work.Momentum),
 	}
@@ -71,7 +72,8 @@ func (e *Engine) trainWave(w *wave, work *nets.LocalWork, clients []trainer, fir
 	}
 	*(*kernels.Work)(unsafe.Pointer(&host[at.work])) = wave
 	slots := unsafe.Slice((*kernels.Slot)(unsafe.Pointer(&host[at.slots])), room)
-	index, count := driver.View[int32](host[at.index:][:room*steps*B*4]), driver.View[int32](host[at.count:][:room*steps*4])
+	index, count := driver.View[int32](host[at.index:][:room*steps*B*4]),
+		driver.View[int32](host[at.count:][:room*steps*4])
 	for k, c := range clients {
 		slots[k] = kernels.Slot{
 			Row: uint64(c.rows.End), Start: uint64(c.rows.Start), Weights: w.rounded(k, c.rows.End, e),
@@ -114,7 +116,8 @@ func samplesOf(batch []int32) (n int32) {
 	return n
 }
 
-// rounded is where the matrix products find the weights of a row: in place `slot` of the rounded copies, with fp32 in the row.
+// rounded is where the matrix products find the weights of a row: in place `slot` of the rounded copies, with fp32 in
+// the row.
 func (w *wave) rounded(slot int, row driver.Ptr, e *Engine) uint64 {
 	if w.weights == 0 {
 		return uint64(row)

@@ -32,9 +32,10 @@ func apart(got, want []float32) (share float64) {
 }
 
 // The CUDA engine in fp32 against the CPU engine, for every net of the catalogue: 1e-5 of the largest update after one
-// step is what correct float32 programs agree to, 1e-3 after ten. In a residual net, batch normalisations in a row multiply
-// roundings: 1e-4 for running statistics, 1e-3 after three steps. And of half a million ReLUs one may change sides, which takes
-// a pixel's share from the gradients of every layer in front of it: 2e-2 for weights, but not those of every client.
+// step is what correct float32 programs agree to, 1e-3 after ten. In a residual net, batch normalisations in a row
+// multiply roundings: 1e-4 for running statistics, 1e-3 after three steps. And of half a million ReLUs one may change
+// sides, which takes a pixel's share from the gradients of every layer in front of it: 2e-2 for weights, but not those
+// of every client.
 func TestTrainAgainstCPU(t *testing.T) {
 	clip := 1.5
 	for _, net := range nets.ModelNames() {
@@ -50,7 +51,8 @@ func TestTrainAgainstCPU(t *testing.T) {
 			if testing.Short() && strings.HasPrefix(net, "resnet") {
 				continue
 			}
-			if c.steps > 1 && (testing.Short() || net == "cnn-cafed" || net == "cnn-cinic10") || net == "resnet18" && c.clip == nil && !gputest.Real() {
+			if c.steps > 1 && (testing.Short() || net == "cnn-cafed" || net == "cnn-cinic10") || net == "resnet18" &&
+				c.clip == nil && !gputest.Real() {
 				continue // millions of parameters, or of products: minutes on the emulator
 			}
 			t.Run(fmt.Sprintf("%s_E=%d_B=%d_clip=%t", net, c.steps, c.batch, c.clip != nil), func(t *testing.T) {
@@ -76,18 +78,20 @@ func TestTrainAgainstCPU(t *testing.T) {
 					}
 				}
 				if residual && closest > c.tolerance {
-					t.Errorf("the closest weights differ by %.2g of the largest update, tolerance %g", closest, c.tolerance)
+					t.Errorf("the closest weights differ by %.2g of the largest update, tolerance %g", closest,
+						c.tolerance)
 				}
 			})
 		}
 	}
 }
 
-// TF32 keeps 11 significant bits of every factor, bfloat16 8. The kernels' own tests hold every product to that. For a whole
-// step there is no bound but the net's own sensitivity, since a ReLU or the maximum of a window may change sides; so it is
-// measured: the CPU engine is run from weights off by up to 2⁻¹⁰ (2⁻⁷) of themselves, twice the rounding because images and
-// gradients are rounded as well, and the CUDA engine may be three times as far from the truth as the worst of four such
-// runs. Without a kink (linear-mnist) this is tight; a wrong kernel is off by the size of the update itself.
+// TF32 keeps 11 significant bits of every factor, bfloat16 8. The kernels' own tests hold every product to that. For a
+// whole step there is no bound but the net's own sensitivity, since a ReLU or the maximum of a window may change sides;
+// so it is measured: the CPU engine is run from weights off by up to 2⁻¹⁰ (2⁻⁷) of themselves, twice the rounding
+// because images and gradients are rounded as well, and the CUDA engine may be three times as far from the truth as the
+// worst of four such runs. Without a kink (linear-mnist) this is tight; a wrong kernel is off by the size of the update
+// itself.
 func TestReducedPrecision(t *testing.T) {
 	const batch = 16
 	for _, net := range []string{"cnn-svhn", "lenet5", "linear-mnist", "resnet20"} {

@@ -9,7 +9,8 @@ import (
 	"rollcall/nets"
 )
 
-var errNotBuilt = errors.New("gpu: this binary was built without the CUDA engine (make build adds it on Linux with gcc and cgo)")
+var errNotBuilt = errors.New("gpu: this binary was built without the CUDA engine (make build adds it on Linux with " +
+	"gcc and cgo)")
 
 // Cards returns an error: there is no engine that could use one.
 func Cards() ([]Card, error) { return nil, errNotBuilt }

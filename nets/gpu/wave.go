@@ -217,8 +217,8 @@ func (e *Engine) enqueue(w *wave, l launch, u usage) error {
 	return e.mark(l.kernel, flop, bytes)
 }
 
-// run sends the plan that lies in the staging memory, replays the graph, and returns the results. Where kernels are timed, what
-// the graph holds is queued one by one.
+// run sends the plan that lies in the staging memory, replays the graph, and returns the results. Where kernels are
+// timed, what the graph holds is queued one by one.
 func (e *Engine) run(w *wave) ([]byte, error) {
 	out := e.staging[w.planBytes:][:w.outBytes]
 	work := func() error { return w.exec.Launch(e.stream) }

@@ -16,17 +16,18 @@ const BatchNormMomentum = 0.1
 //
 //	y[k,b,i,j,c] = max(0, weight[k,c]·(x[k,b,i,j,c] − m[k,c])/√(v[k,c] + 10⁻⁵) + bias[k,c] + add[k,b,i,j,c])
 //
-// In training m and v are mean and biased variance of x[k,·,·,·,c] over the samples that count, those with a label ≥ 0; y of the
-// others is 0, and so are their gradients. In evaluation they are the running statistics, every sample counts, and there
-// is no gradient. PyTorch refuses to train on one value per channel; here maps of one pixel are an error, whatever the
-// batch.
+// In training m and v are mean and biased variance of x[k,·,·,·,c] over the samples that count, those with a label ≥ 0;
+// y of the others is 0, and so are their gradients. In evaluation they are the running statistics, every sample counts,
+// and there is no gradient. PyTorch refuses to train on one value per channel; here maps of one pixel are an error,
+// whatever the batch.
 //
-// Inputs: x [K,B,H,W,C] without a border; add, if Add, with y's shape and border; weight, bias, running mean and running
-// variance [K,C]; labels [K,B] int32, in training. y [K,B,H+2·OutPad,W+2·OutPad,C], its border 0.
+// Inputs: x [K,B,H,W,C] without a border; add, if Add, with y's shape and border; weight, bias, running mean and
+// running variance [K,C]; labels [K,B] int32, in training. y [K,B,H+2·OutPad,W+2·OutPad,C], its border 0.
 //
-// What stands in the place of the running statistics' gradients is not one: it is what they move towards, the batch's mean
-// and unbiased variance, running ← running − BatchNormMomentum·(running − batch), which is left to who updates weights. A
-// client of whose batch nothing counts has zeros there and in all gradients; its running statistics must be left alone.
+// What stands in the place of the running statistics' gradients is not one: it is what they move towards, the batch's
+// mean and unbiased variance, running ← running − BatchNormMomentum·(running − batch), which is left to who updates
+// weights. A client of whose batch nothing counts has zeros there and in all gradients; its running statistics must be
+// left alone.
 type BatchNorm[T cpu.Float] struct {
 	base[T]
 	Shape cpu.NormShape
@@ -38,7 +39,9 @@ type BatchNorm[T cpu.Float] struct {
 }
 
 // NewBatchNorm applies the op. add nil: nothing is added; labels nil: evaluation.
-func NewBatchNorm[T cpu.Float](exec *cpu.Exec[T], x, add, weight, bias, mean, variance, labels *G.Node, outPad int, relu bool) (*G.Node, error) {
+func NewBatchNorm[T cpu.Float](exec *cpu.Exec[T], x, add, weight, bias, mean, variance, labels *G.Node, outPad int,
+	relu bool,
+) (*G.Node, error) {
 	const name = "batch_norm"
 	in := G.Nodes{x, weight, bias, mean, variance}
 	if add != nil {
@@ -69,11 +72,13 @@ func NewBatchNorm[T cpu.Float](exec *cpu.Exec[T], x, add, weight, bias, mean, va
 			return nil, fmt.Errorf("ops: %s: labels %v, want [%d,%d]", name, ls, xs[0], xs[1])
 		}
 		if xs[2]*xs[3] < 2 {
-			return nil, fmt.Errorf("ops: %s: maps of one pixel: a batch of one sample has no variance, want at least 2 pixels", name)
+			return nil, fmt.Errorf("ops: %s: maps of one pixel: a batch of one sample has no variance, want at least "+
+				"2 pixels", name)
 		}
 	}
 	op := &BatchNorm[T]{
-		base:  newBase(exec, fmt.Sprintf("%s(outpad=%d relu=%t add=%t train=%t)", name, outPad, relu, add != nil, labels != nil), y, in...),
+		base: newBase(exec, fmt.Sprintf("%s(outpad=%d relu=%t add=%t train=%t)", name, outPad, relu, add != nil,
+			labels != nil), y, in...),
 		Shape: cpu.NormShape{K: xs[0], B: xs[1], H: xs[2], W: xs[3], C: xs[4], OutPad: outPad, ReLU: relu},
 		Add:   add != nil, Train: labels != nil,
 	}
@@ -132,8 +137,8 @@ func (op *BatchNorm[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// Backward computes one vector [dx|dadd|dweight|dbias|mean|variance] of x, weight, labels, y and the gradient of y; dadd only
-// if something was added, mean and unbiased variance the batch's own.
+// Backward computes one vector [dx|dadd|dweight|dbias|mean|variance] of x, weight, labels, y and the gradient of y;
+// dadd only if something was added, mean and unbiased variance the batch's own.
 func (op *BatchNorm[T]) Backward(g *Grad[T], in []G.Value) error {
 	var x, weight, y, gy []T
 	if err := g.values(in[:2], &x, &weight); err != nil {

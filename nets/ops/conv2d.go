@@ -13,8 +13,9 @@ import (
 //
 //	y[k,b,i,j,o] = Σ_r Σ_s Σ_c w[k,r,s,c,o]·x[k,b,U·i+r,U·j+s,c]
 //
-// x [K,B,H,W,C] carries its own border of zeros, Border wide, of which the windows reach Pad ≤ Border; it is constant: its
-// gradient is 0 by definition. w [K,R,S,C,O]. y [K,B,(H−2·Border+2·Pad−R)/U+1,(W−2·Border+2·Pad−S)/U+1,O] has no border.
+// x [K,B,H,W,C] carries its own border of zeros, Border wide, of which the windows reach Pad ≤ Border; it is constant:
+// its gradient is 0 by definition. w [K,R,S,C,O]. y [K,B,(H−2·Border+2·Pad−R)/U+1,(W−2·Border+2·Pad−S)/U+1,O] has no
+// border.
 type Conv2D[T cpu.Float] struct {
 	base[T]
 	Shape     cpu.Conv2DShape
@@ -35,16 +36,23 @@ func NewConv2D[T cpu.Float](exec *cpu.Exec[T], x, w *G.Node, stride, border, pad
 	if xs.Dims() != 5 || ws.Dims() != 5 || xs[4] != ws[3] {
 		return nil, fmt.Errorf("ops: %s: x %v, w %v, want [K,B,H,W,C], [K,R,S,C,O]", name, xs, ws)
 	}
-	shape := cpu.Conv2DShape{K: xs[0], B: xs[1], H: xs[2], W: xs[3], C: xs[4], R: ws[1], S: ws[2], O: ws[4], Stride: stride, Border: border, Pad: pad}
-	if stride < 1 || pad < 0 || border < pad || pad >= shape.R || pad >= shape.S {
-		return nil, fmt.Errorf("ops: %s: stride %d, border %d and padding %d around a %d×%d window, want stride ≥ 1, 0 ≤ padding ≤ border, padding below the window", name, stride, border, pad, shape.R, shape.S)
+	shape := cpu.Conv2DShape{
+		K: xs[0], B: xs[1], H: xs[2], W: xs[3], C: xs[4], R: ws[1], S: ws[2], O: ws[4],
+		Stride: stride, Border: border, Pad: pad,
 	}
-	if grow := 2 * (pad - border); shape.H+grow < shape.R || shape.W+grow < shape.S || shape.H <= 2*border || shape.W <= 2*border {
-		return nil, fmt.Errorf("ops: %s: x %v with a border of %d, padded by %d, is smaller than the %d×%d window", name, xs, border, pad, shape.R, shape.S)
+	if stride < 1 || pad < 0 || border < pad || pad >= shape.R || pad >= shape.S {
+		return nil, fmt.Errorf("ops: %s: stride %d, border %d and padding %d around a %d×%d window, want stride ≥ 1, "+
+			"0 ≤ padding ≤ border, padding below the window", name, stride, border, pad, shape.R, shape.S)
+	}
+	if grow := 2 * (pad - border); shape.H+grow < shape.R || shape.W+grow < shape.S || shape.H <= 2*border ||
+		shape.W <= 2*border {
+		return nil, fmt.Errorf("ops: %s: x %v with a border of %d, padded by %d, is smaller than the %d×%d window",
+			name, xs, border, pad, shape.R, shape.S)
 	}
 	h, wd := shape.Out()
 	op := &Conv2D[T]{
-		base:  newBase(exec, fmt.Sprintf("%s(stride=%d border=%d pad=%d dx=%t)", name, stride, border, pad, inputGrad), tensor.Shape{shape.K, shape.B, h, wd, shape.O}, x, w),
+		base: newBase(exec, fmt.Sprintf("%s(stride=%d border=%d pad=%d dx=%t)", name, stride, border, pad, inputGrad),
+			tensor.Shape{shape.K, shape.B, h, wd, shape.O}, x, w),
 		Shape: shape, InputGrad: inputGrad,
 	}
 	return G.ApplyOp(op, x, w)

@@ -11,10 +11,12 @@ import (
 
 // ConvReLUPool is a convolution with bias, ReLU and 2×2 max pooling, fused:
 //
-//	y[k,b,i,j,o] = max(0, bias[k,o] + max over the window {2i,2i+1}×{2j,2j+1} of Σ_r Σ_s Σ_c w[k,r,s,c,o]·x[k,b,·+r,·+s,c])
+//	y[k,b,i,j,o] = max(0, bias[k,o] + max over the window {2i,2i+1}×{2j,2j+1} of Σ_r Σ_s Σ_c
+//	w[k,r,s,c,o]·x[k,b,·+r,·+s,c])
 //
 // x [K,B,H,W,C] carries its own border of zeros, Pad wide; it is constant: its gradient is 0 by definition.
-// w [K,R,S,C,O], bias [K,O]. y [K,B,(H−R+1)/2+2·OutPad,(W−S+1)/2+2·OutPad,O] carries the border of the next convolution.
+// w [K,R,S,C,O], bias [K,O]. y [K,B,(H−R+1)/2+2·OutPad,(W−S+1)/2+2·OutPad,O] carries the border of the next
+// convolution.
 type ConvReLUPool[T cpu.Float] struct {
 	base[T]
 	Shape     cpu.ConvShape
@@ -25,7 +27,9 @@ type ConvReLUPool[T cpu.Float] struct {
 }
 
 // NewConvReLUPool applies the op to x, w and bias.
-func NewConvReLUPool[T cpu.Float](exec *cpu.Exec[T], x, w, bias *G.Node, pad, outPad int, inputGrad bool) (*G.Node, error) {
+func NewConvReLUPool[T cpu.Float](exec *cpu.Exec[T], x, w, bias *G.Node, pad, outPad int, inputGrad bool) (*G.Node,
+	error,
+) {
 	const name = "conv_relu_pool"
 	s, err := shapes(name, x, w, bias)
 	if err != nil {
@@ -35,16 +39,22 @@ func NewConvReLUPool[T cpu.Float](exec *cpu.Exec[T], x, w, bias *G.Node, pad, ou
 	if xs.Dims() != 5 || ws.Dims() != 5 || bs.Dims() != 2 || xs[4] != ws[3] || ws[4] != bs[1] {
 		return nil, fmt.Errorf("ops: %s: x %v, w %v, bias %v, want [K,B,H,W,C], [K,R,S,C,O], [K,O]", name, xs, ws, bs)
 	}
-	shape := cpu.ConvShape{K: xs[0], B: xs[1], H: xs[2], W: xs[3], C: xs[4], R: ws[1], S: ws[2], O: ws[4], Pad: pad, OutPad: outPad}
+	shape := cpu.ConvShape{
+		K: xs[0], B: xs[1], H: xs[2], W: xs[3], C: xs[4], R: ws[1], S: ws[2], O: ws[4], Pad: pad,
+		OutPad: outPad,
+	}
 	if h, w := shape.Conv(); h < 2 || w < 2 || h%2 != 0 || w%2 != 0 {
-		return nil, fmt.Errorf("ops: %s: the convolution of %v with %v is %d×%d, want even and at least 2×2 to pool", name, xs, ws, h, w)
+		return nil, fmt.Errorf("ops: %s: the convolution of %v with %v is %d×%d, want even and at least 2×2 to pool",
+			name, xs, ws, h, w)
 	}
 	if pad < 0 || outPad < 0 || pad >= shape.R || pad >= shape.S {
-		return nil, fmt.Errorf("ops: %s: border %d around a %d×%d window, want 0 … %d", name, pad, shape.R, shape.S, min(shape.R, shape.S)-1)
+		return nil, fmt.Errorf("ops: %s: border %d around a %d×%d window, want 0 … %d", name, pad, shape.R, shape.S,
+			min(shape.R, shape.S)-1)
 	}
 	oh, ow := shape.Out()
 	op := &ConvReLUPool[T]{
-		base:  newBase(exec, fmt.Sprintf("%s(pad=%d outpad=%d dx=%t)", name, pad, outPad, inputGrad), tensor.Shape{shape.K, shape.B, oh, ow, shape.O}, x, w, bias),
+		base: newBase(exec, fmt.Sprintf("%s(pad=%d outpad=%d dx=%t)", name, pad, outPad, inputGrad),
+			tensor.Shape{shape.K, shape.B, oh, ow, shape.O}, x, w, bias),
 		Shape: shape, InputGrad: inputGrad,
 	}
 	return G.ApplyOp(op, x, w, bias)

@@ -9,8 +9,9 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// CrossEntropy is the mean loss of each client: loss[k] = mean over b with label ≥ 0 of −log softmax(logits[k,b])[label[k,b]].
-// logits [K,B,O], labels [K,B] int32, loss [K]; label −1 is padding; a batch of padding has loss 0.
+// CrossEntropy is the mean loss of each client: loss[k] = mean over b with label ≥ 0 of −log
+// softmax(logits[k,b])[label[k,b]]. logits [K,B,O], labels [K,B] int32, loss [K]; label −1 is padding; a batch of
+// padding has loss 0.
 type CrossEntropy[T cpu.Float] struct{ base[T] }
 
 // NewCrossEntropy applies the op to logits and labels.
@@ -60,7 +61,8 @@ func (op *CrossEntropy[T]) Backward(g *Grad[T], in []G.Value) error {
 		return fmt.Errorf("ops: %s: gradient holds %T, want %T", g.name, in[2].Data(), scale)
 	}
 	for k, s := range scale {
-		cpu.CrossEntropy(op.exec, part(logits, k, len(scale)), part(labels, k, len(scale)), part(g.buf, k, len(scale)), s)
+		cpu.CrossEntropy(op.exec, part(logits, k, len(scale)), part(labels, k, len(scale)), part(g.buf, k, len(scale)),
+			s)
 	}
 	return nil
 }

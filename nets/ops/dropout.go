@@ -9,7 +9,8 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// DrawWords is the number of words of a draw node: [K,DrawWords] int32 holding seed, round, client and step of each client.
+// DrawWords is the number of words of a draw node: [K,DrawWords] int32 holding seed, round, client and step of each
+// client.
 const DrawWords = 4
 
 // Dropout zeroes elements with probability Rate and scales the others by 1/(1−Rate): y = x·mask/(1−Rate).

@@ -34,8 +34,8 @@ func gradient[T cpu.Float](of layer[T], shape tensor.Shape, reads ...*G.Node) (*
 	return G.ApplyOp(&Grad[T]{newBase[T](nil, "grad "+of.String(), shape, reads...), of}, reads...)
 }
 
-// gradients applies the gradient of a layer with weights, whose output is one vector, and views that as the gradients of the
-// layer's inputs: of the first only if inputGrad.
+// gradients applies the gradient of a layer with weights, whose output is one vector, and views that as the gradients
+// of the layer's inputs: of the first only if inputGrad.
 func gradients[T cpu.Float](of layer[T], inputs G.Nodes, inputGrad bool, reads ...*G.Node) (G.Nodes, error) {
 	total := 0
 	for i, n := range inputs {

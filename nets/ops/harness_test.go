@@ -44,7 +44,8 @@ func newBench(t *testing.T, c opCase, exec *cpu.Exec[float64]) *bench {
 		nodes = append(nodes, n)
 	}
 	for i, data := range c.ints {
-		n := G.NewTensor(g, tensor.Int32, len(c.intsAt[i]), G.WithShape(c.intsAt[i]...), G.WithName(fmt.Sprintf("int%d", i)))
+		n := G.NewTensor(g, tensor.Int32, len(c.intsAt[i]), G.WithShape(c.intsAt[i]...),
+			G.WithName(fmt.Sprintf("int%d", i)))
 		must(t, G.Let(n, tensor.New(tensor.WithShape(c.intsAt[i]...), tensor.WithBacking(data))))
 		nodes = append(nodes, n)
 	}

@@ -6,8 +6,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Held returns the bytes of the buffers that an op of this package keeps from its first call on: its output, and what it
-// computes with. Ops of Gorgonia's own return 0.
+// Held returns the bytes of the buffers that an op of this package keeps from its first call on: its output, and what
+// it computes with. Ops of Gorgonia's own return 0.
 func Held(op G.Op) int64 {
 	if h, ok := op.(interface{ held() int64 }); ok {
 		return h.held()

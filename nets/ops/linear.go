@@ -31,7 +31,8 @@ func NewLinear[T cpu.Float](exec *cpu.Exec[T], x, w, bias *G.Node, relu, inputGr
 		return nil, fmt.Errorf("ops: %s: x %v, w %v, bias %v, want [K,B,I], [K,I,O], [K,O]", name, xs, ws, bs)
 	}
 	op := &Linear[T]{
-		base:  newBase(exec, fmt.Sprintf("%s(relu=%t dx=%t)", name, relu, inputGrad), tensor.Shape{xs[0], xs[1], ws[2]}, x, w, bias),
+		base: newBase(exec, fmt.Sprintf("%s(relu=%t dx=%t)", name, relu, inputGrad),
+			tensor.Shape{xs[0], xs[1], ws[2]}, x, w, bias),
 		Shape: cpu.LinearShape{K: xs[0], B: xs[1], I: xs[2], O: ws[2], ReLU: relu}, InputGrad: inputGrad,
 	}
 	return G.ApplyOp(op, x, w, bias)

@@ -9,8 +9,8 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// LogOdds makes the logits of two classes from the logit of the second: y[k,b] = (0, x[k,b,0]), so that their softmax is
-// the sigmoid of x. x [K,B,1], y [K,B,2].
+// LogOdds makes the logits of two classes from the logit of the second: y[k,b] = (0, x[k,b,0]), so that their softmax
+// is the sigmoid of x. x [K,B,1], y [K,B,2].
 type LogOdds[T cpu.Float] struct{ base[T] }
 
 // NewLogOdds applies the op to x.

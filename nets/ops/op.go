@@ -107,7 +107,8 @@ func (b *base[T]) view(in []G.Value, offset int) (G.Value, error) {
 	return b.out, nil
 }
 
-// elements returns those of a tensor. [G.Value]'s own Data makes the slice by reflection, which allocates at every call.
+// elements returns those of a tensor. [G.Value]'s own Data makes the slice by reflection, which allocates at every
+// call.
 func elements[E float32 | float64 | int32](v G.Value) (x []E, ok bool) {
 	t, ok := v.(*tensor.Dense)
 	if !ok {

@@ -37,7 +37,8 @@ func cases() []opCase {
 	} {
 		for _, inputGrad := range []bool{true, false} {
 			cs = append(cs, opCase{
-				name:   fmt.Sprintf("ConvReLUPool/K=%d_B=%d_%dx%dx%d_window=%dx%d_O=%d_pad=%d_outpad=%d_dx=%t", c.K, c.B, c.H, c.W, c.C, c.R, c.S, c.O, c.pad, c.outPad, inputGrad),
+				name: fmt.Sprintf("ConvReLUPool/K=%d_B=%d_%dx%dx%d_window=%dx%d_O=%d_pad=%d_outpad=%d_dx=%t", c.K,
+					c.B, c.H, c.W, c.C, c.R, c.S, c.O, c.pad, c.outPad, inputGrad),
 				shapes: [][]int{{c.K, c.B, c.H, c.W, c.C}, {c.K, c.R, c.S, c.C, c.O}, {c.K, c.O}}, border: c.pad,
 				apply: func(e *cpu.Exec[float64], in []*G.Node) (*G.Node, error) {
 					return NewConvReLUPool(e, in[0], in[1], in[2], c.pad, c.outPad, inputGrad)
@@ -46,7 +47,13 @@ func cases() []opCase {
 			})
 		}
 	}
-	for _, c := range []struct{ K, B, I, O int }{{1, 1, 1, 1}, {3, 5, 7, 10}, {2, 3, 100, 33}, {1, 2, 300, 70}, {1, 1, 5, 600}} {
+	for _, c := range []struct{ K, B, I, O int }{
+		{1, 1, 1, 1},
+		{3, 5, 7, 10},
+		{2, 3, 100, 33},
+		{1, 2, 300, 70},
+		{1, 1, 5, 600},
+	} {
 		for _, relu := range []bool{true, false} {
 			cs = append(cs, opCase{
 				name:   fmt.Sprintf("Linear/K=%d_B=%d_I=%d_O=%d_relu=%t", c.K, c.B, c.I, c.O, relu),
@@ -68,7 +75,10 @@ func cases() []opCase {
 		cs = append(cs, opCase{
 			name: fmt.Sprintf("CrossEntropy/K=%d_B=%d_O=%d", c.K, c.B, c.O), shapes: [][]int{{c.K, c.B, c.O}},
 			ints: [][]int32{c.labels}, intsAt: [][]int{{c.K, c.B}},
-			apply: func(e *cpu.Exec[float64], in []*G.Node) (*G.Node, error) { return NewCrossEntropy(e, in[0], in[1]) },
+			apply: func(e *cpu.Exec[float64], in []*G.Node) (*G.Node, error) {
+				return NewCrossEntropy(e, in[0],
+					in[1])
+			},
 			grads: []bool{true},
 		})
 	}
@@ -147,7 +157,8 @@ func TestGradient(t *testing.T) {
 						nonzero++
 					}
 					if math.Abs(got-want[i][j]) > tolerance*scale {
-						t.Errorf("input %d element %d: difference quotient %g, gradient %g, tolerance %g", i, j, got, want[i][j], tolerance*scale)
+						t.Errorf("input %d element %d: difference quotient %g, gradient %g, tolerance %g", i, j, got,
+							want[i][j], tolerance*scale)
 					}
 				}
 				if nonzero == 0 {

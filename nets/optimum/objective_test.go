@@ -18,7 +18,10 @@ import (
 
 // drawn returns n samples of normal features, whose labels follow a linear model with noise.
 func drawn(n, features, classes int) *plan.Samples {
-	s := &plan.Samples{Name: "drawn", H: 1, W: 1, C: features, Classes: classes, Features: make([]float32, n*features), Labels: make([]uint8, n)}
+	s := &plan.Samples{
+		Name: "drawn", H: 1, W: 1, C: features, Classes: classes, Features: make([]float32, n*features),
+		Labels: make([]uint8, n),
+	}
 	r := rng.Key{Seed: 8, Purpose: rng.Generated}.Stream(0, 0, 0)
 	model := make([]float64, classes*features)
 	for j := range model {
@@ -98,11 +101,14 @@ func near(t *testing.T, what string, got, want, tol float64) {
 	}
 }
 
-// By hand: of a feature that is always 0, the biases alone can learn, and free ones learn the classes' shares; the smallest
-// loss is their entropy. The gradient is the error of the probabilities, so Tolerance bounds theirs, and the loss's by its
-// square.
+// By hand: of a feature that is always 0, the biases alone can learn, and free ones learn the classes' shares; the
+// smallest loss is their entropy. The gradient is the error of the probabilities, so Tolerance bounds theirs, and the
+// loss's by its square.
 func TestEntropy(t *testing.T) {
-	s := &plan.Samples{Name: "constant", H: 1, W: 1, C: 1, Classes: 3, Features: make([]float32, 10), Labels: []uint8{0, 0, 0, 0, 0, 1, 1, 1, 2, 2}}
+	s := &plan.Samples{
+		Name: "constant", H: 1, W: 1, C: 1, Classes: 3, Features: make([]float32, 10),
+		Labels: []uint8{0, 0, 0, 0, 0, 1, 1, 1, 2, 2},
+	}
 	got := solved(t, s, all(10), 0.01, true)
 	want := -0.5*math.Log(0.5) - 0.3*math.Log(0.3) - 0.2*math.Log(0.2)
 	near(t, "loss", got.loss, want, 1e-10)
@@ -110,9 +116,9 @@ func TestEntropy(t *testing.T) {
 	near(t, "log odds", got.place[3]-got.place[4], math.Log(0.5/0.3), 1e-5)
 }
 
-// By hand: of x = 1 labelled 1 and x = −1 labelled 0, the bias is 0 by symmetry, and w is where σ(−w) = Ridge·w: at 1 if the
-// ridge is σ(−1). Tolerance: the gradient's bound over the curvature, at least the ridge, for w; its square over twice the
-// ridge for the objective.
+// By hand: of x = 1 labelled 1 and x = −1 labelled 0, the bias is 0 by symmetry, and w is where σ(−w) = Ridge·w: at 1
+// if the ridge is σ(−1). Tolerance: the gradient's bound over the curvature, at least the ridge, for w; its square over
+// twice the ridge for the objective.
 func TestOneWeight(t *testing.T) {
 	s := &plan.Samples{Name: "signs", H: 1, W: 1, C: 1, Classes: 2, Features: []float32{1, -1}, Labels: []uint8{1, 0}}
 	ridge := 1 / (1 + math.E)
@@ -123,8 +129,8 @@ func TestOneWeight(t *testing.T) {
 	near(t, "objective", got.value, math.Log1p(1/math.E)+ridge/2, tolerance*tolerance/(2*ridge))
 }
 
-// The solution's numbers are those of the plain objective; its gradient, by central differences of that (good to 1e-8), is
-// nearly zero; and no step away from it goes down, by more than the rounding of the objective.
+// The solution's numbers are those of the plain objective; its gradient, by central differences of that (good to 1e-8),
+// is nearly zero; and no step away from it goes down, by more than the rounding of the objective.
 func TestSolutions(t *testing.T) {
 	const n = 2500 // three stripes
 	for _, classes := range []int{2, 3, 10} {
@@ -155,10 +161,13 @@ func TestSolutions(t *testing.T) {
 	}
 }
 
-// The engine's losses at the solution are the solution's: the same net, the same order of weights, images normalised alike.
-// Tolerance: 1e-5, float32 logits of order 1.
+// The engine's losses at the solution are the solution's: the same net, the same order of weights, images normalised
+// alike. Tolerance: 1e-5, float32 logits of order 1.
 func TestEngineAgrees(t *testing.T) {
-	images := &plan.Samples{Name: "bytes", H: 28, W: 28, C: 1, Classes: 10, Mean: []float32{.1307}, Std: []float32{.3081}}
+	images := &plan.Samples{
+		Name: "bytes", H: 28, W: 28, C: 1, Classes: 10, Mean: []float32{.1307},
+		Std: []float32{.3081},
+	}
 	r := rng.Key{Seed: 1, Purpose: rng.Generated}.Stream(0, 0, 0)
 	for i := range 60 {
 		images.Labels = append(images.Labels, uint8(i%10))
@@ -166,7 +175,10 @@ func TestEngineAgrees(t *testing.T) {
 			images.Images = append(images.Images, uint8(r.Uint32()))
 		}
 	}
-	for net, s := range map[string]*plan.Samples{"linear-synthetic": drawn(200, 60, 10), "linear-binary": drawn(200, 10, 2), "linear-mnist": images} {
+	for net, s := range map[string]*plan.Samples{
+		"linear-synthetic": drawn(200, 60, 10),
+		"linear-binary":    drawn(200, 10, 2), "linear-mnist": images,
+	} {
 		t.Run(net, func(t *testing.T) {
 			got := solved(t, s, all(s.Len()), 0.01, false)
 			m, err := nets.NewModel(net)

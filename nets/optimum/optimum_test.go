@@ -30,8 +30,8 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// By hand: three labels of a constant feature have their entropy, whatever numbers they have; one class alone has 0, as no
-// samples; and two classes of x = ±1 have the weight u of σ(−u) = u/(2n), n = 2: the ridge of two opposite outputs.
+// By hand: three labels of a constant feature have their entropy, whatever numbers they have; one class alone has 0, as
+// no samples; and two classes of x = ±1 have the weight u of σ(−u) = u/(2n), n = 2: the ridge of two opposite outputs.
 func TestReleasedCode(t *testing.T) {
 	s := &plan.Samples{
 		Name: "hand", H: 1, W: 1, C: 1, Classes: 10, Features: []float32{0, 0, 0, 0, 5, -5, 1, -1},

@@ -29,7 +29,8 @@ func WriteCell(w io.Writer, c results.RunCell) error {
 		}
 		last := r.Curve[len(r.Curve)-1]
 		table.Lines = append(table.Lines,
-			append(line, fmt.Sprintf("%.1f", last.ElapsedSec), last.Engine+" "+last.Precision, r.Device(), last.Version))
+			append(line, fmt.Sprintf("%.1f", last.ElapsedSec), last.Engine+" "+last.Precision, r.Device(),
+				last.Version))
 	}
 	if curves := c.Complete(); len(curves) > 1 {
 		line := []string{"all", "", fmt.Sprintf("%d seeds", len(curves))}

@@ -19,13 +19,15 @@ import (
 func compareCase(change func(rows []results.SummaryRow)) Comparing {
 	paper := func(method string, mean float64, params results.Params) results.Printed {
 		return results.Printed{
-			Table: "fedawe-9", Method: method, Data: "svhn", Availability: "sine", Alpha: files.Some(0.1), Params: params,
+			Table: "fedawe-9", Method: method, Data: "svhn", Availability: "sine", Alpha: files.Some(0.1),
+			Params: params,
 			Metric: metrics.TestAcc,
 			Mean:   files.Some(mean), Std: files.Some(0.03), N: 3, Rounds: 500, Clients: 100,
 		}
 	}
 	printed := []results.Printed{
-		paper("fedawe", 0.856, ""), paper("mifa", 0.841, ""), paper("fedau", 0.825, ""), paper("fedawe", 0.857, "gamma=0.2"),
+		paper("fedawe", 0.856, ""), paper("mifa", 0.841, ""), paper("fedau", 0.825, ""),
+		paper("fedawe", 0.857, "gamma=0.2"),
 	}
 	ours := func(method string, mean float64) results.SummaryRow {
 		r := resultstest.SineRow(method, "svhn", 0.1, "rounds=500", metrics.TestAcc)
@@ -65,7 +67,8 @@ func TestTable(t *testing.T) {
 	}{
 		{"fedawe", files.Some(0.81), files.Some(0.856), files.Some(0.81 - 0.856), margin, stats.Within, "ok"},
 		{"mifa", files.Some(0.8), files.Some(0.841), files.Some(0.8 - 0.841), margin, stats.Within, "ok"},
-		{"fedau", files.Optional{}, files.Some(0.825), files.Optional{}, files.Optional{}, stats.Unknown, ""}, // not run
+		// not run
+		{"fedau", files.Optional{}, files.Some(0.825), files.Optional{}, files.Optional{}, stats.Unknown, ""},
 		{"mifa-wait", files.Some(0.7), files.Optional{}, files.Optional{}, files.Optional{}, stats.Unknown, "ok"},
 	} {
 		if i >= len(got.Rows) {
@@ -97,18 +100,44 @@ func TestTableEdges(t *testing.T) {
 	}{
 		{"as above", nil, "wwuu", "holds"},
 		{"far off", func(rows []results.SummaryRow) { rows[2].Mean = files.Some(0.79) }, "owuu", "fails"},
-		{"one seed", func(rows []results.SummaryRow) { rows[1].Estimate(stats.Estimate{Mean: 0.8, N: 1}) }, "w-uu", "unknown"},
+		{
+			"one seed", func(rows []results.SummaryRow) { rows[1].Estimate(stats.Estimate{Mean: 0.8, N: 1}) }, "w-uu",
+			"unknown",
+		},
 		{"tie of ours", func(rows []results.SummaryRow) { rows[2].Mean = rows[1].Mean }, "wwuu", "fails"},
-		{"NaN is not ranked", func(rows []results.SummaryRow) { rows[2].Mean = files.Some(math.NaN()) }, "uwuu", "unknown"},
+		{
+			"NaN is not ranked", func(rows []results.SummaryRow) { rows[2].Mean = files.Some(math.NaN()) }, "uwuu",
+			"unknown",
+		},
 		{"failed cell", func(rows []results.SummaryRow) {
-			rows[2].N, rows[2].Mean, rows[2].Std, rows[2].Status = 0, files.Optional{}, files.Optional{}, results.CellFailed
+			rows[2].N, rows[2].Mean, rows[2].Std, rows[2].Status = 0, files.Optional{}, files.Optional{},
+				results.CellFailed
 		}, "-wuu", "unknown"},
-		{"fewer rounds are not ranked", func(rows []results.SummaryRow) { rows[2].Mean, rows[2].Rounds = files.Some(0.79), 100 }, "-wuu", "unknown"},
-		{"fewer clients", func(rows []results.SummaryRow) { rows[0].Clients, rows[1].Clients, rows[2].Clients = 5, 5, 5 }, "--uu", "unknown"},
-		{"presets are columns of their own", func(rows []results.SummaryRow) { rows[2].Preset = "paper" }, "uwuuwuu", "unknown unknown"},
-		{"a column no paper has", func(rows []results.SummaryRow) { rows[2].Params = "gamma=0.25" }, "uwuuu", "unknown unknown"},
-		{"a parameter of one method alone", func(rows []results.SummaryRow) { rows[2].Params = "lr=0.3;rounds=500" }, "wwuu", "holds"},
-		{"another column of the paper first", func(rows []results.SummaryRow) { rows[0] = rows[2]; rows[0].Params = "gamma=0.2" }, "wwuw", "holds unknown"},
+		{"fewer rounds are not ranked", func(rows []results.SummaryRow) {
+			rows[2].Mean,
+				rows[2].Rounds = files.Some(0.79), 100
+		}, "-wuu", "unknown"},
+		{"fewer clients", func(rows []results.SummaryRow) {
+			rows[0].Clients, rows[1].Clients, rows[2].Clients = 5, 5,
+				5
+		}, "--uu", "unknown"},
+		{
+			"presets are columns of their own", func(rows []results.SummaryRow) { rows[2].Preset = "paper" }, "uwuuwuu",
+			"unknown unknown",
+		},
+		{
+			"a column no paper has", func(rows []results.SummaryRow) { rows[2].Params = "gamma=0.25" }, "uwuuu",
+			"unknown unknown",
+		},
+		{
+			"a parameter of one method alone", func(rows []results.SummaryRow) { rows[2].Params = "lr=0.3;rounds=500" },
+			"wwuu", "holds",
+		},
+		{
+			"another column of the paper first",
+			func(rows []results.SummaryRow) { rows[0] = rows[2]; rows[0].Params = "gamma=0.2" }, "wwuw",
+			"holds unknown",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := compareCase(test.change)
@@ -118,18 +147,22 @@ func TestTableEdges(t *testing.T) {
 			}
 			var orders []string
 			for _, r := range got.Ranks {
-				orders = append(orders, strings.Trim(strings.Fields(r.words())[4], ",")) // of "order of the methods: holds, …"
+				// of "order of the methods: holds, …"
+				orders = append(orders, strings.Trim(strings.Fields(r.words())[4], ","))
 			}
 			if order := strings.Join(orders, " "); verdicts != test.verdicts || order != test.order {
-				t.Errorf("got verdicts %s, order %s, want %s, %s; %+v", verdicts, order, test.verdicts, test.order, got.Rows)
+				t.Errorf("got verdicts %s, order %s, want %s, %s; %+v", verdicts, order, test.verdicts, test.order,
+					got.Rows)
 			}
 		})
 	}
 	if got := Table(paperTable(t, "fedawe-2"), nil); len(got.Rows) != 0 || len(got.Ranks) != 0 ||
 		got.Left != 192 {
-		t.Errorf("nothing of ours: got %d rows, %d ranks, %d left, want 0, 0, 192", len(got.Rows), len(got.Ranks), got.Left)
+		t.Errorf("nothing of ours: got %d rows, %d ranks, %d left, want 0, 0, 192", len(got.Rows), len(got.Ranks),
+			got.Left)
 	}
-	rows := Table(&papers.Table{}, []results.SummaryRow{resultstest.SineRow("mifa", "svhn", 0.1, "", metrics.TestAcc)}).Rows
+	rows := Table(&papers.Table{}, []results.SummaryRow{resultstest.SineRow("mifa", "svhn", 0.1, "",
+		metrics.TestAcc)}).Rows
 	if len(rows) != 1 || rows[0].PaperN != 0 || rows[0].Method != "mifa" {
 		t.Errorf("nothing printed: got %+v, want our one row", rows)
 	}

@@ -142,7 +142,8 @@ func bySeed(runs []results.Run, o DiffOptions) (sorted seedRuns, keys []results.
 			keys = append(keys, k)
 		}
 		if other := sorted[k][r.Seed]; other != nil {
-			return nil, nil, fmt.Errorf("results: diff: %s and %s are the same run but for what is ignored, want one of them",
+			return nil, nil, fmt.Errorf("results: diff: %s and %s are the same run but for what is ignored, want one "+
+				"of them",
 				other.Dir, r.Dir)
 		}
 		like, other := first[k].Likeness(), r.Likeness()
@@ -150,7 +151,8 @@ func bySeed(runs []results.Run, o DiffOptions) (sorted seedRuns, keys []results.
 			like.Settings, other.Settings = "", ""
 		}
 		if differ := like.Unlike(other); differ != nil && !o.Mixed {
-			return nil, nil, fmt.Errorf("results: diff: %s and %s are seeds of one cell, but differ: %s: want seeds that are "+
+			return nil, nil, fmt.Errorf("results: diff: %s and %s are seeds of one cell, but differ: %s: want seeds "+
+				"that are "+
 				"alike, or --mixed", first[k].Dir, r.Dir, strings.Join(differ, "; "))
 		}
 		sorted[k][r.Seed] = r
@@ -195,7 +197,8 @@ func (r DiffRow) words(common results.Params) []string {
 		}
 	}
 	return []string{
-		cmp.Or(r.Method, "*"), cmp.Or(r.Data, "*"), cmp.Or(r.Availability, "*"), params, string(r.Metric), fmt.Sprint(r.N),
+		cmp.Or(r.Method, "*"), cmp.Or(r.Data, "*"), cmp.Or(r.Availability, "*"), params, string(r.Metric),
+		fmt.Sprint(r.N),
 		r.Metric.Words(r.MeanA, files.Optional{}, r.N), r.Metric.Words(r.MeanB, files.Optional{}, r.N),
 		r.Metric.Difference(r.Difference), interval, verdict,
 	}

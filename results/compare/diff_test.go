@@ -66,7 +66,8 @@ func TestDiff(t *testing.T) {
 		}
 	}
 	if r.N != 3 || r.Apart {
-		t.Errorf("%d seeds, apart %v, want 3 and an interval that holds 0: %g … %g", r.N, r.Apart, r.Low.Value, r.High.Value)
+		t.Errorf("%d seeds, apart %v, want 3 and an interval that holds 0: %g … %g", r.N, r.Apart, r.Low.Value,
+			r.High.Value)
 	}
 	if len(d.OnlyA) != 1 || !strings.HasPrefix(d.OnlyA[0], "fedau ") || len(d.OnlyB) != 1 ||
 		!strings.HasSuffix(d.OnlyB[0], "seed 7") {
@@ -83,7 +84,8 @@ func TestDiff(t *testing.T) {
 	}
 	if want := "method   data      availability   metric     n      A      B   B − A   80 % interval   verdict\n" +
 		"mifa     cifar10   sine           test_acc   3   40.0   60.0   +20.0    +9.1 … +30.9   apart\n\n" +
-		"1 rows, 1 apart: by chance alone about 0.2 would be; without a partner: 1 in A, 1 in B\n"; !strings.HasPrefix(text.String(), want) {
+		"1 rows, 1 apart: by chance alone about 0.2 would be; without a partner: 1 in A, " +
+		"1 in B\n"; !strings.HasPrefix(text.String(), want) {
 		t.Errorf("got\n%s\nwant first\n%s", text.String(), want)
 	}
 }
@@ -103,7 +105,10 @@ func TestDiffIgnore(t *testing.T) {
 	}
 	two := runsOf(t, resultstest.Run{Method: "fedau", Seed: 3, Acc: []float64{0, 0.3}},
 		resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.3}})
-	_, err = Diff(a, two, DiffOptions{Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95, Ignore: []string{"method"}})
+	_, err = Diff(a, two, DiffOptions{
+		Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95,
+		Ignore: []string{"method"},
+	})
 	if err == nil || !strings.Contains(err.Error(), two[0].Dir) || !strings.Contains(err.Error(), two[1].Dir) {
 		t.Errorf("%v, want both folders named", err)
 	}

@@ -130,7 +130,8 @@ func (g Grid) rows() (rows []PrintedRow) {
 				}
 				rows = append(rows, PrintedRow{
 					ExportRow{
-						group.Availability, group.Set, line.Method, line.Set, c.Data, c.Set, c.Metric, r.Mean, r.Std, r.N,
+						group.Availability, group.Set, line.Method, line.Set, c.Data, c.Set, c.Metric, r.Mean, r.Std,
+						r.N,
 						r.Status, r.Label, ours.Preset, ours.Net, ours.Clients, ours.Alpha, r.Rounds, ours.Version,
 						ours.Numerics,
 					},

@@ -57,7 +57,10 @@ func TestExport(t *testing.T) {
 		"export-printed.csv": {Export{Format: "csv", Printed: true}, []metrics.Metric{metrics.TestAcc}},
 		"export.md":          {Export{Format: "markdown"}, nil},
 		"export-printed.md":  {Export{Format: "markdown", Printed: true}, []metrics.Metric{metrics.TestAcc}},
-		"export.tex":         {Export{Format: "latex", Caption: "Mean ± std, 100 % ours & theirs_1", Label: "tab:x"}, nil},
+		"export.tex": {
+			Export{Format: "latex", Caption: "Mean ± std, 100 % ours & theirs_1", Label: "tab:x"},
+			nil,
+		},
 		"export-printed.tex": {Export{Format: "latex", Printed: true}, []metrics.Metric{metrics.TestAcc}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +136,8 @@ func TestGridColumns(t *testing.T) {
 		}
 		var rows []results.SummaryRow
 		for _, p := range of.Printed {
-			if p.Method == "mifa" && p.Data == "svhn" && (p.Metric == metrics.TestAcc || p.Metric == metrics.RoundsTo25 ||
+			if p.Method == "mifa" && p.Data == "svhn" && (p.Metric == metrics.TestAcc ||
+				p.Metric == metrics.RoundsTo25 ||
 				p.Metric == metrics.RoundsTo50) {
 				rows = append(rows, results.SummaryRow{
 					Cell: results.Cell{
@@ -167,7 +171,8 @@ func TestGridOfFedAR3(t *testing.T) {
 	for _, p := range of.Printed {
 		r := results.SummaryRow{
 			Cell: results.Cell{
-				Table: p.Table, Method: p.Method, Preset: "paper", Data: p.Data, Availability: p.Availability, Clients: 100,
+				Table: p.Table, Method: p.Method, Preset: "paper", Data: p.Data, Availability: p.Availability,
+				Clients: 100,
 			}, Params: p.Params, Metric: p.Metric, Rounds: p.Rounds, Status: results.CellOK,
 		}
 		r.Estimate(p.Estimate())
@@ -175,7 +180,8 @@ func TestGridOfFedAR3(t *testing.T) {
 	}
 	g := Table(of, rows).Grid()
 	if len(g.Columns) != len(metrics.OfClients) || len(g.Groups) != 1 || len(g.Groups[0].Lines) != 4 {
-		t.Fatalf("%d columns, %+v, want %d columns and one group of 4 methods", len(g.Columns), g.Groups, len(metrics.OfClients))
+		t.Fatalf("%d columns, %+v, want %d columns and one group of 4 methods", len(g.Columns), g.Groups,
+			len(metrics.OfClients))
 	}
 	for _, l := range g.Groups[0].Lines {
 		if l.Label() != l.Method || slices.Contains(l.Cells, nil) {

@@ -15,7 +15,8 @@ import (
 // Judgement is what a number of ours beside a printed one comes to: a verdict, or why there is none. What tables,
 // comparisons, exports and reports say of two numbers is taken from here, so that no two of them disagree.
 type Judgement struct {
-	Difference files.Optional `csv:"difference"` // ours − paper's; missing where one of them is, or where it is not judged
+	// ours − paper's; missing where one of them is, or where it is not judged
+	Difference files.Optional `csv:"difference"`
 	Margin     files.Optional `csv:"margin"`     // see [stats.Compare]
 	Verdict    stats.Verdict  `csv:"verdict"`    // empty where NotJudged says why
 	NotJudged  string         `csv:"not_judged"` // how ours is not the paper's experiment; empty where it is

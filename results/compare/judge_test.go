@@ -21,8 +21,9 @@ func tableTwo(t *testing.T) (paper results.Printed, ours results.SummaryRow) {
 		}
 	}
 	ours = results.SummaryRow{Cell: results.Cell{
-		Table: "fedawe-2", Method: "fedawe", Preset: "code", Data: "svhn", Net: "cnn-svhn", Availability: "sine", Clients: 100,
-		Alpha: files.Some(0.1),
+		Table: "fedawe-2", Method: "fedawe", Preset: "code", Data: "svhn", Net: "cnn-svhn", Availability: "sine",
+		Clients: 100,
+		Alpha:   files.Some(0.1),
 	}, Rounds: 2000, Metric: metrics.TestAcc, Status: results.CellOK, Version: "1.2", Numerics: "cpu-fp32"}
 	ours.Estimate(stats.Estimate{Mean: 0.85, Std: files.Some(0.01), N: 3})
 	ours.Paper(paper)
@@ -50,23 +51,51 @@ func TestJudge(t *testing.T) {
 		{"one printed seed, no spread", func(r *row, p *results.Printed) {
 			p.N, p.Std, r.N, r.Std = 1, files.Optional{}, 1, files.Optional{}
 		}, "", stats.Unknown, NoPlace, 0},
-		{"never reached", func(r *row, _ *results.Printed) { r.Mean, r.Std = files.Optional{}, files.Optional{} }, "", stats.Unknown, NoPlace, 0},
+		{
+			"never reached", func(r *row, _ *results.Printed) { r.Mean, r.Std = files.Optional{}, files.Optional{} },
+			"",
+			stats.Unknown, NoPlace, 0,
+		},
 
 		{"fewer rounds", func(r *row, _ *results.Printed) { r.Rounds = 100 }, "100 of 2000 rounds", "", NoPlace, 0},
-		{"more rounds", func(r *row, _ *results.Printed) { r.Rounds = 4000 }, "4000 rounds in place of 2000", "", NoPlace, 0},
+		{
+			"more rounds", func(r *row, _ *results.Printed) { r.Rounds = 4000 }, "4000 rounds in place of 2000", "",
+			NoPlace, 0,
+		},
 		{"rounds unknown", func(r *row, _ *results.Printed) { r.Rounds = 0 }, "rounds unknown", "", NoPlace, 0},
 		{"fewer clients", func(r *row, _ *results.Printed) { r.Clients = 5 }, "5 of 100 clients", "", NoPlace, 0},
-		{"more clients", func(r *row, _ *results.Printed) { r.Clients = 120 }, "120 clients in place of 100", "", NoPlace, 0},
-		{"fewer seeds", func(r *row, _ *results.Printed) { r.N, r.Std = 1, files.Optional{} }, "1 of 3 seeds", "", NoPlace, 0},
-		{"all of it", func(r *row, _ *results.Printed) { r.Rounds, r.Clients, r.N = 100, 5, 1 }, "100 of 2000 rounds, 5 of 100 clients, 1 of 3 seeds", "", NoPlace, 0},
+		{
+			"more clients", func(r *row, _ *results.Printed) { r.Clients = 120 }, "120 clients in place of 100", "",
+			NoPlace, 0,
+		},
+		{
+			"fewer seeds", func(r *row, _ *results.Printed) { r.N, r.Std = 1, files.Optional{} }, "1 of 3 seeds", "",
+			NoPlace, 0,
+		},
+		{
+			"all of it", func(r *row, _ *results.Printed) { r.Rounds, r.Clients, r.N = 100, 5, 1 },
+			"100 of 2000 rounds, 5 of 100 clients, 1 of 3 seeds", "", NoPlace, 0,
+		},
 		{"mixed", func(r *row, _ *results.Printed) { r.Status = results.CellMixed }, "mixed", "", NoPlace, 0},
-		{"unverified", func(r *row, _ *results.Printed) { r.Status = results.CellUnverified }, "unverified", "", NoPlace, 0},
-		{"unverified and short", func(r *row, _ *results.Printed) { r.Status, r.Rounds = results.CellUnverified, 0 }, "rounds unknown, unverified", "", NoPlace, 0},
+		{
+			"unverified", func(r *row, _ *results.Printed) { r.Status = results.CellUnverified }, "unverified", "",
+			NoPlace, 0,
+		},
+		{
+			"unverified and short", func(r *row, _ *results.Printed) { r.Status, r.Rounds = results.CellUnverified, 0 },
+			"rounds unknown, unverified", "", NoPlace, 0,
+		},
 		{"diverged", func(r *row, _ *results.Printed) {
 			r.Status, r.N, r.Error = results.CellDiverged, 2, "1 diverged: seed 4: nets: round 3: loss NaN"
 		}, "2 of 3 seeds, 1 diverged", "", NoPlace, 0},
-		{"diverged of many", func(r *row, _ *results.Printed) { r.Status, r.N = results.CellDiverged, 4 }, "some diverged", "", NoPlace, 0},
-		{"interrupted", func(r *row, _ *results.Printed) { r.Status, r.N = results.CellInterrupted, 1 }, "1 of 3 seeds, interrupted", "", NoPlace, 0},
+		{
+			"diverged of many", func(r *row, _ *results.Printed) { r.Status, r.N = results.CellDiverged, 4 },
+			"some diverged", "", NoPlace, 0,
+		},
+		{
+			"interrupted", func(r *row, _ *results.Printed) { r.Status, r.N = results.CellInterrupted, 1 },
+			"1 of 3 seeds, interrupted", "", NoPlace, 0,
+		},
 		{"failed", func(r *row, _ *results.Printed) {
 			r.Status, r.N, r.Rounds, r.Mean, r.Std = results.CellFailed, 0, 0, files.Optional{}, files.Optional{}
 		}, "failed", "", NoPlace, 0},
@@ -82,7 +111,8 @@ func TestJudge(t *testing.T) {
 					r.NotJudged, r.Verdict, place, side, c.why, c.want, c.place, c.side)
 			}
 			if c.why != "" && (r.Difference.Valid || r.Margin.Valid) {
-				t.Errorf("difference %v, margin %v of a number that is not judged, want neither", r.Difference, r.Margin)
+				t.Errorf("difference %v, margin %v of a number that is not judged, want neither", r.Difference,
+					r.Margin)
 			}
 		})
 	}
@@ -98,7 +128,8 @@ func TestShortRunIsNotThePapers(t *testing.T) {
 	two.Method, two.Mean = "mifa", files.Some(0.1)
 	c := Table(of, []results.SummaryRow{one, two})
 	n := c.Counts()
-	if n.Inside+n.Near+n.Away+n.Unknown != 0 || n.NotJudged != 2 || strings.Join(n.Why, "|") != "100 of 2000 rounds, 1 of 3 seeds" {
+	if n.Inside+n.Near+n.Away+n.Unknown != 0 || n.NotJudged != 2 ||
+		strings.Join(n.Why, "|") != "100 of 2000 rounds, 1 of 3 seeds" {
 		t.Errorf("counts %+v, want 2 that are not judged, for one reason", n)
 	}
 	if r := c.Ranks[0]; r.Pairs != 0 || r.TauB.Valid || r.Holds() {
@@ -111,7 +142,8 @@ func TestShortRunIsNotThePapers(t *testing.T) {
 	for _, want := range []string{
 		"over 1 seed; 100 rounds, N = 100, α = 0.1, preset code, cnn-svhn; rollcall 1.2, cpu-fp32.\n",
 		"Not compared with the printed numbers: 100 of 2000 rounds, 1 of 3 seeds.\n",
-		"0 numbers compared: 0 within, 0 outside, 0 unknown; 2 not compared: 100 of 2000 rounds, 1 of 3 seeds; the paper's order holds in 0 of 0 columns",
+		"0 numbers compared: 0 within, 0 outside, 0 unknown; 2 not compared: 100 of 2000 rounds, 1 of 3 seeds; the " +
+			"paper's order holds in 0 of 0 columns",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%s\nwant %q in it", b.String(), want)
@@ -156,7 +188,8 @@ func TestReasonsByNote(t *testing.T) {
 	for _, c := range []struct{ what, got, want string }{
 		{"compare", text.String(), "[1] not compared: 2 of 3 seeds\n[2] not compared: 100 of 2000 rounds\n"},
 		{"compare", text.String(), "not compared [2]\n"},
-		{"compare", text.String(), "1 number compared: 1 within, 0 outside, 0 unknown; 2 not compared: 2 of 3 seeds; 100 of 2000 rounds;"},
+		{"compare", text.String(), "1 number compared: 1 within, 0 outside, 0 unknown; 2 not compared: 2 of 3 seeds; " +
+			"100 of 2000 rounds;"},
 		{"table", table.String(), "85.0 ± 1.0 (3)     | 85.6 ± 0.9\n"},
 		{"table", table.String(), "85.0 ± 1.0 (3) [1]"},
 		{"table", table.String(), "[1] not compared: 100 of 2000 rounds\n[2] not compared: 2 of 3 seeds\n"},
@@ -192,7 +225,8 @@ func TestOneNoteForOneCause(t *testing.T) {
 	if err := WriteTable(&b, of, rows, 80); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Count(b.String(), "failed [1]") != 8 || !strings.HasSuffix(b.String(), "\n\n[1] failed: datasets: not found\n") {
+	if strings.Count(b.String(), "failed [1]") != 8 || !strings.HasSuffix(b.String(),
+		"\n\n[1] failed: datasets: not found\n") {
 		t.Errorf("got\n%s\nwant eight cells with one note at the end", b.String())
 	}
 }

@@ -26,18 +26,33 @@ func TestLabels(t *testing.T) {
 	}{
 		{"alone", []results.SummaryRow{usual}, []string{""}},
 		{"numerics", []results.SummaryRow{usual, cuda}, []string{"[cpu-fp32]", "[cuda-sm90-tf32]"}},
-		{"other methods", []results.SummaryRow{usual, with(func(r *results.SummaryRow) { r.Method, r.Numerics = "mifa", "cuda-fp32" })}, []string{"", ""}},
-		{"revisions", []results.SummaryRow{usual, with(func(r *results.SummaryRow) { r.Revisions = "2.1.1.1.1" })}, []string{"[revisions 1.1.1.1.1]", "[revisions 2.1.1.1.1]"}},
-		{"data", []results.SummaryRow{usual, with(func(r *results.SummaryRow) { r.Checksum = "sha256:77" })}, []string{"[data 3f2a1b…]", "[data 77]"}},
+		{"other methods", []results.SummaryRow{usual, with(func(r *results.SummaryRow) {
+			r.Method, r.Numerics = "mifa",
+				"cuda-fp32"
+		})}, []string{"", ""}},
+		{
+			"revisions",
+			[]results.SummaryRow{usual, with(func(r *results.SummaryRow) { r.Revisions = "2.1.1.1.1" })},
+			[]string{"[revisions 1.1.1.1.1]", "[revisions 2.1.1.1.1]"},
+		},
+		{
+			"data",
+			[]results.SummaryRow{usual, with(func(r *results.SummaryRow) { r.Checksum = "sha256:77" })},
+			[]string{"[data 3f2a1b…]", "[data 77]"},
+		},
 		{"several", []results.SummaryRow{
 			usual, cuda,
 			with(func(r *results.SummaryRow) { r.Revisions = "" }),
-		}, []string{"[cpu-fp32, revisions 1.1.1.1.1]", "[cuda-sm90-tf32, revisions 1.1.1.1.1]", "[cpu-fp32, revisions unknown]"}},
+		}, []string{
+			"[cpu-fp32, revisions 1.1.1.1.1]", "[cuda-sm90-tf32, revisions 1.1.1.1.1]",
+			"[cpu-fp32, revisions unknown]",
+		}},
 		{"mixed", []results.SummaryRow{with(func(r *results.SummaryRow) {
 			r.Status, r.Error = results.CellMixed, "cpu-fp32 and cuda-fp32"
 		})}, []string{"[mixed: cpu-fp32 and cuda-fp32]"}},
 		{"unverified beside verified", []results.SummaryRow{
-			with(func(r *results.SummaryRow) { r.Status, r.Numerics, r.Revisions = results.CellUnverified, "", "" }), usual,
+			with(func(r *results.SummaryRow) { r.Status, r.Numerics, r.Revisions = results.CellUnverified, "", "" }),
+			usual,
 		}, []string{"[unverified]", ""}},
 		{"failed beside finished", []results.SummaryRow{
 			with(func(r *results.SummaryRow) { r.Status, r.N, r.Numerics = results.CellFailed, 0, "" }), usual,
@@ -75,7 +90,10 @@ func TestRowsThatStandApart(t *testing.T) {
 		}
 	}
 	for what, got := range map[string]string{"table": table.String(), "compare": text.String()} {
-		for label, number := range map[string]string{"[cpu-fp32]": "85.0 ± 1.0", "[cuda-fp32]": "84.1 ± 1.0", "[unverified]": "83.2 ± 1.0"} {
+		for label, number := range map[string]string{
+			"[cpu-fp32]": "85.0 ± 1.0", "[cuda-fp32]": "84.1 ± 1.0",
+			"[unverified]": "83.2 ± 1.0",
+		} {
 			found := false
 			for line := range strings.Lines(got) {
 				found = found || strings.HasPrefix(line, "fedawe "+label+" ") && strings.Contains(line, number)
@@ -93,7 +111,10 @@ func TestRowsThatStandApart(t *testing.T) {
 			t.Errorf("export:\n%s\nwant %q", markdown.String(), want)
 		}
 	}
-	for _, want := range []string{"0.85,0.01,3,ok,[cpu-fp32],", "0.841,0.01,3,ok,[cuda-fp32],", "0.832,0.01,3,unverified,[unverified],"} {
+	for _, want := range []string{
+		"0.85,0.01,3,ok,[cpu-fp32],", "0.841,0.01,3,ok,[cuda-fp32],",
+		"0.832,0.01,3,unverified,[unverified],",
+	} {
 		if !strings.Contains(csv.String(), want) {
 			t.Errorf("export:\n%s\nwant %q", csv.String(), want)
 		}

@@ -68,7 +68,8 @@ func listRow(table string, c *results.RunCell, work map[string]Work) ListRow {
 			processes = append(processes, p)
 		}
 	}
-	row.Seeds, row.Process, row.Status = strings.Join(seeds, " "), strings.Join(processes, " "), howTheyStand(row.statuses)
+	row.Seeds, row.Process, row.Status = strings.Join(seeds, " "), strings.Join(processes, " "),
+		howTheyStand(row.statuses)
 	if total > 0 {
 		row.Total = files.Some(float64(total))
 	}

@@ -125,7 +125,8 @@ func apart(into string, folders []string) error {
 	for _, a := range all {
 		for _, b := range all {
 			if inside, err := filepath.Rel(whole(a), whole(b)); err == nil && a != b && filepath.IsLocal(inside) {
-				return fmt.Errorf("results: merge: %s is in %s, or the same, want output folders beside one another", b, a)
+				return fmt.Errorf("results: merge: %s is in %s, or the same, want output folders beside one another",
+					b, a)
 			}
 		}
 	}
@@ -149,8 +150,9 @@ func (m *Merging) choose(ctx context.Context, sources []string) (chosen []mergeR
 				return nil, nil, fmt.Errorf("results: merge: %w", err)
 			}
 			if strings.Count(filepath.ToSlash(place), "/") != 2 {
-				refused = append(refused, fmt.Errorf("results: merge: %s: a run at %s, want TABLE/CELL/seed-N: is %s the "+
-					"folder that --out of run or table names?", source, place, source))
+				refused = append(refused,
+					fmt.Errorf("results: merge: %s: a run at %s, want TABLE/CELL/seed-N: is %s the "+
+						"folder that --out of run or table names?", source, place, source))
 				continue
 			}
 			run, bad := results.ReadRunFolder(dir)
@@ -231,7 +233,8 @@ func (m *Merging) notes(runs []results.Run, sources []string, mixed bool) {
 			}
 			if differ := strings.Join(first.Likeness().Unlike(r.Likeness()), "; "); differ != "" && !said[differ] {
 				said[differ] = true
-				m.Notes = append(m.Notes, fmt.Sprintf("%s and %s are not alike: %s: %s", first.Dir, r.Dir, differ, what))
+				m.Notes = append(m.Notes, fmt.Sprintf("%s and %s are not alike: %s: %s", first.Dir, r.Dir, differ,
+					what))
 			}
 		}
 	}
@@ -239,7 +242,10 @@ func (m *Merging) notes(runs []results.Run, sources []string, mixed bool) {
 		tables, _ := filepath.Glob(filepath.Join(source, "*", results.SummaryFile)) // no pattern but ours
 		for _, path := range tables {
 			rows, _, _ := files.ReadCSVFileLenient[results.SummaryRow](path)
-			left := slices.DeleteFunc(rows, func(r results.SummaryRow) bool { return r.N == 0 || cells[r.CellKey()] != nil })
+			left := slices.DeleteFunc(rows, func(r results.SummaryRow) bool {
+				return r.N == 0 ||
+					cells[r.CellKey()] != nil
+			})
 			if len(left) > 0 {
 				m.Notes = append(m.Notes, fmt.Sprintf("%s: %d numbers without runs are left out", path, len(left)))
 			}

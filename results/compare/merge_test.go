@@ -86,7 +86,8 @@ func TestMerge(t *testing.T) {
 	if err != nil || len(runs) != 3 || runs[0].Status() != results.RunComplete || len(runs[0].Extra) != 1 {
 		t.Errorf("%v, %d runs %+v, want 3, fedau's complete with its other file", err, len(runs), runs)
 	}
-	if bench, err := files.ReadCSVFile[results.BenchRow](filepath.Join(into, results.BenchFile)); err != nil || len(bench) != 2 {
+	if bench, err := files.ReadCSVFile[results.BenchRow](filepath.Join(into, results.BenchFile)); err != nil ||
+		len(bench) != 2 {
 		t.Errorf("%v, %d speed measurements, want both", err, len(bench))
 	}
 	// Again, and in the other order: nothing changes.
@@ -166,7 +167,10 @@ func TestMergeUnlike(t *testing.T) {
 		change func(r *resultstest.Run)
 		note   string
 	}{
-		"numerics": {func(r *resultstest.Run) { r.Numerics = "cuda-sm90-tf32" }, "numerics cpu-fp32 and cuda-sm90-tf32"},
+		"numerics": {
+			func(r *resultstest.Run) { r.Numerics = "cuda-sm90-tf32" },
+			"numerics cpu-fp32 and cuda-sm90-tf32",
+		},
 		"revision": {func(r *resultstest.Run) { r.Revisions.Net = 2 }, "net revision 0 and 2"},
 		"data":     {func(r *resultstest.Run) { r.Checksum = "2" }, "data checksum sha256: and sha256:2"},
 	} {
@@ -193,7 +197,8 @@ func TestMergeUnlike(t *testing.T) {
 				if !mixed && (len(rows) != 4 || rows[0].N != 1 || rows[0].Status != results.CellOK) {
 					t.Errorf("%+v, want two rows of one seed for each metric", rows)
 				}
-				if mixed && (len(rows) != 2 || rows[0].N != 2 || rows[0].Status != results.CellMixed || rows[0].Error == "") {
+				if mixed && (len(rows) != 2 || rows[0].N != 2 || rows[0].Status != results.CellMixed ||
+					rows[0].Error == "") {
 					t.Errorf("%+v, want a row of two seeds for each metric, mixed", rows)
 				}
 			}
@@ -222,7 +227,10 @@ func TestMergeRefuses(t *testing.T) {
 			filestest.Append(t, found[0], "run,mifa")
 			return out
 		}, "curve.csv: line 4"},
-		"table's folder": {func(_ *testing.T, out string) string { return filepath.Join(out, "run") }, "want TABLE/CELL/seed-N"},
+		"table's folder": {
+			func(_ *testing.T, out string) string { return filepath.Join(out, "run") },
+			"want TABLE/CELL/seed-N",
+		},
 		"bench.csv": {func(t *testing.T, out string) string {
 			if err := os.WriteFile(filepath.Join(out, results.BenchFile), []byte("x\n"), 0o666); err != nil {
 				t.Fatal(err)

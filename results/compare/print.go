@@ -137,7 +137,10 @@ func (t *table) line(label string, c *tableColumn) int {
 
 // column returns the column of an availability and a data set, new if need be.
 func (t *table) column(availability, data string) *tableColumn {
-	i := slices.IndexFunc(t.columns, func(c tableColumn) bool { return c.availability == availability && c.data == data })
+	i := slices.IndexFunc(t.columns, func(c tableColumn) bool {
+		return c.availability == availability &&
+			c.data == data
+	})
 	if i < 0 {
 		i = len(t.columns)
 		t.columns = append(t.columns, tableColumn{availability, data, map[int][2]string{}})

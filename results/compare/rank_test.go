@@ -24,7 +24,13 @@ func TestKendall(t *testing.T) {
 		{"opposite", []float64{1, 2, 3}, []float64{3, 2, 1}, 0, 3, files.Some(-1), ""},
 		{"one swap", []float64{1, 2, 3, 4}, []float64{1, 3, 2, 4}, 5, 6, files.Some(4.0 / 6), ""},
 		{"one tie in y", []float64{1, 2, 3}, []float64{1, 2, 2}, 2, 2, files.Some(2 / math.Sqrt(6)), "2/√(3·2)"},
-		{"ties in both", []float64{1, 1, 2, 3}, []float64{1, 2, 2, 3}, 4, 5, files.Some(4.0 / 5), "5 pairs untied in each, 4 of them in both"},
+		{
+			"ties in both",
+			[]float64{1, 1, 2, 3},
+			[]float64{1, 2, 2, 3},
+			4, 5, files.Some(4.0 / 5),
+			"5 pairs untied in each, 4 of them in both",
+		},
 		{"the same tie in both", []float64{1, 1, 2}, []float64{5, 5, 6}, 2, 2, files.Some(1), ""},
 		{"all tied in x", []float64{1, 1, 1}, []float64{1, 2, 3}, 0, 3, files.Optional{}, ""},
 		{"never is last", []float64{1, inf, 2}, []float64{10, inf, 20}, 3, 3, files.Some(1), ""},
@@ -51,7 +57,8 @@ func TestRankColumn(t *testing.T) {
 			PaperMean: files.Some(paper), PaperN: 3, Status: "ok",
 		}
 	}
-	got := rankColumn([]ComparisonRow{row("a", 0.7, 0.8), row("b", 0.9, 0.7), row("c", 0.5, 0.7), row("d", 0.5, 0.6)}, "")
+	got := rankColumn([]ComparisonRow{row("a", 0.7, 0.8), row("b", 0.9, 0.7), row("c", 0.5, 0.7), row("d", 0.5, 0.6)},
+		"")
 	// Ours: b a cd, paper: a bc d. Pairs of the paper: ab ac ad bd cd. Concordant: ac, ad, bd; discordant: ab; cd tied
 	// with us. Tau-b: (3 − 1)/√(5·5) = 0.4.
 	if got.Pairs != 5 || got.Concordant != 3 || !filestest.SameOptional(got.TauB, files.Some(0.4)) || got.Holds() {

@@ -15,7 +15,10 @@ func TestSortSummary(t *testing.T) {
 	for _, availability := range []string{"stationary", "sine"} {
 		for _, method := range []string{"mifa", "fedawe", "new"} {
 			for _, m := range []metrics.Metric{metrics.TrainAcc, metrics.TestAcc} {
-				rows = append(rows, results.SummaryRow{Cell: results.Cell{Method: method, Data: "svhn", Availability: availability}, Metric: m})
+				rows = append(rows, results.SummaryRow{Cell: results.Cell{
+					Method: method, Data: "svhn",
+					Availability: availability,
+				}, Metric: m})
 			}
 		}
 	}

@@ -32,7 +32,10 @@ var (
 	started = time.Unix(1700000000, 500000000)
 	rows    = []results.CurveRow{
 		{Round: 0, TestAcc: files.Some(0.125), TestLoss: files.Some(2.5)},
-		{Round: 300, Active: 37, LR: 0.5, TestAcc: files.Some(0.75), TestLoss: files.Some(math.Inf(1)), TrainAcc: files.Some(0.5), TrainLoss: files.Some(1), ElapsedSec: 2.25},
+		{
+			Round: 300, Active: 37, LR: 0.5, TestAcc: files.Some(0.75), TestLoss: files.Some(math.Inf(1)),
+			TrainAcc: files.Some(0.5), TrainLoss: files.Some(1), ElapsedSec: 2.25,
+		},
 	}
 )
 
@@ -148,7 +151,8 @@ func TestWriteCurve(t *testing.T) {
 		t.Errorf("round 0: %v, want test accuracy and loss alone", scalars[1])
 	}
 	want := map[string]float32{
-		"test/accuracy": 0.75, "test/loss": float32(math.Inf(1)), "train/accuracy": 0.5, "train/loss": 1, "clients/active": 37, "clients/lr": 0.5,
+		"test/accuracy": 0.75, "test/loss": float32(math.Inf(1)), "train/accuracy": 0.5, "train/loss": 1,
+		"clients/active": 37, "clients/lr": 0.5,
 	}
 	for tag, v := range want {
 		if scalars[2][tag] != v {

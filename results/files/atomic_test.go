@@ -94,7 +94,8 @@ func TestWriteFileFails(t *testing.T) {
 				}
 				return path
 			},
-			text("x"), syscall.EEXIST, "f", // what Linux's rename says of a folder with something in it, by way of os.Rename
+			// what Linux's rename says of a folder with something in it, by way of os.Rename
+			text("x"), syscall.EEXIST, "f",
 		},
 		{
 			"parent is a file",
@@ -129,7 +130,8 @@ func TestWriteFileFails(t *testing.T) {
 			if !errors.Is(err, test.is) {
 				t.Errorf("error: got %v, want one that is %v", err, test.is)
 			}
-			if err == nil || !strings.HasPrefix(err.Error(), "results: "+path+": ") || strings.Contains(err.Error(), ".tmp") {
+			if err == nil || !strings.HasPrefix(err.Error(), "results: "+path+": ") || strings.Contains(err.Error(),
+				".tmp") {
 				t.Errorf("error: got %v, want it to start with the path and not to speak of the temporary name", err)
 			}
 			if got := filestest.FileNames(t, dir); got != test.left {

@@ -40,10 +40,22 @@ func TestWriteCSVCells(t *testing.T) {
 			sample{F: float64(float32(0.1)), G: 0.1, T: when},
 			",0,0,0.10000000149011612,0.1,false,,2025-03-01T12:00:00Z\n",
 		},
-		{"extremes", sample{I: -128, U: math.MaxUint32, F: 5e-324, G: math.MaxFloat32, B: true, T: when}, ",-128,4294967295,5e-324,3.4028235e+38,true,,2025-03-01T12:00:00Z\n"},
-		{"diverged", sample{F: math.NaN(), G: float32(math.Inf(1)), O: Some(math.Inf(-1)), T: when}, ",0,0,NaN,+Inf,false,-Inf,2025-03-01T12:00:00Z\n"},
+		{
+			"extremes",
+			sample{I: -128, U: math.MaxUint32, F: 5e-324, G: math.MaxFloat32, B: true, T: when},
+			",-128,4294967295,5e-324,3.4028235e+38,true,,2025-03-01T12:00:00Z\n",
+		},
+		{
+			"diverged",
+			sample{F: math.NaN(), G: float32(math.Inf(1)), O: Some(math.Inf(-1)), T: when},
+			",0,0,NaN,+Inf,false,-Inf,2025-03-01T12:00:00Z\n",
+		},
 		{"zero that is there", sample{O: Some(0), T: when}, ",0,0,0,0,false,0,2025-03-01T12:00:00Z\n"},
-		{"quoting", sample{inner: inner{"a,\"b\"\r\nc\rd"}, T: when}, "\"a,\"\"b\"\"\nc\nd\",0,0,0,0,false,,2025-03-01T12:00:00Z\n"},
+		{
+			"quoting",
+			sample{inner: inner{"a,\"b\"\r\nc\rd"}, T: when},
+			"\"a,\"\"b\"\"\nc\nd\",0,0,0,0,false,,2025-03-01T12:00:00Z\n",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
@@ -78,19 +90,46 @@ func TestReadCSVMalformed(t *testing.T) {
 	const ok = "n,1,2,3,4,true,5,2025-03-01T12:00:00Z\n"
 	for _, test := range []struct{ name, text, want string }{
 		{"empty", "", `results: f.csv: empty, want the header name,i,u,f,g,b,o,t`},
-		{"unknown column", "name,i,u,f,g,b,o,zeit\n" + ok, `results: f.csv: line 1: unknown column "zeit", want name,i,u,f,g,b,o,t`},
+		{
+			"unknown column", "name,i,u,f,g,b,o,zeit\n" + ok,
+			`results: f.csv: line 1: unknown column "zeit", want name,i,u,f,g,b,o,t`,
+		},
 		{"missing column", "name,i,u,f,g,b,o\n", `results: f.csv: line 1: no column "t", want name,i,u,f,g,b,o,t`},
 		{"column twice", "name,i,u,f,g,b,o,o\n", `results: f.csv: line 1: column "o" twice, want it once`},
 		{"cut off", sampleHeader + ok + "n,1,2", `results: f.csv: record on line 3: wrong number of fields`},
 		{"quote not closed", sampleHeader + "\"n,1,2\n", `results: f.csv: parse error on line 2`},
-		{"text for a number", sampleHeader + ok + "n,one" + ok[3:], `results: f.csv: line 3: column i: "one", want a whole number of 8 bits: invalid syntax`},
-		{"too large", sampleHeader + "n,128" + ok[3:], `results: f.csv: line 2: column i: "128", want a whole number of 8 bits: value out of range`},
-		{"negative", sampleHeader + "n,1,-2" + ok[5:], `results: f.csv: line 2: column u: "-2", want a whole number ≥ 0 of 32 bits: invalid syntax`},
-		{"empty number", sampleHeader + "n,1,2," + ok[7:], `results: f.csv: line 2: column f: "", want a number of 64 bits: invalid syntax`},
-		{"float32 overflow", sampleHeader + "n,1,2,3,1e39" + ok[9:], `results: f.csv: line 2: column g: "1e39", want a number of 32 bits: value out of range`},
-		{"bool", sampleHeader + "n,1,2,3,4,ja" + ok[14:], `results: f.csv: line 2: column b: "ja", want true or false: invalid syntax`},
-		{"optional", sampleHeader + "n,1,2,3,4,true,x" + ok[16:], `results: f.csv: line 2: column o: "x", want a number of 64 bits: invalid syntax`},
-		{"line after a text of two", sampleHeader + "\"n\nn\"" + ok[1:] + "n,x" + ok[3:], `results: f.csv: line 4: column i: "x", want a whole number of 8 bits: invalid syntax`},
+		{
+			"text for a number", sampleHeader + ok + "n,one" + ok[3:],
+			`results: f.csv: line 3: column i: "one", want a whole number of 8 bits: invalid syntax`,
+		},
+		{
+			"too large", sampleHeader + "n,128" + ok[3:],
+			`results: f.csv: line 2: column i: "128", want a whole number of 8 bits: value out of range`,
+		},
+		{
+			"negative", sampleHeader + "n,1,-2" + ok[5:],
+			`results: f.csv: line 2: column u: "-2", want a whole number ≥ 0 of 32 bits: invalid syntax`,
+		},
+		{
+			"empty number", sampleHeader + "n,1,2," + ok[7:],
+			`results: f.csv: line 2: column f: "", want a number of 64 bits: invalid syntax`,
+		},
+		{
+			"float32 overflow", sampleHeader + "n,1,2,3,1e39" + ok[9:],
+			`results: f.csv: line 2: column g: "1e39", want a number of 32 bits: value out of range`,
+		},
+		{
+			"bool", sampleHeader + "n,1,2,3,4,ja" + ok[14:],
+			`results: f.csv: line 2: column b: "ja", want true or false: invalid syntax`,
+		},
+		{
+			"optional", sampleHeader + "n,1,2,3,4,true,x" + ok[16:],
+			`results: f.csv: line 2: column o: "x", want a number of 64 bits: invalid syntax`,
+		},
+		{
+			"line after a text of two", sampleHeader + "\"n\nn\"" + ok[1:] + "n,x" + ok[3:],
+			`results: f.csv: line 4: column i: "x", want a whole number of 8 bits: invalid syntax`,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			rows, err := ReadCSV[sample](strings.NewReader(test.text), "f.csv")

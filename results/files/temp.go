@@ -18,9 +18,10 @@ const (
 	tempSuffix = ".tmp"
 )
 
-// machine names this one in the temporary names of a folder: a lock that is taken here may say nothing of those of another
-// machine that has the folder too. Where it can be had the name is of [LocksOf]: containers of two machines often have
-// one host name. What was left before the machine was last started is then another's, and goes when it is stale.
+// machine names this one in the temporary names of a folder: a lock that is taken here may say nothing of those of
+// another machine that has the folder too. Where it can be had the name is of [LocksOf]: containers of two machines
+// often have one host name. What was left before the machine was last started is then another's, and goes when it is
+// stale.
 func machine(dir string) string {
 	name := LocksOf(dir, BootID())
 	if name == "" {
@@ -56,8 +57,8 @@ func CreateTemp(dir string) (f *os.File, err error) {
 	return nil, err
 }
 
-// sweep removes the temporary files from a folder that no living process writes: at once those with a prefix, others when
-// they are stale. What cannot be read or removed stays for another time.
+// sweep removes the temporary files from a folder that no living process writes: at once those with a prefix, others
+// when they are stale. What cannot be read or removed stays for another time.
 func sweep(dir, prefix string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {

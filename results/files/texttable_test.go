@@ -13,7 +13,12 @@ func TestTextTable(t *testing.T) {
 		text, markdown string
 	}{
 		{"none", nil, "", ""},
-		{"headings alone", [][]string{heading}, "name  empty  n  why\n", "| name | empty | n | why |\n| --- | --- | ---: | --- |\n"},
+		{
+			"headings alone",
+			[][]string{heading},
+			"name  empty  n  why\n",
+			"| name | empty | n | why |\n| --- | --- | ---: | --- |\n",
+		},
 		{
 			"an empty column",
 			[][]string{heading, {"α", "", "1", ""}, {"long_er", "", "1234", "a|b"}},

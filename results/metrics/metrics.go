@@ -19,8 +19,8 @@ const (
 	TestAcc   Metric = "test_acc"
 
 	// The first rounds of FedAWE's Table 8: those in which a quarter, half, three quarters and all of a target test
-	// accuracy are reached, see [rollcall/protocol.FirstRound]. 0 is the initial model. Of an estimate with seeds but no
-	// mean it says: never.
+	// accuracy are reached, see [rollcall/protocol.FirstRound]. 0 is the initial model. Of an estimate with seeds but
+	// no mean it says: never.
 	RoundsTo25  Metric = "rounds_to_25"
 	RoundsTo50  Metric = "rounds_to_50"
 	RoundsTo75  Metric = "rounds_to_75"
@@ -49,7 +49,8 @@ const (
 
 // OfClients are the numbers of FedAR's Table 3, in its order.
 var OfClients = []Metric{
-	ClientAccMean, ClientAccStd, ClientAccVar, ClientAccWorst10, ClientAccWorst10Std, ClientAccBest10, ClientAccBest10Std,
+	ClientAccMean, ClientAccStd, ClientAccVar, ClientAccWorst10, ClientAccWorst10Std, ClientAccBest10,
+	ClientAccBest10Std,
 }
 
 // Info is what is known of a metric.

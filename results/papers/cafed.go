@@ -48,13 +48,16 @@ const (
 
 // Settings that the columns of the tables have in common with how the methods train outside of them, see [cafedTrains].
 const (
-	cafedSchedule = "lr-schedule=constant"                                                        // both papers [inferred]
-	cafedSGD      = "momentum=0.9;weight-decay=0.01;server-momentum=0.9;server-weight-decay=0.01" // of the released code
-	cafedRidge    = "weight-decay=0.01"                                                           // of linear nets
-	cafedTabular  = "fstar=solved;losses=held-out"                                                // of the released code
-	cafedPapers   = "fstar=min;losses=batch"                                                      // of both papers
-	tonSplit      = "split=classes;alpha=0.5"                                                     // ς
-	tonLocal      = "local-epochs=1;batch=32"                                                     // E [inferred] and B
+	// both papers [inferred]
+	cafedSchedule = "lr-schedule=constant"
+	// of the released code
+	cafedSGD   = "momentum=0.9;weight-decay=0.01;server-momentum=0.9;server-weight-decay=0.01"
+	cafedRidge = "weight-decay=0.01" // of linear nets
+	// of the released code
+	cafedTabular = "fstar=solved;losses=held-out"
+	cafedPapers  = "fstar=min;losses=batch"  // of both papers
+	tonSplit     = "split=classes;alpha=0.5" // ς
+	tonLocal     = "local-epochs=1;batch=32" // E [inferred] and B
 )
 
 // cafedSettings are what all experiments of both papers share. Neither mentions a schedule, clipping or augmentation:
@@ -154,9 +157,10 @@ func cafedTrains(method, preset, data, net string) results.Params {
 // 0.1, worse than ours. Ours have the best time average of a search of a part of the grid, on seeds that the table does
 // not use [inferred]:
 //
-//	code   binary  seeds 11, 12, 150 rounds: all of the grid for Unbiased, η 10^−1.5 and 10^−1 with four η_g for others
+//	code binary seeds 11, 12, 150 rounds: all of the grid for Unbiased, η 10^−1.5 and 10^−1 with four η_g for others
 //	       mnist   seed 11, 60 rounds: η 10^−1.5 and 10^−1 with three η_g
-//	paper  binary  seeds 11, 12, 150 rounds: η 10^−1 with η_g 10^−0.5 and 1, η 10^−1.5 with η_g 1, Unbiased, CA-Fed alone
+//	paper binary seeds 11, 12, 150 rounds: η 10^−1 with η_g 10^−0.5 and 1, η 10^−1.5 with η_g 1, Unbiased, CA-Fed
+//	alone
 //	       mnist   seed 11, 60 rounds: η 10^−1.5 and 10^−1, η_g 10^−0.5 and 1, Unbiased and CA-Fed alone
 //
 // On binary the search of the code's preset chose 0.1 and 10^−1.5 for all four. Without momentum an update is up to 100

@@ -18,7 +18,8 @@ var (
 	cafedF2a = Figure{
 		ID: "cafed-f2a", Title: "CA-Fed, ToN, Figure 2a: convergence speed against bias, Synthetic",
 		Measure: Curves{}, Runs: overKappa(ton("leaf")), Preset: "paper", Seeds: tonSeeds, Rounds: 500,
-		Draw: stating("More available is fastest and ends lowest, Unbiased ends highest; κ̄² = 100 overlaps with Unbiased",
+		Draw: stating("More available is fastest and ends lowest, Unbiased ends highest; κ̄² = 100 overlaps with "+
+			"Unbiased",
 			[]claim{
 				{Data: "leaf", Round: 40, Ahead: []string{kappa("0.1")}, Behind: "unbiased", Points: 2.8},
 				{Data: "leaf", Round: 500, Ahead: []string{kappa("100")}, Behind: "more-available", Points: 3.8},

@@ -143,13 +143,15 @@ func CAFedImportanceRows(method string, seeds [][]results.DecisionRow) ([]CAFedI
 			for place, i := range byAvailability(decisions) {
 				d := decisions[i]
 				rows[i] = CAFedImportanceRow{
-					Method: method, Client: i, Place: place, Group: clientGroup(d.Pi, d.Lambda), Pi: d.Pi, Lambda: d.Lambda,
-					N: len(seeds), Rounds: len(decisions) / n,
+					Method: method, Client: i, Place: place, Group: clientGroup(d.Pi, d.Lambda), Pi: d.Pi,
+					Lambda: d.Lambda,
+					N:      len(seeds), Rounds: len(decisions) / n,
 				}
 			}
 		}
 		if n != len(rows) {
-			return nil, fmt.Errorf("results: importance: %s: %d clients, want %d as in the first seed", method, n, len(rows))
+			return nil, fmt.Errorf("results: importance: %s: %d clients, want %d as in the first seed", method, n,
+				len(rows))
 		}
 		weights, shares := protocol.Importance(decisions)
 		there, taken := make([]int, n), make([]int, n)

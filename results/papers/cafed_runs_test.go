@@ -34,7 +34,8 @@ func TestCAFedTableI(t *testing.T) {
 	}
 	if want := []metrics.Metric{metrics.TestAccMax, metrics.TestAccMean, metrics.TestAccStd}; table.Rounds != 150 ||
 		len(table.Seeds) != 3 || !slices.Equal(metricsOf(table), want) {
-		t.Errorf("%d rounds, seeds %v, entries %q, want 150, three and %q", table.Rounds, table.Seeds, metricsOf(table), want)
+		t.Errorf("%d rounds, seeds %v, entries %q, want 150, three and %q", table.Rounds, table.Seeds,
+			metricsOf(table), want)
 	}
 	if want := []string{"unbiased", "more-available", "adafed", "f3ast", "ca-fed"}; !slices.Equal(table.Methods, want) {
 		t.Errorf("methods %q, want %q", table.Methods, want)
@@ -46,10 +47,12 @@ func TestCAFedTableI(t *testing.T) {
 			for _, preset := range []string{"code", "paper"} {
 				what := c.Data + " " + method + " " + preset
 				got := settingsOf(c, method, preset)
-				has(t, what, got, "clients=24 local-epochs=2 weights=size lr-schedule=constant f3ast-limit=12 f3ast-beta=1/T "+
+				has(t, what, got, "clients=24 local-epochs=2 weights=size lr-schedule=constant f3ast-limit=12 "+
+					"f3ast-beta=1/T "+
 					"bias-const=1 ca-fed-beta=0.8 ca-fed-tau=0 clip=none weight-decay=0.01 eval-every=1")
 				if c.Availability != "markov" || got["lr"] == "" || got["server-lr"] == "" {
-					t.Errorf("%s: %s, rates %q and %q, want markov and both rates", what, c.Availability, got["lr"], got["server-lr"])
+					t.Errorf("%s: %s, rates %q and %q, want markov and both rates", what, c.Availability, got["lr"],
+						got["server-lr"])
 				}
 				if c.Data == "mnist" {
 					has(t, what, got, "batch=64 swap-pairs=2 validation=0.2")
@@ -187,7 +190,8 @@ func TestCAFedFigures(t *testing.T) {
 	}
 	f, err := FigureByID("cafed-i3")
 	if err != nil || len(f.Runs) != 8 || f.Runs[0].Data != "binary" || f.Runs[7].Data != "mnist" || len(f.Seeds) != 3 {
-		t.Errorf("cafed-i3: %v, %d runs, %d seeds, want four methods on binary and on mnist with three", err, len(f.Runs),
+		t.Errorf("cafed-i3: %v, %d runs, %d seeds, want four methods on binary and on mnist with three", err,
+			len(f.Runs),
 			len(f.Seeds))
 	}
 }

@@ -32,7 +32,8 @@ func TestCAFed1(t *testing.T) {
 				Availability: "markov",
 			}, Metric: []metrics.Metric{metrics.TestAccMax, metrics.TestAccMean, metrics.TestAccStd}[i/2]}
 			got, found := results.PrintedFor(rows, row)
-			if text := files.Some(math.Round(1e4*got.Mean.Value) / 100).String(); !found || text != want || got.Std.Valid ||
+			if text := files.Some(math.Round(1e4*got.Mean.Value) / 100).String(); !found || text != want ||
+				got.Std.Valid ||
 				got.N != 3 {
 				t.Errorf("%s %s %s: %s of %d runs, want %s of 3", method, row.Data, row.Metric, text, got.N, want)
 			}
@@ -45,12 +46,16 @@ func TestImportance(t *testing.T) {
 	if weights[0] != 0.75 || weights[1] != 1 || math.Abs(shares[0]-3./7) > 1e-15 || math.Abs(shares[1]-4./7) > 1e-15 {
 		t.Errorf("weights %v, shares %v, want 0.75 1 and 3/7 4/7", weights, shares)
 	}
-	rows, err := CAFedImportanceRows("ca-fed", [][]results.DecisionRow{resultstest.Decisions(), resultstest.Decisions()})
+	rows, err := CAFedImportanceRows("ca-fed", [][]results.DecisionRow{
+		resultstest.Decisions(),
+		resultstest.Decisions(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Client 1 is the more available one and stands first; it was taken in one of two rounds.
-	if a, b := rows[0], rows[1]; a.Group != lessCorrelated || a.Place != 1 || a.Taken != 1 || b.Group != moreAvailable ||
+	if a, b := rows[0], rows[1]; a.Group != lessCorrelated || a.Place != 1 || a.Taken != 1 ||
+		b.Group != moreAvailable ||
 		b.Place != 0 || b.Taken != 0.5 || b.N != 2 || b.Rounds != 2 {
 		t.Errorf("rows %+v", rows)
 	}
@@ -101,7 +106,8 @@ func TestCAFedSeries(t *testing.T) {
 		resultstest.Accuracies(0.1, 0.3, 0.65))
 	other := run("unbiased", resultstest.Accuracies(0.1, 0.2, 0.9), resultstest.Accuracies(0.1, 0.3, 0.9))
 	rows, err := cafedBestRows(Measured{Lines: []Line{other, small, large}})
-	if err != nil || len(rows) != 2 || rows[0].Kappa != 0.1 || rows[1].Kappa != 100 || rows[1].RunnerUp != small.Series {
+	if err != nil || len(rows) != 2 || rows[0].Kappa != 0.1 || rows[1].Kappa != 100 ||
+		rows[1].RunnerUp != small.Series {
 		t.Errorf("best %+v, %v, want κ̄² 0.1 after round 1 and 100 after round 2", rows, err)
 	}
 	if _, err := cafedBestRows(Measured{Lines: []Line{other, small}}); err == nil {

@@ -43,7 +43,8 @@ func overTime() []Entry {
 
 // aboutOverTime says what [overTime] is.
 func aboutOverTime(int) string {
-	return "largest test accuracy of a run, mean over its rounds, and standard deviation over their second half; each " +
+	return "largest test accuracy of a run, mean over its rounds, and standard deviation over their second " +
+		"half; each " +
 		"mean ± sample standard deviation over the seeds"
 }
 
@@ -105,7 +106,8 @@ func evaluatedEvery(step int, curves [][]results.CurveRow) (every int, err error
 func pairedT() []Entry {
 	return entries(func(row *results.SummaryRow, runs, reference Runs) (err error) {
 		row.N = len(runs.Curves)
-		if len(reference.Curves) != len(runs.Curves) { // none, or the reference failed in a seed, which its own rows say
+		// none, or the reference failed in a seed, which its own rows say
+		if len(reference.Curves) != len(runs.Curves) {
 			return nil
 		}
 		if row.Metric == metrics.PRounds {
@@ -119,8 +121,10 @@ func pairedT() []Entry {
 
 // aboutPairedT says what [pairedT] and [accuracies] of FedAR's Table 2 are.
 func aboutPairedT(rounds int) string {
-	return aboutAccuracies(rounds) + "; p_rounds: two-sided paired t-test against fedar's of the test accuracies after " +
-		"every evaluated round, of all seeds, as the paper has it, though they are not independent; p_seeds: the same of " +
+	return aboutAccuracies(rounds) + "; p_rounds: two-sided paired t-test against fedar's of the test " +
+		"accuracies after " +
+		"every evaluated round, of all seeds, as the paper has it, though they are not independent; p_seeds: the " +
+		"same of " +
 		"the means of the seeds"
 }
 

@@ -18,12 +18,14 @@ var (
 		Rounds: fedarRounds, Preset: "paper",
 		Entries: append(pairedT(), accuracies()...), About: aboutPairedT, Printed: fedar2Printed,
 		Source: "Table 2 of " + fedarPaper +
-			"; p-values by rounds; only those are here whose exponents are certain, the paper calls all of them below 0.001",
+			"; p-values by rounds; only those are here whose exponents are certain, the paper calls all of them " +
+			"below 0.001",
 	}
 	fedar3 = Table{
 		ID: "fedar-3", Title: "FedAR, Table 3: accuracy over the clients, p_min = 0.1; FedAvg with everybody there",
-		Methods: []string{"fedar", "mifa", "fedvarp", "fedavg-active"}, Columns: []Column{withEverybody(fedar("cifar10"))},
-		Seeds: fedarSeeds, Rounds: fedarRounds, Preset: "paper",
+		Methods: []string{"fedar", "mifa", "fedvarp", "fedavg-active"},
+		Columns: []Column{withEverybody(fedar("cifar10"))},
+		Seeds:   fedarSeeds, Rounds: fedarRounds, Preset: "paper",
 		Entries: clientAccuracies(), About: aboutClientAccuracies, Printed: fedar3Printed,
 		Source: "Table 3 of " + fedarPaper +
 			"; of one run, CIFAR-10, p_min = 0.1; FedAvg with all clients in every round",

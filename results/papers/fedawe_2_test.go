@@ -41,7 +41,8 @@ func TestFedAWE2(t *testing.T) {
 	}
 	var listing strings.Builder
 	for _, r := range rows {
-		if r.Table != "fedawe-2" || r.N != 3 || !r.Std.Valid || !r.Mean.Valid || r.Mean.Value < 0.3 || r.Mean.Value > 0.9 ||
+		if r.Table != "fedawe-2" || r.N != 3 || !r.Std.Valid || !r.Mean.Valid || r.Mean.Value < 0.3 ||
+			r.Mean.Value > 0.9 ||
 			r.Std.Value < 0.001 || r.Std.Value > 0.05 {
 			t.Errorf("%+v: want table fedawe-2, 3 seeds, mean in 0.3…0.9, std in 0.001…0.05", r)
 		}
@@ -74,8 +75,10 @@ func TestFedAWE2Samples(t *testing.T) {
 		}, Metric: test.metric}
 		got, found := results.PrintedFor(rows, row)
 		// Exact: the fractions are the floats nearest to the printed decimals.
-		if want := (stats.Estimate{Mean: test.mean, Std: files.Some(test.std), N: 3}); !found || got.Estimate() != want {
-			t.Errorf("%s %s %s %s: got %+v, want %+v", test.method, test.availability, test.data, test.metric, got, want)
+		if want := (stats.Estimate{Mean: test.mean, Std: files.Some(test.std), N: 3}); !found ||
+			got.Estimate() != want {
+			t.Errorf("%s %s %s %s: got %+v, want %+v", test.method, test.availability, test.data, test.metric, got,
+				want)
 		}
 	}
 }

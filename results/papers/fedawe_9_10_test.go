@@ -49,7 +49,11 @@ func TestFedAWEStudiesSamples(t *testing.T) {
 		},
 		{"α=0.05", "fedawe-10", resultstest.SineRow("fedawe", "svhn", 0.05, "", metrics.TestAcc), 0.825, 0.024},
 		{"α=1", "fedawe-10", resultstest.SineRow("mifa", "svhn", 1, "", metrics.TrainAcc), 0.884, 0.001},
-		{"a std of 0.0 is printed", "fedawe-10", resultstest.SineRow("mifa", "svhn", 0.05, "", metrics.TestAcc), 0.826, 0},
+		{
+			"a std of 0.0 is printed", "fedawe-10", resultstest.SineRow("mifa", "svhn", 0.05, "", metrics.TestAcc),
+			0.826,
+			0,
+		},
 		{"another α", "fedawe-10", resultstest.SineRow("mifa", "svhn", 0.5, "", metrics.TrainAcc), 0, 0},
 		{"another α in Table 2", "fedawe-2", resultstest.SineRow("mifa", "svhn", 0.5, "", metrics.TrainAcc), 0, 0},
 		{"no α at all", "fedawe-10", results.SummaryRow{Cell: results.Cell{
@@ -65,7 +69,8 @@ func TestFedAWEStudiesSamples(t *testing.T) {
 				t.Fatalf("got %+v, found %v, want found %v", got, found, test.mean > 0)
 			}
 			// Exact: the fractions are the floats nearest to the printed decimals.
-			if want := (stats.Estimate{Mean: test.mean, Std: files.Some(test.std), N: 3}); found && got.Estimate() != want {
+			if want := (stats.Estimate{Mean: test.mean, Std: files.Some(test.std), N: 3}); found &&
+				got.Estimate() != want {
 				t.Errorf("got %+v, want %+v", got.Estimate(), want)
 			}
 		})

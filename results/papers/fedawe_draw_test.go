@@ -55,7 +55,8 @@ func everyFigure(t *testing.T) map[string]plot.Figure {
 		t.Fatal(err)
 	}
 	return map[string]plot.Figure{
-		"fedawe-f2": fedaweF2Figure(fedaweF2Rows()), "fedawe-f3": fedaweF3Figure("", accuracy), "fedawe-f5": FedAWEF5Figure(bins),
+		"fedawe-f2": fedaweF2Figure(fedaweF2Rows()), "fedawe-f3": fedaweF3Figure("", accuracy),
+		"fedawe-f5": FedAWEF5Figure(bins),
 		"fedawe-f6": FedAWEF6Figure(activity), "fedawe-f7": fedaweF7Figure("", training),
 	}
 }
@@ -91,7 +92,8 @@ func TestFigureSVG(t *testing.T) {
 			points := pathPoint.FindAllStringSubmatch(got, -1)
 			for _, p := range points {
 				// A tolerance of half a point: the fifth digit.
-				if x, y := number64(t, p[1]), number64(t, p[2]); x < -0.5 || y < -0.5 || x > width+0.5 || y > height+0.5 {
+				if x, y := number64(t, p[1]), number64(t, p[2]); x < -0.5 || y < -0.5 || x > width+0.5 || y > height+
+					0.5 {
 					t.Errorf("drawn at %g, %g, want it within %g × %g", x, y, width, height)
 				}
 			}
@@ -153,8 +155,12 @@ func TestFigureErrors(t *testing.T) {
 		{"none", nil, "no panel, want one at least"},
 		{"empty row", [][]plot.Chart{{}}, "no panel, want one at least"},
 		{"logarithm of 0", [][]plot.Chart{{low}}, "panel 1 of row 1: y axis from 0 to 2."},
-		{"upside down", [][]plot.Chart{{upside}}, "panel 1 of row 1: y axis from 2 to 1, want an ascending range, above 0 " +
-			"if logarithmic"},
+		{
+			"upside down",
+			[][]plot.Chart{{upside}},
+			"panel 1 of row 1: y axis from 2 to 1, want an ascending range, above 0 " +
+				"if logarithmic",
+		},
 		{"no bin", [][]plot.Chart{{plot.Histogram{}}}, "panel 1 of row 1: histogram: no bin, want one at least"},
 		{
 			"bin",

@@ -69,7 +69,10 @@ func numberOf(line Line, name string) float64 {
 func fedaweF3Figure(_ string, rows []fedaweF3Row) plot.Figure {
 	all := plot.NewSpan() // the same axis for all panels
 	for _, r := range rows {
-		for _, acc := range []stats.Estimate{{Mean: r.TrainAcc, Std: r.TrainAccStd}, {Mean: r.TestAcc, Std: r.TestAccStd}} {
+		for _, acc := range []stats.Estimate{
+			{Mean: r.TrainAcc, Std: r.TrainAccStd},
+			{Mean: r.TestAcc, Std: r.TestAccStd},
+		} {
 			all.Add(100 * (acc.Mean - acc.Std.Value))
 			all.Add(100 * (acc.Mean + acc.Std.Value))
 		}

@@ -79,7 +79,10 @@ func made(f Figure) Measured {
 				}
 				line.Curves = append(line.Curves, curve)
 				line.Decisions = append(line.Decisions, resultstest.Decisions())
-				line.Clients = append(line.Clients, []results.ClientRow{{Client: 0, Accuracy: 0.4}, {Client: 1, Accuracy: 0.6}})
+				line.Clients = append(line.Clients, []results.ClientRow{
+					{Client: 0, Accuracy: 0.4},
+					{Client: 1, Accuracy: 0.6},
+				})
 			}
 			m.Lines = append(m.Lines, line)
 		}
@@ -87,7 +90,10 @@ func made(f Figure) Measured {
 	for stale := range 3 {
 		m.Coalitions = append(m.Coalitions, Coalition{Stale: stale, Seed: 3, Accuracies: []float64{0.1, 0.2, 0.3, 0.5}})
 		m.Paths = append(m.Paths, FedAWEF6Row{"sine", 0.5, stale, 0.4, 1})
-		m.Errors = append(m.Errors, EstimatorError{X: 10, Round: stale, Pi: []float64{0.1, 0.2}, Lambda: []float64{0.3, 0.4}})
+		m.Errors = append(m.Errors, EstimatorError{
+			X: 10, Round: stale, Pi: []float64{0.1, 0.2},
+			Lambda: []float64{0.3, 0.4},
+		})
 	}
 	return m
 }
@@ -108,7 +114,8 @@ func TestDraw(t *testing.T) {
 			if svg := filestest.SVG(t, d.Figure); !strings.Contains(svg, "<path") || d.Figure.Title == "" {
 				t.Errorf("title %q and %d bytes of SVG, want a drawing", d.Figure.Title, len(svg))
 			}
-			if strings.HasPrefix(f.ID, "cafed-") && d.Words == "" || d.Words != "" && !strings.HasSuffix(d.Words, "\n") {
+			if strings.HasPrefix(f.ID, "cafed-") && d.Words == "" || d.Words != "" &&
+				!strings.HasSuffix(d.Words, "\n") {
 				t.Errorf("words %q, want lines, of CA-Fed's figures some", d.Words)
 			}
 			if d.Claims != nil && !strings.Contains(d.Words, "percentage points: ours ") {
@@ -169,7 +176,8 @@ func TestDrawTooLittle(t *testing.T) {
 		"nothing evaluated": func(l *Line) {
 			for _, curve := range l.Curves {
 				for i := range curve {
-					curve[i].TestAcc, curve[i].TrainAcc, curve[i].TrainLoss = files.Optional{}, files.Optional{}, files.Optional{}
+					curve[i].TestAcc, curve[i].TrainAcc, curve[i].TrainLoss = files.Optional{}, files.Optional{},
+						files.Optional{}
 				}
 			}
 		},

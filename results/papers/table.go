@@ -26,10 +26,11 @@ type Table struct {
 	Printed []results.Printed // what the paper prints, in its order; none of a table of ours alone
 	Source  string            // where it is printed; empty likewise
 
-	About     func(rounds int) string // says what the numbers of a run of so many rounds are
-	MinRounds int                     // fewest rounds whose second half has the spread that it prints; 0: it prints none
-	Reference string                  // method that the others are compared with; empty: none
-	Preset    string                  // where none is asked for; empty: code
+	About func(rounds int) string // says what the numbers of a run of so many rounds are
+	// fewest rounds whose second half has the spread that it prints; 0: it prints none
+	MinRounds int
+	Reference string // method that the others are compared with; empty: none
+	Preset    string // where none is asked for; empty: code
 }
 
 // Column is one group of columns: a data set under an availability process, and what else is not as usual.

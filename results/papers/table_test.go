@@ -32,17 +32,24 @@ func TestTrainsAs(t *testing.T) {
 		{"fedawe", "code", "cifar10", "cnn-cifar10", "augment=batch;clip=none;lr=0.1;server-lr=1"},
 		{"fedavg-known", "paper", "svhn", "cnn-svhn", "augment=sample;clip=0.5;lr=0.1;server-lr=1"},
 		{"mifa-wait", "paper", "leaf", "linear-leaf", "augment=sample;clip=0.5;lr=0.05;server-lr=1"},
-		{"f3ast", "code", "leaf", "linear-leaf", "augment=batch;clip=none;lr=0.05;server-lr=1"}, // as in FedAWE's tables
+		// as in FedAWE's tables
+		{"f3ast", "code", "leaf", "linear-leaf", "augment=batch;clip=none;lr=0.05;server-lr=1"},
 		{"more-available", "paper", "leaf", "linear-leaf", ton + "1" + rest +
 			"7;split=classes;weight-decay=0.01;weights=size"},
 		{"adafed", "paper", "mnist", "cnn-mnist", ton + "0.03" + rest + "1;split=classes;weights=size"},
 		{"more-available", "paper", "cinic10", "cnn-cinic10", ton + "0.03" + rest + "3;split=classes;weights=size"},
-		{"ca-fed", "code", "mnist", "linear-mnist", "alpha=0.5;augment=batch;batch=32;clip=none;local-epochs=1;lr=0.1;" +
-			"lr-schedule=constant;momentum=0.9;server-lr=1;server-momentum=0.9;server-weight-decay=0.01;split=classes;" +
-			"weight-decay=0.01;weights=size"},
-		{"ca-fed", "code", "leaf", "linear-leaf", "alpha=0.5;augment=batch;batch=32;clip=none;fstar=solved;local-epochs=1;" +
-			"losses=held-out;lr=2;lr-schedule=constant;momentum=0.9;server-lr=3;server-momentum=0.9;" +
-			"server-weight-decay=0.01;split=classes;weight-decay=0.01;weights=size"},
+		{
+			"ca-fed", "code", "mnist", "linear-mnist",
+			"alpha=0.5;augment=batch;batch=32;clip=none;local-epochs=1;lr=0.1;" +
+				"lr-schedule=constant;momentum=0.9;server-lr=1;server-momentum=0.9;server-weight-decay=0.01;split=classes;" +
+				"weight-decay=0.01;weights=size",
+		},
+		{
+			"ca-fed", "code", "leaf", "linear-leaf",
+			"alpha=0.5;augment=batch;batch=32;clip=none;fstar=solved;local-epochs=1;" +
+				"losses=held-out;lr=2;lr-schedule=constant;momentum=0.9;server-lr=3;server-momentum=0.9;" +
+				"server-weight-decay=0.01;split=classes;weight-decay=0.01;weights=size",
+		},
 		{"fedar", "paper", "cifar10", "lenet5", fedar},
 		{"scaffold", "code", "svhn", "cnn-svhn", fedar},
 	} {
@@ -68,7 +75,8 @@ func TestPrintedExperiments(t *testing.T) {
 	} {
 		for _, p := range printed(t, id) {
 			if p.Rounds != want.rounds || p.Clients != want.clients || p.N != want.seeds {
-				t.Errorf("%s, %s: %d rounds, %d clients, %d seeds, want %v", id, p.Method, p.Rounds, p.Clients, p.N, want)
+				t.Errorf("%s, %s: %d rounds, %d clients, %d seeds, want %v", id, p.Method, p.Rounds, p.Clients, p.N,
+					want)
 			}
 		}
 	}
@@ -94,7 +102,10 @@ func TestOwn(t *testing.T) {
 		{"binary", "batch=32;eval-every=5;lr=0.03", "eval-every=5"},
 		{"leaf", "batch=32", "batch=32"},
 	} {
-		r := results.SummaryRow{Cell: results.Cell{Method: "f3ast", Preset: "code", Data: c.data, Availability: "markov"}, Params: c.params}
+		r := results.SummaryRow{Cell: results.Cell{
+			Method: "f3ast", Preset: "code", Data: c.data,
+			Availability: "markov",
+		}, Params: c.params}
 		if got := of.Own(&r); got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.data, c.params, got, c.want)
 		}

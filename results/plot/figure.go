@@ -152,7 +152,10 @@ func drawPanels(page draw.Canvas, plots [][]*plot.Plot) {
 			}
 			p.Draw(cell)
 			data := p.DataCanvas(cell)
-			page.FillText(lettering(panelSize, draw.XCenter, draw.YBottom), vg.Point{X: data.Center().X, Y: data.Max.Y + 7},
+			page.FillText(lettering(panelSize, draw.XCenter, draw.YBottom), vg.Point{
+				X: data.Center().X,
+				Y: data.Max.Y + 7,
+			},
 				titles[j][i])
 		}
 	}

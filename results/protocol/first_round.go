@@ -26,7 +26,10 @@ func FirstRound(
 		at := slices.IndexFunc(means, func(mean RoundMean) bool { return mean.Round == round })
 		if at < 0 {
 			lacking := slices.IndexFunc(curves, func(rows []results.CurveRow) bool {
-				return !slices.ContainsFunc(rows, func(r results.CurveRow) bool { return r.Round == round && r.Metric(m).Valid })
+				return !slices.ContainsFunc(rows, func(r results.CurveRow) bool {
+					return r.Round == round &&
+						r.Metric(m).Valid
+				})
 			})
 			return files.Optional{},
 				fmt.Errorf("results: first round: run %d of %d: no %s in round %d, want it every %d rounds up to %d",

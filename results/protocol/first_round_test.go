@@ -36,17 +36,47 @@ func TestFirstRound(t *testing.T) {
 		{"equal is reached", [][]results.CurveRow{accuracies(10, 0.1, 0.2, 0.3)}, 10, 0.2, files.Some(10)},
 		{"the initial model", [][]results.CurveRow{accuracies(10, 0.1, 0.2)}, 10, 0.1, files.Some(0)},
 		{"never", [][]results.CurveRow{accuracies(10, 0.1, 0.2, 0.3)}, 10, 0.31, files.Optional{}},
-		{"first, though it falls again", [][]results.CurveRow{accuracies(10, 0.1, 0.5, 0.2, 0.6)}, 10, 0.5, files.Some(10)},
-		{"the mean, not the best seed", [][]results.CurveRow{accuracies(10, 0.1, 0.5, 0.6), accuracies(10, 0.1, 0.2, 0.5)}, 10, 0.5, files.Some(20)},
-		{"the mean, not the worst seed", [][]results.CurveRow{accuracies(10, 0.1, 0.7, 0.7), accuracies(10, 0.1, 0.3, 0.3)}, 10, 0.5, files.Some(10)},
-		{"rounds between are not looked at", [][]results.CurveRow{accuracies(5, 0.1, 0.9, 0.2, 0.9, 0.6)}, 10, 0.5, files.Some(20)},
-		{"order of rows", [][]results.CurveRow{{{Round: 10, TestAcc: files.Some(0.4)}, {Round: 0, TestAcc: files.Some(0.1)}}}, 10, 0.4, files.Some(10)},
-		{"no multiple but 0 within reach", [][]results.CurveRow{accuracies(3, 0.1, 0.9, 0.9)}, 10, 0.5, files.Optional{}},
-		{"mean of three short by rounding", [][]results.CurveRow{accuracies(10, 0.6), accuracies(10, 0.6), accuracies(10, 0.6)}, 10, 0.6, files.Some(0)},
+		{
+			"first, though it falls again",
+			[][]results.CurveRow{accuracies(10, 0.1, 0.5, 0.2, 0.6)},
+			10, 0.5,
+			files.Some(10),
+		},
+		{"the mean, not the best seed", [][]results.CurveRow{
+			accuracies(10, 0.1, 0.5, 0.6),
+			accuracies(10, 0.1, 0.2, 0.5),
+		}, 10, 0.5, files.Some(20)},
+		{"the mean, not the worst seed", [][]results.CurveRow{
+			accuracies(10, 0.1, 0.7, 0.7),
+			accuracies(10, 0.1, 0.3, 0.3),
+		}, 10, 0.5, files.Some(10)},
+		{
+			"rounds between are not looked at",
+			[][]results.CurveRow{accuracies(5, 0.1, 0.9, 0.2, 0.9, 0.6)},
+			10, 0.5,
+			files.Some(20),
+		},
+		{"order of rows", [][]results.CurveRow{{
+			{Round: 10, TestAcc: files.Some(0.4)},
+			{Round: 0, TestAcc: files.Some(0.1)},
+		}}, 10, 0.4, files.Some(10)},
+		{
+			"no multiple but 0 within reach",
+			[][]results.CurveRow{accuracies(3, 0.1, 0.9, 0.9)},
+			10, 0.5,
+			files.Optional{},
+		},
+		{"mean of three short by rounding", [][]results.CurveRow{
+			accuracies(10, 0.6), accuracies(10, 0.6),
+			accuracies(10, 0.6),
+		}, 10, 0.6, files.Some(0)},
 		// 0.6000000000000001
 		{"threshold above by rounding", [][]results.CurveRow{accuracies(10, 0.1, 0.6)}, 10, 0.8 * 0.75, files.Some(10)},
 		{"short by more than rounding", [][]results.CurveRow{accuracies(10, 0.1, 0.599999)}, 10, 0.6, files.Optional{}},
-		{"diverged reaches nothing", [][]results.CurveRow{accuracies(10, nan, 0.9), accuracies(10, 0.9, nan), accuracies(10, 0.9, 0.9)}, 10, 0.1, files.Optional{}},
+		{"diverged reaches nothing", [][]results.CurveRow{
+			accuracies(10, nan, 0.9), accuracies(10, 0.9, nan),
+			accuracies(10, 0.9, 0.9),
+		}, 10, 0.1, files.Optional{}},
 		{"back after NaN", [][]results.CurveRow{accuracies(10, nan, 0.9)}, 10, 0.1, files.Some(10)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -64,10 +94,31 @@ func TestFirstRound(t *testing.T) {
 		metric    metrics.Metric
 		want      string
 	}{
-		{"not measured", [][]results.CurveRow{gap}, 10, 0.5, metrics.TestAcc, "results: first round: run 1 of 1: no test_acc in round 10, want it every 10 rounds up to 20"},
-		{"a gap after the answer", [][]results.CurveRow{gap}, 10, 0.1, metrics.TestAcc, "results: first round: run 1 of 1: no test_acc in round 10, want it every 10 rounds up to 20"},
-		{"one run shorter", [][]results.CurveRow{accuracies(10, 0.1, 0.2), accuracies(10, 0.1)}, 10, 0.5, metrics.TestAcc, "results: first round: run 2 of 2: no test_acc in round 10, want it every 10 rounds up to 10"},
-		{"no rows", [][]results.CurveRow{nil}, 10, 0.5, metrics.TestAcc, "results: first round: run 1 of 1: no test_acc in round 0, want it every 10 rounds up to 0"},
+		{
+			"not measured",
+			[][]results.CurveRow{gap},
+			10, 0.5, metrics.TestAcc,
+			"results: first round: run 1 of 1: no test_acc in round 10, want it every 10 rounds up to 20",
+		},
+		{
+			"a gap after the answer",
+			[][]results.CurveRow{gap},
+			10, 0.1, metrics.TestAcc,
+			"results: first round: run 1 of 1: no test_acc in round 10, want it every 10 rounds up to 20",
+		},
+		{
+			"one run shorter",
+			[][]results.CurveRow{accuracies(10, 0.1, 0.2), accuracies(10, 0.1)},
+			10, 0.5,
+			metrics.TestAcc, "results: first round: run 2 of 2: no test_acc in round 10, want it every 10 rounds " +
+				"up to 10",
+		},
+		{
+			"no rows",
+			[][]results.CurveRow{nil},
+			10, 0.5, metrics.TestAcc,
+			"results: first round: run 1 of 1: no test_acc in round 0, want it every 10 rounds up to 0",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got, err := FirstRound(test.curves, test.every, test.threshold, test.metric); err == nil ||

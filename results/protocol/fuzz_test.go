@@ -14,7 +14,12 @@ import (
 // FuzzDecisions: importance comes of whatever is read.
 func FuzzDecisions(f *testing.F) {
 	path := filepath.Join(f.TempDir(), results.DecisionsFile)
-	fuzzRows(f, path, []results.DecisionRow{{Round: 1, Weight: 0.5}, {Round: 1, Client: 1}, {Round: 2}, {Round: 2, Client: 1, Weight: 2}},
+	fuzzRows(f, path, []results.DecisionRow{
+		{Round: 1, Weight: 0.5},
+		{Round: 1, Client: 1},
+		{Round: 2},
+		{Round: 2, Client: 1, Weight: 2},
+	},
 		func(t *testing.T) {
 			rows, err := results.ReadDecisions(path)
 			if err != nil {
@@ -29,14 +34,15 @@ func FuzzDecisions(f *testing.F) {
 // FuzzClients: every statistic comes of whatever is read.
 func FuzzClients(f *testing.F) {
 	path := filepath.Join(f.TempDir(), results.ClientsFile)
-	fuzzRows(f, path, []results.ClientRow{{Pi: 0.5, N: 3, Accuracy: 0.5}, {Client: 1, Accuracy: 1}}, func(t *testing.T) {
-		rows, err := results.ReadClients(path)
-		for _, m := range metrics.OfClients {
-			if _, statisticErr := clientStatistic(rows, m); err == nil && (statisticErr == nil) != (len(rows) > 0) {
-				t.Errorf("%s of %d clients: %v", m, len(rows), statisticErr)
+	fuzzRows(f, path, []results.ClientRow{{Pi: 0.5, N: 3, Accuracy: 0.5}, {Client: 1, Accuracy: 1}},
+		func(t *testing.T) {
+			rows, err := results.ReadClients(path)
+			for _, m := range metrics.OfClients {
+				if _, statisticErr := clientStatistic(rows, m); err == nil && (statisticErr == nil) != (len(rows) > 0) {
+					t.Errorf("%s of %d clients: %v", m, len(rows), statisticErr)
+				}
 			}
-		}
-	})
+		})
 }
 
 // fuzzRows puts texts under a path for read to read.

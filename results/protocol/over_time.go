@@ -29,7 +29,8 @@ func overTime(rows []results.CurveRow, m metrics.Metric) files.Optional {
 	last := lastRound(rows)
 	var x []float64
 	for _, r := range rows {
-		if r.TestAcc.Valid && (m == metrics.TestAccMax || r.Round > 0) && (m != metrics.TestAccStd || 2*r.Round > last) {
+		if r.TestAcc.Valid && (m == metrics.TestAccMax || r.Round > 0) &&
+			(m != metrics.TestAccStd || 2*r.Round > last) {
 			x = append(x, r.TestAcc.Value)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 func TestOverTime(t *testing.T) {
-	// Rounds 1 … 4: maxima 0.5 and 0.9 (the initial model counts), means 0.35 and 0.4; the second half is rounds 3 and 4:
-	// 0.4 and 0.5 have the standard deviation 0.1/√2, 0.4 and 0.4 none.
+	// Rounds 1 … 4: maxima 0.5 and 0.9 (the initial model counts), means 0.35 and 0.4; the second half is rounds 3 and
+	// 4: 0.4 and 0.5 have the standard deviation 0.1/√2, 0.4 and 0.4 none.
 	runs := [][]results.CurveRow{
 		resultstest.Accuracies(0.1, 0.2, 0.3, 0.4, 0.5),
 		resultstest.Accuracies(0.9, 0.4, 0.4, 0.4, 0.4),

@@ -58,7 +58,8 @@ func TestProtocolRounds(t *testing.T) {
 }
 
 func TestOverSeeds(t *testing.T) {
-	got, err := OverSeeds([][]results.CurveRow{ramp(5, 1), ramp(9, 1), ramp(7, 1)}, 50, metrics.TestAcc) // means 3, 5, 4
+	// means 3, 5, 4
+	got, err := OverSeeds([][]results.CurveRow{ramp(5, 1), ramp(9, 1), ramp(7, 1)}, 50, metrics.TestAcc)
 	if err != nil || !filestest.Near(got.Mean, 4) || !filestest.SameOptional(got.Std, files.Some(1)) || got.N != 3 {
 		t.Errorf("three seeds: got %+v, %v, want 4 ± 1, n=3", got, err)
 	}

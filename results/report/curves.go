@@ -145,7 +145,8 @@ func drawable(c results.RunCell) (runs []*results.Run, complete bool) {
 			runs = append(runs, &c.Runs[i])
 		}
 	}
-	done := slices.DeleteFunc(slices.Clone(runs), func(r *results.Run) bool { return r.Status() != results.RunComplete })
+	done := slices.DeleteFunc(slices.Clone(runs),
+		func(r *results.Run) bool { return r.Status() != results.RunComplete })
 	if len(done) == 0 {
 		return runs, false
 	}

@@ -42,7 +42,10 @@ func (b *builder) decisions() {
 				continue
 			}
 			name := f.name(c)
-			if slices.ContainsFunc(seeds[0], func(d results.DecisionRow) bool { return d.Active == 1 && d.Included == 0 }) {
+			if slices.ContainsFunc(seeds[0], func(d results.DecisionRow) bool {
+				return d.Active == 1 &&
+					d.Included == 0
+			}) {
 				b.inclusionMap(name, read[0], seeds[0])
 			}
 			s, errS := papers.CAFedImportanceRows(name, seeds)
@@ -65,7 +68,8 @@ func (b *builder) decisions() {
 		})
 		b.add(figure{
 			ID: "shares-" + title, section: "decisions", Title: "Importance of each client: " + title,
-			drawn: papers.CAFedShareFigure("Importance of each client, "+title, shares), csv: csvWriter(shares), runs: used,
+			drawn: papers.CAFedShareFigure("Importance of each client, "+title, shares), csv: csvWriter(shares),
+			runs:    used,
 			Caption: "Each client's share of all weights, beside its target. " + about,
 		})
 	}
@@ -90,7 +94,10 @@ func (b *builder) inclusionMap(name string, r *results.Run, decisions []results.
 // withFile leaves the cells and runs that have a file of this name.
 func withFile(cells []results.RunCell, name string) (left []results.RunCell) {
 	for _, c := range cells {
-		c.Runs = slices.DeleteFunc(slices.Clone(c.Runs), func(r results.Run) bool { return !slices.Contains(r.Extra, name) })
+		c.Runs = slices.DeleteFunc(slices.Clone(c.Runs), func(r results.Run) bool {
+			return !slices.Contains(r.Extra,
+				name)
+		})
 		if len(c.Runs) > 0 {
 			left = append(left, c)
 		}

@@ -89,7 +89,8 @@ type choice struct {
 // data lays out the page.
 func (b *builder) data() *pageData {
 	d := &pageData{
-		Version: b.Version, Made: b.Made.UTC().Format("2006-01-02 15:04 UTC"), Folders: b.Folders, Title: "rollcall report",
+		Version: b.Version, Made: b.Made.UTC().Format("2006-01-02 15:04 UTC"), Folders: b.Folders,
+		Title:    "rollcall report",
 		RunCount: len(b.Runs), CellCount: len(results.Cells(b.Runs, b.Mixed)), FiguresFolder: figuresFolder,
 	}
 	d.Script = template.HTML("<script>" + scriptJS + "</script>") //nolint:gosec // our own files
@@ -156,7 +157,8 @@ func (f *figure) draw(methods []string) error {
 func (d *pageData) runs(b *builder) {
 	rows := compare.ListRuns(b.Runs)
 	slices.SortStableFunc(rows, func(x, y compare.ListRow) int {
-		return cmp.Or(cmp.Compare(x.Table, y.Table), cmp.Compare(x.Data, y.Data), cmp.Compare(x.Availability, y.Availability),
+		return cmp.Or(cmp.Compare(x.Table, y.Table), cmp.Compare(x.Data, y.Data),
+			cmp.Compare(x.Availability, y.Availability),
 			b.place(x.Method)-b.place(y.Method))
 	})
 	common := b.commonParams()
@@ -185,7 +187,8 @@ func (d *pageData) runs(b *builder) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		if name != results.DecisionsFile && !b.drawnFiles[name] {
-			d.NotDrawn = append(d.NotDrawn, fmt.Sprintf("%s (in %d %s)", name, extra[name], plural(extra[name], "run", "runs")))
+			d.NotDrawn = append(d.NotDrawn, fmt.Sprintf("%s (in %d %s)", name, extra[name],
+				plural(extra[name], "run", "runs")))
 		}
 	}
 }

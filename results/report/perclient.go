@@ -70,7 +70,8 @@ func (b *builder) perClient() {
 		title := "Accuracy of the clients, " + f.title()
 		b.add(figure{
 			ID: "clients-" + f.title(), section: "clients", Title: "Accuracy of the clients: " + f.title(),
-			drawn: plot.Figure{Title: title, PanelHeight: 220, Panels: plot.InPairs(panels)}, csv: csvWriter(rows), runs: used,
+			drawn: plot.Figure{Title: title, PanelHeight: 220, Panels: plot.InPairs(panels)}, csv: csvWriter(rows),
+			runs:    used,
 			Caption: "How many clients have which accuracy, all seeds together. " + made(used),
 		})
 	}
@@ -116,7 +117,8 @@ func readAccuracies(path string) (rows []clientAccuracy, err error) {
 			x.Round, bad[2] = strconv.Atoi(record[round])
 		}
 		if err := errors.Join(bad[:]...); err != nil {
-			return rows, fmt.Errorf("report: %s: line %d: %s, want numbers: %w", path, line, strings.Join(record, ","), err)
+			return rows, fmt.Errorf("report: %s: line %d: %s, want numbers: %w", path, line, strings.Join(record, ","),
+				err)
 		}
 		if math.IsNaN(x.Accuracy) {
 			continue // a client without samples to be tested on

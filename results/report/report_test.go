@@ -48,9 +48,12 @@ func TestWrite(t *testing.T) {
 		t.Errorf("%d bytes said, want %d", done.Bytes, len(page))
 	}
 	for _, want := range []string{
-		"printed 63.5 ± 2.0", "inside", "Seeds 3, 4, 6", "AMD EPYC, cpu-avx512 fp32", "cnn-cifar10, 100 clients, Dirichlet α = 0.1, 100 rounds, preset code",
-		"line 7: 12 columns, want 21 &lt;b&gt;", `id="curves-cifar10-sine"`, `id="inclusion-fedawe-cifar10-sine"`, `id="importance-cifar10-sine"`, `id="shares-cifar10-sine"`,
-		`id="clients-cifar10-sine"`, `id="availability-base"`, `id="availability-sine"`, `id="speed"`, `data-method="mifa"`,
+		"printed 63.5 ± 2.0", "inside", "Seeds 3, 4, 6", "AMD EPYC, cpu-avx512 fp32",
+		"cnn-cifar10, 100 clients, Dirichlet α = 0.1, 100 rounds, preset code",
+		"line 7: 12 columns, want 21 &lt;b&gt;", `id="curves-cifar10-sine"`, `id="inclusion-fedawe-cifar10-sine"`,
+		`id="importance-cifar10-sine"`, `id="shares-cifar10-sine"`,
+		`id="clients-cifar10-sine"`, `id="availability-base"`, `id="availability-sine"`, `id="speed"`,
+		`data-method="mifa"`,
 		"Content-Security-Policy",
 	} {
 		if !strings.Contains(page, want) {
@@ -122,7 +125,10 @@ func wellFormed(text []byte) error {
 // Methods with the same settings share a figure; settings that one method alone has are a sweep of it.
 func TestFamilies(t *testing.T) {
 	cell := func(method string, params results.Params) results.RunCell {
-		return results.RunCell{CellKey: results.CellKey{Method: method, Data: "svhn", Availability: "sine", Params: params}}
+		return results.RunCell{CellKey: results.CellKey{
+			Method: method, Data: "svhn", Availability: "sine",
+			Params: params,
+		}}
 	}
 	var got []string
 	for _, f := range families([]results.RunCell{
@@ -164,7 +170,8 @@ func TestReadAccuracies(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows, err := readAccuracies(path)
-		if len(rows) != c.rows || (err == nil) != (c.wants == "") || err != nil && !strings.Contains(err.Error(), c.wants) {
+		if len(rows) != c.rows || (err == nil) != (c.wants == "") || err != nil && !strings.Contains(err.Error(),
+			c.wants) {
 			t.Errorf("%s: %d rows, %v, want %d and %q", name, len(rows), err, c.rows, c.wants)
 		}
 	}
@@ -175,7 +182,10 @@ func TestOddInputs(t *testing.T) {
 	for name, in := range map[string]Input{
 		"nothing":  {},
 		"problems": {Bad: []error{errors.New("x")}},
-		"own":      {Numbers: []results.SummaryRow{{Cell: results.Cell{Table: "run", Method: "new", Data: "own", Availability: "trace"}, Metric: metrics.TestAcc, N: 1, Mean: files.Some(0.5), Status: results.CellOK}}},
+		"own": {Numbers: []results.SummaryRow{{Cell: results.Cell{
+			Table: "run", Method: "new", Data: "own",
+			Availability: "trace",
+		}, Metric: metrics.TestAcc, N: 1, Mean: files.Some(0.5), Status: results.CellOK}}},
 	} {
 		var b bytes.Buffer
 		if err := pageTemplate.Execute(&b, build(in).data()); err != nil || !strings.Contains(b.String(), "</html>") {
@@ -205,8 +215,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// The size of a real report: Table 2 whole, 96 cells of 3 seeds, curves of 2000 rounds evaluated as tables do (every 10) and in
-// every round, the latter 160 MB of CSV. The page stays below 5 MB; the time is for BenchmarkFullTable.
+// The size of a real report: Table 2 whole, 96 cells of 3 seeds, curves of 2000 rounds evaluated as tables do (every
+// 10) and in every round, the latter 160 MB of CSV. The page stays below 5 MB; the time is for BenchmarkFullTable.
 func TestFullTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the whole table is not for -short")

@@ -96,7 +96,8 @@ func drawChart(c plot.Chart, l *styles) (chart, error) {
 		label += " against " + p.x.Label
 	}
 	label = strings.TrimSpace(label + ". " + says)
-	fmt.Fprintf(&svg, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`, p.width, p.height, html.EscapeString(label))
+	fmt.Fprintf(&svg, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`, p.width, p.height,
+		html.EscapeString(label))
 	svg.WriteString(body.String())
 	p.words(&svg)
 	svg.WriteString(`</svg>`)

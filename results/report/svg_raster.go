@@ -66,7 +66,8 @@ func rasterWords(c plot.Raster) string {
 			}
 		}
 	}
-	text := fmt.Sprintf("%d clients, there in %.0f %% of the rounds", len(c.Rows), 100*float64(on)/float64(max(rounds, 1)))
+	text := fmt.Sprintf("%d clients, there in %.0f %% of the rounds", len(c.Rows),
+		100*float64(on)/float64(max(rounds, 1)))
 	if out > 0 {
 		text += fmt.Sprintf(", of these left out in %.0f %%", 100*float64(out)/float64(on))
 	}

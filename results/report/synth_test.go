@@ -47,11 +47,13 @@ func synthesise(t testing.TB, dir string, s synthetic) {
 			Availability: p.Availability, Clients: 100, Alpha: files.Some(0.1),
 		}
 		for _, seed := range seeds {
-			resultstest.WriteCurve(t, dir, synthCurve(cell, seed, s, p.Mean.Value, p.Std.Value), s.rounds, results.RunInfo{
-				Status: results.RunComplete, DataChecksum: results.OfFiles("00"), Device: "AMD EPYC", Numerics: "cpu-fp32",
-				Started:  time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
-				Finished: time.Date(2026, 11, 20, 13, 0, 0, 0, time.UTC),
-			})
+			resultstest.WriteCurve(t, dir, synthCurve(cell, seed, s, p.Mean.Value, p.Std.Value), s.rounds,
+				results.RunInfo{
+					Status: results.RunComplete, DataChecksum: results.OfFiles("00"), Device: "AMD EPYC",
+					Numerics: "cpu-fp32",
+					Started:  time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
+					Finished: time.Date(2026, 11, 20, 13, 0, 0, 0, time.UTC),
+				})
 		}
 	}
 }

@@ -34,14 +34,23 @@ func TestMalformed(t *testing.T) {
 			"unknown key", `{"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4],"strides":[1]}}`, "1234",
 			`"a": "strides": unknown, want`,
 		},
-		{"key twice", `{"a":{"dtype":"U8","dtype":"U8","shape":[4],"data_offsets":[0,4]}}`, "1234", `"a": "dtype" twice`},
+		{
+			"key twice", `{"a":{"dtype":"U8","dtype":"U8","shape":[4],"data_offsets":[0,4]}}`, "1234",
+			`"a": "dtype" twice`,
+		},
 		{"key missing", `{"a":{"dtype":"U8","data_offsets":[0,4]}}`, "1234", `"a": no ["shape"], want`},
 		{
 			"dtype unknown", `{"a":{"dtype":"F33","shape":[1],"data_offsets":[0,4]}}`, "1234",
 			`tensor "a": dtype "F33", want one of the format`,
 		},
-		{"dtype in small letters", `{"a":{"dtype":"u8","shape":[4],"data_offsets":[0,4]}}`, "1234", `tensor "a": dtype "u8"`},
-		{"dtype a number", `{"a":{"dtype":8,"shape":[4],"data_offsets":[0,4]}}`, "1234", `"a": "dtype": 8, want a text`},
+		{
+			"dtype in small letters", `{"a":{"dtype":"u8","shape":[4],"data_offsets":[0,4]}}`, "1234",
+			`tensor "a": dtype "u8"`,
+		},
+		{
+			"dtype a number", `{"a":{"dtype":8,"shape":[4],"data_offsets":[0,4]}}`, "1234",
+			`"a": "dtype": 8, want a text`,
+		},
 		{
 			"shape a number", `{"a":{"dtype":"U8","shape":4,"data_offsets":[0,4]}}`, "1234",
 			`"a": "shape": 4, want a list of whole numbers`,
@@ -111,7 +120,8 @@ func TestMalformed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := open(raw(c.header, c.data))
-			if err == nil || !strings.HasPrefix(err.Error(), "safetensors: ") || !strings.Contains(err.Error(), c.want) {
+			if err == nil || !strings.HasPrefix(err.Error(), "safetensors: ") || !strings.Contains(err.Error(),
+				c.want) {
 				t.Errorf("%.300s\ngot  %v\nwant %s", c.header, err, c.want)
 			}
 		})
@@ -126,7 +136,10 @@ func TestMalformedLength(t *testing.T) {
 		{"seven bytes", "1234567", `7 bytes, want 8 or more`},
 		{"length alone", "\x02\x00\x00\x00\x00\x00\x00\x00", `header of 2 bytes in a file of 8, want at most 0`},
 		{"longest", most + "{}", `header of 18446744073709551615 bytes in a file of 10, want at most 2`},
-		{"above MaxHeader", "\x01\x00\x10\x00\x00\x00\x00\x00" + strings.Repeat(" ", 1<<20+1), `header of 1048577 bytes`},
+		{
+			"above MaxHeader", "\x01\x00\x10\x00\x00\x00\x00\x00" + strings.Repeat(" ", 1<<20+1),
+			`header of 1048577 bytes`,
+		},
 	} {
 		if _, err := open([]byte(c.file)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.want)

@@ -166,7 +166,12 @@ func TestWriteErrors(t *testing.T) {
 			false,
 		},
 		{"dtype", nil, []Tensor{{"a", "F33", nil, nil}}, `tensor "a": dtype "F33", want one of the format`, false},
-		{"negative", nil, []Tensor{{"a", F32, []int{2, -1}, nil}}, `tensor "a": shape [2 -1], want dimensions ≥ 0`, false},
+		{
+			"negative", nil,
+			[]Tensor{{"a", F32, []int{2, -1}, nil}},
+			`tensor "a": shape [2 -1], want dimensions ≥ 0`,
+			false,
+		},
 		{"overflow", nil, []Tensor{{"a", F32, []int{1 << 40, 1 << 20}, nil}}, `want fewer than 2^63 bits`, false},
 		{
 			"overflow of all", nil, slices.Repeat([]Tensor{{"", U8, []int{1 << 59}, nil}}, 17),
@@ -187,7 +192,12 @@ func TestWriteErrors(t *testing.T) {
 			[]Tensor{Float32s("a", nil, make([]float32, 2))},
 			`tensor "a": 8 bytes written or more, want 4`, true,
 		},
-		{"cause", nil, []Tensor{{"a", U8, nil, func(io.Writer) error { return failing }}}, `tensor "a": disk full`, true},
+		{
+			"cause", nil,
+			[]Tensor{{"a", U8, nil, func(io.Writer) error { return failing }}},
+			`tensor "a": disk full`,
+			true,
+		},
 	} {
 		if c.name == "overflow of all" {
 			for i := range c.tensors {

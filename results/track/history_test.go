@@ -92,7 +92,8 @@ func TestFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "schema,run,time,version,go,clock_mhz,fingerprint,suite,os,cpu,cpus,threads,engine,device,driver,clocks,precision,metric,unit,samples\n" +
-		"1,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,ab5773e9b5d2,test/1,linux/amd64,Some CPU @ 2 GHz,4,2,cpu-avx512,Some CPU @ 2 GHz,,800-3500 MHz,fp32,round/cifar10,ms,1234.57 0.001\n"
+		"1,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,ab5773e9b5d2,test/1,linux/amd64,Some CPU @ 2 " +
+		"GHz,4,2,cpu-avx512,Some CPU @ 2 GHz,,800-3500 MHz,fp32,round/cifar10,ms,1234.57 0.001\n"
 	if string(text) != want {
 		t.Errorf("file:\ngot  %s\nwant %s", text, want)
 	}
@@ -151,19 +152,46 @@ func TestReadBad(t *testing.T) {
 	}{
 		{"nothing", "", 0, []string{"line 1: empty, want the header schema,run,"}},
 		{"another CSV", "a,b\n1,2\n", 0, []string{`line 1: no column "schema", want the header`}},
-		{"a column missing", strings.Replace(string(good), ",precision", "", 1), 0, []string{`line 1: no column "precision"`}},
-		{"a column more", strings.Replace(string(good), ",precision", ",precision,moon", 1), 0, []string{"line 1: header "}},
-		{"half a line at the end", string(good[:len(good)-30]), 3, []string{"line 5: no line break at its end, want one: it is half written"}},
-		{"half a line within", replaced(2, "metric/01,ms,", "\n"), 3, []string{"line 3: 18 columns, want 20", "line 4: column schema: "}},
+		{
+			"a column missing", strings.Replace(string(good), ",precision", "", 1), 0,
+			[]string{`line 1: no column "precision"`},
+		},
+		{
+			"a column more", strings.Replace(string(good), ",precision", ",precision,moon", 1), 0,
+			[]string{"line 1: header "},
+		},
+		{
+			"half a line at the end", string(good[:len(good)-30]), 3,
+			[]string{"line 5: no line break at its end, want one: it is half written"},
+		},
+		{"half a line within", replaced(2, "metric/01,ms,", "\n"), 3, []string{
+			"line 3: 18 columns, want 20",
+			"line 4: column schema: ",
+		}},
 		{"another schema", replaced(2, "1,", "2,"), 3, []string{`line 3: column schema: "2", want 1`}},
 		{"a quote", replaced(2, "v1", `"v1`), 3, []string{`line 3: extraneous or missing " in quoted-field`}},
-		{"time", replaced(1, "2026-01-01T", "yesterday "), 3, []string{`line 2: column time: "yesterday 02:00:00Z", want`}},
+		{
+			"time", replaced(1, "2026-01-01T", "yesterday "), 3,
+			[]string{`line 2: column time: "yesterday 02:00:00Z", want`},
+		},
 		{"sample", replaced(4, "ms,", "ms,NaN "), 3, []string{`line 5: column samples: "NaN", want a positive number`}},
 		{"machine edited", replaced(1, "avx512", "avx2"), 3, []string{"line 2: column fingerprint: "}},
-		{"threads", replaced(1, ",4,2,", ",4,two,"), 3, []string{`line 2: column threads: "two", want a whole number from 0`}},
-		{"a row twice", string(good) + lines[1], 4, []string{"line 6: run 20260101T020000Z has metric/00 in line 2 already, want it once"}},
-		{"a row of another machine", string(good) + foreignRow + "\n", 4, []string{"line 6: machine " + other.Fingerprint() + ", want " + testMachine.Fingerprint()}},
-		{"a run at two times", replaced(2, "2026-01-01T02:00:00Z", "2026-01-01T03:00:00Z"), 3, []string{"line 3: run 20260101T020000Z at 2026-01-01T03:00:00Z, want 2026-01-01T02:00:00Z"}},
+		{
+			"threads", replaced(1, ",4,2,", ",4,two,"), 3,
+			[]string{`line 2: column threads: "two", want a whole number from 0`},
+		},
+		{
+			"a row twice", string(good) + lines[1], 4,
+			[]string{"line 6: run 20260101T020000Z has metric/00 in line 2 already, want it once"},
+		},
+		{
+			"a row of another machine", string(good) + foreignRow + "\n", 4,
+			[]string{"line 6: machine " + other.Fingerprint() + ", want " + testMachine.Fingerprint()},
+		},
+		{
+			"a run at two times", replaced(2, "2026-01-01T02:00:00Z", "2026-01-01T03:00:00Z"), 3,
+			[]string{"line 3: run 20260101T020000Z at 2026-01-01T03:00:00Z, want 2026-01-01T02:00:00Z"},
+		},
 		{"line breaks of Windows", strings.ReplaceAll(string(good), "\n", "\r\n"), 4, nil},
 		{"empty lines", strings.ReplaceAll(string(good), "\n", "\n\n"), 4, nil},
 	} {

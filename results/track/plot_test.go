@@ -54,7 +54,10 @@ func TestPlot(t *testing.T) {
 	for _, s := range c.Series {
 		names = append(names, s.Name)
 	}
-	if want := []string{"night", "level (median)", "first slower night", "first faster night"}; !reflect.DeepEqual(names, want) {
+	if want := []string{
+		"night", "level (median)", "first slower night",
+		"first faster night",
+	}; !reflect.DeepEqual(names, want) {
 		t.Fatalf("series: got %v, want %v", names, want)
 	}
 	if got, want := c.Series[0].Y, trends[0].Values; !reflect.DeepEqual(got, want) {

@@ -15,7 +15,8 @@ func TestHeaderIsThatOfTheDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, below, ok := strings.Cut(string(text), "The header is exactly this, in this order:\n\n| column | holds |\n|---|---|\n")
+	_, below, ok := strings.Cut(string(text),
+		"The header is exactly this, in this order:\n\n| column | holds |\n|---|---|\n")
 	if !ok {
 		t.Fatal("docs/tracking.md: no table of the header, want one")
 	}

@@ -62,7 +62,8 @@ func TestTrends(t *testing.T) {
 		{"slower", 100, map[int]float64{60: 1.05}, []found{{60, 62}}},
 		{"faster", 100, map[int]float64{60: 0.95}, []found{{60, 62}}},
 		{"and back", 200, map[int]float64{60: 1.05, 120: 1 / 1.05}, []found{{60, 62}, {120, 122}}},
-		{"after ten nights", 40, map[int]float64{10: 1.05}, []found{{10, 15}}}, // 2/(16 choose 6) is the first below 0.01/10
+		// 2/(16 choose 6) is the first below 0.01/10
+		{"after ten nights", 40, map[int]float64{10: 1.05}, []found{{10, 15}}},
 		{"two nights only", 100, map[int]float64{60: 1.2, 62: 1 / 1.2}, nil},
 		{"one night", 100, map[int]float64{60: 3, 61: 1.0 / 3}, nil},
 	} {
@@ -165,7 +166,8 @@ func TestYear(t *testing.T) {
 		t.Fatal(err)
 	}
 	plotted := time.Since(begun)
-	t.Logf("365 nights × 20 metrics × 20 samples: read and compared in %.2f s, plotted in %.2f s (SVG of %.1f MB), %d shifts", compared.Seconds(), plotted.Seconds(), float64(svg.Len())/1e6, len(v.Earlier))
+	t.Logf("365 nights × 20 metrics × 20 samples: read and compared in %.2f s, plotted in %.2f s (SVG of %.1f MB), "+
+		"%d shifts", compared.Seconds(), plotted.Seconds(), float64(svg.Len())/1e6, len(v.Earlier))
 	if compared > time.Second {
 		t.Errorf("compared in %v, want 1 s at most", compared)
 	}

@@ -25,11 +25,24 @@ type noise struct {
 var noises = []noise{
 	{name: "lognormal 2 %", sample: 0.02, samples: 20, passes: 1},
 	{name: "lognormal 2 %, nights differ", sample: 0.02, metric: 0.005, night: 0.005, samples: 20, passes: 1},
-	{name: "bimodal, each sample", sample: 0.02, metric: 0.005, night: 0.005, slow: 0.08, share: 0.3, passes: 20, samples: 20},
-	{name: "bimodal, each pass", sample: 0.02, metric: 0.005, night: 0.005, slow: 0.08, share: 0.3, passes: 10, samples: 20},
-	{name: "bimodal, whole nights", sample: 0.02, metric: 0.005, night: 0.005, slow: 0.08, share: 0.3, passes: 1, samples: 20, beyond: true},
+	{
+		name: "bimodal, each sample", sample: 0.02, metric: 0.005, night: 0.005, slow: 0.08, share: 0.3, passes: 20,
+		samples: 20,
+	},
+	{
+		name: "bimodal, each pass", sample: 0.02, metric: 0.005, night: 0.005, slow: 0.08, share: 0.3, passes: 10,
+		samples: 20,
+	},
+	{
+		name: "bimodal, whole nights", sample: 0.02, metric: 0.005, night: 0.005, slow: 0.08, share: 0.3, passes: 1,
+		samples: 20, beyond: true,
+	},
 	{name: "2 % from night to night", metric: 0.02, samples: 20, passes: 1, beyond: true},
-	{name: "nights like the last, 0.7", sample: 0.02, metric: 0.005, night: 0.01, memory: 0.7, samples: 20, passes: 1, beyond: true},
+	{
+		name: "nights like the last, 0.7", sample: 0.02, metric: 0.005, night: 0.01, memory: 0.7, samples: 20,
+		passes: 1,
+		beyond: true,
+	},
 }
 
 var testMachine = Machine{

@@ -32,7 +32,8 @@ func TestJudge(t *testing.T) {
 			!strings.Contains(v.Text, test.text) {
 			t.Errorf("%d nights, last %d: got %d slower, %d faster, %d earlier, %q, want %d, %d, %d, %q",
 				test.nights, test.recent,
-				len(v.Regressions), len(v.Improvements), len(v.Earlier), v.Text, test.slower, test.faster, test.earlier, test.text)
+				len(v.Regressions), len(v.Improvements), len(v.Earlier), v.Text, test.slower, test.faster,
+				test.earlier, test.text)
 		}
 	}
 	v := judged(63, 1)
@@ -45,7 +46,10 @@ func TestJudge(t *testing.T) {
 	if err := WriteText(&text, []Verdict{v}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"SLOWER  metric/00", "since 20260302T020000Z (v2, before it v1)", "3 nights after 50"} {
+	for _, want := range []string{
+		"SLOWER  metric/00", "since 20260302T020000Z (v2, before it v1)",
+		"3 nights after 50",
+	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("text:\n%swant %q in it", text.String(), want)
 		}

@@ -51,7 +51,10 @@ func sample() (*Content, *memory) {
 		Curve: []results.CurveRow{
 			{Round: 0, TestLoss: files.Some(2.5), Params: "a=1"}, {Round: 2, LR: 0.1, ElapsedSec: 1},
 		},
-		Decisions: []results.DecisionRow{{Round: 1, Client: 1, Active: 1, Weight: 0.25, Pi: 0.5, Lambda: -1, Target: 1}},
+		Decisions: []results.DecisionRow{{
+			Round: 1, Client: 1, Active: 1, Weight: 0.25, Pi: 0.5, Lambda: -1,
+			Target: 1,
+		}},
 		State: []algos.Array{
 			{Name: "w", Rows: []nets.Row{m.row(1), m.row(0)}},
 			{Name: "tau", Int64s: []int64{-1, 1 << 60}},
@@ -121,7 +124,8 @@ func TestCheckpointOfAnotherRun(t *testing.T) {
 	} {
 		run := c.About
 		change(&run)
-		if _, err := Open(path, &run); err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), path) {
+		if _, err := Open(path, &run); err == nil || !strings.Contains(err.Error(), what) ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("%v, want %q and the file in it", err, what)
 		}
 	}
@@ -201,7 +205,10 @@ func TestCheckpointNotWritten(t *testing.T) {
 // Checkpoints are found by their names alone, whatever has them, and go in the same way.
 func TestRemove(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{Name(3), Name(20), Name(100), "checkpoint-007.safetensors", "checkpoint-x.safetensors", "curve.csv"} {
+	for _, name := range []string{
+		Name(3), Name(20), Name(100), "checkpoint-007.safetensors",
+		"checkpoint-x.safetensors", "curve.csv",
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
 			t.Fatal(err)
 		}

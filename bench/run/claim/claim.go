@@ -68,8 +68,8 @@ func (c *Claim) Check() error {
 	if largest != c.epoch {
 		return c.lose(c.named(largest))
 	}
-	// Only now: holders that came and went before the folder was listed have removed this claim, and one that came after
-	// them may have made one of the same epoch.
+	// Only now: holders that came and went before the folder was listed have removed this claim, and one that came
+	// after them may have made one of the same epoch.
 	owned, err := c.owned(c.epoch, c.id)
 	if err != nil {
 		return wrap(c.dir, err)

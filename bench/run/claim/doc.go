@@ -15,8 +15,8 @@
 // its own monotonic clock, takes the holder for dead. Times of files, clocks of other hosts, host names and process
 // numbers decide nothing. If the claim was made on this machine since that was last started, and on this very mount,
 // which the boot id and the device number in it tell, a free lock of the claim says the same at once. The lock belongs
-// to the open file, which no child inherits. Where a link is not one file with what was linked, as on sshfs, claims tell
-// of no locks, and only Expiry says who is dead.
+// to the open file, which no child inherits. Where a link is not one file with what was linked, as on sshfs, claims
+// tell of no locks, and only Expiry says who is dead.
 //
 // Why nobody else publishes once a process has the folder. Publish lists the folder and finds no larger epoch; then it
 // reads its own claim, which is still there; then it renames. Of a claim made before that listing, the listing has the

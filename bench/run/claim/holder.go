@@ -88,7 +88,8 @@ func (s *sight) top() *claimed {
 // looks is how often a folder is read anew in which the claim that was listed is gone when it is opened.
 const looks = 20
 
-// look reads the claims of a folder. If locks, of [Watch.locks], is not "", it asks for the lock of the largest as well.
+// look reads the claims of a folder. If locks, of [Watch.locks], is not "", it asks for the lock of the largest as
+// well.
 func (f folder) look(locks string) (now sight, err error) {
 	for range looks {
 		now.names, err = f.names()

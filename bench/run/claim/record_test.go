@@ -57,7 +57,10 @@ func TestHolderString(t *testing.T) {
 		{Holder{PID: 123, Host: "x"}, "process 123 on host x"},
 		{Holder{PID: 123}, "process 123 on host (unknown)"},
 		{Holder{PID: 123, Host: "x", Mine: true, Rounds: 9}, "this process, round 0/9"},
-		{Holder{PID: 123, Host: "x", Dead: true, Round: 1, Rounds: 9}, "process 123 on host x (which has ended), round 1/9"},
+		{
+			Holder{PID: 123, Host: "x", Dead: true, Round: 1, Rounds: 9},
+			"process 123 on host x (which has ended), round 1/9",
+		},
 		{Holder{}, "an unknown process"},
 	} {
 		if got := c.String(); got != c.want {

@@ -67,8 +67,8 @@ func (c *Claim) put() (err error) {
 	return c.putUnlinked()
 }
 
-// isOneFile says whether the claim is the very file that was linked to it, and locked. To some file systems, such as sshfs,
-// the two names are two files: a lock of the one says nothing of the other, and the claim would count as dead.
+// isOneFile says whether the claim is the very file that was linked to it, and locked. To some file systems, such as
+// sshfs, the two names are two files: a lock of the one says nothing of the other, and the claim would count as dead.
 func (c *Claim) isOneFile() bool {
 	linked, err := c.file.Stat()
 	if err != nil {

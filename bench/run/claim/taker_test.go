@@ -105,7 +105,8 @@ func TestPublisherIsStopped(t *testing.T) {
 		}
 		done := strings.Contains(before, "curve.csv: ")
 		if done != (holder.err == nil) || !done && !errors.Is(holder.err, ErrLost) {
-			t.Errorf("stopped before %s: published before the other had the folder: %v, Publish: %v, want both or %v", stopped,
+			t.Errorf("stopped before %s: published before the other had the folder: %v, Publish: %v, want both or %v",
+				stopped,
 				done, holder.err, ErrLost)
 		}
 		if now := content(t, w.dir); now != before {
@@ -115,7 +116,8 @@ func TestPublisherIsStopped(t *testing.T) {
 			t.Errorf("stopped before %s: Release of the lost claim: %v", stopped, err)
 		}
 		if now := content(t, w.dir); now != before {
-			t.Errorf("stopped before %s: the folder was\n%s\nbefore the Release of a lost claim, and is\n%s", stopped, before,
+			t.Errorf("stopped before %s: the folder was\n%s\nbefore the Release of a lost claim, and is\n%s", stopped,
+				before,
 				now)
 		}
 		if err := taker.claim.Check(); err != nil {
@@ -174,7 +176,8 @@ func TestTryIsStopped(t *testing.T) {
 				}
 				err := last.claim.Publish("curve.csv")
 				if err != nil && (!unlucky || !errors.Is(err, ErrLost)) {
-					t.Fatalf("stopped before %s: the last to claim the folder: %v, want it published; the operations:\n%s",
+					t.Fatalf("stopped before %s: the last to claim the folder: %v, want it published; the "+
+						"operations:\n%s",
 						stopped, err, strings.Join(w.log, "\n"))
 				}
 				if first.claim != nil {

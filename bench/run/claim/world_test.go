@@ -113,7 +113,8 @@ func (p *party) around(op, name string, do func() error) error {
 func (p *party) published(name string) {
 	p.t.Helper()
 	if p.claim == nil || p.claim != p.current {
-		p.t.Errorf("%s has published %s, want nobody but %q, the last to claim the folder; the operations:\n%s", p.name, name,
+		p.t.Errorf("%s has published %s, want nobody but %q, the last to claim the folder; the operations:\n%s",
+			p.name, name,
 			p.current.id, strings.Join(p.log, "\n"))
 		return
 	}

@@ -63,8 +63,9 @@ func TestAvailable(t *testing.T) {
 			"sys/fs/cgroup/memory/job/7/memory.usage_in_bytes": "1073741824\n",
 		}, 4 - 3 + 1, "memory.limit_in_bytes of control group /job"},
 		{"version 1 in a container: the mount is the group", map[string]string{
-			"proc/self/cgroup":                           "4:memory:/docker/abc\n",
-			"proc/self/mountinfo":                        "35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
+			"proc/self/cgroup": "4:memory:/docker/abc\n",
+			"proc/self/mountinfo": "35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup " +
+				"cgroup rw,memory\n",
 			"sys/fs/cgroup/memory/memory.limit_in_bytes": "2147483648\n",
 			"sys/fs/cgroup/memory/memory.usage_in_bytes": "1073741824\n",
 		}, 2 - 1 + 1, "memory.limit_in_bytes of control group /"},
@@ -123,8 +124,9 @@ func TestAvailable(t *testing.T) {
 			"proc/self/cgroup": "0::/run\n4:memory:/run\n", "proc/self/mountinfo": v2Mount + v1Mount,
 		}, 21, "MemAvailable of /proc/meminfo"},
 		{"garbage", map[string]string{
-			"proc/self/cgroup":                               "\n0\n0::\nx:memory\n0::/run\n4:memory:/run",
-			"proc/self/mountinfo":                            "\n - \n1 2 3 - cgroup2\n1 2 3 / / - x\n" + v2Mount + v1Mount,
+			"proc/self/cgroup": "\n0\n0::\nx:memory\n0::/run\n4:memory:/run",
+			"proc/self/mountinfo": "\n - \n1 2 3 - cgroup2\n1 2 3 / / - x\n" + v2Mount +
+				v1Mount,
 			"sys/fs/cgroup/run/memory.max":                   "plenty\n",
 			"sys/fs/cgroup/run/memory.high":                  "-5\n",
 			"sys/fs/cgroup/run/memory.current":               "",

@@ -33,7 +33,8 @@ func (p *Plan) Write(w io.Writer) error {
 			takes = words(row.Sec)
 		}
 		s := &row.Settings
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%s\n", s.Method, s.Data, s.Availability, row.Runs, row.Kept, s.Rounds,
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%s\n", s.Method, s.Data, s.Availability, row.Runs, row.Kept,
+			s.Rounds,
 			takes)
 	}
 	if err := table.Flush(); err != nil {
@@ -50,7 +51,8 @@ func (p *Plan) Write(w io.Writer) error {
 	return err
 }
 
-// rows returns the cells with those of the same method, data, process and rounds as one, where columns differ otherwise.
+// rows returns the cells with those of the same method, data, process and rounds as one, where columns differ
+// otherwise.
 func (p *Plan) rows() (rows []Cell) {
 	type key struct {
 		method, data, availability string
@@ -93,7 +95,8 @@ func (p *Plan) memory() string {
 	return text
 }
 
-// total reads "in all 13 h 20 min on cpu-avx512, 2 threads (measured: 9.3 ms per client-step of cnn-cifar10, n = 3 rounds)".
+// total reads "in all 13 h 20 min on cpu-avx512, 2 threads (measured: 9.3 ms per client-step of cnn-cifar10, n = 3
+// rounds)".
 func (p *Plan) total(sec float64) string {
 	if len(p.Rates) == 0 {
 		return "in all nothing is left to do"
@@ -109,7 +112,8 @@ func (p *Plan) total(sec float64) string {
 		if !r.Measured {
 			how = "bench.csv, " + r.Time.Format(time.DateOnly)
 		}
-		from = append(from, fmt.Sprintf("%s: %.3g ms per client-step of %s on %s, n = %s", how, r.ClientStepMS, r.Net, r.Data,
+		from = append(from, fmt.Sprintf("%s: %.3g ms per client-step of %s on %s, n = %s", how, r.ClientStepMS, r.Net,
+			r.Data,
 			run.Count(r.Rounds, "round")))
 	}
 	text := fmt.Sprintf("in all %s on %s (%s)", words(sec), on, strings.Join(from, "; "))

@@ -31,33 +31,41 @@ func TestWrite(t *testing.T) {
 	}{
 		{"nothing is trained", Plan{Title: "A figure"}, []string{"A figure: nothing is trained\n"}},
 		{"all is kept", Plan{Title: "A", Cells: []Cell{cell("mifa", 3, 3, 0)}}, []string{
-			"A: 1 cell, 3 runs: 3 kept, 0 go on, 0 to be made\n", "mifa    cifar10  sine          3     3     2000    nothing\n",
+			"A: 1 cell, 3 runs: 3 kept, 0 go on, 0 to be made\n",
+			"mifa    cifar10  sine          3     3     2000    nothing\n",
 			"in all nothing is left to do\n",
 		}},
 		{
 			"cells of a row are added",
 			Plan{
-				Title: "A", Cells: []Cell{cell("mifa", 3, 1, 3600), cell("mifa", 3, 0, 1800), cell("fedau", 3, 0, 42600)},
+				Title: "A", Cells: []Cell{
+					cell("mifa", 3, 1, 3600), cell("mifa", 3, 0, 1800),
+					cell("fedau", 3, 0, 42600),
+				},
 				AtOnce: 1, Rates: []Rate{measured}, LargestOf: "mifa", Largest: run.Asks{Bytes: 4e8, Memory: "rows"},
 			},
 			[]string{
-				"A: 3 cells, 9 runs: 1 kept, 0 go on, 8 to be made\n", "mifa    cifar10  sine          6     1     2000    1 h 30 min\n",
+				"A: 3 cells, 9 runs: 1 kept, 0 go on, 8 to be made\n",
+				"mifa    cifar10  sine          6     1     2000    1 h 30 min\n",
 				"memory: 400 MB for the largest run (mifa: rows)\n",
-				"in all 13 h 20 min on cpu-avx512, 2 threads (measured now: 9.3 ms per client-step of cnn-cifar10 on cifar10, " +
+				"in all 13 h 20 min on cpu-avx512, 2 threads (measured now: 9.3 ms per client-step of cnn-cifar10 on " +
+					"cifar10, " +
 					"n = 3 rounds)\n",
 			},
 		},
 		{
 			"two at a time, too large, of a file",
 			Plan{
-				Title: "A", Cells: []Cell{cell("mifa", 1, 0, 60)}, AtOnce: 2, Rates: []Rate{{row, false}}, LargestOf: "mifa",
-				Largest: run.Asks{Bytes: 4e9, Memory: "rows", Least: true},
-				Limit:   memory.Limit{Bytes: 7e9, From: "the cgroup"}, LimitIsKnown: true,
+				Title: "A", Cells: []Cell{cell("mifa", 1, 0, 60)}, AtOnce: 2, Rates: []Rate{{row, false}},
+				LargestOf: "mifa",
+				Largest:   run.Asks{Bytes: 4e9, Memory: "rows", Least: true},
+				Limit:     memory.Limit{Bytes: 7e9, From: "the cgroup"}, LimitIsKnown: true,
 			},
 			[]string{
 				"memory: at least 4.0 GB for the largest run (mifa: rows), 8.0 GB for 2 at a time; " +
 					"7.0 GB available (the cgroup), which is too little\n",
-				"in all 1 min on cpu-avx512, 2 threads (bench.csv, 2026-03-04: 9.3 ms per client-step of cnn-cifar10 on cifar10, " +
+				"in all 1 min on cpu-avx512, 2 threads (bench.csv, 2026-03-04: 9.3 ms per client-step of cnn-cifar10 " +
+					"on cifar10, " +
 					"n = 10 rounds); " +
 					"2 runs at a time are taken to gain nothing\n",
 			},

@@ -55,8 +55,8 @@ const (
 	least   = 10 // columns of a bar
 )
 
-// fit returns the line of a terminal of so many columns: the parts for which there is room, and a bar in the rest if that
-// is large enough.
+// fit returns the line of a terminal of so many columns: the parts for which there is room, and a bar in the rest if
+// that is large enough.
 func fit(parts []string, doneFrac float64, columns int) string {
 	line := ""
 	for i, part := range parts {

@@ -143,7 +143,8 @@ func TestLine(t *testing.T) {
 func sameBut(got, want string) bool {
 	g, gotBar, _ := strings.Cut(got, "|")
 	w, wantBar, _ := strings.Cut(want, "|")
-	return g == w && utf8.RuneCountInString(gotBar) >= utf8.RuneCountInString(wantBar) && (wantBar == "") == (gotBar == "")
+	return g == w && utf8.RuneCountInString(gotBar) >= utf8.RuneCountInString(wantBar) &&
+		(wantBar == "") == (gotBar == "")
 }
 
 // Whatever the width, and when it changes on the way, no line is wider than the terminal, and all are cleared.
@@ -171,7 +172,8 @@ func TestEveryWidth(t *testing.T) {
 		if got := s.String(); got != "" || s.wrapped {
 			t.Fatalf("%d columns: got %q in the end, wrapped %t, want nothing", columns, got, s.wrapped)
 		}
-		if columns >= 20 && !slices.ContainsFunc(s.drawn, func(l string) bool { return strings.HasPrefix(l, "run 2/3") }) {
+		if columns >= 20 && !slices.ContainsFunc(s.drawn,
+			func(l string) bool { return strings.HasPrefix(l, "run 2/3") }) {
 			t.Fatalf("%d columns: run 2/3 was never drawn: %q", columns, s.drawn)
 		}
 	}

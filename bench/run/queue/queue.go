@@ -146,8 +146,8 @@ func (q *Queue) Found(n int, now time.Time) {
 }
 
 // Pause returns how long to wait before what another process does is looked at again: a twentieth of the time that it
-// has been waited for, between a turn and 50 turns. So little is lost by waiting, and many processes that wait for hours
-// do not keep a file server busy.
+// has been waited for, between a turn and 50 turns. So little is lost by waiting, and many processes that wait for
+// hours do not keep a file server busy.
 func Pause(turn, waited time.Duration) time.Duration { return min(max(turn, waited/20), 50*turn) }
 
 // Return puts a job back that another worker is to do.

@@ -9,7 +9,12 @@ import (
 func flat(a *asm) {
 	scale(a)
 	axpy(a)
-	for _, s := range []stepCode{{"step", false, false}, {"stepDrift", false, true}, {"stepMomentum", true, false}, {"stepBoth", true, true}} {
+	for _, s := range []stepCode{
+		{"step", false, false},
+		{"stepDrift", false, true},
+		{"stepMomentum", true, false},
+		{"stepBoth", true, true},
+	} {
 		s.emit(a)
 	}
 	sumSquares(a)

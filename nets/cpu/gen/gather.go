@@ -16,10 +16,11 @@ const groupLanes = 16
 // stepDst and stepImg bytes apart, whose surplus elements the following group overwrites, and a last one at dstLast and
 // imgLast, which stores tail elements and may overlap the one before it. lanes holds mean and std of every element.
 //
-// The division by 255 is a multiplication by the rounded 1/255 and one correction, which is exact for all bytes; that by
-// std is a division.
+// The division by 255 is a multiplication by the rounded 1/255 and one correction, which is exact for all bytes; that
+// by std is a division.
 func gather(a *asm) {
-	a.begin("gather", "func(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32, rows, groups, stepDst, stepImg, rowDst, rowImg, tail int)")
+	a.begin("gather", "func(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32, rows, groups, "+
+		"stepDst, stepImg, rowDst, rowImg, tail int)")
 	regs := groupLanes / a.lanes
 	tail := a.arg("tail")
 	if regs == 2 {

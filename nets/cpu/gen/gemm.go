@@ -31,9 +31,10 @@ type block struct {
 
 // gemm: C[i,j] = (C[i,j]) + Σ_s Σ_p A[s·ASeg + i·ARow + p·AK] · B[s·BSeg + p·BRow + j]
 //
-// All sums of a tile stay in registers: 12 × 2 of 32 with AVX-512, 6 × 2 of 16 with AVX2, a ragged panel of one register
-// 12 × 1. Two fused multiply-adds per cycle of 4 cycles' latency want at least 8 sums, so from 4 × 2 on a tile can run at
-// full speed. Per p a row costs a broadcast, a column a load: with 12 × 2 there are 14 loads for 24 multiply-adds.
+// All sums of a tile stay in registers: 12 × 2 of 32 with AVX-512, 6 × 2 of 16 with AVX2, a ragged panel of one
+// register 12 × 1. Two fused multiply-adds per cycle of 4 cycles' latency want at least 8 sums, so from 4 × 2 on a tile
+// can run at full speed. Per p a row costs a broadcast, a column a load: with 12 × 2 there are 14 loads for 24
+// multiply-adds.
 func gemm(a *asm) {
 	rows := 6
 	if a.lanes == 16 {

@@ -13,22 +13,34 @@ func norm(a *asm) {
 	for _, v := range []struct {
 		name      string
 		add, relu bool
-	}{{"normalise", false, false}, {"normaliseReLU", false, true}, {"normaliseAdd", true, false}, {"normaliseAddReLU", true, true}} {
+	}{
+		{"normalise", false, false},
+		{"normaliseReLU", false, true},
+		{"normaliseAdd", true, false},
+		{"normaliseAddReLU", true, true},
+	} {
 		normalise(a, v.name, v.add, v.relu)
 	}
 	for _, v := range []struct {
 		name        string
 		store, relu bool
-	}{{"normSums", false, false}, {"normSumsReLU", false, true}, {"normSumsStore", true, false}, {"normSumsStoreReLU", true, true}} {
+	}{
+		{"normSums", false, false},
+		{"normSumsReLU", false, true},
+		{"normSumsStore", true, false},
+		{"normSumsStoreReLU", true, true},
+	} {
 		normSums(a, v.name, v.store, v.relu)
 	}
 	normGrad(a, "normGrad", false)
 	normGrad(a, "normGradReLU", true)
 }
 
-// matrix writes body for every row of every strip of columns, behind before and in front of after, which run once a strip;
-// perCol moves with the strips, as do the matrices. off is the byte offset of the row within the strip.
-func (a *asm) matrix(matrices, perCol []reg.GPVirtual, before func(vecs int, masked bool), body func(i int, masked bool, here func(p reg.Register) operand.Mem), after func(vecs int, masked bool)) {
+// matrix writes body for every row of every strip of columns, behind before and in front of after, which run once a
+// strip; perCol moves with the strips, as do the matrices. off is the byte offset of the row within the strip.
+func (a *asm) matrix(matrices, perCol []reg.GPVirtual, before func(vecs int, masked bool),
+	body func(i int, masked bool, here func(p reg.Register) operand.Mem), after func(vecs int, masked bool),
+) {
 	cols, ld := a.arg("cols"), a.GP64()
 	a.MOVQ(cols, ld)
 	a.SHLQ(operand.U8(2), ld)
@@ -123,8 +135,8 @@ func normalise(a *asm, name string, add, relu bool) {
 	}, nil)
 }
 
-// normSums: d[i,j] = y[i,j] > 0 ? gy[i,j] : 0, gy everywhere without relu; db[j] += Σ_i d[i,j], dw[j] += Σ_i d[i,j]·(x[i,j] − mean[j]).
-// d is written if store. Moves 8 |x| bytes, 4 more with relu, 4 more with store.
+// normSums: d[i,j] = y[i,j] > 0 ? gy[i,j] : 0, gy everywhere without relu; db[j] += Σ_i d[i,j], dw[j] += Σ_i
+// d[i,j]·(x[i,j] − mean[j]). d is written if store. Moves 8 |x| bytes, 4 more with relu, 4 more with store.
 func normSums(a *asm, name string, store, relu bool) {
 	a.begin(name, "func(d, db, dw, gy, y, x, mean *float32, rows, cols int)")
 	db, dw, gy, x, mean := a.arg("db"), a.arg("dw"), a.arg("gy"), a.arg("x"), a.arg("mean")

@@ -5,8 +5,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// pool holds max-pooling of 2 × 2, fused with bias and ReLU, and its gradient. Both take a register of channels at a time
-// and go along the row, so that bias and bias gradient stay in registers; the two rows are in the first cache by then.
+// pool holds max-pooling of 2 × 2, fused with bias and ReLU, and its gradient. Both take a register of channels at a
+// time and go along the row, so that bias and bias gradient stay in registers; the two rows are in the first cache by
+// then.
 func pool(a *asm) {
 	poolReLU(a)
 	unpoolReLU(a)
@@ -27,12 +28,12 @@ func (a *asm) channels(left, bytes reg.GPVirtual, floats []reg.GPVirtual, strip 
 	a.ragged(left, done, func() { strip(true) })
 }
 
-// poolReLU: m = max of the window's four, NaN counting as the largest; y[j,o] = max(0, m + bias[o]), arg which, or dead.
-// Reads 16 and writes 5 bytes per y.
-// pixels counts those of y.
+// poolReLU: m = max of the window's four, NaN counting as the largest; y[j,o] = max(0, m + bias[o]), arg which, or
+// dead. Reads 16 and writes 5 bytes per y. pixels counts those of y.
 func poolReLU(a *asm) {
 	a.begin("poolReLU", "func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols int)")
-	y, arg, top, bottom, bias, cols, left := a.arg("y"), a.arg("arg"), a.arg("top"), a.arg("bottom"), a.arg("bias"), a.arg("cols"), a.GP64()
+	y, arg, top, bottom, bias, cols, left := a.arg("y"), a.arg("arg"), a.arg("top"), a.arg("bottom"), a.arg("bias"),
+		a.arg("cols"), a.GP64()
 	a.MOVQ(cols, left)
 	zero, which := a.vec(), []reg.VecVirtual{nil, a.integers(1), a.integers(2), a.integers(3), a.integers(dead)}
 	a.zero(zero)
@@ -185,7 +186,8 @@ func (a *asm) loadBytes(p, left reg.GPVirtual, index reg.Register, masked bool) 
 // pixels counts those of gy.
 func unpoolReLU(a *asm) {
 	a.begin("unpoolReLU", "func(top, bottom, db, gy *float32, arg *uint8, pixels, cols int)")
-	top, bottom, db, gy, arg, cols, left := a.arg("top"), a.arg("bottom"), a.arg("db"), a.arg("gy"), a.arg("arg"), a.arg("cols"), a.GP64()
+	top, bottom, db, gy, arg, cols, left := a.arg("top"), a.arg("bottom"), a.arg("db"), a.arg("gy"), a.arg("arg"),
+		a.arg("cols"), a.GP64()
 	a.MOVQ(cols, left)
 	which := []reg.VecVirtual{a.vec(), a.integers(1), a.integers(2), a.integers(3), a.integers(dead)}
 	a.zero(which[0])

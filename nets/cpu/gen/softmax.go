@@ -135,8 +135,8 @@ func softmax(a *asm) {
 	a.end()
 }
 
-// octets writes body for eight elements from x on, blocks times, then for rest of them if there is a rest; p is where they
-// are, v what they are, filled up with fill (nil: not read).
+// octets writes body for eight elements from x on, blocks times, then for rest of them if there is a rest; p is where
+// they are, v what they are, filled up with fill (nil: not read).
 func (a *asm) octets(x, p, blocks, rest reg.GPVirtual, fill reg.VecVirtual, body func(v reg.VecVirtual, masked bool)) {
 	loop, ragged, done, n := a.label("octet"), a.label("ragged"), a.label("done"), a.GP64()
 	a.MOVQ(x, p)

@@ -11,7 +11,10 @@ import (
 // rows it lacks, masks columns while loading and rows while storing, and stores the columns it has.
 func transpose(a *asm) {
 	a.begin("transpose", "func(dst *float32, ldDst int, src *float32, ldSrc, rows, cols int)")
-	t := transposer{ldSrc: a.arg("ldSrc"), ldDst: a.arg("ldDst"), rows: a.arg("rows"), cols: a.GP64(), src: a.GP64(), dst: a.GP64()}
+	t := transposer{
+		ldSrc: a.arg("ldSrc"), ldDst: a.arg("ldDst"), rows: a.arg("rows"), cols: a.GP64(), src: a.GP64(),
+		dst: a.GP64(),
+	}
 	a.SHLQ(operand.U8(2), t.ldSrc)
 	a.SHLQ(operand.U8(2), t.ldDst)
 

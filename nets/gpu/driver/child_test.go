@@ -13,8 +13,8 @@ import (
 // child is set in processes that inChild started.
 const child = "ROLLCALL_DRIVER_TEST_CHILD"
 
-// inChild reports whether this is a child process; if not, it runs the calling test again in one, since a process looks the driver up
-// once. env is added to the child's environment; an empty value leaves the variable out.
+// inChild reports whether this is a child process; if not, it runs the calling test again in one, since a process looks
+// the driver up once. env is added to the child's environment; an empty value leaves the variable out.
 func inChild(t *testing.T, env map[string]string) bool {
 	t.Helper()
 	if os.Getenv(child) != "" {
@@ -59,7 +59,10 @@ func fake(t *testing.T, flags ...string) string {
 		t.Skipf("no C compiler to build the fake driver with: %v", err)
 	}
 	lib := filepath.Join(t.TempDir(), "libfake.so")
-	args := append([]string{"-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", lib, "testdata/fakecuda.c"}, flags...)
+	args := append([]string{
+		"-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", lib,
+		"testdata/fakecuda.c",
+	}, flags...)
 	if out, err := exec.CommandContext(t.Context(), cc, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s %v: %v\n%s", cc, args, err, out)
 	}

@@ -9,9 +9,9 @@ import (
 	"gorgonia.org/cu"
 )
 
-// Device is an open device: its primary context, current on the OS thread that called Open. All its methods, and those of what
-// it makes, are for that thread. A process may open a device several times, each time on another thread: they share the context
-// and its memory, and none waits for another's streams or breaks another's captures.
+// Device is an open device: its primary context, current on the OS thread that called Open. All its methods, and those
+// of what it makes, are for that thread. A process may open a device several times, each time on another thread: they
+// share the context and its memory, and none waits for another's streams or breaks another's captures.
 type Device struct {
 	info    DeviceInfo
 	dev     cu.Device
@@ -51,7 +51,8 @@ func Open(index int) (*Device, error) {
 		return nil, fmt.Errorf("gpu: device %d (%s): context: %w", index, d.info.Name, cuError(err))
 	}
 	if err := cu.SetCurrentContext(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("gpu: device %d: make the context current: %w", index, cuError(err)), cuError(d.dev.ReleasePrimaryCtx()))
+		return nil, errors.Join(fmt.Errorf("gpu: device %d: make the context current: %w", index, cuError(err)),
+			cuError(d.dev.ReleasePrimaryCtx()))
 	}
 	if d.copies, err = d.NewStream(); err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -62,8 +63,8 @@ func Open(index int) (*Device, error) {
 // Info describes the device.
 func (d *Device) Info() DeviceInfo { return d.info }
 
-// Synchronize waits for all streams of d. Those of others that have the device open go on: cuCtxSynchronize, which waits for all,
-// is an error as long as any of them captures, and ends the capture whatever its mode.
+// Synchronize waits for all streams of d. Those of others that have the device open go on: cuCtxSynchronize, which
+// waits for all, is an error as long as any of them captures, and ends the capture whatever its mode.
 func (d *Device) Synchronize() error {
 	for _, s := range d.streams {
 		if err := s.Synchronize(); err != nil {
@@ -73,8 +74,8 @@ func (d *Device) Synchronize() error {
 	return nil
 }
 
-// Close waits for the work under way and releases the context: with the last that is open, memory, pinned memory included, streams,
-// events, graphs and modules die. The error is that of the work under way, or of the release.
+// Close waits for the work under way and releases the context: with the last that is open, memory, pinned memory
+// included, streams, events, graphs and modules die. The error is that of the work under way, or of the release.
 func (d *Device) Close() error {
 	err := d.Synchronize()
 	keep := func(e error) {
@@ -91,7 +92,8 @@ func (d *Device) Close() error {
 	return err
 }
 
-// waiting words an error that came out while waiting: the work that failed was launched before, and may be the last launch.
+// waiting words an error that came out while waiting: the work that failed was launched before, and may be the last
+// launch.
 func (d *Device) waiting(what string, err error) error {
 	if d.last.name == "" {
 		return fmt.Errorf("gpu: %s: %w", what, err)

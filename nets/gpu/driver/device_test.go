@@ -133,7 +133,8 @@ func exercise(t *testing.T, d *Device) {
 	must(t, other.Synchronize())
 	compare("other stream", View[uint32](host), counting(1, n))
 
-	must(t, errors.Join(x.Destroy(), start.Destroy(), stop.Destroy(), s.Destroy(), other.Destroy(), d.FreeHost(host), d.Free(p), m.Unload()))
+	must(t, errors.Join(x.Destroy(), start.Destroy(), stop.Destroy(), s.Destroy(), other.Destroy(), d.FreeHost(host),
+		d.Free(p), m.Unload()))
 }
 
 // TestExercise runs everything on the fake device, and nothing is left on it.
@@ -150,7 +151,8 @@ func TestExercise(t *testing.T) {
 		after, _, err := cu.MemInfo()
 		must(t, err)
 		if before != after || total != 1<<20 {
-			t.Errorf("free %d of %d bytes before, %d after, want the same: each stream, event, graph, module takes a byte", before, total, after)
+			t.Errorf("free %d of %d bytes before, %d after, want the same: each stream, event, graph, module "+
+				"takes a byte", before, total, after)
 		}
 		must(t, d.Close())
 	})
@@ -197,7 +199,8 @@ func TestClose(t *testing.T) {
 			t.Errorf("Close: %v, want ErrDeviceLost", err)
 		}
 		if after, _, err := cu.MemInfo(); err != nil || after != before+2 {
-			t.Errorf("%d bytes free after Close, %v, want %d: a context and the stream of its copies take one each", after, err, before+2)
+			t.Errorf("%d bytes free after Close, %v, want %d: a context and the stream of its copies take one each",
+				after, err, before+2)
 		}
 	})
 }

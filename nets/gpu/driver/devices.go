@@ -9,9 +9,11 @@ import (
 )
 
 const (
-	// minMajor is the oldest compute capability that serves: the kernels use the tensor-core and asynchronous-copy instructions of 8.0.
+	// minMajor is the oldest compute capability that serves: the kernels use the tensor-core and asynchronous-copy
+	// instructions of 8.0.
 	minMajor = 8
-	// sharedPerBlockOptin is the device attribute CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, which cu does not name.
+	// sharedPerBlockOptin is the device attribute CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, which cu does
+	// not name.
 	sharedPerBlockOptin cu.DeviceAttribute = 97
 	// prohibited is the value of the attribute ComputeMode on a device that takes no context.
 	prohibited = 2
@@ -38,8 +40,8 @@ func (i DeviceInfo) Arch() int { return 10*i.Major + i.Minor }
 // DriverVersion is the driver's CUDA version, such as "12.4".
 func (i DeviceInfo) DriverVersion() string { return version(i.Driver) }
 
-// Devices lists the devices, usable or not. The error says why there are none: no driver library, one of its symbols missing, a
-// driver that does not initialise or is too old, no device. Any goroutine may call it; no context is made.
+// Devices lists the devices, usable or not. The error says why there are none: no driver library, one of its symbols
+// missing, a driver that does not initialise or is too old, no device. Any goroutine may call it; no context is made.
 func Devices() ([]DeviceInfo, error) {
 	n, err := devices()
 	if err != nil {

@@ -28,8 +28,8 @@ func Bytes[T Scalar](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
-// View is b seen as scalars, without a copy; bytes beyond the last whole scalar are left out. b must be aligned for T, as what
-// AllocHost returns is.
+// View is b seen as scalars, without a copy; bytes beyond the last whole scalar are left out. b must be aligned for T,
+// as what AllocHost returns is.
 func View[T Scalar](b []byte) []T {
 	var one T
 	n := len(b) / int(unsafe.Sizeof(one))

@@ -15,8 +15,8 @@ import (
 var (
 	// ErrOutOfMemory is what an error is (errors.Is) when device or pinned memory ran out.
 	ErrOutOfMemory = errors.New("gpu: out of memory")
-	// ErrDeviceLost is what an error is (errors.Is) after which every call on the device fails: a kernel faulted, or the
-	// hardware did. Only a new process gets the device back.
+	// ErrDeviceLost is what an error is (errors.Is) after which every call on the device fails: a kernel faulted, or
+	// the hardware did. Only a new process gets the device back.
 	ErrDeviceLost = errors.New("gpu: device lost")
 	// ErrClosed is what Do returns once its thread has ended.
 	ErrClosed = errors.New("gpu: thread: closed")
@@ -48,7 +48,8 @@ var lost = []int{
 	C.CUDA_ERROR_DEVICE_UNAVAILABLE, C.CUDA_ERROR_ECC_UNCORRECTABLE, C.CUDA_ERROR_NVLINK_UNCORRECTABLE,
 	C.CUDA_ERROR_ILLEGAL_ADDRESS, C.CUDA_ERROR_LAUNCH_TIMEOUT, C.CUDA_ERROR_CONTEXT_IS_DESTROYED, C.CUDA_ERROR_ASSERT,
 	C.CUDA_ERROR_HARDWARE_STACK_ERROR, C.CUDA_ERROR_ILLEGAL_INSTRUCTION, C.CUDA_ERROR_MISALIGNED_ADDRESS,
-	C.CUDA_ERROR_INVALID_ADDRESS_SPACE, C.CUDA_ERROR_INVALID_PC, C.CUDA_ERROR_LAUNCH_FAILED, C.CUDA_ERROR_EXTERNAL_DEVICE,
+	C.CUDA_ERROR_INVALID_ADDRESS_SPACE, C.CUDA_ERROR_INVALID_PC, C.CUDA_ERROR_LAUNCH_FAILED,
+	C.CUDA_ERROR_EXTERNAL_DEVICE,
 	C.CUDA_ERROR_UNKNOWN,
 }
 

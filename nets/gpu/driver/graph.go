@@ -17,9 +17,10 @@ type Exec struct {
 	exec  C.CUgraphExec
 }
 
-// Capture runs enqueue, which puts work on s, and on streams that wait for events of s and are waited for in turn, and captures
-// that work instead of doing it. Launch arguments are taken as they are now, the contents of buffers as they are when the graph
-// is launched. enqueue must not wait, allocate or free. The name is for error messages. After an error nothing is left over.
+// Capture runs enqueue, which puts work on s, and on streams that wait for events of s and are waited for in turn, and
+// captures that work instead of doing it. Launch arguments are taken as they are now, the contents of buffers as they
+// are when the graph is launched. enqueue must not wait, allocate or free. The name is for error messages. After an
+// error nothing is left over.
 func (s *Stream) Capture(name string, enqueue func() error) (*Exec, error) {
 	// Thread-local: calls of other threads neither end up in the graph nor break the capture.
 	if err := result(C.cuStreamBeginCapture(s.c(), C.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)); err != nil {

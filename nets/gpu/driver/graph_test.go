@@ -20,14 +20,16 @@ func TestDeviceLost(t *testing.T) {
 		must(t, err)
 		must(t, fill(f, s, fillArgs{p, 1, 1000}))
 		err = s.Synchronize()
-		want := "gpu: synchronize after fill (grid 4, block 256, shared 512 bytes): an illegal memory access was encountered"
+		want := "gpu: synchronize after fill (grid 4, block 256, shared 512 bytes): an illegal memory access was " +
+			"encountered"
 		if !errors.Is(err, ErrDeviceLost) || errors.Is(err, ErrOutOfMemory) || err.Error() != want {
 			t.Errorf("Synchronize: %v, want ErrDeviceLost: %s", err, want)
 		}
 		x, err := s.Capture("round", func() error { return fill(f, s, fillArgs{p, 1, 10}) })
 		must(t, err)
 		err = x.Launch(s)
-		if want := "gpu: graph round (1 nodes): launch: an illegal memory access was encountered"; !errors.Is(err, ErrDeviceLost) || err.Error() != want {
+		if want := "gpu: graph round (1 nodes): launch: an illegal memory access was encountered"; !errors.Is(err,
+			ErrDeviceLost) || err.Error() != want {
 			t.Errorf("Launch: %v, want ErrDeviceLost: %s", err, want)
 		}
 	})
@@ -42,7 +44,10 @@ func TestCapture(t *testing.T) {
 	}{
 		{"enqueue fails", "", errors.New("gpu: cause"), "gpu: cause"},
 		{"enqueue fails and the capture with it", "cuStreamEndCapture=901", errors.New("gpu: cause"), "gpu: cause"},
-		{"end", "cuStreamEndCapture=901", nil, "gpu: capture graph round: operation failed due to a previous error during capture"},
+		{
+			"end", "cuStreamEndCapture=901", nil,
+			"gpu: capture graph round: operation failed due to a previous error during capture",
+		},
 		{"begin", "cuStreamBeginCapture_v2=1", nil, "gpu: capture graph round: invalid argument"},
 		{"instantiate", "cuGraphInstantiateWithFlags=2", nil, "gpu: graph round (0 nodes): instantiate: out of memory"},
 		{"nodes", "cuGraphGetNodes=1", nil, "gpu: graph round: nodes: invalid argument"},

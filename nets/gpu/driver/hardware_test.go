@@ -11,7 +11,8 @@ import (
 	"gorgonia.org/cu"
 )
 
-// onHardware runs the calling test in a child process with this machine's driver, and skips where there is no usable device.
+// onHardware runs the calling test in a child process with this machine's driver, and skips where there is no usable
+// device.
 func onHardware(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(child) == "" {
@@ -41,7 +42,8 @@ func TestHardwareSymbols(t *testing.T) {
 	}
 }
 
-// TestHardwareExercise runs everything; device memory must not shrink from run to run once the driver has what it keeps for itself.
+// TestHardwareExercise runs everything; device memory must not shrink from run to run once the driver has what it keeps
+// for itself.
 func TestHardwareExercise(t *testing.T) {
 	if !onHardware(t) {
 		return
@@ -101,7 +103,8 @@ func TestHardwareLost(t *testing.T) {
 		must(t, fill(f, s, fillArgs{out: 64, n: 1}))
 		for range 2 {
 			err := s.Synchronize()
-			if want := "gpu: synchronize after fill (grid 1, block 256): an illegal memory access was encountered"; !errors.Is(err, ErrDeviceLost) || err.Error() != want {
+			if want := "gpu: synchronize after fill (grid 1, block 256): an illegal memory access was " +
+				"encountered"; !errors.Is(err, ErrDeviceLost) || err.Error() != want {
 				t.Errorf("Synchronize: %v, want ErrDeviceLost: %s", err, want)
 			}
 		}

@@ -18,12 +18,13 @@ import (
 const (
 	// Variable names the driver library to use instead of searching for one.
 	Variable = "ROLLCALL_LIBCUDA"
-	// minVersion is the oldest driver that serves, CUDA 12.0: the first to load PTX 8.0 and to have what needed.h lists.
+	// minVersion is the oldest driver that serves, CUDA 12.0: the first to load PTX 8.0 and to have what needed.h
+	// lists.
 	minVersion = 12000
 )
 
-// places are where libcuda.so.1 lies: first wherever the loader looks (LD_LIBRARY_PATH, ld.so.conf), then where distributions,
-// containers, WSL and Jetson boards put it without telling the loader.
+// places are where libcuda.so.1 lies: first wherever the loader looks (LD_LIBRARY_PATH, ld.so.conf), then where
+// distributions, containers, WSL and Jetson boards put it without telling the loader.
 var places = []string{
 	"libcuda.so.1",
 	"/usr/lib/wsl/lib/libcuda.so.1",
@@ -57,14 +58,16 @@ func find() error {
 	}
 	library.version = int(v)
 	if library.version < minVersion {
-		return fmt.Errorf("gpu: %s: driver of CUDA %s, want %s or later", library.path, version(library.version), version(minVersion))
+		return fmt.Errorf("gpu: %s: driver of CUDA %s, want %s or later", library.path, version(library.version),
+			version(minVersion))
 	}
 	if missing := lookUp(); len(missing) > 0 {
 		more := ""
 		if n := len(missing) - 1; n > 0 {
 			more = fmt.Sprintf(" (and %d more)", n)
 		}
-		return fmt.Errorf("gpu: %s: no symbol %s%s, want the driver functions of CUDA %s", library.path, missing[0], more, version(minVersion))
+		return fmt.Errorf("gpu: %s: no symbol %s%s, want the driver functions of CUDA %s", library.path, missing[0],
+			more, version(minVersion))
 	}
 	if err := result(C.cuInitDriver(0)); err != nil {
 		var e *Error

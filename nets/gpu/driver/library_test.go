@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// symbols looks up every driver function of the binding. missing are those that rollcall needs and the library lacks: the driver
-// is then of no use. The error says that there is no library.
+// symbols looks up every driver function of the binding. missing are those that rollcall needs and the library lacks:
+// the driver is then of no use. The error says that there is no library.
 func symbols() (missing []string, err error) {
 	if err := load(); err != nil && library.path == "" {
 		return nil, err
@@ -28,7 +28,8 @@ func libraryPath() string {
 	return library.path
 }
 
-// TestNoLibrary is a machine without a driver. Whether this one has a driver does not matter: the child is told to look elsewhere.
+// TestNoLibrary is a machine without a driver. Whether this one has a driver does not matter: the child is told to look
+// elsewhere.
 func TestNoLibrary(t *testing.T) {
 	path := filepath.Join(os.TempDir(), "no", "libcuda.so.1")
 	if !inChild(t, map[string]string{Variable: path}) {
@@ -90,17 +91,31 @@ func TestUnusable(t *testing.T) {
 		flags []string // of the fake's compiler
 		want  string   // after the path of the library
 	}{
-		{"symbol missing", nil, []string{"-DcuGraphLaunch=other"}, "no symbol cuGraphLaunch, want the driver functions of CUDA 12.0"},
+		{
+			"symbol missing", nil,
+			[]string{"-DcuGraphLaunch=other"},
+			"no symbol cuGraphLaunch, want the driver functions of CUDA 12.0",
+		},
 		{
 			"symbols missing", nil,
 			[]string{"-DcuGraphLaunch=other", "-DcuMemAlloc_v2=another"},
 			"no symbol cuMemAlloc_v2 (and 1 more), want the driver functions of CUDA 12.0",
 		},
-		{"init fails", []string{"cuInit=100"}, nil, "cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE)"},
+		{
+			"init fails",
+			[]string{"cuInit=100"},
+			nil,
+			"cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE)",
+		},
 		{"unknown failure", []string{"cuInit=4321"}, nil, "cuInit: CUDA error 4321 (CUresult 4321)"},
 		{"old driver", []string{"version=11080"}, nil, "driver of CUDA 11.8, want 12.0 or later"},
 		// An old driver lacks functions too: its age is the reason to give.
-		{"old driver with symbol missing", []string{"version=11080"}, []string{"-DcuGraphLaunch=other"}, "driver of CUDA 11.8, want 12.0 or later"},
+		{
+			"old driver with symbol missing",
+			[]string{"version=11080"},
+			[]string{"-DcuGraphLaunch=other"},
+			"driver of CUDA 11.8, want 12.0 or later",
+		},
 		{"no version", []string{"cuDriverGetVersion=1"}, nil, "cuDriverGetVersion: invalid argument"},
 		{"no device", []string{"devices=0"}, nil, "no device, want one of compute capability 8.0 or later"},
 		{"no count", []string{"cuDeviceGetCount=1"}, nil, "count of devices: invalid argument"},
@@ -189,7 +204,8 @@ func TestDevices(t *testing.T) {
 		t.Errorf("Capability %s, Arch %d, DriverVersion %s, want 9.0, 90, 12.4", c, a, v)
 	}
 	for _, i := range []int{-1, 2} {
-		if _, err := Open(i); err == nil || !regexp.MustCompile(`^gpu: device -?\d, want 0 to 1$`).MatchString(err.Error()) {
+		if _, err := Open(i); err == nil ||
+			!regexp.MustCompile(`^gpu: device -?\d, want 0 to 1$`).MatchString(err.Error()) {
 			t.Errorf("Open(%d): %v, want gpu: device %d, want 0 to 1", i, err, i)
 		}
 	}
@@ -209,8 +225,8 @@ func TestSymbols(t *testing.T) {
 	}
 }
 
-// TestLibcAlone reads this program's own file: it needs parts of glibc and no other library, and offers libcuda.so.1 no function of
-// a name of its own to call by mistake.
+// TestLibcAlone reads this program's own file: it needs parts of glibc and no other library, and offers libcuda.so.1 no
+// function of a name of its own to call by mistake.
 func TestLibcAlone(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -225,7 +241,8 @@ func TestLibcAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// glibc before 2.34 has dlopen, threads and the resolver in files of their own; the race detector calls the mathematical one.
+	// glibc before 2.34 has dlopen, threads and the resolver in files of their own; the race detector calls the
+	// mathematical one.
 	glibc := []string{"libc.so.6", "libdl.so.2", "libpthread.so.0", "libresolv.so.2", "libm.so.6"}
 	if others := slices.DeleteFunc(libs, func(l string) bool { return slices.Contains(glibc, l) }); len(others) > 0 {
 		t.Errorf("needs %v, want files of glibc alone", others)

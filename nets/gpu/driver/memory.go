@@ -17,8 +17,8 @@ import (
 // pinned is a block of host memory that AllocHost handed out.
 type pinned struct{ start, end uintptr }
 
-// Alloc allocates device memory, aligned to 256 bytes or more; its contents are undefined. Where memory is short the error is
-// ErrOutOfMemory.
+// Alloc allocates device memory, aligned to 256 bytes or more; its contents are undefined. Where memory is short the
+// error is ErrOutOfMemory.
 func (d *Device) Alloc(bytes int64) (Ptr, error) {
 	if bytes < 1 {
 		return 0, fmt.Errorf("gpu: alloc: %d bytes, want 1 or more", bytes)
@@ -82,9 +82,9 @@ func (d *Device) isPinned(b []byte) bool {
 	return slices.ContainsFunc(d.pinned, func(p pinned) bool { return p.start <= start && end <= p.end })
 }
 
-// The copies below first wait for all streams of d, and are complete when they return. They travel in a stream of their own and not,
-// as the driver's synchronous ones, in the default stream, which all that have the device open share and where small ones may
-// land after the call. They cannot be captured.
+// The copies below first wait for all streams of d, and are complete when they return. They travel in a stream of their
+// own and not, as the driver's synchronous ones, in the default stream, which all that have the device open share and
+// where small ones may land after the call. They cannot be captured.
 
 // CopyToDevice copies src to dst.
 func (d *Device) CopyToDevice(dst Ptr, src []byte) error {

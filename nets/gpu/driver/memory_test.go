@@ -16,11 +16,13 @@ func TestOutOfMemory(t *testing.T) {
 	}
 	onThread(t, func(d *Device) {
 		_, err := d.Alloc(3 << 20)
-		if want := "gpu: alloc 3 MB (1024 KB of 1 MB are free): out of memory"; !errors.Is(err, ErrOutOfMemory) || errors.Is(err, ErrDeviceLost) || err.Error() != want {
+		if want := "gpu: alloc 3 MB (1024 KB of 1 MB are free): out of memory"; !errors.Is(err, ErrOutOfMemory) ||
+			errors.Is(err, ErrDeviceLost) || err.Error() != want {
 			t.Errorf("Alloc(3 MB): %v, want ErrOutOfMemory: %s", err, want)
 		}
 		_, err = d.AllocHost(1 << 30)
-		if want := "gpu: alloc 1 GB of pinned memory: out of memory"; !errors.Is(err, ErrOutOfMemory) || err.Error() != want {
+		if want := "gpu: alloc 1 GB of pinned memory: out of memory"; !errors.Is(err, ErrOutOfMemory) ||
+			err.Error() != want {
 			t.Errorf("AllocHost(1 GB): %v, want ErrOutOfMemory: %s", err, want)
 		}
 		if _, err := d.Alloc(0); err == nil || err.Error() != "gpu: alloc: 0 bytes, want 1 or more" {
@@ -45,9 +47,11 @@ func TestPinned(t *testing.T) {
 		must(t, s.CopyFromDevice(host[56:], p))
 		beyond := unsafe.Slice(&host[1], 64)
 		for _, err := range []error{
-			s.CopyToDevice(p, make([]byte, 64)), s.CopyFromDevice(make([]byte, 64), p), s.CopyToDevice(p, beyond), s.CopyFromDevice(beyond, p),
+			s.CopyToDevice(p, make([]byte, 64)), s.CopyFromDevice(make([]byte, 64), p), s.CopyToDevice(p, beyond),
+			s.CopyFromDevice(beyond, p),
 		} {
-			if err == nil || !strings.HasSuffix(err.Error(), " device of 64 bytes: in a stream, want memory of AllocHost") {
+			if err == nil || !strings.HasSuffix(err.Error(),
+				" device of 64 bytes: in a stream, want memory of AllocHost") {
 				t.Errorf("copy of memory that is not pinned, or not all of it, in a stream: %v", err)
 			}
 		}
@@ -55,7 +59,8 @@ func TestPinned(t *testing.T) {
 		if err := d.FreeHost(host); err == nil || err.Error() != "gpu: free pinned: not memory of AllocHost" {
 			t.Errorf("FreeHost twice: %v", err)
 		}
-		must(t, errors.Join(s.CopyToDevice(p, nil), s.CopyFromDevice(nil, p), s.Memset32(p, 1, 0), d.Free(0), d.FreeHost(nil)))
+		must(t, errors.Join(s.CopyToDevice(p, nil), s.CopyFromDevice(nil, p), s.Memset32(p, 1, 0), d.Free(0),
+			d.FreeHost(nil)))
 	})
 }
 

@@ -102,18 +102,20 @@ func (m *Module) Function(name string) (*Function, error) {
 // Attributes is what the compiler made of the kernel.
 func (f *Function) Attributes() Attributes { return f.attributes }
 
-// SetMaxDynamicShared lets launches ask for up to bytes of dynamic shared memory. Beyond 48 KB less the static part, a kernel needs this;
-// the limit is DeviceInfo.SharedPerBlock less the static part.
+// SetMaxDynamicShared lets launches ask for up to bytes of dynamic shared memory. Beyond 48 KB less the static part, a
+// kernel needs this; the limit is DeviceInfo.SharedPerBlock less the static part.
 func (f *Function) SetMaxDynamicShared(bytes int) error {
-	if err := result(C.cuFuncSetAttribute(f.f, C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, C.int(bytes))); err != nil {
-		return fmt.Errorf("gpu: %s: %s of dynamic shared memory, static %s: %w", f.name, size(int64(bytes)), size(int64(f.attributes.Shared)), err)
+	if err := result(C.cuFuncSetAttribute(f.f, C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+		C.int(bytes))); err != nil {
+		return fmt.Errorf("gpu: %s: %s of dynamic shared memory, static %s: %w", f.name, size(int64(bytes)),
+			size(int64(f.attributes.Shared)), err)
 	}
 	return nil
 }
 
-// Launch puts the kernel on s: grid[0] × grid[1] blocks of so many threads, all at least 1, with shared bytes of dynamic
-// shared memory. The kernel has one parameter, a structure passed by value: args holds its bytes, 4096 at the most and no
-// Go pointers among them, which are copied before Launch returns. Launch allocates nothing.
+// Launch puts the kernel on s: grid[0] × grid[1] blocks of so many threads, all at least 1, with shared bytes of
+// dynamic shared memory. The kernel has one parameter, a structure passed by value: args holds its bytes, 4096 at the
+// most and no Go pointers among them, which are copied before Launch returns. Launch allocates nothing.
 func (f *Function) Launch(grid [2]int, threads, shared int, s *Stream, args []byte) error {
 	l := launch{name: f.name, grid: grid, threads: threads, shared: f.attributes.Shared + shared}
 	if err := f.check(grid, threads, shared, len(args)); err != nil {

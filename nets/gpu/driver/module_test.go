@@ -9,13 +9,15 @@ import (
 
 // TestJIT is PTX that does not compile: one line, the first of the log.
 func TestJIT(t *testing.T) {
-	const log = "ptxas application ptx input, line 12; error   : Unknown symbol 'q'\nptxas fatal   : Ptx assembly aborted due to errors\n"
+	const log = "ptxas application ptx input, line 12; error   : Unknown symbol 'q'\nptxas fatal   : Ptx assembly " +
+		"aborted due to errors\n"
 	if !withFake(t, "log="+log) {
 		return
 	}
 	onThread(t, func(d *Device) {
 		_, err := d.LoadModule("conv2d", ".version 7.8 nonsense")
-		want := "gpu: module conv2d: a PTX JIT compilation failed: ptxas application ptx input, line 12; error   : Unknown symbol 'q'"
+		want := "gpu: module conv2d: a PTX JIT compilation failed: ptxas application ptx input, line 12; error   : " +
+			"Unknown symbol 'q'"
 		if err == nil || err.Error() != want {
 			t.Errorf("LoadModule: %v\nwant %s", err, want)
 		}
@@ -24,7 +26,8 @@ func TestJIT(t *testing.T) {
 		}
 		m, err := d.LoadModule("fill", fillPTX)
 		must(t, err)
-		if _, err := m.Function("file"); err == nil || err.Error() != "gpu: module fill: kernel file: named symbol not found" {
+		if _, err := m.Function("file"); err == nil ||
+			err.Error() != "gpu: module fill: kernel file: named symbol not found" {
 			t.Errorf("Function(file): %v", err)
 		}
 	})
@@ -45,21 +48,58 @@ func TestLaunchErrors(t *testing.T) {
 			bytes           int
 			want            string
 		}{
-			{"driver", [2]int{256, 37}, 128, 41<<10 - 512, 16, "fill (grid 256×37, block 128, shared 41 KB): launch: invalid argument"},
-			{"empty grid", [2]int{0, 37}, 128, 0, 16, "fill (grid 0×37, block 128, shared 512 bytes): launch: want sizes of 1 or more"},
-			{"flat grid", [2]int{5, 0}, 128, 0, 16, "fill (grid 5×0, block 128, shared 512 bytes): launch: want sizes of 1 or more"},
-			{"negative", [2]int{1, 1}, -8, 0, 16, "fill (grid 1, block -8, shared 512 bytes): launch: want sizes of 1 or more"},
-			{"no parameters", [2]int{1, 1}, 1, 0, 0, "fill (grid 1, block 1, shared 512 bytes): launch: 0 bytes of parameters, want 1 to 4096"},
-			{"many parameters", [2]int{1, 1}, 1, 0, 5000, "fill (grid 1, block 1, shared 512 bytes): launch: 5000 bytes of parameters, want 1 to 4096"},
-			{"other parameters", [2]int{1, 1}, 1, 0, 24, "fill (grid 1, block 1, shared 512 bytes): launch: 24 bytes of parameters, want the kernel's 16"},
+			{
+				"driver",
+				[2]int{256, 37},
+				128, 41<<10 - 512, 16,
+				"fill (grid 256×37, block 128, shared 41 KB): launch: invalid argument",
+			},
+			{
+				"empty grid",
+				[2]int{0, 37},
+				128, 0, 16,
+				"fill (grid 0×37, block 128, shared 512 bytes): launch: want sizes of 1 or more",
+			},
+			{
+				"flat grid",
+				[2]int{5, 0},
+				128, 0, 16,
+				"fill (grid 5×0, block 128, shared 512 bytes): launch: want sizes of 1 or more",
+			},
+			{
+				"negative",
+				[2]int{1, 1},
+				-8, 0, 16,
+				"fill (grid 1, block -8, shared 512 bytes): launch: want sizes of 1 or more",
+			},
+			{
+				"no parameters",
+				[2]int{1, 1},
+				1, 0, 0,
+				"fill (grid 1, block 1, shared 512 bytes): launch: 0 bytes of parameters, want 1 to 4096",
+			},
+			{
+				"many parameters",
+				[2]int{1, 1},
+				1, 0, 5000,
+				"fill (grid 1, block 1, shared 512 bytes): launch: 5000 bytes of parameters, want 1 to 4096",
+			},
+			{
+				"other parameters",
+				[2]int{1, 1},
+				1, 0, 24,
+				"fill (grid 1, block 1, shared 512 bytes): launch: 24 bytes of parameters, want the kernel's 16",
+			},
 		} {
-			if err := f.Launch(c.grid, c.threads, c.shared, s, a[:c.bytes]); err == nil || err.Error() != "gpu: "+c.want {
+			if err := f.Launch(c.grid, c.threads, c.shared, s, a[:c.bytes]); err == nil || err.Error() != "gpu: "+
+				c.want {
 				t.Errorf("%s: %v\nwant gpu: %s", c.name, err, c.want)
 			}
 		}
 		must(t, f.SetMaxDynamicShared(200<<10))
 		err := f.SetMaxDynamicShared(227 << 10)
-		if want := "gpu: fill: 227 KB of dynamic shared memory, static 512 bytes: invalid argument"; err == nil || err.Error() != want {
+		if want := "gpu: fill: 227 KB of dynamic shared memory, static 512 bytes: invalid argument"; err == nil ||
+			err.Error() != want {
 			t.Errorf("SetMaxDynamicShared(227 KB): %v, want %s", err, want)
 		}
 	})

@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// Thread runs functions one at a time on one OS thread, which CUDA's notion of a current context and of thread-local capture asks for.
+// Thread runs functions one at a time on one OS thread, which CUDA's notion of a current context and of thread-local
+// capture asks for.
 type Thread struct {
 	work    chan func()
 	closing chan struct{}
@@ -35,8 +36,8 @@ func (t *Thread) run() {
 	}
 }
 
-// Do runs f on the thread and returns what f returns. Calls from several goroutines queue; f must not call Do itself. Once
-// the thread has ended, be it that f ended its goroutine, Do returns ErrClosed.
+// Do runs f on the thread and returns what f returns. Calls from several goroutines queue; f must not call Do itself.
+// Once the thread has ended, be it that f ended its goroutine, Do returns ErrClosed.
 func (t *Thread) Do(f func() error) error {
 	reply := make(chan error, 1)
 	work := func() {

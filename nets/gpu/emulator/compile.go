@@ -25,7 +25,8 @@ type compiler struct {
 	asan          bool
 }
 
-// A unit is one file to compile: its name for messages and its preprocessed text, which is all that its object depends on.
+// A unit is one file to compile: its name for messages and its preprocessed text, which is all that its object depends
+// on.
 type unit struct {
 	name string
 	text []byte
@@ -44,16 +45,19 @@ func newCompiler(asan bool) (*compiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	// -ffp-contract=off is part of the kernels' contract (prelude.cuh); with it, fused instructions do not change results.
+	// -ffp-contract=off is part of the kernels' contract (prelude.cuh); with it, fused instructions do not change
+	// results.
 	flags := []string{
-		"-std=c++17", "-g1", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing",
+		"-std=c++17", "-g1", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno",
+		"-fno-strict-aliasing",
 		"-Wall", "-Wextra", "-Wno-unknown-pragmas", "-Wno-psabi", "-DROLLCALL_EMULATOR",
 	}
 	if runtime.GOARCH == "amd64" && cpu.X86.HasAVX2 && cpu.X86.HasFMA {
 		flags = append(flags, "-mavx2", "-mfma")
 	}
 	if asan {
-		flags = append(flags, "-O1", "-fno-omit-frame-pointer", "-fsanitize=address,alignment,bounds-strict", "-fno-sanitize-recover=all")
+		flags = append(flags, "-O1", "-fno-omit-frame-pointer", "-fsanitize=address,alignment,bounds-strict",
+			"-fno-sanitize-recover=all")
 	} else {
 		flags = append(flags, "-O2")
 	}
@@ -62,8 +66,8 @@ func newCompiler(asan bool) (*compiler, error) {
 	return c, err
 }
 
-// linkFlags are the flags for the library; undefined symbols are errors at once, not when it is loaded. AddressSanitizer's
-// runtime is another matter: the process brings it.
+// linkFlags are the flags for the library; undefined symbols are errors at once, not when it is loaded.
+// AddressSanitizer's runtime is another matter: the process brings it.
 func (c *compiler) linkFlags() []string {
 	if c.asan {
 		return c.flags
@@ -93,7 +97,10 @@ func (c *compiler) unpack() (string, error) {
 		return "", fmt.Errorf("emulator: sources: %w", err)
 	}
 	for name, text := range texts {
-		err := c.keep(filepath.Join(dir, name), func(temporary string) error { return os.WriteFile(temporary, text, 0o644) })
+		err := c.keep(filepath.Join(dir, name), func(temporary string) error {
+			return os.WriteFile(temporary, text,
+				0o644)
+		})
 		if err != nil {
 			return "", err
 		}
@@ -143,18 +150,21 @@ func (c *compiler) object(u unit) (string, error) {
 	hash := sha256.New()
 	fmt.Fprintln(hash, c.version, c.flags)
 	hash.Write(u.text)
-	path := filepath.Join(c.cache, fmt.Sprintf("%s-%x.o", strings.TrimSuffix(u.name, filepath.Ext(u.name)), hash.Sum(nil)[:12]))
+	path := filepath.Join(c.cache, fmt.Sprintf("%s-%x.o", strings.TrimSuffix(u.name, filepath.Ext(u.name)),
+		hash.Sum(nil)[:12]))
 	return path, c.keep(path, func(temporary string) error {
 		source := temporary + ".ii"
 		if err := os.WriteFile(source, u.text, 0o644); err != nil {
 			return fmt.Errorf("emulator: %s: %w", u.name, err)
 		}
 		defer os.Remove(source)
-		return c.run("compile "+u.name, append(append([]string{"-c", "-o", temporary, "-fpreprocessed", "-x", "c++"}, c.flags...), source)...)
+		return c.run("compile "+u.name, append(append([]string{"-c", "-o", temporary, "-fpreprocessed", "-x", "c++"},
+			c.flags...), source)...)
 	})
 }
 
-// keep makes path by calling write with a temporary name beside it, unless path is there; several processes may do so at once.
+// keep makes path by calling write with a temporary name beside it, unless path is there; several processes may do so
+// at once.
 func (c *compiler) keep(path string, write func(temporary string) error) error {
 	now := time.Now()
 	if err := os.Chtimes(path, now, now); err == nil {

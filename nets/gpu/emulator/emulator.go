@@ -1,10 +1,11 @@
 // Package emulator builds a libcuda.so that runs the CUDA kernels of a folder on the CPU, for tests without a GPU.
 //
-// Threads of a block are fibers, blocks run on a few host threads, streams do nothing until they are waited for. What a GPU leaves
-// undefined is made visible: fresh device memory and shared memory are NaN, blocks, warps and lanes run in an order drawn from a
-// seed, the destination of cp.async is NaN until its wait, a barrier or a warp collective that some threads miss ends as
-// CUDA_ERROR_LAUNCH_FAILED with a text (cuGetErrorString, and stderr) that says which threads wait where. Under AddressSanitizer
-// each device allocation and each shared array is fenced, and a report names the line of the .cu file.
+// Threads of a block are fibers, blocks run on a few host threads, streams do nothing until they are waited for. What a
+// GPU leaves undefined is made visible: fresh device memory and shared memory are NaN, blocks, warps and lanes run in
+// an order drawn from a seed, the destination of cp.async is NaN until its wait, a barrier or a warp collective that
+// some threads miss ends as CUDA_ERROR_LAUNCH_FAILED with a text (cuGetErrorString, and stderr) that says which threads
+// wait where. Under AddressSanitizer each device allocation and each shared array is fenced, and a report names the
+// line of the .cu file.
 //
 // A process that uses the library reads these when it makes the primary context:
 //
@@ -15,8 +16,9 @@
 //	ROLLCALL_EMULATOR_DRIVER       default 12000
 //	ROLLCALL_EMULATOR_CAPABILITY   default 9.0
 //	ROLLCALL_EMULATOR_FAIL_JIT     1: cuModuleLoadDataEx fails with CUDA_ERROR_INVALID_PTX
-//	ROLLCALL_EMULATOR_FAIL_LAUNCH  n: after n launches (kernels and graphs) one call fails with CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
-//	ROLLCALL_EMULATOR_LOSE_DEVICE  n: after n kernels have run the device is lost, every call fails with CUDA_ERROR_UNKNOWN
+//	ROLLCALL_EMULATOR_FAIL_LAUNCH n: after n launches (kernels and graphs) one call fails with
+//	CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES ROLLCALL_EMULATOR_LOSE_DEVICE n: after n kernels have run the device is lost,
+//	every call fails with CUDA_ERROR_UNKNOWN
 package emulator
 
 import (
@@ -36,10 +38,10 @@ import (
 //go:embed cpp
 var runtimeFiles embed.FS
 
-// Build compiles the emulator and every .cu file of dir into a shared library and returns its path. The library and its objects are kept in
-// $ROLLCALL_EMULATOR_CACHE, or else in the user's cache folder, under the hash of what they were made from, so that a second call is quick.
-// With asan everything is instrumented by AddressSanitizer and by the checks of alignment and of array bounds.
-// It fails where there is no g++, or no x86-64 or aarch64 Linux.
+// Build compiles the emulator and every .cu file of dir into a shared library and returns its path. The library and its
+// objects are kept in $ROLLCALL_EMULATOR_CACHE, or else in the user's cache folder, under the hash of what they were
+// made from, so that a second call is quick. With asan everything is instrumented by AddressSanitizer and by the checks
+// of alignment and of array bounds. It fails where there is no g++, or no x86-64 or aarch64 Linux.
 func Build(dir string, asan bool) (string, error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		return "", fmt.Errorf("emulator: %s/%s, wanted linux on amd64 or arm64", runtime.GOOS, runtime.GOARCH)
@@ -69,8 +71,9 @@ func Build(dir string, asan bool) (string, error) {
 	return path, err
 }
 
-// Env returns the variables that a process needs in its environment, besides its own, to use the library that Build made at path.
-// With asan they load AddressSanitizer's runtime before all else, leave signals to Go, and let the engine allocate buffer by buffer.
+// Env returns the variables that a process needs in its environment, besides its own, to use the library that Build
+// made at path. With asan they load AddressSanitizer's runtime before all else, leave signals to Go, and let the engine
+// allocate buffer by buffer.
 func Env(path string, asan bool) []string {
 	env := []string{"ROLLCALL_LIBCUDA=" + path}
 	if !asan {
@@ -83,7 +86,8 @@ func Env(path string, asan bool) []string {
 		"detect_stack_use_after_return=0", // fibers live on one stack each
 		"allocator_may_return_null=1",     // out of memory is an error code of the driver
 	}
-	env = append(env, "ASAN_OPTIONS="+strings.Join(options, ":"), "UBSAN_OPTIONS=print_stacktrace=1", "ROLLCALL_GPU_ARENA=guard")
+	env = append(env, "ASAN_OPTIONS="+strings.Join(options, ":"), "UBSAN_OPTIONS=print_stacktrace=1",
+		"ROLLCALL_GPU_ARENA=guard")
 	if out, err := exec.Command("g++", "-print-file-name=libasan.so").Output(); err == nil {
 		if lib, err := filepath.EvalSymlinks(strings.TrimSpace(string(out))); err == nil {
 			env = append(env, "LD_PRELOAD="+lib)
@@ -92,7 +96,8 @@ func Env(path string, asan bool) []string {
 	return env
 }
 
-// inParallel calls f for each of in, as many at a time as there are processors, and returns the results in order and the first error.
+// inParallel calls f for each of in, as many at a time as there are processors, and returns the results in order and
+// the first error.
 func inParallel[T, R any](in []T, f func(T) (R, error)) ([]R, error) {
 	out, errs := make([]R, len(in)), make([]error, len(in))
 	room := make(chan struct{}, runtime.GOMAXPROCS(0))

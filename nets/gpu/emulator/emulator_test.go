@@ -18,7 +18,8 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "drive")
-	out, err := exec.Command("g++", "-std=c++17", "-O1", "-o", path, "testdata/drive.cpp", "-ldl", "-pthread").CombinedOutput()
+	out, err := exec.Command("g++", "-std=c++17", "-O1", "-o", path, "testdata/drive.cpp", "-ldl",
+		"-pthread").CombinedOutput()
 	if err != nil {
 		return "", &exec.Error{Name: string(out), Err: err}
 	}
@@ -71,7 +72,8 @@ var kinds = []struct {
 // Each case compares with plain loops and says what it got and wanted.
 func TestCases(t *testing.T) {
 	for _, name := range []string{
-		"reverse", "reverse_dropped", "rotate_dropped", "shuffles", "ldmatrix", "mma_tf32", "mma_bf16", "cp_async", "cp_async_no_wait", "poison", "deferred",
+		"reverse", "reverse_dropped", "rotate_dropped", "shuffles", "ldmatrix", "mma_tf32", "mma_bf16", "cp_async",
+		"cp_async_no_wait", "poison", "deferred",
 		"graph", "threads", "math",
 	} {
 		for _, kind := range kinds {
@@ -117,9 +119,15 @@ func TestBlockOrder(t *testing.T) {
 // What some threads of a block or warp miss ends at once, with a text that says who waits where.
 func TestDiagnosis(t *testing.T) {
 	for name, want := range map[string][]string{
-		"leaves_early":   {`leaves_early: block \([01],0,0\) of \(2,1,1\): threads wait for each other`, `64 at __syncthreads of \S*barrier.cu:\d+`, `64 returned \(first \(64,0,0\)\)`},
-		"two_barriers":   {`32 at __syncthreads of \S*barrier.cu:51 \(first \(0,0,0\)\)|32 at __syncthreads of \S*barrier.cu:53 \(first \(0,0,0\)\)`, `96 at __syncthreads of \S*barrier.cu`},
-		"lane_missing":   {`lane_missing: block`, `at __shfl_xor_sync of \S*barrier.cu:\d+`, `4 returned \(first \(7,0,0\)\)`},
+		"leaves_early": {
+			`leaves_early: block \([01],0,0\) of \(2,1,1\): threads wait for each other`,
+			`64 at __syncthreads of \S*barrier.cu:\d+`, `64 returned \(first \(64,0,0\)\)`,
+		},
+		"two_barriers": {`32 at __syncthreads of \S*barrier.cu:51 \(first \(0,0,0\)\)|32 at __syncthreads of \S*barrier.cu:53 \(first \(0,0,0\)\)`, `96 at __syncthreads of \S*barrier.cu`},
+		"lane_missing": {
+			`lane_missing: block`, `at __shfl_xor_sync of \S*barrier.cu:\d+`,
+			`4 returned \(first \(7,0,0\)\)`,
+		},
 		"lanes_disagree": {`__shfl_\w+_sync with mask ffffffff, but lane \d+ is at __shfl_\w+_sync with mask ffffffff, \S*barrier.cu:\d+`},
 		"mma_half":       {`at mma_tf32_16x8x8 of \S*barrier.cu`, `112 at __syncthreads of \S*barrier.cu`},
 	} {
@@ -153,7 +161,8 @@ func line(t *testing.T, mark string) string {
 	return regexp.QuoteMeta("memory.cu:") + strconv.Itoa(strings.Count(before, "\n")+1) + `\b`
 }
 
-// Overruns by one element: AddressSanitizer names the line; without it the guards beside an allocation tell that there was one.
+// Overruns by one element: AddressSanitizer names the line; without it the guards beside an allocation tell that there
+// was one.
 func TestOverrun(t *testing.T) {
 	for name, want := range map[string]string{
 		"global_overrun":  "heap-buffer-overflow.*(?s:.*)" + line(t, "GLOBAL"),
@@ -169,14 +178,16 @@ func TestOverrun(t *testing.T) {
 		})
 	}
 	out, ok := drive(t, false, "global_overrun")
-	if ok || !strings.Contains(out, "700 an illegal memory access was encountered (bytes beside the allocation of 128 at") {
+	if ok || !strings.Contains(out, "700 an illegal memory access was encountered (bytes beside the allocation "+
+		"of 128 at") {
 		t.Errorf("without AddressSanitizer: success %v, got %s, want code 700 from the guards", ok, out)
 	}
 }
 
 func TestLimits(t *testing.T) {
 	out, ok := drive(t, false, "limits", "ROLLCALL_EMULATOR_MEMORY=1048576")
-	if want := "entry no_such_kernel is not in the emulator's library\nentry reverse takes 24 bytes in the PTX, 16 in the source\n"; !ok || out != want {
+	if want := "entry no_such_kernel is not in the emulator's library\nentry reverse takes 24 bytes in the PTX, 16 " +
+		"in the source\n"; !ok || out != want {
 		t.Errorf("got %s, want %s", out, want)
 	}
 }
@@ -187,11 +198,24 @@ func TestFaults(t *testing.T) {
 		ok                   bool
 	}{
 		{"launch", "fail_launch", "ROLLCALL_EMULATOR_FAIL_LAUNCH=2", "", true},
-		{"device lost", "lose_device", "ROLLCALL_EMULATOR_LOSE_DEVICE=2", "999 unknown error (add: device lost: ROLLCALL_EMULATOR_LOSE_DEVICE)", true},
+		{
+			"device lost", "lose_device", "ROLLCALL_EMULATOR_LOSE_DEVICE=2",
+			"999 unknown error (add: device lost: ROLLCALL_EMULATOR_LOSE_DEVICE)", true,
+		},
 		{"no device", "reverse", "ROLLCALL_EMULATOR_DEVICES=0", "100 no CUDA-capable device is detected", false},
-		{"JIT", "reverse", "ROLLCALL_EMULATOR_FAIL_JIT=1", "218 a PTX JIT compilation failed (ptxas fatal: ROLLCALL_EMULATOR_FAIL_JIT is set)", false},
-		{"old driver", "reverse", "ROLLCALL_EMULATOR_DRIVER=11070", "222 the provided PTX was compiled with an unsupported toolchain. (PTX 7.8 is newer than the driver)", false},
-		{"old device", "reverse", "ROLLCALL_EMULATOR_CAPABILITY=7.5", "209 no kernel image is available for execution on the device (PTX for sm_80 on capability 7.5)", false},
+		{
+			"JIT", "reverse", "ROLLCALL_EMULATOR_FAIL_JIT=1",
+			"218 a PTX JIT compilation failed (ptxas fatal: ROLLCALL_EMULATOR_FAIL_JIT is set)", false,
+		},
+		{
+			"old driver", "reverse", "ROLLCALL_EMULATOR_DRIVER=11070",
+			"222 the provided PTX was compiled with an unsupported toolchain. (PTX 7.8 is newer than the driver)",
+			false,
+		},
+		{
+			"old device", "reverse", "ROLLCALL_EMULATOR_CAPABILITY=7.5",
+			"209 no kernel image is available for execution on the device (PTX for sm_80 on capability 7.5)", false,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if out, ok := drive(t, false, c.run, c.env); ok != c.ok || !strings.Contains(out, c.want) {

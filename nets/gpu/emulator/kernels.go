@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// What __global__ of emulator.h becomes, and a kernel's definition or declaration once comments and line markers are gone.
+// What __global__ of emulator.h becomes, and a kernel's definition or declaration once comments and line markers are
+// gone.
 var (
 	globalMark       = regexp.MustCompile(`__attribute__\s*\(\(\s*used,\s*noinline\s*\)\)`)
 	kernelDefinition = regexp.MustCompile(`extern\s+"C"\s+__attribute__\s*\(\(\s*used,\s*noinline\s*\)\)\s+void\s+(\w+)\s*\(`)

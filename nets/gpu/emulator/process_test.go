@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A Go process with cgo lives with the library, AddressSanitizer's runtime included: collector, signals and nil dereferences as ever.
+// A Go process with cgo lives with the library, AddressSanitizer's runtime included: collector, signals and nil
+// dereferences as ever.
 func TestGoProcess(t *testing.T) {
 	for _, tool := range []string{"g++", "gcc"} {
 		if _, err := exec.LookPath(tool); err != nil {

@@ -33,8 +33,8 @@ var LeftOut string
 func Real() bool { return os.Getenv(realVariable) == "1" }
 
 // Main is the TestMain of a package whose tests all want a card. Unless it is a real one, that is the emulator with the
-// kernels of a folder, under AddressSanitizer if sanitize and unless the tests are to be short. The emulator is a libcuda that
-// must be there when the process starts, so the process starts again.
+// kernels of a folder, under AddressSanitizer if sanitize and unless the tests are to be short. The emulator is a
+// libcuda that must be there when the process starts, so the process starts again.
 func Main(m *testing.M, kernels string, sanitize bool) {
 	flag.Parse()
 	switch {
@@ -54,8 +54,8 @@ func Main(m *testing.M, kernels string, sanitize bool) {
 	os.Exit(m.Run())
 }
 
-// Sources opens the sources of the emulator's kernels, once, so that go test knows a cached result by them: what is read
-// before a process starts again is not in its record.
+// Sources opens the sources of the emulator's kernels, once, so that go test knows a cached result by them: what is
+// read before a process starts again is not in its record.
 func Sources(t *testing.T, kernels string) {
 	t.Helper()
 	opened.Do(func() {
@@ -73,8 +73,8 @@ func Sources(t *testing.T, kernels string) {
 
 var opened sync.Once
 
-// Child returns a command that runs tests of this binary again, those that a pattern matches, in a process with the emulator.
-// It skips the test that calls it where there is none, or where a real card is tested.
+// Child returns a command that runs tests of this binary again, those that a pattern matches, in a process with the
+// emulator. It skips the test that calls it where there is none, or where a real card is tested.
 func Child(t *testing.T, kernels string, sanitize bool, run string, env ...string) *exec.Cmd {
 	t.Helper()
 	if Real() {
@@ -102,7 +102,10 @@ func environment(kernels string, sanitize bool) ([]string, error) {
 	}
 	env := emulator.Env(library, sanitize)
 	return append(slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return slices.ContainsFunc(env, func(w string) bool { return strings.SplitN(v, "=", 2)[0] == strings.SplitN(w, "=", 2)[0] })
+		return slices.ContainsFunc(env, func(w string) bool {
+			return strings.SplitN(v, "=", 2)[0] == strings.SplitN(w,
+				"=", 2)[0]
+		})
 	}), env...), nil
 }
 

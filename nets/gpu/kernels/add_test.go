@@ -17,7 +17,8 @@ func TestAdd(t *testing.T) {
 						r, rnd := newRig(t), rand.New(rand.NewPCG(uint64(n), uint64(K)))
 						w := wave{Slots: make([]Slot, K), E: 1, B: 1}
 						all := w.room() * n
-						x, y := p.rounded(numbers(rnd, all)), p.rounded(append(numbers(rnd, all-all/3), oddNumbers(rnd, all/3, 5)...))
+						x, y := p.rounded(numbers(rnd, all)),
+							p.rounded(append(numbers(rnd, all-all/3), oddNumbers(rnd, all/3, 5)...))
 						a := AddArgs{Work: r.work(w), A: p.upload(r, x), B: p.upload(r, y), N: uint32(n)}
 						before := []float32(nil)
 						switch into {

@@ -70,7 +70,8 @@ func TestArgsMirrorWork(t *testing.T) {
 	}
 	// Only the declarations are wanted, so the types of the prelude are all that stands in for it.
 	var program strings.Builder
-	program.WriteString("#include <cstdint>\n#include <cstddef>\n#include <cstdio>\n#include <type_traits>\n#include \"work.h\"\nint main() {\n")
+	program.WriteString("#include <cstdint>\n#include <cstddef>\n#include <cstdio>\n#include <type_traits>\n#include " +
+		"\"work.h\"\nint main() {\n")
 	for _, m := range mirrors {
 		name := reflect.TypeOf(m).Name()
 		if c[name] == nil {
@@ -78,7 +79,8 @@ func TestArgsMirrorWork(t *testing.T) {
 		}
 		fmt.Fprintf(&program, "  printf(\"%s %%zu\\n\", sizeof(%s));\n", name, name)
 		for _, f := range c[name] {
-			fmt.Fprintf(&program, "  printf(\"%s.%s %%zu %%zu %%d\\n\", offsetof(%s, %s), sizeof(%s::%s), std::is_floating_point<decltype(%s::%s)>::value);\n",
+			fmt.Fprintf(&program, "  printf(\"%s.%s %%zu %%zu %%d\\n\", offsetof(%s, %s), sizeof(%s::%s), "+
+				"std::is_floating_point<decltype(%s::%s)>::value);\n",
 				name, f, name, f, name, f, name, f)
 		}
 	}
@@ -94,7 +96,8 @@ func TestArgsMirrorWork(t *testing.T) {
 		}
 		for i := range s.NumField() {
 			f, cf := s.Field(i), c[s.Name()][i]
-			if name := strings.ReplaceAll(cf, "_", ""); !strings.EqualFold(f.Name, name) && (f.Name != "_" || cf != "unused") {
+			if name := strings.ReplaceAll(cf, "_", ""); !strings.EqualFold(f.Name, name) &&
+				(f.Name != "_" || cf != "unused") {
 				t.Errorf("%s: field %d is %s, in work.cuh %s", s.Name(), i, f.Name, cf)
 			}
 			float := 0
@@ -130,7 +133,8 @@ func run(t *testing.T, gpp, program string) string {
 		}
 	}
 	exe := filepath.Join(dir, "main")
-	if out, err := exec.CommandContext(t.Context(), gpp, "-std=c++17", "-Wno-invalid-offsetof", "-o", exe, filepath.Join(dir, "main.cpp")).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), gpp, "-std=c++17", "-Wno-invalid-offsetof", "-o", exe,
+		filepath.Join(dir, "main.cpp")).CombinedOutput(); err != nil {
 		t.Fatalf("g++: %v\n%s", err, out)
 	}
 	out, err := exec.CommandContext(t.Context(), exe).Output()

@@ -11,11 +11,13 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// conv2DCase is a convolution: K clients, B images H×W×C without border, R×S windows, O outputs, stride U, pad zeros around.
+// conv2DCase is a convolution: K clients, B images H×W×C without border, R×S windows, O outputs, stride U, pad zeros
+// around.
 type conv2DCase struct{ K, B, H, W, C, R, S, O, U, pad int }
 
 func (c conv2DCase) String() string {
-	return fmt.Sprintf("K=%d_B=%d_%dx%dx%d_%dx%d_O=%d_stride=%d_pad=%d", c.K, c.B, c.H, c.W, c.C, c.R, c.S, c.O, c.U, c.pad)
+	return fmt.Sprintf("K=%d_B=%d_%dx%dx%d_%dx%d_O=%d_stride=%d_pad=%d", c.K, c.B, c.H, c.W, c.C, c.R, c.S, c.O, c.U,
+		c.pad)
 }
 
 // conv2DCases are layers of the residual nets on small images, and sizes that are multiples of nothing.
@@ -41,7 +43,10 @@ var conv2DCases = []conv2DCase{
 }
 
 func (c conv2DCase) shape() cpu.Conv2DShape {
-	return cpu.Conv2DShape{K: c.K, B: c.B, H: c.H + 2*c.pad, W: c.W + 2*c.pad, C: c.C, R: c.R, S: c.S, O: c.O, Stride: c.U, Border: c.pad, Pad: c.pad}
+	return cpu.Conv2DShape{
+		K: c.K, B: c.B, H: c.H + 2*c.pad, W: c.W + 2*c.pad, C: c.C, R: c.R, S: c.S, O: c.O,
+		Stride: c.U, Border: c.pad, Pad: c.pad,
+	}
 }
 func (c conv2DCase) x() int { return c.H * c.W * c.C }
 func (c conv2DCase) w() int { return c.R * c.S * c.C * c.O }
@@ -66,8 +71,11 @@ func conv2DOnCard(t *testing.T, c conv2DCase, p precision, d conv2DData) conv2DR
 	w := wave{Slots: r.slots(p, rows...), E: 1, B: c.B}
 	room, x, y := w.room(), c.B*c.x(), c.B*c.y()
 	a := Conv2DArgs{
-		Work: r.work(w), X: p.upload(r, d.x), Y: p.blank(r, room*y), DX: p.blank(r, room*x), GY: p.upload(r, d.gy), WOffset: before,
-		B: uint32(c.B), H: uint32(c.H), W: uint32(c.W), C: uint32(c.C), R: uint32(c.R), S: uint32(c.S), O: uint32(c.O), U: uint32(c.U), Pad: uint32(c.pad),
+		Work: r.work(w), X: p.upload(r, d.x), Y: p.blank(r, room*y), DX: p.blank(r, room*x), GY: p.upload(r, d.gy),
+		WOffset: before,
+		B:       uint32(c.B), H: uint32(c.H), W: uint32(c.W), C: uint32(c.C), R: uint32(c.R), S: uint32(c.S),
+		O: uint32(c.O),
+		U: uint32(c.U), Pad: uint32(c.pad),
 	}
 	a.Images = a.ChunkImages(p.kind())
 	chunks := (c.B + int(a.Images) - 1) / int(a.Images)
@@ -103,7 +111,10 @@ func conv2DOnCPU(c conv2DCase, d conv2DData) conv2DResult {
 	e, s := cpu.NewExec(cpu.Generic[float64](), nil), c.shape()
 	x := make([]float64, c.K*c.B*s.H*s.W*c.C)
 	dx := make([]float64, len(x))
-	want := conv2DResult{y: make([]float64, c.K*c.B*c.y()), dx: make([]float64, c.K*c.B*c.x()), dw: make([]float64, c.K*c.w())}
+	want := conv2DResult{
+		y: make([]float64, c.K*c.B*c.y()), dx: make([]float64, c.K*c.B*c.x()),
+		dw: make([]float64, c.K*c.w()),
+	}
 	// inside calls f with every row of pixels, without border and with it.
 	inside := func(f func(plain, bordered int)) {
 		for i := range c.K * c.B * c.H {
@@ -131,8 +142,8 @@ func (c conv2DCase) draw(value func() float32) conv2DData {
 	return conv2DData{x: fill(c.K * c.B * c.x()), w: fill(c.K * c.w()), gy: fill(c.K * c.B * c.y())}
 }
 
-// With numbers −1, 0 and 1 all sums are small integers, which every precision adds without rounding: the kernels agree with
-// the CPU engine exactly, as far as y and dx are rounded when they are kept.
+// With numbers −1, 0 and 1 all sums are small integers, which every precision adds without rounding: the kernels agree
+// with the CPU engine exactly, as far as y and dx are rounded when they are kept.
 func TestConv2DExact(t *testing.T) {
 	for _, c := range conv2DCases {
 		for _, p := range precisions {
@@ -157,8 +168,9 @@ func TestConv2DExact(t *testing.T) {
 	}
 }
 
-// Real numbers, rounded as activations are, against float64 sums of the same numbers. Then what is left is the rounding of
-// partial sums: an addition errs by 2⁻²⁴ of it, a tensor core's by up to 2⁻²³, as it cuts off; and y and dx are rounded at last.
+// Real numbers, rounded as activations are, against float64 sums of the same numbers. Then what is left is the rounding
+// of partial sums: an addition errs by 2⁻²⁴ of it, a tensor core's by up to 2⁻²³, as it cuts off; and y and dx are
+// rounded at last.
 func TestConv2DRounding(t *testing.T) {
 	for _, c := range []conv2DCase{conv2DCases[0], conv2DCases[1], conv2DCases[2], conv2DCases[8], conv2DCases[9]} {
 		for _, p := range precisions {
@@ -166,7 +178,8 @@ func TestConv2DRounding(t *testing.T) {
 				rnd := rand.New(rand.NewPCG(uint64(c.H), uint64(c.R)))
 				d := c.draw(func() float32 { return p.round(rnd.Float32()*2 - 1) })
 				got, want := conv2DOnCard(t, c, p, d), conv2DOnCPU(c, d)
-				size := conv2DOnCPU(c, conv2DData{magnitudes(d.x), magnitudes(d.w), magnitudes(d.gy)}) // Σ|terms| of each sum
+				// Σ|terms| of each sum
+				size := conv2DOnCPU(c, conv2DData{magnitudes(d.x), magnitudes(d.w), magnitudes(d.gy)})
 				tol := func(want, size []float64, terms int, last float64) func(int) float64 {
 					return func(i int) float64 { return float64(terms/8+8)*0x1p-23*size[i] + last*math.Abs(want[i]) }
 				}
@@ -228,7 +241,8 @@ func TestConv2DDeterministic(t *testing.T) {
 				got, again, last []float64
 			}{{"y", all.y, again.y, last.y}, {"dx", all.dx, again.dx, last.dx}, {"dw", all.dw, again.dw, last.dw}} {
 				near(t, v.what+" of a second run", v.again, v.got, exactly, "sums are added in a fixed order")
-				near(t, v.what+" of the last client alone", v.last, v.got[len(v.got)-len(v.last):], exactly, "clients share nothing")
+				near(t, v.what+" of the last client alone", v.last, v.got[len(v.got)-len(v.last):], exactly,
+					"clients share nothing")
 			}
 		})
 	}

@@ -10,7 +10,18 @@ import (
 
 func TestConvReduce(t *testing.T) {
 	for _, c := range []struct{ n, O, chunks int }{
-		{27 * 32, 32, 1}, {27 * 32, 32, 7}, {9 * 32 * 32, 32, 16}, {75, 6, 3}, {6 * 25 * 16, 16, 64}, {4, 6, 9}, {1, 1, 2}, {511, 1, 2}, {512, 4, 2}, {3, 4, 5}, {48, 0, 5}, {9, 0, 3},
+		{27 * 32, 32, 1},
+		{27 * 32, 32, 7},
+		{9 * 32 * 32, 32, 16},
+		{75, 6, 3},
+		{6 * 25 * 16, 16, 64},
+		{4, 6, 9},
+		{1, 1, 2},
+		{511, 1, 2},
+		{512, 4, 2},
+		{3, 4, 5},
+		{48, 0, 5},
+		{9, 0, 3},
 	} {
 		for _, K := range clientCounts {
 			t.Run(fmt.Sprintf("n=%d_O=%d_chunks=%d_K=%d", c.n, c.O, c.chunks, K), func(t *testing.T) {
@@ -24,8 +35,9 @@ func TestConvReduce(t *testing.T) {
 				}
 				partial := numbers(rnd, w.room()*c.chunks*size)
 				a := ConvReduceArgs{
-					Work: r.work(w), Partial: upload(r, partial), Grad: blank[float32](r, w.room()*P), WOffset: offset, BOffset: uint32(offset + gap),
-					N: uint32(c.n), O: uint32(c.O), Chunks: uint32(c.chunks), P: uint32(P), Step: step, E: E,
+					Work: r.work(w), Partial: upload(r, partial), Grad: blank[float32](r, w.room()*P), WOffset: offset,
+					BOffset: uint32(offset + gap),
+					N:       uint32(c.n), O: uint32(c.O), Chunks: uint32(c.chunks), P: uint32(P), Step: step, E: E,
 				}
 				launch(r, "conv_reduce", a.Launch(FP32), w.room(), &a)
 				grad := download[float32](r, a.Grad, w.room()*P)
@@ -46,7 +58,8 @@ func TestConvReduce(t *testing.T) {
 							want[offset+gap+i-c.n] = sum
 						}
 					}
-					same(t, fmt.Sprintf("gradient of client %d, nothing but w and bias written", k), grad[k*P:][:P], want)
+					same(t, fmt.Sprintf("gradient of client %d, nothing but w and bias written", k), grad[k*P:][:P],
+						want)
 				}
 			})
 		}

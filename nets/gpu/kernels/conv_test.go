@@ -74,8 +74,10 @@ func convOnCard(t *testing.T, c convCase, p precision, d convData) convResult {
 	w := wave{Slots: r.slots(p, rows...), E: 1, B: c.B}
 	room, x, y := w.room(), c.B*c.x(), c.B*c.y()
 	a := ConvArgs{
-		Work: r.work(w), X: p.upload(r, d.x), Y: p.blank(r, room*y), Arg: blank[uint8](r, room*y), DX: p.blank(r, room*x), GY: p.upload(r, d.gy),
-		WOffset: before, BOffset: uint32(b), B: uint32(c.B), H: uint32(c.H), W: uint32(c.W), C: uint32(c.C), R: uint32(c.R), S: uint32(c.S),
+		Work: r.work(w), X: p.upload(r, d.x), Y: p.blank(r, room*y), Arg: blank[uint8](r, room*y),
+		DX: p.blank(r, room*x), GY: p.upload(r, d.gy),
+		WOffset: before, BOffset: uint32(b), B: uint32(c.B), H: uint32(c.H), W: uint32(c.W), C: uint32(c.C),
+		R: uint32(c.R), S: uint32(c.S),
 		O: uint32(c.O), Pad: uint32(c.pad),
 	}
 	a.Images = a.ChunkImages()
@@ -128,7 +130,8 @@ func convOnCPU(c convCase, d convData) convResult {
 	s := cpu.ConvShape{K: c.K, B: c.B, H: c.H + 2*c.pad, W: c.W + 2*c.pad, C: c.C, R: c.R, S: c.S, O: c.O, Pad: c.pad}
 	y := c.K * c.B * c.y()
 	want := convResult{
-		y: make([]float64, y), arg: make([]uint8, y), dx: make([]float64, c.K*c.B*c.x()), dw: make([]float64, c.K*c.w()), db: make([]float64, c.K*c.O),
+		y: make([]float64, y), arg: make([]uint8, y), dx: make([]float64, c.K*c.B*c.x()),
+		dw: make([]float64, c.K*c.w()), db: make([]float64, c.K*c.O),
 	}
 	x, w, gy := make([]float64, c.K*c.B*s.H*s.W*c.C), doubles(d.w), doubles(d.gy)
 	dx := make([]float64, len(x))
@@ -155,15 +158,18 @@ func (c convCase) draw(rnd *rand.Rand, value func() float32) convData {
 		return x
 	}
 	y := c.K * c.B * c.y()
-	d := convData{x: fill(c.K * c.B * c.x()), w: fill(c.K * c.w()), bias: fill(c.K * c.O), gy: fill(y), arg: make([]uint8, y)}
+	d := convData{
+		x: fill(c.K * c.B * c.x()), w: fill(c.K * c.w()), bias: fill(c.K * c.O), gy: fill(y),
+		arg: make([]uint8, y),
+	}
 	for i := range d.arg {
 		d.arg[i] = uint8(rnd.IntN(5))
 	}
 	return d
 }
 
-// With numbers −1, 0 and 1 all sums are small integers, which every precision adds without rounding: the kernels agree with
-// the CPU engine exactly, also about which of equal maxima is the first.
+// With numbers −1, 0 and 1 all sums are small integers, which every precision adds without rounding: the kernels agree
+// with the CPU engine exactly, also about which of equal maxima is the first.
 func TestConvExact(t *testing.T) {
 	for _, c := range convCases {
 		for _, p := range precisions {
@@ -199,8 +205,9 @@ func compareConv(t *testing.T, got, want convResult, p precision) {
 	near(t, "db", got.db, want.db, exactly, why)
 }
 
-// Real numbers, rounded as activations are, against float64 sums of the same numbers. Then what is left is the rounding of
-// partial sums: an addition errs by 2⁻²⁴ of it, a tensor core's by up to 2⁻²³, as it cuts off; and y and dx are rounded at last.
+// Real numbers, rounded as activations are, against float64 sums of the same numbers. Then what is left is the rounding
+// of partial sums: an addition errs by 2⁻²⁴ of it, a tensor core's by up to 2⁻²³, as it cuts off; and y and dx are
+// rounded at last.
 func TestConvRounding(t *testing.T) {
 	cases := append([]convCase{{1, 128, 16, 16, 32, 3, 3, 32, 1}}, convCases...)
 	for _, c := range cases {
@@ -279,16 +286,23 @@ func TestConvDeterministic(t *testing.T) {
 			one := c
 			one.K = 1
 			x, y := c.B*c.x(), c.B*c.y()
-			last := convOnCard(t, one, p, convData{x: d.x[2*x:], w: d.w[2*c.w():], bias: d.bias[2*c.O:], gy: d.gy[2*y:], arg: d.arg[2*y:]})
+			last := convOnCard(t, one, p, convData{
+				x: d.x[2*x:], w: d.w[2*c.w():], bias: d.bias[2*c.O:],
+				gy: d.gy[2*y:], arg: d.arg[2*y:],
+			})
 			exactly := func(int) float64 { return 0 }
 			for _, v := range []struct {
 				what             string
 				got, again, last []float64
 			}{
-				{"y", all.y, again.y, last.y}, {"dx", all.dx, again.dx, last.dx}, {"dw", all.dw, again.dw, last.dw}, {"db", all.db, again.db, last.db},
+				{"y", all.y, again.y, last.y},
+				{"dx", all.dx, again.dx, last.dx},
+				{"dw", all.dw, again.dw, last.dw},
+				{"db", all.db, again.db, last.db},
 			} {
 				near(t, v.what+" of a second run", v.again, v.got, exactly, "sums are added in a fixed order")
-				near(t, v.what+" of the last client alone", v.last, v.got[len(v.got)-len(v.last):], exactly, "clients share nothing")
+				near(t, v.what+" of the last client alone", v.last, v.got[len(v.got)-len(v.last):], exactly,
+					"clients share nothing")
 			}
 		})
 	}

@@ -7,14 +7,15 @@ type Launch struct {
 	Cost
 }
 
-// Cost is the least that a launch takes of a card for one slot; slots that are not in use take nothing. A launch cannot be
-// faster than its FLOP by the card's arithmetic, nor than its bytes by its memory.
+// Cost is the least that a launch takes of a card for one slot; slots that are not in use take nothing. A launch cannot
+// be faster than its FLOP by the card's arithmetic, nor than its bytes by its memory.
 type Cost struct {
-	// FLOP counts the multiplications and additions of matrix products, as nets.Model.Train does: of every tap, whether it meets
-	// an image or the zeros around it. What is done to elements beside them is free: it hides behind their memory.
+	// FLOP counts the multiplications and additions of matrix products, as nets.Model.Train does: of every tap, whether
+	// it meets an image or the zeros around it. What is done to elements beside them is free: it hides behind their
+	// memory.
 	FLOP int64
-	// Bytes counts every operand once, read or written, whatever blocks read again from L2. It is the traffic that the kernel's
-	// header gives, each halo counting 1.
+	// Bytes counts every operand once, read or written, whatever blocks read again from L2. It is the traffic that the
+	// kernel's header gives, each halo counting 1.
 	Bytes int64
 	// Momentum and Drift are the bytes more of a slot that has such a row.
 	Momentum, Drift int64
@@ -22,7 +23,8 @@ type Cost struct {
 
 // Of returns the operations and the bytes of so many slots, some of which have rows of momentum and of drift.
 func (c Cost) Of(slots, momenta, drifts int) (flop, bytes float64) {
-	return float64(slots) * float64(c.FLOP), float64(slots)*float64(c.Bytes) + float64(momenta)*float64(c.Momentum) + float64(drifts)*float64(c.Drift)
+	return float64(slots) * float64(c.FLOP), float64(slots)*float64(c.Bytes) + float64(momenta)*float64(c.Momentum) +
+		float64(drifts)*float64(c.Drift)
 }
 
 // Act is the size of a stored activation.

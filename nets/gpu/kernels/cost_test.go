@@ -2,8 +2,9 @@ package kernels
 
 import "testing"
 
-// What kernels move, worked out by hand from the traffic their headers give: a resnet's maps of 8 samples, 16×16 pixels and 32
-// channels have 65,536 elements; of 8 lanes of 4 channels a block takes 32·256/8 = 1024 rows, so that there are 2 chunks.
+// What kernels move, worked out by hand from the traffic their headers give: a resnet's maps of 8 samples, 16×16 pixels
+// and 32 channels have 65,536 elements; of 8 lanes of 4 channels a block takes 32·256/8 = 1024 rows, so that there are
+// 2 chunks.
 func TestCostsByHand(t *testing.T) {
 	const maps = 8 * 16 * 16 * 32
 	norm := NormArgs{B: 8, Pixels: 16 * 16, C: 32, P: 1 << 20}
@@ -33,9 +34,18 @@ func TestCostsByHand(t *testing.T) {
 		{"average_pool", (&AverageArgs{B: 8, Pixels: 64, C: 64}).Launch(TF32).Cost, Cost{Bytes: 4 * (8*64*64 + 8*64)}},
 		{"subsample", sub.Forward(TF32).Cost, Cost{Bytes: 4 * (8*8*8*64 + 8*8*8*32)}},
 		{"subsample_backward", sub.Backward(BF16).Cost, Cost{Bytes: 2 * (maps + 8*8*8*32)}},
-		{"conv2d_forward", conv.Forward(TF32).Cost, Cost{FLOP: 2 * 8 * 64 * 288 * 64, Bytes: 4 * (maps + 288*64 + 8*64*64)}},
-		{"conv2d_backward_data", conv.BackwardData(BF16).Cost, Cost{FLOP: 2 * 8 * 64 * 288 * 64, Bytes: 2 * (maps + 288*64 + 8*64*64)}},
-		{"conv2d_backward_filter, 3 chunks", conv.BackwardFilter(BF16).Cost, Cost{FLOP: 2 * 8 * 64 * 288 * 64, Bytes: 2*(maps+8*64*64) + 3*4*288*64}},
+		{"conv2d_forward", conv.Forward(TF32).Cost, Cost{
+			FLOP:  2 * 8 * 64 * 288 * 64,
+			Bytes: 4 * (maps + 288*64 + 8*64*64),
+		}},
+		{"conv2d_backward_data", conv.BackwardData(BF16).Cost, Cost{
+			FLOP:  2 * 8 * 64 * 288 * 64,
+			Bytes: 2 * (maps + 288*64 + 8*64*64),
+		}},
+		{"conv2d_backward_filter, 3 chunks", conv.BackwardFilter(BF16).Cost, Cost{
+			FLOP:  2 * 8 * 64 * 288 * 64,
+			Bytes: 2*(maps+8*64*64) + 3*4*288*64,
+		}},
 		{"gather of features", (&GatherArgs{B: 8, H: 1, W: 1, C: 60}).Launch(BF16).Cost, Cost{Bytes: 6 * 8 * 60}},
 		{"cross_entropy of the loss alone", (&CrossEntropyArgs{B: 8, O: 10}).Launch(FP32).Cost, Cost{Bytes: 320}},
 		{"log_odds", (&LogOddsArgs{N: 8}).Forward(FP32).Cost, Cost{Bytes: 96}},
@@ -57,6 +67,7 @@ func TestCostsByHand(t *testing.T) {
 	}
 	flop, bytes := sgd.Launch(FP32).Of(3, 2, 1)
 	if want := 1024. * (3*12 + 2*8 + 4); flop != 0 || bytes != want {
-		t.Errorf("sgd of 3 slots, 2 with momentum, 1 with drift: %g operations, %g bytes, want 0, %g", flop, bytes, want)
+		t.Errorf("sgd of 3 slots, 2 with momentum, 1 with drift: %g operations, %g bytes, want 0, %g", flop, bytes,
+			want)
 	}
 }

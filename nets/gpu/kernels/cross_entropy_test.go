@@ -12,7 +12,8 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// lossCase is logits of K clients' batches, the ragged ones with samples that do not count, the last client's with none that does.
+// lossCase is logits of K clients' batches, the ragged ones with samples that do not count, the last client's with none
+// that does.
 type lossCase struct {
 	K, B, O int
 	oneIn   int // one logit in so many is NaN, ±Inf or −0; 0: none
@@ -76,8 +77,9 @@ func testCrossEntropy(t *testing.T, p precision, c lossCase) {
 	}
 	capacity, n := w.room()+2, c.B*c.O
 	a := CrossEntropyArgs{
-		Work: r.work(w), Logits: upload(r, logits), Labels: upload(r, labels), Loss: blank[float32](r, E*capacity), DLogits: p.blank(r, w.room()*n),
-		B: uint32(c.B), O: uint32(c.O), Step: step, E: E, Capacity: uint32(capacity),
+		Work: r.work(w), Logits: upload(r, logits), Labels: upload(r, labels), Loss: blank[float32](r, E*capacity),
+		DLogits: p.blank(r, w.room()*n),
+		B:       uint32(c.B), O: uint32(c.O), Step: step, E: E, Capacity: uint32(capacity),
 	}
 	launch(r, "cross_entropy_"+p.name, a.Launch(p.kind()), w.room(), &a)
 
@@ -92,9 +94,11 @@ func testCrossEntropy(t *testing.T, p precision, c lossCase) {
 		loss[k] = cpu.CrossEntropy(exec, wide[k*n:][:n], labels[k*c.B:][:c.B], grad[k*n:][:n], 1)
 	}
 	near(t, "loss", download[float32](r, a.Loss+uint64(4*step*capacity), c.K), loss,
-		func(i int) float64 { return 0x1p-23*math.Abs(loss[i]) + 1e-13 }, "one rounding of a sum in double, with terms up to 60 that may cancel")
+		func(i int) float64 { return 0x1p-23*math.Abs(loss[i]) + 1e-13 },
+		"one rounding of a sum in double, with terms up to 60 that may cancel")
 	near(t, "dlogits", p.download(r, a.DLogits, c.K*n), grad,
-		func(i int) float64 { return (p.half+0x1p-24)*1.001*math.Abs(grad[i]) + 1e-13 }, "rounding to float and to the precision; in double, the label's own gradient cancels")
+		func(i int) float64 { return (p.half+0x1p-24)*1.001*math.Abs(grad[i]) + 1e-13 },
+		"rounding to float and to the precision; in double, the label's own gradient cancels")
 	r.untouched("losses of other steps", a.Loss, 4*step*capacity)
 	r.untouched("losses of slots not in use", a.Loss+uint64(4*(step*capacity+c.K)), 4*(capacity-c.K))
 	r.untouched("dlogits of the slot not in use", a.DLogits+uint64(c.K*n*p.bytes), n*p.bytes)
@@ -102,7 +106,8 @@ func testCrossEntropy(t *testing.T, p precision, c lossCase) {
 	again := a
 	again.DLogits, again.Loss = 0, blank[float32](r, E*capacity)
 	launch(r, "cross_entropy_"+p.name, again.Launch(p.kind()), w.room(), &again)
-	same(t, "loss without a gradient", download[float32](r, again.Loss, E*capacity), download[float32](r, a.Loss, E*capacity))
+	same(t, "loss without a gradient", download[float32](r, again.Loss, E*capacity), download[float32](r, a.Loss,
+		E*capacity))
 }
 
 func TestScore(t *testing.T) {
@@ -120,8 +125,9 @@ func testScore(t *testing.T, c lossCase) {
 	w := wave{Slots: make([]Slot, c.K), E: 1, B: c.B}
 	logits, labels := c.data(w.room())
 	a := ScoreArgs{
-		Work: r.work(w), Logits: upload(r, logits), Labels: upload(r, labels), Loss: blank[float64](r, w.room()), Correct: blank[int32](r, 2*w.room()),
-		B: uint32(c.B), O: uint32(c.O),
+		Work: r.work(w), Logits: upload(r, logits), Labels: upload(r, labels), Loss: blank[float64](r, w.room()),
+		Correct: blank[int32](r, 2*w.room()),
+		B:       uint32(c.B), O: uint32(c.O),
 	}
 	launch(r, "score", a.Launch(FP32), w.room(), &a)
 	exec := cpu.NewExec(cpu.Generic[float32](), nil)
@@ -131,7 +137,8 @@ func testScore(t *testing.T, c lossCase) {
 		loss[k], hits[2*k], hits[2*k+1] = sum, int32(correct), int32(count)
 	}
 	near(t, "loss", download[float64](r, a.Loss, c.K), loss,
-		func(i int) float64 { return 1e-12 * float64(c.B) }, "each of B terms below 60 is right to some 1e-14 in double")
+		func(i int) float64 { return 1e-12 * float64(c.B) },
+		"each of B terms below 60 is right to some 1e-14 in double")
 	if got := download[int32](r, a.Correct, 2*c.K); !slices.Equal(got, hits) {
 		t.Errorf("correct and counted: got %d, want %d", got, hits)
 	}

@@ -22,7 +22,10 @@ type card struct {
 }
 
 func openCard() (*card, error) {
-	c := &card{thread: driver.NewThread(), modules: map[string]*driver.Module{}, functions: map[string]*driver.Function{}}
+	c := &card{
+		thread: driver.NewThread(), modules: map[string]*driver.Module{},
+		functions: map[string]*driver.Function{},
+	}
 	return c, c.thread.Do(func() (err error) {
 		if c.device, err = driver.Open(0); err != nil {
 			return err
@@ -61,7 +64,8 @@ type rig struct {
 	card *card
 }
 
-// newRig opens the device, or skips the test with the reason why there is none. What the rig allocates lives until the test ends.
+// newRig opens the device, or skips the test with the reason why there is none. What the rig allocates lives until the
+// test ends.
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	gputest.Sources(t, ".")
@@ -141,7 +145,8 @@ func download[T driver.Scalar](r *rig, at uint64, n int) []T {
 	return x
 }
 
-// launch runs a kernel on a grid of g.X × room blocks and waits for it. args points to one of the structures of args.go.
+// launch runs a kernel on a grid of g.X × room blocks and waits for it. args points to one of the structures of
+// args.go.
 func launch[A any](r *rig, kernel string, g Launch, room int, args *A) {
 	r.t.Helper()
 	r.do(func() error {
@@ -161,8 +166,8 @@ func launch[A any](r *rig, kernel string, g Launch, room int, args *A) {
 	})
 }
 
-// wave is what a Work is made of. Slots are those in use; behind them there is room for one more, which names no memory and
-// which no kernel may touch: launch with room(), and look at what is behind the last client with untouched.
+// wave is what a Work is made of. Slots are those in use; behind them there is room for one more, which names no memory
+// and which no kernel may touch: launch with room(), and look at what is behind the last client with untouched.
 type wave struct {
 	Slots                     []Slot
 	E, B                      int
@@ -240,13 +245,17 @@ func same(t *testing.T, what string, got, want []float32) {
 	}
 	for i, w := range want {
 		if g := got[i]; math.Float32bits(g) != math.Float32bits(w) && (g == g || w == w) {
-			t.Fatalf("%s[%d]: got %g (%#x), want %g (%#x), exactly", what, i, g, math.Float32bits(g), w, math.Float32bits(w))
+			t.Fatalf("%s[%d]: got %g (%#x), want %g (%#x), exactly", what, i, g, math.Float32bits(g), w,
+				math.Float32bits(w))
 		}
 	}
 }
 
-// near fails unless |got − want| ≤ tol(i) everywhere, and got is NaN or infinite where want is; why says why tol is what it is.
-func near[F float32 | float64](t *testing.T, what string, got []F, want []float64, tol func(i int) float64, why string) {
+// near fails unless |got − want| ≤ tol(i) everywhere, and got is NaN or infinite where want is; why says why tol is
+// what it is.
+func near[F float32 | float64](t *testing.T, what string, got []F, want []float64, tol func(i int) float64,
+	why string,
+) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("%s: %d elements, want %d", what, len(got), len(want))

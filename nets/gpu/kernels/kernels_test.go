@@ -54,12 +54,16 @@ func TestModules(t *testing.T) {
 // 12.0 on, and keeps all variables in registers.
 func TestPTX(t *testing.T) {
 	for _, m := range modules() {
-		for _, want := range []string{"\n.version 7.8\n", "\n.target sm_80\n", "// " + m.Name + ".cu, compiled by clang "} {
+		for _, want := range []string{"\n.version 7.8\n", "\n.target sm_80\n", "// " + m.Name +
+			".cu, compiled by clang "} {
 			if !strings.Contains(m.PTX, want) {
 				t.Errorf("module %s: without %q", m.Name, want)
 			}
 		}
-		for _, never := range []string{"__local_depot", ".local", "/home", "/tmp", "/usr", ".file", ".loc\t", ".extern .func", ".approx.f64"} {
+		for _, never := range []string{
+			"__local_depot", ".local", "/home", "/tmp", "/usr", ".file", ".loc\t",
+			".extern .func", ".approx.f64",
+		} {
 			if at := strings.Index(m.PTX, never); at >= 0 {
 				t.Errorf("module %s: %q at byte %d", m.Name, never, at)
 			}
@@ -96,7 +100,8 @@ func TestRowGeometry(t *testing.T) {
 		want int
 	}{{GatherArgs{Images: 1, C: 3}, 3072}, {GatherArgs{Images: 1, C: 33}, 0}, {GatherArgs{C: 3}, 0}} {
 		if got := c.a.Launch(FP32).Shared; got != c.want {
-			t.Errorf("gather of %d channels, images %t: %d bytes of shared memory, want %d", c.a.C, c.a.Images != 0, got, c.want)
+			t.Errorf("gather of %d channels, images %t: %d bytes of shared memory, want %d", c.a.C, c.a.Images != 0,
+				got, c.want)
 		}
 	}
 }

@@ -71,8 +71,8 @@ func (t *convTile) shrink(a *ConvArgs, rows, columns, images, fixed, extra int) 
 	return true
 }
 
-// rowGeometry is the launch of conv_forward or conv_backward_data: of an output of rows × columns windows with n channels
-// that sums over `channels` per tap; the zero Geometry if a block has too little shared memory.
+// rowGeometry is the launch of conv_forward or conv_backward_data: of an output of rows × columns windows with n
+// channels that sums over `channels` per tap; the zero Geometry if a block has too little shared memory.
 func (a *ConvArgs) rowGeometry(p Precision, rows, columns, channels, n int) Geometry {
 	var t convTile
 	t.depth = ceil(channels, 2*perWord(p)) * 2
@@ -92,7 +92,8 @@ func (a *ConvArgs) rowGeometry(p Precision, rows, columns, channels, n int) Geom
 	}
 	// A block should do enough with its weights, and there should be enough blocks: 32 of a slot, up to 8 units each.
 	each := min(max(t.units/32, 1), 8)
-	return Geometry{X: ceil(t.units, each) * ceil(n, convOutputs), Threads: convThreads, Shared: fixed + 4*stages*t.patch}
+	return Geometry{X: ceil(t.units, each) * ceil(n, convOutputs), Threads: convThreads, Shared: fixed +
+		4*stages*t.patch}
 }
 
 // filterGeometry is the launch of conv_backward_filter; the zero Geometry if a block has too little shared memory.
@@ -149,16 +150,16 @@ func (a *ConvArgs) BackwardData(p Precision) Launch {
 	return Launch{g, Cost{FLOP: flop, Bytes: p.act(y+w+x) + y}}
 }
 
-// BackwardFilter is the launch of conv_backward_filter: x, gy, arg in bytes, and the partial sums of dw and db; Images must
-// be set.
+// BackwardFilter is the launch of conv_backward_filter: x, gy, arg in bytes, and the partial sums of dw and db; Images
+// must be set.
 func (a *ConvArgs) BackwardFilter(p Precision) Launch {
 	x, w, y, flop := a.sizes()
 	chunks := int64(ceil(a.B, int(a.Images)))
 	return Launch{a.filterGeometry(p), Cost{FLOP: flop, Bytes: p.act(x+y) + y + 4*chunks*(w+int64(a.O))}}
 }
 
-// Fits reports whether a block has the shared memory for a convolution of so many channels, in and out: in float32 up to 900
-// and more for 3×3, 400 for 5×5. Images must be set.
+// Fits reports whether a block has the shared memory for a convolution of so many channels, in and out: in float32 up
+// to 900 and more for 3×3, 400 for 5×5. Images must be set.
 func (a *ConvArgs) Fits(p Precision) bool {
 	return a.Forward(p).X > 0 && a.BackwardData(p).X > 0 && a.BackwardFilter(p).X > 0
 }

@@ -81,18 +81,21 @@ func (a *Conv2DArgs) filterTiles(p Precision) int {
 	return ceil(a.R*a.S*a.C, t.rows) * ceil(a.O, t.columns)
 }
 
-// ChunkImages is how many images a partial sum of conv2d_backward_filter should hold: few enough for there to be work for all
-// multiprocessors, all B if the weights alone have tiles enough.
+// ChunkImages is how many images a partial sum of conv2d_backward_filter should hold: few enough for there to be work
+// for all multiprocessors, all B if the weights alone have tiles enough.
 func (a *Conv2DArgs) ChunkImages(p Precision) uint32 {
 	chunks := ceil(conv2DBlocks, a.filterTiles(p))
 	return uint32(ceil(a.B, chunks))
 }
 
-// Fits reports whether the kernels can count the elements of a client's maps, 2³¹ at most, and the rows and columns of one.
+// Fits reports whether the kernels can count the elements of a client's maps, 2³¹ at most, and the rows and columns of
+// one.
 func (a *Conv2DArgs) Fits() bool {
 	const most, elements = 1<<13 - 1, 1<<31 - 1
 	rows, columns := a.Out()
 	wide := max(uint64(a.C), uint64(a.O))
-	return max(a.H, a.W, a.R, a.S, a.Pad) <= most && uint64(a.B)*uint64(a.H+2*a.Pad)*uint64(a.W+2*a.Pad)*wide <= elements &&
-		uint64(a.B)*uint64(rows)*uint64(columns)*wide <= elements && uint64(a.R)*uint64(a.S)*uint64(a.C)*uint64(a.O) <= elements
+	return max(a.H, a.W, a.R, a.S, a.Pad) <= most && uint64(a.B)*uint64(a.H+2*a.Pad)*uint64(a.W+
+		2*a.Pad)*wide <= elements &&
+		uint64(a.B)*uint64(rows)*uint64(columns)*wide <= elements &&
+		uint64(a.R)*uint64(a.S)*uint64(a.C)*uint64(a.O) <= elements
 }

@@ -1,6 +1,7 @@
 package kernels
 
-// How the kernels of batch normalisation, average pooling and subsampling are launched; every header says the same of its kernels.
+// How the kernels of batch normalisation, average pooling and subsampling are launched; every header says the same of
+// its kernels.
 
 const (
 	normThreads = 256 // NORM_THREADS of norm.cuh

@@ -11,8 +11,8 @@ import (
 
 type linearSize struct{ K, B, I, O int }
 
-// linearSizes are the layers of the tests. They meet every way to copy (16 bytes, 4 bytes, single bf16), tiles filled to every
-// degree and layers of one output.
+// linearSizes are the layers of the tests. They meet every way to copy (16 bytes, 4 bytes, single bf16), tiles filled
+// to every degree and layers of one output.
 var linearSizes = []linearSize{
 	{1, 1, 1, 1},
 	{3, 5, 7, 3},
@@ -33,8 +33,8 @@ var linearSizes = []linearSize{
 	{1, 128, 2048, 256},
 }
 
-// linearRun is a layer on the device: three tensors of random numbers, and what the kernels are to compute from them as they
-// are rounded.
+// linearRun is a layer on the device: three tensors of random numbers, and what the kernels are to compute from them as
+// they are rounded.
 type linearRun struct {
 	linearSize
 	p     precision
@@ -148,10 +148,12 @@ func (l *linearRun) storeHalf() float64 {
 	return 0
 }
 
-const sumReason = "2⁻²⁴ of the sum of absolute terms for each of depth+2 roundings, which bounds tensor cores too, that drop bits but once in 8 terms; " +
+const sumReason = "2⁻²⁴ of the sum of absolute terms for each of depth+2 roundings, which bounds tensor cores too, " +
+	"that drop bits but once in 8 terms; " +
 	"then the rounding of what is stored"
 
-// sumTolerance bounds |got − want| where want is exact, size the sum of absolute terms, and the result is stored with relative error half.
+// sumTolerance bounds |got − want| where want is exact, size the sum of absolute terms, and the result is stored with
+// relative error half.
 func sumTolerance(want, size []float64, depth int, half float64) func(i int) float64 {
 	return func(i int) float64 {
 		sum := float64(depth+2) * 0x1p-24 * size[i]

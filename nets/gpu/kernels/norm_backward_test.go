@@ -37,11 +37,13 @@ func TestNormBackward(t *testing.T) {
 		dw, db := make([]float64, s.K*s.C), make([]float64, s.K*s.C)
 		new(cpu.NormBackward[float64]).Run(c.exec, s, dx, d, dw, db, c.wide, c.weight, widen(y), gy, c.labels, c.stats)
 		if a.D != 0 {
-			near(t, "d", c.p.download(c.rig, a.D, s.K*c.n), d, func(int) float64 { return 0 }, "copied, or rounded once to what is stored")
+			near(t, "d", c.p.download(c.rig, a.D, s.K*c.n), d, func(int) float64 { return 0 },
+				"copied, or rounded once to what is stored")
 			c.untouched("d of the slot not in use", a.D+uint64(s.K*c.n*c.p.bytes), c.n*c.p.bytes)
 		}
 		sizes, products, about := make([]float64, s.K*s.C), make([]float64, s.K*s.C), c.about()
-		off := func(at int) float64 { return sumError * math.Sqrt(about[at]) * c.stats.Inverse[at] } // of x̂, for the mean's sake
+		// of x̂, for the mean's sake
+		off := func(at int) float64 { return sumError * math.Sqrt(about[at]) * c.stats.Inverse[at] }
 		for i, v := range d {
 			at := i/c.n*s.C + i%s.C
 			if v != 0 {
@@ -50,7 +52,8 @@ func TestNormBackward(t *testing.T) {
 			}
 		}
 		spread := func(at int) float64 {
-			return 2*sumError*about[at]*c.stats.Inverse[at]*c.stats.Inverse[at] + 2*0x1p-24 + off(at) + 2*0x1p-24*math.Abs(c.stats.Mean[at])*c.stats.Inverse[at]
+			return 2*sumError*about[at]*c.stats.Inverse[at]*c.stats.Inverse[at] + 2*0x1p-24 + off(at) +
+				2*0x1p-24*math.Abs(c.stats.Mean[at])*c.stats.Inverse[at]
 		}
 		tolW := func(at int) float64 { return sumError*products[at] + spread(at)*(products[at]+sizes[at]) }
 		tolB := func(at int) float64 { return sumError * sizes[at] }
@@ -73,7 +76,8 @@ func TestNormBackward(t *testing.T) {
 					c.untouched(part.name+" of the client without samples", a.Grad+uint64(4*(k*c.P+(i+1)*gap)), 4*s.C)
 					continue
 				}
-				near(t, fmt.Sprintf("client %d: %s", k, part.name), got, part.want[k*s.C:][:s.C], func(ch int) float64 { return part.tol(k*s.C + ch) }, part.why)
+				near(t, fmt.Sprintf("client %d: %s", k, part.name), got, part.want[k*s.C:][:s.C],
+					func(ch int) float64 { return part.tol(k*s.C + ch) }, part.why)
 			}
 		}
 		near(t, "dx", c.p.download(c.rig, a.DX, s.K*c.n), dx, func(i int) float64 {
@@ -85,7 +89,8 @@ func TestNormBackward(t *testing.T) {
 			scale := math.Abs(c.weight[at]) * c.stats.Inverse[at]
 			x := math.Abs(c.wide[i]-c.stats.Mean[at]) * c.stats.Inverse[at]
 			slope := math.Abs(dw[at]) / n
-			tol := (4*0x1p-24+spread(at))*(math.Abs(d[i])+math.Abs(db[at])/n+2*x*slope+off(at)*slope) + tolB(at)/n + x*tolW(at)/n +
+			tol := (4*0x1p-24+spread(at))*(math.Abs(d[i])+math.Abs(db[at])/n+2*x*slope+off(at)*slope) + tolB(at)/n +
+				x*tolW(at)/n +
 				4*0x1p-24*slope*(math.Abs(c.wide[i])+math.Abs(c.stats.Mean[at]))*c.stats.Inverse[at]
 			return scale*tol + c.p.half*math.Abs(dx[i])
 		}, "errors of the sums and statistics, roundings of the three terms, and that of dx")

@@ -11,17 +11,34 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// normSizes are sizes around what a thread, a warp and a block take: channels that are no multiple of 4, lanes without channels,
-// several tiles, more chunks than the warps that add them up, chunks that end within an image, and one row short of a whole chunk.
+// normSizes are sizes around what a thread, a warp and a block take: channels that are no multiple of 4, lanes without
+// channels, several tiles, more chunks than the warps that add them up, chunks that end within an image, and one row
+// short of a whole chunk.
 var normSizes = []struct{ B, H, W, C int }{
-	{5, 3, 5, 1}, {1, 1, 2, 12}, {5, 9, 7, 3}, {5, 23, 20, 16}, {5, 29, 17, 33}, {5, 3, 17, 128}, {1, 5, 5, 36}, {5, 16, 15, 64}, {3, 10, 10, 512}, {128, 2, 3, 20},
+	{5, 3, 5, 1},
+	{1, 1, 2, 12},
+	{5, 9, 7, 3},
+	{5, 23, 20, 16},
+	{5, 29, 17, 33},
+	{5, 3, 17, 128},
+	{1, 5, 5, 36},
+	{5, 16, 15, 64},
+	{3, 10, 10, 512},
+	{128, 2, 3, 20},
 }
 
 // normKinds are what a batch normalisation does besides, and whether the gradient of y comes in two parts.
-var normKinds = []struct{ add, relu, parts bool }{{false, true, false}, {true, true, true}, {true, true, false}, {false, false, false}, {false, true, true}, {true, false, false}}
+var normKinds = []struct{ add, relu, parts bool }{
+	{false, true, false},
+	{true, true, true},
+	{true, true, false},
+	{false, false, false},
+	{false, true, true},
+	{true, false, false},
+}
 
-// norm is a batch normalisation of some clients: of the first all samples count, of the second every other one, from the second
-// on, of the third none. What samples that do not count hold is not a number.
+// norm is a batch normalisation of some clients: of the first all samples count, of the second every other one, from
+// the second on, of the third none. What samples that do not count hold is not a number.
 type norm struct {
 	*rig
 	p                    precision
@@ -47,7 +64,8 @@ func newNorm(t *testing.T, p precision, K, B, H, W, C int, add, relu, parts bool
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(uint64(B*C), uint64(H)))
 	const E, step = 2, 1
-	c := &norm{rig: newRig(t), p: p, add: add, room: K + 1, n: B * H * W * C, exec: cpu.NewExec(cpu.Generic[float64](), nil)}
+	c := &norm{rig: newRig(t), p: p, add: add, room: K + 1, n: B * H * W * C, exec: cpu.NewExec(cpu.Generic[float64](),
+		nil)}
 	c.shape = cpu.NormShape{K: K, B: B, H: H, W: W, C: C, ReLU: relu}
 	gap := (C + 63) / 64 * 64
 	c.P = 5 * gap
@@ -73,14 +91,16 @@ func newNorm(t *testing.T, p precision, K, B, H, W, C int, add, relu, parts bool
 		c.labels = append(c.labels, c.wave.Index[len(c.wave.Index)-B:]...)
 		offset := numbers(rnd, C)
 		for _, index := range c.wave.Index[len(c.wave.Index)-B:] {
-			x, more, gy, gy2 := numbers(rnd, samples), numbers(rnd, samples), numbers(rnd, samples), numbers(rnd, samples)
+			x, more, gy, gy2 := numbers(rnd, samples), numbers(rnd, samples), numbers(rnd, samples),
+				numbers(rnd, samples)
 			for i := range samples {
 				x[i] += 20 * offset[i%C]
 				if index < 0 {
 					x[i], more[i], gy[i], gy2[i] = nan, nan, nan, nan
 				}
 			}
-			c.x, c.more, c.gy, c.gy2 = append(c.x, p.rounded(x)...), append(c.more, p.rounded(more)...), append(c.gy, p.rounded(gy)...), append(c.gy2, p.rounded(gy2)...)
+			c.x, c.more, c.gy, c.gy2 = append(c.x, p.rounded(x)...), append(c.more, p.rounded(more)...),
+				append(c.gy, p.rounded(gy)...), append(c.gy2, p.rounded(gy2)...)
 		}
 	}
 	if !add {
@@ -122,7 +142,11 @@ func (c *norm) train() {
 	for _, l := range []struct {
 		kernel string
 		l      Launch
-	}{{"norm_moments_", c.args.Moments(c.p.kind())}, {"norm_statistics_", c.args.Channels(c.p.kind())}, {"norm_apply_", c.args.Apply(c.p.kind())}} {
+	}{
+		{"norm_moments_", c.args.Moments(c.p.kind())},
+		{"norm_statistics_", c.args.Channels(c.p.kind())},
+		{"norm_apply_", c.args.Apply(c.p.kind())},
+	} {
 		launch(c.rig, l.kernel+c.p.name, l.l, c.room, c.args)
 	}
 	c.stats = c.forward.Train(c.exec, c.shape, c.want, c.wide, c.wideMore, c.weight, c.bias, c.labels)
@@ -138,12 +162,12 @@ func (c *norm) stat(which int) (v []float32) {
 	return v
 }
 
-// sumError is what a sum in float32 over 32 rows, with the roundings of its terms, may be off by, as part of the sum of the
-// terms' sizes.
+// sumError is what a sum in float32 over 32 rows, with the roundings of its terms, may be off by, as part of the sum of
+// the terms' sizes.
 const sumError = 35 * 0x1p-24
 
-// about returns, for every client and channel, the mean square deviation from the pivot, x of the first pixel that counts, which is what
-// the sums of the moments are sums of.
+// about returns, for every client and channel, the mean square deviation from the pivot, x of the first pixel that
+// counts, which is what the sums of the moments are sums of.
 func (c *norm) about() []float64 {
 	s := c.shape
 	squares := make([]float64, s.K*s.C)
@@ -181,8 +205,12 @@ func eachNorm(t *testing.T, test func(t *testing.T, c *norm)) {
 				if i%4 == 1 {
 					K = 1
 				}
-				name := fmt.Sprintf("%s/K=%d_B=%d_%dx%dx%d_add=%t_relu=%t_parts=%t", p.name, K, s.B, s.H, s.W, s.C, kind.add, kind.relu, kind.parts)
-				t.Run(name, func(t *testing.T) { test(t, newNorm(t, p, K, s.B, s.H, s.W, s.C, kind.add, kind.relu, kind.parts)) })
+				name := fmt.Sprintf("%s/K=%d_B=%d_%dx%dx%d_add=%t_relu=%t_parts=%t", p.name, K, s.B, s.H, s.W, s.C,
+					kind.add, kind.relu, kind.parts)
+				t.Run(name, func(t *testing.T) {
+					test(t, newNorm(t, p, K, s.B, s.H, s.W, s.C, kind.add, kind.relu,
+						kind.parts))
+				})
 			}
 		}
 	}
@@ -195,10 +223,17 @@ func TestNormForward(t *testing.T) {
 		inverse := func(i int) float64 { return c.stats.Inverse[i] }
 		// how far the variance may be off, as part of itself and ε
 		spread := func(i int) float64 { return 2*sumError*about[i]*inverse(i)*inverse(i) + 0x1p-24 }
-		near(t, "mean", c.stat(2), c.stats.Mean, func(i int) float64 { return sumError*math.Sqrt(about[i]) + 0x1p-24*math.Abs(c.stats.Mean[i]) },
+		near(t, "mean", c.stat(2), c.stats.Mean, func(i int) float64 {
+			return sumError*math.Sqrt(about[i]) +
+				0x1p-24*math.Abs(c.stats.Mean[i])
+		},
 			"sums of differences from the pivot in float32, rounded")
-		near(t, "inverse", c.stat(3), c.stats.Inverse, func(i int) float64 { return spread(i) * inverse(i) }, "half the error of the variance, rounded")
-		near(t, "unbiased variance", c.stat(4), c.stats.Unbiased, func(i int) float64 { return 2*sumError*about[i]*2 + 0x1p-24*c.stats.Unbiased[i] },
+		near(t, "inverse", c.stat(3), c.stats.Inverse, func(i int) float64 { return spread(i) * inverse(i) },
+			"half the error of the variance, rounded")
+		near(t, "unbiased variance", c.stat(4), c.stats.Unbiased, func(i int) float64 {
+			return 2*sumError*about[i]*2 +
+				0x1p-24*c.stats.Unbiased[i]
+		},
 			"sums of squares in float32, rounded")
 		near(t, "y", c.p.download(c.rig, c.args.Y, s.K*c.n), c.want, func(i int) float64 {
 			at := i/c.n*s.C + i%s.C
@@ -212,7 +247,8 @@ func TestNormForward(t *testing.T) {
 		}, "errors of the statistics, three roundings of scale·x, shift and their sum, and that of y")
 		c.untouched("y of the slot not in use", c.args.Y+uint64(s.K*c.n*c.p.bytes), c.n*c.p.bytes)
 		c.untouched("sums of the slot not in use", c.args.Partial+uint64(8*s.K*c.args.Partials()), 8*c.args.Partials())
-		c.untouched("statistics of the slot not in use", c.args.Stats+uint64(4*s.K*c.args.Statistics()), 4*c.args.Statistics())
+		c.untouched("statistics of the slot not in use", c.args.Stats+uint64(4*s.K*c.args.Statistics()),
+			4*c.args.Statistics())
 	})
 }
 
@@ -235,11 +271,13 @@ func TestNormEvaluate(t *testing.T) {
 		}
 		launch(c.rig, "norm_evaluate_"+c.p.name, c.args.Apply(c.p.kind()), c.room, c.args)
 		s := c.shape
-		new(cpu.NormForward[float64]).Evaluate(c.exec, s, c.want, c.wide, c.wideMore, c.weight, c.bias, c.mean, c.variance)
+		new(cpu.NormForward[float64]).Evaluate(c.exec, s, c.want, c.wide, c.wideMore, c.weight, c.bias, c.mean,
+			c.variance)
 		near(t, "y", c.p.download(c.rig, c.args.Y, s.K*c.n), c.want, func(i int) float64 {
 			at := i/c.n*s.C + i%s.C
 			size := math.Abs(c.weight[at]) / math.Sqrt(c.variance[at]+cpu.NormEpsilon)
-			return 6*0x1p-24*(size*(math.Abs(c.wide[i])+math.Abs(c.mean[at]))+math.Abs(c.bias[at])+3) + c.p.half*math.Abs(c.want[i])
+			return 6*0x1p-24*(size*(math.Abs(c.wide[i])+math.Abs(c.mean[at]))+math.Abs(c.bias[at])+3) +
+				c.p.half*math.Abs(c.want[i])
 		}, "six roundings of scale, shift and their sum, and that of y")
 		c.untouched("y of the slot not in use", c.args.Y+uint64(s.K*c.n*c.p.bytes), c.n*c.p.bytes)
 	})
@@ -248,12 +286,20 @@ func TestNormEvaluate(t *testing.T) {
 // The maps are cut by their shape, every row and channel falls to one thread, and the most lanes are a warp.
 func TestNormGeometry(t *testing.T) {
 	for _, c := range []struct{ B, pixels, C, lanes, chunks, blocks uint32 }{
-		{64, 1024, 64, 16, 128, 128}, {64, 256, 128, 32, 64, 64}, {64, 64, 256, 32, 16, 32}, {64, 16, 512, 32, 4, 16}, {64, 1024, 16, 4, 32, 32}, {1, 2, 1, 1, 1, 1}, {5, 132, 33, 32, 3, 6},
+		{64, 1024, 64, 16, 128, 128},
+		{64, 256, 128, 32, 64, 64},
+		{64, 64, 256, 32, 16, 32},
+		{64, 16, 512, 32, 4, 16},
+		{64, 1024, 16, 4, 32, 32},
+		{1, 2, 1, 1, 1, 1},
+		{5, 132, 33, 32, 3, 6},
 	} {
 		a := NormArgs{B: c.B, Pixels: c.pixels, C: c.C}
 		a.Split()
-		if a.Lanes != c.lanes || a.Chunks != c.chunks || a.Input(FP32).Geometry != (Geometry{X: int(c.blocks), Threads: 256}) {
-			t.Errorf("B=%d pixels=%d C=%d: %d lanes, %d chunks, %+v, want %d, %d, %d blocks of 256", c.B, c.pixels, c.C, a.Lanes, a.Chunks, a.Input(FP32).Geometry, c.lanes, c.chunks, c.blocks)
+		if a.Lanes != c.lanes || a.Chunks != c.chunks ||
+			a.Input(FP32).Geometry != (Geometry{X: int(c.blocks), Threads: 256}) {
+			t.Errorf("B=%d pixels=%d C=%d: %d lanes, %d chunks, %+v, want %d, %d, %d blocks of 256", c.B, c.pixels,
+				c.C, a.Lanes, a.Chunks, a.Input(FP32).Geometry, c.lanes, c.chunks, c.blocks)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"rollcall/nets/gpu/gputest"
 )
 
-// Faults planted in the kernels, one at a time, that hardware might let pass for years: the tests must fail. What is planted
-// must be in the source, or the fault is not one.
+// Faults planted in the kernels, one at a time, that hardware might let pass for years: the tests must fail. What is
+// planted must be in the source, or the fault is not one.
 func TestPlanted(t *testing.T) {
 	if testing.Short() || os.Getenv("ROLLCALL_TEST_PLANTED") != "" {
 		t.Skip("left out: short, or a fault is planted already")
@@ -22,16 +22,44 @@ func TestPlanted(t *testing.T) {
 		sanitize                       bool
 	}{
 		{"no fault", "rows.cu", "i < a.P / 4", "i < a.P / 4", "TestBegin", true},
-		{"dropped barrier before products", "gemm.cuh", "__syncthreads(); // everyone's", "// everyone's", "TestLinearForward", false},
-		{"dropped barrier between stages", "conv_backward_filter.cu", "cp_async_wait<0>();\n    __syncthreads();", "cp_async_wait<0>();", "TestConvExact", false},
-		{"wrong wait in a pipeline", "gemm.cuh", "cp_async_wait<T::STAGES - 2>();", "cp_async_wait<T::STAGES - 1>();", "TestLinearForward", false},
+		{
+			"dropped barrier before products", "gemm.cuh", "__syncthreads(); // everyone's", "// everyone's",
+			"TestLinearForward", false,
+		},
+		{
+			"dropped barrier between stages", "conv_backward_filter.cu", "cp_async_wait<0>();\n    __syncthreads();",
+			"cp_async_wait<0>();", "TestConvExact", false,
+		},
+		{
+			"wrong wait in a pipeline", "gemm.cuh", "cp_async_wait<T::STAGES - 2>();",
+			"cp_async_wait<T::STAGES - 1>();",
+			"TestLinearForward", false,
+		},
 		{"wrong wait for a patch", "conv.cuh", "cp_async_wait<1>();", "cp_async_wait<2>();", "TestConvExact", false},
-		{"dropped barrier before windows", "conv2d_forward.cu", "__syncthreads(); // everyone's windows", "// everyone's windows", "TestConv2DExact", false},
-		{"wrong wait in a convolution", "gemm.cuh", "cp_async_wait<T::STAGES - 2>();", "cp_async_wait<T::STAGES - 1>();", "TestConv2DExact", false},
-		{"off by one at the edge of a map", "conv2d.cuh", "column_of(w) + s) < x.W", "column_of(w) + s) <= x.W", "TestConv2DExact", false},
-		{"dropped barrier before a channel's sum", "norm.cuh", "__syncthreads();\n  const uint32_t width", "const uint32_t width", "TestNormForward", false},
-		{"dropped barrier before the sum of chunks", "norm.cuh", "s.second;\n  __syncthreads();", "s.second;", "TestNormBackward", false},
-		{"off by one in the sum of chunks", "norm.cuh", "i = threadIdx.x + 32;", "i = threadIdx.x + 64;", "TestNormBackward", false},
+		{
+			"dropped barrier before windows", "conv2d_forward.cu", "__syncthreads(); // everyone's windows",
+			"// everyone's windows", "TestConv2DExact", false,
+		},
+		{
+			"wrong wait in a convolution", "gemm.cuh", "cp_async_wait<T::STAGES - 2>();",
+			"cp_async_wait<T::STAGES - 1>();", "TestConv2DExact", false,
+		},
+		{
+			"off by one at the edge of a map", "conv2d.cuh", "column_of(w) + s) < x.W", "column_of(w) + s) <= x.W",
+			"TestConv2DExact", false,
+		},
+		{
+			"dropped barrier before a channel's sum", "norm.cuh", "__syncthreads();\n  const uint32_t width",
+			"const uint32_t width", "TestNormForward", false,
+		},
+		{
+			"dropped barrier before the sum of chunks", "norm.cuh", "s.second;\n  __syncthreads();", "s.second;",
+			"TestNormBackward", false,
+		},
+		{
+			"off by one in the sum of chunks", "norm.cuh", "i = threadIdx.x + 32;", "i = threadIdx.x + 64;",
+			"TestNormBackward", false,
+		},
 		{"off by one in a row", "rows.cu", "i < a.P / 4", "i <= a.P / 4", "TestBegin", true},
 		{"off by one in the update", "sgd.cu", "i < a.n / 4", "i <= a.n / 4", "TestSGD", true},
 	} {
@@ -58,14 +86,16 @@ func TestPlanted(t *testing.T) {
 			if found == 0 {
 				t.Fatalf("%s: no %q to plant a fault in", c.file, c.right)
 			}
-			out, err := gputest.Child(t, dir, c.sanitize, "^"+c.test+"$", "ROLLCALL_TEST_PLANTED="+c.name).CombinedOutput()
+			out, err := gputest.Child(t, dir, c.sanitize, "^"+c.test+"$", "ROLLCALL_TEST_PLANTED="+
+				c.name).CombinedOutput()
 			if c.right == c.wrong {
 				if err != nil {
 					t.Errorf("%v\n%s", err, out)
 				}
 				return
 			}
-			if err == nil || !strings.Contains(string(out), "--- FAIL: "+c.test) && !strings.Contains(string(out), "AddressSanitizer") {
+			if err == nil || !strings.Contains(string(out), "--- FAIL: "+c.test) && !strings.Contains(string(out),
+				"AddressSanitizer") {
 				t.Errorf("%s passes, or fails for another reason: %v\n%s", c.test, err, out)
 			}
 		})

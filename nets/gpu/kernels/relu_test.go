@@ -22,8 +22,12 @@ func TestReLUBackward(t *testing.T) {
 						r, rnd := newRig(t), rand.New(rand.NewPCG(uint64(n), uint64(K)))
 						w := wave{Slots: make([]Slot, K), E: 1, B: 1}
 						all := w.room() * n
-						y, gy := p.rounded(oddNumbers(rnd, all, 10)), p.rounded(append(numbers(rnd, all-all/2), oddNumbers(rnd, all/2, 5)...))
-						a := ReLUArgs{Work: r.work(w), Y: p.upload(r, y), GY: p.upload(r, gy), D: p.blank(r, all), N: uint32(n)}
+						y, gy := p.rounded(oddNumbers(rnd, all, 10)),
+							p.rounded(append(numbers(rnd, all-all/2), oddNumbers(rnd, all/2, 5)...))
+						a := ReLUArgs{
+							Work: r.work(w), Y: p.upload(r, y), GY: p.upload(r, gy), D: p.blank(r, all),
+							N: uint32(n),
+						}
 						if inPlace {
 							a.D = a.GY
 						}

@@ -132,7 +132,8 @@ func TestCombine(t *testing.T) {
 					same(t, "dst", download[float32](r, dst, P), want)
 					for i := range src {
 						if i != into {
-							same(t, fmt.Sprintf("src %d, which is only read", i), download[float32](r, at[i], P), src[i])
+							same(t, fmt.Sprintf("src %d, which is only read", i), download[float32](r, at[i], P),
+								src[i])
 						}
 					}
 				})
@@ -173,7 +174,8 @@ func TestSumSquares(t *testing.T) {
 			a.Partial = blank[float64](r, Partials(a.N)+1)
 			launch(r, "sum_squares", a.Launch(), 1, &a)
 			near(t, "partial", download[float64](r, a.Partial, Partials(a.N)), chunkSquares(x),
-				func(int) float64 { return 4096 * 0x1p-53 * 4096 }, "4096 roundings of a sum below 4096 in double, in another order")
+				func(int) float64 { return 4096 * 0x1p-53 * 4096 },
+				"4096 roundings of a sum below 4096 in double, in another order")
 			r.untouched("behind the sums", a.Partial+uint64(8*Partials(a.N)), 8)
 		})
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// sgdReference is a step in the order of the CPU's vector kernels: all additions but that of drift are fused. v and drift
-// may be nil.
+// sgdReference is a step in the order of the CPU's vector kernels: all additions but that of drift are fused. v and
+// drift may be nil.
 func sgdReference(w, g, v, drift []float32, scale, lr, decay, momentum float32) (newW, newV []float32) {
 	newW = make([]float32, len(w))
 	if v != nil {
@@ -34,29 +34,38 @@ func TestSGD(t *testing.T) {
 	for _, p := range precisions {
 		for _, P := range rowSizes {
 			for _, clipped := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s/P=%d_clipped=%t", p.name, P, clipped), func(t *testing.T) { testSGD(t, p, P, P, clipped) })
+				t.Run(fmt.Sprintf("%s/P=%d_clipped=%t", p.name, P, clipped),
+					func(t *testing.T) { testSGD(t, p, P, P, clipped) })
 			}
 			for _, running := range []int{64, 1088} {
-				t.Run(fmt.Sprintf("%s/P=%d_running=%d", p.name, P, running), func(t *testing.T) { testSGD(t, p, P, P+running, true) })
+				t.Run(fmt.Sprintf("%s/P=%d_running=%d", p.name, P, running),
+					func(t *testing.T) { testSGD(t, p, P, P+running, true) })
 			}
 		}
 	}
 }
 
-// track moves running statistics towards a batch's, as the CPU's Step does with a rate of 0.1, a scale of −1 and a decay of 1.
+// track moves running statistics towards a batch's, as the CPU's Step does with a rate of 0.1, a scale of −1 and a
+// decay of 1.
 func track(running, batch []float32) {
 	for i, w := range running {
 		running[i] = fma32(-0.1, w-batch[i], w)
 	}
 }
 
-// testSGD trains a client of every kind, with and without momentum and drift, whose batch counts, and one whose batch is empty.
-// Of P elements the first n are weights; what is behind them is not touched, and then tracked.
+// testSGD trains a client of every kind, with and without momentum and drift, whose batch counts, and one whose batch
+// is empty. Of P elements the first n are weights; what is behind them is not touched, and then tracked.
 func testSGD(t *testing.T, p precision, n, P int, clipped bool) {
 	const E, step, lr, decay, momentum = 3, 1, 0.1, 0.01, 0.9
 	r, rnd := newRig(t), rand.New(rand.NewPCG(uint64(P), 1))
 	type client struct{ row, v, drift, wantRow, wantV []float32 }
-	kinds := []struct{ momentum, drift, empty bool }{{}, {momentum: true}, {drift: true}, {momentum: true, drift: true}, {momentum: true, drift: true, empty: true}}
+	kinds := []struct{ momentum, drift, empty bool }{
+		{},
+		{momentum: true},
+		{drift: true},
+		{momentum: true, drift: true},
+		{momentum: true, drift: true, empty: true},
+	}
 	K := len(kinds)
 	grad, scale := numbers(rnd, (K+1)*P), make([]float32, K+1)
 	for k := range scale {
@@ -144,7 +153,10 @@ func TestClip(t *testing.T) {
 				}
 			}
 			w := wave{Slots: make([]Slot, K), E: 1, B: 1, Clip: clip}
-			a := ClipArgs{Work: r.work(w), Grad: upload(r, append(grad, make([]float32, P)...)), P: uint32(P), N: uint32(n)}
+			a := ClipArgs{
+				Work: r.work(w), Grad: upload(r, append(grad, make([]float32, P)...)), P: uint32(P),
+				N: uint32(n),
+			}
 			a.Partial, a.Scale = blank[float64](r, w.room()*Partials(a.N)), blank[float32](r, w.room())
 			launch(r, "grad_squares", a.Squares(FP32), w.room(), &a)
 			launch(r, "clip_scale", a.Scales(FP32), w.room(), &a)
@@ -159,7 +171,8 @@ func TestClip(t *testing.T) {
 					want[k] = clip / norm
 				}
 			}
-			near(t, "scale", download[float32](r, a.Scale, K), want, func(i int) float64 { return 0x1p-24 * 1.001 * want[i] },
+			near(t, "scale", download[float32](r, a.Scale, K), want,
+				func(i int) float64 { return 0x1p-24 * 1.001 * want[i] },
 				"one rounding to float of a double right to about 1e-13")
 			r.untouched("scale of the slot not in use", a.Scale+4*K, 4)
 			r.untouched("sums of the slot not in use", a.Partial+uint64(8*K*Partials(a.N)), 8*Partials(a.N))
@@ -182,7 +195,10 @@ func TestClipScaleOfManySums(t *testing.T) {
 	for k, sum := range want {
 		want[k] = 0.5 / math.Sqrt(sum)
 	}
-	a := ClipArgs{Work: r.work(w), Partial: upload(r, partial), Scale: blank[float32](r, w.room()), P: sums * 4096, N: sums*4096 - 64}
+	a := ClipArgs{
+		Work: r.work(w), Partial: upload(r, partial), Scale: blank[float32](r, w.room()), P: sums * 4096,
+		N: sums*4096 - 64,
+	}
 	launch(r, "clip_scale", a.Scales(FP32), w.room(), &a)
 	near(t, "scale", download[float32](r, a.Scale, K), want, func(i int) float64 { return 0x1p-24 * 1.001 * want[i] },
 		"one rounding to float of a double right to about 1e-13")

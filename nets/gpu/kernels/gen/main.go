@@ -1,8 +1,8 @@
 // Command gen compiles the CUDA kernels of package kernels to PTX, in whose folder it is run: `make kernels`.
 //
-// The PTX is committed, so that building the program needs no CUDA compiler. With -check nothing is written: the command
-// fails if a kernel does not compile, keeps variables in local memory, or differs from the committed PTX. Another release
-// of clang may well choose other instructions; then the comparison is left out, and said to be.
+// The PTX is committed, so that building the program needs no CUDA compiler. With -check nothing is written: the
+// command fails if a kernel does not compile, keeps variables in local memory, or differs from the committed PTX.
+// Another release of clang may well choose other instructions; then the comparison is left out, and said to be.
 package main
 
 import (
@@ -24,8 +24,8 @@ const (
 	want     = "19.1.7"
 )
 
-// flags: contraction is off, so that a multiply-add is fused where the source says so and nowhere else, on the card as in
-// the emulator. Addresses in shared memory have 32 bits: half the registers and instructions that they take in 64.
+// flags: contraction is off, so that a multiply-add is fused where the source says so and nowhere else, on the card as
+// in the emulator. Addresses in shared memory have 32 bits: half the registers and instructions that they take in 64.
 var flags = []string{
 	"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_80", "--cuda-feature=+ptx78", "-nocudainc", "-nocudalib",
 	"-S", "-O3", "-std=c++17", "-ffp-contract=off", "-Wall", "-Werror",
@@ -61,7 +61,8 @@ func generate(check bool, stderr io.Writer) error {
 		return fmt.Errorf("%s is release %s, want %s, which the PTX is made by", clang, release, want)
 	}
 	if release != want {
-		fmt.Fprintf(stderr, "gen: %s is release %s, not %s: the kernels are compiled, but not compared\n", clang, release, want)
+		fmt.Fprintf(stderr, "gen: %s is release %s, not %s: the kernels are compiled, but not compared\n", clang,
+			release, want)
 	}
 	sources, err := filepath.Glob("*.cu")
 	if err != nil {
@@ -129,7 +130,8 @@ func compile(clang, source string) ([]byte, error) {
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("%s: %w\n%s", source, err, text.Bytes())
 	}
-	ptx := append(fmt.Appendf(nil, "// %s, compiled by clang %s. Do not edit: make kernels.\n", source, want), out.Bytes()...)
+	ptx := append(fmt.Appendf(nil, "// %s, compiled by clang %s. Do not edit: make kernels.\n", source, want),
+		out.Bytes()...)
 	return ptx, local(source, ptx)
 }
 
@@ -137,7 +139,8 @@ func compile(clang, source string) ([]byte, error) {
 func local(source string, ptx []byte) error {
 	for i, line := range bytes.Split(ptx, []byte("\n")) {
 		if bytes.Contains(line, []byte("__local_depot")) || bytes.Contains(line, []byte(".local")) {
-			return fmt.Errorf("%s: PTX line %d: %s: local memory, want registers alone", source, i+1, bytes.TrimSpace(line))
+			return fmt.Errorf("%s: PTX line %d: %s: local memory, want registers alone", source, i+1,
+				bytes.TrimSpace(line))
 		}
 	}
 	return nil

@@ -11,7 +11,8 @@ import (
 // fakeClang is a compiler of some release that prints text whatever it compiles.
 func fakeClang(t *testing.T, release, text string) {
 	t.Helper()
-	script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'Debian clang version %s (3)'; else cat <<'END'\n%s\nEND\nfi\n", release, text)
+	script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'Debian clang version %s (3)'; else cat "+
+		"<<'END'\n%s\nEND\nfi\n", release, text)
 	path := filepath.Join(t.TempDir(), "clang")
 	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
@@ -41,17 +42,49 @@ func TestGen(t *testing.T) {
 		says          string // on the error output
 		after         map[string]string
 	}{
-		"new":           {files: map[string]string{"a.cu": ""}, release: "19.1.7", text: "ret;", after: map[string]string{"a.ptx": made}},
-		"stale":         {files: map[string]string{"a.cu": "", "a.ptx": "old", "b.ptx": made}, release: "19.1.7", text: "ret;", after: map[string]string{"a.ptx": made, "b.ptx": ""}},
-		"same":          {files: map[string]string{"a.cu": "", "a.ptx": made}, release: "19.1.7", text: "ret;", args: []string{"-check"}},
-		"differs":       {files: map[string]string{"a.cu": "", "a.ptx": "old"}, release: "19.1.7", text: "ret;", args: []string{"-check"}, code: 1, says: "a.ptx: not what a.cu compiles to: make kernels", after: map[string]string{"a.ptx": "old"}},
-		"missing":       {files: map[string]string{"a.cu": ""}, release: "19.1.7", text: "ret;", args: []string{"-check"}, code: 1, says: "a.ptx: not what a.cu compiles to", after: map[string]string{"a.ptx": ""}},
-		"no source":     {files: map[string]string{"a.cu": "", "a.ptx": made, "b.ptx": made}, release: "19.1.7", text: "ret;", args: []string{"-check"}, code: 1, says: "b.ptx: without a source", after: map[string]string{"b.ptx": made}},
-		"depot":         {files: map[string]string{"a.cu": "", "a.ptx": "old"}, release: "19.1.7", text: ".local .align 4 .b8 __local_depot0[64];", code: 1, says: "a.cu: PTX line 2", after: map[string]string{"a.ptx": "old"}},
-		"depot, check":  {files: map[string]string{"a.cu": ""}, release: "19.1.6", text: "st.local.u32 [%r1], 0;", args: []string{"-check"}, code: 1, says: "local memory"},
-		"other release": {files: map[string]string{"a.cu": "", "a.ptx": "old"}, release: "19.1.6", text: "ret;", code: 1, says: "is release 19.1.6, want 19.1.7", after: map[string]string{"a.ptx": "old"}},
+		"new": {
+			files: map[string]string{"a.cu": ""}, release: "19.1.7", text: "ret;",
+			after: map[string]string{"a.ptx": made},
+		},
+		"stale": {
+			files: map[string]string{"a.cu": "", "a.ptx": "old", "b.ptx": made}, release: "19.1.7",
+			text: "ret;", after: map[string]string{"a.ptx": made, "b.ptx": ""},
+		},
+		"same": {
+			files: map[string]string{"a.cu": "", "a.ptx": made}, release: "19.1.7", text: "ret;",
+			args: []string{"-check"},
+		},
+		"differs": {
+			files: map[string]string{"a.cu": "", "a.ptx": "old"}, release: "19.1.7", text: "ret;",
+			args: []string{"-check"}, code: 1, says: "a.ptx: not what a.cu compiles to: make kernels",
+			after: map[string]string{"a.ptx": "old"},
+		},
+		"missing": {
+			files: map[string]string{"a.cu": ""}, release: "19.1.7", text: "ret;",
+			args: []string{"-check"}, code: 1, says: "a.ptx: not what a.cu compiles to",
+			after: map[string]string{"a.ptx": ""},
+		},
+		"no source": {
+			files: map[string]string{"a.cu": "", "a.ptx": made, "b.ptx": made}, release: "19.1.7",
+			text: "ret;", args: []string{"-check"}, code: 1, says: "b.ptx: without a source",
+			after: map[string]string{"b.ptx": made},
+		},
+		"depot": {
+			files: map[string]string{"a.cu": "", "a.ptx": "old"}, release: "19.1.7",
+			text: ".local .align 4 .b8 __local_depot0[64];", code: 1, says: "a.cu: PTX line 2",
+			after: map[string]string{"a.ptx": "old"},
+		},
+		"depot, check": {
+			files: map[string]string{"a.cu": ""}, release: "19.1.6", text: "st.local.u32 [%r1], 0;",
+			args: []string{"-check"}, code: 1, says: "local memory",
+		},
+		"other release": {
+			files: map[string]string{"a.cu": "", "a.ptx": "old"}, release: "19.1.6", text: "ret;",
+			code: 1, says: "is release 19.1.6, want 19.1.7", after: map[string]string{"a.ptx": "old"},
+		},
 		"other release, check": {
-			files: map[string]string{"a.cu": "", "a.ptx": "old"}, release: "19.1.6", text: "ret;", args: []string{"-check"},
+			files: map[string]string{"a.cu": "", "a.ptx": "old"}, release: "19.1.6", text: "ret;",
+			args: []string{"-check"},
 			says: "compiled, but not compared", after: map[string]string{"a.ptx": "old"},
 		},
 		"empty":   {release: "19.1.7", code: 1, says: "no .cu file here"},
@@ -81,7 +114,8 @@ func TestNoCompiler(t *testing.T) {
 	t.Setenv("CLANG", "")
 	t.Setenv("PATH", t.TempDir())
 	var says strings.Builder
-	if code := run(nil, &says); code != 1 || !strings.Contains(says.String(), "apt-get install --no-install-recommends clang-19") {
+	if code := run(nil, &says); code != 1 || !strings.Contains(says.String(),
+		"apt-get install --no-install-recommends clang-19") {
 		t.Errorf("exit status %d, %q, want 1 and the line that installs it", code, says.String())
 	}
 }
