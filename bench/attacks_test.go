@@ -26,12 +26,17 @@ var longAttacks = os.Getenv("ROLLCALL_TEST_LONG") != ""
 //	memory that is not there; a crash                                   TestMemoryIsNoUsageError
 //	a terminal that goes away, Ctrl-C, a polite kill                    TestSignals, TestRunInterruptedAndResumed
 //	a pipe, a device, a folder in place of a file                       TestAttackCorruptions
-// 	a download without end, a hostile server or archive datasets: TestDownloadFails, TestCINIC10Hostile, … kill -9 at
-// 	random in run, sweep, table, figure, report, merge TestAttackKilled the output folder gone, a file, read-only; a
-// 	closed or full stdout TestAttackVanished, TestReadOnlyOut, TestFullStdout threads, packing, order of lists
-// 	TestRunDoesNotDependOnThreads, TestAtOnce, TestAttackOrder huge and odd numbers on flags TestAttackNumbers
-// 	formulas, HTML and paths as names of methods and data TestAttackNames the history of measurements results/track:
-// 	FuzzRead, TestTwoWriters, TestReadBad
+//	a download without end, a hostile server or archive                 datasets: TestDownloadFails,
+//	                                                                    TestCINIC10Hostile, …
+//	kill -9 at random in run, sweep, table, figure, report, merge       TestAttackKilled
+//	the output folder gone, a file, read-only; a closed or full stdout  TestAttackVanished, TestReadOnlyOut,
+//	                                                                    TestFullStdout
+//	threads, packing, order of lists                                    TestRunDoesNotDependOnThreads, TestAtOnce,
+//	                                                                    TestAttackOrder
+//	huge and odd numbers on flags                                       TestAttackNumbers
+//	formulas, HTML and paths as names of methods and data               TestAttackNames
+//	the history of measurements                                         results/track: FuzzRead, TestTwoWriters,
+//	                                                                    TestReadBad
 
 // attackSweep are the arguments of a sweep of a tenth of a second.
 func attackSweep(out string, more ...string) []string {
