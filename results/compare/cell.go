@@ -13,7 +13,7 @@ import (
 	"rollcall/results/protocol"
 )
 
-// WriteCell writes what there is to know of one cell: its settings, and what each seed reached.
+// WriteCell writes everything about one cell: its runs with their results, its settings and its folders.
 func WriteCell(w io.Writer, c results.RunCell) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(c.String()+" "+c.Mark))
