@@ -18,13 +18,15 @@ type Purpose uint32
 //	Split        0     i      0    datasets/dirichlet.go             client i's shares of the classes
 //	Split        0     j      3    datasets/dirichlet.go             shares of class j of clients, or of clusters
 //	Split        0     i      1    datasets/clients.go               which samples client i keeps back
-//	Split 0 j 2 datasets/swap.go j = 0, 1: order of samples; 2: groups; 3, 4: swaps Split 2 g 0 datasets/clients.go
-//	order of the samples of cluster g, or of all (g = 0) Split 3 j p datasets/two_class.go order of the samples of
-//	class j Split 4 0 0 datasets/two_class.go which two classes each client has Availability 0 0 0
-//	algos/availability/independent.go φ, the activity of every class Availability 0 i 1 algos/availability/markov.go
-//	λ of client i Availability 0 g 2 algos/availability/markov.go order of the clients of group g Availability 0 i 3
-//	algos/estimator.go client i's activity before the first round Availability t+1 i 0
-//	algos/availability/independent.go whether client i is active in round t
+//	Split        0     j      2    datasets/swap.go                  j = 0, 1: sample order; 2: groups; 3, 4: swaps
+//	Split        2     g      0    datasets/clients.go               sample order of cluster g, or of all (g = 0)
+//	Split        3     j      p    datasets/two_class.go             order of the samples of class j
+//	Split        4     0      0    datasets/two_class.go             which two classes each client has
+//	Availability 0     0      0    algos/availability/independent.go φ, the activity of every class
+//	Availability 0     i      1    algos/availability/markov.go      λ of client i
+//	Availability 0     g      2    algos/availability/markov.go      order of the clients of group g
+//	Availability 0     i      3    algos/estimator.go                client i's activity before the first round
+//	Availability t+1   i      0    algos/availability/independent.go whether client i is active in round t
 //	                               algos/availability/chain.go       whether chain i is; a run has one of the two
 //	Init         0     j      0    nets/model.go                     initial weights of parameter j
 //	Batches      t     i      0    datasets/plan/plan.go             order of client i's samples in epoch t
