@@ -44,8 +44,8 @@ type claimRow struct {
 	N      int            `csv:"n"`
 	// our mean difference, percentage points; missing without the runs or the round
 	Points files.Optional `csv:"points"`
-	Std    files.Optional `csv:"std"`    // sample standard deviation of the difference over the seeds
-	Paper  float64        `csv:"paper"`  // the paper's difference, percentage points
+	Std    files.Optional `csv:"std"`   // sample standard deviation of the difference over the seeds
+	Paper  float64        `csv:"paper"` // the paper's difference, percentage points
 }
 
 // claimRows compares the claims about a figure with our lines, which must have the same seeds in the same order.
