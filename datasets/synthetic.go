@@ -45,7 +45,7 @@ const (
 const (
 	// largest, in half-turns; directions are 0.2 apart, so some jitter leads nearer to a wrong one
 	synthJitter     = 0.12
-	synthRadiusLo   = 9    // pixels
+	synthRadiusLo   = 9 // pixels
 	synthRadiusHi   = 14
 	synthHole       = 110 // square of a ring's inner radius, in 1/256 of the square of its outer radius
 	synthContrastLo = 8   // grey values, amplitude of the patch's stripes
