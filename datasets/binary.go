@@ -38,6 +38,7 @@ func generateBinary(ctx context.Context, o Options) (*Set, error) {
 		return nil, fmt.Errorf("%d clients in two equal groups, want an even number", o.Clients)
 	}
 	key := rng.Key{Seed: o.Seed, Purpose: rng.Generated}
+	// The first stream draws the model, and each client has a stream of its own.
 	var model [binaryFeatures]float64
 	r := key.Stream(0, 0, rng.GeneratedStepBinaryModel)
 	for j := range model {

@@ -86,6 +86,7 @@ func readCache(ctx context.Context, path string, mark fingerprint) (*decoded, er
 	if _, err := binary.Decode(raw, binary.LittleEndian, &h); err != nil {
 		return nil, err
 	}
+	// The sizes are checked before memory is allocated for the pictures.
 	n := int64(h.Train) + int64(h.Test)
 	switch sum := headerSum(raw); {
 	case h.Magic != cacheMagic:

@@ -94,6 +94,7 @@ func (t *imageTree) complete(d *decoded) error {
 // or missing, it is written again. If it cannot be written, every call decodes the pictures.
 func (t *imageTree) open(ctx context.Context, found Found, o Options) (*Set, error) {
 	p := t.pictures(found)
+	// The fingerprint says whether the archive is the recorded one, and whether the cache belongs to the pictures.
 	mark, err := p.fingerprint(ctx)
 	if err != nil {
 		return nil, err

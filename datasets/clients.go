@@ -41,6 +41,7 @@ func (s *Split) reserve(fraction float64, seed uint32) error {
 	train, valid := make([][]int32, len(s.Train)), make([][]int32, len(s.Train))
 	seen, taken := 0, 0
 	for i, own := range s.Train {
+		// n is the difference of two rounded sums, which keeps the total exact.
 		seen += len(own)
 		n := min(int(math.Round(fraction*float64(seen)))-taken, len(own))
 		taken += n

@@ -110,6 +110,7 @@ func decodePicture(data []byte, out []uint8) error {
 	if len(data) < len(header)+10 || string(data[:len(header)]) != header {
 		return fmt.Errorf("no PNG: begins with %x", data[:min(len(data), len(header))])
 	}
+	// png.Decode would accept pictures of any size and memory, so the header is checked first.
 	ihdr := data[len(header):]
 	width, height, depth, kind := binary.BigEndian.Uint32(ihdr), binary.BigEndian.Uint32(ihdr[4:]), ihdr[8], ihdr[9]
 	switch {

@@ -41,6 +41,7 @@ func dirichlet(train *plan.Samples, o SplitOptions, key rng.Key) ([][]int32, err
 		for i := range share {
 			share[i] = logNu[i][c]
 		}
+		// Scaled by the largest share of the class, shares that were too small for a float64 become numbers again.
 		total := expScaled(share)
 		if math.IsNaN(total) {
 			return nil, fmt.Errorf("datasets: split: alpha %g: too small, nobody's share of class %d is left", o.Alpha,
@@ -50,6 +51,7 @@ func dirichlet(train *plan.Samples, o SplitOptions, key rng.Key) ([][]int32, err
 		for i := range parts {
 			sum += share[i]
 			to := int(math.RoundToEven(float64(len(own)) * min(sum/total, 1)))
+			// The last client gets the rest of the class, whatever the rounding of the sum.
 			if i == len(parts)-1 {
 				to = len(own)
 			}

@@ -66,6 +66,7 @@ func (l *layout) unpack(ctx context.Context, archivePath, dir string) error {
 			return err
 		}
 		at, name := path.Split(path.Clean(h.Name))
+		// A known file must have its published size; an unknown one is extracted only if it is small.
 		i := slices.IndexFunc(l.files, func(f publishedFile) bool { return f.name == name })
 		switch {
 		case h.Typeflag != tar.TypeReg || path.Clean(at) != l.folders[0]:

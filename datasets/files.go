@@ -147,6 +147,7 @@ func (s *fileSet) readFrom(r io.Reader, size int64, f publishedFile, c *content)
 	const ahead = 16 << 10
 	b := bufio.NewReaderSize(r, ahead)
 	r = b
+	// A file whose name ends in .gz may be uncompressed on disk, so the content decides.
 	if magic, _ := b.Peek(2); strings.HasSuffix(f.name, ".gz") && string(magic) == "\x1f\x8b" {
 		z, err := gzip.NewReader(b)
 		if err != nil {
@@ -161,6 +162,7 @@ func (s *fileSet) readFrom(r io.Reader, size int64, f publishedFile, c *content)
 	if c.images, c.labels, err = s.parse(bufio.NewReaderSize(r, ahead), size, f, *c); err != nil {
 		return "", err
 	}
+	// parse may stop before the end of the file, but the checksum needs all bytes.
 	_, err = io.Copy(io.Discard, r)
 	return fmt.Sprintf("%s %x", kind, h.Sum(nil)), err
 }
@@ -200,6 +202,7 @@ func (s *fileSet) compare(f publishedFile, sum string) (status Status, found, wa
 	if sum == f.sum {
 		return Official, "", f.sum
 	}
+	// Two official files under each other's names would otherwise look like two unknown files.
 	for _, other := range s.files {
 		if sum == other.sum {
 			return Swapped, fmt.Sprintf("%s (%s)", sum, other.name), f.sum

@@ -65,6 +65,7 @@ func generateLEAF(ctx context.Context, o Options) (*Set, error) {
 			return nil, fmt.Errorf("%s %g, want a finite number, 0 or more", p.name, p.value)
 		}
 	}
+	// All clients are drawn before any sample, so that a set that is too large is refused early.
 	clients := make([]leafClient, o.Clients)
 	var sizes [2][]int // train and test
 	total := 0

@@ -15,6 +15,7 @@ import (
 // matType is the type of an element of a MAT-file of level 5: a type of numbers, or a matrix.
 type matType uint32
 
+// The types that this reader knows, with the names and numbers of the format.
 const (
 	miINT8       matType = 1
 	miUINT8      matType = 2
@@ -79,6 +80,7 @@ func readMAT5(r io.Reader, size int64, visit func(*matVariable) error) error {
 	if _, err := io.ReadFull(r, header[:]); err != nil {
 		return cutShort(err)
 	}
+	// The header ends with two bytes that tell the byte order: the number 0x4d49 as the machine writes it.
 	var order binary.ByteOrder
 	switch mark := string(header[126:]); mark {
 	case "IM":
@@ -104,6 +106,7 @@ func readMAT5(r io.Reader, size int64, visit func(*matVariable) error) error {
 		if tag.size > m.N {
 			return fmt.Errorf("element %d: truncated: %d bytes, want %d", n, m.N, tag.size)
 		}
+		// A compressed element has its own matrix element inside.
 		body := newMatReader(m, tag.size, order)
 		if tag.kind == miCOMPRESSED {
 			err = readMatCompressed(body, visit)
@@ -116,6 +119,7 @@ func readMAT5(r io.Reader, size int64, visit func(*matVariable) error) error {
 			}
 			return fmt.Errorf("element %d: %w", n, err)
 		}
+		// Skip the rest of the element.
 		if _, err := io.Copy(io.Discard, body); err != nil {
 			return fmt.Errorf("element %d: %w", n, err)
 		}
@@ -169,6 +173,7 @@ func (m *matReader) tag() (matTag, error) {
 	if _, err := io.ReadFull(m, b[:]); err != nil {
 		return matTag{}, cutShort(err)
 	}
+	// A small element has its length in the upper half of the first word, which is 0 in other elements.
 	first := m.order.Uint32(b[:])
 	if n := first >> 16; n > 0 {
 		if n > 4 {

@@ -55,6 +55,7 @@ func (v *matVariable) read(m *matReader, dims []byte, isComplex bool, visit func
 	for ; len(dims) > 0; dims = dims[4:] {
 		d := int64(int32(v.order.Uint32(dims)))
 		v.dims = append(v.dims, d)
+		// Divide rather than multiply, so that damaged dimensions cannot overflow.
 		if d < 0 || (d > 0 && count > matMaxCount/d) {
 			return fmt.Errorf("dimensions %v, want none negative and %d numbers at most", v.dims, int64(matMaxCount))
 		}

@@ -93,6 +93,7 @@ func parseIDX(r io.Reader, limit int64, shape ...int) ([]uint8, error) {
 	if n, err := io.ReadFull(r, data); err != nil {
 		return nil, fmt.Errorf("%d bytes of data, want %d: %w", n, size, cutShort(err))
 	}
+	// A file with more than one array, or with something appended, is not an idx file.
 	switch n, err := io.Copy(io.Discard, r); {
 	case err != nil:
 		return nil, cutShort(err)

@@ -69,6 +69,7 @@ func isPicture(file string) (bool, error) {
 // dirPictures is a tree of pictures in a folder.
 type dirPictures struct{ dir string }
 
+// String returns the path of the folder.
 func (d *dirPictures) String() string { return d.dir }
 
 // fingerprint walks the tree without opening a file.
@@ -141,6 +142,7 @@ func (d *dirPictures) visit(ctx context.Context, file string, mark io.Writer, vi
 // tarPictures is a tree of pictures in a gzipped tar archive, at its root or in a folder.
 type tarPictures struct{ path, folder string }
 
+// String returns the path of the archive.
 func (t *tarPictures) String() string { return t.path }
 
 // fingerprint reads the archive once, without decompressing it.

@@ -87,6 +87,7 @@ func (r *remote) download(ctx context.Context, path string, progress io.Writer) 
 	d := &transfer{remote: r, file: f, client: newClient(), progress: progress}
 	defer d.client.CloseIdleConnections()
 	var failures error // of all addresses so far
+	// Try the addresses in order. A local error, such as a full disk, would meet every address and ends the loop.
 	for _, d.from = range append([]string{r.url}, r.mirrors...) {
 		if err = d.transferAll(ctx); err == nil {
 			err = r.accept(ctx, path, part, d.from)

@@ -150,6 +150,7 @@ func (l *layout) find(o Options) (Found, error) {
 				note = fmt.Sprintf(" (%s lacks %s)", dir, strings.Join(missing, ", "))
 			}
 		}
+		// The folders come before the archive, which may have to be extracted first.
 		if path := filepath.Join(p, l.archive.name); isFile(path) {
 			if l.packed {
 				return Found{Dir: p, Archive: path, Packed: true}, nil

@@ -45,6 +45,7 @@ func swapLabels(set *Set, o Options) error {
 	if n := set.Train.Len(); o.Reading == ReadPaper {
 		s.Train, s.Test = cutInOrder(order(n, 0), o.Clients), cutInOrder(order(set.Test.Len(), 1), o.Clients)
 	} else {
+		// By the code, one shuffle covers both sets: numbers from n on mean test samples.
 		s.Train, s.Test = make([][]int32, o.Clients), make([][]int32, o.Clients)
 		for k, own := range cutInOrder(order(n+set.Test.Len(), 0), o.Clients) {
 			slices.Sort(own)
@@ -63,6 +64,7 @@ func swapLabels(set *Set, o Options) error {
 	for place, k := range order(o.Clients, 2) {
 		s.Group[k] = place * 2 / o.Clients
 	}
+	// to[g][c] is the label that group g sees in place of c.
 	var to [2][]uint8 // [group][class]
 	for g := range to {
 		names := order(classes, 3+g)

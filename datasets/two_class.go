@@ -123,6 +123,7 @@ func dealTwoClasses(s *plan.Samples, pairs [][2]uint8, seed uint32, part int) ([
 		shards[pair[0]]++
 		shards[pair[1]]++
 	}
+	// A shard must have the same size in every class, so the class with the smallest shards decides.
 	size, short := math.MaxInt, -1
 	for c, m := range shards {
 		if m > 0 {
@@ -136,6 +137,7 @@ func dealTwoClasses(s *plan.Samples, pairs [][2]uint8, seed uint32, part int) ([
 		return nil, fmt.Errorf("datasets: split: %d samples of class %d for %d clients, want one for each",
 			len(byClass[short]), short, shards[short])
 	}
+	// Each class is shuffled once and then dealt out from the front.
 	given := make([]int, len(byClass))
 	order := make([][]int32, len(byClass))
 	parts := make([][]int32, len(pairs))

@@ -64,6 +64,7 @@ func (r BenchRow) Gobench(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\npkg: rollcall\n%s: %s\n",
 		runtime.GOOS, runtime.GOARCH, chip, files.OneLine(r.Device))
+	// Lower is better for times, which benchstat assumes; speeds and accuracies need to say otherwise.
 	for _, unit := range []string{"client-steps/s", "images/s", "FLOP/s", "test-acc"} {
 		fmt.Fprintf(&b, "Unit %s better=higher\n", unit)
 	}

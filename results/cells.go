@@ -109,6 +109,7 @@ func Cells(runs []Run, mixed bool) (cells []RunCell) {
 		key  CellKey
 		like Likeness
 	}
+	// A run without run.json takes the likeness of the first run of its cell that has one.
 	first := map[CellKey]Likeness{}
 	for i := range runs {
 		if _, known := first[runs[i].Key()]; !known && runs[i].Info != nil {
@@ -126,6 +127,7 @@ func Cells(runs []Run, mixed bool) (cells []RunCell) {
 		c := RunCell{CellKey: key.key, Runs: groups[key]}
 		c.Tables, _ = Grouped(c.Runs, func(r Run) string { return r.Table })
 		slices.SortStableFunc(c.Runs, func(a, b Run) int { return cmp.Compare(a.Seed, b.Seed) })
+		// The mark says how these runs differ from the other runs of the cell with the same schema.
 		var others []Likeness
 		for _, other := range keys {
 			if other.key == key.key && other.like.Schema == key.like.Schema {

@@ -145,6 +145,7 @@ func (r *Run) checkRows() (bad []error) {
 		impossible := func(column string, x any, want string) {
 			bad = append(bad, fmt.Errorf("round %d: %s %v, want %s", row.Round, column, x, want))
 		}
+		// A metric is measured in every row or in none; the first row decides which.
 		for _, m := range []metrics.Metric{metrics.TrainLoss, metrics.TestLoss, metrics.TrainAcc, metrics.TestAcc} {
 			x := row.Metric(m)
 			finite := !math.IsNaN(x.Value) && !math.IsInf(x.Value, 0)
@@ -204,6 +205,7 @@ func (r *Run) checkRounds() error {
 	if r.Info.Status == RunComplete && r.Info.Rounds != rounds {
 		return fmt.Errorf("complete after %d rounds, want the %d of the settings", r.Info.Rounds, rounds)
 	}
+	// Walk along the schedule beside the rows: round is the round that row i should have.
 	round := 0
 	for i, row := range r.Curve {
 		switch {

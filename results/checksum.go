@@ -18,6 +18,7 @@ import (
 // file can write its checksum as well.
 type Checksums map[string]string
 
+// checksumKind begins the checksum of a file.
 const checksumKind = "sha256:"
 
 // ofSeedKind begins the checksum of data that a program generates from the seed.

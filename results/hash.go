@@ -67,6 +67,7 @@ func canonicalNumbers(tree any) (any, error) {
 			}
 		}
 	case json.Number:
+		// Integers first, because a float64 would round those above 2^53.
 		if n, err := strconv.ParseInt(t.String(), 10, 64); err == nil {
 			return n, nil
 		}

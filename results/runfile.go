@@ -109,6 +109,7 @@ func WriteRunInfo(path string, info RunInfo) error {
 	if err != nil && info.Status != RunFailed { // the run may have failed because of this very file
 		return err
 	}
+	// Go through JSON once more: the checksum depends on the fields as a reader will decode them.
 	text, err := json.Marshal(info)
 	if err == nil {
 		info.Checksums[RunFile], err = infoChecksum(text)

@@ -57,6 +57,7 @@ func FindSummaries(
 				bad = append(bad, fmt.Errorf("results: %s: line %d: %w", file, lines[i], err))
 				continue
 			}
+			// Two summaries may have the same number, after a merge for example. That is fine as long as they agree.
 			at, twice := first[r.Key()]
 			if !twice {
 				first[r.Key()] = len(rows)

@@ -66,6 +66,7 @@ func (r *NumPy) Dirichlet(alpha float64, p []float64) {
 
 // gamma returns the number of numpy.random.standard_gamma.
 func (r *NumPy) gamma(shape float64) float64 {
+	// NumPy has three cases; for a shape above 1 it uses the method of Marsaglia and Tsang (2000).
 	switch {
 	case shape == 1:
 		return r.exponential()

@@ -32,6 +32,7 @@ func WriteCell(w io.Writer, c results.RunCell) error {
 			append(line, fmt.Sprintf("%.1f", last.ElapsedSec), last.Engine+" "+last.Precision, r.Device(),
 				last.Version))
 	}
+	// The last line has the means over the seeds; with one seed it would only repeat the line above.
 	if curves := c.Complete(); len(curves) > 1 {
 		line := []string{"all", "", fmt.Sprintf("%d seeds", len(curves))}
 		for _, m := range measured {

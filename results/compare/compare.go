@@ -65,6 +65,7 @@ func Table(t *papers.Table, ours []results.SummaryRow) Comparing {
 	printed, marks := t.Printed, labels(ours)
 	ours = slices.Clone(ours) // the rows of the comparison point into it
 	keys := results.PrintedNames(printed)
+	// First group our rows by column, then put each column beside its printed numbers.
 	places := make([]int, len(ours))
 	for i := range places {
 		places[i] = i
@@ -134,6 +135,7 @@ func besidePaper(numbers []results.Printed, ours []ComparisonRow) (rows []Compar
 			}
 		}
 		if alone {
+			// We have no row for this number, so its column takes alpha, preset and clients from our other rows.
 			column := TableColumn{
 				p.Table, p.Data, p.Availability, ours[0].Alpha, p.Params, p.Metric, ours[0].Preset, ours[0].Clients,
 			}

@@ -149,6 +149,7 @@ func bySeed(runs []results.Run, o DiffOptions) (sorted seedRuns, keys []results.
 				other.Dir, r.Dir)
 		}
 		like, other := first[k].Likeness(), r.Likeness()
+		// Settings that are ignored may differ between the seeds of a cell too.
 		if len(o.Ignore) > 0 {
 			like.Settings, other.Settings = "", ""
 		}
@@ -220,6 +221,7 @@ func (d Diffing) Write(w io.Writer, m Markup) error {
 	}
 	var b strings.Builder
 	m.table(table, &b)
+	// 1 − level of all intervals miss 0 by chance, even if A and B do not differ at all.
 	fmt.Fprintf(&b, "\n%d rows, %d apart: by chance alone about %.1f would be; without a partner: %d in A, %d in B\n",
 		len(d.Rows), apart, (1-d.Level)*float64(len(d.Rows)), len(d.OnlyA), len(d.OnlyB))
 	for _, words := range d.Differ {

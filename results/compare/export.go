@@ -159,6 +159,7 @@ func (group GridGroup) best(r *ComparisonRow, column int) bool {
 			top = other
 		}
 	}
+	// Means that print alike are equally good to the reader, so the printed texts are compared.
 	return top.Metric.Words(top.Mean, files.Optional{}, 0) == r.Metric.Words(r.Mean, files.Optional{}, 0)
 }
 

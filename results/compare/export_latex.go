@@ -67,6 +67,7 @@ func (g Grid) latex(e Export) string {
 func (g Grid) latexHead(b *strings.Builder, per int) {
 	var rules []string
 	last := 1
+	// Each data set spans its columns, with a rule below its name.
 	for _, data := range g.Datas() {
 		width := per * data.Over
 		fmt.Fprintf(b, " & \\multicolumn{%d}{c}{%s}", width, escapeLaTeX(data.Name))

@@ -47,6 +47,7 @@ func (l GridLine) Label() string {
 // Grid returns the comparison as a grid. If two rows belong in the same place, each has a line of its own.
 func (c Comparing) Grid() Grid {
 	var g Grid
+	// Columns and groups show a setting only if the table has several values of it.
 	alphas := slices.ContainsFunc(c.Ranks, func(r RankAgreement) bool { return r.Alpha != c.Ranks[0].Alpha })
 	presets := slices.ContainsFunc(c.Ranks, func(r RankAgreement) bool { return r.Preset != c.Ranks[0].Preset })
 	clients := slices.ContainsFunc(c.Ranks, func(r RankAgreement) bool { return r.Clients != c.Ranks[0].Clients })

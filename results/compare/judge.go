@@ -142,6 +142,7 @@ func (c Comparing) Counts() (n Counts) {
 
 // add counts one row, if it has a number on both sides.
 func (c *Counts) add(r *ComparisonRow) {
+	// A row without a printed number, or a printed number without a row, is not a comparison.
 	if r.ours == nil || r.PaperN == 0 {
 		return
 	}

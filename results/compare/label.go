@@ -17,6 +17,7 @@ func labels(rows []results.SummaryRow) []string {
 		metric string
 	}
 	place := func(r *results.SummaryRow) number { return number{r.Cell, r.Params, string(r.Metric)} }
+	// Only rows with a trusted number are compared with each other.
 	whole := func(r *results.SummaryRow) bool {
 		return r.N > 0 && r.Status != results.CellMixed && r.Status != results.CellUnverified
 	}

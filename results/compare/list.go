@@ -207,6 +207,7 @@ const (
 
 // tableOfRuns returns a list as a table for people. It shows only the settings in which rows differ.
 func tableOfRuns(rows []ListRow) files.TextTable {
+	// Rows without a preset are unfinished runs without a curve, whose settings are unknown.
 	known := slices.DeleteFunc(slices.Clone(rows), func(r ListRow) bool { return r.Preset == "" })
 	common := results.CommonParams(known, func(r ListRow) results.Params { return r.Params })
 	presets := slices.ContainsFunc(known, func(r ListRow) bool { return r.Preset != known[0].Preset })

@@ -65,6 +65,7 @@ func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Me
 	if len(refused) > 0 {
 		return m, errors.Join(refused...)
 	}
+	// From here on nothing is refused, so writing may begin.
 	m.notes(runs, all, mixed)
 	for _, c := range chosen {
 		if err := ctx.Err(); err != nil {
@@ -84,6 +85,7 @@ func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Me
 		for _, c := range byTable[table] {
 			inTable = append(inTable, c.run)
 		}
+		// A table that no source has summarised gets no summary here either.
 		if !slices.ContainsFunc(all, func(source string) bool {
 			_, err := os.Stat(filepath.Join(source, table, results.SummaryFile))
 			return err == nil
@@ -179,6 +181,7 @@ func (m *Merging) choose(ctx context.Context, sources []string) (chosen []mergeR
 // betterRun reports whether b, a run in the same place, is better than a. It is an error if both are complete but
 // differ.
 func betterRun(a, b *results.Run) (bool, error) {
+	// Of two runs that are not both complete, the complete one wins, then the longer one.
 	if done, other := a.Status() == results.RunComplete, b.Status() == results.RunComplete; !done || !other {
 		return !done && (other || b.Rounds() > a.Rounds()), nil
 	}
@@ -195,6 +198,7 @@ func betterRun(a, b *results.Run) (bool, error) {
 		return false, fmt.Errorf("results: merge: %s and %s: the same run, but %w",
 			file(a, results.CurveFile), file(b, results.CurveFile), err)
 	}
+	// The files that statuses and curves do not cover must be the same bytes.
 	for _, name := range []string{results.DecisionsFile, results.ClientsFile} {
 		if !slices.Contains(a.Extra, name) || !slices.Contains(b.Extra, name) {
 			continue
@@ -238,6 +242,7 @@ func (m *Merging) notes(runs []results.Run, sources []string, mixed bool) {
 		}
 	}
 	for _, source := range sources {
+		// Summaries are not copied, because they would vouch for runs that the merge did not see.
 		tables, _ := filepath.Glob(filepath.Join(source, "*", results.SummaryFile)) // the pattern is well formed
 		for _, path := range tables {
 			rows, _, _ := files.ReadCSVFileLenient[results.SummaryRow](path)

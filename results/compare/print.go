@@ -92,6 +92,7 @@ func layOut(rows []*ComparisonRow, why string, below *notes) *table {
 	if m.IsPercent() {
 		t.title += " %"
 	}
+	// A label names a setting only if rows of the table differ in it.
 	any := func(differs func(*results.SummaryRow) bool) bool {
 		return slices.ContainsFunc(rows, func(r *ComparisonRow) bool { return differs(r.ours) })
 	}

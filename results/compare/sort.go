@@ -43,6 +43,7 @@ func SortSummary(table string, rows []results.SummaryRow) {
 		}
 		return len(known.Printed)
 	}
+	// The place of a row is a list of numbers, compared from left to right.
 	type placed struct {
 		row   results.SummaryRow
 		place []int

@@ -63,6 +63,7 @@ func (c Comparing) Write(w io.Writer, m Markup) error {
 		m.table(table, &b)
 		fmt.Fprintf(&b, "%s%s\n\n", m.after, m.escape(rank.words()))
 	})
+	// In Markdown an empty line ends each paragraph and each note.
 	for i, note := range below {
 		fmt.Fprintf(&b, "%s\n%s", m.escape(fmt.Sprintf("[%d] not compared: %s", i+1, note)), m.after)
 	}

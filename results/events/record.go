@@ -11,6 +11,7 @@ import (
 // A record is an 8-byte length, a masked CRC of the length, the data, and a masked CRC of the data, all little-endian
 // (tensorflow/core/lib/io/record_writer.h).
 
+// castagnoli is the polynomial of CRC32C, which TensorFlow uses.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // maskDelta is added to a rotated CRC. TensorFlow masks CRCs because the CRC of data that contain CRCs is a weak check.

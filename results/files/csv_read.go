@@ -59,6 +59,7 @@ func ReadCSVFileLenient[T any](path string) (rows []T, lines []int, bad []error)
 // it leaves out the bad lines and goes on.
 func readRows[T any](text []byte, lenient bool) (rows []T, lines []int, bad []error) {
 	in := csv.NewReader(bytes.NewReader(text))
+	// ReuseRecord saves an allocation for each line: the slice is reused, but not the strings in it.
 	in.ReuseRecord = true
 	order, err := readHeader(in, columns[T](), lenient)
 	if err != nil {
@@ -84,6 +85,7 @@ func readRows[T any](text []byte, lenient bool) (rows []T, lines []int, bad []er
 		line, _ := in.FieldPos(0)
 		rows, lines = append(rows, row), append(lines, line)
 	}
+	// Without a line break at its end, the last line may lack digits of its last number and still look good.
 	if n := len(rows); lenient && n > 0 && len(bad) == 0 && !bytes.HasSuffix(text, []byte("\n")) {
 		bad = append(bad, fmt.Errorf("line %d: no line break at its end, want one: it may be half written", lines[n-1]))
 		rows, lines = rows[:n-1], lines[:n-1]

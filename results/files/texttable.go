@@ -72,6 +72,7 @@ func (t TextTable) withoutEmpty() TextTable {
 // EscapeMarkdown escapes the characters of a text that have a meaning in Markdown, and makes it one line.
 func EscapeMarkdown(text string) string { return markdown.Replace(text) }
 
+// markdown replaces each character that has a meaning in Markdown or HTML.
 var markdown = strings.NewReplacer(
 	`\`, `\\`, "|", `\|`, "_", `\_`, "*", `\*`, "<", "&lt;", "[", `\[`, "`", "\\`", "\r", " ", "\n", " ")
 

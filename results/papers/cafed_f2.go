@@ -14,6 +14,7 @@ import (
 	"rollcall/results/plot"
 )
 
+// ToN's figure 2 trains the same runs for both parts: CA-Fed with several κ̄², and two baselines.
 var (
 	cafedF2a = Figure{
 		ID: "cafed-f2a", Title: "CA-Fed, ToN, Figure 2a: convergence speed against bias, Synthetic",
@@ -65,6 +66,7 @@ type cafedBestRow struct {
 
 // cafedBestRows returns the best κ̄² after every round that all lines of ca-fed have.
 func cafedBestRows(m Measured) ([]cafedBestRow, error) {
+	// Collect the means of every line, round by round.
 	type at struct {
 		line Line
 		mean protocol.RoundMean

@@ -7,6 +7,7 @@ import (
 	"rollcall/results"
 )
 
+// ToN's figure 5 has clusters of clients that are active together. Parts a to c differ in how MNIST is split.
 var (
 	cafedF5a = inClustersActivity("cafed-f5a", "Figure 5a: clusters, alike inside and among each other, MNIST", "even",
 		"all clients of clusters 9, 8, 7, 6 are left out")

@@ -13,6 +13,7 @@ import (
 	"rollcall/results/plot"
 )
 
+// cafedI1 shows which clients CA-Fed excludes, in one run on the binary set.
 var cafedI1 = Figure{
 	ID: "cafed-i1", Title: "CA-Fed, INFOCOM, Figure 1: activity of the clients and who is left out",
 	Measure: Curves{Decisions: true}, Runs: runs(infocom("binary"), "ca-fed"), Seeds: infocomSeeds[:1],
@@ -90,6 +91,7 @@ func CAFedActivityFigure(title string, rows []CAFedActivityRow) plot.Figure {
 	return plot.Figure{Title: title, Panels: [][]plot.Chart{{raster}}, PanelHeight: max(plot.PanelHeight, 5*n)}
 }
 
+// cafedI2 shows the importance that each method gives each client, in one run on the binary set.
 var cafedI2 = Figure{
 	ID: "cafed-i2", Title: "CA-Fed, INFOCOM, Figure 2: importance of the clients",
 	Measure: Curves{Decisions: true}, Runs: runs(infocom("binary"), infocomMethods...), Seeds: infocomSeeds[:1],
@@ -140,6 +142,7 @@ func CAFedImportanceRows(method string, seeds [][]results.DecisionRow) ([]CAFedI
 		if n == 0 {
 			return nil, fmt.Errorf("results: importance: %s: no decisions, want some of every seed", method)
 		}
+		// The first seed decides the places and the groups; all seeds enter the means.
 		if k == 0 {
 			rows = make([]CAFedImportanceRow, n)
 			for place, i := range byAvailability(decisions) {

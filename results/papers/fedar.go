@@ -34,6 +34,7 @@ var (
 	fedarFigures = []Figure{fedarF1, fedarF2, fedarF3, fedarF4, fedarF5}
 )
 
+// fedarRounds is T [inferred].
 const fedarRounds = 1000
 
 // fedarNets are the nets of section 6.1, by data set.

@@ -10,6 +10,8 @@ import (
 	"rollcall/results/stats"
 )
 
+// fedarF1 trains five clients, with client 0 away in the last 0 to 6 rounds, and shows the Shapley value of each
+// client.
 var fedarF1 = Figure{
 	ID: "fedar-f1", Title: "FedAR, Figure 1: contribution of a client whose update is stale, CIFAR-10",
 	Measure: Coalitions{MostStale: 6}, Runs: runs(fiveClients(), "mifa"), Preset: "paper", Seeds: fedarSeeds, Rounds: 9,

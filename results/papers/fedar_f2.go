@@ -4,6 +4,7 @@ import (
 	"rollcall/results/plot"
 )
 
+// fedarF2 shows the learning curves of all methods on both data sets, for two p_min.
 var fedarF2 = Figure{
 	ID: "fedar-f2", Title: "FedAR, Figure 2: training loss and test accuracy",
 	Measure: Curves{}, Runs: runsIn(fedarColumns("0.1", "0.5"), fedarMethods...), Preset: "paper", Seeds: fedarSeeds,

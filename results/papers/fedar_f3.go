@@ -9,6 +9,7 @@ import (
 	"rollcall/results/stats"
 )
 
+// fedarF3 shows how the accuracies of the clients are distributed, for the methods of Table 3.
 var fedarF3 = Figure{
 	ID: "fedar-f3", Title: "FedAR, Figure 3: accuracy over the clients, CIFAR-10, p_min = 0.1",
 	Measure: Curves{}, Runs: runs(withEverybody(fedar("cifar10")), fedar3.Methods...), Preset: "paper",
@@ -45,6 +46,7 @@ func fedarDistributionRows(m Measured) ([]fedarDistributionRow, error) {
 		if len(x) == 0 {
 			return nil, fmt.Errorf("results: %s on %s: no clients, want one at least", line.Method, line.Data)
 		}
+		// Bins count clients; the density is evaluated in the middle of each bin.
 		bins, err := plot.Bins(x, 0, 1, fedarBins)
 		if err != nil {
 			return nil, err

@@ -9,6 +9,7 @@ import (
 	"rollcall/results/metrics"
 )
 
+// FedAR's figures 4 and 5 are sweeps over one setting each.
 var (
 	fedarF4 = Figure{
 		ID: "fedar-f4", Title: "FedAR, Figure 4: smallest availability p_min, CIFAR-10", Axis: "p_min",

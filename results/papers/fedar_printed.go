@@ -7,6 +7,7 @@ import (
 	"rollcall/results/metrics"
 )
 
+// fedarPaper is the paper in citations.
 const fedarPaper = "C. Jiang, H. Zhou, X. Zhang, S. Chakraborty: FedAR: Addressing Client Unavailability in " +
 	"Federated Learning with Local Update Approximation and Rectification, ECML PKDD 2024"
 

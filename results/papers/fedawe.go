@@ -45,6 +45,7 @@ var (
 	}
 )
 
+// fedaweRounds is T of all tables and of figure 7.
 const fedaweRounds = 2000
 
 // fedaweLocal are the settings of the local steps in which the presets differ. The paper clips local gradients and

@@ -9,6 +9,7 @@ import (
 	"rollcall/results/plot"
 )
 
+// fedaweF2 shows the bias of FedAvg in Example 1, which has a closed form; so nothing is trained.
 var fedaweF2 = Figure{
 	ID: "fedawe-f2", Title: "FedAWE, Figure 2: where FedAvg ends with two clients of unequal availability",
 	Measure: Nothing{},

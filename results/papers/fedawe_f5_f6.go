@@ -36,6 +36,7 @@ func FedAWEF5Figure(bins []plot.Bin) plot.Figure {
 	}
 }
 
+// fedaweF6 shows three clients under each process: their availability in every round, and a sample of it.
 var fedaweF6 = Figure{
 	ID: "fedawe-f6", Title: "FedAWE, Figure 6: trajectories and sampled activity",
 	Measure: FedAWEPaths, Seeds: fedaweSeeds[:1], Rounds: 80, OneSeed: true,

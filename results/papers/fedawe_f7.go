@@ -22,6 +22,8 @@ const (
 	fedaweF7Coded = 256
 )
 
+// fedaweF7 shows the learning curves of three methods under sine availability. Its options choose whether the curves
+// are smoothed, and the losses scaled, as in the released code.
 var fedaweF7 = Figure{
 	ID: "fedawe-f7", Title: "FedAWE, Figure 7: training curves, sine",
 	Measure: Curves{}, Runs: runsIn(columnsUnder("sine"), "fedavg-active", "fedawe", "mifa"), Seeds: fedaweSeeds,

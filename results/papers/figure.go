@@ -196,4 +196,5 @@ func FigureNames() []string { return ids(figures, figureID) }
 // FigureByID returns the figure with an id. The error lists the known ids.
 func FigureByID(id string) (Figure, error) { return byID("figure", id, figures, figureID) }
 
+// figureID returns the id of a figure, for [ids] and [byID].
 func figureID(f Figure) string { return f.ID }

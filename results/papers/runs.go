@@ -128,6 +128,7 @@ func (t *Table) Row(e Entry, about results.SummaryRow, runs, reference Runs) (ro
 func summaryOf(c *results.RunCell, table string) (row results.SummaryRow, complete Runs) {
 	row = results.SummaryRow{Cell: c.Runs[0].Cell, Params: c.Params, Status: results.CellOK}
 	row.Table = table
+	// The row has the status of the worst run: a failed or damaged run outweighs an interrupted one.
 	var left []*results.RunInfo // of runs that did not complete
 	for i := range c.Runs {
 		r := &c.Runs[i]

@@ -131,6 +131,7 @@ func TableNames() []string { return ids(tables, tableID) }
 // TableByID returns the table with an id. The error lists the known ids.
 func TableByID(id string) (Table, error) { return byID("table", id, tables, tableID) }
 
+// tableID returns the id of a table, for [ids] and [byID].
 func tableID(t Table) string { return t.ID }
 
 // ids returns the ids of tables or figures.

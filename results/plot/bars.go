@@ -23,6 +23,7 @@ type KeyedBars struct {
 	Bars          []KeyedBar
 }
 
+// keys returns the names of the bars.
 func (b KeyedBars) keys() []string {
 	names := make([]string, len(b.Bars))
 	for i, bar := range b.Bars {
@@ -31,6 +32,7 @@ func (b KeyedBars) keys() []string {
 	return names
 }
 
+// plot draws the bars without ticks on the x axis, as the legend names them.
 func (b KeyedBars) plot(l styles) (*plot.Plot, error) {
 	if len(b.Bars) == 0 {
 		return nil, errors.New("keyed bars: none, want one at least")

@@ -96,6 +96,7 @@ func (f Figure) write(w io.Writer, sized func(width, height vg.Length) vg.Canvas
 	if err != nil {
 		return err
 	}
+	// From top to bottom: title, legend, panels. The legend is laid out first, as it decides the height.
 	width := pixels(FigureWidth)
 	legend := flow(l, width-2*edge)
 	head := edge
@@ -127,6 +128,7 @@ func (f Figure) write(w io.Writer, sized func(width, height vg.Length) vg.Canvas
 // drawPanels draws the plots in a grid, with the data areas aligned in rows and columns. It also draws the titles, each
 // right above its data, as the plots themselves would put them at different heights.
 func drawPanels(page draw.Canvas, plots [][]*plot.Plot) {
+	// Titles are removed from the plots, and remembered, before gonum aligns the plots.
 	titles := make([][]string, len(plots))
 	above := vg.Length(0)
 	for j, row := range plots {

@@ -39,8 +39,10 @@ type Histogram struct {
 	Bins                  []Bin
 }
 
+// keys returns no names: all bars of a histogram are the same series.
 func (h Histogram) keys() []string { return nil }
 
+// plot draws the bars, with whole numbers on the y axis.
 func (h Histogram) plot(styles) (*plot.Plot, error) {
 	if len(h.Bins) == 0 {
 		return nil, fmt.Errorf("histogram: no bin, want one at least")

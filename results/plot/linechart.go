@@ -20,6 +20,7 @@ type LineChart struct {
 	YMin, YMax            files.Optional // ends of the y axis; if missing, the range of the data and a little more
 }
 
+// keys returns the names of the series.
 func (c LineChart) keys() []string {
 	names := make([]string, len(c.Series))
 	for i, s := range c.Series {
@@ -28,6 +29,7 @@ func (c LineChart) keys() []string {
 	return names
 }
 
+// plot draws every series, and fits the axes to the finite points and bands.
 func (c LineChart) plot(l styles) (*plot.Plot, error) {
 	p := newPlot(c.Title, c.XLabel, c.YLabel)
 	xs, ys := NewSpan(), NewSpan()

@@ -24,8 +24,10 @@ type Raster struct {
 	Rows                  []RasterRow
 }
 
+// keys returns no names: the caption of a raster explains its colours.
 func (r Raster) keys() []string { return nil }
 
+// plot draws a tick with the name of each row, and the bars.
 func (r Raster) plot(styles) (*plot.Plot, error) {
 	if len(r.Rows) == 0 {
 		return nil, errors.New("raster: no row, want one at least")
@@ -59,6 +61,7 @@ func (r Raster) draw(c draw.Canvas, p *plot.Plot) {
 		if len(row.On) > 0 {
 			c.FillPolygon(empty, bar(i, 0, len(row.On)))
 		}
+		// Later colours cover earlier ones: pale red, then dark, then red where both are true.
 		both := make([]bool, min(len(row.On), len(row.Out)))
 		for k := range both {
 			both[k] = row.On[k] && row.Out[k]

@@ -21,6 +21,7 @@ const (
 	keySize   = 9.5
 )
 
+// The colours outside of the palette.
 var (
 	white   = color.RGBA{255, 255, 255, 255}
 	ink     = color.RGBA{32, 32, 32, 255}

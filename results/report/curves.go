@@ -117,6 +117,7 @@ func (b *builder) curveFigure(f family) {
 		return
 	}
 	title := f.title()
+	// Settings that all runs share are in the caption, so the title has only the others.
 	if own := f.key.Params.Minus(b.commonParams()).Words(" "); own != "" {
 		title += ", " + own
 	}
@@ -156,6 +157,7 @@ func drawable(c results.RunCell) (runs []*results.Run, complete bool) {
 
 // curveRows returns the means of all metrics over the seeds, in every round that has a mean of some metric.
 func curveRows(k results.CellKey, curves [][]results.CurveRow) (rows []curveRow) {
+	// The rows of all metrics are merged by round.
 	at := map[int]int{}
 	for _, m := range []struct {
 		metric metrics.Metric

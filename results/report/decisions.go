@@ -26,6 +26,7 @@ func (b *builder) decisions() {
 		)
 		for _, c := range f.cells {
 			runs, _ := drawable(c)
+			// Read the decisions of every run; a bad file is reported and left out.
 			var seeds [][]results.DecisionRow
 			var read []*results.Run
 			for _, r := range runs {
@@ -42,6 +43,7 @@ func (b *builder) decisions() {
 				continue
 			}
 			name := f.name(c)
+			// One seed is enough for an inclusion map, and only methods that exclude clients need one.
 			if slices.ContainsFunc(seeds[0], func(d results.DecisionRow) bool {
 				return d.Active == 1 &&
 					d.Included == 0

@@ -24,6 +24,7 @@ var (
 	scriptJS string
 )
 
+// pageTemplate is parsed when the program starts, so that a mistake in it cannot stay unnoticed.
 var pageTemplate = template.Must(template.New("page.html.tmpl").Funcs(template.FuncMap{
 	"join": strings.Join,
 }).Parse(pageHTML))
@@ -106,6 +107,7 @@ func (b *builder) data() *pageData {
 				continue
 			}
 			f := &b.figures[i]
+			// A figure that cannot be drawn is reported on the page, and the others are drawn.
 			if err := f.draw(b.methods); err != nil {
 				b.bad = append(b.bad, fmt.Errorf("figure %s: %w", f.ID, err))
 				continue
@@ -131,6 +133,7 @@ func (b *builder) data() *pageData {
 // draw sets the charts of a figure and its legend.
 func (f *figure) draw(methods []string) error {
 	l := newStyles(methods, f.drawn.Names())
+	// Boxes of colour for bars, and samples of lines for all other charts.
 	_, bars := f.drawn.Panels[0][0].(plot.KeyedBars)
 	for _, name := range f.drawn.Names() {
 		k := key{Name: name, Method: l.method(name), Style: l.of(name)}
@@ -160,6 +163,7 @@ func (f *figure) draw(methods []string) error {
 // runs fills in the list of runs, the devices, and the names of files that no figure shows.
 func (d *pageData) runs(b *builder) {
 	rows := compare.ListRuns(b.Runs)
+	// Methods come in the order of the page, after table, data set and availability.
 	slices.SortStableFunc(rows, func(x, y compare.ListRow) int {
 		return cmp.Or(cmp.Compare(x.Table, y.Table), cmp.Compare(x.Data, y.Data),
 			cmp.Compare(x.Availability, y.Availability),
@@ -180,6 +184,7 @@ func (d *pageData) runs(b *builder) {
 		}
 	}
 	for _, r := range rows {
+		// The settings of a cell without those that all runs share.
 		set := []string{r.Preset, r.Net, fmt.Sprintf("%d clients", r.Clients)}
 		if r.Alpha.Valid {
 			set = append(set, "α = "+r.Alpha.String())

@@ -38,6 +38,7 @@ func (b *builder) perClient() {
 			var values []float64
 			runs, _ := drawable(c)
 			for _, r := range runs {
+				// Any CSV beside the curve may have accuracies by client; decisions.csv never has.
 				for _, name := range r.Extra {
 					if name == results.DecisionsFile {
 						continue

@@ -52,6 +52,7 @@ type Written struct {
 func Write(ctx context.Context, dir string, in Input) (Written, error) {
 	b := build(in)
 	done := Written{Page: filepath.Join(dir, Page), Figures: len(b.figures)}
+	// Figures are written before the page, so that the page never links to a file that is missing.
 	if err := b.writeFigures(ctx, filepath.Join(dir, figuresFolder)); err != nil {
 		return done, err
 	}
@@ -146,6 +147,7 @@ func (b *builder) add(f figure) {
 	for n := 2; slices.ContainsFunc(b.figures, func(o figure) bool { return o.ID == f.ID }); n++ {
 		f.ID = fmt.Sprintf("%s-%d", base, n)
 	}
+	// The runs of a figure share data set and availability, and may differ in the method.
 	for _, r := range f.runs {
 		f.Data, f.Availability, f.Methods = r.Data, r.Availability, append(f.Methods, r.Method)
 	}

@@ -36,6 +36,7 @@ func (b *builder) speed() {
 		out = append(out, speedRow{days, name, r})
 		devices = append(devices, r.Device)
 	}
+	// Only measurements of the same workload, engine and threads are joined by a line.
 	names, groups := results.Grouped(out, func(r speedRow) string { return r.Series })
 	for _, name := range names {
 		line := plot.Series{Name: name}

@@ -53,6 +53,7 @@ func drawChart(c plot.Chart, l *styles) (chart, error) {
 	p := place{x: x, y: y, width: chartWidth, height: chartHeight}
 	var body strings.Builder
 	var says string
+	// Each kind of chart draws its shapes, and says in words what they show.
 	switch c := c.(type) {
 	case plot.LineChart:
 		p.grid(&body)
@@ -123,6 +124,7 @@ func (p place) words(b *strings.Builder) {
 	b.WriteString(`<g class="tick">`)
 	for i, t := range p.x.Ticks {
 		anchor := ""
+		// Anchor the last label at its end, or it would leave the chart.
 		if i > 0 && p.px(t.Value) > p.width-24 {
 			anchor = ` class="end"`
 		}

@@ -17,6 +17,7 @@ func (p place) series(b *strings.Builder, s plot.Series, logY bool, l *styles) {
 	style := l.of(s.Name)
 	fmt.Fprintf(b, `<g%s>`, methodAttr(l.method(s.Name)))
 	bands, lines := s.Paths(logY)
+	// The bands of a series are one path below its line.
 	var outlines strings.Builder
 	for _, band := range bands {
 		if len(band) > 2 { // more than one point of the series
@@ -58,6 +59,7 @@ func trail(b *strings.Builder, points []plot.Place) {
 			fmt.Fprintf(b, "M%s %sl", tenths(i), tenths(j))
 		} else {
 			dx, dy := tenths(i-x), tenths(j-y)
+			// A minus sign separates two numbers; otherwise a space is needed.
 			if k > 1 && dx[0] != '-' {
 				dx = " " + dx
 			}

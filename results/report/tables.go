@@ -76,6 +76,7 @@ func (t tableData) Cell(r *compare.ComparisonRow) cellData {
 	if r.PaperN > 0 {
 		c.Paper = r.Metric.Words(r.PaperMean, r.PaperStd, r.PaperN)
 	}
+	// A cell that is not comparable gets a mark, and its own reason if that is not the table's.
 	if r.NotJudged != "" {
 		c.Class, c.Mark = "apart", "not comparable"
 		if r.NotJudged != t.Not && r.N > 0 {
@@ -88,6 +89,7 @@ func (t tableData) Cell(r *compare.ComparisonRow) cellData {
 		return c
 	}
 	c.Difference = strings.Replace(strings.TrimSpace(r.Metric.Difference(r.Difference)), "-", "−", 1)
+	// Marks have a symbol and a word as well as a colour, for readers who cannot see the colour.
 	switch place, side := r.Place(); {
 	case place == compare.Inside:
 		c.Class, c.Mark = "in", "✓ inside"

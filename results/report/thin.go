@@ -36,6 +36,7 @@ func thinned(f plot.Figure, points int) plot.Figure {
 
 // thin drops the points of a series that are too close to the one before. It keeps the first and the last point.
 func thin(s plot.Series, points int) plot.Series {
+	// Steps and unsorted lines would change their shape without some of their points.
 	if len(s.X) <= points || s.Step || !slices.IsSorted(s.X) {
 		return s
 	}

@@ -92,6 +92,7 @@ func WriteCurve(t testing.TB, out string, rows []results.CurveRow, rounds int, i
 	}
 	info.Settings, info.Seed, info.Rounds, info.Data = settings, first.Seed, last.Round, first.Data
 	info.Version, info.Engine, info.Precision = first.Version, first.Engine, first.Precision
+	// The folder is named after the settings, as checkFolder of package results demands.
 	dir := filepath.Join(out, first.Table, results.CellFolder(first.Cell, results.Hash(settings)),
 		fmt.Sprintf("seed-%d", first.Seed))
 	if err := results.WriteCurve(filepath.Join(dir, results.CurveFile), rows); err != nil {

@@ -22,6 +22,7 @@ func parseHeader(text []byte) (metadata map[string]string, tensors []Info, err e
 	if !bytes.HasSuffix(text, []byte("}")) {
 		return nil, nil, errors.New("does not end with }, and blanks behind it")
 	}
+	// The syntax is checked as a whole first, so that the parser below only has to check the structure.
 	if err := json.Unmarshal(text, new(json.RawMessage)); err != nil {
 		return nil, nil, fmt.Errorf("is not JSON: %w", err)
 	}

@@ -52,6 +52,7 @@ func readHeader(r io.ReaderAt, size int64) (*File, error) {
 	if err := readAll(r, head[:], 0); err != nil {
 		return nil, fmt.Errorf("length of the header: %w", err)
 	}
+	// The length comes from the file, so it is checked before memory is allocated for it.
 	length := binary.LittleEndian.Uint64(head[:])
 	if length > MaxHeader || length > uint64(size)-8 {
 		return nil, fmt.Errorf("header of %d bytes in a file of %d, want at most %d", length, size,
@@ -81,6 +82,7 @@ func (f *File) place(size int64) error {
 		t.Bytes, err = sizeOf(t.DType, t.Shape)
 		switch {
 		case err != nil:
+		// Only a tensor that begins where the one before it ends leaves neither a hole nor an overlap.
 		case t.from != end:
 			err = fmt.Errorf("begins at byte %d, want %d, where the tensor before it ends", t.from, end)
 		case t.to-t.from != t.Bytes: // no overflow: both are ≥ 0

@@ -77,6 +77,7 @@ func makeHeader(metadata map[string]string, tensors []Tensor) (header []byte, si
 	var entries [][]byte
 	if len(metadata) > 0 {
 		texts := make([][]byte, 0, len(metadata))
+		// The keys are sorted, so that the same tensors and metadata give the same bytes.
 		for _, key := range slices.Sorted(maps.Keys(metadata)) {
 			if !utf8.ValidString(key) || !utf8.ValidString(metadata[key]) {
 				return nil, nil, fmt.Errorf("metadata %q: %q, want UTF-8", key, metadata[key])
@@ -108,6 +109,7 @@ func makeHeader(metadata map[string]string, tensors []Tensor) (header []byte, si
 		from += size
 	}
 	text := braces(entries)
+	// Spaces fill the header up to a multiple of headerAlign.
 	length := (len(text) + headerAlign - 1) / headerAlign * headerAlign
 	if length > MaxHeader {
 		return nil, nil, fmt.Errorf("header of %d bytes for %d tensors, want at most %d", length, len(tensors),

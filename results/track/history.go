@@ -83,6 +83,7 @@ func read(text, path string) (h *History, bad []error) {
 			complain("run %s has %s in line %d already, want it once", k.run, k.metric, first)
 			continue
 		}
+		// Rows of one run are one night, wherever they are in the file.
 		i, known := at[row.night.Run]
 		if known && !h.Nights[i].Time.Equal(row.night.Time) {
 			complain("run %s at %s, want %s as in its first row", k.run, row.night.Time.Format(time.RFC3339),

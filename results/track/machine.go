@@ -48,6 +48,7 @@ func (m Machine) FileName() string {
 // String describes the machine in one line.
 func (m Machine) String() string {
 	parts := []string{m.Device, m.Engine, m.Precision, fmt.Sprintf("%d of %d CPUs", m.Threads, m.CPUs)}
+	// Only what is known is listed; the clocks of many machines are not.
 	for _, more := range []struct{ name, value string }{
 		{"driver", m.Driver},
 		{"clocks", m.Clocks},

@@ -47,6 +47,7 @@ func chart(h *History, t Trend) plot.LineChart {
 		Title: t.Metric, XLabel: "days since " + begin.UTC().Format("2006-01-02"), YLabel: t.Unit,
 		Series: []plot.Series{night, levels(t, day)},
 	}
+	// A shift is a vertical line through its first night; the title has the last one.
 	for i, s := range t.Shifts {
 		name := "first slower night"
 		if !s.Slower() {

@@ -35,6 +35,7 @@ func untied(before, after []float64, up bool) (b, a []float64) {
 	for i, x := range slices.Concat(before, after) {
 		all = append(all, value{x, i >= len(before)})
 	}
+	// The sort is stable, so equal values of one side keep their order, which the test ignores.
 	slices.SortStableFunc(all, func(v, w value) int {
 		if c := cmp.Compare(v.x, w.x); c != 0 || v.after == w.after {
 			return c

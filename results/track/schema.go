@@ -119,6 +119,7 @@ func parseRow(text string) (r row, err error) {
 	if err != nil {
 		return r, errors.Unwrap(err) // without the line of the ParseError, which is always 1
 	}
+	// A row of another version may have other columns, so the version is checked first.
 	if cells[0] != strconv.Itoa(schema) {
 		return r, fmt.Errorf("column schema: %.40q, want %d", cells[0], schema)
 	}

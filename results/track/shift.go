@@ -91,6 +91,7 @@ func (r Rule) Trends(h *History) []Trend {
 				found = append(found, candidate{t, s})
 			}
 		}
+		// The tests of a night come first, because the correction needs the number of metrics.
 		for _, c := range discoveries(found, tested, r.Level) {
 			s := r.locate(c.trend, c.Shift)
 			c.trend.Shifts = append(c.trend.Shifts, s)

@@ -76,6 +76,7 @@ func (w *Writer) Append(m Machine, n Night) error {
 	if h != nil && slices.ContainsFunc(h.Nights, func(other Night) bool { return other.Run == n.Run }) {
 		return fmt.Errorf("track: %s: run %s is in it already, want a new name", path, n.Run)
 	}
+	// A history is small, so rewriting it is cheap, and only a rewrite can be atomic.
 	return files.WriteFile(path, func(out io.Writer) error {
 		if _, err := io.WriteString(out, old); err != nil {
 			return err
