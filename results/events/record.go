@@ -51,7 +51,7 @@ func appendBytes(to []byte, field int, data []byte) []byte {
 	return append(to, data...)
 }
 
-// Fields of a tensorflow.Event, one of which every event has.
+// Each tensorflow.Event has one of these fields.
 const (
 	fileVersion = 3 // string
 	summary     = 5 // a list of scalars

@@ -48,7 +48,7 @@ var (
 	}
 )
 
-// overHeterogeneity returns the runs of figure 3: those of [overKappa] for every γ = δ.
+// overHeterogeneity returns the runs of figure 3, which are the runs of [overKappa] for every γ = δ.
 func overHeterogeneity() (list []Run) {
 	for _, x := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		set := fmt.Sprintf("leaf-gamma=%g;leaf-delta=%g", x, x)

@@ -63,7 +63,7 @@ func countTicks(low, high float64) []plot.Tick {
 
 // logTicks returns ticks for an axis of decimal logarithms, from 10^low to 10^high. Powers of ten have labels; if these
 // are too few, so do 2 and 5 times the powers of ten. The ticks in between have no labels. If even that gives fewer
-// than three labels, the ticks are those of a linear axis.
+// than three labels, the ticks are the same as on a linear axis.
 func logTicks(low, high float64) []plot.Tick {
 	// Try powers of ten and their multiples; count the labels to see whether they are enough.
 	labelled := map[int]bool{1: true, 2: high-low < 3, 5: high-low < 3}

@@ -49,7 +49,7 @@ func values[T float32 | float64 | int64 | byte](name string, d DType, shape []in
 
 // Write writes tensors in the given order, and metadata, which may be nil. It checks names, types and shapes before it
 // writes anything. PyTorch's reader wants every tensor at a multiple of its element size; so give Write the tensors of
-// I64 and F64 first and those of U8 last.
+// I64 and F64 first and the tensors of U8 last.
 func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 	header, sizes, err := makeHeader(metadata, tensors)
 	if err == nil {
