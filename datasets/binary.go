@@ -9,19 +9,19 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// The binary synthetic set of CA-Fed (INFOCOM, appendix F): one linear model for all clients, whose labels the second
-// group of them sees through noise.
+// The binary synthetic set of CA-Fed (INFOCOM, appendix F). All clients share one linear model, but the labels of the
+// second group of clients are noisy.
 //
 //	w* ~ N(0, I_d); x ~ N(0, I_d), d = 10
 //	y ~ Bernoulli(σ(⟨w*, x⟩)) in group 0
 //	y ~ Bernoulli(0.8 σ(⟨w*, x⟩) + 0.2 (1 − σ(⟨w*, x⟩))) in group 1
 //
-// Every client has 50 training and 150 test samples: the appendix prints 150 samples in all and no split, the released
-// runs have these. Groups by the [Reading]: paper, client k is in group 1 with probability 1/2; code, the second half
-// of the clients is, whose number must be even.
+// Every client has 50 training and 150 test samples, as in the released runs; the appendix prints 150 samples in all
+// and no split. The groups depend on the [Reading]. By the paper, client k is in group 1 with probability 1/2. By the
+// code, group 1 is the second half of the clients, whose number must be even.
 //
-// w* is stream (0, 0, 5) of rng.Generated; client k's group and then its samples, each x and then y, training first,
-// stream (0, k, 6).
+// w* comes from stream (0, 0, 5) of rng.Generated. Stream (0, k, 6) has client k's group and then its samples, the
+// training samples first, each with x before y.
 const (
 	binaryFeatures = 10
 	binaryTrain    = 50
@@ -29,7 +29,7 @@ const (
 	binaryNoise    = 0.2
 )
 
-// generateBinary generates the set of o.Seed, o.Clients and o.Reading.
+// generateBinary generates the set for o.Seed, o.Clients and o.Reading.
 func generateBinary(ctx context.Context, o Options) (*Set, error) {
 	if err := o.made(); err != nil {
 		return nil, err
@@ -38,6 +38,7 @@ func generateBinary(ctx context.Context, o Options) (*Set, error) {
 		return nil, fmt.Errorf("%d clients in two equal groups, want an even number", o.Clients)
 	}
 	key := rng.Key{Seed: o.Seed, Purpose: rng.Generated}
+	// The first stream draws the model, and each client has a stream of its own.
 	var model [binaryFeatures]float64
 	r := key.Stream(0, 0, rng.GeneratedStepBinaryModel)
 	for j := range model {
@@ -62,12 +63,12 @@ func generateBinary(ctx context.Context, o Options) (*Set, error) {
 	return set, err
 }
 
-// drawBinary makes a sample into x [10] and returns its label.
+// drawBinary draws a sample x [10] and returns its label; second says that the client is in group 1.
 func drawBinary(r *rng.Stream, model *[binaryFeatures]float64, second bool, x []float32) uint8 {
 	z := 0.0
 	for j := range x {
 		x[j] = float32(r.Normal())
-		z += float64(model[j] * float64(x[j])) // rounded here, so that no machine fuses it
+		z += float64(model[j] * float64(x[j])) // the conversion rounds, so that no machine fuses multiply and add
 	}
 	p := 1 / (1 + math.Exp(-z))
 	if second {

@@ -16,23 +16,24 @@ import (
 	"rollcall/results/files"
 )
 
-// cacheHeader begins a cache file of decoded pictures; images [n,32,32,3] and labels [n] follow. Numbers are
-// little-endian. Version is part of Magic, so that whatever another version wrote is not this one's.
+// cacheHeader is the beginning of a cache file of decoded pictures; images [n,32,32,3] and labels [n] follow. Numbers
+// are little-endian. Magic includes the version of the format, so that a file of another version is not read.
 type cacheHeader struct {
 	Magic   [16]byte
-	Source  [sha256.Size]byte // the pictures' fingerprint
-	Train   uint32            // pictures of train
-	Test    uint32
-	Content [sha256.Size]byte // of everything behind the header
-	Sum     [sha256.Size]byte // of the header up to here
+	Source  [sha256.Size]byte // fingerprint of the pictures
+	Train   uint32            // number of training pictures
+	Test    uint32            // number of test pictures
+	Content [sha256.Size]byte // SHA-256 of everything after the header
+	Sum     [sha256.Size]byte // SHA-256 of the header up to here
 }
 
 var cacheMagic = [16]byte([]byte("rollcall cinic 1"))
 
 var cacheHeaderSize = int64(binary.Size(cacheHeader{}))
 
-// cached returns the pictures of p, from the cache if that is made of them, else decoded and put there. What becomes of
-// the cache is told to progress; that it cannot be written is no error.
+// cached returns the pictures of p. It reads them from the cache if the cache has their fingerprint, and otherwise
+// decodes them and writes the cache. It reports to progress what happens to the cache; a cache that cannot be written
+// is not an error.
 func cached(ctx context.Context, p pictures, mark fingerprint, progress io.Writer) (*decoded, error) {
 	dir, pathErr := os.UserCacheDir()
 	path := filepath.Join(dir, "rollcall", "cinic10.cache")
@@ -47,7 +48,7 @@ func cached(ctx context.Context, p pictures, mark fingerprint, progress io.Write
 			say(progress, "%s: %v; made anew", path, err)
 		}
 	}
-	runtime.GC() // a cache that turned out to be wrong is as large as the set
+	runtime.GC() // frees the memory of a bad cache, which is as large as the set
 	d, now, err := decodeAll(ctx, p, progress)
 	switch {
 	case err != nil:
@@ -69,7 +70,7 @@ func cached(ctx context.Context, p pictures, mark fingerprint, progress io.Write
 	return d, nil
 }
 
-// readCache reads the cache of pictures of a fingerprint. All of it is checked, always.
+// readCache reads the cache of the pictures with a fingerprint. It checks the whole content every time.
 func readCache(ctx context.Context, path string, mark fingerprint) (*decoded, error) {
 	f, size, err := files.OpenRegular(path)
 	if err != nil {
@@ -85,6 +86,7 @@ func readCache(ctx context.Context, path string, mark fingerprint) (*decoded, er
 	if _, err := binary.Decode(raw, binary.LittleEndian, &h); err != nil {
 		return nil, err
 	}
+	// The sizes are checked before memory is allocated for the pictures.
 	n := int64(h.Train) + int64(h.Test)
 	switch sum := headerSum(raw); {
 	case h.Magic != cacheMagic:
@@ -108,7 +110,7 @@ func readCache(ctx context.Context, path string, mark fingerprint) (*decoded, er
 	return d, nil
 }
 
-// sum is the checksum of the pictures as a cache holds them.
+// sum returns the SHA-256 of the images followed by the labels, as a cache stores them.
 func (d *decoded) sum() (sum [sha256.Size]byte) {
 	h := sha256.New()
 	h.Write(d.images)
@@ -117,10 +119,10 @@ func (d *decoded) sum() (sum [sha256.Size]byte) {
 	return sum
 }
 
-// headerSum is the checksum of a header, which stands at its end.
+// headerSum returns the SHA-256 of a header without its last field, which stores this sum.
 func headerSum(raw []byte) [sha256.Size]byte { return sha256.Sum256(raw[:len(raw)-sha256.Size]) }
 
-// writeCache writes the cache, all of it or nothing.
+// writeCache writes the cache atomically.
 func writeCache(ctx context.Context, path string, mark fingerprint, d *decoded) error {
 	h := cacheHeader{
 		Magic: cacheMagic, Source: mark.sum, Content: d.sum(),
@@ -144,7 +146,7 @@ func writeCache(ctx context.Context, path string, mark fingerprint, d *decoded) 
 	return nil
 }
 
-// say writes a line to where progress goes, if that is anywhere.
+// say writes a line to w, if w is not nil.
 func say(w io.Writer, format string, args ...any) {
 	if w != nil {
 		fmt.Fprintf(w, format+"\n", args...)

@@ -5,19 +5,20 @@ import (
 	"io"
 )
 
-// CIFAR-10 (Krizhevsky 2009), the binary version: six files of 10,000 records, each a label and 3×32×32 pixels.
+// CIFAR-10 (Krizhevsky 2009), the binary version: six files of 10,000 records. A record is a label and 3×32×32 pixels.
 const (
 	cifarRecord = 1 + photoPixels
-	cifarSize   = 10_000 * cifarRecord // bytes of a file
+	cifarSize   = 10_000 * cifarRecord // bytes in a file
 )
 
-// cifar10Info: statistics as usual for this set; the deviations are means over images, as FedAWE's code has them.
+// cifar10Info has the usual mean and deviation of this set. The deviations are means over the deviations of single
+// images, as in FedAWE's released code.
 var cifar10Info = Info{
 	Name: "cifar10", Net: "cnn-cifar10", Augmented: true, Flip: true, side: photoSide, channels: 3,
 	Mean: []float32{.4914, .4822, .4465}, Std: []float32{.2023, .1994, .2010},
 }
 
-// cifar10Files is https://www.cs.toronto.edu/~kriz/cifar.html.
+// cifar10Files describes the files at https://www.cs.toronto.edu/~kriz/cifar.html.
 var cifar10Files = fileSet{
 	layout: layout{
 		info:    &cifar10Info,
@@ -37,12 +38,13 @@ var cifar10Files = fileSet{
 	parse: parseCIFAR10,
 }
 
+// cifarFile returns a file of the archive; part is 0 for training and 1 for testing.
 func cifarFile(part int, name, sha256 string) publishedFile {
 	return publishedFile{remote: remote{name: name}, size: cifarSize, sum: "SHA-256 " + sha256, part: part}
 }
 
-// parseCIFAR10 reads a file of whole records into images [n,32,32,3] and labels [n]. The file keeps an image as three
-// planes, 32 rows of 32 pixels each; engines want a pixel's channels beside each other.
+// parseCIFAR10 reads a file of whole records into images [n,32,32,3] and labels [n]. The file stores an image as three
+// planes of 32 rows of 32 pixels, but engines need the channels of a pixel next to each other.
 func parseCIFAR10(r io.Reader, size int64, f publishedFile, room content) (images, labels []uint8, err error) {
 	if size != f.size {
 		return nil, nil, &lengthError{size, f.size}
@@ -64,8 +66,8 @@ func parseCIFAR10(r io.Reader, size int64, f publishedFile, room content) (image
 	return images, labels, nil
 }
 
-// fromPlanes makes the pixels [32,32,3] of three planes, each of which has pixel [row,column] at byRow·row +
-// byColumn·column.
+// fromPlanes sets pixels [32,32,3] from three planes, one for each channel. A plane has the pixel [row,column] at
+// byRow·row + byColumn·column.
 func fromPlanes(planes, pixels []uint8, byRow, byColumn int) {
 	const plane = photoSide * photoSide
 	red, green, blue := planes[:plane], planes[plane:2*plane], planes[2*plane:3*plane]

@@ -8,18 +8,19 @@ import (
 	"strings"
 )
 
-// CINIC-10 (Darlow et al. 2018): 32×32 pictures as PNG files PART/CLASS/NAME.png, 9,000 of each class in each of three
-// parts. The labels are the classes in alphabetical order, and a part's pictures are ordered by label, then by name.
+// CINIC-10 (Darlow et al. 2018): pictures of 32×32 pixels as PNG files PART/CLASS/NAME.png, with 9,000 pictures of each
+// class in each of three parts. Labels number the classes in alphabetical order. The pictures of a part are sorted by
+// label and then by name.
 var cinicClasses = []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}
 
-// cinic10Info: statistics as FedAWE's released code has them.
+// cinic10Info has the mean and the deviation of FedAWE's released code.
 var cinic10Info = Info{
 	Name: "cinic10", Net: "cnn-cinic10", Augmented: true, Flip: true, side: photoSide, channels: 3,
 	Mean: []float32{.47889522, .47227842, .43047404}, Std: []float32{.24205776, .23828046, .25874835},
 }
 
-// cinic10Tree is https://datashare.ed.ac.uk/handle/10283/3192, of which no checksum is known here. The part "valid" is
-// left out, as in FedAWE's released code.
+// cinic10Tree describes the archive at https://datashare.ed.ac.uk/handle/10283/3192, whose checksum is not published.
+// The part "valid" is not read, as in FedAWE's released code.
 var cinic10Tree = imageTree{
 	layout: layout{
 		info:    &cinic10Info,
@@ -31,7 +32,7 @@ var cinic10Tree = imageTree{
 	perClass: 9000,
 }
 
-// cinicFolders returns the folders of the classes, which the layout wants as others do their files.
+// cinicFolders returns the folders of the classes, which the layout of this set lists in place of files.
 func cinicFolders() (all []publishedFile) {
 	for _, part := range partNames {
 		for _, class := range cinicClasses {
@@ -41,14 +42,15 @@ func cinicFolders() (all []publishedFile) {
 	return all
 }
 
-// imageTree describes a data set that is published as an archive of small pictures, in a folder for each class. It is
-// read from the archive as it is, whose files may or may not lie in a folder of the set's name, or from the folder
-// somebody extracted it to; see [pictures].
+// imageTree describes a data set that is published as an archive of small pictures, with a folder for each class. The
+// set is read from the archive itself, which may have the folders at its root or in a folder of the set's name, or from
+// a folder into which the user extracted it; see [pictures].
 type imageTree struct {
 	layout
-	perClass int // pictures of each class in each part of the official set
+	perClass int // number of pictures of each class in each part of the official set
 }
 
+// download downloads the archive and checks that it has all pictures of the official set.
 func (t *imageTree) download(ctx context.Context, to string, o Options, notFound error) error {
 	file := t.archive
 	file.wellFormed = func(ctx context.Context, path string) error {
@@ -61,7 +63,7 @@ func (t *imageTree) download(ctx context.Context, to string, o Options, notFound
 	return file.bring(ctx, to, o, notFound)
 }
 
-// pictures returns what was found.
+// pictures returns the pictures in the archive or the folder that was found.
 func (t *imageTree) pictures(found Found) pictures {
 	if found.Archive != "" {
 		return &tarPictures{path: found.Archive, folder: t.folders[0]}
@@ -69,7 +71,7 @@ func (t *imageTree) pictures(found Found) pictures {
 	return &dirPictures{dir: found.Dir}
 }
 
-// complete returns an error unless every class has as many pictures in each part as the official set.
+// complete returns an error unless each class has as many pictures in each part as in the official set.
 func (t *imageTree) complete(d *decoded) error {
 	for i, own := range [][]uint8{d.labels[:d.train], d.labels[d.train:]} {
 		count := make([]int, len(cinicClasses))
@@ -86,13 +88,13 @@ func (t *imageTree) complete(d *decoded) error {
 	return nil
 }
 
-// open decodes the pictures once, on all cores, and keeps them in the user's cache directory, in the file
-// rollcall/cinic10.cache. That is read from then on, as long as it fits the pictures: an archive of the same content,
-// or a folder of files of the same names, sizes and times. A cache that fits no more, or is not what was written, is
-// made anew, and so it is if it is deleted. Without a place for it, or with none writable, the set is decoded every
-// time.
+// open decodes the pictures once, on all cores, and writes them to the file rollcall/cinic10.cache in the user's cache
+// directory. Later calls read this cache, as long as it belongs to the pictures: to an archive with the same content,
+// or to a folder whose files have the same names, sizes and times. If the cache does not belong to them, or is damaged
+// or missing, it is written again. If it cannot be written, every call decodes the pictures.
 func (t *imageTree) open(ctx context.Context, found Found, o Options) (*Set, error) {
 	p := t.pictures(found)
+	// The fingerprint says whether the archive is the recorded one, and whether the cache belongs to the pictures.
 	mark, err := p.fingerprint(ctx)
 	if err != nil {
 		return nil, err
@@ -121,7 +123,8 @@ func (t *imageTree) open(ctx context.Context, found Found, o Options) (*Set, err
 	}, nil
 }
 
-// verify compares an archive with its record. Where nothing is recorded, and of a folder, all pictures are decoded.
+// verify compares an archive with its record. If there is no record, or if the set is in a folder, it decodes all
+// pictures instead.
 func (t *imageTree) verify(ctx context.Context, found Found) ([]FileStatus, error) {
 	p := t.pictures(found)
 	s := FileStatus{File: filepath.Base(p.String()), Path: p.String(), Status: Unchecked}
@@ -162,7 +165,7 @@ func (t *imageTree) verify(ctx context.Context, found Found) ([]FileStatus, erro
 	return []FileStatus{s}, nil
 }
 
-// lacking returns the status of folders that dir lacks.
+// lacking returns a status for each folder that is missing in dir.
 func (t *imageTree) lacking(dir string, missing []string) (all []FileStatus) {
 	for _, name := range missing {
 		all = append(all, FileStatus{

@@ -8,31 +8,31 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// Reading is one of the two ways to understand the sets that CA-Fed's papers make client by client.
+// Reading chooses between the two definitions of the sets that CA-Fed's papers generate client by client.
 type Reading string
 
 // The readings.
 const (
-	ReadPaper Reading = "paper" // what the paper says
-	ReadCode  Reading = "code"  // what the authors' released code does
+	ReadPaper Reading = "paper" // as the paper describes the set
+	ReadCode  Reading = "code"  // as the authors' released code generates it
 )
 
-// Split says which samples each of N clients holds. No sample is held twice.
+// Split says which samples each of N clients has, as indices into a part of a [Set]. No two clients share a sample.
 type Split struct {
-	Train [][]int32 // [N][n_i] of Set.Train, what the client trains on
-	Valid [][]int32 // [N][m_i] of Set.Train, kept back from training; nil: none, see [Divide]
-	Test  [][]int32 // [N][k_i] of Set.Test, the client's own; nil: all clients share the whole test set
-	// OwnClasses [N][k_i] of Set.Test are of each client's own classes under SplitTwoClass, as many of one client as of
-	// another, none shared; nil: another split. Clients are not tested on these alone.
+	Train [][]int32 // [N][n_i] into Set.Train: the client trains on these
+	Valid [][]int32 // [N][m_i] into Set.Train: reserved for validation; nil: none, see [Divide]
+	Test  [][]int32 // [N][k_i] into Set.Test: the client's own test samples; nil: all clients share the whole test set
+	// OwnClasses [N][k_i] into Set.Test has the same number of samples of each client's own classes, for SplitTwoClass;
+	// nil for other splits. Accuracy per client is measured on these, other accuracies on the whole test set.
 	OwnClasses [][]int32
 
-	Group []int // [N] the group of clients of one distribution, from 0; nil: there is one
+	Group []int // [N] number of the client's group, from 0; the clients of a group share a distribution; nil: one group
 }
 
-// reserve moves a fraction of every client's training samples to its validation samples, drawn at random by stream
-// (0, i, 1) of rng.Split, both in ascending order. The share is exact in all: of the first clients' samples together,
-// always the fraction to the nearest sample. MNIST in CA-Fed's papers: 0.2 (of the training set; that it is taken
-// client by client is [inferred]).
+// reserve moves a fraction of every client's training samples to its validation samples, drawn at random from stream
+// (0, i, 1) of rng.Split; both stay in ascending order. Rounding does not add up over clients: the first clients
+// together always reserve the fraction of their samples, to the nearest sample. CA-Fed's papers reserve 0.2 of MNIST's
+// training set; that each client reserves 0.2 of its own samples is [inferred].
 func (s *Split) reserve(fraction float64, seed uint32) error {
 	if !(fraction >= 0 && fraction < 1) {
 		return fmt.Errorf("datasets: split: validation share %g, want at least 0 and below 1", fraction)
@@ -41,6 +41,7 @@ func (s *Split) reserve(fraction float64, seed uint32) error {
 	train, valid := make([][]int32, len(s.Train)), make([][]int32, len(s.Train))
 	seen, taken := 0, 0
 	for i, own := range s.Train {
+		// n is the difference of two rounded sums, which keeps the total exact.
 		seen += len(own)
 		n := min(int(math.Round(fraction*float64(seen)))-taken, len(own))
 		taken += n
@@ -60,8 +61,8 @@ func (s *Split) reserve(fraction float64, seed uint32) error {
 	return nil
 }
 
-// cutEven cuts each group of samples into n parts whose sizes differ by one at most, after a shuffle by stream
-// (2, group, 0) of rng.Split. The parts of a group follow one another; each is in the order of the file.
+// cutEven shuffles each group of samples with stream (2, group, 0) of rng.Split, and cuts it into n parts whose sizes
+// differ by at most one. It returns the parts group by group, each in the order of the file.
 func cutEven(groups [][]int32, n int, key rng.Key) (parts [][]int32) {
 	for g, samples := range groups {
 		key.Stream(rng.SplitRoundEven, g, 0).Shuffle(samples)
@@ -81,7 +82,7 @@ func indices(n int) []int32 {
 	return x
 }
 
-// consecutive returns parts of the given sizes of 0 … n−1, one after the other, and n.
+// consecutive cuts 0 … n−1 into consecutive parts of the given sizes, and returns the parts and n.
 func consecutive(sizes []int) (parts [][]int32, n int) {
 	for _, size := range sizes {
 		part := indices(size)

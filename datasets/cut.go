@@ -9,26 +9,26 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// SplitKind is a way to cut a training set among N clients.
+// SplitKind is a way to split a training set among N clients.
 type SplitKind string
 
-// The ways to cut a training set.
+// The ways to split a training set.
 const (
 	// SplitClients gives each client a Dirichlet draw of classes (FedAWE, see [dirichlet]).
 	SplitClients SplitKind = "clients"
-	// SplitClasses cuts each class by a Dirichlet draw of the clients' shares (CA-Fed, see [dirichlet]).
+	// SplitClasses splits each class by a Dirichlet draw of clients (CA-Fed, see [dirichlet]).
 	SplitClasses SplitKind = "classes"
-	// SplitClusters cuts each class by a Dirichlet draw of the clusters' shares, and gives the clients of a cluster
-	// equal parts of its samples (CA-Fed, ToN, figure 5b).
+	// SplitClusters splits each class by a Dirichlet draw of clusters, and gives the clients of a cluster equal parts
+	// of the cluster's samples (CA-Fed, ToN, figure 5b).
 	SplitClusters SplitKind = "clusters"
 	// SplitEven gives every client an equal part of all samples (CA-Fed, ToN, figure 5a).
 	SplitEven SplitKind = "even"
-	// SplitTwoClass gives each client as many samples as any other, of two classes (FedAR, see [drawTwoClasses]).
+	// SplitTwoClass gives each client the same number of samples, of two classes (FedAR, see [drawTwoClasses]).
 	SplitTwoClass SplitKind = "two-class"
 )
 
-// splitKinds are all kinds, in the order in which they are listed to users. A revision is raised by whoever changes
-// which client gets which sample, see [Revision].
+// splitKinds are all kinds, in the order in which users see them. Whoever changes which client gets which sample raises
+// the revision of the kind, see [Revision].
 var splitKinds = []struct {
 	kind     SplitKind
 	revision int
@@ -40,7 +40,7 @@ var splitKinds = []struct {
 	{SplitTwoClass, 1},
 }
 
-// SplitKinds returns the names of all kinds, in the order in which they are listed to users.
+// SplitKinds returns the names of all kinds, in the order in which users see them.
 func SplitKinds() []string {
 	var names []string
 	for _, s := range splitKinds {
@@ -49,20 +49,21 @@ func SplitKinds() []string {
 	return names
 }
 
-// TakesAlpha reports whether the kind has draws from a Dirichlet distribution, whose parameter is SplitOptions.Alpha.
+// TakesAlpha reports whether the kind draws from a Dirichlet distribution and so needs SplitOptions.Alpha.
 func (k SplitKind) TakesAlpha() bool {
 	return k == SplitClients || k == SplitClasses || k == SplitClusters
 }
 
 // SplitOptions says how [Cut] and [Divide] give samples to clients.
 type SplitOptions struct {
-	Kind     SplitKind  // one of SplitKinds; the empty one is an error
+	Kind     SplitKind  // one of SplitKinds; the empty kind is an error
 	Clients  int        // N, at least 1
-	Clusters int        // of SplitClusters: a divisor of Clients; the other kinds do not read it
-	Alpha    float64    // of the kinds that take it: finite, 1e-300 or more; the other kinds do not read it
-	NumPy    *rng.NumPy // draws of FedAWE's released code, of SplitClients alone; nil: package rng's own draws
+	Clusters int        // for SplitClusters only: a divisor of Clients
+	Alpha    float64    // for the kinds that take it: finite, at least 1e-300
+	NumPy    *rng.NumPy // for SplitClients only: the draws of FedAWE's released code; nil: the draws of package rng
 }
 
+// validate returns an error for options that [Cut] cannot use. Alpha is checked by [dirichlet].
 func (o *SplitOptions) validate() error {
 	switch {
 	case !slices.Contains(SplitKinds(), string(o.Kind)):
@@ -77,14 +78,13 @@ func (o *SplitOptions) validate() error {
 	return nil
 }
 
-// Cut cuts a training set among the clients: Split.Train has the samples of each [N][n_i], as indices of train.Labels.
-// No sample is given to two clients; every sample is given to one, but for those that SplitTwoClass leaves over. The
-// parts of SplitClients and SplitClasses are in the order of the classes and, in a class, of the file; all others are
-// in the order of the file. A client may get no sample of a Dirichlet draw. Of the test set, which may be nil,
-// SplitTwoClass alone says something: Split.OwnClasses.
+// Cut splits a training set among the clients: Split.Train [N][n_i] has the indices of each client's samples in train.
+// Every sample goes to exactly one client, except that SplitTwoClass may leave some samples over. With a Dirichlet draw
+// a client may get no sample. The samples of a client are in the order of the file; for SplitClients and SplitClasses
+// they are sorted by class first. SplitTwoClass also splits the test set, which may be nil, into Split.OwnClasses.
 //
-// The draws are those of rng.Split for the seed, except with o.NumPy: then the parts depend on what has been drawn from
-// it before, and not on the seed.
+// The draws come from rng.Split for the seed. With o.NumPy the seed is not used, and the parts depend on all earlier
+// draws of o.NumPy.
 func Cut(train, test *plan.Samples, o SplitOptions, seed uint32) (split *Split, err error) {
 	split = &Split{}
 	if err := o.validate(); err != nil {
@@ -101,16 +101,16 @@ func Cut(train, test *plan.Samples, o SplitOptions, seed uint32) (split *Split, 
 			return split, err
 		}
 	}
-	if o.Kind == SplitEven || o.Kind == SplitClusters { // these are the samples of all clients, or of each cluster
+	if o.Kind == SplitEven || o.Kind == SplitClusters { // split.Train has one group, or one for each cluster
 		split.Train = cutEven(split.Train, o.Clients/len(split.Train), key)
 	}
 	return split, nil
 }
 
-// Divide says which samples each of o.Clients clients has: by the data set's own split, where it brings one (of which
-// only the number of clients is checked), and else as [Cut] cuts its training set. Then it keeps back the validation
-// share of every client's training samples, in [0, 1), as [Split.reserve] does; 0 keeps none back, and Split.Valid is
-// nil. The data set and its split are not changed, but what is returned may be the data set's split itself.
+// Divide returns the samples of each of o.Clients clients. If the data set has a split of its own, Divide uses it and
+// checks only its number of clients; otherwise it uses [Cut]. Then it reserves a share of every client's training
+// samples for validation, as [Split.reserve] does. The share is in [0, 1); 0 reserves nothing and leaves Split.Valid
+// nil. Divide does not change the data set, but may return the data set's own split.
 func Divide(data *Set, o SplitOptions, validation float64, seed uint32) (*Split, error) {
 	split := data.Split
 	if split == nil {
@@ -124,15 +124,15 @@ func Divide(data *Set, o SplitOptions, validation float64, seed uint32) (*Split,
 	if validation == 0 {
 		return split, nil
 	}
-	reserved := *split // reserve sets Train and Valid to new slices: the data set's split stays as it is
+	reserved := *split // reserve assigns new slices to Train and Valid, so the data set's split does not change
 	if err := reserved.reserve(validation, seed); err != nil {
 		return nil, err
 	}
 	return &reserved, nil
 }
 
-// ClassShares returns, for each client, which share of its samples each class has [clients][classes]: zeros for a
-// client without samples, else a sum of 1. parts index labels, which lie below classes.
+// ClassShares returns the share of each class among the samples of each client [clients][classes]. The shares of a
+// client sum to 1, or are all 0 if the client has no samples. parts has indices into labels, which are below classes.
 func ClassShares(parts [][]int32, labels []uint8, classes int) [][]float64 {
 	shares := make([][]float64, len(parts))
 	for i, part := range parts {

@@ -14,7 +14,7 @@ import (
 	"rollcall/datasets/plan"
 )
 
-// Errors that callers tell apart with [errors.Is].
+// Errors that callers distinguish with [errors.Is].
 var (
 	ErrNotFound    = errors.New("not found")             // nowhere on this machine
 	ErrUnavailable = errors.New("unavailable")           // the official site could not be reached, or did not deliver
@@ -24,49 +24,49 @@ var (
 // Set is one data set in memory.
 type Set struct {
 	Train, Test *plan.Samples
-	Split       *Split // of a set that is made client by client; nil: still to be cut, see [Cut]
+	Split       *Split // for sets that are generated client by client; nil: [Cut] splits the set
 	Name        string
-	Dir         string // folder the files were read from; empty for a generated set
-	// Checksum is the SHA-256, hex, of the training set's images or features (little-endian) and labels, and then the
-	// test set's.
+	Dir         string // the folder of its files; empty for a generated set
+	// Checksum is the SHA-256, in hex digits, of the images or features (little-endian) and the labels of the training
+	// set, followed by those of the test set.
 	Checksum string
 }
 
-// Options says where data is, and what a generated set is like. The zero value is ready to use.
+// Options says where the files are, and how a generated set is generated. The zero value is ready to use.
 type Options struct {
-	Dir          string // first folder looked in, and the one downloaded to; empty: none
-	AllowAltered bool   // accept well-formed files that are not the official ones, whose Set.Checksum differs
+	Dir          string // the first folder to search, and the folder of downloads; empty: none
+	AllowAltered bool   // accepts well-formed files that are not the official ones; their Set.Checksum differs
 
-	// Progress gets the progress of a download, a bar if it is a terminal and lines if not, and what is decoded or
-	// cached; nil: silent.
+	// Progress receives the progress of downloads, as a bar on a terminal and as lines elsewhere, and messages about
+	// decoding and the cache; nil: no output.
 	Progress io.Writer
 
-	Seed                uint32 // of synthetic, leaf, binary and SwapPairs
+	Seed                uint32 // for synthetic, leaf, binary and SwapPairs
 	TrainSize, TestSize int    // pictures of synthetic; 0: SyntheticTrain and SyntheticTest
 
-	Clients              int     // N of leaf, binary and SwapPairs, at least 1
-	Reading              Reading // of leaf, binary and SwapPairs
+	Clients              int     // N, at least 1, for leaf, binary and SwapPairs
+	Reading              Reading // for leaf, binary and SwapPairs
 	LeafGamma, LeafDelta float64 // γ and δ of leaf, at least 0
 
-	// SwapPairs is the number of pairs of labels that are swapped in an image set, which is then cut among Clients in
-	// two groups; 0: it is not cut, and all labels are true.
+	// SwapPairs is the number of pairs of labels to swap in an image set, which is then split among Clients in two
+	// groups; 0: no labels are swapped, and the set is not split.
 	SwapPairs int
 
-	official source // instead of the set's own; for tests
+	official source // replaces the set's own source in tests
 }
 
-// Info is what the suite knows of a data set without reading it.
+// Info describes a data set. It is known without reading the files.
 type Info struct {
 	Name      string
 	Net       string    // default network
-	Augmented bool      // whether training sees random crops of it (and, with Flip, mirrored ones)
-	Flip      bool      // mirrored by augmentation; false where a mirrored sample would mean something else
-	Mean, Std []float32 // [C] normalisation of values scaled to [0, 1]; nil: taken from the training set
+	Augmented bool      // training sees random crops of the images, and mirrored ones if Flip is true
+	Flip      bool      // augmentation mirrors images; false if a mirrored image would mean something else
+	Mean, Std []float32 // [C] normalisation of values scaled to [0, 1]; nil: computed from the training set
 
-	side, channels int // of the images of a set that is read from files
+	side, channels int // of the images, for sets that are read from files
 }
 
-// samples returns a part of an image set, images [n,side,side,channels] of ten classes.
+// samples returns a part of an image set with ten classes, given images [n,side,side,channels] and labels [n].
 func (i *Info) samples(part int, images, labels []uint8) *plan.Samples {
 	return &plan.Samples{
 		Name: i.Name + "/" + partNames[part], H: i.side, W: i.side, C: i.channels, Classes: imageClasses,
@@ -75,23 +75,23 @@ func (i *Info) samples(part int, images, labels []uint8) *plan.Samples {
 }
 
 const (
-	imageClasses = 10 // of every image set
-	photoSide    = 32 // of the pictures of CIFAR-10, SVHN, CINIC-10 and the synthetic set, which have three colours
+	imageClasses = 10 // classes of every image set
+	photoSide    = 32 // pixels of a side of the pictures of CIFAR-10, SVHN, CINIC-10 and the synthetic set
 	photoPixels  = photoSide * photoSide * 3
 )
 
 // partNames are the names of the parts, in the order of their random streams.
 var partNames = [2]string{"train", "test"}
 
-// loader is one data set: generated, or read from its official files.
+// loader generates one data set, or reads it from its official files.
 type loader struct {
 	info     Info
-	revision int                                          // raised by whoever changes the samples, see [Revision]
-	generate func(context.Context, Options) (*Set, error) // Train, Test and Split alone need be set
-	official source
+	revision int                                          // whoever changes the samples raises it, see [Revision]
+	generate func(context.Context, Options) (*Set, error) // sets Train, Test and Split only; nil: read from files
+	official source                                       // the files; nil: generated
 }
 
-// loaders lists every data set. A new one is a file, and its line here.
+// loaders lists every data set. A new data set is a new file, and a line here.
 var loaders = []loader{
 	{info: cifar10Info, revision: 1, official: &cifar10Files},
 	{info: svhnInfo, revision: 1, official: &svhnFiles},
@@ -111,14 +111,13 @@ func Names() []string {
 	return names
 }
 
-// sharedRevision is raised by whoever changes what every run reads whatever its data: the generator (package rng),
-// batch plans, crops and flips (package plan), swapped labels and the samples kept back for validation.
+// sharedRevision counts changes that concern every data set: the generator (package rng), batch plans, crops and flips
+// (package plan), swapped labels and the samples reserved for validation. Whoever changes one of them raises it.
 const sharedRevision = 1
 
-// Revision returns the revision of what clients read: of the samples of a data set, of how a split kind gives them to
-// clients (of a set that brings its own split, and of swapped labels, the empty kind), and of what all data have in
-// common. Each of the three is a number that only rises, so that their sum rises with any of them. An unknown data set
-// has revision 0.
+// Revision returns the revision of the samples that clients read. It is the sum of three numbers: for the data set, for
+// the kind of split, and for the code that all data sets share. Each number only rises, so the sum rises with any of
+// them. The kind is empty for a set with its own split and for swapped labels. An unknown data set has revision 0.
 func Revision(data, split string) int {
 	l, err := lookup(data, Options{})
 	if err != nil {
@@ -133,13 +132,14 @@ func Revision(data, split string) int {
 	return sum
 }
 
-// About returns what is known of one data set.
+// About returns the description of a data set.
 func About(name string) (Info, error) {
 	l, err := lookup(name, Options{})
 	l.info.Mean, l.info.Std = slices.Clone(l.info.Mean), slices.Clone(l.info.Std)
 	return l.info, err
 }
 
+// lookup returns the loader of a data set.
 func lookup(name string, o Options) (loader, error) {
 	for _, l := range loaders {
 		if l.info.Name == name {
@@ -152,7 +152,7 @@ func lookup(name string, o Options) (loader, error) {
 	return loader{}, fmt.Errorf("datasets: %q: unknown data set, want one of %s", name, strings.Join(Names(), ", "))
 }
 
-// Open reads a data set, fetching it first if need be (see [Fetch]), or generates it.
+// Open generates a data set, or reads it from its files, which it downloads first if necessary (see [Fetch]).
 func Open(ctx context.Context, name string, o Options) (*Set, error) {
 	l, err := lookup(name, o)
 	if err != nil {
@@ -162,7 +162,7 @@ func Open(ctx context.Context, name string, o Options) (*Set, error) {
 	return set, named(name, err)
 }
 
-// named says of an error which data set it is about.
+// named adds the name of the data set to an error; nil stays nil.
 func named(name string, err error) error {
 	if err != nil {
 		return fmt.Errorf("datasets: %s: %w", name, err)
@@ -170,6 +170,7 @@ func named(name string, err error) error {
 	return nil
 }
 
+// open does the work of [Open]: it sets all fields of the set, and validates the samples.
 func (l loader) open(ctx context.Context, o Options) (set *Set, err error) {
 	if l.generate != nil {
 		set, err = l.generate(ctx, o)
@@ -190,12 +191,13 @@ func (l loader) open(ctx context.Context, o Options) (set *Set, err error) {
 		if err := s.Validate(); err != nil {
 			return nil, err
 		}
-		for piece := range slices.Chunk(s.Images, 1<<20) { // a collection of garbage waits until a piece is hashed
+		// in pieces, because a garbage collection waits for Write to return
+		for piece := range slices.Chunk(s.Images, 1<<20) {
 			h.Write(piece)
 		}
 		var bytes []byte
 		for piece := range slices.Chunk(s.Features, 1<<18) {
-			bytes, _ = binary.Append(bytes[:0], binary.LittleEndian, piece) // numbers can always be written
+			bytes, _ = binary.Append(bytes[:0], binary.LittleEndian, piece) // never fails for numbers
 			h.Write(bytes)
 		}
 		h.Write(s.Labels)
@@ -204,6 +206,7 @@ func (l loader) open(ctx context.Context, o Options) (set *Set, err error) {
 	return set, nil
 }
 
+// read finds or downloads the files of a data set and reads them.
 func read(ctx context.Context, s source, o Options) (*Set, error) {
 	found, err := fetch(ctx, s, o)
 	if err != nil {

@@ -15,6 +15,7 @@ func TestNames(t *testing.T) {
 
 // Every entry point refuses a name in the same words.
 func TestRefusedNames(t *testing.T) {
+	const names = "cifar10, svhn, cinic10, mnist, synthetic, leaf, binary"
 	entries := map[string]func(name string) error{
 		"Open":   func(name string) error { _, err := Open(t.Context(), name, Options{}); return err },
 		"Fetch":  func(name string) error { _, err := Fetch(t.Context(), name, Options{}); return err },
@@ -26,8 +27,8 @@ func TestRefusedNames(t *testing.T) {
 			name string
 			want string
 		}{
-			{"cifar", `datasets: "cifar": unknown data set, want one of cifar10, svhn, cinic10, mnist, synthetic, leaf, binary`},
-			{"", `datasets: "": unknown data set, want one of cifar10, svhn, cinic10, mnist, synthetic, leaf, binary`},
+			{"cifar", `datasets: "cifar": unknown data set, want one of ` + names},
+			{"", `datasets: "": unknown data set, want one of ` + names},
 		} {
 			t.Run(entry+" "+c.name, func(t *testing.T) { wantError(t, call(c.name), nil, c.want) })
 		}

@@ -19,21 +19,21 @@ import (
 	"rollcall/results/files"
 )
 
-// decoded is a set of pictures in memory.
+// decoded is a set of pictures in memory, the training pictures first.
 type decoded struct {
 	images []uint8 // [n,32,32,3]
 	labels []uint8 // [n]
-	train  int     // the first pictures, which are those of train
+	train  int     // number of training pictures
 }
 
-// decodeGarbage is about how much memory decoding one picture leaves behind.
+// decodeGarbage is about how many bytes of garbage the decoding of one picture leaves.
 const decodeGarbage = 60 << 10
 
-// errChanged is why pictures are refused that are not what they were a moment ago.
+// errChanged says that the pictures changed between two passes over them.
 var errChanged = errors.New("changed while it was read")
 
-// decodeAll reads the pictures of p: once through to know how many there are and in what order, then again to decode
-// each one into its place. So loading takes little more memory than the set.
+// decodeAll decodes the pictures of p in two passes. The first finds their number and order, and the second decodes
+// each picture into its place. So loading needs little more memory than the set.
 func decodeAll(ctx context.Context, p pictures, progress io.Writer) (*decoded, fingerprint, error) {
 	l, mark, err := list(ctx, p)
 	if err != nil {
@@ -48,11 +48,11 @@ func decodeAll(ctx context.Context, p pictures, progress io.Writer) (*decoded, f
 	return &l.decoded, mark, err
 }
 
-// decode decodes the pictures of p, which are those of l: some are read, then decoded on all cores. Of several broken
-// pictures the first in p's order is reported.
+// decode decodes the pictures of p, which must be the pictures in l. It reads a batch of files and then decodes the
+// batch on all cores. If several pictures are broken, the error names the first in p's order.
 func (l *listing) decode(ctx context.Context, p pictures) (fingerprint, error) {
 	var batch [][]byte
-	at, garbage := 0, 0 // the batch's first picture, and about how many bytes it leaves behind
+	at, garbage := 0, 0 // index of the batch's first picture, and about how many bytes of garbage the batch leaves
 	decode := func() error {
 		errs := make([]error, len(batch))
 		err := files.Parallel(ctx, len(batch), func(i int) {
@@ -61,7 +61,7 @@ func (l *listing) decode(ctx context.Context, p pictures) (fingerprint, error) {
 			}
 		})
 		at, garbage, batch = at+len(batch), 0, nil
-		runtime.GC() // else garbage would grow to the size of the set before anybody looks at it
+		runtime.GC() // or the garbage would grow to the size of the set before a collection starts
 		return cmp.Or(cmp.Or(errs...), err)
 	}
 	mark, err := p.walk(ctx, func(name string, size int64, open func() (io.ReadCloser, error)) error {
@@ -78,7 +78,7 @@ func (l *listing) decode(ctx context.Context, p pictures) (fingerprint, error) {
 		}
 		return nil
 	})
-	if broken := decode(); broken != nil { // comes before whatever ended the walk behind it
+	if broken := decode(); broken != nil { // pictures of the last batch come before the error that ended the walk
 		return mark, fmt.Errorf("%s: %w", p, broken)
 	}
 	if err == nil && at < len(l.names) {
@@ -101,15 +101,16 @@ func readPicture(size int64, open func() (io.ReadCloser, error)) ([]byte, error)
 	return data, nil
 }
 
-// decodePicture decodes a PNG file of 32×32 pixels of at most 8 bits into out [32,32,3]. Grey and palette pictures
-// become what PIL's convert("RGB") makes of them: a grey value three times, scaled to 8 bits, or the palette's colour.
-// A transparent colour is one like any other, as there; but an alpha channel is an error, since none is known to be in
-// the set and dropping it may uncover colours nobody was meant to see.
+// decodePicture decodes a PNG file of 32×32 pixels and at most 8 bits a channel into out [32,32,3]. It converts grey
+// and palette pictures as PIL's convert("RGB") does: a grey value becomes three equal values, scaled to 8 bits, and an
+// index becomes the colour in the palette. As in PIL, transparent colours are ordinary colours. An alpha channel is an
+// error: the official pictures have none, and without it hidden colours could become visible.
 func decodePicture(data []byte, out []uint8) error {
 	const header = "\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR"
 	if len(data) < len(header)+10 || string(data[:len(header)]) != header {
 		return fmt.Errorf("no PNG: begins with %x", data[:min(len(data), len(header))])
 	}
+	// png.Decode would accept pictures of any size and memory, so the header is checked first.
 	ihdr := data[len(header):]
 	width, height, depth, kind := binary.BigEndian.Uint32(ihdr), binary.BigEndian.Uint32(ihdr[4:]), ihdr[8], ihdr[9]
 	switch {
@@ -125,14 +126,14 @@ func decodePicture(data []byte, out []uint8) error {
 	if err != nil {
 		return cutShort(err)
 	}
-	if p, ok := picture.(*image.RGBA); ok { // as of nearly all official pictures; the loop below is half as fast
+	if p, ok := picture.(*image.RGBA); ok { // so are nearly all official pictures; the loop below is half as fast
 		for i := range photoSide * photoSide {
 			copy(out[3*i:3*i+3], p.Pix[4*i:])
 		}
 		return nil
 	}
 	paletted, _ := picture.(*image.Paletted)
-	colours := paletteSize(data) // paletted's own has been extended to what the pixels ask for
+	colours := paletteSize(data) // png.Decode extends a palette to the largest index in the picture
 	for i := range photoSide * photoSide {
 		x, y := i%photoSide, i/photoSide
 		if paletted != nil && int(paletted.ColorIndexAt(x, y)) >= colours {
@@ -144,9 +145,9 @@ func decodePicture(data []byte, out []uint8) error {
 	return nil
 }
 
-// paletteSize returns the colours in the palette of a PNG file that has been decoded.
+// paletteSize returns the number of colours in the palette of a valid PNG file; 0 if it has no palette.
 func paletteSize(data []byte) int {
-	const signature, around = 8, 12 // bytes: at the start; of a chunk's length, type and checksum
+	const signature, around = 8, 12 // bytes: of the signature; of a chunk's length, type and checksum
 	for at := signature; at+around <= len(data); {
 		size := int(binary.BigEndian.Uint32(data[at:]))
 		if string(data[at+4:at+8]) == "PLTE" {
@@ -157,14 +158,14 @@ func paletteSize(data []byte) int {
 	return 0
 }
 
-// listing says which pictures there are, and where each one goes.
+// listing has the names of the pictures, and the place of each in the set.
 type listing struct {
-	decoded          // in the set's order: train before test, then by class, then by name
+	decoded          // in the order of the set: train before test, then by class, then by name
 	names   []string // in the order of the walk
-	slot    []int    // of each: its place in the set
+	slot    []int    // the place in the set of each name
 }
 
-// list walks p without reading any picture.
+// list returns the pictures of p and their fingerprint, without reading a picture.
 func list(ctx context.Context, p pictures) (*listing, fingerprint, error) {
 	l := &listing{}
 	mark, err := p.walk(ctx, func(name string, size int64, _ func() (io.ReadCloser, error)) error {
@@ -185,14 +186,14 @@ func list(ctx context.Context, p pictures) (*listing, fingerprint, error) {
 	return l, mark, err
 }
 
-// arrange orders the pictures by part, class and name.
+// arrange assigns places and labels to the pictures, which it sorts by part, class and name.
 func (l *listing) arrange() error {
 	order := indices(len(l.names))
 	part := func(name string) int { // 0 train, 1 test
 		first, _, _ := strings.Cut(name, "/")
 		return slices.Index(partNames[:], first)
 	}
-	// a class's name is the start of no other's: by path is by class, then by name
+	// No class has a name that begins with another's, so the order of paths is the order by class and then by name.
 	slices.SortFunc(order, func(a, b int32) int {
 		x, y := l.names[a], l.names[b]
 		return cmp.Or(cmp.Compare(part(x), part(y)), cmp.Compare(x, y))

@@ -9,17 +9,17 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// dirichlet cuts the samples by draws from the symmetric Dirichlet(alpha·1), and returns the samples of each client,
-// or of each cluster, class by class in file order. The samples of class c, in file order, are cut at
-// round(n_c · Σ_{j≤i} ν_jc / Σ_j ν_jc), halves to even. Every sample goes to exactly one client; sizes differ, and a
-// client may get none.
+// dirichlet splits the samples by draws ν from the symmetric distribution Dirichlet(alpha·1). It returns the samples of
+// each client, or of each cluster, sorted by class and then by the order of the file. The n_c samples of class c are
+// cut at round(n_c · Σ_{j≤i} ν_jc / Σ_j ν_jc), with halves rounded to even. Every sample goes to exactly one client.
+// The clients get different numbers of samples, and a client may get none.
 //
-// For SplitClients ν_i is client i's draw over the classes, as FedAWE has it. Else ν_jc is the share of j in class c's
-// draw over the clients or clusters, as CA-Fed has it (ToN, section V-A, after Yurochkin et al. 2019, with alpha =
-// 0.5).
+// For SplitClients, each client i has a draw ν_i over the classes (FedAWE). For the other kinds, each class c has a
+// draw over the clients or clusters, in which j has the share ν_jc (CA-Fed, ToN, section V-A, after Yurochkin et al.
+// 2019, with alpha = 0.5).
 //
-// With o.NumPy, ν is drawn as FedAWE's released code draws it, the split that code has after numpy.random.seed. An
-// alpha so small that NumPy's draws vanish is an error.
+// With o.NumPy, the draws and the split are the same as in FedAWE's released code after numpy.random.seed. It is an
+// error if alpha is so small that NumPy's draws become 0.
 func dirichlet(train *plan.Samples, o SplitOptions, key rng.Key) ([][]int32, error) {
 	byClass, err := samplesByClass(train, 1)
 	switch {
@@ -41,6 +41,7 @@ func dirichlet(train *plan.Samples, o SplitOptions, key rng.Key) ([][]int32, err
 		for i := range share {
 			share[i] = logNu[i][c]
 		}
+		// Scaled by the largest share of the class, shares that were too small for a float64 become numbers again.
 		total := expScaled(share)
 		if math.IsNaN(total) {
 			return nil, fmt.Errorf("datasets: split: alpha %g: too small, nobody's share of class %d is left", o.Alpha,
@@ -50,6 +51,7 @@ func dirichlet(train *plan.Samples, o SplitOptions, key rng.Key) ([][]int32, err
 		for i := range parts {
 			sum += share[i]
 			to := int(math.RoundToEven(float64(len(own)) * min(sum/total, 1)))
+			// The last client gets the rest of the class, whatever the rounding of the sum.
 			if i == len(parts)-1 {
 				to = len(own)
 			}
@@ -60,11 +62,11 @@ func dirichlet(train *plan.Samples, o SplitOptions, key rng.Key) ([][]int32, err
 	return parts, nil
 }
 
-// logShares returns log ν [clients or clusters][classes] of the Dirichlet draws of [dirichlet]: a logarithm, since with
-// a small alpha most shares are too small for a float64, and a class that nobody has a visible share of must still go
-// to whoever has the most of it.
+// logShares returns log ν [clients or clusters][classes] for the draws ν of [dirichlet]. It returns logarithms because
+// with a small alpha most shares are too small for a float64, and a class in which all shares are so small must still
+// go to the client with the largest share.
 //
-// Client i's draw is stream (0, i, 0) of rng.Split; class c's is stream (0, c, 3).
+// Stream (0, i, 0) of rng.Split has the draw of client i, and stream (0, c, 3) the draw of class c.
 func (o *SplitOptions) logShares(classes int, key rng.Key) [][]float64 {
 	receivers := o.Clients
 	if o.Kind == SplitClusters {
@@ -92,7 +94,7 @@ func (o *SplitOptions) logShares(classes int, key rng.Key) [][]float64 {
 	return transposed(shares)
 }
 
-// logDirichlet returns the logarithms of a draw from the symmetric Dirichlet distribution of n shares.
+// logDirichlet returns the logarithms of the n shares of a draw from a symmetric Dirichlet distribution.
 func logDirichlet(s *rng.Stream, alpha float64, n int) []float64 {
 	p := make([]float64, n)
 	for c := range p {
@@ -106,7 +108,7 @@ func logDirichlet(s *rng.Stream, alpha float64, n int) []float64 {
 	return p
 }
 
-// expScaled replaces logarithms by numbers in their proportion, the largest of which is 1, and returns their sum.
+// expScaled replaces logarithms by the exponentials, scaled so that the largest is 1, and returns the sum.
 func expScaled(x []float64) float64 {
 	top, sum := slices.Max(x), 0.0
 	for i, v := range x {
@@ -116,7 +118,7 @@ func expScaled(x []float64) float64 {
 	return sum
 }
 
-// transposed returns y with y[j][i] = x[i][j]; x has a row or more.
+// transposed returns y with y[j][i] = x[i][j]; x must have a row.
 func transposed(x [][]float64) [][]float64 {
 	y := make([][]float64, len(x[0]))
 	for _, row := range x {

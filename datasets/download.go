@@ -15,16 +15,17 @@ import (
 	"time"
 )
 
-// Limits of a download. There is no limit on the whole: slow lines are allowed to be slow.
+// Limits of a download. The whole download has no time limit, because connections may be slow.
 const (
 	dialTimeout     = 15 * time.Second
 	responseTimeout = 30 * time.Second // from request to response header
 	idleTimeout     = 60 * time.Second // without a byte
 	retryPause      = time.Second
-	maxAttempts     = 6 // each after the first must follow one that brought something
+	maxAttempts     = 6 // a further attempt needs one before it that received something
 )
 
-// transferAll fills the file from one address, in as many attempts as bring something.
+// transferAll downloads the rest of the file from one address. It tries again as long as attempts make progress, up to
+// maxAttempts.
 func (d *transfer) transferAll(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		before := d.got
@@ -40,8 +41,8 @@ func (d *transfer) transferAll(ctx context.Context) error {
 	}
 }
 
-// newClient returns a client that gives up on silence, but never on slowness. It does not decompress, so that bytes
-// are those of the file.
+// newClient returns an HTTP client that gives up if a server is silent, but not if it is slow. It does not decompress,
+// so that it receives the bytes of the file.
 func newClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -53,23 +54,23 @@ func newClient() *http.Client {
 	}}
 }
 
-// transfer is one download, over all its attempts.
+// transfer is the download of one file, in all its attempts.
 type transfer struct {
 	*remote
-	from     string // the address at hand
+	from     string // the current address
 	file     *os.File
 	client   *http.Client
 	progress io.Writer // as in Options
 	got      int64     // bytes received by all attempts
 }
 
-// attempt asks for what the file lacks, and appends it.
+// attempt requests the part that the file lacks, and appends it to the file.
 func (d *transfer) attempt(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
 	have, err := d.file.Seek(0, io.SeekEnd)
-	if err == nil && have > d.most() { // of no use
+	if err == nil && have > d.most() { // the file is too long to be a part of the download
 		have, err = 0, d.restart()
 	}
 	if err != nil {
@@ -81,7 +82,7 @@ func (d *transfer) attempt(ctx context.Context) error {
 	}
 	defer resp.Body.Close()
 	switch from, total := contentRange(resp); {
-	case resp.StatusCode == http.StatusOK: // all of it, also from a server that cannot resume
+	case resp.StatusCode == http.StatusOK: // the whole file; a server that cannot resume sends it too
 		if have > 0 {
 			if err := d.restart(); err != nil {
 				return err
@@ -91,9 +92,9 @@ func (d *transfer) attempt(ctx context.Context) error {
 	case resp.StatusCode == http.StatusPartialContent && from == have:
 		return d.receive(ctx, cancel, resp, have, total)
 	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable && total == have:
-		return nil // all of it was here; its checksum decides
+		return nil // the file is complete already; its checksum decides
 	case have > 0 && (resp.StatusCode == http.StatusPartialContent ||
-		// the server has something else by now: from the start
+		// the server has another file by now: start again
 		resp.StatusCode == http.StatusRequestedRangeNotSatisfiable):
 		_ = resp.Body.Close()
 		if err := d.restart(); err != nil {
@@ -117,7 +118,7 @@ func (d *transfer) ask(ctx context.Context, from int64) (*http.Response, error) 
 	resp, err := d.client.Do(req)
 	if err != nil {
 		if outer := new(url.Error); errors.As(err, &outer) {
-			err = outer.Err // without its address, which is said here
+			err = outer.Err // without the address, which is in our error
 		}
 		return nil, fmt.Errorf("download %s: %w: %w", d.from, ErrUnavailable, err)
 	}
@@ -133,7 +134,7 @@ func (d *transfer) restart() error {
 	return err
 }
 
-// receive appends the body to the file, which holds `have` of `total` bytes (−1: nobody knows).
+// receive appends the body to the file, which has `have` of `total` bytes (−1: unknown).
 func (d *transfer) receive(
 	ctx context.Context, cancel context.CancelCauseFunc, resp *http.Response, have, total int64,
 ) error {
@@ -150,7 +151,8 @@ func (d *transfer) receive(
 	defer idle.Stop()
 	buf := make([]byte, 1<<17)
 	for {
-		n, err := resp.Body.Read(buf[:min(int64(len(buf)), limit-have+1)]) // one byte more tells that there are more
+		// one byte more than the limit, to see whether there is more
+		n, err := resp.Body.Read(buf[:min(int64(len(buf)), limit-have+1)])
 		idle.Reset(d.idle)
 		if have+int64(n) > limit {
 			if limit < most {
@@ -160,7 +162,7 @@ func (d *transfer) receive(
 		}
 		if n > 0 {
 			if _, err := d.file.Write(buf[:n]); err != nil {
-				return err // a full disk, say; the path is in it
+				return err // such as a full disk; the error has the path
 			}
 			have += int64(n)
 			d.got += int64(n)
@@ -180,7 +182,7 @@ func (d *transfer) receive(
 	return nil
 }
 
-// amount reads "17 of 40 bytes".
+// amount returns "17 of 40 bytes", or "17 bytes" if the total is unknown.
 func amount(have, total int64) string {
 	if total < 0 {
 		return fmt.Sprintf("%d bytes", have)
@@ -188,18 +190,19 @@ func amount(have, total int64) string {
 	return fmt.Sprintf("%d of %d bytes", have, total)
 }
 
-// contentRange returns where an answer's part starts and how long the whole is; −1 for what is not said.
+// contentRange returns where the part in a response starts, and the length of the whole file; −1 if the response does
+// not say it.
 func contentRange(resp *http.Response) (from, total int64) {
 	var last int64
 	from, total = -1, -1
-	header := resp.Header.Get("Content-Range") // "bytes 7-9/40", or with a * for the length or for the part
+	header := resp.Header.Get("Content-Range") // "bytes 7-9/40", or * in place of 7-9 or of 40
 	_, _ = fmt.Sscanf(header, "bytes %d-%d/%d", &from, &last, &total)
 	_, _ = fmt.Sscanf(header, "bytes */%d", &total)
 	return from, total
 }
 
-// sumFile returns the checksum of a file, in hex. MD5 is what the archives were published with; what is loaded is also
-// checked by SHA-256.
+// sumFile returns the checksum of a file in hex digits. Archives are checked with MD5, because their sites publish it;
+// the files that are loaded from them are checked with SHA-256.
 func sumFile(ctx context.Context, path string, h hash.Hash) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

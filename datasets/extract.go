@@ -17,11 +17,12 @@ import (
 	"rollcall/results/files"
 )
 
-// maxExtra is the largest file beside the official ones that is extracted too: a readme, the names of the classes.
+// maxExtra is the size in bytes up to which other files in an archive are extracted too: a readme, the names of the
+// classes.
 const maxExtra = 1 << 20
 
-// extract checks the archive and unpacks its folder to found.Dir: first into a temporary folder beside it, so that
-// nothing is left of an archive that is broken. Files that the folder holds already are left as they are.
+// extract checks the archive and extracts its folder to found.Dir. It extracts to a temporary folder first, so that a
+// broken archive leaves no files. It does not replace files that found.Dir has already.
 func (l *layout) extract(ctx context.Context, found Found) (err error) {
 	sum, err := sumFile(ctx, found.Archive, md5.New())
 	switch {
@@ -44,8 +45,8 @@ func (l *layout) extract(ctx context.Context, found Found) (err error) {
 	return nil
 }
 
-// unpack writes the files of the archive's folder to dir, by their last names only, so that no path in an archive
-// leads out of it.
+// unpack writes the files of the archive's folder to dir. It uses only the last element of their paths, so that no path
+// in an archive leads out of dir.
 func (l *layout) unpack(ctx context.Context, archivePath, dir string) error {
 	f, err := os.Open(archivePath)
 	if err != nil {
@@ -65,6 +66,7 @@ func (l *layout) unpack(ctx context.Context, archivePath, dir string) error {
 			return err
 		}
 		at, name := path.Split(path.Clean(h.Name))
+		// A known file must have its published size; an unknown one is extracted only if it is small.
 		i := slices.IndexFunc(l.files, func(f publishedFile) bool { return f.name == name })
 		switch {
 		case h.Typeflag != tar.TypeReg || path.Clean(at) != l.folders[0]:
@@ -89,7 +91,8 @@ func (l *layout) unpack(ctx context.Context, archivePath, dir string) error {
 	return err
 }
 
-// moveMissing moves the files of one folder into another, which is made, but for those that are there already.
+// moveMissing moves the files of one folder to another, except those that the other folder has already. It creates the
+// other folder if necessary.
 func moveMissing(from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -113,12 +116,13 @@ func moveMissing(from, to string) error {
 	return files.SyncFolder(to)
 }
 
-// contextReader is a reader that ends with its context.
+// contextReader is a reader that returns an error once its context is done.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
+// Read reads from the underlying reader, unless the context is done.
 func (c *contextReader) Read(p []byte) (int, error) {
 	if err := c.ctx.Err(); err != nil {
 		return 0, err

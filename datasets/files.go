@@ -19,21 +19,21 @@ import (
 	"rollcall/results/files"
 )
 
-// fileSet describes a data set that is published as files of their own, or in an archive that is extracted.
+// fileSet describes a data set that is published as several files, or as an archive that is extracted to files.
 type fileSet struct {
 	layout
-	// parse reads the content of a file of `size` bytes, or fewer if that is compressed: images [n,H,W,C], labels [n],
-	// or both. They are those of room, where it has some.
+	// parse reads the content of file f, of at most `size` bytes: images [n,H,W,C], labels [n], or both. It stores them
+	// in the slices of room if these are not nil, and returns them.
 	parse func(r io.Reader, size int64, f publishedFile, room content) (images, labels []uint8, err error)
 }
 
-// content is what a file holds.
+// content is the content of one file.
 type content struct {
-	file           string // its name
+	file           string // name of the file
 	images, labels []uint8
 }
 
-// download brings the archive, or what is missing of the files: into the folder that holds some of them, else into the
+// download downloads the archive, or the missing files. The files go to the folder that has some of them, or to the
 // first of the set's folders.
 func (s *fileSet) download(ctx context.Context, to string, o Options, notFound error) error {
 	if s.archive.name != "" {
@@ -51,11 +51,11 @@ func (s *fileSet) download(ctx context.Context, to string, o Options, notFound e
 	return nil
 }
 
-// open reads every file, as many at a time as there are cores, and joins those of a part. Of several errors it returns
-// the first file's, whichever failed first.
+// open reads all files in parallel and joins the files of each part. If several files have errors, it returns the error
+// of the first one in the set's order.
 func (s *fileSet) open(ctx context.Context, found Found, o Options) (*Set, error) {
 	contents, errs := s.room(), make([]error, len(s.files))
-	_ = files.Parallel(context.Background(), len(s.files), func(i int) { // read ends with its own context
+	_ = files.Parallel(context.Background(), len(s.files), func(i int) { // read obeys ctx itself
 		path := s.files[i].in(found.Dir)
 		sum, err := s.read(ctx, path, s.files[i], &contents[i])
 		if err == nil {
@@ -74,8 +74,8 @@ func (s *fileSet) open(ctx context.Context, found Found, o Options) (*Set, error
 	return &Set{Train: train, Test: test}, err
 }
 
-// room returns where the content of each file goes, if its size is published, so that those of a part need not be
-// copied to lie one behind the other.
+// room allocates one slice for all files of a part, and returns the piece of each file. So the contents need not be
+// copied to join them. Files whose size is not published get no piece.
 func (s *fileSet) room() []content {
 	all := make([]content, len(s.files))
 	pixels := int64(s.info.side * s.info.side * s.info.channels)
@@ -113,7 +113,7 @@ func (s *fileSet) part(part int, contents []content) (*plan.Samples, error) {
 	return s.info.samples(part, x, y), nil
 }
 
-// joined returns pieces that lie one behind the other, as [fileSet.room] lays them out, in one.
+// joined returns pieces as one slice. They must be next to each other in memory, as [fileSet.room] allocates them.
 func joined(pieces [][]uint8) (all []uint8) {
 	for _, p := range pieces {
 		if all == nil {
@@ -125,10 +125,10 @@ func joined(pieces [][]uint8) (all []uint8) {
 	return all
 }
 
-// hashes are the checksums of [publishedFile.sum], by their names.
+// hashes has the hash functions for [publishedFile.sum], by name.
 var hashes = map[string]func() hash.Hash{"MD5": md5.New, "SHA-256": sha256.New}
 
-// read reads all of the file at path into c, and returns its checksum, of the kind of f's.
+// read reads the whole file at path into c, and returns its checksum, with the same hash function as f.sum.
 func (s *fileSet) read(ctx context.Context, path string, f publishedFile, c *content) (sum string, err error) {
 	file, size, err := files.OpenRegular(path)
 	if err != nil {
@@ -142,10 +142,12 @@ func (s *fileSet) read(ctx context.Context, path string, f publishedFile, c *con
 	return sum, err
 }
 
+// readFrom does the work of [fileSet.read] for an open file of size bytes, and decompresses it if its name ends in .gz.
 func (s *fileSet) readFrom(r io.Reader, size int64, f publishedFile, c *content) (sum string, err error) {
 	const ahead = 16 << 10
 	b := bufio.NewReaderSize(r, ahead)
 	r = b
+	// A file whose name ends in .gz may be uncompressed on disk, so the content decides.
 	if magic, _ := b.Peek(2); strings.HasSuffix(f.name, ".gz") && string(magic) == "\x1f\x8b" {
 		z, err := gzip.NewReader(b)
 		if err != nil {
@@ -160,10 +162,12 @@ func (s *fileSet) readFrom(r io.Reader, size int64, f publishedFile, c *content)
 	if c.images, c.labels, err = s.parse(bufio.NewReaderSize(r, ahead), size, f, *c); err != nil {
 		return "", err
 	}
+	// parse may stop before the end of the file, but the checksum needs all bytes.
 	_, err = io.Copy(io.Discard, r)
 	return fmt.Sprintf("%s %x", kind, h.Sum(nil)), err
 }
 
+// verify reads every file and compares it with its published checksum.
 func (s *fileSet) verify(ctx context.Context, found Found) ([]FileStatus, error) {
 	var all []FileStatus
 	for _, f := range s.files {
@@ -193,11 +197,12 @@ func (s *fileSet) verify(ctx context.Context, found Found) ([]FileStatus, error)
 	return all, nil
 }
 
-// compare says what a well-formed file of a checksum is as file f.
+// compare returns the status of a well-formed file in the place of f, given the file's checksum.
 func (s *fileSet) compare(f publishedFile, sum string) (status Status, found, wanted string) {
 	if sum == f.sum {
 		return Official, "", f.sum
 	}
+	// Two official files under each other's names would otherwise look like two unknown files.
 	for _, other := range s.files {
 		if sum == other.sum {
 			return Swapped, fmt.Sprintf("%s (%s)", sum, other.name), f.sum
@@ -206,7 +211,7 @@ func (s *fileSet) compare(f publishedFile, sum string) (status Status, found, wa
 	return Altered, sum, f.sum
 }
 
-// admit returns an error unless a well-formed file at path is file f, or may differ from it.
+// admit returns an error unless a well-formed file at path is file f, or the options allow altered files.
 func (s *fileSet) admit(path string, f publishedFile, sum string, o Options) error {
 	if status, found, wanted := s.compare(f, sum); status != Official && !o.AllowAltered {
 		return fmt.Errorf("%s: %w: %s: %s, want %s", path, ErrAltered, status, found, wanted)
@@ -214,7 +219,8 @@ func (s *fileSet) admit(path string, f publishedFile, sum string, o Options) err
 	return nil
 }
 
-// lengthError is that of a file of the wrong length.
+// lengthError is the error about a file with the wrong number of bytes.
 type lengthError struct{ found, wanted int64 }
 
+// Error says both lengths in bytes.
 func (e *lengthError) Error() string { return fmt.Sprintf("%d bytes, want %d", e.found, e.wanted) }

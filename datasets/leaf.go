@@ -10,27 +10,26 @@ import (
 	"rollcall/results/files"
 )
 
-// The synthetic set of LEAF (Caldas et al. 2019) as CA-Fed's papers have it (ToN, appendix G1): every client k has a
-// linear model and a place of its own for its samples.
+// The synthetic set of LEAF (Caldas et al. 2019) in the version of CA-Fed's papers (ToN, appendix G1). Every client k
+// has its own linear model, and its own mean of the samples.
 //
 //	u_k ~ N(0, γ), B_k ~ N(0, δ), v_k ~ N(B_k, 1) in R⁶⁰
 //	W_k ~ N(u_k, 1) in R^{10×60}, b_k ~ N(u_k, 1) in R¹⁰
 //	x ~ N(v_k, Σ), Σ diagonal; y = argmax(W_k x + b_k)
 //
-// What N(0, γ) and Σ mean, and how many samples n_k a client has, depends on the [Reading]:
+// The meaning of N(0, γ) and Σ, and the number n_k of a client's samples, depend on the [Reading]:
 //
-//	paper  γ and δ are variances, as N(μ, σ²) is written elsewhere in the papers; x_j has the standard deviation
-//	       j^−1.2; n_k follows the power law P(n_k ≥ n) = 50/n [inferred: neither least size nor exponent is printed;
-//	       these come to the code's median and mean]
+//	paper  γ and δ are variances, as in N(μ, σ²) elsewhere in the papers; x_j has the standard deviation j^−1.2;
+//	       n_k follows the power law P(n_k ≥ n) = 50/n [inferred: the paper prints neither the smallest size nor the
+//	       exponent; these give about the median and the mean of the code]
 //	code   γ and δ are standard deviations; x_j has the variance j^−1.2; n_k = ⌊LogNormal(4, 2)⌋ + 50
 //
-// No client has more than 100,000 samples (one in 12,000 would by the code, one in 2,000 by the power law). Then half
-// of the clients have 100 or more by the power law and 105 by the code, and their means are 430 and 445. The first
-// ⌊0.9 n_k⌋ of a client's samples are for training, the others its test samples, in both readings [inferred for the
-// paper].
+// n_k is limited to 100,000, which affects one client in 12,000 by the code and one in 2,000 by the power law. The
+// median of n_k is then 100 by the power law and 105 by the code, and the mean is 430 and 445. The first ⌊0.9 n_k⌋
+// samples of a client are for training and the others for testing, in both readings [inferred for the paper].
 //
-// Client k's parameters are stream (0, k, 3) of rng.Generated, in the order n_k, u_k, B_k, v_k, W_k, b_k; its samples
-// stream (0, k, 4).
+// Stream (0, k, 3) of rng.Generated has client k's parameters in the order n_k, u_k, B_k, v_k, W_k, b_k, and stream
+// (0, k, 4) its samples.
 const (
 	leafFeatures = 60
 	leafClasses  = 10
@@ -38,22 +37,22 @@ const (
 	leafMost     = 100_000
 )
 
-// Bounds beyond which nobody means it.
+// Limits of a generated set, against typing errors in the options.
 const (
 	maxMadeClients = 100_000
 	maxMadeSamples = 5_000_000 // 1.2 GB of features
 )
 
-// leafClient is what makes one client's samples.
+// leafClient has the parameters from which a client's samples are drawn.
 type leafClient struct {
-	n    int
+	n    int                                // n_k
 	u, b float64                            // u_k, B_k
 	v    [leafFeatures]float64              // v_k
 	w    [leafClasses][leafFeatures]float64 // W_k
 	bias [leafClasses]float64               // b_k
 }
 
-// generateLEAF generates the set of o.Seed, o.Clients, o.LeafGamma, o.LeafDelta and o.Reading.
+// generateLEAF generates the set for o.Seed, o.Clients, o.LeafGamma, o.LeafDelta and o.Reading.
 func generateLEAF(ctx context.Context, o Options) (*Set, error) {
 	if err := o.made(); err != nil {
 		return nil, err
@@ -66,6 +65,7 @@ func generateLEAF(ctx context.Context, o Options) (*Set, error) {
 			return nil, fmt.Errorf("%s %g, want a finite number, 0 or more", p.name, p.value)
 		}
 	}
+	// All clients are drawn before any sample, so that a set that is too large is refused early.
 	clients := make([]leafClient, o.Clients)
 	var sizes [2][]int // train and test
 	total := 0
@@ -84,7 +84,7 @@ func generateLEAF(ctx context.Context, o Options) (*Set, error) {
 	})
 }
 
-// newLEAFClient draws client k.
+// newLEAFClient draws the parameters of client k.
 func newLEAFClient(o *Options, k int) leafClient {
 	r := rng.Key{Seed: o.Seed, Purpose: rng.Generated}.Stream(0, k, rng.GeneratedStepLEAFModel)
 	var c leafClient
@@ -111,9 +111,10 @@ func newLEAFClient(o *Options, k int) leafClient {
 	return c
 }
 
-// leafDeviations returns the standard deviations of the features.
+// leafDeviations has the standard deviations of the features.
 var leafDeviations = map[Reading]*[leafFeatures]float64{ReadPaper: leafPowers(-1.2), ReadCode: leafPowers(-0.6)}
 
+// leafPowers returns j^exponent for the features j = 1, 2, ….
 func leafPowers(exponent float64) *[leafFeatures]float64 {
 	var d [leafFeatures]float64
 	for j := range d {
@@ -122,8 +123,8 @@ func leafPowers(exponent float64) *[leafFeatures]float64 {
 	return &d
 }
 
-// draw makes a sample into x [60] and returns its label, that of what x holds after rounding to float32; the first of
-// equals.
+// draw draws a sample x [60] and returns its label. The label follows from x after rounding to float32; of equally good
+// labels it is the first.
 func (c *leafClient) draw(r *rng.Stream, reading Reading, x []float32) uint8 {
 	for j, d := range leafDeviations[reading] {
 		x[j] = float32(c.v[j] + d*r.Normal())
@@ -132,7 +133,7 @@ func (c *leafClient) draw(r *rng.Stream, reading Reading, x []float32) uint8 {
 	for o := range c.w {
 		z := c.bias[o]
 		for j, w := range c.w[o] {
-			z += float64(w * float64(x[j])) // rounded here, so that no machine fuses it
+			z += float64(w * float64(x[j])) // the conversion rounds, so that no machine fuses multiply and add
 		}
 		if z > best {
 			best, label = z, o
@@ -141,7 +142,7 @@ func (c *leafClient) draw(r *rng.Stream, reading Reading, x []float32) uint8 {
 	return uint8(label)
 }
 
-// made reports what is wrong with the options of a set that is made client by client.
+// made checks the options of a set that is generated client by client.
 func (o *Options) made() error {
 	if o.Clients < 1 || o.Clients > maxMadeClients {
 		return fmt.Errorf("%d clients, want 1 … %d", o.Clients, maxMadeClients)
@@ -152,9 +153,9 @@ func (o *Options) made() error {
 	return nil
 }
 
-// makeByClient makes a set of samples of real numbers, client by client, on all cores. sizes [2][N] says how many each
-// client has for training and for testing. drawer returns what makes a client's samples, one after the other, those for
-// training first: it fills x [features] and returns the label.
+// makeByClient generates a set of real-valued samples, client by client, on all cores. sizes [2][N] has the number of
+// training and of test samples of each client. drawer returns a function for one client that draws its next sample into
+// x [features] and returns the label; the training samples come first.
 func makeByClient(
 	ctx context.Context, name string, sizes [2][]int, features, classes int,
 	drawer func(client int) func(x []float32) uint8,

@@ -12,9 +12,10 @@ import (
 	"unicode"
 )
 
-// matType is how numbers are stored in a MAT-file of level 5, and what its elements are.
+// matType is the type of an element of a MAT-file of level 5: a type of numbers, or a matrix.
 type matType uint32
 
+// The types that this reader knows, with the names and numbers of the format.
 const (
 	miINT8       matType = 1
 	miUINT8      matType = 2
@@ -29,7 +30,7 @@ const (
 	miUTF8       matType = 16
 )
 
-// matNumbers are the types of numbers that this reader knows.
+// matNumbers has the types of numbers that this reader knows.
 var matNumbers = map[matType]reflect.Type{
 	miINT8: reflect.TypeFor[int8](), miUINT8: reflect.TypeFor[uint8](),
 	miINT16: reflect.TypeFor[int16](), miUINT16: reflect.TypeFor[uint16](),
@@ -37,7 +38,7 @@ var matNumbers = map[matType]reflect.Type{
 	miSINGLE: reflect.TypeFor[float32](), miDOUBLE: reflect.TypeFor[float64](),
 }
 
-// width returns the bytes of a number, 0 for what is none that this reader knows.
+// width returns the size of a number in bytes; 0 if this reader does not know the type.
 func (t matType) width() int64 {
 	if number, known := matNumbers[t]; known {
 		return int64(number.Size())
@@ -45,31 +46,32 @@ func (t matType) width() int64 {
 	return 0
 }
 
-// matClass is what an array was in MATLAB.
+// matClass is the class of an array in MATLAB, which may be stored as another type.
 type matClass uint8
 
-// The classes of real numbers are those from mxDOUBLE to mxUINT32.
+// The classes from mxDOUBLE to mxUINT32 have numbers.
 const (
 	mxDOUBLE matClass = 6
 	mxUINT8  matClass = 9
 	mxUINT32 matClass = 13
 )
 
-// Limits of what is read into memory before a file has proven to hold it.
+// Sizes in a MAT-file, and limits on memory for values that a damaged file may claim.
 const (
-	matHeader    = 128
-	matMaxDims   = 16
-	matMaxName   = 256
+	matHeader    = 128     // bytes
+	matMaxDims   = 16      // dimensions of an array
+	matMaxName   = 256     // bytes of a name
 	matMaxCount  = 1 << 40 // numbers in an array
-	deflateRatio = 1032    // no byte of a deflate stream makes more bytes than that
+	deflateRatio = 1032    // a byte of a deflate stream decompresses to at most this many bytes
 )
 
-// readMAT5 calls visit for every variable of real numbers in a MAT-file of `size` bytes, in the file's order, and skips
-// the others. The file is read once, from front to back, compressed elements and all, and none of it is held. Errors
-// name the variable, or the number of the element (from 1) if they are about what surrounds it.
+// readMAT5 calls visit for every variable in a MAT-file of `size` bytes, in the order of the file. It reads the file
+// once and keeps nothing in memory, so that a large array needs no second copy. Errors name the variable, or the number
+// of the element, from 1, if they do not concern a variable.
 //
-// The format is that of "MAT-File Format" (The MathWorks): elements of a type, a length and that many bytes, in the
-// byte order of the machine that wrote them; a matrix is an element of elements, and may be compressed as a whole.
+// "MAT-File Format" (The MathWorks) describes the format. A file consists of elements: a type, a length and that many
+// bytes, in the byte order of the machine that wrote them. A matrix is an element that consists of elements. It may be
+// compressed as a whole.
 func readMAT5(r io.Reader, size int64, visit func(*matVariable) error) error {
 	if size < matHeader {
 		return fmt.Errorf("%d bytes, want a MAT-file, whose header alone has %d", size, matHeader)
@@ -78,6 +80,7 @@ func readMAT5(r io.Reader, size int64, visit func(*matVariable) error) error {
 	if _, err := io.ReadFull(r, header[:]); err != nil {
 		return cutShort(err)
 	}
+	// The header ends with two bytes that tell the byte order: the number 0x4d49 as the machine writes it.
 	var order binary.ByteOrder
 	switch mark := string(header[126:]); mark {
 	case "IM":
@@ -103,6 +106,7 @@ func readMAT5(r io.Reader, size int64, visit func(*matVariable) error) error {
 		if tag.size > m.N {
 			return fmt.Errorf("element %d: truncated: %d bytes, want %d", n, m.N, tag.size)
 		}
+		// A compressed element has its own matrix element inside.
 		body := newMatReader(m, tag.size, order)
 		if tag.kind == miCOMPRESSED {
 			err = readMatCompressed(body, visit)
@@ -115,6 +119,7 @@ func readMAT5(r io.Reader, size int64, visit func(*matVariable) error) error {
 			}
 			return fmt.Errorf("element %d: %w", n, err)
 		}
+		// Skip the rest of the element.
 		if _, err := io.Copy(io.Discard, body); err != nil {
 			return fmt.Errorf("element %d: %w", n, err)
 		}
@@ -128,6 +133,7 @@ type matError struct {
 	err  error
 }
 
+// Error names the variable as it is if the name is harmless, and quotes it otherwise.
 func (e *matError) Error() string {
 	odd := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }
 	if e.name != "" && strings.IndexFunc(e.name, odd) < 0 {
@@ -136,26 +142,29 @@ func (e *matError) Error() string {
 	return fmt.Sprintf("%.64q: %v", e.name, e.err)
 }
 
+// Unwrap returns the error without the name.
 func (e *matError) Unwrap() error { return e.err }
 
-// matTag begins an element. Up to four bytes may sit in the tag itself: small, which is nil otherwise.
+// matTag is the beginning of an element. The tag itself may contain up to four bytes of data, in small; otherwise small
+// is nil and the data follow.
 type matTag struct {
 	kind  matType
 	size  int64
 	small []byte
 }
 
-// matReader reads what is left of a file, or of an element, which is in the byte order of the machine that wrote it.
+// matReader reads the rest of a file or of an element, in the byte order of the machine that wrote it.
 type matReader struct {
 	io.LimitedReader
 	order binary.ByteOrder
 }
 
+// newMatReader returns a reader of the next size bytes of r.
 func newMatReader(r io.Reader, size int64, order binary.ByteOrder) *matReader {
 	return &matReader{io.LimitedReader{R: r, N: size}, order}
 }
 
-// tag reads a tag.
+// tag reads the tag of the next element.
 func (m *matReader) tag() (matTag, error) {
 	var b [8]byte
 	if m.N < int64(len(b)) {
@@ -164,6 +173,7 @@ func (m *matReader) tag() (matTag, error) {
 	if _, err := io.ReadFull(m, b[:]); err != nil {
 		return matTag{}, cutShort(err)
 	}
+	// A small element has its length in the upper half of the first word, which is 0 in other elements.
 	first := m.order.Uint32(b[:])
 	if n := first >> 16; n > 0 {
 		if n > 4 {
@@ -174,7 +184,7 @@ func (m *matReader) tag() (matTag, error) {
 	return matTag{matType(first), int64(m.order.Uint32(b[4:])), nil}, nil
 }
 
-// readMatCompressed reads a matrix out of what is left of m, which is zlib.
+// readMatCompressed reads a matrix from the rest of m, which is a zlib stream.
 func readMatCompressed(m *matReader, visit func(*matVariable) error) error {
 	limit := m.N * deflateRatio
 	z, err := zlib.NewReader(m)
@@ -192,7 +202,7 @@ func readMatCompressed(m *matReader, visit func(*matVariable) error) error {
 	if err := readMatrix(newMatReader(z, tag.size, m.order), limit, visit); err != nil {
 		return err
 	}
-	switch n, err := io.Copy(io.Discard, z); { // to the checksum behind it
+	switch n, err := io.Copy(io.Discard, z); { // to the end of the stream, where zlib checks its checksum
 	case err != nil:
 		return cutShort(err)
 	case n > 0:
@@ -201,13 +211,13 @@ func readMatCompressed(m *matReader, visit func(*matVariable) error) error {
 	return nil
 }
 
-// skip reads over what is left, which must be there.
+// skip reads and ignores the rest, which must be complete.
 func (m *matReader) skip() error {
 	_, err := io.CopyN(io.Discard, m, m.N)
 	return cutShort(err)
 }
 
-// cutShort says of the end of a file in the middle of something that it is one.
+// cutShort replaces an unexpected end of a file by an error that says that the file is truncated.
 func cutShort(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("truncated: %w", io.ErrUnexpectedEOF)

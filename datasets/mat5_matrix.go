@@ -9,20 +9,20 @@ import (
 	"slices"
 )
 
-// matVariable is one array of real numbers, whose numbers are still to be read. They may be stored in a smaller type
-// than that of their class: MATLAB keeps doubles that are small integers as bytes.
+// matVariable is one array of a file before its numbers are read. The numbers may be stored in a smaller type than
+// their class: MATLAB stores doubles that are small integers as bytes.
 type matVariable struct {
 	name  string
-	class matClass
-	dims  []int64 // the first runs fastest
-	kind  matType
+	class matClass  // 0 if the array has no real numbers
+	dims  []int64   // the index of the first dimension runs fastest
+	kind  matType   // the type in which the numbers are stored
 	size  int64     // bytes of the numbers: the product of dims times the width of kind
-	limit int64     // bytes that the file can hold of them at most, whatever size claims
+	limit int64     // largest size in bytes that the file can contain, whatever size claims
 	data  io.Reader // the numbers, in order
 	order binary.ByteOrder
 }
 
-// readMatrix reads a matrix, of whose bytes the file can hold `limit` at most.
+// readMatrix reads a matrix and calls visit for it. The file can contain at most `limit` bytes of the matrix.
 func readMatrix(m *matReader, limit int64, visit func(*matVariable) error) error {
 	flags, err := m.part(8, "array flags", miUINT32)
 	if err != nil {
@@ -46,7 +46,7 @@ func readMatrix(m *matReader, limit int64, visit func(*matVariable) error) error
 	return nil
 }
 
-// read finds out how the numbers are stored, and has them visited.
+// read sets the fields of the variable that describe its numbers, and calls visit.
 func (v *matVariable) read(m *matReader, dims []byte, isComplex bool, visit func(*matVariable) error) error {
 	if len(dims) < 8 || len(dims)%4 != 0 {
 		return fmt.Errorf("%d bytes of dimensions, want 4 each for two or more", len(dims))
@@ -55,6 +55,7 @@ func (v *matVariable) read(m *matReader, dims []byte, isComplex bool, visit func
 	for ; len(dims) > 0; dims = dims[4:] {
 		d := int64(int32(v.order.Uint32(dims)))
 		v.dims = append(v.dims, d)
+		// Divide rather than multiply, so that damaged dimensions cannot overflow.
 		if d < 0 || (d > 0 && count > matMaxCount/d) {
 			return fmt.Errorf("dimensions %v, want none negative and %d numbers at most", v.dims, int64(matMaxCount))
 		}
@@ -92,11 +93,11 @@ func (v *matVariable) read(m *matReader, dims []byte, isComplex bool, visit func
 	if err := visit(v); err != nil {
 		return err
 	}
-	return m.skip() // the numbers too, if nobody has read them
+	return m.skip() // including the numbers, if visit did not read them
 }
 
-// part reads a small part of a matrix, of at most `most` bytes and one of the types given, and its padding to a
-// multiple of 8.
+// part reads a small element of a matrix, which must have one of the given types and at most `most` bytes, and its
+// padding to a multiple of 8 bytes.
 func (m *matReader) part(most int64, what string, types ...matType) ([]byte, error) {
 	tag, err := m.tag()
 	if err != nil {
@@ -120,7 +121,7 @@ func (m *matReader) part(most int64, what string, types ...matType) ([]byte, err
 	}
 }
 
-// numbers calls f for every number, in order, up to its first error.
+// numbers calls f for every number in order, until f returns an error.
 func (v *matVariable) numbers(f func(i int, x float64) error) error {
 	number := reflect.New(matNumbers[v.kind])
 	for i := range int(v.size / v.kind.width()) {

@@ -8,16 +8,18 @@ import (
 	"strings"
 )
 
-// MNIST (LeCun, Cortes, Burges): 60,000 and 10,000 grey digits of 28×28 as idx files, images and labels apart.
+// MNIST (LeCun, Cortes, Burges): 60,000 training and 10,000 test images of grey digits, 28×28 pixels, as idx files.
+// Images and labels are in separate files.
 const mnistSide = 28
 
-// mnistInfo: statistics as usual for this set. The papers train on its images as they are.
+// mnistInfo has the usual mean and deviation of this set. The papers do not augment its images.
 var mnistInfo = Info{
 	Name: "mnist", Net: "linear-mnist", side: mnistSide, channels: 1, Mean: []float32{.1307}, Std: []float32{.3081},
 }
 
-// mnistFiles are the files of http://yann.lecun.com/exdb/mnist/, at two addresses that mirror them. A file may lie
-// there compressed or not: the SHA-256 is that of its content, and was computed from the files of the published MD5.
+// mnistFiles are the files of http://yann.lecun.com/exdb/mnist/, from two sites that mirror them. A file on disk may be
+// compressed or not, so its SHA-256 is the checksum of the uncompressed content. It was computed from the files with
+// the published MD5.
 var mnistFiles = fileSet{
 	layout: layout{
 		info:    &mnistInfo,
@@ -36,14 +38,16 @@ var mnistFiles = fileSet{
 	parse: parseMNIST,
 }
 
+// mnistFile returns a file of a part, with the MD5 and the length of the compressed file and the SHA-256 of its
+// content.
 func mnistFile(part int, name, md5 string, length int64, sha256 string) publishedFile {
 	r := published("https://ossci-datasets.s3.amazonaws.com/mnist/"+name+".gz", md5, length)
 	r.mirrors = []string{"https://storage.googleapis.com/cvdf-datasets/mnist/" + name + ".gz"}
 	return publishedFile{remote: r, sum: "SHA-256 " + sha256, part: part}
 }
 
-// parseMNIST reads a file of at most `limit` bytes, as [parseIDX] does: images [n,28,28,1], or labels [n], which are
-// checked too.
+// parseMNIST reads a file of at most `limit` bytes with [parseIDX]: images [n,28,28,1], or labels [n], whose range it
+// checks.
 func parseMNIST(r io.Reader, limit int64, f publishedFile, _ content) (images, labels []uint8, err error) {
 	if strings.Contains(f.name, "-images-") {
 		images, err = parseIDX(r, limit, mnistSide, mnistSide)
@@ -58,8 +62,8 @@ func parseMNIST(r io.Reader, limit int64, f publishedFile, _ content) (images, l
 	return nil, labels, err
 }
 
-// parseIDX reads an idx file of bytes, [n, shape…], to its end. The file can hold `limit` bytes at most, whatever its
-// header claims. The header is big-endian: 0, 0, the type (8: bytes), the number of dimensions, then each of them.
+// parseIDX reads an idx file with bytes [n, shape…]. The content has at most `limit` bytes, whatever the header claims.
+// The header is big-endian: 0, 0, the type (8: bytes), the number of dimensions, and then each dimension as uint32.
 func parseIDX(r io.Reader, limit int64, shape ...int) ([]uint8, error) {
 	var magic [4]byte
 	if _, err := io.ReadFull(r, magic[:]); err != nil {
@@ -89,6 +93,7 @@ func parseIDX(r io.Reader, limit int64, shape ...int) ([]uint8, error) {
 	if n, err := io.ReadFull(r, data); err != nil {
 		return nil, fmt.Errorf("%d bytes of data, want %d: %w", n, size, cutShort(err))
 	}
+	// A file with more than one array, or with something appended, is not an idx file.
 	switch n, err := io.Copy(io.Discard, r); {
 	case err != nil:
 		return nil, cutShort(err)

@@ -198,7 +198,8 @@ func TestSpoiledMNIST(t *testing.T) {
 			"(train-images-idx3-ubyte.gz), want SHA-256 ", ErrAltered,
 		},
 		{
-			"images for labels", func(m map[string][]byte) { m["t10k-labels-idx1-ubyte"] = m["t10k-images-idx3-ubyte"] },
+			"images for labels",
+			func(m map[string][]byte) { m["t10k-labels-idx1-ubyte"] = m["t10k-images-idx3-ubyte"] },
 			"t10k-labels-idx1-ubyte.gz: header: 00000803, want 00000801 (bytes in 1 dimensions)", nil,
 		},
 		{

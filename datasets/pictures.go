@@ -22,32 +22,32 @@ import (
 // Limits of a tree of pictures, for hostile archives.
 const (
 	maxPicture  = 1 << 20 // bytes of a file; the official ones have some 3 KB
-	maxPictures = 1 << 20 // files; the official set has 180,000 in the parts that are read
+	maxPictures = 1 << 20 // files; the official set has 180,000 in the parts train and test
 )
 
-// visitor is called with a picture's name and size, and with what opens its content.
+// visitor is called with the name and the size in bytes of a picture, and with a function that opens its content.
 type visitor func(name string, size int64, open func() (io.ReadCloser, error)) error
 
-// pictures is a tree of files PART/CLASS/NAME.png on disk, of which the parts train and test are read. Names that begin
-// with a dot are left alone, and so is whatever lies beside the parts and beside the classes; but an unknown class is
-// an error, since it would be a label, and so is anything but a PNG file in a class.
+// pictures is a tree of files PART/CLASS/NAME.png in a folder or an archive, with the parts train and test. Names that
+// begin with a dot, other parts, and files outside of classes are ignored. A folder of an unknown class is an error, as
+// it would need a label. Anything but a PNG file in a class is an error too.
 type pictures interface {
-	// walk calls visit with every picture, whose content is good until visit returns. The order is the same whenever
-	// nothing has changed, which the fingerprint shows.
+	// walk calls visit for every picture, whose content can be read until visit returns. As long as the fingerprint is
+	// the same, the order is the same.
 	walk(ctx context.Context, visit visitor) (fingerprint, error)
-	// fingerprint is what walk returns, without reading the pictures if that can be known.
+	// fingerprint returns the same fingerprint as walk, without decoding pictures.
 	fingerprint(ctx context.Context) (fingerprint, error)
 	String() string // the path, for errors
 }
 
-// fingerprint changes when the pictures do: by content for an archive, by names, sizes and times of the files for a
-// folder.
+// fingerprint changes when the pictures change. It depends on the content of an archive, or on the names, sizes and
+// times of the files in a folder.
 type fingerprint struct {
 	sum    [sha256.Size]byte
-	record record // of an archive
+	record record // the size and the checksum of an archive
 }
 
-// isPicture says whether a file is a picture to read, by its path below the tree's root.
+// isPicture reports whether a file is a picture to read, given its path below the root of the tree.
 func isPicture(file string) (bool, error) {
 	parts := strings.Split(file, "/")
 	if len(parts) < 3 || !slices.Contains(partNames[:], parts[0]) ||
@@ -66,15 +66,18 @@ func isPicture(file string) (bool, error) {
 	return true, nil
 }
 
-// dirPictures is a tree in a folder.
+// dirPictures is a tree of pictures in a folder.
 type dirPictures struct{ dir string }
 
+// String returns the path of the folder.
 func (d *dirPictures) String() string { return d.dir }
 
+// fingerprint walks the tree without opening a file.
 func (d *dirPictures) fingerprint(ctx context.Context) (fingerprint, error) {
 	return d.walk(ctx, func(string, int64, func() (io.ReadCloser, error)) error { return nil })
 }
 
+// walk visits the files in the order of their names, part by part and class by class.
 func (d *dirPictures) walk(ctx context.Context, visit visitor) (fingerprint, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, "folder")
@@ -92,7 +95,7 @@ func (d *dirPictures) walk(ctx context.Context, visit visitor) (fingerprint, err
 			if err != nil {
 				return fingerprint{}, err
 			}
-			if len(files) == 0 { // an unknown class is one also without files
+			if len(files) == 0 { // an empty folder of an unknown class is an error too
 				if _, err := isPicture(folder + "/none.png"); err != nil {
 					return fingerprint{}, fmt.Errorf("%s: %w", d, err)
 				}
@@ -109,7 +112,7 @@ func (d *dirPictures) walk(ctx context.Context, visit visitor) (fingerprint, err
 	return mark, nil
 }
 
-// visit shows one file, and adds it to the fingerprint.
+// visit calls visit for one file, if it is a picture, and adds the file to the fingerprint.
 func (d *dirPictures) visit(ctx context.Context, file string, mark io.Writer, visit visitor) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -136,20 +139,24 @@ func (d *dirPictures) visit(ctx context.Context, file string, mark io.Writer, vi
 	return nil
 }
 
-// tarPictures is a tree in a gzipped tar, at its root or in a folder.
+// tarPictures is a tree of pictures in a gzipped tar archive, at its root or in a folder.
 type tarPictures struct{ path, folder string }
 
+// String returns the path of the archive.
 func (t *tarPictures) String() string { return t.path }
 
+// fingerprint reads the archive once, without decompressing it.
 func (t *tarPictures) fingerprint(ctx context.Context) (fingerprint, error) {
 	r, err := recordOf(ctx, t.path)
 	return r.fingerprint(), err
 }
 
+// fingerprint returns the fingerprint of an archive of this size and checksum.
 func (r record) fingerprint() fingerprint {
 	return fingerprint{sha256.Sum256(fmt.Appendf(nil, "archive %d %s", r.size, r.sha256)), r}
 }
 
+// walk visits the pictures in the order of the archive, and computes the checksum of the archive while it reads.
 func (t *tarPictures) walk(ctx context.Context, visit visitor) (fingerprint, error) {
 	f, size, err := files.OpenRegular(t.path)
 	if err != nil {
@@ -167,15 +174,15 @@ func (t *tarPictures) walk(ctx context.Context, visit visitor) (fingerprint, err
 	return record{size, hex.EncodeToString(h.Sum(nil))}.fingerprint(), nil
 }
 
-// walkTar visits the pictures of a gzipped tar, at its root or in a folder, in the archive's order. It reads to the end
-// of the compressed stream, where its checksum stands.
+// walkTar visits the pictures of a gzipped tar archive, at its root or in a folder, in the order of the archive. It
+// reads to the end of the compressed stream, where gzip checks its checksum.
 func walkTar(r io.Reader, folder string, visit visitor) error {
 	z, err := gzip.NewReader(r)
 	if err != nil {
 		return cutShort(err)
 	}
 	defer z.Close()
-	last := "" // name of the entry before, to say where an archive is broken
+	last := "" // name of the previous entry, to say where an archive is broken
 	for t := tar.NewReader(z); ; {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
@@ -187,7 +194,7 @@ func walkTar(r io.Reader, folder string, visit visitor) error {
 		last = h.Name
 		file, _ := strings.CutPrefix(strings.TrimPrefix(path.Clean("/"+h.Name), "/"), folder+"/")
 		if h.Typeflag == tar.TypeDir {
-			file += "/none.png" // an unknown class is one also without files
+			file += "/none.png" // an empty folder of an unknown class is an error too
 		}
 		read, err := isPicture(file)
 		switch {

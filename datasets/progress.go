@@ -10,8 +10,9 @@ import (
 	"golang.org/x/term"
 )
 
-// newProgress returns what shows how far a download is that has brought `have` of `total` bytes (−1: nobody knows) and
-// whose further bytes are written to it: a bar on a terminal, lines on any other writer, and silence without one.
+// newProgress returns a writer that shows the progress of a download that has `have` of `total` bytes (−1: unknown).
+// The caller writes the further bytes to it. It shows a bar if w is a terminal, lines on other writers, and nothing if
+// w is nil.
 func newProgress(w io.Writer, what string, have, total int64) io.WriteCloser {
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return newBar(w, what, have, total)
@@ -22,12 +23,13 @@ func newProgress(w io.Writer, what string, have, total int64) io.WriteCloser {
 	return newLines(w, what, have, total)
 }
 
-// bar is a line that is drawn again and again. What cannot be drawn is not drawn.
+// bar is a progress bar, a line that is drawn again and again. It ignores errors of drawing.
 type bar struct {
 	*progressbar.ProgressBar
 	w io.Writer
 }
 
+// newBar returns a bar for a download that has `have` of `total` bytes.
 func newBar(w io.Writer, what string, have, total int64) bar {
 	b := progressbar.NewOptions64(total,
 		progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what), progressbar.OptionShowBytes(true),
@@ -37,21 +39,22 @@ func newBar(w io.Writer, what string, have, total int64) bar {
 	return bar{b, w}
 }
 
-// Close ends the line, drawn to where it came.
+// Close ends the line of the bar, whether the download is complete or not.
 func (b bar) Close() error {
 	_ = b.Exit()
 	_, err := fmt.Fprintln(b.w)
 	return err
 }
 
-// lines is a line for every tenth, or for every 16 MiB where the total is unknown.
+// lines shows progress as a line for every tenth of the file, or for every 16 MiB if the total is unknown.
 type lines struct {
 	w           io.Writer
 	what        string
 	have, total int64
-	said        int64 // tenths, or steps of 16 MiB
+	said        int64 // tenths, or steps of 16 MiB, up to the last line
 }
 
+// newLines writes the first line of a download that has `have` of `total` bytes.
 func newLines(w io.Writer, what string, have, total int64) *lines {
 	l := &lines{w: w, what: what, have: have, total: total}
 	l.said = l.steps()
@@ -59,6 +62,7 @@ func newLines(w io.Writer, what string, have, total int64) *lines {
 	return l
 }
 
+// Write counts the bytes, and writes a line when the next step is reached.
 func (l *lines) Write(p []byte) (int, error) {
 	l.have += int64(len(p))
 	if s := l.steps(); s > l.said {
@@ -68,9 +72,10 @@ func (l *lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close does nothing: every line is whole.
+// Close does nothing, as every line is complete.
 func (l *lines) Close() error { return nil }
 
+// steps returns the tenths of the file, or the steps of 16 MiB, that were received.
 func (l *lines) steps() int64 {
 	if l.total > 0 {
 		return l.have * 10 / l.total

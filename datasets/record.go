@@ -14,19 +14,20 @@ import (
 	"rollcall/results/files"
 )
 
-// record is what is kept of a file without a published checksum, in a file .sha256 beside it, when it is downloaded
-// for the first time. `sha256sum -c` reads it too.
+// record has the size and the checksum of a file whose site publishes no checksum. The first download writes them to a
+// file .sha256 beside the file, and later copies must agree with them. `sha256sum -c` reads that file too.
 type record struct {
 	size   int64
 	sha256 string // hex
 }
 
-// String reads "1234 bytes, SHA-256 1f…".
+// String returns "1234 bytes, SHA-256 1f…".
 func (r record) String() string { return fmt.Sprintf("%d bytes, SHA-256 %s", r.size, r.sha256) }
 
+// recordPath returns the path of the record of a file.
 func recordPath(path string) string { return path + ".sha256" }
 
-// readRecord returns the record of the file at path; the zero record if there is none.
+// readRecord reads the record of the file at path; it is the zero record if there is none.
 func readRecord(path string) (record, error) {
 	text, err := files.ReadRegular(recordPath(path))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,7 +48,7 @@ func readRecord(path string) (record, error) {
 		recordPath(path), name)
 }
 
-// writeRecord keeps r for the file at path.
+// writeRecord writes the record r of the file at path, which was downloaded from an address.
 func writeRecord(path, from string, r record) error {
 	err := files.Replace(recordPath(path), func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "# %d bytes, as first downloaded from %s\n%s  %s\n", r.size, from, r.sha256,
@@ -60,7 +61,7 @@ func writeRecord(path, from string, r record) error {
 	return nil
 }
 
-// recordOf returns what there is to record of the file at path.
+// recordOf computes the record of the file at path.
 func recordOf(ctx context.Context, path string) (record, error) {
 	f, size, err := files.OpenRegular(path)
 	if err != nil {
@@ -71,8 +72,8 @@ func recordOf(ctx context.Context, path string) (record, error) {
 	return record{size, sum}, err
 }
 
-// recorded compares a file with what was recorded of its first download, which it returns: the zero record if nothing
-// was.
+// recorded compares now, the record computed from a file, with the record of its first download. It returns the latter,
+// or the zero record if there is none.
 func recorded(path string, now record) (Status, record, error) {
 	switch before, err := readRecord(path); {
 	case err != nil:
@@ -86,8 +87,8 @@ func recorded(path string, now record) (Status, record, error) {
 	}
 }
 
-// acceptUnpublished checks a finished download in part, which is to become path, of which no checksum is published: it
-// must be well-formed, and what the first download was. The first one is recorded.
+// acceptUnpublished checks a finished download without a published checksum, in the file part, before it becomes path.
+// It must be well-formed and agree with the record of the first download; the first download is recorded.
 func (r *remote) acceptUnpublished(ctx context.Context, path, part, from string) error {
 	if err := r.wellFormed(ctx, part); err != nil {
 		if ctx.Err() != nil {

@@ -15,33 +15,33 @@ import (
 	"rollcall/results/files"
 )
 
-// remote is one published file.
+// remote is one published file on the web.
 type remote struct {
 	url     string
-	mirrors []string // other addresses of the same bytes, tried in this order if the first does not deliver
+	mirrors []string // other addresses of the same bytes, tried in order if the first one fails
 	name    string   // file name on disk
-	md5     string   // published checksum; empty: none is, and the first download is recorded
-	length  int64    // bytes; 0: not known
-	// wellFormed says what is wrong with a finished download of which no checksum is published, so that an error page
-	// is never recorded for the file. Only asked for if md5 is empty.
+	md5     string   // published checksum; empty: none, and the first download is recorded
+	length  int64    // bytes; 0: unknown
+	// wellFormed checks a finished download without a published checksum, so that an error page is never recorded as
+	// the file. It is needed only if md5 is empty.
 	wellFormed func(ctx context.Context, path string) error
 
-	idle  time.Duration // a download that delivers nothing for so long is broken off
-	pause time.Duration // before a broken download is resumed
+	idle  time.Duration // a download that receives nothing for so long is aborted
+	pause time.Duration // between two attempts
 }
 
-// published returns the file at an address, under its own name there; md5 may be empty and length 0.
+// published returns the file at an address, with the name that it has there; md5 may be empty and length 0.
 func published(url, md5 string, length int64) remote {
 	return remote{url: url, name: path.Base(url), md5: md5, length: length, idle: idleTimeout, pause: retryPause}
 }
 
-// mostUnknown bounds a file whose length is not known: three times the largest one that is downloaded.
+// mostUnknown is the largest size in bytes of a file of unknown length, three times the largest file of our sets.
 const mostUnknown = 2 << 30
 
-// most returns how many bytes the file may have.
+// most returns the largest number of bytes that the file may have.
 func (r *remote) most() int64 { return cmp.Or(r.length, mostUnknown) }
 
-// tooLong is the error of an address that offers or sends more than the file may have.
+// tooLong returns the error about an address that announces or sends more bytes than the file may have.
 func (r *remote) tooLong(from, found string) error {
 	want := fmt.Sprint(r.length)
 	if r.length == 0 {
@@ -50,8 +50,8 @@ func (r *remote) tooLong(from, found string) error {
 	return fmt.Errorf("download %s: %w: %s bytes, want %s", from, ErrAltered, found, want)
 }
 
-// bring downloads the file to a folder, which is made. A failure adds to notFound, which says where the set was looked
-// for: that is part of the story.
+// bring downloads the file to a folder, which it creates if necessary. If that fails, the error also says notFound,
+// which lists the folders that were searched.
 func (r *remote) bring(ctx context.Context, folder string, o Options, notFound error) error {
 	err := os.MkdirAll(folder, 0o755)
 	if err == nil {
@@ -66,15 +66,16 @@ func (r *remote) bring(ctx context.Context, folder string, o Options, notFound e
 	return nil
 }
 
-// download brings the file to path by way of path.part, resuming what lies there. One process at a time does so. An
-// error that is ErrUnavailable means the sites; what was read so far stays in path.part, unless it is not the file.
+// download downloads the file to path.part, continues an earlier download there, checks it, and renames it to path. One
+// process at a time does this. The error is ErrUnavailable if the sites failed. After an error path.part stays for the
+// next attempt, unless its content is wrong.
 func (r *remote) download(ctx context.Context, path string, progress io.Writer) (err error) {
 	mine, err := takeTurn(ctx, path, progress)
 	if err != nil {
 		return err
 	}
 	defer func() { err = joinLine(err, mine.end(err)) }()
-	if isFile(path) { // another process has brought it while this one was looking, or waiting
+	if isFile(path) { // another process downloaded it while this one searched or waited
 		return nil
 	}
 	part := path + ".part"
@@ -82,15 +83,16 @@ func (r *remote) download(ctx context.Context, path string, progress io.Writer) 
 	if err != nil {
 		return err
 	}
-	defer f.Close() // a second time on the good path, where the first one's error has been looked at
+	defer f.Close() // without an error the file is closed already, and Close was checked
 	d := &transfer{remote: r, file: f, client: newClient(), progress: progress}
 	defer d.client.CloseIdleConnections()
-	var failures error // of the addresses so far
+	var failures error // of all addresses so far
+	// Try the addresses in order. A local error, such as a full disk, would meet every address and ends the loop.
 	for _, d.from = range append([]string{r.url}, r.mirrors...) {
 		if err = d.transferAll(ctx); err == nil {
 			err = r.accept(ctx, path, part, d.from)
 		}
-		if errors.Is(err, ErrAltered) { // nothing of it is worth keeping
+		if errors.Is(err, ErrAltered) { // another attempt cannot use these bytes
 			err = joinLine(err, d.restart())
 		}
 		if err == nil || ctx.Err() != nil || (!errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrAltered)) {
@@ -116,7 +118,7 @@ func (r *remote) download(ctx context.Context, path string, progress io.Writer) 
 	return files.SyncFolder(filepath.Dir(path))
 }
 
-// accept checks the finished download in part, from an address, before it becomes path.
+// accept checks a finished download in the file part, before it becomes path.
 func (r *remote) accept(ctx context.Context, path, part, from string) error {
 	if r.md5 == "" {
 		return r.acceptUnpublished(ctx, path, part, from)
@@ -128,7 +130,7 @@ func (r *remote) accept(ctx context.Context, path, part, from string) error {
 	return err
 }
 
-// joinLine is errors.Join on one line.
+// joinLine joins two errors as errors.Join does, but on one line.
 func joinLine(a, b error) error {
 	if a == nil || b == nil {
 		return errors.Join(a, b)
@@ -136,6 +138,7 @@ func joinLine(a, b error) error {
 	return fmt.Errorf("%w; %w", a, b)
 }
 
+// isEmpty reports whether a file has no bytes.
 func isEmpty(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Size() == 0

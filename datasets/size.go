@@ -6,11 +6,11 @@ import (
 	"rollcall/datasets/plan"
 )
 
-// officialPictures is how many pictures the official files of a set hold, in both parts.
+// officialPictures is the number of pictures in the official files of a set, train and test together.
 var officialPictures = map[string]int{"cifar10": 60_000, "svhn": 73_257 + 26_032, "cinic10": 180_000, "mnist": 70_000}
 
-// LeastBytes returns how many bytes of memory a set takes at the least, as far as that is known without reading or
-// making it. Files that need not be the official ones may be of any size: 0.
+// LeastBytes returns a lower bound on the memory of a set in bytes, without reading or generating it, so that callers
+// can refuse early. It is 0 for files that need not be the official ones, as these may have any size.
 func LeastBytes(name string, o Options) int64 {
 	samples, size := 0, photoPixels
 	switch name {
@@ -28,10 +28,10 @@ func LeastBytes(name string, o Options) int64 {
 			samples = officialPictures[name]
 		}
 	}
-	return int64(samples) * int64(size+1) // and a label
+	return int64(samples) * int64(size+1) // with one byte for the label
 }
 
-// Bytes returns how many bytes of memory the set takes.
+// Bytes returns the memory of the set in bytes.
 func (s *Set) Bytes() (n int64) {
 	for _, p := range []*plan.Samples{s.Train, s.Test} {
 		n += int64(len(p.Images)) + 4*int64(len(p.Features)) + int64(len(p.Labels))

@@ -11,32 +11,37 @@ import (
 	"strings"
 )
 
-// source is how the files of a data set are published, and so how they are found, fetched, read and verified: a
-// [fileSet] or an [imageTree].
+// source finds, downloads, reads and verifies the files of one data set. It is a [fileSet] or an [imageTree], depending
+// on how the set is published.
 type source interface {
+	// find returns where the set is; the error is [ErrNotFound] if it is nowhere.
 	find(o Options) (Found, error)
+	// incomplete returns the first folder in the places that has some of the files; "" if there is none.
 	incomplete(places []string) (dir string)
-	// download brings what is missing to the first place, `to`. A failure adds to notFound, which says where was
-	// looked.
+	// download downloads the missing files to the folder `to`. If that fails, the error also says notFound, which lists
+	// the folders that were searched.
 	download(ctx context.Context, to string, o Options, notFound error) error
+	// extract extracts the archive that was found.
 	extract(ctx context.Context, found Found) error
+	// open reads the set.
 	open(ctx context.Context, found Found, o Options) (*Set, error)
+	// verify returns the status of every file.
 	verify(ctx context.Context, found Found) ([]FileStatus, error)
 }
 
-// Found says where a data set lies. The zero value is that of a generated set.
+// Found says where a data set is on disk. A generated set has the zero value.
 type Found struct {
-	Dir     string // folder of the files, or the one they will be extracted to
-	Archive string // the official archive, if Dir has yet to be extracted from it or the set is Packed; else empty
-	Packed  bool   // Archive is read as it is, and never extracted; Dir is the folder it lies in
+	Dir     string // the folder of the files, or the folder to which they will be extracted
+	Archive string // the official archive, if the set is Packed or is still to be extracted; otherwise empty
+	Packed  bool   // Archive is read itself and never extracted; Dir is its folder
 }
 
-// extracted says whether the files can be read as they are.
+// extracted reports whether the set can be read without extracting an archive.
 func (f Found) extracted() bool { return f.Archive == "" || f.Packed }
 
-// Find reports where a data set lies, without reading or downloading it. It looks into Options.Dir, $ROLLCALL_DATA and
-// the user's cache directory, in this order, for the official folder, for its files themselves, and for the official
-// archive. An error that is [ErrNotFound] lists the places.
+// Find returns where a data set is, without reading or downloading it. It searches Options.Dir, $ROLLCALL_DATA and the
+// user's cache directory, in this order. In each it looks for the official folder, for the files of that folder, and
+// for the official archive. If the set is nowhere, the error wraps [ErrNotFound] and lists the places.
 func Find(name string, o Options) (Found, error) {
 	l, err := lookup(name, o)
 	if l.official == nil || err != nil {
@@ -46,12 +51,14 @@ func Find(name string, o Options) (Found, error) {
 	return found, named(name, err)
 }
 
-// Fetch makes sure that a data set lies on this machine, downloading its official files (and extracting the archive of
-// a set that is read extracted) if it does not, and returns its folder (empty for a generated set). The download goes
-// to the first place of [Find], under a temporary name from which it is resumed, and must have the published MD5; of a
-// file without one, size and SHA-256 are recorded in a file .sha256 beside it, and any later copy must have the same.
-// An archive is kept. An error of a download is [ErrNotFound], and [ErrUnavailable] as well if it was the official
-// sites that did not deliver.
+// Fetch returns the folder of a data set, which is empty for a generated set. If the set is not on this machine, Fetch
+// downloads its official files, and extracts the archive if the set is not read from the archive itself. It keeps the
+// archive.
+//
+// Downloads go to the first place of [Find], under a temporary name, so that an interrupted download can continue. They
+// must have the published MD5. If none is published, the first download records size and SHA-256 in a file .sha256
+// beside the file, and later copies must have the same. If a download fails, the error wraps [ErrNotFound], and also
+// [ErrUnavailable] if the official sites are to blame.
 func Fetch(ctx context.Context, name string, o Options) (dir string, err error) {
 	l, err := lookup(name, o)
 	if l.official == nil || err != nil {
@@ -61,7 +68,7 @@ func Fetch(ctx context.Context, name string, o Options) (dir string, err error) 
 	return found.Dir, named(name, err)
 }
 
-// fetch does what [Fetch] says.
+// fetch does the work of [Fetch] for a source.
 func fetch(ctx context.Context, s source, o Options) (Found, error) {
 	found, err := s.find(o)
 	if all := places(o); err != nil && len(all) > 0 {
@@ -76,7 +83,7 @@ func fetch(ctx context.Context, s source, o Options) (Found, error) {
 	return found, err
 }
 
-// places returns the folders to look in: the data directory, $ROLLCALL_DATA and the user's cache, each folder once.
+// places returns the folders to search: the data directory, $ROLLCALL_DATA and the user's cache, each once.
 func places(o Options) []string {
 	all := []string{o.Dir, os.Getenv("ROLLCALL_DATA")}
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -91,25 +98,25 @@ func places(o Options) []string {
 	return kept
 }
 
-// layout says what a data set looks like in a place.
+// layout describes the files of a data set below a place.
 type layout struct {
 	info    *Info
-	folders []string        // names of its folder; the place itself may be the folder too
-	archive remote          // a gzipped tar of all files; without a name: there is none
-	packed  bool            // the archive is read as it is
-	files   []publishedFile // what a folder must hold
+	folders []string        // possible names of its folder; the files may also be in the place itself
+	archive remote          // a gzipped tar archive of all files; without a name, there is none
+	packed  bool            // the archive is read itself and not extracted
+	files   []publishedFile // the files that a complete folder has
 }
 
 // publishedFile is one file of a set.
 type publishedFile struct {
-	// of a file in an archive, the name alone; one that ends in .gz may lie there uncompressed, without it
+	// a file in an archive has the name only; a file whose name ends in .gz may be uncompressed on disk, without .gz
 	remote
-	size int64  // bytes, of a file in an archive
-	sum  string // "MD5 …" or "SHA-256 …", of the content uncompressed
+	size int64  // bytes, for a file in an archive
+	sum  string // "MD5 …" or "SHA-256 …" of the uncompressed content
 	part int    // 0 to train on, 1 to test
 }
 
-// in returns where the file lies in a folder: under its published name if it is there, else uncompressed if that is.
+// in returns the path of the file in a folder: the uncompressed file if only that exists, otherwise the published name.
 func (f *publishedFile) in(dir string) string {
 	path := filepath.Join(dir, f.name)
 	if plain := strings.TrimSuffix(path, ".gz"); !isFile(path) && isFile(plain) {
@@ -118,7 +125,7 @@ func (f *publishedFile) in(dir string) string {
 	return path
 }
 
-// in returns the folders of a place that may hold the files.
+// in returns the folders of a place that may have the files.
 func (l *layout) in(place string) []string {
 	var dirs []string
 	for _, folder := range append(slices.Clone(l.folders), ".") {
@@ -127,6 +134,7 @@ func (l *layout) in(place string) []string {
 	return dirs
 }
 
+// find searches the places in order, and says in the error which files an incomplete folder lacks.
 func (l *layout) find(o Options) (Found, error) {
 	var looked []string
 	for _, p := range places(o) {
@@ -134,7 +142,7 @@ func (l *layout) find(o Options) (Found, error) {
 		for _, dir := range l.in(p) {
 			missing, err := l.missing(dir)
 			switch {
-			case err != nil: // one place that may not be read is no reason not to look into the next
+			case err != nil: // an unreadable place does not end the search
 				note = fmt.Sprintf(" (%v)", err)
 			case len(missing) == 0:
 				return Found{Dir: dir}, nil
@@ -142,6 +150,7 @@ func (l *layout) find(o Options) (Found, error) {
 				note = fmt.Sprintf(" (%s lacks %s)", dir, strings.Join(missing, ", "))
 			}
 		}
+		// The folders come before the archive, which may have to be extracted first.
 		if path := filepath.Join(p, l.archive.name); isFile(path) {
 			if l.packed {
 				return Found{Dir: p, Archive: path, Packed: true}, nil
@@ -156,7 +165,7 @@ func (l *layout) find(o Options) (Found, error) {
 	return Found{}, fmt.Errorf("%w, looked in %s", ErrNotFound, strings.Join(looked, ", "))
 }
 
-// incomplete returns the first folder that holds some of the files, "" if there is none.
+// incomplete returns the first folder that has some of the files; "" if there is none.
 func (l *layout) incomplete(places []string) string {
 	for _, p := range places {
 		for _, dir := range l.in(p) {
@@ -168,8 +177,8 @@ func (l *layout) incomplete(places []string) string {
 	return ""
 }
 
-// missing returns the names of the files that a folder lacks. A folder that may not be read is an error, one that does
-// not exist lacks them all.
+// missing returns the names of the files that a folder lacks; a folder that does not exist lacks all. A folder without
+// read permission is an error.
 func (l *layout) missing(dir string) ([]string, error) {
 	var missing []string
 	for _, f := range l.files {
@@ -184,6 +193,7 @@ func (l *layout) missing(dir string) ([]string, error) {
 	return missing, nil
 }
 
+// isFile reports whether there is a regular file at a path.
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()

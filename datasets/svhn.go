@@ -6,17 +6,18 @@ import (
 	"slices"
 )
 
-// SVHN (Netzer et al. 2011), the cropped digits: two MAT-files, each with X uint8 [32,32,3,n] in MATLAB's order, the
-// row running fastest, and y [n,1], where 10 means the digit 0. The "extra" images are not used.
+// SVHN (Netzer et al. 2011), the cropped digits: two MAT-files, each with X uint8 [32,32,3,n] and y [n,1]. X is in
+// MATLAB's order, in which the row runs fastest. The label 10 means the digit 0. The "extra" images are not used.
 
-// svhnInfo: statistics as FedAWE's released code has them. A mirrored digit is another sign: the set is not flipped.
+// svhnInfo has the mean and the deviation of FedAWE's released code. Augmentation does not mirror the images, because a
+// mirrored digit is not a digit.
 var svhnInfo = Info{
 	Name: "svhn", Net: "cnn-svhn", Augmented: true, side: photoSide, channels: 3,
 	Mean: []float32{.4376821, .4437697, .47280442}, Std: []float32{.19803012, .20101562, .19703614},
 }
 
-// svhnFiles is http://ufldl.stanford.edu/housenumbers/: 73,257 images to train on and 26,032 to test. The MD5s
-// are those that the usual loaders check.
+// svhnFiles are the files at http://ufldl.stanford.edu/housenumbers/, with 73,257 training and 26,032 test images. The
+// MD5s are the ones that other loaders check too.
 var svhnFiles = fileSet{
 	layout: layout{
 		info:    &svhnInfo,
@@ -29,15 +30,15 @@ var svhnFiles = fileSet{
 	parse: parseSVHN,
 }
 
+// svhnFile returns a file of a part, with its MD5 and its length in bytes.
 func svhnFile(part int, name, md5 string, length int64) publishedFile {
 	return publishedFile{
 		remote: published("http://ufldl.stanford.edu/housenumbers/"+name, md5, length), sum: "MD5 " + md5, part: part,
 	}
 }
 
-// parseSVHN reads a file of `size` bytes into images [n,32,32,3] and labels [n], 0 … 9. Variables other than X and y
-// are read over. Compressed ones are decompressed image by image into the set itself: loading takes little more memory
-// than the set does.
+// parseSVHN reads a file of `size` bytes into images [n,32,32,3] and labels [n], 0 … 9. It skips variables other than X
+// and y. It decompresses X image by image into the set itself, so that loading needs little more memory than the set.
 func parseSVHN(r io.Reader, size int64, _ publishedFile, _ content) (images, labels []uint8, err error) {
 	err = readMAT5(r, size, func(v *matVariable) (err error) {
 		switch {
@@ -63,7 +64,8 @@ func parseSVHN(r io.Reader, size int64, _ publishedFile, _ content) (images, lab
 	return images, labels, nil
 }
 
-// svhnImages reads X, an image at a time: byte [row + 32·column + 1024·channel] of the file is [row, column, channel].
+// svhnImages reads X image by image. Byte row + 32·column + 1024·channel of an image in the file becomes
+// [row, column, channel].
 func svhnImages(v *matVariable) ([]uint8, error) {
 	switch {
 	case v.class != mxUINT8 || v.kind != miUINT8:
@@ -74,7 +76,7 @@ func svhnImages(v *matVariable) ([]uint8, error) {
 	if len(v.dims) != 4 || !slices.Equal(v.dims[:3], []int64{photoSide, photoSide, 3}) || v.dims[3] < 1 {
 		return nil, fmt.Errorf("dimensions %v, want [%d %d 3 n]", v.dims, photoSide, photoSide)
 	}
-	images := make([]uint8, v.size) // no more than the file can hold: readMAT5 sees to that
+	images := make([]uint8, v.size) // readMAT5 has checked that the file can contain so many bytes
 	var planes [photoPixels]uint8
 	for at := 0; at < len(images); at += photoPixels {
 		if _, err := io.ReadFull(v.data, planes[:]); err != nil {
@@ -85,7 +87,7 @@ func svhnImages(v *matVariable) ([]uint8, error) {
 	return images, nil
 }
 
-// svhnLabels reads y, of any type of numbers.
+// svhnLabels reads y, which may have any type of numbers.
 func svhnLabels(v *matVariable) ([]uint8, error) {
 	if v.class == 0 {
 		return nil, fmt.Errorf("no real numbers, want labels [n 1]")

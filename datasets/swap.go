@@ -8,18 +8,20 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// swapLabels cuts a set at random among o.Clients, half of which form a second group that sees o.SwapPairs pairs of
-// labels exchanged, in its training and its test samples (INFOCOM, section V-A: two pairs of MNIST's). By the
+// swapLabels splits a set at random among o.Clients in two groups of equal size, and swaps o.SwapPairs pairs of labels
+// in the training and test samples of a group (INFOCOM, section V-A: two pairs of MNIST). The details depend on the
 // [Reading]:
 //
-//	paper  training and test set are cut apart, each into parts that differ by one sample at most; only the second
-//	       group swaps
-//	code   both sets are shuffled as one and cut, so that a client's samples for training and for testing add up to
-//	       the same number (to one) but vary by themselves; either group swaps pairs of its own
+//	paper  training set and test set are split separately, each into parts that differ by at most one sample; only the
+//	       second group has swapped labels
+//	code   both sets are shuffled together and split, so that all clients have the same number of samples (to one) but
+//	       different shares for training; each group has its own swapped labels
 //
-// That the test labels are swapped is what the code does; the paper's accuracies, 65 % at most, could not be that low
-// without it. The pairs of a group have no label in common. Draws are those of rng.Split: shuffles by stream (0, 0, 2)
-// (test, in the paper's reading: (0, 1, 2)), the groups by (0, 2, 2), the pairs of group g by (0, 3 + g, 2).
+// The code swaps test labels too. The paper must have done the same, since its accuracies of at most 65 % would be
+// higher otherwise. The pairs of a group have no label in common.
+//
+// The draws come from rng.Split: stream (0, 0, 2) shuffles the samples (and (0, 1, 2) the test samples, by the paper),
+// stream (0, 2, 2) draws the groups, and stream (0, 3 + g, 2) draws the pairs of group g.
 func swapLabels(set *Set, o Options) error {
 	if err := o.made(); err != nil {
 		return err
@@ -43,6 +45,7 @@ func swapLabels(set *Set, o Options) error {
 	if n := set.Train.Len(); o.Reading == ReadPaper {
 		s.Train, s.Test = cutInOrder(order(n, 0), o.Clients), cutInOrder(order(set.Test.Len(), 1), o.Clients)
 	} else {
+		// By the code, one shuffle covers both sets: numbers from n on mean test samples.
 		s.Train, s.Test = make([][]int32, o.Clients), make([][]int32, o.Clients)
 		for k, own := range cutInOrder(order(n+set.Test.Len(), 0), o.Clients) {
 			slices.Sort(own)
@@ -61,6 +64,7 @@ func swapLabels(set *Set, o Options) error {
 	for place, k := range order(o.Clients, 2) {
 		s.Group[k] = place * 2 / o.Clients
 	}
+	// to[g][c] is the label that group g sees in place of c.
 	var to [2][]uint8 // [group][class]
 	for g := range to {
 		names := order(classes, 3+g)
@@ -76,7 +80,7 @@ func swapLabels(set *Set, o Options) error {
 		}
 	}
 	relabel := func(samples **plan.Samples, parts [][]int32) {
-		swapped := **samples // loaders may keep what they read
+		swapped := **samples // a copy, as loaders may keep the original
 		swapped.Labels = slices.Clone(swapped.Labels)
 		for k, own := range parts {
 			for _, i := range own {
@@ -91,7 +95,7 @@ func swapLabels(set *Set, o Options) error {
 	return nil
 }
 
-// cutInOrder cuts x into n consecutive parts; the last len(x) mod n of them are longer by one.
+// cutInOrder cuts x into n consecutive parts. The last len(x) mod n parts have one element more than the others.
 func cutInOrder(x []int32, n int) [][]int32 {
 	parts := make([][]int32, n)
 	for k := range parts {

@@ -12,23 +12,23 @@ import (
 	"rollcall/results/files"
 )
 
-// turn is the right to download a file, which one process at a time has: whoever has locked the file PATH.lock. It is
-// removed at the end. Who has waited for it still holds the removed file, and reads there what became of the download:
-// nothing of one that ended well or was interrupted, else the error. Where the file system cannot lock, nobody waits,
-// and what two processes wrote to does not pass its checksum.
+// turn is the right to download a file, which one process at a time has. The process holds a lock on the file
+// PATH.lock, and removes the file at the end. A process that waited has the removed file still open, and finds in it
+// the error of the download; the file is empty if the download succeeded or was interrupted. On a file system without
+// locks nobody waits, and a download that two processes wrote at the same time fails its checksum.
 type turn struct{ lock *os.File }
 
-// turnPause is how often a process that waits looks.
+// turnPause is the time between two tries of a waiting process to take the lock.
 const turnPause = 100 * time.Millisecond
 
-// What a lock file begins with after a failure.
+// The first word of a lock file after a failed download.
 const (
 	turnUnavailable = "unavailable"
 	turnAltered     = "altered"
 )
 
-// takeTurn waits until no other process downloads the file at path, and says so once. That the other one failed is an
-// error of the same kind.
+// takeTurn waits until no other process downloads the file at path, and reports to progress that it waits. If the other
+// process failed, takeTurn returns an error of the same kind.
 func takeTurn(ctx context.Context, path string, progress io.Writer) (*turn, error) {
 	said := false
 	for {
@@ -50,22 +50,22 @@ func takeTurn(ctx context.Context, path string, progress io.Writer) (*turn, erro
 		if isAt(f, path+".lock") {
 			return &turn{f}, nil
 		}
-		text, err := io.ReadAll(f) // the process that had it has ended
+		text, err := io.ReadAll(f) // the file was removed: the other process has ended its turn
 		if err := errors.Join(err, f.Close()); err != nil {
 			return nil, err
 		}
 		if len(text) > 0 {
 			kind, what, _ := strings.Cut(string(text), " ")
-			of := ErrUnavailable
+			cause := ErrUnavailable
 			if kind == turnAltered {
-				of = ErrAltered
+				cause = ErrAltered
 			}
-			return nil, fmt.Errorf("%s: %w: another process has tried: %s", path, of, what)
+			return nil, fmt.Errorf("%s: %w: another process has tried: %s", path, cause, what)
 		}
 	}
 }
 
-// isAt reports whether the file at a path is f.
+// isAt reports whether the open file f is still the file at a path.
 func isAt(f *os.File, path string) bool {
 	mine, err := f.Stat()
 	if err != nil {
@@ -75,15 +75,15 @@ func isAt(f *os.File, path string) bool {
 	return err == nil && os.SameFile(mine, there)
 }
 
-// end lets the next process have its turn, and says to those that wait now how the download failed, if it did.
+// end gives the turn to the next process. If the download failed, it writes the error for the processes that wait now.
 func (t *turn) end(failed error) error {
 	path := t.lock.Name()
-	if err := os.Remove(path); err != nil { // it stays, empty, and the next process takes it
+	if err := os.Remove(path); err != nil { // the empty file stays, and the next process locks it
 		return errors.Join(err, t.lock.Close())
 	}
 	kind := ""
 	switch {
-	case errors.Is(failed, ErrUnavailable): // which several addresses may be beside altered
+	case errors.Is(failed, ErrUnavailable): // comes first: with several addresses the error may be both
 		kind = turnUnavailable
 	case errors.Is(failed, ErrAltered):
 		kind = turnAltered

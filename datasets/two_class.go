@@ -9,14 +9,14 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// drawTwoClasses returns the two classes of each client, ascending, as FedAR cuts its samples (section 6.1): every
-// client holds exactly two classes, and as many samples as any other. [dealTwoClasses] gives it its samples.
+// drawTwoClasses returns the two classes of each client, in ascending order, for FedAR's split (section 6.1): every
+// client has exactly two classes, and all clients have the same number of samples. [dealTwoClasses] then gives the
+// clients their samples.
 //
-// The paper prints no more than that. Here each client has two shards of one size, each of one class [inferred]. The
-// number of shards m_c of the classes, 2N in all, is the one for which that size, min n_c/m_c, is largest (as equal as
-// the data allow: 20 of 250 samples of every class of CIFAR-10 among 100 clients); what is left of a class is not used.
-// Which shards meet at a client is drawn, of all ways to have different classes at each, by stream (4, 0, 0) of
-// rng.Split.
+// The paper prints no details. Here each client has two shards of the same size, each from one class [inferred]. There
+// are 2N shards, m_c from class c, with m_c such that the size of a shard, min n_c/m_c, is as large as possible: for
+// CIFAR-10 and 100 clients, 20 shards of 250 samples from every class. The rest of a class is not used. Stream (4, 0,
+// 0) of rng.Split draws which shards a client gets, so that its two classes differ.
 func drawTwoClasses(train *plan.Samples, clients int, seed uint32) ([][2]uint8, error) {
 	byClass, err := samplesByClass(train, 2)
 	if err != nil {
@@ -29,9 +29,9 @@ func drawTwoClasses(train *plan.Samples, clients int, seed uint32) ([][2]uint8, 
 	return drawPairs(shards, clients, seed), nil
 }
 
-// twoClasses returns the training samples of each client [clients][n_i], and the test samples of its own two classes
-// [clients][k_i], as many of either as any other client, none shared; the rest is nobody's. Without a test set the
-// latter are nil. All are in the order of the file.
+// twoClasses returns the training samples of each client [clients][n_i], and test samples of its two classes
+// [clients][k_i]. All clients have the same number of training samples and of test samples, and share none. Some
+// samples may belong to no client. own is nil without a test set. The samples of a client are in the order of the file.
 func twoClasses(train, test *plan.Samples, clients int, seed uint32) (parts, own [][]int32, err error) {
 	pairs, err := drawTwoClasses(train, clients, seed)
 	if err != nil {
@@ -44,7 +44,8 @@ func twoClasses(train, test *plan.Samples, clients int, seed uint32) (parts, own
 	return parts, own, err
 }
 
-// samplesByClass returns the samples of each class [classes][n_c], in file order. There must be `least` or more.
+// samplesByClass returns the samples of each class [classes][n_c], in the order of the file. The set must have at least
+// `least` classes.
 func samplesByClass(s *plan.Samples, least int) ([][]int32, error) {
 	if s.Classes < least || s.Classes > 256 {
 		return nil, fmt.Errorf("datasets: split: %d classes, want %d … 256", s.Classes, least)
@@ -59,9 +60,9 @@ func samplesByClass(s *plan.Samples, least int) ([][]int32, error) {
 	return byClass, nil
 }
 
-// shardCounts returns m_c: one shard after the other goes to the class whose shards are the largest with it (d'Hondt's
-// rule, which makes the smallest quotient n_c/m_c as large as can be), the first of equal ones, and at most one for
-// each client.
+// shardCounts returns the number of shards m_c of each class, 2N in all and at most N of one class. It gives one shard
+// after the other to the class whose shards then remain the largest, or to the first of several such classes. This is
+// d'Hondt's rule, which makes the smallest quotient n_c/m_c as large as possible.
 func shardCounts(byClass [][]int32, clients int) ([]int, error) {
 	shards := make([]int, len(byClass))
 	for range 2 * clients {
@@ -82,8 +83,8 @@ func shardCounts(byClass [][]int32, clients int) ([]int, error) {
 	return shards, nil
 }
 
-// drawPairs shuffles the shards and gives each client two. Where both are of one class, one is exchanged for a shard of
-// a client that has none of that class; there is one, since no class has more shards than there are clients.
+// drawPairs shuffles the shards and gives each client two. If both have the same class, it exchanges one with a client
+// that has no shard of that class. There is such a client, because no class has more shards than there are clients.
 func drawPairs(shards []int, clients int, seed uint32) [][2]uint8 {
 	var all []int32
 	for c, m := range shards {
@@ -109,8 +110,9 @@ func drawPairs(shards []int, clients int, seed uint32) [][2]uint8 {
 	return pairs
 }
 
-// dealTwoClasses gives every client a shard of each of its classes, all of one size, and returns each client's samples
-// in file order. The samples of class c are shuffled by stream (3, c, part) of rng.Split; part 0 is the training set.
+// dealTwoClasses gives every client a shard of each of its two classes, and returns the samples of each client in the
+// order of the file. All shards have the same size. Stream (3, c, part) of rng.Split shuffles the samples of class c;
+// part is 0 for the training set and 1 for the test set.
 func dealTwoClasses(s *plan.Samples, pairs [][2]uint8, seed uint32, part int) ([][]int32, error) {
 	byClass, err := samplesByClass(s, 2)
 	if err != nil {
@@ -121,6 +123,7 @@ func dealTwoClasses(s *plan.Samples, pairs [][2]uint8, seed uint32, part int) ([
 		shards[pair[0]]++
 		shards[pair[1]]++
 	}
+	// A shard must have the same size in every class, so the class with the smallest shards decides.
 	size, short := math.MaxInt, -1
 	for c, m := range shards {
 		if m > 0 {
@@ -134,6 +137,7 @@ func dealTwoClasses(s *plan.Samples, pairs [][2]uint8, seed uint32, part int) ([
 		return nil, fmt.Errorf("datasets: split: %d samples of class %d for %d clients, want one for each",
 			len(byClass[short]), short, shards[short])
 	}
+	// Each class is shuffled once and then dealt out from the front.
 	given := make([]int, len(byClass))
 	order := make([][]int32, len(byClass))
 	parts := make([][]int32, len(pairs))

@@ -5,21 +5,22 @@ import (
 	"fmt"
 )
 
-// Status is what a file of a data set turned out to be.
+// Status is the result of checking a file of a data set.
 type Status string
 
 // The states of a file, best first.
 const (
-	Official  Status = "official"  // byte for byte as published
-	Recorded  Status = "recorded"  // nothing is published to compare with; byte for byte as first downloaded
-	Unchecked Status = "unchecked" // nothing is published or recorded to compare with; complete and well-formed
-	Altered   Status = "altered"   // well-formed, but not as published
+	Official  Status = "official"  // has the published checksum
+	Recorded  Status = "recorded"  // no checksum is published; the same bytes as the first download
+	Unchecked Status = "unchecked" // no checksum is published or recorded; complete and well-formed
+	Altered   Status = "altered"   // well-formed, but with another checksum
 	Swapped   Status = "swapped"   // another official file of the set under this name
 	Malformed Status = "malformed" // wrong length or content
 	Missing   Status = "missing"
 )
 
-// OK reports whether a file is as good as can be known: official, or complete where no checksum is published.
+// OK reports whether nothing is known to be wrong with a file: it is official, or complete without a published
+// checksum.
 func (s Status) OK() bool { return s == Official || s == Recorded || s == Unchecked }
 
 // FileStatus is the result of checking one file.
@@ -28,10 +29,10 @@ type FileStatus struct {
 	Path   string
 	Status Status
 	Found  string // empty if the file is official, or recorded
-	Wanted string // empty if Found says it
+	Wanted string // empty if Found is enough
 }
 
-// String reads "data_batch_1.bin: altered: SHA-256 1f…, want ce…".
+// String returns a line like "data_batch_1.bin: altered: SHA-256 1f…, want ce…".
 func (s FileStatus) String() string {
 	switch {
 	case s.Status == Official || s.Status == Recorded:
@@ -42,9 +43,9 @@ func (s FileStatus) String() string {
 	return fmt.Sprintf("%s: %s: %s, want %s", s.File, s.Status, s.Found, s.Wanted)
 }
 
-// Verify compares every file of a data set with the published checksums, and returns one FileStatus each, in the
-// order of the official archive; none for a generated set. It also looks at a folder that lacks some files, if there
-// is no complete one. An error means that nothing was compared: no folder, or one that cannot be read.
+// Verify compares every file of a data set with its published checksum, and returns a FileStatus for each, in the order
+// of the official archive; nil for a generated set. If no folder is complete, it checks a folder that lacks some files.
+// An error means that there is no folder or that it cannot be read, and that nothing was compared.
 func Verify(name string, o Options) ([]FileStatus, error) {
 	l, err := lookup(name, o)
 	if l.official == nil || err != nil {

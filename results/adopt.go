@@ -11,11 +11,11 @@ import (
 	"rollcall/results/files"
 )
 
-// RunFiles are the files of a run that are copied with it behind its models, in the order in which they are: run.json,
-// which makes a result of the others, comes last.
+// RunFiles are the files of a run besides its models, in the order in which they are copied. run.json comes last: a
+// folder without it is an unfinished run, so a copy that was cut short is not taken for a result.
 var RunFiles = []string{CurveFile, DecisionsFile, ClientsFile, RunFile}
 
-// CopyRun copies the files of a run as they are, its models among them. Other files in its folder stay behind.
+// CopyRun copies a run's models and its [RunFiles] into the folder to, byte for byte. It copies no other files.
 func CopyRun(r *Run, to string) error {
 	models, err := ModelFiles(r.Dir)
 	if err != nil {
@@ -29,6 +29,7 @@ func CopyRun(r *Run, to string) error {
 	return nil
 }
 
+// copyFile copies one file of a run into the folder to. Every file but the curve may be missing.
 func copyFile(r *Run, name, to string) error {
 	from, _, err := files.OpenRegular(filepath.Join(r.Dir, name))
 	if errors.Is(err, fs.ErrNotExist) && name != CurveFile {
@@ -44,7 +45,8 @@ func copyFile(r *Run, name, to string) error {
 	})
 }
 
-// Adopt copies a finished run into the folder of another table, as that table's.
+// Adopt copies a finished run into the folder to and makes it a run of the given table: the curve names that table, and
+// run.json has the checksum of the new curve. Tables share cells, and a copy takes seconds where a run takes hours.
 func Adopt(r *Run, to, table string) (*Run, error) {
 	models, err := ModelFiles(r.Dir)
 	if err != nil {

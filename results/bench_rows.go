@@ -9,7 +9,7 @@ import (
 	"rollcall/results/stats"
 )
 
-// BenchFile is the name of the file every speed measurement of an output folder is appended to.
+// BenchFile is the name of the file in an output folder to which every speed measurement is appended.
 const BenchFile = "bench.csv"
 
 // BenchRow is one speed measurement: a number of rounds of one workload on one machine, after warm-up.
@@ -30,7 +30,7 @@ type BenchRow struct {
 	Precision    string    `csv:"precision"`
 	Device       string    `csv:"device"`
 
-	// local steps of one client with one batch, all clients together
+	// one client-step is one local step of one client with one batch; all clients are counted
 	ClientStepsPerSec float64 `csv:"client_steps_per_s"`
 	ImagesPerSec      float64 `csv:"images_per_s"` // trained on
 	GFLOPs            float64 `csv:"gflops"`       // 10⁹ floating-point operations per second in training
@@ -46,7 +46,7 @@ type BenchRow struct {
 	Seed       uint32         `csv:"seed"`
 }
 
-// RoundTimes puts the wall times of the measured rounds into the row.
+// RoundTimes sets the number of measured rounds, and the median, 10th and 90th percentile of their wall times.
 func (r *BenchRow) RoundTimes(times []time.Duration) {
 	ms := make([]float64, len(times))
 	for i, t := range times {
@@ -57,9 +57,9 @@ func (r *BenchRow) RoundTimes(times []time.Duration) {
 	r.RoundMSP10, r.RoundMSP90 = stats.Quantile(ms, 0.1).Value, stats.Quantile(ms, 0.9).Value
 }
 
-// AppendBench adds a row to a file of them, which it creates if there is none. The file is rewritten atomically; a file
-// that is not one of bench rows is left alone and named. Of two processes that append at the same moment, one row may
-// get lost.
+// AppendBench adds a row to a file of speed measurements and creates the file if there is none. It rewrites the file
+// atomically. A file that does not hold such rows stays as it is, and the error names it. If two processes append at
+// the same moment, one of the two rows may be lost.
 func AppendBench(path string, row BenchRow) error {
 	rows, err := files.ReadCSVFile[BenchRow](path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

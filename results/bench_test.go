@@ -156,7 +156,8 @@ func TestGobench(t *testing.T) {
 		switch {
 		case strings.HasPrefix(line, "Benchmark"):
 			fields := strings.Fields(line)
-			if want := "BenchmarkRound/data=cifar10/net=my_net_2/availability=stationary/clients=100/steps=10/batch=128/engine=cpu-avx512/precision=fp32-2"; fields[0] != want {
+			if want := "BenchmarkRound/data=cifar10/net=my_net_2/availability=stationary/clients=100/steps=10/" +
+				"batch=128/engine=cpu-avx512/precision=fp32-2"; fields[0] != want {
 				t.Errorf("name: got %s, want %s", fields[0], want)
 			}
 			if fields[1] != "5" || len(fields)%2 != 0 {

@@ -14,7 +14,7 @@ import (
 	"rollcall/results/stats"
 )
 
-// Text writes the row for people: what ran, on what, how fast, with units.
+// Text writes the row for people to read: the workload, the machine and the speeds, with units.
 func (r BenchRow) Text(w io.Writer) error {
 	var b strings.Builder
 	line := func(name string, parts ...string) { b.WriteString(name + "\t" + strings.Join(parts, "\t") + "\n") }
@@ -36,7 +36,7 @@ func (r BenchRow) Text(w io.Writer) error {
 	if r.TestAcc.Valid {
 		line("test accuracy", fmt.Sprintf("%.2f %%", 100*r.TestAcc.Value))
 	}
-	// Not a files.TextTable: lines of several numbers are columns among their neighbours alone.
+	// A files.TextTable would align all lines; tabwriter aligns a line's numbers with its neighbours only.
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if _, err := io.WriteString(out, b.String()); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (r BenchRow) Text(w io.Writer) error {
 	return out.Flush()
 }
 
-// short prints a number with four significant digits and no exponent; whole digits are never dropped.
+// short prints a number with four significant digits, without an exponent, and with all digits before the point.
 func short(x float64) string {
 	decimals := 0
 	if x != 0 && stats.Finite(x) {
@@ -53,9 +53,9 @@ func short(x float64) string {
 	return strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
-// Gobench writes the row in Go's benchmark format (golang.org/design/14313-benchmark-format), as benchstat reads it:
-// ns/op is the median round, the iteration count the rounds measured. Measure several times and put the outputs one
-// behind the other for benchstat to say what is noise.
+// Gobench writes the row in Go's benchmark format (golang.org/design/14313-benchmark-format), for benchstat to read:
+// ns/op is the median time of a round, and the iteration count is the number of measured rounds. benchstat needs
+// several measurements to tell a difference from noise: concatenate their outputs.
 func (r BenchRow) Gobench(w io.Writer) error {
 	var b strings.Builder
 	chip := "gpu"
@@ -64,12 +64,13 @@ func (r BenchRow) Gobench(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\npkg: rollcall\n%s: %s\n",
 		runtime.GOOS, runtime.GOARCH, chip, files.OneLine(r.Device))
+	// Lower is better for times, which benchstat assumes; speeds and accuracies need to say otherwise.
 	for _, unit := range []string{"client-steps/s", "images/s", "FLOP/s", "test-acc"} {
 		fmt.Fprintf(&b, "Unit %s better=higher\n", unit)
 	}
 
 	b.WriteString("BenchmarkRound")
-	// A benchmark's name ends at the first blank, and is cut at slashes.
+	// A space ends a benchmark's name, and a slash separates its parts.
 	part := func(key string, value any) {
 		text := strings.Join(strings.Fields(fmt.Sprint(value)), "_")
 		fmt.Fprintf(&b, "/%s=%s", key, strings.ReplaceAll(text, "/", "_"))

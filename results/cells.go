@@ -11,30 +11,30 @@ import (
 	"rollcall/results/files"
 )
 
-// Cell says which cell of which table a row belongs to; the first columns of every curve and summary.
-// What else differs from the preset is in the Params of the row.
+// Cell says to which cell of which table a row belongs. Its fields are the first columns of every curve and summary.
+// The row's Params hold all other settings that differ from the preset.
 type Cell struct {
 	Table        string         `csv:"table"`        // fedawe-2 and the like; empty for a single run
 	Method       string         `csv:"method"`       // fedawe, fedavg-active, …
 	Preset       string         `csv:"preset"`       // code or paper
-	Data         string         `csv:"data"`         // what was really trained on: cifar10, synthetic, …
+	Data         string         `csv:"data"`         // the data set trained on: cifar10, synthetic, …
 	Net          string         `csv:"net"`          // cnn-cifar10, …
 	Availability string         `csv:"availability"` // stationary, sine, …
 	Clients      int            `csv:"clients"`      // N
 	Alpha        files.Optional `csv:"alpha"`        // Dirichlet parameter of the split; missing for other splits
 }
 
-// cellName is what a method, a data set, a table may be called. The name becomes part of the names of files, and stands
-// in pages and in CSV, where a spreadsheet takes what begins with = + - @ for a formula.
+// cellName matches the names that methods, data sets and tables may have. A name becomes part of file names, of pages
+// and of CSV files, where spreadsheets take a text that begins with = + - @ for a formula.
 var cellName = regexp.MustCompile(`^[\pL\pN(][\pL\pN ._+()-]*$`)
 
-// Named reports the first name of the cell that is none. Each may be missing.
+// Named returns an error for the first field that is not a valid name. Empty fields are valid.
 func (c Cell) Named() error {
 	return named("table", c.Table, "method", c.Method, "preset", c.Preset, "data", c.Data, "net", c.Net,
 		"availability", c.Availability)
 }
 
-// named takes columns and their texts.
+// named checks pairs of a column and its text, for [Cell.Named] and for the columns that a cell does not have.
 func named(columns ...string) error {
 	for i := 0; i < len(columns); i += 2 {
 		if text := columns[i+1]; text != "" && !cellName.MatchString(text) {
@@ -45,8 +45,8 @@ func named(columns ...string) error {
 	return nil
 }
 
-// CellKey names a cell across tables, which share runs: everything that decides what is computed, but for the seed. Its
-// columns are those of [Cell] without the table, and the params.
+// CellKey names a cell in every table, because tables share runs. It holds every setting that decides what is computed,
+// except the seed: the columns of [Cell] without the table, and the params.
 type CellKey struct {
 	Method       string         `csv:"method"`
 	Preset       string         `csv:"preset"`
@@ -58,12 +58,12 @@ type CellKey struct {
 	Params       Params         `csv:"params"`
 }
 
-// Key returns the key of a cell that has these params.
+// Key returns the key of the cell with the given params.
 func (c Cell) Key(params Params) CellKey {
 	return CellKey{c.Method, c.Preset, c.Data, c.Net, c.Availability, c.Clients, c.Alpha, params}
 }
 
-// KeyColumns are the names of the columns of a [CellKey].
+// KeyColumns returns the CSV names of the columns of a [CellKey], in order.
 func KeyColumns() (names []string) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[CellKey]()) {
 		names = append(names, f.Tag.Get("csv"))
@@ -71,7 +71,7 @@ func KeyColumns() (names []string) {
 	return names
 }
 
-// Ignoring blanks columns of a key.
+// Ignoring returns the key with the named columns set to zero, so that cells which differ only there become equal.
 func (k CellKey) Ignoring(columns []string) CellKey {
 	for i, name := range KeyColumns() {
 		if slices.Contains(columns, name) {
@@ -81,6 +81,7 @@ func (k CellKey) Ignoring(columns []string) CellKey {
 	return k
 }
 
+// String returns the key as words for people: fedawe cifar10 sine code clients=100 alpha=0.1.
 func (k CellKey) String() string {
 	words := []string{k.Method, k.Data, k.Availability, k.Preset, fmt.Sprintf("clients=%d", k.Clients)}
 	if k.Alpha.Valid {
@@ -92,22 +93,23 @@ func (k CellKey) String() string {
 	return strings.Join(words, " ")
 }
 
-// RunCell is the runs of one cell, of different seeds, that are alike.
+// RunCell holds the runs of one cell that may share a mean: they differ in their seeds and are alike otherwise.
 type RunCell struct {
 	CellKey
-	Tables []string // that its runs were made for
-	Runs   []Run    // ascending in their seeds
-	// what sets it apart from other runs of the cell, [cuda-sm90-tf32], or what is mixed; as a rule empty
+	Tables []string // the tables for which its runs were made
+	Runs   []Run    // by ascending seed
+	// how its runs differ from other runs of the same cell, "[cuda-sm90-tf32]", or in what they differ; usually empty
 	Mark string
 }
 
-// Cells sorts runs by cell, in the order of the first of each. Runs of one cell that are not alike are cells of their
-// own, unless they are to be mixed; those of which nobody knows, since they did not end, are with the first.
+// Cells groups runs by cell, in the order of each cell's first run. Runs of one cell that are not alike become separate
+// cells, unless mixed is true. A run that did not end has no run.json to tell; it joins the first group of its cell.
 func Cells(runs []Run, mixed bool) (cells []RunCell) {
 	type group struct {
 		key  CellKey
 		like Likeness
 	}
+	// A run without run.json takes the likeness of the first run of its cell that has one.
 	first := map[CellKey]Likeness{}
 	for i := range runs {
 		if _, known := first[runs[i].Key()]; !known && runs[i].Info != nil {
@@ -125,6 +127,7 @@ func Cells(runs []Run, mixed bool) (cells []RunCell) {
 		c := RunCell{CellKey: key.key, Runs: groups[key]}
 		c.Tables, _ = Grouped(c.Runs, func(r Run) string { return r.Table })
 		slices.SortStableFunc(c.Runs, func(a, b Run) int { return cmp.Compare(a.Seed, b.Seed) })
+		// The mark says how these runs differ from the other runs of the cell with the same schema.
 		var others []Likeness
 		for _, other := range keys {
 			if other.key == key.key && other.like.Schema == key.like.Schema {
@@ -137,21 +140,21 @@ func Cells(runs []Run, mixed bool) (cells []RunCell) {
 	return cells
 }
 
-// markOf says what sets the runs of a cell apart from others of it, or what is mixed in them.
+// markOf returns the Mark of a [RunCell]: how its runs differ from the others of the same cell, which are like others.
 func markOf(runs []Run, like Likeness, others []Likeness) string {
-	var of []*RunInfo
+	var infos []*RunInfo
 	for i := range runs {
 		if runs[i].Info != nil {
-			of = append(of, runs[i].Info)
+			infos = append(infos, runs[i].Info)
 		}
 	}
-	var beside []Conditions
-	settings := false // other ones, of the same columns: a default has changed
+	var conditions []Conditions
+	settings := false // the same columns but other settings: a default has changed
 	for _, other := range others {
-		beside = append(beside, other.Conditions())
+		conditions = append(conditions, other.Conditions())
 		settings = settings || other.Settings != like.Settings
 	}
-	words, mixed := like.Conditions().Apart(beside), MixedWords(of)
+	words, mixed := like.Conditions().Apart(conditions), MixedWords(infos)
 	switch {
 	case mixed != "":
 		words = "mixed: " + mixed
@@ -166,7 +169,7 @@ func markOf(runs []Run, like Likeness, others []Likeness) string {
 	return "[" + words + "]"
 }
 
-// Complete returns the curves of the runs that are complete.
+// Complete returns the curves of the runs whose status is [RunComplete], the only ones that count in a mean.
 func (c *RunCell) Complete() (curves [][]CurveRow) {
 	for i := range c.Runs {
 		if c.Runs[i].Status() == RunComplete {
@@ -176,7 +179,7 @@ func (c *RunCell) Complete() (curves [][]CurveRow) {
 	return curves
 }
 
-// Status says how the runs of the cell ended: complete, or how many of them how.
+// Status returns the status that all runs share, or how many runs have which: "2 complete, 1 diverged".
 func (c *RunCell) Status() string {
 	counts := map[RunStatus]int{}
 	for i := range c.Runs {
@@ -194,7 +197,7 @@ func (c *RunCell) Status() string {
 	return strings.Join(parts, ", ")
 }
 
-// Settings returns every setting by its name; none where no run has a run.json.
+// Settings returns every setting by its name, from the first run with a run.json; nil if there is no such run.
 func (c *RunCell) Settings() map[string]any {
 	i := slices.IndexFunc(c.Runs, func(r Run) bool { return r.Info != nil })
 	if i < 0 {
@@ -204,7 +207,7 @@ func (c *RunCell) Settings() map[string]any {
 	return settings
 }
 
-// Grouped sorts rows by a key. Keys come in the order of the first row that has each.
+// Grouped groups rows by a key. The keys are in the order in which they first occur.
 func Grouped[T any, K comparable](rows []T, key func(T) K) (keys []K, groups map[K][]T) {
 	groups = map[K][]T{}
 	for _, r := range rows {

@@ -13,8 +13,8 @@ import (
 	"rollcall/results/metrics"
 )
 
-// check reports all that speaks against a run being what its run.json says: folder, settings, every row of its curve,
-// and the checksums of its files.
+// check returns everything in which a run contradicts its run.json: its folder, its settings, the rows of its curve and
+// the checksums of its files.
 func (r *Run) check() (bad []error) {
 	add := func(file string, err error) {
 		if err != nil {
@@ -25,7 +25,7 @@ func (r *Run) check() (bad []error) {
 	for _, err := range r.checkRows() {
 		add(CurveFile, err)
 	}
-	if r.Info.Schema < Schema { // nothing to hold the rest to
+	if r.Info.Schema < Schema { // schema 1 has nothing with which to compare the rest
 		if r.Info.Status == RunComplete && len(r.Curve) > 0 && r.Rounds() != r.Info.Rounds {
 			add(CurveFile, fmt.Errorf("ends with round %d, want round %d as %s has it", r.Rounds(), r.Info.Rounds,
 				RunFile))
@@ -47,13 +47,14 @@ func (r *Run) check() (bad []error) {
 	return bad
 }
 
-// The names of a run's folder, and of its cell's.
+// The names of a run's folder and of its cell's folder; see [CellFolder].
 var (
 	seedFolder = regexp.MustCompile(`^seed-(\d+)$`)
 	cellFolder = regexp.MustCompile(`^[^_]+_[^_]+_[^_]+_[0-9a-f]{` + strconv.Itoa(HashDigits) + `}$`)
 )
 
-// checkFolder holds the names of the folders to run.json: a folder that was copied is not another run.
+// checkFolder compares the names of the folders with run.json, because a copy of a folder under another name would
+// count as another run.
 func (r *Run) checkFolder() error {
 	whole, err := filepath.Abs(r.Dir)
 	if err != nil {
@@ -77,7 +78,7 @@ func CellFolder(c Cell, settingsHash string) string {
 	return fmt.Sprintf("%s_%s_%s_%s", c.Method, c.Data, c.Availability, settingsHash)
 }
 
-// setting returns a setting of the run as text; "" where there is none.
+// setting returns a setting of the run as text, whether the run used it or not; "" if run.json does not have it.
 func (r *Run) setting(name string) string {
 	for _, tree := range []any{r.Info.Settings, r.Info.Unused} {
 		if settings, ok := tree.(map[string]any); ok && settings[name] != nil {
@@ -87,7 +88,7 @@ func (r *Run) setting(name string) string {
 	return ""
 }
 
-// checkSettings holds the columns of the curve to the settings, seed and engine of run.json.
+// checkSettings compares the columns of the curve with the settings, the seed and the engine in run.json.
 func (r *Run) checkSettings() (bad []error) {
 	if len(r.Curve) == 0 {
 		return nil
@@ -107,7 +108,7 @@ func (r *Run) checkSettings() (bad []error) {
 		check("alpha", r.Alpha.String(), r.setting("alpha"))
 	}
 	for name, value := range r.Params.All() {
-		if name != "trace" && name != "init-from" { // of which run.json has the content's checksum
+		if name != "trace" && name != "init-from" { // run.json has the checksum of the file, not its name
 			check("params: "+name, value, r.setting(name))
 		}
 	}
@@ -128,14 +129,15 @@ func (r *Run) checkSettings() (bad []error) {
 	return nil
 }
 
-// sameNumber reports whether two texts are the same number: 1e-05 and 0.00001.
+// sameNumber reports whether two texts stand for the same number, such as 1e-05 and 0.00001.
 func sameNumber(a, b string) bool {
 	x, errX := strconv.ParseFloat(a, 64)
 	y, errY := strconv.ParseFloat(b, 64)
 	return errX == nil && errY == nil && x == y
 }
 
-// checkRows looks for numbers that cannot be. The last row of a run that diverged, or failed, may be infinite or none.
+// checkRows returns an error for every impossible number in the curve. Only the last row of a run that is not complete
+// may have NaN or an infinite number: the run may have diverged there.
 func (r *Run) checkRows() (bad []error) {
 	elapsed := 0.0
 	for i, row := range r.Curve {
@@ -143,6 +145,7 @@ func (r *Run) checkRows() (bad []error) {
 		impossible := func(column string, x any, want string) {
 			bad = append(bad, fmt.Errorf("round %d: %s %v, want %s", row.Round, column, x, want))
 		}
+		// A metric is measured in every row or in none; the first row decides which.
 		for _, m := range []metrics.Metric{metrics.TrainLoss, metrics.TestLoss, metrics.TrainAcc, metrics.TestAcc} {
 			x := row.Metric(m)
 			finite := !math.IsNaN(x.Value) && !math.IsInf(x.Value, 0)
@@ -171,10 +174,10 @@ func (r *Run) checkRows() (bad []error) {
 	return bad
 }
 
-// mostRounds bounds the settings that count rounds, as flags do.
+// mostRounds is the largest value of a setting that counts rounds; the flags have the same bound.
 const mostRounds = math.MaxInt32
 
-// rounds returns a setting that counts rounds.
+// rounds returns the named setting, which counts rounds: rounds, eval-every or eval-last.
 func (r *Run) rounds(name string) (int, error) {
 	text := r.setting(name)
 	n, err := strconv.Atoi(text)
@@ -184,8 +187,8 @@ func (r *Run) rounds(name string) (int, error) {
 	return n, nil
 }
 
-// checkRounds holds the rounds of the curve to the schedule that the settings say. A run that did not get to its end
-// has the first of them.
+// checkRounds compares the rounds of the curve with the schedule in the settings (see [Evaluated]). A run that is not
+// complete has the first rounds of the schedule.
 func (r *Run) checkRounds() error {
 	rounds, err := r.rounds("rounds")
 	if err != nil {
@@ -202,6 +205,7 @@ func (r *Run) checkRounds() error {
 	if r.Info.Status == RunComplete && r.Info.Rounds != rounds {
 		return fmt.Errorf("complete after %d rounds, want the %d of the settings", r.Info.Rounds, rounds)
 	}
+	// Walk along the schedule beside the rows: round is the round that row i should have.
 	round := 0
 	for i, row := range r.Curve {
 		switch {
@@ -224,6 +228,7 @@ func (r *Run) checkRounds() error {
 	return nil
 }
 
+// checkCurveSum compares the curve, without its times, with its checksum in run.json.
 func (r *Run) checkCurveSum() error {
 	want := r.Info.Checksums[CurveFile]
 	if want == "" {
@@ -239,7 +244,8 @@ func (r *Run) checkCurveSum() error {
 	return err
 }
 
-// checkFileSum holds a file to the checksum in run.json; a file without one was not the run's.
+// checkFileSum compares a file with its checksum in run.json. A file without a checksum was put there after the run,
+// and is an error too.
 func (r *Run) checkFileSum(name string) error {
 	want := r.Info.Checksums[name]
 	got, err := fileChecksum(filepath.Join(r.Dir, name))

@@ -14,23 +14,26 @@ import (
 	"rollcall/results/files"
 )
 
-// Checksums are of the files of a run, by name, and of run.json itself: they find accidents, not forgers, who can write
-// a checksum as well.
+// Checksums are the checksums of a run's files, run.json included, by file name. They find accidents; whoever forges a
+// file can write its checksum as well.
 type Checksums map[string]string
 
+// checksumKind begins the checksum of a file.
 const checksumKind = "sha256:"
 
-// ofSeedKind begins the checksum of data that are made from the seed.
+// ofSeedKind begins the checksum of data that a program generates from the seed.
 const ofSeedKind = "seed-" + checksumKind
 
-// OfFiles and OfSeed write the checksum of a run's data, hex digits of a SHA-256. Seeds of one cell are of the same
-// files; data that are made from the seed differ from one to the next.
+// OfFiles returns the checksum of data that were read from files; digits are the hex digits of a SHA-256. All seeds of
+// one cell must have read the same files.
 func OfFiles(digits string) string { return checksumKind + digits }
 
-// OfSeed writes it of data that are made from the seed, see [OfFiles].
+// OfSeed returns the checksum of data that were generated from the seed; digits are the hex digits of a SHA-256. The
+// seeds of one cell have different data, so their checksums differ.
 func OfSeed(digits string) string { return ofSeedKind + digits }
 
-// checksums returns those of the files that are in a run's folder, as far as they can be read.
+// checksums returns the checksums of a run's curve, models, decisions and clients, of the files that exist. A file that
+// cannot be read is an error, and the checksums of the others are returned with it.
 func checksums(dir string) (sums Checksums, err error) {
 	sums = Checksums{}
 	curve, err := ReadCurve(filepath.Join(dir, CurveFile))
@@ -54,7 +57,7 @@ func checksums(dir string) (sums Checksums, err error) {
 	return sums, err
 }
 
-// CurveChecksum returns the checksum of a curve without its times, which no two runs have alike.
+// CurveChecksum returns the checksum of a curve without its elapsed times, which differ between equal runs.
 func CurveChecksum(rows []CurveRow) (string, error) {
 	timeless := make([]CurveRow, len(rows))
 	for i, r := range rows {
@@ -66,8 +69,8 @@ func CurveChecksum(rows []CurveRow) (string, error) {
 	return checksumOf([]byte(text.String())), err
 }
 
-// infoChecksum returns the checksum of run.json's content, without its own and without the times, which no two runs
-// have alike. However it is written as JSON is the same.
+// infoChecksum returns the checksum of the content of run.json, without that checksum itself and without the times,
+// which differ between equal runs. White space and the order of the keys make no difference.
 func infoChecksum(text []byte) (string, error) {
 	var tree map[string]any
 	if err := decodeJSON(text, &tree); err != nil {
@@ -82,7 +85,7 @@ func infoChecksum(text []byte) (string, error) {
 	return checksumOf(whole), err
 }
 
-// fileChecksum returns the checksum of a file, of which no more than a piece is held in memory.
+// fileChecksum returns the checksum of a file. It reads piece by piece, as a saved model may be large.
 func fileChecksum(path string) (string, error) {
 	f, _, err := files.OpenRegular(path)
 	if err != nil {
@@ -96,6 +99,7 @@ func fileChecksum(path string) (string, error) {
 	return checksumKind + hex.EncodeToString(sum.Sum(nil)), nil
 }
 
+// checksumOf returns the checksum of a text in the form that run.json has: sha256: and hex digits.
 func checksumOf(text []byte) string {
 	sum := sha256.Sum256(text)
 	return checksumKind + hex.EncodeToString(sum[:])

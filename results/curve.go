@@ -19,8 +19,8 @@ type CurveRow struct {
 	TrainAcc   files.Optional `csv:"train_acc"` // fraction
 	TestLoss   files.Optional `csv:"test_loss"`
 	TestAcc    files.Optional `csv:"test_acc"`  // fraction
-	ElapsedSec float64        `csv:"elapsed_s"` // since the start of the run, resumed parts added up
-	// sorted key=value;… of every other setting that differs from the preset
+	ElapsedSec float64        `csv:"elapsed_s"` // since the start of the run; the parts of a resumed run are added up
+	// all other settings that differ from the preset, sorted: key=value;…
 	Params    Params `csv:"params"`
 	Engine    string `csv:"engine"`    // cpu-generic, cpu-avx2, cpu-avx512, cuda-sm90, …
 	Precision string `csv:"precision"` // fp32, tf32, bf16
@@ -33,7 +33,7 @@ func WriteCurve(path string, rows []CurveRow) error { return files.WriteCSVFile(
 // ReadCurve reads what [WriteCurve] wrote.
 func ReadCurve(path string) ([]CurveRow, error) { return files.ReadCSVFile[CurveRow](path) }
 
-// Metric returns one of the measured columns; other metrics are missing.
+// Metric returns the measured column of a metric; it is missing for metrics that are computed from whole curves.
 func (r CurveRow) Metric(m metrics.Metric) files.Optional {
 	switch m {
 	case metrics.TrainLoss:

@@ -15,10 +15,14 @@ import (
 
 // Design: the columns of curve.csv and summary.csv are fixed, as other programs read them.
 const (
-	curveHeader   = "table,method,preset,data,net,availability,clients,alpha,seed,round,active,lr,train_loss,train_acc,test_loss,test_acc,elapsed_s,params,engine,precision,version"
-	summaryHeader = "table,method,preset,data,net,availability,clients,alpha,params,rounds,metric,n,mean,std,paper_mean,paper_std,status,error,version,engine,precision,device,numerics,revisions,data_checksum"
-	benchHeader   = "time,version,data,net,availability,clients,active,local_steps,batch,rounds,warmup,threads,engine,precision,device," +
-		"client_steps_per_s,images_per_s,gflops,round_ms_median,round_ms_p10,round_ms_p90,client_step_ms,eval_images,eval_ms,peak_mem_mib,test_acc,seed"
+	cellHeader  = "table,method,preset,data,net,availability,clients,alpha,"
+	curveHeader = cellHeader + "seed,round,active,lr,train_loss,train_acc,test_loss,test_acc,elapsed_s,params," +
+		"engine,precision,version"
+	summaryHeader = cellHeader + "params,rounds,metric,n,mean,std,paper_mean,paper_std,status,error," +
+		"version,engine,precision,device,numerics,revisions,data_checksum"
+	benchHeader = "time,version,data,net,availability,clients,active,local_steps,batch,rounds,warmup,threads," +
+		"engine,precision,device,client_steps_per_s,images_per_s,gflops,round_ms_median,round_ms_p10,round_ms_p90," +
+		"client_step_ms,eval_images,eval_ms,peak_mem_mib,test_acc,seed"
 )
 
 func testCell() Cell {
@@ -51,8 +55,10 @@ func TestCurve(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := curveHeader + "\n" +
-		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,0.1,3,0,0,0,2.3,0.1,2.31,0.1012,0,gamma=0.2;period=40,cpu-avx512,fp32,v0.1\n" +
-		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,0.1,3,10,37,0.07071067811865475,,,2.1,0.2345,12.5,gamma=0.2;period=40,cpu-avx512,fp32,v0.1\n"
+		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,0.1,3,0,0,0,2.3,0.1,2.31,0.1012,0," +
+		"gamma=0.2;period=40,cpu-avx512,fp32,v0.1\n" +
+		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,0.1,3,10,37,0.07071067811865475,,,2.1,0.2345,12.5," +
+		"gamma=0.2;period=40,cpu-avx512,fp32,v0.1\n"
 	if string(text) != want {
 		t.Errorf("file:\ngot\n%s\nwant\n%s", text, want)
 	}
@@ -96,9 +102,10 @@ func TestSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := summaryHeader + "\n" +
-		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,0.1,,0,test_acc,3,0.6,0.01,0.635,0.02,ok,,v0.1,cpu-avx2,fp32,\"CPU, 2 cores\",,,\n" +
-		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,,,0,test_acc,0,,,,,failed,nets: loss " +
-		"NaN,v0.1,cpu-avx2,fp32,\"CPU, 2 cores\",,,\n"
+		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,0.1,,0,test_acc,3,0.6,0.01,0.635,0.02,ok,," +
+		"v0.1,cpu-avx2,fp32,\"CPU, 2 cores\",,,\n" +
+		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,,,0,test_acc,0,,,,,failed,nets: loss NaN," +
+		"v0.1,cpu-avx2,fp32,\"CPU, 2 cores\",,,\n"
 	if string(text) != want {
 		t.Errorf("file:\ngot\n%s\nwant\n%s", text, want)
 	}
@@ -111,7 +118,8 @@ func TestSummary(t *testing.T) {
 func TestSummaryStatus(t *testing.T) {
 	path := filepath.Join(t.TempDir(), SummaryFile)
 	err := WriteSummary(path, []SummaryRow{{Metric: metrics.TestAcc}})
-	want := "results: " + path + `: row 1: column status: status "", want one of ok, failed, interrupted, running, diverged, mixed, unverified`
+	const statuses = "ok, failed, interrupted, running, diverged, mixed, unverified"
+	want := "results: " + path + `: row 1: column status: status "", want one of ` + statuses
 	if err == nil || err.Error() != want {
 		t.Errorf("row without status: got %v, want %s", err, want)
 	}
@@ -120,8 +128,8 @@ func TestSummaryStatus(t *testing.T) {
 	}
 	_, err = files.ReadCSV[SummaryRow](strings.NewReader(summaryHeader+"\n,,,,,,1,,,0,test_acc,1,,,,,done,,,,,,,,\n"),
 		"s.csv")
-	if want := `results: s.csv: line 2: column status: status "done", want one of ok, failed, interrupted, running, diverged, mixed, unverified`; err == nil ||
-		err.Error() != want {
+	want = `results: s.csv: line 2: column status: status "done", want one of ` + statuses
+	if err == nil || err.Error() != want {
 		t.Errorf("unknown status: got %v, want %s", err, want)
 	}
 }

@@ -1,17 +1,17 @@
-// Package results holds what a run leaves behind: its curve, its run file, and the numbers that a summary makes of
-// them.
+// Package results defines the files of a run and of a table, writes them, finds them again and checks them.
 //
-// Begin with [Cell], which says what a row belongs to (cells.go, with [Params] in params.go), and
-// with package metrics, which names the numbers. One run writes curve.csv (curve.go) and run.json (runfile.go,
-// hash.go), some runs decisions.csv, clients.csv and models (decisions.go, client_rows.go, models.go), and a
-// table summary.csv (summary.go). runs.go and summaries.go find them again below a folder.
+// Begin with [Cell], which says to which experiment a row belongs (cells.go, with [Params] in params.go), and with
+// package metrics, which names the numbers. Every run writes curve.csv (curve.go) and run.json (runfile.go, hash.go).
+// Some runs also write decisions.csv, clients.csv and models (decisions.go, client_rows.go, models.go). A table writes
+// summary.csv (summary.go). runs.go and summaries.go find these files below a folder.
 //
-// A run is taken for what it says after check.go has held it to its run.json, checksum.go its files to their checksums,
-// and twins.go the seeds of a cell to one another. likeness.go says which runs may be in one mean; those of another
-// table are copied with adopt.go. [Printed] (printed.go) is a number as a paper prints it. bench_rows.go and
-// bench_text.go are measurements of speed.
+// Nobody can vouch for a folder, so a run counts only after three checks: check.go compares its curve with its
+// run.json, checksum.go compares its files with their checksums, and twins.go compares the seeds of a cell with one
+// another. likeness.go says which runs may share a mean. adopt.go copies a run into another table. [Printed]
+// (printed.go) is a number that a paper prints. bench_rows.go and bench_text.go hold measurements of speed.
 //
-// The packages below need this one alone: protocol makes numbers of curves as the papers do, papers has the printed
-// tables and figures, compare puts ours beside them, report makes a page of both, track follows speeds night by night,
-// events writes for TensorBoard. files, safetensors, metrics, stats and plot know nothing of runs.
+// Six packages below build on this one: protocol computes the papers' numbers from curves, papers has the printed
+// tables and figures, compare puts our numbers beside the printed ones, report writes both as a page, track follows
+// speed night by night, and events writes files for TensorBoard. The packages files, safetensors, metrics, stats and
+// plot know nothing of runs.
 package results

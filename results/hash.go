@@ -14,11 +14,11 @@ import (
 // half.
 const HashDigits = 10
 
-// Hash names settings: the first [HashDigits] hexadecimal digits of the SHA-256 of their canonical JSON (no white
-// space, keys sorted, 1.0 and 1e0 written 1). A struct, a map and a json.RawMessage of the same content have the same
-// hash.
+// Hash returns a short name for settings: the first [HashDigits] hexadecimal digits of the SHA-256 of their canonical
+// JSON (no white space, keys sorted, 1.0 and 1e0 written as 1). A struct, a map and a json.RawMessage with the same
+// content have the same hash.
 //
-// It panics on settings without a JSON form (channels, functions, NaN): refuse those where they come in.
+// It panics on settings that JSON cannot express (channels, functions, NaN): callers refuse these at their input.
 func Hash(settings any) string {
 	text, err := canonical(settings)
 	if err != nil {
@@ -27,12 +27,13 @@ func Hash(settings any) string {
 	return hash(text)
 }
 
+// hash returns the [Hash] of settings that are canonical JSON already.
 func hash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])[:HashDigits]
 }
 
-// canonical returns the one way to write a value as JSON.
+// canonical returns a value as canonical JSON: equal values give equal bytes.
 func canonical(v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -48,8 +49,8 @@ func canonical(v any) ([]byte, error) {
 	return json.Marshal(tree) // sorts the keys of maps
 }
 
-// canonicalNumbers rewrites the numbers of a decoded value in place: whole ones of 64 bits by their digits, the others
-// as the shortest float64.
+// canonicalNumbers replaces the numbers of a decoded value in place: integers of 64 bits keep all digits, and other
+// numbers become the nearest float64.
 func canonicalNumbers(tree any) (any, error) {
 	var err error
 	switch t := tree.(type) {
@@ -66,6 +67,7 @@ func canonicalNumbers(tree any) (any, error) {
 			}
 		}
 	case json.Number:
+		// Integers first, because a float64 would round those above 2^53.
 		if n, err := strconv.ParseInt(t.String(), 10, 64); err == nil {
 			return n, nil
 		}

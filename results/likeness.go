@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Likeness is what the runs of a mean have alike, beside the columns of their cell. Version, engine and device may
-// differ: the same class of numbers comes of them.
+// Likeness holds what must be equal, besides the cell, for runs to share a mean. Version, engine and device may differ,
+// since Numerics and Revisions say whether they compute the same numbers.
 type Likeness struct {
 	Schema    int
 	Settings  string // hash
 	Numerics  string
 	Revisions Revisions
-	Checksum  string // of the files that were read; empty of data made from the seed
+	Checksum  string // of the data files that were read; empty if the data were generated from the seed
 }
 
-// Likeness returns that of the run.
+// Likeness returns the likeness of the run that this file describes.
 func (i *RunInfo) Likeness() Likeness {
 	l := Likeness{i.Schema, i.SettingsHash, i.Numerics, i.Revisions, i.DataChecksum}
 	if strings.HasPrefix(l.Checksum, ofSeedKind) {
@@ -26,7 +26,8 @@ func (i *RunInfo) Likeness() Likeness {
 	return l
 }
 
-// Unlike says in what two differ, each with both values; nil: in nothing.
+// Unlike lists the fields in which two differ, each with both values: "settings 1a and 2b". It is nil if they are
+// equal.
 func (l Likeness) Unlike(other Likeness) (differ []string) {
 	for _, d := range []struct {
 		what string
@@ -55,8 +56,8 @@ func (l Likeness) SameConditions(other Likeness) bool {
 	return l == other
 }
 
-// group returns what the run is grouped by: all of its likeness, or, where unlike runs are wanted in one mean, what
-// cannot be put into one even then.
+// group returns the fields that separate the runs of a cell: all of them, or, if the user asked for means over unlike
+// runs, only the fields that can never be mixed.
 func (l Likeness) group(mixed bool) Likeness {
 	if mixed {
 		return Likeness{Schema: l.Schema, Settings: l.Settings}
@@ -64,18 +65,19 @@ func (l Likeness) group(mixed bool) Likeness {
 	return l
 }
 
-// Conditions is what of a [Likeness] may set the rows of one cell apart, as a [SummaryRow] has it.
+// Conditions are the fields of a [Likeness] that a [SummaryRow] has too. Two rows of one cell may differ in them.
 type Conditions struct{ Numerics, Revisions, Checksum string }
 
-// Conditions returns those of runs that are alike.
+// Conditions returns the conditions of runs with this likeness.
 func (l Likeness) Conditions() Conditions {
 	return Conditions{l.Numerics, l.Revisions.String(), l.Checksum}
 }
 
-// Conditions returns those of the row's runs.
+// Conditions returns the conditions of the row's runs.
 func (r *SummaryRow) Conditions() Conditions { return Conditions{r.Numerics, r.Revisions, r.Checksum} }
 
-// Apart says in few words what is not so of all others, "cuda-sm90-tf32, data 3f2a1b…"; empty: nothing.
+// Apart names the conditions in which c differs from at least one of the others, "cuda-sm90-tf32, data 3f2a1b…"; empty
+// if all are equal.
 func (c Conditions) Apart(others []Conditions) string {
 	var words []string
 	for _, part := range []struct {
@@ -97,7 +99,7 @@ func (c Conditions) Apart(others []Conditions) string {
 	return strings.Join(words, ", ")
 }
 
-// shortSum is the beginning of a checksum, enough to tell some apart.
+// shortSum returns the first digits of a checksum, enough for people to tell a few checksums apart.
 func shortSum(checksum string) string {
 	const digits = 6
 	if _, sum, ok := strings.Cut(checksum, ":"); ok {
@@ -109,15 +111,15 @@ func shortSum(checksum string) string {
 	return checksum
 }
 
-// MixedWords says what is mixed in the runs, "cpu-fp32 and cuda-fp32"; empty where they are alike.
-func MixedWords(of []*RunInfo) string {
+// MixedWords names the conditions in which runs differ, "cpu-fp32 and cuda-fp32"; empty if they are alike.
+func MixedWords(infos []*RunInfo) string {
 	var words []string
 	for _, value := range []func(l Likeness) string{
 		func(l Likeness) string { return l.Numerics },
 		func(l Likeness) string { return "revisions " + l.Revisions.String() },
 		func(l Likeness) string { return "data " + l.Checksum },
 	} {
-		different, _ := Grouped(of, func(i *RunInfo) string { return value(i.Likeness()) })
+		different, _ := Grouped(infos, func(i *RunInfo) string { return value(i.Likeness()) })
 		slices.Sort(different)
 		if len(different) > 1 {
 			words = append(words, strings.Join(different, " and "))
@@ -126,28 +128,28 @@ func MixedWords(of []*RunInfo) string {
 	return strings.Join(words, ", ")
 }
 
-// same returns what all runs have, or [Mixed].
-func same(of []*RunInfo, value func(*RunInfo) string) string {
-	different, _ := Grouped(of, value)
+// same returns the value that all runs share, or [Mixed].
+func same(infos []*RunInfo, value func(*RunInfo) string) string {
+	different, _ := Grouped(infos, value)
 	if len(different) > 1 {
 		return Mixed
 	}
 	return cmp.Or(append(different, "")...)
 }
 
-// About puts into the row how its runs came about.
-func (r *SummaryRow) About(of []*RunInfo) {
-	r.Version = same(of, func(i *RunInfo) string { return i.Version })
-	r.Engine = same(of, func(i *RunInfo) string { return i.Engine })
-	r.Precision = same(of, func(i *RunInfo) string { return i.Precision })
-	r.Device = same(of, func(i *RunInfo) string { return i.Device })
-	r.Numerics = same(of, func(i *RunInfo) string { return i.Numerics })
-	r.Revisions = same(of, func(i *RunInfo) string { return i.Revisions.String() })
-	r.Checksum = same(of, func(i *RunInfo) string { return i.Likeness().Checksum })
-	if words := MixedWords(of); words != "" && r.Status == CellOK {
+// About sets the columns that say how the row's runs were made, and the status if the runs are mixed or unverified.
+func (r *SummaryRow) About(infos []*RunInfo) {
+	r.Version = same(infos, func(i *RunInfo) string { return i.Version })
+	r.Engine = same(infos, func(i *RunInfo) string { return i.Engine })
+	r.Precision = same(infos, func(i *RunInfo) string { return i.Precision })
+	r.Device = same(infos, func(i *RunInfo) string { return i.Device })
+	r.Numerics = same(infos, func(i *RunInfo) string { return i.Numerics })
+	r.Revisions = same(infos, func(i *RunInfo) string { return i.Revisions.String() })
+	r.Checksum = same(infos, func(i *RunInfo) string { return i.Likeness().Checksum })
+	if words := MixedWords(infos); words != "" && r.Status == CellOK {
 		r.Status, r.Error = CellMixed, words
 	}
-	if r.Status == CellOK && slices.ContainsFunc(of, func(i *RunInfo) bool { return i.Schema < Schema }) {
+	if r.Status == CellOK && slices.ContainsFunc(infos, func(i *RunInfo) bool { return i.Schema < Schema }) {
 		r.Status, r.Error = CellUnverified, fmt.Sprintf("run.json of schema 1, want %d", Schema)
 	}
 }

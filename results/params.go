@@ -9,19 +9,18 @@ import (
 // paramsSeparator stands between two settings of [Params].
 const paramsSeparator = ";"
 
-// Params are settings of a run as text: name=value pairs, the name being a flag of `rollcall run`, with semicolons
-// between them. In CSV they are sorted and hold what differs from the preset and has no column of its own; in a table
-// of a paper they hold what its experiments set, in any order, and of a name that is there twice the later value
-// counts.
+// Params are settings of a run as text: name=value pairs with semicolons between them, where the name is a flag of
+// `rollcall run`. In CSV files they are sorted, and hold the settings that differ from the preset and have no column.
+// In a table of a paper they hold the settings of its experiments in any order; the last value of a name counts.
 type Params string
 
-// NewParams returns settings, each a name=value pair or several with semicolons between them.
+// NewParams joins settings. Each argument is a name=value pair, several pairs with semicolons between them, or empty.
 func NewParams(settings ...string) Params {
 	return Params(strings.Join(slices.DeleteFunc(slices.Clone(settings), func(s string) bool { return s == "" }),
 		paramsSeparator))
 }
 
-// All goes through names and values, in order.
+// All yields the names and values in order.
 func (p Params) All() iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		for _, setting := range p.list() {
@@ -32,7 +31,7 @@ func (p Params) All() iter.Seq2[string, string] {
 	}
 }
 
-// And returns p with more behind it.
+// And returns the settings of p followed by the settings of more.
 func (p Params) And(more ...Params) Params {
 	all := []string{string(p)}
 	for _, m := range more {
@@ -41,7 +40,7 @@ func (p Params) And(more ...Params) Params {
 	return NewParams(all...)
 }
 
-// Get returns the value of a setting; "" where there is none.
+// Get returns the last value of a setting; "" if there is none.
 func (p Params) Get(name string) (value string) {
 	for n, v := range p.All() {
 		if n == name {
@@ -51,7 +50,7 @@ func (p Params) Get(name string) (value string) {
 	return value
 }
 
-// Names returns the names, in order.
+// Names returns the names of the settings in order, repeated ones too.
 func (p Params) Names() (names []string) {
 	for name := range p.All() {
 		names = append(names, name)
@@ -59,26 +58,27 @@ func (p Params) Names() (names []string) {
 	return names
 }
 
-// Only returns the settings that have one of the names.
+// Only returns the settings with one of the names.
 func (p Params) Only(names ...string) Params {
 	return p.keep(func(setting string) bool { return slices.Contains(names, nameOf(setting)) })
 }
 
-// Without returns the settings that have none of the names.
+// Without returns the settings with none of the names.
 func (p Params) Without(names ...string) Params {
 	return p.keep(func(setting string) bool { return !slices.Contains(names, nameOf(setting)) })
 }
 
-// Minus returns the settings that more does not have with the same value.
+// Minus returns the settings that are not also in more with the same value.
 func (p Params) Minus(more Params) Params {
 	drop := more.list()
 	return p.keep(func(setting string) bool { return !slices.Contains(drop, setting) })
 }
 
-// Words returns the settings with something else between them, for people.
+// Words returns the settings with the given separator, for people to read.
 func (p Params) Words(separator string) string { return strings.Join(p.list(), separator) }
 
-// CommonParams returns the settings that all rows have, in the order of the first; params returns those of a row.
+// CommonParams returns the settings that all rows share, in the order of the first row; params returns a row's
+// settings.
 func CommonParams[T any](rows []T, params func(T) Params) (common Params) {
 	for i, row := range rows {
 		all := params(row).list()
@@ -91,11 +91,12 @@ func CommonParams[T any](rows []T, params func(T) Params) (common Params) {
 	return common
 }
 
+// keep returns the settings, each a name=value pair, that are wanted.
 func (p Params) keep(wanted func(setting string) bool) Params {
 	return NewParams(slices.DeleteFunc(p.list(), func(s string) bool { return !wanted(s) })...)
 }
 
-// list returns the name=value pairs.
+// list returns the name=value pairs in order; nil for none.
 func (p Params) list() []string {
 	if p == "" {
 		return nil
@@ -103,6 +104,7 @@ func (p Params) list() []string {
 	return strings.Split(string(p), paramsSeparator)
 }
 
+// nameOf returns the name in a name=value pair.
 func nameOf(setting string) string {
 	name, _, _ := strings.Cut(setting, "=")
 	return name

@@ -14,33 +14,33 @@ import (
 	"rollcall/results/files"
 )
 
-// RunFile is the name of the file beside every CSV that says how it came about.
+// RunFile is the name of the file in a run's folder that says how the CSV files beside it were made.
 const RunFile = "run.json"
 
-// RunStatus says how a run ended. The zero value is none and cannot be written.
+// RunStatus says how a run ended. The zero value is not a status and cannot be written.
 type RunStatus string
 
 // The ways a run ends.
 const (
 	RunComplete    RunStatus = "complete"
-	RunInterrupted RunStatus = "interrupted" // its rows so far are there
+	RunInterrupted RunStatus = "interrupted" // the curve has the rows until then
 	RunFailed      RunStatus = "failed"      // likewise
 	RunDiverged    RunStatus = "diverged"    // likewise; the same settings and seed would diverge again
 )
 
-// MarshalText refuses other texts than the constants.
+// MarshalText returns an error for any status that is not one of the constants above.
 func (s RunStatus) MarshalText() ([]byte, error) {
 	return statusText(s, RunComplete, RunInterrupted, RunFailed, RunDiverged)
 }
 
-// UnmarshalText refuses other texts than the constants.
+// UnmarshalText returns an error for any text that is not one of the constants above.
 func (s *RunStatus) UnmarshalText(text []byte) error {
 	*s = RunStatus(text)
 	_, err := s.MarshalText()
 	return err
 }
 
-// statusText returns a status as it is written, if it is one of those there are.
+// statusText returns the text of a status, or an error if it is not among the known ones.
 func statusText[S ~string](s S, known ...S) ([]byte, error) {
 	if !slices.Contains(known, s) {
 		names := make([]string, len(known))
@@ -52,52 +52,53 @@ func statusText[S ~string](s S, known ...S) ([]byte, error) {
 	return []byte(s), nil
 }
 
-// Schema is the form of run.json that is written. Of schema 1, which did not say so, a run can be looked at; it is
-// never kept for a table, nor in a mean with others.
+// Schema is the version of run.json's format. Version 1 had no schema field and no checksums: its runs can be looked
+// at, but no table reuses them and no mean mixes them with others.
 const Schema = 2
 
-// RunInfo is everything needed to tell what made a CSV, and to make it again.
+// RunInfo is the content of run.json: everything needed to know how a run was made, and to repeat it.
 type RunInfo struct {
 	Schema       int       `json:"schema"` // set by [WriteRunInfo]
 	Status       RunStatus `json:"status"`
-	Error        string    `json:"error"`  // empty where all is well
-	Rounds       int       `json:"rounds"` // done
+	Error        string    `json:"error"`  // why the run failed; otherwise empty
+	Rounds       int       `json:"rounds"` // the number that were trained
 	Settings     any       `json:"settings"`
-	Unused       any       `json:"settings_of_no_use"` // those that the run does not look at; they do not name it
+	Unused       any       `json:"settings_of_no_use"` // settings that the run does not read; not in the hash
 	SettingsHash string    `json:"settings_hash"`      // [Hash] of Settings; set by [WriteRunInfo]
 	Seed         uint32    `json:"seed"`
-	Data         string    `json:"data"`          // what was really trained on
+	Data         string    `json:"data"`          // the data set trained on
 	DataChecksum string    `json:"data_checksum"` // kind:digits, see [OfSeed]
-	AllowAltered bool      `json:"allow_altered"` // whether other files than the official ones would have been taken
+	AllowAltered bool      `json:"allow_altered"` // whether data files that are not the official ones were allowed
 	Engine       string    `json:"engine"`
 	Precision    string    `json:"precision"`
-	Numerics     string    `json:"numerics"` // class of the engine's numbers: one class, the same bytes
+	Numerics     string    `json:"numerics"` // engines of the same numerics compute the same bytes
 	Revisions    Revisions `json:"revisions"`
 	Device       string    `json:"device"`
 	Version      string    `json:"version"`
 	GoVersion    string    `json:"go_version"`
 	Started      time.Time `json:"started"`
 	Finished     time.Time `json:"finished"`
-	Checksums    Checksums `json:"checksums"` // of the files beside it, and of the rest of this; set by [WriteRunInfo]
+	Checksums    Checksums `json:"checksums"` // of the files beside it and of run.json; set by [WriteRunInfo]
 }
 
-// Revisions count how often the numbers of what made a run have changed.
+// Revisions count, for each part of the program, how often its numbers have changed. Runs of different revisions are
+// not comparable number by number.
 type Revisions struct {
 	Method  int `json:"method"`
-	Process int `json:"process"` // of availability
-	Data    int `json:"data"`    // and how it is split
+	Process int `json:"process"` // the availability process
+	Data    int `json:"data"`    // the data and their split
 	Net     int `json:"net"`
 	Engine  int `json:"engine"`
 }
 
-// String returns them in the order of the fields: 2.1.1.1.1.
+// String returns the revisions in the order of the fields: 2.1.1.1.1.
 func (r Revisions) String() string {
 	return fmt.Sprintf("%d.%d.%d.%d.%d", r.Method, r.Process, r.Data, r.Net, r.Engine)
 }
 
-// WriteRunInfo writes run.json atomically, settings sorted by key, with the checksums of the run's other files, which
-// are there already. Settings are a map, a struct, a json.RawMessage or anything else that has a JSON form; NaN and
-// infinities have none.
+// WriteRunInfo writes run.json atomically, with settings sorted by key and with the checksums of the run's other files,
+// which must exist by then. Settings are a map, a struct, a json.RawMessage or anything else that JSON can express,
+// which excludes NaN and infinities.
 func WriteRunInfo(path string, info RunInfo) error {
 	settings, err := canonical(info.Settings)
 	if err != nil {
@@ -105,9 +106,10 @@ func WriteRunInfo(path string, info RunInfo) error {
 	}
 	info.Schema, info.SettingsHash, info.Settings = Schema, hash(settings), json.RawMessage(settings)
 	info.Checksums, err = checksums(filepath.Dir(path))
-	if err != nil && info.Status != RunFailed { // of which the file may be what failed
+	if err != nil && info.Status != RunFailed { // the run may have failed because of this very file
 		return err
 	}
+	// Go through JSON once more: the checksum depends on the fields as a reader will decode them.
 	text, err := json.Marshal(info)
 	if err == nil {
 		info.Checksums[RunFile], err = infoChecksum(text)
@@ -123,9 +125,8 @@ func WriteRunInfo(path string, info RunInfo) error {
 	})
 }
 
-// ReadRunInfo reads what [WriteRunInfo] wrote. Settings is then what encoding/json makes of them, a map as a rule, with
-// numbers as json.Number. Settings that do not have the hash written beside them are an error, and so is a file that is
-// not as it was written.
+// ReadRunInfo reads what [WriteRunInfo] wrote. Settings are decoded by encoding/json, usually to a map, with numbers as
+// json.Number. It is an error if the settings do not have the hash beside them, or if the file was changed since.
 func ReadRunInfo(path string) (RunInfo, error) {
 	text, err := files.ReadRegular(path)
 	if err != nil {
@@ -138,6 +139,7 @@ func ReadRunInfo(path string) (RunInfo, error) {
 	return info, nil
 }
 
+// decodeRunInfo decodes the content of run.json, of schema 1 or 2, and checks its hash and its checksum.
 func decodeRunInfo(text []byte) (RunInfo, error) {
 	info := RunInfo{Schema: 1}
 	if err := decodeJSON(text, &info); err != nil {
@@ -146,7 +148,7 @@ func decodeRunInfo(text []byte) (RunInfo, error) {
 	if info.Schema < 1 || info.Schema > Schema {
 		return RunInfo{}, fmt.Errorf("schema %d, want 1 … %d: a newer rollcall wrote it", info.Schema, Schema)
 	}
-	if _, err := info.Status.MarshalText(); err != nil { // where there was no status at all
+	if _, err := info.Status.MarshalText(); err != nil { // the file has no status
 		return RunInfo{}, err
 	}
 	settings, err := canonical(info.Settings)
@@ -167,7 +169,7 @@ func decodeRunInfo(text []byte) (RunInfo, error) {
 	return info, nil
 }
 
-// decodeJSON reads one JSON value with nothing behind it.
+// decodeJSON decodes a text that is exactly one JSON value.
 func decodeJSON(text []byte, into any) error {
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.UseNumber()

@@ -26,7 +26,8 @@ func TestHash(t *testing.T) {
 		"struct":  testSettings{10, 0.05, 1, math.MaxUint64, "a<b"},
 		"pointer": &testSettings{10, 0.05, 1, math.MaxUint64, "a<b"},
 		"map":     map[string]any{"rounds": 10, "lr": 0.05, "alpha": 1, "seed": uint64(math.MaxUint64), "name": "a<b"},
-		"raw":     json.RawMessage(`{"seed":18446744073709551615, "rounds":1e1,"alpha":1.0,"lr":5e-2,"name":"a\u003cb"}`),
+		"raw": json.RawMessage(`{"seed":18446744073709551615, "rounds":1e1,"alpha":1.0,"lr":5e-2,` +
+			`"name":"a\u003cb"}`),
 	}
 	for name, settings := range same {
 		if got := Hash(settings); got != want {

@@ -18,32 +18,32 @@ import (
 	"rollcall/results/files"
 )
 
-// Run is one seed of one cell as its folder holds it.
+// Run is one seed of one cell, read from its folder.
 type Run struct {
 	Dir    string
-	Cell          // of the curve's rows
+	Cell          // from the rows of the curve
 	Params Params // likewise
 	Seed   uint32 // likewise
 	Curve  []CurveRow
-	Info   *RunInfo // nil where there is no readable run.json: the run goes on, or was killed
+	Info   *RunInfo // nil without a readable run.json: the run goes on, or was killed
 	Extra  []string // names of the other CSV files in the folder, sorted
-	Also   []string // other tables that have the same run in their folders
+	Also   []string // other tables whose folders have the same run
 
-	Damaged bool // something is wrong with its files, or it is no run of its own; see [FindRuns]
+	Damaged bool // its files contradict each other, or it is a copy of another seed; see [FindRuns]
 }
 
 // Statuses that are never written.
 const (
-	RunUnfinished RunStatus = "unfinished" // of a run without a run.json: it goes on, or was killed
-	RunDamaged    RunStatus = "damaged"    // of one whose files are not what they say
+	RunUnfinished RunStatus = "unfinished" // the run has no run.json: it goes on, or was killed
+	RunDamaged    RunStatus = "damaged"    // see [Run].Damaged
 )
 
-// RunStatuses are all there are, those of most use first.
+// RunStatuses returns all statuses, the most useful runs first.
 func RunStatuses() []RunStatus {
 	return []RunStatus{RunComplete, RunInterrupted, RunDiverged, RunFailed, RunUnfinished, RunDamaged}
 }
 
-// Status says how the run ended.
+// Status returns the status in run.json, unless the run is damaged or has no run.json.
 func (r *Run) Status() RunStatus {
 	switch {
 	case r.Damaged:
@@ -54,7 +54,7 @@ func (r *Run) Status() RunStatus {
 	return r.Info.Status
 }
 
-// Likeness returns what the run has alike with others of a mean; the zero value where nobody knows.
+// Likeness returns what the run must share with the other runs of a mean; the zero value without a run.json.
 func (r *Run) Likeness() Likeness {
 	if r.Info == nil {
 		return Likeness{}
@@ -65,7 +65,7 @@ func (r *Run) Likeness() Likeness {
 // Rounds returns the last evaluated round.
 func (r *Run) Rounds() int { return r.Curve[len(r.Curve)-1].Round }
 
-// Device returns what the run was computed on, empty where nobody knows.
+// Device returns the name of the processor or GPU that computed the run; empty without a run.json.
 func (r *Run) Device() string {
 	if r.Info == nil {
 		return ""
@@ -73,16 +73,18 @@ func (r *Run) Device() string {
 	return r.Info.Device
 }
 
-// Key returns the cell of a run.
+// Key returns the run's cell, whatever the table.
 func (r *Run) Key() CellKey { return r.Cell.Key(r.Params) }
 
-// FindRuns reads every run below the folders: those of a whole output folder, of a table, of a cell or of a seed. Runs
-// come in the order of their folders' names. All that is wrong is in bad, by file, and by line where it is of one: what
-// cannot be read, what is not as run.json says (settings, seed, rounds, numbers, checksums), and seeds of a cell that
-// have the same numbers. The runs it is of are damaged, which no mean takes; what is right of them can be looked at. A
-// run found twice counts once; two that should be the same run and are not are bad, both named, and the first counts.
+// FindRuns reads every run below the folders, each of which is an output folder, or the folder of a table, a cell or a
+// seed. Runs are in the order of their folders' names.
 //
-// The error is of a folder that cannot be read at all, or ctx's.
+// bad lists every fault with its file, and with its line if it has one: unreadable files, contradictions to run.json
+// (settings, seed, rounds, numbers, checksums), and two seeds of a cell with the same numbers. A run with a fault is
+// damaged: no mean counts it, but its readable rows are returned. A run that is found twice counts once; if its two
+// copies differ, bad names both, and the first one counts.
+//
+// The error is not nil if a folder cannot be read at all, or if ctx is done.
 func FindRuns(ctx context.Context, folders ...string) (runs []Run, bad []error, err error) {
 	dirs, err := RunFolders(ctx, folders...)
 	if err != nil {
@@ -104,7 +106,8 @@ func FindRuns(ctx context.Context, folders ...string) (runs []Run, bad []error, 
 	return runs, slices.Concat(bad, doubles, RefuseTwins(runs)), nil
 }
 
-// RunFolders returns the folders below some that have a curve or a run.json, each once, in order of names within each.
+// RunFolders returns every folder at or below the given ones that has a curve or a run.json, each once, sorted within
+// each given folder.
 func RunFolders(ctx context.Context, folders ...string) (dirs []string, err error) {
 	for _, folder := range folders {
 		info, err := os.Stat(folder)
@@ -122,9 +125,9 @@ func RunFolders(ctx context.Context, folders ...string) (dirs []string, err erro
 	return UniquePaths(dirs), err
 }
 
-// filesNamed returns what has one of the names in folders and below, each once, in order of their paths within each
-// folder: files, and whatever is there in place of one. A folder that is a link is followed; links and hidden folders
-// below it are not.
+// filesNamed returns the paths in or below the folders whose last element is one of the names, each once, sorted within
+// each folder. They need not be regular files. A given folder may be a link; links and hidden folders below it are
+// skipped.
 func filesNamed(ctx context.Context, folders []string, names ...string) (paths []string, err error) {
 	for _, folder := range folders {
 		err := fs.WalkDir(os.DirFS(folder), ".", func(path string, d fs.DirEntry, err error) error {
@@ -132,7 +135,7 @@ func filesNamed(ctx context.Context, folders []string, names ...string) (paths [
 				err = ctx.Err()
 			}
 			if err == nil && d.IsDir() && path != "." && strings.HasPrefix(d.Name(), ".") {
-				return fs.SkipDir // runs that are aside, and what is none of ours
+				return fs.SkipDir // runs that were put aside, and folders of other programs
 			}
 			if err == nil && slices.Contains(names, d.Name()) {
 				paths = append(paths, filepath.Join(folder, filepath.FromSlash(path)))
@@ -149,7 +152,7 @@ func filesNamed(ctx context.Context, folders []string, names ...string) (paths [
 	return UniquePaths(paths), nil
 }
 
-// UniquePaths drops paths that were there before, under whatever name.
+// UniquePaths drops every path that means the same place as an earlier one, be it relative or absolute.
 func UniquePaths(paths []string) []string {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
@@ -162,7 +165,8 @@ func UniquePaths(paths []string) []string {
 	})
 }
 
-// ReadRunFolder reads the folder of a run; one without a usable row has no curve.
+// ReadRunFolder reads and checks the folder of one run; bad lists its faults. A run without a readable row has no
+// curve.
 func ReadRunFolder(dir string) (r Run, bad []error) {
 	path := filepath.Join(dir, CurveFile)
 	rows, lines, bad := files.ReadCSVFileLenient[CurveRow](path)
@@ -187,7 +191,7 @@ func ReadRunFolder(dir string) (r Run, bad []error) {
 	}
 	info, err := ReadRunInfo(filepath.Join(dir, RunFile))
 	if _, none := os.Lstat(path); err == nil && errors.Is(none, fs.ErrNotExist) && info.Checksums[CurveFile] == "" {
-		bad = nil // it ended before its first row
+		bad = nil // the run ended before its first row, and its curve is rightly missing
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // unfinished
@@ -198,7 +202,7 @@ func ReadRunFolder(dir string) (r Run, bad []error) {
 			filepath.Join(dir, RunFile), info.Seed, r.Seed, CurveFile))
 	default:
 		r.Info = &info
-		if len(bad) == 0 { // what else there is to say of lines that cannot be read says nothing new
+		if len(bad) == 0 { // lines that cannot be read would only cause further errors
 			bad = r.check()
 		}
 	}
@@ -215,7 +219,7 @@ func ReadRunFolder(dir string) (r Run, bad []error) {
 	return r, bad
 }
 
-// withLine adds to an error of reading JSON in which line of the file it is.
+// withLine adds the number of the line to an error from reading a JSON file, if the error has a position.
 func withLine(path string, err error) error {
 	text, readErr := files.ReadRegular(path)
 	if readErr != nil {
@@ -236,7 +240,7 @@ func withLine(path string, err error) error {
 	return fmt.Errorf("results: %s: line %d: %w", path, line, err)
 }
 
-// fits reports why a row cannot follow those before it in one curve.
+// fits returns why a row cannot follow the rows before it in one curve; nil if it can.
 func fits(row CurveRow, before []CurveRow) error {
 	if row.Round < 0 || row.Round > mostRounds {
 		return fmt.Errorf("round %d, want 0 … %d", row.Round, mostRounds)

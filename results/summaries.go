@@ -9,26 +9,27 @@ import (
 	"rollcall/results/metrics"
 )
 
-// SummaryKey names a number of a table.
+// SummaryKey names one number of a table: two rows of the same key are the same number.
 type SummaryKey struct {
 	Cell
 	Params Params
 	Metric metrics.Metric
 
-	Numerics, Revisions, Checksum string // of its runs
+	Numerics, Revisions, Checksum string // of the runs behind it; see [Conditions]
 }
 
-// Key returns which number a row is.
+// Key returns the key of the row's number.
 func (r *SummaryRow) Key() SummaryKey {
 	return SummaryKey{r.Cell, r.Params, r.Metric, r.Numerics, r.Revisions, r.Checksum}
 }
 
-// CellKey returns the cell of a row.
+// CellKey returns the row's cell, whatever the table.
 func (r *SummaryRow) CellKey() CellKey { return r.Cell.Key(r.Params) }
 
-// FindSummaries reads every summary below the folders, in order of names, but for the rows of the tables' cells of
-// which rows have been made: of those the runs are there. What is wrong with one is in bad, by file and line. Nothing
-// vouches for the rows: they are unverified, and one that is there twice with different values is bad.
+// FindSummaries reads every summary below the folders, in the order of their paths. It skips the cells that made has:
+// their runs were found, and the rows in made were computed from these runs. Without runs nothing vouches for a row, so
+// the rows are marked unverified. bad lists every fault with its file and line; a number that has two different values
+// is a fault too.
 func FindSummaries(
 	ctx context.Context, made []SummaryRow, folders ...string,
 ) (rows []SummaryRow, bad []error, err error) {
@@ -56,6 +57,7 @@ func FindSummaries(
 				bad = append(bad, fmt.Errorf("results: %s: line %d: %w", file, lines[i], err))
 				continue
 			}
+			// Two summaries may have the same number, after a merge for example. That is fine as long as they agree.
 			at, twice := first[r.Key()]
 			if !twice {
 				first[r.Key()] = len(rows)
@@ -74,7 +76,7 @@ func FindSummaries(
 	return rows, bad, nil
 }
 
-// Unverified returns rows of a summary whose runs are not there.
+// Unverified returns a copy of rows in which every ok became unverified, as the runs of the rows are missing.
 func Unverified(rows []SummaryRow) []SummaryRow {
 	rows = slices.Clone(rows)
 	for i := range rows {

@@ -11,7 +11,7 @@ import (
 // SummaryFile is the name of a table's summary in its folder.
 const SummaryFile = "summary.csv"
 
-// CellStatus says how the runs of a cell ended. The zero value is none and cannot be written.
+// CellStatus says how the runs of a cell ended. The zero value is not a status and cannot be written.
 type CellStatus string
 
 // The ways a cell ends.
@@ -19,52 +19,52 @@ const (
 	CellOK          CellStatus = "ok"
 	CellFailed      CellStatus = "failed"
 	CellInterrupted CellStatus = "interrupted"
-	CellRunning     CellStatus = "running"    // other processes make some seeds, which are not in the mean yet
-	CellDiverged    CellStatus = "diverged"   // some seeds did, which are not in the mean
-	CellMixed       CellStatus = "mixed"      // the mean is over runs that are not alike, as somebody asked for
-	CellUnverified  CellStatus = "unverified" // nothing says that the numbers are what a run left
+	CellRunning     CellStatus = "running"    // other processes still compute some seeds, not in the mean yet
+	CellDiverged    CellStatus = "diverged"   // some seeds diverged and are not in the mean
+	CellMixed       CellStatus = "mixed"      // the mean is over runs that are not alike, as the user asked
+	CellUnverified  CellStatus = "unverified" // the runs are missing, or are of schema 1
 )
 
-// MarshalText refuses other texts than the constants.
+// MarshalText returns an error for any status that is not one of the constants above.
 func (s CellStatus) MarshalText() ([]byte, error) {
 	return statusText(s, CellOK, CellFailed, CellInterrupted, CellRunning, CellDiverged, CellMixed, CellUnverified)
 }
 
-// UnmarshalText refuses other texts than the constants.
+// UnmarshalText returns an error for any text that is not one of the constants above.
 func (s *CellStatus) UnmarshalText(text []byte) error {
 	*s = CellStatus(text)
 	_, err := s.MarshalText()
 	return err
 }
 
-// SummaryRow is one metric of one cell of a table over its seeds, beside the paper's number.
+// SummaryRow is one metric of one cell of a table, averaged over the seeds, beside the paper's number.
 type SummaryRow struct {
 	Cell
 	Params Params         `csv:"params"`          // as in [CurveRow]
-	Rounds int            `csv:"rounds,optional"` // of every run in it; 0: nobody knows
+	Rounds int            `csv:"rounds,optional"` // of each of its runs; 0: unknown
 	Metric metrics.Metric `csv:"metric"`
 	N      int            `csv:"n"` // seeds in Mean and Std
-	// missing where no seed got to the end, or where a first round was never reached
+	// missing if no seed is complete, or if no round reached the target of the metric
 	Mean      files.Optional `csv:"mean"`
-	Std       files.Optional `csv:"std"`        // sample standard deviation, see [stats.SampleStd]; missing where N < 2
-	PaperMean files.Optional `csv:"paper_mean"` // missing where the paper prints none, or a dash for never
+	Std       files.Optional `csv:"std"`        // sample standard deviation, see [stats.SampleStd]; missing if N < 2
+	PaperMean files.Optional `csv:"paper_mean"` // missing if the paper prints none, or a dash for never
 	PaperStd  files.Optional `csv:"paper_std"`
 	Status    CellStatus     `csv:"status"`
-	Error     string         `csv:"error"` // the first failed seed's; "1 diverged: " and which; what is mixed; or empty
+	Error     string         `csv:"error"` // of the first failed seed; the diverged seeds; what is mixed; or empty
 
-	// What may differ between the runs of a row is [Mixed] where it does.
+	// These may differ between the runs of a row, and are then [Mixed].
 	Version   string `csv:"version"`
 	Engine    string `csv:"engine"`
 	Precision string `csv:"precision"`
 	Device    string `csv:"device"`
 
-	// What may not, unless the status is mixed: rows of one cell that differ in it stand apart. See [Likeness].
+	// These may not differ, unless the status is mixed: such runs are in rows of their own. See [Likeness].
 	Numerics  string `csv:"numerics,optional"`
 	Revisions string `csv:"revisions,optional"`
 	Checksum  string `csv:"data_checksum,optional"`
 }
 
-// Mixed stands for a text of runs that do not have the same.
+// Mixed is the text of a column in which the runs of a row differ.
 const Mixed = "mixed"
 
 // WriteSummary writes a summary in the order given, atomically.
@@ -81,12 +81,12 @@ func ReadSummary(path string) ([]SummaryRow, error) {
 	return rows, err
 }
 
-// Estimate puts a mean over seeds into the row.
+// Estimate sets the row's seeds, mean and standard deviation.
 func (r *SummaryRow) Estimate(e stats.Estimate) {
 	r.N, r.Mean, r.Std = e.N, files.Some(e.Mean), e.Std
 }
 
-// Paper puts a printed number into the row.
+// Paper sets the row's printed mean and standard deviation.
 func (r *SummaryRow) Paper(p Printed) {
 	r.PaperMean, r.PaperStd = p.Mean, p.Std
 }

@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// OnlyOnce drops runs that are there twice, and complains of those that differ.
+// OnlyOnce keeps the first of several copies of a run, which several tables may have, and notes the other tables in it.
+// bad names the copies whose numbers differ.
 func OnlyOnce(runs []Run) (different []Run, bad []error) {
 	type identity struct {
 		key   CellKey
-		like  Likeness // of unlike runs the numbers differ
+		like  Likeness // runs that are not alike have different numbers
 		seed  uint32
-		table string // runs that are not whole may well differ from one table to another
+		table string // of runs that are not complete: their copies may differ in length
 	}
 	first := map[identity]int{}
 	for _, r := range runs {
@@ -38,7 +39,7 @@ func OnlyOnce(runs []Run) (different []Run, bad []error) {
 	return different, bad
 }
 
-// ByTable sorts runs by the tables that have them, each run as that table's.
+// ByTable groups runs by table. A run that several tables have is in the group of each, with the name of that table.
 func ByTable(runs []Run) (tables []string, of map[string][]Run) {
 	var all []Run
 	for _, r := range runs {
@@ -50,8 +51,7 @@ func ByTable(runs []Run) (tables []string, of map[string][]Run) {
 	return Grouped(all, func(r Run) string { return r.Table })
 }
 
-// SameNumbers reports where two curves of one run differ: in anything but time, version and the table they were run
-// for.
+// SameNumbers returns where two curves first differ, in any column but time, version and table; nil if they do not.
 func SameNumbers(a, b []CurveRow) error {
 	plain := func(r CurveRow) CurveRow {
 		r.ElapsedSec, r.Version, r.Table = 0, "", ""
@@ -68,9 +68,9 @@ func SameNumbers(a, b []CurveRow) error {
 	return nil
 }
 
-// RefuseTwins marks seeds of one cell as damaged that have the same numbers in every row, of whatever engine: one is a
-// copy of the other. Models that were never trained, since nobody was there, may be the same, and so may those of which
-// nothing but the first round is a number, since they diverged at once.
+// RefuseTwins marks two seeds of one cell as damaged if they have the same numbers in every row, whatever the engine:
+// one must be a copy of the other. Two runs may rightly be equal if no client was ever available to train, or if both
+// diverged before their second evaluation.
 func RefuseTwins(runs []Run) (bad []error) {
 	type twin struct {
 		key     CellKey
@@ -98,7 +98,8 @@ func RefuseTwins(runs []Run) (bad []error) {
 	return bad
 }
 
-// evaluations returns what was measured in every row of a curve, and whether it ever changed to other numbers.
+// evaluations returns the measured columns of a curve as text, and whether a later row has other numbers than the
+// first.
 func evaluations(curve []CurveRow) (numbers string, changed bool) {
 	var b strings.Builder
 	first := ""

@@ -6,44 +6,46 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// Augment says how often crops and flips are drawn.
+// Augment says for which samples new crops and flips are drawn.
 type Augment int
 
 // The ways to augment.
 const (
 	AugmentNone      Augment = iota // images as they are
-	AugmentPerBatch                 // one crop and one flip for a whole batch, as FedAWE's released code does
-	AugmentPerSample                // one for every sample, as is usual
+	AugmentPerBatch                 // one crop and one flip for a whole batch, as in FedAWE's released code
+	AugmentPerSample                // a crop and a flip for every sample, as is usual
 )
 
-// Pad is the width of the zero border a crop may reach into: crops of the original size start at 0 … 2·Pad.
+// Pad is the width of the border of zeros around an image, in pixels. A crop has the size of the image and starts at 0
+// … 2·Pad in the padded image.
 const Pad = 4
 
-// Local is what one client reads in one round of E steps with batches of B.
+// Local is the batch plan of one client in one round: which samples it reads in E steps with batches of B.
 type Local struct {
 	E, B  int
-	Index []int32 // [E,B] into the training samples; −1 pads a ragged batch, always at its end
+	Index []int32 // [E,B] into the training samples; −1 fills the end of a batch with fewer than B samples
 	Crop  []uint8 // [E,B,2] row and column of the crop in the image padded by Pad; (Pad, Pad) is the image itself
-	Flip  []uint8 // [E,B] 1: mirrored left to right, after the crop
+	Flip  []uint8 // [E,B] 1: the crop is mirrored left to right
 }
 
 // Planner makes the batch plans of a run.
 //
-// A client walks its own samples in shuffled epochs that go on across rounds. A last batch shorter than B is dropped,
-// unless the client holds fewer than B samples in all: then its one batch is all of them (FedAWE's released code).
+// A client goes through its own samples in shuffled epochs, which continue from one round to the next. The last batch
+// of an epoch is dropped if it has fewer than B samples. A client with fewer than B samples in all has one batch an
+// epoch, with all of them (FedAWE's released code).
 //
-// With Epochs, a client takes as many whole epochs every round instead, each in a new order, and keeps the short last
-// batch (CA-Fed's released code): clients then differ in their steps, see [Planner.Steps].
+// With Epochs, a client trains that many whole epochs in every round, each in a new order, and keeps the last batch
+// (CA-Fed's released code). The number of steps then differs between clients, see [Planner.Steps].
 type Planner struct {
 	Seed    uint32
 	Parts   [][]int32 // [N][n_i] the samples of each client, by index into the training set
 	E, B    int       // at least 1
-	Epochs  int       // epochs a round, in place of E steps; 0: E steps
+	Epochs  int       // epochs in each round, in place of E steps; 0: E steps
 	Augment Augment
-	Flip    bool // draw flips; without it only crops
+	Flip    bool // draws flips as well as crops
 }
 
-// Validate reports the first setting that cannot be planned for.
+// Validate returns an error for the first invalid setting.
 func (p *Planner) Validate() error {
 	if p.Epochs < 0 {
 		return fmt.Errorf("plan: %d epochs, want 0 or more", p.Epochs)
@@ -54,7 +56,7 @@ func (p *Planner) Validate() error {
 	return nil
 }
 
-// Steps returns how many steps a client takes in a round: E, or those of its epochs.
+// Steps returns the number of steps of a client in a round: E, or the batches of its epochs.
 func (p *Planner) Steps(client int) int {
 	if p.Epochs == 0 {
 		return p.E
@@ -62,7 +64,7 @@ func (p *Planner) Steps(client int) int {
 	return p.Epochs * p.perEpoch(client)
 }
 
-// perEpoch returns the batches of one epoch, at least one; without samples it is empty.
+// perEpoch returns the number of batches in one epoch, at least 1. The batch of a client without samples is empty.
 func (p *Planner) perEpoch(client int) int {
 	n := len(p.Parts[client])
 	if p.Epochs > 0 {
@@ -71,8 +73,8 @@ func (p *Planner) perEpoch(client int) int {
 	return max(1, n/p.B)
 }
 
-// Client plans one round of one client, of which the client has taken `taken` steps in all earlier rounds.
-// A client without samples gets a plan of padding, which trains nothing.
+// Client returns the plan of one client for one round, if the client took `taken` steps in all earlier rounds. The plan
+// of a client without samples has only padding, and trains nothing.
 func (p *Planner) Client(round, client, taken int) Local {
 	n := p.Steps(client) * p.B
 	l := Local{E: p.Steps(client), B: p.B, Index: make([]int32, n), Crop: make([]uint8, 2*n), Flip: make([]uint8, n)}
@@ -87,19 +89,20 @@ func (p *Planner) Client(round, client, taken int) Local {
 	return l
 }
 
-// Batch returns the samples of one step of a client, of which it has taken so many before: at most B, none for a client
-// without.
+// Batch returns the samples of a client's next step, if the client took `taken` steps before. There are at most B, and
+// none for a client without samples.
 func (p *Planner) Batch(client, taken int) []int32 {
 	var w walk
 	return w.batch(p, client, taken)
 }
 
-// walk is a client's way through its samples.
+// walk remembers the order of a client's samples in the current epoch, so that steps of one epoch share a shuffle.
 type walk struct {
-	order []int32 // of the epoch it is in
+	order []int32 // the client's samples in the order of the epoch
 	epoch int
 }
 
+// batch returns the samples of a client's step, counted from the first round.
 func (w *walk) batch(p *Planner, client, step int) []int32 {
 	own, perEpoch := p.Parts[client], p.perEpoch(client)
 	if epoch := step / perEpoch; w.order == nil || epoch != w.epoch {
@@ -110,8 +113,8 @@ func (w *walk) batch(p *Planner, client, step int) []int32 {
 	return w.order[at:min(at+p.B, len(w.order))]
 }
 
-// augment draws the crops and flips of one step: word 0 is the row, 1 the column, 2 the flip of the sample whose
-// position in the batch is the counter's index (0 for the whole batch).
+// augment draws the crops and flips of one step. The index of the counter is the position of the sample in the batch,
+// or 0 for a whole batch. Word 0 of the block gives the row, word 1 the column, and word 2 the flip.
 func (p *Planner) augment(l *Local, round, client, e int) {
 	key := rng.Key{Seed: p.Seed, Purpose: rng.Augmentation}
 	crop, flip := [2]uint8{Pad, Pad}, uint8(0)

@@ -1,4 +1,5 @@
-// Package plan holds resident samples, and the plan of which of them a client-step reads, and how.
+// Package plan holds the samples in memory, and plans which samples a client reads in each step, with which crops and
+// flips. Plans depend only on the seed, so that every engine trains on the same batches.
 package plan
 
 import (
@@ -6,25 +7,24 @@ import (
 	"math"
 )
 
-// Samples is one part (train or test) of a data set as engines keep it: images as bytes, or features as real numbers.
-//
-// Images are cropped, flipped and normalised when they are read; features are read as they are. Exactly one of the two
-// is set.
+// Samples is one part of a data set, train or test, in the form in which engines store it. A set has either images, as
+// bytes, or features, as real numbers. Engines crop, flip and normalise images when they read them, and read features
+// unchanged.
 type Samples struct {
 	Name     string    // "cifar10/train"
-	H, W, C  int       // height, width, channels of an image; 1, 1 and the number of features if those are no image
+	H, W, C  int       // height, width and channels of an image; 1, 1 and the number of features for other samples
 	Images   []uint8   // [n,H,W,C]
 	Features []float32 // [n,H,W,C], finite
 	Labels   []uint8   // [n], 0 … Classes−1
 	Classes  int
-	Mean     []float32 // [C] of the training set, of values scaled to [0, 1]; nil with features
-	Std      []float32 // [C], positive; nil with features
+	Mean     []float32 // [C] mean of the training set, of values scaled to [0, 1]; nil with features
+	Std      []float32 // [C] standard deviation, likewise, positive; nil with features
 }
 
 // Len returns the number of samples.
 func (s *Samples) Len() int { return len(s.Labels) }
 
-// Validate reports the first way in which s contradicts itself.
+// Validate returns an error if shapes disagree, or if a label or a value is out of range.
 func (s *Samples) Validate() error {
 	pixels, what, have, normals := s.H*s.W*s.C, "image bytes", len(s.Images), s.C
 	if s.Features != nil {

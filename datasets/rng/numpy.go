@@ -6,10 +6,10 @@ import (
 	"gonum.org/v1/gonum/mathext/prng"
 )
 
-// NumPy draws as numpy.random does after numpy.random.seed(seed): the Mersenne Twister MT19937 (Matsumoto and Nishimura
-// 1998) and NumPy's legacy distributions, which are frozen. Released code of papers draws from it, so with it a run can
-// have the very split and the very activity of theirs. It is a sequence: what is drawn depends on what was drawn
-// before.
+// NumPy draws the same numbers as numpy.random after numpy.random.seed(seed). It has the Mersenne Twister MT19937
+// (Matsumoto and Nishimura 1998) and NumPy's legacy distributions, which NumPy keeps frozen. The released code of the
+// papers draws from numpy.random, so a run can reproduce its exact split and activity. In contrast to a [Stream], every
+// draw depends on all draws before it.
 type NumPy struct {
 	words prng.MT19937
 	spare *float64 // the second normal number of a pair
@@ -22,16 +22,17 @@ func NewNumPy(seed uint32) *NumPy {
 	return r
 }
 
-// Float64 is numpy.random.random: [0, 1) with 53 bits.
+// Float64 returns the number of numpy.random.random, in [0, 1) with 53 bits.
 func (r *NumPy) Float64() float64 {
 	a, b := r.words.Uint32()>>5, r.words.Uint32()>>6
 	return (float64(a)*67108864 + float64(b)) / 9007199254740992
 }
 
-// exponential is numpy.random.standard_exponential.
+// exponential returns the number of numpy.random.standard_exponential.
 func (r *NumPy) exponential() float64 { return -math.Log(1 - r.Float64()) }
 
-// normal is numpy.random.standard_normal: the polar method, whose second number is the next one.
+// normal returns the number of numpy.random.standard_normal. The polar method draws pairs, and the next call returns
+// the second number.
 func (r *NumPy) normal() float64 {
 	if r.spare != nil {
 		x := *r.spare
@@ -49,8 +50,8 @@ func (r *NumPy) normal() float64 {
 	}
 }
 
-// Dirichlet fills p with numpy.random.dirichlet of a symmetric alpha, which must be positive. With a very small
-// alpha every draw may underflow to 0 and p becomes NaN, as with NumPy.
+// Dirichlet fills p with the shares of numpy.random.dirichlet for a symmetric alpha, which must be positive. With a
+// very small alpha all draws may underflow to 0; then p becomes NaN, as in NumPy.
 func (r *NumPy) Dirichlet(alpha float64, p []float64) {
 	sum := 0.0
 	for i := range p {
@@ -63,8 +64,9 @@ func (r *NumPy) Dirichlet(alpha float64, p []float64) {
 	}
 }
 
-// gamma is numpy.random.standard_gamma.
+// gamma returns the number of numpy.random.standard_gamma.
 func (r *NumPy) gamma(shape float64) float64 {
+	// NumPy has three cases; for a shape above 1 it uses the method of Marsaglia and Tsang (2000).
 	switch {
 	case shape == 1:
 		return r.exponential()
@@ -99,7 +101,7 @@ func (r *NumPy) gamma(shape float64) float64 {
 	}
 }
 
-// Bernoulli is numpy.random.binomial(1, p) == 1, for p in [0, 1]; it uses a number for p = 0 and 1 too.
+// Bernoulli returns numpy.random.binomial(1, p) == 1, for p in [0, 1]. It draws a number for p = 0 and p = 1 too.
 func (r *NumPy) Bernoulli(p float64) bool {
 	if p <= 0.5 {
 		return r.inversion(p)
@@ -107,15 +109,16 @@ func (r *NumPy) Bernoulli(p float64) bool {
 	return !r.inversion(1 - p)
 }
 
-// inversion is NumPy's binomial by inversion for one trial. Its bound is never reached before 1.
+// inversion returns NumPy's binomial number by inversion, for one trial and p ≤ 0.5. NumPy's bound on the result is 1
+// or more, so it needs no check here.
 func (r *NumPy) inversion(p float64) bool {
 	q := 1 - p
-	none := math.Exp(math.Log(q)) // NumPy's q^n, rounding and all
+	none := math.Exp(math.Log(q)) // q^n with n = 1, rounded as in NumPy
 	u := r.Float64()
 	if u <= none {
 		return false
 	}
-	// NumPy goes on subtracting: past 1 it starts again with a new number.
+	// NumPy subtracts the probability of each result in turn. Beyond 1 it starts again with a new number.
 	one := p * none / q
 	for u -= none; u > one; u -= none {
 		if u = r.Float64(); u <= none {

@@ -1,17 +1,18 @@
-// Package rng is the counter-based random number generator every draw of the suite comes from.
+// Package rng is the counter-based random number generator from which all draws of the suite come.
 //
-// A draw is a pure function of (seed, purpose, round, client, step, index), so the order in which clients are
-// processed, the number of threads and a restart change nothing, and every engine draws the same numbers.
+// A draw is a pure function of (seed, purpose, round, client, step, index). So the order of the clients, the number of
+// threads and a restart change nothing, and every engine draws the same numbers.
 package rng
 
 import "math"
 
-// Key names the streams of one seed and purpose.
+// Key names the streams of one seed and one purpose.
 type Key struct {
 	Seed    uint32
 	Purpose Purpose
 }
 
+// The multipliers and the key increments of Philox4x32 (Salmon et al., SC 2011).
 const (
 	philoxM0 = 0xD2511F53
 	philoxM1 = 0xCD9E8D57
@@ -33,13 +34,13 @@ func (k Key) Block(round, client, step, index uint32) [4]uint32 {
 	return [4]uint32{c0, c1, c2, c3}
 }
 
-// Stream reads the numbers at (round, client, step) in order of index. It is not safe for concurrent use.
+// Stream returns the numbers at (round, client, step) in the order of index. It is not safe for concurrent use.
 type Stream struct {
 	key                 Key
 	round, client, step uint32
-	index               uint32 // of the next block
+	index               uint32 // index of the next block
 	block               [4]uint32
-	left                int // words of block not yet given out
+	left                int // number of unused words in block
 }
 
 // Stream returns the stream of (round, client, step), at its start.
@@ -64,7 +65,7 @@ func (s *Stream) Float64() float64 {
 	return float64((hi<<32|lo)>>11) * 0x1p-53
 }
 
-// IntN returns an unbiased number in [0, n); n must be between 1 and 2³²−1 (Lemire 2019).
+// IntN returns an unbiased number in [0, n), where n is 1 … 2³²−1 (Lemire 2019).
 func (s *Stream) IntN(n int) int {
 	bound := uint32(n)
 	m := uint64(s.Uint32()) * uint64(bound)
@@ -76,14 +77,15 @@ func (s *Stream) IntN(n int) int {
 	return int(m >> 32)
 }
 
-// Normal returns a standard normal number (Box and Muller; the second of the pair is not used).
+// Normal returns a standard normal number (Box and Muller 1958). It does not use the second number of the pair, so that
+// it always takes the same number of words.
 func (s *Stream) Normal() float64 {
 	u, v := 1-s.Float64(), s.Float64() // u in (0, 1]
 	return math.Sqrt(-2*math.Log(u)) * math.Cos(2*math.Pi*v)
 }
 
-// LogGamma returns the logarithm of a Gamma(shape, 1) number; shape must be positive (Marsaglia and Tsang 2000). The
-// number itself would be 0 for many draws of a small shape.
+// LogGamma returns the logarithm of a Gamma(shape, 1) number (Marsaglia and Tsang 2000); shape must be positive. With a
+// small shape, many of the numbers themselves would be rounded to 0.
 func (s *Stream) LogGamma(shape float64) float64 {
 	if shape < 1 { // G(a) = G(a+1)·U^(1/a)
 		g := s.LogGamma(shape + 1)
@@ -104,7 +106,7 @@ func (s *Stream) LogGamma(shape float64) float64 {
 	}
 }
 
-// Shuffle permutes x uniformly (Fisher and Yates).
+// Shuffle permutes x uniformly at random (Fisher and Yates).
 func (s *Stream) Shuffle(x []int32) {
 	for i := len(x) - 1; i > 0; i-- {
 		j := s.IntN(i + 1)

@@ -3,28 +3,30 @@ package rng
 // Purpose separates the streams of one seed; two purposes never share a number.
 type Purpose uint32
 
-// The purposes. Their values are part of the file format of a run: append, never renumber.
+// The purposes. Their values decide every number of a run: append new ones, and never renumber.
 //
-// Inside a purpose, streams are told apart by their counter (round, client, step). The table names every family of
-// counters that the program draws from, the files that draw, and what they draw. Its first file owns a family; a row
-// without a counter names another file of the family above it. TestStreams fails where two families overlap, and where
-// a file draws that the table does not name.
+// A counter (round, client, step) distinguishes the streams of a purpose. The table lists every family of counters from
+// which the program draws, with the files that draw and the meaning of the numbers. The first file owns the family; a
+// row without a counter names another file of the family above it. TestStreams fails if two families overlap, or if a
+// file draws without being in the table.
 //
-// A word of a counter is a number, or a letter for any number: t a round or an epoch, i a client, j something else that
-// is counted, e a step of a client, g a group of clients, p the training set (0) or the test set (1). t+1 is any number
-// but 0.
+// A word of a counter is a number or a letter. A letter stands for any number: t for a round or an epoch, i for a
+// client, j for another index, e for a step of a client, g for a group of clients, and p for the training set (0) or
+// the test set (1). t+1 stands for any number but 0.
 //
 //	purpose      round client step file                              what is drawn
 //	Split        0     i      0    datasets/dirichlet.go             client i's shares of the classes
 //	Split        0     j      3    datasets/dirichlet.go             shares of class j of clients, or of clusters
 //	Split        0     i      1    datasets/clients.go               which samples client i keeps back
-//	Split 0 j 2 datasets/swap.go j = 0, 1: order of samples; 2: groups; 3, 4: swaps Split 2 g 0 datasets/clients.go
-//	order of the samples of cluster g, or of all (g = 0) Split 3 j p datasets/two_class.go order of the samples of
-//	class j Split 4 0 0 datasets/two_class.go which two classes each client has Availability 0 0 0
-//	algos/availability/independent.go φ, the activity of every class Availability 0 i 1 algos/availability/markov.go
-//	λ of client i Availability 0 g 2 algos/availability/markov.go order of the clients of group g Availability 0 i 3
-//	algos/estimator.go client i's activity before the first round Availability t+1 i 0
-//	algos/availability/independent.go whether client i is active in round t
+//	Split        0     j      2    datasets/swap.go                  j = 0, 1: sample order; 2: groups; 3, 4: swaps
+//	Split        2     g      0    datasets/clients.go               sample order of cluster g, or of all (g = 0)
+//	Split        3     j      p    datasets/two_class.go             order of the samples of class j
+//	Split        4     0      0    datasets/two_class.go             which two classes each client has
+//	Availability 0     0      0    algos/availability/independent.go φ, the activity of every class
+//	Availability 0     i      1    algos/availability/markov.go      λ of client i
+//	Availability 0     g      2    algos/availability/markov.go      order of the clients of group g
+//	Availability 0     i      3    algos/estimator.go                client i's activity before the first round
+//	Availability t+1   i      0    algos/availability/independent.go whether client i is active in round t
 //	                               algos/availability/chain.go       whether chain i is; a run has one of the two
 //	Init         0     j      0    nets/model.go                     initial weights of parameter j
 //	Batches      t     i      0    datasets/plan/plan.go             order of client i's samples in epoch t
@@ -45,32 +47,32 @@ const (
 	Init         Purpose = 3 // initial weights
 	Batches      Purpose = 4 // order of a client's samples
 	Augmentation Purpose = 5 // crops and flips
-	Dropout      Purpose = 6 // dropout masks; the layer number is added in the upper half, see [Layer]
-	Sampling     Purpose = 7 // clients a method samples from the active ones
+	Dropout      Purpose = 6 // dropout masks; the upper half has the number of the layer, see [Layer]
+	Sampling     Purpose = 7 // the clients that a method samples from the active ones
 	Generated    Purpose = 8 // generated data sets
 )
 
 // Layer returns the purpose of the dropout masks of one layer, counted from 0.
 func Layer(layer int) Purpose { return Dropout | Purpose(layer+1)<<16 }
 
-// The families of Split: those of round 0 by their step, the others by their round.
+// The families of Split. A step names a family of round 0; a round names one of the others.
 const (
 	SplitStepClients   = 0 // a client's shares of the classes
-	SplitStepReserve   = 1 // samples kept back for validation
+	SplitStepReserve   = 1 // samples reserved for validation
 	SplitStepSwap      = 2 // the two groups of clients and their swapped labels
 	SplitStepClasses   = 3 // the clients' shares of a class
-	SplitRoundEven     = 2 // samples cut into equal parts
-	SplitRoundTwoClass = 3 // samples of a class, of two at each client
+	SplitRoundEven     = 2 // order of the samples before they are cut into equal parts
+	SplitRoundTwoClass = 3 // order of the samples of a class, for two classes at each client
 	SplitRoundPairs    = 4 // which two classes each client has
 )
 
-// The families of Generated, by their step.
+// The families of Generated, by step.
 const (
-	GeneratedStepPicture       = 0 // of synthetic: a picture
-	GeneratedStepNoise         = 1 // its noise
-	GeneratedStepLabels        = 2 // labels of ten pictures
-	GeneratedStepLEAFModel     = 3 // of leaf: a client's number of samples and model
-	GeneratedStepLEAFSamples   = 4 // its samples
-	GeneratedStepBinaryModel   = 5 // of binary: the model
-	GeneratedStepBinarySamples = 6 // a client's group and samples
+	GeneratedStepPicture       = 0 // synthetic: a picture
+	GeneratedStepNoise         = 1 // synthetic: the noise of a picture
+	GeneratedStepLabels        = 2 // synthetic: the labels of ten pictures
+	GeneratedStepLEAFModel     = 3 // leaf: a client's number of samples and its model
+	GeneratedStepLEAFSamples   = 4 // leaf: a client's samples
+	GeneratedStepBinaryModel   = 5 // binary: the model
+	GeneratedStepBinarySamples = 6 // binary: a client's group and its samples
 )

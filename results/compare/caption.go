@@ -9,9 +9,8 @@ import (
 	"rollcall/results/metrics"
 )
 
-// Caption says what the numbers of a table are: of how many seeds, rounds and clients, of which split, preset and nets,
-// of which version and numerics. Where rows differ it has the range, or all there is. Rows without a number do not
-// count.
+// Caption describes how the numbers of a table were made: seeds, rounds and clients, split, presets and nets, versions
+// and numerics. If rows differ, it has the range or a list. Rows without a number do not count.
 func Caption(rows []results.SummaryRow) string {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r results.SummaryRow) bool { return r.N == 0 })
 	if len(rows) == 0 {
@@ -52,11 +51,12 @@ func Caption(rows []results.SummaryRow) string {
 		by = append(by, "rollcall "+strings.Join(versions, ", "))
 	}
 	by = append(by, each(rows, func(r *results.SummaryRow) string { return r.Numerics })...)
+	// The caption has three parts: what is measured, the settings, and what computed it.
 	parts := []string{measured(rows), strings.Join(about, ", "), strings.Join(by, ", ")}
 	return strings.TrimSuffix(strings.Join(parts, "; "), "; ")
 }
 
-// captionOf is [Caption] of the numbers of ours that rows have.
+// captionOf returns the [Caption] of our numbers in the rows of a comparison.
 func captionOf(rows []*ComparisonRow) string {
 	var ours []results.SummaryRow
 	for _, r := range rows {
@@ -67,11 +67,10 @@ func captionOf(rows []*ComparisonRow) string {
 	return Caption(ours)
 }
 
-// notCompared is the sentence that a table with printed numbers has where none of ours is compared with them, for a
-// reason that all have.
+// notCompared returns the sentence above a table in which no number of ours is compared, all for the same reason.
 func notCompared(why string) string { return "Not compared with the printed numbers: " + why + "." }
 
-// measured says what is made of the seeds.
+// measured says what the numbers are, and over how many seeds: "Mean ± sample standard deviation over 3 seeds".
 func measured(rows []results.SummaryRow) string {
 	var seeds []int
 	var what []string
@@ -92,7 +91,7 @@ func measured(rows []results.SummaryRow) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// counted is a range of a number of things.
+// counted returns a range of counts with its noun: "1 seed", "2 to 3 seeds".
 func counted(x []int, what string) string {
 	if slices.Max(x) != 1 {
 		what += "s"
@@ -100,7 +99,7 @@ func counted(x []int, what string) string {
 	return between(x) + " " + what
 }
 
-// between is the range of numbers of which there is one at least.
+// between returns the range of numbers, "2 to 3" or "3"; x must not be empty.
 func between[T int | float64](x []T) string {
 	least, most := slices.Min(x), slices.Max(x)
 	if least == most {
@@ -109,7 +108,7 @@ func between[T int | float64](x []T) string {
 	return fmt.Sprintf("%v to %v", least, most)
 }
 
-// each returns a text of all rows, each once and none empty.
+// each returns the different texts of the rows, without the empty one.
 func each(rows []results.SummaryRow, text func(*results.SummaryRow) string) []string {
 	all, _ := results.Grouped(rows, func(r results.SummaryRow) string { return text(&r) })
 	return slices.DeleteFunc(all, func(text string) bool { return text == "" })

@@ -13,7 +13,7 @@ import (
 	"rollcall/results/protocol"
 )
 
-// WriteCell writes what there is to know of one cell: its settings, and what each seed reached.
+// WriteCell writes everything about one cell: its runs with their results, its settings and its folders.
 func WriteCell(w io.Writer, c results.RunCell) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(c.String()+" "+c.Mark))
@@ -32,6 +32,7 @@ func WriteCell(w io.Writer, c results.RunCell) error {
 			append(line, fmt.Sprintf("%.1f", last.ElapsedSec), last.Engine+" "+last.Precision, r.Device(),
 				last.Version))
 	}
+	// The last line has the means over the seeds; with one seed it would only repeat the line above.
 	if curves := c.Complete(); len(curves) > 1 {
 		line := []string{"all", "", fmt.Sprintf("%d seeds", len(curves))}
 		for _, m := range measured {

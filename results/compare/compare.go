@@ -10,7 +10,7 @@ import (
 	"rollcall/results/stats"
 )
 
-// TableColumn is a column of a table: a data set under an availability, an alpha and params, in one metric.
+// TableColumn names a column of a table: a data set with an availability, an alpha, params and one metric.
 type TableColumn struct {
 	Table        string         `csv:"table"`
 	Data         string         `csv:"data"`
@@ -18,62 +18,64 @@ type TableColumn struct {
 	Alpha        files.Optional `csv:"alpha"`
 	Params       results.Params `csv:"params"`
 	Metric       metrics.Metric `csv:"metric"`
-	Preset       string         `csv:"preset"`  // of ours
-	Clients      int            `csv:"clients"` // of ours
+	Preset       string         `csv:"preset"`  // of our runs
+	Clients      int            `csv:"clients"` // of our runs
 }
 
-// columnOf returns the column that a row of ours is in, its params whole.
+// columnOf returns the column of a row of ours, with all its params.
 func columnOf(r *results.SummaryRow) TableColumn {
 	return TableColumn{r.Table, r.Data, r.Availability, r.Alpha, r.Params, r.Metric, r.Preset, r.Clients}
 }
 
-// ComparisonRow is a number of ours beside the paper's. A mean that is missing although it has seeds is a first round
-// that was never reached; one without seeds is a number that is not there: a failed cell, or a number no paper prints.
+// ComparisonRow is one number of ours beside the paper's number. A missing mean with seeds says that no round reached
+// the target. A missing mean without seeds is a missing number: a failed cell, or a number that no paper prints.
 type ComparisonRow struct {
-	TableColumn        // params: ours whole, or the paper's where we have none
+	TableColumn        // with all our params, or the paper's if the number is the paper's alone
 	Method      string `csv:"method"`
 
-	Label     string         `csv:"label"` // what tells ours from other rows of its cell, see [labels]; as a rule empty
+	Label     string         `csv:"label"` // distinguishes rows of one cell, see [labels]; usually empty
 	Mean      files.Optional `csv:"mean"`  // ours
 	Std       files.Optional `csv:"std"`
 	N         int            `csv:"n"`
-	Rounds    int            `csv:"rounds"` // of ours; 0: unknown, or there is no row of ours
+	Rounds    int            `csv:"rounds"` // of our runs; 0: unknown, or no row of ours
 	PaperMean files.Optional `csv:"paper_mean"`
 	PaperStd  files.Optional `csv:"paper_std"`
 	PaperN    int            `csv:"paper_n"`
 	Judgement
-	Status string `csv:"status"` // ours, a [results.CellStatus]; missing where there is no row of ours
+	Status string `csv:"status"` // of our row, a [results.CellStatus]; empty without a row of ours
 
-	ours *results.SummaryRow // nil where there is none
-	own  results.Params      // of ours, without those that the table gives its method, see [papers.Table.Own]
+	ours *results.SummaryRow // nil if the number is the paper's alone
+	own  results.Params      // our params without those that the table prescribes, see [papers.Table.Own]
 }
 
 // Comparing is a table compared with its printed numbers.
 type Comparing struct {
 	Rows  []ComparisonRow
-	Ranks []RankAgreement // of each column, in the order of Rows
-	Left  int             // printed numbers in columns of which we have nothing; they are not in Rows
+	Ranks []RankAgreement // one for each column, in the order of Rows
+	Left  int             // printed numbers in columns that we did not run; Rows does not have them
 }
 
-// Table puts rows of ours beside the printed numbers of their table, which has none if it is not a paper's, column by
-// column, and in each column the methods in the paper's order. A column is a data set under an availability, an alpha
-// and those params that set columns of the table apart, in one metric; presets and numbers of clients have columns of
-// their own. Printed numbers we have none for are rows without ours, in the columns of which we have something; ours
-// that no paper prints come after them.
+// Table compares rows of ours with the printed numbers of their table; a table that is not a paper's has none. The
+// result goes column by column, and has the methods of a column in the paper's order.
+//
+// Rows are in one column if they have the same data set, availability, alpha, metric, preset and number of clients, and
+// the same values of the params that distinguish the columns of the table. In a column that we ran, a printed number
+// without a number of ours has a row too. Our numbers that no paper prints come last.
 func Table(t *papers.Table, ours []results.SummaryRow) Comparing {
 	printed, marks := t.Printed, labels(ours)
-	ours = slices.Clone(ours) // which rows of the comparison point to
+	ours = slices.Clone(ours) // the rows of the comparison point into it
 	keys := results.PrintedNames(printed)
+	// First group our rows by column, then put each column beside its printed numbers.
 	places := make([]int, len(ours))
 	for i := range places {
 		places[i] = i
 	}
 	columns, members := results.Grouped(places, func(i int) TableColumn {
 		key := columnOf(&ours[i])
-		key.Table, key.Params = "", key.Params.Only(keys...) // those that set columns apart
+		key.Table, key.Params = "", key.Params.Only(keys...)
 		return key
 	})
-	// inPaper returns the printed numbers of a column, and where in the paper the first of them is.
+	// inPaper returns the printed numbers of a column, and the position of the first of them in the paper's table.
 	inPaper := func(key TableColumn) (numbers []results.Printed, first int) {
 		first = len(printed)
 		for i, p := range printed {
@@ -93,11 +95,11 @@ func Table(t *papers.Table, ours []results.SummaryRow) Comparing {
 	met := map[results.Printed]bool{}
 	for _, key := range columns {
 		numbers, _ := inPaper(key)
-		var of []ComparisonRow
+		var inColumn []ComparisonRow
 		for _, i := range members[key] {
-			of = append(of, ourRow(&ours[i], t.Own(&ours[i]), marks[i]))
+			inColumn = append(inColumn, ourRow(&ours[i], t.Own(&ours[i]), marks[i]))
 		}
-		rows := besidePaper(numbers, of)
+		rows := besidePaper(numbers, inColumn)
 		c.Rows, c.Ranks = append(c.Rows, rows...), append(c.Ranks, rankColumn(rows, key.Params))
 		for _, p := range numbers {
 			met[p] = true
@@ -107,7 +109,7 @@ func Table(t *papers.Table, ours []results.SummaryRow) Comparing {
 	return c
 }
 
-// ourRow is a number of ours alone, as long as no printed one stands beside it.
+// ourRow returns a number of ours without a printed one.
 func ourRow(r *results.SummaryRow, own results.Params, label string) ComparisonRow {
 	return ComparisonRow{
 		TableColumn: columnOf(r), Method: r.Method, Label: label, Mean: r.Mean, Std: r.Std, N: r.N, Rounds: r.Rounds,
@@ -115,12 +117,13 @@ func ourRow(r *results.SummaryRow, own results.Params, label string) ComparisonR
 	}
 }
 
-// beside puts a printed number beside ours.
+// beside adds the printed number to a row of ours, and judges the two.
 func (r *ComparisonRow) beside(p *results.Printed) {
 	r.PaperMean, r.PaperStd, r.PaperN, r.Judgement = p.Mean, p.Std, p.N, judge(r.ours, p)
 }
 
-// besidePaper puts the rows of one column beside its printed numbers.
+// besidePaper returns the rows of one column: the printed numbers in their order, each with ours, then the rest of
+// ours.
 func besidePaper(numbers []results.Printed, ours []ComparisonRow) (rows []ComparisonRow) {
 	for _, p := range numbers {
 		alone := true
@@ -132,11 +135,12 @@ func besidePaper(numbers []results.Printed, ours []ComparisonRow) (rows []Compar
 			}
 		}
 		if alone {
-			of := TableColumn{
+			// We have no row for this number, so its column takes alpha, preset and clients from our other rows.
+			column := TableColumn{
 				p.Table, p.Data, p.Availability, ours[0].Alpha, p.Params, p.Metric, ours[0].Preset, ours[0].Clients,
 			}
 			rows = append(rows, ComparisonRow{
-				TableColumn: of, Method: p.Method, PaperMean: p.Mean, PaperStd: p.Std, PaperN: p.N,
+				TableColumn: column, Method: p.Method, PaperMean: p.Mean, PaperStd: p.Std, PaperN: p.N,
 				Judgement: Judgement{Verdict: stats.Unknown},
 			})
 		}

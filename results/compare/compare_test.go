@@ -211,7 +211,8 @@ order of the methods: unknown, no two to compare
 
 [1] not compared: 1 of 3 seeds, failed
 
-1 number compared: 1 within, 0 outside, 0 unknown; 1 not compared: 1 of 3 seeds, failed; the paper's order holds in 0 of 0 columns; printed numbers in columns that were not run: 1
+1 number compared: 1 within, 0 outside, 0 unknown; 1 not compared: 1 of 3 seeds, failed; ` +
+	`the paper's order holds in 0 of 0 columns; printed numbers in columns that were not run: 1
 `
 
 const compareMarkdown = `Mean ± sample standard deviation over 1 to 3 seeds; 500 rounds, N = 100, α = 0.1, preset code.
@@ -229,11 +230,14 @@ order of the methods: unknown, no two to compare
 
 \[1] not compared: 1 of 3 seeds, failed
 
-1 number compared: 1 within, 0 outside, 0 unknown; 1 not compared: 1 of 3 seeds, failed; the paper's order holds in 0 of 0 columns; printed numbers in columns that were not run: 1
+1 number compared: 1 within, 0 outside, 0 unknown; 1 not compared: 1 of 3 seeds, failed; ` +
+	`the paper's order holds in 0 of 0 columns; printed numbers in columns that were not run: 1
 `
 
-const compareCSV = `table,data,availability,alpha,params,metric,preset,clients,method,label,mean,std,n,rounds,paper_mean,paper_std,paper_n,difference,margin,verdict,not_judged,status
-fedawe-9,svhn,sine,0.1,lr=0.3;rounds=500,test_acc,code,100,fedawe,,0.81,0.04,3,500,0.856,0.03,3,-0.04599999999999993,0.057735026918962574,within,,ok
+const compareCSV = `table,data,availability,alpha,params,metric,preset,clients,method,label,mean,std,n,rounds,` +
+	`paper_mean,paper_std,paper_n,difference,margin,verdict,not_judged,status
+fedawe-9,svhn,sine,0.1,lr=0.3;rounds=500,test_acc,code,100,fedawe,,0.81,0.04,3,500,` +
+	`0.856,0.03,3,-0.04599999999999993,0.057735026918962574,within,,ok
 fedawe-9,svhn,sine,0.1,rounds=500,test_acc,code,100,mifa,,0.8,,1,500,0.841,0.03,3,,,,"1 of 3 seeds, failed",failed
 fedawe-9,svhn,sine,0.1,,test_acc,code,100,fedau,,,,0,0,0.825,0.03,3,,,unknown,,
 fedawe-9,svhn,sine,0.1,rounds=500,test_acc,code,100,mifa-wait,,0.7,0.04,3,500,,,0,,,unknown,,ok
@@ -299,7 +303,8 @@ fedavg-known    –            320 (3)             –        –   unknown
 mifa            –            600 (3)             –        –   unknown
 order of the methods: holds, 3 of 3 pairs as in the paper, Kendall's tau-b 1.00
 
-3 numbers compared: 0 within, 0 outside, 3 unknown; the paper's order holds in 1 of 1 columns; printed numbers in columns that were not run: 77
+3 numbers compared: 0 within, 0 outside, 3 unknown; the paper's order holds in 1 of 1 columns; ` +
+		`printed numbers in columns that were not run: 77
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)

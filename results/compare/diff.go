@@ -19,41 +19,42 @@ import (
 	"rollcall/results/stats"
 )
 
-// DiffRow is a metric of one cell in two sets of runs, seed against seed.
+// DiffRow compares one metric of one cell between two sets of runs, A and B, seed by seed.
 type DiffRow struct {
 	results.CellKey
 	Metric     metrics.Metric `csv:"metric"`
-	N          int            `csv:"n"` // seeds that both have
+	N          int            `csv:"n"` // seeds that both sets have
 	MeanA      files.Optional `csv:"mean_a"`
 	MeanB      files.Optional `csv:"mean_b"`
 	Difference files.Optional `csv:"difference"` // mean over the seeds of B − A
-	Std        files.Optional `csv:"std"`        // of the differences; missing where N < 2
-	Low        files.Optional `csv:"low"`        // ends of the confidence interval; missing where N < 2
+	Std        files.Optional `csv:"std"`        // of the differences; missing if N < 2
+	Low        files.Optional `csv:"low"`        // ends of the confidence interval; missing if N < 2
 	High       files.Optional `csv:"high"`
-	Apart      bool           `csv:"apart"` // the interval does not hold 0
+	Apart      bool           `csv:"apart"` // the interval does not contain 0
 }
 
-// DiffOptions say what is compared.
+// DiffOptions say what [Diff] compares, and how.
 type DiffOptions struct {
 	Metrics []metrics.Metric // measured columns
 	Level   float64          // of the confidence intervals, above 0 and below 1
-	Ignore  []string         // columns that may differ between A and B, of [results.KeyColumns]
-	Mixed   bool             // the seeds of one side need not be alike
+	Ignore  []string         // columns of [results.KeyColumns] that may differ between A and B
+	Mixed   bool             // allows seeds of one cell in one set that are not alike
 }
 
-// Diffing is two sets of runs compared.
+// Diffing is the comparison of two sets of runs.
 type Diffing struct {
 	Rows         []DiffRow
 	Level        float64
-	OnlyA, OnlyB []string // runs without a partner, by cell and seed
-	Differ       []string // in what else partners differ: numerics, data, version, …
+	OnlyA, OnlyB []string // runs without a partner in the other set, by cell and seed
+	Differ       []string // further differences between partners: numerics, data, version, …
 }
 
-// Diff compares runs of the same cell and seed: of each the mean over the last [results.ProtocolRounds] rounds. Runs
-// that are not complete do not count. The runs of one side that are of one cell have to be alike, or to be mixed; what
-// partners differ in beside their columns is said. Differences are paired: what a seed does to both sides cancels. The
-// interval is Student's, d ± t·s/√n with n−1 degrees of freedom, for differences that are normal, which nobody can tell
-// from three seeds.
+// Diff compares the runs of the same cell and seed in two sets, a and b, by their means over the last
+// [results.ProtocolRounds] rounds. Only complete runs count. The runs of one cell in one set must be alike, unless
+// o.Mixed is true; differences between partners that no column shows are in Differ.
+//
+// The differences are paired, so that the effect of a seed on both runs cancels. The confidence interval is Student's
+// d ± t·s/√n with n−1 degrees of freedom. It assumes normal differences, which three seeds cannot confirm.
 func Diff(a, b []results.Run, o DiffOptions) (Diffing, error) {
 	runsA, cells, err := bySeed(a, o)
 	if err != nil {
@@ -77,10 +78,10 @@ func Diff(a, b []results.Run, o DiffOptions) (Diffing, error) {
 	return d, nil
 }
 
-// seedRuns are runs by cell and seed.
+// seedRuns has runs by cell and seed.
 type seedRuns map[results.CellKey]map[uint32]*results.Run
 
-// without names the runs that have no partner, in order.
+// without returns the names of the runs in a that have no partner in b, sorted.
 func (a seedRuns) without(b seedRuns) (names []string) {
 	for k, seeds := range a {
 		for seed, run := range seeds {
@@ -93,7 +94,7 @@ func (a seedRuns) without(b seedRuns) (names []string) {
 	return names
 }
 
-// differences says in what partners differ beside the columns of their cell, and how many pairs do.
+// differences lists in what partners differ besides the columns of their cell, with the number of such pairs.
 func (a seedRuns) differences(b seedRuns, cells []results.CellKey) (differ []string) {
 	pairs := map[string]int{}
 	for _, k := range cells {
@@ -103,7 +104,7 @@ func (a seedRuns) differences(b seedRuns, cells []results.CellKey) (differ []str
 				continue
 			}
 			like, other := x.Likeness(), y.Likeness()
-			like.Settings, other.Settings = "", "" // the columns say it, or it is to be ignored
+			like.Settings, other.Settings = "", "" // the columns show different settings, or they are ignored
 			like.Checksum, other.Checksum = x.Info.DataChecksum, y.Info.DataChecksum
 			words := like.Unlike(other)
 			for _, v := range []struct{ what, a, b string }{
@@ -127,7 +128,8 @@ func (a seedRuns) differences(b seedRuns, cells []results.CellKey) (differ []str
 	return differ
 }
 
-// bySeed sorts complete runs by cell and seed; keys are in the order of the runs.
+// bySeed groups the complete runs by cell and seed; keys are the cells in the order of the runs. It is an error if two
+// runs share cell and seed, or if the runs of a cell are not alike.
 func bySeed(runs []results.Run, o DiffOptions) (sorted seedRuns, keys []results.CellKey, err error) {
 	sorted = seedRuns{}
 	first := map[results.CellKey]*results.Run{}
@@ -147,6 +149,7 @@ func bySeed(runs []results.Run, o DiffOptions) (sorted seedRuns, keys []results.
 				other.Dir, r.Dir)
 		}
 		like, other := first[k].Likeness(), r.Likeness()
+		// Settings that are ignored may differ between the seeds of a cell too.
 		if len(o.Ignore) > 0 {
 			like.Settings, other.Settings = "", ""
 		}
@@ -160,7 +163,7 @@ func bySeed(runs []results.Run, o DiffOptions) (sorted seedRuns, keys []results.
 	return sorted, keys, nil
 }
 
-// diffCell compares one metric over the seeds in which both runs have it.
+// diffCell compares one metric of a cell over the seeds in which both runs have it.
 func diffCell(k results.CellKey, m metrics.Metric, a, b map[uint32]*results.Run, level float64) DiffRow {
 	row := DiffRow{CellKey: k, Metric: m}
 	var x, y, d []float64
@@ -185,7 +188,7 @@ func diffCell(k results.CellKey, m metrics.Metric, a, b map[uint32]*results.Run,
 	return row
 }
 
-// words returns the cells of a line.
+// words returns the cells of a row's line in the printed table, without the params in common.
 func (r DiffRow) words(common results.Params) []string {
 	params := r.Params.Minus(common).Words(" ")
 	interval, verdict := metrics.NoNumber, "one seed"
@@ -204,7 +207,7 @@ func (r DiffRow) words(common results.Params) []string {
 	}
 }
 
-// Write writes a line for each row, accuracies in percent, and what it comes to.
+// Write writes a table with a line for each row, accuracies in percent, and then a summary.
 func (d Diffing) Write(w io.Writer, m Markup) error {
 	common := results.CommonParams(d.Rows, func(r DiffRow) results.Params { return r.Params })
 	table := newTable("lllllrrrrrl", "method", "data", "availability", "params", "metric", "n", "A", "B", "B − A",
@@ -218,6 +221,7 @@ func (d Diffing) Write(w io.Writer, m Markup) error {
 	}
 	var b strings.Builder
 	m.table(table, &b)
+	// 1 − level of all intervals miss 0 by chance, even if A and B do not differ at all.
 	fmt.Fprintf(&b, "\n%d rows, %d apart: by chance alone about %.1f would be; without a partner: %d in A, %d in B\n",
 		len(d.Rows), apart, (1-d.Level)*float64(len(d.Rows)), len(d.OnlyA), len(d.OnlyB))
 	for _, words := range d.Differ {

@@ -1,8 +1,11 @@
-// Package compare puts our numbers beside the printed ones, and runs beside runs.
+// Package compare compares our numbers with the printed ones, and runs with runs.
 //
-// compare.go makes a [Comparing] of a table of ours and its printed numbers, rank.go says of each column whether the
-// methods come in the paper's order, sort.go brings rows into that order. A comparison is written column by column
-// (text.go), or laid out as papers print their tables (grid.go) and exported (export.go). print.go prints a table while
-// it is made. list.go, diff.go and merge.go work on runs: what there is, how two sets of them differ seed by seed, and
-// several output folders put together.
+// Begin with compare.go, which puts a table of ours beside its printed numbers, as a [Comparing]. judge.go decides
+// which numbers may be compared and how far apart they are. rank.go says for each column whether the methods have the
+// paper's order, and sort.go sorts rows in that order. A comparison is written column by column (text.go), or in the
+// layout of a printed table (grid.go), which export.go and export_latex.go write as CSV, Markdown and LaTeX. print.go
+// prints a table while it is being made. label.go and caption.go say how the numbers were made.
+//
+// The other files work on runs: list.go and screen.go list them, cell.go shows the runs of one cell, diff.go compares
+// two sets of runs seed by seed, and merge.go puts several output folders together.
 package compare

@@ -11,20 +11,20 @@ import (
 	"rollcall/results/metrics"
 )
 
-// ExportFormats are the formats [Grid.Write] knows.
+// ExportFormats returns the formats of [Grid.Write].
 func ExportFormats() []string { return []string{"csv", "markdown", "latex"} }
 
-// Export says how a grid is written.
+// Export says how [Grid.Write] writes a grid.
 type Export struct {
 	Format  string // one of [ExportFormats]
-	Printed bool   // with the printed numbers beside ours
-	Caption string // of the LaTeX table, or above those in Markdown; empty: none
+	Printed bool   // writes the printed numbers beside ours
+	Caption string // of the LaTeX table, or above the Markdown tables; empty: none
 	Label   string // of the LaTeX table; empty: none
 
-	below notes // why numbers are not compared with the printed ones, where it is not the same of all
+	below notes // the reasons why numbers are not compared, if there are several
 }
 
-// notCompared puts into the caption which numbers are not to be compared with the printed ones beside them, and why.
+// notCompared adds to the caption which numbers are not compared with the printed ones, and why.
 func (e *Export) notCompared(rows []*ComparisonRow) {
 	why := alike(rows)
 	if why == "" {
@@ -45,7 +45,7 @@ func (e *Export) notCompared(rows []*ComparisonRow) {
 	e.Caption = strings.TrimSpace(e.Caption + " " + notCompared(why))
 }
 
-// mark is what stands behind a number that is not compared.
+// mark returns the reference to the note that says why a number is not compared; "" if there is none.
 func (e *Export) mark(r *ComparisonRow) string {
 	if r == nil || !slices.Contains(e.below, r.NotJudged) {
 		return ""
@@ -56,17 +56,17 @@ func (e *Export) mark(r *ComparisonRow) string {
 // ExportRow is one number of an exported table.
 type ExportRow struct {
 	Availability string         `csv:"availability"`
-	Group        string         `csv:"group"` // preset or clients, where the table has several
+	Group        string         `csv:"group"` // preset and clients, if the table has several
 	Method       string         `csv:"method"`
-	Params       string         `csv:"params"` // of the method's own
+	Params       string         `csv:"params"` // settings of this line alone
 	Data         string         `csv:"data"`
-	Column       string         `csv:"column"` // what else tells columns apart
+	Column       string         `csv:"column"` // settings that distinguish columns of one data set
 	Metric       metrics.Metric `csv:"metric"`
 	Mean         files.Optional `csv:"mean"` // as fractions
 	Std          files.Optional `csv:"std"`
 	N            int            `csv:"n"` // seeds
 	Status       string         `csv:"status"`
-	Label        string         `csv:"label"` // what tells the row from others of its cell; as a rule empty
+	Label        string         `csv:"label"` // distinguishes rows of one cell; usually empty
 	Preset       string         `csv:"preset"`
 	Net          string         `csv:"net"`
 	Clients      int            `csv:"clients"`
@@ -82,12 +82,12 @@ type PrintedRow struct {
 	PaperMean files.Optional `csv:"paper_mean"`
 	PaperStd  files.Optional `csv:"paper_std"`
 	PaperN    int            `csv:"paper_n"`
-	NotJudged string         `csv:"not_judged"` // why the two are not to be compared; empty where they are
+	NotJudged string         `csv:"not_judged"` // why the two are not compared; empty if they are
 }
 
-// Write writes the grid as CSV (one number a line), as Markdown, or as a LaTeX table that needs the package booktabs.
-// In the latter two the best mean of ours in every column of a group is bold; where several round to it, all are. With
-// printed numbers their caption says which of ours are not to be compared with them, whatever the caption is.
+// Write writes the grid as CSV with one number on a line, as Markdown, or as a LaTeX table that needs the package
+// booktabs. Markdown and LaTeX set our best mean in each column of a group in bold, and all means that round to it.
+// With printed numbers, their caption also says which of our numbers are not comparable.
 func (g Grid) Write(w io.Writer, e Export) error {
 	if e.Printed {
 		e.notCompared(g.cells())
@@ -102,7 +102,7 @@ func (g Grid) Write(w io.Writer, e Export) error {
 		}
 		ours := make([]ExportRow, 0, len(rows))
 		for _, r := range rows {
-			if r.Status != "" { // ours has nothing here
+			if r.Status != "" { // else the number is the paper's alone
 				ours = append(ours, r.ExportRow)
 			}
 		}
@@ -116,6 +116,7 @@ func (g Grid) Write(w io.Writer, e Export) error {
 	}
 }
 
+// rows returns the numbers of the grid line by line, for CSV.
 func (g Grid) rows() (rows []PrintedRow) {
 	for _, group := range g.Groups {
 		for _, line := range group.Lines {
@@ -143,7 +144,7 @@ func (g Grid) rows() (rows []PrintedRow) {
 	return rows
 }
 
-// best reports whether the number is the best of ours in its group and column, as printed.
+// best reports whether a number is our best one in its group and column, after rounding.
 func (group GridGroup) best(r *ComparisonRow, column int) bool {
 	if r == nil || !r.Mean.Valid {
 		return false
@@ -158,11 +159,12 @@ func (group GridGroup) best(r *ComparisonRow, column int) bool {
 			top = other
 		}
 	}
+	// Means that print alike are equally good to the reader, so the printed texts are compared.
 	return top.Metric.Words(top.Mean, files.Optional{}, 0) == r.Metric.Words(r.Mean, files.Optional{}, 0)
 }
 
-// cells returns the numbers of a line, ours each before the printed one where those are wanted. set sets a number; the
-// best ones of ours are bold.
+// cells returns the numbers of a line, each of ours followed by the printed one if e asks for it. The function set
+// formats a number, in bold if it is our best.
 func (group GridGroup) cells(l GridLine, e *Export, set func(text string, bold bool) string) (cells []string) {
 	for i, r := range l.Cells {
 		cells = append(cells, set(ourWords(r), group.best(r, i))+e.mark(r))
@@ -173,6 +175,7 @@ func (group GridGroup) cells(l GridLine, e *Export, set func(text string, bold b
 	return cells
 }
 
+// markdownNumber formats a number for Markdown.
 func markdownNumber(text string, bold bool) string {
 	if bold {
 		return "**" + text + "**"
@@ -180,7 +183,7 @@ func markdownNumber(text string, bold bool) string {
 	return text
 }
 
-// Head is the title of a column, without the data set.
+// Head returns the heading of a column, without the data set, which has a heading of its own.
 func (c GridColumn) Head() string {
 	if c.Set == "" {
 		return c.Metric.Name()
@@ -188,6 +191,7 @@ func (c GridColumn) Head() string {
 	return c.Set + ", " + c.Metric.Name()
 }
 
+// markdown returns the grid as one Markdown table for each group.
 func (g Grid) markdown(e Export) string {
 	var b strings.Builder
 	if e.Caption != "" {
@@ -213,7 +217,7 @@ func (g Grid) markdown(e Export) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Name is the heading of a group.
+// Name returns the heading of a group.
 func (group GridGroup) Name() string {
 	if group.Set == "" {
 		return group.Availability
@@ -221,6 +225,7 @@ func (group GridGroup) Name() string {
 	return group.Availability + ", " + group.Set
 }
 
+// ourWords returns our number as text.
 func ourWords(r *ComparisonRow) string {
 	if !isOurs(r) {
 		return metrics.NoNumber
@@ -228,6 +233,7 @@ func ourWords(r *ComparisonRow) string {
 	return r.Metric.Words(r.Mean, r.Std, r.N)
 }
 
+// paperWords returns the printed number as text.
 func paperWords(r *ComparisonRow) string {
 	if r == nil {
 		return metrics.NoNumber

@@ -7,14 +7,14 @@ import (
 	"rollcall/results/metrics"
 )
 
-// escapeLaTeX makes characters plain that LaTeX reads as its own.
+// escapeLaTeX escapes the characters that have a meaning in LaTeX, and replaces symbols by commands.
 var escapeLaTeX = strings.NewReplacer(
 	`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`, "}", `\}`, "~",
 	`\textasciitilde{}`, "^", `\textasciicircum{}`,
 	"±", `$\pm$`, "–", "--", "γ", `$\gamma$`, "α", `$\alpha$`, "≥", `$\geq$`, "η", `$\eta$`, "β", `$\beta$`,
 ).Replace
 
-// latexNumber sets a number that may have a ±.
+// latexNumber formats a number, or mean ± std, for LaTeX.
 func latexNumber(text string, bold bool) string {
 	if text == metrics.NoNumber {
 		return "--"
@@ -33,6 +33,7 @@ func latexNumber(text string, bold bool) string {
 	return mean
 }
 
+// latex returns the grid as one LaTeX table, with a heading above each group.
 func (g Grid) latex(e Export) string {
 	var b strings.Builder
 	per := 1 // columns for each number
@@ -62,10 +63,11 @@ func (g Grid) latex(e Export) string {
 	return b.String()
 }
 
-// latexHead writes two or three lines of headings: data sets, metrics, and ours beside printed.
+// latexHead writes the headings: data sets, then metrics, then "ours" and "printed" if per is 2.
 func (g Grid) latexHead(b *strings.Builder, per int) {
 	var rules []string
 	last := 1
+	// Each data set spans its columns, with a rule below its name.
 	for _, data := range g.Datas() {
 		width := per * data.Over
 		fmt.Fprintf(b, " & \\multicolumn{%d}{c}{%s}", width, escapeLaTeX(data.Name))

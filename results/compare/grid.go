@@ -10,47 +10,48 @@ import (
 	"rollcall/results/metrics"
 )
 
-// Grid is a compared table laid out as papers print them: groups of lines (an availability), a line for each method,
-// and a column for each data set and metric.
+// Grid is a comparison in the layout of a printed table: a group of lines for each availability, a line for each
+// method, and a column for each data set and metric.
 type Grid struct {
 	Columns []GridColumn
 	Groups  []GridGroup
 }
 
-// GridColumn is one column.
+// GridColumn is one column of a [Grid].
 type GridColumn struct {
 	Data   string
-	Set    string // what else tells it from its neighbours: alpha=0.05; as a rule empty
+	Set    string // settings that distinguish it from its neighbours: alpha=0.05; usually empty
 	Metric metrics.Metric
 }
 
-// GridGroup is the lines of one availability.
+// GridGroup has the lines of one availability.
 type GridGroup struct {
 	Availability string
-	Set          string // preset and clients, where the table has several
+	Set          string // preset and clients, if the table has several
 	Lines        []GridLine
 }
 
-// GridLine is a method.
+// GridLine is one line of a group: a method, perhaps with settings.
 type GridLine struct {
 	Method string
-	Set    string           // params of its own
-	Apart  string           // what else tells its rows from those of another line, see [ComparisonRow]
-	Cells  []*ComparisonRow // of each column; nil: nothing there
+	Set    string           // params of this line alone
+	Apart  string           // the label of its rows, see [ComparisonRow]
+	Cells  []*ComparisonRow // one for each column; nil: no number
 }
 
-// Label names a line.
+// Label returns the heading of a line.
 func (l GridLine) Label() string {
 	return strings.Join(strings.Fields(l.Method+" "+l.Set+" "+l.Apart), " ")
 }
 
-// Grid lays the comparison out. Rows that would share a place have lines of their own.
+// Grid returns the comparison as a grid. If two rows belong in the same place, each has a line of its own.
 func (c Comparing) Grid() Grid {
 	var g Grid
+	// Columns and groups show a setting only if the table has several values of it.
 	alphas := slices.ContainsFunc(c.Ranks, func(r RankAgreement) bool { return r.Alpha != c.Ranks[0].Alpha })
 	presets := slices.ContainsFunc(c.Ranks, func(r RankAgreement) bool { return r.Preset != c.Ranks[0].Preset })
 	clients := slices.ContainsFunc(c.Ranks, func(r RankAgreement) bool { return r.Clients != c.Ranks[0].Clients })
-	// What the whole table has says nothing of a column.
+	// Settings that the whole table shares do not distinguish columns.
 	common := results.CommonParams(c.Ranks, func(r RankAgreement) results.Params { return r.own })
 	c.blocks(func(rows []ComparisonRow, rank RankAgreement) {
 		column := GridColumn{Data: rank.Data, Set: rank.own.Minus(common).Words(", "), Metric: rank.Metric}
@@ -75,7 +76,7 @@ func (c Comparing) Grid() Grid {
 	return g.sorted()
 }
 
-// column returns the place of a column, new if need be.
+// column returns the index of a column, and adds the column if it is new.
 func (g *Grid) column(c GridColumn) int {
 	i := slices.Index(g.Columns, c)
 	if i < 0 {
@@ -85,6 +86,7 @@ func (g *Grid) column(c GridColumn) int {
 	return i
 }
 
+// group returns the group of an availability and a set, and adds the group if it is new.
 func (g *Grid) group(availability, set string) *GridGroup {
 	i := slices.IndexFunc(g.Groups, func(x GridGroup) bool { return x.Availability == availability && x.Set == set })
 	if i < 0 {
@@ -94,7 +96,7 @@ func (g *Grid) group(availability, set string) *GridGroup {
 	return &g.Groups[i]
 }
 
-// put places a row in the first line like its own that has room in the column.
+// put places a row in the first line like own whose cell in the column is free, or in a new line.
 func (g *GridGroup) put(own GridLine, column int, row *ComparisonRow) {
 	for i := range g.Lines {
 		l := &g.Lines[i]
@@ -113,9 +115,10 @@ func (g *GridGroup) put(own GridLine, column int, row *ComparisonRow) {
 	g.Lines = append(g.Lines, own)
 }
 
-// sorted puts the columns of a data set side by side, train before test as the papers do, and fills the lines up.
+// sorted returns the grid with the columns of a data set side by side, train before test as in the papers, and with a
+// cell for every column in each line.
 func (g Grid) sorted() Grid {
-	first := func(i int) int { // of the data set and what else tells its columns apart
+	first := func(i int) int { // the first column with the same data set and the same settings
 		return slices.IndexFunc(g.Columns, func(c GridColumn) bool {
 			return c.Data == g.Columns[i].Data && c.Set == g.Columns[i].Set
 		})
@@ -125,14 +128,14 @@ func (g Grid) sorted() Grid {
 	}), isThere)
 }
 
-// Only leaves the columns of some metrics; all, if there is none.
+// Only returns the grid with the columns of the wanted metrics; with all columns if wanted is empty.
 func (g Grid) Only(wanted ...metrics.Metric) Grid {
 	return g.pick(slices.DeleteFunc(g.places(), func(i int) bool {
 		return len(wanted) > 0 && !slices.Contains(wanted, g.Columns[i].Metric)
 	}), isThere)
 }
 
-// places are those of all columns.
+// places returns the indices of all columns.
 func (g Grid) places() []int {
 	places := make([]int, len(g.Columns))
 	for i := range places {
@@ -141,13 +144,14 @@ func (g Grid) places() []int {
 	return places
 }
 
-// isThere reports whether there is a number, be it the paper's alone.
+// isThere reports whether a cell has a number, ours or the paper's.
 func isThere(r *ComparisonRow) bool { return r != nil }
 
-// isOurs reports whether there is a number of ours.
+// isOurs reports whether a cell has a row of ours.
 func isOurs(r *ComparisonRow) bool { return r != nil && r.Status != "" }
 
-// pick returns the columns of some places, and of the lines those that have a wanted number in them.
+// pick returns the grid with the columns at the given places, in that order, and without the lines and groups that have
+// no wanted number in these columns.
 func (g Grid) pick(places []int, wanted func(*ComparisonRow) bool) (out Grid) {
 	for _, i := range places {
 		out.Columns = append(out.Columns, g.Columns[i])
@@ -174,13 +178,13 @@ func (g Grid) pick(places []int, wanted func(*ComparisonRow) bool) (out Grid) {
 	return out
 }
 
-// Span is a heading over some columns side by side.
+// Span is a heading above several neighbouring columns.
 type Span struct {
 	Name string
 	Over int
 }
 
-// Datas are the data sets over the columns.
+// Datas returns the headings with the names of the data sets.
 func (g Grid) Datas() (datas []Span) {
 	for i, c := range g.Columns {
 		if i > 0 && c.Data == g.Columns[i-1].Data {
@@ -192,7 +196,7 @@ func (g Grid) Datas() (datas []Span) {
 	return datas
 }
 
-// cells are the numbers of the grid, line by line.
+// cells returns the numbers of the grid, line by line.
 func (g Grid) cells() (rows []*ComparisonRow) {
 	for _, group := range g.Groups {
 		for _, l := range group.Lines {
@@ -206,5 +210,5 @@ func (g Grid) cells() (rows []*ComparisonRow) {
 	return rows
 }
 
-// Caption is [Caption] of our numbers in the grid.
+// Caption returns the [Caption] of our numbers in the grid.
 func (g Grid) Caption() string { return captionOf(g.cells()) }

@@ -12,17 +12,18 @@ import (
 	"rollcall/results/stats"
 )
 
-// Judgement is what a number of ours beside a printed one comes to: a verdict, or why there is none. What tables,
-// comparisons, exports and reports say of two numbers is taken from here, so that no two of them disagree.
+// Judgement is the outcome of comparing a number of ours with a printed one: a verdict, or the reason for none. Tables,
+// comparisons, exports and reports all use it, so that they never contradict each other.
 type Judgement struct {
-	// ours − paper's; missing where one of them is, or where it is not judged
+	// our mean minus the paper's; missing if one mean is missing, or if the numbers are not judged
 	Difference files.Optional `csv:"difference"`
 	Margin     files.Optional `csv:"margin"`     // see [stats.Compare]
-	Verdict    stats.Verdict  `csv:"verdict"`    // empty where NotJudged says why
-	NotJudged  string         `csv:"not_judged"` // how ours is not the paper's experiment; empty where it is
+	Verdict    stats.Verdict  `csv:"verdict"`    // empty if NotJudged is not
+	NotJudged  string         `csv:"not_judged"` // how our experiment differs from the paper's; empty if it does not
 }
 
-// judge sets a number of ours beside the paper's. More seeds than the paper's are as good as the paper's.
+// judge compares a number of ours with the paper's. It does not judge numbers of different experiments; but we may have
+// more seeds than the paper.
 func judge(ours *results.SummaryRow, paper *results.Printed) (j Judgement) {
 	if j.NotJudged = strings.Join(unlike(ours, paper), ", "); j.NotJudged != "" {
 		return j
@@ -36,9 +37,9 @@ func judge(ours *results.SummaryRow, paper *results.Printed) (j Judgement) {
 	return j
 }
 
-// unlike says how a row is not of the paper's experiment.
+// unlike lists how the experiment of a row differs from the paper's: rounds, clients, fewer seeds, a bad status.
 func unlike(ours *results.SummaryRow, paper *results.Printed) (why []string) {
-	if ours.N > 0 { // else there is no number, and its status says it all
+	if ours.N > 0 { // without a number the status is enough
 		if ours.Rounds == 0 {
 			why = append(why, "rounds unknown")
 		} else {
@@ -60,7 +61,7 @@ func unlike(ours *results.SummaryRow, paper *results.Printed) (why []string) {
 	return why
 }
 
-// diverged takes the error of a diverged row apart: how many seeds did, and which and where.
+// diverged splits the error of a diverged row: how many seeds diverged, and which seed in which round.
 func diverged(r *results.SummaryRow) (how, where string) {
 	how, where, _ = strings.Cut(r.Error, ": ")
 	if !strings.HasSuffix(how, " "+string(results.CellDiverged)) {
@@ -69,7 +70,7 @@ func diverged(r *results.SummaryRow) (how, where string) {
 	return how, where
 }
 
-// other says that a number of ours is not the paper's.
+// other says that a count of ours differs from the paper's: "2 of 3 seeds"; nil if they are equal.
 func other(ours, papers int, what string) []string {
 	switch {
 	case ours < papers:
@@ -80,10 +81,10 @@ func other(ours, papers int, what string) []string {
 	return nil
 }
 
-// Place is where a number of ours that is judged lies.
+// Place says where our number lies in relation to the printed one.
 type Place string
 
-// The places. The first two have the verdict [stats.Within], the last one [stats.Outside].
+// The places. Inside and Near have the verdict [stats.Within]; Away has the verdict [stats.Outside].
 const (
 	NoPlace Place = ""       // not judged, or the verdict is unknown
 	Inside  Place = "inside" // inside the printed mean ± std
@@ -91,7 +92,7 @@ const (
 	Away    Place = "away"   // farther than the margin
 )
 
-// Place says where our mean lies beside the printed one, and on which side of it: 1 above, −1 below, 0 inside.
+// Place returns the place of our mean in relation to the printed one, and its side: 1 above, −1 below, 0 inside.
 func (r *ComparisonRow) Place() (place Place, side int) {
 	d := r.Difference.Value
 	switch {
@@ -105,25 +106,25 @@ func (r *ComparisonRow) Place() (place Place, side int) {
 	return Inside, 0
 }
 
-// Counts says what the numbers of ours that stand beside printed ones come to.
+// Counts counts the judgements on our numbers that have a printed one beside them.
 type Counts struct {
 	Inside, Near, Away, Unknown int
 	NotJudged                   int
-	Why                         []string // the numbers that are not judged are not, each reason once
+	Why                         []string // the reasons for NotJudged, each once
 }
 
-// Compared says how many numbers are judged.
+// Compared returns how many numbers are judged: "12 numbers".
 func (c Counts) Compared() string {
 	n := c.Inside + c.Near + c.Away + c.Unknown
 	return counted([]int{n}, "number")
 }
 
-// NotCompared says how many numbers are not judged, and why; empty where all are.
+// NotCompared returns how many numbers are not judged, and why; empty if all are.
 func (c Counts) NotCompared() string {
 	if c.NotJudged == 0 {
 		return ""
 	}
-	const most = 3 // reasons that can be read
+	const most = 3 // more reasons would be hard to read
 	why := strings.Join(c.Why[:min(most, len(c.Why))], "; ")
 	if len(c.Why) > most {
 		why += fmt.Sprintf("; and %d other reasons", len(c.Why)-most)
@@ -131,7 +132,7 @@ func (c Counts) NotCompared() string {
 	return fmt.Sprintf("%d not compared: %s", c.NotJudged, why)
 }
 
-// Counts counts what the rows come to.
+// Counts counts the judgements of all rows.
 func (c Comparing) Counts() (n Counts) {
 	for i := range c.Rows {
 		n.add(&c.Rows[i])
@@ -139,7 +140,9 @@ func (c Comparing) Counts() (n Counts) {
 	return n
 }
 
+// add counts one row, if it has a number on both sides.
 func (c *Counts) add(r *ComparisonRow) {
+	// A row without a printed number, or a printed number without a row, is not a comparison.
 	if r.ours == nil || r.PaperN == 0 {
 		return
 	}
@@ -161,8 +164,8 @@ func (c *Counts) add(r *ComparisonRow) {
 	}
 }
 
-// alike returns why none of the numbers of ours beside printed ones is judged, where that is the same of all; empty
-// where it is not, or where some are judged. Cells without a number say themselves how they ended.
+// alike returns the reason why no number of ours is judged, if all share one reason. It is empty if the reasons differ
+// or if a number is judged. Rows without a number of ours do not count, as they show their status instead.
 func alike(rows []*ComparisonRow) (why string) {
 	for _, r := range rows {
 		switch {
@@ -176,10 +179,10 @@ func alike(rows []*ComparisonRow) (why string) {
 	return why
 }
 
-// notes are texts below a table, each once, to which its cells refer by number.
+// notes are the footnotes of a table, each once; cells refer to them by number.
 type notes []string
 
-// mark returns what stands behind a cell that a text is about.
+// mark returns the reference to a footnote, " [1]", and adds the footnote if it is new.
 func (n *notes) mark(text string) string {
 	i := slices.Index(*n, text)
 	if i < 0 {

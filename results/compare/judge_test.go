@@ -193,7 +193,10 @@ func TestReasonsByNote(t *testing.T) {
 		{"table", table.String(), "85.0 ± 1.0 (3)     | 85.6 ± 0.9\n"},
 		{"table", table.String(), "85.0 ± 1.0 (3) [1]"},
 		{"table", table.String(), "[1] not compared: 100 of 2000 rounds\n[2] not compared: 2 of 3 seeds\n"},
-		{"latex", latex.String(), `\caption{Mine. Not compared with the printed numbers: [1] 2 of 3 seeds; [2] 100 of 2000 rounds.}`},
+		{
+			"latex", latex.String(),
+			`\caption{Mine. Not compared with the printed numbers: [1] 2 of 3 seeds; [2] 100 of 2000 rounds.}`,
+		},
 		{"latex", latex.String(), `fedau & $\mathbf{85.0} \pm 1.0$ [1] & $82.5 \pm 1.3$ \\`},
 		{"markdown", markdown.String(), "| fedawe | **85.0 ± 1.0** | 85.6 ± 0.9 |"},
 		{"markdown", markdown.String(), "| mifa | **85.0 ± 1.0** [2] | 84.1 ± 0.4 |"},

@@ -7,23 +7,25 @@ import (
 	"rollcall/results/files"
 )
 
-// labels returns what tells each row of a table from others of its cell, in brackets, and whether it is mixed or
-// unverified; as a rule nothing. Only rows that would otherwise read alike say how they differ.
+// labels returns a label in brackets for each row of a table; usually it is empty. It says if a row is mixed or
+// unverified. If several rows would look the same, it says how each differs from the others: its numerics, its
+// revisions or its data.
 func labels(rows []results.SummaryRow) []string {
-	type number struct { // not [results.SummaryRow.Key], which may well tell such rows apart
+	type number struct { // in contrast to [results.SummaryRow.Key], which has the conditions too
 		results.Cell
 		params results.Params
 		metric string
 	}
 	place := func(r *results.SummaryRow) number { return number{r.Cell, r.Params, string(r.Metric)} }
+	// Only rows with a trusted number are compared with each other.
 	whole := func(r *results.SummaryRow) bool {
 		return r.N > 0 && r.Status != results.CellMixed && r.Status != results.CellUnverified
 	}
-	beside := map[number][]results.Conditions{}
+	conditions := map[number][]results.Conditions{}
 	for i := range rows {
-		if whole(&rows[i]) { // else it says so already, or has no number
-			of := place(&rows[i])
-			beside[of] = append(beside[of], rows[i].Conditions())
+		if whole(&rows[i]) { // other rows have a label already, or no number
+			at := place(&rows[i])
+			conditions[at] = append(conditions[at], rows[i].Conditions())
 		}
 	}
 	out := make([]string, len(rows))
@@ -37,7 +39,7 @@ func labels(rows []results.SummaryRow) []string {
 			what := strings.TrimPrefix(files.OneLine(r.Error), "mixed: ")
 			words = strings.TrimSuffix("mixed: "+what, ": ")
 		case whole(r):
-			words = r.Conditions().Apart(beside[place(r)])
+			words = r.Conditions().Apart(conditions[place(r)])
 		}
 		if words != "" {
 			out[i] = "[" + words + "]"

@@ -11,36 +11,36 @@ import (
 	"rollcall/results/files"
 )
 
-// ListRow is one cell of a list of runs.
+// ListRow is one cell of one table in a list of runs.
 type ListRow struct {
 	Table string `csv:"table"`
 	results.CellKey
-	Seeds   string         `csv:"seeds"`  // separated by blanks
-	Rounds  int            `csv:"rounds"` // done, of the seed with the fewest
-	Most    int            `csv:"rounds_most"`
+	Seeds   string         `csv:"seeds"`       // separated by spaces
+	Rounds  int            `csv:"rounds"`      // done by the seed with the fewest
+	Most    int            `csv:"rounds_most"` // done by the seed with the most
 	Status  string         `csv:"status"`
-	Mark    string         `csv:"mark"`         // what sets its runs apart from others of the cell
+	Mark    string         `csv:"mark"`         // see [results.RunCell]
 	Folder  string         `csv:"folder"`       // of the cell
-	Total   files.Optional `csv:"rounds_total"` // of a run in all; missing where nobody knows
-	Process string         `csv:"process"`      // those that make its runs, PID@HOST, separated by blanks
+	Total   files.Optional `csv:"rounds_total"` // of a complete run; missing if unknown
+	Process string         `csv:"process"`      // the processes that compute its runs, PID@HOST, separated by spaces
 
-	statuses []results.RunStatus // of the seeds, in their order
+	statuses []results.RunStatus // one for each seed, in the order of Seeds
 }
 
-// Work says how far a run without an end is, and who makes it, as its folder tells beside its curve.
+// Work says how far an unfinished run is and which process computes it, from other files in its folder than the curve.
 type Work struct {
 	Round   int    // done
-	Rounds  int    // in all; 0 unknown
-	Process string // that makes it, PID@HOST; empty: none is known that lives
+	Rounds  int    // of the complete run; 0: unknown
+	Process string // the process that computes it, PID@HOST; empty: no living process is known
 }
 
-// running is the status of a run that a process makes.
+// running is the status of a run that a process computes at the moment.
 const running results.RunStatus = "running"
 
-// ListRuns makes a row of every cell of every table.
+// ListRuns returns a row for every cell of every table.
 func ListRuns(runs []results.Run) []ListRow { return ListWork(runs, nil) }
 
-// ListWork is [ListRuns], with more about some of the runs, by folder.
+// ListWork does the same as [ListRuns], with the work on unfinished runs; work has it by folder.
 func ListWork(runs []results.Run, work map[string]Work) (rows []ListRow) {
 	tables, byTable := results.ByTable(runs)
 	for _, table := range tables {
@@ -51,6 +51,7 @@ func ListWork(runs []results.Run, work map[string]Work) (rows []ListRow) {
 	return rows
 }
 
+// listRow returns the row of one cell.
 func listRow(table string, c *results.RunCell, work map[string]Work) ListRow {
 	row := ListRow{
 		Table: table, CellKey: c.CellKey, Mark: c.Mark, Folder: cellFolder(c.Runs[0].Dir),
@@ -76,7 +77,7 @@ func listRow(table string, c *results.RunCell, work map[string]Work) ListRow {
 	return row
 }
 
-// roundsDone returns how many rounds of a run are done, as far as anything in its folder tells.
+// roundsDone returns how many rounds of a run are done, from its curve, its run.json or its work, whichever has most.
 func roundsDone(r *results.Run, work map[string]Work) int {
 	done := work[r.Dir].Round
 	if len(r.Curve) > 0 {
@@ -88,7 +89,7 @@ func roundsDone(r *results.Run, work map[string]Work) int {
 	return done
 }
 
-// roundsInAll returns how many rounds a run has when it is complete; 0: nobody knows.
+// roundsInAll returns how many rounds the complete run has; 0 if unknown.
 func roundsInAll(r *results.Run, work map[string]Work) int {
 	text := r.Params.Get("rounds")
 	if r.Info != nil {
@@ -102,7 +103,7 @@ func roundsInAll(r *results.Run, work map[string]Work) int {
 	return work[r.Dir].Rounds
 }
 
-// statusOf says how a run stands. One that was interrupted or failed runs again when a process has taken it up.
+// statusOf returns the status of a run. An interrupted or failed run is running if a process has resumed it.
 func statusOf(r *results.Run, work map[string]Work) results.RunStatus {
 	switch s := r.Status(); {
 	case work[r.Dir].Process == "", s == results.RunComplete, s == results.RunDiverged, s == results.RunDamaged:
@@ -111,7 +112,7 @@ func statusOf(r *results.Run, work map[string]Work) results.RunStatus {
 	return running
 }
 
-// howTheyStand says how runs stand: all in one way, or how many in which.
+// howTheyStand returns the status that all runs share, or how many runs have which: "2 complete, 1 running".
 func howTheyStand(statuses []results.RunStatus) string {
 	counts := map[results.RunStatus]int{}
 	for _, s := range statuses {
@@ -129,7 +130,7 @@ func howTheyStand(statuses []results.RunStatus) string {
 	return strings.Join(parts, ", ")
 }
 
-// cellFolder is the folder above that of a seed.
+// cellFolder returns the folder of a cell, given the folder of one of its seeds.
 func cellFolder(dir string) string {
 	if i := strings.LastIndexAny(dir, `/\`); i > 0 {
 		return dir[:i]
@@ -137,13 +138,13 @@ func cellFolder(dir string) string {
 	return dir
 }
 
-// FailedRow is one run of a list of those that ended badly.
+// FailedRow is one run in a list of runs that ended badly.
 type FailedRow struct {
 	ListRow
-	Error string `csv:"error"` // why
+	Error string `csv:"error"` // why the run ended
 }
 
-// ListFailed makes a row of every run that has come to no good end and is not at work. why says of a run why.
+// ListFailed returns a row for every run that is neither complete nor running; why returns the reason for one run.
 func ListFailed(runs []results.Run, work map[string]Work, why func(*results.Run) string) (rows []FailedRow) {
 	tables, byTable := results.ByTable(runs)
 	for _, table := range tables {
@@ -160,12 +161,12 @@ func ListFailed(runs []results.Run, work map[string]Work, why func(*results.Run)
 	return rows
 }
 
-// WriteList writes a line for each row.
+// WriteList writes the list as a table with a line for each row.
 func WriteList(w io.Writer, rows []ListRow) error {
 	return writeTable(w, tableOfRuns(rows))
 }
 
-// WriteFailed writes a line for each row, with the reason at its end.
+// WriteFailed writes the list as a table with a line for each row, and the reason in the last column.
 func WriteFailed(w io.Writer, rows []FailedRow) error {
 	plain := make([]ListRow, len(rows))
 	for i := range rows {
@@ -183,6 +184,7 @@ func WriteFailed(w io.Writer, rows []FailedRow) error {
 	return writeTable(w, table)
 }
 
+// writeTable writes a table as text.
 func writeTable(w io.Writer, table files.TextTable) error {
 	var b strings.Builder
 	table.Text(&b)
@@ -190,7 +192,7 @@ func writeTable(w io.Writer, table files.TextTable) error {
 	return err
 }
 
-// The columns of tableOfRuns.
+// The columns of [tableOfRuns].
 const (
 	listTable = iota
 	listMethod
@@ -203,8 +205,9 @@ const (
 	listProcess
 )
 
-// tableOfRuns returns a list for people. Of the settings it has those that are not the same in all rows.
+// tableOfRuns returns a list as a table for people. It shows only the settings in which rows differ.
 func tableOfRuns(rows []ListRow) files.TextTable {
+	// Rows without a preset are unfinished runs without a curve, whose settings are unknown.
 	known := slices.DeleteFunc(slices.Clone(rows), func(r ListRow) bool { return r.Preset == "" })
 	common := results.CommonParams(known, func(r ListRow) results.Params { return r.Params })
 	presets := slices.ContainsFunc(known, func(r ListRow) bool { return r.Preset != known[0].Preset })
@@ -236,7 +239,7 @@ func tableOfRuns(rows []ListRow) files.TextTable {
 	return table
 }
 
-// rounds says how far the runs are: "120 … 340 of 2000".
+// rounds returns how far the runs are: "120 … 340 of 2000".
 func (r *ListRow) rounds() string {
 	text := fmt.Sprint(r.Rounds)
 	if r.Most > r.Rounds {

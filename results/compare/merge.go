@@ -17,31 +17,30 @@ import (
 	"rollcall/results/papers"
 )
 
-// Merging says what a merge has done.
+// Merging says what [Merge] did.
 type Merging struct {
 	Runs   int      // copied
-	Kept   int      // that were in the output folder already, or in two sources
-	Tables []string // whose summaries were written
-	Notes  []string // what there is to know: runs of a cell that are not alike, numbers that no run stands behind
+	Kept   int      // runs that the output folder had already, or that two sources had
+	Tables []string // the tables whose summaries were written
+	Notes  []string // runs of a cell that are not alike, and numbers of summaries without runs
 }
 
-// mergeRun is a run's folder below one source.
+// mergeRun is a run in one of the sources.
 type mergeRun struct {
-	source, place string // place: TABLE/CELL/seed-N
+	source, place string // place is the run's folder below source: TABLE/CELL/seed-N
 	run           results.Run
 }
 
-// Merge copies the runs of output folders into one, and writes the summaries of its tables anew, from the runs alone.
-// Each source is an output folder, with TABLE/CELL/seed-N below it; into may exist, and then counts as the first
-// source.
+// Merge copies the runs of several output folders into one, and computes the summaries of its tables from the runs.
+// Each source is an output folder with runs at TABLE/CELL/seed-N. If into exists, it is the first source.
 //
-// A run that is there twice with the same numbers is kept once; time, version and device may differ. Where one is
-// complete and the other is not, the complete one is taken. Everything is looked at before anything is written: a file
-// that is not what it says, runs that differ and are in the same place, seeds with the same numbers, a folder that is
-// no output folder are an error each, all are named, and nothing is written. Seeds of one cell that are not alike are a
-// note, and stand apart in the summary unless they are to be mixed.
+// Two copies of a run with the same numbers become one; time, version and device may differ. A complete run replaces an
+// incomplete one. Seeds of one cell that are not alike become a note, and are separate rows of the summary unless mixed
+// is true.
 //
-// Files appear whole, a run's run.json last, so that a merge that was stopped can be repeated.
+// Merge checks everything before it writes anything. The error names all damaged files, all runs that differ in the
+// same place, all seeds with the same numbers, and all folders that are not output folders; then nothing is written.
+// Files appear complete, the run.json of a run last, so that an interrupted merge can be repeated.
 func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Merging, err error) {
 	all := sources
 	if _, err := os.Stat(into); err == nil {
@@ -66,6 +65,7 @@ func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Me
 	if len(refused) > 0 {
 		return m, errors.Join(refused...)
 	}
+	// From here on nothing is refused, so writing may begin.
 	m.notes(runs, all, mixed)
 	for _, c := range chosen {
 		if err := ctx.Err(); err != nil {
@@ -81,17 +81,18 @@ func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Me
 	}
 	tables, byTable := results.Grouped(chosen, func(c mergeRun) string { return tableAt(c.place) })
 	for _, table := range tables {
-		var of []results.Run
+		var inTable []results.Run
 		for _, c := range byTable[table] {
-			of = append(of, c.run)
+			inTable = append(inTable, c.run)
 		}
+		// A table that no source has summarised gets no summary here either.
 		if !slices.ContainsFunc(all, func(source string) bool {
 			_, err := os.Stat(filepath.Join(source, table, results.SummaryFile))
 			return err == nil
 		}) {
-			continue // single runs, or those of a figure
+			continue // single runs, or the runs of a figure, which have no summary
 		}
-		rows := papers.Summaries(table, of, mixed)
+		rows := papers.Summaries(table, inTable, mixed)
 		SortSummary(table, rows)
 		if err := results.WriteSummary(filepath.Join(into, table, results.SummaryFile), rows); err != nil {
 			return m, err
@@ -104,13 +105,13 @@ func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Me
 	return m, files.WriteCSVFile(filepath.Join(into, results.BenchFile), benches)
 }
 
-// tableAt returns the table of a run's place below an output folder.
+// tableAt returns the table in a run's place, TABLE/CELL/seed-N.
 func tableAt(place string) string {
 	table, _, _ := strings.Cut(filepath.ToSlash(place), "/")
 	return table
 }
 
-// apart refuses folders of which one is in another: what is merged into would be a source the next time.
+// apart returns an error if one of the folders contains another, since the runs would then be sources of themselves.
 func apart(into string, folders []string) error {
 	whole := func(path string) string {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -133,7 +134,7 @@ func apart(into string, folders []string) error {
 	return nil
 }
 
-// choose returns the run to take of each place, and why others cannot be.
+// choose returns the best run for each place, and an error for each run that cannot be merged.
 func (m *Merging) choose(ctx context.Context, sources []string) (chosen []mergeRun, refused []error, err error) {
 	at := map[string]int{}
 	for _, source := range sources {
@@ -177,8 +178,10 @@ func (m *Merging) choose(ctx context.Context, sources []string) (chosen []mergeR
 	return chosen, refused, nil
 }
 
-// betterRun reports whether b is to be taken instead of a, or how the two differ.
+// betterRun reports whether b, a run in the same place, is better than a. It is an error if both are complete but
+// differ.
 func betterRun(a, b *results.Run) (bool, error) {
+	// Of two runs that are not both complete, the complete one wins, then the longer one.
 	if done, other := a.Status() == results.RunComplete, b.Status() == results.RunComplete; !done || !other {
 		return !done && (other || b.Rounds() > a.Rounds()), nil
 	}
@@ -195,6 +198,7 @@ func betterRun(a, b *results.Run) (bool, error) {
 		return false, fmt.Errorf("results: merge: %s and %s: the same run, but %w",
 			file(a, results.CurveFile), file(b, results.CurveFile), err)
 	}
+	// The files that statuses and curves do not cover must be the same bytes.
 	for _, name := range []string{results.DecisionsFile, results.ClientsFile} {
 		if !slices.Contains(a.Extra, name) || !slices.Contains(b.Extra, name) {
 			continue
@@ -212,12 +216,11 @@ func betterRun(a, b *results.Run) (bool, error) {
 	return false, nil
 }
 
-// notes says of which cells the runs are not alike, and in what, and which numbers of summaries have no run behind
-// them.
+// notes adds a note for each difference between runs of one cell, and for each summary with numbers that have no runs.
 func (m *Merging) notes(runs []results.Run, sources []string, mixed bool) {
-	what := "they stand apart"
+	consequence := "they stand apart"
 	if mixed {
-		what = "they are mixed, and compared with nothing"
+		consequence = "they are mixed, and compared with nothing"
 	}
 	keys, cells := results.Grouped(runs, func(r results.Run) results.CellKey { return r.Key() })
 	for _, key := range keys {
@@ -234,12 +237,13 @@ func (m *Merging) notes(runs []results.Run, sources []string, mixed bool) {
 			if differ := strings.Join(first.Likeness().Unlike(r.Likeness()), "; "); differ != "" && !said[differ] {
 				said[differ] = true
 				m.Notes = append(m.Notes, fmt.Sprintf("%s and %s are not alike: %s: %s", first.Dir, r.Dir, differ,
-					what))
+					consequence))
 			}
 		}
 	}
 	for _, source := range sources {
-		tables, _ := filepath.Glob(filepath.Join(source, "*", results.SummaryFile)) // no pattern but ours
+		// Summaries are not copied, because they would vouch for runs that the merge did not see.
+		tables, _ := filepath.Glob(filepath.Join(source, "*", results.SummaryFile)) // the pattern is well formed
 		for _, path := range tables {
 			rows, _, _ := files.ReadCSVFileLenient[results.SummaryRow](path)
 			left := slices.DeleteFunc(rows, func(r results.SummaryRow) bool {
@@ -253,7 +257,7 @@ func (m *Merging) notes(runs []results.Run, sources []string, mixed bool) {
 	}
 }
 
-// benchRows returns the speed measurements of all sources together, in order of time, each once.
+// benchRows returns the speed measurements of all sources, each once, in the order of time.
 func benchRows(sources []string) (rows []results.BenchRow, refused []error) {
 	for _, source := range sources {
 		found, _, bad := files.ReadCSVFileLenient[results.BenchRow](filepath.Join(source, results.BenchFile))

@@ -13,26 +13,26 @@ import (
 	"rollcall/results/papers"
 )
 
-// WriteTable writes the rows of one metric for people: a line per method, a column per availability and data set, a
-// cell `mean ± std (seeds) | paper's mean ± std`. Methods and columns come in the order of the rows. Accuracies are in
-// percent, losses as they are, first rounds whole or never. A cell without all its runs says how it ended, and why in a
-// note below.
+// WriteTable writes the rows of a table for people, one block of text for each metric. A block has a line for each
+// method, and a column for each availability and data set, in the order of the rows. A cell reads
+// `mean ± std (seeds) | paper's mean ± std`, with accuracies in percent. A cell with missing runs says how they ended,
+// and a note below says why.
 //
-// Columns that do not fit in width characters follow in further blocks; one at least is in each.
+// If a line would be longer than width characters, the remaining columns follow in another block.
 func WriteTable(w io.Writer, t *papers.Table, rows []results.SummaryRow, width int) error {
 	var b strings.Builder
 	var below notes
 	all := eachBeside(t, rows)
 	why := alike(all)
 	for _, e := range t.Entries {
-		of := slices.DeleteFunc(slices.Clone(all), func(r *ComparisonRow) bool { return r.Metric != e.Metric })
-		if len(of) == 0 {
-			continue // a sweep without evaluations of the training set
+		ofMetric := slices.DeleteFunc(slices.Clone(all), func(r *ComparisonRow) bool { return r.Metric != e.Metric })
+		if len(ofMetric) == 0 {
+			continue // a sweep that did not evaluate on the training set
 		}
 		if b.Len() > 0 {
 			b.WriteString("\n")
 		}
-		for i, block := range layOut(of, why, &below).blocks(width) {
+		for i, block := range layOut(ofMetric, why, &below).blocks(width) {
 			if i > 0 {
 				b.WriteString("\n")
 			}
@@ -49,13 +49,13 @@ func WriteTable(w io.Writer, t *papers.Table, rows []results.SummaryRow, width i
 	return err
 }
 
-// NotCompared returns why no row of a table is compared with its printed number, where that is the same of all; empty
-// where it is not, and where nothing is printed.
+// NotCompared returns the reason why no row of a table is compared with its printed number, if all rows share one
+// reason. It is empty if the reasons differ, if a row is compared, or if nothing is printed.
 func NotCompared(t *papers.Table, rows []results.SummaryRow) string {
 	return alike(eachBeside(t, rows))
 }
 
-// eachBeside puts each row of a table beside its printed number, in the order of the rows.
+// eachBeside returns each row of a table with its printed number, in the order of the rows.
 func eachBeside(t *papers.Table, rows []results.SummaryRow) []*ComparisonRow {
 	marks := labels(rows)
 	all := make([]*ComparisonRow, len(rows))
@@ -69,28 +69,30 @@ func eachBeside(t *papers.Table, rows []results.SummaryRow) []*ComparisonRow {
 	return all
 }
 
-// table is what WriteTable prints of a metric, in words but not yet in places.
+// table has the texts that [WriteTable] prints for one metric, by line and column.
 type table struct {
 	title   string
-	labels  []string // of the lines
+	labels  []string // one for each line
 	columns []tableColumn
 	why     string // see [NotCompared]
-	notes   *notes // below all metrics
+	notes   *notes // shared by all metrics, printed at the end
 }
 
+// tableColumn has the cells of one column. A cell has two halves: our number and the paper's.
 type tableColumn struct {
 	availability, data string
-	halves             map[int][2]string // ours and the paper's, by line; missing where there is no row
+	halves             map[int][2]string // by line; a line may have no cell here
 }
 
-// layOut sorts the rows of one metric into lines and columns. Rows that would share a place, since they differ in
-// something the table does not show, get lines of their own.
+// layOut sorts the rows of one metric into lines and columns. Rows that belong in the same place, because they differ
+// in a setting that the table does not show, get separate lines.
 func layOut(rows []*ComparisonRow, why string, below *notes) *table {
 	m, one := rows[0].Metric, rows[0].ours
 	t := &table{title: string(m), why: why, notes: below}
 	if m.IsPercent() {
 		t.title += " %"
 	}
+	// A label names a setting only if rows of the table differ in it.
 	any := func(differs func(*results.SummaryRow) bool) bool {
 		return slices.ContainsFunc(rows, func(r *ComparisonRow) bool { return differs(r.ours) })
 	}
@@ -99,7 +101,7 @@ func layOut(rows []*ComparisonRow, why string, below *notes) *table {
 	})
 	presets := any(func(r *results.SummaryRow) bool { return r.Preset != one.Preset })
 	alphas := any(func(r *results.SummaryRow) bool { return r.Alpha != one.Alpha })
-	// What all rows have says nothing of any.
+	// Settings that all rows share are not in the labels.
 	common := results.CommonParams(rows, func(r *ComparisonRow) results.Params { return r.own })
 	for _, r := range rows {
 		label := r.Method
@@ -124,7 +126,7 @@ func layOut(rows []*ComparisonRow, why string, below *notes) *table {
 	return t
 }
 
-// line returns the first line of a label that has room in a column, new if need be.
+// line returns the index of the first line with this label whose cell in the column is free, or of a new line.
 func (t *table) line(label string, c *tableColumn) int {
 	for i, known := range t.labels {
 		if _, taken := c.halves[i]; known == label && !taken {
@@ -135,7 +137,7 @@ func (t *table) line(label string, c *tableColumn) int {
 	return len(t.labels) - 1
 }
 
-// column returns the column of an availability and a data set, new if need be.
+// column returns the column of an availability and a data set, and adds the column if it is new.
 func (t *table) column(availability, data string) *tableColumn {
 	i := slices.IndexFunc(t.columns, func(c tableColumn) bool {
 		return c.availability == availability &&
@@ -148,8 +150,8 @@ func (t *table) column(availability, data string) *tableColumn {
 	return &t.columns[i]
 }
 
-// ours returns our half of a cell, and adds its note where it has one. Seeds that got to the end count even where
-// others did not.
+// ours returns our half of a cell, with a reference to a note if seeds are missing or the number is not compared. Seeds
+// that completed count even if others did not.
 func (t *table) ours(r *ComparisonRow) string {
 	text := r.Metric.WordsWithSeeds(r.Mean, r.Std, r.N)
 	if r.N == 0 {
@@ -157,7 +159,7 @@ func (t *table) ours(r *ComparisonRow) string {
 	}
 	note, why := "", r.ours.Error
 	switch r.ours.Status {
-	case results.CellOK, results.CellMixed, results.CellUnverified: // which the label says
+	case results.CellOK, results.CellMixed, results.CellUnverified: // the label says it
 		why = ""
 	case results.CellDiverged:
 		_, why = diverged(r.ours)
@@ -177,8 +179,8 @@ func (t *table) ours(r *ComparisonRow) string {
 	return text + t.notes.mark(note)
 }
 
-// cells returns the column as it is printed: two lines of headings, the headings of its halves, and the halves of each
-// line side by side.
+// cells returns the texts of a column from top to bottom: two headings, the headings of the halves, and the cell of
+// each line, with its halves aligned.
 func (c *tableColumn) cells(lines int) []string {
 	width := utf8.RuneCountInString("ours")
 	for _, half := range c.halves {
@@ -196,7 +198,8 @@ func (c *tableColumn) cells(lines int) []string {
 	return cells
 }
 
-// blocks returns the tables that the columns come to where none is wider than width if it has more than one of them.
+// blocks distributes the columns over tables of at most width characters. A table has at least one column, even if that
+// column is wider.
 func (t *table) blocks(width int) (blocks []files.TextTable) {
 	labels := append([]string{t.title, "", "method"}, t.labels...)
 	used := 0
@@ -220,7 +223,7 @@ func (t *table) blocks(width int) (blocks []files.TextTable) {
 	return blocks
 }
 
-// widest returns the number of characters of the longest cell.
+// widest returns the length of the longest cell, in characters.
 func widest(cells []string) (width int) {
 	for _, c := range cells {
 		width = max(width, utf8.RuneCountInString(c))

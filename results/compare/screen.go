@@ -11,8 +11,8 @@ import (
 	"rollcall/results/files"
 )
 
-// ListOnScreen returns a list as lines of a terminal: at most so many, none longer than so many characters. First comes
-// how many runs there are, and what is the same in all rows; then the rows, those at work first and complete ones last.
+// ListOnScreen returns a list as text for a terminal of the given size in characters. It begins with the number of runs
+// and with what all rows share. Then come the rows: first the running cells, then unfinished ones, then complete ones.
 func ListOnScreen(rows []ListRow, columns, lines int) []string {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b ListRow) int { return a.urgency() - b.urgency() })
@@ -21,10 +21,10 @@ func ListOnScreen(rows []ListRow, columns, lines int) []string {
 	if common != "" {
 		out = append(out, common)
 	}
-	room := max(0, lines-len(out)-1) // below the headings
+	room := max(0, lines-len(out)-1) // lines below the headings
 	left := len(rows) - room
 	if left > 0 {
-		left++ // for the line that says so
+		left++ // the line that says how many rows are left takes the place of one more
 		table.Lines = table.Lines[:1+max(0, room-1)]
 	}
 	shrink(&table, columns)
@@ -41,7 +41,7 @@ func ListOnScreen(rows []ListRow, columns, lines int) []string {
 	return out
 }
 
-// urgency is smallest for what is looked at first.
+// urgency returns the order of a row on the screen, the smallest first.
 func (r *ListRow) urgency() int {
 	switch {
 	case slices.Contains(r.statuses, running):
@@ -52,7 +52,7 @@ func (r *ListRow) urgency() int {
 	return 2
 }
 
-// screenSummary says how many runs there are, in which ways, and who makes them.
+// screenSummary returns the first line: the number of runs, their statuses, and the processes at work.
 func screenSummary(rows []ListRow) string {
 	var statuses []results.RunStatus
 	var processes []string
@@ -73,8 +73,8 @@ func screenSummary(rows []ListRow) string {
 	return text
 }
 
-// screenTable returns the table of a list without the processes, and without the names that all rows have in common,
-// which stand before it.
+// screenTable returns the table of a list without the processes, and without the table, data set and availability if
+// all rows share them; these are in common instead.
 func screenTable(rows []ListRow) (common string, table files.TextTable) {
 	table = tableOfRuns(rows)
 	var words []string
@@ -96,10 +96,11 @@ func screenTable(rows []ListRow) (common string, table files.TextTable) {
 	return strings.Join(words, ", "), table
 }
 
-// narrow is the width that columns with names are cut to.
+// narrow is the width in characters to which columns with names are shortened.
 const narrow = 8
 
-// shrink cuts cells so that the table fits, as far as it can: the settings first.
+// shrink shortens cells until the table fits into the columns of the screen, or cannot become narrower. It begins with
+// the settings.
 func shrink(t *files.TextTable, columns int) {
 	t.Gap = "  "
 	for j := range t.Align {
@@ -107,6 +108,7 @@ func shrink(t *files.TextTable, columns int) {
 			t.Lines[0][j] = "" // the column is left out
 		}
 	}
+	// Shorten one column after the other, and stop as soon as the table fits.
 	for _, step := range []struct{ column, least int }{
 		{listSettings, narrow},
 		{listSettings, 0},
@@ -136,7 +138,7 @@ func shrink(t *files.TextTable, columns int) {
 	}
 }
 
-// cut returns a text of at most so many characters, the last of which says that there were more.
+// cut returns a text with at most that many characters; the last one is … if the text was longer.
 func cut(text string, characters int) string {
 	if utf8.RuneCountInString(text) <= characters {
 		return text
@@ -147,7 +149,7 @@ func cut(text string, characters int) string {
 	return string([]rune(text)[:characters-1]) + "…"
 }
 
-// printable returns a text without what a terminal would take for a command.
+// printable replaces the control characters in a text, because a terminal would take them for commands.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

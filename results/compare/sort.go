@@ -10,8 +10,8 @@ import (
 	"rollcall/results/papers"
 )
 
-// SummaryTables returns the tables that rows belong to, each once: those of which there are printed numbers first, in
-// their order, and then the others by name.
+// SummaryTables returns the tables of the rows, each once: first the papers' tables in their order, then the others by
+// name.
 func SummaryTables(rows []results.SummaryRow) (tables []string) {
 	rest, _ := results.Grouped(rows, func(r results.SummaryRow) string { return r.Table })
 	slices.Sort(rest)
@@ -23,19 +23,19 @@ func SummaryTables(rows []results.SummaryRow) (tables []string) {
 	return append(tables, rest...)
 }
 
-// SortSummary sorts the rows of one table as the paper has them: by column, in it by method, and then by metric. What
-// no paper prints comes after, in the order in which it is first there.
+// SortSummary sorts the rows of one table in the paper's order: by column, then by method, then by metric. Columns and
+// methods that the paper does not print come last, in the order of their first rows.
 func SortSummary(table string, rows []results.SummaryRow) {
-	known, _ := papers.TableByID(table) // one of ours alone has no printed numbers
+	known, _ := papers.TableByID(table) // the zero Table, without printed numbers, for a table of ours
 	keys := results.PrintedNames(known.Printed)
 	type named struct{ column, value string }
 	first := map[named]int{}
-	came := func(column string, value any) int {
-		of := named{column, fmt.Sprint(value)}
-		if _, there := first[of]; !there {
-			first[of] = len(first)
+	came := func(column string, value any) int { // the order of the first occurrences
+		key := named{column, fmt.Sprint(value)}
+		if _, there := first[key]; !there {
+			first[key] = len(first)
 		}
-		return first[of]
+		return first[key]
 	}
 	printed := func(like func(p results.Printed) bool) int {
 		if i := slices.IndexFunc(known.Printed, like); i >= 0 {
@@ -43,6 +43,7 @@ func SortSummary(table string, rows []results.SummaryRow) {
 		}
 		return len(known.Printed)
 	}
+	// The place of a row is a list of numbers, compared from left to right.
 	type placed struct {
 		row   results.SummaryRow
 		place []int

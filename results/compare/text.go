@@ -9,32 +9,31 @@ import (
 	"rollcall/results/files"
 )
 
-// Markup is how words for people are set: [Plain] or [Markdown].
+// Markup is a format of text for people: [Plain] or [Markdown].
 type Markup struct {
-	title  string // a format; the table follows
-	table  func(files.TextTable, *strings.Builder)
-	after  string // behind the table
+	title  string                                  // a format for the line above a table
+	table  func(files.TextTable, *strings.Builder) // writes a table
+	after  string                                  // between a table and the text after it
 	escape func(string) string
 }
 
-// Plain text, and Markdown.
+// Plain and Markdown are the two formats.
 var (
 	Plain    = Markup{"%s\n", files.TextTable.Text, "", func(text string) string { return text }}
 	Markdown = Markup{"**%s**\n\n", files.TextTable.Markdown, "\n", files.EscapeMarkdown}
 )
 
-// tableGap is between the columns of a text.
+// tableGap separates the columns of a table in plain text.
 const tableGap = "   "
 
-// newTable returns a table that has its headings alone.
+// newTable returns a table with headings and no lines; align has l or r for each column.
 func newTable(align string, headings ...string) files.TextTable {
 	return files.TextTable{Align: align, Gap: tableGap, Lines: [][]string{headings}}
 }
 
-// Write writes the comparison for people: what our numbers are, and a block for each column of the table, with a line
-// for each method and the rank agreement below. Means are mean ± std (seeds); accuracies and their differences are in
-// percent and percentage points, losses as they are, first rounds whole or never. Numbers that are not judged say why,
-// all in the heading if it is the same of all, else each in a note at the end.
+// Write writes the comparison for people: a caption, then a table for each column, with a line for each method and the
+// rank agreement below it. Numbers read mean ± std (seeds); accuracies are in percent, and their differences in
+// percentage points. If numbers are not judged, the heading says why, or notes at the end if the reasons differ.
 func (c Comparing) Write(w io.Writer, m Markup) error {
 	var b strings.Builder
 	all := make([]*ComparisonRow, len(c.Rows))
@@ -64,6 +63,7 @@ func (c Comparing) Write(w io.Writer, m Markup) error {
 		m.table(table, &b)
 		fmt.Fprintf(&b, "%s%s\n\n", m.after, m.escape(rank.words()))
 	})
+	// In Markdown an empty line ends each paragraph and each note.
 	for i, note := range below {
 		fmt.Fprintf(&b, "%s\n%s", m.escape(fmt.Sprintf("[%d] not compared: %s", i+1, note)), m.after)
 	}
@@ -84,7 +84,7 @@ func (c Comparing) blocks(f func(rows []ComparisonRow, rank RankAgreement)) {
 	}
 }
 
-// columnTitle names a column: everything that its rows have in common.
+// columnTitle returns the title of a column: everything that its rows have in common.
 func columnTitle(r RankAgreement) string {
 	title := r.Availability + ", " + r.Data + ", " + string(r.Metric)
 	if r.Metric.IsPercent() {
@@ -99,7 +99,8 @@ func columnTitle(r RankAgreement) string {
 	return fmt.Sprintf("%s (preset %s, %d clients)", title, r.Preset, r.Clients)
 }
 
-// words returns the cells of a line but for the verdict. Params that are not the whole column's follow the method.
+// words returns the cells of a line without the verdict. The method is followed by the params that the column does not
+// share.
 func (r ComparisonRow) words(column RankAgreement) []string {
 	method := r.Method
 	if own := r.own.Without(column.Params.Names()...); own != "" {
@@ -110,7 +111,7 @@ func (r ComparisonRow) words(column RankAgreement) []string {
 	}
 	ours := r.Metric.WordsWithSeeds(r.Mean, r.Std, r.N)
 	switch results.CellStatus(r.Status) {
-	case "", results.CellOK, results.CellMixed, results.CellUnverified: // which the label says
+	case "", results.CellOK, results.CellMixed, results.CellUnverified: // the label says it
 	default:
 		ours += ", " + r.Status
 	}
@@ -120,7 +121,7 @@ func (r ComparisonRow) words(column RankAgreement) []string {
 	}
 }
 
-// words says what a rank agreement comes to.
+// words returns a rank agreement as a sentence.
 func (r RankAgreement) words() string {
 	if r.Pairs == 0 {
 		return "order of the methods: unknown, no two to compare"
@@ -136,7 +137,7 @@ func (r RankAgreement) words() string {
 		verdict, r.Concordant, r.Pairs, tau)
 }
 
-// summary counts the verdicts.
+// summary returns the last line of a comparison, which counts the verdicts.
 func (c Comparing) summary() string {
 	n := c.Counts()
 	text := fmt.Sprintf("%s compared: %d within, %d outside, %d unknown", n.Compared(), n.Inside+n.Near, n.Away,

@@ -12,23 +12,23 @@ import (
 	"rollcall/results/files"
 )
 
-// File is the name of the event file in a run's folder. TensorBoard takes every file with "tfevents" in its name, and
-// calls the run after the folder; one name for all makes a repeated run replace its events.
+// File is the name of the event file in a run's folder. TensorBoard reads every file with "tfevents" in its name, and
+// names the run after the folder. The name is always the same, so that a repeated run replaces its events.
 const File = "events.out.tfevents.rollcall"
 
-// head returns the first record of every file.
+// head returns the first record of an event file: the time of the start and the version of the format.
 func head(started time.Time) []byte {
 	return eventRecord(seconds(started), 0, fileVersion, []byte("brain.Event:2"))
 }
 
-// recordOf returns a row as a record: the round is its step, the start of the run and elapsed_s its time.
+// recordOf returns a row as a record. Its step is the round; its time is the start of the run plus elapsed_s.
 func recordOf(row results.CurveRow, started time.Time) []byte {
 	var scalars []byte
 	for _, m := range []struct {
 		tag   string
 		value files.Optional
 	}{
-		{"test/accuracy", row.TestAcc}, // a fraction, as below
+		{"test/accuracy", row.TestAcc}, // a fraction, like train/accuracy
 		{"test/loss", row.TestLoss},
 		{"train/accuracy", row.TrainAcc},
 		{"train/loss", row.TrainLoss},
@@ -38,12 +38,13 @@ func recordOf(row results.CurveRow, started time.Time) []byte {
 		}
 	}
 	if row.Round > 0 {
-		scalars = appendScalar(scalars, "clients/active", float64(row.Active)) // that trained in the round
+		scalars = appendScalar(scalars, "clients/active", float64(row.Active)) // clients that trained in the round
 		scalars = appendScalar(scalars, "clients/lr", row.LR)                  // local learning rate
 	}
 	return eventRecord(seconds(started)+row.ElapsedSec, row.Round, summary, scalars)
 }
 
+// seconds returns the seconds since 1970, the unit of TensorFlow's wall_time.
 func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
 
 // WriteCurve writes a whole curve to a run's folder, atomically.
@@ -55,7 +56,7 @@ func WriteCurve(dir string, rows []results.CurveRow, started time.Time) error {
 	return files.WriteFile(filepath.Join(dir, File), func(w io.Writer) error { return write(w, records) })
 }
 
-// write writes in one piece, so that a reader that follows the file sees whole records.
+// write writes records in one piece, so that a reader who follows the file sees whole records.
 func write(w io.Writer, records []byte) error {
 	if _, err := w.Write(records); err != nil {
 		return fmt.Errorf("events: %w", err)
@@ -63,14 +64,14 @@ func write(w io.Writer, records []byte) error {
 	return nil
 }
 
-// Log writes the events of a run while it goes on, for TensorBoard to follow: unlike every other file it is there
-// before it is whole, which readers of event files are made for. The nil Log writes nothing.
+// Log writes the events of a run while the run goes on, so that TensorBoard can follow it. All other files of a run
+// appear when they are complete, but readers of event files expect to see them grow. A nil Log writes nothing.
 type Log struct {
 	f       *os.File
 	started time.Time
 }
 
-// Create starts the event file of a run's folder, in place of one that may be there. Missing folders are created.
+// Create starts the event file of a run's folder, and replaces an older one. It creates missing folders.
 func Create(dir string, started time.Time) (*Log, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("events: %w", err)
@@ -85,7 +86,7 @@ func Create(dir string, started time.Time) (*Log, error) {
 	return &Log{f: f, started: started}, nil
 }
 
-// Row appends a row of the curve.
+// Row appends one row of the curve to the file.
 func (l *Log) Row(row results.CurveRow) error {
 	if l == nil {
 		return nil
@@ -93,7 +94,7 @@ func (l *Log) Row(row results.CurveRow) error {
 	return write(l.f, recordOf(row, l.started))
 }
 
-// Close ends the file.
+// Close syncs the file to disk and closes it.
 func (l *Log) Close() error {
 	if l == nil {
 		return nil

@@ -1,4 +1,5 @@
-// Package events writes learning curves as TensorBoard event files, in TensorFlow's documented record format.
+// Package events writes learning curves as TensorBoard event files, in TensorFlow's documented record format. It needs
+// no protocol buffer library, since an event has three fields.
 package events
 
 import (
@@ -7,12 +8,13 @@ import (
 	"math"
 )
 
-// A record is an 8-byte length, a masked CRC of it, the data, and a masked CRC of them, all little-endian
+// A record is an 8-byte length, a masked CRC of the length, the data, and a masked CRC of the data, all little-endian
 // (tensorflow/core/lib/io/record_writer.h).
 
+// castagnoli is the polynomial of CRC32C, which TensorFlow uses.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// maskDelta is added to a rotated CRC, so that the CRC of data that hold CRCs is not a trivial one.
+// maskDelta is added to a rotated CRC. TensorFlow masks CRCs because the CRC of data that contain CRCs is a weak check.
 const maskDelta = 0xa282ead8
 
 // masked returns the masked CRC32C of data.
@@ -30,7 +32,7 @@ func appendRecord(to, data []byte) []byte {
 	return binary.LittleEndian.AppendUint32(to, masked(data))
 }
 
-// Wire types of protocol buffers.
+// Wire types of protocol buffers (protobuf.dev/programming-guides/encoding).
 const (
 	varint    = 0
 	fixed64   = 1
@@ -38,23 +40,25 @@ const (
 	fixed32   = 5
 )
 
+// appendKey appends the key of a field: its number and its wire type.
 func appendKey(to []byte, field, wire int) []byte {
 	return binary.AppendUvarint(to, uint64(field<<3|wire))
 }
 
+// appendBytes appends a field whose value is bytes, a string or a message.
 func appendBytes(to []byte, field int, data []byte) []byte {
 	to = binary.AppendUvarint(appendKey(to, field, delimited), uint64(len(data)))
 	return append(to, data...)
 }
 
-// Fields of a tensorflow.Event that say what it is of.
+// Each tensorflow.Event has one of these fields.
 const (
 	fileVersion = 3 // string
-	summary     = 5 // of scalars
+	summary     = 5 // a list of scalars
 )
 
-// eventRecord returns a record of a tensorflow.Event: wall_time = 1 (double, seconds since 1970), step = 2 (int64), and
-// one more field.
+// eventRecord returns a tensorflow.Event as a record, with the fields wall_time = 1 (double, seconds since 1970),
+// step = 2 (int64), and one more field.
 func eventRecord(wallTime float64, step, field int, data []byte) []byte {
 	out := binary.LittleEndian.AppendUint64(appendKey(nil, 1, fixed64), math.Float64bits(wallTime))
 	if step != 0 {
@@ -63,8 +67,8 @@ func eventRecord(wallTime float64, step, field int, data []byte) []byte {
 	return appendRecord(nil, appendBytes(out, field, data))
 }
 
-// appendScalar appends a value to a summary, which has values = 1, each a tag = 1 (string) and a simple_value = 2
-// (float).
+// appendScalar appends a scalar to a tensorflow.Summary, which has the repeated field value = 1. A value has the fields
+// tag = 1 (string) and simple_value = 2 (float).
 func appendScalar(to []byte, tag string, x float64) []byte {
 	value := appendBytes(nil, 1, []byte(tag))
 	value = binary.LittleEndian.AppendUint32(appendKey(value, 2, fixed32), math.Float32bits(float32(x)))

@@ -11,12 +11,12 @@ import (
 	"syscall"
 )
 
-// WriteFile puts what write writes under path, all of it or nothing: a temporary name in the same folder, fsync,
-// rename, fsync of the folder. A file that was there stays as it was until the rename, and for good when there is an
-// error. Missing folders are created; temporary files that killed processes have left in the folder are removed. A
-// symbolic link at path is replaced, not followed. The file's mode is 0666 less the umask.
+// WriteFile creates or replaces the file at path with the bytes that write writes, all of them or none. It writes to a
+// temporary name in the same folder, syncs, renames, and syncs the folder. An older file stays unchanged until the
+// rename, and after an error. WriteFile creates missing folders, and removes temporary files that killed processes left
+// in the folder. It replaces a symbolic link at path and does not follow it. The file's mode is 0666 less the umask.
 //
-// Errors name path and wrap the cause, among them write's own.
+// Errors name path and wrap their cause, which may be an error of write.
 func WriteFile(path string, write func(io.Writer) error) error {
 	if err := Replace(path, write); err != nil {
 		return fmt.Errorf("results: %s: %w", path, err)
@@ -24,21 +24,22 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// Replace is [WriteFile] for other packages than results': its errors name neither the package nor path.
+// Replace does the same as [WriteFile], but its errors name neither path nor the package results. Packages outside of
+// results add their own names.
 func Replace(path string, write func(io.Writer) error) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	// The final name is not part of the temporary one, which would be too long for a file name that just fits.
+	// The temporary name does not contain the final one: it would be too long if the final name just fits.
 	f, err := CreateTemp(dir)
 	if err != nil {
 		return withoutPath("create", err)
 	}
 	temp := f.Name()
 	defer func() { // runs after a panic of write as well
-		_ = f.Close()       // closed twice on the good path, where Close's first error has been looked at
-		_ = os.Remove(temp) // which on the good path has another name by now
+		_ = f.Close()       // without an error the file is closed already, and Close was checked
+		_ = os.Remove(temp) // without an error the file has its final name by now
 	}()
 
 	buffered := bufio.NewWriterSize(f, 1<<16)
@@ -49,7 +50,7 @@ func Replace(path string, write func(io.Writer) error) error {
 		{"write", func() error { return write(buffered) }},
 		{"write", buffered.Flush},
 		{"sync", f.Sync},
-		{"rename", func() error { return os.Rename(temp, path) }}, // still locked, or it might be swept before
+		{"rename", func() error { return os.Rename(temp, path) }}, // while locked, or another process might remove it
 		{"close", f.Close},
 	} {
 		if err := step.do(); err != nil {
@@ -59,7 +60,8 @@ func Replace(path string, write func(io.Writer) error) error {
 	return SyncFolder(dir)
 }
 
-// SyncFolder makes a rename in dir outlive a power cut. File systems that cannot sync a folder are left alone.
+// SyncFolder syncs a folder, so that a rename in it survives a power cut. It does nothing on file systems that cannot
+// sync folders.
 func SyncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -72,8 +74,8 @@ func SyncFolder(dir string) error {
 	return errors.Join(err, d.Close())
 }
 
-// withoutPath drops the temporary name from an error of the os package: nobody asked for a file of that name.
-// Other errors pass unchanged.
+// withoutPath removes the temporary name from an error of the os package, since no user knows that name. It returns
+// other errors unchanged.
 func withoutPath(doing string, err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("%s: %w", doing, p.Err)

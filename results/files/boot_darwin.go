@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// BootID names this machine since it was last started, the same in all of its containers; "" where nobody knows.
+// BootID names this machine and its last start. All containers of a machine have the same id. It is "" if unknown.
 var BootID = sync.OnceValue(func() string {
 	id, err := syscall.Sysctl("kern.bootsessionuuid")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// BootID names this machine since it was last started, the same in all of its containers; "" where nobody knows, which
-// is so outside of Linux and macOS.
+// BootID names this machine and its last start. All containers of a machine have the same id. It is "" if unknown, as
+// on every system but Linux and macOS.
 var BootID = sync.OnceValue(func() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// WriteCSV writes a header and the rows. T is a struct; its exported fields tagged `csv:"name"` are the columns, in
-// order, those of embedded structs in their place. Fields are strings, integers, floats, bools, or anything that
-// marshals itself to text. A column tagged `csv:"name,optional"` may be missing where it is read.
+// WriteCSV writes a header and the rows. T is a struct. Its exported fields with a tag `csv:"name"` are the columns, in
+// order; an embedded struct contributes its columns at its place. Fields are strings, integers, floats, bools, or types
+// that marshal themselves to text. A file may lack a column with the tag `csv:"name,optional"`.
 //
-// Floats are the shortest decimal that reads back as the same number of their own type; NaN, +Inf and -Inf are printed
-// as such. A missing [Optional] is an empty cell. Line breaks inside a text become \n, the only one CSV readers keep.
+// Floats are written as the shortest decimal that reads back as the same number of their type, or as NaN, +Inf and
+// -Inf. A missing [Optional] is an empty cell. Line breaks inside a text become \n, the only one that CSV readers keep.
 func WriteCSV[T any](w io.Writer, rows []T) error {
 	if err := encodeCSV(w, rows); err != nil {
 		return fmt.Errorf("results: csv: %w", err)
@@ -23,7 +23,7 @@ func WriteCSV[T any](w io.Writer, rows []T) error {
 	return nil
 }
 
-// WriteCSVFile is [WriteCSV] to a file, through [WriteFile].
+// WriteCSVFile writes rows to a file as [WriteCSV] does, and atomically as [WriteFile] does.
 func WriteCSVFile[T any](path string, rows []T) error {
 	return WriteFile(path, func(w io.Writer) error { return encodeCSV(w, rows) })
 }
@@ -31,7 +31,7 @@ func WriteCSVFile[T any](path string, rows []T) error {
 // column is one field of a row type.
 type column struct {
 	name     string
-	optional bool  // a file need not have it
+	optional bool  // files may lack the column
 	index    []int // path to the field, through embedded structs
 }
 
@@ -46,7 +46,7 @@ func columns[T any]() (found []column) {
 	return found
 }
 
-// header returns the columns' names.
+// header returns the names of the columns.
 func header(cols []column) []string {
 	names := make([]string, len(cols))
 	for i, c := range cols {
@@ -55,6 +55,7 @@ func header(cols []column) []string {
 	return names
 }
 
+// encodeCSV does the work of [WriteCSV]. Its errors do not name the package.
 func encodeCSV[T any](w io.Writer, rows []T) (err error) {
 	cols := columns[T]()
 	out := csv.NewWriter(w)
@@ -77,10 +78,10 @@ func encodeCSV[T any](w io.Writer, rows []T) (err error) {
 	return out.Error()
 }
 
-// lineBreaks are the ones encoding/csv reads back as \n, and the lone one it would read back as \n next to another.
+// lineBreaks replaces line breaks by \n: encoding/csv reads \r\n as \n, and \r too if a \n follows it in the file.
 var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// format returns the cell of an addressable field.
+// format returns the text of a cell; v is an addressable field.
 func format(v reflect.Value) (string, error) {
 	if m, ok := v.Addr().Interface().(encoding.TextMarshaler); ok {
 		text, err := m.MarshalText()

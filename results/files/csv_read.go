@@ -13,8 +13,9 @@ import (
 	"strings"
 )
 
-// ReadCSV reads what [WriteCSV] wrote; name is the file's, for errors. The header must have every column of T once, but
-// for optional ones, and no other, in any order. Errors name the line and the column.
+// ReadCSV reads what [WriteCSV] wrote; name is the name of the file, for errors. The header must have every column of T
+// exactly once, in any order, and no other column; optional columns may be missing. Errors name the line and the
+// column.
 func ReadCSV[T any](r io.Reader, name string) ([]T, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
@@ -27,7 +28,7 @@ func ReadCSV[T any](r io.Reader, name string) ([]T, error) {
 	return rows, nil
 }
 
-// ReadCSVFile is [ReadCSV] of a file.
+// ReadCSVFile reads a file as [ReadCSV] does.
 func ReadCSVFile[T any](path string) ([]T, error) {
 	text, err := ReadRegular(path)
 	if err != nil {
@@ -36,13 +37,12 @@ func ReadCSVFile[T any](path string) ([]T, error) {
 	return ReadCSV[T](bytes.NewReader(text), path)
 }
 
-// ReadCSVFileLenient reads what can be read of what [WriteCSV] wrote: every line that is whole and makes sense is a
-// row, and every other one an error that names the file, the line and the column. A file whose header is not that of T
-// has no rows and one error. A last line without a line break was cut off and is an error too. lines are the rows'
-// places in the file.
+// ReadCSVFileLenient reads a file that [WriteCSV] wrote, as far as it is readable. Every good line becomes a row, and
+// lines has the number of its line. Every bad line becomes an error in bad that names the file, the line and the
+// column. A last line without a line break was cut off, and is bad too. A file that cannot be opened, or whose header
+// does not belong to T, has no rows and one error.
 //
-// [ReadCSV] is for a program's own files, where one bad line makes the rest worthless; this is for looking at what
-// people have lying around. A file that cannot be opened is an error like others.
+// [ReadCSV] is for files that must be perfect; this function is for folders in which people collected results.
 func ReadCSVFileLenient[T any](path string) (rows []T, lines []int, bad []error) {
 	text, err := ReadRegular(path)
 	if err != nil {
@@ -55,10 +55,11 @@ func ReadCSVFileLenient[T any](path string) (rows []T, lines []int, bad []error)
 	return rows, lines, bad
 }
 
-// readRows reads rows and the lines they begin in. It ends with the first error, or, if lenient, leaves out the lines
-// that have one.
+// readRows returns the rows and the numbers of the lines in which they begin. It stops at the first error; if lenient,
+// it leaves out the bad lines and goes on.
 func readRows[T any](text []byte, lenient bool) (rows []T, lines []int, bad []error) {
 	in := csv.NewReader(bytes.NewReader(text))
+	// ReuseRecord saves an allocation for each line: the slice is reused, but not the strings in it.
 	in.ReuseRecord = true
 	order, err := readHeader(in, columns[T](), lenient)
 	if err != nil {
@@ -84,6 +85,7 @@ func readRows[T any](text []byte, lenient bool) (rows []T, lines []int, bad []er
 		line, _ := in.FieldPos(0)
 		rows, lines = append(rows, row), append(lines, line)
 	}
+	// Without a line break at its end, the last line may lack digits of its last number and still look good.
 	if n := len(rows); lenient && n > 0 && len(bad) == 0 && !bytes.HasSuffix(text, []byte("\n")) {
 		bad = append(bad, fmt.Errorf("line %d: no line break at its end, want one: it may be half written", lines[n-1]))
 		rows, lines = rows[:n-1], lines[:n-1]
@@ -91,7 +93,7 @@ func readRows[T any](text []byte, lenient bool) (rows []T, lines []int, bad []er
 	return rows, lines, bad
 }
 
-// readHeader returns the columns in the order of a file's first line.
+// readHeader reads the first line of a file and returns the columns in its order.
 func readHeader(in *csv.Reader, cols []column, lenient bool) (order []column, err error) {
 	want := strings.Join(header(cols), ",")
 	names, err := in.Read()
@@ -123,7 +125,7 @@ func readHeader(in *csv.Reader, cols []column, lenient bool) (order []column, er
 	return order, nil
 }
 
-// parseRow makes a row of the record just read, whose columns come in order.
+// parseRow converts the record that was just read to a row; order has the column of each cell.
 func parseRow[T any](in *csv.Reader, record []string, order []column) (row T, err error) {
 	value := reflect.ValueOf(&row).Elem()
 	for j, cell := range record {
@@ -135,13 +137,13 @@ func parseRow[T any](in *csv.Reader, record []string, order []column) (row T, er
 	return row, nil
 }
 
-// parse sets an addressable field from its cell.
+// parse converts a cell and stores the value in v, an addressable field.
 func parse(v reflect.Value, cell string) error {
 	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return u.UnmarshalText([]byte(cell))
 	}
-	var want string // with the number of bits to come
-	var err error   // strconv's
+	var want string // a format for the number of bits
+	var err error   // from strconv
 	bits := 0
 	switch {
 	case v.Kind() == reflect.String:
@@ -172,13 +174,14 @@ func parse(v reflect.Value, cell string) error {
 	if err == nil {
 		return nil
 	}
-	if bits > 0 { // here alone: formatting costs more than reading a cell does
+	if bits > 0 { // only after an error, as formatting a text takes longer than reading a cell
 		want = fmt.Sprintf(want, bits)
 	}
 	return Wanted(cell, want, err)
 }
 
-// Wanted says what a cell holds and should hold; cause is one of strconv's, whose own text repeats the cell.
+// Wanted returns an error that says what a cell holds and should hold. cause is an error of strconv, whose own text
+// would repeat the cell.
 func Wanted(cell, want string, cause error) error {
 	if n, ok := errors.AsType[*strconv.NumError](cause); ok {
 		cause = n.Err

@@ -9,18 +9,18 @@ import (
 	"syscall"
 )
 
-// Lock takes the file for this process until it is closed, or fails if another has it. Where the file system cannot
-// lock, nothing is locked.
+// Lock takes an exclusive lock on the file until the file is closed. It is an error if another process has the lock. On
+// a file system that cannot lock, Lock does nothing.
 func Lock(f *os.File) error {
 	_, err := TryLock(f)
 	return err
 }
 
-// TryLock is [Lock], and says whether anything is locked.
+// TryLock does the same as [Lock], and reports whether it took a lock.
 func TryLock(f *os.File) (held bool, err error) { return flock(f, syscall.LOCK_EX) }
 
-// Unlocked reports that nobody holds [Lock] on the file; false where nobody can know. Any number may ask at once, but
-// who takes the lock at that moment fails.
+// Unlocked reports whether nobody holds a [Lock] on the file; false if the file system cannot lock. Several processes
+// may ask at the same time, but a process that calls Lock at that moment fails.
 func Unlocked(f *os.File) bool {
 	held, err := flock(f, syscall.LOCK_SH)
 	if held {
@@ -29,6 +29,7 @@ func Unlocked(f *os.File) bool {
 	return held && err == nil
 }
 
+// flock takes a shared or an exclusive lock without waiting. The error is not nil if another process is in the way.
 func flock(f *os.File, how int) (held bool, err error) {
 	for {
 		switch err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); {
@@ -40,6 +41,7 @@ func flock(f *os.File, how int) (held bool, err error) {
 	}
 }
 
+// device returns the number of the device of a file's mount, in hexadecimal; "" if unknown.
 func device(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -1,8 +1,8 @@
 package files
 
-// LocksOf names all who see each other's locks on the files of a folder: the processes of one machine, which its boot
-// id names, that have the folder by one mount. Two mounts of one network file system may each have locks of their own.
-// It is "" where nobody knows.
+// LocksOf returns a name for the group of processes that see each other's locks on files in a folder. They run on one
+// machine, whose [BootID] is boot, and reach the folder through one mount: two mounts of a network file system may have
+// separate locks. The name is "" if unknown.
 func LocksOf(dir, boot string) string {
 	d := device(dir)
 	if d == "" || boot == "" {

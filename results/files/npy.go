@@ -9,21 +9,22 @@ import (
 	"strings"
 )
 
-// Element is what an .npy file holds.
+// Element is the type of an element of an .npy file.
 type Element interface{ float32 | int32 | uint8 }
 
 const (
-	npyMagic = "\x93NUMPY\x01\x00" // and version 1.0
-	npyAlign = 64                  // the data starts at a multiple of it
+	npyMagic = "\x93NUMPY\x01\x00" // with version 1.0 of the format
+	npyAlign = 64                  // the data start at a multiple of this
 	npyChunk = 1 << 14             // elements encoded at a time
 )
 
-// WriteNPY writes an array as a NumPy .npy file, version 1.0, C order, little endian, atomically. shape has no
-// dimension for a scalar; a dimension may be 0.
+// WriteNPY writes an array as a NumPy .npy file, atomically: version 1.0, C order, little endian. The shape of a scalar
+// is empty; a dimension may be 0.
 func WriteNPY[T Element](path string, shape []int, data []T) error {
 	return WriteFile(path, func(w io.Writer) error { return encodeNPY(w, shape, data) })
 }
 
+// encodeNPY writes the header and the elements (numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
 func encodeNPY[T Element](w io.Writer, shape []int, data []T) error {
 	n := 1
 	dims := make([]string, len(shape))
@@ -39,7 +40,7 @@ func encodeNPY[T Element](w io.Writer, shape []int, data []T) error {
 		tuple = "(" + dims[0] + ",)"
 	}
 	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr[T](), tuple)
-	// Magic, two bytes of length, dictionary, blanks and a line feed together fill a multiple of npyAlign.
+	// Magic, two bytes of length, dictionary, spaces and a line feed together fill a multiple of npyAlign.
 	fixed := len(npyMagic) + 2
 	length := (fixed+len(dict)+1+npyAlign-1)/npyAlign*npyAlign - fixed
 	head := binary.LittleEndian.AppendUint16([]byte(npyMagic), uint16(length))
@@ -55,7 +56,7 @@ func encodeNPY[T Element](w io.Writer, shape []int, data []T) error {
 	return nil
 }
 
-// descr returns NumPy's name of an element type.
+// descr returns NumPy's name for an element type.
 func descr[T Element]() string {
 	var zero T
 	switch any(zero).(type) {

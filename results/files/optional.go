@@ -2,17 +2,17 @@ package files
 
 import "strconv"
 
-// Optional is a number that may be missing, such as a standard deviation of one value or a number no paper printed.
-// The zero Optional is missing. A number that is there may be NaN or infinite: a loss that really diverged.
+// Optional is a number that may be missing, such as the standard deviation of one value, or a number that no paper
+// prints. The zero Optional is missing. A number that is present may be NaN or infinite: a loss that diverged.
 type Optional struct {
-	Value float64 // 0 where missing
+	Value float64 // 0 if missing
 	Valid bool
 }
 
-// Some returns a number that is there.
+// Some returns an Optional that is present.
 func Some(v float64) Optional { return Optional{Value: v, Valid: true} }
 
-// Or returns the number, or another where it is missing.
+// Or returns the number, or other if it is missing.
 func (o Optional) Or(other float64) float64 {
 	if o.Valid {
 		return o.Value
@@ -20,7 +20,7 @@ func (o Optional) Or(other float64) float64 {
 	return other
 }
 
-// String returns the shortest decimal that reads back as the number, or "" where it is missing.
+// String returns the shortest decimal that reads back as the number, or "" if it is missing.
 func (o Optional) String() string {
 	if !o.Valid {
 		return ""
@@ -28,7 +28,7 @@ func (o Optional) String() string {
 	return strconv.FormatFloat(o.Value, 'g', -1, 64)
 }
 
-// MarshalText is [Optional.String], for CSV and JSON.
+// MarshalText returns the text of [Optional.String], for CSV and JSON.
 func (o Optional) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 // UnmarshalText reads what MarshalText wrote.

@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// Parallel calls f for 0 … n−1, as many at a time as Go uses processors. A cancelled context ends it, with ctx.Err(),
-// once the calls begun are done.
+// Parallel calls f for 0 … n−1, at most GOMAXPROCS calls at a time, and waits for them. When ctx is done it starts no
+// more calls, and returns ctx.Err() after the running ones.
 func Parallel(ctx context.Context, n int, f func(i int)) error {
 	var workers sync.WaitGroup
-	room := make(chan struct{}, runtime.GOMAXPROCS(0))
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i := 0; i < n && ctx.Err() == nil; i++ {
-		room <- struct{}{}
+		slots <- struct{}{}
 		workers.Go(func() {
 			f(i)
-			<-room
+			<-slots
 		})
 	}
 	workers.Wait()

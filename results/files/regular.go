@@ -8,14 +8,15 @@ import (
 	"syscall"
 )
 
-// ErrNoFile ends an error about a folder, a device or a pipe where a file is wanted.
+// ErrNoFile is wrapped by the errors about a folder, a device or a pipe in place of a file.
 var ErrNoFile = errors.New("want a file")
 
-// mostBytes bounds what is read of a file of text: far above a curve of a million rounds, far below a machine's memory.
+// mostBytes bounds the size of a text file that is read: far above a curve of a million rounds, far below a machine's
+// memory.
 const mostBytes = 1 << 30
 
-// OpenRegular opens a file and returns its size. A folder, a device or a pipe is an error at once: a pipe would be
-// waited for, and a device may have no end. Links are followed.
+// OpenRegular opens a regular file and returns its size in bytes. It follows links. It returns an error for folders,
+// devices and pipes, since reading a pipe may wait for ever and a device may have no end.
 func OpenRegular(path string) (*os.File, int64, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -31,7 +32,7 @@ func OpenRegular(path string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// ReadRegular reads a file whole, if it is one that can be.
+// ReadRegular reads a whole regular file of at most 1 GiB.
 func ReadRegular(path string) ([]byte, error) {
 	f, size, err := OpenRegular(path)
 	if err != nil {

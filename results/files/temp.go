@@ -12,37 +12,36 @@ import (
 	"time"
 )
 
-// A temporary name is tempPrefix, the writer's machine, anything, tempSuffix.
+// A temporary name consists of tempPrefix, the [machine] of the writer, random letters, and tempSuffix.
 const (
 	tempPrefix = ".rollcall-"
 	tempSuffix = ".tmp"
 )
 
-// machine names this one in the temporary names of a folder: a lock that is taken here may say nothing of those of
-// another machine that has the folder too. Where it can be had the name is of [LocksOf]: containers of two machines
-// often have one host name. What was left before the machine was last started is then another's, and goes when it is
-// stale.
+// machine returns the part of temporary names that stands for this machine. Machines that share a folder may not see
+// each other's locks, so each judges only its own files by their locks. The name comes from [LocksOf], because
+// containers on different machines often have the same host name, and from the host name if LocksOf knows nothing. A
+// file from before the last start has another name; it is removed when it is stale.
 func machine(dir string) string {
 	name := LocksOf(dir, BootID())
 	if name == "" {
-		name, _ = os.Hostname() // or "", as all that have none
+		name, _ = os.Hostname() // "" if there is none
 	}
 	sum := fnv.New32a()
-	_, _ = sum.Write([]byte(name)) // which never fails
+	_, _ = sum.Write([]byte(name)) // never fails
 	return fmt.Sprintf("%08x-", sum.Sum32())
 }
 
-// staleAfter is when a temporary file of which nobody knows the writer is taken for left behind; writing one is a
-// matter of seconds.
+// staleAfter is the age at which a temporary file of an unknown writer counts as abandoned. Writing one takes seconds.
 const staleAfter = 24 * time.Hour
 
-// CreateTemp makes a file under a temporary name in a folder, for its caller to rename or remove. It holds a lock as
-// long as it is open, which tells those that are being written from those that killed processes have left: these are
-// removed from the folder first.
+// CreateTemp creates a file with a temporary name in a folder; the caller renames or removes it. The file is locked as
+// long as it is open: the lock tells a file that is being written from one that a killed process left. CreateTemp
+// removes such left files from the folder first.
 func CreateTemp(dir string) (f *os.File, err error) {
 	prefix := tempPrefix + machine(dir)
 	sweep(dir, prefix)
-	for range 10 { // one is enough, unless somebody sweeps the folder before the file is locked
+	for range 10 { // once is enough, unless another process sweeps the folder before the file is locked
 		path := filepath.Join(dir, prefix+rand.Text()+tempSuffix)
 		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if err != nil {
@@ -57,8 +56,8 @@ func CreateTemp(dir string) (f *os.File, err error) {
 	return nil, err
 }
 
-// sweep removes the temporary files from a folder that no living process writes: at once those with a prefix, others
-// when they are stale. What cannot be read or removed stays for another time.
+// sweep removes the temporary files from a folder that no living process writes: files with the given prefix at once,
+// others when they are stale. Files that cannot be read or removed stay.
 func sweep(dir, prefix string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -69,15 +68,16 @@ func sweep(dir, prefix string) {
 	}
 }
 
+// removeStale removes a temporary file unless its writer may be alive; ours says that it was written on this machine.
 func removeStale(path string, e fs.DirEntry, ours bool) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0) // NFS locks what is open for writing alone
+	f, err := os.OpenFile(path, os.O_RDWR, 0) // NFS locks only files that are open for writing
 	if err != nil {
 		return
 	}
 	defer func() { _ = f.Close() }() // nothing was written
 	held, err := TryLock(f)
 	if err != nil {
-		return // it is being written
+		return // another process is writing it
 	}
 	if !held || !ours {
 		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < staleAfter {

@@ -7,15 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// TextTable is lines of cells to be set in columns, as text or in Markdown. Its first line has the headings; columns
-// with nothing below them are left out.
+// TextTable is a table for people, printed as text or as Markdown. The first line has the headings. Columns that are
+// empty below their heading are not printed.
 type TextTable struct {
-	Align string     // l or r for each column
-	Gap   string     // between the columns of a text
-	Lines [][]string // each with a cell for every column
+	Align string     // for each column l or r, left or right
+	Gap   string     // separates the columns of a text
+	Lines [][]string // each line has a cell for every column
 }
 
-// Text writes the table with columns of equal width, in characters, and nothing at the ends of its lines.
+// Text writes the table as text. All cells of a column are padded to the same number of characters; lines have no
+// spaces at their ends.
 func (t TextTable) Text(b *strings.Builder) {
 	t = t.withoutEmpty()
 	widths := make([]int, len(t.Align))
@@ -29,7 +30,7 @@ func (t TextTable) Text(b *strings.Builder) {
 		for i, cell := range line {
 			width := widths[i]
 			if t.Align[i] == 'l' {
-				width = -width // blanks behind the cell
+				width = -width // padded on the right
 			}
 			fmt.Fprintf(&text, "%*s%s", width, cell, t.Gap)
 		}
@@ -37,7 +38,7 @@ func (t TextTable) Text(b *strings.Builder) {
 	}
 }
 
-// Markdown writes the table in Markdown.
+// Markdown writes the table as Markdown, with all cells escaped.
 func (t TextTable) Markdown(b *strings.Builder) {
 	t = t.withoutEmpty()
 	for i, line := range t.Lines {
@@ -52,7 +53,7 @@ func (t TextTable) Markdown(b *strings.Builder) {
 	}
 }
 
-// withoutEmpty drops the columns of which only the heading is there.
+// withoutEmpty returns the table without the columns that are empty below their heading.
 func (t TextTable) withoutEmpty() TextTable {
 	out := TextTable{Gap: t.Gap, Lines: make([][]string, len(t.Lines))}
 	for j := range t.Align {
@@ -68,11 +69,12 @@ func (t TextTable) withoutEmpty() TextTable {
 	return out
 }
 
-// EscapeMarkdown makes the characters that words for people may have and Markdown reads as its own plain.
+// EscapeMarkdown escapes the characters of a text that have a meaning in Markdown, and makes it one line.
 func EscapeMarkdown(text string) string { return markdown.Replace(text) }
 
+// markdown replaces each character that has a meaning in Markdown or HTML.
 var markdown = strings.NewReplacer(
 	`\`, `\\`, "|", `\|`, "_", `\_`, "*", `\*`, "<", "&lt;", "[", `\[`, "`", "\\`", "\r", " ", "\n", " ")
 
-// OneLine joins the words of a text by single blanks.
+// OneLine returns the words of a text with single spaces between them, without line breaks.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

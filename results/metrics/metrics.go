@@ -1,4 +1,4 @@
-// Package metrics holds what is measured of runs: the names of the numbers, and how people are told them.
+// Package metrics names the numbers that runs and tables have, and formats them for people.
 package metrics
 
 import (
@@ -8,64 +8,64 @@ import (
 	"rollcall/results/files"
 )
 
-// Metric is a measured column of a curve, or a number that a table makes of one. The zero Metric is none.
+// Metric names a measured column of a curve, or a number that a table computes from curves. The zero Metric is invalid.
 type Metric string
 
-// The measured columns: losses are means per sample, accuracies fractions.
+// The measured columns come first. Losses are means per sample, and accuracies are fractions.
 const (
 	TrainLoss Metric = "train_loss"
 	TrainAcc  Metric = "train_acc"
 	TestLoss  Metric = "test_loss"
 	TestAcc   Metric = "test_acc"
 
-	// The first rounds of FedAWE's Table 8: those in which a quarter, half, three quarters and all of a target test
-	// accuracy are reached, see [rollcall/protocol.FirstRound]. 0 is the initial model. Of an estimate with seeds but
-	// no mean it says: never.
+	// FedAWE's Table 8 prints the first rounds that reach a quarter, half, three quarters and all of a target test
+	// accuracy, see [rollcall/results/protocol.FirstRound]. Round 0 is the initial model. An estimate with seeds but
+	// without a mean says that no round reached the target.
 	RoundsTo25  Metric = "rounds_to_25"
 	RoundsTo50  Metric = "rounds_to_50"
 	RoundsTo75  Metric = "rounds_to_75"
 	RoundsTo100 Metric = "rounds_to_100"
 
-	// The numbers of CA-Fed's Table I, of the test accuracies of a run: the largest, the mean over all rounds, and the
-	// standard deviation over the second half of them, see [rollcall/protocol.OverTime].
+	// CA-Fed's Table I prints three numbers about the test accuracies of a run: the maximum, the mean over all rounds,
+	// and the standard deviation over the second half of the rounds, see [rollcall/results/protocol.OverTime].
 	TestAccMax  Metric = "test_acc_max"
 	TestAccMean Metric = "test_acc_mean"
 	TestAccStd  Metric = "test_acc_std"
 
-	// The numbers of FedAR's Table 3, of the accuracies of all clients: mean, standard deviation and variance, and mean
-	// and standard deviation of the worst and the best tenth of them.
+	// FedAR's Table 3 prints numbers about the accuracies of the clients: mean, standard deviation and variance over
+	// all clients, and mean and standard deviation over the worst and the best tenth.
 	ClientAccMean       Metric = "client_acc_mean"
 	ClientAccStd        Metric = "client_acc_std"
-	ClientAccVar        Metric = "client_acc_var" // of fractions: 10⁻⁴ of the printed, which is of percentages
+	ClientAccVar        Metric = "client_acc_var" // of fractions; the printed one, of percentages, is 10⁴ times this
 	ClientAccWorst10    Metric = "client_acc_worst10"
 	ClientAccWorst10Std Metric = "client_acc_worst10_std"
 	ClientAccBest10     Metric = "client_acc_best10"
 	ClientAccBest10Std  Metric = "client_acc_best10_std"
 
-	// The p-values of FedAR's Table 2, see [rollcall/protocol.RoundsTTest] and [rollcall/protocol.SeedsTTest].
+	// FedAR's Table 2 prints p-values, see [rollcall/results/protocol.RoundsTTest] and
+	// [rollcall/results/protocol.SeedsTTest].
 	PRounds Metric = "p_rounds"
 	PSeeds  Metric = "p_seeds"
 )
 
-// OfClients are the numbers of FedAR's Table 3, in its order.
+// OfClients are the numbers of FedAR's Table 3, in the order of the table.
 var OfClients = []Metric{
 	ClientAccMean, ClientAccStd, ClientAccVar, ClientAccWorst10, ClientAccWorst10Std, ClientAccBest10,
 	ClientAccBest10Std,
 }
 
-// Info is what is known of a metric.
+// Info says how a metric is named, printed, compared and sorted.
 type Info struct {
-	name     string  // for people, with its unit
-	scale    float64 // what the number is multiplied by for people: accuracies are percentages to them
+	name     string  // for people, with the unit
+	scale    float64 // factor for people: 100 for accuracies, which they read in percent
 	decimals int     // as the papers print it
-	More     bool    // more is better
-	Target   float64 // of a first round: the share of the target accuracy; 0 for other metrics
-	Row      int     // place among the rows of a cell in a summary; metrics of one place come by target and name
-	Column   int     // place among the columns of a data set in a table; metrics of one place come as they did
+	More     bool    // a larger number is better
+	Target   float64 // share of the target accuracy, for metrics that are first rounds; 0 for the others
+	Row      int     // order among the rows of a cell in a summary; equal ones are sorted by target and name
+	Column   int     // order among the columns of a data set in a table; equal ones keep their order
 }
 
-// metrics is everything that is known of metrics: name for people, scale, decimals, whether more is better, share of
-// the target, place in a summary and in a table.
+// metrics has the [Info] of every metric that this version knows.
 var metrics = map[Metric]Info{
 	TrainAcc:  {"train accuracy (%)", 100, 1, true, 0, 1, 0},
 	TestAcc:   {"test accuracy (%)", 100, 1, true, 0, 0, 1},
@@ -93,7 +93,8 @@ var metrics = map[Metric]Info{
 	PSeeds:  {"p seeds", 1, 4, false, 0, 2, 0},
 }
 
-// Info returns what is known of a metric; of one from a file of another version little is.
+// Info returns the description of a metric. A file of another version may have a metric that this one does not know;
+// its description is made from its name.
 func (m Metric) Info() Info {
 	if info, known := metrics[m]; known {
 		return info
@@ -102,19 +103,19 @@ func (m Metric) Info() Info {
 	return Info{name: name, scale: 1, decimals: 4, Row: 2}
 }
 
-// Name names a metric for people, with its unit.
+// Name returns the name of a metric for people, with its unit.
 func (m Metric) Name() string { return m.Info().name }
 
-// IsPercent reports whether m is a fraction that people read in percent.
+// IsPercent reports whether m is a fraction that is printed in percent.
 func (m Metric) IsPercent() bool { return m.Info().scale == 100 }
 
-// IsRound reports whether m is the first round to reach a target, a whole number.
+// IsRound reports whether m is the first round that reaches a target, a whole number.
 func (m Metric) IsRound() bool { return m.Info().Target > 0 }
 
-// NoNumber is what stands for people where there is no number.
+// NoNumber is printed in place of a missing number.
 const NoNumber = "–"
 
-// Number prints mean ± std in the unit of the metric, with blanks around it for a column of numbers to line up.
+// Number returns mean ± std in the unit of the metric, padded with spaces so that numbers in a column line up.
 func (m Metric) Number(mean, std files.Optional) string {
 	if !mean.Valid {
 		return NoNumber
@@ -134,7 +135,7 @@ func (m Metric) Number(mean, std files.Optional) string {
 	return text
 }
 
-// Words prints mean ± std in the unit of the metric, or that a first round was never reached by any of n seeds.
+// Words returns mean ± std in the unit of the metric, or "never" if n > 0 seeds did not reach a target.
 func (m Metric) Words(mean, std files.Optional, n int) string {
 	if n > 0 && !mean.Valid && m.IsRound() {
 		return "never"
@@ -142,7 +143,7 @@ func (m Metric) Words(mean, std files.Optional, n int) string {
 	return strings.TrimSpace(m.Number(mean, std))
 }
 
-// WordsWithSeeds prints mean ± std (seeds).
+// WordsWithSeeds returns "mean ± std (seeds)", "never (seeds)", or [NoNumber] without seeds.
 func (m Metric) WordsWithSeeds(mean, std files.Optional, n int) string {
 	switch {
 	case n == 0:
@@ -153,12 +154,13 @@ func (m Metric) WordsWithSeeds(mean, std files.Optional, n int) string {
 	return fmt.Sprintf("%s (%d)", m.Number(mean, std), n)
 }
 
-// Difference prints a difference with its sign, in the unit of the metric: percentage points for accuracies.
+// Difference returns a difference with its sign, in the unit of the metric: percentage points for accuracies.
 func (m Metric) Difference(x files.Optional) string { return m.distance("%+.*f", x) }
 
-// Margin prints a distance without a sign, in the unit of the metric.
+// Margin returns a distance without a sign, in the unit of the metric.
 func (m Metric) Margin(x files.Optional) string { return m.distance("%.*f", x) }
 
+// distance formats x, scaled for people, with a format that takes the number of decimals first.
 func (m Metric) distance(format string, x files.Optional) string {
 	if !x.Valid {
 		return NoNumber

@@ -6,25 +6,25 @@ import (
 	"rollcall/results"
 )
 
-// CA-Fed's experiments (INFOCOM and ToN, section V). Its two papers share availability, nets and methods. What neither
-// prints is marked [inferred]; every setting is a flag of `rollcall run`.
+// CA-Fed's experiments (INFOCOM and ToN, section V). The two papers share availability, nets and methods. A setting
+// that neither paper prints is marked [inferred]. Every setting is a flag of `rollcall run`.
 var (
 	cafedMethods = []string{"unbiased", "more-available", "adafed", "f3ast", "ca-fed"}
 
-	// cafedOwn are the methods of no other paper.
+	// cafedOwn are the methods that no other paper trains.
 	cafedOwn = []string{"unbiased", "more-available", "adafed", "ca-fed"}
 
-	// INFOCOM prints no More-available.
+	// infocomMethods lacks More-available, which INFOCOM does not print.
 	infocomMethods = []string{"unbiased", "f3ast", "adafed", "ca-fed"}
 
-	// The papers name no seeds: 3, 4 and 6 are the suite's, 1 … 10 for ToN's ten runs.
+	// The papers do not name their seeds. All papers use our seeds 3, 4 and 6, but ToN averages over ten runs.
 	infocomSeeds = []uint32{3, 4, 6}
 	tonSeeds     = []uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 
 	cafedTables = []Table{cafed1}
 
-	// ToN's are of the paper's preset where none is asked for: with momentum 0.9 at clients and server, as the released
-	// code has it, the rates the paper prints diverge.
+	// ToN's figures use the preset paper by default. The preset code has momentum 0.9 at clients and server, as in the
+	// released code, and the learning rates that the paper prints diverge with it.
 	cafedFigures = []Figure{
 		cafedI1, cafedI2, cafedI3,
 		cafedF1a, cafedF1b, cafedF1c, cafedF1d, cafedF2a, cafedF2b, cafedF3, cafedF4a, cafedF4b, cafedF5a, cafedF5b,
@@ -40,33 +40,33 @@ var (
 	}
 )
 
-// Rounds T.
+// The number of rounds, T.
 const (
 	infocomRounds = 150
 	tonRounds     = 200
 )
 
-// Settings that the columns of the tables have in common with how the methods train outside of them, see [cafedTrains].
+// Settings that the columns of the tables share with [cafedTrains], the training outside the tables.
 const (
 	// both papers [inferred]
 	cafedSchedule = "lr-schedule=constant"
-	// of the released code
+	// the released code
 	cafedSGD   = "momentum=0.9;weight-decay=0.01;server-momentum=0.9;server-weight-decay=0.01"
-	cafedRidge = "weight-decay=0.01" // of linear nets
-	// of the released code
+	cafedRidge = "weight-decay=0.01" // for linear nets
+	// the released code
 	cafedTabular = "fstar=solved;losses=held-out"
-	cafedPapers  = "fstar=min;losses=batch"  // of both papers
-	tonSplit     = "split=classes;alpha=0.5" // ς
+	cafedPapers  = "fstar=min;losses=batch"  // both papers
+	tonSplit     = "split=classes;alpha=0.5" // the paper's ς = 0.5
 	tonLocal     = "local-epochs=1;batch=32" // E [inferred] and B
 )
 
-// cafedSettings are what all experiments of both papers share. Neither mentions a schedule, clipping or augmentation:
-// rates are constant, there is none of the others [inferred].
+// cafedSettings are the settings of all experiments of both papers. Neither paper mentions a schedule, clipping or
+// augmentation; so the rates are constant, and there is neither clipping nor augmentation [inferred].
 const cafedSettings results.Params = cafedSchedule + ";clip=none;augment=none;f3ast-beta=" + OneByRounds +
 	";kappa=1;ca-fed-tau=0;eval-every=1;eval-last=none;eval-train=false"
 
-// infocom is a column of INFOCOM's experiments: 24 clients, two passes over their samples a round, α_i ∝ n_i as in the
-// code, β = 0.8 (printed as s = 0.2), a bias term without the factor 4.
+// infocom returns a column of INFOCOM's experiments: 24 clients, two epochs a round, α_i ∝ n_i as in the released code,
+// β = 0.8 (the paper prints s = 0.2), and a bias term without the factor 4.
 func infocom(data string) Column {
 	c := Column{Data: data, Availability: "markov", Base: cafedSettings}
 	c.Base = c.Base.And("clients=24", "weights=size", "local-epochs=2", "f3ast-limit=12", "bias-const=1",
@@ -82,10 +82,10 @@ func infocom(data string) Column {
 	return c
 }
 
-// ton is a column of ToN's experiments: 100 clients of equal importance (its figures show the "average test accuracy
-// among N = 100 clients" [inferred]), batches of 32, rates from its table II, ς = γ = δ = 0.5. It prints no E: one pass
-// over the samples as the code counts, but in the paper's preset one step on Synthetic, where rates of 2 diverge with
-// more [inferred].
+// ton returns a column of ToN's experiments: 100 clients of equal importance (the figures show the "average test
+// accuracy among N = 100 clients" [inferred]), batches of 32, rates from table II, and ς = γ = δ = 0.5. The paper does
+// not print E. A round is one epoch, as in the released code; but one step on Synthetic in the preset paper, where the
+// printed rates of 2 diverge with more steps [inferred].
 func ton(data string, more ...results.Params) Column {
 	c := Column{Data: data, Availability: "markov", Base: cafedSettings}
 	c.Base = c.Base.And("clients=100", "weights=equal", tonLocal, "f3ast-limit=45", "ca-fed-beta=1")
@@ -108,10 +108,10 @@ func ton(data string, more ...results.Params) Column {
 	return c
 }
 
-// byPreset is where paper and released code part on a data set. The code runs SGD with momentum and weight decay at
-// clients and server, solves F* for tabular data and takes it as 0 for images, and takes losses on held-out samples; of
-// CIFAR-10 nothing is held out, so they are of all the client's samples [inferred]. The ridge of the linear nets is the
-// weight decay.
+// byPreset returns the settings in which paper and released code differ on a data set. The code runs SGD with momentum
+// and weight decay at clients and server. It solves F* for tabular data and takes F* = 0 for images. It measures losses
+// on held-out samples, or on all samples of a client for CIFAR-10, which has none held out [inferred]. The papers'
+// ridge penalty of the linear nets is the weight decay here.
 func byPreset(data string) map[string]results.Params {
 	losses, ridge := results.Params("fstar=zero;losses=held-out"), results.Params(cafedRidge)
 	switch {
@@ -126,19 +126,19 @@ func byPreset(data string) map[string]results.Params {
 	}
 }
 
-// tabular reports whether the samples of a data set are no images.
+// tabular reports whether the samples of a data set are features and not images.
 func tabular(data string) bool { return data == "leaf" || data == "binary" }
 
-// cafedTrains is how the methods of CA-Fed alone train outside its tables (ToN, section V): ς = 0.5 in every class,
-// batches of 32, the rates of its table II, constant [inferred], importance by size, a ridge on linear nets; one pass
-// over the samples a round, as the released code counts local work and ToN says nothing [inferred]. In the code's
-// preset SGD and the losses are the released code's.
+// cafedTrains returns how the methods in cafedOwn train outside the paper's tables (ToN, section V): split with ς = 0.5
+// in every class, batches of 32, the rates of table II without a schedule [inferred], importance by size, and a ridge
+// penalty on linear nets. A round is one epoch, as in the released code, since ToN does not print E [inferred]. In the
+// preset code, SGD and losses are as in the released code.
 func cafedTrains(method, preset, data, net string) results.Params {
-	of, ok := tonRates[data]
+	byMethod, ok := tonRates[data]
 	if !ok {
-		of = tonRates["cifar10"]
+		byMethod = tonRates["cifar10"]
 	}
-	trains := results.NewParams(tonSplit, tonLocal, cafedSchedule, "weights=size").And(of[method])
+	trains := results.NewParams(tonSplit, tonLocal, cafedSchedule, "weights=size").And(byMethod[method])
 	if strings.HasPrefix(net, "linear-") {
 		trains = trains.And(cafedRidge)
 	}
@@ -151,20 +151,20 @@ func cafedTrains(method, preset, data, net string) results.Params {
 	return trains
 }
 
-// infocomCodeRates are η and η_g in the code's preset. The paper chose its own on the grid η 10^−3 … 10^−1, η_g
-// 10^−2 … 1 in half powers of ten, and does not print what it chose. In the code's preset, binary has those of the
-// released scripts (which have none for More-available: ours); they have none either for MNIST but CA-Fed's 0.001 and
-// 0.1, worse than ours. Ours have the best time average of a search of a part of the grid, on seeds that the table does
-// not use [inferred]:
+// infocomCodeRates are η and η_g of INFOCOM's experiments in the preset code. The paper searched the grid η 10^−3 …
+// 10^−1, η_g 10^−2 … 1 in half powers of ten, and does not print the result.
 //
-//	code binary seeds 11, 12, 150 rounds: all of the grid for Unbiased, η 10^−1.5 and 10^−1 with four η_g for others
+// The released scripts have rates for binary, which we use, but none for More-available. For MNIST they have only
+// CA-Fed's 0.001 and 0.1, which are worse than ours. We chose the missing rates by the best time average in a part of
+// the grid, on seeds that the table does not use [inferred]:
+//
+//	code   binary  seeds 11, 12, 150 rounds: the whole grid for Unbiased, η 10^−1.5 and 10^−1 with four η_g for others
 //	       mnist   seed 11, 60 rounds: η 10^−1.5 and 10^−1 with three η_g
-//	paper binary seeds 11, 12, 150 rounds: η 10^−1 with η_g 10^−0.5 and 1, η 10^−1.5 with η_g 1, Unbiased, CA-Fed
-//	alone
-//	       mnist   seed 11, 60 rounds: η 10^−1.5 and 10^−1, η_g 10^−0.5 and 1, Unbiased and CA-Fed alone
+//	paper  binary  seeds 11, 12, 150 rounds, Unbiased and CA-Fed: η 10^−1 with η_g 10^−0.5 and 1, η 10^−1.5 with η_g 1
+//	       mnist   seed 11, 60 rounds, Unbiased and CA-Fed: η 10^−1.5 and 10^−1 with η_g 10^−0.5 and 1
 //
-// On binary the search of the code's preset chose 0.1 and 10^−1.5 for all four. Without momentum an update is up to 100
-// times smaller, so the paper's preset has rates of its own, infocomPaperRates, the same for all methods.
+// For binary in the preset code, the search chose 0.1 and 10^−1.5 for all four methods. Without momentum an update is
+// up to 100 times smaller; so the preset paper has its own infocomPaperRates, the same for all methods.
 var infocomCodeRates = map[string]map[string]results.Params{
 	"binary": rates("unbiased 0.03 0.03", "more-available 0.1 0.1", "adafed 0.001 1", "f3ast 0.03 0.03",
 		"ca-fed 0.01 0.3"),
@@ -172,21 +172,22 @@ var infocomCodeRates = map[string]map[string]results.Params{
 		"ca-fed 0.1 0.1"),
 }
 
+// infocomPaperRates are η and η_g of INFOCOM's experiments in the preset paper, found by the same search.
 var infocomPaperRates = map[string]results.Params{"binary": "lr=0.1;server-lr=1", "mnist": "lr=0.0316;server-lr=1"}
 
-// tonRates are η and η_g of ToN's table II. ca-fed's are those of κ̄² = 1.
+// tonRates are η and η_g of ToN's table II. The table has rates of ca-fed for several κ̄²; these are for κ̄² = 1.
 var tonRates = map[string]map[string]results.Params{
 	"leaf":    rates("unbiased 2 2", "more-available 1 7", "ca-fed 2 3", "adafed 1 1", "f3ast 2 2"),
 	"mnist":   rates("unbiased 0.03 1", "more-available 0.1 4", "ca-fed 0.1 1", "adafed 0.03 1", "f3ast 0.1 0.3"),
 	"cifar10": rates("unbiased 0.03 1", "more-available 0.03 3", "ca-fed 0.03 1", "adafed 0.03 1", "f3ast 0.03 0.3"),
 }
 
-// rates takes "METHOD η η_g".
+// rates returns learning rates by method; each row is "METHOD η η_g".
 func rates(rows ...string) map[string]results.Params {
-	of := map[string]results.Params{}
+	byMethod := map[string]results.Params{}
 	for _, row := range rows {
 		x := strings.Fields(row)
-		of[x[0]] = results.NewParams("lr="+x[1], "server-lr="+x[2])
+		byMethod[x[0]] = results.NewParams("lr="+x[1], "server-lr="+x[2])
 	}
-	return of
+	return byMethod
 }

@@ -9,17 +9,18 @@ import (
 	"rollcall/results/stats"
 )
 
-// claim is a difference between two lines of a figure that a paper states.
+// claim is a sentence of a paper about one of its figures: one line is ahead of another by so many points.
 type claim struct {
 	Data   string
-	X      files.Optional // where the figure varies something
-	Round  int            // 0: after the last
-	Ahead  []string       // series; of several the best one
-	Behind string
-	Points float64 // by which it is ahead, in percentage points of test accuracy
+	X      files.Optional // the value that the figure varies; missing if it varies none
+	Round  int            // 0: after the last round
+	Ahead  []string       // the series that is ahead; if there are several, the best of them
+	Behind string         // the series that is behind
+	Points float64        // the difference, in percentage points of test accuracy
 }
 
-// stating draws a figure and adds what its paper says of it: in words, and in claims about its lines.
+// stating returns a function that draws a figure with draw, and adds what the paper says about it: its words, and its
+// claims beside our numbers.
 func stating(words string, claims []claim, draw func(m Measured) (Drawing, error)) func(m Measured) (Drawing, error) {
 	return func(m Measured) (Drawing, error) {
 		d, err := draw(m)
@@ -32,21 +33,22 @@ func stating(words string, claims []claim, draw func(m Measured) (Drawing, error
 	}
 }
 
-// claimRow is a claim beside ours.
+// claimRow is a claim of a paper beside our difference.
 type claimRow struct {
 	Figure string         `csv:"figure"`
 	Data   string         `csv:"data"`
 	X      files.Optional `csv:"x"`
-	Round  int            `csv:"round"` // of ours
+	Round  int            `csv:"round"` // after which our runs are compared
 	Ahead  string         `csv:"ahead"`
 	Behind string         `csv:"behind"`
 	N      int            `csv:"n"`
-	Points files.Optional `csv:"points"` // ours, percentage points; missing where a run or the round is
-	Std    files.Optional `csv:"std"`    // sample, over the seeds, of the difference of the same seed's two runs
-	Paper  float64        `csv:"paper"`
+	// our mean difference, percentage points; missing without the runs or the round
+	Points files.Optional `csv:"points"`
+	Std    files.Optional `csv:"std"`   // sample standard deviation of the difference over the seeds
+	Paper  float64        `csv:"paper"` // the paper's difference, percentage points
 }
 
-// claimRows sets the claims of a figure beside its lines, which have the same seeds in the same order.
+// claimRows compares the claims about a figure with our lines, which must have the same seeds in the same order.
 func claimRows(figure string, claims []claim, lines []Line) []claimRow {
 	var rows []claimRow
 	for _, c := range claims {
@@ -66,7 +68,7 @@ func claimRows(figure string, claims []claim, lines []Line) []claimRow {
 	return rows
 }
 
-// find returns the line of a series that a claim is about.
+// find returns the line of a series at the data set and the X of the claim; nil if there is none.
 func (c *claim) find(lines []Line, series string) *Line {
 	for i, line := range lines {
 		if line.Data == c.Data && line.Series == series && (!c.X.Valid || c.X.Value == line.X) {
@@ -76,7 +78,7 @@ func (c *claim) find(lines []Line, series string) *Line {
 	return nil
 }
 
-// compare puts the difference of two runs into the row, if it is the largest so far.
+// compare sets the row to the difference of two lines, if it is larger than the difference in the row.
 func (r *claimRow) compare(series string, ahead, behind [][]results.CurveRow, round int) {
 	var points []float64
 	at := 0
@@ -94,7 +96,7 @@ func (r *claimRow) compare(series string, ahead, behind [][]results.CurveRow, ro
 	r.Round, r.Ahead, r.N, r.Points, r.Std = at, series, len(points), mean, stats.SampleStd(points)
 }
 
-// accuracyAfter returns the row of a round, the last one for 0.
+// accuracyAfter returns the row of a round with a test accuracy, or the last such row if round is 0.
 func accuracyAfter(rows []results.CurveRow, round int) results.CurveRow {
 	for i := len(rows) - 1; i >= 0; i-- {
 		if rows[i].TestAcc.Valid && (round == 0 || rows[i].Round == round) {
@@ -104,7 +106,7 @@ func accuracyAfter(rows []results.CurveRow, round int) results.CurveRow {
 	return results.CurveRow{}
 }
 
-// claimWords returns what a paper says of a figure, and its claims beside ours.
+// claimWords returns the words of a paper about a figure, and a line for each claim with our difference.
 func claimWords(words string, rows []claimRow) string {
 	var b strings.Builder
 	if words != "" {

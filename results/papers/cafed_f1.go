@@ -13,7 +13,7 @@ import (
 	"rollcall/results/stats"
 )
 
-// ToN prints no T for figures 1b and 1c: as for 1d [inferred].
+// ToN's figure 1. The paper prints no T for figures 1b and 1c; here it is 200, as for figure 1d [inferred].
 var (
 	cafedF1a = aheadOfAdaFed("cafed-f1a", "Figure 1a: test accuracy, Synthetic", ton("leaf"), tonRounds, 1.56)
 	cafedF1b = aheadOfAdaFed("cafed-f1b", "Figure 1b: test accuracy, MNIST", ton("mnist"), tonRounds, 0.94)
@@ -30,14 +30,14 @@ var (
 	}
 )
 
-// everyFifth is a column that is evaluated every five rounds, which is no property of its curves.
+// everyFifth returns a column with an evaluation every five rounds, to save time: its curves do not change by it.
 func everyFifth(c Column) Column {
 	c.Base = c.Base.And("eval-every=5")
 	return c
 }
 
-// aheadOfAdaFed is a figure of ToN's with the test accuracy of all methods in a column, of which it says by how many
-// percentage points CA-Fed is ahead of AdaFed.
+// aheadOfAdaFed returns a figure of ToN with the test accuracy of all methods in one column. ToN says that CA-Fed is
+// ahead of AdaFed by the given percentage points.
 func aheadOfAdaFed(id, title string, c Column, rounds int, points float64) Figure {
 	return Figure{
 		ID: id, Title: "CA-Fed, ToN, " + title,
@@ -50,7 +50,8 @@ func aheadOfAdaFed(id, title string, c Column, rounds int, points float64) Figur
 // drawAccuracy draws the test accuracy of every line.
 var drawAccuracy = drawn(cafedCurveRows, cafedCurveFigure("test accuracy"))
 
-// cafedCurveRow is one evaluated round of a run, over its seeds (INFOCOM, figure 3; ToN, figures 1a–c, 2a and 5d).
+// cafedCurveRow is one evaluated round of a line, averaged over its seeds (INFOCOM, figure 3; ToN, figures 1a–c, 2a and
+// 5d).
 type cafedCurveRow struct {
 	Data       string         `csv:"data"`
 	Series     string         `csv:"series"`
@@ -61,7 +62,7 @@ type cafedCurveRow struct {
 	TestAccStd files.Optional `csv:"test_acc_std"`
 }
 
-// cafedCurveRows returns the rounds in which every seed has an accuracy, line by line.
+// cafedCurveRows returns the rounds in which every seed has a test accuracy, line by line.
 func cafedCurveRows(m Measured) (rows []cafedCurveRow, err error) {
 	for _, line := range m.Lines {
 		for _, x := range protocol.MeanCurve(line.Curves, metrics.TestAcc) {
@@ -71,8 +72,8 @@ func cafedCurveRows(m Measured) (rows []cafedCurveRow, err error) {
 	return rows, nil
 }
 
-// cafedCurveFigure draws a panel for each data set and a line for each series, with a band of one standard deviation
-// over the seeds where there are several. what says what is averaged: "test accuracy".
+// cafedCurveFigure returns a function that draws a panel for each data set and a line for each series, with a band of
+// one standard deviation over the seeds. what is the label of the y axis: "test accuracy".
 func cafedCurveFigure(what string) func(title string, rows []cafedCurveRow) plot.Figure {
 	return func(title string, rows []cafedCurveRow) plot.Figure {
 		chart := func(data string, rows []cafedCurveRow) plot.Chart {
@@ -86,16 +87,16 @@ func cafedCurveFigure(what string) func(title string, rows []cafedCurveRow) plot
 	}
 }
 
-// The groups of ToN's figure 1d.
+// The three groups of clients in ToN's figure 1d, and the bounds between them.
 const (
 	moreAvailable    = "more available"
 	lessWeakly       = "less available, weakly correlated"
 	lessCorrelated   = "less available, correlated"
-	correlatedAbove  = 0.4 // λ between the weakly correlated clients' (some hundredths) and the others' (0.5 at least)
-	availableAtLeast = 0.5
+	correlatedAbove  = 0.4 // weakly correlated clients have |λ| of some hundredths, the others 0.5 or more
+	availableAtLeast = 0.5 // more available clients have a larger π
 )
 
-// clientGroup returns a client's group.
+// clientGroup returns the group of a client with availability pi and second eigenvalue lambda.
 func clientGroup(pi, lambda float64) string {
 	switch {
 	case pi > availableAtLeast:
@@ -106,18 +107,19 @@ func clientGroup(pi, lambda float64) string {
 	return lessWeakly
 }
 
-// CAFedGroupRow is what one method gave one group of clients (ToN, figure 1d), over the seeds.
+// CAFedGroupRow is the weight that one method gave one group of clients, averaged over the seeds (ToN, figure 1d).
 type CAFedGroupRow struct {
 	Method    string         `csv:"method"`
 	Group     string         `csv:"group"`
-	Clients   float64        `csv:"clients"` // mean number over the seeds
+	Clients   float64        `csv:"clients"` // number of clients, mean over the seeds
 	N         int            `csv:"n"`       // seeds
-	Weight    float64        `csv:"weight"`  // sum over the group's clients of the mean of q over the rounds
+	Weight    float64        `csv:"weight"`  // q summed over the clients, mean over rounds and seeds
 	WeightStd files.Optional `csv:"weight_std"`
-	Target    float64        `csv:"alpha"` // sum of their α
+	Target    float64        `csv:"alpha"` // α summed over the clients
 }
 
-// CAFedGroupRows sums [Importance] over the groups of clients; seeds are the runs of one method.
+// CAFedGroupRows sums [protocol.Importance] over each group of clients; seeds has the decisions of each run of a
+// method.
 func CAFedGroupRows(method string, seeds [][]results.DecisionRow) ([]CAFedGroupRow, error) {
 	var rows []CAFedGroupRow
 	for _, group := range []string{moreAvailable, lessWeakly, lessCorrelated} {
@@ -144,7 +146,7 @@ func CAFedGroupRows(method string, seeds [][]results.DecisionRow) ([]CAFedGroupR
 	return rows, nil
 }
 
-// CAFedGroupFigure draws bars: a panel for each group, a bar for each method.
+// CAFedGroupFigure draws a panel for each group with a bar for each method.
 func CAFedGroupFigure(title string, rows []CAFedGroupRow) plot.Figure {
 	bars := func(group string, rows []CAFedGroupRow) plot.Chart {
 		chart := plot.KeyedBars{Title: group, YLabel: "cumulative importance"}

@@ -14,6 +14,7 @@ import (
 	"rollcall/results/plot"
 )
 
+// ToN's figure 2 trains the same runs for both parts: CA-Fed with several κ̄², and two baselines.
 var (
 	cafedF2a = Figure{
 		ID: "cafed-f2a", Title: "CA-Fed, ToN, Figure 2a: convergence speed against bias, Synthetic",
@@ -36,18 +37,18 @@ var (
 // kappas are the κ̄² of figures 2 and 3.
 var kappas = []string{"0.01", "0.1", "1", "10", "100"}
 
-// kappa names the runs of ca-fed that differ in κ̄².
+// kappa returns the name of the series of ca-fed with one κ̄².
 func kappa(value string) string { return "ca-fed κ̄²=" + value }
 
-// overKappa is figure 2's: CA-Fed for every κ̄², and what it is like at the ends. κ̄² is the paper's hyper-parameter;
-// the code's bias_const takes its place elsewhere.
+// overKappa returns the runs of figure 2: CA-Fed with every κ̄², and the two methods that it resembles for very small
+// and very large κ̄². κ̄² is the hyper-parameter in the paper; the released code has bias_const in its place.
 func overKappa(c Column) []Run {
 	list := runs(c, "more-available", "unbiased")
 	for _, k := range kappas {
-		of := c
-		of.ByMethod = map[string]results.Params{"ca-fed": c.ByMethod["ca-fed"].And("bias-const=none",
+		column := c
+		column.ByMethod = map[string]results.Params{"ca-fed": c.ByMethod["ca-fed"].And("bias-const=none",
 			results.Params("kappa="+k))}
-		list = append(list, Run{Method: "ca-fed", Column: of, Series: kappa(k)})
+		list = append(list, Run{Method: "ca-fed", Column: column, Series: kappa(k)})
 	}
 	return list
 }
@@ -56,15 +57,16 @@ func overKappa(c Column) []Run {
 type cafedBestRow struct {
 	Round      int     `csv:"round"` // T, the length of training
 	N          int     `csv:"n"`     // seeds
-	Best       string  `csv:"best"`  // series of CA-Fed with the largest mean test accuracy; of equal ones the first
+	Best       string  `csv:"best"`  // series of CA-Fed with the largest mean test accuracy; the first of equal ones
 	Kappa      float64 `csv:"kappa"`
-	TestAcc    float64 `csv:"test_acc"`
+	TestAcc    float64 `csv:"test_acc"` // fraction
 	RunnerUp   string  `csv:"runner_up"`
-	Difference float64 `csv:"difference"` // by which the best is ahead of it
+	Difference float64 `csv:"difference"` // between Best and RunnerUp, fraction
 }
 
-// cafedBestRows returns the best of the lines of ca-fed after every round that all of them have.
+// cafedBestRows returns the best κ̄² after every round that all lines of ca-fed have.
 func cafedBestRows(m Measured) ([]cafedBestRow, error) {
+	// Collect the means of every line, round by round.
 	type at struct {
 		line Line
 		mean protocol.RoundMean
@@ -99,13 +101,13 @@ func cafedBestRows(m Measured) ([]cafedBestRow, error) {
 	return rows, nil
 }
 
-// kappaOf returns the κ̄² of a run of [overKappa].
+// kappaOf returns the κ̄² of a line from [overKappa].
 func kappaOf(line Line) float64 {
-	v, _ := strconv.ParseFloat(line.ByMethod["ca-fed"].Get("kappa"), 64) // a run was made with it
+	v, _ := strconv.ParseFloat(line.ByMethod["ca-fed"].Get("kappa"), 64) // it is a number, or the run would have failed
 	return v
 }
 
-// cafedBestFigure draws κ̄² on a logarithmic axis against the length of training.
+// cafedBestFigure draws the best κ̄², on a logarithmic axis, against the length of training.
 func cafedBestFigure(title string, rows []cafedBestRow) plot.Figure {
 	s := plot.Series{Step: true}
 	for _, r := range rows {

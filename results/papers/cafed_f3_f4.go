@@ -13,7 +13,7 @@ import (
 	"rollcall/results/stats"
 )
 
-// Figures 3 and 4 show numbers against what is varied.
+// ToN's figures 3 and 4 are sweeps: they show numbers against the setting that they vary.
 var (
 	cafedF3 = Figure{
 		ID: "cafed-f3", Title: "CA-Fed, ToN, Figure 3: heterogeneity γ = δ of the clients, Synthetic", Axis: "γ = δ",
@@ -48,7 +48,7 @@ var (
 	}
 )
 
-// overHeterogeneity are figure 3's runs.
+// overHeterogeneity returns the runs of figure 3, which are the runs of [overKappa] for every γ = δ.
 func overHeterogeneity() (list []Run) {
 	for _, x := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		set := fmt.Sprintf("leaf-gamma=%g;leaf-delta=%g", x, x)
@@ -57,7 +57,8 @@ func overHeterogeneity() (list []Run) {
 	return list
 }
 
-// overPrior are figure 4's runs: t' = 10, 10^1.5, … 10^4, in whole rounds.
+// overPrior returns the runs of figure 4, whose estimators have observed t' = 10, 10^1.5, … 10^4 rounds before the
+// first one (rounded).
 func overPrior(methods ...string) (list []Run) {
 	for half := 2; half <= 8; half++ {
 		rounds := int(math.Round(math.Pow(10, float64(half)/2)))
@@ -67,12 +68,12 @@ func overPrior(methods ...string) (list []Run) {
 	return list
 }
 
-// drawFinalAccuracy draws the test accuracy after the last round.
+// drawFinalAccuracy draws the test accuracy of each line after its last round.
 var drawFinalAccuracy = drawn(finalRows, sweepFigure(map[string]string{
 	string(metrics.TestAcc): "test accuracy after the last round (%)",
 }))
 
-// finalRows returns the test accuracy of each line after its last round.
+// finalRows returns the test accuracy of each line after the last round that all its seeds have.
 func finalRows(m Measured) (rows []sweepRow, err error) {
 	axis := m.Figure.Axis
 	for _, line := range m.Lines {
@@ -90,7 +91,7 @@ func finalRows(m Measured) (rows []sweepRow, err error) {
 	return rows, nil
 }
 
-// estimatorRows returns the errors of π̂ and then of λ̂ at every X, over the seeds.
+// estimatorRows returns the errors of π̂ and then of λ̂ at every X, averaged over the seeds.
 func estimatorRows(m Measured) (rows []sweepRow, err error) {
 	xs, groups := results.Grouped(m.Errors, func(e EstimatorError) float64 { return e.X })
 	for _, x := range xs {

@@ -7,6 +7,7 @@ import (
 	"rollcall/results"
 )
 
+// ToN's figure 5 has clusters of clients that are active together. Parts a to c differ in how MNIST is split.
 var (
 	cafedF5a = inClustersActivity("cafed-f5a", "Figure 5a: clusters, alike inside and among each other, MNIST", "even",
 		"all clients of clusters 9, 8, 7, 6 are left out")
@@ -19,7 +20,7 @@ var (
 		inClusters("classes"), 100, 0.6)
 )
 
-// inClustersActivity is figure 5a, b or c: who is left out when MNIST is cut as split says.
+// inClustersActivity returns figure 5a, b or c: which clients are excluded if split cuts MNIST.
 func inClustersActivity(id, title, split, words string) Figure {
 	return Figure{
 		ID: id, Title: "CA-Fed, ToN, " + title,
@@ -35,14 +36,15 @@ func inClustersActivity(id, title, split, words string) Figure {
 	}
 }
 
-// inClusters is figure 5's: ten clusters of ten clients that share a chain, MNIST cut as split says.
+// inClusters returns the column of figure 5: MNIST cut by split, and ten clusters of ten clients each that share one
+// Markov chain.
 func inClusters(split string) Column {
 	c := ton("mnist", "clusters=10", results.Params("split="+split))
 	c.Availability = "clusters"
 	return c
 }
 
-// leftOutWords says how often the clients of each cluster were left out of a run.
+// leftOutWords says how often the clients of each cluster were excluded in a run.
 func leftOutWords(line Line) string {
 	var words []string
 	for c, share := range leftOut(CAFedActivityRows(line.Decisions[0]), int(numberOf(line, "clusters"))) {
@@ -52,8 +54,8 @@ func leftOutWords(line Line) string {
 		strings.Join(words, ", "))
 }
 
-// leftOut returns, for clusters of consecutive clients of equal size, the share of their rounds in which they were left
-// out, whether they were there or not (ToN, figures 5a–c).
+// leftOut returns for each cluster the share of rounds in which its clients were excluded, whether they were available
+// or not (ToN, figures 5a–c). Clusters consist of consecutive clients and have the same size.
 func leftOut(rows []CAFedActivityRow, clusters int) []float64 {
 	clients, rounds := 0, 0
 	for _, r := range rows {

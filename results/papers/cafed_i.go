@@ -13,6 +13,7 @@ import (
 	"rollcall/results/plot"
 )
 
+// cafedI1 shows which clients CA-Fed excludes, in one run on the binary set.
 var cafedI1 = Figure{
 	ID: "cafed-i1", Title: "CA-Fed, INFOCOM, Figure 1: activity of the clients and who is left out",
 	Measure: Curves{Decisions: true}, Runs: runs(infocom("binary"), "ca-fed"), Seeds: infocomSeeds[:1],
@@ -21,7 +22,7 @@ var cafedI1 = Figure{
 		drawActivity),
 }
 
-// drawActivity draws who was there and who was left out in the first run.
+// drawActivity draws which clients were active and which were excluded in the first run.
 var drawActivity = drawn(func(m Measured) ([]CAFedActivityRow, error) {
 	if len(m.Lines[0].Decisions) == 0 {
 		return nil, fmt.Errorf("results: %s: no decisions, want those of one run", m.Figure.ID)
@@ -29,19 +30,19 @@ var drawActivity = drawn(func(m Measured) ([]CAFedActivityRow, error) {
 	return CAFedActivityRows(m.Lines[0].Decisions[0]), nil
 }, CAFedActivityFigure)
 
-// CAFedActivityRow is one client in one round (INFOCOM, figure 1; ToN, figures 5a–c).
+// CAFedActivityRow is one client in one round, with its place in the figure (INFOCOM, figure 1; ToN, figures 5a–c).
 type CAFedActivityRow struct {
 	Round    int     `csv:"round"`
 	Client   int     `csv:"client"`
-	Place    int     `csv:"place"` // from the top of the figure: the most available first, of them the least correlated
+	Place    int     `csv:"place"` // from the top of the figure; see [byAvailability]
 	Pi       float64 `csv:"pi"`
 	Lambda   float64 `csv:"lambda"`
 	Active   int     `csv:"active"`
 	Included int     `csv:"included"`
 }
 
-// CAFedActivityRows returns the rounds of a run, each client with its place in the figure. π and λ are those the server
-// had in the first round.
+// CAFedActivityRows returns the decisions of a run with the places of the clients in the figure. The places follow from
+// the server's π and λ in the first round.
 func CAFedActivityRows(decisions []results.DecisionRow) []CAFedActivityRow {
 	place := map[int]int{}
 	for k, i := range byAvailability(decisions) {
@@ -54,7 +55,8 @@ func CAFedActivityRows(decisions []results.DecisionRow) []CAFedActivityRow {
 	return rows
 }
 
-// byAvailability returns the clients by π descending, then by |λ| ascending, then by number.
+// byAvailability returns the clients with the most available first: by descending π, then by ascending |λ|, then by
+// number.
 func byAvailability(decisions []results.DecisionRow) []int {
 	first := slices.Clone(decisions[:results.ClientsOf(decisions)])
 	slices.SortStableFunc(first, func(a, b results.DecisionRow) int {
@@ -67,8 +69,8 @@ func byAvailability(decisions []results.DecisionRow) []int {
 	return order
 }
 
-// CAFedActivityFigure draws a line of rounds for each client: dark where it is there and taken, red where it is there
-// and left out, light where it is not there, pale red where it would be left out if it were.
+// CAFedActivityFigure draws a bar of rounds for each client. A round is dark if the client is active and included, red
+// if it is active but excluded, light if it is absent, and pale red if it is absent and excluded.
 func CAFedActivityFigure(title string, rows []CAFedActivityRow) plot.Figure {
 	n := 0
 	for _, r := range rows {
@@ -89,6 +91,7 @@ func CAFedActivityFigure(title string, rows []CAFedActivityRow) plot.Figure {
 	return plot.Figure{Title: title, Panels: [][]plot.Chart{{raster}}, PanelHeight: max(plot.PanelHeight, 5*n)}
 }
 
+// cafedI2 shows the importance that each method gives each client, in one run on the binary set.
 var cafedI2 = Figure{
 	ID: "cafed-i2", Title: "CA-Fed, INFOCOM, Figure 2: importance of the clients",
 	Measure: Curves{Decisions: true}, Runs: runs(infocom("binary"), infocomMethods...), Seeds: infocomSeeds[:1],
@@ -97,7 +100,7 @@ var cafedI2 = Figure{
 		drawn(ofEveryLine(CAFedImportanceRows), CAFedShareFigure)),
 }
 
-// ofEveryLine makes rows of every line, one after the other.
+// ofEveryLine returns a function that calls rowsOf with the decisions of each line and joins the rows.
 func ofEveryLine[T any](
 	rowsOf func(method string, seeds [][]results.DecisionRow) ([]T, error),
 ) func(m Measured) ([]T, error) {
@@ -113,24 +116,25 @@ func ofEveryLine[T any](
 	}
 }
 
-// CAFedImportanceRow is what one method gave one client in the course of a run, averaged over the seeds (INFOCOM,
+// CAFedImportanceRow is the weight that one method gave one client during a run, averaged over the seeds (INFOCOM,
 // figure 2; ToN, figure 1d).
 type CAFedImportanceRow struct {
 	Method string  `csv:"method"`
 	Client int     `csv:"client"`
-	Place  int     `csv:"place"` // as in [CAFedActivityRow], by the first seed
-	Group  string  `csv:"group"` // see [clientGroup], by the first seed
+	Place  int     `csv:"place"` // as in [CAFedActivityRow], from the first seed
+	Group  string  `csv:"group"` // see [clientGroup], from the first seed
 	Pi     float64 `csv:"pi"`
 	Lambda float64 `csv:"lambda"`
 	Target float64 `csv:"alpha"`  // α, the target importance
-	Weight float64 `csv:"weight"` // mean of q over the rounds, see [Importance]
-	Share  float64 `csv:"share"`  // of the weights of all clients
+	Weight float64 `csv:"weight"` // mean of q over the rounds, see [protocol.Importance]
+	Share  float64 `csv:"share"`  // of the sum of all clients' weights
 	N      int     `csv:"n"`      // seeds
-	Taken  float64 `csv:"taken"`  // fraction of the rounds with the client there in which it was taken; 1: it never was
+	// fraction of its active rounds in which the client was included; 1 without such rounds
+	Taken  float64 `csv:"taken"`
 	Rounds int     `csv:"rounds"` // of each seed
 }
 
-// CAFedImportanceRows returns a row for each client; seeds are the runs of one method.
+// CAFedImportanceRows returns a row for each client; seeds has the decisions of each run of a method.
 func CAFedImportanceRows(method string, seeds [][]results.DecisionRow) ([]CAFedImportanceRow, error) {
 	var rows []CAFedImportanceRow
 	for k, decisions := range seeds {
@@ -138,6 +142,7 @@ func CAFedImportanceRows(method string, seeds [][]results.DecisionRow) ([]CAFedI
 		if n == 0 {
 			return nil, fmt.Errorf("results: importance: %s: no decisions, want some of every seed", method)
 		}
+		// The first seed decides the places and the groups; all seeds enter the means.
 		if k == 0 {
 			rows = make([]CAFedImportanceRow, n)
 			for place, i := range byAvailability(decisions) {
@@ -173,8 +178,8 @@ func CAFedImportanceRows(method string, seeds [][]results.DecisionRow) ([]CAFedI
 	return rows, nil
 }
 
-// CAFedShareFigure draws each client's share, the clients in the order of their availability, a line for each method
-// and one for the target.
+// CAFedShareFigure draws the share of each client, with a line for each method and one for the target. The x axis has
+// the clients with the most available first.
 func CAFedShareFigure(title string, rows []CAFedImportanceRow) plot.Figure {
 	rows = slices.SortedStableFunc(slices.Values(rows), func(a, b CAFedImportanceRow) int { return a.Place - b.Place })
 	add := func(share func(r CAFedImportanceRow) float64) func(s *plot.Series, r CAFedImportanceRow) {
@@ -185,7 +190,7 @@ func CAFedShareFigure(title string, rows []CAFedImportanceRow) plot.Figure {
 	method := func(r CAFedImportanceRow) string { return r.Method }
 	series := lines(rows, method, add(func(r CAFedImportanceRow) float64 { return r.Share }))
 	for _, target := range lines(rows, method, add(func(r CAFedImportanceRow) float64 { return r.Target })) {
-		target.Name = "target α" // of all methods the same
+		target.Name = "target α" // it is the same for all methods
 		series = append(series, target)
 		break
 	}
@@ -198,7 +203,7 @@ func CAFedShareFigure(title string, rows []CAFedImportanceRow) plot.Figure {
 	}}}}
 }
 
-// The numbers are those of table I, time average.
+// cafedI3 shows how the time averages of Table I develop.
 var cafedI3 = Figure{
 	ID: "cafed-i3", Title: "CA-Fed, INFOCOM, Figure 3: test accuracy averaged over the rounds so far",
 	Measure: Curves{}, Runs: runsIn(cafed1.Columns, infocomMethods...), Seeds: infocomSeeds, Rounds: infocomRounds,
@@ -208,7 +213,7 @@ var cafedI3 = Figure{
 	}, drawn(cafedCurveRows, cafedCurveFigure("time-average test accuracy")))),
 }
 
-// ofRunningMeans draws lines whose test accuracies are averaged over the rounds so far.
+// ofRunningMeans returns a function that replaces the curves by their [protocol.RunningMean] and calls draw.
 func ofRunningMeans(draw func(m Measured) (Drawing, error)) func(m Measured) (Drawing, error) {
 	return func(m Measured) (Drawing, error) {
 		m.Lines = slices.Clone(m.Lines)

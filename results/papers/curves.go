@@ -11,7 +11,8 @@ import (
 	"rollcall/results/plot"
 )
 
-// drawn returns what draws a figure, under its title, whose rows are made of what was measured.
+// drawn returns a function that draws a figure: rowsOf computes its rows from the measurements, and figureOf draws them
+// under the figure's title.
 func drawn[T any](
 	rowsOf func(m Measured) ([]T, error), figureOf func(title string, rows []T) plot.Figure,
 ) func(m Measured) (Drawing, error) {
@@ -24,17 +25,17 @@ func drawn[T any](
 	}
 }
 
-// lossAndAccuracy is one evaluated round of a method, over its seeds.
+// lossAndAccuracy is one evaluated round of a method, averaged over its seeds.
 type lossAndAccuracy struct {
 	Round        int            `csv:"round"`
 	N            int            `csv:"n"`          // seeds
-	TrainLoss    float64        `csv:"train_loss"` // mean over the seeds
+	TrainLoss    float64        `csv:"train_loss"` // per sample
 	TrainLossStd files.Optional `csv:"train_loss_std"`
 	TestAcc      float64        `csv:"test_acc"` // fraction
 	TestAccStd   files.Optional `csv:"test_acc_std"`
 }
 
-// lossesAndAccuracies returns the rounds in which every curve has both.
+// lossesAndAccuracies returns the rounds in which every curve has both a train loss and a test accuracy.
 func lossesAndAccuracies(curves [][]results.CurveRow) []lossAndAccuracy {
 	loss, acc := protocol.BothMeans(curves, metrics.TrainLoss, metrics.TestAcc)
 	rows := make([]lossAndAccuracy, len(loss))
@@ -44,7 +45,7 @@ func lossesAndAccuracies(curves [][]results.CurveRow) []lossAndAccuracy {
 	return rows
 }
 
-// lines returns a line for each name that rows have. add adds what a row has to its line.
+// lines returns a line for each name in the rows; add appends the point of a row to its line.
 func lines[T any](rows []T, name func(r T) string, add func(s *plot.Series, r T)) (all []plot.Series) {
 	names, groups := results.Grouped(rows, name)
 	for _, n := range names {
@@ -57,7 +58,7 @@ func lines[T any](rows []T, name func(r T) string, add func(s *plot.Series, r T)
 	return all
 }
 
-// charts draws the rows of each key, in a row of charts.
+// charts returns one row of charts, with a chart for each key in the rows.
 func charts[T any](rows []T, key func(r T) string, draw func(key string, rows []T) plot.Chart) [][]plot.Chart {
 	keys, groups := results.Grouped(rows, key)
 	row := make([]plot.Chart, len(keys))
@@ -67,15 +68,15 @@ func charts[T any](rows []T, key func(r T) string, draw func(key string, rows []
 	return [][]plot.Chart{row}
 }
 
-// side is one of two charts beside each other, of the same rows. sideBySide gives it title, lines and label of the x
+// side describes the left or the right chart of [sideBySide], which adds the title, the lines and the label of the x
 // axis.
 type side[T any] struct {
 	chart plot.LineChart
-	add   func(s *plot.Series, r T)
+	add   func(s *plot.Series, r T) // appends the point of a row to its line
 }
 
-// sideBySide draws two charts for each place that rows have, with a line over the rounds for each name. Rounds are
-// written below the last ones, and below those that have the label already.
+// sideBySide returns two charts for each place in the rows, with a line over the rounds for each name. Only the lowest
+// charts get the label "round", besides those whose side has a label already.
 func sideBySide[T any](rows []T, place, name func(r T) string, sides [2]side[T]) (panels [][]plot.Chart) {
 	places, groups := results.Grouped(rows, place)
 	for i, p := range places {
@@ -92,13 +93,13 @@ func sideBySide[T any](rows []T, place, name func(r T) string, sides [2]side[T])
 	return panels
 }
 
-// sweepRow is a number of a run at one value of what a figure varies, over the seeds (CA-Fed's ToN, figures 3 and 4;
-// FedAR, figures 4 and 5).
+// sweepRow is a number of a line at one value of the setting that a figure varies, averaged over the seeds (CA-Fed's
+// ToN, figures 3 and 4; FedAR, figures 4 and 5).
 type sweepRow struct {
 	What   string         `csv:"what"` // test_acc, a fraction; pi_error, lambda_error, means over the clients
 	Series string         `csv:"series"`
 	Method string         `csv:"method"`
-	Axis   string         `csv:"axis"`  // what is varied
+	Axis   string         `csv:"axis"`  // the setting that varies
 	X      float64        `csv:"x"`     // its value
 	Round  int            `csv:"round"` // after which
 	N      int            `csv:"n"`     // seeds
@@ -106,15 +107,16 @@ type sweepRow struct {
 	Std    files.Optional `csv:"std"`
 }
 
-// historyAxis is the axis that is read in powers of ten.
+// historyAxis is the only axis of a sweep that is logarithmic.
 const historyAxis = "t'"
 
-// sweepFigure draws a line for each series, one panel for each number. labels says what the numbers are.
+// sweepFigure returns a function that draws a panel for each number and a line for each series; labels has the label of
+// the y axis for each number.
 func sweepFigure(labels map[string]string) func(title string, rows []sweepRow) plot.Figure {
 	return func(title string, rows []sweepRow) plot.Figure {
-		axis, label, of := rows[0].Axis, rows[0].Axis, func(x float64) float64 { return x }
+		axis, label, place := rows[0].Axis, rows[0].Axis, func(x float64) float64 { return x }
 		if axis == historyAxis {
-			label, of = "log₁₀ "+axis, math.Log10
+			label, place = "log₁₀ "+axis, math.Log10
 		}
 		chart := func(what string, rows []sweepRow) plot.Chart {
 			scale := 1.0
@@ -124,7 +126,7 @@ func sweepFigure(labels map[string]string) func(title string, rows []sweepRow) p
 			return plot.LineChart{
 				XLabel: label, YLabel: labels[what],
 				Series: lines(rows, func(r sweepRow) string { return r.Series },
-					func(s *plot.Series, r sweepRow) { s.PointAt(of(r.X), r.Mean, r.Std, scale) }),
+					func(s *plot.Series, r sweepRow) { s.PointAt(place(r.X), r.Mean, r.Std, scale) }),
 			}
 		}
 		return plot.Figure{Title: title, Panels: charts(rows, func(r sweepRow) string { return r.What }, chart)}

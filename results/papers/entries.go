@@ -10,60 +10,61 @@ import (
 	"rollcall/results/stats"
 )
 
-// Entry is one number that a table has of every cell.
+// Entry is one number that a table has for every cell.
 type Entry struct {
 	Metric metrics.Metric
 
-	// Fill puts the number into the row of a cell, of this metric, with finished runs, of which there is one at least.
-	// reference is the cell of the table's reference method in the same column, without runs where there is none.
+	// Fill computes the number from the finished runs of a cell, at least one, and stores it in the row, whose metric
+	// is set. reference has the runs of the table's reference method in the same column; it is empty if there are none.
 	Fill func(row *results.SummaryRow, runs, reference Runs) error
 }
 
-// accuracies are the test and the train accuracy: the mean over the last 50 rounds of each run, and mean ± standard
-// deviation over the seeds.
+// accuracies returns the entries of FedAWE's tables: test and train accuracy, each the mean over the last 50 rounds of
+// a run, and then mean ± standard deviation over the seeds.
 func accuracies() []Entry {
 	return estimates(func(runs Runs, m metrics.Metric) (stats.Estimate, error) {
 		return protocol.OverSeeds(runs.Curves, results.ProtocolRounds, m)
 	}, metrics.TestAcc, metrics.TrainAcc)
 }
 
-// aboutAccuracies says what [accuracies] are.
+// aboutAccuracies explains [accuracies] to people.
 func aboutAccuracies(rounds int) string {
 	return fmt.Sprintf("mean ± sample standard deviation over the seeds of the mean over the last %d rounds",
 		min(results.ProtocolRounds, rounds))
 }
 
-// overTime are the largest test accuracy of a run, its mean over the rounds and its standard deviation over the second
-// half of them, each averaged over the seeds (INFOCOM, Table I).
+// overTime returns the entries of INFOCOM's Table I: the largest test accuracy of a run, its mean over the rounds, and
+// its standard deviation over the second half of the rounds, each averaged over the seeds.
 func overTime() []Entry {
 	return estimates(func(runs Runs, m metrics.Metric) (stats.Estimate, error) {
 		return protocol.OverTime(runs.Curves, m)
 	}, metrics.TestAccMax, metrics.TestAccMean, metrics.TestAccStd)
 }
 
-// aboutOverTime says what [overTime] is.
+// aboutOverTime explains [overTime] to people.
 func aboutOverTime(int) string {
 	return "largest test accuracy of a run, mean over its rounds, and standard deviation over their second " +
 		"half; each " +
 		"mean ± sample standard deviation over the seeds"
 }
 
-// clientAccuracies are mean, spread, worst and best tenth of the accuracies of the clients (FedAR, Table 3).
+// clientAccuracies returns the entries of FedAR's Table 3: mean, spread, worst and best tenth of the accuracies of the
+// clients.
 func clientAccuracies() []Entry {
 	return estimates(func(runs Runs, m metrics.Metric) (stats.Estimate, error) {
 		return protocol.ClientsOverSeeds(runs.Clients, m)
 	}, metrics.OfClients...)
 }
 
-// aboutClientAccuracies says what [clientAccuracies] are.
+// aboutClientAccuracies explains [clientAccuracies] to people.
 func aboutClientAccuracies(int) string {
 	return "of the accuracies of the clients after the last round, each on the test samples of its own two classes; " +
 		"mean ± sample standard deviation over the seeds"
 }
 
-// firstRounds are the first rounds at which the mean over the seeds reaches quarters of a target test accuracy. Rounds
-// are looked at that are multiples of every, or of the first multiple of it at which all curves were evaluated all
-// along. targets are by data set.
+// firstRounds returns the entries of FedAWE's Table 8: the first round in which the mean over the seeds reaches each
+// quarter of a target test accuracy; targets has the target of each data set. It looks at the rounds that are multiples
+// of every. If the runs were evaluated less often, it looks at the multiples of [evaluatedEvery] instead.
 func firstRounds(every int, targets map[string]float64) []Entry {
 	return entries(func(row *results.SummaryRow, runs, _ Runs) error {
 		all, ok := targets[row.Data]
@@ -81,32 +82,33 @@ func firstRounds(every int, targets map[string]float64) []Entry {
 	}, metrics.RoundsTo25, metrics.RoundsTo50, metrics.RoundsTo75, metrics.RoundsTo100)
 }
 
-// aboutFirstRounds says what the [firstRounds] of FedAWE's Table 8 are.
+// aboutFirstRounds explains [firstRounds] of FedAWE's Table 8 to people.
 func aboutFirstRounds(int) string {
 	return fmt.Sprintf("first round, of every %d, at which the mean over the seeds reaches a quarter, half, three "+
 		"quarters and all of the target", fedawe8Every)
 }
 
-// evaluatedEvery returns the first multiple of step at which all curves were evaluated all along.
+// evaluatedEvery returns the smallest multiple of step such that all curves were evaluated at all its multiples. If
+// there is none, the error says which evaluation is missing.
 func evaluatedEvery(step int, curves [][]results.CurveRow) (every int, err error) {
-	for _, r := range curves[0] { // it is evaluated itself
+	for _, r := range curves[0] { // the first curve must have it as a round
 		if every = r.Round; every > 0 && every%step == 0 {
 			if _, err = protocol.FirstRound(curves, every, 1, metrics.TestAcc); err == nil {
 				return every, nil
 			}
 		}
 	}
-	every = (curves[0][len(curves[0])-1].Round/step + 1) * step // of which there is none but the initial model's
+	every = (curves[0][len(curves[0])-1].Round/step + 1) * step // beyond the last round: only the initial model counts
 	_, err = protocol.FirstRound(curves, every, 1, metrics.TestAcc)
 	return every, err
 }
 
-// pairedT are the p-values of a paired t-test of the test accuracies against the reference's, by rounds and by seeds
-// (FedAR, Table 2). There is none where there is no reference, and for the reference itself.
+// pairedT returns the entries of FedAR's Table 2: the p-values of a paired t-test between the test accuracies of the
+// reference and of the runs, by rounds and by seeds. The reference itself and a column without one have no p-values.
 func pairedT() []Entry {
 	return entries(func(row *results.SummaryRow, runs, reference Runs) (err error) {
 		row.N = len(runs.Curves)
-		// none, or the reference failed in a seed, which its own rows say
+		// no reference, or a seed of the reference failed, which its own rows say
 		if len(reference.Curves) != len(runs.Curves) {
 			return nil
 		}
@@ -119,7 +121,7 @@ func pairedT() []Entry {
 	}, metrics.PRounds, metrics.PSeeds)
 }
 
-// aboutPairedT says what [pairedT] and [accuracies] of FedAR's Table 2 are.
+// aboutPairedT explains [pairedT] and [accuracies] of FedAR's Table 2 to people.
 func aboutPairedT(rounds int) string {
 	return aboutAccuracies(rounds) + "; p_rounds: two-sided paired t-test against fedar's of the test " +
 		"accuracies after " +
@@ -128,22 +130,22 @@ func aboutPairedT(rounds int) string {
 		"the means of the seeds"
 }
 
-// estimates are metrics that are estimated alike.
-func estimates(measure func(runs Runs, m metrics.Metric) (stats.Estimate, error), of ...metrics.Metric) []Entry {
+// estimates returns an entry for each metric, filled with the estimate that measure returns.
+func estimates(measure func(runs Runs, m metrics.Metric) (stats.Estimate, error), list ...metrics.Metric) []Entry {
 	return entries(func(row *results.SummaryRow, runs, _ Runs) error {
 		e, err := measure(runs, row.Metric)
 		if err == nil {
 			row.Estimate(e)
 		}
 		return err
-	}, of...)
+	}, list...)
 }
 
-// entries are metrics that are filled in alike.
-func entries(fill func(row *results.SummaryRow, runs, reference Runs) error, of ...metrics.Metric) []Entry {
-	list := make([]Entry, len(of))
-	for i, m := range of {
-		list[i] = Entry{m, fill}
+// entries returns an entry for each metric, all with the same Fill.
+func entries(fill func(row *results.SummaryRow, runs, reference Runs) error, list ...metrics.Metric) []Entry {
+	all := make([]Entry, len(list))
+	for i, m := range list {
+		all[i] = Entry{m, fill}
 	}
-	return list
+	return all
 }

@@ -2,9 +2,9 @@ package papers
 
 import "rollcall/results"
 
-// FedAR's experiments (section 6). What the paper does not print is marked [inferred]; every setting is a flag of
-// `rollcall run`. T is not printed: 1000 rounds [inferred]. It names no seeds either: 3, 4 and 6 are the suite's. There
-// is no released code, so both presets have the same numbers; `paper` is the default.
+// FedAR's experiments (section 6). A setting that the paper does not print is marked [inferred]. Every setting is a
+// flag of `rollcall run`. The paper prints neither T, 1000 rounds here [inferred], nor its seeds; 3, 4 and 6 are ours.
+// There is no released code, so both presets have the same settings, and paper is the default.
 var (
 	fedarBaselines = []string{"fedvarp", "mifa", "scaffold", "fedavg-s", "fedavg-is"} // in the order of Table 2
 	fedarMethods   = append([]string{"fedar"}, fedarBaselines...)
@@ -34,31 +34,33 @@ var (
 	fedarFigures = []Figure{fedarF1, fedarF2, fedarF3, fedarF4, fedarF5}
 )
 
+// fedarRounds is T [inferred].
 const fedarRounds = 1000
 
-// fedarNets are the nets of section 6.1.
+// fedarNets are the nets of section 6.1, by data set.
 var fedarNets = map[string]string{"cifar10": "lenet5", "svhn": "resnet18", "mnist": "linear-mnist"}
 
-// fedarOwn are the methods of no other paper.
+// fedarOwn are the methods that no other paper trains.
 var fedarOwn = []string{"fedar", "fedavg-is", "fedavg-s", "scaffold"}
 
-// fedarTrains is how FedAR's methods train, inside its tables and outside (section 6.1): equal sizes and two classes at
-// each client, five steps of 64 samples, rates from 0.1 with FedAWE's schedule [inferred], weight decay 0.001. The
-// paper mentions neither augmentation nor clipping: none; nor initial weights: PyTorch's [inferred].
+// fedarTrains are the settings with which FedAR's methods train, in its tables and elsewhere (section 6.1): two classes
+// and the same number of samples at each client, five steps of 64 samples, rates from 0.1 down with FedAWE's schedule
+// [inferred], weight decay 0.001. The paper mentions neither augmentation nor clipping, so there is none, and no
+// initial weights, so they are PyTorch's [inferred].
 const fedarTrains results.Params = "init=torch;split=two-class;local-epochs=none;local-steps=5;batch=64;" +
 	"lr=0.1;server-lr=1;lr-schedule=decay;weight-decay=0.001;momentum=0;augment=none;clip=none"
 
-// fedar is a column of FedAR's experiments: 100 clients, p_i from p_min = 0.1 to 1.
+// fedar returns a column of FedAR's experiments: 100 clients with availabilities p_i from p_min to 1.
 func fedar(data string, more ...results.Params) Column {
 	return Column{
 		Data: data, Availability: "uniform", Set: results.Params("").And(more...),
 		Base: fedarTrains.And(results.Params("net="+fedarNets[data]), "clients=100;eval-every=5;eval-last=none"),
-		// With the rate of the others, 0.1, SCAFFOLD diverges within eight rounds (LeNet-5, seed 3) [inferred].
+		// With the other methods' rate, 0.1, SCAFFOLD diverges within eight rounds (LeNet-5, seed 3) [inferred].
 		ByMethod: map[string]results.Params{"scaffold": "lr=0.03"},
 	}
 }
 
-// fedarColumns are CIFAR-10 and SVHN at each p_min.
+// fedarColumns returns the columns of CIFAR-10 and then of SVHN, with each p_min.
 func fedarColumns(pMin ...string) (columns []Column) {
 	for _, data := range []string{"cifar10", "svhn"} {
 		for _, p := range pMin {
@@ -68,7 +70,7 @@ func fedarColumns(pMin ...string) (columns []Column) {
 	return columns
 }
 
-// withEverybody is a column in which FedAvg has all clients in every round, the paper's ideal.
+// withEverybody returns the column with all clients active in every round for FedAvg, which is the paper's ideal.
 func withEverybody(c Column) Column {
 	c.ByMethod = map[string]results.Params{"fedavg-active": "p-min=1"} // the column has no SCAFFOLD
 	return c

@@ -10,6 +10,8 @@ import (
 	"rollcall/results/stats"
 )
 
+// fedarF1 trains five clients, with client 0 away in the last 0 to 6 rounds, and shows the Shapley value of each
+// client.
 var fedarF1 = Figure{
 	ID: "fedar-f1", Title: "FedAR, Figure 1: contribution of a client whose update is stale, CIFAR-10",
 	Measure: Coalitions{MostStale: 6}, Runs: runs(fiveClients(), "mifa"), Preset: "paper", Seeds: fedarSeeds, Rounds: 9,
@@ -25,26 +27,27 @@ var fedarF1 = Figure{
 	},
 }
 
-// fiveClients is the toy experiment of section 3.2. It prints neither split nor steps: two classes at each client, so
-// that the five have all ten, and one pass over the samples a round [inferred].
+// fiveClients returns the column of section 3.2's experiment with five clients. The paper prints neither split nor
+// local steps. Here each client has two classes, so that the five clients have all ten, and a round is one epoch
+// [inferred].
 func fiveClients() Column {
 	c := fedar("cifar10")
 	c.Base = c.Base.And("clients=5", "p-min=1", "local-epochs=1")
 	return c
 }
 
-// fedarShapleyRow is one client at one level of staleness of one seed (FedAR, figure 1).
+// fedarShapleyRow is the contribution of one client at one level of staleness, for one seed (FedAR, figure 1).
 type fedarShapleyRow struct {
-	Stale   int            `csv:"stale"` // last rounds in which client 0 is away; 0: fresh
+	Stale   int            `csv:"stale"` // number of last rounds in which client 0 is away; 0: its update is fresh
 	Seed    uint32         `csv:"seed"`
 	Client  int            `csv:"client"`
-	Shapley float64        `csv:"shapley"` // of the test accuracy, a fraction
-	Share   files.Optional `csv:"share"`   // of the sum over the clients; missing where that is 0
-	Without float64        `csv:"test_acc_none"`
-	With    float64        `csv:"test_acc_all"`
+	Shapley float64        `csv:"shapley"`       // Shapley value of the test accuracy, a fraction
+	Share   files.Optional `csv:"share"`         // of the sum over the clients; missing if that is 0
+	Without float64        `csv:"test_acc_none"` // test accuracy of the model of no client, a fraction
+	With    float64        `csv:"test_acc_all"`  // test accuracy of the model of all clients, a fraction
 }
 
-// fedarShapleyRows returns the rows of each level and seed, client by client.
+// fedarShapleyRows returns the rows of every level of staleness and seed, client by client.
 func fedarShapleyRows(m Measured) (rows []fedarShapleyRow, err error) {
 	for _, c := range m.Coalitions {
 		phi, err := stats.Shapley(c.Accuracies)
@@ -63,9 +66,9 @@ func fedarShapleyRows(m Measured) (rows []fedarShapleyRow, err error) {
 	return rows, nil
 }
 
-// fedarShapleyFigure draws the Shapley value of client 0 and the mean one of the others, in points of test accuracy,
-// against the staleness, and beside it the share of client 0. Bands are over the seeds. The share is of the means: that
-// of a seed whose clients add nothing together means little.
+// fedarShapleyFigure draws two charts against the staleness: the Shapley value of client 0 beside the mean of the other
+// clients, in percentage points of test accuracy with a band over the seeds, and the share of client 0. The share is
+// computed from the means over the seeds, because the share of one seed means little if its clients add almost nothing.
 func fedarShapleyFigure(title string, rows []fedarShapleyRow) plot.Figure {
 	values := plot.LineChart{XLabel: "rounds client 0 is away", YLabel: "Shapley value (points of test accuracy)"}
 	shares := plot.LineChart{XLabel: "rounds client 0 is away", YLabel: "share of all clients' (%)"}
@@ -86,10 +89,11 @@ func fedarShapleyFigure(title string, rows []fedarShapleyRow) plot.Figure {
 // shapleyLevel has the Shapley values of all seeds at one level of staleness.
 type shapleyLevel struct {
 	stale     int
-	own, rest []float64 // of client 0 and of the others
-	total     float64   // their sum
+	own, rest []float64 // of client 0, and of the other clients
+	total     float64   // the sum of all
 }
 
+// shapleyLevels groups the rows by level of staleness.
 func shapleyLevels(rows []fedarShapleyRow) (levels []shapleyLevel) {
 	stales, groups := results.Grouped(rows, func(r fedarShapleyRow) int { return r.Stale })
 	for _, stale := range stales {
@@ -107,7 +111,7 @@ func shapleyLevels(rows []fedarShapleyRow) (levels []shapleyLevel) {
 	return levels
 }
 
-// shapleyWords reads "stale 3: 12.1 %", the share of client 0 at each level over all seeds.
+// shapleyWords returns the share of client 0 at each level, over all seeds: "stale 3: 12.1 %".
 func shapleyWords(rows []fedarShapleyRow) (words []string) {
 	for _, l := range shapleyLevels(rows) {
 		name := fmt.Sprintf("stale %d", l.stale)

@@ -4,16 +4,17 @@ import (
 	"rollcall/results/plot"
 )
 
+// fedarF2 shows the learning curves of all methods on both data sets, for two p_min.
 var fedarF2 = Figure{
 	ID: "fedar-f2", Title: "FedAR, Figure 2: training loss and test accuracy",
 	Measure: Curves{}, Runs: runsIn(fedarColumns("0.1", "0.5"), fedarMethods...), Preset: "paper", Seeds: fedarSeeds,
 	Rounds: fedarRounds, Draw: drawn(fedarCurveRows, fedarCurveFigure),
 }
 
-// fedarCurveRow is one evaluated round of a method (FedAR, figure 2).
+// fedarCurveRow is one evaluated round of a method in one panel (FedAR, figure 2).
 type fedarCurveRow struct {
 	Data   string `csv:"data"`
-	Set    string `csv:"set"` // what sets the panel apart: p-min=0.5
+	Set    string `csv:"set"` // the setting that distinguishes the panels of a data set: p-min=0.5
 	Method string `csv:"method"`
 	lossAndAccuracy
 }
@@ -28,8 +29,8 @@ func fedarCurveRows(m Measured) (rows []fedarCurveRow, err error) {
 	return rows, nil
 }
 
-// fedarCurveFigure draws a row for each data set and setting: the training loss on the left, the test accuracy on the
-// right.
+// fedarCurveFigure draws a row of charts for each data set and setting, with the training loss on the left and the test
+// accuracy on the right.
 func fedarCurveFigure(title string, rows []fedarCurveRow) plot.Figure {
 	place := func(r fedarCurveRow) string {
 		if r.Set == "" {

@@ -9,6 +9,7 @@ import (
 	"rollcall/results/stats"
 )
 
+// fedarF3 shows how the accuracies of the clients are distributed, for the methods of Table 3.
 var fedarF3 = Figure{
 	ID: "fedar-f3", Title: "FedAR, Figure 3: accuracy over the clients, CIFAR-10, p_min = 0.1",
 	Measure: Curves{}, Runs: runs(withEverybody(fedar("cifar10")), fedar3.Methods...), Preset: "paper",
@@ -17,22 +18,22 @@ var fedarF3 = Figure{
 	Draw:   drawn(fedarDistributionRows, fedarDistributionFigure),
 }
 
-// fedarBins are the bars of the accuracies of clients.
+// fedarBins is the number of bins for accuracies of clients in [0, 1].
 const fedarBins = 25
 
-// fedarDistributionRow is one bin of a method's accuracies over the clients (figure 3).
+// fedarDistributionRow is one bin of a method's accuracies over the clients (FedAR, figure 3).
 type fedarDistributionRow struct {
 	Method  string  `csv:"method"`
-	Low     float64 `csv:"low"`     // of the accuracy, inclusive
-	High    float64 `csv:"high"`    // exclusive, but for the last
-	Clients float64 `csv:"clients"` // in the bin, mean over the seeds
-	Density float64 `csv:"density"` // of all seeds' clients at its middle, see [fedarDistributionRows]
+	Low     float64 `csv:"low"`     // smallest accuracy in the bin, a fraction
+	High    float64 `csv:"high"`    // exclusive, except in the last bin
+	Clients float64 `csv:"clients"` // number in the bin, mean over the seeds
+	Density float64 `csv:"density"` // estimated density in the middle of the bin, see [fedarDistributionRows]
 	N       int     `csv:"n"`       // seeds
 }
 
-// fedarDistributionRows counts the clients of each line, and estimates the probability density of their accuracy with
-// normal kernels. The paper does not say how it did: the width is Silverman's, 1.06 σ n^(−1/5), with n the clients of
-// one seed [inferred].
+// fedarDistributionRows counts the clients of each line by accuracy, and estimates the probability density of their
+// accuracies with normal kernels. The paper does not say how it estimated the density. Here the kernels have
+// Silverman's width 1.06 σ n^(−1/5), where n is the number of clients of one seed [inferred].
 func fedarDistributionRows(m Measured) ([]fedarDistributionRow, error) {
 	var rows []fedarDistributionRow
 	for _, line := range m.Lines {
@@ -45,6 +46,7 @@ func fedarDistributionRows(m Measured) ([]fedarDistributionRow, error) {
 		if len(x) == 0 {
 			return nil, fmt.Errorf("results: %s on %s: no clients, want one at least", line.Method, line.Data)
 		}
+		// Bins count clients; the density is evaluated in the middle of each bin.
 		bins, err := plot.Bins(x, 0, 1, fedarBins)
 		if err != nil {
 			return nil, err
@@ -61,7 +63,7 @@ func fedarDistributionRows(m Measured) ([]fedarDistributionRow, error) {
 	return rows, nil
 }
 
-// density is the kernel estimate at a point; 0 where all values are one.
+// density returns the kernel estimate of the density of x at a point; 0 if the width is 0, as all values are equal.
 func density(x []float64, at, width float64) float64 {
 	if width == 0 {
 		return 0
@@ -74,7 +76,7 @@ func density(x []float64, at, width float64) float64 {
 	return sum / (float64(len(x)) * width * math.Sqrt(2*math.Pi))
 }
 
-// fedarDistributionFigure draws the counts as steps and the densities as lines.
+// fedarDistributionFigure draws the counts as steps in one chart, and the densities as lines in another.
 func fedarDistributionFigure(title string, rows []fedarDistributionRow) plot.Figure {
 	chart := func(what string, add func(s *plot.Series, r fedarDistributionRow)) plot.LineChart {
 		return plot.LineChart{

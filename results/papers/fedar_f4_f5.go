@@ -9,6 +9,7 @@ import (
 	"rollcall/results/metrics"
 )
 
+// FedAR's figures 4 and 5 are sweeps over one setting each.
 var (
 	fedarF4 = Figure{
 		ID: "fedar-f4", Title: "FedAR, Figure 4: smallest availability p_min, CIFAR-10", Axis: "p_min",
@@ -22,7 +23,8 @@ var (
 	}
 )
 
-// overSetting are the runs of figures 4 and 5, which leave FedAvg(S) out.
+// overSetting returns the runs of figures 4 and 5, with a column for each value of a flag. The paper leaves FedAvg(S)
+// out of both figures.
 func overSetting(flag string, values ...float64) (list []Run) {
 	for _, x := range values {
 		column := fedar("cifar10", results.Params(fmt.Sprintf("%s=%g", flag, x)))
@@ -31,13 +33,13 @@ func overSetting(flag string, values ...float64) (list []Run) {
 	return list
 }
 
-// drawFinalLossAndAccuracy draws the training loss and the test accuracy in the last rounds.
+// drawFinalLossAndAccuracy draws the means of training loss and test accuracy over the last rounds, against the X.
 var drawFinalLossAndAccuracy = drawn(fedarFinalRows, sweepFigure(map[string]string{
 	string(metrics.TrainLoss): "training loss", string(metrics.TestAcc): "test accuracy (%)",
 }))
 
-// fedarFinalRows returns training loss and test accuracy of each line, the means over its last rounds, over the seeds
-// (figures 4 and 5).
+// fedarFinalRows returns training loss and test accuracy of each line: means over the last rounds of a run, averaged
+// over the seeds (FedAR, figures 4 and 5).
 func fedarFinalRows(m Measured) (rows []sweepRow, err error) {
 	for _, metric := range []metrics.Metric{metrics.TrainLoss, metrics.TestAcc} {
 		for _, line := range m.Lines {

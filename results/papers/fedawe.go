@@ -6,11 +6,11 @@ import (
 	"rollcall/results"
 )
 
-// FedAWE's experiments (section 7 and appendix J). The paper runs three seeds and does not name them: 3, 4 and 6 are
-// the suite's. Its tables share their runs.
+// FedAWE's experiments (section 7 and appendix J). The paper runs three seeds but does not name them; 3, 4 and 6 are
+// ours. Its tables share their runs.
 var (
 	fedaweAppendix  = []string{"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa"}
-	fedaweMethods   = append(slices.Clone(fedaweAppendix), "fedvarp") // of Table 2
+	fedaweMethods   = append(slices.Clone(fedaweAppendix), "fedvarp") // the methods of Table 2
 	fedaweData      = []string{"svhn", "cifar10", "cinic10"}
 	fedaweProcesses = []string{"stationary", "staircase", "sine", "interleaved-sine"}
 
@@ -45,21 +45,22 @@ var (
 	}
 )
 
+// fedaweRounds is T of all tables and of figure 7.
 const fedaweRounds = 2000
 
-// fedaweLocal is where presets part in the local steps: the paper clips local gradients and augments every sample
-// (appendix J), the released code clips none and draws one crop and flip for a batch.
+// fedaweLocal are the settings of the local steps in which the presets differ. The paper clips local gradients and
+// augments every sample (appendix J). The released code clips nothing, and draws one crop and one flip for each batch.
 var fedaweLocal = map[string]results.Params{"code": "clip=none;augment=batch", "paper": "clip=0.5;augment=sample"}
 
-// fedaweRates are η_0 and η_g, which FedAWE's authors chose after 500 rounds (appendix J), the same for all data sets.
-// The rates of the three FedAvg columns follow the order of the printed header [inferred]; mifa-wait, which is not in
-// the tables, has MIFA's.
+// fedaweRates are η_0 and η_g by method. FedAWE's authors chose them after 500 rounds, the same for all data sets
+// (appendix J). The rates of the three FedAvg variants are assigned by the order of the printed header [inferred].
+// mifa-wait is not in the tables and has MIFA's rates.
 var fedaweRates = rates(
 	"fedavg-active 0.05 1", "fedavg-all 0.05 1", "fedavg-known 0.1 1", "fedau 0.05 1", "f3ast 0.05 1", "fedawe 0.1 1",
 	"mifa 0.05 1", "mifa-wait 0.05 1", "fedvarp 0.05 1",
 )
 
-// columnsUnder are all data sets under each process.
+// columnsUnder returns the columns of all data sets, for one availability process after the other.
 func columnsUnder(processes ...string) (columns []Column) {
 	for _, availability := range processes {
 		for _, data := range fedaweData {
@@ -69,6 +70,7 @@ func columnsUnder(processes ...string) (columns []Column) {
 	return columns
 }
 
+// study returns a column of SVHN under sine availability for each value of a flag.
 func study(flag string, values ...string) (columns []Column) {
 	for _, v := range values {
 		columns = append(columns, Column{Data: "svhn", Availability: "sine", Set: results.NewParams(flag + "=" + v)})

@@ -9,6 +9,7 @@ import (
 	"rollcall/results/plot"
 )
 
+// fedaweF2 shows the bias of FedAvg in Example 1, which has a closed form; so nothing is trained.
 var fedaweF2 = Figure{
 	ID: "fedawe-f2", Title: "FedAWE, Figure 2: where FedAvg ends with two clients of unequal availability",
 	Measure: Nothing{},
@@ -18,42 +19,44 @@ var fedaweF2 = Figure{
 	},
 }
 
-// Example 1's targets: F_i(x) = (x − u_i)²/2.
+// The targets u_i of the two clients in Example 1, whose losses are F_i(x) = (x − u_i)²/2.
 const (
 	fedaweU1 = 0.0
 	fedaweU2 = 100.0
 )
 
-// twoClientLimit returns where FedAvg over active clients ends on average in FedAWE's Example 1: two clients, each
-// there with its own probability p_1 or p_2 in every round, with F_i(x) = (x − u_i)²/2, u_1 = 0 and u_2 = 100. Their
-// sum has its minimum at 50.
+// twoClientLimit returns the expected limit of FedAvg over active clients in FedAWE's Example 1. Two clients are active
+// in each round with probabilities p_1 and p_2. Their losses are F_i(x) = (x − u_i)²/2 with u_1 = 0 and u_2 = 100; the
+// sum of the losses has its minimum at 50.
 //
-// A client that trains moves x by a share a of its way to u_i, a being 1 − (1 − η)^E after E steps of size η. With both
-// active the server takes the mean, with one that one, with none x stays. So E[x'] − x is a times
+// A client that trains moves x by a share a = 1 − (1 − η)^E of the way to u_i, in E steps of size η. If both clients
+// are active, the server takes the mean of their models; if one is active, its model; if none is, x stays. So E[x'] − x
+// is a times
 //
-//	p_1(1−p_2)(u_1 − x) + (1−p_1)p_2(u_2 − x) + p_1 p_2((u_1 + u_2)/2 − x),
+//	p_1(1−p_2)(u_1 − x) + (1−p_1)p_2(u_2 − x) + p_1 p_2((u_1 + u_2)/2 − x).
 //
-// and x is at rest where that is 0: at the mean of the targets under the weights p_1(1 − p_2/2) and p_2(1 − p_1/2),
-// whatever a is. p_1 and p_2 are in [0, 1]; with both 0 nothing moves and the limit is NaN.
+// This is 0 at the mean of the targets with the weights p_1(1 − p_2/2) and p_2(1 − p_1/2), for every a. p_1 and p_2 are
+// in [0, 1]; if both are 0, x never moves and the limit is NaN.
 func twoClientLimit(p1, p2 float64) float64 {
 	w1, w2 := p1*(1-p2/2), p2*(1-p1/2)
 	return (w1*fedaweU1 + w2*fedaweU2) / (w1 + w2)
 }
 
-// fedaweF2Row is one point of the grid of FedAWE's Figure 2.
+// fedaweF2Row is the limit at one point of the grid of probabilities (FedAWE, Figure 2).
 type fedaweF2Row struct {
 	P1    float64 `csv:"p1"`
 	P2    float64 `csv:"p2"`
 	Limit float64 `csv:"limit"`
 }
 
-// fedaweF2Grid is how many probabilities 1/n, 2/n … 1 there are of each client, a multiple of fedaweF2Lines.
+// The grid has the probabilities 1/n, 2/n … 1 of each client, where n is fedaweF2Grid. The figure draws fedaweF2Lines
+// of them as lines, which must be a divisor of n.
 const (
 	fedaweF2Grid  = 20
 	fedaweF2Lines = 5
 )
 
-// fedaweF2Rows returns the limit on the grid, p_1 by p_1.
+// fedaweF2Rows returns the limit on the whole grid, sorted by p_1 and then by p_2.
 func fedaweF2Rows() []fedaweF2Row {
 	var rows []fedaweF2Row
 	for i := range fedaweF2Grid {
@@ -65,8 +68,7 @@ func fedaweF2Rows() []fedaweF2Row {
 	return rows
 }
 
-// fedaweF2Figure draws the limit against p_1, a line for each of five p_2, spread over the grid, and one for the
-// minimum.
+// fedaweF2Figure draws the limit against p_1, with a line for each of five p_2 and a line for the minimum.
 func fedaweF2Figure(rows []fedaweF2Row) plot.Figure {
 	p2s, groups := results.Grouped(rows, func(r fedaweF2Row) float64 { return r.P2 })
 	const apart = fedaweF2Grid / fedaweF2Lines
@@ -91,5 +93,5 @@ func fedaweF2Figure(rows []fedaweF2Row) plot.Figure {
 	}
 }
 
-// round3 rounds to three decimals, for names.
+// round3 rounds to three decimals, for names in the legend.
 func round3(x float64) float64 { return math.Round(x*1000) / 1000 }

@@ -13,14 +13,14 @@ import (
 	"rollcall/results/stats"
 )
 
-// Every client is there with p_i^t = p·(γ sin(0.1πt) + 1 − γ).
+// fedaweF3 gives every client the same availability, p_i^t = p·(γ sin(0.1πt) + 1 − γ).
 var fedaweF3 = Figure{
 	ID: "fedawe-f3", Title: "FedAWE, Figure 3: FedAvg under non-stationary availability, SVHN",
 	Measure: Curves{}, Runs: fedaweF3Runs(), Seeds: fedaweSeeds, Rounds: 1000,
 	Draw: drawn(fedaweF3Rows, fedaweF3Figure),
 }
 
-// fedaweF3Runs are FedAvg over the active clients with every p and γ.
+// fedaweF3Runs returns the runs of FedAvg over the active clients for every p and γ.
 func fedaweF3Runs() (list []Run) {
 	for _, p := range []string{"0.1", "0.3", "0.5", "1"} {
 		for _, gamma := range []string{"0.1", "0.2", "0.3", "0.5"} {
@@ -31,7 +31,7 @@ func fedaweF3Runs() (list []Run) {
 	return list
 }
 
-// fedaweF3Row is one evaluated round of a cell, over its seeds.
+// fedaweF3Row is one evaluated round at one p and γ, averaged over the seeds.
 type fedaweF3Row struct {
 	P           float64        `csv:"p"`
 	Gamma       float64        `csv:"gamma"`
@@ -43,7 +43,7 @@ type fedaweF3Row struct {
 	TestAccStd  files.Optional `csv:"test_acc_std"`
 }
 
-// fedaweF3Rows returns the rounds in which every seed of a cell has both accuracies, cell by cell.
+// fedaweF3Rows returns the rounds in which every seed has both accuracies, line by line.
 func fedaweF3Rows(m Measured) (rows []fedaweF3Row, err error) {
 	for _, line := range m.Lines {
 		p, gamma := numberOf(line, "p"), numberOf(line, "gamma")
@@ -58,16 +58,16 @@ func fedaweF3Rows(m Measured) (rows []fedaweF3Row, err error) {
 	return rows, nil
 }
 
-// numberOf returns a setting that sets the line apart, 0 if it is none.
+// numberOf returns the value of a setting that distinguishes the line; 0 if the line does not have it.
 func numberOf(line Line, name string) float64 {
-	v, _ := strconv.ParseFloat(line.Set.Get(name), 64) // a run was made with it
+	v, _ := strconv.ParseFloat(line.Set.Get(name), 64) // it is a number, or the run would have failed
 	return v
 }
 
-// fedaweF3Figure draws train and test accuracy, a row of panels for each p and a line for each γ, with a band of one
-// standard deviation over the seeds where there are several.
+// fedaweF3Figure draws train and test accuracy side by side, with a row of panels for each p and a line for each γ, and
+// with bands of one standard deviation over the seeds.
 func fedaweF3Figure(_ string, rows []fedaweF3Row) plot.Figure {
-	all := plot.NewSpan() // the same axis for all panels
+	all := plot.NewSpan() // all panels have the same y axis, as in the paper
 	for _, r := range rows {
 		for _, acc := range []stats.Estimate{
 			{Mean: r.TrainAcc, Std: r.TrainAccStd},

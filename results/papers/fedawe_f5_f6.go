@@ -8,7 +8,7 @@ import (
 	"rollcall/results/plot"
 )
 
-// The paper does not say which data set it shows.
+// fedaweF5 shows CIFAR-10 by default; the paper does not say which data set it shows.
 var fedaweF5 = Figure{
 	ID: "fedawe-f5", Title: "FedAWE, Figure 5: availability of the clients",
 	Measure: BaseAvailability{Method: "fedawe", Data: "cifar10"}, Seeds: fedaweSeeds[:1], OneSeed: true,
@@ -18,13 +18,13 @@ var fedaweF5 = Figure{
 	},
 }
 
-// fedaweF5Bins are the bars of FedAWE's Figure 5 over [0, 1]; the paper does not say how many it has [inferred].
+// fedaweF5Bins is the number of bins in FedAWE's Figure 5 over [0, 1]. The paper does not say it [inferred].
 const fedaweF5Bins = 25
 
-// FedAWEF5Rows counts the clients' base availabilities p_i, each in [0, 1], in bins.
+// FedAWEF5Rows counts the base availabilities p_i of the clients in bins; p [N] must be in [0, 1].
 func FedAWEF5Rows(p []float64) ([]plot.Bin, error) { return plot.Bins(p, 0, 1, fedaweF5Bins) }
 
-// FedAWEF5Figure draws the histogram of p_i.
+// FedAWEF5Figure draws the histogram of the base availabilities.
 func FedAWEF5Figure(bins []plot.Bin) plot.Figure {
 	clients := 0
 	for _, b := range bins {
@@ -36,26 +36,27 @@ func FedAWEF5Figure(bins []plot.Bin) plot.Figure {
 	}
 }
 
+// fedaweF6 shows three clients under each process: their availability in every round, and a sample of it.
 var fedaweF6 = Figure{
 	ID: "fedawe-f6", Title: "FedAWE, Figure 6: trajectories and sampled activity",
 	Measure: FedAWEPaths, Seeds: fedaweSeeds[:1], Rounds: 80, OneSeed: true,
 	Draw: func(m Measured) (Drawing, error) { return drawing(m.Paths, FedAWEF6Figure(m.Paths)), nil },
 }
 
-// FedAWEPaths are the processes and clients of Figure 6.
+// FedAWEPaths has the processes and the base availabilities of Figure 6.
 var FedAWEPaths = Trajectories{Processes: fedaweProcesses, Base: []float64{0.1, 0.5, 0.9}}
 
-// FedAWEF6Row is one client in one round of FedAWE's Figure 6. Rows of a client and process are ascending in Round,
-// from 0.
+// FedAWEF6Row is one client under one process in one round (FedAWE, Figure 6). The rounds of a client and a process
+// ascend from 0.
 type FedAWEF6Row struct {
 	Availability string  `csv:"availability"` // stationary, staircase, sine, interleaved-sine
-	P            float64 `csv:"p"`            // p_i
+	P            float64 `csv:"p"`            // base availability p_i
 	Round        int     `csv:"round"`
 	Probability  float64 `csv:"probability"` // p_i^t
-	Active       int     `csv:"active"`      // 1: the client is there
+	Active       int     `csv:"active"`      // 1: the client is active
 }
 
-// FedAWEF6Figure draws, for each process, the trajectories p_i^t as steps and beside them the sampled activity.
+// FedAWEF6Figure draws two charts for each process: the trajectories p_i^t as steps, and the sampled activity.
 func FedAWEF6Figure(rows []FedAWEF6Row) plot.Figure {
 	f := plot.Figure{Title: "Availability of three kinds of clients", PanelHeight: 190}
 	kinds, byKind := results.Grouped(rows, func(r FedAWEF6Row) string { return r.Availability })

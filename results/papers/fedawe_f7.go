@@ -12,16 +12,18 @@ import (
 )
 
 const (
-	// fedaweF7Every is how many rounds apart the values are that the figure smooths: those of the released code. β is
-	// the factor from one to the next: curves evaluated less often are smoothed over as many rounds, not over as many
+	// fedaweF7Every is the number of rounds between the values that the released code smooths, where β is the factor
+	// from one value to the next. Curves that are evaluated less often are smoothed over as many rounds, not as many
 	// values.
 	fedaweF7Every = 2
 
-	// fedaweF7Coded is how many times too small the losses of the figure are: the released code divides a sum of means
-	// over batches by the number of samples, about 256 to a batch.
+	// fedaweF7Coded is the factor by which the losses in the paper's figure are too small. The released code sums the
+	// means of batches of about 256 samples, and divides the sum by the number of samples.
 	fedaweF7Coded = 256
 )
 
+// fedaweF7 shows the learning curves of three methods under sine availability. Its options choose whether the curves
+// are smoothed, and the losses scaled, as in the released code.
 var fedaweF7 = Figure{
 	ID: "fedawe-f7", Title: "FedAWE, Figure 7: training curves, sine",
 	Measure: Curves{}, Runs: runsIn(columnsUnder("sine"), "fedavg-active", "fedawe", "mifa"), Seeds: fedaweSeeds,
@@ -42,7 +44,7 @@ var fedaweF7 = Figure{
 	Draw: drawn(fedaweF7Rows, fedaweF7Figure),
 }
 
-// fedaweF7Row is one evaluated round of a method, over its seeds.
+// fedaweF7Row is one evaluated round of a method in one panel, averaged over its seeds.
 type fedaweF7Row struct {
 	Data         string `csv:"data"`
 	Availability string `csv:"availability"`
@@ -52,8 +54,8 @@ type fedaweF7Row struct {
 	LossAsCoded bool    `csv:"loss_as_coded"`
 }
 
-// fedaweF7Rows returns mean and standard deviation over seeds of the curves of each method. FedAWE's are smoothed
-// first, unless the figure's options say otherwise.
+// fedaweF7Rows returns the means of the curves of each method over its seeds. It smooths FedAWE's curves first, as the
+// released code does, unless the option ema is 0.
 func fedaweF7Rows(m Measured) (rows []fedaweF7Row, err error) {
 	beta, asCoded := m.option("ema").(float64), m.option("loss-as-coded").(bool)
 	scale := 1.0
@@ -77,15 +79,15 @@ func fedaweF7Rows(m Measured) (rows []fedaweF7Row, err error) {
 	return rows, nil
 }
 
-// smooth returns a curve with the moving averages in place of its train loss and test accuracy. Rows without a value
-// keep none and pass the average on.
+// smooth returns a curve in which exponential moving averages replace train loss and test accuracy. A row without a
+// value stays without one and does not change the average.
 func smooth(rows []results.CurveRow, beta float64) []results.CurveRow {
 	out := slices.Clone(rows)
 	for _, column := range []func(r *results.CurveRow) *files.Optional{
 		func(r *results.CurveRow) *files.Optional { return &r.TrainLoss },
 		func(r *results.CurveRow) *files.Optional { return &r.TestAcc },
 	} {
-		last := -1 // row of the latest average
+		last := -1 // the row with the latest average
 		for i := range out {
 			v := column(&out[i])
 			if !v.Valid {
@@ -102,8 +104,8 @@ func smooth(rows []results.CurveRow, beta float64) []results.CurveRow {
 	return out
 }
 
-// fedaweF7Figure draws train loss on a logarithmic axis and test accuracy, a row of panels for each data set and
-// availability, with a band of one standard deviation over the seeds where there are several.
+// fedaweF7Figure draws train loss, on a logarithmic axis, and test accuracy side by side, with a row of panels for each
+// data set and availability, and with bands of one standard deviation over the seeds.
 func fedaweF7Figure(_ string, rows []fedaweF7Row) plot.Figure {
 	lossLabel := "train loss (per sample)"
 	if len(rows) > 0 && rows[0].LossAsCoded {

@@ -10,18 +10,18 @@ import (
 
 const (
 	fedaweN     = 3   // seeds
-	fedaweAlpha = 0.1 // of the split, but for Table 10
+	fedaweAlpha = 0.1 // of the split, except in Table 10
 	fedawePaper = "M. Xiang, S. Ioannidis, E. Yeh, C. Joe-Wong, L. Su: Efficient Federated Learning against " +
 		"Heterogeneous and Non-stationary Client Unavailability, NeurIPS 2024 (FedAWE)"
 )
 
-// What a column of each of the paper's tables has.
+// The metrics in each column of the paper's tables.
 var (
 	fedaweTrainTest = []metrics.Metric{metrics.TrainAcc, metrics.TestAcc}
 	fedaweQuarters  = []metrics.Metric{metrics.RoundsTo25, metrics.RoundsTo50, metrics.RoundsTo75, metrics.RoundsTo100}
 )
 
-// fedaweDataColumns are a column for each data set.
+// fedaweDataColumns returns a column for each data set.
 func fedaweDataColumns() (columns []results.Printed) {
 	for _, data := range fedaweData {
 		columns = append(columns, results.Printed{Data: data, Alpha: files.Some(fedaweAlpha)})
@@ -29,8 +29,8 @@ func fedaweDataColumns() (columns []results.Printed) {
 	return columns
 }
 
-// fedawe2Printed is Table 2, train and test accuracy. The paper calls the methods FedAWE, FedAvg over active, FedAvg
-// over all, FedAU, F3AST, FedAvg with known p's, MIFA and FedVARP.
+// fedawe2Printed is Table 2: train and test accuracy in percent on SVHN, CIFAR-10 and CINIC-10. The paper calls the
+// methods FedAWE, FedAvg over active, FedAvg over all, FedAU, F3AST, FedAvg with known p's, MIFA and FedVARP.
 var fedawe2Printed = slices.Concat(
 	fedawe2Under("stationary", `
 	fedawe        86.5±0.7 86.1±0.7  68.1±1.4 66.3±1.1  47.9±2.1 47.3±2.0
@@ -74,16 +74,17 @@ var fedawe2Printed = slices.Concat(
 `),
 )
 
+// fedawe2Under returns the part of Table 2 for one availability process.
 func fedawe2Under(availability, lines string) []results.Printed {
 	return printedTable{"fedawe-2", availability, fedaweN, fedaweDataColumns(), fedaweTrainTest}.numbers(lines)
 }
 
-// fedawe8Every is how often Table 8 looks at the mean curve, in rounds. The paper's caption says every 20, but it
-// prints entries of 10 [inferred].
+// fedawe8Every is the number of rounds between the points of the mean curve that Table 8 uses. The paper's caption says
+// 20, but the table has entries of 10 [inferred].
 const fedawe8Every = 10
 
-// fedawe8Printed is Table 8, the rounds to a quarter, half, three quarters and all of the target. A dash is a target
-// that was not reached in 2000 rounds. FedVARP is not in it.
+// fedawe8Printed is Table 8: the rounds to a quarter, half, three quarters and all of the target. A dash says that the
+// target was not reached in 2000 rounds. The table does not have FedVARP.
 var fedawe8Printed = printedTable{"fedawe-8", "sine", fedaweN, fedaweDataColumns(), fedaweQuarters}.numbers(`
 	fedawe         40 120 200  820    20  60 200 1360     0  20 120  540
 	fedavg-active  20  80 160  900    10  20 120 1060     0  20  40  800
@@ -94,12 +95,12 @@ var fedawe8Printed = printedTable{"fedawe-8", "sine", fedaweN, fedaweDataColumns
 	mifa           20  80 140  600    10  20  80  700     0  20  40  240
 `)
 
-// fedawe8Targets are the test accuracies, fractions, that Table 8 wants: the best of Table 2 under sine, rounded down
-// to 10 %.
+// fedawe8Targets are the target test accuracies of Table 8, as fractions: the best ones of Table 2 under sine, rounded
+// down to a multiple of 10 %.
 var fedawe8Targets = map[string]float64{"svhn": 0.8, "cifar10": 0.6, "cinic10": 0.4}
 
-// fedawe9Printed is Table 9, the study of the sine's γ = 0.3, 0.2 and 0.1. The preset's 0.3 has no params; it is Table
-// 2's experiment. FedVARP is not in it.
+// fedawe9Printed is Table 9: train and test accuracy for γ = 0.3, 0.2 and 0.1 of the sine. The column of 0.3 has no
+// params, since 0.3 is the preset's value; it is the experiment of Table 2. The table does not have FedVARP.
 var fedawe9Printed = printedTable{"fedawe-9", "sine", fedaweN, []results.Printed{
 	{Data: "svhn", Alpha: files.Some(fedaweAlpha)},
 	{Data: "svhn", Alpha: files.Some(fedaweAlpha), Params: "gamma=0.2"},
@@ -114,8 +115,8 @@ var fedawe9Printed = printedTable{"fedawe-9", "sine", fedaweN, []results.Printed
 	mifa          84.2±0.4 84.1±0.4  84.6±0.1 84.5±0.1  84.6±0.1 84.4±0.1
 `)
 
-// fedawe10Printed is Table 10, the study of the split's α = 0.05, 0.1 and 1, of which 0.1 is Table 2's experiment.
-// FedVARP is not in it.
+// fedawe10Printed is Table 10: train and test accuracy for α = 0.05, 0.1 and 1 of the split. The column of 0.1 is the
+// experiment of Table 2. The table does not have FedVARP.
 var fedawe10Printed = printedTable{"fedawe-10", "sine", fedaweN, []results.Printed{
 	{Data: "svhn", Alpha: files.Some(0.05)},
 	{Data: "svhn", Alpha: files.Some(fedaweAlpha)},

@@ -11,27 +11,27 @@ import (
 type Figure struct {
 	ID      string
 	Title   string
-	Measure Measure // what has to be measured before it can be drawn
-	Runs    []Run   // what is trained; none: nothing is
+	Measure Measure // the measurements that Draw needs
+	Runs    []Run   // the runs to train; nil for figures without training
 	Seeds   []uint32
-	Rounds  int      // of the runs, or shown where there are none
-	Axis    string   // what the runs' X is
-	Preset  string   // where none is asked for; empty: code
-	Options []Option // flags of its own
-	OneSeed bool     // it shows a single run of each line, however many seeds there are
+	Rounds  int      // of the runs, or the number that is shown if there are no runs
+	Axis    string   // the setting whose values are the X of the runs
+	Preset  string   // the default preset; empty: code
+	Options []Option // flags that only this figure has
+	OneSeed bool     // the figure shows one run of each line, even with several seeds
 
 	Draw func(m Measured) (Drawing, error)
 }
 
-// Run is one learning curve of a figure: what is trained with every seed.
+// Run is one line of a figure before training: a method in a column, to be trained with every seed.
 type Run struct {
 	Method string
 	Column
-	Series string  // its name in the legend; empty: not in one
-	X      float64 // its place, where the figure has several for a series
+	Series string  // name in the legend; empty: not in the legend
+	X      float64 // value on the figure's Axis, for sweeps
 }
 
-// runs are the methods in one column.
+// runs returns the runs of several methods in one column.
 func runs(c Column, methods ...string) (list []Run) {
 	for _, m := range methods {
 		list = append(list, Run{Method: m, Column: c, Series: m})
@@ -39,7 +39,7 @@ func runs(c Column, methods ...string) (list []Run) {
 	return list
 }
 
-// runsIn are the methods in every column.
+// runsIn returns the runs of the methods in every column.
 func runsIn(columns []Column, methods ...string) (list []Run) {
 	for _, c := range columns {
 		list = append(list, runs(c, methods...)...)
@@ -47,7 +47,7 @@ func runsIn(columns []Column, methods ...string) (list []Run) {
 	return list
 }
 
-// at places runs.
+// at sets the X of all runs in the list, and returns the list.
 func at(x float64, list []Run) []Run {
 	for i := range list {
 		list[i].X = x
@@ -55,46 +55,46 @@ func at(x float64, list []Run) []Run {
 	return list
 }
 
-// Option is a flag of `rollcall figure` that one figure has of its own.
+// Option is a flag of `rollcall figure` for one figure only.
 type Option struct {
 	Name    string
-	Default any // a float64 or a bool: the kind of all its values
+	Default any // a float64 or a bool; all values have the same type
 	Help    string
-	Check   func(value any) error // returns what is wanted in place of a value; nil: every value will do
+	Check   func(value any) error // the error says which values are valid; nil: all are
 }
 
-// Measure says what a figure measures: one of [Nothing], [Curves], [BaseAvailability], [Trajectories],
-// [EstimatorErrors] and [Coalitions].
+// Measure says which measurements a figure needs: [Nothing], [Curves], [BaseAvailability], [Trajectories],
+// [EstimatorErrors] or [Coalitions].
 type Measure interface {
-	// Takes returns which of the flags that all figures have make a difference to what is measured.
+	// Takes returns the flags in [FigureFlags] that change the measurements.
 	Takes() []string
 }
 
-// Nothing is measured: the figure is computed.
+// Nothing says that a figure is computed without measurements.
 type Nothing struct{}
 
-// Curves are trained: [Measured.Lines].
+// Curves asks for trained runs, in [Measured].Lines.
 type Curves struct {
-	Decisions bool // with what the methods made of every client in every round
+	Decisions bool // also asks for the decisions of the methods
 }
 
-// BaseAvailability is the availability of every client from the classes that it holds: [Measured.Base].
+// BaseAvailability asks for the availability that each client has because of its classes, in [Measured].Base.
 type BaseAvailability struct {
-	Method string // as whose paper splits
-	Data   string // where none is asked for
+	Method string // the method whose paper defines the split
+	Data   string // the default data set
 }
 
-// Trajectories are the availability of clients and draws of it, round by round: [Measured.Paths].
+// Trajectories asks for availabilities and sampled activity, round by round, in [Measured].Paths.
 type Trajectories struct {
 	Processes []string
 	Base      []float64 // p_i of each client
 }
 
-// EstimatorErrors are how far π̂ and λ̂ are from the truth when their prior is of X rounds: [Measured.Errors].
+// EstimatorErrors asks for the errors of π̂ and λ̂ after a history of X rounds, in [Measured].Errors.
 type EstimatorErrors struct{}
 
-// Coalitions are the accuracies of the models of all sets of clients, when client 0 is away in the last 0 … MostStale
-// rounds: [Measured.Coalitions].
+// Coalitions asks for the test accuracy of the model of every set of clients, in [Measured].Coalitions. Client 0 is
+// away in the last 0, 1, … MostStale rounds.
 type Coalitions struct{ MostStale int }
 
 // Takes implements [Measure].
@@ -115,15 +115,15 @@ func (EstimatorErrors) Takes() []string { return []string{"seeds", "preset", "ro
 // Takes implements [Measure].
 func (Coalitions) Takes() []string { return []string{"seeds", "rounds", "clients"} }
 
-// FigureFlags returns the flags that all figures have, of which some make no difference to some.
+// FigureFlags returns the flags that the command offers for all figures. Some figures ignore some of them.
 func FigureFlags() []string {
 	return []string{"data", "methods", "seeds", "preset", "rounds", "clients", "eval-every"}
 }
 
-// Measured is a figure and what was measured for it.
+// Measured is a figure with its measurements. Each kind of [Measure] fills one of the slices.
 type Measured struct {
-	Figure     Figure         // its seeds and rounds those that were asked for
-	Options    map[string]any // of the figure, by name; those that are not there have their defaults
+	Figure     Figure         // with the seeds and rounds of this run of the command
+	Options    map[string]any // values of the figure's options, by name; missing ones have their defaults
 	Lines      []Line
 	Base       []float64
 	Paths      []FedAWEF6Row
@@ -131,22 +131,22 @@ type Measured struct {
 	Coalitions []Coalition
 }
 
-// Line is a learning curve of a figure: one method in one column, with every seed.
+// Line is one line of a figure after training: a run of the figure with the finished runs of all seeds.
 type Line struct {
 	Run
 	Runs
 }
 
-// EstimatorError is how far the estimators are from the truth at X.
+// EstimatorError has the errors of the estimators at one X after one round.
 type EstimatorError struct {
-	X          float64
-	Round      int       // after which; 0: from the history alone
-	Pi, Lambda []float64 // mean over the clients of |π̂ − π| and |λ̂ − λ|, by seed
+	X          float64   // rounds of the history
+	Round      int       // 0: before the first round, from the history alone
+	Pi, Lambda []float64 // mean over the clients of |π̂ − π| and |λ̂ − λ|, one for each seed
 }
 
-// Coalition has the test accuracies of the models of all sets of clients.
+// Coalition has the test accuracy of the model of every set of clients.
 type Coalition struct {
-	Stale      int // last rounds in which client 0 is away
+	Stale      int // number of last rounds in which client 0 is away
 	Seed       uint32
 	Accuracies []float64 // [2^n], see [stats.Shapley]
 }
@@ -160,40 +160,41 @@ func (m *Measured) option(name string) any {
 	return m.Figure.Options[i].Default
 }
 
-// Drawing is a figure that is drawn.
+// Drawing is a figure with its numbers and words.
 type Drawing struct {
-	Rows   Rows // what is plotted
+	Rows   Rows // the numbers in the figure
 	Figure plot.Figure
-	Claims Rows   // the numbers that the paper states of it, beside ours; nil: it states none
-	Words  string // what else there is to say, lines
+	Claims Rows   // the numbers that the paper states about the figure, beside ours; nil: none
+	Words  string // lines of text for the terminal
 }
 
-// Rows are rows of a CSV file.
+// Rows can write themselves as a CSV file.
 type Rows interface {
 	WriteCSV(path string) error
 }
 
-// csvRows are the rows of one type.
+// csvRows implements [Rows] for a slice of structs.
 type csvRows[T any] []T
 
 // WriteCSV writes the rows to a file.
 func (r csvRows[T]) WriteCSV(path string) error { return files.WriteCSVFile(path, []T(r)) }
 
-// drawing returns a figure and its rows.
+// drawing returns a [Drawing] without claims and words.
 func drawing[T any](rows []T, figure plot.Figure) Drawing {
 	return Drawing{Rows: csvRows[T](rows), Figure: figure}
 }
 
-// figures are those of all papers.
+// figures are the figures of all papers.
 var figures = slices.Concat(fedaweFigures, cafedFigures, fedarFigures)
 
-// Figures returns the figures, paper by paper.
+// Figures returns all figures, paper by paper.
 func Figures() []Figure { return slices.Clone(figures) }
 
-// FigureNames returns the ids of the figures.
+// FigureNames returns the ids of all figures: fedawe-f2, …
 func FigureNames() []string { return ids(figures, figureID) }
 
-// FigureByID returns a figure.
+// FigureByID returns the figure with an id. The error lists the known ids.
 func FigureByID(id string) (Figure, error) { return byID("figure", id, figures, figureID) }
 
+// figureID returns the id of a figure, for [ids] and [byID].
 func figureID(f Figure) string { return f.ID }

@@ -13,13 +13,13 @@ import (
 // Runs are the finished runs of one cell, one for each seed.
 type Runs struct {
 	Curves    [][]results.CurveRow
-	Decisions [][]results.DecisionRow // where they were asked for
-	Clients   [][]results.ClientRow   // of a split that has them
-	Of        []*results.RunInfo      // how each came about
-	Diverged  []*results.Run          // those that did, which are in none of the above
+	Decisions [][]results.DecisionRow // empty unless they were asked for
+	Clients   [][]results.ClientRow   // empty unless the split gives each client its own test samples
+	Of        []*results.RunInfo      // the run.json of each run
+	Diverged  []*results.Run          // diverged runs, which are not in the slices above
 }
 
-// Add appends a finished run. A seed that is there already is left out.
+// Add appends a finished run, with its decisions if asked. It ignores a run whose seed it has already.
 func (r *Runs) Add(run *results.Run, decisions bool) error {
 	if run.Status() == results.RunDiverged {
 		r.Diverged = append(r.Diverged, run)
@@ -45,7 +45,7 @@ func (r *Runs) Add(run *results.Run, decisions bool) error {
 	return nil
 }
 
-// Rounds returns the fewest rounds that a run has; 0 where there is none.
+// Rounds returns the number of rounds of the shortest run; 0 if there is no run.
 func (r *Runs) Rounds() int {
 	if len(r.Of) == 0 {
 		return 0
@@ -53,25 +53,25 @@ func (r *Runs) Rounds() int {
 	return slices.MinFunc(r.Of, func(a, b *results.RunInfo) int { return a.Rounds - b.Rounds }).Rounds
 }
 
-// About puts into a row how its runs came about, and which of them diverged.
+// About sets the columns of a row that say how its runs were made, and which of them diverged.
 func (r *Runs) About(row *results.SummaryRow) {
-	of := r.Of
+	infos := r.Of
 	if len(r.Diverged) > 0 {
 		first := r.Diverged[0]
 		if row.Status == results.CellOK {
 			row.Status = results.CellDiverged
 			row.Error = fmt.Sprintf("%d diverged: seed %d: %s", len(r.Diverged), first.Seed, first.Info.Error)
 		}
-		if len(of) == 0 {
-			of = []*results.RunInfo{first.Info}
+		if len(infos) == 0 {
+			infos = []*results.RunInfo{first.Info}
 		}
 	}
 	row.Rounds = r.Rounds()
-	row.About(of)
+	row.About(infos)
 }
 
-// Summaries returns the rows of the table of a name from runs that are there: see [Table.Summarise]. What has no table
-// of its own, such as single runs, gets accuracies.
+// Summaries computes the rows of the table of a name from existing runs, as [Table.Summarise] does. A name that is not
+// a paper's table, such as the folder of single runs, gets rows of accuracies.
 func Summaries(table string, runs []results.Run, mixed bool) (rows []results.SummaryRow) {
 	t, unknown := TableByID(table)
 	if unknown != nil {
@@ -80,8 +80,8 @@ func Summaries(table string, runs []results.Run, mixed bool) (rows []results.Sum
 	return t.Summarise(runs, mixed)
 }
 
-// Summarise returns the rows of a table from runs that are there, whichever table they were made for. Runs of a cell
-// that are not alike have rows of their own, unless they are to be mixed.
+// Summarise computes the rows of a table from existing runs, whichever table they were made for. Runs of a cell that
+// are not alike get separate rows, unless mixed is true.
 func (t *Table) Summarise(runs []results.Run, mixed bool) (rows []results.SummaryRow) {
 	cells := results.Cells(runs, mixed)
 	about, complete := make([]results.SummaryRow, len(cells)), make([]Runs, len(cells))
@@ -96,7 +96,7 @@ func (t *Table) Summarise(runs []results.Run, mixed bool) (rows []results.Summar
 		for _, e := range t.Entries {
 			r, err := t.Row(e, about[i], complete[i], reference)
 			if err != nil && t.Source == "" {
-				continue // runs without evaluations of the training set
+				continue // the runs were not evaluated on the training set
 			}
 			if err != nil {
 				r = about[i]
@@ -108,7 +108,8 @@ func (t *Table) Summarise(runs []results.Run, mixed bool) (rows []results.Summar
 	return rows
 }
 
-// Row returns the row of one number of a cell, of which about is what all its rows have; reference: see [Entry].
+// Row returns the row of one number of a cell, with the printed number. about has the columns that all rows of the cell
+// share; [Entry] explains reference.
 func (t *Table) Row(e Entry, about results.SummaryRow, runs, reference Runs) (row results.SummaryRow, err error) {
 	row = about
 	row.Metric = e.Metric
@@ -123,11 +124,12 @@ func (t *Table) Row(e Entry, about results.SummaryRow, runs, reference Runs) (ro
 	return row, nil
 }
 
-// summaryOf returns what all rows of a cell have, and its complete runs.
+// summaryOf returns the columns that all rows of a cell share, and the complete runs of the cell.
 func summaryOf(c *results.RunCell, table string) (row results.SummaryRow, complete Runs) {
 	row = results.SummaryRow{Cell: c.Runs[0].Cell, Params: c.Params, Status: results.CellOK}
 	row.Table = table
-	var left []*results.RunInfo // of runs that did not end
+	// The row has the status of the worst run: a failed or damaged run outweighs an interrupted one.
+	var left []*results.RunInfo // of runs that did not complete
 	for i := range c.Runs {
 		r := &c.Runs[i]
 		switch r.Status() {
@@ -156,7 +158,8 @@ func summaryOf(c *results.RunCell, table string) (row results.SummaryRow, comple
 	return row, complete
 }
 
-// referenceOf returns which cell is of the table's reference method, in the column of another one; −1 where none is.
+// referenceOf returns the index of the cell of the table's reference method in the same column as c; −1 if there is
+// none.
 func (t *Table) referenceOf(c *results.RunCell, cells []results.RunCell, mixed bool) int {
 	mine := c.Runs[0]
 	if t.Reference == "" || mine.Method == t.Reference {
@@ -170,12 +173,12 @@ func (t *Table) referenceOf(c *results.RunCell, cells []results.RunCell, mixed b
 	})
 }
 
-// sameSeeds reports whether the curves of two cells are of the same seeds.
+// sameSeeds reports whether two cells have the same seeds in the same order.
 func sameSeeds(a, b Runs) bool {
 	return slices.EqualFunc(a.Curves, b.Curves, func(x, y []results.CurveRow) bool { return x[0].Seed == y[0].Seed })
 }
 
-// sameColumn reports whether two runs agree in the settings that set the columns of the table apart.
+// sameColumn reports whether two runs agree in the settings that distinguish the columns of the table.
 func (t *Table) sameColumn(a, b results.Params) bool {
 	for _, column := range t.Columns {
 		for name := range column.Set.All() {

@@ -13,7 +13,7 @@ import (
 	"rollcall/results/metrics"
 )
 
-// Table is one table of a paper: every method in every column.
+// Table is one table of a paper, which has every method in every column.
 type Table struct {
 	ID      string
 	Title   string
@@ -23,44 +23,44 @@ type Table struct {
 	Rounds  int // T
 	Entries []Entry
 
-	Printed []results.Printed // what the paper prints, in its order; none of a table of ours alone
-	Source  string            // where it is printed; empty likewise
+	Printed []results.Printed // the paper's numbers in its order; empty for a table of ours
+	Source  string            // the paper and its table; empty for a table of ours
 
-	About func(rounds int) string // says what the numbers of a run of so many rounds are
-	// fewest rounds whose second half has the spread that it prints; 0: it prints none
+	About func(rounds int) string // explains the numbers of runs of so many rounds to people
+	// fewest rounds whose second half has a spread, for tables that print it; 0: any number
 	MinRounds int
-	Reference string // method that the others are compared with; empty: none
-	Preset    string // where none is asked for; empty: code
+	Reference string // the method with which the others are compared; empty: none
+	Preset    string // the default preset; empty: code
 }
 
-// Column is one group of columns: a data set under an availability process, and what else is not as usual.
+// Column is one group of columns: a data set under an availability process, with the settings that differ from the
+// program's defaults.
 type Column struct {
 	Data, Availability string
 
-	Set            results.Params                       // sets the column apart from others
-	Base           results.Params                       // common to the experiments of a paper
-	ByPreset       map[string]results.Params            // of one preset
-	ByMethod       map[string]results.Params            // of one method
-	ByPresetMethod map[string]map[string]results.Params // of one method in one preset, by preset
+	Set            results.Params                       // distinguish the column from others of the table
+	Base           results.Params                       // shared by the experiments of a paper
+	ByPreset       map[string]results.Params            // for one preset
+	ByMethod       map[string]results.Params            // for one method
+	ByPresetMethod map[string]map[string]results.Params // for one method in one preset, by preset
 }
 
-// OneByRounds is the value 1/T of a setting.
+// OneByRounds is the value of a setting that is 1/T, whatever the number of rounds.
 const OneByRounds = "1/T"
 
-// Common returns what is not as usual for a method in a preset, apart from what sets the column apart.
+// Common returns the column's settings for a method in a preset, without those in Set.
 func (c *Column) Common(method, preset string) results.Params {
 	return c.Base.And(c.ByPreset[preset], c.ByMethod[method], c.ByPresetMethod[preset][method])
 }
 
-// Settings returns what is not as usual for a method in a preset. Where a flag is there twice, the later one counts.
-// Runs that have no use for a flag do without it.
+// Settings returns the column's settings for a method in a preset. If a flag occurs twice, the last one counts. A flag
+// that a run does not use is ignored.
 func (c *Column) Settings(method, preset string) results.Params {
 	return c.Common(method, preset).And(c.Set)
 }
 
-// TrainsAs returns how a method trains in its own paper on a data set, in a preset: the settings whose defaults differ
-// from method to method. net is the data set's own. Data that are never augmented are not augmented here either,
-// whatever the preset says.
+// TrainsAs returns the settings whose defaults depend on the method: how its own paper trains it on a data set, in a
+// preset. net is the default net of the data set. Data sets that are never augmented stay so, whatever the preset says.
 func TrainsAs(method, preset, data, net string) results.Params {
 	trains := fedaweLocal[preset]
 	switch {
@@ -72,18 +72,18 @@ func TrainsAs(method, preset, data, net string) results.Params {
 	return trains.And(fedaweRates[method])
 }
 
-// Sweep returns a table that no paper has: accuracies of methods. Its columns and rounds are still to be set.
+// Sweep returns a table of ours with the accuracies of methods. The caller sets its columns and rounds.
 func Sweep(id, title string, methods []string, seeds []uint32) Table {
 	return Table{ID: id, Title: title, Methods: methods, Seeds: seeds, Entries: accuracies(), About: aboutAccuracies}
 }
 
-// tables are those of all papers.
+// tables are the tables of all papers.
 var tables = withExperiments(slices.Concat(fedaweTables, cafedTables, fedarTables))
 
-// usualClients is N where a column does not set it, as in the program's own settings.
+// usualClients is N if a column does not set it; it is the default of the program.
 const usualClients = 100
 
-// withExperiments says of every printed number what experiment it is of.
+// withExperiments sets the rounds and the clients of every printed number, from its table and column.
 func withExperiments(list []Table) []Table {
 	for _, t := range list {
 		for i := range t.Printed {
@@ -91,7 +91,7 @@ func withExperiments(list []Table) []Table {
 			p.Rounds, p.Clients = t.Rounds, usualClients
 			for _, c := range t.columnsOf(p.Data, p.Availability) {
 				if set := c.Settings(p.Method, cmp.Or(t.Preset, "code")).Get("clients"); set != "" {
-					p.Clients, _ = strconv.Atoi(set) // 0 where it is no number, which no experiment has
+					p.Clients, _ = strconv.Atoi(set) // every experiment has a number
 				}
 			}
 		}
@@ -109,14 +109,15 @@ func (t *Table) columnsOf(data, availability string) (columns []Column) {
 	return columns
 }
 
-// Own returns the settings of a row that the table does not itself give the row's method in its column: those that set
-// columns apart, and what somebody else chose.
+// Own returns the settings of a row that the table does not prescribe for its method and column: the settings that
+// distinguish columns, and those that the user chose.
 func (t *Table) Own(r *results.SummaryRow) results.Params {
 	var given []string
 	for _, c := range t.columnsOf(r.Data, r.Availability) {
 		common := c.Common(r.Method, r.Preset).And(results.Params(fmt.Sprintf("rounds=%d", t.Rounds)))
 		for name, value := range r.Params.All() {
-			if of := common.Get(name); of == value || of == OneByRounds { // which is a number in a row
+			// A row has a number in place of OneByRounds, which cannot be compared.
+			if wanted := common.Get(name); wanted == value || wanted == OneByRounds {
 				given = append(given, name)
 			}
 		}
@@ -124,21 +125,22 @@ func (t *Table) Own(r *results.SummaryRow) results.Params {
 	return r.Params.Without(given...)
 }
 
-// TableNames returns the ids of the tables.
+// TableNames returns the ids of all tables: fedawe-2, …
 func TableNames() []string { return ids(tables, tableID) }
 
-// TableByID returns a table.
+// TableByID returns the table with an id. The error lists the known ids.
 func TableByID(id string) (Table, error) { return byID("table", id, tables, tableID) }
 
+// tableID returns the id of a table, for [ids] and [byID].
 func tableID(t Table) string { return t.ID }
 
-// ids returns the ids of a list.
+// ids returns the ids of tables or figures.
 func ids[T any](list []T, idOf func(T) string) []string {
 	names, _ := results.Grouped(list, idOf)
 	return names
 }
 
-// byID returns what has an id.
+// byID returns the table or figure with an id; what says in the error which of the two it is.
 func byID[T any](what, id string, list []T, idOf func(T) string) (found T, err error) {
 	i := slices.IndexFunc(list, func(x T) bool { return idOf(x) == id })
 	if i < 0 {
@@ -148,16 +150,16 @@ func byID[T any](what, id string, list []T, idOf func(T) string) (found T, err e
 	return list[i], nil
 }
 
-// printedTable is a table as it is printed.
+// printedTable describes the layout of a printed table, so that its numbers can be typed as they are printed.
 type printedTable struct {
 	id, availability string
 	n                int               // seeds behind each number
-	columns          []results.Printed // what sets each apart: data, alpha and params
-	metrics          []metrics.Metric  // of every column
+	columns          []results.Printed // with data, alpha and params only
+	metrics          []metrics.Metric  // the numbers of each column
 }
 
-// numbers reads the lines of the table: a method, and its numbers column by column, each 85.6 or 85.6±0.9, or a dash
-// where there is none. Accuracies are printed in percent.
+// numbers parses the lines of the table. A line has a method, and its numbers column by column: 85.6, 85.6±0.9, or a
+// dash for a missing number. Accuracies are in percent.
 func (t printedTable) numbers(lines string) (rows []results.Printed) {
 	for line := range strings.Lines(strings.TrimSpace(lines)) {
 		words := strings.Fields(line)
@@ -173,11 +175,11 @@ func (t printedTable) numbers(lines string) (rows []results.Printed) {
 	return rows
 }
 
-// printedNumber returns a number of a metric as ours are: fractions in place of percentages.
+// printedNumber parses a printed number and converts it to the unit of our numbers: percentages become fractions.
 func printedNumber(m metrics.Metric, text string) files.Optional {
 	x, err := strconv.ParseFloat(text, 64)
 	switch {
-	case err != nil: // none
+	case err != nil: // a dash or nothing
 		return files.Optional{}
 	case m.IsRound(), m == metrics.PRounds:
 		return files.Some(x)

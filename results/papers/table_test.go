@@ -41,8 +41,8 @@ func TestTrainsAs(t *testing.T) {
 		{
 			"ca-fed", "code", "mnist", "linear-mnist",
 			"alpha=0.5;augment=batch;batch=32;clip=none;local-epochs=1;lr=0.1;" +
-				"lr-schedule=constant;momentum=0.9;server-lr=1;server-momentum=0.9;server-weight-decay=0.01;split=classes;" +
-				"weight-decay=0.01;weights=size",
+				"lr-schedule=constant;momentum=0.9;server-lr=1;server-momentum=0.9;server-weight-decay=0.01;" +
+				"split=classes;weight-decay=0.01;weights=size",
 		},
 		{
 			"ca-fed", "code", "leaf", "linear-leaf",

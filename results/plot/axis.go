@@ -6,18 +6,18 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// AxisTick is a labelled place on an axis.
+// AxisTick is a value on an axis with its label.
 type AxisTick = plot.Tick
 
-// Axis is one axis of a chart as every drawing of it has it.
+// Axis is one axis of a chart: its label, its range and its ticks, which every drawing of the chart shares.
 type Axis struct {
 	Label     string
 	Low, High float64
 	Ticks     []AxisTick
 }
 
-// Frame returns title and axes of a chart, for those who draw it themselves. On the y axis of a [LineChart] with LogY
-// all numbers but the labels are decimal logarithms.
+// Frame returns the title and the axes of a chart, for a caller that draws the chart itself. If a [LineChart] has LogY,
+// the numbers of its y axis are decimal logarithms, but the labels of its ticks are not.
 func Frame(c Chart) (title string, x, y Axis, err error) {
 	p, err := c.plot(styles{})
 	if err != nil {
@@ -26,10 +26,11 @@ func Frame(c Chart) (title string, x, y Axis, err error) {
 	return p.Title.Text, axisOf(&p.X), axisOf(&p.Y), nil
 }
 
+// axisOf returns an axis with its labelled ticks only.
 func axisOf(a *plot.Axis) Axis {
 	ticks := slices.DeleteFunc(a.Tick.Marker.Ticks(a.Min, a.Max), func(t AxisTick) bool { return t.Label == "" })
 	return Axis{Label: a.Label.Text, Low: a.Min, High: a.Max, Ticks: ticks}
 }
 
-// Names returns what stands in a figure's legend, in order.
+// Names returns the names in a figure's legend, in order.
 func (f Figure) Names() []string { return f.styles().names }

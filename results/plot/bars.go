@@ -11,18 +11,19 @@ import (
 	"rollcall/results/stats"
 )
 
-// KeyedBar is one bar of a [KeyedBars].
+// KeyedBar is one bar of [KeyedBars].
 type KeyedBar struct {
-	Name  string // in the legend
-	Value float64
+	Name  string  // in the legend
+	Value float64 // height, 0 or more
 }
 
-// KeyedBars draws bars side by side, from 0 up, in the colours of their names in the legend.
+// KeyedBars draws bars side by side, from 0 up, each in the colour that the legend gives its name.
 type KeyedBars struct {
 	Title, YLabel string
 	Bars          []KeyedBar
 }
 
+// keys returns the names of the bars.
 func (b KeyedBars) keys() []string {
 	names := make([]string, len(b.Bars))
 	for i, bar := range b.Bars {
@@ -31,6 +32,7 @@ func (b KeyedBars) keys() []string {
 	return names
 }
 
+// plot draws the bars without ticks on the x axis, as the legend names them.
 func (b KeyedBars) plot(l styles) (*plot.Plot, error) {
 	if len(b.Bars) == 0 {
 		return nil, errors.New("keyed bars: none, want one at least")
@@ -59,7 +61,7 @@ func (b KeyedBars) plot(l styles) (*plot.Plot, error) {
 	return p, nil
 }
 
-// box returns the corners of a rectangle.
+// box returns the corners of a rectangle, in order around it.
 func box(left, right, low, high vg.Length) []vg.Point {
 	return []vg.Point{{X: left, Y: low}, {X: left, Y: high}, {X: right, Y: high}, {X: right, Y: low}}
 }

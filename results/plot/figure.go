@@ -17,21 +17,21 @@ import (
 	"rollcall/results/files"
 )
 
-// FigureWidth is how wide every figure is, in pixels (96 to the inch).
+// FigureWidth is the width of every figure, in pixels (96 to the inch).
 const FigureWidth = 800
 
-// PanelHeight is how high a row of panels is in pixels where a figure does not say.
+// PanelHeight is the default height of a row of panels, in pixels.
 const PanelHeight = 320
 
-// Figure is a grid of charts under one title and one legend, which stands above the panels, outside of the data.
+// Figure is a grid of charts with one title and one legend. The legend is above the panels, where it hides no data.
 // Series of the same name look the same in all panels.
 type Figure struct {
 	Title       string
-	Panels      [][]Chart // rows of panels, all of the same length; nil leaves a gap
-	PanelHeight int       // pixels of each row, axes included; 0: [PanelHeight]
+	Panels      [][]Chart // rows of panels, all of the same length; a nil chart leaves a gap
+	PanelHeight int       // of each row, with its axes, in pixels; 0: [PanelHeight]
 }
 
-// InPairs puts two charts in a row; a chart alone has the row for itself.
+// InPairs returns rows of two charts, with a gap after the last of an odd number. A single chart fills its row.
 func InPairs(charts []Chart) [][]Chart {
 	if len(charts) > 1 && len(charts)%2 == 1 {
 		charts = append(charts, nil)
@@ -43,33 +43,33 @@ func InPairs(charts []Chart) [][]Chart {
 type Chart interface {
 	// plot draws the chart without its legend.
 	plot(styles) (*plot.Plot, error)
-	// keys are the entries the chart adds to the legend.
+	// keys returns the names that the chart adds to the legend.
 	keys() []string
 }
 
-// Sizes of what is around the panels.
+// Sizes of the parts around the panels.
 const (
-	edge      = vg.Length(8) // margin of the figure, all in points
+	edge      = vg.Length(8) // margin of the figure, in points like all lengths here
 	panelGap  = vg.Length(14)
 	keyLine   = vg.Length(30) // line sample in the legend
 	keyText   = vg.Length(5)  // between a sample and its name
 	keyGap    = vg.Length(16) // between entries
 	keyHeight = vg.Length(15)
 	headline  = vg.Length(22) // height of the figure's title
-	caption   = vg.Length(16) // height of the line of the panels' titles
-	slack     = 1.15          // room for names in a wider font than the one measured
+	caption   = vg.Length(16) // height of the titles of a row of panels
+	slack     = 1.15          // leaves space for names in a wider font than the one that was measured
 )
 
-// pixels turns CSS pixels into points.
+// pixels converts CSS pixels to points.
 func pixels(n int) vg.Length { return vg.Length(n) * 72 / 96 }
 
-// pngDPI makes pictures twice as fine as [FigureWidth], for screens and slides.
+// pngDPI gives a PNG two pixels for each CSS pixel, for screens of high resolution and for slides.
 const pngDPI = 2 * 96
 
 // WriteFigure writes a figure as SVG, atomically. The same figure gives the same bytes.
 func WriteFigure(path string, f Figure) error { return files.WriteFile(path, f.WriteSVG) }
 
-// WriteFigurePNG writes a figure as PNG, twice [FigureWidth] wide, atomically.
+// WriteFigurePNG writes a figure as PNG, atomically. The picture is twice [FigureWidth] wide.
 func WriteFigurePNG(path string, f Figure) error {
 	return files.WriteFile(path, func(w io.Writer) error {
 		return f.write(w, func(width, height vg.Length) vg.CanvasWriterTo {
@@ -78,7 +78,7 @@ func WriteFigurePNG(path string, f Figure) error {
 	})
 }
 
-// WriteSVG writes the figure.
+// WriteSVG writes the figure as SVG.
 func (f Figure) WriteSVG(w io.Writer) error {
 	var svg bytes.Buffer
 	err := f.write(&svg, func(width, height vg.Length) vg.CanvasWriterTo { return vgsvg.New(width, height) })
@@ -89,13 +89,14 @@ func (f Figure) WriteSVG(w io.Writer) error {
 	return err
 }
 
-// write draws the figure on a canvas of its size, and writes it as the canvas does.
+// write draws the figure on a canvas, which sized makes for a width and a height, and writes the canvas.
 func (f Figure) write(w io.Writer, sized func(width, height vg.Length) vg.CanvasWriterTo) error {
 	l := f.styles()
 	plots, err := f.plots(l)
 	if err != nil {
 		return err
 	}
+	// From top to bottom: title, legend, panels. The legend is laid out first, as it decides the height.
 	width := pixels(FigureWidth)
 	legend := flow(l, width-2*edge)
 	head := edge
@@ -124,9 +125,10 @@ func (f Figure) write(w io.Writer, sized func(width, height vg.Length) vg.Canvas
 	return err
 }
 
-// drawPanels draws the plots in a grid, their data side by side and below each other. The titles are drawn here, each
-// right above its data: on their own, plots put them at different heights.
+// drawPanels draws the plots in a grid, with the data areas aligned in rows and columns. It also draws the titles, each
+// right above its data, as the plots themselves would put them at different heights.
 func drawPanels(page draw.Canvas, plots [][]*plot.Plot) {
+	// Titles are removed from the plots, and remembered, before gonum aligns the plots.
 	titles := make([][]string, len(plots))
 	above := vg.Length(0)
 	for j, row := range plots {
@@ -161,13 +163,13 @@ func drawPanels(page draw.Canvas, plots [][]*plot.Plot) {
 	}
 }
 
-// withFallbackFonts names fonts of the same widths for viewers that do not have the one the text was measured in.
+// withFallbackFonts adds fonts of the same widths to an SVG, for viewers without the font that was measured.
 func withFallbackFonts(svg []byte) []byte {
 	return bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
 }
 
-// plots draws every chart.
+// plots returns the plot of every chart, nil for a gap.
 func (f Figure) plots(l styles) (plots [][]*plot.Plot, err error) {
 	if len(f.Panels) == 0 || len(f.Panels[0]) == 0 {
 		return nil, errors.New("no panel, want one at least")
@@ -187,7 +189,7 @@ func (f Figure) plots(l styles) (plots [][]*plot.Plot, err error) {
 	return plots, nil
 }
 
-// styles gives every name of the legend its style, in order of appearance.
+// styles returns the names of the legend in the order of the panels; the order decides their styles.
 func (f Figure) styles() styles {
 	var l styles
 	for _, row := range f.Panels {
@@ -200,7 +202,7 @@ func (f Figure) styles() styles {
 	return l
 }
 
-// flow breaks the legend into lines that fit.
+// flow breaks the names of the legend into lines of at most the given width.
 func flow(l styles, width vg.Length) [][]string {
 	var lines [][]string
 	used := vg.Length(0)
@@ -215,6 +217,7 @@ func flow(l styles, width vg.Length) [][]string {
 	return lines
 }
 
+// keyWidth returns the width of an entry of the legend, with the gap after it.
 func keyWidth(name string) vg.Length {
 	return keyLine + keyText + slack*lettering(keySize, draw.XLeft, draw.YCenter).Width(name) + keyGap
 }

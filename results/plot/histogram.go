@@ -13,11 +13,11 @@ import (
 // Bin is one bar of a histogram.
 type Bin struct {
 	Low   float64 `csv:"low"`  // inclusive
-	High  float64 `csv:"high"` // exclusive, but for the last bin
+	High  float64 `csv:"high"` // exclusive, except in the last bin
 	Count int     `csv:"count"`
 }
 
-// Bins counts values in n bins of equal width from low to high. Values outside, or NaN, are an error.
+// Bins counts values in n bins of equal width from low to high. A value outside this range, or NaN, is an error.
 func Bins(values []float64, low, high float64, n int) ([]Bin, error) {
 	edge := func(i int) float64 { return (low*float64(n-i) + high*float64(i)) / float64(n) }
 	bins := make([]Bin, n)
@@ -33,14 +33,16 @@ func Bins(values []float64, low, high float64, n int) ([]Bin, error) {
 	return bins, nil
 }
 
-// Histogram draws bins as bars.
+// Histogram draws bins as bars that touch each other.
 type Histogram struct {
 	Title, XLabel, YLabel string
 	Bins                  []Bin
 }
 
+// keys returns no names: all bars of a histogram are the same series.
 func (h Histogram) keys() []string { return nil }
 
+// plot draws the bars, with whole numbers on the y axis.
 func (h Histogram) plot(styles) (*plot.Plot, error) {
 	if len(h.Bins) == 0 {
 		return nil, fmt.Errorf("histogram: no bin, want one at least")
@@ -64,7 +66,7 @@ func (h Histogram) plot(styles) (*plot.Plot, error) {
 	return p, nil
 }
 
-// draw draws bars that touch.
+// draw draws one bar for each bin that is not empty.
 func (h Histogram) draw(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for _, b := range h.Bins {

@@ -12,14 +12,15 @@ import (
 	"rollcall/results/stats"
 )
 
-// LineChart draws lines. Labels say what is on the axes, and in which unit.
+// LineChart draws series as lines. The labels of the axes include the units.
 type LineChart struct {
 	Title, XLabel, YLabel string
 	Series                []Series
 	LogY                  bool
-	YMin, YMax            files.Optional // ends of the y axis; missing: those of the data and a little more
+	YMin, YMax            files.Optional // ends of the y axis; if missing, the range of the data and a little more
 }
 
+// keys returns the names of the series.
 func (c LineChart) keys() []string {
 	names := make([]string, len(c.Series))
 	for i, s := range c.Series {
@@ -28,6 +29,7 @@ func (c LineChart) keys() []string {
 	return names
 }
 
+// plot draws every series, and fits the axes to the finite points and bands.
 func (c LineChart) plot(l styles) (*plot.Plot, error) {
 	p := newPlot(c.Title, c.XLabel, c.YLabel)
 	xs, ys := NewSpan(), NewSpan()
@@ -52,13 +54,13 @@ func (c LineChart) plot(l styles) (*plot.Plot, error) {
 		return nil, fmt.Errorf("y axis from %g to %g, want an ascending range, above 0 if logarithmic", p.Y.Min,
 			p.Y.Max)
 	}
-	if c.LogY { // the axis is linear in the logarithm: plots lay out their words wrongly along a LogScale
+	if c.LogY { // the axis is linear in log₁₀ y, as gonum misplaces the labels of a LogScale
 		p.Y.Min, p.Y.Max, p.Y.Tick.Marker = math.Log10(p.Y.Min), math.Log10(p.Y.Max), plot.TickerFunc(logTicks)
 	}
 	return p, nil
 }
 
-// drawing draws the band of a series, and the line over it.
+// drawing returns a function that draws the band of a series and the line over it.
 func (c LineChart) drawing(s Series, l styles) drawing {
 	return func(canvas draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&canvas)
@@ -75,7 +77,7 @@ func (c LineChart) drawing(s Series, l styles) drawing {
 		}
 		for _, line := range lines {
 			points := onPage(line)
-			if len(points) == 1 { // a point alone between gaps would not be seen
+			if len(points) == 1 { // a single point between gaps would be invisible
 				at := points[0]
 				points = []vg.Point{{X: at.X - 1, Y: at.Y}, {X: at.X + 1, Y: at.Y}}
 			}

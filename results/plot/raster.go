@@ -9,22 +9,25 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// RasterRow is the activity of one client.
+// RasterRow is the activity of one client, round by round.
 type RasterRow struct {
-	Name string // beside the axis
-	On   []bool // of round 0, 1, …
-	Out  []bool // likewise: red in place of dark, pale red in place of light; empty: nowhere
+	Name string // label on the axis
+	On   []bool // active in round 0, 1, …
+	Out  []bool // excluded in round 0, 1, …; may be shorter than On or empty
 }
 
-// Raster draws the activity of clients over rounds: a bar for each client, dark in the rounds in which it is active and
-// light in the others, and red in those marked as out. The first row is on top.
+// Raster draws the activity of clients over rounds, with a bar for each client. Rounds in which the client is active
+// are dark, or red if it is excluded. Rounds in which it is not active are light, or pale red if it is excluded. The
+// first row is on top.
 type Raster struct {
 	Title, XLabel, YLabel string
 	Rows                  []RasterRow
 }
 
+// keys returns no names: the caption of a raster explains its colours.
 func (r Raster) keys() []string { return nil }
 
+// plot draws a tick with the name of each row, and the bars.
 func (r Raster) plot(styles) (*plot.Plot, error) {
 	if len(r.Rows) == 0 {
 		return nil, errors.New("raster: no row, want one at least")
@@ -44,13 +47,13 @@ func (r Raster) plot(styles) (*plot.Plot, error) {
 	return p, nil
 }
 
-// place returns where row i is on the y axis.
+// place returns the position of row i on the y axis.
 func (r Raster) place(i int) float64 { return float64(len(r.Rows) - 1 - i) }
 
-// draw draws the bars.
+// draw draws the bar of every row, one colour over the other.
 func (r Raster) draw(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	const half = 0.34 // of a bar's height, rows being 1 apart
+	const half = 0.34 // half of a bar's height; the distance of two rows is 1
 	bar := func(i, from, to int) []vg.Point {
 		return box(x(float64(from)), x(float64(to)), y(r.place(i)-half), y(r.place(i)+half))
 	}
@@ -58,6 +61,7 @@ func (r Raster) draw(c draw.Canvas, p *plot.Plot) {
 		if len(row.On) > 0 {
 			c.FillPolygon(empty, bar(i, 0, len(row.On)))
 		}
+		// Later colours cover earlier ones: pale red, then dark, then red where both are true.
 		both := make([]bool, min(len(row.On), len(row.Out)))
 		for k := range both {
 			both[k] = row.On[k] && row.Out[k]

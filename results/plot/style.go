@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Sizes of letters, in points.
+// Font sizes, in points.
 const (
 	titleSize = 12
 	panelSize = 10
@@ -21,18 +21,19 @@ const (
 	keySize   = 9.5
 )
 
+// The colours outside of the palette.
 var (
 	white   = color.RGBA{255, 255, 255, 255}
 	ink     = color.RGBA{32, 32, 32, 255}
 	faint   = color.RGBA{222, 222, 222, 255}
 	solid   = color.RGBA{0, 114, 178, 255} // bars and active clients
 	empty   = color.RGBA{236, 236, 236, 255}
-	out     = color.RGBA{213, 94, 0, 255}    // clients that are there and left out
-	outPale = color.RGBA{250, 219, 200, 255} // clients that are not there, and would be left out
+	out     = color.RGBA{213, 94, 0, 255}    // active clients that are excluded
+	outPale = color.RGBA{250, 219, 200, 255} // absent clients that are excluded
 )
 
-// palette has the colours that M. Okabe and K. Ito found people of every colour vision to tell apart, without the
-// yellow, which is too pale for a line, and a grey in its place.
+// palette has the colours of M. Okabe and K. Ito (Color Universal Design, 2008), which people of every colour vision
+// can tell apart. A grey replaces their yellow, which is too pale for a line.
 var palette = []color.RGBA{
 	{0, 0, 0, 255},       // black
 	{213, 94, 0, 255},    // vermilion
@@ -44,8 +45,8 @@ var palette = []color.RGBA{
 	{128, 128, 128, 255}, // grey
 }
 
-// dashes tell lines apart without colour: lengths on and off, in points. Their number and that of the colours have no
-// common divisor, so that the first 72 styles all differ.
+// dashes tell lines apart in print without colour: lengths on and off, in points. There are nine dashes and eight
+// colours, numbers without a common divisor, so that the first 72 styles all differ.
 var dashes = [][]vg.Length{
 	nil,
 	{7, 3},
@@ -58,10 +59,10 @@ var dashes = [][]vg.Length{
 	{12, 3, 4, 3},
 }
 
-// styles are the names of a figure's series in the order in which they get their styles.
+// styles gives the i-th name of a figure's legend the i-th colour and the i-th dash.
 type styles struct{ names []string }
 
-// add takes up names that are new; series without a name are not in the legend.
+// add appends the names that are new; empty names are not in the legend.
 func (l *styles) add(names ...string) {
 	for _, n := range names {
 		if n != "" && !slices.Contains(l.names, n) {
@@ -70,19 +71,19 @@ func (l *styles) add(names ...string) {
 	}
 }
 
-// line returns the style of a series; one without a name has the first.
+// line returns the style of a series. A series without a name has the first style.
 func (l styles) line(name string) draw.LineStyle {
 	i := max(slices.Index(l.names, name), 0)
 	return draw.LineStyle{Color: palette[i%len(palette)], Width: 1.5, Dashes: dashes[i%len(dashes)]}
 }
 
-// band returns the fill around a series.
+// band returns the colour of the band around a series, its line's colour made transparent.
 func (l styles) band(name string) color.NRGBA {
 	c := palette[max(slices.Index(l.names, name), 0)%len(palette)]
 	return color.NRGBA{c.R, c.G, c.B, 40}
 }
 
-// lettering returns how text of a size is written.
+// lettering returns the style of text of a size, aligned to the point at which it is drawn.
 func lettering(size vg.Length, x letters.XAlignment, y letters.YAlignment) letters.Style {
 	return letters.Style{
 		Color: ink, Font: font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, size),
@@ -90,16 +91,16 @@ func lettering(size vg.Length, x letters.XAlignment, y letters.YAlignment) lette
 	}
 }
 
-// drawing puts the data on a panel.
+// drawing is a function that draws the data of a chart; it is a plot.Plotter.
 type drawing func(c draw.Canvas, p *plot.Plot)
 
-// Plot puts the data on a panel.
+// Plot calls the function.
 func (d drawing) Plot(c draw.Canvas, p *plot.Plot) { d(c, p) }
 
-// newPlot returns an empty panel with its words, and a grid under the data.
+// newPlot returns an empty plot with title, labels and a grid, in the style of all our charts.
 func newPlot(title, xLabel, yLabel string) *plot.Plot {
 	p := plot.New()
-	p.Title.Text = title // moved by the figure
+	p.Title.Text = title // drawPanels draws it
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
 		a.Padding = 0
 		a.Color, a.Width = ink, 0.6

@@ -10,11 +10,11 @@ import (
 	"rollcall/results/stats"
 )
 
-// axisTicks is how many labels an axis has, about.
+// axisTicks is the approximate number of labels on an axis.
 const axisTicks = 5
 
-// linearTicks puts labels at multiples of 1, 2 or 5 times a power of ten. Numbers too long for an axis have an
-// exponent.
+// linearTicks returns labels at the multiples of 1, 2 or 5 times a power of ten. Numbers that are too long for an axis
+// have an exponent.
 func linearTicks(low, high float64) []plot.Tick {
 	step, decimals := niceStep(high - low)
 	form := byte('f')
@@ -25,7 +25,7 @@ func linearTicks(low, high float64) []plot.Tick {
 	for i := math.Ceil(low/step - 1e-9); i <= high/step+1e-9; i++ {
 		value := i * step
 		if i == 0 {
-			value = 0 // and not −0
+			value = 0 // instead of −0
 		}
 		ticks = append(ticks, plot.Tick{
 			Value: min(max(value, low), high),
@@ -35,8 +35,7 @@ func linearTicks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// niceStep returns the distance of labels that gives a span about axisTicks of them, and the decimals to write them
-// with.
+// niceStep returns the distance of two labels, so that a span has about axisTicks labels, and their number of decimals.
 func niceStep(span float64) (step float64, decimals int) {
 	power := math.Floor(math.Log10(span / axisTicks))
 	unit := math.Pow(10, power)
@@ -50,7 +49,7 @@ func niceStep(span float64) (step float64, decimals int) {
 	return step, max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 }
 
-// countTicks are [linearTicks] without those between whole numbers.
+// countTicks returns ticks like [linearTicks], at whole numbers only.
 func countTicks(low, high float64) []plot.Tick {
 	if high-low >= axisTicks {
 		return linearTicks(low, high)
@@ -62,10 +61,11 @@ func countTicks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// logTicks is for an axis of decimal logarithms, from 10^low to 10^high. It puts labels at powers of ten, at 2 and 5
-// times them as well where that alone would be too few, and marks without labels in between. A span too short even for
-// that has the labels of a linear axis.
+// logTicks returns ticks for an axis of decimal logarithms, from 10^low to 10^high. Powers of ten have labels; if these
+// are too few, so do 2 and 5 times the powers of ten. The ticks in between have no labels. If even that gives fewer
+// than three labels, the ticks are the same as on a linear axis.
 func logTicks(low, high float64) []plot.Tick {
+	// Try powers of ten and their multiples; count the labels to see whether they are enough.
 	labelled := map[int]bool{1: true, 2: high-low < 3, 5: high-low < 3}
 	labels := 0
 	var ticks []plot.Tick
@@ -93,20 +93,21 @@ func logTicks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// Span is the range of an axis as it grows with the data. The zero Span is none: see [NewSpan].
+// Span is a range that grows with the data of an axis. It starts with [NewSpan]; the zero Span contains 0.
 type Span struct{ Low, High float64 }
 
-// NewSpan returns the range of no data.
+// NewSpan returns an empty range.
 func NewSpan() Span { return Span{math.Inf(1), math.Inf(-1)} }
 
-// Add widens the range; what is not finite counts for nothing.
+// Add widens the range to include x, unless x is NaN or infinite.
 func (s *Span) Add(x float64) {
 	if stats.Finite(x) {
 		s.Low, s.High = min(s.Low, x), max(s.High, x)
 	}
 }
 
-// Axis returns the range to draw: a share of it wider at both ends, never empty. On a logarithmic axis it is above 0.
+// Axis returns the range to draw, which is never empty: the range of the data, wider by a share of it at both ends. On
+// a logarithmic axis it is above 0.
 func (s Span) Axis(share float64, logarithmic bool) (low, high float64) {
 	switch {
 	case s.Low > s.High && logarithmic: // no data

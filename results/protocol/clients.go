@@ -10,9 +10,10 @@ import (
 	"rollcall/results/stats"
 )
 
-// clientStatistic returns one of [metrics.OfClients] of the clients of one run. Spreads are over all clients there are,
-// with n in the denominator: the paper prints 18.1 and 325, 13.6 and 182.5, 20.7 and 432.5, 18.0 and 321.6. A tenth is
-// rounded, but one client at least.
+// clientStatistic returns one of [metrics.OfClients] for the clients of one run (FedAR, Table 3). Spreads divide by n,
+// because the run has all the clients there are. The paper's variances are the squares of its deviations: it prints
+// 18.1 and 325, 13.6 and 182.5, 20.7 and 432.5, 18.0 and 321.6. A tenth of the clients is rounded, and at least one
+// client.
 func clientStatistic(rows []results.ClientRow, m metrics.Metric) (float64, error) {
 	if len(rows) == 0 {
 		return 0, fmt.Errorf("results: %s: no clients, want one at least", m)
@@ -21,6 +22,7 @@ func clientStatistic(rows []results.ClientRow, m metrics.Metric) (float64, error
 	for i, r := range rows {
 		x[i] = r.Accuracy
 	}
+	// Sorted, the worst tenth of the clients comes first and the best tenth last.
 	slices.Sort(x)
 	tenth := max(1, int(math.Round(float64(len(x))/10)))
 	switch m {
@@ -42,7 +44,7 @@ func clientStatistic(rows []results.ClientRow, m metrics.Metric) (float64, error
 	return variance, nil // ClientAccVar
 }
 
-// ClientsOverSeeds returns mean and standard deviation over runs of [clientStatistic].
+// ClientsOverSeeds returns mean and standard deviation, over the runs of one cell, of one of [metrics.OfClients].
 func ClientsOverSeeds(runs [][]results.ClientRow, m metrics.Metric) (stats.Estimate, error) {
 	return overRuns(runs, m, func(_ int, rows []results.ClientRow) (float64, error) { return clientStatistic(rows, m) })
 }

@@ -1,4 +1,5 @@
-// Package protocol makes numbers of curves and of what else runs leave, as the papers' protocols have it.
+// Package protocol computes the numbers of the papers' tables and figures from the files of runs, as each paper's
+// protocol prescribes.
 package protocol
 
 import (
@@ -11,7 +12,7 @@ import (
 	"rollcall/results/stats"
 )
 
-// BothMeans returns the mean curves of two metrics in the rounds in which both are there.
+// BothMeans returns the mean curves of two metrics, restricted to the rounds that both curves have.
 func BothMeans(curves [][]results.CurveRow, a, b metrics.Metric) (as, bs []RoundMean) {
 	others := MeanCurve(curves, b)
 	for _, mean := range MeanCurve(curves, a) {
@@ -22,14 +23,14 @@ func BothMeans(curves [][]results.CurveRow, a, b metrics.Metric) (as, bs []Round
 	return as, bs
 }
 
-// RoundMean is the mean of a metric over runs in one round.
+// RoundMean is the mean of a metric over runs, in one round.
 type RoundMean struct {
 	Round int
 	stats.Estimate
 }
 
-// MeanCurve returns mean and standard deviation of a metric over the runs of one cell, ascending in the rounds in which
-// every run has it.
+// MeanCurve returns mean and standard deviation of a metric over the runs of one cell, round by round. It leaves out
+// every round in which some run does not have the metric.
 func MeanCurve(curves [][]results.CurveRow, m metrics.Metric) (means []RoundMean) {
 	values := map[int][]float64{}
 	for _, rows := range curves {
@@ -48,10 +49,9 @@ func MeanCurve(curves [][]results.CurveRow, m metrics.Metric) (means []RoundMean
 	return means
 }
 
-// LastRounds returns the mean of a metric over the evaluated rounds among the last n rounds of one run (FedAWE's
-// protocol with n = [results.ProtocolRounds]): those after T−n, T being the highest round of the rows. The initial
-// model is none of them, and rows where the metric is missing do not count. Missing if there is none; NaN if a round
-// diverged.
+// LastRounds returns the mean of a metric over the evaluated rounds after round T−n of one run, where T is its last
+// round. With n = [results.ProtocolRounds] this is FedAWE's protocol. The initial model and rows without the metric do
+// not count. The mean is missing if no row counts, and NaN if a round diverged.
 func LastRounds(rows []results.CurveRow, n int, m metrics.Metric) files.Optional {
 	last := lastRound(rows)
 	var x []float64
@@ -63,7 +63,7 @@ func LastRounds(rows []results.CurveRow, n int, m metrics.Metric) files.Optional
 	return stats.Mean(x)
 }
 
-// lastRound returns the highest round of the curves, which may have no rows.
+// lastRound returns the highest round of the curves; 0 if they have no rows.
 func lastRound(curves ...[]results.CurveRow) (last int) {
 	for _, rows := range curves {
 		for _, r := range rows {
@@ -73,7 +73,8 @@ func lastRound(curves ...[]results.CurveRow) (last int) {
 	return last
 }
 
-// OverSeeds returns mean and standard deviation over runs of [LastRounds] of each.
+// OverSeeds returns mean and standard deviation, over the runs of one cell, of the number that [LastRounds] gives for
+// each run. A run without that number is an error.
 func OverSeeds(runs [][]results.CurveRow, n int, m metrics.Metric) (stats.Estimate, error) {
 	return overRuns(runs, m, func(i int, rows []results.CurveRow) (float64, error) {
 		v := LastRounds(rows, n, m)
@@ -85,7 +86,7 @@ func OverSeeds(runs [][]results.CurveRow, n int, m metrics.Metric) (stats.Estima
 	})
 }
 
-// overRuns returns mean and standard deviation over runs of a number of each.
+// overRuns returns mean and standard deviation over runs, where number gives the number of each run.
 func overRuns[R any](runs []R, m metrics.Metric, number func(i int, run R) (float64, error)) (stats.Estimate, error) {
 	if len(runs) == 0 {
 		return stats.Estimate{}, fmt.Errorf("results: %s: no run, want at least one", m)

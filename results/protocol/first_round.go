@@ -11,12 +11,12 @@ import (
 	"rollcall/results/stats"
 )
 
-// FirstRound returns the first round in which the mean of a metric over the runs (the seeds of one cell) is at least
-// the threshold, looking at the rounds that are multiples of every: 0, the initial model, every, 2·every … up to the
-// last round of any run. Missing if there is none; a mean that is NaN reaches nothing. Means that fall short of the
-// threshold by rounding alone have reached it: three times 0.6 have 0.5999999999999999 as their mean.
+// FirstRound returns the first round in which the mean of a metric over the runs of one cell reaches the threshold
+// (FedAWE, Table 8). It looks at the rounds 0 (the initial model), every, 2·every … up to the last round of any run.
+// The result is missing if no round reaches the threshold; a mean of NaN does not. A mean may fall short by a rounding
+// error: the mean of three times 0.6 is 0.5999999999999999.
 //
-// Every run must have the metric in every such round, or the answer could be too late: the others are an error.
+// It is an error if a run does not have the metric in one of these rounds, because the answer could be too late.
 func FirstRound(
 	curves [][]results.CurveRow, every int, threshold float64, m metrics.Metric,
 ) (first files.Optional, err error) {
@@ -35,7 +35,7 @@ func FirstRound(
 				fmt.Errorf("results: first round: run %d of %d: no %s in round %d, want it every %d rounds up to %d",
 					lacking+1, len(curves), m, round, every, last)
 		}
-		// The rounds after the first are looked at for gaps alone.
+		// Once the first round is found, the later rounds are only checked for gaps.
 		if !first.Valid && means[at].Mean >= threshold-stats.Roundoff*math.Abs(threshold) {
 			first = files.Some(float64(round))
 		}

@@ -2,10 +2,10 @@ package protocol
 
 import "rollcall/results"
 
-// Importance returns, for each client, the mean over the rounds of its weight q, 0 where it was absent or left out
-// (ToN, figure 1d: the cumulative aggregation weight), and its share p of the sum over all clients (INFOCOM, figure 2:
-// the importance; with the weights that entered the model in place of the policy's, since AdaFed's depend on who is
-// there [inferred]).
+// Importance returns two numbers for each client of one run. q is the client's weight, averaged over the rounds, with 0
+// in rounds in which it was absent or excluded (ToN, figure 1d: the cumulative aggregation weight). p is the client's
+// share of the sum of q (INFOCOM, figure 2: the importance). The paper computes p from the weights of the policy; here
+// it comes from the weights that entered the model, since AdaFed's weights depend on who is available [inferred].
 func Importance(rows []results.DecisionRow) (q, p []float64) {
 	n := results.ClientsOf(rows)
 	if n == 0 {

@@ -9,10 +9,11 @@ import (
 	"rollcall/results/stats"
 )
 
-// OverTime returns mean and standard deviation over runs of a number made of the test accuracies of each: [TestAccMax],
-// the largest, of the initial model too; [TestAccMean], the mean over the evaluated rounds after it; [TestAccStd], the
-// sample standard deviation over those in the second half of the rounds. The paper looks at every round: evaluate as
-// often.
+// OverTime returns mean and standard deviation, over the runs of one cell, of a number about the test accuracies of
+// each run (CA-Fed, Table I). [metrics.TestAccMax] is the largest accuracy, the initial model included.
+// [metrics.TestAccMean] is the mean over the evaluated rounds after the initial model. [metrics.TestAccStd] is the
+// sample standard deviation over the second half of these rounds. The paper uses every round, so runs for this table
+// should evaluate after every round.
 func OverTime(runs [][]results.CurveRow, m metrics.Metric) (stats.Estimate, error) {
 	return overRuns(runs, m, func(i int, rows []results.CurveRow) (float64, error) {
 		v := overTime(rows, m)
@@ -24,7 +25,7 @@ func OverTime(runs [][]results.CurveRow, m metrics.Metric) (stats.Estimate, erro
 	})
 }
 
-// overTime is OverTime of one run; missing where it has too few evaluations.
+// overTime returns the number of [OverTime] for one run; missing if the run has too few evaluations.
 func overTime(rows []results.CurveRow, m metrics.Metric) files.Optional {
 	last := lastRound(rows)
 	var x []float64
@@ -45,8 +46,9 @@ func overTime(rows []results.CurveRow, m metrics.Metric) files.Optional {
 	return files.Optional{}
 }
 
-// RunningMean returns a curve with each test accuracy replaced by the mean of those of the rounds so far, the initial
-// model apart (INFOCOM, figure 3). Rows without one are left out, and the initial model's keeps its own.
+// RunningMean returns a curve in which each test accuracy is replaced by the mean of the test accuracies up to that
+// round (INFOCOM, figure 3). The initial model keeps its accuracy and does not enter the means. Rows without a test
+// accuracy are left out.
 func RunningMean(rows []results.CurveRow) []results.CurveRow {
 	var out []results.CurveRow
 	sum, n := 0.0, 0

@@ -9,10 +9,10 @@ import (
 	"rollcall/results/stats"
 )
 
-// RoundsTTest is [stats.PairedTTest] of the test accuracies of two methods round by round, as FedAR's Table 2 has it:
-// of each seed the rounds after the initial model in which both were evaluated, all seeds together. Accuracies of one
-// run lean on each other from round to round, so that the test's p-values are far too small: [SeedsTTest] is the
-// sounder one.
+// RoundsTTest returns the p-value of FedAR's Table 2, a [stats.PairedTTest] of the test accuracies of two methods. The
+// pairs are the rounds after the initial model that both methods evaluated, of all seeds together; ours[k] and
+// others[k] have the same seed. Accuracies of neighbouring rounds are not independent, so these p-values are far too
+// small: [SeedsTTest] is sounder.
 func RoundsTTest(ours, others [][]results.CurveRow) (files.Optional, error) {
 	var a, b []float64
 	for k := range ours {
@@ -31,8 +31,8 @@ func RoundsTTest(ours, others [][]results.CurveRow) (files.Optional, error) {
 	return stats.PairedTTest(a, b)
 }
 
-// SeedsTTest is [stats.PairedTTest] of two methods across the seeds, of each run's mean test accuracy in its last n
-// rounds. Missing for fewer than two seeds.
+// SeedsTTest returns the p-value of a [stats.PairedTTest] of two methods, where each seed is one pair: the mean test
+// accuracies over the last n rounds of both runs. It is missing for fewer than two seeds.
 func SeedsTTest(ours, others [][]results.CurveRow, n int) (files.Optional, error) {
 	var x [2][]float64
 	for m, runs := range [][][]results.CurveRow{ours, others} {

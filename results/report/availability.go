@@ -5,7 +5,7 @@ import (
 	"rollcall/results/papers"
 )
 
-// availability adds how often clients are there, and when (FedAWE, figures 5 and 6).
+// availability adds the figures that show how often clients are available, and when (FedAWE, figures 5 and 6).
 func (b *builder) availability() {
 	if len(b.Base) > 0 {
 		b.add(figure{

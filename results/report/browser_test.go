@@ -35,7 +35,8 @@ func TestBrowser(t *testing.T) {
 		var figures, charts, empty int
 		b.eval(`document.querySelectorAll("main figure").length`, &figures)
 		b.eval(`document.querySelectorAll("main figure .chart svg").length`, &charts)
-		b.eval(`[...document.querySelectorAll("main figure .chart svg")].filter(s => s.getBoundingClientRect().width < 100 || s.querySelectorAll("path").length < 2).length`, &empty)
+		b.eval(`[...document.querySelectorAll("main figure .chart svg")].filter(s =>
+			s.getBoundingClientRect().width < 100 || s.querySelectorAll("path").length < 2).length`, &empty)
 		if figures != written.Figures || charts < figures || empty != 0 {
 			t.Errorf("%d figures, %d charts, %d of them empty, want %d figures, as many charts at least, none empty",
 				figures, charts, empty, written.Figures)
@@ -78,8 +79,10 @@ func TestBrowser(t *testing.T) {
 		if want := fmt.Sprintf("%d of %d figures shown", visible("main figure"), all); said != want {
 			t.Errorf("status %q, want %q", said, want)
 		}
-		b.eval(`new Promise(done => { document.querySelector("button[type=reset]").click(); setTimeout(() => done(1), 20) })`,
-			nil)
+		b.eval(`new Promise(done => {
+			document.querySelector("button[type=reset]").click();
+			setTimeout(() => done(1), 20)
+		})`, nil)
 		if again := visible("main figure"); again != all {
 			t.Errorf("after Show all: %d figures, want %d", again, all)
 		}
@@ -148,7 +151,9 @@ func axe(t *testing.T, b *browser) {
 	}
 	b.eval(string(script)+"; 1", nil)
 	var found []string
-	b.eval(`axe.run(document, {resultTypes: ["violations", "incomplete"]}).then(r => r.violations.map(v => v.id + " (" + v.impact + "): " + v.nodes.length + " nodes, first " + v.nodes[0].html.slice(0, 200) + " " + (v.nodes[0].failureSummary || "")))`, &found)
+	b.eval(`axe.run(document, {resultTypes: ["violations", "incomplete"]}).then(r => r.violations.map(v =>
+		v.id + " (" + v.impact + "): " + v.nodes.length + " nodes, first " + v.nodes[0].html.slice(0, 200) + " " +
+		(v.nodes[0].failureSummary || "")))`, &found)
 	if len(found) > 0 {
 		t.Errorf("%d violations:\n%s", len(found), strings.Join(found, "\n"))
 	}

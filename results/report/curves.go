@@ -13,7 +13,7 @@ import (
 	"rollcall/results/plot"
 )
 
-// curveRow is one round of the training curves of a method, over its seeds.
+// curveRow is one round of the training curves of a method, averaged over its seeds.
 type curveRow struct {
 	Data         string         `csv:"data"`
 	Availability string         `csv:"availability"`
@@ -31,26 +31,26 @@ type curveRow struct {
 	TrainLossStd files.Optional `csv:"train_loss_std"`
 }
 
-// family is the cells whose curves are in one figure.
+// family has the cells whose curves share a figure.
 type family struct {
-	key   results.CellKey // without the method; without params where the cells differ in them
+	key   results.CellKey // without the method, and without params if the cells differ in them
 	cells []results.RunCell
 }
 
-// title says what the cells have in common.
+// title returns the data set and the availability, which the cells share.
 func (f family) title() string { return f.key.Data + ", " + f.key.Availability }
 
-// name names a cell among the others: its method, and the settings that not all have.
+// name returns the name of a cell in the legend: its method, and the settings that the cells do not share.
 func (f family) name(c results.RunCell) string {
 	common := results.CommonParams(f.cells, func(c results.RunCell) results.Params { return c.Params })
 	return strings.Join(strings.Fields(c.Method+" "+c.Params.Minus(common).Words(" ")+" "+c.Mark), " ")
 }
 
-// mostLines is how many lines of one method with different settings a figure has at most.
+// mostLines is the largest number of lines in a figure of one method with different settings.
 const mostLines = 8
 
-// families sorts the cells into figures: methods with the same settings together. Settings that only one method was run
-// with come together in one figure too, as a sweep.
+// families groups the cells into figures. Methods with the same settings share a figure. Cells whose settings only one
+// method has share a figure with each other, as a sweep.
 func families(cells []results.RunCell) (all []family) {
 	var alone []results.RunCell
 	keys, groups := results.Grouped(cells, func(c results.RunCell) results.CellKey {
@@ -82,13 +82,14 @@ func (b *builder) curves() {
 	}
 }
 
+// curveFigure adds the figure of one family: test accuracy, and train loss if it was measured.
 func (b *builder) curveFigure(f family) {
 	acc := plot.LineChart{Title: "test accuracy", XLabel: "round", YLabel: "test accuracy (%)"}
 	loss := plot.LineChart{Title: "train loss", XLabel: "round", YLabel: "train loss (per sample)", LogY: true}
 	var (
 		rows    []curveRow
 		used    []*results.Run
-		partial []string // methods of which no run is complete
+		partial []string // methods without a complete run
 	)
 	for _, c := range f.cells {
 		name := f.name(c)
@@ -103,10 +104,10 @@ func (b *builder) curveFigure(f family) {
 		for _, r := range runs {
 			curves = append(curves, r.Curve)
 		}
-		of := curveRows(c.CellKey, curves)
-		rows, used = append(rows, of...), append(used, runs...)
+		own := curveRows(c.CellKey, curves)
+		rows, used = append(rows, own...), append(used, runs...)
 		a, l := plot.Series{Name: name}, plot.Series{Name: name}
-		for _, r := range of {
+		for _, r := range own {
 			a.AddPoint(r.Round, r.TestAcc, r.TestAccStd, 100)
 			l.AddPoint(r.Round, r.TrainLoss, r.TrainLossStd, 1)
 		}
@@ -116,6 +117,7 @@ func (b *builder) curveFigure(f family) {
 		return
 	}
 	title := f.title()
+	// Settings that all runs share are in the caption, so the title has only the others.
 	if own := f.key.Params.Minus(b.commonParams()).Words(" "); own != "" {
 		title += ", " + own
 	}
@@ -133,12 +135,12 @@ func (b *builder) curveFigure(f family) {
 	b.add(fig)
 }
 
-// commonParams returns the settings that all runs have.
+// commonParams returns the settings that all runs share.
 func (b *builder) commonParams() results.Params {
 	return results.CommonParams(b.Runs, func(r results.Run) results.Params { return r.Params })
 }
 
-// drawable returns the complete runs of a cell, or all that can be trusted where none is.
+// drawable returns the complete runs of a cell; if there are none, all runs that are not damaged.
 func drawable(c results.RunCell) (runs []*results.Run, complete bool) {
 	for i := range c.Runs {
 		if !c.Runs[i].Damaged {
@@ -153,8 +155,9 @@ func drawable(c results.RunCell) (runs []*results.Run, complete bool) {
 	return done, true
 }
 
-// curveRows returns the means of all metrics, in the rounds in which there is one of any.
+// curveRows returns the means of all metrics over the seeds, in every round that has a mean of some metric.
 func curveRows(k results.CellKey, curves [][]results.CurveRow) (rows []curveRow) {
+	// The rows of all metrics are merged by round.
 	at := map[int]int{}
 	for _, m := range []struct {
 		metric metrics.Metric
@@ -183,7 +186,7 @@ func curveRows(k results.CellKey, curves [][]results.CurveRow) (rows []curveRow)
 	return rows
 }
 
-// unique returns the names, each once.
+// unique returns the different names, in order.
 func unique(names []string) []string {
 	different, _ := results.Grouped(names, func(name string) string { return name })
 	return different

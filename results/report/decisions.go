@@ -10,11 +10,11 @@ import (
 	"rollcall/results/papers"
 )
 
-// mapRounds is how many rounds an inclusion map shows at most.
+// mapRounds is the largest number of rounds in an inclusion map; more would not be readable.
 const mapRounds = 200
 
-// decisions adds importances (CA-Fed) of the runs that have them, and inclusion maps of the methods that leave somebody
-// out.
+// decisions adds the importance of clients (CA-Fed) for runs with decisions, and an inclusion map for each method that
+// excluded an active client.
 func (b *builder) decisions() {
 	for _, f := range families(withFile(results.Cells(b.Runs, b.Mixed), results.DecisionsFile)) {
 		slices.SortStableFunc(f.cells, func(x, y results.RunCell) int { return b.place(x.Method) - b.place(y.Method) })
@@ -26,6 +26,7 @@ func (b *builder) decisions() {
 		)
 		for _, c := range f.cells {
 			runs, _ := drawable(c)
+			// Read the decisions of every run; a bad file is reported and left out.
 			var seeds [][]results.DecisionRow
 			var read []*results.Run
 			for _, r := range runs {
@@ -42,6 +43,7 @@ func (b *builder) decisions() {
 				continue
 			}
 			name := f.name(c)
+			// One seed is enough for an inclusion map, and only methods that exclude clients need one.
 			if slices.ContainsFunc(seeds[0], func(d results.DecisionRow) bool {
 				return d.Active == 1 &&
 					d.Included == 0
@@ -75,7 +77,7 @@ func (b *builder) decisions() {
 	}
 }
 
-// inclusionMap adds who was there and who was taken in the first rounds of one run.
+// inclusionMap adds a figure that shows which clients were active and which were included in the first rounds of a run.
 func (b *builder) inclusionMap(name string, r *results.Run, decisions []results.DecisionRow) {
 	rows := papers.CAFedActivityRows(decisions)
 	note := ""
@@ -91,7 +93,7 @@ func (b *builder) inclusionMap(name string, r *results.Run, decisions []results.
 	})
 }
 
-// withFile leaves the cells and runs that have a file of this name.
+// withFile returns the cells with only those runs that have a file of this name.
 func withFile(cells []results.RunCell, name string) (left []results.RunCell) {
 	for _, c := range cells {
 		c.Runs = slices.DeleteFunc(slices.Clone(c.Runs), func(r results.Run) bool {

@@ -2,7 +2,7 @@ package report
 
 import (
 	"cmp"
-	_ "embed" // of the page's parts
+	_ "embed" // for the parts of the page
 	"fmt"
 	"html/template"
 	"maps"
@@ -24,11 +24,12 @@ var (
 	scriptJS string
 )
 
+// pageTemplate is parsed when the program starts, so that a mistake in it cannot stay unnoticed.
 var pageTemplate = template.Must(template.New("page.html.tmpl").Funcs(template.FuncMap{
 	"join": strings.Join,
 }).Parse(pageHTML))
 
-// sections are those of the page that hold figures, in order.
+// sections are the sections with figures, in the order of the page.
 var sections = []sectionData{
 	{ID: "curves", Title: "Training curves", About: "Accuracy on the test set and loss on the training set, " +
 		"of the method's model, after so many rounds."},
@@ -39,7 +40,7 @@ var sections = []sectionData{
 	{ID: "speed", Title: "Speed", About: "How fast this suite trains on this machine."},
 }
 
-// pageData is what the template sees.
+// pageData is the data of the template.
 type pageData struct {
 	Style, Script        template.HTML
 	Title, Version, Made string
@@ -51,42 +52,46 @@ type pageData struct {
 	Runs                 []runData
 	RunCount, CellCount  int
 	Devices              []string
-	NotDrawn             []string
+	NotDrawn             []string // names of files that no figure shows
 	FiguresFolder        string
 }
 
+// sectionData is a section with its figures.
 type sectionData struct {
 	ID, Title, About string
 	Figures          []*figure
 }
 
+// tableData is a table with the texts above it.
 type tableData struct {
 	compare.Grid
 	ID, Title, Source, Summary, Ours string
 	Not                              string // see [compare.NotCompared]
-	Printed                          bool
+	Printed                          bool   // the table has printed numbers
 }
 
-// GroupID is the anchor of a group of lines.
+// GroupID returns the anchor of a group of lines.
 func (t tableData) GroupID(group int) string { return fmt.Sprintf("%s-%d", t.ID, group+1) }
 
-// cellData is one number beside the paper's.
+// cellData has the texts and the CSS class of one number beside the paper's.
 type cellData struct {
 	Class, Ours, Paper, Mark, Difference, Note string
 }
 
+// runData is a line in the list of runs.
 type runData struct {
 	compare.ListRow
 	Settings, Device string
 }
 
-// choice is one line of the filter.
+// choice is one row of check boxes in the filter.
 type choice struct {
 	Kind, Title string
 	Names       []string
 }
 
-// data lays out the page.
+// data fills in the data of the template. It draws the figures before the style sheet, which needs the number of
+// styles.
 func (b *builder) data() *pageData {
 	d := &pageData{
 		Version: b.Version, Made: b.Made.UTC().Format("2006-01-02 15:04 UTC"), Folders: b.Folders,
@@ -102,6 +107,7 @@ func (b *builder) data() *pageData {
 				continue
 			}
 			f := &b.figures[i]
+			// A figure that cannot be drawn is reported on the page, and the others are drawn.
 			if err := f.draw(b.methods); err != nil {
 				b.bad = append(b.bad, fmt.Errorf("figure %s: %w", f.ID, err))
 				continue
@@ -124,9 +130,10 @@ func (b *builder) data() *pageData {
 	return d
 }
 
-// draw makes the charts of a figure, and its legend.
+// draw sets the charts of a figure and its legend.
 func (f *figure) draw(methods []string) error {
 	l := newStyles(methods, f.drawn.Names())
+	// Boxes of colour for bars, and samples of lines for all other charts.
 	_, bars := f.drawn.Panels[0][0].(plot.KeyedBars)
 	for _, name := range f.drawn.Names() {
 		k := key{Name: name, Method: l.method(name), Style: l.of(name)}
@@ -153,9 +160,10 @@ func (f *figure) draw(methods []string) error {
 	return nil
 }
 
-// runs lists the cells.
+// runs fills in the list of runs, the devices, and the names of files that no figure shows.
 func (d *pageData) runs(b *builder) {
 	rows := compare.ListRuns(b.Runs)
+	// Methods come in the order of the page, after table, data set and availability.
 	slices.SortStableFunc(rows, func(x, y compare.ListRow) int {
 		return cmp.Or(cmp.Compare(x.Table, y.Table), cmp.Compare(x.Data, y.Data),
 			cmp.Compare(x.Availability, y.Availability),
@@ -176,6 +184,7 @@ func (d *pageData) runs(b *builder) {
 		}
 	}
 	for _, r := range rows {
+		// The settings of a cell without those that all runs share.
 		set := []string{r.Preset, r.Net, fmt.Sprintf("%d clients", r.Clients)}
 		if r.Alpha.Valid {
 			set = append(set, "α = "+r.Alpha.String())
@@ -193,12 +202,12 @@ func (d *pageData) runs(b *builder) {
 	}
 }
 
-// filters gathers what can be chosen from.
+// filters fills in the methods, data sets and availabilities of the filter.
 func (d *pageData) filters(b *builder) {
 	methods := slices.Clone(b.methods)
 	var data, availabilities []string
 	numbers := slices.Clone(b.Numbers)
-	compare.SortSummary("fedawe-2", numbers) // as the papers' tables have them
+	compare.SortSummary("fedawe-2", numbers) // in the order of the papers' tables
 	for _, r := range numbers {
 		data, availabilities = append(data, r.Data), append(availabilities, r.Availability)
 	}
@@ -210,7 +219,7 @@ func (d *pageData) filters(b *builder) {
 			availabilities = append(availabilities, f.Availability)
 		}
 	}
-	for _, t := range d.Tables { // printed numbers beside ours may be of more methods
+	for _, t := range d.Tables { // printed numbers may have further methods
 		for _, g := range t.Groups {
 			for _, l := range g.Lines {
 				methods = append(methods, l.Method)

@@ -16,17 +16,17 @@ import (
 	"rollcall/results/plot"
 )
 
-// clientAccuracy is one client of one run.
+// clientAccuracy is the accuracy of one client in one run.
 type clientAccuracy struct {
 	Method   string         `csv:"method"`
 	Params   results.Params `csv:"params"`
 	Seed     uint32         `csv:"seed"`
-	Round    int            `csv:"round"` // 0 where the file has none
+	Round    int            `csv:"round"` // 0 if the file has no rounds
 	Client   int            `csv:"client"`
 	Accuracy float64        `csv:"accuracy"` // fraction
 }
 
-// perClient adds how the accuracy is distributed over the clients, of the runs that have it.
+// perClient adds histograms of the accuracy over the clients, for the runs with a file that has it.
 func (b *builder) perClient() {
 	for _, f := range families(results.Cells(b.Runs, b.Mixed)) {
 		var (
@@ -38,20 +38,21 @@ func (b *builder) perClient() {
 			var values []float64
 			runs, _ := drawable(c)
 			for _, r := range runs {
+				// Any CSV beside the curve may have accuracies by client; decisions.csv never has.
 				for _, name := range r.Extra {
 					if name == results.DecisionsFile {
 						continue
 					}
-					of, err := readAccuracies(filepath.Join(r.Dir, name))
+					accuracies, err := readAccuracies(filepath.Join(r.Dir, name))
 					if err != nil {
 						b.bad = append(b.bad, err)
 					}
-					if len(of) == 0 {
+					if len(accuracies) == 0 {
 						continue
 					}
 					used = append(used, r)
 					b.drawnFiles[name] = true
-					for _, x := range of {
+					for _, x := range accuracies {
 						x.Method, x.Params, x.Seed = c.Method, c.Params, r.Seed
 						rows, values = append(rows, x), append(values, x.Accuracy)
 					}
@@ -60,7 +61,7 @@ func (b *builder) perClient() {
 			if len(values) == 0 {
 				continue
 			}
-			bins, _ := plot.Bins(values, 0, 1, 20) // other values were refused where they were read
+			bins, _ := plot.Bins(values, 0, 1, 20) // readAccuracies has refused other values
 			panels = append(panels,
 				plot.Histogram{Title: c.Method, XLabel: "accuracy of a client", YLabel: "clients", Bins: bins})
 		}
@@ -77,7 +78,8 @@ func (b *builder) perClient() {
 	}
 }
 
-// readAccuracies reads a CSV with clients' accuracies; nothing of one that has none. Of several rounds the last counts.
+// readAccuracies reads the accuracies of clients in the last round of a CSV file. A file without the columns for them
+// has none, which is not an error.
 func readAccuracies(path string) (rows []clientAccuracy, err error) {
 	f, _, err := files.OpenRegular(path)
 	if err != nil {
@@ -121,7 +123,7 @@ func readAccuracies(path string) (rows []clientAccuracy, err error) {
 				err)
 		}
 		if math.IsNaN(x.Accuracy) {
-			continue // a client without samples to be tested on
+			continue // the client has no test samples
 		}
 		if !(x.Accuracy >= 0 && x.Accuracy <= 1) {
 			return rows, fmt.Errorf("report: %s: line %d: accuracy %g, want 0 … 1", path, line, x.Accuracy)

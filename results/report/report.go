@@ -17,41 +17,42 @@ import (
 	"rollcall/results/plot"
 )
 
-// Names of what [Write] writes into its folder.
+// Names of the page and of the folder of figures that [Write] writes.
 const (
 	Page          = "index.html"
 	figuresFolder = "figures"
 )
 
-// Input is what a report is made of. Everything but the runs or the numbers may be missing.
+// Input has everything that a report shows. It needs runs or numbers; the other fields may be empty.
 type Input struct {
-	Folders []string             // that were read, to be named
-	Runs    []results.Run        // as [results.FindRuns] returns them
-	Numbers []results.SummaryRow // of the tables, each number once
+	Folders []string             // the folders that were read, for the heading
+	Runs    []results.Run        // from [results.FindRuns]
+	Numbers []results.SummaryRow // the rows of the tables, each number once
 	Bench   []results.BenchRow   // speed measurements
-	Base    []plot.Bin           // how often clients are there (FedAWE, figure 5)
-	BaseOf  string               // what Base is of, for its caption
+	Base    []plot.Bin           // base availabilities of clients (FedAWE, figure 5)
+	BaseOf  string               // describes Base in its caption
 	Paths   []papers.FedAWEF6Row
-	PathsOf string  // likewise
-	Bad     []error // what could not be read
-	Mixed   bool    // one mean is over runs of a cell that are not alike
-	Version string  // of rollcall
-	Made    time.Time
+	PathsOf string    // describes Paths in its caption
+	Bad     []error   // files and lines that could not be read
+	Mixed   bool      // means may be over runs of a cell that are not alike
+	Version string    // of rollcall
+	Made    time.Time // when the report was made
 }
 
 // Written says what [Write] wrote.
 type Written struct {
-	Page    string  // its path
-	Bytes   int64   // of the page
-	Figures int     // each an SVG, a PNG and a CSV
-	Bad     []error // what could not be drawn, beside what could not be read before
+	Page    string  // path of the page
+	Bytes   int64   // size of the page
+	Figures int     // number of figures, each an SVG, a PNG and a CSV
+	Bad     []error // what could not be drawn; [Input].Bad has what could not be read
 }
 
-// Write writes the page and its figures into a folder, which it creates. Files appear whole, and the page last. Files
-// that an earlier report left in the folder are overwritten or stay.
+// Write writes the page and its figures into a folder, and creates the folder if necessary. Every file appears when it
+// is complete, the page last. Files of an earlier report are overwritten or stay.
 func Write(ctx context.Context, dir string, in Input) (Written, error) {
 	b := build(in)
 	done := Written{Page: filepath.Join(dir, Page), Figures: len(b.figures)}
+	// Figures are written before the page, so that the page never links to a file that is missing.
 	if err := b.writeFigures(ctx, filepath.Join(dir, figuresFolder)); err != nil {
 		return done, err
 	}
@@ -73,32 +74,32 @@ func Write(ctx context.Context, dir string, in Input) (Written, error) {
 
 // figure is one figure of the page.
 type figure struct {
-	ID           string // file name and anchor
+	ID           string // name of its files, and anchor
 	Title        string
 	Caption      string
-	Data         string // for the filters, here and below; empty: shown always
+	Data         string // for the filters, like the next two; empty: no filter hides the figure
 	Availability string
 	Methods      []string
-	Charts       []chart // as the page has them, and their legend
-	Keys         []key
+	Charts       []chart // the charts of the page
+	Keys         []key   // the legend of the page
 
-	section string
-	drawn   plot.Figure
-	csv     func(path string) error
-	runs    []*results.Run // that it is of, which say what the filters are; may be none
+	section string                  // ID of its section
+	drawn   plot.Figure             // the figure as the files have it
+	csv     func(path string) error // writes the CSV
+	runs    []*results.Run          // the runs in the figure, which decide the filters; may be empty
 }
 
-// builder gathers what is on the page.
+// builder gathers the figures of the page.
 type builder struct {
 	Input
-	methods []string // in the order of the papers' tables
+	methods []string // in the order of the page
 	figures []figure
-	bad     []error
+	bad     []error // what could not be drawn
 
-	drawnFiles map[string]bool // names of other files beside the curves that are in some figure
+	drawnFiles map[string]bool // names of files, besides the curves, that some figure shows
 }
 
-// build draws up the page.
+// build gathers all figures, section by section.
 func build(in Input) *builder {
 	b := &builder{Input: in, methods: methodsOf(in), drawnFiles: map[string]bool{}}
 	b.curves()
@@ -109,7 +110,8 @@ func build(in Input) *builder {
 	return b
 }
 
-// methodsOf returns the methods there are, those of the papers' tables in their order and then the others by name.
+// methodsOf returns the methods of the input: first those of the papers' tables, in their order, then the others by
+// name.
 func methodsOf(in Input) (methods []string) {
 	var found []string
 	for i := range in.Runs {
@@ -120,7 +122,7 @@ func methodsOf(in Input) (methods []string) {
 	}
 	slices.Sort(found)
 	for _, id := range papers.TableNames() {
-		table, _ := papers.TableByID(id) // one of those there are
+		table, _ := papers.TableByID(id) // never fails for these names
 		for _, p := range table.Printed {
 			if slices.Contains(found, p.Method) {
 				methods = append(methods, p.Method)
@@ -130,7 +132,7 @@ func methodsOf(in Input) (methods []string) {
 	return unique(append(methods, found...))
 }
 
-// place returns where a method comes in the order of the page.
+// place returns the position of a method in the order of the page.
 func (b *builder) place(method string) int {
 	if i := slices.Index(b.methods, method); i >= 0 {
 		return i
@@ -138,13 +140,14 @@ func (b *builder) place(method string) int {
 	return len(b.methods)
 }
 
-// add takes up a figure, under an id that no other has.
+// add appends a figure, with an id that no other figure has and with the filters of its runs.
 func (b *builder) add(f figure) {
 	base := slug(f.ID)
 	f.ID = base
 	for n := 2; slices.ContainsFunc(b.figures, func(o figure) bool { return o.ID == f.ID }); n++ {
 		f.ID = fmt.Sprintf("%s-%d", base, n)
 	}
+	// The runs of a figure share data set and availability, and may differ in the method.
 	for _, r := range f.runs {
 		f.Data, f.Availability, f.Methods = r.Data, r.Availability, append(f.Methods, r.Method)
 	}
@@ -152,7 +155,7 @@ func (b *builder) add(f figure) {
 	b.figures = append(b.figures, f)
 }
 
-// slug makes a name that is good for files and anchors.
+// slug returns a text in lower case with dashes between its words, for names of files and for anchors.
 func slug(text string) string {
 	return strings.Trim(strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '.'
@@ -168,6 +171,7 @@ func (b *builder) writeFigures(ctx context.Context, dir string) error {
 	return cmp.Or(append([]error{err}, errs...)...)
 }
 
+// write writes path.csv, path.svg and path.png.
 func (f *figure) write(path string) error {
 	if err := f.csv(path + ".csv"); err != nil {
 		return err
@@ -179,11 +183,12 @@ func (f *figure) write(path string) error {
 	return plot.WriteFigurePNG(path+".png", drawn)
 }
 
+// csvWriter returns a function that writes rows as a CSV file.
 func csvWriter[T any](rows []T) func(path string) error {
 	return func(path string) error { return files.WriteCSVFile(path, rows) }
 }
 
-// made says what runs are of: settings, seeds, machine, version.
+// made describes runs in a caption: their settings, seeds, machines and versions.
 func made(runs []*results.Run) string {
 	if len(runs) == 0 {
 		return ""
@@ -207,7 +212,7 @@ func made(runs []*results.Run) string {
 	return strings.Join(words, ", ") + ". " + madeBy(runs) + " rollcall " + once(versions, ", ") + "."
 }
 
-// madeBy says with which seeds and on what runs were made.
+// madeBy describes the seeds and the machines of runs.
 func madeBy(runs []*results.Run) string {
 	if len(runs) == 0 {
 		return ""
@@ -225,12 +230,13 @@ func madeBy(runs []*results.Run) string {
 	return plural(len(seeds), "Seed ", "Seeds ") + numbers + ". " + once(devices, "; ") + "."
 }
 
-// once joins texts, each once and none empty.
+// once joins the different texts, without empty ones.
 func once(texts []string, separator string) string {
 	texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
 	return strings.Join(unique(texts), separator)
 }
 
+// plural returns the singular or the plural of a noun for a count.
 func plural(n int, one, more string) string {
 	if n == 1 {
 		return one

@@ -10,14 +10,14 @@ import (
 	"rollcall/results/plot"
 )
 
-// speedRow is a [results.BenchRow] as the figure has it.
+// speedRow is a [results.BenchRow] with its place in the figure.
 type speedRow struct {
-	Days   float64 `csv:"days"` // since the first measurement
-	Series string  `csv:"series"`
+	Days   float64 `csv:"days"`   // since the first measurement
+	Series string  `csv:"series"` // its line: the workload and the engine
 	results.BenchRow
 }
 
-// speed adds the history of speed measurements.
+// speed adds a figure of the speed measurements over time.
 func (b *builder) speed() {
 	if len(b.Bench) == 0 {
 		return
@@ -36,6 +36,7 @@ func (b *builder) speed() {
 		out = append(out, speedRow{days, name, r})
 		devices = append(devices, r.Device)
 	}
+	// Only measurements of the same workload, engine and threads are joined by a line.
 	names, groups := results.Grouped(out, func(r speedRow) string { return r.Series })
 	for _, name := range names {
 		line := plot.Series{Name: name}

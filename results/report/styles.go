@@ -10,18 +10,19 @@ import (
 type key struct {
 	Name, Method string
 	Style        int
-	Class        string // of a colour alone, without a line
+	Class        string // CSS class of a box of colour; empty: a line of the given Style
 }
 
-// styles gives names their styles, numbers of rules in the style sheet: methods have the same one all over the page.
+// styles assigns a style to each name in a figure: the number of a rule in the style sheet. A method has the same style
+// in all figures of the page.
 type styles struct {
 	methods []string
-	rest    []string // names of the figure that are no method's, in order
-	from    int      // style of the first of rest
+	rest    []string // the other names of the figure, in order
+	from    int      // style of the first name in rest
 }
 
-// newStyles returns the styles of a figure's names. Names that are no method's come after the methods where there are
-// any.
+// newStyles returns the styles for the names of a figure. Names that are not methods get the styles after the methods'
+// if the figure has methods too.
 func newStyles(methods, names []string) *styles {
 	l := &styles{methods: methods}
 	for _, name := range names {
@@ -35,6 +36,7 @@ func newStyles(methods, names []string) *styles {
 	return l
 }
 
+// of returns the style of a name.
 func (l *styles) of(name string) int {
 	if i := slices.Index(l.methods, name); i >= 0 {
 		return i
@@ -42,7 +44,7 @@ func (l *styles) of(name string) int {
 	return l.from + max(slices.Index(l.rest, name), 0)
 }
 
-// method returns the method a name is of, empty if of none.
+// method returns the method with which a name begins, so that the filter finds its line; empty if there is none.
 func (l *styles) method(name string) string {
 	word, _, _ := strings.Cut(name, " ")
 	if slices.Contains(l.methods, word) {
@@ -51,13 +53,13 @@ func (l *styles) method(name string) string {
 	return ""
 }
 
-// dashes tell lines apart without colour. Their number and that of the colours have no common divisor.
+// dashes tell lines apart without colour. Nine dashes and eight colours give 72 different styles, as in package plot.
 var dashes = []string{"", "7 3", "2 2", "9 3 2 3", "4 2", "12 3", "9 2 2 2 2 2", "1 2", "12 3 4 3"}
 
-// colours is how many there are in the style sheet.
+// colours is the number of colours in style.css, --c0 to --c7.
 const colours = 8
 
-// styleRules are the style rules of lines (l), bands (b) and fills (f).
+// styleRules returns the CSS rules for n styles of lines (.l0, …), bands (.b0, …) and filled bars (.f0, …).
 func styleRules(n int) string {
 	var b strings.Builder
 	for i := range max(n, 1) {
@@ -68,6 +70,7 @@ func styleRules(n int) string {
 		}
 		fmt.Fprintf(&b, "}.b%d,.f%d{fill:var(--c%d)}", i, i, c)
 	}
-	b.WriteString("path[class^=l]{fill:none;stroke-width:1.8;stroke-linejoin:round}path[class^=b]:not(.bar){opacity:.16}")
+	b.WriteString("path[class^=l]{fill:none;stroke-width:1.8;stroke-linejoin:round}")
+	b.WriteString("path[class^=b]:not(.bar){opacity:.16}")
 	return b.String()
 }

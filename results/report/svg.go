@@ -10,8 +10,7 @@ import (
 	"rollcall/results/plot"
 )
 
-// A chart of the page, in CSS pixels at its natural size; it scales with its column. Its colours are the page's, so
-// that they follow the reader's light or dark.
+// The size of a chart and of its margins, in CSS pixels. The browser scales the chart to the width of its column.
 const (
 	chartWidth  = 440
 	chartHeight = 260
@@ -21,28 +20,31 @@ const (
 	below       = 42
 )
 
-// chart is one panel as the page has it.
+// chart is one panel on the page.
 type chart struct {
 	Title string
 	SVG   template.HTML
 }
 
-// place turns data into places on a chart.
+// place converts data to pixels of a chart.
 type place struct {
 	x, y          plot.Axis
 	width, height float64
 }
 
+// px returns the horizontal position of a value, in pixels from the left.
 func (p place) px(v float64) float64 {
 	return left + (v-p.x.Low)/(p.x.High-p.x.Low)*(p.width-left-right)
 }
 
+// py returns the vertical position of a value, in pixels from the top.
 func (p place) py(v float64) float64 {
 	v = min(max(v, p.y.Low), p.y.High) // bands may reach beyond the axis
 	return p.height - below - (v-p.y.Low)/(p.y.High-p.y.Low)*(p.height-above-below)
 }
 
-// drawChart returns a panel as SVG.
+// drawChart returns a panel as SVG. Its colours are classes of the style sheet, a group marks the shapes of each method
+// for the filter, and its label describes the data for readers who cannot see it.
 func drawChart(c plot.Chart, l *styles) (chart, error) {
 	title, x, y, err := plot.Frame(c)
 	if err != nil {
@@ -51,6 +53,7 @@ func drawChart(c plot.Chart, l *styles) (chart, error) {
 	p := place{x: x, y: y, width: chartWidth, height: chartHeight}
 	var body strings.Builder
 	var says string
+	// Each kind of chart draws its shapes, and says in words what they show.
 	switch c := c.(type) {
 	case plot.LineChart:
 		p.grid(&body)
@@ -71,7 +74,7 @@ func drawChart(c plot.Chart, l *styles) (chart, error) {
 		body.WriteString(`"/>`)
 		says = fmt.Sprintf("Histogram of %d values.", total)
 	case plot.Raster:
-		title, _, _ = strings.Cut(title, " (dark") // the colours are the page's, which has a legend of them
+		title, _, _ = strings.Cut(title, " (dark") // the page has a legend of the colours instead
 		if strings.HasPrefix(title, "dark") {
 			title = ""
 		}
@@ -116,11 +119,12 @@ func (p place) grid(b *strings.Builder) {
 	b.WriteString(`"/>`)
 }
 
-// words writes the labels of the axes.
+// words writes the labels of the ticks and of the axes.
 func (p place) words(b *strings.Builder) {
 	b.WriteString(`<g class="tick">`)
 	for i, t := range p.x.Ticks {
 		anchor := ""
+		// Anchor the last label at its end, or it would leave the chart.
 		if i > 0 && p.px(t.Value) > p.width-24 {
 			anchor = ` class="end"`
 		}
@@ -143,12 +147,14 @@ func (p place) words(b *strings.Builder) {
 	}
 }
 
-// box adds a rectangle between data to a path; gap is left free at its sides.
+// box adds a rectangle to a path, from (x0, y0) to (x1, y1) in data units, with a gap of pixels free on the left and on
+// the right.
 func (p place) box(b *strings.Builder, x0, x1, y0, y1, gap float64) {
 	a, c, top, foot := p.px(x0)+gap, p.px(x1)-gap, p.py(max(y0, y1)), p.py(min(y0, y1))
 	fmt.Fprintf(b, "M%s %sH%sV%sH%sz", num(a), num(foot), num(c), num(top), num(a))
 }
 
+// methodAttr returns the attribute by which the page's script finds the shapes of a method.
 func methodAttr(method string) string {
 	if method == "" {
 		return ""
@@ -156,7 +162,7 @@ func methodAttr(method string) string {
 	return ` data-method="` + html.EscapeString(method) + `"`
 }
 
-// spaced leaves the labels of a y axis that do not run into each other.
+// spaced returns the labels of a y axis that do not overlap, from the bottom up.
 func spaced(ticks []plot.AxisTick, p place) (kept []plot.AxisTick) {
 	last := math.Inf(1)
 	for _, t := range ticks {

@@ -12,11 +12,12 @@ import (
 	"rollcall/results/stats"
 )
 
-// series draws a band and the line over it.
+// series draws the band of a series and the line over it, in a group for its method.
 func (p place) series(b *strings.Builder, s plot.Series, logY bool, l *styles) {
 	style := l.of(s.Name)
 	fmt.Fprintf(b, `<g%s>`, methodAttr(l.method(s.Name)))
 	bands, lines := s.Paths(logY)
+	// The bands of a series are one path below its line.
 	var outlines strings.Builder
 	for _, band := range bands {
 		if len(band) > 2 { // more than one point of the series
@@ -30,7 +31,7 @@ func (p place) series(b *strings.Builder, s plot.Series, logY bool, l *styles) {
 	fmt.Fprintf(b, `<path class="l%d" d="`, style)
 	for _, line := range lines {
 		points := p.onPage(line)
-		if len(points) == 1 { // a point alone between gaps would not be seen
+		if len(points) == 1 { // a single point between gaps would be invisible
 			at := points[0]
 			points = []plot.Place{{X: at.X - 2, Y: at.Y}, {X: at.X + 2, Y: at.Y}}
 		}
@@ -39,7 +40,7 @@ func (p place) series(b *strings.Builder, s plot.Series, logY bool, l *styles) {
 	b.WriteString(`"/></g>`)
 }
 
-// onPage turns places between the axes into places on the page.
+// onPage converts points from data units to pixels.
 func (p place) onPage(path []plot.Place) []plot.Place {
 	points := make([]plot.Place, len(path))
 	for i, at := range path {
@@ -48,16 +49,17 @@ func (p place) onPage(path []plot.Place) []plot.Place {
 	return points
 }
 
-// trail writes a path in steps of a tenth of a pixel, each from the one before: that is short, and errors do not add
-// up.
+// trail writes a path as steps from point to point, in whole tenths of a pixel. Steps take fewer bytes than positions,
+// and as positions are rounded before they are subtracted, rounding errors do not add up.
 func trail(b *strings.Builder, points []plot.Place) {
-	var x, y int // of the point before, in tenths
+	var x, y int // the point before, in tenths of a pixel
 	for k, at := range points {
 		i, j := int(math.Round(10*at.X)), int(math.Round(10*at.Y))
 		if k == 0 {
 			fmt.Fprintf(b, "M%s %sl", tenths(i), tenths(j))
 		} else {
 			dx, dy := tenths(i-x), tenths(j-y)
+			// A minus sign separates two numbers; otherwise a space is needed.
 			if k > 1 && dx[0] != '-' {
 				dx = " " + dx
 			}
@@ -70,7 +72,7 @@ func trail(b *strings.Builder, points []plot.Place) {
 	}
 }
 
-// tenths prints n/10 without what is not needed: 12.5, 3, .4, -.1.
+// tenths returns n/10 in as few characters as SVG allows: 12.5, 3, .4, -.1.
 func tenths(n int) string {
 	text := strconv.FormatFloat(float64(n)/10, 'f', -1, 64)
 	if n > -10 && n < 10 {
@@ -79,10 +81,10 @@ func tenths(n int) string {
 	return text
 }
 
-// num prints a place to a tenth of a pixel.
+// num returns a position rounded to a tenth of a pixel.
 func num(v float64) string { return tenths(int(math.Round(10 * v))) }
 
-// lineWords says where the lines end, for those who do not see them.
+// lineWords says at which values the lines end, for readers who cannot see the chart.
 func lineWords(c plot.LineChart) string {
 	var parts []string
 	for _, s := range c.Series {

@@ -7,7 +7,7 @@ import (
 	"rollcall/results/plot"
 )
 
-// rasterKeys are the colours of activity.
+// rasterKeys returns the legend of a raster's colours.
 func rasterKeys(c plot.Raster) []key {
 	keys := []key{{Name: "there", Class: "bar"}, {Name: "absent", Class: "away"}}
 	for _, row := range c.Rows {
@@ -23,14 +23,15 @@ func rasterKeys(c plot.Raster) []key {
 	return keys
 }
 
-// raster draws activity: a bar of rounds for each client.
+// raster draws the activity of clients, with a bar of rounds for each client, as one path for each colour.
 func (p place) raster(b *strings.Builder, c plot.Raster) {
 	half := 0.34
 	if len(c.Rows) > 20 {
-		half = 0.5 // as many lines have no room for gaps
+		half = 0.5 // so many bars have no space for gaps
 	}
+	// Drawn one over the other: absent over the whole length, then the rounds of each other colour.
 	left := func(row plot.RasterRow, i int) bool { return i < len(row.Out) && row.Out[i] }
-	for _, of := range []struct {
+	for _, colour := range []struct {
 		class string
 		has   func(row plot.RasterRow, i int) bool
 	}{
@@ -42,17 +43,17 @@ func (p place) raster(b *strings.Builder, c plot.Raster) {
 		var path strings.Builder
 		for i, row := range c.Rows {
 			y := float64(len(c.Rows) - 1 - i)
-			plot.Stretches(len(row.On), func(round int) bool { return of.has(row, round) }, func(from, to int) {
+			plot.Stretches(len(row.On), func(round int) bool { return colour.has(row, round) }, func(from, to int) {
 				p.box(&path, float64(from), float64(to), y-half, y+half, 0)
 			})
 		}
 		if path.Len() > 0 {
-			fmt.Fprintf(b, `<path class="%s" d="%s"/>`, of.class, path.String())
+			fmt.Fprintf(b, `<path class="%s" d="%s"/>`, colour.class, path.String())
 		}
 	}
 }
 
-// rasterWords says how often the clients are there.
+// rasterWords says how often the clients are active, for readers who cannot see the chart.
 func rasterWords(c plot.Raster) string {
 	rounds, on, out := 0, 0, 0
 	for _, row := range c.Rows {

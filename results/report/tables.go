@@ -10,11 +10,11 @@ import (
 	"rollcall/results/papers"
 )
 
-// tables lays out the tables.
+// tables fills in the tables of the page, the papers' first.
 func (d *pageData) tables(b *builder) {
 	for _, id := range compare.SummaryTables(b.Numbers) {
 		rows := slices.DeleteFunc(slices.Clone(b.Numbers), func(r results.SummaryRow) bool { return r.Table != id })
-		known, _ := papers.TableByID(id) // one of ours alone has no printed numbers
+		known, _ := papers.TableByID(id) // the zero Table, without printed numbers, for a table of ours
 		compare.SortSummary(id, rows)
 		c := compare.Table(&known, rows)
 		t := tableData{
@@ -34,7 +34,7 @@ func (d *pageData) tables(b *builder) {
 	}
 }
 
-// madeFor says with which seeds, and on what, the runs of a table were made.
+// madeFor describes the seeds and the machines of the runs of a table.
 func (b *builder) madeFor(table string) string {
 	var runs []*results.Run
 	for i := range b.Runs {
@@ -45,7 +45,7 @@ func (b *builder) madeFor(table string) string {
 	return madeBy(runs)
 }
 
-// summary counts what the marks say, and the columns in which the methods come in the paper's order.
+// summary counts the marks in a table, and the columns in which the methods have the paper's order.
 func summary(c compare.Comparing) string {
 	n := c.Counts()
 	asPrinted, columns := c.Orders()
@@ -61,7 +61,7 @@ func summary(c compare.Comparing) string {
 	return text
 }
 
-// Cell words one number beside the paper's.
+// Cell returns the texts of one number beside the paper's; the template calls it. A nil row is an empty cell.
 func (t tableData) Cell(r *compare.ComparisonRow) cellData {
 	c := cellData{Class: "none", Ours: "–"}
 	if r == nil {
@@ -76,6 +76,7 @@ func (t tableData) Cell(r *compare.ComparisonRow) cellData {
 	if r.PaperN > 0 {
 		c.Paper = r.Metric.Words(r.PaperMean, r.PaperStd, r.PaperN)
 	}
+	// A cell that is not comparable gets a mark, and its own reason if that is not the table's.
 	if r.NotJudged != "" {
 		c.Class, c.Mark = "apart", "not comparable"
 		if r.NotJudged != t.Not && r.N > 0 {
@@ -88,6 +89,7 @@ func (t tableData) Cell(r *compare.ComparisonRow) cellData {
 		return c
 	}
 	c.Difference = strings.Replace(strings.TrimSpace(r.Metric.Difference(r.Difference)), "-", "−", 1)
+	// Marks have a symbol and a word as well as a colour, for readers who cannot see the colour.
 	switch place, side := r.Place(); {
 	case place == compare.Inside:
 		c.Class, c.Mark = "in", "✓ inside"

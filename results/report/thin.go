@@ -7,13 +7,13 @@ import (
 	"rollcall/results/plot"
 )
 
-// How many points of a line are drawn: more than two to a pixel nobody sees.
+// The number of points of a line in the files and on the page. More would make the files larger and change no pixel.
 const (
 	fileWidth = 700
 	pageWidth = 180
 )
 
-// thinned returns a figure whose lines have at most about so many points, and no two nearer than that; the CSV has all.
+// thinned returns a figure whose lines have at most about so many points, evenly spaced. The CSV keeps all points.
 func thinned(f plot.Figure, points int) plot.Figure {
 	out := f
 	out.Panels = make([][]plot.Chart, len(f.Panels))
@@ -34,7 +34,9 @@ func thinned(f plot.Figure, points int) plot.Figure {
 	return out
 }
 
+// thin drops the points of a series that are too close to the one before. It keeps the first and the last point.
 func thin(s plot.Series, points int) plot.Series {
+	// Steps and unsorted lines would change their shape without some of their points.
 	if len(s.X) <= points || s.Step || !slices.IsSorted(s.X) {
 		return s
 	}

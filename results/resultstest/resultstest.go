@@ -1,4 +1,4 @@
-// Package resultstest makes small runs for the tests of packages that read them.
+// Package resultstest writes small runs for the tests of packages that read runs.
 package resultstest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"rollcall/results/metrics"
 )
 
-// Accuracies returns a curve with these test accuracies in rounds 0, 1, ….
+// Accuracies returns a curve with the given test accuracies in rounds 0, 1, ….
 func Accuracies(x ...float64) (rows []results.CurveRow) {
 	for round, v := range x {
 		rows = append(rows, results.CurveRow{Round: round, TestAcc: files.Some(v)})
@@ -21,8 +21,8 @@ func Accuracies(x ...float64) (rows []results.CurveRow) {
 	return rows
 }
 
-// Decisions are two rounds of two clients: weights 1 and 0, then 0.5 and 2; client 1 was excluded once when it was
-// there.
+// Decisions returns two rounds of two clients, with weights 1 and 0 in round 1, and 0.5 and 2 in round 2. Client 1 was
+// available in round 1 but excluded.
 func Decisions() []results.DecisionRow {
 	return []results.DecisionRow{
 		{Round: 1, Client: 0, Active: 1, Included: 1, Weight: 1, Pi: 0.1, Lambda: 0.9, Target: 0.25},
@@ -32,7 +32,7 @@ func Decisions() []results.DecisionRow {
 	}
 }
 
-// SineRow is what of a row of ours [results.PrintedFor] looks at.
+// SineRow returns a row of ours under sine availability, with the fields that [results.PrintedFor] looks at.
 func SineRow(method, data string, alpha float64, params results.Params, m metrics.Metric) results.SummaryRow {
 	return results.SummaryRow{Cell: results.Cell{
 		Method: method, Data: data, Availability: "sine",
@@ -40,21 +40,21 @@ func SineRow(method, data string, alpha float64, params results.Params, m metric
 	}, Params: params, Metric: m}
 }
 
-// Run says what [WriteRun] writes.
+// Run describes the run that [WriteRun] writes.
 type Run struct {
 	Table, Method string
 	Seed          uint32
 	Acc           []float64 // test accuracy of round 0, 1, …
-	Rounds        int       // that it was to have; 0: as many as it has
+	Rounds        int       // planned; 0: as many as Acc has
 	Params        results.Params
 	Version       string
-	Status        results.RunStatus // none: no run.json
+	Status        results.RunStatus // empty: the run has no run.json
 	Checksum      string
 	Numerics      string // empty: cpu-fp32
 	Revisions     results.Revisions
 }
 
-// WriteRun writes a run's folder below out, and returns it.
+// WriteRun writes the folder of a run below out, and returns the path of the folder.
 func WriteRun(t *testing.T, out string, r Run) string {
 	t.Helper()
 	cell := results.Cell{
@@ -75,8 +75,9 @@ func WriteRun(t *testing.T, out string, r Run) string {
 	return WriteCurve(t, out, rows, cmp.Or(r.Rounds, len(r.Acc)-1), info)
 }
 
-// WriteCurve writes the folder of a run that was to have so many rounds and has these rows, and returns it. Settings,
-// seed, rounds, version, engine and precision of its run.json are those of the rows. Without a status there is none.
+// WriteCurve writes the folder of a run with the given rows and number of planned rounds, and returns the path of the
+// folder. run.json takes settings, seed, rounds, version, engine and precision from the rows. An info without a status
+// writes no run.json.
 func WriteCurve(t testing.TB, out string, rows []results.CurveRow, rounds int, info results.RunInfo) string {
 	t.Helper()
 	first, last := rows[0], rows[len(rows)-1]
@@ -91,6 +92,7 @@ func WriteCurve(t testing.TB, out string, rows []results.CurveRow, rounds int, i
 	}
 	info.Settings, info.Seed, info.Rounds, info.Data = settings, first.Seed, last.Round, first.Data
 	info.Version, info.Engine, info.Precision = first.Version, first.Engine, first.Precision
+	// The folder is named after the settings, as checkFolder of package results demands.
 	dir := filepath.Join(out, first.Table, results.CellFolder(first.Cell, results.Hash(settings)),
 		fmt.Sprintf("seed-%d", first.Seed))
 	if err := results.WriteCurve(filepath.Join(dir, results.CurveFile), rows); err != nil {
@@ -102,7 +104,7 @@ func WriteCurve(t testing.TB, out string, rows []results.CurveRow, rounds int, i
 	return dir
 }
 
-// Sign writes run.json anew, with the checksums of the files as they are.
+// Sign writes run.json again, with checksums of the files as they are now.
 func Sign(t testing.TB, dir string, info results.RunInfo) {
 	t.Helper()
 	if err := results.WriteRunInfo(filepath.Join(dir, results.RunFile), info); err != nil {
@@ -110,7 +112,7 @@ func Sign(t testing.TB, dir string, info results.RunInfo) {
 	}
 }
 
-// MustHold checks that errors are as many as parts, and each holds its part.
+// MustHold fails the test unless there are as many errors as parts, and each error contains its part.
 func MustHold(t *testing.T, bad []error, parts ...string) {
 	t.Helper()
 	if len(bad) != len(parts) {

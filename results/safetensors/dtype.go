@@ -1,7 +1,8 @@
-// Package safetensors reads and writes the safetensors format, in which PyTorch and others keep tensors by name.
+// Package safetensors reads and writes the safetensors format, in which PyTorch and others store tensors by name.
+// Models and checkpoints are in this format, so that Python reads them without our code.
 //
-// A file is eight bytes of the header's length (little endian), the header, and the tensors' bytes, one behind the
-// other. The header is JSON: {name: {dtype, shape, data_offsets}}, and texts by name under __metadata__.
+// A file consists of the length of the header (8 bytes, little endian), the header, and the bytes of the tensors. The
+// header is JSON: {name: {dtype, shape, data_offsets}}, with texts by name under __metadata__.
 // https://github.com/huggingface/safetensors
 package safetensors
 
@@ -11,10 +12,10 @@ import (
 	"math/bits"
 )
 
-// DType is the type of a tensor's elements, as the format writes it.
+// DType is the type of a tensor's elements, as the header of a file names it.
 type DType string
 
-// The types whose values are written and read here. A file may hold tensors of every type of the format.
+// The types whose values this package reads and writes. A file may contain tensors of all other types of the format.
 const (
 	F32 DType = "F32" // float32
 	F64 DType = "F64" // float64
@@ -22,13 +23,13 @@ const (
 	U8  DType = "U8"  // byte
 )
 
-// MaxHeader is the most bytes a header may have, blanks at its end included: some ten thousand tensors.
+// MaxHeader is the largest size of a header in bytes, with the spaces at its end: enough for some ten thousand tensors.
 const MaxHeader = 1 << 20
 
-// metadataKey is the one name in a header that is no tensor's.
+// metadataKey is the only name in a header that is not the name of a tensor.
 const metadataKey = "__metadata__"
 
-// elementBits is the size of an element of every type of the format, in bits.
+// elementBits has the size in bits of an element, for every type of the format.
 var elementBits = map[DType]uint64{
 	"BOOL": 8, U8: 8, "I8": 8, "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8, "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6,
 	"I16": 16, "U16": 16, "F16": 16, "BF16": 16,
@@ -36,7 +37,7 @@ var elementBits = map[DType]uint64{
 	I64: 64, "U64": 64, F64: 64, "C64": 64,
 }
 
-// sizeOf returns the bytes that a tensor takes: the product of its shape times the size of an element.
+// sizeOf returns the size of a tensor in bytes: the product of its shape times the size of an element.
 func sizeOf(d DType, shape []int) (int64, error) {
 	n, known := elementBits[d]
 	if !known {
@@ -58,7 +59,7 @@ func sizeOf(d DType, shape []int) (int64, error) {
 	return int64(n / 8), nil
 }
 
-// shapeText is a shape in an error, cut where it is longer than any net's.
+// shapeText returns a shape for an error, shortened if it has more dimensions than the tensors of any net.
 func shapeText(shape []int) string {
 	const most = 8
 	if len(shape) > most {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// parseHeader reads a header's JSON. tensors are in its order; their places and sizes are not checked.
+// parseHeader parses the JSON of a header. The tensors are in its order; their positions and sizes are not checked yet.
 func parseHeader(text []byte) (metadata map[string]string, tensors []Info, err error) {
 	if !bytes.HasPrefix(text, []byte("{")) {
 		return nil, nil, errors.New("does not begin with {")
@@ -22,6 +22,7 @@ func parseHeader(text []byte) (metadata map[string]string, tensors []Info, err e
 	if !bytes.HasSuffix(text, []byte("}")) {
 		return nil, nil, errors.New("does not end with }, and blanks behind it")
 	}
+	// The syntax is checked as a whole first, so that the parser below only has to check the structure.
 	if err := json.Unmarshal(text, new(json.RawMessage)); err != nil {
 		return nil, nil, fmt.Errorf("is not JSON: %w", err)
 	}
@@ -48,10 +49,10 @@ func parseHeader(text []byte) (metadata map[string]string, tensors []Info, err e
 	return metadata, tensors, err
 }
 
-// parser reads JSON whose syntax has been checked.
+// parser reads JSON of valid syntax, token by token: encoding/json would accept a name that occurs twice.
 type parser struct{ *json.Decoder }
 
-// object reads an object; value reads the value of every key. Errors name the key.
+// object reads an object and calls value to read the value of each key. Errors name the key.
 func (p parser) object(value func(key string) error) error {
 	if err := p.open('{', "an object"); err != nil {
 		return err
@@ -74,7 +75,7 @@ func (p parser) object(value func(key string) error) error {
 	return err
 }
 
-// tensor reads {"dtype": …, "shape": […], "data_offsets": [from, to]}.
+// tensor reads the entry of a tensor: {"dtype": …, "shape": […], "data_offsets": [from, to]}.
 func (p parser) tensor(info *Info) error {
 	keys := []string{"dtype", "shape", "data_offsets"}
 	missing := slices.Clone(keys)
@@ -112,7 +113,7 @@ func (p parser) tensor(info *Info) error {
 	return err
 }
 
-// text reads a text.
+// text reads a string.
 func (p parser) text() (string, error) {
 	token, err := p.Token()
 	if err != nil {
@@ -147,7 +148,7 @@ func (p parser) wholes() (list []int64, err error) {
 	return list, err
 }
 
-// open reads the brace or bracket that something begins with.
+// open reads the brace or bracket with which an object or a list begins.
 func (p parser) open(brace json.Delim, want string) error {
 	token, err := p.Token()
 	if err == nil && token != brace {

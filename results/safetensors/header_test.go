@@ -97,7 +97,8 @@ func TestMalformed(t *testing.T) {
 		},
 		{
 			"negative size",
-			`{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"b":{"dtype":"U8","shape":[1],"data_offsets":[0,-1]}}`,
+			`{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},` +
+				`"b":{"dtype":"U8","shape":[1],"data_offsets":[0,-1]}}`,
 			"", `want a whole number`,
 		},
 		{
@@ -105,7 +106,8 @@ func TestMalformed(t *testing.T) {
 			`tensor "a": begins at byte 1, want 0`,
 		},
 		{
-			"hole", `{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}}`,
+			"hole", `{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},` +
+				`"b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}}`,
 			"1234", `tensor "b": begins at byte 2, want 1, where the tensor before it ends`,
 		},
 		{
@@ -176,7 +178,8 @@ func TestUnusual(t *testing.T) {
 func FuzzFile(f *testing.F) {
 	for _, header := range []string{
 		`{}`, `{"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`,
-		`{"b":{"dtype":"U8","shape":[2,1],"data_offsets":[2,4]},"a":{"dtype":"BF16","shape":[],"data_offsets":[0,2]}}   `,
+		`{"b":{"dtype":"U8","shape":[2,1],"data_offsets":[2,4]},` +
+			`"a":{"dtype":"BF16","shape":[],"data_offsets":[0,2]}}   `,
 		`{"a":{"dtype":"F64","shape":[0],"data_offsets":[0,0]},"b":{"dtype":"F4","shape":[8],"data_offsets":[0,4]}}`,
 	} {
 		f.Add(raw(header, "1234"))

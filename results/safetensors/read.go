@@ -13,27 +13,28 @@ import (
 // pieceElements is how many elements are encoded or decoded at a time.
 const pieceElements = 1 << 13
 
-// File is a file whose header has been read and checked. Values are read when they are asked for.
+// File is a file whose header was read and checked. Its methods read the values, so that large tensors need not be in
+// memory at the same time.
 type File struct {
 	Metadata map[string]string
-	Tensors  []Info // in the order of their bytes
+	Tensors  []Info // in the order of their bytes in the file
 
 	r      io.ReaderAt
 	byName map[string]int // index into Tensors
-	data   int64          // where the tensors' bytes begin
+	data   int64          // position of the tensors' bytes in the file
 }
 
-// Info is what a header says of a tensor.
+// Info describes one tensor of a file.
 type Info struct {
 	Name     string
-	DType    DType // any of the format
+	DType    DType // any type of the format
 	Shape    []int // empty for a scalar
 	Bytes    int64
-	from, to int64 // place of its bytes, counted from the end of the header
+	from, to int64 // the range of its bytes, counted from the end of the header
 }
 
-// New reads the header of a file of size bytes, and checks that it says of every byte behind it whose it is: types and
-// shapes make the places given, without a hole and without overlap, to the end of the file.
+// New reads and checks the header of a file of the given size in bytes. The ranges of the tensors must agree with their
+// types and shapes, and must fill the rest of the file without holes or overlaps.
 func New(r io.ReaderAt, size int64) (*File, error) {
 	f, err := readHeader(r, size)
 	if err != nil {
@@ -42,6 +43,7 @@ func New(r io.ReaderAt, size int64) (*File, error) {
 	return f, nil
 }
 
+// readHeader does the work of [New]. Its errors do not name the package.
 func readHeader(r io.ReaderAt, size int64) (*File, error) {
 	var head [8]byte
 	if size < int64(len(head)) {
@@ -50,6 +52,7 @@ func readHeader(r io.ReaderAt, size int64) (*File, error) {
 	if err := readAll(r, head[:], 0); err != nil {
 		return nil, fmt.Errorf("length of the header: %w", err)
 	}
+	// The length comes from the file, so it is checked before memory is allocated for it.
 	length := binary.LittleEndian.Uint64(head[:])
 	if length > MaxHeader || length > uint64(size)-8 {
 		return nil, fmt.Errorf("header of %d bytes in a file of %d, want at most %d", length, size,
@@ -67,7 +70,7 @@ func readHeader(r io.ReaderAt, size int64) (*File, error) {
 	return f, f.place(size - f.data)
 }
 
-// place sorts the tensors by place, and checks that they fill size bytes.
+// place sorts the tensors by the ranges of their bytes, and checks that these fill size bytes.
 func (f *File) place(size int64) error {
 	slices.SortStableFunc(f.Tensors, func(a, b Info) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
@@ -79,6 +82,7 @@ func (f *File) place(size int64) error {
 		t.Bytes, err = sizeOf(t.DType, t.Shape)
 		switch {
 		case err != nil:
+		// Only a tensor that begins where the one before it ends leaves neither a hole nor an overlap.
 		case t.from != end:
 			err = fmt.Errorf("begins at byte %d, want %d, where the tensor before it ends", t.from, end)
 		case t.to-t.from != t.Bytes: // no overflow: both are ≥ 0
@@ -99,7 +103,7 @@ func (f *File) place(size int64) error {
 	return nil
 }
 
-// Lookup returns what the header says of a tensor, and whether it is there.
+// Lookup returns the description of a tensor, and whether the file has it.
 func (f *File) Lookup(name string) (Info, bool) {
 	i, found := f.byName[name]
 	if !found {
@@ -108,7 +112,7 @@ func (f *File) Lookup(name string) (Info, bool) {
 	return f.Tensors[i], true
 }
 
-// Float32s reads elements from … from+len(into) of a tensor of F32, in C order.
+// Float32s reads the elements from … from+len(into)−1 of a tensor of type F32, counted in C order.
 func (f *File) Float32s(name string, from int, into []float32) error {
 	t, err := f.find(name, F32)
 	if err != nil {
@@ -124,7 +128,7 @@ func (f *File) Float32s(name string, from int, into []float32) error {
 	})
 }
 
-// Float64s reads a tensor of F64.
+// Float64s reads a whole tensor of type F64, in C order.
 func (f *File) Float64s(name string) ([]float64, error) {
 	t, err := f.find(name, F64)
 	if err != nil {
@@ -136,7 +140,7 @@ func (f *File) Float64s(name string) ([]float64, error) {
 	})
 }
 
-// Int64s reads a tensor of I64.
+// Int64s reads a whole tensor of type I64, in C order.
 func (f *File) Int64s(name string) ([]int64, error) {
 	t, err := f.find(name, I64)
 	if err != nil {
@@ -146,7 +150,7 @@ func (f *File) Int64s(name string) ([]int64, error) {
 	return x, decode(f, t, 0, 8, x, func(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) })
 }
 
-// Bytes reads a tensor of U8.
+// Bytes reads a whole tensor of type U8, in C order.
 func (f *File) Bytes(name string) ([]byte, error) {
 	t, err := f.find(name, U8)
 	if err != nil {
@@ -156,7 +160,7 @@ func (f *File) Bytes(name string) ([]byte, error) {
 	return x, f.read(t, x, 0)
 }
 
-// find returns the tensor of a name, which must have a type.
+// find returns the description of a tensor. It is an error if the tensor is missing or of another type.
 func (f *File) find(name string, want DType) (Info, error) {
 	t, found := f.Lookup(name)
 	if !found {
@@ -168,7 +172,7 @@ func (f *File) find(name string, want DType) (Info, error) {
 	return t, nil
 }
 
-// decode reads elements of size bytes, beginning at byte from of a tensor.
+// decode reads elements of size bytes each, from the byte from of a tensor on, and converts them with value.
 func decode[T any](f *File, t Info, from, size int64, into []T, value func([]byte) T) error {
 	buffer := make([]byte, size*int64(min(len(into), pieceElements)))
 	for piece := range slices.Chunk(into, pieceElements) {
@@ -184,7 +188,7 @@ func decode[T any](f *File, t Info, from, size int64, into []T, value func([]byt
 	return nil
 }
 
-// read reads bytes of a tensor, beginning at its byte from.
+// read fills into with the bytes of a tensor from its byte from on.
 func (f *File) read(t Info, into []byte, from int64) error {
 	if err := readAll(f.r, into, f.data+t.from+from); err != nil {
 		return fmt.Errorf("safetensors: tensor %q: %w", t.Name, err)
@@ -192,7 +196,7 @@ func (f *File) read(t Info, into []byte, from int64) error {
 	return nil
 }
 
-// readAll fills into with the bytes from place at on. A reader that ends sooner than its size said is an error.
+// readAll fills into with the bytes of r from position at on. It is an error if r ends before that.
 func readAll(r io.ReaderAt, into []byte, at int64) error {
 	n, err := r.ReadAt(into, at)
 	if n == len(into) {

@@ -12,30 +12,30 @@ import (
 	"unicode/utf8"
 )
 
-// headerAlign is what the first tensor's place in the file is a multiple of.
+// headerAlign divides the position of the first tensor in the file.
 const headerAlign = 8
 
-// Tensor is a tensor to be written. Its name is any text but "" and "__metadata__"; a scalar's shape is empty.
+// Tensor is a tensor to write. Its name may be any text but "" and "__metadata__". The shape of a scalar is empty.
 type Tensor struct {
 	Name  string
 	DType DType
 	Shape []int
-	Write func(w io.Writer) error // writes the elements, little endian and in C order: exactly the bytes of the shape
+	Write func(w io.Writer) error // writes all elements, little endian and in C order
 }
 
-// Float32s is the tensor of values that are in memory; [Write] fails where their number is not that of the shape.
+// Float32s returns a tensor of the values x. [Write] returns an error if the shape has another number of elements.
 func Float32s(name string, shape []int, x []float32) Tensor { return values(name, F32, shape, x) }
 
-// Float64s is [Float32s] for F64.
+// Float64s returns a tensor like [Float32s], of type F64.
 func Float64s(name string, shape []int, x []float64) Tensor { return values(name, F64, shape, x) }
 
-// Int64s is [Float32s] for I64.
+// Int64s returns a tensor like [Float32s], of type I64.
 func Int64s(name string, shape []int, x []int64) Tensor { return values(name, I64, shape, x) }
 
-// Bytes is a tensor of bytes of shape [len(x)].
+// Bytes returns a tensor of type U8 and shape [len(x)].
 func Bytes(name string, x []byte) Tensor { return values(name, U8, []int{len(x)}, x) }
 
-// values is a tensor that encodes x in pieces, so that it takes no second copy of x.
+// values returns a tensor that encodes x piece by piece, to avoid a second copy of x in memory.
 func values[T float32 | float64 | int64 | byte](name string, d DType, shape []int, x []T) Tensor {
 	return Tensor{name, d, shape, func(w io.Writer) error {
 		for piece := range slices.Chunk(x, pieceElements) {
@@ -47,9 +47,9 @@ func values[T float32 | float64 | int64 | byte](name string, d DType, shape []in
 	}}
 }
 
-// Write writes a file of tensors, in the order given, with metadata, which may be nil. Nothing is written unless names,
-// types and shapes can stand in a header. Every tensor lies at a multiple of the size of its elements, as PyTorch's
-// reader wants it, if those of I64 and F64 come first and those of U8 last.
+// Write writes tensors in the given order, and metadata, which may be nil. It checks names, types and shapes before it
+// writes anything. PyTorch's reader wants every tensor at a multiple of its element size; so give Write the tensors of
+// I64 and F64 first and the tensors of U8 last.
 func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 	header, sizes, err := makeHeader(metadata, tensors)
 	if err == nil {
@@ -72,11 +72,12 @@ func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 	return nil
 }
 
-// makeHeader returns everything in front of the tensors' bytes, and how many bytes each of them takes.
+// makeHeader returns all bytes of the file before the first tensor, and the size of each tensor in bytes.
 func makeHeader(metadata map[string]string, tensors []Tensor) (header []byte, sizes []int64, err error) {
 	var entries [][]byte
 	if len(metadata) > 0 {
 		texts := make([][]byte, 0, len(metadata))
+		// The keys are sorted, so that the same tensors and metadata give the same bytes.
 		for _, key := range slices.Sorted(maps.Keys(metadata)) {
 			if !utf8.ValidString(key) || !utf8.ValidString(metadata[key]) {
 				return nil, nil, fmt.Errorf("metadata %q: %q, want UTF-8", key, metadata[key])
@@ -108,6 +109,7 @@ func makeHeader(metadata map[string]string, tensors []Tensor) (header []byte, si
 		from += size
 	}
 	text := braces(entries)
+	// Spaces fill the header up to a multiple of headerAlign.
 	length := (len(text) + headerAlign - 1) / headerAlign * headerAlign
 	if length > MaxHeader {
 		return nil, nil, fmt.Errorf("header of %d bytes for %d tensors, want at most %d", length, len(tensors),
@@ -117,24 +119,27 @@ func makeHeader(metadata map[string]string, tensors []Tensor) (header []byte, si
 	return fmt.Appendf(header, "%s%*s", text, length-len(text), ""), sizes, nil
 }
 
+// entry returns "key":value in JSON.
 func entry(key string, value []byte) []byte { return slices.Concat(quote(key), []byte(":"), value) }
 
+// braces returns a JSON object with the given entries, in their order.
 func braces(entries [][]byte) []byte {
 	return slices.Concat([]byte("{"), bytes.Join(entries, []byte(",")), []byte("}"))
 }
 
-// quote is a text in JSON.
+// quote returns a text as a JSON string.
 func quote(text string) []byte {
-	quoted, _ := json.Marshal(text) // a string is always marshalled
+	quoted, _ := json.Marshal(text) // never fails for a string
 	return quoted
 }
 
-// limitedWriter passes bytes on, and fails instead of passing more than left of the size a tensor has.
+// limitedWriter writes to w, and returns an error instead of writing more than the size of a tensor.
 type limitedWriter struct {
 	w          io.Writer
-	size, left int64
+	size, left int64 // bytes of the tensor, and how many of them are still to come
 }
 
+// Write writes p, if that many bytes are still to come.
 func (l *limitedWriter) Write(p []byte) (int, error) {
 	if int64(len(p)) > l.left {
 		return 0, fmt.Errorf("%d bytes written or more, want %d", l.size-l.left+int64(len(p)), l.size)

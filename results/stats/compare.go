@@ -6,24 +6,24 @@ import (
 	"rollcall/results/files"
 )
 
-// Verdict is what a comparison of two means comes to.
+// Verdict is the outcome of a comparison of two means.
 type Verdict string
 
 // The verdicts.
 const (
 	Unknown Verdict = "unknown" // a standard deviation is missing, or a number is not finite
 	Within  Verdict = "within"  // the difference is at most the margin
-	Outside Verdict = "outside" // it is more
+	Outside Verdict = "outside" // the difference is more than the margin
 )
 
-// Roundoff is the relative error that adding and subtracting means may leave; without it two equal
-// estimates of zero spread could differ by the last bit.
+// Roundoff is the relative rounding error that comparisons of means allow. Without it two equal estimates without any
+// spread could differ in their last bit.
 const Roundoff = 1e-12
 
-// Compare says whether two means differ by more than a margin, two standard errors of their difference
-// ours − paper: 2·√(s₁²/n₁ + s₂²/n₂). The margin is missing where the verdict is unknown. With three seeds each
-// that is a coarse test: it passes true equals eight to nine times in ten (Student's t, 2 to 4 degrees of freedom).
-// Both standard deviations are taken as n−1, which no paper states [inferred].
+// Compare returns the difference ours − paper of two means, and whether it exceeds a margin of two standard errors,
+// 2·√(s₁²/n₁ + s₂²/n₂). The margin is missing if the verdict is unknown. With three seeds each the test is coarse:
+// equal true means pass it eight to nine times in ten (Student's t, 2 to 4 degrees of freedom). It takes both standard
+// deviations for sample standard deviations (n−1), which no paper states [inferred].
 func Compare(ours, paper Estimate) (difference float64, margin files.Optional, verdict Verdict) {
 	difference = ours.Mean - paper.Mean
 	if !ours.Std.Valid || !paper.Std.Valid || ours.N < 1 || paper.N < 1 {

@@ -7,16 +7,17 @@ import (
 	"rollcall/results/files"
 )
 
-// Kendall counts the pairs that are ordered in y, and those of them that x orders in the same way, C, and returns
-// Kendall's tau-b = (C − D) / √((n₀ − n₁)(n₀ − n₂)), D being the pairs ordered in opposite ways, n₀ the number of
-// pairs, and n₁, n₂ those tied in x and in y. Tau-b is missing where all pairs are tied in one of them. x and y are as
-// long as each other; NaN in them is not allowed.
+// Kendall compares the order of x with the order of y, which must have the same length and no NaN. It returns how many
+// pairs y orders, how many of these x orders in the same way, and Kendall's tau-b.
+//
+// tau-b = (C − D) / √((n₀ − n₁)(n₀ − n₂)), where C pairs have the same order in x and y, D pairs the opposite order, n₀
+// is the number of pairs, n₁ pairs are tied in x, and n₂ in y. It is missing if x or y ties all pairs.
 func Kendall(x, y []float64) (ordered, concordant int, tauB files.Optional) {
 	var inX, discordant int
 	for i := range x {
 		for j := range i {
 			a, b := cmp.Compare(x[i], x[j]), cmp.Compare(y[i], y[j])
-			inX += a * a // 1 unless they are tied
+			inX += a * a // a² is 1 unless the pair is tied in x
 			ordered += b * b
 			switch a * b {
 			case 1:

@@ -5,9 +5,11 @@ import (
 	"math/bits"
 )
 
-// Shapley returns the Shapley value of each of n players, exactly: the mean over all orders in which they come together
-// of what a player adds to those before it. values holds what every coalition is worth [2^n], player i being in
-// coalition s where bit i of s is set. The Shapley values sum to values[2^n − 1] − values[0].
+// Shapley returns the exact Shapley value of each of n players (L. S. Shapley, 1953): the gain when the player joins
+// the players before it, averaged over all orders of the players.
+//
+// values [2^n] holds the worth of every coalition; player i is in coalition s if bit i of s is set. The Shapley values
+// sum to values[2^n − 1] − values[0].
 func Shapley(values []float64) ([]float64, error) {
 	n := 0
 	for len(values) > 1<<n {
@@ -16,7 +18,7 @@ func Shapley(values []float64) ([]float64, error) {
 	if len(values) != 1<<n || n == 0 || n > 20 {
 		return nil, fmt.Errorf("results: shapley: %d coalitions, want 2^n of n = 1 … 20 players", len(values))
 	}
-	// weight[k] = k! (n−1−k)! / n!, of a coalition of k without the player
+	// weight[k] = k! (n−1−k)! / n! is the weight of a coalition of k other players
 	weight := make([]float64, n)
 	weight[0] = 1 / float64(n)
 	for k := 1; k < n; k++ {

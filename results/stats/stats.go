@@ -7,14 +7,14 @@ import (
 	"rollcall/results/files"
 )
 
-// Estimate is a mean over seeds.
+// Estimate is a mean over seeds with its spread.
 type Estimate struct {
 	Mean float64
-	Std  files.Optional // sample standard deviation over the seeds; missing where N < 2 or where nobody printed it
+	Std  files.Optional // sample standard deviation over the seeds; missing if N < 2 or if the paper prints none
 	N    int            // seeds
 }
 
-// EstimateOf returns the estimate that the values of a number's seeds make, of which there is one at least.
+// EstimateOf returns the estimate from one value per seed; x must not be empty.
 func EstimateOf(x []float64) Estimate { return Estimate{Mean(x).Value, SampleStd(x), len(x)} }
 
 // Mean returns the arithmetic mean; missing for no values.
@@ -31,8 +31,9 @@ func Mean(x []float64) files.Optional {
 
 // SampleStd returns the standard deviation with n−1 in the denominator; missing for fewer than two values.
 //
-// No paper says whether its ± has n or n−1 [inferred]. The seeds are a sample of the seeds one could have drawn, and
-// the spread over all of those is what a comparison needs: that is n−1. With three seeds it is 1.22 times the other.
+// No paper says whether its ± divides by n or by n−1 [inferred]. The seeds are a sample of all possible seeds, and a
+// comparison needs the spread over all of these, which n−1 estimates. With three seeds it is 1.22 times the spread by
+// n.
 func SampleStd(x []float64) files.Optional {
 	if len(x) < 2 {
 		return files.Optional{}
@@ -45,11 +46,11 @@ func SampleStd(x []float64) files.Optional {
 	return files.Some(math.Sqrt(sum / float64(len(x)-1)))
 }
 
-// Median is [Quantile] at 0.5.
+// Median returns the middle value, or the mean of the two middle ones; missing for no values.
 func Median(x []float64) files.Optional { return Quantile(x, 0.5) }
 
-// Quantile returns the value below which a share q of the values lies, linear between neighbours (NumPy's default);
-// q outside [0, 1] is taken as the nearer end. Missing for no values, NaN if one of them is.
+// Quantile returns the value below which a share q of the values lies. It interpolates linearly between neighbours, as
+// NumPy does by default, and moves q into [0, 1]. It is missing for no values, and NaN if one value is NaN.
 func Quantile(x []float64, q float64) files.Optional {
 	if len(x) == 0 {
 		return files.Optional{}

@@ -9,9 +9,11 @@ import (
 	"rollcall/results/files"
 )
 
-// PairedTTest returns the two-sided p-value of Student's t-test for paired values: how likely differences as far from 0
-// on the mean are, or farther, if their true mean is 0 and they are independent and normal. It is missing for fewer
-// than two pairs, a being as long as b; where all differences are equal it is 1 if they are 0, and 0 else, the limits.
+// PairedTTest returns the two-sided p-value of Student's t-test for pairs (a[i], b[i]). It is the probability that the
+// mean difference is at least as far from 0, if the differences are independent and normal with mean 0.
+//
+// The slices must have the same length. The p-value is missing for fewer than two pairs. If all differences are equal
+// it is the limit of the test: 1 if they are 0, and 0 otherwise.
 func PairedTTest(a, b []float64) (p files.Optional, err error) {
 	if len(a) < 2 {
 		return p, nil
@@ -30,6 +32,6 @@ func PairedTTest(a, b []float64) (p files.Optional, err error) {
 		return files.Some(0), nil
 	}
 	t := mean / std * math.Sqrt(float64(len(d)))
-	// The lower tail: 1 − CDF(|t|) would lose everything below 10⁻¹⁶, and the paper prints 10⁻³¹⁶.
+	// The lower tail, because 1 − CDF(|t|) rounds everything below 10⁻¹⁶ to 0, and the paper prints 10⁻³¹⁶.
 	return files.Some(2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(len(d) - 1)}.CDF(-math.Abs(t))), nil
 }

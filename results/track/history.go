@@ -15,44 +15,44 @@ import (
 	"rollcall/results/stats"
 )
 
-// Night is what one run measured.
+// Night holds the measurements of one run.
 type Night struct {
 	Run      string    // name of the run, unique in its history
-	Time     time.Time // when it began, in whole seconds
+	Time     time.Time // when the run began, in whole seconds
 	Version  string    // of rollcall
-	Go       string    // version of Go it was built with
-	ClockMHz float64   // of the processor or the card while it ran; 0: not known
+	Go       string    // the version of Go that built rollcall
+	ClockMHz float64   // of the processor or the GPU during the run; 0: unknown
 	Values   []Measurement
 }
 
-// Measurement is one metric of a night. Every metric is better when it is smaller.
+// Measurement holds the samples of one metric of a night. Smaller is better for every metric.
 type Measurement struct {
 	Metric  string // round/cifar10
 	Unit    string // ms
 	Samples []float64
 }
 
-// nightQuantile is where in a night's samples its value is. A machine that is slow now and then has its lower fifth
-// where one that is never slow has it, as long as a third of the samples are undisturbed, and it is steadier than the
-// smallest sample.
+// nightQuantile is the quantile of a night's samples that stands for the night. The lower fifth does not move as long
+// as at least a third of the samples are undisturbed by other work on the machine, and it varies less from night to
+// night than the smallest sample.
 const nightQuantile = 0.2
 
-// Value is what stands for the night: the lower fifth of its samples.
+// Value returns the number that stands for the night, the lower fifth of its samples.
 func (m Measurement) Value() float64 { return stats.Quantile(m.Samples, nightQuantile).Value }
 
-// RunName names a run by its time, which is given in whole seconds: 20260131T020304Z.
+// RunName returns the name of a run that began at t, in whole seconds: 20260131T020304Z.
 func RunName(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
 
-// History is what is known of one machine. Nights are in the order of their times.
+// History holds all nights of one machine, in the order of their times.
 type History struct {
-	Path    string // file it was read from
+	Path    string // the file of the history
 	Machine Machine
 	Nights  []Night
 }
 
-// Read reads one file. What is wrong is named by file and line in bad, and left out; the rest is used. A machine that
-// does not have the fingerprint of the first good row is wrong as well: one file is one machine. The history is nil if
-// there is no good row.
+// Read reads the history in one file. It leaves out bad rows, and names each in bad with file and line. A row of
+// another machine than the first good row is bad too, since each file belongs to one machine. The history is nil if no
+// row is good.
 func Read(path string) (h *History, bad []error) {
 	text, err := files.ReadRegular(path)
 	if err != nil {
@@ -61,6 +61,7 @@ func Read(path string) (h *History, bad []error) {
 	return read(string(text), path)
 }
 
+// read does the work of [Read] on the content of a file; path is for errors.
 func read(text, path string) (h *History, bad []error) {
 	rows, bad := readRows(text, path)
 	type key struct{ run, metric string }
@@ -82,6 +83,7 @@ func read(text, path string) (h *History, bad []error) {
 			complain("run %s has %s in line %d already, want it once", k.run, k.metric, first)
 			continue
 		}
+		// Rows of one run are one night, wherever they are in the file.
 		i, known := at[row.night.Run]
 		if known && !h.Nights[i].Time.Equal(row.night.Time) {
 			complain("run %s at %s, want %s as in its first row", k.run, row.night.Time.Format(time.RFC3339),
@@ -104,8 +106,8 @@ func read(text, path string) (h *History, bad []error) {
 	return h, bad
 }
 
-// ReadFolder reads every .csv file of a folder of histories, in the order of their names. Of two files of the same
-// machine the second one is left out, and named.
+// ReadFolder reads every .csv file in a folder of histories, in the order of the names. bad names bad rows and, if two
+// files belong to the same machine, the second file, which is left out.
 func ReadFolder(dir string) (histories []*History, bad []error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -91,7 +91,8 @@ func TestFormat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "schema,run,time,version,go,clock_mhz,fingerprint,suite,os,cpu,cpus,threads,engine,device,driver,clocks,precision,metric,unit,samples\n" +
+	want := "schema,run,time,version,go,clock_mhz,fingerprint,suite,os,cpu,cpus,threads,engine,device,driver," +
+		"clocks,precision,metric,unit,samples\n" +
 		"1,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,ab5773e9b5d2,test/1,linux/amd64,Some CPU @ 2 " +
 		"GHz,4,2,cpu-avx512,Some CPU @ 2 GHz,,800-3500 MHz,fp32,round/cifar10,ms,1234.57 0.001\n"
 	if string(text) != want {

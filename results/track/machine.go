@@ -9,22 +9,22 @@ import (
 	"strings"
 )
 
-// Machine is all that a speed depends on and that is not the program: histories of two machines are never compared. Two
-// machines are the same if all fields are. What is not known is empty.
+// Machine describes everything besides the program on which a speed depends. Speeds of different machines are never
+// compared; two machines are the same if all their fields are equal. Unknown fields are empty.
 type Machine struct {
-	Suite     string // workloads, and the number of their version: other work is another history
-	OS        string // operating system and architecture, linux/amd64
-	CPU       string // the processor's own name
-	CPUs      int    // logical processors the program may use
+	Suite     string // name and version of the workloads: other workloads begin another history
+	OS        string // operating system and architecture: linux/amd64
+	CPU       string // name of the processor, as it reports it
+	CPUs      int    // logical processors that the program may use
 	Threads   int    // of the CPU engine
-	Engine    string // cpu-avx512, cuda-sm90 and the like
-	Device    string // what trains: the processor's or the card's own name
-	Driver    string // of the card
-	Clocks    string // limits of the clocks as seen, not their value of the moment
+	Engine    string // cpu-avx512, cuda-sm90, …
+	Device    string // name of the processor or the GPU that trains, as it reports it
+	Driver    string // of the GPU
+	Clocks    string // limits of the clock rates, not the rates at the moment
 	Precision string // fp32, tf32, bf16
 }
 
-// fields are the cells of a machine, in the order of [columns].
+// fields returns the cells of a machine in a history, in the order of [columns].
 func (m Machine) fields() []string {
 	return []string{
 		m.Suite, m.OS, m.CPU, strconv.Itoa(m.CPUs), strconv.Itoa(m.Threads), m.Engine, m.Device, m.Driver,
@@ -32,22 +32,23 @@ func (m Machine) fields() []string {
 	}
 }
 
-// Fingerprint names the machine in twelve hexadecimal digits: the head of the SHA-256 of its fields, each with a zero
-// byte behind it.
+// Fingerprint returns a short name of the machine: the first twelve hexadecimal digits of the SHA-256 of its fields,
+// each followed by a zero byte.
 func (m Machine) Fingerprint() string {
 	sum := sha256.Sum256([]byte(strings.Join(m.fields(), "\x00") + "\x00"))
 	return hex.EncodeToString(sum[:6])
 }
 
-// FileName is the name of the machine's file in a folder of histories: its device, engine and precision for people, its
-// fingerprint for the program.
+// FileName returns the name of the machine's file in a folder of histories. It has device, engine and precision for
+// people, and the fingerprint for the program.
 func (m Machine) FileName() string {
 	return fmt.Sprintf("%s_%s_%s_%s.csv", slug(m.Device), slug(m.Engine), slug(m.Precision), m.Fingerprint())
 }
 
-// String says what the machine is, in a line.
+// String describes the machine in one line.
 func (m Machine) String() string {
 	parts := []string{m.Device, m.Engine, m.Precision, fmt.Sprintf("%d of %d CPUs", m.Threads, m.CPUs)}
+	// Only what is known is listed; the clocks of many machines are not.
 	for _, more := range []struct{ name, value string }{
 		{"driver", m.Driver},
 		{"clocks", m.Clocks},
@@ -60,8 +61,8 @@ func (m Machine) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// slug keeps letters and digits of a name, small, and puts one dash for all else. It is cut at 40 bytes, or behind the
-// next one where the last of them would be a dash.
+// slug returns a name for files: lower-case letters and digits, with a dash for everything between them. It has at most
+// 40 bytes, or 41 if it would end with a dash; existing file names depend on this.
 func slug(name string) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')

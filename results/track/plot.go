@@ -9,8 +9,8 @@ import (
 	"rollcall/results/stats"
 )
 
-// Plot draws the histories of metrics: the value of every night in a band from the smallest sample to the upper
-// quartile, the level as the rule sees it, and the first night of every shift.
+// Plot draws a chart for each metric: the value of every night in a band from the smallest sample to the upper
+// quartile, the level between shifts, and the first night of every shift.
 func Plot(h *History, trends []Trend) (plot.Figure, error) {
 	var charts []plot.Chart
 	for _, t := range trends {
@@ -31,7 +31,7 @@ func Plot(h *History, trends []Trend) (plot.Figure, error) {
 	return f, nil
 }
 
-// chart draws one metric.
+// chart draws one metric against the days since the first night.
 func chart(h *History, t Trend) plot.LineChart {
 	begin := h.Nights[0].Time
 	day := func(night int) float64 { return h.Nights[night].Time.Sub(begin).Hours() / 24 }
@@ -47,6 +47,7 @@ func chart(h *History, t Trend) plot.LineChart {
 		Title: t.Metric, XLabel: "days since " + begin.UTC().Format("2006-01-02"), YLabel: t.Unit,
 		Series: []plot.Series{night, levels(t, day)},
 	}
+	// A shift is a vertical line through its first night; the title has the last one.
 	for i, s := range t.Shifts {
 		name := "first slower night"
 		if !s.Slower() {
@@ -63,7 +64,7 @@ func chart(h *History, t Trend) plot.LineChart {
 	return c
 }
 
-// levels is the median of the nights between shifts.
+// levels returns the median of the nights between two shifts, as a line with gaps at the shifts.
 func levels(t Trend, day func(night int) float64) plot.Series {
 	s := plot.Series{Name: "level (median)"}
 	from := 0

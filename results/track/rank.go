@@ -10,11 +10,13 @@ import (
 	"rollcall/results/stats"
 )
 
-// rankP is the exact two-sided probability of the Mann-Whitney U test (Mann and Whitney 1947) that nights before and
-// after a split differ so much by chance. It assumes nothing of how speeds are distributed.
+// rankP returns the probability that the nights before and after a split differ as much as they do, or more, by chance.
+// It is the exact two-sided p-value of the Mann-Whitney U test (Mann and Whitney 1947), which assumes nothing about the
+// distribution of speeds.
 //
-// The test has no exact probabilities with ties, so there are none: a value that is on both sides counts as if it had
-// not shifted, which can only make the probability larger, and the order of equal values on one side has no say.
+// The test has no exact probabilities with ties, so rankP breaks ties first. Of equal values on both sides, the later
+// one is ranked as if it had moved against the shift, which can only make the probability larger. The order of equal
+// values on one side makes no difference.
 func rankP(before, after []float64) float64 {
 	up := stats.Median(after).Value > stats.Median(before).Value
 	b, a := untied(before, after, up)
@@ -22,7 +24,8 @@ func rankP(before, after []float64) float64 {
 	return benchmath.AssumeNothing.Compare(benchmath.NewSample(b, &thresholds), benchmath.NewSample(a, &thresholds)).P
 }
 
-// untied returns the ranks of both sides. Of equal values those after the split are on the side they did not shift to.
+// untied returns the ranks of the values before and after the split; up says that the values went up. Of equal values,
+// the one after the split gets the rank that is farther from the shift: the lower rank if the values went up.
 func untied(before, after []float64, up bool) (b, a []float64) {
 	type value struct {
 		x     float64
@@ -32,6 +35,7 @@ func untied(before, after []float64, up bool) (b, a []float64) {
 	for i, x := range slices.Concat(before, after) {
 		all = append(all, value{x, i >= len(before)})
 	}
+	// The sort is stable, so equal values of one side keep their order, which the test ignores.
 	slices.SortStableFunc(all, func(v, w value) int {
 		if c := cmp.Compare(v.x, w.x); c != 0 || v.after == w.after {
 			return c
@@ -51,7 +55,7 @@ func untied(before, after []float64, up bool) (b, a []float64) {
 	return b, a
 }
 
-// leastP is what rankP returns for n and k values that are all apart: 2 / (n+k choose k).
+// leastP returns the smallest probability that [rankP] can return for n and k values: 2 / (n+k choose k).
 func leastP(n, k int) float64 {
 	a, _ := math.Lgamma(float64(n + k + 1))
 	b, _ := math.Lgamma(float64(n + 1))

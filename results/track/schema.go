@@ -14,18 +14,17 @@ import (
 	"rollcall/results/files"
 )
 
-// schema is the version of the file format. It is in every row: a program that reads another one says so, and leaves
-// the row out.
+// schema is the version of the file format. Every row has it, so that a program can leave out rows of another version.
 const schema = 1
 
-// columns are those of a history. One row is one metric of one run; docs/tracking.md says what is in them.
+// columns are the columns of a history, in which one row is one metric of one run. docs/tracking.md describes them.
 var columns = []string{
 	"schema", "run", "time", "version", "go", "clock_mhz",
 	"fingerprint", "suite", "os", "cpu", "cpus", "threads", "engine", "device", "driver", "clocks", "precision",
 	"metric", "unit", "samples",
 }
 
-// header is the first line of a file.
+// header returns the first line of a file.
 func header() string { return strings.Join(columns, ",") }
 
 // row is one line of a file.
@@ -36,7 +35,7 @@ type row struct {
 	value   Measurement
 }
 
-// encode writes the rows of a night.
+// encode writes the rows of a night, one for each metric.
 func encode(w io.Writer, m Machine, n Night) error {
 	out := csv.NewWriter(w)
 	clock := ""
@@ -53,7 +52,7 @@ func encode(w io.Writer, m Machine, n Night) error {
 		}
 		cells = append(append(cells, m.fields()...), v.Metric, v.Unit, strings.Join(samples, " "))
 		for i, c := range cells {
-			cells[i] = files.OneLine(c) // a row is a line
+			cells[i] = files.OneLine(c) // every row must be one line
 		}
 		if err := out.Write(cells); err != nil {
 			return err
@@ -63,8 +62,8 @@ func encode(w io.Writer, m Machine, n Night) error {
 	return out.Error()
 }
 
-// readRows reads what is whole. A line is a row, whatever is in it, so that no bad line takes others along:
-// [files.ReadCSVFileLenient] would read on from a quote that is not closed.
+// readRows returns the good rows of a file, and an error for each bad one. It takes every line for one row, so that a
+// bad line cannot spoil the next: after a quote that is not closed, [files.ReadCSVFileLenient] would read on.
 func readRows(text, path string) (rows []row, bad []error) {
 	complain := func(line int, err error) {
 		bad = append(bad, fmt.Errorf("track: %s: line %d: %w", path, line, err))
@@ -92,7 +91,7 @@ func readRows(text, path string) (rows []row, bad []error) {
 	return rows, bad
 }
 
-// checkHeader says what is wrong with the first line of a file.
+// checkHeader returns an error unless the first line of a file is our header.
 func checkHeader(text string) error {
 	first, _, _ := strings.Cut(text, "\n")
 	first = strings.TrimRight(first, "\r")
@@ -111,14 +110,16 @@ func checkHeader(text string) error {
 	return fmt.Errorf("header %.200q, want %s", first, header())
 }
 
+// parseRow returns the row in one line, with a night that has no values yet, or what is wrong in it.
 func parseRow(text string) (r row, err error) {
 	if strings.HasSuffix(text, halfWritten) {
 		return r, errors.New("half written, want a whole line")
 	}
 	cells, err := csv.NewReader(strings.NewReader(text)).Read()
 	if err != nil {
-		return r, errors.Unwrap(err) // of a ParseError, whose line is always the first
+		return r, errors.Unwrap(err) // without the line of the ParseError, which is always 1
 	}
+	// A row of another version may have other columns, so the version is checked first.
 	if cells[0] != strconv.Itoa(schema) {
 		return r, fmt.Errorf("column schema: %.40q, want %d", cells[0], schema)
 	}
@@ -168,6 +169,7 @@ func parseRow(text string) (r row, err error) {
 	return r, nil
 }
 
+// positive returns the number in a cell, which must be finite and above 0.
 func positive(cell string) (float64, error) {
 	x, err := strconv.ParseFloat(cell, 64)
 	if err != nil || !(x > 0) || math.IsInf(x, 0) {

@@ -9,32 +9,34 @@ import (
 	"rollcall/results/stats"
 )
 
-// Rule says what a shift is: nights that differ from those before them by more than chance and by more than a little.
+// Rule defines a shift: a change that is too large to be chance, and too large to be ignored.
 type Rule struct {
-	// largest share of false discoveries of one night, over all its metrics (Benjamini and Hochberg); in (0, 1)
+	// expected share of false alarms among the alarms of one night, over all metrics (Benjamini and Hochberg); in (0,
+	// 1)
 	Level     float64
-	MinEffect float64 // least change of the median that counts, as a fraction
+	MinEffect float64 // smallest change of the median that counts, as a fraction
 }
 
-// DefaultRule is the one whose rates docs/tracking.md has.
+// DefaultRule returns the rule whose error rates docs/tracking.md gives.
 func DefaultRule() Rule { return Rule{Level: 0.01, MinEffect: 0.02} }
 
-// What else the rates depend on. The Mann-Whitney test has exact probabilities for up to 50 nights on each side.
+// The error rates also depend on these constants. The Mann-Whitney test has exact probabilities for up to 50 nights on
+// each side.
 const (
-	LeastSamples = 10 // a night with fewer of a metric does not count for it
-	baseline     = 10 // nights there must be before a shift
-	window       = 50 // nights before a shift that it is compared with, at most
-	confirm      = 3  // nights a shift must have lasted
-	recent       = 20 // nights it is looked for in
+	LeastSamples = 10 // a metric with fewer samples does not count in that night
+	baseline     = 10 // fewest nights before a shift
+	window       = 50 // most nights before a shift with which the nights after it are compared
+	confirm      = 3  // fewest nights after a shift
+	recent       = 20 // most nights after a shift that the rule examines
 )
 
 // Shift is a lasting change of one metric.
 type Shift struct {
-	First         int     // night that shows it first, in [History.Nights]
-	Confirmed     int     // night after which it could be told from chance
-	Before, After float64 // medians of the nights before it, and of those from First to Confirmed
+	First         int     // the first night of the new speed, in [History.Nights]
+	Confirmed     int     // the night after which the rule found the shift
+	Before, After float64 // median of the nights before First, and from First to Confirmed
 	Change        float64 // After / Before − 1
-	P             float64 // of the rank test, corrected for the number of splits, not for that of metrics
+	P             float64 // p-value of the rank test, corrected for the number of splits but not of metrics
 	N, K          int     // nights before and after that were compared
 }
 
@@ -44,31 +46,33 @@ func (s Shift) Slower() bool { return s.Change > 0 }
 // Trend is the history of one metric.
 type Trend struct {
 	Metric, Unit string
-	Nights       []int       // those with samples enough, in [History.Nights]
+	Nights       []int       // the nights with enough samples, in [History.Nights]
 	Samples      [][]float64 // of these nights
 	Values       []float64   // likewise
 	Shifts       []Shift
 
-	begin int // of Values, the first since the last shift
+	begin int // index in Values of the first night since the last shift
 }
 
-// Trends goes through a history night by night, as it was when that night was the last one, and finds the shifts of
-// every metric: what a night is told does not depend on later ones. Metrics are in the order of their names.
+// Trends goes through a history night by night and finds the shifts of every metric. The result for a night uses only
+// that night and earlier ones, so a report never changes later. Metrics are in the order of their names.
 //
-// After each night a metric's last k nights are compared with up to window nights before them by the Mann-Whitney U
-// test, for k = confirm and then half as many again up to recent. Medians that differ by less than MinEffect count as
-// probability 1. The probabilities are corrected for the several k (Bonferroni, half of the level for the first one);
-// the smallest is the metric's. Over the metrics of the night the procedure of Benjamini and Hochberg (1995) at Level
-// says which are shifts. So on a machine whose nights are alike but for chance, of whatever distribution, a night has a
-// false alarm with probability Level at most, be the metrics independent or go together. A shift begins at the split
-// that is least probable (Pettitt 1979); the metric's nights before it are forgotten from then on.
+// After each night, the Mann-Whitney U test compares the last k nights of a metric with up to window nights before
+// them, for k = confirm and then half as many again up to recent. Medians that differ by less than MinEffect are no
+// shift. The p-values are corrected for the several k (Bonferroni, with half of the level for the first k), and the
+// smallest one is the p-value of the metric. The procedure of Benjamini and Hochberg (1995) at Level then decides which
+// metrics of the night have shifted.
+//
+// If only chance changes the speeds of a machine, a night has a false alarm with probability Level at most, whatever
+// the distribution, and whether the metrics are independent or vary together. A shift begins at the split with the
+// smallest p-value (Pettitt 1979). Later tests of the metric ignore the nights before it.
 func (r Rule) Trends(h *History) []Trend {
 	trends := map[string]*Trend{}
 	for night := range h.Nights {
 		var found []candidate
 		tested := 0
 		for _, v := range h.Nights[night].Values {
-			name := v.Metric + " " + v.Unit // in another unit it is another metric
+			name := v.Metric + " " + v.Unit // the same metric in another unit is another metric
 			t := trends[name]
 			if t == nil {
 				t = &Trend{Metric: v.Metric, Unit: v.Unit}
@@ -87,6 +91,7 @@ func (r Rule) Trends(h *History) []Trend {
 				found = append(found, candidate{t, s})
 			}
 		}
+		// The tests of a night come first, because the correction needs the number of metrics.
 		for _, c := range discoveries(found, tested, r.Level) {
 			s := r.locate(c.trend, c.Shift)
 			c.trend.Shifts = append(c.trend.Shifts, s)
@@ -100,21 +105,21 @@ func (r Rule) Trends(h *History) []Trend {
 	return sorted
 }
 
-// comparable reports whether there are nights enough since the last shift to find another.
+// comparable reports whether enough nights have passed since the last shift to find another.
 func (t *Trend) comparable() bool { return len(t.Values)-t.begin >= baseline+confirm }
 
-// candidate is a shift that the last night shows, unless it is one of the false alarms among many metrics.
+// candidate is a possible shift of one metric, before the correction for the number of metrics.
 type candidate struct {
 	trend *Trend
 	Shift
 }
 
-// split looks for the last nights that are least like those before them.
+// split returns the split of the last nights with the smallest corrected p-value; ok is false if there is none.
 func (r Rule) split(t *Trend) (best Shift, ok bool) {
 	best.P = 1
 	lengths := ends()
 	for i, k := range lengths {
-		// Half of the level is for the shortest end, which tells a shift early; the others share the rest.
+		// The shortest length gets half of the level, as it finds a shift early; the other lengths share the rest.
 		share := 0.5
 		if i > 0 {
 			share /= float64(len(lengths) - 1)
@@ -127,7 +132,7 @@ func (r Rule) split(t *Trend) (best Shift, ok bool) {
 	return best, ok
 }
 
-// ends are the numbers of last nights that are tested, each half as much again as the one before it.
+// ends returns the numbers of last nights to test, each half as large again as the one before.
 func ends() (k []int) {
 	for n := confirm; n <= recent; n += max(1, n/2) {
 		k = append(k, n)
@@ -135,14 +140,15 @@ func ends() (k []int) {
 	return k
 }
 
-// compare tests the last k nights against those before them.
+// compare tests the last k nights of a metric against the nights before them. ok is false if there are too few nights
+// before them, or if their medians differ too little.
 func (r Rule) compare(t *Trend, k int) (s Shift, ok bool) {
 	end := len(t.Values)
 	if end-k-t.begin < baseline {
 		return s, false
 	}
 	before, after := t.Values[max(t.begin, end-k-window):end-k], t.Values[end-k:]
-	if leastP(len(before), k) > r.Level { // cannot become a discovery
+	if leastP(len(before), k) > r.Level { // so few nights cannot show a shift
 		return s, false
 	}
 	b, a := stats.Median(before).Value, stats.Median(after).Value
@@ -156,8 +162,8 @@ func (r Rule) compare(t *Trend, k int) (s Shift, ok bool) {
 	}, true
 }
 
-// locate finds the first night of a shift that is there: the split of the last recent nights with the smallest
-// probability of the same test (Pettitt 1979), whatever its number of nights.
+// locate returns a shift with its most likely first night: the split of the last recent nights with the smallest
+// p-value of the same test (Pettitt 1979), for any number of nights and without corrections.
 func (r Rule) locate(t *Trend, s Shift) Shift {
 	first := Shift{P: math.Inf(1)}
 	for k := confirm; k <= recent; k++ {
@@ -169,8 +175,8 @@ func (r Rule) locate(t *Trend, s Shift) Shift {
 	return first
 }
 
-// discoveries returns which shifts of one night count, out of so many metrics tested: those with the i smallest
-// probabilities, i the largest with p(i) ≤ level·i/tested.
+// discoveries returns the shifts of one night that count, if that many metrics were tested (Benjamini and Hochberg
+// 1995): the i candidates with the smallest p-values, for the largest i with p(i) ≤ level·i/tested.
 func discoveries(found []candidate, tested int, level float64) []candidate {
 	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.P, b.P) })
 	for n := len(found); n > 0; n-- {

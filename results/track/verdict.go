@@ -12,25 +12,25 @@ import (
 	"rollcall/results/files"
 )
 
-// Verdict is what is to be said of a machine after its last night.
+// Verdict sums up the history of a machine after its last night.
 type Verdict struct {
-	Schema       int       `json:"schema"` // of this document
-	Text         string    `json:"text"`   // a line that says it all
+	Schema       int       `json:"schema"` // version of this document's format
+	Text         string    `json:"text"`   // the verdict in one line
 	File         string    `json:"file"`   // the machine's history
 	Fingerprint  string    `json:"fingerprint"`
 	Machine      string    `json:"machine"`
-	Run          string    `json:"run"` // the last one
+	Run          string    `json:"run"` // the last run
 	Time         string    `json:"time"`
 	Version      string    `json:"version"`
 	Nights       int       `json:"nights"`
 	Metrics      int       `json:"metrics"`      // of the last night
-	Compared     int       `json:"compared"`     // of them, those with nights enough to be compared
-	Regressions  []Finding `json:"regressions"`  // confirmed by the nights that were asked about
+	Compared     int       `json:"compared"`     // metrics among these with enough nights to compare
+	Regressions  []Finding `json:"regressions"`  // confirmed by the nights in question
 	Improvements []Finding `json:"improvements"` // likewise
-	Earlier      []Finding `json:"earlier"`      // confirmed before them
+	Earlier      []Finding `json:"earlier"`      // confirmed by earlier nights
 }
 
-// Finding is a shift in words that need no history beside them.
+// Finding is a shift that can be read without the history: it has runs and versions in place of indices.
 type Finding struct {
 	Metric       string  `json:"metric"`
 	Unit         string  `json:"unit"`
@@ -40,15 +40,15 @@ type Finding struct {
 	FirstRun     string  `json:"first_run"`
 	FirstTime    string  `json:"first_time"`
 	FirstVersion string  `json:"first_version"`
-	LastVersion  string  `json:"last_version"` // of the last run before it
+	LastVersion  string  `json:"last_version"` // of the last run before the shift
 	ConfirmedRun string  `json:"confirmed_run"`
 	P            float64 `json:"p"`
 	NightsBefore int     `json:"nights_before"`
 	NightsAfter  int     `json:"nights_after"`
 }
 
-// Judge says what a history shows. Shifts that one of the last so many nights confirmed, at least 1, are new; trends
-// are those of [Rule.Trends].
+// Judge returns the verdict on a history, whose trends come from [Rule.Trends]. A shift is new if one of the last
+// nights confirmed it; nights is at least 1.
 func Judge(h *History, trends []Trend, nights int) Verdict {
 	last := len(h.Nights) - 1
 	n := h.Nights[last]
@@ -59,6 +59,7 @@ func Judge(h *History, trends []Trend, nights int) Verdict {
 		Regressions: []Finding{}, Improvements: []Finding{}, Earlier: []Finding{},
 	}
 	for _, t := range trends {
+		// A metric is compared if the last night measured it and enough nights came before.
 		if k := len(t.Nights); k > 0 && t.Nights[k-1] == last && t.comparable() {
 			v.Compared++
 		}
@@ -78,6 +79,7 @@ func Judge(h *History, trends []Trend, nights int) Verdict {
 	return v
 }
 
+// finding describes a shift of one metric.
 func finding(h *History, t Trend, s Shift) Finding {
 	first := h.Nights[s.First]
 	return Finding{
@@ -88,7 +90,7 @@ func finding(h *History, t Trend, s Shift) Finding {
 	}
 }
 
-// line is the verdict in one.
+// line returns the verdict in one line.
 func (v Verdict) line() string {
 	what := "no regression"
 	if n := len(v.Regressions); n > 0 {
@@ -105,7 +107,7 @@ func (v Verdict) line() string {
 		v.Version, what, v.Compared, v.Metrics, nights(v.Nights), v.Fingerprint)
 }
 
-// WriteText writes verdicts for people, an empty line between them.
+// WriteText writes verdicts for people, with empty lines between them.
 func WriteText(w io.Writer, verdicts []Verdict) error {
 	var b strings.Builder
 	for i, v := range verdicts {
@@ -118,7 +120,7 @@ func WriteText(w io.Writer, verdicts []Verdict) error {
 	return err
 }
 
-// nights is a number of them in words.
+// nights returns "1 night", "2 nights", …
 func nights(n int) string {
 	if n == 1 {
 		return "1 night"
@@ -126,6 +128,7 @@ func nights(n int) string {
 	return fmt.Sprintf("%d nights", n)
 }
 
+// text writes the machine, the verdict and a table of the shifts.
 func (v Verdict) text(b *strings.Builder) {
 	fmt.Fprintf(b, "machine   %s\nhistory   %s, %s, last run %s\nverdict   %s\n",
 		v.Machine, v.File, nights(v.Nights), v.Run, v.Text)
@@ -146,7 +149,7 @@ func (v Verdict) text(b *strings.Builder) {
 	table.Text(b)
 }
 
-// WriteJSON writes verdicts as a list.
+// WriteJSON writes verdicts as a JSON list.
 func WriteJSON(w io.Writer, verdicts []Verdict) error {
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")

@@ -13,18 +13,18 @@ import (
 	"rollcall/results/files"
 )
 
-// ErrBusy says that another process measures, or writes the history.
+// ErrBusy says that another process on this machine is measuring.
 var ErrBusy = errors.New("another night is being measured")
 
-// Writer may append to the histories of a folder. There is one at a time on a machine, for the whole of its night: two
-// that measure at once would slow each other down. Close lets go; so does the end of the process, however it comes.
+// Writer appends to the histories in a folder. A machine has at most one Writer at a time, for a whole night, because
+// two measurements at the same time would slow each other down. Close or the end of the process frees the folder.
 type Writer struct {
 	dir  string
 	lock *os.File
 }
 
-// NewWriter takes a folder of histories, which it creates if there is none. The error is [ErrBusy] if somebody else has
-// it.
+// NewWriter locks a folder of histories, and creates it if necessary. The error wraps [ErrBusy] if another process has
+// the lock.
 func NewWriter(dir string) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("track: %w", err)
@@ -41,25 +41,25 @@ func NewWriter(dir string) (*Writer, error) {
 	return &Writer{dir, f}, nil
 }
 
-// Close lets others write. The file stays: to delete it would let two in.
+// Close frees the folder. The lock file stays: if it were removed, two processes could hold locks on two files.
 func (w *Writer) Close() error { return w.lock.Close() }
 
-// Path is where the writer keeps the history of a machine.
+// Path returns the path of a machine's history.
 func (w *Writer) Path(m Machine) string { return filepath.Join(w.dir, m.FileName()) }
 
-// Check reports whether a night of the machine could be appended, so that nobody measures for nothing: its file, if
-// there is one, must have our header.
+// Check returns an error if a night of the machine could not be appended, because its file does not have our header.
+// Callers check this before a measurement, which takes long.
 func (w *Writer) Check(m Machine) error {
 	_, err := w.old(m)
 	return err
 }
 
-// halfWritten is put behind a line that has no end.
+// halfWritten is appended to a last line without a line break, which makes it a bad row.
 const halfWritten = ",half-written"
 
-// Append adds a night to the history of a machine. The file is rewritten atomically: it has all of the night or
-// nothing. What was in it stays as it was, byte for byte, even lines that no history should have; a last line that is
-// half written is ended, and marked: what is left of its last number would pass for one.
+// Append adds a night to the history of a machine. It rewrites the file atomically, so that the file has all rows of
+// the night or none. All earlier lines stay the same, byte for byte, even bad ones. A last line without a line break is
+// cut off; Append marks and ends it, because the rest of its last number could be taken for a number.
 func (w *Writer) Append(m Machine, n Night) error {
 	old, err := w.old(m)
 	if err != nil {
@@ -72,10 +72,11 @@ func (w *Writer) Append(m Machine, n Night) error {
 	if !strings.HasSuffix(old, "\n") {
 		old += halfWritten + "\n"
 	}
-	h, _ := read(old, path) // what is bad in it is not ours to tell
+	h, _ := read(old, path) // whoever reads the history reports its bad rows
 	if h != nil && slices.ContainsFunc(h.Nights, func(other Night) bool { return other.Run == n.Run }) {
 		return fmt.Errorf("track: %s: run %s is in it already, want a new name", path, n.Run)
 	}
+	// A history is small, so rewriting it is cheap, and only a rewrite can be atomic.
 	return files.WriteFile(path, func(out io.Writer) error {
 		if _, err := io.WriteString(out, old); err != nil {
 			return err
@@ -84,7 +85,7 @@ func (w *Writer) Append(m Machine, n Night) error {
 	})
 }
 
-// old returns what the file of a machine holds, empty where there is none.
+// old returns the content of a machine's file, or "" if there is no file.
 func (w *Writer) old(m Machine) (string, error) {
 	path := w.Path(m)
 	text, err := files.ReadRegular(path)

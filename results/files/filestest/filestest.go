@@ -1,4 +1,4 @@
-// Package filestest helps tests to compare numbers and files.
+// Package filestest helps tests compare numbers and files.
 package filestest
 
 import (
@@ -14,7 +14,7 @@ import (
 	"rollcall/results/files"
 )
 
-// FileNames lists a folder, so that a temporary file left behind shows.
+// FileNames returns the names in a folder, so that tests see temporary files that were left behind.
 func FileNames(t *testing.T, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -28,7 +28,7 @@ func FileNames(t *testing.T, dir string) string {
 	return strings.Join(list, " ")
 }
 
-// SVG writes a figure, checks that it is well-formed XML, and returns it.
+// SVG returns a figure as SVG, and fails the test if it is not well-formed XML.
 func SVG(t *testing.T, f interface{ WriteSVG(w io.Writer) error }) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -45,7 +45,7 @@ func SVG(t *testing.T, f interface{ WriteSVG(w io.Writer) error }) string {
 	}
 }
 
-// Append adds a text to a file that is there.
+// Append adds a text to an existing file, as a damaged or cut-off line.
 func Append(t *testing.T, path, text string) {
 	t.Helper()
 	old, err := os.ReadFile(path)
@@ -57,7 +57,8 @@ func Append(t *testing.T, path, text string) {
 	}
 }
 
-// Near compares with a tolerance of a few roundings: the expected values are worked out by hand, in decimal.
+// Near reports whether two numbers are equal up to a few rounding errors. Tests compute their expected values by hand,
+// in decimal. NaN equals NaN.
 func Near(a, b float64) bool {
 	if math.IsNaN(a) || math.IsNaN(b) || math.IsInf(a, 0) || math.IsInf(b, 0) {
 		return a == b || math.IsNaN(a) && math.IsNaN(b)
@@ -65,5 +66,5 @@ func Near(a, b float64) bool {
 	return math.Abs(a-b) <= 1e-14*max(1, math.Abs(a), math.Abs(b))
 }
 
-// SameOptional compares two numbers that may be missing, with the tolerance of [Near].
+// SameOptional reports whether two numbers are both missing, or both present and [Near].
 func SameOptional(a, b files.Optional) bool { return a.Valid == b.Valid && Near(a.Value, b.Value) }

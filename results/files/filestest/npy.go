@@ -10,7 +10,7 @@ import (
 	"rollcall/results/files"
 )
 
-// ReadNPY reads what [files.WriteNPY] wrote; other elements than T are an error.
+// ReadNPY reads what [files.WriteNPY] wrote. It is an error if the file has elements of another type than T.
 func ReadNPY[T files.Element](path string) (shape []int, data []T, err error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
