@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -48,7 +45,7 @@ type found struct {
 
 // read reads all runs. The error is of a folder that cannot be read at all, or ctx's.
 func (l *lister) read(ctx context.Context) error {
-	dirs, err := runFolders(ctx, l.folders)
+	dirs, err := results.BegunFolders(ctx, l.folders...)
 	if err != nil {
 		return err
 	}
@@ -187,37 +184,4 @@ func (l *lister) named(r results.Run) results.Run {
 		r.Method, r.Data, r.Availability = names[0], names[1], names[2]
 	}
 	return r
-}
-
-// runFolders returns the folders below some in which there is a run, or its name for one, each once, in order of their
-// names. What is hidden is none, and what goes away meanwhile is passed over.
-func runFolders(ctx context.Context, folders []string) (dirs []string, err error) {
-	for _, folder := range folders {
-		if info, err := os.Stat(folder); err != nil {
-			return nil, fmt.Errorf("results: %w", err)
-		} else if !info.IsDir() {
-			return nil, fmt.Errorf("results: %s: a file, want a folder of runs", folder)
-		}
-		err := fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
-			switch {
-			case ctx.Err() != nil:
-				return ctx.Err()
-			case name != "." && errors.Is(err, fs.ErrNotExist):
-				return nil
-			case err != nil:
-				return fmt.Errorf("results: %s: %w", folder, err)
-			case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
-				return fs.SkipDir
-			case d.Name() == results.CurveFile || d.Name() == results.RunFile:
-				dirs = append(dirs, filepath.Join(folder, filepath.FromSlash(path.Dir(name))))
-			case d.IsDir() && seedFolder.MatchString(d.Name()):
-				dirs = append(dirs, filepath.Join(folder, filepath.FromSlash(name)))
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return results.UniquePaths(dirs), nil
 }

@@ -104,8 +104,19 @@ func FindRuns(ctx context.Context, folders ...string) (runs []Run, bad []error, 
 	return runs, slices.Concat(bad, doubles, RefuseTwins(runs)), nil
 }
 
-// RunFolders returns the folders below some that have a curve or a run.json, each once, in order of names within each.
-func RunFolders(ctx context.Context, folders ...string) (dirs []string, err error) {
+// RunFolders returns the folders that have a curve or a run.json, in some folders and below, each once, in order of
+// their paths within each.
+func RunFolders(ctx context.Context, folders ...string) ([]string, error) {
+	return runFolders(ctx, folders, false)
+}
+
+// BegunFolders is [RunFolders] that also takes every folder with the name of a run's, seed-N: a run that has begun may
+// have no file yet.
+func BegunFolders(ctx context.Context, folders ...string) ([]string, error) {
+	return runFolders(ctx, folders, true)
+}
+
+func runFolders(ctx context.Context, folders []string, begun bool) (dirs []string, err error) {
 	for _, folder := range folders {
 		info, err := os.Stat(folder)
 		if err != nil {
@@ -115,38 +126,57 @@ func RunFolders(ctx context.Context, folders ...string) (dirs []string, err erro
 			return nil, fmt.Errorf("results: %s: a file, want a folder of runs", folder)
 		}
 	}
-	found, err := filesNamed(ctx, folders, CurveFile, RunFile)
-	for _, path := range found {
-		dirs = append(dirs, filepath.Dir(path))
-	}
+	err = walk(ctx, folders, func(path string, d fs.DirEntry) {
+		switch {
+		case d.Name() == CurveFile || d.Name() == RunFile:
+			dirs = append(dirs, filepath.Dir(path))
+		case begun && d.IsDir() && seedFolder.MatchString(d.Name()):
+			dirs = append(dirs, path)
+		}
+	})
 	return UniquePaths(dirs), err
 }
 
-// filesNamed returns what has one of the names in folders and below, each once, in order of their paths within each
-// folder: files, and whatever is there in place of one. A folder that is a link is followed; links and hidden folders
-// below it are not.
-func filesNamed(ctx context.Context, folders []string, names ...string) (paths []string, err error) {
+// filesNamed returns the paths that end in a name, in folders and below, each once, in order within each folder: of
+// files, and of whatever is there in place of one.
+func filesNamed(ctx context.Context, folders []string, name string) (paths []string, err error) {
+	err = walk(ctx, folders, func(path string, d fs.DirEntry) {
+		if d.Name() == name {
+			paths = append(paths, path)
+		}
+	})
+	return UniquePaths(paths), err
+}
+
+// walk visits everything below some folders, in order of paths within each. It follows a folder that is a link, but no
+// link below it. It leaves out hidden folders: runs that were moved aside, and what is none of ours. It passes over what
+// another process removes meanwhile.
+func walk(ctx context.Context, folders []string, visit func(path string, d fs.DirEntry)) error {
 	for _, folder := range folders {
-		err := fs.WalkDir(os.DirFS(folder), ".", func(path string, d fs.DirEntry, err error) error {
-			if err == nil {
-				err = ctx.Err()
+		err := fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case name != "." && errors.Is(err, fs.ErrNotExist):
+				return nil
+			case err != nil:
+				return err
+			case name == ".":
+				return nil
+			case d.IsDir() && strings.HasPrefix(d.Name(), "."):
+				return fs.SkipDir
 			}
-			if err == nil && d.IsDir() && path != "." && strings.HasPrefix(d.Name(), ".") {
-				return fs.SkipDir // runs that are aside, and what is none of ours
-			}
-			if err == nil && slices.Contains(names, d.Name()) {
-				paths = append(paths, filepath.Join(folder, filepath.FromSlash(path)))
-			}
-			return err
+			visit(filepath.Join(folder, filepath.FromSlash(name)), d)
+			return nil
 		})
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("results: %s: %w", folder, err)
+			return fmt.Errorf("results: %s: %w", folder, err)
 		}
 	}
-	return UniquePaths(paths), nil
+	return nil
 }
 
 // UniquePaths drops paths that were there before, under whatever name.

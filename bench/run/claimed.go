@@ -213,20 +213,21 @@ func (x *Experiment) files() (names []string, err error) {
 	return names, err
 }
 
-// withoutFolders drops the names of folders, which no run has left: an empty one is removed, and any other is an error,
-// lest something of somebody's be lost.
+// withoutFolders drops the names of folders, which no run makes: it removes empty ones, and refuses others as
+// [checkpoint.Removable] does.
 func (x *Experiment) withoutFolders(names []string) (others []string, err error) {
 	for _, name := range names {
 		path := filepath.Join(x.Dir, name)
-		info, err := os.Lstat(path)
-		switch {
-		case err != nil:
+		if err := checkpoint.Removable(path); err != nil {
 			return nil, err
-		case !info.IsDir():
-			others = append(others, name)
-		case os.Remove(path) != nil:
-			return nil, fmt.Errorf("%s: a folder, want a file", path)
 		}
+		if info, err := os.Lstat(path); err == nil && info.IsDir() {
+			if err := os.Remove(path); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		others = append(others, name)
 	}
 	return others, nil
 }

@@ -68,6 +68,9 @@ func (t *trainer) clear() (goesOn bool, err error) {
 	if !goesOn {
 		return false, t.moveAside()
 	}
+	if err := checkpoint.CheckRemovable(t.Dir); err != nil {
+		return false, err
+	}
 	ends, err := results.ModelFiles(t.Dir) // what only the end of a run writes
 	for _, name := range append(ends, results.RunFile, results.DecisionsFile, results.ClientsFile) {
 		if gone := os.Remove(filepath.Join(t.Dir, name)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {

@@ -5,6 +5,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -86,23 +87,53 @@ func Rounds(dir string) (rounds []int, err error) {
 	return rounds, err
 }
 
-// Remove removes the checkpoints in a folder but for the newest ones.
+// Remove removes the checkpoints in a folder, all but the newest ones, of which it leaves so many. What it cannot remove
+// is an error, see [Removable].
 func Remove(dir string, but int) error {
 	rounds, err := Rounds(dir)
 	return errors.Join(err, remove(dir, rounds[min(but, len(rounds)):]))
 }
 
-// RemoveAfter removes the checkpoints of later rounds: those that a run left which has begun anew or gone on from an
-// older one, because they were of no use.
+// RemoveAfter removes the checkpoints of rounds after this one. A run that began anew or resumed from an older checkpoint
+// has left them, because it could not use them; they would push out the checkpoints that the run writes now.
 func RemoveAfter(dir string, round int) error {
 	rounds, err := Rounds(dir)
 	return errors.Join(err, remove(dir, slices.DeleteFunc(rounds, func(r int) bool { return r <= round })))
 }
 
-// remove removes what has the names of checkpoints, even if it is no file.
+// remove removes checkpoints by their rounds, those that are [Removable].
 func remove(dir string, rounds []int) (err error) {
 	for _, round := range rounds {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, Name(round))))
+		path := filepath.Join(dir, Name(round))
+		gone := Removable(path)
+		if gone == nil {
+			gone = os.Remove(path)
+		}
+		err = errors.Join(err, gone)
+	}
+	return err
+}
+
+// Removable refuses a folder with something in it that has the name of a file of a run. No run makes such a folder, so
+// that its content is somebody's work. An empty folder and everything that is no folder may be removed.
+func Removable(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() {
+		return err
+	}
+	content, err := os.ReadDir(path)
+	if err == nil && len(content) > 0 {
+		err = fmt.Errorf("%s: a folder, want a file", path)
+	}
+	return err
+}
+
+// CheckRemovable reports the first checkpoint in a folder that is not [Removable]. A run asks before it trains: it
+// removes checkpoints when it is complete, and an error would come too late then.
+func CheckRemovable(dir string) error {
+	rounds, err := Rounds(dir)
+	for _, round := range rounds {
+		err = cmp.Or(err, Removable(filepath.Join(dir, Name(round))))
 	}
 	return err
 }
