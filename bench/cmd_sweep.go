@@ -29,8 +29,10 @@ table does. All cells of one process and data set share split, availability, ini
 seed: methods of different papers stand side by side under the same conditions. All train as --like does in its
 paper, and flags of run change that for all of them; each method keeps its own learning rates, unless --lr, --server-lr
 or --rates say otherwise. Finished runs in OUT are kept.`,
-		Example: `  rollcall sweep --methods fedawe,ca-fed,fedar,scaffold --availability markov --data cifar10 --rounds 200 --seeds 3,4,6
-  rollcall sweep --methods fedar,mifa --availability uniform,trace --trace log.csv --like fedar --nets lenet5,cnn-cifar10`,
+		Example: `  rollcall sweep --methods fedawe,ca-fed,fedar,scaffold --availability markov \
+    --data cifar10 --rounds 200 --seeds 3,4,6
+  rollcall sweep --methods fedar,mifa --availability uniform,trace --trace log.csv --like fedar \
+    --nets lenet5,cnn-cifar10`,
 		Args: noArgs,
 	}
 	settings.AddFlags(cmd.Flags(), "method", "data", "net", "availability") // of these a sweep takes lists

@@ -32,8 +32,8 @@ func (a *app) tableCommand() *cobra.Command {
 beside the printed numbers. Finished runs in OUT are kept, and interrupted ones go on from their last checkpoints. Any
 number of processes may work on one table in one OUT, on machines that share it. It never trains on other data than the
 table's.`,
-		Example: "  rollcall table fedawe-2 --data cifar10 --availability sine --methods fedawe,fedavg-active " +
-			"--rounds 100 --seeds 3",
+		Example: `  rollcall table fedawe-2 --data cifar10 --availability sine \
+    --methods fedawe,fedavg-active --rounds 100 --seeds 3`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args:              oneNamed("tables", papers.TableNames()),
 	}

@@ -83,6 +83,7 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 			}
 		}
 	}
+	wrapHelp(root)
 	return root
 }
 
