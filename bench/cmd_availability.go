@@ -13,16 +13,18 @@ import (
 	"rollcall/results/files"
 )
 
-// availabilityRow is one client in one round.
+// availabilityRow is one client in one round, from 0.
 type availabilityRow struct {
 	Round       int     `csv:"round"`
 	Client      int     `csv:"client"`
 	Base        float64 `csv:"p"`           // p_i, or π_i of a chain
 	Lambda      float64 `csv:"lambda"`      // λ_i, 0 where rounds are independent
 	Probability float64 `csv:"probability"` // p_i^t
-	Active      int     `csv:"active"`      // 1: the client is there
+	Active      int     `csv:"active"`      // 1: the client is there; 0: it is away
 }
 
+// availabilityCommand is `rollcall availability`: the trace of a process as CSV, for drawing it or for other programs.
+// It has the flags of run that the split and the process read, and no other ones.
 func (a *app) availabilityCommand() *cobra.Command {
 	var (
 		machine run.Machine
@@ -33,9 +35,9 @@ func (a *app) availabilityCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "availability",
 		Short: "Write who is there in every round, and with which probability",
-		Long: `availability writes the trace a run with the same seed would see: a CSV with p_i, p_i^t and activity of every client in
-every round. Clients differ by the classes they hold, so the split of a data set is needed; the default is that of the
-synthetic set, which needs no download.`,
+		Long: `availability writes the trace a run with the same seed would see: a CSV with p_i, p_i^t and activity
+of every client in every round. Clients differ by the classes they hold, so the split of a data set is needed; the
+default is that of the synthetic set, which needs no download.`,
 		Example: `  rollcall availability --kind sine --rounds 80 --csv sine.csv`,
 		Args:    noArgs,
 	}
@@ -108,7 +110,7 @@ synthetic set, which needs no download.`,
 	return cmd
 }
 
-// trace returns every client in every round, and how many are there on average.
+// trace returns a row for every client in every round, and how many clients are there on average.
 func trace(l *run.Session, s *settings.Settings, seed uint32) (rows []availabilityRow, active float64, err error) {
 	clients, err := run.Populate(l.Data, s, seed)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 
 var benchFormats = []string{"text", "csv", "gobench"}
 
+// benchCommand is `rollcall bench`: the speed of FedAvg on this machine. run.SpeedTest measures it.
 func (a *app) benchCommand() *cobra.Command {
 	b := run.SpeedTest{}
 	var data, net string
@@ -29,10 +30,10 @@ func (a *app) benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure the speed of this machine",
-		Long: `bench trains FedAvg over the active clients under stationary availability (N = 100, about 37 active, 10 local steps of
-128 samples), prints how fast, and appends a row to OUT/bench.csv. Rounds are timed one by one: choosing clients,
-batch plans, training, averaging. Where the data set can be neither found nor downloaded it runs on synthetic data,
-and says so.`,
+		Long: `bench trains FedAvg over the active clients under stationary availability (N = 100, about 37 active,
+10 local steps of 128 samples), prints how fast, and appends a row to OUT/bench.csv. Rounds are timed one by one:
+choosing clients, batch plans, training, averaging. Where the data set can be neither found nor downloaded it runs
+on synthetic data, and says so.`,
 		Example: `  rollcall bench --data cifar10
   rollcall bench --data synthetic --rounds 20 --format gobench`,
 		Args: noArgs,
@@ -84,6 +85,8 @@ and says so.`,
 	return cmd
 }
 
+// bench measures, appends a row to OUT/bench.csv and prints it. If the data set can neither be found nor downloaded it
+// measures on synthetic data, so that the command works on a machine without a network.
 func (a *app) bench(ctx context.Context, b run.SpeedTest) error {
 	leave, err := run.Writable(b.Machine.Out)
 	if err != nil {

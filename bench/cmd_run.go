@@ -17,6 +17,7 @@ import (
 	"rollcall/results"
 )
 
+// runCommand is `rollcall run`: one run of one method, with any settings.
 func (a *app) runCommand() *cobra.Command {
 	var (
 		machine run.Machine
@@ -30,9 +31,9 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Train one federation and write its learning curve",
-		Long: `run trains one federation with one method under one availability process, and writes curve.csv and run.json to
-OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the command is repeated, and one that was
-interrupted goes on from its last checkpoint. Another process that makes the same run is waited for.`,
+		Long: `run trains one federation with one method under one availability process, and writes curve.csv and
+run.json to OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the command is repeated, and
+one that was interrupted goes on from its last checkpoint. Another process that makes the same run is waited for.`,
 		Example: `  rollcall run --method fedawe --data cifar10 --availability sine --rounds 20
   rollcall run --method mifa --data synthetic --clients 20 --rounds 5 --seed 3`,
 		Args: noArgs,
@@ -90,6 +91,8 @@ interrupted goes on from its last checkpoint. Another process that makes the sam
 	return cmd
 }
 
+// runOne makes one run, or finds it finished, and prints its last row. It claims the run first, so that two commands
+// with the same settings do not train twice.
 func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine, keep run.Keep) (err error) {
 	log := progress.New(a.stderr)
 	l := &run.Session{Machine: machine, Stderr: log}
@@ -104,7 +107,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 	}
 	leave, err := run.Writable(x.Dir)
 	if err != nil {
-		return err // it is why nothing was claimed
+		return err // the claim failed for the same reason, and this error says it better
 	}
 	defer leave()
 	if wrong != nil {
@@ -136,7 +139,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 	return err
 }
 
-// reportKept is report of a finished run that is there already.
+// reportKept prints the last row of a finished run. A run that diverged is an error again, as it was the first time.
 func (a *app) reportKept(x *run.Experiment, kept *results.Run) error {
 	if kept.Status() == results.RunDiverged {
 		err := a.report(x, kept.Curve, "kept, as diverged before (--again runs it anew)")
@@ -145,7 +148,7 @@ func (a *app) reportKept(x *run.Experiment, kept *results.Run) error {
 	return a.report(x, kept.Curve, "kept, as finished before (--again runs it anew)")
 }
 
-// report prints the last row of a run, and where the rest is.
+// report prints the last row of a run, the path of its curve, and note, which says how it ended.
 func (a *app) report(x *run.Experiment, rows []results.CurveRow, note string) error {
 	last := rows[len(rows)-1]
 	_, err := fmt.Fprintf(a.stdout, "%s on %s, %s, seed %d, round %d: %s\n%s: %s\n", x.Settings.Method, x.Settings.Data,
