@@ -19,7 +19,7 @@ import (
 )
 
 // turn is the first time after which a process looks whether another one has finished the run that both want.
-const turn = 100 * time.Millisecond
+const firstPause = 100 * time.Millisecond
 
 // ElsewhereError is of runs that other processes make: of one run, of the seeds of a cell, or of the lines of a figure.
 type ElsewhereError struct {
@@ -70,7 +70,7 @@ func (x *Experiment) await(ctx context.Context, l *Session, w *claim.Watch) (rel
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(queue.Pause(turn, time.Since(began))):
+		case <-time.After(queue.Pause(firstPause, time.Since(began))):
 		}
 	}
 }

@@ -70,7 +70,7 @@ func (f *curveFile) close(ctx context.Context) error {
 	close(f.next)
 	<-f.done
 	first := true
-	return insist(ctx, func() error {
+	return withRetries(ctx, func() error {
 		if !first {
 			f.write()
 		}
@@ -84,7 +84,7 @@ var pauses = []time.Duration{time.Second, 3 * time.Second}
 
 // insist does what may fail for a moment, on a file system that is full or far away, up to three times. When ctx ends
 // there is no more waiting.
-func insist(ctx context.Context, write func() error) error {
+func withRetries(ctx context.Context, write func() error) error {
 	err := write()
 	for _, pause := range pauses {
 		if err == nil {

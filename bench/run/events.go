@@ -45,7 +45,7 @@ type eventProgress struct {
 
 // followed returns a run's progress, with an event file in its folder where --events asks for it, which begins with the
 // rows so far. One that is there already is replaced.
-func (l *Session) followed(
+func (l *Session) withEvents(
 	p progress.Run, dir string, started time.Time, rows []results.CurveRow,
 ) *eventProgress {
 	e := &eventProgress{Run: p, stderr: l.Stderr}

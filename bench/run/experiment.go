@@ -73,7 +73,7 @@ func (x *Experiment) onOpen(ctx context.Context, l *Session, p progress.Run) (ro
 		return t.rows, lost
 	}
 	info := t.info(err)
-	err = errors.Join(err, insist(ctx, func() error {
+	err = errors.Join(err, withRetries(ctx, func() error {
 		return x.publish(results.RunFile, func(path string) error { return results.WriteRunInfo(path, info) })
 	}))
 	if lost := x.lost(); lost != nil {
@@ -88,7 +88,7 @@ func (x *Experiment) onOpen(ctx context.Context, l *Session, p progress.Run) (ro
 // run trains to the end, and writes all but run.json.
 func (t *trainer) run(ctx *ending, p progress.Run) (err error) {
 	t.began = time.Now()
-	log := t.l.followed(p, t.Dir, t.about.Started, t.rows)
+	log := t.l.withEvents(p, t.Dir, t.about.Started, t.rows)
 	defer log.Stop()
 	t.p = log
 	t.curve = newCurveFile(func(rows []results.CurveRow) error {
@@ -102,7 +102,7 @@ func (t *trainer) run(ctx *ending, p progress.Run) (err error) {
 		err = t.finish(ctx)
 	}
 	if err != nil && ctx.Err() != nil && t.lost() == nil {
-		t.leave(ctx)
+		t.saveAtEnd(ctx)
 	}
 	return err
 }

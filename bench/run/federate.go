@@ -74,12 +74,12 @@ func (l *Session) Federate(
 func (f *Federation) start(engine nets.Engine, seed uint32, solved []float64) (err error) {
 	options := f.settings.MethodOptions()
 	options.HeldOut, options.Solved = f.clients.heldOut(&f.settings), solved
-	f.Method, err = algos.New(f.settings.Method, f.of(engine, seed), f.W0, options)
+	f.Method, err = algos.New(f.settings.Method, f.forMethods(engine, seed), f.W0, options)
 	return err
 }
 
 // of returns what a method is started with.
-func (f *Federation) of(engine nets.Engine, seed uint32) algos.Federation {
+func (f *Federation) forMethods(engine nets.Engine, seed uint32) algos.Federation {
 	s := &f.settings
 	return algos.Federation{
 		Engine: engine, N: s.Clients, Seed: seed, Planner: f.Planner, Importance: f.importance, P: f.clients.Base,

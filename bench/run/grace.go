@@ -10,7 +10,7 @@ import (
 var longRound = 10 * time.Second
 
 // ended is when a run that is to end has to have written what it leaves, before its grace is over.
-const ended = time.Second
+const endMargin = time.Second
 
 // working are the runs in progress: a process that is asked to end gives them their grace.
 var working struct {
@@ -46,7 +46,7 @@ func beginRun(ctx context.Context, grace time.Duration) (e *ending, done func())
 	working.runs++
 	working.grace = max(working.grace, grace)
 	e = &ending{Context: ctx, grace: grace}
-	stop := context.AfterFunc(ctx, func() { e.whenAsked() })
+	stop := context.AfterFunc(ctx, func() { e.askedAt() })
 	return e, func() {
 		stop()
 		working.lock.Lock()
@@ -55,8 +55,8 @@ func beginRun(ctx context.Context, grace time.Duration) (e *ending, done func())
 	}
 }
 
-// whenAsked returns when the context ended.
-func (e *ending) whenAsked() time.Time {
+// askedAt returns when the context ended.
+func (e *ending) askedAt() time.Time {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	if e.asked.IsZero() {
@@ -73,7 +73,7 @@ func (e *ending) round(last, writing time.Duration) (context.Context, context.Ca
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(e.Context))
 	stop := context.AfterFunc(e.Context, func() {
-		left := time.Until(e.whenAsked().Add(e.grace - 2*writing - ended))
+		left := time.Until(e.askedAt().Add(e.grace - 2*writing - endMargin))
 		timer := time.AfterFunc(left, cancel)
 		context.AfterFunc(ctx, func() { timer.Stop() })
 	})
@@ -85,5 +85,5 @@ func (e *ending) round(last, writing time.Duration) (context.Context, context.Ca
 
 // last returns the context of what a run leaves at its end.
 func (e *ending) last() (context.Context, context.CancelFunc) {
-	return context.WithDeadline(context.WithoutCancel(e.Context), e.whenAsked().Add(e.grace-ended/2))
+	return context.WithDeadline(context.WithoutCancel(e.Context), e.askedAt().Add(e.grace-endMargin/2))
 }

@@ -38,7 +38,7 @@ func (n *need) String() string {
 type memoryError struct {
 	need   *need
 	limit  memory.Limit
-	beside int64 // bytes of the runs at work beside it, without which it would fit; 0: there are none, or it would not
+	others int64 // bytes of the runs at work beside it, without which it would fit; 0: there are none, or it would not
 }
 
 func (e *memoryError) Error() string {
@@ -46,18 +46,18 @@ func (e *memoryError) Error() string {
 	if e.need.least {
 		least = "at least "
 	}
-	if e.beside > 0 {
-		beside, pack = fmt.Sprintf(" beside the %s of other runs", memory.Size(e.beside)), "--pack, "
+	if e.others > 0 {
+		beside, pack = fmt.Sprintf(" beside the %s of other runs", memory.Size(e.others)), "--pack, "
 	}
 	return fmt.Sprintf("memory: %s with %d clients holds %s%s: %s%s, want at most %s (%s): with fewer %s--clients or "+
 		"--threads, a smaller net or --batch, or --memory-limit SIZE|off", e.need.of, e.need.clients, least, e.need,
 		memory.Size(e.need.total()), beside, memory.Size(e.limit.Bytes), e.limit.From, pack)
 }
 
-// noRoomBeside reports whether a run was refused that fits where no other one is at work.
-func noRoomBeside(err error) bool {
+// fitsAlone reports whether a run was refused that fits where no other one is at work.
+func fitsAlone(err error) bool {
 	e, ok := errors.AsType[*memoryError](err)
-	return ok && e.beside > 0
+	return ok && e.others > 0
 }
 
 // Fits refuses a run that holds more than there is, as far as that is known before its data are opened: the rows its
@@ -95,7 +95,7 @@ func (l *Session) reserve(ctx context.Context, s *settings.Settings, dry func(*r
 		return err
 	}
 	limit, known := l.Machine.Memory.Limit()
-	if err := l.shared.hold(l, n, limit, known); err != nil {
+	if err := l.shared.addUse(l, n, limit, known); err != nil {
 		return err
 	}
 	collect(n.run(), limit, known)
@@ -142,40 +142,40 @@ func (l *Session) need(s *settings.Settings, c *rowCounter, data int64) (*need, 
 }
 
 // hold notes what a session's run holds beside those of other sessions, in place of what its last one held.
-func (d *sharedData) hold(l *Session, n *need, limit memory.Limit, known bool) error {
+func (d *sharedData) addUse(l *Session, n *need, limit memory.Limit, known bool) error {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	delete(d.held, l)
-	beside, sets := int64(0), []*openSet{l.set}
-	for _, h := range d.held {
-		beside += h.run
+	delete(d.uses, l)
+	others, sets := int64(0), []*openSet{l.set}
+	for _, h := range d.uses {
+		others += h.run
 		if !slices.Contains(sets, h.set) {
-			sets, beside = append(sets, h.set), beside+h.data
+			sets, others = append(sets, h.set), others+h.data
 		}
 	}
-	if total := n.total(); known && total+beside > limit.Bytes {
+	if total := n.total(); known && total+others > limit.Bytes {
 		if total > limit.Bytes {
-			beside = 0
+			others = 0
 		}
-		return &memoryError{need: n, limit: limit, beside: beside}
+		return &memoryError{need: n, limit: limit, others: others}
 	}
-	if d.held == nil {
-		d.held = map[*Session]held{}
+	if d.uses == nil {
+		d.uses = map[*Session]memoryUse{}
 	}
-	d.held[l] = held{n.run(), l.set, n.data}
+	d.uses[l] = memoryUse{n.run(), l.set, n.data}
 	return nil
 }
 
 // held is what a session's run holds.
-type held struct {
+type memoryUse struct {
 	run  int64
 	set  *openSet
 	data int64
 }
 
 // release forgets what a session's last run held.
-func (d *sharedData) release(l *Session) {
+func (d *sharedData) dropUse(l *Session) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	delete(d.held, l)
+	delete(d.uses, l)
 }

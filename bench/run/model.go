@@ -84,7 +84,7 @@ func (x *Experiment) saveModel(
 	for i, p := range f.model.Params {
 		tensors[i] = safetensors.Float32s(p.Name, p.Shape, w[p.Offset:][:p.Size])
 	}
-	return insist(ctx, func() error {
+	return withRetries(ctx, func() error {
 		return x.publish(name, func(path string) error {
 			return files.WriteFile(path, func(out io.Writer) error { return safetensors.Write(out, metadata, tensors) })
 		})

@@ -81,7 +81,7 @@ func (p *Pool) PlanFigure(ctx context.Context, f *papers.Figure, w *Wanted) (run
 		}
 		return p.planned(ctx, f.ID, tasks, f.Seeds, what.Decisions)
 	case papers.Coalitions:
-		s, err := w.ofCoalitions(f, what.MostStale)
+		s, err := w.coalitionSettings(f, what.MostStale)
 		for range what.MostStale + 1 {
 			for _, seed := range f.Seeds {
 				runs = append(runs, Planned{Settings: s, Seed: seed, Models: 1 << s.Clients})

@@ -81,7 +81,7 @@ func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) er
 			w.jobs, runs = append(w.jobs, j), append(runs, j.Run)
 		}
 	}
-	w.queue, w.workers = queue.New(turn, runs), min(len(p.Sessions), len(runs))
+	w.queue, w.workers = queue.New(firstPause, runs), min(len(p.Sessions), len(runs))
 	w.changed.L = &w.lock
 	defer context.AfterFunc(ctx, w.wake)()
 	var workers sync.WaitGroup
@@ -136,7 +136,7 @@ func (w *poolRun) work(ctx context.Context, l *Session) {
 		}
 		err := w.jobs[n].Do(ctx, l)
 		left := 0
-		if ctx.Err() == nil && (gpu.OutOfMemory(err) || noRoomBeside(err)) {
+		if ctx.Err() == nil && (gpu.OutOfMemory(err) || fitsAlone(err)) {
 			left = w.retire()
 		}
 		if left == 0 {

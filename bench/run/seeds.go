@@ -78,7 +78,7 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 		if kept > 0 {
 			Logf(p.Stderr, "%s: %s kept\n", tasks[i].Label, Count(kept, "finished run"))
 		}
-		all, err := together(done, decisions, p.Keep.Mixed)
+		all, err := joinSeeds(done, decisions, p.Keep.Mixed)
 		for _, r := range all.Diverged {
 			Logf(p.Stderr, "rollcall: %s: seed %d: %s\n", tasks[i].Label, r.Seed, r.Info.Error)
 		}
@@ -134,7 +134,7 @@ func failures(runs []*seedRun, jobs []*Job) error {
 
 // together returns the runs of a cell as one. Seeds with the same numbers are refused, all of them, and so are seeds
 // that are not alike, unless they are to be mixed.
-func together(runs []results.Run, decisions, mixed bool) (all papers.Runs, err error) {
+func joinSeeds(runs []results.Run, decisions, mixed bool) (all papers.Runs, err error) {
 	if twins := results.RefuseTwins(runs); twins != nil {
 		return all, errors.Join(twins...)
 	}

@@ -170,7 +170,7 @@ func (l *Session) Close() error {
 	err := l.closeEngine()
 	if l.set != nil {
 		l.shared.close(l.set)
-		l.shared.release(l)
+		l.shared.dropUse(l)
 	}
 	l.Data, l.set = nil, nil
 	return err

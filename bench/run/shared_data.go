@@ -16,8 +16,8 @@ type sharedData struct {
 	lock        sync.Mutex
 	sets        []*openSet
 	unavailable map[string]error // of the downloads that failed: the cells of a table do not all try again
-	told        sync.Map         // keys of notices
-	held        map[*Session]held
+	noticed     sync.Map         // keys of notices
+	uses        map[*Session]memoryUse
 }
 
 // openSet is a data set that sessions have open.
@@ -66,8 +66,8 @@ func (s *sharedData) close(o *openSet) {
 
 // isNew reports whether no notice with this key was given before.
 func (s *sharedData) isNew(key string) bool {
-	_, told := s.told.LoadOrStore(key, true)
-	return !told
+	_, before := s.noticed.LoadOrStore(key, true)
+	return !before
 }
 
 // is reports whether these are the same data.

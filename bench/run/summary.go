@@ -24,7 +24,7 @@ type folderSummary struct {
 	dir    string
 	places map[results.CellKey]int // of the cells that were asked for, which come first
 	read   map[string]readRun      // by folder
-	told   map[string]bool         // errors that have been said
+	said   map[string]bool         // errors that have been said
 	failed []results.SummaryRow    // of cells of which a seed failed here, or was not begun
 }
 
@@ -43,7 +43,7 @@ type fileState struct {
 func (p *Pool) summary(t *papers.Table, cells []Cell) *folderSummary {
 	s := &folderSummary{
 		pool: p, table: t, dir: filepath.Join(p.Sessions[0].Machine.Out, t.ID), places: map[results.CellKey]int{},
-		read: map[string]readRun{}, told: map[string]bool{},
+		read: map[string]readRun{}, said: map[string]bool{},
 	}
 	for i, c := range cells {
 		key := c.Settings.Cell(t.ID).Key(c.Settings.Params())
@@ -120,8 +120,8 @@ func (s *folderSummary) rows(dirs []string) []results.SummaryRow {
 
 // say says what goes wrong, once.
 func (s *folderSummary) say(err error) {
-	if text := settings.OneLine(err); !s.told[text] {
-		s.told[text] = true
+	if text := settings.OneLine(err); !s.said[text] {
+		s.said[text] = true
 		Logf(s.pool.Stderr, "rollcall: %s\n", text)
 	}
 }

@@ -36,7 +36,7 @@ func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 		return t, nil, err
 	}
 	t = papers.Sweep(w.Name, "Sweep "+w.Name+": methods under one and the same availability", w.Methods, w.Seeds)
-	if err := w.refuseRatesOf(rates); err != nil {
+	if err := w.refuseUselessRate(rates); err != nil {
 		return t, nil, err
 	}
 	used := map[string]bool{}
@@ -55,7 +55,7 @@ func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 						}
 					}
 					t.Rounds = max(t.Rounds, s.Rounds)
-					column.Base = alikeInAll(&s)
+					column.Base = commonSettings(&s)
 					shown := column
 					if len(w.Nets) > 1 {
 						shown.Set = results.NewParams("net=" + s.Net)
@@ -149,8 +149,8 @@ func (w *Sweep) rates() (map[string]rate, error) {
 	return rates, nil
 }
 
-// refuseRatesOf reports a learning rate for all methods where each has its own.
-func (w *Sweep) refuseRatesOf(rates map[string]rate) error {
+// refuseUselessRate reports a learning rate for all methods where each has its own.
+func (w *Sweep) refuseUselessRate(rates map[string]rate) error {
 	for name, own := range map[string]func(rate) settings.Optional{
 		"lr":        func(r rate) settings.Optional { return r.lr },
 		"server-lr": func(r rate) settings.Optional { return r.serverLR },
@@ -186,9 +186,9 @@ func (w *Sweep) cell(method, data, net, process string, r rate) (settings.Settin
 	return s, s.ReadFiles()
 }
 
-// alikeInAll are the settings that all cells have alike, which say nothing of any. Trace and initial weights are there
+// commonSettings are the settings that all cells have alike, which say nothing of any. Trace and initial weights are there
 // without their files, whose names may hold anything.
-func alikeInAll(s *settings.Settings) results.Params {
+func commonSettings(s *settings.Settings) results.Params {
 	alike := []string{"trace=", "init-from="}
 	for _, r := range settings.Rows() {
 		own := r.Column || r.Name == "lr" || r.Name == "server-lr" || r.Name == "trace" || r.Name == "init-from" ||

@@ -127,7 +127,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 	}
 	done.Rows = slices.Concat(rows...)
 	whole := context.WithoutCancel(ctx)
-	return done, errors.Join(err, insist(ctx, func() error { return folder.write(whole) }))
+	return done, errors.Join(err, withRetries(ctx, func() error { return folder.write(whole) }))
 }
 
 // tableTasks returns what is trained for the cells of a table, in some order.

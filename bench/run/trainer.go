@@ -46,7 +46,7 @@ type savedState struct {
 }
 
 // most is how many checkpoints a run has at a time.
-const most = 2
+const keptCheckpoints = 2
 
 // checkpointShare is how much longer than writing a checkpoint it takes at least to the next one, so that they cost
 // under a hundredth of the run.
@@ -164,7 +164,7 @@ func (t *trainer) save(ctx context.Context) {
 	})
 	if err == nil {
 		t.saved.round = t.done
-		err = errors.Join(checkpoint.RemoveAfter(t.Dir, t.done), checkpoint.Remove(t.Dir, most))
+		err = errors.Join(checkpoint.RemoveAfter(t.Dir, t.done), checkpoint.Remove(t.Dir, keptCheckpoints))
 	}
 	t.saved.at, t.saved.took = time.Now(), time.Since(began)
 	if err != nil && ctx.Err() == nil && !t.saved.said && !isLost(err) {
@@ -176,7 +176,7 @@ func (t *trainer) save(ctx context.Context) {
 // finish writes what the run leaves beside its curve, once all rounds are done.
 func (t *trainer) finish(ctx context.Context) error {
 	if t.Clients {
-		if err := insist(ctx, func() error {
+		if err := withRetries(ctx, func() error {
 			return t.publish(results.DecisionsFile, func(path string) error {
 				return files.WriteCSVFile(path,
 					t.decisions)
@@ -193,14 +193,14 @@ func (t *trainer) finish(ctx context.Context) error {
 	if err := t.saveModels(ctx, t.engine, t.f); err != nil {
 		return err
 	}
-	if tape, ok := t.engine.(*recorder); ok {
-		return t.writeDump(t.f, tape, t.l.Data.Train)
+	if recorded, ok := t.engine.(*recorder); ok {
+		return t.writeDump(t.f, recorded, t.l.Data.Train)
 	}
 	return nil
 }
 
 // leave writes a checkpoint at the end of a run that was interrupted, if there is something new to go on from.
-func (t *trainer) leave(e *ending) {
+func (t *trainer) saveAtEnd(e *ending) {
 	if t.broken || t.done <= t.saved.round || t.done == 0 || t.l.Machine.CheckpointEvery == 0 {
 		return
 	}
@@ -255,7 +255,7 @@ func (x *Experiment) writeClients(ctx context.Context, l *Session, f *Federation
 			Round: x.Settings.Rounds, Client: i, Pi: pi[i], N: r.N, Accuracy: r.Accuracy(), Loss: r.Loss,
 		}
 	}
-	return insist(ctx, func() error {
+	return withRetries(ctx, func() error {
 		return x.publish(results.ClientsFile, func(path string) error { return files.WriteCSVFile(path, rows) })
 	})
 }
