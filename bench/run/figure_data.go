@@ -13,8 +13,8 @@ import (
 	"rollcall/results/papers"
 )
 
-// estimatorErrors returns how far the estimators are from the truth before the first round, when they have seen the
-// history alone, and after the last one. Nothing is trained.
+// estimatorErrors returns the distance of the availability estimates from the truth, before the first round, when the
+// estimator has seen the history only, and after the last round. Nothing is trained.
 func estimatorErrors(f *papers.Figure, w *Wanted) (errors []papers.EstimatorError, err error) {
 	for _, r := range f.Runs {
 		s, err := w.settings("figure "+f.ID, f.Rounds, r.Column, r.Method)
@@ -44,7 +44,7 @@ func estimatorErrors(f *papers.Figure, w *Wanted) (errors []papers.EstimatorErro
 	return errors, nil
 }
 
-// meanDistance returns the mean of |a − b|.
+// meanDistance returns the mean of |a − b| over the elements.
 func meanDistance(a, b []float64) float64 {
 	sum := 0.0
 	for i := range a {
@@ -53,7 +53,7 @@ func meanDistance(a, b []float64) float64 {
 	return sum
 }
 
-// Trajectories returns p_i^t and the activity of every client of a process in the first rounds.
+// Trajectories returns p_i^t and the activity of every client of a process, for the first rounds.
 func Trajectories(process string, o availability.Options, rounds int) (rows []papers.FedAWEF6Row, err error) {
 	made, err := availability.New(process, o)
 	if err != nil {
@@ -75,7 +75,7 @@ func Trajectories(process string, o availability.Options, rounds int) (rows []pa
 	return rows, nil
 }
 
-// base returns the p_i of a data set's split.
+// base returns the p_i [N] that the split of a data set gives the clients, which FedAWE's Figure 5 counts.
 func (p *Pool) base(ctx context.Context, of papers.BaseAvailability, seed uint32, w *Wanted) ([]float64, error) {
 	data := of.Data
 	if w.Data != nil {
@@ -102,8 +102,9 @@ func (p *Pool) base(ctx context.Context, of papers.BaseAvailability, seed uint32
 	return clients.Base, err
 }
 
-// coalitions returns the accuracies of all coalitions of the clients of the figure's first run, for each number of
-// rounds that client 0 is away in the end, and each seed.
+// coalitions returns the accuracies of all coalitions of clients, for each number of last rounds that client 0 misses,
+// from 0 to mostStale, and each seed. A coalition's model is the mean over its clients only. The settings are those of
+// the figure's first run.
 func (p *Pool) coalitions(ctx context.Context, f *papers.Figure, w *Wanted, mostStale int) ([]papers.Coalition, error) {
 	s, err := w.coalitionSettings(f, mostStale)
 	if err != nil {
@@ -137,7 +138,8 @@ func (p *Pool) coalitions(ctx context.Context, f *papers.Figure, w *Wanted, most
 	return all, err
 }
 
-// ofCoalitions returns the settings of the figure's first run.
+// coalitionSettings returns the settings of the figure's first run, and refuses more clients than whose coalitions can
+// be evaluated.
 func (w *Wanted) coalitionSettings(f *papers.Figure, mostStale int) (settings.Settings, error) {
 	s, err := w.settings("figure "+f.ID, f.Rounds, f.Runs[0].Column, f.Runs[0].Method)
 	if err == nil && (s.Rounds <= mostStale || s.Clients > 10) {
@@ -147,7 +149,8 @@ func (w *Wanted) coalitionSettings(f *papers.Figure, mostStale int) (settings.Se
 	return s, err
 }
 
-// coalitionAccuracies trains and returns the test accuracy of every coalition's model, all evaluated at once.
+// coalitionAccuracies trains one federation and returns the test accuracy of every coalition's model, all evaluated at
+// once.
 func coalitionAccuracies(
 	ctx context.Context, l *Session, s settings.Settings, seed uint32, stale int,
 ) ([]float64, error) {
@@ -181,8 +184,9 @@ func coalitionAccuracies(
 func (f *Federation) coalitions(
 	ctx context.Context, engine nets.Engine, seed uint32, stale int,
 ) ([]nets.EvalResult, error) {
-	f.Method.Close() // its clients are wanted, not its server
-	models, free, err := algos.Coalitions(ctx, f.forMethods(engine, seed), f.W0, f.settings.Rounds, stale, f.settings.Rate)
+	f.Method.Close() // algos.Coalitions trains the clients itself
+	models, free, err := algos.Coalitions(ctx, f.forMethods(engine, seed), f.W0, f.settings.Rounds, stale,
+		f.settings.Rate)
 	if err != nil {
 		return nil, err
 	}
