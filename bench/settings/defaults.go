@@ -8,7 +8,8 @@ import (
 	"rollcall/results/papers"
 )
 
-// Defaults returns the papers' settings for a method, a preset and a data set; the other settings are the same for all.
+// Defaults returns the settings of a run without any flag: the default of every row, and then the settings of the
+// method's paper for the preset and the data set.
 func Defaults(method, preset, data string) (s Settings, err error) {
 	if err := OneOf("method", method, algos.Names()); err != nil {
 		return s, err

@@ -8,7 +8,7 @@ import (
 	"rollcall/datasets"
 )
 
-// dataRows say what the clients hold. γ = δ = 0.5 are ToN's (section V-A).
+// dataRows say what the clients hold. The defaults γ = δ = 0.5 are those of ToN (section V-A).
 var dataRows = []Row{
 	word("split", string(datasets.SplitClients), datasets.SplitKinds(),
 		"how samples are cut: clients, each a Dirichlet draw of classes; classes, each a Dirichlet draw of clients; "+
@@ -38,16 +38,17 @@ var dataRows = []Row{
 		func(s *Settings) any { return &s.TestSize }).only(onData("synthetic")),
 }
 
-// ownSplit are the data sets that are generated client by client.
+// ownSplit are the data sets that are generated client by client, so that there is nothing to split.
 var ownSplit = []string{"leaf", "binary"}
 
 // images reports whether the samples are pictures, which can be cropped and mirrored.
 func (s *Settings) images() bool { return !slices.Contains(ownSplit, s.Data) }
 
-// SplitAway reports whether the samples come to the clients without --split.
+// SplitAway reports whether the samples come to the clients without --split: generated for each, or evenly for
+// --swap-pairs.
 func (s *Settings) SplitAway() bool { return !s.images() || s.SwapPairs > 0 }
 
-// TakesAlpha reports whether a Dirichlet parameter has a say in the split.
+// TakesAlpha reports whether the split reads --alpha.
 func (s *Settings) TakesAlpha() bool {
 	return !s.SplitAway() && datasets.SplitKind(s.Split).TakesAlpha()
 }

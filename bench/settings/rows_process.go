@@ -9,7 +9,7 @@ import (
 	"rollcall/algos/availability"
 )
 
-// published are the papers' settings of the processes.
+// published are the papers' parameters of the processes, which package availability keeps.
 var published = availability.Defaults(nil, 0)
 
 // processRows say when the clients are there.
@@ -58,7 +58,7 @@ const (
 	traceEndEmpty  = "empty"
 )
 
-// Chained reports whether the process has an availability of its own, in place of one from the clients' classes.
+// Chained reports whether the process has its own availability p_i, and does not take it from the clients' classes.
 func (s *Settings) Chained() bool {
 	return slices.Contains([]string{"markov", "clusters", "uniform", "trace"}, s.Availability)
 }
