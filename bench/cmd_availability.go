@@ -35,9 +35,9 @@ func (a *app) availabilityCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "availability",
 		Short: "Write who is there in every round, and with which probability",
-		Long: `availability writes the trace a run with the same seed would see: a CSV with p_i, p_i^t and activity
-of every client in every round. Clients differ by the classes they hold, so the split of a data set is needed; the
-default is that of the synthetic set, which needs no download.`,
+		Long: `availability writes the trace that a run with the same seed would see: a CSV with p_i, p_i^t and
+activity of every client in every round. A client's availability depends on the classes it holds, so that the split
+of a data set is needed; by default it is the split of the synthetic set, which needs no download.`,
 		Example: `  rollcall availability --kind sine --rounds 80 --csv sine.csv`,
 		Args:    noArgs,
 	}

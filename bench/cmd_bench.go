@@ -31,9 +31,9 @@ func (a *app) benchCommand() *cobra.Command {
 		Use:   "bench",
 		Short: "Measure the speed of this machine",
 		Long: `bench trains FedAvg over the active clients under stationary availability (N = 100, about 37 active,
-10 local steps of 128 samples), prints how fast, and appends a row to OUT/bench.csv. Rounds are timed one by one:
-choosing clients, batch plans, training, averaging. Where the data set can be neither found nor downloaded it runs
-on synthetic data, and says so.`,
+10 local steps of 128 samples), prints how fast that was, and appends a row to OUT/bench.csv. It times each round:
+choosing clients, batch plans, training, averaging. If the data set can be neither found nor downloaded, it runs on
+synthetic data and says so.`,
 		Example: `  rollcall bench --data cifar10
   rollcall bench --data synthetic --rounds 20 --format gobench`,
 		Args: noArgs,

@@ -33,9 +33,9 @@ func (a *app) reportCommand() *cobra.Command {
 		Short: "Make one HTML page of finished runs: tables beside the papers', figures",
 		Long: `report reads the runs below each RUN (an output folder, or a folder of a table, a cell or a seed; out
 if none is named) and writes one HTML page that needs no network and no server: the papers' tables beside ours,
-training curves, availability, inclusion and importance where runs have decisions.csv, speed where there is a
-bench.csv. Beside the page are the figures as SVG and PNG, and the CSV behind each. Files that cannot be read are
-named, and the rest is reported; the exit status is 1 then.`,
+training curves, availability, inclusion and importance for runs with decisions.csv, speed if there is a bench.csv.
+Beside the page are the figures as SVG and PNG, and the CSV behind each. Files that cannot be read are named and
+left out, and the exit status is then 1.`,
 		Example: `  rollcall report
   rollcall report out/fedawe-2 --to fedawe-2-report`,
 	}
@@ -62,8 +62,7 @@ func (a *app) writeReport(ctx context.Context, to string, folders []string, mixe
 	}
 	if len(in.Runs) == 0 && len(in.Numbers) == 0 && len(in.Bad) == 0 {
 		return fmt.Errorf("report: no run below %s, want %s of one at least (`rollcall run` and `rollcall table` "+
-			"write it)",
-			strings.Join(folders, ", "), results.CurveFile)
+			"write it)", strings.Join(folders, ", "), results.CurveFile)
 	}
 	leave, err := run.Writable(to)
 	if err != nil {
@@ -147,7 +146,7 @@ func optionalCSV[T any](path string, bad *[]error) []T {
 const pathRounds = 80
 
 // pathsOf returns the availability of three example clients under each of FedAWE's processes that the runs have. The
-// parameters of a process are those of the first run under it.
+// first run under a process gives its parameters.
 func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err error) {
 	seen := map[string]bool{}
 	for i := range runs {
@@ -173,8 +172,7 @@ func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err e
 		rows = append(rows, of...)
 		if about == "" {
 			about = fmt.Sprintf("Period and amplitudes are those of the runs, and so is the seed, %d; the three "+
-				"clients are "+
-				"examples.", r.Seed)
+				"clients are examples.", r.Seed)
 		}
 	}
 	return rows, about, nil

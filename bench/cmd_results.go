@@ -46,10 +46,10 @@ func (a *app) compareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare TABLE DIR",
 		Short: "Set a table's summary beside the printed numbers",
-		Long: `compare reads the runs of the table below DIR, its own folder or the one that holds all tables, and
-says of every entry how far it is from the printed number, whether that is within two standard errors of the
-difference, 2·sqrt(s₁²/n₁ + s₂²/n₂), and of every column whether the methods come in the paper's order (Kendall's
-τ_b).`,
+		Long: `compare reads the runs of the table below DIR, its own folder or the folder of all tables. For every
+entry it says how far it is from the printed number, and whether that is within two standard errors of the
+difference, 2·sqrt(s₁²/n₁ + s₂²/n₂). For every column it says whether the methods come in the paper's order
+(Kendall's τ_b).`,
 		Example:           `  rollcall results compare fedawe-2 out --format markdown`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -86,9 +86,8 @@ difference, 2·sqrt(s₁²/n₁ + s₂²/n₂), and of every column whether the 
 
 // registerMixed adds --mixed. Without it, a mean over seeds that are not alike is missing: such a mean says nothing.
 func registerMixed(fs *pflag.FlagSet, mixed *bool) {
-	fs.BoolVar(mixed, "mixed", false, "one mean over seeds that are not alike: of other numerics, revisions or "+
-		"data; it is "+
-		"labelled [mixed: …], and compared with no printed number")
+	fs.BoolVar(mixed, "mixed", false, "one mean over seeds that are not alike: of other numerics, revisions or data; "+
+		"it is labelled [mixed: …], and compared with no printed number")
 }
 
 // tableRows returns the summary rows of a table. It makes them from the runs below dir/table or dir. If there are no
@@ -114,8 +113,7 @@ func tableRows(
 		return nil, nil, errors.Join(bad...)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, fmt.Errorf("results: no run of %s below %s, nor %s, want one (`rollcall table %s` "+
-			"makes them)", table,
-			dir, path, table)
+			"makes them)", table, dir, path, table)
 	case err != nil:
 		return nil, nil, err
 	case len(rows) == 0 || rows[0].Table != table:

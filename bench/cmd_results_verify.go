@@ -32,12 +32,12 @@ func (a *app) verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify [DIR…]",
 		Short: "Check that runs are what they say",
-		Long: `verify reads every run below each DIR (out if none is named) and holds it to its run.json: the
-settings and the seed, the folder's name, every row of curve.csv (one run, its rounds as often as the settings say,
-finite numbers, accuracies in 0 … 1), and the checksums of its files. Two seeds of a cell with the same numbers are
-a copy. All that is wrong is named; the exit status is 1 then, and also if a run is of schema 1, which has nothing
-to hold it to. table, sweep, figure, report and results hold runs to the same. Checksums find accidents, not
-forgers, who can write a checksum too.`,
+		Long: `verify reads every run below each DIR (out if none is named) and compares it with its run.json: the
+settings and the seed, the folder's name, every row of curve.csv (one run, the rounds that the settings say, finite
+numbers, accuracies in 0 … 1), and the checksums of its files. Two seeds of a cell with the same numbers are a copy.
+verify names everything that is wrong, and the exit status is then 1, also for a run of schema 1, which has nothing
+to compare it with. table, sweep, figure, report and results check runs in the same way. Checksums find accidents,
+not forgers, who can write a checksum too.`,
 		Example: `  rollcall results verify out
   rollcall results verify out/fedawe-2 --json`,
 		ValidArgsFunction: completeFolders,

@@ -32,8 +32,9 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run",
 		Short: "Train one federation and write its learning curve",
 		Long: `run trains one federation with one method under one availability process, and writes curve.csv and
-run.json to OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the command is repeated, and
-one that was interrupted goes on from its last checkpoint. Another process that makes the same run is waited for.`,
+run.json to OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. When the command is repeated, it keeps a finished run, and
+resumes an interrupted one from its last checkpoint. If another process makes the same run, the command waits for
+it.`,
 		Example: `  rollcall run --method fedawe --data cifar10 --availability sine --rounds 20
   rollcall run --method mifa --data synthetic --clients 20 --rounds 5 --seed 3`,
 		Args: noArgs,
@@ -51,8 +52,7 @@ one that was interrupted goes on from its last checkpoint. Another process that 
 			"of their availability")
 	cmd.Flags().StringVar((*string)(&save), "save-model", "",
 		"write model.safetensors too, the model after the last round, as PyTorch reads it; --save-model=all: the "+
-			"models that "+
-			"clients of fedawe keep as well")
+			"models that clients of fedawe keep as well")
 	cmd.Flags().Lookup("save-model").NoOptDefVal = string(run.SaveOne)
 	registerKeep(cmd.Flags(), &keep)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -28,9 +28,9 @@ func (a *app) sweepCommand() *cobra.Command {
 		Short: "Run any methods under any processes on any nets, all on the same trace",
 		Long: `sweep runs every method under every availability process on every net and data set, and writes
 OUT/NAME/summary.csv as table does. All cells of one process and data set share split, availability, initial weights
-and batches, seed by seed: methods of different papers stand side by side under the same conditions. All train as
---like does in its paper, and flags of run change that for all of them; each method keeps its own learning rates,
-unless --lr, --server-lr or --rates say otherwise. Finished runs in OUT are kept.`,
+and batches, seed by seed, so that methods of different papers stand side by side under the same conditions. All
+methods train as --like does in its paper, and flags of run change that for all of them. Each method keeps its own
+learning rates, unless --lr, --server-lr or --rates say otherwise. Finished runs in OUT are kept.`,
 		Example: `  rollcall sweep --methods fedawe,ca-fed,fedar,scaffold --availability markov \
     --data cifar10 --rounds 200 --seeds 3,4,6
   rollcall sweep --methods fedar,mifa --availability uniform,trace --trace log.csv --like fedar \

@@ -135,8 +135,8 @@ func (a *app) plan(ctx context.Context, title string, p *run.Pool, runs []run.Pl
 	return made.Write(a.stdout)
 }
 
-// complete puts the flags that were given into what is wanted of a table or figure. preset is the table's own, for a
-// command line without --preset; "" is the flag's default.
+// complete puts the flags that were given into Wanted. preset is the table's own, for a command line without --preset;
+// "" leaves the flag's default.
 func complete(w *run.Wanted, fs *pflag.FlagSet, preset string) {
 	if !fs.Changed("preset") && preset != "" {
 		w.Preset = preset

@@ -49,7 +49,7 @@ func (t *trackFlags) register(fs *pflag.FlagSet) {
 		"least change of a median that counts, as a fraction")
 }
 
-// registerVerdict adds the flags of register, and those of the commands that judge a history.
+// registerVerdict adds the flags of register, and the flags of commands that judge a history.
 func (t *trackFlags) registerVerdict(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	t.register(fs)

@@ -15,9 +15,8 @@ func guarded(stderr io.Writer, command func() int) (status int) {
 	debug.SetTraceback("crash")
 	defer func() {
 		if reason := recover(); reason != nil {
-			run.Logf(stderr, "panic: %v\n\n%s\nrollcall: version %s crashed, which is a bug: please report the "+
-				"lines above "+
-				"with the command\n", reason, debug.Stack(), run.Version())
+			run.Logf(stderr, "panic: %v\n\n%s\nrollcall: version %s crashed, which is a bug: please report the lines "+
+				"above with the command\n", reason, debug.Stack(), run.Version())
 			status = statusCrash
 		}
 	}()

@@ -201,13 +201,12 @@ func exactly(n int, otherwise string) cobra.PositionalArgs {
 	}
 }
 
-// oneNamed checks that a command has one argument. what says in the plural what it names, and names are the possible
-// ones.
+// oneNamed checks that a command has one argument. what is the plural noun for its names: "tables".
 func oneNamed(what string, names []string) cobra.PositionalArgs {
 	return exactly(1, "%d "+what+" named, want one of "+strings.Join(names, ", "))
 }
 
-// unknownName returns the error of an argument that is none of the known names. what says what it should name.
+// unknownName returns the error of an argument that is none of the known names. what is the noun for them: "table".
 func unknownName(what, name string, known []string) error {
 	return settings.Usagef("%s %q: unknown%s, want one of %s", what, name, settings.DidYouMean(name, known),
 		strings.Join(known, ", "))

@@ -142,7 +142,7 @@ func (t *trainer) info(err error) results.RunInfo {
 	return info
 }
 
-// row returns a row of the curve without what is measured: without round, losses, accuracies and times.
+// row returns a row of the curve with its names only. The caller adds round, losses, accuracies and times.
 func (x *Experiment) row(engine nets.Info) results.CurveRow {
 	s := &x.Settings
 	return results.CurveRow{

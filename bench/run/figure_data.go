@@ -103,8 +103,8 @@ func (p *Pool) base(ctx context.Context, of papers.BaseAvailability, seed uint32
 }
 
 // coalitions returns the accuracies of all coalitions of clients, for each number of last rounds that client 0 misses,
-// from 0 to mostStale, and each seed. A coalition's model is the mean over its clients only. The settings are those of
-// the figure's first run.
+// from 0 to mostStale, and each seed. A coalition's model is the mean over its clients only. The figure's first run
+// gives the settings.
 func (p *Pool) coalitions(ctx context.Context, f *papers.Figure, w *Wanted, mostStale int) ([]papers.Coalition, error) {
 	s, err := w.coalitionSettings(f, mostStale)
 	if err != nil {

@@ -103,8 +103,7 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 			return nil, nil //nolint:nilnil // the other table keeps its run, and this one makes its own
 		}
 		return nil, &finalError{fmt.Errorf("%s: a finished run of %s, there and here: want --mixed to take it, "+
-			"--again to "+
-			"run it anew, or another --out", dir, differ[0])}
+			"--again to run it anew, or another --out", dir, differ[0])}
 	}
 	if info.Version != Version() {
 		l.notice("version "+info.Version,

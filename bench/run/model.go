@@ -33,8 +33,7 @@ func (m SaveModel) Validate(method string) error {
 	}
 	if with := algos.LocalModelMethods(); m == SaveAll && !slices.Contains(with, method) {
 		return settings.Usagef("--save-model=all: of no use with --method %s, want it with %s, whose clients keep "+
-			"models of "+
-			"their own, or --save-model", method, settings.OrList(with))
+			"models of their own, or --save-model", method, settings.OrList(with))
 	}
 	return nil
 }

@@ -139,7 +139,7 @@ func (t *trainer) readEarlier() error {
 	return nil
 }
 
-// inOrder checks that rows are those of the rounds that are evaluated, from round 0 on and without a gap.
+// inOrder checks that rows are the first rows of this run's curve: one for each round that is evaluated, in order.
 func (t *trainer) inOrder(rows []results.CurveRow) error {
 	k := 0
 	for round := range t.Settings.Rounds + 1 {

@@ -141,8 +141,8 @@ func stateOf(dir string) (at [2]fileState, err error) {
 	return at, nil
 }
 
-// readFolder returns the run in a folder, from memory if its files have not changed. If the states cannot be read it
-// reads the run, which says what is wrong.
+// readFolder returns the run in a folder, from memory if its files have not changed. If it cannot read their states it
+// reads the run, whose errors say why.
 func (s *folderSummary) readFolder(dir string) readRun {
 	at, err := stateOf(dir)
 	if known, ok := s.read[dir]; ok && err == nil && known.at == at {

@@ -164,8 +164,8 @@ func (w *Sweep) refuseUselessRate(rates map[string]rate) error {
 	return nil
 }
 
-// cell returns the settings of one cell. They are those of --like, with the method's own learning rates and then the
-// settings that the command line gives. So all methods train under the same conditions.
+// cell returns the settings of one cell. All methods train as --like does in its paper, but with their own learning
+// rates, and then the settings of the command line come over both.
 func (w *Sweep) cell(method, data, net, process string, r rate) (settings.Settings, error) {
 	own, err := settings.Defaults(method, w.Preset, data)
 	if err != nil {

@@ -182,8 +182,7 @@ func (t *trainer) finish(ctx context.Context) error {
 	if t.Clients {
 		if err := withRetries(ctx, func() error {
 			return t.publish(results.DecisionsFile, func(path string) error {
-				return files.WriteCSVFile(path,
-					t.decisions)
+				return files.WriteCSVFile(path, t.decisions)
 			})
 		}); err != nil {
 			return err

@@ -68,8 +68,7 @@ func (w *Wanted) table(t *papers.Table) error {
 	}
 	if t.Rounds < t.MinRounds {
 		return settings.Usagef("--rounds %d: want at least %d, of whose second half table %s prints the spread",
-			t.Rounds,
-			t.MinRounds, t.ID)
+			t.Rounds, t.MinRounds, t.ID)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@
 // These read the rows: flags.go makes flags of them, value.go reads and writes values, checks.go checks the range of
 // each and which settings can be together, use.go says which runs read a setting, and json.go writes run.json and the
 // text whose hash names a run. resolve.go turns a command line into settings: it takes the defaults (defaults.go),
-// first the rows' and then those of the method's paper, and puts the given values over them. process.go reads the trace
+// first of the rows and then of the method's paper, and puts the given values over them. process.go reads the trace
 // that a setting names, and weights.go the initial weights. schedule.go says what a setting means in one round: its
 // learning rate, and whether the model is evaluated.
 //

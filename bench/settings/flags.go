@@ -9,7 +9,7 @@ import (
 	"rollcall/algos"
 )
 
-// AddFlags adds a flag for every setting to a command, except for those of the names in but.
+// AddFlags adds a flag for every setting to a command, except for the settings named in but.
 func AddFlags(fs *pflag.FlagSet, but ...string) {
 	for i := range rows {
 		r := &rows[i]

@@ -8,13 +8,12 @@ import (
 	"rollcall/datasets"
 )
 
-// dataRows say what the clients hold. The defaults γ = δ = 0.5 are those of ToN (section V-A).
+// dataRows say what the clients hold. The defaults γ = δ = 0.5 come from ToN, section V-A.
 var dataRows = []Row{
 	word("split", string(datasets.SplitClients), datasets.SplitKinds(),
 		"how samples are cut: clients, each a Dirichlet draw of classes; classes, each a Dirichlet draw of clients; "+
 			"clusters, as classes, but of --clusters whose clients share alike; even; two-class, as many of two "+
-			"classes "+
-			"at each client (default: as in the method's paper)",
+			"classes at each client (default: as in the method's paper)",
 		func(s *Settings) any { return &s.Split }).
 		only(&use{"images without --swap-pairs", func(s *Settings) bool { return !s.SplitAway() }}),
 	number("alpha", "0.1", algos.Above(0), "Dirichlet parameter of the split among clients",

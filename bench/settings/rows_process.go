@@ -43,8 +43,7 @@ var processRows = []Row{
 		func(s *Settings) any { return &s.Trace }).only(onProcesses("trace")),
 	word("trace-end", traceEndError, []string{traceEndError, traceEndRepeat, traceEndStop, traceEndEmpty},
 		"trace: of a run that is longer than its trace: error, it is refused; repeat, the trace begins again; stop, "+
-			"the run "+
-			"ends with the trace; empty, nobody is there any more",
+			"the run ends with the trace; empty, nobody is there any more",
 		func(s *Settings) any { return &s.TraceEnd }).only(onProcesses("trace")),
 	number("round-seconds", "none", algos.Above(0), "trace: seconds per round, or none if the file counts rounds",
 		func(s *Settings) any { return &s.RoundSeconds }).orNone().only(onProcesses("trace")),

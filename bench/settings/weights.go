@@ -86,8 +86,7 @@ func weightsOf(model *nets.Model, content []byte) ([]float32, error) {
 		known := slices.ContainsFunc(model.Params, func(p nets.Param) bool { return p.Name == t.Name })
 		if !known && !strings.HasSuffix(t.Name, trackerName) {
 			return nil, fmt.Errorf("tensor %q %v: no parameter of %s, want its %d alone, %s %v the first", t.Name,
-				t.Shape,
-				model.Name, len(model.Params), model.Params[0].Name, model.Params[0].Shape)
+				t.Shape, model.Name, len(model.Params), model.Params[0].Name, model.Params[0].Shape)
 		}
 	}
 	w := make([]float32, model.P)

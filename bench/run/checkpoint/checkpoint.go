@@ -94,8 +94,8 @@ func Rounds(dir string) (rounds []int, err error) {
 	return rounds, err
 }
 
-// Remove removes the checkpoints in a folder, all but the newest ones, of which it leaves so many. What it cannot
-// remove is an error, see [Removable].
+// Remove removes the checkpoints in a folder and leaves the newest ones, as many as but. A checkpoint that is not
+// [Removable] is an error.
 func Remove(dir string, but int) error {
 	rounds, err := Rounds(dir)
 	return errors.Join(err, remove(dir, rounds[min(but, len(rounds)):]))
@@ -108,7 +108,7 @@ func RemoveAfter(dir string, round int) error {
 	return errors.Join(err, remove(dir, slices.DeleteFunc(rounds, func(r int) bool { return r <= round })))
 }
 
-// remove removes checkpoints by their rounds, those that are [Removable].
+// remove removes the checkpoints of these rounds. One that is not [Removable] is an error.
 func remove(dir string, rounds []int) (err error) {
 	for _, round := range rounds {
 		path := filepath.Join(dir, Name(round))

@@ -101,9 +101,8 @@ func tensorOf(ctx context.Context, a algos.Array, engine nets.Engine, params int
 func numbers(rows []results.DecisionRow) []float64 {
 	x := make([]float64, 0, decisionFields*len(rows))
 	for _, r := range rows {
-		x = append(x, float64(r.Round), float64(r.Client), float64(r.Active), float64(r.Included), r.Weight, r.Pi,
-			r.Lambda,
-			r.Target)
+		x = append(x, float64(r.Round), float64(r.Client), float64(r.Active), float64(r.Included),
+			r.Weight, r.Pi, r.Lambda, r.Target)
 	}
 	return x
 }
@@ -114,9 +113,8 @@ func decisions(x []float64) []results.DecisionRow {
 	for i := range rows {
 		r := x[decisionFields*i:]
 		rows[i] = results.DecisionRow{
-			Round: int(r[0]), Client: int(r[1]), Active: int(r[2]), Included: int(r[3]), Weight: r[4], Pi: r[5],
-			Lambda: r[6],
-			Target: r[7],
+			Round: int(r[0]), Client: int(r[1]), Active: int(r[2]), Included: int(r[3]),
+			Weight: r[4], Pi: r[5], Lambda: r[6], Target: r[7],
 		}
 	}
 	return rows

@@ -34,8 +34,7 @@ func (p *Plan) Write(w io.Writer) error {
 		}
 		s := &row.Settings
 		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%s\n", s.Method, s.Data, s.Availability, row.Runs, row.Kept,
-			s.Rounds,
-			takes)
+			s.Rounds, takes)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -113,8 +112,7 @@ func (p *Plan) total(sec float64) string {
 			how = "bench.csv, " + r.Time.Format(time.DateOnly)
 		}
 		from = append(from, fmt.Sprintf("%s: %.3g ms per client-step of %s on %s, n = %s", how, r.ClientStepMS, r.Net,
-			r.Data,
-			run.Count(r.Rounds, "round")))
+			r.Data, run.Count(r.Rounds, "round")))
 	}
 	text := fmt.Sprintf("in all %s on %s (%s)", words(sec), on, strings.Join(from, "; "))
 	if p.AtOnce > 1 {

@@ -72,7 +72,7 @@ func New(w io.Writer) *Command {
 	return c
 }
 
-// Under returns the writer behind a log, for lines that are drawn in place while no run is at work, such as those of a
+// Under returns the writer behind a log, for progress that is drawn in place while no run is at work, such as a
 // download. While a run is at work it returns the log itself.
 func Under(log io.Writer) io.Writer {
 	c, ok := log.(*Command)

@@ -23,7 +23,7 @@ type job struct {
 	tried   time.Time // when another process was last found to do it
 }
 
-// state is what is known of a job.
+// state is where a job stands.
 type state int
 
 const (
