@@ -41,6 +41,8 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 		Example: `  rollcall availability --kind sine --rounds 80 --csv sine.csv`,
 		Args:    noArgs,
 	}
+	// The flags are those of run, with the same help and checks, but only the ones that split and process read. The
+	// method, the net and training have no part in a trace.
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	settings.AddFlags(all)
 	for _, name := range []string{
@@ -68,6 +70,7 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 		if err := s.Give(given); err != nil {
 			return err
 		}
+		// --kind and --rounds are not the settings' own flags. No test sample is ever looked at, and one is enough.
 		s.Availability, s.Rounds, s.TestSize = kind, *rounds, 1
 		if err := s.Validate(); err != nil {
 			return err

@@ -64,7 +64,7 @@ synthetic data and says so.`,
 		if b.Warmup < 0 {
 			return settings.Usagef("--warmup %d: want 0 or more", b.Warmup)
 		}
-		if !(seconds > 0) {
+		if !(seconds > 0) { // refuses NaN too
 			return settings.Usagef("--max-seconds %g: want a positive number", seconds)
 		}
 		b.Limit = time.Duration(min(seconds, 1e9) * float64(time.Second))
@@ -95,10 +95,11 @@ func (a *app) bench(ctx context.Context, b run.SpeedTest) error {
 	defer leave()
 	l := &run.Session{Machine: b.Machine, Stderr: a.stderr}
 	if err := l.Open(ctx, &b.Settings, b.Seed); err != nil {
+		// Only data that are not available have a substitute. All other errors are the user's to mend.
 		if ctx.Err() != nil || !errors.Is(err, datasets.ErrUnavailable) {
 			return err
 		}
-		asked := b.Settings.Net
+		asked := b.Settings.Net // FallBack replaces it if it takes images of another size
 		if err := b.FallBack(); err != nil {
 			return err
 		}

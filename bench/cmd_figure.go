@@ -55,6 +55,8 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 	for _, name := range []string{"seeds", "preset"} {
 		fs.Lookup(name).DefValue = "" // the usage says it
 	}
+	// Every figure's own flags are there for every figure: cobra reads the flags before it knows which figure is asked
+	// for. refuseUnusedFlags sorts them out.
 	options := optionFlags(fs)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		figure, err := papers.FigureByID(args[0])
@@ -118,6 +120,7 @@ func (a *app) figure(
 	p := a.pool(machine, keep)
 	measured, err := p.Measure(ctx, figure, wanted)
 	err = errors.Join(err, p.Close())
+	// A figure whose runs other processes make is no failure.
 	if elsewhere, ok := errors.AsType[*run.ElsewhereError](err); ok {
 		run.Logf(a.stderr, "figure %s: %s, which are not waited for: not drawn\n", figure.ID, elsewhere)
 		return nil
@@ -125,6 +128,7 @@ func (a *app) figure(
 	if err != nil {
 		return err
 	}
+	// Package papers knows what the figure shows, and returns rows, drawing and, for some figures, the paper's claims.
 	measured.Options = options
 	drawn, err := figure.Draw(measured)
 	if err != nil {

@@ -69,6 +69,7 @@ compares two methods.`,
 		if err != nil {
 			return err
 		}
+		// A difference between damaged runs would be read as an effect, so that nothing is compared.
 		if bad := slices.Concat(badA, badB); len(bad) > 0 {
 			logErrors(a.stderr, bad...)
 			return fmt.Errorf("results diff: %s with files, named above; nothing is compared",

@@ -67,6 +67,8 @@ numbers that cannot be compared with the paper's, because they have other rounds
 			wanted = append(wanted, metrics.Metric(m))
 		}
 		grid = grid.Only(wanted...)
+		// Without a caption of the user's, the caption says what the numbers are: a table is copied into a paper
+		// without the command that made it.
 		if e.Caption == "" {
 			e.Caption = grid.Caption()
 			if e.Printed && table.Source != "" {

@@ -47,6 +47,7 @@ resume it if it is interrupted, failed or unfinished.`,
 			if len(args) == 0 {
 				args = []string{"out"}
 			}
+			// A list shows whatever can be read. Problems with files are logged after it.
 			l := &lister{folders: args}
 			if watch {
 				return a.watch(cmd.Context(), l)

@@ -63,6 +63,7 @@ it.`,
 		if err := machine.Validate(); err != nil {
 			return err
 		}
+		// A dump has one array of batches [K,E,B] for one round.
 		if dump != "" && s.Rounds != 1 {
 			return settings.Usagef("--dump: %d rounds, want --rounds 1", s.Rounds)
 		}
@@ -70,6 +71,7 @@ it.`,
 			return settings.Usagef("--dump: with --local-epochs %s, want as many local steps of every client: "+
 				"--local-steps", s.LocalEpochs)
 		}
+		// Other methods weight nobody: decisions.csv would be empty.
 		if decisions && !slices.Contains(settings.Weighted(), s.Method) {
 			return settings.Usagef("--decisions: of no use with --method %s, want it with %s", s.Method,
 				settings.OrList(settings.Weighted()))
@@ -83,7 +85,7 @@ it.`,
 			run.Logf(a.stderr, "%s\n", note)
 		}
 		x := &run.Experiment{
-			Clients: decisions, Table: "run", Settings: s, Seed: seed, Dir: run.Folder(machine.Out, "run", s, seed),
+			Decisions: decisions, Table: "run", Settings: s, Seed: seed, Dir: run.Folder(machine.Out, "run", s, seed),
 			Dump: dump, SaveModel: save,
 		}
 		return a.runOne(cmd.Context(), x, machine, keep)
@@ -105,6 +107,8 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 		l.KeptEvents(kept)
 		return errors.Join(wrong, a.reportKept(x, kept))
 	}
+	// Check the folders before hours of training. Only then report why the run could not be claimed: a folder that
+	// cannot be written to is the usual reason.
 	leave, err := run.Writable(x.Dir)
 	if err != nil {
 		return err // the claim failed for the same reason, and this error says it better
@@ -122,7 +126,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 	}
 	rows, err := x.Do(ctx, l, log.Run(x.Settings.Method, run.Work(x.Settings.Method, &x.Settings)))
 	err = cmp.Or(err, l.Close())
-	if len(rows) > 0 {
+	if len(rows) > 0 { // an interrupted or failed run prints how far it has come, too
 		note := "complete"
 		switch {
 		case errors.Is(err, context.Canceled):

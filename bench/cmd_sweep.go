@@ -59,6 +59,7 @@ learning rates, unless --lr, --server-lr or --rates say otherwise. Finished runs
 		if sweep.Seeds, err = settings.SeedList(seeds); err != nil {
 			return err
 		}
+		// --preset chooses the defaults of all cells. It is not a setting to be put over them.
 		sweep.Given = slices.DeleteFunc(settings.GivenBy(fs),
 			func(set algos.Setting) bool { return set.Name == "preset" })
 		sweep.Preset = fs.Lookup("preset").Value.String()
@@ -66,6 +67,7 @@ learning rates, unless --lr, --server-lr or --rates say otherwise. Finished runs
 		if err != nil {
 			return err
 		}
+		// Many cells may have the same note about the same trace.
 		var notes []string
 		for i := range cells {
 			notes = append(notes, cells[i].Settings.Shortened())

@@ -141,6 +141,7 @@ func complete(w *run.Wanted, fs *pflag.FlagSet, preset string) {
 	if !fs.Changed("preset") && preset != "" {
 		w.Preset = preset
 	}
+	// The flags' own defaults, 0, stand for the paper's numbers, and must not be put over them.
 	if !fs.Changed("rounds") {
 		w.Rounds = nil
 	}

@@ -88,6 +88,7 @@ func (a *app) trackRun(ctx context.Context, t trackFlags, bench nightBench) erro
 
 // night measures one night, appends it to the machine's history, and judges the history.
 func (a *app) night(ctx context.Context, t trackFlags, bench nightBench) (v track.Verdict, err error) {
+	// The writer locks the folder for the whole night: two nights at once would slow each other down.
 	w, err := track.NewWriter(t.history)
 	if err != nil {
 		return v, err
@@ -113,6 +114,7 @@ func (a *app) night(ctx context.Context, t trackFlags, bench nightBench) (v trac
 	if err := w.Append(machine, n); err != nil {
 		return v, err
 	}
+	// Judge what is on disk, so that the verdict is the one that compare would give.
 	h, bad := track.Read(w.Path(machine))
 	logErrors(a.stderr, bad...)
 	if h == nil || h.Machine != machine {

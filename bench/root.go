@@ -65,6 +65,7 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 	for _, c := range root.Commands() {
 		completeNames(c)
 	}
+	// Cobra adds its own commands only when it executes. They are made here to give them the same argument checks.
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range append(root.Commands(), root) {

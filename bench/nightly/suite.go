@@ -207,6 +207,7 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 		return err
 	}
 	defer f.Method.Close()
+	// The measured round has all clients active, whatever the availability of the settings says.
 	r := algos.Round{P: make([]float64, w.settings.Clients), LR: w.settings.LR, ServerLR: w.settings.ServerLR}
 	for i := range b.Suite.Clients {
 		r.Active = append(r.Active, i)
@@ -225,6 +226,7 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 	if err := engine.Load(start, f.W0); err != nil {
 		return err
 	}
+	// One client alone: a client-step without the gain of many clients at once.
 	one := nets.LocalWork{
 		LR: w.settings.LR,
 		Clients: []nets.ClientWork{{Start: start, End: nets.Row{Bank: bank, Index: 1}, Plan: f.Planner.Client(0, 0,

@@ -89,6 +89,7 @@ func (x *Experiment) writeDump(f *Federation, r *recorder, train *plan.Samples) 
 	}
 	s := &x.Settings
 	K, E, B, P := len(r.work.Clients), s.LocalSteps, s.Batch, f.model.P
+	// Plans of single clients are joined into arrays with a leading client axis.
 	var clients, index, crop []int32
 	var flip []uint8
 	for _, c := range r.work.Clients {
@@ -109,6 +110,7 @@ func (x *Experiment) writeDump(f *Federation, r *recorder, train *plan.Samples) 
 	for _, p := range f.model.Params {
 		names.Params = append(names.Params, dumpParam{p.Name, p.Shape})
 	}
+	// A dropout mask is a function of seed, round, client and step: it is drawn here again, as the engine drew it.
 	for i, d := range f.model.Drops {
 		names.Dropout = append(names.Dropout, dumpDrop{d.Name, d.Rate})
 		masks := make([]uint8, 0, K*E*B*d.Size)

@@ -21,13 +21,13 @@ import (
 
 // Experiment is one run: one method, one seed, one folder.
 type Experiment struct {
-	Table    string // "run" outside tables
-	Settings settings.Settings
-	Seed     uint32
-	Dir      string
-	Dump     string // folder of the dump; empty: none
-	Clients  bool   // write decisions.csv: how the method used every client in every round
-	Anew     bool   // do not resume; move the old run aside until this one is complete
+	Table     string // "run" outside tables
+	Settings  settings.Settings
+	Seed      uint32
+	Dir       string
+	Dump      string // folder of the dump; empty: none
+	Decisions bool   // write decisions.csv: how the method used every client in every round
+	Anew      bool   // do not resume; move the old run aside until this one is complete
 
 	SaveModel SaveModel // which models the run writes at its end
 
@@ -73,6 +73,7 @@ func (x *Experiment) onOpen(ctx context.Context, l *Session, p progress.Run) (ro
 	if lost := x.lost(); lost != nil {
 		return t.rows, lost
 	}
+	// run.json is the last file: with it the folder is a result.
 	info := t.info(err)
 	err = errors.Join(err, withRetries(ctx, func() error {
 		return x.publish(results.RunFile, func(path string) error { return results.WriteRunInfo(path, info) })
@@ -114,7 +115,7 @@ func (x *Experiment) about(l *Session) checkpoint.About {
 	return checkpoint.About{
 		SettingsHash: results.Hash(x.Settings), Seed: x.Seed, Numerics: info.Numerics,
 		Revisions: revisions(&x.Settings, info.Revision), DataChecksum: l.checksum(&x.Settings), Params: info.Params,
-		Decisions: x.Clients, Version: Version(), Rounds: x.Settings.Rounds, Started: time.Now().UTC(),
+		Decisions: x.Decisions, Version: Version(), Rounds: x.Settings.Rounds, Started: time.Now().UTC(),
 	}
 }
 

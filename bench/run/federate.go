@@ -46,6 +46,7 @@ func (l *Session) Federate(
 	if err != nil {
 		return nil, err
 	}
+	// The initial weights come from a file, or from a draw that is the same for all methods.
 	w0, err := s.ReadInit()
 	if err != nil {
 		return nil, err

@@ -73,7 +73,7 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 		Logf(l.Stderr, "rollcall: %s: runs anew\n", settings.OneLine(bad[0]))
 		return nil, nil //nolint:nilnil // a damaged run is not kept, and the new one replaces it
 	}
-	if x.Clients && run.Status() == results.RunComplete && !slices.Contains(run.Extra, results.DecisionsFile) {
+	if x.Decisions && run.Status() == results.RunComplete && !slices.Contains(run.Extra, results.DecisionsFile) {
 		return nil, nil //nolint:nilnil // it did not write all the files that are asked for
 	}
 	if run.Status() == results.RunComplete && x.lacksModels(run.Info.Checksums) {
@@ -83,6 +83,8 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 	if err != nil {
 		return nil, err
 	}
+	// is describes the finished run, would the run that this program and machine would make. First only schema and
+	// revisions differ, for which no flag helps: other code would come to other numbers.
 	info := run.Info
 	is, would := info.Likeness(), info.Likeness()
 	would.Schema, would.Revisions = results.Schema, revisions(&x.Settings, engine)
@@ -90,6 +92,7 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 		Logf(l.Stderr, "%s: %s, there and here: runs anew\n", dir, differ[0])
 		return nil, nil //nolint:nilnil // this program would come to other numbers
 	}
+	// Then numerics and, where data files need not be the official ones, their checksum. --mixed accepts these.
 	would.Numerics = numerics
 	if info.AllowAltered || l.Machine.Altered {
 		if err := l.OpenData(ctx, &x.Settings, x.Seed); err != nil {

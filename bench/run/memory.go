@@ -151,6 +151,7 @@ func (d *sharedData) addUse(l *Session, n *need, limit memory.Limit, known bool)
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	delete(d.uses, l)
+	// A data set counts once, however many runs use it; this run's own set is in n.total() already.
 	others, sets := int64(0), []*openSet{l.set}
 	for _, h := range d.uses {
 		others += h.run

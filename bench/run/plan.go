@@ -100,7 +100,7 @@ func (p *Pool) planned(
 		for _, seed := range seeds {
 			dir := Folder(p.Sessions[0].Machine.Out, table, t.Settings, seed)
 			r := &seedRun{
-				Experiment: Experiment{Table: table, Settings: t.Settings, Seed: seed, Dir: dir, Clients: decisions},
+				Experiment: Experiment{Table: table, Settings: t.Settings, Seed: seed, Dir: dir, Decisions: decisions},
 				pool:       p,
 			}
 			kept, err := r.earlier(ctx, p.Sessions[0], p.Keep)
@@ -117,8 +117,8 @@ func (p *Pool) planned(
 	return runs, nil
 }
 
-// Asks is the work and the memory that a run needs.
-type Asks struct {
+// Needs is the work and the memory that a run needs.
+type Needs struct {
 	Images    float64 // images that clients train on, in all rounds
 	Evaluated float64 // images in all evaluations, including the method's own
 	Bytes     int64   // memory on the host; for a run on a card the samples alone
@@ -126,48 +126,50 @@ type Asks struct {
 	Least     bool    // the numbers are counted on other data, and the run may need more
 }
 
-// Asks counts what a planned run needs, by a dry run with every client's availability in every round, on the data that
+// Needs counts what a planned run needs, by a dry run with every client's availability in every round, on the data that
 // are open. If these are not the run's data, it scales the evaluations to the run's number of samples.
-func (l *Session) Asks(ctx context.Context, r *Planned) (a Asks, err error) {
+func (l *Session) Needs(ctx context.Context, r *Planned) (n Needs, err error) {
 	s := &r.Settings
 	clients, err := Populate(l.Data, s, r.Seed)
 	if err != nil {
-		return a, err
+		return n, err
 	}
 	c := &rowCounter{samples: [2]int{l.Data.Train.Len(), l.Data.Test.Len()}}
 	if err := c.dryRun(ctx, s, r.Seed, clients); err != nil {
-		return a, err
+		return n, err
 	}
-	n, err := l.need(s, c, l.Data.Bytes())
+	held, err := l.need(s, c, l.Data.Bytes())
 	if err != nil {
-		return a, err
+		return n, err
 	}
 	for i, trained := range c.trained {
 		images := s.LocalSteps * min(s.Batch, len(clients.train[i]))
 		if s.LocalEpochs.Value != nil {
 			images = int(*s.LocalEpochs.Value) * len(clients.train[i])
 		}
-		a.Images += float64(trained * images)
+		n.Images += float64(trained * images)
 	}
+	// The dry run evaluated once, at its end. The real run evaluates as the settings say; what the method itself
+	// evaluates in its rounds is already counted.
 	evaluations := 0
 	for t := range s.Rounds + 1 {
 		if s.Evaluates(t) {
 			evaluations++
 		}
 	}
-	a.Evaluated = float64(c.evaluated-c.last) + float64(evaluations*c.last)
+	n.Evaluated = float64(c.evaluated-c.last) + float64(evaluations*c.last)
 	if r.Models > 0 {
-		a.Evaluated = float64(r.Models * l.Data.Test.Len())
+		n.Evaluated = float64(r.Models * l.Data.Test.Len())
 	}
-	a.Bytes, a.Memory, a.Least = n.total(), n.String(), l.Data.Name != s.Data
-	if a.Least {
+	n.Bytes, n.Memory, n.Least = held.total(), held.String(), l.Data.Name != s.Data
+	if n.Least {
 		model, err := nets.NewModel(s.Net)
 		if err != nil {
-			return a, err
+			return n, err
 		}
-		a.Evaluated *= max(1, float64(samples(s, model))/float64(l.Data.Train.Len()+l.Data.Test.Len()))
+		n.Evaluated *= max(1, float64(samples(s, model))/float64(l.Data.Train.Len()+l.Data.Test.Len()))
 	}
-	return a, nil
+	return n, nil
 }
 
 // Rate measures so little because it is for hours: it should be over in seconds.
@@ -208,6 +210,7 @@ func (l *Session) Rate(ctx context.Context, s settings.Settings, seed uint32) (r
 	if err != nil {
 		return row, err
 	}
+	// The second evaluation counts: the first one finds memory.
 	part := make([]int32, min(ratedImages, l.Data.Test.Len()))
 	for i := range part {
 		part[i] = int32(i)

@@ -73,7 +73,7 @@ type Job struct {
 // An error of finish ends all jobs, and Run returns it. When ctx ends no more jobs begin and the cells that have begun
 // are finished; Run returns ctx's error if a cell has not begun.
 func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) error) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ctx) // an error of finish cancels the jobs at work
 	defer cancel()
 	w := &poolRun{
 		cells: cells, finish: finish, cancel: cancel, stderr: p.Stderr, keep: p.Keep,

@@ -198,6 +198,8 @@ func (t *trainer) resume(ctx context.Context, path string, round int) (useless, 
 	if err != nil {
 		return fmt.Errorf("checkpoint: %s: %w", path, err), nil
 	}
+	// curve.csv may be ahead of the checkpoint or behind it. Where both have a row it must be the same, and its time is
+	// the one on disk, so that the file's beginning never changes.
 	for i := range min(len(rows), len(t.earlier)) {
 		if err := sameRow(t.earlier[i], rows[i]); err != nil {
 			if err := t.differs(fmt.Errorf("%w in %s", err, filepath.Base(path))); err != nil {
@@ -218,7 +220,7 @@ func (t *trainer) resume(ctx context.Context, path string, round int) (useless, 
 		return err, nil
 	}
 	t.done, t.rows = c.Round, rows
-	if t.Clients {
+	if t.Decisions {
 		t.decisions = c.Decisions
 	}
 	t.beforeSec = c.ElapsedSec
@@ -261,7 +263,7 @@ func (t *trainer) curveOf(c *checkpoint.File, round int) ([]results.CurveRow, er
 		r.Cell, r.Params, r.Engine, r.Precision, r.Version = template.Cell, template.Params, template.Engine,
 			template.Precision, template.Version
 	}
-	if n := len(c.Decisions); t.Clients && n != c.Round*t.Settings.Clients {
+	if n := len(c.Decisions); t.Decisions && n != c.Round*t.Settings.Clients {
 		return nil, fmt.Errorf("%d decisions, want those of %d clients in %d rounds", n, t.Settings.Clients, c.Round)
 	}
 	return c.Curve, nil

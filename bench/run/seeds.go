@@ -24,10 +24,9 @@ type Task struct {
 // seedRun is one run of a cell, to be found or made.
 type seedRun struct {
 	Experiment
-	decisions bool
-	own       bool
-	pool      *Pool
-	progress  progress.Run
+	own      bool
+	pool     *Pool
+	progress progress.Run
 
 	was  found       // the folder when the command began
 	run  results.Run // once it is found or made
@@ -45,9 +44,9 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 		for _, seed := range seeds {
 			dir := Folder(p.Sessions[0].Machine.Out, table, t.Settings, seed)
 			r := &seedRun{
-				Experiment: Experiment{Table: table, Settings: t.Settings, Seed: seed, Dir: dir, Clients: decisions},
-				decisions:  decisions, own: t.Own,
-				pool: p, progress: p.progress.Run(fmt.Sprintf("%s seed %d", t.Label, seed), Work(t.Label, &t.Settings)),
+				Experiment: Experiment{Table: table, Settings: t.Settings, Seed: seed, Dir: dir, Decisions: decisions},
+				own:        t.Own,
+				pool:       p, progress: p.progress.Run(fmt.Sprintf("%s seed %d", t.Label, seed), Work(t.Label, &t.Settings)),
 			}
 			if p.Keep.Again {
 				r.was = r.found()

@@ -81,7 +81,7 @@ func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchR
 				time.Since(begun).Seconds())
 			break
 		}
-		if t == b.Warmup {
+		if t == b.Warmup { // counts and times begin anew with the first measured round
 			*b.Phases = Phases{Engine: l.Engine}
 			*counter, begun = imageCounter{Engine: b.Phases}, time.Now()
 			if b.Profile {

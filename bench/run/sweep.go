@@ -66,6 +66,7 @@ func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 			}
 		}
 	}
+	// A setting that no cell reads is a slip of the user's. One that some cells read is fine in a sweep.
 	for name, value := range w.Given.All() {
 		if !used[name] {
 			in, _ := cells[0].Settings.Uses(name)
@@ -171,6 +172,7 @@ func (w *Sweep) cell(method, data, net, process string, r rate) (settings.Settin
 	if err != nil {
 		return own, err
 	}
+	// Start from the settings of --like, and give them this method's name and rates.
 	s, err := settings.Defaults(w.Like, w.Preset, data)
 	if err != nil {
 		return s, err

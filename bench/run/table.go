@@ -94,6 +94,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		column := columnLabel(c)
 		of, err := summarise(t, c, runs, references[column], failed)
 		rows[order[n]] = of
+		// Failed cells have no run to be read back, so that the summary gets their rows from here.
 		elsewhere := failed != nil && isElsewhere(failed)
 		if failed != nil && !elsewhere {
 			folder.failed = append(folder.failed, of...)
@@ -126,7 +127,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		done.Stopped, err = err, nil
 	}
 	done.Rows = slices.Concat(rows...)
-	whole := context.WithoutCancel(ctx)
+	whole := context.WithoutCancel(ctx) // an interrupted table leaves its summary, too
 	return done, errors.Join(err, withRetries(ctx, func() error { return folder.write(whole) }))
 }
 

@@ -94,7 +94,7 @@ func (t *trainer) round(ctx *ending) error {
 	if t.claim != nil {
 		t.claim.Progress(t.done, t.Settings.Rounds)
 	}
-	if t.Clients {
+	if t.Decisions {
 		t.decisions = append(t.decisions, t.f.decisions(t.done)...)
 	}
 	return nil
@@ -179,7 +179,7 @@ func (t *trainer) save(ctx context.Context) {
 
 // finish writes the files of the last round: decisions, clients, models, dump.
 func (t *trainer) finish(ctx context.Context) error {
-	if t.Clients {
+	if t.Decisions {
 		if err := withRetries(ctx, func() error {
 			return t.publish(results.DecisionsFile, func(path string) error {
 				return files.WriteCSVFile(path, t.decisions)

@@ -119,6 +119,7 @@ func (s *Settings) checkProcess() error {
 	if s.Availability == "trace" {
 		return nil
 	}
+	// The p_i of the real clients are only known once the data are split.
 	always := slices.Repeat([]float64{1}, s.Clients)
 	if _, err := availability.New(s.Availability, s.ProcessOptions(always)); err != nil {
 		return Usagef("%w", err)

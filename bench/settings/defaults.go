@@ -31,6 +31,7 @@ func Defaults(method, preset, data string) (s Settings, err error) {
 			}
 		}
 	}
+	// The order matters: what the paper says comes over the rows' defaults, which are the same for all methods.
 	s.Method, s.Preset, s.Data, s.Net = method, preset, data, about.Net
 	for name, value := range papers.TrainsAs(method, preset, data, about.Net).All() {
 		if err := s.Set(name, value); err != nil {

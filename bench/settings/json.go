@@ -30,7 +30,7 @@ func (s *Settings) split() (used, unused map[string]any) {
 		if _, ok := s.Uses(r.Name); !ok {
 			into = unused
 		}
-		switch r.Name {
+		switch r.Name { // the same file under another path makes the same run
 		case "trace":
 			into["trace-sha256"] = s.TraceSum
 		case "init-from":

@@ -32,6 +32,7 @@ func (s *Settings) ReadInit() ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A safetensors file is 8 bytes of length, a header, and 4 bytes per float32. A larger file cannot be of this net.
 	content, err := readWeights(s.InitFrom, 8+safetensors.MaxHeader+4*int64(model.P)+mostTrackers)
 	if err != nil {
 		return nil, fmt.Errorf("--init-from: %w", err)

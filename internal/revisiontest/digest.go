@@ -24,7 +24,7 @@ func (d *Digest) add(v reflect.Value) {
 	if d.sum == nil {
 		d.sum = sha256.New()
 	}
-	switch v.Kind() {
+	switch v.Kind() { // a blank ends every number, so that 1 23 and 12 3 differ
 	case reflect.String:
 		fmt.Fprintf(d.sum, "%d %s", v.Len(), v.String())
 	case reflect.Int:

@@ -21,7 +21,7 @@ type Plan struct {
 	Cells        []Cell
 	Rates        []Rate       // a measurement per workload
 	AtOnce       int          // runs at a time
-	Largest      run.Asks     // the run that needs the most memory
+	Largest      run.Needs    // the run that needs the most memory
 	LargestOf    string       // the method of that run; empty: no run is made
 	Limit        memory.Limit // the machine's memory
 	LimitIsKnown bool
@@ -55,7 +55,7 @@ type workload struct {
 // cost is the work of one run of a cell.
 type cost struct {
 	cell              int     // index in Plan.Cells
-	images, evaluated float64 // images to train on and to evaluate, see run.Asks
+	images, evaluated float64 // images to train on and to evaluate, see run.Needs
 }
 
 // Make plans runs, which the caller lists cell by cell. It fetches data sets that are not there, as the runs would.
@@ -104,20 +104,22 @@ func (m *planner) cell(ctx context.Context, runs []run.Planned) error {
 		if err != nil {
 			return err
 		}
-		asks, err := m.session.Asks(ctx, r)
+		// Each seed has its own availability, and so its own work.
+		needs, err := m.session.Needs(ctx, r)
 		if err != nil {
 			return err
 		}
-		if asks.Bytes > m.Largest.Bytes || m.LargestOf == "" {
-			m.Largest, m.LargestOf = asks, r.Settings.Method
+		if needs.Bytes > m.Largest.Bytes || m.LargestOf == "" {
+			m.Largest, m.LargestOf = needs, r.Settings.Method
 		}
 		s := &r.Settings
 		w := workload{data, s.Net, s.Preset, s.Batch, s.LocalSteps, s.TrainSize, s.TestSize}
 		if _, ok := m.costs[w]; !ok {
 			m.workloads = append(m.workloads, w)
 		}
+		// A run that resumes has only a part of its rounds left.
 		left := float64(r.Settings.Rounds-r.Done) / float64(r.Settings.Rounds)
-		m.costs[w] = append(m.costs[w], cost{len(m.Cells) - 1, left * asks.Images, left * asks.Evaluated})
+		m.costs[w] = append(m.costs[w], cost{len(m.Cells) - 1, left * needs.Images, left * needs.Evaluated})
 	}
 	return nil
 }

@@ -92,6 +92,7 @@ func (m *planner) rated(w workload) (settings.Settings, error) {
 	if err != nil {
 		return s, err
 	}
+	// At least one client per thread, so that no thread idles. P = 1: all clients are there in every round.
 	clients, flop := max(ratedClients, m.session.Machine.Threads), ratedFLOP
 	if choice.CUDA {
 		clients, flop = cardClients, cardFLOP
