@@ -84,7 +84,8 @@ difference, 2·sqrt(s₁²/n₁ + s₂²/n₂). For every column it says whether
 	return cmd
 }
 
-// registerMixed adds --mixed. Without it, a mean over seeds that are not alike is missing: such a mean says nothing.
+// registerMixed adds --mixed. Without it, seeds of a cell that are not alike have a row for each group: a mean over
+// different programs or data says nothing.
 func registerMixed(fs *pflag.FlagSet, mixed *bool) {
 	fs.BoolVar(mixed, "mixed", false, "one mean over seeds that are not alike: of other numerics, revisions or data; "+
 		"it is labelled [mixed: …], and compared with no printed number")

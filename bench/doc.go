@@ -16,11 +16,11 @@
 //	run.Experiment.Take   claims OUT/run/CELL/seed-N, and finds the run there if it is finished
 //	run.Experiment.Do     opens data and engine, trains round by round, and writes curve.csv, checkpoints and run.json
 //
-// Three settings as examples. --lr is Settings.LR: Settings.Rate makes the rate of each round of it, and run.Federation
-// hands that to the method, which hands it to the engine. --batch is Settings.Batch: the engine is opened for batches
-// of that size, and the batch plans of package datasets/plan are cut by it. --seed is no setting: it stands beside them
-// in run.Experiment, names the folder of the run, and goes into the split of the data, the availability, the initial
-// weights, the batch plans and dropout.
+// Three settings as examples. --lr is Settings.LR. Settings.Rate derives the learning rate of each round from it,
+// run.Federation passes that to the method, and the method passes it to the engine. --batch is Settings.Batch: the
+// engine is opened for batches of that size, and the batch plans of package datasets/plan are cut by it. --seed is no
+// setting: it stands beside them in run.Experiment, names the folder of the run, and goes into the split of the data,
+// the availability, the initial weights, the batch plans and dropout.
 //
 // The recording (recording_test.go) holds what commands write, byte for byte: run `go test -run TestRecording
 // -update-recording` after a change that is meant to change it.

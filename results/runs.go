@@ -137,8 +137,8 @@ func runFolders(ctx context.Context, folders []string, begun bool) (dirs []strin
 	return UniquePaths(dirs), err
 }
 
-// filesNamed returns the paths that end in a name, in folders and below, each once, in order within each folder: of
-// files, and of whatever is there in place of one.
+// filesNamed returns the paths that end in a name, below some folders, each once, in order within each folder. There
+// may be a folder in place of a file.
 func filesNamed(ctx context.Context, folders []string, name string) (paths []string, err error) {
 	err = walk(ctx, folders, func(path string, d fs.DirEntry) {
 		if d.Name() == name {
@@ -149,8 +149,8 @@ func filesNamed(ctx context.Context, folders []string, name string) (paths []str
 }
 
 // walk visits everything below some folders, in order of paths within each. It follows a folder that is a link, but no
-// link below it. It leaves out hidden folders: runs that were moved aside, and what is none of ours. It passes over what
-// another process removes meanwhile.
+// link below it. It leaves out hidden folders, which hold runs that were moved aside and files of other programs. It
+// ignores what another process removes meanwhile.
 func walk(ctx context.Context, folders []string, visit func(path string, d fs.DirEntry)) error {
 	for _, folder := range folders {
 		err := fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
