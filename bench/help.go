@@ -36,7 +36,7 @@ func wrapText(text string, width int) string {
 			b.WriteString("\n\n")
 		}
 		column := 0
-		for _, word := range strings.Fields(paragraph) {
+		for word := range strings.FieldsSeq(paragraph) {
 			n := utf8.RuneCountInString(word)
 			switch {
 			case column == 0:

@@ -25,8 +25,8 @@
 // figure, with figure_data.go for figures that show no curves. plan.go counts what a command would do, and package plan
 // turns that into hours. speed.go and profile.go measure the machine.
 //
-// Three settings on their way. --lr: [settings.Settings.Rate] makes the learning rate of a round of it,
-// Federation.round puts that into algos.Round, and the method hands it to the engine with the work of each client.
+// Three settings on their way. --lr: [settings.Settings.Rate] derives the learning rate of a round from it,
+// Federation.round puts that into algos.Round, and the method passes it to the engine with the work of each client.
 // --batch: [Session.Open] opens the engine for batches of that size, and [Session.Federate] gives it to the planner
 // (package datasets/plan), which cuts each client's samples into batches. --seed: it is [Experiment].Seed. [Populate]
 // splits the samples and draws the availability with it, [Session.Federate] draws initial weights, batches and
