@@ -13,16 +13,18 @@ import (
 	"rollcall/results/files"
 )
 
-// availabilityRow is one client in one round.
+// availabilityRow is one client in one round, from 0.
 type availabilityRow struct {
 	Round       int     `csv:"round"`
 	Client      int     `csv:"client"`
 	Base        float64 `csv:"p"`           // p_i, or π_i of a chain
 	Lambda      float64 `csv:"lambda"`      // λ_i, 0 where rounds are independent
 	Probability float64 `csv:"probability"` // p_i^t
-	Active      int     `csv:"active"`      // 1: the client is there
+	Active      int     `csv:"active"`      // 1: the client is there; 0: it is away
 }
 
+// availabilityCommand is `rollcall availability`: the trace of a process as CSV, for drawing it or for other programs.
+// It has the flags of run that the split and the process read, and no other ones.
 func (a *app) availabilityCommand() *cobra.Command {
 	var (
 		machine run.Machine
@@ -33,12 +35,14 @@ func (a *app) availabilityCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "availability",
 		Short: "Write who is there in every round, and with which probability",
-		Long: `availability writes the trace a run with the same seed would see: a CSV with p_i, p_i^t and activity of every client in
-every round. Clients differ by the classes they hold, so the split of a data set is needed; the default is that of the
-synthetic set, which needs no download.`,
+		Long: `availability writes the trace that a run with the same seed would see: a CSV with p_i, p_i^t and
+activity of every client in every round. A client's availability depends on the classes it holds, so that the split
+of a data set is needed; by default it is the split of the synthetic set, which needs no download.`,
 		Example: `  rollcall availability --kind sine --rounds 80 --csv sine.csv`,
 		Args:    noArgs,
 	}
+	// The flags are those of run, with the same help and checks, but only the ones that split and process read. The
+	// method, the net and training have no part in a trace.
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	settings.AddFlags(all)
 	for _, name := range []string{
@@ -66,6 +70,7 @@ synthetic set, which needs no download.`,
 		if err := s.Give(given); err != nil {
 			return err
 		}
+		// --kind and --rounds are not the settings' own flags. No test sample is ever looked at, and one is enough.
 		s.Availability, s.Rounds, s.TestSize = kind, *rounds, 1
 		if err := s.Validate(); err != nil {
 			return err
@@ -108,7 +113,7 @@ synthetic set, which needs no download.`,
 	return cmd
 }
 
-// trace returns every client in every round, and how many are there on average.
+// trace returns a row for every client in every round, and how many clients are there on average.
 func trace(l *run.Session, s *settings.Settings, seed uint32) (rows []availabilityRow, active float64, err error) {
 	clients, err := run.Populate(l.Data, s, seed)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 
 var benchFormats = []string{"text", "csv", "gobench"}
 
+// benchCommand is `rollcall bench`: the speed of FedAvg on this machine. run.SpeedTest measures it.
 func (a *app) benchCommand() *cobra.Command {
 	b := run.SpeedTest{}
 	var data, net string
@@ -29,10 +30,10 @@ func (a *app) benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure the speed of this machine",
-		Long: `bench trains FedAvg over the active clients under stationary availability (N = 100, about 37 active, 10 local steps of
-128 samples), prints how fast, and appends a row to OUT/bench.csv. Rounds are timed one by one: choosing clients,
-batch plans, training, averaging. Where the data set can be neither found nor downloaded it runs on synthetic data,
-and says so.`,
+		Long: `bench trains FedAvg over the active clients under stationary availability (N = 100, about 37 active,
+10 local steps of 128 samples), prints how fast that was, and appends a row to OUT/bench.csv. It times each round:
+choosing clients, batch plans, training, averaging. If the data set can be neither found nor downloaded, it runs on
+synthetic data and says so.`,
 		Example: `  rollcall bench --data cifar10
   rollcall bench --data synthetic --rounds 20 --format gobench`,
 		Args: noArgs,
@@ -63,7 +64,7 @@ and says so.`,
 		if b.Warmup < 0 {
 			return settings.Usagef("--warmup %d: want 0 or more", b.Warmup)
 		}
-		if !(seconds > 0) {
+		if !(seconds > 0) { // refuses NaN too
 			return settings.Usagef("--max-seconds %g: want a positive number", seconds)
 		}
 		b.Limit = time.Duration(min(seconds, 1e9) * float64(time.Second))
@@ -84,6 +85,8 @@ and says so.`,
 	return cmd
 }
 
+// bench measures, appends a row to OUT/bench.csv and prints it. If the data set can neither be found nor downloaded it
+// measures on synthetic data, so that the command works on a machine without a network.
 func (a *app) bench(ctx context.Context, b run.SpeedTest) error {
 	leave, err := run.Writable(b.Machine.Out)
 	if err != nil {
@@ -92,10 +95,11 @@ func (a *app) bench(ctx context.Context, b run.SpeedTest) error {
 	defer leave()
 	l := &run.Session{Machine: b.Machine, Stderr: a.stderr}
 	if err := l.Open(ctx, &b.Settings, b.Seed); err != nil {
+		// Only data that are not available have a substitute. All other errors are the user's to mend.
 		if ctx.Err() != nil || !errors.Is(err, datasets.ErrUnavailable) {
 			return err
 		}
-		asked := b.Settings.Net
+		asked := b.Settings.Net // FallBack replaces it if it takes images of another size
 		if err := b.FallBack(); err != nil {
 			return err
 		}

@@ -13,6 +13,8 @@ import (
 	"rollcall/results/files"
 )
 
+// dataCommand is `rollcall data`: where data sets lie, and whether their files are the official ones. Package datasets
+// does the work.
 func (a *app) dataCommand() *cobra.Command {
 	options := datasets.Options{Progress: a.stderr}
 	data := &cobra.Command{
@@ -56,6 +58,7 @@ func (a *app) dataCommand() *cobra.Command {
 	return data
 }
 
+// dataList prints a line for every data set: its folder or archive, or how to get it.
 func (a *app) dataList(o datasets.Options) error {
 	table := files.TextTable{Align: "ll", Gap: "  "}
 	for _, name := range datasets.Names() {
@@ -81,6 +84,7 @@ func (a *app) dataList(o datasets.Options) error {
 	return err
 }
 
+// dataVerify prints a line for every file of a data set, and fails if one is not the official file.
 func (a *app) dataVerify(name string, o datasets.Options) error {
 	found, err := datasets.Verify(name, o)
 	if err != nil {

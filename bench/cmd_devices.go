@@ -12,6 +12,7 @@ import (
 	"rollcall/nets/gpu"
 )
 
+// devicesCommand is `rollcall devices`: the values that --device takes on this machine, and why a card cannot be used.
 func (a *app) devicesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "devices", Short: "List the processors that can train", Args: noArgs,

@@ -18,6 +18,8 @@ import (
 	"rollcall/results/plot"
 )
 
+// figureCommand is `rollcall figure`: the data and the drawing of a paper's figure. Package results/papers says what a
+// figure shows and draws it; package run measures it.
 func (a *app) figureCommand() *cobra.Command {
 	var (
 		machine run.Machine
@@ -53,6 +55,8 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 	for _, name := range []string{"seeds", "preset"} {
 		fs.Lookup(name).DefValue = "" // the usage says it
 	}
+	// Every figure's own flags are there for every figure: cobra reads the flags before it knows which figure is asked
+	// for. refuseUnusedFlags sorts them out.
 	options := optionFlags(fs)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		figure, err := papers.FigureByID(args[0])
@@ -78,8 +82,8 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 	return cmd
 }
 
-// refuseUnusedFlags reports the first flag that was given and makes no difference to a figure: of those that all
-// figures have, and of other figures' own.
+// refuseUnusedFlags reports the first flag on the command line that makes no difference to this figure: a common flag
+// that this kind of figure does not read, or another figure's own flag.
 func refuseUnusedFlags(fs *pflag.FlagSet, figure *papers.Figure) error {
 	for _, name := range papers.FigureFlags() {
 		if fs.Changed(name) && !slices.Contains(figure.Measure.Takes(), name) {
@@ -96,7 +100,8 @@ func refuseUnusedFlags(fs *pflag.FlagSet, figure *papers.Figure) error {
 	return nil
 }
 
-// figure measures and draws a figure, and writes and names its files.
+// figure measures and draws a figure, writes FIGURE.csv and FIGURE.svg, and prints their paths. Where the paper states
+// numbers in words, FIGURE-paper.csv sets ours beside them.
 func (a *app) figure(
 	ctx context.Context, figure *papers.Figure, wanted *run.Wanted, options map[string]any, machine run.Machine,
 	keep run.Keep,
@@ -115,6 +120,7 @@ func (a *app) figure(
 	p := a.pool(machine, keep)
 	measured, err := p.Measure(ctx, figure, wanted)
 	err = errors.Join(err, p.Close())
+	// A figure whose runs other processes make is no failure.
 	if elsewhere, ok := errors.AsType[*run.ElsewhereError](err); ok {
 		run.Logf(a.stderr, "figure %s: %s, which are not waited for: not drawn\n", figure.ID, elsewhere)
 		return nil
@@ -122,6 +128,7 @@ func (a *app) figure(
 	if err != nil {
 		return err
 	}
+	// Package papers knows what the figure shows, and returns rows, drawing and, for some figures, the paper's claims.
 	measured.Options = options
 	drawn, err := figure.Draw(measured)
 	if err != nil {
@@ -149,7 +156,8 @@ func (a *app) figure(
 	return err
 }
 
-// optionFlags makes flags of the options of all figures. It returns the value of each, for when flags are read.
+// optionFlags adds a flag for every option of every figure, such as --ema of fedawe-f7. It returns a function per flag
+// that returns its value once the command line is read.
 func optionFlags(fs *pflag.FlagSet) map[string]func() any {
 	values := map[string]func() any{}
 	for _, figure := range papers.Figures() {
@@ -170,7 +178,8 @@ func optionFlags(fs *pflag.FlagSet) map[string]func() any {
 	return values
 }
 
-// optionValues returns the values of the options of all figures, by name. It refuses impossible ones.
+// optionValues returns the values of the options of all figures, by name, and an error for a value that its option
+// refuses.
 func optionValues(flags map[string]func() any) (map[string]any, error) {
 	values := map[string]any{}
 	for _, figure := range papers.Figures() {

@@ -22,6 +22,7 @@ import (
 	"rollcall/results/report"
 )
 
+// reportCommand is `rollcall report`: one HTML page of finished runs. Package results/report writes it.
 func (a *app) reportCommand() *cobra.Command {
 	var (
 		to    string
@@ -30,11 +31,11 @@ func (a *app) reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [RUN…]",
 		Short: "Make one HTML page of finished runs: tables beside the papers', figures",
-		Long: `report reads the runs below each RUN (an output folder, or a folder of a table, a cell or a seed; out if none is named) and
-writes one HTML page that needs no network and no server: the papers' tables beside ours, training curves, availability,
-inclusion and importance where runs have decisions.csv, speed where there is a bench.csv. Beside the page are the figures
-as SVG and PNG, and the CSV behind each. Files that cannot be read are named, and the rest is reported; the exit status is 1
-then.`,
+		Long: `report reads the runs below each RUN (an output folder, or a folder of a table, a cell or a seed; out
+if none is named) and writes one HTML page that needs no network and no server: the papers' tables beside ours,
+training curves, availability, inclusion and importance for runs with decisions.csv, speed if there is a bench.csv.
+Beside the page are the figures as SVG and PNG, and the CSV behind each. Files that cannot be read are named and
+left out, and the exit status is then 1.`,
 		Example: `  rollcall report
   rollcall report out/fedawe-2 --to fedawe-2-report`,
 	}
@@ -53,6 +54,7 @@ then.`,
 	return cmd
 }
 
+// writeReport reads the runs below the folders, writes the page to a folder, and prints its path and size.
 func (a *app) writeReport(ctx context.Context, to string, folders []string, mixed bool) error {
 	in, err := readReport(ctx, folders, mixed)
 	if err != nil {
@@ -60,8 +62,7 @@ func (a *app) writeReport(ctx context.Context, to string, folders []string, mixe
 	}
 	if len(in.Runs) == 0 && len(in.Numbers) == 0 && len(in.Bad) == 0 {
 		return fmt.Errorf("report: no run below %s, want %s of one at least (`rollcall run` and `rollcall table` "+
-			"write it)",
-			strings.Join(folders, ", "), results.CurveFile)
+			"write it)", strings.Join(folders, ", "), results.CurveFile)
 	}
 	leave, err := run.Writable(to)
 	if err != nil {
@@ -84,7 +85,8 @@ func (a *app) writeReport(ctx context.Context, to string, folders []string, mixe
 	return a.complain("report", slices.Concat(in.Bad, done.Bad))
 }
 
-// complain logs what could not be read, and makes an error of it at the end.
+// complain logs the problems of files that could not be read, and returns one error for all of them. A command calls it
+// last, after it has shown the rest.
 func (a *app) complain(what string, bad []error) error {
 	logErrors(a.stderr, bad...)
 	if len(bad) > 0 {
@@ -93,7 +95,8 @@ func (a *app) complain(what string, bad []error) error {
 	return nil
 }
 
-// readReport gathers what a report is made of.
+// readReport reads the input of a report: runs, summaries without runs, speed, and the data of figures that show no
+// runs.
 func readReport(ctx context.Context, folders []string, mixed bool) (in report.Input, err error) {
 	in.Folders, in.Mixed = folders, mixed
 	if in.Runs, in.Bad, err = results.FindRuns(ctx, folders...); err != nil {
@@ -131,7 +134,7 @@ func readReport(ctx context.Context, folders []string, mixed bool) (in report.In
 	return in, err
 }
 
-// optionalCSV reads a file that need not be there.
+// optionalCSV reads a CSV file, and returns no rows if it is not there. It appends to bad what cannot be read.
 func optionalCSV[T any](path string, bad *[]error) []T {
 	rows, _, wrong := files.ReadCSVFileLenient[T](path)
 	missing := func(err error) bool { return errors.Is(err, fs.ErrNotExist) }
@@ -139,11 +142,11 @@ func optionalCSV[T any](path string, bad *[]error) []T {
 	return rows
 }
 
-// pathRounds is how many rounds of availability a report shows, as FedAWE's Figure 6.
+// pathRounds is how many rounds of availability a report shows: 80, as many as FedAWE's Figure 6.
 const pathRounds = 80
 
-// pathsOf returns the trajectories of three kinds of clients under each of FedAWE's processes that the runs have, with
-// the settings of the first run under it.
+// pathsOf returns the availability of three example clients under each of FedAWE's processes that the runs have. The
+// first run under a process gives its parameters.
 func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err error) {
 	seen := map[string]bool{}
 	for i := range runs {
@@ -152,12 +155,12 @@ func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err e
 			continue
 		}
 		seen[r.Availability] = true
-		text, _ := json.Marshal(r.Info.Settings) // which were read as JSON
+		text, _ := json.Marshal(r.Info.Settings) // it was read from JSON, so that it can be written as JSON
 		o := availability.Defaults(papers.FedAWEPaths.Base, r.Seed)
 		s := struct {
 			Period             int
 			Gamma, Cutoff, Low float64
-		}{o.Period, o.Gamma, o.Cutoff, o.Low} // of which a run has those that its process looks at
+		}{o.Period, o.Gamma, o.Cutoff, o.Low} // a run has only the parameters that its process reads
 		if err := json.Unmarshal(text, &s); err != nil {
 			return nil, "", fmt.Errorf("report: %s: settings: %w", filepath.Join(r.Dir, results.RunFile), err)
 		}
@@ -169,8 +172,7 @@ func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err e
 		rows = append(rows, of...)
 		if about == "" {
 			about = fmt.Sprintf("Period and amplitudes are those of the runs, and so is the seed, %d; the three "+
-				"clients are "+
-				"examples.", r.Seed)
+				"clients are examples.", r.Seed)
 		}
 	}
 	return rows, about, nil

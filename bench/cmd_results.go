@@ -20,6 +20,7 @@ import (
 
 var compareFormats = []string{"text", "csv", "markdown"}
 
+// resultsCommand is `rollcall results`: commands that read what runs have left, and train nothing.
 func (a *app) resultsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "results", Short: "List, show, verify, compare, merge and export what runs have left",
@@ -29,13 +30,14 @@ func (a *app) resultsCommand() *cobra.Command {
 	return cmd
 }
 
-// formatFlag adds --format, which is checked before the command runs.
+// formatFlag adds --format with its default and its possible values, and checks the value before the command runs.
 func formatFlag(cmd *cobra.Command, format *string, otherwise string, known []string) {
 	cmd.Flags().StringVar(format, "format", otherwise, "what is printed: "+strings.Join(known, ", "))
 	completeWords(cmd, "format", known)
 	cmd.PreRunE = func(*cobra.Command, []string) error { return settings.OneOf("format", *format, known) }
 }
 
+// compareCommand is `rollcall results compare`: a table's entries beside the printed ones, with a verdict on each.
 func (a *app) compareCommand() *cobra.Command {
 	var (
 		format string
@@ -44,9 +46,10 @@ func (a *app) compareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare TABLE DIR",
 		Short: "Set a table's summary beside the printed numbers",
-		Long: `compare reads the runs of the table below DIR, its own folder or the one that holds all tables, and says of every entry
-how far it is from the printed number, whether that is within two standard errors of the difference,
-2·sqrt(s₁²/n₁ + s₂²/n₂), and of every column whether the methods come in the paper's order (Kendall's τ_b).`,
+		Long: `compare reads the runs of the table below DIR, its own folder or the folder of all tables. For every
+entry it says how far it is from the printed number, and whether that is within two standard errors of the
+difference, 2·sqrt(s₁²/n₁ + s₂²/n₂). For every column it says whether the methods come in the paper's order
+(Kendall's τ_b).`,
 		Example:           `  rollcall results compare fedawe-2 out --format markdown`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -81,15 +84,16 @@ how far it is from the printed number, whether that is within two standard error
 	return cmd
 }
 
-// registerMixed adds --mixed.
+// registerMixed adds --mixed. Without it, seeds of a cell that are not alike have a row for each group: a mean over
+// different programs or data says nothing.
 func registerMixed(fs *pflag.FlagSet, mixed *bool) {
-	fs.BoolVar(mixed, "mixed", false, "one mean over seeds that are not alike: of other numerics, revisions or "+
-		"data; it is "+
-		"labelled [mixed: …], and compared with no printed number")
+	fs.BoolVar(mixed, "mixed", false, "one mean over seeds that are not alike: of other numerics, revisions or data; "+
+		"it is labelled [mixed: …], and compared with no printed number")
 }
 
-// tableRows returns the rows of a table from the runs in its own folder, or in the one that holds all tables; where
-// there are none, from its summary, which nothing vouches for.
+// tableRows returns the summary rows of a table. It makes them from the runs below dir/table or dir. If there are no
+// runs it reads summary.csv and marks its rows as unverified, because nothing shows which runs they came from. bad is
+// what is wrong with runs.
 func tableRows(
 	ctx context.Context, table, dir string, mixed bool,
 ) (rows []results.SummaryRow, bad []error, err error) {
@@ -110,8 +114,7 @@ func tableRows(
 		return nil, nil, errors.Join(bad...)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, fmt.Errorf("results: no run of %s below %s, nor %s, want one (`rollcall table %s` "+
-			"makes them)", table,
-			dir, path, table)
+			"makes them)", table, dir, path, table)
 	case err != nil:
 		return nil, nil, err
 	case len(rows) == 0 || rows[0].Table != table:

@@ -16,6 +16,7 @@ import (
 	"rollcall/results/metrics"
 )
 
+// diffCommand is `rollcall results diff`: did a change of the program, a machine or a setting change the results?
 func (a *app) diffCommand() *cobra.Command {
 	var (
 		format string
@@ -28,9 +29,11 @@ func (a *app) diffCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff A B",
 		Short: "Compare two sets of runs, cell by cell and seed by seed",
-		Long: `diff matches the complete runs below two folders by cell and seed, and prints for every cell the mean over the seeds of
-B − A with a Student confidence interval; of each run the mean over its last 50 rounds counts. Differences are paired: what
-a seed does to both sides cancels. What partners differ in beside (numerics, data, version, device) is said. --ignore lets the sides differ in some columns: --ignore method compares two methods.`,
+		Long: `diff matches the complete runs below two folders by cell and seed. For every cell it prints the mean
+over the seeds of B − A with a Student confidence interval; the number of a run is the mean over its last 50 rounds.
+Differences are paired, so that the effect of a seed on both sides cancels. diff also says in what else the two runs
+of a pair differ (numerics, data, version, device). --ignore lets the sides differ in some columns: --ignore method
+compares two methods.`,
 		Example: `  rollcall results diff out-v1 out-v2
   rollcall results diff out/fedawe-2 out-paper/fedawe-2 --ignore preset,params`,
 		ValidArgsFunction: completeFolders,
@@ -66,6 +69,7 @@ a seed does to both sides cancels. What partners differ in beside (numerics, dat
 		if err != nil {
 			return err
 		}
+		// A difference between damaged runs would be read as an effect, so that nothing is compared.
 		if bad := slices.Concat(badA, badB); len(bad) > 0 {
 			logErrors(a.stderr, bad...)
 			return fmt.Errorf("results diff: %s with files, named above; nothing is compared",

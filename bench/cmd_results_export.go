@@ -13,6 +13,7 @@ import (
 	"rollcall/results/papers"
 )
 
+// exportCommand is `rollcall results export`: a table to be put into a paper.
 func (a *app) exportCommand() *cobra.Command {
 	var (
 		e     compare.Export
@@ -22,10 +23,10 @@ func (a *app) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export TABLE DIR",
 		Short: "Print a finished table as CSV, Markdown or LaTeX",
-		Long: `export reads the runs of the table below DIR and prints the table as papers do: a group of lines for each
-availability, a line for each method, columns for data sets and metrics. The LaTeX table needs the package booktabs; the best
-mean of a group is bold. --printed puts the paper's numbers beside ours; which of ours are not to be compared with them,
-of other rounds, clients or seeds than the paper's, stands in the caption.`,
+		Long: `export reads the runs of the table below DIR and prints the table as papers do: a group of lines for
+each availability, a line for each method, columns for data sets and metrics. The LaTeX table needs the package
+booktabs; the best mean of a group is bold. --printed puts the paper's numbers beside ours. The caption names our
+numbers that cannot be compared with the paper's, because they have other rounds, clients or seeds.`,
 		Example: `  rollcall results export fedawe-2 out --format latex --metric test_acc --printed > table.tex`,
 		Args:    exactly(2, "%d arguments, want a table and a folder"),
 	}
@@ -44,14 +45,14 @@ of other rounds, clients or seeds than the paper's, stands in the caption.`,
 			return settings.Usagef("--caption: of no use with --format csv, want it with --format latex or markdown")
 		}
 		if i := strings.IndexFunc(e.Label, noLabel); i >= 0 {
-			return settings.Usagef(`--label %q: %q, want none of {}\%%#$&~^",, no space and nothing that cannot be seen`, e.Label,
-				[]rune(e.Label[i:])[0])
+			const want = `--label %q: %q, want none of {}\%%#$&~^",, no space and nothing that cannot be seen`
+			return settings.Usagef(want, e.Label, []rune(e.Label[i:])[0])
 		}
 		rows, bad, err := tableRows(cmd.Context(), args[0], args[1], mixed)
 		if err != nil {
 			return err
 		}
-		table, _ := papers.TableByID(args[0]) // one of ours alone has no printed numbers
+		table, _ := papers.TableByID(args[0]) // a sweep is no paper's table, and has no printed numbers
 		compare.SortSummary(args[0], rows)
 		grid := compare.Table(&table, rows).Grid()
 		var known []string
@@ -66,6 +67,8 @@ of other rounds, clients or seeds than the paper's, stands in the caption.`,
 			wanted = append(wanted, metrics.Metric(m))
 		}
 		grid = grid.Only(wanted...)
+		// Without a caption of the user's, the caption says what the numbers are: a table is copied into a paper
+		// without the command that made it.
 		if e.Caption == "" {
 			e.Caption = grid.Caption()
 			if e.Printed && table.Source != "" {
@@ -78,7 +81,7 @@ of other rounds, clients or seeds than the paper's, stands in the caption.`,
 	return cmd
 }
 
-// noLabel reports whether a character cannot be in \label{…}, which LaTeX reads as it stands.
+// noLabel reports whether a character cannot stand in \label{…}, which LaTeX does not escape.
 func noLabel(r rune) bool {
 	return strings.ContainsRune(`{}\%#$&~^",`, r) || unicode.IsSpace(r) || !unicode.IsPrint(r)
 }

@@ -16,9 +16,10 @@ import (
 	"rollcall/results/files"
 )
 
-// completeFolders completes arguments that are folders.
+// completeFolders lets the shell complete arguments that are folders.
 var completeFolders = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 
+// listCommand is `rollcall results list`: which runs there are, and how far they are.
 func (a *app) listCommand() *cobra.Command {
 	var (
 		format        string
@@ -27,14 +28,14 @@ func (a *app) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [DIR…]",
 		Short: "List the runs of an output folder, and how far they are",
-		Long: `list says of every cell below the folders (out if none is named) which seeds there are, how many of their rounds
-are done, and how they stand: complete, running, interrupted, diverged, failed, unfinished, which a run is that was
-killed, or damaged, which is one whose files are not what they say. The last are named on standard error; the exit
-status is 1 then.
+		Long: `list shows every cell below the folders (out if none is named): which seeds it has, how many of their
+rounds are done, and how the runs stand. A run is complete, running, interrupted, diverged, failed, unfinished (it
+was killed) or damaged (its files are not what they say). Damaged files are named on standard error, and the exit
+status is then 1.
 
-A run is running while the process that has claimed it is not known to have ended. Of a process on another machine only
-those find out that want the run as well, after 5 minutes. What is interrupted, failed or unfinished goes on when the
-command that made it is repeated.`,
+A run counts as running until its process is known to have ended. A process on another machine counts as dead after
+5 minutes of silence, and only processes that want the same run wait for that. Repeat the command that made a run to
+resume it if it is interrupted, failed or unfinished.`,
 		Example: `  rollcall results list out/fedawe-2
   rollcall results list --failed
   rollcall results list --watch`,
@@ -46,6 +47,7 @@ command that made it is repeated.`,
 			if len(args) == 0 {
 				args = []string{"out"}
 			}
+			// A list shows whatever can be read. Problems with files are logged after it.
 			l := &lister{folders: args}
 			if watch {
 				return a.watch(cmd.Context(), l)
@@ -65,7 +67,7 @@ command that made it is repeated.`,
 	return cmd
 }
 
-// list writes what was read.
+// list prints the runs that l has read: all by cell, or only the failed ones, each with the reason.
 func (a *app) list(l *lister, format string, failed bool) error {
 	if failed {
 		rows := compare.ListFailed(l.runs, l.work, l.why)
@@ -87,13 +89,14 @@ func (a *app) list(l *lister, format string, failed bool) error {
 	return nil
 }
 
+// showCommand is `rollcall results show`: everything about one cell.
 func (a *app) showCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "show CELL",
 		Short: "Show settings and final numbers of one cell",
-		Long: `show prints the settings of one cell and what each of its seeds reached. CELL is a cell's folder, or a part of the name of
-one below --out that no other has, such as the ten digits at its end.`,
+		Long: `show prints the settings of one cell and the numbers that each of its seeds has reached. CELL is a
+cell's folder, or a part of its name that no other cell below --out has, such as the ten digits at its end.`,
 		Example: `  rollcall results show out/run/fedawe_cifar10_sine_1a2b3c4d5e
   rollcall results show 1a2b3c4d5e`,
 		ValidArgsFunction: completeFolders,
@@ -101,8 +104,7 @@ one below --out that no other has, such as the ten digits at its end.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if isFolder(args[0]) && cmd.Flags().Changed("out") {
 				return settings.Usagef("results show: --out %s: of no use with a cell's folder, %s, want one of "+
-					"the two", out,
-					args[0])
+					"the two", out, args[0])
 			}
 			folder, err := cellNamed(args[0], out)
 			if err != nil {
@@ -126,7 +128,7 @@ one below --out that no other has, such as the ten digits at its end.`,
 	return cmd
 }
 
-// cellNamed returns the folder of a cell that is named by its path or by a part of its name.
+// cellNamed returns the folder of a cell. name is its path, or a part of its name that only one cell below out has.
 func cellNamed(name, out string) (string, error) {
 	if isFolder(name) {
 		return name, nil

@@ -17,6 +17,8 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
+// mergeCommand is `rollcall results merge`: runs of several machines in one folder. compare.Merge checks everything
+// before it writes anything.
 func (a *app) mergeCommand() *cobra.Command {
 	var (
 		out   string
@@ -25,11 +27,12 @@ func (a *app) mergeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge OUT… --out INTO",
 		Short: "Put output folders of several machines together",
-		Long: `merge copies the runs of output folders (each as --out of run and table had it) into one, and writes the summaries of its
-tables anew, from the runs. INTO may exist; what is in it counts as well. A run that is there twice with the same numbers
-is kept once, and a complete one is preferred to others. Everything is looked at first: files that are not what they say,
-two runs that differ, seeds with the same numbers, a folder that is no output folder are named, all of them, and nothing
-is written then. Seeds of one cell that are not alike are said, and stand apart in the summary.`,
+		Long: `merge copies the runs of output folders (each one --out of run and table) into one folder, and writes
+the summaries of its tables anew from the runs. INTO may exist; its runs count as well. Of two copies of a run with
+the same numbers it keeps one, a complete run before others. It looks at everything before it writes anything: if
+files are not what they say, two runs differ, two seeds have the same numbers, or a folder is no output folder, it
+names all of these and writes nothing. Seeds of one cell that are not alike are named, and stand apart in the
+summary.`,
 		Example:           `  rollcall results merge machine-a/out machine-b/out --out all`,
 		ValidArgsFunction: completeFolders,
 		Args: func(cmd *cobra.Command, args []string) error {

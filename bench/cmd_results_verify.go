@@ -12,29 +12,32 @@ import (
 	"rollcall/results/files"
 )
 
-// verified is what `results verify --json` prints.
+// verified is the output of `results verify --json`.
 type verified struct {
 	Runs     []verifiedRun `json:"runs"`
-	Problems []string      `json:"problems"` // all of them
+	Problems []string      `json:"problems"` // a line each
 }
 
-// verifiedRun is one run.
+// verifiedRun is one run in the output.
 type verifiedRun struct {
 	Folder string            `json:"folder"`
 	Status results.RunStatus `json:"status"`
 	Schema int               `json:"schema"` // 0: there is no run.json
 }
 
+// verifyCommand is `rollcall results verify`: are the files of runs what their run.json says? Merging, reports and
+// tables check the same, so that the command serves to look before a long job, and after copying files.
 func (a *app) verifyCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify [DIR…]",
 		Short: "Check that runs are what they say",
-		Long: `verify reads every run below each DIR (out if none is named) and holds it to its run.json: the settings and the seed, the
-folder's name, every row of curve.csv (one run, its rounds as often as the settings say, finite numbers, accuracies in
-0 … 1), and the checksums of its files. Two seeds of a cell with the same numbers are a copy. All that is wrong is named;
-the exit status is 1 then, and also if a run is of schema 1, which has nothing to hold it to. table, sweep, figure, report
-and results hold runs to the same. Checksums find accidents, not forgers, who can write a checksum too.`,
+		Long: `verify reads every run below each DIR (out if none is named) and compares it with its run.json: the
+settings and the seed, the folder's name, every row of curve.csv (one run, the rounds that the settings say, finite
+numbers, accuracies in 0 … 1), and the checksums of its files. Two seeds of a cell with the same numbers are a copy.
+verify names everything that is wrong, and the exit status is then 1, also for a run of schema 1, which has nothing
+to compare it with. table, sweep, figure, report and results check runs in the same way. Checksums find accidents,
+not forgers, who can write a checksum too.`,
 		Example: `  rollcall results verify out
   rollcall results verify out/fedawe-2 --json`,
 		ValidArgsFunction: completeFolders,
@@ -56,7 +59,7 @@ and results hold runs to the same. Checksums find accidents, not forgers, who ca
 	return cmd
 }
 
-// verify says what speaks against runs.
+// verify prints how many runs there are of each status, and what is wrong with them. It fails if anything is.
 func (a *app) verify(runs []results.Run, bad []error, asJSON bool) error {
 	found := verified{Problems: []string{}}
 	counts := map[results.RunStatus]int{}
@@ -66,6 +69,7 @@ func (a *app) verify(runs []results.Run, bad []error, asJSON bool) error {
 		counts[v.Status]++
 		if r.Info != nil {
 			v.Schema = r.Info.Schema
+			// Schema 1 had no checksums and no revisions: nothing is wrong with such a run, and nothing is proved.
 			if v.Schema < results.Schema && !r.Damaged {
 				bad = append(bad, fmt.Errorf("%s: run.json of schema %d, want %d: unverified", r.Dir, v.Schema,
 					results.Schema))

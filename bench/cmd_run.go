@@ -17,6 +17,7 @@ import (
 	"rollcall/results"
 )
 
+// runCommand is `rollcall run`: one run of one method, with any settings.
 func (a *app) runCommand() *cobra.Command {
 	var (
 		machine run.Machine
@@ -30,9 +31,10 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Train one federation and write its learning curve",
-		Long: `run trains one federation with one method under one availability process, and writes curve.csv and run.json to
-OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. A finished run is kept when the command is repeated, and one that was
-interrupted goes on from its last checkpoint. Another process that makes the same run is waited for.`,
+		Long: `run trains one federation with one method under one availability process, and writes curve.csv and
+run.json to OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. When the command is repeated, it keeps a finished run, and
+resumes an interrupted one from its last checkpoint. If another process makes the same run, the command waits for
+it.`,
 		Example: `  rollcall run --method fedawe --data cifar10 --availability sine --rounds 20
   rollcall run --method mifa --data synthetic --clients 20 --rounds 5 --seed 3`,
 		Args: noArgs,
@@ -50,8 +52,7 @@ interrupted goes on from its last checkpoint. Another process that makes the sam
 			"of their availability")
 	cmd.Flags().StringVar((*string)(&save), "save-model", "",
 		"write model.safetensors too, the model after the last round, as PyTorch reads it; --save-model=all: the "+
-			"models that "+
-			"clients of fedawe keep as well")
+			"models that clients of fedawe keep as well")
 	cmd.Flags().Lookup("save-model").NoOptDefVal = string(run.SaveOne)
 	registerKeep(cmd.Flags(), &keep)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -62,6 +63,7 @@ interrupted goes on from its last checkpoint. Another process that makes the sam
 		if err := machine.Validate(); err != nil {
 			return err
 		}
+		// A dump has one array of batches [K,E,B] for one round.
 		if dump != "" && s.Rounds != 1 {
 			return settings.Usagef("--dump: %d rounds, want --rounds 1", s.Rounds)
 		}
@@ -69,6 +71,7 @@ interrupted goes on from its last checkpoint. Another process that makes the sam
 			return settings.Usagef("--dump: with --local-epochs %s, want as many local steps of every client: "+
 				"--local-steps", s.LocalEpochs)
 		}
+		// Other methods weight nobody: decisions.csv would be empty.
 		if decisions && !slices.Contains(settings.Weighted(), s.Method) {
 			return settings.Usagef("--decisions: of no use with --method %s, want it with %s", s.Method,
 				settings.OrList(settings.Weighted()))
@@ -82,7 +85,7 @@ interrupted goes on from its last checkpoint. Another process that makes the sam
 			run.Logf(a.stderr, "%s\n", note)
 		}
 		x := &run.Experiment{
-			Clients: decisions, Table: "run", Settings: s, Seed: seed, Dir: run.Folder(machine.Out, "run", s, seed),
+			Decisions: decisions, Table: "run", Settings: s, Seed: seed, Dir: run.Folder(machine.Out, "run", s, seed),
 			Dump: dump, SaveModel: save,
 		}
 		return a.runOne(cmd.Context(), x, machine, keep)
@@ -90,6 +93,8 @@ interrupted goes on from its last checkpoint. Another process that makes the sam
 	return cmd
 }
 
+// runOne makes one run, or finds it finished, and prints its last row. It claims the run first, so that two commands
+// with the same settings do not train twice.
 func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine, keep run.Keep) (err error) {
 	log := progress.New(a.stderr)
 	l := &run.Session{Machine: machine, Stderr: log}
@@ -102,9 +107,11 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 		l.KeptEvents(kept)
 		return errors.Join(wrong, a.reportKept(x, kept))
 	}
+	// Check the folders before hours of training. Only then report why the run could not be claimed: a folder that
+	// cannot be written to is the usual reason.
 	leave, err := run.Writable(x.Dir)
 	if err != nil {
-		return err // it is why nothing was claimed
+		return err // the claim failed for the same reason, and this error says it better
 	}
 	defer leave()
 	if wrong != nil {
@@ -119,7 +126,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 	}
 	rows, err := x.Do(ctx, l, log.Run(x.Settings.Method, run.Work(x.Settings.Method, &x.Settings)))
 	err = cmp.Or(err, l.Close())
-	if len(rows) > 0 {
+	if len(rows) > 0 { // an interrupted or failed run prints how far it has come, too
 		note := "complete"
 		switch {
 		case errors.Is(err, context.Canceled):
@@ -136,7 +143,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 	return err
 }
 
-// reportKept is report of a finished run that is there already.
+// reportKept prints the last row of a finished run. A run that diverged is an error again, as it was the first time.
 func (a *app) reportKept(x *run.Experiment, kept *results.Run) error {
 	if kept.Status() == results.RunDiverged {
 		err := a.report(x, kept.Curve, "kept, as diverged before (--again runs it anew)")
@@ -145,7 +152,7 @@ func (a *app) reportKept(x *run.Experiment, kept *results.Run) error {
 	return a.report(x, kept.Curve, "kept, as finished before (--again runs it anew)")
 }
 
-// report prints the last row of a run, and where the rest is.
+// report prints the last row of a run, the path of its curve, and note, which says how it ended.
 func (a *app) report(x *run.Experiment, rows []results.CurveRow, note string) error {
 	last := rows[len(rows)-1]
 	_, err := fmt.Fprintf(a.stdout, "%s on %s, %s, seed %d, round %d: %s\n%s: %s\n", x.Settings.Method, x.Settings.Data,

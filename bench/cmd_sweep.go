@@ -14,6 +14,8 @@ import (
 	"rollcall/datasets"
 )
 
+// sweepCommand is `rollcall sweep`: a table of any methods, processes, nets and data, which no paper printed. Package
+// run crosses the lists (run.Sweep), and then a sweep is made as a table is.
 func (a *app) sweepCommand() *cobra.Command {
 	var (
 		machine run.Machine
@@ -24,16 +26,18 @@ func (a *app) sweepCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep",
 		Short: "Run any methods under any processes on any nets, all on the same trace",
-		Long: `sweep runs every method under every availability process on every net and data set, and writes OUT/NAME/summary.csv as
-table does. All cells of one process and data set share split, availability, initial weights and batches, seed by
-seed: methods of different papers stand side by side under the same conditions. All train as --like does in its
-paper, and flags of run change that for all of them; each method keeps its own learning rates, unless --lr, --server-lr
-or --rates say otherwise. Finished runs in OUT are kept.`,
-		Example: `  rollcall sweep --methods fedawe,ca-fed,fedar,scaffold --availability markov --data cifar10 --rounds 200 --seeds 3,4,6
-  rollcall sweep --methods fedar,mifa --availability uniform,trace --trace log.csv --like fedar --nets lenet5,cnn-cifar10`,
+		Long: `sweep runs every method under every availability process on every net and data set, and writes
+OUT/NAME/summary.csv as table does. All cells of one process and data set share split, availability, initial weights
+and batches, seed by seed, so that methods of different papers stand side by side under the same conditions. All
+methods train as --like does in its paper, and flags of run change that for all of them. Each method keeps its own
+learning rates, unless --lr, --server-lr or --rates say otherwise. Finished runs in OUT are kept.`,
+		Example: `  rollcall sweep --methods fedawe,ca-fed,fedar,scaffold --availability markov \
+    --data cifar10 --rounds 200 --seeds 3,4,6
+  rollcall sweep --methods fedar,mifa --availability uniform,trace --trace log.csv --like fedar \
+    --nets lenet5,cnn-cifar10`,
 		Args: noArgs,
 	}
-	settings.AddFlags(cmd.Flags(), "method", "data", "net", "availability") // of these a sweep takes lists
+	settings.AddFlags(cmd.Flags(), "method", "data", "net", "availability") // the lists below stand in their place
 	registerPool(cmd.Flags(), &machine, &keep)
 	registerEvents(cmd.Flags(), &machine)
 	fs := cmd.Flags()
@@ -55,6 +59,7 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
 		if sweep.Seeds, err = settings.SeedList(seeds); err != nil {
 			return err
 		}
+		// --preset chooses the defaults of all cells. It is not a setting to be put over them.
 		sweep.Given = slices.DeleteFunc(settings.GivenBy(fs),
 			func(set algos.Setting) bool { return set.Name == "preset" })
 		sweep.Preset = fs.Lookup("preset").Value.String()
@@ -62,6 +67,7 @@ or --rates say otherwise. Finished runs in OUT are kept.`,
 		if err != nil {
 			return err
 		}
+		// Many cells may have the same note about the same trace.
 		var notes []string
 		for i := range cells {
 			notes = append(notes, cells[i].Settings.Shortened())

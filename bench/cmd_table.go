@@ -18,6 +18,8 @@ import (
 	"rollcall/results/papers"
 )
 
+// tableCommand is `rollcall table`: a paper's table beside its printed numbers. Package results/papers says which runs
+// it has.
 func (a *app) tableCommand() *cobra.Command {
 	var (
 		machine run.Machine
@@ -32,8 +34,8 @@ func (a *app) tableCommand() *cobra.Command {
 beside the printed numbers. Finished runs in OUT are kept, and interrupted ones go on from their last checkpoints. Any
 number of processes may work on one table in one OUT, on machines that share it. It never trains on other data than the
 table's.`,
-		Example: "  rollcall table fedawe-2 --data cifar10 --availability sine --methods fedawe,fedavg-active " +
-			"--rounds 100 --seeds 3",
+		Example: `  rollcall table fedawe-2 --data cifar10 --availability sine \
+    --methods fedawe,fedavg-active --rounds 100 --seeds 3`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args:              oneNamed("tables", papers.TableNames()),
 	}
@@ -71,8 +73,8 @@ table's.`,
 	return cmd
 }
 
-// How often claims on runs say that their process lives, and how long it is silent when it counts as dead; 0: package
-// claim's own. Tests shorten both.
+// claimBeat is the time between two heartbeats of a claim on a run, claimExpiry the silence after which its process
+// counts as dead. Tests shorten both; 0 is the default of package claim.
 var claimBeat, claimExpiry time.Duration
 
 // pool returns the sessions of a command that trains many runs.
@@ -82,7 +84,8 @@ func (a *app) pool(machine run.Machine, keep run.Keep) *run.Pool {
 	return p
 }
 
-// table runs the cells and prints their summary, an interrupted table's too.
+// table makes the runs of the cells and prints their summary, also when the table is interrupted. It fails if a cell
+// has no number: because its runs failed, or because one diverged. Runs that other processes make are no failure.
 func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machine run.Machine, keep run.Keep) error {
 	if machine.Plan {
 		p := a.pool(machine, keep)
@@ -119,7 +122,8 @@ func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machi
 	return nil
 }
 
-// plan prints what a command would do that trains these runs, if they could be planned.
+// plan prints what a command would do that makes these runs. err is the error of listing them, if any; plan closes the
+// pool either way.
 func (a *app) plan(ctx context.Context, title string, p *run.Pool, runs []run.Planned, err error) error {
 	if err != nil {
 		return errors.Join(err, p.Close())
@@ -131,11 +135,13 @@ func (a *app) plan(ctx context.Context, title string, p *run.Pool, runs []run.Pl
 	return made.Write(a.stdout)
 }
 
-// complete puts the numbers that were given into what is wanted of a table or figure, and its preset if none was.
+// complete puts the flags that were given into Wanted. preset is the table's own, for a command line without --preset;
+// "" leaves the flag's default.
 func complete(w *run.Wanted, fs *pflag.FlagSet, preset string) {
 	if !fs.Changed("preset") && preset != "" {
 		w.Preset = preset
 	}
+	// The flags' own defaults, 0, stand for the paper's numbers, and must not be put over them.
 	if !fs.Changed("rounds") {
 		w.Rounds = nil
 	}

@@ -15,11 +15,14 @@ import (
 
 var trackFormats = []string{"text", "json"}
 
+// trackCommand is `rollcall track`: histories of speed, one per machine. Package bench/nightly measures a night, and
+// package results/track keeps histories and finds shifts in them. Its exit statuses differ from other commands', see
+// [failed].
 func (a *app) trackCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "track", Short: "Follow the speed of machines night by night",
-		Long: `track keeps a history of what the standard workloads take, one file per machine, and tells a shift from noise by a
-distribution-free test. Status 1 is a regression, 2 any other failure.`,
+		Long: `track keeps a history of what the standard workloads take, one file per machine, and tells a shift
+from noise by a distribution-free test. Status 1 is a regression, 2 any other failure.`,
 	}
 	cmd.AddCommand(a.trackRunCommand(), a.trackCompareCommand(), a.trackPlotCommand())
 	for _, c := range cmd.Commands() {
@@ -28,7 +31,7 @@ distribution-free test. Status 1 is a regression, 2 any other failure.`,
 	return cmd
 }
 
-// trackFlags are those of every track command.
+// trackFlags are the flags of every track command.
 type trackFlags struct {
 	history string
 	rule    track.Rule
@@ -36,6 +39,7 @@ type trackFlags struct {
 	format  string
 }
 
+// register adds the flags that every track command has.
 func (t *trackFlags) register(fs *pflag.FlagSet) {
 	t.rule = track.DefaultRule()
 	fs.StringVar(&t.history, "history", "results/history", "folder of the histories")
@@ -45,7 +49,7 @@ func (t *trackFlags) register(fs *pflag.FlagSet) {
 		"least change of a median that counts, as a fraction")
 }
 
-// registerVerdict adds them and the flags of what is said about a history.
+// registerVerdict adds the flags of register, and the flags of commands that judge a history.
 func (t *trackFlags) registerVerdict(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	t.register(fs)
@@ -54,6 +58,7 @@ func (t *trackFlags) registerVerdict(cmd *cobra.Command) {
 	completeWords(cmd, "format", trackFormats)
 }
 
+// validate reports the first impossible flag of register.
 func (t *trackFlags) validate() error {
 	if t.history == "" {
 		return settings.Usagef("--history: empty, want a folder")
@@ -67,6 +72,7 @@ func (t *trackFlags) validate() error {
 	return nil
 }
 
+// validateVerdict reports the first impossible flag of registerVerdict.
 func (t *trackFlags) validateVerdict() error {
 	if err := t.validate(); err != nil {
 		return err
@@ -77,7 +83,8 @@ func (t *trackFlags) validateVerdict() error {
 	return settings.OneOf("format", t.format, trackFormats)
 }
 
-// failed gives an error status 2: status 1 is a regression's. An interrupted command keeps its own.
+// failed gives an error exit status 2, since status 1 says that something became slower. A cancelled context keeps its
+// own status.
 func failed(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -85,7 +92,7 @@ func failed(err error) error {
 	return settings.Usagef("%w", err)
 }
 
-// say prints verdicts, and returns the error that ends the command with status 1 if there is a regression.
+// say prints verdicts, and returns an error, which ends the command with status 1, if one has a regression.
 func (a *app) say(verdicts []track.Verdict, format string) error {
 	write := track.WriteText
 	if format == "json" {
@@ -106,7 +113,8 @@ func (a *app) say(verdicts []track.Verdict, format string) error {
 	return nil
 }
 
-// histories reads those of a folder, or the one whose fingerprint begins as asked, and logs what is wrong in the files.
+// histories reads the histories of a folder whose machines have a fingerprint that begins with this text; all of them
+// for "". It logs what is wrong in the files, and fails if no history is left.
 func (a *app) histories(dir, fingerprint string) ([]*track.History, error) {
 	all, bad := track.ReadFolder(dir)
 	logErrors(a.stderr, bad...)

@@ -6,14 +6,16 @@ import (
 	"rollcall/results/track"
 )
 
+// trackCompareCommand is `rollcall track compare`: the shifts of speed in histories that are there already.
 func (a *app) trackCompareCommand() *cobra.Command {
 	var t trackFlags
 	var fingerprint string
 	cmd := &cobra.Command{
 		Use:   "compare",
 		Short: "Say which shifts the histories show",
-		Long: `compare goes through every history night by night and reports the shifts, each with the first run that shows it. A
-machine is compared with itself alone. Status 1: a regression was confirmed by one of the last --nights nights.`,
+		Long: `compare goes through every history night by night and reports the shifts, each with the first run
+that shows it. A machine is compared only with itself. Status 1: one of the last --nights nights confirmed a
+regression.`,
 		Example: `  rollcall track compare
   rollcall track compare --fingerprint 3fa9 --nights 7 --format json`,
 		Args: noArgs,

@@ -13,14 +13,15 @@ import (
 	"rollcall/results/track"
 )
 
+// trackPlotCommand is `rollcall track plot`: drawings of histories.
 func (a *app) trackPlotCommand() *cobra.Command {
 	var t trackFlags
 	var fingerprint, out string
 	cmd := &cobra.Command{
 		Use:   "plot [METRIC…]",
 		Short: "Draw histories, with their shifts marked",
-		Long: `plot writes an SVG per machine to OUT/track and prints its path: a panel per metric, with the value of every night, its
-samples as a band, the level between shifts, and a line at the first night of each shift.`,
+		Long: `plot writes an SVG per machine to OUT/track and prints its path: a panel per metric, with the value
+of every night, its samples as a band, the level between shifts, and a line at the first night of each shift.`,
 		Example: `  rollcall track plot
   rollcall track plot round/cifar10 --fingerprint 3fa9`,
 		RunE: func(_ *cobra.Command, metrics []string) error {
@@ -45,6 +46,7 @@ samples as a band, the level between shifts, and a line at the first night of ea
 	return cmd
 }
 
+// trackPlot draws the history of one machine and prints the path of the SVG: all metrics, or those that are named.
 func (a *app) trackPlot(h *track.History, rule track.Rule, metrics []string, out string) error {
 	trends := rule.Trends(h)
 	var names []string

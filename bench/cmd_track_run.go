@@ -16,6 +16,7 @@ import (
 	"rollcall/results/track"
 )
 
+// trackRunCommand is `rollcall track run`: one night of measurements, usually started by cron.
 func (a *app) trackRunCommand() *cobra.Command {
 	var t trackFlags
 	var m run.Machine
@@ -23,10 +24,10 @@ func (a *app) trackRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Measure the standard workloads and append them to the machine's history",
-		Long: `run measures rounds, client-steps and evaluations with the nets and the shapes of cifar10, svhn and cinic10 on generated
-data (nothing is downloaded), the server's arithmetic, and the kernels a client-step spends its time in; it appends the
-night to the history of the machine's fingerprint and says whether something became slower. An interrupted night is not
-appended. If $` + nightly.WebhookVariable + ` is set, the verdict is posted there as JSON.`,
+		Long: `run measures rounds, client-steps and evaluations with the nets and the shapes of cifar10, svhn and
+cinic10 on generated data (nothing is downloaded), the server's arithmetic, and the kernels a client-step spends its
+time in; it appends the night to the history of the machine's fingerprint and says whether something became slower.
+An interrupted night is not appended. If $` + nightly.WebhookVariable + ` is set, the verdict is posted there as JSON.`,
 		Example: `  rollcall track run
   rollcall track run --device cuda:0 --precision tf32 --history /srv/rollcall/history`,
 		Args: noArgs,
@@ -46,7 +47,7 @@ appended. If $` + nightly.WebhookVariable + ` is set, the verdict is posted ther
 	}
 	fs := cmd.Flags()
 	t.registerVerdict(cmd)
-	machine := pflag.NewFlagSet("", pflag.ContinueOnError) // the data and the folder of other commands have no say here
+	machine := pflag.NewFlagSet("", pflag.ContinueOnError) // a night reads no data set and writes to the history alone
 	registerMachine(machine, &m)
 	for _, name := range []string{"device", "precision", "threads"} {
 		fs.AddFlag(machine.Lookup(name))
@@ -57,14 +58,16 @@ appended. If $` + nightly.WebhookVariable + ` is set, the verdict is posted ther
 	return cmd
 }
 
-// nightBench measures a night. What runs it is known before it is measured.
+// nightBench measures a night. It is an interface so that tests need not measure for minutes. Identify says which
+// machine this is, so that a history that cannot take the night is found before it is measured.
 type nightBench interface {
 	Identify() (track.Machine, error)
 	Measure(ctx context.Context) ([]track.Measurement, error)
 	ClockMHz() float64
 }
 
-// trackRun measures, appends and judges.
+// trackRun measures a night, appends it to the history, and prints and posts the verdict. If posting fails it logs that
+// and keeps its exit status: what a machine measured does not depend on a web server.
 func (a *app) trackRun(ctx context.Context, t trackFlags, bench nightBench) error {
 	hook := os.Getenv(nightly.WebhookVariable)
 	if err := nightly.CheckWebhook(hook); err != nil {
@@ -83,8 +86,9 @@ func (a *app) trackRun(ctx context.Context, t trackFlags, bench nightBench) erro
 	return slower
 }
 
-// night measures one and appends it.
+// night measures one night, appends it to the machine's history, and judges the history.
 func (a *app) night(ctx context.Context, t trackFlags, bench nightBench) (v track.Verdict, err error) {
+	// The writer locks the folder for the whole night: two nights at once would slow each other down.
 	w, err := track.NewWriter(t.history)
 	if err != nil {
 		return v, err
@@ -110,6 +114,7 @@ func (a *app) night(ctx context.Context, t trackFlags, bench nightBench) (v trac
 	if err := w.Append(machine, n); err != nil {
 		return v, err
 	}
+	// Judge what is on disk, so that the verdict is the one that compare would give.
 	h, bad := track.Read(w.Path(machine))
 	logErrors(a.stderr, bad...)
 	if h == nil || h.Machine != machine {

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -19,36 +16,38 @@ import (
 	"rollcall/results/files"
 )
 
-// lister reads the runs below some folders, again and again: those that have ended once.
+// lister reads the runs below some folders, as often as it is asked. It reads a run that has ended only once, so that
+// watching a folder of thousands of runs costs little.
 type lister struct {
 	folders []string
 
-	// As they were read last.
+	// The last reading.
 	runs []results.Run
-	work map[string]compare.Work // of runs without an end, by folder
-	bad  []error                 // what is wrong with files
+	work map[string]compare.Work // by folder: how far a run is that has not ended, and who makes it
+	bad  []error                 // files that are not what they should be
 
-	ended map[string]endedRun // by folder
+	ended map[string]endedRun // by folder: the runs that need not be read again
 }
 
-// endedRun is a run that has ended, as long as its files are as they were.
+// endedRun is a run that has ended. It holds as long as the stamp of its files is the same.
 type endedRun struct {
-	stamp string
+	stamp string // of stampOf
 	run   results.Run
 }
 
-// found is what was read in one folder.
+// found is the content of one folder.
 type found struct {
 	run   results.Run
 	bad   []error
 	work  compare.Work
 	stamp string
-	begun bool // something is known of the run, a curve or not
+	begun bool // there is something of a run: a curve, a run.json, a claim or a checkpoint
 }
 
-// read reads all runs. The error is of a folder that cannot be read at all, or ctx's.
+// read reads all runs again. It returns an error for a folder that cannot be read at all, and when ctx ends; everything
+// else that is wrong is in l.bad.
 func (l *lister) read(ctx context.Context) error {
-	dirs, err := runFolders(ctx, l.folders)
+	dirs, err := results.BegunFolders(ctx, l.folders...)
 	if err != nil {
 		return err
 	}
@@ -67,6 +66,7 @@ func (l *lister) read(ctx context.Context) error {
 			l.runs = append(l.runs, f.run)
 		}
 	}
+	// Runs without a curve come after the checks for copies, which compare numbers.
 	once, doubles := results.OnlyOnce(l.runs)
 	l.bad = append(l.bad, doubles...)
 	l.bad = append(l.bad, results.RefuseTwins(once)...)
@@ -79,7 +79,7 @@ func (l *lister) read(ctx context.Context) error {
 	return nil
 }
 
-// readRun reads the folder of a run, which a process may be writing to.
+// readRun reads the folder of one run. A process may be writing to it at the same time.
 func (l *lister) readRun(dir string) (f found) {
 	stamp := stampOf(dir)
 	if was, ok := l.ended[dir]; ok && was.stamp == stamp {
@@ -90,7 +90,7 @@ func (l *lister) readRun(dir string) (f found) {
 		f.run, f.bad = results.ReadRunFolder(dir)
 		f.begun = f.run.Info != nil || f.run.Damaged || len(f.run.Curve) > 0
 	}
-	if f.run.Damaged { // or it ended between one file and the next
+	if f.run.Damaged { // perhaps only because the run ended after curve.csv was read and before run.json was
 		f.run, f.bad = results.ReadRunFolder(dir)
 	}
 	switch s := f.run.Status(); s {
@@ -104,7 +104,8 @@ func (l *lister) readRun(dir string) (f found) {
 	return f
 }
 
-// stampOf tells when curve.csv and run.json were written; "" where neither is there.
+// stampOf returns the sizes and times of curve.csv and run.json as text; "" if neither is there. Files with the same
+// stamp are taken to be unchanged.
 func stampOf(dir string) (stamp string) {
 	for _, name := range []string{results.CurveFile, results.RunFile} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
@@ -114,8 +115,9 @@ func stampOf(dir string) (stamp string) {
 	return stamp
 }
 
-// workIn says how far the run in a folder is, and who makes it, by its claim and its newest checkpoint, and whether
-// there is either. What cannot be read of them is not known: whoever goes on from them says what is wrong.
+// workIn returns how far the run in a folder is and which process makes it. It asks the run's claim and its newest
+// checkpoint, and begun is false if there is neither. It ignores errors of both: the process that resumes the run
+// reports them.
 func workIn(dir string) (w compare.Work, begun bool) {
 	if holder, err := claim.Read(dir); err == nil && holder != nil {
 		w, begun = compare.Work{Round: holder.Round, Rounds: holder.Rounds}, true
@@ -129,7 +131,7 @@ func workIn(dir string) (w compare.Work, begun bool) {
 	return w, begun
 }
 
-// processOf names a process as PID@HOST.
+// processOf returns the name of a process as PID@HOST.
 func processOf(h *claim.Holder) string {
 	pid, host := "unknown", "unknown"
 	if h.PID > 0 {
@@ -141,7 +143,8 @@ func processOf(h *claim.Holder) string {
 	return pid + "@" + host
 }
 
-// why says why a run came to no good end.
+// why returns the reason why a run has no good end: what is wrong with its files, the error that ended it, or how the
+// command will go on with it.
 func (l *lister) why(r *results.Run) string {
 	for _, err := range l.bad {
 		for _, end := range []string{string(filepath.Separator), ":", " and "} {
@@ -159,11 +162,11 @@ func (l *lister) why(r *results.Run) string {
 	return "its process has ended; the command begins it anew when it is repeated"
 }
 
-// seedFolder is the name of a run's folder.
+// seedFolder matches the name of a run's folder.
 var seedFolder = regexp.MustCompile(`^seed-(\d+)$`)
 
-// named returns a run without a curve with the names of its cell: those of another run of the cell, or else those that
-// its folder has.
+// named fills in the cell of a run that has no curve yet: from another run of the same cell, or else from the names of
+// its folders, TABLE/METHOD_DATA_AVAILABILITY_HASH/seed-N.
 func (l *lister) named(r results.Run) results.Run {
 	whole, err := filepath.Abs(r.Dir)
 	if err != nil {
@@ -187,37 +190,4 @@ func (l *lister) named(r results.Run) results.Run {
 		r.Method, r.Data, r.Availability = names[0], names[1], names[2]
 	}
 	return r
-}
-
-// runFolders returns the folders below some in which there is a run, or its name for one, each once, in order of their
-// names. What is hidden is none, and what goes away meanwhile is passed over.
-func runFolders(ctx context.Context, folders []string) (dirs []string, err error) {
-	for _, folder := range folders {
-		if info, err := os.Stat(folder); err != nil {
-			return nil, fmt.Errorf("results: %w", err)
-		} else if !info.IsDir() {
-			return nil, fmt.Errorf("results: %s: a file, want a folder of runs", folder)
-		}
-		err := fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
-			switch {
-			case ctx.Err() != nil:
-				return ctx.Err()
-			case name != "." && errors.Is(err, fs.ErrNotExist):
-				return nil
-			case err != nil:
-				return fmt.Errorf("results: %s: %w", folder, err)
-			case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
-				return fs.SkipDir
-			case d.Name() == results.CurveFile || d.Name() == results.RunFile:
-				dirs = append(dirs, filepath.Join(folder, filepath.FromSlash(path.Dir(name))))
-			case d.IsDir() && seedFolder.MatchString(d.Name()):
-				dirs = append(dirs, filepath.Join(folder, filepath.FromSlash(name)))
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return results.UniquePaths(dirs), nil
 }

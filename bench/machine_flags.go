@@ -11,7 +11,8 @@ import (
 	"rollcall/bench/run/memory"
 )
 
-// registerMachine adds the flags that every command with an engine has.
+// registerMachine adds the flags of every command that opens an engine. They are no settings of a run and do not name
+// it: --device and --precision change the last digits of its numbers, and the others change nothing.
 func registerMachine(fs *pflag.FlagSet, m *run.Machine) {
 	fs.StringVar(&m.Device, "device", "auto", "auto, cpu, or cuda[:i]")
 	fs.StringVar(&m.Precision, "precision", "",
@@ -27,15 +28,15 @@ func registerMachine(fs *pflag.FlagSet, m *run.Machine) {
 	fs.StringVar(&m.Out, "out", "out", "folder of everything that is written")
 }
 
-// holdToThreads keeps the whole program to as many cores as --threads asks for, if it is there: what is made beside the
-// engine, such as the next round's batches, would be in the way of other processes.
-func holdToThreads(cmd *cobra.Command) {
+// limitThreads limits the whole program to --threads cores, if the command has that flag. The engine limits itself, but
+// Go would prepare batches for the next round on all other cores, where they get in the way of other processes.
+func limitThreads(cmd *cobra.Command) {
 	if n, err := cmd.Flags().GetInt("threads"); err == nil && n > 0 && n < runtime.GOMAXPROCS(0) {
 		runtime.GOMAXPROCS(n)
 	}
 }
 
-// registerEnd adds the flags that say what runs leave to go on from, and how they end when they are asked to.
+// registerEnd adds the flags that say what an interrupted run leaves, and how long it may take to end.
 func registerEnd(fs *pflag.FlagSet, m *run.Machine) {
 	fs.DurationVar(&m.CheckpointEvery, "checkpoint-every", time.Minute,
 		"time between two checkpoints of a run, from which a repeated command goes on; at least a hundred times what "+
@@ -46,7 +47,7 @@ func registerEnd(fs *pflag.FlagSet, m *run.Machine) {
 			"and a checkpoint")
 }
 
-// registerEvents adds --events.
+// registerEvents adds --events, for commands whose runs are read as curves.
 func registerEvents(fs *pflag.FlagSet, m *run.Machine) {
 	fs.BoolVar(&m.Events, "events", false,
 		"write the curves as TensorBoard event files too, beside curve.csv (tensorboard --logdir OUT)")
@@ -61,7 +62,7 @@ func registerKeep(fs *pflag.FlagSet, k *run.Keep) {
 			"of other data; a mean over such seeds is labelled [mixed: …], and compared with no printed number")
 }
 
-// registerPool adds the flags of commands that train many runs.
+// registerPool adds the flags of commands that train many runs: table, figure and sweep.
 func registerPool(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) {
 	registerMachine(fs, m)
 	registerKeep(fs, k)

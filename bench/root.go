@@ -19,13 +19,14 @@ import (
 	"rollcall/nets"
 )
 
-// app is what every subcommand needs.
+// app is the output of a subcommand: results go to stdout, progress and errors to stderr. Its methods are the
+// subcommands.
 type app struct {
 	stdout, stderr io.Writer
 }
 
-// texts is where cobra writes help, usage and completions. Cobra goes on when it cannot, so the first error is kept for
-// whoever ends the program.
+// texts is the writer of cobra's help, usage and completions. Cobra ignores errors of writing, so texts keeps the first
+// one for [runContext], which then fails.
 type texts struct {
 	w   io.Writer
 	err error
@@ -38,7 +39,10 @@ func (t *texts) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// newRoot returns the program's command. What cobra itself writes goes to help.
+// newRoot returns the program's command with all subcommands. Cobra writes its own texts to help.
+//
+// Cobra's defaults are changed in three ways: an error of the command line is a usage error (status 2) with the nearest
+// known name in it, a command that only groups others prints its help, and help fits a window, see [wrapHelp].
 func newRoot(stdout, stderr io.Writer, help *texts) *cobra.Command {
 	a := &app{stdout, stderr}
 	root := &cobra.Command{
@@ -52,7 +56,7 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 	root.SetOut(help)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { holdToThreads(cmd) }
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { limitThreads(cmd) }
 	root.AddCommand(
 		a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.resultsCommand(), a.reportCommand(),
 		a.benchCommand(), a.trackCommand(), a.availabilityCommand(), a.dataCommand(), a.devicesCommand(),
@@ -61,12 +65,13 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 	for _, c := range root.Commands() {
 		completeNames(c)
 	}
+	// Cobra adds its own commands only when it executes. They are made here to give them the same argument checks.
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range append(root.Commands(), root) {
 		if c.Name() == "completion" {
 			for _, shell := range c.Commands() {
-				shell.Args = noArgs // cobra's own is no usage error
+				shell.Args = noArgs // cobra's own error would end the program with status 1
 			}
 		}
 		switch {
@@ -83,20 +88,24 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 			}
 		}
 	}
+	wrapHelp(root)
 	return root
 }
 
-// errorPrefix is what errors of a command start with: its name without the program's, which starts every error already.
+// errorPrefix returns the start of a command's errors: its name without the program's, since every error already starts
+// with "rollcall: ". It is empty for the program itself.
 func errorPrefix(cmd *cobra.Command) string {
 	return strings.TrimPrefix(commandName(cmd)+": ", ": ")
 }
 
+// commandName returns the name of a command without the program's: "results list".
 func commandName(cmd *cobra.Command) string {
 	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
 	return name
 }
 
-// subcommandArgs is for commands that only group others: an argument left over names a command that does not exist.
+// subcommandArgs checks the arguments of a command that only groups others: any argument names a command that does not
+// exist.
 func subcommandArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -114,8 +123,8 @@ func subcommandArgs(cmd *cobra.Command, args []string) error {
 		settings.DidYouMean(args[0], names), strings.Join(names, ", "))
 }
 
-// flagError turns pflag's complaint into a usage error that says what is wanted: the nearest flag for one that does not
-// exist, the kind of value for one that cannot be read.
+// flagError turns an error of pflag into a usage error that says what is wanted: the nearest flag for a flag that does
+// not exist, the kind of value for a value that cannot be read.
 func flagError(cmd *cobra.Command, err error) error {
 	of := errorPrefix(cmd)
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
@@ -137,7 +146,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return settings.Usagef("%s%w", of, err)
 }
 
-// kindsOfValue are what flags take, by their types.
+// kindsOfValue says what a flag takes, by its pflag type.
 var kindsOfValue = map[string]string{
 	"int":         "a whole number",
 	"uint32":      "a whole number, 0 … 4294967295",
@@ -149,7 +158,7 @@ var kindsOfValue = map[string]string{
 	"SIZE|off":    "a size such as 8GB, 8GiB or 500MB, or off",
 }
 
-// completeNames completes the values of flags that take a name.
+// completeNames lets the shell complete the values of flags that take a name, such as --method.
 func completeNames(cmd *cobra.Command) {
 	names := map[string][]string{
 		"methods": algos.Names(), "like": algos.Names(), "data": datasets.Names(), "nets": nets.ModelNames(),
@@ -168,13 +177,13 @@ func completeNames(cmd *cobra.Command) {
 	}
 }
 
-// completeWords completes the values of a flag that takes one of some words.
+// completeWords lets the shell complete the values of one flag that takes one of some words.
 func completeWords(cmd *cobra.Command, flag string, words []string) {
-	// The error says that the flag is unknown or already has a completion; neither can be here.
+	// The error would say that the flag is unknown or already has a completion. Neither happens here.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// noArgs is cobra.NoArgs as a usage error.
+// noArgs is cobra.NoArgs with a usage error.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return settings.Usagef("%s: unexpected argument %q, want none", commandName(cmd), args[0])
@@ -182,7 +191,8 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// exactly is for commands that take n arguments. otherwise says what there is and what is wanted: "%d cells, want one".
+// exactly checks that a command has n arguments. otherwise is the error, with one verb for the number of arguments: "%d
+// cells, want one".
 func exactly(n int, otherwise string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
@@ -192,17 +202,18 @@ func exactly(n int, otherwise string) cobra.PositionalArgs {
 	}
 }
 
-// oneNamed is for commands that take one of some names.
+// oneNamed checks that a command has one argument. what is the plural noun for its names: "tables".
 func oneNamed(what string, names []string) cobra.PositionalArgs {
 	return exactly(1, "%d "+what+" named, want one of "+strings.Join(names, ", "))
 }
 
-// unknownName is the error of an argument that is none of the names it can be.
+// unknownName returns the error of an argument that is none of the known names. what is the noun for them: "table".
 func unknownName(what, name string, known []string) error {
 	return settings.Usagef("%s %q: unknown%s, want one of %s", what, name, settings.DidYouMean(name, known),
 		strings.Join(known, ", "))
 }
 
+// versionCommand is `rollcall version`, which every bug report should quote.
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print version, Go version and platform", Args: noArgs,

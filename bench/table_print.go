@@ -13,7 +13,8 @@ import (
 	"rollcall/results/papers"
 )
 
-// printTable prints ours beside the paper's, and what ours is.
+// printTable prints a table with our numbers beside the paper's. Above it stand what our numbers are (seeds, rounds,
+// settings) and why they are not compared, if they are not. path is the summary.csv with the same numbers.
 func (a *app) printTable(t *papers.Table, rows []results.SummaryRow, path string) error {
 	if len(rows) == 0 {
 		return nil

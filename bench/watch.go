@@ -13,10 +13,11 @@ import (
 	"rollcall/results/compare"
 )
 
-// watchEvery is how often a list is made anew.
+// watchEvery is the time between two lists: short for people, long for a network folder of many runs.
 const watchEvery = 2 * time.Second
 
-// watch lists runs until none is running.
+// watch lists the runs again and again until none is running, in place on a terminal, else whenever the list has
+// changed.
 func (a *app) watch(ctx context.Context, l *lister) error {
 	show := onChange(a.stdout)
 	if f, ok := a.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
@@ -47,7 +48,7 @@ func (a *app) watch(ctx context.Context, l *lister) error {
 	}
 }
 
-// onChange writes a list whenever it is another one than before.
+// onChange returns a function that writes a list if it differs from the last one. A log of lists stays short that way.
 func onChange(w io.Writer) func(rows []compare.ListRow) error {
 	last := ""
 	return func(rows []compare.ListRow) error {
@@ -71,11 +72,12 @@ func onChange(w io.Writer) func(rows []compare.ListRow) error {
 	}
 }
 
-// inPlace draws a list over the one before. The last column and line stay free, so that the terminal does not move on.
+// inPlace returns a function that draws a list over the last one. The last column and the last line of the screen stay
+// empty: a character there would make the terminal scroll.
 func inPlace(w io.Writer, size func() (columns, lines int)) func(rows []compare.ListRow) error {
 	return func(rows []compare.ListRow) error {
 		columns, lines := size()
-		const clear = "\x1b[H\x1b[J" // from the upper left on
+		const clear = "\x1b[H\x1b[J" // move to the upper left, clear what follows
 		text := strings.Join(compare.ListOnScreen(rows, columns-1, lines-1), "\n")
 		_, err := io.WriteString(w, clear+text+"\n")
 		return err

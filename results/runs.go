@@ -108,7 +108,17 @@ func FindRuns(ctx context.Context, folders ...string) (runs []Run, bad []error, 
 
 // RunFolders returns every folder at or below the given ones that has a curve or a run.json, each once, sorted within
 // each given folder.
-func RunFolders(ctx context.Context, folders ...string) (dirs []string, err error) {
+func RunFolders(ctx context.Context, folders ...string) ([]string, error) {
+	return runFolders(ctx, folders, false)
+}
+
+// BegunFolders is [RunFolders] that also takes every folder with the name of a run's, seed-N: a run that has begun may
+// have no file yet.
+func BegunFolders(ctx context.Context, folders ...string) ([]string, error) {
+	return runFolders(ctx, folders, true)
+}
+
+func runFolders(ctx context.Context, folders []string, begun bool) (dirs []string, err error) {
 	for _, folder := range folders {
 		info, err := os.Stat(folder)
 		if err != nil {
@@ -118,38 +128,57 @@ func RunFolders(ctx context.Context, folders ...string) (dirs []string, err erro
 			return nil, fmt.Errorf("results: %s: a file, want a folder of runs", folder)
 		}
 	}
-	found, err := filesNamed(ctx, folders, CurveFile, RunFile)
-	for _, path := range found {
-		dirs = append(dirs, filepath.Dir(path))
-	}
+	err = walk(ctx, folders, func(path string, d fs.DirEntry) {
+		switch {
+		case d.Name() == CurveFile || d.Name() == RunFile:
+			dirs = append(dirs, filepath.Dir(path))
+		case begun && d.IsDir() && seedFolder.MatchString(d.Name()):
+			dirs = append(dirs, path)
+		}
+	})
 	return UniquePaths(dirs), err
 }
 
-// filesNamed returns the paths in or below the folders whose last element is one of the names, each once, sorted within
-// each folder. They need not be regular files. A given folder may be a link; links and hidden folders below it are
-// skipped.
-func filesNamed(ctx context.Context, folders []string, names ...string) (paths []string, err error) {
+// filesNamed returns the paths below the folders whose last element is the name, each once, sorted within each folder.
+// They need not be regular files.
+func filesNamed(ctx context.Context, folders []string, name string) (paths []string, err error) {
+	err = walk(ctx, folders, func(path string, d fs.DirEntry) {
+		if d.Name() == name {
+			paths = append(paths, path)
+		}
+	})
+	return UniquePaths(paths), err
+}
+
+// walk visits everything below the folders, sorted within each. It follows a given folder that is a link, but no
+// link below it. It leaves out hidden folders, which hold runs that were moved aside and files of other programs. It
+// ignores what another process removes meanwhile.
+func walk(ctx context.Context, folders []string, visit func(path string, d fs.DirEntry)) error {
 	for _, folder := range folders {
-		err := fs.WalkDir(os.DirFS(folder), ".", func(path string, d fs.DirEntry, err error) error {
-			if err == nil {
-				err = ctx.Err()
+		err := fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case name != "." && errors.Is(err, fs.ErrNotExist):
+				return nil
+			case err != nil:
+				return err
+			case name == ".":
+				return nil
+			case d.IsDir() && strings.HasPrefix(d.Name(), "."):
+				return fs.SkipDir
 			}
-			if err == nil && d.IsDir() && path != "." && strings.HasPrefix(d.Name(), ".") {
-				return fs.SkipDir // runs that were put aside, and folders of other programs
-			}
-			if err == nil && slices.Contains(names, d.Name()) {
-				paths = append(paths, filepath.Join(folder, filepath.FromSlash(path)))
-			}
-			return err
+			visit(filepath.Join(folder, filepath.FromSlash(name)), d)
+			return nil
 		})
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("results: %s: %w", folder, err)
+			return fmt.Errorf("results: %s: %w", folder, err)
 		}
 	}
-	return UniquePaths(paths), nil
+	return nil
 }
 
 // UniquePaths drops every path that means the same place as an earlier one, be it relative or absolute.

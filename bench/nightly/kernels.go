@@ -9,8 +9,8 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// profiled takes a sample of every kernel of an engine that times them itself: the mean launch in one round, in µs. The
-// round is not one of those measured, since it is slower than they are.
+// profiled makes one round in which the engine times its own kernels, and records the mean launch of every kernel, in
+// µs. That round is not one of the measured rounds, because timing kernels slows it down.
 func (b *Bench) profiled(ctx context.Context, e nets.Profiler, round func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -31,14 +31,15 @@ func (b *Bench) profiled(ctx context.Context, e nets.Profiler, round func() erro
 	return nil
 }
 
-// kernel is one kernel of the CPU engine with its buffers.
+// kernel is a kernel of the CPU engine with its buffers: run calls it once.
 type kernel struct {
 	name string
 	run  func()
 }
 
-// cpuKernels returns those that a client-step of cnn-cifar10 spends its time in, one client, on one thread: the layers'
-// forward and backward passes, the batch's pictures, dropout as svhn has it, the loss and the update.
+// cpuKernels returns the kernels in which a client-step of cnn-cifar10 spends its time, for one client on one thread:
+// the forward and backward passes of its layers, gathering the images of a batch, dropout as svhn's net has it, loss
+// and update.
 func cpuKernels(batch int) ([]kernel, error) {
 	k, err := cpu.Select()
 	if err != nil {
@@ -47,10 +48,11 @@ func cpuKernels(batch int) ([]kernel, error) {
 	return append(convKernels(k, batch), elementKernels(k, batch)...), nil
 }
 
+// convKernels returns the kernels of the convolutions and of the first linear layer. batch is B.
 func convKernels(k cpu.Kernels[float32], batch int) []kernel {
 	conv1 := cpu.ConvShape{K: 1, B: batch, H: 34, W: 34, C: 3, R: 3, S: 3, O: 32, Pad: 1, OutPad: 1}
 	conv2 := cpu.ConvShape{K: 1, B: batch, H: 18, W: 18, C: 32, R: 3, S: 3, O: 32, Pad: 1}
-	e := cpu.NewExec(k, nil) // everything on the caller's thread
+	e := cpu.NewExec(k, nil) // without a pool: everything runs on the caller's thread
 	out := []kernel{
 		{"conv1_forward", convForward(e, conv1)},
 		{"conv2_forward", convForward(e, conv2)},
@@ -66,13 +68,14 @@ func convKernels(k cpu.Kernels[float32], batch int) []kernel {
 		kernel{"fc1_backward", func() { backward.Run(e, fc, dx, dw, db, x, w, y, gy) }})
 }
 
-// convSizes returns the elements of x, w, y and arg.
+// convSizes returns the numbers of elements of a convolution's buffers x, w, y and arg.
 func convSizes(s cpu.ConvShape) (x, w, y, arg int) {
 	h, width := s.Out()
 	ch, cw := s.Conv()
 	return s.B * s.H * s.W * s.C, s.R * s.S * s.C * s.O, s.B * h * width * s.O, s.B * ch / 2 * cw / 2 * s.O
 }
 
+// convForward returns one forward pass of a convolution.
 func convForward(e *cpu.Exec[float32], s cpu.ConvShape) func() {
 	nx, nw, ny, na := convSizes(s)
 	x, w, bias, y, arg := waves(nx), waves(nw), waves(s.O), make([]float32, ny), make([]uint8, na)
@@ -80,6 +83,7 @@ func convForward(e *cpu.Exec[float32], s cpu.ConvShape) func() {
 	return func() { t.Run(e, s, y, arg, x, w, bias) }
 }
 
+// convBackward returns one backward pass of a convolution.
 func convBackward(e *cpu.Exec[float32], s cpu.ConvShape) func() {
 	nx, nw, ny, na := convSizes(s)
 	x, w, gy, arg := waves(nx), waves(nw), waves(ny), make([]uint8, na)
@@ -88,6 +92,7 @@ func convBackward(e *cpu.Exec[float32], s cpu.ConvShape) func() {
 	return func() { t.Run(e, s, dx, dw, db, x, w, gy, arg) }
 }
 
+// elementKernels returns the kernels that work element by element.
 func elementKernels(k cpu.Kernels[float32], batch int) []kernel {
 	const params, features, side = 1 << 19, 512, 32
 	w, g := waves(params), waves(params)
@@ -114,7 +119,7 @@ func elementKernels(k cpu.Kernels[float32], batch int) []kernel {
 	}
 }
 
-// waves returns n unequal small numbers, none of them so small that a processor slows down.
+// waves returns n small numbers that are not all equal. None is so small (subnormal) that processors slow down.
 func waves(n int) []float32 {
 	x := make([]float32, n)
 	for i := range x {

@@ -21,7 +21,7 @@ import (
 	"rollcall/results/track"
 )
 
-// machineOf returns the machine an engine runs on, all but its workloads.
+// machineOf returns the description of the machine that an engine runs on. The caller adds the suite.
 func machineOf(info nets.Info, c run.Choice, threads int) (track.Machine, error) {
 	m := track.Machine{
 		OS: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpu.Model(), CPUs: runtime.NumCPU(), Threads: threads,
@@ -43,8 +43,9 @@ func machineOf(info nets.Info, c run.Choice, threads int) (track.Machine, error)
 	return m, err
 }
 
-// cpuClocks returns the limits of the first processor's clock, its governor, and whether it may go beyond; empty where
-// the system does not tell, as in most virtual machines. A clock's value of the moment is no property of a machine.
+// cpuClocks returns the limits of the first processor's clock, its governor, and whether it may boost; empty where the
+// system does not say, as in most virtual machines. The present clock is left out, because it is no property of a
+// machine.
 func cpuClocks(dir string) string {
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(dir, name))
@@ -57,7 +58,7 @@ func cpuClocks(dir string) string {
 	low, lowErr := strconv.Atoi(read("cpu0/cpufreq/cpuinfo_min_freq"))
 	high, highErr := strconv.Atoi(read("cpu0/cpufreq/cpuinfo_max_freq"))
 	if lowErr == nil && highErr == nil {
-		parts = append(parts, fmt.Sprintf("%d-%d MHz", low/1000, high/1000)) // in kHz there
+		parts = append(parts, fmt.Sprintf("%d-%d MHz", low/1000, high/1000)) // the files have kHz
 	}
 	if governor := read("cpu0/cpufreq/scaling_governor"); governor != "" {
 		parts = append(parts, governor)
@@ -72,7 +73,7 @@ func cpuClocks(dir string) string {
 	return strings.Join(parts, " ")
 }
 
-// cpuMHz returns the mean clock of the processors at this moment, 0 where the system does not tell.
+// cpuMHz returns the present mean clock of the processors; 0 where the system does not say.
 func cpuMHz(path string) float64 {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -91,7 +92,7 @@ func cpuMHz(path string) float64 {
 	return math.Round(stats.Mean(clocks).Value)
 }
 
-// driverModule returns the version of NVIDIA's kernel module, such as 580.65.06; empty where there is none.
+// driverModule returns the version of NVIDIA's kernel module, such as 580.65.06; empty if it is not loaded.
 func driverModule(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -106,8 +107,9 @@ func driverModule(path string) string {
 	return ""
 }
 
-// cardClocks returns the limits of clocks and power of the cards of a name, as nvidia-smi has them; empty where there
-// is no nvidia-smi. One that is there and fails is an error: without its answer the night would go to another history.
+// cardClocks returns the limits of clocks and power of the cards of a name, as nvidia-smi prints them; empty if there
+// is no nvidia-smi. An nvidia-smi that fails is an error: these limits are a part of the machine's fingerprint, and
+// without them the night would go to the history of another machine.
 func cardClocks(name string) (string, error) {
 	path, err := exec.LookPath("nvidia-smi")
 	if err != nil {
@@ -123,7 +125,7 @@ func cardClocks(name string) (string, error) {
 	return limitsOf(string(out), name), nil
 }
 
-// limitsOf returns what nvidia-smi's lines say of the cards of a name.
+// limitsOf returns the limits in nvidia-smi's output of the cards of a name.
 func limitsOf(lines, name string) string {
 	var limits []string
 	for line := range strings.Lines(lines) {

@@ -9,17 +9,18 @@ import (
 	"rollcall/results/track"
 )
 
-// sampleTime is how long a sample of a short metric takes: calls are repeated until it is over, so that neither the
-// clock's steps nor an interrupt have a say.
+// sampleTime is how long a sample of a short metric takes. It repeats its call for that long, so that the resolution of
+// the clock and a single interrupt do not matter.
 const sampleTime = 20 * time.Millisecond
 
-// maxRepeat is the most calls of a sample.
+// maxRepeat is the most calls in a sample.
 const maxRepeat = 1 << 20
 
-// units are how many of a unit a second has.
+// units says how many of a unit a second has.
 var units = map[string]float64{"ms": 1e3, "µs": 1e6}
 
-// short takes a sample of something short. How often it is called is found out once a night, which warms it up as well.
+// short takes a sample of a call that is short. Once a night it finds out how many calls fill sampleTime, which warms
+// the call up too. Each call does a thing `of` times.
 func (b *Bench) short(ctx context.Context, metric, unit string, of int, call func() error) error {
 	n := b.repeat[metric]
 	if n == 0 {
@@ -38,7 +39,7 @@ func (b *Bench) short(ctx context.Context, metric, unit string, of int, call fun
 	return b.sample(ctx, metric, unit, n, of, call)
 }
 
-// sample takes the time of n calls, each of which does a thing so many times.
+// sample measures n calls and records the time of one thing. Each call does it `of` times.
 func (b *Bench) sample(ctx context.Context, metric, unit string, n, of int, call func() error) error {
 	took, err := timed(ctx, n, call)
 	if err != nil {
@@ -48,7 +49,7 @@ func (b *Bench) sample(ctx context.Context, metric, unit string, n, of int, call
 	return nil
 }
 
-// record keeps a sample.
+// record appends a sample to its metric.
 func (b *Bench) record(metric, unit string, x float64) {
 	i := slices.IndexFunc(b.values, func(m track.Measurement) bool { return m.Metric == metric })
 	if i < 0 {
@@ -58,8 +59,7 @@ func (b *Bench) record(metric, unit string, x float64) {
 	b.values[i].Samples = append(b.values[i].Samples, x)
 }
 
-// timed calls n times. A cancelled context is an error before it begins: engines look at it themselves while they
-// train.
+// timed measures n calls. It looks at ctx before it begins only, since engines look at it while they train.
 func timed(ctx context.Context, n int, call func() error) (time.Duration, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

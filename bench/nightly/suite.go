@@ -18,22 +18,23 @@ import (
 	"rollcall/results/track"
 )
 
-// suiteVersion is part of a machine's fingerprint: it grows with every change of what is measured.
+// suiteVersion is a part of a machine's fingerprint. Raise it with every change of what is measured: times before and
+// after the change are not comparable.
 const suiteVersion = 1
 
-// Suite says how much is measured. The standard one is what histories are made of; tests have a smaller one.
+// Suite is how much is measured. Histories are made of the standard suite; tests use a smaller one.
 type Suite struct {
-	Data    []string // whose shapes and nets
-	Clients int      // all of them active in every round, so that all rounds have the same work
+	Data    []string // data sets whose shapes and nets are measured
+	Clients int      // all of them are active in every round, so that all rounds have the same work
 	Steps   int      // E
 	Batch   int      // B
-	Train   int      // samples
-	Test    int
-	Samples int // of every metric
-	Passes  int // in which they are taken
+	Train   int      // training samples
+	Test    int      // test samples
+	Samples int      // samples of every metric
+	Passes  int      // the samples are taken in so many passes, see [Bench.Measure]
 }
 
-// StandardSuite returns the suite that histories are made of.
+// StandardSuite returns the suite of the histories.
 func StandardSuite() Suite {
 	return Suite{
 		Data: []string{"cifar10", "svhn", "cinic10"}, Clients: 37, Steps: 5, Batch: 128, Train: 8192, Test: 2048,
@@ -41,7 +42,7 @@ func StandardSuite() Suite {
 	}
 }
 
-// Name is the suite's part of the fingerprint. Samples and passes are not work, and not in it.
+// Name returns the suite's part of the fingerprint. Samples and passes do not change a time, and are not a part of it.
 func (s *Suite) Name() string {
 	standard := StandardSuite()
 	standard.Samples, standard.Passes = s.Samples, s.Passes
@@ -72,10 +73,10 @@ type Bench struct {
 	Stderr  io.Writer
 
 	values []track.Measurement
-	repeat map[string]int // calls that a sample of a short metric takes
+	repeat map[string]int // by metric: how many calls fill a sample
 }
 
-// Identify opens an engine to see what it is.
+// Identify opens an engine to see what it is, and returns the machine with its fingerprint. It measures nothing.
 func (b *Bench) Identify() (m track.Machine, err error) {
 	c, err := b.Machine.Choose()
 	if err != nil {
@@ -99,8 +100,8 @@ func (b *Bench) Identify() (m track.Machine, err error) {
 	return m, err
 }
 
-// Measure takes the samples in passes over all that is measured. Every pass has engines of its own, so that a night
-// does not hang on where one of them lies in memory, and what disturbs the machine for a minute does not hit one metric
+// Measure measures all metrics, in passes. Every pass takes some samples of every metric, with engines of its own. So a
+// night does not depend on where one engine lies in memory, and a disturbance of a minute does not hit one metric
 // alone.
 func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
 	b.values, b.repeat = nil, map[string]int{}
@@ -142,7 +143,7 @@ func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
 	return b.values, nil
 }
 
-// ClockMHz returns the clock at this moment, of the card or of the processors; 0 where it is not known.
+// ClockMHz returns the present clock of the processors; 0 for a card, or where it is not known.
 func (b *Bench) ClockMHz() float64 {
 	if c, err := b.Machine.Choose(); err != nil || c.CUDA {
 		return 0
@@ -150,21 +151,22 @@ func (b *Bench) ClockMHz() float64 {
 	return cpuMHz("/proc/cpuinfo")
 }
 
-// workload is a data set of noise in the shape of a real one, and the net that goes with it.
+// workload is a data set of noise in the shape of a real one, and its net. Noise needs no download.
 type workload struct {
 	settings settings.Settings
 	model    *nets.Model
 	set      *datasets.Set
 }
 
+// workload returns the workload of a data set.
 func (b *Bench) workload(data string) (*workload, error) {
 	s, err := settings.Defaults("fedavg-active", "code", data)
 	if err != nil {
 		return nil, err
 	}
 	s.Clients, s.LocalSteps, s.Batch = b.Suite.Clients, b.Suite.Steps, b.Suite.Batch
-	s.Split = string(datasets.SplitEven) // whole batches everywhere
-	s.LR = 0.001                         // small enough for noise not to diverge
+	s.Split = string(datasets.SplitEven) // every client has whole batches
+	s.LR = 0.001                         // with a larger rate, training on noise diverges
 	model, err := nets.NewModel(s.Net)
 	if err != nil {
 		return nil, err
@@ -173,7 +175,7 @@ func (b *Bench) workload(data string) (*workload, error) {
 	return &workload{s, model, &datasets.Set{Name: data, Train: train, Test: test}}, nil
 }
 
-// noisePictures returns n pictures of random bytes. How long a step takes does not depend on what is in a picture.
+// noisePictures returns n pictures of random bytes. The time of a step does not depend on the picture.
 func noisePictures(m *nets.Model, n, part int) *plan.Samples {
 	s := &plan.Samples{
 		Name: "noise", H: m.H, W: m.W, C: m.C, Classes: m.Classes,
@@ -190,7 +192,8 @@ func noisePictures(m *nets.Model, n, part int) *plan.Samples {
 	return s
 }
 
-// rounds measures what the engine does with one net.
+// rounds measures a number of samples of each metric of one net. With server it measures the server's arithmetic and
+// the engine's own kernel times as well, which one net is enough for.
 func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server bool) (err error) {
 	engine, _, err := b.Machine.OpenEngine(w.model, w.set.Train, w.set.Test, run.Demand{Batch: b.Suite.Batch},
 		func(string, string) {})
@@ -204,6 +207,7 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 		return err
 	}
 	defer f.Method.Close()
+	// The measured round has all clients active, whatever the availability of the settings says.
 	r := algos.Round{P: make([]float64, w.settings.Clients), LR: w.settings.LR, ServerLR: w.settings.ServerLR}
 	for i := range b.Suite.Clients {
 		r.Active = append(r.Active, i)
@@ -222,6 +226,7 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 	if err := engine.Load(start, f.W0); err != nil {
 		return err
 	}
+	// One client alone: a client-step without the gain of many clients at once.
 	one := nets.LocalWork{
 		LR: w.settings.LR,
 		Clients: []nets.ClientWork{{Start: start, End: nets.Row{Bank: bank, Index: 1}, Plan: f.Planner.Client(0, 0,
@@ -240,7 +245,7 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 			return err
 		}
 	}
-	if b.repeat["step/"+w.set.Name] == 0 { // the first round of a night pays for pages and programs
+	if b.repeat["step/"+w.set.Name] == 0 { // the first round of a night also maps memory and loads code
 		if err := round(); err != nil {
 			return err
 		}
@@ -270,14 +275,14 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 	return nil
 }
 
-// server measures the arithmetic of the server: the mean of the active clients' rows, and the norm of one.
+// server measures the arithmetic of the server: the mean of the active clients' rows, and the norm of one row.
 func (b *Bench) server(ctx context.Context, e nets.Engine, bank nets.Bank) error {
 	var rows []nets.Row
 	var c []float64
 	for i := range bank.Rows() {
 		rows, c = append(rows, nets.Row{Bank: bank, Index: i}), append(c, 1/float64(bank.Rows()))
 	}
-	// The engine of a card works behind our back: Norm waits for it.
+	// The engine of a card returns before it is done. Norm needs a number, and so waits for it.
 	norm := func() error { _, err := e.Norm(rows[1]); return err }
 	combine := func() error {
 		if err := e.Combine(rows[1], c, rows); err != nil {

@@ -14,14 +14,14 @@ import (
 	"rollcall/results/track"
 )
 
-// WebhookVariable is the environment variable with the address that verdicts are posted to. Such addresses are secrets:
-// no message has any part of one.
+// WebhookVariable is the environment variable with the address that verdicts are posted to. Such addresses are secrets,
+// so that no message contains any part of one.
 const WebhookVariable = "ROLLCALL_WEBHOOK"
 
-// webhookTimeout is how long a post may take, all in all.
+// webhookTimeout is how long a post may take in all.
 const webhookTimeout = 10 * time.Second
 
-// CheckWebhook reports an address that cannot be meant, before a night is measured.
+// CheckWebhook reports an impossible address, before a night is measured. The empty address stands for no post.
 func CheckWebhook(address string) error {
 	if address == "" {
 		return nil
@@ -33,7 +33,7 @@ func CheckWebhook(address string) error {
 	return nil
 }
 
-// PostVerdict posts a verdict. Its errors do not wrap those of net/http, which have the address in them.
+// PostVerdict posts a verdict as JSON. Its errors do not wrap those of net/http, which contain the address.
 func PostVerdict(ctx context.Context, address string, v track.Verdict) error {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -59,7 +59,7 @@ func PostVerdict(ctx context.Context, address string, v track.Verdict) error {
 		return errors.New("track: webhook: cannot be reached")
 	}
 	defer response.Body.Close()                                      //nolint:errcheck // read only
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16)) // what it says is of no interest
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16)) // the answer itself does not matter
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		return fmt.Errorf("track: webhook: status %d, want 2xx", response.StatusCode)
 	}

@@ -18,14 +18,15 @@ import (
 	"rollcall/results/files"
 )
 
-// turn is the first time after which a process looks whether another one has finished the run that both want.
-const turn = 100 * time.Millisecond
+// firstPause is the time until a process asks for the first time whether another process has finished the run that both
+// want.
+const firstPause = 100 * time.Millisecond
 
-// ElsewhereError is of runs that other processes make: of one run, of the seeds of a cell, or of the lines of a figure.
+// ElsewhereError says that other processes make runs: one run, some seeds of a cell, or some lines of a figure.
 type ElsewhereError struct {
-	Holder *claim.Holder // of one of the runs; nil: not known
-	Runs   int
-	Lines  int // of a figure, that lack the runs; 0: it is no figure
+	Holder *claim.Holder // the process that makes one of the runs; nil: not known
+	Runs   int           // how many runs
+	Lines  int           // how many lines of a figure lack them; 0: this is no figure
 }
 
 func (e *ElsewhereError) Error() string {
@@ -38,14 +39,14 @@ func (e *ElsewhereError) Error() string {
 	return fmt.Sprintf("made by %s", e.Holder)
 }
 
-// isElsewhere reports whether another process makes a run, or has taken it over.
+// isElsewhere reports whether another process makes the run, or has taken it over.
 func isElsewhere(err error) bool {
 	_, elsewhere := errors.AsType[*ElsewhereError](err)
 	return elsewhere || isLost(err)
 }
 
-// take claims the run for this process, until release is called, or returns an *[ElsewhereError] if another one makes
-// it. Nothing is made without a claim.
+// take claims the run for this process until release is called. It returns an *[ElsewhereError] if another process
+// makes the run. Nothing is trained without a claim.
 func (x *Experiment) take(w *claim.Watch) (release func() error, err error) {
 	c, holder, err := w.Try(x.Dir)
 	switch {
@@ -58,7 +59,7 @@ func (x *Experiment) take(w *claim.Watch) (release func() error, err error) {
 	return c.Release, nil
 }
 
-// await is take that waits for the other process, which has finished the run then as a rule.
+// await is take that waits for the other process. As a rule that process has finished the run then.
 func (x *Experiment) await(ctx context.Context, l *Session, w *claim.Watch) (release func() error, err error) {
 	for began := time.Now(); ; {
 		release, err := x.take(w)
@@ -70,14 +71,14 @@ func (x *Experiment) await(ctx context.Context, l *Session, w *claim.Watch) (rel
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(queue.Pause(turn, time.Since(began))):
+		case <-time.After(queue.Pause(firstPause, time.Since(began))):
 		}
 	}
 }
 
-// Take waits until no other process makes the run, and takes it for this one until release is called. It returns the
-// finished run that is there then and is to be kept, also where nothing can be claimed, as on a disk that is full or
-// not to be written to: there the error says so if no run is kept.
+// Take waits until no other process makes the run, and claims it until release is called. kept is the finished run that
+// is there then; nil: there is none to keep. Where nothing can be claimed, as on a full disk or in a read-only folder,
+// a finished run is returned all the same, and err says why only if there is none.
 func (x *Experiment) Take(ctx context.Context, l *Session, w *claim.Watch, keep Keep) (
 	kept *results.Run, release func() error, err error,
 ) {
@@ -102,7 +103,8 @@ func (x *Experiment) Take(ctx context.Context, l *Session, w *claim.Watch, keep 
 	return nil, release, err
 }
 
-// publish writes a file of the run: under a name that is this process's own, and then, while the run is, in its place.
+// publish writes a file of the run under a name of this process's own, and then moves it into place if this process
+// still has the claim.
 func (x *Experiment) publish(name string, write func(path string) error) error {
 	if x.claim == nil {
 		return write(filepath.Join(x.Dir, name))
@@ -113,7 +115,7 @@ func (x *Experiment) publish(name string, write func(path string) error) error {
 	return x.claim.Publish(name)
 }
 
-// lost returns an error once another process has taken the run over.
+// lost returns an error if another process has taken the run over.
 func (x *Experiment) lost() error {
 	if x.claim == nil {
 		return nil
@@ -127,7 +129,7 @@ func (x *Experiment) lost() error {
 // isLost reports whether another process has taken the run over.
 func isLost(err error) bool { return errors.Is(err, claim.ErrLost) }
 
-// afterClosed calls do once a channel is closed, unless stop is called before.
+// afterClosed calls do once a channel is closed, unless stop is called first.
 func afterClosed(c <-chan struct{}, do func()) (stop func()) {
 	stopped := make(chan struct{})
 	go func() {
@@ -141,14 +143,16 @@ func afterClosed(c <-chan struct{}, do func()) (stop func()) {
 }
 
 const (
-	// asideFolder is where a run stays that is made anew, in its own folder, until the new one is complete.
+	// asideFolder holds the old run while the same run is made anew. It lies in the run's own folder.
 	asideFolder = ".old"
-	// movingFolder is its name until all of the run is in it: what is beside it belongs to the same run.
+	// movingFolder is the name of asideFolder until the whole old run is in it: the files that are not there yet
+	// belong to the same old run.
 	movingFolder = ".old-moving"
 )
 
-// moveAside makes room for the run to be made anew. Where one is aside already what is there is no more than the
-// beginning of its successor, unless it is complete.
+// moveAside moves the run in the folder to asideFolder, to make room for the new one. If an old run is there already,
+// the files in the folder are only the beginning of a new run, and moveAside removes them, unless that run is complete:
+// then it replaces the old one.
 func (x *Experiment) moveAside() error {
 	aside, moving := filepath.Join(x.Dir, asideFolder), filepath.Join(x.Dir, movingFolder)
 	names, err := x.files()
@@ -170,7 +174,7 @@ func (x *Experiment) moveAside() error {
 			return err
 		}
 	}
-	for _, name := range slices.Backward(names) { // run.json, which makes a result of the others, is the first to go
+	for _, name := range slices.Backward(names) { // run.json goes first: without it, the other files are no result
 		path := filepath.Join(x.Dir, name)
 		if drop {
 			err = os.RemoveAll(path)
@@ -189,7 +193,7 @@ func (x *Experiment) moveAside() error {
 	return files.SyncFolder(x.Dir)
 }
 
-// Tidy removes what a finished run is no longer gone on from.
+// Tidy removes what a finished run needs no more: the old run that it replaces, and its checkpoints.
 func (x *Experiment) Tidy(l *Session) error {
 	err := errors.Join(os.RemoveAll(filepath.Join(x.Dir, asideFolder)),
 		os.RemoveAll(filepath.Join(x.Dir, movingFolder)))
@@ -199,7 +203,7 @@ func (x *Experiment) Tidy(l *Session) error {
 	return err
 }
 
-// files returns the names of what the run has left in its folder, run.json last.
+// files returns the names of the run's files in its folder, run.json last.
 func (x *Experiment) files() (names []string, err error) {
 	entries, err := os.ReadDir(x.Dir)
 	for _, pattern := range append([]string{"checkpoint-*.safetensors", "model*.safetensors", events.File},
@@ -213,32 +217,33 @@ func (x *Experiment) files() (names []string, err error) {
 	return names, err
 }
 
-// withoutFolders drops the names of folders, which no run has left: an empty one is removed, and any other is an error,
-// lest something of somebody's be lost.
+// withoutFolders drops the names of folders, which no run makes: it removes empty ones, and refuses others as
+// [checkpoint.Removable] does.
 func (x *Experiment) withoutFolders(names []string) (others []string, err error) {
 	for _, name := range names {
 		path := filepath.Join(x.Dir, name)
-		info, err := os.Lstat(path)
-		switch {
-		case err != nil:
+		if err := checkpoint.Removable(path); err != nil {
 			return nil, err
-		case !info.IsDir():
-			others = append(others, name)
-		case os.Remove(path) != nil:
-			return nil, fmt.Errorf("%s: a folder, want a file", path)
 		}
+		if info, err := os.Lstat(path); err == nil && info.IsDir() {
+			if err := os.Remove(path); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		others = append(others, name)
 	}
 	return others, nil
 }
 
-// has reports whether one of the folders for an earlier run is there. With asideFolder what is beside it is the new
-// one.
+// has reports whether one of the folders asideFolder and movingFolder is there. Beside asideFolder lies the new run,
+// beside movingFolder the rest of the old one.
 func (x *Experiment) has(folder string) bool {
 	_, err := os.Lstat(filepath.Join(x.Dir, folder))
 	return err == nil
 }
 
-// missing returns the folders down to dir that are not there, dir the first.
+// missing returns the folders on the path to dir that do not exist, dir first.
 func missing(dir string) (dirs []string) {
 	for ; !slices.Contains(dirs, dir); dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {

@@ -9,22 +9,23 @@ import (
 	"rollcall/results"
 )
 
-// curveFile writes a run's curve.csv anew with every evaluation, while the run goes on. Where the file system is slower
-// than the run, versions are skipped: the one written next is the newest. A version that cannot be written is said, and
-// no more: the next one has its rows too.
+// curveFile writes a run's curve.csv anew with every evaluation while the run goes on, so that a slow file system does
+// not hold up training. If it is slower than the evaluations, versions are skipped: the writer always takes the newest.
+// An error is logged only, because the next version has the same rows and more.
 type curveFile struct {
 	writeRows func(rows []results.CurveRow) error // writes a version
-	path      string                              // for people
+	path      string                              // for messages
 	log       io.Writer
-	next      chan []results.CurveRow // the newest version, if it has not been begun; at most one
+	next      chan []results.CurveRow // the newest version until the writer takes it; capacity 1
 	done      chan struct{}
 
-	// Of the writer, and of close after it.
-	last []results.CurveRow // the version begun last
-	err  error              // what went wrong with it
-	said string             // what was said to go wrong; empty: nothing does
+	// The writer owns these, and close does after the writer has ended.
+	last []results.CurveRow // the last version that was begun
+	err  error              // the error of writing it
+	said string             // the error that was logged last; empty: writing works
 }
 
+// newCurveFile returns a curve file and starts its writer, which ends with close.
 func newCurveFile(write func(rows []results.CurveRow) error, path string, log io.Writer) *curveFile {
 	f := &curveFile{
 		writeRows: write, path: path, log: log, next: make(chan []results.CurveRow, 1),
@@ -39,7 +40,7 @@ func newCurveFile(write func(rows []results.CurveRow) error, path string, log io
 	return f
 }
 
-// write writes the last version, and says what is new about how that goes.
+// write writes the last version, and logs an error when it is a new one, and that writing works again.
 func (f *curveFile) write() {
 	f.err = f.writeRows(f.last)
 	text := ""
@@ -56,7 +57,7 @@ func (f *curveFile) write() {
 	f.said = text
 }
 
-// put hands over a version, whose rows stay as they are.
+// put hands a version to the writer. The caller does not change these rows any more.
 func (f *curveFile) put(rows []results.CurveRow) {
 	select {
 	case <-f.next:
@@ -65,12 +66,12 @@ func (f *curveFile) put(rows []results.CurveRow) {
 	f.next <- rows // there is room: nobody else puts
 }
 
-// close waits until the newest version is written, and returns what went wrong with that one. It takes a few attempts.
+// close waits until the newest version is written, after a few attempts, and returns the error of that version.
 func (f *curveFile) close(ctx context.Context) error {
 	close(f.next)
 	<-f.done
 	first := true
-	return insist(ctx, func() error {
+	return withRetries(ctx, func() error {
 		if !first {
 			f.write()
 		}
@@ -79,12 +80,12 @@ func (f *curveFile) close(ctx context.Context) error {
 	})
 }
 
-// pauses are before the second and the third attempt to write what a run would be lost without.
+// pauses are the waits before the second and the third attempt of withRetries.
 var pauses = []time.Duration{time.Second, 3 * time.Second}
 
-// insist does what may fail for a moment, on a file system that is full or far away, up to three times. When ctx ends
-// there is no more waiting.
-func insist(ctx context.Context, write func() error) error {
+// withRetries calls write up to three times, until it succeeds. It is for files without which a run is lost: a full or
+// remote file system often recovers within seconds. When ctx ends it does not wait any more.
+func withRetries(ctx context.Context, write func() error) error {
 	err := write()
 	for _, pause := range pauses {
 		if err == nil {

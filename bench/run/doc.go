@@ -1,17 +1,34 @@
-// Package run trains federations: one run, the runs of a table or a figure, and what a run writes.
+// Package run trains federations: one run, the runs of a table or a figure, and the files that a run leaves.
 //
-// How a run comes about, in order: machine.go says where it computes. session.go opens data and engine, and keeps them
-// for the next run (shared_data.go: what sessions side by side have in common). population.go says what the clients
-// hold and when they are there; federate.go puts clients, method and availability together and runs a round;
-// experiment.go is the whole run, trainer.go its rounds and checkpoints, resume.go where it goes on, grace.go how it
-// ends when it is asked to; curve.go, model.go, dump.go and events.go are for its files, claimed.go for whose they are,
-// and package progress for who watches it. memory.go says before that what the run will hold, with the rows that
-// row_counter.go counts, and package memory what there is.
+// One run, in the order in which it comes about:
 //
-// Many runs: wanted.go says which part of a table or figure is asked for, sweep.go crosses methods with processes.
-// pool.go has several sessions work at a time, seeds.go finds finished runs (kept.go says which are taken) or makes
-// them, table.go and measure.go make tables and figures of them (summary.go: the summary of a folder; processes.go,
-// coalitions.go: what figures show that is no curve).
-// plan.go says which runs a command would make and what they ask for, of which package plan makes hours. speed.go and
-// profile.go measure the machine.
+//	machine.go      chooses the processor that trains, and checks the flags of the machine
+//	session.go      opens the data set and the engine, and keeps both for the next run
+//	shared_data.go  keeps what all sessions of a command share: open data sets, failed downloads, said notices
+//	memory.go       refuses a run that would hold more memory than there is; row_counter.go counts its rows
+//	claimed.go      claims the folder of the run, so that two processes never make the same run
+//	kept.go         decides whether a finished run in that folder is taken as it is
+//	experiment.go   is the whole run: from open data to run.json
+//	resume.go       finds where an earlier process left the run
+//	federate.go     puts clients, method and availability together, and makes one round of them
+//	population.go   says which samples each client holds, and when it is there
+//	trainer.go      is the loop: round, evaluation, checkpoint
+//	grace.go        says how the run ends when it is asked to
+//
+// What a run writes: curve.go writes curve.csv while the run goes on, model.go the models of --save-model, dump.go the
+// arrays of --dump, events.go the file for TensorBoard. Package checkpoint writes the state to resume from, and package
+// progress the lines on the terminal.
+//
+// Many runs: wanted.go says which part of a table or figure a command line asks for, sweep.go crosses methods with
+// processes. pool.go lets several sessions work at a time, in the order of package queue; seeds.go finds or makes the
+// runs of a cell. table.go makes a table of them, with summary.go for the summary of its folder, and measure.go a
+// figure, with figure_data.go for figures that show no curves. plan.go counts what a command would do, and package plan
+// turns that into hours. speed.go and profile.go measure the machine.
+//
+// Three settings on their way. --lr: [settings.Settings.Rate] derives the learning rate of a round from it,
+// Federation.round puts that into algos.Round, and the method passes it to the engine with the work of each client.
+// --batch: [Session.Open] opens the engine for batches of that size, and [Session.Federate] gives it to the planner
+// (package datasets/plan), which cuts each client's samples into batches. --seed: it is [Experiment].Seed. [Populate]
+// splits the samples and draws the availability with it, [Session.Federate] draws initial weights, batches and
+// augmentation, and the method and the engine draw sampling and dropout. Package datasets/rng lists the streams.
 package run

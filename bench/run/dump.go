@@ -17,12 +17,12 @@ import (
 	"rollcall/results/files"
 )
 
-// recorder is an engine that keeps what its last Train was asked and what came of it.
+// recorder is an engine that keeps the work of its last Train and the parameters that came of it.
 type recorder struct {
 	nets.Engine
 	params int
 	work   nets.LocalWork
-	end    []float32 // [K,P]
+	end    []float32 // [K,P] the parameters of each client at its end
 }
 
 // Train implements [nets.Engine].
@@ -40,9 +40,10 @@ func (r *recorder) Train(ctx context.Context, work nets.LocalWork) ([]float32, e
 	return loss, nil
 }
 
+// dumpNamesFile is the last file of a dump: a folder without it is no dump.
 const dumpNamesFile = "names.json"
 
-// DumpNames is names.json: what the arrays of a dump mean.
+// DumpNames is names.json: it says what the arrays of a dump mean, and has the numbers that a replay needs beside them.
 type DumpNames struct {
 	Net        string      `json:"net"`
 	Data       string      `json:"data"`
@@ -60,17 +61,20 @@ type DumpNames struct {
 	Seed       uint32      `json:"seed"`
 }
 
+// dumpParam is one parameter of the net: w0, w1 and w_server hold them one after the other, in this order.
 type dumpParam struct {
 	Name  string `json:"name"`
 	Shape []int  `json:"shape"`
 }
 
+// dumpDrop is one dropout layer of the net, whose masks are in dropout_NAME.npy.
 type dumpDrop struct {
 	Name string  `json:"name"`
 	Rate float64 `json:"rate"`
 }
 
-// writeDump writes the recorded round as .npy files; the README says how to replay it.
+// writeDump writes the recorded round as .npy files, so that any framework can make the same round and compare. The
+// docs say how, and list the shapes.
 func (x *Experiment) writeDump(f *Federation, r *recorder, train *plan.Samples) error {
 	model, err := f.Method.Model()
 	if err != nil {
@@ -80,12 +84,12 @@ func (x *Experiment) writeDump(f *Federation, r *recorder, train *plan.Samples) 
 	if err := r.Store(model, server); err != nil {
 		return err
 	}
-	// names.json is written last: a folder without it is no dump.
 	if err := os.Remove(filepath.Join(x.Dump, dumpNamesFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("dump: %w", err)
 	}
 	s := &x.Settings
 	K, E, B, P := len(r.work.Clients), s.LocalSteps, s.Batch, f.model.P
+	// Plans of single clients are joined into arrays with a leading client axis.
 	var clients, index, crop []int32
 	var flip []uint8
 	for _, c := range r.work.Clients {
@@ -106,6 +110,7 @@ func (x *Experiment) writeDump(f *Federation, r *recorder, train *plan.Samples) 
 	for _, p := range f.model.Params {
 		names.Params = append(names.Params, dumpParam{p.Name, p.Shape})
 	}
+	// A dropout mask is a function of seed, round, client and step: it is drawn here again, as the engine drew it.
 	for i, d := range f.model.Drops {
 		names.Dropout = append(names.Dropout, dumpDrop{d.Name, d.Rate})
 		masks := make([]uint8, 0, K*E*B*d.Size)
@@ -121,7 +126,7 @@ func (x *Experiment) writeDump(f *Federation, r *recorder, train *plan.Samples) 
 			return err
 		}
 	}
-	if train.Features != nil { // made by the suite, so nobody has them as files
+	if train.Features != nil { // rollcall has generated these samples, so that nobody has them as files
 		if err := writeFeatures(path, train, []int{K, E, B}, index); err != nil {
 			return err
 		}
@@ -150,8 +155,7 @@ func (x *Experiment) writeDump(f *Federation, r *recorder, train *plan.Samples) 
 	})
 }
 
-// writeFeatures writes what the samples of the plan [K,E,B] hold, x [K,E,B,features] and y [K,E,B]; zeros where it is
-// padding.
+// writeFeatures writes the samples of the plan: x [K,E,B,features] and y [K,E,B], 0 where the plan has padding.
 func writeFeatures(path func(name string) string, s *plan.Samples, shape []int, index []int32) error {
 	size := s.H * s.W * s.C
 	x, y := make([]float32, len(index)*size), make([]uint8, len(index))

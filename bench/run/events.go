@@ -17,17 +17,17 @@ import (
 	"rollcall/results/events"
 )
 
-// logging keeps apart what a run says and what is said of its files, which are written beside it.
+// logging keeps lines of different goroutines apart: runs, and the writers of their files.
 var logging sync.Mutex
 
-// Logf writes to a log. That it cannot is no reason to stop.
+// Logf writes to a log. It ignores errors, since a log that cannot be written is no reason to stop.
 func Logf(w io.Writer, format string, args ...any) {
 	logging.Lock()
 	defer logging.Unlock()
 	_, _ = fmt.Fprintf(w, format, args...)
 }
 
-// Count reads "1 seed", "3 seeds".
+// Count returns a number with its noun: "1 seed", "3 seeds".
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -35,17 +35,17 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// eventProgress passes every evaluation on to an event file as well. What goes wrong with that is said, and ends the
-// events, not the run.
+// eventProgress is a run's progress that also writes every evaluation to an event file. An error is logged and ends the
+// events, but not the run.
 type eventProgress struct {
 	progress.Run
-	log    *events.Log // nil: none
+	log    *events.Log // nil: no event file
 	stderr io.Writer
 }
 
-// followed returns a run's progress, with an event file in its folder where --events asks for it, which begins with the
-// rows so far. One that is there already is replaced.
-func (l *Session) followed(
+// withEvents returns a run's progress with an event file in its folder, if --events asks for one. The file begins with
+// the rows up to now and replaces an older file.
+func (l *Session) withEvents(
 	p progress.Run, dir string, started time.Time, rows []results.CurveRow,
 ) *eventProgress {
 	e := &eventProgress{Run: p, stderr: l.Stderr}
@@ -63,12 +63,14 @@ func (l *Session) followed(
 	return e
 }
 
+// failed logs an error, if there is one.
 func (e *eventProgress) failed(err error) {
 	if err != nil {
 		Logf(e.stderr, "rollcall: %s: the run goes on without events\n", settings.OneLine(err))
 	}
 }
 
+// Evaluated implements [progress.Run].
 func (e *eventProgress) Evaluated(row results.CurveRow) {
 	e.Run.Evaluated(row)
 	if err := e.log.Row(row); err != nil {
@@ -77,12 +79,13 @@ func (e *eventProgress) Evaluated(row results.CurveRow) {
 	}
 }
 
+// Stop implements [progress.Run].
 func (e *eventProgress) Stop() {
 	e.Run.Stop()
 	e.failed(e.log.Close())
 }
 
-// KeptEvents writes the event file of a finished run that is kept, where --events asks for it.
+// KeptEvents writes the event file of a finished run that is kept, if --events asks for one.
 func (l *Session) KeptEvents(r *results.Run) {
 	if !l.Machine.Events {
 		return

@@ -19,31 +19,32 @@ import (
 	"rollcall/results/files"
 )
 
-// Experiment is one run on its way: one method, one seed, one folder.
+// Experiment is one run: one method, one seed, one folder.
 type Experiment struct {
-	Table    string // "run" outside tables
-	Settings settings.Settings
-	Seed     uint32
-	Dir      string
-	Dump     string // folder of the dump; empty: none
-	Clients  bool   // write what the method made of every client in every round
-	Anew     bool   // do not go on from what is there; it stays aside until the run is complete
+	Table     string // "run" outside tables
+	Settings  settings.Settings
+	Seed      uint32
+	Dir       string
+	Dump      string // folder of the dump; empty: none
+	Decisions bool   // write decisions.csv: how the method used every client in every round
+	Anew      bool   // do not resume; move the old run aside until this one is complete
 
-	SaveModel SaveModel // models left when the run is complete
+	SaveModel SaveModel // which models the run writes at its end
 
-	claim *claim.Claim // on Dir; nil: nobody else looks at it
+	claim *claim.Claim // claims Dir; nil: no other process knows the folder
 }
 
-// Folder returns OUT/TABLE/METHOD_DATA_AVAILABILITY_HASH/seed-N.
+// Folder returns the folder of a run: OUT/TABLE/METHOD_DATA_AVAILABILITY_HASH/seed-N.
 func Folder(out, table string, s settings.Settings, seed uint32) string {
 	return filepath.Join(out, table, results.CellFolder(s.Cell(table), results.Hash(s)), fmt.Sprintf("seed-%d", seed))
 }
 
-// Do runs the experiment, or goes on with it where an earlier process was interrupted, and writes curve.csv and
-// run.json, those of a failed, diverged or interrupted run as well. The curve is written anew with every evaluation, so
-// that a killed run leaves its rows, but only run.json makes it a result. When ctx ends it leaves a checkpoint, and
-// ends within [Machine.Grace]. A run that another process has taken over ends with [claim.ErrLost], and writes nothing
-// more.
+// Do makes the run, or resumes it where an earlier process was interrupted, and writes curve.csv and run.json, also for
+// a run that fails, diverges or is interrupted. It writes the curve anew with every evaluation, so that a killed run
+// leaves its rows, but only run.json makes the folder a result.
+//
+// When ctx ends, Do writes a checkpoint and returns within [Machine.Grace]. If another process has taken the run over,
+// Do returns [claim.ErrLost] and writes nothing more.
 func (x *Experiment) Do(ctx context.Context, l *Session, p progress.Run) (rows []results.CurveRow, err error) {
 	if err := l.Open(ctx, &x.Settings, x.Seed); err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func (x *Experiment) Do(ctx context.Context, l *Session, p progress.Run) (rows [
 	return x.onOpen(ctx, l, p)
 }
 
-// onOpen is Do in a session that is open for the run.
+// onOpen is Do in a session that is already open for the run.
 func (x *Experiment) onOpen(ctx context.Context, l *Session, p progress.Run) (rows []results.CurveRow, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -72,23 +73,24 @@ func (x *Experiment) onOpen(ctx context.Context, l *Session, p progress.Run) (ro
 	if lost := x.lost(); lost != nil {
 		return t.rows, lost
 	}
+	// run.json is the last file: with it the folder is a result.
 	info := t.info(err)
-	err = errors.Join(err, insist(ctx, func() error {
+	err = errors.Join(err, withRetries(ctx, func() error {
 		return x.publish(results.RunFile, func(path string) error { return results.WriteRunInfo(path, info) })
 	}))
 	if lost := x.lost(); lost != nil {
 		return t.rows, lost
 	}
-	if err == nil || IsDiverged(err) { // nothing will go on from it
+	if err == nil || IsDiverged(err) { // nobody will resume it
 		err = errors.Join(err, x.Tidy(l))
 	}
 	return t.rows, err
 }
 
-// run trains to the end, and writes all but run.json.
+// run trains to the last round and writes every file but run.json.
 func (t *trainer) run(ctx *ending, p progress.Run) (err error) {
 	t.began = time.Now()
-	log := t.l.followed(p, t.Dir, t.about.Started, t.rows)
+	log := t.l.withEvents(p, t.Dir, t.about.Started, t.rows)
 	defer log.Stop()
 	t.p = log
 	t.curve = newCurveFile(func(rows []results.CurveRow) error {
@@ -102,22 +104,22 @@ func (t *trainer) run(ctx *ending, p progress.Run) (err error) {
 		err = t.finish(ctx)
 	}
 	if err != nil && ctx.Err() != nil && t.lost() == nil {
-		t.leave(ctx)
+		t.saveAtEnd(ctx)
 	}
 	return err
 }
 
-// about says which run this is, for its checkpoints.
+// about describes this run in its checkpoints. A checkpoint of another description is not resumed.
 func (x *Experiment) about(l *Session) checkpoint.About {
 	info := l.Engine.Info()
 	return checkpoint.About{
 		SettingsHash: results.Hash(x.Settings), Seed: x.Seed, Numerics: info.Numerics,
 		Revisions: revisions(&x.Settings, info.Revision), DataChecksum: l.checksum(&x.Settings), Params: info.Params,
-		Decisions: x.Clients, Version: Version(), Rounds: x.Settings.Rounds, Started: time.Now().UTC(),
+		Decisions: x.Decisions, Version: Version(), Rounds: x.Settings.Rounds, Started: time.Now().UTC(),
 	}
 }
 
-// info says how the run came about, and how it ended: with err.
+// info returns the content of run.json for a run that ended with err.
 func (t *trainer) info(err error) results.RunInfo {
 	engine := t.l.Engine.Info()
 	info := results.RunInfo{
@@ -127,7 +129,7 @@ func (t *trainer) info(err error) results.RunInfo {
 		Numerics: engine.Numerics, Revisions: t.about.Revisions,
 		Version: Version(), GoVersion: runtime.Version(), Started: t.about.Started, Finished: time.Now().UTC(),
 	}
-	if n := len(t.earlier); n > len(t.rows) { // which are there still
+	if n := len(t.earlier); n > len(t.rows) { // curve.csv still has the earlier process's rows
 		info.Rounds = max(info.Rounds, t.earlier[n-1].Round)
 	}
 	switch {
@@ -141,7 +143,7 @@ func (t *trainer) info(err error) results.RunInfo {
 	return info
 }
 
-// row returns a row of the curve without what was measured.
+// row returns a row of the curve with its names only. The caller adds round, losses, accuracies and times.
 func (x *Experiment) row(engine nets.Info) results.CurveRow {
 	s := &x.Settings
 	return results.CurveRow{
@@ -150,7 +152,8 @@ func (x *Experiment) row(engine nets.Info) results.CurveRow {
 	}
 }
 
-// evaluate returns the row of the method's present model, but for what the round tells.
+// evaluate returns a row of the curve with the losses and accuracies of the method's current model. The caller adds the
+// round.
 func (x *Experiment) evaluate(ctx context.Context, l *Session, f *Federation) (results.CurveRow, error) {
 	row := x.row(l.Engine.Info())
 	model, err := f.Method.Model()
@@ -174,15 +177,16 @@ func (x *Experiment) evaluate(ctx context.Context, l *Session, f *Federation) (r
 	return row, nil
 }
 
-// divergedError is of a run whose loss is no number any more: the same settings and seed would come to it again.
+// divergedError is the error of a run whose loss is no finite number any more. The same settings and seed would diverge
+// again.
 type divergedError struct{ err error }
 
 func (e *divergedError) Error() string { return e.err.Error() }
 
 func (e *divergedError) Unwrap() error { return e.err }
 
-// IsDiverged reports whether a run ended since its loss is no number any more, and for no other reason: of one whose
-// files could not be written either, it is not the whole story.
+// IsDiverged reports whether a run ended because its loss is no finite number, and for no other reason. If a file could
+// not be written either, the run has failed.
 func IsDiverged(err error) bool {
 	switch e := err.(type) { //nolint:errorlint // errors.As finds one error of several, where all are asked for
 	case *divergedError:
@@ -196,13 +200,13 @@ func IsDiverged(err error) bool {
 	return false
 }
 
-// finalError is one that another attempt would come to again.
+// finalError is an error that another attempt would meet again.
 type finalError struct{ error }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the error itself.
 func (e *finalError) Unwrap() error { return e.error }
 
-// isFinal reports whether another attempt would come to the same error.
+// isFinal reports whether another attempt would meet the same error, so that the pool does not retry the run.
 func isFinal(err error) bool {
 	_, memory := errors.AsType[*memoryError](err)
 	_, final := errors.AsType[*finalError](err)

@@ -219,7 +219,7 @@ func TestEventsFail(t *testing.T) {
 			if err := os.MkdirAll(x.Dir, 0o777); err != nil {
 				t.Fatal(err)
 			}
-			created := l.followed(p, x.Dir, time.Now(), nil)
+			created := l.withEvents(p, x.Dir, time.Now(), nil)
 			created.log = brokenLog(t)
 			created.Evaluated(results.CurveRow{})
 			created.Evaluated(results.CurveRow{})

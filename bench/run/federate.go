@@ -14,7 +14,7 @@ import (
 	"rollcall/results"
 )
 
-// Federation is one run's clients, method and availability.
+// Federation is the clients, the method and the availability of one run.
 type Federation struct {
 	Method  algos.Method
 	Planner *plan.Planner
@@ -24,9 +24,9 @@ type Federation struct {
 	model      *nets.Model
 	clients    Population
 	importance []float64 // [N] α_i
-	p          []float64 // [N] scratch of round
-	active     []int     // of the last round
-	next       []int     // of the round after it; nil: before the first
+	p          []float64 // [N] p_i^t of the round, overwritten by the next
+	active     []int     // the active clients of the last round
+	next       []int     // the active clients of the next round; nil: before the first round
 }
 
 // augmentations are the values of --augment.
@@ -46,6 +46,7 @@ func (l *Session) Federate(
 	if err != nil {
 		return nil, err
 	}
+	// The initial weights come from a file, or from a draw that is the same for all methods.
 	w0, err := s.ReadInit()
 	if err != nil {
 		return nil, err
@@ -70,16 +71,16 @@ func (l *Session) Federate(
 	return f, f.start(engine, seed, solved)
 }
 
-// start starts the method; solved are the clients' smallest losses [N], where it wants them.
+// start starts the method. solved is each client's smallest loss [N], for ca-fed with --fstar solved; nil otherwise.
 func (f *Federation) start(engine nets.Engine, seed uint32, solved []float64) (err error) {
 	options := f.settings.MethodOptions()
 	options.HeldOut, options.Solved = f.clients.heldOut(&f.settings), solved
-	f.Method, err = algos.New(f.settings.Method, f.of(engine, seed), f.W0, options)
+	f.Method, err = algos.New(f.settings.Method, f.forMethods(engine, seed), f.W0, options)
 	return err
 }
 
-// of returns what a method is started with.
-func (f *Federation) of(engine nets.Engine, seed uint32) algos.Federation {
+// forMethods returns what every method is started with.
+func (f *Federation) forMethods(engine nets.Engine, seed uint32) algos.Federation {
 	s := &f.settings
 	return algos.Federation{
 		Engine: engine, N: s.Clients, Seed: seed, Planner: f.Planner, Importance: f.importance, P: f.clients.Base,
@@ -88,8 +89,8 @@ func (f *Federation) of(engine nets.Engine, seed uint32) algos.Federation {
 	}
 }
 
-// solve returns the smallest loss of each client [N], as CA-Fed's released code finds it or, in the paper's preset, to
-// the last digit.
+// solve returns the smallest loss of each client [N]: in the preset code as CA-Fed's released code finds it, in the
+// preset paper to the last digit.
 func solve(ctx context.Context, train *plan.Samples, parts [][]int32, s *settings.Settings) ([]float64, error) {
 	if algos.Preset(s.Preset) == algos.Code {
 		return optimum.ReleasedCode(ctx, train, parts)
@@ -97,7 +98,8 @@ func solve(ctx context.Context, train *plan.Samples, parts [][]int32, s *setting
 	return optimum.Local(ctx, train, parts, s.Decay)
 }
 
-// round runs round t, one round after the other, and returns how many clients were active and their learning rate.
+// round makes round t and returns how many clients were active and their learning rate. The caller makes the rounds in
+// order: the method keeps state, and round keeps the draw of the next round, which some methods look at.
 func (f *Federation) round(ctx context.Context, t int) (active int, lr float64, err error) {
 	f.clients.Process.Probabilities(t, f.p)
 	if f.active = f.next; f.active == nil {
@@ -108,7 +110,7 @@ func (f *Federation) round(ctx context.Context, t int) (active int, lr float64, 
 		T: t, Active: f.active, Next: f.next, P: f.p, LR: f.settings.Rate(t), ServerLR: f.settings.ServerLR,
 	}
 	_, err = f.Method.Round(ctx, r)
-	if d, ok := errors.AsType[*nets.DivergedError](err); ok { // rounds and steps counted as in the CSV, from 1
+	if d, ok := errors.AsType[*nets.DivergedError](err); ok { // the message counts from 1, as the CSV does
 		err = &divergedError{fmt.Errorf(
 			"%s: round %d: client %d: local step %d: loss %g, want a finite number (a lower --lr may help)",
 			f.settings.Method, t+1, d.Client, d.Step+1, d.Loss)}
@@ -116,7 +118,7 @@ func (f *Federation) round(ctx context.Context, t int) (active int, lr float64, 
 	return len(r.Active), r.LR, err
 }
 
-// testJobs are what the test set is asked of a model: the whole of it, or each client's own samples.
+// testJobs returns what to evaluate a model on: the whole test set, or each client's own test samples.
 func (f *Federation) testJobs(model nets.Row) (jobs []nets.EvalJob) {
 	if f.clients.test == nil {
 		return []nets.EvalJob{{Row: model, Part: nets.Test}}
@@ -129,8 +131,8 @@ func (f *Federation) testJobs(model nets.Row) (jobs []nets.EvalJob) {
 	return jobs
 }
 
-// testMeans returns loss and accuracy of the answers to testJobs: where clients have test samples of their own, the
-// means over the clients weighed by their importance, as CA-Fed's released code reports them.
+// testMeans returns loss and accuracy of the answers to testJobs. Where clients have test samples of their own, these
+// are means over the clients weighted by importance, as CA-Fed's released code reports them.
 func (f *Federation) testMeans(answers []nets.EvalResult) (loss, accuracy float64) {
 	if f.clients.test == nil {
 		return answers[0].Loss, answers[0].Accuracy()
@@ -146,7 +148,8 @@ func (f *Federation) testMeans(answers []nets.EvalResult) (loss, accuracy float6
 	return loss / total, accuracy / total
 }
 
-// decisions returns what the method made of every client in the last round, which is numbered from 1 as in the CSV.
+// decisions returns how the method used every client in the last round; nil for a method that weights nobody. round
+// counts from 1, as in the CSV.
 func (f *Federation) decisions(round int) []results.DecisionRow {
 	d := f.Method.Inspect()
 	if d == nil {

@@ -80,7 +80,7 @@ func measuredBy(t *testing.T, f papers.Figure, w Wanted) (text string, err error
 		}
 		return fmt.Sprintln(text, f.Seeds), nil
 	case papers.Coalitions:
-		s, err := w.ofCoalitions(&f, what.MostStale)
+		s, err := w.coalitionSettings(&f, what.MostStale)
 		return fmt.Sprintln(settingsText(t, s), f.Seeds), err
 	}
 	if _, ok := f.Measure.(papers.BaseAvailability); ok && w.Data == nil {

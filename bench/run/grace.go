@@ -6,28 +6,29 @@ import (
 	"time"
 )
 
-// longRound is how long the last round may have taken for the one in progress to be finished when a run is to end.
+// longRound is how long the last round may have taken if the round in progress is to be finished when the run is asked
+// to end.
 var longRound = 10 * time.Second
 
-// ended is when a run that is to end has to have written what it leaves, before its grace is over.
-const ended = time.Second
+// endMargin is how long before the end of its grace a run has to have written its files.
+const endMargin = time.Second
 
-// working are the runs in progress: a process that is asked to end gives them their grace.
+// working counts the runs in progress: a process that gets a signal gives them their grace before it ends.
 var working struct {
 	lock  sync.Mutex
 	runs  int
-	grace time.Duration // of the most patient
+	grace time.Duration // the longest of the runs' graces
 }
 
-// Working reports whether runs are in progress in this process, and how long they take to end when they are asked to.
+// Working reports whether runs are in progress in this process, and how long they may take to end.
 func Working() (grace time.Duration, yes bool) {
 	working.lock.Lock()
 	defer working.lock.Unlock()
 	return working.grace, working.runs > 0
 }
 
-// ending is how a run ends when its context does: the round in progress is finished if that is a matter of seconds, and
-// what the run leaves is written before the grace is over.
+// ending is the context of a run that ends in good order when ctx does: it finishes the round in progress if that takes
+// seconds, and writes its files before the grace is over.
 type ending struct {
 	context.Context
 	grace time.Duration
@@ -46,7 +47,7 @@ func beginRun(ctx context.Context, grace time.Duration) (e *ending, done func())
 	working.runs++
 	working.grace = max(working.grace, grace)
 	e = &ending{Context: ctx, grace: grace}
-	stop := context.AfterFunc(ctx, func() { e.whenAsked() })
+	stop := context.AfterFunc(ctx, func() { e.askedAt() })
 	return e, func() {
 		stop()
 		working.lock.Lock()
@@ -55,8 +56,8 @@ func beginRun(ctx context.Context, grace time.Duration) (e *ending, done func())
 	}
 }
 
-// whenAsked returns when the context ended.
-func (e *ending) whenAsked() time.Time {
+// askedAt returns when the context ended. Its first call sets that time.
+func (e *ending) askedAt() time.Time {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	if e.asked.IsZero() {
@@ -65,15 +66,16 @@ func (e *ending) whenAsked() time.Time {
 	return e.asked
 }
 
-// round returns the context of a round. The last one took so long; 0: there was none. A round that is likely to be
-// short goes on when the run is asked to end, as long as the grace leaves time to write as much as took `writing` last.
+// round returns the context of the next round. last is the time of the last round; 0: there was none. writing is the
+// time of the last checkpoint. A round that is likely to be short goes on after the run is asked to end, as long as the
+// grace leaves time for another checkpoint.
 func (e *ending) round(last, writing time.Duration) (context.Context, context.CancelFunc) {
 	if last == 0 || last >= longRound {
 		return context.WithCancel(e.Context)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(e.Context))
 	stop := context.AfterFunc(e.Context, func() {
-		left := time.Until(e.whenAsked().Add(e.grace - 2*writing - ended))
+		left := time.Until(e.askedAt().Add(e.grace - 2*writing - endMargin))
 		timer := time.AfterFunc(left, cancel)
 		context.AfterFunc(ctx, func() { timer.Stop() })
 	})
@@ -83,7 +85,7 @@ func (e *ending) round(last, writing time.Duration) (context.Context, context.Ca
 	}
 }
 
-// last returns the context of what a run leaves at its end.
+// last returns the context for writing the files of an interrupted run.
 func (e *ending) last() (context.Context, context.CancelFunc) {
-	return context.WithDeadline(context.WithoutCancel(e.Context), e.whenAsked().Add(e.grace-ended/2))
+	return context.WithDeadline(context.WithoutCancel(e.Context), e.askedAt().Add(e.grace-endMargin/2))
 }

@@ -123,7 +123,7 @@ func TestGrace(t *testing.T) {
 		}
 	})
 	t.Run("a short grace", func(t *testing.T) { // of which the round gets what writing does not take
-		if rounds, _ := askedToEnd(t, &slow{train: 2 * time.Second}, ended+100*time.Millisecond, "train",
+		if rounds, _ := askedToEnd(t, &slow{train: 2 * time.Second}, endMargin+100*time.Millisecond, "train",
 			2); len(rounds) > 0 {
 			t.Errorf("checkpoints of %v, want none, since the round was dropped", rounds)
 		}
@@ -144,7 +144,7 @@ func TestGrace(t *testing.T) {
 		}
 	})
 	t.Run("slow writing", func(t *testing.T) { // of 5 rows, for which there is a second
-		rounds, took := askedToEnd(t, &slow{train: time.Millisecond, store: 400 * time.Millisecond}, ended+ended/2,
+		rounds, took := askedToEnd(t, &slow{train: time.Millisecond, store: 400 * time.Millisecond}, endMargin+endMargin/2,
 			"train", 2)
 		if len(rounds) > 0 || took > time.Minute {
 			t.Errorf("checkpoints of %v after %v, want none: there was no time", rounds, took)

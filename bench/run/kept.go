@@ -16,17 +16,17 @@ import (
 	"rollcall/results/files"
 )
 
-// Keep says which finished runs are taken as they are, and what becomes of runs that do not come to their end here at
-// once. The zero value takes those that this program and this machine would make again, and waits for others' runs.
+// Keep says which finished runs a command keeps as they are, and how it deals with runs that fail or that others make.
+// The zero value keeps the runs that this program and this machine would make again, and waits for others.
 type Keep struct {
-	Again bool // none is taken
-	Mixed bool // those of other numerics and data as well
+	Again bool // keep none: make every run anew
+	Mixed bool // keep runs of other numerics and data too
 
-	Retries int  // how often a run that failed is tried again
-	NoWait  bool // runs that other processes make are not waited for
+	Retries int  // how often a failed run is tried again
+	NoWait  bool // do not wait for runs that other processes make
 }
 
-// Validate reports a number that is impossible.
+// Validate reports the first impossible number.
 func (k *Keep) Validate() error {
 	if k.Retries < 0 {
 		return settings.Usagef("--retries %d: want 0 or more", k.Retries)
@@ -34,11 +34,12 @@ func (k *Keep) Validate() error {
 	return nil
 }
 
-// revisions are those of what makes a run, on an engine of some revision.
+// revisions returns the revisions of everything that decides the numbers of a run. engine is the revision of its
+// engine.
 func revisions(s *settings.Settings, engine int) results.Revisions {
 	split := s.Split
 	if s.SplitAway() {
-		split = "" // the data come cut
+		split = "" // the data set itself splits its samples
 	}
 	return results.Revisions{
 		Method: algos.Revision(s.Method), Process: availability.Revision(s.Availability),
@@ -46,34 +47,34 @@ func revisions(s *settings.Settings, engine int) results.Revisions {
 	}
 }
 
-// Kept returns the finished run in dir if it is this experiment's, complete or diverged; nil: there is none to take. A
-// run that is there and not taken is said in a line.
+// Kept returns the finished run in dir, complete or diverged, if it is a run of this experiment that keep allows; nil:
+// there is none. It logs why it does not keep a run.
 //
-// It is an error where the run stands in the experiment's own folder and was made with other numerics or of other data
-// than here: it is no part of a mean with those that are made now, and too good to be overwritten unasked.
+// A finished run in the experiment's own folder with other numerics or data is an error. It cannot share a mean with
+// the runs made now, and it is too good to be overwritten unasked.
 func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep) (*results.Run, error) {
 	if keep.Again {
 		return nil, nil //nolint:nilnil // no run, and nothing wrong
 	}
 	if _, err := os.Lstat(filepath.Join(dir, results.RunFile)); err != nil {
-		return nil, nil //nolint:nilerr,nilnil // likewise; of a folder that cannot be used who writes there says so
+		return nil, nil //nolint:nilerr,nilnil // likewise; writing to an unusable folder reports the error
 	}
 	run, bad := results.ReadRunFolder(dir)
 	if run.Info != nil && run.Info.SettingsHash != results.Hash(x.Settings) {
-		return nil, nil //nolint:nilnil // another cell's
+		return nil, nil //nolint:nilnil // a run of another cell
 	}
 	if run.Info != nil && run.Info.Status != results.RunComplete && run.Info.Status != results.RunDiverged {
-		return nil, nil //nolint:nilnil // it goes on, or begins anew
+		return nil, nil //nolint:nilnil // not finished: the caller resumes it or begins anew
 	}
 	if len(bad) == 0 && len(run.Curve) == 0 {
 		bad = append(bad, fmt.Errorf("%s: no row", filepath.Join(dir, results.CurveFile)))
 	}
 	if len(bad) > 0 {
 		Logf(l.Stderr, "rollcall: %s: runs anew\n", settings.OneLine(bad[0]))
-		return nil, nil //nolint:nilnil // nothing damaged is taken, nor does it stand in the way
+		return nil, nil //nolint:nilnil // a damaged run is not kept, and the new one replaces it
 	}
-	if x.Clients && run.Status() == results.RunComplete && !slices.Contains(run.Extra, results.DecisionsFile) {
-		return nil, nil //nolint:nilnil // more is asked for than it left
+	if x.Decisions && run.Status() == results.RunComplete && !slices.Contains(run.Extra, results.DecisionsFile) {
+		return nil, nil //nolint:nilnil // it did not write all the files that are asked for
 	}
 	if run.Status() == results.RunComplete && x.lacksModels(run.Info.Checksums) {
 		return nil, nil //nolint:nilnil // likewise
@@ -82,13 +83,16 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 	if err != nil {
 		return nil, err
 	}
+	// is describes the finished run, would the run that this program and machine would make. First only schema and
+	// revisions differ, for which no flag helps: other code would come to other numbers.
 	info := run.Info
 	is, would := info.Likeness(), info.Likeness()
 	would.Schema, would.Revisions = results.Schema, revisions(&x.Settings, engine)
 	if differ := is.Unlike(would); differ != nil {
 		Logf(l.Stderr, "%s: %s, there and here: runs anew\n", dir, differ[0])
-		return nil, nil //nolint:nilnil // its numbers are not those of this program
+		return nil, nil //nolint:nilnil // this program would come to other numbers
 	}
+	// Then numerics and, where data files need not be the official ones, their checksum. --mixed accepts these.
 	would.Numerics = numerics
 	if info.AllowAltered || l.Machine.Altered {
 		if err := l.OpenData(ctx, &x.Settings, x.Seed); err != nil {
@@ -99,11 +103,10 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 	}
 	if differ := is.Unlike(would); differ != nil && !keep.Mixed {
 		if dir != x.Dir {
-			return nil, nil //nolint:nilnil // this one has room of its own
+			return nil, nil //nolint:nilnil // the other table keeps its run, and this one makes its own
 		}
 		return nil, &finalError{fmt.Errorf("%s: a finished run of %s, there and here: want --mixed to take it, "+
-			"--again to "+
-			"run it anew, or another --out", dir, differ[0])}
+			"--again to run it anew, or another --out", dir, differ[0])}
 	}
 	if info.Version != Version() {
 		l.notice("version "+info.Version,
@@ -113,21 +116,21 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 	return &run, nil
 }
 
-// found is what a command finds in the folder of a run when it begins.
+// found is the folder of a run when a command begins.
 type found struct {
-	runJSON string // the text of run.json; empty: it is not there
-	any     bool   // something of a run is there
+	runJSON string // the text of run.json; empty: there is none
+	any     bool   // there is any file of a run
 }
 
-// found looks what is in the folder of the run.
+// found reads the folder of the run as it is now.
 func (x *Experiment) found() found {
-	text, _ := files.ReadRegular(filepath.Join(x.Dir, results.RunFile)) // what cannot be read is not kept
+	text, _ := files.ReadRegular(filepath.Join(x.Dir, results.RunFile)) // an unreadable one is like none: not kept
 	names, _ := x.files()
 	return found{string(text), len(names) > 0}
 }
 
-// keptSince is [Experiment.Kept] of the run's own folder. Where runs are to be made anew it takes one that has been
-// made since the command began, by another process or for another cell.
+// keptSince is [Experiment.Kept] for the run's own folder. With --again it keeps only a run that was made since the
+// command began, by another process or for another cell of the same table.
 func (x *Experiment) keptSince(ctx context.Context, l *Session, was found, keep Keep) (*results.Run, error) {
 	if keep.Again && x.found().runJSON == was.runJSON {
 		return nil, nil //nolint:nilnil // no run, and nothing wrong

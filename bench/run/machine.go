@@ -20,25 +20,26 @@ import (
 	"rollcall/results/files"
 )
 
-// Machine say where a run computes and where its files go; they do not change what it computes.
+// Machine is where a run computes and where its files go. It does not change the settings of a run.
 type Machine struct {
-	Device    string
-	Precision string
-	Threads   int
-	DataDir   string
-	Altered   bool
-	Out       string
-	Events    bool
-	Memory    memory.Ceiling // on what runs hold
-	AtOnce    int            // runs at a time; 0 where a command makes one alone
+	Device    string         // auto, cpu, or cuda[:i]
+	Precision string         // tf32, fp32 or bf16; empty: the device's default
+	Threads   int            // threads of the CPU engine, in all sessions together
+	DataDir   string         // folder of the data sets; empty: the default of package datasets
+	Altered   bool           // accept data files that are not the official ones
+	Out       string         // folder of everything that is written
+	Events    bool           // write TensorBoard event files
+	Memory    memory.Ceiling // the most memory that runs may hold
+	AtOnce    int            // runs at a time; 0: the command makes a single run
 
 	CheckpointEvery time.Duration // the least time between two checkpoints of a run; 0: none
-	KeepCheckpoints bool          // of complete runs too
-	Grace           time.Duration // for runs that are to end
-	Plan            bool          // a command says what it would do, and does not do it
+	KeepCheckpoints bool          // keep checkpoints of complete runs
+	Grace           time.Duration // time that an interrupted run has to end
+	Plan            bool          // print what the command would do, and do nothing
 }
 
-// Validate reports the first impossible flag, and what cannot train here, before a data set is read or downloaded.
+// Validate reports the first impossible flag, or that the processor cannot train. Commands call it before they read or
+// download a data set.
 func (m *Machine) Validate() error {
 	if most := maxThreads(); m.Threads < 1 || m.Threads > most {
 		return settings.Usagef("--threads %d: want 1 … %d", m.Threads, most)
@@ -62,7 +63,6 @@ func (m *Machine) Validate() error {
 	if _, err := gpu.ParsePrecision(m.Precision); err != nil {
 		return settings.Usagef("--precision %q: want tf32, fp32 or bf16", m.Precision)
 	}
-	// What cannot train is told before a data set is read or downloaded.
 	c, err := m.Choose()
 	if err != nil {
 		return err
@@ -77,18 +77,19 @@ func (m *Machine) Validate() error {
 	return err
 }
 
-// maxThreads is far above what helps: every thread has the activations of a client in memory.
+// maxThreads is a bound against slips of the finger, far above what helps. Every thread holds the activations of a
+// client.
 func maxThreads() int { return max(64, 4*runtime.NumCPU()) }
 
 // Choice is the processor that trains.
 type Choice struct {
 	CUDA   bool
 	Card   int
-	engine string // cuda-sm90 and the like
-	why    string // " (auto: …)", or nothing where the user said it
+	engine string // such as cuda-sm90
+	why    string // " (auto: …)"; empty if the user chose
 }
 
-// Choose finds the processor that --device asks for: with auto the first usable card, or else the CPU.
+// Choose finds the processor that --device asks for. auto is the first usable card, or else the CPU.
 func (m *Machine) Choose() (Choice, error) {
 	kind, index, _ := strings.Cut(m.Device, ":")
 	if kind == "cpu" {
@@ -119,7 +120,8 @@ func (m *Machine) Choose() (Choice, error) {
 	return Choice{CUDA: true, Card: card, engine: cards[card].Engine()}, nil
 }
 
-// Numerics returns the class of the numbers that the engine of this machine computes, and the engine's revision.
+// Numerics returns the class of the numbers that the engine of this machine computes, such as cpu-fp32, and the
+// revision of the engine. Runs with other ones have other last digits.
 func (m *Machine) Numerics() (class string, revision int, err error) {
 	c, err := m.Choose()
 	if err != nil {
@@ -135,11 +137,12 @@ func (m *Machine) Numerics() (class string, revision int, err error) {
 	return nets.Numerics("cpu-"+kernels.Name(), string(gpu.FP32)), nets.CPURevision, nil
 }
 
-// Demand is what an engine is opened for: batches of so many samples, and, if they are known, rounds of so many clients
-// and steps.
+// Demand is the work that an engine is opened for: the size of a batch and, if they are known, the clients and local
+// steps of a round. A card reserves memory for them.
 type Demand struct{ Batch, clients, steps int }
 
-// OpenEngine opens the engine a command asks for, and says in a line which one it is and why.
+// OpenEngine opens the engine that a command asks for. It also returns a line that says which engine it is and why. The
+// caller writes lines from notice, once for each key.
 func (m *Machine) OpenEngine(
 	model *nets.Model, train, test *plan.Samples, w Demand, notice func(key, line string),
 ) (nets.Engine, string, error) {
@@ -165,14 +168,14 @@ func (m *Machine) OpenEngine(
 	return e, fmt.Sprintf("device: %s, %s, %s%s", info.Engine, info.Device, how, c.why), nil
 }
 
-// Writable creates a folder and checks that files can be made in it, before hours are spent. What is called at the end,
-// leave, removes the folders that were created and stayed empty.
+// Writable creates a folder and checks that files can be written there, before hours are spent on a run. leave removes
+// the folders that Writable created, if they are still empty.
 func Writable(dir string) (leave func(), err error) {
 	made := missing(dir)
 	leave = func() {
 		for _, folder := range made {
 			if os.Remove(folder) != nil {
-				return // something is in it, and so in those above
+				return // a folder that is not empty; those above hold it
 			}
 		}
 	}
@@ -189,7 +192,7 @@ func Writable(dir string) (leave func(), err error) {
 	return leave, nil
 }
 
-// cause drops operation and path from an error of the os package, where the text around it says both.
+// cause drops operation and path from an error of package os, for a message that says both already.
 func cause(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err

@@ -12,7 +12,7 @@ import (
 	"rollcall/results/papers"
 )
 
-// Measure measures what a figure shows, or the part of it that is wanted.
+// Measure measures the data of a figure, or the wanted part of it. Each type of papers.Measure has its own way.
 func (p *Pool) Measure(ctx context.Context, f *papers.Figure, w *Wanted) (m papers.Measured, err error) {
 	m.Figure = *f
 	switch what := f.Measure.(type) {
@@ -39,7 +39,7 @@ func (p *Pool) Measure(ctx context.Context, f *papers.Figure, w *Wanted) (m pape
 	return m, err
 }
 
-// lines trains the runs of a figure that are wanted, with every seed.
+// lines makes the runs of the wanted lines of a figure, with every seed.
 func (p *Pool) lines(ctx context.Context, f *papers.Figure, w *Wanted, decisions bool) ([]papers.Line, error) {
 	lines, tasks, err := w.lines(f)
 	if err != nil {
@@ -78,7 +78,8 @@ func (p *Pool) lines(ctx context.Context, f *papers.Figure, w *Wanted, decisions
 	return lines, err
 }
 
-// markLine adds to the name of a line what its mean is not: over all seeds, or over runs that are alike.
+// markLine adds marks to the name of a line whose mean is not what a reader expects: seeds that diverged are not in it,
+// or the runs in it are not alike.
 func markLine(line *papers.Line, label string) error {
 	var marks []string
 	if away := len(line.Diverged); away > 0 {
@@ -97,7 +98,7 @@ func markLine(line *papers.Line, label string) error {
 	return nil
 }
 
-// lines returns the lines of a figure that are wanted, and what is trained for each.
+// lines returns the wanted lines of a figure, and the task of each.
 func (w *Wanted) lines(f *papers.Figure) (lines []papers.Line, tasks []Task, err error) {
 	var methods, sets []string
 	for _, r := range f.Runs {

@@ -14,31 +14,31 @@ import (
 	"rollcall/nets"
 )
 
-// need is what a run holds in the memory of the host.
+// need is the memory of the host that a run holds.
 type need struct {
-	of           string // whose rows they are
+	of           string // the method
 	clients      int
 	rows, params int
-	engine, data int64 // bytes: of the engine and the initial weights, and of the samples
-	least        bool  // the rows are those of the start alone, before the data are there
+	engine, data int64 // bytes of the engine with the initial weights, bytes of the samples
+	least        bool  // rows counts only the rows that the method starts with: the data are not open yet
 }
 
-// run is what no other run shares.
+// run returns the bytes that no other run shares.
 func (n *need) run() int64 { return 4*int64(n.rows)*int64(n.params) + n.engine }
 
 func (n *need) total() int64 { return n.run() + n.data }
 
-// String reads "1001 rows of 11183562 parameters 44.8 GB, activations 0.6 GB, data 0.2 GB".
+// String returns a text like "1001 rows of 11183562 parameters 44.8 GB, activations 0.6 GB, data 0.2 GB".
 func (n *need) String() string {
 	return fmt.Sprintf("%s of %d parameters %s, activations %s, data %s", Count(n.rows, "row"), n.params,
 		memory.Size(n.run()-n.engine), memory.Size(n.engine), memory.Size(n.data))
 }
 
-// memoryError refuses a run that needs more memory than there is.
+// memoryError is the error of a run that needs more memory than there is.
 type memoryError struct {
 	need   *need
 	limit  memory.Limit
-	beside int64 // bytes of the runs at work beside it, without which it would fit; 0: there are none, or it would not
+	others int64 // bytes of other runs at work, if it would fit without them; 0: it would not fit alone
 }
 
 func (e *memoryError) Error() string {
@@ -46,22 +46,23 @@ func (e *memoryError) Error() string {
 	if e.need.least {
 		least = "at least "
 	}
-	if e.beside > 0 {
-		beside, pack = fmt.Sprintf(" beside the %s of other runs", memory.Size(e.beside)), "--pack, "
+	if e.others > 0 {
+		beside, pack = fmt.Sprintf(" beside the %s of other runs", memory.Size(e.others)), "--pack, "
 	}
 	return fmt.Sprintf("memory: %s with %d clients holds %s%s: %s%s, want at most %s (%s): with fewer %s--clients or "+
 		"--threads, a smaller net or --batch, or --memory-limit SIZE|off", e.need.of, e.need.clients, least, e.need,
 		memory.Size(e.need.total()), beside, memory.Size(e.limit.Bytes), e.limit.From, pack)
 }
 
-// noRoomBeside reports whether a run was refused that fits where no other one is at work.
-func noRoomBeside(err error) bool {
+// fitsAlone reports whether err refuses a run that would fit if no other run were at work.
+func fitsAlone(err error) bool {
 	e, ok := errors.AsType[*memoryError](err)
-	return ok && e.beside > 0
+	return ok && e.others > 0
 }
 
-// Fits refuses a run that holds more than there is, as far as that is known before its data are opened: the rows its
-// method starts with, a slot of the engine, and the samples of an official data set.
+// Fits refuses a run that holds more memory than there is, as far as that is known before its data are opened: the rows
+// that its method starts with, one slot of the engine, and the samples of an official data set. A run that cannot fit
+// should fail before it downloads anything.
 func (l *Session) Fits(s *settings.Settings) error {
 	c := &rowCounter{load: nets.CPULoad{Clients: 1, Jobs: 1, Samples: 1}}
 	f, err := dryFederation(s, 0, Population{
@@ -83,8 +84,9 @@ func (l *Session) Fits(s *settings.Settings) error {
 	return nil
 }
 
-// reserve says what a run will hold, now that its data are open, and refuses it if that is more than there is. dry asks
-// a counter for all that the run will ask an engine for; what is wrong otherwise is left to the run itself to say.
+// reserve counts the memory that a run will hold, now that its data are open, and refuses the run if that is more than
+// there is. dry asks a counter for all rows that the run will ask an engine for. reserve ignores other errors of dry,
+// because the run meets and reports them itself.
 func (l *Session) reserve(ctx context.Context, s *settings.Settings, dry func(*rowCounter) error) error {
 	c := &rowCounter{samples: [2]int{l.Data.Train.Len(), l.Data.Test.Len()}}
 	if err := dry(c); err != nil {
@@ -95,7 +97,7 @@ func (l *Session) reserve(ctx context.Context, s *settings.Settings, dry func(*r
 		return err
 	}
 	limit, known := l.Machine.Memory.Limit()
-	if err := l.shared.hold(l, n, limit, known); err != nil {
+	if err := l.shared.addUse(l, n, limit, known); err != nil {
 		return err
 	}
 	collect(n.run(), limit, known)
@@ -109,12 +111,13 @@ func (l *Session) reserve(ctx context.Context, s *settings.Settings, dry func(*r
 	return nil
 }
 
-// leastGarbage is how many bytes of garbage may always lie about.
+// leastGarbage is how many bytes of garbage are always allowed: collecting less is not worth the time.
 const leastGarbage = 50e6
 
-// collect has Go collect its garbage before that is more than a tenth of what a run holds, in place of as much again,
-// and before the limit is reached. It takes hardly any time: what is large here holds no pointers to follow. Whoever
-// sets GOGC or GOMEMLIMIT has the last word.
+// collect makes Go's garbage collector run before garbage exceeds a tenth of what a run holds, and before memory
+// reaches the limit. Go's default allows as much garbage as there is live memory, which would double the need of a
+// large run. Collecting costs little here, because the large arrays hold no pointers. If the user sets GOGC or
+// GOMEMLIMIT, that decides.
 func collect(run int64, limit memory.Limit, known bool) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(int(min(100, max(10, 100*leastGarbage/(run+1)))))
@@ -124,7 +127,8 @@ func collect(run int64, limit memory.Limit, known bool) {
 	}
 }
 
-// need returns what a run holds of which a counter was asked for so much. Of a run on a card that is its samples.
+// need returns the memory of a run that asks an engine for what the counter has counted. data is the bytes of its
+// samples, which are all that a run on a card holds on the host.
 func (l *Session) need(s *settings.Settings, c *rowCounter, data int64) (*need, error) {
 	n := &need{of: s.Method, clients: s.Clients, data: data}
 	choice, err := l.Machine.Choose()
@@ -141,41 +145,43 @@ func (l *Session) need(s *settings.Settings, c *rowCounter, data int64) (*need, 
 	return n, err
 }
 
-// hold notes what a session's run holds beside those of other sessions, in place of what its last one held.
-func (d *sharedData) hold(l *Session, n *need, limit memory.Limit, known bool) error {
+// addUse notes the memory of a session's new run in place of the last one, or returns a *memoryError if it does not fit
+// beside the runs of other sessions. A data set that several runs use counts once.
+func (d *sharedData) addUse(l *Session, n *need, limit memory.Limit, known bool) error {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	delete(d.held, l)
-	beside, sets := int64(0), []*openSet{l.set}
-	for _, h := range d.held {
-		beside += h.run
+	delete(d.uses, l)
+	// A data set counts once, however many runs use it; this run's own set is in n.total() already.
+	others, sets := int64(0), []*openSet{l.set}
+	for _, h := range d.uses {
+		others += h.run
 		if !slices.Contains(sets, h.set) {
-			sets, beside = append(sets, h.set), beside+h.data
+			sets, others = append(sets, h.set), others+h.data
 		}
 	}
-	if total := n.total(); known && total+beside > limit.Bytes {
+	if total := n.total(); known && total+others > limit.Bytes {
 		if total > limit.Bytes {
-			beside = 0
+			others = 0
 		}
-		return &memoryError{need: n, limit: limit, beside: beside}
+		return &memoryError{need: n, limit: limit, others: others}
 	}
-	if d.held == nil {
-		d.held = map[*Session]held{}
+	if d.uses == nil {
+		d.uses = map[*Session]memoryUse{}
 	}
-	d.held[l] = held{n.run(), l.set, n.data}
+	d.uses[l] = memoryUse{n.run(), l.set, n.data}
 	return nil
 }
 
-// held is what a session's run holds.
-type held struct {
-	run  int64
+// memoryUse is the memory that a session's run holds.
+type memoryUse struct {
+	run  int64 // bytes
 	set  *openSet
-	data int64
+	data int64 // bytes of the set
 }
 
-// release forgets what a session's last run held.
-func (d *sharedData) release(l *Session) {
+// dropUse forgets the memory of a session's last run.
+func (d *sharedData) dropUse(l *Session) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	delete(d.held, l)
+	delete(d.uses, l)
 }

@@ -142,7 +142,7 @@ func TestMemoryRefused(t *testing.T) {
 					t.Errorf("%q, want %q in it", e, want)
 				}
 			}
-			if noRoomBeside(err) {
+			if fitsAlone(err) {
 				t.Error("it would fit without other runs, which there are not")
 			}
 			if err := l.Machine.Memory.Set("off"); err != nil {

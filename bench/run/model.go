@@ -16,31 +16,30 @@ import (
 	"rollcall/results/safetensors"
 )
 
-// SaveModel says which models a run leaves when it is complete.
+// SaveModel says which models a run writes at its end, as safetensors files.
 type SaveModel string
 
 // The values of --save-model.
 const (
 	SaveNone SaveModel = ""
 	SaveOne  SaveModel = "one" // the model that is evaluated
-	SaveAll  SaveModel = "all" // and every model that clients keep of their own
+	SaveAll  SaveModel = "all" // that model, and the models that clients keep of their own
 )
 
-// Validate refuses what no run of a method can leave.
+// Validate refuses an unknown value, and SaveAll for a method whose clients keep no models.
 func (m SaveModel) Validate(method string) error {
 	if err := settings.OneOf("save-model", string(m), []string{string(SaveOne), string(SaveAll)}); err != nil {
 		return err
 	}
 	if with := algos.LocalModelMethods(); m == SaveAll && !slices.Contains(with, method) {
 		return settings.Usagef("--save-model=all: of no use with --method %s, want it with %s, whose clients keep "+
-			"models of "+
-			"their own, or --save-model", method, settings.OrList(with))
+			"models of their own, or --save-model", method, settings.OrList(with))
 	}
 	return nil
 }
 
-// saveModels writes the models that are asked for, in PyTorch's names, shapes and layouts. What PyTorch counts beside
-// running statistics is not there: PyTorch has it begin at 0.
+// saveModels writes the models that are asked for, in PyTorch's names, shapes and layouts. It leaves out
+// num_batches_tracked, which no net here has and PyTorch starts at 0.
 func (x *Experiment) saveModels(ctx context.Context, engine nets.Engine, f *Federation) error {
 	if x.SaveModel == SaveNone {
 		return nil
@@ -61,7 +60,7 @@ func (x *Experiment) saveModels(ctx context.Context, engine nets.Engine, f *Fede
 	return nil
 }
 
-// saveModel writes one row; clients are those who have it, if it is not the server's.
+// saveModel writes the model in one row. clients are the clients that keep this model; nil: it is the server's.
 func (x *Experiment) saveModel(
 	ctx context.Context, engine nets.Engine, f *Federation, row nets.Row, name string, clients []int,
 ) error {
@@ -84,15 +83,16 @@ func (x *Experiment) saveModel(
 	for i, p := range f.model.Params {
 		tensors[i] = safetensors.Float32s(p.Name, p.Shape, w[p.Offset:][:p.Size])
 	}
-	return insist(ctx, func() error {
+	return withRetries(ctx, func() error {
 		return x.publish(name, func(path string) error {
 			return files.WriteFile(path, func(out io.Writer) error { return safetensors.Write(out, metadata, tensors) })
 		})
 	})
 }
 
-// lacksModels reports whether a finished run did not leave the models that are asked for.
+// lacksModels reports whether a finished run has not written the models that are asked for.
 func (x *Experiment) lacksModels(left results.Checksums) bool {
 	return x.SaveModel != SaveNone && left[results.ModelFile] == "" ||
-		x.SaveModel == SaveAll && left[results.ClientModelFile(0)] == "" // which client 0 has, alone or with others
+		// every file names its first client, so 0 has one
+		x.SaveModel == SaveAll && left[results.ClientModelFile(0)] == ""
 }

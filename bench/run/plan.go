@@ -16,13 +16,13 @@ import (
 	"rollcall/results/papers"
 )
 
-// Work returns what a run costs, beside other runs, as far as that is known before its data are open: as if all clients
-// were there in every round. kind names runs that cost the same.
+// Work estimates the cost of a run from its settings alone, before its data are open, to compare runs with one another:
+// it assumes that all clients are there in every round. kind names runs that cost the same.
 func Work(kind string, s *settings.Settings) progress.Work {
 	w := progress.Work{Kind: kind, Rounds: s.Rounds, Evaluates: s.Evaluates}
 	model, err := nets.NewModel(s.Net)
 	if err != nil {
-		return w // the run itself says so
+		return w // the run itself reports the error
 	}
 	samples := float64(samples(s, model))
 	trained := float64(s.Clients * s.LocalSteps * s.Batch)
@@ -30,14 +30,13 @@ func Work(kind string, s *settings.Settings) progress.Work {
 		trained = samples * *s.LocalEpochs.Value
 	}
 	if !s.EvalTrain {
-		samples /= 6 // as many of CIFAR-10's and MNIST's are tested on
+		samples /= 6 // the share of test samples in CIFAR-10, about that in MNIST
 	}
 	w.Round, w.Evaluation = trained*model.Train, samples*model.Forward
 	return w
 }
 
-// samples returns how many samples a data set has in both parts, at least and as far as that is known without reading
-// it.
+// samples returns how many samples a data set has in both parts, at least, as far as that is known before reading it.
 func samples(s *settings.Settings, model *nets.Model) int {
 	l := Session{}
 	bytes := datasets.LeastBytes(s.Data, l.dataOptions(s, 0))
@@ -48,16 +47,16 @@ func samples(s *settings.Settings, model *nets.Model) int {
 	return int(bytes / int64(size+1))
 }
 
-// Planned is one run that a command would make, or keep.
+// Planned is one run that a command would make or keep.
 type Planned struct {
 	Settings settings.Settings
 	Seed     uint32
 	Kept     bool
-	Done     int // rounds that it goes on after
-	Models   int // evaluated once, after the last round, in place of a curve; 0: a curve is
+	Done     int // the round of the checkpoint that it resumes from; 0: it begins anew
+	Models   int // how many models it evaluates after the last round, and no curve; 0: it evaluates a curve
 }
 
-// roundsDone returns after how many rounds the run would go on, as the name of its newest checkpoint says.
+// roundsDone returns the round that the run would resume from, as the name of its newest checkpoint says.
 func (x *Experiment) roundsDone(keep Keep) int {
 	rounds, err := checkpoint.Rounds(x.Dir)
 	if err != nil || len(rounds) == 0 || keep.Again && !x.has(asideFolder) {
@@ -66,7 +65,7 @@ func (x *Experiment) roundsDone(keep Keep) int {
 	return min(rounds[0], x.Settings.Rounds)
 }
 
-// PlanTable returns the runs of a table.
+// PlanTable returns the runs of a table, in the order in which Table would make them.
 func (p *Pool) PlanTable(ctx context.Context, t *papers.Table, cells []Cell) ([]Planned, error) {
 	return p.planned(ctx, t.ID, tableTasks(cells, byData(cells)), t.Seeds, false)
 }
@@ -81,7 +80,7 @@ func (p *Pool) PlanFigure(ctx context.Context, f *papers.Figure, w *Wanted) (run
 		}
 		return p.planned(ctx, f.ID, tasks, f.Seeds, what.Decisions)
 	case papers.Coalitions:
-		s, err := w.ofCoalitions(f, what.MostStale)
+		s, err := w.coalitionSettings(f, what.MostStale)
 		for range what.MostStale + 1 {
 			for _, seed := range f.Seeds {
 				runs = append(runs, Planned{Settings: s, Seed: seed, Models: 1 << s.Clients})
@@ -92,7 +91,7 @@ func (p *Pool) PlanFigure(ctx context.Context, f *papers.Figure, w *Wanted) (run
 	return nil, nil
 }
 
-// planned returns the runs of some tasks, in order. Nothing is written.
+// planned returns the runs of some tasks, in order. It writes nothing.
 func (p *Pool) planned(
 	ctx context.Context, table string, tasks []Task, seeds []uint32, decisions bool,
 ) (runs []Planned, err error) {
@@ -101,11 +100,11 @@ func (p *Pool) planned(
 		for _, seed := range seeds {
 			dir := Folder(p.Sessions[0].Machine.Out, table, t.Settings, seed)
 			r := &seedRun{
-				Experiment: Experiment{Table: table, Settings: t.Settings, Seed: seed, Dir: dir, Clients: decisions},
+				Experiment: Experiment{Table: table, Settings: t.Settings, Seed: seed, Dir: dir, Decisions: decisions},
 				pool:       p,
 			}
 			kept, err := r.earlier(ctx, p.Sessions[0], p.Keep)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) { // without a folder there are no runs
+			if err != nil && !errors.Is(err, fs.ErrNotExist) { // the output folder need not be there
 				return nil, err
 			}
 			runs = append(runs, Planned{
@@ -118,62 +117,65 @@ func (p *Pool) planned(
 	return runs, nil
 }
 
-// Asks is what a run asks for.
-type Asks struct {
-	Images    float64 // trained on in all rounds
-	Evaluated float64 // images in all evaluations, the method's own among them
-	Bytes     int64   // of memory on the host; on a card the samples alone
-	Memory    string  // what takes it
-	Least     bool    // the memory is counted on other data than the run's
+// Needs is the work and the memory that a run needs.
+type Needs struct {
+	Images    float64 // images that clients train on, in all rounds
+	Evaluated float64 // images in all evaluations, including the method's own
+	Bytes     int64   // memory on the host; for a run on a card the samples alone
+	Memory    string  // what takes the memory, for people
+	Least     bool    // the numbers are counted on other data, and the run may need more
 }
 
-// Asks counts what a planned run asks for, on the data that are open, and of every client's availability in every
-// round. The data may be others than the run's, of another size.
-func (l *Session) Asks(ctx context.Context, r *Planned) (a Asks, err error) {
+// Needs counts what a planned run needs, by a dry run with every client's availability in every round, on the data that
+// are open. If these are not the run's data, it scales the evaluations to the run's number of samples.
+func (l *Session) Needs(ctx context.Context, r *Planned) (n Needs, err error) {
 	s := &r.Settings
 	clients, err := Populate(l.Data, s, r.Seed)
 	if err != nil {
-		return a, err
+		return n, err
 	}
 	c := &rowCounter{samples: [2]int{l.Data.Train.Len(), l.Data.Test.Len()}}
 	if err := c.dryRun(ctx, s, r.Seed, clients); err != nil {
-		return a, err
+		return n, err
 	}
-	n, err := l.need(s, c, l.Data.Bytes())
+	held, err := l.need(s, c, l.Data.Bytes())
 	if err != nil {
-		return a, err
+		return n, err
 	}
 	for i, trained := range c.trained {
 		images := s.LocalSteps * min(s.Batch, len(clients.train[i]))
 		if s.LocalEpochs.Value != nil {
 			images = int(*s.LocalEpochs.Value) * len(clients.train[i])
 		}
-		a.Images += float64(trained * images)
+		n.Images += float64(trained * images)
 	}
+	// The dry run evaluated once, at its end. The real run evaluates as the settings say; what the method itself
+	// evaluates in its rounds is already counted.
 	evaluations := 0
 	for t := range s.Rounds + 1 {
 		if s.Evaluates(t) {
 			evaluations++
 		}
 	}
-	a.Evaluated = float64(c.evaluated-c.last) + float64(evaluations*c.last)
+	n.Evaluated = float64(c.evaluated-c.last) + float64(evaluations*c.last)
 	if r.Models > 0 {
-		a.Evaluated = float64(r.Models * l.Data.Test.Len())
+		n.Evaluated = float64(r.Models * l.Data.Test.Len())
 	}
-	a.Bytes, a.Memory, a.Least = n.total(), n.String(), l.Data.Name != s.Data
-	if a.Least {
+	n.Bytes, n.Memory, n.Least = held.total(), held.String(), l.Data.Name != s.Data
+	if n.Least {
 		model, err := nets.NewModel(s.Net)
 		if err != nil {
-			return a, err
+			return n, err
 		}
-		a.Evaluated *= max(1, float64(samples(s, model))/float64(l.Data.Train.Len()+l.Data.Test.Len()))
+		n.Evaluated *= max(1, float64(samples(s, model))/float64(l.Data.Train.Len()+l.Data.Test.Len()))
 	}
-	return a, nil
+	return n, nil
 }
 
+// Rate measures so little because it is for hours: it should be over in seconds.
 const (
 	ratedRounds = 3
-	ratedImages = 2000 // evaluated
+	ratedImages = 2000 // images evaluated, at most
 )
 
 // Rate measures a few rounds of s, and an evaluation of a part of the test set, on the engine that is open for s.
@@ -185,7 +187,7 @@ func (l *Session) Rate(ctx context.Context, s settings.Settings, seed uint32) (r
 	}
 	defer f.Method.Close()
 	var took time.Duration
-	for t := range 1 + ratedRounds { // the first finds memory
+	for t := range 1 + ratedRounds { // the first round finds memory and is not measured
 		if t == 1 {
 			counter.steps, counter.images = 0, 0
 		}
@@ -208,6 +210,7 @@ func (l *Session) Rate(ctx context.Context, s settings.Settings, seed uint32) (r
 	if err != nil {
 		return row, err
 	}
+	// The second evaluation counts: the first one finds memory.
 	part := make([]int32, min(ratedImages, l.Data.Test.Len()))
 	for i := range part {
 		part[i] = int32(i)

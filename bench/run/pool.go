@@ -16,10 +16,10 @@ import (
 	"rollcall/nets/gpu"
 )
 
-// mostAtOnce bounds --pack: CUDA takes up the streams of so many engines at a time.
+// mostAtOnce is the largest --pack: CUDA runs the streams of so many engines at the same time.
 const mostAtOnce = 32
 
-// ValidateAtOnce is [Machine.Validate] for several runs at a time: it refuses more of them than a card takes up, too.
+// ValidateAtOnce is [Machine.Validate] for commands with --pack, which it checks too.
 func (m *Machine) ValidateAtOnce() error {
 	if m.AtOnce < 1 || m.AtOnce > mostAtOnce {
 		return settings.Usagef("--pack %d: want 1 … %d, as many streams as a card takes up at a time", m.AtOnce,
@@ -28,17 +28,17 @@ func (m *Machine) ValidateAtOnce() error {
 	return m.Validate()
 }
 
-// Pool is the sessions in which the runs of a table or figure are trained, one run in each at a time.
+// Pool is the sessions that make the runs of a table or figure, each one run at a time.
 type Pool struct {
 	Sessions []*Session
 	Stderr   io.Writer
 	Keep     Keep
-	Watch    claim.Watch // of the runs that other processes make
+	Watch    claim.Watch // claims runs, and sees the claims of other processes
 
-	progress *progress.Command // Stderr, which shows how the runs get on
+	progress *progress.Command // the writer behind Stderr, which shows the progress of the runs
 }
 
-// NewPool returns a pool of as many sessions as the machine is to hold at a time.
+// NewPool returns a pool of Machine.AtOnce sessions.
 func NewPool(stderr io.Writer, machine Machine, keep Keep) *Pool {
 	p, shared := &Pool{progress: progress.New(stderr), Keep: keep}, &sharedData{}
 	p.Stderr = p.progress
@@ -48,7 +48,7 @@ func NewPool(stderr io.Writer, machine Machine, keep Keep) *Pool {
 	return p
 }
 
-// Close closes the sessions.
+// Close closes all sessions.
 func (p *Pool) Close() (err error) {
 	for _, l := range p.Sessions {
 		err = errors.Join(err, l.Close())
@@ -56,20 +56,24 @@ func (p *Pool) Close() (err error) {
 	return err
 }
 
-// Job is something to be done in a session.
+// Job is one run to be found or made in a session.
 type Job struct {
-	Run string // which run it makes: the same one is not made twice at the same time
+	Run string // names the run; two jobs of one run are never at work at the same time
 	Do  func(ctx context.Context, l *Session) error
-	Err error // of a job that is done
+	Err error // the last error of Do, once the job is done
 }
 
-// Run does the jobs of the cells, begun in order, and calls finish for one cell after the other, as soon as its jobs
-// are done and all cells before it are finished. A job that fails is tried again once all others have been begun, as
-// often as [Keep] has it. One that another process does is waited for, after all others, or is done with an
-// *[ElsewhereError] where nobody is to wait. An error of finish ends all. When ctx ends no more jobs are begun, and the
-// cells that have begun are finished; Run returns the reason if a cell has not.
+// Run does the jobs of all cells and calls finish for every cell in order, as soon as its jobs are done and the cells
+// before it are finished. So a table prints its cells in order while later ones are at work.
+//
+// A job that fails is tried again [Keep].Retries times, after all other jobs have begun. A run that another process
+// makes is waited for after all others; with [Keep].NoWait its job ends with an *[ElsewhereError] instead. A session
+// that finds too little memory beside the others leaves its job to them and stops.
+//
+// An error of finish ends all jobs, and Run returns it. When ctx ends no more jobs begin and the cells that have begun
+// are finished; Run returns ctx's error if a cell has not begun.
 func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) error) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ctx) // an error of finish cancels the jobs at work
 	defer cancel()
 	w := &poolRun{
 		cells: cells, finish: finish, cancel: cancel, stderr: p.Stderr, keep: p.Keep,
@@ -81,7 +85,7 @@ func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) er
 			w.jobs, runs = append(w.jobs, j), append(runs, j.Run)
 		}
 	}
-	w.queue, w.workers = queue.New(turn, runs), min(len(p.Sessions), len(runs))
+	w.queue, w.workers = queue.New(firstPause, runs), min(len(p.Sessions), len(runs))
 	w.changed.L = &w.lock
 	defer context.AfterFunc(ctx, w.wake)()
 	var workers sync.WaitGroup
@@ -90,36 +94,36 @@ func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) er
 		workers.Go(func() { w.work(ctx, l) })
 	}
 	workers.Wait()
-	w.update(func(time.Time) { w.finishReady(ctx) }) // those left when ctx ended before a job of theirs was begun
+	w.update(func(time.Time) { w.finishReady(ctx) }) // when ctx has ended, the cells without a begun job are left
 	if w.err == nil && w.leftOut {
 		return ctx.Err()
 	}
 	return w.err
 }
 
-// poolRun is what the workers of one call of [Pool.Run] have in common.
+// poolRun is the state that the workers of one call of [Pool.Run] share.
 type poolRun struct {
 	cells  [][]*Job
-	jobs   []*Job // of all cells, in order
+	jobs   []*Job // the jobs of all cells, in order
 	finish func(cell int) error
 	cancel func()
 	stderr io.Writer
 	keep   Keep
 
-	lock     sync.Mutex // of all below, and while a cell is finished
-	changed  sync.Cond  // wakes who waits for a job
+	lock     sync.Mutex // guards all fields below, and is held while finish is called
+	changed  sync.Cond  // wakes the workers that wait for a job
 	queue    *queue.Queue
-	finished int             // cells
-	before   int             // jobs of the finished cells
-	leftOut  bool            // cells that ctx kept from being begun
-	workers  int             // that have a session
-	named    map[string]bool // processes that were said to be waited for
-	err      error           // of finish
+	finished int             // how many cells are finished
+	before   int             // how many jobs the finished cells have
+	leftOut  bool            // a cell did not begin because ctx ended
+	workers  int             // how many workers there are
+	named    map[string]bool // processes that a line has named as waited for
+	err      error           // the first error of finish
 }
 
 func (w *poolRun) wake() { w.update(func(time.Time) {}) }
 
-// update changes what the workers have in common, and wakes those that wait for a job.
+// update changes the shared state and wakes the workers that wait for a job.
 func (w *poolRun) update(change func(now time.Time)) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -127,7 +131,7 @@ func (w *poolRun) update(change func(now time.Time)) {
 	w.changed.Broadcast()
 }
 
-// work does jobs in a session until there are no more.
+// work does jobs in a session until there are no more, or until the session finds too little memory beside the others.
 func (w *poolRun) work(ctx context.Context, l *Session) {
 	for {
 		n := w.begin(ctx)
@@ -136,7 +140,7 @@ func (w *poolRun) work(ctx context.Context, l *Session) {
 		}
 		err := w.jobs[n].Do(ctx, l)
 		left := 0
-		if ctx.Err() == nil && (gpu.OutOfMemory(err) || noRoomBeside(err)) {
+		if ctx.Err() == nil && (gpu.OutOfMemory(err) || fitsAlone(err)) {
 			left = w.retire()
 		}
 		if left == 0 {
@@ -152,7 +156,7 @@ func (w *poolRun) work(ctx context.Context, l *Session) {
 	}
 }
 
-// begin waits for a job that can be done; -1: there will be none.
+// begin waits for a job that can be done and returns its number; -1: there will be none.
 func (w *poolRun) begin(ctx context.Context) int {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -164,7 +168,7 @@ func (w *poolRun) begin(ctx context.Context) int {
 		others := w.queue.Elsewhere()
 		if len(others) > 0 && w.keep.NoWait {
 			for _, n := range others {
-				w.queue.Done(n, time.Now()) // its error says who does it
+				w.queue.Done(n, time.Now()) // its error says which process makes the run
 			}
 			w.finishReady(ctx)
 			w.changed.Broadcast()
@@ -179,7 +183,7 @@ func (w *poolRun) begin(ctx context.Context) int {
 	return -1
 }
 
-// sleep waits until something has changed, or until some time; zero: no time.
+// sleep waits until the shared state changes, or until a time; the zero time never comes.
 func (w *poolRun) sleep(until time.Time) {
 	if !until.IsZero() {
 		defer time.AfterFunc(time.Until(until), w.wake).Stop()
@@ -187,13 +191,13 @@ func (w *poolRun) sleep(until time.Time) {
 	w.changed.Wait()
 }
 
-// sayWaiting says which processes are waited for, once of each.
+// sayWaiting names the processes that are waited for, each once.
 func (w *poolRun) sayWaiting(jobs []int) {
 	var who []string
 	for _, n := range jobs {
 		other, _ := errors.AsType[*ElsewhereError](w.jobs[n].Err)
 		if other == nil || other.Holder == nil {
-			continue // this process has just lost the run, and looks who has it
+			continue // this process has just lost the run, and does not know yet to whom
 		}
 		process := fmt.Sprint(other.Holder.Host, other.Holder.PID)
 		if !w.named[process] {
@@ -207,7 +211,7 @@ func (w *poolRun) sayWaiting(jobs []int) {
 	}
 }
 
-// ended notes what became of a job: it is done, or it comes again.
+// ended notes the outcome of a job: it is done, or it will be tried again.
 func (w *poolRun) ended(ctx context.Context, n int, err error, now time.Time) {
 	j := w.jobs[n]
 	j.Err = err
@@ -227,8 +231,8 @@ func (w *poolRun) ended(ctx context.Context, n int, err error, now time.Time) {
 	w.finishReady(ctx)
 }
 
-// retire takes a worker away, whose session finds no memory beside the others', and returns how many are left; 0: the
-// worker is the last one, and stays.
+// retire removes a worker whose session finds too little memory, and returns how many are left; 0: this is the last
+// worker, and it stays.
 func (w *poolRun) retire() (left int) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -239,7 +243,8 @@ func (w *poolRun) retire() (left int) {
 	return w.workers
 }
 
-// finishReady finishes the cells that are ready.
+// finishReady calls finish for the next cells, as long as all their jobs are done. When ctx has ended, a job that has
+// not begun counts as done.
 func (w *poolRun) finishReady(ctx context.Context) {
 	for ; w.finished < len(w.cells) && w.err == nil; w.finished++ {
 		jobs := w.cells[w.finished]

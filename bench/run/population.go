@@ -11,26 +11,29 @@ import (
 	"rollcall/nets"
 )
 
-// Population is a run's clients: what they hold, and when they are there.
+// Population is the N clients of a run: the samples they hold, and when they are there.
 type Population struct {
 	Process availability.Process
 	Base    []float64 // [N] p_i, or π_i of a chain
-	Lambda  []float64 // [N] λ_i
+	Lambda  []float64 // [N] λ_i of a chain, 0 where rounds are independent
 
-	train      [][]int32 // [N][n_i] samples each client trains on
-	validation [][]int32 // [N][m_i] training samples kept back; nil: none
-	test       [][]int32 // [N][k_i] test samples of its own; nil: all have the whole test set
-	// [N] test samples of a client's two classes; nil: the split is another one. Not what it is tested on
+	train      [][]int32 // [N][n_i] the samples that each client trains on
+	validation [][]int32 // [N][m_i] training samples that each client keeps back; nil: none
+	test       [][]int32 // [N][k_i] the client's own test samples; nil: all clients have the whole test set
+	// [N] the test samples of a client's two classes, for clients.csv; nil: the split gives no client two classes.
+	// The curve is not evaluated on them.
 	ownClasses [][]int32
 }
 
-// Populate splits the training samples among the clients and draws their availability.
+// Populate splits the training samples among the clients and draws their availability. All methods with the same
+// settings and seed get the same split and the same trace.
 func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Population, err error) {
 	cut := datasets.SplitOptions{
 		Kind: datasets.SplitKind(s.Split), Clients: s.Clients, Clusters: s.Clusters, Alpha: s.Alpha,
 	}
 	if s.Draws == "numpy" {
-		cut.NumPy = rng.NewNumPy(seed) // the released code's one generator: split, then φ, then activity
+		// the released code draws split, φ and activity from one generator, in this order
+		cut.NumPy = rng.NewNumPy(seed)
 	}
 	split, err := datasets.Divide(data, cut, s.Validation, seed)
 	if err != nil {
@@ -68,7 +71,7 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 	return p, nil
 }
 
-// importance returns α [N]: equal, or in proportion to the clients' samples.
+// importance returns the target importance α [N]: the same for all, or proportional to the number of samples.
 func (p *Population) importance(weights string) []float64 {
 	importance, total := slices.Repeat([]float64{1 / float64(len(p.train))}, len(p.train)), 0
 	if weights != "size" {
@@ -83,8 +86,8 @@ func (p *Population) importance(weights string) []float64 {
 	return importance
 }
 
-// heldOut returns the samples that ca-fed's losses are of under --losses held-out: those kept back, or else the
-// client's own test samples. nil: another method, or other losses.
+// heldOut returns the samples for ca-fed's losses under --losses held-out: the samples kept back, or else the client's
+// own test samples. nil: the run has another method or other losses.
 func (p *Population) heldOut(s *settings.Settings) *algos.HeldOut {
 	switch {
 	case s.Method != "ca-fed" || s.Get("losses") != algos.LossesHeldOut:

@@ -15,19 +15,20 @@ import (
 	"rollcall/results/stats"
 )
 
-// Phases is an engine that measures how long its callers wait for it.
+// Phases is an engine that measures how long its callers wait for it, for bench --profile.
 type Phases struct {
 	nets.Engine
 	train, combine time.Duration
-	kernels        []nets.KernelTime // nil: the engine does not know
-	evaluation     time.Duration     // of evalImages test images
+	kernels        []nets.KernelTime // nil: the engine does not time its kernels
+	evaluation     time.Duration     // time to evaluate evalImages test images
 	evalImages     int
-	writing        time.Duration // of a curve.csv of curveRows rows
+	writing        time.Duration // time to write a curve.csv of curveRows rows
 }
 
-// curveRows is the length of the curve that writing is measured with: that of 2000 rounds, evaluated every ten.
+// curveRows is the length of the curve whose writing is measured: 2000 rounds, evaluated every ten.
 const curveRows = 200
 
+// wait adds the time since started.
 func (p *Phases) wait(into *time.Duration, started time.Time) { *into += time.Since(started) }
 
 // Train implements [nets.Engine].
@@ -48,7 +49,7 @@ func (p *Phases) Norm(r nets.Row) (float64, error) {
 	return p.Engine.Norm(r)
 }
 
-// profile begins to time the engine's kernels, if it can; the function returned ends that.
+// profile starts the engine's timing of its kernels, if it has one. end stops it and keeps the times.
 func (p *Phases) profile() (end func() error, err error) {
 	engine, ok := p.Engine.(nets.Profiler)
 	if !ok {
@@ -60,13 +61,13 @@ func (p *Phases) profile() (end func() error, err error) {
 	}, engine.Profile(true)
 }
 
-// write measures how long a curve takes to be written below dir, the median of a few.
+// write measures how long it takes to write a curve below dir: the median of five times.
 func (p *Phases) write(dir string, like results.CurveRow) error {
 	dir, err := os.MkdirTemp(dir, ".curve-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // what is left of it is hidden
+	defer os.RemoveAll(dir) //nolint:errcheck // if it stays, it is hidden
 	rows := make([]results.CurveRow, curveRows)
 	for i := range rows {
 		rows[i] = like
@@ -90,11 +91,11 @@ func (p *Phases) write(dir string, like results.CurveRow) error {
 	return nil
 }
 
-// Print says where `rounds` rounds that took `total` went, what an evaluation takes on top, and the kernels of an
-// engine that knows them. Plans are what is left of a round: choosing clients, batch plans that training did not hide,
-// the method's own arithmetic.
+// Print prints where the time of so many rounds went, `total` together, what an evaluation takes in addition, and the
+// engine's kernels if it times them. The phase "plans" is the rest of a round: choosing clients, the batch plans that
+// training did not hide, and the method's own arithmetic.
 func (p *Phases) Print(w io.Writer, rounds int, total time.Duration) error {
-	// Not a files.TextTable: three tables of other columns, which are columns among their neighbours alone.
+	// Three tables of different columns in one text: files.TextTable would align them with one another.
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	phase := func(name string, d time.Duration) {
 		_, _ = fmt.Fprintf(t, "%s\t%.3f\t%.1f\t\n", name, ms(d)/float64(rounds), 100*d.Seconds()/total.Seconds())
@@ -119,7 +120,7 @@ func (p *Phases) Print(w io.Writer, rounds int, total time.Duration) error {
 	return t.Flush()
 }
 
-// printKernels lists kernels and copies, the longest first, and all of them together.
+// printKernels prints kernels and copies, the longest first as they come, and their sum.
 func printKernels(w io.Writer, kernels []nets.KernelTime, rounds int) {
 	all := nets.KernelTime{Kernel: "all"}
 	for _, k := range kernels {
@@ -128,7 +129,7 @@ func printKernels(w io.Writer, kernels []nets.KernelTime, rounds int) {
 		all.FLOP += k.FLOP
 		all.Bytes += k.Bytes
 	}
-	// rate writes an amount per second, or a dash where there is nothing of it or no time was measured.
+	// rate prints an amount per second, or a dash if there is none or no time was measured.
 	rate := func(amount, unit float64, of time.Duration) string {
 		if amount == 0 || of <= 0 {
 			return "–"
@@ -143,4 +144,5 @@ func printKernels(w io.Writer, kernels []nets.KernelTime, rounds int) {
 	}
 }
 
+// ms returns a duration in milliseconds.
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -16,10 +16,10 @@ import (
 	"rollcall/results"
 )
 
-// begin makes the run ready to train: at its first round, or where an earlier process left it. What an earlier one left
-// and is of no use is named.
+// begin makes the run ready to train: at its first round, or at the newest checkpoint that can be used. It names the
+// files of an earlier process that cannot be used.
 func (t *trainer) begin(ctx context.Context) error {
-	if lost := t.lost(); lost != nil { // nothing of the new holder's is cleared
+	if lost := t.lost(); lost != nil { // the files belong to the new holder now
 		return lost
 	}
 	goesOn, err := t.clear()
@@ -44,14 +44,14 @@ func (t *trainer) begin(ctx context.Context) error {
 	return t.federate(ctx)
 }
 
-// federate starts the clients and the method.
+// federate starts the clients and the method anew.
 func (t *trainer) federate(ctx context.Context) (err error) {
 	t.close()
 	t.f, err = t.l.Federate(ctx, t.Settings, t.Seed, t.engine)
 	return err
 }
 
-// close frees what federate has taken up.
+// close frees the rows of the method.
 func (t *trainer) close() {
 	if t.f != nil && t.f.Method != nil {
 		t.f.Method.Close()
@@ -59,8 +59,8 @@ func (t *trainer) close() {
 	t.f = nil
 }
 
-// clear sees to it that nothing in the folder is taken for the outcome of the run that begins, and reports whether it
-// goes on from what is there. A run that has ended and is to be made anew is moved aside.
+// clear removes or moves aside everything in the folder that could be taken for a result of the run that begins. It
+// reports whether the run resumes from the files that are left. A finished run that is to be made anew is moved aside.
 func (t *trainer) clear() (goesOn bool, err error) {
 	if goesOn, err = t.canGoOn(); err != nil {
 		return false, err
@@ -68,7 +68,10 @@ func (t *trainer) clear() (goesOn bool, err error) {
 	if !goesOn {
 		return false, t.moveAside()
 	}
-	ends, err := results.ModelFiles(t.Dir) // what only the end of a run writes
+	if err := checkpoint.CheckRemovable(t.Dir); err != nil {
+		return false, err
+	}
+	ends, err := results.ModelFiles(t.Dir) // these and the files below come from the end of a run
 	for _, name := range append(ends, results.RunFile, results.DecisionsFile, results.ClientsFile) {
 		if gone := os.Remove(filepath.Join(t.Dir, name)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
 			err = errors.Join(err, fmt.Errorf("%s: %w", t.Dir, gone))
@@ -77,7 +80,7 @@ func (t *trainer) clear() (goesOn bool, err error) {
 	return true, err
 }
 
-// canGoOn reports whether what is in the folder is the beginning of the run, as far as run.json tells.
+// canGoOn reports whether the folder holds the beginning of this run, as far as run.json says so.
 func (t *trainer) canGoOn() (bool, error) {
 	path := filepath.Join(t.Dir, results.RunFile)
 	_, err := os.Lstat(path)
@@ -100,14 +103,14 @@ func (t *trainer) canGoOn() (bool, error) {
 	return true, nil
 }
 
-// likeness returns what the run has alike with others of a mean.
+// likeness returns what runs must have in common to be in one mean.
 func (t *trainer) likeness() results.Likeness {
 	info := t.info(nil)
 	info.Schema, info.SettingsHash = results.Schema, t.about.SettingsHash
 	return info.Likeness()
 }
 
-// readEarlier reads the curve that an earlier process left, if it is one of this run.
+// readEarlier reads the curve that an earlier process left, if it is a curve of this run.
 func (t *trainer) readEarlier() error {
 	path := filepath.Join(t.Dir, results.CurveFile)
 	rows, err := results.ReadCurve(path)
@@ -136,7 +139,7 @@ func (t *trainer) readEarlier() error {
 	return nil
 }
 
-// inOrder holds rows to the rounds that are evaluated, from the first on.
+// inOrder checks that rows are the first rows of this run's curve: one for each round that is evaluated, in order.
 func (t *trainer) inOrder(rows []results.CurveRow) error {
 	k := 0
 	for round := range t.Settings.Rounds + 1 {
@@ -157,8 +160,8 @@ func (t *trainer) inOrder(rows []results.CurveRow) error {
 	return nil
 }
 
-// differs says what is to become of a run whose curve.csv holds other rows than come again: an error, or, where it is
-// to be made anew all the same, nothing but a word.
+// differs decides about a run whose curve.csv has other rows than the ones computed now. That is an error, because the
+// numbers of one of them are wrong. With --again it logs the difference, and the run is made anew.
 func (t *trainer) differs(err error) error {
 	err = fmt.Errorf("%s: %w", filepath.Join(t.Dir, results.CurveFile), err)
 	if !t.Anew {
@@ -169,7 +172,7 @@ func (t *trainer) differs(err error) error {
 	return nil
 }
 
-// resumeNewest goes on from the newest checkpoint that is of use, if there is one, and names those that are not.
+// resumeNewest resumes from the newest checkpoint that can be used, and names those that cannot.
 func (t *trainer) resumeNewest(ctx context.Context) (resumed bool, err error) {
 	rounds, err := checkpoint.Rounds(t.Dir)
 	for _, round := range rounds {
@@ -183,8 +186,8 @@ func (t *trainer) resumeNewest(ctx context.Context) (resumed bool, err error) {
 	return false, err
 }
 
-// resume takes up the state that the checkpoint of a round holds. It says why the file is useless, if it is; err is of
-// something else, for which another checkpoint would be no better.
+// resume restores the state in the checkpoint of a round. useless says why the file cannot be used. err is any other
+// failure, for which another checkpoint would be no better, such as a card without memory.
 func (t *trainer) resume(ctx context.Context, path string, round int) (useless, err error) {
 	c, err := checkpoint.Open(path, &t.about)
 	if err != nil {
@@ -195,6 +198,8 @@ func (t *trainer) resume(ctx context.Context, path string, round int) (useless, 
 	if err != nil {
 		return fmt.Errorf("checkpoint: %s: %w", path, err), nil
 	}
+	// curve.csv may be ahead of the checkpoint or behind it. Where both have a row it must be the same, and its time is
+	// the one on disk, so that the file's beginning never changes.
 	for i := range min(len(rows), len(t.earlier)) {
 		if err := sameRow(t.earlier[i], rows[i]); err != nil {
 			if err := t.differs(fmt.Errorf("%w in %s", err, filepath.Base(path))); err != nil {
@@ -215,7 +220,7 @@ func (t *trainer) resume(ctx context.Context, path string, round int) (useless, 
 		return err, nil
 	}
 	t.done, t.rows = c.Round, rows
-	if t.Clients {
+	if t.Decisions {
 		t.decisions = c.Decisions
 	}
 	t.beforeSec = c.ElapsedSec
@@ -229,8 +234,9 @@ func (t *trainer) resume(ctx context.Context, path string, round int) (useless, 
 	return nil, nil
 }
 
-// curveOf returns the rows of the checkpoint of a round as this program writes them: those of all rounds to evaluate up
-// to its own, which may be evaluated yet or not.
+// curveOf returns the curve in a checkpoint, with the cell, engine and version of this program. It checks that the
+// curve has all rounds to evaluate up to the checkpoint's round; the row of that round itself may be missing, because
+// it is evaluated after the checkpoint or before.
 func (t *trainer) curveOf(c *checkpoint.File, round int) ([]results.CurveRow, error) {
 	if c.Round != round {
 		return nil, fmt.Errorf("of round %d, want %d as its name says", c.Round, round)
@@ -257,7 +263,7 @@ func (t *trainer) curveOf(c *checkpoint.File, round int) ([]results.CurveRow, er
 		r.Cell, r.Params, r.Engine, r.Precision, r.Version = template.Cell, template.Params, template.Engine,
 			template.Precision, template.Version
 	}
-	if n := len(c.Decisions); t.Clients && n != c.Round*t.Settings.Clients {
+	if n := len(c.Decisions); t.Decisions && n != c.Round*t.Settings.Clients {
 		return nil, fmt.Errorf("%d decisions, want those of %d clients in %d rounds", n, t.Settings.Clients, c.Round)
 	}
 	return c.Curve, nil

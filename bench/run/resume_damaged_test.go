@@ -165,10 +165,10 @@ var damages = map[string]damaged{
 func damagedRun(t *testing.T) (x *Experiment, l *Session, log *sharedLog, want map[string]string) {
 	t.Helper()
 	whole, l, _ := resumable(t, "method=ca-fed", "fstar=min")
-	whole.Clients = true
+	whole.Decisions = true
 	want = completed(t, whole, l)
 	x, l, log = resumable(t, "method=ca-fed", "fstar=min")
-	x.Clients = true
+	x.Decisions = true
 	for _, round := range []int{2, 4} {
 		interruptedAfter(t, x, l, round)
 	}

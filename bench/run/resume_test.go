@@ -142,7 +142,7 @@ func TestResumeAllFiles(t *testing.T) {
 	}{
 		"decisions": {
 			[]string{"method=ca-fed"},
-			func(x *Experiment) { x.Clients = true },
+			func(x *Experiment) { x.Decisions = true },
 			[]string{results.DecisionsFile},
 		},
 		"models": {

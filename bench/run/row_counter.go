@@ -9,25 +9,26 @@ import (
 	"rollcall/nets"
 )
 
-// rowCounter is an engine that holds nothing, trains nobody, and counts what it is asked for: so a method itself says
-// how many rows it comes to hold. Every loss and norm is 0, by which ca-fed leaves out nobody.
+// rowCounter is an engine that holds no row and trains nobody, and counts what a method asks it for. It answers how
+// many rows a method will hold by running the method itself, so that nobody has to keep a formula per method. Every
+// loss and every norm is 0, with which ca-fed excludes nobody.
 type rowCounter struct {
-	samples [2]int // of each part
-	rows    int
+	samples [2]int // how many samples each part has: train, test
+	rows    int    // rows of all banks
 	load    nets.CPULoad
 
-	trained   map[int]int // rounds in which each client trained
-	evaluated int         // samples in all
-	last      int         // of them in the last evaluation
+	trained   map[int]int // by client: the rounds in which it trained
+	evaluated int         // samples in all evaluations
+	last      int         // samples in the last evaluation
 }
 
-// countedBank is a bank of a rowCounter.
+// countedBank is a bank of a rowCounter: its number of rows.
 type countedBank int
 
 // Rows implements [nets.Bank].
 func (b countedBank) Rows() int { return int(b) }
 
-// Free implements [nets.Bank]. Methods free their rows at the end.
+// Free implements [nets.Bank]. It does not lower the count, since methods free their rows only at the end.
 func (b countedBank) Free() {}
 
 // Info implements [nets.Engine].
@@ -82,7 +83,7 @@ func (c *rowCounter) Evaluate(_ context.Context, jobs []nets.EvalJob) ([]nets.Ev
 	return answers, nil
 }
 
-// dryRun makes the rounds of a run on a rowCounter.
+// dryRun makes all rounds and the last evaluation of a run on a rowCounter.
 func (c *rowCounter) dryRun(ctx context.Context, s *settings.Settings, seed uint32, clients Population) error {
 	f, err := dryFederation(s, seed, clients, c)
 	if err != nil {
@@ -106,8 +107,8 @@ func (c *rowCounter) dryRun(ctx context.Context, s *settings.Settings, seed uint
 	return err
 }
 
-// dryFederation is [Session.Federate] for a rowCounter: with a sample, a step and a parameter each, clients take
-// neither memory nor much time.
+// dryFederation is [Session.Federate] on a rowCounter. Each client has one sample and takes one step, and the model has
+// one parameter, so that a dry run takes little memory and time.
 func dryFederation(s *settings.Settings, seed uint32, clients Population, c *rowCounter) (*Federation, error) {
 	f := &Federation{
 		Planner: &plan.Planner{Seed: seed, Parts: slices.Repeat([][]int32{{0}}, s.Clients), E: 1, B: 1},

@@ -14,29 +14,28 @@ import (
 	"rollcall/results/papers"
 )
 
-// Task is a cell of a table or figure: what is run with every seed, and its name in log lines.
+// Task is a cell of a table or figure: the settings of its runs, one run for every seed, and its name in log lines.
 type Task struct {
 	Settings settings.Settings
 	Label    string
-	Own      bool // its runs have to stand in the folder of the table; those of others are copied there
+	Own      bool // the runs must stand in the table's own folder, and are copied there from other tables
 }
 
-// seedRun is one run of a cell, found or made.
+// seedRun is one run of a cell, to be found or made.
 type seedRun struct {
 	Experiment
-	decisions bool
-	own       bool
-	pool      *Pool
-	progress  progress.Run
+	own      bool
+	pool     *Pool
+	progress progress.Run
 
-	was  found // as the command began
-	run  results.Run
-	kept bool // it was there already
+	was  found       // the folder when the command began
+	run  results.Run // once it is found or made
+	kept bool        // it was found
 }
 
-// Seeds runs the seeds of the cells, or finds their runs in OUT, and calls finished for one cell after the other, with
-// the runs that are there and why others are not, see [failures]. Seeds that diverged are among the runs. It returns
-// how many runs other processes make, which were not waited for.
+// Seeds finds or makes the runs of all cells with all seeds. It calls finished for every cell in order, with the runs
+// it has and the reason why others are missing, see [failures]. Runs that diverged are among the runs. elsewhere counts
+// the runs that other processes make and that were not waited for.
 func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []uint32, decisions bool,
 	finished func(cell int, runs papers.Runs, failed error) error,
 ) (elsewhere int, err error) {
@@ -45,9 +44,9 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 		for _, seed := range seeds {
 			dir := Folder(p.Sessions[0].Machine.Out, table, t.Settings, seed)
 			r := &seedRun{
-				Experiment: Experiment{Table: table, Settings: t.Settings, Seed: seed, Dir: dir, Clients: decisions},
-				decisions:  decisions, own: t.Own,
-				pool: p, progress: p.progress.Run(fmt.Sprintf("%s seed %d", t.Label, seed), Work(t.Label, &t.Settings)),
+				Experiment: Experiment{Table: table, Settings: t.Settings, Seed: seed, Dir: dir, Decisions: decisions},
+				own:        t.Own,
+				pool:       p, progress: p.progress.Run(fmt.Sprintf("%s seed %d", t.Label, seed), Work(t.Label, &t.Settings)),
 			}
 			if p.Keep.Again {
 				r.was = r.found()
@@ -59,7 +58,7 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 		var done []results.Run
 		kept := 0
 		for _, r := range runs[i] {
-			r.progress.Stop() // of those after one that failed as well
+			r.progress.Stop() // runs that were never begun have a progress too
 		}
 		for k, r := range runs[i] {
 			if err := jobs[i][k].Err; isElsewhere(err) {
@@ -69,7 +68,7 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 				continue
 			}
 			done = append(done, r.run)
-			r.run = results.Run{} // its job is kept to the end
+			r.run = results.Run{} // frees the curve: the job itself lives as long as the table
 			if r.kept {
 				kept++
 			}
@@ -78,7 +77,7 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 		if kept > 0 {
 			Logf(p.Stderr, "%s: %s kept\n", tasks[i].Label, Count(kept, "finished run"))
 		}
-		all, err := together(done, decisions, p.Keep.Mixed)
+		all, err := joinSeeds(done, decisions, p.Keep.Mixed)
 		for _, r := range all.Diverged {
 			Logf(p.Stderr, "rollcall: %s: seed %d: %s\n", tasks[i].Label, r.Seed, r.Info.Error)
 		}
@@ -87,11 +86,11 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 	return elsewhere, err
 }
 
-// seedsError is why some seeds of a cell have no run.
+// seedsError is the reason why some seeds of a cell have no run.
 type seedsError struct {
 	seeds []string
 	text  string
-	error // of the first of them
+	error // the first seed's
 }
 
 func (e *seedsError) Error() string {
@@ -104,11 +103,11 @@ func (e *seedsError) Error() string {
 
 func (e *seedsError) Unwrap() error { return e.error }
 
-// failures returns why seeds have no run: those with one reason together, whose folders stand as seed-*. Nobody has
-// failed where another process makes the run: the error is then an *[ElsewhereError], if there is no other.
+// failures returns the reasons why seeds have no run, one error per reason. A reason names the folder of several runs
+// as seed-*. If all missing runs are made by other processes, the error is an *[ElsewhereError] and nothing has failed.
 func failures(runs []*seedRun, jobs []*Job) error {
 	var all []error
-	of := map[string]*seedsError{} // by reason
+	of := map[string]*seedsError{} // by the reason
 	var elsewhere error
 	for k, j := range jobs {
 		switch {
@@ -132,17 +131,16 @@ func failures(runs []*seedRun, jobs []*Job) error {
 	return errors.Join(all...)
 }
 
-// together returns the runs of a cell as one. Seeds with the same numbers are refused, all of them, and so are seeds
-// that are not alike, unless they are to be mixed.
-func together(runs []results.Run, decisions, mixed bool) (all papers.Runs, err error) {
+// joinSeeds returns the runs of a cell as one value. It refuses seeds with the same numbers, which are copies, and
+// seeds that are not alike unless they are to be mixed: a mean over them would say nothing.
+func joinSeeds(runs []results.Run, decisions, mixed bool) (all papers.Runs, err error) {
 	if twins := results.RefuseTwins(runs); twins != nil {
 		return all, errors.Join(twins...)
 	}
 	for i := range runs {
 		if differ := runs[0].Likeness().Unlike(runs[i].Likeness()); differ != nil && !mixed {
 			return papers.Runs{}, fmt.Errorf("%s and %s are not alike: %s: want --mixed to take both, or --again to "+
-				"run them "+
-				"anew", runs[0].Dir, runs[i].Dir, strings.Join(differ, "; "))
+				"run them anew", runs[0].Dir, runs[i].Dir, strings.Join(differ, "; "))
 		}
 		if err := all.Add(&runs[i], decisions); err != nil {
 			return all, err
@@ -151,7 +149,8 @@ func together(runs []results.Run, decisions, mixed bool) (all papers.Runs, err e
 	return all, nil
 }
 
-// do finds the run or makes it, and reads it.
+// do finds the run or makes it, and reads it. It claims the run first. A finished run can be kept without a claim, so
+// that a folder that cannot be written to serves for reading.
 func (r *seedRun) do(ctx context.Context, l *Session) (err error) {
 	release, unclaimed := r.take(&r.pool.Watch)
 	if isElsewhere(unclaimed) {
@@ -193,7 +192,7 @@ func (r *seedRun) find(ctx context.Context, l *Session) (*results.Run, error) {
 	return r.earlier(ctx, l, r.pool.Keep)
 }
 
-// make makes the run.
+// make makes the run and reads it back from its files.
 func (r *seedRun) make(ctx context.Context, l *Session) error {
 	r.Anew = r.pool.Keep.Again && r.was.any
 	_, err := r.Do(ctx, l, r.progress)
@@ -208,7 +207,8 @@ func (r *seedRun) make(ctx context.Context, l *Session) error {
 	return errors.Join(bad...)
 }
 
-// earlier returns the finished run with the same settings and seed, of whichever table; nil if there is none.
+// earlier returns the finished run with the same settings and seed, from any table below OUT; nil: there is none. The
+// run's own folder comes first.
 func (r *seedRun) earlier(ctx context.Context, l *Session, keep Keep) (*results.Run, error) {
 	out := l.Machine.Out
 	if keep.Again {
@@ -220,7 +220,7 @@ func (r *seedRun) earlier(ctx context.Context, l *Session, keep Keep) (*results.
 		return nil, fmt.Errorf("output folder: %w", err)
 	}
 	dirs := []string{r.Dir}
-	for _, table := range tables { // in order of names, so that the choice is always the same
+	for _, table := range tables { // ReadDir sorts by name, so that the choice is always the same
 		if dir := filepath.Join(out, table.Name(), name, seed); dir != r.Dir {
 			dirs = append(dirs, dir)
 		}

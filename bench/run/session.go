@@ -14,26 +14,28 @@ import (
 	"rollcall/results"
 )
 
-// Session keeps what one run after the other can use: the data set and the engine opened last.
+// Session is the data set and the engine of the last run. The next run often needs the same, and opening them takes
+// seconds. One run is at work in a session at a time.
 type Session struct {
 	Machine Machine
 	Stderr  io.Writer
 	Data    *datasets.Set
 	Engine  nets.Engine
 
-	shared  *sharedData // by the sessions of a pool; nil: one of its own
-	engines int         // sessions that are at work at the same time, this one among them; 0: this one alone
-	set     *openSet    // what Data was taken from
-	model   *nets.Model // of Engine
-	batch   int         // that Engine was opened for
+	shared  *sharedData // shared by the sessions of a pool; nil: this session makes its own
+	engines int         // how many sessions work at the same time, this one included; 0: this one alone
+	set     *openSet    // the shared data set behind Data
+	model   *nets.Model // the model of Engine
+	batch   int         // the batch size of Engine
 }
 
-// SessionOn returns a session on data and an engine that are open already.
+// SessionOn returns a session on data and an engine that the caller has opened.
 func SessionOn(data *datasets.Set, model *nets.Model, engine nets.Engine) *Session {
 	return &Session{Stderr: io.Discard, Data: data, Engine: engine, model: model}
 }
 
-// dataOptions says how the data set of s is opened.
+// dataOptions returns the options to open the data set of s with. Only generated data and swapped labels depend on the
+// seed.
 func (l *Session) dataOptions(s *settings.Settings, seed uint32) datasets.Options {
 	options := datasets.Options{
 		Dir: l.Machine.DataDir, AllowAltered: l.Machine.Altered,
@@ -52,7 +54,7 @@ func (l *Session) dataOptions(s *settings.Settings, seed uint32) datasets.Option
 	return options
 }
 
-// OpenData makes the data set of s ready.
+// OpenData opens the data set of s, unless the session has it open. It closes the engine of another data set.
 func (l *Session) OpenData(ctx context.Context, s *settings.Settings, seed uint32) error {
 	options := l.dataOptions(s, seed)
 	if l.set != nil && l.set.is(s.Data, options) {
@@ -79,8 +81,8 @@ func (l *Session) OpenData(ctx context.Context, s *settings.Settings, seed uint3
 	return nil
 }
 
-// notice says something that is worth saying once, however many sessions and runs it is true of. Lines with the same
-// key say the same.
+// notice writes a line once, however many sessions and runs it is true for. Lines with the same key count as the same
+// line.
 func (l *Session) notice(key, line string) {
 	if l.shared == nil {
 		l.shared = &sharedData{}
@@ -90,7 +92,7 @@ func (l *Session) notice(key, line string) {
 	}
 }
 
-// noticeOfEngine is notice for what is true of one engine of several.
+// noticeOfEngine is notice for a line about one engine of several, and says so.
 func (l *Session) noticeOfEngine(key, line string) {
 	of := ""
 	if l.engines > 1 {
@@ -99,7 +101,7 @@ func (l *Session) noticeOfEngine(key, line string) {
 	l.notice(key+of, line+of)
 }
 
-// Open makes data and engine ready for a run, and refuses it if it would hold more memory than there is.
+// Open opens data and engine for a run, and refuses a run that would hold more memory than there is.
 func (l *Session) Open(ctx context.Context, s *settings.Settings, seed uint32) error {
 	return l.openFor(ctx, s, seed, func(c *rowCounter) error {
 		clients, err := Populate(l.Data, s, seed)
@@ -110,7 +112,8 @@ func (l *Session) Open(ctx context.Context, s *settings.Settings, seed uint32) e
 	})
 }
 
-// openFor is Open for what else asks an engine for rows, as dry does a counter.
+// openFor is Open for callers that do not train a run of rounds. dry asks the counter for all rows that the caller will
+// ask an engine for.
 func (l *Session) openFor(
 	ctx context.Context, s *settings.Settings, seed uint32, dry func(*rowCounter) error,
 ) error {
@@ -145,10 +148,12 @@ func (l *Session) openFor(
 	return nil
 }
 
-// threads returns how many threads the session's engine has: sessions at work at the same time share them.
+// threads returns the threads of this session's engine. Sessions that work at the same time share the machine's
+// threads.
 func (l *Session) threads() int { return max(1, l.Machine.Threads/max(1, l.engines)) }
 
-// checksum names the bytes of the data set that is open for s.
+// checksum names the bytes of the open data set. The checksum of generated data holds for one seed only, and its text
+// says so.
 func (l *Session) checksum(s *settings.Settings) string {
 	if s.Data == "synthetic" || s.SplitAway() {
 		return results.OfSeed(l.Data.Checksum)
@@ -156,6 +161,7 @@ func (l *Session) checksum(s *settings.Settings) string {
 	return results.OfFiles(l.Data.Checksum)
 }
 
+// closeEngine closes the engine, if one is open.
 func (l *Session) closeEngine() error {
 	if l.Engine == nil {
 		return nil
@@ -165,12 +171,12 @@ func (l *Session) closeEngine() error {
 	return err
 }
 
-// Close closes the engine, and gives the data set back.
+// Close closes the engine and releases the data set.
 func (l *Session) Close() error {
 	err := l.closeEngine()
 	if l.set != nil {
 		l.shared.close(l.set)
-		l.shared.release(l)
+		l.shared.dropUse(l)
 	}
 	l.Data, l.set = nil, nil
 	return err
@@ -179,7 +185,7 @@ func (l *Session) Close() error {
 // version is set by the Makefile (-X rollcall/bench/run.version=…).
 var version = ""
 
-// Version returns the version this binary was built from.
+// Version returns the version of this binary: a name, or the first 12 digits of its commit.
 func Version() string {
 	if version != "" {
 		return version

@@ -9,26 +9,26 @@ import (
 	"rollcall/datasets"
 )
 
-// sharedData is what the sessions of a command share: every data set that one of them has open, once, the downloads
-// that failed, and what people have been told. All of a data set is read only.
+// sharedData is what the sessions of a command share: open data sets, so that each is in memory once; failed downloads,
+// so that the cells of a table do not all try again; and notices that were written. Nobody writes to an open data set.
 type sharedData struct {
-	// also while a data set is opened, so that nobody downloads or decodes what another does already
+	// lock is held while a data set is opened, so that two sessions do not download or decode the same one.
 	lock        sync.Mutex
 	sets        []*openSet
-	unavailable map[string]error // of the downloads that failed: the cells of a table do not all try again
-	told        sync.Map         // keys of notices
-	held        map[*Session]held
+	unavailable map[string]error // by data set: why its download failed
+	noticed     sync.Map         // keys of notices
+	uses        map[*Session]memoryUse
 }
 
-// openSet is a data set that sessions have open.
+// openSet is an open data set and how many sessions use it.
 type openSet struct {
 	name    string
-	options datasets.Options // it was opened with, Progress aside
+	options datasets.Options // those of opening it, without Progress
 	set     *datasets.Set
 	users   int
 }
 
-// open returns a data set, which stays open until its last user closes it.
+// open returns a data set. It stays open until its last user calls close.
 func (s *sharedData) open(ctx context.Context, name string, options datasets.Options) (*openSet, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -55,7 +55,7 @@ func (s *sharedData) open(ctx context.Context, name string, options datasets.Opt
 	return o, nil
 }
 
-// close gives a data set back, which is forgotten when nobody has it open any more.
+// close releases a data set. Its memory is free once nobody uses it.
 func (s *sharedData) close(o *openSet) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -64,13 +64,13 @@ func (s *sharedData) close(o *openSet) {
 	}
 }
 
-// isNew reports whether no notice with this key was given before.
+// isNew reports whether this key was never asked for before.
 func (s *sharedData) isNew(key string) bool {
-	_, told := s.told.LoadOrStore(key, true)
-	return !told
+	_, before := s.noticed.LoadOrStore(key, true)
+	return !before
 }
 
-// is reports whether these are the same data.
+// is reports whether o is the data set of that name and these options.
 func (o *openSet) is(name string, options datasets.Options) bool {
 	options.Progress = nil
 	return o.name == name && o.options == options

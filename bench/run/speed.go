@@ -15,22 +15,23 @@ import (
 	"rollcall/results/files"
 )
 
-// SpeedTest is what the bench command measures: FedAvg over the active clients under stationary availability.
+// SpeedTest is the measurement of the bench command: FedAvg over the active clients under stationary availability.
 type SpeedTest struct {
 	Settings settings.Settings
 	Seed     uint32
 	Warmup   int
-	Limit    time.Duration // no further round is begun after it, once minRounds are measured
+	Limit    time.Duration // no round begins after it, once minRounds are measured
 	Machine  Machine
 	Format   string
 	Profile  bool
 	Phases   *Phases
 }
 
-// minRounds is the least number of rounds a median is taken of.
+// minRounds is the least number of rounds that a median is taken of.
 const minRounds = 3
 
-// FallBack turns to synthetic data, with their own net where that of the data asked for takes other images.
+// FallBack changes the settings to synthetic data. It keeps the net if that takes images of the same size, and takes
+// the synthetic data's own net otherwise.
 func (b *SpeedTest) FallBack() error {
 	synthetic, err := settings.Defaults(b.Settings.Method, b.Settings.Preset, "synthetic")
 	if err != nil {
@@ -51,7 +52,7 @@ func (b *SpeedTest) FallBack() error {
 	return nil
 }
 
-// Measure runs the rounds; when it is interrupted the row holds those that were measured.
+// Measure makes the rounds and times each. If it is interrupted, the row holds the rounds up to then.
 func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchRow, times []time.Duration, err error) {
 	s, info := &b.Settings, l.Engine.Info()
 	row = results.BenchRow{
@@ -68,7 +69,6 @@ func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchR
 	}
 	defer f.Method.Close()
 
-	// outside the timed part of a round
 	bar := progress.New(l.Stderr).Run("bench", progress.Work{Rounds: b.Warmup + s.Rounds, Round: 1})
 	bar.Start(b.Warmup + s.Rounds)
 	defer bar.Stop()
@@ -81,7 +81,7 @@ func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchR
 				time.Since(begun).Seconds())
 			break
 		}
-		if t == b.Warmup {
+		if t == b.Warmup { // counts and times begin anew with the first measured round
 			*b.Phases = Phases{Engine: l.Engine}
 			*counter, begun = imageCounter{Engine: b.Phases}, time.Now()
 			if b.Profile {
@@ -122,7 +122,7 @@ func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchR
 	return row, times, err
 }
 
-// Sum returns the sum of times.
+// Sum returns the sum of durations.
 func Sum(times []time.Duration) (total time.Duration) {
 	for _, d := range times {
 		total += d
@@ -130,8 +130,8 @@ func Sum(times []time.Duration) (total time.Duration) {
 	return total
 }
 
-// evaluate measures one pass over the test images; one that is quick again, since the first finds memory and captures
-// graphs.
+// evaluate measures one pass over the test images. It repeats a quick one, because the first pass finds memory and
+// captures graphs.
 func (b *SpeedTest) evaluate(ctx context.Context, l *Session, f *Federation, row *results.BenchRow) error {
 	model, err := f.Method.Model()
 	if err != nil {
@@ -162,10 +162,10 @@ func (b *SpeedTest) evaluate(ctx context.Context, l *Session, f *Federation, row
 	})
 }
 
-// quick is what may be measured once more.
+// quick is how long an evaluation may take to be measured a second time.
 const quick = time.Second
 
-// imageCounter is an engine that counts the client-steps and images it was given.
+// imageCounter is an engine that counts the client-steps and the images it trains on, padding left out.
 type imageCounter struct {
 	nets.Engine
 	steps, images int
@@ -191,7 +191,7 @@ func (c *imageCounter) Train(ctx context.Context, work nets.LocalWork) ([]float3
 	return c.Engine.Train(ctx, work)
 }
 
-// peakMemory returns the most memory this process has had resident, in MiB; missing where the system does not tell.
+// peakMemory returns the most memory that this process has had resident, in MiB; missing where the system does not say.
 func peakMemory() files.Optional {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {

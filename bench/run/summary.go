@@ -16,34 +16,36 @@ import (
 	"rollcall/results/papers"
 )
 
-// folderSummary is the summary of a table's folder: of every run in it, whichever command made it and when, so that a
-// narrower command, or one beside this one, loses nothing.
+// folderSummary is the summary of a table's folder. It has every run in the folder, whichever command made it and when.
+// So a command for a part of the table, or a second command at the same time, does not lose the rows of others.
 type folderSummary struct {
 	pool   *Pool
 	table  *papers.Table
 	dir    string
-	places map[results.CellKey]int // of the cells that were asked for, which come first
+	places map[results.CellKey]int // the order of the cells that were asked for, which come first
 	read   map[string]readRun      // by folder
-	told   map[string]bool         // errors that have been said
-	failed []results.SummaryRow    // of cells of which a seed failed here, or was not begun
+	said   map[string]bool         // errors that were logged
+	failed []results.SummaryRow    // rows of cells with a seed that failed here, or that did not begin
 }
 
-// readRun is a run as it was when its files had these times.
+// readRun is a run as it was read when its files had these times and sizes.
 type readRun struct {
 	at  [2]fileState
 	run results.Run
 	bad []error
 }
 
+// fileState tells one version of a file from another; the zero value stands for no file.
 type fileState struct {
 	time time.Time
 	size int64
 }
 
+// summary returns the summary of a table's folder, before anything is read.
 func (p *Pool) summary(t *papers.Table, cells []Cell) *folderSummary {
 	s := &folderSummary{
 		pool: p, table: t, dir: filepath.Join(p.Sessions[0].Machine.Out, t.ID), places: map[results.CellKey]int{},
-		read: map[string]readRun{}, told: map[string]bool{},
+		read: map[string]readRun{}, said: map[string]bool{},
 	}
 	for i, c := range cells {
 		key := c.Settings.Cell(t.ID).Key(c.Settings.Params())
@@ -54,8 +56,8 @@ func (p *Pool) summary(t *papers.Table, cells []Cell) *folderSummary {
 	return s
 }
 
-// write writes the summary of the folder's runs, and again if another process has finished one meanwhile, whose own
-// summary this one may have replaced.
+// write writes the summary of the folder's runs. If another process has finished a run meanwhile, it writes again: this
+// summary may have replaced the other process's, which had that run.
 func (s *folderSummary) write(ctx context.Context) error {
 	for {
 		dirs, err := results.RunFolders(ctx, s.dir)
@@ -81,7 +83,7 @@ func (s *folderSummary) finished(dir string) bool {
 	return err == nil && at[1] != s.read[dir].at[1]
 }
 
-// rows reads the runs, those alone that are new or have changed, and returns their summary.
+// rows returns the summary of the runs in these folders. It reads only the runs that are new or have changed.
 func (s *folderSummary) rows(dirs []string) []results.SummaryRow {
 	var runs []results.Run
 	var bad []error
@@ -118,15 +120,15 @@ func (s *folderSummary) rows(dirs []string) []results.SummaryRow {
 	return rows
 }
 
-// say says what goes wrong, once.
+// say logs an error, once.
 func (s *folderSummary) say(err error) {
-	if text := settings.OneLine(err); !s.told[text] {
-		s.told[text] = true
+	if text := settings.OneLine(err); !s.said[text] {
+		s.said[text] = true
 		Logf(s.pool.Stderr, "rollcall: %s\n", text)
 	}
 }
 
-// stateOf returns that of the curve and of run.json in a folder; a file that is not there has the zero value.
+// stateOf returns the states of curve.csv and run.json in a folder.
 func stateOf(dir string) (at [2]fileState, err error) {
 	for i, name := range []string{results.CurveFile, results.RunFile} {
 		info, err := os.Stat(filepath.Join(dir, name))
@@ -139,7 +141,8 @@ func stateOf(dir string) (at [2]fileState, err error) {
 	return at, nil
 }
 
-// readFolder reads a run, or remembers it. One whose files cannot be looked at is read again, which says what is wrong.
+// readFolder returns the run in a folder, from memory if its files have not changed. If it cannot read their states it
+// reads the run, whose errors say why.
 func (s *folderSummary) readFolder(dir string) readRun {
 	at, err := stateOf(dir)
 	if known, ok := s.read[dir]; ok && err == nil && known.at == at {

@@ -14,19 +14,19 @@ import (
 	"rollcall/results/papers"
 )
 
-// Sweep is any methods under any processes on any nets and data sets, all on the same trace.
+// Sweep is a table that no paper has: any methods under any processes on any nets and data sets, all on the same trace.
 type Sweep struct {
 	Name, Like, Preset                string
-	Methods, Data, Nets, Availability []string // Nets nil: each data set's own
+	Methods, Data, Nets, Availability []string // Nets nil: each data set's own net
 	Rates                             []string // METHOD=LR or METHOD=LR/SERVERLR
 	Seeds                             []uint32
-	Given                             settings.Given // for all cells that have use for it
+	Given                             settings.Given // for all cells whose runs read the setting
 }
 
-// rate is a method's η_0 and η_g; a missing one is the method's own.
+// rate is the η_0 and η_g that --rates gives a method; none: the method's own.
 type rate struct{ lr, serverLR settings.Optional }
 
-// Cells returns the sweep as a table, and its cells.
+// Cells returns the sweep as a table, and its cells. A given setting that no cell reads is an error.
 func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 	if err := w.validate(); err != nil {
 		return t, nil, err
@@ -36,7 +36,7 @@ func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 		return t, nil, err
 	}
 	t = papers.Sweep(w.Name, "Sweep "+w.Name+": methods under one and the same availability", w.Methods, w.Seeds)
-	if err := w.refuseRatesOf(rates); err != nil {
+	if err := w.refuseUselessRate(rates); err != nil {
 		return t, nil, err
 	}
 	used := map[string]bool{}
@@ -55,7 +55,7 @@ func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 						}
 					}
 					t.Rounds = max(t.Rounds, s.Rounds)
-					column.Base = alikeInAll(&s)
+					column.Base = commonSettings(&s)
 					shown := column
 					if len(w.Nets) > 1 {
 						shown.Set = results.NewParams("net=" + s.Net)
@@ -66,6 +66,7 @@ func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 			}
 		}
 	}
+	// A setting that no cell reads is a slip of the user's. One that some cells read is fine in a sweep.
 	for name, value := range w.Given.All() {
 		if !used[name] {
 			in, _ := cells[0].Settings.Uses(name)
@@ -76,7 +77,7 @@ func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 	return t, cells, nil
 }
 
-// validate reports the first list or name that cannot be meant.
+// validate reports the first impossible list or name.
 func (w *Sweep) validate() error {
 	for _, c := range []struct {
 		flag         string
@@ -107,7 +108,7 @@ func (w *Sweep) validate() error {
 	return nil
 }
 
-// netsOf returns the nets of a data set: its own, if none are asked for.
+// netsOf returns the nets of a data set: the wanted ones, or the data set's own.
 func (w *Sweep) netsOf(data string) []string {
 	if len(w.Nets) > 0 {
 		return settings.Unique(w.Nets)
@@ -119,7 +120,7 @@ func (w *Sweep) netsOf(data string) []string {
 	return []string{about.Net}
 }
 
-// rates reads the methods' learning rates.
+// rates reads --rates.
 func (w *Sweep) rates() (map[string]rate, error) {
 	rates := map[string]rate{}
 	for _, text := range w.Rates {
@@ -149,8 +150,8 @@ func (w *Sweep) rates() (map[string]rate, error) {
 	return rates, nil
 }
 
-// refuseRatesOf reports a learning rate for all methods where each has its own.
-func (w *Sweep) refuseRatesOf(rates map[string]rate) error {
+// refuseUselessRate reports a --lr or --server-lr that no method would use, because --rates gives each its own.
+func (w *Sweep) refuseUselessRate(rates map[string]rate) error {
 	for name, own := range map[string]func(rate) settings.Optional{
 		"lr":        func(r rate) settings.Optional { return r.lr },
 		"server-lr": func(r rate) settings.Optional { return r.serverLR },
@@ -164,12 +165,14 @@ func (w *Sweep) refuseRatesOf(rates map[string]rate) error {
 	return nil
 }
 
-// cell returns the settings of one cell: how --like trains, the method's own rates, and what the command line gives.
+// cell returns the settings of one cell. All methods train as --like does in its paper, but with their own learning
+// rates, and then the settings of the command line come over both.
 func (w *Sweep) cell(method, data, net, process string, r rate) (settings.Settings, error) {
 	own, err := settings.Defaults(method, w.Preset, data)
 	if err != nil {
 		return own, err
 	}
+	// Start from the settings of --like, and give them this method's name and rates.
 	s, err := settings.Defaults(w.Like, w.Preset, data)
 	if err != nil {
 		return s, err
@@ -186,13 +189,13 @@ func (w *Sweep) cell(method, data, net, process string, r rate) (settings.Settin
 	return s, s.ReadFiles()
 }
 
-// alikeInAll are the settings that all cells have alike, which say nothing of any. Trace and initial weights are there
-// without their files, whose names may hold anything.
-func alikeInAll(s *settings.Settings) results.Params {
+// commonSettings returns the settings that all cells share, which the table need not name for each. It leaves the paths
+// of trace and initial weights empty, since a path may hold any character.
+func commonSettings(s *settings.Settings) results.Params {
 	alike := []string{"trace=", "init-from="}
 	for _, r := range settings.Rows() {
 		own := r.Column || r.Name == "lr" || r.Name == "server-lr" || r.Name == "trace" || r.Name == "init-from" ||
-			r.Name == "rounds" && s.Stopped > 0 // of its trace alone
+			r.Name == "rounds" && s.Stopped > 0 // the trace has set the rounds of this cell
 		if !own {
 			alike = append(alike, r.Name+"="+s.Get(r.Name))
 		}

@@ -14,14 +14,14 @@ import (
 	"rollcall/results/papers"
 )
 
-// Cell is one method in one column of a table.
+// Cell is one method in one column of a table, with every seed.
 type Cell struct {
 	Settings settings.Settings
 	Column   papers.Column
 }
 
-// Cells returns the cells of a table that are wanted, in its order, and puts the seeds and rounds that are wanted into
-// t. The table's reference method is always there.
+// Cells returns the wanted cells of a table in the table's order, and puts the wanted seeds and rounds into t. It
+// always includes the table's reference method, because the entries of the others are compared with it.
 func Cells(t *papers.Table, w *Wanted) ([]Cell, error) {
 	method, err := narrow("methods", w.Methods, t.Methods)
 	if err != nil {
@@ -64,28 +64,28 @@ func Cells(t *papers.Table, w *Wanted) ([]Cell, error) {
 	return cells, nil
 }
 
-// Summary is what has become of a table.
+// Summary is the outcome of a table.
 type Summary struct {
-	Path   string // of summary.csv
+	Path   string // summary.csv
 	Rows   []results.SummaryRow
-	Failed int // cells
+	Failed int // how many cells failed
 
 	Elsewhere int // runs that other processes make and that were not waited for
-	Lacking   int // cells that have failed in nothing, and lack such runs
-	Diverged  int // cells, in some seed; each of these has been said
+	Lacking   int // cells without a failure that wait for such runs
+	Diverged  int // cells with a seed that diverged; a line has named each of them
 
 	Stopped error // why the table was interrupted; nil: it was not
 }
 
-// Table runs the cells, data set by data set, and writes the summary after each, so that an interrupted table leaves
-// what it has: a cell when it and all before it are done. The summary is of all runs in the table's folder; the rows
-// that are returned, of the seeds that were asked for.
+// Table makes the runs of the cells, one data set after the other. After each cell, once all cells before it are done,
+// it writes the summary, so that an interrupted table leaves what it has. summary.csv has all runs in the table's
+// folder; the returned rows have the seeds that were asked for.
 func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summary, error) {
 	var (
 		done       = Summary{Path: filepath.Join(p.Sessions[0].Machine.Out, t.ID, results.SummaryFile)}
 		order      = byData(cells)
 		tasks      = tableTasks(cells, order)
-		references = map[string]papers.Runs{} // of the reference method, which a table has first, by column
+		references = map[string]papers.Runs{} // by column: the runs of the reference method, which comes first
 		rows       = make([][]results.SummaryRow, len(cells))
 		folder     = p.summary(t, cells)
 	)
@@ -94,6 +94,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		column := columnLabel(c)
 		of, err := summarise(t, c, runs, references[column], failed)
 		rows[order[n]] = of
+		// Failed cells have no run to be read back, so that the summary gets their rows from here.
 		elsewhere := failed != nil && isElsewhere(failed)
 		if failed != nil && !elsewhere {
 			folder.failed = append(folder.failed, of...)
@@ -126,11 +127,11 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		done.Stopped, err = err, nil
 	}
 	done.Rows = slices.Concat(rows...)
-	whole := context.WithoutCancel(ctx)
-	return done, errors.Join(err, insist(ctx, func() error { return folder.write(whole) }))
+	whole := context.WithoutCancel(ctx) // an interrupted table leaves its summary, too
+	return done, errors.Join(err, withRetries(ctx, func() error { return folder.write(whole) }))
 }
 
-// tableTasks returns what is trained for the cells of a table, in some order.
+// tableTasks returns the runs of the cells of a table, in the given order of cells.
 func tableTasks(cells []Cell, order []int) (tasks []Task) {
 	for n, i := range order {
 		place := fmt.Sprintf("[%d/%d]", n+1, len(cells))
@@ -141,7 +142,8 @@ func tableTasks(cells []Cell, order []int) (tasks []Task) {
 	return tasks
 }
 
-// byData returns the cells' indices with those of one data set together, so that each is opened once.
+// byData returns the indices of the cells, with all cells of one data set together, so that each data set is opened
+// once.
 func byData(cells []Cell) []int {
 	order := make([]int, len(cells))
 	first := map[string]int{}
@@ -157,7 +159,7 @@ func byData(cells []Cell) []int {
 	return order
 }
 
-// cellLabel names a cell in log lines.
+// cellLabel returns the name of a cell in log lines. place is its number, such as [2/10].
 func cellLabel(place string, s settings.Settings, c papers.Column) string {
 	label := strings.Join([]string{place, s.Method, s.Data, s.Availability}, " ")
 	if c.Set != "" {
@@ -166,12 +168,13 @@ func cellLabel(place string, s settings.Settings, c papers.Column) string {
 	return label
 }
 
-// columnLabel names the column of a cell.
+// columnLabel returns the name of a cell's column, without the method.
 func columnLabel(c Cell) string {
 	return cellLabel("", settings.Settings{Data: c.Settings.Data, Availability: c.Settings.Availability}, c.Column)
 }
 
-// summarise returns a cell's rows from its finished runs.
+// summarise returns the rows of a cell, one per entry of the table. failed is the reason why runs are missing; nil:
+// none are. reference is the runs of the reference method in the same column.
 func summarise(t *papers.Table, c Cell, runs, reference papers.Runs, failed error) ([]results.SummaryRow, error) {
 	s := c.Settings
 	row := results.SummaryRow{

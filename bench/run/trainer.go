@@ -15,7 +15,7 @@ import (
 	"rollcall/results/files"
 )
 
-// trainer is a run in progress: it trains round after round, evaluates, and leaves checkpoints to go on from.
+// trainer is a run in progress. It makes round after round, evaluates the model, and writes checkpoints.
 type trainer struct {
 	*Experiment
 	l      *Session
@@ -25,34 +25,34 @@ type trainer struct {
 	about  checkpoint.About
 	curve  *curveFile
 
-	done      int                   // rounds
-	rows      []results.CurveRow    // so far
-	earlier   []results.CurveRow    // of curve.csv as an earlier process left it; the same come again
-	decisions []results.DecisionRow // so far, where they are asked for
-	broken    bool                  // a round failed: the method's state is none to go on from
+	done      int                   // how many rounds are made
+	rows      []results.CurveRow    // the curve up to now
+	earlier   []results.CurveRow    // the curve.csv of an earlier process: its rows must come again
+	decisions []results.DecisionRow // up to now, if they are asked for
+	broken    bool                  // a round failed halfway: nobody can resume from the method's state
 
 	began     time.Time     // when this process began to train
-	beforeSec float64       // of training and evaluation, in earlier processes
-	lastTook  time.Duration // of the last round; 0: there was none
+	beforeSec float64       // time of training and evaluation in earlier processes
+	lastTook  time.Duration // time of the last round; 0: there was none
 	saved     savedState
 }
 
-// savedState is what is known of a run's checkpoints.
+// savedState is the last checkpoint of a run, and how writing it went.
 type savedState struct {
-	round int           // of the last one; -1: there is none
-	at    time.Time     // when it was written; of none when the run began
-	took  time.Duration // to write it
-	said  bool          // that one could not be written
+	round int           // its round; -1: there is none
+	at    time.Time     // when it was written; without one: when the run began
+	took  time.Duration // how long writing took
+	said  bool          // a line has said that a checkpoint could not be written
 }
 
-// most is how many checkpoints a run has at a time.
-const most = 2
+// keptCheckpoints is how many checkpoints a run has at a time: if the newest is damaged, the one before it serves.
+const keptCheckpoints = 2
 
-// checkpointShare is how much longer than writing a checkpoint it takes at least to the next one, so that they cost
-// under a hundredth of the run.
+// checkpointShare is the least time between two checkpoints, in times of writing one: they cost less than a hundredth
+// of the run.
 const checkpointShare = 100
 
-// train trains and evaluates from where the run is to its last round.
+// train makes the rounds that are left, evaluates when the settings say so, and writes checkpoints.
 func (t *trainer) train(ctx *ending) error {
 	rounds := t.Settings.Rounds
 	t.p.Start(rounds)
@@ -79,6 +79,7 @@ func (t *trainer) train(ctx *ending) error {
 	}
 }
 
+// round makes one round. ctx may let it finish after the run has been asked to end, see [ending.round].
 func (t *trainer) round(ctx *ending) error {
 	began := time.Now()
 	inRound, cancel := ctx.round(t.lastTook, t.saved.took)
@@ -93,14 +94,14 @@ func (t *trainer) round(ctx *ending) error {
 	if t.claim != nil {
 		t.claim.Progress(t.done, t.Settings.Rounds)
 	}
-	if t.Clients {
+	if t.Decisions {
 		t.decisions = append(t.decisions, t.f.decisions(t.done)...)
 	}
 	return nil
 }
 
-// elapsedSec returns how long the run has trained and evaluated, in all its processes. Rows of an earlier one, which
-// was faster or went further than its checkpoint, are not later.
+// elapsedSec returns how long the run has trained and evaluated, in all its processes. It never decreases along the
+// curve: an earlier process may have been faster, and have left later rows than its checkpoint.
 func (t *trainer) elapsedSec() float64 {
 	elapsed := t.beforeSec + time.Since(t.began).Seconds()
 	if n := len(t.rows); n > 0 {
@@ -109,7 +110,9 @@ func (t *trainer) elapsedSec() float64 {
 	return elapsed
 }
 
-// evaluateIfDue evaluates the model after the rounds so far, if it is one to evaluate and was not yet.
+// evaluateIfDue evaluates the model if the settings want a row after this round and there is none yet. A row that an
+// earlier process has written must come again, with the same numbers. A loss that is no finite number ends the run as
+// diverged.
 func (t *trainer) evaluateIfDue(ctx context.Context) error {
 	due := t.done == 0 || t.Settings.Evaluates(t.done)
 	if n := len(t.rows); !due || n > 0 && t.rows[n-1].Round == t.done {
@@ -154,7 +157,8 @@ func (t *trainer) checkpointDue() bool {
 		time.Since(t.saved.at) >= max(every, checkpointShare*t.saved.took)
 }
 
-// save writes a checkpoint. That it cannot is said once, and costs no more than the rounds since the last one.
+// save writes a checkpoint and removes old ones. An error is logged once and does not end the run: it costs no more
+// than the rounds since the last checkpoint.
 func (t *trainer) save(ctx context.Context) {
 	began := time.Now()
 	c := &checkpoint.Content{About: t.about, Curve: t.rows, Decisions: t.decisions, State: t.f.Method.Save()}
@@ -164,7 +168,7 @@ func (t *trainer) save(ctx context.Context) {
 	})
 	if err == nil {
 		t.saved.round = t.done
-		err = errors.Join(checkpoint.RemoveAfter(t.Dir, t.done), checkpoint.Remove(t.Dir, most))
+		err = errors.Join(checkpoint.RemoveAfter(t.Dir, t.done), checkpoint.Remove(t.Dir, keptCheckpoints))
 	}
 	t.saved.at, t.saved.took = time.Now(), time.Since(began)
 	if err != nil && ctx.Err() == nil && !t.saved.said && !isLost(err) {
@@ -173,13 +177,12 @@ func (t *trainer) save(ctx context.Context) {
 	}
 }
 
-// finish writes what the run leaves beside its curve, once all rounds are done.
+// finish writes the files of the last round: decisions, clients, models, dump.
 func (t *trainer) finish(ctx context.Context) error {
-	if t.Clients {
-		if err := insist(ctx, func() error {
+	if t.Decisions {
+		if err := withRetries(ctx, func() error {
 			return t.publish(results.DecisionsFile, func(path string) error {
-				return files.WriteCSVFile(path,
-					t.decisions)
+				return files.WriteCSVFile(path, t.decisions)
 			})
 		}); err != nil {
 			return err
@@ -193,14 +196,14 @@ func (t *trainer) finish(ctx context.Context) error {
 	if err := t.saveModels(ctx, t.engine, t.f); err != nil {
 		return err
 	}
-	if tape, ok := t.engine.(*recorder); ok {
-		return t.writeDump(t.f, tape, t.l.Data.Train)
+	if recorded, ok := t.engine.(*recorder); ok {
+		return t.writeDump(t.f, recorded, t.l.Data.Train)
 	}
 	return nil
 }
 
-// leave writes a checkpoint at the end of a run that was interrupted, if there is something new to go on from.
-func (t *trainer) leave(e *ending) {
+// saveAtEnd writes a checkpoint of a run that was interrupted, if it has made rounds since the last one.
+func (t *trainer) saveAtEnd(e *ending) {
 	if t.broken || t.done <= t.saved.round || t.done == 0 || t.l.Machine.CheckpointEvery == 0 {
 		return
 	}
@@ -209,8 +212,8 @@ func (t *trainer) leave(e *ending) {
 	t.save(ctx)
 }
 
-// sameRow reports in what a row that came again differs from the one that is there, with both values. When it was
-// computed and by which engine of a class is no matter.
+// sameRow returns the first difference between a row on disk and the same row computed again, with both values. Times,
+// versions and the engine within a numerics class may differ.
 func sameRow(there, here results.CurveRow) error {
 	for _, c := range []struct {
 		column      string
@@ -224,7 +227,8 @@ func sameRow(there, here results.CurveRow) error {
 		{"test_loss", there.TestLoss, here.TestLoss},
 		{"test_acc", there.TestAcc, here.TestAcc},
 	} {
-		if c.there != c.here && fmt.Sprint(c.there) != fmt.Sprint(c.here) { // which NaN are
+		// NaN differs from itself, its text does not
+		if c.there != c.here && fmt.Sprint(c.there) != fmt.Sprint(c.here) {
 			return fmt.Errorf("round %d: %s %v, and %v now", here.Round, c.column, c.there, c.here)
 		}
 	}
@@ -234,7 +238,8 @@ func sameRow(there, here results.CurveRow) error {
 	return nil
 }
 
-// writeClients writes what the last model is worth to every client: on the test samples of its own classes.
+// writeClients writes clients.csv: the accuracy of the last model for every client, on the test samples of its own
+// classes.
 func (x *Experiment) writeClients(ctx context.Context, l *Session, f *Federation) error {
 	model, err := f.Method.Model()
 	if err != nil {
@@ -255,7 +260,7 @@ func (x *Experiment) writeClients(ctx context.Context, l *Session, f *Federation
 			Round: x.Settings.Rounds, Client: i, Pi: pi[i], N: r.N, Accuracy: r.Accuracy(), Loss: r.Loss,
 		}
 	}
-	return insist(ctx, func() error {
+	return withRetries(ctx, func() error {
 		return x.publish(results.ClientsFile, func(path string) error { return files.WriteCSVFile(path, rows) })
 	})
 }

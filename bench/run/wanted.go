@@ -10,24 +10,24 @@ import (
 	"rollcall/results/papers"
 )
 
-// Wanted says which part of a table or figure is run, and what is not as in the paper. Of the lists nil is all there
-// is; of the rounds nil is the paper's.
+// Wanted is the part of a table or figure that a command line asks for, and the settings that differ from the paper's.
+// A nil list stands for everything the table has, nil Rounds for the paper's rounds.
 type Wanted struct {
 	Methods, Data, Availability []string
 	Seeds                       []uint
 	Preset                      string
 	Rounds                      *int
-	Given                       settings.Given // settings that are the same in all runs
+	Given                       settings.Given // settings for all runs
 }
 
-// settings returns the settings of a method in a column of a table or figure, of so many rounds.
+// settings returns the settings of a method in a column of a table or figure. of names that table or figure in errors.
 func (w *Wanted) settings(of string, rounds int, column papers.Column, method string) (settings.Settings, error) {
 	s, err := settings.Defaults(method, w.Preset, column.Data)
 	if err != nil {
 		return s, err
 	}
 	for name, value := range w.Given.All() {
-		if slices.Contains(column.Set.Names(), name) { // lines, columns and places on an axis are named after it
+		if slices.Contains(column.Set.Names(), name) { // the table names its columns after this setting's values
 			return s, settings.Usagef("--%s %s: %s varies %s itself, want it without", name, value, of, name)
 		}
 	}
@@ -41,7 +41,7 @@ func (w *Wanted) settings(of string, rounds int, column papers.Column, method st
 	return s, s.Validate()
 }
 
-// Figure puts the seeds and rounds that are wanted into a figure.
+// Figure puts the wanted seeds and rounds into a figure.
 func (w *Wanted) Figure(f *papers.Figure) error {
 	if err := w.seeds(&f.Seeds); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (w *Wanted) Figure(f *papers.Figure) error {
 	return nil
 }
 
-// table puts the seeds and rounds that are wanted into a table.
+// table puts the wanted seeds and rounds into a table.
 func (w *Wanted) table(t *papers.Table) error {
 	if err := w.seeds(&t.Seeds); err != nil {
 		return err
@@ -68,13 +68,12 @@ func (w *Wanted) table(t *papers.Table) error {
 	}
 	if t.Rounds < t.MinRounds {
 		return settings.Usagef("--rounds %d: want at least %d, of whose second half table %s prints the spread",
-			t.Rounds,
-			t.MinRounds, t.ID)
+			t.Rounds, t.MinRounds, t.ID)
 	}
 	return nil
 }
 
-// seeds replaces the paper's seeds by those that are wanted.
+// seeds replaces a paper's seeds with the wanted ones, if there are any.
 func (w *Wanted) seeds(seeds *[]uint32) (err error) {
 	if w.Seeds != nil {
 		*seeds, err = settings.SeedList(w.Seeds)
@@ -82,7 +81,8 @@ func (w *Wanted) seeds(seeds *[]uint32) (err error) {
 	return err
 }
 
-// narrow returns which of the known names a list flag leaves: all, if it was not given.
+// narrow returns a filter for a flag that lists names: it passes the wanted names, or every name if the flag was not
+// given. A wanted name that is not known is an error.
 func narrow(flag string, wanted, known []string) (func(name string) bool, error) {
 	if wanted == nil {
 		return func(string) bool { return true }, nil

@@ -11,10 +11,11 @@ import (
 	"rollcall/nets"
 )
 
-// minAlpha is the smallest Dirichlet parameter: below it, logarithms of the shares overflow.
+// minAlpha is the smallest Dirichlet parameter. Below it, the logarithms of the shares overflow.
 const minAlpha = 1e-300
 
-// Validate reports the first impossible setting, by the name of its flag, or what cannot be together.
+// Validate reports the first setting that is impossible, by the name of its flag, or the first settings that cannot be
+// together.
 func (s *Settings) Validate() error {
 	for i := range rows {
 		if err := rows[i].check(s); err != nil {
@@ -32,6 +33,7 @@ func (s *Settings) Validate() error {
 	return nil
 }
 
+// checkTraining checks numbers of the local steps that their ranges do not.
 func (s *Settings) checkTraining() error {
 	if s.Alpha < minAlpha {
 		return Usagef("--alpha %g: want %g or more", s.Alpha, minAlpha)
@@ -43,6 +45,7 @@ func (s *Settings) checkTraining() error {
 	return nil
 }
 
+// checkData checks that the data set can be split among the clients as the settings say.
 func (s *Settings) checkData() error {
 	own, err := shapeOf(s.Data)
 	if err != nil {
@@ -67,6 +70,7 @@ func (s *Settings) checkData() error {
 	return nil
 }
 
+// checkNet checks that the net takes the samples of the data set.
 func (s *Settings) checkNet() error {
 	own, err := shapeOf(s.Data)
 	if err != nil {
@@ -83,7 +87,7 @@ func (s *Settings) checkNet() error {
 	return nil
 }
 
-// checkMethod looks at parameters of methods that want something of the data or the net.
+// checkMethod checks the parameters of methods that need a certain net or data.
 func (s *Settings) checkMethod() error {
 	if s.Get("fstar") == algos.FStarSolved && !strings.HasPrefix(s.Net, "linear-") {
 		return Usagef("--fstar solved: with --net %s, want a linear net", s.Net)
@@ -95,7 +99,8 @@ func (s *Settings) checkMethod() error {
 	return nil
 }
 
-// checkProcess makes the process once, on clients that are always there, to see what it thinks of the settings.
+// checkProcess checks the availability process by making it once, for clients that are always there: package
+// availability knows what it can make.
 func (s *Settings) checkProcess() error {
 	if (s.Availability == "trace") != (s.Trace != "") {
 		return Usagef("--availability %s --trace %q: want both trace and a file, or neither", s.Availability, s.Trace)
@@ -114,6 +119,7 @@ func (s *Settings) checkProcess() error {
 	if s.Availability == "trace" {
 		return nil
 	}
+	// The p_i of the real clients are only known once the data are split.
 	always := slices.Repeat([]float64{1}, s.Clients)
 	if _, err := availability.New(s.Availability, s.ProcessOptions(always)); err != nil {
 		return Usagef("%w", err)
@@ -121,7 +127,7 @@ func (s *Settings) checkProcess() error {
 	return nil
 }
 
-// shapeOf returns a data set's default net, which takes what the set has.
+// shapeOf returns a data set's default net, which has the shape of its samples.
 func shapeOf(data string) (*nets.Model, error) {
 	about, err := datasets.About(data)
 	if err != nil {
@@ -130,12 +136,12 @@ func shapeOf(data string) (*nets.Model, error) {
 	return nets.NewModel(about.Net)
 }
 
-// shapeText reads "28×28×1 in 10 classes".
+// shapeText returns the shape that a net takes: "28×28×1 in 10 classes".
 func shapeText(m *nets.Model) string {
 	return fmt.Sprintf("%d×%d×%d in %d classes", m.H, m.W, m.C, m.Classes)
 }
 
-// check reports a value that is out of the setting's range, or no word of it.
+// check reports a value that is out of the setting's range, or none of its words.
 func (r *Row) check(s *Settings) error {
 	text := r.text(s)
 	switch {
@@ -148,7 +154,7 @@ func (r *Row) check(s *Settings) error {
 	if err == nil {
 		return nil
 	}
-	if r.Kind == algos.Whole && !r.None { // it is a whole number
+	if r.Kind == algos.Whole && !r.None { // the value is a whole number, only out of range
 		return Usagef("--%s %s: want %s", r.Name, text, r.Range)
 	}
 	return Usagef("--%s %s: %w", r.Name, text, err)

@@ -8,7 +8,8 @@ import (
 	"rollcall/results/papers"
 )
 
-// Defaults returns the papers' settings for a method, a preset and a data set; the other settings are the same for all.
+// Defaults returns the settings of a run without any flag: the default of every row, and then the settings of the
+// method's paper for the preset and the data set.
 func Defaults(method, preset, data string) (s Settings, err error) {
 	if err := OneOf("method", method, algos.Names()); err != nil {
 		return s, err
@@ -30,6 +31,7 @@ func Defaults(method, preset, data string) (s Settings, err error) {
 			}
 		}
 	}
+	// The order matters: what the paper says comes over the rows' defaults, which are the same for all methods.
 	s.Method, s.Preset, s.Data, s.Net = method, preset, data, about.Net
 	for name, value := range papers.TrainsAs(method, preset, data, about.Net).All() {
 		if err := s.Set(name, value); err != nil {

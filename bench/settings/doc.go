@@ -1,13 +1,16 @@
-// Package settings holds every setting of a run as one row: its name, default, range, which runs look at it, and its
-// help.
+// Package settings holds every setting of a run as one row: its name, default, range, the runs that read it, and its
+// help. So a setting is written once, and its flag, its check, its place in run.json and its name in CSV follow.
 //
-// Read settings.go first: what a run is. A setting is one [Row] (row.go), in rows.go (the run, its training and its
-// evaluation), rows_data.go (what the clients hold), rows_process.go (when they are there) or, if a method alone has
-// it, beside the method in package algos. From the rows come the flags (flags.go), the values that are possible and of
-// use (checks.go, use.go), and run.json and the hash that names a run (json.go). A command line becomes settings in
-// resolve.go: it starts from the defaults (defaults.go), which are the rows' and then the method's paper's, and puts
-// what was given over them. What several settings must be together is in checks.go. Files that settings name are read
-// in process.go (the trace) and weights.go (initial weights).
+// Read settings.go first: the struct with all settings of a run. A setting is one [Row] (row.go). The rows are in
+// rows.go (the run, its training and its evaluation), rows_data.go (what the clients hold) and rows_process.go (when
+// they are there); the parameters of one method are beside the method, in package algos.
 //
-// A new setting of all runs is a row and a field; a new parameter of a method touches the method's file alone.
+// These read the rows: flags.go makes flags of them, value.go reads and writes values, checks.go checks the range of
+// each and which settings can be together, use.go says which runs read a setting, and json.go writes run.json and the
+// text whose hash names a run. resolve.go turns a command line into settings: it takes the defaults (defaults.go),
+// first of the rows and then of the method's paper, and puts the given values over them. process.go reads the trace
+// that a setting names, and weights.go the initial weights. schedule.go says what a setting means in one round: its
+// learning rate, and whether the model is evaluated.
+//
+// A new setting of all runs is a row and a field. A new parameter of a method changes the method's file alone.
 package settings

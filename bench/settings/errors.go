@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// usageError is a command line that cannot be meant: it ends the program with status 2.
+// usageError is the error of an impossible command line. It ends the program with status 2, other errors with 1.
 type usageError struct{ err error }
 
 func (e usageError) Error() string { return e.err.Error() }
@@ -23,12 +23,12 @@ func IsUsage(err error) bool {
 	return errors.As(err, &u)
 }
 
-// OneLine is the text of an error, which may be several joined ones, in one line.
+// OneLine returns the text of an error in one line. Joined errors have a line each.
 func OneLine(err error) string {
 	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }
 
-// OneOf checks a name, and offers the nearest valid one.
+// OneOf returns a usage error that offers the nearest known name, if name is none of them.
 func OneOf(flag, name string, known []string) error {
 	if slices.Contains(known, name) {
 		return nil
@@ -36,7 +36,7 @@ func OneOf(flag, name string, known []string) error {
 	return Usagef("--%s %q: unknown%s, want one of %s", flag, name, DidYouMean(name, known), strings.Join(known, ", "))
 }
 
-// DidYouMean returns ", did you mean X" for the known name nearest to name, "" if none is near.
+// DidYouMean returns ", did you mean X" for the known name nearest to name; "" if none is near.
 func DidYouMean(name string, known []string) string {
 	best, distance := "", 1+max(2, len(name)/2)
 	for _, k := range known {
@@ -50,7 +50,7 @@ func DidYouMean(name string, known []string) string {
 	return ", did you mean " + best
 }
 
-// editDistance is Levenshtein's: insertions, deletions and replacements, byte by byte.
+// editDistance returns Levenshtein's distance: how many bytes to insert, delete or replace.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

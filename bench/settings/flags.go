@@ -9,7 +9,7 @@ import (
 	"rollcall/algos"
 )
 
-// AddFlags adds the flags of all settings but some to a command.
+// AddFlags adds a flag for every setting to a command, except for the settings named in but.
 func AddFlags(fs *pflag.FlagSet, but ...string) {
 	for i := range rows {
 		r := &rows[i]
@@ -26,7 +26,8 @@ func AddFlags(fs *pflag.FlagSet, but ...string) {
 	}
 }
 
-// flagValue is a setting on a command line. It checks that text is of the setting's kind; Validate checks the rest.
+// flagValue is a setting on a command line. It checks that the text is of the setting's kind. Validate checks the rest,
+// once all settings are known.
 type flagValue struct {
 	row  *Row
 	text string
@@ -41,7 +42,7 @@ func (v *flagValue) Set(text string) (err error) {
 	return err
 }
 
-// Type implements [pflag.Value]: the kind of value, which usage and errors print.
+// Type implements [pflag.Value]. It returns the kind of value, which usage texts and errors print.
 func (v *flagValue) Type() string {
 	switch {
 	case v.row.None:
@@ -56,7 +57,7 @@ func (v *flagValue) Type() string {
 	return "string"
 }
 
-// Given are the settings that a command line gives, in order of their names.
+// Given is the settings that a command line gives, sorted by name.
 type Given []algos.Setting
 
 // GivenBy returns the settings among the flags that were given.
@@ -69,7 +70,7 @@ func GivenBy(fs *pflag.FlagSet) (given Given) {
 	return given
 }
 
-// All goes through names and values.
+// All iterates over names and values.
 func (g Given) All() iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		for _, s := range g {
@@ -80,7 +81,7 @@ func (g Given) All() iter.Seq2[string, string] {
 	}
 }
 
-// Get returns a value, or other where the setting was not given.
+// Get returns the value of a setting, or other if it was not given.
 func (g Given) Get(name, other string) string {
 	if i := slices.IndexFunc(g, func(s algos.Setting) bool { return s.Name == name }); i >= 0 {
 		return g[i].Value

@@ -6,22 +6,22 @@ import (
 	"rollcall/algos"
 )
 
-// MarshalJSON returns the settings as run.json has them: every one that the run looks at, those at their defaults too.
-// The hash of this text names the folder of a run: a default that changes changes the name, and a parameter of another
+// MarshalJSON returns the settings for run.json: every setting that the run reads, including those at their defaults.
+// The hash of this text names the folder of a run. So a changed default changes the name, and a parameter of another
 // method does not.
 func (s Settings) MarshalJSON() ([]byte, error) {
 	used, _ := s.split()
 	return json.Marshal(used)
 }
 
-// Unused returns the settings that the run does not look at, as run.json has them.
+// Unused returns the settings that the run does not read. run.json has them too, apart from the others.
 func (s *Settings) Unused() map[string]any {
 	_, unused := s.split()
 	return unused
 }
 
-// split returns the settings that the run looks at, and the others. Files are there with their content, which names the
-// run, in place of their paths.
+// split returns the settings that the run reads, and the others. A file stands there with the checksum of its content,
+// which decides what the run computes, in place of its path.
 func (s *Settings) split() (used, unused map[string]any) {
 	used, unused = map[string]any{}, map[string]any{}
 	for i := range rows {
@@ -30,7 +30,7 @@ func (s *Settings) split() (used, unused map[string]any) {
 		if _, ok := s.Uses(r.Name); !ok {
 			into = unused
 		}
-		switch r.Name {
+		switch r.Name { // the same file under another path makes the same run
 		case "trace":
 			into["trace-sha256"] = s.TraceSum
 		case "init-from":
@@ -42,7 +42,7 @@ func (s *Settings) split() (used, unused map[string]any) {
 	return used, unused
 }
 
-// json returns a setting's value: numbers and switches as such, words and what can be none as text.
+// json returns a setting's value for JSON: numbers and switches as such, words and values that may be none as text.
 func (r *Row) json(s *Settings) any {
 	text := r.text(s)
 	switch {

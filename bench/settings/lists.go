@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Unique returns the different names, in order.
+// Unique returns the names, each once, in their order.
 func Unique(names []string) (different []string) {
 	for _, name := range names {
 		if !slices.Contains(different, name) {
@@ -15,7 +15,7 @@ func Unique(names []string) (different []string) {
 	return different
 }
 
-// SeedList returns the value of --seeds, each seed once.
+// SeedList returns the seeds of --seeds, each once.
 func SeedList(given []uint) (seeds []uint32, err error) {
 	for _, s := range given {
 		if s > math.MaxUint32 {

@@ -5,13 +5,13 @@ import (
 	"strconv"
 )
 
-// Optional is a setting that is a number or "none".
+// Optional is the value of a setting that is a number or "none". The zero value is none.
 type Optional struct{ Value *float64 }
 
-// Some returns the setting with a number.
+// Some returns an Optional with a number.
 func Some(v float64) Optional { return Optional{&v} }
 
-// Or returns the number, or other where there is none.
+// Or returns the number, or other if there is none.
 func (o Optional) Or(other float64) float64 {
 	if o.Value == nil {
 		return other
@@ -19,7 +19,7 @@ func (o Optional) Or(other float64) float64 {
 	return *o.Value
 }
 
-// String returns the shortest text of the number, or "none".
+// String returns the shortest text that reads back as the same number, or "none".
 func (o Optional) String() string {
 	if o.Value == nil {
 		return "none"
@@ -27,7 +27,7 @@ func (o Optional) String() string {
 	return decimal(*o.Value)
 }
 
-// Set reads what String returns.
+// Set reads the text that String returns.
 func (o *Optional) Set(text string) error {
 	if text == "none" {
 		o.Value = nil

@@ -8,8 +8,8 @@ import (
 	"rollcall/results/files"
 )
 
-// FitTrace reads the trace file and fits the rounds of the run to it, as --trace-end says. Under another process than
-// trace it does nothing.
+// FitTrace reads the trace and fits the rounds of the run to it, as --trace-end says. It does nothing for a run without
+// a trace.
 func (s *Settings) FitTrace() error {
 	if s.Availability != "trace" {
 		return nil
@@ -33,7 +33,7 @@ func (s *Settings) FitTrace() error {
 	return nil
 }
 
-// Shortened says that the trace stops the run before the rounds that were asked for; "": it does not.
+// Shortened returns a line that says that the trace ends the run early; "" if it does not.
 func (s *Settings) Shortened() string {
 	if s.Stopped == 0 {
 		return ""
@@ -42,9 +42,8 @@ func (s *Settings) Shortened() string {
 		s.Trace, s.Rounds, s.Stopped, s.TraceEnd)
 }
 
-// ReadTrace reads the trace file, whose content names the run too. A file that has changed since it was read for the
-// first time is an error: the run would not be the one that its name says.
-// It is read for every run, which a pipe is not made for.
+// ReadTrace reads the file of --trace. Its content names the run, so that a file that has changed since it was first
+// read is an error. It must be a regular file, since every run reads it again.
 func (s *Settings) ReadTrace() ([]availability.Interval, error) {
 	text, err := files.ReadRegular(s.Trace)
 	if err != nil {
@@ -60,8 +59,8 @@ func (s *Settings) ReadTrace() ([]availability.Interval, error) {
 	return intervals, nil
 }
 
-// ProcessOptions returns what s says of the process of clients with the given p_i [N]: all but the seed, the groups and
-// the intervals of a trace.
+// ProcessOptions returns the options of the availability process for clients with these p_i [N]. The caller adds seed,
+// groups and the intervals of a trace.
 func (s *Settings) ProcessOptions(base []float64) availability.Options {
 	return availability.Options{
 		Base: base, Period: s.Period, Gamma: s.Gamma, Cutoff: s.Cutoff, Low: s.Low,

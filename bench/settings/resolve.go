@@ -1,7 +1,7 @@
 package settings
 
-// Implied returns the settings with what they imply before them: whoever gives a number of local steps wants no local
-// epochs, unless both are given.
+// Implied returns the given settings, and before them the settings they imply. A user who gives --local-steps wants no
+// local epochs, for example, unless both are given.
 func (g Given) Implied() (all Given) {
 	for _, s := range g {
 		if r := rowOf(s.Name); r != nil {
@@ -11,8 +11,8 @@ func (g Given) Implied() (all Given) {
 	return append(all, g...)
 }
 
-// Resolve returns the settings a command line asks for: the defaults of its method, preset and data, and then what it
-// gives.
+// Resolve returns the settings of a command line: the defaults of its method, preset and data, and over them the given
+// values. It checks them, and reads the files that they name.
 func Resolve(given Given) (Settings, error) {
 	value := func(name string) string { return given.Get(name, rowOf(name).Default) }
 	s, err := Defaults(value("method"), value("preset"), value("data"))
@@ -31,7 +31,7 @@ func Resolve(given Given) (Settings, error) {
 	return s, s.ReadFiles()
 }
 
-// ReadFiles reads the files that settings name, whose content names the run, and fits the run to them.
+// ReadFiles reads the files that settings name, because their content names the run, and fits the rounds to the trace.
 func (s *Settings) ReadFiles() error {
 	if _, err := s.ReadInit(); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (s *Settings) ReadFiles() error {
 	return s.FitTrace()
 }
 
-// Give puts settings of a command line into s, and what they imply.
+// Give puts the given settings into s, and what they imply.
 func (s *Settings) Give(given Given) error {
 	for name, value := range given.Implied().All() {
 		if err := s.Set(name, value); err != nil {

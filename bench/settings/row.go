@@ -6,28 +6,28 @@ import (
 	"rollcall/algos"
 )
 
-// Row is one setting of a run: a flag of `rollcall run`, a key of run.json, a name in params.
+// Row is one setting of a run: a flag of `rollcall run`, a key of run.json, a name in the column params.
 type Row struct {
 	*algos.Param // name, kind, default, range or words, help
 
-	// where the value is kept: a *string, *int, *float64, *bool or *Optional; nil: in OfMethods
+	// Field returns where the value is kept: a *string, *int, *float64, *bool or *Optional. nil: in OfMethods.
 	Field  func(*Settings) any
-	For    *use // the runs that look at it; nil: all
-	Column bool // it has a column of its own in CSV, and is not in params
-	Quiet  bool // the usage text says the default itself, or it depends on other settings
+	For    *use // the runs that read it; nil: all
+	Column bool // it has its own column in CSV, and is not in params
+	Quiet  bool // the help states the default itself, or the default depends on other settings
 }
 
-// rows are all settings: those of every run, and then those of single methods.
+// rows are all settings: first those of every run, then the parameters of methods.
 var rows []Row
 
-func init() { // at declaration, rows would refer to itself: whether a row is of use depends on other rows
+func init() { // not in the declaration, where rows would refer to itself: use.by may read other rows
 	rows = slices.Concat(runRows, trainingRows, dataRows, processRows, evaluationRows, methodRows())
 }
 
-// Rows returns all settings.
+// Rows returns all settings: first those of every run, then the parameters of methods.
 func Rows() []Row { return slices.Clone(rows) }
 
-// rowOf returns the setting of that name; nil if there is none.
+// rowOf returns the setting of a name; nil if there is none.
 func rowOf(name string) *Row {
 	if i := slices.IndexFunc(rows, func(r Row) bool { return r.Name == name }); i >= 0 {
 		return &rows[i]
@@ -35,7 +35,8 @@ func rowOf(name string) *Row {
 	return nil
 }
 
-// The functions below make rows: name, default as on a command line, possible values, usage text, and where it is kept.
+// The functions below make rows. Their arguments: name, default as on a command line, possible values, help, and where
+// the value is kept.
 
 func word(name, value string, words []string, help string, field func(*Settings) any) Row {
 	return Row{
@@ -51,37 +52,37 @@ func whole(name, value string, of algos.Range, help string, field func(*Settings
 	return Row{Param: &algos.Param{Name: name, Kind: algos.Whole, Default: value, Range: of, Help: help}, Field: field}
 }
 
-// orNone is a row whose value can be none as well.
+// orNone returns the row with "none" as a further value.
 func (r Row) orNone() Row {
 	r.None = true
 	return r
 }
 
-// column is a row that has a column of its own in CSV.
+// column returns the row as one with its own column in CSV.
 func (r Row) column() Row {
 	r.Column = true
 	return r
 }
 
-// quiet is a row whose default the usage does not add to its text.
+// quiet returns the row as one whose default is not added to its help.
 func (r Row) quiet() Row {
 	r.Quiet = true
 	return r
 }
 
-// only is a row that other runs pay no attention to.
+// only returns the row as one that only some runs read.
 func (r Row) only(of *use) Row {
 	r.For = of
 	return r
 }
 
-// implies is a row that sets another one where a command line gives it, and not the other.
+// implies returns the row as one that also sets another row, if a command line gives this row and not the other.
 func (r Row) implies(name, value string) Row {
 	r.Overrides = append(r.Overrides, algos.Setting{Name: name, Value: value})
 	return r
 }
 
-// methodRows are the parameters that methods declare.
+// methodRows returns a row for every parameter that a method declares.
 func methodRows() (list []Row) {
 	for _, p := range algos.Params() {
 		of := onMethods(p.Methods()...)

@@ -10,15 +10,15 @@ import (
 	"rollcall/nets"
 )
 
-// Bounds beyond which nobody means it: a slip of the finger should not cost all memory.
+// Upper bounds against slips of the finger, which should not cost all memory. Nobody needs more.
 const (
 	maxClients      = 1_000_000
-	maxBatch        = 8192      // activations of so many samples are held per thread
-	maxLocalSamples = 1 << 22   // E·B, the length of a client's plan of a round
+	maxBatch        = 8192      // every thread holds the activations of a batch
+	maxLocalSamples = 1 << 22   // E·B, the length of a client's batch plan for a round
 	maxGenerated    = 1_000_000 // pictures of the synthetic data, 3 KB each
 )
 
-// runRows say which run it is.
+// runRows say which run it is: method, data, net, availability, and its size.
 var runRows = []Row{
 	word("method", "fedawe", algos.Names(), "federated method: "+strings.Join(algos.Names(), ", "),
 		func(s *Settings) any { return &s.Method }).column(),
@@ -51,7 +51,7 @@ var runRows = []Row{
 		func(s *Settings) any { return &s.Rounds }),
 }
 
-// trainingRows say how the clients train, and what the server makes of it.
+// trainingRows say how the clients train, and what the server does with their updates.
 var trainingRows = []Row{
 	whole("local-steps", "10", algos.Between(1, maxLocalSamples), "local steps E of a client per round",
 		func(s *Settings) any { return &s.LocalSteps }).implies("local-epochs", "none").
@@ -84,7 +84,8 @@ var trainingRows = []Row{
 		func(s *Settings) any { return &s.Momentum }),
 }
 
-// evaluationRows say when the model is evaluated, and on what. FedAWE's code evaluates every second of the last rounds.
+// evaluationRows say when the model is evaluated, and on which samples. --eval-last is 2 because FedAWE's code
+// evaluates every second of the last 50 rounds.
 var evaluationRows = []Row{
 	whole("eval-every", "10", algos.Between(1, math.MaxInt32), "evaluate every so many rounds, and after the last",
 		func(s *Settings) any { return &s.EvalEvery }).implies("eval-last", "none"),

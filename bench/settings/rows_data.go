@@ -8,13 +8,12 @@ import (
 	"rollcall/datasets"
 )
 
-// dataRows say what the clients hold. γ = δ = 0.5 are ToN's (section V-A).
+// dataRows say what the clients hold. The defaults γ = δ = 0.5 come from ToN, section V-A.
 var dataRows = []Row{
 	word("split", string(datasets.SplitClients), datasets.SplitKinds(),
 		"how samples are cut: clients, each a Dirichlet draw of classes; classes, each a Dirichlet draw of clients; "+
 			"clusters, as classes, but of --clusters whose clients share alike; even; two-class, as many of two "+
-			"classes "+
-			"at each client (default: as in the method's paper)",
+			"classes at each client (default: as in the method's paper)",
 		func(s *Settings) any { return &s.Split }).
 		only(&use{"images without --swap-pairs", func(s *Settings) bool { return !s.SplitAway() }}),
 	number("alpha", "0.1", algos.Above(0), "Dirichlet parameter of the split among clients",
@@ -38,16 +37,17 @@ var dataRows = []Row{
 		func(s *Settings) any { return &s.TestSize }).only(onData("synthetic")),
 }
 
-// ownSplit are the data sets that are generated client by client.
+// ownSplit are the data sets that are generated client by client, so that there is nothing to split.
 var ownSplit = []string{"leaf", "binary"}
 
 // images reports whether the samples are pictures, which can be cropped and mirrored.
 func (s *Settings) images() bool { return !slices.Contains(ownSplit, s.Data) }
 
-// SplitAway reports whether the samples come to the clients without --split.
+// SplitAway reports whether the samples come to the clients without --split: generated for each, or evenly for
+// --swap-pairs.
 func (s *Settings) SplitAway() bool { return !s.images() || s.SwapPairs > 0 }
 
-// TakesAlpha reports whether a Dirichlet parameter has a say in the split.
+// TakesAlpha reports whether the split reads --alpha.
 func (s *Settings) TakesAlpha() bool {
 	return !s.SplitAway() && datasets.SplitKind(s.Split).TakesAlpha()
 }

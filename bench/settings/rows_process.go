@@ -9,7 +9,7 @@ import (
 	"rollcall/algos/availability"
 )
 
-// published are the papers' settings of the processes.
+// published are the papers' parameters of the processes, which package availability keeps.
 var published = availability.Defaults(nil, 0)
 
 // processRows say when the clients are there.
@@ -43,8 +43,7 @@ var processRows = []Row{
 		func(s *Settings) any { return &s.Trace }).only(onProcesses("trace")),
 	word("trace-end", traceEndError, []string{traceEndError, traceEndRepeat, traceEndStop, traceEndEmpty},
 		"trace: of a run that is longer than its trace: error, it is refused; repeat, the trace begins again; stop, "+
-			"the run "+
-			"ends with the trace; empty, nobody is there any more",
+			"the run ends with the trace; empty, nobody is there any more",
 		func(s *Settings) any { return &s.TraceEnd }).only(onProcesses("trace")),
 	number("round-seconds", "none", algos.Above(0), "trace: seconds per round, or none if the file counts rounds",
 		func(s *Settings) any { return &s.RoundSeconds }).orNone().only(onProcesses("trace")),
@@ -58,7 +57,7 @@ const (
 	traceEndEmpty  = "empty"
 )
 
-// Chained reports whether the process has an availability of its own, in place of one from the clients' classes.
+// Chained reports whether the process has its own availability p_i, and does not take it from the clients' classes.
 func (s *Settings) Chained() bool {
 	return slices.Contains([]string{"markov", "clusters", "uniform", "trace"}, s.Availability)
 }

@@ -10,18 +10,18 @@ import (
 	"rollcall/results/papers"
 )
 
-// Settings is everything that decides what a run computes; together with the seed it names the run. [Rows] says of each
-// field what it means.
+// Settings is everything that decides what a run computes, except for the seed; both together name the run. [Rows] has
+// the meaning of each field, its range and its default.
 type Settings struct {
 	Method, Preset, Data, Net, Init, Availability string
 
-	Draws   string // where split and availability come from
+	Draws   string // generator of split and availability: philox or numpy
 	Clients int    // N
 
 	// How the local steps train, and the server.
 	Rounds      int      // T
 	LocalSteps  int      // E
-	LocalEpochs Optional // in place of steps; none: steps
+	LocalEpochs Optional // in place of local steps; none: local steps
 	Batch       int      // B
 	LR          float64  // η_0
 	LRSchedule  string   // decay or constant
@@ -29,55 +29,55 @@ type Settings struct {
 	Weights     string   // target importance: equal or size
 	Augment     string   // batch, sample or none
 	Clip        Optional // largest norm of a local gradient
-	Decay       float64  // of the weights, in the local steps
-	Momentum    float64  // of the local steps
+	Decay       float64  // weight decay of the local steps
+	Momentum    float64  // momentum of the local steps
 
-	InitFrom string // file of the initial weights, in place of Init; empty: none; its content names the run
+	InitFrom string // file with the initial weights, in place of Init; empty: none; its content names the run
 	InitSum  string // SHA-256 of that file, set by [Settings.ReadInit]
 
 	DataSettings
 	ProcessSettings
 
-	OfMethods algos.Values // parameters of methods; one that is not there has its default
+	OfMethods algos.Values // parameters of methods; a missing one has its default
 
 	EvalEvery int
-	EvalLast  Optional // every so many rounds among the last 50
-	EvalTrain bool
+	EvalLast  Optional // evaluate every so many of the last 50 rounds; none: as EvalEvery says
+	EvalTrain bool     // evaluate on the training set as well
 }
 
-// DataSettings say what generated data are like, and how samples come to clients.
+// DataSettings say what generated data are like, and how samples are split among the clients.
 type DataSettings struct {
-	Split      string  // how samples are cut
-	Alpha      float64 // of the Dirichlet split
+	Split      string  // kind of split
+	Alpha      float64 // parameter of the Dirichlet split
 	LeafGamma  float64 // γ of LEAF's synthetic data
-	LeafDelta  float64 // δ
+	LeafDelta  float64 // δ of LEAF's synthetic data
 	SwapPairs  int     // pairs of labels swapped at every second client; 0: all labels are true
-	Validation float64 // share of each client's samples that is not trained on
-	TrainSize  int     // of the synthetic data
-	TestSize   int
+	Validation float64 // share of each client's samples that it does not train on
+	TrainSize  int     // training samples of the synthetic images
+	TestSize   int     // test samples of the synthetic images
 }
 
 // ProcessSettings say when the clients are there.
 type ProcessSettings struct {
-	Period       int      // P of FedAWE's processes
-	Gamma        float64  // of the sine
+	Period       int      // P of FedAWE's processes, in rounds
+	Gamma        float64  // amplitude of the sine
 	Cutoff       float64  // δ_0 of the interleaved sine
-	Low          float64  // step of the staircase
+	Low          float64  // factor of the staircase's lower step
 	P            Optional // p_i of every client; none: from the classes it holds
-	G            float64  // of the Markov chains' π
-	Nu           float64  // λ of the correlated ones
-	Epsilon      float64  // spread of the λ of the others
-	Clusters     int      // that share a chain
-	PMin         float64  // of the uniform process
+	G            float64  // the chains' π is 1/2 ± g
+	Nu           float64  // λ of the correlated clients
+	Epsilon      float64  // spread of the λ of the other clients
+	Clusters     int      // groups of clients that share a chain
+	PMin         float64  // smallest availability of the uniform process
 	Trace        string   // CSV of intervals; its content names the run
 	TraceSum     string   // SHA-256 of the trace, set by [Settings.ReadTrace]
-	TraceEnd     string   // what a run is that is longer than its trace: error, repeat, stop or empty
-	RoundSeconds Optional
+	TraceEnd     string   // for a run that is longer than its trace: error, repeat, stop or empty
+	RoundSeconds Optional // seconds per round of the trace; none: the trace counts rounds
 
-	Stopped int // rounds that were asked for, where the trace stops the run before them; 0: it does not
+	Stopped int // the rounds that were asked for, if the trace ends the run before them; 0: it does not
 }
 
-// Get returns a setting as text, by the name of its flag; "" if there is none of that name.
+// Get returns a setting as text, by the name of its flag; "" if there is no such setting.
 func (s *Settings) Get(name string) string {
 	if r := rowOf(name); r != nil {
 		return r.text(s)
@@ -85,8 +85,8 @@ func (s *Settings) Get(name string) string {
 	return ""
 }
 
-// Set gives one setting, by the name of its flag, the value a command line would. Whether the value is possible is for
-// [Settings.Validate] to say.
+// Set sets one setting, by the name of its flag, to the value that a command line would give. [Settings.Validate]
+// checks whether the value is possible.
 func (s *Settings) Set(name, value string) error {
 	r := rowOf(name)
 	if r == nil {
@@ -98,10 +98,10 @@ func (s *Settings) Set(name, value string) error {
 	return nil
 }
 
-// Apply puts settings of a table or figure into s, but for those this run has no use for.
+// Apply puts the settings of a table or figure into s, except for those that this run does not read.
 func (s *Settings) Apply(list iter.Seq2[string, string]) error {
 	whole := *s
-	for _, to := range []*Settings{&whole, s} { // which settings are of use is known once all are set
+	for _, to := range []*Settings{&whole, s} { // the first pass sets all, to know which ones the run reads
 		for name, value := range list {
 			if _, ok := whole.Uses(name); to == s && !ok {
 				continue
@@ -117,7 +117,7 @@ func (s *Settings) Apply(list iter.Seq2[string, string]) error {
 	return nil
 }
 
-// Values returns every setting as text, by the name of its flag.
+// Values returns all settings as text, by the name of their flag.
 func (s *Settings) Values() map[string]string {
 	values := map[string]string{}
 	for i := range rows {
@@ -126,7 +126,7 @@ func (s *Settings) Values() map[string]string {
 	return values
 }
 
-// Params returns the settings that differ from the preset and have no column of their own, sorted.
+// Params returns the settings that differ from the preset's and have no column of their own, sorted by name.
 func (s *Settings) Params() results.Params {
 	base, err := Defaults(s.Method, s.Preset, s.Data)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *Settings) Params() results.Params {
 	return results.NewParams(differ...)
 }
 
-// Cell names the cell of a table these settings are.
+// Cell returns the cell of a table that has these settings.
 func (s *Settings) Cell(table string) results.Cell {
 	c := results.Cell{
 		Table: table, Method: s.Method, Preset: s.Preset, Data: s.Data, Net: s.Net, Availability: s.Availability,

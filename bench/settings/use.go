@@ -8,16 +8,18 @@ import (
 	"rollcall/algos"
 )
 
-// use says which runs a setting makes a difference to.
+// use says which runs read a setting.
 type use struct {
-	in string // the runs, as a command line asks for them
+	in string // the flags that make a run read it, for messages
 	by func(*Settings) bool
 }
 
+// onMethods is the use of a setting that only runs of some methods read.
 func onMethods(methods ...string) *use {
 	return &use{"--method " + OrList(methods), func(s *Settings) bool { return slices.Contains(methods, s.Method) }}
 }
 
+// onProcesses is the use of a setting that only runs under some availability processes read.
 func onProcesses(processes ...string) *use {
 	return &use{
 		"--availability " + OrList(processes),
@@ -25,11 +27,13 @@ func onProcesses(processes ...string) *use {
 	}
 }
 
+// onData is the use of a setting that only runs on one data set read.
 func onData(data string) *use {
 	return &use{"--data " + data, func(s *Settings) bool { return s.Data == data }}
 }
 
-// Weighted are the methods that weigh clients by their importance and availability: those with an estimator of it.
+// Weighted returns the methods that weight clients by importance and availability: those with an estimator of
+// availability.
 func Weighted() []string {
 	for _, p := range algos.Params() {
 		if p.Name == "prior" {
@@ -39,7 +43,7 @@ func Weighted() []string {
 	return nil
 }
 
-// OrList reads "a", "a or b", "a, b or c".
+// OrList returns names as a list: "a", "a or b", "a, b or c".
 func OrList(names []string) string {
 	last := len(names) - 1
 	if last < 1 {
@@ -48,7 +52,7 @@ func OrList(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// Uses reports whether a setting makes a difference to this run, and if not, to which it would.
+// Uses reports whether this run reads a setting. If it does not, in says which flags make a run read it.
 func (s *Settings) Uses(name string) (in string, ok bool) {
 	if r := rowOf(name); r != nil && r.For != nil && !r.For.by(s) {
 		return r.For.in, false
@@ -56,13 +60,13 @@ func (s *Settings) Uses(name string) (in string, ok bool) {
 	return "", true
 }
 
-// refuseUnused reports the first setting of a command line that this run would pay no attention to.
+// refuseUnused reports the first given setting that this run does not read: a user who gives it expects an effect.
 func (s *Settings) refuseUnused(given Given) error {
 	return s.RefuseUnused(given, fmt.Sprintf("--method %s --data %s --availability %s", s.Method, s.Data,
 		s.Availability))
 }
 
-// RefuseUnused is for commands that are no run: of says what s is, as their command lines do.
+// RefuseUnused is refuseUnused for commands other than run. of says what s is, as their command lines do.
 func (s *Settings) RefuseUnused(given Given, of string) error {
 	for name, value := range given.All() {
 		if in, ok := s.Uses(name); !ok {

@@ -8,7 +8,7 @@ import (
 	"rollcall/algos"
 )
 
-// text returns the value of a setting, in the one form that it has.
+// text returns the value of a setting in its one form, so that equal values have equal texts and runs equal names.
 func (r *Row) text(s *Settings) string {
 	if r.Field == nil {
 		if text, given := s.OfMethods[r.Name]; given {
@@ -32,21 +32,21 @@ func (r *Row) text(s *Settings) string {
 	}
 }
 
-// set puts a value of the setting's kind into s.
+// set sets the value of the setting in s.
 func (r *Row) set(s *Settings, text string) error {
 	text, err := r.parse(text)
 	if err != nil {
 		return err
 	}
 	if r.Field == nil {
-		s.OfMethods = maps.Clone(s.OfMethods) // settings are copied
+		s.OfMethods = maps.Clone(s.OfMethods) // copies of s share the map
 		if s.OfMethods == nil {
 			s.OfMethods = algos.Values{}
 		}
 		s.OfMethods[r.Name] = text
 		return nil
 	}
-	switch v := r.Field(s).(type) { // parse has found the text well formed
+	switch v := r.Field(s).(type) { // parse has already checked the text
 	case *int:
 		*v, err = strconv.Atoi(text)
 	case *float64:
@@ -63,7 +63,7 @@ func (r *Row) set(s *Settings, text string) error {
 	return err
 }
 
-// parse returns the one form of a value of the setting's kind, whether it is in its range or not.
+// parse returns the one form of a value of the setting's kind. It does not check the range.
 func (r *Row) parse(text string) (string, error) {
 	switch {
 	case r.Kind == algos.Word, r.None && text == "none":

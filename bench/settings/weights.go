@@ -15,15 +15,15 @@ import (
 	"rollcall/results/safetensors"
 )
 
-// trackerName ends the name of what PyTorch counts beside running statistics, which no net here has.
+// trackerName ends the names of PyTorch's counters num_batches_tracked, which no net here has. A file may have them.
 const trackerName = ".num_batches_tracked"
 
-// mostTrackers bounds the bytes of such counts in a file.
+// mostTrackers bounds the bytes of such counters in a file.
 const mostTrackers = 1 << 16
 
 // ReadInit reads the initial weights [P] of the run from the file of --init-from, in PyTorch's order; nil: there is no
-// such file. Its content names the run too: a file that has changed since it was read for the first time is an error.
-// The weights are of the very bytes that were compared.
+// such file. Its content names the run, so that a file that has changed since it was first read is an error. The
+// weights come from the same bytes that the checksum is of.
 func (s *Settings) ReadInit() ([]float32, error) {
 	if s.InitFrom == "" {
 		return nil, nil
@@ -32,6 +32,7 @@ func (s *Settings) ReadInit() ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A safetensors file is 8 bytes of length, a header, and 4 bytes per float32. A larger file cannot be of this net.
 	content, err := readWeights(s.InitFrom, 8+safetensors.MaxHeader+4*int64(model.P)+mostTrackers)
 	if err != nil {
 		return nil, fmt.Errorf("--init-from: %w", err)
@@ -47,7 +48,7 @@ func (s *Settings) ReadInit() ([]float32, error) {
 	return w, nil
 }
 
-// readWeights reads a file whole, if it is one, and of no more than some bytes.
+// readWeights reads a regular file of at most so many bytes.
 func readWeights(path string, most int64) ([]byte, error) {
 	f, size, err := files.OpenRegular(path)
 	if err != nil {
@@ -64,7 +65,7 @@ func readWeights(path string, most int64) ([]byte, error) {
 	return content, nil
 }
 
-// sameContent compares a file with the SHA-256 that it had when it was read for the first time, or notes that.
+// sameContent compares the content of a file with its SHA-256 at the first reading. At the first reading it sets sum.
 func sameContent(sum *string, content []byte) error {
 	sha := sha256.Sum256(content)
 	found := hex.EncodeToString(sha[:])
@@ -75,7 +76,8 @@ func sameContent(sum *string, content []byte) error {
 	return nil
 }
 
-// weightsOf returns the parameters of a net [P] that a file holds: all of them, and nothing else.
+// weightsOf returns the parameters [P] of a net from the content of a file, which must have all of them and nothing
+// else.
 func weightsOf(model *nets.Model, content []byte) ([]float32, error) {
 	f, err := safetensors.New(bytes.NewReader(content), int64(len(content)))
 	if err != nil {
@@ -85,8 +87,7 @@ func weightsOf(model *nets.Model, content []byte) ([]float32, error) {
 		known := slices.ContainsFunc(model.Params, func(p nets.Param) bool { return p.Name == t.Name })
 		if !known && !strings.HasSuffix(t.Name, trackerName) {
 			return nil, fmt.Errorf("tensor %q %v: no parameter of %s, want its %d alone, %s %v the first", t.Name,
-				t.Shape,
-				model.Name, len(model.Params), model.Params[0].Name, model.Params[0].Shape)
+				t.Shape, model.Name, len(model.Params), model.Params[0].Name, model.Params[0].Shape)
 		}
 	}
 	w := make([]float32, model.P)
@@ -109,7 +110,7 @@ func weightsOf(model *nets.Model, content []byte) ([]float32, error) {
 	return w, nil
 }
 
-// checkWeights reports the first value that no net can start with.
+// checkWeights reports the first value that no net can start with: a NaN, an infinity, or a negative variance.
 func checkWeights(p nets.Param, values []float32) error {
 	variance := p.Buffer && strings.HasSuffix(p.Name, "running_var")
 	for i, v := range values {

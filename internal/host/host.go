@@ -10,9 +10,9 @@ import (
 // Reference is the name of the machines on which Go rounds every operation by itself. Goldens are recorded on them.
 const Reference = "amd64"
 
-// Name returns the name under which all machines compute the same bits in plain Go: the architecture, and for amd64
-// whether it was compiled with fused multiply-adds (GOAMD64=v3: "amd64v3") and whether the processor lacks them,
-// because math.Exp takes another way there ("amd64nofma").
+// Name returns the class of machines that compute the same bits in plain Go. It is the architecture, and for amd64 two
+// things more: whether the program was compiled with fused multiply-adds (GOAMD64=v3: "amd64v3"), and whether the
+// processor lacks them ("amd64nofma"), because math.Exp computes in another way there.
 func Name() string {
 	switch {
 	case runtime.GOARCH != "amd64":

@@ -9,11 +9,11 @@ import (
 	"reflect"
 )
 
-// Digest is the SHA-256 of numbers and words, bit by bit: −0 is not 0. The zero value is ready to use.
+// Digest is the SHA-256 of numbers and words, bit by bit, so that −0 differs from 0. The zero value is ready to use.
 type Digest struct{ sum hash.Hash }
 
-// Add enters strings, ints, numbers of a fixed size, and slices of all of them, of slices too. Where one ends and the
-// next begins is a part of the digest.
+// Add adds strings, ints, numbers of a fixed size, and slices of these, also nested ones. It adds the length of each
+// too, so that ("ab", "c") and ("a", "bc") differ.
 func (d *Digest) Add(values ...any) {
 	for _, v := range values {
 		d.add(reflect.ValueOf(v))
@@ -24,7 +24,7 @@ func (d *Digest) add(v reflect.Value) {
 	if d.sum == nil {
 		d.sum = sha256.New()
 	}
-	switch v.Kind() {
+	switch v.Kind() { // a blank ends every number, so that 1 23 and 12 3 differ
 	case reflect.String:
 		fmt.Fprintf(d.sum, "%d %s", v.Len(), v.String())
 	case reflect.Int:
@@ -41,12 +41,12 @@ func (d *Digest) add(v reflect.Value) {
 		fallthrough
 	default:
 		if err := binary.Write(d.sum, binary.LittleEndian, v.Interface()); err != nil {
-			panic(err) // a type that has no fixed size
+			panic(err) // the type has no fixed size
 		}
 	}
 }
 
-// String returns the first 16 hex digits.
+// String returns the first 16 hex digits; "" if nothing was added.
 func (d *Digest) String() string {
 	if d.sum == nil {
 		return ""

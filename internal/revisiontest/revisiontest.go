@@ -1,5 +1,7 @@
-// Package revisiontest holds what a package computes to its revisions: a golden has a digest of the numbers of every
-// entry, and a test fails where the numbers changed and the revision did not.
+// Package revisiontest makes sure that whoever changes the numbers of a method, a net or a data set raises its
+// revision. A golden file has the revision and a digest of the numbers of every entry. A test fails if the digest has
+// changed and the revision has not. Runs of different revisions are never in one mean, so that a forgotten revision
+// would mix them.
 package revisiontest
 
 import (
@@ -17,19 +19,19 @@ import (
 	"rollcall/internal/host"
 )
 
-var update = flag.Bool("update", false, "rewrite the goldens in testdata of what has a new revision")
+var update = flag.Bool("update", false, "rewrite the goldens in testdata of entries with a new revision")
 
 // Entry is something whose numbers have a revision.
 type Entry struct {
 	Name     string // without white space
 	Revision int    // at least 1
-	Where    string // the file where the revision stands: "fedawe.go"
-	Digest   string // of the numbers, see [Digest]; empty: this machine cannot compute them
+	Where    string // the file with the revision: "fedawe.go"
+	Digest   string // the [Digest] of the numbers; empty: this machine cannot compute them
 }
 
 // Check compares entries with a golden, a file of lines "name revision digest". With -update it writes the lines of new
-// entries and of those whose revision was raised, and of no others. It skips the test where Go rounds otherwise than on
-// the machines on which goldens are recorded.
+// entries and of entries with a raised revision, and no others. It skips the test on machines where Go rounds
+// differently from the machines on which goldens are recorded.
 func Check(t *testing.T, golden string, entries []Entry) {
 	t.Helper()
 	Recorded(t)
@@ -42,8 +44,7 @@ func Check(t *testing.T, golden string, entries []Entry) {
 	}
 }
 
-// Recorded skips the test where goldens are not recorded. Check does so itself; a test that computes for long asks
-// before.
+// Recorded skips the test where goldens are not recorded. Check calls it; a long test calls it first.
 func Recorded(t *testing.T) {
 	t.Helper()
 	if name := host.Name(); name != host.Reference {
@@ -51,7 +52,7 @@ func Recorded(t *testing.T) {
 	}
 }
 
-// check says what is wrong with the entries. To update is to write what is right about them.
+// check returns what is wrong with the entries, one line each. With update it writes the golden.
 func check(golden string, entries []Entry, update bool) (wrong []string, err error) {
 	b, err := os.ReadFile(golden)
 	if err != nil && (!update || !errors.Is(err, fs.ErrNotExist)) {
@@ -91,7 +92,7 @@ func check(golden string, entries []Entry, update bool) (wrong []string, err err
 	return wrong, err
 }
 
-// compare says what is wrong with an entry, beside what was recorded of it, and whether it may be recorded anew.
+// compare returns what is wrong with an entry, given its line in the golden, and whether -update may replace that line.
 func (e *Entry) compare(old Entry, known bool) (wrong string, mayUpdate bool) {
 	switch {
 	case e.Revision < 1:
@@ -111,9 +112,11 @@ func (e *Entry) compare(old Entry, known bool) (wrong string, mayUpdate bool) {
 	return "", false
 }
 
+// header is the first line of every golden.
 const header = "# name, revision, digest of the numbers; recorded on " + host.Reference +
 	", rewritten with -update for what has a new revision\n"
 
+// parse reads the lines of a golden, by name.
 func parse(text string) (map[string]Entry, error) {
 	entries := map[string]Entry{}
 	for line := range strings.Lines(text) {
@@ -132,6 +135,7 @@ func parse(text string) (map[string]Entry, error) {
 	return entries, nil
 }
 
+// format returns the text of a golden, sorted by name.
 func format(entries map[string]Entry) string {
 	var all []Entry
 	for _, e := range entries {

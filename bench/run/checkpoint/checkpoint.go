@@ -1,10 +1,15 @@
 // Package checkpoint writes and reads what a run needs to go on where it was interrupted, to the same bytes.
 //
-// A checkpoint is a safetensors file: what it is of (metadata), the curve so far, the method's state, and a SHA-256 of
-// all before it. Two are kept, so that one that is damaged costs no more than the rounds between them.
+// A checkpoint is a safetensors file: a description of the run (metadata), the curve up to now, the decisions if they
+// are asked for, the method's state, and a SHA-256 of everything before it. A run keeps two, so that a damaged one
+// costs no more than the rounds between them. Every draw of a run is a function of (seed, purpose, round, client,
+// step), so that no generator has a state to be kept.
+//
+// checkpoint.go names and removes the files, write.go and read.go are the format, and newest.go looks how far a run is.
 package checkpoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,28 +23,29 @@ import (
 	"rollcall/results"
 )
 
-// Schema is the form of the files that are written. A file of another one is not used.
+// Schema is the version of the file format. A file of another version is not used.
 const Schema = 1
 
-// About says which run a checkpoint is of, and how far the run is.
+// About describes the run of a checkpoint, and how far the run is.
 type About struct {
-	Schema       int               `json:"schema"` // set by [Write]
+	Schema       int               `json:"schema"` // [Write] sets it
 	SettingsHash string            `json:"settings_hash"`
 	Seed         uint32            `json:"seed"`
 	Numerics     string            `json:"numerics"`
 	Revisions    results.Revisions `json:"revisions"`
 	DataChecksum string            `json:"data_checksum"`
-	Params       int               `json:"params"`    // P
-	Decisions    bool              `json:"decisions"` // whether what the method decided was kept
+	Params       int               `json:"params"`    // P, the parameters of the net
+	Decisions    bool              `json:"decisions"` // whether the decisions of all rounds are in the file
 
-	Version    string    `json:"version"` // of rollcall, for people
-	Round      int       `json:"round"`   // rounds done
-	Rounds     int       `json:"rounds"`  // in all
+	Version    string    `json:"version"` // rollcall's, for messages only
+	Round      int       `json:"round"`   // how many rounds are done
+	Rounds     int       `json:"rounds"`  // how many rounds the run has
 	Started    time.Time `json:"started"`
-	ElapsedSec float64   `json:"elapsed_s"` // of training and evaluation
+	ElapsedSec float64   `json:"elapsed_s"` // time of training and evaluation
 }
 
-// Unlike says why a run that is about to begin cannot go on from a; nil: it can.
+// Unlike returns the reason why a run that is about to begin cannot resume from a; nil: it can. Everything that decides
+// the numbers of the run must be equal.
 func (a *About) Unlike(run *About) error {
 	for _, d := range []struct {
 		what      string
@@ -63,12 +69,14 @@ func (a *About) Unlike(run *About) error {
 	return nil
 }
 
+// fileName matches the name of a checkpoint and captures its round.
 var fileName = regexp.MustCompile(`^checkpoint-(\d+)\.safetensors$`)
 
-// Name is the name of a run's checkpoint after a round.
+// Name returns the file name of a run's checkpoint after a round.
 func Name(round int) string { return fmt.Sprintf("checkpoint-%d.safetensors", round) }
 
-// Rounds returns the rounds after which there are checkpoints in a folder, the last first.
+// Rounds returns the rounds of the checkpoints in a folder, the last first; none if there is no folder. It looks at
+// names alone.
 func Rounds(dir string) (rounds []int, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -86,23 +94,53 @@ func Rounds(dir string) (rounds []int, err error) {
 	return rounds, err
 }
 
-// Remove removes the checkpoints in a folder but for the newest ones.
+// Remove removes the checkpoints in a folder and leaves the newest ones, as many as but. A checkpoint that is not
+// [Removable] is an error.
 func Remove(dir string, but int) error {
 	rounds, err := Rounds(dir)
 	return errors.Join(err, remove(dir, rounds[min(but, len(rounds)):]))
 }
 
-// RemoveAfter removes the checkpoints of later rounds: those that a run left which has begun anew or gone on from an
-// older one, because they were of no use.
+// RemoveAfter removes the checkpoints of rounds after this one. A run that began anew or resumed from an older
+// checkpoint has left them, because it could not use them; they would push out the checkpoints that the run writes now.
 func RemoveAfter(dir string, round int) error {
 	rounds, err := Rounds(dir)
 	return errors.Join(err, remove(dir, slices.DeleteFunc(rounds, func(r int) bool { return r <= round })))
 }
 
-// remove removes what has the names of checkpoints, even if it is no file.
+// remove removes the checkpoints of these rounds. One that is not [Removable] is an error.
 func remove(dir string, rounds []int) (err error) {
 	for _, round := range rounds {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, Name(round))))
+		path := filepath.Join(dir, Name(round))
+		gone := Removable(path)
+		if gone == nil {
+			gone = os.Remove(path)
+		}
+		err = errors.Join(err, gone)
+	}
+	return err
+}
+
+// Removable refuses a folder with something in it that has the name of a file of a run. No run makes such a folder, so
+// that its content is somebody's work. An empty folder and everything that is no folder may be removed.
+func Removable(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() {
+		return err
+	}
+	content, err := os.ReadDir(path)
+	if err == nil && len(content) > 0 {
+		err = fmt.Errorf("%s: a folder, want a file", path)
+	}
+	return err
+}
+
+// CheckRemovable reports the first checkpoint in a folder that is not [Removable]. A run asks before it trains: it
+// removes checkpoints when it is complete, and an error would come too late then.
+func CheckRemovable(dir string) error {
+	rounds, err := Rounds(dir)
+	for _, round := range rounds {
+		err = cmp.Or(err, Removable(filepath.Join(dir, Name(round))))
 	}
 	return err
 }

@@ -202,7 +202,8 @@ func TestCheckpointNotWritten(t *testing.T) {
 	}
 }
 
-// Checkpoints are found by their names alone, whatever has them, and go in the same way.
+// Checkpoints are found by their names alone. Files and empty folders with such names go; a folder with something in it
+// stays, and is an error.
 func TestRemove(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{
@@ -213,8 +214,10 @@ func TestRemove(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(dir, Name(200), "in the way"), 0o777); err != nil {
-		t.Fatal(err)
+	for _, folder := range []string{Name(200), filepath.Join(Name(300), "in the way")} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o777); err != nil {
+			t.Fatal(err)
+		}
 	}
 	step := func(what string, err error, want ...int) {
 		t.Helper()
@@ -222,7 +225,18 @@ func TestRemove(t *testing.T) {
 			t.Errorf("%s: %v, %v, %v, want rounds %v", what, got, err, listed, want)
 		}
 	}
-	step("before", nil, 200, 100, 20, 3)
+	step("before", nil, 300, 200, 100, 20, 3)
+	const refused = ": a folder, want a file"
+	for what, err := range map[string]error{"CheckRemovable": CheckRemovable(dir), "RemoveAfter": RemoveAfter(dir, 200)} {
+		if want := filepath.Join(dir, Name(300)) + refused; err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", what, err, want)
+		}
+	}
+	step("RemoveAfter 200", nil, 300, 200, 100, 20, 3)
+	if err := os.RemoveAll(filepath.Join(dir, Name(300))); err != nil {
+		t.Fatal(err)
+	}
+	step("CheckRemovable", CheckRemovable(dir), 200, 100, 20, 3)
 	step("RemoveAfter 100", RemoveAfter(dir, 100), 100, 20, 3)
 	step("Remove 2", Remove(dir, 2), 100, 20)
 	step("Remove 5", Remove(dir, 5), 100, 20)

@@ -9,8 +9,8 @@ import (
 	"rollcall/results/safetensors"
 )
 
-// Newest returns what the newest checkpoint in a folder says of itself, which nothing vouches for: no more than the
-// head of the file is read. nil: there is none.
+// Newest returns the description in the newest checkpoint of a folder; nil: there is none. It reads the head of the
+// file only and verifies no checksum, since it serves to show how far a run is.
 func Newest(dir string) (*About, error) {
 	rounds, err := Rounds(dir)
 	if err != nil || len(rounds) == 0 {

@@ -18,7 +18,7 @@ import (
 	"rollcall/results/safetensors"
 )
 
-// File is a checkpoint that is open.
+// File is an open checkpoint.
 type File struct {
 	About
 	Curve     []results.CurveRow
@@ -28,8 +28,8 @@ type File struct {
 	tensors *safetensors.File
 }
 
-// Open opens the checkpoint of a run, and checks all of it but for the method's state: whether it is whole, and of this
-// run. Errors name the file.
+// Open opens a checkpoint of a run. It checks that the file is whole and belongs to this run, but not the method's
+// state, which Restore of the method checks. Errors name the file.
 func Open(path string, run *About) (*File, error) {
 	f, size, err := files.OpenRegular(path)
 	if err != nil {
@@ -45,6 +45,7 @@ func Open(path string, run *About) (*File, error) {
 // Close closes the file.
 func (c *File) Close() error { return c.f.Close() }
 
+// read reads and checks everything but the method's state.
 func (c *File) read(size int64, run *About) (err error) {
 	if c.tensors, err = safetensors.New(c.f, size); err != nil {
 		return err
@@ -81,9 +82,9 @@ func (c *File) read(size int64, run *About) (err error) {
 	return nil
 }
 
-// checkSum holds the file to the checksum at its end.
+// checkSum checks the file against the SHA-256 at its end.
 func (c *File) checkSum(size int64) error {
-	if info, _ := c.tensors.Lookup(sumName); info.Bytes != sha256.Size { // or none
+	if info, _ := c.tensors.Lookup(sumName); info.Bytes != sha256.Size { // 0 if there is none
 		return fmt.Errorf("checksum of %d bytes, want %d", info.Bytes, sha256.Size)
 	}
 	want, err := c.tensors.Bytes(sumName)
@@ -104,10 +105,10 @@ func (c *File) checkSum(size int64) error {
 	return nil
 }
 
-// State returns the method's state, whose rows go into an engine. It is there until the file is closed.
+// State returns the method's state, and reads its rows into the memory of an engine. It works until the file is closed.
 func (c *File) State(engine nets.Engine) algos.Source { return &source{c, engine} }
 
-// source is a [File] as methods read it.
+// source is a [File] as [algos.Source], which methods read.
 type source struct {
 	*File
 	engine nets.Engine

@@ -16,25 +16,25 @@ import (
 	"rollcall/results/safetensors"
 )
 
-// The names in the file.
+// The names of the parts of a file.
 const (
-	aboutKey       = "rollcall" // of the metadata
+	aboutKey       = "rollcall" // the key of [About] in the metadata
 	curveName      = "curve.csv"
 	decisionsName  = "decisions"
-	statePrefix    = "state/" // of the arrays of a method
-	sumName        = "sha256" // of all before it
-	decisionFields = 8
+	statePrefix    = "state/" // begins the names of the method's arrays
+	sumName        = "sha256" // the checksum of everything before it
+	decisionFields = 8        // numbers per decision, see numbers
 )
 
-// Content is what a run needs to go on.
+// Content is everything that a run needs to resume.
 type Content struct {
 	About
 	Curve     []results.CurveRow
 	Decisions []results.DecisionRow
-	State     []algos.Array // whose rows are in the memory of an engine
+	State     []algos.Array // their rows are in the memory of an engine
 }
 
-// Write writes a checkpoint, whole or not at all. It ends early, without a file, when ctx does.
+// Write writes a checkpoint, whole or not at all. When ctx ends it stops and leaves no file.
 func Write(ctx context.Context, path string, c *Content, engine nets.Engine) error {
 	c.Schema = Schema
 	about, err := json.Marshal(c.About)
@@ -66,7 +66,8 @@ func Write(ctx context.Context, path string, c *Content, engine nets.Engine) err
 	})
 }
 
-// tensorOf returns an array of a method's state, whose rows are read when they are written.
+// tensorOf returns an array of a method's state as a tensor. It reads rows from the engine only while the tensor is
+// written, so that a large state is never in memory twice.
 func tensorOf(ctx context.Context, a algos.Array, engine nets.Engine, params int) safetensors.Tensor {
 	name := statePrefix + a.Name
 	switch {
@@ -86,7 +87,7 @@ func tensorOf(ctx context.Context, a algos.Array, engine nets.Engine, params int
 				if err := engine.Store(r, row); err != nil {
 					return err
 				}
-				text, _ = binary.Append(text[:0], binary.LittleEndian, row) // of numbers it never fails
+				text, _ = binary.Append(text[:0], binary.LittleEndian, row) // it never fails for numbers
 				if _, err := w.Write(text); err != nil {
 					return err
 				}
@@ -96,26 +97,24 @@ func tensorOf(ctx context.Context, a algos.Array, engine nets.Engine, params int
 	}
 }
 
-// numbers returns the fields of decisions, one row after the other.
+// numbers returns the fields of decisions as numbers, one decision after the other [n, decisionFields].
 func numbers(rows []results.DecisionRow) []float64 {
 	x := make([]float64, 0, decisionFields*len(rows))
 	for _, r := range rows {
-		x = append(x, float64(r.Round), float64(r.Client), float64(r.Active), float64(r.Included), r.Weight, r.Pi,
-			r.Lambda,
-			r.Target)
+		x = append(x, float64(r.Round), float64(r.Client), float64(r.Active), float64(r.Included),
+			r.Weight, r.Pi, r.Lambda, r.Target)
 	}
 	return x
 }
 
-// decisions is the inverse of numbers.
+// decisions returns decisions from their numbers, the inverse of numbers.
 func decisions(x []float64) []results.DecisionRow {
 	rows := make([]results.DecisionRow, len(x)/decisionFields)
 	for i := range rows {
 		r := x[decisionFields*i:]
 		rows[i] = results.DecisionRow{
-			Round: int(r[0]), Client: int(r[1]), Active: int(r[2]), Included: int(r[3]), Weight: r[4], Pi: r[5],
-			Lambda: r[6],
-			Target: r[7],
+			Round: int(r[0]), Client: int(r[1]), Active: int(r[2]), Included: int(r[3]),
+			Weight: r[4], Pi: r[5], Lambda: r[6], Target: r[7],
 		}
 	}
 	return rows

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// keepAlive writes heartbeats until the claim is released or lost.
+// keepAlive writes a heartbeat every so often, until the claim is released or lost.
 func (c *Claim) keepAlive(every time.Duration) {
 	defer close(c.ended)
 	ticker := time.NewTicker(every)
@@ -24,8 +24,8 @@ func (c *Claim) keepAlive(every time.Duration) {
 	}
 }
 
-// beat writes a heartbeat if the claim is held. What cannot be written is tried again with the next one; when it has
-// failed for as long as others wait before they take a claim over, the claim counts as lost.
+// beat writes a heartbeat if this process still has the claim. After an error the next heartbeat tries again. If
+// heartbeats have failed for as long as others wait before they take a claim over, the claim counts as lost here too.
 func (c *Claim) beat() {
 	began := c.now()
 	err := c.Check()
@@ -34,17 +34,17 @@ func (c *Claim) beat() {
 	}
 	c.lock.Lock()
 	if err == nil {
-		c.beaten = began
+		c.lastBeat = began
 	}
-	still := c.now() - c.beaten
+	still := c.now() - c.lastBeat
 	c.lock.Unlock()
 	if err != nil && still >= c.expiry {
 		_ = c.lose(fmt.Sprintf("no heartbeat could be written for %v: %v", still.Round(time.Second), err))
 	}
 }
 
-// writeBeat writes the next text of the claim over the last one. It opens the file anew: clients of NFS see what was
-// written before a file was closed when they open it after that.
+// writeBeat writes the next text of the claim over the last one. It opens the file anew for each heartbeat, because NFS
+// shows another host what was written only once the file is closed there and opened here.
 func (c *Claim) writeBeat() error {
 	c.lock.Lock()
 	c.record.beat++
@@ -60,7 +60,7 @@ func (c *Claim) writeBeat() error {
 		if _, err := file.ReadAt(old, 0); err != nil {
 			return err
 		}
-		if r, _ := parse(string(old)); r.id != c.id { // another's, under the name of a claim that was lost
+		if r, _ := parse(string(old)); r.id != c.id { // a claim of the same epoch that another process made later
 			return fmt.Errorf("the claim is of %q, want %q", r.id, c.id)
 		}
 		_, err = file.WriteAt(text, 0)

@@ -11,45 +11,45 @@ import (
 	"rollcall/results/files"
 )
 
-// ErrLost says that another process has taken the claim over, or that its file is gone.
+// ErrLost says that another process has taken the claim over, or that the claim's file is gone.
 var ErrLost = errors.New("the claim is lost")
 
-// Claim is a folder that this process has until it is released or lost.
+// Claim is the right of this process to a folder, until it is released or lost.
 type Claim struct {
 	folder
 	epoch   int
-	process string   // as in identity
+	process string   // identity.process
 	made    []string // the folders that Try made, the outermost first
-	file    *os.File // locked as long as the process lives
+	file    *os.File // open and locked as long as the process lives
 	now     func() time.Duration
 	expiry  time.Duration
 
-	stop, ended chan struct{} // of the heartbeats
-	lost        chan struct{}
+	stop, ended chan struct{} // closed to end the heartbeats, and once they have ended
+	lost        chan struct{} // closed once the claim is lost
 
 	lock     sync.Mutex
-	record                 // what heartbeats write
-	beaten   time.Duration // when the last one was written
-	loss     error         // wraps ErrLost; nil: held
+	record                 // the text of the claim, which heartbeats write
+	lastBeat time.Duration // when the last one was written
+	loss     error         // wraps ErrLost; nil: the claim is not known to be lost
 	released bool
 }
 
 // Epoch counts the holders of the folder since it was last released; from 1.
 func (c *Claim) Epoch() int { return c.epoch }
 
-// Progress is how far the run is; the next heartbeat tells others.
+// Progress sets how far the run is. The next heartbeat writes it, for other processes to show.
 func (c *Claim) Progress(round, rounds int) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	c.round, c.rounds = round, rounds
 }
 
-// Lost is closed once the claim has been found lost, by a heartbeat or otherwise.
+// Lost returns a channel that is closed once a heartbeat or another call has found the claim lost.
 func (c *Claim) Lost() <-chan struct{} { return c.lost }
 
-// Check returns nil while the claim is held, and an error that wraps [ErrLost] and names who has it once it is lost,
-// for good. Other errors are of reading the folder, and say nothing of the claim. A host may see a folder on NFS as it
-// was a minute before: [Claim.Publish] does not depend on that.
+// Check returns nil while this process has the claim. Once the claim is lost, it returns an error for good that wraps
+// [ErrLost] and names the new holder. Other errors come from reading the folder and say nothing about the claim. On NFS
+// a host may see a folder as it was a minute ago; [Claim.Publish] does not depend on that.
 func (c *Claim) Check() error {
 	if err := c.over(); err != nil {
 		return err
@@ -68,8 +68,8 @@ func (c *Claim) Check() error {
 	if largest != c.epoch {
 		return c.lose(c.named(largest))
 	}
-	// Only now: holders that came and went before the folder was listed have removed this claim, and one that came
-	// after them may have made one of the same epoch.
+	// This comes after the listing. Holders that came and went before it have removed this claim, and a process that
+	// came after them may have made a claim of the same epoch.
 	owned, err := c.owned(c.epoch, c.id)
 	if err != nil {
 		return wrap(c.dir, err)
@@ -80,7 +80,7 @@ func (c *Claim) Check() error {
 	return nil
 }
 
-// named says who has a claim.
+// named says which process has the claim of an epoch.
 func (c *Claim) named(epoch int) string {
 	text, _, err := c.read(claimName(epoch), "")
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *Claim) named(epoch int) string {
 	return other.holder(c.process).String() + " has it"
 }
 
-// over returns why the claim is held no longer, as far as that is known already.
+// over returns why this process no longer has the claim, as far as it knows already; nil: it knows of no reason.
 func (c *Claim) over() error {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -101,7 +101,7 @@ func (c *Claim) over() error {
 	return c.loss
 }
 
-// lose marks the claim as lost, for good, and returns the error that says why.
+// lose marks the claim as lost for good, and returns the error that says why.
 func (c *Claim) lose(why string) error {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -112,12 +112,12 @@ func (c *Claim) lose(why string) error {
 	return c.loss
 }
 
-// Path is where a file is written before it is published, on this machine. Nobody but this claim ever has a file of
-// that name, and the next holder removes it.
+// Path returns the path under which a file of this name is written before it is published. No other claim ever has a
+// file of that path, and the next holder of the folder removes it.
 func (c *Claim) Path(name string) string { return c.path(ownPrefix(c.epoch, c.id) + name) }
 
-// Publish renames Path(name), which its writer has synced, to its name in the folder. If the claim is lost, the file
-// is removed, and the error wraps [ErrLost]. After another error the file is where it was.
+// Publish renames Path(name) to its name in the folder. The writer must have synced the file. If the claim is lost,
+// Publish removes the file and returns an error that wraps [ErrLost]. After another error the file is where it was.
 func (c *Claim) Publish(name string) error {
 	from := ownPrefix(c.epoch, c.id) + name
 	unsure := c.Check()
@@ -126,18 +126,18 @@ func (c *Claim) Publish(name string) error {
 		if err == nil {
 			return wrap(c.dir, c.do("sync", "", func() error { return files.SyncFolder(c.dir) }))
 		}
-		if unsure = c.Check(); unsure == nil { // or the next holder has removed the file
+		if unsure = c.Check(); unsure == nil { // the claim is good, so that the next holder has not removed the file
 			return wrap(c.dir, err)
 		}
 	}
 	if errors.Is(unsure, ErrLost) {
-		_ = c.remove(from) // or else Release does
+		_ = c.remove(from) // if that fails, Release tries again
 	}
 	return unsure
 }
 
-// Release ends the heartbeats and removes the claim, what it wrote and did not publish, and the folders that Try
-// created if they are empty. Of a lost claim it leaves what the new holder has. A second Release does nothing.
+// Release ends the heartbeats and removes the claim, its unpublished files, and the folders that Try made if they are
+// empty. It touches nothing that belongs to another holder. A second Release does nothing.
 func (c *Claim) Release() error {
 	c.lock.Lock()
 	again := c.released

@@ -12,23 +12,25 @@ import (
 	"rollcall/results/files"
 )
 
-// Names in a claimed folder. What follows claimPrefix is an epoch, or an id, which has too many digits for an epoch.
+// Names in a claimed folder. An epoch or an id follows claimPrefix. An id has 26 characters, too many for an epoch.
 const (
 	claimPrefix = ".claim-"
 	epochPrefix = ".epoch-"
 )
 
+// claimName returns the name of the claim of an epoch.
 func claimName(epoch int) string { return claimPrefix + strconv.Itoa(epoch) }
 
+// idName returns the name of the file that is linked to a claim, and that no other process makes.
 func idName(id string) string { return claimPrefix + id }
 
-// ownPrefix begins the names of the files that a claim writes before they are published. The id is part of it: epochs
-// begin anew after a release, and ids never come back.
+// ownPrefix begins the names of the files that a claim writes before they are published. It contains the id, because
+// epochs begin anew after a release and ids never come back.
 func ownPrefix(epoch int, id string) string {
 	return epochPrefix + strconv.Itoa(epoch) + "." + id + "."
 }
 
-// epochOf reads the epoch from the name of a claim; 0 for another name.
+// epochOf returns the epoch in the name of a claim; 0 for another name.
 func epochOf(name string) int {
 	digits, found := strings.CutPrefix(name, claimPrefix)
 	if epoch, err := strconv.Atoi(digits); err == nil && found && epoch > 0 && claimName(epoch) == name {
@@ -37,16 +39,17 @@ func epochOf(name string) int {
 	return 0
 }
 
-// folder is a folder that is claimed, and the few operations on files that claims consist of. Tests stop, fail and
-// forge them.
+// folder is a claimed folder with the few operations on files that claims consist of. Tests replace them to stop, fail
+// and forge each one.
 type folder struct {
 	dir    string
-	around func(op, name string, do func() error) error // nil: do()
-	list   func(dir string) ([]string, error)           // nil: the names in the folder
+	around func(op, name string, do func() error) error // runs each operation; nil: it is called as it is
+	list   func(dir string) ([]string, error)           // returns the names in a folder; nil: the system's
 }
 
 func (f folder) path(name string) string { return filepath.Join(f.dir, name) }
 
+// do makes one operation, through around if there is one.
 func (f folder) do(op, name string, do func() error) error {
 	if f.around == nil {
 		return do()
@@ -54,7 +57,7 @@ func (f folder) do(op, name string, do func() error) error {
 	return f.around(op, name, do)
 }
 
-// names lists the folder.
+// names returns the names in the folder.
 func (f folder) names() (names []string, err error) {
 	list := f.list
 	if list == nil {
@@ -76,7 +79,7 @@ func listFolder(dir string) ([]string, error) {
 	return names, errors.Join(err, d.Close())
 }
 
-// make makes the folder and those above it, as far as they are missing, and returns which it made, the outermost first.
+// make makes the folder and the missing folders above it, and returns the folders it made, the outermost first.
 func (f folder) make() (made []string, err error) {
 	var missing []string
 	for dir := filepath.Clean(f.dir); ; dir = filepath.Dir(dir) {
@@ -98,21 +101,22 @@ func (f folder) make() (made []string, err error) {
 	return made, nil
 }
 
-// removeFolders removes the folders that were made, those that are empty.
+// removeFolders removes the folders that were made, if they are empty.
 func removeFolders(made []string) {
 	for _, dir := range slices.Backward(made) {
 		_ = os.Remove(dir) // fails for one that holds something
 	}
 }
 
-// create makes a file under a name that is not there, locks it, and returns whether the lock is held.
+// create makes a file under a name that does not exist, and locks it. locked is false where the file system has no
+// locks.
 func (f folder) create(name string) (file *os.File, locked bool, err error) {
 	err = f.do("create", name, func() error {
 		file, err = os.OpenFile(f.path(name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 		return err
 	})
 	if err != nil {
-		if file != nil { // made, and then said not to be
+		if file != nil { // a test reports an error for a file that was made
 			err = errors.Join(err, file.Close())
 		}
 		return nil, false, err
@@ -121,8 +125,9 @@ func (f folder) create(name string) (file *os.File, locked bool, err error) {
 	return file, locked, nil
 }
 
-// read returns the text of a file, and whether it is the claim of a process that has ended and whose locks are seen
-// here, which is asked if locks is not "". Both are of one and the same file, whatever happens to its name.
+// read returns the text of a file. dead reports whether it is a claim whose lock is free and whose locks are seen here,
+// so that its process has ended; it is only asked if locks is not "". Text and lock belong to the same open file,
+// whatever happens to its name meanwhile.
 func (f folder) read(name, locks string) (text string, dead bool, err error) {
 	err = f.do("read", name, func() error {
 		file, _, err := files.OpenRegular(f.path(name))
@@ -140,7 +145,7 @@ func (f folder) read(name, locks string) (text string, dead bool, err error) {
 	return text, dead, err
 }
 
-// owned says whether a claim is there and has an id.
+// owned reports whether the claim of an epoch is there and has this id.
 func (f folder) owned(epoch int, id string) (bool, error) {
 	text, _, err := f.read(claimName(epoch), "")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -150,7 +155,7 @@ func (f folder) owned(epoch int, id string) (bool, error) {
 	return r.id == id, err
 }
 
-// remove removes a file, which need not be there.
+// remove removes a file. A file that is not there is no error.
 func (f folder) remove(name string) error {
 	err := f.do("remove", name, func() error { return os.Remove(f.path(name)) })
 	if errors.Is(err, fs.ErrNotExist) {
@@ -159,7 +164,7 @@ func (f folder) remove(name string) error {
 	return err
 }
 
-// removeClaim removes a claim unless its text is another's by now.
+// removeClaim removes the claim of an epoch if it still has this id.
 func (f folder) removeClaim(epoch int, id string) error {
 	if owned, err := f.owned(epoch, id); err != nil || !owned {
 		return err
@@ -167,8 +172,8 @@ func (f folder) removeClaim(epoch int, id string) error {
 	return f.remove(claimName(epoch))
 }
 
-// rename renames a file. An error of a rename that was made all the same, as NFS may report after a lost answer, is
-// none.
+// rename renames a file. NFS may report an error for a rename that was made, if the answer was lost: rename looks at
+// both names and returns nil then.
 func (f folder) rename(from, to string) error {
 	info, err := os.Lstat(f.path(from))
 	if err != nil {

@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// Holder is who has a claim, as far as one look can tell.
+// Holder is the process that has a claim, as far as one look can tell.
 type Holder struct {
-	Host   string // "" unknown
-	PID    int    // 0 unknown
+	Host   string // "": not known
+	PID    int    // 0: not known
 	Epoch  int    // from 1
-	Round  int    // as of the last heartbeat
-	Rounds int    // 0 unknown
-	Mine   bool   // this very process has it
-	Dead   bool   // its process is known to have ended, and the next who tries has the folder
+	Round  int    // at the last heartbeat
+	Rounds int    // 0: not known
+	Mine   bool   // the holder is this process
+	Dead   bool   // the process is known to have ended, and the next process that tries gets the folder
 }
 
-// String names the process and how far it is: "process 123 on host x, round 120/2000".
+// String returns the process and how far it is: "process 123 on host x, round 120/2000".
 func (h *Holder) String() string {
 	who := fmt.Sprintf("process %d on host %s", h.PID, cmp.Or(h.Host, "(unknown)"))
 	switch {
@@ -41,12 +41,12 @@ func (h *Holder) String() string {
 	return who
 }
 
-// Read returns who holds a claim on a folder, as far as one look can tell; nil for nobody, and for a folder that is not
-// there. Whether a process on another machine lives it cannot tell: [Watch] does.
+// Read returns the process that has a claim on a folder; nil: none has, or there is no folder. One look cannot tell
+// whether a process on another machine lives; [Watch] can.
 func Read(dir string) (*Holder, error) {
 	var w Watch
 	f := w.folder(dir)
-	now, err := f.look(w.locks(f))
+	now, err := f.readClaims(w.locks(f))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -60,10 +60,11 @@ func Read(dir string) (*Holder, error) {
 type claimed struct {
 	epoch int
 	text  string
-	dead  bool // by its lock
+	dead  bool // its lock shows that its process has ended
 	record
 }
 
+// holder returns the claim's process. process is the identity of this process.
 func (c *claimed) holder(process string) *Holder {
 	return &Holder{
 		Host: c.host, PID: c.pid, Epoch: c.epoch, Round: c.round, Rounds: c.rounds,
@@ -71,30 +72,30 @@ func (c *claimed) holder(process string) *Holder {
 	}
 }
 
-// sight is a folder as it was read.
-type sight struct {
+// listing is the content of a folder as it was read.
+type listing struct {
 	names  []string
 	claims []claimed // by epoch
 }
 
-// top is the claim that holds, nil where nobody has the folder.
-func (s *sight) top() *claimed {
+// top returns the claim with the largest epoch, which holds the folder; nil: nobody has it.
+func (s *listing) top() *claimed {
 	if len(s.claims) == 0 {
 		return nil
 	}
 	return &s.claims[len(s.claims)-1]
 }
 
-// looks is how often a folder is read anew in which the claim that was listed is gone when it is opened.
-const looks = 20
+// readAttempts is how often a folder is listed again because its largest claim was gone when it was opened.
+const readAttempts = 20
 
-// look reads the claims of a folder. If locks, of [Watch.locks], is not "", it asks for the lock of the largest as
-// well.
-func (f folder) look(locks string) (now sight, err error) {
-	for range looks {
+// readClaims reads the claims of a folder. If locks is not "", it asks for the lock of the largest claim as well, see
+// [Watch.locks].
+func (f folder) readClaims(locks string) (now listing, err error) {
+	for range readAttempts {
 		now.names, err = f.names()
 		if err != nil {
-			return sight{}, err
+			return listing{}, err
 		}
 		now.claims = nil
 		for _, name := range now.names {
@@ -104,16 +105,16 @@ func (f folder) look(locks string) (now sight, err error) {
 		}
 		slices.SortFunc(now.claims, func(a, b claimed) int { return a.epoch - b.epoch })
 		var gone bool
-		if gone, err = f.readClaims(&now, locks); err != nil || !gone {
+		if gone, err = f.openClaims(&now, locks); err != nil || !gone {
 			return now, err
 		}
 	}
-	// Some clients of NFS keep a listing for a minute: what is not there is not held.
+	// Some clients of NFS keep an old listing for a minute: a claim that cannot be opened holds nothing.
 	return now, nil
 }
 
-// readClaims reads the claims that are listed, drops those that have gone since, and says whether the largest has.
-func (f folder) readClaims(now *sight, locks string) (gone bool, err error) {
+// openClaims reads the listed claims and drops those that are gone. gone reports whether the largest is.
+func (f folder) openClaims(now *listing, locks string) (gone bool, err error) {
 	listed := now.claims
 	now.claims = nil
 	for k, c := range listed {
@@ -135,7 +136,7 @@ func (f folder) readClaims(now *sight, locks string) (gone bool, err error) {
 	return gone, nil
 }
 
-// wrap says of which folder an error is, once. The hidden names in it are of no use to who reads it.
+// wrap adds the folder to an error, once. It removes the hidden names in it, which are of no use to users.
 func wrap(dir string, err error) error {
 	if err == nil {
 		return nil
@@ -150,13 +151,14 @@ func wrap(dir string, err error) error {
 	} else if l, ok := errors.AsType[*os.LinkError](err); ok {
 		what := l.Op
 		if name := filepath.Base(l.New); !strings.HasPrefix(name, claimPrefix) {
-			what = name // which is published
+			what = name // the name of the published file
 		}
 		err = fmt.Errorf("%s: %w", what, l.Err)
 	}
 	return fmt.Errorf("claim: %s: %w", dir, err)
 }
 
+// ignoreEOF drops io.EOF: a claim is shorter than the buffer it is read into.
 func ignoreEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil

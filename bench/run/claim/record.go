@@ -12,41 +12,42 @@ import (
 	"rollcall/results/files"
 )
 
-// identity is what a process says of itself.
+// identity is what a process writes about itself into its claims.
 type identity struct {
-	process string // no other process has it
-	host    string // for people
-	pid     int    // for people
-	boot    string // as files.BootID; "" unknown
+	process string // random: no other process has the same
+	host    string // for messages
+	pid     int    // for messages
+	boot    string // files.BootID; "": not known
 }
 
-// thisProcess is who we are.
+// thisProcess returns the identity of this process, always the same one.
 var thisProcess = sync.OnceValue(func() identity {
-	host, _ := os.Hostname() // "" where nobody knows
+	host, _ := os.Hostname() // "" if it is not known
 	return identity{process: rand.Text()[:13], host: host, pid: os.Getpid(), boot: files.BootID()}
 })
 
-// newID is an id that no other claim has, ever: 65 bits of the process, 65 of its own.
+// newID returns an id that no other claim ever has: 65 random bits of the process and 65 of the claim.
 func (i identity) newID() string { return i.process + rand.Text()[:13] }
 
-// record is the text of a claim. While it is held only its numbers change, and its length never does: a heartbeat
-// needs no space on the disk.
+// record is the content of a claim. Heartbeats change only its numbers, and its text always has the same length, so
+// that a heartbeat needs no space on the disk.
 type record struct {
-	id, host, locks     string // locks: as files.LocksOf
+	id, host, locks     string // locks: files.LocksOf
 	pid                 int
 	beat, round, rounds int
 }
 
-// most is the largest number of a record: ten digits.
+// most is the largest number in a record: ten digits.
 const most = 9999999999
 
+// text returns the text of the record.
 func (r record) text() []byte {
 	number := func(n int) int { return min(max(n, 0), most) }
 	return fmt.Appendf(nil, "id %s\nhost %s\npid %010d\nlocks %s\nbeat %010d\nround %010d\nrounds %010d\n",
 		r.id, word(r.host), number(r.pid), word(r.locks), number(r.beat), number(r.round), number(r.rounds))
 }
 
-// parse reads the text of a claim; false for one that is not whole, or not of a claim.
+// parse reads the text of a claim. ok is false for a text that is not whole or is no claim.
 func parse(text string) (r record, ok bool) {
 	values := map[string]string{}
 	lines, whole := strings.CutSuffix(text, "\n")
@@ -68,10 +69,10 @@ func parse(text string) (r record, ok bool) {
 	return r, true
 }
 
-// nothing stands for a word that nobody knows.
+// nothing stands in a record for a name that is not known.
 const nothing = "-"
 
-// word is a name as a record has it: without what would end its line.
+// word returns a name as a record has it: without characters that would end its line.
 func word(name string) string {
 	if name == "" {
 		return nothing
@@ -84,6 +85,7 @@ func word(name string) string {
 	}, name)
 }
 
+// unknown is the inverse of word for names that are not known.
 func unknown(word string) string {
 	if word == nothing {
 		return ""

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// take makes the next claim after those that were seen, if nobody is faster. [errAgain] and [fs.ErrNotExist] say to
-// look again.
-func (w *Watch) take(f folder, seen sight) (*Claim, error) {
+// take makes the next claim after those in seen, if no other process is faster. [errAgain] and [fs.ErrNotExist] say
+// that the caller has to look again.
+func (w *Watch) take(f folder, seen listing) (*Claim, error) {
 	epoch := 1
 	if top := seen.top(); top != nil {
 		epoch = top.epoch + 1
 	}
 	me := w.identity()
 	locks := w.locks(f)
-	if w.blind.Load() {
+	if w.locksUnseen.Load() {
 		locks = ""
 	}
 	c := &Claim{
@@ -28,10 +28,10 @@ func (w *Watch) take(f folder, seen sight) (*Claim, error) {
 	}
 	err := c.put()
 	if err == nil && c.locks != "" && !c.isOneFile() {
-		w.blind.Store(true)
+		w.locksUnseen.Store(true)
 		err = errAgain
 	}
-	var now sight
+	var now listing
 	if err == nil {
 		now, err = c.verify(seen)
 	}
@@ -41,12 +41,13 @@ func (w *Watch) take(f folder, seen sight) (*Claim, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.withdraw())
 	}
-	c.beaten = w.now()
+	c.lastBeat = w.now()
 	return c, nil
 }
 
-// put makes the claim: a file of its own, linked under the name that all who want this epoch want. What comes of it is
-// read from that name: NFS may report an error for a link that was made, if the answer was lost.
+// put makes the claim: it writes a file of its own and links it under the name of the epoch, which all processes that
+// want this epoch use. Then it reads that name to see whether the link was made: NFS may report an error for a link
+// that was made, if the answer was lost.
 func (c *Claim) put() (err error) {
 	var locked bool
 	if c.file, locked, err = c.create(idName(c.id)); err != nil {
@@ -67,8 +68,8 @@ func (c *Claim) put() (err error) {
 	return c.putUnlinked()
 }
 
-// isOneFile says whether the claim is the very file that was linked to it, and locked. To some file systems, such as
-// sshfs, the two names are two files: a lock of the one says nothing of the other, and the claim would count as dead.
+// isOneFile reports whether the claim and the file linked to it are the same file. On some file systems, such as sshfs,
+// they are two: then a lock on the one says nothing about the other, and the claim would count as dead.
 func (c *Claim) isOneFile() bool {
 	linked, err := c.file.Stat()
 	if err != nil {
@@ -78,7 +79,8 @@ func (c *Claim) isOneFile() bool {
 	return err == nil && os.SameFile(linked, claim)
 }
 
-// putUnlinked makes the claim where the file system has no links: as a new file, which for a moment is empty.
+// putUnlinked makes the claim where the file system has no links. It creates the claim as a new file, which is empty
+// for a moment.
 func (c *Claim) putUnlinked() error {
 	file, locked, err := c.create(claimName(c.epoch))
 	if errors.Is(err, fs.ErrExist) {
@@ -98,8 +100,8 @@ func (c *Claim) putUnlinked() error {
 	return nil
 }
 
-// write writes the text of a claim that nobody knows yet. Of one without a lock it does not say who sees
-// its locks: its lock is free whether its process lives or not.
+// write writes the text of a claim that no other process knows yet. If the file has no lock, the text does not say
+// whose locks are seen: others would find the lock free while this process lives.
 func (c *Claim) write(file *os.File, locked bool) error {
 	if !locked {
 		c.locks = ""
@@ -110,10 +112,10 @@ func (c *Claim) write(file *os.File, locked bool) error {
 	})
 }
 
-// verify reads the folder after the claim was made. [errAgain]: a larger epoch is there, or a smaller one that was not
-// seen before, because the folder has been given back and claimed anew since then.
-func (c *Claim) verify(seen sight) (now sight, err error) {
-	now, err = c.look("")
+// verify lists the folder after the claim was made. It returns [errAgain] if there is a larger epoch, or a smaller one
+// that was not in seen: then the folder was released and claimed anew since seen was read.
+func (c *Claim) verify(seen listing) (now listing, err error) {
+	now, err = c.readClaims("")
 	if err != nil {
 		return now, err
 	}
@@ -128,14 +130,14 @@ func (c *Claim) verify(seen sight) (now sight, err error) {
 	return now, nil
 }
 
-// same says whether two readings are of one claim, heartbeats aside.
+// same reports whether two readings are of one claim, maybe with other heartbeats.
 func (c *claimed) same(other claimed) bool {
 	return c.epoch == other.epoch && c.id == other.id && (c.id != "" || c.text == other.text)
 }
 
-// sweep removes what older holders have left. None of them can publish after that. It removes what verify has listed:
-// if this process has lost the folder meanwhile, the files of the new holder are not among that.
-func (c *Claim) sweep(now sight) error {
+// sweep removes the claims and files of older holders. None of them can publish after that. It removes only what verify
+// has listed: if this process has lost the folder meanwhile, the new holder's files are not in that list.
+func (c *Claim) sweep(now listing) error {
 	for _, older := range now.claims[:len(now.claims)-1] {
 		err := c.removeClaim(older.epoch, older.id)
 		if err == nil && older.id == "" {
@@ -158,7 +160,7 @@ func (c *Claim) sweep(now sight) error {
 	return nil
 }
 
-// withdraw removes what the claim has put into the folder.
+// withdraw removes everything that the claim has put into the folder.
 func (c *Claim) withdraw() (err error) {
 	if c.file == nil {
 		return nil
@@ -166,7 +168,7 @@ func (c *Claim) withdraw() (err error) {
 	for _, step := range []func() error{
 		c.sweepOwn,
 		func() error { return c.removeClaim(c.epoch, c.id) },
-		c.file.Close, // before the name goes: of an open file NFS would keep one
+		c.file.Close, // before its name is removed: NFS would rename a file that is still open
 		func() error { return c.remove(idName(c.id)) },
 	} {
 		if failed := step(); failed != nil && !errors.Is(failed, fs.ErrNotExist) { // the folder may be gone
@@ -176,7 +178,7 @@ func (c *Claim) withdraw() (err error) {
 	return err
 }
 
-// sweepOwn removes what was written and not published.
+// sweepOwn removes the files that were written and not published.
 func (c *Claim) sweepOwn() error {
 	names, err := c.names()
 	for _, name := range names {

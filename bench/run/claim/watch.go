@@ -13,43 +13,46 @@ import (
 	"rollcall/results/files"
 )
 
-// How often a heartbeat comes, and after how long without one a claim is dead, where a [Watch] says nothing.
+// The default times of a [Watch]: between two heartbeats, and without a heartbeat until a claim counts as dead.
 const (
 	defaultBeat   = 30 * time.Second
 	defaultExpiry = 5 * time.Minute
 )
 
-// Watch is what a process has seen of the claims of others. It is safe for concurrent use. The zero value is ready.
+// Watch makes claims, and remembers the claims of other processes to see which of them stand still. It is safe for
+// concurrent use, and its zero value is ready.
 type Watch struct {
-	Beat   time.Duration // from one heartbeat of a claim made here to the next; 0: 30 s
-	Expiry time.Duration // how long a claim must have stood still to be dead, the same for all processes; 0: 5 min
+	Beat   time.Duration // time between two heartbeats of a claim made here; 0: 30 s
+	Expiry time.Duration // how long a claim must stand still to count as dead, the same for all processes; 0: 5 min
 
-	lock  sync.Mutex
-	seen  map[string]sighting // by folder
-	blind atomic.Bool         // locks of this process's claims are not seen, so that its claims tell of none
+	lock        sync.Mutex
+	seen        map[string]sighting // by folder
+	locksUnseen atomic.Bool         // no process sees the locks of claims here, so that claims do not name any
 
-	// Tests only; nil: the machine's.
+	// Tests set these; nil: the machine's own.
 	clock  func() time.Duration
 	self   func() identity
 	around func(op, name string, do func() error) error
 	list   func(dir string) ([]string, error)
 }
 
-// sighting is the largest claim of a folder as it was read, and since when it has been so by this process's clock.
+// sighting is the largest claim of a folder as it was read, and since when it has had that text by this process's
+// clock.
 type sighting struct {
 	epoch int
 	text  string
 	since time.Duration
 }
 
-// attempts is how often a folder is tried for that changes hands under the eyes of who tries.
+// attempts is how often Try tries to claim a folder that other processes claim and release at the same time.
 const attempts = 100
 
 // errAgain says that another process was faster.
 var errAgain = errors.New("another process was faster")
 
-// Try claims a folder, creating it where needed, or says who has it: holder is nil exactly if claim is not nil or err
-// is not nil. Whoever has claimed a folder looks what is in it only then: its last holder may have ended its work.
+// Try claims a folder, and makes it if it does not exist. If another process has it, holder is that process. Exactly
+// one of c, holder and err is not nil. A process that has claimed a folder must then look what is in it: the last
+// holder may have finished the work.
 //
 // Where nothing may be written, the error wraps [fs.ErrPermission] or syscall.EROFS.
 func (w *Watch) Try(dir string) (c *Claim, holder *Holder, err error) {
@@ -59,7 +62,7 @@ func (w *Watch) Try(dir string) (c *Claim, holder *Holder, err error) {
 		var more []string
 		more, err = f.make()
 		made = append(made, more...)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the folder above was removed by who had made it
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process may have removed the folder above
 			break
 		}
 		if c, holder, err = w.tryOnce(f); err == nil || !errors.Is(err, errAgain) && !errors.Is(err, fs.ErrNotExist) {
@@ -76,10 +79,11 @@ func (w *Watch) Try(dir string) (c *Claim, holder *Holder, err error) {
 	return nil, holder, wrap(dir, err)
 }
 
+// tryOnce is one attempt of Try. [errAgain] and [fs.ErrNotExist] say that another attempt may succeed.
 func (w *Watch) tryOnce(f folder) (*Claim, *Holder, error) {
 	asked := w.now()
 	me := w.identity()
-	now, err := f.look(w.locks(f))
+	now, err := f.readClaims(w.locks(f))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,7 +99,8 @@ func (w *Watch) tryOnce(f folder) (*Claim, *Holder, error) {
 	return c, nil, err
 }
 
-// dead says whether a claim is dead: its lock is free, or it is as it was Expiry before asked. It remembers the claim.
+// dead reports whether a claim is dead: its lock is free, or it had the same text Expiry before asked. dead remembers
+// the claim's text for the next call.
 func (w *Watch) dead(dir string, c *claimed, asked time.Duration) bool {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -110,9 +115,10 @@ func (w *Watch) dead(dir string, c *claimed, asked time.Duration) bool {
 	return c.dead
 }
 
-// start is where this process's clock starts; the clock is monotonic.
+// start is the zero of this process's clock, which is monotonic.
 var start = time.Now()
 
+// now returns the time of this process's clock.
 func (w *Watch) now() time.Duration {
 	if w.clock != nil {
 		return w.clock()
@@ -120,9 +126,10 @@ func (w *Watch) now() time.Duration {
 	return time.Since(start)
 }
 
-// locks says whose locks are seen in a folder, see [files.LocksOf].
+// locks returns the name of the machine and mount whose locks are seen in a folder, see [files.LocksOf].
 func (w *Watch) locks(f folder) string { return files.LocksOf(f.dir, w.identity().boot) }
 
+// identity returns the identity of this process.
 func (w *Watch) identity() identity {
 	if w.self != nil {
 		return w.self()
@@ -130,4 +137,5 @@ func (w *Watch) identity() identity {
 	return thisProcess()
 }
 
+// folder returns a folder with the operations that tests may replace.
 func (w *Watch) folder(dir string) folder { return folder{dir: dir, around: w.around, list: w.list} }

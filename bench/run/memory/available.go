@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// Limit is how many bytes this process may hold in all, and what says so.
+// Limit is how many bytes this process may hold in all, and the name of what limits it.
 type Limit struct {
 	Bytes int64
 	From  string
 }
 
-// available returns the smallest of the limits that the files of a Linux system tell of; known is false if none does.
-// What the process holds already is its own: it can be used again, and counts as available. Swap does not count.
+// available returns the smallest limit in the files of a Linux system; known is false if there is none. root is the
+// root of the file system, which tests replace. The memory that the process holds already counts as available, because
+// the process can use it again. Swap does not count: a run that swaps never ends.
 func available(root fs.FS) (l Limit, known bool) {
 	process := processOf(root)
 	limits := append(process.limits(), groupLimits(root)...)
@@ -30,7 +31,7 @@ func available(root fs.FS) (l Limit, known bool) {
 	return least, true
 }
 
-// number returns the first number of the line of a file that begins with a name, or of the whole file if that is "".
+// number returns the first number in the line of a file that begins with name, or in the first line if name is "".
 func number(root fs.FS, file, name string) (n int64, ok bool) {
 	text, err := fs.ReadFile(root, file)
 	if err != nil {

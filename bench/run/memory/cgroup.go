@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// hierarchy is a mounted tree of control groups, and the process's own group in it.
+// hierarchy is a mounted tree of control groups, and the group of this process in it.
 type hierarchy struct {
-	at, group string // folders, as paths of the root; group is at, or below it
-	v2        bool
+	at, group string // folders as paths below the root: the mount, and the group at it or below
+	v2        bool   // version 2 of control groups
 }
 
-// unlimited is more than any machine has: version 1 writes its "no limit" as a number near 2⁶³.
+// unlimited is more than any machine has. Version 1 writes "no limit" as a number near 2⁶³.
 const unlimited = 1 << 60
 
-// groupLimits returns what the process's control groups leave to it, of either version: its own group's, and those of
-// all groups around that.
+// groupLimits returns the limits of the process's control groups, of either version: of its own group, and of all
+// groups around that one.
 func groupLimits(root fs.FS) (limits []Limit) {
 	for _, h := range hierarchies(root) {
 		for dir := h.group; ; dir = path.Dir(dir) {
@@ -31,7 +31,7 @@ func groupLimits(root fs.FS) (limits []Limit) {
 	return limits
 }
 
-// left returns what the limits of one group leave.
+// left returns how much memory the limits of one group leave to the process.
 func (h hierarchy) left(root fs.FS, dir string) (limits []Limit) {
 	files, usage, inactive := []string{"memory.limit_in_bytes"}, "memory.usage_in_bytes", "total_inactive_file"
 	if h.v2 {
@@ -40,17 +40,18 @@ func (h hierarchy) left(root fs.FS, dir string) (limits []Limit) {
 	for _, file := range files {
 		most, ok := number(root, path.Join(dir, file), "")
 		if !ok || most >= unlimited {
-			continue // "max", or not there, as in the outermost group
+			continue // "max", or no such file, as in the outermost group
 		}
 		used, _ := number(root, path.Join(dir, usage), "")
-		cached, _ := number(root, path.Join(dir, "memory.stat"), inactive) // files that can be read again
+		cached, _ := number(root, path.Join(dir, "memory.stat"), inactive) // the system drops cached files when it must
 		name := "/" + strings.TrimPrefix(strings.TrimPrefix(dir, h.at), "/")
 		limits = append(limits, Limit{most - max(0, used-cached), file + " of control group " + name})
 	}
 	return limits
 }
 
-// hierarchies returns those that can limit memory: version 2's, and version 1's with the controller memory.
+// hierarchies returns the trees of control groups that can limit memory: version 2's tree, and version 1's tree of the
+// controller memory.
 func hierarchies(root fs.FS) (all []hierarchy) {
 	groups, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
@@ -79,12 +80,12 @@ func hierarchies(root fs.FS) (all []hierarchy) {
 	return all
 }
 
-// mounted reads a line of mountinfo:
+// mounted reads a line of /proc/self/mountinfo, if it is the mount of such a tree:
 //
 //	ID PARENT DEVICE ROOT MOUNTPOINT OPTIONS … - TYPE SOURCE OPTIONS
 //
-// ROOT is the group that is mounted. A group that does not lie in it is another namespace's name: what is mounted then
-// is the outermost that the process can see.
+// ROOT is the group at the mount point. If the process's group does not lie in ROOT, its name belongs to another
+// namespace, and the mount point is the outermost group that the process can see.
 func mounted(line, group string, v2 bool) (h hierarchy, ok bool) {
 	mount, kind, found := strings.Cut(strings.TrimSpace(line), " - ")
 	place, is := strings.Fields(mount), strings.Fields(kind)
@@ -104,7 +105,7 @@ func mounted(line, group string, v2 bool) (h hierarchy, ok bool) {
 	return h, fs.ValidPath(h.group)
 }
 
-// unescaped undoes what mountinfo does to blanks and the like: \040.
+// unescaped undoes the escapes of mountinfo, which writes a blank as \040.
 func unescaped(text string) string {
 	before, rest, found := strings.Cut(text, `\`)
 	if !found || len(rest) < 3 {

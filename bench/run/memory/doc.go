@@ -1,5 +1,7 @@
-// Package memory says how much memory this process may hold, by which limit, and reads sizes such as 8GB.
+// Package memory says how much memory this process may hold and which limit says so, and it reads sizes such as 8GB. A
+// run that holds more than there is would be killed after hours, without a word; so it is refused before it begins.
 //
-// available.go finds the smallest of the limits of a Linux system, process.go those of the process itself, cgroup.go
-// those of its control groups; the other systems have a file each.
+// size.go has sizes and the flag --memory-limit. available.go finds the smallest limit of a Linux system: process.go
+// reads the process's own limits, and cgroup.go the limits of its control groups. Every other system has one file,
+// system_NAME.go.
 package memory

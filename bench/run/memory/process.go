@@ -2,13 +2,14 @@ package memory
 
 import "io/fs"
 
-// process is what the files of a process tell of its memory, in bytes.
+// process is the memory of this process by its files in /proc, in bytes.
 type process struct {
-	held     int64 // that is its own and resident
-	space    int64 // of addresses that it has taken
-	maxSpace int64 // that it may take (ulimit -v); negative: as many as there are
+	held     int64 // resident memory that it shares with no other process
+	space    int64 // address space in use
+	maxSpace int64 // the most address space it may use (ulimit -v); negative: no limit
 }
 
+// processOf reads /proc/self.
 func processOf(root fs.FS) process {
 	p := process{maxSpace: -1}
 	held, _ := number(root, "proc/self/status", "RssAnon:")

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// units are what sizes are written in, the longer names first.
+// units are the units in which sizes are written, in capitals.
 var units = []struct {
 	name  string
 	bytes float64
@@ -22,7 +22,8 @@ var units = []struct {
 	{"TB", 1e12},
 }
 
-// ParseSize reads a size such as 8GB, 1.5 GiB or 500MB, in bytes: at least 1 and below 2⁶³. A number alone is none.
+// ParseSize reads a size such as 8GB, 1.5 GiB or 500MB and returns its bytes, at least 1 and below 2⁶³. A number
+// without a unit is an error: some would mean bytes, others gigabytes.
 func ParseSize(text string) (int64, error) {
 	upper := strings.ToUpper(text)
 	for _, u := range units {
@@ -39,7 +40,7 @@ func ParseSize(text string) (int64, error) {
 	return 0, fmt.Errorf("memory: size %q, want one such as 8GB, 8GiB or 500MB", text)
 }
 
-// Size writes bytes for people: 44.8 GB, 512 MB.
+// Size returns a number of bytes as text: 44.8 GB, 512 MB.
 func Size(bytes int64) string {
 	if bytes < 1e9 {
 		return fmt.Sprintf("%.0f MB", float64(bytes)/1e6)
@@ -50,7 +51,7 @@ func Size(bytes int64) string {
 // Flag is the name of the flag whose value is a [Ceiling].
 const Flag = "memory-limit"
 
-// Ceiling is the value of --memory-limit: a size, off, or nothing, which is what the system has.
+// Ceiling is the value of --memory-limit: a size, off, or empty for the system's limit. It is a pflag.Value.
 type Ceiling struct {
 	text  string
 	bytes int64
@@ -59,7 +60,7 @@ type Ceiling struct {
 // String returns the value as it was given.
 func (c *Ceiling) String() string { return c.text }
 
-// Type names the kind of value.
+// Type returns the kind of value, for usage texts.
 func (c *Ceiling) Type() string { return "SIZE|off" }
 
 // Set reads the value.
@@ -74,7 +75,7 @@ func (c *Ceiling) Set(text string) (err error) {
 	return err
 }
 
-// Limit returns the limit that is set, or else that of the system. Nothing is known with off.
+// Limit returns the limit of the flag, or else the system's. known is false with off, and where the system has none.
 func (c *Ceiling) Limit() (l Limit, known bool) {
 	switch c.text {
 	case "":

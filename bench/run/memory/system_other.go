@@ -2,5 +2,5 @@
 
 package memory
 
-// System knows nothing here.
+// System returns no limit: how to ask this system is not known.
 func System() (l Limit, known bool) { return Limit{}, false }

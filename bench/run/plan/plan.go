@@ -1,5 +1,7 @@
-// Package plan says what a table, sweep or figure would do before it is done: which runs, with how much memory, in how
-// many hours.
+// Package plan says what a table, sweep or figure would do, before it is done: which runs it would make, with how much
+// memory, in how many hours. It is --plan of these commands, for people who book a machine for the job.
+//
+// plan.go counts runs and work, rate.go measures how fast this machine is, and text.go prints the plan.
 package plan
 
 import (
@@ -15,48 +17,48 @@ import (
 
 // Plan is what a command would do.
 type Plan struct {
-	Title        string // of the table or figure
+	Title        string // the title of the table or figure
 	Cells        []Cell
-	Rates        []Rate
-	AtOnce       int // runs at a time
-	Largest      run.Asks
-	LargestOf    string       // its method; empty: no run is made
-	Limit        memory.Limit // of the machine
+	Rates        []Rate       // a measurement per workload
+	AtOnce       int          // runs at a time
+	Largest      run.Needs    // the run that needs the most memory
+	LargestOf    string       // the method of that run; empty: no run is made
+	Limit        memory.Limit // the machine's memory
 	LimitIsKnown bool
-	Notes        []string // data that cannot be had
+	Notes        []string // lines about data sets that are not available
 }
 
-// Cell is the runs of a method in one column.
+// Cell is the runs of a method in one column, one run per seed.
 type Cell struct {
 	Settings   settings.Settings
 	Runs, Kept int
-	Resumed    int     // of those that are made: they go on
-	Sec        float64 // of the runs that are made, one after the other
+	Resumed    int     // runs that resume from a checkpoint, neither kept nor made from the start
+	Sec        float64 // seconds for all runs that are not kept, one after the other
 }
 
 // planner makes a plan.
 type planner struct {
 	*Plan
 	session   *run.Session
-	missing   map[string]bool // data that cannot be had
-	workloads []workload      // in the order in which they come
+	missing   map[string]bool // data sets that are not available
+	workloads []workload      // in the order of the cells
 	costs     map[workload][]cost
 }
 
-// workload is what runs of the same speed have in common.
+// workload is what runs of the same speed have in common: one measurement serves all of them.
 type workload struct {
 	data, net, preset string
 	batch, steps      int
 	train, test       int // samples of generated images
 }
 
-// cost is what a run of a cell comes to.
+// cost is the work of one run of a cell.
 type cost struct {
-	cell              int
-	images, evaluated float64
+	cell              int     // index in Plan.Cells
+	images, evaluated float64 // images to train on and to evaluate, see run.Needs
 }
 
-// Make plans runs, which come cell by cell. Data sets that are not there are fetched, as the runs would.
+// Make plans runs, which the caller lists cell by cell. It fetches data sets that are not there, as the runs would.
 func Make(ctx context.Context, title string, p *run.Pool, runs []run.Planned) (*Plan, error) {
 	l := p.Sessions[0]
 	m := &planner{&Plan{Title: title, AtOnce: len(p.Sessions)}, l, map[string]bool{}, nil, map[workload][]cost{}}
@@ -79,7 +81,7 @@ func Make(ctx context.Context, title string, p *run.Pool, runs []run.Planned) (*
 	return m.Plan, nil
 }
 
-// cell adds the runs of a cell.
+// cell adds the runs of one cell to the plan.
 func (m *planner) cell(ctx context.Context, runs []run.Planned) error {
 	c := Cell{Settings: runs[0].Settings, Runs: len(runs)}
 	var made []*run.Planned
@@ -102,25 +104,28 @@ func (m *planner) cell(ctx context.Context, runs []run.Planned) error {
 		if err != nil {
 			return err
 		}
-		asks, err := m.session.Asks(ctx, r)
+		// Each seed has its own availability, and so its own work.
+		needs, err := m.session.Needs(ctx, r)
 		if err != nil {
 			return err
 		}
-		if asks.Bytes > m.Largest.Bytes || m.LargestOf == "" {
-			m.Largest, m.LargestOf = asks, r.Settings.Method
+		if needs.Bytes > m.Largest.Bytes || m.LargestOf == "" {
+			m.Largest, m.LargestOf = needs, r.Settings.Method
 		}
 		s := &r.Settings
 		w := workload{data, s.Net, s.Preset, s.Batch, s.LocalSteps, s.TrainSize, s.TestSize}
 		if _, ok := m.costs[w]; !ok {
 			m.workloads = append(m.workloads, w)
 		}
+		// A run that resumes has only a part of its rounds left.
 		left := float64(r.Settings.Rounds-r.Done) / float64(r.Settings.Rounds)
-		m.costs[w] = append(m.costs[w], cost{len(m.Cells) - 1, left * asks.Images, left * asks.Evaluated})
+		m.costs[w] = append(m.costs[w], cost{len(m.Cells) - 1, left * needs.Images, left * needs.Evaluated})
 	}
 	return nil
 }
 
-// open opens the data of s, or else generated images, the same for all. It returns the name of what is open.
+// open opens the data of s. If they are not available it opens generated images in their place, the same for all such
+// data sets. It returns the name of the data that are open.
 func (m *planner) open(ctx context.Context, s *settings.Settings, seed uint32) (string, error) {
 	if !m.missing[s.Data] {
 		err := m.session.OpenData(ctx, s, seed)
@@ -138,6 +143,6 @@ func (m *planner) open(ctx context.Context, s *settings.Settings, seed uint32) (
 }
 
 const (
-	generatedData = "synthetic" // stand in for data that cannot be had
-	anySeed       = 3           // of what is measured
+	generatedData = "synthetic" // stands in for data that are not available
+	anySeed       = 3           // the seed of everything that is measured: speed does not depend on it
 )

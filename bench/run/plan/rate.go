@@ -16,13 +16,14 @@ import (
 	"rollcall/results/files"
 )
 
-// Rate is how fast the machine is with a net.
+// Rate is how fast this machine is with a net.
 type Rate struct {
 	results.BenchRow
-	Measured bool // now; else the row stands in the file of measurements
+	Measured bool // measured now; false: the row comes from OUT/bench.csv
 }
 
-// Measured rounds are to take seconds: so many clients and so much work, of a card a thousand times as much.
+// The size of a measured round, so that it takes seconds: clients and FLOP on the CPU, and a thousand times as much
+// work on a card.
 const (
 	ratedClients = 4
 	ratedFLOP    = 1e11
@@ -30,16 +31,17 @@ const (
 	cardFLOP     = 1e14
 )
 
-// measure finds out how long the runs of a workload take, from the newest measurement of this machine or else now.
+// measure adds to each cell how long its runs of a workload take. It takes the speed from the newest measurement of
+// this machine, or measures it now.
 func (m *planner) measure(ctx context.Context, w workload) error {
 	s, err := m.rated(w)
 	if err != nil {
 		return err
 	}
-	said := m.session.Stderr
-	m.session.Stderr = io.Discard // what is said of these rounds is not true of the runs
+	log := m.session.Stderr
+	m.session.Stderr = io.Discard // the lines about memory are not true for the planned runs
 	err = m.session.Open(ctx, &s, anySeed)
-	m.session.Stderr = said
+	m.session.Stderr = log
 	if err != nil {
 		return err
 	}
@@ -52,7 +54,7 @@ func (m *planner) measure(ctx context.Context, w workload) error {
 	rate.Measured = rate.Time.IsZero()
 	m.Rates = append(m.Rates, rate)
 
-	trained, evaluated := 1.0, 1.0 // FLOP of the runs' net in those of the net that was measured
+	trained, evaluated := 1.0, 1.0 // FLOP of the runs' net as multiples of the measured net's
 	if s.Net != w.net {
 		of, err := nets.NewModel(w.net)
 		if err != nil {
@@ -71,7 +73,7 @@ func (m *planner) measure(ctx context.Context, w workload) error {
 	return nil
 }
 
-// rated returns the settings of the rounds that are measured: FedAvg over a few clients who are always there.
+// rated returns the settings of the measured rounds: FedAvg over a few clients that are always there.
 func (m *planner) rated(w workload) (settings.Settings, error) {
 	s, err := settings.Defaults("fedavg-active", w.preset, w.data)
 	if err != nil {
@@ -90,6 +92,7 @@ func (m *planner) rated(w workload) (settings.Settings, error) {
 	if err != nil {
 		return s, err
 	}
+	// At least one client per thread, so that no thread idles. P = 1: all clients are there in every round.
 	clients, flop := max(ratedClients, m.session.Machine.Threads), ratedFLOP
 	if choice.CUDA {
 		clients, flop = cardClients, cardFLOP
@@ -101,7 +104,8 @@ func (m *planner) rated(w workload) (settings.Settings, error) {
 	return s, s.Validate()
 }
 
-// earlier returns the newest measurement of this machine with the net and batch of s; nil: there is none.
+// earlier returns the newest measurement in OUT/bench.csv of this engine and device, with the net and batch of s; nil:
+// there is none.
 func (m *planner) earlier(s *settings.Settings) *results.BenchRow {
 	l := m.session
 	path := filepath.Join(l.Machine.Out, results.BenchFile)

@@ -12,7 +12,7 @@ import (
 	"rollcall/bench/run/progress"
 )
 
-// Write writes the plan for people.
+// Write prints the plan: a line per row of the plan, notes, memory, and the time of all runs.
 func (p *Plan) Write(w io.Writer) error {
 	var b strings.Builder
 	runs, kept, resumed, sec := 0, 0, 0, 0.0
@@ -34,8 +34,7 @@ func (p *Plan) Write(w io.Writer) error {
 		}
 		s := &row.Settings
 		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%s\n", s.Method, s.Data, s.Availability, row.Runs, row.Kept,
-			s.Rounds,
-			takes)
+			s.Rounds, takes)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -51,8 +50,8 @@ func (p *Plan) Write(w io.Writer) error {
 	return err
 }
 
-// rows returns the cells with those of the same method, data, process and rounds as one, where columns differ
-// otherwise.
+// rows returns the cells, those with the same method, data, process and rounds as one: the columns that differ in
+// another setting.
 func (p *Plan) rows() (rows []Cell) {
 	type key struct {
 		method, data, availability string
@@ -73,7 +72,7 @@ func (p *Plan) rows() (rows []Cell) {
 	return rows
 }
 
-// memory reads "memory: at most 0.4 GB at a time (mifa: 101 rows of …); 15 GB available".
+// memory returns the line about memory: "memory: 0.4 GB for the largest run (mifa: 101 rows of …); 15 GB available".
 func (p *Plan) memory() string {
 	atLeast := ""
 	if p.Largest.Least {
@@ -95,8 +94,8 @@ func (p *Plan) memory() string {
 	return text
 }
 
-// total reads "in all 13 h 20 min on cpu-avx512, 2 threads (measured: 9.3 ms per client-step of cnn-cifar10, n = 3
-// rounds)".
+// total returns the line about time: "in all 13 h 20 min on cpu-avx512, 2 threads (measured now: 9.3 ms per client-step
+// of cnn-cifar10 on cifar10, n = 3 rounds)".
 func (p *Plan) total(sec float64) string {
 	if len(p.Rates) == 0 {
 		return "in all nothing is left to do"
@@ -113,8 +112,7 @@ func (p *Plan) total(sec float64) string {
 			how = "bench.csv, " + r.Time.Format(time.DateOnly)
 		}
 		from = append(from, fmt.Sprintf("%s: %.3g ms per client-step of %s on %s, n = %s", how, r.ClientStepMS, r.Net,
-			r.Data,
-			run.Count(r.Rounds, "round")))
+			r.Data, run.Count(r.Rounds, "round")))
 	}
 	text := fmt.Sprintf("in all %s on %s (%s)", words(sec), on, strings.Join(from, "; "))
 	if p.AtOnce > 1 {
@@ -123,7 +121,7 @@ func (p *Plan) total(sec float64) string {
 	return text
 }
 
-// words reads "13 h 20 min".
+// words returns a time in two units at most: "13 h 20 min".
 func words(sec float64) string {
 	return progress.Duration(time.Duration(min(sec, 9e9) * float64(time.Second)))
 }

@@ -42,7 +42,7 @@ func TestWrite(t *testing.T) {
 					cell("mifa", 3, 1, 3600), cell("mifa", 3, 0, 1800),
 					cell("fedau", 3, 0, 42600),
 				},
-				AtOnce: 1, Rates: []Rate{measured}, LargestOf: "mifa", Largest: run.Asks{Bytes: 4e8, Memory: "rows"},
+				AtOnce: 1, Rates: []Rate{measured}, LargestOf: "mifa", Largest: run.Needs{Bytes: 4e8, Memory: "rows"},
 			},
 			[]string{
 				"A: 3 cells, 9 runs: 1 kept, 0 go on, 8 to be made\n",
@@ -58,7 +58,7 @@ func TestWrite(t *testing.T) {
 			Plan{
 				Title: "A", Cells: []Cell{cell("mifa", 1, 0, 60)}, AtOnce: 2, Rates: []Rate{{row, false}},
 				LargestOf: "mifa",
-				Largest:   run.Asks{Bytes: 4e9, Memory: "rows", Least: true},
+				Largest:   run.Needs{Bytes: 4e9, Memory: "rows", Least: true},
 				Limit:     memory.Limit{Bytes: 7e9, From: "the cgroup"}, LimitIsKnown: true,
 			},
 			[]string{

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Work is what a run costs. Of the zero value nobody knows: no share and no end is shown.
+// Work is the cost of a run. With the zero value the cost is not known, and no share and no end are shown.
 type Work struct {
-	Kind       string // runs of one kind take as long as each other: those of a cell
+	Kind       string // runs of the same kind, those of a cell, take the same time
 	Rounds     int
-	Round      float64              // FLOP of a round, as if all clients were there
+	Round      float64              // FLOP of a round with all clients
 	Evaluation float64              // FLOP of an evaluation
-	Evaluates  func(round int) bool // whether it evaluates after so many rounds; nil: never
+	Evaluates  func(round int) bool // whether the run evaluates after so many rounds; nil: never
 }
 
-// evaluations returns how many evaluations there are up to and with those after so many rounds.
+// evaluations returns how many evaluations there are from round 0 to this round, both included.
 func (w *Work) evaluations(rounds int) (n int) {
 	if w.Evaluates == nil {
 		return 0
@@ -28,12 +28,12 @@ func (w *Work) evaluations(rounds int) (n int) {
 	return n
 }
 
-// flop returns the work of so many rounds and evaluations.
+// flop returns the FLOP of so many rounds and evaluations.
 func (w *Work) flop(rounds, evaluations int) float64 {
 	return float64(rounds)*w.Round + float64(evaluations)*w.Evaluation
 }
 
-// doneFrac returns how much of all the work is done, 0 … 1: kept runs, and those that failed, are; NaN: nobody knows.
+// doneFrac returns the share of all work that is done, 0 … 1. Kept and failed runs count as done. NaN: it is not known.
 func (c *Command) doneFrac() float64 {
 	done, all := 0.0, 0.0
 	for _, r := range c.runs {
@@ -49,31 +49,32 @@ func (c *Command) doneFrac() float64 {
 	return min(1, done/all)
 }
 
-// times are what the work of a command has taken so far.
+// times is how long the work of a command has taken up to now.
 type times struct {
 	begun time.Time // when the first run started
 	all   rates
 	kinds map[string]*rates
 }
 
-// rates are what training and evaluating have taken.
+// rates is how long training and evaluation have taken.
 type rates struct{ train, evaluate spent }
 
-// spent is how long some work took that was done in n pieces.
+// spent is the time and the work of n rounds or evaluations.
 type spent struct {
 	n         int
 	sec, flop float64
-	in        *spent // what includes it; nil: nothing
+	in        *spent // the sum over all kinds, which includes this kind; nil: this is the sum
 }
 
+// add adds a round or an evaluation to s and to the sum that includes it.
 func (s *spent) add(took time.Duration, flop float64) {
 	for ; s != nil; s = s.in {
 		s.n, s.sec, s.flop = s.n+1, s.sec+took.Seconds(), s.flop+flop
 	}
 }
 
-// of returns the rates of a kind of runs.
-func (t *times) of(kind string) *rates {
+// ofKind returns the rates of one kind of runs.
+func (t *times) ofKind(kind string) *rates {
 	if t.kinds == nil {
 		t.kinds = map[string]*rates{}
 	}
@@ -83,7 +84,8 @@ func (t *times) of(kind string) *rates {
 	return t.kinds[kind]
 }
 
-// secFor returns how long work takes at the rate of its kind, or else at that of all kinds; NaN: nothing was measured.
+// secFor returns how many seconds some work takes at the rate of its kind, or at the rate of all kinds if its kind has
+// fewer than least measurements. NaN: there are too few.
 func (s *spent) secFor(flop float64, least int) float64 {
 	switch {
 	case flop == 0:
@@ -96,10 +98,10 @@ func (s *spent) secFor(flop float64, least int) float64 {
 	return math.NaN()
 }
 
-// roundsMeasured is how many rounds an estimate needs: the first makes memory and graphs ready, and may be slow.
+// roundsMeasured is how many rounds an estimate needs: the first round prepares memory and graphs, and may be slow.
 const roundsMeasured = 3
 
-// left returns how long the command still takes, and whether that can be told.
+// left returns how long the command will still take; false: that is not known yet.
 func (c *Command) left() (time.Duration, bool) {
 	sec := 0.0
 	for _, r := range c.runs {
@@ -110,11 +112,12 @@ func (c *Command) left() (time.Duration, bool) {
 		if r.state == isAtWork {
 			rounds, evaluations = rounds-r.done, evaluations-r.evaluated
 		}
-		of := c.times.of(r.work.Kind)
+		of := c.times.ofKind(r.work.Kind)
 		sec += of.train.secFor(float64(rounds)*r.work.Round, min(roundsMeasured, r.work.Rounds)) +
 			of.evaluate.secFor(float64(evaluations)*r.work.Evaluation, 1)
 	}
-	// Runs side by side share the time, and between runs data are opened: both are in what has passed on the clock.
+	// The sum above is of runs one after the other. Runs at the same time share the clock, and opening data takes time
+	// between runs: the ratio of passed time to measured work accounts for both.
 	all := &c.times.all
 	sec *= c.now().Sub(c.times.begun).Seconds() / (all.train.sec + all.evaluate.sec)
 	if !(sec < 1e9) || math.IsNaN(c.doneFrac()) {
@@ -123,7 +126,7 @@ func (c *Command) left() (time.Duration, bool) {
 	return time.Duration(sec * float64(time.Second)), true
 }
 
-// Duration reads "45 s", "1 min 35 s", "12 min", "1 h 5 min", "2 d 3 h": two units at most.
+// Duration returns a time in two units at most: "45 s", "1 min 35 s", "12 min", "1 h 5 min", "2 d 3 h".
 func Duration(d time.Duration) string {
 	const day = 24 * time.Hour
 	for _, u := range []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// newest returns the run that started last of those at work; nil: there is none.
+// newest returns the run at work that started last; nil: none is at work.
 func (c *Command) newest() (newest *run) {
 	for _, r := range c.runs {
 		if r.state == isAtWork && (newest == nil || r.began.After(newest.began)) {
@@ -19,7 +19,7 @@ func (c *Command) newest() (newest *run) {
 	return newest
 }
 
-// where returns "run 3/32", where there are several, and "round 120/2000".
+// where returns the first parts of the line: "run 3/32" if there are several runs, and "round 120/2000".
 func (c *Command) where() (parts []string) {
 	if len(c.runs) > 1 {
 		ended, atWork := c.count()
@@ -31,8 +31,8 @@ func (c *Command) where() (parts []string) {
 	return parts
 }
 
-// ahead returns "64 %" and "2 h 10 min left", as far as they are known.
-func (c *Command) ahead() (parts []string) {
+// outlook returns the next parts of the line, as far as they are known: "64 %" and "2 h 10 min left".
+func (c *Command) outlook() (parts []string) {
 	if done := c.doneFrac(); !math.IsNaN(done) {
 		parts = append(parts, fmt.Sprintf("%d %%", int(100*done)))
 	}
@@ -42,7 +42,7 @@ func (c *Command) ahead() (parts []string) {
 	return parts
 }
 
-// reached returns the accuracy that was found last, where there is one run.
+// reached returns the last accuracy, if the command has only one run.
 func (c *Command) reached() []string {
 	if len(c.runs) > 1 || c.runs[0].accuracy == "" {
 		return nil
@@ -51,12 +51,12 @@ func (c *Command) reached() []string {
 }
 
 const (
-	between = " · "
-	least   = 10 // columns of a bar
+	between = " · " // separates the parts of a line
+	least   = 10    // the fewest columns of a bar
 )
 
-// fit returns the line of a terminal of so many columns: the parts for which there is room, and a bar in the rest if
-// that is large enough.
+// fit returns a line for a terminal of so many columns: the first parts that fit, and a bar in the rest if there is
+// enough room. doneFrac is the share of the bar, NaN for no bar.
 func fit(parts []string, doneFrac float64, columns int) string {
 	line := ""
 	for i, part := range parts {
@@ -74,17 +74,17 @@ func fit(parts []string, doneFrac float64, columns int) string {
 	return line
 }
 
-// bar returns a bar of so many columns, "|███  |".
+// bar returns a bar of so many columns: "|███  |".
 func bar(doneFrac float64, columns int) string {
 	var text strings.Builder
 	drawn := progressbar.NewOptions(100, progressbar.OptionSetWriter(&text), progressbar.OptionSetWidth(columns-2),
 		progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false))
 	if percent := int(100 * doneFrac); percent > 0 {
-		_ = drawn.Set(percent) // nothing goes wrong with a string
+		_ = drawn.Set(percent) // writing to a string never fails
 	} else {
 		_ = drawn.RenderBlank()
 	}
-	_, after, _ := strings.Cut(text.String(), "|") // before it the bar says the percent as well
+	_, after, _ := strings.Cut(text.String(), "|") // the text before the bar repeats the percent
 	within, _, _ := strings.Cut(after, "|")
 	return "|" + within + "|"
 }

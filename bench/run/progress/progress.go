@@ -1,5 +1,8 @@
-// Package progress tells people how a command gets on that trains one run or many: on a terminal in one line that is
-// rewritten in place, elsewhere in a line per evaluation.
+// Package progress shows people how far a command with one or many runs is: on a terminal in one line that is rewritten
+// in place, elsewhere in a line per evaluation.
+//
+// progress.go has the command and its log, run.go one run of it, estimate.go how much is done and how long the rest
+// takes, and line.go the line on the terminal.
 package progress
 
 import (
@@ -16,42 +19,45 @@ import (
 	"rollcall/results"
 )
 
-// Run is told how one run gets on, by the goroutine that makes it.
+// Run shows the progress of one run. The goroutine that makes the run calls its methods.
 type Run interface {
-	// Start is called once the data and the engine are open, before the first evaluation. A run that was stopped may
-	// start again, from the beginning.
+	// Start says that the data and the engine are open and the first evaluation begins. A stopped run may start
+	// again, from its beginning.
 	Start(rounds int)
-	// Resumed says, after Start, that the run goes on after so many rounds, which took no time here.
+	// Resumed says, after Start, that the run resumes after so many rounds. These took no time in this process.
 	Resumed(done int)
+	// Round says that so many rounds are done, and how many clients were active in the last of them.
 	Round(done, active int)
+	// Evaluated says that a row of the curve is computed.
 	Evaluated(row results.CurveRow)
-	// Stop is called when the run has ended, however that came, and for one that need not start. It may be called
-	// again.
+	// Stop says that the run has ended in whatever way, or that it need not start. It may be called more than once.
 	Stop()
 }
 
-// Command shows how the runs of one command get on. It is the log of the command too: what is written to it stands on
-// lines of its own. The runs may be made side by side.
+// Command shows the progress of all runs of one command. It is the command's log too: every text written to it stands
+// on lines of its own. Runs may be made at the same time.
 type Command struct {
 	w     io.Writer
-	width func() int // columns of the terminal that w is; nil: it is none
+	width func() int // the columns of the terminal w; nil: w is no terminal
 	now   func() time.Time
 
-	lock    sync.Mutex // of all below, and while w is written to
+	lock    sync.Mutex // guards all fields below and the writes to w
 	runs    []*run
 	times   times
-	drawn   bool      // a line stands on the terminal
-	within  bool      // the log ends within a line, which nothing may be drawn over
-	drawnAt time.Time // when the line was drawn last
-	saidAt  time.Time // when a log was told last how the command gets on
+	drawn   bool      // the line is on the terminal
+	within  bool      // the log ends in the middle of a line, which must not be drawn over
+	drawnAt time.Time // when the line was last drawn
+	saidAt  time.Time // when the log last got a line about the whole command
 }
 
+// The least time between two drawings of the line, and between two lines about the whole command in a log.
 const (
 	redrawAfter = 100 * time.Millisecond
 	sayAfter    = time.Minute
 )
 
-// New returns what fits w. On a terminal nothing else may write to w while a run is at work.
+// New returns the progress of a command whose log is w. If w is a terminal, nothing else may write to it while a run is
+// at work.
 func New(w io.Writer) *Command {
 	c := &Command{w: w, now: time.Now}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
@@ -66,8 +72,8 @@ func New(w io.Writer) *Command {
 	return c
 }
 
-// Under returns what a log writes to, for lines that are drawn there while no run is at work, such as a download's; the
-// log itself while one is.
+// Under returns the writer behind a log, for progress that is drawn in place while no run is at work, such as a
+// download. While a run is at work it returns the log itself.
 func Under(log io.Writer) io.Writer {
 	c, ok := log.(*Command)
 	if !ok {
@@ -81,7 +87,7 @@ func Under(log io.Writer) io.Writer {
 	return c.w
 }
 
-// Run adds a run to those the command makes, with what it costs. label names it in a log.
+// Run adds a run to the command. label names it in the log.
 func (c *Command) Run(label string, work Work) Run {
 	r := &run{command: c, label: label, work: work, evaluations: work.evaluations(work.Rounds)}
 	c.lock.Lock()
@@ -90,7 +96,7 @@ func (c *Command) Run(label string, work Work) Run {
 	return r
 }
 
-// Write writes to the log.
+// Write writes to the log, above the line on the terminal.
 func (c *Command) Write(p []byte) (int, error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -106,32 +112,32 @@ func (c *Command) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// tell draws the line, or says in a log how the command gets on, if it is time.
-func (c *Command) tell() {
+// show draws the line on a terminal, or writes a line about the whole command to a log, if it is time for one.
+func (c *Command) show() {
 	now := c.now()
 	switch {
 	case c.width != nil && now.Sub(c.drawnAt) >= redrawAfter:
 		c.draw()
 	case c.width == nil && now.Sub(c.saidAt) >= sayAfter:
 		c.saidAt = now
-		if ahead := c.ahead(); ahead != nil {
-			_, _ = fmt.Fprintln(c.w, strings.Join(append(c.where()[:1], ahead...), between))
+		if outlook := c.outlook(); outlook != nil {
+			_, _ = fmt.Fprintln(c.w, strings.Join(append(c.where()[:1], outlook...), between))
 		}
 	}
 }
 
-// draw draws the line in place of the one that stands there. What goes wrong with a terminal stops no run.
+// draw draws the line over the last one. It ignores errors: a broken terminal stops no run.
 func (c *Command) draw() {
 	if c.width == nil || c.within {
 		return
 	}
 	c.clear()
-	// The last column stays free: a terminal may go on in the next line when it is written to.
-	_, err := io.WriteString(c.w, fit(slices.Concat(c.where(), c.ahead(), c.reached()), c.doneFrac(), c.width()-1))
+	// The last column stays empty: some terminals move to the next line when a character is there.
+	_, err := io.WriteString(c.w, fit(slices.Concat(c.where(), c.outlook(), c.reached()), c.doneFrac(), c.width()-1))
 	c.drawn, c.drawnAt = err == nil, c.now()
 }
 
-// clear takes the line away.
+// clear removes the line from the terminal.
 func (c *Command) clear() {
 	if c.drawn {
 		_, _ = io.WriteString(c.w, "\r\x1b[2K")
@@ -139,7 +145,7 @@ func (c *Command) clear() {
 	}
 }
 
-// count returns how many runs have ended, and how many are at work.
+// count returns how many runs have ended and how many are at work.
 func (c *Command) count() (ended, atWork int) {
 	for _, r := range c.runs {
 		switch r.state {
@@ -152,7 +158,7 @@ func (c *Command) count() (ended, atWork int) {
 	return ended, atWork
 }
 
-// Reached reads "test acc 34.5 % loss 1.812, train acc 34.1 % loss 1.823".
+// Reached returns losses and accuracies as text: "test acc 34.5 % loss 1.812, train acc 34.1 % loss 1.823".
 func Reached(row results.CurveRow) string {
 	text := fmt.Sprintf("test acc %.2f %% loss %.4f", 100*row.TestAcc.Value, row.TestLoss.Value)
 	if row.TrainAcc.Valid {

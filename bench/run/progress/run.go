@@ -7,23 +7,24 @@ import (
 	"rollcall/results"
 )
 
-// run is one run of a command.
+// run is one run of a command. It implements [Run].
 type run struct {
 	command *Command
 	label   string
 	work    Work
 
-	// Of these the command's lock is held.
+	// The command's lock guards these.
 	state       state
-	evaluations int // in all
-	rounds      int // that it was started with
-	done        int // rounds
-	evaluated   int // evaluations done
-	accuracy    string
+	evaluations int    // how many evaluations the run has
+	rounds      int    // how many rounds Start was called with
+	done        int    // how many rounds are done
+	evaluated   int    // how many evaluations are done
+	accuracy    string // the last one, as the line shows it
 	began       time.Time
-	last        time.Time // of what was told last: what comes next took from then on
+	last        time.Time // of the last call of a method: the next round or evaluation began then
 }
 
+// state is how far a run is.
 type state int
 
 const (
@@ -59,9 +60,9 @@ func (r *run) Round(done, _ int) {
 	c := r.command
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	c.times.of(r.work.Kind).train.add(r.took(), r.work.Round)
+	c.times.ofKind(r.work.Kind).train.add(r.took(), r.work.Round)
 	r.done = done
-	c.tell()
+	c.show()
 }
 
 // Evaluated implements [Run].
@@ -69,14 +70,14 @@ func (r *run) Evaluated(row results.CurveRow) {
 	c := r.command
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	c.times.of(r.work.Kind).evaluate.add(r.took(), r.work.Evaluation)
+	c.times.ofKind(r.work.Kind).evaluate.add(r.took(), r.work.Evaluation)
 	r.evaluated = min(r.evaluated+1, r.evaluations)
 	r.accuracy = fmt.Sprintf("test acc %.2f %%", 100*row.TestAcc.Value)
 	if c.width == nil {
 		_, _ = fmt.Fprintf(c.w, "%s: round %d/%d, %d active, %s, %.1f s\n", r.label, row.Round, r.rounds, row.Active,
 			Reached(row), row.ElapsedSec)
 	}
-	c.tell()
+	c.show()
 }
 
 // Stop implements [Run].
@@ -92,7 +93,7 @@ func (r *run) Stop() {
 	c.draw()
 }
 
-// took returns how long it is since this was asked last.
+// took returns the time since the last call of took.
 func (r *run) took() time.Duration {
 	now := r.command.now()
 	took := now.Sub(r.last)

@@ -1,25 +1,29 @@
-// Package queue says which job of many comes next: what failed comes again after all others, and what another process
-// does when that may have ended.
+// Package queue decides which job of many comes next. A job that failed comes again after all others, and a job that
+// another process does comes again when that process may have finished it. The package starts nothing and has no clock,
+// so that tests can play any order of events.
 package queue
 
 import "time"
 
-// Queue is jobs that some workers do. The numbers of the jobs are their order. It is not safe for concurrent use.
+// Queue is the jobs of some workers. A job is named by its index, and lower ones come first. A Queue is not safe for
+// concurrent use.
 type Queue struct {
 	turn  time.Duration
 	jobs  []job
-	ended time.Time // when a job last came to an end that was not begun only to be looked at; zero: none has
+	ended time.Time // when a job last ended that was more than a look at another process; zero: none has
 }
 
+// job is one job and its history.
 type job struct {
-	run    string
-	state  state
-	failed int       // attempts
-	asked  bool      // it was begun only to see whether another process still does it
-	first  time.Time // when another process was found to do it
-	tried  time.Time // when that was last so
+	run     string
+	state   state
+	failed  int       // how many attempts failed
+	probing bool      // it began only to see whether another process still does it
+	first   time.Time // when another process was first found to do it
+	tried   time.Time // when another process was last found to do it
 }
 
+// state is where a job stands.
 type state int
 
 const (
@@ -29,8 +33,9 @@ const (
 	done
 )
 
-// New returns a queue of jobs, each named after the run that it makes: two of the same run are not done at the same
-// time. What another process does is looked at again after a turn, and the less often the longer it takes: see [Pause].
+// New returns a queue of jobs, each named after the run that it makes. Two jobs of the same run never run at the same
+// time. A job that another process does is tried again after one turn, and less and less often the longer it takes, see
+// [Pause].
 func New(turn time.Duration, runs []string) *Queue {
 	q := &Queue{turn: turn, jobs: make([]job, len(runs))}
 	for i, run := range runs {
@@ -39,12 +44,12 @@ func New(turn time.Duration, runs []string) *Queue {
 	return q
 }
 
-// Begin returns the job that is to be begun now, and counts it as running; -1: there is none. It may then be asked
-// again when a job has ended, and at the time it returns, which is zero if no time alone changes anything.
+// Begin returns the job to begin now and counts it as running; -1: there is none. Then the caller asks again when a job
+// has ended, or at the time again, which is zero if waiting alone changes nothing.
 //
-// What other processes did some time ago comes first: they may have ended, and to see that takes no time. Then come the
-// jobs in order, and after them those that failed, the least often first. Once none of all these is left or runs, what
-// others do is looked at without waiting for the turn.
+// Jobs that other processes did some time ago come first: those processes may have finished them, and a look takes no
+// time. Then come the jobs in order, and after them the failed ones, the least often failed first. Once none of these
+// is left or runs, the jobs of other processes are tried without waiting for the turn.
 func (q *Queue) Begin(now time.Time) (n int, again time.Time) {
 	alone := q.alone()
 	n = -1
@@ -68,12 +73,12 @@ func (q *Queue) Begin(now time.Time) (n int, again time.Time) {
 	if n < 0 {
 		return -1, again
 	}
-	q.jobs[n].asked = q.jobs[n].state == elsewhere
+	q.jobs[n].probing = q.jobs[n].state == elsewhere
 	q.jobs[n].state = runs
 	return n, time.Time{}
 }
 
-// next returns the first of the waiting jobs that failed the least often and can be begun; -1: there is none.
+// next returns the first of the waiting jobs with the fewest failures that can begin; -1: there is none.
 func (q *Queue) next() int {
 	busy := map[string]bool{}
 	for _, j := range q.jobs {
@@ -93,7 +98,7 @@ func (q *Queue) next() int {
 // Over reports whether all jobs are done.
 func (q *Queue) Over() bool { return q.alone() && q.Elsewhere() == nil }
 
-// alone reports whether nothing is left but what other processes do.
+// alone reports whether only jobs that other processes do are left, or none.
 func (q *Queue) alone() bool {
 	for _, j := range q.jobs {
 		if j.state == waits || j.state == runs {
@@ -103,7 +108,7 @@ func (q *Queue) alone() bool {
 	return true
 }
 
-// Elsewhere returns the jobs that other processes do, if nothing else is left; nil: something is, or nothing at all.
+// Elsewhere returns the jobs that other processes do, if no others are left; nil: others are left, or there are none.
 func (q *Queue) Elsewhere() (jobs []int) {
 	if !q.alone() {
 		return nil
@@ -116,26 +121,27 @@ func (q *Queue) Elsewhere() (jobs []int) {
 	return jobs
 }
 
-// Done ends a job.
+// Done ends a job for good.
 func (q *Queue) Done(n int, now time.Time) {
 	q.jobs[n].state = done
 	q.end(n, now)
 }
 
-// Failed puts a job that failed behind all that failed less often.
+// Failed puts a failed job behind all jobs that have failed less often.
 func (q *Queue) Failed(n int, now time.Time) {
 	q.jobs[n].state = waits
 	q.jobs[n].failed++
 	q.end(n, now)
 }
 
+// end notes that a job has ended, unless it was only a look at another process.
 func (q *Queue) end(n int, now time.Time) {
-	if !q.jobs[n].asked {
+	if !q.jobs[n].probing {
 		q.ended = now
 	}
 }
 
-// Found says that another process does a job.
+// Found says that another process was found to do a job.
 func (q *Queue) Found(n int, now time.Time) {
 	j := &q.jobs[n]
 	if j.first.IsZero() {
@@ -145,22 +151,22 @@ func (q *Queue) Found(n int, now time.Time) {
 	q.end(n, now)
 }
 
-// Pause returns how long to wait before what another process does is looked at again: a twentieth of the time that it
-// has been waited for, between a turn and 50 turns. So little is lost by waiting, and many processes that wait for
-// hours do not keep a file server busy.
+// Pause returns how long to wait before the next look at a job that another process does: a twentieth of the time it
+// has been waited for, between one turn and 50. So waiting costs little time, and many processes that wait for hours do
+// not keep a file server busy.
 func Pause(turn, waited time.Duration) time.Duration { return min(max(turn, waited/20), 50*turn) }
 
-// Return puts a job back that another worker is to do.
+// Return puts a running job back, for another worker.
 func (q *Queue) Return(n int) { q.jobs[n].state = waits }
 
 // Failures returns how often a job has failed.
 func (q *Queue) Failures(n int) int { return q.jobs[n].failed }
 
-// Begun reports whether a job was begun, now or earlier.
+// Begun reports whether a job has ever begun.
 func (q *Queue) Begun(n int) bool { return q.jobs[n].state != waits || q.jobs[n].failed > 0 }
 
-// Running reports whether a job is under way.
+// Running reports whether a job is running.
 func (q *Queue) Running(n int) bool { return q.jobs[n].state == runs }
 
-// IsDone reports whether a job has ended.
+// IsDone reports whether a job is done.
 func (q *Queue) IsDone(n int) bool { return q.jobs[n].state == done }

@@ -1,0 +1,199 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"rollcall/algos"
+	"rollcall/algos/availability"
+	"rollcall/bench/settings"
+	"rollcall/nets"
+	"rollcall/results/papers"
+)
+
+// estimatorErrors returns the distance of the availability estimates from the truth, before the first round, when the
+// estimator has seen the history only, and after the last round. Nothing is trained.
+func estimatorErrors(f *papers.Figure, w *Wanted) (errors []papers.EstimatorError, err error) {
+	for _, r := range f.Runs {
+		s, err := w.settings("figure "+f.ID, f.Rounds, r.Column, r.Method)
+		if err != nil {
+			return nil, err
+		}
+		options := s.ProcessOptions(slices.Repeat([]float64{1}, s.Clients))
+		first, last := papers.EstimatorError{X: r.X}, papers.EstimatorError{X: r.X, Round: s.Rounds}
+		for _, seed := range f.Seeds {
+			options.Seed = seed
+			process, err := availability.New(s.Availability, options)
+			if err != nil {
+				return nil, err
+			}
+			pi, lambda := process.Stationary()
+			e := algos.NewEstimator(int(r.X), algos.Preset(s.Preset), seed, pi, lambda)
+			first.Pi, first.Lambda = append(first.Pi, meanDistance(e.Pi, pi)),
+				append(first.Lambda, meanDistance(e.Lambda, lambda))
+			for t := range s.Rounds {
+				e.Observe(process.Active(t))
+			}
+			last.Pi, last.Lambda = append(last.Pi, meanDistance(e.Pi, pi)),
+				append(last.Lambda, meanDistance(e.Lambda, lambda))
+		}
+		errors = append(errors, first, last)
+	}
+	return errors, nil
+}
+
+// meanDistance returns the mean of |a − b| over the elements.
+func meanDistance(a, b []float64) float64 {
+	sum := 0.0
+	for i := range a {
+		sum += math.Abs(a[i]-b[i]) / float64(len(a))
+	}
+	return sum
+}
+
+// Trajectories returns p_i^t and the activity of every client of a process, for the first rounds.
+func Trajectories(process string, o availability.Options, rounds int) (rows []papers.FedAWEF6Row, err error) {
+	made, err := availability.New(process, o)
+	if err != nil {
+		return nil, err
+	}
+	for i, base := range o.Base {
+		p := make([]float64, len(o.Base))
+		for t := range rounds {
+			made.Probabilities(t, p)
+			active := 0
+			if slices.Contains(made.Active(t), i) {
+				active = 1
+			}
+			rows = append(rows, papers.FedAWEF6Row{
+				Availability: process, P: base, Round: t, Probability: p[i], Active: active,
+			})
+		}
+	}
+	return rows, nil
+}
+
+// base returns the p_i [N] that the split of a data set gives the clients, which FedAWE's Figure 5 counts.
+func (p *Pool) base(ctx context.Context, of papers.BaseAvailability, seed uint32, w *Wanted) ([]float64, error) {
+	data := of.Data
+	if w.Data != nil {
+		if len(w.Data) != 1 {
+			return nil, settings.Usagef("--data: %d data sets, want one", len(w.Data))
+		}
+		data = w.Data[0]
+	}
+	s, err := settings.Defaults(of.Method, w.Preset, data)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Give(w.Given); err != nil {
+		return nil, err
+	}
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	session := p.Sessions[0]
+	if err := session.OpenData(ctx, &s, seed); err != nil {
+		return nil, err
+	}
+	clients, err := Populate(session.Data, &s, seed)
+	return clients.Base, err
+}
+
+// coalitions returns the accuracies of all coalitions of clients, for each number of last rounds that client 0 misses,
+// from 0 to mostStale, and each seed. A coalition's model is the mean over its clients only. The figure's first run
+// gives the settings.
+func (p *Pool) coalitions(ctx context.Context, f *papers.Figure, w *Wanted, mostStale int) ([]papers.Coalition, error) {
+	s, err := w.coalitionSettings(f, mostStale)
+	if err != nil {
+		return nil, err
+	}
+	var all []papers.Coalition
+	for stale := range mostStale + 1 {
+		for _, seed := range f.Seeds {
+			all = append(all, papers.Coalition{Stale: stale, Seed: seed})
+		}
+	}
+	jobs := make([][]*Job, len(all))
+	for i := range all {
+		c := &all[i]
+		jobs[i] = []*Job{{Run: fmt.Sprint(c.Stale, c.Seed), Do: func(ctx context.Context, l *Session) (err error) {
+			c.Accuracies, err = coalitionAccuracies(ctx, l, s, c.Seed, c.Stale)
+			return err
+		}}}
+	}
+	err = p.Run(ctx, jobs, func(i int) error {
+		c := &all[i]
+		if err := jobs[i][0].Err; err != nil {
+			return fmt.Errorf("stale %d, seed %d: %w", c.Stale, c.Seed, err)
+		}
+		n := len(c.Accuracies)
+		Logf(p.Stderr, "stale %d, seed %d: test accuracy %.1f %% without and %.1f %% with the last round of all, %d "+
+			"coalitions\n",
+			c.Stale, c.Seed, 100*c.Accuracies[0], 100*c.Accuracies[n-1], n)
+		return nil
+	})
+	return all, err
+}
+
+// coalitionSettings returns the settings of the figure's first run, and refuses more clients than whose coalitions can
+// be evaluated.
+func (w *Wanted) coalitionSettings(f *papers.Figure, mostStale int) (settings.Settings, error) {
+	s, err := w.settings("figure "+f.ID, f.Rounds, f.Runs[0].Column, f.Runs[0].Method)
+	if err == nil && (s.Rounds <= mostStale || s.Clients > 10) {
+		err = settings.Usagef("figure %s: --rounds %d --clients %d: want more than %d rounds and at most 10 clients, "+
+			"whose coalitions are 1024", f.ID, s.Rounds, s.Clients, mostStale)
+	}
+	return s, err
+}
+
+// coalitionAccuracies trains one federation and returns the test accuracy of every coalition's model, all evaluated at
+// once.
+func coalitionAccuracies(
+	ctx context.Context, l *Session, s settings.Settings, seed uint32, stale int,
+) ([]float64, error) {
+	if err := l.openFor(ctx, &s, seed, func(c *rowCounter) error {
+		clients, err := Populate(l.Data, &s, seed)
+		if err != nil {
+			return err
+		}
+		f, err := dryFederation(&s, seed, clients, c)
+		if err != nil {
+			return err
+		}
+		_, err = f.coalitions(ctx, c, seed, stale)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	f, err := l.Federate(ctx, s, seed, l.Engine)
+	if err != nil {
+		return nil, err
+	}
+	answers, err := f.coalitions(ctx, l.Engine, seed, stale)
+	accuracies := make([]float64, len(answers))
+	for k, r := range answers {
+		accuracies[k] = r.Accuracy()
+	}
+	return accuracies, err
+}
+
+// coalitions trains on an engine and evaluates the model of every coalition.
+func (f *Federation) coalitions(
+	ctx context.Context, engine nets.Engine, seed uint32, stale int,
+) ([]nets.EvalResult, error) {
+	f.Method.Close() // algos.Coalitions trains the clients itself
+	models, free, err := algos.Coalitions(ctx, f.forMethods(engine, seed), f.W0, f.settings.Rounds, stale,
+		f.settings.Rate)
+	if err != nil {
+		return nil, err
+	}
+	defer free()
+	jobs := make([]nets.EvalJob, len(models))
+	for k, row := range models {
+		jobs[k] = nets.EvalJob{Row: row, Part: nets.Test}
+	}
+	return engine.Evaluate(ctx, jobs)
+}
