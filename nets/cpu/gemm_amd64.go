@@ -1,6 +1,10 @@
 package cpu
 
-import "fmt"
+import (
+	"fmt"
+
+	"rollcall/nets/cpu/asm"
+)
 
 // cut splits m rows into tiles of at most most rows that differ by no more than one: 32 rows by 12 are 11, 11 and 10.
 func cut(m, most int) (rows, tiles, smaller int) {
@@ -36,7 +40,7 @@ func (c *code) Gemm(t *Tile[float32]) {
 		rows, tiles, smaller := cut(t.M, most)
 		b := &t.B[j]
 		for u := range t.Runs {
-			run(t, &t.A[u*t.ARun], b, &t.C[u*t.CRun+j], tail, rows, tiles, smaller)
+			run((*asm.Tile)(t), &t.A[u*t.ARun], b, &t.C[u*t.CRun+j], tail, rows, tiles, smaller)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (a *asm) vecs(n int) []reg.VecVirtual {
 // bytes is the size of a register.
 func (a *asm) bytes() int { return 4 * a.lanes }
 
-// begin starts a function. Its Go declaration, with the true types, stands in stubs_amd64.go.
+// begin starts a function. Its Go declaration, with the true pointer types, is in package asm.
 func (a *asm) begin(name, signature string) {
 	a.Function(name + strings.ToUpper(a.name))
 	a.SignatureExpr(signature)

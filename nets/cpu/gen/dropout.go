@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Offsets of cpu.philox's fields; a test of package cpu compares them with the compiler's.
+// Offsets of the fields of asm.Philox; a test of package asm compares them with the compiler's.
 const (
 	philoxCounter = 4 * iota // round, client, step
 	_
@@ -28,12 +28,12 @@ func masks(a *asm) {
 // dropout: draws words of Philox4x32-10, mask = 1 where word ≥ threshold, 0 elsewhere; y = mask ? scale·x : 0.
 // Moves 9 |x| bytes.
 //
-// draw is a cpu.philox; a block is two registers. Eight (AVX2: four) counters are in the low halves of 64-bit lanes,
+// draw is an asm.Philox; a block is two registers. Eight (AVX2: four) counters are in the low halves of 64-bit lanes,
 // where the multiplication reads its factors and from whose high halves a shift takes the upper words; what else is in
 // the high halves is never looked at. Counters are in such an order that interleaving their words puts the elements in
 // order.
 func dropout(a *asm) {
-	a.begin("dropout", "func(y *float32, mask *uint8, x *float32, draw *byte, index, blocks int, scale float32)")
+	a.begin("Dropout", "func(y *float32, mask *uint8, x *float32, draw *byte, index, blocks int, scale float32)")
 	y, mask, x, draw, blocks, scale := a.arg("y"), a.arg("mask"), a.arg("x"), a.arg("draw"), a.arg("blocks"),
 		a.number("scale")
 	counters := a.lanes / 2
@@ -143,7 +143,7 @@ func (a *asm) pair(low, high reg.VecVirtual) {
 
 // applyMask: y = mask ? scale·x : 0. Moves 9 |x| bytes.
 func applyMask(a *asm) {
-	a.begin("applyMask", "func(y, x *float32, mask *uint8, n int, scale float32)")
+	a.begin("ApplyMask", "func(y, x *float32, mask *uint8, n int, scale float32)")
 	y, x, mask, n, scale, left, zero := a.arg("y"), a.arg("x"), a.arg("mask"), a.arg("n"), a.number("scale"), a.GP64(),
 		a.vec()
 	a.zero(zero)

@@ -10,10 +10,10 @@ func flat(a *asm) {
 	scale(a)
 	axpy(a)
 	for _, s := range []stepCode{
-		{"step", false, false},
-		{"stepDrift", false, true},
-		{"stepMomentum", true, false},
-		{"stepBoth", true, true},
+		{"Step", false, false},
+		{"StepDrift", false, true},
+		{"StepMomentum", true, false},
+		{"StepBoth", true, true},
 	} {
 		s.emit(a)
 	}
@@ -51,7 +51,7 @@ func (a *asm) number(name string) reg.VecVirtual {
 
 // scale: dst = c·src. Moves 8 |src| bytes.
 func scale(a *asm) {
-	a.begin("scale", "func(dst *float32, c float32, src *float32, n int)")
+	a.begin("Scale", "func(dst *float32, c float32, src *float32, n int)")
 	dst, src, n, c := a.arg("dst"), a.arg("src"), a.arg("n"), a.number("c")
 	a.each(n, func(here func(reg.Register) operand.Mem, masked bool) {
 		x := a.vec()
@@ -68,7 +68,7 @@ func scale(a *asm) {
 
 // axpy: dst += c·src, fused. Moves 12 |src| bytes.
 func axpy(a *asm) {
-	a.begin("axpy", "func(dst *float32, c float32, src *float32, n int)")
+	a.begin("Axpy", "func(dst *float32, c float32, src *float32, n int)")
 	dst, src, n, c := a.arg("dst"), a.arg("src"), a.arg("n"), a.number("c")
 	a.each(n, func(here func(reg.Register) operand.Mem, masked bool) {
 		x, y := a.vec(), a.vec()
@@ -125,7 +125,7 @@ func (s stepCode) emit(a *asm) {
 
 // sumSquares: sums[i mod 32] += x[i]², in float64, for blocks of 32. Moves 4 |x| bytes.
 func sumSquares(a *asm) {
-	a.begin("sumSquares", "func(sums *float64, x *float32, blocks int)")
+	a.begin("SumSquares", "func(sums *float64, x *float32, blocks int)")
 	sums, x, blocks := a.arg("sums"), a.arg("x"), a.arg("blocks")
 	acc := a.vecs(64 / a.lanes)
 	for i, s := range acc {

@@ -19,7 +19,7 @@ const groupLanes = 16
 // The division by 255 is a multiplication by the rounded 1/255 and one correction, which is exact for all bytes; that
 // by std is a division.
 func gather(a *asm) {
-	a.begin("gather", "func(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32, rows, groups, "+
+	a.begin("Gather", "func(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32, rows, groups, "+
 		"stepDst, stepImg, rowDst, rowImg, tail int)")
 	regs := groupLanes / a.lanes
 	tail := a.arg("tail")

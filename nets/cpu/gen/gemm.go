@@ -7,7 +7,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Offsets of Tile's fields; a test of package cpu compares them with the compiler's.
+// Offsets of the fields of asm.Tile; a test of package asm compares them with the compiler's.
 const (
 	tileSegs = 88 + 8*iota
 	tileK
@@ -41,9 +41,9 @@ func gemm(a *asm) {
 		rows = 12
 	}
 	for _, b := range []block{
-		{"gemmWide", 2, false, rows, 2},
-		{"gemmRagged", 2, true, rows, 1},
-		{"gemmNarrow", 1, true, 12, 1},
+		{"GemmWide", 2, false, rows, 2},
+		{"GemmRagged", 2, true, rows, 1},
+		{"GemmNarrow", 1, true, 12, 1},
 	} {
 		b.emit(a)
 	}

@@ -64,7 +64,7 @@ func write(path string, set isa, emit func(*asm)) error {
 	if err := pass.Compile.Execute(file); err != nil {
 		return err
 	}
-	text, err := printer.NewGoAsm(printer.Config{Name: "nets/cpu/gen", Pkg: "cpu"}).Print(file)
+	text, err := printer.NewGoAsm(printer.Config{Name: "nets/cpu/gen", Pkg: "asm"}).Print(file)
 	if err != nil {
 		return err
 	}

@@ -14,10 +14,10 @@ func norm(a *asm) {
 		name      string
 		add, relu bool
 	}{
-		{"normalise", false, false},
-		{"normaliseReLU", false, true},
-		{"normaliseAdd", true, false},
-		{"normaliseAddReLU", true, true},
+		{"Normalise", false, false},
+		{"NormaliseReLU", false, true},
+		{"NormaliseAdd", true, false},
+		{"NormaliseAddReLU", true, true},
 	} {
 		normalise(a, v.name, v.add, v.relu)
 	}
@@ -25,15 +25,15 @@ func norm(a *asm) {
 		name        string
 		store, relu bool
 	}{
-		{"normSums", false, false},
-		{"normSumsReLU", false, true},
-		{"normSumsStore", true, false},
-		{"normSumsStoreReLU", true, true},
+		{"NormSums", false, false},
+		{"NormSumsReLU", false, true},
+		{"NormSumsStore", true, false},
+		{"NormSumsStoreReLU", true, true},
 	} {
 		normSums(a, v.name, v.store, v.relu)
 	}
-	normGrad(a, "normGrad", false)
-	normGrad(a, "normGradReLU", true)
+	normGrad(a, "NormGrad", false)
+	normGrad(a, "NormGradReLU", true)
 }
 
 // matrix writes body for every row of every strip of columns, behind before and in front of after, which run once a
@@ -84,7 +84,7 @@ func (a *asm) stores(v []reg.VecVirtual, p reg.GPVirtual, masked bool) {
 
 // moments: sum[j] += Σ_i (x[i,j] − pivot[j]), squares[j] += Σ_i (x[i,j] − pivot[j])². Moves 4 |x| bytes.
 func moments(a *asm) {
-	a.begin("moments", "func(sum, squares, x, pivot *float32, rows, cols int)")
+	a.begin("Moments", "func(sum, squares, x, pivot *float32, rows, cols int)")
 	sum, squares, x, pivot := a.arg("sum"), a.arg("squares"), a.arg("x"), a.arg("pivot")
 	var s, q, p []reg.VecVirtual
 	a.matrix([]reg.GPVirtual{x}, []reg.GPVirtual{sum, squares, pivot}, func(vecs int, masked bool) {

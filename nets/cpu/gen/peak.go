@@ -2,7 +2,7 @@ package main
 
 // peak: n rounds of 12 independent fused multiply-adds without memory, the most a core can do; for benchmarks.
 func peak(a *asm) {
-	a.begin("fmaPeak", "func(n int)")
+	a.begin("FMAPeak", "func(n int)")
 	n := a.arg("n")
 	x, y := a.vec(), a.vec()
 	a.zero(x)

@@ -31,7 +31,7 @@ func (a *asm) channels(left, bytes reg.GPVirtual, floats []reg.GPVirtual, strip 
 // poolReLU: m = max of the window's four, NaN counting as the largest; y[j,o] = max(0, m + bias[o]), arg which, or
 // dead. Reads 16 and writes 5 bytes per y. pixels counts those of y.
 func poolReLU(a *asm) {
-	a.begin("poolReLU", "func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols int)")
+	a.begin("PoolReLU", "func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols int)")
 	y, arg, top, bottom, bias, cols, left := a.arg("y"), a.arg("arg"), a.arg("top"), a.arg("bottom"), a.arg("bias"),
 		a.arg("cols"), a.GP64()
 	a.MOVQ(cols, left)
@@ -185,7 +185,7 @@ func (a *asm) loadBytes(p, left reg.GPVirtual, index reg.Register, masked bool) 
 // Reads 5 and writes 16 bytes per gy.
 // pixels counts those of gy.
 func unpoolReLU(a *asm) {
-	a.begin("unpoolReLU", "func(top, bottom, db, gy *float32, arg *uint8, pixels, cols int)")
+	a.begin("UnpoolReLU", "func(top, bottom, db, gy *float32, arg *uint8, pixels, cols int)")
 	top, bottom, db, gy, arg, cols, left := a.arg("top"), a.arg("bottom"), a.arg("db"), a.arg("gy"), a.arg("arg"),
 		a.arg("cols"), a.GP64()
 	a.MOVQ(cols, left)

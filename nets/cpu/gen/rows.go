@@ -38,7 +38,7 @@ func (a *asm) ifReLU(done string, code func(relu bool)) {
 
 // biasReLU: y[i·ld + j] = max(0, y[i·ld + j] + bias[j]), max only if relu. Moves 8 |y| bytes.
 func biasReLU(a *asm) {
-	a.begin("biasReLU", "func(y *float32, rows, ld int, bias *float32, cols int, relu bool)")
+	a.begin("BiasReLU", "func(y *float32, rows, ld int, bias *float32, cols int, relu bool)")
 	y, ld, bias, cols := a.arg("y"), a.arg("ld"), a.arg("bias"), a.arg("cols")
 	a.SHLQ(operand.U8(2), ld)
 	zero := a.vec()
@@ -87,7 +87,7 @@ func (a *asm) gradient(gy, y operand.Mem, zero reg.Register, relu, masked bool) 
 // reluGrad: d[i,j] = y[i,j] > 0 ? gy[i,j] : 0, gy everywhere if !relu; db[j] += Σ_i d[i,j]. Moves 12 |y| bytes.
 // All matrices are [rows, cols].
 func reluGrad(a *asm) {
-	a.begin("reluGrad", "func(d, db, gy, y *float32, rows, cols int, relu bool)")
+	a.begin("ReLUGrad", "func(d, db, gy, y *float32, rows, cols int, relu bool)")
 	d, db, gy, y, cols, ld := a.arg("d"), a.arg("db"), a.arg("gy"), a.arg("y"), a.arg("cols"), a.GP64()
 	a.MOVQ(cols, ld)
 	a.SHLQ(operand.U8(2), ld)

@@ -49,7 +49,7 @@ func (a *asm) expConstants() operand.Mem {
 // e has room for whole registers; element i is added to sum i mod 8, and the sums are then folded in halves. exp is
 // 2ⁿ·exp(r) with n = ⌊d·log₂e⌉ and the series of exp(r): right to 2⁻⁵² of itself. NaN and +Inf make z NaN.
 func softmax(a *asm) {
-	a.begin("softmax", "func(p *float32, e *float64, x *float32, n int, c float64) (top float32, z float64)")
+	a.begin("Softmax", "func(p *float32, e *float64, x *float32, n int, c float64) (top float32, z float64)")
 	table := a.GP64()
 	a.LEAQ(a.expConstants(), table)
 	x, n := a.arg("x"), a.arg("n")

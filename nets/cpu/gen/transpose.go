@@ -10,7 +10,7 @@ import (
 // func(dst *float32, ldDst int, src *float32, ldSrc, rows, cols int). A ragged block loads its last row again for the
 // rows it lacks, masks columns while loading and rows while storing, and stores the columns it has.
 func transpose(a *asm) {
-	a.begin("transpose", "func(dst *float32, ldDst int, src *float32, ldSrc, rows, cols int)")
+	a.begin("Transpose", "func(dst *float32, ldDst int, src *float32, ldSrc, rows, cols int)")
 	t := transposer{
 		ldSrc: a.arg("ldSrc"), ldDst: a.arg("ldDst"), rows: a.arg("rows"), cols: a.GP64(), src: a.GP64(),
 		dst: a.GP64(),
