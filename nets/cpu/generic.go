@@ -3,7 +3,7 @@ package cpu
 // generic is the kernels in plain Go.
 type generic[T Float] struct{}
 
-// Generic returns the kernels in plain Go: the ones every other variant is compared with.
+// Generic returns the kernels in plain Go. The tests compare every other variant with them.
 func Generic[T Float]() Kernels[T] { return generic[T]{} }
 
 func (generic[T]) Name() string { return "generic" }
@@ -16,7 +16,8 @@ func (generic[T]) Gemm(t *Tile[T]) {
 	}
 }
 
-// gemmRun works on two rows of C at a time, one row of B at a time, so that the inner loop runs along memory.
+// gemmRun computes one run of a tile: two rows of C at a time, one row of B after the other, so that the inner loop
+// runs along memory.
 func gemmRun[T Float](t *Tile[T], A, C []T) {
 	var acc [2][PanelCols]T
 	for i := 0; i < t.M; i += 2 {

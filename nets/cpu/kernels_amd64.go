@@ -8,8 +8,8 @@ import (
 )
 
 // code is one instruction set: its kernels of package asm, and the numbers that the Go code around them needs. Its
-// methods are the kernels of [Kernels]: they check lengths, so that a slice too short panics as it does in plain Go, and
-// pass pointers on.
+// methods are the kernels of [Kernels]: they check lengths, so that a slice too short panics as it does in plain Go,
+// and pass pointers on.
 type code struct {
 	name  string
 	lanes int // float32 in a register
@@ -98,7 +98,7 @@ var avx2 = &code{
 	prefetch:  asm.PrefetchAVX2,
 }
 
-// number is 1 for true.
+// number returns 1 for true, 0 for false: an index into a table of variants.
 func number(b bool) int {
 	if b {
 		return 1
@@ -106,7 +106,7 @@ func number(b bool) int {
 	return 0
 }
 
-// checkLength panics if there is an x, of less than n elements.
+// checkLength panics if x has fewer than n elements, unless x is nil: then the kernel does without it.
 func checkLength(x []float32, n int) {
 	if x != nil {
 		_ = x[n-1]
@@ -225,7 +225,7 @@ func (c *code) SumSquares(x []float32) float64 {
 	var rest [32]float32 // the last elements, and zeros
 	blocks := len(x) / len(sums)
 	copy(rest[:], x[blocks*len(sums):])
-	if c.lanes == 16 { // called by name, or sums would be on the heap
+	if c.lanes == 16 { // a call by name: through a func value, sums would escape to the heap
 		asm.SumSquaresAVX512(&sums[0], unsafe.SliceData(x), blocks)
 		asm.SumSquaresAVX512(&sums[0], &rest[0], 1)
 	} else {
