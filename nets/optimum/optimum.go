@@ -1,8 +1,8 @@
 // Package optimum computes the smallest loss that logistic regression can reach on the samples of each client.
 //
-// CA-Fed compares the loss of the global model with this number, F*_k, to estimate how much a client deviates from the
-// others. The three files are optimum.go, the two definitions of F*_k; objective.go, the loss and its gradient; and
-// minimise.go, the search.
+// CA-Fed needs this number, F*_k: the gap between the loss of a client and its F*_k enters the bound by which it
+// decides whom to exclude. The three files are optimum.go, the two definitions of F*_k; objective.go, the loss and its
+// gradient; and minimise.go, the search.
 package optimum
 
 import (
