@@ -2,7 +2,8 @@ package main
 
 import "github.com/mmcloughlin/avo/operand"
 
-// prefetch: asks for lines lines of 64 bytes from p on; they may be anywhere, in nobody's memory too.
+// prefetch emits Prefetch: it asks for lines lines of 64 bytes from p on. PREFETCHT0 never faults, so the addresses
+// need not be valid.
 func prefetch(a *asm) {
 	a.begin("Prefetch", "func(p *byte, lines int)")
 	p, n := a.arg("p"), a.arg("lines")
