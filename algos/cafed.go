@@ -90,6 +90,7 @@ var caFedMethod = Definition{
 	newCAFed,
 }
 
+// newCAFed starts at the model w0, with F̂* solved for beforehand if the options say so.
 func newCAFed(s *server, w0 []float32, o Options) (method, error) {
 	m := &caFed{
 		bias: 4 * cafedKappa.number(o), beta: cafedBeta.number(o), tau: cafedTau.number(o), fstar: cafedFStar.text(o),

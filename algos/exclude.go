@@ -88,6 +88,7 @@ func (x *exclusion) pass(order []int) {
 // gives the same as a fresh sum over the others.
 type exactSum struct{ high, low float64 }
 
+// add adds v: high becomes the rounded sum, low collects the rounding errors.
 func (x *exactSum) add(v float64) {
 	sum := x.high + v
 	part := sum - x.high

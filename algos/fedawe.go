@@ -47,6 +47,7 @@ var fedaweModel = &Param{
 
 var fedAWEMethod = Definition{"fedawe", 1, []*Param{fedaweClip, fedaweModel}, newFedAWE}
 
+// newFedAWE starts with all clients at the model w0, in one row.
 func newFedAWE(s *server, w0 []float32, o Options) (method, error) {
 	m := &fedAWE{
 		server: s, ofServer: fedaweModel.text(o) == "last", clip: fedaweClip.optional(o),

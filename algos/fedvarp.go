@@ -17,6 +17,7 @@ type fedVARP struct {
 
 var fedVARPMethod = Definition{"fedvarp", 1, nil, newFedVARP}
 
+// newFedVARP starts at the model w0 with an empty memory.
 func newFedVARP(s *server, w0 []float32, o Options) (method, error) {
 	spare, err := s.rows(1)
 	if err != nil {

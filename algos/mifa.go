@@ -22,7 +22,6 @@ type memory struct {
 }
 
 // newMemory starts with the model w0 and an empty memory.
-
 func newMemory(s *server, w0 []float32, o Options) (memory, error) {
 	g, err := newGlobal(s, w0, o)
 	if err != nil {

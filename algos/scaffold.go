@@ -24,6 +24,7 @@ type scaffold struct {
 
 var scaffoldMethod = Definition{"scaffold", 1, nil, newScaffold}
 
+// newScaffold starts at the model w0 with control variates of zero.
 func newScaffold(s *server, w0 []float32, o Options) (method, error) {
 	g, err := newGlobal(s, w0, o)
 	if err != nil {

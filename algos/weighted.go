@@ -55,7 +55,6 @@ type weighted struct {
 }
 
 // newWeighted starts with the model w0 and the estimator that the options ask for.
-
 func newWeighted(s *server, w0 []float32, o Options) (weighted, error) {
 	g, err := newGlobal(s, w0, o)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package availability holds the processes that decide which clients are there in a round, one process per file.
+// Package availability holds the processes that decide which clients are active in a round, one process per file.
 //
 // Read the files in this order:
 //

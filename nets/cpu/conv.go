@@ -18,8 +18,10 @@ func (s ConvShape) Out() (h, w int) {
 	return h/2 + 2*s.OutPad, w/2 + 2*s.OutPad
 }
 
-func (s ConvShape) xLen() int   { return s.H * s.W * s.C }       // one image
-func (s ConvShape) wLen() int   { return s.R * s.S * s.C * s.O } // one client
+// Elements of one image of x, of one client's w, and of one image of y and arg.
+
+func (s ConvShape) xLen() int   { return s.H * s.W * s.C }
+func (s ConvShape) wLen() int   { return s.R * s.S * s.C * s.O }
 func (s ConvShape) yLen() int   { h, w := s.Out(); return h * w * s.O }
 func (s ConvShape) argLen() int { h, w := s.Conv(); return h / 2 * (w / 2) * s.O }
 

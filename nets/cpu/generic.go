@@ -8,6 +8,7 @@ func Generic[T Float]() Kernels[T] { return generic[T]{} }
 
 func (generic[T]) Name() string { return "generic" }
 
+// Prefetch does nothing: Go has no such instruction.
 func (generic[T]) Prefetch([]T, []uint8) {}
 
 func (generic[T]) Gemm(t *Tile[T]) {
@@ -141,6 +142,7 @@ func (generic[T]) Axpy(dst []T, c T, src []T) {
 	}
 }
 
+// SumSquares adds the squares in the order of x.
 func (generic[T]) SumSquares(x []T) float64 {
 	sum := 0.0
 	for _, v := range x {

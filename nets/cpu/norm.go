@@ -97,6 +97,7 @@ func (t *NormForward[T]) Evaluate(e *Exec[T], s NormShape, y, x, add, weight, bi
 	e.For(t, normApply, s.K*imageChunks(s.B))
 }
 
+// set keeps the arguments of Train and Evaluate, and allocates scale and shift in the first call.
 func (t *NormForward[T]) set(s NormShape, y, x, add, weight, bias []T) {
 	t.NormShape, t.y, t.x, t.add, t.weight, t.bias = s, y, x, add, weight, bias
 	if t.scale == nil {

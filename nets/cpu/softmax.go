@@ -79,6 +79,7 @@ func (e *Exec[T]) exponentials(n int) []float64 {
 	return e.exp[:n]
 }
 
+// Softmax adds the exponentials in the order of x.
 func (generic[T]) Softmax(p []T, e []float64, x []T, c float64) (top T, z float64) {
 	top = x[0]
 	for _, v := range x {

@@ -157,6 +157,7 @@ func (a *asm) lanesBelow(n reg.GPVirtual) {
 		a.mask = k
 		return
 	}
+	// The table is emitted once per file, by the first kernel that needs it.
 	if a.table == nil {
 		m := a.StaticGlobal("lanes")
 		a.DataAttributes(rodata)

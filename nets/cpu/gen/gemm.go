@@ -64,6 +64,7 @@ func (b block) emit(a *asm) {
 	for i := range r.a {
 		r.a[i] = a.GP64()
 	}
+	// Strides in bytes.
 	for _, stride := range []struct {
 		disp int
 		to   reg.GPVirtual
@@ -71,6 +72,7 @@ func (b block) emit(a *asm) {
 		a.MOVQ(at(r.t, stride.disp), stride.to)
 		a.SHLQ(operand.U8(2), stride.to)
 	}
+	// Jump to the loop for the given number of rows, which then leads on to the loop for one row less.
 	h := a.arg("rows")
 	b.dispatch(a, h, 1, b.rows)
 	for rows := b.rows; rows > 0; rows-- {

@@ -24,6 +24,7 @@ func run(args []string, stderr io.Writer) int {
 	if flags.Parse(args) != nil {
 		return 2
 	}
+	// Each family of kernels is one function here and one file per instruction set.
 	for _, set := range []isa{avx2, avx512} {
 		for _, part := range []struct {
 			name string

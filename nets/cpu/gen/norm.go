@@ -89,6 +89,7 @@ func (a *asm) stores(v []reg.VecVirtual, p reg.GPVirtual, masked bool) {
 func moments(a *asm) {
 	a.begin("Moments", "func(sum, squares, x, pivot *float32, rows, cols int)")
 	sum, squares, x, pivot := a.arg("sum"), a.arg("squares"), a.arg("x"), a.arg("pivot")
+	// Per strip of columns: the sums s, the sums of squares q, and the pivots p.
 	var s, q, p []reg.VecVirtual
 	a.matrix([]reg.GPVirtual{x}, []reg.GPVirtual{sum, squares, pivot}, func(vecs int, masked bool) {
 		s, q, p = a.loads(sum, vecs, masked), a.loads(squares, vecs, masked), a.loads(pivot, vecs, masked)
@@ -158,6 +159,7 @@ func normSums(a *asm, name string, store, relu bool) {
 		matrices = append(matrices, y)
 		a.zero(zero)
 	}
+	// Per strip of columns: db, dw and the means.
 	var b, w, m []reg.VecVirtual
 	a.matrix(matrices, []reg.GPVirtual{db, dw, mean}, func(vecs int, masked bool) {
 		b, w, m = a.loads(db, vecs, masked), a.loads(dw, vecs, masked), a.loads(mean, vecs, masked)

@@ -130,6 +130,7 @@ func (a *asm) storeBytes(index reg.Register, p, left reg.GPVirtual, masked bool)
 		a.VMOVQ(x, at(p, 0))
 		return
 	}
+	// The bytes are in word, the next ones always in its low bits.
 	word, q := a.GP64(), a.GP64()
 	a.VMOVQ(x, word)
 	a.MOVQ(p, q)
@@ -195,6 +196,7 @@ func unpoolReLU(a *asm) {
 	top, bottom, db, gy, arg, cols, left := a.arg("top"), a.arg("bottom"), a.arg("db"), a.arg("gy"), a.arg("arg"),
 		a.arg("cols"), a.GP64()
 	a.MOVQ(cols, left)
+	// For each of the window's four elements, store gy in the lanes whose arg is its number, and 0 in the others.
 	which := []reg.VecVirtual{a.vec(), a.integers(1), a.integers(2), a.integers(3), a.integers(dead)}
 	a.zero(which[0])
 	a.channels(left, arg, []reg.GPVirtual{top, bottom, db, gy}, func(masked bool) {

@@ -90,6 +90,7 @@ func (a *asm) gradient(gy, y operand.Mem, zero reg.Register, relu, masked bool) 
 // [rows, cols]. Moves 12 |y| bytes.
 func reluGrad(a *asm) {
 	a.begin("ReLUGrad", "func(d, db, gy, y *float32, rows, cols int, relu bool)")
+	// All four matrices have the same layout, so that one offset, off, goes down their rows.
 	d, db, gy, y, cols, ld := a.arg("d"), a.arg("db"), a.arg("gy"), a.arg("y"), a.arg("cols"), a.GP64()
 	a.MOVQ(cols, ld)
 	a.SHLQ(operand.U8(2), ld)
