@@ -30,7 +30,7 @@ type Kernels[T Float] interface {
 	// points, to 0 elsewhere. db[o] += Σ_j gy[j,o] over the j with arg[j,o] ≠ [Dead], in order of j.
 	UnpoolReLU(top, bottom, db, gy []T, arg []uint8)
 
-	// BiasReLU adds bias [n] to rows of n elements, ld apart, and clamps them at 0 if relu.
+	// BiasReLU adds bias [n] to rows of n elements, ld elements apart, and clamps them at 0 if relu.
 	BiasReLU(y []T, rows, ld int, bias []T, relu bool)
 	// ReLUGrad sets d = gy where y > 0 (everywhere, if !relu) and 0 elsewhere, and adds the column sums of d to db, in
 	// order of rows. d, gy, y [rows, len(db)].
@@ -49,8 +49,9 @@ type Kernels[T Float] interface {
 	// NormGrad sets dx = a·d + b·x + c, where d is as in NormSums. dx, gy, y, x [rows,C], a, b, c [C].
 	NormGrad(dx, gy, y, x, a, b, c []T)
 
-	// Scale sets dst = c·src; Axpy adds c·src to dst.
+	// Scale sets dst = c·src.
 	Scale(dst []T, c T, src []T)
+	// Axpy adds c·src to dst.
 	Axpy(dst []T, c T, src []T)
 	// SumSquares returns Σ x², added up in float64. The order of the sum depends on the variant, not on the machine.
 	SumSquares(x []T) float64
