@@ -90,8 +90,8 @@ func (e *CPU) Close() error {
 }
 
 // each runs jobs 0 … n−1 on the slots. It returns the error of the failed job with the lowest number, which does not
-// depend on the threads: jobs start in order, no job starts after a failure is seen, and each waits for all that have
-// started.
+// depend on the threads: jobs start in order, no job starts after a failure is seen, and the call waits for all
+// that have started.
 func (e *CPU) each(n int, run func(s *slot, i int) error) error {
 	var (
 		next   atomic.Int64

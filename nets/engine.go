@@ -112,8 +112,8 @@ type ClientWork struct {
 	Plan       plan.Local // E steps of B samples; a step whose samples are all padding changes nothing, not even v
 }
 
-// ClientRows holds the rows of a client's work in the form in which an engine of type R accesses them. A row that the
-// client does not have is the zero R.
+// ClientRows holds the rows of a client's work. R is the type in which an engine accesses a row, for example []float32;
+// it is zero for a row that the client does not have.
 type ClientRows[R any] struct{ Start, End, Momentum, Drift R }
 
 // LocateRows looks up the rows of a client. row is the engine's lookup function; it puts what in front of its errors.
