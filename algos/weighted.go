@@ -107,8 +107,8 @@ func (m *weighted) unbiased(active []int) ([]float64, error) {
 	return q, nil
 }
 
-// run trains the active clients with q_i > 0, and steps along their updates with the weights q [N]. Clients with q_i =
-// 0 count as excluded.
+// run trains the active clients with q_i > 0, and steps along their updates with the weights q [N]. It counts the other
+// clients as excluded.
 func (m *weighted) run(ctx context.Context, r Round, q []float64) ([]float32, error) {
 	clear(m.decisions.Q)
 	var included []int

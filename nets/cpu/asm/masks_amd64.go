@@ -8,14 +8,14 @@ type Philox struct {
 	Keys      [10][2]uint32 // the key of every round of the generator
 }
 
-// DropoutAVX512 draws one word per element: mask = 1 where the word is at least draw.Threshold, 0 elsewhere, and y =
-// scale·x where mask is 1, 0 elsewhere. A block is 32 elements, with AVX2 16; y, mask, x [blocks·block]. index is the
+// DropoutAVX512 draws one word per element. mask becomes 1 where the word is at least draw.Threshold, 0 elsewhere; y
+// becomes scale·x where mask is 1, 0 elsewhere. A block is 32 elements, and y, mask and x are [32·blocks]. index is the
 // fourth word of the counter for the first four elements, and grows by one every four. y may be x.
 //
 //go:noescape
 func DropoutAVX512(y *float32, mask *uint8, x *float32, draw *Philox, index, blocks int, scale float32)
 
-// DropoutAVX2 is [DropoutAVX512] for AVX2, in blocks of 16 elements.
+// DropoutAVX2 is [DropoutAVX512] for AVX2, in blocks of 16 elements: y, mask and x are [16·blocks].
 //
 //go:noescape
 func DropoutAVX2(y *float32, mask *uint8, x *float32, draw *Philox, index, blocks int, scale float32)

@@ -26,8 +26,11 @@ func masks(a *asm) {
 	applyMask(a)
 }
 
-// dropout draws one word of Philox4x32-10 per element, and computes mask = word ≥ threshold ? 1 : 0 and y =
-// mask·scale·x. Moves 9 |x| bytes.
+// dropout draws one word of Philox4x32-10 per element:
+//
+//	mask = word ≥ threshold ? 1 : 0;  y = mask ? scale·x : 0
+//
+// It moves 9 |x| bytes.
 //
 // draw is an asm.Philox. A block is two registers of elements, which take the words of eight counters (AVX2: four).
 // Each word of a counter is in the low half of a 64-bit lane, where the multiplication reads its factors; the high word

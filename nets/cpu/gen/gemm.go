@@ -29,8 +29,9 @@ type block struct {
 	unroll int  // steps p per pass of the inner loop
 }
 
-// gemm emits the family gemm, the matrix-multiply tiles: C[i,j] = (C[i,j]) + Σ_s Σ_p A[s·ASeg + i·ARow + p·AK] ·
-// B[s·BSeg + p·BRow + j].
+// gemm emits the family gemm, the matrix-multiply tiles:
+//
+//	C[i,j] = (C[i,j]) + Σ_s Σ_p A[s·ASeg + i·ARow + p·AK] · B[s·BSeg + p·BRow + j]
 //
 // All sums of a tile stay in registers: 12 × 2 of the 32 registers with AVX-512, 6 × 2 of the 16 with AVX2, and 12 × 1
 // for a panel of one register. A core starts two fused multiply-adds per cycle, and each takes 4 cycles; so at least 8
