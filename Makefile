@@ -70,11 +70,11 @@ vuln: ## look the dependencies up in Go's vulnerability database (needs the netw
 fmt: ## format the code
 	$(TOOLS) gofumpt -modpath rollcall -w .
 
-generate: ## regenerate the assembly of nets/cpu
-	$(GO) generate ./nets/cpu
+generate: ## regenerate nets/cpu/asm, the assembly of nets/cpu
+	$(GO) generate ./nets/cpu/asm
 
 check-generated: generate ## fail if regenerating changes anything
-	git diff --exit-code -- nets/cpu
+	git diff --exit-code -- 'nets/cpu/asm/*.s'
 
 kernels: ## regenerate the PTX of nets/gpu/kernels (clang-19)
 	$(GO) generate ./nets/gpu/kernels

@@ -9,34 +9,35 @@ import (
 	"rollcall/nets"
 )
 
-// Round says what a method cannot choose: who is there, and the learning rates.
+// Round is the part of a round that a method does not choose: who is active, and the learning rates.
 type Round struct {
 	T        int       // round, from 0
-	Active   []int     // A, the active clients, ascending; empty: nobody
-	Next     []int     // the next round's, a hint: their batch plans are made while this round trains; nil: no hint
-	P        []float64 // [N] p_i^t, with which each client is active in this round
-	LR       float64   // η_t of the local steps, positive; see [DecayedLR]
+	Active   []int     // A, the active clients, ascending; may be empty
+	Next     []int     // a hint, the active clients of the next round, whose batch plans can be made now; may be nil
+	P        []float64 // [N] p_i^t, the probability of each client to be active in this round
+	LR       float64   // η_t, the learning rate of the local steps in this round, positive
 	ServerLR float64   // η_g, positive
 }
 
 // Method is a federated method in the course of one run. It is used by one goroutine.
 type Method interface {
-	// Round runs one round, of an empty active set too, and returns the losses of the clients that trained, ascending,
-	// each at its first batch before its first step: A, or whom the method took of it (see [Decisions]). After an
-	// error no further round can run; if it was the training that failed, Model is still that of the round before.
+	// Round runs one round, also if nobody is active. It returns the loss of every client that trained, ascending by
+	// client: the loss of its first batch before its first step. All active clients train, or those that the method
+	// includes, see [Decisions]. After an error no further round can run. If the training failed, Model still returns
+	// the model of the round before.
 	Round(ctx context.Context, r Round) (loss []float32, err error)
-	// Model returns the row to evaluate after the rounds so far (the initial weights before the first). It may cost
-	// a pass over the clients' models, is good until the next Round, and must not be written to.
+	// Model returns the row to evaluate after the rounds so far; before the first round, the initial weights. It may
+	// cost a pass over the models of all clients. The row is valid until the next Round, and must not be written to.
 	Model() (nets.Row, error)
-	// Inspect returns the decisions of the last round, nil for a method that reports none. They are good until the next
-	// Round, and must not be written to.
+	// Inspect returns the decisions of the last round, nil for a method that reports none. They are valid until the
+	// next Round, and must not be written to.
 	Inspect() *Decisions
-	// Save returns the method's state: all that the rounds so far have left in it. The rows are the method's own, good
-	// until the next Round, and must not be written to.
+	// Save returns the state of the method: all that later rounds need from the rounds so far. The rows belong to the
+	// method. They are valid until the next Round, and must not be written to.
 	Save() []Array
-	// Restore takes up a state that was saved, in a method that was just started with the same federation, weights and
-	// options. Afterwards the method goes on as the one that was saved would; Inspect has something to say again after
-	// the next Round. After an error the method is of no use but to be closed.
+	// Restore loads a saved state into a method that was just started with the same federation, weights and options.
+	// The method then continues exactly as the saved one would have done. Decisions are not part of the state: Inspect
+	// returns them again after the next Round. After an error the method can only be closed.
 	Restore(from Source) error
 	// Close frees the method's rows. The engine stays open.
 	Close()
@@ -45,13 +46,14 @@ type Method interface {
 // Definition is one method: its name, its parameters and how it starts.
 type Definition struct {
 	Name string
-	// revision is raised by whoever changes the numbers the method produces, so that runs kept from before run again.
+	// revision is raised by whoever changes the numbers that the method produces, so that older runs are not taken for
+	// equal ones.
 	revision int
 	Params   []*Param
 	start    func(s *server, w0 []float32, o Options) (method, error)
 }
 
-// methods are the known ones, in the order in which they are listed to users.
+// methods are all methods, in the order in which users see them.
 var methods = []Definition{
 	fedAvgActiveMethod,
 	fedAvgAllMethod,
@@ -72,11 +74,11 @@ var methods = []Definition{
 	scaffoldMethod,
 }
 
-// Names returns the names [New] knows.
+// Names returns the names of all methods.
 func Names() []string { return namesOf(methods) }
 
-// Revision returns the revision of a method's numbers, at least 1; 0 for a name that [New] does not know. Runs of two
-// revisions of a method have nothing to do with each other.
+// Revision returns the revision of a method's numbers, which is at least 1, or 0 for an unknown name. Runs of different
+// revisions must not be compared or continued as one.
 func Revision(method string) int {
 	for _, d := range methods {
 		if d.Name == method {
@@ -86,6 +88,7 @@ func Revision(method string) int {
 	return 0
 }
 
+// namesOf returns the names of some methods.
 func namesOf(some []Definition) []string {
 	names := make([]string, len(some))
 	for i, d := range some {
@@ -107,8 +110,8 @@ func Params() []*Param {
 	return all
 }
 
-// New starts a method at the weights w0 [P]. Its rows live in f.Engine until Close. Parameters in o are taken to be
-// possible: whoever reads them from a user checks them with [Param.CheckFor].
+// New starts a method at the weights w0 [P]. Its rows are in the memory of f.Engine until Close. New does not check the
+// parameters in o: whoever reads them from a user must check them with [Param.CheckFor].
 func New(name string, f Federation, w0 []float32, o Options) (Method, error) {
 	i := slices.Index(Names(), name)
 	if i < 0 {
@@ -129,7 +132,7 @@ func New(name string, f Federation, w0 []float32, o Options) (Method, error) {
 	return &checked{started, name, f.N}, nil
 }
 
-// present says of each of n clients whether it is among the active ones.
+// present returns, for each of n clients, whether it is active.
 func present(active []int, n int) []bool {
 	here := make([]bool, n)
 	for _, i := range active {

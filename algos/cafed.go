@@ -8,27 +8,28 @@ import (
 	"rollcall/nets"
 )
 
-// caFed leaves out clients that are rarely there or stay away for long, as far as a bound on the error gets smaller by
-// it (Rodio et al., INFOCOM and ToN 2023, Algorithm 1):
+// caFed excludes clients that are rarely active, or stay inactive for long, as far as that makes a bound on the error
+// smaller (Rodio et al., INFOCOM and ToN 2023, Algorithm 1):
 //
-//	the active clients report their losses F_i at w                     (line 3; the server knows no other's)
+//	the active clients report their losses F_i at w                     (line 3; the server learns no other losses)
 //	F̂_i ← (1−β) F̂_i + β F_i for i∈A; F̂*_i ← min(F̂*_i, F̂_i); Γ̂′ = max_i (F̂_i − F̂*_i)   (line 4, (17)–(19))
 //	q = α/π̂; q_i = 0 for some i by |λ̂| descending, then for some by π̂ ascending        (lines 5–7; see [exclusion])
 //	w += η_g Σ_{i∈A} q_i Δ_i over the i∈A with q_i > 0                  (lines 8–12)
 //
-// In the first round in which anybody is there, clients that are not start at the mean loss of those who are. Nobody is
-// left out while Γ̂′ = 0 [inferred: in the first round all gaps are 0 and the ties of τ = 0 would remove everybody].
+// In the first round with an active client, F̂_i of the inactive clients starts at the mean loss of the active ones.
+// Nobody is excluded while Γ̂′ = 0: in the first round all gaps are 0, and with τ = 0 ties would exclude everybody
+// [inferred].
 type caFed struct {
 	weighted
-	bias    float64   // what multiplies d_TV²·Γ̂′
+	bias    float64   // the factor of d_TV²·Γ̂′
 	beta    float64   // β, the weight of a new loss in F̂_i
-	tau     float64   // τ, by which ε has to get smaller for a client to be left out
-	fstar   string    // what F̂* is
-	losses  string    // what the reported losses are taken on
+	tau     float64   // τ, the least decrease of ε for which a client is excluded
+	fstar   string    // what F̂* is: one of the FStar constants
+	losses  string    // which samples the reported losses are computed on: one of the Losses constants
 	heldOut *HeldOut  // for LossesHeldOut
 	loss    []float64 // [N] F̂
 	best    []float64 // [N] F̂*
-	begun   bool      // somebody was there
+	begun   bool      // whether a client has reported a loss so far
 }
 
 var cafedKappa = &Param{
@@ -38,14 +39,14 @@ var cafedKappa = &Param{
 	Overrides: []Setting{{"bias-const", none}},
 }
 
-// The released code and INFOCOM have 1; ToN has 4κ̄².
+// The factor is 1 in the released code and in INFOCOM, 4κ̄² in ToN.
 var cafedBias = &Param{
 	Name: "bias-const", Kind: Number, None: true, Default: "1", Paper: none, Range: AtLeast(0),
 	Help: "ca-fed: factor of the bias in place of 4κ̄², or none (default: the preset's)",
 }
 
-// The printed β = 0 would freeze F̂. It is read as the code's s = 0
-// in F̂ ← sF̂ + (1−s)F [inferred]; INFOCOM's 0.2 is 0.8 likewise.
+// ToN prints β = 0, which would never change F̂. It is taken for the s of the released code, F̂ ← sF̂ + (1−s)F, so that
+// β = 1 here [inferred]. In the same way, INFOCOM's 0.2 is 0.8 here.
 var cafedBeta = &Param{
 	Name: "ca-fed-beta", Kind: Number, Default: "1", Range: AboveUpTo(0, 1),
 	Help: "ca-fed: weight of a new loss",
@@ -56,11 +57,11 @@ var cafedTau = &Param{
 	Help: "ca-fed: gain below which a client stays",
 }
 
-// What F̂* can be.
+// The values of parameter fstar: what F̂* is.
 const (
-	FStarMin    = "min"    // the smallest F̂_i so far, as the papers say
-	FStarZero   = "zero"   // 0, as the released code has it for MNIST and CIFAR-10
-	FStarSolved = "solved" // [Options.Solved], as the released code has it for tabular data
+	FStarMin    = "min"    // the smallest F̂_i so far, as in the papers
+	FStarZero   = "zero"   // 0, as in the released code for MNIST and CIFAR-10
+	FStarSolved = "solved" // [Options.Solved], as in the released code for tabular data
 )
 
 var cafedFStar = &Param{
@@ -69,9 +70,9 @@ var cafedFStar = &Param{
 		"(linear nets): min, zero, solved (default: the preset's)",
 }
 
-// What samples the active clients report their losses on.
+// The values of parameter losses: which samples the active clients compute their losses on.
 const (
-	LossesBatch   = "batch"    // the batch the client's first step of the round reads, not augmented, as the papers say
+	LossesBatch   = "batch"    // the batch of the client's first step in the round, not augmented, as in the papers
 	LossesAll     = "all"      // all of the client's training samples
 	LossesHeldOut = "held-out" // [Options.HeldOut], as in the released code
 )
@@ -89,6 +90,7 @@ var caFedMethod = Definition{
 	newCAFed,
 }
 
+// newCAFed starts at the model w0, with F̂* solved for beforehand if the options say so.
 func newCAFed(s *server, w0 []float32, o Options) (method, error) {
 	m := &caFed{
 		bias: 4 * cafedKappa.number(o), beta: cafedBeta.number(o), tau: cafedTau.number(o), fstar: cafedFStar.text(o),
@@ -127,7 +129,8 @@ func (m *caFed) state(x *parts) {
 	}
 }
 
-// report asks the active clients for their losses, and updates F̂ and F̂* by them. A client without samples has none.
+// report computes the losses of the active clients at w, and updates F̂ and F̂* (lines 3 and 4). It skips clients
+// without samples, which have no loss.
 func (m *caFed) report(ctx context.Context, r Round) error {
 	var jobs []nets.EvalJob
 	var clients []int
@@ -172,7 +175,7 @@ func (m *caFed) report(ctx context.Context, r Round) error {
 	return nil
 }
 
-// samples returns what client i's loss of the round is taken on.
+// samples returns the samples on which client i computes its loss in this round.
 func (m *caFed) samples(i int) (nets.Part, []int32) {
 	switch m.losses {
 	case LossesBatch:
@@ -183,7 +186,7 @@ func (m *caFed) samples(i int) (nets.Part, []int32) {
 	return nets.Train, m.Planner.Parts[i]
 }
 
-// exclude sets q_i = 0 for the clients that are left out: lines 6 and 7.
+// exclude sets q_i = 0 for the clients that are excluded (lines 6 and 7).
 func (m *caFed) exclude(q []float64) {
 	gap, in := make([]float64, m.N), make([]bool, m.N)
 	for i := range gap {

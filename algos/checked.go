@@ -7,8 +7,8 @@ import (
 	"rollcall/nets"
 )
 
-// checked is every method as users get it: rounds are checked before they reach the method, and errors say where they
-// come from.
+// checked wraps every method that [New] returns. It checks each round before the method runs it, puts the name of the
+// method in front of errors, and makes Save and Restore from the function state of the method.
 type checked struct {
 	method
 	name string
@@ -16,7 +16,7 @@ type checked struct {
 }
 
 func (c *checked) Round(ctx context.Context, r Round) (loss []float32, err error) {
-	err = ctx.Err() // a round without clients would not look
+	err = ctx.Err() // a round without active clients does not check it
 	if err == nil {
 		err = r.validate(c.n)
 	}
@@ -53,17 +53,17 @@ func (c *checked) Restore(from Source) error {
 	return nil
 }
 
-// withLocalModels is a method whose clients keep models of their own from round to round.
+// withLocalModels is implemented by a method whose clients keep models of their own from round to round.
 type withLocalModels interface {
 	localModels() (rows []nets.Row, of [][]int)
 }
 
-// LocalModelMethods are the methods whose clients keep models of their own, see [LocalModels].
+// LocalModelMethods returns the names of the methods whose clients keep models of their own, see [LocalModels].
 func LocalModelMethods() []string { return []string{fedAWEMethod.Name} }
 
-// LocalModels returns the models that clients keep from round to round, and the clients that have each of them,
-// ascending: every client once, the model of the smallest client first. The rows are good until the next Round, and
-// must not be written to. Of another method than [LocalModelMethods] there are none.
+// LocalModels returns the models that clients keep from round to round. rows holds the distinct models, and of[k] the
+// clients whose model is rows[k], ascending; the model of client 0 comes first. The rows are valid until the next
+// Round, and must not be written to. For a method that is not among [LocalModelMethods], both are nil.
 func LocalModels(m Method) (rows []nets.Row, of [][]int) {
 	if c, is := m.(*checked); is {
 		if with, is := c.method.(withLocalModels); is {
@@ -73,7 +73,7 @@ func LocalModels(m Method) (rows []nets.Row, of [][]int) {
 	return nil, nil
 }
 
-// validate reports the first thing in r that no method can work with.
+// validate returns an error that names the first field of r that no method can work with. n is the number of clients.
 func (r *Round) validate(n int) error {
 	switch {
 	case r.T < 0:

@@ -8,14 +8,15 @@ import (
 	"rollcall/nets"
 )
 
-// Coalitions returns the models that the last round of a small federation could have led to, one for every set of
-// clients whose updates the server might have taken: what FedAR's Figure 1 compares. Client i is in the set of row s
-// [2^N] where bit i of s is set. The rows are there until free.
+// Coalitions trains a small federation, and returns one model for every set of clients whose updates the server might
+// have used in the last round: FedAR's Figure 1 compares these models. rows[s] is the model of the set of clients i
+// whose bit i of s is set, [2^N]. The rows are valid until the caller calls free.
 //
-// It trains so many rounds in which clients 1 … N−1 are always there and client 0 is away in the last `stale` of them,
-// fewer than all. In each, every client there trains from w, and w becomes w + mean of the latest updates of all (the
-// absent client's is its last one; the paper says so of the last round only, and nothing of those before [inferred]).
-// In the last round, coalition S gives w + mean_{i∈S} Δ_i, and the empty one w itself. lr is η_t.
+// Clients 1 … N−1 are active in all rounds, and client 0 is absent in the last stale rounds, fewer than all. In each
+// round the active clients train from w with the learning rate lr(t), and w moves by the mean of the latest updates of
+// all clients. For the absent client this is an old update; the paper says so for the last round only, and nothing
+// about the rounds before [inferred]. In the last round, the set S gives w + mean_{i∈S} Δ_i, and the empty set w
+// itself.
 func Coalitions(
 	ctx context.Context, f Federation, w0 []float32, rounds, stale int, lr func(t int) float64,
 ) (rows []nets.Row, free func(), err error) {
@@ -30,6 +31,7 @@ func Coalitions(
 	return rows, s.Close, nil
 }
 
+// coalitions is [Coalitions] on a server, whose rows it uses.
 func (s *server) coalitions(
 	ctx context.Context, w0 []float32, rounds, stale int, lr func(t int) float64,
 ) ([]nets.Row, error) {
@@ -50,7 +52,7 @@ func (s *server) coalitions(
 				r.Active = append(r.Active, i)
 			}
 		}
-		if _, err := m.refresh(ctx, r); err != nil {
+		if _, err := m.updateMemory(ctx, r); err != nil {
 			return nil, err
 		}
 	}

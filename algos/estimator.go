@@ -6,44 +6,48 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// Estimator is what a server holds of its clients' availability: π̂_i and λ̂_i (CA-Fed, ToN, section IV-B). It counts,
-// n_AI being the transitions from active to inactive:
+// Estimator estimates the availability of the clients, π̂_i and λ̂_i, from the rounds in which they were active
+// (CA-Fed, ToN, section IV-B). n_A and n_I count the rounds in which the client was active and inactive, n_AI the
+// transitions from active to inactive:
 //
 //	paper: π̂ = (n_A + n_k)/(n_A + n_I + n_k + m_k)
 //	       λ̂ = (n_AA + a)/(n_AA + n_AI + a + b) + (n_II + c)/(n_II + n_IA + c + d) − 1  (ToN, (238))
 //	code:  π̂ = (n_A + t'π)/(t + t')
 //	       λ̂ = (n_AA + t'(λ + (1−λ)π) + n_II + t'(1 − (1−λ)π))/(t + t') − 1 after t rounds
 //
-// The paper's prior is a history of t' rounds of the client's own chain (section V-B, d): n_k, m_k, a … d are its
-// counts, with 1 added to each, Beta(1, 1), so that a state never seen has a probability too [inferred]; what came
-// between the history and round 0 is not known, so n_AA … n_II begin with round 1 [inferred]. The code's prior is the
-// expected value in place of a history. Its joint counts have no conditional in them: they make λ̂ go from λ at t = 0
-// towards −2π(1−π)(1−λ), and before round 0 everybody counts as inactive.
+// The paper's prior is a history of t' rounds drawn from the client's own chain (section V-B, d): n_k, m_k and a … d
+// are the counts of this history. Each is increased by 1, a Beta(1, 1), so that a state that never occurred has a
+// probability too [inferred]. The state between the history and round 0 is not known, so n_AA … n_II count from round 1
+// on [inferred].
+//
+// The code's prior is the expected counts in place of a history. The code divides joint counts by t, not by the rounds
+// in the state before, so that λ̂ moves from λ at t = 0 towards −2π(1−π)(1−λ). Before round 0 every client counts as
+// inactive.
 type Estimator struct {
-	Pi, Lambda []float64 // [N] π̂, λ̂ as of the last round observed, not to be written to
+	Pi, Lambda []float64 // [N] π̂, λ̂ after the last round observed; not to be written to
 	prior      int       // t'
 	form       Preset
-	counts     []counts // [N]; none of the oracle
+	counts     []counts // [N]; nil if π and λ are known
 	rounds     int      // t
 }
 
-// counts are of one client's rounds and transitions; the first index is the state before, 1 is active.
+// counts holds the counts of one client. State 1 is active, state 0 inactive.
 type counts struct {
-	rounds     [2]float64
-	moves      [2][2]float64
-	last       int
-	unknown    bool    // what last was
-	prior, pjt float64 // the code's t'π, and t' times its joint probabilities' sum
+	rounds     [2]float64    // n_I, n_A
+	moves      [2][2]float64 // transitions, by the state before and the state after
+	last       int           // the state in the last round
+	unknown    bool          // whether there was no last round
+	prior, pjt float64       // in the code's form: t'π, and t' times the sum of the two joint probabilities
 }
 
-// Oracle returns an estimator that knows π and λ [N], of which it keeps copies.
+// Oracle returns an estimator that knows the true π and λ [N]. It copies both.
 func Oracle(pi, lambda []float64) *Estimator {
 	return &Estimator{Pi: slices.Clone(pi), Lambda: slices.Clone(lambda)}
 }
 
-// NewEstimator returns an estimator before round 0 for clients with the true pi and lambda [N], with a prior of so many
-// rounds, at least 1, in one of the two forms. The histories of the paper's form are drawn from seed: client i's from
-// stream (0, i, 3) of [rng.Availability].
+// NewEstimator returns an estimator that has observed no round yet. pi and lambda [N] are the true values of the
+// clients, from which the prior is made. prior is the number of its rounds, at least 1, and form says whose formulas to
+// use. In the paper's form, the history of client i is drawn from stream (0, i, 3) of [rng.Availability].
 func NewEstimator(prior int, form Preset, seed uint32, pi, lambda []float64) *Estimator {
 	e := Oracle(pi, lambda)
 	e.prior, e.form, e.counts = prior, form, make([]counts, len(pi))
@@ -69,7 +73,7 @@ func NewEstimator(prior int, form Preset, seed uint32, pi, lambda []float64) *Es
 	return e
 }
 
-// Observe enters the active clients of the next round, ascending.
+// Observe adds the next round, with its active clients in ascending order, and updates the estimates.
 func (e *Estimator) Observe(active []int) {
 	if e.counts == nil {
 		return
@@ -81,7 +85,7 @@ func (e *Estimator) Observe(active []int) {
 	}
 }
 
-// state leaves out π̂ and λ̂, which are computed from the counts before anybody uses them, in the next Observe.
+// state leaves out π̂ and λ̂: the next Observe computes them from the counts before anybody uses them.
 func (e *Estimator) state(x *parts) {
 	if e.counts == nil {
 		return
@@ -103,7 +107,7 @@ func (e *Estimator) state(x *parts) {
 	x.flags("observed-unknown", fields(e.counts, func(c *counts) *bool { return &c.unknown })...)
 }
 
-// see enters one round.
+// see adds one round of the client.
 func (c *counts) see(active bool) {
 	state := 0
 	if active {

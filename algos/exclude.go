@@ -6,32 +6,34 @@ import (
 	"slices"
 )
 
-// exclusion is Algorithm 1's function get with its ε(q) (CA-Fed, ToN, (20)), in one addition per client in place of N.
+// exclusion is the function get of Algorithm 1 with its ε(q) (CA-Fed, ToN, (20)). For every client it tries, the
+// algorithm adds over all N clients; here one addition per client is enough.
 //
 //	ε(q) = ⟨F̂−F̂*, π̂⊙̃q⟩ + bias · d_TV²(α, π̂⊙̃q),  bias = 4κ̄²·Γ̂′ or bias_const·Γ̂′
 //
-// q is α/π̂ for the clients that are in and 0 for the others, so
-// π̂⊙̃q is α restricted to them and divided by S = Σ_in α. Hence
+// q is α/π̂ for the clients that are in, and 0 for the others. So π̂⊙̃q is α restricted to the clients that are in,
+// divided by S = Σ_in α. Hence
 //
 //	⟨F̂−F̂*, π̂⊙̃q⟩ = G/S with G = Σ_in α_i (F̂_i − F̂*_i)
 //	d_TV = ½ (Σ_out α + Σ_in |α − α/S|) = ½ (Σα − S + |1 − S|)
 //
-// and without client i, of α_i and the gap f_i, ε is smaller by
+// Without client i, which has importance α_i and gap f_i, ε is smaller by
 //
 //	α_i (f_i S − G)/(S (S − α_i)) + bias · (d_TV² − d_TV⁺²)
 //
-// which keeps its sign where the difference of two rounded ε would not: clients that weigh little are tried as well.
+// where d_TV⁺ is the distance without client i. The sign of this expression is right even for clients of very small
+// weight, for which the difference of two rounded ε would be lost in rounding errors.
 type exclusion struct {
 	alpha, gap []float64 // [N] α_i and F̂_i − F̂*_i
 	bias, tau  float64
-	in         []bool  // [N] q_i > 0; all clients with q_i > 0 at the start
-	left       int     // of them
-	costly     int     // of them with a gap: without any, G is 0 and not a rounding error
+	in         []bool  // [N] the clients that are in: at the start, those with q_i > 0
+	left       int     // how many clients are in
+	costly     int     // how many of them have a gap other than 0; if none has, G is exactly 0
 	total      float64 // Σα
 	s, g       exactSum
 }
 
-// newExclusion starts with the clients in [N], which it goes on to change.
+// newExclusion starts with the clients in [N]. It keeps the slice, and pass changes it.
 func newExclusion(alpha, gap []float64, in []bool, bias, tau float64) *exclusion {
 	x := &exclusion{alpha: alpha, gap: gap, bias: bias, tau: tau, in: in}
 	for i, here := range in {
@@ -53,7 +55,7 @@ func (x *exclusion) move(i, sign int) {
 	}
 }
 
-// gain returns ε(q) − ε(q⁺), by how much ε is smaller without client i.
+// gain returns ε(q) − ε(q⁺), the amount by which ε is smaller without client i.
 func (x *exclusion) gain(i int) float64 {
 	rest := x.s
 	rest.add(-x.alpha[i])
@@ -65,11 +67,11 @@ func (x *exclusion) gain(i int) float64 {
 	return x.alpha[i]*(x.gap[i]*s-g)/(s*next) + x.bias*(d-dNext)*(d+dNext)
 }
 
-// distance returns d_TV at Σ_in α = s.
+// distance returns d_TV for Σ_in α = s.
 func (x *exclusion) distance(s float64) float64 { return (x.total - s + math.Abs(1-s)) / 2 }
 
-// pass tries the clients in the given order, and leaves out those without whom ε is smaller by at least τ: lines 14–21.
-// The last client stays, since ε has no value without it.
+// pass tries the clients in the given order, and excludes a client if ε is then smaller by at least τ (lines 14–21). It
+// keeps the last client, since ε of no clients is undefined.
 func (x *exclusion) pass(order []int) {
 	for _, i := range order {
 		if x.left == 1 {
@@ -82,10 +84,11 @@ func (x *exclusion) pass(order []int) {
 	}
 }
 
-// exactSum adds with twice the precision of float64 (Knuth's two-sum), so that thousands of terms taken out again leave
-// what a fresh sum would give.
+// exactSum adds with twice the precision of float64 (Knuth's two-sum), so that subtracting thousands of terms again
+// gives the same as a fresh sum over the others.
 type exactSum struct{ high, low float64 }
 
+// add adds v: high becomes the rounded sum, low collects the rounding errors.
 func (x *exactSum) add(v float64) {
 	sum := x.high + v
 	part := sum - x.high
@@ -95,17 +98,17 @@ func (x *exactSum) add(v float64) {
 
 func (x *exactSum) value() float64 { return x.high + x.low }
 
-// byCorrelation returns the clients by |λ̂| descending, byAvailability
-// by π̂ ascending; the smaller number goes first in a tie.
+// byCorrelation returns the clients by |λ̂|, descending; of equals, the client with the smaller number comes first.
 func byCorrelation(lambda []float64) []int {
 	return ordered(lambda, func(l float64) float64 { return -math.Abs(l) })
 }
 
+// byAvailability returns the clients by π̂, ascending; of equals, the client with the smaller number comes first.
 func byAvailability(pi []float64) []int {
 	return ordered(pi, func(p float64) float64 { return p })
 }
 
-// ordered returns the places of x in ascending order of their key.
+// ordered returns the indices of x, sorted by the key of their elements, ascending and stable.
 func ordered(x []float64, key func(float64) float64) []int {
 	order := make([]int, len(x))
 	for i := range order {

@@ -7,27 +7,27 @@ import (
 	"slices"
 )
 
-// f3ast weighs clients by the rate r_i at which they were sampled so far, and
-// samples those with the smallest rates first (Ribero, Vikalo and De Veciana,
-// "Federated learning under intermittent client availability…", 2022, Algorithm 1).
+// f3ast weighs a client by the inverse of r_i, the rate at which it was sampled so far, and prefers clients with small
+// rates when it samples (Ribero, Vikalo and De Veciana, "Federated learning under intermittent client availability…",
+// 2022, Algorithm 1).
 //
 //	S = the M active clients with the largest α_i²/r_i²
 //	r ← (1−β) r + β·1_S, for all clients, in empty rounds too
 //	w += η_g · Σ_{i∈S} (α_i/r_i) Δ_i
 //
-// S is chosen with the old rates and weighed with the new ones, as the algorithm's
-// lines follow each other; so r_i ≥ β wherever it divides, and a client with p_i =
-// 0 needs no exception. FedAWE's tables take every active client [inferred].
+// As in the order of the algorithm's lines, S is chosen with the old rates and weighed with the new ones. So r_i ≥ β
+// wherever it divides, and a client with p_i = 0 needs no exception. FedAWE's tables use every active client
+// [inferred].
 //
-// CA-Fed's released code has no memory: it sets r = (1−β)π̂ + β·1_A
-// anew in every round, and then samples and weighs with that.
+// CA-Fed's released code does not keep r from round to round: it sets r = (1−β)π̂ + β·1_A in every round, and then
+// samples and weighs with it.
 type f3ast struct {
 	weighted
-	beta       float64
-	limit      *int // M; nil: all
-	mean       bool
-	memoryless bool
-	rate       []float64 // [N] r_i, π̂_i (p_i under the oracle) at the start
+	beta       float64   // β
+	limit      *int      // M; nil: every active client
+	mean       bool      // divide the update by |S| once more
+	memoryless bool      // as CA-Fed's released code
+	rate       []float64 // [N] r_i; at the start π̂_i, which is p_i if the probabilities are known
 }
 
 var f3astBeta = &Param{
@@ -93,7 +93,7 @@ func (m *f3ast) state(x *parts) {
 	x.floats("rate", each(m.rate), 0, math.MaxFloat64)
 }
 
-// smooth sets r ← (1−β) r + β·1_set.
+// smooth sets r ← (1−β) r + β·1_set: the rates of the clients in set grow, all others shrink.
 func (m *f3ast) smooth(set []int) {
 	for i := range m.rate {
 		m.rate[i] *= 1 - m.beta
@@ -103,7 +103,7 @@ func (m *f3ast) smooth(set []int) {
 	}
 }
 
-// sample returns the M active clients with the largest scores, ascending; the smaller number wins a tie.
+// sample returns S, the M active clients with the largest scores, ascending. Of equal scores, the smaller number wins.
 func (m *f3ast) sample(active []int) []int {
 	if m.limit == nil || len(active) <= *m.limit {
 		return active
@@ -115,7 +115,7 @@ func (m *f3ast) sample(active []int) []int {
 	return best
 }
 
-// score returns α_i/r_i, which orders clients as its square does.
+// score returns α_i/r_i, which orders the clients in the same way as its square.
 func (m *f3ast) score(i int) float64 {
 	if m.rate[i] == 0 {
 		return math.Inf(1) // never sampled

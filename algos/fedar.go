@@ -26,17 +26,17 @@ var fedarB = &Param{
 // psiMax bounds ψ (section 4: "we also set the maximum value to 2").
 const psiMax = 2
 
-// fedAR steps along the latest updates of all clients seen so far, the updates of the absent a little enlarged, those
-// too old left out (Jiang et al., "FedAR: Addressing Client Unavailability in Federated Learning with Local Update
-// Approximation and Rectification", ECML PKDD 2024, Algorithm 1):
+// fedAR steps along the latest updates of all clients seen so far. It enlarges the updates of absent clients a little,
+// and leaves out updates that are too old (Jiang et al., "FedAR: Addressing Client Unavailability in Federated Learning
+// with Local Update Approximation and Rectification", ECML PKDD 2024, Algorithm 1):
 //
 //	G_i ← (w − w_i)/η_t for i∈A;  τ_i ← 0 if active, else τ_i + 1
 //	w ← w − η_g (η_t/N_t) Σ_i ψ_i G_i,  N_t = clients seen so far with ψ_i > 0; no update while N_t = 0
 //
-// η_g is 1 in the paper. Line 12 read to the letter would also take those never seen from N_t once their τ_i exceeds
-// g(t), who are not in it; they are left alone, as the text after eq. (7) has it.
+// η_g is 1 in the paper. Taken literally, line 12 would subtract clients from N_t that were never seen, once their τ_i
+// exceeds g(t), although N_t does not contain them. Here they change nothing, as the text after eq. (7) says.
 //
-// The rows hold Δ_i = −η G_i, and η is kept beside: G_i itself would be rounded once more.
+// y_i holds Δ_i = −η G_i, and rate_i the η of its round. Dividing by η to store G_i would round once more.
 type fedAR struct {
 	memory
 	rho  float64   // ρ
@@ -57,7 +57,7 @@ var fedARMethod = Definition{
 }
 
 func (m *fedAR) Round(ctx context.Context, r Round) ([]float32, error) {
-	loss, err := m.refresh(ctx, r)
+	loss, err := m.updateMemory(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (m *fedAR) state(x *parts) {
 	x.floats("rate", chosen(each(m.rate), m.seen), math.SmallestNonzeroFloat64, math.MaxFloat64)
 }
 
-// weights returns ψ_i [N] in round t, counted from 1, 0 for those never seen, and N_t.
+// weights returns ψ_i [N] in round t, counted from 1, and N_t. ψ_i is 0 for a client that was never seen.
 func (m *fedAR) weights(t int) (psi []float64, n int) {
 	psi = make([]float64, m.N)
 	for i, tau := range m.tau {
@@ -101,8 +101,8 @@ func (m *fedAR) weights(t int) (psi []float64, n int) {
 	return psi, n
 }
 
-// psi returns ψ of a client inactive for tau rounds in round t,
-// counted from 1: 0 if tau > g(t), else min((tau+1)^ρ, 2) (eq. 6).
+// psi returns ψ in round t, counted from 1, of a client that has been inactive for tau rounds: 0 if tau > g(t),
+// otherwise min((tau+1)^ρ, 2) (eq. 6).
 func (m *fedAR) psi(tau, t int) float64 {
 	if m.t0 != nil && float64(tau) > *m.t0+float64(t)/m.b {
 		return 0

@@ -13,10 +13,10 @@ type fedAU struct {
 	intervals []interval // [N]
 }
 
-// interval is what a client's list of intervals comes to.
+// interval holds what the algorithm needs of one client's list of intervals: their sum and their number.
 type interval struct {
-	miss   int // rounds missed since the last entry
-	sum, n int // of the list's entries
+	miss   int // rounds missed since the last interval ended
+	sum, n int // the sum of the intervals, in rounds, and their number
 }
 
 var fedauCutoff = &Param{
@@ -46,7 +46,7 @@ func (m *fedAU) state(x *parts) {
 	x.ints("n", fields(m.intervals, func(v *interval) *int { return &v.n }), 0, countMax)
 }
 
-// weight returns ω_i: the mean of the list, 1 while it is empty.
+// weight returns ω_i: the mean of the intervals, 1 as long as there is none.
 func (v *interval) weight() float64 {
 	if v.n == 0 {
 		return 1
@@ -54,7 +54,8 @@ func (v *interval) weight() float64 {
 	return float64(v.sum) / float64(v.n)
 }
 
-// count enters one round. An interval ends with the client's presence, or is cut off after K missed rounds.
+// count adds one round, in which the client was active (here) or not. An interval ends when the client is active, and
+// is cut off after K rounds (Algorithm 2).
 func (v *interval) count(here bool, cutoff int) {
 	v.miss++ // the round of return is part of the interval
 	if here || v.miss >= cutoff {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// fedAvgAll is FedAvg over all clients: whoever is absent counts as Δ_i = 0 (FedAWE, appendix J), so
+// fedAvgAll is FedAvg over all clients, in which an absent client counts as Δ_i = 0 (FedAWE, appendix J):
 // w += η_g/N · Σ_{i∈A} Δ_i.
 type fedAvgAll struct{ global }
 

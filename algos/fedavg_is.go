@@ -2,9 +2,9 @@ package algos
 
 import "context"
 
-// fedAvgIS is FedAvg with importance sampling as FedAR's section 6.1 runs it: the active clients' updates are weighed
-// by their availability, w += η_g/N · Σ_{i∈A} Δ_i / p_i. Unlike FedAvg-known it takes the clients' fixed p_i (π_i of a
-// process with a memory), and not those of the round.
+// fedAvgIS is FedAvg with importance sampling as in FedAR's section 6.1. It weighs the update of an active client by
+// the inverse of its availability: w += η_g/N · Σ_{i∈A} Δ_i / p_i. Unlike fedavg-known, it uses the fixed p_i of the
+// client (π_i for a process with memory), not the probability of the round.
 type fedAvgIS struct{ fedAvgKnown }
 
 var fedAvgISMethod = Definition{"fedavg-is", 1, nil, startOn(newGlobal, func(g global, _ Options) method {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// fedAvgKnown is FedAvg with known probabilities (Perazzone et al., INFOCOM 2022, as FedAWE's appendix J runs it):
-// w += η_g/N · Σ_{i∈A} Δ_i / p_i^t, in expectation the step of full participation.
+// fedAvgKnown is FedAvg with known probabilities (Perazzone et al., INFOCOM 2022, as in FedAWE's appendix J):
+// w += η_g/N · Σ_{i∈A} Δ_i / p_i^t. The expected step is the step with all clients active.
 type fedAvgKnown struct{ global }
 
 var fedAvgKnownMethod = Definition{"fedavg-known", 1, nil, startOn(newGlobal, func(g global, _ Options) method {

@@ -8,8 +8,8 @@ import (
 )
 
 // fedAvgS is FedAvg over at most S of the active clients, drawn uniformly (FedAR, section 6.1: "at most half of
-// available clients … given 100 clients, at most 50"): w += η_g · mean_{i∈S} Δ_i. Only those drawn train. The order of
-// the draw is that of stream (t, 0, 0) of [rng.Sampling], which shuffles A.
+// available clients … given 100 clients, at most 50"): w += η_g · mean_{i∈S} Δ_i. Only the clients drawn train. They
+// are the first S after stream (t, 0, 0) of [rng.Sampling] has shuffled A.
 type fedAvgS struct {
 	global
 	limit     int // S
@@ -45,7 +45,7 @@ func (m *fedAvgS) Round(ctx context.Context, r Round) ([]float32, error) {
 	return m.average(ctx, r)
 }
 
-// sample returns S of the active clients, ascending, or all if they are no more.
+// sample returns S of the active clients, ascending, or all of them if there are at most S.
 func (m *fedAvgS) sample(r Round) []int {
 	if len(r.Active) <= m.limit {
 		return r.Active

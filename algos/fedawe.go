@@ -9,27 +9,27 @@ import (
 	"rollcall/nets"
 )
 
-// fedAWE lets a client that comes back echo its update as often as it was away, and gossips through the server: only
-// the active clients get the new mean (FedAWE, Algorithm 1; "adaptive innovation echoing" and "implicit gossiping").
+// fedAWE multiplies the update of a client by the number of rounds since it was last active ("adaptive innovation
+// echoing"), and gives the new mean to the active clients only ("implicit gossiping") (FedAWE, Algorithm 1).
 //
 //	active i:  E steps from x_i give Δ_i;  x_i† = x_i + η_g (t − τ_i) Δ_i;  τ_i ← t   (lines 5–9; G_i = −Δ_i)
-//	server:    x̄ = mean_{i∈A} x_i†;  x_i ← x̄ for i∈A; the others keep theirs        (lines 14–15)
+//	server:    x̄ = mean_{i∈A} x_i†;  x_i ← x̄ for i∈A; the others keep their x_i     (lines 14–15)
 //
-// The released code clips the averaged echoed update, x̄ = mean_A x_i + η_g · clip(mean_A (t − τ_i) Δ_i).
+// The released code clips the averaged echoed update: x̄ = mean_A x_i + η_g · clip(mean_A (t − τ_i) Δ_i).
 //
-// Clients that were last active in the same round have the same
-// model, so they share a row, and x_i ← x̄ copies nothing.
+// Clients that were last active in the same round have the same model. They share a row, so that x_i ← x̄ copies
+// nothing and N clients seldom need N rows.
 type fedAWE struct {
 	*server
-	ofServer bool       // Model is x̄ in place of the mean
-	clip     *float64   // largest norm of the averaged echoed update; nil: none
-	models   []nets.Row // the distinct x_i; a row without a client is free
+	ofServer bool       // Model returns x̄ instead of the mean of all x_i
+	clip     *float64   // the largest norm of the averaged echoed update; nil: no clipping
+	models   []nets.Row // the distinct x_i; a row without clients is free
 	rowOf    []int      // [N] x_i is models[rowOf[i]]
-	last     int        // x̄ of the last round that was not empty; it has clients until the next
+	last     int        // the row of x̄ of the last round with active clients
 	tau      []int      // [N] last active round, −1 at the start
-	update   nets.Row   // the averaged echoed update, when it is clipped
-	mean     nets.Row   // the mean over all clients of x_i, as of the last Model
-	stale    bool       // rounds have passed since
+	update   nets.Row   // the averaged echoed update, if it is clipped
+	mean     nets.Row   // the mean of x_i over all clients, when Model was last called
+	stale    bool       // whether a round has run since
 }
 
 // The released code clips the averaged echoed update; the paper clips local gradients instead (appendix J).
@@ -38,7 +38,8 @@ var fedaweClip = &Param{
 	Help: "fedawe: largest norm of the averaged echoed update, or none (default: the preset's)",
 }
 
-// mean: the mean over all N clients of x_i, as in the released code; last: x̄ of the last round that was not empty.
+// mean is the mean of x_i over all N clients, as in the released code; last is x̄ of the last round with active
+// clients.
 var fedaweModel = &Param{
 	Name: "fedawe-model", Kind: Word, Default: "mean", Words: []string{"mean", "last"},
 	Help: "fedawe: model evaluated, the mean of all clients' or the server's last: mean, last",
@@ -46,6 +47,7 @@ var fedaweModel = &Param{
 
 var fedAWEMethod = Definition{"fedawe", 1, []*Param{fedaweClip, fedaweModel}, newFedAWE}
 
+// newFedAWE starts with all clients at the model w0, in one row.
 func newFedAWE(s *server, w0 []float32, o Options) (method, error) {
 	m := &fedAWE{
 		server: s, ofServer: fedaweModel.text(o) == "last", clip: fedaweClip.optional(o),
@@ -92,7 +94,8 @@ func (m *fedAWE) Round(ctx context.Context, r Round) ([]float32, error) {
 	return loss, nil
 }
 
-// state has the models that clients have. Which rows they are in is part of it: sums go by the rows' order.
+// state has the distinct models of the clients, and their rows: the order of rows is the order of sums, so it is part
+// of the result.
 func (m *fedAWE) state(x *parts) {
 	m.server.state(x)
 	x.ints("tau", each(m.tau), -1, countMax)
@@ -100,7 +103,7 @@ func (m *fedAWE) state(x *parts) {
 	x.ints("last", []*int{&m.last}, 0, m.N)
 	x.then(m.fit)
 	if x.err != nil {
-		return // there may be fewer rows than rowOf says
+		return // after an error there may be fewer rows than rowOf refers to
 	}
 	var models []nets.Row
 	for row, clients := range m.clients() {
@@ -111,7 +114,7 @@ func (m *fedAWE) state(x *parts) {
 	x.rows("models", models...)
 }
 
-// fit makes the rows that rowOf and last speak of, when they were restored.
+// fit makes the rows that the restored rowOf and last refer to.
 func (m *fedAWE) fit() (err error) {
 	if !slices.Contains(m.rowOf, m.last) {
 		return fmt.Errorf("last: %d, want the row of a client's model, one of %v", m.last, m.rowOf)
@@ -162,7 +165,7 @@ func (m *fedAWE) clippedEcho(dst nets.Row, r Round, ends []nets.Row) error {
 	return m.set(dst, mean)
 }
 
-// free returns a model row that is no client's.
+// free returns the index of a model row that no client has.
 func (m *fedAWE) free() (int, error) {
 	for row, clients := range m.clients() {
 		if clients == 0 {
@@ -175,7 +178,7 @@ func (m *fedAWE) free() (int, error) {
 	return next, err
 }
 
-// clients returns how many clients have each model row.
+// clients returns, for each model row, how many clients have it.
 func (m *fedAWE) clients() []int {
 	n := make([]int, len(m.models))
 	for _, row := range m.rowOf {
@@ -184,9 +187,9 @@ func (m *fedAWE) clients() []int {
 	return n
 }
 
-// localModels returns the distinct x_i, and whose each is: x_i of the smallest client first.
+// localModels returns the distinct x_i, and the clients that have each. The model of client 0 comes first.
 func (m *fedAWE) localModels() (rows []nets.Row, of [][]int) {
-	at := make([]int, len(m.models)) // place in rows, from 1; 0: not there yet
+	at := make([]int, len(m.models)) // index in rows, from 1; 0: not in rows yet
 	for i, model := range m.rowOf {
 		if at[model] == 0 {
 			rows, of = append(rows, m.models[model]), append(of, nil)
@@ -197,7 +200,7 @@ func (m *fedAWE) localModels() (rows []nets.Row, of [][]int) {
 	return rows, of
 }
 
-// Model returns the mean over all N clients of x_i, or x̄ of the last round that was not empty.
+// Model returns the mean of x_i over all N clients, or x̄ of the last round with active clients.
 func (m *fedAWE) Model() (nets.Row, error) {
 	if m.ofServer {
 		return m.models[m.last], nil

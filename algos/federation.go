@@ -8,22 +8,23 @@ import (
 	"rollcall/nets"
 )
 
-// Federation is what a method is given: the engine, the clients, and how they train. It is the same for every method
-// and is not changed by any, so that one Federation can serve one run after the other.
+// Federation holds the engine, the clients, and how they train. No method changes it, so that several runs, one after
+// the other, can use the same Federation.
 type Federation struct {
 	Engine      nets.Engine
-	N           int
-	Seed        uint32        // names the random streams of dropout
-	Planner     *plan.Planner // the clients' samples, E and B
+	N           int           // clients
+	Seed        uint32        // of the random numbers of dropout, of the estimator and of sampling
+	Planner     *plan.Planner // the samples of the clients, E and B
 	Importance  []float64     // [N] α_i, not negative, sums to 1
-	P           []float64     // [N] p_i, or π_i of a process with a memory, in [0, 1]; 0: a client that is never there
+	P           []float64     // [N] p_i, or π_i of a process with memory, in [0, 1]; 0: the client is never active
 	Lambda      []float64     // [N] λ_i, in [−1, 1]; 0: independent rounds
 	WeightDecay float64       // of the local steps
-	Momentum    float64       // of the local steps, in [0, 1); each client's momentum persists across rounds
-	Clip        *float64      // largest norm of a local gradient; nil: none
+	Momentum    float64       // of the local steps, in [0, 1); every client keeps its momentum from round to round
+	Clip        *float64      // the largest norm of a local gradient; nil: no clipping
 }
 
-// validate reports the first thing no method can work with, so that a wrong split or process never trains.
+// validate returns an error that names the first field no method can work with, so that a wrong split or availability
+// process is found before anything trains.
 func (f *Federation) validate() error {
 	switch {
 	case f.Engine == nil || f.Planner == nil:
@@ -63,7 +64,7 @@ func (f *Federation) validate() error {
 // isPositive reports whether x is a finite number above 0.
 func isPositive(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
 
-// Preset names one of the two readings of a paper's experiments.
+// Preset chooses the defaults of parameters where a paper and its released code disagree.
 type Preset string
 
 // The presets.
@@ -75,22 +76,23 @@ const (
 // Presets returns the names of the presets, the default first.
 func Presets() []string { return []string{string(Code), string(Paper)} }
 
-// Values are parameters by name, as a command line writes them. One that is not there has its default for the preset.
+// Values holds parameters by name, written as on a command line. A missing parameter has its default for the preset.
 type Values map[string]string
 
-// Options is what a method is started with beside the federation.
+// Options holds the parameters of a method, and what single methods need beside them.
 type Options struct {
-	Preset  Preset    // of the parameters' defaults, and of the estimator's form; Code or Paper
-	Values  Values    // of the method's parameters and of no others; nil: all have their defaults
-	Solved  []float64 // [N] F*_i, of ca-fed with fstar solved
-	HeldOut *HeldOut  // of ca-fed with losses held-out
+	Preset  Preset    // Code or Paper: selects the defaults of the parameters and the form of the estimator
+	Values  Values    // parameters of this method, and of no other; nil: all have their defaults
+	Solved  []float64 // [N] F*_i, for ca-fed with fstar solved
+	HeldOut *HeldOut  // for ca-fed with losses held-out
 }
 
-// HeldOut are samples of each client that it does not train on.
+// HeldOut names samples of each client that the client does not train on.
 type HeldOut struct {
 	Part  nets.Part
 	Index [][]int32 // [N][n_i]
 }
 
-// DecayedLR returns η_t = η_0 / sqrt(t/10 + 1), the schedule of all methods in FedAWE's tables.
+// DecayedLR returns the learning rate of round t: η_t = η_0 / sqrt(t/10 + 1), the schedule of all methods in FedAWE's
+// tables. lr is η_0.
 func DecayedLR(lr float64, t int) float64 { return lr / math.Sqrt(float64(t)/10+1) }

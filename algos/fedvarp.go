@@ -6,8 +6,8 @@ import (
 	"rollcall/nets"
 )
 
-// fedVARP corrects the mean of the active clients' updates by what their latest updates differ from everybody's
-// (Jhunjhunwala et al., UAI 2022, Algorithm 1):
+// fedVARP corrects the mean of the active clients' updates by the remembered updates of all clients (Jhunjhunwala et
+// al., UAI 2022, Algorithm 1):
 //
 //	d = mean_A(Δ_i − y_i) + mean_N(y), y_i ← Δ_i for i∈A, w += η_g · d; A empty: d = 0
 type fedVARP struct {
@@ -17,6 +17,7 @@ type fedVARP struct {
 
 var fedVARPMethod = Definition{"fedvarp", 1, nil, newFedVARP}
 
+// newFedVARP starts at the model w0 with an empty memory.
 func newFedVARP(s *server, w0 []float32, o Options) (method, error) {
 	spare, err := s.rows(1)
 	if err != nil {
@@ -33,7 +34,7 @@ func (m *fedVARP) Round(ctx context.Context, r Round) ([]float32, error) {
 	}
 	// w + η_g·mean_A(Δ) + η_g·Σ_i (1/N − [i∈A]/K) y_i
 	w := meanStep(m.w, ends, r.ServerLR)
-	share := make([]float64, m.N) // what y_i counts for
+	share := make([]float64, m.N) // 1/N − [i∈A]/K, the coefficient of y_i
 	for i := range share {
 		share[i] = 1 / float64(m.N)
 	}

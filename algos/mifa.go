@@ -6,17 +6,22 @@ import (
 	"rollcall/nets"
 )
 
-// mifa keeps the latest update of every client and steps along their mean, in every round, empty ones too
-// (Gu et al., NeurIPS 2021, Algorithm 1): y_i ← Δ_i for i∈A, w += η_g · mean_N(y).
+// mifa remembers the latest update y_i of every client, and steps along the mean of all of them in every round, also if
+// nobody is active (Gu et al., NeurIPS 2021, Algorithm 1):
+//
+//	y_i ← Δ_i for i∈A        (updateMemory)
+//	w += η_g · mean_N(y)     (step)
 type mifa struct{ memory }
 
-// memory holds the latest update y_i of every client, zero for those never seen, beside the model.
+// memory is the base of the methods that remember the latest update of every client: MIFA, FedVARP and FedAR. y_i is
+// zero for a client that was never active.
 type memory struct {
 	global
-	y    []nets.Row // [N]
+	y    []nets.Row // [N] y_i
 	seen []bool     // [N] whether y_i was ever set
 }
 
+// newMemory starts with the model w0 and an empty memory.
 func newMemory(s *server, w0 []float32, o Options) (memory, error) {
 	g, err := newGlobal(s, w0, o)
 	if err != nil {
@@ -29,7 +34,7 @@ func newMemory(s *server, w0 []float32, o Options) (memory, error) {
 var mifaMethod = Definition{"mifa", 1, nil, startOn(newMemory, func(m memory, _ Options) method { return &mifa{m} })}
 
 func (m *mifa) Round(ctx context.Context, r Round) ([]float32, error) {
-	loss, err := m.refresh(ctx, r)
+	loss, err := m.updateMemory(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +47,9 @@ func (m *memory) state(x *parts) {
 	x.rows("y", chosen(m.y, m.seen)...)
 }
 
-// refresh sets y_i ← Δ_i for the active clients. They end in y_i itself, so no other rows are needed.
-func (m *memory) refresh(ctx context.Context, r Round) ([]float32, error) {
+// updateMemory trains the active clients from w, and sets y_i ← Δ_i for each of them. The local steps end in the row of
+// y_i, from which w is then subtracted, so that no other rows are needed.
+func (m *memory) updateMemory(ctx context.Context, r Round) ([]float32, error) {
 	loss, err := m.train(ctx, r, func(int, int) nets.Row { return m.w }, func(_, i int) nets.Row { return m.y[i] })
 	if err != nil {
 		return nil, err
@@ -57,7 +63,7 @@ func (m *memory) refresh(ctx context.Context, r Round) ([]float32, error) {
 	return loss, nil
 }
 
-// step sets w += η_g · mean_N(y).
+// step sets w += η_g · mean_N(y). The mean is over all N clients: a client that was never active counts as 0.
 func (m *mifa) step(serverLR float64) error {
 	var w terms
 	w.add(1, m.w)

@@ -2,11 +2,12 @@ package algos
 
 import "context"
 
-// mifaWait is MIFA as its analysis wants it (Gu et al., NeurIPS 2021: every client is there in the first round): w
-// stays at the initial weights until every client was seen once. Until then the active ones refresh y_i.
+// mifaWait is MIFA under the assumption of its analysis, that every client is active in the first round (Gu et al.,
+// NeurIPS 2021). w stays at the initial weights until every client was active once; until then the active clients only
+// update their y_i.
 //
-// Clients with p_i = 0 (no samples) are not waited for [inferred]: they would hold up the run for ever. A client that
-// its process never lets in although p_i > 0 (interleaved-sine with p_i < δ_0) does hold it up.
+// It does not wait for clients with p_i = 0, which have no samples and would stop the run for ever [inferred]. It does
+// wait for ever for a client with p_i > 0 that its process never makes active (interleaved-sine with p_i < δ_0).
 type mifaWait struct{ mifa }
 
 var mifaWaitMethod = Definition{"mifa-wait", 1, nil, startOn(newMemory, func(base memory, _ Options) method {
@@ -14,14 +15,14 @@ var mifaWaitMethod = Definition{"mifa-wait", 1, nil, startOn(newMemory, func(bas
 })}
 
 func (m *mifaWait) Round(ctx context.Context, r Round) ([]float32, error) {
-	loss, err := m.refresh(ctx, r)
+	loss, err := m.updateMemory(ctx, r)
 	if err != nil || m.waits() {
 		return loss, err
 	}
 	return loss, m.step(r.ServerLR)
 }
 
-// waits reports whether a client with p_i > 0 was not seen yet.
+// waits reports whether a client with p_i > 0 was never active so far.
 func (m *mifaWait) waits() bool {
 	for i, seen := range m.seen {
 		if !seen && m.P[i] > 0 {

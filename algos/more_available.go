@@ -1,9 +1,10 @@
 package algos
 
-// moreAvailable takes only the clients that are there more often than not
-// (CA-Fed, ToN, section V-A c): q_i = α_i/π_i where π_i > 1/2, else 0.
+// moreAvailable uses only the clients that are active in more than half of the rounds (CA-Fed, ToN, section V-A c):
+// q_i = α_i/π_i where π_i > 1/2, otherwise 0.
 var moreAvailableMethod = Definition{"more-available", 1, weightedParams, startUnbiased(moreAvailable)}
 
+// moreAvailable changes the weights q [N] of unbiased.
 func moreAvailable(m *weighted, _ []int, q []float64) {
 	for i, pi := range m.availability.Pi {
 		if !(pi > 0.5) {

@@ -7,17 +7,18 @@ import (
 	"rollcall/datasets/plan"
 )
 
-// nextPlans makes the batch plans of the next round while the engine trains this one.
-// Plans are functions of round, client and steps taken alone, so a plan made early is
-// the plan that would be made later, and one that nobody asks for is dropped.
+// nextPlans makes the batch plans of the next round while the engine trains this one, so that the engine need not wait
+// for them. A plan depends on the round, the client and the steps taken so far alone. So a plan made early equals the
+// plan made later, and a plan that nobody asks for is dropped.
 type nextPlans struct {
-	plans  map[planKey]plan.Local // complete once making is done
+	plans  map[planKey]plan.Local // may be read when making is done
 	making sync.WaitGroup
 }
 
+// planKey is all that the plan of a client depends on; taken counts the steps that the client made before.
 type planKey struct{ round, client, taken int }
 
-// begin starts to make the plans of these, until the context ends.
+// begin starts a goroutine that makes the plans of keys, until the context ends.
 func (n *nextPlans) begin(ctx context.Context, planner *plan.Planner, keys []planKey) {
 	plans := make(map[planKey]plan.Local, len(keys))
 	n.plans = plans
@@ -31,7 +32,7 @@ func (n *nextPlans) begin(ctx context.Context, planner *plan.Planner, keys []pla
 	})
 }
 
-// take returns a plan: the one that was made early if there is one.
+// take returns the plan of k. It waits for plans that are being made, and makes the plan if none was made early.
 func (n *nextPlans) take(planner *plan.Planner, k planKey) plan.Local {
 	n.making.Wait()
 	if p, made := n.plans[k]; made {

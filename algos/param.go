@@ -18,35 +18,35 @@ const (
 	Word               // one of a few words
 )
 
-// none is the value of a parameter that may be without a number.
+// none is the value of a Number or Whole that has no number, for example of a limit that does not limit.
 const none = "none"
 
 // Param is one parameter of one or several methods: a flag of `rollcall run`, declared beside the method that reads it.
 type Param struct {
-	Name          string    // of the flag: "fedau-cutoff"
+	Name          string    // name of the flag, such as "fedau-cutoff"
 	Kind          Kind      // what values it takes
-	None          bool      // the word none is a value as well; of Number and Whole alone
-	Default       string    // as it stands on a command line
+	None          bool      // whether the word none is a value too; Number and Whole only
+	Default       string    // written as on a command line
 	Paper         string    // the default of preset paper; empty: Default
-	Range         Range     // of Number and Whole; the zero Range: every finite number
-	AtMostClients bool      // of Whole: no more than there are clients; see [Param.CheckFor]
-	Words         []string  // of Word
+	Range         Range     // Number and Whole only; the zero Range: every finite number
+	AtMostClients bool      // Whole only: at most the number of clients, see [Param.CheckFor]
+	Words         []string  // the values of a Word
 	Help          string    // usage text, without the default
-	Only          Condition // when the parameter has a say, in the methods that read it; the zero Condition: always
-	Overrides     []Setting // what a command line that gives this parameter sets beside it, unless it gives that too
+	Only          Condition // when the parameter makes a difference to its methods; the zero Condition: always
+	Overrides     []Setting // set as well when a command line sets this parameter, unless it sets them itself
 }
 
-// Condition says that another parameter is none, or that it is not. The zero Condition is always met.
+// Condition says that another parameter is none, or that it is not none. The zero Condition is always met.
 type Condition struct {
 	Other *Param
-	None  bool   // true: Other must be none; false: Other must not be
-	Text  string // how a command line meets it; follows "--method m ": "--bias-const none"
+	None  bool   // true: Other must be none; false: Other must not be none
+	Text  string // the words of a command line that meet the condition, behind "--method m ": "--bias-const none"
 }
 
 // Setting is the value of one parameter, by its name.
 type Setting struct{ Name, Value string }
 
-// DefaultFor returns the value of the parameter where none is given.
+// DefaultFor returns the default of the parameter for a preset.
 func (p *Param) DefaultFor(preset Preset) string {
 	if preset == Paper && p.Paper != "" {
 		return p.Paper
@@ -54,8 +54,9 @@ func (p *Param) DefaultFor(preset Preset) string {
 	return p.Default
 }
 
-// CheckFor reports that text is no value of a Number or a Whole in a federation of so many clients, which AtMostClients
-// looks at. The error says what is wanted, as "want 0 … 1", and names neither the parameter nor text.
+// CheckFor returns an error if text is not a value of the parameter, a Number or a Whole. clients is the number of
+// clients, the limit of a parameter with AtMostClients. The error says what values there are, such as "want 0 … 1"; it
+// names neither the parameter nor text.
 func (p *Param) CheckFor(text string, clients int) error {
 	if p.None && text == none {
 		return nil
@@ -84,16 +85,16 @@ func (p *Param) CheckFor(text string, clients int) error {
 	return errors.New("want " + wanted)
 }
 
-// isWhole reports whether x is a whole number that float64 tells from its neighbours.
+// isWhole reports whether x is a whole number that float64 holds exactly.
 func isWhole(x float64) bool { return x == math.Trunc(x) && math.Abs(x) <= 1<<53 }
 
-// HasSay reports whether the parameter makes a difference to a method that reads it and is started with o.
+// HasSay reports whether the parameter makes a difference to its methods when they are started with o.
 func (p *Param) HasSay(o Options) bool {
 	return p.Only.Other == nil || (p.Only.Other.text(o) == none) == p.Only.None
 }
 
-// Methods returns the names of the methods that read the parameter: those that list it earlier among their parameters
-// first, and then in the order of [Names].
+// Methods returns the names of the methods that read the parameter. Methods that list it earlier among their parameters
+// come first, and equals are in the order of [Names].
 func (p *Param) Methods() []string {
 	var readers []Definition
 	for _, d := range methods {
@@ -106,8 +107,10 @@ func (p *Param) Methods() []string {
 	return namesOf(readers)
 }
 
-// The methods below return the value in o, which is one of the parameter.
+// The functions below return the value that the parameter has in o. They rely on CheckFor: an impossible value is a bug
+// of the caller.
 
+// text returns the value as it is written on a command line.
 func (p *Param) text(o Options) string {
 	if text, given := o.Values[p.Name]; given {
 		return text
@@ -115,12 +118,13 @@ func (p *Param) text(o Options) string {
 	return p.DefaultFor(o.Preset)
 }
 
+// isOn returns the value of a Switch.
 func (p *Param) isOn(o Options) bool {
 	on, _ := strconv.ParseBool(p.text(o))
 	return on
 }
 
-// optional returns the number, nil for none.
+// optional returns the value of a Number, nil for none.
 func (p *Param) optional(o Options) *float64 {
 	text := p.text(o)
 	if text == none {
@@ -130,11 +134,13 @@ func (p *Param) optional(o Options) *float64 {
 	return &x
 }
 
+// number returns the value of a Number that cannot be none.
 func (p *Param) number(o Options) float64 { return *p.optional(o) }
 
+// whole returns the value of a Whole that cannot be none.
 func (p *Param) whole(o Options) int { return int(p.number(o)) }
 
-// optionalWhole returns the whole number, nil for none.
+// optionalWhole returns the value of a Whole, nil for none.
 func (p *Param) optionalWhole(o Options) *int {
 	x := p.optional(o)
 	if x == nil {

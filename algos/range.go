@@ -5,13 +5,13 @@ import (
 	"strconv"
 )
 
-// Range is a set of finite numbers, an interval. The zero Range holds every finite number.
+// Range is an interval of numbers. The zero Range holds every finite number.
 type Range struct {
 	low, high       float64
 	lowEnd, highEnd end
 }
 
-// end says whether an interval ends on a side, and whether the number there is part of it.
+// end is the kind of one end of an interval: none, closed (the number there belongs to the interval) or open.
 type end int
 
 const (
@@ -20,22 +20,22 @@ const (
 	openEnd
 )
 
-// AtLeast is the numbers from low on.
+// AtLeast returns the range x ≥ low.
 func AtLeast(low float64) Range { return Range{low: low, lowEnd: closedEnd} }
 
-// Above is the numbers above low.
+// Above returns the range x > low.
 func Above(low float64) Range { return Range{low: low, lowEnd: openEnd} }
 
-// Between is the numbers from low to high, both included.
+// Between returns the range low ≤ x ≤ high.
 func Between(low, high float64) Range { return Range{low, high, closedEnd, closedEnd} }
 
-// AboveUpTo is the numbers above low up to high, which is included.
+// AboveUpTo returns the range low < x ≤ high.
 func AboveUpTo(low, high float64) Range { return Range{low, high, openEnd, closedEnd} }
 
-// AtLeastBelow is the numbers from low on below high, which is not included.
+// AtLeastBelow returns the range low ≤ x < high.
 func AtLeastBelow(low, high float64) Range { return Range{low, high, closedEnd, openEnd} }
 
-// Contains reports whether x is in r; NaN and the infinities never are.
+// Contains reports whether x is in r. NaN and the infinities are in no Range.
 func (r Range) Contains(x float64) bool {
 	switch {
 	case math.IsNaN(x) || math.IsInf(x, 0):
@@ -48,7 +48,7 @@ func (r Range) Contains(x float64) bool {
 	return true
 }
 
-// String says which numbers are in r, as it follows "want ": "0 … 1", "a positive number".
+// String describes r in the words that follow "want " in an error: "0 … 1", "a positive number".
 func (r Range) String() string {
 	low, high := decimal(r.low), decimal(r.high)
 	switch {

@@ -6,22 +6,25 @@ import (
 	"rollcall/nets"
 )
 
-// scaffold corrects every local gradient by how the client's gradients differ from everybody's (Karimireddy et al.,
-// ICML 2020, Algorithm 1 with option II, whose sample of clients is here those who are there):
+// scaffold corrects every local gradient by the difference between the mean gradient of all clients, c, and the mean
+// gradient of the client, c_i (Karimireddy et al., ICML 2020, Algorithm 1 with option II; the active clients take the
+// place of the sampled ones):
 //
 //	local step: g − c_i + c
 //	c_i′ = c_i − c + (w − w_i)/(E η_t);  c += Σ_{i∈A} (c_i′ − c_i)/N;  w += η_g · mean_{i∈A} Δ_i
 //
-// c and all c_i start at zero. E is the number of steps of the client's round. A round without clients changes nothing.
+// c and all c_i start at zero. E is the number of local steps of the client in this round. A round without active
+// clients changes nothing.
 type scaffold struct {
 	global
 	c    nets.Row
-	own  []nets.Row // [N] c_i; within a round c − c_i of the active
-	next nets.Row   // where the new w is written, since the controls still need the old one
+	own  []nets.Row // [N] c_i; during a round, c − c_i for the active clients
+	next nets.Row   // receives the new w, since the control variates still need the old one
 }
 
 var scaffoldMethod = Definition{"scaffold", 1, nil, newScaffold}
 
+// newScaffold starts at the model w0 with control variates of zero.
 func newScaffold(s *server, w0 []float32, o Options) (method, error) {
 	g, err := newGlobal(s, w0, o)
 	if err != nil {
@@ -56,14 +59,14 @@ func (m *scaffold) Round(ctx context.Context, r Round) ([]float32, error) {
 	return loss, nil
 }
 
-// state has the c_i of those who trained; the others' are zero.
+// state leaves out the c_i of clients that never trained, which are zero.
 func (m *scaffold) state(x *parts) {
 	m.global.state(x)
 	x.rows("c", m.c)
 	x.rows("own", chosen(m.own, m.trained())...)
 }
 
-// drift turns the controls of the active clients into c − c_i, which [server.train] adds to their gradients.
+// drift sets the rows of the active clients to c − c_i, which [server.train] adds to their gradients.
 func (m *scaffold) drift(active []int) error {
 	m.corrections = m.corrections[:0]
 	for _, i := range active {
@@ -75,8 +78,7 @@ func (m *scaffold) drift(active []int) error {
 	return nil
 }
 
-// learn sets the controls of the active clients, whose local
-// steps went from w to ends, and then c. It makes ends their Δ.
+// learn sets c_i of the active clients, whose local steps went from w to ends, and then c. It overwrites ends with Δ.
 func (m *scaffold) learn(r Round, ends []nets.Row) error {
 	// c + Σ (c_i′ − c_i)/N = (1 − K/N) c − Σ Δ_i/(E η N)
 	var c terms

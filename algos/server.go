@@ -7,18 +7,20 @@ import (
 	"rollcall/nets"
 )
 
-// server is what every method stands on: the federation, how far each client is, and the rows in the engine's memory.
+// server is the base of all methods: the federation, how many steps each client has made, and the rows in the engine's
+// memory.
 type server struct {
 	Federation
-	taken     []int      // [N] local steps of each client in all rounds so far
-	momentum  []nets.Row // [N] each client's momentum; nil until clients with momentum train
-	ends      []nets.Row // as many as clients ever trained at once
-	banks     []nets.Bank
+	taken     []int       // [N] local steps of each client in all rounds so far
+	momentum  []nets.Row  // [N] the momentum of each client; nil until clients with momentum train
+	ends      []nets.Row  // for the results of local steps, as many as clients ever trained at once
+	banks     []nets.Bank // all memory of the method, for Close
 	nextPlans nextPlans
 
-	corrections []nets.Row // of the next round: added to every gradient of the k-th active client; nil: nothing
+	corrections []nets.Row // for the next round: added to every gradient of the k-th active client; nil: nothing
 }
 
+// newServer returns a server of clients that have not trained yet.
 func newServer(f Federation) *server { return &server{Federation: f, taken: make([]int, f.N)} }
 
 // rows returns n new rows of zeros.
@@ -35,8 +37,8 @@ func (s *server) rows(n int) ([]nets.Row, error) {
 	return rows, nil
 }
 
-// grow returns rows with at least n elements, at least doubling it (to at most limit) where it is short of them. The
-// rows it has keep their place and their contents.
+// grow returns rows with at least n elements. If rows has fewer, it appends new ones, so many that the length at least
+// doubles, up to limit. The old rows keep their index and their contents.
 func (s *server) grow(rows []nets.Row, n, limit int) ([]nets.Row, error) {
 	if n <= len(rows) {
 		return rows, nil
@@ -48,7 +50,7 @@ func (s *server) grow(rows []nets.Row, n, limit int) ([]nets.Row, error) {
 	return append(rows, more...), nil
 }
 
-// endRows returns k rows for the clients' results, good until the next round.
+// endRows returns k rows for the results of the clients, valid until the next round.
 func (s *server) endRows(k int) (ends []nets.Row, err error) {
 	s.ends, err = s.grow(s.ends, k, s.N)
 	if err != nil {
@@ -57,9 +59,9 @@ func (s *server) endRows(k int) (ends []nets.Row, err error) {
 	return s.ends[:k], nil
 }
 
-// train runs the E local steps of every client in r.Active, the k-th from start(k,
-// client) to end(k, client), and returns their losses. Each client goes on in its
-// own samples where its last round ended. Nobody active: nothing happens.
+// train runs the local steps of every client in r.Active, with the learning rate r.LR, and returns their losses. The
+// k-th client trains from the row start(k, client) to the row end(k, client). Each client continues in its own samples
+// where its last round ended. If nobody is active, nothing happens.
 func (s *server) train(ctx context.Context, r Round, start, end func(k, client int) nets.Row) ([]float32, error) {
 	if len(r.Active) == 0 {
 		return nil, nil
@@ -71,7 +73,7 @@ func (s *server) train(ctx context.Context, r Round, start, end func(k, client i
 		Round: r.T, Seed: s.Seed, LR: r.LR, WeightDecay: s.WeightDecay, Momentum: s.Momentum, Clip: s.Clip,
 	}
 	for k, i := range r.Active {
-		if err := ctx.Err(); err != nil { // plans of many steps take a while
+		if err := ctx.Err(); err != nil { // making plans of many steps takes a while
 			return nil, err
 		}
 		batches := s.nextPlans.take(s.Planner, planKey{r.T, i, s.taken[i]})
@@ -89,11 +91,11 @@ func (s *server) train(ctx context.Context, r Round, start, end func(k, client i
 	}
 	s.planNext(ctx, r)
 	loss, err := s.Engine.Train(ctx, work)
-	s.nextPlans.making.Wait() // so that nothing of a run goes on after it
+	s.nextPlans.making.Wait() // so that no goroutine outlives the run
 	return loss, err
 }
 
-// makeMomentum makes the rows of the clients' momentum, where there is any.
+// makeMomentum makes the rows for the momentum of the clients, if the federation has momentum.
 func (s *server) makeMomentum() (err error) {
 	if s.Momentum > 0 && s.momentum == nil {
 		s.momentum, err = s.rows(s.N)
@@ -101,8 +103,8 @@ func (s *server) makeMomentum() (err error) {
 	return err
 }
 
-// planNext begins to make the plans of the next round. Clients
-// that a method then leaves out, or adds, cost nothing but time.
+// planNext starts to make the plans of the next round, while this round trains. If a method then leaves clients out, or
+// trains others, the result is the same and only time is lost.
 func (s *server) planNext(ctx context.Context, r Round) {
 	keys := make([]planKey, len(r.Next))
 	for k, i := range r.Next {
@@ -111,7 +113,7 @@ func (s *server) planNext(ctx context.Context, r Round) {
 	s.nextPlans.begin(ctx, s.Planner, keys)
 }
 
-// set makes dst the sum of x; dst may be among its rows.
+// set sets dst to the sum of x. dst may be among the rows of x.
 func (s *server) set(dst nets.Row, x terms) error {
 	if len(x.rows) == 1 && x.rows[0] == dst && x.c[0] == 1 {
 		return nil
@@ -119,7 +121,7 @@ func (s *server) set(dst nets.Row, x terms) error {
 	return s.Engine.Combine(dst, x.c, x.rows)
 }
 
-// subtract makes dst the row a − b; dst may be either.
+// subtract sets dst to a − b. dst may be a or b.
 func (s *server) subtract(dst, a, b nets.Row) error {
 	var x terms
 	x.add(1, a)
@@ -127,7 +129,8 @@ func (s *server) subtract(dst, a, b nets.Row) error {
 	return s.set(dst, x)
 }
 
-// state holds what all methods have. The momentum of a client that never trained is zero.
+// state names the parts that the state of every method has. It leaves out the momentum of clients that never trained,
+// which is zero.
 func (s *server) state(x *parts) {
 	x.ints("taken", each(s.taken), 0, countMax)
 	if s.Momentum > 0 {
@@ -136,7 +139,7 @@ func (s *server) state(x *parts) {
 	}
 }
 
-// trained says of each client whether it ever trained.
+// trained returns, for each client, whether it ever trained.
 func (s *server) trained() []bool {
 	trained := make([]bool, s.N)
 	for i, steps := range s.taken {
@@ -145,7 +148,7 @@ func (s *server) trained() []bool {
 	return trained
 }
 
-// Inspect says nothing.
+// Inspect returns nil: a method that makes decisions has a function Inspect of its own.
 func (s *server) Inspect() *Decisions { return nil }
 
 // Close frees every row.
@@ -156,13 +159,14 @@ func (s *server) Close() {
 	s.banks = nil
 }
 
-// terms is a linear combination of rows in the making. A term with coefficient 0 is left out: it would cost a pass, and
-// turn an infinite parameter into NaN.
+// terms is a linear combination of rows, Σ c_k·rows_k, to which terms can be added. A term with coefficient 0 is left
+// out: it would cost a pass over the row, and turn an infinite parameter into NaN.
 type terms struct {
 	c    []float64
 	rows []nets.Row
 }
 
+// add adds c times each of the rows.
 func (x *terms) add(c float64, rows ...nets.Row) {
 	if c == 0 {
 		return
@@ -173,13 +177,13 @@ func (x *terms) add(c float64, rows ...nets.Row) {
 	}
 }
 
-// global is the state of the methods that keep one model w and start every client from it.
+// global is the base of the methods that keep one model w and start every client from it.
 type global struct {
 	*server
 	w nets.Row
 }
 
-// startOn returns how a method starts that needs nothing beside its base which could fail.
+// startOn returns the start function of a method: it starts the base, and then makes the method from it.
 func startOn[Base any](
 	newBase func(*server, []float32, Options) (Base, error), then func(Base, Options) method,
 ) func(*server, []float32, Options) (method, error) {
@@ -192,6 +196,7 @@ func startOn[Base any](
 	}
 }
 
+// newGlobal starts with the model w0.
 func newGlobal(s *server, w0 []float32, _ Options) (global, error) {
 	rows, err := s.rows(1)
 	if err != nil {
@@ -205,7 +210,7 @@ func (g *global) state(x *parts) {
 	x.rows("w", g.w)
 }
 
-// local runs the local steps of every client in r.Active from w; the k-th ends in ends[k], so Δ_i = ends[k] − w.
+// local runs the local steps of every client in r.Active from w. The k-th client ends in ends[k], so Δ_i = ends[k] − w.
 func (g *global) local(ctx context.Context, r Round) (ends []nets.Row, loss []float32, err error) {
 	if ends, err = g.endRows(len(r.Active)); err != nil {
 		return nil, nil, err
@@ -214,8 +219,7 @@ func (g *global) local(ctx context.Context, r Round) (ends []nets.Row, loss []fl
 	return ends, loss, err
 }
 
-// weigh runs the round of a method that trains all who are there, and whose weights do not depend on how they train:
-// w ← w + Σ_k c_k Δ_k.
+// weigh runs the round of a method that trains all active clients with weights c known before: w ← w + Σ_k c_k Δ_k.
 func (g *global) weigh(ctx context.Context, r Round, c []float64) ([]float32, error) {
 	ends, loss, err := g.local(ctx, r)
 	if err != nil {
@@ -224,7 +228,7 @@ func (g *global) weigh(ctx context.Context, r Round, c []float64) ([]float32, er
 	return loss, g.apply(c, ends)
 }
 
-// apply sets w ← w + Σ_k c_k Δ_k, as w ← (1 − Σ c_k) w + Σ c_k ends_k in one pass.
+// apply sets w ← w + Σ_k c_k Δ_k. It computes (1 − Σ c_k) w + Σ c_k ends_k, which takes one pass and no row for Δ.
 func (g *global) apply(c []float64, ends []nets.Row) error {
 	rest := 1.0
 	for _, ck := range c {

@@ -8,26 +8,29 @@ import (
 	"rollcall/nets"
 )
 
-// Array is a part of a method's state: rows in the engine's memory, or numbers of the host. Exactly one of the slices
-// is it, empty and not nil if it has no elements; the others are nil.
+// Array is one part of the state of a method: rows in the engine's memory, or numbers in the memory of the host.
+// Exactly one of the slices is not nil; it is empty if the part has no elements.
 type Array struct {
-	Name     string     // the part's own in the state
+	Name     string     // unique in the state
 	Rows     []nets.Row // [n] rows [P] float32
 	Float64s []float64
 	Int64s   []int64
 }
 
-// Source is where a state is read from. A part that it does not have is an error.
+// Source is a saved state that a method reads. A missing part is an error.
 type Source interface {
-	// Rows reads a part of exactly len(into) rows into the engine.
+	// Rows reads a part into the given rows. It is an error if the part does not have len(into) rows.
 	Rows(name string, into []nets.Row) error
+	// Float64s returns a part of floating-point numbers.
 	Float64s(name string) ([]float64, error)
+	// Int64s returns a part of whole numbers.
 	Int64s(name string) ([]int64, error)
 }
 
-// method is a [Method] as its file has it. The function state names every part of the state once; to save and to
-// restore are both made of it, so that the two cannot part ways. The numbers that decide how many rows there are come
-// before the rows.
+// method is a [Method] as its own file implements it; [checked] adds the rest.
+//
+// The function state goes through all parts of the state, and names each once. Save and Restore both call it, so that
+// they cannot disagree. If numbers decide how many rows there are, they come before the rows.
 type method interface {
 	Round(ctx context.Context, r Round) (loss []float32, err error)
 	Model() (nets.Row, error)
@@ -36,18 +39,19 @@ type method interface {
 	state(x *parts)
 }
 
-// parts goes through a state, part by part, and either saves or restores it. After the first error it does nothing.
+// parts is what a function state calls once per part. It either saves the part or restores it. After the first error it
+// does nothing.
 type parts struct {
 	restores bool
-	from     Source  // of restoring
-	saved    []Array // by saving
+	from     Source  // if restores: the state to read
+	saved    []Array // otherwise: the parts saved so far
 	err      error
 }
 
-// countMax is the largest number that anything is counted to: more could overflow in the rounds to come.
+// countMax is the largest count that a restored state may have, so that no counter overflows in the rounds to come.
 const countMax = math.MaxInt / 2
 
-// rows are rows of the method's own, which are there already.
+// rows saves or restores rows of the method. The method must have made them before.
 func (x *parts) rows(name string, rows ...nets.Row) {
 	switch {
 	case x.err != nil:
@@ -58,7 +62,7 @@ func (x *parts) rows(name string, rows ...nets.Row) {
 	}
 }
 
-// floats are numbers in low … high.
+// floats saves or restores numbers. A restored number outside low … high is an error.
 func (x *parts) floats(name string, numbers []*float64, low, high float64) {
 	if !x.restores {
 		saved := make([]float64, len(numbers))
@@ -75,7 +79,7 @@ func (x *parts) floats(name string, numbers []*float64, low, high float64) {
 	}
 }
 
-// ints are whole numbers in low … high.
+// ints saves or restores whole numbers. A restored number outside low … high is an error.
 func (x *parts) ints(name string, numbers []*int, low, high int) {
 	if !x.restores {
 		saved := make([]int64, len(numbers))
@@ -92,7 +96,7 @@ func (x *parts) ints(name string, numbers []*int, low, high int) {
 	}
 }
 
-// flags are true or false, as 1 and 0.
+// flags saves or restores booleans, as the numbers 1 and 0.
 func (x *parts) flags(name string, flags ...*bool) {
 	numbers := make([]int, len(flags))
 	for i, flag := range flags {
@@ -106,13 +110,13 @@ func (x *parts) flags(name string, flags ...*bool) {
 	}
 }
 
-// restore sets numbers, all of them or none.
+// restore sets numbers to the elements of from. If one of them is out of range, it sets none and reports an error.
 func restore[From, To float64 | int64 | int](x *parts, name string, from []From, numbers []*To, low, high From) {
 	if x.err == nil && len(from) != len(numbers) {
 		x.fail(name, fmt.Errorf("%d numbers, want %d", len(from), len(numbers)))
 	}
 	for i, number := range from {
-		if within := number >= low && number <= high; x.err == nil && !within { // NaN is not
+		if within := number >= low && number <= high; x.err == nil && !within { // NaN is never within
 			x.fail(name, fmt.Errorf("number %d is %v, want %v … %v", i, number, low, high))
 		}
 	}
@@ -124,34 +128,35 @@ func restore[From, To float64 | int64 | int](x *parts, name string, from []From,
 	}
 }
 
-// then does what is to be done between the parts of a state that is restored.
+// then calls do if a state is being restored, for example to make the rows that the parts restored so far ask for.
 func (x *parts) then(do func() error) {
 	if x.restores && x.err == nil {
 		x.err = do()
 	}
 }
 
+// fail records an error of the part name, unless there is one already.
 func (x *parts) fail(name string, err error) {
 	if err != nil && x.err == nil {
 		x.err = fmt.Errorf("%s: %w", name, err)
 	}
 }
 
-// each returns where the elements of x are.
+// each returns pointers to the elements of x.
 func each[E any](x []E) []*E {
 	return fields(x, func(e *E) *E { return e })
 }
 
-// fields returns where a field of each element of x is.
+// fields returns pointers to one field of each element of x.
 func fields[E, F any](x []E, field func(*E) *F) []*F {
-	where := make([]*F, len(x))
+	pointers := make([]*F, len(x))
 	for i := range x {
-		where[i] = field(&x[i])
+		pointers[i] = field(&x[i])
 	}
-	return where
+	return pointers
 }
 
-// chosen returns the elements of x at the places where which is true.
+// chosen returns the elements x[i] for which which[i] is true.
 func chosen[E any](x []E, which []bool) []E {
 	var some []E
 	for i, e := range x {

@@ -2,8 +2,9 @@ package algos
 
 import "context"
 
-// unbiased weighs a client by the inverse of its stationary availability, so that in the long run everybody has its
-// target importance (CA-Fed, ToN, section V-A c): q_i = α_i/π_i. It is the base of the methods that then change q.
+// unbiased weighs a client by the inverse of its stationary availability, so that in the long run every client has its
+// target importance α_i (CA-Fed, ToN, section V-A c): q_i = α_i/π_i. It is also the base of adafed and more-available,
+// which change q.
 type unbiased struct {
 	weighted
 	change func(m *weighted, active []int, q []float64)
@@ -11,6 +12,7 @@ type unbiased struct {
 
 var unbiasedMethod = Definition{"unbiased", 1, weightedParams, startUnbiased(func(*weighted, []int, []float64) {})}
 
+// startUnbiased returns the start function of a method that changes the weights q [N] of unbiased in every round.
 func startUnbiased(change func(*weighted, []int, []float64)) func(*server, []float32, Options) (method, error) {
 	return startOn(newWeighted, func(base weighted, _ Options) method { return &unbiased{base, change} })
 }

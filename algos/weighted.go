@@ -8,13 +8,13 @@ import (
 	"rollcall/nets"
 )
 
-// Decisions are what a method made of one round; unbiased, more-available, adafed, f3ast, ca-fed and fedavg-s report
-// them.
+// Decisions holds the weights that a method gave the clients in one round, and the estimates behind them. The methods
+// unbiased, more-available, adafed, f3ast, ca-fed and fedavg-s report decisions.
 type Decisions struct {
-	Q        []float64 // [N] q_i, by which Δ_i entered the update before η_g; 0 for the absent and the excluded
-	Included []bool    // [N] false: the method would not take the client, or did not, present or not
-	Pi       []float64 // [N] π̂_i in this round; the true π_i under the oracle
-	Lambda   []float64 // [N] λ̂_i likewise
+	Q        []float64 // [N] q_i, the weight of Δ_i in the update before η_g; 0 if the client was absent or excluded
+	Included []bool    // [N] false: the method excluded the client, or would have done so had it been active
+	Pi       []float64 // [N] π̂_i in this round; the true π_i if it is known
+	Lambda   []float64 // [N] λ̂_i in this round; the true λ_i if it is known
 }
 
 var weightedPrior = &Param{
@@ -36,23 +36,25 @@ var serverDecay = &Param{
 // weightedParams are the parameters of all methods with the base weighted.
 var weightedParams = []*Param{weightedPrior, serverMomentum, serverDecay}
 
-// weighted is the base of the methods of CA-Fed's papers: w += η_g · Σ q_i Δ_i over the active clients that are not
-// excluded, with q_i from α_i and what the estimator knows of π_i and λ_i. The projection on a bounded set W of the
-// papers' (3) is left out [inferred: neither prints one, and the code has none].
+// weighted is the base of the methods in CA-Fed's papers: w += η_g · Σ q_i Δ_i over the active clients that are not
+// excluded. q_i follows from α_i and the estimates of π_i and λ_i. The papers' equation (3) also projects w on a
+// bounded set W; that is left out, since neither paper says which set and the released code has none [inferred].
 //
-// With momentum or weight decay, the server has SGD as in CA-Fed's released code (PyTorch's, without dampening):
+// With momentum or weight decay, the server makes a step of SGD as in CA-Fed's released code (PyTorch's SGD, without
+// dampening):
 //
 //	g = −Σ q_i Δ_i + decay·w,  v ← momentum·v + g,  w ← w − η_g v
 //
-// A round in which nobody is aggregated changes nothing, v included.
+// A round without any q_i > 0 among the active clients changes nothing, not even v.
 type weighted struct {
 	global
 	availability          *Estimator
 	sgdMomentum, sgdDecay float64   // of the server
-	velocity              *nets.Row // v; nil where both are 0: it is then g, and needs no row
+	velocity              *nets.Row // v; nil if momentum and weight decay are 0, since v = g then needs no row
 	decisions             Decisions
 }
 
+// newWeighted starts with the model w0 and the estimator that the options ask for.
 func newWeighted(s *server, w0 []float32, o Options) (weighted, error) {
 	g, err := newGlobal(s, w0, o)
 	if err != nil {
@@ -105,20 +107,21 @@ func (m *weighted) unbiased(active []int) ([]float64, error) {
 	return q, nil
 }
 
-// run trains the active clients with q_i > 0 and aggregates them by q [N]. The others count as excluded.
+// run trains the active clients with q_i > 0, and steps along their updates with the weights q [N]. It counts the other
+// clients as excluded.
 func (m *weighted) run(ctx context.Context, r Round, q []float64) ([]float32, error) {
 	clear(m.decisions.Q)
-	var taken []int
+	var included []int
 	for i := range q {
 		m.decisions.Included[i] = q[i] > 0
 	}
 	for _, i := range r.Active {
 		if q[i] > 0 {
 			m.decisions.Q[i] = q[i]
-			taken = append(taken, i)
+			included = append(included, i)
 		}
 	}
-	if r.Active = taken; len(taken) == 0 {
+	if r.Active = included; len(included) == 0 {
 		return nil, nil
 	}
 	ends, loss, err := m.local(ctx, r)
@@ -126,13 +129,13 @@ func (m *weighted) run(ctx context.Context, r Round, q []float64) ([]float32, er
 		return nil, err
 	}
 	c := make([]float64, len(ends))
-	for k, i := range taken {
+	for k, i := range included {
 		c[k] = q[i]
 	}
 	return loss, m.step(r.ServerLR, c, ends)
 }
 
-// step applies Σ_k c_k Δ_k with the server's learning rate.
+// step moves w along Σ_k c_k Δ_k with the learning rate of the server, where Δ_k = ends_k − w. It may change c.
 func (m *weighted) step(serverLR float64, c []float64, ends []nets.Row) error {
 	if m.velocity == nil {
 		for k := range c {

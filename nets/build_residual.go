@@ -6,8 +6,8 @@ import (
 	"rollcall/nets/ops"
 )
 
-// conv2d adds a convolution without bias, window×window pixels padded so that stride 1 keeps the size. x has a border,
-// y has none.
+// conv2d adds a window×window convolution without bias. It is padded so that stride 1 keeps the size of the maps. x has
+// a border, the output has none.
 func (b *builder) conv2d(name string, x maps, out, window, stride int) maps {
 	b.convs++
 	pad, fan := window/2, window*window*x.c
@@ -22,7 +22,8 @@ func (b *builder) conv2d(name string, x maps, out, window, stride int) maps {
 	})
 }
 
-// normParams adds the parameters of a batch normalisation of x: weight, bias, running mean and variance.
+// normParams adds the parameters of a batch normalisation of x: weight, bias, running mean and running variance. It is
+// apart from norm because parameters must be added in the order of torchvision's state_dict.
 func (b *builder) normParams(name string, x maps) G.Nodes {
 	var nodes G.Nodes
 	for _, p := range []Param{
@@ -37,8 +38,8 @@ func (b *builder) normParams(name string, x maps) G.Nodes {
 	return nodes
 }
 
-// norm adds a batch normalisation with these parameters, behind it the addition of other maps, if there are any, and
-// ReLU.
+// norm adds a batch normalisation with the parameters p of [builder.normParams]. Behind it come the addition of the
+// maps add, unless they have no node, and a ReLU if relu.
 func (b *builder) norm(p G.Nodes, x, add maps, border int, relu bool) maps {
 	y := x
 	y.border = border
@@ -47,7 +48,7 @@ func (b *builder) norm(p G.Nodes, x, add maps, border int, relu bool) maps {
 	})
 }
 
-// subsample adds a shortcut without weights.
+// subsample adds a shortcut without weights, see [ops.Subsample].
 func (b *builder) subsample(x maps, channels, stride int) maps {
 	y := maps{h: (x.h-1)/stride + 1, w: (x.w-1)/stride + 1, c: channels, border: x.border}
 	return b.layer(y, func() (*G.Node, error) {

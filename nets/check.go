@@ -19,8 +19,8 @@ func (m *Model) Fits(s *plan.Samples) error {
 	return nil
 }
 
-// Check reports the first fault of the work for an engine with batches of `batch` and these training samples (nil:
-// none).
+// Check returns an error that names the first fault of the work: an index out of range, a plan of other sizes, a row
+// that two clients need at once. batch is the batch size B of the engine, samples its training set, nil if it has none.
 func (w *LocalWork) Check(ctx context.Context, batch int, samples *plan.Samples) error {
 	if samples == nil && len(w.Clients) > 0 {
 		return fmt.Errorf("nets: train: the engine was opened without training samples")
@@ -36,6 +36,7 @@ func (w *LocalWork) Check(ctx context.Context, batch int, samples *plan.Samples)
 	return separate(w.Clients)
 }
 
+// check checks the batch plan of one client.
 func (c *ClientWork) check(batch, samples int) error {
 	p := &c.Plan
 	if n := p.E * p.B; p.B != batch || len(p.Index) != n || len(p.Crop) != 2*n || len(p.Flip) != n {
@@ -56,7 +57,7 @@ func (c *ClientWork) check(batch, samples int) error {
 	return nil
 }
 
-// separate checks that no client writes a row another one reads or writes.
+// separate checks that no client writes a row that another client reads or writes: engines train them at the same time.
 func separate(clients []ClientWork) error {
 	writer := make(map[Row]int, 2*len(clients))
 	for i, c := range clients {
@@ -72,7 +73,7 @@ func separate(clients []ClientWork) error {
 		for _, r := range []Row{c.Start, c.Drift} {
 			other, found := writer[r]
 			if !found || r.IsNone() || other == i && r == c.Start && r == c.End {
-				continue // a client may end where it starts
+				continue // a client may write its end row over its start row
 			}
 			return fmt.Errorf("nets: client %d reads row %d, which client %d writes", c.Client, r.Index,
 				clients[other].Client)
@@ -81,8 +82,8 @@ func separate(clients []ClientWork) error {
 	return nil
 }
 
-// Check reports the first fault of evaluation job number `number` for an engine with these parts, and returns the
-// number of its samples.
+// Check returns the number of samples of a job, and an error if the job asks for a part or a sample that the engine
+// does not have. number is the position of the job in its list, for the error.
 func (j *EvalJob) Check(number int, parts []*plan.Samples) (samples int, err error) {
 	if j.Part < 0 || int(j.Part) >= len(parts) || parts[j.Part] == nil {
 		return 0, fmt.Errorf("nets: evaluate: job %d: part %d, which the engine was not given", number, j.Part)

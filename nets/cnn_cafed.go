@@ -1,6 +1,6 @@
 package nets
 
-// cnnCAFed is CA-Fed's net for CIFAR-10 (ToN, section VI): two 5×5 convolutions without padding.
+// cnnCAFed is the net of CA-Fed for CIFAR-10 (ToN, section VI): two 5×5 convolutions without padding.
 func cnnCAFed() *Model {
 	return &Model{Name: "cnn-cafed", revision: 1, H: 32, W: 32, C: 3, Classes: 10, build: func(b *builder) maps {
 		h := b.input(0)

@@ -11,27 +11,28 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// CPU is the engine that runs the graphs with Gorgonia's tape machine on the processor's cores. Clients are trained in
-// slots, one client and one thread each; threads without a slot help the others inside their layers.
+// CPU is the engine that runs the graphs with Gorgonia's tape machine on the cores of the processor. It trains clients
+// in slots, each with one client at a time and one thread. When there are fewer clients than threads, the idle threads
+// help inside the layers.
 type CPU struct {
 	model   *Model
 	parts   [2]*plan.Samples // Train, Test
 	kernels cpu.Kernels[float32]
 	pool    *cpu.Pool[float32]
-	exec    *cpu.Exec[float32] // of the row algebra
+	exec    *cpu.Exec[float32] // runs Combine
 	slots   []*slot
 	batch   int
-	normals [2]*cpu.Normal[float32] // how the parts' bytes become numbers; nil for features
+	normals [2]*cpu.Normal[float32] // how the bytes of each part become numbers; nil for a part of features
 	combine combineTask
 }
 
-// CPUOptions says how a CPU engine works. The zero value uses every core.
+// CPUOptions says how a CPU engine works.
 type CPUOptions struct {
-	Threads int // 0: as many as Go uses (GOMAXPROCS)
-	Batch   int // B of the training graphs; plans must have it
+	Threads int // 0: one per core that Go uses (GOMAXPROCS)
+	Batch   int // B, the batch size of all plans, at least 1
 }
 
-// NewCPU opens an engine for a model on a data set. test may be nil if it is never evaluated on.
+// NewCPU opens an engine for a model on a data set. test may be nil if nothing is evaluated on it.
 func NewCPU(m *Model, train, test *plan.Samples, o CPUOptions) (*CPU, error) {
 	if o.Batch < 1 {
 		return nil, fmt.Errorf("nets: batch of %d samples, want at least 1", o.Batch)
@@ -66,7 +67,7 @@ func NewCPU(m *Model, train, test *plan.Samples, o CPUOptions) (*CPU, error) {
 	return e, nil
 }
 
-// CPURevision is the revision of this engine's numbers, in all classes.
+// CPURevision is the revision of the numbers of the CPU engine, see [Info]. All variants of the kernels share it.
 const CPURevision = 1
 
 // Info implements [Engine].
@@ -88,8 +89,9 @@ func (e *CPU) Close() error {
 	return first
 }
 
-// each runs jobs 0 … n−1 on the slots. The error returned is that of the first job that failed, whatever the threads:
-// jobs start in order, and those started before a failure is seen are waited for.
+// each runs jobs 0 … n−1 on the slots. It returns the error of the failed job with the lowest number, which does not
+// depend on the threads: jobs start in order, no job starts after a failure is seen, and the call waits for all
+// that have started.
 func (e *CPU) each(n int, run func(s *slot, i int) error) error {
 	var (
 		next   atomic.Int64

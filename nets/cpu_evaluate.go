@@ -7,8 +7,8 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// evalUnit is the number of samples that are evaluated in one go; partial sums are added in order, so it is part of the
-// result.
+// evalUnit is the number of samples whose losses a slot sums at a time. The sums of the units are added in order, so
+// another number gives other results.
 const evalUnit = 512
 
 // Evaluate implements [Engine].
@@ -43,7 +43,7 @@ func (e *CPU) Evaluate(ctx context.Context, jobs []EvalJob) ([]EvalResult, error
 		return nil, err
 	}
 	results := make([]EvalResult, len(jobs))
-	for _, u := range units { // Loss holds sums here
+	for _, u := range units { // Loss is a sum here, and becomes a mean below
 		r := &results[u.job]
 		r.N += u.result.N
 		r.Correct += u.result.Correct
@@ -57,7 +57,7 @@ func (e *CPU) Evaluate(ctx context.Context, jobs []EvalJob) ([]EvalResult, error
 	return results, nil
 }
 
-// evaluate returns the summed loss and the correct samples lo … hi of a job.
+// evaluate evaluates samples lo … hi of a job. Loss of the result is the sum of the losses, not yet their mean.
 func (s *slot) evaluate(ctx context.Context, job EvalJob, row []float32, lo, hi int) (EvalResult, error) {
 	m, err := s.machine(false)
 	if err != nil {

@@ -6,21 +6,22 @@ import (
 	"rollcall/nets/ops"
 )
 
-// CPULoad is the most that an engine is asked for at a time.
+// CPULoad is the largest work that a run will ask of an engine in one call.
 type CPULoad struct {
-	Clients       int // trained in one call
-	Jobs, Samples int // evaluated in one call: so many jobs, of so many samples in all
+	Clients       int // the most clients in a call of Train
+	Jobs, Samples int // the most jobs in a call of Evaluate, and the samples of all these jobs together
 }
 
-// slots returns how many slots come to train, and how many to evaluate.
+// slots returns how many slots will train, and how many will evaluate. Only these build their graphs.
 func (l CPULoad) slots(threads int) (train, evaluate int) {
-	// exact for one job; jobs that are short of whole units have fewer
+	// units is at least the number of units of all jobs, and exact for a single job.
 	units := l.Jobs + max(0, l.Samples-l.Jobs)/evalUnit
 	return min(l.Clients, threads), min(units, threads)
 }
 
-// CPUBytes returns the bytes that a CPU engine will hold beside its samples and banks: of each of its slots the
-// weights, and the buffers of the graphs that the slot comes to build.
+// CPUBytes returns the bytes that a CPU engine will take beside its samples and banks: the weights of every slot, and
+// the buffers of the graphs that the slots will build. A run asks before it starts, so as not to fail for want of
+// memory.
 func CPUBytes(m *Model, o CPUOptions, l CPULoad) (int64, error) {
 	train, evaluate := l.slots(o.Threads)
 	total := int64(o.Threads) * 4 * int64(m.P)
@@ -37,8 +38,8 @@ func CPUBytes(m *Model, o CPUOptions, l CPULoad) (int64, error) {
 	return total, nil
 }
 
-// graphBytes returns the bytes of the buffers of a graph for one client: those of its inputs, but for the weights, and
-// those its ops keep.
+// graphBytes returns the bytes of the buffers of a graph for one client: the inputs except for the weights, and the
+// buffers of the ops.
 func graphBytes(m *Model, batch int, train bool) (bytes int64, err error) {
 	g, err := m.Graph(batch, train)
 	if err != nil {
@@ -50,7 +51,7 @@ func graphBytes(m *Model, batch int, train bool) (bytes int64, err error) {
 	}
 	for _, n := range nodes {
 		if op := n.Op(); op != nil {
-			bytes += ops.Held(op)
+			bytes += ops.BufferBytes(op)
 		}
 	}
 	for _, in := range []*G.Node{g.X, g.Labels, g.Draw} {

@@ -7,7 +7,7 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// cpuBank is rows of parameters in the kernels' order.
+// cpuBank is a bank of the CPU engine: rows of parameters in the order of the kernels.
 type cpuBank struct {
 	engine *CPU
 	rows   int
@@ -25,7 +25,7 @@ func (e *CPU) NewBank(rows int) (Bank, error) {
 	return &cpuBank{engine: e, rows: rows, data: make([]float32, rows*e.model.P)}, nil
 }
 
-// row returns the elements of r.
+// row returns the elements of r [P]. Errors begin with what, the operation that needs the row.
 func (e *CPU) row(what string, r Row) ([]float32, error) {
 	b, ok := r.Bank.(*cpuBank)
 	if !ok || b.engine != e {
@@ -64,7 +64,7 @@ func (e *CPU) Store(r Row, w []float32) error {
 	return nil
 }
 
-// Norm implements [Engine]: the squares are added in float64, block by block in order.
+// Norm implements [Engine]. It adds the squares in float64, in a fixed order.
 func (e *CPU) Norm(r Row) (float64, error) {
 	row, err := e.row("norm", r)
 	if err != nil {
@@ -95,17 +95,18 @@ func (e *CPU) Combine(dst Row, c []float64, src []Row) error {
 	defer e.pool.Leave()
 	e.exec.For(t, 0, (len(t.dst)+combineChunk-1)/combineChunk)
 	t.dst, t.c = nil, nil
-	clear(t.src) // or a freed bank would stay in memory
+	clear(t.src) // so that the memory of a bank can be freed
 	return nil
 }
 
-// combineTask adds up rows piece by piece, each piece in the cache until all its terms are in.
+// combineTask adds rows in chunks: a chunk of the sum stays in the cache until all terms are added.
 type combineTask struct {
 	dst []float32
 	c   []float64
 	src [][]float32
 }
 
+// combineChunk is the number of elements per chunk, 16 KiB.
 const combineChunk = 4096
 
 // Chunk implements [cpu.Task].

@@ -44,7 +44,7 @@ func (e *CPU) trainJob(work *LocalWork, i int) (trainJob, error) {
 	return trainJob{work, c, rows}, err
 }
 
-// train runs a client's steps and returns the loss of its first batch.
+// train runs all steps of a client, and returns the loss of its first batch.
 func (s *slot) train(ctx context.Context, j *trainJob) (first float32, err error) {
 	m, err := s.machine(true)
 	if err != nil {
@@ -74,7 +74,8 @@ func (s *slot) train(ctx context.Context, j *trainJob) (first float32, err error
 	return first, nil
 }
 
-// load gathers the batch of step e and reports whether it holds any sample.
+// load writes the batch of step e into the inputs of the graph, and reports whether it has any sample: a batch that is
+// all padding makes no step.
 func (s *slot) load(m *machine, j *trainJob, e int) bool {
 	p, samples := &j.client.Plan, s.engine.parts[Train]
 	empty := true
@@ -94,7 +95,7 @@ func (s *slot) load(m *machine, j *trainJob, e int) bool {
 	return !empty
 }
 
-// step updates the weights as [LocalWork] says.
+// step updates the weights after a backward pass, by the formulas of [LocalWork], and the running statistics.
 func (s *slot) step(m *machine, j *trainJob) {
 	step := cpu.Step[float32]{
 		LR: float32(j.work.LR), Scale: 1, Decay: float32(j.work.WeightDecay),
@@ -112,11 +113,8 @@ func (s *slot) step(m *machine, j *trainJob) {
 		}
 	}
 	for i, p := range s.engine.model.Params {
-		if p.Buffer { // m.Grads has what it moves towards
-			s.exec.Step(s.weights[i], m.Grads[i], nil, nil, cpu.Step[float32]{
-				LR: ops.BatchNormMomentum, Scale: -1,
-				Decay: 1,
-			})
+		if p.Buffer {
+			s.updateStatistics(s.weights[i], m.Grads[i])
 			continue
 		}
 		var v, drift []float32
@@ -128,4 +126,14 @@ func (s *slot) step(m *machine, j *trainJob) {
 		}
 		s.exec.Step(s.weights[i], m.Grads[i], v, drift, step)
 	}
+}
+
+// updateStatistics moves the running statistics of a batch normalisation towards the statistics of the last batch,
+// which [ops.BatchNorm] leaves where the gradient of a weight would be:
+//
+//	running ← running − BatchNormMomentum·(running − batch)
+//
+// The kernel of an SGD step computes just this with weight decay 1 and gradient −batch.
+func (s *slot) updateStatistics(running, batch []float32) {
+	s.exec.Step(running, batch, nil, nil, cpu.Step[float32]{LR: ops.BatchNormMomentum, Scale: -1, Decay: 1})
 }

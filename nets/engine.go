@@ -13,43 +13,45 @@ import (
 // Methods are written against this contract alone: they say which clients train, from which rows, with which learning
 // rate, and then combine rows. An engine is used by one goroutine at a time.
 type Engine interface {
-	// Info says what runs.
+	// Info names the engine, the device and the class of its numbers.
 	Info() Info
 	// NewBank returns rows × P zeros in the engine's memory.
 	NewBank(rows int) (Bank, error)
-	// Combine sets dst = Σ c_i·src_i, summed in float32 in the order given; dst may be among src. No terms: dst = 0.
+	// Combine sets dst = Σ c_i·src_i, added in float32 in the order given. dst may be among src. Without src, dst = 0.
 	Combine(dst Row, c []float64, src []Row) error
 	// Norm returns the Euclidean norm of a row.
 	Norm(Row) (float64, error)
-	// Load and Store move a row in and out, in PyTorch's state_dict order and layout [P].
+	// Load copies parameters [P] into a row, and Store copies a row out. The copies are in the order and layout of
+	// PyTorch's state_dict.
 	Load(Row, []float32) error
 	Store(Row, []float32) error
-	// Train runs the local steps of many clients at once and returns the loss of each client's first batch at its
-	// start row. A loss that is not finite ends it with a *[DivergedError]; a cancelled context with ctx.Err(). After
-	// an error the rows that clients were to write, End and Momentum, hold anything.
+	// Train runs the local steps of many clients at once, and returns the loss of each client's first batch at its
+	// start row. A loss that is not finite ends the training with a *[DivergedError], a cancelled context with
+	// ctx.Err(). After an error the contents of the rows End and Momentum of all clients are undefined.
 	Train(context.Context, LocalWork) (loss []float32, err error)
 	// Evaluate runs the jobs, in any order, and returns their results in the order given.
 	Evaluate(context.Context, []EvalJob) ([]EvalResult, error)
-	// Close releases the engine's memory; its banks are dead afterwards.
+	// Close releases the engine's memory. Its banks must not be used afterwards.
 	Close() error
 }
 
-// Profiler is an engine that can tell where its time goes, kernel by kernel.
+// Profiler is an engine that can measure how much time each kernel takes.
 type Profiler interface {
-	// Profile begins to time kernels, or ends it. It slows training and evaluation down and changes no result.
+	// Profile switches the timing of kernels on or off. Timing slows training and evaluation down, and changes no
+	// result.
 	Profile(on bool) error
 	// Kernels returns the kernels timed so far, the longest first.
 	Kernels() []KernelTime
 }
 
-// KernelTime is the time of all launches of a kernel. Copies are kernels here, by the names of upload (of batch plans),
+// KernelTime is the time of all launches of a kernel. Copies count as kernels, with the names upload (of batch plans),
 // memset and download (of losses).
 type KernelTime struct {
 	Kernel   string
 	Launches int
 	Time     time.Duration
-	FLOP     float64 // multiplications and additions of its matrix products, as [Model.Train] counts them
-	Bytes    float64 // that it moved at the least: every operand once
+	FLOP     float64 // floating-point operations of the matrix products, counted as in [Model.Train]
+	Bytes    float64 // the least number of bytes it had to move: every operand once
 }
 
 // Info names what an engine runs on.
@@ -58,9 +60,11 @@ type Info struct {
 	Device    string // the processor's or the card's own name
 	Precision string // fp32, tf32, bf16
 	Params    int    // P
-	// the class of its numbers: engines of one class and Revision compute the same bits; see [Numerics]
+	// Numerics is the class of the engine's numbers: engines with the same Numerics and Revision compute the same bits.
+	// See the function [Numerics].
 	Numerics string
-	Revision int // raised by whoever changes the numbers of the engine, so that runs kept from before run again
+	// Revision is raised by whoever changes the numbers of the engine, so that older runs are not taken for equal ones.
+	Revision int
 }
 
 // Bank is a matrix [rows, P] of parameters in an engine's memory.
@@ -69,7 +73,7 @@ type Bank interface {
 	Free()
 }
 
-// Row names one row of a bank. The zero Row names none.
+// Row names one row of a bank. The zero Row means no row.
 type Row struct {
 	Bank  Bank
 	Index int
@@ -78,39 +82,41 @@ type Row struct {
 // IsNone reports whether r names no row.
 func (r Row) IsNone() bool { return r.Bank == nil }
 
-// LocalWork is the local training of one round.
+// LocalWork is the local training of one round, for all of its clients.
 //
-// One step of a client is, with g the gradient of the mean loss over the batch's samples:
+// In one step of a client, g is the gradient of the mean loss over the samples of the batch:
 //
 //	g ← g·min(1, Clip/‖g‖)            if Clip is given
 //	g ← g + WeightDecay·w + drift     drift: the client's drift row
 //	v ← Momentum·v + g, g ← v         if the client has a momentum row
 //	w ← w − LR·g
 //
-// (PyTorch's order: clip_grad_norm_, then SGD with weight_decay and momentum.)
+// The order is PyTorch's: clip_grad_norm_, then SGD with weight_decay and momentum. Only weights follow these formulas:
+// the running statistics of batch normalisation, see [Param.Buffer], move towards the statistics of the batch.
 type LocalWork struct {
-	Round       int // names the random streams of dropout
-	Seed        uint32
-	LR          float64
+	Round       int     // selects the random numbers of dropout, together with Seed
+	Seed        uint32  // of the run
+	LR          float64 // the learning rate of this round, decay already applied
 	WeightDecay float64
-	Momentum    float64  // only clients with a momentum row have momentum
-	Clip        *float64 // largest gradient norm; nil: no clipping
+	Momentum    float64  // for the clients that have a momentum row; the others have no momentum
+	Clip        *float64 // the largest norm of a gradient; nil: no clipping
 	Clients     []ClientWork
 }
 
 // ClientWork is the local training of one client.
 type ClientWork struct {
-	Client     int        // names the client's random streams
+	Client     int        // selects the random numbers of the client
 	Start, End Row        // w before and after; may be the same row
-	Momentum   Row        // v, read and updated; none: plain SGD
-	Drift      Row        // added to every gradient; none: nothing
-	Plan       plan.Local // E steps of B samples; an empty step (all padding) changes nothing, momentum included
+	Momentum   Row        // v, read and updated; no row: plain SGD
+	Drift      Row        // added to every gradient; no row: nothing is added
+	Plan       plan.Local // E steps of B samples; a step whose samples are all padding changes nothing, not even v
 }
 
-// ClientRows are the rows of a client's work as an engine finds them in its memory; R's zero value where there is none.
+// ClientRows holds the rows of a client's work. R is the type in which an engine accesses a row, for example []float32;
+// it is zero for a row that the client does not have.
 type ClientRows[R any] struct{ Start, End, Momentum, Drift R }
 
-// LocateRows finds a client's rows with the engine's row, whose errors begin with what it was asked for.
+// LocateRows looks up the rows of a client. row is the engine's lookup function; it puts what in front of its errors.
 func LocateRows[R any](c *ClientWork, row func(what string, r Row) (R, error)) (found ClientRows[R], err error) {
 	if found.Start, err = row("train: start", c.Start); err != nil {
 		return found, err
@@ -138,21 +144,21 @@ const (
 	Test
 )
 
-// EvalJob asks for the loss and the accuracy of one row on samples of one part, without augmentation or dropout.
+// EvalJob asks for the loss and the accuracy of one row on samples of one part, without augmentation and dropout.
 type EvalJob struct {
 	Row   Row
 	Part  Part
 	Index []int32 // which samples; nil: all of the part
 }
 
-// EvalResult is the answer to one EvalJob.
+// EvalResult is the result of one [EvalJob].
 type EvalResult struct {
-	N       int     // samples looked at
-	Correct int     // of them, classified as labelled
+	N       int     // samples evaluated
+	Correct int     // samples among them whose class was predicted right
 	Loss    float64 // mean cross-entropy per sample; 0 without samples
 }
 
-// Accuracy returns the fraction classified correctly, 0 without samples.
+// Accuracy returns the fraction of samples whose class was predicted right, 0 without samples.
 func (r EvalResult) Accuracy() float64 {
 	if r.N == 0 {
 		return 0

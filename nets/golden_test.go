@@ -225,8 +225,8 @@ func goldenEvaluated(t *testing.T, e *CPU, c *goldenCase, end Row) {
 	index := []int32{0, 1, 2, 3, 4, 5, 6, 7}
 	must(e.Evaluate(t.Context(), []EvalJob{{Row: end, Part: Train, Index: index}}))(t)
 	for _, s := range e.slots {
-		if s.eval1 != nil {
-			compareLogits(t, "evaluated", s.eval1.Logits, c.Evaluated, evaluated)
+		if s.evalMachine != nil {
+			compareLogits(t, "evaluated", s.evalMachine.Logits, c.Evaluated, evaluated)
 		}
 	}
 }

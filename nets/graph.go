@@ -11,55 +11,55 @@ import (
 	"rollcall/nets/ops"
 )
 
-// Graph is the Gorgonia graph of a net for K clients and batches of B; every executor starts from it.
+// Graph is the Gorgonia graph of a net for K clients and batches of B samples. Both engines execute this graph.
 type Graph struct {
 	K, B    int
-	Border  int     // of zeros around every image of X
+	Border  int     // width of the border of zeros around every image of X
 	X       *G.Node // [K,B,H+2·Border,W+2·Border,C]
-	Labels  *G.Node // [K,B] int32, −1 pads; nil in a graph without loss, as are Loss and Grads
+	Labels  *G.Node // [K,B] int32, −1 for padding; nil in a graph for evaluation
 	Draw    *G.Node // [K,4] int32, see [ops.Dropout]; nil without dropout
-	Weights G.Nodes // [K,…] of every parameter, in the order of Model.Params
+	Weights G.Nodes // [K,…] one node per parameter, in the order of [Model.Params]
 	Logits  *G.Node // [K,B,O]
-	Loss    *G.Node // [K]
-	Grads   G.Nodes // of every parameter
+	Loss    *G.Node // [K]; nil in a graph for evaluation
+	Grads   G.Nodes // the gradients of Weights; nil in a graph for evaluation
 
 	g      *G.ExprGraph
 	params []Param
 	drops  []Drop
-	macs   []float64 // multiply-adds per sample of every layer with weights
+	macs   []float64 // multiply-adds per sample, one number per layer with weights
 }
 
-// Graph builds the net's graph for one client, up to the logits, or for training with dropout, loss and gradients, for
-// executors that lower it to memory of their own: its ops cannot be run by Gorgonia's machine.
+// Graph builds the graph of the net for one client: for training with dropout, loss and gradients, otherwise up to the
+// logits. It is for engines that translate the graph to kernels of their own; Gorgonia's machine cannot run its ops.
 func (m *Model) Graph(B int, train bool) (*Graph, error) { return buildGraph(m, nil, 1, B, train) }
 
-// Nodes returns all nodes, inputs before what reads them.
+// Nodes returns all nodes, every node behind its inputs.
 func (g *Graph) Nodes() (G.Nodes, error) {
-	nodes, err := G.Sort(g.g) // what reads first
+	nodes, err := G.Sort(g.g) // sorts every node before its inputs
 	slices.Reverse(nodes)
 	return nodes, err
 }
 
-// maps is a value on its way through the builder: feature maps [K,B,h+2·border,w+2·border,c], or features [K,B,c] if h
-// is 0.
+// maps is the output of a layer: feature maps [K,B,h+2·border,w+2·border,c], or features [K,B,c] if h is 0.
 type maps struct {
 	node            *G.Node
 	h, w, c, border int
-	order           [3]int // of features that were maps: their h, w, c
+	order           [3]int // h, w, c of the maps that features were flattened from
 }
 
-// builder adds layers to a graph. After the first error it applies no op, and what it returns has sizes alone.
+// builder adds layers to a graph. After the first error it adds no more nodes: the maps it returns then have sizes but
+// no node, so that the nets need not check an error after every layer.
 type builder struct {
 	*Graph
 	model *Model
-	exec  *cpu.Exec[float32]
+	exec  *cpu.Exec[float32] // runs the ops; nil in a graph that Gorgonia's machine does not run
 	train bool
 	err   error
-	convs int
-	fcs   int
+	convs int // convolutions so far, which number their names
+	fcs   int // fully connected layers so far
 }
 
-// buildGraph builds a model's graph: for training with dropout, loss and gradients, else up to the logits.
+// buildGraph builds the graph of a model: for training with dropout, loss and gradients, otherwise up to the logits.
 func buildGraph(m *Model, exec *cpu.Exec[float32], K, B int, train bool) (*Graph, error) {
 	b := &builder{Graph: &Graph{g: G.NewGraph(), K: K, B: B}, model: m, exec: exec, train: train}
 	if train {
@@ -79,7 +79,7 @@ func buildGraph(m *Model, exec *cpu.Exec[float32], K, B int, train bool) (*Graph
 	return b.Graph, nil
 }
 
-// differentiate adds the loss of the logits, and its gradients.
+// differentiate adds the loss, and its gradients by every parameter.
 func (b *builder) differentiate() (err error) {
 	if b.Loss, err = ops.NewCrossEntropy(b.exec, b.Logits, b.Labels); err != nil {
 		return err
@@ -94,13 +94,13 @@ func (b *builder) differentiate() (err error) {
 	return nil
 }
 
-// placeholder adds an input [K,shape…] of the graph.
+// placeholder adds an input [K,shape…] to the graph.
 func (b *builder) placeholder(name string, of tensor.Dtype, shape ...int) *G.Node {
 	shape = append([]int{b.K}, shape...)
 	return G.NewTensor(b.g, of, len(shape), G.WithShape(shape...), G.WithName(name))
 }
 
-// layer returns y with the node that apply makes, unless there has been an error.
+// layer returns y with the node that apply makes. After an error it does not call apply.
 func (b *builder) layer(y maps, apply func() (*G.Node, error)) maps {
 	if b.err == nil {
 		y.node, b.err = apply()
@@ -108,7 +108,7 @@ func (b *builder) layer(y maps, apply func() (*G.Node, error)) maps {
 	return y
 }
 
-// input returns the images, with a border of zeros.
+// input adds the images of a batch, in a border of zeros that the first layer needs.
 func (b *builder) input(border int) maps {
 	m := b.model
 	b.Border = border
@@ -116,8 +116,8 @@ func (b *builder) input(border int) maps {
 	return maps{node: b.X, h: m.H, w: m.W, c: m.C, border: border}
 }
 
-// conv adds a window×window convolution over x and its border, ReLU and 2×2 max pooling; out is the number of channels,
-// border the width of the zeros the next layer wants.
+// conv adds a window×window convolution over x and its border, ReLU and 2×2 max pooling. out is the number of output
+// channels, border the width of the border of zeros that the next layer needs.
 func (b *builder) conv(x maps, out, window, border int) maps {
 	b.convs++
 	name := fmt.Sprintf("conv%d", b.convs)
@@ -139,6 +139,7 @@ func (b *builder) linear(x maps, out int, relu bool) maps {
 	return b.namedLinear(fmt.Sprintf("fc%d", b.fcs+1), x, out, relu)
 }
 
+// namedLinear adds a fully connected layer whose parameters have the given name.
 func (b *builder) namedLinear(name string, x maps, out int, relu bool) maps {
 	x = b.flatten(x)
 	b.fcs++
@@ -167,11 +168,13 @@ func (b *builder) dropout(x maps, rate float64) maps {
 	return b.layer(x, func() (*G.Node, error) { return ops.NewDropout(b.exec, x.node, b.Draw, layer, rate) })
 }
 
-// odds ends a net of one output, the logit of class 1, in the logits of two classes, that of class 0 being 0.
+// odds turns the single output of a net, the logit of class 1, into the logits of two classes. The logit of class 0 is
+// 0.
 func (b *builder) odds(x maps) maps {
 	return b.layer(maps{c: 2}, func() (*G.Node, error) { return ops.NewLogOdds[float32](x.node) })
 }
 
+// flatten returns the features of maps without a border; features stay as they are.
 func (b *builder) flatten(x maps) maps {
 	if x.h == 0 {
 		return x
@@ -185,6 +188,7 @@ func (b *builder) flatten(x maps) maps {
 	})
 }
 
+// param adds a parameter to the model, and returns its input node.
 func (b *builder) param(p Param) *G.Node {
 	p.Size = 1
 	for _, d := range p.Shape {

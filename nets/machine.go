@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// machine runs a graph with Gorgonia's tape machine, on buffers that stay in place from run to run.
+// machine runs a graph with Gorgonia's tape machine. Its inputs and outputs keep their memory from run to run.
 type machine struct {
 	graph  *Graph
 	vm     G.VM
@@ -16,11 +16,11 @@ type machine struct {
 	Draw   []int32     // [K,4]; nil without dropout
 	Logits []float32   // [K,B,O], after the first run
 	Loss   []float32   // [K]
-	Grads  [][]float32 // of every parameter [K,…]
+	Grads  [][]float32 // [K,…] one gradient per parameter
 }
 
-// newMachine allocates a graph's inputs, but for the weights, a buffer [K,…] for every parameter: graphs can share
-// them.
+// newMachine returns a machine for a graph. It allocates the inputs except for the weights: weights has a buffer [K,…]
+// per parameter, so that the training graph and the evaluation graph of a slot share them.
 func newMachine(g *Graph, weights [][]float32) (*machine, error) {
 	m := &machine{graph: g}
 	var err error
@@ -42,7 +42,7 @@ func newMachine(g *Graph, weights [][]float32) (*machine, error) {
 	return m, nil
 }
 
-// allocate gives an input a buffer; a graph may be without the input.
+// allocate binds an input to a new buffer, and returns the buffer. n is nil if the graph does not have the input.
 func allocate[E any](n *G.Node) ([]E, error) {
 	if n == nil {
 		return nil, nil
@@ -60,7 +60,7 @@ func let[E any](n *G.Node, data []E) error {
 	return nil
 }
 
-// run executes the graph once.
+// run executes the graph once. The first run sets Logits, Loss and Grads to the output buffers of the graph.
 func (m *machine) run() error {
 	if err := m.vm.RunAll(); err != nil {
 		return fmt.Errorf("nets: %w", err)

@@ -12,42 +12,46 @@ import (
 // Model is a network of the catalogue: its sizes, its parameters, and how its graph is built for any K and B.
 type Model struct {
 	Name    string
-	H, W, C int // the images it takes; 1, 1 and their number for features without places
+	H, W, C int // size of the images; a vector of n features has 1, 1, n
 	Classes int
 	Params  []Param // in PyTorch's state_dict order
 	Drops   []Drop  // dropout layers, in order
 	P       int     // number of parameters
-	Forward float64 // floating-point operations of one sample's forward pass, a multiply-add counting two
-	Train   float64 // of its forward and backward pass; the first layer needs no gradient of its input
+	Forward float64 // floating-point operations of the forward pass of one sample; a multiply-add counts two
+	Train   float64 // floating-point operations of forward and backward pass; the first layer needs no input gradient
 	build   func(*builder) maps
-	// revision is raised by whoever changes what the net computes, its initial weights or its dropout, so that runs
-	// kept from before run again.
+	// revision is raised by whoever changes what the net computes, its initial weights or its dropout, so that older
+	// runs are not taken for equal ones.
 	revision int
 }
 
-// Param is one parameter tensor. Rows hold it in the kernels' order, files and [Engine.Load] in PyTorch's.
+// Param is one parameter tensor. Inside an engine, a row holds it in the order of the kernels; in files and in
+// [Engine.Load] it is in PyTorch's order.
 type Param struct {
 	Name   string // "conv1.weight"
 	Shape  []int  // PyTorch's: [O,C,R,S], [O,I] or [O]
 	Size   int    // elements
-	Offset int    // of its first element, in a row and in the state_dict alike
-	FanIn  int
-	Last   bool // of the classifier
-	// running statistics: averaged as weights are, but no gradient, weight decay, clipping, momentum or drift
+	Offset int    // index of the first element, the same in a row and in the state_dict
+	FanIn  int    // inputs of one output, which scale the initial weights
+	Last   bool   // belongs to the last layer, the classifier
+	// Buffer marks the running statistics of a batch normalisation. They travel with the weights and are averaged as
+	// weights are, but have no gradient: training moves them towards the statistics of each batch, and weight decay,
+	// clipping, momentum and drift leave them alone.
 	Buffer bool
-	kernel []int  // the kernels' shape: [R,S,C,O], [I,O] or [O]
-	order  [3]int // of a fully connected layer behind feature maps: their h, w, c; zeros if there are none
+	kernel []int  // the shape in the order of the kernels: [R,S,C,O], [I,O] or [O]
+	order  [3]int // h, w, c of the feature maps that a fully connected layer flattens; zeros if it flattens none
 	kind   paramKind
 }
 
+// paramKind says how a parameter is initialised and how its elements are ordered.
 type paramKind int
 
 const (
-	biasParam  paramKind = iota // of a convolution or a fully connected layer
-	shiftParam                  // of a batch normalisation, which starts at 0, as a running mean does
-	scaleParam                  // of a batch normalisation, which starts at 1, as a running variance does
-	convParam
-	linearParam
+	biasParam   paramKind = iota // the bias of a convolution or a fully connected layer
+	shiftParam                   // starts at 0: the bias or the running mean of a batch normalisation
+	scaleParam                   // starts at 1: the weight or the running variance of a batch normalisation
+	convParam                    // the weights of a convolution
+	linearParam                  // the weights of a fully connected layer
 )
 
 // Drop is one dropout layer.
@@ -58,7 +62,7 @@ type Drop struct {
 	order [3]int // as in [Param]
 }
 
-// torchIndex returns where the element at index i of the kernels' order stands in PyTorch's.
+// torchIndex returns the index in PyTorch's order of the element with index i in the order of the kernels.
 func (p Param) torchIndex(i int) int {
 	switch p.kind {
 	case convParam: // [R,S,C,O] → [O,C,R,S]
@@ -73,7 +77,7 @@ func (p Param) torchIndex(i int) int {
 	}
 }
 
-// torchFeature returns where feature i of flattened maps [h,w,c] stands in PyTorch's flattened [c,h,w].
+// torchFeature returns the index of feature i of flattened maps [h,w,c] in PyTorch's order, which flattens [c,h,w].
 func torchFeature(i int, order [3]int) int {
 	h, w, c := order[0], order[1], order[2]
 	if c == 0 {
@@ -82,7 +86,7 @@ func torchFeature(i int, order [3]int) int {
 	return i%c*h*w + i/c
 }
 
-// ToTorch writes a row [P] of the kernels' order in PyTorch's.
+// ToTorch copies a row [P], which is in the order of the kernels, to dst [P] in PyTorch's order.
 func (m *Model) ToTorch(dst, row []float32) {
 	for _, p := range m.Params {
 		d, s := dst[p.Offset:][:p.Size], row[p.Offset:][:p.Size]
@@ -92,7 +96,7 @@ func (m *Model) ToTorch(dst, row []float32) {
 	}
 }
 
-// FromTorch is the way back.
+// FromTorch copies src [P], which is in PyTorch's order, to a row [P] in the order of the kernels.
 func (m *Model) FromTorch(row, src []float32) {
 	for _, p := range m.Params {
 		d, s := row[p.Offset:][:p.Size], src[p.Offset:][:p.Size]
@@ -105,11 +109,11 @@ func (m *Model) FromTorch(row, src []float32) {
 // Init says how initial weights are drawn.
 type Init string
 
-// The ways. Both leave the last layer PyTorch's default, and start batch normalisations as the identity, with a running
-// mean of 0 and variance of 1.
+// The initialisations. Both use PyTorch's default for the last layer, and start a batch normalisation with weight 1,
+// bias 0, running mean 0 and running variance 1.
 const (
-	Kaiming Init = "kaiming" // normal (fan-in, gain √2), with zero bias: FedAWE's released code
-	Torch   Init = "torch"   // uniform in ±1/√fan_in, weight and bias: PyTorch's default
+	Kaiming Init = "kaiming" // normal with standard deviation √(2/fan_in), zero bias: FedAWE's released code
+	Torch   Init = "torch"   // uniform in ±1/√fan_in, weights and biases: PyTorch's default
 )
 
 // Init draws initial weights [P], in PyTorch's order. Parameter i reads stream (0, i, 0).
@@ -153,7 +157,7 @@ func ModelNames() []string {
 	return names
 }
 
-// Revision returns the revision of a net of the catalogue, at least 1; 0 for a name that is not in it.
+// Revision returns the revision of a net of the catalogue, which is at least 1, or 0 for an unknown name.
 func Revision(net string) int {
 	for _, m := range models {
 		if m := m(); m.Name == net {
@@ -173,7 +177,7 @@ func NewModel(name string) (*Model, error) {
 	return nil, fmt.Errorf("nets: unknown net %q, want one of %s", name, strings.Join(ModelNames(), ", "))
 }
 
-// describe fills in what only building the graph tells.
+// describe builds the graph once, and fills in the fields that follow from it: parameters, dropout layers, operations.
 func (m *Model) describe() error {
 	g, err := buildGraph(m, nil, 1, 1, true)
 	if err != nil {
@@ -196,7 +200,8 @@ func (m *Model) describe() error {
 	return nil
 }
 
-// DropoutMask returns the mask [B,F] of a dropout layer (1: kept) in one client-step, features in PyTorch's order.
+// DropoutMask returns the mask [B,F] of a dropout layer in one step of a client, with the features in PyTorch's order.
+// 1 means kept.
 func (m *Model) DropoutMask(layer int, draw cpu.Draw, batch int) []uint8 {
 	d := m.Drops[layer]
 	mask := make([]uint8, batch*d.Size)

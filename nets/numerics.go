@@ -6,19 +6,23 @@ import (
 	"rollcall/internal/host"
 )
 
-// Numerics returns the class of an engine's numbers on this machine, of [Info].Engine and [Info].Precision: with equal
-// settings, engines of one class and one [Info].Revision compute the same bits.
+// Numerics returns the class of an engine's numbers on this machine, for [Info.Engine] and [Info.Precision]. It tells
+// whether two runs can be compared: with equal settings, engines with the same class and the same [Info.Revision]
+// compute the same bits.
 //
 //	cpu-fp32                cpu-avx2 and cpu-avx512, which add in the same order
-//	cpu-generic-fp32        plain Go, which rounds a product before it is added to
-//	cuda-fp32               any card: every operation of fp32 is rounded as IEEE 754 has it, in an order that is fixed
-//	cuda-sm90-tf32 cards of one generation, and so for bf16: tensor cores round their sums in ways of their own
+//	cpu-generic-fp32        plain Go, which rounds a product before it adds it
+//	cuda-fp32               any card: IEEE 754 fixes how every operation is rounded, and the order is fixed here
+//	cuda-sm90-tf32          cards of one generation, and likewise for bf16: the tensor cores of other generations
+//	                        round their sums differently
 //
-// All of them are on amd64. Elsewhere the class ends in the architecture ("cpu-generic-fp32-arm64"): there Go may round
-// a product and the sum it goes into as one, in methods and in what is computed for a card as well. So does amd64 from
-// GOAMD64=v3 on ("amd64v3"), and a processor without FMA has another exponential function ("amd64nofma").
+// These classes are for amd64. On other processors the class ends in the architecture ("cpu-generic-fp32-arm64"): there
+// Go may fuse a product and a sum into one operation, in the methods and in the host code of the CUDA engine as well.
+// Go does the same on amd64 from GOAMD64=v3 on ("amd64v3"). A processor without FMA has another exponential function
+// ("amd64nofma").
 func Numerics(engine, precision string) string { return numericsOn(host.Name(), engine, precision) }
 
+// numericsOn is [Numerics] on a given machine, by the name that package host has for it.
 func numericsOn(machine, engine, precision string) string {
 	switch {
 	case engine == "cpu-avx2" || engine == "cpu-avx512":

@@ -2,13 +2,13 @@ package nets
 
 import "fmt"
 
-// The residual nets of He et al. (2016): a convolution of 3×3, stages of basic blocks, the mean of every channel, and a
-// fully connected layer. Names and order of the parameters are those of torchvision's state_dict, without
-// num_batches_tracked, which nothing reads as long as the momentum of the running statistics is a number.
+// The residual nets of He et al., Deep residual learning for image recognition, 2016: a 3×3 convolution, stages of
+// basic blocks, the mean of every channel, and a fully connected layer. The parameters have the names and the order of
+// torchvision's state_dict, without num_batches_tracked, which PyTorch reads only if the momentum is None.
 
-// basicBlock adds relu(norm(conv(relu(norm(conv(x))))) + shortcut(x)); the first convolution has the stride. Where it
-// changes the shape, the shortcut is a projection, convolution of 1×1 and norm, or x subsampled, with zeros for new
-// channels.
+// basicBlock adds relu(norm(conv(relu(norm(conv(x))))) + shortcut(x)). The first convolution has the given stride.
+// Where the shape stays the same, the shortcut is x itself. Otherwise it is a projection, a 1×1 convolution and a norm,
+// if project, and x subsampled, with zeros for the new channels, if not.
 func (b *builder) basicBlock(name string, x maps, channels, stride int, project bool) maps {
 	h := b.conv2d(name+".conv1", x, channels, 3, stride)
 	h = b.norm(b.normParams(name+".bn1", h), h, maps{}, 1, true)
@@ -25,7 +25,8 @@ func (b *builder) basicBlock(name string, x maps, channels, stride int, project 
 	return b.norm(bn2, h, x, 1, true)
 }
 
-// residual builds a net of stages, each with twice the channels of the one before and half its pixels.
+// residual builds a whole net. The first stage has the given channels and the size of the images; every further stage
+// has twice the channels and half the width and height of the one before. Every stage has the given number of blocks.
 func (b *builder) residual(channels, stages, blocks int, project bool) maps {
 	h := b.conv2d("conv1", b.input(1), channels, 3, 1)
 	h = b.norm(b.normParams("bn1", h), h, maps{}, 1, true)

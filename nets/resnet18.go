@@ -1,7 +1,7 @@
 package nets
 
-// resnet18 is FedAR's large net for CIFAR-10: ResNet-18 for images of 32×32, that is with a 3×3 stem of stride 1 and no
-// max pooling [inferred].
+// resnet18 is FedAR's large net for CIFAR-10: ResNet-18 in its usual form for images of 32×32, whose first convolution
+// is 3×3 with stride 1 and without max pooling behind it. The paper names ResNet-18 alone; the form is inferred.
 func resnet18() *Model {
 	return &Model{Name: "resnet18", revision: 1, H: 32, W: 32, C: 3, Classes: 10, build: func(b *builder) maps {
 		return b.residual(64, 4, 2, true)

@@ -7,22 +7,25 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// slot trains or evaluates one client at a time on its own graphs, which share the weights.
+// slot trains or evaluates one client at a time. It has two graphs, which share their weights. A CPU engine has as many
+// slots as threads.
 type slot struct {
-	engine  *CPU
-	exec    *cpu.Exec[float32]
-	row     []float32 // [P] the weights both graphs read
-	weights [][]float32
-	train1  *machine // K = 1, B = the engine's batch
-	eval1   *machine // K = 1, B = evalBatch
+	engine       *CPU
+	exec         *cpu.Exec[float32]
+	row          []float32   // [P] the parameters that both graphs read
+	weights      [][]float32 // the same memory, cut into one slice per parameter
+	trainMachine *machine    // K = 1, B = the batch of the engine; nil until it is needed
+	evalMachine  *machine    // K = 1, B = evalBatch; nil until it is needed
 }
 
-// evalBatch is the number of samples of a forward pass: small enough for its activations to stay in the cache.
+// evalBatch is the number of samples in a forward pass of an evaluation: few enough for the activations to stay in the
+// cache.
 const evalBatch = 64
 
+// close releases the graphs of the slot.
 func (s *slot) close() error {
 	var first error
-	for _, m := range []*machine{s.train1, s.eval1} {
+	for _, m := range []*machine{s.trainMachine, s.evalMachine} {
 		if m != nil {
 			first = cmp.Or(first, m.vm.Close())
 		}
@@ -30,11 +33,11 @@ func (s *slot) close() error {
 	return first
 }
 
-// machine returns the slot's graph for training or evaluation, built when it is first used.
+// machine returns the machine of the slot for training or evaluation. The first call builds it.
 func (s *slot) machine(train bool) (*machine, error) {
-	at, batch := &s.eval1, evalBatch
+	at, batch := &s.evalMachine, evalBatch
 	if train {
-		at, batch = &s.train1, s.engine.batch
+		at, batch = &s.trainMachine, s.engine.batch
 	}
 	if *at != nil {
 		return *at, nil
@@ -52,8 +55,8 @@ func (s *slot) machine(train bool) (*machine, error) {
 	return *at, err
 }
 
-// gather writes sample i of a part at place b of the batch: an image cropped and normalised, features as they are; i <
-// 0: zeros, which do not count.
+// gather writes sample i of a part to place b of the batch: an image cropped and normalised, features unchanged. If i
+// is negative, the place is padding: it gets zeros and the label [cpu.Ignore].
 func (s *slot) gather(m *machine, part Part, b int, i int32, samples *plan.Samples, row, col int, flip bool) {
 	size := len(m.X) / m.graph.B
 	dst := m.X[b*size:][:size]
@@ -78,7 +81,7 @@ func (s *slot) gather(m *machine, part Part, b int, i int32, samples *plan.Sampl
 	}
 }
 
-// frame copies x [h,w,C] into dst [h+2·border,w+2·border,C], whose border is zero already and stays so.
+// frame copies x [h,w,C] into dst [h+2·border,w+2·border,C], whose border is zero and stays zero.
 func frame(dst, x []float32, h, w, border int) {
 	if border == 0 {
 		copy(dst, x)

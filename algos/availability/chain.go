@@ -11,18 +11,19 @@ import (
 //
 //	P(active in round 0) = π,  P(active | active) = λ + (1−λ)π,  P(active | inactive) = (1−λ)π
 //
-// A chain that is asked for a round is walked there from the last round it was asked for, and remembers its way: M bits
-// per round. Chain m reads the uniform number of round t at counter (t+1, m, 0) of [rng.Availability], as [Draw] does.
+// The states of a round follow from the states of the round before. So chains computes one round after the other, up to
+// the latest round asked for, and keeps all states, M bits per round. Chain m reads the uniform number of round t at
+// counter (t+1, m, 0) of [rng.Availability], as [Draw] does.
 type chains struct {
 	key        rng.Key
 	pi, lambda []float64 // [M]
-	rounds     int       // known so far
-	words      int       // of a round: ⌈M/64⌉
-	bits       []uint64  // [rounds,words] chain m of round t is bit m%64 of word t·words + m/64
+	rounds     int       // rounds computed so far
+	words      int       // words per round: ⌈M/64⌉
+	bits       []uint64  // [rounds,words] the state of chain m in round t is bit m%64 of word t·words + m/64
 }
 
-// newChains returns the process of n clients that follow chains with the given π and λ [M], n/M neighbours the same
-// one. pi and lambda are not copied; name names a chain in errors.
+// newChains returns the process of n clients that follow M chains with the given π and λ [M]. n/M clients with
+// neighbouring numbers follow the same chain. newChains keeps pi and lambda. name is the word for a chain in errors.
 func newChains(n int, seed uint32, pi, lambda []float64, name string) (Process, error) {
 	for m := range pi {
 		if err := feasible(pi[m], lambda[m]); err != nil {
@@ -37,8 +38,8 @@ func newChains(n int, seed uint32, pi, lambda []float64, name string) (Process, 
 	return &chained{&chains{key: key, pi: pi, lambda: lambda, words: (len(pi) + 63) / 64}, of}, nil
 }
 
-// feasible reports why no irreducible chain of two states has (π, λ). Both transition probabilities, (1−λ)π and
-// (1−λ)(1−π), are at most 1 only for λ ≥ 1 − 1/π and λ ≥ 1 − 1/(1−π); at λ = 1 no client would ever change its state.
+// feasible returns an error if no irreducible chain of two states has (π, λ). The transition probabilities (1−λ)π and
+// (1−λ)(1−π) are at most 1 only if λ ≥ 1 − 1/π and λ ≥ 1 − 1/(1−π). With λ = 1 no client would ever change its state.
 func feasible(pi, lambda float64) error {
 	if !(pi > 0 && pi < 1) {
 		return fmt.Errorf("pi %g, want above 0 and below 1", pi)
@@ -58,9 +59,10 @@ func (c *chains) active(t, m int) bool {
 	return c.bit(t, m)
 }
 
+// bit returns the state of chain m in round t, which must be computed already.
 func (c *chains) bit(t, m int) bool { return c.bits[t*c.words+m/64]>>(m%64)&1 == 1 }
 
-// extend walks all chains one round further.
+// extend computes the next round of all chains.
 func (c *chains) extend() {
 	t := c.rounds
 	c.bits = append(c.bits, make([]uint64, c.words)...)

@@ -2,10 +2,12 @@ package availability
 
 import "fmt"
 
-// clusters: the clients of a cluster share one chain (CA-Fed, ToN, figure 5), see [chains]; cluster c of C holds the
-// clients from c·N/C on [inferred]. The first half of the clusters has π = 1/2 + g
-// and λ = 0, the second π = 1/2 − g and λ = c/C: with ten of them and g = 0.4 the
-// figure's π = 0.9 and λ = 0 for c = 0 … 4, π = 0.1 and λ = c/10 for c = 5 … 9.
+// clusters: the clients of a cluster share one chain (CA-Fed, ToN, figure 5), see [chains]. Cluster c of C holds the
+// N/C clients from c·N/C on [inferred]. The clusters have
+//
+//	π = 1/2 + g and λ = 0 in the first half,  π = 1/2 − g and λ = c/C in the second
+//
+// With ten clusters and g = 0.4 these are the figure's values.
 func clusters(o Options) (Process, error) {
 	n := len(o.Base)
 	if o.Clusters < 1 || n%o.Clusters != 0 {

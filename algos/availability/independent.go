@@ -2,8 +2,8 @@ package availability
 
 import "rollcall/datasets/rng"
 
-// independent is a process whose clients are active independently of each other and of other rounds: all there is to
-// say is the probability.
+// independent is a process whose clients are active independently of each other and of other rounds. Such a process is
+// fully described by the probabilities p_i^t.
 type independent struct {
 	Options
 	at func(p float64, t int) float64 // p_i^t of a client with p_i = p, before it is clipped to [0, 1]
@@ -38,9 +38,10 @@ func (x *independent) Active(t int) []int {
 	return Draw(p, x.Seed, t)
 }
 
-// Draw returns the clients that are active in round t when each is so with probability p[i], independently: ascending,
-// an empty slice for none. Client i is active where its uniform number lies below p[i], so 0 is never and 1 always,
-// and with the same seed a larger p only adds clients.
+// Draw returns the clients that are active in round t if client i is active with probability p[i], independently of the
+// others. They are ascending; the slice is empty, not nil, if there are none. Client i is active if its uniform number
+// is below p[i]. So a client with p 0 is never active and a client with p 1 always, and with the same seed a larger p
+// only adds clients.
 //
 // The number is at counter (t+1, i, 0) of [rng.Availability]: round 0 of that purpose belongs to [Base].
 func Draw(p []float64, seed uint32, t int) []int {
@@ -50,14 +51,14 @@ func Draw(p []float64, seed uint32, t int) []int {
 
 // Base returns p_i = ⟨shares[i], φ⟩ [N], where shares[i][c] is the fraction of client i's samples that are of class c
 // and φ_c is uniform in (0, 1) for the first half of the classes and in (0, 0.5) for the second (FedAWE, section 7).
-// There is one φ per seed, for all clients. A client without samples, its shares all 0, has p_i = 0.
+// All clients share one φ, which depends on the seed. A client without samples has shares of 0, and so p_i = 0.
 func Base(shares [][]float64, seed uint32) []float64 {
 	return base(shares, rng.Key{Seed: seed, Purpose: rng.Availability}.Stream(0, 0, 0).Float64)
 }
 
-// base returns ⟨shares[i], φ⟩ for φ drawn class by class.
+// base returns ⟨shares[i], φ⟩ [N]. It draws φ class by class, from as many uniform numbers as there are classes.
 func base(shares [][]float64, uniform func() float64) []float64 {
-	var phi []float64 // the same for every client
+	var phi []float64 // φ, drawn at the first client
 	p := make([]float64, len(shares))
 	for i, share := range shares {
 		for c := len(phi); c < len(share); c++ {
@@ -69,7 +70,7 @@ func base(shares [][]float64, uniform func() float64) []float64 {
 		for c, s := range share {
 			p[i] += s * phi[c]
 		}
-		p[i] = min(1, p[i]) // shares that sum to 1 + ε
+		p[i] = min(1, p[i]) // rounded shares may sum to a little more than 1
 	}
 	return p
 }

@@ -11,19 +11,19 @@ type Form string
 
 // The forms.
 const (
-	// PaperForm: half of the clients have π = 1/2 + g, half 1/2 − g; half of either are correlated, λ = ν, the others
-	// weakly, λ ~ N(0, ε²) (INFOCOM and ToN, section V-A).
+	// PaperForm has four classes: half of the clients have π = 1/2 + g, the others π = 1/2 − g. In each half, one half
+	// is correlated, λ = ν, and the other weakly correlated, λ ~ N(0, ε²) (INFOCOM and ToN, section V-A).
 	PaperForm Form = "paper"
-	// CodeForm has the three groups of ToN's figure 1d: half have π = 1/2 + g and are weakly correlated, a quarter 1/2
-	// − g and weakly, a quarter 1/2 − g and λ = ν; weakly is λ ~ (N(0, ε²) + ε)/2, as the released code has it with ε =
-	// 0.01 [that its .01 is ε: inferred].
+	// CodeForm has the three classes of ToN's figure 1d: half of the clients have π = 1/2 + g and are weakly
+	// correlated, a quarter has π = 1/2 − g and is weakly correlated, and a quarter has π = 1/2 − g and λ = ν. Weakly
+	// correlated is λ ~ (N(0, ε²) + ε)/2, as in the released code, whose constant .01 is taken for ε [inferred].
 	CodeForm Form = "code"
 )
 
-// chained is a process whose clients follow chains, each its own or several the same one.
+// chained is a process whose clients follow chains. Several clients may follow the same chain.
 type chained struct {
 	*chains
-	of []int // [N] the chain client i follows
+	of []int // [N] the chain that client i follows
 }
 
 func (x *chained) Probabilities(_ int, p []float64) {
@@ -43,9 +43,9 @@ func (x *chained) Stationary() (pi, lambda []float64) {
 	return pi, lambda
 }
 
-// markov: every client has a chain of its own (CA-Fed, section V-A), see [chains]. Its (π_i, λ_i) come from the classes
-// of o.Form, into which each group of clients is split uniformly at random. Where the halves are not whole, the client
-// left over is less available, or weakly correlated [inferred].
+// markov: every client has a chain of its own (CA-Fed, section V-A), see [chains]. (π_i, λ_i) depends on the class of
+// the client, see [Form]; each group of clients is split into the classes uniformly at random. If a number to be halved
+// is odd, the client left over is less available, or weakly correlated [inferred].
 func markov(o Options) (Process, error) {
 	n := len(o.Base)
 	pi, lambda, err := o.classes(n)
@@ -55,7 +55,7 @@ func markov(o Options) (Process, error) {
 	return newChains(n, o.Seed, pi, lambda, "client")
 }
 
-// spread reports a g that is none.
+// spread returns an error if G is out of range.
 func (o *Options) spread() error {
 	if !(o.G >= 0 && o.G < 0.5) {
 		return fmt.Errorf("g %g, want at least 0 and below 0.5", o.G)
@@ -63,8 +63,8 @@ func (o *Options) spread() error {
 	return nil
 }
 
-// classes returns (π_i, λ_i) of o.Form [n]. The order within group k is shuffled by stream (0, k, 2) of
-// [rng.Availability], and client i's normal number is the first of stream (0, i, 1).
+// classes returns π_i and λ_i of every client [n]. Stream (0, k, 2) of [rng.Availability] shuffles group k before it is
+// split, and the normal number of client i is the first of stream (0, i, 1).
 func (o *Options) classes(n int) (pi, lambda []float64, err error) {
 	if err := o.spread(); err != nil {
 		return nil, nil, err
@@ -104,7 +104,7 @@ func (o *Options) classes(n int) (pi, lambda []float64, err error) {
 	return pi, lambda, nil
 }
 
-// groups returns the clients of each group.
+// groups returns the clients of each group; without Groups, all clients are one group.
 func (o *Options) groups(n int) (members [][]int32, err error) {
 	if o.Groups != nil && len(o.Groups) != n {
 		return nil, fmt.Errorf("groups of %d clients, want %d", len(o.Groups), n)

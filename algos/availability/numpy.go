@@ -2,22 +2,23 @@ package availability
 
 import "rollcall/datasets/rng"
 
-// BaseNumPy is [Base] with φ drawn as FedAWE's released code draws it, from where r is after the split: one number for
-// each class.
+// BaseNumPy is [Base] with φ drawn as in FedAWE's released code: one number of r per class, where r is the generator
+// that has drawn the split before.
 func BaseNumPy(shares [][]float64, r *rng.NumPy) []float64 { return base(shares, r.Float64) }
 
-// NumPy returns a process whose activity is drawn as FedAWE's released code draws it: client by client, round by round,
-// from where r is after [BaseNumPy]. Probabilities are those of p. It draws ahead as rounds are asked for, so
-// [Process.Active] is a function of the round all the same. It takes r over.
+// NumPy returns a process with the probabilities of p whose activity is drawn as in FedAWE's released code: client by
+// client, round by round, from the generator r, which [BaseNumPy] has used before. Nobody else may use r afterwards.
+// [Process.Active] draws all rounds up to the one asked for, and keeps them, so that it depends on the round alone.
 func NumPy(p Process, clients int, r *rng.NumPy) Process {
 	return &numPy{Process: p, r: r, p: make([]float64, clients)}
 }
 
+// numPy is the process that [NumPy] returns.
 type numPy struct {
 	Process
 	r     *rng.NumPy
 	p     []float64 // [N] scratch
-	drawn [][]int   // active clients of the rounds so far
+	drawn [][]int   // the active clients of every round drawn so far
 }
 
 // Active implements [Process].

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Interval is a time in which a client is there: the rounds Start, Start+1, …, End−1.
+// Interval is a time in which a client is active: the rounds Start, Start+1, …, End−1.
 type Interval struct {
 	Client     int
 	Start, End int // 0 ≤ Start ≤ End
 }
 
-// TraceRounds returns the rounds that a trace is of: the end of its last interval, 0 if no interval holds a round.
+// TraceRounds returns the length of a trace in rounds: the end of its last interval, 0 if no interval holds a round.
 func TraceRounds(trace []Interval) (rounds int) {
 	for _, v := range trace {
 		if v.Start < v.End {
@@ -22,12 +22,12 @@ func TraceRounds(trace []Interval) (rounds int) {
 	return rounds
 }
 
-// replay is the trace process: the clients are there in the rounds of their intervals and in no others. After the last
-// interval nobody is there, unless the trace begins again.
+// replay is the trace process: a client is active in the rounds of its intervals and in no others. After the last
+// interval nobody is active, unless the trace repeats.
 type replay struct {
-	of     [][]Interval // [N] each client's, ascending
-	rounds int          // see [TraceRounds]
-	repeat bool         // round t is round t mod rounds
+	of     [][]Interval // [N] the intervals of each client, ascending
+	rounds int          // the length of the trace, see [TraceRounds]
+	repeat bool         // whether round t is round t mod rounds
 }
 
 // trace: p_i^t is 1 within the intervals of client i, and 0 outside (see [ReadTrace]).
@@ -74,7 +74,7 @@ func (x *replay) Active(t int) []int {
 	return clientsWho(len(x.of), func(i int) bool { return x.active(t, i) })
 }
 
-// active reports whether client i is there in round t.
+// active reports whether client i is active in round t.
 func (x *replay) active(t, i int) bool {
 	if x.repeat {
 		t %= x.rounds
@@ -83,16 +83,16 @@ func (x *replay) active(t, i int) bool {
 	return here || after > 0 && t < x.of[i][after-1].End
 }
 
-// Stationary returns what the trace comes to from round 0 to the end of its last interval: the share of active rounds,
-// and λ = P(active | active) + P(inactive | inactive) − 1 from the counts of its transitions, 0 for a client that shows
-// only one of the states before its last round. Where the trace begins again, its last round is followed by its first.
+// Stationary returns the averages over the trace, from round 0 to the end of its last interval: the share of active
+// rounds, and λ = P(active | active) + P(inactive | inactive) − 1 from the counts of transitions. λ is 0 for a client
+// that is in one state only before its last round. If the trace repeats, its first round follows its last.
 func (x *replay) Stationary() (pi, lambda []float64) {
 	for _, intervals := range x.of {
-		var active, starts, ends int // rounds, transitions into them, transitions out of them
-		first, last := false, -1     // there in round 0; the end of the interval before
+		var active, starts, ends int // active rounds, transitions to active, transitions to inactive
+		first, last := false, -1     // whether active in round 0; the end of the interval before
 		for _, v := range intervals {
 			active += v.End - v.Start
-			if v.Start == last { // goes on where the last one ended
+			if v.Start == last { // the interval continues the one before: no transition in between
 				ends--
 			} else if v.Start > 0 {
 				starts++
@@ -104,8 +104,8 @@ func (x *replay) Stationary() (pi, lambda []float64) {
 			}
 		}
 		pi = append(pi, float64(active)/float64(x.rounds))
-		fromActive, fromInactive := active, x.rounds-active // rounds with a successor
-		switch there := last == x.rounds; {                 // in the last round
+		fromActive, fromInactive := active, x.rounds-active // rounds of each state that a round follows
+		switch there := last == x.rounds; {                 // whether active in the last round
 		case x.repeat && there && !first:
 			ends++
 		case x.repeat && !there && first:

@@ -11,14 +11,15 @@ import (
 	"strconv"
 )
 
-// lastRound bounds the rounds of a trace, so that a mistaken unit is noticed.
+// lastRound bounds the rounds of a trace, so that a file in a wrong unit is refused.
 const lastRound = 1 << 31
 
-// ReadTrace reads when clients are there from a CSV file with the columns client, start and end under a header that
-// says so: the client's number, 0 … clients−1, and an interval from start up to, but not including, end. Round t begins
-// at t·perRound, and a client is active in it if that lies in an interval of its own:
-// perRound is 1 for a file that counts rounds, and the seconds a round takes for a
-// file in seconds. Rows may be in any order; intervals may touch, but not overlap.
+// ReadTrace reads a trace from a CSV file with the header client,start,end. A row says that a client, 0 … clients−1, is
+// active from start up to, but not including, end. Rows may be in any order. The intervals of a client may touch, but
+// not overlap.
+//
+// Round t begins at time t·perRound, and a client is active in it if that time lies in one of its intervals. So
+// perRound is 1 for a file that counts rounds, and the length of a round in seconds for a file in seconds.
 func ReadTrace(r io.Reader, clients int, perRound float64) ([]Interval, error) {
 	if !(perRound > 0) || math.IsInf(perRound, 1) {
 		return nil, fmt.Errorf("availability: trace: rounds %g long, want above 0", perRound)
@@ -61,12 +62,13 @@ func ReadTrace(r io.Reader, clients int, perRound float64) ([]Interval, error) {
 	return intervals, nil
 }
 
-// span is one row of a trace, in the file's own unit.
+// span is one row of a trace, in the unit of the file.
 type span struct {
 	client, line int
 	start, end   float64
 }
 
+// parseSpan reads the three fields of a row.
 func parseSpan(record []string, clients int, perRound float64) (s span, err error) {
 	if s.client, err = strconv.Atoi(record[0]); err != nil || s.client < 0 || s.client >= clients {
 		return s, fmt.Errorf("client %q: unknown, want 0 … %d", record[0], clients-1)
@@ -83,7 +85,7 @@ func parseSpan(record []string, clients int, perRound float64) (s span, err erro
 	return s, nil
 }
 
-// apart reports the first two spans of a client that overlap. It leaves spans ordered by client and start.
+// apart returns an error that names the first two spans of a client that overlap. It sorts spans by client and start.
 func apart(spans []span) error {
 	slices.SortStableFunc(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.client, b.client), cmp.Compare(a.start, b.start))

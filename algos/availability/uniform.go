@@ -2,8 +2,8 @@ package availability
 
 import "fmt"
 
-// uniform: p_i is evenly spaced from p_min, client 0's, to 1, the last client's [inferred: FedAR, section 5, prints the
-// two ends alone]; rounds are independent. A single client has p_min.
+// uniform: the p_i are evenly spaced, from p_min for client 0 to 1 for the last client, and rounds are independent
+// (FedAR, section 5). The paper prints the two ends; even spacing is inferred. A single client has p_min.
 func uniform(o Options) (Process, error) {
 	if !(o.PMin > 0 && o.PMin <= 1) {
 		return nil, fmt.Errorf("smallest probability %g, want above 0 and at most 1", o.PMin)

@@ -1,7 +1,7 @@
 package cpu
 
-// AverageShape holds the sizes of a mean over pixels: x [N,H+2·Border,W+2·Border,C] in a constant border, y [N,C], N
-// images of all clients.
+// AverageShape holds the sizes of a mean over pixels: x [N,H+2·Border,W+2·Border,C] with a border that does not count,
+// y [N,C]. N counts the images of all clients.
 type AverageShape struct{ N, H, W, C, Border int }
 
 // Average computes the mean of every channel, and its gradient.
@@ -16,7 +16,7 @@ func (t *Average[T]) Forward(e *Exec[T], s AverageShape, y, x []T) {
 	e.For(t, forward, imageChunks(s.N))
 }
 
-// Backward computes dx from gy, the gradient of y; dx's border must be zero and stays so.
+// Backward computes dx, the gradient of x, from gy, the gradient of y. The border of dx must be zero and stays zero.
 func (t *Average[T]) Backward(e *Exec[T], s AverageShape, dx, gy []T) {
 	t.AverageShape, t.y, t.x = s, gy, dx
 	e.For(t, backward, imageChunks(s.N))

@@ -1,8 +1,10 @@
 package cpu
 
-// The layers below keep buffers of their own from their first run on. What is a few numbers per channel is not counted.
+// The layers below allocate buffers in their first run and keep them. The functions
+// below give the sizes beforehand, so that a run can say how much memory it will take. Buffers of a few numbers per
+// channel are not counted.
 
-// BackwardBuffers returns the elements that a [ConvBackward] keeps; dx: if it computes the gradient of x.
+// BackwardBuffers returns the elements that a [ConvBackward] keeps. dx says whether it computes the gradient of x.
 func (s ConvShape) BackwardBuffers(dx bool) int {
 	n := s.K * imageChunks(s.B) * (s.wLen() + s.O)
 	if dx {
@@ -19,7 +21,7 @@ func (s Conv2DShape) ForwardBuffers() int {
 	return s.K * s.wLen()
 }
 
-// BackwardBuffers returns the elements that a [Conv2DWeights] keeps and, if dx, a [Conv2DInput].
+// BackwardBuffers returns the elements that a [Conv2DWeights] keeps and, if dx, those that a [Conv2DInput] keeps.
 func (s Conv2DShape) BackwardBuffers(dx bool) int {
 	n := 0
 	switch {

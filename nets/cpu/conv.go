@@ -18,22 +18,24 @@ func (s ConvShape) Out() (h, w int) {
 	return h/2 + 2*s.OutPad, w/2 + 2*s.OutPad
 }
 
-func (s ConvShape) xLen() int   { return s.H * s.W * s.C }       // one image
-func (s ConvShape) wLen() int   { return s.R * s.S * s.C * s.O } // one client
+// Elements of one image of x, of one client's w, and of one image of y and arg.
+
+func (s ConvShape) xLen() int   { return s.H * s.W * s.C }
+func (s ConvShape) wLen() int   { return s.R * s.S * s.C * s.O }
 func (s ConvShape) yLen() int   { h, w := s.Out(); return h * w * s.O }
 func (s ConvShape) argLen() int { h, w := s.Conv(); return h / 2 * (w / 2) * s.O }
 
-// imagesPerChunk is how many images a chunk of convolution work has. Partial sums of dW are kept per chunk and added in
-// order, so this number is part of the result.
+// imagesPerChunk is how many images of a client a chunk has. Every chunk sums dw over its own images, and the sums are
+// then added in order, so another number gives other results.
 const imagesPerChunk = 16
 
-// imageChunks is how many chunks B images of a client make.
+// imageChunks returns how many chunks the B images of a client make.
 func imageChunks(B int) int { return blocks(B, imagesPerChunk) }
 
-// imagesOf returns client, first and last+1 image of chunk i, of clients with B images each.
+// imagesOf returns the client k of chunk i and its images, lo ≤ image < hi, where every client has B images.
 func imagesOf(i, B int) (k, lo, hi int) { return chunkOf(i, B, imagesPerChunk) }
 
-// optional returns n elements of x from at on, or nil if there is no x.
+// optional returns n elements of x from at on, or nil if x is nil.
 func optional[T Float](x []T, at, n int) []T {
 	if x == nil {
 		return nil
@@ -41,9 +43,9 @@ func optional[T Float](x []T, at, n int) []T {
 	return x[at:][:n]
 }
 
-// ConvForward computes y and arg, the position of each pooling maximum, [K,B,(H−R+1)/2,(W−S+1)/2,O].
+// ConvForward computes y and arg, the position of each pooling maximum in its window, [K,B,(H−R+1)/2,(W−S+1)/2,O].
 //
-// A few rows of the convolution are computed at a time and pooled while they are in the cache.
+// It computes a few rows of the convolution at a time and pools them while they are in the cache.
 type ConvForward[T Float] struct {
 	ConvShape
 	x, w, b []T
@@ -51,7 +53,7 @@ type ConvForward[T Float] struct {
 	arg     []uint8
 }
 
-// Run computes y and arg; y's border must be zero and stays so.
+// Run computes y and arg. The border of y must be zero and stays zero.
 func (t *ConvForward[T]) Run(e *Exec[T], s ConvShape, y []T, arg []uint8, x, w, b []T) {
 	t.ConvShape, t.y, t.arg, t.x, t.w, t.b = s, y, arg, x, w, b
 	e.For(t, forward, s.K*imageChunks(s.B))
@@ -81,8 +83,8 @@ func (t *ConvForward[T]) Chunk(_, i int, s *Scratch[T]) {
 	}
 }
 
-// rowsPerBlock is how many rows of n elements are computed before they are pooled: an even number of them that leaves
-// room in the first cache.
+// rowsPerBlock returns how many rows of n elements are computed before they are pooled: an even number, so small that
+// 16 KiB of float32 hold them and the first cache has room for the rest.
 func rowsPerBlock(n int) int { return max(2, 4096/n&^1) }
 
 // rows computes count rows of the convolution: out [count,W−S+1,O] from the rows of x that start at x[0].
@@ -102,13 +104,13 @@ type ConvBackward[T Float] struct {
 	x, gy      []T
 	arg        []uint8
 	dx, dw, db []T
-	flipped    []T // [K,R,S,O,C] w turned round in r and s: the weights of dx
-	partW      []T // [K,chunks,R,S,C,O]
-	partB      []T // [K,chunks,O]
+	flipped    []T // [K,R,S,O,C] w mirrored in r and s, with o and c swapped: the weights of dx
+	partW      []T // [K,chunks,R,S,C,O] sums of dw, one per chunk of images
+	partB      []T // [K,chunks,O] sums of db, one per chunk of images
 	w          []T
 }
 
-// Run computes the gradients; dx nil: only those of w and b. dx's border must be zero and stays so.
+// Run computes the gradients. If dx is nil, it computes dw and db alone. The border of dx must be zero and stays zero.
 func (t *ConvBackward[T]) Run(e *Exec[T], s ConvShape, dx, dw, db, x, w, gy []T, arg []uint8) {
 	t.ConvShape, t.x, t.w, t.gy, t.arg, t.dx, t.dw, t.db = s, x, w, gy, arg, dx, dw, db
 	if t.partW == nil {
@@ -125,10 +127,11 @@ func (t *ConvBackward[T]) Run(e *Exec[T], s ConvShape, dx, dw, db, x, w, gy []T,
 	e.For(t, convReduce, s.K)
 }
 
+// The phases of ConvBackward, in order.
 const (
-	convFlip = iota
-	convImages
-	convReduce
+	convFlip   = iota // mirror the weights, if dx is wanted
+	convImages        // go through the images: dx, and sums of dw and db per chunk
+	convReduce        // add the sums of the chunks
 )
 
 // Chunk implements [Task].
@@ -149,7 +152,8 @@ func (t *ConvBackward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	}
 }
 
-// addParts sets sum to the sum of n parts, in order: the first elements of parts, and so on from stride to stride.
+// addParts sets sum to the sum of n parts, added in order. Part i begins at element i·stride of parts and is as long as
+// sum.
 func addParts[T Float](s *Scratch[T], sum, parts []T, stride, n int) {
 	copy(sum, parts)
 	for i := 1; i < n; i++ {
@@ -157,12 +161,13 @@ func addParts[T Float](s *Scratch[T], sum, parts []T, stride, n int) {
 	}
 }
 
-// gradients sums up dw and db over one chunk of images, and writes their dx.
+// gradients sums dw and db over chunk i of the images, and writes dx of these images.
 func (t *ConvBackward[T]) gradients(i int, s *Scratch[T]) {
 	k, lo, hi := imagesOf(i, t.B)
 	ch, cw := t.Conv()
-	// dy is the gradient of the convolution's result, with the border that dx reads: [block+2·bh, cw+2·bw, O]. dx wants
-	// all of an image's rows; without it a few at a time do, which the first cache holds.
+	// dy is the gradient of the convolution's result in front of the pooling, with the border that dx reads:
+	// [block+2·bh, cw+2·bw, O]. dx needs all rows of an image. Without dx a block of a few rows, which the first cache
+	// holds, is enough.
 	bh, bw := t.R-1-t.Pad, t.S-1-t.Pad
 	block := ch
 	if t.dx == nil {
@@ -181,7 +186,7 @@ func (t *ConvBackward[T]) gradients(i int, s *Scratch[T]) {
 		for r := 0; r < ch; r += block {
 			count := min(block, ch-r)
 			t.unpool(s, inner, db, n, r, count, dyw)
-			// What is pooled next is far away; the product in between needs little memory.
+			// Load the next rows of gy and arg, which are far away, while the product below leaves memory idle.
 			if r+count < ch {
 				s.Prefetch(t.pooled(n, r+count, min(block, ch-r-count)))
 			} else if n+1 < t.K*t.B {
@@ -196,8 +201,8 @@ func (t *ConvBackward[T]) gradients(i int, s *Scratch[T]) {
 	}
 }
 
-// pooled returns what rows r … r+count of image n were pooled to: the part of gy from their first element to their
-// last, border in between, and of arg.
+// pooled returns the parts of gy and arg that belong to rows r … r+count of image n, from the first element to the
+// last. The part of gy includes the border between its rows.
 func (t *ConvBackward[T]) pooled(n, r, count int) (gy []T, arg []uint8) {
 	_, ow := t.Out()
 	_, cw := t.Conv()
@@ -206,7 +211,7 @@ func (t *ConvBackward[T]) pooled(n, r, count int) (gy []T, arg []uint8) {
 	return gy, t.arg[n*t.argLen()+r/2*row:][:count/2*row]
 }
 
-// unpool writes rows r … r+count of image n's dy, dyw pixels wide, and adds them to db.
+// unpool writes rows r … r+count of the dy of image n, dyw pixels wide, and adds them to db.
 func (t *ConvBackward[T]) unpool(s *Scratch[T], dy, db []T, n, r, count, dyw int) {
 	_, ow := t.Out()
 	_, cw := t.Conv()
@@ -228,8 +233,8 @@ func clearBorder[T Float](x []T, h, w, bh, bw, n int) {
 	clear(x[(bh+h-1)*row+(bw+w)*n:])
 }
 
-// weights adds rows of one image to dw: dw[r,(s,c),o] = Σ_i Σ_j x[i+r,j+s,c]·dy[i,j,o], for every r a product of
-// [S·C, pixels] and [pixels, O].
+// weights adds the share of some rows of one image to dw: dw[r,(s,c),o] += Σ_i Σ_j x[i+r,j+s,c]·dy[i,j,o]. For every r
+// this is a product of [S·C, pixels] and [pixels, O]. If acc is false, it sets dw instead of adding.
 func (t *ConvBackward[T]) weights(s *Scratch[T], dw, x, dy []T, rows, dyw int, acc bool) {
 	_, cw := t.Conv()
 	for o := 0; o < t.O; o += PanelCols {
@@ -243,7 +248,7 @@ func (t *ConvBackward[T]) weights(s *Scratch[T], dw, x, dy []T, rows, dyw int, a
 	}
 }
 
-// input writes dx within the border: dx[i,j,c] = Σ_r Σ_s Σ_o dy[i+r,j+s,o]·flipped[r,s,o,c].
+// input writes dx of one image inside the border: dx[i,j,c] = Σ_r Σ_s Σ_o dy[i+r,j+s,o]·flipped[r,s,o,c].
 func (t *ConvBackward[T]) input(s *Scratch[T], dx, dy []T, dyw int, flipped []T) {
 	p := convProduct[T]{
 		segs: t.R, depth: t.S * t.O, aSeg: dyw * t.O, aCol: t.O, aRow: dyw * t.O,

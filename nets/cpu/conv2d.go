@@ -2,7 +2,8 @@ package cpu
 
 // Conv2DShape holds the sizes of a batched convolution of any stride, without bias.
 //
-//	x [K,B,H,W,C] with a constant border of Border pixels inside H×W, of which the windows reach Pad; w [K,R,S,C,O]
+//	x [K,B,H,W,C] with a constant border of Border pixels inside H×W; w [K,R,S,C,O]
+//	the windows reach Pad ≤ Border pixels into the border
 //	y [K,B,⌊(H−2·Border+2·Pad−R)/Stride⌋+1,⌊(W−2·Border+2·Pad−S)/Stride⌋+1,O], without a border
 type Conv2DShape struct {
 	K, B, H, W, C, R, S, O int
@@ -19,15 +20,18 @@ func (s Conv2DShape) xLen() int { return s.H * s.W * s.C }       // one image
 func (s Conv2DShape) wLen() int { return s.R * s.S * s.C * s.O } // one client
 func (s Conv2DShape) yLen() int { h, w := s.Out(); return h * w * s.O }
 
-// of an image: the first element a window reads
+// origin returns the first element of an image that a window reads.
 func (s Conv2DShape) origin() int { return (s.Border - s.Pad) * (s.W + 1) * s.C }
 
-// narrow is the width of maps below which a row of pixels makes too low a tile: the tile then goes through the images.
+// narrow is the least width of maps whose rows are worth a tile each. In narrower maps a tile of one row would have too
+// few rows of its own to be fast, and a tile takes the same pixel of every image instead.
 const narrow = 8
 
-// panel is the columns lo … lo+n of a matrix [depth,cols] as the tile's B: of the matrix itself, if that is no wider,
-// else of its packed copy, where panels [depth,n] follow one another. Packed rows are in neighbouring cache lines;
-// those of a wide matrix would share a few sets of the cache.
+// panel returns columns lo … lo+n of a matrix [depth,cols] as the B of a tile, with the distance of its rows.
+//
+// If the matrix is no wider than a panel, b is the matrix itself. Otherwise b is a part of packed, where panels
+// [depth,n] follow one another: packed rows are in neighbouring cache lines, while the rows of a wide matrix would
+// share a few sets of the cache.
 func panel[T Float](matrix, packed []T, depth, cols, lo int) (b []T, stride, n int) {
 	n = min(PanelCols, cols-lo)
 	if cols <= PanelCols {
@@ -36,7 +40,7 @@ func panel[T Float](matrix, packed []T, depth, cols, lo int) (b []T, stride, n i
 	return packed[lo*depth:][:n*depth], n, n
 }
 
-// packPanel copies columns lo … lo+PanelCols of a matrix [depth,cols] to where [panel] finds them.
+// packPanel copies columns lo … lo+PanelCols of a matrix [depth,cols] to the place in packed where [panel] looks.
 func packPanel[T Float](packed, matrix []T, depth, cols, lo int) {
 	n := min(PanelCols, cols-lo)
 	dst := packed[lo*depth:][:n*depth]
@@ -50,18 +54,19 @@ func copyColumns[T Float](dst, matrix []T, rows, cols, n int) {
 	}
 }
 
-// Conv2DForward computes y[k,b,i,j,o] = Σ_r Σ_s Σ_c w[k,r,s,c,o]·x[k,b,Stride·i+r,Stride·j+s,c], indices of x counted
-// from the windows' first element.
+// Conv2DForward computes y[k,b,i,j,o] = Σ_r Σ_s Σ_c w[k,r,s,c,o]·x[k,b,Stride·i+r,Stride·j+s,c], where the pixels of x
+// count from the first that a window reads.
 type Conv2DForward[T Float] struct {
 	Conv2DShape
 	y, x, w []T
 	packed  []T // [K] panels of w
 }
 
+// The phases of Conv2DForward: packing if there are several panels, then one of the other two.
 const (
-	conv2DPack = iota
-	conv2DPanels
-	conv2DImages
+	conv2DPack   = iota // a chunk is one panel of weights
+	conv2DPanels        // narrow maps; a chunk is one panel of weights and all images of its client
+	conv2DImages        // wide maps; a chunk is some images of a client and all panels
 )
 
 // Run computes y.
@@ -107,7 +112,7 @@ func (t *Conv2DForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	}
 }
 
-// panel returns the weights of client k to the outputs o … as [panel] does.
+// panel returns the weights of client k for the panel of outputs from o on, as [panel] does.
 func (t *Conv2DForward[T]) panel(k, o int) (b []T, stride, n int) {
 	at, size := k*t.wLen(), t.wLen()
 	return panel(t.w[at:][:size], optional(t.packed, at, size), t.R*t.S*t.C, t.O, o)
@@ -125,7 +130,7 @@ type convProduct[T Float] struct {
 	rows, cols       int
 }
 
-// throughRows makes a tile of every row of the maps.
+// throughRows makes a tile of every row of the maps: the rows of the tile are the pixels of that row.
 func (p *convProduct[T]) throughRows(s *Scratch[T], a, c []T) {
 	s.Tile = Tile[T]{
 		A: a, B: p.b, C: c, M: p.cols, N: p.n, Segs: p.segs, K: p.depth, Runs: p.rows,
@@ -135,7 +140,7 @@ func (p *convProduct[T]) throughRows(s *Scratch[T], a, c []T) {
 	s.Gemm(&s.Tile)
 }
 
-// throughPanels makes a tile of every row of the maps and panel of weights [segs·depth,cCol], all in b.
+// throughPanels does the same for all cCol outputs, one panel after the other. b holds the weights [segs·depth,cCol].
 func (p *convProduct[T]) throughPanels(s *Scratch[T], a, b, c []T) {
 	p.bStride = p.cCol
 	for o := 0; o < p.cCol; o += PanelCols {
@@ -144,8 +149,9 @@ func (p *convProduct[T]) throughPanels(s *Scratch[T], a, b, c []T) {
 	}
 }
 
-// throughImages makes a tile of every place in the maps, its rows the images, aImage and cImage apart. The weights are
-// taken in blocks that stay in the first cache from place to place.
+// throughImages makes a tile of every pixel of the maps: the rows of the tile are that pixel in each of the images,
+// which are aImage and cImage elements apart. It takes the weights in blocks that stay in the first cache from pixel to
+// pixel.
 func (p *convProduct[T]) throughImages(s *Scratch[T], a, c []T, images, aImage, cImage int) {
 	for seg := range p.segs {
 		for d := 0; d < p.depth; d += depthBlock {

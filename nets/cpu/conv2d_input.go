@@ -1,31 +1,35 @@
 package cpu
 
-// Conv2DInput computes dx, the gradient of a convolution's input. The border is left as it is: zero in a buffer made of
-// zeros.
+// Conv2DInput computes dx, the gradient of the input of a convolution. It does not write the border of dx, which stays
+// zero in a buffer made of zeros.
 //
-// With rows u = Stride·q + ρ counted from the windows' first element, only the places r = Stride·t + ρ of the window
-// reach row u, from row q − t of gy. So the rows of one remainder ρ, and likewise the columns, are the result of a
-// convolution of stride 1 with every Stride-th place of the window: dx[u] = Σ_t w[Stride·t + ρ]·gy[q − t].
+// A gradient with a stride would have to skip pixels. Instead dx is cut into parts, each of which is the result of a
+// convolution with stride 1: write row u of dx, counted from the first that a window reads, as u = Stride·q + ρ. Only
+// the places r = Stride·t + ρ of the window reach row u, from row q − t of gy:
+//
+//	dx[u] = Σ_t w[Stride·t + ρ]·gy[q − t]
+//
+// So the rows with the same remainder ρ are a convolution with every Stride-th place of the window. Columns likewise.
 type Conv2DInput[T Float] struct {
 	Conv2DShape
 	dx, w, gy []T
-	flipped   []T // [K] of every panel of C and part the weights [taps,taps,O,n], last taps first
+	flipped   []T // [K] for every panel of n channels and every part: the weights [taps,taps,O,n], last taps first
 	framed    []T // [K,B] gy in its frame, if tiles go through the images
 	parts     []inputPart
 	frame     frame
-	gaps      bool // whether there are pixels that no window reaches
+	gaps      bool // whether there are pixels that no window reaches: their gradient is 0
 }
 
-// remainder is the rows or columns u = Stride·q + rho for q from lo to hi, which taps places of the window reach.
+// remainder is a set of rows or columns of dx: u = Stride·q + rho for lo ≤ q < hi. taps places of the window reach it.
 type remainder struct{ rho, taps, lo, hi int }
 
-// inputPart is the rows of one remainder and the columns of another.
+// inputPart is one part of dx: the pixels in the rows of one remainder and the columns of another.
 type inputPart struct {
 	rows, cols remainder
-	before     int // places of the window that the parts in front of it have
+	before     int // how many places of the window belong to the parts in front of this one
 }
 
-// frame is the border of zeros that gy needs for the windows at its edges.
+// frame is the border of zeros that gy needs around it, so that windows at its edges read zeros.
 type frame struct {
 	h, w, o                  int // of gy
 	top, bottom, left, right int
@@ -35,8 +39,8 @@ func (f frame) width() int     { return f.left + f.w + f.right }
 func (f frame) len() int       { return (f.top + f.h + f.bottom) * f.width() * f.o }
 func (f frame) bordered() bool { return f.top+f.bottom+f.left+f.right > 0 }
 
-// remainders returns those that any place of the window reaches, along an axis of size pixels with pad zeros on each
-// side and out windows, and the zeros they need in front of gy and behind.
+// remainders returns the remainders along one axis that any place of the window reaches, and how many zeros they need
+// before and behind gy. The axis has size pixels, pad zeros on each side and out windows.
 func remainders(stride, window, pad, size, out int) (all []remainder, before, behind int) {
 	for rho := range min(stride, window) {
 		last := pad + size - 1 - rho
@@ -53,12 +57,13 @@ func remainders(stride, window, pad, size, out int) (all []remainder, before, be
 	return all, before, behind
 }
 
+// The phases of Conv2DInput, in order. Maps narrower than narrow take inputPanels at the end, others inputImages.
 const (
-	inputClear = iota
-	inputFlip
-	inputFrame
-	inputPanels
-	inputImages
+	inputClear  = iota // zero dx, if there are gaps
+	inputFlip          // mirror the weights of one panel of channels
+	inputFrame         // copy gy into its frame
+	inputPanels        // dx of one panel of channels, all images of a client
+	inputImages        // dx of some images of a client, all panels
 )
 
 // Run computes dx.
@@ -87,6 +92,7 @@ func (t *Conv2DInput[T]) Run(e *Exec[T], s Conv2DShape, dx, w, gy []T) {
 	}
 }
 
+// prepare finds the parts of dx and the frame of gy. They depend on the shape alone.
 func (t *Conv2DInput[T]) prepare() {
 	f := &t.frame
 	f.h, f.w = t.Out()
@@ -131,7 +137,7 @@ func (t *Conv2DInput[T]) Chunk(phase, i int, s *Scratch[T]) {
 	}
 }
 
-// images computes dx of one chunk of images.
+// images computes dx of chunk i of the images.
 func (t *Conv2DInput[T]) images(i int, s *Scratch[T]) {
 	k, lo, hi := imagesOf(i, t.B)
 	f := t.frame
@@ -152,15 +158,15 @@ func (t *Conv2DInput[T]) images(i int, s *Scratch[T]) {
 	}
 }
 
-// inFrame writes one image of gy into the middle of dst, whose border is zero and stays so.
+// inFrame writes one image of gy into the middle of dst, whose border is zero and stays zero.
 func inFrame[T Float](f frame, dst, gy []T) {
 	for i := range f.h {
 		copy(dst[((f.top+i)*f.width()+f.left)*f.o:], gy[i*f.w*f.o:][:f.w*f.o])
 	}
 }
 
-// product is part i of dx for channels c … of client k, which begins at element a of a framed image of gy, at x of one
-// of dx.
+// product returns the product that computes part i of dx for client k and the panel of channels from c on. The product
+// reads from element a of a framed image of gy and writes from element x of an image of dx.
 func (t *Conv2DInput[T]) product(i, k, c int) (p convProduct[T], a, x int) {
 	part, f, n := t.parts[i], t.frame, min(PanelCols, t.C-c)
 	r, q := part.rows, part.cols
@@ -173,7 +179,7 @@ func (t *Conv2DInput[T]) product(i, k, c int) (p convProduct[T], a, x int) {
 	return p, ((f.top+r.lo-r.taps+1)*f.width() + f.left + q.lo - q.taps + 1) * t.O, (row*t.W+col)*t.C + c
 }
 
-// flip writes the weights of channels c … of client k, turned round, part by part.
+// flip writes the weights of client k for the panel of channels from c on, mirrored, part by part.
 func (t *Conv2DInput[T]) flip(s *Scratch[T], k, c int) {
 	n := min(PanelCols, t.C-c)
 	w, dst := t.w[k*t.wLen():][:t.wLen()], t.flipped[k*t.wLen()+c*t.R*t.S*t.O:]

@@ -2,23 +2,24 @@ package cpu
 
 // Conv2DWeights computes dw[k,r,s,c,o] = Σ_b Σ_i Σ_j x[k,b,Stride·i+r,Stride·j+s,c]·gy[k,b,i,j,o].
 //
-// Small weights are summed up image by image, in chunks of images whose sums are added in order. Weights that do not
-// fit in the second cache are cut in blocks instead, and each is summed up over all images at once.
+// Small weights are summed image by image, in chunks of images whose sums are then added in order. Weights that do not
+// fit in the second cache are cut into blocks instead, and each block is summed over all images at once.
 type Conv2DWeights[T Float] struct {
 	Conv2DShape
 	dw, x, gy []T
-	part      []T // [K,chunks,R,S,C,O]
+	part      []T // [K,chunks,R,S,C,O] sums of dw, one per chunk of images
 	packed    []T // [K] panels of gy
 }
 
+// The phases of Conv2DWeights: the first two for small weights, the others for large ones.
 const (
-	weightsImages = iota
-	weightsReduce
-	weightsPack
-	weightsBlocks
+	weightsImages = iota // sum some images of a client
+	weightsReduce        // add the sums of the chunks at one place in the window
+	weightsPack          // copy one panel of gy
+	weightsBlocks        // sum one block of dw over all images of its client
 )
 
-// largeWeights is the number of weights of a client that are taken in blocks: 1 MiB of float32.
+// largeWeights is the least number of weights per client that is cut into blocks: 1 MiB of float32.
 const largeWeights = 1 << 18
 
 // Run computes dw.
@@ -61,7 +62,7 @@ func (t *Conv2DWeights[T]) Chunk(phase, i int, s *Scratch[T]) {
 	}
 }
 
-// addImages sums up one chunk of images: for every row of the window a product of [S·C, pixels] and [pixels, O].
+// addImages sums dw over chunk i of the images: for every row of the window a product of [S·C, pixels] and [pixels, O].
 func (t *Conv2DWeights[T]) addImages(i int, s *Scratch[T]) {
 	k, lo, hi := imagesOf(i, t.B)
 	oh, ow := t.Out()
@@ -87,11 +88,11 @@ func (t *Conv2DWeights[T]) addImages(i int, s *Scratch[T]) {
 	}
 }
 
-// pixelBlock is how many pixels of a panel of gy the first cache holds with the rest of a product.
+// pixelBlock is how many pixels of a panel of gy the first cache holds beside the rest of a product.
 const pixelBlock = 256
 
-// block computes some rows c of dw at one place r, s of the window, over all images: a product of [rows, pixels] and
-// [pixels, O], depthBlock pixels at a time.
+// block computes one block of dw, some channels c at one place (r, s) of the window, over all images: a product of
+// [rows, pixels] and [pixels, O], depthBlock pixels at a time.
 func (t *Conv2DWeights[T]) block(i int, s *Scratch[T]) {
 	per := blocks(t.C, widthBlock)
 	k, at, rows := i/(t.R*t.S*per), i/per%(t.R*t.S), blocks(t.C, per)

@@ -4,16 +4,16 @@
 // Read kernels.go first: [Kernels] lists everything that is written once per instruction set, and says what it
 // computes.
 //
-//   - generic.go and norm_generic.go are the variant in plain Go, which the tests compare every other one with.
-//   - The *_amd64.go files check lengths and call the assembly, in methods of code. gen writes the assembly
-//     (*_amd64.s), and stubs_amd64.go declares it.
-//   - select.go chooses a variant.
-//   - pool.go runs a [Task] in chunks on several threads. Chunks are fixed by the sizes, so that no result depends on
-//     the threads.
+//   - generic.go and norm_generic.go are the variant in plain Go. The tests compare every other variant with it.
+//   - The *_amd64.go files check lengths and call the assembly, in methods of code. The assembly is package asm, in the
+//     folder asm; the command in the folder gen writes it.
+//   - select.go chooses a variant for the processor at hand.
+//   - pool.go cuts a [Task] into chunks and runs them on several threads. The sizes of the layer alone fix the chunks,
+//     so that no result depends on the number of threads.
 //   - The layers are tasks: conv.go with pooling, conv2d*.go without, linear.go, norm*.go, average.go, subsample.go,
 //     dropout.go, softmax.go, and gather.go, which crops and normalises images.
 //
 // A new kernel is a method of [Kernels], of generic and of code (kernels_amd64.go), a function in gen, its declarations
-// in stubs_amd64.go, and a test against the generic one in kernels_test.go. `make generate` then writes the
-// assembly. The order of sums is part of a kernel's contract: a new order is a new result.
+// in asm, and a test against the generic variant in kernels_test.go. `make generate` then writes the assembly. The
+// order of sums is part of a kernel's contract: another order gives other results.
 package cpu

@@ -2,17 +2,18 @@ package cpu
 
 import "rollcall/datasets/rng"
 
-// Draw names the random numbers of one client-step.
+// Draw says where the random numbers of one client's step are in the generator: the same Draw gives the same masks.
 type Draw struct{ Seed, Round, Client, Step uint32 }
 
 // DropThreshold returns the number below which a 32-bit draw drops an element, for a drop probability rate in [0, 1).
 func DropThreshold(rate float64) uint32 { return uint32(rate * (1 << 32)) }
 
-// keepScale is what kept elements are multiplied by.
+// keepScale returns the factor of kept elements, which leaves the expected value of an element unchanged.
 func keepScale[T Float](rate float64) T { return T(1 / (1 - rate)) }
 
-// DropoutMask fills mask with 1 (kept) or 0 (dropped) for the elements lo … lo+len(mask) of one client's batch [B,F],
-// counted in row-major order, of dropout layer `layer`. Element e takes word e mod 4 of the block at index ⌊e/4⌋.
+// DropoutMask fills mask with 1 (kept) or 0 (dropped) for elements lo … lo+len(mask) of one client's batch [B,F],
+// counted in row-major order. layer numbers the dropout layers of the net. Element e takes word e mod 4 of the block at
+// index ⌊e/4⌋.
 func DropoutMask(mask []uint8, lo int, d Draw, layer int, rate float64) {
 	key, threshold := rng.Key{Seed: d.Seed, Purpose: rng.Layer(layer)}, DropThreshold(rate)
 	var block [4]uint32
@@ -52,7 +53,7 @@ type Dropout[T Float] struct {
 	rate  float64
 }
 
-// dropChunk is the number of elements per chunk, a multiple of what the vector kernels take at a time.
+// dropChunk is the number of elements per chunk, a multiple of the 32 that the vector kernels take at a time.
 const dropChunk = 1 << 14
 
 // Forward computes y [K,N] and mask [K,N] with K = len(draws).
@@ -61,7 +62,7 @@ func (t *Dropout[T]) Forward(e *Exec[T], y []T, mask []uint8, x []T, draws []Dra
 	e.For(t, forward, len(draws)*blocks(t.n, dropChunk))
 }
 
-// Backward computes dx = gy·mask/(1−rate); dx, gy and mask are of the same length.
+// Backward computes dx = gy·mask/(1−rate). dx, gy and mask have the same length.
 func (t *Dropout[T]) Backward(e *Exec[T], dx, gy []T, mask []uint8, rate float64) {
 	t.y, t.mask, t.x, t.rate, t.n = dx, mask, gy, rate, len(gy)
 	e.For(t, backward, blocks(t.n, dropChunk))

@@ -1,33 +1,30 @@
 package cpu
 
-import "rollcall/datasets/rng"
+import (
+	"rollcall/datasets/rng"
+	"rollcall/nets/cpu/asm"
+)
 
-// philox is what the vector kernels want to know of a Philox4x32-10 stream; gen/dropout.go knows its layout.
-type philox struct {
-	counter   [3]uint32 // the first three words
-	threshold uint32    // words below it drop their element
-	keys      [10][2]uint32
-}
-
-// Weyl's constants, by which the keys change from round to round; see [rng.Key.Block].
+// The two words of the key grow by these constants from round to round of the generator; see [rng.Key.Block].
 const (
 	philoxW0 = 0x9E3779B9
 	philoxW1 = 0xBB67AE85
 )
 
-func newPhilox(d Draw, layer int, rate float64) philox {
-	p := philox{counter: [3]uint32{d.Round, d.Client, d.Step}, threshold: DropThreshold(rate)}
+// newPhilox returns the stream that [DropoutMask] draws from, with the keys of all ten rounds worked out beforehand.
+func newPhilox(d Draw, layer int, rate float64) asm.Philox {
+	p := asm.Philox{Counter: [3]uint32{d.Round, d.Client, d.Step}, Threshold: DropThreshold(rate)}
 	k0, k1 := d.Seed, uint32(rng.Layer(layer))
-	for i := range p.keys {
-		p.keys[i] = [2]uint32{k0, k1}
+	for i := range p.Keys {
+		p.Keys[i] = [2]uint32{k0, k1}
 		k0 += philoxW0
 		k1 += philoxW1
 	}
 	return p
 }
 
-// Dropout draws two registers of elements at a time, whole blocks of the generator. The elements in front of the first
-// block and behind the last are left to plain Go: at most 3 and 31 of a chunk.
+// Dropout draws two registers of elements at a time, which are whole blocks of the generator. Plain Go does the
+// elements in front of the first block and behind the last: at most 3 and 31 of a chunk.
 func (c *code) Dropout(y []float32, mask []uint8, x []float32, lo int, d Draw, layer int, rate float64) {
 	y, mask = y[:len(x)], mask[:len(x)]
 	size := 2 * c.lanes
@@ -38,10 +35,10 @@ func (c *code) Dropout(y []float32, mask []uint8, x []float32, lo int, d Draw, l
 	plain.Dropout(y[:head], mask[:head], x[:head], lo, d, layer, rate)
 	if blocks > 0 {
 		p, index, scale := newPhilox(d, layer, rate), (lo+head)/4, keepScale[float32](rate)
-		if c.lanes == 16 { // called by name, or p would be on the heap
-			dropoutAVX512(&y[head], &mask[head], &x[head], &p, index, blocks, scale)
+		if c.lanes == 16 { // a call by name: through a func value, p would escape to the heap
+			asm.DropoutAVX512(&y[head], &mask[head], &x[head], &p, index, blocks, scale)
 		} else {
-			dropoutAVX2(&y[head], &mask[head], &x[head], &p, index, blocks, scale)
+			asm.DropoutAVX2(&y[head], &mask[head], &x[head], &p, index, blocks, scale)
 		}
 	}
 	plain.Dropout(y[tail:], mask[tail:], x[tail:], lo+tail, d, layer, rate)

@@ -2,26 +2,27 @@ package cpu
 
 import "fmt"
 
-// Normal says how bytes become numbers: x = (v/255 − mean[c])/std[c], rounded as PyTorch's ToTensor and Normalize round
-// in float32.
+// Normal turns bytes into numbers: x = (v/255 − mean[c])/std[c], rounded as PyTorch's ToTensor and Normalize round in
+// float32.
 type Normal[T Float] struct {
 	channels int
-	table    []T         // [C,256] the value of every byte
+	table    []T         // [C,256] the number that every byte becomes
 	group    normalGroup // for the vector kernels; unused if C > groupLanes
 }
 
 // groupLanes is the number of bytes that a vector kernel reads at a time.
 const groupLanes = 16
 
-// normalGroup is a group of whole pixels, as many as fit into groupLanes bytes, the way the vector kernels see it.
+// normalGroup describes a group of whole pixels, as many as fit into groupLanes bytes, to the vector kernels.
 type normalGroup struct {
-	mean, std [groupLanes]float32 // of every byte's channel; 0 and 1 behind the last pixel
-	straight  [groupLanes]uint8   // the order of the bytes, and that of a group whose pixels are turned round
-	flipped   [groupLanes]uint8
+	mean, std [groupLanes]float32 // for the channel of every byte; 0 and 1 behind the last pixel
+	straight  [groupLanes]uint8   // the order of the bytes as they are
+	flipped   [groupLanes]uint8   // the order of the bytes if the pixels are mirrored
 	pixels    int
 }
 
-// NewNormal returns the normalisation with these means and standard deviations of the channels, of values in [0, 1].
+// NewNormal returns the normalisation with the given mean and standard deviation of every channel. Both are in units of
+// v/255, which is in [0, 1].
 func NewNormal[T Float](mean, std []float32) *Normal[T] {
 	n := &Normal[T]{channels: len(mean), table: make([]T, len(mean)*256)}
 	for c := range mean {
@@ -45,25 +46,25 @@ func NewNormal[T Float](mean, std []float32) *Normal[T] {
 	return n
 }
 
-// Crop says which part of an image [H,W,C] is read: H×W pixels from (Row, Col) on of the image with Pad pixels of zeros
-// around it, zero after normalisation, mirrored left to right if Flip. (Pad, Pad) is the image itself. It is written
-// with Border pixels of zeros around it.
+// Crop says which part of an image [H,W,C] is read, the usual augmentation of training images: put Pad pixels around
+// the image, which are zero after normalisation, take the H×W pixels from (Row, Col) on, and mirror them left to right
+// if Flip. Row = Col = Pad takes the image itself. Border pixels of zeros are written around the result.
 type Crop struct {
 	H, W, C, Border, Pad, Row, Col int
 	Flip                           bool
 }
 
-// size is the number of elements that are written.
+// size returns the number of elements that are written, border included.
 func (c *Crop) size() int { return (c.H + 2*c.Border) * c.stride() }
 
-// stride is the number of elements in a row of them.
+// stride returns the number of elements in a row of the result, border included.
 func (c *Crop) stride() int { return (c.W + 2*c.Border) * c.C }
 
-// overlap is where a crop and its image meet: rows of cols pixels each, counted from the crop's corner and from the
-// image's.
+// overlap is the rectangle of rows × cols pixels that a crop and its image share. Its corner is (row, col) in the crop
+// and (imgRow, imgCol) in the image.
 type overlap struct{ rows, cols, row, col, imgRow, imgCol int }
 
-// overlap returns it; ok is false if there is none.
+// overlap returns the overlap of a crop and its image; ok is false if it is empty.
 func (c *Crop) overlap() (o overlap, ok bool) {
 	down, right := c.Row-c.Pad, c.Col-c.Pad
 	o = overlap{rows: c.H - max(down, -down), cols: c.W - max(right, -right)}
@@ -75,8 +76,7 @@ func (c *Crop) overlap() (o overlap, ok bool) {
 	return o, o.rows > 0 && o.cols > 0
 }
 
-// clearAround clears what lies around the overlap, the zeros between two rows at once, and returns where the overlap
-// begins.
+// clearAround clears the elements of dst around the overlap, and returns the index of the first element of the overlap.
 func clearAround[T Float](dst []T, c *Crop, o *overlap) (first int) {
 	stride, run := c.stride(), o.cols*c.C
 	first = (o.row+c.Border)*stride + (o.col+c.Border)*c.C
@@ -94,9 +94,10 @@ func clearAround[T Float](dst []T, c *Crop, o *overlap) (first int) {
 	return first
 }
 
-// Table returns what every byte of a channel becomes, [C,256].
+// Table returns the number that every byte becomes in every channel, [C,256].
 func (n *Normal[T]) Table() []T { return n.table }
 
+// check panics if the sizes of dst, img and the crop do not fit together.
 func (n *Normal[T]) check(dst []T, img []uint8, c *Crop) {
 	if min(c.H, c.W, c.C) < 1 || c.Border < 0 || c.C != n.channels || len(dst) != c.size() || len(img) < c.H*c.W*c.C {
 		panic(fmt.Sprintf("cpu: gather: %d bytes for %d elements of %d channels, %d×%d×%d with a border of %d wanted",
@@ -118,7 +119,7 @@ func (generic[T]) Gather(dst []T, img []uint8, n *Normal[T], c Crop) {
 	}
 }
 
-// row looks up a row of pixels, mirrored if flip.
+// row looks up the numbers of a row of pixels, and mirrors the row if flip.
 func (n *Normal[T]) row(dst []T, img []uint8, flip bool) {
 	at, step := 0, n.channels
 	if flip {

@@ -1,7 +1,7 @@
 package cpu
 
-// Gather cuts the rows of the overlap in groups of pixels. It reads up to groupLanes bytes from the start of a group
-// on, so the last row of an image with nothing behind it in memory is left to plain Go.
+// Gather cuts the rows of the overlap into groups of pixels. It reads groupLanes bytes from the start of every group,
+// so plain Go does the last row of an image with nothing behind it in memory.
 func (c *code) Gather(dst []float32, img []uint8, n *Normal[float32], crop Crop) {
 	g := &n.group
 	o, ok := crop.overlap()

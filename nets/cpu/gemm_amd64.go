@@ -1,8 +1,13 @@
 package cpu
 
-import "fmt"
+import (
+	"fmt"
 
-// cut splits m rows into tiles of at most most rows that differ by no more than one: 32 rows by 12 are 11, 11 and 10.
+	"rollcall/nets/cpu/asm"
+)
+
+// cut splits m rows into tiles of at most most rows each: tiles tiles of rows rows, then smaller tiles of one row less.
+// Equal tiles are faster than full ones and a rest: 32 rows, at most 12 a tile, become 11, 11 and 10.
 func cut(m, most int) (rows, tiles, smaller int) {
 	if m <= most {
 		return m, 1, 0
@@ -13,6 +18,7 @@ func cut(m, most int) (rows, tiles, smaller int) {
 	return rows, n - smaller, smaller
 }
 
+// Gemm goes through the columns two registers at a time, and through the rows in tiles whose sums fit in registers.
 func (c *code) Gemm(t *Tile[float32]) {
 	if min(t.M, t.N, t.Segs, t.K, t.Runs) < 1 || t.N > PanelCols ||
 		t.ASeg|t.ARow|t.AK|t.BSeg|t.BRow|t.CRow|t.ARun|t.CRun < 0 {
@@ -36,7 +42,7 @@ func (c *code) Gemm(t *Tile[float32]) {
 		rows, tiles, smaller := cut(t.M, most)
 		b := &t.B[j]
 		for u := range t.Runs {
-			run(t, &t.A[u*t.ARun], b, &t.C[u*t.CRun+j], tail, rows, tiles, smaller)
+			run((*asm.Tile)(t), &t.A[u*t.ARun], b, &t.C[u*t.CRun+j], tail, rows, tiles, smaller)
 		}
 	}
 }

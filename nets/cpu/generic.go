@@ -3,11 +3,12 @@ package cpu
 // generic is the kernels in plain Go.
 type generic[T Float] struct{}
 
-// Generic returns the kernels in plain Go: the ones every other variant is compared with.
+// Generic returns the kernels in plain Go. The tests compare every other variant with them.
 func Generic[T Float]() Kernels[T] { return generic[T]{} }
 
 func (generic[T]) Name() string { return "generic" }
 
+// Prefetch does nothing: Go has no such instruction.
 func (generic[T]) Prefetch([]T, []uint8) {}
 
 func (generic[T]) Gemm(t *Tile[T]) {
@@ -16,7 +17,8 @@ func (generic[T]) Gemm(t *Tile[T]) {
 	}
 }
 
-// gemmRun works on two rows of C at a time, one row of B at a time, so that the inner loop runs along memory.
+// gemmRun computes one run of a tile: two rows of C at a time, one row of B after the other, so that the inner loop
+// runs along memory.
 func gemmRun[T Float](t *Tile[T], A, C []T) {
 	var acc [2][PanelCols]T
 	for i := 0; i < t.M; i += 2 {
@@ -140,6 +142,7 @@ func (generic[T]) Axpy(dst []T, c T, src []T) {
 	}
 }
 
+// SumSquares adds the squares in the order of x.
 func (generic[T]) SumSquares(x []T) float64 {
 	sum := 0.0
 	for _, v := range x {

@@ -3,27 +3,32 @@ package cpu
 import (
 	"fmt"
 	"unsafe"
+
+	"rollcall/nets/cpu/asm"
 )
 
-// code is the assembly of one instruction set, and the numbers that the Go code around it wants to know. Its methods
-// are the kernels: they look at lengths, so that a slice too short panics as it does in plain Go, and pass pointers on.
+// code is one instruction set: its kernels of package asm, and the numbers that the Go code around them needs. Its
+// methods are the kernels of [Kernels]: they check lengths, so that a slice too short panics as it does in plain Go,
+// and pass pointers on.
 type code struct {
-	name                             string
-	lanes                            int // float32 in a register
-	tall                             int // rows of a tile of two registers, at most
-	gemmWide, gemmRagged, gemmNarrow func(t *Tile[float32], a, b, c *float32, tail, rows, tiles, smaller int)
-	transpose                        func(dst *float32, ldDst int, src *float32, ldSrc, rows, cols int)
-	poolReLU                         func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols int)
-	unpoolReLU                       func(top, bottom, db, gy *float32, arg *uint8, pixels, cols int)
-	biasReLU                         func(y *float32, rows, ld int, bias *float32, cols int, relu bool)
-	reluGrad                         func(d, db, gy, y *float32, rows, cols int, relu bool)
-	moments                          func(sum, squares, x, pivot *float32, rows, cols int)
-	normalise                        [2][2]normaliseFunc // by add, ReLU
-	normSums                         [2][2]normSumsFunc  // by d, ReLU
-	normGrad                         [2]normGradFunc     // by ReLU
-	scale, axpy                      func(dst *float32, c float32, src *float32, n int)
-	steps                            [2][2]stepFunc // by momentum, drift
-	gather                           func(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32,
+	name  string
+	lanes int // float32 in a register
+	tall  int // the most rows in a tile of two registers
+
+	gemmWide, gemmRagged, gemmNarrow func(t *asm.Tile, a, b, c *float32, tail, rows, tiles, smaller int)
+
+	transpose   func(dst *float32, ldDst int, src *float32, ldSrc, rows, cols int)
+	poolReLU    func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols int)
+	unpoolReLU  func(top, bottom, db, gy *float32, arg *uint8, pixels, cols int)
+	biasReLU    func(y *float32, rows, ld int, bias *float32, cols int, relu bool)
+	reluGrad    func(d, db, gy, y *float32, rows, cols int, relu bool)
+	moments     func(sum, squares, x, pivot *float32, rows, cols int)
+	normalise   [2][2]normaliseFunc // [with add][with ReLU]
+	normSums    [2][2]normSumsFunc  // [d stored][with ReLU]
+	normGrad    [2]normGradFunc     // [with ReLU]
+	scale, axpy func(dst *float32, c float32, src *float32, n int)
+	steps       [2][2]stepFunc // [with momentum][with drift]
+	gather      func(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32,
 		rows, groups, stepDst, stepImg, rowDst, rowImg, tail int)
 	applyMask func(y, x *float32, mask *uint8, n int, scale float32)
 	softmax   func(p *float32, e *float64, x *float32, n int, c float64) (top float32, z float64)
@@ -37,38 +42,63 @@ type (
 	stepFunc      = func(w, grad, v, drift *float32, n int, lr, scale, decay, momentum float32)
 )
 
-// avx512 is for AVX-512 F, BW, DQ and VL. The results are those of avx2, bit for bit.
+// avx512 needs AVX-512 F, BW, DQ and VL. It returns the same bits as avx2.
 var avx512 = &code{
 	name: "avx512", lanes: 16, tall: 12,
-	gemmWide: gemmWideAVX512, gemmRagged: gemmRaggedAVX512, gemmNarrow: gemmNarrowAVX512, transpose: transposeAVX512,
-	poolReLU: poolReLUAVX512, unpoolReLU: unpoolReLUAVX512, biasReLU: biasReLUAVX512, reluGrad: reluGradAVX512,
-	moments: momentsAVX512,
+	gemmWide: asm.GemmWideAVX512, gemmRagged: asm.GemmRaggedAVX512, gemmNarrow: asm.GemmNarrowAVX512,
+	transpose: asm.TransposeAVX512,
+	poolReLU:  asm.PoolReLUAVX512, unpoolReLU: asm.UnpoolReLUAVX512,
+	biasReLU: asm.BiasReLUAVX512, reluGrad: asm.ReLUGradAVX512,
+	moments: asm.MomentsAVX512,
 	normalise: [2][2]normaliseFunc{
-		{normaliseAVX512, normaliseReLUAVX512},
-		{normaliseAddAVX512, normaliseAddReLUAVX512},
+		{asm.NormaliseAVX512, asm.NormaliseReLUAVX512},
+		{asm.NormaliseAddAVX512, asm.NormaliseAddReLUAVX512},
 	},
-	normSums: [2][2]normSumsFunc{{normSumsAVX512, normSumsReLUAVX512}, {normSumsStoreAVX512, normSumsStoreReLUAVX512}},
-	normGrad: [2]normGradFunc{normGradAVX512, normGradReLUAVX512},
-	scale:    scaleAVX512, axpy: axpyAVX512,
-	steps:  [2][2]stepFunc{{stepAVX512, stepDriftAVX512}, {stepMomentumAVX512, stepBothAVX512}},
-	gather: gatherAVX512, applyMask: applyMaskAVX512, softmax: softmaxAVX512, prefetch: prefetchAVX512,
+	normSums: [2][2]normSumsFunc{
+		{asm.NormSumsAVX512, asm.NormSumsReLUAVX512},
+		{asm.NormSumsStoreAVX512, asm.NormSumsStoreReLUAVX512},
+	},
+	normGrad: [2]normGradFunc{asm.NormGradAVX512, asm.NormGradReLUAVX512},
+	scale:    asm.ScaleAVX512, axpy: asm.AxpyAVX512,
+	steps: [2][2]stepFunc{
+		{asm.StepAVX512, asm.StepDriftAVX512},
+		{asm.StepMomentumAVX512, asm.StepBothAVX512},
+	},
+	gather:    asm.GatherAVX512,
+	applyMask: asm.ApplyMaskAVX512,
+	softmax:   asm.SoftmaxAVX512,
+	prefetch:  asm.PrefetchAVX512,
 }
 
-// avx2 is for AVX2 with FMA and BMI2.
+// avx2 needs AVX2, FMA and BMI2.
 var avx2 = &code{
 	name: "avx2", lanes: 8, tall: 6,
-	gemmWide: gemmWideAVX2, gemmRagged: gemmRaggedAVX2, gemmNarrow: gemmNarrowAVX2, transpose: transposeAVX2,
-	poolReLU: poolReLUAVX2, unpoolReLU: unpoolReLUAVX2, biasReLU: biasReLUAVX2, reluGrad: reluGradAVX2,
-	moments:   momentsAVX2,
-	normalise: [2][2]normaliseFunc{{normaliseAVX2, normaliseReLUAVX2}, {normaliseAddAVX2, normaliseAddReLUAVX2}},
-	normSums:  [2][2]normSumsFunc{{normSumsAVX2, normSumsReLUAVX2}, {normSumsStoreAVX2, normSumsStoreReLUAVX2}},
-	normGrad:  [2]normGradFunc{normGradAVX2, normGradReLUAVX2},
-	scale:     scaleAVX2, axpy: axpyAVX2,
-	steps:  [2][2]stepFunc{{stepAVX2, stepDriftAVX2}, {stepMomentumAVX2, stepBothAVX2}},
-	gather: gatherAVX2, applyMask: applyMaskAVX2, softmax: softmaxAVX2, prefetch: prefetchAVX2,
+	gemmWide: asm.GemmWideAVX2, gemmRagged: asm.GemmRaggedAVX2, gemmNarrow: asm.GemmNarrowAVX2,
+	transpose: asm.TransposeAVX2,
+	poolReLU:  asm.PoolReLUAVX2, unpoolReLU: asm.UnpoolReLUAVX2,
+	biasReLU: asm.BiasReLUAVX2, reluGrad: asm.ReLUGradAVX2,
+	moments: asm.MomentsAVX2,
+	normalise: [2][2]normaliseFunc{
+		{asm.NormaliseAVX2, asm.NormaliseReLUAVX2},
+		{asm.NormaliseAddAVX2, asm.NormaliseAddReLUAVX2},
+	},
+	normSums: [2][2]normSumsFunc{
+		{asm.NormSumsAVX2, asm.NormSumsReLUAVX2},
+		{asm.NormSumsStoreAVX2, asm.NormSumsStoreReLUAVX2},
+	},
+	normGrad: [2]normGradFunc{asm.NormGradAVX2, asm.NormGradReLUAVX2},
+	scale:    asm.ScaleAVX2, axpy: asm.AxpyAVX2,
+	steps: [2][2]stepFunc{
+		{asm.StepAVX2, asm.StepDriftAVX2},
+		{asm.StepMomentumAVX2, asm.StepBothAVX2},
+	},
+	gather:    asm.GatherAVX2,
+	applyMask: asm.ApplyMaskAVX2,
+	softmax:   asm.SoftmaxAVX2,
+	prefetch:  asm.PrefetchAVX2,
 }
 
-// number is 1 for true.
+// number returns 1 for true, 0 for false: an index into a table of variants.
 func number(b bool) int {
 	if b {
 		return 1
@@ -76,7 +106,7 @@ func number(b bool) int {
 	return 0
 }
 
-// checkLength panics if there is an x, of less than n elements.
+// checkLength panics if x has fewer than n elements, unless x is nil: then the kernel does without it.
 func checkLength(x []float32, n int) {
 	if x != nil {
 		_ = x[n-1]
@@ -195,12 +225,12 @@ func (c *code) SumSquares(x []float32) float64 {
 	var rest [32]float32 // the last elements, and zeros
 	blocks := len(x) / len(sums)
 	copy(rest[:], x[blocks*len(sums):])
-	if c.lanes == 16 { // called by name, or sums would be on the heap
-		sumSquaresAVX512(&sums[0], unsafe.SliceData(x), blocks)
-		sumSquaresAVX512(&sums[0], &rest[0], 1)
+	if c.lanes == 16 { // a call by name: through a func value, sums would escape to the heap
+		asm.SumSquaresAVX512(&sums[0], unsafe.SliceData(x), blocks)
+		asm.SumSquaresAVX512(&sums[0], &rest[0], 1)
 	} else {
-		sumSquaresAVX2(&sums[0], unsafe.SliceData(x), blocks)
-		sumSquaresAVX2(&sums[0], &rest[0], 1)
+		asm.SumSquaresAVX2(&sums[0], unsafe.SliceData(x), blocks)
+		asm.SumSquaresAVX2(&sums[0], &rest[0], 1)
 	}
 	for n := len(sums) / 2; n > 0; n /= 2 {
 		for i := range n {

@@ -1,83 +1,17 @@
 package cpu
 
 import (
-	"bytes"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"testing"
 	"unsafe"
 )
 
-// TestTileLayout pins the offsets that the generated code uses.
-func TestTileLayout(t *testing.T) {
-	var u Tile[float32]
-	for i, field := range []struct {
-		name string
-		got  uintptr
-	}{
-		{"Segs", unsafe.Offsetof(u.Segs)},
-		{"K", unsafe.Offsetof(u.K)},
-		{"ASeg", unsafe.Offsetof(u.ASeg)},
-		{"ARow", unsafe.Offsetof(u.ARow)},
-		{"AK", unsafe.Offsetof(u.AK)},
-		{"BSeg", unsafe.Offsetof(u.BSeg)},
-		{"BRow", unsafe.Offsetof(u.BRow)},
-		{"CRow", unsafe.Offsetof(u.CRow)},
-		{"Acc", unsafe.Offsetof(u.Acc)},
-	} {
-		if want := uintptr(88 + 8*i); field.got != want {
-			t.Errorf("Tile.%s: offset %d, want %d, as in gen/gemm.go", field.name, field.got, want)
-		}
-	}
-}
-
-func TestPhiloxLayout(t *testing.T) {
-	var p philox
-	if got, want := [3]uintptr{unsafe.Offsetof(p.counter), unsafe.Offsetof(p.threshold), unsafe.Offsetof(p.keys)},
-		[3]uintptr{0, 12, 16}; got != want {
-		t.Errorf("philox: offsets %d, want %d, as in gen/dropout.go", got, want)
-	}
+// TestGroupLayout pins the offset that the generated code uses.
+func TestGroupLayout(t *testing.T) {
 	var g normalGroup
 	if got, want := unsafe.Offsetof(g.std)-unsafe.Offsetof(g.mean), uintptr(4*groupLanes); got != want {
 		t.Errorf("normalGroup: std is %d behind mean, want %d, as in gen/gather.go", got, want)
-	}
-}
-
-// TestGenerated compares the .s files with what the generator writes.
-func TestGenerated(t *testing.T) {
-	goTool, err := exec.LookPath("go")
-	if err != nil || testing.Short() {
-		t.Skip("needs the go command, and seconds")
-	}
-	dir := t.TempDir()
-	if out, err := exec.Command(goTool, "run", "./gen", "-dir", dir).CombinedOutput(); err != nil {
-		t.Fatalf("go run ./gen: %v\n%s", err, out)
-	}
-	names := func(dir string) []string {
-		paths, err := filepath.Glob(filepath.Join(dir, "*_amd64.s"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, p := range paths {
-			paths[i] = filepath.Base(p)
-		}
-		return paths
-	}
-	got, want := names("."), names(dir)
-	if !slices.Equal(got, want) {
-		t.Errorf("assembly files: got %v, want %v: run go generate", got, want)
-	}
-	for _, name := range want {
-		want, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not what the generator writes (%v): run go generate", name, err)
-		}
 	}
 }
 

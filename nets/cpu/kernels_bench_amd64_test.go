@@ -1,14 +1,18 @@
 package cpu
 
-import "testing"
+import (
+	"testing"
+
+	"rollcall/nets/cpu/asm"
+)
 
 // BenchmarkPeak measures the most multiply-adds a core can do.
 func BenchmarkPeak(b *testing.B) {
 	for _, k := range Variants()[1:] {
 		b.Run(k.Name(), func(b *testing.B) {
-			peak, lanes := fmaPeakAVX2, 8
+			peak, lanes := asm.FMAPeakAVX2, 8
 			if k.Name() == "avx512" {
-				peak, lanes = fmaPeakAVX512, 16
+				peak, lanes = asm.FMAPeakAVX512, 16
 			}
 			const rounds = 10000
 			for b.Loop() {

@@ -11,9 +11,11 @@ const (
 	widthBlock = 96  // rows of dw per chunk: eight tiles of twelve
 )
 
+// blocks returns n/size, rounded up: how many blocks of size elements n elements make.
 func blocks(n, size int) int { return (n + size - 1) / size }
 
-// chunkOf returns client, first and last+1 element of chunk i, of clients with n elements each in chunks of size.
+// chunkOf returns the client k of chunk i and its elements, lo ≤ element < hi, where every client has n elements in
+// chunks of size.
 func chunkOf(i, n, size int) (k, lo, hi int) {
 	k, lo = i/blocks(n, size), i%blocks(n, size)*size
 	return k, lo, min(lo+size, n)
@@ -59,13 +61,14 @@ type LinearBackward[T Float] struct {
 	d           []T // [K,B,O] the gradient in front of the ReLU
 }
 
+// The phases of LinearBackward, in order.
 const (
-	linearMask = iota
-	linearWeights
-	linearInput
+	linearMask    = iota // d and db of one client
+	linearWeights        // some rows of dw
+	linearInput          // some columns of dx
 )
 
-// Run computes the gradients; dx nil: only those of w and b.
+// Run computes the gradients. If dx is nil, it computes dw and db alone.
 func (t *LinearBackward[T]) Run(e *Exec[T], s LinearShape, dx, dw, db, x, w, y, gy []T) {
 	t.LinearShape, t.dx, t.dw, t.db, t.x, t.w, t.y, t.gy = s, dx, dw, db, x, w, y, gy
 	if t.d == nil {

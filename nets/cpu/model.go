@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Model returns the processor's own name, or the architecture's where the system does not tell.
+// Model returns the name of the processor as Linux reports it, or the name of the architecture elsewhere. Results of
+// benchmarks carry it.
 func Model() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {

@@ -2,11 +2,11 @@ package cpu
 
 import "math"
 
-// NormEpsilon is added to variances: PyTorch's default.
+// NormEpsilon is the ε that is added to variances. It is the default of PyTorch's BatchNorm2d.
 const NormEpsilon = 1e-5
 
 // NormShape holds the sizes of a batch normalisation: x [K,B,H,W,C], y [K,B,H+2·OutPad,W+2·OutPad,C] with a border of
-// zeros. What is added to y, its gradient and the gradient of y have y's shape.
+// zeros. add, the array that may be added to y, its gradient and the gradient of y have the shape of y.
 type NormShape struct {
 	K, B, H, W, C int
 	OutPad        int
@@ -16,19 +16,23 @@ type NormShape struct {
 func (s NormShape) xLen() int { return s.H * s.W * s.C } // one image
 func (s NormShape) yLen() int { return (s.H + 2*s.OutPad) * (s.W + 2*s.OutPad) * s.C }
 
-// line returns where row i of image n begins in x, and in what has y's shape, and its elements.
+// line returns where row i of image n begins in x and in arrays of the shape of y, and how many elements it has.
 func (s NormShape) line(n, i int) (x, y, run int) {
 	run = s.W * s.C
 	width := run + 2*s.OutPad*s.C
 	return n*s.xLen() + i*run, n*s.yLen() + s.OutPad*(width+s.C) + i*width, run
 }
 
-// normBlock is about how many rows [C] are summed up in T before their sums go on in float64.
+// normBlock is about how many rows [C] are summed in T before their sums are added in float64. It is part of the
+// result.
 const normBlock = 1024
 
-// NormForward computes y = max(0, scale·x + shift + add) with scale = weight/√(var + ε) and shift = bias − mean·scale;
-// the maximum only if ReLU, add only if there is one. In training mean and var are those of the client's own batch over
-// the samples whose label is not negative, pixel by pixel; y of the other samples is 0.
+// NormForward computes y = max(0, scale·x + shift + add) with scale = weight/√(var + ε) and shift = bias − mean·scale.
+// It takes the maximum only if ReLU, and adds add only if it is not nil.
+//
+// [NormForward.Train] takes mean and var from the batch of each client: over the pixels of the samples whose label is
+// not negative. y of the other samples, the padding of a ragged batch, is 0. [NormForward.Evaluate] takes mean and var
+// from its caller: the running statistics.
 type NormForward[T Float] struct {
 	NormShape
 	y, x, add    []T
@@ -36,30 +40,32 @@ type NormForward[T Float] struct {
 	weight, bias []T     // [K,C]
 	scale, shift []T     // [K,C]
 	stats        NormStats[T]
-	part         []moments // [K,chunks]
+	part         []moments // [K,chunks] the moments of each chunk of images
 }
 
-// NormStats are what a training pass finds out about its batches [K,C]: Mean and Var, biased, and what the gradient and
-// the running statistics take. A client without samples has zeros.
+// NormStats holds the statistics of the batches of a training pass, per client and channel. The gradient takes Mean and
+// Inverse; the running statistics take Mean and Unbiased. A client without samples has zeros.
 type NormStats[T Float] struct {
-	Mean, Unbiased []T       // Unbiased: Σ(x − mean)²/(n − 1)
-	Inverse        []T       // 1/√(Var + ε)
-	Count          []float64 // [K] values per channel, n
+	Mean, Unbiased []T       // [K,C] the mean, and the unbiased variance Σ(x − mean)²/(n − 1)
+	Inverse        []T       // [K,C] 1/√(var + ε), with the biased variance
+	Count          []float64 // [K] n, the values per channel
 }
 
-// moments are Σ1, the mean and Σ(x − mean)² of every channel.
+// moments holds the number of values n, their mean and m2 = Σ(x − mean)², the latter two per channel.
 type moments struct {
 	n        float64
 	mean, m2 []float64
 }
 
+// The phases of NormForward; an evaluation has the last alone.
 const (
-	normMoments = iota
-	normMerge
-	normApply
+	normMoments = iota // the moments of some images of a client
+	normMerge          // the statistics of one client
+	normApply          // y of some images of a client
 )
 
-// Train computes y, and stats.
+// Train computes y and the statistics of the batches, which stay valid until the next call. Package ops folds them into
+// the running statistics.
 func (t *NormForward[T]) Train(e *Exec[T], s NormShape, y, x, add, weight, bias []T, labels []int32) *NormStats[T] {
 	t.set(s, y, x, add, weight, bias)
 	t.labels = labels
@@ -80,7 +86,7 @@ func (t *NormForward[T]) Train(e *Exec[T], s NormShape, y, x, add, weight, bias 
 	return &t.stats
 }
 
-// Evaluate computes y of given statistics [K,C].
+// Evaluate computes y with the given statistics [K,C].
 func (t *NormForward[T]) Evaluate(e *Exec[T], s NormShape, y, x, add, weight, bias, mean, variance []T) {
 	t.set(s, y, x, add, weight, bias)
 	t.labels = nil
@@ -91,6 +97,7 @@ func (t *NormForward[T]) Evaluate(e *Exec[T], s NormShape, y, x, add, weight, bi
 	e.For(t, normApply, s.K*imageChunks(s.B))
 }
 
+// set keeps the arguments of Train and Evaluate, and allocates scale and shift in the first call.
 func (t *NormForward[T]) set(s NormShape, y, x, add, weight, bias []T) {
 	t.NormShape, t.y, t.x, t.add, t.weight, t.bias = s, y, x, add, weight, bias
 	if t.scale == nil {
@@ -127,7 +134,8 @@ func (t *NormForward[T]) apply(s *Scratch[T], n int, scale, shift []T) {
 	}
 }
 
-// moments sums up a chunk of images: blocks of rows about their first row, in T, and the blocks in float64.
+// moments computes the moments of chunk i of the images. It sums blocks of about normBlock rows in T, as differences
+// from the first row of the block, so that a large mean costs no digits, and joins the blocks in float64.
 func (t *NormForward[T]) moments(i int, s *Scratch[T]) {
 	k, lo, hi := imagesOf(i, t.B)
 	m := &t.part[i]
@@ -154,7 +162,7 @@ func (t *NormForward[T]) moments(i int, s *Scratch[T]) {
 	}
 }
 
-// fold joins the sums of n numbers less their pivot, and of their squares, to m.
+// fold joins n values per channel to m. sum and squares are the sums of value − pivot and of (value − pivot)².
 func fold[T Float](m *moments, n float64, sum, squares, pivot []T) {
 	m.add(n, func(c int) (mean, m2 float64) {
 		off := float64(sum[c]) / n
@@ -162,12 +170,14 @@ func fold[T Float](m *moments, n float64, sum, squares, pivot []T) {
 	})
 }
 
-// join joins the moments of more numbers to m.
+// join joins the values that o describes to m.
 func (m *moments) join(o *moments) {
 	m.add(o.n, func(c int) (mean, m2 float64) { return o.mean[c], o.m2[c] })
 }
 
-// add joins n numbers per channel to m, which tells their moments: T. F. Chan, G. H. Golub and R. J. LeVeque, 1979.
+// add joins n values per channel to m; of returns the mean and Σ(x − mean)² of these values in channel c. The update is
+// the pairwise one of T. F. Chan, G. H. Golub and R. J. LeVeque, Updating formulae and a pairwise algorithm for
+// computing sample variances, 1979.
 func (m *moments) add(n float64, of func(c int) (mean, m2 float64)) {
 	if n == 0 {
 		return
@@ -183,7 +193,8 @@ func (m *moments) add(n float64, of func(c int) (mean, m2 float64)) {
 	m.n += n
 }
 
-// merge joins the chunks of client k in order, into the first, and computes what follows from them.
+// merge joins the moments of the chunks of client k, in order, into the first, and computes the statistics, scale and
+// shift from them.
 func (t *NormForward[T]) merge(k int) {
 	parts := t.part[k*imageChunks(t.B):][:imageChunks(t.B)]
 	m := &parts[0]

@@ -1,11 +1,11 @@
 package cpu
 
-// NormBackward computes the gradients of a batch normalisation in training. With d the gradient of y, 0 where a ReLU is
-// closed, and x̂ = (x − mean)·inverse:
+// NormBackward computes the gradients of a batch normalisation in training. Let d be the gradient of y, set to 0 where
+// a ReLU has clamped y, and x̂ = (x − mean)·inverse. Then
 //
 //	dbias = Σ d, dweight = Σ d·x̂, dadd = d, dx = weight·inverse·(d − dbias/n − x̂·dweight/n)
 //
-// and dx = dadd = 0 for samples that do not count, whose y is 0.
+// Samples with a negative label are padding: their dx and dadd are 0.
 type NormBackward[T Float] struct {
 	NormShape
 	labels    []int32
@@ -18,13 +18,15 @@ type NormBackward[T Float] struct {
 	part      []float64 // [K,chunks,2,C] Σ d and Σ d·(x − mean)
 }
 
+// The phases of NormBackward, in order.
 const (
-	normSums = iota
-	normSolve
-	normInput
+	normSums  = iota // dadd, and Σ d and Σ d·(x − mean), of some images of a client
+	normSolve        // dw, db and the coefficients of dx of one client
+	normInput        // dx of some images of a client
 )
 
-// Run computes the gradients; dadd's border must be zero and stays so.
+// Run computes the gradients. dadd is nil if nothing was added to y; otherwise its border must be zero and stays zero.
+// stats is what [NormForward.Train] returned.
 func (t *NormBackward[T]) Run(e *Exec[T], s NormShape, dx, dadd, dw, db, x, weight, y, gy []T, labels []int32,
 	stats *NormStats[T],
 ) {
@@ -57,7 +59,7 @@ func (t *NormBackward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	}
 }
 
-// sums adds up one chunk of images, and writes their dadd.
+// sums computes Σ d and Σ d·(x − mean) over chunk i of the images, and writes dadd of these images.
 func (t *NormBackward[T]) sums(i int, s *Scratch[T]) {
 	k, lo, hi := imagesOf(i, t.B)
 	total := t.part[i*2*t.C:][:2*t.C]
@@ -86,7 +88,7 @@ func (t *NormBackward[T]) sums(i int, s *Scratch[T]) {
 	}
 }
 
-// solve computes dw, db and the coefficients of dx for client k.
+// solve computes dw, db and the coefficients a, b, c of dx for client k.
 func (t *NormBackward[T]) solve(k int) {
 	n := t.stats.Count[k]
 	for c := range t.C {
@@ -107,7 +109,7 @@ func (t *NormBackward[T]) solve(k int) {
 	}
 }
 
-// input writes dx of image n, which is client k's.
+// input writes dx of image n of client k.
 func (t *NormBackward[T]) input(s *Scratch[T], k, n int) {
 	if t.labels[n] < 0 {
 		clear(t.dx[n*t.xLen():][:t.xLen()])
@@ -115,7 +117,7 @@ func (t *NormBackward[T]) input(s *Scratch[T], k, n int) {
 	}
 	a, b, c := t.a[k*t.C:][:t.C], t.b[k*t.C:][:t.C], t.c[k*t.C:][:t.C]
 	gy, y := t.gy, t.y
-	if t.dadd != nil { // the ReLU is in it
+	if t.dadd != nil { // dadd is d already, with zeros where the ReLU has clamped y
 		gy, y = t.dadd, nil
 	}
 	for i := range t.H {

@@ -5,27 +5,28 @@ import (
 	"sync/atomic"
 )
 
-// Task is work cut in a fixed number of chunks that may run in any order, at the same time, on any thread.
-// A chunk writes nothing another chunk of the same phase reads or writes, so results do not depend on the threads.
+// Task is work cut into a fixed number of chunks, which may run in any order, at the same time, on any thread. A chunk
+// writes nothing that another chunk of the same phase reads or writes, so results do not depend on the threads.
 type Task[T Float] interface {
-	// Chunk does chunk i of a phase, both as [Exec.For] was told.
+	// Chunk does chunk i of a phase. [Exec.For] chooses both.
 	Chunk(phase, i int, s *Scratch[T])
 }
 
-// The phases of a layer that goes either way in one.
+// The phases of a layer whose forward pass, and whose backward pass, is a single phase.
 const (
 	forward = iota
 	backward
 )
 
-// Scratch is what a thread works with: the kernels, and its own memory, kept from chunk to chunk.
+// Scratch holds the kernels and the memory of one thread. The memory is kept from chunk to chunk, so that chunks
+// allocate nothing.
 type Scratch[T Float] struct {
 	Kernels[T]
 	Tile Tile[T]
 	buf  []T
 }
 
-// Buf returns the thread's buffer with n elements, of any content. It is lent until the next call.
+// Buf returns the buffer of the thread, n elements with arbitrary contents. The next call returns the same memory.
 func (s *Scratch[T]) Buf(n int) []T {
 	if cap(s.buf) < n {
 		s.buf = make([]T, n)
@@ -33,16 +34,16 @@ func (s *Scratch[T]) Buf(n int) []T {
 	return s.buf[:n]
 }
 
-// Pool lends threads to the executors of one engine: whoever has work in chunks takes the threads that are idle at that
-// moment. It never has more threads at work than it was made with.
+// Pool lends threads to the executors of one engine: an executor with a phase to run takes the threads that are idle at
+// that moment. At most as many threads work at a time as [NewPool] was given.
 type Pool[T Float] struct {
-	idle atomic.Int32
-	work chan *Exec[T]
+	idle atomic.Int32  // threads that nobody occupies
+	work chan *Exec[T] // executors that want help, one entry per helper
 	wg   sync.WaitGroup
 }
 
-// NewPool starts a pool of threads, at least one; Close ends it. Every executor at work occupies one thread (see
-// [Pool.Enter]), the others wait to be lent.
+// NewPool returns a pool of threads, at least 1. [Pool.Close] ends its goroutines. Every executor at work occupies one
+// thread (see [Pool.Enter]); the pool lends the others.
 func NewPool[T Float](threads int) *Pool[T] {
 	p := &Pool[T]{work: make(chan *Exec[T], threads)}
 	p.idle.Store(int32(threads))
@@ -58,12 +59,13 @@ func (p *Pool[T]) Close() {
 	p.wg.Wait()
 }
 
-// Enter and Leave frame the work of a goroutine that runs an executor: it occupies a thread of the pool.
+// Enter occupies a thread of the pool for the calling goroutine, which is about to run an executor.
 func (p *Pool[T]) Enter() { p.idle.Add(-1) }
 
-// Leave gives back what Enter took.
+// Leave returns the thread that [Pool.Enter] occupied.
 func (p *Pool[T]) Leave() { p.idle.Add(1) }
 
+// serve is one goroutine of the pool: it helps one executor after the other with the phase that is running.
 func (p *Pool[T]) serve() {
 	var s Scratch[T]
 	for e := range p.work {
@@ -73,7 +75,7 @@ func (p *Pool[T]) serve() {
 	}
 }
 
-// take reserves up to want idle threads and returns how many.
+// take reserves up to want idle threads and returns how many it got.
 func (p *Pool[T]) take(want int) int {
 	for {
 		idle := p.idle.Load()
@@ -87,24 +89,24 @@ func (p *Pool[T]) take(want int) int {
 	}
 }
 
-// Exec runs the tasks of one graph, one after another: on the caller's thread, helped by the pool's idle ones.
+// Exec runs the tasks of one graph, one after another, on the thread of the caller and on idle threads of a pool.
 type Exec[T Float] struct {
 	Kernels[T]
 	pool    *Pool[T]
 	scratch Scratch[T]
-	exp     []float64 // of a row, see exponentials
+	exp     []float64 // the exponentials of one row of logits, see exponentials
 
-	// The phase of a task that is on its way through the chunks.
+	// The phase that is running, and its next chunk.
 	task          Task[T]
 	phase, chunks int
 	next          atomic.Int32
 	helpers       sync.WaitGroup
 }
 
-// NewExec returns an executor; without a pool (nil) everything runs on the caller's thread.
+// NewExec returns an executor. If pool is nil, everything runs on the thread of the caller.
 func NewExec[T Float](k Kernels[T], pool *Pool[T]) *Exec[T] { return &Exec[T]{Kernels: k, pool: pool} }
 
-// For runs chunks 0 … n−1 of a phase of a task and returns when all are done. Tasks number their phases as they like.
+// For runs chunks 0 … n−1 of a phase of a task, and returns when all are done. Every task numbers its own phases.
 func (e *Exec[T]) For(t Task[T], phase, n int) {
 	helpers := 0
 	if e.pool != nil {
@@ -121,7 +123,7 @@ func (e *Exec[T]) For(t Task[T], phase, n int) {
 	e.task = nil
 }
 
-// run does chunks as long as there are any.
+// run takes one chunk after the other until none is left. The helpers do the same at the same time.
 func (e *Exec[T]) run(s *Scratch[T]) {
 	s.Kernels = e.Kernels
 	for {

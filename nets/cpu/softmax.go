@@ -2,15 +2,16 @@ package cpu
 
 import "math"
 
-// Ignore is the label of a sample that does not count: padding of a ragged batch.
+// Ignore is the label of a sample that does not count: the padding of a ragged batch.
 const Ignore = -1
 
-// wideLanes is the number of elements that softmax takes at a time.
+// wideLanes is the number of elements that the vector kernels of Softmax take at a time.
 const wideLanes = 8
 
-// CrossEntropy computes, for one client, the mean over the counting samples of −log softmax(logits)[label], and its
-// gradient times scale into grad (nil: none). logits, grad [B,O], labels [B]; samples labelled [Ignore] get gradient 0;
-// without any counting sample the loss is 0. Exponentials and sums are in float64.
+// CrossEntropy returns the loss of one client: the mean of −log softmax(logits)[label] over the samples that count. It
+// sets grad to the gradient of the loss times scale, unless grad is nil. logits, grad [B,O], labels [B]. A sample
+// labelled [Ignore] does not count, and its gradient is 0. If no sample counts, the loss is 0. Exponentials and sums
+// are in float64.
 func CrossEntropy[T Float](e *Exec[T], logits []T, labels []int32, grad []T, scale T) (loss T) {
 	n := len(logits) / len(labels)
 	count := 0
@@ -42,8 +43,9 @@ func CrossEntropy[T Float](e *Exec[T], logits []T, labels []int32, grad []T, sca
 	return T(sum / float64(count))
 }
 
-// Score returns the summed cross-entropy of the counting samples, and how many have their largest logit at the label
-// (the first of equals). A row with a NaN is never correct.
+// Score returns the sum of the cross-entropies of the samples that count, how many samples the net classifies
+// correctly, and how many count. A sample is correct if its label is the first of the largest logits. A row with a NaN
+// is never correct.
 func Score[T Float](e *Exec[T], logits []T, labels []int32) (loss float64, correct, count int) {
 	n := len(logits) / len(labels)
 	exp := e.exponentials(n)
@@ -68,7 +70,7 @@ func Score[T Float](e *Exec[T], logits []T, labels []int32) (loss float64, corre
 	return loss, correct, count
 }
 
-// exponentials returns room for those of a row of n, as Softmax wants it.
+// exponentials returns a buffer for the exponentials of a row of n logits, of the length that Softmax needs.
 func (e *Exec[T]) exponentials(n int) []float64 {
 	n = blocks(n, wideLanes) * wideLanes
 	if cap(e.exp) < n {
@@ -77,6 +79,7 @@ func (e *Exec[T]) exponentials(n int) []float64 {
 	return e.exp[:n]
 }
 
+// Softmax adds the exponentials in the order of x.
 func (generic[T]) Softmax(p []T, e []float64, x []T, c float64) (top T, z float64) {
 	top = x[0]
 	for _, v := range x {

@@ -1,7 +1,8 @@
 package cpu
 
-// SubsampleShape holds the sizes of a shortcut without weights: x [N,H+2·Border,W+2·Border,C], y of every Stride-th
-// pixel and O ≥ C channels, in a border of the same width; N images of all clients.
+// SubsampleShape holds the sizes of a shortcut without weights (option A of He et al., Deep residual learning for image
+// recognition, 2016): x is [N,H+2·Border,W+2·Border,C]; y takes every Stride-th pixel, has O ≥ C channels, and a border
+// of the same width. N counts the images of all clients.
 type SubsampleShape struct {
 	N, H, W, C, O  int
 	Stride, Border int
@@ -10,19 +11,19 @@ type SubsampleShape struct {
 // Out returns height and width of y without its border.
 func (s SubsampleShape) Out() (h, w int) { return blocks(s.H, s.Stride), blocks(s.W, s.Stride) }
 
-// Subsample copies the pixels that are taken from x to y, or from the gradient of y to that of x.
+// Subsample copies every Stride-th pixel from x to y, or from the gradient of y to the gradient of x.
 type Subsample[T Float] struct {
 	SubsampleShape
 	x, y []T
 }
 
-// Forward sets y from x; the rest of y must be zero and stays so.
+// Forward copies from x to y. The border of y and its channels from C on must be zero and stay zero.
 func (t *Subsample[T]) Forward(e *Exec[T], s SubsampleShape, y, x []T) {
 	t.SubsampleShape, t.x, t.y = s, x, y
 	e.For(t, forward, imageChunks(s.N))
 }
 
-// Backward sets dx from gy.
+// Backward copies from gy to dx, and zeroes the rest of dx.
 func (t *Subsample[T]) Backward(e *Exec[T], s SubsampleShape, dx, gy []T) {
 	t.SubsampleShape, t.x, t.y = s, dx, gy
 	e.For(t, backward, imageChunks(s.N))

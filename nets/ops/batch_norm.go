@@ -9,25 +9,28 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// BatchNormMomentum is the weight of a batch in the running statistics: PyTorch's default.
+// BatchNormMomentum is the weight of a new batch in the running statistics. It is the default of PyTorch's BatchNorm2d.
 const BatchNormMomentum = 0.1
 
-// BatchNorm normalises every channel, and perhaps adds other maps and clamps at 0:
+// BatchNorm normalises every channel. If asked, it then adds the maps of a shortcut (add) and clamps at 0:
 //
 //	y[k,b,i,j,c] = max(0, weight[k,c]·(x[k,b,i,j,c] − m[k,c])/√(v[k,c] + 10⁻⁵) + bias[k,c] + add[k,b,i,j,c])
 //
-// In training m and v are mean and biased variance of x[k,·,·,·,c] over the samples that count, those with a label ≥ 0;
-// y of the others is 0, and so are their gradients. In evaluation they are the running statistics, every sample counts,
-// and there is no gradient. PyTorch refuses to train on one value per channel; here maps of one pixel are an error,
-// whatever the batch.
+// In training, m and v are the mean and the biased variance of x[k,·,·,·,c] over the samples with a label ≥ 0. The
+// other samples are padding: their y and their gradients are 0. In evaluation, m and v are the running statistics,
+// every sample counts, and there is no gradient. Maps of one pixel cannot be trained: a batch of one sample would have
+// no variance. (PyTorch refuses only when the batch does have one sample.)
 //
-// Inputs: x [K,B,H,W,C] without a border; add, if Add, with y's shape and border; weight, bias, running mean and
-// running variance [K,C]; labels [K,B] int32, in training. y [K,B,H+2·OutPad,W+2·OutPad,C], its border 0.
+// Inputs: x [K,B,H,W,C] without a border; add, if Add, in the shape of y with its border; weight, bias, running mean
+// and running variance [K,C]; labels [K,B] int32, in training only. y [K,B,H+2·OutPad,W+2·OutPad,C], its border 0.
 //
-// What stands in the place of the running statistics' gradients is not one: it is what they move towards, the batch's
-// mean and unbiased variance, running ← running − BatchNormMomentum·(running − batch), which is left to who updates
-// weights. A client of whose batch nothing counts has zeros there and in all gradients; its running statistics must be
-// left alone.
+// The op does not update the running statistics: the engines do, when they update the weights (updateStatistics in
+// nets/cpu_train.go). They find what they need in the place of the two gradients of the running statistics, where
+// Backward writes the mean and the unbiased variance of the batch:
+//
+//	running ← running − BatchNormMomentum·(running − batch)
+//
+// A client whose batch is all padding has zeros there and in all gradients; its running statistics must not move.
 type BatchNorm[T cpu.Float] struct {
 	base[T]
 	Shape cpu.NormShape
@@ -38,7 +41,7 @@ type BatchNorm[T cpu.Float] struct {
 	back  cpu.NormBackward[T]
 }
 
-// NewBatchNorm applies the op. add nil: nothing is added; labels nil: evaluation.
+// NewBatchNorm applies the op. If add is nil, nothing is added; if labels is nil, the op is one of evaluation.
 func NewBatchNorm[T cpu.Float](exec *cpu.Exec[T], x, add, weight, bias, mean, variance, labels *G.Node, outPad int,
 	relu bool,
 ) (*G.Node, error) {
@@ -137,8 +140,9 @@ func (op *BatchNorm[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// Backward computes one vector [dx|dadd|dweight|dbias|mean|variance] of x, weight, labels, y and the gradient of y;
-// dadd only if something was added, mean and unbiased variance the batch's own.
+// Backward reads x, weight, labels, y and the gradient of y, and computes one vector
+// [dx|dadd|dweight|dbias|mean|variance]. dadd is there only if Add. mean and variance are the mean and the unbiased
+// variance of the batch.
 func (op *BatchNorm[T]) Backward(g *Grad[T], in []G.Value) error {
 	var x, weight, y, gy []T
 	if err := g.values(in[:2], &x, &weight); err != nil {

@@ -9,13 +9,14 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// Conv2D is a convolution without bias, with U = Stride and x's indices counted from the first element a window reads:
+// Conv2D is a convolution without bias. With U = Stride, and the pixels of x counted from the first that a window
+// reads:
 //
 //	y[k,b,i,j,o] = Σ_r Σ_s Σ_c w[k,r,s,c,o]·x[k,b,U·i+r,U·j+s,c]
 //
-// x [K,B,H,W,C] carries its own border of zeros, Border wide, of which the windows reach Pad ≤ Border; it is constant:
-// its gradient is 0 by definition. w [K,R,S,C,O]. y [K,B,(H−2·Border+2·Pad−R)/U+1,(W−2·Border+2·Pad−S)/U+1,O] has no
-// border.
+// x [K,B,H,W,C] includes a border of zeros, Border pixels wide, and the windows reach Pad ≤ Border pixels into it. The
+// border is constant: its gradient is 0 by definition. w [K,R,S,C,O]. y has no border:
+// [K,B,(H−2·Border+2·Pad−R)/U+1,(W−2·Border+2·Pad−S)/U+1,O].
 type Conv2D[T cpu.Float] struct {
 	base[T]
 	Shape     cpu.Conv2DShape
@@ -76,7 +77,7 @@ func (op *Conv2D[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// Backward computes one vector [dx|dw] of x, w and the gradient of y.
+// Backward reads x, w and the gradient of y, and computes one vector [dx|dw]; dx is there only if InputGrad.
 func (op *Conv2D[T]) Backward(g *Grad[T], in []G.Value) error {
 	var x, w, gy []T
 	if err := g.values(in, &x, &w, &gy); err != nil {

@@ -11,17 +11,17 @@ import (
 
 // ConvReLUPool is a convolution with bias, ReLU and 2×2 max pooling, fused:
 //
-//	y[k,b,i,j,o] = max(0, bias[k,o] + max over the window {2i,2i+1}×{2j,2j+1} of Σ_r Σ_s Σ_c
-//	w[k,r,s,c,o]·x[k,b,·+r,·+s,c])
+//	y[k,b,i,j,o] = max(0, bias[k,o] + max over the window {2i,2i+1}×{2j,2j+1} of
+//	                      Σ_r Σ_s Σ_c w[k,r,s,c,o]·x[k,b,·+r,·+s,c])
 //
-// x [K,B,H,W,C] carries its own border of zeros, Pad wide; it is constant: its gradient is 0 by definition.
-// w [K,R,S,C,O], bias [K,O]. y [K,B,(H−R+1)/2+2·OutPad,(W−S+1)/2+2·OutPad,O] carries the border of the next
-// convolution.
+// x [K,B,H,W,C] includes a border of zeros, Pad pixels wide. The border is constant: its gradient is 0 by definition.
+// w [K,R,S,C,O], bias [K,O]. y [K,B,(H−R+1)/2+2·OutPad,(W−S+1)/2+2·OutPad,O] includes the border that the next
+// convolution needs.
 type ConvReLUPool[T cpu.Float] struct {
 	base[T]
 	Shape     cpu.ConvShape
-	InputGrad bool // whether the gradient of x is wanted
-	Arg       []uint8
+	InputGrad bool    // whether the gradient of x is wanted
+	Arg       []uint8 // [K,B,(H−R+1)/2,(W−S+1)/2,O] which pixel of its window the maximum is, see [cpu.Kernels]
 	task      cpu.ConvForward[T]
 	back      cpu.ConvBackward[T]
 }
@@ -83,7 +83,7 @@ func (op *ConvReLUPool[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// Backward computes one vector [dx|dw|db] of x, w, y and the gradient of y; it reads Arg too.
+// Backward reads x, w, y, the gradient of y and Arg, and computes one vector [dx|dw|db]; dx is there only if InputGrad.
 func (op *ConvReLUPool[T]) Backward(g *Grad[T], in []G.Value) error {
 	var x, w, y, gy []T
 	if err := g.values(in, &x, &w, &y, &gy); err != nil {

@@ -9,8 +9,8 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// CrossEntropy is the mean loss of each client: loss[k] = mean over b with label ≥ 0 of −log
-// softmax(logits[k,b])[label[k,b]]. logits [K,B,O], labels [K,B] int32, loss [K]; label −1 is padding; a batch of
+// CrossEntropy is the loss of each client: loss[k] is the mean of −log softmax(logits[k,b])[label[k,b]] over the
+// samples b with a label ≥ 0. logits [K,B,O], labels [K,B] int32, loss [K]. Label −1 marks padding; a batch that is all
 // padding has loss 0.
 type CrossEntropy[T cpu.Float] struct{ base[T] }
 
@@ -50,7 +50,8 @@ func (op *CrossEntropy[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// Backward computes dx [K,B,O] of logits, labels and the gradient of the loss [K].
+// Backward reads the logits, the labels and the gradient of the loss [K], and computes the gradient of the logits
+// [K,B,O].
 func (op *CrossEntropy[T]) Backward(g *Grad[T], in []G.Value) error {
 	logits, labels, err := g.inputs(in)
 	if err != nil {
@@ -67,6 +68,7 @@ func (op *CrossEntropy[T]) Backward(g *Grad[T], in []G.Value) error {
 	return nil
 }
 
+// inputs returns the elements of logits and labels, the first two inputs of CrossEntropy and of its gradient.
 func (b *base[T]) inputs(in []G.Value) (logits []T, labels []int32, err error) {
 	if err := b.values(in, &logits); err != nil {
 		return nil, nil, err
@@ -75,7 +77,7 @@ func (b *base[T]) inputs(in []G.Value) (logits []T, labels []int32, err error) {
 	return logits, labels, err
 }
 
-// part returns client k's share of a buffer of K clients.
+// part returns the elements of client k in a buffer of all clients.
 func part[E any](x []E, k, clients int) []E {
 	n := len(x) / clients
 	return x[k*n : (k+1)*n]

@@ -9,17 +9,17 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// DrawWords is the number of words of a draw node: [K,DrawWords] int32 holding seed, round, client and step of each
-// client.
+// DrawWords is the number of words per client in a draw node, which is [K,DrawWords] int32: the seed, the round, the
+// client and the step, which together say where in the generator the client draws.
 const DrawWords = 4
 
 // Dropout zeroes elements with probability Rate and scales the others by 1/(1−Rate): y = x·mask/(1−Rate).
-// x, y [K,B,F]; the mask is a function of the client's draw [K,4] and the layer number, see [cpu.DropoutMask].
+// x, y [K,B,F]. The mask depends on the draw of the client [K,4] and on Layer alone, see [cpu.DropoutMask].
 type Dropout[T cpu.Float] struct {
 	base[T]
-	Layer int // dropout layers of a net count from 0
+	Layer int // the number of the dropout layer in the net, from 0
 	Rate  float64
-	Mask  []uint8 // [K,B,F]
+	Mask  []uint8 // [K,B,F] the mask of the last forward pass, 1 for a kept element
 	draws []cpu.Draw
 	task  cpu.Dropout[T]
 	back  cpu.Dropout[T]
@@ -77,7 +77,8 @@ func (op *Dropout[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// Backward computes dx = dy·mask/(1−Rate) of y and the gradient of y.
+// Backward computes dx = gy·mask/(1−Rate) from gy, the gradient of y. It also has y as an input, so that it runs after
+// the forward pass, which draws the mask.
 func (op *Dropout[T]) Backward(g *Grad[T], in []G.Value) error {
 	var y, gy []T
 	if err := g.values(in, &y, &gy); err != nil {

@@ -9,7 +9,7 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// GlobalAvgPool is the mean of every channel: y[k,b,c] = Σ_i Σ_j x[k,b,i,j,c]/(H·W), without x's border of zeros.
+// GlobalAvgPool is the mean of every channel: y[k,b,c] = Σ_i Σ_j x[k,b,i,j,c]/(H·W), without the border of x.
 // x [K,B,H+2·Border,W+2·Border,C], y [K,B,C].
 type GlobalAvgPool[T cpu.Float] struct {
 	base[T]
@@ -50,7 +50,7 @@ func (op *GlobalAvgPool[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// Backward computes dx[k,b,i,j,c] = gy[k,b,c]/(H·W), 0 in the border.
+// Backward computes dx[k,b,i,j,c] = gy[k,b,c]/(H·W), and 0 in the border.
 func (op *GlobalAvgPool[T]) Backward(g *Grad[T], in []G.Value) error {
 	var gy []T
 	if err := g.values(in, &gy); err != nil {

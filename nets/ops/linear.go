@@ -14,7 +14,7 @@ import (
 type Linear[T cpu.Float] struct {
 	base[T]
 	Shape     cpu.LinearShape
-	InputGrad bool
+	InputGrad bool // whether the gradient of x is wanted
 	task      cpu.LinearForward[T]
 	back      cpu.LinearBackward[T]
 }
@@ -56,7 +56,7 @@ func (op *Linear[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// Backward computes one vector [dx|dw|db] of x, w, y and the gradient of y.
+// Backward reads x, w, y and the gradient of y, and computes one vector [dx|dw|db]; dx is there only if InputGrad.
 func (op *Linear[T]) Backward(g *Grad[T], in []G.Value) error {
 	var x, w, y, gy []T
 	if err := g.values(in, &x, &w, &y, &gy); err != nil {

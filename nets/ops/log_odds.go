@@ -9,8 +9,8 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// LogOdds makes the logits of two classes from the logit of the second: y[k,b] = (0, x[k,b,0]), so that their softmax
-// is the sigmoid of x. x [K,B,1], y [K,B,2].
+// LogOdds turns one logit into the logits of two classes: y[k,b] = (0, x[k,b,0]). The softmax of y is then the sigmoid
+// of x, so that logistic regression can be trained by cross-entropy. x [K,B,1], y [K,B,2].
 type LogOdds[T cpu.Float] struct{ base[T] }
 
 // NewLogOdds applies the op to x.
@@ -39,12 +39,12 @@ func (op *LogOdds[T]) Do(in ...G.Value) (G.Value, error) {
 	}
 	y := op.output()
 	for i, v := range x {
-		y[2*i+1] = v // y[2·i] is 0 from the start
+		y[2*i+1] = v // y[2·i] is 0 since the buffer was made
 	}
 	return op.out, nil
 }
 
-// Backward computes dx[k,b,0] = dy[k,b,1]. dy [K,B,2], dx [K,B,1].
+// Backward computes dx[k,b,0] = dy[k,b,1]. The gradient of y is dy [K,B,2]; dx is [K,B,1].
 func (op *LogOdds[T]) Backward(g *Grad[T], in []G.Value) error {
 	var dy []T
 	if err := g.values(in, &dy); err != nil {

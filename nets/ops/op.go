@@ -12,7 +12,7 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// dtypeOf returns Gorgonia's name of T.
+// dtypeOf returns the name that Gorgonia has for T.
 func dtypeOf[T cpu.Float]() tensor.Dtype {
 	if _, ok := any(T(0)).(float32); ok {
 		return tensor.Float32
@@ -20,16 +20,18 @@ func dtypeOf[T cpu.Float]() tensor.Dtype {
 	return tensor.Float64
 }
 
-// base is what every op shares: the executor, the output buffer, and the answers Gorgonia's machine wants.
+// base is the part that all ops share: the executor, the output buffer, and the methods that Gorgonia's machine calls
+// to learn about an op.
 type base[T cpu.Float] struct {
 	exec *cpu.Exec[T]
-	name string // with every parameter: it is also what is hashed
+	name string // includes every parameter, since ops of equal hash are taken for one op
 	in   []hm.Type
 	to   tensor.Shape // shape of the output
 	out  *tensor.Dense
-	buf  []T
+	buf  []T // the elements of out
 }
 
+// newBase returns the base of an op with the given output shape and inputs.
 func newBase[T cpu.Float](exec *cpu.Exec[T], name string, out tensor.Shape, in ...*G.Node) base[T] {
 	b := base[T]{exec: exec, name: name, to: out.Clone()}
 	for _, n := range in {
@@ -39,8 +41,8 @@ func newBase[T cpu.Float](exec *cpu.Exec[T], name string, out tensor.Shape, in .
 }
 
 func (b *base[T]) Arity() int           { return len(b.in) }
-func (b *base[T]) ReturnsPtr() bool     { return false } // else the machine would overwrite our buffer
-func (b *base[T]) CallsExtern() bool    { return false } // else the machine would allocate before every call
+func (b *base[T]) ReturnsPtr() bool     { return false } // true would let the machine overwrite the output buffer
+func (b *base[T]) CallsExtern() bool    { return false } // true would make the machine allocate before every call
 func (b *base[T]) OverwritesInput() int { return -1 }
 func (b *base[T]) String() string       { return b.name }
 func (b *base[T]) WriteHash(h hash.Hash) {
@@ -63,7 +65,7 @@ func (b *base[T]) Type() hm.Type {
 
 func (b *base[T]) InferShape(...G.DimSizer) (tensor.Shape, error) { return b.to.Clone(), nil }
 
-// output returns the op's own buffer, made of zeros at the first call.
+// output returns the output buffer of the op. The first call allocates it, filled with zeros.
 func (b *base[T]) output() []T {
 	if b.out == nil {
 		b.buf = make([]T, b.to.TotalSize())
@@ -72,7 +74,7 @@ func (b *base[T]) output() []T {
 	return b.buf
 }
 
-// values returns the inputs' elements.
+// values sets each to[i] to the elements of in[i].
 func (b *base[T]) values(in []G.Value, to ...*[]T) error {
 	for i, p := range to {
 		data, ok := elements[T](in[i])
@@ -84,7 +86,7 @@ func (b *base[T]) values(in []G.Value, to ...*[]T) error {
 	return nil
 }
 
-// ints returns the elements of an input of integers; what names them and their verb in an error, such as "labels hold".
+// ints returns the elements of an input of integers. what begins the error, for example "labels hold".
 func (b *base[T]) ints(in G.Value, what string) ([]int32, error) {
 	x, ok := elements[int32](in)
 	if !ok {
@@ -93,7 +95,7 @@ func (b *base[T]) ints(in G.Value, what string) ([]int32, error) {
 	return x, nil
 }
 
-// view returns elements offset … of the only input in the op's own shape, without copying.
+// view returns the elements of the only input from offset on, in the output shape of the op, without copying.
 func (b *base[T]) view(in []G.Value, offset int) (G.Value, error) {
 	var x []T
 	if err := b.values(in, &x); err != nil {
@@ -107,8 +109,8 @@ func (b *base[T]) view(in []G.Value, offset int) (G.Value, error) {
 	return b.out, nil
 }
 
-// elements returns those of a tensor. [G.Value]'s own Data makes the slice by reflection, which allocates at every
-// call.
+// elements returns the elements of a tensor; ok is false if they are not of type E. It exists because the method Data
+// of [G.Value] makes the slice by reflection, which allocates in every call.
 func elements[E float32 | float64 | int32](v G.Value) (x []E, ok bool) {
 	t, ok := v.(*tensor.Dense)
 	if !ok {
@@ -131,7 +133,7 @@ func elements[E float32 | float64 | int32](v G.Value) (x []E, ok bool) {
 	return x, ok
 }
 
-// scalar returns the value of a number, as elements does.
+// scalar returns the value of a Gorgonia scalar; ok is false if it is not a T.
 func scalar[T cpu.Float](v G.Value) (x T, ok bool) {
 	switch v := v.(type) {
 	case *G.F32:
@@ -145,7 +147,7 @@ func scalar[T cpu.Float](v G.Value) (x T, ok bool) {
 	return x, ok
 }
 
-// shapes returns the shapes of nodes, and an error if their first dimensions are not all the same K.
+// shapes returns the shapes of nodes. It is an error if their first dimensions differ: every node has K clients.
 func shapes(op string, in ...*G.Node) ([]tensor.Shape, error) {
 	s := make([]tensor.Shape, len(in))
 	for i, n := range in {

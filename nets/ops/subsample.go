@@ -9,8 +9,8 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// Subsample is the shortcut without weights of He et al. (2016), option A: every Stride-th pixel, and zeros for the
-// channels that x lacks, behind those it has:
+// Subsample is the shortcut without weights of He et al. (2016), option A. It takes every Stride-th pixel, and fills
+// the channels that x lacks with zeros:
 //
 //	y[k,b,i,j,c] = x[k,b,Stride·i,Stride·j,c] for c < C, 0 for C ≤ c < O
 //
@@ -60,7 +60,7 @@ func (op *Subsample[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// Backward computes gy at the pixels that were taken, 0 elsewhere.
+// Backward sets the gradient of x to the gradient of y at the pixels that were taken, and to 0 elsewhere.
 func (op *Subsample[T]) Backward(g *Grad[T], in []G.Value) error {
 	var gy []T
 	if err := g.values(in, &gy); err != nil {

@@ -9,10 +9,11 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// SumClients adds up the clients' losses [K] to the scalar that is differentiated; the clients' gradients stay apart.
+// SumClients adds the losses of the clients [K]. Gorgonia differentiates a scalar, and the sum is one; each client has
+// weights of its own, so the sum does not mix their gradients.
 type SumClients[T cpu.Float] struct {
 	base[T]
-	sum G.Value // the op's own, as the buffers of the others
+	sum G.Value // the output, kept from call to call like the buffers of other ops
 }
 
 // NewSumClients applies the op to the losses.
@@ -55,7 +56,7 @@ func (op *SumClients[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.sum, nil
 }
 
-// newScalar returns a number of Gorgonia's that holds a T.
+// newScalar returns a Gorgonia scalar of type T.
 func newScalar[T cpu.Float]() G.Value {
 	if dtypeOf[T]() == tensor.Float32 {
 		return G.NewF32(0)
@@ -63,7 +64,7 @@ func newScalar[T cpu.Float]() G.Value {
 	return G.NewF64(0)
 }
 
-// Backward gives every client the gradient of the sum: [K] copies of a scalar.
+// Backward gives every client the gradient of the sum: K copies of a scalar.
 func (op *SumClients[T]) Backward(g *Grad[T], in []G.Value) error {
 	gy, ok := scalar[T](in[0])
 	if !ok {

@@ -9,12 +9,13 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// Take views elements Offset … of a flat vector in another shape, without copying.
+// Take is a view, in another shape, of the elements of a flat vector from Offset on. It copies nothing.
 type Take[T cpu.Float] struct {
 	base[T]
 	Offset int
 }
 
+// take applies a [Take] to the vector all. The gradients of a layer are such views of one vector.
 func take[T cpu.Float](all *G.Node, offset int, shape tensor.Shape) (*G.Node, error) {
 	op := &Take[T]{base: newBase[T](nil, fmt.Sprintf("take(%d)", offset), shape, all), Offset: offset}
 	return G.ApplyOp(op, all)
@@ -23,10 +24,11 @@ func take[T cpu.Float](all *G.Node, offset int, shape tensor.Shape) (*G.Node, er
 // Do implements [G.Op].
 func (op *Take[T]) Do(in ...G.Value) (G.Value, error) { return op.view(in, op.Offset) }
 
-// View gives its input another shape with as many elements, without copying: (K,B,H,W,C) to (K,B,H·W·C) and back.
+// View gives its input another shape with the same number of elements, for example [K,B,H·W·C] for [K,B,H,W,C]. It
+// copies nothing.
 type View[T cpu.Float] struct{ base[T] }
 
-// NewView applies a View to x.
+// NewView applies a [View] to x.
 func NewView[T cpu.Float](x *G.Node, shape ...int) (*G.Node, error) {
 	to := tensor.Shape(shape)
 	if to.TotalSize() != x.Shape().TotalSize() {

@@ -10,16 +10,17 @@ import (
 	"gonum.org/v1/gonum/optimize"
 )
 
-// tolerance is the largest Euclidean norm of a solution's gradient. Its objective is then at most tolerance²/(2·ridge)
-// above the smallest, by the curvature that the ridge gives: 5·10⁻¹¹ with a ridge of 10⁻². With free biases that is an
-// estimate.
+// tolerance is the largest Euclidean norm of the gradient at a solution. The ridge makes the objective strongly convex,
+// so its value there is at most tolerance²/(2·ridge) above the minimum: 5·10⁻¹¹ with a ridge of 10⁻². If the ridge
+// leaves the biases out, this bound is an estimate.
 const tolerance = 1e-6
 
-// maxEvaluations is where a search is given up; ridges of 10⁻² take some hundred.
+// maxEvaluations is the number of evaluations after which a search gives up. With a ridge of 10⁻² a search takes about
+// a hundred.
 const maxEvaluations = 20_000
 
-// minimise leaves the objective where it is smallest: it searches with L-BFGS in float64, from w = 0. The result does
-// not depend on the number of threads. A search that does not reach the tolerance is an error.
+// minimise searches for the minimum with L-BFGS in float64, from w = 0, and evaluates the objective there. The result
+// does not depend on the number of threads. It is an error if the search does not reach the tolerance.
 func (o *objective) minimise(ctx context.Context) error {
 	x := make([]float64, o.size())
 	problem := optimize.Problem{
@@ -34,7 +35,8 @@ func (o *objective) minimise(ctx context.Context) error {
 	}
 	var failure error
 	slope := math.Inf(1)
-	// A line search that cannot get any lower ends L-BFGS; from there it may go on with its memory cleared.
+	// L-BFGS ends when its line search finds no lower value. Start it again from there with an empty memory, as long as
+	// that makes the gradient smaller.
 	for o.evaluations < maxEvaluations {
 		r, err := optimize.Minimize(problem, x, &optimize.Settings{
 			Converger: flat(tolerance), FuncEvaluations: maxEvaluations, GradEvaluations: maxEvaluations,
@@ -63,7 +65,7 @@ func (o *objective) minimise(ctx context.Context) error {
 		tolerance, failure)
 }
 
-// flat ends a search where the Euclidean norm of the gradient is at most this.
+// flat ends a search where the Euclidean norm of the gradient is at most the given number.
 type flat float64
 
 // Init implements [optimize.Converger].

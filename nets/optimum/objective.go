@@ -9,40 +9,41 @@ import (
 	"rollcall/datasets/plan"
 )
 
-// stripeSamples is the number of samples that are added up as one; stripes are added in order, so it is part of the
-// result.
+// stripeSamples is the number of samples that one goroutine adds at a time. The sums of the stripes are added in order,
+// so another number gives other results.
 const stripeSamples = 1024
 
-// objective is what linear-mnist, linear-synthetic and linear-binary minimise for one client,
+// objective is the function that linear-mnist, linear-synthetic and linear-binary minimise for one client:
 //
 //	F(w) + ½·ridge·‖w‖²
 //
-// with F the mean cross-entropy of the client's samples, not augmented, and w [P] in PyTorch's order: weights [O,I],
-// biases [O]. Two classes have one output, as linear-binary does: the logit of class 1. It keeps the last place it was
-// asked about.
+// F is the mean cross-entropy of the client's samples, not augmented. w is [P] in PyTorch's order: weights [O,I],
+// biases [O]. For two classes there is one output, as in linear-binary: the logit of class 1. The objective keeps the
+// value and the gradient at the last w, since the optimiser asks for them one by one.
 type objective struct {
 	samples         *plan.Samples
-	weight          float64 // of each of the client's n samples, 1/n
+	weight          float64 // 1/n, the weight of each of the n samples of the client
 	ridge           float64 // positive
-	freeBias        bool    // the ridge leaves biases out
+	freeBias        bool    // the ridge leaves the biases out
 	inputs, outputs int
-	pixel           []float64 // [C,256] the value of a byte; nil with features
+	pixel           []float64 // [C,256] the number that a byte becomes; nil with features
 	stripes         []stripe
 
-	place       []float64 // w
-	value, loss float64   // with the ridge's part, and F without
-	gradient    []float64 // [P]
+	place       []float64 // the last w
+	value, loss float64   // there: F with the ridge penalty, and F alone
+	gradient    []float64 // [P] there, of value
 	evaluations int
 }
 
-// stripe is a part of the samples, and what they sum up to.
+// stripe is a part of the samples, with the sums of their losses and gradients.
 type stripe struct {
-	index    []int32
+	index    []int32 // the numbers of the samples
 	loss     float64
 	gradient []float64 // [P]
-	x, p     []float64 // [I], [O] scratch
+	x, p     []float64 // [I], [O] the inputs and the logits of one sample
 }
 
+// newObjective returns the objective of the samples part, with a ridge on weights and biases.
 func newObjective(s *plan.Samples, part []int32, ridge float64) *objective {
 	o := &objective{
 		samples: s, weight: 1 / float64(len(part)), ridge: ridge, inputs: s.H * s.W * s.C, outputs: s.Classes,
@@ -65,10 +66,10 @@ func newObjective(s *plan.Samples, part []int32, ridge float64) *objective {
 	return o
 }
 
-// size is P.
+// size returns P, the number of weights and biases.
 func (o *objective) size() int { return o.outputs * (o.inputs + 1) }
 
-// at evaluates the objective and its gradient at w.
+// at evaluates the objective and its gradient at w, unless they are known there already. It returns o.
 func (o *objective) at(w []float64) *objective {
 	if o.place != nil && floats.Equal(o.place, w) {
 		return o
@@ -91,7 +92,7 @@ func (o *objective) at(w []float64) *objective {
 	return o
 }
 
-// add sums the weighted losses of a stripe and their gradients.
+// add sums the losses of a stripe, and their gradients, weighted with 1/n.
 func (o *objective) add(s *stripe, w []float64) {
 	s.loss = 0
 	clear(s.gradient)
@@ -99,7 +100,7 @@ func (o *objective) add(s *stripe, w []float64) {
 	for _, i := range s.index {
 		o.read(s.x, i)
 		s.loss += o.weight * o.forward(s, w, o.samples.Labels[i])
-		for k, d := range s.p { // p is now the gradient of the logits
+		for k, d := range s.p { // forward has put the gradient by the logits there
 			if d *= o.weight; d != 0 {
 				floats.AddScaled(s.gradient[k*o.inputs:][:o.inputs], d, s.x)
 				s.gradient[weights+k] += d
@@ -115,7 +116,7 @@ func (o *objective) forward(s *stripe, w []float64, label uint8) float64 {
 		s.p[k] = w[o.outputs*o.inputs+k] + floats.Dot(w[k*o.inputs:][:o.inputs], s.x)
 		top = max(top, s.p[k])
 	}
-	if o.outputs == 1 { // −log σ(±z), of a number that cannot overflow
+	if o.outputs == 1 { // −log σ(±z), in a form whose exponential cannot overflow
 		z := s.p[0]
 		sign := 2*float64(label) - 1
 		e := math.Exp(-math.Abs(z))

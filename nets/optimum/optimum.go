@@ -1,4 +1,8 @@
-// Package optimum finds the smallest loss that logistic regression can have on clients' samples.
+// Package optimum computes the smallest loss that logistic regression can reach on the samples of each client.
+//
+// CA-Fed needs this number, F*_k: the gap between the loss of a client and its F*_k enters the bound by which it
+// decides whom to exclude. The three files are optimum.go, the two definitions of F*_k; objective.go, the loss and its
+// gradient; and minimise.go, the search.
 package optimum
 
 import (
@@ -12,8 +16,9 @@ import (
 	"rollcall/datasets/plan"
 )
 
-// Local returns each client's F*_k [K]: its loss without the ridge where the objective with the ridge, a finite
-// positive number (CA-Fed: 10⁻²), is smallest on its own samples parts [K][n_k]. A client without samples has 0.
+// Local returns F*_k of every client [K]. The samples of client k are parts[k], [n_k]. F*_k is the loss, without the
+// ridge penalty, at the weights that minimise loss and ridge penalty ½·ridge·‖w‖² together. ridge is a finite positive
+// number; CA-Fed has 10⁻². A client without samples has 0.
 func Local(ctx context.Context, s *plan.Samples, parts [][]int32, ridge float64) ([]float64, error) {
 	if !(ridge > 0) {
 		return nil, fmt.Errorf("optimum: ridge %g, want a finite positive number", ridge)
@@ -25,11 +30,14 @@ func Local(ctx context.Context, s *plan.Samples, parts [][]int32, ridge float64)
 	})
 }
 
-// ReleasedCode returns F*_k as CA-Fed's released code takes it for tabular data: the cross-entropy that scikit-learn's
-// LogisticRegression(multi_class= "multinomial") of default settings reaches on the client's own samples, found here to
-// [tolerance]. It minimises Σ cross-entropy + ½·‖W‖² of the classes that the client has, biases free, so the ridge is
-// 1/n_k on the mean; of two classes it trains two opposite outputs, which is a ridge of 1/(2 n_k) on the one. A client
-// of one class, for which it raises an error, has 0, and so does one without samples.
+// ReleasedCode returns F*_k [K] as CA-Fed's released code computes it for tabular data: the cross-entropy that
+// scikit-learn's LogisticRegression(multi_class="multinomial") reaches, with default settings, on the samples of the
+// client. Here it is computed to [tolerance].
+//
+// scikit-learn minimises Σ cross-entropy + ½·‖W‖² over the classes that the client has, without a penalty on the
+// biases. Divided by n_k samples, that is a ridge of 1/n_k on the mean. For two classes it trains two opposite outputs,
+// which is a ridge of 1/(2·n_k) on the one output here. scikit-learn refuses a client with a single class; here it has
+// 0, as has a client without samples.
 func ReleasedCode(ctx context.Context, s *plan.Samples, parts [][]int32) ([]float64, error) {
 	return each(ctx, parts, func(part []int32) (float64, error) {
 		own := withClassesOf(s, part)
@@ -47,7 +55,8 @@ func ReleasedCode(ctx context.Context, s *plan.Samples, parts [][]int32) ([]floa
 	})
 }
 
-// withClassesOf returns the samples with the labels of a part numbered anew, the others left out.
+// withClassesOf returns the samples with the classes of a part renumbered from 0. The labels of other samples are 0,
+// and must not be read.
 func withClassesOf(s *plan.Samples, part []int32) *plan.Samples {
 	var seen [256]bool
 	for _, i := range part {
@@ -68,7 +77,8 @@ func withClassesOf(s *plan.Samples, part []int32) *plan.Samples {
 	return &own
 }
 
-// each returns the smallest loss of every client that has samples; the error is that of the first one that failed.
+// each returns the smallest loss of every client, 0 for a client without samples. It returns the error of the failed
+// client with the lowest number.
 func each(ctx context.Context, parts [][]int32, smallest func(part []int32) (float64, error)) ([]float64, error) {
 	losses, errs := make([]float64, len(parts)), make([]error, len(parts))
 	onAllCores(len(parts), func(k int) {
@@ -87,7 +97,7 @@ func each(ctx context.Context, parts [][]int32, smallest func(part []int32) (flo
 	return losses, nil
 }
 
-// onAllCores calls do with 0 … n−1.
+// onAllCores calls do(0) … do(n−1), in any order, on as many goroutines as Go has cores.
 func onAllCores(n int, do func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup

@@ -11,10 +11,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// rodata are the attributes of a table of constants.
+// rodata holds the attributes of a table of constants.
 const rodata = attr.RODATA | attr.NOPTR
 
-// isa is an instruction set as the kernels see it.
+// isa is an instruction set. The kernels are written once for both; lanes decides where they differ.
 type isa struct {
 	name  string
 	lanes int // float32 in a register
@@ -25,14 +25,17 @@ var (
 	avx512 = isa{"avx512", 16}
 )
 
-// asm is a file being written. Vector operations that exist in both sets under one name are used as they are; those
-// that masks make different are methods here.
+// asm is a file being written. Kernels call the instructions that both sets have through build.Context, and the methods
+// below for operations that take other instructions in each set.
+//
+// Masks are the main difference. A row of n floats ends in a ragged register, of which only the first lanes are loaded
+// and stored. AVX-512 does that with a mask register K, AVX2 with a vector whose lanes are −1 or 0.
 type asm struct {
 	*build.Context
 	isa
-	mask   reg.Register // of the lanes in use, set by lanesBelow: a K or a YMM register
-	table  *operand.Mem // 8 × −1, 8 × 0, the masks of AVX2
-	labels int
+	mask   reg.Register // the lanes in use, set by lanesBelow: a K register or, with AVX2, a vector register
+	table  *operand.Mem // 8 × −1 and 8 × 0, from which lanesBelow loads the masks of AVX2
+	labels int          // labels made so far, which number their names
 }
 
 // vec returns a new register of float32 or int32.
@@ -52,10 +55,10 @@ func (a *asm) vecs(n int) []reg.VecVirtual {
 	return v
 }
 
-// bytes is the size of a register.
+// bytes returns the size of a vector register in bytes.
 func (a *asm) bytes() int { return 4 * a.lanes }
 
-// begin starts a function. Its Go declaration, with the true types, stands in stubs_amd64.go.
+// begin starts a function. Its Go declaration, with the true pointer types, is in package asm.
 func (a *asm) begin(name, signature string) {
 	a.Function(name + strings.ToUpper(a.name))
 	a.SignatureExpr(signature)
@@ -75,10 +78,10 @@ func (a *asm) arg(name string) reg.GPVirtual {
 	return r
 }
 
-// slot is a parameter's place in memory, which the function may use as a variable.
+// slot returns the address of a parameter on the stack. The function may use it as a variable, to save a register.
 func (a *asm) slot(name string) operand.Mem { return address(a.Param(name)) }
 
-// address is the place in memory of a parameter or result.
+// address returns the address of a parameter or a result on the stack.
 func address(c gotypes.Component) operand.Mem {
 	b, err := c.Resolve()
 	if err != nil {
@@ -87,23 +90,24 @@ func address(c gotypes.Component) operand.Mem {
 	return b.Addr
 }
 
-// label returns a new name for a jump target.
+// label returns a new name for a jump target. Names are unique in a file, so that code can be emitted several times.
 func (a *asm) label(name string) string {
 	a.labels++
 	return fmt.Sprintf("%s%d", name, a.labels)
 }
 
-// jump is a label as an operand.
+// jump returns a label as the operand of a jump.
 func jump(label string) operand.LabelRef { return operand.LabelRef(label) }
 
-// countDown jumps back to label until n has reached 0.
+// countDown ends a loop: it subtracts 1 from n, and jumps back to label unless n is 0. So n must be at least 1 before
+// the loop.
 func (a *asm) countDown(n operand.Op, label string) {
 	a.DECQ(n)
 	a.JNE(jump(label))
 }
 
-// whole writes body for as many groups of n as there are in left. What is left then is less, and the flags say whether
-// it is 0.
+// whole emits a loop that runs body once per whole group of n elements in left. Afterwards left holds the rest, less
+// than n, and the processor's flags say whether it is 0. loop labels the body, behind the code after the loop.
 func (a *asm) whole(n int, left reg.GPVirtual, loop, behind string, body func()) {
 	a.SUBQ(operand.U8(n), left)
 	a.JLT(jump(behind))
@@ -115,7 +119,8 @@ func (a *asm) whole(n int, left reg.GPVirtual, loop, behind string, body func())
 	a.ADDQ(operand.U8(n), left)
 }
 
-// ragged writes body for the rest that [asm.whole] leaves, with the mask of its lanes.
+// ragged emits body for the rest that [asm.whole] leaves, with the mask set to its lanes. It must follow whole
+// directly, since it reads the flags.
 func (a *asm) ragged(left reg.GPVirtual, done string, body func()) {
 	a.JEQ(jump(done))
 	a.lanesBelow(left)
@@ -123,25 +128,26 @@ func (a *asm) ragged(left reg.GPVirtual, done string, body func()) {
 	a.Label(done)
 }
 
-// move adds bytes to pointers.
+// move adds a number of bytes to pointers.
 func (a *asm) move(bytes int, pointers ...reg.GPVirtual) {
 	for _, p := range pointers {
 		a.ADDQ(operand.I32(bytes), p)
 	}
 }
 
-// at is the memory at base + disp.
+// at returns the memory operand base + disp.
 func at(base reg.Register, disp int) operand.Mem { return operand.Mem{Base: base, Disp: disp} }
 
-// indexed is the memory at base + index·scale.
+// indexed returns the memory operand base + index·scale.
 func indexed(base, index reg.Register, scale uint8) operand.Mem {
 	return operand.Mem{Base: base, Index: index, Scale: scale}
 }
 
-// zero clears a register.
+// zero clears a vector register.
 func (a *asm) zero(r reg.Register) { a.VXORPS(r, r, r) }
 
-// lanesBelow makes the mask of the lanes l < n, for n in 0 … lanes.
+// lanesBelow sets the mask to the lanes l < n, for n in 0 … lanes. With AVX2 it loads the mask from a table of −1 and
+// 0, from n elements before the first 0.
 func (a *asm) lanesBelow(n reg.GPVirtual) {
 	if a.lanes == 16 {
 		all, k := a.GP32(), a.K()
@@ -151,6 +157,7 @@ func (a *asm) lanesBelow(n reg.GPVirtual) {
 		a.mask = k
 		return
 	}
+	// The table is emitted once per file, by the first kernel that needs it.
 	if a.table == nil {
 		m := a.StaticGlobal("lanes")
 		a.DataAttributes(rodata)
@@ -167,7 +174,7 @@ func (a *asm) lanesBelow(n reg.GPVirtual) {
 	a.mask = m
 }
 
-// load reads lanes from memory, those in use if masked; the others become 0.
+// load loads a register from memory. If masked, it reads only the lanes in use, and sets the others to 0.
 func (a *asm) load(m operand.Mem, r reg.Register, masked bool) {
 	switch {
 	case !masked:
@@ -179,7 +186,7 @@ func (a *asm) load(m operand.Mem, r reg.Register, masked bool) {
 	}
 }
 
-// store writes lanes to memory, those in use if masked.
+// store stores a register to memory. If masked, it writes only the lanes in use.
 func (a *asm) store(r reg.Register, m operand.Mem, masked bool) {
 	switch {
 	case !masked:
@@ -191,7 +198,7 @@ func (a *asm) store(r reg.Register, m operand.Mem, masked bool) {
 	}
 }
 
-// integers returns a register whose lanes all hold the bits n.
+// integers returns a new register with the 32 bits n in every lane.
 func (a *asm) integers(n uint32) reg.VecVirtual {
 	r, v := a.GP32(), a.vec()
 	a.MOVL(operand.I32(n), r)
@@ -205,14 +212,15 @@ func (a *asm) integers(n uint32) reg.VecVirtual {
 	return v
 }
 
-// Predicates of VCMPPS.
+// Predicates of VCMPPS, by the numbers of Intel's manual. Ordered predicates are false if an operand is NaN.
 const (
-	isLE    = operand.U8(18) // ordered, quiet
-	isGT    = operand.U8(30) // ordered, quiet
-	isUnord = operand.U8(3)
+	isLE    = operand.U8(18) // less or equal, ordered, quiet
+	isGT    = operand.U8(30) // greater, ordered, quiet
+	isUnord = operand.U8(3)  // an operand is NaN
 )
 
-// selection returns a new register that a comparison sets lane by lane.
+// selection returns a new register for the result of a comparison, one truth value per lane: a K register or, with
+// AVX2, a vector register.
 func (a *asm) selection() reg.Register {
 	if a.lanes == 16 {
 		return a.K()
@@ -220,7 +228,8 @@ func (a *asm) selection() reg.Register {
 	return a.YMM()
 }
 
-// zeroUnlessPositive sets r = 0 where test ≤ 0, and returns where; NaN counts as positive.
+// zeroUnlessPositive sets r = 0 in the lanes where test ≤ 0, and returns these lanes. NaN counts as positive, so that
+// it passes through a ReLU and is noticed.
 func (a *asm) zeroUnlessPositive(r, test, zero reg.Register) (where reg.Register) {
 	where = a.selection()
 	a.VCMPPS(isLE, zero, test, where)

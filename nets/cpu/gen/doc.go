@@ -1,10 +1,23 @@
-// Command gen writes the assembly kernels of package cpu, for AVX2 with FMA and for AVX-512.
+// Command gen writes the assembly kernels of package asm, for AVX2 with FMA and for AVX-512.
 //
-// Read asm.go first: it has the instruction sets, and the operations that masks make different in the two. Then read
-// flat.go, which has the shortest kernels. Every other file is one family of kernels and becomes two files of package
-// cpu, one for each set; main.go lists the families. A function that emits a kernel starts with the formula and the
-// bytes the kernel moves.
+// Read asm.go first: it has the instruction sets, and the operations that need other code in each, mostly because of
+// masks. Then read flat.go, which has the shortest kernels. Every other file is one family of kernels and becomes two
+// files of package asm, one per instruction set; main.go lists the families. The comment of a function that emits a
+// kernel gives the kernel's formula and the bytes it moves.
 //
-// A new kernel is a function here, called by its family, and its declaration in ../stubs_amd64.go. Run
+// How to read a kernel: every call of a method with the name of an instruction adds that instruction to the function
+// that begin has started. Operands are in the order of Go's assembler, sources first and the destination last. So
+//
+//	x, y := a.vec(), a.vec()
+//	a.load(here(src), x, masked)
+//	a.load(here(dst), y, masked)
+//	a.VFMADD231PS(c, x, y)
+//	a.store(y, here(dst), masked)
+//
+// loads two registers, computes y += c·x, and stores y. Registers are virtual: avo (github.com/mmcloughlin/avo) assigns
+// the processor's own, and fails if there are too few. A Go loop in this code therefore unrolls; a loop of the kernel
+// is a label and a jump, mostly by whole, ragged and countDown. masked is true for the ragged end of a row.
+//
+// A new kernel is a function here, called by its family, and its declaration in the family's file of ../asm. Run
 // `make generate`; `make check-generated` fails where the committed assembly is not what this command writes.
 package main

@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Offsets of cpu.philox's fields; a test of package cpu compares them with the compiler's.
+// Offsets of the fields of asm.Philox; a test of package asm compares them with the compiler's.
 const (
 	philoxCounter = 4 * iota // round, client, step
 	_
@@ -14,26 +14,30 @@ const (
 	philoxKeys // ten pairs
 )
 
+// The multipliers of Philox4x32 (Salmon et al., Parallel random numbers: as easy as 1, 2, 3, 2011).
 const (
 	philoxM0 = 0xD2511F53
 	philoxM1 = 0xCD9E8D57
 )
 
-// masks holds dropout.
+// masks emits the family masks: the kernels of dropout.
 func masks(a *asm) {
 	dropout(a)
 	applyMask(a)
 }
 
-// dropout: draws words of Philox4x32-10, mask = 1 where word ≥ threshold, 0 elsewhere; y = mask ? scale·x : 0.
-// Moves 9 |x| bytes.
+// dropout draws one word of Philox4x32-10 per element:
 //
-// draw is a cpu.philox; a block is two registers. Eight (AVX2: four) counters are in the low halves of 64-bit lanes,
-// where the multiplication reads its factors and from whose high halves a shift takes the upper words; what else is in
-// the high halves is never looked at. Counters are in such an order that interleaving their words puts the elements in
-// order.
+//	mask = word ≥ threshold ? 1 : 0;  y = mask ? scale·x : 0
+//
+// It moves 9 |x| bytes.
+//
+// draw is an asm.Philox. A block is two registers of elements, which take the words of eight counters (AVX2: four).
+// Each word of a counter is in the low half of a 64-bit lane, where the multiplication reads its factors; the high word
+// of a product is shifted down from the high half. Other bits of high halves are never read. The counters are in such
+// an order that interleaving their words at the end puts the words in the order of the elements.
 func dropout(a *asm) {
-	a.begin("dropout", "func(y *float32, mask *uint8, x *float32, draw *byte, index, blocks int, scale float32)")
+	a.begin("Dropout", "func(y *float32, mask *uint8, x *float32, draw *byte, index, blocks int, scale float32)")
 	y, mask, x, draw, blocks, scale := a.arg("y"), a.arg("mask"), a.arg("x"), a.arg("draw"), a.arg("blocks"),
 		a.number("scale")
 	counters := a.lanes / 2
@@ -42,11 +46,12 @@ func dropout(a *asm) {
 	for i := range counters {
 		a.AddDatum(8*i, operand.I64(i/2+i%2*counters/2))
 	}
-	spread := func(m operand.Mem) reg.VecVirtual {
+	spread := func(m operand.Mem) reg.VecVirtual { // the 32 bits at m in every lane
 		v := a.vec()
 		a.VPBROADCASTD(m, v)
 		return v
 	}
+	// index holds the fourth words of the counters, in the order of the table; each block adds next to them.
 	index, next := spread(a.slot("index")), a.integers(uint32(counters))
 	a.VPADDD(order, index, index)
 	m0, m1, threshold := a.integers(philoxM0), a.integers(philoxM1), spread(at(draw, philoxThreshold))
@@ -58,6 +63,8 @@ func dropout(a *asm) {
 		a.VPBROADCASTB(r, ones)
 	}
 
+	// The ten rounds of the generator: in each, two words are multiplied, and the halves of the products are mixed with
+	// the other two words and the key of the round.
 	a.Label("block")
 	var c [4]reg.VecVirtual
 	for i := range 3 {
@@ -77,11 +84,14 @@ func dropout(a *asm) {
 		a.xor3(spread(at(draw, philoxKeys+8*round+4)), c[3], n2)
 		c = [4]reg.VecVirtual{n0, p1, n2, p0}
 	}
+	// Interleave the four words of each counter: words[0] holds the first elements of the block, words[1] the rest.
 	a.pair(c[0], c[1])
 	a.pair(c[2], c[3])
 	words := a.vecs(2)
 	a.VPUNPCKLQDQ(c[2], c[0], words[0])
 	a.VPUNPCKHQDQ(c[2], c[0], words[1])
+	// Compare with the threshold, scale x, and store. AVX2 has no unsigned comparison: word ≥ threshold where the
+	// larger of the two is the word.
 	for i, w := range words {
 		v := a.vec()
 		if a.lanes == 16 {
@@ -102,7 +112,7 @@ func dropout(a *asm) {
 		a.VMOVUPS(v, at(y, i*a.bytes()))
 	}
 	if a.lanes == 8 {
-		const inOrder = operand.U8(0xd8) // packing works within lanes
+		const inOrder = operand.U8(0xd8) // VPACKSSDW works within halves of a register: put the quarters in order again
 		high := a.XMM()
 		a.VPACKSSDW(words[1], words[0], words[0])
 		a.VPERMQ(inOrder, words[0], words[0])
@@ -120,7 +130,7 @@ func dropout(a *asm) {
 // xor3 sets r = x ^ y ^ r.
 func (a *asm) xor3(x, y, r reg.Register) {
 	if a.lanes == 16 {
-		const odd = operand.U8(0x96) // 1 where an odd number of the three is
+		const odd = operand.U8(0x96) // the truth table of VPTERNLOGD: 1 where an odd number of the three bits is 1
 		a.VPTERNLOGD(odd, x, y, r)
 		return
 	}
@@ -128,7 +138,7 @@ func (a *asm) xor3(x, y, r reg.Register) {
 	a.VPXOR(y, r, r)
 }
 
-// pair moves the low half of every 64-bit lane of high above that of low.
+// pair puts the low half of every 64-bit lane of high into the high half of the same lane of low.
 func (a *asm) pair(low, high reg.VecVirtual) {
 	a.VPSLLQ(operand.U8(32), high, high)
 	if a.lanes == 8 {
@@ -141,9 +151,9 @@ func (a *asm) pair(low, high reg.VecVirtual) {
 	a.VMOVDQA32(high, k, low)
 }
 
-// applyMask: y = mask ? scale·x : 0. Moves 9 |x| bytes.
+// applyMask computes y = mask ? scale·x : 0. Moves 9 |x| bytes.
 func applyMask(a *asm) {
-	a.begin("applyMask", "func(y, x *float32, mask *uint8, n int, scale float32)")
+	a.begin("ApplyMask", "func(y, x *float32, mask *uint8, n int, scale float32)")
 	y, x, mask, n, scale, left, zero := a.arg("y"), a.arg("x"), a.arg("mask"), a.arg("n"), a.number("scale"), a.GP64(),
 		a.vec()
 	a.zero(zero)

@@ -5,22 +5,23 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// flat holds the kernels that take their elements in any order.
+// flat emits the family flat: the kernels on plain vectors, which could take their elements in any order.
 func flat(a *asm) {
 	scale(a)
 	axpy(a)
 	for _, s := range []stepCode{
-		{"step", false, false},
-		{"stepDrift", false, true},
-		{"stepMomentum", true, false},
-		{"stepBoth", true, true},
+		{"Step", false, false},
+		{"StepDrift", false, true},
+		{"StepMomentum", true, false},
+		{"StepBoth", true, true},
 	} {
 		s.emit(a)
 	}
 	sumSquares(a)
 }
 
-// each writes body for n elements: four registers at a time, one at a time, then the ragged rest; off counts bytes.
+// each emits body for n elements: four registers at a time, then one at a time, then the ragged rest. here returns the
+// memory of the current register behind any pointer p; all pointers share one offset in bytes.
 func (a *asm) each(n reg.GPVirtual, body func(here func(p reg.Register) operand.Mem, masked bool)) {
 	off := a.GP64()
 	a.XORQ(off, off)
@@ -35,23 +36,23 @@ func (a *asm) each(n reg.GPVirtual, body func(here func(p reg.Register) operand.
 	a.ragged(n, a.label("done"), func() { body(a.behind(off, 0), true) })
 }
 
-// behind returns the memory of register i from p + off on, for any p.
+// behind returns a function of p: the memory of the i-th register from p + off on.
 func (a *asm) behind(off reg.GPVirtual, i int) func(p reg.Register) operand.Mem {
 	return func(p reg.Register) operand.Mem {
 		return operand.Mem{Base: p, Index: off, Scale: 1, Disp: i * a.bytes()}
 	}
 }
 
-// number spreads a float32 parameter over a register.
+// number returns a new register with a float32 parameter in every lane.
 func (a *asm) number(name string) reg.VecVirtual {
 	v := a.vec()
 	a.VBROADCASTSS(a.slot(name), v)
 	return v
 }
 
-// scale: dst = c·src. Moves 8 |src| bytes.
+// scale computes dst = c·src. Moves 8 |src| bytes.
 func scale(a *asm) {
-	a.begin("scale", "func(dst *float32, c float32, src *float32, n int)")
+	a.begin("Scale", "func(dst *float32, c float32, src *float32, n int)")
 	dst, src, n, c := a.arg("dst"), a.arg("src"), a.arg("n"), a.number("c")
 	a.each(n, func(here func(reg.Register) operand.Mem, masked bool) {
 		x := a.vec()
@@ -66,9 +67,9 @@ func scale(a *asm) {
 	a.end()
 }
 
-// axpy: dst += c·src, fused. Moves 12 |src| bytes.
+// axpy computes dst += c·src with fused multiply-adds. Moves 12 |src| bytes.
 func axpy(a *asm) {
-	a.begin("axpy", "func(dst *float32, c float32, src *float32, n int)")
+	a.begin("Axpy", "func(dst *float32, c float32, src *float32, n int)")
 	dst, src, n, c := a.arg("dst"), a.arg("src"), a.arg("n"), a.number("c")
 	a.each(n, func(here func(reg.Register) operand.Mem, masked bool) {
 		x, y := a.vec(), a.vec()
@@ -80,14 +81,14 @@ func axpy(a *asm) {
 	a.end()
 }
 
-// stepCode is one of the four kinds of SGD step.
+// stepCode is one of the four kinds of SGD step: without or with momentum, without or with drift.
 type stepCode struct {
 	name            string
 	momentum, drift bool
 }
 
-// emit: g' = Scale·g + Decay·w + drift; v = Momentum·v + g', g' = v; w = w − LR·g', all additions fused.
-// Moves 12 P bytes, 8 P more with momentum, 4 P with drift.
+// emit emits the kernel: g' = Scale·g + Decay·w + drift; v = Momentum·v + g', g' = v; w = w − LR·g'. All additions are
+// fused except for the drift's. Moves 12 P bytes, 8 P more with momentum, 4 P more with drift.
 func (s stepCode) emit(a *asm) {
 	a.begin(s.name, "func(w, grad, v, drift *float32, n int, lr, scale, decay, momentum float32)")
 	w, g, n := a.arg("w"), a.arg("grad"), a.arg("n")
@@ -123,10 +124,12 @@ func (s stepCode) emit(a *asm) {
 	a.end()
 }
 
-// sumSquares: sums[i mod 32] += x[i]², in float64, for blocks of 32. Moves 4 |x| bytes.
+// sumSquares computes sums[i mod 32] += x[i]² in float64, in blocks of 32 elements. The 32 sums, not the width of a
+// register, fix the order of additions, so that both sets return the same. Moves 4 |x| bytes.
 func sumSquares(a *asm) {
-	a.begin("sumSquares", "func(sums *float64, x *float32, blocks int)")
+	a.begin("SumSquares", "func(sums *float64, x *float32, blocks int)")
 	sums, x, blocks := a.arg("sums"), a.arg("x"), a.arg("blocks")
+	// 32 sums in float64: four registers with AVX-512, eight with AVX2.
 	acc := a.vecs(64 / a.lanes)
 	for i, s := range acc {
 		a.VMOVUPD(at(sums, i*a.bytes()), s)

@@ -7,20 +7,23 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// groupLanes is the number of elements in a group of whole pixels, or a little more; cpu.Normal has the same.
+// groupLanes is the number of bytes that a group of whole pixels is loaded with; package cpu has the same constant.
 const groupLanes = 16
 
-// gather: dst = (img/255 − mean)/std for rows of pixels, a group of them at a time. Moves 5 |dst| bytes.
+// gather computes dst = (img/255 − mean)/std for rows of pixels, a group of pixels at a time. Moves 5 |dst| bytes.
 //
-// A group is the 16 bytes at img, put in order by shuffle; its first tail elements count. A row has groups − 1 of them,
-// stepDst and stepImg bytes apart, whose surplus elements the following group overwrites, and a last one at dstLast and
-// imgLast, which stores tail elements and may overlap the one before it. lanes holds mean and std of every element.
+// A group is the 16 bytes at img, put in order by shuffle; its first tail elements are pixels, the others surplus. A
+// row has groups − 1 groups, stepDst and stepImg bytes apart, whose surplus elements the following group overwrites.
+// Its last group, at dstLast and imgLast, stores tail elements only, and may overlap the group before. lanes holds the
+// mean and the standard deviation of every element.
 //
-// The division by 255 is a multiplication by the rounded 1/255 and one correction, which is exact for all bytes; that
-// by std is a division.
+// Division by 255 is multiplication by the rounded 1/255 and one correction, which gives the correctly rounded quotient
+// for every byte. Division by std is a division.
 func gather(a *asm) {
-	a.begin("gather", "func(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32, rows, groups, "+
+	a.begin("Gather", "func(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32, rows, groups, "+
 		"stepDst, stepImg, rowDst, rowImg, tail int)")
+	// A group fills one register with AVX-512 and two with AVX2. Only the last register of the last group is masked, so
+	// tail must be more than the lanes of the registers before.
 	regs := groupLanes / a.lanes
 	tail := a.arg("tail")
 	if regs == 2 {
@@ -37,6 +40,7 @@ func gather(a *asm) {
 	order := a.XMM()
 	a.VMOVDQU(at(a.arg("shuffle"), 0), order)
 
+	// group emits the code for one group: q = v·(1/255), corrected by (v − 255·q)·(1/255), then (q − mean)/std.
 	group := func(dst, img reg.GPVirtual, last bool) {
 		bytes, x := a.XMM(), a.vecs(regs)
 		a.VMOVDQU(at(img, 0), bytes)

@@ -7,7 +7,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Offsets of Tile's fields; a test of package cpu compares them with the compiler's.
+// Offsets of the fields of asm.Tile; a test of package asm compares them with the compiler's.
 const (
 	tileSegs = 88 + 8*iota
 	tileK
@@ -24,33 +24,35 @@ const (
 type block struct {
 	name   string
 	vecs   int  // registers in a row of C
-	masked bool // the last of them is ragged
-	rows   int  // at most
-	unroll int  // of the loop over p
+	masked bool // whether the last register of a row is ragged
+	rows   int  // the most rows of a tile
+	unroll int  // steps p per pass of the inner loop
 }
 
-// gemm: C[i,j] = (C[i,j]) + Σ_s Σ_p A[s·ASeg + i·ARow + p·AK] · B[s·BSeg + p·BRow + j]
+// gemm emits the family gemm, the matrix-multiply tiles:
 //
-// All sums of a tile stay in registers: 12 × 2 of 32 with AVX-512, 6 × 2 of 16 with AVX2, a ragged panel of one
-// register 12 × 1. Two fused multiply-adds per cycle of 4 cycles' latency want at least 8 sums, so from 4 × 2 on a tile
-// can run at full speed. Per p a row costs a broadcast, a column a load: with 12 × 2 there are 14 loads for 24
-// multiply-adds.
+//	C[i,j] = (C[i,j]) + Σ_s Σ_p A[s·ASeg + i·ARow + p·AK] · B[s·BSeg + p·BRow + j]
+//
+// All sums of a tile stay in registers: 12 × 2 of the 32 registers with AVX-512, 6 × 2 of the 16 with AVX2, and 12 × 1
+// for a panel of one register. A core starts two fused multiply-adds per cycle, and each takes 4 cycles; so at least 8
+// independent sums are needed for full speed, which a tile of 4 × 2 has. Per step p every row costs a broadcast and
+// every column a load: a tile of 12 × 2 has 14 loads for 24 multiply-adds.
 func gemm(a *asm) {
 	rows := 6
 	if a.lanes == 16 {
 		rows = 12
 	}
 	for _, b := range []block{
-		{"gemmWide", 2, false, rows, 2},
-		{"gemmRagged", 2, true, rows, 1},
-		{"gemmNarrow", 1, true, 12, 1},
+		{"GemmWide", 2, false, rows, 2},
+		{"GemmRagged", 2, true, rows, 1},
+		{"GemmNarrow", 1, true, 12, 1},
 	} {
 		b.emit(a)
 	}
 }
 
-// emit writes func(t *Tile, a, b, c *float32, tail, rows, tiles, smaller int): tiles tiles of rows rows, then smaller
-// tiles of a row less; tail is the number of columns in the last register.
+// emit emits one kernel, which computes tiles tiles of rows rows, and then smaller tiles of one row less. tail is the
+// number of columns in the last register. The kernel has a loop for every number of rows, and jumps to the right one.
 func (b block) emit(a *asm) {
 	a.begin(b.name, "func(t *byte, a, b, c *float32, tail, rows, tiles, smaller int)")
 	if b.masked {
@@ -63,6 +65,7 @@ func (b block) emit(a *asm) {
 	for i := range r.a {
 		r.a[i] = a.GP64()
 	}
+	// Strides in bytes.
 	for _, stride := range []struct {
 		disp int
 		to   reg.GPVirtual
@@ -70,6 +73,7 @@ func (b block) emit(a *asm) {
 		a.MOVQ(at(r.t, stride.disp), stride.to)
 		a.SHLQ(operand.U8(2), stride.to)
 	}
+	// Jump to the loop for the given number of rows, which then leads on to the loop for one row less.
 	h := a.arg("rows")
 	b.dispatch(a, h, 1, b.rows)
 	for rows := b.rows; rows > 0; rows-- {
@@ -79,14 +83,14 @@ func (b block) emit(a *asm) {
 
 // gemmRegs are the registers of the tile loop.
 type gemmRegs struct {
-	t                 reg.GPVirtual // *Tile
-	rowA, stepA, rowB reg.GPVirtual // strides in bytes
-	segA, segB        reg.GPVirtual // start of the segment
-	a                 [4]reg.GPVirtual
-	b, p, tiles       reg.GPVirtual
+	t                 reg.GPVirtual    // *Tile
+	rowA, stepA, rowB reg.GPVirtual    // the strides ARow, AK and BRow in bytes
+	segA, segB        reg.GPVirtual    // where the segment begins in A and B
+	a                 [4]reg.GPVirtual // rows 0, 3, 6 and 9 of A at step p
+	b, p, tiles       reg.GPVirtual    // row p of B, steps left, tiles left
 }
 
-// dispatch jumps to the code for h rows, lo ≤ h ≤ hi, in a tree of comparisons.
+// dispatch emits jumps to the code for h rows, lo ≤ h ≤ hi, by a binary search.
 func (b block) dispatch(a *asm, h reg.Register, lo, hi int) {
 	if lo == hi {
 		a.JMP(jump(fmt.Sprintf("rows%d", lo)))
@@ -101,7 +105,8 @@ func (b block) dispatch(a *asm, h reg.Register, lo, hi int) {
 	b.dispatch(a, h, mid, hi)
 }
 
-// tile writes the loop over the tiles of one height.
+// tile emits the loop over all tiles with the given number of rows. Behind it, the smaller tiles continue in the loop
+// for one row less.
 func (b block) tile(a *asm, r gemmRegs, rows int) {
 	name := func(s string) string { return fmt.Sprintf("%s%d", s, rows) }
 	acc := make([][]reg.VecVirtual, rows)
@@ -112,12 +117,14 @@ func (b block) tile(a *asm, r gemmRegs, rows int) {
 			a.zero(v)
 		}
 	}
+	// The loop over the segments s.
 	segs := a.GP64()
 	a.MOVQ(a.slot("a"), r.segA)
 	a.MOVQ(a.slot("b"), r.segB)
 	a.MOVQ(at(r.t, tileSegs), segs)
 
 	a.Label(name("seg"))
+	// Row pointers, three rows of A apart; r.p is free for their distance, 3·rowA, until the loop over p.
 	a.MOVQ(r.segA, r.a[0])
 	a.LEAQ(indexed(r.rowA, r.rowA, 2), r.p)
 	for i := 1; 3*i < rows; i++ {
@@ -137,6 +144,7 @@ func (b block) tile(a *asm, r gemmRegs, rows int) {
 	b.step(a, r, acc)
 	a.countDown(r.p, name("one"))
 	a.Label(name("next"))
+	// The next segment; the strides count elements of 4 bytes.
 	a.MOVQ(at(r.t, tileASeg), r.p)
 	a.LEAQ(indexed(r.segA, r.p, 4), r.segA)
 	a.MOVQ(at(r.t, tileBSeg), r.p)
@@ -144,6 +152,7 @@ func (b block) tile(a *asm, r gemmRegs, rows int) {
 	a.countDown(segs, name("seg"))
 
 	b.write(a, r, acc, name)
+	// The next tile of the same height, then the tiles of one row less.
 	a.IMUL3Q(operand.U8(rows), r.rowA, r.p)
 	a.ADDQ(r.p, a.slot("a"))
 	a.countDown(r.tiles, name("rows"))
@@ -156,7 +165,8 @@ func (b block) tile(a *asm, r gemmRegs, rows int) {
 	a.end()
 }
 
-// step writes the multiply-adds of one p.
+// step emits the multiply-adds of one step p: acc[i,j] += A[i,p]·B[p,j]. Rows 3k, 3k+1 and 3k+2 of A are addressed from
+// r.a[k] with an index of 0, 1 or 2 strides, so that 12 rows need 4 pointers.
 func (b block) step(a *asm, r gemmRegs, acc [][]reg.VecVirtual) {
 	cols := a.vecs(b.vecs)
 	for j, v := range cols {
@@ -179,7 +189,7 @@ func (b block) step(a *asm, r gemmRegs, acc [][]reg.VecVirtual) {
 	}
 }
 
-// write adds the old C, if asked to, stores the new one, and moves on to the next tile's.
+// write emits the end of a tile: it adds the old C if Acc is set, stores the sums, and moves c to the next tile.
 func (b block) write(a *asm, r gemmRegs, acc [][]reg.VecVirtual, name func(string) string) {
 	c, stride := r.a[0], r.a[1]
 	each := func(do func(m operand.Mem, v reg.VecVirtual, masked bool)) {

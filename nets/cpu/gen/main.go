@@ -13,8 +13,10 @@ import (
 	"github.com/mmcloughlin/avo/printer"
 )
 
+// main writes the assembly into the folder that -dir names; without -dir, into the current one.
 func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
 
+// run writes every family of kernels once per instruction set, and returns the exit status.
 func run(args []string, stderr io.Writer) int {
 	flags := flag.NewFlagSet("gen", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -22,6 +24,7 @@ func run(args []string, stderr io.Writer) int {
 	if flags.Parse(args) != nil {
 		return 2
 	}
+	// Each family of kernels is one function here and one file per instruction set.
 	for _, set := range []isa{avx2, avx512} {
 		for _, part := range []struct {
 			name string
@@ -52,7 +55,8 @@ func run(args []string, stderr io.Writer) int {
 // highRegister matches the vector registers that only AVX-512 has; avo does not know which set it writes for.
 var highRegister = regexp.MustCompile(`\b[XYZ](1[6-9]|2\d|3[01])\b`)
 
-// write emits one file.
+// write writes one file: the kernels that emit adds, for one instruction set. It is an error if AVX2 code uses a
+// register that only AVX-512 has.
 func write(path string, set isa, emit func(*asm)) error {
 	a := &asm{Context: build.NewContext(), isa: set}
 	a.ConstraintExpr("amd64")
@@ -64,10 +68,11 @@ func write(path string, set isa, emit func(*asm)) error {
 	if err := pass.Compile.Execute(file); err != nil {
 		return err
 	}
-	text, err := printer.NewGoAsm(printer.Config{Name: "nets/cpu/gen", Pkg: "cpu"}).Print(file)
+	text, err := printer.NewGoAsm(printer.Config{Name: "nets/cpu/gen", Pkg: "asm"}).Print(file)
 	if err != nil {
 		return err
 	}
+	// avo would use registers 16 to 31 in AVX2 code as well, when it needs more than 16.
 	if set == avx2 {
 		if r := highRegister.Find(text); r != nil {
 			return fmt.Errorf("register %s, AVX2 has 0 to 15", r)

@@ -7,17 +7,18 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// norm holds the kernels of batch normalisation. All matrices are [rows, cols]; numbers per column stay in registers.
+// norm emits the family norm: the kernels of batch normalisation. All matrices are [rows, cols]. The kernels go down
+// strips of columns, whose numbers per column stay in registers.
 func norm(a *asm) {
 	moments(a)
 	for _, v := range []struct {
 		name      string
 		add, relu bool
 	}{
-		{"normalise", false, false},
-		{"normaliseReLU", false, true},
-		{"normaliseAdd", true, false},
-		{"normaliseAddReLU", true, true},
+		{"Normalise", false, false},
+		{"NormaliseReLU", false, true},
+		{"NormaliseAdd", true, false},
+		{"NormaliseAddReLU", true, true},
 	} {
 		normalise(a, v.name, v.add, v.relu)
 	}
@@ -25,28 +26,30 @@ func norm(a *asm) {
 		name        string
 		store, relu bool
 	}{
-		{"normSums", false, false},
-		{"normSumsReLU", false, true},
-		{"normSumsStore", true, false},
-		{"normSumsStoreReLU", true, true},
+		{"NormSums", false, false},
+		{"NormSumsReLU", false, true},
+		{"NormSumsStore", true, false},
+		{"NormSumsStoreReLU", true, true},
 	} {
 		normSums(a, v.name, v.store, v.relu)
 	}
-	normGrad(a, "normGrad", false)
-	normGrad(a, "normGradReLU", true)
+	normGrad(a, "NormGrad", false)
+	normGrad(a, "NormGradReLU", true)
 }
 
-// matrix writes body for every row of every strip of columns, behind before and in front of after, which run once a
-// strip; perCol moves with the strips, as do the matrices. off is the byte offset of the row within the strip.
+// matrix emits a loop over the strips of columns and, within a strip, over its rows. before and after are emitted once
+// per strip, body once per row and register i of the row. The pointers in matrices and perCol point to the current
+// strip; here returns the memory of register i of the current row behind a pointer. It also ends the function.
 func (a *asm) matrix(matrices, perCol []reg.GPVirtual, before func(vecs int, masked bool),
 	body func(i int, masked bool, here func(p reg.Register) operand.Mem), after func(vecs int, masked bool),
 ) {
 	cols, ld := a.arg("cols"), a.GP64()
 	a.MOVQ(cols, ld)
 	a.SHLQ(operand.U8(2), ld)
+	// The widest strip for which all numbers per column fit in registers: AVX2 has 16 of them, AVX-512 32.
 	wide := 4
 	if a.lanes == 8 {
-		wide = 2 // there are 16 registers
+		wide = 2
 	}
 	a.strips([]int{wide, 1}, cols, slices.Concat(matrices, perCol), func(vecs int, masked bool) {
 		before(vecs, masked)
@@ -82,10 +85,11 @@ func (a *asm) stores(v []reg.VecVirtual, p reg.GPVirtual, masked bool) {
 	}
 }
 
-// moments: sum[j] += Σ_i (x[i,j] − pivot[j]), squares[j] += Σ_i (x[i,j] − pivot[j])². Moves 4 |x| bytes.
+// moments computes sum[j] += Σ_i (x[i,j] − pivot[j]), squares[j] += Σ_i (x[i,j] − pivot[j])². Moves 4 |x| bytes.
 func moments(a *asm) {
-	a.begin("moments", "func(sum, squares, x, pivot *float32, rows, cols int)")
+	a.begin("Moments", "func(sum, squares, x, pivot *float32, rows, cols int)")
 	sum, squares, x, pivot := a.arg("sum"), a.arg("squares"), a.arg("x"), a.arg("pivot")
+	// Per strip of columns: the sums s, the sums of squares q, and the pivots p.
 	var s, q, p []reg.VecVirtual
 	a.matrix([]reg.GPVirtual{x}, []reg.GPVirtual{sum, squares, pivot}, func(vecs int, masked bool) {
 		s, q, p = a.loads(sum, vecs, masked), a.loads(squares, vecs, masked), a.loads(pivot, vecs, masked)
@@ -101,8 +105,8 @@ func moments(a *asm) {
 	})
 }
 
-// normalise: y[i,j] = max(0, x[i,j]·scale[j] + shift[j] + add[i,j]), add and max only in the variants named after them.
-// Moves 8 |x| bytes, 12 with add.
+// normalise computes y[i,j] = max(0, x[i,j]·scale[j] + shift[j] + add[i,j]). The variants without add and without relu
+// leave the addition and the maximum out. Moves 8 |x| bytes, 12 with add.
 func normalise(a *asm, name string, add, relu bool) {
 	a.begin(name, "func(y, x, add, scale, shift *float32, rows, cols int)")
 	y, x, scale, shift := a.arg("y"), a.arg("x"), a.arg("scale"), a.arg("shift")
@@ -135,8 +139,11 @@ func normalise(a *asm, name string, add, relu bool) {
 	}, nil)
 }
 
-// normSums: d[i,j] = y[i,j] > 0 ? gy[i,j] : 0, gy everywhere without relu; db[j] += Σ_i d[i,j], dw[j] += Σ_i
-// d[i,j]·(x[i,j] − mean[j]). d is written if store. Moves 8 |x| bytes, 4 more with relu, 4 more with store.
+// normSums computes the sums that the gradients of a batch normalisation take:
+//
+//	d[i,j] = y[i,j] > 0 ? gy[i,j] : 0;  db[j] += Σ_i d[i,j];  dw[j] += Σ_i d[i,j]·(x[i,j] − mean[j])
+//
+// Without relu, d = gy. If store, it writes d. It moves 8 |x| bytes, 4 more with relu, 4 more with store.
 func normSums(a *asm, name string, store, relu bool) {
 	a.begin(name, "func(d, db, dw, gy, y, x, mean *float32, rows, cols int)")
 	db, dw, gy, x, mean := a.arg("db"), a.arg("dw"), a.arg("gy"), a.arg("x"), a.arg("mean")
@@ -152,6 +159,7 @@ func normSums(a *asm, name string, store, relu bool) {
 		matrices = append(matrices, y)
 		a.zero(zero)
 	}
+	// Per strip of columns: db, dw and the means.
 	var b, w, m []reg.VecVirtual
 	a.matrix(matrices, []reg.GPVirtual{db, dw, mean}, func(vecs int, masked bool) {
 		b, w, m = a.loads(db, vecs, masked), a.loads(dw, vecs, masked), a.loads(mean, vecs, masked)
@@ -171,7 +179,8 @@ func normSums(a *asm, name string, store, relu bool) {
 	})
 }
 
-// normGrad: dx[i,j] = a[j]·d + b[j]·x[i,j] + c[j] with d as in normSums. Moves 12 |x| bytes, 4 more with relu.
+// normGrad computes dx[i,j] = a[j]·d[i,j] + b[j]·x[i,j] + c[j], with d as in normSums. Moves 12 |x| bytes, 4 more with
+// relu.
 func normGrad(a *asm, name string, relu bool) {
 	a.begin(name, "func(dx, gy, y, x, a, b, c *float32, rows, cols int)")
 	dx, gy, x, ca, cb, cc := a.arg("dx"), a.arg("gy"), a.arg("x"), a.arg("a"), a.arg("b"), a.arg("c")

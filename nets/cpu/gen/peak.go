@@ -1,8 +1,9 @@
 package main
 
-// peak: n rounds of 12 independent fused multiply-adds without memory, the most a core can do; for benchmarks.
+// peak emits FMAPeak: n rounds of 12 independent fused multiply-adds that touch no memory, the most arithmetic a core
+// can do. Benchmarks compare the other kernels with it.
 func peak(a *asm) {
-	a.begin("fmaPeak", "func(n int)")
+	a.begin("FMAPeak", "func(n int)")
 	n := a.arg("n")
 	x, y := a.vec(), a.vec()
 	a.zero(x)

@@ -5,19 +5,19 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// pool holds max-pooling of 2 × 2, fused with bias and ReLU, and its gradient. Both take a register of channels at a
-// time and go along the row, so that bias and bias gradient stay in registers; the two rows are in the first cache by
-// then.
+// pool emits the family pool: 2 × 2 max pooling, fused with bias and ReLU, and its gradient. Both take one register of
+// channels at a time and go along the row of pixels, so that bias and bias gradient stay in registers. Each register of
+// channels goes over the same two rows of pixels, which the first cache holds.
 func pool(a *asm) {
 	poolReLU(a)
 	unpoolReLU(a)
 }
 
-// dead is cpu.Dead.
+// dead has the value of cpu.Dead: the arg of an element that the ReLU set to 0.
 const dead = 4
 
-// channels writes strip for all registers of channels, left of them, the last one perhaps ragged. The pointers move on
-// with them: bytes by a byte per channel, floats by four.
+// channels emits a loop over left channels, one register at a time, the last one ragged if need be. strip is the body.
+// The pointers move with the channels: bytes by one byte per channel, floats by four.
 func (a *asm) channels(left, bytes reg.GPVirtual, floats []reg.GPVirtual, strip func(masked bool)) {
 	loop, rest, done := a.label("channels"), a.label("rest"), a.label("done")
 	a.whole(a.lanes, left, loop, rest, func() {
@@ -28,15 +28,18 @@ func (a *asm) channels(left, bytes reg.GPVirtual, floats []reg.GPVirtual, strip 
 	a.ragged(left, done, func() { strip(true) })
 }
 
-// poolReLU: m = max of the window's four, NaN counting as the largest; y[j,o] = max(0, m + bias[o]), arg which, or
-// dead. Reads 16 and writes 5 bytes per y. pixels counts those of y.
+// poolReLU computes y[j,o] = max(0, m + bias[o]), where m is the maximum of the window's four elements and NaN counts
+// as the largest. arg[j,o] is the number of the element that is m, or dead if y is 0. pixels counts the pixels of y.
+// Reads 16 and writes 5 bytes per y.
 func poolReLU(a *asm) {
-	a.begin("poolReLU", "func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols int)")
+	a.begin("PoolReLU", "func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols int)")
 	y, arg, top, bottom, bias, cols, left := a.arg("y"), a.arg("arg"), a.arg("top"), a.arg("bottom"), a.arg("bias"),
 		a.arg("cols"), a.GP64()
 	a.MOVQ(cols, left)
 	zero, which := a.vec(), []reg.VecVirtual{nil, a.integers(1), a.integers(2), a.integers(3), a.integers(dead)}
 	a.zero(zero)
+	// off is the offset of the window in both rows. It goes over the even and the odd column of the top row, then back
+	// to the even column of the bottom row.
 	a.channels(left, arg, []reg.GPVirtual{y, top, bottom, bias}, func(masked bool) {
 		b, pixel := a.vec(), a.label("pixel")
 		a.load(at(bias, 0), b, masked)
@@ -74,7 +77,8 @@ func poolReLU(a *asm) {
 	a.end()
 }
 
-// larger sets m = v, index = which where v > m or v is NaN. The first time, index is 0 elsewhere.
+// larger sets m = v and index = which where v > m or v is NaN. If first, it sets index to 0 elsewhere; otherwise index
+// stays there.
 func (a *asm) larger(v, m, which, index reg.Register, first bool) {
 	k, nan := a.selection(), a.selection()
 	a.VCMPPS(isGT, m, v, k)
@@ -96,7 +100,7 @@ func (a *asm) larger(v, m, which, index reg.Register, first bool) {
 	}
 }
 
-// replace sets index = which where k is set.
+// replace sets index = which in the lanes where k is set.
 func (a *asm) replace(index, which, k reg.Register) {
 	if a.lanes == 16 {
 		a.VMOVDQA32(which, k, index)
@@ -105,7 +109,8 @@ func (a *asm) replace(index, which, k reg.Register) {
 	}
 }
 
-// storeBytes writes the low bytes of index, the first left of them if masked.
+// storeBytes stores the low byte of every lane of index; if masked, of the first left lanes only. AVX2 cannot store
+// single bytes under a mask, so it stores 4, 2 and 1 of them, by the bits of left.
 func (a *asm) storeBytes(index reg.Register, p, left reg.GPVirtual, masked bool) {
 	x := a.XMM()
 	if a.lanes == 16 {
@@ -117,6 +122,7 @@ func (a *asm) storeBytes(index reg.Register, p, left reg.GPVirtual, masked bool)
 		}
 		return
 	}
+	// Narrow the 32-bit lanes to 16 bits and then to 8; the values are at most 4, so nothing saturates.
 	a.VEXTRACTI128(operand.U8(1), index, x)
 	a.VPACKSSDW(x, index.(reg.Vec).AsX(), x)
 	a.VPACKUSWB(x, x, x)
@@ -124,6 +130,7 @@ func (a *asm) storeBytes(index reg.Register, p, left reg.GPVirtual, masked bool)
 		a.VMOVQ(x, at(p, 0))
 		return
 	}
+	// The bytes are in word, the next ones always in its low bits.
 	word, q := a.GP64(), a.GP64()
 	a.VMOVQ(x, word)
 	a.MOVQ(p, q)
@@ -145,7 +152,8 @@ func (a *asm) storeBytes(index reg.Register, p, left reg.GPVirtual, masked bool)
 	}
 }
 
-// loadBytes reads bytes into the lanes of index, the first left of them if masked.
+// loadBytes loads one byte into every lane of index; if masked, into the first left lanes only. It is the counterpart
+// of storeBytes.
 func (a *asm) loadBytes(p, left reg.GPVirtual, index reg.Register, masked bool) {
 	switch {
 	case !masked:
@@ -181,14 +189,14 @@ func (a *asm) loadBytes(p, left reg.GPVirtual, index reg.Register, masked bool) 
 	}
 }
 
-// unpoolReLU: the window's element that arg names becomes gy[j,o], the others 0; db[o] += gy[j,o] unless dead.
-// Reads 5 and writes 16 bytes per gy.
-// pixels counts those of gy.
+// unpoolReLU sets the element of the window that arg[j,o] names to gy[j,o], the others to 0, and adds gy[j,o] to db[o]
+// unless arg[j,o] is dead. pixels counts the pixels of gy. Reads 5 and writes 16 bytes per gy.
 func unpoolReLU(a *asm) {
-	a.begin("unpoolReLU", "func(top, bottom, db, gy *float32, arg *uint8, pixels, cols int)")
+	a.begin("UnpoolReLU", "func(top, bottom, db, gy *float32, arg *uint8, pixels, cols int)")
 	top, bottom, db, gy, arg, cols, left := a.arg("top"), a.arg("bottom"), a.arg("db"), a.arg("gy"), a.arg("arg"),
 		a.arg("cols"), a.GP64()
 	a.MOVQ(cols, left)
+	// For each of the window's four elements, store gy in the lanes whose arg is its number, and 0 in the others.
 	which := []reg.VecVirtual{a.vec(), a.integers(1), a.integers(2), a.integers(3), a.integers(dead)}
 	a.zero(which[0])
 	a.channels(left, arg, []reg.GPVirtual{top, bottom, db, gy}, func(masked bool) {
@@ -220,7 +228,7 @@ func unpoolReLU(a *asm) {
 	a.end()
 }
 
-// only sets v = g where index = which, 0 elsewhere.
+// only sets v = g where index = which, and 0 elsewhere.
 func (a *asm) only(g, v, index, which reg.Register) {
 	if a.lanes == 16 {
 		k := a.K()

@@ -5,15 +5,16 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// rows holds the kernels that go down columns: a strip of 4 registers, then of one, then a ragged one, each from the
-// first row to the last, so that sums over rows are in order and stay in registers.
+// rows emits the family rows: kernels that go down strips of columns, of 4 registers, then of one, then a ragged one.
+// Each strip goes from the first row to the last, so that sums over rows are in order and stay in registers.
 func rows(a *asm) {
 	biasReLU(a)
 	reluGrad(a)
 }
 
-// strips writes strip for every width of strip, in registers, the last of widths 1. left is the number of columns; the
-// pointers of columns move on with the strips. strip's labels must be its own.
+// strips emits strip once per width, inside a loop over as many strips of that width as fit in left columns, and once
+// more for the ragged rest. Widths are in registers, the last one is 1. The pointers in columns move with the strips.
+// strip must make new labels every time.
 func (a *asm) strips(widths []int, left reg.GPVirtual, columns []reg.GPVirtual, strip func(vecs int, masked bool)) {
 	for _, vecs := range widths {
 		a.whole(vecs*a.lanes, left, a.label("strip"), a.label("stripsDone"), func() {
@@ -24,7 +25,8 @@ func (a *asm) strips(widths []int, left reg.GPVirtual, columns []reg.GPVirtual, 
 	a.ragged(left, a.label("done"), func() { strip(1, true) })
 }
 
-// ifReLU writes code twice: for when the parameter relu is true, and for when it is not. done labels what comes behind.
+// ifReLU emits code twice, for a parameter relu that is true and for one that is false, and the test that chooses. done
+// labels the code behind.
 func (a *asm) ifReLU(done string, code func(relu bool)) {
 	linear := a.label("linear")
 	a.CMPB(a.slot("relu"), operand.U8(0))
@@ -36,9 +38,9 @@ func (a *asm) ifReLU(done string, code func(relu bool)) {
 	a.Label(done)
 }
 
-// biasReLU: y[i·ld + j] = max(0, y[i·ld + j] + bias[j]), max only if relu. Moves 8 |y| bytes.
+// biasReLU computes y[i·ld + j] = max(0, y[i·ld + j] + bias[j]); the maximum only if relu. Moves 8 |y| bytes.
 func biasReLU(a *asm) {
-	a.begin("biasReLU", "func(y *float32, rows, ld int, bias *float32, cols int, relu bool)")
+	a.begin("BiasReLU", "func(y *float32, rows, ld int, bias *float32, cols int, relu bool)")
 	y, ld, bias, cols := a.arg("y"), a.arg("ld"), a.arg("bias"), a.arg("cols")
 	a.SHLQ(operand.U8(2), ld)
 	zero := a.vec()
@@ -72,7 +74,7 @@ func biasReLU(a *asm) {
 	a.end()
 }
 
-// gradient loads a gradient gy, with 0 in place of it where y ≤ 0 if relu.
+// gradient returns a new register with the gradient gy. If relu, it has 0 in the lanes where y ≤ 0.
 func (a *asm) gradient(gy, y operand.Mem, zero reg.Register, relu, masked bool) reg.VecVirtual {
 	g := a.vec()
 	a.load(gy, g, masked)
@@ -84,10 +86,11 @@ func (a *asm) gradient(gy, y operand.Mem, zero reg.Register, relu, masked bool) 
 	return g
 }
 
-// reluGrad: d[i,j] = y[i,j] > 0 ? gy[i,j] : 0, gy everywhere if !relu; db[j] += Σ_i d[i,j]. Moves 12 |y| bytes.
-// All matrices are [rows, cols].
+// reluGrad computes d[i,j] = y[i,j] > 0 ? gy[i,j] : 0, or d = gy if !relu, and db[j] += Σ_i d[i,j]. All matrices are
+// [rows, cols]. Moves 12 |y| bytes.
 func reluGrad(a *asm) {
-	a.begin("reluGrad", "func(d, db, gy, y *float32, rows, cols int, relu bool)")
+	a.begin("ReLUGrad", "func(d, db, gy, y *float32, rows, cols int, relu bool)")
+	// All four matrices have the same layout, so that one offset, off, goes down their rows.
 	d, db, gy, y, cols, ld := a.arg("d"), a.arg("db"), a.arg("gy"), a.arg("y"), a.arg("cols"), a.GP64()
 	a.MOVQ(cols, ld)
 	a.SHLQ(operand.U8(2), ld)

@@ -7,23 +7,24 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// wideLanes is the number of elements softmax takes at a time, in float64 one register of AVX-512 or two of AVX2.
+// wideLanes is the number of elements that softmax takes at a time: in float64, one register of AVX-512 or two of AVX2.
 const wideLanes = 8
 
-// expTerms is the degree of the Taylor series of exp on ±(ln 2)/2: the first term left out is below 2⁻⁵⁷ of the sum.
+// expTerms is the degree of the Taylor series of exp on ±(ln 2)/2. The first term left out is below 2⁻⁵⁷ of the sum.
 const expTerms = 13
 
-// Where the constants of exp stand.
+// The offsets of the constants of exp in their table.
 const (
-	expFloor  = 8 * iota // below it exp is 0: less than it, 2ⁿ would not be a normal number
+	expFloor  = 8 * iota // exp is 0 below this, where 2ⁿ would not be a normal number
 	expLog2E             // log₂ e
-	expMagic             // adding it rounds to an integer, which is then in the low bits
-	expLn2Hi             // ln 2, so much of it that a product with n is exact
-	expLn2Lo             // and the rest
-	expBias              // 1023 << 52
+	expMagic             // 1.5·2⁵²: adding it rounds a number to an integer, which is then in the low bits
+	expLn2Hi             // the leading bits of ln 2, so few that a product with n is exact
+	expLn2Lo             // ln 2 without its leading bits
+	expBias              // 1023 << 52: adding it to n << 52 gives the bits of 2ⁿ
 	expSeries            // 1/13!, 1/12! … 1/0!
 )
 
+// expConstants emits the table of these constants, and returns its address.
 func (a *asm) expConstants() operand.Mem {
 	m := a.StaticGlobal("exp")
 	a.DataAttributes(rodata)
@@ -43,13 +44,14 @@ func (a *asm) expConstants() operand.Mem {
 	return m
 }
 
-// softmax: top = max x; e = exp(x − top) and z = Σ e in float64, p = e·c/z if there is a p. Reads 4 and writes 8 to 12
-// bytes per x, which is a row in the first cache.
+// softmax computes top = max x, e = exp(x − top) and z = Σ e in float64, and p = e·c/z unless p is nil. x is a short
+// row in the first cache, which softmax goes through twice, and then through e. Reads 4 and writes 8 to 12 bytes per x.
 //
-// e has room for whole registers; element i is added to sum i mod 8, and the sums are then folded in halves. exp is
-// 2ⁿ·exp(r) with n = ⌊d·log₂e⌉ and the series of exp(r): right to 2⁻⁵² of itself. NaN and +Inf make z NaN.
+// e has room for whole registers. Element i is added to sum i mod 8, and the eight sums are then folded in halves, so
+// that both sets add in the same order. exp(d) is 2ⁿ·exp(r) with n = ⌊d·log₂e⌉, r = d − n·ln 2 and the series of
+// exp(r); its relative error is at most 2⁻⁵². NaN and +Inf make z NaN.
 func softmax(a *asm) {
-	a.begin("softmax", "func(p *float32, e *float64, x *float32, n int, c float64) (top float32, z float64)")
+	a.begin("Softmax", "func(p *float32, e *float64, x *float32, n int, c float64) (top float32, z float64)")
 	table := a.GP64()
 	a.LEAQ(a.expConstants(), table)
 	x, n := a.arg("x"), a.arg("n")
@@ -65,6 +67,7 @@ func softmax(a *asm) {
 	a.VMOVD(r, lowest.AsX())
 	a.VBROADCASTSS(lowest.AsX(), lowest)
 
+	// The first pass over x finds the maximum: lane by lane, then over the lanes. Surplus lanes hold −∞.
 	most, p := a.YMM(), a.GP64()
 	a.VMOVAPS(lowest, most)
 	a.octets(x, p, blocks, rest, lowest, func(v reg.VecVirtual, _ bool) { a.VMAXPS(v, most, most) })
@@ -81,6 +84,8 @@ func softmax(a *asm) {
 	a.VCVTSS2SD(half, half, top.AsX())
 	a.VBROADCASTSD(top.AsX(), top)
 
+	// The second pass over x computes e and adds it to eight sums. Surplus lanes hold −∞, whose exponential is 0, so
+	// the last group is summed and stored like the others.
 	e, sums := a.arg("e"), a.vecs(wideLanes/(a.lanes/2))
 	for _, s := range sums {
 		a.zero(s)
@@ -105,6 +110,7 @@ func softmax(a *asm) {
 	})
 	z := a.total(sums)
 
+	// The pass over e computes p = e·(c/z), unless p is nil: one division per row, not one per element.
 	done := a.label("done")
 	out := a.arg("p")
 	a.TESTQ(out, out)
@@ -121,7 +127,7 @@ func softmax(a *asm) {
 			a.VCVTPD2PS(v, q)
 		} else {
 			w, high := a.vec(), a.XMM()
-			a.zero(q) // or the allocator takes its upper half for an input
+			a.zero(q) // otherwise avo's register allocator takes the upper half of q for an input
 			a.VCVTPD2PSY(v, q.AsX())
 			a.VMULPD(at(e, a.bytes()), factor, w)
 			a.VCVTPD2PSY(w, high)
@@ -135,8 +141,9 @@ func softmax(a *asm) {
 	a.end()
 }
 
-// octets writes body for eight elements from x on, blocks times, then for rest of them if there is a rest; p is where
-// they are, v what they are, filled up with fill (nil: not read).
+// octets emits a loop that runs body for eight elements at a time, from x on: blocks times, and then once more for the
+// rest elements behind, if there are any. p is the address of the eight elements and v their values. The surplus lanes
+// of the rest have the value of fill; if fill is nil, v is not loaded.
 func (a *asm) octets(x, p, blocks, rest reg.GPVirtual, fill reg.VecVirtual, body func(v reg.VecVirtual, masked bool)) {
 	loop, ragged, done, n := a.label("octet"), a.label("ragged"), a.label("done"), a.GP64()
 	a.MOVQ(x, p)
@@ -168,7 +175,8 @@ func (a *asm) octets(x, p, blocks, rest reg.GPVirtual, fill reg.VecVirtual, body
 	a.Label(done)
 }
 
-// exp replaces every d ≤ 0 by exp(d), 0 below the floor.
+// exp replaces d ≤ 0 by exp(d) in every lane of every register, and by 0 below expFloor. It handles all registers
+// together, step by step, so that the processor can overlap their chains of operations.
 func (a *asm) exp(d []reg.VecVirtual, table reg.GPVirtual) {
 	constant := func(disp int) reg.VecVirtual {
 		v := a.vec()
@@ -176,9 +184,10 @@ func (a *asm) exp(d []reg.VecVirtual, table reg.GPVirtual) {
 		return v
 	}
 	r, scale, n := a.vecs(len(d)), a.vecs(len(d)), a.vecs(len(d))
+	// n = ⌊d·log₂e⌉ in scale, twice: as an integer in the low bits of the sum with expMagic, and as a number in n.
 	floor := constant(expFloor)
 	for i := range d {
-		a.VMAXPD(d[i], floor, r[i]) // the second of the two if one is NaN: d
+		a.VMAXPD(d[i], floor, r[i]) // if d is NaN, VMAXPD returns d
 	}
 	log2e, magic := constant(expLog2E), constant(expMagic)
 	for i := range d {
@@ -186,16 +195,19 @@ func (a *asm) exp(d []reg.VecVirtual, table reg.GPVirtual) {
 		a.VFMADD231PD(log2e, r[i], scale[i])
 		a.VSUBPD(magic, scale[i], n[i])
 	}
+	// r = d − n·ln 2, in two steps, the first of which is exact.
 	hi, lo := constant(expLn2Hi), constant(expLn2Lo)
 	for i := range d {
 		a.VFNMADD231PD(hi, n[i], r[i])
 		a.VFNMADD231PD(lo, n[i], r[i])
 	}
+	// scale = 2ⁿ: shift the integer to the place of the exponent.
 	bias := constant(expBias)
 	for _, s := range scale {
 		a.VPSLLQ(operand.U8(52), s, s)
 		a.VPADDQ(bias, s, s)
 	}
+	// y = exp(r), the series by Horner's rule, from 1/13! on.
 	y := a.vecs(len(d))
 	for t := range expTerms + 1 {
 		c := constant(expSeries + 8*t)
@@ -207,9 +219,10 @@ func (a *asm) exp(d []reg.VecVirtual, table reg.GPVirtual) {
 			}
 		}
 	}
+	// d = 2ⁿ·y, or 0 below the floor.
 	floor = constant(expFloor)
 	for i := range y {
-		a.VMULPD(scale[i], y[i], y[i]) // a product, so that NaN stays NaN
+		a.VMULPD(scale[i], y[i], y[i]) // multiplying, not adding to the exponent, keeps NaN
 		if a.lanes == 16 {
 			const notLess = operand.U8(21)
 			k := a.K()
@@ -224,7 +237,7 @@ func (a *asm) exp(d []reg.VecVirtual, table reg.GPVirtual) {
 	}
 }
 
-// total folds eight sums in halves.
+// total returns the sum of eight sums, folded in halves: 0+4, 1+5 and so on first.
 func (a *asm) total(sums []reg.VecVirtual) reg.VecVirtual {
 	low := a.YMM()
 	if len(sums) == 2 {

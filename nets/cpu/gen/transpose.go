@@ -5,12 +5,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// transpose: dst[j·ldDst + i] = src[i·ldSrc + j], i < rows, j < cols, in blocks as tall and wide as a register.
+// transpose computes dst[j·ldDst + i] = src[i·ldSrc + j] for i < rows, j < cols. It goes in square blocks, as many rows
+// and columns as a register has lanes.
 //
-// func(dst *float32, ldDst int, src *float32, ldSrc, rows, cols int). A ragged block loads its last row again for the
-// rows it lacks, masks columns while loading and rows while storing, and stores the columns it has.
+// A block at the edge is ragged. It masks columns while loading and rows while storing. In place of the rows that it
+// lacks it loads its last row again, so that it reads nothing outside src, and it stores only the columns that it has.
 func transpose(a *asm) {
-	a.begin("transpose", "func(dst *float32, ldDst int, src *float32, ldSrc, rows, cols int)")
+	a.begin("Transpose", "func(dst *float32, ldDst int, src *float32, ldSrc, rows, cols int)")
 	t := transposer{
 		ldSrc: a.arg("ldSrc"), ldDst: a.arg("ldDst"), rows: a.arg("rows"), cols: a.GP64(), src: a.GP64(),
 		dst: a.GP64(),
@@ -18,6 +19,8 @@ func transpose(a *asm) {
 	a.SHLQ(operand.U8(2), t.ldSrc)
 	a.SHLQ(operand.U8(2), t.ldDst)
 
+	// A row of blocks: whole blocks as long as there are enough rows and columns left, ragged ones behind. The slots of
+	// src and dst hold the first block of the row.
 	a.Label("rowBlock")
 	a.Load(a.Param("cols"), t.cols)
 	a.MOVQ(a.slot("src"), t.src)
@@ -37,6 +40,7 @@ func transpose(a *asm) {
 	t.nextCols(a)
 	a.JGT(jump("ragged"))
 
+	// The next row of blocks: down in src, to the right in dst.
 	a.Label("nextRows")
 	step := a.GP64()
 	a.IMUL3Q(operand.U8(a.lanes), t.ldSrc, step)
@@ -47,10 +51,11 @@ func transpose(a *asm) {
 	a.end()
 }
 
-// transposer holds the registers of transpose: the block's corners, strides in bytes, what is left of rows and columns.
+// transposer holds the registers of transpose: the corner of the block in src and dst, the strides in bytes, and how
+// many rows and columns are left.
 type transposer struct{ src, ldSrc, dst, ldDst, rows, cols reg.GPVirtual }
 
-// nextCols moves on to the next block of columns, and sets the flags by how many columns are left.
+// nextCols moves to the next block of columns. Afterwards the processor's flags compare the columns left with 0.
 func (t transposer) nextCols(a *asm) {
 	step := a.GP64()
 	a.ADDQ(operand.U8(a.bytes()), t.src)
@@ -59,6 +64,7 @@ func (t transposer) nextCols(a *asm) {
 	a.SUBQ(operand.U8(a.lanes), t.cols)
 }
 
+// full emits the code for a whole block.
 func (t transposer) full(a *asm) {
 	r, p := a.vecs(a.lanes), a.GP64()
 	a.MOVQ(t.src, p)
@@ -78,6 +84,7 @@ func (t transposer) full(a *asm) {
 	}
 }
 
+// ragged emits the code for a block at the edge, of fewer rows or columns than a register has lanes.
 func (t transposer) ragged(a *asm) {
 	most := a.GP64()
 	a.MOVQ(operand.U32(a.lanes), most)
@@ -89,6 +96,7 @@ func (t transposer) ragged(a *asm) {
 		return m
 	}
 
+	// Load: once the last row is reached, the stride becomes 0.
 	a.lanesBelow(atMost(t.cols))
 	r, p, left, ld, none := a.vecs(a.lanes), a.GP64(), a.GP64(), a.GP64(), a.GP64()
 	a.MOVQ(t.src, p)
@@ -104,6 +112,7 @@ func (t transposer) ragged(a *asm) {
 		a.load(at(p, 0), r[i], true)
 	}
 
+	// Store: the columns of the block are rows of dst.
 	out := a.turn(r)
 	a.lanesBelow(atMost(t.rows))
 	q, stored := a.GP64(), a.label("stored")
@@ -120,10 +129,10 @@ func (t transposer) ragged(a *asm) {
 	a.Label(stored)
 }
 
-// turn returns the columns of the block whose rows are r, using up r.
+// turn returns the columns of the block with rows r. It overwrites r.
 //
-// Pairs of rows are interleaved, then pairs of pairs, which leaves in group g, register q, lane L (of 128 bits) column
-// 4L+q of rows 4g … 4g+3. The lanes are then gathered.
+// It interleaves pairs of rows, and then pairs of pairs. After that, the 128-bit lane L of register q in group g holds
+// column 4L+q of rows 4g … 4g+3. The last step brings the lanes of each column together.
 func (a *asm) turn(r []reg.VecVirtual) []reg.VecVirtual {
 	n := len(r)
 	quads := make([]reg.VecVirtual, n)

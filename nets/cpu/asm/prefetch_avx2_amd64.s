@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func prefetchAVX2(p *byte, lines int)
+// func PrefetchAVX2(p *byte, lines int)
 // Requires: MMX+
-TEXT ·prefetchAVX2(SB), NOSPLIT, $0-16
+TEXT ·PrefetchAVX2(SB), NOSPLIT, $0-16
 	MOVQ p+0(FP), AX
 	MOVQ lines+8(FP), CX
 

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func gatherAVX2(dst *float32, dstLast *float32, img *uint8, imgLast *uint8, shuffle *uint8, lanes *float32, rows int, groups int, stepDst int, stepImg int, rowDst int, rowImg int, tail int)
+// func GatherAVX2(dst *float32, dstLast *float32, img *uint8, imgLast *uint8, shuffle *uint8, lanes *float32, rows int, groups int, stepDst int, stepImg int, rowDst int, rowImg int, tail int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·gatherAVX2(SB), NOSPLIT, $0-104
+TEXT ·GatherAVX2(SB), NOSPLIT, $0-104
 	MOVQ         tail+96(FP), AX
 	SUBQ         $0x08, AX
 	LEAQ         lanes<>+0(SB), CX

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func biasReLUAVX2(y *float32, rows int, ld int, bias *float32, cols int, relu bool)
+// func BiasReLUAVX2(y *float32, rows int, ld int, bias *float32, cols int, relu bool)
 // Requires: AVX
-TEXT ·biasReLUAVX2(SB), NOSPLIT, $0-41
+TEXT ·BiasReLUAVX2(SB), NOSPLIT, $0-41
 	MOVQ   y+0(FP), AX
 	MOVQ   ld+16(FP), CX
 	MOVQ   bias+24(FP), DX
@@ -158,9 +158,9 @@ DATA lanes<>+56(SB)/4, $+0
 DATA lanes<>+60(SB)/4, $+0
 GLOBL lanes<>(SB), RODATA|NOPTR, $64
 
-// func reluGradAVX2(d *float32, db *float32, gy *float32, y *float32, rows int, cols int, relu bool)
+// func ReLUGradAVX2(d *float32, db *float32, gy *float32, y *float32, rows int, cols int, relu bool)
 // Requires: AVX
-TEXT ·reluGradAVX2(SB), NOSPLIT, $0-49
+TEXT ·ReLUGradAVX2(SB), NOSPLIT, $0-49
 	MOVQ   d+0(FP), AX
 	MOVQ   db+8(FP), CX
 	MOVQ   gy+16(FP), DX

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func transposeAVX512(dst *float32, ldDst int, src *float32, ldSrc int, rows int, cols int)
+// func TransposeAVX512(dst *float32, ldDst int, src *float32, ldSrc int, rows int, cols int)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·transposeAVX512(SB), NOSPLIT, $0-48
+TEXT ·TransposeAVX512(SB), NOSPLIT, $0-48
 	MOVQ ldSrc+24(FP), AX
 	MOVQ ldDst+8(FP), CX
 	MOVQ rows+32(FP), DX

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func gemmWideAVX2(t *byte, a *float32, b *float32, c *float32, tail int, rows int, tiles int, smaller int)
+// func GemmWideAVX2(t *byte, a *float32, b *float32, c *float32, tail int, rows int, tiles int, smaller int)
 // Requires: AVX, FMA3
-TEXT ·gemmWideAVX2(SB), NOSPLIT, $0-64
+TEXT ·GemmWideAVX2(SB), NOSPLIT, $0-64
 	MOVQ t+0(FP), AX
 	MOVQ tiles+48(FP), R10
 	MOVQ 112(AX), CX
@@ -790,9 +790,9 @@ store1:
 	VZEROUPPER
 	RET
 
-// func gemmRaggedAVX2(t *byte, a *float32, b *float32, c *float32, tail int, rows int, tiles int, smaller int)
+// func GemmRaggedAVX2(t *byte, a *float32, b *float32, c *float32, tail int, rows int, tiles int, smaller int)
 // Requires: AVX, FMA3
-TEXT ·gemmRaggedAVX2(SB), NOSPLIT, $0-64
+TEXT ·GemmRaggedAVX2(SB), NOSPLIT, $0-64
 	MOVQ    tail+32(FP), AX
 	LEAQ    lanes<>+0(SB), CX
 	NEGQ    AX
@@ -1367,9 +1367,9 @@ DATA lanes<>+56(SB)/4, $+0
 DATA lanes<>+60(SB)/4, $+0
 GLOBL lanes<>(SB), RODATA|NOPTR, $64
 
-// func gemmNarrowAVX2(t *byte, a *float32, b *float32, c *float32, tail int, rows int, tiles int, smaller int)
+// func GemmNarrowAVX2(t *byte, a *float32, b *float32, c *float32, tail int, rows int, tiles int, smaller int)
 // Requires: AVX, FMA3
-TEXT ·gemmNarrowAVX2(SB), NOSPLIT, $0-64
+TEXT ·GemmNarrowAVX2(SB), NOSPLIT, $0-64
 	MOVQ    tail+32(FP), AX
 	LEAQ    lanes<>+0(SB), CX
 	NEGQ    AX

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func poolReLUAVX512(y *float32, arg *uint8, top *float32, bottom *float32, bias *float32, pixels int, cols int)
+// func PoolReLUAVX512(y *float32, arg *uint8, top *float32, bottom *float32, bias *float32, pixels int, cols int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·poolReLUAVX512(SB), NOSPLIT, $0-56
+TEXT ·PoolReLUAVX512(SB), NOSPLIT, $0-56
 	MOVQ         y+0(FP), AX
 	MOVQ         arg+8(FP), CX
 	MOVQ         top+16(FP), DX
@@ -131,9 +131,9 @@ done3:
 	VZEROUPPER
 	RET
 
-// func unpoolReLUAVX512(top *float32, bottom *float32, db *float32, gy *float32, arg *uint8, pixels int, cols int)
+// func UnpoolReLUAVX512(top *float32, bottom *float32, db *float32, gy *float32, arg *uint8, pixels int, cols int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·unpoolReLUAVX512(SB), NOSPLIT, $0-56
+TEXT ·UnpoolReLUAVX512(SB), NOSPLIT, $0-56
 	MOVQ         top+0(FP), AX
 	MOVQ         bottom+8(FP), CX
 	MOVQ         db+16(FP), DX

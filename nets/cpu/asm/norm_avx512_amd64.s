@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func momentsAVX512(sum *float32, squares *float32, x *float32, pivot *float32, rows int, cols int)
+// func MomentsAVX512(sum *float32, squares *float32, x *float32, pivot *float32, rows int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·momentsAVX512(SB), NOSPLIT, $0-48
+TEXT ·MomentsAVX512(SB), NOSPLIT, $0-48
 	MOVQ sum+0(FP), AX
 	MOVQ squares+8(FP), CX
 	MOVQ x+16(FP), DX
@@ -124,9 +124,9 @@ done7:
 	VZEROUPPER
 	RET
 
-// func normaliseAVX512(y *float32, x *float32, add *float32, scale *float32, shift *float32, rows int, cols int)
+// func NormaliseAVX512(y *float32, x *float32, add *float32, scale *float32, shift *float32, rows int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·normaliseAVX512(SB), NOSPLIT, $0-56
+TEXT ·NormaliseAVX512(SB), NOSPLIT, $0-56
 	MOVQ y+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ scale+24(FP), DX
@@ -220,9 +220,9 @@ done15:
 	VZEROUPPER
 	RET
 
-// func normaliseReLUAVX512(y *float32, x *float32, add *float32, scale *float32, shift *float32, rows int, cols int)
+// func NormaliseReLUAVX512(y *float32, x *float32, add *float32, scale *float32, shift *float32, rows int, cols int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·normaliseReLUAVX512(SB), NOSPLIT, $0-56
+TEXT ·NormaliseReLUAVX512(SB), NOSPLIT, $0-56
 	MOVQ   y+0(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   scale+24(FP), DX
@@ -329,9 +329,9 @@ done23:
 	VZEROUPPER
 	RET
 
-// func normaliseAddAVX512(y *float32, x *float32, add *float32, scale *float32, shift *float32, rows int, cols int)
+// func NormaliseAddAVX512(y *float32, x *float32, add *float32, scale *float32, shift *float32, rows int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·normaliseAddAVX512(SB), NOSPLIT, $0-56
+TEXT ·NormaliseAddAVX512(SB), NOSPLIT, $0-56
 	MOVQ y+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ scale+24(FP), DX
@@ -440,9 +440,9 @@ done31:
 	VZEROUPPER
 	RET
 
-// func normaliseAddReLUAVX512(y *float32, x *float32, add *float32, scale *float32, shift *float32, rows int, cols int)
+// func NormaliseAddReLUAVX512(y *float32, x *float32, add *float32, scale *float32, shift *float32, rows int, cols int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·normaliseAddReLUAVX512(SB), NOSPLIT, $0-56
+TEXT ·NormaliseAddReLUAVX512(SB), NOSPLIT, $0-56
 	MOVQ   y+0(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   scale+24(FP), DX
@@ -564,9 +564,9 @@ done39:
 	VZEROUPPER
 	RET
 
-// func normSumsAVX512(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
+// func NormSumsAVX512(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·normSumsAVX512(SB), NOSPLIT, $0-72
+TEXT ·NormSumsAVX512(SB), NOSPLIT, $0-72
 	MOVQ db+8(FP), AX
 	MOVQ dw+16(FP), CX
 	MOVQ gy+24(FP), DX
@@ -693,9 +693,9 @@ done47:
 	VZEROUPPER
 	RET
 
-// func normSumsReLUAVX512(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
+// func NormSumsReLUAVX512(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·normSumsReLUAVX512(SB), NOSPLIT, $0-72
+TEXT ·NormSumsReLUAVX512(SB), NOSPLIT, $0-72
 	MOVQ   db+8(FP), AX
 	MOVQ   dw+16(FP), CX
 	MOVQ   gy+24(FP), DX
@@ -844,9 +844,9 @@ done55:
 	VZEROUPPER
 	RET
 
-// func normSumsStoreAVX512(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
+// func NormSumsStoreAVX512(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·normSumsStoreAVX512(SB), NOSPLIT, $0-72
+TEXT ·NormSumsStoreAVX512(SB), NOSPLIT, $0-72
 	MOVQ db+8(FP), AX
 	MOVQ dw+16(FP), CX
 	MOVQ gy+24(FP), DX
@@ -982,9 +982,9 @@ done63:
 	VZEROUPPER
 	RET
 
-// func normSumsStoreReLUAVX512(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
+// func NormSumsStoreReLUAVX512(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·normSumsStoreReLUAVX512(SB), NOSPLIT, $0-72
+TEXT ·NormSumsStoreReLUAVX512(SB), NOSPLIT, $0-72
 	MOVQ   db+8(FP), AX
 	MOVQ   dw+16(FP), CX
 	MOVQ   gy+24(FP), DX
@@ -1142,9 +1142,9 @@ done71:
 	VZEROUPPER
 	RET
 
-// func normGradAVX512(dx *float32, gy *float32, y *float32, x *float32, a *float32, b *float32, c *float32, rows int, cols int)
+// func NormGradAVX512(dx *float32, gy *float32, y *float32, x *float32, a *float32, b *float32, c *float32, rows int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·normGradAVX512(SB), NOSPLIT, $0-72
+TEXT ·NormGradAVX512(SB), NOSPLIT, $0-72
 	MOVQ dx+0(FP), AX
 	MOVQ gy+8(FP), CX
 	MOVQ x+24(FP), DX
@@ -1262,9 +1262,9 @@ done79:
 	VZEROUPPER
 	RET
 
-// func normGradReLUAVX512(dx *float32, gy *float32, y *float32, x *float32, a *float32, b *float32, c *float32, rows int, cols int)
+// func NormGradReLUAVX512(dx *float32, gy *float32, y *float32, x *float32, a *float32, b *float32, c *float32, rows int, cols int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·normGradReLUAVX512(SB), NOSPLIT, $0-72
+TEXT ·NormGradReLUAVX512(SB), NOSPLIT, $0-72
 	MOVQ   dx+0(FP), AX
 	MOVQ   gy+8(FP), CX
 	MOVQ   x+24(FP), DX

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func scaleAVX512(dst *float32, c float32, src *float32, n int)
+// func ScaleAVX512(dst *float32, c float32, src *float32, n int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scaleAVX512(SB), NOSPLIT, $0-32
+TEXT ·ScaleAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+16(FP), CX
 	MOVQ         n+24(FP), DX
@@ -54,9 +54,9 @@ done5:
 	VZEROUPPER
 	RET
 
-// func axpyAVX512(dst *float32, c float32, src *float32, n int)
+// func AxpyAVX512(dst *float32, c float32, src *float32, n int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·axpyAVX512(SB), NOSPLIT, $0-32
+TEXT ·AxpyAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+16(FP), CX
 	MOVQ         n+24(FP), DX
@@ -115,9 +115,9 @@ done10:
 	VZEROUPPER
 	RET
 
-// func stepAVX512(w *float32, grad *float32, v *float32, drift *float32, n int, lr float32, scale float32, decay float32, momentum float32)
+// func StepAVX512(w *float32, grad *float32, v *float32, drift *float32, n int, lr float32, scale float32, decay float32, momentum float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·stepAVX512(SB), NOSPLIT, $0-56
+TEXT ·StepAVX512(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), AX
 	MOVQ         grad+8(FP), CX
 	MOVQ         n+32(FP), DX
@@ -190,9 +190,9 @@ done15:
 	VZEROUPPER
 	RET
 
-// func stepDriftAVX512(w *float32, grad *float32, v *float32, drift *float32, n int, lr float32, scale float32, decay float32, momentum float32)
+// func StepDriftAVX512(w *float32, grad *float32, v *float32, drift *float32, n int, lr float32, scale float32, decay float32, momentum float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·stepDriftAVX512(SB), NOSPLIT, $0-56
+TEXT ·StepDriftAVX512(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), AX
 	MOVQ         grad+8(FP), CX
 	MOVQ         n+32(FP), DX
@@ -278,9 +278,9 @@ done20:
 	VZEROUPPER
 	RET
 
-// func stepMomentumAVX512(w *float32, grad *float32, v *float32, drift *float32, n int, lr float32, scale float32, decay float32, momentum float32)
+// func StepMomentumAVX512(w *float32, grad *float32, v *float32, drift *float32, n int, lr float32, scale float32, decay float32, momentum float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·stepMomentumAVX512(SB), NOSPLIT, $0-56
+TEXT ·StepMomentumAVX512(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), AX
 	MOVQ         grad+8(FP), CX
 	MOVQ         n+32(FP), DX
@@ -373,9 +373,9 @@ done25:
 	VZEROUPPER
 	RET
 
-// func stepBothAVX512(w *float32, grad *float32, v *float32, drift *float32, n int, lr float32, scale float32, decay float32, momentum float32)
+// func StepBothAVX512(w *float32, grad *float32, v *float32, drift *float32, n int, lr float32, scale float32, decay float32, momentum float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·stepBothAVX512(SB), NOSPLIT, $0-56
+TEXT ·StepBothAVX512(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), AX
 	MOVQ         grad+8(FP), CX
 	MOVQ         n+32(FP), DX
@@ -481,9 +481,9 @@ done30:
 	VZEROUPPER
 	RET
 
-// func sumSquaresAVX512(sums *float64, x *float32, blocks int)
+// func SumSquaresAVX512(sums *float64, x *float32, blocks int)
 // Requires: AVX, AVX512F
-TEXT ·sumSquaresAVX512(SB), NOSPLIT, $0-24
+TEXT ·SumSquaresAVX512(SB), NOSPLIT, $0-24
 	MOVQ    sums+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    blocks+16(FP), DX

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func gatherAVX512(dst *float32, dstLast *float32, img *uint8, imgLast *uint8, shuffle *uint8, lanes *float32, rows int, groups int, stepDst int, stepImg int, rowDst int, rowImg int, tail int)
+// func GatherAVX512(dst *float32, dstLast *float32, img *uint8, imgLast *uint8, shuffle *uint8, lanes *float32, rows int, groups int, stepDst int, stepImg int, rowDst int, rowImg int, tail int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·gatherAVX512(SB), NOSPLIT, $0-104
+TEXT ·GatherAVX512(SB), NOSPLIT, $0-104
 	MOVQ         tail+96(FP), AX
 	MOVL         $0x0000ffff, CX
 	BZHIL        AX, CX, CX

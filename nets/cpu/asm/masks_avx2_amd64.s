@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func dropoutAVX2(y *float32, mask *uint8, x *float32, draw *byte, index int, blocks int, scale float32)
+// func DropoutAVX2(y *float32, mask *uint8, x *float32, draw *byte, index int, blocks int, scale float32)
 // Requires: AVX, AVX2
-TEXT ·dropoutAVX2(SB), NOSPLIT, $0-52
+TEXT ·DropoutAVX2(SB), NOSPLIT, $0-52
 	MOVQ         y+0(FP), AX
 	MOVQ         mask+8(FP), CX
 	MOVQ         x+16(FP), DX
@@ -169,9 +169,9 @@ DATA order<>+16(SB)/8, $+1
 DATA order<>+24(SB)/8, $+3
 GLOBL order<>(SB), RODATA|NOPTR, $32
 
-// func applyMaskAVX2(y *float32, x *float32, mask *uint8, n int, scale float32)
+// func ApplyMaskAVX2(y *float32, x *float32, mask *uint8, n int, scale float32)
 // Requires: AVX, AVX2
-TEXT ·applyMaskAVX2(SB), NOSPLIT, $0-36
+TEXT ·ApplyMaskAVX2(SB), NOSPLIT, $0-36
 	MOVQ         y+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         mask+16(FP), DX

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func momentsAVX2(sum *float32, squares *float32, x *float32, pivot *float32, rows int, cols int)
+// func MomentsAVX2(sum *float32, squares *float32, x *float32, pivot *float32, rows int, cols int)
 // Requires: AVX, FMA3
-TEXT ·momentsAVX2(SB), NOSPLIT, $0-48
+TEXT ·MomentsAVX2(SB), NOSPLIT, $0-48
 	MOVQ sum+0(FP), AX
 	MOVQ squares+8(FP), CX
 	MOVQ x+16(FP), DX
@@ -124,9 +124,9 @@ DATA lanes<>+56(SB)/4, $+0
 DATA lanes<>+60(SB)/4, $+0
 GLOBL lanes<>(SB), RODATA|NOPTR, $64
 
-// func normaliseAVX2(y *float32, x *float32, add *float32, scale *float32, shift *float32, rows int, cols int)
+// func NormaliseAVX2(y *float32, x *float32, add *float32, scale *float32, shift *float32, rows int, cols int)
 // Requires: AVX, FMA3
-TEXT ·normaliseAVX2(SB), NOSPLIT, $0-56
+TEXT ·NormaliseAVX2(SB), NOSPLIT, $0-56
 	MOVQ y+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ scale+24(FP), DX
@@ -210,9 +210,9 @@ done15:
 	VZEROUPPER
 	RET
 
-// func normaliseReLUAVX2(y *float32, x *float32, add *float32, scale *float32, shift *float32, rows int, cols int)
+// func NormaliseReLUAVX2(y *float32, x *float32, add *float32, scale *float32, shift *float32, rows int, cols int)
 // Requires: AVX, FMA3
-TEXT ·normaliseReLUAVX2(SB), NOSPLIT, $0-56
+TEXT ·NormaliseReLUAVX2(SB), NOSPLIT, $0-56
 	MOVQ   y+0(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   scale+24(FP), DX
@@ -305,9 +305,9 @@ done23:
 	VZEROUPPER
 	RET
 
-// func normaliseAddAVX2(y *float32, x *float32, add *float32, scale *float32, shift *float32, rows int, cols int)
+// func NormaliseAddAVX2(y *float32, x *float32, add *float32, scale *float32, shift *float32, rows int, cols int)
 // Requires: AVX, FMA3
-TEXT ·normaliseAddAVX2(SB), NOSPLIT, $0-56
+TEXT ·NormaliseAddAVX2(SB), NOSPLIT, $0-56
 	MOVQ y+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ scale+24(FP), DX
@@ -402,9 +402,9 @@ done31:
 	VZEROUPPER
 	RET
 
-// func normaliseAddReLUAVX2(y *float32, x *float32, add *float32, scale *float32, shift *float32, rows int, cols int)
+// func NormaliseAddReLUAVX2(y *float32, x *float32, add *float32, scale *float32, shift *float32, rows int, cols int)
 // Requires: AVX, FMA3
-TEXT ·normaliseAddReLUAVX2(SB), NOSPLIT, $0-56
+TEXT ·NormaliseAddReLUAVX2(SB), NOSPLIT, $0-56
 	MOVQ   y+0(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   scale+24(FP), DX
@@ -508,9 +508,9 @@ done39:
 	VZEROUPPER
 	RET
 
-// func normSumsAVX2(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
+// func NormSumsAVX2(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
 // Requires: AVX, FMA3
-TEXT ·normSumsAVX2(SB), NOSPLIT, $0-72
+TEXT ·NormSumsAVX2(SB), NOSPLIT, $0-72
 	MOVQ db+8(FP), AX
 	MOVQ dw+16(FP), CX
 	MOVQ gy+24(FP), DX
@@ -617,9 +617,9 @@ done47:
 	VZEROUPPER
 	RET
 
-// func normSumsReLUAVX2(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
+// func NormSumsReLUAVX2(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
 // Requires: AVX, FMA3
-TEXT ·normSumsReLUAVX2(SB), NOSPLIT, $0-72
+TEXT ·NormSumsReLUAVX2(SB), NOSPLIT, $0-72
 	MOVQ   db+8(FP), AX
 	MOVQ   dw+16(FP), CX
 	MOVQ   gy+24(FP), DX
@@ -742,9 +742,9 @@ done55:
 	VZEROUPPER
 	RET
 
-// func normSumsStoreAVX2(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
+// func NormSumsStoreAVX2(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
 // Requires: AVX, FMA3
-TEXT ·normSumsStoreAVX2(SB), NOSPLIT, $0-72
+TEXT ·NormSumsStoreAVX2(SB), NOSPLIT, $0-72
 	MOVQ db+8(FP), AX
 	MOVQ dw+16(FP), CX
 	MOVQ gy+24(FP), DX
@@ -858,9 +858,9 @@ done63:
 	VZEROUPPER
 	RET
 
-// func normSumsStoreReLUAVX2(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
+// func NormSumsStoreReLUAVX2(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
 // Requires: AVX, FMA3
-TEXT ·normSumsStoreReLUAVX2(SB), NOSPLIT, $0-72
+TEXT ·NormSumsStoreReLUAVX2(SB), NOSPLIT, $0-72
 	MOVQ   db+8(FP), AX
 	MOVQ   dw+16(FP), CX
 	MOVQ   gy+24(FP), DX
@@ -990,9 +990,9 @@ done71:
 	VZEROUPPER
 	RET
 
-// func normGradAVX2(dx *float32, gy *float32, y *float32, x *float32, a *float32, b *float32, c *float32, rows int, cols int)
+// func NormGradAVX2(dx *float32, gy *float32, y *float32, x *float32, a *float32, b *float32, c *float32, rows int, cols int)
 // Requires: AVX, FMA3
-TEXT ·normGradAVX2(SB), NOSPLIT, $0-72
+TEXT ·NormGradAVX2(SB), NOSPLIT, $0-72
 	MOVQ dx+0(FP), AX
 	MOVQ gy+8(FP), CX
 	MOVQ x+24(FP), DX
@@ -1094,9 +1094,9 @@ done79:
 	VZEROUPPER
 	RET
 
-// func normGradReLUAVX2(dx *float32, gy *float32, y *float32, x *float32, a *float32, b *float32, c *float32, rows int, cols int)
+// func NormGradReLUAVX2(dx *float32, gy *float32, y *float32, x *float32, a *float32, b *float32, c *float32, rows int, cols int)
 // Requires: AVX, FMA3
-TEXT ·normGradReLUAVX2(SB), NOSPLIT, $0-72
+TEXT ·NormGradReLUAVX2(SB), NOSPLIT, $0-72
 	MOVQ   dx+0(FP), AX
 	MOVQ   gy+8(FP), CX
 	MOVQ   x+24(FP), DX

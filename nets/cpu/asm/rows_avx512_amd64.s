@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func biasReLUAVX512(y *float32, rows int, ld int, bias *float32, cols int, relu bool)
+// func BiasReLUAVX512(y *float32, rows int, ld int, bias *float32, cols int, relu bool)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·biasReLUAVX512(SB), NOSPLIT, $0-41
+TEXT ·BiasReLUAVX512(SB), NOSPLIT, $0-41
 	MOVQ   y+0(FP), AX
 	MOVQ   ld+16(FP), CX
 	MOVQ   bias+24(FP), DX
@@ -140,9 +140,9 @@ done13:
 	VZEROUPPER
 	RET
 
-// func reluGradAVX512(d *float32, db *float32, gy *float32, y *float32, rows int, cols int, relu bool)
+// func ReLUGradAVX512(d *float32, db *float32, gy *float32, y *float32, rows int, cols int, relu bool)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·reluGradAVX512(SB), NOSPLIT, $0-49
+TEXT ·ReLUGradAVX512(SB), NOSPLIT, $0-49
 	MOVQ   d+0(FP), AX
 	MOVQ   db+8(FP), CX
 	MOVQ   gy+16(FP), DX

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func fmaPeakAVX512(n int)
+// func FMAPeakAVX512(n int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·fmaPeakAVX512(SB), NOSPLIT, $0-8
+TEXT ·FMAPeakAVX512(SB), NOSPLIT, $0-8
 	MOVQ   n+0(FP), AX
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func poolReLUAVX2(y *float32, arg *uint8, top *float32, bottom *float32, bias *float32, pixels int, cols int)
+// func PoolReLUAVX2(y *float32, arg *uint8, top *float32, bottom *float32, bias *float32, pixels int, cols int)
 // Requires: AVX, AVX2
-TEXT ·poolReLUAVX2(SB), NOSPLIT, $0-56
+TEXT ·PoolReLUAVX2(SB), NOSPLIT, $0-56
 	MOVQ         y+0(FP), AX
 	MOVQ         arg+8(FP), CX
 	MOVQ         top+16(FP), DX
@@ -180,9 +180,9 @@ DATA lanes<>+56(SB)/4, $+0
 DATA lanes<>+60(SB)/4, $+0
 GLOBL lanes<>(SB), RODATA|NOPTR, $64
 
-// func unpoolReLUAVX2(top *float32, bottom *float32, db *float32, gy *float32, arg *uint8, pixels int, cols int)
+// func UnpoolReLUAVX2(top *float32, bottom *float32, db *float32, gy *float32, arg *uint8, pixels int, cols int)
 // Requires: AVX, AVX2
-TEXT ·unpoolReLUAVX2(SB), NOSPLIT, $0-56
+TEXT ·UnpoolReLUAVX2(SB), NOSPLIT, $0-56
 	MOVQ         top+0(FP), AX
 	MOVQ         bottom+8(FP), CX
 	MOVQ         db+16(FP), DX

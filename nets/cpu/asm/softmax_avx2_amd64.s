@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func softmaxAVX2(p *float32, e *float64, x *float32, n int, c float64) (top float32, z float64)
+// func SoftmaxAVX2(p *float32, e *float64, x *float32, n int, c float64) (top float32, z float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·softmaxAVX2(SB), NOSPLIT, $0-56
+TEXT ·SoftmaxAVX2(SB), NOSPLIT, $0-56
 	LEAQ         exp<>+0(SB), AX
 	MOVQ         x+16(FP), CX
 	MOVQ         n+24(FP), DX

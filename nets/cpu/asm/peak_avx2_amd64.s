@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func fmaPeakAVX2(n int)
+// func FMAPeakAVX2(n int)
 // Requires: AVX, FMA3
-TEXT ·fmaPeakAVX2(SB), NOSPLIT, $0-8
+TEXT ·FMAPeakAVX2(SB), NOSPLIT, $0-8
 	MOVQ   n+0(FP), AX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func dropoutAVX512(y *float32, mask *uint8, x *float32, draw *byte, index int, blocks int, scale float32)
+// func DropoutAVX512(y *float32, mask *uint8, x *float32, draw *byte, index int, blocks int, scale float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL
-TEXT ·dropoutAVX512(SB), NOSPLIT, $0-52
+TEXT ·DropoutAVX512(SB), NOSPLIT, $0-52
 	MOVQ         y+0(FP), AX
 	MOVQ         mask+8(FP), CX
 	MOVQ         x+16(FP), DX
@@ -149,9 +149,9 @@ DATA order<>+48(SB)/8, $+3
 DATA order<>+56(SB)/8, $+7
 GLOBL order<>(SB), RODATA|NOPTR, $64
 
-// func applyMaskAVX512(y *float32, x *float32, mask *uint8, n int, scale float32)
+// func ApplyMaskAVX512(y *float32, x *float32, mask *uint8, n int, scale float32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·applyMaskAVX512(SB), NOSPLIT, $0-36
+TEXT ·ApplyMaskAVX512(SB), NOSPLIT, $0-36
 	MOVQ         y+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         mask+16(FP), DX

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func scaleAVX2(dst *float32, c float32, src *float32, n int)
+// func ScaleAVX2(dst *float32, c float32, src *float32, n int)
 // Requires: AVX
-TEXT ·scaleAVX2(SB), NOSPLIT, $0-32
+TEXT ·ScaleAVX2(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+16(FP), CX
 	MOVQ         n+24(FP), DX
@@ -72,9 +72,9 @@ DATA lanes<>+56(SB)/4, $+0
 DATA lanes<>+60(SB)/4, $+0
 GLOBL lanes<>(SB), RODATA|NOPTR, $64
 
-// func axpyAVX2(dst *float32, c float32, src *float32, n int)
+// func AxpyAVX2(dst *float32, c float32, src *float32, n int)
 // Requires: AVX, FMA3
-TEXT ·axpyAVX2(SB), NOSPLIT, $0-32
+TEXT ·AxpyAVX2(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+16(FP), CX
 	MOVQ         n+24(FP), DX
@@ -133,9 +133,9 @@ done10:
 	VZEROUPPER
 	RET
 
-// func stepAVX2(w *float32, grad *float32, v *float32, drift *float32, n int, lr float32, scale float32, decay float32, momentum float32)
+// func StepAVX2(w *float32, grad *float32, v *float32, drift *float32, n int, lr float32, scale float32, decay float32, momentum float32)
 // Requires: AVX, FMA3
-TEXT ·stepAVX2(SB), NOSPLIT, $0-56
+TEXT ·StepAVX2(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), AX
 	MOVQ         grad+8(FP), CX
 	MOVQ         n+32(FP), DX
@@ -208,9 +208,9 @@ done15:
 	VZEROUPPER
 	RET
 
-// func stepDriftAVX2(w *float32, grad *float32, v *float32, drift *float32, n int, lr float32, scale float32, decay float32, momentum float32)
+// func StepDriftAVX2(w *float32, grad *float32, v *float32, drift *float32, n int, lr float32, scale float32, decay float32, momentum float32)
 // Requires: AVX, FMA3
-TEXT ·stepDriftAVX2(SB), NOSPLIT, $0-56
+TEXT ·StepDriftAVX2(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), AX
 	MOVQ         grad+8(FP), CX
 	MOVQ         n+32(FP), DX
@@ -296,9 +296,9 @@ done20:
 	VZEROUPPER
 	RET
 
-// func stepMomentumAVX2(w *float32, grad *float32, v *float32, drift *float32, n int, lr float32, scale float32, decay float32, momentum float32)
+// func StepMomentumAVX2(w *float32, grad *float32, v *float32, drift *float32, n int, lr float32, scale float32, decay float32, momentum float32)
 // Requires: AVX, FMA3
-TEXT ·stepMomentumAVX2(SB), NOSPLIT, $0-56
+TEXT ·StepMomentumAVX2(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), AX
 	MOVQ         grad+8(FP), CX
 	MOVQ         n+32(FP), DX
@@ -391,9 +391,9 @@ done25:
 	VZEROUPPER
 	RET
 
-// func stepBothAVX2(w *float32, grad *float32, v *float32, drift *float32, n int, lr float32, scale float32, decay float32, momentum float32)
+// func StepBothAVX2(w *float32, grad *float32, v *float32, drift *float32, n int, lr float32, scale float32, decay float32, momentum float32)
 // Requires: AVX, FMA3
-TEXT ·stepBothAVX2(SB), NOSPLIT, $0-56
+TEXT ·StepBothAVX2(SB), NOSPLIT, $0-56
 	MOVQ         w+0(FP), AX
 	MOVQ         grad+8(FP), CX
 	MOVQ         n+32(FP), DX
@@ -499,9 +499,9 @@ done30:
 	VZEROUPPER
 	RET
 
-// func sumSquaresAVX2(sums *float64, x *float32, blocks int)
+// func SumSquaresAVX2(sums *float64, x *float32, blocks int)
 // Requires: AVX, FMA3
-TEXT ·sumSquaresAVX2(SB), NOSPLIT, $0-24
+TEXT ·SumSquaresAVX2(SB), NOSPLIT, $0-24
 	MOVQ    sums+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    blocks+16(FP), DX

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func gemmWideAVX512(t *byte, a *float32, b *float32, c *float32, tail int, rows int, tiles int, smaller int)
+// func GemmWideAVX512(t *byte, a *float32, b *float32, c *float32, tail int, rows int, tiles int, smaller int)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·gemmWideAVX512(SB), NOSPLIT, $0-64
+TEXT ·GemmWideAVX512(SB), NOSPLIT, $0-64
 	MOVQ t+0(FP), AX
 	MOVQ tiles+48(FP), R10
 	MOVQ 112(AX), CX
@@ -2233,9 +2233,9 @@ store1:
 	VZEROUPPER
 	RET
 
-// func gemmRaggedAVX512(t *byte, a *float32, b *float32, c *float32, tail int, rows int, tiles int, smaller int)
+// func GemmRaggedAVX512(t *byte, a *float32, b *float32, c *float32, tail int, rows int, tiles int, smaller int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·gemmRaggedAVX512(SB), NOSPLIT, $0-64
+TEXT ·GemmRaggedAVX512(SB), NOSPLIT, $0-64
 	MOVQ  tail+32(FP), AX
 	MOVL  $0x0000ffff, CX
 	BZHIL AX, CX, CX
@@ -3800,9 +3800,9 @@ store1:
 	VZEROUPPER
 	RET
 
-// func gemmNarrowAVX512(t *byte, a *float32, b *float32, c *float32, tail int, rows int, tiles int, smaller int)
+// func GemmNarrowAVX512(t *byte, a *float32, b *float32, c *float32, tail int, rows int, tiles int, smaller int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·gemmNarrowAVX512(SB), NOSPLIT, $0-64
+TEXT ·GemmNarrowAVX512(SB), NOSPLIT, $0-64
 	MOVQ  tail+32(FP), AX
 	MOVL  $0x0000ffff, CX
 	BZHIL AX, CX, CX

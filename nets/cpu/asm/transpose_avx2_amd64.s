@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func transposeAVX2(dst *float32, ldDst int, src *float32, ldSrc int, rows int, cols int)
+// func TransposeAVX2(dst *float32, ldDst int, src *float32, ldSrc int, rows int, cols int)
 // Requires: AVX, CMOV
-TEXT ·transposeAVX2(SB), NOSPLIT, $0-48
+TEXT ·TransposeAVX2(SB), NOSPLIT, $0-48
 	MOVQ ldSrc+24(FP), AX
 	MOVQ ldDst+8(FP), CX
 	MOVQ rows+32(FP), DX

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func prefetchAVX512(p *byte, lines int)
+// func PrefetchAVX512(p *byte, lines int)
 // Requires: MMX+
-TEXT ·prefetchAVX512(SB), NOSPLIT, $0-16
+TEXT ·PrefetchAVX512(SB), NOSPLIT, $0-16
 	MOVQ p+0(FP), AX
 	MOVQ lines+8(FP), CX
 

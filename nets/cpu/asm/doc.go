@@ -1,0 +1,18 @@
+// Package asm holds the assembly of package cpu: every kernel once for AVX-512 and once for AVX2.
+//
+// Package cpu alone imports it, and only on amd64. The kernels take bare pointers and check nothing: package cpu checks
+// that slices are long enough, and that no count is 0, before it calls one.
+//
+// The file NAME_amd64.go declares one family of kernels and says what each computes. The code is in
+// NAME_avx512_amd64.s and NAME_avx2_amd64.s, which ../gen writes (`make generate`); nobody edits them by hand.
+// Start with flat_amd64.go, which has the simplest kernels, and end with gemm_amd64.go.
+//
+// A name ends in AVX512 if the processor must have AVX-512 F, BW, DQ and VL, in AVX2 if it must have AVX2, FMA and
+// BMI2. Both versions of a kernel return the same bits: they add in the same order and fuse the same multiply-adds. A
+// register holds 16 float32 with AVX-512, 8 with AVX2.
+//
+// Where a comment does not say otherwise, every count is at least 1, matrices are row by row without gaps, and outputs
+// overlap neither inputs nor each other.
+package asm
+
+//go:generate go run ../gen
