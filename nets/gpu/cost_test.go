@@ -13,11 +13,11 @@ import (
 // addressed is a frame in which every pointer that a wave would fill is there, as with images.
 func addressed(p *program) *frame {
 	f := &frame{
-		guard: map[*buffer]uint64{}, room: 1, E: 1, work: 1, grad: 1, loss: 1, scale: 1, norms: 1, score: 1,
+		buffers: map[*buffer]uint64{}, capacity: 1, E: 1, work: 1, grad: 1, loss: 1, scale: 1, norms: 1, score: 1,
 		parts: [2]partMemory{{images: 1, classes: 1, table: 1}, {images: 1, classes: 1, table: 1}},
 	}
 	for i, b := range p.buffers {
-		f.guard[b] = uint64(i + 2)
+		f.buffers[b] = uint64(i + 2)
 	}
 	return f
 }

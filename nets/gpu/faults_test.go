@@ -100,8 +100,8 @@ func TestShortOfMemory(t *testing.T) {
 		roomy := estimate(t, m, train, nil, o, clients, steps, 2*clients)
 		tight := estimate(t, m, train, nil, o, 8, steps, 2*clients)
 		if tight > roomy*3/4 {
-			t.Fatalf("room for 8 clients takes %s, for %d %s: the test needs more between them", size(tight), clients,
-				size(roomy))
+			t.Fatalf("room for 8 clients takes %s, for %d %s: the test needs more between them", driver.Size(tight), clients,
+				driver.Size(roomy))
 		}
 		child(t, t.Name(), "memory", fmt.Sprintf("ROLLCALL_EMULATOR_MEMORY=%d", (tight+roomy)/2+ringBytes),
 			"ROLLCALL_GPU_ARENA=")

@@ -64,7 +64,7 @@ func TestRefused(t *testing.T) {
 	for _, l := range g.programs[programKey{train: true}].launches {
 		if l.geometry.Shared > 40<<10 {
 			want = fmt.Sprintf("gpu: %s of %s: a block takes %s of shared memory, %s has 40 KiB", l.kernel, l.layer,
-				bytesOf(l.geometry.Shared), g.card.Name)
+				driver.Size(int64(l.geometry.Shared)), g.card.Name)
 			break
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/nets"
+	"rollcall/nets/gpu/driver"
 )
 
 // estimate is what [Engine.estimate] says of an engine that is not opened, and so many rows of parameters.
@@ -32,7 +33,7 @@ func TestEstimate(t *testing.T) {
 	newCrowd(t, g, m, 2, 4, nil).train(t)
 	var units []nets.EvalJob
 	b := must(g.NewBank(1))(t)
-	for range evalRoom {
+	for range maxEvalSlots {
 		units = append(units, nets.EvalJob{Row: nets.Row{Bank: b}, Part: nets.Test})
 	}
 	must(g.Evaluate(t.Context(), units))(t)
@@ -40,7 +41,7 @@ func TestEstimate(t *testing.T) {
 	_, waves, err := g.estimate(4, 2)
 	ok(t, err)
 	if want := waves + 10*g.rowBytes(); math.Abs(float64(got-want)) > 0.1*float64(want) {
-		t.Errorf("a run took %s, the estimate is %s, want it within 10 %%", size(got), size(want))
+		t.Errorf("a run took %s, the estimate is %s, want it within 10 %%", driver.Size(got), driver.Size(want))
 	}
 }
 

@@ -54,10 +54,10 @@ func TestProfileSums(t *testing.T) {
 		"round_weights_bf16": {Launches: 1, Bytes: 2 * 6 * P}, // two rows, in however many units
 		// four clients, two with momentum, one with drift
 		"sgd_bf16": {Launches: steps, Bytes: steps * P * (4*14 + 2*8 + 4)},
-		"memset":   {Launches: 1, Bytes: 4 * P * float64(train.key.room)},
+		"memset":   {Launches: 1, Bytes: 4 * P * float64(train.key.capacity)},
 		"score":    {Launches: 1, Bytes: float64(4 * units * 8 * m.Classes)},
-		"upload":   {Launches: 2, Bytes: float64(train.planBytes + eval.planBytes)},
-		"download": {Launches: 2, Bytes: float64(train.outBytes + eval.outBytes)},
+		"upload":   {Launches: 2, Bytes: float64(train.layout.size + eval.layout.size)},
+		"download": {Launches: 2, Bytes: float64(train.resultBytes + eval.resultBytes)},
 	} {
 		k := kernels[name]
 		if k.Launches != want.Launches || k.Bytes != want.Bytes || k.FLOP != want.FLOP {
@@ -126,4 +126,36 @@ func TestProfile(t *testing.T) {
 		t.Errorf("%d kernels after the profile has ended", len(left))
 	}
 	newCrowd(t, g, m, steps, 4, nil).train(t)
+}
+
+// While kernels are timed, a wave reads the buffers that were placed for it, whatever waves were made after it.
+func TestProfileOfSeveralWaves(t *testing.T) {
+	const batch = 4
+	g, _, m := both(t, "lenet5", batch, Options{})
+	start := must(g.NewBank(1))(t)
+	ok(t, g.Load(nets.Row{Bank: start}, m.Init(nets.Kaiming, 1)))
+	train := func(clients int) (rows [][]float32) {
+		end := must(g.NewBank(clients))(t)
+		defer end.Free()
+		work := nets.LocalWork{LR: 0x1p-5}
+		for k := range clients {
+			work.Clients = append(work.Clients, nets.ClientWork{
+				Client: k, Start: nets.Row{Bank: start}, End: nets.Row{Bank: end, Index: k},
+				Plan: planOf(k, 1, batch, batch),
+			})
+		}
+		must(g.Train(t.Context(), work))(t)
+		for _, c := range work.Clients {
+			rows = append(rows, load(t, g, c.End))
+		}
+		return rows
+	}
+	want := train(12) // a wave for 16 clients
+	train(2)          // a wave for 8, which shares the arena
+	ok(t, g.Profile(true))
+	for k, got := range train(12) {
+		if !slices.Equal(got, want[k]) {
+			t.Errorf("client %d: another row than without a profile", k)
+		}
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/nets"
+	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
 )
 
@@ -161,7 +162,7 @@ func TestSideBySideShortOfMemory(t *testing.T) {
 		tight := estimate(t, m, train, test, o, 4, 2, 1+clients+3)
 		memory := roomy + (engines-1)*tight + engines*2*ringBytes
 		if memory > 2*roomy {
-			t.Fatalf("one engine takes %s, a small one %s: the test needs more between them", size(roomy), size(tight))
+			t.Fatalf("one engine takes %s, a small one %s: the test needs more between them", driver.Size(roomy), driver.Size(tight))
 		}
 		child(t, t.Name(), "memory", fmt.Sprintf("ROLLCALL_EMULATOR_MEMORY=%d", memory), "ROLLCALL_GPU_ARENA=")
 		return

@@ -85,7 +85,7 @@ func (l timing) each(b *testing.B, train bool) {
 	for _, w := range l.workloads {
 		for _, precision := range []Precision{TF32, FP32, BF16} {
 			for _, K := range w.slots {
-				if !train && K > evalRoom {
+				if !train && K > maxEvalSlots {
 					continue // is never evaluated at once
 				}
 				b.Run(fmt.Sprintf("net=%s/precision=%s/K=%d", w.net, precision, K), func(b *testing.B) {
@@ -145,13 +145,13 @@ func (l timing) rig(b *testing.B, w workload, precision Precision, K int, train 
 		sure(e.Evaluate(b.Context(), []nets.EvalJob{{Row: start, Part: nets.Test}}))(b)
 	}
 	for _, w := range e.waves {
-		if w.key.room < K {
-			b.Skipf("left out: there is memory for %d clients at once, want %d", w.key.room, K)
+		if w.key.capacity < K {
+			b.Skipf("left out: there is memory for %d clients at once, want %d", w.key.capacity, K)
 		}
 		r.w = w
 	}
 	r.w.frame.step = 0
-	r.launches = append([]launch{e.rows(r.w)}, r.w.program.launches...)
+	r.launches = append([]launch{r.w.program.weights}, r.w.program.launches...)
 	for _, event := range []**driver.Event{&r.start, &r.end} {
 		r.do(b, func() (err error) {
 			*event, err = e.device.NewEvent()

@@ -112,7 +112,7 @@ func (l launch) String() string {
 	}
 	s += fmt.Sprintf(", block %d", l.threads)
 	if l.shared > 0 {
-		s += ", shared " + size(int64(l.shared))
+		s += ", shared " + Size(int64(l.shared))
 	}
 	return s + ")"
 }

@@ -39,15 +39,16 @@ func View[T Scalar](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), n)
 }
 
-// size is a number of bytes in words.
-func size(bytes int64) string {
+// Size writes an amount of memory for people: 1.5 GiB, 30 MiB, 48 KiB. Amounts below 1 MiB that are not whole KiB are
+// written to the byte, since a kernel may miss a limit of shared memory by a few bytes.
+func Size(bytes int64) string {
 	switch {
 	case bytes >= 1<<30:
-		return fmt.Sprintf("%.4g GB", float64(bytes)/(1<<30))
+		return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
 	case bytes >= 1<<20:
-		return fmt.Sprintf("%.4g MB", float64(bytes)/(1<<20))
-	case bytes >= 1<<10:
-		return fmt.Sprintf("%.4g KB", float64(bytes)/(1<<10))
+		return fmt.Sprintf("%.0f MiB", float64(bytes)/(1<<20))
+	case bytes >= 1<<10 && bytes%(1<<10) == 0:
+		return fmt.Sprintf("%d KiB", bytes>>10)
 	}
 	return fmt.Sprintf("%d bytes", bytes)
 }

@@ -27,9 +27,9 @@ func (d *Device) Alloc(bytes int64) (Ptr, error) {
 	if err != nil {
 		room := ""
 		if free, total, e := cu.MemInfo(); e == nil {
-			room = fmt.Sprintf(" (%s of %s are free)", size(free), size(total))
+			room = fmt.Sprintf(" (%s of %s are free)", Size(free), Size(total))
 		}
-		return 0, fmt.Errorf("gpu: alloc %s%s: %w", size(bytes), room, cuError(err))
+		return 0, fmt.Errorf("gpu: alloc %s%s: %w", Size(bytes), room, cuError(err))
 	}
 	return Ptr(p), nil
 }
@@ -52,7 +52,7 @@ func (d *Device) AllocHost(bytes int64) ([]byte, error) {
 	}
 	var p unsafe.Pointer
 	if err := result(C.cuMemHostAlloc(&p, C.size_t(bytes), 0)); err != nil {
-		return nil, fmt.Errorf("gpu: alloc %s of pinned memory: %w", size(bytes), err)
+		return nil, fmt.Errorf("gpu: alloc %s of pinned memory: %w", Size(bytes), err)
 	}
 	d.pinned = append(d.pinned, pinned{uintptr(p), uintptr(p) + uintptr(bytes)})
 	return unsafe.Slice((*byte)(p), bytes), nil
@@ -116,7 +116,7 @@ func (d *Device) copy(what string, host []byte, queue transfer) error {
 	if len(host) == 0 {
 		return nil
 	}
-	failed := func(err error) error { return d.waiting(what+" of "+size(int64(len(host))), cuError(err)) }
+	failed := func(err error) error { return d.waiting(what+" of "+Size(int64(len(host))), cuError(err)) }
 	for _, s := range d.streams {
 		if err := s.s.Synchronize(); err != nil {
 			return failed(err)

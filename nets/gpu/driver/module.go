@@ -107,8 +107,8 @@ func (f *Function) Attributes() Attributes { return f.attributes }
 func (f *Function) SetMaxDynamicShared(bytes int) error {
 	if err := result(C.cuFuncSetAttribute(f.f, C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
 		C.int(bytes))); err != nil {
-		return fmt.Errorf("gpu: %s: %s of dynamic shared memory, static %s: %w", f.name, size(int64(bytes)),
-			size(int64(f.attributes.Shared)), err)
+		return fmt.Errorf("gpu: %s: %s of dynamic shared memory, static %s: %w", f.name, Size(int64(bytes)),
+			Size(int64(f.attributes.Shared)), err)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func TestLaunchErrors(t *testing.T) {
 				"driver",
 				[2]int{256, 37},
 				128, 41<<10 - 512, 16,
-				"fill (grid 256×37, block 128, shared 41 KB): launch: invalid argument",
+				"fill (grid 256×37, block 128, shared 41 KiB): launch: invalid argument",
 			},
 			{
 				"empty grid",
@@ -98,9 +98,9 @@ func TestLaunchErrors(t *testing.T) {
 		}
 		must(t, f.SetMaxDynamicShared(200<<10))
 		err := f.SetMaxDynamicShared(227 << 10)
-		if want := "gpu: fill: 227 KB of dynamic shared memory, static 512 bytes: invalid argument"; err == nil ||
+		if want := "gpu: fill: 227 KiB of dynamic shared memory, static 512 bytes: invalid argument"; err == nil ||
 			err.Error() != want {
-			t.Errorf("SetMaxDynamicShared(227 KB): %v, want %s", err, want)
+			t.Errorf("SetMaxDynamicShared(227 KiB): %v, want %s", err, want)
 		}
 	})
 }

@@ -60,7 +60,7 @@ func (s *Stream) copy(what string, host []byte, queue transfer) error {
 	}
 	bytes := int64(len(host))
 	if !s.dev.isPinned(host) {
-		return fmt.Errorf("gpu: %s of %s: in a stream, want memory of AllocHost", what, size(bytes))
+		return fmt.Errorf("gpu: %s of %s: in a stream, want memory of AllocHost", what, Size(bytes))
 	}
 	return s.queued(what, bytes, queue(unsafe.Pointer(&host[0]), bytes, s.s))
 }
@@ -77,7 +77,7 @@ func (s *Stream) queued(what string, bytes int64, err error) error {
 	if err == nil {
 		return nil
 	}
-	return s.dev.waiting(what+" of "+size(bytes), cuError(err))
+	return s.dev.waiting(what+" of "+Size(bytes), cuError(err))
 }
 
 // Event is a point in a stream's work.
