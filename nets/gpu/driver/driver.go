@@ -12,15 +12,15 @@ import (
 	"unsafe"
 )
 
-// Ptr is an address in device memory, 0 being none. Arithmetic on it is arithmetic on bytes.
+// Ptr is an address in device memory, in bytes. The zero value is no address.
 type Ptr uint64
 
-// Scalar is what buffers hold.
+// Scalar is a type of the elements of device memory.
 type Scalar interface {
 	~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
 }
 
-// Bytes is s seen as bytes, without a copy.
+// Bytes returns the bytes of s, without a copy.
 func Bytes[T Scalar](s []T) []byte {
 	if len(s) == 0 {
 		return nil
@@ -28,8 +28,8 @@ func Bytes[T Scalar](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
-// View is b seen as scalars, without a copy; bytes beyond the last whole scalar are left out. b must be aligned for T,
-// as what AllocHost returns is.
+// View returns b as a slice of scalars, without a copy. It leaves out bytes after the last whole scalar. b must be
+// aligned for T; memory of AllocHost is.
 func View[T Scalar](b []byte) []T {
 	var one T
 	n := len(b) / int(unsafe.Sizeof(one))

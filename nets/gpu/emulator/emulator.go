@@ -16,9 +16,10 @@
 //	ROLLCALL_EMULATOR_DRIVER       default 12000
 //	ROLLCALL_EMULATOR_CAPABILITY   default 9.0
 //	ROLLCALL_EMULATOR_FAIL_JIT     1: cuModuleLoadDataEx fails with CUDA_ERROR_INVALID_PTX
-//	ROLLCALL_EMULATOR_FAIL_LAUNCH n: after n launches (kernels and graphs) one call fails with
-//	CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES ROLLCALL_EMULATOR_LOSE_DEVICE n: after n kernels have run the device is lost,
-//	every call fails with CUDA_ERROR_UNKNOWN
+//	ROLLCALL_EMULATOR_FAIL_LAUNCH  n: after n launches (kernels and graphs) one call fails with
+//	                               CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
+//	ROLLCALL_EMULATOR_LOSE_DEVICE  n: after n kernels have run the device is lost, every call fails with
+//	                               CUDA_ERROR_UNKNOWN
 package emulator
 
 import (
