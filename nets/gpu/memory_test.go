@@ -13,7 +13,8 @@ import (
 	"rollcall/nets/gpu/driver"
 )
 
-// estimate is what [Engine.estimate] says of an engine that is not opened, and so many rows of parameters.
+// estimate returns the bytes that an engine will take by [Engine.estimate], plus so many rows of parameters. It needs
+// no card.
 func estimate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options, clients, steps, rows int) int64 {
 	t.Helper()
 	o.Precision = must(ParsePrecision(string(o.Precision)))(t)
@@ -26,7 +27,7 @@ func estimate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options,
 	return samples + waves + int64(rows)*e.rowBytes()
 }
 
-// What a run will take is known before, within 10 %.
+// The estimate made before a run is within 10 % of the memory that the run takes.
 func TestEstimate(t *testing.T) {
 	g, _, m := both(t, "lenet5", 4, Options{EvalBatch: 4})
 	before := used(t, g)

@@ -10,8 +10,8 @@ import (
 	"rollcall/nets"
 )
 
-// What is timed is the kernels and copies alone, each from a beginning of its own: pauses of the caller, in front of a
-// wave or of a kernel outside of one, are in no time. And every sum is what the work was: operations, bytes, launches.
+// A profile times kernels and copies alone: pauses of the caller before a wave, or before a kernel outside of a wave,
+// count for nothing. Its numbers of operations, bytes and launches are exactly those of the work.
 func TestProfileSums(t *testing.T) {
 	const steps, batch, pause = 2, 4, 200 * time.Millisecond
 	g, _, m := both(t, "lenet5", batch, Options{Precision: BF16})
@@ -92,7 +92,7 @@ func wave0(t *testing.T, g *Engine, train bool) (found *wave) {
 	return found
 }
 
-// Kernels are timed one by one, in all they do, and training gives the same bytes as without.
+// A profile counts every launch, and training gives the same bytes as without a profile.
 func TestProfile(t *testing.T) {
 	const steps = 2
 	g, _, m := both(t, "lenet5", 4, Options{})

@@ -146,7 +146,10 @@ func TestHiddenDevices(t *testing.T) {
 		name, plan, want string
 		code             int
 	}{
-		{"no device", "100", `cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE) with CUDA_VISIBLE_DEVICES="7"`, 100},
+		{
+			"no device", "100",
+			`cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE) with CUDA_VISIBLE_DEVICES="7"`, 100,
+		},
 		{"another reason", "2", "cuInit: out of memory (CUDA_ERROR_OUT_OF_MEMORY)", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -33,7 +33,7 @@ func (d *Device) LoadModule(name, ptx string) (*Module, error) {
 	const logBytes = 64 << 10
 	text := C.CString(ptx)
 	defer C.free(unsafe.Pointer(text))
-	log := (*C.char)(C.calloc(1, logBytes)) // C memory, since cgo forbids Go pointers within arguments
+	log := (*C.char)(C.calloc(1, logBytes)) // C memory, to which the driver may keep a pointer during the call
 	defer C.free(unsafe.Pointer(log))
 	m := &Module{dev: d, name: name}
 	if err := result(C.shim_load(&m.mod, text, log, logBytes)); err != nil {

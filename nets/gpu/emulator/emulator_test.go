@@ -116,20 +116,27 @@ func TestBlockOrder(t *testing.T) {
 	}
 }
 
-// What some threads of a block or warp miss ends at once, with a text that says who waits where.
+// A barrier or collective that some threads miss ends the launch at once, with a text that says which threads wait
+// where.
 func TestDiagnosis(t *testing.T) {
 	for name, want := range map[string][]string{
 		"leaves_early": {
 			`leaves_early: block \([01],0,0\) of \(2,1,1\): threads wait for each other`,
 			`64 at __syncthreads of \S*barrier.cu:\d+`, `64 returned \(first \(64,0,0\)\)`,
 		},
-		"two_barriers": {`32 at __syncthreads of \S*barrier.cu:51 \(first \(0,0,0\)\)|32 at __syncthreads of \S*barrier.cu:53 \(first \(0,0,0\)\)`, `96 at __syncthreads of \S*barrier.cu`},
+		"two_barriers": {
+			`32 at __syncthreads of \S*barrier.cu:(51|53) \(first \(0,0,0\)\)`,
+			`96 at __syncthreads of \S*barrier.cu`,
+		},
 		"lane_missing": {
 			`lane_missing: block`, `at __shfl_xor_sync of \S*barrier.cu:\d+`,
 			`4 returned \(first \(7,0,0\)\)`,
 		},
-		"lanes_disagree": {`__shfl_\w+_sync with mask ffffffff, but lane \d+ is at __shfl_\w+_sync with mask ffffffff, \S*barrier.cu:\d+`},
-		"mma_half":       {`at mma_tf32_16x8x8 of \S*barrier.cu`, `112 at __syncthreads of \S*barrier.cu`},
+		"lanes_disagree": {
+			`__shfl_\w+_sync with mask ffffffff, but lane \d+ is at __shfl_\w+_sync with mask ffffffff, ` +
+				`\S*barrier.cu:\d+`,
+		},
+		"mma_half": {`at mma_tf32_16x8x8 of \S*barrier.cu`, `112 at __syncthreads of \S*barrier.cu`},
 	} {
 		for _, kind := range kinds {
 			t.Run(name+"/"+kind.name, func(t *testing.T) {
