@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// TestOutOfMemory is device memory, then pinned memory, running out.
+// TestOutOfMemory lets device memory run out, then pinned memory.
 func TestOutOfMemory(t *testing.T) {
 	if !withFake(t, "cuMemHostAlloc=2") {
 		return
@@ -32,7 +32,7 @@ func TestOutOfMemory(t *testing.T) {
 	})
 }
 
-// TestPinned is what a stream's copies take: memory of AllocHost, all of it or a part.
+// TestPinned checks that copies of a stream accept memory of AllocHost alone, all of it or a part.
 func TestPinned(t *testing.T) {
 	if !withFake(t) {
 		return
@@ -65,7 +65,7 @@ func TestPinned(t *testing.T) {
 	})
 }
 
-// TestAllocations holds what the engine does hundreds of times a round to no garbage at all.
+// TestAllocations checks that the calls which the engine makes hundreds of times a round allocate no Go memory.
 func TestAllocations(t *testing.T) {
 	if !withFake(t) {
 		return

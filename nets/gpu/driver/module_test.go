@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestJIT is PTX that does not compile: one line, the first of the log.
+// TestJIT loads PTX that does not compile. The error is one line, with the first line of the compiler's messages.
 func TestJIT(t *testing.T) {
 	const log = "ptxas application ptx input, line 12; error   : Unknown symbol 'q'\nptxas fatal   : Ptx assembly " +
 		"aborted due to errors\n"
@@ -33,7 +33,7 @@ func TestJIT(t *testing.T) {
 	})
 }
 
-// TestLaunchErrors is launches that the binding or the driver refuses.
+// TestLaunchErrors tests launches that the binding or the driver refuses.
 func TestLaunchErrors(t *testing.T) {
 	if !withFake(t) {
 		return
