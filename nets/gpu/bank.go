@@ -77,7 +77,7 @@ func (e *Engine) row(what string, r nets.Row) (driver.Ptr, error) {
 	return b.base + driver.Ptr(int64(r.Index)*e.rowBytes()), nil
 }
 
-// Load implements [nets.Engine].
+// Load implements [nets.Engine]. It converts w from PyTorch's order and layout to the row's.
 func (e *Engine) Load(r nets.Row, w []float32) error {
 	at, err := e.row("load", r)
 	if err != nil {
@@ -92,7 +92,7 @@ func (e *Engine) Load(r nets.Row, w []float32) error {
 	return e.do(func() error { return e.device.CopyToDevice(at, driver.Bytes(row)) })
 }
 
-// Store implements [nets.Engine].
+// Store implements [nets.Engine]. It converts the row to PyTorch's order and layout.
 func (e *Engine) Store(r nets.Row, w []float32) error {
 	at, err := e.row("store", r)
 	if err != nil {
@@ -141,7 +141,8 @@ func (e *Engine) Norm(r nets.Row) (float64, error) {
 	return math.Sqrt(sum), err
 }
 
-// Combine implements [nets.Engine]. It queues the work and does not wait for it.
+// Combine implements [nets.Engine]. It queues the work and does not wait for it. The addresses and coefficients of the
+// terms travel through scratch memory, since a kernel's parameters hold only a few.
 func (e *Engine) Combine(dst nets.Row, c []float64, src []nets.Row) error {
 	if len(c) != len(src) {
 		return fmt.Errorf("gpu: combine: %d coefficients for %d rows", len(c), len(src))

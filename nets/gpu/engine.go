@@ -92,8 +92,8 @@ func (e *Engine) announce() error {
 	if err != nil {
 		return err
 	}
-	line := fmt.Sprintf("gpu: takes %s of the card's %s with all %d clients at once; methods' rows come on top, "+
-		"%s each",
+	line := fmt.Sprintf(
+		"gpu: takes %s of the card's %s with all %d clients at once; methods' rows come on top, %s each",
 		driver.Size(samples+waves), driver.Size(e.card.Memory), o.Clients, driver.Size(e.rowBytes()))
 	e.notice(line, line)
 	return nil
@@ -170,7 +170,8 @@ func (e *Engine) Info() nets.Info {
 	}
 }
 
-// Close implements [nets.Engine]. A second Close does nothing.
+// Close implements [nets.Engine]. It waits for the work under way, releases everything even after an error, and returns
+// the first error. A second Close does nothing.
 func (e *Engine) Close() error {
 	err := e.do(func() error {
 		if e.device == nil {

@@ -38,7 +38,7 @@ func (e *Engine) Evaluate(ctx context.Context, jobs []nets.EvalJob) ([]nets.Eval
 		}
 	}
 	results := make([]nets.EvalResult, len(jobs))
-	for part, units := range units {
+	for part, units := range units { // a wave reads one part of the samples
 		for len(units) > 0 {
 			if err := ctx.Err(); err != nil {
 				return nil, err

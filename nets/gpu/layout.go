@@ -35,6 +35,8 @@ func newLayout(m *nets.Model) layout {
 	return l
 }
 
+// The rows of a model in host memory have no gaps, rows on the device do: spread and gather convert between the two.
+
 // spread copies a model's parameters, without gaps, to a row with the gaps of the layout: dst [P].
 func (l *layout) spread(dst, row []float32) {
 	clear(dst)

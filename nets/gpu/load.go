@@ -57,7 +57,8 @@ func (e *Engine) load(p *program) error {
 	return nil
 }
 
-// fits returns an error of one line that says what a launch needs and a card does not have, or nil.
+// fits returns an error of one line if a card cannot run a launch. It says how much of what the launch needs, and how
+// much the card has. Without it a failure would only name the launch.
 func fits(l launch, a driver.Attributes, card driver.DeviceInfo) error {
 	g := l.geometry
 	switch shared := g.Shared + a.Shared; {

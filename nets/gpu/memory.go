@@ -65,6 +65,7 @@ func (e *Engine) placeInArena(w *wave, pieces []piece) error {
 		}
 		e.arenaBytes = need
 	}
+	// The pieces come first, in order. The buffers follow, where arrange has put them.
 	next := uint64(e.arena)
 	for _, p := range pieces {
 		*p.at = next

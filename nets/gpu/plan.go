@@ -51,8 +51,8 @@ type wavePlan struct {
 	crop, flip      []byte // in training
 }
 
-// planOf returns the image of a wave's plan. It is valid until the next call of [Engine.stage].
-func (e *Engine) planOf(w *wave) wavePlan {
+// stagedPlan returns the image of a wave's plan. It is valid until the next call of [Engine.stage].
+func (e *Engine) stagedPlan(w *wave) wavePlan {
 	host, at, batches := e.staging, &w.layout, w.key.capacity*w.key.steps
 	work := func(at int) *kernels.Work { return (*kernels.Work)(unsafe.Pointer(&host[at])) }
 	slots := func(at int) []kernels.Slot {
@@ -72,7 +72,7 @@ func (e *Engine) planOf(w *wave) wavePlan {
 // writeTraining writes the plan of a wave that trains clients, at most as many as the wave's capacity.
 func (e *Engine) writeTraining(w *wave, work *nets.LocalWork, clients []client) {
 	steps, B, at, base := w.key.steps, w.program.B, &w.layout, w.frame.work
-	p := e.planOf(w)
+	p := e.stagedPlan(w)
 	*p.work = kernels.Work{
 		Slots: base + uint64(at.slots), Index: base + uint64(at.index), Crop: base + uint64(at.crop),
 		Flip: base + uint64(at.flip), Count: base + uint64(at.count),
@@ -103,7 +103,7 @@ func (e *Engine) writeTraining(w *wave, work *nets.LocalWork, clients []client) 
 // model share the rounded copy of its row.
 func (e *Engine) writeEvaluation(w *wave, jobs []nets.EvalJob, units []unit) {
 	B, at, base := w.program.B, &w.layout, w.frame.work
-	p := e.planOf(w)
+	p := e.stagedPlan(w)
 	weights := map[driver.Ptr]uint64{} // of each row
 	for k, u := range units {
 		if _, known := weights[u.row]; !known {

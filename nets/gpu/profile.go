@@ -165,7 +165,7 @@ func (e *Engine) use(w *wave) (slots, rows usage) {
 		}
 		return u
 	}
-	p := e.planOf(w)
+	p := e.stagedPlan(w)
 	slots = count(p.slots[:p.work.Clients])
 	if w.key.train {
 		return slots, slots

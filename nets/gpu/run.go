@@ -55,6 +55,7 @@ func (e *Engine) record(w *wave) error {
 	f := &w.frame
 	slots, rows := e.use(w)
 	if w.key.train {
+		// No kernel writes the gaps between parameters. They must be 0, since clipping and SGD read whole rows.
 		if err := e.stream.Memset32(driver.Ptr(f.grad), 0, int64(f.capacity)*int64(e.layout.P)); err != nil {
 			return err
 		}
@@ -62,11 +63,13 @@ func (e *Engine) record(w *wave) error {
 			return err
 		}
 	}
+	// In evaluation with FP32 there is nothing to fill: the kernels read the rows themselves.
 	if w.key.train || w.weights != 0 {
 		if err := e.enqueue(w, w.program.weights, rows); err != nil {
 			return err
 		}
 	}
+	// The number of a step is an argument of its launches, so a graph holds the launches of all steps one by one.
 	for f.step = 0; int(f.step) < w.key.steps; f.step++ {
 		for _, l := range w.program.launches {
 			if err := e.enqueue(w, l, slots); err != nil {

@@ -46,6 +46,7 @@ func (e *Engine) scratch(n int) (scratch, error) {
 	return scratch{r.host[at : at+n], r.device + driver.Ptr(at)}, nil
 }
 
+// alloc gives the ring n bytes of host memory and n bytes of device memory.
 func (r *ring) alloc(d *driver.Device, n int) error {
 	var err error
 	if r.host, err = d.AllocHost(int64(n)); err != nil {
@@ -55,6 +56,7 @@ func (r *ring) alloc(d *driver.Device, n int) error {
 	return err
 }
 
+// free gives the memory back. It waits for the work under way, as [driver.Device.Free] does.
 func (r *ring) free(d *driver.Device) error {
 	if r.host == nil {
 		return nil

@@ -43,7 +43,7 @@ func (e *Engine) Train(ctx context.Context, work nets.LocalWork) ([]float32, err
 			if err != nil {
 				return err
 			}
-			n := min(w.key.capacity, len(clients)-done)
+			n := min(w.key.capacity, len(clients)-done) // the wave may be larger or smaller than asked for
 			err = e.trainWave(w, &work, clients[done:done+n], loss[done:done+n])
 			done += n
 			return err

@@ -51,6 +51,7 @@ func (e *Engine) wave(key waveKey, slots int) (*wave, error) {
 		if err == nil || !errors.Is(err, driver.ErrOutOfMemory) || key.capacity == 1 {
 			return w, err
 		}
+		// Half as many slots take about half the memory. The limit stays, so that later rounds need not try again.
 		e.slotLimit = key.capacity / 2
 		limit := fmt.Sprintf("training and evaluating at most %d clients at once", e.slotLimit)
 		e.notice(limit, fmt.Sprintf("%v: %s", err, limit))
