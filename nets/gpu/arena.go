@@ -5,28 +5,30 @@ import (
 	"slices"
 )
 
-// buffer is memory that the kernels of a program share: n elements of every slot.
+// buffer is an array of a program: n elements for every slot. Buffers that are not in use at the same time share
+// memory.
 type buffer struct {
-	name        string // the graph's node it holds
+	name        string // of the node of the net's graph, for messages
 	n           int    // elements per slot
 	size        int    // bytes of an element
-	first, last int    // launches between which it is in use
-	offset      int64  // in the arena
+	first, last int    // launches between which the buffer is in use, both included
+	offset      int64  // bytes from the start of the buffers' part of the arena
 }
 
-// bytes is what a buffer takes with room for so many slots.
-func (b *buffer) bytes(room int) int64 {
-	return int64(alignUp(b.n*b.size*room, bufferAlign))
+// bytes returns the bytes that a buffer takes for so many slots.
+func (b *buffer) bytes(slots int) int64 {
+	return int64(alignUp(b.n*b.size*slots, bufferAlign))
 }
 
-// bufferAlign is what cuMemAlloc itself gives.
+// bufferAlign is the alignment of cuMemAlloc, in bytes. Every piece of an arena has it too.
 const bufferAlign = 256
 
-// arrange places buffers in one arena, so that those in use at the same time do not overlap, and returns its size.
-// Large ones go first, each to the lowest place that is free.
-func arrange(buffers []*buffer, room int) int64 {
+// arrange gives every buffer its offset, such that buffers in use at the same time do not overlap, and returns the
+// bytes that all take together. The largest buffers come first, each at the lowest offset that is free: greedy by size,
+// which wastes little and needs no search.
+func arrange(buffers []*buffer, slots int) int64 {
 	order := slices.Clone(buffers)
-	slices.SortStableFunc(order, func(a, b *buffer) int { return cmp.Compare(b.bytes(room), a.bytes(room)) })
+	slices.SortStableFunc(order, func(a, b *buffer) int { return cmp.Compare(b.bytes(slots), a.bytes(slots)) })
 	var placed []*buffer // by offset
 	var total int64
 	for _, b := range order {
@@ -35,14 +37,14 @@ func arrange(buffers []*buffer, room int) int64 {
 			if other.last < b.first || b.last < other.first {
 				continue
 			}
-			if b.offset+b.bytes(room) <= other.offset {
+			if b.offset+b.bytes(slots) <= other.offset {
 				break
 			}
-			b.offset = max(b.offset, other.offset+other.bytes(room))
+			b.offset = max(b.offset, other.offset+other.bytes(slots))
 		}
 		at, _ := slices.BinarySearchFunc(placed, b, func(x, y *buffer) int { return cmp.Compare(x.offset, y.offset) })
 		placed = slices.Insert(placed, at, b)
-		total = max(total, b.offset+b.bytes(room))
+		total = max(total, b.offset+b.bytes(slots))
 	}
 	return total
 }

@@ -12,7 +12,7 @@ import (
 	"rollcall/nets/gpu/kernels"
 )
 
-// bank is rows of parameters on the device, laid out as layout says.
+// bank is an array [rows,P] of parameters on the device. [layout] says how a row is laid out.
 type bank struct {
 	engine *Engine
 	base   driver.Ptr
@@ -29,16 +29,17 @@ func (b *bank) Free() {
 	}
 	e, base := b.engine, b.base
 	b.base, b.rows = 0, 0
-	_ = e.do(func() error { // after Close there is nothing left to free
+	_ = e.do(func() error { // does nothing after Close, which has freed all banks
 		delete(e.banks, b)
 		return e.device.Free(base)
 	})
 }
 
-// rowBytes is the distance from row to row.
+// rowBytes returns the bytes of a row.
 func (e *Engine) rowBytes() int64 { return int64(e.layout.P) * 4 }
 
-// NewBank implements [nets.Engine]. Where memory is short the room for clients is given back first.
+// NewBank implements [nets.Engine]. All elements are 0. If memory is short, the arena of the waves is given back first;
+// the next round then finds a smaller one.
 func (e *Engine) NewBank(rows int) (nets.Bank, error) {
 	if rows < 0 || int64(rows) > math.MaxInt64/2/e.rowBytes() {
 		return nil, fmt.Errorf("gpu: bank of %d rows × %d parameters", rows, e.model.P)
@@ -51,20 +52,20 @@ func (e *Engine) NewBank(rows int) (nets.Bank, error) {
 		bytes := int64(rows) * e.rowBytes()
 		var err error
 		if b.base, err = e.device.Alloc(bytes); errors.Is(err, driver.ErrOutOfMemory) {
-			if err := e.dropWaves(); err != nil {
+			if err := e.dropArena(); err != nil {
 				return err
 			}
 			b.base, err = e.device.Alloc(bytes)
 		}
 		if err != nil {
-			return fmt.Errorf("gpu: bank of %d rows × %d parameters (%s): %w", rows, e.model.P, size(bytes), err)
+			return fmt.Errorf("gpu: bank of %d rows × %d parameters (%s): %w", rows, e.model.P, driver.Size(bytes), err)
 		}
 		e.banks[b] = true
 		return e.stream.Memset32(b.base, 0, bytes/4)
 	})
 }
 
-// row returns the address of r.
+// row returns the device address of a row; what names the caller in errors.
 func (e *Engine) row(what string, r nets.Row) (driver.Ptr, error) {
 	b, ok := r.Bank.(*bank)
 	if !ok || b.engine != e {
@@ -76,7 +77,7 @@ func (e *Engine) row(what string, r nets.Row) (driver.Ptr, error) {
 	return b.base + driver.Ptr(int64(r.Index)*e.rowBytes()), nil
 }
 
-// Load implements [nets.Engine].
+// Load implements [nets.Engine]. It converts w from PyTorch's order and layout to the row's.
 func (e *Engine) Load(r nets.Row, w []float32) error {
 	at, err := e.row("load", r)
 	if err != nil {
@@ -91,7 +92,7 @@ func (e *Engine) Load(r nets.Row, w []float32) error {
 	return e.do(func() error { return e.device.CopyToDevice(at, driver.Bytes(row)) })
 }
 
-// Store implements [nets.Engine].
+// Store implements [nets.Engine]. It converts the row to PyTorch's order and layout.
 func (e *Engine) Store(r nets.Row, w []float32) error {
 	at, err := e.row("store", r)
 	if err != nil {
@@ -109,7 +110,7 @@ func (e *Engine) Store(r nets.Row, w []float32) error {
 	return nil
 }
 
-// Norm implements [nets.Engine]: the squares are added in float64, block by block in order.
+// Norm implements [nets.Engine]. Squares are added in float64: first within blocks of elements, then block by block.
 func (e *Engine) Norm(r nets.Row) (float64, error) {
 	at, err := e.row("norm", r)
 	if err != nil {
@@ -123,7 +124,7 @@ func (e *Engine) Norm(r nets.Row) (float64, error) {
 			return err
 		}
 		a.Partial = uint64(s.device)
-		if err := e.alone("sum_squares", a.Launch(), argBytes(a)); err != nil {
+		if err := e.launchAlone("sum_squares", a.Launch(), argBytes(a)); err != nil {
 			return err
 		}
 		if err := e.stream.CopyFromDevice(s.host, s.device); err != nil {
@@ -140,7 +141,8 @@ func (e *Engine) Norm(r nets.Row) (float64, error) {
 	return math.Sqrt(sum), err
 }
 
-// Combine implements [nets.Engine]. It returns before the device has done it.
+// Combine implements [nets.Engine]. It queues the work and does not wait for it. The addresses and coefficients of the
+// terms travel through scratch memory, since a kernel's parameters hold only a few.
 func (e *Engine) Combine(dst nets.Row, c []float64, src []nets.Row) error {
 	if len(c) != len(src) {
 		return fmt.Errorf("gpu: combine: %d coefficients for %d rows", len(c), len(src))
@@ -176,17 +178,6 @@ func (e *Engine) Combine(dst nets.Row, c []float64, src []nets.Row) error {
 			Dst: uint64(to), Src: uint64(s.device), C: uint64(s.device) + uint64(8*len(c)),
 			Terms: uint32(len(c)), P: uint32(e.layout.P),
 		}
-		return e.alone("combine", a.Launch(), argBytes(a))
+		return e.launchAlone("combine", a.Launch(), argBytes(a))
 	})
-}
-
-// alone queues a kernel that knows no wave.
-func (e *Engine) alone(kernel string, l kernels.Launch, args []byte) error {
-	if err := e.begin(); err != nil {
-		return err
-	}
-	if err := e.launch(kernel, l.Geometry, 1, args); err != nil {
-		return err
-	}
-	return e.mark(kernel, float64(l.FLOP), float64(l.Bytes))
 }

@@ -8,7 +8,7 @@ import (
 	"rollcall/nets/gpu/driver"
 )
 
-// Cards returns the NVIDIA cards of this machine. An error says why there is no driver, or no card.
+// Cards returns the NVIDIA cards of this machine, usable or not. An error says why there is no driver, or no card.
 func Cards() ([]Card, error) {
 	devices, err := driver.Devices()
 	if err != nil {
@@ -24,6 +24,6 @@ func Cards() ([]Card, error) {
 	return cards, nil
 }
 
-// OutOfMemory reports whether an error of an engine, or of [Open], is that the card's memory, or what can be pinned of
-// the host's, ran out.
+// OutOfMemory reports whether an error of an engine or of [Open] means that memory ran out: memory of the card, or host
+// memory that can be pinned.
 func OutOfMemory(err error) bool { return errors.Is(err, driver.ErrOutOfMemory) }

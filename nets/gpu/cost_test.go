@@ -10,19 +10,20 @@ import (
 	"rollcall/nets/gpu/kernels"
 )
 
-// addressed is a frame in which every pointer that a wave would fill is there, as with images.
+// addressed returns a frame with an address for everything that a wave places, as if the samples were images. A cost
+// depends on which addresses are 0.
 func addressed(p *program) *frame {
 	f := &frame{
-		guard: map[*buffer]uint64{}, room: 1, E: 1, work: 1, grad: 1, loss: 1, scale: 1, norms: 1, score: 1,
+		buffers: map[*buffer]uint64{}, capacity: 1, E: 1, work: 1, grad: 1, loss: 1, scale: 1, norms: 1, score: 1,
 		parts: [2]partMemory{{images: 1, classes: 1, table: 1}, {images: 1, classes: 1, table: 1}},
 	}
 	for i, b := range p.buffers {
-		f.guard[b] = uint64(i + 2)
+		f.buffers[b] = uint64(i + 2)
 	}
 	return f
 }
 
-// trimPrecision is a kernel's name without that of the precision.
+// trimPrecision returns the name of a kernel without the suffix of its precision.
 func trimPrecision(kernel string, p Precision) string {
 	return strings.TrimSuffix(kernel, "_"+string(p))
 }
@@ -35,7 +36,7 @@ func plus(c, d kernels.Cost) kernels.Cost {
 	}
 }
 
-// programs calls f with every program there is: nets × precisions × training, with and without clipping, and
+// programs calls f with every possible program: for all nets and precisions, training with and without clipping, and
 // evaluation.
 func programs(t *testing.T, batch int, f func(m *nets.Model, precision Precision, key programKey, p *program)) {
 	t.Helper()
@@ -56,9 +57,9 @@ func programs(t *testing.T, batch int, f func(m *nets.Model, precision Precision
 	}
 }
 
-// The launches of a program multiply and add as often as the net itself is said to, exactly: what a net counts has no
-// input gradient of the first layer, and the program computes none. Every launch moves something, and has a name of its
-// own. With -v the costs are printed: what a prediction starts from.
+// The launches of a program do exactly as many multiplications and additions as the net declares. (Neither counts the
+// gradient of the first layer's input, which nobody computes.) Every launch moves bytes, and no two launches have the
+// same kernel and layer. With -v the test prints the costs, from which a prediction of speed starts.
 func TestCosts(t *testing.T) {
 	const batch = 128
 	programs(t, batch, func(m *nets.Model, precision Precision, key programKey, p *program) {
@@ -91,7 +92,7 @@ func TestCosts(t *testing.T) {
 	})
 }
 
-// costTable lists the launches of a program.
+// costTable returns a table of the launches of a program and their costs.
 func costTable(title string, p *program, f *frame, total kernels.Cost) string {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -108,9 +109,9 @@ func costTable(title string, p *program, f *frame, total kernels.Cost) string {
 	return "\n" + text.String()
 }
 
-// What a few launches of cnn-cifar10 with batches of 128 move, worked out by hand from the sizes of the net: 32×32
-// images of 3 channels, two convolutions of 32 channels, 2048 → 256 → 64 → 10; 3·3·3·32 = 864 and 3·3·32·32 = 9216
-// weights in the convolutions.
+// The bytes that a few launches of cnn-cifar10 move with batches of 128, worked out by hand from the sizes of the net:
+// images 32×32 of 3 channels, two convolutions of 32 channels with 3·3·3·32 = 864 and 3·3·32·32 = 9216 weights, and
+// linear layers 2048 → 256 → 64 → 10.
 func TestBytesByHand(t *testing.T) {
 	const (
 		x, y1, y2 = 128 * 32 * 32 * 3, 128 * 16 * 16 * 32, 128 * 8 * 8 * 32 // 393,216, 1,048,576, 262,144

@@ -12,43 +12,41 @@ import (
 	"rollcall/nets"
 	"rollcall/nets/cpu"
 	"rollcall/nets/gpu/driver"
-	"rollcall/nets/gpu/kernels"
 )
 
-// Engine is the engine that trains all active clients of a round at once on an NVIDIA card. Everything it asks of the
-// driver is asked by one thread; work is queued in one stream.
+// Engine trains all active clients of a round at once on an NVIDIA card. One thread makes all its calls of the driver,
+// and all its work is queued in one stream.
 type Engine struct {
-	model     *nets.Model
-	layout    layout
-	options   Options
-	samples   [2]*plan.Samples
-	parts     [2]partMemory
-	thread    *driver.Thread
-	device    *driver.Device
-	card      driver.DeviceInfo
-	stream    *driver.Stream
-	functions map[string]*function
-	modules   map[string]*driver.Module
-	banks     map[*bank]bool
-	programs  map[programKey]*program
-	waves     map[waveKey]*wave
-	arena     driver.Ptr // what the waves share
-	arenaSize int64
-	ring      ring
-	staging   []byte   // pinned; the plan of a wave and its results
-	limit     int      // most slots that memory was found for
-	profile   *profile // nil: kernels are not timed
-	capturing bool     // launches go into a graph
-	guard     bool     // every buffer an allocation of its own, for memory checkers
+	model      *nets.Model
+	layout     layout
+	options    Options
+	samples    [2]*plan.Samples // by nets.Part
+	parts      [2]partMemory    // the samples on the card
+	thread     *driver.Thread
+	device     *driver.Device
+	card       driver.DeviceInfo
+	stream     *driver.Stream
+	functions  map[string]*function
+	modules    map[string]*driver.Module
+	banks      map[*bank]bool
+	programs   map[programKey]*program
+	waves      map[waveKey]*wave
+	arena      driver.Ptr // memory that the waves share
+	arenaBytes int64
+	ring       ring
+	staging    []byte   // pinned: the plan of the wave that runs, then its results
+	slotLimit  int      // most slots of a wave: halved when memory runs out
+	profile    *profile // nil: kernels are not timed
+	capturing  bool     // launches go into a graph
+	guard      bool     // every piece of memory is an allocation of its own, for memory checkers
 }
 
-// guardVariable set to "guard" gives every buffer an allocation of its own, so that memory checkers see what runs over.
+// guardVariable names the environment variable that turns guard mode on with the value "guard": every piece of memory
+// is then an allocation of its own, so that memory checkers see every overrun.
 const guardVariable = "ROLLCALL_GPU_ARENA"
 
-// largestRoom bounds the slots of a wave: a grid has no more than 65,535 in y.
-const largestRoom = 1 << 15
-
-// Open opens a card for a model and a data set, which stays on the card. test may be nil if it is never evaluated on.
+// Open opens a card for a model, and copies the samples to the card, where they stay. test may be nil if no model is
+// evaluated on it. An error says why the card cannot be used.
 func Open(m *nets.Model, train, test *plan.Samples, o Options) (nets.Engine, error) {
 	if o.Batch < 1 {
 		return nil, fmt.Errorf("gpu: batch of %d samples, want at least 1", o.Batch)
@@ -67,11 +65,11 @@ func Open(m *nets.Model, train, test *plan.Samples, o Options) (nets.Engine, err
 	e := &Engine{
 		model: m, layout: newLayout(m), options: o, samples: [2]*plan.Samples{train, test}, thread: driver.NewThread(),
 		functions: map[string]*function{}, modules: map[string]*driver.Module{}, banks: map[*bank]bool{},
-		programs: map[programKey]*program{}, waves: map[waveKey]*wave{}, limit: largestRoom,
+		programs: map[programKey]*program{}, waves: map[waveKey]*wave{}, slotLimit: maxSlots,
 		guard: os.Getenv(guardVariable) == "guard",
 	}
 	if o.MaxClients > 0 {
-		e.limit = min(e.limit, o.MaxClients)
+		e.slotLimit = min(e.slotLimit, o.MaxClients)
 	}
 	err = e.thread.Do(e.open)
 	if err == nil {
@@ -83,23 +81,25 @@ func Open(m *nets.Model, train, test *plan.Samples, o Options) (nets.Engine, err
 	return e, nil
 }
 
-// announce tells what memory the rounds to come will take.
+// announce tells the user, before the first round, how much memory the rounds will take. It does so only if the options
+// say how many clients to expect.
 func (e *Engine) announce() error {
 	o := e.options
 	if o.Clients == 0 {
 		return nil
 	}
-	samples, waves, err := e.estimate(min(o.Clients, e.limit), max(1, o.Steps))
+	samples, waves, err := e.estimate(min(o.Clients, e.slotLimit), max(1, o.Steps))
 	if err != nil {
 		return err
 	}
-	line := fmt.Sprintf("gpu: takes %s of the card's %s with all %d clients at once; methods' rows come on top, "+
-		"%s each",
-		size(samples+waves), size(e.card.Memory), o.Clients, size(e.rowBytes()))
+	line := fmt.Sprintf(
+		"gpu: takes %s of the card's %s with all %d clients at once; methods' rows come on top, %s each",
+		driver.Size(samples+waves), driver.Size(e.card.Memory), o.Clients, driver.Size(e.rowBytes()))
 	e.notice(line, line)
 	return nil
 }
 
+// open opens the device, copies the samples to it and loads the kernels of every round.
 func (e *Engine) open() error {
 	var err error
 	if e.device, err = driver.Open(e.options.Device); err != nil {
@@ -126,7 +126,8 @@ func (e *Engine) open() error {
 	return e.ready()
 }
 
-// upload puts samples on the card.
+// upload copies samples to the card: images as bytes, and with them the table that normalises each byte value in each
+// channel.
 func (e *Engine) upload(s *plan.Samples) (partMemory, error) {
 	var m partMemory
 	var table []float32
@@ -157,7 +158,7 @@ func (e *Engine) upload(s *plan.Samples) (partMemory, error) {
 	return m, nil
 }
 
-// do runs f on the thread that owns the card.
+// do runs f on the thread that opened the card: the driver binds a context to a thread.
 func (e *Engine) do(f func() error) error { return e.thread.Do(f) }
 
 // Info implements [nets.Engine].
@@ -169,7 +170,8 @@ func (e *Engine) Info() nets.Info {
 	}
 }
 
-// Close implements [nets.Engine]. A second Close does nothing.
+// Close implements [nets.Engine]. It waits for the work under way, releases everything even after an error, and returns
+// the first error. A second Close does nothing.
 func (e *Engine) Close() error {
 	err := e.do(func() error {
 		if e.device == nil {
@@ -183,7 +185,7 @@ func (e *Engine) Close() error {
 			keep(e.stream.Synchronize())
 		}
 		keep(e.endProfile())
-		keep(e.dropWaves())
+		keep(e.dropArena())
 		keep(e.ring.free(e.device))
 		if e.staging != nil {
 			keep(e.device.FreeHost(e.staging))
@@ -205,7 +207,7 @@ func (e *Engine) Close() error {
 		}
 		keep(e.device.Close())
 		if errors.Is(first, driver.ErrDeviceLost) {
-			return nil // it has been reported, and there is nothing left to release
+			return nil // reported by the call that lost it; a lost device has nothing to release
 		}
 		return first
 	})
@@ -216,56 +218,7 @@ func (e *Engine) Close() error {
 	return err
 }
 
-// function is a kernel and the dynamic shared memory it may use.
-type function struct {
-	*driver.Function
-	shared int
-}
-
-// function returns a kernel, loading its module when it is first asked for.
-func (e *Engine) function(name string) (*function, error) {
-	if f := e.functions[name]; f != nil {
-		return f, nil
-	}
-	source, ok := kernels.Find(name)
-	if !ok {
-		return nil, fmt.Errorf("gpu: kernel %s: in none of the modules", name)
-	}
-	m := e.modules[source.Name]
-	if m == nil {
-		var err error
-		if m, err = e.device.LoadModule(source.Name, source.PTX); err != nil {
-			return nil, err
-		}
-		e.modules[source.Name] = m
-	}
-	f, err := m.Function(name)
-	if err != nil {
-		return nil, err
-	}
-	e.functions[name] = &function{f, defaultShared - f.Attributes().Shared}
-	return e.functions[name], nil
-}
-
-// defaultShared is the shared memory, static and dynamic, that a block may use without asking.
-const defaultShared = 48 << 10
-
-// launch queues a kernel for so many slots; the driver copies args.
-func (e *Engine) launch(name string, g kernels.Geometry, slots int, args []byte) error {
-	f, err := e.function(name)
-	if err != nil {
-		return err
-	}
-	if g.Shared > f.shared {
-		if err := f.SetMaxDynamicShared(g.Shared); err != nil {
-			return err
-		}
-		f.shared = g.Shared
-	}
-	return f.Launch([2]int{g.X, slots}, g.Threads, g.Shared, e.stream, args)
-}
-
-// notice tells the user something.
+// notice tells the user a line, if the options name somebody to tell. Lines with the same key mean the same.
 func (e *Engine) notice(key, line string) {
 	if e.options.Notice != nil {
 		e.options.Notice(key, line)

@@ -14,7 +14,7 @@ import (
 	"rollcall/nets/gpu/gputest"
 )
 
-// Evaluation of two rows, of whole parts, lists and nothing, against the CPU engine.
+// Evaluation agrees with the CPU engine: of two models, on whole parts, on lists of samples and on empty lists.
 func TestEvaluate(t *testing.T) {
 	for _, net := range nets.ModelNames() {
 		if net == "resnet18" && !gputest.Real() || testing.Short() && strings.HasPrefix(net, "resnet") {
@@ -49,7 +49,7 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// Rows go in and out unchanged, are combined in order and measured.
+// Load and Store keep every bit of a row, Combine adds rows in order, and Norm agrees with a sum in float64.
 func TestRows(t *testing.T) {
 	g, e, m := both(t, "lenet5", 2, Options{})
 	for i, e := range []nets.Engine{g, e} {
@@ -92,7 +92,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// What is wrong is said in one line, by the engine and before the card hears of it.
+// A wrong argument is an error of one line. The engine finds it before it calls the driver.
 func TestErrors(t *testing.T) {
 	g, e, m := both(t, "linear-mnist", 2, Options{})
 	b, foreign := must(g.NewBank(2))(t), must(e.NewBank(1))(t)

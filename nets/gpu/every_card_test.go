@@ -12,7 +12,7 @@ import (
 	"rollcall/nets/gpu/kernels"
 )
 
-// What the smallest cards that the engine takes have, those of compute capability 8.6 and 8.9.
+// The limits of the smallest cards that the engine accepts: compute capability 8.6 and 8.9.
 const (
 	leastShared  = 99 << 10 // bytes that a block may have, static and dynamic
 	leastThreads = 1536     // of a multiprocessor
@@ -25,7 +25,7 @@ var (
 	ptxShared = regexp.MustCompile(`(?m)^\s*\.shared \.align \d+ \.b8 (\w+)\[(\d+)\];`)
 )
 
-// compiled is what a kernel's PTX says of a block.
+// compiled holds what a kernel's PTX says of its blocks.
 type compiled struct {
 	// that it is compiled for: the compiler gives each of them no more than 65,536/threads/resident registers
 	threads  int
@@ -33,10 +33,10 @@ type compiled struct {
 	static   int // bytes of shared memory that the kernel names
 }
 
-// compiledKernels holds the kernels of the modules that were asked for.
+// compiledKernels holds the kernels of the modules that were read so far.
 type compiledKernels map[string]compiled
 
-// of returns what the PTX of a kernel says, reading its module when it is first asked for.
+// of returns what the PTX of a kernel says. The first call for a module reads it.
 func (all compiledKernels) of(t *testing.T, kernel string) compiled {
 	t.Helper()
 	if k, ok := all[kernel]; ok {
@@ -79,9 +79,8 @@ func (all compiledKernels) of(t *testing.T, kernel string) compiled {
 	return all[kernel]
 }
 
-// Every launch of every net in every precision, at every size of batch, fits the smallest card: its shared memory, and,
-// being launched with as many threads as its kernel is compiled for, its registers, which the compiler holds the kernel
-// to.
+// Every launch of every net, in every precision and with every size of batch, fits the smallest card: the card has the
+// shared memory, and the registers too, since the launch has as many threads as its kernel was compiled for.
 func TestEveryCard(t *testing.T) {
 	ptx := compiledKernels{}
 	// two instances, of which one runs

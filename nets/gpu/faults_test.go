@@ -17,10 +17,11 @@ import (
 	"rollcall/nets/gpu/gputest"
 )
 
-// faulty names the fault that a child process looks at; the emulator reads its faults from the environment.
+// faulty is the environment variable that tells a child process which fault it tests. The emulator reads its faults
+// from the environment too, and so every fault needs a process of its own.
 const faulty = "ROLLCALL_TEST_FAULT"
 
-// child runs a test again in a process of its own, with more in its environment, and returns what it printed.
+// child runs a test again in a new process, with additional environment variables, and returns its output.
 func child(t *testing.T, test, fault string, env ...string) string {
 	t.Helper()
 	out, err := gputest.Child(t, "kernels", false, "^"+test+"$", append(env, faulty+"="+fault)...).CombinedOutput()
@@ -30,7 +31,7 @@ func child(t *testing.T, test, fault string, env ...string) string {
 	return string(out)
 }
 
-// One line each, of what is wrong with the driver, the card or a kernel.
+// Each fault of the driver, the card or a kernel is an error of one line that says what is wrong.
 func TestFaults(t *testing.T) {
 	want := map[string]struct{ env, text string }{
 		"driver":     {"ROLLCALL_EMULATOR_DRIVER=11080", "11.8"},
@@ -89,7 +90,7 @@ func TestFaults(t *testing.T) {
 	t.Log(err)
 }
 
-// Where memory is short fewer clients are trained at once: the same bytes, and said once.
+// If memory is short, fewer clients are trained at once, with the same bytes as a result. The user is told once.
 func TestShortOfMemory(t *testing.T) {
 	const batch, clients, steps = 256, 24, 1
 	fault := os.Getenv(faulty)
@@ -100,8 +101,9 @@ func TestShortOfMemory(t *testing.T) {
 		roomy := estimate(t, m, train, nil, o, clients, steps, 2*clients)
 		tight := estimate(t, m, train, nil, o, 8, steps, 2*clients)
 		if tight > roomy*3/4 {
-			t.Fatalf("room for 8 clients takes %s, for %d %s: the test needs more between them", size(tight), clients,
-				size(roomy))
+			t.Fatalf("room for 8 clients takes %s, for %d %s: the test needs more between them", driver.Size(tight),
+				clients,
+				driver.Size(roomy))
 		}
 		child(t, t.Name(), "memory", fmt.Sprintf("ROLLCALL_EMULATOR_MEMORY=%d", (tight+roomy)/2+ringBytes),
 			"ROLLCALL_GPU_ARENA=")
@@ -143,7 +145,7 @@ func TestShortOfMemory(t *testing.T) {
 	}
 }
 
-// Memory on the card is the same after one round and after many.
+// The engine takes as much memory on the card after many rounds as after one.
 func TestMemoryStaysFlat(t *testing.T) {
 	g, _, m := both(t, "linear-mnist", 2, Options{EvalBatch: 4})
 	b := must(g.NewBank(4))(t)
@@ -181,7 +183,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 	}
 }
 
-// A cancelled context ends training and evaluation between waves; the engine can be used and closed afterwards.
+// A cancelled context ends training and evaluation between two waves. The engine can then be used again and closed.
 func TestCancel(t *testing.T) {
 	g, _, m := both(t, "linear-mnist", 2, Options{MaxClients: 1})
 	c := newCrowd(t, g, m, 3, 2, nil)
@@ -200,7 +202,8 @@ func TestCancel(t *testing.T) {
 	must(g.Train(t.Context(), c.work))(t)
 }
 
-// The engine under AddressSanitizer, with every buffer an allocation of its own: nothing is read or written beside it.
+// Under AddressSanitizer, with every buffer an allocation of its own, the engine reads and writes nothing beside a
+// buffer.
 func TestSanitized(t *testing.T) {
 	if testing.Short() || os.Getenv("ROLLCALL_GPU_ARENA") == "guard" {
 		t.Skip("left out: short, or sanitized already")

@@ -11,7 +11,7 @@ import (
 	"rollcall/nets/gpu/gputest"
 )
 
-// samplesFor returns n random samples a net can take: pictures, or features where a sample has no height.
+// samplesFor returns n random samples for a net: images, or features if the net's samples have no height.
 func samplesFor(m *nets.Model, n int, seed uint64) *plan.Samples {
 	r := rand.New(rand.NewPCG(seed, 7))
 	s := &plan.Samples{
@@ -39,7 +39,7 @@ func samplesFor(m *nets.Model, n int, seed uint64) *plan.Samples {
 
 const trainSamples, testSamples = 40, 23
 
-// both opens the CUDA engine and the CPU's for the same data.
+// both opens a CUDA engine and a CPU engine for the same model and the same samples.
 func both(t *testing.T, net string, batch int, o Options) (*Engine, nets.Engine, *nets.Model) {
 	t.Helper()
 	gputest.Sources(t, "kernels")
@@ -76,7 +76,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// planOf returns a plan of random samples, crops and flips whose batches hold count samples.
+// planOf returns a plan of random samples, crops and flips. Its batches hold count samples and padding.
 func planOf(client, steps, batch, count int) plan.Local {
 	r := rand.New(rand.NewPCG(uint64(client), 3))
 	l := plan.Local{E: steps, B: batch}
@@ -94,8 +94,8 @@ func planOf(client, steps, batch, count int) plan.Local {
 	return l
 }
 
-// crowd is work for four clients: two start rows, with and without momentum and drift, a ragged plan, one shorter than
-// the others, an empty one.
+// crowd is a round of four clients that differ in all they can: they start at two rows, have momentum and drift or not,
+// and their plans have full batches, padded batches, a step less and no samples.
 type crowd struct {
 	engine                      nets.Engine
 	model                       *nets.Model
@@ -137,7 +137,8 @@ func newCrowd(t *testing.T, e nets.Engine, m *nets.Model, steps, batch int, clip
 	return c
 }
 
-// train is what a crowd's training left: the losses, the updates and the momenta, running statistics apart.
+// train trains a crowd. It returns the losses, and for each client the update and the momentum, running statistics as
+// rows of their own.
 func (c *crowd) train(t *testing.T) (loss []float32, rows [][]float32) {
 	t.Helper()
 	loss = must(c.engine.Train(t.Context(), c.work))(t)
@@ -154,7 +155,7 @@ func (c *crowd) train(t *testing.T) (loss []float32, rows [][]float32) {
 	return loss, rows
 }
 
-// split appends the weights of a row and, if the net has any, its running statistics.
+// split appends the weights of a row to rows and, if the net has running statistics, those as another row.
 func (c *crowd) split(rows [][]float32, row []float32) [][]float32 {
 	var parts [2][]float32
 	for _, p := range c.model.Params {
@@ -177,7 +178,7 @@ func load(t *testing.T, e nets.Engine, r nets.Row) []float32 {
 	return w
 }
 
-// openEngine is [Open], with the engine's own type.
+// openEngine calls [Open] and returns the engine with its own type.
 func openEngine(m *nets.Model, train, test *plan.Samples, o Options) (*Engine, error) {
 	e, err := Open(m, train, test, o)
 	if err != nil {

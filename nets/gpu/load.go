@@ -9,25 +9,43 @@ import (
 	"rollcall/nets/gpu/driver"
 )
 
-// ready loads the kernels of training and of evaluation, so that what this card cannot launch is told before anything
-// is trained.
+// ready loads the kernels of training and of evaluation, so that a card that cannot launch them is refused when it is
+// opened, before a round has been trained.
 func (e *Engine) ready() error {
 	for _, key := range []programKey{{train: true}, {}} {
 		p, err := e.program(key)
 		if err != nil {
 			return err
 		}
-		if err := e.load(&wave{key: waveKey{programKey: key}, program: p}); err != nil {
+		if err := e.load(p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// load loads the kernels of a wave, which cannot be done while it is captured, and looks whether the card can launch
-// them.
-func (e *Engine) load(w *wave) error {
-	for _, l := range append([]launch{e.rows(w)}, w.program.launches...) {
+// program returns the program of a key. The first call for a key lowers the net's graph.
+func (e *Engine) program(key programKey) (*program, error) {
+	if p := e.programs[key]; p != nil {
+		return p, nil
+	}
+	batch := e.options.EvalBatch
+	if key.train {
+		batch = e.options.Batch
+	}
+	p, err := lower(e.model, e.layout, e.options.Precision, batch, key.train, key.clip)
+	if err != nil {
+		return nil, err
+	}
+	p.weights = weightsLaunch(key, e.layout.P, e.options.Precision)
+	e.programs[key] = p
+	return p, nil
+}
+
+// load loads the kernels of a program, which is impossible while a graph is captured, and checks that the card can
+// launch them.
+func (e *Engine) load(p *program) error {
+	for _, l := range append([]launch{p.weights}, p.launches...) {
 		f, err := e.function(l.kernel)
 		if err != nil {
 			return err
@@ -39,13 +57,14 @@ func (e *Engine) load(w *wave) error {
 	return nil
 }
 
-// fits reports in one line what a launch needs that a card does not have.
+// fits returns an error of one line if a card cannot run a launch. It says how much of what the launch needs, and how
+// much the card has. Without it a failure would only name the launch.
 func fits(l launch, a driver.Attributes, card driver.DeviceInfo) error {
 	g := l.geometry
 	switch shared := g.Shared + a.Shared; {
 	case shared > card.SharedPerBlock:
 		return fmt.Errorf("gpu: %s of %s: a block takes %s of shared memory, %s has %s", l.kernel, l.layer,
-			bytesOf(shared), card.Name, bytesOf(card.SharedPerBlock))
+			driver.Size(int64(shared)), card.Name, driver.Size(int64(card.SharedPerBlock)))
 	case g.Threads > a.MaxThreads:
 		return fmt.Errorf("gpu: %s of %s: a block has %d threads of %d registers, %s takes %d such threads", l.kernel,
 			l.layer, g.Threads, a.Registers, card.Name, a.MaxThreads)
@@ -53,12 +72,4 @@ func fits(l launch, a driver.Attributes, card driver.DeviceInfo) error {
 		return fmt.Errorf("gpu: %s of %s: %d blocks for a slot, a card takes %d", l.kernel, l.layer, g.X, math.MaxInt32)
 	}
 	return nil
-}
-
-// bytesOf writes an amount of shared memory, to the byte where it is not whole KiB.
-func bytesOf(n int) string {
-	if n%1024 != 0 {
-		return fmt.Sprintf("%d bytes", n)
-	}
-	return size(int64(n))
 }

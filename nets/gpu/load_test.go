@@ -11,7 +11,7 @@ import (
 	"rollcall/nets/gpu/kernels"
 )
 
-// What a card cannot launch is told in one line that names the kernel, what it needs and what the card has.
+// A launch that is too large for a card is an error of one line, with the kernel, what it needs and what the card has.
 func TestFits(t *testing.T) {
 	card := driver.DeviceInfo{Name: "Small Card", SharedPerBlock: 99 << 10}
 	few := driver.Attributes{Registers: 40, MaxThreads: 1024, Shared: 1 << 10}
@@ -52,8 +52,7 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// A card with too little shared memory is refused when the engine is opened, and by a wave before it has memory or a
-// graph.
+// A card with too little shared memory is refused when an engine is opened, and again when a wave is made.
 func TestRefused(t *testing.T) {
 	g, _, _ := both(t, "lenet5", 4, Options{})
 	if info := g.device.Info(); g.card != info || info.SharedPerBlock < 99<<10 {
@@ -64,7 +63,7 @@ func TestRefused(t *testing.T) {
 	for _, l := range g.programs[programKey{train: true}].launches {
 		if l.geometry.Shared > 40<<10 {
 			want = fmt.Sprintf("gpu: %s of %s: a block takes %s of shared memory, %s has 40 KiB", l.kernel, l.layer,
-				bytesOf(l.geometry.Shared), g.card.Name)
+				driver.Size(int64(l.geometry.Shared)), g.card.Name)
 			break
 		}
 	}

@@ -165,9 +165,9 @@ func TestLowerResidual(t *testing.T) {
 			if l.kernel != "norm_sums_fp32" {
 				continue
 			}
-			f := &frame{guard: map[*buffer]uint64{}}
+			f := &frame{buffers: map[*buffer]uint64{}}
 			for i, b := range p.buffers {
-				f.guard[b] = uint64(i + 1)
+				f.buffers[b] = uint64(i + 1)
 			}
 			if a := (*kernels.NormArgs)(unsafe.Pointer(&l.args(f)[0])); a.GY2 != 0 {
 				count["sum"]++

@@ -14,7 +14,7 @@ func (l *lowerer) crossEntropy(in []value, n int) (value, error) {
 	queue(l, l.precise("cross_entropy"), (*kernels.CrossEntropyArgs).Launch, a,
 		func(f *frame, a *kernels.CrossEntropyArgs) {
 			a.Work, a.Logits, a.Labels, a.Loss, a.DLogits = f.work, f.at(logits), f.at(labels), f.loss, f.at(d)
-			a.Step, a.E, a.Capacity = f.step, f.E, uint32(f.room)
+			a.Step, a.E, a.Capacity = f.step, f.E, uint32(f.capacity)
 		}, logits, labels, d)
 	return value{kind: activations, buf: d}, nil
 }
@@ -26,7 +26,7 @@ func (l *lowerer) score() {
 	l.layer = "loss"
 	queue(l, "score", (*kernels.ScoreArgs).Launch, a, func(f *frame, a *kernels.ScoreArgs) {
 		a.Work, a.Logits, a.Labels, a.Loss, a.Correct = f.work, f.at(logits), f.at(labels), f.score,
-			f.score+uint64(8*f.room)
+			f.score+uint64(8*f.capacity)
 	}, logits, labels)
 }
 

@@ -6,108 +6,110 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+
+	"rollcall/nets/gpu/driver"
+	"rollcall/nets/gpu/kernels"
 )
 
-// estimate says what bytes of the card the samples take, and training so many clients at once for so many steps and
-// evaluating with all the room there may be; rows of parameters come on top.
-func (e *Engine) estimate(clients, steps int) (samples, waves int64, err error) {
-	for _, s := range e.samples {
-		if s != nil {
-			samples += int64(len(s.Images) + 4*len(s.Features) + len(s.Labels) + 4*256*len(s.Mean))
-		}
+// All waves of an engine share one arena on the device, since they never run at the same time. In guard mode each piece
+// of memory is an allocation of its own instead, so that memory checkers see every overrun.
+
+// allocate gives a wave its memory on the device, and sees to it that the pinned memory holds its plan and its results.
+func (e *Engine) allocate(w *wave) error {
+	pieces := w.pieces(e.layout, e.options.Precision)
+	w.frame.buffers = map[*buffer]uint64{}
+	var err error
+	if e.guard {
+		err = e.placeApart(w, pieces)
+	} else {
+		err = e.placeInArena(w, pieces)
 	}
-	for _, key := range []waveKey{
-		{programKey: programKey{train: true}, room: roomFor(clients), steps: steps},
-		{room: evalRoom, steps: 1},
-	} {
-		p, err := e.program(key.programKey)
-		if err != nil {
-			return 0, 0, err
-		}
-		w := &wave{key: key, program: p}
-		waves = max(waves, w.size(e.layout, e.options.Precision))
+	if err != nil {
+		return fmt.Errorf("gpu: room for %d clients: %w", w.key.capacity, err)
 	}
-	return samples, waves, nil
+	w.frame.rowWork = w.frame.work + uint64(w.layout.rowWork)
+	return e.stage(w.layout.size + w.resultBytes)
 }
 
-// allocate gives a wave its addresses: in the arena that all share, which grows if it must, or in guard mode in
-// allocations of their own.
-func (e *Engine) allocate(w *wave) error {
-	if e.guard {
-		own := func(bytes int64) (uint64, error) {
-			p, err := e.device.Alloc(max(bytes, 1))
-			if err == nil {
-				w.owned = append(w.owned, p)
-			}
-			return uint64(p), err
-		}
-		err := w.layOut(e.layout, e.options.Precision, own)
-		w.frame.guard = map[*buffer]uint64{}
-		for _, b := range w.program.buffers {
-			if err == nil {
-				w.frame.guard[b], err = own(int64(b.n) * int64(b.size) * int64(w.key.room))
-			}
-		}
-		if err != nil {
-			return errors.Join(err, e.disown(w))
-		}
-		return nil
+// piece is memory that a wave has besides the buffers of its program: its size in bytes, and the place for its address.
+type piece struct {
+	bytes int
+	at    *uint64
+}
+
+// pieces returns the pieces of a wave's memory. Their sizes depend on the wave alone.
+func (w *wave) pieces(l layout, p Precision) []piece {
+	f, capacity := &w.frame, w.key.capacity
+	pieces := []piece{{w.layout.size, &f.work}}
+	if p != FP32 {
+		pieces = append(pieces, piece{capacity * l.P * p.Act(), &w.weights})
 	}
-	if need := w.size(e.layout, e.options.Precision); need > e.arenaSize {
-		if err := e.dropWaves(); err != nil {
+	if !w.key.train {
+		return append(pieces, piece{w.resultBytes, &f.score})
+	}
+	norms := capacity * kernels.Partials(uint32(l.trained)) * 8
+	return append(pieces, piece{capacity * l.P * 4, &f.grad}, piece{capacity * 4, &f.scale}, piece{norms, &f.norms},
+		piece{w.resultBytes, &f.loss})
+}
+
+// placeInArena places the pieces and the buffers of a wave in the arena. If the arena is too small, all waves are
+// dropped and it grows.
+func (e *Engine) placeInArena(w *wave, pieces []piece) error {
+	if need := w.arenaBytes(pieces); need > e.arenaBytes {
+		if err := e.dropArena(); err != nil {
 			return err
 		}
 		var err error
 		if e.arena, err = e.device.Alloc(need); err != nil {
-			return fmt.Errorf("%s: %w", size(need), err)
+			return fmt.Errorf("%s: %w", driver.Size(need), err)
 		}
-		e.arenaSize = need
+		e.arenaBytes = need
 	}
+	// The pieces come first, in order. The buffers follow, where arrange has put them.
 	next := uint64(e.arena)
-	err := w.layOut(e.layout, e.options.Precision, func(bytes int64) (uint64, error) {
-		at := next
-		next += uint64(alignUp(int(bytes), bufferAlign))
-		return at, nil
-	})
-	arrange(w.program.buffers, w.key.room)
-	w.frame.base = next
-	return err
+	for _, p := range pieces {
+		*p.at = next
+		next += uint64(alignUp(p.bytes, bufferAlign))
+	}
+	for _, b := range w.program.buffers {
+		w.frame.buffers[b] = next + uint64(b.offset)
+	}
+	return nil
 }
 
-// disown gives back what a wave holds for itself.
-func (e *Engine) disown(w *wave) error {
-	var first error
-	if w.exec != nil {
-		first = w.exec.Destroy()
-		w.exec = nil
+// arenaBytes arranges the buffers of a wave and returns the bytes that the wave takes in an arena.
+func (w *wave) arenaBytes(pieces []piece) int64 {
+	total := arrange(w.program.buffers, w.key.capacity)
+	for _, p := range pieces {
+		total += int64(alignUp(p.bytes, bufferAlign))
 	}
-	for _, p := range w.owned {
-		first = cmp.Or(first, e.device.Free(p))
-	}
-	w.owned = nil
-	return first
+	return total
 }
 
-// dropGraphs forgets all waves, dropWaves their memory as well.
-func (e *Engine) dropGraphs() error {
-	var first error
-	for _, w := range e.waves {
-		first = cmp.Or(first, e.disown(w))
+// placeApart allocates every piece and every buffer of a wave on its own.
+func (e *Engine) placeApart(w *wave, pieces []piece) error {
+	alloc := func(bytes int64) (uint64, error) {
+		p, err := e.device.Alloc(max(bytes, 1))
+		if err == nil {
+			w.owned = append(w.owned, p)
+		}
+		return uint64(p), err
 	}
-	clear(e.waves)
-	return first
+	var err error
+	for _, p := range pieces {
+		if *p.at, err = alloc(int64(p.bytes)); err != nil {
+			return err
+		}
+	}
+	for _, b := range w.program.buffers {
+		if w.frame.buffers[b], err = alloc(int64(b.n) * int64(b.size) * int64(w.key.capacity)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (e *Engine) dropWaves() error {
-	err := e.dropGraphs()
-	if e.arena != 0 {
-		err = errors.Join(err, e.device.Free(e.arena))
-		e.arena, e.arenaSize = 0, 0
-	}
-	return err
-}
-
-// stage sees to it that the pinned memory holds so many bytes.
+// stage makes the pinned memory hold at least so many bytes. Its contents are lost when it grows.
 func (e *Engine) stage(bytes int) error {
 	if bytes <= len(e.staging) {
 		return nil
@@ -126,37 +128,58 @@ func (e *Engine) stage(bytes int) error {
 	return err
 }
 
-// size returns the bytes a wave takes in an arena.
-func (w *wave) size(l layout, p Precision) int64 {
-	var total int64
-	_ = w.layOut(l, p, func(bytes int64) (uint64, error) { // which cannot fail
-		total += int64(alignUp(int(bytes), bufferAlign))
-		return 0, nil
-	})
-	return total + arrange(w.program.buffers, w.key.room)
+// release gives back the graph of a wave, and its memory in guard mode.
+func (e *Engine) release(w *wave) error {
+	var first error
+	if w.exec != nil {
+		first = w.exec.Destroy()
+		w.exec = nil
+	}
+	for _, p := range w.owned {
+		first = cmp.Or(first, e.device.Free(p))
+	}
+	w.owned = nil
+	return first
 }
 
-// size writes bytes for people.
-func size(bytes int64) string {
-	switch {
-	case bytes >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
-	case bytes >= 1<<20:
-		return fmt.Sprintf("%.0f MiB", float64(bytes)/(1<<20))
+// dropWaves forgets all waves. The arena stays for the waves to come.
+func (e *Engine) dropWaves() error {
+	var first error
+	for _, w := range e.waves {
+		first = cmp.Or(first, e.release(w))
 	}
-	return fmt.Sprintf("%d KiB", (bytes+1<<10-1)>>10)
+	clear(e.waves)
+	return first
 }
 
-// rooms are the numbers of slots that graphs are captured for: 8, 16, 24, 32, 48, 64, 96, 128 and so on.
-func roomFor(slots int) int {
-	if slots <= 32 {
-		return max(8, alignUp(slots, 8))
+// dropArena forgets all waves and gives the arena back.
+func (e *Engine) dropArena() error {
+	err := e.dropWaves()
+	if e.arena != 0 {
+		err = errors.Join(err, e.device.Free(e.arena))
+		e.arena, e.arenaBytes = 0, 0
 	}
-	size := 32
-	for ; 2*size < slots; size *= 2 {
+	return err
+}
+
+// estimate returns the bytes that the samples take on the card, and the bytes that waves take when so many clients at
+// once train for so many steps and evaluation uses as many slots as it ever does. Rows of parameters are not included.
+func (e *Engine) estimate(clients, steps int) (samples, waves int64, err error) {
+	for _, s := range e.samples {
+		if s != nil {
+			samples += int64(len(s.Images) + 4*len(s.Features) + len(s.Labels) + 4*256*len(s.Mean))
+		}
 	}
-	if slots <= size+size/2 {
-		return size + size/2
+	for _, key := range []waveKey{
+		{programKey: programKey{train: true}, capacity: capacityFor(clients), steps: steps},
+		{capacity: maxEvalSlots, steps: 1},
+	} {
+		p, err := e.program(key.programKey)
+		if err != nil {
+			return 0, 0, err
+		}
+		w := e.unplaced(key, p)
+		waves = max(waves, w.arenaBytes(w.pieces(e.layout, e.options.Precision)))
 	}
-	return 2 * size
+	return samples, waves, nil
 }

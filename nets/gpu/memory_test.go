@@ -10,9 +10,11 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/nets"
+	"rollcall/nets/gpu/driver"
 )
 
-// estimate is what [Engine.estimate] says of an engine that is not opened, and so many rows of parameters.
+// estimate returns the bytes that an engine will take by [Engine.estimate], plus so many rows of parameters. It needs
+// no card.
 func estimate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options, clients, steps, rows int) int64 {
 	t.Helper()
 	o.Precision = must(ParsePrecision(string(o.Precision)))(t)
@@ -25,14 +27,14 @@ func estimate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options,
 	return samples + waves + int64(rows)*e.rowBytes()
 }
 
-// What a run will take is known before, within 10 %.
+// The estimate made before a run is within 10 % of the memory that the run takes.
 func TestEstimate(t *testing.T) {
 	g, _, m := both(t, "lenet5", 4, Options{EvalBatch: 4})
 	before := used(t, g)
 	newCrowd(t, g, m, 2, 4, nil).train(t)
 	var units []nets.EvalJob
 	b := must(g.NewBank(1))(t)
-	for range evalRoom {
+	for range maxEvalSlots {
 		units = append(units, nets.EvalJob{Row: nets.Row{Bank: b}, Part: nets.Test})
 	}
 	must(g.Evaluate(t.Context(), units))(t)
@@ -40,7 +42,7 @@ func TestEstimate(t *testing.T) {
 	_, waves, err := g.estimate(4, 2)
 	ok(t, err)
 	if want := waves + 10*g.rowBytes(); math.Abs(float64(got-want)) > 0.1*float64(want) {
-		t.Errorf("a run took %s, the estimate is %s, want it within 10 %%", size(got), size(want))
+		t.Errorf("a run took %s, the estimate is %s, want it within 10 %%", driver.Size(got), driver.Size(want))
 	}
 }
 

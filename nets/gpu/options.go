@@ -2,40 +2,42 @@ package gpu
 
 import "strings"
 
-// Options say how a CUDA engine works.
+// Options configure an engine of [Open]. Batch must be set.
 type Options struct {
-	Device     int       // number of the card
-	Precision  Precision // "": TF32
+	Device     int       // index of the card, from 0
+	Precision  Precision // "" means TF32
 	Batch      int       // B of the training plans
-	EvalBatch  int       // samples of a slot in evaluation; 0: 256
-	MaxClients int       // at once; 0: as many as memory holds
-	// Clients and Steps are the most clients a round is expected to have, and its steps. Open then tells by Notice what
-	// memory that will take, the methods' rows left out. 0: it does not.
+	EvalBatch  int       // samples of a slot in evaluation; 0 means 256
+	MaxClients int       // most clients to train at once; 0 means as many as memory holds
+	// Clients is the largest number of clients that a round is expected to have, Steps its number of local steps. Open
+	// then says by Notice how much memory the rounds will take, without the methods' rows. It does not if Clients is 0.
 	Clients, Steps int
-	// Notice is told what a user should know, such as that memory is short; lines with the same key say the same. nil:
-	// nobody.
+	// Notice receives what a user should know, such as that memory is short. Lines with the same key mean the same.
+	// nil drops them.
 	Notice func(key, line string)
 }
 
-// defaultEvalBatch is the size of a slot's share of an evaluation; sums are added share by share, so it is part of the
-// result.
+// defaultEvalBatch is the number of samples of a slot in evaluation. Another number adds the losses in another order,
+// and so changes the last bits of a result.
 const defaultEvalBatch = 256
 
-// Card is what is known of an NVIDIA card before it is opened.
+// Card describes an NVIDIA card that need not be open.
 type Card struct {
 	Index           int
 	Name            string
 	Memory          int64  // bytes
 	Capability      string // "9.0"
-	Driver          string // the CUDA version it supports, "12.4"
+	Driver          string // the CUDA version that the driver supports, "12.4"
 	Multiprocessors int
-	Unusable        string // why this engine cannot use it; "" if it can
+	Unusable        string // why this engine cannot use the card; "" if it can
 }
 
-// Engine names the engine on the card, as [nets.Info] does: cuda-sm90.
+// Engine returns the name that [nets.Info] gives the engine on this card, such as cuda-sm90.
 func (c Card) Engine() string { return engineOn(c.Capability) }
 
+// engineOn returns the name of the engine on cards of a compute capability, such as "9.0".
 func engineOn(capability string) string { return "cuda-sm" + strings.Replace(capability, ".", "", 1) }
 
-// Revision is the revision of this engine's numbers, in all classes.
+// Revision counts the changes of this engine's numbers. It rises whenever the same run gives other bytes than before,
+// on any card and in any precision.
 const Revision = 1

@@ -6,31 +6,31 @@ import (
 	"cmp"
 	"slices"
 	"time"
-	"unsafe"
 
 	"rollcall/nets"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/kernels"
 )
 
-// profile times kernels one by one. While there is one, waves are launched kernel by kernel with events between them
-// and not as CUDA graphs, so that a round takes longer than its kernels together. What is shorter than a launch takes
-// the processor is timed too long: benchmarks, not this, are for kernels of a few µs.
+// profile times kernels one by one. While an engine has a profile, waves are queued launch by launch, with an event
+// after each, and not as CUDA graphs. A round therefore takes longer than its kernels together, and a kernel that is
+// shorter than the processor's time for a launch seems longer than it is: time kernels of a few µs with benchmarks
+// instead.
 type profile struct {
-	marks []mark // not yet added up
-	spare []*driver.Event
-	times map[string]*nets.KernelTime
+	marks []mark                      // not yet added up
+	spare []*driver.Event             // events to use again
+	times map[string]*nets.KernelTime // by kernel
 }
 
-// mark is an event behind a launch or a copy, what of that took; or, where what is empty, the beginning of a group of
-// them.
+// mark is an event behind a launch or a copy in the stream. A mark without a name begins a group of launches.
 type mark struct {
-	what        string
-	flop, bytes float64
+	what        string  // kernel or copy; "" begins a group
+	flop, bytes float64 // operations, and bytes moved at the least
 	event       *driver.Event
 }
 
-// usage is how many slots of a wave are in use, and how many of these have rows of momentum and of drift.
+// usage counts the slots of a wave that are in use, and among them the slots with a row of momentum and the slots with
+// a row of drift. The cost of a launch depends on it.
 type usage struct{ slots, momenta, drifts int }
 
 // Profile implements [nets.Profiler].
@@ -46,6 +46,7 @@ func (e *Engine) Profile(on bool) error {
 	})
 }
 
+// endProfile stops the timing of kernels and gives the events back.
 func (e *Engine) endProfile() error {
 	p := e.profile
 	if p == nil {
@@ -62,7 +63,7 @@ func (e *Engine) endProfile() error {
 	return first
 }
 
-// Kernels implements [nets.Profiler]: all since the profile was begun, the longest first.
+// Kernels implements [nets.Profiler]. Times count from the start of the profile.
 func (e *Engine) Kernels() (times []nets.KernelTime) {
 	_ = e.do(func() error {
 		if e.profile == nil {
@@ -83,13 +84,15 @@ func (e *Engine) Kernels() (times []nets.KernelTime) {
 	return times
 }
 
-// timing reports whether what is queued now is timed.
+// timing reports whether the launches that are queued now are timed. Launches that go into a graph are not.
 func (e *Engine) timing() bool { return e.profile != nil && !e.capturing }
 
-// begin starts a group: what is marked next is timed from here. Without a profile begin, mark and collect do nothing.
+// begin starts a group of launches: the time of the first one counts from here. Without a profile begin, mark and
+// collect do nothing.
 func (e *Engine) begin() error { return e.mark("", 0, 0) }
 
-// mark puts an event behind what has just been queued: from the mark or the beginning in front to here is its time.
+// mark puts an event behind the launch or copy that was just queued. The time since the event before it is the time of
+// that launch.
 func (e *Engine) mark(what string, flop, bytes float64) error {
 	p := e.profile
 	if !e.timing() {
@@ -112,7 +115,7 @@ func (e *Engine) mark(what string, flop, bytes float64) error {
 	return nil
 }
 
-// collect adds up the times of all marks; the stream has been waited for.
+// collect adds up the times of all marks. The caller has waited for the stream.
 func (e *Engine) collect() error {
 	p := e.profile
 	if p == nil {
@@ -144,15 +147,15 @@ func (e *Engine) collect() error {
 	return nil
 }
 
-// use tells from the plan in the staging memory what a wave's kernels work on: its slots, and in evaluation the rows
-// that are rounded for them. Nothing where nothing is timed.
+// use reads the usage of a wave from its plan: for the launches of a step, and for the launch that fills the weights.
+// In evaluation the two differ, since units of one model share one row. Both are zero when launches are not timed.
 func (e *Engine) use(w *wave) (slots, rows usage) {
 	if !e.timing() {
 		return usage{}, usage{}
 	}
-	count := func(work, at int) (u usage) {
-		u.slots = int((*kernels.Work)(unsafe.Pointer(&e.staging[work])).Clients)
-		for _, s := range unsafe.Slice((*kernels.Slot)(unsafe.Pointer(&e.staging[at])), u.slots) {
+	count := func(slots []kernels.Slot) usage {
+		u := usage{slots: len(slots)}
+		for _, s := range slots {
 			if s.Momentum != 0 {
 				u.momenta++
 			}
@@ -162,9 +165,10 @@ func (e *Engine) use(w *wave) (slots, rows usage) {
 		}
 		return u
 	}
-	slots = count(w.at.work, w.at.slots)
+	p := e.stagedPlan(w)
+	slots = count(p.slots[:p.work.Clients])
 	if w.key.train {
 		return slots, slots
 	}
-	return slots, count(w.at.rows, w.at.rowSlots)
+	return slots, count(p.rowSlots[:p.rowWork.Clients])
 }

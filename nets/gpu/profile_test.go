@@ -10,8 +10,8 @@ import (
 	"rollcall/nets"
 )
 
-// What is timed is the kernels and copies alone, each from a beginning of its own: pauses of the caller, in front of a
-// wave or of a kernel outside of one, are in no time. And every sum is what the work was: operations, bytes, launches.
+// A profile times kernels and copies alone: pauses of the caller before a wave, or before a kernel outside of a wave,
+// count for nothing. Its numbers of operations, bytes and launches are exactly those of the work.
 func TestProfileSums(t *testing.T) {
 	const steps, batch, pause = 2, 4, 200 * time.Millisecond
 	g, _, m := both(t, "lenet5", batch, Options{Precision: BF16})
@@ -54,10 +54,10 @@ func TestProfileSums(t *testing.T) {
 		"round_weights_bf16": {Launches: 1, Bytes: 2 * 6 * P}, // two rows, in however many units
 		// four clients, two with momentum, one with drift
 		"sgd_bf16": {Launches: steps, Bytes: steps * P * (4*14 + 2*8 + 4)},
-		"memset":   {Launches: 1, Bytes: 4 * P * float64(train.key.room)},
+		"memset":   {Launches: 1, Bytes: 4 * P * float64(train.key.capacity)},
 		"score":    {Launches: 1, Bytes: float64(4 * units * 8 * m.Classes)},
-		"upload":   {Launches: 2, Bytes: float64(train.planBytes + eval.planBytes)},
-		"download": {Launches: 2, Bytes: float64(train.outBytes + eval.outBytes)},
+		"upload":   {Launches: 2, Bytes: float64(train.layout.size + eval.layout.size)},
+		"download": {Launches: 2, Bytes: float64(train.resultBytes + eval.resultBytes)},
 	} {
 		k := kernels[name]
 		if k.Launches != want.Launches || k.Bytes != want.Bytes || k.FLOP != want.FLOP {
@@ -92,7 +92,7 @@ func wave0(t *testing.T, g *Engine, train bool) (found *wave) {
 	return found
 }
 
-// Kernels are timed one by one, in all they do, and training gives the same bytes as without.
+// A profile counts every launch, and training gives the same bytes as without a profile.
 func TestProfile(t *testing.T) {
 	const steps = 2
 	g, _, m := both(t, "lenet5", 4, Options{})
@@ -126,4 +126,36 @@ func TestProfile(t *testing.T) {
 		t.Errorf("%d kernels after the profile has ended", len(left))
 	}
 	newCrowd(t, g, m, steps, 4, nil).train(t)
+}
+
+// While kernels are timed, a wave reads the buffers that were placed for it, whatever waves were made after it.
+func TestProfileOfSeveralWaves(t *testing.T) {
+	const batch = 4
+	g, _, m := both(t, "lenet5", batch, Options{})
+	start := must(g.NewBank(1))(t)
+	ok(t, g.Load(nets.Row{Bank: start}, m.Init(nets.Kaiming, 1)))
+	train := func(clients int) (rows [][]float32) {
+		end := must(g.NewBank(clients))(t)
+		defer end.Free()
+		work := nets.LocalWork{LR: 0x1p-5}
+		for k := range clients {
+			work.Clients = append(work.Clients, nets.ClientWork{
+				Client: k, Start: nets.Row{Bank: start}, End: nets.Row{Bank: end, Index: k},
+				Plan: planOf(k, 1, batch, batch),
+			})
+		}
+		must(g.Train(t.Context(), work))(t)
+		for _, c := range work.Clients {
+			rows = append(rows, load(t, g, c.End))
+		}
+		return rows
+	}
+	want := train(12) // a wave for 16 clients
+	train(2)          // a wave for 8, which shares the arena
+	ok(t, g.Profile(true))
+	for k, got := range train(12) {
+		if !slices.Equal(got, want[k]) {
+			t.Errorf("client %d: another row than without a profile", k)
+		}
+	}
 }

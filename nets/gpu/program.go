@@ -8,17 +8,17 @@ import (
 	"rollcall/nets/gpu/kernels"
 )
 
-// Precision says how activations are stored and matrices multiplied; weights are float32 always.
+// Precision says how activations are stored and how matrices are multiplied. Weights are always float32.
 type Precision = kernels.Precision
 
 // The precisions.
 const (
 	TF32 = kernels.TF32 // activations rounded to 11 significant bits, sums in float32
-	FP32 = kernels.FP32
+	FP32 = kernels.FP32 // activations and sums in float32
 	BF16 = kernels.BF16 // activations in 16 bits, sums in float32
 )
 
-// ParsePrecision returns the precision of a name; "" is TF32.
+// ParsePrecision returns the precision with a name. The empty name means TF32.
 func ParsePrecision(name string) (Precision, error) {
 	switch p := Precision(name); p {
 	case "":
@@ -29,53 +29,74 @@ func ParsePrecision(name string) (Precision, error) {
 	return "", fmt.Errorf("gpu: precision %q, want tf32, fp32 or bf16", name)
 }
 
-// programKey says which program it is.
+// programKey identifies a program of an engine: an engine has at most one program for each key. clip asks for the
+// kernels that clip gradients; evaluation never has them.
 type programKey struct{ train, clip bool }
 
-// program is a net's graph lowered to launches, for any number of slots.
+// program is a net's graph as a list of kernel launches. The same program serves any number of slots: a slot is an
+// active client in training, and a share of one model's samples in evaluation.
 type program struct {
-	B        int
-	launches []launch
-	buffers  []*buffer
+	B        int       // samples in a batch of one slot
+	weights  launch    // fills the weights that the other launches read; runs once, before the first step
+	launches []launch  // one step, in order
+	buffers  []*buffer // activations, gradients and partial sums of a step
 	logits   *buffer
 }
 
-// launch is one kernel of a program.
+// launch is one kernel of a program, before the addresses and the number of slots are known.
 type launch struct {
-	kernel   string // with the precision's suffix
-	layer    string // of the net
-	geometry kernels.Geometry
+	kernel   string           // with the suffix of its precision
+	layer    string           // of the net, for messages and benchmarks
+	geometry kernels.Geometry // of one slot
 	args     func(*frame) []byte
 	cost     func(*frame) kernels.Cost // of one slot
 }
 
-// frame is what the arguments of a launch depend on: where things are, and which step of a round it is.
+// frame holds what the arguments of a launch depend on: the device addresses of a wave's memory, and the step that is
+// being queued.
 type frame struct {
-	base  uint64             // of the arena
-	guard map[*buffer]uint64 // buffers of their own, in place of an arena
-	room  int                // slots that there is room for
-	work  uint64             // the wave
-	E     uint32
-	step  uint32
-	parts [2]partMemory // the samples
-	part  nets.Part
-	grad  uint64 // [room,P]
-	loss  uint64 // [E,room]
-	scale uint64 // [room] of clipping
-	norms uint64 // [room,⌈P/4096⌉] double
-	score uint64 // [room] double, then [room,2] int32
+	buffers  map[*buffer]uint64 // of this wave: waves of other capacities place the same buffers elsewhere
+	capacity int                // slots that the memory is for
+	work     uint64             // of the plan, which begins with a kernels.Work
+	rowWork  uint64             // of the plan's second kernels.Work, about the rows to be rounded
+	E        uint32             // steps that the wave takes
+	step     uint32             // 0 … E-1
+	parts    [2]partMemory      // the samples, by nets.Part
+	part     nets.Part
+	grad     uint64 // [capacity,P]
+	loss     uint64 // [E,capacity]
+	scale    uint64 // [capacity] factors that clip the gradients
+	norms    uint64 // [capacity,⌈P/4096⌉] double, partial sums of squared gradients
+	score    uint64 // [capacity] double, then [capacity,2] int32
 }
 
 // at returns the address of a buffer.
-func (f *frame) at(b *buffer) uint64 {
-	if f.guard != nil {
-		return f.guard[b]
-	}
-	return f.base + uint64(b.offset)
-}
+func (f *frame) at(b *buffer) uint64 { return f.buffers[b] }
 
-// partMemory is where the samples of a part lie on the device.
+// partMemory holds the device addresses of the samples of a part; 0 where a data set has no such array.
 type partMemory struct{ images, features, classes, table uint64 }
 
-// argBytes returns the bytes of a kernel's arguments.
+// weightsLaunch returns the launch that fills the weights of a program. In training it copies the row of parameters
+// where a client starts to the row where the client ends, and writes a rounded copy for the matrix products. In
+// evaluation it only writes rounded copies. Matrix products in FP32 read the rows themselves.
+func weightsLaunch(key programKey, P int, p Precision) launch {
+	a := kernels.RowsArgs{P: uint32(P)}
+	kernel, how := "begin_", a.Begin(p)
+	if !key.train {
+		kernel, how = "round_weights_", a.Round(p)
+	}
+	return launch{
+		kernel: kernel + string(p), layer: "weights", geometry: how.Geometry,
+		args: func(f *frame) []byte {
+			a.Work = f.work
+			if !key.train {
+				a.Work = f.rowWork
+			}
+			return argBytes(a)
+		},
+		cost: func(*frame) kernels.Cost { return how.Cost },
+	}
+}
+
+// argBytes returns the bytes of a kernel's arguments, as the kernel reads them.
 func argBytes[A any](a A) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(&a)), unsafe.Sizeof(a)) }

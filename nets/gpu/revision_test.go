@@ -12,8 +12,9 @@ import (
 	"rollcall/nets/gpu/gputest"
 )
 
-// The CUDA engine's revision is of a round of four clients and an evaluation, in every precision. A real card must have
-// the emulator's bits in fp32; how its tensor cores round their sums the emulator does not know.
+// The engine's revision stands for the bits of a round of four clients and an evaluation, in every precision. In fp32 a
+// real card must give the bits of the emulator. In other precisions it need not, since tensor cores round their sums in
+// a way that the emulator does not know.
 func TestRevisions(t *testing.T) {
 	revisiontest.Recorded(t)
 	var entries []revisiontest.Entry
@@ -47,8 +48,8 @@ func TestRevisions(t *testing.T) {
 	revisiontest.Check(t, "testdata/revisions", entries)
 }
 
-// engineInto enters what the training of the first clients of a crowd, their sum, its norm and its evaluation are. A
-// crowd is two steps long, or one for a single client: the emulator takes its time.
+// engineInto trains the first clients of a crowd and enters the rows, their sum, its norm and its evaluation in a
+// digest. It takes two steps, or one for a single client, since the emulator is slow.
 func engineInto(t *testing.T, d *revisiontest.Digest, net string, precision Precision, clients, batch int) {
 	t.Helper()
 	gputest.Sources(t, "kernels")
@@ -86,8 +87,8 @@ func engineInto(t *testing.T, d *revisiontest.Digest, net string, precision Prec
 	}
 }
 
-// scattered returns weights of a usual size, made by arithmetic; scales of normalisations and running variances are
-// near 1.
+// scattered returns weights of a usual size, made by arithmetic so that no random generator is part of the revision.
+// Scales of normalisations and running variances are near 1.
 func scattered(m *nets.Model, number int, size float64) []float32 {
 	w := make([]float32, m.P)
 	for _, p := range m.Params {

@@ -12,10 +12,11 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/nets"
+	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
 )
 
-// history is what a federation on one engine computed.
+// history holds the results of a federation on one engine.
 type history struct {
 	losses []float32
 	rows   [][]float32
@@ -27,8 +28,8 @@ func (h *history) same(o *history) bool {
 		slices.Equal[[]float32])
 }
 
-// federate trains, combines, evaluates, allocates and frees on an engine that it opens, with different numbers for
-// every id. It calls wait(0) once the engine is open, and wait(1) before it closes the engine.
+// federate opens an engine and trains, combines, evaluates, allocates and frees on it, with other numbers for every id.
+// It calls wait(0) when the engine is open, and wait(1) before it closes the engine.
 func federate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options, id, clients, rounds int,
 	wait func(stage int),
 ) (h *history, err error) {
@@ -98,10 +99,10 @@ func federate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options,
 	return h, nil
 }
 
-// noWait is the wait of a federation that waits for no other.
+// noWait is the argument wait of a federation that waits for no other federation.
 func noWait(int) {}
 
-// atOnce runs n federations, all at the same time, and returns their histories.
+// atOnce runs n federations at the same time and returns their histories.
 func atOnce(t *testing.T, n int, run func(id int) (*history, error)) []*history {
 	t.Helper()
 	all, errs := make([]*history, n), make([]error, n)
@@ -114,8 +115,8 @@ func atOnce(t *testing.T, n int, run func(id int) (*history, error)) []*history 
 	return all
 }
 
-// Engines side by side on one card, each on a thread of its own, opened, closed and capturing while others work: the
-// same bytes as one after the other.
+// Engines that share a card, each on a thread of its own, are opened and closed and capture graphs while others work.
+// They compute the same bytes as one engine after the other.
 func TestSideBySide(t *testing.T) {
 	gputest.Sources(t, "kernels")
 	if gputest.LeftOut != "" {
@@ -150,7 +151,8 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// Where the card has no memory for all of them to train all clients at once, they train fewer: the same bytes.
+// If the card has too little memory for all engines to train all clients at once, the engines train fewer clients at
+// once, with the same bytes as a result.
 func TestSideBySideShortOfMemory(t *testing.T) {
 	const batch, clients, engines, rounds = 256, 24, 3, 3
 	m := must(nets.NewModel("linear-mnist"))(t)
@@ -161,7 +163,8 @@ func TestSideBySideShortOfMemory(t *testing.T) {
 		tight := estimate(t, m, train, test, o, 4, 2, 1+clients+3)
 		memory := roomy + (engines-1)*tight + engines*2*ringBytes
 		if memory > 2*roomy {
-			t.Fatalf("one engine takes %s, a small one %s: the test needs more between them", size(roomy), size(tight))
+			t.Fatalf("one engine takes %s, a small one %s: the test needs more between them", driver.Size(roomy),
+				driver.Size(tight))
 		}
 		child(t, t.Name(), "memory", fmt.Sprintf("ROLLCALL_EMULATOR_MEMORY=%d", memory), "ROLLCALL_GPU_ARENA=")
 		return

@@ -13,8 +13,8 @@ import (
 	"rollcall/nets/gpu/gputest"
 )
 
-// The benchmarks run on the emulator, once each and on little: every launch of both programs is timed, by a name of its
-// own, and the operations and bytes that times and rates amount to are those of the programs.
+// The benchmarks run on the emulator, each once and on a small workload. They time every launch of both programs under
+// a name of its own, and their times and rates multiply to the operations and bytes of the programs.
 func TestBenchmarks(t *testing.T) {
 	c := gputest.Child(t, "kernels", false, "^$", emulatedVariable+"=1")
 	c.Args = append(c.Args, "-test.bench=.", "-test.benchtime=1x")
@@ -65,7 +65,7 @@ func TestBenchmarks(t *testing.T) {
 	}
 }
 
-// benchLines reads what benchmarks print: by name, without the number of processors, the values by unit.
+// benchLines parses the output of benchmarks: for each name, without the number of processors, the value of each unit.
 func benchLines(t *testing.T, out string) map[string]map[string]float64 {
 	t.Helper()
 	lines := map[string]map[string]float64{}

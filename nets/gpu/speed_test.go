@@ -16,27 +16,28 @@ import (
 	"rollcall/nets/gpu/kernels"
 )
 
-// Every launch of a net on its own, and the whole of it as the graph that rounds replay, for benchstat
+// The benchmarks time every launch of a net on its own, and the graph that rounds replay, for benchstat
 // (docs/tuning.md):
 //
 //	ROLLCALL_TEST_GPU=1 go test -tags gpu -run '^$' -bench . -benchtime 20x ./nets/gpu
 //
-// A number is the time between two events on the device, behind a first replay that the processor's part hides in.
+// A time is the time between two events on the device. A first replay is queued before them, so that the processor's
+// time for a launch does not count.
 
-// workload is what is timed: a net, the batches it is trained with, and how many clients are.
+// workload is a net to time, the size of its batches, and the numbers of clients to train at once.
 type workload struct {
 	net   string
 	batch int
 	slots []int // K
 }
 
-// timing is all that is timed, and how.
+// timing holds the workloads to time and the sizes of a measurement.
 type timing struct {
 	workloads         []workload
-	replays           int // of a launch between two events
+	replays           int // times that a launch runs between two events
 	steps             int // in a graph of training
 	evalBatch         int
-	training, testing int // samples; testing: 0 for as many as the slots take
+	training, testing int // samples; 0 for testing means as many as the slots take
 }
 
 var (
@@ -51,12 +52,12 @@ var (
 	emulated = timing{[]workload{{"lenet5", 3, []int{1}}}, 1, 2, 4, trainSamples, 0}
 )
 
-// emulatedVariable set to 1 runs benchmarks on the emulator: not for their numbers, but to see that they run.
+// emulatedVariable set to 1 runs the benchmarks on the emulator, to see that they run. Their numbers then mean nothing.
 const emulatedVariable = "ROLLCALL_BENCH_EMULATED"
 
 var toldWhy sync.Once
 
-// wanted returns what is to be timed, or skips with a line that says why nothing is.
+// wanted returns what to time. If there is nothing to time on, it skips the benchmark and says why in one line.
 func wanted(b *testing.B) timing {
 	why := ""
 	switch {
@@ -85,7 +86,7 @@ func (l timing) each(b *testing.B, train bool) {
 	for _, w := range l.workloads {
 		for _, precision := range []Precision{TF32, FP32, BF16} {
 			for _, K := range w.slots {
-				if !train && K > evalRoom {
+				if !train && K > maxEvalSlots {
 					continue // is never evaluated at once
 				}
 				b.Run(fmt.Sprintf("net=%s/precision=%s/K=%d", w.net, precision, K), func(b *testing.B) {
@@ -101,7 +102,7 @@ func (l timing) each(b *testing.B, train bool) {
 	}
 }
 
-// rig is a wave with its plan on the device and nothing else going on.
+// rig is a wave with its plan on the device, ready to time its launches.
 type rig struct {
 	e        *Engine
 	w        *wave
@@ -112,7 +113,7 @@ type rig struct {
 	end      *driver.Event
 }
 
-// rig opens an engine and has it train, or evaluate, once: that leaves a wave, its plan and its graph.
+// rig opens an engine and trains, or evaluates, once, which leaves a wave with its plan and its graph.
 func (l timing) rig(b *testing.B, w workload, precision Precision, K int, train bool) *rig {
 	m := sure(nets.NewModel(w.net))(b)
 	trainSet, testSet := heldSamples(m, l.training, 1), heldSamples(m, K*l.evalBatch, 2)
@@ -145,13 +146,13 @@ func (l timing) rig(b *testing.B, w workload, precision Precision, K int, train 
 		sure(e.Evaluate(b.Context(), []nets.EvalJob{{Row: start, Part: nets.Test}}))(b)
 	}
 	for _, w := range e.waves {
-		if w.key.room < K {
-			b.Skipf("left out: there is memory for %d clients at once, want %d", w.key.room, K)
+		if w.key.capacity < K {
+			b.Skipf("left out: there is memory for %d clients at once, want %d", w.key.capacity, K)
 		}
 		r.w = w
 	}
 	r.w.frame.step = 0
-	r.launches = append([]launch{e.rows(r.w)}, r.w.program.launches...)
+	r.launches = append([]launch{r.w.program.weights}, r.w.program.launches...)
 	for _, event := range []**driver.Event{&r.start, &r.end} {
 		r.do(b, func() (err error) {
 			*event, err = e.device.NewEvent()
@@ -168,7 +169,8 @@ func (r *rig) do(b *testing.B, f func() error) {
 	}
 }
 
-// one times launch i on data that the launches in front of it have left; behind them, buffers are those of others.
+// one times launch i. It first runs the launches before it, whose results it reads; the launches after it would
+// overwrite buffers that share memory.
 func (r *rig) one(b *testing.B, i, replays int) {
 	var exec *driver.Exec
 	r.do(b, func() (err error) {
@@ -205,7 +207,7 @@ func (r *rig) one(b *testing.B, i, replays int) {
 	report(b, each, slots, unit, flop, bytes)
 }
 
-// graph times all steps of a round, or all of an evaluation, as rounds replay them, and reports one.
+// graph times the replay of a whole round or evaluation, and reports the time of one step.
 func (r *rig) graph(b *testing.B) {
 	steps := float64(r.w.key.steps)
 	step := r.time(b, r.w.exec) / steps
@@ -217,7 +219,7 @@ func (r *rig) graph(b *testing.B) {
 	report(b, step, r.K, r.unit, flop, bytes)
 }
 
-// time returns the seconds on the device that a graph takes behind one of its kind.
+// time returns the seconds that a graph takes on the device directly after another replay of it.
 func (r *rig) time(b *testing.B, exec *driver.Exec) float64 {
 	total, n := 0.0, 0
 	for b.Loop() {
@@ -243,7 +245,7 @@ func (r *rig) time(b *testing.B, exec *driver.Exec) float64 {
 	return total / float64(n)
 }
 
-// report prints what all slots together took as the time of one, and the rates of the work.
+// report reports the time per slot, of a time that all slots took together, and the rates of the work.
 func report(b *testing.B, seconds float64, slots int, unit string, flop, bytes float64) {
 	b.ReportMetric(0, "ns/op") // which would count the processor's part
 	b.ReportMetric(1e6*seconds/float64(slots), unit)
@@ -253,7 +255,7 @@ func report(b *testing.B, seconds float64, slots int, unit string, flop, bytes f
 	b.ReportMetric(bytes/1e9/seconds, "GB/s")
 }
 
-// sure is must for benchmarks.
+// sure does for a benchmark what must does for a test.
 func sure[T any](v T, err error) func(*testing.B) T {
 	return func(b *testing.B) T {
 		b.Helper()
@@ -266,7 +268,7 @@ func sure[T any](v T, err error) func(*testing.B) T {
 
 var heldSets = map[string]*plan.Samples{}
 
-// heldSamples is samplesFor that makes the same samples once.
+// heldSamples returns the samples of samplesFor, and makes equal samples only once.
 func heldSamples(m *nets.Model, n int, seed uint64) *plan.Samples {
 	name := fmt.Sprint(m.H, m.W, m.C, m.Classes, n, seed)
 	if heldSets[name] == nil {
@@ -275,7 +277,7 @@ func heldSamples(m *nets.Model, n int, seed uint64) *plan.Samples {
 	return heldSets[name]
 }
 
-// planAmong returns a plan of full batches of any of n samples.
+// planAmong returns a plan of full batches, drawn from n samples.
 func planAmong(n, client, steps, batch int) plan.Local {
 	r := rand.New(rand.NewPCG(uint64(client), 4))
 	l := plan.Local{E: steps, B: batch}

@@ -14,7 +14,7 @@ import (
 	"rollcall/nets/gpu/gputest"
 )
 
-// apart returns the largest difference of two rows as part of the largest element of want.
+// apart returns the largest difference of two rows, as a fraction of the largest element of want.
 func apart(got, want []float32) (share float64) {
 	largest, diff := 0.0, 0.0
 	for i, v := range want {
@@ -31,11 +31,11 @@ func apart(got, want []float32) (share float64) {
 	return diff / largest
 }
 
-// The CUDA engine in fp32 against the CPU engine, for every net of the catalogue: 1e-5 of the largest update after one
-// step is what correct float32 programs agree to, 1e-3 after ten. In a residual net, batch normalisations in a row
-// multiply roundings: 1e-4 for running statistics, 1e-3 after three steps. And of half a million ReLUs one may change
-// sides, which takes a pixel's share from the gradients of every layer in front of it: 2e-2 for weights, but not those
-// of every client.
+// In fp32 the CUDA engine agrees with the CPU engine, for every net of the catalogue. Correct float32 programs agree to
+// 1e-5 of the largest update after one step and to 1e-3 after ten. A residual net has many batch normalisations in a
+// row, which multiply rounding errors: its running statistics agree to 1e-4, and to 1e-3 after three steps. One of its
+// half a million ReLUs may also change sides, which takes a pixel's share from the gradients of every earlier layer:
+// its weights agree to 2e-2, and to much less for the closest client.
 func TestTrainAgainstCPU(t *testing.T) {
 	clip := 1.5
 	for _, net := range nets.ModelNames() {
@@ -86,12 +86,12 @@ func TestTrainAgainstCPU(t *testing.T) {
 	}
 }
 
-// TF32 keeps 11 significant bits of every factor, bfloat16 8. The kernels' own tests hold every product to that. For a
-// whole step there is no bound but the net's own sensitivity, since a ReLU or the maximum of a window may change sides;
-// so it is measured: the CPU engine is run from weights off by up to 2⁻¹⁰ (2⁻⁷) of themselves, twice the rounding
-// because images and gradients are rounded as well, and the CUDA engine may be three times as far from the truth as the
-// worst of four such runs. Without a kink (linear-mnist) this is tight; a wrong kernel is off by the size of the update
-// itself.
+// TF32 keeps 11 significant bits of every factor, bfloat16 8; the tests of the kernels bound the error of every
+// product. The error of a whole step has no such bound, since a ReLU or the maximum of a window may change sides. The
+// test therefore measures how sensitive the net is: it runs the CPU engine four times from weights that are wrong by up
+// to 2⁻¹⁰ (2⁻⁷) of themselves. That is twice the rounding of weights, since images and gradients are rounded too. The
+// CUDA engine may be three times as far from the truth as the worst of these runs. The bound is tight for a net without
+// kinks (linear-mnist), and a wrong kernel is wrong by the size of the update itself.
 func TestReducedPrecision(t *testing.T) {
 	const batch = 16
 	for _, net := range []string{"cnn-svhn", "lenet5", "linear-mnist", "resnet20"} {
@@ -130,7 +130,7 @@ func TestReducedPrecision(t *testing.T) {
 	}
 }
 
-// distance is the norm of the difference of rows as part of the norm of want.
+// distance returns the norm of the difference of two rows, as a fraction of the norm of want.
 func distance(got, want [][]float32) float64 {
 	diff, norm := 0.0, 0.0
 	for i := range want {
@@ -143,7 +143,7 @@ func distance(got, want [][]float32) float64 {
 	return math.Sqrt(diff / norm)
 }
 
-// Waves of two clients and of all, again and again: the same bytes.
+// Training one, two or three clients at a time gives the same bytes as training all at once.
 func TestWaves(t *testing.T) {
 	for _, run := range []struct {
 		net       string

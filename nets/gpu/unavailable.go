@@ -9,16 +9,17 @@ import (
 	"rollcall/nets"
 )
 
+// errNotBuilt says how to get a binary with the engine.
 var errNotBuilt = errors.New("gpu: this binary was built without the CUDA engine (make build adds it on Linux with " +
 	"gcc and cgo)")
 
-// Cards returns an error: there is no engine that could use one.
+// Cards returns an error: this binary has no engine that could use a card.
 func Cards() ([]Card, error) { return nil, errNotBuilt }
 
-// Open returns an error, as [Cards] does.
+// Open returns an error: this binary has no CUDA engine.
 func Open(*nets.Model, *plan.Samples, *plan.Samples, Options) (nets.Engine, error) {
 	return nil, errNotBuilt
 }
 
-// OutOfMemory reports false: no engine was opened.
+// OutOfMemory returns false, since no engine was ever opened.
 func OutOfMemory(error) bool { return false }

@@ -10,11 +10,12 @@ import (
 	"testing"
 )
 
-// child is set in processes that inChild started.
+// child is the environment variable that marks the processes of inChild.
 const child = "ROLLCALL_DRIVER_TEST_CHILD"
 
-// inChild reports whether this is a child process; if not, it runs the calling test again in one, since a process looks
-// the driver up once. env is added to the child's environment; an empty value leaves the variable out.
+// inChild reports whether this is a child process. If it is not, inChild runs the calling test again in a child
+// process: each process looks for the driver only once. env is added to the environment of the child; an empty value
+// removes a variable.
 func inChild(t *testing.T, env map[string]string) bool {
 	t.Helper()
 	if os.Getenv(child) != "" {
@@ -45,7 +46,7 @@ func inChild(t *testing.T, env map[string]string) bool {
 	return false
 }
 
-// fake compiles testdata/fakecuda.c, with the compiler that cgo had, and returns the library.
+// fake compiles testdata/fakecuda.c with the compiler of cgo, and returns the path of the library.
 func fake(t *testing.T, flags ...string) string {
 	t.Helper()
 	if os.Getenv(child) != "" {
@@ -80,7 +81,7 @@ func withFake(t *testing.T, plans ...string) bool {
 	return inChild(t, env)
 }
 
-// onThread runs f on a thread of its own, on the first device; f may end the test.
+// onThread opens the first device on a new thread and runs f there. f may end the test.
 func onThread(t *testing.T, f func(d *Device)) {
 	t.Helper()
 	thread := NewThread()

@@ -1,8 +1,8 @@
 /* cuda.h: the part of the CUDA driver API that gorgonia.org/cu v0.9.6 and this package compile against.
  *
- * It stands in for NVIDIA's header of the same name: names, values and 64-bit layouts are those of the driver's public,
- * stable binary interface (libcuda.so.1, CUDA 12), and nothing else of that header is here. The functions declared at the
- * end are defined in shim.c, which forwards each to the library found at run time.
+ * It stands in for NVIDIA's header of the same name, which a build machine need not have. It contains names, values and
+ * 64-bit layouts of the driver's public, stable binary interface (libcuda.so.1, CUDA 12), and nothing else of NVIDIA's
+ * header. shim.c defines the functions declared at the end and forwards each to the library found at run time.
  *
  * Go's build cache does not notice that package cu includes this file: after a change, rebuild with `go build -a`. */
 #ifndef ROLLCALL_CUDA_H
@@ -190,7 +190,7 @@ typedef enum {
   CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED = 3
 } CUdevice_P2PAttribute;
 
-/* Compiling PTX at load. */
+/* Options of the compiler that turns PTX into machine code when a module is loaded. */
 typedef enum {
   CU_JIT_MAX_REGISTERS = 0,
   CU_JIT_THREADS_PER_BLOCK = 1,
@@ -271,7 +271,7 @@ typedef enum {
 } CUdevice_attribute;
 #undef A
 
-/* Arrays, textures, copies and graph nodes: cu fills these structures, rollcall does not use them. */
+/* Structures of arrays, textures, copies and graph nodes. cu fills them; rollcall does not use them. */
 typedef enum {
   CU_AD_FORMAT_UNSIGNED_INT8 = 1,
   CU_AD_FORMAT_UNSIGNED_INT16 = 2,
@@ -354,7 +354,7 @@ typedef struct {
   size_t dstPitch, dstHeight;
   size_t WidthInBytes, Height, Depth;
 } CUDA_MEMCPY3D_PEER;
-typedef struct { /* version 1, which goes with the symbol cuGraphAddKernelNode */
+typedef struct { /* version 1, which the symbol cuGraphAddKernelNode takes */
   CUfunction func;
   unsigned int gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
   void **kernelParams, **extra;
@@ -370,9 +370,10 @@ typedef struct {
   void *userData;
 } CUDA_HOST_NODE_PARAMS;
 
-/* The functions, hidden: a linker told to export what is visible (-rdynamic) would have libcuda.so.1 call ours for its own. */
+/* The functions are hidden: a linker that exports visible symbols (-rdynamic) would make libcuda.so.1 call these
+ * functions in place of its own. */
 #pragma GCC visibility push(hidden)
-CUresult cuInit(unsigned int flags); /* cu's init calls it, and ends the process if it fails: it does nothing here */
+CUresult cuInit(unsigned int flags); /* does nothing: cu's init calls it, and ends the process if it fails */
 #define CALL(name, symbol, params, args) CUresult name params;
 #include "needed.h"
 #include "linked.h"

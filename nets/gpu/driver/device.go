@@ -9,28 +9,29 @@ import (
 	"gorgonia.org/cu"
 )
 
-// Device is an open device: its primary context, current on the OS thread that called Open. All its methods, and those
-// of what it makes, are for that thread. A process may open a device several times, each time on another thread: they
-// share the context and its memory, and none waits for another's streams or breaks another's captures.
+// Device is an open device: its primary context, current on the OS thread that called Open. Only that thread may call
+// its methods, and the methods of the streams, events, graphs and modules that it made. A process may open a device
+// several times, each time on another thread: all of them share the context and its memory, and none waits for
+// another's streams or breaks another's captures.
 type Device struct {
 	info    DeviceInfo
 	dev     cu.Device
 	pinned  []pinned
-	copies  *Stream   // of the copies that are complete when they return
-	streams []*Stream // all there are, copies among them
-	last    launch    // what was launched last: asynchronous errors come out later, and name it
+	copies  *Stream   // carries the copies that are complete when they return
+	streams []*Stream // all streams of this Device, copies among them
+	last    launch    // the latest launch, which the message of an asynchronous error names
 }
 
-// launch is what an error message says of a launch; formatted only when there is an error.
+// launch describes a launch for error messages. It is formatted only after an error, since launches must be fast.
 type launch struct {
 	name    string
 	grid    [2]int
 	threads int  // of a block
 	shared  int  // bytes, static and dynamic
-	graph   bool // name is a graph's: no sizes
+	graph   bool // the name is the name of a graph, which has no sizes
 }
 
-// Open opens device index, one of Devices.
+// Open opens a device by its index in [Devices]. The caller closes it.
 func Open(index int) (*Device, error) {
 	n, err := devices()
 	if err != nil {
@@ -63,8 +64,9 @@ func Open(index int) (*Device, error) {
 // Info describes the device.
 func (d *Device) Info() DeviceInfo { return d.info }
 
-// Synchronize waits for all streams of d. Those of others that have the device open go on: cuCtxSynchronize, which
-// waits for all, is an error as long as any of them captures, and ends the capture whatever its mode.
+// Synchronize waits for all streams of d. It does not wait for the streams of others that have the same device open:
+// cuCtxSynchronize, which would, fails while any stream of the context captures, and ends that capture whatever its
+// mode.
 func (d *Device) Synchronize() error {
 	for _, s := range d.streams {
 		if err := s.Synchronize(); err != nil {
@@ -74,8 +76,9 @@ func (d *Device) Synchronize() error {
 	return nil
 }
 
-// Close waits for the work under way and releases the context: with the last that is open, memory, pinned memory
-// included, streams, events, graphs and modules die. The error is that of the work under way, or of the release.
+// Close waits for the work under way and releases the context. When no other Device of the process holds the context,
+// all memory (pinned memory included), streams, events, graphs and modules are gone too. It returns the error of the
+// work under way, or else of the release.
 func (d *Device) Close() error {
 	err := d.Synchronize()
 	keep := func(e error) {
@@ -92,8 +95,8 @@ func (d *Device) Close() error {
 	return err
 }
 
-// waiting words an error that came out while waiting: the work that failed was launched before, and may be the last
-// launch.
+// waiting adds the latest launch to an error that the driver reported during a wait: work that was launched earlier has
+// failed, and the latest launch is the best guess.
 func (d *Device) waiting(what string, err error) error {
 	if d.last.name == "" {
 		return fmt.Errorf("gpu: %s: %w", what, err)
@@ -101,7 +104,7 @@ func (d *Device) waiting(what string, err error) error {
 	return fmt.Errorf("gpu: %s after %s: %w", what, d.last, err)
 }
 
-// String is the name and the sizes of a launch: conv_forward_tf32 (grid 256×37, block 128, shared 41 KB).
+// String returns the name and the sizes of a launch: conv_forward_tf32 (grid 256×37, block 128, shared 41 KiB).
 func (l launch) String() string {
 	if l.graph {
 		return "graph " + l.name
@@ -112,7 +115,7 @@ func (l launch) String() string {
 	}
 	s += fmt.Sprintf(", block %d", l.threads)
 	if l.shared > 0 {
-		s += ", shared " + size(int64(l.shared))
+		s += ", shared " + Size(int64(l.shared))
 	}
 	return s + ")"
 }

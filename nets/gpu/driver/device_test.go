@@ -25,17 +25,17 @@ func (a *fillArgs) bytes() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(a)), unsafe.Sizeof(*a))
 }
 
-// memset writes a value n times.
+// memset sets n 32-bit values of device memory.
 func memset(d *Device, dst Ptr, value uint32, n int) error {
 	return d.CopyToDevice(dst, Bytes(slices.Repeat([]uint32{value}, n)))
 }
 
-// fill launches the kernel over one block per 256 numbers.
+// fill launches the kernel on one block for each 256 numbers.
 func fill(f *Function, s *Stream, a fillArgs) error {
 	return f.Launch([2]int{int(a.n+255) / 256, 1}, 256, 0, s, a.bytes())
 }
 
-// launchAs launches one block of as many threads.
+// launchAs launches one block of so many threads.
 func launchAs(f *Function, s *Stream, threads int, a *fillArgs) error {
 	return f.Launch([2]int{1, 1}, threads, 0, s, a.bytes())
 }
@@ -56,7 +56,7 @@ func counting(from uint32, n int) []uint32 {
 	return s
 }
 
-// exercise goes once through everything that works on a device: the fake one as well as a real one.
+// exercise uses every feature of the binding once. It works on the fake device and on a real one.
 func exercise(t *testing.T, d *Device) {
 	const n = 1000
 	m, err := d.LoadModule("fill", fillPTX)
@@ -137,7 +137,7 @@ func exercise(t *testing.T, d *Device) {
 		d.Free(p), m.Unload()))
 }
 
-// TestExercise runs everything on the fake device, and nothing is left on it.
+// TestExercise uses every feature on the fake device, after which no memory is left in use.
 func TestExercise(t *testing.T) {
 	if !withFake(t) {
 		return
@@ -158,7 +158,8 @@ func TestExercise(t *testing.T) {
 	})
 }
 
-// TestComplete reads behind the binding's back: what the device's own copies wrote is there when they return.
+// TestComplete checks that copies of a Device are complete when they return: it reads memory without the binding, which
+// would wait.
 func TestComplete(t *testing.T) {
 	if !withFake(t) {
 		return
@@ -179,7 +180,7 @@ func TestComplete(t *testing.T) {
 	})
 }
 
-// TestWithoutParamInfo is a driver older than CUDA 12.4, which does not tell the size of a kernel's parameters.
+// TestWithoutParamInfo uses a driver older than CUDA 12.4, which cannot tell the size of a kernel's parameters.
 func TestWithoutParamInfo(t *testing.T) {
 	if !inChild(t, map[string]string{Variable: fake(t, "-DcuFuncGetParamInfo=other"), "FAKE_version": "12000"}) {
 		return
@@ -187,7 +188,7 @@ func TestWithoutParamInfo(t *testing.T) {
 	onThread(t, func(d *Device) { exercise(t, d) })
 }
 
-// TestClose gives the context back, and says what failed before.
+// TestClose checks that Close releases the context and returns the error of work that failed.
 func TestClose(t *testing.T) {
 	if !withFake(t, "cuStreamSynchronize=700") {
 		return

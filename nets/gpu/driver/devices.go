@@ -9,39 +9,40 @@ import (
 )
 
 const (
-	// minMajor is the oldest compute capability that serves: the kernels use the tensor-core and asynchronous-copy
-	// instructions of 8.0.
+	// minMajor is the major number of the oldest usable compute capability: the kernels use the tensor-core and
+	// asynchronous-copy instructions of 8.0.
 	minMajor = 8
-	// sharedPerBlockOptin is the device attribute CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, which cu does
-	// not name.
+	// sharedPerBlockOptin is the device attribute CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN. Package cu has
+	// no name for it.
 	sharedPerBlockOptin cu.DeviceAttribute = 97
-	// prohibited is the value of the attribute ComputeMode on a device that takes no context.
+	// prohibited is the value of the attribute ComputeMode on a device that refuses contexts.
 	prohibited = 2
 )
 
-// DeviceInfo describes a device.
+// DeviceInfo describes a device, open or not.
 type DeviceInfo struct {
-	Index           int // as in Open
+	Index           int // for Open
 	Name            string
 	Memory          int64 // bytes
 	Major, Minor    int   // compute capability
 	Multiprocessors int
 	SharedPerBlock  int    // bytes of shared memory that a block can ask for
 	Driver          int    // CUDA version of the driver: 12040 is 12.4
-	Unusable        string // why Open would refuse; empty if it would not
+	Unusable        string // why Open would refuse the device; empty if it would open it
 }
 
-// Capability is the compute capability, such as "9.0".
+// Capability returns the compute capability, such as "9.0".
 func (i DeviceInfo) Capability() string { return fmt.Sprintf("%d.%d", i.Major, i.Minor) }
 
-// Arch is the compute capability as the compiler names it: 90 for 9.0.
+// Arch returns the compute capability as the compiler writes it: 90 for 9.0.
 func (i DeviceInfo) Arch() int { return 10*i.Major + i.Minor }
 
-// DriverVersion is the driver's CUDA version, such as "12.4".
+// DriverVersion returns the newest CUDA version that the driver supports, such as "12.4".
 func (i DeviceInfo) DriverVersion() string { return version(i.Driver) }
 
-// Devices lists the devices, usable or not. The error says why there are none: no driver library, one of its symbols
-// missing, a driver that does not initialise or is too old, no device. Any goroutine may call it; no context is made.
+// Devices lists the devices, usable or not. The error says why there are none: there is no driver library, it lacks a
+// symbol, it does not initialise, it is too old, or it has no device. Any goroutine may call Devices, which makes no
+// context.
 func Devices() ([]DeviceInfo, error) {
 	n, err := devices()
 	if err != nil {
@@ -54,7 +55,7 @@ func Devices() ([]DeviceInfo, error) {
 	return infos, nil
 }
 
-// describe asks for all that DeviceInfo holds; a question that fails makes the device unusable.
+// describe returns the description of a device. If the driver fails to answer a question, the device is unusable.
 func describe(index int) DeviceInfo {
 	info := DeviceInfo{Index: index, Driver: library.version}
 	if err := info.ask(); err != nil {
@@ -63,6 +64,7 @@ func describe(index int) DeviceInfo {
 	return info
 }
 
+// ask fills in what the driver knows of a device.
 func (i *DeviceInfo) ask() error {
 	d, err := cu.GetDevice(i.Index)
 	if err != nil {

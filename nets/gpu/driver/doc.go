@@ -1,21 +1,21 @@
 //go:build gpu && linux && cgo
 
-// Package driver binds NVIDIA's CUDA driver, looked up at run time: devices, memory, streams, events, graphs and
-// kernels.
+// Package driver binds NVIDIA's CUDA driver: devices, memory, streams, events, graphs and kernels. It loads the
+// driver's library at run time, so that one binary runs on machines with and without a card.
 //
-// [Devices] says what is there, or why nothing is. A [Device] belongs to the OS thread that opened it: make every
-// call on it, and on what it made, through one [Thread].
+// [Devices] lists the devices, or says why there are none. A [Device] belongs to the OS thread that opened it: a caller
+// uses one [Thread] for all calls on a device and on its memory, streams, events, graphs and modules.
 //
-// Read devices.go and device.go first, then stream.go and graph.go, which queue work and capture it, and module.go,
-// which launches kernels. library.go looks the driver's library up and says what it lacks; errors.go has the driver's
-// errors.
+// Read devices.go and device.go first, then memory.go, stream.go and graph.go, which queue work and capture it, and
+// module.go, which launches kernels. library.go finds the driver's library and says what it lacks. errors.go has the
+// driver's errors.
 //
-//   - needed.h lists the driver's functions that rollcall calls, linked.h those that gorgonia.org/cu refers to.
-//     shim.c makes a function of each that jumps to the library. A new call of the driver is a line in needed.h.
-//   - The tests run on testdata/fakecuda.c, a library whose calls fail when a test asks for it, and on a real driver
-//     where there is a card.
+//   - needed.h lists the driver functions that rollcall calls. linked.h lists the driver functions that gorgonia.org/cu
+//     refers to and rollcall never calls. shim.c defines each of them as a jump into the library. A new driver function
+//     is a line in needed.h.
+//   - The tests run on testdata/fakecuda.c, a library whose calls fail when a test asks for it, and on the real driver
+//     if the machine has a card.
 //
-// The package builds with a C compiler alone, with the CGO_CFLAGS and CGO_LDFLAGS that the Makefile exports:
-// gorgonia.org/cu, which it stands on, is compiled against cuda.h here and linked against the empty lib/libcuda.a;
-// shim.c holds the functions.
+// The package needs a C compiler, and the CGO_CFLAGS and CGO_LDFLAGS that the Makefile exports, but no file of
+// NVIDIA's: gorgonia.org/cu compiles against cuda.h in this folder and links with the empty lib/libcuda.a.
 package driver

@@ -12,15 +12,15 @@ import (
 	"unsafe"
 )
 
-// Ptr is an address in device memory, 0 being none. Arithmetic on it is arithmetic on bytes.
+// Ptr is an address in device memory, in bytes. The zero value is no address.
 type Ptr uint64
 
-// Scalar is what buffers hold.
+// Scalar is a type of the elements of device memory.
 type Scalar interface {
 	~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
 }
 
-// Bytes is s seen as bytes, without a copy.
+// Bytes returns the bytes of s, without a copy.
 func Bytes[T Scalar](s []T) []byte {
 	if len(s) == 0 {
 		return nil
@@ -28,8 +28,8 @@ func Bytes[T Scalar](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
-// View is b seen as scalars, without a copy; bytes beyond the last whole scalar are left out. b must be aligned for T,
-// as what AllocHost returns is.
+// View returns b as a slice of scalars, without a copy. It leaves out bytes after the last whole scalar. b must be
+// aligned for T; memory of AllocHost is.
 func View[T Scalar](b []byte) []T {
 	var one T
 	n := len(b) / int(unsafe.Sizeof(one))
@@ -39,15 +39,16 @@ func View[T Scalar](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), n)
 }
 
-// size is a number of bytes in words.
-func size(bytes int64) string {
+// Size writes an amount of memory for people: 1.5 GiB, 30 MiB, 48 KiB. Amounts below 1 MiB that are not whole KiB are
+// written to the byte, since a kernel may miss a limit of shared memory by a few bytes.
+func Size(bytes int64) string {
 	switch {
 	case bytes >= 1<<30:
-		return fmt.Sprintf("%.4g GB", float64(bytes)/(1<<30))
+		return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
 	case bytes >= 1<<20:
-		return fmt.Sprintf("%.4g MB", float64(bytes)/(1<<20))
-	case bytes >= 1<<10:
-		return fmt.Sprintf("%.4g KB", float64(bytes)/(1<<10))
+		return fmt.Sprintf("%.0f MiB", float64(bytes)/(1<<20))
+	case bytes >= 1<<10 && bytes%(1<<10) == 0:
+		return fmt.Sprintf("%d KiB", bytes>>10)
 	}
 	return fmt.Sprintf("%d bytes", bytes)
 }

@@ -13,12 +13,12 @@ import (
 )
 
 var (
-	// ErrOutOfMemory is what an error is (errors.Is) when device or pinned memory ran out.
+	// ErrOutOfMemory matches (errors.Is) an error that says that device memory or pinned memory ran out.
 	ErrOutOfMemory = errors.New("gpu: out of memory")
-	// ErrDeviceLost is what an error is (errors.Is) after which every call on the device fails: a kernel faulted, or
-	// the hardware did. Only a new process gets the device back.
+	// ErrDeviceLost matches (errors.Is) an error after which every call on the device fails: a kernel or the hardware
+	// has faulted. Only a new process gets the device back.
 	ErrDeviceLost = errors.New("gpu: device lost")
-	// ErrClosed is what Do returns once its thread has ended.
+	// ErrClosed is the error of [Thread.Do] once the thread has ended.
 	ErrClosed = errors.New("gpu: thread: closed")
 )
 
@@ -29,10 +29,10 @@ type Error struct {
 	Text string // CUDA's own words, such as "out of memory"
 }
 
-// Error is CUDA's text.
+// Error returns CUDA's text.
 func (e *Error) Error() string { return e.Text }
 
-// Is reports whether target is the class of error that e belongs to.
+// Is reports whether e belongs to the class of errors target: [ErrOutOfMemory] or [ErrDeviceLost].
 func (e *Error) Is(target error) bool {
 	switch target {
 	case ErrOutOfMemory:
@@ -43,7 +43,7 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// lost holds the results after which a context is of no use any more.
+// lost lists the results after which a context is unusable.
 var lost = []int{
 	C.CUDA_ERROR_DEVICE_UNAVAILABLE, C.CUDA_ERROR_ECC_UNCORRECTABLE, C.CUDA_ERROR_NVLINK_UNCORRECTABLE,
 	C.CUDA_ERROR_ILLEGAL_ADDRESS, C.CUDA_ERROR_LAUNCH_TIMEOUT, C.CUDA_ERROR_CONTEXT_IS_DESTROYED, C.CUDA_ERROR_ASSERT,
@@ -53,7 +53,7 @@ var lost = []int{
 	C.CUDA_ERROR_UNKNOWN,
 }
 
-// result is nil for success, else an *Error.
+// result returns nil for success, and otherwise an [*Error].
 func result(r C.CUresult) error {
 	if r == C.CUDA_SUCCESS {
 		return nil
@@ -69,7 +69,7 @@ func result(r C.CUresult) error {
 	return e
 }
 
-// cuError turns an error of package cu, whose type is not exported, into an *Error.
+// cuError turns an error of package cu into an [*Error]. Reflection is needed, since cu does not export its error type.
 func cuError(err error) error {
 	if err == nil {
 		return nil

@@ -17,12 +17,12 @@ type Exec struct {
 	exec  C.CUgraphExec
 }
 
-// Capture runs enqueue, which puts work on s, and on streams that wait for events of s and are waited for in turn, and
-// captures that work instead of doing it. Launch arguments are taken as they are now, the contents of buffers as they
-// are when the graph is launched. enqueue must not wait, allocate or free. The name is for error messages. After an
-// error nothing is left over.
+// Capture runs enqueue and captures the work that enqueue queues, instead of doing it: the work on s, and on streams
+// that wait for an event of s and that s waits for later. Launch arguments are captured; contents of memory are read
+// when the graph is launched. enqueue must not wait, allocate or free. The name is for error messages. After an error s
+// is as before.
 func (s *Stream) Capture(name string, enqueue func() error) (*Exec, error) {
-	// Thread-local: calls of other threads neither end up in the graph nor break the capture.
+	// Thread-local mode: calls of other threads neither become part of the graph nor break the capture.
 	if err := result(C.cuStreamBeginCapture(s.c(), C.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)); err != nil {
 		return nil, s.dev.waiting("capture graph "+name, err)
 	}
@@ -34,14 +34,14 @@ func (s *Stream) Capture(name string, enqueue func() error) (*Exec, error) {
 	}
 	defer func() {
 		if !ended { // enqueue panicked or ended its goroutine
-			_ = end() // of no interest any more
+			_ = end() // the panic says more
 		}
 		if graph != nil {
 			C.cuGraphDestroy(graph)
 		}
 	}()
 	err := enqueue()
-	// The first error is the cause; that the capture was invalidated is its consequence.
+	// An error of enqueue invalidates the capture, so the error of end would only repeat it.
 	if e := end(); e != nil && err == nil {
 		err = fmt.Errorf("gpu: capture graph %s: %w", name, e)
 	}
@@ -51,6 +51,7 @@ func (s *Stream) Capture(name string, enqueue func() error) (*Exec, error) {
 	return instantiate(name, graph)
 }
 
+// instantiate makes a captured graph ready to launch.
 func instantiate(name string, graph C.CUgraph) (*Exec, error) {
 	var n C.size_t
 	if err := result(C.cuGraphGetNodes(graph, nil, &n)); err != nil {
@@ -63,7 +64,7 @@ func instantiate(name string, graph C.CUgraph) (*Exec, error) {
 	return x, nil
 }
 
-// Launch puts the graph on s.
+// Launch queues the graph on s.
 func (x *Exec) Launch(s *Stream) error {
 	if err := result(C.cuGraphLaunch(x.exec, s.c())); err != nil {
 		return fmt.Errorf("gpu: graph %s (%d nodes): launch: %w", x.name, x.nodes, err)
@@ -72,7 +73,7 @@ func (x *Exec) Launch(s *Stream) error {
 	return nil
 }
 
-// Destroy gives the graph's memory back, once launches under way are done.
+// Destroy frees the graph. The driver first finishes launches that are under way.
 func (x *Exec) Destroy() error {
 	if err := result(C.cuGraphExecDestroy(x.exec)); err != nil {
 		return fmt.Errorf("gpu: graph %s: destroy: %w", x.name, err)
@@ -80,5 +81,5 @@ func (x *Exec) Destroy() error {
 	return nil
 }
 
-// c is the stream as this package's C code sees it; cu's type for the same pointer is its own.
+// c returns the stream as this package's C type. Package cu has a Go type of its own for the same pointer.
 func (s *Stream) c() C.CUstream { return C.CUstream(unsafe.Pointer(s.s.C())) }

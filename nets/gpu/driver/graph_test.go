@@ -9,7 +9,7 @@ import (
 	"gorgonia.org/cu"
 )
 
-// TestDeviceLost is a kernel that faults: the error comes out while waiting, and names what was launched last.
+// TestDeviceLost launches a kernel that faults. The wait returns the error, which names the latest launch.
 func TestDeviceLost(t *testing.T) {
 	if !withFake(t, "cuStreamSynchronize=700", "cuGraphLaunch=700") {
 		return
@@ -35,7 +35,7 @@ func TestDeviceLost(t *testing.T) {
 	})
 }
 
-// TestCapture is captures that fail: the cause is told, and no graph is left on the device.
+// TestCapture makes captures fail. The error says why, and no graph is left on the device.
 func TestCapture(t *testing.T) {
 	for _, c := range []struct {
 		name, plan string

@@ -11,8 +11,8 @@ import (
 	"gorgonia.org/cu"
 )
 
-// onHardware runs the calling test in a child process with this machine's driver, and skips where there is no usable
-// device.
+// onHardware runs the calling test in a child process with this machine's driver. It skips the test if the machine has
+// no usable device.
 func onHardware(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(child) == "" {
@@ -31,7 +31,7 @@ func onHardware(t *testing.T) bool {
 	return inChild(t, nil)
 }
 
-// TestHardwareSymbols looks up every function of the binding in the driver.
+// TestHardwareSymbols finds every function of the binding in the driver.
 func TestHardwareSymbols(t *testing.T) {
 	if !onHardware(t) {
 		return
@@ -42,8 +42,8 @@ func TestHardwareSymbols(t *testing.T) {
 	}
 }
 
-// TestHardwareExercise runs everything; device memory must not shrink from run to run once the driver has what it keeps
-// for itself.
+// TestHardwareExercise uses every feature again and again. Free memory must not shrink after the first runs, in which
+// the driver takes memory for itself.
 func TestHardwareExercise(t *testing.T) {
 	if !onHardware(t) {
 		return
@@ -65,7 +65,7 @@ func TestHardwareExercise(t *testing.T) {
 	})
 }
 
-// TestHardwareErrors has the real driver fail: no memory, PTX that does not compile, a launch too large.
+// TestHardwareErrors makes the real driver fail: memory runs out, PTX does not compile, a launch is too large.
 func TestHardwareErrors(t *testing.T) {
 	if !onHardware(t) {
 		return
@@ -93,7 +93,7 @@ func TestHardwareErrors(t *testing.T) {
 	})
 }
 
-// TestHardwareLost writes where there is no memory: every call afterwards tells that the device is lost.
+// TestHardwareLost makes a kernel write to an invalid address. Every later call says that the device is lost.
 func TestHardwareLost(t *testing.T) {
 	if !onHardware(t) {
 		return

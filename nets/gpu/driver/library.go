@@ -16,15 +16,16 @@ import (
 )
 
 const (
-	// Variable names the driver library to use instead of searching for one.
+	// Variable names the environment variable that names the driver library to use. If it is empty, the library is
+	// searched for.
 	Variable = "ROLLCALL_LIBCUDA"
-	// minVersion is the oldest driver that serves, CUDA 12.0: the first to load PTX 8.0 and to have what needed.h
-	// lists.
+	// minVersion is the oldest usable driver, CUDA 12.0: the first that loads PTX 8.0 and has all functions of
+	// needed.h.
 	minVersion = 12000
 )
 
-// places are where libcuda.so.1 lies: first wherever the loader looks (LD_LIBRARY_PATH, ld.so.conf), then where
-// distributions, containers, WSL and Jetson boards put it without telling the loader.
+// places lists the paths to try for the library: first wherever the loader looks (LD_LIBRARY_PATH, ld.so.conf), then
+// where distributions, containers, WSL and Jetson boards put it without telling the loader.
 var places = []string{
 	"libcuda.so.1",
 	"/usr/lib/wsl/lib/libcuda.so.1",
@@ -38,16 +39,17 @@ var places = []string{
 	"/usr/lib64/nvidia/libcuda.so.1",
 }
 
-// library is the driver in use.
+// library describes the loaded library.
 var library struct {
 	path    string
 	version int // 12040 for CUDA 12.4
 }
 
-// load looks the driver up and initialises it, once, when it is first asked for and not at start, since initialising a
-// driver takes a good part of a second. The error says why it is of no use.
+// load finds the driver and initialises it, once, on the first call: a driver takes a good part of a second to
+// initialise, which commands without a card should not pay. The error says why the driver is unusable.
 var load = sync.OnceValue(find)
 
+// find does the work of load.
 func find() error {
 	if err := open(); err != nil {
 		return err
@@ -81,7 +83,7 @@ func find() error {
 	return nil
 }
 
-// open opens the library.
+// open opens the library that the environment names, or else the first of places that loads.
 func open() error {
 	if name := os.Getenv(Variable); name != "" {
 		if why := dlopen(name); why != "" {
@@ -95,7 +97,7 @@ func open() error {
 		if w == "" {
 			return nil
 		}
-		// The first message is that there is no such library; one that is there and does not load says more.
+		// Most places have no library. If a library is there and does not load, its message says more.
 		if _, err := os.Stat(name); why == "" || err == nil {
 			why = w
 		}
@@ -103,7 +105,7 @@ func open() error {
 	return fmt.Errorf("gpu: no NVIDIA driver: %s", why)
 }
 
-// dlopen opens one library, and returns the loader's message where that fails.
+// dlopen opens one library. It returns the loader's message if that fails, and "" otherwise.
 func dlopen(name string) (why string) {
 	cname := C.CString(name)
 	defer C.free(unsafe.Pointer(cname))
@@ -116,7 +118,7 @@ func dlopen(name string) (why string) {
 	return ""
 }
 
-// lookUp lists the symbols that are needed and that the library lacks; it may lack those that are only linked against.
+// lookUp returns the needed symbols that the library lacks. It may lack the symbols of linked.h.
 func lookUp() (missing []string) {
 	var n C.int
 	table := C.shim_calls(&n)
@@ -128,10 +130,10 @@ func lookUp() (missing []string) {
 	return missing
 }
 
-// version writes CUDA's version numbers: 12040 is 12.4.
+// version writes a version number of CUDA: 12.4 for 12040.
 func version(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
-// devices is how many devices the driver has.
+// devices returns the number of devices, at least 1. An error says why there are none.
 func devices() (int, error) {
 	if err := load(); err != nil {
 		return 0, err

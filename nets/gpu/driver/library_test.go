@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// symbols looks up every driver function of the binding. missing are those that rollcall needs and the library lacks:
-// the driver is then of no use. The error says that there is no library.
+// symbols looks up every driver function of the binding. It returns the names of the functions that rollcall needs and
+// the library lacks, which makes a driver unusable. The error says that there is no library.
 func symbols() (missing []string, err error) {
 	if err := load(); err != nil && library.path == "" {
 		return nil, err
@@ -22,14 +22,14 @@ func symbols() (missing []string, err error) {
 	return lookUp(), nil
 }
 
-// libraryPath is the file of the driver in use; empty if there is none.
+// libraryPath returns the file of the driver in use, or "" if there is none.
 func libraryPath() string {
 	_ = load() // Devices tells the reason
 	return library.path
 }
 
-// TestNoLibrary is a machine without a driver. Whether this one has a driver does not matter: the child is told to look
-// elsewhere.
+// TestNoLibrary tests a machine without a driver. The child looks for the library in another place, so that the test
+// works on a machine with a driver too.
 func TestNoLibrary(t *testing.T) {
 	path := filepath.Join(os.TempDir(), "no", "libcuda.so.1")
 	if !inChild(t, map[string]string{Variable: path}) {
@@ -51,7 +51,7 @@ func TestNoLibrary(t *testing.T) {
 	}
 }
 
-// TestNoDriver is what a user without a GPU sees; it says nothing on a machine that has one.
+// TestNoDriver checks what a user without a GPU sees. It is skipped on a machine with a GPU.
 func TestNoDriver(t *testing.T) {
 	if !inChild(t, nil) {
 		return
@@ -66,7 +66,7 @@ func TestNoDriver(t *testing.T) {
 	}
 }
 
-// TestNotALibrary is a broken installation: the loader's message is kept.
+// TestNotALibrary tests a broken installation. The error has the loader's message.
 func TestNotALibrary(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "libcuda.so.1")
 	if os.Getenv(child) == "" {
@@ -83,7 +83,7 @@ func TestNotALibrary(t *testing.T) {
 	}
 }
 
-// TestUnusable is every reason why there is no device to open, one line each.
+// TestUnusable tests every reason why there is no device to open. Each is an error of one line.
 func TestUnusable(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -140,13 +140,16 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// TestHiddenDevices says which variable hides the devices, where there are none.
+// TestHiddenDevices checks that the error names the environment variable that hides the devices.
 func TestHiddenDevices(t *testing.T) {
 	for _, c := range []struct {
 		name, plan, want string
 		code             int
 	}{
-		{"no device", "100", `cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE) with CUDA_VISIBLE_DEVICES="7"`, 100},
+		{
+			"no device", "100",
+			`cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE) with CUDA_VISIBLE_DEVICES="7"`, 100,
+		},
 		{"another reason", "2", "cuInit: out of memory (CUDA_ERROR_OUT_OF_MEMORY)", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -164,7 +167,7 @@ func TestHiddenDevices(t *testing.T) {
 	}
 }
 
-// TestUnusableDevice is a driver that works and a device that does not serve.
+// TestUnusableDevice tests a driver that works with a device that is unusable.
 func TestUnusableDevice(t *testing.T) {
 	for _, c := range []struct{ name, plan, want string }{
 		{"capability", "major=7", "compute capability 7.5, want 8.0 or later"},
@@ -187,7 +190,7 @@ func TestUnusableDevice(t *testing.T) {
 	}
 }
 
-// TestDevices is what a usable device says of itself.
+// TestDevices checks the description of a usable device.
 func TestDevices(t *testing.T) {
 	if !withFake(t, "devices=2", "memory=150754820096") {
 		return
@@ -211,7 +214,7 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// TestSymbols compares the table with the fake, which has what is needed, the optional function and a few others.
+// TestSymbols compares the table with the fake library, which has all needed functions and a few others.
 func TestSymbols(t *testing.T) {
 	if !withFake(t) {
 		return
@@ -225,8 +228,8 @@ func TestSymbols(t *testing.T) {
 	}
 }
 
-// TestLibcAlone reads this program's own file: it needs parts of glibc and no other library, and offers libcuda.so.1 no
-// function of a name of its own to call by mistake.
+// TestLibcAlone reads this program's own file. The program needs no library but parts of glibc, and exports no function
+// that libcuda.so.1 could call in place of its own.
 func TestLibcAlone(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {

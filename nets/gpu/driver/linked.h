@@ -1,7 +1,10 @@
-/* linked.h: driver functions that gorgonia.org/cu refers to and rollcall never calls; a driver may lack them. The last one
- * came with CUDA 12.4: it is called where it is there. CALL(name in C, symbol in libcuda.so.1, parameters, arguments) */
+/* linked.h: the driver functions that gorgonia.org/cu refers to and rollcall never calls. A driver may lack them.
+ * The last one is an exception: rollcall calls it, but only drivers of CUDA 12.4 and later have it.
+ *
+ * CALL(name in C, symbol in libcuda.so.1, parameters, arguments) */
 
-CALL(cuDeviceGetP2PAttribute, cuDeviceGetP2PAttribute, (int *v, CUdevice_P2PAttribute a, CUdevice s, CUdevice d), (v, a, s, d))
+CALL(cuDeviceGetP2PAttribute, cuDeviceGetP2PAttribute,
+     (int *v, CUdevice_P2PAttribute a, CUdevice s, CUdevice d), (v, a, s, d))
 CALL(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, (int *v, CUdevice d, CUdevice p), (v, d, p))
 CALL(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, (CUdevice d), (d))
 CALL(cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2, (CUdevice d, unsigned int f), (d, f))
@@ -32,11 +35,16 @@ CALL(cuModuleGetGlobal, cuModuleGetGlobal_v2, (CUdeviceptr *p, size_t *n, CUmodu
 CALL(cuModuleGetTexRef, cuModuleGetTexRef, (CUtexref *t, CUmodule m, const char *s), (t, m, s))
 CALL(cuModuleGetSurfRef, cuModuleGetSurfRef, (CUsurfref *t, CUmodule m, const char *s), (t, m, s))
 CALL(cuLinkCreate, cuLinkCreate_v2, (unsigned int n, CUjit_option *o, void **v, CUlinkState *s), (n, o, v, s))
-CALL(cuLinkAddData, cuLinkAddData_v2, (CUlinkState s, CUjitInputType t, void *p, size_t z, const char *name, unsigned int n, CUjit_option *o, void **v), (s, t, p, z, name, n, o, v))
-CALL(cuLinkAddFile, cuLinkAddFile_v2, (CUlinkState s, CUjitInputType t, const char *path, unsigned int n, CUjit_option *o, void **v), (s, t, path, n, o, v))
+CALL(cuLinkAddData, cuLinkAddData_v2,
+     (CUlinkState s, CUjitInputType t, void *p, size_t z, const char *name, unsigned int n, CUjit_option *o, void **v),
+     (s, t, p, z, name, n, o, v))
+CALL(cuLinkAddFile, cuLinkAddFile_v2,
+     (CUlinkState s, CUjitInputType t, const char *path, unsigned int n, CUjit_option *o, void **v),
+     (s, t, path, n, o, v))
 CALL(cuLinkComplete, cuLinkComplete, (CUlinkState s, void **p, size_t *z), (s, p, z))
 CALL(cuLinkDestroy, cuLinkDestroy, (CUlinkState s), (s))
-CALL(cuMemAllocPitch, cuMemAllocPitch_v2, (CUdeviceptr *p, size_t *pitch, size_t w, size_t h, unsigned int e), (p, pitch, w, h, e))
+CALL(cuMemAllocPitch, cuMemAllocPitch_v2,
+     (CUdeviceptr *p, size_t *pitch, size_t w, size_t h, unsigned int e), (p, pitch, w, h, e))
 CALL(cuMemAllocManaged, cuMemAllocManaged, (CUdeviceptr *p, size_t n, unsigned int f), (p, n, f))
 CALL(cuMemGetAddressRange, cuMemGetAddressRange_v2, (CUdeviceptr *b, size_t *n, CUdeviceptr p), (b, n, p))
 CALL(cuMemAdvise, cuMemAdvise, (CUdeviceptr p, size_t n, CUmem_advise a, CUdevice d), (p, n, a, d))
@@ -48,14 +56,17 @@ CALL(cuMemcpyHtoD, cuMemcpyHtoD_v2, (CUdeviceptr d, const void *s, size_t n), (d
 CALL(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void *d, CUdeviceptr s, size_t n), (d, s, n))
 CALL(cuMemcpyDtoD, cuMemcpyDtoD_v2, (CUdeviceptr d, CUdeviceptr s, size_t n), (d, s, n))
 CALL(cuMemcpyAsync, cuMemcpyAsync, (CUdeviceptr d, CUdeviceptr s, size_t n, CUstream h), (d, s, n, h))
-CALL(cuMemcpyPeer, cuMemcpyPeer, (CUdeviceptr d, CUcontext dc, CUdeviceptr s, CUcontext sc, size_t n), (d, dc, s, sc, n))
-CALL(cuMemcpyPeerAsync, cuMemcpyPeerAsync, (CUdeviceptr d, CUcontext dc, CUdeviceptr s, CUcontext sc, size_t n, CUstream h), (d, dc, s, sc, n, h))
+CALL(cuMemcpyPeer, cuMemcpyPeer,
+     (CUdeviceptr d, CUcontext dc, CUdeviceptr s, CUcontext sc, size_t n), (d, dc, s, sc, n))
+CALL(cuMemcpyPeerAsync, cuMemcpyPeerAsync,
+     (CUdeviceptr d, CUcontext dc, CUdeviceptr s, CUcontext sc, size_t n, CUstream h), (d, dc, s, sc, n, h))
 CALL(cuMemcpyDtoA, cuMemcpyDtoA_v2, (CUarray d, size_t o, CUdeviceptr s, size_t n), (d, o, s, n))
 CALL(cuMemcpyAtoD, cuMemcpyAtoD_v2, (CUdeviceptr d, CUarray s, size_t o, size_t n), (d, s, o, n))
 CALL(cuMemcpyHtoA, cuMemcpyHtoA_v2, (CUarray d, size_t o, const void *s, size_t n), (d, o, s, n))
 CALL(cuMemcpyAtoH, cuMemcpyAtoH_v2, (void *d, CUarray s, size_t o, size_t n), (d, s, o, n))
 CALL(cuMemcpyAtoA, cuMemcpyAtoA_v2, (CUarray d, size_t od, CUarray s, size_t os, size_t n), (d, od, s, os, n))
-CALL(cuMemcpyHtoAAsync, cuMemcpyHtoAAsync_v2, (CUarray d, size_t o, const void *s, size_t n, CUstream h), (d, o, s, n, h))
+CALL(cuMemcpyHtoAAsync, cuMemcpyHtoAAsync_v2,
+     (CUarray d, size_t o, const void *s, size_t n, CUstream h), (d, o, s, n, h))
 CALL(cuMemcpyAtoHAsync, cuMemcpyAtoHAsync_v2, (void *d, CUarray s, size_t o, size_t n, CUstream h), (d, s, o, n, h))
 CALL(cuMemcpy2D, cuMemcpy2D_v2, (const CUDA_MEMCPY2D *p), (p))
 CALL(cuMemcpy2DUnaligned, cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *p), (p))
@@ -72,9 +83,12 @@ CALL(cuMemsetD2D16, cuMemsetD2D16_v2, (CUdeviceptr d, size_t p, unsigned short v
 CALL(cuMemsetD2D32, cuMemsetD2D32_v2, (CUdeviceptr d, size_t p, unsigned int v, size_t w, size_t h), (d, p, v, w, h))
 CALL(cuMemsetD8Async, cuMemsetD8Async, (CUdeviceptr d, unsigned char v, size_t n, CUstream s), (d, v, n, s))
 CALL(cuMemsetD16Async, cuMemsetD16Async, (CUdeviceptr d, unsigned short v, size_t n, CUstream s), (d, v, n, s))
-CALL(cuMemsetD2D8Async, cuMemsetD2D8Async, (CUdeviceptr d, size_t p, unsigned char v, size_t w, size_t h, CUstream s), (d, p, v, w, h, s))
-CALL(cuMemsetD2D16Async, cuMemsetD2D16Async, (CUdeviceptr d, size_t p, unsigned short v, size_t w, size_t h, CUstream s), (d, p, v, w, h, s))
-CALL(cuMemsetD2D32Async, cuMemsetD2D32Async, (CUdeviceptr d, size_t p, unsigned int v, size_t w, size_t h, CUstream s), (d, p, v, w, h, s))
+CALL(cuMemsetD2D8Async, cuMemsetD2D8Async,
+     (CUdeviceptr d, size_t p, unsigned char v, size_t w, size_t h, CUstream s), (d, p, v, w, h, s))
+CALL(cuMemsetD2D16Async, cuMemsetD2D16Async,
+     (CUdeviceptr d, size_t p, unsigned short v, size_t w, size_t h, CUstream s), (d, p, v, w, h, s))
+CALL(cuMemsetD2D32Async, cuMemsetD2D32Async,
+     (CUdeviceptr d, size_t p, unsigned int v, size_t w, size_t h, CUstream s), (d, p, v, w, h, s))
 CALL(cuArrayCreate, cuArrayCreate_v2, (CUarray *a, const CUDA_ARRAY_DESCRIPTOR *d), (a, d))
 CALL(cuArrayGetDescriptor, cuArrayGetDescriptor_v2, (CUDA_ARRAY_DESCRIPTOR *d, CUarray a), (d, a))
 CALL(cuArrayDestroy, cuArrayDestroy, (CUarray a), (a))
@@ -83,18 +97,24 @@ CALL(cuArray3DGetDescriptor, cuArray3DGetDescriptor_v2, (CUDA_ARRAY3D_DESCRIPTOR
 CALL(cuStreamCreateWithPriority, cuStreamCreateWithPriority, (CUstream *s, unsigned int f, int p), (s, f, p))
 CALL(cuStreamGetPriority, cuStreamGetPriority, (CUstream s, int *p), (s, p))
 CALL(cuStreamGetFlags, cuStreamGetFlags, (CUstream s, unsigned int *f), (s, f))
-CALL(cuStreamAttachMemAsync, cuStreamAttachMemAsync, (CUstream s, CUdeviceptr p, size_t n, unsigned int f), (s, p, n, f))
+CALL(cuStreamAttachMemAsync, cuStreamAttachMemAsync,
+     (CUstream s, CUdeviceptr p, size_t n, unsigned int f), (s, p, n, f))
 CALL(cuStreamQuery, cuStreamQuery, (CUstream s), (s))
-CALL(cuStreamWaitValue32, cuStreamWaitValue32_v2, (CUstream s, CUdeviceptr p, cuuint32_t v, unsigned int f), (s, p, v, f))
-CALL(cuStreamWriteValue32, cuStreamWriteValue32_v2, (CUstream s, CUdeviceptr p, cuuint32_t v, unsigned int f), (s, p, v, f))
+CALL(cuStreamWaitValue32, cuStreamWaitValue32_v2,
+     (CUstream s, CUdeviceptr p, cuuint32_t v, unsigned int f), (s, p, v, f))
+CALL(cuStreamWriteValue32, cuStreamWriteValue32_v2,
+     (CUstream s, CUdeviceptr p, cuuint32_t v, unsigned int f), (s, p, v, f))
 CALL(cuEventQuery, cuEventQuery, (CUevent e), (e))
 CALL(cuFuncSetCacheConfig, cuFuncSetCacheConfig, (CUfunction f, CUfunc_cache c), (f, c))
 CALL(cuFuncSetSharedMemConfig, cuFuncSetSharedMemConfig, (CUfunction f, CUsharedconfig c), (f, c))
-CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, CUfunction f, int b, size_t s), (n, f, b, s))
-CALL(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, (int *n, CUfunction f, int b, size_t s, unsigned int fl), (n, f, b, s, fl))
+CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor,
+     (int *n, CUfunction f, int b, size_t s), (n, f, b, s))
+CALL(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+     (int *n, CUfunction f, int b, size_t s, unsigned int fl), (n, f, b, s, fl))
 CALL(cuTexRefSetArray, cuTexRefSetArray, (CUtexref t, CUarray a, unsigned int f), (t, a, f))
 CALL(cuTexRefSetAddress, cuTexRefSetAddress_v2, (size_t *o, CUtexref t, CUdeviceptr p, size_t n), (o, t, p, n))
-CALL(cuTexRefSetAddress2D, cuTexRefSetAddress2D_v3, (CUtexref t, const CUDA_ARRAY_DESCRIPTOR *d, CUdeviceptr p, size_t pitch), (t, d, p, pitch))
+CALL(cuTexRefSetAddress2D, cuTexRefSetAddress2D_v3,
+     (CUtexref t, const CUDA_ARRAY_DESCRIPTOR *d, CUdeviceptr p, size_t pitch), (t, d, p, pitch))
 CALL(cuTexRefSetFormat, cuTexRefSetFormat, (CUtexref t, CUarray_format f, int n), (t, f, n))
 CALL(cuTexRefSetAddressMode, cuTexRefSetAddressMode, (CUtexref t, int d, CUaddress_mode m), (t, d, m))
 CALL(cuTexRefSetFilterMode, cuTexRefSetFilterMode, (CUtexref t, CUfilter_mode m), (t, m))
@@ -116,17 +136,27 @@ CALL(cuSurfRefSetArray, cuSurfRefSetArray, (CUsurfref r, CUarray a, unsigned int
 CALL(cuSurfRefGetArray, cuSurfRefGetArray, (CUarray *a, CUsurfref r), (a, r))
 CALL(cuGraphCreate, cuGraphCreate, (CUgraph *g, unsigned int f), (g, f))
 CALL(cuGraphClone, cuGraphClone, (CUgraph *c, CUgraph g), (c, g))
-CALL(cuGraphAddDependencies, cuGraphAddDependencies, (CUgraph g, const CUgraphNode *f, const CUgraphNode *t, size_t n), (g, f, t, n))
+CALL(cuGraphAddDependencies, cuGraphAddDependencies,
+     (CUgraph g, const CUgraphNode *f, const CUgraphNode *t, size_t n), (g, f, t, n))
 CALL(cuGraphGetEdges, cuGraphGetEdges, (CUgraph g, CUgraphNode *f, CUgraphNode *t, size_t *n), (g, f, t, n))
-CALL(cuGraphAddEmptyNode, cuGraphAddEmptyNode, (CUgraphNode *o, CUgraph g, const CUgraphNode *d, size_t n), (o, g, d, n))
-CALL(cuGraphAddHostNode, cuGraphAddHostNode, (CUgraphNode *o, CUgraph g, const CUgraphNode *d, size_t n, const CUDA_HOST_NODE_PARAMS *p), (o, g, d, n, p))
-CALL(cuGraphAddKernelNode, cuGraphAddKernelNode, (CUgraphNode *o, CUgraph g, const CUgraphNode *d, size_t n, const CUDA_KERNEL_NODE_PARAMS *p), (o, g, d, n, p))
-CALL(cuGraphAddMemcpyNode, cuGraphAddMemcpyNode, (CUgraphNode *o, CUgraph g, const CUgraphNode *d, size_t n, const CUDA_MEMCPY3D *p, CUcontext c), (o, g, d, n, p, c))
-CALL(cuGraphAddMemsetNode, cuGraphAddMemsetNode, (CUgraphNode *o, CUgraph g, const CUgraphNode *d, size_t n, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext c), (o, g, d, n, p, c))
-CALL(cuGraphAddChildGraphNode, cuGraphAddChildGraphNode, (CUgraphNode *o, CUgraph g, const CUgraphNode *d, size_t n, CUgraph c), (o, g, d, n, c))
+CALL(cuGraphAddEmptyNode, cuGraphAddEmptyNode,
+     (CUgraphNode *o, CUgraph g, const CUgraphNode *d, size_t n), (o, g, d, n))
+CALL(cuGraphAddHostNode, cuGraphAddHostNode,
+     (CUgraphNode *o, CUgraph g, const CUgraphNode *d, size_t n, const CUDA_HOST_NODE_PARAMS *p), (o, g, d, n, p))
+CALL(cuGraphAddKernelNode, cuGraphAddKernelNode,
+     (CUgraphNode *o, CUgraph g, const CUgraphNode *d, size_t n, const CUDA_KERNEL_NODE_PARAMS *p), (o, g, d, n, p))
+CALL(cuGraphAddMemcpyNode, cuGraphAddMemcpyNode,
+     (CUgraphNode *o, CUgraph g, const CUgraphNode *d, size_t n, const CUDA_MEMCPY3D *p, CUcontext c),
+     (o, g, d, n, p, c))
+CALL(cuGraphAddMemsetNode, cuGraphAddMemsetNode,
+     (CUgraphNode *o, CUgraph g, const CUgraphNode *d, size_t n, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext c),
+     (o, g, d, n, p, c))
+CALL(cuGraphAddChildGraphNode, cuGraphAddChildGraphNode,
+     (CUgraphNode *o, CUgraph g, const CUgraphNode *d, size_t n, CUgraph c), (o, g, d, n, c))
 CALL(cuGraphDestroyNode, cuGraphDestroyNode, (CUgraphNode n), (n))
 CALL(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (CUdeviceptr d, CUdeviceptr s, size_t n, CUstream h), (d, s, n, h))
 CALL(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream s, CUevent e, unsigned int f), (s, e, f))
 CALL(cuEventSynchronize, cuEventSynchronize, (CUevent e), (e))
 
-CALL(cuFuncGetParamInfo, cuFuncGetParamInfo, (CUfunction f, size_t i, size_t *offset, size_t *size), (f, i, offset, size))
+CALL(cuFuncGetParamInfo, cuFuncGetParamInfo,
+     (CUfunction f, size_t i, size_t *offset, size_t *size), (f, i, offset, size))

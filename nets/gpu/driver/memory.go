@@ -14,27 +14,27 @@ import (
 	"gorgonia.org/cu"
 )
 
-// pinned is a block of host memory that AllocHost handed out.
+// pinned is the address range of a block of AllocHost.
 type pinned struct{ start, end uintptr }
 
-// Alloc allocates device memory, aligned to 256 bytes or more; its contents are undefined. Where memory is short the
-// error is ErrOutOfMemory.
+// Alloc allocates device memory, aligned to at least 256 bytes, with undefined contents. It returns [ErrOutOfMemory] if
+// memory is short.
 func (d *Device) Alloc(bytes int64) (Ptr, error) {
 	if bytes < 1 {
 		return 0, fmt.Errorf("gpu: alloc: %d bytes, want 1 or more", bytes)
 	}
 	p, err := cu.MemAlloc(bytes)
 	if err != nil {
-		room := ""
+		available := ""
 		if free, total, e := cu.MemInfo(); e == nil {
-			room = fmt.Sprintf(" (%s of %s are free)", size(free), size(total))
+			available = fmt.Sprintf(" (%s of %s are free)", Size(free), Size(total))
 		}
-		return 0, fmt.Errorf("gpu: alloc %s%s: %w", size(bytes), room, cuError(err))
+		return 0, fmt.Errorf("gpu: alloc %s%s: %w", Size(bytes), available, cuError(err))
 	}
 	return Ptr(p), nil
 }
 
-// Free waits for the work under way and gives device memory back; Free(0) does nothing.
+// Free waits for the work under way and frees device memory. Free(0) does nothing.
 func (d *Device) Free(p Ptr) error {
 	if p == 0 {
 		return nil
@@ -45,20 +45,20 @@ func (d *Device) Free(p Ptr) error {
 	return nil
 }
 
-// AllocHost allocates pinned host memory, the kind that a stream's copies take; its contents are undefined.
+// AllocHost allocates pinned host memory with undefined contents. Copies in a stream need pinned memory.
 func (d *Device) AllocHost(bytes int64) ([]byte, error) {
 	if bytes < 1 {
 		return nil, fmt.Errorf("gpu: alloc pinned: %d bytes, want 1 or more", bytes)
 	}
 	var p unsafe.Pointer
 	if err := result(C.cuMemHostAlloc(&p, C.size_t(bytes), 0)); err != nil {
-		return nil, fmt.Errorf("gpu: alloc %s of pinned memory: %w", size(bytes), err)
+		return nil, fmt.Errorf("gpu: alloc %s of pinned memory: %w", Size(bytes), err)
 	}
 	d.pinned = append(d.pinned, pinned{uintptr(p), uintptr(p) + uintptr(bytes)})
 	return unsafe.Slice((*byte)(p), bytes), nil
 }
 
-// FreeHost gives back what AllocHost returned, whole; no copy from or to it may be under way.
+// FreeHost frees a whole block of AllocHost. No copy from or to the block may be under way.
 func (d *Device) FreeHost(b []byte) error {
 	if len(b) == 0 {
 		return nil
@@ -82,9 +82,9 @@ func (d *Device) isPinned(b []byte) bool {
 	return slices.ContainsFunc(d.pinned, func(p pinned) bool { return p.start <= start && end <= p.end })
 }
 
-// The copies below first wait for all streams of d, and are complete when they return. They travel in a stream of their
-// own and not, as the driver's synchronous ones, in the default stream, which all that have the device open share and
-// where small ones may land after the call. They cannot be captured.
+// The copies below first wait for all streams of d, and are complete when they return. They use a stream of their own:
+// the driver's synchronous copies use the default stream, which everyone who has the device open shares, and in which a
+// small copy may end after its call. They cannot be captured.
 
 // CopyToDevice copies src to dst.
 func (d *Device) CopyToDevice(dst Ptr, src []byte) error {
@@ -96,27 +96,30 @@ func (d *Device) CopyFromDevice(dst []byte, src Ptr) error {
 	return d.copy("copy from device", dst, fromDevice(src))
 }
 
-// transfer queues a copy from or to memory of this process.
+// transfer queues a copy between host memory and device memory.
 type transfer func(host unsafe.Pointer, bytes int64, s cu.Stream) error
 
+// toDevice returns a transfer from host memory to dst.
 func toDevice(dst Ptr) transfer {
 	return func(src unsafe.Pointer, bytes int64, s cu.Stream) error {
 		return cu.MemcpyHtoDAsync(cu.DevicePtr(dst), src, bytes, s)
 	}
 }
 
+// fromDevice returns a transfer from src to host memory.
 func fromDevice(src Ptr) transfer {
 	return func(dst unsafe.Pointer, bytes int64, s cu.Stream) error {
 		return cu.MemcpyDtoHAsync(dst, cu.DevicePtr(src), bytes, s)
 	}
 }
 
-// copy waits, queues, and waits again; host stays where it is until then.
+// copy waits for all streams of d, queues a transfer and waits for it. host is pinned for Go's garbage collector
+// meanwhile.
 func (d *Device) copy(what string, host []byte, queue transfer) error {
 	if len(host) == 0 {
 		return nil
 	}
-	failed := func(err error) error { return d.waiting(what+" of "+size(int64(len(host))), cuError(err)) }
+	failed := func(err error) error { return d.waiting(what+" of "+Size(int64(len(host))), cuError(err)) }
 	for _, s := range d.streams {
 		if err := s.s.Synchronize(); err != nil {
 			return failed(err)

@@ -9,21 +9,22 @@ import (
 	"unsafe"
 )
 
-// TestOutOfMemory is device memory, then pinned memory, running out.
+// TestOutOfMemory lets device memory run out, then pinned memory.
 func TestOutOfMemory(t *testing.T) {
 	if !withFake(t, "cuMemHostAlloc=2") {
 		return
 	}
 	onThread(t, func(d *Device) {
 		_, err := d.Alloc(3 << 20)
-		if want := "gpu: alloc 3 MB (1024 KB of 1 MB are free): out of memory"; !errors.Is(err, ErrOutOfMemory) ||
+		if want := "gpu: alloc 3 MiB (1048574 bytes of 1 MiB are free): out of memory"; !errors.Is(err,
+			ErrOutOfMemory) ||
 			errors.Is(err, ErrDeviceLost) || err.Error() != want {
-			t.Errorf("Alloc(3 MB): %v, want ErrOutOfMemory: %s", err, want)
+			t.Errorf("Alloc(3 MiB): %v, want ErrOutOfMemory: %s", err, want)
 		}
 		_, err = d.AllocHost(1 << 30)
-		if want := "gpu: alloc 1 GB of pinned memory: out of memory"; !errors.Is(err, ErrOutOfMemory) ||
+		if want := "gpu: alloc 1.0 GiB of pinned memory: out of memory"; !errors.Is(err, ErrOutOfMemory) ||
 			err.Error() != want {
-			t.Errorf("AllocHost(1 GB): %v, want ErrOutOfMemory: %s", err, want)
+			t.Errorf("AllocHost(1 GiB): %v, want ErrOutOfMemory: %s", err, want)
 		}
 		if _, err := d.Alloc(0); err == nil || err.Error() != "gpu: alloc: 0 bytes, want 1 or more" {
 			t.Errorf("Alloc(0): %v", err)
@@ -31,7 +32,7 @@ func TestOutOfMemory(t *testing.T) {
 	})
 }
 
-// TestPinned is what a stream's copies take: memory of AllocHost, all of it or a part.
+// TestPinned checks that copies of a stream accept memory of AllocHost alone, all of it or a part.
 func TestPinned(t *testing.T) {
 	if !withFake(t) {
 		return
@@ -64,7 +65,7 @@ func TestPinned(t *testing.T) {
 	})
 }
 
-// TestAllocations holds what the engine does hundreds of times a round to no garbage at all.
+// TestAllocations checks that the calls which the engine makes hundreds of times a round allocate no Go memory.
 func TestAllocations(t *testing.T) {
 	if !withFake(t) {
 		return

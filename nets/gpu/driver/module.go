@@ -16,7 +16,7 @@ import (
 	"unsafe"
 )
 
-// maxArgs is how many bytes of parameters a kernel can have.
+// maxArgs is the most bytes of parameters that a kernel can have.
 const maxArgs = 4096
 
 // Module holds kernels, compiled by the driver for the device.
@@ -26,16 +26,17 @@ type Module struct {
 	mod  C.CUmodule
 }
 
-// LoadModule compiles PTX; the name is for error messages. An error has the first line of what the compiler says. The
-// driver keeps what it compiled in ~/.nv/ComputeCache, so that only the first time takes long.
+// LoadModule compiles PTX for the device. The name is for error messages. An error holds the first line of the
+// compiler's messages. The driver keeps compiled modules in ~/.nv/ComputeCache, so that only the first call on a
+// machine is slow.
 func (d *Device) LoadModule(name, ptx string) (*Module, error) {
-	const room = 64 << 10
+	const logBytes = 64 << 10
 	text := C.CString(ptx)
 	defer C.free(unsafe.Pointer(text))
-	log := (*C.char)(C.calloc(1, room)) // C memory: the driver may hold on to it during the call
+	log := (*C.char)(C.calloc(1, logBytes)) // C memory, to which the driver may keep a pointer during the call
 	defer C.free(unsafe.Pointer(log))
 	m := &Module{dev: d, name: name}
-	if err := result(C.shim_load(&m.mod, text, log, room)); err != nil {
+	if err := result(C.shim_load(&m.mod, text, log, logBytes)); err != nil {
 		err = fmt.Errorf("gpu: module %s: %w", name, err)
 		if first, _, _ := strings.Cut(strings.TrimSpace(C.GoString(log)), "\n"); first != "" {
 			err = fmt.Errorf("%w: %s", err, strings.TrimSpace(first))
@@ -45,7 +46,7 @@ func (d *Device) LoadModule(name, ptx string) (*Module, error) {
 	return m, nil
 }
 
-// Unload gives the module's memory back; its functions are not to be used any more.
+// Unload frees the module. Its functions must not be used afterwards.
 func (m *Module) Unload() error {
 	if err := result(C.cuModuleUnload(m.mod)); err != nil {
 		return m.dev.waiting("unload module "+m.name, err)
@@ -53,7 +54,7 @@ func (m *Module) Unload() error {
 	return nil
 }
 
-// Function is a kernel.
+// Function is a kernel of a loaded module.
 type Function struct {
 	dev        *Device
 	name       string
@@ -61,15 +62,15 @@ type Function struct {
 	attributes Attributes
 }
 
-// Attributes is what the compiler made of a kernel.
+// Attributes holds the resources that a compiled kernel takes.
 type Attributes struct {
 	Registers  int // per thread
 	Shared     int // bytes of static shared memory per block
 	MaxThreads int // per block
-	Params     int // bytes of the parameter structure; 0 if the driver does not tell, as those before CUDA 12.4 do not
+	Params     int // bytes of the parameter structure; 0 if unknown, as with drivers before CUDA 12.4
 }
 
-// Function finds a kernel, and has the driver load it where it loads lazily, so that no launch does.
+// Function finds a kernel. It makes a driver that loads lazily load the kernel now, so that no launch has to.
 func (m *Module) Function(name string) (*Function, error) {
 	cname := C.CString(name)
 	defer C.free(unsafe.Pointer(cname))
@@ -99,23 +100,23 @@ func (m *Module) Function(name string) (*Function, error) {
 	return f, nil
 }
 
-// Attributes is what the compiler made of the kernel.
+// Attributes returns the resources that the kernel takes.
 func (f *Function) Attributes() Attributes { return f.attributes }
 
-// SetMaxDynamicShared lets launches ask for up to bytes of dynamic shared memory. Beyond 48 KB less the static part, a
-// kernel needs this; the limit is DeviceInfo.SharedPerBlock less the static part.
+// SetMaxDynamicShared lets launches ask for so many bytes of dynamic shared memory. A kernel needs it for more than 48
+// KiB of static and dynamic shared memory together; the limit for both is DeviceInfo.SharedPerBlock.
 func (f *Function) SetMaxDynamicShared(bytes int) error {
 	if err := result(C.cuFuncSetAttribute(f.f, C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
 		C.int(bytes))); err != nil {
-		return fmt.Errorf("gpu: %s: %s of dynamic shared memory, static %s: %w", f.name, size(int64(bytes)),
-			size(int64(f.attributes.Shared)), err)
+		return fmt.Errorf("gpu: %s: %s of dynamic shared memory, static %s: %w", f.name, Size(int64(bytes)),
+			Size(int64(f.attributes.Shared)), err)
 	}
 	return nil
 }
 
-// Launch puts the kernel on s: grid[0] × grid[1] blocks of so many threads, all at least 1, with shared bytes of
-// dynamic shared memory. The kernel has one parameter, a structure passed by value: args holds its bytes, 4096 at the
-// most and no Go pointers among them, which are copied before Launch returns. Launch allocates nothing.
+// Launch queues the kernel on s: grid[0] × grid[1] blocks of so many threads, all at least 1, with shared bytes of
+// dynamic shared memory. The kernel has one parameter, a structure passed by value. args holds the bytes of the
+// structure, at most 4096 and without Go pointers; Launch copies them before it returns. Launch allocates no Go memory.
 func (f *Function) Launch(grid [2]int, threads, shared int, s *Stream, args []byte) error {
 	l := launch{name: f.name, grid: grid, threads: threads, shared: f.attributes.Shared + shared}
 	if err := f.check(grid, threads, shared, len(args)); err != nil {
@@ -130,7 +131,7 @@ func (f *Function) Launch(grid [2]int, threads, shared int, s *Stream, args []by
 	return nil
 }
 
-// check refuses what the driver would not notice.
+// check returns an error for sizes and arguments that the driver would not check.
 func (f *Function) check(grid [2]int, threads, shared, argBytes int) error {
 	if min(grid[0], grid[1], threads) < 1 || shared < 0 {
 		return errors.New("want sizes of 1 or more")

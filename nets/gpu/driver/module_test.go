@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestJIT is PTX that does not compile: one line, the first of the log.
+// TestJIT loads PTX that does not compile. The error is one line, with the first line of the compiler's messages.
 func TestJIT(t *testing.T) {
 	const log = "ptxas application ptx input, line 12; error   : Unknown symbol 'q'\nptxas fatal   : Ptx assembly " +
 		"aborted due to errors\n"
@@ -33,7 +33,7 @@ func TestJIT(t *testing.T) {
 	})
 }
 
-// TestLaunchErrors is launches that the binding or the driver refuses.
+// TestLaunchErrors tests launches that the binding or the driver refuses.
 func TestLaunchErrors(t *testing.T) {
 	if !withFake(t) {
 		return
@@ -52,7 +52,7 @@ func TestLaunchErrors(t *testing.T) {
 				"driver",
 				[2]int{256, 37},
 				128, 41<<10 - 512, 16,
-				"fill (grid 256×37, block 128, shared 41 KB): launch: invalid argument",
+				"fill (grid 256×37, block 128, shared 41 KiB): launch: invalid argument",
 			},
 			{
 				"empty grid",
@@ -98,9 +98,9 @@ func TestLaunchErrors(t *testing.T) {
 		}
 		must(t, f.SetMaxDynamicShared(200<<10))
 		err := f.SetMaxDynamicShared(227 << 10)
-		if want := "gpu: fill: 227 KB of dynamic shared memory, static 512 bytes: invalid argument"; err == nil ||
+		if want := "gpu: fill: 227 KiB of dynamic shared memory, static 512 bytes: invalid argument"; err == nil ||
 			err.Error() != want {
-			t.Errorf("SetMaxDynamicShared(227 KB): %v, want %s", err, want)
+			t.Errorf("SetMaxDynamicShared(227 KiB): %v, want %s", err, want)
 		}
 	})
 }

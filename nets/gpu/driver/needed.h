@@ -1,4 +1,6 @@
-/* needed.h: the driver functions that rollcall calls. CALL(name in C, symbol in libcuda.so.1, parameters, arguments) */
+/* needed.h: the driver functions that rollcall calls. A driver that lacks one of them is refused.
+ *
+ * CALL(name in C, symbol in libcuda.so.1, parameters, arguments) */
 
 CALL(cuInitDriver, cuInit, (unsigned int flags), (flags))
 CALL(cuDriverGetVersion, cuDriverGetVersion, (int *v), (v))
@@ -15,14 +17,15 @@ CALL(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext * c, CUdevic
 CALL(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice d), (d))
 CALL(cuCtxSetCurrent, cuCtxSetCurrent, (CUcontext c), (c))
 
-CALL(cuModuleLoadDataEx, cuModuleLoadDataEx, (CUmodule * m, const void *p, unsigned int n, CUjit_option *o, void **v), (m, p, n, o, v))
+CALL(cuModuleLoadDataEx, cuModuleLoadDataEx,
+     (CUmodule * m, const void *p, unsigned int n, CUjit_option *o, void **v), (m, p, n, o, v))
 CALL(cuModuleUnload, cuModuleUnload, (CUmodule m), (m))
 CALL(cuModuleGetFunction, cuModuleGetFunction, (CUfunction * f, CUmodule m, const char *s), (f, m, s))
 CALL(cuFuncGetAttribute, cuFuncGetAttribute, (int *v, CUfunction_attribute a, CUfunction f), (v, a, f))
 CALL(cuFuncSetAttribute, cuFuncSetAttribute, (CUfunction f, CUfunction_attribute a, int v), (f, a, v))
 CALL(cuLaunchKernel, cuLaunchKernel,
-     (CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz,
-      unsigned int shared, CUstream s, void **params, void **extra),
+     (CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by,
+      unsigned int bz, unsigned int shared, CUstream s, void **params, void **extra),
      (f, gx, gy, gz, bx, by, bz, shared, s, params, extra))
 
 CALL(cuMemGetInfo, cuMemGetInfo_v2, (size_t *f, size_t *t), (f, t))

@@ -1,8 +1,9 @@
 //go:build gpu && linux && cgo
 
-/* shim.c: forwards every driver call to the library that shim_open loaded.
+/* shim.c: defines every driver function as a call into the library that shim_open loaded, so that a program starts on a
+ * machine without a driver.
  *
- * A table of addresses is filled once, before any other call is made, so that the forwarders need no lock. */
+ * shim_open fills a table of addresses once, before any other call, so that the calls need no lock. */
 #define _GNU_SOURCE
 #include "shim.h"
 
@@ -10,7 +11,7 @@
 #include <link.h>
 #include <string.h>
 
-/* The rows' numbers. */
+/* The index of each function in the table. */
 enum {
 #define CALL(name, symbol, params, args) row_##name,
 #include "needed.h"

@@ -1,4 +1,4 @@
-/* shim.h: the driver library found at run time, its table of symbols, and calls that Go cannot make by itself. */
+/* shim.h: loads the driver library at run time, and makes the driver calls that Go cannot make by itself. */
 #ifndef ROLLCALL_SHIM_H
 #define ROLLCALL_SHIM_H
 #include "cuda.h"
@@ -8,21 +8,23 @@
 /* One row of the table, in the order of needed.h, then linked.h. */
 typedef struct {
   const char *symbol; /* in libcuda.so.1 */
-  int needed;         /* 1: rollcall calls it; 0: only cu refers to it, or it is optional */
-  void *address;      /* 0 until shim_open found it */
+  int needed;         /* 1: rollcall cannot do without it; 0: it may be missing */
+  void *address;      /* 0 until shim_open has found it */
 } shim_call;
 
-/* Opens the library and looks every symbol up; nothing in the library is called. On success *path is the file it was loaded
- * from, to be freed by the caller; otherwise the result is the loader's message, valid until the next call. */
+/* Opens the library and looks up every symbol; it calls nothing in the library. On success it returns 0 and sets *path
+ * to the file of the library, which the caller frees. Otherwise it returns the loader's message, valid until the next
+ * call. */
 const char *shim_open(const char *name, char **path);
 
-/* The table; *n is its length. */
+/* Returns the table and sets *n to its length. */
 const shim_call *shim_calls(int *n);
 
-/* cuModuleLoadDataEx with room for n bytes of the compiler's messages; ptx and log are C memory. */
+/* Compiles and loads PTX with cuModuleLoadDataEx. log receives up to n bytes of the compiler's messages. ptx and log
+ * are C memory, since the driver may keep pointers to them during the call. */
 CUresult shim_load(CUmodule *module, const char *ptx, char *log, size_t n);
 
-/* cuLaunchKernel for a kernel with one parameter, which args points to. */
+/* Launches a kernel that has one parameter. args points to the parameter. */
 CUresult shim_launch(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by,
                      unsigned int bz, unsigned int shared, CUstream s, void *args);
 

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Thread runs functions one at a time on one OS thread, which CUDA's notion of a current context and of thread-local
-// capture asks for.
+// Thread runs functions one at a time on one OS thread. CUDA needs it: the current context and the thread-local mode of
+// capture belong to an OS thread, and goroutines change theirs.
 type Thread struct {
 	work    chan func()
 	closing chan struct{}
@@ -16,16 +16,17 @@ type Thread struct {
 	close   sync.Once
 }
 
-// NewThread starts a thread.
+// NewThread starts a thread. The caller closes it.
 func NewThread() *Thread {
 	t := &Thread{work: make(chan func()), closing: make(chan struct{}), ended: make(chan struct{})}
 	go t.run()
 	return t
 }
 
+// run does the work of the thread until Close.
 func (t *Thread) run() {
 	defer close(t.ended)
-	runtime.LockOSThread() // and never unlocked: the OS thread ends with this goroutine, its current context with it
+	runtime.LockOSThread() // never unlocked, so that the OS thread and its current context end with this goroutine
 	for {
 		select {
 		case w := <-t.work:
@@ -36,8 +37,8 @@ func (t *Thread) run() {
 	}
 }
 
-// Do runs f on the thread and returns what f returns. Calls from several goroutines queue; f must not call Do itself.
-// Once the thread has ended, be it that f ended its goroutine, Do returns ErrClosed.
+// Do runs f on the thread and returns its error. Calls of several goroutines queue up; f must not call Do. Do returns
+// [ErrClosed] if the thread has ended, by Close or because f ended its goroutine.
 func (t *Thread) Do(f func() error) error {
 	reply := make(chan error, 1)
 	work := func() {
@@ -53,7 +54,7 @@ func (t *Thread) Do(f func() error) error {
 	}
 }
 
-// Close waits for the function that is running and ends the thread. Further calls do nothing.
+// Close waits for the function that runs and ends the thread. A second Close does nothing.
 func (t *Thread) Close() {
 	t.close.Do(func() { close(t.closing) })
 	<-t.ended

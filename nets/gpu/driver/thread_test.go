@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestThread has many goroutines share one OS thread.
+// TestThread lets many goroutines share one OS thread.
 func TestThread(t *testing.T) {
 	thread := NewThread()
 	running, threads := 0, map[int]bool{} // touched on the thread alone
@@ -49,7 +49,7 @@ func TestThread(t *testing.T) {
 	}
 }
 
-// TestThreadEnds is a function that ends its goroutine, as t.FailNow does: Do comes back.
+// TestThreadEnds runs a function that ends its goroutine, as t.FailNow does. Do returns all the same.
 func TestThreadEnds(t *testing.T) {
 	thread := NewThread()
 	defer thread.Close()

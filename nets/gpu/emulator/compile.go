@@ -16,22 +16,23 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// A compiler is g++ with the flags of one kind of library.
+// A compiler is g++ with its flags: with AddressSanitizer or without.
 type compiler struct {
 	path, version string
 	flags         []string
-	cache         string // objects, libraries
+	cache         string // folder of objects and libraries
 	include       string // folder of the runtime's sources
 	asan          bool
 }
 
-// A unit is one file to compile: its name for messages and its preprocessed text, which is all that its object depends
-// on.
+// A unit is one file to compile: its name, for messages, and its preprocessed text. The object depends on nothing but
+// the text, the compiler and the flags.
 type unit struct {
 	name string
 	text []byte
 }
 
+// newCompiler finds g++ and unpacks the runtime's sources.
 func newCompiler(asan bool) (*compiler, error) {
 	path, err := exec.LookPath("g++")
 	if err != nil {
@@ -45,8 +46,8 @@ func newCompiler(asan bool) (*compiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	// -ffp-contract=off is part of the kernels' contract (prelude.cuh); with it, fused instructions do not change
-	// results.
+	// prelude.cuh promises -ffp-contract=off: the compiler fuses no multiplication with an addition, and so AVX2 and
+	// FMA change no result.
 	flags := []string{
 		"-std=c++17", "-g1", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno",
 		"-fno-strict-aliasing",
@@ -66,8 +67,8 @@ func newCompiler(asan bool) (*compiler, error) {
 	return c, err
 }
 
-// linkFlags are the flags for the library; undefined symbols are errors at once, not when it is loaded.
-// AddressSanitizer's runtime is another matter: the process brings it.
+// linkFlags returns the flags for linking. An undefined symbol is an error of the linker, and not of a later process
+// that loads the library; except with AddressSanitizer, whose runtime the process provides.
 func (c *compiler) linkFlags() []string {
 	if c.asan {
 		return c.flags
@@ -75,7 +76,8 @@ func (c *compiler) linkFlags() []string {
 	return append(c.flags[:len(c.flags):len(c.flags)], "-Wl,-z,defs")
 }
 
-// unpack writes the runtime's sources into the cache, under their hash, and returns the folder.
+// unpack writes the runtime's sources, which the program embeds, to a folder of the cache named by their hash. It
+// returns the folder.
 func (c *compiler) unpack() (string, error) {
 	hash := sha256.New()
 	entries, err := runtimeFiles.ReadDir("cpp")
@@ -108,7 +110,7 @@ func (c *compiler) unpack() (string, error) {
 	return dir, nil
 }
 
-// units preprocesses the runtime and the kernels of dir.
+// units preprocesses the runtime and the .cu files of a folder.
 func (c *compiler) units(dir string) ([]unit, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -128,6 +130,7 @@ func (c *compiler) units(dir string) ([]unit, error) {
 	return inParallel(append(files, kernels...), c.preprocess)
 }
 
+// preprocess preprocesses one file. It appends the registration of the kernels to a .cu file.
 func (c *compiler) preprocess(file string) (unit, error) {
 	args := append([]string{"-E", "-x", "c++", "-I", c.include}, c.flags...)
 	out, err := c.output("preprocess "+filepath.Base(file), append(args, file)...)
@@ -145,7 +148,7 @@ func (c *compiler) preprocess(file string) (unit, error) {
 	return u, nil
 }
 
-// object compiles the unit, if it is not in the cache, and returns the object's path.
+// object returns the path of a unit's object. It compiles the unit if the cache lacks the object.
 func (c *compiler) object(u unit) (string, error) {
 	hash := sha256.New()
 	fmt.Fprintln(hash, c.version, c.flags)
@@ -163,12 +166,12 @@ func (c *compiler) object(u unit) (string, error) {
 	})
 }
 
-// keep makes path by calling write with a temporary name beside it, unless path is there; several processes may do so
-// at once.
+// keep makes a file of the cache, unless it exists: it calls write with a temporary path in the same folder and renames
+// the result, so that several processes may make the same file at once.
 func (c *compiler) keep(path string, write func(temporary string) error) error {
 	now := time.Now()
 	if err := os.Chtimes(path, now, now); err == nil {
-		return nil // its age says when it was used last
+		return nil // prune goes by the time of the last use
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "tmp-*")
 	if err != nil {
@@ -191,6 +194,7 @@ func (c *compiler) keep(path string, write func(temporary string) error) error {
 	return c.prune()
 }
 
+// syncFile writes a file through to the disk.
 func syncFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -202,7 +206,7 @@ func syncFile(path string) error {
 	return nil
 }
 
-// prune removes objects and libraries that nobody has asked for in two weeks.
+// prune removes the objects and libraries that were not used for two weeks.
 func (c *compiler) prune() error {
 	entries, err := os.ReadDir(c.cache)
 	if err != nil {
@@ -220,12 +224,13 @@ func (c *compiler) prune() error {
 	return nil
 }
 
+// run runs g++ and drops its output.
 func (c *compiler) run(what string, args ...string) error {
 	_, err := c.output(what, args...)
 	return err
 }
 
-// output runs g++; an error carries what it wrote.
+// output runs g++ and returns its standard output. An error has its messages.
 func (c *compiler) output(what string, args ...string) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(c.path, args...)
@@ -237,6 +242,7 @@ func (c *compiler) output(what string, args ...string) ([]byte, error) {
 	return stdout.Bytes(), nil
 }
 
+// firstLine returns a text up to its first newline.
 func firstLine(text []byte) string {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	return string(line)

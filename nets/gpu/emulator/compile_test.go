@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The kernels of testdata are CUDA too: clang makes PTX of them, without local memory.
+// clang compiles the kernels of testdata to PTX, without local memory: they are valid CUDA.
 func TestPTX(t *testing.T) {
 	clang, err := exec.LookPath("clang-19")
 	if err != nil {
@@ -68,7 +68,8 @@ func TestKernelNames(t *testing.T) {
 	}
 }
 
-// Errors of Build: a folder without kernels, a plain __shared__, no compiler.
+// Build fails with an error that says why: a folder has no kernels, a kernel uses plain __shared__, there is no
+// compiler.
 func TestBuildErrors(t *testing.T) {
 	if _, err := Build(t.TempDir(), false); err == nil || !strings.Contains(err.Error(), "no .cu file") {
 		t.Errorf("empty folder: got %v, want: no .cu file", err)
@@ -94,7 +95,8 @@ func TestBuildErrors(t *testing.T) {
 	}
 }
 
-// A second Build of the same sources compiles nothing; what the library is called depends on its kind.
+// A second Build of the same sources compiles nothing. Libraries with and without AddressSanitizer have different
+// names.
 func TestBuildCache(t *testing.T) {
 	if _, err := exec.LookPath("g++"); err != nil {
 		t.Skipf("left out: %v", err)

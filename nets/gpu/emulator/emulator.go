@@ -1,24 +1,28 @@
 // Package emulator builds a libcuda.so that runs the CUDA kernels of a folder on the CPU, for tests without a GPU.
 //
-// Threads of a block are fibers, blocks run on a few host threads, streams do nothing until they are waited for. What a
-// GPU leaves undefined is made visible: fresh device memory and shared memory are NaN, blocks, warps and lanes run in
-// an order drawn from a seed, the destination of cp.async is NaN until its wait, a barrier or a warp collective that
-// some threads miss ends as CUDA_ERROR_LAUNCH_FAILED with a text (cuGetErrorString, and stderr) that says which threads
-// wait where. Under AddressSanitizer each device allocation and each shared array is fenced, and a report names the
-// line of the .cu file.
+// The threads of a block are fibers, blocks run on a few host threads, and streams do nothing until somebody waits. The
+// emulator makes visible what a GPU leaves undefined:
 //
-// A process that uses the library reads these when it makes the primary context:
+//   - Fresh device memory and shared memory are NaN, and so is the destination of cp.async until its wait.
+//   - Blocks, warps and lanes run in a random order, which a seed determines.
+//   - A barrier or a warp collective that some threads miss ends as CUDA_ERROR_LAUNCH_FAILED. The text (of
+//     cuGetErrorString, and on stderr) says which threads wait where.
+//   - Under AddressSanitizer, an access beside a device allocation or a shared array ends the process with a report
+//     that names the line of the .cu file.
+//
+// The library reads these environment variables when a process makes the primary context:
 //
 //	ROLLCALL_EMULATOR_THREADS      host threads, default 2
-//	ROLLCALL_EMULATOR_SEED         of all orders, default 1
+//	ROLLCALL_EMULATOR_SEED         seed of the random orders, default 1
 //	ROLLCALL_EMULATOR_MEMORY       device memory in bytes, default 4 GiB
-//	ROLLCALL_EMULATOR_DEVICES      default 1; 0: cuInit fails
-//	ROLLCALL_EMULATOR_DRIVER       default 12000
-//	ROLLCALL_EMULATOR_CAPABILITY   default 9.0
+//	ROLLCALL_EMULATOR_DEVICES      number of devices, default 1; 0: cuInit fails
+//	ROLLCALL_EMULATOR_DRIVER       CUDA version of the driver, default 12000
+//	ROLLCALL_EMULATOR_CAPABILITY   compute capability, default 9.0
 //	ROLLCALL_EMULATOR_FAIL_JIT     1: cuModuleLoadDataEx fails with CUDA_ERROR_INVALID_PTX
-//	ROLLCALL_EMULATOR_FAIL_LAUNCH n: after n launches (kernels and graphs) one call fails with
-//	CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES ROLLCALL_EMULATOR_LOSE_DEVICE n: after n kernels have run the device is lost,
-//	every call fails with CUDA_ERROR_UNKNOWN
+//	ROLLCALL_EMULATOR_FAIL_LAUNCH  n: after n launches (kernels and graphs) one call fails with
+//	                               CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
+//	ROLLCALL_EMULATOR_LOSE_DEVICE  n: after n kernels have run the device is lost, every call fails with
+//	                               CUDA_ERROR_UNKNOWN
 package emulator
 
 import (
@@ -38,10 +42,10 @@ import (
 //go:embed cpp
 var runtimeFiles embed.FS
 
-// Build compiles the emulator and every .cu file of dir into a shared library and returns its path. The library and its
-// objects are kept in $ROLLCALL_EMULATOR_CACHE, or else in the user's cache folder, under the hash of what they were
-// made from, so that a second call is quick. With asan everything is instrumented by AddressSanitizer and by the checks
-// of alignment and of array bounds. It fails where there is no g++, or no x86-64 or aarch64 Linux.
+// Build compiles the emulator and every .cu file of a folder into a shared library and returns its path. It keeps the
+// library and its objects in $ROLLCALL_EMULATOR_CACHE, or else in the user's cache folder, under a hash of their
+// sources, so that a second call is quick. With asan it compiles in AddressSanitizer and checks of alignment and array
+// bounds. Build needs g++, and Linux on x86-64 or aarch64.
 func Build(dir string, asan bool) (string, error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		return "", fmt.Errorf("emulator: %s/%s, wanted linux on amd64 or arm64", runtime.GOOS, runtime.GOARCH)
@@ -71,9 +75,9 @@ func Build(dir string, asan bool) (string, error) {
 	return path, err
 }
 
-// Env returns the variables that a process needs in its environment, besides its own, to use the library that Build
-// made at path. With asan they load AddressSanitizer's runtime before all else, leave signals to Go, and let the engine
-// allocate buffer by buffer.
+// Env returns the environment variables that a process needs to use a library of Build. With asan they load
+// AddressSanitizer's runtime before all other libraries, leave signals to Go, and turn on the engine's guard mode, in
+// which each buffer is an allocation of its own.
 func Env(path string, asan bool) []string {
 	env := []string{"ROLLCALL_LIBCUDA=" + path}
 	if !asan {
@@ -82,9 +86,9 @@ func Env(path string, asan bool) []string {
 	options := []string{
 		"detect_leaks=0",                                      // Go's own memory looks like leaks
 		"handle_segv=0", "handle_sigbus=0", "handle_sigfpe=0", // Go turns these into panics
-		"use_sigaltstack=0",               // Go's signal stacks stay
-		"detect_stack_use_after_return=0", // fibers live on one stack each
-		"allocator_may_return_null=1",     // out of memory is an error code of the driver
+		"use_sigaltstack=0",               // Go has signal stacks of its own
+		"detect_stack_use_after_return=0", // would move the variables of a fiber off its stack
+		"allocator_may_return_null=1",     // the driver reports that memory ran out
 	}
 	env = append(env, "ASAN_OPTIONS="+strings.Join(options, ":"), "UBSAN_OPTIONS=print_stacktrace=1",
 		"ROLLCALL_GPU_ARENA=guard")
@@ -96,16 +100,16 @@ func Env(path string, asan bool) []string {
 	return env
 }
 
-// inParallel calls f for each of in, as many at a time as there are processors, and returns the results in order and
-// the first error.
+// inParallel calls f for each input, as many calls at a time as there are processors. It returns the results in the
+// order of the inputs, or the first error in that order.
 func inParallel[T, R any](in []T, f func(T) (R, error)) ([]R, error) {
 	out, errs := make([]R, len(in)), make([]error, len(in))
-	room := make(chan struct{}, runtime.GOMAXPROCS(0))
+	running := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var wait sync.WaitGroup
 	for i := range in {
 		wait.Go(func() {
-			room <- struct{}{}
-			defer func() { <-room }()
+			running <- struct{}{}
+			defer func() { <-running }()
 			out[i], errs[i] = f(in[i])
 		})
 	}
@@ -116,7 +120,7 @@ func inParallel[T, R any](in []T, f func(T) (R, error)) ([]R, error) {
 	return out, nil
 }
 
-// cacheFolder is where objects and libraries are kept.
+// cacheFolder returns the folder of objects and libraries, and makes it if need be.
 func cacheFolder() (string, error) {
 	dir := os.Getenv("ROLLCALL_EMULATOR_CACHE")
 	if dir == "" {

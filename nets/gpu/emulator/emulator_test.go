@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// program compiles testdata/drive.cpp once.
+// program compiles testdata/drive.cpp, once.
 var program = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "rollcall-drive")
 	if err != nil {
@@ -26,7 +26,7 @@ var program = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// The library of the kernels in testdata, without and with AddressSanitizer.
+// These functions build the library of the kernels in testdata, without and with AddressSanitizer, once.
 var (
 	plain     = sync.OnceValues(func() (string, error) { return Build("testdata", false) })
 	sanitized = sync.OnceValues(func() (string, error) { return Build("testdata", true) })
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// drive runs a case of testdata/drive.cpp and returns what it wrote and whether it succeeded.
+// drive runs a case of testdata/drive.cpp. It returns the output and whether the case succeeded.
 func drive(t *testing.T, asan bool, name string, env ...string) (string, bool) {
 	t.Helper()
 	if _, err := exec.LookPath("g++"); err != nil {
@@ -69,7 +69,7 @@ var kinds = []struct {
 	asan bool
 }{{"plain", false}, {"asan", true}}
 
-// Each case compares with plain loops and says what it got and wanted.
+// Each case compares the emulator with plain loops. Its message says what it got and what it wanted.
 func TestCases(t *testing.T) {
 	for _, name := range []string{
 		"reverse", "reverse_dropped", "rotate_dropped", "shuffles", "ldmatrix", "mma_tf32", "mma_bf16", "cp_async",
@@ -88,7 +88,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// A missing barrier must show whatever the seed: the schedule may not hide it.
+// A missing barrier must give wrong results with every seed: no order of the threads may hide it.
 func TestSeeds(t *testing.T) {
 	for _, name := range []string{"reverse_dropped", "rotate_dropped", "reverse", "cp_async"} {
 		for _, seed := range []string{"1", "2", "3", "4", "5", "6", "7", "8"} {
@@ -116,20 +116,27 @@ func TestBlockOrder(t *testing.T) {
 	}
 }
 
-// What some threads of a block or warp miss ends at once, with a text that says who waits where.
+// A barrier or collective that some threads miss ends the launch at once, with a text that says which threads wait
+// where.
 func TestDiagnosis(t *testing.T) {
 	for name, want := range map[string][]string{
 		"leaves_early": {
 			`leaves_early: block \([01],0,0\) of \(2,1,1\): threads wait for each other`,
 			`64 at __syncthreads of \S*barrier.cu:\d+`, `64 returned \(first \(64,0,0\)\)`,
 		},
-		"two_barriers": {`32 at __syncthreads of \S*barrier.cu:51 \(first \(0,0,0\)\)|32 at __syncthreads of \S*barrier.cu:53 \(first \(0,0,0\)\)`, `96 at __syncthreads of \S*barrier.cu`},
+		"two_barriers": {
+			`32 at __syncthreads of \S*barrier.cu:(51|53) \(first \(0,0,0\)\)`,
+			`96 at __syncthreads of \S*barrier.cu`,
+		},
 		"lane_missing": {
 			`lane_missing: block`, `at __shfl_xor_sync of \S*barrier.cu:\d+`,
 			`4 returned \(first \(7,0,0\)\)`,
 		},
-		"lanes_disagree": {`__shfl_\w+_sync with mask ffffffff, but lane \d+ is at __shfl_\w+_sync with mask ffffffff, \S*barrier.cu:\d+`},
-		"mma_half":       {`at mma_tf32_16x8x8 of \S*barrier.cu`, `112 at __syncthreads of \S*barrier.cu`},
+		"lanes_disagree": {
+			`__shfl_\w+_sync with mask ffffffff, but lane \d+ is at __shfl_\w+_sync with mask ffffffff, ` +
+				`\S*barrier.cu:\d+`,
+		},
+		"mma_half": {`at mma_tf32_16x8x8 of \S*barrier.cu`, `112 at __syncthreads of \S*barrier.cu`},
 	} {
 		for _, kind := range kinds {
 			t.Run(name+"/"+kind.name, func(t *testing.T) {
@@ -147,7 +154,7 @@ func TestDiagnosis(t *testing.T) {
 	}
 }
 
-// line finds the line of testdata/memory.cu with a mark.
+// line returns the file name and number of the line of testdata/memory.cu that has a mark.
 func line(t *testing.T, mark string) string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/memory.cu")
@@ -161,8 +168,8 @@ func line(t *testing.T, mark string) string {
 	return regexp.QuoteMeta("memory.cu:") + strconv.Itoa(strings.Count(before, "\n")+1) + `\b`
 }
 
-// Overruns by one element: AddressSanitizer names the line; without it the guards beside an allocation tell that there
-// was one.
+// An overrun by one element is found. AddressSanitizer names the line; without it, the guards beside an allocation show
+// only that there was an overrun.
 func TestOverrun(t *testing.T) {
 	for name, want := range map[string]string{
 		"global_overrun":  "heap-buffer-overflow.*(?s:.*)" + line(t, "GLOBAL"),
@@ -225,7 +232,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Speed judges nothing; -v shows it.
+// TestSpeed prints with -v how fast the emulator is. It checks nothing.
 func TestSpeed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures only")

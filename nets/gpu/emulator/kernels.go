@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// What __global__ of emulator.h becomes, and a kernel's definition or declaration once comments and line markers are
-// gone.
+// These patterns match preprocessed sources, which have no comments: the text that __global__ of emulator.h becomes,
+// the definition or declaration of a kernel, and a line marker of the preprocessor.
 var (
 	globalMark       = regexp.MustCompile(`__attribute__\s*\(\(\s*used,\s*noinline\s*\)\)`)
-	kernelDefinition = regexp.MustCompile(`extern\s+"C"\s+__attribute__\s*\(\(\s*used,\s*noinline\s*\)\)\s+void\s+(\w+)\s*\(`)
+	kernelDefinition = regexp.MustCompile(`extern\s+"C"\s+` + globalMark.String() + `\s+void\s+(\w+)\s*\(`)
 	lineMarker       = regexp.MustCompile(`(?m)^#.*$`)
 )
 
-// kernelNames finds the kernels of a preprocessed .cu file, in order, those that macros define included.
+// kernelNames returns the names of the kernels of a preprocessed .cu file, in order, with the kernels that macros
+// define.
 func kernelNames(file string, preprocessed []byte) ([]string, error) {
 	text := lineMarker.ReplaceAll(preprocessed, nil)
 	var names []string
@@ -27,7 +28,8 @@ func kernelNames(file string, preprocessed []byte) ([]string, error) {
 		}
 	}
 	if marks := len(globalMark.FindAll(text, -1)); marks != len(found) {
-		return nil, fmt.Errorf(`emulator: %s: %d times __global__, %d of them as extern "C" __global__ void name(const Args a)`, file, marks, len(found))
+		return nil, fmt.Errorf("emulator: %s: %d times __global__, %d of them as "+
+			`extern "C" __global__ void name(const Args a)`, file, marks, len(found))
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("emulator: %s: no kernel", file)
@@ -35,7 +37,7 @@ func kernelNames(file string, preprocessed []byte) ([]string, error) {
 	return names, nil
 }
 
-// registration is C++ that makes the kernels known, to follow their definitions.
+// registration returns C++ that registers kernels. It follows their definitions.
 func registration(names []string) []byte {
 	var b bytes.Buffer
 	b.WriteString("\n# 1 \"registration\"\n")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A Go process with cgo lives with the library, AddressSanitizer's runtime included: collector, signals and nil
-// dereferences as ever.
+// In a Go process with cgo that uses the library, with AddressSanitizer's runtime or without, the garbage collector,
+// signals and nil dereferences work as in any other.
 func TestGoProcess(t *testing.T) {
 	for _, tool := range []string{"g++", "gcc"} {
 		if _, err := exec.LookPath(tool); err != nil {

@@ -1,6 +1,6 @@
 //go:build gpu && linux && cgo
 
-// Package gputest gives tests a card: a real one, or the emulator.
+// Package gputest gives tests a card: a real card if ROLLCALL_TEST_GPU is 1, and otherwise the emulator.
 package gputest
 
 import (
@@ -26,15 +26,16 @@ const (
 	asanVariable = "ROLLCALL_TEST_ASAN" // 0: without AddressSanitizer
 )
 
-// LeftOut says why there is no card, real or emulated; empty if there is one. [Main] sets it.
+// LeftOut says why there is no card, real or emulated. It is empty if there is one. [Main] sets it.
 var LeftOut string
 
 // Real reports whether the tests run on a real card.
 func Real() bool { return os.Getenv(realVariable) == "1" }
 
-// Main is the TestMain of a package whose tests all want a card. Unless it is a real one, that is the emulator with the
-// kernels of a folder, under AddressSanitizer if sanitize and unless the tests are to be short. The emulator is a
-// libcuda that must be there when the process starts, so the process starts again.
+// Main is the TestMain of a package whose tests all need a card. If the card is not real, it is the emulator with the
+// kernels of a folder; sanitize asks for AddressSanitizer, which -short leaves out. The emulator must be in the
+// environment when a process starts, since AddressSanitizer's runtime is preloaded. Main therefore builds it and
+// executes the test binary again.
 func Main(m *testing.M, kernels string, sanitize bool) {
 	flag.Parse()
 	switch {
@@ -54,8 +55,9 @@ func Main(m *testing.M, kernels string, sanitize bool) {
 	os.Exit(m.Run())
 }
 
-// Sources opens the sources of the emulator's kernels, once, so that go test knows a cached result by them: what is
-// read before a process starts again is not in its record.
+// Sources reads the sources of the emulator's kernels, once, so that go test does not use a cached result after a
+// source has changed. It notices only files that a test reads, and [Main] reads them before the binary is executed
+// again.
 func Sources(t *testing.T, kernels string) {
 	t.Helper()
 	opened.Do(func() {
@@ -73,8 +75,8 @@ func Sources(t *testing.T, kernels string) {
 
 var opened sync.Once
 
-// Child returns a command that runs tests of this binary again, those that a pattern matches, in a process with the
-// emulator. It skips the test that calls it where there is none, or where a real card is tested.
+// Child returns a command that runs the tests of this binary that match a pattern, in a new process with the emulator.
+// It skips the calling test if there can be no emulator, or if the tests run on a real card.
 func Child(t *testing.T, kernels string, sanitize bool, run string, env ...string) *exec.Cmd {
 	t.Helper()
 	if Real() {
@@ -103,13 +105,12 @@ func environment(kernels string, sanitize bool) ([]string, error) {
 	env := emulator.Env(library, sanitize)
 	return append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return slices.ContainsFunc(env, func(w string) bool {
-			return strings.SplitN(v, "=", 2)[0] == strings.SplitN(w,
-				"=", 2)[0]
+			return strings.SplitN(v, "=", 2)[0] == strings.SplitN(w, "=", 2)[0]
 		})
 	}), env...), nil
 }
 
-// missing says why there can be no emulator here; nothing if there can.
+// missing says why there can be no emulator on this machine. It returns "" if there can be one.
 func missing() string {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		return "no emulator for " + runtime.GOARCH
@@ -120,13 +121,13 @@ func missing() string {
 	return ""
 }
 
-// raceDetector reports whether this binary has the race detector, which does not go along with AddressSanitizer.
+// raceDetector reports whether this binary has the race detector, which excludes AddressSanitizer.
 func raceDetector() bool {
 	info, _ := debug.ReadBuildInfo()
 	return info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// unusable says why the first card cannot be used; nothing if it can.
+// unusable says why the first card cannot be used. It returns "" if it can.
 func unusable() string {
 	devices, err := driver.Devices()
 	switch {

@@ -1,9 +1,12 @@
-/* fakecuda.c: a libcuda.so.1 whose device is the host and whose one kernel is fill (fill.ptx), to test the binding with.
+/* fakecuda.c: a libcuda.so.1 for tests of the binding. Its device is the host and its only kernel is fill (fill.ptx).
  *
- * Work waits in a queue for the next synchronisation, be it put on a stream or a synchronous copy that may return before it has
- * landed: who reads without waiting reads old bytes. FAKE_version, FAKE_devices, FAKE_major, FAKE_mode and FAKE_memory (bytes) set what it reports, FAKE_log what its compiler
- * says, and FAKE_<symbol>=N makes that function return N. -D<symbol>=other leaves a function out. Whatever is alive takes a
- * byte of device memory beside its own, so that a leak shows in cuMemGetInfo. */
+ * All work waits in a queue for the next synchronisation: work on a stream, and also synchronous copies, which a real
+ * driver may end before the bytes have arrived. A caller that reads without waiting therefore reads old bytes.
+ *
+ * Environment variables: FAKE_version, FAKE_devices, FAKE_major, FAKE_mode and FAKE_memory (bytes) set what the library
+ * reports, FAKE_log sets the messages of its compiler, and FAKE_<symbol>=N makes a function return N. The compiler
+ * option -D<symbol>=other leaves a function out. Every object takes a byte of device memory besides its own memory, so
+ * that a leak shows in cuMemGetInfo. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +18,7 @@ typedef struct {
 } fill; /* the kernel's parameter */
 typedef struct work {
   enum { FILL, COPY, SET } kind;
-  fill f; /* of SET as well: n times the same value */
+  fill f; /* FILL writes value, value+1 and so on; SET writes the same value n times */
   void *dst;
   const void *src;
   void *staged; /* a copy of the source, which the caller may change at once; freed after use */
@@ -28,7 +31,7 @@ typedef struct {
 } graph;
 
 static long taken;      /* bytes of the device */
-static graph *capturing; /* what is captured at the moment */
+static graph *capturing; /* the graph that is captured now, or 0 */
 static graph queue = {.end = &queue.first};
 
 static long set(const char *name, long otherwise) {
@@ -74,7 +77,9 @@ static int flush(void) {
   queue = (graph){.end = &queue.first};
   return 0;
 }
-static int copy(void *dst, const void *src, size_t n) { return put((work){.kind = COPY, .dst = dst, .src = src, .n = n}); }
+static int copy(void *dst, const void *src, size_t n) {
+  return put((work){.kind = COPY, .dst = dst, .src = src, .n = n});
+}
 static int fill32(uint32_t *dst, uint32_t v, size_t n) { return put((work){.kind = SET, .f = {dst, v, (uint32_t)n}}); }
 
 int cuInit(unsigned flags) { PLANNED; return (int)flags; }
@@ -154,8 +159,8 @@ int cuFuncGetParamInfo(void *f, size_t i, size_t *offset, size_t *size) {
   *size = sizeof(fill);
   return 0;
 }
-int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                   void *s, void **params, void **extra) {
+int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, void *s, void **params, void **extra) {
   PLANNED;
   (void)f, (void)s, (void)shared;
   fill a = *(fill *)params[0];
@@ -234,7 +239,7 @@ int cuEventRecord(void *e, void *s) { PLANNED; (void)e, (void)s; return 0; }
 int cuEventSynchronize(void *e) { PLANNED; (void)e; return flush(); }
 int cuEventElapsedTime(float *ms, void *a, void *b) { PLANNED; (void)a, (void)b; *ms = 1.5f; return 0; }
 int cuGraphGetNodes(void *g, void **nodes, size_t *n) { PLANNED; *n = ((graph *)g)->n; return nodes != NULL; }
-int cuGraphInstantiateWithFlags(void **x, void *g, unsigned long long flags) { /* a copy: the graph does not outlive it */
+int cuGraphInstantiateWithFlags(void **x, void *g, unsigned long long flags) { /* a copy, which outlives the graph */
   PLANNED;
   graph *copied = make(sizeof *copied), *outer = capturing;
   copied->end = &copied->first;

@@ -1,5 +1,6 @@
-// block.cpp: runs the threads of one block in turn. A thread runs until it waits; its warp's other lanes come next, then another warp,
-// so that warps drift as far apart as the barriers let them. The order of warps and lanes is drawn anew at every barrier.
+// block.cpp: runs the threads of one block in turn. A thread runs until it waits. The other lanes of its warp run next,
+// and then another warp, so that warps drift as far apart as the barriers allow: a kernel that forgets a barrier then
+// computes something wrong. The order of warps and lanes is random, and new at every barrier.
 #include <sys/mman.h>
 
 #include <cstdarg>
@@ -17,13 +18,15 @@ thread_local Place place{};
 
 namespace {
 
-uint64_t draw(uint64_t &state) { // xorshift64*, fast and good enough to order threads
+// draw returns the next number of xorshift64*, which is fast and random enough to order threads.
+uint64_t draw(uint64_t &state) {
 	state ^= state >> 12;
 	state ^= state << 25;
 	state ^= state >> 27;
 	return state * 2685821657736338717ull;
 }
 
+// thread_main is where every thread of a block starts.
 void thread_main() {
 #ifdef EMU_ASAN
 	__sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
@@ -34,7 +37,7 @@ void thread_main() {
 	t->op = Op::exited;
 	t->block->exited++;
 	t->block->next();
-	abort(); // a thread that has left is never run again
+	abort(); // next never returns to a thread that has left
 }
 
 } // namespace
@@ -76,7 +79,7 @@ void Block::begin(const Launch &l) {
 	host = host_stack();
 }
 
-// reorder draws the order of warps and lanes and makes every thread runnable.
+// reorder draws a new order of warps and lanes, and makes every thread runnable.
 void Block::reorder() {
 	for (uint32_t w = warp_count; w > 1; w--) {
 		uint32_t other = (uint32_t)((draw(random) >> 32) * w >> 32);
@@ -102,13 +105,14 @@ void Block::release(Warp &w, uint32_t mask) {
 
 void Block::run(uint3 index) {
 	place = {index, launch->block, launch->grid};
-	random = launch->seed + index.x * 0x9e3779b97f4a7c15ull + index.y * 0xbf58476d1ce4e5b9ull + index.z * 0x94d049bb133111ebull;
-	random = (random ^ random >> 31) * 0x7fb5d329728ea185ull | 1; // never 0, the one state that xorshift does not leave
+	random = launch->seed + index.x * 0x9e3779b97f4a7c15ull + index.y * 0xbf58476d1ce4e5b9ull +
+		index.z * 0x94d049bb133111ebull;
+	random = (random ^ random >> 31) * 0x7fb5d329728ea185ull | 1; // never 0, the one state that xorshift never leaves
 	at_barrier = exited = 0;
 	for (uint32_t i = 0; i < size; i++) {
 		Fiber &t = threads[i];
 		t.op = Op::run;
-		unpoison(t.stack + stack_bytes - 8192, 8192); // the last thread here never returned from thread_main and next
+		unpoison(t.stack + stack_bytes - 8192, 8192); // the last thread on this stack never returned from thread_main
 		t.sp = start_of(t.stack, thread_main, i);
 		if (!t.copies.empty() || !t.groups.empty()) {
 			t.copies.clear();
@@ -123,7 +127,7 @@ void Block::run(uint3 index) {
 	next();
 	thread = nullptr;
 	if (failure.empty() && exited != size) failure = place_text() + ": " + diagnosis();
-	if (!failure.empty()) { // threads were left in mid-call: their frames' red zones are still marked
+	if (!failure.empty()) { // threads stopped in mid-call, and the red zones of their stack frames are still marked
 		for (uint32_t i = 0; i < size; i++) unpoison(threads[i].stack, stack_bytes);
 	}
 }
@@ -163,7 +167,8 @@ void fail(Where where, const char *format, ...) {
 	Block &b = *current()->block;
 	const uint3 i = thread->index;
 	char line[1024];
-	snprintf(line, sizeof line, "%s, thread (%u,%u,%u): %s:%d: %s", b.place_text().c_str(), i.x, i.y, i.z, where.file, where.line, text);
+	snprintf(line, sizeof line, "%s, thread (%u,%u,%u): %s:%d: %s", b.place_text().c_str(), i.x, i.y, i.z, where.file,
+		where.line, text);
 	b.failure = line;
 	Fiber *from = current();
 	thread = nullptr;
@@ -174,11 +179,12 @@ void fail(Where where, const char *format, ...) {
 std::string Block::place_text() const {
 	char text[256];
 	const uint3 i = place.block, g = launch->grid;
-	snprintf(text, sizeof text, "%s: block (%u,%u,%u) of (%u,%u,%u)", launch->kernel->name, i.x, i.y, i.z, g.x, g.y, g.z);
+	snprintf(text, sizeof text, "%s: block (%u,%u,%u) of (%u,%u,%u)", launch->kernel->name, i.x, i.y, i.z, g.x, g.y,
+		g.z);
 	return text;
 }
 
-// diagnosis says who waits where, when no thread can go on.
+// diagnosis says which threads wait where. It is for a block in which no thread can go on.
 std::string Block::diagnosis() const {
 	struct Group {
 		uint32_t count = 0;
@@ -204,7 +210,8 @@ std::string Block::diagnosis() const {
 	const char *separator = "";
 	for (const auto &[what, g] : groups) {
 		char line[512];
-		snprintf(line, sizeof line, "%s%u %s (first (%u,%u,%u))", separator, g.count, what.c_str(), g.first.x, g.first.y, g.first.z);
+		snprintf(line, sizeof line, "%s%u %s (first (%u,%u,%u))", separator, g.count, what.c_str(), g.first.x,
+			g.first.y, g.first.z);
 		text += line;
 		separator = ", ";
 	}

@@ -1,4 +1,4 @@
-// device.cpp: start, the device, its context, and the texts of errors.
+// device.cpp: API calls about the driver, its errors, the device and its context.
 #include <string.h>
 
 #include "driver.h"
@@ -7,6 +7,7 @@ using namespace emu;
 
 namespace {
 
+// Named is an error with CUDA's name and text for it.
 struct Named {
 	int code;
 	const char *name, *text;
@@ -22,7 +23,8 @@ const Named names[] = {
 	{invalid_context, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
 	{no_binary, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
 	{invalid_ptx, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
-	{unsupported_ptx, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX was compiled with an unsupported toolchain."},
+	{unsupported_ptx, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+		"the provided PTX was compiled with an unsupported toolchain."},
 	{invalid_handle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
 	{not_found, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
 	{not_ready, "CUDA_ERROR_NOT_READY", "device not ready"},
@@ -30,13 +32,18 @@ const Named names[] = {
 	{launch_out_of_resources, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
 	{launch_failed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
 	{capture_unsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
-	{capture_invalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error during capture"},
+	{capture_invalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+		"operation failed due to a previous error during capture"},
 	{capture_unmatched, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "capture was not ended in the same stream as it began"},
 	{capture_unjoined, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "capturing stream has unjoined work"},
-	{capture_isolation, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "dependency created on uncaptured work in another stream"},
-	{capture_implicit, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", "operation would make the legacy stream depend on a capturing blocking stream"},
-	{captured_event, "CUDA_ERROR_CAPTURED_EVENT", "operation not permitted on an event last recorded in a capturing stream"},
-	{capture_wrong_thread, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD", "attempt to terminate a thread-local capture sequence from another thread"},
+	{capture_isolation, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
+		"dependency created on uncaptured work in another stream"},
+	{capture_implicit, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
+		"operation would make the legacy stream depend on a capturing blocking stream"},
+	{captured_event, "CUDA_ERROR_CAPTURED_EVENT",
+		"operation not permitted on an event last recorded in a capturing stream"},
+	{capture_wrong_thread, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
+		"attempt to terminate a thread-local capture sequence from another thread"},
 	{unknown, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
@@ -59,7 +66,7 @@ EMU_API cuInit(unsigned) {
 }
 
 EMU_API cuDriverGetVersion(int *v) {
-	*v = read_settings().driver; // asked before cuInit
+	*v = read_settings().driver; // read anew, since callers may ask before cuInit
 	return success;
 }
 
@@ -69,7 +76,8 @@ EMU_API cuGetErrorName(int code, const char **out) {
 	return n == nullptr ? invalid_value : success;
 }
 
-// The text of the latest error says what a real driver would leave to a debugger. It lives until the thread asks again.
+// The text of the latest error also says why, which a real driver leaves to a debugger. It is valid until the thread
+// asks again.
 EMU_API cuGetErrorString(int code, const char **out) {
 	static thread_local std::string text;
 	const Named *n = named(code);
@@ -126,7 +134,7 @@ EMU_API cuDeviceGetAttribute(int *v, int attribute, int) {
 	case 8: *v = (int)static_limit; return success;
 	case 10: *v = 32; return success;
 	case 16: *v = (int)d.settings.threads; return success; // multiprocessors
-	case 20: *v = 0; return success;                       // compute mode: anyone's
+	case 20: *v = 0; return success;                       // compute mode: default
 	case 38: *v = 4 << 20; return success;                 // L2 bytes
 	case 39: *v = 2048; return success;                    // threads per multiprocessor
 	case 41: *v = 1; return success;                       // unified addressing
@@ -153,7 +161,7 @@ EMU_API cuDevicePrimaryCtxRetain(void **context, int device) {
 	return success;
 }
 
-// The last release ends the context with all it holds, lost or not.
+// The last release ends the context and frees all it holds, even if the device is lost.
 EMU_API cuDevicePrimaryCtxRelease_v2(int) {
 	Driver &d = driver();
 	std::lock_guard<std::recursive_mutex> hold(d.lock);

@@ -1,4 +1,4 @@
-// driver.cpp: streams, and the settings and errors of the fake driver.
+// driver.cpp: the emulated driver: its settings, its errors, and API calls about streams and events.
 #include "driver.h"
 
 #include <time.h>
@@ -9,6 +9,7 @@ namespace emu {
 
 namespace {
 
+// number reads a number from the environment.
 int64_t number(const char *name, int64_t otherwise) {
 	const char *text = getenv(name);
 	return text == nullptr || *text == 0 ? otherwise : strtoll(text, nullptr, 10);
@@ -32,13 +33,13 @@ Settings read_settings() {
 	s.fail_jit = number("ROLLCALL_EMULATOR_FAIL_JIT", 0) != 0;
 	s.fail_launch = number("ROLLCALL_EMULATOR_FAIL_LAUNCH", -1);
 	s.lose_device = number("ROLLCALL_EMULATOR_LOSE_DEVICE", -1);
-	const char *capability = getenv("ROLLCALL_EMULATOR_CAPABILITY"); // as 8.6
+	const char *capability = getenv("ROLLCALL_EMULATOR_CAPABILITY"); // such as 8.6
 	if (capability != nullptr) sscanf(capability, "%d.%d", &s.major, &s.minor);
 	return s;
 }
 
 Driver &driver() {
-	static Driver *d = new Driver; // never freed: calls may come while the process ends
+	static Driver *d = new Driver; // never freed, since calls may come while the process ends
 	return *d;
 }
 
@@ -71,7 +72,8 @@ Stream *Driver::stream(void *handle) {
 	return streams.count(s) != 0 ? s : nullptr;
 }
 
-// submit queues an operation, or records it where the stream captures.
+// submit queues an operation, or adds it to the graph if the stream captures. As on a real device, the default stream
+// and blocking streams wait for each other.
 int Driver::submit(Stream *s, std::function<int()> op) {
 	if (s->capture != nullptr) {
 		if (s->capture->invalid) return error(capture_invalidated);
@@ -95,6 +97,7 @@ int Driver::submit(Stream *s, std::function<int()> op) {
 	return success;
 }
 
+// mark_now puts a mark behind the work that the stream has queued.
 std::shared_ptr<Mark> Driver::mark_now(Stream *s) {
 	auto m = std::make_shared<Mark>();
 	m->stream = s;
@@ -102,7 +105,8 @@ std::shared_ptr<Mark> Driver::mark_now(Stream *s) {
 	return m;
 }
 
-// run_until performs what the stream has queued, up to the mark (nullptr: all of it), and what that waits for in other streams.
+// run_until performs the queued work of a stream up to a mark (nullptr: all of it), and first the work of other streams
+// that it waits for.
 int Driver::run_until(Stream *s, const Mark *m) {
 	while (lost == success && !s->queue.empty() && (m == nullptr || !m->done)) {
 		Work w = std::move(s->queue.front());
@@ -121,6 +125,7 @@ int Driver::run_until(Stream *s, const Mark *m) {
 	return lost;
 }
 
+// flush_all performs the queued work of all streams.
 int Driver::flush_all() {
 	if (int code = flush(&null_stream)) return code;
 	for (Stream *s : streams) {
@@ -129,7 +134,8 @@ int Driver::flush_all() {
 	return check_guards();
 }
 
-// forbid_in_capture is for calls that a capturing thread may not make: they spoil the capture.
+// forbid_in_capture stands in calls that a capture forbids: to every thread (mode 0), or to the thread that captures
+// (mode 1). It then fails and invalidates the capture.
 int Driver::forbid_in_capture(const char *call) {
 	for (Stream *s : streams) {
 		if (s->capture == nullptr) continue;
@@ -159,7 +165,7 @@ EMU_API cuStreamDestroy_v2(void *handle) {
 	EMU_ENTER;
 	Stream *s = d.stream(handle);
 	if (s == nullptr || handle == nullptr) return d.error(invalid_handle);
-	int code = d.flush(s); // a driver lets the work finish later; marks in it must not outlive the stream here
+	int code = d.flush(s); // a real driver lets the work finish later, but here its marks must not outlive the stream
 	d.streams.erase(s);
 	delete s;
 	return code;
@@ -177,7 +183,7 @@ EMU_API cuStreamSynchronize(void *handle) {
 	return d.check_guards();
 }
 
-// A query performs one piece of the stream's work, so that polling ends.
+// A query performs one entry of the stream's work, so that a loop that polls comes to an end.
 EMU_API cuStreamQuery(void *handle) {
 	EMU_ENTER;
 	Stream *s = d.stream(handle);
@@ -189,7 +195,7 @@ EMU_API cuStreamQuery(void *handle) {
 	return not_ready;
 }
 
-// Who waits for the whole context ends every capture in it, those of other threads and whatever their mode.
+// As on a real device, a wait for the whole context ends every capture in it: of any thread and in any mode.
 EMU_API cuCtxSynchronize() {
 	EMU_ENTER;
 	bool spoiled = false;
@@ -213,7 +219,9 @@ EMU_API cuStreamWaitEvent(void *handle, void *event, unsigned) {
 		e->captured_in->unjoined = false;
 		return success;
 	}
-	if (s->capture != nullptr) return d.error(capture_isolation, "a stream that captures waits for an event outside the capture");
+	if (s->capture != nullptr) {
+		return d.error(capture_isolation, "a stream that captures waits for an event outside the capture");
+	}
 	if (e->mark != nullptr && !e->mark->done) s->queue.push_back({nullptr, nullptr, e->mark});
 	return success;
 }
@@ -267,7 +275,9 @@ EMU_API cuEventQuery(void *event) {
 EMU_API cuEventElapsedTime(float *ms, void *from, void *to) {
 	EMU_ENTER;
 	Event *a = static_cast<Event *>(from), *b = static_cast<Event *>(to);
-	if (d.events.count(a) == 0 || d.events.count(b) == 0 || !a->timed || !b->timed || a->mark == nullptr || b->mark == nullptr) return d.error(invalid_handle);
+	for (Event *e : {a, b}) {
+		if (d.events.count(e) == 0 || !e->timed || e->mark == nullptr) return d.error(invalid_handle);
+	}
 	if (!a->mark->done || !b->mark->done) return not_ready;
 	*ms = (float)(b->mark->ms - a->mark->ms);
 	return success;

@@ -1,4 +1,5 @@
-// driver.h: the state behind the fake libcuda.so: one device, one primary context, streams whose work waits for a synchronisation.
+// driver.h: the state of the emulated driver: one device, one primary context, and streams, whose work waits for a
+// synchronisation.
 #pragma once
 #include <deque>
 #include <functional>
@@ -16,7 +17,7 @@
 
 namespace emu {
 
-// Error numbers of the driver API.
+// Code lists the error numbers of the driver API that the emulator returns.
 enum Code {
 	success = 0,
 	invalid_value = 1,
@@ -45,7 +46,7 @@ enum Code {
 	unknown = 999
 };
 
-// Settings come from the environment, read anew by cuInit and whenever the primary context is made.
+// Settings come from the environment. cuInit reads them, and the first retain of the primary context reads them again.
 struct Settings {
 	uint64_t memory = 4ull << 30;
 	uint64_t seed = 1;
@@ -54,26 +55,27 @@ struct Settings {
 	int devices = 1;
 	int major = 9, minor = 0;
 	bool fail_jit = false;
-	int64_t fail_launch = -1; // this many calls of cuLaunchKernel and cuGraphLaunch succeed; the next one fails; -1: none does
-	int64_t lose_device = -1; // this many kernels run, then the device is lost; -1: never
+	int64_t fail_launch = -1; // so many launches of kernels and graphs succeed before one fails; -1: all succeed
+	int64_t lose_device = -1; // so many kernels run before the device is lost; -1: it never is
 };
 Settings read_settings();
 
-// Mark is a point in a stream that others may wait for.
 struct Stream;
+
+// Mark is a point in a stream that other streams may wait for.
 struct Mark {
 	bool done = false;
 	Stream *stream = nullptr;
-	double ms = 0;
+	double ms = 0; // the time when it was reached
 };
 
-// Work is one entry of a stream: something to do, a mark to reach, or a mark to wait for.
+// Work is one entry of a stream: an operation to run, a mark to reach, or a mark to wait for.
 struct Work {
 	std::function<int()> run;
 	std::shared_ptr<Mark> reach, wait;
 };
 
-// Capture is what a recording has gathered; the order of the calls is an order in which the graph may run.
+// Capture holds the operations that a capture has gathered, in the order of the calls, in which the graph runs them.
 struct Capture {
 	std::vector<std::function<int()>> ops;
 	Stream *origin = nullptr;
@@ -86,20 +88,23 @@ struct Stream {
 	bool blocking = true; // waits for, and is waited for by, the default stream
 	std::deque<Work> queue;
 	std::shared_ptr<Capture> capture;
-	bool unjoined = false; // captures work that the capture's origin does not wait for yet
+	bool unjoined = false; // has captured work that the origin of the capture does not wait for yet
 };
 
+// Event is recorded when mark or capture is set.
 struct Event {
 	bool timed = true;
 	std::shared_ptr<Mark> mark;
-	std::shared_ptr<Capture> capture; // recorded while capturing
+	std::shared_ptr<Capture> capture; // set if the event was recorded in a capturing stream
 	Stream *captured_in = nullptr;
 };
 
+// Graph is a captured graph, or an executable one: both are a list of operations.
 struct Graph {
 	std::shared_ptr<const std::vector<std::function<int()>>> ops;
 };
 
+// Function is a kernel of a loaded module, with the attributes that its PTX declares.
 struct Function {
 	const Kernel *kernel;
 	uint32_t max_threads = emu::max_threads;
@@ -112,16 +117,18 @@ struct Module {
 };
 
 struct Allocation {
-	void *base; // what was allocated: a guard, the bytes, a guard
-	size_t bytes, charged;
+	void *base;    // start of a guard, the bytes and another guard
+	size_t bytes;
+	size_t charged; // bytes of device memory that it counts for
 };
 
+// Driver is the state of the driver, which one lock protects.
 struct Driver {
 	std::recursive_mutex lock;
 	Settings settings;
 	bool initialized = false;
 	int retained = 0;
-	int lost = success; // sticky
+	int lost = success; // the error that lost the context: every later call returns it
 	std::map<uintptr_t, Allocation> memory, pinned;
 	uint64_t used = 0;
 	Stream null_stream;
@@ -133,9 +140,9 @@ struct Driver {
 	int detail_code = success;
 	std::string detail;
 
-	// error notes why a call fails and returns its code.
+	// error remembers why a call fails, for cuGetErrorString, and returns the code.
 	int error(int code, const std::string &why = "");
-	// lose ends the context: every later call fails the same way.
+	// lose ends the context: every later call returns the same error.
 	int lose(int code, const std::string &why);
 
 	int submit(Stream *s, std::function<int()> op);
@@ -152,7 +159,7 @@ struct Driver {
 
 Driver &driver();
 
-// Call holds the driver's lock for one API call and says whether it may go on.
+// Call holds the driver's lock during one API call. The call may go on if code is success.
 struct Call {
 	std::lock_guard<std::recursive_mutex> hold;
 	Driver &d;
@@ -162,6 +169,7 @@ struct Call {
 
 } // namespace emu
 
+// EMU_ENTER begins a function of the API: it takes the lock and returns early if the driver is unusable.
 #define EMU_ENTER \
 	::emu::Call call; \
 	[[maybe_unused]]::emu::Driver &d = call.d; \

@@ -1,3 +1,4 @@
+// fiber.cpp: allocates stacks, prepares them, and switches between them in assembly.
 #include "fiber.h"
 
 #include <pthread.h>
@@ -7,8 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-// emu_switch keeps the registers that a call must keep on the old stack and takes them from the new one.
-// It jumps where it might return, since the processor would predict the return to the caller.
+// emu_switch pushes the registers that a function must preserve on the old stack, and pops them from the new one. On
+// x86-64 it ends with a jump and no return: the processor would predict a return to the caller, which is wrong every
+// time.
 #if defined(__x86_64__)
 asm(R"(
 	.text
@@ -34,7 +36,7 @@ emu_switch:
 	jmp *%rcx
 	.size emu_switch, .-emu_switch
 )");
-constexpr size_t saved_words = 6; // below the return address
+constexpr size_t saved_words = 6; // on the stack, below the return address
 constexpr bool return_address_on_stack = true;
 #elif defined(__aarch64__)
 asm(R"(
@@ -72,7 +74,7 @@ emu_switch:
 	.size emu_switch, .-emu_switch
 )");
 constexpr size_t saved_words = 20;
-constexpr bool return_address_on_stack = false; // x30, the twelfth word
+constexpr bool return_address_on_stack = false; // it is x30, the twelfth saved word
 #else
 #error "the emulator switches fibers on x86-64 and aarch64 only"
 #endif
@@ -81,7 +83,8 @@ namespace emu {
 
 uint8_t *new_stack() {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	void *p = mmap(nullptr, page + stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	void *p = mmap(nullptr, page + stack_bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
 	if (p == MAP_FAILED || mprotect(p, page, PROT_NONE) != 0) {
 		perror("emulator: fiber stack");
 		abort();
@@ -92,7 +95,7 @@ uint8_t *new_stack() {
 void *start_of(uint8_t *stack, void (*entry)(), unsigned colour) {
 	void **sp = reinterpret_cast<void **>(stack + stack_bytes - colour % 32 * 128);
 	if (return_address_on_stack) {
-		*--sp = nullptr; // where entry would return to
+		*--sp = nullptr; // the return address of entry, which never returns
 		*--sp = reinterpret_cast<void *>(entry);
 	}
 	for (size_t i = 0; i < saved_words; i++) *--sp = nullptr;

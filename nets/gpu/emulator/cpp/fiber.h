@@ -1,4 +1,4 @@
-// fiber.h: stacks and the switch between them, known to AddressSanitizer.
+// fiber.h: stacks, and the switch from one stack to another, of which AddressSanitizer is told.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -9,30 +9,32 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
+// emu_switch saves the registers and the stack pointer of the caller in *save, and goes on with the stack `to`.
 extern "C" void emu_switch(void **save, void *to);
 
 namespace emu {
 
 #ifdef EMU_ASAN
-constexpr size_t stack_bytes = 256 << 10; // red zones make frames several times larger
+constexpr size_t stack_bytes = 256 << 10; // red zones make stack frames several times larger
 #else
 constexpr size_t stack_bytes = 64 << 10;
 #endif
 
-// new_stack maps stack_bytes above a page that faults; it returns the lowest usable byte.
+// new_stack allocates a stack of stack_bytes, above a page that faults on overflow. It returns the lowest usable byte.
 uint8_t *new_stack();
 
-// start_of prepares a stack on which emu_switch begins entry(); colour spreads the tops of many stacks over the cache.
+// start_of prepares a stack such that the first emu_switch to the returned pointer calls entry(). colour spreads the
+// tops of many stacks over the cache.
 void *start_of(uint8_t *stack, void (*entry)(), unsigned colour);
 
-// Bounds of the stack that this host thread came with.
+// HostStack is the stack of a host thread itself.
 struct HostStack {
 	const void *bottom = nullptr;
 	size_t size = 0;
 };
 HostStack host_stack();
 
-// switch_stack goes from one stack to another; bottom and size are those of the stack gone to.
+// switch_stack goes from one stack to another. bottom and size describe the new stack, for AddressSanitizer.
 inline void switch_stack(void **save, void *to, [[maybe_unused]] const void *bottom, [[maybe_unused]] size_t size) {
 #ifdef EMU_ASAN
 	void *fake = nullptr;

@@ -1,4 +1,5 @@
-// graph.cpp: capture and graphs. A graph is the list of operations in the order they were captured, each with its argument bytes.
+// graph.cpp: API calls about captures and graphs. A graph is the list of captured operations, in the order of the
+// calls. Each operation holds a copy of its launch arguments.
 #include "driver.h"
 
 using namespace emu;
@@ -36,7 +37,9 @@ EMU_API cuStreamEndCapture(void *handle, void **out) {
 		if (e->capture == c) e->capture = nullptr;
 	}
 	if (c->invalid) return d.error(capture_invalidated);
-	if (unjoined) return d.error(capture_unjoined, "a stream's work was captured and the capturing stream does not wait for it");
+	if (unjoined) {
+		return d.error(capture_unjoined, "a stream's work was captured and the capturing stream does not wait for it");
+	}
 	Graph *g = new Graph{std::make_shared<const std::vector<std::function<int()>>>(std::move(c->ops))};
 	d.graphs.insert(g);
 	*out = g;
@@ -56,7 +59,9 @@ EMU_API cuGraphGetNodes(void *graph, void **nodes, size_t *n) {
 	Graph *g = static_cast<Graph *>(graph);
 	if (d.graphs.count(g) == 0) return d.error(invalid_handle);
 	if (nodes != nullptr) {
-		for (size_t i = 0; i < *n; i++) nodes[i] = i < g->ops->size() ? const_cast<std::function<int()> *>(&(*g->ops)[i]) : nullptr;
+		for (size_t i = 0; i < *n; i++) {
+			nodes[i] = i < g->ops->size() ? const_cast<std::function<int()> *>(&(*g->ops)[i]) : nullptr;
+		}
 		if (*n > g->ops->size()) *n = g->ops->size();
 		return success;
 	}
@@ -79,7 +84,9 @@ EMU_API cuGraphLaunch(void *exec, void *handle) {
 	Graph *g = static_cast<Graph *>(exec);
 	Stream *s = d.stream(handle);
 	if (d.execs.count(g) == 0 || s == nullptr) return d.error(invalid_handle);
-	if (d.settings.fail_launch >= 0 && d.launch_calls++ == d.settings.fail_launch) return d.error(launch_out_of_resources, "ROLLCALL_EMULATOR_FAIL_LAUNCH");
+	if (d.settings.fail_launch >= 0 && d.launch_calls++ == d.settings.fail_launch) {
+		return d.error(launch_out_of_resources, "ROLLCALL_EMULATOR_FAIL_LAUNCH");
+	}
 	return d.submit(s, [ops = g->ops] {
 		for (const auto &op : *ops) {
 			if (int code = op()) return code;

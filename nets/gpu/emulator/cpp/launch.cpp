@@ -1,4 +1,4 @@
-// launch.cpp: spreads the blocks of a launch, in shuffled order, over host threads. The calling thread is the first of them.
+// launch.cpp: spreads the blocks of a launch over host threads, in a random order. The calling thread is one of them.
 #include <signal.h>
 
 #include <atomic>
@@ -15,18 +15,21 @@ namespace emu {
 
 namespace {
 
+// kernels returns the registry, which exists before the first Entry registers a kernel.
 std::map<std::string, Kernel> &kernels() {
 	static std::map<std::string, Kernel> all;
 	return all;
 }
 
+// mix scrambles a seed (the finalizer of splitmix64).
 uint64_t mix(uint64_t x) {
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
 	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
 	return x ^ x >> 31;
 }
 
-// Grid hands out the blocks of one launch: block i of the walk is (first + i step) mod count, with step and count coprime.
+// Grid hands out the blocks of one launch. The i-th block is (first + i step) mod count: with step and count coprime,
+// each block has its turn once.
 struct Grid {
 	const Launch *launch;
 	uint64_t count, first, step;
@@ -34,20 +37,22 @@ struct Grid {
 	std::mutex lock;
 	std::string failure;
 
-	explicit Grid(const Launch &l) : launch(&l), count((uint64_t)l.grid.x * l.grid.y * l.grid.z), first(mix(l.seed) % count), step(1) {
+	explicit Grid(const Launch &l)
+		: launch(&l), count((uint64_t)l.grid.x * l.grid.y * l.grid.z), first(mix(l.seed) % count), step(1) {
 		if (count < 3) return;
 		step = mix(l.seed + 1) % count;
 		while (step == 0 || std::gcd(step, count) != 1) step = (step + 1) % count;
 	}
 
-	// work runs blocks until none is left or one has failed.
+	// work runs blocks until none is left or a block has failed.
 	void work(Block &b) {
 		b.begin(*launch);
 		for (;;) {
 			uint64_t i = taken.fetch_add(1, std::memory_order_relaxed);
 			if (i >= count) return;
 			uint64_t n = (uint64_t)((first + (unsigned __int128)i * step) % count);
-			b.run({(uint32_t)(n % launch->grid.x), (uint32_t)(n / launch->grid.x % launch->grid.y), (uint32_t)(n / launch->grid.x / launch->grid.y)});
+			uint64_t width = launch->grid.x, height = launch->grid.y;
+			b.run({(uint32_t)(n % width), (uint32_t)(n / width % height), (uint32_t)(n / width / height)});
 			if (!b.failure.empty()) {
 				taken.store(count, std::memory_order_relaxed);
 				std::lock_guard<std::mutex> hold(lock);
@@ -58,7 +63,7 @@ struct Grid {
 	}
 };
 
-// Pool is the host threads besides the caller. They live as long as the process.
+// Pool holds the host threads besides the caller. They live as long as the process.
 struct Pool {
 	std::mutex lock;
 	std::condition_variable wake, done;
@@ -67,6 +72,7 @@ struct Pool {
 	uint64_t round = 0;
 	unsigned wanted = 0, busy = 0, threads = 0;
 
+	// helper is what the thread `id` of the pool does.
 	void helper(unsigned id) {
 		uint64_t seen = 0;
 		for (;;) {
@@ -83,6 +89,7 @@ struct Pool {
 		}
 	}
 
+	// run runs the blocks of a launch on so many host threads and waits for all of them.
 	void run(Grid &g, unsigned host_threads) {
 		unsigned helpers = (unsigned)std::min<uint64_t>(host_threads, g.count) - 1;
 		while (blocks.size() <= helpers) blocks.push_back(std::make_unique<Block>());
@@ -103,7 +110,8 @@ struct Pool {
 		}
 	}
 
-	// start makes a helper that takes no signal meant for the program; those of its own faults must come through.
+	// start makes a helper. It blocks the signals that are meant for the program, but not the signals of its own
+	// faults.
 	void start(unsigned id) {
 		sigset_t all, old;
 		sigfillset(&all);
@@ -116,7 +124,9 @@ struct Pool {
 
 } // namespace
 
-void add_kernel(const char *name, size_t arg_bytes, void (*call)(const void *args)) { kernels()[name] = {name, arg_bytes, call}; }
+void add_kernel(const char *name, size_t arg_bytes, void (*call)(const void *args)) {
+	kernels()[name] = {name, arg_bytes, call};
+}
 
 const Kernel *kernel_named(const std::string &name) {
 	auto found = kernels().find(name);
@@ -124,7 +134,7 @@ const Kernel *kernel_named(const std::string &name) {
 }
 
 std::string launch(const Launch &l, unsigned host_threads) {
-	static Pool *pool = new Pool; // never freed: helpers may outlive main
+	static Pool *pool = new Pool; // never freed, since helpers may outlive main
 	Grid g(l);
 	pool->run(g, host_threads < 1 ? 1 : host_threads);
 	return g.failure;

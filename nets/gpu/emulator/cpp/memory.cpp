@@ -1,5 +1,6 @@
-// memory.cpp: device memory is host memory, each allocation on its own between guards and filled with 0xff. Under AddressSanitizer the
-// allocation ends where its bytes end, so that a kernel's overrun is reported with the line of the .cu file.
+// memory.cpp: API calls about memory. Device memory is host memory. Each allocation lies between two guards and is
+// filled with 0xff, which is NaN. Under AddressSanitizer there are no guards: the allocation ends where its bytes end,
+// so that the report of an overrun names the line of the .cu file.
 #include <string.h>
 
 #include <cstdlib>
@@ -11,7 +12,7 @@ namespace emu {
 namespace {
 
 constexpr size_t alignment = 256;
-constexpr size_t page = 512; // what a byte more than a multiple of it is charged
+constexpr size_t page = 512; // an allocation counts for a multiple of so many bytes
 
 #ifdef EMU_ASAN
 constexpr size_t guard = 0;
@@ -20,6 +21,7 @@ constexpr size_t guard = 256;
 #endif
 constexpr int guard_byte = 0xa5;
 
+// take allocates n bytes and their guards. It returns 0 if the host has no memory.
 uintptr_t take(size_t n, Allocation *a) {
 	void *p = nullptr;
 	if (posix_memalign(&p, alignment, guard + n + guard) != 0) return 0;
@@ -31,7 +33,7 @@ uintptr_t take(size_t n, Allocation *a) {
 	return reinterpret_cast<uintptr_t>(bytes + guard);
 }
 
-// intact tells whether nothing was written beside the allocation.
+// intact reports whether the guards of an allocation are as they were.
 bool intact(const Allocation &a) {
 	const uint8_t *before = static_cast<const uint8_t *>(a.base), *after = before + guard + a.bytes;
 	for (size_t i = 0; i < guard; i++) {
@@ -40,7 +42,7 @@ bool intact(const Allocation &a) {
 	return true;
 }
 
-// release frees one of the driver's allocations; -1 where p is none.
+// release waits for all work and frees one of the driver's allocations. It returns -1 if p is none of them.
 int release(Driver &d, std::map<uintptr_t, Allocation> &all, uintptr_t p) {
 	auto found = all.find(p);
 	if (found == all.end()) return -1;
@@ -53,13 +55,15 @@ int release(Driver &d, std::map<uintptr_t, Allocation> &all, uintptr_t p) {
 
 } // namespace
 
+// check_guards loses the device if a kernel wrote beside an allocation, as a real device would for another page.
 int Driver::check_guards() {
 	if (lost != success) return lost;
 	for (const auto *all : {&memory, &pinned}) {
 		for (const auto &[p, a] : *all) {
 			if (!intact(a)) {
 				char text[128];
-				snprintf(text, sizeof text, "bytes beside the allocation of %zu at %#zx were overwritten", a.bytes, (size_t)p);
+				snprintf(text, sizeof text, "bytes beside the allocation of %zu at %#zx were overwritten", a.bytes,
+					(size_t)p);
 				return lose(illegal_address, text);
 			}
 		}
@@ -67,7 +71,7 @@ int Driver::check_guards() {
 	return success;
 }
 
-// check_device refuses what does not lie within one allocation.
+// check_device fails unless the n bytes at p lie within one allocation.
 int Driver::check_device(uint64_t p, size_t n, const char *what) {
 	auto next = memory.upper_bound(p);
 	if (next != memory.begin()) {
@@ -79,6 +83,7 @@ int Driver::check_device(uint64_t p, size_t n, const char *what) {
 	return error(invalid_value, text);
 }
 
+// forget_context frees all that the context holds.
 void Driver::forget_context() {
 	null_stream.queue.clear();
 	for (Stream *s : streams) delete s;
@@ -107,7 +112,8 @@ namespace {
 
 void *at(uint64_t p) { return reinterpret_cast<void *>((uintptr_t)p); }
 
-// ready is for calls that go through the default stream and return when they are done.
+// ready waits for the default stream. It stands in copies that go through that stream and are complete when they
+// return.
 int ready(Driver &d, const char *call) {
 	if (int code = d.forbid_in_capture(call)) return code;
 	if (int code = d.submit(&d.null_stream, nullptr)) return code;
@@ -128,7 +134,9 @@ EMU_API cuMemAlloc_v2(uint64_t *out, size_t n) {
 	if (int code = d.forbid_in_capture("cuMemAlloc")) return code;
 	if (n == 0) return d.error(invalid_value, "cuMemAlloc of 0 bytes");
 	Allocation a;
-	if (n > d.settings.memory || d.used + (n + page - 1) / page * page > d.settings.memory) return d.error(out_of_memory);
+	if (n > d.settings.memory || d.used + (n + page - 1) / page * page > d.settings.memory) {
+		return d.error(out_of_memory);
+	}
 	uintptr_t p = take(n, &a);
 	if (p == 0) return d.error(out_of_memory);
 	d.used += a.charged;
@@ -218,7 +226,7 @@ EMU_API cuMemsetD32Async(uint64_t dst, unsigned v, size_t count, void *handle) {
 	});
 }
 
-// These two return before they are done, in the default stream.
+// These two queue their work in the default stream and return at once, as on a real device.
 EMU_API cuMemcpyDtoD_v2(uint64_t dst, uint64_t src, size_t n) {
 	EMU_ENTER;
 	if (int code = d.forbid_in_capture("cuMemcpyDtoD")) return code;

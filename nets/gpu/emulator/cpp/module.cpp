@@ -1,5 +1,6 @@
-// module.cpp: modules, functions and launches. The PTX itself is not run, but it is held against the kernels that are: each entry must
-// exist here and take as many bytes, or the PTX is older than the source.
+// module.cpp: API calls about modules, functions and launches. The emulator runs the compiled sources of the kernels
+// and not the PTX. It checks that each entry of the PTX is one of its kernels and takes as many bytes of parameters,
+// which fails if the PTX is older than the source.
 #include <string.h>
 
 #include "driver.h"
@@ -8,14 +9,14 @@ using namespace emu;
 
 namespace {
 
-// number_after finds the first number behind key in text[from, to); -1 if there is none.
+// number_after returns the first number behind key in text[from, to), or -1.
 long number_after(const std::string &text, const std::string &key, size_t from, size_t to) {
 	size_t p = text.find(key, from);
 	if (p == std::string::npos || p >= to) return -1;
 	return strtol(text.c_str() + p + key.size(), nullptr, 10);
 }
 
-// without_comments blanks // and /* */, in which an entry would not count.
+// without_comments replaces comments by spaces, so that an entry in a comment does not count.
 std::string without_comments(std::string s) {
 	for (size_t i = 0; i + 1 < s.size(); i++) {
 		if (s[i] != '/' || (s[i + 1] != '/' && s[i + 1] != '*')) continue;
@@ -28,7 +29,7 @@ std::string without_comments(std::string s) {
 	return s;
 }
 
-// parse fills the module from PTX; it returns what is wrong with it, or "".
+// parse fills a module with the entries of PTX. It returns what is wrong with the PTX, or "".
 std::string parse(const std::string &ptx, Module *m) {
 	for (size_t p = ptx.find(".entry"), next; p != std::string::npos; p = next) {
 		next = ptx.find(".entry", p + 1);
@@ -40,12 +41,14 @@ std::string parse(const std::string &ptx, Module *m) {
 		size_t end = next == std::string::npos ? ptx.size() : next;
 		long bytes = number_after(ptx, name + "_param_0[", p, end);
 		if (bytes != (long)k->arg_bytes) {
-			return "entry " + name + " takes " + std::to_string(bytes) + " bytes in the PTX, " + std::to_string(k->arg_bytes) + " in the source";
+			return "entry " + name + " takes " + std::to_string(bytes) + " bytes in the PTX, " +
+				std::to_string(k->arg_bytes) + " in the source";
 		}
 		Function f{k};
 		long x = number_after(ptx, ".maxntid", p, end);
-		size_t comma = ptx.find(',', ptx.find(".maxntid", p));
-		long y = x > 0 ? number_after(ptx, ",", ptx.find(".maxntid", p), end) : 1, z = x > 0 ? number_after(ptx, ",", comma + 1, end) : 1;
+		size_t maxntid = ptx.find(".maxntid", p), comma = ptx.find(',', maxntid);
+		long y = x > 0 ? number_after(ptx, ",", maxntid, end) : 1;
+		long z = x > 0 ? number_after(ptx, ",", comma + 1, end) : 1;
 		if (x > 0) f.max_threads = (uint32_t)(x * (y > 0 ? y : 1) * (z > 0 ? z : 1));
 		long local = number_after(ptx, "__local_depot", p, end); // __local_depotN[bytes]
 		if (local >= 0) f.local_bytes = (uint32_t)number_after(ptx, "[", ptx.find("__local_depot", p), end);
@@ -55,6 +58,7 @@ std::string parse(const std::string &ptx, Module *m) {
 	return "";
 }
 
+// load checks the version and the target of PTX and fills a module with its entries. An error is explained in *log.
 int load(Driver &d, const std::string &ptx, Module *m, std::string *log) {
 	if (d.settings.fail_jit) {
 		*log = "ptxas fatal: ROLLCALL_EMULATOR_FAIL_JIT is set";
@@ -62,24 +66,28 @@ int load(Driver &d, const std::string &ptx, Module *m, std::string *log) {
 	}
 	int major = 0, minor = 0, target = 0;
 	size_t version_at = ptx.find(".version"), target_at = ptx.find(".target");
-	if (version_at == std::string::npos || target_at == std::string::npos || sscanf(ptx.c_str() + version_at, ".version %d.%d", &major, &minor) != 2 ||
+	if (version_at == std::string::npos || target_at == std::string::npos ||
+		sscanf(ptx.c_str() + version_at, ".version %d.%d", &major, &minor) != 2 ||
 		sscanf(ptx.c_str() + target_at, ".target sm_%d", &target) != 1) {
 		*log = "no .version or .target in the PTX";
 		return invalid_ptx;
 	}
-	int newest = (d.settings.driver / 1000 - 4) * 10 + d.settings.driver % 1000 / 10; // driver 11.8 knows PTX 7.8, 12.4 knows 8.4
+	// A driver of CUDA 11.8 loads PTX up to 7.8, a driver of CUDA 12.4 PTX up to 8.4.
+	int newest = (d.settings.driver / 1000 - 4) * 10 + d.settings.driver % 1000 / 10;
 	if (major * 10 + minor > newest) {
 		*log = "PTX " + std::to_string(major) + "." + std::to_string(minor) + " is newer than the driver";
 		return unsupported_ptx;
 	}
 	if (target > d.settings.major * 10 + d.settings.minor) {
-		*log = "PTX for sm_" + std::to_string(target) + " on capability " + std::to_string(d.settings.major) + "." + std::to_string(d.settings.minor);
+		*log = "PTX for sm_" + std::to_string(target) + " on capability " + std::to_string(d.settings.major) + "." +
+			std::to_string(d.settings.minor);
 		return no_binary;
 	}
 	*log = parse(ptx, m);
 	return log->empty() ? success : invalid_ptx;
 }
 
+// function returns the function of a handle, or nullptr.
 Function *function(Driver &d, void *handle) {
 	for (Module *m : d.modules) {
 		for (auto &[name, f] : m->functions) {
@@ -89,7 +97,7 @@ Function *function(Driver &d, void *handle) {
 	return nullptr;
 }
 
-// run_kernel performs a launch whose argument bytes were kept.
+// run_kernel performs a launch. args holds a copy of the parameter structure.
 int run_kernel(const Kernel *k, const std::vector<uint64_t> &args, uint3 grid, uint3 block, uint32_t dynamic_bytes) {
 	Driver &d = driver();
 	if (d.settings.lose_device >= 0 && d.kernels_run >= d.settings.lose_device) {
@@ -100,14 +108,15 @@ int run_kernel(const Kernel *k, const std::vector<uint64_t> &args, uint3 grid, u
 	return failure.empty() ? success : d.error(launch_failed, failure);
 }
 
-// bad_launch says what is wrong with a launch's sizes, or "".
+// bad_launch returns what is wrong with the sizes of a launch, or "".
 std::string bad_launch(const Function &f, uint3 g, uint3 b, uint32_t dynamic_bytes) {
 	uint64_t threads = (uint64_t)b.x * b.y * b.z;
 	char text[200] = "";
 	if (g.x == 0 || g.y == 0 || g.z == 0 || g.x > 0x7fffffff || g.y > 65535 || g.z > 65535) {
 		snprintf(text, sizeof text, "grid (%u,%u,%u), limits (2147483647,65535,65535)", g.x, g.y, g.z);
 	} else if (b.x == 0 || b.y == 0 || b.z == 0 || b.x > 1024 || b.y > 1024 || b.z > 64 || threads > f.max_threads) {
-		snprintf(text, sizeof text, "block (%u,%u,%u), limits (1024,1024,64) and %u threads", b.x, b.y, b.z, f.max_threads);
+		snprintf(text, sizeof text, "block (%u,%u,%u), limits (1024,1024,64) and %u threads", b.x, b.y, b.z,
+			f.max_threads);
 	} else if (dynamic_bytes > f.dynamic_limit) {
 		snprintf(text, sizeof text, "%u bytes of dynamic shared memory, limit %u", dynamic_bytes, f.dynamic_limit);
 	} else {
@@ -130,12 +139,12 @@ EMU_API cuModuleLoadDataEx(void **out, const void *ptx, unsigned options, const 
 		return success;
 	}
 	char *buffer = nullptr;
-	size_t room = 0;
+	size_t capacity = 0;
 	for (unsigned i = 0; i < options; i++) {
 		if (names[i] == 5) buffer = static_cast<char *>(values[i]);
-		if (names[i] == 6) room = reinterpret_cast<size_t>(values[i]);
+		if (names[i] == 6) capacity = reinterpret_cast<size_t>(values[i]);
 	}
-	if (buffer != nullptr && room > 0) snprintf(buffer, room, "%s", log.c_str());
+	if (buffer != nullptr && capacity > 0) snprintf(buffer, capacity, "%s", log.c_str());
 	return d.error(code, log);
 }
 
@@ -165,9 +174,9 @@ EMU_API cuFuncGetAttribute(int *v, int attribute, void *handle) {
 	if (f == nullptr) return d.error(invalid_handle);
 	switch (attribute) {
 	case 0: *v = (int)f->max_threads; return success;
-	case 1: *v = 0; return success; // static shared memory is known when a block has run, not before
+	case 1: *v = 0; return success; // static shared memory is unknown until a block has run
 	case 3: *v = (int)f->local_bytes; return success;
-	case 4: *v = 32; return success; // there are no registers here; a number that every kernel may have
+	case 4: *v = 32; return success; // registers: a CPU has none to report, and every kernel may have 32
 	case 8: *v = (int)f->dynamic_limit; return success;
 	}
 	return d.error(invalid_value);
@@ -193,8 +202,8 @@ EMU_API cuFuncGetParamInfo(void *handle, size_t index, size_t *offset, size_t *s
 	return success;
 }
 
-EMU_API cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned dynamic_bytes, void *stream,
-	void **params, void **extra) {
+EMU_API cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+	unsigned dynamic_bytes, void *stream, void **params, void **extra) {
 	EMU_ENTER;
 	Function *f = function(d, handle);
 	Stream *s = d.stream(stream);
@@ -207,7 +216,9 @@ EMU_API cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsi
 		return d.error(launch_out_of_resources, std::string(f->kernel->name) + ": ROLLCALL_EMULATOR_FAIL_LAUNCH");
 	}
 	const Kernel *k = f->kernel;
-	std::vector<uint64_t> args((k->arg_bytes + 7) / 8 + 1); // aligned as a struct of pointers
+	std::vector<uint64_t> args((k->arg_bytes + 7) / 8 + 1); // aligned for a structure of pointers
 	memcpy(args.data(), params[0], k->arg_bytes);
-	return d.submit(s, [k, args = std::move(args), grid, block, dynamic_bytes] { return run_kernel(k, args, grid, block, dynamic_bytes); });
+	return d.submit(s, [k, args = std::move(args), grid, block, dynamic_bytes] {
+		return run_kernel(k, args, grid, block, dynamic_bytes);
+	});
 }

@@ -1,5 +1,6 @@
-// shared.cpp: the block's shared memory and the copies into it. Arrays lie apart, each at the same place in every block of a launch;
-// every byte is 0xff (NaN, or -1) when a block begins.
+// shared.cpp: the shared memory of a block, and asynchronous copies into it. There are gaps between arrays, to catch
+// overruns, and an array has the same place in every block of a launch. Every byte is 0xff (NaN, or -1) when a block
+// begins.
 #include <string.h>
 
 #include "machine.h"
@@ -17,7 +18,8 @@ void *shared_static(const void *key, size_t bytes, Where where) {
 	for (const Shared &s : b.statics) used += (s.bytes + 15) / 16 * 16;
 	if (used > static_limit) fail(where, "%u bytes of static shared memory, limit %u", used, static_limit);
 	if (used + b.launch->dynamic_bytes > dynamic_limit) {
-		fail(where, "%u bytes of static and %u of dynamic shared memory, limit %u", used, b.launch->dynamic_bytes, dynamic_limit);
+		fail(where, "%u bytes of static and %u of dynamic shared memory, limit %u", used, b.launch->dynamic_bytes,
+			dynamic_limit);
 	}
 	b.static_end = offset + ((uint32_t)bytes + 15) / 16 * 16;
 	b.statics.push_back({key, offset, (uint32_t)bytes});
@@ -35,13 +37,13 @@ uint32_t shared_address(const void *p, Where where) {
 	return (uint32_t)(q - b.arena);
 }
 
-// shared_bytes is the memory behind a shared address, checked.
 uint8_t *shared_bytes(uint32_t address, uint32_t bytes, const char *what, Where where) {
 	Block &b = *current()->block;
 	uint8_t *p = b.arena + address;
 	if (address < static_base) {
 		if (address + bytes > b.launch->dynamic_bytes) {
-			fail(where, "%s: shared address %u + %u beyond the launch's %u dynamic bytes", what, address, bytes, b.launch->dynamic_bytes);
+			fail(where, "%s: shared address %u + %u beyond the launch's %u dynamic bytes", what, address, bytes,
+				b.launch->dynamic_bytes);
 		}
 		return p;
 	}
@@ -51,14 +53,18 @@ uint8_t *shared_bytes(uint32_t address, uint32_t bytes, const char *what, Where 
 	fail(where, "%s: shared address %u + %u lies in no SHARED array", what, address, bytes);
 }
 
-// The bytes move when the thread waits for their group. Until then the destination is NaN: what reads it is wrong on a GPU too.
+// The bytes move when the thread waits for their group. Until then the destination is NaN, so that a kernel which reads
+// it too early, and would be wrong on a GPU, is wrong here.
 void cp_async(uint32_t dst, const void *src, uint32_t bytes, bool valid, Where where) {
 	uint8_t *to = shared_bytes(dst, bytes, "cp_async", where);
 	if (dst % bytes != 0) fail(where, "cp_async%u: shared address %u is no multiple of %u", bytes, dst, bytes);
 	if (valid) {
-		if (reinterpret_cast<uintptr_t>(src) % bytes != 0) fail(where, "cp_async%u: global address %p is no multiple of %u", bytes, src, bytes);
+		if (reinterpret_cast<uintptr_t>(src) % bytes != 0) {
+			fail(where, "cp_async%u: global address %p is no multiple of %u", bytes, src, bytes);
+		}
 #ifdef EMU_ASAN
-		const volatile uint8_t *from = static_cast<const uint8_t *>(src); // reported here, with the line of the .cu file on the stack
+		// Reads here, so that the report of an overrun has the line of the .cu file on its stack.
+		const volatile uint8_t *from = static_cast<const uint8_t *>(src);
 		(void)from[0];
 		(void)from[bytes - 1];
 #endif

@@ -1,10 +1,12 @@
-// warp.cpp: barriers and warp collectives. The last thread to arrive does the work of all, so that a result is there when its thread goes on.
+// warp.cpp: barriers and warp collectives. The last thread that arrives computes the results of all, so that every
+// thread finds its result when it goes on.
 #include <string.h>
 
 #include "machine.h"
 
 namespace emu {
 
+// same reports whether two places are the same line of the same file.
 static bool same(Where a, Where b) { return a.line == b.line && (a.file == b.file || strcmp(a.file, b.file) == 0); }
 
 void syncthreads(Where where) {
@@ -26,15 +28,20 @@ void syncthreads(Where where) {
 
 namespace {
 
-// arrive notes what the thread waits for. It is true for the last of the mask's lanes; the others return when that one has called leave.
+// arrive notes that the thread waits for op. It returns true in the last lane of the mask to arrive, at once; in the
+// other lanes it returns false, after the last lane has called leave.
 bool arrive(Op op, uint32_t mask, Where where) {
 	Fiber *t = current();
 	Warp &w = *t->warp;
 	t->op = op;
 	t->mask = mask;
 	t->where = where;
-	if ((mask >> t->lane & 1) == 0) fail(where, "%s: mask %08x does not name lane %u, which calls it", name_of(op), mask, t->lane);
-	if ((mask & ~w.lanes) != 0) fail(where, "%s: mask %08x names lanes that the block does not have: %08x", name_of(op), mask, mask & ~w.lanes);
+	if ((mask >> t->lane & 1) == 0) {
+		fail(where, "%s: mask %08x does not name lane %u, which calls it", name_of(op), mask, t->lane);
+	}
+	if ((mask & ~w.lanes) != 0) {
+		fail(where, "%s: mask %08x names lanes that the block does not have: %08x", name_of(op), mask, mask & ~w.lanes);
+	}
 	w.waiting |= 1u << t->lane;
 	if ((w.waiting & mask) != mask) {
 		t->block->next();
@@ -44,20 +51,21 @@ bool arrive(Op op, uint32_t mask, Where where) {
 	for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
 		const Fiber &other = first[__builtin_ctz(rest)];
 		if (other.op != op || other.mask != mask || !same(other.where, where)) {
-			fail(where, "%s with mask %08x, but lane %u is at %s with mask %08x, %s:%d", name_of(op), mask, other.lane, name_of(other.op), other.mask,
-				other.where.file, other.where.line);
+			fail(where, "%s with mask %08x, but lane %u is at %s with mask %08x, %s:%d", name_of(op), mask, other.lane,
+				name_of(other.op), other.mask, other.where.file, other.where.line);
 		}
 	}
 	return true;
 }
 
+// leave ends a collective: it makes the other lanes of the mask runnable.
 void leave(uint32_t mask) {
 	Fiber *t = current();
 	Fiber *first = t - t->lane;
 	Warp &w = *t->warp;
 	w.waiting &= ~mask;
 	for (uint32_t rest = mask; rest != 0; rest &= rest - 1) first[__builtin_ctz(rest)].op = Op::run;
-	t->block->release(w, mask & ~(1u << t->lane)); // the thread itself just goes on
+	t->block->release(w, mask & ~(1u << t->lane)); // the thread itself goes on
 }
 
 } // namespace
@@ -75,7 +83,7 @@ uint32_t shuffle(Op op, uint32_t mask, uint32_t v, int32_t arg, Where where) {
 	uint32_t ballot = 0;
 	for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
 		uint32_t lane = (uint32_t)__builtin_ctz(rest);
-		ballot |= first[lane].value << lane; // read where op is ballot: value is 0 or 1 there
+		ballot |= first[lane].value << lane; // meaningful for ballot alone, where a value is 0 or 1
 	}
 	for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
 		Fiber &lane = first[__builtin_ctz(rest)];
@@ -86,7 +94,9 @@ uint32_t shuffle(Op op, uint32_t mask, uint32_t v, int32_t arg, Where where) {
 		uint32_t source = (uint32_t)lane.arg & 31;
 		if (op == Op::shfl_xor) source ^= lane.lane;
 		if (op == Op::shfl_down) source = lane.lane + source > 31 ? lane.lane : lane.lane + source;
-		if ((mask >> source & 1) == 0) fail(where, "%s: lane %u reads lane %u, which mask %08x leaves out", name_of(op), lane.lane, source, mask);
+		if ((mask >> source & 1) == 0) {
+			fail(where, "%s: lane %u reads lane %u, which mask %08x leaves out", name_of(op), lane.lane, source, mask);
+		}
 		lane.result = first[source].value;
 	}
 	leave(mask);
@@ -107,7 +117,8 @@ inline float bf16_high(uint32_t u) { return __builtin_bit_cast(float, u & 0xffff
 
 typedef float row8 __attribute__((vector_size(32)));
 
-// multiply adds a[16][depth] b[depth][8] to the warp's fragments, one k after the other: products of two tf32 or bf16 are exact in float.
+// multiply adds the product of a [16][depth] and b [depth][8] to the warp's fragments, one k after the other. The
+// product of two tf32 or bf16 numbers is exact in float.
 template <int depth> EMU_PLAIN void multiply(Fiber *lanes, const float (*a)[depth], const row8 *b) {
 	alignas(32) row8 d[16];
 	float(*cell)[8] = reinterpret_cast<float(*)[8]>(d);

@@ -1,4 +1,4 @@
-// Kernels that wait for each other, rightly and wrongly.
+// Kernels whose threads wait for each other, correct ones and wrong ones.
 #include "../../kernels/prelude.cuh"
 
 struct ArrayArgs {
@@ -23,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(256) reverse_dropped(const ArrayArg
 	x[threadIdx.x] = tile[blockDim.x - 1 - threadIdx.x];
 }
 
-// rotate_dropped: n turns by one place in shared memory, without the barrier that keeps a turn's reads ahead of the next turn's writes.
+// rotate_dropped: n turns by one place in shared memory, without the barrier between reads and the next writes.
 extern "C" __global__ void rotate_dropped(const ArrayArgs a) {
 	SHARED(float, tile, [1024]);
 	tile[threadIdx.x] = a.x[threadIdx.x];
@@ -36,14 +36,14 @@ extern "C" __global__ void rotate_dropped(const ArrayArgs a) {
 	a.x[threadIdx.x] = v;
 }
 
-// leaves_early: the threads from n on miss the barrier.
+// leaves_early: the threads from number n on miss the barrier.
 extern "C" __global__ void leaves_early(const ArrayArgs a) {
 	if (threadIdx.x >= a.n) return;
 	__syncthreads();
 	a.x[threadIdx.x] = 1;
 }
 
-// two_barriers: the threads from n on wait at another barrier than the others.
+// two_barriers: the threads from number n on wait at another barrier than the others.
 extern "C" __global__ void two_barriers(const ArrayArgs a) {
 	if (threadIdx.x >= a.n) {
 		__syncthreads();

@@ -37,7 +37,7 @@ static void reverse_case() {
 	for (int i = 0; i < 3 * 256; i++) expect(got[i] == (float)(i / 256 * 256 + 255 - i % 256), "x[%d] = %g", i, got[i]);
 }
 
-// A kernel without its barrier must come out wrong; which elements are wrong depends on the seed.
+// A kernel without its barrier must compute something wrong. The seed decides which elements are wrong.
 static void reverse_dropped_case() {
 	Array<float> x(ramp(256));
 	start("reverse_dropped", {1, 256}, ArrayArgs{x.ptr(), 0});
@@ -58,7 +58,7 @@ static void rotate_dropped_case() {
 	expect(wrong > 0, "no element differs");
 }
 
-// fails runs a kernel that must end as a launch failure, and prints the diagnosis for the caller to judge.
+// fails runs a kernel that must end as a launch failure, and prints the diagnosis, which the caller checks.
 static void fails(const char *name, uint32_t n) {
 	Array<float> x(ramp(128));
 	start(name, {2, 128}, ArrayArgs{x.ptr(), n});
@@ -109,7 +109,8 @@ static void ldmatrix_case() {
 			for (int m = 0; m < 4; m++) {
 				auto at = [&](int row, int column) { return (uint32_t)x[m * 64 + row * 8 + column]; };
 				int c = 2 * (l % 4), r = l / 4;
-				uint32_t want = m >= count ? 0 : form < 3 ? at(r, c) | at(r, c + 1) << 16 : at(c, r) | at(c + 1, r) << 16;
+				uint32_t want = 0;
+				if (m < count) want = form < 3 ? at(r, c) | at(r, c + 1) << 16 : at(c, r) | at(c + 1, r) << 16;
 				uint32_t have = got[form * 128 + l * 4 + m];
 				expect(have == want, "form %d lane %d matrix %d: got %08x, want %08x", form, l, m, have, want);
 			}
@@ -117,8 +118,8 @@ static void ldmatrix_case() {
 	}
 }
 
-// mma: d += a b against double; inputs are rounded by the kernel, so the reference rounds them the same way. What is left is the order and
-// rounding of k sums in float: k 2^-24 of the sum of magnitudes.
+// mma compares d += a b with double. The kernel rounds its inputs, and the reference rounds them the same way. The
+// order and the rounding of k sums in float remain: an error of k 2^-24 of the sum of magnitudes.
 static void mma_case(const char *name, int bits) {
 	const int k = 64;
 	auto round_to = [&](float v) { // nearest; exact ties are not in the data but for 0
@@ -143,7 +144,8 @@ static void mma_case(const char *name, int bits) {
 			}
 			double error = fabs(got[i * 8 + j] - want) / size;
 			worst = std::max(worst, error);
-			expect(error <= k * 0x1p-24, "d[%d,%d] = %.9g, want %.9g, tolerance %g of %g", i, j, got[i * 8 + j], want, k * 0x1p-24, size);
+			expect(error <= k * 0x1p-24, "d[%d,%d] = %.9g, want %.9g, tolerance %g of %g", i, j, got[i * 8 + j], want,
+				k * 0x1p-24, size);
 		}
 	}
 	printf("worst error %.2g of the sum of magnitudes, tolerance %.2g\n", worst, k * 0x1p-24);
@@ -157,7 +159,8 @@ static std::vector<float> pipeline(const char *name, unsigned bytes, uint32_t wa
 }
 
 static void cp_async_case() {
-	for (auto [name, bytes] : {std::pair<const char *, unsigned>{"pipeline4", 4}, {"pipeline8", 8}, {"pipeline16", 16}}) {
+	const std::pair<const char *, unsigned> pipelines[] = {{"pipeline4", 4}, {"pipeline8", 8}, {"pipeline16", 16}};
+	for (auto [name, bytes] : pipelines) {
 		uint32_t n = 64 * bytes / 4 * 6, limit = n - 20;
 		auto got = pipeline(name, bytes, 1, limit);
 		for (uint32_t i = 0; i < n; i++) {
@@ -196,7 +199,7 @@ static void misaligned_case() {
 	ok(cuCtxSynchronize());
 }
 
-// block_order prints the order in which blocks ran; the caller compares seeds.
+// block_order prints the order in which blocks ran. The caller compares the orders of two seeds.
 static void block_order_case() {
 	Array<uint32_t> order(std::vector<uint32_t>(101, 0));
 	start("block_order", {100, 32}, MemoryArgs{nullptr, order.ptr(), 0});
@@ -208,7 +211,8 @@ static void block_order_case() {
 	printf("\n");
 }
 
-// deferred: nothing happens in a stream before somebody waits; a copy reads its source when it is performed.
+// deferred checks that a stream does nothing before somebody waits, and that a copy reads its source when it is
+// performed.
 static void deferred_case() {
 	void *s = nullptr, *other = nullptr, *event = nullptr;
 	ok(cuStreamCreate(&s, 1));
@@ -229,7 +233,7 @@ static void deferred_case() {
 	ok(cuStreamSynchronize(s));
 	expect(out[0] == 15 && out[1] == 11, "got %g %g, want 15 (the staging buffer's later value) 11", out[0], out[1]);
 
-	// Another stream that forgets to wait for the event sees what was there before; one that waits, the result.
+	// A stream that waits for the event sees the result. A stream that forgets to wait sees the bytes from before.
 	start("add", {1, 32, 0, s}, MemoryArgs{x.ptr(), nullptr, 100});
 	ok(cuEventRecord(event, s));
 	ok(cuMemcpyDtoHAsync_v2(out, x.p, 128, other));
@@ -245,7 +249,7 @@ static void deferred_case() {
 	expect(x.get()[1] == 1111, "after synchronising the event: got %g, want 1111", x.get()[1]);
 }
 
-// graph: capture over two streams joined by events, replayed.
+// graph captures work of two streams, joined by events, and replays it.
 static void graph_case() {
 	void *s = nullptr, *side = nullptr, *fork = nullptr, *join = nullptr, *graph = nullptr, *exec = nullptr;
 	ok(cuStreamCreate(&s, 1));
@@ -277,7 +281,8 @@ static void graph_case() {
 		for (int i = 0; i < 32; i++) in[i] = (float)(100 * turn);
 		ok(cuGraphLaunch(exec, s));
 		ok(cuStreamSynchronize(s));
-		expect(x.get()[3] == (float)(100 * turn + 3) && y.get()[3] == 7, "turn %d: got %g %g, want %d 7", turn, x.get()[3], y.get()[3], 100 * turn + 3);
+		expect(x.get()[3] == (float)(100 * turn + 3) && y.get()[3] == 7, "turn %d: got %g %g, want %d 7", turn,
+			x.get()[3], y.get()[3], 100 * turn + 3);
 	}
 	// A fork that is not joined, and a wait in mid-capture, are errors.
 	ok(cuStreamBeginCapture_v2(s, 1));
@@ -310,7 +315,7 @@ static void graph_case() {
 	expect(code == 901, "ending the capture it spoiled: got %d, want 901", code);
 }
 
-// threads: what several host threads do in streams of their own, all at once, comes out as if each were alone.
+// threads checks that several host threads, each in a stream of its own, get the results that each would get alone.
 static void threads_case() {
 	const int threads = 4, turns = 50, n = 96;
 	function("add", sizeof(MemoryArgs));
@@ -338,7 +343,9 @@ static void threads_case() {
 				if (again == 1) ok(cuMemFree_v2(other)); // waits for all streams, those of other threads among them
 				ok(cuStreamSynchronize(s));
 				float want = (float)(1000 * id + turn + again + id + 1);
-				for (int i = 0; i < n; i++) expect(out[i] == want, "thread %d turn %d: [%d] = %g, want %g", id, turn, i, out[i], want);
+				for (int i = 0; i < n; i++) {
+					expect(out[i] == want, "thread %d turn %d: [%d] = %g, want %g", id, turn, i, out[i], want);
+				}
 			}
 			ok(cuGraphExecDestroy(exec));
 		}
@@ -380,7 +387,7 @@ static void limits_case() {
 	}
 }
 
-// faults: what the environment asks for arrives at the call where a driver would report it.
+// faults checks that a failure which the environment asks for is reported by the call where a driver would report it.
 static void fail_launch_case() {
 	Array<float> x(ramp(32));
 	for (int i = 0; i < 4; i++) {
@@ -411,8 +418,11 @@ template <class T> std::vector<T> apply(const char *name, uint32_t what, const s
 	return dy.get();
 }
 
-// worst is the largest error in units of the last place of a float (or of a relative 2^-52), denormals included.
-template <class T> double worst(const char *what, const std::vector<T> &x, const std::vector<T> &got, std::function<long double(long double)> f) {
+// worst returns the largest error, in units in the last place of a float (or, for double, relative to 2^-52), denormals
+// included.
+template <class T>
+double worst(const char *what, const std::vector<T> &x, const std::vector<T> &got,
+	std::function<long double(long double)> f) {
 	double most = 0;
 	T at = 0;
 	for (size_t i = 0; i < x.size(); i++) {
@@ -462,24 +472,31 @@ static void math_case() {
 	const float inf = INFINITY, nan = NAN;
 	std::vector<float> edge{0, -inf, inf, nan, -1};
 	auto x = apply("math_float", 0, edge), y = apply("math_float", 1, edge);
-	expect(x[0] == 1 && x[1] == 0 && x[2] == inf && isnan(x[3]), "expf_ of 0 -inf inf NaN: %g %g %g %g", x[0], x[1], x[2], x[3]);
-	expect(y[0] == -inf && isnan(y[1]) && y[2] == inf && isnan(y[3]) && isnan(y[4]), "logf_ of 0 -inf inf NaN -1: %g %g %g %g %g", y[0], y[1], y[2], y[3], y[4]);
+	expect(x[0] == 1 && x[1] == 0 && x[2] == inf && isnan(x[3]), "expf_ of 0 -inf inf NaN: %g %g %g %g", x[0], x[1],
+		x[2], x[3]);
+	expect(y[0] == -inf && isnan(y[1]) && y[2] == inf && isnan(y[3]) && isnan(y[4]),
+		"logf_ of 0 -inf inf NaN -1: %g %g %g %g %g", y[0], y[1], y[2], y[3], y[4]);
 	std::vector<double> edged(edge.begin(), edge.end());
 	auto xd = apply("math_double", 0, edged), yd = apply("math_double", 1, edged);
-	expect(xd[0] == 1 && xd[1] == 0 && xd[2] == inf && isnan(xd[3]), "exp_d of 0 -inf inf NaN: %g %g %g %g", xd[0], xd[1], xd[2], xd[3]);
+	expect(xd[0] == 1 && xd[1] == 0 && xd[2] == inf && isnan(xd[3]), "exp_d of 0 -inf inf NaN: %g %g %g %g", xd[0],
+		xd[1], xd[2], xd[3]);
 	expect(yd[0] == -inf && isnan(yd[1]) && yd[2] == inf && isnan(yd[3]) && isnan(yd[4]), "log_d of 0 -inf inf NaN -1");
 
 	// Halfway cases: bf16 to even, tf32 away from zero.
-	std::vector<float> ties{1 + 0x1p-8f, 1 + 0x3p-8f, -(1 + 0x1p-8f), 1 + 0x1p-11f, -(1 + 0x1p-11f), 0x1.fffffep127f, inf, nan, -0.0f};
+	std::vector<float> ties{
+		1 + 0x1p-8f, 1 + 0x3p-8f, -(1 + 0x1p-8f), 1 + 0x1p-11f, -(1 + 0x1p-11f), 0x1.fffffep127f, inf, nan, -0.0f};
 	auto b = apply("math_float", 3, ties), p = apply("math_float", 4, ties), t = apply("math_float", 5, ties);
-	expect(b[0] == 1 && b[1] == 1 + 0x1p-6f && b[2] == -1 && b[5] == inf && b[6] == inf && isnan(b[7]) && signbit(b[8]), "bf16: %g %g %g %g", b[0], b[1], b[2], b[5]);
+	expect(b[0] == 1 && b[1] == 1 + 0x1p-6f && b[2] == -1 && b[5] == inf && b[6] == inf && isnan(b[7]) && signbit(b[8]),
+		"bf16: %g %g %g %g", b[0], b[1], b[2], b[5]);
 	expect(memcmp(b.data(), p.data(), b.size() * 4) == 0, "pack_bf16 and to_bf16 differ");
-	expect(t[3] == 1 + 0x1p-10f && t[4] == -(1 + 0x1p-10f) && t[6] == inf && isnan(t[7]) && signbit(t[8]), "tf32: %.9g %.9g %g %g", t[3], t[4], t[6], t[7]);
+	expect(t[3] == 1 + 0x1p-10f && t[4] == -(1 + 0x1p-10f) && t[6] == inf && isnan(t[7]) && signbit(t[8]),
+		"tf32: %.9g %.9g %g %g", t[3], t[4], t[6], t[7]);
 	auto m = apply("math_float", 6, ties), mn = apply("math_float", 7, ties);
-	expect(m[7] == 0 && isnan(mn[7]) && m[2] == 0 && m[0] == ties[0], "fmaxf_(NaN) = %g, fmax_nan(NaN) = %g", m[7], mn[7]);
+	expect(m[7] == 0 && isnan(mn[7]) && m[2] == 0 && m[0] == ties[0], "fmaxf_(NaN) = %g, fmax_nan(NaN) = %g", m[7],
+		mn[7]);
 }
 
-// speed prints threads started, barriers passed and mma per second; it judges nothing.
+// speed prints how many threads start, barriers pass and mma run in a second. It checks nothing.
 static void speed_case() {
 	auto seconds = [](auto f) { // of processor time, since other programs may be running
 		clock_t from = clock();
@@ -495,7 +512,8 @@ static void speed_case() {
 	for (auto [name, macs] : {std::pair<const char *, double>{"mma_tf32", 1024}, {"mma_bf16", 2048}}) {
 		unsigned repeat = 2000, calls = repeat * (name[4] == 't' ? 8 : 4);
 		sec = seconds([&] { start(name, {1, 32}, MmaArgs{x.ptr(), y.ptr(), d.ptr(), 64, repeat}); });
-		printf("%s: %.2f M/s on one thread, %.2f G multiply-adds/s\n", name, calls / sec * 1e-6, calls * macs / sec * 1e-9);
+		printf("%s: %.2f M/s on one thread, %.2f G multiply-adds/s\n", name, calls / sec * 1e-6,
+			calls * macs / sec * 1e-9);
 	}
 	sec = seconds([&] { for (int i = 0; i < 2000; i++) start("add", {1, 32}, MemoryArgs{x.ptr(), nullptr, 0}); });
 	printf("%.1f µs per small launch\n", sec / 2000 * 1e6);
@@ -509,10 +527,13 @@ int main(int argc, char **argv) {
 		{"mma_half", [] { fails("mma_half", 0); }}, {"shuffles", shuffles_case}, {"ldmatrix", ldmatrix_case},
 		{"mma_tf32", [] { mma_case("mma_tf32", 11); }}, {"mma_bf16", [] { mma_case("mma_bf16", 8); }},
 		{"cp_async", cp_async_case}, {"cp_async_no_wait", cp_async_no_wait_case}, {"poison", poison_case},
-		{"global_overrun", [] { overrun("global_overrun", 32, 0); }}, {"shared_overrun", [] { overrun("shared_overrun", 1, 0); }},
+		{"global_overrun", [] { overrun("global_overrun", 32, 0); }},
+		{"shared_overrun", [] { overrun("shared_overrun", 1, 0); }},
 		{"dynamic_overrun", [] { overrun("dynamic_overrun", 65, 256); }}, {"misaligned", misaligned_case},
-		{"block_order", block_order_case}, {"deferred", deferred_case}, {"graph", graph_case}, {"threads", threads_case}, {"limits", limits_case},
-		{"fail_launch", fail_launch_case}, {"lose_device", lose_device_case}, {"math", math_case}, {"speed", speed_case},
+		{"block_order", block_order_case}, {"deferred", deferred_case}, {"graph", graph_case},
+		{"threads", threads_case}, {"limits", limits_case},
+		{"fail_launch", fail_launch_case}, {"lose_device", lose_device_case}, {"math", math_case},
+		{"speed", speed_case},
 	};
 	if (argc != 3 || cases.count(argv[2]) == 0) {
 		fprintf(stderr, "drive LIBRARY CASE\n");

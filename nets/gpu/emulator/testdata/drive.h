@@ -1,4 +1,4 @@
-// drive.h: what the cases of drive.cpp call: the fake driver, and arrays in its memory.
+// drive.h: the functions of the emulated driver, and arrays in its memory, for the cases of drive.cpp.
 #pragma once
 #include <dlfcn.h>
 #include <stdint.h>
@@ -20,7 +20,8 @@ typedef uint64_t Ptr;
 	X(cuModuleGetFunction, void **, void *, const char *) \
 	X(cuFuncSetAttribute, void *, int, int) \
 	X(cuFuncGetParamInfo, void *, size_t, size_t *, size_t *) \
-	X(cuLaunchKernel, void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **) \
+	X(cuLaunchKernel, void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, \
+		void **) \
 	X(cuMemAlloc_v2, Ptr *, size_t) \
 	X(cuMemFree_v2, Ptr) \
 	X(cuMemGetInfo_v2, size_t *, size_t *) \
@@ -56,7 +57,7 @@ static std::string text_of(int code) {
 	return text == nullptr ? "" : text;
 }
 
-// ok ends the process with the driver's own words.
+// ok ends the process with the driver's message if a call failed.
 #define ok(call) \
 	do { \
 		int code_ = (call); \
@@ -66,7 +67,7 @@ static std::string text_of(int code) {
 		} \
 	} while (0)
 
-// expect ends the process unless the condition holds; the rest says got and want.
+// expect ends the process unless the condition holds. The message has the value got and the value wanted.
 #define expect(condition, ...) \
 	do { \
 		if (!(condition)) { \
@@ -77,13 +78,14 @@ static std::string text_of(int code) {
 		} \
 	} while (0)
 
-// ptx_for is as much of a kernel's PTX as the emulator looks at.
+// ptx_for returns the parts of a kernel's PTX that the emulator reads.
 static std::string ptx_for(const std::string &name, size_t arg_bytes) {
-	return ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry " + name + "(\n.param .align 8 .b8 " + name + "_param_0[" +
+	return ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry " + name + "(\n.param .align 8 .b8 " +
+		name + "_param_0[" +
 		std::to_string(arg_bytes) + "]\n)\n{ ret; }\n";
 }
 
-// function loads a kernel, once: while a stream captures nothing may be loaded.
+// function returns a kernel, and loads it on the first call: loading is forbidden while a stream captures.
 static void *function(const std::string &name, size_t arg_bytes) {
 	static std::map<std::string, void *> known;
 	void *module = nullptr, *&f = known[name];
@@ -104,7 +106,7 @@ template <class Args> void start(const std::string &name, Shape s, Args args) {
 	ok(cuLaunchKernel(f, s.grid, 1, 1, s.block, 1, 1, s.dynamic_bytes, s.stream, params, nullptr));
 }
 
-// Array is device memory seen as values of T.
+// Array is an array of T in device memory.
 template <class T> struct Array {
 	Ptr p = 0;
 	size_t n;

@@ -1,4 +1,4 @@
-// Shared and global memory, asynchronous copies, and the order of blocks. DEFINE stamps out a kernel, as kernel files may.
+// Shared and global memory, asynchronous copies, and the order of blocks. The macro DEFINE defines a kernel.
 #include "../../kernels/prelude.cuh"
 
 struct CopyArgs {
@@ -7,13 +7,14 @@ struct CopyArgs {
 	uint32_t n, limit, wait;
 };
 
-// pipeline doubles x through two stages of dynamic shared memory filled by cp.async; without wait it reads a stage too early.
+// pipeline doubles x through two stages of shared memory, filled by cp.async. Without wait it reads a stage too early.
 template <int bytes> DEV void pipeline(const CopyArgs &a) {
 	constexpr uint32_t per = bytes / 4;
 	DYNAMIC_SHARED(float, stages); // [2, block per]
 	uint32_t stride = blockDim.x * per, steps = a.n / stride;
 	auto fetch = [&](uint32_t step) {
-		uint32_t i = step * stride + threadIdx.x * per, to = smem_u32(stages) + 4 * (step % 2 * stride + threadIdx.x * per);
+		uint32_t i = step * stride + threadIdx.x * per;
+		uint32_t to = smem_u32(stages) + 4 * (step % 2 * stride + threadIdx.x * per);
 		if (bytes == 4) cp_async4(to, a.x + i, i < a.limit);
 		if (bytes == 8) cp_async8(to, a.x + i, i < a.limit);
 		if (bytes == 16) cp_async16(to, a.x + i, i < a.limit);
@@ -28,7 +29,9 @@ template <int bytes> DEV void pipeline(const CopyArgs &a) {
 			if (a.wait) cp_async_wait<0>();
 		}
 		__syncthreads();
-		for (uint32_t i = threadIdx.x; i < stride; i += blockDim.x) a.y[step * stride + i] = 2 * stages[step % 2 * stride + i];
+		for (uint32_t i = threadIdx.x; i < stride; i += blockDim.x) {
+			a.y[step * stride + i] = 2 * stages[step % 2 * stride + i];
+		}
 		__syncthreads();
 	}
 }
@@ -45,7 +48,7 @@ struct MemoryArgs {
 	uint32_t n;
 };
 
-// forgets writes out a shared array of which it filled every element but one.
+// forgets fills every element of a shared array but one, and then copies the array to x.
 extern "C" __global__ void forgets(const MemoryArgs a) {
 	SHARED(float, tile, [64]);
 	if (threadIdx.x != 5) tile[threadIdx.x] = 1;

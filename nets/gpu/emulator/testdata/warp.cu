@@ -64,7 +64,8 @@ extern "C" __global__ void __launch_bounds__(32) mma_tf32(const MmaArgs a) {
 	float d[4] = {a.d[g * 8 + 2 * t], a.d[g * 8 + 2 * t + 1], a.d[(g + 8) * 8 + 2 * t], a.d[(g + 8) * 8 + 2 * t + 1]};
 	for (uint32_t r = 0; r < a.repeat; r++) {
 		for (uint32_t k = 0; k < a.k; k += 8) {
-			uint32_t fa[4] = {cvt_tf32(a.a[g * a.k + k + t]), cvt_tf32(a.a[(g + 8) * a.k + k + t]), cvt_tf32(a.a[g * a.k + k + t + 4]), cvt_tf32(a.a[(g + 8) * a.k + k + t + 4])};
+			uint32_t fa[4] = {cvt_tf32(a.a[g * a.k + k + t]), cvt_tf32(a.a[(g + 8) * a.k + k + t]),
+				cvt_tf32(a.a[g * a.k + k + t + 4]), cvt_tf32(a.a[(g + 8) * a.k + k + t + 4])};
 			uint32_t fb[2] = {cvt_tf32(a.b[(k + t) * 8 + g]), cvt_tf32(a.b[(k + t + 4) * 8 + g])};
 			mma_tf32_16x8x8(d, fa, fb);
 		}

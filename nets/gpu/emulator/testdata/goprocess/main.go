@@ -1,4 +1,4 @@
-// Command goprocess drives the emulator from Go, with what Go does beside it: garbage collection, signals, threads.
+// Command goprocess uses the emulator from Go while garbage collection, signals and other threads are at work.
 package main
 
 /*
@@ -10,21 +10,23 @@ package main
 
 static void *library;
 static int call(const char *name, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e) {
-	int (*f)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) = (int (*)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t))dlsym(library, name);
+	int (*f)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) = dlsym(library, name);
 	return f == NULL ? -1 : f(a, b, c, d, e);
 }
 struct memory_args { uint64_t x, order; uint32_t n; };
-// start loads a kernel of memory.cu and launches it on 4 blocks of 256.
+// start loads a kernel of memory.cu and launches it on 4 blocks of 256 threads.
 static int start(const char *name, uint64_t x, uint32_t n) {
 	char ptx[300];
 	void *module, *f;
 	struct memory_args args = {x, 0, n};
 	void *params[] = {&args};
-	snprintf(ptx, sizeof ptx, ".version 7.8\n.target sm_80\n.visible .entry %s(\n.param .align 8 .b8 %s_param_0[24]\n)\n", name, name);
+	snprintf(ptx, sizeof ptx, ".version 7.8\n.target sm_80\n.visible .entry %s(\n.param .align 8 .b8 %s_param_0[24]\n)\n",
+		name, name);
 	int code = call("cuModuleLoadDataEx", (uint64_t)&module, (uint64_t)ptx, 0, 0, 0);
 	if (code == 0) code = call("cuModuleGetFunction", (uint64_t)&f, (uint64_t)module, (uint64_t)name, 0, 0);
 	if (code != 0) return code;
-	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **) = dlsym(library, "cuLaunchKernel");
+	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
+		void **) = dlsym(library, "cuLaunchKernel");
 	return launch(f, 4, 1, 1, 256, 1, 1, 0, NULL, params, NULL);
 }
 static uint64_t allocate(size_t n) { uint64_t p = 0; call("cuMemAlloc_v2", (uint64_t)&p, n, 0, 0, 0); return p; }
@@ -84,5 +86,5 @@ func main() {
 	wait.Wait()
 	defer func() { fmt.Println("recovered:", recover() != nil, "sum:", C.first(x)) }()
 	var nothing *int
-	*nothing = 1 // a fault that must stay Go's
+	*nothing = 1 // a fault that Go must turn into a panic
 }

@@ -1,0 +1,80 @@
+//go:build gpu && linux && cgo
+
+package gpu
+
+import (
+	"fmt"
+
+	"rollcall/nets/gpu/driver"
+	"rollcall/nets/gpu/kernels"
+)
+
+// function is a loaded kernel and the dynamic shared memory, in bytes, that its launches may use.
+type function struct {
+	*driver.Function
+	shared int
+}
+
+// defaultShared is the shared memory, in bytes, that the driver grants a block without being asked: static and dynamic
+// together.
+const defaultShared = 48 << 10
+
+// function returns a kernel. The first call for a kernel loads its module.
+func (e *Engine) function(name string) (*function, error) {
+	if f := e.functions[name]; f != nil {
+		return f, nil
+	}
+	source, ok := kernels.Find(name)
+	if !ok {
+		return nil, fmt.Errorf("gpu: kernel %s: in none of the modules", name)
+	}
+	m := e.modules[source.Name]
+	if m == nil {
+		var err error
+		if m, err = e.device.LoadModule(source.Name, source.PTX); err != nil {
+			return nil, err
+		}
+		e.modules[source.Name] = m
+	}
+	f, err := m.Function(name)
+	if err != nil {
+		return nil, err
+	}
+	e.functions[name] = &function{f, defaultShared - f.Attributes().Shared}
+	return e.functions[name], nil
+}
+
+// launch queues a kernel on a grid of g.X blocks for each slot. The driver copies args before launch returns.
+func (e *Engine) launch(name string, g kernels.Geometry, slots int, args []byte) error {
+	f, err := e.function(name)
+	if err != nil {
+		return err
+	}
+	if g.Shared > f.shared {
+		if err := f.SetMaxDynamicShared(g.Shared); err != nil {
+			return err
+		}
+		f.shared = g.Shared
+	}
+	return f.Launch([2]int{g.X, slots}, g.Threads, g.Shared, e.stream, args)
+}
+
+// enqueue queues a launch of a wave. The usage of the wave says what the launch costs, where launches are timed.
+func (e *Engine) enqueue(w *wave, l launch, u usage) error {
+	if err := e.launch(l.kernel, l.geometry, w.key.capacity, l.args(&w.frame)); err != nil || !e.timing() {
+		return err
+	}
+	flop, bytes := l.cost(&w.frame).Of(u.slots, u.momenta, u.drifts)
+	return e.mark(l.kernel, flop, bytes)
+}
+
+// launchAlone queues and times a kernel that belongs to no wave, such as those on rows of a bank.
+func (e *Engine) launchAlone(kernel string, l kernels.Launch, args []byte) error {
+	if err := e.begin(); err != nil {
+		return err
+	}
+	if err := e.launch(kernel, l.Geometry, 1, args); err != nil {
+		return err
+	}
+	return e.mark(kernel, float64(l.FLOP), float64(l.Bytes))
+}
