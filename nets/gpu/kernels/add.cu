@@ -4,6 +4,13 @@
 #include "elements.cuh"
 #include "work.cuh"
 
+struct AddArgs {
+  const Work *work;
+  const void *a, *b;       // [K,n] act
+  void *y;                 // [K,n] act
+  uint32_t n, unused;
+};
+
 template <class P> DEV void add(const AddArgs &args) {
   typedef typename P::act act;
   if (blockIdx.y >= args.work->clients) return;

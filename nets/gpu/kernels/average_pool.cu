@@ -5,6 +5,15 @@
 #include "elements.cuh"
 #include "work.cuh"
 
+struct AverageArgs {
+  const Work *work;
+  const void *x;           // [K,B,pixels,C] act
+  void *y;                 // [K,B,C] act
+  const void *gy;          // [K,B,C] act
+  void *dx;                // [K,B,pixels,C] act
+  uint32_t B, pixels, C, unused;
+};
+
 template <class P> DEV void average_pool(const AverageArgs &a) {
   typedef typename P::act act;
   if (blockIdx.y >= a.work->clients) return;

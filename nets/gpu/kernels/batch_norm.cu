@@ -1,7 +1,7 @@
 // Batch normalisation over the pixels and samples of a slot's batch, behind it the addition of other maps and ReLU:
 //   y[k,b,p,c] = max(0, weight[k,c]·(x[k,b,p,c] − mean[k,c])/√(variance[k,c] + 1e-5) + bias[k,c] + add[k,b,p,c])
 // the maximum only if relu, add only if it is there. Samples that do not count are left out of the statistics; their y is 0.
-// x, add, y [K,B,pixels,C] act. All deterministic: the sums are cut by shape alone (norm.cuh) and added in order.
+// x, add, y [K,B,pixels,C] act. All deterministic: the sums are cut by shape alone (batch_norm.cuh) and added in order.
 //
 // norm_moments: Σ (x − pivot) and Σ (x − pivot)² of every chunk, pivot[c] being x[c] of the first pixel that counts: what is
 //   summed up, in float over 32 rows and in double from there on, is of the size of the deviation even if the mean is not.
@@ -10,7 +10,7 @@
 //   grid (⌈C/32⌉, K), block 256, smem 4 KB; moves 16 bytes a channel and chunk.
 // norm_apply: y = max(0, scale·x + shift + add). grid as norm_moments, block 256; moves (|x| + |y| + |add|) act a slot.
 // norm_evaluate: the same of the running statistics in the row, for all samples. grid and traffic as norm_apply.
-#include "norm.cuh"
+#include "batch_norm.cuh"
 
 // pivot_row is the first row that counts, 0 if none does.
 DEV uint32_t pivot_row(const NormArgs &a, const int32_t *labels) {

@@ -3,7 +3,7 @@
 //   dbias = Σ d, dweight = Σ d·x̂, dadd = d, dx = weight·inverse·(d − dbias/n − x̂·dweight/n)
 // and dx = 0 for samples that do not count. The gradient of y may come in two parts, gy and gy2, the sum of which is rounded to
 // act as `add` would. Where nothing was added, y > 0 is scale·x + shift > 0: x is read anyway, and y need not be.
-// x, y, gy, gy2, d, dx [K,B,pixels,C] act. All deterministic: the sums are cut by shape alone (norm.cuh) and added in order.
+// x, y, gy, gy2, d, dx [K,B,pixels,C] act. All deterministic: the sums are cut by shape alone (batch_norm.cuh) and added in order.
 //
 // norm_sums: Σ d and Σ d·(x − mean) of every chunk, in float over 32 rows and in double from there on; d is written if it is
 //   wanted: as the gradient of add, or because two parts make it.
@@ -12,7 +12,7 @@
 //   batch's mean and unbiased variance. Slots whose batch is empty are left out.
 //   grid (⌈C/32⌉, K), block 256, smem 4 KB; moves 16 bytes a channel and chunk.
 // norm_input: dx = DX_D·d + DX_X·x + DX_1. grid as norm_sums, block 256; moves 3|x| act a slot.
-#include "norm.cuh"
+#include "batch_norm.cuh"
 
 DEV float shut(float y, float g) { return y <= 0 ? 0 : g; }  // NaN in y lets the gradient through, as on the CPU
 

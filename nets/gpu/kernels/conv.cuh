@@ -10,6 +10,19 @@
 #include "precision.cuh"
 #include "work.cuh"
 
+struct ConvArgs {
+  const Work *work;
+  const void *x;           // [K,B,H,W,C] act
+  void *y;                 // [K,B,HP,WP,O] act, HP = (H+2·pad-R+1)/2; backward: not read
+  uint8_t *arg;            // [K,B,HP,WP,O] place 0 … 3 of the maximum in its window, row by row; 4: the ReLU is shut
+  const void *gy;          // [K,B,HP,WP,O] act, gradient of y
+  void *dx;                // [K,B,H,W,C] act
+  float *partial;          // [K,chunks,R·S·C·O+O] sums of dw and then db over `images` images each
+  uint32_t w_offset, b_offset;  // of w [R,S,C,O] and bias [O] in a row
+  uint32_t B, H, W, C, R, S, O, pad;
+  uint32_t images, unused;  // per chunk of partial
+};
+
 constexpr uint32_t CONV_THREADS = 128, CONV_WINDOWS = 64, CONV_OUTPUTS = 32;
 constexpr uint32_t CONV_SHARED = 99 * 1024;   // bytes that every card from capability 8.0 on has for a block
 constexpr uint32_t CONV_RESIDENT = 52;        // steps of weights that stay in shared memory: 59904 bytes; more are streamed …

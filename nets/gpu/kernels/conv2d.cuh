@@ -8,6 +8,20 @@
 // The tiles are functions of shapes and precision alone; launch_conv2d.go computes the same ones for the launch.
 #pragma once
 #include "gemm.cuh"
+#include "work.cuh"
+
+struct Conv2DArgs {
+  const Work *work;
+  const void *x;           // [K,B,H,W,C] act
+  void *y;                 // [K,B,OH,OW,O] act, OH = (H+2·pad-R)/U+1
+  const void *gy;          // [K,B,OH,OW,O] act, gradient of y
+  void *dx;                // [K,B,H,W,C] act
+  float *dw;               // [K,chunks,R·S·C·O] sums over `images` images each
+  uint32_t w_offset;       // of w [R,S,C,O] in a row
+  uint32_t B, H, W, C, R, S, O, U, pad;
+  uint32_t images;         // per chunk of dw
+  uint32_t dw_stride;      // elements of dw from slot to slot
+};
 
 // The tiles, by columns: up to 32, up to MIDDLE, more. Stages hold 128 bytes of depth, for which a block takes 60, 72 to 80 and 96 KB; with
 // two blocks on a multiprocessor of 228 KB a first cache of 60 KB is left. Warps of 64×64 read half of what those of 32×32 do for

@@ -5,6 +5,15 @@
 #include "elements.cuh"
 #include "work.cuh"
 
+struct ConvReduceArgs {
+  const Work *work;
+  const float *partial;    // [K,chunks,n+O]
+  float *grad;             // [K,P]
+  uint32_t w_offset, b_offset;
+  uint32_t n, O, chunks, P;  // n = R·S·C·O
+  uint32_t step, E;
+};
+
 extern "C" __global__ void __launch_bounds__(128) conv_reduce(const ConvReduceArgs a) {
   const Work *work = a.work;
   if (blockIdx.y >= work->clients || work->count[(size_t)blockIdx.y * a.E + a.step] == 0) return;

@@ -7,6 +7,15 @@
 #include "softmax.cuh"
 #include "work.cuh"
 
+struct CrossEntropyArgs {
+  const Work *work;
+  const float *logits;     // [K,B,O]
+  const int32_t *labels;   // [K,B]
+  float *loss;             // [E,capacity], loss[step·capacity+k]
+  void *dlogits;           // [K,B,O] act, 0 for samples that do not count; null: loss alone
+  uint32_t B, O, step, E, capacity, unused;
+};
+
 template <class P> DEV void cross_entropy(const CrossEntropyArgs &a) {
   typedef typename P::act act;
   SHARED(double, sums, [ROW_THREADS]);

@@ -6,6 +6,15 @@
 #include "elements.cuh"
 #include "work.cuh"
 
+struct DropoutArgs {
+  const Work *work;
+  const void *x;           // [K,n] act
+  void *y;                 // [K,n] act; may be x
+  uint32_t n, layer, threshold, step;
+  float scale;
+  uint32_t unused;
+};
+
 DEV uint4 philox(uint32_t seed, uint32_t purpose, uint4 counter) {
 #pragma unroll
   for (int round = 0; round < 10; round++) {

@@ -7,6 +7,17 @@
 #include "elements.cuh"
 #include "work.cuh"
 
+struct GatherArgs {
+  const Work *work;
+  const uint8_t *images;   // [n,H,W,C], or null
+  const float *features;   // [n,H,W,C] if images is null
+  const uint8_t *classes;  // [n]
+  const float *table;      // [C,256] what each byte of a channel becomes
+  void *y;                 // [K,B,H,W,C] act
+  int32_t *labels;         // [K,B]; -1: does not count
+  uint32_t step, E, B, H, W, C;
+};
+
 // STAGED is the largest number of channels whose table goes to shared memory; launch_rows.go has the same.
 constexpr uint32_t STAGED = 32;
 constexpr uint32_t BORDER = 4;  // plan.Pad

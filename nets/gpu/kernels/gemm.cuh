@@ -7,7 +7,6 @@
 #pragma once
 #include "gemm_multiply.cuh"
 #include "gemm_stage.cuh"
-#include "work.cuh"
 
 template <int BM_, int BN_, int BK_, int WM_, int WN_, int SLICES_, int STAGES_>
 struct Tile {
@@ -18,12 +17,6 @@ struct Tile {
   template <class act, bool K_FASTEST> using B = Operand<act, BN, BK, THREADS, K_FASTEST>;
   static_assert(BK / SLICES % 16 == 0, "a slice multiplies 16 of the depth at a time");
 };
-
-// The tiles, by kernel; launch_linear.go has the same numbers. Depth 128 bytes, 24 or 16 KB a stage; narrow: at most 16 outputs.
-constexpr uint32_t NARROW = 16;
-template <class P> using ForwardTile = Tile<64, 64, 128 / (int)sizeof(typename P::act), 64, 32, 2, 3>;
-template <class P> using BackwardTile = Tile<128, 64, 128 / (int)sizeof(typename P::act), 64, 32, 1, 3>;
-template <class P> using NarrowTile = Tile<32, NARROW, 64, 32, 16, 4, 3>;
 
 // Where a thread's sums belong: accumulator [MI][NJ][4] of the warp whose tile begins at (m,n) of the block's tile.
 struct Place {

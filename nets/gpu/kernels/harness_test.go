@@ -124,7 +124,7 @@ func upload[T driver.Scalar](r *rig, x []T) (at uint64) {
 	return at
 }
 
-// uploadStruct is upload of structures without padding of Go's own, such as those of args.go.
+// uploadStruct is upload of structures without padding of Go's own, such as the mirrors.
 func uploadStruct[T any](r *rig, x ...T) uint64 {
 	r.t.Helper()
 	return upload(r, unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), len(x)*int(unsafe.Sizeof(x[0]))))
@@ -145,8 +145,8 @@ func download[T driver.Scalar](r *rig, at uint64, n int) []T {
 	return x
 }
 
-// launch runs a kernel on a grid of g.X × room blocks and waits for it. args points to one of the structures of
-// args.go.
+// launch runs a kernel on a grid of g.X × room blocks and waits for it. args points to the
+// arguments of the kernel.
 func launch[A any](r *rig, kernel string, g Launch, room int, args *A) {
 	r.t.Helper()
 	r.do(func() error {

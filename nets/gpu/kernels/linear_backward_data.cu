@@ -3,7 +3,7 @@
 // grid (⌈B/128⌉·⌈I/64⌉, K), block 128, smem 72 KB.
 // Moves |gy| + |w| + |dx| elements of device memory, from L2 ⌈I/64⌉|gy| + ⌈B/128⌉|w|; deterministic: the order of the sum over O
 // is that of the tiles.
-#include "gemm.cuh"
+#include "linear.cuh"
 
 template <class P>
 DEV void linear_backward_data(const LinearArgs &a) {

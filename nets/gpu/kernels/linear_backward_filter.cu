@@ -3,7 +3,7 @@
 // grid (⌈I/128⌉·⌈O/64⌉, K), block 128, smem 72 KB; O ≤ 16: (⌈I/32⌉, K), 128, 36 KB (bf16 18 KB).
 // Moves |x| + |gy| + |dw| elements of device memory, from L2 ⌈O/64⌉|x| + ⌈I/128⌉|gy|; deterministic: the order of the
 // sums over B is that of the tiles. db is summed from the tiles of gy in shared memory, by the blocks of the first rows of dw.
-#include "gemm.cuh"
+#include "linear.cuh"
 
 template <class P, class T>
 DEV void linear_backward_filter(const LinearArgs &a, unsigned char *shared) {

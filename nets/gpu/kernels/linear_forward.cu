@@ -3,7 +3,7 @@
 // grid (⌈B/64⌉·⌈O/64⌉, K), block 128, smem 48 KB; O ≤ 16: (⌈B/32⌉, K), 128, 36 KB (bf16 18 KB).
 // Moves |x| + |w| + |y| elements of device memory, from L2 ⌈O/64⌉|x| + ⌈B/64⌉|w|; deterministic: the order of the sum over I is that
 // of the tiles.
-#include "gemm.cuh"
+#include "linear.cuh"
 
 template <class P, class T>
 DEV void linear_forward(const LinearArgs &a, unsigned char *shared) {

@@ -6,6 +6,15 @@
 #include "precision.cuh"
 #include "work.cuh"
 
+struct LogOddsArgs {
+  const Work *work;
+  const float *x;          // [K,n]
+  float *y;                // [K,n,2]
+  const void *gy;          // [K,n,2] act
+  void *dx;                // [K,n] act
+  uint32_t n, unused;
+};
+
 extern "C" __global__ void __launch_bounds__(256) log_odds(const LogOddsArgs a) {
   if (blockIdx.y >= a.work->clients) return;
   const float *x = a.x + (size_t)blockIdx.y * a.n;

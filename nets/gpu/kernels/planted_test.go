@@ -49,15 +49,15 @@ func TestPlanted(t *testing.T) {
 			"TestConv2DExact", false,
 		},
 		{
-			"dropped barrier before a channel's sum", "norm.cuh", "__syncthreads();\n  const uint32_t width",
+			"dropped barrier before a channel's sum", "batch_norm.cuh", "__syncthreads();\n  const uint32_t width",
 			"const uint32_t width", "TestNormForward", false,
 		},
 		{
-			"dropped barrier before the sum of chunks", "norm.cuh", "s.second;\n  __syncthreads();", "s.second;",
+			"dropped barrier before the sum of chunks", "batch_norm.cuh", "s.second;\n  __syncthreads();", "s.second;",
 			"TestNormBackward", false,
 		},
 		{
-			"off by one in the sum of chunks", "norm.cuh", "i = threadIdx.x + 32;", "i = threadIdx.x + 64;",
+			"off by one in the sum of chunks", "batch_norm.cuh", "i = threadIdx.x + 32;", "i = threadIdx.x + 64;",
 			"TestNormBackward", false,
 		},
 		{"off by one in a row", "rows.cu", "i < a.P / 4", "i <= a.P / 4", "TestBegin", true},

@@ -4,6 +4,13 @@
 #include "elements.cuh"
 #include "work.cuh"
 
+struct ReLUArgs {
+  const Work *work;
+  const void *y, *gy;      // [K,n] act
+  void *d;                 // [K,n] act
+  uint32_t n, unused;
+};
+
 DEV float open_gate(float y, float g) { return y <= 0 ? 0 : g; }
 
 template <class P> DEV void relu_backward(const ReLUArgs &a) {

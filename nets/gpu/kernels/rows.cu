@@ -12,6 +12,27 @@
 #include "squares.cuh"
 #include "work.cuh"
 
+// of begin and round_weights
+struct RowsArgs {
+  const Work *work;
+  uint32_t P, unused;
+};
+
+// of combine
+struct CombineArgs {
+  float *dst;              // [P]
+  const float *c;          // [terms]
+  const float *const *src; // [terms] rows
+  uint32_t terms, P;
+};
+
+// of sum_squares
+struct SumSquaresArgs {
+  const float *x;          // [n]
+  double *partial;         // [⌈n/4096⌉]
+  uint32_t n, unused;
+};
+
 template <class P> DEV void copy_row(const RowsArgs &a, bool begin) {
   typedef typename P::act act;
   if (blockIdx.y >= a.work->clients) return;

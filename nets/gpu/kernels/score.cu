@@ -5,6 +5,15 @@
 #include "softmax.cuh"
 #include "work.cuh"
 
+struct ScoreArgs {
+  const Work *work;
+  const float *logits;     // [K,B,O]
+  const int32_t *labels;   // [K,B]
+  double *loss;            // [K]
+  int32_t *correct;        // [K,2] correct, counted
+  uint32_t B, O;
+};
+
 // first_largest is where the first of the largest of x [n] is, n if there is a NaN. Whole warps call it.
 DEV uint32_t first_largest(const float *x, uint32_t n, uint32_t lane, uint32_t lanes) {
   float most = lane < n ? x[lane] : -__builtin_inff();

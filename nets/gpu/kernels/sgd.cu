@@ -17,6 +17,24 @@
 #include "squares.cuh"
 #include "work.cuh"
 
+// of grad_squares and clip_scale
+struct ClipArgs {
+  const Work *work;
+  const float *grad;       // [K,P], of which the first n elements are gradients
+  double *partial;         // [K,⌈n/4096⌉]
+  float *scale;            // [K]
+  uint32_t P, n;
+};
+
+// of sgd and track
+struct SGDArgs {
+  const Work *work;
+  const float *grad;       // [K,P]
+  const float *scale;      // [K] of clip_scale; null: no clipping
+  uint32_t P, n;           // n weights; running statistics from there on
+  uint32_t step, E;
+};
+
 extern "C" __global__ void __launch_bounds__(256) grad_squares(const ClipArgs a) {
   SHARED(double, room, [32]);
   if (blockIdx.y >= a.work->clients) return;

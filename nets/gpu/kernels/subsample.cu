@@ -6,6 +6,15 @@
 #include "elements.cuh"
 #include "work.cuh"
 
+struct SubsampleArgs {
+  const Work *work;
+  const void *x;           // [K,B,H,W,C] act
+  void *y;                 // [K,B,⌈H/stride⌉,⌈W/stride⌉,O] act
+  const void *gy;          // as y
+  void *dx;                // as x
+  uint32_t B, H, W, C, O, stride;
+};
+
 // copy_channels copies V channels, or clears them.
 template <class P, uint32_t V> DEV void copy_channels(typename P::act *to, const typename P::act *from, bool taken) {
   if constexpr (V == 4) {

@@ -1,5 +1,14 @@
 package kernels
 
+// Conv2DArgs are those of conv2d_forward and its gradients.
+type Conv2DArgs struct {
+	Work, X, Y, GY, DX, DW      uint64
+	WOffset                     uint32
+	B, H, W, C, R, S, O, U, Pad uint32
+	Images                      uint32 // per chunk of DW: [Conv2DArgs.ChunkImages] or 1 … B
+	DWStride                    uint32
+}
+
 // How the convolutions without bias and pooling are launched: the tiles of conv2d.cuh, by columns.
 
 const (

@@ -7,6 +7,26 @@
 #include "elements.cuh"
 #include "work.cuh"
 
+struct NormArgs {
+  const Work *work;
+  const void *x;           // [K,B,pixels,C] act
+  const void *add;         // [K,B,pixels,C] act, or null
+  void *y;                 // [K,B,pixels,C] act; backward: read if something was added and relu, else null
+  const int32_t *labels;   // [K,B]; -1: does not count. Evaluation does not read them
+  double *partial;         // [K,chunks,2,C] two sums of every channel
+  float *stats;            // [K,8,C] what batch_norm.cuh lists
+  const void *gy;          // [K,B,pixels,C] act, gradient of y
+  const void *gy2;         // [K,B,pixels,C] act, to be added to gy, or null
+  void *d;                 // [K,B,pixels,C] act, gradient behind the ReLU and so of add; null if there is neither add nor gy2
+  void *dx;                // [K,B,pixels,C] act
+  float *grad;             // [K,P]
+  uint32_t w_offset, b_offset, mean_offset, variance_offset;  // of weight, bias and running statistics [C] in a row
+  uint32_t B, pixels, C, P;
+  uint32_t relu;
+  uint32_t lanes, chunks;  // how the maps are cut
+  uint32_t step, E, unused;
+};
+
 constexpr uint32_t NORM_THREADS = 256, NORM_ROWS = 32;
 constexpr double NORM_EPSILON = 1e-5;  // added to variances: PyTorch's default
 

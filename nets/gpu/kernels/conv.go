@@ -1,5 +1,14 @@
 package kernels
 
+// ConvArgs are those of conv_forward and its gradients.
+type ConvArgs struct {
+	Work, X, Y, Arg, GY, DX, Partial uint64
+	WOffset, BOffset                 uint32
+	B, H, W, C, R, S, O, Pad         uint32
+	Images                           uint32
+	_                                uint32
+}
+
 // How the convolutions are launched: conv.cuh and conv_backward_filter.cu cut the same tiles from the same sizes.
 
 const (

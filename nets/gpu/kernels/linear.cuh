@@ -1,0 +1,22 @@
+// What the kernels of fully connected layers share.
+#pragma once
+#include "gemm.cuh"
+#include "work.cuh"
+
+struct LinearArgs {
+  const Work *work;
+  const void *x;           // [K,B,I] act
+  void *y;                 // [K,B,O] act, or float if y_float
+  const void *gy;          // [K,B,O] act, gradient in front of the ReLU (relu_backward has been applied)
+  void *dx;                // [K,B,I] act
+  float *grad;             // [K,P] dw at w_offset, db at b_offset
+  uint32_t w_offset, b_offset;  // of w [I,O] and bias [O] in a row
+  uint32_t B, I, O, P;
+  uint32_t relu, y_float;
+};
+
+// The tiles, by kernel; launch_linear.go has the same numbers. Depth 128 bytes, 24 or 16 KB a stage; narrow: at most 16 outputs.
+constexpr uint32_t NARROW = 16;
+template <class P> using ForwardTile = Tile<64, 64, 128 / (int)sizeof(typename P::act), 64, 32, 2, 3>;
+template <class P> using BackwardTile = Tile<128, 64, 128 / (int)sizeof(typename P::act), 64, 32, 1, 3>;
+template <class P> using NarrowTile = Tile<32, NARROW, 64, 32, 16, 4, 3>;
