@@ -1,32 +1,53 @@
-// What the convolution kernels share: tiles of 2×2 windows, the pixels below them in shared memory, and the product with weights.
+// What the kernels of convolutions with bias, ReLU and pooling share: their arguments, the pixels below a tile of windows in
+// shared memory, and the product of these pixels with weights.
 //
-// A word is four bytes along the dimension that is summed over: a float, or two bf16. A patch holds the pixels of a tile and
-// those around it, [images][height][width][pitch] words, zeros outside the image. conv_forward and conv_backward_data are the
-// same product: out[pixel, n] = Σ over taps and depth of patch[pixel + tap, depth] w[tap, depth, n]. They cut it in units of up
-// to 64 windows × 32 outputs: a warp owns 16 windows, so that the four pixels of a window meet in the registers of a thread.
+// A window is the 2×2 pixels of a convolution that are pooled into one. A word is four bytes along the dimension that is
+// summed over: one float, or two bf16. A patch is the pixels of x, in shared memory, that the windows of a unit of work
+// need: [images][height][width][pitch] words, with zeros outside the image.
 //
-// The tiles are functions of shapes and precision alone; launch_conv.go computes the same ones for the launch.
+// conv_forward and conv_backward_data compute the same product: out[pixel, n] = Σ over taps and depth of
+// patch[pixel + tap, depth] w[tap, depth, n]. They cut it in units of up to 64 windows × 32 outputs. A warp owns 16 windows,
+// so that the four pixels of a window meet in the registers of one thread.
 #pragma once
 #include "precision.cuh"
 #include "work.cuh"
 
-struct ConvArgs {
-  const Work *work;
-  const void *x;           // [K,B,H,W,C] act
-  void *y;                 // [K,B,HP,WP,O] act, HP = (H+2·pad-R+1)/2; backward: not read
-  uint8_t *arg;            // [K,B,HP,WP,O] place 0 … 3 of the maximum in its window, row by row; 4: the ReLU is shut
-  const void *gy;          // [K,B,HP,WP,O] act, gradient of y
-  void *dx;                // [K,B,H,W,C] act
-  float *partial;          // [K,chunks,R·S·C·O+O] sums of dw and then db over `images` images each
-  uint32_t w_offset, b_offset;  // of w [R,S,C,O] and bias [O] in a row
-  uint32_t B, H, W, C, R, S, O, pad;
-  uint32_t images, unused;  // per chunk of partial
+// How a kernel cuts a convolution. ConvTile of conv.go computes it once per launch from sizes and precision; here it lies
+// among the parameters, in constant memory, and costs no registers.
+struct ConvTile {
+  uint32_t depth, pitch;           // words of a pixel: those that are summed over, and those in memory
+  uint32_t images, rows, columns;  // of windows in a unit
+  uint32_t height, width, patch;   // pixels of a patch, and its words
+  uint32_t bands, strips, units;   // units down, units across, and all units of a slot
+  uint32_t tiles;                  // of 32 outputs
+  // conv_forward and conv_backward_data:
+  uint32_t steps, resident;        // steps of 8 words: in all, and those whose weights are in shared memory at a time
+  uint32_t stages;                 // patches in shared memory: 1 or 2
+  // conv_backward_filter:
+  uint32_t words;                  // of pixels in a unit, in whole steps of 8
+  uint32_t warp_tiles;             // tiles of 32 rows of dw that a warp owns: 1 or 3
+  uint32_t groups, parts;          // groups of warps, each with rows of its own, and warps that share the pixels of a group
+  uint32_t runs;                   // blocks that all rows take
 };
 
-constexpr uint32_t CONV_THREADS = 128, CONV_WINDOWS = 64, CONV_OUTPUTS = 32;
-constexpr uint32_t CONV_SHARED = 99 * 1024;   // bytes that every card from capability 8.0 on has for a block
-constexpr uint32_t CONV_RESIDENT = 52;        // steps of weights that stay in shared memory: 59904 bytes; more are streamed …
-constexpr uint32_t CONV_STREAMED = 20;        // … by so many
+//   y[k,b,i,j,o] = max(0, bias[k,o] + max over {2i,2i+1}×{2j,2j+1} of Σ w[k,r,s,c,o] x[k,b,·+r-pad,·+s-pad,c])
+struct ConvArgs {
+  const Work *work;
+  const void *x;                // [K,B,H,W,C] act
+  void *y;                      // [K,B,HP,WP,O] act; backward: not read
+  uint8_t *arg;                 // [K,B,HP,WP,O] place 0 … 3 of the maximum in its window, row by row; 4: the ReLU is shut
+  const void *gy;               // [K,B,HP,WP,O] act, gradient of y
+  void *dx;                     // [K,B,H,W,C] act
+  float *partial;               // [K,chunks,R·S·C·O+O] sums of dw, then of db, over `images` images each
+  uint32_t w_offset, b_offset;  // of w [R,S,C,O] and of bias [O] in a row
+  uint32_t B, H, W, C, R, S, O, pad;
+  uint32_t HP, WP;              // HP = (H+2·pad-R+1)/2, WP likewise
+  uint32_t images, chunks;      // images of a chunk, chunks of a slot
+  ConvTile tile;
+};
+
+// conv.go has the same numbers.
+constexpr uint32_t CONV_THREADS = 128, CONV_OUTPUTS = 32;
 constexpr uint32_t CONV_LD = CONV_OUTPUTS + 4;  // words of a row of weights: rows 2t and 2t+2 start 8 banks apart
 
 // Elements per word.
@@ -36,60 +57,7 @@ template <class P> constexpr uint32_t conv_per_word = sizeof(uint32_t) / sizeof(
 template <class P> constexpr bool conv_tensor = true;
 template <> constexpr bool conv_tensor<FP32> = false;
 
-struct ConvTile {
-  uint32_t depth, pitch;           // words of a pixel: those that are summed over, and those in memory
-  uint32_t images, rows, columns;  // of windows in a unit
-  uint32_t height, width, patch;   // pixels of a patch, its words
-  uint32_t bands, strips, units;   // units down, across, and in all for a slot
-  uint32_t steps, resident;        // of 8 words; those whose weights are in shared memory at a time
-  uint32_t stages;                 // patches in shared memory
-};
-
 DEV uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
-
-// pooled is the size of y for a size of x: computed anew wherever it is wanted, since registers are dearer.
-DEV uint32_t pooled(const ConvArgs &a, uint32_t size, uint32_t taps) { return (kept(size) + 2 * kept(a.pad) - kept(taps) + 1) / 2; }
-
-// conv_pitch: windows next to each other are 2·pitch words apart. With 2·pitch = 8 or 24 mod 32 the 8-byte loads of half a warp
-// meet no bank twice.
-DEV uint32_t conv_pitch(uint32_t depth) { return depth <= 4 ? depth : (depth + 3) / 8 * 8 + 4; }
-
-// conv_shrink makes a tile of at most 64 windows and cuts it until the patch, `fixed` bytes and `extra` bytes per window fit.
-DEV void conv_shrink(ConvTile &t, const ConvArgs &a, uint32_t rows, uint32_t columns, uint32_t images, uint32_t fixed, uint32_t extra) {
-  t.columns = columns < CONV_WINDOWS ? columns : CONV_WINDOWS;
-  t.rows = rows < CONV_WINDOWS / t.columns ? rows : CONV_WINDOWS / t.columns;
-  t.images = 1;
-  if (t.columns == columns && t.rows == rows) {
-    t.images = CONV_WINDOWS / (rows * columns);
-    if (t.images > images) t.images = images;
-  }
-  for (;;) {
-    t.height = 2 * t.rows + a.R - 1;
-    t.width = 2 * t.columns + a.S - 1;
-    t.patch = (t.images * t.height * t.width * t.pitch + 3) / 4 * 4;
-    if (fixed + 4 * t.patch + extra * t.images * t.rows * t.columns <= CONV_SHARED) break;
-    if (t.images > 1) t.images = (t.images + 1) / 2;
-    else if (t.rows > 1) t.rows = (t.rows + 1) / 2;
-    else if (t.columns > 1) t.columns = (t.columns + 1) / 2;
-    else break;  // launch_conv.go refuses the shape
-  }
-  t.bands = ceil_div(rows, t.rows);
-  t.strips = ceil_div(columns, t.columns);
-  t.units = ceil_div(images, t.images) * t.bands * t.strips;
-}
-
-// conv_tile is the tile of an output of rows × columns windows that sums over `channels` per tap.
-DEV ConvTile conv_tile(const ConvArgs &a, uint32_t rows, uint32_t columns, uint32_t channels, uint32_t per_word) {
-  ConvTile t;
-  t.depth = ceil_div(channels, 2 * per_word) * 2;
-  t.pitch = conv_pitch(t.depth);
-  t.steps = ceil_div(a.R * a.S * t.depth, 8);
-  t.resident = t.steps <= CONV_RESIDENT ? t.steps : CONV_STREAMED;
-  const uint32_t fixed = 4 * (t.resident * 8 * CONV_LD + t.steps * 4 + CONV_OUTPUTS);
-  conv_shrink(t, a, rows, columns, a.B, fixed, 0);
-  t.stages = fixed + 8 * t.patch <= CONV_SHARED ? 2 : 1;
-  return t;
-}
 
 // Walk counts through [n][r][c][v] in steps of one size without dividing. A Path is where it starts and what its steps are: divided
 // out once for all units, and in two registers until it is walked.
@@ -130,15 +98,16 @@ DEV void conv_clear(uint32_t *at, uint32_t words, uint32_t threads) {
 
 // conv_path is that of the threads through a patch, by the vectors in which conv_load_pixels copies pixels of C channels.
 DEV uint32_t conv_vector(uint32_t C, uint32_t per) { return C % (4 * per) == 0 ? 4 * per : per; }
-DEV Path conv_path(const ConvArgs &a, const ConvTile &t, uint32_t threads, uint32_t per) {
-  return path_from(threadIdx.x, threads, t.height, t.width, ceil_div(a.C, conv_vector(a.C, per)));
+DEV Path conv_path(const ConvArgs &a, uint32_t threads, uint32_t per) {
+  return path_from(threadIdx.x, threads, a.tile.height, a.tile.width, ceil_div(a.C, conv_vector(a.C, per)));
 }
 
 // conv_load_pixels copies [images][height][width] pixels of x [B,H,W,C] from (b0,i0,j0) on, zeros outside, into a patch:
 // asynchronously, but for bf16 with an odd number of channels.
 template <class P>
-DEV void conv_load_pixels(uint32_t *patch, const typename P::act *x, const ConvArgs &a, const ConvTile &t, const Path &path, uint32_t b0, int32_t i0,
-                          int32_t j0) {
+DEV void conv_load_pixels(uint32_t *patch, const typename P::act *x, const ConvArgs &a, const Path &path, uint32_t b0,
+                          int32_t i0, int32_t j0) {
+  const ConvTile &t = a.tile;
   constexpr uint32_t per = conv_per_word<P>;
   const bool wide = conv_vector(a.C, per) == 4 * per, even = a.C % per == 0;
   const uint32_t words = wide ? 4 : 1;
@@ -265,14 +234,12 @@ DEV void conv_multiply(ConvAcc &acc, const uint32_t *x0, const uint32_t *x1, uin
 }
 
 // conv_run is the body of conv_forward and conv_backward_data. Op says what is special about each:
-//   shape(a)                     its ConvTile
-//   outputs(a)                   how many there are
 //   bias(a,o)                    what is added to output o in store
-//   tap(a,t,r,s)                 where tap (r,s) lies in the patch, in pixels from the first tap's
-//   weights(w,a,t,word0,words,o) fills w [words][CONV_LD] with the weights of outputs o … o+31
-//   path(a,t)                    how threads go through a patch to load it
-//   load(patch,a,t,path,place)   fills a patch
-//   store(acc,a,t,place,own,bias,o)  writes the results
+//   tap(a,r,s)                   where tap (r,s) lies in the patch, in pixels from the first tap's
+//   weights(w,a,word0,words,o)   fills w [words][CONV_LD] with the weights of outputs o … o+31
+//   path(a)                      how threads go through a patch to load it
+//   load(patch,a,path,place)     fills a patch
+//   store(acc,a,place,own,bias,o)    writes the results
 // Unit u of a slot is a place: images from b, windows from (i,j) on. own[q] is which window of a unit thread row g has as its q-th:
 // image, row and column, in 8 bits each.
 struct ConvPlace {
@@ -287,21 +254,21 @@ DEV ConvPlace conv_place(const ConvTile &t, uint32_t u) {
 template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
   if (blockIdx.y >= a.work->clients) return;
   DYNAMIC_SHARED(uint32_t, shared);
-  const ConvTile t = Op::shape(a);
+  const ConvTile &t = a.tile;
   uint32_t *w = shared, *offset = w + t.resident * 8 * CONV_LD;
   float *bias = reinterpret_cast<float *>(offset + t.steps * 4);
   uint32_t *patches = offset + t.steps * 4 + CONV_OUTPUTS;
-  const uint32_t tiles = ceil_div(Op::outputs(a), CONV_OUTPUTS), o = blockIdx.x % tiles * CONV_OUTPUTS, stride = gridDim.x / tiles;
+  const uint32_t o = blockIdx.x % t.tiles * CONV_OUTPUTS, stride = gridDim.x / t.tiles;
   const bool streamed = t.resident < t.steps;
 
   for (uint32_t i = threadIdx.x; i < 4 * t.steps; i += CONV_THREADS) {
     const uint32_t tap = 2 * i / t.depth, r = tap / a.S;
-    offset[i] = r < a.R ? Op::tap(a, t, r, tap % a.S) * t.pitch + 2 * i % t.depth : 0;  // beyond: weights 0
+    offset[i] = r < a.R ? Op::tap(a, r, tap % a.S) * t.pitch + 2 * i % t.depth : 0;  // beyond: weights 0
   }
   if (threadIdx.x < CONV_OUTPUTS) bias[threadIdx.x] = Op::bias(a, o + threadIdx.x);
   // Words of a pixel that nothing is loaded into meet weights of zero, and must not be NaN.
   conv_clear(patches, t.stages * t.patch, CONV_THREADS);
-  if (!streamed) Op::weights(w, a, t, 0, t.steps * 8, o);
+  if (!streamed) Op::weights(w, a, 0, t.steps * 8, o);
   __syncthreads();
 
   const uint32_t warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, right = t.pitch, down = t.width * t.pitch;
@@ -312,17 +279,17 @@ template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
     window[q] = n < t.images ? ((n * t.height + 2 * (row % t.rows)) * t.width + 2 * (v % t.columns)) * t.pitch : 0;
     own[q] = n | row % t.rows << 8 | v % t.columns << 16;
   }
-  const Path path = Op::path(a, t);
+  const Path path = Op::path(a);
 
-  uint32_t u = blockIdx.x / tiles, stage = 0;
+  uint32_t u = blockIdx.x / t.tiles, stage = 0;
   ConvPlace here = conv_place(t, u), there = here;
-  if (u < t.units) Op::load(patches, a, t, path, here);
+  if (u < t.units) Op::load(patches, a, path, here);
   cp_async_commit();
   for (; u < t.units; u += stride, here = there) {
     const uint32_t next = u + stride;
     there = conv_place(t, next);
     if (t.stages == 2) {
-      if (next < t.units) Op::load(patches + (stage ^ 1) * t.patch, a, t, path, there);
+      if (next < t.units) Op::load(patches + (stage ^ 1) * t.patch, a, path, there);
       cp_async_commit();
       cp_async_wait<1>();
     } else {
@@ -335,19 +302,19 @@ template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
       const uint32_t steps = t.steps - s < t.resident ? t.steps - s : t.resident;
       if (streamed) {
         if (s > 0) __syncthreads();
-        Op::weights(w, a, t, 8 * s, 8 * steps, o);
+        Op::weights(w, a, 8 * s, 8 * steps, o);
         cp_async_commit();
         cp_async_wait<0>();
         __syncthreads();
       }
       conv_multiply<P>(acc, patch + window[0], patch + window[1], right, down, w, offset + 4 * s, steps);
     }
-    Op::store(acc, a, t, here, own, bias, o);
+    Op::store(acc, a, here, own, bias, o);
     __syncthreads();
     if (t.stages == 2) {
       stage ^= 1;
     } else if (next < t.units) {
-      Op::load(patches, a, t, path, there);
+      Op::load(patches, a, path, there);
       cp_async_commit();
     }
   }

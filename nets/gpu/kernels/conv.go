@@ -1,37 +1,200 @@
 package kernels
 
-// ConvArgs are those of conv_forward and its gradients.
+// ConvArgs are the arguments of conv_forward, conv_backward_data and conv_backward_filter; conv.cuh says what each
+// field means. Set the sizes first; the method that returns the launch of a kernel sets HP, WP, Chunks and Tile.
 type ConvArgs struct {
 	Work, X, Y, Arg, GY, DX, Partial uint64
 	WOffset, BOffset                 uint32
 	B, H, W, C, R, S, O, Pad         uint32
-	Images                           uint32
-	_                                uint32
+	HP, WP                           uint32
+	Images, Chunks                   uint32
+	Tile                             ConvTile
 }
 
-// How the convolutions are launched: conv.cuh and conv_backward_filter.cu cut the same tiles from the same sizes.
+// ConvTile says how one of the three kernels cuts a convolution into units of work, and a unit into what fits shared
+// memory; conv.cuh says what each field means. It is computed here and handed to the kernel, so that the grid and the
+// kernel cannot disagree. It depends on sizes and precision alone, so that sums have the same order on every card.
+type ConvTile struct {
+	Depth, Pitch                   uint32
+	Images, Rows, Columns          uint32
+	Height, Width, Patch           uint32
+	Bands, Strips, Units           uint32
+	Tiles                          uint32
+	Steps, Resident, Stages        uint32
+	Words                          uint32
+	WarpTiles, Groups, Parts, Runs uint32
+}
 
 const (
 	convThreads   = 128
-	convWindows   = 64        // of a tile at most
-	convOutputs   = 32        // of a block
-	convShared    = 99 * 1024 // bytes that a block may have on every card
-	convResident  = 52        // steps of weights that stay in shared memory …
-	convStreamed  = 20        // … and those that are there at a time if there are more
+	convWindows   = 64        // the most windows of a unit
+	convOutputs   = 32        // outputs of a block
+	convShared    = 99 * 1024 // bytes of shared memory that a block may have on every card from capability 8.0 on
+	convResident  = 52        // steps: so many or fewer weights stay in shared memory all the time (59,904 bytes) …
+	convStreamed  = 20        // … of more than that, so many are there at a time
 	convLD        = convOutputs + 4
 	filterWarps   = 6
 	filterThreads = 32 * filterWarps
 )
 
-// convTile is ConvTile of conv.cuh.
-type convTile struct {
-	depth, pitch          int // words of a pixel
-	images, rows, columns int // of windows in a unit
-	patch                 int // words
-	units                 int // of a slot
+// Forward cuts conv_forward and returns its launch, which reads x and w and writes y and, in bytes, arg. The sizes must
+// have passed Fits.
+func (a *ConvArgs) Forward(p Precision) Launch {
+	a.HP, a.WP = a.pooled()
+	g := a.rowGeometry(p, a.HP, a.WP, a.C, a.O)
+	x, w, y, flop := a.volumes()
+	return Launch{g, Cost{FLOP: flop, Bytes: p.act(x+w+y) + y}}
 }
 
-// perWord is how many elements along a sum are in four bytes.
+// BackwardData cuts conv_backward_data and returns its launch, which reads gy, arg in bytes, and w, and writes dx. The
+// sizes must have passed Fits.
+func (a *ConvArgs) BackwardData(p Precision) Launch {
+	a.HP, a.WP = a.pooled()
+	g := a.rowGeometry(p, (a.H+1)/2, (a.W+1)/2, a.O, a.C)
+	x, w, y, flop := a.volumes()
+	return Launch{g, Cost{FLOP: flop, Bytes: p.act(y+w+x) + y}}
+}
+
+// BackwardFilter cuts conv_backward_filter and returns its launch, which reads x, gy and arg in bytes, and writes the
+// partial sums of dw and db. The sizes must have passed Fits, and Images must be set.
+func (a *ConvArgs) BackwardFilter(p Precision) Launch {
+	a.HP, a.WP = a.pooled()
+	a.Chunks = uint32(ceil(a.B, int(a.Images)))
+	g := a.filterGeometry(p)
+	x, w, y, flop := a.volumes()
+	return Launch{g, Cost{FLOP: flop, Bytes: p.act(x+y) + y + 4*int64(a.Chunks)*(w+int64(a.O))}}
+}
+
+// Fits reports whether the shared memory of a block is enough for a convolution of so many channels and outputs: up to
+// more than 900 in float32 with 3×3 windows, 400 with 5×5. Images must be set.
+func (a ConvArgs) Fits(p Precision) bool {
+	return a.Forward(p).X > 0 && a.BackwardData(p).X > 0 && a.BackwardFilter(p).X > 0
+}
+
+// ChunkImages returns how many images one partial sum of conv_backward_filter should hold. With few images there is
+// work for all multiprocessors; but every partial sum is written and read once, so that a large filter wants more.
+func (a *ConvArgs) ChunkImages() uint32 {
+	images := uint32(4)
+	for images < 16 && a.R*a.S*a.C*a.O > 4096*images {
+		images *= 2
+	}
+	return min(images, a.B)
+}
+
+// pooled returns the height and the width of y.
+func (a *ConvArgs) pooled() (rows, columns uint32) {
+	return (a.H + 2*a.Pad - a.R + 1) / 2, (a.W + 2*a.Pad - a.S + 1) / 2
+}
+
+// volumes returns the number of elements of x, w and y (arg has as many as y) of one slot, and the operations of each
+// of the three products.
+func (a *ConvArgs) volumes() (x, w, y, flop int64) {
+	rows, columns := a.pooled()
+	w = volume(a.R, a.S, a.C, a.O)
+	windows := volume(a.B, rows, columns)
+	return volume(a.B, a.H, a.W, a.C), w, windows * int64(a.O), 2 * 4 * windows * w
+}
+
+// rowGeometry sets the tile of conv_forward or conv_backward_data and returns the geometry. The result has rows ×
+// columns windows of 2×2 pixels and n outputs; every tap sums over `channels`. The geometry is zero if a block has too
+// little shared memory.
+func (a *ConvArgs) rowGeometry(p Precision, rows, columns, channels, n uint32) Geometry {
+	var t ConvTile
+	t.Depth = uint32(ceil(channels, 2*perWord(p)) * 2)
+	t.Pitch = convPitch(t.Depth)
+	t.Steps = uint32(ceil(a.R*a.S*t.Depth, 8))
+	t.Resident = t.Steps
+	if t.Steps > convResident {
+		t.Resident = convStreamed
+	}
+	weights := 4 * (t.Resident*8*convLD + t.Steps*4 + convOutputs) // bytes, with the offsets of words and the bias
+	if !t.shrink(a, rows, columns, a.B, weights, 0) {
+		return Geometry{}
+	}
+	t.Stages = 1
+	if weights+8*t.Patch <= convShared {
+		t.Stages = 2
+	}
+	t.Tiles = uint32(ceil(n, convOutputs))
+	a.Tile = t
+	// A block loads its weights once and should then do enough with them; but there should be enough blocks. So a slot
+	// has 32 blocks, or more if each would have over 8 units.
+	each := min(max(t.Units/32, 1), 8)
+	return Geometry{
+		X: ceil(t.Units, int(each)) * int(t.Tiles), Threads: convThreads, Shared: int(weights + 4*t.Stages*t.Patch),
+	}
+}
+
+// filterGeometry sets the tile of conv_backward_filter and returns the geometry, which is zero if a block has too
+// little shared memory.
+func (a *ConvArgs) filterGeometry(p Precision) Geometry {
+	var t ConvTile
+	per, ld := uint32(perWord(p)), uint32(convLD)
+	if per == 2 {
+		ld = 40
+	}
+	row := 4 * (ld + 1) // bytes of a row of dY, with the offset of its pixel
+	t.Depth = uint32(ceil(a.C, 2) * 2)
+	t.Pitch = convPitch(t.Depth)
+	// A window has 4/per rows of dY, and the last step may have 7 rows without a pixel.
+	if !t.shrink(a, a.HP, a.WP, min(a.Images, a.B), 8*row, 4/per*row) {
+		return Geometry{}
+	}
+	t.Words = uint32(ceil(t.Images*t.Rows*t.Columns*4, 8*int(per)) * 8)
+	t.Tiles = uint32(ceil(a.O, convOutputs))
+	t.WarpTiles = 3
+	if a.R*a.S*a.C <= 32 {
+		t.WarpTiles = 1
+	}
+	groups := ceil(a.R*a.S*a.C, 32*int(t.WarpTiles))
+	t.Groups = uint32(min(groups, 3)) // a divisor of the number of warps
+	if groups >= filterWarps {
+		t.Groups = filterWarps
+	}
+	t.Parts = filterWarps / t.Groups
+	t.Runs = uint32(ceil(groups, int(t.Groups)))
+	a.Tile = t
+	g := Geometry{X: int(a.Chunks * t.Runs * t.Tiles), Threads: filterThreads}
+	g.Shared = max(int(4*t.Patch+t.Words*row), filterThreads*16)
+	if t.Parts > 1 {
+		g.Shared = max(g.Shared, int(t.Groups*t.WarpTiles)*4096) // where the parts of a group add up their sums
+	}
+	return g
+}
+
+// shrink sets the windows of a unit, and with them the patch. It starts with at most convWindows windows and halves
+// them until the patch, `fixed` bytes, and `extra` bytes per window fit shared memory. It returns false if not even one
+// window fits.
+func (t *ConvTile) shrink(a *ConvArgs, rows, columns, images, fixed, extra uint32) bool {
+	t.Columns = min(columns, convWindows)
+	t.Rows = min(rows, convWindows/t.Columns)
+	t.Images = 1
+	if t.Columns == columns && t.Rows == rows {
+		t.Images = min(convWindows/(rows*columns), images)
+	}
+	for {
+		t.Height, t.Width = 2*t.Rows+a.R-1, 2*t.Columns+a.S-1
+		t.Patch = (t.Images*t.Height*t.Width*t.Pitch + 3) / 4 * 4
+		if fixed+4*t.Patch+extra*t.Images*t.Rows*t.Columns <= convShared {
+			break
+		}
+		switch {
+		case t.Images > 1:
+			t.Images = (t.Images + 1) / 2
+		case t.Rows > 1:
+			t.Rows = (t.Rows + 1) / 2
+		case t.Columns > 1:
+			t.Columns = (t.Columns + 1) / 2
+		default:
+			return false
+		}
+	}
+	t.Bands, t.Strips = uint32(ceil(rows, int(t.Rows))), uint32(ceil(columns, int(t.Columns)))
+	t.Units = uint32(ceil(images, int(t.Images))) * t.Bands * t.Strips
+	return true
+}
+
+// perWord returns how many neighbouring elements of a sum are in four bytes.
 func perWord(p Precision) int {
 	if p == BF16 {
 		return 2
@@ -39,146 +202,11 @@ func perWord(p Precision) int {
 	return 1
 }
 
-// pooled returns the rows and columns of windows of y.
-func (a *ConvArgs) pooled() (rows, columns int) {
-	return int(a.H+2*a.Pad-a.R+1) / 2, int(a.W+2*a.Pad-a.S+1) / 2
-}
-
-func convPitch(depth int) int {
+// convPitch returns how many words a pixel takes in shared memory. Neighbouring windows are 2·pitch words apart; with
+// 2·pitch = 8 or 24 modulo 32, the 8-byte loads of half a warp meet no bank twice.
+func convPitch(depth uint32) uint32 {
 	if depth <= 4 {
 		return depth
 	}
 	return (depth+3)/8*8 + 4
-}
-
-// shrink chooses a tile of at most convWindows windows and cuts it until the patch, `fixed` bytes and `extra` bytes per
-// window fit; ok is false if not even one window does.
-func (t *convTile) shrink(a *ConvArgs, rows, columns, images, fixed, extra int) (ok bool) {
-	t.columns = min(columns, convWindows)
-	t.rows = min(rows, convWindows/t.columns)
-	t.images = 1
-	if t.columns == columns && t.rows == rows {
-		t.images = min(convWindows/(rows*columns), images)
-	}
-	for {
-		t.patch = ceil(t.images*(2*t.rows+int(a.R)-1)*(2*t.columns+int(a.S)-1)*t.pitch, 4) * 4
-		if ok = fixed+4*t.patch+extra*t.images*t.rows*t.columns <= convShared; ok {
-			break
-		}
-		switch {
-		case t.images > 1:
-			t.images = (t.images + 1) / 2
-		case t.rows > 1:
-			t.rows = (t.rows + 1) / 2
-		case t.columns > 1:
-			t.columns = (t.columns + 1) / 2
-		default:
-			return false
-		}
-	}
-	t.units = ceil(images, t.images) * ceil(rows, t.rows) * ceil(columns, t.columns)
-	return true
-}
-
-// rowGeometry is the launch of conv_forward or conv_backward_data: of an output of rows × columns windows with n
-// channels that sums over `channels` per tap; the zero Geometry if a block has too little shared memory.
-func (a *ConvArgs) rowGeometry(p Precision, rows, columns, channels, n int) Geometry {
-	var t convTile
-	t.depth = ceil(channels, 2*perWord(p)) * 2
-	t.pitch = convPitch(t.depth)
-	steps := ceil(int(a.R*a.S)*t.depth, 8)
-	resident := steps
-	if steps > convResident {
-		resident = convStreamed
-	}
-	fixed := 4 * (resident*8*convLD + steps*4 + convOutputs)
-	if !t.shrink(a, rows, columns, int(a.B), fixed, 0) {
-		return Geometry{}
-	}
-	stages := 1
-	if fixed+8*t.patch <= convShared {
-		stages = 2
-	}
-	// A block should do enough with its weights, and there should be enough blocks: 32 of a slot, up to 8 units each.
-	each := min(max(t.units/32, 1), 8)
-	return Geometry{X: ceil(t.units, each) * ceil(n, convOutputs), Threads: convThreads, Shared: fixed +
-		4*stages*t.patch}
-}
-
-// filterGeometry is the launch of conv_backward_filter; the zero Geometry if a block has too little shared memory.
-func (a *ConvArgs) filterGeometry(p Precision) Geometry {
-	var t convTile
-	per, ld := perWord(p), convLD
-	if per == 2 {
-		ld = 40
-	}
-	tiles, perWarp := ceil(a.R*a.S*a.C, 32), 3
-	if tiles == 1 {
-		perWarp = 1
-	}
-	all := ceil(tiles, perWarp)
-	groups := min(all, 3)
-	if all >= filterWarps {
-		groups = filterWarps
-	}
-	t.depth = ceil(a.C, 2) * 2
-	t.pitch = convPitch(t.depth)
-	rows, columns := a.pooled()
-	row := 4 * (ld + 1)
-	if !t.shrink(a, rows, columns, int(min(a.Images, a.B)), 8*row, 4/per*row) {
-		return Geometry{}
-	}
-	steps := ceil(t.images*t.rows*t.columns*4, 8*per)
-	g := Geometry{X: ceil(a.B, int(a.Images)) * ceil(all, groups) * ceil(a.O, convOutputs), Threads: filterThreads}
-	g.Shared = max(4*t.patch+steps*8*row, filterThreads*16)
-	if groups < filterWarps {
-		g.Shared = max(g.Shared, groups*perWarp*4096) // where warps add what they have
-	}
-	return g
-}
-
-// sizes are the elements of x, w, y (as many as arg and gy) and the operations of each of the products.
-func (a *ConvArgs) sizes() (x, w, y, flop int64) {
-	rows, columns := a.pooled()
-	w = volume(a.R, a.S, a.C, a.O)
-	windows := int64(a.B) * int64(rows) * int64(columns)
-	return volume(a.B, a.H, a.W, a.C), w, windows * int64(a.O), 2 * 4 * windows * w
-}
-
-// Forward is the launch of conv_forward: x, w, y, and arg in bytes. The sizes must have passed [ConvArgs.Fits].
-func (a *ConvArgs) Forward(p Precision) Launch {
-	rows, columns := a.pooled()
-	x, w, y, flop := a.sizes()
-	return Launch{a.rowGeometry(p, rows, columns, int(a.C), int(a.O)), Cost{FLOP: flop, Bytes: p.act(x+w+y) + y}}
-}
-
-// BackwardData is the launch of conv_backward_data: gy, w, dx, and arg in bytes.
-func (a *ConvArgs) BackwardData(p Precision) Launch {
-	g := a.rowGeometry(p, ceil(a.H, 2), ceil(a.W, 2), int(a.O), int(a.C))
-	x, w, y, flop := a.sizes()
-	return Launch{g, Cost{FLOP: flop, Bytes: p.act(y+w+x) + y}}
-}
-
-// BackwardFilter is the launch of conv_backward_filter: x, gy, arg in bytes, and the partial sums of dw and db; Images
-// must be set.
-func (a *ConvArgs) BackwardFilter(p Precision) Launch {
-	x, w, y, flop := a.sizes()
-	chunks := int64(ceil(a.B, int(a.Images)))
-	return Launch{a.filterGeometry(p), Cost{FLOP: flop, Bytes: p.act(x+y) + y + 4*chunks*(w+int64(a.O))}}
-}
-
-// Fits reports whether a block has the shared memory for a convolution of so many channels, in and out: in float32 up
-// to 900 and more for 3×3, 400 for 5×5. Images must be set.
-func (a *ConvArgs) Fits(p Precision) bool {
-	return a.Forward(p).X > 0 && a.BackwardData(p).X > 0 && a.BackwardFilter(p).X > 0
-}
-
-// ChunkImages is how many images a partial sum of conv_backward_filter should hold: few, for there to be work for all
-// multiprocessors, but more the larger the filter is, since each partial sum is written and read once.
-func (a *ConvArgs) ChunkImages() uint32 {
-	images := uint32(4)
-	for images < 16 && a.R*a.S*a.C*a.O > 4096*images {
-		images *= 2
-	}
-	return min(images, a.B)
 }

@@ -19,6 +19,7 @@ struct Conv2DArgs {
   float *dw;               // [K,chunks,R·S·C·O] sums over `images` images each
   uint32_t w_offset;       // of w [R,S,C,O] in a row
   uint32_t B, H, W, C, R, S, O, U, pad;
+  uint32_t OH, OW;         // OH = (H+2·pad-R)/U+1, OW likewise
   uint32_t images;         // per chunk of dw
   uint32_t dw_stride;      // elements of dw from slot to slot
 };
@@ -26,18 +27,15 @@ struct Conv2DArgs {
 // The tiles, by columns: up to 32, up to MIDDLE, more. Stages hold 128 bytes of depth, for which a block takes 60, 72 to 80 and 96 KB; with
 // two blocks on a multiprocessor of 228 KB a first cache of 60 KB is left. Warps of 64×64 read half of what those of 32×32 do for
 // a product, but have 128 sums a thread, for which fp32 has no registers: it keeps to 64×32.
-constexpr uint32_t CONV2D_NARROW = 32;
 template <class P> using NarrowConv = Tile<128, 32, 128 / (int)sizeof(typename P::act), 32, 32, 1, 3>;
 template <class P> using MiddleConv = Tile<128, 64, 128 / (int)sizeof(typename P::act), 64, 32, 1, 3>;
 template <class P> struct Conv2DTiles {
-  static constexpr uint32_t MIDDLE = 64;
   typedef NarrowConv<P> Narrow;
   typedef Tile<256, 64, 128 / (int)sizeof(typename P::act), 64, 64, 1, 2> Middle; // of windows
   typedef MiddleConv<P> MiddleFilter;                                            // of weights: 9·64 rows are 4½ tiles
   typedef Tile<128, 128, 128 / (int)sizeof(typename P::act), 64, 64, 1, 3> Wide;
 };
 template <> struct Conv2DTiles<FP32> {
-  static constexpr uint32_t MIDDLE = ~0u;
   typedef NarrowConv<FP32> Narrow;
   typedef MiddleConv<FP32> Middle, MiddleFilter, Wide;
 };
@@ -143,12 +141,13 @@ DEV void copy_windows(unsigned char *to, const Map<typename O::act> &x, const De
   }
 }
 
-// tile_of calls f with the tile of a product of n columns, as a value of its type.
+// tile_of calls f with the narrowest tile that covers n columns, else with the widest, as a value of its type.
+// conv2DTileOf of conv2d.go chooses the same one.
 template <class Tiles, class Middle, class F>
 DEV void tile_of(uint32_t n, F f) {
-  if (n <= CONV2D_NARROW)
+  if (n <= Tiles::Narrow::BN)
     f(typename Tiles::Narrow{});
-  else if (n <= Tiles::MIDDLE)
+  else if (n <= Middle::BN || int(Middle::BN) == int(Tiles::Wide::BN))
     f(Middle{});
   else
     f(typename Tiles::Wide{});

@@ -47,7 +47,7 @@ DEV void conv2d_backward_data(const Conv2DArgs &a, unsigned char *shared) {
   typedef typename P::act act;
   typedef typename T::template A<act, true> A;
   typedef typename T::template B<act, true> B;
-  const uint32_t k = blockIdx.y, OH = (a.H + 2 * a.pad - a.R) / a.U + 1, OW = (a.W + 2 * a.pad - a.S) / a.U + 1;
+  const uint32_t k = blockIdx.y, OH = a.OH, OW = a.OW;
   const uint32_t across = (a.C + T::BN - 1) / T::BN, n0 = blockIdx.x % across * T::BN; // neighbouring blocks share windows
 
   ClassAxis i = {}, j = {};

@@ -32,7 +32,7 @@ DEV void conv2d_backward_filter(const Conv2DArgs &a, unsigned char *shared) {
   typedef typename P::act act;
   typedef typename T::template A<act, false> A;
   typedef typename T::template B<act, false> B;
-  const uint32_t k = blockIdx.y, OH = (a.H + 2 * a.pad - a.R) / a.U + 1, OW = (a.W + 2 * a.pad - a.S) / a.U + 1;
+  const uint32_t k = blockIdx.y, OH = a.OH, OW = a.OW;
   const uint32_t M = a.R * a.S * a.C, across = (a.O + T::BN - 1) / T::BN, down = (M + T::BM - 1) / T::BM;
   const uint32_t n0 = blockIdx.x % across * T::BN, m0 = blockIdx.x / across % down * T::BM; // neighbouring blocks share pixels
   const uint32_t chunk = blockIdx.x / across / down, begin = chunk * a.images;

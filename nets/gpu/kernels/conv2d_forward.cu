@@ -11,7 +11,7 @@ DEV void conv2d_forward(const Conv2DArgs &a, unsigned char *shared) {
   typedef typename P::act act;
   typedef typename T::template A<act, true> A;
   typedef typename T::template B<act, false> B;
-  const uint32_t k = blockIdx.y, OH = (a.H + 2 * a.pad - a.R) / a.U + 1, OW = (a.W + 2 * a.pad - a.S) / a.U + 1;
+  const uint32_t k = blockIdx.y, OH = a.OH, OW = a.OW;
   const uint32_t M = a.B * OH * OW, across = (a.O + T::BN - 1) / T::BN; // neighbouring blocks share windows
   const uint32_t m0 = blockIdx.x / across * T::BM, n0 = blockIdx.x % across * T::BN;
 

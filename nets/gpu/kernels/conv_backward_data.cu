@@ -9,15 +9,14 @@
 template <class P> struct BackwardData {
   typedef typename P::act act;
 
-  DEV ConvTile shape(const ConvArgs &a) { return conv_tile(a, (a.H + 1) / 2, (a.W + 1) / 2, a.O, conv_per_word<P>); }
-  DEV uint32_t outputs(const ConvArgs &a) { return a.C; }
-  DEV uint32_t tap(const ConvArgs &a, const ConvTile &t, uint32_t r, uint32_t s) { return (a.R - 1 - r) * t.width + a.S - 1 - s; }
+  DEV uint32_t tap(const ConvArgs &a, uint32_t r, uint32_t s) { return (a.R - 1 - r) * a.tile.width + a.S - 1 - s; }
   DEV float bias(const ConvArgs &, uint32_t) { return 0.0f; }
 
   // A warp reads 8 words of 4 rows of w at a time, 32 bytes each, and writes them to different banks.
-  DEV void weights(uint32_t *w, const ConvArgs &a, const ConvTile &t, uint32_t word, uint32_t words, uint32_t c) {
+  DEV void weights(uint32_t *w, const ConvArgs &a, uint32_t word, uint32_t words, uint32_t c) {
     const act *from = static_cast<const act *>(a.work->slots[blockIdx.y].weights) + a.w_offset;
     constexpr uint32_t per = conv_per_word<P>;
+    const ConvTile &t = a.tile;
     const uint32_t thread = kept(threadIdx.x), first = word + thread / 4;
     uint32_t tap = first / t.depth, d = first % t.depth;
     for (uint32_t i = thread / 4; i < words; i += CONV_THREADS / 4) {
@@ -38,12 +37,14 @@ template <class P> struct BackwardData {
   // A window of gy at a time, two words of it, makes two words of four pixels. The windows below a patch begin at a multiple of 2
   // pixels, the patch perhaps not.
   DEV uint32_t odd(uint32_t pad, uint32_t taps) { return (pad + taps + 1) % 2; }
-  DEV Path path(const ConvArgs &a, const ConvTile &t) {
+  DEV Path path(const ConvArgs &a) {
+    const ConvTile &t = a.tile;
     return path_from(threadIdx.x, CONV_THREADS, (t.height + odd(a.pad, a.R) + 1) / 2, (t.width + odd(a.pad, a.S) + 1) / 2, t.depth / 2);
   }
 
-  DEV void load(uint32_t *patch, const ConvArgs &a, const ConvTile &t, const Path &path, ConvPlace p) {
-    const uint32_t HP = pooled(a, a.H, a.R), WP = pooled(a, a.W, a.S);
+  DEV void load(uint32_t *patch, const ConvArgs &a, const Path &path, ConvPlace p) {
+    const ConvTile &t = a.tile;
+    const uint32_t HP = a.HP, WP = a.WP;
     const act *gy = static_cast<const act *>(a.gy) + (size_t)blockIdx.y * a.B * HP * WP * a.O;
     const uint8_t *arg = a.arg + (size_t)blockIdx.y * a.B * HP * WP * a.O;
     // The first pixel of the patch, and where in its window it lies.
@@ -104,14 +105,14 @@ template <class P> struct BackwardData {
     }
   }
 
-  DEV void store(const ConvAcc &acc, const ConvArgs &a, const ConvTile &t, ConvPlace p, const uint32_t (&own)[2], const float *, uint32_t c) {
+  DEV void store(const ConvAcc &acc, const ConvArgs &a, ConvPlace p, const uint32_t (&own)[2], const float *, uint32_t c) {
     const uint32_t first = c + threadIdx.x % 4 * 8, room = first < a.C ? a.C - first : 0;
     act *dx = static_cast<act *>(a.dx) + (size_t)blockIdx.y * a.B * a.H * a.W * a.C + first;
     const bool aligned = a.C % 8 == 0;
 #pragma unroll
     for (uint32_t q = 0; q < 2; q++) {
       const uint32_t w = kept(own[q]), b = p.b + w % 256;
-      if (w % 256 >= t.images || b >= a.B) continue;
+      if (w % 256 >= a.tile.images || b >= a.B) continue;
 #pragma unroll
       for (uint32_t k = 0; k < 4; k++) {
         const uint32_t i = 2 * (p.i + w / 256 % 256) + k / 2, j = 2 * (p.j + w / 65536) + k % 2;

@@ -9,17 +9,14 @@
 template <class P> struct Forward {
   typedef typename P::act act;
 
-  DEV ConvTile shape(const ConvArgs &a) {
-    return conv_tile(a, (a.H + 2 * a.pad - a.R + 1) / 2, (a.W + 2 * a.pad - a.S + 1) / 2, a.C, conv_per_word<P>);
-  }
-  DEV uint32_t outputs(const ConvArgs &a) { return a.O; }
-  DEV uint32_t tap(const ConvArgs &, const ConvTile &t, uint32_t r, uint32_t s) { return r * t.width + s; }
+  DEV uint32_t tap(const ConvArgs &a, uint32_t r, uint32_t s) { return r * a.tile.width + s; }
   DEV float bias(const ConvArgs &a, uint32_t o) { return o < a.O ? a.work->slots[blockIdx.y].row[a.b_offset + o] : 0.0f; }
 
   // Four outputs of a row at a time.
-  DEV void weights(uint32_t *w, const ConvArgs &a, const ConvTile &t, uint32_t word, uint32_t words, uint32_t o) {
+  DEV void weights(uint32_t *w, const ConvArgs &a, uint32_t word, uint32_t words, uint32_t o) {
     const act *from = static_cast<const act *>(a.work->slots[blockIdx.y].weights) + a.w_offset;
     constexpr uint32_t per = conv_per_word<P>;
+    const ConvTile &t = a.tile;
     const uint32_t thread = kept(threadIdx.x), quad = thread % 8 * 4, first = word + thread / 8;
     uint32_t tap = first / t.depth, d = first % t.depth;
     const bool wide = a.O % 4 == 0;
@@ -65,22 +62,22 @@ template <class P> struct Forward {
     return v;
   }
 
-  DEV Path path(const ConvArgs &a, const ConvTile &t) { return conv_path(a, t, CONV_THREADS, conv_per_word<P>); }
+  DEV Path path(const ConvArgs &a) { return conv_path(a, CONV_THREADS, conv_per_word<P>); }
 
-  DEV void load(uint32_t *patch, const ConvArgs &a, const ConvTile &t, const Path &path, ConvPlace p) {
+  DEV void load(uint32_t *patch, const ConvArgs &a, const Path &path, ConvPlace p) {
     const act *x = static_cast<const act *>(a.x) + (size_t)blockIdx.y * a.B * a.H * a.W * a.C;
-    conv_load_pixels<P>(patch, x, a, t, path, p.b, (int32_t)(2 * p.i - a.pad), (int32_t)(2 * p.j - a.pad));
+    conv_load_pixels<P>(patch, x, a, path, p.b, (int32_t)(2 * p.i - a.pad), (int32_t)(2 * p.j - a.pad));
   }
 
-  DEV void store(const ConvAcc &acc, const ConvArgs &a, const ConvTile &t, ConvPlace p, const uint32_t (&own)[2], const float *bias, uint32_t o) {
-    const uint32_t HP = pooled(a, a.H, a.R), WP = pooled(a, a.W, a.S);
+  DEV void store(const ConvAcc &acc, const ConvArgs &a, ConvPlace p, const uint32_t (&own)[2], const float *bias, uint32_t o) {
+    const uint32_t HP = a.HP, WP = a.WP;
     const uint32_t first = threadIdx.x % 4 * 8, room = o + first < a.O ? a.O - o - first : 0;
     const size_t slot = (size_t)blockIdx.y * a.B * HP * WP * a.O + o + first;
     const bool aligned = a.O % 8 == 0;
 #pragma unroll
     for (uint32_t q = 0; q < 2; q++) {
       const uint32_t w = kept(own[q]), b = p.b + w % 256, i = p.i + w / 256 % 256, j = p.j + w / 65536;
-      if (w % 256 >= t.images || b >= a.B || i >= HP || j >= WP) continue;
+      if (w % 256 >= a.tile.images || b >= a.B || i >= HP || j >= WP) continue;
       float y[8];
       uint32_t arg[2] = {0, 0};
 #pragma unroll

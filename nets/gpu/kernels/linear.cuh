@@ -16,7 +16,6 @@ struct LinearArgs {
 };
 
 // The tiles, by kernel; launch_linear.go has the same numbers. Depth 128 bytes, 24 or 16 KB a stage; narrow: at most 16 outputs.
-constexpr uint32_t NARROW = 16;
 template <class P> using ForwardTile = Tile<64, 64, 128 / (int)sizeof(typename P::act), 64, 32, 2, 3>;
 template <class P> using BackwardTile = Tile<128, 64, 128 / (int)sizeof(typename P::act), 64, 32, 1, 3>;
-template <class P> using NarrowTile = Tile<32, NARROW, 64, 32, 16, 4, 3>;
+template <class P> using NarrowTile = Tile<32, 16, 64, 32, 16, 4, 3>;

@@ -12,7 +12,7 @@ type LinearArgs struct {
 const (
 	linearThreads = 128
 	linearStages  = 3
-	narrowOutputs = 16 // NARROW of linear.cuh: a layer of so few outputs has a tile of its own
+	narrowOutputs = 16 // a layer of so few outputs has a tile of its own
 )
 
 // linearTile is the part of a matrix that a block computes. The sizes of a tile are template parameters of its kernel,
@@ -36,7 +36,7 @@ func (a *LinearArgs) Forward(p Precision) Launch {
 	if a.O <= narrowOutputs {
 		t = narrowTile(p)
 	}
-	x, w, y := a.sizes()
+	x, w, y := a.volumes()
 	if a.YFloat != 0 {
 		return a.launch(t, a.B, a.O, p.act(x+w)+4*y)
 	}
@@ -45,7 +45,7 @@ func (a *LinearArgs) Forward(p Precision) Launch {
 
 // BackwardData returns the launch of linear_backward_data, which reads gy and w and writes dx.
 func (a *LinearArgs) BackwardData(p Precision) Launch {
-	x, w, y := a.sizes()
+	x, w, y := a.volumes()
 	return a.launch(backwardTile, a.B, a.I, p.act(y+w+x))
 }
 
@@ -55,7 +55,7 @@ func (a *LinearArgs) BackwardFilter(p Precision) Launch {
 	if a.O <= narrowOutputs {
 		t = narrowTile(p)
 	}
-	x, w, y := a.sizes()
+	x, w, y := a.volumes()
 	return a.launch(t, a.I, a.O, p.act(x+y)+4*w)
 }
 
@@ -68,7 +68,7 @@ func (a *LinearArgs) launch(t linearTile, M, N uint32, bytes int64) Launch {
 	}
 }
 
-// sizes returns the number of elements of x, w and y of one slot.
-func (a *LinearArgs) sizes() (x, w, y int64) {
+// volumes returns the number of elements of x, w and y of one slot.
+func (a *LinearArgs) volumes() (x, w, y int64) {
 	return volume(a.B, a.I), volume(a.I, a.O), volume(a.B, a.O)
 }

@@ -46,7 +46,7 @@ template <class P>
 DEV void linear_backward_filter(const LinearArgs &a) {
   DYNAMIC_SHARED(unsigned char, shared);
   if (blockIdx.y >= a.work->clients) return;
-  if (a.O <= NARROW)
+  if (a.O <= NarrowTile<P>::BN)
     linear_backward_filter<P, NarrowTile<P>>(a, shared);
   else
     linear_backward_filter<P, BackwardTile<P>>(a, shared);

@@ -53,7 +53,7 @@ template <class P>
 DEV void linear_forward(const LinearArgs &a) {
   DYNAMIC_SHARED(unsigned char, shared);
   if (blockIdx.y >= a.work->clients) return;
-  if (a.O <= NARROW)
+  if (a.O <= NarrowTile<P>::BN)
     linear_forward<P, NarrowTile<P>>(a, shared);
   else
     linear_forward<P, ForwardTile<P>>(a, shared);

@@ -20,6 +20,7 @@ var mirrors = []any{
 	AverageArgs{},
 	ClipArgs{},
 	CombineArgs{},
+	ConvTile{},
 	ConvArgs{},
 	Conv2DArgs{},
 	ConvReduceArgs{},
