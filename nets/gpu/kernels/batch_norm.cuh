@@ -1,41 +1,49 @@
-// What the kernels of batch normalisation share: which rows and channels a thread takes, and two sums over the rows.
+// What the kernels of batch normalisation share: their arguments, which rows and channels a thread takes, and two sums
+// over the rows.
 //
-// The maps of a slot are rows [C], one for each pixel of each sample. A thread takes V channels of 32 rows, which are `step`
-// rows apart; `lanes` threads lie side by side over the channels, so that warps read whole lines, and 256/lanes = step of them
-// under each other. A block is one of `chunks` runs of 32·step rows and one tile of V·lanes channels; NormArgs.Split chooses.
+// The maps of a slot are rows [C], one for each pixel of each sample. A thread takes V channels of 32 rows that lie
+// `step` rows apart. `lanes` threads lie side by side over the channels, so that warps read whole lines, and 256/lanes
+// = step threads take rows below each other. A block takes one tile of V·lanes channels and one of `chunks` runs of
+// 32·step rows.
 #pragma once
 #include "elements.cuh"
 #include "work.cuh"
 
+// The arguments of all kernels of batch normalisation. NormArgs.Split of batch_norm.go sets lanes and chunks.
+//   y[k,b,p,c] = max(0, weight[k,c]·(x[k,b,p,c] − mean[k,c])/√(variance[k,c] + 1e-5) + bias[k,c] + add[k,b,p,c])
 struct NormArgs {
   const Work *work;
-  const void *x;           // [K,B,pixels,C] act
-  const void *add;         // [K,B,pixels,C] act, or null
-  void *y;                 // [K,B,pixels,C] act; backward: read if something was added and relu, else null
-  const int32_t *labels;   // [K,B]; -1: does not count. Evaluation does not read them
-  double *partial;         // [K,chunks,2,C] two sums of every channel
-  float *stats;            // [K,8,C] what batch_norm.cuh lists
-  const void *gy;          // [K,B,pixels,C] act, gradient of y
-  const void *gy2;         // [K,B,pixels,C] act, to be added to gy, or null
-  void *d;                 // [K,B,pixels,C] act, gradient behind the ReLU and so of add; null if there is neither add nor gy2
-  void *dx;                // [K,B,pixels,C] act
-  float *grad;             // [K,P]
+  const void *x;          // [K,B,pixels,C] act
+  const void *add;        // [K,B,pixels,C] act, or null
+  void *y;                // [K,B,pixels,C] act; backward: read if something was added and relu, else null
+  const int32_t *labels;  // [K,B]; -1: the sample does not count. norm_evaluate does not read them
+  double *partial;        // [K,chunks,2,C] two sums of every channel
+  float *stats;           // [K,8,C]: see SCALE … DX_1
+  const void *gy;         // [K,B,pixels,C] act, gradient of y
+  const void *gy2;        // [K,B,pixels,C] act, to be added to gy, or null
+  void *d;                // [K,B,pixels,C] act, gradient of y behind the ReLU and of add; null without add and gy2
+  void *dx;               // [K,B,pixels,C] act
+  float *grad;            // [K,P]
   uint32_t w_offset, b_offset, mean_offset, variance_offset;  // of weight, bias and running statistics [C] in a row
   uint32_t B, pixels, C, P;
-  uint32_t relu;
-  uint32_t lanes, chunks;  // how the maps are cut
+  uint32_t relu;          // 1: max(0, ·), 0: without
+  uint32_t lanes, chunks;
   uint32_t step, E, unused;
 };
 
-constexpr uint32_t NORM_THREADS = 256, NORM_ROWS = 32;
+constexpr uint32_t NORM_THREADS = 256, NORM_ROWS = 32;  // batch_norm.go has the same numbers
 constexpr double NORM_EPSILON = 1e-5;  // added to variances: PyTorch's default
 
-// What is kept for each channel of a slot: y = SCALE·x + SHIFT, dx = DX_D·d + DX_X·x + DX_1.
+// The statistics of each channel of a slot. Forward: y = SCALE·x + SHIFT, from MEAN, INVERSE = 1/√(variance + 1e-5),
+// and the UNBIASED variance for the running statistics. Backward: dx = DX_D·d + DX_X·x + DX_1.
 enum { SCALE, SHIFT, MEAN, INVERSE, UNBIASED, DX_D, DX_X, DX_1, NORM_STATS };
 
-DEV float *norm_stats(const NormArgs &a, uint32_t which) { return a.stats + ((size_t)blockIdx.y * NORM_STATS + which) * a.C; }
+DEV float *norm_stats(const NormArgs &a, uint32_t which) {
+  return a.stats + ((size_t)blockIdx.y * NORM_STATS + which) * a.C;
+}
 
-// Place is what a thread takes: V channels from c on, of rows row, row+step … below end.
+// Place is where a thread is: V channels from c on, at `row`, which is `pixel` of `image`. It takes the rows row,
+// row+step … below end.
 struct Place {
   uint32_t c, row, end, step, image, pixel;
 };
@@ -54,10 +62,13 @@ template <uint32_t V> DEV Place place(const NormArgs &a) {
   return p;
 }
 
-// element is where the thread's row begins; behind the end that of the last one, so that it may be read all the same.
-DEV size_t element(const NormArgs &a, const Place &p) { return (size_t)(p.row < p.end ? p.row : p.end - 1) * a.C + p.c; }
+// element returns the index of the first channel at p. Behind the last row it is an index in that row, so that a thread
+// may read without asking.
+DEV size_t element(const NormArgs &a, const Place &p) {
+  return (size_t)(p.row < p.end ? p.row : p.end - 1) * a.C + p.c;
+}
 
-// next goes on to the next row and returns whether this one counts: labels may be null, and then all do.
+// next moves p to the next row, and returns whether the sample of the present row counts. With labels null all do.
 DEV bool next(const NormArgs &a, const int32_t *labels, Place &p) {
   const bool counts = p.row < p.end && (!labels || labels[p.image] >= 0);
   p.row += p.step;
@@ -69,6 +80,7 @@ DEV bool next(const NormArgs &a, const int32_t *labels, Place &p) {
   return counts;
 }
 
+// load_channels and store_channels move V channels, 4 or 1.
 template <class P, uint32_t V> DEV void load_channels(float (&v)[V], const typename P::act *x) {
   if constexpr (V == 4) {
     const float4 q = load4<P>(x);
@@ -86,8 +98,8 @@ template <class P, uint32_t V> DEV void store_channels(typename P::act *y, const
   }
 }
 
-// put_sums adds up what the threads of a block have summed over their rows, in double and in order, as the sums of a chunk. All
-// threads call it.
+// put_sums writes the two sums of a chunk: it adds up the sums of the threads of a block, in double and in order. All
+// threads must call it.
 template <uint32_t V> DEV void put_sums(const NormArgs &a, const float (&first)[V], const float (&second)[V]) {
   SHARED(float, room, [2][4 * NORM_THREADS]);
   store_channels<FP32, V>(&room[0][V * threadIdx.x], first);
@@ -102,12 +114,13 @@ template <uint32_t V> DEV void put_sums(const NormArgs &a, const float (&first)[
   a.partial[(((size_t)blockIdx.y * a.chunks + chunk) * 2 + which) * a.C + c] = sum;
 }
 
-// chunk_sums adds up the two sums of channel 32·blockIdx.x + threadIdx.x % 32 over all chunks, in threads 0 … 31 of a block of
-// 256: every eighth chunk, and then these eight sums in order. All threads call it.
 struct Sums {
   double first, second;
 };
 
+// chunk_sums returns the two sums of channel 32·blockIdx.x + threadIdx.x over all chunks, in threads 0 … 31 of a block
+// of 256. Each of its eight warps adds every eighth chunk; then the eight sums are added in order. All threads must
+// call it.
 DEV Sums chunk_sums(const NormArgs &a) {
   SHARED(double, room, [2][NORM_THREADS]);
   const uint32_t c = 32 * blockIdx.x + threadIdx.x % 32;

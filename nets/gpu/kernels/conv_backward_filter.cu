@@ -1,16 +1,19 @@
-// conv_backward_filter: partial[k,chunk] = Σ over the chunk's images of dw[r,s,c,o] = Σ_i Σ_j x[k,b,i+r-pad,j+s-pad,c] dY[k,b,i,j,o]
-// and, behind it, of db[o] = Σ_i Σ_j dY[k,b,i,j,o], where dY is gy at the place arg of every window and 0 elsewhere
+// conv_backward_filter: partial[k,chunk] = the sum over the images of a chunk of
+//   dw[r,s,c,o] = Σ_i Σ_j x[k,b,i+r-pad,j+s-pad,c] dY[k,b,i,j,o] and, behind it, db[o] = Σ_i Σ_j dY[k,b,i,j,o]
 //
-// x [K,B,H,W,C], gy, arg [K,B,HP,WP,O] → partial [K,chunks,R·S·C·O+O]; conv_reduce adds the chunks. Grid
-// (chunks × ⌈rows/(32·tiles·groups)⌉ × ⌈O/32⌉, K), block 192: 6 warps, each owns `tiles` × 32 rows (r,s,c) × 32 outputs of dw and
-// every parts-th step of 8 words of pixels; the parts are added in order at the end. Shared memory: a patch of x and dY of up
-// to 64 windows, at most 99 KB. Moves (act(|x|·halo + |gy|) + |arg|)·grid/chunks + 4·|partial| bytes; deterministic.
-#include "conv.cuh"
+// dY is gy at the place arg of every window, and 0 elsewhere; it exists in shared memory alone.
+// x [K,B,H,W,C], gy, arg [K,B,HP,WP,O] → partial [K,chunks,R·S·C·O+O]; conv_reduce adds the chunks.
+// Grid (chunks × ⌈rows/(32·tiles·groups)⌉ × ⌈O/32⌉, K), block 192: 6 warps. A warp owns `tiles` × 32 rows (r,s,c) × 32
+// outputs of dw, and every parts-th step of 8 words of pixels; at the end the parts are added in order. Shared memory:
+// a patch of x, and dY of up to 64 windows, at most 99 KB.
+// Moves (act(|x|·halo + |gy|) + |arg|)·grid/chunks + 4·|partial| bytes per slot; deterministic.
+#include "conv_patch.cuh"
 
-constexpr uint32_t FILTER_WARPS = 6, FILTER_THREADS = 32 * FILTER_WARPS;
+constexpr uint32_t FILTER_WARPS = 6, FILTER_THREADS = 32 * FILTER_WARPS;  // conv.go has the same numbers
 
-// A word of x is one pixel of a channel, or two that are next to each other in bf16, and each word of a patch starts at its own pixel.
-// A thread multiplies word first() of a step and that `apart` behind: with a pitch of 4 mod 8 they lie in different banks for all lanes.
+// Filter says how pixels, the dimension of this sum, lie in words. A word of x is one pixel of a channel; with bf16 it
+// is two neighbours, and a word of a patch begins at every pixel. A thread multiplies word first() of a step and the
+// word `apart` behind it: with a pitch of 4 mod 8 they lie in different banks for all lanes.
 template <class P> struct Filter {
   typedef typename P::act act;
   static constexpr uint32_t per = conv_per_word<P>;
@@ -20,8 +23,9 @@ template <class P> struct Filter {
   DEV uint32_t first(uint32_t t) { return per == 2 ? t : 2 * t; }
 };
 
-// filter_load_pairs fills a patch with pairs of bf16: word (i,j,c) is x at (i,j,c) and (i,j+1,c).
-DEV void filter_load_pairs(uint32_t *patch, const uint16_t *x, const ConvArgs &a, const Path &path, uint32_t b0, uint32_t i0, uint32_t j0) {
+// filter_load_pairs fills a patch with pairs of bf16: word (i,j,c) has x at (i,j,c) and at (i,j+1,c).
+DEV void filter_load_pairs(uint32_t *patch, const uint16_t *x, const ConvArgs &a, const Path &path, uint32_t b0,
+                           uint32_t i0, uint32_t j0) {
   const ConvTile &t = a.tile;
   const bool wide = conv_vector(a.C, 1) == 4;
   const uint32_t words = wide ? 4 : 1;
@@ -42,9 +46,11 @@ DEV void filter_load_pairs(uint32_t *patch, const uint16_t *x, const ConvArgs &a
   }
 }
 
-// filter_load_gradient fills dY [pixels/per][ld] with the block's 32 outputs; a thread has 4 of them always, and adds them to db.
+// filter_load_gradient fills dY [pixels/per][ld] with the 32 outputs of the block, for the windows of a unit, of images
+// before `end`. A thread has the same 4 outputs all the time, and adds them to db.
 template <class P>
-DEV void filter_load_gradient(uint32_t *dY, float (&db)[4], const ConvArgs &a, const Path &path, ConvPlace p, uint32_t end, uint32_t o) {
+DEV void filter_load_gradient(uint32_t *dY, float (&db)[4], const ConvArgs &a, const Path &path, ConvPlace p,
+                              uint32_t end, uint32_t o) {
   typedef Filter<P> F;
   const ConvTile &t = a.tile;
   const uint32_t O = kept(a.O), quad = kept(threadIdx.x) % 8 * 4;
@@ -53,7 +59,7 @@ DEV void filter_load_gradient(uint32_t *dY, float (&db)[4], const ConvArgs &a, c
   const typename P::act *gy = static_cast<const typename P::act *>(a.gy) + slot;
   const uint8_t *arg = a.arg + slot;
   Walk w = walk(path);
-  w.v = w.dv = 0;  // windows have one part
+  w.v = w.dv = 0;  // a window is one vector
   for (; w.n < t.images; walk_on(w)) {
     const uint32_t b = p.b + w.n, i = p.i + w.r, j = p.j + w.c;
     float g[4] = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -94,20 +100,25 @@ DEV void filter_load_gradient(uint32_t *dY, float (&db)[4], const ConvArgs &a, c
     } else {
 #pragma unroll
       for (uint32_t k = 0; k < 4; k++) {
-        const float4 all = {where[0] == k ? g[0] : 0.0f, where[1] == k ? g[1] : 0.0f, where[2] == k ? g[2] : 0.0f, where[3] == k ? g[3] : 0.0f};
+        const float4 all = {where[0] == k ? g[0] : 0.0f, where[1] == k ? g[1] : 0.0f, where[2] == k ? g[2] : 0.0f,
+                            where[3] == k ? g[3] : 0.0f};
         write_vector(dY + ((row + k / 2) * 2 * t.columns + 2 * w.c + k % 2) * F::ld + quad, all);
       }
     }
   }
 }
 
-// filter_word is the word so many bytes behind x.
-DEV uint32_t filter_word(const uint32_t *x, uint32_t bytes) { return *reinterpret_cast<const uint32_t *>(reinterpret_cast<const char *>(x) + bytes); }
+// filter_word reads the word so many bytes behind x.
+DEV uint32_t filter_word(const uint32_t *x, uint32_t bytes) {
+  return *reinterpret_cast<const uint32_t *>(reinterpret_cast<const char *>(x) + bytes);
+}
 
-// filter_step adds a step of 8 words. acc[i][j][2h+n] is row 16i+8h+g of the warp, output 8t+4n+j; rows[2i+h] is where the row's
-// channel lies from a pixel on, in bytes; dY and offset are those of the thread's first word.
+// filter_step adds the products of a step of 8 words of pixels. acc[i][j][2h+n] is row 16i+8h+g of the warp, output
+// 8t+4n+j; rows[2i+h] is where that row's channel and tap lie behind a pixel, in bytes. dY and offset begin at the
+// first word of the thread.
 template <class P, int TILES>
-DEV void filter_step(float (&acc)[2 * TILES][4][4], const uint32_t *patch, const uint32_t (&rows)[4 * TILES], const uint32_t *dY, const uint32_t *offset) {
+DEV void filter_step(float (&acc)[2 * TILES][4][4], const uint32_t *patch, const uint32_t (&rows)[4 * TILES],
+                     const uint32_t *dY, const uint32_t *offset) {
   typedef Filter<P> F;
   if constexpr (conv_tensor<P>) {
     const uint32_t *x0 = patch + offset[0], *x1 = patch + offset[F::apart];
@@ -115,7 +126,8 @@ DEV void filter_step(float (&acc)[2 * TILES][4][4], const uint32_t *patch, const
     const uint32_t b[4][2] = {{b0.x, b1.x}, {b0.y, b1.y}, {b0.z, b1.z}, {b0.w, b1.w}};
 #pragma unroll
     for (int i = 0; i < 2 * TILES; i++) {
-      const uint32_t m[4] = {filter_word(x0, rows[2 * i]), filter_word(x0, rows[2 * i + 1]), filter_word(x1, rows[2 * i]), filter_word(x1, rows[2 * i + 1])};
+      const uint32_t m[4] = {filter_word(x0, rows[2 * i]), filter_word(x0, rows[2 * i + 1]),
+                             filter_word(x1, rows[2 * i]), filter_word(x1, rows[2 * i + 1])};
 #pragma unroll
       for (int j = 0; j < 4; j++) conv_mma<P>(acc[i][j], m, b[j]);
     }
@@ -138,18 +150,19 @@ DEV void filter_step(float (&acc)[2 * TILES][4][4], const uint32_t *patch, const
   }
 }
 
-// filter_first is the first of the rows of dw that a thread has in every eighth.
+// filter_first returns the first row of dw of a thread, which has every eighth row from there on.
 template <int TILES> DEV uint32_t filter_first(const ConvTile &t) {
   const uint32_t thread = kept(threadIdx.x), run = kept(blockIdx.x) / t.tiles % t.runs;
   return (run * t.groups + thread / 32 % t.groups) * 32 * TILES + thread % 32 / 4;
 }
 
+// filter_run computes a run of rows of dw, for 32 outputs and one chunk of images, with TILES × 32 rows per warp.
 template <class P, int TILES> DEV void filter_run(const ConvArgs &a, uint32_t *shared) {
   typedef Filter<P> F;
   constexpr uint32_t per = F::per == 2 ? 1 : conv_per_word<P>;  // elements of x in a word that is copied
   const ConvTile &t = a.tile;
-  // What a thread keeps from unit to unit is packed, and unpacked where it is used: beside 100 sums there is room for 68
-  // registers.
+  // What a thread keeps from unit to unit is packed, and unpacked where it is used: beside 100 sums there is room for
+  // 68 registers.
   uint32_t start[2], step[2];  // of the paths through pixels and windows
   uint32_t turn;               // the warp's first word of pixels in a unit
   uint32_t pairs[2 * TILES];   // where rows lie from a pixel on, in words, in 16 bits each
@@ -205,7 +218,8 @@ template <class P, int TILES> DEV void filter_run(const ConvArgs &a, uint32_t *s
       offset += conv_tensor<P> ? F::first(thread) : 0;
       uint32_t rows[4 * TILES];
 #pragma unroll
-      for (uint32_t i = 0; i < 2 * TILES; i++) rows[2 * i] = (pairs[i] & 0xffff) << 2, rows[2 * i + 1] = pairs[i] >> 16 << 2;
+      for (uint32_t i = 0; i < 2 * TILES; i++)
+        rows[2 * i] = (pairs[i] & 0xffff) << 2, rows[2 * i + 1] = pairs[i] >> 16 << 2;
       for (uint32_t w = kept(turn); w < t.words; w += 8 * t.parts) {
         const uint32_t at = kept(w);  // otherwise clang counts three addresses up
         filter_step<P, TILES>(acc, shared, rows, dY + at * F::ld, offset + at);
@@ -215,7 +229,8 @@ template <class P, int TILES> DEV void filter_run(const ConvArgs &a, uint32_t *s
     }
   }
 
-  // The parts of a group are added in order by the first of its warps, through shared memory; db in the order of the threads.
+  // The first warp of a group adds up the parts, in order, by way of shared memory; then db, in the order of the
+  // threads.
   float *sums = reinterpret_cast<float *>(shared);
   const uint32_t thread = kept(threadIdx.x), part = thread / 32 / t.groups;
   for (uint32_t k = 1; k < t.parts; k++) {
@@ -266,6 +281,12 @@ template <class P> DEV void filter_main(const ConvArgs &a) {
   else filter_run<P, 3>(a, shared);
 }
 
-extern "C" __global__ void __launch_bounds__(192, 2) conv_backward_filter_fp32(const ConvArgs a) { filter_main<FP32>(a); }
-extern "C" __global__ void __launch_bounds__(192, 2) conv_backward_filter_tf32(const ConvArgs a) { filter_main<TF32>(a); }
-extern "C" __global__ void __launch_bounds__(192, 2) conv_backward_filter_bf16(const ConvArgs a) { filter_main<BF16>(a); }
+extern "C" __global__ void __launch_bounds__(192, 2) conv_backward_filter_fp32(const ConvArgs a) {
+  filter_main<FP32>(a);
+}
+extern "C" __global__ void __launch_bounds__(192, 2) conv_backward_filter_tf32(const ConvArgs a) {
+  filter_main<TF32>(a);
+}
+extern "C" __global__ void __launch_bounds__(192, 2) conv_backward_filter_bf16(const ConvArgs a) {
+  filter_main<BF16>(a);
+}

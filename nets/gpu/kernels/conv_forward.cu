@@ -1,18 +1,24 @@
-// conv_forward: y[k,b,i,j,o] = max(0, bias[k,o] + max over {2i,2i+1}×{2j,2j+1} of Σ w[k,r,s,c,o] x[k,b,·+r-pad,·+s-pad,c])
+// conv_forward: y[k,b,i,j,o] = max(0, bias[k,o] + max over {2i,2i+1}×{2j,2j+1} of
+//   Σ w[k,r,s,c,o] x[k,b,·+r-pad,·+s-pad,c])
 //
-// x [K,B,H,W,C], w [K,R,S,C,O], bias [K,O] → y [K,B,HP,WP,O] and arg [K,B,HP,WP,O], the place of the first of equal maxima, 4
-// where the ReLU is shut. Grid (units/8 or so × ⌈O/32⌉, K), block 128: a block keeps 32 outputs' weights in shared memory and
-// walks over units of up to 64 windows; filters of more than 416 words are streamed. Shared memory: weights, one or two patches,
-// at most 99 KB. Moves act(|x|·halo + |y|) + |arg| bytes. Bias, ReLU and pooling happen in registers; deterministic.
-#include "conv.cuh"
+// x [K,B,H,W,C], w [K,R,S,C,O], bias [K,O] → y [K,B,HP,WP,O] and arg [K,B,HP,WP,O]: the place of the maximum in its
+// window, the first of equal ones, or 4 where the ReLU is shut.
+// Grid (about units/8 × ⌈O/32⌉, K), block 128: a block keeps the weights of 32 outputs in shared memory and walks over
+// units of up to 64 windows. It streams filters of more than 416 words. Shared memory: the weights and one or two
+// patches, at most 99 KB. Moves act(|x|·halo + |w| + |y|) + |arg| bytes per slot. Bias, ReLU and pooling are done in
+// registers; deterministic.
+#include "conv_run.cuh"
 
+// Forward is what conv_run calls.
 template <class P> struct Forward {
   typedef typename P::act act;
 
   DEV uint32_t tap(const ConvArgs &a, uint32_t r, uint32_t s) { return r * a.tile.width + s; }
-  DEV float bias(const ConvArgs &a, uint32_t o) { return o < a.O ? a.work->slots[blockIdx.y].row[a.b_offset + o] : 0.0f; }
+  DEV float bias(const ConvArgs &a, uint32_t o) {
+    return o < a.O ? a.work->slots[blockIdx.y].row[a.b_offset + o] : 0.0f;
+  }
 
-  // Four outputs of a row at a time.
+  // A thread copies four outputs of a row at a time.
   DEV void weights(uint32_t *w, const ConvArgs &a, uint32_t word, uint32_t words, uint32_t o) {
     const act *from = static_cast<const act *>(a.work->slots[blockIdx.y].weights) + a.w_offset;
     constexpr uint32_t per = conv_per_word<P>;
@@ -30,7 +36,7 @@ template <class P> struct Forward {
     }
   }
 
-  // One row of weights makes a row of words …
+  // With float, one row of weights makes a row of words …
   DEV void copy(uint32_t *dst, const float *src, bool row, bool, uint32_t O, uint32_t o, bool wide) {
     if (wide) {
       const bool inside = row && o < O;
@@ -40,7 +46,7 @@ template <class P> struct Forward {
 #pragma unroll
     for (uint32_t i = 0; i < 4; i++) dst[i] = row && o + i < O ? float_bits(src[o + i]) : 0;
   }
-  // … or two do, those of channels c and c+1.
+  // … with bf16, the rows of channels c and c+1 do.
   DEV void copy(uint32_t *dst, const uint16_t *src, bool row, bool pair, uint32_t O, uint32_t o, bool wide) {
     uint2 lo = {0, 0}, hi = {0, 0};
     if (wide) {
@@ -53,6 +59,7 @@ template <class P> struct Forward {
     write_vector(dst, uint4{(lo.x & 0xffff) | hi.x << 16, lo.x >> 16 | (hi.x & 0xffff0000u),
                             (lo.y & 0xffff) | hi.y << 16, lo.y >> 16 | (hi.y & 0xffff0000u)});
   }
+  // gather returns the four weights from output o on, zeros behind the last.
   DEV uint2 gather(const uint16_t *src, uint32_t O, uint32_t o) {
     uint2 v = {0, 0};
     if (o < O) v.x = src[o];
@@ -69,7 +76,8 @@ template <class P> struct Forward {
     conv_load_pixels<P>(patch, x, a, path, p.b, (int32_t)(2 * p.i - a.pad), (int32_t)(2 * p.j - a.pad));
   }
 
-  DEV void store(const ConvAcc &acc, const ConvArgs &a, ConvPlace p, const uint32_t (&own)[2], const float *bias, uint32_t o) {
+  DEV void store(const ConvAcc &acc, const ConvArgs &a, ConvPlace p, const uint32_t (&own)[2], const float *bias,
+                 uint32_t o) {
     const uint32_t HP = a.HP, WP = a.WP;
     const uint32_t first = threadIdx.x % 4 * 8, room = o + first < a.O ? a.O - o - first : 0;
     const size_t slot = (size_t)blockIdx.y * a.B * HP * WP * a.O + o + first;
@@ -107,6 +115,12 @@ template <class P> struct Forward {
   }
 };
 
-extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_fp32(const ConvArgs a) { conv_run<FP32, Forward<FP32>>(a); }
-extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_tf32(const ConvArgs a) { conv_run<TF32, Forward<TF32>>(a); }
-extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_bf16(const ConvArgs a) { conv_run<BF16, Forward<BF16>>(a); }
+extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_fp32(const ConvArgs a) {
+  conv_run<FP32, Forward<FP32>>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_tf32(const ConvArgs a) {
+  conv_run<TF32, Forward<TF32>>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_bf16(const ConvArgs a) {
+  conv_run<BF16, Forward<BF16>>(a);
+}

@@ -35,7 +35,7 @@ func TestPlanted(t *testing.T) {
 			"cp_async_wait<T::STAGES - 1>();",
 			"TestLinearForward", false,
 		},
-		{"wrong wait for a patch", "conv.cuh", "cp_async_wait<1>();", "cp_async_wait<2>();", "TestConvExact", false},
+		{"wrong wait for a patch", "conv_run.cuh", "cp_async_wait<1>();", "cp_async_wait<2>();", "TestConvExact", false},
 		{
 			"dropped barrier before windows", "conv2d_forward.cu", "__syncthreads(); // everyone's windows",
 			"// everyone's windows", "TestConv2DExact", false,
