@@ -12,8 +12,11 @@ import (
 )
 
 // lower turns a net's graph for batches of B into launches. Without train these are the forward pass up to the logits,
-// and their score. With train they are the forward pass, the loss, the gradients and the update of the weights, which is
-// not in the graph; clip adds the clipping of the gradients.
+// and their score. With train they are the forward pass, the loss, the gradients and the update of the weights, which
+// is not in the graph; clip adds the clipping of the gradients.
+//
+// The nodes come in an order in which every node follows its inputs. Each queues its kernels behind those of the nodes
+// before, so that a program is a plain list, and the life of a buffer is a range of this list.
 func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*program, error) {
 	g, err := m.Graph(B, train)
 	if err != nil {
@@ -57,7 +60,7 @@ type lowerer struct {
 	layer     string          // of the net, to which the next launches belong
 }
 
-// value is what a node stands for on the device.
+// value is what a node stands for on the device. Its kind says which of the other fields are set.
 type value struct {
 	kind  valueKind
 	buf   *buffer // activations
@@ -68,12 +71,13 @@ type value struct {
 	parts []part  // vector
 }
 
-// part is a piece of a vector of gradients.
+// part is a piece of a vector of gradients. Take nodes name a part by its place among the elements of the vector.
 type part struct {
 	value
 	nodes int // elements in the graph, borders included
 }
 
+// valueKind says what a value is. Kernels of an op take only some kinds of inputs: want checks them.
 type valueKind int
 
 const (
@@ -108,7 +112,8 @@ func (l *lowerer) node(n *G.Node) error {
 	return err
 }
 
-// input lowers a node without an op: an input of the graph.
+// input lowers a node without an op: an input of the graph. The CPU engine sets these inputs before every step; on the
+// card the weights stay in their rows, and a kernel of ours gathers samples and labels.
 func (l *lowerer) input(n *G.Node) error {
 	switch n {
 	case l.graph.X:
@@ -126,7 +131,8 @@ func (l *lowerer) input(n *G.Node) error {
 	return fmt.Errorf("an input that is neither images, labels nor weights")
 }
 
-// op lowers a node with an op, given the values of its inputs.
+// op lowers a node with an op, given the values of its inputs. An op without a case is an error: a net must not train
+// on the card in another way than on the CPU.
 func (l *lowerer) op(n *G.Node, in []value) (value, error) {
 	switch op := n.Op().(type) {
 	case *ops.Grad[float32]:
@@ -167,7 +173,8 @@ func (l *lowerer) op(n *G.Node, in []value) (value, error) {
 	return value{}, fmt.Errorf("op %s (%T) has no kernel", n.Op(), n.Op())
 }
 
-// gradient lowers a node that is the gradient of an op, given the values of its inputs.
+// gradient lowers a node that is the gradient of an op, given the values of its inputs. The constructor of the op in
+// nets/ops says which inputs the gradient has: those of the op that it needs, perhaps y, and the gradient of y.
 func (l *lowerer) gradient(grad *ops.Grad[float32], n *G.Node, in []value) (value, error) {
 	switch op := grad.Forward.(type) {
 	case *ops.ConvReLUPool[float32]:
@@ -226,9 +233,9 @@ func (l *lowerer) kernel(name string) string { return name + "_" + string(l.prec
 // sizes, such as the tile of a convolution.
 type launcher[A any] func(*A, Precision) kernels.Launch
 
-// queue appends a launch of a kernel to the program. The arguments have their sizes; fill sets what depends on the frame,
-// the addresses above all, in a copy of them. uses are the buffers that the kernel reads or writes: they tell from which
-// launch to which one a buffer needs its memory.
+// queue appends a launch of a kernel to the program. The arguments have their sizes; fill sets what depends on the
+// frame, the addresses above all, in a copy of them. uses are the buffers that the kernel reads or writes: they tell
+// from which launch to which one a buffer needs its memory.
 func queue[A any](l *lowerer, kernel string, plan launcher[A], a A, fill func(*frame, *A), uses ...*buffer) {
 	now := len(l.program.launches)
 	for _, b := range uses {
@@ -263,8 +270,10 @@ func (l *lowerer) offsets(param int) (w, b uint32) {
 	return uint32(l.layout.offset[param]), uint32(l.layout.offset[param+1])
 }
 
-// gradients returns the vector of the gradients of a layer's inputs. dx is the gradient of the layer's input, which has
-// `nodes` elements in the graph; it is nil if nobody wants it. The gradients of the parameters follow, in their order.
+// gradients returns the vector of the gradients of a layer's inputs: one node of the graph, from which Take nodes take
+// a part each. On the device every part has memory of its own, and taking it costs nothing. dx is the gradient of the
+// layer's input, which has `nodes` elements in the graph; it is nil if nobody wants it. The gradients of the parameters
+// follow, in their order.
 func (l *lowerer) gradients(dx *buffer, nodes int, params ...int) value {
 	v := value{kind: vector}
 	if dx != nil {

@@ -69,14 +69,15 @@ func (l *lowerer) norm(op *ops.BatchNorm[float32], in []value) (value, error) {
 		fillMaps(f, a)
 		a.Labels, a.Partial, a.Stats = f.at(labels), f.at(partial), f.at(stats)
 	}
+	// Sums over the maps in many blocks, then the sums of a channel in one, then the maps again.
 	queue(l, l.kernel("norm_moments"), (*kernels.NormArgs).Moments, a, fill, x, labels, partial)
 	queue(l, l.kernel("norm_statistics"), (*kernels.NormArgs).Channels, a, fill, x, labels, partial, stats)
 	queue(l, l.kernel("norm_apply"), (*kernels.NormArgs).Apply, a, fill, append(maps, labels, stats)...)
 	return value{kind: activations, buf: y, stats: stats}, nil
 }
 
-// normGrad lowers the gradient of a batch normalisation. Its inputs are x, weight, labels, y and the gradient of y, which
-// may still be a sum of two buffers: the kernels add them up on the way.
+// normGrad lowers the gradient of a batch normalisation. Its inputs are x, weight, labels, y and the gradient of y,
+// which may still be a sum of two buffers: the kernels add them up on the way.
 func (l *lowerer) normGrad(op *ops.BatchNorm[float32], in []value) (value, error) {
 	if err := want(in, activations, weights, nothing, activations, activations); err != nil {
 		return value{}, err
@@ -106,6 +107,7 @@ func (l *lowerer) normGrad(op *ops.BatchNorm[float32], in []value) (value, error
 			}
 		}
 	}
+	// The same three passes; the last one needs the sums of all chunks.
 	queue(l, l.kernel("norm_sums"), (*kernels.NormArgs).Sums, a, fill,
 		present(x, gy, gy2, y, d, labels, stats, partial)...)
 	queue(l, "norm_solve", (*kernels.NormArgs).Channels, a, fill, partial, stats)

@@ -31,7 +31,7 @@ func (l *lowerer) conv(op *ops.ConvReLUPool[float32], in []value) (value, error)
 		return value{}, err
 	}
 	h, w := op.Shape.Conv()
-	n := h / 2 * (w / 2) * op.Shape.O
+	n := h / 2 * (w / 2) * op.Shape.O // elements of y: a window is 2×2 pixels
 	a, err := l.convArgs(op.Shape, in[1].param)
 	if err != nil {
 		return value{}, err
@@ -45,6 +45,10 @@ func (l *lowerer) conv(op *ops.ConvReLUPool[float32], in []value) (value, error)
 }
 
 // convGrad lowers the gradient of conv; its inputs are x, w, y and the gradient of y.
+//
+// The gradient of w and bias takes two kernels. The first leaves a partial sum for every chunk of images, so that there
+// are blocks enough; the second adds these in order, so that the result does not depend on which block ends first. The
+// gradient of x is computed only if a layer in front wants it: the first layer of a net has none.
 func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, error) {
 	if err := want(in, activations, weights, activations, activations); err != nil {
 		return value{}, err
@@ -75,7 +79,8 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, er
 	return l.gradients(dx, s.K*s.B*s.H*s.W*s.C, param, param+1), nil
 }
 
-// reduce queues the sum of a convolution's partial sums of dw and db, which goes to the row of gradients.
+// reduce queues the sum of a convolution's partial sums of dw and db, which goes to the row of gradients. conv2D has no
+// bias: its O is 0.
 func (l *lowerer) reduce(r kernels.ConvReduceArgs, partial *buffer) {
 	r.P = uint32(l.layout.P)
 	queue(l, "conv_reduce", (*kernels.ConvReduceArgs).Launch, r, func(f *frame, r *kernels.ConvReduceArgs) {

@@ -8,8 +8,8 @@ import (
 	"rollcall/nets/ops"
 )
 
-// conv2DArgs returns the sizes of a convolution without bias. The maps of the graph have borders; the maps on the device
-// have none.
+// conv2DArgs returns the sizes of a convolution without bias. The maps of the graph have borders; the maps on the
+// device have none.
 func (l *lowerer) conv2DArgs(s cpu.Conv2DShape, param int) (kernels.Conv2DArgs, error) {
 	a := kernels.Conv2DArgs{
 		WOffset: uint32(l.layout.offset[param]),
@@ -24,7 +24,8 @@ func (l *lowerer) conv2DArgs(s cpu.Conv2DShape, param int) (kernels.Conv2DArgs, 
 	return a, nil
 }
 
-// conv2D lowers a convolution without bias; its inputs are x and w.
+// conv2D lowers a convolution without bias; its inputs are x and w. A batch normalisation follows it in all our nets,
+// so it has neither bias nor ReLU.
 func (l *lowerer) conv2D(op *ops.Conv2D[float32], in []value) (value, error) {
 	if err := want(in, activations, weights); err != nil {
 		return value{}, err
@@ -41,7 +42,8 @@ func (l *lowerer) conv2D(op *ops.Conv2D[float32], in []value) (value, error) {
 	return value{kind: activations, buf: y}, nil
 }
 
-// conv2DGrad lowers the gradient of conv2D; its inputs are x, w and the gradient of y.
+// conv2DGrad lowers the gradient of conv2D; its inputs are x, w and the gradient of y. The gradient of x is computed
+// only if a layer in front wants it.
 func (l *lowerer) conv2DGrad(op *ops.Conv2D[float32], in []value) (value, error) {
 	if err := want(in, activations, weights, activations); err != nil {
 		return value{}, err

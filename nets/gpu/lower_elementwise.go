@@ -42,7 +42,8 @@ func (l *lowerer) dropout(op *ops.Dropout[float32], suffix string, in []value) (
 	return value{kind: activations, buf: y}, nil
 }
 
-// add queues the sum of two buffers of the same size.
+// add queues the sum of two buffers of the same size. It is wanted where Gorgonia has added the gradients of a value
+// that is used twice, and the next kernel cannot add by itself.
 func (l *lowerer) add(a, b *buffer) value {
 	y := l.buffer(a.name+" + "+b.name, a.n/l.graph.B)
 	args := kernels.AddArgs{N: uint32(a.n)}
@@ -53,7 +54,8 @@ func (l *lowerer) add(a, b *buffer) value {
 	return value{kind: activations, buf: y}
 }
 
-// reluGrad queues the gradient of a layer's ReLU, from y and the gradient of y, and returns the gradient in front of it.
+// reluGrad queues the gradient of a layer's ReLU, from y and the gradient of y, and returns the gradient in front of
+// it.
 func (l *lowerer) reluGrad(layer string, y, gy *buffer) *buffer {
 	d := l.buffer(layer+" d", y.n/l.graph.B)
 	a := kernels.ReLUArgs{N: uint32(y.n)}
@@ -63,7 +65,8 @@ func (l *lowerer) reluGrad(layer string, y, gy *buffer) *buffer {
 	return d
 }
 
-// readByLogOdds reports whether a log-odds op reads a node: it wants the node in float32.
+// readByLogOdds reports whether a log-odds op reads a node. It makes logits of the node, and wants them in float32 in
+// every precision.
 func readByLogOdds(n *G.Node) bool {
 	for it := n.Graph().To(n.ID()); it.Next(); {
 		if _, ok := it.Node().(*G.Node).Op().(*ops.LogOdds[float32]); ok {
@@ -73,7 +76,7 @@ func readByLogOdds(n *G.Node) bool {
 	return false
 }
 
-// logOdds lowers the logits (0, x) of two classes; its input is x.
+// logOdds lowers the logits (0, x) of two classes; its input is x, the log of the odds of the second class.
 func (l *lowerer) logOdds(in []value) (value, error) {
 	l.layer = "odds"
 	a, y := kernels.LogOddsArgs{N: uint32(l.graph.B)}, l.perSample("log odds", 2, 4)

@@ -47,7 +47,9 @@ func (l *lowerer) linear(op *ops.Linear[float32], in []value, float bool) (value
 	return value{kind: activations, buf: y}, nil
 }
 
-// linearGrad lowers the gradient of linear; its inputs are x, w, y and the gradient of y.
+// linearGrad lowers the gradient of linear; its inputs are x, w, y and the gradient of y. With ReLU, the gradient in
+// front of it comes first, since both products read it. The gradients of w and bias go to the row of gradients at once:
+// a batch is short enough for a block to add it up.
 func (l *lowerer) linearGrad(op *ops.Linear[float32], in []value) (value, error) {
 	if err := want(in, activations, weights, activations, activations); err != nil {
 		return value{}, err

@@ -20,7 +20,8 @@ func (l *lowerer) crossEntropy(in []value, n int) (value, error) {
 	return value{kind: activations, buf: d}, nil
 }
 
-// score queues the evaluation of the logits: loss, correct samples and samples that count.
+// score queues the evaluation of the logits: loss, correct samples and samples that count. A frame has room for the
+// losses of all slots, in float64, and behind them for the two counts of each.
 func (l *lowerer) score() {
 	logits, labels := l.program.logits, l.labels
 	a := kernels.ScoreArgs{B: uint32(l.graph.B), O: uint32(logits.n / l.graph.B)}

@@ -8,7 +8,7 @@ import (
 	"rollcall/nets/ops"
 )
 
-// average lowers the average of every channel over all pixels of a map; its input is x.
+// average lowers the average of every channel over all pixels of a map, with which residual nets end; its input is x.
 func (l *lowerer) average(op *ops.GlobalAvgPool[float32], in []value) (value, error) {
 	a, y := l.averageArgs(op.Shape), l.buffer("average y", op.Shape.C)
 	return mapped(l, in, l.kernel("average_pool"), (*kernels.AverageArgs).Launch, a, y,

@@ -2,8 +2,9 @@ package gpu
 
 import "rollcall/nets/gpu/kernels"
 
-// update queues a step of SGD on the row of gradients, with clip behind the clipping of their norm, and the step of the
-// running statistics if the net has any.
+// update queues a step of SGD on the row of gradients, and the step of the running statistics if the net has any. With
+// clip, two kernels in front compute the factor that clips the norm of the gradient; sgd multiplies by it on the way,
+// so that the gradient is not written again.
 func (l *lowerer) update(clip bool) {
 	P, n := uint32(l.layout.P), uint32(l.layout.trained)
 	l.layer = "weights"

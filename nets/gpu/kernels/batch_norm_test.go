@@ -27,7 +27,8 @@ var normSizes = []struct{ B, H, W, C int }{
 	{128, 2, 3, 20},
 }
 
-// normKinds are what a batch normalisation does besides, and whether the gradient of y comes in two parts.
+// normKinds are the variants of a batch normalisation: with an addition, with ReLU, and with a gradient of y that comes
+// in two parts.
 var normKinds = []struct{ add, relu, parts bool }{
 	{false, true, false},
 	{true, true, true},
@@ -37,8 +38,8 @@ var normKinds = []struct{ add, relu, parts bool }{
 	{true, false, false},
 }
 
-// norm is a batch normalisation of some clients: of the first all samples count, of the second every other one, from
-// the second on, of the third none. What samples that do not count hold is not a number.
+// norm is a batch normalisation of one to three clients. All samples of the first client count, every other one of the
+// second, beginning with its second, and none of the third. Samples that do not count hold NaN.
 type norm struct {
 	*rig
 	p                    precision
@@ -59,7 +60,7 @@ type norm struct {
 	wide, wideMore, want []float64
 }
 
-// newNorm makes numbers about an offset that is far larger than they are.
+// newNorm returns a norm with random numbers around an offset that is far larger than their deviation.
 func newNorm(t *testing.T, p precision, K, B, H, W, C int, add, relu, parts bool) *norm {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(uint64(B*C), uint64(H)))
@@ -130,13 +131,13 @@ func newNorm(t *testing.T, p precision, K, B, H, W, C int, add, relu, parts bool
 	return c
 }
 
-// maps uploads those of the slots in use, with room for one more.
+// maps uploads the maps of the slots in use, with room for one slot more.
 func (c *norm) maps(x []float32) uint64 {
 	c.t.Helper()
 	return c.p.upload(c.rig, append(append([]float32{}, x...), make([]float32, c.n)...))
 }
 
-// train runs the forward pass, and the CPU's in float64.
+// train runs the forward pass on the device, and on the CPU in float64.
 func (c *norm) train() {
 	c.t.Helper()
 	for _, l := range []struct {
@@ -152,7 +153,7 @@ func (c *norm) train() {
 	c.stats = c.forward.Train(c.exec, c.shape, c.want, c.wide, c.wideMore, c.weight, c.bias, c.labels)
 }
 
-// stat returns a statistic [K,C].
+// stat downloads one statistic of every client and channel, [K,C].
 func (c *norm) stat(which int) (v []float32) {
 	c.t.Helper()
 	all := download[float32](c.rig, c.args.Stats, c.shape.K*c.args.Statistics())
@@ -162,12 +163,12 @@ func (c *norm) stat(which int) (v []float32) {
 	return v
 }
 
-// sumError is what a sum in float32 over 32 rows, with the roundings of its terms, may be off by, as part of the sum of
-// the terms' sizes.
+// sumError bounds the error of a sum in float32 over 32 rows, the roundings of its terms included, as a fraction of the
+// sum of the absolute terms.
 const sumError = 35 * 0x1p-24
 
-// about returns, for every client and channel, the mean square deviation from the pivot, x of the first pixel that
-// counts, which is what the sums of the moments are sums of.
+// about returns, for every client and channel, the mean square deviation from the pivot, which norm_moments sums. The
+// pivot is x at the first pixel that counts.
 func (c *norm) about() []float64 {
 	s := c.shape
 	squares := make([]float64, s.K*s.C)
@@ -221,7 +222,7 @@ func TestNormForward(t *testing.T) {
 		c.train()
 		s, about := c.shape, c.about()
 		inverse := func(i int) float64 { return c.stats.Inverse[i] }
-		// how far the variance may be off, as part of itself and ε
+		// error of the variance, as a fraction of variance + ε
 		spread := func(i int) float64 { return 2*sumError*about[i]*inverse(i)*inverse(i) + 0x1p-24 }
 		near(t, "mean", c.stat(2), c.stats.Mean, func(i int) float64 {
 			return sumError*math.Sqrt(about[i]) +

@@ -46,19 +46,19 @@ func (c convCase) x() int { return c.H * c.W * c.C }
 func (c convCase) w() int { return c.R * c.S * c.C * c.O }
 func (c convCase) y() int { h, w := c.pooled(); return h * w * c.O }
 
-// convData is what a convolution reads, for K clients; backward, gy and arg are given.
+// convData are the inputs of the three kernels, for K clients.
 type convData struct {
 	x, w, bias, gy []float32 // [K,B,H,W,C], [K,R,S,C,O], [K,O], [K,B,HP,WP,O]
 	arg            []uint8   // [K,B,HP,WP,O]
 }
 
-// convResult is what it writes; dw and db are sums over the partial sums.
+// convResult is what the kernels write; dw and db are the sums of the partial sums.
 type convResult struct {
 	y, dx, dw, db []float64
 	arg           []uint8
 }
 
-// convOnCard runs the three kernels.
+// convOnCard returns what the three kernels compute on the device.
 func convOnCard(t *testing.T, c convCase, p precision, d convData) convResult {
 	t.Helper()
 	r := newRig(t)
@@ -124,7 +124,7 @@ func doubles(x []float32) []float64 {
 	return y
 }
 
-// convOnCPU is the CPU engine's convolution in float64.
+// convOnCPU returns what the CPU engine computes in float64.
 func convOnCPU(c convCase, d convData) convResult {
 	e := cpu.NewExec(cpu.Generic[float64](), nil)
 	s := cpu.ConvShape{K: c.K, B: c.B, H: c.H + 2*c.pad, W: c.W + 2*c.pad, C: c.C, R: c.R, S: c.S, O: c.O, Pad: c.pad}
@@ -135,7 +135,7 @@ func convOnCPU(c convCase, d convData) convResult {
 	}
 	x, w, gy := make([]float64, c.K*c.B*s.H*s.W*c.C), doubles(d.w), doubles(d.gy)
 	dx := make([]float64, len(x))
-	// inside calls f with every row of pixels, without border and with it.
+	// inside calls f with the offset of every row of pixels, in maps without border and with it.
 	inside := func(f func(plain, bordered int)) {
 		for i := range c.K * c.B * c.H {
 			f(i*c.W*c.C, ((i/c.H*s.H+i%c.H+c.pad)*s.W+c.pad)*c.C)
@@ -148,7 +148,8 @@ func convOnCPU(c convCase, d convData) convResult {
 	return want
 }
 
-// draw makes data of a distribution; gradients arrive at any place, or nowhere, as those of a net do.
+// draw returns inputs whose numbers value draws. A gradient arrives at any of the four places of its window, or at
+// none, as in a net.
 func (c convCase) draw(rnd *rand.Rand, value func() float32) convData {
 	fill := func(n int) []float32 {
 		x := make([]float32, n)
@@ -169,7 +170,7 @@ func (c convCase) draw(rnd *rand.Rand, value func() float32) convData {
 }
 
 // With numbers −1, 0 and 1 all sums are small integers, which every precision adds without rounding: the kernels agree
-// with the CPU engine exactly, also about which of equal maxima is the first.
+// with the CPU engine exactly, and take the same one of equal maxima.
 func TestConvExact(t *testing.T) {
 	for _, c := range convCases {
 		for _, p := range precisions {
@@ -182,7 +183,7 @@ func TestConvExact(t *testing.T) {
 	}
 }
 
-// compareConv fails unless results are the same, y and dx rounded as they are kept.
+// compareConv fails unless the results are the same, with y and dx of want rounded to the precision.
 func compareConv(t *testing.T, got, want convResult, p precision) {
 	t.Helper()
 	kept := func(x []float64) []float64 {
@@ -205,9 +206,9 @@ func compareConv(t *testing.T, got, want convResult, p precision) {
 	near(t, "db", got.db, want.db, exactly, why)
 }
 
-// Real numbers, rounded as activations are, against float64 sums of the same numbers. Then what is left is the rounding
-// of partial sums: an addition errs by 2⁻²⁴ of it, a tensor core's by up to 2⁻²³, as it cuts off; and y and dx are
-// rounded at last.
+// Random numbers, rounded as activations are, against float64 sums of the same numbers. The rest is the rounding of
+// partial sums: an addition errs by 2⁻²⁴ of its result, an addition of a tensor core by up to 2⁻²³, because it
+// truncates; and y and dx are rounded at the end.
 func TestConvRounding(t *testing.T) {
 	cases := append([]convCase{{1, 128, 16, 16, 32, 3, 3, 32, 1}}, convCases...)
 	for _, c := range cases {

@@ -11,8 +11,8 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// lossCase is logits of K clients' batches, the ragged ones with samples that do not count, the last client's with none
-// that does.
+// lossCase is the batches of K clients. In a ragged case the second half of each batch does not count, and of several
+// clients the last has no sample that counts.
 type lossCase struct {
 	K, B, O int
 	oneIn   int // one logit in so many is NaN, ±Inf or −0; 0: none
@@ -82,7 +82,7 @@ func testCrossEntropy(t *testing.T, p precision, c lossCase) {
 	}
 	launch(r, "cross_entropy_"+p.name, a.Launch(p.kind()), w.room(), &a)
 
-	// The reference is the CPU's code on float64, so that only the device rounds.
+	// The reference is the CPU's code on float64, so that the device alone rounds.
 	exec := cpu.NewExec(cpu.Generic[float64](), nil)
 	wide := make([]float64, len(logits))
 	for i, v := range logits {

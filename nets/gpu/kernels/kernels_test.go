@@ -11,7 +11,7 @@ import (
 
 var declaration = regexp.MustCompile(`extern "C" __global__ void __launch_bounds__\(\w+\) (\w+)\(const \w+ a\)`)
 
-// Every source has its PTX, with the kernels it declares by name, and every name leads to one module.
+// Every source has PTX with all the kernels that it declares, and every kernel is in one module alone.
 func TestModules(t *testing.T) {
 	sources, err := filepath.Glob("*.cu")
 	if err != nil || len(sources) == 0 {
@@ -50,8 +50,8 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// PTX names no place of the machine it was made on, runs on every card from capability 8.0 on and on every driver from
-// 12.0 on, and keeps all variables in registers.
+// The PTX names no folder of the machine that made it, runs on every card from capability 8.0 on and on every driver
+// from 12.0 on, and keeps all variables in registers.
 func TestPTX(t *testing.T) {
 	for _, m := range modules() {
 		for _, want := range []string{"\n.version 7.8\n", "\n.target sm_80\n", "// " + m.Name +

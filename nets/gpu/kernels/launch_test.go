@@ -2,9 +2,9 @@ package kernels
 
 import "testing"
 
-// What kernels move, worked out by hand from the traffic their headers give: a resnet's maps of 8 samples, 16×16 pixels
-// and 32 channels have 65,536 elements; of 8 lanes of 4 channels a block takes 32·256/8 = 1024 rows, so that there are
-// 2 chunks.
+// The traffic of kernels, worked out by hand from their headers. The maps of a resnet, with 8 samples, 16×16 pixels and
+// 32 channels, have 65,536 elements. With 8 lanes of 4 channels a block takes 32·256/8 = 1024 rows, so that there are 2
+// chunks.
 func TestCostsByHand(t *testing.T) {
 	const maps = 8 * 16 * 16 * 32
 	norm := NormArgs{B: 8, Pixels: 16 * 16, C: 32, P: 1 << 20}

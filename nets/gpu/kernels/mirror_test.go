@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// mirrors are the structures that Go and CUDA both declare, in an order in which C++ can read them: each behind those
-// that it names.
+// mirrors are the structures that Go and CUDA both declare. Those that others name come first, as C++ wants it.
 var mirrors = []any{
 	Slot{},
 	Work{},
@@ -51,8 +50,7 @@ type cuStruct struct {
 	fields []string // names, in order
 }
 
-// declared returns the structures of all sources whose names are those of mirrors, or end as the arguments of kernels
-// do.
+// declared returns the structures of all sources that have the name of a mirror, or a name that ends in Args.
 func declared(t *testing.T) map[string]cuStruct {
 	t.Helper()
 	mirrored := map[string]bool{}

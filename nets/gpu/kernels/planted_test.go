@@ -11,8 +11,8 @@ import (
 	"rollcall/nets/gpu/gputest"
 )
 
-// Faults planted in the kernels, one at a time, that hardware might let pass for years: the tests must fail. What is
-// planted must be in the source, or the fault is not one.
+// The tests must catch faults that hardware might let pass for years. Each is planted by itself in a copy of the
+// kernels; the code that it replaces must be in the source.
 func TestPlanted(t *testing.T) {
 	if testing.Short() || os.Getenv("ROLLCALL_TEST_PLANTED") != "" {
 		t.Skip("left out: short, or a fault is planted already")
@@ -35,7 +35,10 @@ func TestPlanted(t *testing.T) {
 			"cp_async_wait<T::STAGES - 1>();",
 			"TestLinearForward", false,
 		},
-		{"wrong wait for a patch", "conv_run.cuh", "cp_async_wait<1>();", "cp_async_wait<2>();", "TestConvExact", false},
+		{
+			"wrong wait for a patch", "conv_run.cuh", "cp_async_wait<1>();", "cp_async_wait<2>();", "TestConvExact",
+			false,
+		},
 		{
 			"dropped barrier before windows", "conv2d_forward.cu", "__syncthreads(); // everyone's windows",
 			"// everyone's windows", "TestConv2DExact", false,
@@ -70,7 +73,7 @@ func TestPlanted(t *testing.T) {
 				t.Fatal(err)
 			}
 			found := 0
-			for _, name := range sources { // all, for a test that lacks a kernel fails anyway
+			for _, name := range sources { // all: a test fails anyway if a kernel is missing
 				text, err := os.ReadFile(name)
 				if err != nil {
 					t.Fatal(err)
