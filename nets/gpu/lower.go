@@ -15,8 +15,8 @@ import (
 // and their score. With train they are the forward pass, the loss, the gradients and the update of the weights, which
 // is not in the graph; clip adds the clipping of the gradients.
 //
-// The nodes come in an order in which every node follows its inputs. Each queues its kernels behind those of the nodes
-// before, so that a program is a plain list, and the life of a buffer is a range of this list.
+// The nodes come in an order in which every node follows its inputs. Each queues its kernels behind the kernels of
+// the nodes before, so that a program is a plain list, and the life of a buffer is a range of this list.
 func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*program, error) {
 	g, err := m.Graph(B, train)
 	if err != nil {
@@ -168,7 +168,7 @@ func (l *lowerer) op(n *G.Node, in []value) (value, error) {
 }
 
 // gradient lowers a node that is the gradient of an op, given the values of its inputs. The constructor of the op in
-// nets/ops says which inputs the gradient has: those of the op that it needs, perhaps y, and the gradient of y.
+// nets/ops says which inputs the gradient has: inputs of the op, perhaps y, and the gradient of y.
 func (l *lowerer) gradient(grad *ops.Grad[float32], n *G.Node, in []value) (value, error) {
 	switch op := grad.Forward.(type) {
 	case *ops.ConvReLUPool[float32]:

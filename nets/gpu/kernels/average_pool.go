@@ -8,7 +8,8 @@ type AverageArgs struct {
 }
 
 // Launch returns the launch of average_pool and of average_pool_backward. One reads maps [B,Pixels,C] and writes their
-// averages [B,C], the other reads the averages' gradient and writes that of the maps: the traffic is the same.
+// averages [B,C]; the other reads the gradient of the averages and writes the gradient of the maps. The traffic is the
+// same.
 func (a *AverageArgs) Launch(p Precision) Launch {
 	return flat(a.B*a.C, p.act(volume(a.B, a.Pixels, a.C)+volume(a.B, a.C)))
 }

@@ -65,7 +65,7 @@ struct ConvPlace {
   uint32_t b, i, j;
 };
 
-// conv_store8 writes 8 neighbouring outputs, of which the first `room` exist. aligned: every row is a multiple of 8
+// conv_store8 writes 8 neighbouring outputs; the first `room` of them exist. aligned: every row is a multiple of 8
 // long.
 template <class P> DEV void conv_store8(typename P::act *dst, const float (&v)[8], uint32_t room, bool aligned) {
   if (!aligned) {

@@ -25,7 +25,7 @@ const (
 // disagree.
 type conv2DTile struct{ rows, columns, stages int }
 
-// conv2DTileOf returns the tile of a product of n columns. The rows of the product are those of weights with filter,
+// conv2DTileOf returns the tile of a product of n columns. With filter the rows of the product are rows of weights,
 // else pixels.
 func conv2DTileOf(p Precision, n uint32, filter bool) conv2DTile {
 	switch {

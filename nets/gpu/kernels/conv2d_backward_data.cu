@@ -94,7 +94,7 @@ DEV void conv2d_backward_data(const Conv2DArgs &a, unsigned char *shared) {
       [](const unsigned char *) INLINE {});
 
   // Finding the pixels of a class in dx takes divisions, so it is done once for all threads. The pixels overwrite the
-  // windows, the last of which were read before the last barrier of multiply_stages.
+  // windows: nobody reads these behind the last barrier of multiply_stages.
   int32_t *pixels = reinterpret_cast<int32_t *>(windows);
   for (uint32_t m = threadIdx.x; m < T::BM; m += T::THREADS) {
     const uint32_t n = m0 + m, line = n / j.pixels, image = line / i.pixels;

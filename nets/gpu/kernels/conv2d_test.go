@@ -80,7 +80,7 @@ func conv2DOnCard(t *testing.T, c conv2DCase, p precision, d conv2DData) conv2DR
 	a.Images = a.ChunkImages(p.kind())
 	chunks := (c.B + int(a.Images) - 1) / int(a.Images)
 	n := chunks * c.w()
-	stride := n + 3 // so that those of the second client are not aligned
+	stride := n + 3 // so that dw of the second client is not aligned
 	a.DW, a.DWStride = blank[float32](r, room*stride), uint32(stride)
 	if !a.Fits() {
 		t.Fatal("does not fit")

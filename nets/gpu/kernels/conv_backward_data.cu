@@ -7,7 +7,7 @@
 // Moves act(|gy|·halo + |w| + |dx|) + |arg|·halo bytes per slot; deterministic.
 #include "conv_run.cuh"
 
-// BackwardData is what conv_run calls.
+// BackwardData is the Op of conv_run.
 template <class P> struct BackwardData {
   typedef typename P::act act;
 

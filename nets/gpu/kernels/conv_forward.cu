@@ -9,7 +9,7 @@
 // registers; deterministic.
 #include "conv_run.cuh"
 
-// Forward is what conv_run calls.
+// Forward is the Op of conv_run.
 template <class P> struct Forward {
   typedef typename P::act act;
 

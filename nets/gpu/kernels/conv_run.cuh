@@ -96,7 +96,7 @@ DEV ConvPlace conv_place(const ConvTile &t, uint32_t u) {
   return ConvPlace{band / t.bands * t.images, band % t.bands * t.rows, u % t.strips * t.columns};
 }
 
-// conv_run is the body of conv_forward and conv_backward_data. Op is what is special about each:
+// conv_run is the body of conv_forward and conv_backward_data. Op has the parts in which they differ:
 //   bias(a,o)                   the number that store adds to output o
 //   tap(a,r,s)                  the place of tap (r,s) in the patch, in pixels behind the first tap
 //   weights(w,a,word,words,o)   fills w [words][CONV_LD] with the weights of outputs o … o+31, from `word` on

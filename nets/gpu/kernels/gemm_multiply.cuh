@@ -159,7 +159,7 @@ DEV void multiply(FP32, float (&acc)[MI][NJ][4], const unsigned char *stage_a, c
   }
 }
 
-// bf16: MI + NJ/2 reads of four 8×8 matrices for MI·NJ mma. Rows, columns and k are those of mma.
+// bf16: MI + NJ/2 reads of four 8×8 matrices for MI·NJ mma. Rows, columns and k are in the order of mma.
 template <class A, class B, int MI, int NJ>
 DEV void multiply(BF16, float (&acc)[MI][NJ][4], const unsigned char *stage_a, const unsigned char *stage_b, Origin at,
                   uint32_t k) {

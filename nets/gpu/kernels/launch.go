@@ -18,9 +18,9 @@ type Geometry struct {
 // Cost is the least work that a launch does for one slot; a slot that is not in use costs nothing. No card runs the
 // launch faster than its arithmetic allows for FLOP, or than its memory allows for Bytes.
 type Cost struct {
-	// FLOP counts the multiplications and additions of matrix products, as nets.Model.Train does: those of every tap,
-	// whether the tap meets an image or the zeros around it. Element-wise arithmetic is left out, because the memory
-	// traffic of the elements takes longer.
+	// FLOP counts the multiplications and additions of matrix products, as nets.Model.Train does. It counts
+	// every tap, whether the tap meets an image or the zeros around it. Element-wise arithmetic is left out, because
+	// the memory traffic of the elements takes longer.
 	FLOP int64
 	// Bytes counts every operand once, read or written, even if blocks read it again from L2. It is the traffic in the
 	// header of the kernel, with a halo of 1.

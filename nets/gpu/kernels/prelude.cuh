@@ -167,7 +167,7 @@ struct alignas(8) uint2 { uint32_t x, y; };
 struct alignas(16) uint4 { uint32_t x, y, z, w; };
 
 // read_vector and write_vector move one of these structures in one instruction. Clang takes plain copies of structures
-// apart: it merges what the stores of two branches have in common, and what is left is no vector.
+// apart: it merges equal parts of the stores of two branches, and the rest is no vector any more.
 template <class V> DEV V read_vector(const void *p) {
 	typedef uint32_t words __attribute__((vector_size(sizeof(V)), may_alias));
 	return __builtin_bit_cast(V, *static_cast<const words *>(p));

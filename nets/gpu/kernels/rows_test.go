@@ -143,7 +143,7 @@ func TestCombine(t *testing.T) {
 	}
 }
 
-// The reference of TestCombine and TestSGD is what the CPU engine computes, where its vectors have fused multiply-adds.
+// The reference of TestCombine and TestSGD agrees with the CPU engine, where its vectors have fused multiply-adds.
 func TestFusedReference(t *testing.T) {
 	have := cpu.Variants()
 	best := have[len(have)-1]

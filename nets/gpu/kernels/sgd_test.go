@@ -139,7 +139,7 @@ func TestClip(t *testing.T) {
 			r, rnd := newRig(t), rand.New(rand.NewPCG(uint64(P), 2))
 			const K, clip, running = 5, 0.5, 64
 			n := P
-			P := n + running          // behind the gradients there is what does not count
+			P := n + running          // the elements behind the gradients do not count
 			grad := numbers(rnd, K*P) // client 0 is far above the bound
 			for i := range P {
 				grad[P+i] *= 1e-3 // below it for the smaller rows, above for the larger

@@ -12,7 +12,8 @@ DEV uint32_t row_lanes(uint32_t n) {
   return lanes;
 }
 
-// Softmax is what the softmax of a row x [n] takes. z is NaN if x has a NaN, +Inf or nothing but −Inf.
+// Softmax has the numbers from which the softmax of a row x [n] follows. z is NaN if x has a NaN, +Inf or nothing but
+// −Inf.
 struct Softmax {
   float top;     // the largest element that is not NaN
   double z;      // Σ exp(x − top)
