@@ -15,28 +15,28 @@
 // How a kernel cuts a convolution. ConvTile of conv.go computes it once per launch from sizes and precision; here it
 // lies among the parameters, in constant memory, and costs no registers.
 struct ConvTile {
-  uint32_t depth, pitch;           // words of a pixel: those that are summed over, and those in memory
+  uint32_t depth, pitch;           // words of a pixel: along the sum, and in memory
   uint32_t images, rows, columns;  // of windows in a unit
   uint32_t height, width, patch;   // pixels of a patch, and its words
   uint32_t bands, strips, units;   // units down, units across, and all units of a slot
   uint32_t tiles;                  // of 32 outputs
   // conv_forward and conv_backward_data:
-  uint32_t steps, resident;        // steps of 8 words: in all, and those whose weights are in shared memory at a time
+  uint32_t steps, resident;        // steps of 8 words: all, and with weights in shared memory at a time
   uint32_t stages;                 // patches in shared memory: 1 or 2
   // conv_backward_filter:
   uint32_t words;                  // of pixels in a unit, in whole steps of 8
   uint32_t warp_tiles;             // tiles of 32 rows of dw that a warp owns: 1 or 3
-  uint32_t groups, parts;  // groups of warps, each with rows of its own, and warps that share the pixels of a group
+  uint32_t groups, parts;          // groups of warps, each with its own rows; warps of a group, which share the pixels
   uint32_t runs;                   // blocks that all rows take
 };
 
-// The arguments of all three kernels; conv.go mirrors them.
+// The arguments of all three kernels.
 //   y[k,b,i,j,o] = max(0, bias[k,o] + max over {2i,2i+1}×{2j,2j+1} of Σ w[k,r,s,c,o] x[k,b,·+r-pad,·+s-pad,c])
 struct ConvArgs {
   const Work *work;
   const void *x;                // [K,B,H,W,C] act
   void *y;                      // [K,B,HP,WP,O] act; backward: not read
-  uint8_t *arg;  // [K,B,HP,WP,O] place 0 … 3 of the maximum in its window, row by row; 4: the ReLU is shut
+  uint8_t *arg;                 // [K,B,HP,WP,O] place 0 … 3 of the maximum in its window, by rows; 4: the ReLU is shut
   const void *gy;               // [K,B,HP,WP,O] act, gradient of y
   void *dx;                     // [K,B,H,W,C] act
   float *partial;               // [K,chunks,R·S·C·O+O] sums of dw, then of db, over `images` images each

@@ -12,7 +12,7 @@
 #include "gemm.cuh"
 #include "work.cuh"
 
-// The arguments of all three kernels; conv2d.go mirrors them.
+// The arguments of all three kernels.
 //   y[k,b,i,j,o] = Σ w[k,r,s,c,o] x[k,b,U·i+r-pad,U·j+s-pad,c]
 struct Conv2DArgs {
   const Work *work;

@@ -3,7 +3,7 @@
 #include "gemm.cuh"
 #include "work.cuh"
 
-// y[k,b,o] = bias[k,o] + Σ over i of x[k,b,i] w[k,i,o], clamped at 0 if relu. linear.go mirrors it.
+// y[k,b,o] = bias[k,o] + Σ over i of x[k,b,i] w[k,i,o], clamped at 0 if relu.
 struct LinearArgs {
   const Work *work;
   const void *x;                // [K,B,I] act
