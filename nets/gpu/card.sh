@@ -67,7 +67,7 @@ stage_ptxas() {
   tool=$(type -P ptxas || ls /usr/local/cuda*/bin/ptxas 2>/dev/null | head -1)
   [[ -n $tool ]] || { echo 'left out: no ptxas'; return 77; }
   arch=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1 | tr -d .)
-  for source in $(find nets/gpu/kernels -name '*.ptx' | sort); do
+  for source in nets/gpu/kernels/ptx/*.ptx; do
     "$tool" -v -arch="sm_${arch:-80}" -o /dev/null "$source" 2>&1 || return 1
   done | tee "$out/ptxas.txt"
   grep -E '[1-9][0-9]* bytes spill' "$out/ptxas.txt" && spilled=1

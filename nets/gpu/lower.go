@@ -11,8 +11,12 @@ import (
 	"rollcall/nets/ops"
 )
 
-// lower turns a net's graph for batches of B into launches: the forward pass up to the logits and their score, or with
-// train the loss, the gradients and, on top of the graph, the update of the weights.
+// lower turns a net's graph for batches of B into launches. Without train these are the forward pass up to the logits,
+// and their score. With train they are the forward pass, the loss, the gradients and the update of the weights, which
+// is not in the graph; clip adds the clipping of the gradients.
+//
+// The nodes come in an order in which every node follows its inputs. Each queues its kernels behind the kernels of
+// the nodes before, so that a program is a plain list, and the life of a buffer is a range of this list.
 func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*program, error) {
 	g, err := m.Graph(B, train)
 	if err != nil {
@@ -44,87 +48,72 @@ func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*pr
 	return l.program, nil
 }
 
-// lowerer holds what is known of the nodes so far.
+// lowerer is the state of lower: what every node seen so far stands for, and the program that grows.
 type lowerer struct {
 	graph     *nets.Graph
 	model     *nets.Model
 	layout    layout
 	precision Precision
 	program   *program
-	values    map[int64]value // by node
-	labels    *buffer
-	layer     string // that is lowered
+	values    map[int64]value // by ID of the node
+	labels    *buffer         // of the batch
+	layer     string          // of the net, to which the next launches belong
 }
 
-// value is what a node stands for on the device.
+// value is what a node stands for on the device. Its kind says which of the other fields are set.
 type value struct {
 	kind  valueKind
-	arg   *buffer // of activations that a convolution has pooled: where their maxima were
-	stats *buffer // of activations that a batch normalisation made in training: its statistics
 	buf   *buffer // activations
-	plus  *buffer // of activations that are a sum: what is still to be added to buf
-	param int     // weights, gradient
+	plus  *buffer // activations: nil, or the buffer that is still to be added to buf
+	arg   *buffer // activations from a pooling convolution: the places of the maxima
+	stats *buffer // activations from a batch normalisation in training: its statistics
+	param int     // weights, gradient: index of the parameter
 	parts []part  // vector
 }
 
-// part is a piece of a vector of gradients.
-type part struct {
-	value
-	nodes int // elements in the graph, which counts borders
-}
-
+// valueKind says what a value is. Kernels of an op take only some kinds of inputs: want checks them.
 type valueKind int
 
 const (
-	nothing     valueKind = iota // inputs that kernels find by themselves
-	activations                  // a buffer
+	nothing     valueKind = iota // an input that kernels find by themselves
+	activations                  // a buffer, or the sum of two
 	weights                      // a parameter
 	one                          // the number 1, for every client
-	vector                       // the gradients of everything a layer reads, in order
-	gradient                     // of a parameter, in the row of gradients
+	vector                       // the gradients of all inputs of a layer, one behind the other
+	gradient                     // the gradient of a parameter, in the row of gradients
 )
 
-// node lowers one node; its inputs are lowered already.
+// node lowers one node, whose inputs have been lowered. It queues the sum of an input that is one, unless the node's
+// kernel adds by itself.
 func (l *lowerer) node(n *G.Node) error {
 	if n.Op() == nil {
 		return l.input(n)
 	}
 	var in []value
-	adds := false // by itself, as the gradient of batch normalisation does
+	adds := false // the gradient of batch normalisation does
 	if grad, ok := n.Op().(*ops.Grad[float32]); ok {
 		_, adds = grad.Forward.(*ops.BatchNorm[float32])
 	}
 	for it := n.Graph().From(n.ID()); it.Next(); {
-		of := it.Node().ID()
-		if v := l.values[of]; v.plus != nil && !adds {
-			l.values[of] = l.add(v.buf, v.plus)
+		id := it.Node().ID()
+		if v := l.values[id]; v.plus != nil && !adds {
+			l.values[id] = l.add(v.buf, v.plus)
 		}
-		in = append(in, l.values[of])
+		in = append(in, l.values[id])
 	}
 	v, err := l.op(n, in)
 	l.values[n.ID()] = v
 	return err
 }
 
-// input lowers a node without op. The images and labels are gathered by a kernel of ours, on the device.
+// input lowers a node without an op: an input of the graph. The CPU engine sets these inputs before every step; on the
+// card the weights stay in their rows, and a kernel of ours gathers samples and labels.
 func (l *lowerer) input(n *G.Node) error {
 	switch n {
 	case l.graph.X:
-		m := l.model
-		x := l.buffer("x", m.H*m.W*m.C)
-		l.labels = l.sized("labels", 1, 4)
-		l.values[n.ID()] = value{kind: activations, buf: x}
-		a := kernels.GatherArgs{B: uint32(l.graph.B), H: uint32(m.H), W: uint32(m.W), C: uint32(m.C)}
-		labels := l.labels
-		a.Images = 1 // room for the table, whether it is images or features
-		l.layer = "x"
-		queue(l, l.precise("gather"), (*kernels.GatherArgs).Launch, a, func(f *frame, a *kernels.GatherArgs) {
-			s := f.parts[f.part]
-			a.Work, a.Images, a.Features, a.Classes, a.Table = f.work, s.images, s.features, s.classes, s.table
-			a.Y, a.Labels, a.Step, a.E = f.at(x), f.at(labels), f.step, f.E
-		}, x, labels)
+		l.values[n.ID()] = l.gather()
 		return nil
-	case l.graph.Labels, l.graph.Draw:
+	case l.graph.Labels, l.graph.Draw: // gather brings the labels; dropout draws by itself
 		return nil
 	}
 	for i, w := range l.graph.Weights {
@@ -136,7 +125,8 @@ func (l *lowerer) input(n *G.Node) error {
 	return fmt.Errorf("an input that is neither images, labels nor weights")
 }
 
-// op lowers a node with an op.
+// op lowers a node with an op, given the values of its inputs. An op without a case is an error: a net must not train
+// on the card in another way than on the CPU.
 func (l *lowerer) op(n *G.Node, in []value) (value, error) {
 	switch op := n.Op().(type) {
 	case *ops.Grad[float32]:
@@ -144,7 +134,7 @@ func (l *lowerer) op(n *G.Node, in []value) (value, error) {
 	case *ops.ConvReLUPool[float32]:
 		return l.conv(op, in)
 	case *ops.Linear[float32]:
-		return l.linear(op, in, n == l.graph.Logits || l.odds(n))
+		return l.linear(op, in, n == l.graph.Logits || readByLogOdds(n))
 	case *ops.Conv2D[float32]:
 		return l.conv2D(op, in)
 	case *ops.BatchNorm[float32]:
@@ -160,7 +150,7 @@ func (l *lowerer) op(n *G.Node, in []value) (value, error) {
 	case *ops.View[float32]:
 		return in[0], want(in, activations)
 	case *ops.CrossEntropy[float32]:
-		return value{kind: nothing}, want(in[:1], activations) // the kernel of its gradient computes both
+		return value{kind: nothing}, want(in[:1], activations) // the kernel of the gradient computes the loss too
 	case *ops.SumClients[float32]:
 		return value{kind: nothing}, nil
 	case *ops.Take[float32]:
@@ -172,12 +162,13 @@ func (l *lowerer) op(n *G.Node, in []value) (value, error) {
 	// The element-wise sum that Gorgonia's Grad inserts where a value is used twice.
 	case arity == 2 && name == "+ false" && in[0].kind == activations && in[1].kind == activations &&
 		in[0].buf.n == in[1].buf.n:
-		return value{kind: activations, buf: in[0].buf, plus: in[1].buf}, nil // added by who reads it
+		return value{kind: activations, buf: in[0].buf, plus: in[1].buf}, nil // the node that reads it adds
 	}
 	return value{}, fmt.Errorf("op %s (%T) has no kernel", n.Op(), n.Op())
 }
 
-// gradient lowers the gradient of an op.
+// gradient lowers a node that is the gradient of an op, given the values of its inputs. The constructor of the op in
+// nets/ops says which inputs the gradient has: inputs of the op, perhaps y, and the gradient of y.
 func (l *lowerer) gradient(grad *ops.Grad[float32], n *G.Node, in []value) (value, error) {
 	switch op := grad.Forward.(type) {
 	case *ops.ConvReLUPool[float32]:
@@ -204,7 +195,7 @@ func (l *lowerer) gradient(grad *ops.Grad[float32], n *G.Node, in []value) (valu
 	return value{}, fmt.Errorf("op %s has no kernel", grad)
 }
 
-// want checks what an op's inputs are; of the kinds given, one for each.
+// want returns an error unless the first inputs are of the kinds given, one kind for each.
 func want(in []value, kinds ...valueKind) error {
 	for i, k := range kinds {
 		if in[i].kind != k {
@@ -214,30 +205,32 @@ func want(in []value, kinds ...valueKind) error {
 	return nil
 }
 
-// buffer is room for n activations per sample.
-func (l *lowerer) buffer(name string, n int) *buffer { return l.sized(name, n, l.precision.Act()) }
+// buffer returns a new buffer of n activations per sample.
+func (l *lowerer) buffer(name string, n int) *buffer { return l.perSample(name, n, l.precision.Act()) }
 
-// sized is room for n elements of so many bytes per sample.
-func (l *lowerer) sized(name string, n, bytes int) *buffer {
+// perSample returns a new buffer of n elements per sample, each of so many bytes.
+func (l *lowerer) perSample(name string, n, bytes int) *buffer {
 	return l.perSlot(name, n*l.graph.B, bytes)
 }
 
-// perSlot is room for n elements of so many bytes of every slot, whatever the batch.
+// perSlot returns a new buffer of n elements per slot, each of so many bytes, whatever the batch.
 func (l *lowerer) perSlot(name string, n, bytes int) *buffer {
 	b := &buffer{name: name, n: n, size: bytes, first: -1}
 	l.program.buffers = append(l.program.buffers, b)
 	return b
 }
 
-// precise is the name of a kernel that comes in every precision.
-func (l *lowerer) precise(kernel string) string { return kernel + "_" + string(l.precision) }
+// kernel returns the name that a kernel has in the precision of the program, of a kernel with a version for each.
+func (l *lowerer) kernel(name string) string { return name + "_" + string(l.precision) }
 
-// launcher says how a kernel with arguments A is launched.
+// launcher returns the launch of a kernel with arguments A. It may complete the arguments with what follows from their
+// sizes, such as the tile of a convolution.
 type launcher[A any] func(*A, Precision) kernels.Launch
 
-// queue adds a kernel, with how it is launched, its arguments, which fill completes in a copy for a frame, and the
-// buffers it reads or writes.
-func queue[A any](l *lowerer, kernel string, how launcher[A], a A, fill func(*frame, *A), uses ...*buffer) {
+// queue appends a launch of a kernel to the program. The arguments have their sizes; fill sets what depends on the
+// frame, the addresses above all, in a copy of them. uses are the buffers that the kernel reads or writes: they tell
+// from which launch to which one a buffer needs its memory.
+func queue[A any](l *lowerer, kernel string, plan launcher[A], a A, fill func(*frame, *A), uses ...*buffer) {
 	now := len(l.program.launches)
 	for _, b := range uses {
 		if b.first < 0 {
@@ -246,54 +239,27 @@ func queue[A any](l *lowerer, kernel string, how launcher[A], a A, fill func(*fr
 		b.last = now
 	}
 	p := l.precision
+	geometry := plan(&a, p).Geometry // before a is copied: plan may complete it
 	args := func(f *frame) A {
 		a := a
 		fill(f, &a)
 		return a
 	}
 	l.program.launches = append(l.program.launches, launch{
-		kernel: kernel, layer: l.layer, geometry: how(&a, p).Geometry,
+		kernel: kernel, layer: l.layer, geometry: geometry,
 		args: func(f *frame) []byte { return argBytes(args(f)) },
-		cost: func(f *frame) kernels.Cost { a := args(f); return how(&a, p).Cost },
+		cost: func(f *frame) kernels.Cost { a := args(f); return plan(&a, p).Cost },
 	})
 }
 
-// of turns to the layer of a weight, and returns the name of the weight.
-func (l *lowerer) of(param int) string {
+// enter makes the layer of a weight the current one, and returns the name of the weight.
+func (l *lowerer) enter(param int) string {
 	name := l.model.Params[param].Name
 	l.layer, _, _ = strings.Cut(name, ".weight")
 	return name
 }
 
+// offsets returns where a weight and the bias behind it lie in a row.
 func (l *lowerer) offsets(param int) (w, b uint32) {
 	return uint32(l.layout.offset[param]), uint32(l.layout.offset[param+1])
-}
-
-// gradients is the vector of the gradients of a layer: that of its input, nil if there is none, which has so many
-// elements in the graph, and those of parameters, which are in the row of gradients.
-func (l *lowerer) gradients(dx *buffer, nodes int, params ...int) value {
-	v := value{kind: vector}
-	if dx != nil {
-		v.parts = append(v.parts, part{value{kind: activations, buf: dx}, nodes})
-	}
-	for _, p := range params {
-		v.parts = append(v.parts, part{value{kind: gradient, param: p}, l.model.Params[p].Size})
-	}
-	return v
-}
-
-// take finds what a piece of a vector of gradients is.
-func (l *lowerer) take(offset, n int, in []value) (value, error) {
-	if err := want(in, vector); err != nil {
-		return value{}, err
-	}
-	at := 0
-	for _, p := range in[0].parts {
-		if at == offset && n == p.nodes {
-			return p.value, nil
-		}
-		at += p.nodes
-	}
-	return value{}, fmt.Errorf("%d elements from %d on are not one of the %d parts of a gradient", n, offset,
-		len(in[0].parts))
 }

@@ -8,12 +8,12 @@ import (
 	"rollcall/nets/ops"
 )
 
-// convArgs are the sizes of a convolution. The graph's maps carry their borders; the device's do not.
+// convArgs returns the sizes of a convolution with bias, ReLU and pooling. The maps of the graph have borders; the maps
+// on the device have none.
 func (l *lowerer) convArgs(s cpu.ConvShape, param int) (kernels.ConvArgs, error) {
 	a := kernels.ConvArgs{
-		B: uint32(s.B), H: uint32(s.H - 2*s.Pad), W: uint32(s.W - 2*s.Pad), C: uint32(s.C), R: uint32(s.R),
-		S: uint32(s.S),
-		O: uint32(s.O), Pad: uint32(s.Pad),
+		B: uint32(s.B), H: uint32(s.H - 2*s.Pad), W: uint32(s.W - 2*s.Pad), C: uint32(s.C),
+		R: uint32(s.R), S: uint32(s.S), O: uint32(s.O), Pad: uint32(s.Pad),
 	}
 	a.WOffset, a.BOffset = l.offsets(param)
 	a.Images = a.ChunkImages()
@@ -24,25 +24,31 @@ func (l *lowerer) convArgs(s cpu.ConvShape, param int) (kernels.ConvArgs, error)
 	return a, nil
 }
 
+// conv lowers a convolution with bias, ReLU and pooling; its inputs are x, w and bias. Beside y it keeps the place of
+// every maximum, which the gradient needs.
 func (l *lowerer) conv(op *ops.ConvReLUPool[float32], in []value) (value, error) {
 	if err := weighted(in); err != nil {
 		return value{}, err
 	}
 	h, w := op.Shape.Conv()
-	n := h / 2 * (w / 2) * op.Shape.O
+	n := h / 2 * (w / 2) * op.Shape.O // elements of y: a window is 2×2 pixels
 	a, err := l.convArgs(op.Shape, in[1].param)
 	if err != nil {
 		return value{}, err
 	}
-	name := l.of(in[1].param)
-	x, y, arg := in[0].buf, l.buffer(name+" y", n), l.sized(name+" arg", n, 1)
-	queue(l, l.precise("conv_forward"), (*kernels.ConvArgs).Forward, a, func(f *frame, a *kernels.ConvArgs) {
+	name := l.enter(in[1].param)
+	x, y, arg := in[0].buf, l.buffer(name+" y", n), l.perSample(name+" arg", n, 1)
+	queue(l, l.kernel("conv_forward"), (*kernels.ConvArgs).Forward, a, func(f *frame, a *kernels.ConvArgs) {
 		a.Work, a.X, a.Y, a.Arg = f.work, f.at(x), f.at(y), f.at(arg)
 	}, x, y, arg)
 	return value{kind: activations, buf: y, arg: arg}, nil
 }
 
-// convGrad takes x, w, y and the gradient of y.
+// convGrad lowers the gradient of conv; its inputs are x, w, y and the gradient of y.
+//
+// The gradient of w and bias takes two kernels. The first leaves a partial sum for every chunk of images, so that there
+// are blocks enough; the second adds these in order, so that the result does not depend on which block ends first. The
+// gradient of x is computed only if a layer in front wants it: the first layer of a net has none.
 func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, error) {
 	if err := want(in, activations, weights, activations, activations); err != nil {
 		return value{}, err
@@ -52,12 +58,12 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, er
 	if err != nil {
 		return value{}, err
 	}
-	name := l.of(param)
+	name := l.enter(param)
 	x, arg, gy := in[0].buf, in[2].arg, in[3].buf
-	chunks := (a.B + a.Images - 1) / a.Images
+	chunks := (a.B + a.Images - 1) / a.Images // each a partial sum
 	n := a.R * a.S * a.C * a.O
 	partial := l.perSlot(name+" partial", int(chunks*(n+a.O)), 4)
-	queue(l, l.precise("conv_backward_filter"), (*kernels.ConvArgs).BackwardFilter, a,
+	queue(l, l.kernel("conv_backward_filter"), (*kernels.ConvArgs).BackwardFilter, a,
 		func(f *frame, a *kernels.ConvArgs) {
 			a.Work, a.X, a.Arg, a.GY, a.Partial = f.work, f.at(x), f.at(arg), f.at(gy), f.at(partial)
 		}, x, arg, gy, partial)
@@ -67,13 +73,14 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, er
 	}
 	s := op.Shape
 	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))
-	queue(l, l.precise("conv_backward_data"), (*kernels.ConvArgs).BackwardData, a, func(f *frame, a *kernels.ConvArgs) {
+	queue(l, l.kernel("conv_backward_data"), (*kernels.ConvArgs).BackwardData, a, func(f *frame, a *kernels.ConvArgs) {
 		a.Work, a.Arg, a.GY, a.DX = f.work, f.at(arg), f.at(gy), f.at(dx)
 	}, arg, gy, dx)
 	return l.gradients(dx, s.K*s.B*s.H*s.W*s.C, param, param+1), nil
 }
 
-// reduce adds up the partial sums of a convolution's dw and db.
+// reduce queues the sum of a convolution's partial sums of dw and db, which goes to the row of gradients. conv2D has no
+// bias: its O is 0.
 func (l *lowerer) reduce(r kernels.ConvReduceArgs, partial *buffer) {
 	r.P = uint32(l.layout.P)
 	queue(l, "conv_reduce", (*kernels.ConvReduceArgs).Launch, r, func(f *frame, r *kernels.ConvReduceArgs) {

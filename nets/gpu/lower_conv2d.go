@@ -8,13 +8,13 @@ import (
 	"rollcall/nets/ops"
 )
 
-// conv2DArgs are the sizes of a convolution without bias. The graph's maps carry their borders; the device's do not.
+// conv2DArgs returns the sizes of a convolution without bias. The maps of the graph have borders; the maps on the
+// device have none.
 func (l *lowerer) conv2DArgs(s cpu.Conv2DShape, param int) (kernels.Conv2DArgs, error) {
 	a := kernels.Conv2DArgs{
 		WOffset: uint32(l.layout.offset[param]),
-		B:       uint32(s.B), H: uint32(s.H - 2*s.Border), W: uint32(s.W - 2*s.Border), C: uint32(s.C), R: uint32(s.R),
-		S: uint32(s.S),
-		O: uint32(s.O), U: uint32(s.Stride), Pad: uint32(s.Pad),
+		B:       uint32(s.B), H: uint32(s.H - 2*s.Border), W: uint32(s.W - 2*s.Border), C: uint32(s.C),
+		R: uint32(s.R), S: uint32(s.S), O: uint32(s.O), U: uint32(s.Stride), Pad: uint32(s.Pad),
 	}
 	if !a.Fits() {
 		return a, fmt.Errorf("%d×%d over %d maps %d×%d of %d channels to %d: more elements than a kernel counts", s.R,
@@ -24,7 +24,8 @@ func (l *lowerer) conv2DArgs(s cpu.Conv2DShape, param int) (kernels.Conv2DArgs, 
 	return a, nil
 }
 
-// conv2D takes x and w.
+// conv2D lowers a convolution without bias; its inputs are x and w. A batch normalisation follows it in all our nets,
+// so it has neither bias nor ReLU.
 func (l *lowerer) conv2D(op *ops.Conv2D[float32], in []value) (value, error) {
 	if err := want(in, activations, weights); err != nil {
 		return value{}, err
@@ -34,14 +35,15 @@ func (l *lowerer) conv2D(op *ops.Conv2D[float32], in []value) (value, error) {
 		return value{}, err
 	}
 	rows, columns := a.Out()
-	x, y := in[0].buf, l.buffer(l.of(in[1].param)+" y", int(rows*columns*a.O))
-	queue(l, l.precise("conv2d_forward"), (*kernels.Conv2DArgs).Forward, a, func(f *frame, a *kernels.Conv2DArgs) {
+	x, y := in[0].buf, l.buffer(l.enter(in[1].param)+" y", int(rows*columns*a.O))
+	queue(l, l.kernel("conv2d_forward"), (*kernels.Conv2DArgs).Forward, a, func(f *frame, a *kernels.Conv2DArgs) {
 		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
 	}, x, y)
 	return value{kind: activations, buf: y}, nil
 }
 
-// conv2DGrad takes x, w and the gradient of y.
+// conv2DGrad lowers the gradient of conv2D; its inputs are x, w and the gradient of y. The gradient of x is computed
+// only if a layer in front wants it.
 func (l *lowerer) conv2DGrad(op *ops.Conv2D[float32], in []value) (value, error) {
 	if err := want(in, activations, weights, activations); err != nil {
 		return value{}, err
@@ -51,26 +53,27 @@ func (l *lowerer) conv2DGrad(op *ops.Conv2D[float32], in []value) (value, error)
 	if err != nil {
 		return value{}, err
 	}
-	name := l.of(param)
+	name := l.enter(param)
 	x, gy := in[0].buf, in[2].buf
 	l.conv2DFilter(a, name, x, gy)
 	if !op.InputGrad {
 		return l.gradients(nil, 0, param), nil
 	}
 	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))
-	queue(l, l.precise("conv2d_backward_data"), (*kernels.Conv2DArgs).BackwardData, a,
+	queue(l, l.kernel("conv2d_backward_data"), (*kernels.Conv2DArgs).BackwardData, a,
 		func(f *frame, a *kernels.Conv2DArgs) {
 			a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
 		}, gy, dx)
 	return l.gradients(dx, s.K*s.B*s.H*s.W*s.C, param), nil
 }
 
-// conv2DFilter computes the gradient of w, by way of partial sums if there are several.
+// conv2DFilter queues the gradient of w. With one chunk of images it goes to the row of gradients at once; with several
+// it takes the way of partial sums.
 func (l *lowerer) conv2DFilter(a kernels.Conv2DArgs, name string, x, gy *buffer) {
 	chunks, n := (a.B+a.Images-1)/a.Images, a.R*a.S*a.C*a.O
 	if chunks == 1 {
 		a.DWStride = uint32(l.layout.P)
-		queue(l, l.precise("conv2d_backward_filter"), (*kernels.Conv2DArgs).BackwardFilter, a,
+		queue(l, l.kernel("conv2d_backward_filter"), (*kernels.Conv2DArgs).BackwardFilter, a,
 			func(f *frame, a *kernels.Conv2DArgs) {
 				a.Work, a.X, a.GY, a.DW = f.work, f.at(x), f.at(gy), f.grad+4*uint64(a.WOffset)
 			}, x, gy)
@@ -78,7 +81,7 @@ func (l *lowerer) conv2DFilter(a kernels.Conv2DArgs, name string, x, gy *buffer)
 	}
 	a.DWStride = chunks * n
 	partial := l.perSlot(name+" partial", int(a.DWStride), 4)
-	queue(l, l.precise("conv2d_backward_filter"), (*kernels.Conv2DArgs).BackwardFilter, a,
+	queue(l, l.kernel("conv2d_backward_filter"), (*kernels.Conv2DArgs).BackwardFilter, a,
 		func(f *frame, a *kernels.Conv2DArgs) {
 			a.Work, a.X, a.GY, a.DW = f.work, f.at(x), f.at(gy), f.at(partial)
 		}, x, gy, partial)

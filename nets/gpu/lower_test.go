@@ -61,7 +61,7 @@ func checkArena(t *testing.T, buffers []*buffer, total int64, room int) {
 	}
 }
 
-// A node of an op that has no kernel is an error that names it.
+// A node whose op has no kernel is an error that names the op.
 func TestForeignOp(t *testing.T) {
 	g := G.NewGraph()
 	x := G.NewTensor(g, tensor.Float32, 3, G.WithShape(1, 2, 3), G.WithName("x"))
@@ -107,8 +107,8 @@ func TestStockAdd(t *testing.T) {
 	}
 }
 
-// A row holds every parameter on a line of its own, running statistics behind all weights, and gives back what was put
-// in.
+// In a row every parameter begins at a line of memory of its own, and running statistics lie behind all weights. spread
+// and gather are the inverse of each other.
 func TestLayout(t *testing.T) {
 	for _, name := range nets.ModelNames() {
 		m, err := nets.NewModel(name)

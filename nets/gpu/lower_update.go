@@ -2,35 +2,9 @@ package gpu
 
 import "rollcall/nets/gpu/kernels"
 
-// crossEntropy takes logits, labels and the gradient of the loss, which is 1: losses are summed over clients.
-func (l *lowerer) crossEntropy(in []value, n int) (value, error) {
-	if err := want(in, activations, nothing, one); err != nil {
-		return value{}, err
-	}
-	logits, labels := in[0].buf, l.labels
-	d := l.buffer("dlogits", n/l.graph.B)
-	a := kernels.CrossEntropyArgs{B: uint32(l.graph.B), O: uint32(n / l.graph.B)}
-	l.layer = "loss"
-	queue(l, l.precise("cross_entropy"), (*kernels.CrossEntropyArgs).Launch, a,
-		func(f *frame, a *kernels.CrossEntropyArgs) {
-			a.Work, a.Logits, a.Labels, a.Loss, a.DLogits = f.work, f.at(logits), f.at(labels), f.loss, f.at(d)
-			a.Step, a.E, a.Capacity = f.step, f.E, uint32(f.capacity)
-		}, logits, labels, d)
-	return value{kind: activations, buf: d}, nil
-}
-
-// score adds the evaluation of the logits.
-func (l *lowerer) score() {
-	logits, labels := l.program.logits, l.labels
-	a := kernels.ScoreArgs{B: uint32(l.graph.B), O: uint32(logits.n / l.graph.B)}
-	l.layer = "loss"
-	queue(l, "score", (*kernels.ScoreArgs).Launch, a, func(f *frame, a *kernels.ScoreArgs) {
-		a.Work, a.Logits, a.Labels, a.Loss, a.Correct = f.work, f.at(logits), f.at(labels), f.score,
-			f.score+uint64(8*f.capacity)
-	}, logits, labels)
-}
-
-// update adds the step of SGD, behind the clipping of the gradients, and that of running statistics if there are any.
+// update queues a step of SGD on the row of gradients, and the step of the running statistics if the net has any. With
+// clip, two kernels in front compute the factor that clips the norm of the gradient; sgd multiplies by it on the way,
+// so that the gradient is not written again.
 func (l *lowerer) update(clip bool) {
 	P, n := uint32(l.layout.P), uint32(l.layout.trained)
 	l.layer = "weights"
@@ -49,7 +23,7 @@ func (l *lowerer) update(clip bool) {
 			a.Scale = f.scale
 		}
 	}
-	queue(l, l.precise("sgd"), (*kernels.SGDArgs).Launch, a, fill)
+	queue(l, l.kernel("sgd"), (*kernels.SGDArgs).Launch, a, fill)
 	if n < P {
 		queue(l, "track", (*kernels.SGDArgs).Running, a, fill)
 	}

@@ -30,7 +30,7 @@ func TestAdd(t *testing.T) {
 							a.Y = p.blank(r, all)
 							before = p.download(r, a.Y, all)
 						}
-						want := append([]float32{}, before...) // that of the slot not in use
+						want := append([]float32{}, before...) // y of the slot not in use
 						for i := range K * n {
 							want[i] = p.round(x[i] + y[i])
 						}

@@ -1,9 +1,19 @@
-// average_pool: y[k,b,c] = Σ over pixels of x[k,b,p,c]/pixels, added up in float in the order of the pixels.
-// average_pool_backward: dx[k,b,p,c] = gy[k,b,c]/pixels.
-// x, dx [K,B,pixels,C] act, y, gy [K,B,C] act. grid (⌈BC/1024⌉, K), block 256: a thread takes all pixels of four channels, or of
-// one if C is no multiple of 4. Moves |x| + |y| act a slot; deterministic.
+// average_pool: y[k,b,c] = (1/pixels) Σ over p of x[k,b,p,c], summed in float in the order of the pixels
+// average_pool_backward: dx[k,b,p,c] = gy[k,b,c]/pixels
+//
+// x, dx [K,B,pixels,C] act; y, gy [K,B,C] act. Both: grid (⌈BC/1024⌉, K), block 256: a thread takes all pixels of four
+// channels, or of one if C is no multiple of 4. Both move |x| + |y| act per slot; deterministic.
 #include "elements.cuh"
 #include "work.cuh"
+
+struct AverageArgs {
+  const Work *work;
+  const void *x;   // [K,B,pixels,C] act
+  void *y;         // [K,B,C] act
+  const void *gy;  // [K,B,C] act, gradient of y
+  void *dx;        // [K,B,pixels,C] act
+  uint32_t B, pixels, C, unused;
+};
 
 template <class P> DEV void average_pool(const AverageArgs &a) {
   typedef typename P::act act;
@@ -56,6 +66,12 @@ template <class P> DEV void average_pool_backward(const AverageArgs &a) {
 extern "C" __global__ void __launch_bounds__(256) average_pool_fp32(const AverageArgs a) { average_pool<FP32>(a); }
 extern "C" __global__ void __launch_bounds__(256) average_pool_tf32(const AverageArgs a) { average_pool<TF32>(a); }
 extern "C" __global__ void __launch_bounds__(256) average_pool_bf16(const AverageArgs a) { average_pool<BF16>(a); }
-extern "C" __global__ void __launch_bounds__(256) average_pool_backward_fp32(const AverageArgs a) { average_pool_backward<FP32>(a); }
-extern "C" __global__ void __launch_bounds__(256) average_pool_backward_tf32(const AverageArgs a) { average_pool_backward<TF32>(a); }
-extern "C" __global__ void __launch_bounds__(256) average_pool_backward_bf16(const AverageArgs a) { average_pool_backward<BF16>(a); }
+extern "C" __global__ void __launch_bounds__(256) average_pool_backward_fp32(const AverageArgs a) {
+  average_pool_backward<FP32>(a);
+}
+extern "C" __global__ void __launch_bounds__(256) average_pool_backward_tf32(const AverageArgs a) {
+  average_pool_backward<TF32>(a);
+}
+extern "C" __global__ void __launch_bounds__(256) average_pool_backward_bf16(const AverageArgs a) {
+  average_pool_backward<BF16>(a);
+}

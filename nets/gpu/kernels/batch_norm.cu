@@ -1,18 +1,24 @@
-// Batch normalisation over the pixels and samples of a slot's batch, behind it the addition of other maps and ReLU:
+// Batch normalisation over the samples and pixels of a slot's batch, then the addition of other maps, then ReLU:
 //   y[k,b,p,c] = max(0, weight[k,c]·(x[k,b,p,c] − mean[k,c])/√(variance[k,c] + 1e-5) + bias[k,c] + add[k,b,p,c])
-// the maximum only if relu, add only if it is there. Samples that do not count are left out of the statistics; their y is 0.
-// x, add, y [K,B,pixels,C] act. All deterministic: the sums are cut by shape alone (norm.cuh) and added in order.
 //
-// norm_moments: Σ (x − pivot) and Σ (x − pivot)² of every chunk, pivot[c] being x[c] of the first pixel that counts: what is
-//   summed up, in float over 32 rows and in double from there on, is of the size of the deviation even if the mean is not.
-//   grid (tiles·chunks, K), block 256, smem 8 KB; moves |x| act a slot, and 16 bytes a channel and chunk.
-// norm_statistics: mean, 1/√(variance + 1e-5), unbiased variance, and with them scale and shift, of all chunks.
-//   grid (⌈C/32⌉, K), block 256, smem 4 KB; moves 16 bytes a channel and chunk.
-// norm_apply: y = max(0, scale·x + shift + add). grid as norm_moments, block 256; moves (|x| + |y| + |add|) act a slot.
-// norm_evaluate: the same of the running statistics in the row, for all samples. grid and traffic as norm_apply.
-#include "norm.cuh"
+// The maximum is left out without relu, and add if it is null. Samples that do not count are left out of the
+// statistics, and their y is 0. x, add, y [K,B,pixels,C] act. All are deterministic: shape alone decides how the sums
+// are cut (batch_norm.cuh), and they are added in order.
+//
+// norm_moments: Σ (x − pivot) and Σ (x − pivot)² of every chunk, where pivot[c] is x[c] at the first pixel that counts.
+//   The difference has the size of the deviation even if the mean is large, so that float is enough for the sums over
+//   32 rows; from there on they are in double.
+//   Grid (tiles·chunks, K), block 256, smem 8 KB; moves |x| act per slot, and 16 bytes per channel and chunk.
+// norm_statistics: the mean, 1/√(variance + 1e-5), the unbiased variance, and from these scale and shift, over all
+//   chunks.
+//   Grid (⌈C/32⌉, K), block 256, smem 4 KB; moves 16 bytes per channel and chunk.
+// norm_apply: y = max(0, scale·x + shift + add).
+//   Grid (tiles·chunks, K), block 256; moves (|x| + |y| + |add|) act per slot.
+// norm_evaluate: as norm_apply, with scale and shift from the running statistics in the row, and for all samples.
+//   Grid and traffic as norm_apply.
+#include "batch_norm.cuh"
 
-// pivot_row is the first row that counts, 0 if none does.
+// pivot_row returns the first row that counts, 0 if there is none.
 DEV uint32_t pivot_row(const NormArgs &a, const int32_t *labels) {
   for (uint32_t b = 0; b < a.B; b++) {
     if (labels[b] >= 0) return b * a.pixels;
@@ -20,6 +26,7 @@ DEV uint32_t pivot_row(const NormArgs &a, const int32_t *labels) {
   return 0;
 }
 
+// sum_moments is norm_moments for V channels per thread.
 template <class P, uint32_t V> DEV void sum_moments(const NormArgs &a) {
   const int32_t *labels = a.labels + (size_t)blockIdx.y * a.B;
   const typename P::act *x = (const typename P::act *)a.x + (size_t)blockIdx.y * a.B * a.pixels * a.C;
@@ -66,7 +73,7 @@ template <class P> DEV void statistics(const NormArgs &a) {
   if (n > 0) {
     const double off = s.first / n;
     double squares = s.second - n * off * off;
-    if (squares < 0) squares = 0;  // by rounding; NaN stays
+    if (squares < 0) squares = 0;  // by rounding; a NaN stays
     mean = P::load(x[c]) + off;
     inverse = 1 / sqrt_d(squares / n + NORM_EPSILON);
     unbiased = squares / (n - 1);
@@ -79,8 +86,10 @@ template <class P> DEV void statistics(const NormArgs &a) {
   norm_stats(a, UNBIASED)[c] = (float)unbiased;
 }
 
-// normalise writes y of the rows of a thread; labels may be null.
-template <class P, uint32_t V> DEV void normalise(const NormArgs &a, const int32_t *labels, Place &p, const float (&scale)[V], const float (&shift)[V]) {
+// normalise writes y at the rows of a thread. labels may be null: then all samples count.
+template <class P, uint32_t V>
+DEV void normalise(const NormArgs &a, const int32_t *labels, Place &p, const float (&scale)[V],
+                   const float (&shift)[V]) {
   typedef typename P::act act;
   const size_t base = (size_t)blockIdx.y * a.B * a.pixels * a.C;
   const act *x = (const act *)a.x + base, *add = (const act *)a.add + base;
@@ -109,6 +118,7 @@ template <class P, uint32_t V> DEV void normalise(const NormArgs &a, const int32
   }
 }
 
+// apply_statistics is norm_apply for V channels per thread.
 template <class P, uint32_t V> DEV void apply_statistics(const NormArgs &a) {
   Place p = place<V>(a);
   if (p.row >= p.end) return;
@@ -123,6 +133,7 @@ template <class P> DEV void apply(const NormArgs &a) {
   a.C % 4 == 0 ? apply_statistics<P, 4>(a) : apply_statistics<P, 1>(a);
 }
 
+// apply_running is norm_evaluate for V channels per thread.
 template <class P, uint32_t V> DEV void apply_running(const NormArgs &a) {
   const float *row = a.work->slots[blockIdx.y].row;
   Place p = place<V>(a);

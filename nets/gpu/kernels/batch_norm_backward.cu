@@ -1,26 +1,33 @@
-// The gradient of batch normalisation in training. With d the gradient of y, 0 where the ReLU is shut and for samples that do
-// not count, n = count·pixels and x̂ = (x − mean)·inverse:
-//   dbias = Σ d, dweight = Σ d·x̂, dadd = d, dx = weight·inverse·(d − dbias/n − x̂·dweight/n)
-// and dx = 0 for samples that do not count. The gradient of y may come in two parts, gy and gy2, the sum of which is rounded to
-// act as `add` would. Where nothing was added, y > 0 is scale·x + shift > 0: x is read anyway, and y need not be.
-// x, y, gy, gy2, d, dx [K,B,pixels,C] act. All deterministic: the sums are cut by shape alone (norm.cuh) and added in order.
+// The gradient of batch normalisation in training. Let d be the gradient of y, 0 where the ReLU is shut and for samples
+// that do not count, n = count·pixels, and x̂ = (x − mean)·inverse. Then
+//   dbias = Σ d, dweight = Σ d·x̂, dadd = d, dx =
+// weight·inverse·(d − dbias/n − x̂·dweight/n) and dx = 0 for samples that do not count.
 //
-// norm_sums: Σ d and Σ d·(x − mean) of every chunk, in float over 32 rows and in double from there on; d is written if it is
-//   wanted: as the gradient of add, or because two parts make it.
-//   grid (tiles·chunks, K), block 256, smem 8 KB; moves |x| act (x and gy, and each of gy2, d, y where there was an addition).
-// norm_solve: dweight, dbias and the coefficients of dx of all chunks; to the place of the running statistics' gradients go the
-//   batch's mean and unbiased variance. Slots whose batch is empty are left out.
-//   grid (⌈C/32⌉, K), block 256, smem 4 KB; moves 16 bytes a channel and chunk.
-// norm_input: dx = DX_D·d + DX_X·x + DX_1. grid as norm_sums, block 256; moves 3|x| act a slot.
-#include "norm.cuh"
+// The gradient of y may come in two parts, gy and gy2; their sum is rounded to act, as kernel add would round it. Where
+// nothing was added, y > 0 means scale·x + shift > 0: the kernel reads x anyway, and so need not read y.
+// x, y, gy, gy2, d, dx [K,B,pixels,C] act. All are deterministic: shape alone decides how the sums are cut
+// (batch_norm.cuh), and they are added in order.
+//
+// norm_sums: Σ d and Σ d·(x − mean) of every chunk, in float over 32 rows and in double from there on. Writes d if it
+//   is the gradient of add, or the sum of two parts.
+//   Grid (tiles·chunks, K), block 256, smem 8 KB; moves (|x| + |gy|) act per slot, and as much for each of gy2, d, y.
+// norm_solve: dweight, dbias and the coefficients of dx, over all chunks. The mean and the unbiased variance of the
+//   batch go to the place of the gradients of the running statistics. Slots whose batch has no sample that counts are
+//   left out.
+//   Grid (⌈C/32⌉, K), block 256, smem 4 KB; moves 16 bytes per channel and chunk.
+// norm_input: dx = DX_D·d + DX_X·x + DX_1.
+//   Grid (tiles·chunks, K), block 256; moves 3|x| act per slot.
+#include "batch_norm.cuh"
 
-DEV float shut(float y, float g) { return y <= 0 ? 0 : g; }  // NaN in y lets the gradient through, as on the CPU
+// shut returns the gradient in front of a ReLU. A NaN in y lets the gradient g through, as on the CPU.
+DEV float shut(float y, float g) { return y <= 0 ? 0 : g; }
 
-// Gate is what opens and shuts the ReLU where nothing was added.
+// Gate has what decides whether the ReLU is open where nothing was added: the sign of scale·x + shift.
 template <uint32_t V> struct Gate {
   float scale[V], shift[V];
 };
 
+// gate returns the Gate of the V channels from c on.
 template <uint32_t V> DEV Gate<V> gate(const NormArgs &a, uint32_t c) {
   Gate<V> g;
   load_channels<FP32, V>(g.scale, norm_stats(a, SCALE) + c);
@@ -28,11 +35,13 @@ template <uint32_t V> DEV Gate<V> gate(const NormArgs &a, uint32_t c) {
   return g;
 }
 
+// sum_gradients is norm_sums for V channels per thread.
 template <class P, uint32_t V> DEV void sum_gradients(const NormArgs &a) {
   typedef typename P::act act;
   const int32_t *labels = a.labels + (size_t)blockIdx.y * a.B;
   const size_t base = (size_t)blockIdx.y * a.B * a.pixels * a.C;
-  const act *x = (const act *)a.x + base, *y = (const act *)a.y + base, *gy = (const act *)a.gy + base, *gy2 = (const act *)a.gy2 + base;
+  const act *x = (const act *)a.x + base, *y = (const act *)a.y + base, *gy = (const act *)a.gy + base,
+            *gy2 = (const act *)a.gy2 + base;
   act *out = (act *)a.d + base;
   Place p = place<V>(a);
   float sum[V] = {}, product[V] = {}, mean[V] = {};
@@ -87,7 +96,8 @@ extern "C" __global__ void __launch_bounds__(256) norm_solve(const NormArgs a) {
   if (threadIdx.x >= 32 || c >= a.C) return;
   float *grad = a.grad + (size_t)blockIdx.y * a.P;
   const double inverse = norm_stats(a, INVERSE)[c], mean = norm_stats(a, MEAN)[c];
-  const double scale = work->slots[blockIdx.y].row[a.w_offset + c] * inverse, slope = -scale * inverse * inverse * s.second / n;
+  const double scale = work->slots[blockIdx.y].row[a.w_offset + c] * inverse,
+               slope = -scale * inverse * inverse * s.second / n;
   norm_stats(a, DX_D)[c] = (float)scale;
   norm_stats(a, DX_X)[c] = (float)slope;
   norm_stats(a, DX_1)[c] = (float)(-scale * s.first / n - slope * mean);
@@ -97,6 +107,7 @@ extern "C" __global__ void __launch_bounds__(256) norm_solve(const NormArgs a) {
   grad[a.variance_offset + c] = norm_stats(a, UNBIASED)[c];
 }
 
+// input_gradient is norm_input for V channels per thread.
 template <class P, uint32_t V> DEV void input_gradient(const NormArgs &a) {
   typedef typename P::act act;
   const int32_t *labels = a.labels + (size_t)blockIdx.y * a.B;

@@ -1,35 +1,53 @@
-// Convolutions as tile products: the windows of a map are the rows of a matrix that is never written down. Its elements are found as
-// stages are copied, and those outside of the map are 0.
+// What the kernels of convolutions without bias share: their arguments and tiles, and how windows are copied.
 //
-// A window is known by where it begins (Window); what it holds is in order of taps r, s and channels c (Depth). Channels come in
-// groups of a stage's depth if they can be cut so, and every group goes through all taps before the next: then what a block reads of
-// the map for one tap is what it wants for the next, a pixel further, and is still in the first cache.
+// A convolution is a tile product (gemm.cuh) whose matrix a has a window of the map, the pixels below all taps, in
+// every row. The matrix is never written down: its elements are found while a stage is copied, and those outside of the
+// map are 0.
 //
-// The tiles are functions of shapes and precision alone; launch_conv2d.go computes the same ones for the launch.
+// A window is known by where it begins (Window); its elements are in the order of taps r, s and channels c (Depth). If
+// the depth of a stage divides the channels, they come in groups of a stage's depth, and every group goes through all
+// taps before the next: what a block reads of the map for one tap, it reads for the next tap one pixel further, and so
+// finds it in the first cache.
 #pragma once
 #include "gemm.cuh"
+#include "work.cuh"
 
-// The tiles, by columns: up to 32, up to MIDDLE, more. Stages hold 128 bytes of depth, for which a block takes 60, 72 to 80 and 96 KB; with
-// two blocks on a multiprocessor of 228 KB a first cache of 60 KB is left. Warps of 64×64 read half of what those of 32×32 do for
-// a product, but have 128 sums a thread, for which fp32 has no registers: it keeps to 64×32.
-constexpr uint32_t CONV2D_NARROW = 32;
+// The arguments of all three kernels.
+//   y[k,b,i,j,o] = Σ w[k,r,s,c,o] x[k,b,U·i+r-pad,U·j+s-pad,c]
+struct Conv2DArgs {
+  const Work *work;
+  const void *x;       // [K,B,H,W,C] act
+  void *y;             // [K,B,OH,OW,O] act
+  const void *gy;      // [K,B,OH,OW,O] act, gradient of y
+  void *dx;            // [K,B,H,W,C] act
+  float *dw;           // [K,chunks,R·S·C·O] sums over `images` images each
+  uint32_t w_offset;   // of w [R,S,C,O] in a row
+  uint32_t B, H, W, C, R, S, O;
+  uint32_t U, pad;     // stride, and zeros around the map
+  uint32_t OH, OW;     // OH = (H+2·pad-R)/U+1, OW likewise
+  uint32_t images;     // of a chunk of dw
+  uint32_t dw_stride;  // elements of dw from slot to slot
+};
+
+// The tiles, by the columns of the product: at most 32, at most 64, more. A stage is 128 bytes deep, so that a block
+// takes 60, 72 to 80, or 96 KB; two blocks on a multiprocessor of 228 KB leave it a first cache of 60 KB. A warp of
+// 64×64 reads half as much for a product as one of 32×32, but has 128 sums per thread, for which fp32 has no registers:
+// it takes 64×32. conv2d.go has the same sizes.
 template <class P> using NarrowConv = Tile<128, 32, 128 / (int)sizeof(typename P::act), 32, 32, 1, 3>;
 template <class P> using MiddleConv = Tile<128, 64, 128 / (int)sizeof(typename P::act), 64, 32, 1, 3>;
 template <class P> struct Conv2DTiles {
-  static constexpr uint32_t MIDDLE = 64;
   typedef NarrowConv<P> Narrow;
-  typedef Tile<256, 64, 128 / (int)sizeof(typename P::act), 64, 64, 1, 2> Middle; // of windows
-  typedef MiddleConv<P> MiddleFilter;                                            // of weights: 9·64 rows are 4½ tiles
+  typedef Tile<256, 64, 128 / (int)sizeof(typename P::act), 64, 64, 1, 2> Middle; // rows of pixels
+  typedef MiddleConv<P> MiddleFilter;  // rows of weights: 9·64 are 4½ tiles of 128
   typedef Tile<128, 128, 128 / (int)sizeof(typename P::act), 64, 64, 1, 3> Wide;
 };
 template <> struct Conv2DTiles<FP32> {
-  static constexpr uint32_t MIDDLE = ~0u;
   typedef NarrowConv<FP32> Narrow;
   typedef MiddleConv<FP32> Middle, MiddleFilter, Wide;
 };
 
-// Where a window begins: the offset of its first element in the map, and its row and column in 16 bits each, for it to be read at once.
-// Rows of a matrix without a window have one outside.
+// Window is where a window begins: the offset of its first element in the map, and its row and column in 16 bits each,
+// so that one read fetches it. A row of the matrix behind the last window has one outside of the map.
 struct alignas(8) Window {
   uint32_t at, ij;
 };
@@ -37,14 +55,14 @@ struct alignas(8) Window {
 DEV int32_t row_of(const Window &w) { return int32_t(w.ij) >> 16; }
 DEV int32_t column_of(const Window &w) { return int16_t(w.ij & 0xffff); }
 
-constexpr int32_t NO_WINDOW = 0x4000; // -NO_WINDOW is the row of such a one; launch_conv2d.go keeps maps smaller
+constexpr int32_t NO_WINDOW = 0x4000; // -NO_WINDOW is the row of a window outside; Conv2DArgs.Fits keeps maps smaller
 
-// A map [images,H,W,C] without border.
+// Map is the maps of a slot, [images,H,W,C], without border.
 template <class act_>
 struct Map {
   const act_ *p;
   uint32_t H, W, C;
-  bool chunks; // whether 16 bytes can be copied at once
+  bool chunks; // 16 bytes can be copied at once
 };
 
 template <class act>
@@ -52,32 +70,38 @@ DEV Map<act> map_of(const void *p, uint32_t k, uint32_t B, uint32_t H, uint32_t 
   return {static_cast<const act *>(p) + size_t(k) * B * H * W * C, H, W, C, C * sizeof(act) % 16 == 0};
 }
 
-// window returns that of place n, of [images,rows,columns]: at row step·i + i0 and column step·j + j0.
+// window returns window n of [images,rows,columns]: of (i,j), at row step·i + i0 and column step·j + j0 of the map.
 template <class act>
-DEV Window window(const Map<act> &x, uint32_t n, uint32_t images, uint32_t rows, uint32_t columns, uint32_t step, int32_t i0, int32_t j0) {
+DEV Window window(const Map<act> &x, uint32_t n, uint32_t images, uint32_t rows, uint32_t columns, uint32_t step,
+                  int32_t i0, int32_t j0) {
   const uint32_t line = n / columns, image = line / rows;
   const int32_t i = int32_t(line % rows * step) + i0, j = int32_t(n % columns * step) + j0;
   if (image >= images) return {0, uint32_t(-NO_WINDOW) << 16};
   return {((image * x.H + i) * x.W + j) * x.C, uint32_t(i) << 16 | (uint32_t(j) & 0xffff)};
 }
 
-// Depth is the order of a sum over R×S taps and C channels; Spot a place in it: channel first + c. Behind the last, first is C or more.
+// Spot is a place in the order of Depth: tap (r,s), channel first + c. Behind the last place, first is C or more.
 struct Spot {
   uint32_t r, s, first, c;
 };
 
+// Depth is the order of a sum over R×S taps and C channels, in groups of channels.
 struct Depth {
   uint32_t R, S, C, group;
 
-  // of a sum that is cut in stages
-  DEV Depth in_stages(uint32_t R, uint32_t S, uint32_t C, uint32_t stage) { return {R, S, C, C % stage == 0 ? stage : C}; }
+  // in_stages returns the order of a sum that is cut in stages of so many elements.
+  DEV Depth in_stages(uint32_t R, uint32_t S, uint32_t C, uint32_t stage) {
+    return {R, S, C, C % stage == 0 ? stage : C};
+  }
 };
 
+// spot_at returns place n in the order.
 DEV Spot spot_at(const Depth &d, uint32_t n) {
   const uint32_t tap = n / d.group, line = tap / d.S;
   return {line % d.R, tap % d.S, line / d.R * d.group, n % d.group};
 }
 
+// advance moves a Spot `by` places on.
 DEV void advance(Spot &at, const Depth &d, uint32_t by) {
 #pragma unroll 1
   for (at.c += by; at.c >= d.group; at.c -= d.group) {
@@ -89,7 +113,7 @@ DEV void advance(Spot &at, const Depth &d, uint32_t by) {
   }
 }
 
-// copy_element begins to copy element e of a chunk.
+// copy_element begins to copy element e of a chunk, or writes 0 if it is not valid.
 template <class act>
 DEV void copy_element(unsigned char *chunk, uint32_t e, const act *from, bool valid) {
   if constexpr (sizeof(act) == 4)
@@ -98,19 +122,21 @@ DEV void copy_element(unsigned char *chunk, uint32_t e, const act *from, bool va
     reinterpret_cast<act *>(chunk)[e] = valid ? *from : act(0);
 }
 
-// copy_windows begins to copy a stage of windows: the thread's chunk of each, the channels from `at` on. windows(i) is the window of the
-// i-th row that this thread copies. DIR says whether taps go forwards or backwards through the map. Without chunks every element has
-// a spot of its own.
+// copy_windows begins to copy a stage of windows: of each, this thread's chunk, which is the channels from `at` on.
+// windows(i) is the window of the i-th row that this thread copies. DIR is 1 if taps go forwards through the map, −1 if
+// backwards. If the map has no chunks, every element of a chunk has a Spot of its own.
 template <class O, int DIR, class Windows>
 DEV void copy_windows(unsigned char *to, const Map<typename O::act> &x, const Depth &d, Spot at, Windows windows) {
   typedef typename O::act act;
   constexpr uint32_t STEP = O::THREADS / O::ROW_CHUNKS, PASSES = O::ROWS / STEP;
-  const uint32_t row = threadIdx.x / O::ROW_CHUNKS, chunk = threadIdx.x % O::ROW_CHUNKS, shared = smem_u32(to), place = kept(O::at(row, chunk));
+  const uint32_t row = threadIdx.x / O::ROW_CHUNKS, chunk = threadIdx.x % O::ROW_CHUNKS, shared = smem_u32(to),
+                 place = kept(O::at(row, chunk));
   for (uint32_t e = 0;;) {
     const int32_t r = DIR * (int32_t)at.r, s = DIR * (int32_t)at.s;
     const act *from = x.p + ((r * (int32_t)x.W + s) * (int32_t)x.C + (int32_t)(at.first + at.c));
     const int32_t down = at.first < d.C ? r : 2 * NO_WINDOW; // below any map
-    auto valid = [&](const Window &w) INLINE { return uint32_t(row_of(w) + down) < x.H && uint32_t(column_of(w) + s) < x.W; };
+    auto valid = [&](const Window &w)
+                     INLINE { return uint32_t(row_of(w) + down) < x.H && uint32_t(column_of(w) + s) < x.W; };
     if (x.chunks) {
 #pragma unroll
       for (uint32_t i = 0; i < PASSES; i++) {
@@ -129,12 +155,13 @@ DEV void copy_windows(unsigned char *to, const Map<typename O::act> &x, const De
   }
 }
 
-// tile_of calls f with the tile of a product of n columns, as a value of its type.
+// tile_of calls f with the narrowest tile that covers n columns, else with the widest, as a value of its type.
+// conv2DTileOf of conv2d.go chooses the same one.
 template <class Tiles, class Middle, class F>
 DEV void tile_of(uint32_t n, F f) {
-  if (n <= CONV2D_NARROW)
+  if (n <= Tiles::Narrow::BN)
     f(typename Tiles::Narrow{});
-  else if (n <= Tiles::MIDDLE)
+  else if (n <= Middle::BN || int(Middle::BN) == int(Tiles::Wide::BN))
     f(Middle{});
   else
     f(typename Tiles::Wide{});

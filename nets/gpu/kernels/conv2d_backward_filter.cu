@@ -1,26 +1,30 @@
-// conv2d_backward_filter: dw[k,r,s,c,o] = Σ_b Σ_i Σ_j x[k,b,U·i+r-pad,U·j+s-pad,c] gy[k,b,i,j,o], the sum over b in chunks of `images`
-// images, which conv_reduce adds up in order; a single one may go to the row of gradients at once.
-// x [K,B,H,W,C], gy [K,B,OH,OW,O]; dw [chunks,R·S·C,O] float, dw_stride elements from slot to slot.
-// With M = R·S·C: grid (⌈M/128⌉·⌈O/128⌉·chunks, K), block 128, smem 96 KB; O ≤ 64, and fp32: ⌈M/128⌉·⌈O/64⌉, 72 KB; O ≤ 32: ⌈M/128⌉, 60 KB.
-// Moves |x| + |gy| + |dw| elements of device memory, from L2 at most ⌈O/128⌉R·S|x|/U² + ⌈M/128⌉|gy|; deterministic: the order of the sum
-// is that of pixels, in the steps of the tiles.
+// conv2d_backward_filter: dw[k,r,s,c,o] = Σ_b Σ_i Σ_j x[k,b,U·i+r-pad,U·j+s-pad,c] gy[k,b,i,j,o]
+//
+// The sum over b is cut in chunks of `images` images; conv_reduce adds the chunks in order. The sum of a single chunk
+// may go to the row of gradients at once. x [K,B,H,W,C], gy [K,B,OH,OW,O]; dw [chunks,R·S·C,O] float, dw_stride
+// elements from slot to slot.
+// With M = R·S·C: grid (⌈M/128⌉·⌈O/128⌉·chunks, K), block 128, smem 96 KB; O ≤ 64, and fp32: ⌈M/128⌉·⌈O/64⌉, 72 KB;
+// O ≤ 32: ⌈M/128⌉, 60 KB.
+// Moves |x| + |gy| + |dw| elements of device memory, and at most ⌈O/128⌉R·S|x|/U² + ⌈M/128⌉|gy| from L2. Deterministic:
+// the sum has the order of the pixels, in the stages of the tiles.
 #include "conv2d.cuh"
 
-// PixelRows finds the windows of the rows that a thread copies, which are pixels of the output: other ones at every stage. Each lane
-// computes one that its warp wants, and a shuffle hands them out.
+// PixelRows finds the windows of the rows that a thread copies. The rows are pixels of the output, other ones in every
+// stage. Each lane computes one window that its warp needs, and a shuffle hands the windows out.
 template <class O>
 struct PixelRows {
   static constexpr uint32_t STEP = O::THREADS / O::ROW_CHUNKS, PASSES = O::ROWS / STEP;
-  static constexpr uint32_t LANES = O::ROW_CHUNKS < 32 ? O::ROW_CHUNKS : 32, ROWS = 32 / LANES; // lanes on a row, rows of a warp in a pass
+  static constexpr uint32_t LANES = O::ROW_CHUNKS < 32 ? O::ROW_CHUNKS : 32,
+                            ROWS = 32 / LANES;  // lanes on a row, rows of a warp in a pass
   static_assert(ROWS * PASSES <= 32, "a lane computes one window");
 
-  // The row of a stage that this lane computes.
+  // row returns the row of a stage whose window this lane computes.
   DEV uint32_t row() {
     const uint32_t lane = threadIdx.x % 32;
     return lane / ROWS * STEP + threadIdx.x / 32 * 32 / O::ROW_CHUNKS + lane % ROWS;
   }
 
-  // The window of the i-th row that this lane copies, from what the lanes have computed.
+  // of returns the window of the i-th row that this lane copies; `computed` is the window that each lane has computed.
   DEV Window of(const Window &computed, uint32_t i) {
     const int lane = i * ROWS + threadIdx.x % 32 / LANES;
     return {__shfl_sync(~0u, computed.at, lane), __shfl_sync(~0u, computed.ij, lane)};
@@ -32,13 +36,15 @@ DEV void conv2d_backward_filter(const Conv2DArgs &a, unsigned char *shared) {
   typedef typename P::act act;
   typedef typename T::template A<act, false> A;
   typedef typename T::template B<act, false> B;
-  const uint32_t k = blockIdx.y, OH = (a.H + 2 * a.pad - a.R) / a.U + 1, OW = (a.W + 2 * a.pad - a.S) / a.U + 1;
+  const uint32_t k = blockIdx.y, OH = a.OH, OW = a.OW;
   const uint32_t M = a.R * a.S * a.C, across = (a.O + T::BN - 1) / T::BN, down = (M + T::BM - 1) / T::BM;
-  const uint32_t n0 = blockIdx.x % across * T::BN, m0 = blockIdx.x / across % down * T::BM; // neighbouring blocks share pixels
+  const uint32_t n0 = blockIdx.x % across * T::BN,
+                 m0 = blockIdx.x / across % down * T::BM;  // neighbouring blocks share pixels
   const uint32_t chunk = blockIdx.x / across / down, begin = chunk * a.images;
   const uint32_t images = a.B - begin < a.images ? a.B - begin : a.images;
 
-  const Map<act> x = map_of<act>(static_cast<const act *>(a.x) + size_t(begin) * a.H * a.W * a.C, k, a.B, a.H, a.W, a.C);
+  const Map<act> x =
+      map_of<act>(static_cast<const act *>(a.x) + size_t(begin) * a.H * a.W * a.C, k, a.B, a.H, a.W, a.C);
   const Source<act> gy = source<act>(a.gy, (size_t(k) * a.B + begin) * OH * OW * a.O, images * OH * OW, a.O);
   const Depth d = {a.R, a.S, a.C, a.C};
   const Spot column = spot_at(d, m0 + threadIdx.x % A::ROW_CHUNKS * A::CHUNK);
@@ -72,6 +78,12 @@ DEV void conv2d_backward_filter(const Conv2DArgs &a) {
       a.O, [&](auto tile) INLINE { conv2d_backward_filter<P, decltype(tile)>(a, shared); });
 }
 
-extern "C" __global__ void __launch_bounds__(128) conv2d_backward_filter_fp32(const Conv2DArgs a) { conv2d_backward_filter<FP32>(a); }
-extern "C" __global__ void __launch_bounds__(128) conv2d_backward_filter_tf32(const Conv2DArgs a) { conv2d_backward_filter<TF32>(a); }
-extern "C" __global__ void __launch_bounds__(128) conv2d_backward_filter_bf16(const Conv2DArgs a) { conv2d_backward_filter<BF16>(a); }
+extern "C" __global__ void __launch_bounds__(128) conv2d_backward_filter_fp32(const Conv2DArgs a) {
+  conv2d_backward_filter<FP32>(a);
+}
+extern "C" __global__ void __launch_bounds__(128) conv2d_backward_filter_tf32(const Conv2DArgs a) {
+  conv2d_backward_filter<TF32>(a);
+}
+extern "C" __global__ void __launch_bounds__(128) conv2d_backward_filter_bf16(const Conv2DArgs a) {
+  conv2d_backward_filter<BF16>(a);
+}

@@ -1,9 +1,11 @@
-// conv2d_forward: y[k,b,i,j,o] = Σ_r Σ_s Σ_c w[k,r,s,c,o] x[k,b,U·i+r-pad,U·j+s-pad,c], x being 0 outside of its images.
+// conv2d_forward: y[k,b,i,j,o] = Σ_r Σ_s Σ_c w[k,r,s,c,o] x[k,b,U·i+r-pad,U·j+s-pad,c], x being 0 outside of its images
+//
 // x [K,B,H,W,C], w [R,S,C,O] of slot k's weights, y [K,B,OH,OW,O].
-// With M = B·OH·OW: grid (⌈M/128⌉·⌈O/128⌉, K), block 128, smem 97 KB; O ≤ 64: (⌈M/256⌉, K), 82 KB; O ≤ 32: (⌈M/128⌉, K), 61 KB.
-// fp32, O > 32: (⌈M/128⌉·⌈O/64⌉, K), 73 KB.
-// Moves |x| + |w| + |y| elements of device memory; from L2 about ⌈O/128⌉|x|/U² + ⌈M/128⌉|w|, each window of x once for all its taps if
-// C is cut in stages, else up to R·S times; deterministic: the order of the sum is that of conv2d.cuh.
+// With M = B·OH·OW: grid (⌈M/128⌉·⌈O/128⌉, K), block 128, smem 97 KB; O ≤ 64: (⌈M/256⌉, K), 82 KB;
+// O ≤ 32: (⌈M/128⌉, K), 61 KB. fp32, O > 32: (⌈M/128⌉·⌈O/64⌉, K), 73 KB.
+// Moves |x| + |w| + |y| elements of device memory. From L2 it reads about ⌈O/128⌉|x|/U² + ⌈M/128⌉|w|: each window of x
+// once for all its taps if C is cut in stages, else up to R·S times. Deterministic: the order of the sum is Depth of
+// conv2d.cuh.
 #include "conv2d.cuh"
 
 template <class P, class T>
@@ -11,7 +13,7 @@ DEV void conv2d_forward(const Conv2DArgs &a, unsigned char *shared) {
   typedef typename P::act act;
   typedef typename T::template A<act, true> A;
   typedef typename T::template B<act, false> B;
-  const uint32_t k = blockIdx.y, OH = (a.H + 2 * a.pad - a.R) / a.U + 1, OW = (a.W + 2 * a.pad - a.S) / a.U + 1;
+  const uint32_t k = blockIdx.y, OH = a.OH, OW = a.OW;
   const uint32_t M = a.B * OH * OW, across = (a.O + T::BN - 1) / T::BN; // neighbouring blocks share windows
   const uint32_t m0 = blockIdx.x / across * T::BM, n0 = blockIdx.x % across * T::BN;
 
@@ -24,7 +26,7 @@ DEV void conv2d_forward(const Conv2DArgs &a, unsigned char *shared) {
   const Depth d = Depth::in_stages(a.R, a.S, a.C, T::BK);
   const Source<act> w = source<act>(a.work->slots[k].weights, a.w_offset, a.R * a.S * a.C, a.O);
   const Window *mine = windows + threadIdx.x / A::ROW_CHUNKS;
-  Spot spot = spot_at(d, threadIdx.x % A::ROW_CHUNKS * A::CHUNK), top = {0, 0, 0, 0}; // of the thread's chunk, and of the stage
+  Spot spot = spot_at(d, threadIdx.x % A::ROW_CHUNKS * A::CHUNK), top = {0, 0, 0, 0}; // of the chunk, of the stage
   float acc[T::WM / 16][T::WN / 8][4] = {};
   multiply_stages<P, T, A, B>(
       acc, shared, (a.R * a.S * a.C + T::BK - 1) / T::BK,

@@ -52,13 +52,13 @@ func (c conv2DCase) x() int { return c.H * c.W * c.C }
 func (c conv2DCase) w() int { return c.R * c.S * c.C * c.O }
 func (c conv2DCase) y() int { h, w := c.shape().Out(); return h * w * c.O }
 
-// conv2DData is what a convolution reads, for K clients; backward, gy is given.
+// conv2DData are the inputs of the three kernels, for K clients.
 type conv2DData struct{ x, w, gy []float32 } // [K,B,H,W,C], [K,R,S,C,O], [K,B,OH,OW,O]
 
-// conv2DResult is what it writes; dw is the sum of the partial sums.
+// conv2DResult is what the kernels write; dw is the sum of the partial sums.
 type conv2DResult struct{ y, dx, dw []float64 }
 
-// conv2DOnCard runs the three kernels.
+// conv2DOnCard returns what the three kernels compute on the device.
 func conv2DOnCard(t *testing.T, c conv2DCase, p precision, d conv2DData) conv2DResult {
 	t.Helper()
 	r := newRig(t)
@@ -80,7 +80,7 @@ func conv2DOnCard(t *testing.T, c conv2DCase, p precision, d conv2DData) conv2DR
 	a.Images = a.ChunkImages(p.kind())
 	chunks := (c.B + int(a.Images) - 1) / int(a.Images)
 	n := chunks * c.w()
-	stride := n + 3 // so that those of the second client are not aligned
+	stride := n + 3 // so that dw of the second client is not aligned
 	a.DW, a.DWStride = blank[float32](r, room*stride), uint32(stride)
 	if !a.Fits() {
 		t.Fatal("does not fit")
@@ -106,7 +106,7 @@ func conv2DOnCard(t *testing.T, c conv2DCase, p precision, d conv2DData) conv2DR
 	return got
 }
 
-// conv2DOnCPU is the CPU engine's convolution in float64.
+// conv2DOnCPU returns what the CPU engine computes in float64.
 func conv2DOnCPU(c conv2DCase, d conv2DData) conv2DResult {
 	e, s := cpu.NewExec(cpu.Generic[float64](), nil), c.shape()
 	x := make([]float64, c.K*c.B*s.H*s.W*c.C)
@@ -115,7 +115,7 @@ func conv2DOnCPU(c conv2DCase, d conv2DData) conv2DResult {
 		y: make([]float64, c.K*c.B*c.y()), dx: make([]float64, c.K*c.B*c.x()),
 		dw: make([]float64, c.K*c.w()),
 	}
-	// inside calls f with every row of pixels, without border and with it.
+	// inside calls f with the offset of every row of pixels, in maps without border and with it.
 	inside := func(f func(plain, bordered int)) {
 		for i := range c.K * c.B * c.H {
 			f(i*c.W*c.C, ((i/c.H*s.H+i%c.H+c.pad)*s.W+c.pad)*c.C)
@@ -130,7 +130,7 @@ func conv2DOnCPU(c conv2DCase, d conv2DData) conv2DResult {
 	return want
 }
 
-// draw makes data of a distribution.
+// draw returns inputs whose numbers value draws.
 func (c conv2DCase) draw(value func() float32) conv2DData {
 	fill := func(n int) []float32 {
 		x := make([]float32, n)
@@ -143,7 +143,7 @@ func (c conv2DCase) draw(value func() float32) conv2DData {
 }
 
 // With numbers −1, 0 and 1 all sums are small integers, which every precision adds without rounding: the kernels agree
-// with the CPU engine exactly, as far as y and dx are rounded when they are kept.
+// with the CPU engine exactly, once y and dx are rounded to the precision.
 func TestConv2DExact(t *testing.T) {
 	for _, c := range conv2DCases {
 		for _, p := range precisions {
@@ -168,9 +168,9 @@ func TestConv2DExact(t *testing.T) {
 	}
 }
 
-// Real numbers, rounded as activations are, against float64 sums of the same numbers. Then what is left is the rounding
-// of partial sums: an addition errs by 2⁻²⁴ of it, a tensor core's by up to 2⁻²³, as it cuts off; and y and dx are
-// rounded at last.
+// Random numbers, rounded as activations are, against float64 sums of the same numbers. The rest is the rounding of
+// partial sums: an addition errs by 2⁻²⁴ of its result, an addition of a tensor core by up to 2⁻²³, because it
+// truncates; and y and dx are rounded at the end.
 func TestConv2DRounding(t *testing.T) {
 	for _, c := range []conv2DCase{conv2DCases[0], conv2DCases[1], conv2DCases[2], conv2DCases[8], conv2DCases[9]} {
 		for _, p := range precisions {
@@ -178,7 +178,7 @@ func TestConv2DRounding(t *testing.T) {
 				rnd := rand.New(rand.NewPCG(uint64(c.H), uint64(c.R)))
 				d := c.draw(func() float32 { return p.round(rnd.Float32()*2 - 1) })
 				got, want := conv2DOnCard(t, c, p, d), conv2DOnCPU(c, d)
-				// Σ|terms| of each sum
+				// Σ|terms|
 				size := conv2DOnCPU(c, conv2DData{magnitudes(d.x), magnitudes(d.w), magnitudes(d.gy)})
 				tol := func(want, size []float64, terms int, last float64) func(int) float64 {
 					return func(i int) float64 { return float64(terms/8+8)*0x1p-23*size[i] + last*math.Abs(want[i]) }
@@ -192,7 +192,7 @@ func TestConv2DRounding(t *testing.T) {
 	}
 }
 
-// A NaN of x or gy reaches what depends on it, and nothing else.
+// A NaN in x or gy reaches the results that depend on it, and no other.
 func TestConv2DNaN(t *testing.T) {
 	for _, c := range []conv2DCase{{1, 3, 8, 8, 16, 3, 3, 72, 1, 1}, {1, 3, 8, 8, 64, 1, 1, 16, 2, 0}} {
 		for _, p := range precisions {

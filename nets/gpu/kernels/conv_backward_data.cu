@@ -1,23 +1,24 @@
-// conv_backward_data: dx[k,b,i,j,c] = Σ_r Σ_s Σ_o dY[k,b,i+pad-r,j+pad-s,o] w[k,r,s,c,o], where dY [K,B,2·HP,2·WP,O] is gy at the
-// place arg of every window and 0 elsewhere
+// conv_backward_data: dx[k,b,i,j,c] = Σ_r Σ_s Σ_o dY[k,b,i+pad-r,j+pad-s,o] w[k,r,s,c,o]
 //
-// gy, arg [K,B,HP,WP,O], w [K,R,S,C,O] → dx [K,B,H,W,C]. Grid (units/8 or so × ⌈C/32⌉, K), block 128: as conv_forward, with pixels
-// of dx in the place of pixels of the convolution, channels in the place of outputs, and the filter turned round. dY exists
-// in shared memory alone, at most 99 KB. Moves act(|gy|·halo + |dx|) + |arg|·halo bytes; deterministic.
-#include "conv.cuh"
+// dY [K,B,2·HP,2·WP,O] is gy at the place arg of every window, and 0 elsewhere; it exists in shared memory alone.
+// gy, arg [K,B,HP,WP,O], w [K,R,S,C,O] → dx [K,B,H,W,C].
+// Grid (about units/8 × ⌈C/32⌉, K), block 128: as conv_forward, with pixels of dx for pixels of the convolution,
+// channels for outputs, and the filter turned round. Shared memory: at most 99 KB.
+// Moves act(|gy|·halo + |w| + |dx|) + |arg|·halo bytes per slot; deterministic.
+#include "conv_run.cuh"
 
+// BackwardData is the Op of conv_run.
 template <class P> struct BackwardData {
   typedef typename P::act act;
 
-  DEV ConvTile shape(const ConvArgs &a) { return conv_tile(a, (a.H + 1) / 2, (a.W + 1) / 2, a.O, conv_per_word<P>); }
-  DEV uint32_t outputs(const ConvArgs &a) { return a.C; }
-  DEV uint32_t tap(const ConvArgs &a, const ConvTile &t, uint32_t r, uint32_t s) { return (a.R - 1 - r) * t.width + a.S - 1 - s; }
+  DEV uint32_t tap(const ConvArgs &a, uint32_t r, uint32_t s) { return (a.R - 1 - r) * a.tile.width + a.S - 1 - s; }
   DEV float bias(const ConvArgs &, uint32_t) { return 0.0f; }
 
-  // A warp reads 8 words of 4 rows of w at a time, 32 bytes each, and writes them to different banks.
-  DEV void weights(uint32_t *w, const ConvArgs &a, const ConvTile &t, uint32_t word, uint32_t words, uint32_t c) {
+  // A warp reads 8 words, 32 bytes, of each of 4 rows of w at a time, and writes them to different banks.
+  DEV void weights(uint32_t *w, const ConvArgs &a, uint32_t word, uint32_t words, uint32_t c) {
     const act *from = static_cast<const act *>(a.work->slots[blockIdx.y].weights) + a.w_offset;
     constexpr uint32_t per = conv_per_word<P>;
+    const ConvTile &t = a.tile;
     const uint32_t thread = kept(threadIdx.x), first = word + thread / 4;
     uint32_t tap = first / t.depth, d = first % t.depth;
     for (uint32_t i = thread / 4; i < words; i += CONV_THREADS / 4) {
@@ -35,21 +36,26 @@ template <class P> struct BackwardData {
   DEV uint32_t pack(const float *w, bool) { return float_bits(*w); }
   DEV uint32_t pack(const uint16_t *w, bool both) { return both ? w[0] | (uint32_t)w[1] << 16 : w[0]; }
 
-  // A window of gy at a time, two words of it, makes two words of four pixels. The windows below a patch begin at a multiple of 2
-  // pixels, the patch perhaps not.
+  // A thread takes two words of a window of gy at a time, and makes two words of each of the four pixels. Windows begin
+  // at even pixels, a patch perhaps not: odd says so.
   DEV uint32_t odd(uint32_t pad, uint32_t taps) { return (pad + taps + 1) % 2; }
-  DEV Path path(const ConvArgs &a, const ConvTile &t) {
-    return path_from(threadIdx.x, CONV_THREADS, (t.height + odd(a.pad, a.R) + 1) / 2, (t.width + odd(a.pad, a.S) + 1) / 2, t.depth / 2);
+  DEV Path path(const ConvArgs &a) {
+    const ConvTile &t = a.tile;
+    return path_from(threadIdx.x, CONV_THREADS, (t.height + odd(a.pad, a.R) + 1) / 2,
+                     (t.width + odd(a.pad, a.S) + 1) / 2, t.depth / 2);
   }
 
-  DEV void load(uint32_t *patch, const ConvArgs &a, const ConvTile &t, const Path &path, ConvPlace p) {
-    const uint32_t HP = pooled(a, a.H, a.R), WP = pooled(a, a.W, a.S);
+  DEV void load(uint32_t *patch, const ConvArgs &a, const Path &path, ConvPlace p) {
+    const ConvTile &t = a.tile;
+    const uint32_t HP = a.HP, WP = a.WP;
     const act *gy = static_cast<const act *>(a.gy) + (size_t)blockIdx.y * a.B * HP * WP * a.O;
     const uint8_t *arg = a.arg + (size_t)blockIdx.y * a.B * HP * WP * a.O;
     // The first pixel of the patch, and where in its window it lies.
-    const int32_t i0 = (int32_t)(2 * p.i + a.pad) - (int32_t)(a.R - 1), j0 = (int32_t)(2 * p.j + a.pad) - (int32_t)(a.S - 1);
+    const int32_t i0 = (int32_t)(2 * p.i + a.pad) - (int32_t)(a.R - 1),
+                  j0 = (int32_t)(2 * p.j + a.pad) - (int32_t)(a.S - 1);
     const uint32_t odd_i = odd(a.pad, a.R), odd_j = odd(a.pad, a.S);
-    const uint32_t first_i = (uint32_t)(i0 >> 1), first_j = (uint32_t)(j0 >> 1), n = t.images * path.height * path.width * path.vectors;
+    const uint32_t first_i = (uint32_t)(i0 >> 1), first_j = (uint32_t)(j0 >> 1),
+                   n = t.images * path.height * path.width * path.vectors;
     Walk w = walk(path);
     for (uint32_t i = threadIdx.x; i < n; i += CONV_THREADS, walk_on(w)) {
       const uint32_t wi = first_i + w.r, wj = first_j + w.c, b = p.b + w.n;
@@ -65,6 +71,7 @@ template <class P> struct BackwardData {
     }
   }
 
+  // unpool sets two words of the four pixels of the window at `at`: gy at the place arg, 0 at the others.
   DEV void unpool(uint2 (&place)[4], const float *gy, const uint8_t *arg, uint32_t at, uint32_t v, uint32_t O) {
     uint2 g = {0, 0};
     uint32_t where[2] = {4, 4};
@@ -104,14 +111,15 @@ template <class P> struct BackwardData {
     }
   }
 
-  DEV void store(const ConvAcc &acc, const ConvArgs &a, const ConvTile &t, ConvPlace p, const uint32_t (&own)[2], const float *, uint32_t c) {
+  DEV void store(const ConvAcc &acc, const ConvArgs &a, ConvPlace p, const uint32_t (&own)[2], const float *,
+                 uint32_t c) {
     const uint32_t first = c + threadIdx.x % 4 * 8, room = first < a.C ? a.C - first : 0;
     act *dx = static_cast<act *>(a.dx) + (size_t)blockIdx.y * a.B * a.H * a.W * a.C + first;
     const bool aligned = a.C % 8 == 0;
 #pragma unroll
     for (uint32_t q = 0; q < 2; q++) {
       const uint32_t w = kept(own[q]), b = p.b + w % 256;
-      if (w % 256 >= t.images || b >= a.B) continue;
+      if (w % 256 >= a.tile.images || b >= a.B) continue;
 #pragma unroll
       for (uint32_t k = 0; k < 4; k++) {
         const uint32_t i = 2 * (p.i + w / 256 % 256) + k / 2, j = 2 * (p.j + w / 65536) + k % 2;
@@ -125,6 +133,12 @@ template <class P> struct BackwardData {
   }
 };
 
-extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_fp32(const ConvArgs a) { conv_run<FP32, BackwardData<FP32>>(a); }
-extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_tf32(const ConvArgs a) { conv_run<TF32, BackwardData<TF32>>(a); }
-extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_bf16(const ConvArgs a) { conv_run<BF16, BackwardData<BF16>>(a); }
+extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_fp32(const ConvArgs a) {
+  conv_run<FP32, BackwardData<FP32>>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_tf32(const ConvArgs a) {
+  conv_run<TF32, BackwardData<TF32>>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_bf16(const ConvArgs a) {
+  conv_run<BF16, BackwardData<BF16>>(a);
+}

@@ -1,16 +1,19 @@
-// conv_backward_filter: partial[k,chunk] = Σ over the chunk's images of dw[r,s,c,o] = Σ_i Σ_j x[k,b,i+r-pad,j+s-pad,c] dY[k,b,i,j,o]
-// and, behind it, of db[o] = Σ_i Σ_j dY[k,b,i,j,o], where dY is gy at the place arg of every window and 0 elsewhere
+// conv_backward_filter: partial[k,chunk] = the sum over the images of a chunk of
+//   dw[r,s,c,o] = Σ_i Σ_j x[k,b,i+r-pad,j+s-pad,c] dY[k,b,i,j,o] and, behind it, db[o] = Σ_i Σ_j dY[k,b,i,j,o]
 //
-// x [K,B,H,W,C], gy, arg [K,B,HP,WP,O] → partial [K,chunks,R·S·C·O+O]; conv_reduce adds the chunks. Grid
-// (chunks × ⌈rows/(32·tiles·groups)⌉ × ⌈O/32⌉, K), block 192: 6 warps, each owns `tiles` × 32 rows (r,s,c) × 32 outputs of dw and
-// every parts-th step of 8 words of pixels; the parts are added in order at the end. Shared memory: a patch of x and dY of up
-// to 64 windows, at most 99 KB. Moves (act(|x|·halo + |gy|) + |arg|)·grid/chunks + 4·|partial| bytes; deterministic.
-#include "conv.cuh"
+// dY is gy at the place arg of every window, and 0 elsewhere; it exists in shared memory alone.
+// x [K,B,H,W,C], gy, arg [K,B,HP,WP,O] → partial [K,chunks,R·S·C·O+O]; conv_reduce adds the chunks.
+// Grid (chunks × ⌈rows/(32·tiles·groups)⌉ × ⌈O/32⌉, K), block 192: 6 warps. A warp owns `tiles` × 32 rows (r,s,c) × 32
+// outputs of dw, and every parts-th step of 8 words of pixels; at the end the parts are added in order. Shared memory:
+// a patch of x, and dY of up to 64 windows, at most 99 KB.
+// Moves (act(|x|·halo + |gy|) + |arg|)·grid/chunks + 4·|partial| bytes per slot; deterministic.
+#include "conv_patch.cuh"
 
-constexpr uint32_t FILTER_WARPS = 6, FILTER_THREADS = 32 * FILTER_WARPS;
+constexpr uint32_t FILTER_WARPS = 6, FILTER_THREADS = 32 * FILTER_WARPS;  // conv.go has the same numbers
 
-// A word of x is one pixel of a channel, or two that are next to each other in bf16, and each word of a patch starts at its own pixel.
-// A thread multiplies word first() of a step and that `apart` behind: with a pitch of 4 mod 8 they lie in different banks for all lanes.
+// Filter says how pixels, the dimension of this sum, lie in words. A word of x is one pixel of a channel; with bf16 it
+// is two neighbours, and a word of a patch begins at every pixel. A thread multiplies word first() of a step and the
+// word `apart` behind it: with a pitch of 4 mod 8 they lie in different banks for all lanes.
 template <class P> struct Filter {
   typedef typename P::act act;
   static constexpr uint32_t per = conv_per_word<P>;
@@ -20,50 +23,10 @@ template <class P> struct Filter {
   DEV uint32_t first(uint32_t t) { return per == 2 ? t : 2 * t; }
 };
 
-struct FilterTile {
-  ConvTile t;      // without units
-  uint32_t words;  // of pixels: steps of 8
-};
-
-// filter_shape is the images, rows and columns of windows in a unit, in 8 bits each: of a tile it alone is dear to find.
-template <class P> DEV uint32_t filter_shape(const ConvArgs &a) {
-  ConvTile t;
-  t.pitch = conv_pitch((a.C + 1) / 2 * 2);
-  // Beside the patch: of every window 4/per rows of dY, of every step, begun or not, 8 offsets and rows of dY.
-  const uint32_t row = 4 * (Filter<P>::ld + 1), fixed = 8 * row;
-  conv_shrink(t, a, pooled(a, a.H, a.R), pooled(a, a.W, a.S), a.images < a.B ? a.images : a.B, fixed, 4 / Filter<P>::per * row);
-  return t.images | t.rows << 8 | t.columns << 16;
-}
-
-// filter_tile is what a shape stands for: found anew wherever it is wanted, so that one register lasts from unit to unit.
-template <class P> DEV FilterTile filter_tile(const ConvArgs &a, uint32_t shape) {
-  FilterTile f;
-  shape = kept(shape);
-  f.t.images = shape & 0xff, f.t.rows = shape >> 8 & 0xff, f.t.columns = shape >> 16;
-  f.t.height = 2 * f.t.rows + kept(a.R) - 1, f.t.width = 2 * f.t.columns + kept(a.S) - 1;
-  f.t.pitch = conv_pitch((kept(a.C) + 1) / 2 * 2);
-  f.t.patch = (f.t.images * f.t.height * f.t.width * f.t.pitch + 3) / 4 * 4;
-  f.words = ceil_div(f.t.images * f.t.rows * f.t.columns * 4, 8 * Filter<P>::per) * 8;
-  return f;
-}
-
-// How the rows of dw are shared out to warps of `tiles` × 32 of them.
-struct FilterRows {
-  uint32_t groups, parts;  // warps beside each other, and warps that share a group's pixels
-  uint32_t blocks;         // for all rows
-};
-
-template <int TILES> DEV FilterRows filter_rows(const ConvArgs &a) {
-  const uint32_t groups = ceil_div(kept(a.C) * a.R * a.S, 32 * TILES);
-  FilterRows f;
-  f.groups = groups >= FILTER_WARPS ? FILTER_WARPS : groups < 3 ? groups : 3;
-  f.parts = FILTER_WARPS / f.groups;
-  f.blocks = ceil_div(groups, f.groups);
-  return f;
-}
-
-// filter_load_pairs fills a patch with pairs of bf16: word (i,j,c) is x at (i,j,c) and (i,j+1,c).
-DEV void filter_load_pairs(uint32_t *patch, const uint16_t *x, const ConvArgs &a, const ConvTile &t, const Path &path, uint32_t b0, uint32_t i0, uint32_t j0) {
+// filter_load_pairs fills a patch with pairs of bf16: word (i,j,c) has x at (i,j,c) and at (i,j+1,c).
+DEV void filter_load_pairs(uint32_t *patch, const uint16_t *x, const ConvArgs &a, const Path &path, uint32_t b0,
+                           uint32_t i0, uint32_t j0) {
+  const ConvTile &t = a.tile;
   const bool wide = conv_vector(a.C, 1) == 4;
   const uint32_t words = wide ? 4 : 1;
   for (Walk w = walk(path); w.n < t.images; walk_on(w)) {
@@ -83,23 +46,26 @@ DEV void filter_load_pairs(uint32_t *patch, const uint16_t *x, const ConvArgs &a
   }
 }
 
-// filter_load_gradient fills dY [pixels/per][ld] with the block's 32 outputs; a thread has 4 of them always, and adds them to db.
+// filter_load_gradient fills dY [pixels/per][ld] with the 32 outputs of the block, for the windows of a unit, of images
+// before `end`. A thread has the same 4 outputs all the time, and adds them to db.
 template <class P>
-DEV void filter_load_gradient(uint32_t *dY, float (&db)[4], const ConvArgs &a, const ConvTile &t, const Path &path, ConvPlace p, ConvPlace end, uint32_t o) {
+DEV void filter_load_gradient(uint32_t *dY, float (&db)[4], const ConvArgs &a, const Path &path, ConvPlace p,
+                              uint32_t end, uint32_t o) {
   typedef Filter<P> F;
+  const ConvTile &t = a.tile;
   const uint32_t O = kept(a.O), quad = kept(threadIdx.x) % 8 * 4;
   o = kept(o) + quad;
-  const size_t slot = (size_t)kept(blockIdx.y) * (a.B * end.i * end.j * O);
+  const size_t slot = (size_t)kept(blockIdx.y) * (a.B * a.HP * a.WP * O);
   const typename P::act *gy = static_cast<const typename P::act *>(a.gy) + slot;
   const uint8_t *arg = a.arg + slot;
   Walk w = walk(path);
-  w.v = w.dv = 0;  // windows have one part
+  w.v = w.dv = 0;  // a window is one vector
   for (; w.n < t.images; walk_on(w)) {
     const uint32_t b = p.b + w.n, i = p.i + w.r, j = p.j + w.c;
     float g[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     uint32_t where[4] = {4, 4, 4, 4};
-    if (b < end.b && i < end.i && j < end.j && o < a.O) {
-      const uint32_t at = ((b * end.i + i) * end.j + j) * a.O + o;
+    if (b < end && i < a.HP && j < a.WP && o < a.O) {
+      const uint32_t at = ((b * a.HP + i) * a.WP + j) * a.O + o;
       if (a.O % 4 == 0) {
         const uint32_t all = *reinterpret_cast<const uint32_t *>(arg + at);
         where[0] = all & 0xff, where[1] = all >> 8 & 0xff, where[2] = all >> 16 & 0xff, where[3] = all >> 24;
@@ -134,20 +100,25 @@ DEV void filter_load_gradient(uint32_t *dY, float (&db)[4], const ConvArgs &a, c
     } else {
 #pragma unroll
       for (uint32_t k = 0; k < 4; k++) {
-        const float4 all = {where[0] == k ? g[0] : 0.0f, where[1] == k ? g[1] : 0.0f, where[2] == k ? g[2] : 0.0f, where[3] == k ? g[3] : 0.0f};
+        const float4 all = {where[0] == k ? g[0] : 0.0f, where[1] == k ? g[1] : 0.0f, where[2] == k ? g[2] : 0.0f,
+                            where[3] == k ? g[3] : 0.0f};
         write_vector(dY + ((row + k / 2) * 2 * t.columns + 2 * w.c + k % 2) * F::ld + quad, all);
       }
     }
   }
 }
 
-// filter_word is the word so many bytes behind x.
-DEV uint32_t filter_word(const uint32_t *x, uint32_t bytes) { return *reinterpret_cast<const uint32_t *>(reinterpret_cast<const char *>(x) + bytes); }
+// filter_word reads the word so many bytes behind x.
+DEV uint32_t filter_word(const uint32_t *x, uint32_t bytes) {
+  return *reinterpret_cast<const uint32_t *>(reinterpret_cast<const char *>(x) + bytes);
+}
 
-// filter_step adds a step of 8 words. acc[i][j][2h+n] is row 16i+8h+g of the warp, output 8t+4n+j; rows[2i+h] is where the row's
-// channel lies from a pixel on, in bytes; dY and offset are those of the thread's first word.
+// filter_step adds the products of a step of 8 words of pixels. acc[i][j][2h+n] is row 16i+8h+g of the warp, output
+// 8t+4n+j; rows[2i+h] is where that row's channel and tap lie behind a pixel, in bytes. dY and offset begin at the
+// first word of the thread.
 template <class P, int TILES>
-DEV void filter_step(float (&acc)[2 * TILES][4][4], const uint32_t *patch, const uint32_t (&rows)[4 * TILES], const uint32_t *dY, const uint32_t *offset) {
+DEV void filter_step(float (&acc)[2 * TILES][4][4], const uint32_t *patch, const uint32_t (&rows)[4 * TILES],
+                     const uint32_t *dY, const uint32_t *offset) {
   typedef Filter<P> F;
   if constexpr (conv_tensor<P>) {
     const uint32_t *x0 = patch + offset[0], *x1 = patch + offset[F::apart];
@@ -155,7 +126,8 @@ DEV void filter_step(float (&acc)[2 * TILES][4][4], const uint32_t *patch, const
     const uint32_t b[4][2] = {{b0.x, b1.x}, {b0.y, b1.y}, {b0.z, b1.z}, {b0.w, b1.w}};
 #pragma unroll
     for (int i = 0; i < 2 * TILES; i++) {
-      const uint32_t m[4] = {filter_word(x0, rows[2 * i]), filter_word(x0, rows[2 * i + 1]), filter_word(x1, rows[2 * i]), filter_word(x1, rows[2 * i + 1])};
+      const uint32_t m[4] = {filter_word(x0, rows[2 * i]), filter_word(x0, rows[2 * i + 1]),
+                             filter_word(x1, rows[2 * i]), filter_word(x1, rows[2 * i + 1])};
 #pragma unroll
       for (int j = 0; j < 4; j++) conv_mma<P>(acc[i][j], m, b[j]);
     }
@@ -178,45 +150,46 @@ DEV void filter_step(float (&acc)[2 * TILES][4][4], const uint32_t *patch, const
   }
 }
 
-// filter_first is the first of the rows of dw that a thread has in every eighth.
-template <int TILES> DEV uint32_t filter_first(const FilterRows &f, uint32_t tiles) {
-  const uint32_t thread = kept(threadIdx.x), block = kept(blockIdx.x) / tiles % f.blocks;
-  return (block * f.groups + thread / 32 % f.groups) * 32 * TILES + thread % 32 / 4;
+// filter_first returns the first row of dw of a thread, which has every eighth row from there on.
+template <int TILES> DEV uint32_t filter_first(const ConvTile &t) {
+  const uint32_t thread = kept(threadIdx.x), run = kept(blockIdx.x) / t.tiles % t.runs;
+  return (run * t.groups + thread / 32 % t.groups) * 32 * TILES + thread % 32 / 4;
 }
 
+// filter_run computes a run of rows of dw, for 32 outputs and one chunk of images, with TILES × 32 rows per warp.
 template <class P, int TILES> DEV void filter_run(const ConvArgs &a, uint32_t *shared) {
   typedef Filter<P> F;
   constexpr uint32_t per = F::per == 2 ? 1 : conv_per_word<P>;  // elements of x in a word that is copied
-  const uint32_t shape = filter_shape<P>(a);
-  // What lasts from unit to unit is packed, and unpacked where it is wanted: beside 100 sums there is room for 68 registers.
+  const ConvTile &t = a.tile;
+  // What a thread keeps from unit to unit is packed, and unpacked where it is used: beside 100 sums there is room for
+  // 68 registers.
   uint32_t start[2], step[2];  // of the paths through pixels and windows
-  uint32_t turn;               // the warp's first word of pixels in a unit, and how far it is to the next, in 16 bits each
+  uint32_t turn;               // the warp's first word of pixels in a unit
   uint32_t pairs[2 * TILES];   // where rows lie from a pixel on, in words, in 16 bits each
-  uint32_t o, end;             // the block's first output, and behind its last image
+  uint32_t o, end;             // the block's first output, and the image behind its last
   ConvPlace p = {0, 0, 0};
   {
-    const FilterTile f = filter_tile<P>(a, shape);
-    const ConvTile &t = f.t;
-    const FilterRows rows = filter_rows<TILES>(a);
-    const uint32_t tiles = ceil_div(a.O, CONV_OUTPUTS), thread = threadIdx.x;
-    uint32_t *dY = shared + t.patch, *offset = dY + f.words * F::ld;
-    // Padding of pixels and pixels of padding meet zeros, and must not be NaN.
-    conv_clear(shared, t.patch + f.words * F::ld, FILTER_THREADS);
-    for (uint32_t i = thread; i < f.words; i += FILTER_THREADS) {
+    const uint32_t thread = threadIdx.x;
+    uint32_t *dY = shared + t.patch, *offset = dY + t.words * F::ld;
+    // Words between pixels, and pixels behind the last, meet zeros in the product, and must not be NaN.
+    conv_clear(shared, t.patch + t.words * F::ld, FILTER_THREADS);
+    for (uint32_t i = thread; i < t.words; i += FILTER_THREADS) {
       const uint32_t pixel = i * F::per, row = pixel / (2 * t.columns), image = row / (2 * t.rows);
-      offset[i] = image < t.images ? ((image * t.height + row % (2 * t.rows)) * t.width + pixel % (2 * t.columns)) * t.pitch : 0;
+      const uint32_t line = image * t.height + row % (2 * t.rows);
+      offset[i] = image < t.images ? (line * t.width + pixel % (2 * t.columns)) * t.pitch : 0;
     }
-    const uint32_t first = filter_first<TILES>(rows, tiles);
+    const uint32_t first = filter_first<TILES>(t);
 #pragma unroll
     for (uint32_t i = 0; i < 4 * TILES; i++) {
       const uint32_t m = first + 8 * i, tap = m / a.C;
       const uint32_t row = m < a.R * a.S * a.C ? (tap / a.S * t.width + tap % a.S) * t.pitch + m % a.C : 0;
       pairs[i / 2] = i % 2 ? pairs[i / 2] | row << 16 : row;
     }
-    const Path pixels = conv_path(a, t, FILTER_THREADS, per), windows = path_from(thread / 8, FILTER_THREADS / 8, t.rows, t.columns, 1);
+    const Path pixels = conv_path(a, FILTER_THREADS, per);
+    const Path windows = path_from(thread / 8, FILTER_THREADS / 8, t.rows, t.columns, 1);
     start[0] = pixels.start, step[0] = pixels.step, start[1] = windows.start, step[1] = windows.step;
-    turn = 8 * (thread / 32 / rows.groups) | 8 * rows.parts << 16, o = blockIdx.x % tiles * CONV_OUTPUTS;
-    p.b = blockIdx.x / tiles / rows.blocks * a.images;
+    turn = 8 * (thread / 32 / t.groups), o = blockIdx.x % t.tiles * CONV_OUTPUTS;
+    p.b = blockIdx.x / t.tiles / t.runs * a.images;
     end = p.b + a.images < a.B ? p.b + a.images : a.B;
   }
 
@@ -224,31 +197,31 @@ template <class P, int TILES> DEV void filter_run(const ConvArgs &a, uint32_t *s
   while (p.b < end) {
     __syncthreads();
     {
-      const ConvTile t = filter_tile<P>(a, shape).t;
       const uint32_t i0 = 2 * p.i - a.pad, j0 = 2 * p.j - a.pad, C = kept(a.C);
-      const typename P::act *x = static_cast<const typename P::act *>(a.x) + (size_t)kept(blockIdx.y) * (a.B * a.H * a.W * C);
+      const size_t slot = (size_t)kept(blockIdx.y) * (a.B * a.H * a.W * C);
+      const typename P::act *x = static_cast<const typename P::act *>(a.x) + slot;
       const Path path = {t.height, t.width, ceil_div(C, conv_vector(C, per)), start[0], step[0]};
-      if constexpr (F::per == 2) filter_load_pairs(shared, x, a, t, path, p.b, i0, j0);
-      else conv_load_pixels<P>(shared, x, a, t, path, p.b, (int32_t)i0, (int32_t)j0);
+      if constexpr (F::per == 2) filter_load_pairs(shared, x, a, path, p.b, i0, j0);
+      else conv_load_pixels<P>(shared, x, a, path, p.b, (int32_t)i0, (int32_t)j0);
       cp_async_commit();
-      const ConvPlace beyond = {end, pooled(a, a.H, a.R), pooled(a, a.W, a.S)};
-      filter_load_gradient<P>(shared + t.patch, db, a, t, Path{t.rows, t.columns, 1, start[1], step[1]}, p, beyond, o);
+      filter_load_gradient<P>(shared + t.patch, db, a, Path{t.rows, t.columns, 1, start[1], step[1]}, p, end, o);
       p.j += t.columns;
-      if (p.j >= beyond.j) p.j = 0, p.i += t.rows;
-      if (p.i >= beyond.i) p.i = 0, p.b += t.images;
+      if (p.j >= a.WP) p.j = 0, p.i += t.rows;
+      if (p.i >= a.HP) p.i = 0, p.b += t.images;
     }
     cp_async_wait<0>();
     __syncthreads();
     {
-      const FilterTile f = filter_tile<P>(a, shape);
-      const uint32_t g = kept(threadIdx.x) % 32 / 4, t = kept(threadIdx.x) % 4, on = kept(turn) >> 16;
-      const uint32_t *dY = shared + f.t.patch, *offset = dY + f.words * F::ld;
-      dY += conv_tensor<P> ? F::first(t) * F::ld + 4 * g : 8 * t, offset += conv_tensor<P> ? F::first(t) : 0;
+      const uint32_t lane = kept(threadIdx.x) % 32, g = lane / 4, thread = lane % 4;
+      const uint32_t *dY = shared + t.patch, *offset = dY + t.words * F::ld;
+      dY += conv_tensor<P> ? F::first(thread) * F::ld + 4 * g : 8 * thread;
+      offset += conv_tensor<P> ? F::first(thread) : 0;
       uint32_t rows[4 * TILES];
 #pragma unroll
-      for (uint32_t i = 0; i < 2 * TILES; i++) rows[2 * i] = (pairs[i] & 0xffff) << 2, rows[2 * i + 1] = pairs[i] >> 16 << 2;
-      for (uint32_t w = kept(turn) & 0xffff; w < f.words; w += on) {
-        const uint32_t at = kept(w);  // else clang counts three addresses up
+      for (uint32_t i = 0; i < 2 * TILES; i++)
+        rows[2 * i] = (pairs[i] & 0xffff) << 2, rows[2 * i + 1] = pairs[i] >> 16 << 2;
+      for (uint32_t w = kept(turn); w < t.words; w += 8 * t.parts) {
+        const uint32_t at = kept(w);  // otherwise clang counts three addresses up
         filter_step<P, TILES>(acc, shared, rows, dY + at * F::ld, offset + at);
       }
 #pragma unroll
@@ -256,13 +229,13 @@ template <class P, int TILES> DEV void filter_run(const ConvArgs &a, uint32_t *s
     }
   }
 
-  // The parts of a group are added in order by the first of its warps, through shared memory; db in the order of the threads.
+  // The first warp of a group adds up the parts, in order, by way of shared memory; then db, in the order of the
+  // threads.
   float *sums = reinterpret_cast<float *>(shared);
-  const FilterRows f = filter_rows<TILES>(a);
-  const uint32_t thread = kept(threadIdx.x), part = thread / 32 / f.groups;
-  for (uint32_t k = 1; k < f.parts; k++) {
+  const uint32_t thread = kept(threadIdx.x), part = thread / 32 / t.groups;
+  for (uint32_t k = 1; k < t.parts; k++) {
     __syncthreads();
-    float *slot = sums + thread / 32 % f.groups * (1024 * TILES) + thread % 32;
+    float *slot = sums + thread / 32 % t.groups * (1024 * TILES) + thread % 32;
 #pragma unroll
     for (int i = 0; i < 32 * TILES; i++) {
       float &v = acc[i / 16][i / 4 % 4][i % 4];
@@ -275,11 +248,10 @@ template <class P, int TILES> DEV void filter_run(const ConvArgs &a, uint32_t *s
       if (part == 0) v = v + slot[32 * i];
     }
   }
-  const uint32_t tiles = ceil_div(kept(a.O), CONV_OUTPUTS), block = kept(blockIdx.x);
-  const uint32_t chunks = ceil_div(a.B, a.images), chunk = block / tiles / f.blocks, n = a.R * a.S * a.C;
-  float *partial = a.partial + ((size_t)blockIdx.y * chunks + chunk) * (n * a.O + a.O);
+  const uint32_t block = kept(blockIdx.x), chunk = block / t.tiles / t.runs, n = a.R * a.S * a.C;
+  float *partial = a.partial + ((size_t)blockIdx.y * a.chunks + chunk) * (n * a.O + a.O);
   if (part == 0) {
-    const uint32_t from = o + thread % 4 * 8, room = from < a.O ? a.O - from : 0, first = filter_first<TILES>(f, tiles);
+    const uint32_t from = o + thread % 4 * 8, room = from < a.O ? a.O - from : 0, first = filter_first<TILES>(t);
 #pragma unroll
     for (uint32_t i = 0; i < 4 * TILES; i++) {
       const uint32_t m = first + 8 * i;
@@ -290,7 +262,7 @@ template <class P, int TILES> DEV void filter_run(const ConvArgs &a, uint32_t *s
       conv_store8<FP32>(partial + m * a.O + from, v, room, a.O % 8 == 0);
     }
   }
-  if (block / tiles % f.blocks > 0) return;  // all threads of the block
+  if (block / t.tiles % t.runs > 0) return;  // all threads of the block
   __syncthreads();
 #pragma unroll
   for (uint32_t c = 0; c < 4; c++) sums[thread * 4 + c] = db[c];
@@ -305,10 +277,16 @@ template <class P, int TILES> DEV void filter_run(const ConvArgs &a, uint32_t *s
 template <class P> DEV void filter_main(const ConvArgs &a) {
   if (blockIdx.y >= a.work->clients) return;
   DYNAMIC_SHARED(uint32_t, shared);
-  if (a.R * a.S * a.C <= 32) filter_run<P, 1>(a, shared);
+  if (a.tile.warp_tiles == 1) filter_run<P, 1>(a, shared);
   else filter_run<P, 3>(a, shared);
 }
 
-extern "C" __global__ void __launch_bounds__(192, 2) conv_backward_filter_fp32(const ConvArgs a) { filter_main<FP32>(a); }
-extern "C" __global__ void __launch_bounds__(192, 2) conv_backward_filter_tf32(const ConvArgs a) { filter_main<TF32>(a); }
-extern "C" __global__ void __launch_bounds__(192, 2) conv_backward_filter_bf16(const ConvArgs a) { filter_main<BF16>(a); }
+extern "C" __global__ void __launch_bounds__(192, 2) conv_backward_filter_fp32(const ConvArgs a) {
+  filter_main<FP32>(a);
+}
+extern "C" __global__ void __launch_bounds__(192, 2) conv_backward_filter_tf32(const ConvArgs a) {
+  filter_main<TF32>(a);
+}
+extern "C" __global__ void __launch_bounds__(192, 2) conv_backward_filter_bf16(const ConvArgs a) {
+  filter_main<BF16>(a);
+}

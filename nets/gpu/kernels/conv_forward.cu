@@ -1,25 +1,28 @@
-// conv_forward: y[k,b,i,j,o] = max(0, bias[k,o] + max over {2i,2i+1}×{2j,2j+1} of Σ w[k,r,s,c,o] x[k,b,·+r-pad,·+s-pad,c])
+// conv_forward: y[k,b,i,j,o] = max(0, bias[k,o] + max over {2i,2i+1}×{2j,2j+1} of
+//   Σ w[k,r,s,c,o] x[k,b,·+r-pad,·+s-pad,c])
 //
-// x [K,B,H,W,C], w [K,R,S,C,O], bias [K,O] → y [K,B,HP,WP,O] and arg [K,B,HP,WP,O], the place of the first of equal maxima, 4
-// where the ReLU is shut. Grid (units/8 or so × ⌈O/32⌉, K), block 128: a block keeps 32 outputs' weights in shared memory and
-// walks over units of up to 64 windows; filters of more than 416 words are streamed. Shared memory: weights, one or two patches,
-// at most 99 KB. Moves act(|x|·halo + |y|) + |arg| bytes. Bias, ReLU and pooling happen in registers; deterministic.
-#include "conv.cuh"
+// x [K,B,H,W,C], w [K,R,S,C,O], bias [K,O] → y [K,B,HP,WP,O] and arg [K,B,HP,WP,O]: the place of the maximum in its
+// window, the first of equal ones, or 4 where the ReLU is shut.
+// Grid (about units/8 × ⌈O/32⌉, K), block 128: a block keeps the weights of 32 outputs in shared memory and walks over
+// units of up to 64 windows. It streams filters of more than 416 words. Shared memory: the weights and one or two
+// patches, at most 99 KB. Moves act(|x|·halo + |w| + |y|) + |arg| bytes per slot. Bias, ReLU and pooling are done in
+// registers; deterministic.
+#include "conv_run.cuh"
 
+// Forward is the Op of conv_run.
 template <class P> struct Forward {
   typedef typename P::act act;
 
-  DEV ConvTile shape(const ConvArgs &a) {
-    return conv_tile(a, (a.H + 2 * a.pad - a.R + 1) / 2, (a.W + 2 * a.pad - a.S + 1) / 2, a.C, conv_per_word<P>);
+  DEV uint32_t tap(const ConvArgs &a, uint32_t r, uint32_t s) { return r * a.tile.width + s; }
+  DEV float bias(const ConvArgs &a, uint32_t o) {
+    return o < a.O ? a.work->slots[blockIdx.y].row[a.b_offset + o] : 0.0f;
   }
-  DEV uint32_t outputs(const ConvArgs &a) { return a.O; }
-  DEV uint32_t tap(const ConvArgs &, const ConvTile &t, uint32_t r, uint32_t s) { return r * t.width + s; }
-  DEV float bias(const ConvArgs &a, uint32_t o) { return o < a.O ? a.work->slots[blockIdx.y].row[a.b_offset + o] : 0.0f; }
 
-  // Four outputs of a row at a time.
-  DEV void weights(uint32_t *w, const ConvArgs &a, const ConvTile &t, uint32_t word, uint32_t words, uint32_t o) {
+  // A thread copies four outputs of a row at a time.
+  DEV void weights(uint32_t *w, const ConvArgs &a, uint32_t word, uint32_t words, uint32_t o) {
     const act *from = static_cast<const act *>(a.work->slots[blockIdx.y].weights) + a.w_offset;
     constexpr uint32_t per = conv_per_word<P>;
+    const ConvTile &t = a.tile;
     const uint32_t thread = kept(threadIdx.x), quad = thread % 8 * 4, first = word + thread / 8;
     uint32_t tap = first / t.depth, d = first % t.depth;
     const bool wide = a.O % 4 == 0;
@@ -33,7 +36,7 @@ template <class P> struct Forward {
     }
   }
 
-  // One row of weights makes a row of words …
+  // With float, one row of weights makes a row of words …
   DEV void copy(uint32_t *dst, const float *src, bool row, bool, uint32_t O, uint32_t o, bool wide) {
     if (wide) {
       const bool inside = row && o < O;
@@ -43,7 +46,7 @@ template <class P> struct Forward {
 #pragma unroll
     for (uint32_t i = 0; i < 4; i++) dst[i] = row && o + i < O ? float_bits(src[o + i]) : 0;
   }
-  // … or two do, those of channels c and c+1.
+  // … with bf16, the rows of channels c and c+1 do.
   DEV void copy(uint32_t *dst, const uint16_t *src, bool row, bool pair, uint32_t O, uint32_t o, bool wide) {
     uint2 lo = {0, 0}, hi = {0, 0};
     if (wide) {
@@ -56,6 +59,7 @@ template <class P> struct Forward {
     write_vector(dst, uint4{(lo.x & 0xffff) | hi.x << 16, lo.x >> 16 | (hi.x & 0xffff0000u),
                             (lo.y & 0xffff) | hi.y << 16, lo.y >> 16 | (hi.y & 0xffff0000u)});
   }
+  // gather returns the four weights from output o on, zeros behind the last.
   DEV uint2 gather(const uint16_t *src, uint32_t O, uint32_t o) {
     uint2 v = {0, 0};
     if (o < O) v.x = src[o];
@@ -65,22 +69,23 @@ template <class P> struct Forward {
     return v;
   }
 
-  DEV Path path(const ConvArgs &a, const ConvTile &t) { return conv_path(a, t, CONV_THREADS, conv_per_word<P>); }
+  DEV Path path(const ConvArgs &a) { return conv_path(a, CONV_THREADS, conv_per_word<P>); }
 
-  DEV void load(uint32_t *patch, const ConvArgs &a, const ConvTile &t, const Path &path, ConvPlace p) {
+  DEV void load(uint32_t *patch, const ConvArgs &a, const Path &path, ConvPlace p) {
     const act *x = static_cast<const act *>(a.x) + (size_t)blockIdx.y * a.B * a.H * a.W * a.C;
-    conv_load_pixels<P>(patch, x, a, t, path, p.b, (int32_t)(2 * p.i - a.pad), (int32_t)(2 * p.j - a.pad));
+    conv_load_pixels<P>(patch, x, a, path, p.b, (int32_t)(2 * p.i - a.pad), (int32_t)(2 * p.j - a.pad));
   }
 
-  DEV void store(const ConvAcc &acc, const ConvArgs &a, const ConvTile &t, ConvPlace p, const uint32_t (&own)[2], const float *bias, uint32_t o) {
-    const uint32_t HP = pooled(a, a.H, a.R), WP = pooled(a, a.W, a.S);
+  DEV void store(const ConvAcc &acc, const ConvArgs &a, ConvPlace p, const uint32_t (&own)[2], const float *bias,
+                 uint32_t o) {
+    const uint32_t HP = a.HP, WP = a.WP;
     const uint32_t first = threadIdx.x % 4 * 8, room = o + first < a.O ? a.O - o - first : 0;
     const size_t slot = (size_t)blockIdx.y * a.B * HP * WP * a.O + o + first;
     const bool aligned = a.O % 8 == 0;
 #pragma unroll
     for (uint32_t q = 0; q < 2; q++) {
       const uint32_t w = kept(own[q]), b = p.b + w % 256, i = p.i + w / 256 % 256, j = p.j + w / 65536;
-      if (w % 256 >= t.images || b >= a.B || i >= HP || j >= WP) continue;
+      if (w % 256 >= a.tile.images || b >= a.B || i >= HP || j >= WP) continue;
       float y[8];
       uint32_t arg[2] = {0, 0};
 #pragma unroll
@@ -110,6 +115,12 @@ template <class P> struct Forward {
   }
 };
 
-extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_fp32(const ConvArgs a) { conv_run<FP32, Forward<FP32>>(a); }
-extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_tf32(const ConvArgs a) { conv_run<TF32, Forward<TF32>>(a); }
-extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_bf16(const ConvArgs a) { conv_run<BF16, Forward<BF16>>(a); }
+extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_fp32(const ConvArgs a) {
+  conv_run<FP32, Forward<FP32>>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_tf32(const ConvArgs a) {
+  conv_run<TF32, Forward<TF32>>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_bf16(const ConvArgs a) {
+  conv_run<BF16, Forward<BF16>>(a);
+}

@@ -1,9 +1,22 @@
-// conv_reduce: grad[k,w_offset+i] = Σ over chunks, in order, of partial[k,chunk,i] for i < n, and the O sums behind them to
-// b_offset: the second pass of conv_backward's weight gradient.
-// partial [K,chunks,n+O], grad [K,P]. grid (⌈(n+O)/512⌉, K), block 128; four elements a thread, one by one if n or O is no
-// multiple of 4. Moves 4(chunks+1)(n+O) bytes a slot; deterministic. Slots whose batch is empty are left out.
+// conv_reduce: grad[k,w_offset+i] = Σ over chunks of partial[k,chunk,i] for i < n,
+//   and grad[k,b_offset+o] = Σ over chunks of partial[k,chunk,n+o]
+//
+// The second pass of the weight gradient of a convolution: conv_backward_filter and conv2d_backward_filter leave a sum
+// for every chunk of images. partial [K,chunks,n+O], grad [K,P]. The chunks are added in order. A slot whose batch has
+// no sample that counts is left out.
+// Grid (⌈(n+O)/512⌉, K), block 128: four elements per thread, or one at a time if n or O is no multiple of 4.
+// Moves 4(chunks+1)(n+O) bytes per slot; deterministic.
 #include "elements.cuh"
 #include "work.cuh"
+
+struct ConvReduceArgs {
+  const Work *work;
+  const float *partial;         // [K,chunks,n+O]
+  float *grad;                  // [K,P]
+  uint32_t w_offset, b_offset;  // of dw and db in a row
+  uint32_t n, O, chunks, P;     // n = R·S·C·O; O = 0: there is no bias
+  uint32_t step, E;
+};
 
 extern "C" __global__ void __launch_bounds__(128) conv_reduce(const ConvReduceArgs a) {
   const Work *work = a.work;

@@ -10,7 +10,7 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// The masks are those of the CPU, and the numbers the same, rounded to how they are kept.
+// The masks are the masks of the CPU, and the kept elements the same numbers, rounded to the precision.
 func TestDropout(t *testing.T) {
 	for _, p := range precisions {
 		for _, K := range clientCounts {

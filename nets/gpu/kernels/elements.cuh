@@ -1,8 +1,8 @@
-// Four elements at a time, and sums of a block in a fixed order: what the kernels without matrix products share.
+// What the kernels without matrix products share: four elements at a time, and the sum of a block in a fixed order.
 #pragma once
 #include "precision.cuh"
 
-// load4 and store4 move four elements, aligned to their size, as float.
+// load4 and store4 move four neighbouring elements as float. They must be aligned to the size of four.
 template <class P> DEV float4 load4(const typename P::act *x) {
   if constexpr (sizeof(typename P::act) == 4) {
     return read_vector<float4>(x);
@@ -20,19 +20,21 @@ template <class P> DEV void store4(typename P::act *y, float4 v) {
   }
 }
 
-// fma4 is c·x + y, one rounding each.
-DEV float4 fma4(float c, float4 x, float4 y) { return {fmaf_(c, x.x, y.x), fmaf_(c, x.y, y.y), fmaf_(c, x.z, y.z), fmaf_(c, x.w, y.w)}; }
+// fma4 returns c·x + y, each element rounded once.
+DEV float4 fma4(float c, float4 x, float4 y) {
+  return {fmaf_(c, x.x, y.x), fmaf_(c, x.y, y.y), fmaf_(c, x.z, y.z), fmaf_(c, x.w, y.w)};
+}
 DEV float4 mul4(float c, float4 x) { return {c * x.x, c * x.y, c * x.z, c * x.w}; }
 DEV float4 add4(float4 x, float4 y) { return {x.x + y.x, x.y + y.y, x.z + y.z, x.w + y.w}; }
 
-// warp_sum is the sum over groups of `lanes` lanes, a power of two, in all of them: halves are added pairwise.
+// warp_sum returns the sum over a group of `lanes` lanes, a power of two, in each of them. Halves are added pairwise.
 DEV double warp_sum(double v, uint32_t lanes = 32) {
   for (uint32_t m = lanes / 2; m > 0; m /= 2) v += __shfl_xor_sync(0xffffffffu, v, m);
   return v;
 }
 
-// block_sum is the sum over a block of up to 1024 threads, in thread 0: of every warp, then of the warps in order. All
-// threads call it; room is overwritten.
+// block_sum returns the sum over a block of up to 1024 threads, in thread 0: every warp sums, then the warps are added
+// in order. All threads must call it; room is overwritten.
 DEV double block_sum(double v, double (&room)[32]) {
   v = warp_sum(v);
   if (threadIdx.x % 32 == 0) room[threadIdx.x / 32] = v;

@@ -1,17 +1,30 @@
-// gather: y[k,b,i,j,c] = table[c, images[s, i+row-4, j'+col-4, c]] with s = index[k,step,b], j' = W-1-j if flip, else j:
-// the crop, then mirrored. Outside the image, and for s < 0, it is 0; labels[k,b] = classes[s], -1 for s < 0.
-// Without images y[k,b] = features[s] as it is, without crop.
-// images [n,H,W,C], table [C,256], y [K,B,H,W,C] act, labels [K,B]. grid (⌈BHWC/4096⌉, K), block 256, dynamic smem 1024C
-// bytes for the table (none above 32 channels); 16 elements a thread, four at a time. Moves BHWC(1 + act) bytes a slot;
-// deterministic.
+// gather: y[k,b,i,j,c] = table[c, images[s, i+row-4, j'+col-4, c]], 0 outside of the image
+//
+// Brings the batch of a step from the data set: s = index[k,step,b] is the sample, (row, col) the corner of its crop,
+// and j' = W-1-j if the sample is flipped, else j, so that the crop is mirrored. table normalises the bytes of a
+// channel. Without images, y[k,b] = features[s] as it is. Without a sample (s < 0), y[k,b] = 0. labels[k,b] =
+// classes[s], or -1. images [n,H,W,C], table [C,256], y [K,B,H,W,C] act, labels [K,B].
+// Grid (⌈BHWC/4096⌉, K), block 256: 16 elements per thread, four at a time. Dynamic shared memory: 1024·C bytes for the
+// table, none for more than 32 channels. Moves BHWC(1 + act) bytes per slot; deterministic.
 #include "elements.cuh"
 #include "work.cuh"
 
-// STAGED is the largest number of channels whose table goes to shared memory; launch_rows.go has the same.
-constexpr uint32_t STAGED = 32;
-constexpr uint32_t BORDER = 4;  // plan.Pad
+struct GatherArgs {
+  const Work *work;
+  const uint8_t *images;   // [n,H,W,C], or null
+  const float *features;   // [n,H,W,C] if images is null
+  const uint8_t *classes;  // [n]
+  const float *table;      // [C,256] the value of each byte of a channel
+  void *y;                 // [K,B,H,W,C] act
+  int32_t *labels;         // [K,B]; -1: the sample does not count
+  uint32_t step, E, B, H, W, C;
+};
 
-// A sample of the batch: where its first element is, or that there is none, and what of it is read.
+// STAGED is the largest number of channels whose table goes to shared memory; gather.go has the same number.
+constexpr uint32_t STAGED = 32;
+constexpr uint32_t BORDER = 4;  // of zeros around an image: plan.Pad
+
+// Where a sample of the batch begins, and which crop of it is read. none: there is no sample.
 struct Sample {
   size_t first;
   bool none;
@@ -19,17 +32,20 @@ struct Sample {
   bool flip;
 };
 
+// sample_at returns the sample at a place of [K,E,B]; a sample has `size` elements.
 DEV Sample sample_at(const Work *work, size_t at, uint32_t size) {
   const uint8_t *crop = work->crop, *flip = work->flip;
   const int32_t index = work->index[at];
-  return {(size_t)index * size, index < 0, crop ? crop[2 * at] : BORDER, crop ? crop[2 * at + 1] : BORDER, flip && flip[at] != 0};
+  return {(size_t)index * size, index < 0, crop ? crop[2 * at] : BORDER, crop ? crop[2 * at + 1] : BORDER,
+          flip && flip[at] != 0};
 }
 
-// value_at is element (i,j,c) of a sample.
+// value_at returns element (i,j,c) of y for a sample.
 DEV float value_at(const GatherArgs &a, const float *table, const Sample &s, uint32_t i, uint32_t j, uint32_t c) {
   if (s.none) return 0;
   if (!a.images) return a.features[s.first + ((i * a.W + j) * a.C + c)];
-  const uint32_t y = i + s.row - BORDER, x = (s.flip ? a.W - 1 - j : j) + s.col - BORDER;  // below 0 is above H, W
+  const uint32_t y = i + s.row - BORDER,
+                 x = (s.flip ? a.W - 1 - j : j) + s.col - BORDER;  // a number below 0 is large as unsigned
   if (y >= a.H || x >= a.W) return 0;
   return table[c * 256 + a.images[s.first + ((y * a.W + x) * a.C + c)]];
 }
@@ -50,7 +66,8 @@ template <class P> DEV void gather(const GatherArgs &a) {
   const size_t batch = ((size_t)k * a.E + a.step) * a.B;
   act *out = (act *)a.y + (size_t)k * total;
   for (uint32_t e = 4 * (blockIdx.x * 256 + threadIdx.x); e < total; e += 4 * 256 * gridDim.x) {
-    uint32_t b = e / size, within = e - b * size, i = within / line, rest = within - i * line, j = rest / a.C, c = rest - j * a.C;
+    uint32_t b = e / size, within = e - b * size, i = within / line, rest = within - i * line, j = rest / a.C,
+             c = rest - j * a.C;
     Sample s = sample_at(work, batch + b, size);
     float v[4];
 #pragma unroll

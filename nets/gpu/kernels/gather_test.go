@@ -12,7 +12,7 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// normal returns a normalisation of C channels, and the table of what each byte becomes in them [C,256].
+// normal returns a normalisation of C channels, and the table [C,256] of the value of each byte in each channel.
 func normal(C int) (*cpu.Normal[float32], []float32) {
 	mean, std := make([]float32, C), make([]float32, C)
 	for c := range C {
@@ -30,7 +30,7 @@ func normal(C int) (*cpu.Normal[float32], []float32) {
 	return n, table
 }
 
-// batchCase is a gather of a batch: images of n samples, and what each of K clients takes of them in E steps.
+// batchCase is a data set of n images, and the samples that K clients take from it in E steps.
 type batchCase struct {
 	H, W, C, K, B      int
 	crop, flip, ragged bool
@@ -119,7 +119,7 @@ func testGather(t *testing.T, p precision, c batchCase) {
 	r.untouched("labels of the slot not in use", a.Labels+uint64(4*len(labels)), 4*c.B)
 }
 
-// Features are taken as they are; crops and flips of a plan mean nothing to them.
+// Features are copied as they are, whatever crops and flips the plan has.
 func TestGatherFeatures(t *testing.T) {
 	for _, p := range precisions {
 		for _, F := range []int{1, 60, 784} {

@@ -1,31 +1,25 @@
-// The tile product of the fully connected layers, and of convolutions: one block computes a BM×BN tile of c = a·b over the whole depth.
+// The tile product, which fully connected layers and conv2d share: one block computes a BM×BN tile of c = a·b over the
+// whole depth.
 //
-// a [M,depth] and b [depth,N] lie in global memory with either axis fastest. Stages of BK along the depth are copied to shared
-// memory by cp.async, STAGES - 1 ahead of the arithmetic. WARPS warps of WM×WN share a stage; with SLICES > 1 groups of
-// warps take a share of every stage's depth each, and their sums are added in order at the end (long depth, few tiles). Everything
-// here is a function of shapes and precision alone, so the same sizes give the same bits on any card.
+// a [M,depth] and b [depth,N] lie in global memory, either axis fastest. cp.async copies stages of BK along the depth
+// to shared memory, STAGES − 1 ahead of the arithmetic. Warps of WM×WN share a stage. With SLICES > 1, groups of warps
+// take a share of the depth of every stage each, and their sums are added in order at the end: for a long depth and few
+// tiles. Shapes and precision alone decide all of it, so that the same sizes give the same bits on every card.
 #pragma once
 #include "gemm_multiply.cuh"
 #include "gemm_stage.cuh"
-#include "work.cuh"
 
 template <int BM_, int BN_, int BK_, int WM_, int WN_, int SLICES_, int STAGES_>
 struct Tile {
   static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, SLICES = SLICES_, STAGES = STAGES_;
   static constexpr int THREADS = 32 * (BM / WM) * (BN / WN) * SLICES;
-  // The operands' stages: a of BM rows, b of BN columns.
+  // The stages of the operands: BM rows of a, BN columns of b.
   template <class act, bool K_FASTEST> using A = Operand<act, BM, BK, THREADS, K_FASTEST>;
   template <class act, bool K_FASTEST> using B = Operand<act, BN, BK, THREADS, K_FASTEST>;
   static_assert(BK / SLICES % 16 == 0, "a slice multiplies 16 of the depth at a time");
 };
 
-// The tiles, by kernel; launch_linear.go has the same numbers. Depth 128 bytes, 24 or 16 KB a stage; narrow: at most 16 outputs.
-constexpr uint32_t NARROW = 16;
-template <class P> using ForwardTile = Tile<64, 64, 128 / (int)sizeof(typename P::act), 64, 32, 2, 3>;
-template <class P> using BackwardTile = Tile<128, 64, 128 / (int)sizeof(typename P::act), 64, 32, 1, 3>;
-template <class P> using NarrowTile = Tile<32, NARROW, 64, 32, 16, 4, 3>;
-
-// Where a thread's sums belong: accumulator [MI][NJ][4] of the warp whose tile begins at (m,n) of the block's tile.
+// Place is where the sums of a thread belong: the tile of its warp begins at (m,n) of the tile of the block.
 struct Place {
   uint32_t slice, m, n;
 };
@@ -37,30 +31,32 @@ DEV Place place() {
   return {warp / warps, w / across * T::WM, w % across * T::WN};
 }
 
-// column_sum adds up to sum the part of column threadIdx.x % BN of b that this thread has in a stage: BK·BN/THREADS rows of it.
+// column_sum returns sum plus this thread's share of column threadIdx.x % BN of b: BK·BN/THREADS rows of a stage.
 template <class P, class T, class B>
 DEV float column_sum(float sum, const unsigned char *stage) {
   constexpr uint32_t rows = T::BK * T::BN / T::THREADS;
   const uint32_t column = threadIdx.x % T::BN, first = threadIdx.x / T::BN * rows;
   const typename P::act *b = reinterpret_cast<const typename P::act *>(stage);
 #pragma unroll
-  for (uint32_t i = 0; i < rows; i++) sum += P::load(b[B::at(first + i, column / B::CHUNK) * B::CHUNK + column % B::CHUNK]);
+  for (uint32_t i = 0; i < rows; i++)
+    sum += P::load(b[B::at(first + i, column / B::CHUNK) * B::CHUNK + column % B::CHUNK]);
   return sum;
 }
 
-// multiply_stages adds to acc the products of so many stages. copy(to_a, to_b, step) begins to copy one, and is called for each in
-// turn; use(b) may read what has come of b. Afterwards the stages may still be read by other threads.
+// multiply_stages adds the products of `steps` stages to acc. copy(to_a, to_b, step) must begin to copy a stage, and is
+// called for each in turn; use(b) may read the stage of b that has arrived. When multiply_stages returns, other threads
+// may still be reading the stages.
 template <class P, class T, class A, class B, int MI, int NJ, class Copy, class Use>
 DEV void multiply_stages(float (&acc)[MI][NJ][4], unsigned char *shared, uint32_t steps, Copy copy, Use use) {
   constexpr uint32_t STAGE = A::BYTES + B::BYTES;
   const Place at = place<T>();
   const Origin from = origin<A, B, NJ>(P{}, at.m, at.n, at.slice * (T::BK / T::SLICES));
 #pragma unroll 1
-  for (uint32_t ahead = 0; ahead < steps + T::STAGES - 1; ahead++) { // one loop, so that there is one copy of `copy`
+  for (uint32_t ahead = 0; ahead < steps + T::STAGES - 1; ahead++) { // one loop: `copy` is inlined once
     const bool begun = ahead >= T::STAGES - 1;
     if (begun) {
       cp_async_wait<T::STAGES - 2>();
-      __syncthreads(); // everyone's copies of this stage are there, and the stage before it has been used
+      __syncthreads(); // everyone's copies have arrived, everyone has used the last stage
     }
     if (ahead < steps) {
       unsigned char *to = shared + ahead % T::STAGES * STAGE;
@@ -77,11 +73,12 @@ DEV void multiply_stages(float (&acc)[MI][NJ][4], unsigned char *shared, uint32_
   cp_async_wait<0>();
 }
 
-// multiply_tile adds to acc the product of the rows of a from m0 with the columns of b from n0, and with `sums` to sum the thread's
-// part of a column sum of b.
+// multiply_tile adds the product of the rows of a from m0 on and the columns of b from n0 on to acc. With `sums` it
+// also adds this thread's share of a column of b to sum.
 template <class P, class T, class A, class B, int MI, int NJ>
-DEV void multiply_tile(float (&acc)[MI][NJ][4], float &sum, bool sums, unsigned char *shared, const Source<typename P::act> &a,
-                       const Source<typename P::act> &b, uint32_t m0, uint32_t n0, uint32_t depth) {
+DEV void multiply_tile(float (&acc)[MI][NJ][4], float &sum, bool sums, unsigned char *shared,
+                       const Source<typename P::act> &a, const Source<typename P::act> &b, uint32_t m0, uint32_t n0,
+                       uint32_t depth) {
   multiply_stages<P, T, A, B>(
       acc, shared, (depth + T::BK - 1) / T::BK,
       [&](unsigned char *to_a, unsigned char *to_b, uint32_t step) INLINE {
@@ -93,7 +90,8 @@ DEV void multiply_tile(float (&acc)[MI][NJ][4], float &sum, bool sums, unsigned 
       });
 }
 
-// add_slices adds the sums of the other slices to those of slice 0, in order. All threads call it; shared memory is free again.
+// add_slices adds the sums of the other slices to the sums of slice 0, in order. All threads must call it. It waits
+// for all of them, and then overwrites shared memory.
 template <class T, int MI, int NJ>
 DEV void add_slices(float (&acc)[MI][NJ][4], unsigned char *shared) {
   if constexpr (T::SLICES > 1) {
@@ -123,8 +121,9 @@ DEV void add_slices(float (&acc)[MI][NJ][4], unsigned char *shared) {
   }
 }
 
-// store_tile hands out the sums of a thread a few neighbours of a row at a time: column(n) once for those at column n and those right
-// of it, then row(m, n, v) for each row m; v has 4 sums, with bf16 2. Rows and columns count from the block's tile.
+// store_tile hands out the sums of a thread, WIDTH neighbours of a row at a time (4, with bf16 2). It calls column(n)
+// once for columns n … n+WIDTH−1, then row(m, n, v) for each row m, with the sums v. Rows and columns count from the
+// block's tile.
 template <class P, class A, int MI, int NJ, class Column, class Row>
 DEV void store_tile(const float (&acc)[MI][NJ][4], const Place &at, Column column, Row row) {
   constexpr int WIDTH = Lanes<P>::WIDTH;
@@ -136,9 +135,10 @@ DEV void store_tile(const float (&acc)[MI][NJ][4], const Place &at, Column colum
     for (int r = 0; r < 2 * MI; r++) {
       float v[WIDTH];
 #pragma unroll
-      for (int x = 0; x < WIDTH; x++) { // with bf16 neighbours are of one mma tile, else of NJ tiles, or of four
+      for (int x = 0; x < WIDTH; x++) { // neighbours come from one mma tile with bf16, else from NJ tiles, or four
         constexpr int G = NJ == 8 ? 4 : NJ;
-        const int c = q * WIDTH + x, j = WIDTH == 2 ? q : c / (2 * G) * G + c % G, half = WIDTH == 2 ? x : c % (2 * G) / G;
+        const int c = q * WIDTH + x, j = WIDTH == 2 ? q : c / (2 * G) * G + c % G,
+                  half = WIDTH == 2 ? x : c % (2 * G) / G;
         v[x] = acc[r / 2][j][r % 2 * 2 + half];
       }
       row(at.m + Lanes<P>::template row<A>(r), n, v);
@@ -146,7 +146,7 @@ DEV void store_tile(const float (&acc)[MI][NJ][4], const Place &at, Column colum
   }
 }
 
-// store_row writes v to columns n … of a row of `columns` float: vectors where aligned says that all are aligned.
+// store_row writes v to columns n … of a row of `columns` floats, as a vector if `aligned` says that all vectors fit.
 template <int N>
 DEV void store_row(float *row, uint32_t n, uint32_t columns, bool aligned, const float (&v)[N]) {
   if (aligned) {
@@ -163,7 +163,7 @@ DEV void store_row(float *row, uint32_t n, uint32_t columns, bool aligned, const
   }
 }
 
-// store_row for activations, rounded as the precision has it.
+// store_act is store_row for activations, which it rounds to the precision.
 template <class P, int N>
 DEV void store_act(typename P::act *row, uint32_t n, uint32_t columns, bool aligned, const float (&v)[N]) {
   if constexpr (sizeof(typename P::act) == 4) {
@@ -180,7 +180,8 @@ DEV void store_act(typename P::act *row, uint32_t n, uint32_t columns, bool alig
   }
 }
 
-// vectors_fit says whether rows of `columns` elements of `bytes` from p begin at multiples of N elements.
+// vectors_fit returns whether every row of `columns` elements of `bytes`, from p on, begins at a multiple of N
+// elements.
 template <int N>
 DEV bool vectors_fit(const void *p, uint32_t columns, uint32_t bytes) {
   return (reinterpret_cast<uint64_t>(p) | uint64_t(columns) * bytes) % (N * bytes) == 0;

@@ -1,14 +1,16 @@
-// The arithmetic of a tile product: 16 of the depth, from shared memory to a warp's sums.
+// The arithmetic of a tile product: 16 of the depth, from shared memory to the sums of a warp.
 //
-// The sums of a warp lie as mma.sync leaves them, in every precision: lane 4g+t has in acc[i][j][2h+c] row g of half h of row block i
-// (r = 2i+h) and column 2t+c of column block j. Which rows and columns of the tile these are is free, and chosen so that the float
-// precisions read 16 bytes at a time: column 2t+c of block j is column NJ(2t+c)+j, so that a lane has 2NJ neighbours, and of eight blocks
-// the last four lie 32 columns behind the first; rows are 8r+g, or 4g + r%4 + 32(r/4) where a has its rows along memory; and within 16 of
-// the depth, k = 4t … 4t+3 are the four that mma wants of lane t.
+// In every precision the sums of a warp lie as mma.sync leaves them: lane 4g+t has in acc[i][j][2h+c] row g of half h
+// of row block i (r = 2i+h) and column 2t+c of column block j. Which rows and columns of the tile these stand for is
+// free, and is chosen so that the float precisions read 16 bytes at a time:
+//   - column 2t+c of block j is column NJ(2t+c)+j, so that a lane has 2NJ neighbours; with eight blocks, the last four
+//     lie 32 columns behind the first;
+//   - row r of lane g is 8r+g, or 4g + r%4 + 32(r/4) if a has its rows along memory;
+//   - within 16 of the depth, k = 4t … 4t+3 are the four that mma wants of lane t.
 #pragma once
 #include "gemm_stage.cuh"
 
-// Lanes says which rows and columns a lane has; WIDTH neighbours at a time.
+// Lanes says which rows and columns a lane has: row(r) and column(q), WIDTH neighbouring columns at a time.
 template <class P>
 struct Lanes {
   static constexpr int WIDTH = 4;
@@ -33,42 +35,49 @@ struct Lanes<BF16> {
   DEV uint32_t column(uint32_t q) { return 8 * q + 2 * (threadIdx.x % 4); }
 };
 
-// read_row: to[0 … 3] = the words of a chunk; read_column: to[first … first+3][e] = the words of a chunk.
+// read_row sets to[0 … 3] to the words of a chunk, read_column to[first … first+3][e].
 DEV void read_row(uint32_t (&to)[4], const uint4 &v) { to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w; }
 template <int N>
 DEV void read_column(uint32_t (&to)[N][4], int first, int e, const uint4 &v) {
   to[first][e] = v.x, to[first + 1][e] = v.y, to[first + 2][e] = v.z, to[first + 3][e] = v.w;
 }
 
-// Origin is where a lane's chunks of a stage begin: the first that it reads of a and of b, in chunks. All others are beside it.
+// Origin is the first chunk of a and of b that a lane reads in a stage. Operand::beside finds all others from it.
 struct Origin {
   uint32_t a, b;
 };
 
-// origin is that of the warp's tile at (m,n), from k on. Bits of k, m and n below the sizes of the tile are 0.
+// origin returns the Origin in the tile of a warp at (m,n), from k on. k, m and n are multiples of the sizes of the
+// tile.
 template <class A, class B, int NJ>
 DEV Origin origin(TF32, uint32_t m, uint32_t n, uint32_t k) {
   const uint32_t g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-  return {A::K_FASTEST ? A::at(m + g, k / 4 + t) : A::at(k + 4 * t, m / 4 + g),
-          B::K_FASTEST ? B::at(n + (NJ == 8 ? 4 : NJ) * g, k / 4 + t) : B::at(k + 4 * t, n / 4 + (NJ == 2 ? g / 2 : g))};
+  return {
+      A::K_FASTEST ? A::at(m + g, k / 4 + t) : A::at(k + 4 * t, m / 4 + g),
+      B::K_FASTEST ? B::at(n + (NJ == 8 ? 4 : NJ) * g, k / 4 + t) : B::at(k + 4 * t, n / 4 + (NJ == 2 ? g / 2 : g))};
 }
 
 template <class A, class B, int NJ>
 DEV Origin origin(FP32, uint32_t m, uint32_t n, uint32_t k) {
   const uint32_t g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-  return {A::K_FASTEST ? A::at(m + g, k / 4) : A::at(k, m / 4 + g), B::K_FASTEST ? B::at(n + 2 * NJ * t, k / 4) : B::at(k, n / 4 + NJ / 2 * t)};
+  return {A::K_FASTEST ? A::at(m + g, k / 4) : A::at(k, m / 4 + g),
+          B::K_FASTEST ? B::at(n + 2 * NJ * t, k / 4) : B::at(k, n / 4 + NJ / 2 * t)};
 }
 
 template <class A, class B, int NJ>
 DEV Origin origin(BF16, uint32_t m, uint32_t n, uint32_t k) {
-  const uint32_t row = threadIdx.x % 8, lo = threadIdx.x / 8 % 2, hi = threadIdx.x / 16 % 2; // lanes name row `row` of matrix 2·hi + lo
+  const uint32_t row = threadIdx.x % 8, lo = threadIdx.x / 8 % 2,
+                 hi = threadIdx.x / 16 % 2;  // a lane gives row `row` of matrix 2·hi + lo
   return {A::K_FASTEST ? A::at(m + 8 * lo + row, k / 8 + hi) : A::at(k + 8 * hi + row, m / 8 + lo),
           B::K_FASTEST ? B::at(n + 8 * hi + row, k / 8 + lo) : B::at(k + 8 * lo + row, n / 8 + hi)};
 }
 
+// multiply adds the product of 16 of the depth, from k on, to acc.
+//
 // tf32: 2·MI + NJ reads of 16 bytes for 2·MI·NJ mma.
 template <class A, class B, int MI, int NJ>
-DEV void multiply(TF32, float (&acc)[MI][NJ][4], const unsigned char *stage_a, const unsigned char *stage_b, Origin at, uint32_t k) {
+DEV void multiply(TF32, float (&acc)[MI][NJ][4], const unsigned char *stage_a, const unsigned char *stage_b, Origin at,
+                  uint32_t k) {
   const uint4 *a = reinterpret_cast<const uint4 *>(stage_a), *b = reinterpret_cast<const uint4 *>(stage_b);
   const uint32_t at_a = kept(at.a), at_b = kept(at.b);
   uint32_t fb[NJ][4]; // [column block][k - 4t]
@@ -88,7 +97,7 @@ DEV void multiply(TF32, float (&acc)[MI][NJ][4], const unsigned char *stage_a, c
       }
     }
   }
-  constexpr int BLOCKS = A::K_FASTEST ? 1 : 2; // of rows at a time: what is read at once, and few registers
+  constexpr int BLOCKS = A::K_FASTEST ? 1 : 2; // of rows at a time: few registers
 #pragma unroll
   for (int i0 = 0; i0 < MI; i0 += BLOCKS) {
     uint32_t fa[2 * BLOCKS][4]; // [row][k - 4t]
@@ -105,13 +114,15 @@ DEV void multiply(TF32, float (&acc)[MI][NJ][4], const unsigned char *stage_a, c
       for (int i = 0; i < BLOCKS; i++)
 #pragma unroll
         for (int j = 0; j < NJ; j++)
-          mma_tf32_16x8x8(acc[i0 + i][j], {fa[2 * i][h], fa[2 * i + 1][h], fa[2 * i][h + 1], fa[2 * i + 1][h + 1]}, {fb[j][h], fb[j][h + 1]});
+          mma_tf32_16x8x8(acc[i0 + i][j], {fa[2 * i][h], fa[2 * i + 1][h], fa[2 * i][h + 1], fa[2 * i + 1][h + 1]},
+                          {fb[j][h], fb[j][h + 1]});
   }
 }
 
-// fp32: 4·(2·MI + 2·NJ) reads of 16 bytes for 64·MI·NJ multiply-adds, k upwards.
+// fp32: 4·(2·MI + 2·NJ) reads of 16 bytes for 64·MI·NJ multiply-adds, in the order of k.
 template <class A, class B, int MI, int NJ>
-DEV void multiply(FP32, float (&acc)[MI][NJ][4], const unsigned char *stage_a, const unsigned char *stage_b, Origin at, uint32_t k) {
+DEV void multiply(FP32, float (&acc)[MI][NJ][4], const unsigned char *stage_a, const unsigned char *stage_b, Origin at,
+                  uint32_t k) {
   static_assert(NJ <= 4, "columns of a lane are neighbours");
   const uint4 *a = reinterpret_cast<const uint4 *>(stage_a), *b = reinterpret_cast<const uint4 *>(stage_b);
   const uint32_t at_a = at.a, at_b = at.b;
@@ -148,9 +159,10 @@ DEV void multiply(FP32, float (&acc)[MI][NJ][4], const unsigned char *stage_a, c
   }
 }
 
-// bf16: MI + NJ/2 reads of four 8×8 matrices for MI·NJ mma; rows, columns and k as mma has them.
+// bf16: MI + NJ/2 reads of four 8×8 matrices for MI·NJ mma. Rows, columns and k are in the order of mma.
 template <class A, class B, int MI, int NJ>
-DEV void multiply(BF16, float (&acc)[MI][NJ][4], const unsigned char *stage_a, const unsigned char *stage_b, Origin at, uint32_t k) {
+DEV void multiply(BF16, float (&acc)[MI][NJ][4], const unsigned char *stage_a, const unsigned char *stage_b, Origin at,
+                  uint32_t k) {
   const uint32_t a = smem_u32(stage_a), b = smem_u32(stage_b), at_a = kept(at.a), at_b = kept(at.b);
   uint32_t fb[NJ / 2][4];
 #pragma unroll

@@ -1,10 +1,12 @@
-// An operand of a tile product in shared memory: how it is laid out there, and how it gets there.
+// An operand of a tile product in shared memory: how it lies there, and how it gets there.
 #pragma once
 #include "precision.cuh"
 
-// A stage of an operand: SIZE rows of a (or columns of b) by DEPTH, k fastest in memory or not, copied by THREADS threads. It keeps
-// the order it has in global memory, in chunks of 16 bytes, and chunks are swizzled so that what a warp reads at once is in different
-// banks:
+// A stage of an operand: SIZE rows of a (or columns of b) by DEPTH, k fastest in memory or not, copied by THREADS
+// threads.
+//
+// A stage has the order of global memory, in chunks of 16 bytes. The chunks are swizzled, so that the chunks that a
+// warp reads at once lie in different banks:
 //   float, k fastest    lanes (g,t) read chunks t of rows g or 4g (tf32), or one chunk of rows 8t (fp32)
 //   float, k slowest    lanes (g,t) read chunks g of rows 4t
 //   bf16                ldmatrix reads one chunk of 8 rows
@@ -18,7 +20,7 @@ struct Operand {
   static_assert(!K_FASTEST || ROW_CHUNKS >= 8, "a row covers the banks");
   static_assert(THREADS % ROW_CHUNKS == 0 && ROWS * ROW_CHUNKS % THREADS == 0, "threads copy equal shares");
 
-  // What is done to the chunks of a row: a function of single bits of it.
+  // swizzle returns the bits by which the chunks of a row are moved. Each of them is a function of single bits of row.
   DEV constexpr uint32_t swizzle(uint32_t row) {
     if constexpr (sizeof(act) == 4)
       return K_FASTEST ? (row / 8 % 4) | ((row / 4 ^ row) & 1) * 4 : row / 4 % 4 * 2;
@@ -26,21 +28,22 @@ struct Operand {
       return row / (ROW_CHUNKS < 8 ? 8 / ROW_CHUNKS : 1) % (ROW_CHUNKS < 8 ? ROW_CHUNKS : 8);
   }
 
-  // The place of a chunk in the stage, in chunks.
+  // at returns the place of a chunk in the stage, in chunks.
   DEV uint32_t at(uint32_t row, uint32_t chunk) { return (row * ROW_CHUNKS + chunk) ^ swizzle(row); }
 
-  // The place of (row | r, chunk | c) if `at` is that of (row, chunk) and they have no bits in common. With constants r and c that is
-  // one instruction, where at takes several, or registers for what they say.
+  // beside returns the place of (row | r, chunk | c), given the place `at` of (row, chunk); the two must have no bits
+  // in common. With constants r and c that is one instruction; at() would take several, or registers to keep its
+  // results.
   DEV uint32_t beside(uint32_t at, uint32_t r, uint32_t c) {
     const uint32_t by = r * ROW_CHUNKS;
     return (at ^ swizzle(r) ^ c ^ by % 8) + by / 8 * 8;
   }
 };
 
-// Pieces that can be copied: 16 bytes, 4 bytes, or single elements of 2 bytes.
+// The largest pieces that can be copied, by alignment: 16 bytes, 4 bytes, or single elements of 2 bytes.
 enum class Piece { CHUNK, WORD, ELEMENT };
 
-// A matrix in global memory, row by row without gaps.
+// Source is a matrix in global memory, row by row without gaps.
 template <class act_>
 struct Source {
   const act_ *p;
@@ -55,7 +58,7 @@ DEV Source<act> source(const void *p, size_t offset, uint32_t rows, uint32_t col
   return {q, rows, columns, bits % 16 == 0 ? Piece::CHUNK : bits % 4 == 0 ? Piece::WORD : Piece::ELEMENT};
 }
 
-// copy_chunk copies the chunk at (row, column) piece by piece; what lies outside of the matrix is 0.
+// copy_chunk copies the chunk at (row, column) piece by piece, with zeros outside of the matrix.
 template <class act>
 DEV void copy_chunk(unsigned char *to, const Source<act> &s, uint32_t row, uint32_t column) {
   constexpr uint32_t CHUNK = 16 / sizeof(act), WORD = 4 / sizeof(act);
@@ -75,18 +78,20 @@ DEV void copy_chunk(unsigned char *to, const Source<act> &s, uint32_t row, uint3
   }
 }
 
-// copy_tile begins to copy a stage: from `first` along the operand's own axis and from k along the depth.
+// copy_tile begins to copy a stage: rows (of a) or columns (of b) from `first` on, and from k on along the depth.
 template <class O>
 DEV void copy_tile(unsigned char *to, const Source<typename O::act> &s, uint32_t first, uint32_t k) {
   constexpr uint32_t STEP = O::THREADS / O::ROW_CHUNKS; // rows that all threads copy at once
   const uint32_t row0 = O::K_FASTEST ? first : k, column0 = O::K_FASTEST ? k : first;
-  const uint32_t row = threadIdx.x / O::ROW_CHUNKS, chunk = threadIdx.x % O::ROW_CHUNKS, column = column0 + chunk * O::CHUNK;
+  const uint32_t row = threadIdx.x / O::ROW_CHUNKS, chunk = threadIdx.x % O::ROW_CHUNKS,
+                 column = column0 + chunk * O::CHUNK;
   if (s.piece == Piece::CHUNK) {
     const typename O::act *from = s.p + size_t(row0 + row) * s.columns + column;
     const uint32_t shared = smem_u32(to), at = kept(O::at(row, chunk));
 #pragma unroll
     for (uint32_t r = 0; r < O::ROWS; r += STEP)
-      cp_async16(shared + O::beside(at, r, 0) * 16, from + size_t(r) * s.columns, row0 + row + r < s.rows && column < s.columns);
+      cp_async16(shared + O::beside(at, r, 0) * 16, from + size_t(r) * s.columns,
+                 row0 + row + r < s.rows && column < s.columns);
   } else {
 #pragma unroll 1
     for (uint32_t r = row; r < O::ROWS; r += STEP) copy_chunk(to + O::at(r, chunk) * 16, s, row0 + r, column);

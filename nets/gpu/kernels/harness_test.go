@@ -12,7 +12,7 @@ import (
 	"rollcall/nets/gpu/gputest"
 )
 
-// card is the device that all tests share, opened when first wanted.
+// card is the device that all tests share. The first test that asks for it opens it.
 type card struct {
 	thread    *driver.Thread
 	device    *driver.Device
@@ -35,7 +35,7 @@ func openCard() (*card, error) {
 	})
 }
 
-// function returns a kernel, its module loaded; on the device's thread.
+// function returns a kernel, and loads its module when first asked. Call it on the thread of the device.
 func (c *card) function(name string) (*driver.Function, error) {
 	if f := c.functions[name]; f != nil {
 		return f, nil
@@ -86,7 +86,7 @@ func (r *rig) do(f func() error) {
 	}
 }
 
-// unset is every byte of memory that nothing was written to: a NaN as float and as bfloat16, −1 as an integer.
+// unset is the value of every byte that nothing was written to: a NaN as float and as bfloat16, −1 as an integer.
 const unset = 0xff
 
 // alloc returns bytes of device memory, all unset.
@@ -124,7 +124,7 @@ func upload[T driver.Scalar](r *rig, x []T) (at uint64) {
 	return at
 }
 
-// uploadStruct is upload of structures without padding of Go's own, such as those of args.go.
+// uploadStruct is upload for structures without padding, such as the mirrors.
 func uploadStruct[T any](r *rig, x ...T) uint64 {
 	r.t.Helper()
 	return upload(r, unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), len(x)*int(unsafe.Sizeof(x[0]))))
@@ -145,8 +145,7 @@ func download[T driver.Scalar](r *rig, at uint64, n int) []T {
 	return x
 }
 
-// launch runs a kernel on a grid of g.X × room blocks and waits for it. args points to one of the structures of
-// args.go.
+// launch runs a kernel on a grid of g.X × room blocks and waits for it. args points to its arguments.
 func launch[A any](r *rig, kernel string, g Launch, room int, args *A) {
 	r.t.Helper()
 	r.do(func() error {
@@ -166,8 +165,8 @@ func launch[A any](r *rig, kernel string, g Launch, room int, args *A) {
 	})
 }
 
-// wave is what a Work is made of. Slots are those in use; behind them there is room for one more, which names no memory
-// and which no kernel may touch: launch with room(), and look at what is behind the last client with untouched.
+// wave has the contents of a Work. Slots are the slots in use. Behind them there is room for one more, which names no
+// memory and which no kernel may touch: launch with room(), and check the memory behind the last client with untouched.
 type wave struct {
 	Slots                     []Slot
 	E, B                      int
@@ -212,8 +211,8 @@ func counts(index []int32, B int) []int32 {
 	return n
 }
 
-// slots returns one slot for each row [P], row and rounded weights uploaded; with fp32 they are the same memory. Client
-// numbers are 7, 8, 9 …
+// slots uploads rows [P] and their rounded weights, and returns a slot for each; with fp32 both are the same memory.
+// The clients have the numbers 7, 8, 9 …
 func (r *rig) slots(p precision, rows ...[]float32) []Slot {
 	r.t.Helper()
 	s := make([]Slot, len(rows))
@@ -237,7 +236,7 @@ func (r *rig) untouched(what string, at uint64, bytes int) {
 	}
 }
 
-// same fails unless got and want are the same bits, any NaN being as good as another.
+// same fails unless got and want are the same bits. One NaN is as good as another.
 func same(t *testing.T, what string, got, want []float32) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -251,8 +250,8 @@ func same(t *testing.T, what string, got, want []float32) {
 	}
 }
 
-// near fails unless |got − want| ≤ tol(i) everywhere, and got is NaN or infinite where want is; why says why tol is
-// what it is.
+// near fails unless |got − want| ≤ tol(i) everywhere, and got is NaN or infinite where want is. why is the reason for
+// the tolerance.
 func near[F float32 | float64](t *testing.T, what string, got []F, want []float64, tol func(i int) float64,
 	why string,
 ) {

@@ -11,27 +11,27 @@ import (
 
 //go:generate go run ./gen
 
-//go:embed *.ptx
+//go:embed ptx/*.ptx
 var files embed.FS
 
-// Module is what one .cu file is compiled to.
+// Module is the PTX of one .cu file. The driver compiles it for the card when it loads the module.
 type Module struct {
-	Name    string   // of the file, without ending
+	Name    string   // of the file, without ".cu"
 	PTX     string   // for compute capability 8.0 and later
-	Kernels []string // the names of its kernels, in order of the text
+	Kernels []string // names, in the order of the text
 }
 
 var entry = regexp.MustCompile(`(?m)^\s*\.visible \.entry (\w+)\(`)
 
-// modules returns all modules, by name.
+// modules returns all modules in the order of their names.
 var modules = sync.OnceValue(func() []Module {
-	names, err := files.ReadDir(".")
+	names, err := files.ReadDir("ptx")
 	if err != nil {
 		panic(err) // the directory is part of the program
 	}
 	var all []Module
 	for _, f := range names {
-		text, err := files.ReadFile(f.Name())
+		text, err := files.ReadFile(path.Join("ptx", f.Name()))
 		if err != nil {
 			panic(err)
 		}
@@ -44,7 +44,7 @@ var modules = sync.OnceValue(func() []Module {
 	return all
 })
 
-// Find returns the module that holds a kernel; ok is false if none does.
+// Find returns the module that holds a kernel; ok is false if there is none.
 func Find(kernel string) (m Module, ok bool) {
 	for _, m := range modules() {
 		if slices.Contains(m.Kernels, kernel) {

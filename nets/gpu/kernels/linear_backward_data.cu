@@ -1,9 +1,10 @@
-// linear_backward_data: dx[k,b,i] = Σ_o gy[k,b,o] w[k,i,o].
+// linear_backward_data: dx[k,b,i] = Σ_o gy[k,b,o] w[k,i,o]
+//
 // gy [K,B,O] in front of the ReLU, w [I,O] of slot k's weights, dx [K,B,I].
-// grid (⌈B/128⌉·⌈I/64⌉, K), block 128, smem 72 KB.
-// Moves |gy| + |w| + |dx| elements of device memory, from L2 ⌈I/64⌉|gy| + ⌈B/128⌉|w|; deterministic: the order of the sum over O
-// is that of the tiles.
-#include "gemm.cuh"
+// Grid (⌈B/128⌉·⌈I/64⌉, K), block 128, smem 72 KB.
+// Moves |gy| + |w| + |dx| elements of device memory, and ⌈I/64⌉|gy| + ⌈B/128⌉|w| from L2. Deterministic: the order of
+// the sum over O follows from the tiles.
+#include "linear.cuh"
 
 template <class P>
 DEV void linear_backward_data(const LinearArgs &a) {
@@ -31,6 +32,12 @@ DEV void linear_backward_data(const LinearArgs &a) {
       });
 }
 
-extern "C" __global__ void __launch_bounds__(128) linear_backward_data_fp32(const LinearArgs a) { linear_backward_data<FP32>(a); }
-extern "C" __global__ void __launch_bounds__(128) linear_backward_data_tf32(const LinearArgs a) { linear_backward_data<TF32>(a); }
-extern "C" __global__ void __launch_bounds__(128) linear_backward_data_bf16(const LinearArgs a) { linear_backward_data<BF16>(a); }
+extern "C" __global__ void __launch_bounds__(128) linear_backward_data_fp32(const LinearArgs a) {
+  linear_backward_data<FP32>(a);
+}
+extern "C" __global__ void __launch_bounds__(128) linear_backward_data_tf32(const LinearArgs a) {
+  linear_backward_data<TF32>(a);
+}
+extern "C" __global__ void __launch_bounds__(128) linear_backward_data_bf16(const LinearArgs a) {
+  linear_backward_data<BF16>(a);
+}

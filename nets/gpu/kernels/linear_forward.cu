@@ -1,9 +1,10 @@
-// linear_forward: y[k,b,o] = bias[k,o] + Σ_i x[k,b,i] w[k,i,o], clamped at 0 if relu.
-// x [K,B,I], w [I,O] and bias [O] of slot k's weights and row, y [K,B,O], float if y_float.
-// grid (⌈B/64⌉·⌈O/64⌉, K), block 128, smem 48 KB; O ≤ 16: (⌈B/32⌉, K), 128, 36 KB (bf16 18 KB).
-// Moves |x| + |w| + |y| elements of device memory, from L2 ⌈O/64⌉|x| + ⌈B/64⌉|w|; deterministic: the order of the sum over I is that
-// of the tiles.
-#include "gemm.cuh"
+// linear_forward: y[k,b,o] = bias[k,o] + Σ_i x[k,b,i] w[k,i,o], clamped at 0 if relu
+//
+// x [K,B,I], w [I,O] of slot k's weights, bias [O] of its row, y [K,B,O], float if y_float.
+// Grid (⌈B/64⌉·⌈O/64⌉, K), block 128, smem 48 KB; O ≤ 16: (⌈B/32⌉, K), 128, 36 KB (bf16 18 KB).
+// Moves |x| + |w| + |y| elements of device memory, and ⌈O/64⌉|x| + ⌈B/64⌉|w| from L2. Deterministic: the order of the
+// sum over I follows from the tiles.
+#include "linear.cuh"
 
 template <class P, class T>
 DEV void linear_forward(const LinearArgs &a, unsigned char *shared) {
@@ -53,7 +54,7 @@ template <class P>
 DEV void linear_forward(const LinearArgs &a) {
   DYNAMIC_SHARED(unsigned char, shared);
   if (blockIdx.y >= a.work->clients) return;
-  if (a.O <= NARROW)
+  if (a.O <= NarrowTile<P>::BN)
     linear_forward<P, NarrowTile<P>>(a, shared);
   else
     linear_forward<P, ForwardTile<P>>(a, shared);

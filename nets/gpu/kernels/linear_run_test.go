@@ -33,8 +33,7 @@ var linearSizes = []linearSize{
 	{1, 128, 2048, 256},
 }
 
-// linearRun is a layer on the device: three tensors of random numbers, and what the kernels are to compute from them as
-// they are rounded.
+// linearRun is a layer on the device, with random numbers in its row, x and gy.
 type linearRun struct {
 	linearSize
 	p     precision
@@ -45,7 +44,7 @@ type linearRun struct {
 	x, gy []float32   // [K+1,B,I], [K+1,B,O], as stored; the last is of the slot that is not in use
 }
 
-// newLinearRun uploads a layer; w and bias lie somewhere in a longer row.
+// newLinearRun uploads a layer, whose w and bias lie somewhere in a longer row.
 func newLinearRun(t *testing.T, p precision, K, B, I, O int) *linearRun {
 	t.Helper()
 	l := &linearRun{linearSize: linearSize{K, B, I, O}, p: p, r: newRig(t)}
@@ -101,7 +100,7 @@ func (l *linearRun) filter() []float32 {
 	return download[float32](l.r, l.args.Grad, n)
 }
 
-// weights and bias are those of slot k; round says whether as the products read them.
+// weights returns w of slot k, with round as the products read it; bias returns its bias.
 func (l *linearRun) weights(k int, round bool) []float32 {
 	w := l.rows[k][l.args.WOffset:][:l.I*l.O]
 	if round {
@@ -112,7 +111,7 @@ func (l *linearRun) weights(k int, round bool) []float32 {
 
 func (l *linearRun) bias(k int) []float32 { return l.rows[k][l.args.BOffset:][:l.O] }
 
-// product is c[m,n] = Σ_d a(m,d)·b(d,n) in float64, and of the absolute values.
+// product returns c[m,n] = Σ_d a(m,d)·b(d,n) in float64, and size[m,n], the same sum of absolute values.
 func product(M, N, depth int, a, b func(i, j int) float64) (c, size []float64) {
 	c, size = make([]float64, M*N), make([]float64, M*N)
 	for m := range M {
@@ -128,7 +127,7 @@ func product(M, N, depth int, a, b func(i, j int) float64) (c, size []float64) {
 	return c, size
 }
 
-// rowsOf and columnsOf read a matrix of `columns` columns as it is, and transposed.
+// rowsOf returns element (i,j) of a matrix of `columns` columns, columnsOf element (j,i).
 func rowsOf(x []float32, columns int) func(i, j int) float64 {
 	return func(i, j int) float64 { return float64(x[i*columns+j]) }
 }
@@ -137,7 +136,7 @@ func columnsOf(x []float32, columns int) func(i, j int) float64 {
 	return func(i, j int) float64 { return float64(x[j*columns+i]) }
 }
 
-// storeHalf is the relative error of storing an activation: bf16 has 8 bits of mantissa, the first included.
+// storeHalf returns the relative error of storing an activation. bf16 has 8 bits of mantissa, the first included.
 func (l *linearRun) storeHalf() float64 {
 	switch l.p.name {
 	case "bf16":
@@ -152,8 +151,8 @@ const sumReason = "2⁻²⁴ of the sum of absolute terms for each of depth+2 ro
 	"that drop bits but once in 8 terms; " +
 	"then the rounding of what is stored"
 
-// sumTolerance bounds |got − want| where want is exact, size the sum of absolute terms, and the result is stored with
-// relative error half.
+// sumTolerance returns a bound of |got − want| for a sum whose exact value is want and whose absolute terms sum up to
+// size. half is the relative error of storing the result.
 func sumTolerance(want, size []float64, depth int, half float64) func(i int) float64 {
 	return func(i int) float64 {
 		sum := float64(depth+2) * 0x1p-24 * size[i]

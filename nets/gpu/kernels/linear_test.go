@@ -78,8 +78,8 @@ func TestLinearBackwardFilter(t *testing.T) {
 	})
 }
 
-// The CPU engine's task, on weights that are not rounded: the difference is what rounding w costs, at most half of w's
-// last place a term.
+// The layer of the CPU engine, on weights that are not rounded: each term differs by the rounding of w, at most half of
+// the last place of w.
 func TestLinearAgainstCPU(t *testing.T) {
 	const K, B, I, O = 3, 5, 200, 84
 	for _, p := range precisions {

@@ -11,8 +11,8 @@ import (
 	"rollcall/nets/gpu/gputest"
 )
 
-// Faults planted in the kernels, one at a time, that hardware might let pass for years: the tests must fail. What is
-// planted must be in the source, or the fault is not one.
+// The tests must catch faults that hardware might let pass for years. Each is planted by itself in a copy of the
+// kernels; the code that it replaces must be in the source.
 func TestPlanted(t *testing.T) {
 	if testing.Short() || os.Getenv("ROLLCALL_TEST_PLANTED") != "" {
 		t.Skip("left out: short, or a fault is planted already")
@@ -35,7 +35,10 @@ func TestPlanted(t *testing.T) {
 			"cp_async_wait<T::STAGES - 1>();",
 			"TestLinearForward", false,
 		},
-		{"wrong wait for a patch", "conv.cuh", "cp_async_wait<1>();", "cp_async_wait<2>();", "TestConvExact", false},
+		{
+			"wrong wait for a patch", "conv_run.cuh", "cp_async_wait<1>();", "cp_async_wait<2>();", "TestConvExact",
+			false,
+		},
 		{
 			"dropped barrier before windows", "conv2d_forward.cu", "__syncthreads(); // everyone's windows",
 			"// everyone's windows", "TestConv2DExact", false,
@@ -49,15 +52,15 @@ func TestPlanted(t *testing.T) {
 			"TestConv2DExact", false,
 		},
 		{
-			"dropped barrier before a channel's sum", "norm.cuh", "__syncthreads();\n  const uint32_t width",
+			"dropped barrier before a channel's sum", "batch_norm.cuh", "__syncthreads();\n  const uint32_t width",
 			"const uint32_t width", "TestNormForward", false,
 		},
 		{
-			"dropped barrier before the sum of chunks", "norm.cuh", "s.second;\n  __syncthreads();", "s.second;",
+			"dropped barrier before the sum of chunks", "batch_norm.cuh", "s.second;\n  __syncthreads();", "s.second;",
 			"TestNormBackward", false,
 		},
 		{
-			"off by one in the sum of chunks", "norm.cuh", "i = threadIdx.x + 32;", "i = threadIdx.x + 64;",
+			"off by one in the sum of chunks", "batch_norm.cuh", "i = threadIdx.x + 32;", "i = threadIdx.x + 64;",
 			"TestNormBackward", false,
 		},
 		{"off by one in a row", "rows.cu", "i < a.P / 4", "i <= a.P / 4", "TestBegin", true},
@@ -70,7 +73,7 @@ func TestPlanted(t *testing.T) {
 				t.Fatal(err)
 			}
 			found := 0
-			for _, name := range sources { // all, for a test that lacks a kernel fails anyway
+			for _, name := range sources { // all: a test fails anyway if a kernel is missing
 				text, err := os.ReadFile(name)
 				if err != nil {
 					t.Fatal(err)

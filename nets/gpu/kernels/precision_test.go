@@ -4,11 +4,11 @@ package kernels
 
 import "math"
 
-// precision is how activations are kept.
+// precision is how activations are stored.
 type precision struct {
 	name  string // the kernels' ending
 	bytes int    // of an activation
-	// half is half the distance between neighbours, as a fraction: the relative error of rounding to it.
+	// half is the relative error of rounding: half the distance between neighbours.
 	half  float64
 	round func(float32) float32
 }
@@ -31,10 +31,10 @@ var (
 	precisions = []precision{fp32, tf32, bf16}
 )
 
-// kind is the precision as the geometries want it.
+// kind returns the Precision.
 func (p precision) kind() Precision { return Precision(p.name) }
 
-// rounded returns x as it is kept.
+// rounded returns x rounded to the precision.
 func (p precision) rounded(x []float32) []float32 {
 	y := make([]float32, len(x))
 	for i, v := range x {
@@ -43,7 +43,7 @@ func (p precision) rounded(x []float32) []float32 {
 	return y
 }
 
-// upload returns the address of x as activations, rounded.
+// upload rounds x to activations and returns their address.
 func (p precision) upload(r *rig, x []float32) uint64 {
 	r.t.Helper()
 	if p.bytes == 4 {

@@ -1,8 +1,18 @@
-// relu_backward: d[k,i] = gy[k,i] where not y[k,i] <= 0, else 0; d may be gy. NaN in y lets the gradient through, as on the CPU.
-// y, gy, d [K,n] act. grid (⌈n/1024⌉, K), block 256; four elements a thread at a time, one by one if n is no multiple of 4.
-// Moves 3n act a slot; deterministic.
+// relu_backward: d[k,i] = gy[k,i] unless y[k,i] <= 0, else 0
+//
+// The gradient in front of the ReLU of a fully connected layer. A NaN in y lets the gradient through, as on the CPU.
+// y, gy, d [K,n] act; d may be gy.
+// Grid (⌈n/1024⌉, K), block 256: four elements per thread at a time, or one if n is no multiple of 4.
+// Moves 3n act per slot; deterministic.
 #include "elements.cuh"
 #include "work.cuh"
+
+struct ReLUArgs {
+  const Work *work;
+  const void *y, *gy;  // [K,n] act: output of the ReLU, and the gradient of it
+  void *d;             // [K,n] act
+  uint32_t n, unused;
+};
 
 DEV float open_gate(float y, float g) { return y <= 0 ? 0 : g; }
 

@@ -10,7 +10,7 @@ import (
 	"rollcall/nets/cpu"
 )
 
-// flatSizes are elements of a slot around what a thread and a block take.
+// flatSizes are numbers of elements around those that a thread and a block take.
 var flatSizes = []int{1, 2, 3, 4, 5, 1023, 1024, 1026, 1028, 5 * 257, 128 * 64}
 
 func TestReLUBackward(t *testing.T) {

@@ -1,17 +1,42 @@
-// Rows of parameters: what is done to them outside the steps.
+// Kernels on whole rows of parameters, between the local steps.
 //
-// begin: row[k] = start[k], weights[k] = row[k] rounded to act. round_weights: weights[k] = row[k] rounded.
-//   With fp32 weights may be row itself, which is then not written twice.
-//   grid (⌈P/1024⌉, K), block 256. begin moves 8P bytes and P act a slot, round_weights 4P bytes and P act.
-// combine: dst = Σ c[i]·src[i] in order, the first term a product, then fused multiply-adds; no term: 0. dst may be among src.
-//   grid (⌈P/1024⌉), block 256; moves 4P(terms+1) bytes.
-// sum_squares: partial[j] = Σ x² over elements 4096j … 4096j+4095, in double. x [n], 16-byte aligned.
-//   grid (⌈n/4096⌉), block 256; moves 4n bytes.
-// All deterministic; four elements a thread at a time, P being a multiple of 4.
+// begin: row[k] = start[k], weights[k] = row[k] rounded to act. Every slot starts its local steps with it.
+//   Grid (⌈P/1024⌉, K), block 256; moves 8P bytes and P act per slot.
+// round_weights: weights[k] = row[k] rounded to act, for rows that are evaluated.
+//   Grid (⌈P/1024⌉, K), block 256; moves 4P bytes and P act per slot.
+//   With fp32, weights may be row itself; begin and round_weights then do not write it again.
+// combine: dst = Σ over i of c[i]·src[i], the terms in order: a product, then fused multiply-adds. No
+//   term: dst = 0.
+//   Grid (⌈P/1024⌉), block 256; moves 4P(terms+1) bytes.
+// sum_squares: partial[j] = Σ x² over elements 4096j … 4096j+4095, in double.
+//   Grid (⌈n/4096⌉), block 256; moves 4n bytes.
+// All are deterministic. P is a multiple of 4, and a thread takes four elements at a time.
 #include "elements.cuh"
 #include "squares.cuh"
 #include "work.cuh"
 
+// RowsArgs are the arguments of begin and round_weights.
+struct RowsArgs {
+  const Work *work;
+  uint32_t P, unused;
+};
+
+// CombineArgs are the arguments of combine. dst may be one of src.
+struct CombineArgs {
+  float *dst;               // [P]
+  const float *c;           // [terms]
+  const float *const *src;  // [terms] rows [P]
+  uint32_t terms, P;
+};
+
+// SumSquaresArgs are the arguments of sum_squares.
+struct SumSquaresArgs {
+  const float *x;   // [n], 16-byte aligned
+  double *partial;  // [⌈n/4096⌉]
+  uint32_t n, unused;
+};
+
+// copy_row is begin, or round_weights if not `begin`.
 template <class P> DEV void copy_row(const RowsArgs &a, bool begin) {
   typedef typename P::act act;
   if (blockIdx.y >= a.work->clients) return;

@@ -34,7 +34,7 @@ func oddNumbers(r *rand.Rand, n, oneIn int) []float32 {
 	return x
 }
 
-// fma32 is a·b + c, rounded once; of finite numbers.
+// fma32 returns a·b + c, rounded once, for finite numbers.
 func fma32(a, b, c float32) float32 {
 	product := float64(a) * float64(b) // exact
 	sum := new(big.Float).SetPrec(600).SetFloat64(product)
@@ -42,10 +42,11 @@ func fma32(a, b, c float32) float32 {
 	return f
 }
 
-// rowSizes are sizes of rows around what blocks and partial sums take; multiples of 64, as all are.
+// rowSizes are sizes of rows around those that blocks and partial sums take. Like all sizes of rows they are multiples
+// of 64.
 var rowSizes = []int{64, 960, 1024, 1088, 4096, 4160, 9024}
 
-// clientCounts are how many clients train in the tests.
+// clientCounts are the numbers of clients in the tests.
 var clientCounts = []int{1, 3}
 
 func TestBegin(t *testing.T) {
@@ -98,7 +99,7 @@ func TestRoundWeights(t *testing.T) {
 	}
 }
 
-// Combine gives the bits of the CPU's vector kernels, which fuse alike.
+// Combine gives the same bits as the vector kernels of the CPU, which fuse the same operations.
 func TestCombine(t *testing.T) {
 	for _, P := range rowSizes {
 		for _, terms := range []int{0, 1, 2, 3, 5, 9} {
@@ -142,7 +143,7 @@ func TestCombine(t *testing.T) {
 	}
 }
 
-// The reference of TestCombine and TestSGD is what the CPU engine computes, where its vectors have fused multiply-adds.
+// The reference of TestCombine and TestSGD agrees with the CPU engine, where its vectors have fused multiply-adds.
 func TestFusedReference(t *testing.T) {
 	have := cpu.Variants()
 	best := have[len(have)-1]
@@ -181,7 +182,7 @@ func TestSumSquares(t *testing.T) {
 	}
 }
 
-// chunkSquares is Σ x² over every 4096 elements.
+// chunkSquares returns Σ x² of every 4096 elements.
 func chunkSquares(x []float32) []float64 {
 	sums := make([]float64, (len(x)+4095)/4096)
 	for i, v := range x {

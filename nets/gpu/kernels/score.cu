@@ -1,11 +1,23 @@
-// score: of each slot, the summed cross-entropy, how many samples have their largest logit at the label (the first of
-// equals; never in a row with NaN), and how many samples count.
-// logits [K,B,O], labels [K,B], loss [K], correct [K,2]. grid (1, K), block 512, smem 8 KB, samples and sums as in
-// cross_entropy. Moves 4BO bytes a slot; deterministic.
+// score: loss[k] = Σ over the samples that count of −log softmax(logits[k,b])[label],
+//   correct[k] = (samples whose largest logit is at their label, samples that count)
+//
+// Of equal largest logits the first is taken; a row with NaN is never correct. logits [K,B,O], labels [K,B].
+// Grid (1, K), block 512, static shared memory 8 KB: lanes, samples and sums as in cross_entropy.
+// Moves 4BO bytes per slot; deterministic.
 #include "softmax.cuh"
 #include "work.cuh"
 
-// first_largest is where the first of the largest of x [n] is, n if there is a NaN. Whole warps call it.
+struct ScoreArgs {
+  const Work *work;
+  const float *logits;    // [K,B,O]
+  const int32_t *labels;  // [K,B]; -1: the sample does not count
+  double *loss;           // [K]
+  int32_t *correct;       // [K,2] correct samples, counted samples
+  uint32_t B, O;
+};
+
+// first_largest returns the index of the first of the largest elements of x [n], or n if x has a NaN. A group of
+// `lanes` lanes shares a row, and this one is number `lane` of its group. Whole warps must call it.
 DEV uint32_t first_largest(const float *x, uint32_t n, uint32_t lane, uint32_t lanes) {
   float most = lane < n ? x[lane] : -__builtin_inff();
   uint32_t at = lane, odd = most != most;
@@ -36,7 +48,8 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS) score(const ScoreArgs 
   if (k >= a.work->clients) return;
   const float *logits = a.logits + (size_t)k * a.B * a.O;
   const int32_t *labels = a.labels + (size_t)k * a.B;
-  const uint32_t lanes = row_lanes(a.O), groups = ROW_THREADS / lanes, group = threadIdx.x / lanes, lane = threadIdx.x % lanes;
+  const uint32_t lanes = row_lanes(a.O), groups = ROW_THREADS / lanes, group = threadIdx.x / lanes,
+                 lane = threadIdx.x % lanes;
   double sum = 0;
   uint32_t hit = 0, count = 0;
   for (uint32_t first = 0; first < a.B; first += groups) {

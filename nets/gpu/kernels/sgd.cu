@@ -1,21 +1,42 @@
 // The update of the weights, in the order of operations of nets.LocalWork and of the CPU's Step.
 //
-// A row holds n elements of weights, the room between them included, and behind them running statistics, if the net has any.
+// A row holds n weights, with gaps of zeros between the parameters, and behind them the P − n running statistics if the
+// net has any.
 //
-// grad_squares: partial[k,j] = Σ grad[k]² over elements 4096j … 4096j+4095, in double. What lies between two parameters is 0.
-//   grid (⌈n/4096⌉, K), block 256; moves 4n bytes a slot.
-// clip_scale: scale[k] = clip/‖grad_k‖ if that norm is above clip, else 1; the partial sums are added in a fixed order.
-//   grid (1, K), block 256.
-// sgd: one step of every slot whose batch counts:
-//   g = grad·scale; g += weight_decay·w + drift; v = momentum·v + g, g = v; w -= lr·g; weights = w rounded to act
-//   grid (⌈n/1024⌉, K), block 256; moves 12n bytes a slot, n act more unless weights is row, 8n more with momentum, 4n with drift.
-// track: running -= 0.1·(running − batch), batch being what stands in the place of its gradient. Nothing else moves it: no decay,
-//   clipping, momentum or drift; and no matrix product reads it, so there is no rounded copy to keep.
-//   grid (⌈(P−n)/1024⌉, K), block 256; moves 12(P−n) bytes a slot.
-// All deterministic.
+// grad_squares: partial[k,j] = Σ grad[k]² over elements 4096j … 4096j+4095, in double.
+//   Grid (⌈n/4096⌉, K), block 256; moves 4n bytes per slot.
+// clip_scale: scale[k] = min(1, clip/‖grad[k]‖). The partial sums are added in a fixed order.
+//   Grid (1, K), block 256; moves 8⌈n/4096⌉ bytes per slot.
+// sgd: g = grad·scale + weight_decay·w + drift; v = momentum·v + g, g = v; w -= lr·g; weights = w rounded to act.
+//   A slot whose batch has no sample that counts keeps its row, in track as well.
+//   Grid (⌈n/1024⌉, K), block 256; moves 12n bytes per slot, n act more unless weights is row, 8n more with momentum,
+//   4n more with drift.
+// track: running -= 0.1·(running − batch), where batch stands in the place of the gradient of running. Decay, clipping,
+//   momentum and drift leave running statistics alone, and no matrix product reads them, so that they have no rounded
+//   copy.
+//   Grid (⌈(P−n)/1024⌉, K), block 256; moves 12(P−n) bytes per slot.
+// All are deterministic.
 #include "elements.cuh"
 #include "squares.cuh"
 #include "work.cuh"
+
+// ClipArgs are the arguments of grad_squares and clip_scale.
+struct ClipArgs {
+  const Work *work;
+  const float *grad;  // [K,P] gradients in the first n elements
+  double *partial;    // [K,⌈n/4096⌉]
+  float *scale;       // [K]
+  uint32_t P, n;
+};
+
+// SGDArgs are the arguments of sgd and track.
+struct SGDArgs {
+  const Work *work;
+  const float *grad;   // [K,P] gradients, then statistics of the batch
+  const float *scale;  // [K] from clip_scale; null: no clipping
+  uint32_t P, n;
+  uint32_t step, E;
+};
 
 extern "C" __global__ void __launch_bounds__(256) grad_squares(const ClipArgs a) {
   SHARED(double, room, [32]);
@@ -45,7 +66,8 @@ template <class P> DEV void sgd(const SGDArgs &a) {
   const float *grad = a.grad + (size_t)blockIdx.y * a.P, *drift = slot.drift;
   float *row = slot.row, *momentum = slot.momentum;
   act *weights = (act *)slot.weights;
-  const float scale = a.scale ? a.scale[blockIdx.y] : 1.0f, lr = work->lr, decay = work->weight_decay, mu = work->momentum;
+  const float scale = a.scale ? a.scale[blockIdx.y] : 1.0f, lr = work->lr, decay = work->weight_decay,
+              mu = work->momentum;
   const bool apart = (void *)weights != (void *)row;
   for (uint32_t i = blockIdx.x * 256 + threadIdx.x; i < a.n / 4; i += gridDim.x * 256) {
     float4 w = load4<FP32>(row + 4 * i);

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// sgdReference is a step in the order of the CPU's vector kernels: all additions but that of drift are fused. v and
-// drift may be nil.
+// sgdReference returns w and v after a step in the order of the CPU's vector kernels, which fuse every addition except
+// that of drift. v and drift may be nil.
 func sgdReference(w, g, v, drift []float32, scale, lr, decay, momentum float32) (newW, newV []float32) {
 	newW = make([]float32, len(w))
 	if v != nil {
@@ -45,8 +45,8 @@ func TestSGD(t *testing.T) {
 	}
 }
 
-// track moves running statistics towards a batch's, as the CPU's Step does with a rate of 0.1, a scale of −1 and a
-// decay of 1.
+// track moves running statistics towards the statistics of a batch, as the CPU's Step does with a rate of 0.1, a scale
+// of −1 and a decay of 1.
 func track(running, batch []float32) {
 	for i, w := range running {
 		running[i] = fma32(-0.1, w-batch[i], w)
@@ -54,7 +54,7 @@ func track(running, batch []float32) {
 }
 
 // testSGD trains a client of every kind, with and without momentum and drift, whose batch counts, and one whose batch
-// is empty. Of P elements the first n are weights; what is behind them is not touched, and then tracked.
+// is empty. The first n of P elements are weights. sgd must not touch the rest, and track must move it.
 func testSGD(t *testing.T, p precision, n, P int, clipped bool) {
 	const E, step, lr, decay, momentum = 3, 1, 0.1, 0.01, 0.9
 	r, rnd := newRig(t), rand.New(rand.NewPCG(uint64(P), 1))
@@ -139,7 +139,7 @@ func TestClip(t *testing.T) {
 			r, rnd := newRig(t), rand.New(rand.NewPCG(uint64(P), 2))
 			const K, clip, running = 5, 0.5, 64
 			n := P
-			P := n + running          // behind the gradients there is what does not count
+			P := n + running          // the elements behind the gradients do not count
 			grad := numbers(rnd, K*P) // client 0 is far above the bound
 			for i := range P {
 				grad[P+i] *= 1e-3 // below it for the smaller rows, above for the larger

@@ -1,8 +1,9 @@
-// Sums of squares, in double and in a fixed order, of 4096 elements a block: norms of rows and of gradients.
+// Sums of squares in double and in a fixed order, 4096 elements per block, for the norms of rows and of gradients.
 #pragma once
 #include "elements.cuh"
 
-// chunk_squares is Σ x² over elements 4096·blockIdx.x … of x [n], in thread 0 of a block of 256; x is 16-byte aligned.
+// chunk_squares returns Σ x² over elements 4096·blockIdx.x … of x [n], in thread 0 of a block of 256. x must be 16-byte
+// aligned. All threads must call it.
 DEV double chunk_squares(const float *x, uint32_t n, double (&room)[32]) {
   double sum = 0;
 #pragma unroll

@@ -1,12 +1,24 @@
-// subsample: y[k,b,i,j,c] = x[k,b,stride·i,stride·j,c] for c < C, 0 for C <= c < O: every stride-th pixel, new channels empty.
-// subsample_backward: dx[k,b,i,j,c] = gy[k,b,i/stride,j/stride,c] at the pixels that were taken, else 0.
-// x, dx [K,B,H,W,C] act, y, gy [K,B,⌈H/stride⌉,⌈W/stride⌉,O] act. grid (⌈n/1024⌉, K) with n elements of what is written, block
-// 256; four channels a thread at a time, one by one if C or O is no multiple of 4. Moves |y|(1 + C/O) act a slot, backward
-// |x| + |y|·C/O; deterministic.
+// subsample: y[k,b,i,j,c] = x[k,b,stride·i,stride·j,c] for c < C, 0 for C <= c < O
+// subsample_backward: dx[k,b,i,j,c] = gy[k,b,i/stride,j/stride,c] where stride divides i and j, else 0
+//
+// The shortcut of a residual block that shrinks its maps: every stride-th pixel, with empty channels behind the old
+// ones. x, dx [K,B,H,W,C] act; y, gy [K,B,⌈H/stride⌉,⌈W/stride⌉,O] act.
+// Grid (⌈n/1024⌉, K), with n the elements that the kernel writes, block 256: four channels per thread at a time, or one
+// if C or O is no multiple of 4. subsample moves |y|(1 + C/O) act per slot, subsample_backward |x| + |y|·C/O;
+// deterministic.
 #include "elements.cuh"
 #include "work.cuh"
 
-// copy_channels copies V channels, or clears them.
+struct SubsampleArgs {
+  const Work *work;
+  const void *x;   // [K,B,H,W,C] act
+  void *y;         // [K,B,⌈H/stride⌉,⌈W/stride⌉,O] act
+  const void *gy;  // gradient of y
+  void *dx;        // [K,B,H,W,C] act
+  uint32_t B, H, W, C, O, stride;
+};
+
+// copy_channels copies V channels of a pixel if `taken`, else writes zeros.
 template <class P, uint32_t V> DEV void copy_channels(typename P::act *to, const typename P::act *from, bool taken) {
   if constexpr (V == 4) {
     store4<P>(to, taken ? load4<P>(from) : float4{0, 0, 0, 0});
@@ -15,6 +27,7 @@ template <class P, uint32_t V> DEV void copy_channels(typename P::act *to, const
   }
 }
 
+// take_pixels is subsample with V channels at a time.
 template <class P, uint32_t V> DEV void take_pixels(const SubsampleArgs &a) {
   typedef typename P::act act;
   const uint32_t h = (a.H + a.stride - 1) / a.stride, w = (a.W + a.stride - 1) / a.stride, n = a.B * h * w * a.O;
@@ -26,6 +39,7 @@ template <class P, uint32_t V> DEV void take_pixels(const SubsampleArgs &a) {
   }
 }
 
+// put_pixels is subsample_backward with V channels at a time.
 template <class P, uint32_t V> DEV void put_pixels(const SubsampleArgs &a) {
   typedef typename P::act act;
   const uint32_t h = (a.H + a.stride - 1) / a.stride, w = (a.W + a.stride - 1) / a.stride, n = a.B * a.H * a.W * a.C;
@@ -51,6 +65,12 @@ template <class P> DEV void subsample_backward(const SubsampleArgs &a) {
 extern "C" __global__ void __launch_bounds__(256) subsample_fp32(const SubsampleArgs a) { subsample<FP32>(a); }
 extern "C" __global__ void __launch_bounds__(256) subsample_tf32(const SubsampleArgs a) { subsample<TF32>(a); }
 extern "C" __global__ void __launch_bounds__(256) subsample_bf16(const SubsampleArgs a) { subsample<BF16>(a); }
-extern "C" __global__ void __launch_bounds__(256) subsample_backward_fp32(const SubsampleArgs a) { subsample_backward<FP32>(a); }
-extern "C" __global__ void __launch_bounds__(256) subsample_backward_tf32(const SubsampleArgs a) { subsample_backward<TF32>(a); }
-extern "C" __global__ void __launch_bounds__(256) subsample_backward_bf16(const SubsampleArgs a) { subsample_backward<BF16>(a); }
+extern "C" __global__ void __launch_bounds__(256) subsample_backward_fp32(const SubsampleArgs a) {
+  subsample_backward<FP32>(a);
+}
+extern "C" __global__ void __launch_bounds__(256) subsample_backward_tf32(const SubsampleArgs a) {
+  subsample_backward<TF32>(a);
+}
+extern "C" __global__ void __launch_bounds__(256) subsample_backward_bf16(const SubsampleArgs a) {
+  subsample_backward<BF16>(a);
+}

@@ -1,8 +1,9 @@
-// Command gen compiles the CUDA kernels of package kernels to PTX, in whose folder it is run: `make kernels`.
+// Command gen compiles the CUDA kernels of package kernels to PTX: every X.cu to ptx/X.ptx. Run it in the folder of the
+// package; `make kernels` does.
 //
 // The PTX is committed, so that building the program needs no CUDA compiler. With -check nothing is written: the
 // command fails if a kernel does not compile, keeps variables in local memory, or differs from the committed PTX.
-// Another release of clang may well choose other instructions; then the comparison is left out, and said to be.
+// Another release of clang may choose other instructions; then gen compiles, does not compare, and says so.
 package main
 
 import (
@@ -18,14 +19,14 @@ import (
 	"strings"
 )
 
-// compiler is what is called unless CLANG names another; want is the release the committed PTX was made by.
 const (
-	compiler = "clang-19"
-	want     = "19.1.7"
+	compiler = "clang-19" // unless the environment variable CLANG names another
+	want     = "19.1.7"   // the release that made the committed PTX
+	folder   = "ptx"
 )
 
-// flags: contraction is off, so that a multiply-add is fused where the source says so and nowhere else, on the card as
-// in the emulator. Addresses in shared memory have 32 bits: half the registers and instructions that they take in 64.
+// flags turn contraction off, so that a multiply-add is fused where the source says so and nowhere else, on the card as
+// in the emulator. They make addresses in shared memory 32 bits wide, which halves their registers and instructions.
 var flags = []string{
 	"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_80", "--cuda-feature=+ptx78", "-nocudainc", "-nocudalib",
 	"-S", "-O3", "-std=c++17", "-ffp-contract=off", "-Wall", "-Werror",
@@ -71,10 +72,15 @@ func generate(check bool, stderr io.Writer) error {
 	if len(sources) == 0 {
 		return errors.New("no .cu file here, want the folder of the kernels")
 	}
+	if !check {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return err
+		}
+	}
 	kept := map[string]bool{}
 	var faults []error
 	for _, source := range sources {
-		name := strings.TrimSuffix(source, ".cu") + ".ptx"
+		name := filepath.Join(folder, strings.TrimSuffix(source, ".cu")+".ptx")
 		kept[name] = true
 		ptx, err := compile(clang, source)
 		switch {
@@ -88,7 +94,7 @@ func generate(check bool, stderr io.Writer) error {
 			}
 		}
 	}
-	old, err := filepath.Glob("*.ptx")
+	old, err := filepath.Glob(filepath.Join(folder, "*.ptx"))
 	if err != nil {
 		return err
 	}
@@ -106,7 +112,7 @@ func generate(check bool, stderr io.Writer) error {
 
 var releaseLine = regexp.MustCompile(`clang version (\d+\.\d+\.\d+)`)
 
-// version returns the release of a compiler, 19.1.7 for instance.
+// version returns the release of a compiler: 19.1.7, for example.
 func version(clang string) (string, error) {
 	out, err := exec.Command(clang, "--version").Output()
 	if errors.Is(err, exec.ErrNotFound) {
@@ -122,7 +128,7 @@ func version(clang string) (string, error) {
 	return string(m[1]), nil
 }
 
-// compile returns the PTX of a source.
+// compile returns the PTX of a source, with a first line that names the source and the compiler.
 func compile(clang, source string) ([]byte, error) {
 	var out, text bytes.Buffer
 	cmd := exec.Command(clang, append(flags, "-o", "-", source)...)
@@ -132,11 +138,12 @@ func compile(clang, source string) ([]byte, error) {
 	}
 	ptx := append(fmt.Appendf(nil, "// %s, compiled by clang %s. Do not edit: make kernels.\n", source, want),
 		out.Bytes()...)
-	return ptx, local(source, ptx)
+	return ptx, inRegisters(source, ptx)
 }
 
-// local reports variables that live in memory instead of registers: arrays indexed at run time, most of the time.
-func local(source string, ptx []byte) error {
+// inRegisters returns an error if the PTX keeps a variable in local memory, which is as slow as device memory. Most of
+// the time such a variable is an array whose index is known at run time only.
+func inRegisters(source string, ptx []byte) error {
 	for i, line := range bytes.Split(ptx, []byte("\n")) {
 		if bytes.Contains(line, []byte("__local_depot")) || bytes.Contains(line, []byte(".local")) {
 			return fmt.Errorf("%s: PTX line %d: %s: local memory, want registers alone", source, i+1,

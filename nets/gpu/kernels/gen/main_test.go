@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// fakeClang is a compiler of some release that prints text whatever it compiles.
+// fakeClang makes CLANG a compiler of a release that prints the same text whatever it compiles.
 func fakeClang(t *testing.T, release, text string) {
 	t.Helper()
 	script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'Debian clang version %s (3)'; else cat "+
@@ -20,10 +20,13 @@ func fakeClang(t *testing.T, release, text string) {
 	t.Setenv("CLANG", path)
 }
 
-// folder enters one with these files.
-func folder(t *testing.T, files map[string]string) {
+// enter makes a folder with these files the working directory of the test.
+func enter(t *testing.T, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for name, text := range files {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -44,55 +47,55 @@ func TestGen(t *testing.T) {
 	}{
 		"new": {
 			files: map[string]string{"a.cu": ""}, release: "19.1.7", text: "ret;",
-			after: map[string]string{"a.ptx": made},
+			after: map[string]string{"ptx/a.ptx": made},
 		},
 		"stale": {
-			files: map[string]string{"a.cu": "", "a.ptx": "old", "b.ptx": made}, release: "19.1.7",
-			text: "ret;", after: map[string]string{"a.ptx": made, "b.ptx": ""},
+			files: map[string]string{"a.cu": "", "ptx/a.ptx": "old", "ptx/b.ptx": made}, release: "19.1.7",
+			text: "ret;", after: map[string]string{"ptx/a.ptx": made, "ptx/b.ptx": ""},
 		},
 		"same": {
-			files: map[string]string{"a.cu": "", "a.ptx": made}, release: "19.1.7", text: "ret;",
+			files: map[string]string{"a.cu": "", "ptx/a.ptx": made}, release: "19.1.7", text: "ret;",
 			args: []string{"-check"},
 		},
 		"differs": {
-			files: map[string]string{"a.cu": "", "a.ptx": "old"}, release: "19.1.7", text: "ret;",
-			args: []string{"-check"}, code: 1, says: "a.ptx: not what a.cu compiles to: make kernels",
-			after: map[string]string{"a.ptx": "old"},
+			files: map[string]string{"a.cu": "", "ptx/a.ptx": "old"}, release: "19.1.7", text: "ret;",
+			args: []string{"-check"}, code: 1, says: "ptx/a.ptx: not what a.cu compiles to: make kernels",
+			after: map[string]string{"ptx/a.ptx": "old"},
 		},
 		"missing": {
 			files: map[string]string{"a.cu": ""}, release: "19.1.7", text: "ret;",
-			args: []string{"-check"}, code: 1, says: "a.ptx: not what a.cu compiles to",
-			after: map[string]string{"a.ptx": ""},
+			args: []string{"-check"}, code: 1, says: "ptx/a.ptx: not what a.cu compiles to",
+			after: map[string]string{"ptx/a.ptx": ""},
 		},
 		"no source": {
-			files: map[string]string{"a.cu": "", "a.ptx": made, "b.ptx": made}, release: "19.1.7",
-			text: "ret;", args: []string{"-check"}, code: 1, says: "b.ptx: without a source",
-			after: map[string]string{"b.ptx": made},
+			files: map[string]string{"a.cu": "", "ptx/a.ptx": made, "ptx/b.ptx": made}, release: "19.1.7",
+			text: "ret;", args: []string{"-check"}, code: 1, says: "ptx/b.ptx: without a source",
+			after: map[string]string{"ptx/b.ptx": made},
 		},
 		"depot": {
-			files: map[string]string{"a.cu": "", "a.ptx": "old"}, release: "19.1.7",
+			files: map[string]string{"a.cu": "", "ptx/a.ptx": "old"}, release: "19.1.7",
 			text: ".local .align 4 .b8 __local_depot0[64];", code: 1, says: "a.cu: PTX line 2",
-			after: map[string]string{"a.ptx": "old"},
+			after: map[string]string{"ptx/a.ptx": "old"},
 		},
 		"depot, check": {
 			files: map[string]string{"a.cu": ""}, release: "19.1.6", text: "st.local.u32 [%r1], 0;",
 			args: []string{"-check"}, code: 1, says: "local memory",
 		},
 		"other release": {
-			files: map[string]string{"a.cu": "", "a.ptx": "old"}, release: "19.1.6", text: "ret;",
-			code: 1, says: "is release 19.1.6, want 19.1.7", after: map[string]string{"a.ptx": "old"},
+			files: map[string]string{"a.cu": "", "ptx/a.ptx": "old"}, release: "19.1.6", text: "ret;",
+			code: 1, says: "is release 19.1.6, want 19.1.7", after: map[string]string{"ptx/a.ptx": "old"},
 		},
 		"other release, check": {
-			files: map[string]string{"a.cu": "", "a.ptx": "old"}, release: "19.1.6", text: "ret;",
+			files: map[string]string{"a.cu": "", "ptx/a.ptx": "old"}, release: "19.1.6", text: "ret;",
 			args: []string{"-check"},
-			says: "compiled, but not compared", after: map[string]string{"a.ptx": "old"},
+			says: "compiled, but not compared", after: map[string]string{"ptx/a.ptx": "old"},
 		},
 		"empty":   {release: "19.1.7", code: 1, says: "no .cu file here"},
 		"unknown": {args: []string{"-x"}, code: 2, says: "not defined"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fakeClang(t, c.release, c.text)
-			folder(t, c.files)
+			enter(t, c.files)
 			var says strings.Builder
 			if code := run(c.args, &says); code != c.code {
 				t.Errorf("exit status %d, want %d; it says %q", code, c.code, says.String())
@@ -110,7 +113,7 @@ func TestGen(t *testing.T) {
 }
 
 func TestNoCompiler(t *testing.T) {
-	folder(t, map[string]string{"a.cu": ""})
+	enter(t, map[string]string{"a.cu": ""})
 	t.Setenv("CLANG", "")
 	t.Setenv("PATH", t.TempDir())
 	var says strings.Builder

@@ -42,7 +42,7 @@ func TestNormBackward(t *testing.T) {
 			c.untouched("d of the slot not in use", a.D+uint64(s.K*c.n*c.p.bytes), c.n*c.p.bytes)
 		}
 		sizes, products, about := make([]float64, s.K*s.C), make([]float64, s.K*s.C), c.about()
-		// of x̂, for the mean's sake
+		// error of x̂, which the error of the mean makes
 		off := func(at int) float64 { return sumError * math.Sqrt(about[at]) * c.stats.Inverse[at] }
 		for i, v := range d {
 			at := i/c.n*s.C + i%s.C

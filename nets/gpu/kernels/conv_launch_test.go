@@ -2,7 +2,7 @@ package kernels
 
 import "testing"
 
-// The convolutions of the nets fit every card at every batch, and sizes that do not fit are told.
+// The convolutions of the nets fit every card at every batch, and Fits refuses sizes that do not.
 func TestConvFits(t *testing.T) {
 	for _, c := range []struct {
 		H, C, R, O, pad uint32

@@ -2,9 +2,9 @@ package kernels
 
 import "testing"
 
-// What kernels move, worked out by hand from the traffic their headers give: a resnet's maps of 8 samples, 16×16 pixels
-// and 32 channels have 65,536 elements; of 8 lanes of 4 channels a block takes 32·256/8 = 1024 rows, so that there are
-// 2 chunks.
+// The traffic of kernels, worked out by hand from their headers. The maps of a resnet, with 8 samples, 16×16 pixels and
+// 32 channels, have 65,536 elements. With 8 lanes of 4 channels a block takes 32·256/8 = 1024 rows, so that there are 2
+// chunks.
 func TestCostsByHand(t *testing.T) {
 	const maps = 8 * 16 * 16 * 32
 	norm := NormArgs{B: 8, Pixels: 16 * 16, C: 32, P: 1 << 20}
@@ -69,5 +69,40 @@ func TestCostsByHand(t *testing.T) {
 	if want := 1024. * (3*12 + 2*8 + 4); flop != 0 || bytes != want {
 		t.Errorf("sgd of 3 slots, 2 with momentum, 1 with drift: %g operations, %g bytes, want 0, %g", flop, bytes,
 			want)
+	}
+}
+
+// A launch covers every element, and never has an empty grid.
+func TestRowGeometry(t *testing.T) {
+	for _, n := range []uint32{1, 63, 64, 1023, 1024, 1025, 4095, 4096, 4097, 551786} {
+		for name, c := range map[string]struct {
+			g    Launch
+			each int // elements of a block
+		}{
+			"relu_backward": {(&ReLUArgs{N: n}).Launch(FP32), 1024},
+			"dropout":       {(&DropoutArgs{N: n}).Launch(FP32), 1024},
+			"begin":         {(&RowsArgs{P: n}).Begin(FP32), 1024},
+			"combine":       {(&CombineArgs{P: n}).Launch(), 1024},
+			"sgd":           {(&SGDArgs{N: n}).Launch(FP32), 1024},
+			"track":         {(&SGDArgs{P: n + 64, N: 64}).Running(FP32), 1024},
+			"average_pool":  {(&AverageArgs{B: 1, C: n}).Launch(FP32), 1024},
+			"sum_squares":   {(&SumSquaresArgs{N: n}).Launch(), 4096},
+			"grad_squares":  {(&ClipArgs{N: n}).Squares(FP32), 4096},
+			"gather":        {(&GatherArgs{B: 1, H: 1, W: n, C: 1}).Launch(FP32), 4096},
+			"conv_reduce":   {(&ConvReduceArgs{N: n, O: 0}).Launch(FP32), 512},
+		} {
+			if covered := c.g.X * c.each; covered < int(n) || covered-c.each >= int(n) || c.g.Threads%32 != 0 {
+				t.Errorf("%s of %d elements: %+v, %d elements a block: covers %d", name, n, c.g, c.each, covered)
+			}
+		}
+	}
+	for _, c := range []struct {
+		a    GatherArgs
+		want int
+	}{{GatherArgs{Images: 1, C: 3}, 3072}, {GatherArgs{Images: 1, C: 33}, 0}, {GatherArgs{C: 3}, 0}} {
+		if got := c.a.Launch(FP32).Shared; got != c.want {
+			t.Errorf("gather of %d channels, images %t: %d bytes of shared memory, want %d", c.a.C, c.a.Images != 0,
+				got, c.want)
+		}
 	}
 }

@@ -3,7 +3,7 @@ package kernels
 import "testing"
 
 // The convolutions of the residual nets have the shared memory that every card has for a block, all pixels and weights
-// have a tile, and maps that are too large to be counted are told.
+// have a tile, and Fits refuses maps that are too large to be counted.
 func TestConv2DGeometry(t *testing.T) {
 	for _, c := range []struct{ H, C, R, O, U, pad uint32 }{
 		{32, 3, 3, 64, 1, 1},

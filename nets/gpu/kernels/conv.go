@@ -1,0 +1,212 @@
+package kernels
+
+// ConvArgs are the arguments of conv_forward, conv_backward_data and conv_backward_filter; conv.cuh says what each
+// field means. Set the sizes first; the method that returns the launch of a kernel sets HP, WP, Chunks and Tile.
+type ConvArgs struct {
+	Work, X, Y, Arg, GY, DX, Partial uint64
+	WOffset, BOffset                 uint32
+	B, H, W, C, R, S, O, Pad         uint32
+	HP, WP                           uint32
+	Images, Chunks                   uint32
+	Tile                             ConvTile
+}
+
+// ConvTile says how one of the three kernels cuts a convolution into units of work, and a unit into what fits shared
+// memory; conv.cuh says what each field means. It is computed here and handed to the kernel, so that the grid and the
+// kernel cannot disagree. It depends on sizes and precision alone, so that sums have the same order on every card.
+type ConvTile struct {
+	Depth, Pitch                   uint32
+	Images, Rows, Columns          uint32
+	Height, Width, Patch           uint32
+	Bands, Strips, Units           uint32
+	Tiles                          uint32
+	Steps, Resident, Stages        uint32
+	Words                          uint32
+	WarpTiles, Groups, Parts, Runs uint32
+}
+
+const (
+	convThreads   = 128
+	convWindows   = 64        // the most windows of a unit
+	convOutputs   = 32        // outputs of a block
+	convShared    = 99 * 1024 // bytes of shared memory that a block may have on every card from capability 8.0 on
+	convResident  = 52        // steps: so many or fewer weights stay in shared memory all the time (59,904 bytes) …
+	convStreamed  = 20        // … of more than that, so many are there at a time
+	convLD        = convOutputs + 4
+	filterWarps   = 6
+	filterThreads = 32 * filterWarps
+)
+
+// Forward cuts conv_forward and returns its launch, which reads x and w and writes y and, in bytes, arg. The sizes must
+// have passed Fits.
+func (a *ConvArgs) Forward(p Precision) Launch {
+	a.HP, a.WP = a.pooled()
+	g := a.rowGeometry(p, a.HP, a.WP, a.C, a.O)
+	x, w, y, flop := a.volumes()
+	return Launch{g, Cost{FLOP: flop, Bytes: p.act(x+w+y) + y}}
+}
+
+// BackwardData cuts conv_backward_data and returns its launch, which reads gy, arg in bytes, and w, and writes dx. The
+// sizes must have passed Fits.
+func (a *ConvArgs) BackwardData(p Precision) Launch {
+	a.HP, a.WP = a.pooled()
+	g := a.rowGeometry(p, (a.H+1)/2, (a.W+1)/2, a.O, a.C)
+	x, w, y, flop := a.volumes()
+	return Launch{g, Cost{FLOP: flop, Bytes: p.act(y+w+x) + y}}
+}
+
+// BackwardFilter cuts conv_backward_filter and returns its launch, which reads x, gy and arg in bytes, and writes the
+// partial sums of dw and db. The sizes must have passed Fits, and Images must be set.
+func (a *ConvArgs) BackwardFilter(p Precision) Launch {
+	a.HP, a.WP = a.pooled()
+	a.Chunks = uint32(ceil(a.B, int(a.Images)))
+	g := a.filterGeometry(p)
+	x, w, y, flop := a.volumes()
+	return Launch{g, Cost{FLOP: flop, Bytes: p.act(x+y) + y + 4*int64(a.Chunks)*(w+int64(a.O))}}
+}
+
+// Fits reports whether the shared memory of a block is enough for a convolution of so many channels and outputs: up to
+// more than 900 in float32 with 3×3 windows, 400 with 5×5. Images must be set.
+func (a ConvArgs) Fits(p Precision) bool {
+	return a.Forward(p).X > 0 && a.BackwardData(p).X > 0 && a.BackwardFilter(p).X > 0
+}
+
+// ChunkImages returns how many images one partial sum of conv_backward_filter should hold. With few images there is
+// work for all multiprocessors; but every partial sum is written and read once, so that a large filter wants more.
+func (a *ConvArgs) ChunkImages() uint32 {
+	images := uint32(4)
+	for images < 16 && a.R*a.S*a.C*a.O > 4096*images {
+		images *= 2
+	}
+	return min(images, a.B)
+}
+
+// pooled returns the height and the width of y.
+func (a *ConvArgs) pooled() (rows, columns uint32) {
+	return (a.H + 2*a.Pad - a.R + 1) / 2, (a.W + 2*a.Pad - a.S + 1) / 2
+}
+
+// volumes returns the number of elements of x, w and y (arg has as many as y) of one slot, and the operations of each
+// of the three products.
+func (a *ConvArgs) volumes() (x, w, y, flop int64) {
+	rows, columns := a.pooled()
+	w = volume(a.R, a.S, a.C, a.O)
+	windows := volume(a.B, rows, columns)
+	return volume(a.B, a.H, a.W, a.C), w, windows * int64(a.O), 2 * 4 * windows * w
+}
+
+// rowGeometry sets the tile of conv_forward or conv_backward_data and returns the geometry. The result has rows ×
+// columns windows of 2×2 pixels and n outputs; every tap sums over `channels`. The geometry is zero if a block has too
+// little shared memory.
+func (a *ConvArgs) rowGeometry(p Precision, rows, columns, channels, n uint32) Geometry {
+	var t ConvTile
+	t.Depth = uint32(ceil(channels, 2*perWord(p)) * 2)
+	t.Pitch = convPitch(t.Depth)
+	t.Steps = uint32(ceil(a.R*a.S*t.Depth, 8))
+	t.Resident = t.Steps
+	if t.Steps > convResident {
+		t.Resident = convStreamed
+	}
+	weights := 4 * (t.Resident*8*convLD + t.Steps*4 + convOutputs) // bytes, with the offsets of words and the bias
+	if !t.shrink(a, rows, columns, a.B, weights, 0) {
+		return Geometry{}
+	}
+	t.Stages = 1
+	if weights+8*t.Patch <= convShared {
+		t.Stages = 2
+	}
+	t.Tiles = uint32(ceil(n, convOutputs))
+	a.Tile = t
+	// A block loads its weights once and should then do enough with them; but there should be enough blocks. So a slot
+	// has 32 blocks, or more if each would have over 8 units.
+	each := min(max(t.Units/32, 1), 8)
+	return Geometry{
+		X: ceil(t.Units, int(each)) * int(t.Tiles), Threads: convThreads, Shared: int(weights + 4*t.Stages*t.Patch),
+	}
+}
+
+// filterGeometry sets the tile of conv_backward_filter and returns the geometry, which is zero if a block has too
+// little shared memory.
+func (a *ConvArgs) filterGeometry(p Precision) Geometry {
+	var t ConvTile
+	per, ld := uint32(perWord(p)), uint32(convLD)
+	if per == 2 {
+		ld = 40
+	}
+	row := 4 * (ld + 1) // bytes of a row of dY, with the offset of its pixel
+	t.Depth = uint32(ceil(a.C, 2) * 2)
+	t.Pitch = convPitch(t.Depth)
+	// A window has 4/per rows of dY, and the last step may have 7 rows without a pixel.
+	if !t.shrink(a, a.HP, a.WP, min(a.Images, a.B), 8*row, 4/per*row) {
+		return Geometry{}
+	}
+	t.Words = uint32(ceil(t.Images*t.Rows*t.Columns*4, 8*int(per)) * 8)
+	t.Tiles = uint32(ceil(a.O, convOutputs))
+	t.WarpTiles = 3
+	if a.R*a.S*a.C <= 32 {
+		t.WarpTiles = 1
+	}
+	groups := ceil(a.R*a.S*a.C, 32*int(t.WarpTiles))
+	t.Groups = uint32(min(groups, 3)) // a divisor of the number of warps
+	if groups >= filterWarps {
+		t.Groups = filterWarps
+	}
+	t.Parts = filterWarps / t.Groups
+	t.Runs = uint32(ceil(groups, int(t.Groups)))
+	a.Tile = t
+	g := Geometry{X: int(a.Chunks * t.Runs * t.Tiles), Threads: filterThreads}
+	g.Shared = max(int(4*t.Patch+t.Words*row), filterThreads*16)
+	if t.Parts > 1 {
+		g.Shared = max(g.Shared, int(t.Groups*t.WarpTiles)*4096) // where the parts of a group add up their sums
+	}
+	return g
+}
+
+// shrink sets the windows of a unit, and with them the patch. It starts with at most convWindows windows and halves
+// them until the patch, `fixed` bytes, and `extra` bytes per window fit shared memory. It returns false if not even one
+// window fits.
+func (t *ConvTile) shrink(a *ConvArgs, rows, columns, images, fixed, extra uint32) bool {
+	t.Columns = min(columns, convWindows)
+	t.Rows = min(rows, convWindows/t.Columns)
+	t.Images = 1
+	if t.Columns == columns && t.Rows == rows {
+		t.Images = min(convWindows/(rows*columns), images)
+	}
+	for {
+		t.Height, t.Width = 2*t.Rows+a.R-1, 2*t.Columns+a.S-1
+		t.Patch = (t.Images*t.Height*t.Width*t.Pitch + 3) / 4 * 4
+		if fixed+4*t.Patch+extra*t.Images*t.Rows*t.Columns <= convShared {
+			break
+		}
+		switch {
+		case t.Images > 1:
+			t.Images = (t.Images + 1) / 2
+		case t.Rows > 1:
+			t.Rows = (t.Rows + 1) / 2
+		case t.Columns > 1:
+			t.Columns = (t.Columns + 1) / 2
+		default:
+			return false
+		}
+	}
+	t.Bands, t.Strips = uint32(ceil(rows, int(t.Rows))), uint32(ceil(columns, int(t.Columns)))
+	t.Units = uint32(ceil(images, int(t.Images))) * t.Bands * t.Strips
+	return true
+}
+
+// perWord returns how many neighbouring elements of a sum are in four bytes.
+func perWord(p Precision) int {
+	if p == BF16 {
+		return 2
+	}
+	return 1
+}
+
+// convPitch returns how many words a pixel takes in shared memory. Neighbouring windows are 2·pitch words apart; with
+// 2·pitch = 8 or 24 modulo 32, the 8-byte loads of half a warp meet no bank twice.
+func convPitch(depth uint32) uint32 {
+	if depth <= 4 {
+		return depth
+	}
+	return (depth+3)/8*8 + 4
+}

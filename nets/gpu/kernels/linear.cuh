@@ -1,0 +1,23 @@
+// What the kernels of fully connected layers share: their arguments and tiles.
+#pragma once
+#include "gemm.cuh"
+#include "work.cuh"
+
+// y[k,b,o] = bias[k,o] + Σ over i of x[k,b,i] w[k,i,o], clamped at 0 if relu.
+struct LinearArgs {
+  const Work *work;
+  const void *x;                // [K,B,I] act
+  void *y;                      // [K,B,O] act, or float if y_float
+  const void *gy;               // [K,B,O] act, gradient in front of the ReLU: relu_backward has run
+  void *dx;                     // [K,B,I] act
+  float *grad;                  // [K,P] dw at w_offset, db at b_offset
+  uint32_t w_offset, b_offset;  // of w [I,O] and bias [O] in a row
+  uint32_t B, I, O, P;
+  uint32_t relu, y_float;       // 0 or 1
+};
+
+// The tiles of the kernels; linear.go has the same sizes. A stage is 128 bytes deep, 24 KB or 16 KB in all. Layers of
+// at most 16 outputs have a narrow tile.
+template <class P> using ForwardTile = Tile<64, 64, 128 / (int)sizeof(typename P::act), 64, 32, 2, 3>;
+template <class P> using BackwardTile = Tile<128, 64, 128 / (int)sizeof(typename P::act), 64, 32, 1, 3>;
+template <class P> using NarrowTile = Tile<32, 16, 64, 32, 16, 4, 3>;

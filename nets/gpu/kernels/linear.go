@@ -1,0 +1,74 @@
+package kernels
+
+// LinearArgs are the arguments of linear_forward, linear_backward_data and linear_backward_filter; linear.cuh says what
+// each field means.
+type LinearArgs struct {
+	Work, X, Y, GY, DX, Grad uint64
+	WOffset, BOffset         uint32
+	B, I, O, P               uint32
+	ReLU, YFloat             uint32 // 0 or 1
+}
+
+const (
+	linearThreads = 128
+	linearStages  = 3
+	narrowOutputs = 16 // a layer of so few outputs has a tile of its own
+)
+
+// linearTile is the part of a matrix that a block computes. The sizes of a tile are template parameters of its kernel,
+// and so stand in linear.cuh as well; tests fail where the two disagree.
+type linearTile struct {
+	rows, columns int
+	depth         int // bytes along the sum that a stage holds, of each row and column
+}
+
+var (
+	forwardTile  = linearTile{64, 64, 128}
+	backwardTile = linearTile{128, 64, 128}
+)
+
+// narrowTile returns the tile of a layer of few outputs, 64 elements deep.
+func narrowTile(p Precision) linearTile { return linearTile{32, narrowOutputs, 64 * p.Act()} }
+
+// Forward returns the launch of linear_forward, which reads x and w and writes y, in float if YFloat is set.
+func (a *LinearArgs) Forward(p Precision) Launch {
+	t := forwardTile
+	if a.O <= narrowOutputs {
+		t = narrowTile(p)
+	}
+	x, w, y := a.volumes()
+	if a.YFloat != 0 {
+		return a.launch(t, a.B, a.O, p.act(x+w)+4*y)
+	}
+	return a.launch(t, a.B, a.O, p.act(x+w+y))
+}
+
+// BackwardData returns the launch of linear_backward_data, which reads gy and w and writes dx.
+func (a *LinearArgs) BackwardData(p Precision) Launch {
+	x, w, y := a.volumes()
+	return a.launch(backwardTile, a.B, a.I, p.act(y+w+x))
+}
+
+// BackwardFilter returns the launch of linear_backward_filter, which reads x and gy and writes dw in float.
+func (a *LinearArgs) BackwardFilter(p Precision) Launch {
+	t := backwardTile
+	if a.O <= narrowOutputs {
+		t = narrowTile(p)
+	}
+	x, w, y := a.volumes()
+	return a.launch(t, a.I, a.O, p.act(x+y)+4*w)
+}
+
+// launch returns the launch of a kernel whose tiles cover a result [M,N]. All three products take the same operations.
+func (a *LinearArgs) launch(t linearTile, M, N uint32, bytes int64) Launch {
+	tiles, shared := ceil(M, t.rows)*ceil(N, t.columns), linearStages*(t.rows+t.columns)*t.depth
+	return Launch{
+		Geometry{X: tiles, Threads: linearThreads, Shared: shared},
+		Cost{FLOP: 2 * volume(a.B, a.I, a.O), Bytes: bytes},
+	}
+}
+
+// volumes returns the number of elements of x, w and y of one slot.
+func (a *LinearArgs) volumes() (x, w, y int64) {
+	return volume(a.B, a.I), volume(a.I, a.O), volume(a.B, a.O)
+}

@@ -1,0 +1,19 @@
+package gpu
+
+import "rollcall/nets/gpu/kernels"
+
+// gather queues the kernel that brings a batch of samples and labels to the start of the program, and returns the
+// samples. Images are cropped, flipped and normalised on the way.
+func (l *lowerer) gather() value {
+	m := l.model
+	x, labels := l.buffer("x", m.H*m.W*m.C), l.perSample("labels", 1, 4)
+	l.labels, l.layer = labels, "x"
+	a := kernels.GatherArgs{B: uint32(l.graph.B), H: uint32(m.H), W: uint32(m.W), C: uint32(m.C)}
+	a.Images = 1 // an address, for now: the launch has shared memory for images even if the samples are features
+	queue(l, l.kernel("gather"), (*kernels.GatherArgs).Launch, a, func(f *frame, a *kernels.GatherArgs) {
+		s := f.parts[f.part]
+		a.Work, a.Images, a.Features, a.Classes, a.Table = f.work, s.images, s.features, s.classes, s.table
+		a.Y, a.Labels, a.Step, a.E = f.at(x), f.at(labels), f.step, f.E
+	}, x, labels)
+	return value{kind: activations, buf: x}
+}
