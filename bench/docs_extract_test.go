@@ -41,7 +41,7 @@ func docsPages(t *testing.T) (pages []docsPage) {
 	return append(pages, examples)
 }
 
-// docsWalk calls a function of a command and all below it.
+// docsWalk calls f with a command and with all commands below it.
 func docsWalk(c *cobra.Command, f func(c *cobra.Command)) {
 	f(c)
 	for _, sub := range c.Commands() {
@@ -49,7 +49,7 @@ func docsWalk(c *cobra.Command, f func(c *cobra.Command)) {
 	}
 }
 
-// docsPrograms are the first words of what is taken for a command where it stands in a sentence.
+// docsPrograms are the first words of spans of code that count as commands.
 var docsPrograms = []string{
 	"rollcall", "bin/rollcall", "bin/gpu-kit/card.sh", "make", "go", "eval", "docker", "python3", "apt-get",
 	"tensorboard",
@@ -62,7 +62,7 @@ var (
 )
 
 // docsCommands returns the commands of a page of Markdown: every line of its blocks of shell, and the spans of code
-// that begin with a program.
+// that begin with a program. A block that is fenced as text or Python has none.
 func docsCommands(text string) (commands []string) {
 	var block []string
 	inside, language, after := false, "", true // a block; its language; whether an indented block may begin
@@ -70,7 +70,8 @@ func docsCommands(text string) (commands []string) {
 		switch language {
 		case "yaml":
 			commands = append(commands, docsSteps(block)...)
-		case "python": // what it does, TestPyTorchWeights of bench/run does
+		case "python": // TestPyTorchWeights of bench/run does the same
+		case "text": // drawings, and what commands print
 		default:
 			commands = append(commands, docsShell(strings.Join(block, "\n"))...)
 		}
@@ -104,7 +105,7 @@ func docsCommands(text string) (commands []string) {
 	return commands
 }
 
-// docsShell returns the commands of lines of shell: a line each, but for those that go on, and loops.
+// docsShell returns the commands of lines of shell. A line is a command; continued lines and loops are joined.
 func docsShell(text string) (commands []string) {
 	open := ""
 	for line := range strings.Lines(text) {
@@ -128,7 +129,7 @@ func docsShell(text string) (commands []string) {
 	return commands
 }
 
-// docsSteps returns the commands of a pipeline's steps; what else is in its YAML is the pipeline's.
+// docsSteps returns the commands in the YAML of a pipeline: the lines that begin with a known program.
 func docsSteps(lines []string) (commands []string) {
 	for _, line := range lines {
 		step, _, _ := strings.Cut(docsYAML.FindStringSubmatch(line)[1], "  #")

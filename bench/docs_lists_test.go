@@ -1,6 +1,6 @@
 package main
 
-// What runs of the pages are made short with; of a flag that is given twice the last one counts, lists apart.
+// Flags that make runs of the pages short. If a flag is given twice the last one counts, except for lists.
 const (
 	docsCPU   = " --device cpu"
 	docsTrain = docsCPU + " --allow-altered --rounds 2 --clients 4 --eval-every 1"
@@ -23,13 +23,12 @@ const (
 	docsBenchstat = "golang.org/x/perf/cmd/benchstat, which is no part of the suite"
 )
 
-// docsLine is a command as it stands in a page, and what a test makes of it.
+// docsLine is a command as it stands in a page, and what the test runs in its place, or why it runs nothing.
 type docsLine struct{ command, instead string }
 
-// docsBefore makes what the commands of a page read and none in front of them writes.
+// docsBefore has commands that run before those of a page, and write the files that these read.
 var docsBefore = map[string][]string{
-	"README.md":       {"rollcall run --data leaf --out more" + docsTrain},
-	"docs/results.md": {"rollcall run --data leaf" + docsTrain},
+	"docs/commands.md": {"rollcall run --data leaf --out more" + docsTrain},
 	"examples of --help": {
 		"rollcall table fedawe-2" + docsFedAWE,
 		"rollcall table fedawe-2 --preset paper --out out-paper" + docsFedAWE,
@@ -38,7 +37,7 @@ var docsBefore = map[string][]string{
 	},
 }
 
-// docsElsewhere are the commands that no test can run, and why; the flags of rollcall in them are looked at.
+// docsElsewhere are the commands that no test can run, and why. The test still checks their flags of rollcall.
 var docsElsewhere = []docsLine{
 	{"docker build -f Dockerfile.cuda -t rollcall .", "Docker and the network"},
 	{"docker run --rm --gpus all -v rollcall-data:/data rollcall", "Docker and a card"},
@@ -70,19 +69,28 @@ var docsElsewhere = []docsLine{
 	},
 }
 
-// docsShort makes commands of the pages short: "+ …" is added to every call of rollcall in them, anything else is run
-// in their place. All others run as they stand there.
+// docsShort makes commands of the pages short. The flags behind "+ " are added to every call of rollcall in a command;
+// any other text replaces the command. Commands that are not listed run as they stand in the page.
 var docsShort = []docsLine{
 	// README.md
+	{"bin/rollcall table cafed-1 --data binary", "+" + docsTable},
+	{
+		"bin/rollcall sweep --data leaf --methods fedavg-active,fedau,fedawe,mifa,fedvarp --availability sine " +
+			"--rounds 100 --seeds 3,4,6",
+		"bin/rollcall sweep --methods fedau,mifa --availability sine" + docsSweep,
+	},
 	{"bin/rollcall run --method fedawe --data cifar10 --availability sine --rounds 20", docsRun},
 	{
-		"bin/rollcall table fedawe-2 --data cifar10 --availability sine --rounds 100 --seeds 3",
-		"bin/rollcall table fedawe-2" + docsFedAWE,
+		"bin/rollcall table fedawe-2 --data cifar10 --availability sine --rounds 100 --seeds 3 --plan",
+		"bin/rollcall table cafed-1 --plan --data binary" + docsTable,
 	},
+
+	// docs/commands.md
 	{"rollcall run", docsRun},
 	{"rollcall table TABLE", "rollcall table cafed-1 --seeds 3" + docsTable},
 	{"rollcall figure FIGURE", "rollcall figure cafed-i1" + docsTable},
 	{"rollcall sweep", "+ --methods fedawe,ca-fed --availability markov" + docsSweep},
+	{"rollcall results show CELL", "rollcall results show out/run/*_*"},
 	{"rollcall results compare TABLE DIR", "rollcall results compare cafed-1 out"},
 	{"rollcall results verify DIR", "rollcall results verify out"},
 	{"rollcall results diff A B", "rollcall results diff out/sweep out/sweep"},
@@ -97,11 +105,8 @@ var docsShort = []docsLine{
 	},
 	{`rollcall completion bash\|zsh\|fish`, "for s in bash zsh fish; do rollcall completion $s; done"},
 	{"rollcall COMMAND --help", "rollcall figure --help"},
-	{
-		"17 3 * * *  cd /srv/rollcall && bin/rollcall track run --history /srv/rollcall/history >track.log " +
-			"2>&1 || cat track.log",
-		"bin/rollcall track compare --history results/history" + docsCron,
-	},
+
+	// docs/replay.md, docs/runs.md, docs/files.md, docs/data.md, docs/architecture.md
 	{"bin/rollcall run --method fedavg-active --rounds 1 --dump DIR", docsRun + " --rounds 1"},
 	{"bin/rollcall table fedawe-2 --data cifar10 --plan", "bin/rollcall table fedawe-2 --plan" + docsFedAWE},
 	{"bin/rollcall table fedawe-2 --data cifar10 --retries 3", "bin/rollcall table fedawe-2 --retries 3" + docsFedAWE},
@@ -114,6 +119,10 @@ var docsShort = []docsLine{
 		"bin/rollcall run --method fedar --data cifar10 --net resnet20 --rounds 20 --init-from net.safetensors",
 		docsTiny,
 	},
+
+	{"bin/rollcall run --data leaf --rounds 20", "+" + docsTrain},
+	{"rollcall data fetch mnist", "rollcall data fetch leaf"},
+	{"rollcall data verify mnist", "rollcall data verify leaf"},
 
 	// docs/performance.md, docs/cuda.md, docs/tuning.md
 	{"bin/rollcall bench --data cifar10", docsBench},
@@ -154,8 +163,8 @@ var docsShort = []docsLine{
 
 	// docs/tracking.md
 	{
-		"17 3 * * *  cd /srv/rollcall && . ./webhook.env && bin/rollcall track run --history " +
-			"/srv/rollcall/history >track.log 2>&1 || cat track.log",
+		"17 3 * * *  cd /srv/rollcall && . ./webhook.env && bin/rollcall track run >track.log 2>&1 || " +
+			"cat track.log",
 		". ./webhook.env && bin/rollcall track compare --history results/history" + docsCron,
 	},
 

@@ -21,23 +21,24 @@ import (
 	"rollcall/results/papers"
 )
 
+const docsExtensions = "go|md|csv|json|py|cu|cuh|sh|yml|svg|html|npy|ptx|gz|so|a|h|cuda|txt"
+
 var (
 	docsFlag     = regexp.MustCompile(`(?:^|[\s(\x60"/])--([a-z][a-z0-9-]*)`)
-	docsFile     = regexp.MustCompile(`^(?:[\w.-]+/)*[\w-][\w.-]*\.(?:go|md|csv|json|py|cu|cuh|sh|yml|svg|html|npy|ptx|gz|so|a|h|cuda|txt)$`)
+	docsFile     = regexp.MustCompile(`^(?:[\w.-]+/)*[\w-][\w.-]*\.(?:` + docsExtensions + `)$`)
 	docsFolder   = regexp.MustCompile(`^(?:bench|algos|nets|datasets|results|docs)/[\w./]*$`)
 	docsTestName = regexp.MustCompile(`\x60(Test\w+)(…?)\x60`)
 	docsEnv      = regexp.MustCompile(`ROLLCALL_[A-Z_]+`)
 )
 
-// docsForeignFlags are flags in the pages that are not rollcall's, and whose they are.
+// docsForeignFlags are flags in the pages that belong to other programs, with the program.
 var docsForeignFlags = map[string]string{
 	"rm": "docker", "gpus": "docker", "logdir": "tensorboard", "set": "ncu", "import-source": "ncu",
 	"launch-skip":  "ncu",
 	"launch-count": "ncu", "import": "ncu", "page": "ncu", "cuda-graph-trace": "nsys", "signal": "sbatch",
 }
 
-// docsForeignFiles are files in the pages that are neither in the repository nor written by a command of theirs, and
-// what they are.
+// docsForeignFiles are files in the pages that the repository does not have and no command of the pages writes.
 var docsForeignFiles = map[string]string{
 	".github/workflows/nightly.yml": "of the reader's own repository",
 	"libcuda.so":                    "what tests of the CUDA engine make of nets/gpu/emulator",
@@ -107,18 +108,35 @@ func TestDocsNames(t *testing.T) {
 	}
 }
 
-// TestDocsListNames looks for every name that a flag takes in the README, and for every table and figure.
+// docsCommandsPage lists every name that a flag takes, and every table and figure.
+const docsCommandsPage = "docs/commands.md"
+
+// TestDocsListNames looks for all of these names.
 func TestDocsListNames(t *testing.T) {
-	readme := contents(t, "../README.md")
-	figures := regexp.MustCompile(`(?m)^\| .rollcall figure FIGURE.*$`).FindString(readme)
+	page := contents(t, "../"+docsCommandsPage)
 	for _, name := range slices.Concat(algos.Names(), availability.Names(), nets.ModelNames(), datasets.Names()) {
-		if !strings.Contains(readme, "`"+name+"`") {
-			t.Errorf("README.md: %s is not there, want it listed", name)
+		if !strings.Contains(page, "`"+name+"`") {
+			t.Errorf("%s: %s is not there, want it listed", docsCommandsPage, name)
 		}
 	}
+	for _, list := range []struct {
+		what, name string // the pattern of a name behind its paper's
+		want       []string
+	}{
+		{"tables", `\d+`, papers.TableNames()}, {"figures", `[if]\d[a-d]?`, papers.FigureNames()},
+	} {
+		if got, want := docsListed(page, list.name), slices.Sorted(slices.Values(list.want)); !slices.Equal(got, want) {
+			t.Errorf("%s lists the %s\n%q, want\n%q", docsCommandsPage, list.what, got, want)
+		}
+	}
+}
+
+// docsListed returns the names of a list such as `fedar-f1` … `-f3`, `-f5`, sorted: the paper stands with the first.
+func docsListed(page, pattern string) []string {
 	listed := map[string]bool{}
 	paper, before := "", ""
-	for _, m := range regexp.MustCompile("(… )?`([a-z]*)-([if]\\d[a-d]?)`").FindAllStringSubmatch(figures, -1) {
+	name := regexp.MustCompile("(… )?`((?:fedawe|cafed|fedar)?)-(" + pattern + ")`")
+	for _, m := range name.FindAllStringSubmatch(page, -1) {
 		if m[2] != "" {
 			paper = m[2]
 		}
@@ -127,23 +145,12 @@ func TestDocsListNames(t *testing.T) {
 		}
 		for last := len(m[3]) - 1; before[last] <= m[3][last]; before = before[:last] + string(before[last]+1) {
 			listed[paper+"-"+before] = true
+			if m[1] == "" {
+				break
+			}
 		}
 	}
-	if got, want := slices.Sorted(maps.Keys(listed)),
-		slices.Sorted(slices.Values(papers.FigureNames())); !slices.Equal(got, want) {
-		t.Errorf("README.md lists the figures\n%q, want\n%q", got, want)
-	}
-	tables := regexp.MustCompile(`(?m)^\| .rollcall table TABLE.*$`).FindString(readme)
-	var own []string
-	for _, m := range regexp.MustCompile("`([a-z]*)-(\\d+)`").FindAllStringSubmatch(tables, -1) {
-		if m[1] != "" {
-			paper = m[1]
-		}
-		own = append(own, paper+"-"+m[2])
-	}
-	if !slices.Equal(own, papers.TableNames()) {
-		t.Errorf("README.md lists the tables\n%q, want\n%q", own, papers.TableNames())
-	}
+	return slices.Sorted(maps.Keys(listed))
 }
 
 // docsHas says whether the repository has a file or a folder: by its path, by a path from the folder of a package, or
@@ -155,8 +162,8 @@ func docsHas(files []string, name string) bool {
 	})
 }
 
-// docsRepository returns the paths of the repository's files, and the texts of program and tests. What is built or
-// written is not among them.
+// docsRepository returns the paths of the repository's files, and the texts of the program and of the tests. It leaves
+// out files that builds and runs write.
 func docsRepository(t *testing.T) (paths []string, program, tests string) {
 	t.Helper()
 	var product, test strings.Builder

@@ -20,7 +20,7 @@ import (
 	"rollcall/results/track"
 )
 
-// docsPatience is how long a command may take: many times what any takes on two idle cores.
+// docsPatience is the time that one command may take, many times the longest on two idle cores.
 const docsPatience = 2 * time.Minute
 
 // TestDocsCommands runs every command of every page in its order, each page in a folder of its own. With -short it
@@ -74,7 +74,7 @@ func TestDocsCommands(t *testing.T) {
 	}
 }
 
-// docsShortened is what is run for a command.
+// docsShortened returns the command line that the test runs in place of a command.
 func docsShortened(command string) string {
 	i := slices.IndexFunc(docsShort, func(l docsLine) bool { return l.command == command })
 	if i < 0 {
@@ -95,8 +95,7 @@ var (
 	docsGoName   = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)`)
 )
 
-// docsParse looks at a command without running it: are the flags of rollcall its own, and does `go test` find
-// something?
+// docsParse checks a command without running it: rollcall must have its flags, and `go test` must find a test.
 func docsParse(line string) error {
 	for _, call := range docsCall.FindAllStringSubmatch(line, -1) {
 		args := docsWords(docsVariable.ReplaceAllString(call[1], "1"))
@@ -126,7 +125,7 @@ func docsWords(line string) []string {
 	return words
 }
 
-// docsGoTest looks for the package and the tests of a `go test`.
+// docsGoTest checks that the package of a `go test` is there, and has a test or benchmark of the given name.
 func docsGoTest(args []string) error {
 	i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "./") })
 	if i < 0 {
@@ -172,8 +171,8 @@ type docsShop struct {
 	env []string
 }
 
-// newDocsShop makes the folder: with tiny data sets, a history of two weeks, and programs in front of all others:
-// rollcall, which is this test, and make, which only says what it would do where that takes long.
+// newDocsShop makes the folder, with tiny data sets and a history of two weeks. Two programs come first in its PATH:
+// rollcall, which is this test, and make, which prints long targets instead of running them.
 func newDocsShop(t *testing.T, page string) *docsShop {
 	t.Helper()
 	program, err := os.Executable()
@@ -220,14 +219,14 @@ func newDocsShop(t *testing.T, page string) *docsShop {
 	return s
 }
 
-// docsMake lets make do what is done at once, and only say the rest: that fails where there is no such target.
+// docsMake runs targets that end at once and prints the others, which fails for a target that does not exist.
 const docsMake = `case "$*" in help|env|"-s env") dry= ;; *) dry=-n ;; esac
 `
 
-// docsMachine is the one whose history the pages' commands find.
+// docsMachine is the machine whose history the commands of the pages find.
 var docsMachine = track.Machine{Suite: "test/1", Engine: "cpu-avx2", Device: "Some CPU", Precision: "fp32"}
 
-// docsLook is where a program lies.
+// docsLook returns the path of a program.
 func docsLook(program string) string {
 	path, err := exec.LookPath(program)
 	if err != nil {
@@ -246,7 +245,7 @@ func docsWrite(t *testing.T, path, text string, mode os.FileMode) {
 	}
 }
 
-// run runs a line of shell and returns what it said. A failure of any part of it is one.
+// run runs a line of shell and returns its output. It fails if any part of the line fails.
 func (s *docsShop) run(line string) (said string, err error) {
 	ctx, cancel := context.WithTimeout(s.ctx, docsPatience)
 	defer cancel()
