@@ -6,7 +6,7 @@
     rollcall run --method fedavg-active --data leaf --rounds 1 --dump DIR …
     python3 bench/testdata/replay.py --dump DIR        # leaf and binary: the dump holds their samples
 
-The dump holds .npy files and names.json (README, "Replaying a round"): the start w0 [P], every client's result w1 [K,P] and
+The dump holds .npy files and names.json (docs/replay.md): the start w0 [P], every client's result w1 [K,P] and
 the server's w_server [P] in PyTorch's state_dict order, and all that was drawn: batches, crops, flips, dropout masks. So
 nothing random is left, and this program, which shares no line with rollcall, trains each client and compares.
 
