@@ -9,11 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/longtest"
 	"rollcall/results"
 )
 
 // longAttacks is whether attacks of minutes are tried as well: `make test-long`.
-var longAttacks = os.Getenv("ROLLCALL_TEST_LONG") != ""
+var longAttacks = longtest.On()
 
 // The attacks on what the program promises, and the tests that hold their outcome:
 //

@@ -29,7 +29,7 @@ func estimate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options,
 
 // The estimate made before a run is within 10 % of the memory that the run takes.
 func TestEstimate(t *testing.T) {
-	g, _, m := both(t, "lenet5", 4, Options{EvalBatch: 4})
+	g, _, m := both(t, "lenet5", 4, Options{EvalBatch: 4, Precision: FP32})
 	before := used(t, g)
 	newCrowd(t, g, m, 2, 4, nil).train(t)
 	var units []nets.EvalJob

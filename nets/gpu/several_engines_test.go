@@ -127,7 +127,7 @@ func TestSideBySide(t *testing.T) {
 		net    string
 		rounds int
 		p      Precision
-	}{{"linear-mnist", 20, FP32}, {"linear-synthetic", 20, TF32}, {"lenet5", 2, BF16}} {
+	}{{"linear-mnist", 10, BF16}, {"linear-synthetic", 10, TF32}, {"lenet5", 2, FP32}} {
 		if c.net == "lenet5" && testing.Short() {
 			continue
 		}
@@ -157,7 +157,7 @@ func TestSideBySideShortOfMemory(t *testing.T) {
 	const batch, clients, engines, rounds = 256, 24, 3, 3
 	m := must(nets.NewModel("linear-mnist"))(t)
 	train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2)
-	o := Options{Batch: batch, EvalBatch: 2}
+	o := Options{Batch: batch, EvalBatch: 2, Precision: FP32}
 	if os.Getenv(faulty) == "" {
 		roomy := estimate(t, m, train, test, o, clients, 2, 1+clients+3)
 		tight := estimate(t, m, train, test, o, 4, 2, 1+clients+3)

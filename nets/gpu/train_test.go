@@ -48,12 +48,12 @@ func TestTrainAgainstCPU(t *testing.T) {
 			if residual {
 				c.steps, c.tolerance = min(c.steps, 3), max(c.tolerance, 1e-4)
 			}
-			if testing.Short() && strings.HasPrefix(net, "resnet") {
+			if testing.Short() && (residual || c.steps > 1) {
 				continue
 			}
-			if c.steps > 1 && (testing.Short() || net == "cnn-cafed" || net == "cnn-cinic10") || net == "resnet18" &&
-				c.clip == nil && !gputest.Real() {
-				continue // millions of parameters, or of products: minutes on the emulator
+			large := net == "resnet18" || net == "cnn-cafed" || net == "cnn-cinic10" && c.clip == nil
+			if !gputest.Long() && large || !gputest.Real() && large && c.clip == nil {
+				continue // millions of parameters, or of products: half a minute and more on the emulator
 			}
 			t.Run(fmt.Sprintf("%s_E=%d_B=%d_clip=%t", net, c.steps, c.batch, c.clip != nil), func(t *testing.T) {
 				g, e, m := both(t, net, c.batch, Options{Precision: FP32})
@@ -96,7 +96,7 @@ func TestReducedPrecision(t *testing.T) {
 	const batch = 16
 	for _, net := range []string{"cnn-svhn", "lenet5", "linear-mnist", "resnet20"} {
 		for precision, off := range map[Precision]float64{TF32: 0x1p-10, BF16: 0x1p-7} {
-			if net == "resnet20" && (precision == TF32 && !gputest.Real() || testing.Short()) {
+			if net == "resnet20" && !gputest.Long() {
 				continue // half a minute on the emulator
 			}
 			t.Run(fmt.Sprintf("%s_%s", net, precision), func(t *testing.T) {
@@ -148,12 +148,12 @@ func TestWaves(t *testing.T) {
 	for _, run := range []struct {
 		net       string
 		precision Precision
-	}{{"cnn-svhn", FP32}, {"cnn-svhn", TF32}, {"cnn-svhn", BF16}, {"resnet20", TF32}} {
+	}{{"cnn-svhn", FP32}, {"cnn-svhn", TF32}, {"cnn-svhn", BF16}, {"resnet20", FP32}, {"resnet20", TF32}} {
 		t.Run(run.net+"_"+string(run.precision), func(t *testing.T) {
 			var loss []float32
 			var rows [][]float32
 			for _, most := range []int{0, 2, 1, 3} {
-				if run.net == "resnet20" && (most > 1 && !gputest.Real() || testing.Short()) {
+				if run.net == "resnet20" && (testing.Short() || !gputest.Long() && (most > 1 || run.precision != FP32)) {
 					continue // a minute on the emulator
 				}
 				g, _, m := both(t, run.net, 3, Options{Precision: run.precision, MaxClients: most})

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"rollcall/internal/longtest"
 )
 
 // A process is stopped before every one of its operations, another does all its work meanwhile, and the first goes on.
@@ -97,7 +99,7 @@ func deadClaim(t *testing.T, w *world) {
 func TestTurnsAtRandom(t *testing.T) {
 	schedules := 500
 	switch {
-	case os.Getenv("ROLLCALL_TEST_LONG") != "":
+	case longtest.On():
 		schedules = 50_000
 	case testing.Short():
 		schedules = 100

@@ -111,6 +111,26 @@ func (c *compiler) unpack() (string, error) {
 	return dir, nil
 }
 
+// library returns the path of the library of a folder: under a hash of the compiler, the runtime and the sources of the
+// folder.
+func (c *compiler) library(dir string) (string, error) {
+	sources, err := filepath.Glob(filepath.Join(dir, "*.cu*"))
+	if err != nil {
+		return "", fmt.Errorf("emulator: %s: %w", dir, err)
+	}
+	hash := sha256.New()
+	fmt.Fprintln(hash, c.version, c.flags, c.include)
+	for _, source := range sources {
+		text, err := os.ReadFile(source)
+		if err != nil {
+			return "", fmt.Errorf("emulator: %w", err)
+		}
+		fmt.Fprintln(hash, filepath.Base(source), len(text))
+		hash.Write(text)
+	}
+	return filepath.Join(c.cache, fmt.Sprintf("libcuda-%x.so", hash.Sum(nil)[:12])), nil
+}
+
 // units preprocesses the runtime and the .cu files of a folder.
 func (c *compiler) units(dir string) ([]unit, error) {
 	dir, err := filepath.Abs(dir)
@@ -131,14 +151,19 @@ func (c *compiler) units(dir string) ([]unit, error) {
 	return inParallel(append(files, kernels...), c.preprocess)
 }
 
-// preprocess preprocesses one file. It appends the registration of the kernels to a .cu file.
+// preprocess preprocesses one file, from within its folder: the text must not say where the folder lies, or a copy of
+// it would be compiled again. It appends the registration of the kernels to a .cu file.
 func (c *compiler) preprocess(file string) (unit, error) {
-	args := append([]string{"-E", "-x", "c++", "-I", c.include}, c.flags...)
-	out, err := c.output("preprocess "+filepath.Base(file), append(args, file)...)
+	args := append([]string{"-E", "-x", "c++", "-fno-working-directory", "-I", c.include}, c.flags...)
+	dir, name := filepath.Split(file)
+	out, err := c.output("preprocess "+name, dir, append(args, name)...)
 	if err != nil {
 		return unit{}, err
 	}
-	u := unit{name: filepath.Base(file), text: unrolled(out)}
+	u := unit{name: filepath.Base(file), text: out}
+	if !c.asan {
+		u.text = unrolled(out)
+	}
 	if filepath.Ext(file) == ".cu" {
 		names, err := kernelNames(u.name, out)
 		if err != nil {
@@ -240,14 +265,15 @@ func (c *compiler) prune() error {
 
 // run runs g++ and drops its output.
 func (c *compiler) run(what string, args ...string) error {
-	_, err := c.output(what, args...)
+	_, err := c.output(what, "", args...)
 	return err
 }
 
 // output runs g++ and returns its standard output. An error has its messages.
-func (c *compiler) output(what string, args ...string) ([]byte, error) {
+func (c *compiler) output(what, dir string, args ...string) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(c.path, args...)
+	cmd.Dir = dir
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "LD_PRELOAD=")
 	if err := cmd.Run(); err != nil {

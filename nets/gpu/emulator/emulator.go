@@ -27,7 +27,6 @@ package emulator
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"embed"
 	"fmt"
 	"os"
@@ -54,25 +53,22 @@ func Build(dir string, asan bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	units, err := c.units(dir)
+	path, err := c.library(dir)
 	if err != nil {
 		return "", err
 	}
-	objects, err := inParallel(units, c.object)
-	if err != nil {
-		return "", err
-	}
-	hash := sha256.New()
-	fmt.Fprintln(hash, c.version, c.flags)
-	for _, o := range objects {
-		fmt.Fprintln(hash, o)
-	}
-	path := filepath.Join(c.cache, fmt.Sprintf("libcuda-%x.so", hash.Sum(nil)[:12]))
-	err = c.keep(path, func(temporary string) error {
+	return path, c.keep(path, func(temporary string) error {
+		units, err := c.units(dir)
+		if err != nil {
+			return err
+		}
+		objects, err := inParallel(units, c.object)
+		if err != nil {
+			return err
+		}
 		args := slices.Concat([]string{"-shared", "-o", temporary}, c.linkFlags(), objects, []string{"-lpthread"})
 		return c.run("link", args...)
 	})
-	return path, err
 }
 
 // Env returns the environment variables that a process needs to use a library of Build. With asan they load

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 
+	"rollcall/internal/longtest"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/emulator"
 )
@@ -31,6 +32,9 @@ var LeftOut string
 
 // Real reports whether the tests run on a real card.
 func Real() bool { return os.Getenv(realVariable) == "1" }
+
+// Long reports whether tests may take minutes on the emulator: on a real card they do not.
+func Long() bool { return Real() || longtest.On() }
 
 // Main is the TestMain of a package whose tests all need a card. If the card is not real, it is the emulator with the
 // kernels of a folder; sanitize asks for AddressSanitizer, which -short leaves out. The emulator must be in the

@@ -1,0 +1,21 @@
+// Package longtest says whether a test may take minutes.
+//
+// The everyday tests (`make test`) hold one small case of everything. What takes long and seldom fails alone is left to
+// `make test-long`: large nets on the CUDA emulator, every attack, processes killed sixty times.
+package longtest
+
+import (
+	"os"
+	"testing"
+)
+
+// On reports whether tests may take minutes: whether ROLLCALL_TEST_LONG is set.
+func On() bool { return os.Getenv("ROLLCALL_TEST_LONG") != "" }
+
+// Only skips a test that takes minutes unless it may, and says what makes it long.
+func Only(t *testing.T, why string) {
+	t.Helper()
+	if !On() {
+		t.Skipf("left to make test-long: %s", why)
+	}
+}
