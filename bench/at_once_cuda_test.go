@@ -15,7 +15,7 @@ func onCUDA(out string, more ...string) []string {
 	return append([]string{
 		"sweep", "--data", "leaf", "--clients", "5", "--rounds", "3", "--local-steps", "2", "--batch", "4",
 		"--eval-every", "1", "--methods", "fedavg-active,mifa,fedawe",
-		"--availability", "stationary,sine", "--seeds", "3,4", "--device", "cuda", "--out", out,
+		"--availability", "stationary,sine", "--seeds", "3,4", "--device", "cuda", "--precision", "fp32", "--out", out,
 	}, more...)
 }
 

@@ -200,19 +200,30 @@ func TestAttackOrder(t *testing.T) {
 	}
 }
 
+// removeAll removes a folder into which a process writes meanwhile: what is written between the listing and the removal
+// of a folder makes os.RemoveAll fail.
+func removeAll(dir string) (err error) {
+	for range 100 {
+		if err = os.RemoveAll(dir); err == nil {
+			break
+		}
+	}
+	return err
+}
+
 // An output folder that goes away in the middle, or whose place something else takes, ends in an error or in all files.
 func TestAttackVanished(t *testing.T) {
 	top := t.TempDir()
 	for name, spoil := range map[string]func(out string) error{
-		"removed": os.RemoveAll,
+		"removed": removeAll,
 		"a file in its place": func(out string) error {
-			if err := os.RemoveAll(out); err != nil {
+			if err := removeAll(out); err != nil {
 				return err
 			}
 			return os.WriteFile(out, nil, 0o666)
 		},
 		"a link to nowhere in its place": func(out string) error {
-			if err := os.RemoveAll(out); err != nil {
+			if err := removeAll(out); err != nil {
 				return err
 			}
 			return os.Symlink(filepath.Join(top, "nowhere"), out)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rollcall/bench/run"
+	"rollcall/internal/longtest"
 	"rollcall/results"
 	"rollcall/results/papers"
 )
@@ -54,6 +55,7 @@ func TestTableWithoutData(t *testing.T) {
 
 // One cell on the real data, twice: the second time its runs are kept.
 func TestTableOnCIFAR10(t *testing.T) {
+	longtest.Only(t, "60,000 images are evaluated five times: a minute")
 	data, out := cifar10(t), t.TempDir()
 	args := []string{
 		"table", "fedawe-2", "--data", "cifar10", "--methods", "fedavg-active", "--availability", "sine",

@@ -33,7 +33,7 @@ func onCard(t *testing.T) (inside bool) {
 	return false
 }
 
-// Every method's round on the CUDA engine, in fp32, gives what the CPU engine gives: the accuracy of 60 images exactly,
+// Every method's round on the CUDA engine, in fp32, gives what the CPU engine gives: the accuracy of 20 images exactly,
 // the loss to 1e-4, ten times what one step may be off, since a round has two and the server adds its own.
 func TestMethodsOnCUDA(t *testing.T) {
 	if !onCard(t) {
@@ -41,8 +41,8 @@ func TestMethodsOnCUDA(t *testing.T) {
 	}
 	for _, method := range algos.Names() {
 		t.Run(method, func(t *testing.T) {
-			compareDevices(t, "--method", method, "--net", "lenet5", "--data", "synthetic", "--train-size", "200",
-				"--test-size", "60")
+			compareDevices(t, "--method", method, "--net", "lenet5", "--data", "synthetic", "--train-size", "60",
+				"--test-size", "20")
 		})
 	}
 }
@@ -111,9 +111,8 @@ func TestDevicesOnCUDA(t *testing.T) {
 			t.Errorf("devices: %q, want %q in it", list, want)
 		}
 	}
-	r := must(t, "run", "--method", "fedavg-active", "--net", "lenet5", "--data", "synthetic", "--train-size", "60",
-		"--test-size", "20", "--clients", "3", "--rounds", "1", "--local-steps", "1", "--batch", "2", "--out",
-		t.TempDir())
+	r := must(t, "run", "--method", "fedavg-active", "--data", "leaf", "--clients", "3", "--rounds", "1",
+		"--local-steps", "1", "--batch", "2", "--out", t.TempDir())
 	if !strings.Contains(r.stderr, "device: cuda-sm") ||
 		!strings.Contains(r.stderr, "tf32 (auto: the first usable card)") ||
 		!strings.Contains(r.stderr, "with all 3 clients at once") {

@@ -5,10 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rollcall/internal/longtest"
 )
 
 // Figure 1 on real pictures, small: the Shapley values of every level sum to what the last round of all is worth.
 func TestFedARFigure1(t *testing.T) {
+	longtest.Only(t, "seven rounds, after each the whole test set for every coalition: two minutes")
 	data, out := cifar10(t), t.TempDir()
 	o := must(t, "figure", "fedar-f1", "--rounds", "7", "--clients", "2", "--seeds", "3", "--data-dir", data,
 		"--device",
