@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/longtest"
+
 	G "gorgonia.org/gorgonia"
 )
 
@@ -29,7 +31,7 @@ func trained(t *testing.T, net string, batch int) (*CPU, *trainJob, *machine) {
 // Nothing of ours allocates once the buffers are made: no op of the graph, neither gathering a batch nor an update.
 func TestStepAllocatesNothing(t *testing.T) {
 	for _, net := range ModelNames() {
-		if net == "resnet18" && testing.Short() {
+		if net == "resnet18" && !longtest.On() {
 			continue // the same ops as resnet20's, eleven times as long
 		}
 		t.Run(net, func(t *testing.T) {
@@ -72,7 +74,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 func TestMachineAllocations(t *testing.T) {
 	const objects, bytes = 6, 160 // a node of the graph
 	for _, net := range ModelNames() {
-		if net == "resnet18" && testing.Short() {
+		if net == "resnet18" && !longtest.On() {
 			continue // the same ops as resnet20's, eleven times as long
 		}
 		var first uint64

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/longtest"
 	"rollcall/nets/cpu"
 )
 
@@ -99,7 +100,7 @@ func TestClientsTogether(t *testing.T) {
 		{"resnet20", 17, 2},
 		{"resnet18", 4, 1},
 	} {
-		if c.net == "resnet18" && testing.Short() {
+		if c.net == "resnet18" && !longtest.On() {
 			continue // the same ops as resnet20's, eleven times as long
 		}
 		t.Run(fmt.Sprintf("%s_B=%d", c.net, c.batch), func(t *testing.T) {

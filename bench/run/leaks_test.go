@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/longtest"
 	"rollcall/results"
 	"rollcall/results/papers"
 )
@@ -32,8 +33,11 @@ func (w *onRun) Write(p []byte) (int, error) {
 // A sweep of 200 runs, two at a time, leaves no goroutine and no open file behind, and holds at its end what it held
 // after a quarter of them.
 func TestSweepLeaks(t *testing.T) {
-	seeds := 50
-	if testing.Short() {
+	seeds := 20
+	switch {
+	case longtest.On():
+		seeds = 50
+	case testing.Short():
 		seeds = 10
 	}
 	methods := []string{"fedawe", "mifa", "ca-fed", "fedar"}
