@@ -38,34 +38,43 @@ func execute(args []string, stdout, stderr io.Writer) int {
 		ends = append(ends, syscall.SIGHUP)
 	}
 	ignored := slices.DeleteFunc(slices.Clone(ends), func(s os.Signal) bool { return !signal.Ignored(s) })
-	ctx, stop := signal.NotifyContext(context.Background(), ends...)
-	defer stop()
+	signals := make(chan os.Signal, 2) // neither the first nor the second is lost, however busy the program is
+	signal.Notify(signals, ends...)
+	defer signal.Stop(signals)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	ended := make(chan struct{})
 	defer close(ended)
-	context.AfterFunc(ctx, func() {
-		exitOn(ignored)
-		stop() // the first signal asks the program to end, the second one kills it
-		awaitEnd(ended, func() {
+	go func() {
+		select {
+		case <-ended:
+			return
+		case <-signals: // the first asks the program to end
+		}
+		cancel()
+		go awaitEnd(ended, func() {
 			run.Logf(stderr, "rollcall: interrupted\n")
 			os.Exit(statusInterrupted)
 		})
-	})
+		select {
+		case <-ended:
+		case second := <-signals:
+			endAtOnce(second, slices.Contains(ignored, second))
+		}
+	}()
 	return guarded(stderr, func() int { return runContext(ctx, args, stdout, stderr) })
 }
 
-// exitOn ends the program at any of these signals. The program was started with them ignored, as scripts start
-// background processes with SIGINT ignored. Once signal.NotifyContext has stopped listening, an ignored signal would do
-// nothing again, and the user's second signal has to end the program.
-func exitOn(signals []os.Signal) {
-	if len(signals) == 0 { // Notify would take that for all signals
-		return
+// endAtOnce ends the program by a signal. If the program was started with the signal ignored, as scripts start
+// background processes with SIGINT ignored, the signal itself would do nothing.
+func endAtOnce(s os.Signal, ignored bool) {
+	if !ignored {
+		signal.Reset(s)
+		if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(s) == nil {
+			time.Sleep(time.Second) // the signal ends the program before this does
+		}
 	}
-	second := make(chan os.Signal, 1)
-	signal.Notify(second, signals...)
-	go func() {
-		<-second
-		os.Exit(statusInterrupted)
-	}()
+	os.Exit(statusInterrupted)
 }
 
 // promptly is how long a command without a run may take to end after a signal.
