@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rollcall/internal/longtest"
 )
 
 // outcome of a corruption: what has to come of it.
@@ -100,7 +102,7 @@ func TestAttackCorruptions(t *testing.T) {
 			x.do(c.of("sweep/fedawe_*/seed-4"))
 			c.verify(&x)
 			c.look(&x, base)
-			if longAttacks || i%4 == 0 { // drawing pictures is what takes the time
+			if longtest.On() || i%4 == 0 { // drawing pictures is what takes the time
 				c.report(&x)
 			}
 			c.repeat(&x, want)

@@ -11,6 +11,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/bench/settings"
+	"rollcall/internal/longtest"
 	"rollcall/results"
 )
 
@@ -69,7 +70,7 @@ func TestAttackNames(t *testing.T) {
 			"table", "method", "preset", "data", "net", "availability", "engine",
 			"precision", "version", "params",
 		} {
-			if i > 0 && column != "method" && !longAttacks {
+			if i > 0 && column != "method" && !longtest.On() {
 				continue
 			}
 			top := t.TempDir()

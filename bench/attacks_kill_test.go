@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/longtest"
 	"rollcall/results"
 )
 
@@ -56,7 +57,7 @@ func TestAttackKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector sees one process alone, and -short is for it")
 	}
-	if longAttacks {
+	if longtest.On() {
 		trials = 60
 	}
 	for _, line := range []string{
@@ -125,7 +126,7 @@ func TestAttackKilled(t *testing.T) {
 // Two sweeps at once in one folder, of other methods and of the same: all runs are there, and the summary is of all.
 func TestAttackAtOnce(t *testing.T) {
 	trials := 3
-	if longAttacks {
+	if longtest.On() {
 		trials = 100
 	}
 	whole := t.TempDir()

@@ -9,12 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/internal/longtest"
 	"rollcall/results"
 )
-
-// longAttacks is whether attacks of minutes are tried as well: `make test-long`.
-var longAttacks = longtest.On()
 
 // The attacks on what the program promises, and the tests that hold their outcome:
 //

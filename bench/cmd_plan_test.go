@@ -90,8 +90,8 @@ func TestPlanTakesMeasurements(t *testing.T) {
 		t.Skip("nothing for the race detector")
 	}
 	out := t.TempDir()
-	args := sweepOf(out, "--methods", "fedavg-active", "--plan", "--threads", "1") // cnn-cifar10, batches of 8
-	must(t, "bench", "--data", "synthetic", "--clients", "1", "--rounds", "1", "--warmup", "0",
+	args := sweepOf(out, "--methods", "fedavg-active", "--plan", "--threads", "1") // lenet5, batches of 8
+	must(t, "bench", "--data", "synthetic", "--net", "lenet5", "--clients", "1", "--rounds", "1", "--warmup", "0",
 		"--device", "cpu", "--threads", "1", "--out", out)
 	rows, err := files.ReadCSVFile[results.BenchRow](filepath.Join(out, results.BenchFile))
 	if err != nil {
@@ -119,7 +119,7 @@ func TestPlanTakesMeasurements(t *testing.T) {
 		t.Errorf("a machine ten times as slow: %d s, want 10 times %d s", ten, once)
 	}
 	for name, change := range map[string]func(r *results.BenchRow){
-		"another net":       func(r *results.BenchRow) { r.Net = "lenet5" },
+		"another net":       func(r *results.BenchRow) { r.Net = "cnn-cifar10" },
 		"another batch":     func(r *results.BenchRow) { r.Batch++ },
 		"other threads":     func(r *results.BenchRow) { r.Threads++ },
 		"another engine":    func(r *results.BenchRow) { r.Engine = "cpu-other" },

@@ -14,7 +14,8 @@ import (
 	"rollcall/results"
 )
 
-const curveColumns = "table,method,preset,data,net,availability,clients,alpha,seed,round,active,lr,train_loss,train_acc,test_loss,test_acc,elapsed_s,params,engine,precision,version"
+const curveColumns = "table,method,preset,data,net,availability,clients,alpha,seed,round,active,lr," +
+	"train_loss,train_acc,test_loss,test_acc,elapsed_s,params,engine,precision,version"
 
 var (
 	sha256Sum = regexp.MustCompile("^sha256:[0-9a-f]{64}$")
@@ -34,7 +35,7 @@ func TestRunWritesCurveAndRunInfo(t *testing.T) {
 	}
 	for i, row := range rows {
 		for name, want := range map[string]string{
-			"table": "run", "method": "mifa", "preset": "code", "data": "synthetic", "net": "cnn-cifar10",
+			"table": "run", "method": "mifa", "preset": "code", "data": "synthetic", "net": "lenet5",
 			"availability": "sine",
 			"clients":      "6", "alpha": "0.1", "seed": "5", "round": string(rune('0' + i)), "precision": "fp32",
 		} {

@@ -15,8 +15,9 @@ import (
 // sweepOf are the arguments of a sweep of seconds.
 func sweepOf(out string, more ...string) []string {
 	args := []string{
-		"sweep", "--data", "synthetic", "--train-size", "400", "--test-size", "100", "--clients", "6", "--rounds", "3",
-		"--local-steps", "2", "--batch", "8", "--eval-every", "1", "--device", "cpu", "--out", out,
+		"sweep", "--data", "synthetic", "--nets", "lenet5", "--train-size", "400", "--test-size", "100",
+		"--clients", "6", "--rounds", "3", "--local-steps", "2", "--batch", "8", "--eval-every", "1",
+		"--device", "cpu", "--out", out,
 	}
 	return append(args, more...)
 }

@@ -33,7 +33,7 @@ func onCard(t *testing.T) (inside bool) {
 	return false
 }
 
-// Every method's round on the CUDA engine, in fp32, gives what the CPU engine gives: the accuracy of 20 images exactly,
+// Every method's round on the CUDA engine, in fp32, gives what the CPU engine gives: the accuracy of 10 images exactly,
 // the loss to 1e-4, ten times what one step may be off, since a round has two and the server adds its own.
 func TestMethodsOnCUDA(t *testing.T) {
 	if !onCard(t) {
@@ -41,8 +41,8 @@ func TestMethodsOnCUDA(t *testing.T) {
 	}
 	for _, method := range algos.Names() {
 		t.Run(method, func(t *testing.T) {
-			compareDevices(t, "--method", method, "--net", "lenet5", "--data", "synthetic", "--train-size", "60",
-				"--test-size", "20")
+			compareDevices(t, "--method", method, "--net", "lenet5", "--data", "synthetic", "--train-size", "40",
+				"--test-size", "10")
 		})
 	}
 }
@@ -61,8 +61,8 @@ func TestNetsOnCUDA(t *testing.T) {
 			continue
 		}
 		t.Run(net, func(t *testing.T) {
-			compareDevices(t, "--method", "fedawe", "--net", net, "--data", "synthetic", "--train-size", "60",
-				"--test-size", "20")
+			compareDevices(t, "--method", "fedawe", "--net", net, "--data", "synthetic", "--train-size", "40",
+				"--test-size", "10")
 		})
 	}
 }
@@ -73,7 +73,7 @@ func compareDevices(t *testing.T, flags ...string) {
 		out := t.TempDir()
 		args := slices.Concat([]string{
 			"run", "--device", device, "--precision", "fp32", "--clients", "4", "--rounds",
-			"2", "--local-steps", "2", "--batch", "4", "--eval-every", "1", "--out", out,
+			"2", "--local-steps", "2", "--batch", "4", "--eval-every", "2", "--out", out,
 		}, flags)
 		must(t, args...)
 		_, rows := table(t, contents(t, only(t, out, curvePath)))

@@ -59,7 +59,7 @@ func TestDump(t *testing.T) {
 	const N, E, B, samples, seed = 6, 3, 8, 100, 3
 	dir := dumpOf(t)
 	names, P := readNames(t, dir)
-	if names.Net != "cnn-cifar10" || names.LocalSteps != E || names.Batch != B || names.Clip != nil ||
+	if names.Net != "lenet5" || names.LocalSteps != E || names.Batch != B || names.Clip != nil ||
 		names.Seed != seed || len(names.Mean) != 3 || names.Params[0].Name != "conv1.weight" {
 		t.Errorf("names.json: %+v", names)
 	}

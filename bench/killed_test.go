@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rollcall/internal/longtest"
 )
 
 // Kill -9 at any moment, of runs that write all the time, leaves nothing that the next run does not clear away, and
@@ -18,7 +20,10 @@ func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector sees one process alone, and -short is for it")
 	}
-	kills := 25
+	kills := 8
+	if longtest.On() {
+		kills = 25
+	}
 	out, undisturbed := t.TempDir(), t.TempDir()
 	args := []string{
 		"sweep", "--methods", "fedawe,mifa", "--data", "leaf", "--clients", "5", "--rounds", "400", "--local-steps",

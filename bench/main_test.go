@@ -18,6 +18,9 @@ var realData = os.Getenv("ROLLCALL_DATA")
 // asProgram is the variable under which this binary is the program itself, not its tests.
 const asProgram = "ROLLCALL_TEST_AS_PROGRAM"
 
+// emulatorCache is the variable that says where package emulator keeps what it compiled.
+const emulatorCache = "ROLLCALL_EMULATOR_CACHE"
+
 // TestMain shuts the tests off from the data sets of this machine and from the network, so that they find the same
 // everywhere. net/http reads the proxy once per process, hence here.
 func TestMain(m *testing.M) {
@@ -27,6 +30,12 @@ func TestMain(m *testing.M) {
 	empty, err := os.MkdirTemp("", "rollcall-test-*")
 	if err != nil {
 		panic(err)
+	}
+	// Compiling the emulator of the kernels takes a minute of two processors, so its objects stay in the user's cache.
+	if user, err := os.UserCacheDir(); err == nil && os.Getenv(emulatorCache) == "" {
+		if err := os.Setenv(emulatorCache, filepath.Join(user, "rollcall", "emulator")); err != nil {
+			panic(err)
+		}
 	}
 	for name, value := range map[string]string{
 		"ROLLCALL_DATA": empty, "XDG_CACHE_HOME": empty, "HOME": empty, "ROLLCALL_CPU": "",
@@ -68,8 +77,8 @@ func must(t *testing.T, args ...string) outcome {
 // small are the arguments of a run of a fraction of a second; more follow, and win.
 func small(out string, more ...string) []string {
 	args := []string{
-		"run", "--data", "synthetic", "--train-size", "300", "--test-size", "100", "--clients", "6", "--rounds", "2",
-		"--local-steps", "2", "--batch", "8", "--eval-every", "1", "--device", "cpu", "--out", out,
+		"run", "--data", "synthetic", "--net", "lenet5", "--train-size", "300", "--test-size", "100", "--clients", "6",
+		"--rounds", "2", "--local-steps", "2", "--batch", "8", "--eval-every", "1", "--device", "cpu", "--out", out,
 	}
 	return append(args, more...)
 }

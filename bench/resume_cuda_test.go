@@ -15,8 +15,8 @@ func TestResumeOnCUDA(t *testing.T) {
 	for name, more := range map[string][]string{
 		"linear": {"--method", "fedawe", "--momentum", "0.5", "--data", "leaf"},
 		"lenet5": {
-			"--method", "scaffold", "--net", "lenet5", "--data", "synthetic", "--train-size", "40", "--precision", "fp32",
-			"--test-size", "10",
+			"--method", "scaffold", "--net", "lenet5", "--data", "synthetic", "--train-size", "40", "--test-size", "10",
+			"--precision", "fp32",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

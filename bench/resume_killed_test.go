@@ -15,6 +15,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/bench/settings"
+	"rollcall/internal/longtest"
 	"rollcall/results"
 )
 
@@ -48,7 +49,7 @@ func killedLines() (lines []string) {
 		"sweep --methods fedawe,mifa --seeds 3,4 --pack 2 --data leaf --clients 4 --rounds 60 --eval-every 1",
 		"figure cafed-i2 --rounds 40 --clients 6 --seeds 3",
 	}
-	if !longAttacks {
+	if !longtest.On() {
 		return lines
 	}
 	lines = append(lines,

@@ -50,7 +50,7 @@ func (r *Run) check() (bad []error) {
 // The names of a run's folder and of its cell's folder; see [CellFolder].
 var (
 	seedFolder = regexp.MustCompile(`^seed-(\d+)$`)
-	cellFolder = regexp.MustCompile(`^[^_]+_[^_]+_[^_]+_[0-9a-f]{` + strconv.Itoa(HashDigits) + `}$`)
+	cellFolder = regexp.MustCompile(`^[^_]+_[^_]+_[^_]+_[0-9a-f]{` + strconv.Itoa(hashDigits) + `}$`)
 )
 
 // checkFolder compares the names of the folders with run.json, because a copy of a folder under another name would
@@ -237,7 +237,7 @@ func (r *Run) checkCurveSum() error {
 		}
 		return nil
 	}
-	got, err := CurveChecksum(r.Curve)
+	got, err := curveChecksum(r.Curve)
 	if err == nil && got != want {
 		err = fmt.Errorf("checksum %s without elapsed_s, want %s as %s has it: it was changed", got, want, RunFile)
 	}

@@ -38,7 +38,7 @@ func checksums(dir string) (sums Checksums, err error) {
 	sums = Checksums{}
 	curve, err := ReadCurve(filepath.Join(dir, CurveFile))
 	if err == nil {
-		sums[CurveFile], err = CurveChecksum(curve)
+		sums[CurveFile], err = curveChecksum(curve)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -57,8 +57,8 @@ func checksums(dir string) (sums Checksums, err error) {
 	return sums, err
 }
 
-// CurveChecksum returns the checksum of a curve without its elapsed times, which differ between equal runs.
-func CurveChecksum(rows []CurveRow) (string, error) {
+// curveChecksum returns the checksum of a curve without its elapsed times, which differ between equal runs.
+func curveChecksum(rows []CurveRow) (string, error) {
 	timeless := make([]CurveRow, len(rows))
 	for i, r := range rows {
 		timeless[i] = r

@@ -10,11 +10,11 @@ import (
 	"rollcall/results/files"
 )
 
-// HashDigits is the length of a [Hash]: 40 bits, so that even a million settings collide with probability under one
+// hashDigits is the length of a [Hash]: 40 bits, so that even a million settings collide with probability under one
 // half.
-const HashDigits = 10
+const hashDigits = 10
 
-// Hash returns a short name for settings: the first [HashDigits] hexadecimal digits of the SHA-256 of their canonical
+// Hash returns a short name for settings: the first [hashDigits] hexadecimal digits of the SHA-256 of their canonical
 // JSON (no white space, keys sorted, 1.0 and 1e0 written as 1). A struct, a map and a json.RawMessage with the same
 // content have the same hash.
 //
@@ -30,7 +30,7 @@ func Hash(settings any) string {
 // hash returns the [Hash] of settings that are canonical JSON already.
 func hash(text []byte) string {
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])[:HashDigits]
+	return hex.EncodeToString(sum[:])[:hashDigits]
 }
 
 // canonical returns a value as canonical JSON: equal values give equal bytes.

@@ -128,11 +128,11 @@ func MixedWords(infos []*RunInfo) string {
 	return strings.Join(words, ", ")
 }
 
-// same returns the value that all runs share, or [Mixed].
+// same returns the value that all runs share, or [mixedText].
 func same(infos []*RunInfo, value func(*RunInfo) string) string {
 	different, _ := Grouped(infos, value)
 	if len(different) > 1 {
-		return Mixed
+		return mixedText
 	}
 	return cmp.Or(append(different, "")...)
 }

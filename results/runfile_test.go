@@ -40,8 +40,8 @@ func TestHash(t *testing.T) {
 			"rounds": "10", "lr": 0.05, "alpha": 1, "seed": uint64(math.MaxUint64), "name": "a<b",
 		},
 	} {
-		if got := Hash(settings); got == want || len(got) != HashDigits {
-			t.Errorf("%s: got %s, want %d digits other than %s", name, got, HashDigits, want)
+		if got := Hash(settings); got == want || len(got) != hashDigits {
+			t.Errorf("%s: got %s, want %d digits other than %s", name, got, hashDigits, want)
 		}
 	}
 	if a, b := Hash([]any{1, 2}), Hash([]any{2, 1}); a == b {

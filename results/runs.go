@@ -136,7 +136,7 @@ func runFolders(ctx context.Context, folders []string, begun bool) (dirs []strin
 			dirs = append(dirs, path)
 		}
 	})
-	return UniquePaths(dirs), err
+	return files.UniquePaths(dirs), err
 }
 
 // filesNamed returns the paths below the folders whose last element is the name, each once, sorted within each folder.
@@ -147,7 +147,7 @@ func filesNamed(ctx context.Context, folders []string, name string) (paths []str
 			paths = append(paths, path)
 		}
 	})
-	return UniquePaths(paths), err
+	return files.UniquePaths(paths), err
 }
 
 // walk visits everything below the folders, sorted within each. It follows a given folder that is a link, but no
@@ -179,19 +179,6 @@ func walk(ctx context.Context, folders []string, visit func(path string, d fs.Di
 		}
 	}
 	return nil
-}
-
-// UniquePaths drops every path that means the same place as an earlier one, be it relative or absolute.
-func UniquePaths(paths []string) []string {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
-		if whole, err := filepath.Abs(path); err == nil {
-			path = whole
-		}
-		twice := seen[path]
-		seen[path] = true
-		return twice
-	})
 }
 
 // ReadRunFolder reads and checks the folder of one run; bad lists its faults. A run without a readable row has no

@@ -9,8 +9,8 @@ import (
 	"rollcall/results/metrics"
 )
 
-// SummaryKey names one number of a table: two rows of the same key are the same number.
-type SummaryKey struct {
+// summaryKey names one number of a table: two rows of the same key are the same number.
+type summaryKey struct {
 	Cell
 	Params Params
 	Metric metrics.Metric
@@ -18,13 +18,13 @@ type SummaryKey struct {
 	Numerics, Revisions, Checksum string // of the runs behind it; see [Conditions]
 }
 
-// Key returns the key of the row's number.
-func (r *SummaryRow) Key() SummaryKey {
-	return SummaryKey{r.Cell, r.Params, r.Metric, r.Numerics, r.Revisions, r.Checksum}
+// key returns the key of the row's number.
+func (r *SummaryRow) key() summaryKey {
+	return summaryKey{r.Cell, r.Params, r.Metric, r.Numerics, r.Revisions, r.Checksum}
 }
 
 // CellKey returns the row's cell, whatever the table.
-func (r *SummaryRow) CellKey() CellKey { return r.Cell.Key(r.Params) }
+func (r *SummaryRow) CellKey() CellKey { return r.Key(r.Params) }
 
 // FindSummaries reads every summary below the folders, in the order of their paths. It skips the cells that made has:
 // their runs were found, and the rows in made were computed from these runs. Without runs nothing vouches for a row, so
@@ -45,7 +45,7 @@ func FindSummaries(
 	if err != nil {
 		return nil, nil, err
 	}
-	first := map[SummaryKey]int{}
+	first := map[summaryKey]int{}
 	for _, file := range paths {
 		found, lines, wrong := files.ReadCSVFileLenient[SummaryRow](file)
 		bad = append(bad, wrong...)
@@ -58,9 +58,9 @@ func FindSummaries(
 				continue
 			}
 			// Two summaries may have the same number, after a merge for example. That is fine as long as they agree.
-			at, twice := first[r.Key()]
+			at, twice := first[r.key()]
 			if !twice {
-				first[r.Key()] = len(rows)
+				first[r.key()] = len(rows)
 				rows = append(rows, r)
 				continue
 			}

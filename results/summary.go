@@ -52,7 +52,7 @@ type SummaryRow struct {
 	Status    CellStatus     `csv:"status"`
 	Error     string         `csv:"error"` // of the first failed seed; the diverged seeds; what is mixed; or empty
 
-	// These may differ between the runs of a row, and are then [Mixed].
+	// These may differ between the runs of a row, and are then [mixedText].
 	Version   string `csv:"version"`
 	Engine    string `csv:"engine"`
 	Precision string `csv:"precision"`
@@ -64,8 +64,8 @@ type SummaryRow struct {
 	Checksum  string `csv:"data_checksum,optional"`
 }
 
-// Mixed is the text of a column in which the runs of a row differ.
-const Mixed = "mixed"
+// mixedText is the text of a column in which the runs of a row differ.
+const mixedText = "mixed"
 
 // WriteSummary writes a summary in the order given, atomically.
 func WriteSummary(path string, rows []SummaryRow) error { return files.WriteCSVFile(path, rows) }

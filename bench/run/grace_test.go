@@ -144,8 +144,8 @@ func TestGrace(t *testing.T) {
 		}
 	})
 	t.Run("slow writing", func(t *testing.T) { // of 5 rows, for which there is a second
-		rounds, took := askedToEnd(t, &slow{train: time.Millisecond, store: 400 * time.Millisecond}, endMargin+endMargin/2,
-			"train", 2)
+		writer := &slow{train: time.Millisecond, store: 400 * time.Millisecond}
+		rounds, took := askedToEnd(t, writer, endMargin+endMargin/2, "train", 2)
 		if len(rounds) > 0 || took > time.Minute {
 			t.Errorf("checkpoints of %v after %v, want none: there was no time", rounds, took)
 		}

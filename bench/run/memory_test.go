@@ -159,7 +159,8 @@ func TestMemoryRefused(t *testing.T) {
 func TestMemorySaid(t *testing.T) {
 	s := tiny(t, "mifa")
 	s.Net, s.Data, s.TrainSize, s.TestSize = "cnn-cifar10", "synthetic", 400, 50
-	said := regexp.MustCompile(`^memory: mifa: 13 rows of 551786 parameters 29 MB, activations \d+ MB, data 1 MB; 1.0 GB available\n$`)
+	said := regexp.MustCompile(`^memory: mifa: 13 rows of 551786 parameters 29 MB, ` +
+		`activations \d+ MB, data 1 MB; 1.0 GB available\n$`)
 	for limit, want := range map[string]bool{"1GB": true, "100GB": false, "off": false} {
 		l := onCPU(t, limit)
 		var log bytes.Buffer

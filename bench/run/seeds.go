@@ -46,7 +46,8 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 			r := &seedRun{
 				Experiment: Experiment{Table: table, Settings: t.Settings, Seed: seed, Dir: dir, Decisions: decisions},
 				own:        t.Own,
-				pool:       p, progress: p.progress.Run(fmt.Sprintf("%s seed %d", t.Label, seed), Work(t.Label, &t.Settings)),
+				pool:       p,
+				progress:   p.progress.Run(fmt.Sprintf("%s seed %d", t.Label, seed), Work(t.Label, &t.Settings)),
 			}
 			if p.Keep.Again {
 				r.was = r.found()

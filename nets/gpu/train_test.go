@@ -153,7 +153,8 @@ func TestWaves(t *testing.T) {
 			var loss []float32
 			var rows [][]float32
 			for _, most := range []int{0, 2, 1, 3} {
-				if run.net == "resnet20" && (testing.Short() || !gputest.Long() && (most > 1 || run.precision != FP32)) {
+				left := testing.Short() || !gputest.Long() && (most > 1 || run.precision != FP32)
+				if run.net == "resnet20" && left {
 					continue // a minute on the emulator
 				}
 				g, _, m := both(t, run.net, 3, Options{Precision: run.precision, MaxClients: most})

@@ -48,7 +48,7 @@ func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Me
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return m, fmt.Errorf("results: merge: %w", err)
 	}
-	all = results.UniquePaths(all)
+	all = files.UniquePaths(all)
 	if err := apart(into, all); err != nil {
 		return m, err
 	}
@@ -122,7 +122,7 @@ func apart(into string, folders []string) error {
 		}
 		return path
 	}
-	all := results.UniquePaths(append([]string{into}, folders...))
+	all := files.UniquePaths(append([]string{into}, folders...))
 	for _, a := range all {
 		for _, b := range all {
 			if inside, err := filepath.Rel(whole(a), whole(b)); err == nil && a != b && filepath.IsLocal(inside) {

@@ -6,5 +6,5 @@
 //
 // csv.go writes slices of structs, csv_read.go reads them, and [Optional] is a cell that may be empty. npy.go writes
 // arrays for NumPy. texttable.go sets tables for people. regular.go opens files that users name, and refuses pipes and
-// devices. parallel.go runs a function on all processors.
+// devices. paths.go drops paths that are named twice. parallel.go runs a function on all processors.
 package files

@@ -227,7 +227,9 @@ func TestRemove(t *testing.T) {
 	}
 	step("before", nil, 300, 200, 100, 20, 3)
 	const refused = ": a folder, want a file"
-	for what, err := range map[string]error{"CheckRemovable": CheckRemovable(dir), "RemoveAfter": RemoveAfter(dir, 200)} {
+	for what, err := range map[string]error{
+		"CheckRemovable": CheckRemovable(dir), "RemoveAfter": RemoveAfter(dir, 200),
+	} {
 		if want := filepath.Join(dir, Name(300)) + refused; err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", what, err, want)
 		}

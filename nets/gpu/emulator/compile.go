@@ -111,8 +111,8 @@ func (c *compiler) unpack() (string, error) {
 	return dir, nil
 }
 
-// library returns the path of the library of a folder: under a hash of the compiler, the runtime and the sources of the
-// folder.
+// library returns the path of the library of a folder: under a hash of the compiler, the runtime, the sources of the
+// folder, and what this package changes in them, shown by an example.
 func (c *compiler) library(dir string) (string, error) {
 	sources, err := filepath.Glob(filepath.Join(dir, "*.cu*"))
 	if err != nil {
@@ -120,6 +120,8 @@ func (c *compiler) library(dir string) (string, error) {
 	}
 	hash := sha256.New()
 	fmt.Fprintln(hash, c.version, c.flags, c.include)
+	hash.Write(unrolled([]byte("#pragma unroll\n#pragma unroll 2\n")))
+	hash.Write(registration([]string{"kernel"}))
 	for _, source := range sources {
 		text, err := os.ReadFile(source)
 		if err != nil {
@@ -179,8 +181,8 @@ var (
 	unrollAll = regexp.MustCompile(`(?m)^(\s*)#pragma unroll$`)
 )
 
-// unrolled returns preprocessed text in which clang's pragma for unrolled loops is g++'s. Without it the sums of a tile,
-// which the kernels mean to be registers, lie in memory: fp32 products then take three times as long. No result
+// unrolled returns preprocessed text in which clang's pragma for unrolled loops is g++'s. Without it the sums of a
+// tile, which the kernels mean to be registers, lie in memory: fp32 products then take three times as long. No result
 // changes.
 func unrolled(text []byte) []byte {
 	text = unrollBy.ReplaceAll(text, []byte("$1#pragma GCC unroll $2"))
