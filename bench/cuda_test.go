@@ -73,7 +73,7 @@ func compareDevices(t *testing.T, flags ...string) {
 		out := t.TempDir()
 		args := slices.Concat([]string{
 			"run", "--device", device, "--precision", "fp32", "--clients", "4", "--rounds",
-			"2", "--local-steps", "2", "--batch", "4", "--eval-every", "2", "--out", out,
+			"2", "--local-steps", "2", "--batch", "2", "--eval-every", "2", "--out", out,
 		}, flags)
 		must(t, args...)
 		_, rows := table(t, contents(t, only(t, out, curvePath)))

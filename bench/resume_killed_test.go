@@ -170,6 +170,12 @@ func (k *killing) disturbed(try int) {
 func (k *killing) end(cmd *exec.Cmd) {
 	k.t.Helper()
 	_ = cmd.Wait() // the status is looked at
+	k.ended(cmd)
+}
+
+// ended checks that a process that is over ended as the undisturbed one.
+func (k *killing) ended(cmd *exec.Cmd) {
+	k.t.Helper()
 	if status := cmd.ProcessState.ExitCode(); status != k.status {
 		k.t.Fatalf("%s: status %d, want %d\n%s", k.name, status, k.status, cmd.Stderr)
 	}
@@ -207,8 +213,23 @@ func (k *killing) repeated(out string) {
 func (k *killing) takenOver(out string) {
 	k.t.Helper()
 	first, second := k.begin(out), k.begin(out)
+	ended := make(chan struct{})
+	go func() {
+		_ = second.Wait() // the status is looked at
+		close(ended)
+	}()
 	k.kill(first)
-	k.end(second)
+	late := false // killed when the second had ended: what the first has left is for the next command
+	select {
+	case <-ended:
+		late = true
+	default:
+	}
+	<-ended
+	k.ended(second)
+	if late {
+		k.end(k.begin(out))
+	}
 }
 
 // tree returns the files that are the same whenever the command is run. Times in curves do not go back.
