@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/longtest"
 )
 
 // realCIFAR10 returns options that find the real files: in $ROLLCALL_DATA, or unpacked from a folder beside the
@@ -19,9 +20,7 @@ func realCIFAR10(t *testing.T) Options {
 	if _, err := Find("cifar10", o); err == nil {
 		return o
 	}
-	if testing.Short() {
-		t.Skip("CIFAR-10 is not in $ROLLCALL_DATA, and unpacking it is not for -short")
-	}
+	longtest.Only(t, "CIFAR-10 is not in $ROLLCALL_DATA, and unpacking it takes a quarter of a minute")
 	script := "../../shared/data/unpack.sh"
 	if !isFile(script) {
 		t.Skip("CIFAR-10 is neither in $ROLLCALL_DATA nor in ../shared/data beside the repository")

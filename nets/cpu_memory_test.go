@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+
+	"rollcall/internal/longtest"
 )
 
 // What an engine is said to hold is what the heap grows by when it trains and evaluates, whatever the net and the
 // threads. 3 % are for statistics of channels and Gorgonia's nodes, 200 kB a thread for what it computes with.
 func TestCPUBytes(t *testing.T) {
 	for _, net := range ModelNames() {
-		if net == "resnet18" && testing.Short() {
+		if net == "resnet18" && !longtest.On() {
 			continue // the same ops as resnet20's, eleven times as long
 		}
 		for _, c := range []struct{ threads, batch, clients, samples int }{{1, 32, 1, 40}, {3, 17, 2, 600}} {

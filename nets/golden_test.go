@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"rollcall/internal/longtest"
 )
 
 // The goldens are what PyTorch computes in float64; testdata/goldens.py made them, says what is in them, and alone
@@ -153,8 +155,9 @@ func readGolden(t *testing.T, net string) goldenFile {
 
 func TestGolden(t *testing.T) {
 	for _, net := range ModelNames() {
-		if net == "resnet18" && testing.Short() {
-			continue // the same ops as resnet20's, eleven times as long
+		large := net == "resnet18" // the same ops as resnet20's, eleven times as long
+		if large && testing.Short() {
+			continue
 		}
 		t.Run(net, func(t *testing.T) {
 			f := readGolden(t, net)
@@ -167,8 +170,13 @@ func TestGolden(t *testing.T) {
 					t.Errorf("parameter %d: %s %v, PyTorch has %s %v", i, p.Name, p.Shape, g.Name, g.Shape)
 				}
 			}
-			for _, c := range f.Cases {
-				t.Run(c.Name, func(t *testing.T) { golden(t, m, &f, &c) })
+			for i, c := range f.Cases {
+				t.Run(c.Name, func(t *testing.T) {
+					if large && i > 0 {
+						longtest.Only(t, "one case of this net takes seconds")
+					}
+					golden(t, m, &f, &c)
+				})
 			}
 		})
 	}

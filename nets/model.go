@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 
 	"rollcall/datasets/rng"
 	"rollcall/nets/cpu"
@@ -167,12 +168,23 @@ func Revision(net string) int {
 	return 0
 }
 
-// NewModel returns a net of the catalogue.
+// described has the nets that were asked for, by name, as functions that describe them once: the graph of a deep net
+// takes milliseconds, and all settings of a table are checked against their nets.
+var described sync.Map // string → func() (Model, error)
+
+// NewModel returns a net of the catalogue. Nobody may change its Params and Drops: all that ask for it share them.
 func NewModel(name string) (*Model, error) {
 	for _, m := range models {
-		if m := m(); m.Name == name {
-			return m, m.describe()
+		made := m()
+		if made.Name != name {
+			continue
 		}
+		once, _ := described.LoadOrStore(name, sync.OnceValues(func() (Model, error) {
+			err := made.describe()
+			return *made, err
+		}))
+		model, err := once.(func() (Model, error))()
+		return &model, err
 	}
 	return nil, fmt.Errorf("nets: unknown net %q, want one of %s", name, strings.Join(ModelNames(), ", "))
 }

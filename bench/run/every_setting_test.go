@@ -48,7 +48,11 @@ var contexts = map[string]string{
 	"fedar-rho":     "p=0.3 rounds=8",
 	"fedar-t0":      "p=0.3 rounds=8",
 	"fedar-b":       "p=0.3 rounds=8 fedar-t0=1",
-	"kappa":         "bias-const=none",
+	"kappa":         "bias-const=none fstar=zero", // solving takes a second
+	"bias-const":    "fstar=zero",
+	"ca-fed-beta":   "fstar=zero",
+	"ca-fed-tau":    "fstar=zero",
+	"losses":        "fstar=zero",
 }
 
 // values are second values where the ones that the row suggests are of no use.
@@ -151,7 +155,7 @@ func secondValues(r *settings.Row, base map[string]string) (list []string) {
 // tinyCurve trains a run of seconds and returns its curve as text.
 func tinyCurve(ctx context.Context, l *Session, more map[string]string, files string) (string, error) {
 	all := map[string]string{
-		"method": "fedawe", "data": "synthetic", "net": "lenet5", "train-size": "200", "test-size": "50",
+		"method": "fedawe", "data": "synthetic", "net": "lenet5", "train-size": "80", "test-size": "20",
 		"clients": "4", "rounds": "4",
 		"local-steps": "2", "batch": "8", "eval-every": "1", "lr": "0.05",
 	}

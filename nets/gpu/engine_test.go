@@ -17,8 +17,9 @@ import (
 // Evaluation agrees with the CPU engine: of two models, on whole parts, on lists of samples and on empty lists.
 func TestEvaluate(t *testing.T) {
 	for _, net := range nets.ModelNames() {
-		if net == "resnet18" && !gputest.Real() || testing.Short() && strings.HasPrefix(net, "resnet") {
-			continue // minutes on the emulator
+		if net == "resnet18" && !gputest.Real() || testing.Short() && strings.HasPrefix(net, "resnet") ||
+			net == "cnn-cafed" && !gputest.Long() {
+			continue // minutes on the emulator, of cnn-cafed seconds
 		}
 		t.Run(net, func(t *testing.T) {
 			g, e, m := both(t, net, 4, Options{Precision: FP32})

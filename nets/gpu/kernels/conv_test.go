@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"rollcall/nets/gpu/gputest"
 )
 
 // With numbers −1, 0 and 1 all sums are small integers, which every precision adds without rounding: the kernels agree
@@ -53,8 +55,8 @@ func TestConvRounding(t *testing.T) {
 	for _, c := range cases {
 		for _, p := range precisions {
 			t.Run(c.String()+"/"+p.name, func(t *testing.T) {
-				if c.B == 128 && p.name != "tf32" {
-					t.Skip("left out: a full batch is tried with tf32 alone, for time")
+				if c.B == 128 && !gputest.Long() {
+					t.Skip("left to make test-long: a full batch takes seconds on the emulator")
 				}
 				rnd := rand.New(rand.NewPCG(uint64(c.H), uint64(c.R)))
 				d := c.draw(rnd, func() float32 { return p.round(rnd.Float32()*2 - 1) })
