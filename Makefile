@@ -13,7 +13,9 @@ FUZZTIME ?= 10s
 DRIVER  := $(CURDIR)/nets/gpu/driver
 override CGO_CFLAGS  := "-I$(DRIVER)" $(or $(CGO_CFLAGS),-O2 -g)
 override CGO_LDFLAGS := "-L$(DRIVER)/lib" $(or $(CGO_LDFLAGS),-O2 -g)
-export CGO_CFLAGS CGO_LDFLAGS
+# Without the folder's path in what is compiled, the program, its tests and its linters share what they compile, in all clones.
+override GOFLAGS := -trimpath $(GOFLAGS)
+export CGO_CFLAGS CGO_LDFLAGS GOFLAGS
 HOST    := $(subst $() ,/,$(shell $(GO) env CGO_ENABLED GOOS GOARCH))
 TAGS    := $(if $(filter 1/linux/amd64 1/linux/arm64,$(HOST)),-tags=gpu)
 
@@ -28,7 +30,7 @@ env: ## print what go needs in the environment to build with -tags gpu
 
 build: ## build bin/rollcall, with CUDA where there is a C compiler
 	@$(if $(TAGS),,echo 'rollcall: no C compiler or cgo is off: building without CUDA' >&2)
-	$(GO) build $(TAGS) -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./bench
+	$(GO) build $(TAGS) -ldflags '$(LDFLAGS)' -o $(BIN) ./bench
 
 test: ## run the tests
 	$(GO) vet ./...

@@ -6,10 +6,12 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
+	"rollcall/internal/longtest"
 )
 
 // 50 and 150 samples a client, one client after the other; groups at random on paper, the second half in the code.
 func TestBinaryGroups(t *testing.T) {
+	longtest.Numbers(t)
 	const clients = 2000
 	for _, reading := range []Reading{ReadPaper, ReadCode} {
 		set := openMade(t, "binary", Options{Seed: 4, Clients: clients, Reading: reading})
@@ -35,6 +37,7 @@ func TestBinaryGroups(t *testing.T) {
 // Features are standard normal and independent; labels of group 0 are 1 with probability σ(⟨w*, x⟩), of group 1 with
 // one a fifth of the way back: counted in bins of σ. Tolerance: five standard errors of a binomial count.
 func TestBinaryLabels(t *testing.T) {
+	longtest.Numbers(t)
 	const clients = 2000
 	set := openMade(t, "binary", Options{Seed: 4, Clients: clients, Reading: ReadPaper})
 	var model [binaryFeatures]float64

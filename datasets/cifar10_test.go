@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"rollcall/internal/longtest"
 )
 
 // The order of pixels, by hand: plane c, row y, column x of the file is row y, column x, channel c in memory.
@@ -78,6 +80,7 @@ func TestOpenCIFAR10(t *testing.T) {
 
 // Every way to spoil a file: Open refuses it, Verify names it, and AllowAltered accepts what is well-formed.
 func TestSpoiledCIFAR10(t *testing.T) {
+	longtest.Numbers(t)
 	const file = "data_batch_3.bin"
 	for _, c := range []struct {
 		name    string

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/internal/longtest"
 )
 
 // The sample has real pictures in the official archive's layout. The checksum was computed apart from this program, by
@@ -124,6 +126,7 @@ func TestOpenCINIC10(t *testing.T) {
 
 // Every way to spoil a tree, as an archive and as a folder.
 func TestSpoiledCINIC10(t *testing.T) {
+	longtest.Numbers(t)
 	replace := func(name string, data []byte) func([]entry) []entry {
 		return func(files []entry) []entry {
 			i := slices.IndexFunc(files, func(f entry) bool { return f.name == name })
@@ -243,6 +246,7 @@ func TestCINIC10Cancelled(t *testing.T) {
 
 // Loading takes less than twice the memory of the set, as promised, decoded or from the cache: 20,000 pictures, 61 MB.
 func TestCINIC10Memory(t *testing.T) {
+	longtest.Numbers(t)
 	const perClass = 1000
 	dir, _, _ := alone(t)
 	var files []entry

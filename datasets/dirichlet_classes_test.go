@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/rng"
+	"rollcall/internal/longtest"
 )
 
 // Every sample goes to exactly one client, at the cuts that the class's own draw over the clients gives, recomputed in
@@ -49,6 +50,7 @@ func TestDirichletPerClass(t *testing.T) {
 // The share of a class that one of N clients has is Beta(α, (N−1)α): mean 1/N, variance (1/N)(1 − 1/N)/(Nα + 1), over
 // many seeds. Tolerance: a tenth; the standard error of the variance of 4,000 shares is some 4 %.
 func TestDirichletPerClassSpread(t *testing.T) {
+	longtest.Numbers(t)
 	const clients, alpha, seeds, n = 20, 0.5, 200, 100_000
 	labels := make([]uint8, n)
 	var squares float64

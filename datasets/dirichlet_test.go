@@ -8,6 +8,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
+	"rollcall/internal/longtest"
 )
 
 // labelsOf returns n labels of 10 classes in mixed order, class c about twice as often as class c−5.
@@ -48,6 +49,7 @@ func plainDirichlet(s *rng.Stream, alpha float64, n int) []float64 {
 // Dirichlet(α) on 10 classes: the mean of a component is 1/10 and its variance 0.09/(10α+1). Tolerance: five standard
 // errors of the mean of 20,000 draws, and a tenth of the variance.
 func TestLogDirichlet(t *testing.T) {
+	longtest.Numbers(t)
 	const n = 20_000
 	for _, alpha := range []float64{1e-3, 0.1, 1, 100} {
 		s := rng.Key{Seed: 1, Purpose: rng.Split}.Stream(0, 0, 0)
@@ -73,6 +75,7 @@ func TestLogDirichlet(t *testing.T) {
 
 // Every sample goes to exactly one client, whatever the concentration; each client's lie class by class, in file order.
 func TestDirichletTotals(t *testing.T) {
+	longtest.Numbers(t)
 	for _, alpha := range []float64{1e-300, 1e-6, 0.05, 0.1, 1, 1e6, math.MaxFloat64} {
 		for _, clients := range []int{1, 2, 100, 700} {
 			for _, n := range []int{0, 1, 5000} {

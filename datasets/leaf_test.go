@@ -10,6 +10,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
+	"rollcall/internal/longtest"
 )
 
 func openMade(t *testing.T, name string, o Options) *Set {
@@ -40,6 +41,7 @@ func moment(t *testing.T, what string, x []float64, mean, variance float64) {
 
 // γ and δ are the variances of u_k and B_k on paper and their standard deviations in the code; the other spreads are 1.
 func TestLEAFClients(t *testing.T) {
+	longtest.Numbers(t)
 	const clients, gamma, delta = 8000, 0.25, 0.64
 	variances := map[Reading][2]float64{ReadPaper: {gamma, delta}, ReadCode: {gamma * gamma, delta * delta}}
 	for reading, want := range variances {
@@ -70,6 +72,7 @@ func TestLEAFClients(t *testing.T) {
 
 // Feature j of one client has the mean v_j, and the standard deviation j^−1.2 on paper, j^−0.6 in the code.
 func TestLEAFSamples(t *testing.T) {
+	longtest.Numbers(t)
 	const samples = 20_000
 	for reading, exponent := range map[Reading]float64{ReadPaper: -2.4, ReadCode: -1.2} {
 		t.Run(string(reading), func(t *testing.T) {
@@ -94,6 +97,7 @@ func TestLEAFSamples(t *testing.T) {
 // Sizes against their distributions: the share of clients with more than n samples is Φ((4 − ln(n − 49))/2) in the code
 // and 50/(n+1) on paper, cut at 100,000. Tolerance: five standard errors of a binomial count.
 func TestLEAFSizes(t *testing.T) {
+	longtest.Numbers(t)
 	const clients = 8000
 	above := map[Reading]func(n float64) float64{
 		ReadCode:  func(n float64) float64 { return 0.5 * math.Erfc((math.Log(n-49)-4)/2/math.Sqrt2) },
@@ -223,6 +227,7 @@ func TestMadeClientsAreTheirOwn(t *testing.T) {
 }
 
 func TestMadeErrors(t *testing.T) {
+	longtest.Numbers(t)
 	good := Options{Clients: 4, Reading: ReadPaper, LeafGamma: 0.5, LeafDelta: 0.5}
 	for _, c := range []struct {
 		name   string

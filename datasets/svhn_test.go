@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rollcall/internal/longtest"
 )
 
 // miniSVHN is SVHN in small: 7 and 4 images, with checksums of their own, to be had from a mirror.
@@ -205,6 +207,7 @@ func TestFetchSVHNFails(t *testing.T) {
 
 // Loading a set takes less than twice its memory, as promised: 12,000 and 4,000 images, 49 MB.
 func TestSVHNMemory(t *testing.T) {
+	longtest.Numbers(t)
 	s, _ := miniSVHN(t, nil)
 	dir, _, _ := alone(t)
 	for i, n := range []int{12_000, 4_000} {

@@ -19,3 +19,12 @@ func Only(t *testing.T, why string) {
 		t.Skipf("left to make test-long: %s", why)
 	}
 }
+
+// Numbers skips a test of numbers in -short mode, which is for the race detector (`make race`): plain Go takes ten
+// times as long under it, and one goroutine has no races.
+func Numbers(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("left out: short, and numbers of one goroutine")
+	}
+}
