@@ -28,8 +28,8 @@ type curveFile struct {
 // newCurveFile returns a curve file and starts its writer, which ends with close.
 func newCurveFile(write func(rows []results.CurveRow) error, path string, log io.Writer) *curveFile {
 	f := &curveFile{
-		writeRows: write, path: path, log: log, next: make(chan []results.CurveRow, 1),
-		done: make(chan struct{}),
+		writeRows: write, path: path, log: log,
+		next: make(chan []results.CurveRow, 1), done: make(chan struct{}),
 	}
 	go func() {
 		defer close(f.done)
@@ -44,7 +44,7 @@ func newCurveFile(write func(rows []results.CurveRow) error, path string, log io
 func (f *curveFile) write() {
 	f.err = f.writeRows(f.last)
 	text := ""
-	if f.err != nil && !isLost(f.err) {
+	if f.err != nil && !isLost(f.err) { // a lost run ends, and its caller reports the loss
 		text = settings.OneLine(f.err)
 	}
 	switch {
@@ -60,7 +60,7 @@ func (f *curveFile) write() {
 // put hands a version to the writer. The caller does not change these rows any more.
 func (f *curveFile) put(rows []results.CurveRow) {
 	select {
-	case <-f.next:
+	case <-f.next: // the writer has not begun this version, and the new one has its rows too
 	default:
 	}
 	f.next <- rows // there is room: nobody else puts
@@ -70,7 +70,7 @@ func (f *curveFile) put(rows []results.CurveRow) {
 func (f *curveFile) close(ctx context.Context) error {
 	close(f.next)
 	<-f.done
-	first := true
+	first := true // the writer has made the first attempt
 	return withRetries(ctx, func() error {
 		if !first {
 			f.write()
