@@ -30,6 +30,7 @@ func (s *Settings) FitTrace() error {
 	case s.TraceEnd == traceEndStop:
 		s.Stopped, s.Rounds = s.Rounds, end
 	}
+	// For repeat and empty the rounds stay, and the process decides who is there after the trace.
 	return nil
 }
 
