@@ -140,8 +140,7 @@ func (t *table) line(label string, c *tableColumn) int {
 // column returns the column of an availability and a data set, and adds the column if it is new.
 func (t *table) column(availability, data string) *tableColumn {
 	i := slices.IndexFunc(t.columns, func(c tableColumn) bool {
-		return c.availability == availability &&
-			c.data == data
+		return c.availability == availability && c.data == data
 	})
 	if i < 0 {
 		i = len(t.columns)
@@ -167,6 +166,7 @@ func (t *table) ours(r *ComparisonRow) string {
 	default:
 		note = r.Status
 	}
+	// A reason that all numbers share is not repeated at each: callers print it once, see [NotCompared].
 	if r.NotJudged != t.why && r.NotJudged != "" && r.N > 0 {
 		note = "not compared: " + r.NotJudged
 	}
@@ -182,7 +182,7 @@ func (t *table) ours(r *ComparisonRow) string {
 // cells returns the texts of a column from top to bottom: two headings, the headings of the halves, and the cell of
 // each line, with its halves aligned.
 func (c *tableColumn) cells(lines int) []string {
-	width := utf8.RuneCountInString("ours")
+	width := utf8.RuneCountInString("ours") // of the left halves
 	for _, half := range c.halves {
 		width = max(width, utf8.RuneCountInString(half[0]))
 	}
