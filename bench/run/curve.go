@@ -9,9 +9,10 @@ import (
 	"rollcall/results"
 )
 
-// curveFile writes a run's curve.csv anew with every evaluation while the run goes on, so that a slow file system does
-// not hold up training. If it is slower than the evaluations, versions are skipped: the writer always takes the newest.
-// An error is logged only, because the next version has the same rows and more.
+// curveFile writes a run's curve.csv anew with every evaluation. It does not append, because a run that is killed while
+// it writes must leave whole rows, and [results.WriteCurve] makes a file appear whole. It writes while the run goes on,
+// so that a slow file system does not hold up training. If it is slower than the evaluations, versions are skipped: the
+// writer always takes the newest. An error is logged only, because the next version has the same rows and more.
 type curveFile struct {
 	writeRows func(rows []results.CurveRow) error // writes a version
 	path      string                              // for messages

@@ -71,7 +71,8 @@ func (l *Session) Federate(
 	return f, f.start(engine, seed, solved)
 }
 
-// start starts the method. solved is each client's smallest loss [N], for ca-fed with --fstar solved; nil otherwise.
+// start starts the method, for a dry run in the same way as for a real one. solved is each client's smallest loss [N],
+// for ca-fed with --fstar solved; nil otherwise.
 func (f *Federation) start(engine nets.Engine, seed uint32, solved []float64) (err error) {
 	options := f.settings.MethodOptions()
 	options.HeldOut, options.Solved = f.clients.heldOut(&f.settings), solved

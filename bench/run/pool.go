@@ -87,6 +87,7 @@ func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) er
 	}
 	w.queue, w.workers = queue.New(firstPause, runs), min(len(p.Sessions), len(runs))
 	w.changed.L = &w.lock
+	// A worker that waits for a job does not see by itself that ctx has ended.
 	defer context.AfterFunc(ctx, w.wake)()
 	var workers sync.WaitGroup
 	for _, l := range p.Sessions[:w.workers] {
@@ -184,7 +185,8 @@ func (w *poolRun) begin(ctx context.Context) int {
 	return -1
 }
 
-// sleep waits until the shared state changes, or until a time; the zero time never comes.
+// sleep waits until the shared state changes, or until a time; the zero time never comes. The caller holds the lock, so
+// that wake cannot come before Wait does.
 func (w *poolRun) sleep(until time.Time) {
 	if !until.IsZero() {
 		defer time.AfterFunc(time.Until(until), w.wake).Stop()

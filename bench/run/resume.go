@@ -211,6 +211,7 @@ func (t *trainer) resume(ctx context.Context, path string, round int) (useless, 
 		}
 		rows[i].ElapsedSec = t.earlier[i].ElapsedSec
 	}
+	// Restore wants a method that was just started, also after another checkpoint has failed halfway.
 	if err := t.federate(ctx); err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ type trainer struct {
 	*Experiment
 	l      *Session
 	f      *Federation
-	engine nets.Engine
+	engine nets.Engine // the session's, in a recorder if the run is dumped
 	p      progress.Run
 	about  checkpoint.About
 	curve  *curveFile
@@ -171,6 +171,7 @@ func (t *trainer) save(ctx context.Context) {
 		t.saved.round = t.done
 		err = errors.Join(checkpoint.RemoveAfter(t.Dir, t.done), checkpoint.Remove(t.Dir, keptCheckpoints))
 	}
+	// After an error too, so that a full disk is tried again only when the next checkpoint is due.
 	t.saved.at, t.saved.took = time.Now(), time.Since(began)
 	if err != nil && ctx.Err() == nil && !t.saved.said && !isLost(err) {
 		t.saved.said = true

@@ -21,7 +21,7 @@ import (
 // If a line would be longer than width characters, the remaining columns follow in another block.
 func WriteTable(w io.Writer, t *papers.Table, rows []results.SummaryRow, width int) error {
 	var b strings.Builder
-	var below notes
+	var below notes // of all metrics: one failed cell is one note
 	all := eachBeside(t, rows)
 	why := alike(all)
 	for _, e := range t.Entries {
@@ -96,6 +96,7 @@ func layOut(rows []*ComparisonRow, why string, below *notes) *table {
 	any := func(differs func(*results.SummaryRow) bool) bool {
 		return slices.ContainsFunc(rows, func(r *ComparisonRow) bool { return differs(r.ours) })
 	}
+	// Each data set has its own default net, so that only a second net on one data set needs its name.
 	nets := any(func(r *results.SummaryRow) bool {
 		return any(func(o *results.SummaryRow) bool { return o.Data == r.Data && o.Net != r.Net })
 	})

@@ -109,7 +109,7 @@ func (b *builder) curveFigure(f family) {
 		rows, used = append(rows, own...), append(used, runs...)
 		a, l := plot.Series{Name: name}, plot.Series{Name: name}
 		for _, r := range own {
-			a.AddPoint(r.Round, r.TestAcc, r.TestAccStd, 100)
+			a.AddPoint(r.Round, r.TestAcc, r.TestAccStd, 100) // in percent
 			l.AddPoint(r.Round, r.TrainLoss, r.TrainLossStd, 1)
 		}
 		acc.Series, loss.Series = append(acc.Series, a), append(loss.Series, l)
