@@ -81,7 +81,7 @@ func (x *Experiment) writeDump(f *Federation, r *recorder, train *plan.Samples) 
 	if err != nil {
 		return err
 	}
-	server := make([]float32, f.model.P)
+	server := make([]float32, f.model.P) // [P] the server's model after the round
 	if err := r.Store(model, server); err != nil {
 		return err
 	}
@@ -91,7 +91,8 @@ func (x *Experiment) writeDump(f *Federation, r *recorder, train *plan.Samples) 
 	}
 	s := &x.Settings
 	K, E, B, P := len(r.work.Clients), s.LocalSteps, s.Batch, f.model.P
-	// Plans of single clients are joined into arrays with a leading client axis.
+	// Plans of single clients are joined into arrays with a leading client axis: clients [K], index and flip [K,E,B],
+	// crop [K,E,B,2].
 	var clients, index, crop []int32
 	var flip []uint8
 	for _, c := range r.work.Clients {

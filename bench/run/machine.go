@@ -74,7 +74,7 @@ func (m *Machine) Validate() error {
 	if m.Precision != "" && m.Precision != string(gpu.FP32) {
 		return settings.Usagef("--precision %s: the CPU engine, which runs here%s, has fp32 alone", m.Precision, c.why)
 	}
-	_, err = cpu.Select()
+	_, err = cpu.Select() // ROLLCALL_CPU may ask for instructions that this processor lacks
 	return err
 }
 

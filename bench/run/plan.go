@@ -84,6 +84,7 @@ func (p *Pool) PlanFigure(ctx context.Context, f *papers.Figure, w *Wanted) (run
 		s, err := w.coalitionSettings(f, what.MostStale)
 		for range what.MostStale + 1 {
 			for _, seed := range f.Seeds {
+				// Every set of clients is a coalition, the empty set too.
 				runs = append(runs, Planned{Settings: s, Seed: seed, Models: 1 << s.Clients})
 			}
 		}

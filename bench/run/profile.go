@@ -101,6 +101,7 @@ func (p *Phases) Print(w io.Writer, rounds int, total time.Duration) error {
 	}
 	_, _ = fmt.Fprint(t, "\nphase\tms per round\t% of rounds\t\n")
 	phase("plans", total-p.train-p.combine)
+	// Train waits for the upload of the batch plans, which has a line of its own.
 	train := p.train
 	for _, k := range p.kernels {
 		if k.Kernel == "upload" {

@@ -126,6 +126,7 @@ func (l *Session) openFor(
 	if err := l.reserve(ctx, s, dry); err != nil {
 		return err
 	}
+	// Another number of clients or steps needs no other engine: they only say how much memory the rounds will take.
 	if l.Engine != nil && l.model.Name == s.Net && l.batch == s.Batch {
 		return nil
 	}

@@ -90,7 +90,7 @@ func methodRows() (list []Row) {
 	for _, p := range algos.Params() {
 		of := onMethods(p.Methods()...)
 		if p.Only.Other != nil {
-			methods := of.by // by itself is replaced
+			methods := of.by // whether the method reads it, to which the condition below adds
 			of.in += " " + p.Only.Text
 			of.by = func(s *Settings) bool { return methods(s) && p.HasSay(s.MethodOptions()) }
 		}

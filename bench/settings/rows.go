@@ -18,7 +18,8 @@ const (
 	maxGenerated    = 1_000_000 // pictures of the synthetic data, 3 KB each
 )
 
-// runRows say which run it is: method, data, net, availability, and its size.
+// runRows say which run it is: method, data, net, availability, and its size. The defaults of the rows are what the
+// tables of FedAWE use. Where another paper has other values, package papers sets them.
 var runRows = []Row{
 	word("method", "fedawe", algos.Names(), "federated method: "+strings.Join(algos.Names(), ", "),
 		func(s *Settings) any { return &s.Method }).column(),

@@ -127,6 +127,7 @@ func (r *ComparisonRow) beside(p *results.Printed) {
 // besidePaper returns the rows of one column: the printed numbers in their order, each with ours, then the rest of
 // ours.
 func besidePaper(numbers []results.Printed, ours []ComparisonRow) (rows []ComparisonRow) {
+	// Several rows of ours may stand beside one printed number, for example with other params or numerics.
 	for _, p := range numbers {
 		alone := true
 		for _, r := range ours {

@@ -123,7 +123,7 @@ func howTheyStand(statuses []results.RunStatus) string {
 		return string(statuses[0])
 	}
 	var parts []string
-	for _, s := range slices.Insert(results.RunStatuses(), 1, running) { // behind complete
+	for _, s := range slices.Insert(results.RunStatuses(), 1, running) { // after complete
 		if counts[s] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
 		}

@@ -84,7 +84,7 @@ type runData struct {
 	Settings, Device string
 }
 
-// choice is one row of check boxes in the filter.
+// choice is one row of check boxes in the filter. The template leaves it out if there is only one name to choose.
 type choice struct {
 	Kind, Title string
 	Names       []string
