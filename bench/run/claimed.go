@@ -19,7 +19,8 @@ import (
 )
 
 // firstPause is the time until a process asks for the first time whether another process has finished the run that both
-// want.
+// want. It asks less and less often later, see [queue.Pause], so that waiting costs little time after a short run and
+// little traffic during a long one.
 const firstPause = 100 * time.Millisecond
 
 // ElsewhereError says that other processes make runs: one run, some seeds of a cell, or some lines of a figure.
@@ -82,7 +83,7 @@ func (x *Experiment) await(ctx context.Context, l *Session, w *claim.Watch) (rel
 func (x *Experiment) Take(ctx context.Context, l *Session, w *claim.Watch, keep Keep) (
 	kept *results.Run, release func() error, err error,
 ) {
-	was := x.found()
+	was := x.found() // before the wait: --again keeps a run that the other process finishes meanwhile
 	release, err = x.await(ctx, l, w)
 	if err != nil {
 		release = func() error { return nil }
@@ -90,10 +91,11 @@ func (x *Experiment) Take(ctx context.Context, l *Session, w *claim.Watch, keep 
 	if ctx.Err() != nil {
 		return nil, release, ctx.Err()
 	}
+	// Files that were not there before the wait are the beginning of a new run, which --again goes on with.
 	x.Anew = keep.Again && was.any
-	if x.Dump == "" {
+	if x.Dump == "" { // a dump records the training, so that no finished run will do
 		kept, wrong := x.keptSince(ctx, l, was, keep)
-		if kept != nil && err == nil {
+		if kept != nil && err == nil { // only the process with the claim removes files
 			wrong = x.Tidy(l)
 		}
 		if kept != nil || wrong != nil {
@@ -104,7 +106,7 @@ func (x *Experiment) Take(ctx context.Context, l *Session, w *claim.Watch, keep 
 }
 
 // publish writes a file of the run under a name of this process's own, and then moves it into place if this process
-// still has the claim.
+// still has the claim. So a process that was stopped and has lost the run overwrites no file of its successor.
 func (x *Experiment) publish(name string, write func(path string) error) error {
 	if x.claim == nil {
 		return write(filepath.Join(x.Dir, name))
@@ -115,7 +117,8 @@ func (x *Experiment) publish(name string, write func(path string) error) error {
 	return x.claim.Publish(name)
 }
 
-// lost returns an error if another process has taken the run over.
+// lost returns an error if another process has taken the run over. Other errors of [claim.Claim.Check] say nothing
+// about the claim, and the run goes on.
 func (x *Experiment) lost() error {
 	if x.claim == nil {
 		return nil
@@ -190,7 +193,7 @@ func (x *Experiment) moveAside() error {
 			return err
 		}
 	}
-	return files.SyncFolder(x.Dir)
+	return files.SyncFolder(x.Dir) // so that the renames survive a power failure
 }
 
 // Tidy removes what a finished run needs no more: the old run that it replaces, and its checkpoints.
@@ -206,8 +209,8 @@ func (x *Experiment) Tidy(l *Session) error {
 // files returns the names of the run's files in its folder, run.json last.
 func (x *Experiment) files() (names []string, err error) {
 	entries, err := os.ReadDir(x.Dir)
-	for _, pattern := range append([]string{"checkpoint-*.safetensors", "model*.safetensors", events.File},
-		results.RunFiles...) {
+	patterns := []string{"checkpoint-*.safetensors", "model*.safetensors", events.File}
+	for _, pattern := range append(patterns, results.RunFiles...) { // RunFiles ends with run.json
 		for _, e := range entries {
 			if matches, _ := filepath.Match(pattern, e.Name()); matches { // no pattern here is malformed
 				names = append(names, e.Name())
@@ -245,6 +248,7 @@ func (x *Experiment) has(folder string) bool {
 
 // missing returns the folders on the path to dir that do not exist, dir first.
 func missing(dir string) (dirs []string) {
+	// filepath.Dir returns the root and "." unchanged, which ends the loop even if these do not exist.
 	for ; !slices.Contains(dirs, dir); dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 			break

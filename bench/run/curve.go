@@ -9,9 +9,10 @@ import (
 	"rollcall/results"
 )
 
-// curveFile writes a run's curve.csv anew with every evaluation while the run goes on, so that a slow file system does
-// not hold up training. If it is slower than the evaluations, versions are skipped: the writer always takes the newest.
-// An error is logged only, because the next version has the same rows and more.
+// curveFile writes a run's curve.csv anew with every evaluation. It does not append, because a run that is killed while
+// it writes must leave whole rows, and [results.WriteCurve] makes a file appear whole. It writes while the run goes on,
+// so that a slow file system does not hold up training. If it is slower than the evaluations, versions are skipped: the
+// writer always takes the newest. An error is logged only, because the next version has the same rows and more.
 type curveFile struct {
 	writeRows func(rows []results.CurveRow) error // writes a version
 	path      string                              // for messages
@@ -28,8 +29,8 @@ type curveFile struct {
 // newCurveFile returns a curve file and starts its writer, which ends with close.
 func newCurveFile(write func(rows []results.CurveRow) error, path string, log io.Writer) *curveFile {
 	f := &curveFile{
-		writeRows: write, path: path, log: log, next: make(chan []results.CurveRow, 1),
-		done: make(chan struct{}),
+		writeRows: write, path: path, log: log,
+		next: make(chan []results.CurveRow, 1), done: make(chan struct{}),
 	}
 	go func() {
 		defer close(f.done)
@@ -44,7 +45,7 @@ func newCurveFile(write func(rows []results.CurveRow) error, path string, log io
 func (f *curveFile) write() {
 	f.err = f.writeRows(f.last)
 	text := ""
-	if f.err != nil && !isLost(f.err) {
+	if f.err != nil && !isLost(f.err) { // a lost run ends, and its caller reports the loss
 		text = settings.OneLine(f.err)
 	}
 	switch {
@@ -60,7 +61,7 @@ func (f *curveFile) write() {
 // put hands a version to the writer. The caller does not change these rows any more.
 func (f *curveFile) put(rows []results.CurveRow) {
 	select {
-	case <-f.next:
+	case <-f.next: // the writer has not begun this version, and the new one has its rows too
 	default:
 	}
 	f.next <- rows // there is room: nobody else puts
@@ -70,7 +71,7 @@ func (f *curveFile) put(rows []results.CurveRow) {
 func (f *curveFile) close(ctx context.Context) error {
 	close(f.next)
 	<-f.done
-	first := true
+	first := true // the writer has made the first attempt
 	return withRetries(ctx, func() error {
 		if !first {
 			f.write()

@@ -17,10 +17,11 @@ import (
 	"rollcall/results/files"
 )
 
-// recorder is an engine that keeps the work of its last Train and the parameters that came of it.
+// recorder is an engine that keeps the work of its last Train and the parameters that came of it. --dump takes a run of
+// one round only, so that the last Train is the whole training.
 type recorder struct {
 	nets.Engine
-	params int
+	params int // P
 	work   nets.LocalWork
 	end    []float32 // [K,P] the parameters of each client at its end
 }
@@ -80,16 +81,18 @@ func (x *Experiment) writeDump(f *Federation, r *recorder, train *plan.Samples) 
 	if err != nil {
 		return err
 	}
-	server := make([]float32, f.model.P)
+	server := make([]float32, f.model.P) // [P] the server's model after the round
 	if err := r.Store(model, server); err != nil {
 		return err
 	}
+	// names.json of an older dump goes first: if this dump is interrupted, arrays of both are in the folder.
 	if err := os.Remove(filepath.Join(x.Dump, dumpNamesFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("dump: %w", err)
 	}
 	s := &x.Settings
 	K, E, B, P := len(r.work.Clients), s.LocalSteps, s.Batch, f.model.P
-	// Plans of single clients are joined into arrays with a leading client axis.
+	// Plans of single clients are joined into arrays with a leading client axis: clients [K], index and flip [K,E,B],
+	// crop [K,E,B,2].
 	var clients, index, crop []int32
 	var flip []uint8
 	for _, c := range r.work.Clients {
@@ -102,10 +105,9 @@ func (x *Experiment) writeDump(f *Federation, r *recorder, train *plan.Samples) 
 	}
 	path := func(name string) string { return filepath.Join(x.Dump, name+".npy") }
 	names := DumpNames{
-		Net: s.Net, Data: s.Data, Method: s.Method, Params: []dumpParam{}, Mean: train.Mean, Std: train.Std,
-		Dropout: []dumpDrop{},
-		Decay:   s.Decay, Clip: s.Clip.Value, Momentum: s.Momentum, LocalSteps: E, Batch: B, ServerLR: s.ServerLR,
-		Seed: x.Seed,
+		Net: s.Net, Data: s.Data, Method: s.Method, Seed: x.Seed, Mean: train.Mean, Std: train.Std,
+		Params: []dumpParam{}, Dropout: []dumpDrop{}, // not nil, which JSON writes as null and not as a list
+		LocalSteps: E, Batch: B, ServerLR: s.ServerLR, Decay: s.Decay, Clip: s.Clip.Value, Momentum: s.Momentum,
 	}
 	for _, p := range f.model.Params {
 		names.Params = append(names.Params, dumpParam{p.Name, p.Shape})

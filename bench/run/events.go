@@ -39,7 +39,7 @@ func Count(n int, what string) string {
 // events, but not the run.
 type eventProgress struct {
 	progress.Run
-	log    *events.Log // nil: no event file
+	log    *events.Log // nil: no event file, and its methods do nothing
 	stderr io.Writer
 }
 
@@ -49,6 +49,7 @@ func (l *Session) withEvents(
 	p progress.Run, dir string, started time.Time, rows []results.CurveRow,
 ) *eventProgress {
 	e := &eventProgress{Run: p, stderr: l.Stderr}
+	// Without --events an older file goes too, because it would lack the rows to come.
 	err := os.Remove(filepath.Join(dir, events.File))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil

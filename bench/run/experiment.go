@@ -56,6 +56,7 @@ func (x *Experiment) Do(ctx context.Context, l *Session, p progress.Run) (rows [
 func (x *Experiment) onOpen(ctx context.Context, l *Session, p progress.Run) (rows []results.CurveRow, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	// Once the claim is lost, another process makes the run, and training here would be for nothing.
 	if x.claim != nil {
 		defer afterClosed(x.claim.Lost(), cancel)()
 	}
@@ -96,6 +97,7 @@ func (t *trainer) run(ctx *ending, p progress.Run) (err error) {
 	t.curve = newCurveFile(func(rows []results.CurveRow) error {
 		return t.publish(results.CurveFile, func(path string) error { return results.WriteCurve(path, rows) })
 	}, filepath.Join(t.Dir, results.CurveFile), t.l.Stderr)
+	// A curve.csv with more rows than the checkpoint stays until these rows have come again.
 	if n := len(t.rows); n > 0 && n >= len(t.earlier) {
 		t.curve.put(t.rows)
 	}
@@ -147,8 +149,8 @@ func (t *trainer) info(err error) results.RunInfo {
 func (x *Experiment) row(engine nets.Info) results.CurveRow {
 	s := &x.Settings
 	return results.CurveRow{
-		Cell: s.Cell(x.Table),
-		Seed: x.Seed, Params: s.Params(), Engine: engine.Engine, Precision: engine.Precision, Version: Version(),
+		Cell: s.Cell(x.Table), Seed: x.Seed, Params: s.Params(),
+		Engine: engine.Engine, Precision: engine.Precision, Version: Version(),
 	}
 }
 
@@ -210,6 +212,7 @@ func (e *finalError) Unwrap() error { return e.error }
 func isFinal(err error) bool {
 	_, memory := errors.AsType[*memoryError](err)
 	_, final := errors.AsType[*finalError](err)
+	// A data set that is not available is downloaded once in a command only, see [sharedData].
 	return memory || final || IsDiverged(err) || settings.IsUsage(err) ||
 		errors.Is(err, datasets.ErrUnavailable) || errors.Is(err, datasets.ErrAltered)
 }

@@ -71,7 +71,8 @@ func (l *Session) Federate(
 	return f, f.start(engine, seed, solved)
 }
 
-// start starts the method. solved is each client's smallest loss [N], for ca-fed with --fstar solved; nil otherwise.
+// start starts the method, for a dry run in the same way as for a real one. solved is each client's smallest loss [N],
+// for ca-fed with --fstar solved; nil otherwise.
 func (f *Federation) start(engine nets.Engine, seed uint32, solved []float64) (err error) {
 	options := f.settings.MethodOptions()
 	options.HeldOut, options.Solved = f.clients.heldOut(&f.settings), solved
@@ -83,8 +84,8 @@ func (f *Federation) start(engine nets.Engine, seed uint32, solved []float64) (e
 func (f *Federation) forMethods(engine nets.Engine, seed uint32) algos.Federation {
 	s := &f.settings
 	return algos.Federation{
-		Engine: engine, N: s.Clients, Seed: seed, Planner: f.Planner, Importance: f.importance, P: f.clients.Base,
-		Lambda:      f.clients.Lambda,
+		Engine: engine, N: s.Clients, Seed: seed, Planner: f.Planner, Importance: f.importance,
+		P: f.clients.Base, Lambda: f.clients.Lambda,
 		WeightDecay: s.Decay, Momentum: s.Momentum, Clip: s.Clip.Value,
 	}
 }
@@ -99,7 +100,8 @@ func solve(ctx context.Context, train *plan.Samples, parts [][]int32, s *setting
 }
 
 // round makes round t and returns how many clients were active and their learning rate. The caller makes the rounds in
-// order: the method keeps state, and round keeps the draw of the next round, which some methods look at.
+// order, because the method keeps state. round draws the clients of the next round too, so that the method can make
+// their batch plans while this round trains.
 func (f *Federation) round(ctx context.Context, t int) (active int, lr float64, err error) {
 	f.clients.Process.Probabilities(t, f.p)
 	if f.active = f.next; f.active == nil {
@@ -124,7 +126,7 @@ func (f *Federation) testJobs(model nets.Row) (jobs []nets.EvalJob) {
 		return []nets.EvalJob{{Row: model, Part: nets.Test}}
 	}
 	for _, own := range f.clients.test {
-		if len(own) > 0 {
+		if len(own) > 0 { // a client without test samples has no accuracy
 			jobs = append(jobs, nets.EvalJob{Row: model, Part: nets.Test, Index: own})
 		}
 	}
@@ -168,6 +170,7 @@ func (f *Federation) decisions(round int) []results.DecisionRow {
 	return rows
 }
 
+// count01 returns 1 for yes and 0 for no, as decisions.csv has it.
 func count01(yes bool) int {
 	if yes {
 		return 1

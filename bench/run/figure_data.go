@@ -21,6 +21,7 @@ func estimatorErrors(f *papers.Figure, w *Wanted) (errors []papers.EstimatorErro
 		if err != nil {
 			return nil, err
 		}
+		// A chain has its own availability, and takes from the p_i only how many clients there are.
 		options := s.ProcessOptions(slices.Repeat([]float64{1}, s.Clients))
 		first, last := papers.EstimatorError{X: r.X}, papers.EstimatorError{X: r.X, Round: s.Rounds}
 		for _, seed := range f.Seeds {
@@ -31,13 +32,13 @@ func estimatorErrors(f *papers.Figure, w *Wanted) (errors []papers.EstimatorErro
 			}
 			pi, lambda := process.Stationary()
 			e := algos.NewEstimator(int(r.X), algos.Preset(s.Preset), seed, pi, lambda)
-			first.Pi, first.Lambda = append(first.Pi, meanDistance(e.Pi, pi)),
-				append(first.Lambda, meanDistance(e.Lambda, lambda))
+			first.Pi = append(first.Pi, meanDistance(e.Pi, pi))
+			first.Lambda = append(first.Lambda, meanDistance(e.Lambda, lambda))
 			for t := range s.Rounds {
 				e.Observe(process.Active(t))
 			}
-			last.Pi, last.Lambda = append(last.Pi, meanDistance(e.Pi, pi)),
-				append(last.Lambda, meanDistance(e.Lambda, lambda))
+			last.Pi = append(last.Pi, meanDistance(e.Pi, pi))
+			last.Lambda = append(last.Lambda, meanDistance(e.Lambda, lambda))
 		}
 		errors = append(errors, first, last)
 	}
@@ -129,17 +130,16 @@ func (p *Pool) coalitions(ctx context.Context, f *papers.Figure, w *Wanted, most
 		if err := jobs[i][0].Err; err != nil {
 			return fmt.Errorf("stale %d, seed %d: %w", c.Stale, c.Seed, err)
 		}
-		n := len(c.Accuracies)
-		Logf(p.Stderr, "stale %d, seed %d: test accuracy %.1f %% without and %.1f %% with the last round of all, %d "+
-			"coalitions\n",
-			c.Stale, c.Seed, 100*c.Accuracies[0], 100*c.Accuracies[n-1], n)
+		n := len(c.Accuracies) // the first is of no client, the last of all clients, see [algos.Coalitions]
+		Logf(p.Stderr, "stale %d, seed %d: test accuracy %.1f %% without and %.1f %% with the last round of all, "+
+			"%d coalitions\n", c.Stale, c.Seed, 100*c.Accuracies[0], 100*c.Accuracies[n-1], n)
 		return nil
 	})
 	return all, err
 }
 
-// coalitionSettings returns the settings of the figure's first run, and refuses more clients than whose coalitions can
-// be evaluated.
+// coalitionSettings returns the settings of the figure's first run. It refuses more than 10 clients: with each client
+// there are twice as many coalitions, and each coalition has a model in the engine's memory.
 func (w *Wanted) coalitionSettings(f *papers.Figure, mostStale int) (settings.Settings, error) {
 	s, err := w.settings("figure "+f.ID, f.Rounds, f.Runs[0].Column, f.Runs[0].Method)
 	if err == nil && (s.Rounds <= mostStale || s.Clients > 10) {
@@ -185,8 +185,8 @@ func (f *Federation) coalitions(
 	ctx context.Context, engine nets.Engine, seed uint32, stale int,
 ) ([]nets.EvalResult, error) {
 	f.Method.Close() // algos.Coalitions trains the clients itself
-	models, free, err := algos.Coalitions(ctx, f.forMethods(engine, seed), f.W0, f.settings.Rounds, stale,
-		f.settings.Rate)
+	federation := f.forMethods(engine, seed)
+	models, free, err := algos.Coalitions(ctx, federation, f.W0, f.settings.Rounds, stale, f.settings.Rate)
 	if err != nil {
 		return nil, err
 	}

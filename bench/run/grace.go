@@ -7,7 +7,7 @@ import (
 )
 
 // longRound is how long the last round may have taken if the round in progress is to be finished when the run is asked
-// to end.
+// to end. Tests make it shorter.
 var longRound = 10 * time.Second
 
 // endMargin is how long before the end of its grace a run has to have written its files.
@@ -41,7 +41,7 @@ type ending struct {
 func beginRun(ctx context.Context, grace time.Duration) (e *ending, done func()) {
 	working.lock.Lock()
 	defer working.lock.Unlock()
-	if working.runs == 0 {
+	if working.runs == 0 { // the graces of earlier runs no longer count
 		working.grace = 0
 	}
 	working.runs++
@@ -70,6 +70,7 @@ func (e *ending) askedAt() time.Time {
 // time of the last checkpoint. A round that is likely to be short goes on after the run is asked to end, as long as the
 // grace leaves time for another checkpoint.
 func (e *ending) round(last, writing time.Duration) (context.Context, context.CancelFunc) {
+	// A round that may not end within the grace is dropped at once, so that the checkpoint is written in time.
 	if last == 0 || last >= longRound {
 		return context.WithCancel(e.Context)
 	}
@@ -85,7 +86,8 @@ func (e *ending) round(last, writing time.Duration) (context.Context, context.Ca
 	}
 }
 
-// last returns the context for writing the files of an interrupted run.
+// last returns the context for writing the checkpoint of an interrupted run. It ends half a margin before the grace,
+// because curve.csv and run.json are written after the checkpoint.
 func (e *ending) last() (context.Context, context.CancelFunc) {
 	return context.WithDeadline(context.WithoutCancel(e.Context), e.askedAt().Add(e.grace-endMargin/2))
 }

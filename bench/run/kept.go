@@ -92,7 +92,8 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 		Logf(l.Stderr, "%s: %s, there and here: runs anew\n", dir, differ[0])
 		return nil, nil //nolint:nilnil // this program would come to other numbers
 	}
-	// Then numerics and, where data files need not be the official ones, their checksum. --mixed accepts these.
+	// Then numerics and, where data files need not be the official ones, their checksum. --mixed accepts these. The
+	// checksum comes last, because reading it opens the data set.
 	would.Numerics = numerics
 	if info.AllowAltered || l.Machine.Altered {
 		if err := l.OpenData(ctx, &x.Settings, x.Seed); err != nil {
@@ -109,16 +110,15 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 			"--again to run it anew, or another --out", dir, differ[0])}
 	}
 	if info.Version != Version() {
-		l.notice("version "+info.Version,
-			fmt.Sprintf("finished runs of rollcall %s are kept, this is %s (--again runs them anew)", info.Version,
-				Version()))
+		l.notice("version "+info.Version, fmt.Sprintf(
+			"finished runs of rollcall %s are kept, this is %s (--again runs them anew)", info.Version, Version()))
 	}
 	return &run, nil
 }
 
 // found is the folder of a run when a command begins.
 type found struct {
-	runJSON string // the text of run.json; empty: there is none
+	runJSON string // the text of run.json, which changes if a run is made since; empty: there is none
 	any     bool   // there is any file of a run
 }
 

@@ -54,6 +54,7 @@ func (m *Machine) Validate() error {
 		return settings.Usagef("--out: empty, want a folder")
 	}
 	kind, index, isCUDA := strings.Cut(m.Device, ":")
+	// Only digits are an index: strconv.Atoi would take a sign too.
 	if isCUDA && (kind != "cuda" || index == "" || strings.Trim(index, "0123456789") != "") {
 		return settings.Usagef("--device %q: want auto, cpu or cuda[:i]", m.Device)
 	}
@@ -73,7 +74,7 @@ func (m *Machine) Validate() error {
 	if m.Precision != "" && m.Precision != string(gpu.FP32) {
 		return settings.Usagef("--precision %s: the CPU engine, which runs here%s, has fp32 alone", m.Precision, c.why)
 	}
-	_, err = cpu.Select()
+	_, err = cpu.Select() // ROLLCALL_CPU may ask for instructions that this processor lacks
 	return err
 }
 
@@ -84,7 +85,7 @@ func maxThreads() int { return max(64, 4*runtime.NumCPU()) }
 // Choice is the processor that trains.
 type Choice struct {
 	CUDA   bool
-	Card   int
+	Card   int    // index of the card, as `rollcall devices` counts
 	engine string // such as cuda-sm90
 	why    string // " (auto: …)"; empty if the user chose
 }
@@ -107,7 +108,7 @@ func (m *Machine) Choose() (Choice, error) {
 		}
 		return Choice{why: fmt.Sprintf(" (auto: card 0, %s: %s)", cards[0].Name, cards[0].Unusable)}, nil
 	}
-	card, _ := strconv.Atoi(index) // no index: the first card
+	card, _ := strconv.Atoi(index) // no index: the first card; too large for an int: the largest int, which no card has
 	switch {
 	case err != nil:
 		return Choice{}, fmt.Errorf("device %s: %w", m.Device, err)
@@ -138,7 +139,7 @@ func (m *Machine) Numerics() (class string, revision int, err error) {
 }
 
 // Demand is the work that an engine is opened for: the size of a batch and, if they are known, the clients and local
-// steps of a round. A card reserves memory for them.
+// steps of a round, for which the engine of a card says how much memory they will take. 0 clients: not known.
 type Demand struct{ Batch, clients, steps int }
 
 // OpenEngine opens the engine that a command asks for. It also returns a line that says which engine it is and why. The
@@ -180,7 +181,7 @@ func Writable(dir string) (leave func(), err error) {
 		}
 	}
 	if err = os.MkdirAll(dir, 0o777); err == nil {
-		var f *os.File
+		var f *os.File // permissions alone do not show that a file system is read-only
 		if f, err = files.CreateTemp(dir); err == nil {
 			err = errors.Join(os.Remove(f.Name()), f.Close())
 		}

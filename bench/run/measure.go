@@ -45,7 +45,7 @@ func (p *Pool) lines(ctx context.Context, f *papers.Figure, w *Wanted, decisions
 	if err != nil {
 		return nil, err
 	}
-	var wrong []error
+	var wrong []error // a line that failed does not keep the other lines from being made
 	lacking := 0
 	elsewhere, err := p.Seeds(ctx, f.ID, tasks, f.Seeds, decisions, func(i int, runs papers.Runs, failed error) error {
 		if failed == nil {
@@ -79,20 +79,19 @@ func (p *Pool) lines(ctx context.Context, f *papers.Figure, w *Wanted, decisions
 }
 
 // markLine adds marks to the name of a line whose mean is not what a reader expects: seeds that diverged are not in it,
-// or the runs in it are not alike.
+// or the runs in it are not alike. It returns an error if every seed diverged.
 func markLine(line *papers.Line, label string) error {
 	var marks []string
-	if away := len(line.Diverged); away > 0 {
-		if len(line.Curves) == 0 {
+	if left, away := len(line.Curves), len(line.Diverged); away > 0 {
+		if left == 0 {
 			return fmt.Errorf("%s: every seed diverged: %s", label, line.Diverged[0].Info.Error)
 		}
-		marks = append(marks, fmt.Sprintf("[%d of %d seeds, %d diverged]", len(line.Curves), len(line.Curves)+away,
-			away))
+		marks = append(marks, fmt.Sprintf("[%d of %d seeds, %d diverged]", left, left+away, away))
 	}
 	if words := results.MixedWords(line.Of); words != "" {
 		marks = append(marks, "[mixed: "+words+"]")
 	}
-	if line.Series != "" && marks != nil {
+	if line.Series != "" && marks != nil { // a line without a name is not in the legend
 		line.Series += " " + strings.Join(marks, " ")
 	}
 	return nil

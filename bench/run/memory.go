@@ -18,12 +18,12 @@ import (
 type need struct {
 	of           string // the method
 	clients      int
-	rows, params int
+	rows, params int   // rows of parameters that the method holds in the engine, and P; 0 on a card
 	engine, data int64 // bytes of the engine with the initial weights, bytes of the samples
 	least        bool  // rows counts only the rows that the method starts with: the data are not open yet
 }
 
-// run returns the bytes that no other run shares.
+// run returns the bytes that no other run shares; a parameter is a float32 of 4 bytes.
 func (n *need) run() int64 { return 4*int64(n.rows)*int64(n.params) + n.engine }
 
 func (n *need) total() int64 { return n.run() + n.data }
@@ -65,6 +65,7 @@ func fitsAlone(err error) bool {
 // should fail before it downloads anything.
 func (l *Session) Fits(s *settings.Settings) error {
 	c := &rowCounter{load: nets.CPULoad{Clients: 1, Jobs: 1, Samples: 1}}
+	// Without the data nobody knows which samples a client holds, so each has one.
 	f, err := dryFederation(s, 0, Population{
 		Base: make([]float64, s.Clients), Lambda: make([]float64, s.Clients),
 		train: slices.Repeat([][]int32{{0}}, s.Clients),
@@ -101,6 +102,7 @@ func (l *Session) reserve(ctx context.Context, s *settings.Settings, dry func(*r
 		return err
 	}
 	collect(n.run(), limit, known)
+	// A run that is small for the machine needs no line, and a run on a card holds its rows there.
 	if total := n.total(); n.rows > 0 && (total >= 100e6 || known && total >= limit.Bytes/100) {
 		line, available := fmt.Sprintf("memory: %s: %s", n.of, n), ""
 		if known {
@@ -120,7 +122,7 @@ const leastGarbage = 50e6
 // GOMEMLIMIT, that decides.
 func collect(run int64, limit memory.Limit, known bool) {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(int(min(100, max(10, 100*leastGarbage/(run+1)))))
+		debug.SetGCPercent(int(min(100, max(10, 100*leastGarbage/(run+1))))) // run may be 0
 	}
 	if known && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(limit.Bytes)
@@ -151,7 +153,7 @@ func (d *sharedData) addUse(l *Session, n *need, limit memory.Limit, known bool)
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	delete(d.uses, l)
-	// A data set counts once, however many runs use it; this run's own set is in n.total() already.
+	// The set of this run is in n.total() already.
 	others, sets := int64(0), []*openSet{l.set}
 	for _, h := range d.uses {
 		others += h.run
@@ -160,7 +162,7 @@ func (d *sharedData) addUse(l *Session, n *need, limit memory.Limit, known bool)
 		}
 	}
 	if total := n.total(); known && total+others > limit.Bytes {
-		if total > limit.Bytes {
+		if total > limit.Bytes { // it would not fit alone either, so that waiting for the others is of no use
 			others = 0
 		}
 		return &memoryError{need: n, limit: limit, others: others}

@@ -90,9 +90,9 @@ func (x *Experiment) saveModel(
 	})
 }
 
-// lacksModels reports whether a finished run has not written the models that are asked for.
+// lacksModels reports whether a finished run has not written the models that are asked for. Of the models of clients it
+// looks for one file: a file is named after the first client that keeps its model, and client 0 is the first of one.
 func (x *Experiment) lacksModels(left results.Checksums) bool {
 	return x.SaveModel != SaveNone && left[results.ModelFile] == "" ||
-		// every file names its first client, so 0 has one
 		x.SaveModel == SaveAll && left[results.ClientModelFile(0)] == ""
 }

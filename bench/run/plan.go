@@ -42,9 +42,9 @@ func samples(s *settings.Settings, model *nets.Model) int {
 	bytes := datasets.LeastBytes(s.Data, l.dataOptions(s, 0))
 	size := model.H * model.W * model.C
 	if model.H == 1 {
-		size *= 4 // features
+		size *= 4 // features are float32, pixels are bytes
 	}
-	return int(bytes / int64(size+1))
+	return int(bytes / int64(size+1)) // with one byte for the label, as [datasets.LeastBytes] counts
 }
 
 // Planned is one run that a command would make or keep.
@@ -56,7 +56,8 @@ type Planned struct {
 	Models   int // how many models it evaluates after the last round, and no curve; 0: it evaluates a curve
 }
 
-// roundsDone returns the round that the run would resume from, as the name of its newest checkpoint says.
+// roundsDone returns the round that the run would resume from, as the name of its newest checkpoint says. With --again
+// a run is resumed only if an earlier --again was interrupted, which has left the old run in asideFolder.
 func (x *Experiment) roundsDone(keep Keep) int {
 	rounds, err := checkpoint.Rounds(x.Dir)
 	if err != nil || len(rounds) == 0 || keep.Again && !x.has(asideFolder) {
@@ -83,6 +84,7 @@ func (p *Pool) PlanFigure(ctx context.Context, f *papers.Figure, w *Wanted) (run
 		s, err := w.coalitionSettings(f, what.MostStale)
 		for range what.MostStale + 1 {
 			for _, seed := range f.Seeds {
+				// Every set of clients is a coalition, the empty set too.
 				runs = append(runs, Planned{Settings: s, Seed: seed, Models: 1 << s.Clients})
 			}
 		}
@@ -107,9 +109,10 @@ func (p *Pool) planned(
 			if err != nil && !errors.Is(err, fs.ErrNotExist) { // the output folder need not be there
 				return nil, err
 			}
+			// Two cells with the same settings have one run, which is made for the first of them.
 			runs = append(runs, Planned{
-				Settings: t.Settings, Seed: seed, Kept: kept != nil || seen[dir],
-				Done: r.roundsDone(p.Keep),
+				Settings: t.Settings, Seed: seed,
+				Kept: kept != nil || seen[dir], Done: r.roundsDone(p.Keep),
 			})
 			seen[dir] = true
 		}
@@ -172,9 +175,9 @@ func (l *Session) Needs(ctx context.Context, r *Planned) (n Needs, err error) {
 	return n, nil
 }
 
-// Rate measures so little because it is for hours: it should be over in seconds.
+// Rate measures only this much, so that a plan for hours of training takes seconds.
 const (
-	ratedRounds = 3
+	ratedRounds = 3    // rounds after the first one
 	ratedImages = 2000 // images evaluated, at most
 )
 
@@ -201,8 +204,8 @@ func (l *Session) Rate(ctx context.Context, s settings.Settings, seed uint32) (r
 	}
 	row = results.BenchRow{
 		Version: Version(), Data: s.Data, Net: s.Net, Batch: s.Batch, LocalSteps: s.LocalSteps, Clients: s.Clients,
-		Rounds: ratedRounds, Threads: l.Machine.Threads, Engine: info.Engine, Precision: info.Precision,
-		Device:       info.Device,
+		Rounds: ratedRounds, Threads: l.Machine.Threads,
+		Engine: info.Engine, Precision: info.Precision, Device: info.Device,
 		ImagesPerSec: float64(counter.images) / took.Seconds(),
 		ClientStepMS: 1e3 * took.Seconds() / float64(max(1, counter.steps)),
 	}

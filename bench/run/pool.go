@@ -22,8 +22,8 @@ const mostAtOnce = 32
 // ValidateAtOnce is [Machine.Validate] for commands with --pack, which it checks too.
 func (m *Machine) ValidateAtOnce() error {
 	if m.AtOnce < 1 || m.AtOnce > mostAtOnce {
-		return settings.Usagef("--pack %d: want 1 … %d, as many streams as a card takes up at a time", m.AtOnce,
-			mostAtOnce)
+		return settings.Usagef("--pack %d: want 1 … %d, as many streams as a card takes up at a time",
+			m.AtOnce, mostAtOnce)
 	}
 	return m.Validate()
 }
@@ -76,8 +76,8 @@ func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) er
 	ctx, cancel := context.WithCancel(ctx) // an error of finish cancels the jobs at work
 	defer cancel()
 	w := &poolRun{
-		cells: cells, finish: finish, cancel: cancel, stderr: p.Stderr, keep: p.Keep,
-		named: map[string]bool{},
+		cells: cells, finish: finish, cancel: cancel,
+		stderr: p.Stderr, keep: p.Keep, named: map[string]bool{},
 	}
 	var runs []string
 	for _, jobs := range cells {
@@ -87,6 +87,7 @@ func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) er
 	}
 	w.queue, w.workers = queue.New(firstPause, runs), min(len(p.Sessions), len(runs))
 	w.changed.L = &w.lock
+	// A worker that waits for a job does not see by itself that ctx has ended.
 	defer context.AfterFunc(ctx, w.wake)()
 	var workers sync.WaitGroup
 	for _, l := range p.Sessions[:w.workers] {
@@ -121,6 +122,7 @@ type poolRun struct {
 	err      error           // the first error of finish
 }
 
+// wake makes the waiting workers look again whether they can begin a job.
 func (w *poolRun) wake() { w.update(func(time.Time) {}) }
 
 // update changes the shared state and wakes the workers that wait for a job.
@@ -148,7 +150,7 @@ func (w *poolRun) work(ctx context.Context, l *Session) {
 			continue
 		}
 		Logf(w.stderr, "rollcall: %s: %s at a time from now on\n", settings.OneLine(err), Count(left, "run"))
-		if err := l.Close(); err != nil {
+		if err := l.Close(); err != nil { // its engine and data set leave their memory to the other sessions
 			Logf(w.stderr, "rollcall: %s\n", settings.OneLine(err))
 		}
 		w.update(func(time.Time) { w.queue.Return(n) })
@@ -183,7 +185,8 @@ func (w *poolRun) begin(ctx context.Context) int {
 	return -1
 }
 
-// sleep waits until the shared state changes, or until a time; the zero time never comes.
+// sleep waits until the shared state changes, or until a time; the zero time never comes. The caller holds the lock, so
+// that wake cannot come before Wait does.
 func (w *poolRun) sleep(until time.Time) {
 	if !until.IsZero() {
 		defer time.AfterFunc(time.Until(until), w.wake).Stop()

@@ -32,7 +32,7 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 		Kind: datasets.SplitKind(s.Split), Clients: s.Clients, Clusters: s.Clusters, Alpha: s.Alpha,
 	}
 	if s.Draws == "numpy" {
-		// the released code draws split, φ and activity from one generator, in this order
+		// FedAWE's released code draws the split, φ and the activity from one generator, in this order.
 		cut.NumPy = rng.NewNumPy(seed)
 	}
 	split, err := datasets.Divide(data, cut, s.Validation, seed)

@@ -71,11 +71,10 @@ func (p *Phases) write(dir string, like results.CurveRow) error {
 	rows := make([]results.CurveRow, curveRows)
 	for i := range rows {
 		rows[i] = like
+		// Numbers with as many digits as measured ones have.
 		rows[i].Round, rows[i].ElapsedSec = 10*i, float64(i)+1/3.
-		for j, v := range []*files.Optional{
-			&rows[i].TrainLoss, &rows[i].TrainAcc, &rows[i].TestLoss,
-			&rows[i].TestAcc,
-		} {
+		r := &rows[i]
+		for j, v := range []*files.Optional{&r.TrainLoss, &r.TrainAcc, &r.TestLoss, &r.TestAcc} {
 			*v = files.Some(1 / float64(3+i+j))
 		}
 	}
@@ -102,6 +101,7 @@ func (p *Phases) Print(w io.Writer, rounds int, total time.Duration) error {
 	}
 	_, _ = fmt.Fprint(t, "\nphase\tms per round\t% of rounds\t\n")
 	phase("plans", total-p.train-p.combine)
+	// Train waits for the upload of the batch plans, which has a line of its own.
 	train := p.train
 	for _, k := range p.kernels {
 		if k.Kernel == "upload" {
@@ -120,7 +120,7 @@ func (p *Phases) Print(w io.Writer, rounds int, total time.Duration) error {
 	return t.Flush()
 }
 
-// printKernels prints kernels and copies, the longest first as they come, and their sum.
+// printKernels prints kernels and copies, which come with the longest first, and their sum.
 func printKernels(w io.Writer, kernels []nets.KernelTime, rounds int) {
 	all := nets.KernelTime{Kernel: "all"}
 	for _, k := range kernels {
@@ -137,7 +137,7 @@ func printKernels(w io.Writer, kernels []nets.KernelTime, rounds int) {
 		return fmt.Sprintf("%.1f", amount/unit/of.Seconds())
 	}
 	_, _ = fmt.Fprint(w, "\nkernel\tlaunches\tµs each\tms per round\t% of kernels\tTFLOP/s\tGB/s\t\n")
-	for _, k := range append(kernels[:len(kernels):len(kernels)], all) {
+	for _, k := range append(kernels[:len(kernels):len(kernels)], all) { // a copy: the caller's array stays as it is
 		_, _ = fmt.Fprintf(w, "%s\t%d\t%.1f\t%.3f\t%.1f\t%s\t%s\t\n", k.Kernel, k.Launches,
 			1e3*ms(k.Time)/float64(max(1, k.Launches)), ms(k.Time)/float64(rounds),
 			100*k.Time.Seconds()/max(all.Time.Seconds(), 1e-9), rate(k.FLOP, 1e12, k.Time), rate(k.Bytes, 1e9, k.Time))

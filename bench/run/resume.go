@@ -35,10 +35,10 @@ func (t *trainer) begin(ctx context.Context) error {
 			return err
 		}
 	}
+	// curve.csv does not have the revisions, as a checkpoint does: another version may have computed other numbers.
 	if len(t.earlier) > 0 && t.earlier[0].Version != t.about.Version {
-		Logf(t.l.Stderr, "%s: of rollcall %s, without a checkpoint: runs anew\n",
-			filepath.Join(t.Dir, results.CurveFile),
-			t.earlier[0].Version)
+		path := filepath.Join(t.Dir, results.CurveFile)
+		Logf(t.l.Stderr, "%s: of rollcall %s, without a checkpoint: runs anew\n", path, t.earlier[0].Version)
 		t.earlier = nil
 	}
 	return t.federate(ctx)
@@ -84,6 +84,8 @@ func (t *trainer) clear() (goesOn bool, err error) {
 func (t *trainer) canGoOn() (bool, error) {
 	path := filepath.Join(t.Dir, results.RunFile)
 	_, err := os.Lstat(path)
+	// A dump has to train its round. Beside asideFolder the files are of a new run already, which --again goes on with;
+	// beside movingFolder they are of the old one.
 	switch {
 	case t.Dump != "" || t.Anew && !t.has(asideFolder) || t.has(movingFolder):
 		return false, nil
@@ -209,6 +211,7 @@ func (t *trainer) resume(ctx context.Context, path string, round int) (useless, 
 		}
 		rows[i].ElapsedSec = t.earlier[i].ElapsedSec
 	}
+	// Restore wants a method that was just started, also after another checkpoint has failed halfway.
 	if err := t.federate(ctx); err != nil {
 		return nil, err
 	}
@@ -244,7 +247,7 @@ func (t *trainer) curveOf(c *checkpoint.File, round int) ([]results.CurveRow, er
 	if err := t.inOrder(c.Curve); err != nil {
 		return nil, fmt.Errorf("%s: %w", results.CurveFile, err)
 	}
-	due := 1
+	due := 1 // the row of round 0, which is always evaluated
 	for done := range round {
 		if done > 0 && t.Settings.Evaluates(done) {
 			due++
@@ -254,6 +257,7 @@ func (t *trainer) curveOf(c *checkpoint.File, round int) ([]results.CurveRow, er
 	if n < due || c.Curve[n-1].Round > round {
 		return nil, fmt.Errorf("%s of %d rows, want those of all rounds up to %d", results.CurveFile, n, round)
 	}
+	// The checkpoint may come from another version, or from another engine that computes the same numbers.
 	template := t.row(t.l.Engine.Info())
 	for k := range c.Curve {
 		r := &c.Curve[k]

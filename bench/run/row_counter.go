@@ -110,9 +110,9 @@ func (c *rowCounter) dryRun(ctx context.Context, s *settings.Settings, seed uint
 // dryFederation is [Session.Federate] on a rowCounter. Each client has one sample and takes one step, and the model has
 // one parameter, so that a dry run takes little memory and time.
 func dryFederation(s *settings.Settings, seed uint32, clients Population, c *rowCounter) (*Federation, error) {
+	planner := &plan.Planner{Seed: seed, Parts: slices.Repeat([][]int32{{0}}, s.Clients), E: 1, B: 1}
 	f := &Federation{
-		Planner: &plan.Planner{Seed: seed, Parts: slices.Repeat([][]int32{{0}}, s.Clients), E: 1, B: 1},
-		W0:      []float32{0}, settings: *s, clients: clients,
+		Planner: planner, W0: []float32{0}, settings: *s, clients: clients,
 		importance: clients.importance(s.Weights), p: make([]float64, s.Clients),
 	}
 	return f, f.start(c, seed, nil)

@@ -49,7 +49,7 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 				pool:       p,
 				progress:   p.progress.Run(fmt.Sprintf("%s seed %d", t.Label, seed), Work(t.Label, &t.Settings)),
 			}
-			if p.Keep.Again {
+			if p.Keep.Again { // for all runs at once: what another process makes from now on is kept
 				r.was = r.found()
 			}
 			runs[i], jobs[i] = append(runs[i], r), append(jobs[i], &Job{Run: dir, Do: r.do})

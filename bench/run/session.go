@@ -38,8 +38,7 @@ func SessionOn(data *datasets.Set, model *nets.Model, engine nets.Engine) *Sessi
 // seed.
 func (l *Session) dataOptions(s *settings.Settings, seed uint32) datasets.Options {
 	options := datasets.Options{
-		Dir: l.Machine.DataDir, AllowAltered: l.Machine.Altered,
-		Progress: progress.Under(l.Stderr),
+		Dir: l.Machine.DataDir, AllowAltered: l.Machine.Altered, Progress: progress.Under(l.Stderr),
 	}
 	if s.Data == "synthetic" {
 		options.Seed, options.TrainSize, options.TestSize = seed, s.TrainSize, s.TestSize
@@ -117,6 +116,7 @@ func (l *Session) Open(ctx context.Context, s *settings.Settings, seed uint32) e
 func (l *Session) openFor(
 	ctx context.Context, s *settings.Settings, seed uint32, dry func(*rowCounter) error,
 ) error {
+	// A run that cannot fit is refused before a download if its settings show it, and else before the engine is opened.
 	if err := l.Fits(s); err != nil {
 		return err
 	}
@@ -126,6 +126,7 @@ func (l *Session) openFor(
 	if err := l.reserve(ctx, s, dry); err != nil {
 		return err
 	}
+	// Another number of clients or steps needs no other engine: they only say how much memory the rounds will take.
 	if l.Engine != nil && l.model.Name == s.Net && l.batch == s.Batch {
 		return nil
 	}
@@ -138,8 +139,8 @@ func (l *Session) openFor(
 	}
 	machine := l.Machine
 	machine.Threads = l.threads()
-	engine, line, err := machine.OpenEngine(model, l.Data.Train, l.Data.Test, Demand{s.Batch, s.Clients, s.LocalSteps},
-		l.noticeOfEngine)
+	demand := Demand{s.Batch, s.Clients, s.LocalSteps}
+	engine, line, err := machine.OpenEngine(model, l.Data.Train, l.Data.Test, demand, l.noticeOfEngine)
 	if err != nil {
 		return err
 	}

@@ -72,6 +72,6 @@ func (s *sharedData) isNew(key string) bool {
 
 // is reports whether o is the data set of that name and these options.
 func (o *openSet) is(name string, options datasets.Options) bool {
-	options.Progress = nil
+	options.Progress = nil // the writer of messages does not tell data sets apart
 	return o.name == name && o.options == options
 }

@@ -19,12 +19,12 @@ import (
 type SpeedTest struct {
 	Settings settings.Settings
 	Seed     uint32
-	Warmup   int
+	Warmup   int           // rounds before the first one that is measured
 	Limit    time.Duration // no round begins after it, once minRounds are measured
 	Machine  Machine
-	Format   string
-	Profile  bool
-	Phases   *Phases
+	Format   string  // what the command prints: text, csv or gobench
+	Profile  bool    // measure kernels and the writing of a curve too
+	Phases   *Phases // where the time went, set by Measure
 }
 
 // minRounds is the least number of rounds that a median is taken of.
@@ -57,8 +57,8 @@ func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchR
 	s, info := &b.Settings, l.Engine.Info()
 	row = results.BenchRow{
 		Time: time.Now().Truncate(time.Second), Version: Version(), Data: s.Data, Net: s.Net,
-		Availability: s.Availability, Clients: s.Clients,
-		LocalSteps: s.LocalSteps, Batch: s.Batch, Warmup: b.Warmup, Threads: b.Machine.Threads,
+		Availability: s.Availability, Clients: s.Clients, LocalSteps: s.LocalSteps, Batch: s.Batch,
+		Warmup: b.Warmup, Threads: b.Machine.Threads,
 		Engine: info.Engine, Precision: info.Precision, Device: info.Device, Seed: b.Seed,
 	}
 	b.Phases = &Phases{Engine: l.Engine}
@@ -200,7 +200,7 @@ func peakMemory() files.Optional {
 	defer f.Close() //nolint:errcheck // read only
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
-		if value, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok {
+		if value, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok { // the kernel's kB are 1024 bytes
 			if kib, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 64); err == nil {
 				return files.Some(kib / 1024)
 			}

@@ -77,7 +77,7 @@ func (s *folderSummary) write(ctx context.Context) error {
 	}
 }
 
-// finished reports whether the run in dir has ended since it was read.
+// finished reports whether the run in dir has ended since it was read. A run writes run.json last.
 func (s *folderSummary) finished(dir string) bool {
 	at, err := stateOf(dir)
 	return err == nil && at[1] != s.read[dir].at[1]
@@ -99,6 +99,7 @@ func (s *folderSummary) rows(dirs []string) []results.SummaryRow {
 		s.say(err)
 	}
 	rows := s.table.Summarise(runs, s.pool.Keep.Mixed)
+	// The failure goes to the row of the cell's other seeds, if there are any. A cell without any run has no numerics.
 	for _, r := range s.failed {
 		at := slices.IndexFunc(rows, func(o results.SummaryRow) bool {
 			return o.CellKey() == r.CellKey() && o.Metric == r.Metric && (r.Numerics == "" || o.Numerics == r.Numerics)

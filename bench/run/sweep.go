@@ -100,6 +100,7 @@ func (w *Sweep) validate() error {
 			}
 		}
 	}
+	// The name becomes a folder beside the folders of tables, figures and single runs.
 	if named := (results.Cell{Table: w.Name}).Named(); named != nil || w.Name == "" || w.Name == "run" ||
 		strings.HasPrefix(w.Name, ".") || strings.ContainsAny(w.Name, `/\:`) ||
 		slices.Contains(papers.TableNames(), w.Name) || slices.Contains(papers.FigureNames(), w.Name) {
@@ -126,8 +127,8 @@ func (w *Sweep) rates() (map[string]rate, error) {
 	for _, text := range w.Rates {
 		method, value, ok := strings.Cut(text, "=")
 		if !ok || !slices.Contains(w.Methods, method) {
-			return nil, settings.Usagef("--rates %q: want METHOD=LR or METHOD=LR/SERVERLR of a method in --methods",
-				text)
+			return nil, settings.Usagef(
+				"--rates %q: want METHOD=LR or METHOD=LR/SERVERLR of a method in --methods", text)
 		}
 		if _, twice := rates[method]; twice {
 			return nil, settings.Usagef("--rates %q: %s twice, want it once", text, method)
@@ -136,6 +137,7 @@ func (w *Sweep) rates() (map[string]rate, error) {
 		parts := strings.Split(value, "/")
 		for i, part := range parts {
 			v, err := strconv.ParseFloat(part, 64)
+			// !(v > 0) refuses NaN too.
 			if err != nil || !(v > 0) || math.IsInf(v, 0) || len(parts) > 2 {
 				return nil, settings.Usagef("--rates %q: want one or two positive numbers, METHOD=LR/SERVERLR", text)
 			}
@@ -179,6 +181,7 @@ func (w *Sweep) cell(method, data, net, process string, r rate) (settings.Settin
 	}
 	s.Method, s.Net, s.Availability = method, net, process
 	s.LR, s.ServerLR = own.LR, own.ServerLR
+	// Apply leaves out the settings that this cell does not read: a sweep needs only one cell that reads them.
 	if err := s.Apply(w.Given.Implied().All()); err != nil {
 		return s, settings.Usagef("%w", err)
 	}

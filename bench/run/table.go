@@ -107,7 +107,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		}
 		if failed = errors.Join(failed, err); errors.Is(failed, context.Canceled) {
 			done.Stopped = failed
-			return nil
+			return nil // an error would leave the other cells that have begun without their rows
 		}
 		if elsewhere && err == nil {
 			done.Lacking++

@@ -20,7 +20,7 @@ type trainer struct {
 	*Experiment
 	l      *Session
 	f      *Federation
-	engine nets.Engine
+	engine nets.Engine // the session's, in a recorder if the run is dumped
 	p      progress.Run
 	about  checkpoint.About
 	curve  *curveFile
@@ -60,6 +60,7 @@ func (t *trainer) train(ctx *ending) error {
 		t.p.Resumed(t.done)
 	}
 	for {
+		// The evaluation comes before the checkpoint, which then has its row.
 		if err := t.evaluateIfDue(ctx); err != nil {
 			return err
 		}
@@ -131,19 +132,19 @@ func (t *trainer) evaluateIfDue(ctx context.Context) error {
 			if err := t.differs(err); err != nil {
 				return err
 			}
-		} else {
+		} else { // the row stays as it is on disk, its time too
 			row.ElapsedSec = t.earlier[n].ElapsedSec
 		}
 	}
 	t.rows = append(t.rows, row)
 	t.p.Evaluated(row)
-	if len(t.rows) >= len(t.earlier) {
+	if len(t.rows) >= len(t.earlier) { // curve.csv never gets shorter
 		t.curve.put(t.rows)
 	}
 	for _, loss := range []files.Optional{row.TrainLoss, row.TestLoss} {
 		if math.IsNaN(loss.Value) || math.IsInf(loss.Value, 0) {
-			return &divergedError{fmt.Errorf("%s: round %d: the model's loss is %g, want a finite number (a lower "+
-				"--lr may help)",
+			return &divergedError{fmt.Errorf(
+				"%s: round %d: the model's loss is %g, want a finite number (a lower --lr may help)",
 				t.Settings.Method, row.Round, loss.Value)}
 		}
 	}
@@ -170,6 +171,7 @@ func (t *trainer) save(ctx context.Context) {
 		t.saved.round = t.done
 		err = errors.Join(checkpoint.RemoveAfter(t.Dir, t.done), checkpoint.Remove(t.Dir, keptCheckpoints))
 	}
+	// After an error too, so that a full disk is tried again only when the next checkpoint is due.
 	t.saved.at, t.saved.took = time.Now(), time.Since(began)
 	if err != nil && ctx.Err() == nil && !t.saved.said && !isLost(err) {
 		t.saved.said = true
@@ -227,7 +229,7 @@ func sameRow(there, here results.CurveRow) error {
 		{"test_loss", there.TestLoss, here.TestLoss},
 		{"test_acc", there.TestAcc, here.TestAcc},
 	} {
-		// NaN differs from itself, its text does not
+		// A NaN on disk must equal a NaN now, and only their texts do.
 		if c.there != c.here && fmt.Sprint(c.there) != fmt.Sprint(c.here) {
 			return fmt.Errorf("round %d: %s %v, and %v now", here.Round, c.column, c.there, c.here)
 		}

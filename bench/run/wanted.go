@@ -31,6 +31,7 @@ func (w *Wanted) settings(of string, rounds int, column papers.Column, method st
 			return s, settings.Usagef("--%s %s: %s varies %s itself, want it without", name, value, of, name)
 		}
 	}
+	// First the paper's settings for the column, then the user's.
 	s.Availability, s.Rounds = column.Availability, rounds
 	if err := s.Apply(column.Settings(method, w.Preset).All()); err != nil {
 		return s, fmt.Errorf("%s: %w", of, err)

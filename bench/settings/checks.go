@@ -22,6 +22,7 @@ func (s *Settings) Validate() error {
 			return err
 		}
 	}
+	// The ranges come first: the checks below divide by the batch size and make nets and processes of known names.
 	for _, check := range []func(*Settings) error{
 		(*Settings).checkTraining, (*Settings).checkData, (*Settings).checkNet, (*Settings).checkMethod,
 		(*Settings).checkProcess,
@@ -39,8 +40,8 @@ func (s *Settings) checkTraining() error {
 		return Usagef("--alpha %g: want %g or more", s.Alpha, minAlpha)
 	}
 	if s.LocalSteps > maxLocalSamples/s.Batch {
-		return Usagef("--local-steps %d --batch %d: want a product of at most %d", s.LocalSteps, s.Batch,
-			maxLocalSamples)
+		return Usagef("--local-steps %d --batch %d: want a product of at most %d",
+			s.LocalSteps, s.Batch, maxLocalSamples)
 	}
 	return nil
 }
@@ -51,6 +52,7 @@ func (s *Settings) checkData() error {
 	if err != nil {
 		return err
 	}
+	// Each pair takes two classes of its own, so that the range depends on the data set.
 	if most := own.Classes / 2; s.SwapPairs < 0 || s.SwapPairs > most {
 		return Usagef("--swap-pairs %d: want 0 … %d, of the %d classes of %s", s.SwapPairs, most, own.Classes, s.Data)
 	}
@@ -64,8 +66,8 @@ func (s *Settings) checkData() error {
 		return Usagef("--draws numpy: with --data %s --split %s, want FedAWE's split: --split clients", s.Data, s.Split)
 	}
 	if s.Split == string(datasets.SplitClusters) && (s.Clusters < 1 || s.Clients%s.Clusters != 0) {
-		return Usagef("--split clusters: %d clusters for %d clients, want a divisor of %d", s.Clusters, s.Clients,
-			s.Clients)
+		return Usagef("--split clusters: %d clusters for %d clients, want a divisor of %d",
+			s.Clusters, s.Clients, s.Clients)
 	}
 	return nil
 }
@@ -93,8 +95,8 @@ func (s *Settings) checkMethod() error {
 		return Usagef("--fstar solved: with --net %s, want a linear net", s.Net)
 	}
 	if s.Get("losses") == algos.LossesHeldOut && s.Validation == 0 && !s.SplitAway() {
-		return Usagef("--losses held-out: no samples of a client's own are held out of %s, want --validation above 0",
-			s.Data)
+		return Usagef(
+			"--losses held-out: no samples of a client's own are held out of %s, want --validation above 0", s.Data)
 	}
 	return nil
 }
@@ -112,11 +114,10 @@ func (s *Settings) checkProcess() error {
 		}
 	}
 	if s.Draws == "numpy" && (s.Chained() || s.P.Value != nil) {
-		return Usagef("--draws numpy: with --availability %s --p %s, want one of FedAWE's processes and p from the "+
-			"clients' classes",
-			s.Availability, s.P)
+		return Usagef("--draws numpy: with --availability %s --p %s, want one of FedAWE's processes and p from "+
+			"the clients' classes", s.Availability, s.P)
 	}
-	if s.Availability == "trace" {
+	if s.Availability == "trace" { // FitTrace reads and checks the file
 		return nil
 	}
 	// The p_i of the real clients are only known once the data are split.

@@ -25,13 +25,14 @@ func Defaults(method, preset, data string) (s Settings, err error) {
 		return s, err
 	}
 	for i := range rows {
-		if r := &rows[i]; r.Field != nil {
+		if r := &rows[i]; r.Field != nil { // a parameter of a method that is not set has its default anyway
 			if err := r.set(&s, r.Default); err != nil {
 				return s, fmt.Errorf("settings: --%s: default %q: %w", r.Name, r.Default, err)
 			}
 		}
 	}
-	// The order matters: what the paper says comes over the rows' defaults, which are the same for all methods.
+	// The order matters: what the paper says comes over the rows' defaults, which are the same for all methods. Data
+	// that are never augmented stay so, whatever the paper says.
 	s.Method, s.Preset, s.Data, s.Net = method, preset, data, about.Net
 	for name, value := range papers.TrainsAs(method, preset, data, about.Net).All() {
 		if err := s.Set(name, value); err != nil {

@@ -36,7 +36,8 @@ func OneOf(flag, name string, known []string) error {
 	return Usagef("--%s %q: unknown%s, want one of %s", flag, name, DidYouMean(name, known), strings.Join(known, ", "))
 }
 
-// DidYouMean returns ", did you mean X" for the known name nearest to name; "" if none is near.
+// DidYouMean returns ", did you mean X" for the known name nearest to name; "" if none is near. A name is near if no
+// more than half of its letters differ, or two of a short one.
 func DidYouMean(name string, known []string) string {
 	best, distance := "", 1+max(2, len(name)/2)
 	for _, k := range known {
@@ -52,6 +53,7 @@ func DidYouMean(name string, known []string) string {
 
 // editDistance returns Levenshtein's distance: how many bytes to insert, delete or replace.
 func editDistance(a, b string) int {
+	// Before step i, row[j] is the distance of a[:i] and b[:j]. A step needs no other row of the table of all prefixes.
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

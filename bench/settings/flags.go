@@ -18,10 +18,10 @@ func AddFlags(fs *pflag.FlagSet, but ...string) {
 		}
 		f := fs.VarPF(&flagValue{row: r, text: r.Default}, r.Name, "", r.Help)
 		if r.Kind == algos.Switch {
-			f.NoOptDefVal = "true"
+			f.NoOptDefVal = "true" // the value of a flag that is given without one
 		}
 		if r.Quiet {
-			f.DefValue = ""
+			f.DefValue = "" // usage texts add no default then
 		}
 	}
 }

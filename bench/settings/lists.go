@@ -15,7 +15,7 @@ func Unique(names []string) (different []string) {
 	return different
 }
 
-// SeedList returns the seeds of --seeds, each once.
+// SeedList returns the seeds of --seeds, each once, because a run counts once in a mean.
 func SeedList(given []uint) (seeds []uint32, err error) {
 	for _, s := range given {
 		if s > math.MaxUint32 {

@@ -30,6 +30,7 @@ func (s *Settings) FitTrace() error {
 	case s.TraceEnd == traceEndStop:
 		s.Stopped, s.Rounds = s.Rounds, end
 	}
+	// For repeat and empty the rounds stay, and the process decides who is there after the trace.
 	return nil
 }
 
@@ -52,6 +53,7 @@ func (s *Settings) ReadTrace() ([]availability.Interval, error) {
 	if err := sameContent(&s.TraceSum, text); err != nil {
 		return nil, fmt.Errorf("--trace %s: %w", s.Trace, err)
 	}
+	// Without --round-seconds the trace counts rounds, and a round is 1 long.
 	intervals, err := availability.ReadTrace(bytes.NewReader(text), s.Clients, s.RoundSeconds.Or(1))
 	if err != nil {
 		return nil, fmt.Errorf("--trace %s: %w", s.Trace, err)

@@ -1,7 +1,7 @@
 package settings
 
 // Implied returns the given settings, and before them the settings they imply. A user who gives --local-steps wants no
-// local epochs, for example, unless both are given.
+// local epochs, for example, unless both are given: the given settings come later and win.
 func (g Given) Implied() (all Given) {
 	for _, s := range g {
 		if r := rowOf(s.Name); r != nil {
@@ -28,6 +28,7 @@ func Resolve(given Given) (Settings, error) {
 	if err := s.refuseUnused(given); err != nil {
 		return s, err
 	}
+	// Files are read last: the net says how large the weights may be, and --clients which clients a trace may name.
 	return s, s.ReadFiles()
 }
 

@@ -38,16 +38,19 @@ func rowOf(name string) *Row {
 // The functions below make rows. Their arguments: name, default as on a command line, possible values, help, and where
 // the value is kept.
 
+// word returns the row of a setting that is one of some words; nil words: any text.
 func word(name, value string, words []string, help string, field func(*Settings) any) Row {
 	return Row{
 		Param: &algos.Param{Name: name, Kind: algos.Word, Default: value, Words: words, Help: help}, Field: field,
 	}
 }
 
+// number returns the row of a setting that is a number in a range; the zero Range: every finite number.
 func number(name, value string, of algos.Range, help string, field func(*Settings) any) Row {
 	return Row{Param: &algos.Param{Name: name, Kind: algos.Number, Default: value, Range: of, Help: help}, Field: field}
 }
 
+// whole returns the row of a setting that is a whole number in a range; the zero Range: every whole number.
 func whole(name, value string, of algos.Range, help string, field func(*Settings) any) Row {
 	return Row{Param: &algos.Param{Name: name, Kind: algos.Whole, Default: value, Range: of, Help: help}, Field: field}
 }
@@ -87,7 +90,7 @@ func methodRows() (list []Row) {
 	for _, p := range algos.Params() {
 		of := onMethods(p.Methods()...)
 		if p.Only.Other != nil {
-			methods := of.by
+			methods := of.by // whether the method reads it, to which the condition below adds
 			of.in += " " + p.Only.Text
 			of.by = func(s *Settings) bool { return methods(s) && p.HasSay(s.MethodOptions()) }
 		}

@@ -18,7 +18,8 @@ const (
 	maxGenerated    = 1_000_000 // pictures of the synthetic data, 3 KB each
 )
 
-// runRows say which run it is: method, data, net, availability, and its size.
+// runRows say which run it is: method, data, net, availability, and its size. The defaults of the rows are what the
+// tables of FedAWE use. Where another paper has other values, package papers sets them.
 var runRows = []Row{
 	word("method", "fedawe", algos.Names(), "federated method: "+strings.Join(algos.Names(), ", "),
 		func(s *Settings) any { return &s.Method }).column(),
@@ -39,8 +40,8 @@ var runRows = []Row{
 	word("init-from", "", nil, "safetensors file with the initial weights of the net, in place of --init",
 		func(s *Settings) any { return &s.InitFrom }).
 		only(&use{"a file", func(s *Settings) bool { return s.InitFrom != "" }}),
-	word("availability", "stationary", availability.Names(), "availability process: "+
-		strings.Join(availability.Names(), ", "),
+	word("availability", "stationary", availability.Names(),
+		"availability process: "+strings.Join(availability.Names(), ", "),
 		func(s *Settings) any { return &s.Availability }).column(),
 	word("draws", "philox", []string{"philox", "numpy"},
 		"philox, or numpy: split and availability exactly as FedAWE's released code draws them from the same seed",
@@ -51,7 +52,8 @@ var runRows = []Row{
 		func(s *Settings) any { return &s.Rounds }),
 }
 
-// trainingRows say how the clients train, and what the server does with their updates.
+// trainingRows say how the clients train, and what the server does with their updates. The default 0 of lr and of
+// server-lr is never used: every method has rates of a paper, see [Defaults].
 var trainingRows = []Row{
 	whole("local-steps", "10", algos.Between(1, maxLocalSamples), "local steps E of a client per round",
 		func(s *Settings) any { return &s.LocalSteps }).implies("local-epochs", "none").
@@ -90,8 +92,8 @@ var evaluationRows = []Row{
 	whole("eval-every", "10", algos.Between(1, math.MaxInt32), "evaluate every so many rounds, and after the last",
 		func(s *Settings) any { return &s.EvalEvery }).implies("eval-last", "none"),
 	whole("eval-last", "2", algos.Between(1, math.MaxInt32),
-		"evaluate every so many rounds among the last 50, whose mean a table prints, or none (default 2, none with "+
-			"--eval-every)",
+		"evaluate every so many rounds among the last 50, whose mean a table prints, or none "+
+			"(default 2, none with --eval-every)",
 		func(s *Settings) any { return &s.EvalLast }).orNone().quiet(),
 	{
 		Param: &algos.Param{

@@ -12,7 +12,8 @@ import (
 // published are the papers' parameters of the processes, which package availability keeps.
 var published = availability.Defaults(nil, 0)
 
-// processRows say when the clients are there.
+// processRows say when the clients are there. Package availability checks the rows without a range when it makes the
+// process, see [Settings.checkProcess].
 var processRows = []Row{
 	whole("period", strconv.Itoa(published.Period), algos.Between(1, math.MaxInt32), "rounds per cycle of the process",
 		func(s *Settings) any { return &s.Period }).only(onProcesses("staircase", "sine", "interleaved-sine")),
@@ -23,8 +24,8 @@ var processRows = []Row{
 	number("low", decimal(published.Low), algos.Between(0, 1), "factor of the staircase's lower step",
 		func(s *Settings) any { return &s.Low }).only(onProcesses("staircase")),
 	number("p", "none", algos.Between(0, 1), "every client's availability p_i, or none: from the classes it holds",
-		func(s *Settings) any { return &s.P }).orNone().only(onProcesses("stationary", "staircase", "sine",
-		"interleaved-sine")),
+		func(s *Settings) any { return &s.P }).orNone().
+		only(onProcesses("stationary", "staircase", "sine", "interleaved-sine")),
 	number("g", decimal(published.G), algos.Range{},
 		"markov, clusters: availability of the classes is 1/2 + g and 1/2 − g",
 		func(s *Settings) any { return &s.G }).only(onProcesses("markov", "clusters")),
@@ -57,7 +58,8 @@ const (
 	traceEndEmpty  = "empty"
 )
 
-// Chained reports whether the process has its own availability p_i, and does not take it from the clients' classes.
+// Chained reports whether the process has its own availability p_i, and does not take it from the clients' classes: the
+// Markov chains, and uniform and trace.
 func (s *Settings) Chained() bool {
 	return slices.Contains([]string{"markov", "clusters", "uniform", "trace"}, s.Availability)
 }

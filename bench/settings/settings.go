@@ -106,7 +106,7 @@ func (s *Settings) Apply(list iter.Seq2[string, string]) error {
 			if _, ok := whole.Uses(name); to == s && !ok {
 				continue
 			}
-			if value == papers.OneByRounds {
+			if value == papers.OneByRounds { // 1/T of this run, which may have other rounds than the paper's
 				value = decimal(1 / float64(s.Rounds))
 			}
 			if err := to.Set(name, value); err != nil {
@@ -129,7 +129,7 @@ func (s *Settings) Values() map[string]string {
 // Params returns the settings that differ from the preset's and have no column of their own, sorted by name.
 func (s *Settings) Params() results.Params {
 	base, err := Defaults(s.Method, s.Preset, s.Data)
-	if err != nil {
+	if err != nil { // an unknown method, preset or data set, which Validate refuses
 		return ""
 	}
 	was, is := base.Values(), s.Values()

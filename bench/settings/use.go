@@ -62,8 +62,8 @@ func (s *Settings) Uses(name string) (in string, ok bool) {
 
 // refuseUnused reports the first given setting that this run does not read: a user who gives it expects an effect.
 func (s *Settings) refuseUnused(given Given) error {
-	return s.RefuseUnused(given, fmt.Sprintf("--method %s --data %s --availability %s", s.Method, s.Data,
-		s.Availability))
+	of := fmt.Sprintf("--method %s --data %s --availability %s", s.Method, s.Data, s.Availability)
+	return s.RefuseUnused(given, of)
 }
 
 // RefuseUnused is refuseUnused for commands other than run. of says what s is, as their command lines do.

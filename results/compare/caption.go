@@ -13,6 +13,7 @@ import (
 // and numerics. If rows differ, it has the range or a list. Rows without a number do not count.
 func Caption(rows []results.SummaryRow) string {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r results.SummaryRow) bool { return r.N == 0 })
+	// counted and between need one row at least.
 	if len(rows) == 0 {
 		return "No number yet"
 	}

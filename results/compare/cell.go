@@ -28,9 +28,8 @@ func WriteCell(w io.Writer, c results.RunCell) error {
 			line = append(line, m.Words(protocol.LastRounds(r.Curve, results.ProtocolRounds, m), files.Optional{}, 1))
 		}
 		last := r.Curve[len(r.Curve)-1]
-		table.Lines = append(table.Lines,
-			append(line, fmt.Sprintf("%.1f", last.ElapsedSec), last.Engine+" "+last.Precision, r.Device(),
-				last.Version))
+		seconds, engine := fmt.Sprintf("%.1f", last.ElapsedSec), last.Engine+" "+last.Precision
+		table.Lines = append(table.Lines, append(line, seconds, engine, r.Device(), last.Version))
 	}
 	// The last line has the means over the seeds; with one seed it would only repeat the line above.
 	if curves := c.Complete(); len(curves) > 1 {

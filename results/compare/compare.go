@@ -65,13 +65,15 @@ func Table(t *papers.Table, ours []results.SummaryRow) Comparing {
 	printed, marks := t.Printed, labels(ours)
 	ours = slices.Clone(ours) // the rows of the comparison point into it
 	keys := results.PrintedNames(printed)
-	// First group our rows by column, then put each column beside its printed numbers.
+	// First group our rows by column, then put each column beside its printed numbers. Their indices are grouped, since
+	// marks has a label for each index.
 	places := make([]int, len(ours))
 	for i := range places {
 		places[i] = i
 	}
 	columns, members := results.Grouped(places, func(i int) TableColumn {
 		key := columnOf(&ours[i])
+		// Params that distinguish no columns of the paper, such as rounds=500, do not make a column of their own.
 		key.Table, key.Params = "", key.Params.Only(keys...)
 		return key
 	})
@@ -125,6 +127,7 @@ func (r *ComparisonRow) beside(p *results.Printed) {
 // besidePaper returns the rows of one column: the printed numbers in their order, each with ours, then the rest of
 // ours.
 func besidePaper(numbers []results.Printed, ours []ComparisonRow) (rows []ComparisonRow) {
+	// Several rows of ours may stand beside one printed number, for example with other params or numerics.
 	for _, p := range numbers {
 		alone := true
 		for _, r := range ours {

@@ -105,6 +105,8 @@ func (a seedRuns) differences(b seedRuns, cells []results.CellKey) (differ []str
 			}
 			like, other := x.Likeness(), y.Likeness()
 			like.Settings, other.Settings = "", "" // the columns show different settings, or they are ignored
+			// A likeness has no checksum of data that were generated from the seed. Partners have the same seed, and so
+			// must have the same data.
 			like.Checksum, other.Checksum = x.Info.DataChecksum, y.Info.DataChecksum
 			words := like.Unlike(other)
 			for _, v := range []struct{ what, a, b string }{
@@ -144,9 +146,8 @@ func bySeed(runs []results.Run, o DiffOptions) (sorted seedRuns, keys []results.
 			keys = append(keys, k)
 		}
 		if other := sorted[k][r.Seed]; other != nil {
-			return nil, nil, fmt.Errorf("results: diff: %s and %s are the same run but for what is ignored, want one "+
-				"of them",
-				other.Dir, r.Dir)
+			return nil, nil, fmt.Errorf("results: diff: %s and %s are the same run but for what is ignored, "+
+				"want one of them", other.Dir, r.Dir)
 		}
 		like, other := first[k].Likeness(), r.Likeness()
 		// Settings that are ignored may differ between the seeds of a cell too.
@@ -154,9 +155,8 @@ func bySeed(runs []results.Run, o DiffOptions) (sorted seedRuns, keys []results.
 			like.Settings, other.Settings = "", ""
 		}
 		if differ := like.Unlike(other); differ != nil && !o.Mixed {
-			return nil, nil, fmt.Errorf("results: diff: %s and %s are seeds of one cell, but differ: %s: want seeds "+
-				"that are "+
-				"alike, or --mixed", first[k].Dir, r.Dir, strings.Join(differ, "; "))
+			return nil, nil, fmt.Errorf("results: diff: %s and %s are seeds of one cell, but differ: %s: "+
+				"want seeds that are alike, or --mixed", first[k].Dir, r.Dir, strings.Join(differ, "; "))
 		}
 		sorted[k][r.Seed] = r
 	}
@@ -177,8 +177,9 @@ func diffCell(k results.CellKey, m metrics.Metric, a, b map[uint32]*results.Run,
 			x, y, d = append(x, va.Value), append(y, vb.Value), append(d, vb.Value-va.Value)
 		}
 	}
-	row.N, row.MeanA, row.MeanB, row.Difference, row.Std = len(d), stats.Mean(x), stats.Mean(y), stats.Mean(d),
-		stats.SampleStd(d)
+	row.N, row.MeanA, row.MeanB = len(d), stats.Mean(x), stats.Mean(y)
+	row.Difference, row.Std = stats.Mean(d), stats.SampleStd(d)
+	// The interval has two sides, each of which misses the true difference with probability (1 − level)/2.
 	if row.Std.Valid && stats.Finite(row.Std.Value) {
 		n := float64(row.N)
 		half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.5+level/2) * row.Std.Value / math.Sqrt(n)
@@ -200,8 +201,8 @@ func (r DiffRow) words(common results.Params) []string {
 		}
 	}
 	return []string{
-		cmp.Or(r.Method, "*"), cmp.Or(r.Data, "*"), cmp.Or(r.Availability, "*"), params, string(r.Metric),
-		fmt.Sprint(r.N),
+		cmp.Or(r.Method, "*"), cmp.Or(r.Data, "*"), cmp.Or(r.Availability, "*"), // "*": an ignored column
+		params, string(r.Metric), fmt.Sprint(r.N),
 		r.Metric.Words(r.MeanA, files.Optional{}, r.N), r.Metric.Words(r.MeanB, files.Optional{}, r.N),
 		r.Metric.Difference(r.Difference), interval, verdict,
 	}

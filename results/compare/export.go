@@ -27,7 +27,7 @@ type Export struct {
 // notCompared adds to the caption which numbers are not compared with the printed ones, and why.
 func (e *Export) notCompared(rows []*ComparisonRow) {
 	why := alike(rows)
-	if why == "" {
+	if why == "" { // the reasons differ: each becomes a note, to which the numbers refer
 		var each []string
 		for _, r := range rows {
 			if r.NotJudged != "" && r.N > 0 && !slices.Contains(e.below, r.NotJudged) {
@@ -126,15 +126,14 @@ func (g Grid) rows() (rows []PrintedRow) {
 				}
 				c := g.Columns[i]
 				ours := r.ours
-				if ours == nil {
+				if ours == nil { // a printed number alone, whose line leaves our columns empty
 					ours = &results.SummaryRow{}
 				}
 				rows = append(rows, PrintedRow{
 					ExportRow{
-						group.Availability, group.Set, line.Method, line.Set, c.Data, c.Set, c.Metric, r.Mean, r.Std,
-						r.N,
-						r.Status, r.Label, ours.Preset, ours.Net, ours.Clients, ours.Alpha, r.Rounds, ours.Version,
-						ours.Numerics,
+						group.Availability, group.Set, line.Method, line.Set, c.Data, c.Set,
+						c.Metric, r.Mean, r.Std, r.N, r.Status, r.Label,
+						ours.Preset, ours.Net, ours.Clients, ours.Alpha, r.Rounds, ours.Version, ours.Numerics,
 					},
 					r.PaperMean, r.PaperStd, r.PaperN, r.NotJudged,
 				})
@@ -149,7 +148,7 @@ func (group GridGroup) best(r *ComparisonRow, column int) bool {
 	if r == nil || !r.Mean.Valid {
 		return false
 	}
-	top, more := r, r.Metric.Info().More
+	top, more := r, r.Metric.Info().More // more: a larger number is better
 	for _, line := range group.Lines {
 		other := line.Cells[column]
 		if other == nil || !other.Mean.Valid {

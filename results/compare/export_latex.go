@@ -9,12 +9,13 @@ import (
 
 // escapeLaTeX escapes the characters that have a meaning in LaTeX, and replaces symbols by commands.
 var escapeLaTeX = strings.NewReplacer(
-	`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`, "}", `\}`, "~",
-	`\textasciitilde{}`, "^", `\textasciicircum{}`,
+	`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`, "}", `\}`,
+	"~", `\textasciitilde{}`, "^", `\textasciicircum{}`,
 	"±", `$\pm$`, "–", "--", "γ", `$\gamma$`, "α", `$\alpha$`, "≥", `$\geq$`, "η", `$\eta$`, "β", `$\beta$`,
 ).Replace
 
-// latexNumber formats a number, or mean ± std, for LaTeX.
+// latexNumber formats a number, or mean ± std, for LaTeX. Only the mean is set in bold, and a word such as "never"
+// is no mathematics.
 func latexNumber(text string, bold bool) string {
 	if text == metrics.NoNumber {
 		return "--"

@@ -111,7 +111,7 @@ func (g *GridGroup) put(own GridLine, column int, row *ComparisonRow) {
 			return
 		}
 	}
-	own.Cells = append(make([]*ComparisonRow, column), row)
+	own.Cells = append(make([]*ComparisonRow, column), row) // the columns to the left have no number in this line
 	g.Lines = append(g.Lines, own)
 }
 

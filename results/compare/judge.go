@@ -23,7 +23,7 @@ type Judgement struct {
 }
 
 // judge compares a number of ours with the paper's. It does not judge numbers of different experiments; but we may have
-// more seeds than the paper.
+// more seeds than the paper, for which the standard errors of [stats.Compare] account.
 func judge(ours *results.SummaryRow, paper *results.Printed) (j Judgement) {
 	if j.NotJudged = strings.Join(unlike(ours, paper), ", "); j.NotJudged != "" {
 		return j
@@ -100,7 +100,7 @@ func (r *ComparisonRow) Place() (place Place, side int) {
 		return Away, cmp.Compare(d, 0)
 	case r.Verdict != stats.Within:
 		return NoPlace, 0
-	case math.Abs(d) > r.PaperStd.Value+stats.Roundoff:
+	case math.Abs(d) > r.PaperStd.Value+stats.Roundoff: // a difference equal to the printed std is inside
 		return Near, cmp.Compare(d, 0)
 	}
 	return Inside, 0

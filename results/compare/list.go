@@ -69,8 +69,8 @@ func listRow(table string, c *results.RunCell, work map[string]Work) ListRow {
 			processes = append(processes, p)
 		}
 	}
-	row.Seeds, row.Process, row.Status = strings.Join(seeds, " "), strings.Join(processes, " "),
-		howTheyStand(row.statuses)
+	row.Seeds, row.Process = strings.Join(seeds, " "), strings.Join(processes, " ")
+	row.Status = howTheyStand(row.statuses)
 	if total > 0 {
 		row.Total = files.Some(float64(total))
 	}
@@ -91,6 +91,7 @@ func roundsDone(r *results.Run, work map[string]Work) int {
 
 // roundsInAll returns how many rounds the complete run has; 0 if unknown.
 func roundsInAll(r *results.Run, work map[string]Work) int {
+	// The params have the rounds only if they differ from the preset's. run.json always has them.
 	text := r.Params.Get("rounds")
 	if r.Info != nil {
 		if settings, ok := r.Info.Settings.(map[string]any); ok {
@@ -122,7 +123,7 @@ func howTheyStand(statuses []results.RunStatus) string {
 		return string(statuses[0])
 	}
 	var parts []string
-	for _, s := range slices.Insert(results.RunStatuses(), 1, running) {
+	for _, s := range slices.Insert(results.RunStatuses(), 1, running) { // after complete
 		if counts[s] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
 		}
@@ -150,7 +151,7 @@ func ListFailed(runs []results.Run, work map[string]Work, why func(*results.Run)
 	for _, table := range tables {
 		for _, c := range results.Cells(byTable[table], false) {
 			for i := range c.Runs {
-				one := c
+				one := c // the cell with this run alone
 				one.Runs = c.Runs[i : i+1]
 				if s := statusOf(&c.Runs[i], work); s != results.RunComplete && s != running {
 					rows = append(rows, FailedRow{listRow(table, &one, work), why(&c.Runs[i])})
@@ -175,7 +176,7 @@ func WriteFailed(w io.Writer, rows []FailedRow) error {
 	table := tableOfRuns(plain)
 	table.Align += "l"
 	for i := range table.Lines {
-		cell := "error"
+		cell := "error" // the heading, in the first line
 		if i > 0 {
 			cell = files.OneLine(rows[i-1].Error)
 		}
@@ -213,8 +214,8 @@ func tableOfRuns(rows []ListRow) files.TextTable {
 	presets := slices.ContainsFunc(known, func(r ListRow) bool { return r.Preset != known[0].Preset })
 	clients := slices.ContainsFunc(known, func(r ListRow) bool { return r.Clients != known[0].Clients })
 	alphas := slices.ContainsFunc(known, func(r ListRow) bool { return r.Alpha != known[0].Alpha })
-	table := newTable("lllllrrll", "table", "method", "data", "availability", "settings", "seeds", "rounds", "status",
-		"process")
+	table := newTable("lllllrrll",
+		"table", "method", "data", "availability", "settings", "seeds", "rounds", "status", "process")
 	for _, r := range rows {
 		var set []string
 		if presets && r.Preset != "" {

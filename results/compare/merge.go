@@ -48,7 +48,7 @@ func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Me
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return m, fmt.Errorf("results: merge: %w", err)
 	}
-	all = files.UniquePaths(all)
+	all = files.UniquePaths(all) // a folder that is named twice is one source
 	if err := apart(into, all); err != nil {
 		return m, err
 	}
@@ -151,9 +151,8 @@ func (m *Merging) choose(ctx context.Context, sources []string) (chosen []mergeR
 				return nil, nil, fmt.Errorf("results: merge: %w", err)
 			}
 			if strings.Count(filepath.ToSlash(place), "/") != 2 {
-				refused = append(refused,
-					fmt.Errorf("results: merge: %s: a run at %s, want TABLE/CELL/seed-N: is %s the "+
-						"folder that --out of run or table names?", source, place, source))
+				refused = append(refused, fmt.Errorf("results: merge: %s: a run at %s, want TABLE/CELL/seed-N: "+
+					"is %s the folder that --out of run or table names?", source, place, source))
 				continue
 			}
 			run, bad := results.ReadRunFolder(dir)
@@ -190,6 +189,7 @@ func betterRun(a, b *results.Run) (bool, error) {
 	if a.Info.DataChecksum != b.Info.DataChecksum {
 		differ = append(differ, fmt.Sprintf("data checksum %s and %s", a.Info.DataChecksum, b.Info.DataChecksum))
 	}
+	// Compact drops the second of two equal words: the likeness has the checksum too, unless the data were generated.
 	if differ != nil {
 		return false, fmt.Errorf("results: merge: %s and %s: the same place, but they differ: %s",
 			file(a, results.RunFile), file(b, results.RunFile), strings.Join(slices.Compact(differ), "; "))
@@ -228,7 +228,7 @@ func (m *Merging) notes(runs []results.Run, sources []string, mixed bool) {
 		said := map[string]bool{}
 		for i := range cells[key] {
 			r := &cells[key][i]
-			if r.Info == nil {
+			if r.Info == nil { // a run without run.json has no likeness
 				continue
 			}
 			if first == nil {
@@ -236,8 +236,8 @@ func (m *Merging) notes(runs []results.Run, sources []string, mixed bool) {
 			}
 			if differ := strings.Join(first.Likeness().Unlike(r.Likeness()), "; "); differ != "" && !said[differ] {
 				said[differ] = true
-				m.Notes = append(m.Notes, fmt.Sprintf("%s and %s are not alike: %s: %s", first.Dir, r.Dir, differ,
-					consequence))
+				m.Notes = append(m.Notes, fmt.Sprintf("%s and %s are not alike: %s: %s",
+					first.Dir, r.Dir, differ, consequence))
 			}
 		}
 	}
@@ -247,8 +247,7 @@ func (m *Merging) notes(runs []results.Run, sources []string, mixed bool) {
 		for _, path := range tables {
 			rows, _, _ := files.ReadCSVFileLenient[results.SummaryRow](path)
 			left := slices.DeleteFunc(rows, func(r results.SummaryRow) bool {
-				return r.N == 0 ||
-					cells[r.CellKey()] != nil
+				return r.N == 0 || cells[r.CellKey()] != nil
 			})
 			if len(left) > 0 {
 				m.Notes = append(m.Notes, fmt.Sprintf("%s: %d numbers without runs are left out", path, len(left)))

@@ -21,7 +21,7 @@ import (
 // If a line would be longer than width characters, the remaining columns follow in another block.
 func WriteTable(w io.Writer, t *papers.Table, rows []results.SummaryRow, width int) error {
 	var b strings.Builder
-	var below notes
+	var below notes // of all metrics: one failed cell is one note
 	all := eachBeside(t, rows)
 	why := alike(all)
 	for _, e := range t.Entries {
@@ -96,6 +96,7 @@ func layOut(rows []*ComparisonRow, why string, below *notes) *table {
 	any := func(differs func(*results.SummaryRow) bool) bool {
 		return slices.ContainsFunc(rows, func(r *ComparisonRow) bool { return differs(r.ours) })
 	}
+	// Each data set has its own default net, so that only a second net on one data set needs its name.
 	nets := any(func(r *results.SummaryRow) bool {
 		return any(func(o *results.SummaryRow) bool { return o.Data == r.Data && o.Net != r.Net })
 	})
@@ -140,8 +141,7 @@ func (t *table) line(label string, c *tableColumn) int {
 // column returns the column of an availability and a data set, and adds the column if it is new.
 func (t *table) column(availability, data string) *tableColumn {
 	i := slices.IndexFunc(t.columns, func(c tableColumn) bool {
-		return c.availability == availability &&
-			c.data == data
+		return c.availability == availability && c.data == data
 	})
 	if i < 0 {
 		i = len(t.columns)
@@ -167,6 +167,7 @@ func (t *table) ours(r *ComparisonRow) string {
 	default:
 		note = r.Status
 	}
+	// A reason that all numbers share is not repeated at each: callers print it once, see [NotCompared].
 	if r.NotJudged != t.why && r.NotJudged != "" && r.N > 0 {
 		note = "not compared: " + r.NotJudged
 	}
@@ -182,7 +183,7 @@ func (t *table) ours(r *ComparisonRow) string {
 // cells returns the texts of a column from top to bottom: two headings, the headings of the halves, and the cell of
 // each line, with its halves aligned.
 func (c *tableColumn) cells(lines int) []string {
-	width := utf8.RuneCountInString("ours")
+	width := utf8.RuneCountInString("ours") // of the left halves
 	for _, half := range c.halves {
 		width = max(width, utf8.RuneCountInString(half[0]))
 	}

@@ -96,7 +96,7 @@ func screenTable(rows []ListRow) (common string, table files.TextTable) {
 	return strings.Join(words, ", "), table
 }
 
-// narrow is the width in characters to which columns with names are shortened.
+// narrow is the width in characters to which columns with names are shortened. Only settings may be left out.
 const narrow = 8
 
 // shrink shortens cells until the table fits into the columns of the screen, or cannot become narrower. It begins with

@@ -43,7 +43,8 @@ func SortSummary(table string, rows []results.SummaryRow) {
 		}
 		return len(known.Printed)
 	}
-	// The place of a row is a list of numbers, compared from left to right.
+	// The place of a row is a list of numbers, compared from left to right. All places are found before sorting,
+	// because the values are numbered in the order in which the rows come.
 	type placed struct {
 		row   results.SummaryRow
 		place []int

@@ -140,8 +140,8 @@ func (r RankAgreement) words() string {
 // summary returns the last line of a comparison, which counts the verdicts.
 func (c Comparing) summary() string {
 	n := c.Counts()
-	text := fmt.Sprintf("%s compared: %d within, %d outside, %d unknown", n.Compared(), n.Inside+n.Near, n.Away,
-		n.Unknown)
+	text := fmt.Sprintf("%s compared: %d within, %d outside, %d unknown",
+		n.Compared(), n.Inside+n.Near, n.Away, n.Unknown)
 	if not := n.NotCompared(); not != "" {
 		text += "; " + not
 	}

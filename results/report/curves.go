@@ -46,11 +46,12 @@ func (f family) name(c results.RunCell) string {
 	return strings.Join(strings.Fields(c.Method+" "+c.Params.Minus(common).Words(" ")+" "+c.Mark), " ")
 }
 
-// mostLines is the largest number of lines in a figure of one method with different settings.
+// mostLines is the largest number of lines in a figure of one method with different settings. Further settings go to
+// another figure.
 const mostLines = 8
 
-// families groups the cells into figures. Methods with the same settings share a figure. Cells whose settings only one
-// method has share a figure with each other, as a sweep.
+// families groups the cells into figures. Methods with the same settings share a figure, so that they can be compared.
+// Cells whose settings only one method has share a figure with each other, as a sweep.
 func families(cells []results.RunCell) (all []family) {
 	var alone []results.RunCell
 	keys, groups := results.Grouped(cells, func(c results.RunCell) results.CellKey {
@@ -108,7 +109,7 @@ func (b *builder) curveFigure(f family) {
 		rows, used = append(rows, own...), append(used, runs...)
 		a, l := plot.Series{Name: name}, plot.Series{Name: name}
 		for _, r := range own {
-			a.AddPoint(r.Round, r.TestAcc, r.TestAccStd, 100)
+			a.AddPoint(r.Round, r.TestAcc, r.TestAccStd, 100) // in percent
 			l.AddPoint(r.Round, r.TrainLoss, r.TrainLossStd, 1)
 		}
 		acc.Series, loss.Series = append(acc.Series, a), append(loss.Series, l)
@@ -147,8 +148,9 @@ func drawable(c results.RunCell) (runs []*results.Run, complete bool) {
 			runs = append(runs, &c.Runs[i])
 		}
 	}
-	done := slices.DeleteFunc(slices.Clone(runs),
-		func(r *results.Run) bool { return r.Status() != results.RunComplete })
+	done := slices.DeleteFunc(slices.Clone(runs), func(r *results.Run) bool {
+		return r.Status() != results.RunComplete
+	})
 	if len(done) == 0 {
 		return runs, false
 	}
@@ -157,8 +159,8 @@ func drawable(c results.RunCell) (runs []*results.Run, complete bool) {
 
 // curveRows returns the means of all metrics over the seeds, in every round that has a mean of some metric.
 func curveRows(k results.CellKey, curves [][]results.CurveRow) (rows []curveRow) {
-	// The rows of all metrics are merged by round.
-	at := map[int]int{}
+	// The rows of all metrics are merged by round, since a metric may be missing in some rounds.
+	at := map[int]int{} // by round: the index in rows
 	for _, m := range []struct {
 		metric metrics.Metric
 		into   func(r *curveRow) (mean, std *files.Optional)

@@ -26,7 +26,7 @@ func (b *builder) decisions() {
 		)
 		for _, c := range f.cells {
 			runs, _ := drawable(c)
-			// Read the decisions of every run; a bad file is reported and left out.
+			// Read the decisions of every run; a bad file is reported and left out, and the other runs are drawn.
 			var seeds [][]results.DecisionRow
 			var read []*results.Run
 			for _, r := range runs {
@@ -44,10 +44,8 @@ func (b *builder) decisions() {
 			}
 			name := f.name(c)
 			// One seed is enough for an inclusion map, and only methods that exclude clients need one.
-			if slices.ContainsFunc(seeds[0], func(d results.DecisionRow) bool {
-				return d.Active == 1 &&
-					d.Included == 0
-			}) {
+			excluded := func(d results.DecisionRow) bool { return d.Active == 1 && d.Included == 0 }
+			if slices.ContainsFunc(seeds[0], excluded) {
 				b.inclusionMap(name, read[0], seeds[0])
 			}
 			s, errS := papers.CAFedImportanceRows(name, seeds)
@@ -97,8 +95,7 @@ func (b *builder) inclusionMap(name string, r *results.Run, decisions []results.
 func withFile(cells []results.RunCell, name string) (left []results.RunCell) {
 	for _, c := range cells {
 		c.Runs = slices.DeleteFunc(slices.Clone(c.Runs), func(r results.Run) bool {
-			return !slices.Contains(r.Extra,
-				name)
+			return !slices.Contains(r.Extra, name)
 		})
 		if len(c.Runs) > 0 {
 			left = append(left, c)

@@ -42,7 +42,7 @@ var sections = []sectionData{
 
 // pageData is the data of the template.
 type pageData struct {
-	Style, Script        template.HTML
+	Style, Script        template.HTML // inline: the page loads no other file
 	Title, Version, Made string
 	Folders              []string
 	Bad                  []string
@@ -84,14 +84,14 @@ type runData struct {
 	Settings, Device string
 }
 
-// choice is one row of check boxes in the filter.
+// choice is one row of check boxes in the filter. The template leaves it out if there is only one name to choose.
 type choice struct {
 	Kind, Title string
 	Names       []string
 }
 
-// data fills in the data of the template. It draws the figures before the style sheet, which needs the number of
-// styles.
+// data fills in the data of the template. It draws the figures before it makes the style sheet, which needs the number
+// of styles, and before it lists what could not be drawn.
 func (b *builder) data() *pageData {
 	d := &pageData{
 		Version: b.Version, Made: b.Made.UTC().Format("2006-01-02 15:04 UTC"), Folders: b.Folders,
@@ -165,13 +165,13 @@ func (d *pageData) runs(b *builder) {
 	rows := compare.ListRuns(b.Runs)
 	// Methods come in the order of the page, after table, data set and availability.
 	slices.SortStableFunc(rows, func(x, y compare.ListRow) int {
-		return cmp.Or(cmp.Compare(x.Table, y.Table), cmp.Compare(x.Data, y.Data),
-			cmp.Compare(x.Availability, y.Availability),
+		return cmp.Or(
+			cmp.Compare(x.Table, y.Table), cmp.Compare(x.Data, y.Data), cmp.Compare(x.Availability, y.Availability),
 			b.place(x.Method)-b.place(y.Method))
 	})
 	common := b.commonParams()
-	devices := map[string][]string{}
-	extra := map[string]int{}
+	devices := map[string][]string{} // by table and cell
+	extra := map[string]int{}        // by name of the file: in how many runs it is
 	for i := range b.Runs {
 		r := &b.Runs[i]
 		k := r.Table + r.Key().String()
@@ -196,8 +196,8 @@ func (d *pageData) runs(b *builder) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		if name != results.DecisionsFile && !b.drawnFiles[name] {
-			d.NotDrawn = append(d.NotDrawn, fmt.Sprintf("%s (in %d %s)", name, extra[name],
-				plural(extra[name], "run", "runs")))
+			n := extra[name]
+			d.NotDrawn = append(d.NotDrawn, fmt.Sprintf("%s (in %d %s)", name, n, plural(n, "run", "runs")))
 		}
 	}
 }

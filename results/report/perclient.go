@@ -61,9 +61,11 @@ func (b *builder) perClient() {
 			if len(values) == 0 {
 				continue
 			}
-			bins, _ := plot.Bins(values, 0, 1, 20) // readAccuracies has refused other values
-			panels = append(panels,
-				plot.Histogram{Title: c.Method, XLabel: "accuracy of a client", YLabel: "clients", Bins: bins})
+			// All histograms have the same bins, so that they can be compared; readAccuracies has refused other values.
+			bins, _ := plot.Bins(values, 0, 1, 20)
+			panels = append(panels, plot.Histogram{
+				Title: c.Method, XLabel: "accuracy of a client", YLabel: "clients", Bins: bins,
+			})
 		}
 		if len(panels) == 0 {
 			continue
@@ -119,12 +121,13 @@ func readAccuracies(path string) (rows []clientAccuracy, err error) {
 			x.Round, bad[2] = strconv.Atoi(record[round])
 		}
 		if err := errors.Join(bad[:]...); err != nil {
-			return rows, fmt.Errorf("report: %s: line %d: %s, want numbers: %w", path, line, strings.Join(record, ","),
-				err)
+			text := strings.Join(record, ",")
+			return rows, fmt.Errorf("report: %s: line %d: %s, want numbers: %w", path, line, text, err)
 		}
 		if math.IsNaN(x.Accuracy) {
 			continue // the client has no test samples
 		}
+		// plot.Bins would refuse such a value too, but could not name its line.
 		if !(x.Accuracy >= 0 && x.Accuracy <= 1) {
 			return rows, fmt.Errorf("report: %s: line %d: accuracy %g, want 0 … 1", path, line, x.Accuracy)
 		}

@@ -120,7 +120,7 @@ func methodsOf(in Input) (methods []string) {
 	for _, r := range in.Numbers {
 		found = append(found, r.Method)
 	}
-	slices.Sort(found)
+	slices.Sort(found) // the order of what no paper prints; unique keeps the first of equal names
 	for _, id := range papers.TableNames() {
 		table, _ := papers.TableByID(id) // never fails for these names
 		for _, p := range table.Printed {
@@ -132,7 +132,7 @@ func methodsOf(in Input) (methods []string) {
 	return unique(append(methods, found...))
 }
 
-// place returns the position of a method in the order of the page.
+// place returns the position of a method in the order of the page, by which figures and lists sort their methods.
 func (b *builder) place(method string) int {
 	if i := slices.Index(b.methods, method); i >= 0 {
 		return i
@@ -140,14 +140,15 @@ func (b *builder) place(method string) int {
 	return len(b.methods)
 }
 
-// add appends a figure, with an id that no other figure has and with the filters of its runs.
+// add appends a figure, with an id that no other figure has and with the filters of its runs. Ids must differ because
+// they name the files of the figure.
 func (b *builder) add(f figure) {
 	base := slug(f.ID)
 	f.ID = base
 	for n := 2; slices.ContainsFunc(b.figures, func(o figure) bool { return o.ID == f.ID }); n++ {
 		f.ID = fmt.Sprintf("%s-%d", base, n)
 	}
-	// The runs of a figure share data set and availability, and may differ in the method.
+	// The runs of a figure are of one family, whose cells share data set and availability.
 	for _, r := range f.runs {
 		f.Data, f.Availability, f.Methods = r.Data, r.Availability, append(f.Methods, r.Method)
 	}

@@ -22,8 +22,9 @@ func (b *builder) speed() {
 	if len(b.Bench) == 0 {
 		return
 	}
-	rows := slices.SortedStableFunc(slices.Values(b.Bench),
-		func(x, y results.BenchRow) int { return x.Time.Compare(y.Time) })
+	rows := slices.SortedStableFunc(slices.Values(b.Bench), func(x, y results.BenchRow) int {
+		return x.Time.Compare(y.Time)
+	})
 	lines := plot.LineChart{
 		XLabel: "days since " + rows[0].Time.Format("2006-01-02"), YLabel: "client-steps per second",
 		YMin: files.Some(0),

@@ -14,7 +14,7 @@ type key struct {
 }
 
 // styles assigns a style to each name in a figure: the number of a rule in the style sheet. A method has the same style
-// in all figures of the page.
+// in all figures of the page, so that readers learn it once.
 type styles struct {
 	methods []string
 	rest    []string // the other names of the figure, in order
@@ -25,6 +25,7 @@ type styles struct {
 // if the figure has methods too.
 func newStyles(methods, names []string) *styles {
 	l := &styles{methods: methods}
+	// A line named "fedawe lr=0.1" may stand beside lines of methods, and must not have the style of another method.
 	for _, name := range names {
 		if !slices.Contains(methods, name) {
 			l.rest = append(l.rest, name)
@@ -53,7 +54,8 @@ func (l *styles) method(name string) string {
 	return ""
 }
 
-// dashes tell lines apart without colour. Nine dashes and eight colours give 72 different styles, as in package plot.
+// dashes tell lines apart without colour: lengths on and off, in CSS pixels. Nine dashes and eight colours, numbers
+// without a common divisor, give 72 different styles, as in package plot.
 var dashes = []string{"", "7 3", "2 2", "9 3 2 3", "4 2", "12 3", "9 2 2 2 2 2", "1 2", "12 3 4 3"}
 
 // colours is the number of colours in style.css, --c0 to --c7.

@@ -10,7 +10,8 @@ import (
 	"rollcall/results/plot"
 )
 
-// The size of a chart and of its margins, in CSS pixels. The browser scales the chart to the width of its column.
+// The size of a chart and of its margins, in CSS pixels. The browser scales the chart to the width of its column. The
+// labels of the axes stand in the left margin and below.
 const (
 	chartWidth  = 440
 	chartHeight = 260
@@ -99,8 +100,8 @@ func drawChart(c plot.Chart, l *styles) (chart, error) {
 		label += " against " + p.x.Label
 	}
 	label = strings.TrimSpace(label + ". " + says)
-	fmt.Fprintf(&svg, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`, p.width, p.height,
-		html.EscapeString(label))
+	fmt.Fprintf(&svg, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`,
+		p.width, p.height, html.EscapeString(label))
 	svg.WriteString(body.String())
 	p.words(&svg)
 	svg.WriteString(`</svg>`)
@@ -128,8 +129,8 @@ func (p place) words(b *strings.Builder) {
 		if i > 0 && p.px(t.Value) > p.width-24 {
 			anchor = ` class="end"`
 		}
-		fmt.Fprintf(b, `<text x="%s" y="%g"%s>%s</text>`, num(min(p.px(t.Value), p.width-2)), p.height-below+16, anchor,
-			html.EscapeString(t.Label))
+		at := num(min(p.px(t.Value), p.width-2))
+		fmt.Fprintf(b, `<text x="%s" y="%g"%s>%s</text>`, at, p.height-below+16, anchor, html.EscapeString(t.Label))
 	}
 	b.WriteString(`</g><g class="tick y">`)
 	for _, t := range p.y.Ticks {
@@ -162,7 +163,7 @@ func methodAttr(method string) string {
 	return ` data-method="` + html.EscapeString(method) + `"`
 }
 
-// spaced returns the labels of a y axis that do not overlap, from the bottom up.
+// spaced returns the labels of a y axis that do not overlap, from the bottom up. style.css sets labels of 12 pixels.
 func spaced(ticks []plot.AxisTick, p place) (kept []plot.AxisTick) {
 	last := math.Inf(1)
 	for _, t := range ticks {

@@ -17,7 +17,7 @@ func (p place) series(b *strings.Builder, s plot.Series, logY bool, l *styles) {
 	style := l.of(s.Name)
 	fmt.Fprintf(b, `<g%s>`, methodAttr(l.method(s.Name)))
 	bands, lines := s.Paths(logY)
-	// The bands of a series are one path below its line.
+	// The bands of a series are one path, drawn before its line, so that the line is on top.
 	var outlines strings.Builder
 	for _, band := range bands {
 		if len(band) > 2 { // more than one point of the series

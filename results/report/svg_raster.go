@@ -29,7 +29,8 @@ func (p place) raster(b *strings.Builder, c plot.Raster) {
 	if len(c.Rows) > 20 {
 		half = 0.5 // so many bars have no space for gaps
 	}
-	// Drawn one over the other: absent over the whole length, then the rounds of each other colour.
+	// Drawn one over the other: absent over the whole length, then the rounds of each other colour. So each colour is
+	// one path, however often a client comes and goes.
 	left := func(row plot.RasterRow, i int) bool { return i < len(row.Out) && row.Out[i] }
 	for _, colour := range []struct {
 		class string

@@ -76,7 +76,7 @@ func (t tableData) Cell(r *compare.ComparisonRow) cellData {
 	if r.PaperN > 0 {
 		c.Paper = r.Metric.Words(r.PaperMean, r.PaperStd, r.PaperN)
 	}
-	// A cell that is not comparable gets a mark, and its own reason if that is not the table's.
+	// A cell that is not comparable gets a mark, and its own reason if that is not the table's, which stands above.
 	if r.NotJudged != "" {
 		c.Class, c.Mark = "apart", "not comparable"
 		if r.NotJudged != t.Not && r.N > 0 {
