@@ -52,7 +52,8 @@ func OrList(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// Uses reports whether this run reads a setting. If it does not, in says which flags make a run read it.
+// Uses reports whether this run reads a setting. If it does not, in says which flags make a run read it. Every run
+// reads what is no setting: the caller has looked the name up.
 func (s *Settings) Uses(name string) (in string, ok bool) {
 	if r := rowOf(name); r != nil && r.For != nil && !r.For.by(s) {
 		return r.For.in, false

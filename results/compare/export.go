@@ -154,7 +154,7 @@ func (group GridGroup) best(r *ComparisonRow, column int) bool {
 		if other == nil || !other.Mean.Valid {
 			continue
 		}
-		if better := other.Mean.Value > top.Mean.Value; better == more && other.Mean.Value != top.Mean.Value {
+		if larger := other.Mean.Value > top.Mean.Value; larger == more && other.Mean.Value != top.Mean.Value {
 			top = other
 		}
 	}

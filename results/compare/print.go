@@ -93,15 +93,15 @@ func layOut(rows []*ComparisonRow, why string, below *notes) *table {
 		t.title += " %"
 	}
 	// A label names a setting only if rows of the table differ in it.
-	any := func(differs func(*results.SummaryRow) bool) bool {
+	some := func(differs func(*results.SummaryRow) bool) bool {
 		return slices.ContainsFunc(rows, func(r *ComparisonRow) bool { return differs(r.ours) })
 	}
 	// Each data set has its own default net, so that only a second net on one data set needs its name.
-	nets := any(func(r *results.SummaryRow) bool {
-		return any(func(o *results.SummaryRow) bool { return o.Data == r.Data && o.Net != r.Net })
+	nets := some(func(r *results.SummaryRow) bool {
+		return some(func(o *results.SummaryRow) bool { return o.Data == r.Data && o.Net != r.Net })
 	})
-	presets := any(func(r *results.SummaryRow) bool { return r.Preset != one.Preset })
-	alphas := any(func(r *results.SummaryRow) bool { return r.Alpha != one.Alpha })
+	presets := some(func(r *results.SummaryRow) bool { return r.Preset != one.Preset })
+	alphas := some(func(r *results.SummaryRow) bool { return r.Alpha != one.Alpha })
 	// Settings that all rows share are not in the labels.
 	common := results.CommonParams(rows, func(r *ComparisonRow) results.Params { return r.own })
 	for _, r := range rows {

@@ -59,8 +59,8 @@ func Write(ctx context.Context, dir string, in Input) (Written, error) {
 	if err := ctx.Err(); err != nil {
 		return done, err
 	}
-	done.Bad = b.bad
 	page := b.data()
+	done.Bad = b.bad // the charts of the page included
 	if err := files.WriteFile(done.Page, func(w io.Writer) error { return pageTemplate.Execute(w, page) }); err != nil {
 		return done, err
 	}

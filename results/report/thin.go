@@ -7,8 +7,9 @@ import (
 	"rollcall/results/plot"
 )
 
-// The number of points of a line in the files and on the page. More would make the files larger and change no pixel.
-// The page has fewer, because it holds all its charts itself: the page of a whole table is to stay below 5 MB.
+// The number of points of a line in the files and on the page. In the files more would change no pixel. The page has
+// fewer, one in two or three pixels, because it holds all its charts itself: the page of a whole table is to stay below
+// 5 MB.
 const (
 	fileWidth = 700
 	pageWidth = 180
