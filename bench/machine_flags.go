@@ -36,7 +36,8 @@ func limitThreads(cmd *cobra.Command) {
 	}
 }
 
-// registerEnd adds the flags that say what an interrupted run leaves, and how long it may take to end.
+// registerEnd adds the flags that say what an interrupted run leaves, and how long it may take to end. The command
+// bench has none of them, since it makes no checkpoint.
 func registerEnd(fs *pflag.FlagSet, m *run.Machine) {
 	fs.DurationVar(&m.CheckpointEvery, "checkpoint-every", time.Minute,
 		"time between two checkpoints of a run, from which a repeated command goes on; at least a hundred times what "+
@@ -58,8 +59,8 @@ func registerKeep(fs *pflag.FlagSet, k *run.Keep) {
 	fs.BoolVar(&k.Again, "again", false,
 		"run even what is there already; that stays in the folder .old of its own until the new run is complete")
 	fs.BoolVar(&k.Mixed, "mixed", false,
-		"take finished runs that were made with other numerics (on another kind of engine) or "+
-			"of other data; a mean over such seeds is labelled [mixed: …], and compared with no printed number")
+		"take finished runs that were made with other numerics (on another kind of engine) or of other data; "+
+			"a mean over such seeds is labelled [mixed: …], and compared with no printed number")
 }
 
 // registerPool adds the flags of commands that train many runs: table, figure and sweep.
