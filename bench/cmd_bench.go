@@ -19,6 +19,7 @@ import (
 	"rollcall/results/files"
 )
 
+// benchFormats are the values of --format.
 var benchFormats = []string{"text", "csv", "gobench"}
 
 // benchCommand is `rollcall bench`: the speed of FedAvg on this machine. run.SpeedTest measures it.
@@ -67,6 +68,7 @@ synthetic data and says so.`,
 		if !(seconds > 0) { // refuses NaN too
 			return settings.Usagef("--max-seconds %g: want a positive number", seconds)
 		}
+		// A time.Duration has nanoseconds in 63 bits, 9.2e9 s. A larger number of seconds would become negative.
 		b.Limit = time.Duration(min(seconds, 1e9) * float64(time.Second))
 		s, err := settings.Defaults("fedavg-active", "code", data)
 		if err != nil {
@@ -114,7 +116,7 @@ func (a *app) bench(ctx context.Context, b run.SpeedTest) error {
 	}
 	row, times, err := b.Measure(ctx, l)
 	err = cmp.Or(err, l.Close())
-	if row.Rounds == 0 {
+	if row.Rounds == 0 { // no round was measured, so that there is nothing to keep
 		return err
 	}
 	// What was measured is kept and printed even if something went wrong after it.

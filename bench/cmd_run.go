@@ -43,6 +43,7 @@ it.`,
 	registerMachine(cmd.Flags(), &machine)
 	registerEnd(cmd.Flags(), &machine)
 	registerEvents(cmd.Flags(), &machine)
+	// 3 is the first of the seeds 3, 4, 6 that tables have without --seeds.
 	cmd.Flags().Uint32Var(&seed, "seed", 3,
 		"seed of every draw: split, availability, weights, batches, augmentation, dropout")
 	cmd.Flags().StringVar(&dump, "dump", "",
@@ -53,6 +54,7 @@ it.`,
 	cmd.Flags().StringVar((*string)(&save), "save-model", "",
 		"write model.safetensors too, the model after the last round, as PyTorch reads it; --save-model=all: the "+
 			"models that clients of fedawe keep as well")
+	// --save-model alone saves one model. So a value needs the =: `--save-model all` would leave an argument, all.
 	cmd.Flags().Lookup("save-model").NoOptDefVal = string(run.SaveOne)
 	registerKeep(cmd.Flags(), &keep)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -76,6 +78,7 @@ it.`,
 			return settings.Usagef("--decisions: of no use with --method %s, want it with %s", s.Method,
 				settings.OrList(settings.Weighted()))
 		}
+		// Without the flag, save is empty and saves nothing; as a value of the flag, the empty text is refused.
 		if cmd.Flags().Changed("save-model") {
 			if err := save.Validate(s.Method); err != nil {
 				return err
@@ -96,7 +99,7 @@ it.`,
 // runOne makes one run, or finds it finished, and prints its last row. It claims the run first, so that two commands
 // with the same settings do not train twice.
 func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine, keep run.Keep) (err error) {
-	log := progress.New(a.stderr)
+	log := progress.New(a.stderr) // the session logs through it, since it redraws the last line of a terminal
 	l := &run.Session{Machine: machine, Stderr: log}
 	kept, release, wrong := x.Take(ctx, l, &claim.Watch{Beat: claimBeat, Expiry: claimExpiry}, keep)
 	defer func() { err = errors.Join(err, release()) }()
@@ -104,7 +107,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case kept != nil:
-		l.KeptEvents(kept)
+		l.KeptEvents(kept) // --events may have been given only now
 		return errors.Join(wrong, a.reportKept(x, kept))
 	}
 	// Check the folders before hours of training. Only then report why the run could not be claimed: a folder that
@@ -117,7 +120,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 	if wrong != nil {
 		return wrong
 	}
-	if x.Dump != "" {
+	if x.Dump != "" { // Take keeps no run with --dump, whose files only training can write
 		leave, err := run.Writable(x.Dump)
 		if err != nil {
 			return fmt.Errorf("dump: %w", err)

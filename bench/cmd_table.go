@@ -53,8 +53,8 @@ table's.`,
 	wanted.Rounds = fs.Int("rounds", 0, "rounds (default: the paper's; fedawe's 2000, cafed-1 150; fedar's 1000, "+
 		"which it does not print)")
 	fs.Int("clients", 0, "clients (default: the paper's; fedawe's and fedar's 100, cafed-1 24)")
-	fs.Int("eval-every", 0, "evaluate every so many rounds (default: fedawe's 10, and 2 among the "+
-		"last 50; cafed-1 1, fedar's 5)")
+	fs.Int("eval-every", 0,
+		"evaluate every so many rounds (default: fedawe's 10, and 2 among the last 50; cafed-1 1, fedar's 5)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		t, err := papers.TableByID(args[0])
 		if err != nil {
@@ -87,7 +87,7 @@ func (a *app) pool(machine run.Machine, keep run.Keep) *run.Pool {
 // table makes the runs of the cells and prints their summary, also when the table is interrupted. It fails if a cell
 // has no number: because its runs failed, or because one diverged. Runs that other processes make are no failure.
 func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machine run.Machine, keep run.Keep) error {
-	if machine.Plan {
+	if machine.Plan { // before Writable: a plan makes no folder
 		p := a.pool(machine, keep)
 		runs, err := p.PlanTable(ctx, &t, cells)
 		return a.plan(ctx, t.Title, p, runs, err)
@@ -102,6 +102,7 @@ func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machi
 	if err := errors.Join(err, p.Close()); err != nil {
 		return err
 	}
+	// The rows come before any error: they hold the cells that are done.
 	if err := a.printTable(&t, done.Rows, done.Path); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"rollcall/results/track"
 )
 
+// trackFormats are the values of --format of track run and track compare.
 var trackFormats = []string{"text", "json"}
 
 // trackCommand is `rollcall track`: histories of speed, one per machine. Package bench/nightly measures a night, and
@@ -25,7 +26,7 @@ func (a *app) trackCommand() *cobra.Command {
 from noise by a distribution-free test. Status 1 is a regression, 2 any other failure.`,
 	}
 	cmd.AddCommand(a.trackRunCommand(), a.trackCompareCommand(), a.trackPlotCommand())
-	for _, c := range cmd.Commands() {
+	for _, c := range cmd.Commands() { // newRoot does it for its own subcommands only
 		completeNames(c)
 	}
 	return cmd
@@ -63,6 +64,7 @@ func (t *trackFlags) validate() error {
 	if t.history == "" {
 		return settings.Usagef("--history: empty, want a folder")
 	}
+	// Both conditions are written so that they refuse NaN too.
 	if !(t.rule.Level > 0 && t.rule.Level < 1) {
 		return settings.Usagef("--level %g: want above 0 and below 1", t.rule.Level)
 	}
@@ -122,6 +124,7 @@ func (a *app) histories(dir, fingerprint string) ([]*track.History, error) {
 	var known []string
 	for _, h := range all {
 		known = append(known, h.Machine.Fingerprint())
+		// Fingerprints have hexadecimal digits in lower case.
 		if strings.HasPrefix(h.Machine.Fingerprint(), strings.ToLower(fingerprint)) {
 			kept = append(kept, h)
 		}

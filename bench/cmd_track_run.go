@@ -38,7 +38,7 @@ An interrupted night is not appended. If $` + nightly.WebhookVariable + ` is set
 			if err := s.Validate(); err != nil {
 				return err
 			}
-			m.Out = t.history
+			m.Out = t.history // Validate wants an output folder, and the history is the only one
 			if err := m.Validate(); err != nil {
 				return failed(err)
 			}
@@ -101,7 +101,7 @@ func (a *app) night(ctx context.Context, t trackFlags, bench nightBench) (v trac
 	if err := w.Check(machine); err != nil {
 		return v, err
 	}
-	begun := time.Now().Truncate(time.Second)
+	begun := time.Now().Truncate(time.Second) // the run's name has whole seconds
 	run.Logf(a.stderr, "track: %s\n", machine)
 	values, err := bench.Measure(ctx)
 	if err != nil {
