@@ -13,10 +13,10 @@ import (
 // the clock and a single interrupt do not matter.
 const sampleTime = 20 * time.Millisecond
 
-// maxRepeat is the most calls in a sample.
+// maxRepeat is the most calls in a sample. It ends the search for a number of calls if a call takes next to no time.
 const maxRepeat = 1 << 20
 
-// units says how many of a unit a second has.
+// units says how many of a unit a second has. Metrics of rounds, steps and evaluations are in ms, the others in µs.
 var units = map[string]float64{"ms": 1e3, "µs": 1e6}
 
 // short takes a sample of a call that is short. Once a night it finds out how many calls fill sampleTime, which warms
@@ -30,11 +30,12 @@ func (b *Bench) short(ctx context.Context, metric, unit string, of int, call fun
 				return fmt.Errorf("track: %s: %w", metric, err)
 			}
 			if took >= sampleTime/2 || n == maxRepeat {
+				// The time of these n calls is long enough to tell from it how many calls take sampleTime.
 				n = max(1, min(maxRepeat, int(float64(n)*float64(sampleTime)/float64(max(took, 1)))))
 				break
 			}
 		}
-		b.repeat[metric] = n
+		b.repeat[metric] = n // the same in all passes, so that all samples are means over as many calls
 	}
 	return b.sample(ctx, metric, unit, n, of, call)
 }
@@ -49,7 +50,7 @@ func (b *Bench) sample(ctx context.Context, metric, unit string, n, of int, call
 	return nil
 }
 
-// record appends a sample to its metric.
+// record appends a sample to its metric. Metrics are in the order of their first samples, which a map would lose.
 func (b *Bench) record(metric, unit string, x float64) {
 	i := slices.IndexFunc(b.values, func(m track.Measurement) bool { return m.Metric == metric })
 	if i < 0 {
