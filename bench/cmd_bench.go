@@ -74,6 +74,7 @@ synthetic data and says so.`,
 		if err != nil {
 			return err
 		}
+		// Validate checks them by the names of run's flags, which are the same here.
 		s.Rounds, s.Clients = rounds, clients
 		if net != "" {
 			s.Net = net

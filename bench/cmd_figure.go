@@ -39,8 +39,8 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 	}
 	registerPool(cmd.Flags(), &machine, &keep)
 	fs := cmd.Flags()
-	fs.StringSliceVar(&wanted.Data, "data", nil, "only these data sets; of fedawe-f5 the one whose split is shown "+
-		"(default cifar10)")
+	fs.StringSliceVar(&wanted.Data, "data", nil,
+		"only these data sets; of fedawe-f5 the one whose split is shown (default cifar10)")
 	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
 	fs.UintSliceVar(&wanted.Seeds, "seeds", nil,
 		"seeds (default: fedawe's, fedar's and cafed-i3 3,4,6, cafed-f's 1 … 10; one where a single run is shown)")

@@ -150,6 +150,6 @@ func cellNamed(name, out string) (string, error) {
 		return "", fmt.Errorf("results show: %q: no folder, and no cell below %s has it in its name, want a cell "+
 			"(`rollcall results list %s`)", name, out, out)
 	}
-	return "", fmt.Errorf("results show: %q: %d cells have it in their names, want one of %s", name, len(found),
-		strings.Join(found, ", "))
+	return "", fmt.Errorf("results show: %q: %d cells have it in their names, want one of %s",
+		name, len(found), strings.Join(found, ", "))
 }

@@ -49,8 +49,8 @@ it.`,
 	cmd.Flags().StringVar(&dump, "dump", "",
 		"write the one round of --rounds 1 to this folder, for replay in another framework")
 	cmd.Flags().BoolVar(&decisions, "decisions", false,
-		"write decisions.csv too: who was there and taken in every round, by which weight, and what the server held "+
-			"of their availability")
+		"write decisions.csv too: who was there and taken in every round, by which weight, "+
+			"and what the server held of their availability")
 	cmd.Flags().StringVar((*string)(&save), "save-model", "",
 		"write model.safetensors too, the model after the last round, as PyTorch reads it; --save-model=all: the "+
 			"models that clients of fedawe keep as well")
@@ -70,8 +70,8 @@ it.`,
 			return settings.Usagef("--dump: %d rounds, want --rounds 1", s.Rounds)
 		}
 		if dump != "" && s.LocalEpochs.Value != nil {
-			return settings.Usagef("--dump: with --local-epochs %s, want as many local steps of every client: "+
-				"--local-steps", s.LocalEpochs)
+			return settings.Usagef("--dump: with --local-epochs %s, "+
+				"want as many local steps of every client: --local-steps", s.LocalEpochs)
 		}
 		// Other methods weight nobody: decisions.csv would be empty.
 		if decisions && !slices.Contains(settings.Weighted(), s.Method) {
@@ -158,8 +158,8 @@ func (a *app) reportKept(x *run.Experiment, kept *results.Run) error {
 // report prints the last row of a run, the path of its curve, and note, which says how it ended.
 func (a *app) report(x *run.Experiment, rows []results.CurveRow, note string) error {
 	last := rows[len(rows)-1]
-	_, err := fmt.Fprintf(a.stdout, "%s on %s, %s, seed %d, round %d: %s\n%s: %s\n", x.Settings.Method, x.Settings.Data,
-		x.Settings.Availability, x.Seed, last.Round, progress.Reached(last), filepath.Join(x.Dir, results.CurveFile),
-		note)
+	_, err := fmt.Fprintf(a.stdout, "%s on %s, %s, seed %d, round %d: %s\n%s: %s\n",
+		x.Settings.Method, x.Settings.Data, x.Settings.Availability, x.Seed, last.Round, progress.Reached(last),
+		filepath.Join(x.Dir, results.CurveFile), note)
 	return err
 }

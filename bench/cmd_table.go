@@ -47,11 +47,12 @@ table's.`,
 	fs.StringSliceVar(&wanted.Availability, "availability", nil, "only these availability processes")
 	fs.UintSliceVar(&wanted.Seeds, "seeds", nil, "seeds (default: 3,4,6)")
 	fs.Lookup("seeds").DefValue = "" // the usage says it
-	fs.StringVar(&wanted.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text "+
-		"(default: code, and paper for fedar's, which have no other)")
+	fs.StringVar(&wanted.Preset, "preset", "code",
+		"code: as the authors' released code; paper: as the paper's text "+
+			"(default: code, and paper for fedar's, which have no other)")
 	fs.Lookup("preset").DefValue = "" // the usage says it
-	wanted.Rounds = fs.Int("rounds", 0, "rounds (default: the paper's; fedawe's 2000, cafed-1 150; fedar's 1000, "+
-		"which it does not print)")
+	wanted.Rounds = fs.Int("rounds", 0,
+		"rounds (default: the paper's; fedawe's 2000, cafed-1 150; fedar's 1000, which it does not print)")
 	fs.Int("clients", 0, "clients (default: the paper's; fedawe's and fedar's 100, cafed-1 24)")
 	fs.Int("eval-every", 0,
 		"evaluate every so many rounds (default: fedawe's 10, and 2 among the last 50; cafed-1 1, fedar's 5)")
@@ -117,8 +118,8 @@ func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machi
 		return fmt.Errorf("table %s: %d of %d cells failed", t.ID, done.Failed, len(cells))
 	}
 	if done.Diverged > 0 {
-		return fmt.Errorf("table %s: %d of %d cells have runs that diverged, named above", t.ID, done.Diverged,
-			len(cells))
+		return fmt.Errorf("table %s: %d of %d cells have runs that diverged, named above",
+			t.ID, done.Diverged, len(cells))
 	}
 	return nil
 }

@@ -34,10 +34,10 @@ from noise by a distribution-free test. Status 1 is a regression, 2 any other fa
 
 // trackFlags are the flags of every track command.
 type trackFlags struct {
-	history string
-	rule    track.Rule
-	nights  int
-	format  string
+	history string     // folder of the histories
+	rule    track.Rule // what counts as a shift
+	nights  int        // the command fails on regressions that the last so many nights confirmed
+	format  string     // one of trackFormats
 }
 
 // register adds the flags that every track command has.
@@ -133,8 +133,8 @@ func (a *app) histories(dir, fingerprint string) ([]*track.History, error) {
 	case len(all) == 0:
 		return nil, settings.Usagef("track: %s: no history, want one (rollcall track run begins it)", dir)
 	case len(kept) == 0:
-		return nil, settings.Usagef("--fingerprint %q: no such machine in %s, want one of %s", fingerprint, dir,
-			strings.Join(known, ", "))
+		return nil, settings.Usagef("--fingerprint %q: no such machine in %s, want one of %s",
+			fingerprint, dir, strings.Join(known, ", "))
 	}
 	return kept, nil
 }

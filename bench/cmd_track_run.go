@@ -118,10 +118,10 @@ func (a *app) night(ctx context.Context, t trackFlags, bench nightBench) (v trac
 	h, bad := track.Read(w.Path(machine))
 	logErrors(a.stderr, bad...)
 	if h == nil || h.Machine != machine {
-		return v, fmt.Errorf("track: %s: its first row is of another machine, want %s", w.Path(machine),
-			machine.Fingerprint())
+		return v, fmt.Errorf("track: %s: its first row is of another machine, want %s",
+			w.Path(machine), machine.Fingerprint())
 	}
-	run.Logf(a.stderr, "track: run %s, %d metrics, %.0f s, %s\n", n.Run, len(values), time.Since(begun).Seconds(),
-		h.Path)
+	run.Logf(a.stderr, "track: run %s, %d metrics, %.0f s, %s\n",
+		n.Run, len(values), time.Since(begun).Seconds(), h.Path)
 	return track.Judge(h, t.rule.Trends(h), t.nights), nil
 }

@@ -29,7 +29,7 @@ type lister struct {
 	ended map[string]endedRun // by folder: the runs that need not be read again
 }
 
-// endedRun is a run that has ended. It holds as long as the stamp of its files is the same.
+// endedRun is a run that has ended. It is not read again as long as the stamp of its files is the same.
 type endedRun struct {
 	stamp string // of stampOf
 	run   results.Run

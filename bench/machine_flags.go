@@ -11,8 +11,9 @@ import (
 	"rollcall/bench/run/memory"
 )
 
-// registerMachine adds the flags of every command that opens an engine. They are no settings of a run and do not name
-// it: --device and --precision change the last digits of its numbers, and the others change nothing.
+// registerMachine adds the flags of every command that opens an engine. They are no settings of a run, and are not
+// in the hash that names its folder: --device and --precision change the last digits of its numbers, and the others
+// change none of its numbers.
 func registerMachine(fs *pflag.FlagSet, m *run.Machine) {
 	fs.StringVar(&m.Device, "device", "auto", "auto, cpu, or cuda[:i]")
 	fs.StringVar(&m.Precision, "precision", "",
@@ -40,15 +41,15 @@ func limitThreads(cmd *cobra.Command) {
 // bench has none of them, since it makes no checkpoint.
 func registerEnd(fs *pflag.FlagSet, m *run.Machine) {
 	fs.DurationVar(&m.CheckpointEvery, "checkpoint-every", time.Minute,
-		"time between two checkpoints of a run, from which a repeated command goes on; at least a hundred times what "+
-			"writing one takes; 0: none")
+		"time between two checkpoints of a run, from which a repeated command goes on; "+
+			"at least a hundred times what writing one takes; 0: none")
 	fs.BoolVar(&m.KeepCheckpoints, "keep-checkpoints", false, "keep the last checkpoints of complete runs too")
 	fs.DurationVar(&m.Grace, "grace", 20*time.Second,
-		"time that runs have to end after Ctrl-C, SIGTERM or SIGHUP: for the round in progress, if rounds are short, "+
-			"and a checkpoint")
+		"time that runs have to end after Ctrl-C, SIGTERM or SIGHUP: "+
+			"for the round in progress, if rounds are short, and a checkpoint")
 }
 
-// registerEvents adds --events, for commands whose runs are read as curves.
+// registerEvents adds --events, which run, table and sweep have.
 func registerEvents(fs *pflag.FlagSet, m *run.Machine) {
 	fs.BoolVar(&m.Events, "events", false,
 		"write the curves as TensorBoard event files too, beside curve.csv (tensorboard --logdir OUT)")
@@ -72,8 +73,9 @@ func registerPool(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) {
 		"how often a run that fails is tried again, after all others; then it is counted and left out")
 	fs.BoolVar(&k.NoWait, "no-wait", false,
 		"do not wait for runs that other processes make, once there is none left to begin")
-	fs.BoolVar(&m.Plan, "plan", false, "say which runs are there already and which would be made, with how much "+
-		"memory and in how many hours, and end")
-	fs.IntVar(&m.AtOnce, "pack", 1, "runs trained at a time, each with an engine of its own, for a card that one "+
-		"leaves idle; on the CPU they share the threads; results do not depend on it")
+	fs.BoolVar(&m.Plan, "plan", false,
+		"say which runs are there already and which would be made, with how much memory and in how many hours, and end")
+	fs.IntVar(&m.AtOnce, "pack", 1,
+		"runs trained at a time, each with an engine of its own, for a card that one leaves idle; "+
+			"on the CPU they share the threads; results do not depend on it")
 }

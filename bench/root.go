@@ -168,8 +168,7 @@ var kindsOfValue = map[string]string{
 func completeNames(cmd *cobra.Command) {
 	names := map[string][]string{
 		"methods": algos.Names(), "like": algos.Names(), "data": datasets.Names(), "nets": nets.ModelNames(),
-		"kind":   availability.Names(),
-		"device": {"auto", "cpu", "cuda"},
+		"kind": availability.Names(), "device": {"auto", "cpu", "cuda"},
 	}
 	for _, r := range settings.Rows() {
 		if len(r.Words) > 0 {
@@ -215,8 +214,8 @@ func oneNamed(what string, names []string) cobra.PositionalArgs {
 
 // unknownName returns the error of an argument that is none of the known names. what is the noun for them: "table".
 func unknownName(what, name string, known []string) error {
-	return settings.Usagef("%s %q: unknown%s, want one of %s", what, name, settings.DidYouMean(name, known),
-		strings.Join(known, ", "))
+	return settings.Usagef("%s %q: unknown%s, want one of %s",
+		what, name, settings.DidYouMean(name, known), strings.Join(known, ", "))
 }
 
 // versionCommand is `rollcall version`, which every bug report should quote.
@@ -224,8 +223,8 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print version, Go version and platform", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(a.stdout, "rollcall %s %s %s/%s\n", run.Version(), runtime.Version(), runtime.GOOS,
-				runtime.GOARCH)
+			_, err := fmt.Fprintf(a.stdout, "rollcall %s %s %s/%s\n",
+				run.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}

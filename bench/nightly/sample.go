@@ -20,7 +20,7 @@ const maxRepeat = 1 << 20
 var units = map[string]float64{"ms": 1e3, "µs": 1e6}
 
 // short takes a sample of a call that is short. Once a night it finds out how many calls fill sampleTime, which warms
-// the call up too. Each call does a thing `of` times.
+// the call up too. of is how many of the measured things one call does: a metric of local steps has calls of E steps.
 func (b *Bench) short(ctx context.Context, metric, unit string, of int, call func() error) error {
 	n := b.repeat[metric]
 	if n == 0 {
@@ -40,7 +40,7 @@ func (b *Bench) short(ctx context.Context, metric, unit string, of int, call fun
 	return b.sample(ctx, metric, unit, n, of, call)
 }
 
-// sample measures n calls and records the time of one thing. Each call does it `of` times.
+// sample measures n calls, each of which does `of` of the measured things, and records the mean time of one thing.
 func (b *Bench) sample(ctx context.Context, metric, unit string, n, of int, call func() error) error {
 	took, err := timed(ctx, n, call)
 	if err != nil {

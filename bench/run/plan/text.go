@@ -23,8 +23,8 @@ func (p *Plan) Write(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s: nothing is trained\n", p.Title)
 		return err
 	}
-	fmt.Fprintf(&b, "%s: %s, %s: %d kept, %d go on, %d to be made\n", p.Title, run.Count(len(p.Cells), "cell"),
-		run.Count(runs, "run"), kept, resumed, runs-kept-resumed)
+	fmt.Fprintf(&b, "%s: %s, %s: %d kept, %d go on, %d to be made\n",
+		p.Title, run.Count(len(p.Cells), "cell"), run.Count(runs, "run"), kept, resumed, runs-kept-resumed)
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "method\tdata\tavailability\truns\tkept\trounds\ttakes")
 	for _, row := range p.rows() {
@@ -33,8 +33,8 @@ func (p *Plan) Write(w io.Writer) error {
 			takes = words(row.Sec)
 		}
 		s := &row.Settings
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%s\n", s.Method, s.Data, s.Availability, row.Runs, row.Kept,
-			s.Rounds, takes)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%s\n",
+			s.Method, s.Data, s.Availability, row.Runs, row.Kept, s.Rounds, takes)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -78,8 +78,8 @@ func (p *Plan) memory() string {
 	if p.Largest.Least {
 		atLeast = "at least "
 	}
-	text := fmt.Sprintf("memory: %s%s for the largest run (%s: %s)", atLeast, memory.Size(p.Largest.Bytes), p.LargestOf,
-		p.Largest.Memory)
+	text := fmt.Sprintf("memory: %s%s for the largest run (%s: %s)",
+		atLeast, memory.Size(p.Largest.Bytes), p.LargestOf, p.Largest.Memory)
 	all := p.Largest.Bytes // of as many runs as go at a time, if each needs as much as the largest
 	if p.AtOnce > 1 {
 		all *= int64(p.AtOnce)
@@ -111,8 +111,8 @@ func (p *Plan) total(sec float64) string {
 		if !r.Measured {
 			how = "bench.csv, " + r.Time.Format(time.DateOnly)
 		}
-		from = append(from, fmt.Sprintf("%s: %.3g ms per client-step of %s on %s, n = %s", how, r.ClientStepMS, r.Net,
-			r.Data, run.Count(r.Rounds, "round")))
+		from = append(from, fmt.Sprintf("%s: %.3g ms per client-step of %s on %s, n = %s",
+			how, r.ClientStepMS, r.Net, r.Data, run.Count(r.Rounds, "round")))
 	}
 	text := fmt.Sprintf("in all %s on %s (%s)", words(sec), on, strings.Join(from, "; "))
 	if p.AtOnce > 1 {
