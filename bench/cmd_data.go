@@ -58,7 +58,7 @@ func (a *app) dataCommand() *cobra.Command {
 	return data
 }
 
-// dataList prints a line for every data set: its folder or archive, or how to get it.
+// dataList prints a line for every data set: its folder or archive, or how to get it. It reads and downloads nothing.
 func (a *app) dataList(o datasets.Options) error {
 	table := files.TextTable{Align: "ll", Gap: "  "}
 	for _, name := range datasets.Names() {

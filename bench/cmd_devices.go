@@ -21,6 +21,7 @@ func (a *app) devicesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// best is what runs use, and may be forced by $ROLLCALL_CPU; names is what the processor could run.
 			var names []string
 			for _, k := range cpu.Variants() {
 				names = append(names, k.Name())

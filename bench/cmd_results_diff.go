@@ -23,6 +23,7 @@ func (a *app) diffCommand() *cobra.Command {
 		named  []string
 		o      compare.DiffOptions
 	)
+	// The metrics of curve.csv, which every run has. Other metrics exist for single tables alone.
 	measured := []string{
 		string(metrics.TestAcc), string(metrics.TrainAcc), string(metrics.TestLoss), string(metrics.TrainLoss),
 	}
@@ -61,6 +62,7 @@ compares two methods.`,
 				return err
 			}
 		}
+		// A and B are read in two calls, because one call would count a run that both have once.
 		runsA, badA, err := results.FindRuns(cmd.Context(), args[0])
 		if err != nil {
 			return err

@@ -107,7 +107,7 @@ func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machi
 	if err := a.printTable(&t, done.Rows, done.Path); err != nil {
 		return err
 	}
-	if done.Stopped != nil {
+	if done.Stopped != nil { // wraps context.Canceled: the status is that of an interruption, whatever failed before it
 		return done.Stopped
 	}
 	if done.Elsewhere > 0 {

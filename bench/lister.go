@@ -35,7 +35,7 @@ type endedRun struct {
 	run   results.Run
 }
 
-// found is the content of one folder.
+// found is the content of one folder. It is a value of its own, because folders are read in parallel.
 type found struct {
 	run   results.Run
 	bad   []error

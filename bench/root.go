@@ -70,6 +70,7 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 	// Cobra adds its own commands only when it executes. They are made here to give them the same argument checks.
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	// These are all commands that group others: none is deeper than the root's own subcommands.
 	for _, c := range append(root.Commands(), root) {
 		if c.Name() == "completion" {
 			for _, shell := range c.Commands() {
@@ -132,6 +133,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	of := errorPrefix(cmd)
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		want := strings.TrimSpace(cmd.CommandPath() + " --help")
+		// A flag of one letter has no near name: -h is the only one there is.
 		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
 			return settings.Usagef("%sunknown flag -%s, want one that %s lists", of, letters, want)
 		}

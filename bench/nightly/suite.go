@@ -73,8 +73,8 @@ type Bench struct {
 	Machine run.Machine
 	Stderr  io.Writer
 
-	values []track.Measurement
-	repeat map[string]int // by metric: how many calls fill a sample
+	values []track.Measurement // the samples so far
+	repeat map[string]int      // by metric: how many calls fill a sample
 }
 
 // Identify opens an engine to see what it is, and returns the machine with its fingerprint. It measures nothing.
@@ -83,7 +83,7 @@ func (b *Bench) Identify() (m track.Machine, err error) {
 	if err != nil {
 		return m, err
 	}
-	w, err := b.workload(b.Suite.Data[0])
+	w, err := b.workload(b.Suite.Data[0]) // any: an engine has the same name, device and precision with every net
 	if err != nil {
 		return m, err
 	}
@@ -177,7 +177,8 @@ func (b *Bench) workload(data string) (*workload, error) {
 	return &workload{s, model, &datasets.Set{Name: data, Train: train, Test: test}}, nil
 }
 
-// noisePictures returns n pictures of random bytes. The time of a step does not depend on the picture.
+// noisePictures returns n pictures of random bytes, others for each part: 0 for training, 1 for tests. The time of a
+// step does not depend on the picture.
 func noisePictures(m *nets.Model, n, part int) *plan.Samples {
 	s := &plan.Samples{
 		Name: "noise", H: m.H, W: m.W, C: m.C, Classes: m.Classes,
@@ -217,7 +218,7 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 	}
 	round := func() error {
 		_, err := f.Method.Round(ctx, r)
-		r.T++
+		r.T++ // every round has batches of its own
 		return err
 	}
 	bank, err := engine.NewBank(1 + b.Suite.Clients) // row 0: the initial weights

@@ -110,6 +110,7 @@ func (m *planner) cell(ctx context.Context, runs []run.Planned) error {
 		if err != nil {
 			return err
 		}
+		// The first run counts even if it needs nothing: LargestOf says whether any run is made.
 		if needs.Bytes > m.Largest.Bytes || m.LargestOf == "" {
 			m.Largest, m.LargestOf = needs, r.Settings.Method
 		}
