@@ -149,7 +149,7 @@ func optionalCSV[T any](path string, bad *[]error) []T {
 const pathRounds = 80
 
 // pathsOf returns the availability of three example clients under each of FedAWE's processes that the runs have. The
-// first run under a process gives its parameters.
+// first run under a process gives its parameters. Other processes are left out, since FedAWE's Figure 6 shows these.
 func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err error) {
 	seen := map[string]bool{}
 	for i := range runs {

@@ -107,8 +107,8 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case kept != nil:
-		l.KeptEvents(kept) // --events may have been given only now
-		return errors.Join(wrong, a.reportKept(x, kept))
+		l.KeptEvents(kept)                               // --events may have been given only now
+		return errors.Join(wrong, a.reportKept(x, kept)) // wrong: its old checkpoints could not be removed
 	}
 	// Check the folders before hours of training. Only then report why the run could not be claimed: a folder that
 	// cannot be written to is the usual reason.

@@ -67,7 +67,8 @@ func (l *lister) read(ctx context.Context) error {
 			l.runs = append(l.runs, f.run)
 		}
 	}
-	// Runs without a curve come after the checks for copies, which compare numbers.
+	// Tables may share a run, and each has a copy of it: the list has it once. Runs without a curve come after the
+	// checks for copies, which compare numbers.
 	once, doubles := results.OnlyOnce(l.runs)
 	l.bad = append(l.bad, doubles...)
 	l.bad = append(l.bad, results.RefuseTwins(once)...)

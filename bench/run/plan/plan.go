@@ -101,6 +101,7 @@ func (m *planner) cell(ctx context.Context, runs []run.Planned) error {
 		return nil
 	}
 	for _, r := range made {
+		// Files that are open already stay open; generated data are made for each seed.
 		data, err := m.open(ctx, &r.Settings, r.Seed)
 		if err != nil {
 			return err

@@ -119,7 +119,7 @@ func (m *planner) earlier(s *settings.Settings) *results.BenchRow {
 	}
 	info := l.Engine.Info()
 	// A row lacks the evaluation if its bench was interrupted. Threads count for the CPU engine alone: a card trains.
-	for _, r := range slices.Backward(rows) {
+	for _, r := range slices.Backward(rows) { // bench appends its rows
 		if r.Engine == info.Engine && r.Precision == info.Precision && r.Device == info.Device && r.Net == s.Net &&
 			r.Batch == s.Batch && r.ImagesPerSec > 0 && r.EvalMS.Valid && r.EvalImages > 0 &&
 			(r.Threads == l.Machine.Threads || !strings.HasPrefix(info.Engine, "cpu-")) {
