@@ -62,7 +62,7 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 			return err
 		}
 		given := settings.GivenBy(cmd.Flags())
-		// fedawe and code are the defaults of run: there, too, the split comes from the settings of the method's paper.
+		// fedawe and code are the defaults of run, whose split comes from the settings of the method's paper as well.
 		s, err := settings.Defaults("fedawe", "code", given.Get("data", "synthetic"))
 		if err != nil {
 			return err

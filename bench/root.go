@@ -70,7 +70,7 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 	// Cobra adds its own commands only when it executes. They are made here to give them the same argument checks.
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	// These are all commands that group others: none is deeper than the root's own subcommands.
+	// Every command that groups others is among these: none is deeper than the root's own subcommands.
 	for _, c := range append(root.Commands(), root) {
 		if c.Name() == "completion" {
 			for _, shell := range c.Commands() {

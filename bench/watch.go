@@ -38,7 +38,7 @@ func (a *app) watch(ctx context.Context, l *lister) error {
 		if err := show(rows); err != nil {
 			return err
 		}
-		// A row has a process only while that computes a run. Nothing would change any more.
+		// A row names a process only while the process computes a run. Without any, the list would not change any more.
 		if !slices.ContainsFunc(rows, func(r compare.ListRow) bool { return r.Process != "" }) {
 			return a.complain("results list", l.bad)
 		}
