@@ -18,7 +18,7 @@ type availabilityRow struct {
 	Round       int     `csv:"round"`
 	Client      int     `csv:"client"`
 	Base        float64 `csv:"p"`           // p_i, or π_i of a chain
-	Lambda      float64 `csv:"lambda"`      // λ_i, 0 where rounds are independent
+	Lambda      float64 `csv:"lambda"`      // λ_i of a chain, 0 where rounds are independent
 	Probability float64 `csv:"probability"` // p_i^t
 	Active      int     `csv:"active"`      // 1: the client is there; 0: it is away
 }
@@ -47,8 +47,7 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 	settings.AddFlags(all)
 	for _, name := range []string{
 		"clients", "alpha", "period", "gamma", "cutoff", "low", "p", "g", "nu", "epsilon", "clusters", "p-min",
-		"trace", "trace-end",
-		"round-seconds", "preset", "draws", "data", "train-size",
+		"trace", "trace-end", "round-seconds", "preset", "draws", "data", "train-size",
 	} {
 		cmd.Flags().AddFlag(all.Lookup(name))
 	}
@@ -63,6 +62,7 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 			return err
 		}
 		given := settings.GivenBy(cmd.Flags())
+		// fedawe and code are the defaults of run, whose split comes from the settings of the method's paper as well.
 		s, err := settings.Defaults("fedawe", "code", given.Get("data", "synthetic"))
 		if err != nil {
 			return err
@@ -78,6 +78,7 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 		if err := s.RefuseUnused(given, fmt.Sprintf("--kind %s --data %s", kind, s.Data)); err != nil {
 			return err
 		}
+		// As in settings.Resolve: a trace may be shorter than --rounds.
 		if err := s.FitTrace(); err != nil {
 			return err
 		}
@@ -119,10 +120,10 @@ func trace(l *run.Session, s *settings.Settings, seed uint32) (rows []availabili
 	if err != nil {
 		return nil, 0, err
 	}
-	p := make([]float64, s.Clients)
+	p := make([]float64, s.Clients) // [N] p_i^t of the round at hand
 	for t := range s.Rounds {
 		clients.Process.Probabilities(t, p)
-		here := map[int]int{}
+		here := map[int]int{} // 1 for the clients that are there, 0 for all others
 		for _, i := range clients.Process.Active(t) {
 			here[i] = 1
 		}

@@ -19,6 +19,7 @@ import (
 	"rollcall/results/files"
 )
 
+// benchFormats are the values of --format.
 var benchFormats = []string{"text", "csv", "gobench"}
 
 // benchCommand is `rollcall bench`: the speed of FedAvg on this machine. run.SpeedTest measures it.
@@ -44,6 +45,7 @@ synthetic data and says so.`,
 	fs.StringVar(&net, "net", "", "network: "+strings.Join(nets.ModelNames(), ", ")+" (default: the data set's)")
 	fs.IntVar(&rounds, "rounds", 10, "rounds measured")
 	fs.IntVar(&clients, "clients", 100, "number of clients N")
+	// The first round of an engine finds memory and captures graphs, and takes longer than the others.
 	fs.IntVar(&b.Warmup, "warmup", 1, "rounds before them")
 	fs.Float64Var(&seconds, "max-seconds", 120, "measure no further round after so long, once there are 3")
 	fs.Uint32Var(&b.Seed, "seed", 3, "seed of every draw")
@@ -67,11 +69,13 @@ synthetic data and says so.`,
 		if !(seconds > 0) { // refuses NaN too
 			return settings.Usagef("--max-seconds %g: want a positive number", seconds)
 		}
+		// A time.Duration has nanoseconds in 63 bits, 9.2e9 s. A larger number of seconds would become negative.
 		b.Limit = time.Duration(min(seconds, 1e9) * float64(time.Second))
 		s, err := settings.Defaults("fedavg-active", "code", data)
 		if err != nil {
 			return err
 		}
+		// Validate checks them by the names of run's flags, which are the same here.
 		s.Rounds, s.Clients = rounds, clients
 		if net != "" {
 			s.Net = net
@@ -114,7 +118,7 @@ func (a *app) bench(ctx context.Context, b run.SpeedTest) error {
 	}
 	row, times, err := b.Measure(ctx, l)
 	err = cmp.Or(err, l.Close())
-	if row.Rounds == 0 {
+	if row.Rounds == 0 { // no round was measured, so that there is nothing to keep
 		return err
 	}
 	// What was measured is kept and printed even if something went wrong after it.

@@ -58,22 +58,22 @@ func (a *app) dataCommand() *cobra.Command {
 	return data
 }
 
-// dataList prints a line for every data set: its folder or archive, or how to get it.
+// dataList prints a line for every data set: its folder or archive, or how to get it. It reads and downloads nothing.
 func (a *app) dataList(o datasets.Options) error {
 	table := files.TextTable{Align: "ll", Gap: "  "}
 	for _, name := range datasets.Names() {
 		found, err := datasets.Find(name, o)
 		where := found.Dir
 		switch {
-		case errors.Is(err, datasets.ErrNotFound):
+		case errors.Is(err, datasets.ErrNotFound): // no error here: that is what the list is for
 			where = "not here; `rollcall data fetch " + name + "` downloads it"
 		case err != nil:
 			return err
-		case found.Packed:
+		case found.Packed: // the archive itself is read
 			where = found.Archive
 		case found.Archive != "":
 			where = found.Archive + " (will be extracted)"
-		case where == "":
+		case where == "": // generated sets have no files
 			where = "generated"
 		}
 		table.Lines = append(table.Lines, []string{name, where})

@@ -21,6 +21,7 @@ func (a *app) devicesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// best is what runs use, and may be forced by $ROLLCALL_CPU; names is what the processor could run.
 			var names []string
 			for _, k := range cpu.Variants() {
 				names = append(names, k.Name())
@@ -29,7 +30,7 @@ func (a *app) devicesCommand() *cobra.Command {
 			fmt.Fprintf(&b, "cpu      %s, %d threads, kernels %s (of %s)\n", cpu.Model(), runtime.GOMAXPROCS(0),
 				best.Name(), strings.Join(names, ", "))
 			cards, err := gpu.Cards()
-			if err != nil {
+			if err != nil { // no failure of the command: the CPU can train
 				fmt.Fprintf(&b, "cuda     none: %v\n", err)
 			}
 			for _, c := range cards {
@@ -37,8 +38,8 @@ func (a *app) devicesCommand() *cobra.Command {
 				if c.Unusable != "" {
 					state = "unusable: " + c.Unusable
 				}
-				fmt.Fprintf(&b, "cuda:%-3d %s, %.1f GiB, %d multiprocessors, compute capability %s, driver for CUDA "+
-					"%s: %s\n",
+				fmt.Fprintf(&b, "cuda:%-3d %s, %.1f GiB, %d multiprocessors, "+
+					"compute capability %s, driver for CUDA %s: %s\n",
 					c.Index, c.Name, float64(c.Memory)/(1<<30), c.Multiprocessors, c.Capability, c.Driver, state)
 			}
 			_, err = io.WriteString(a.stdout, b.String())

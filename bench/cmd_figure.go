@@ -39,19 +39,18 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 	}
 	registerPool(cmd.Flags(), &machine, &keep)
 	fs := cmd.Flags()
-	fs.StringSliceVar(&wanted.Data, "data", nil, "only these data sets; of fedawe-f5 the one whose split is shown "+
-		"(default cifar10)")
+	fs.StringSliceVar(&wanted.Data, "data", nil,
+		"only these data sets; of fedawe-f5 the one whose split is shown (default cifar10)")
 	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
 	fs.UintSliceVar(&wanted.Seeds, "seeds", nil,
-		"seeds (default: fedawe's, fedar's and cafed-i3 3,4,6, cafed-f's 1 … 10; "+
-			"one where a single run is shown)")
+		"seeds (default: fedawe's, fedar's and cafed-i3 3,4,6, cafed-f's 1 … 10; one where a single run is shown)")
 	fs.StringVar(&wanted.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text "+
 		"(default: code, and paper for fedar's, which have no other, and for cafed-f…, whose printed rates the code's "+
 		"momentum turns unstable)")
 	wanted.Rounds = fs.Int("rounds", 0, "rounds (default: the paper's)")
 	fs.Int("clients", 0, "clients (default: the paper's)")
-	fs.Int("eval-every", 0, "evaluate every so many rounds (default: fedawe's 10, cafed's 1, "+
-		"cafed-f1c and fedar's 5)")
+	fs.Int("eval-every", 0,
+		"evaluate every so many rounds (default: fedawe's 10, cafed's 1, cafed-f1c and fedar's 5)")
 	for _, name := range []string{"seeds", "preset"} {
 		fs.Lookup(name).DefValue = "" // the usage says it
 	}
@@ -85,6 +84,7 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 // refuseUnusedFlags reports the first flag on the command line that makes no difference to this figure: a common flag
 // that this kind of figure does not read, or another figure's own flag.
 func refuseUnusedFlags(fs *pflag.FlagSet, figure *papers.Figure) error {
+	// A user who gives a flag expects an effect, so that a flag without one is an error.
 	for _, name := range papers.FigureFlags() {
 		if fs.Changed(name) && !slices.Contains(figure.Measure.Takes(), name) {
 			return settings.Usagef("--%s: of no use with figure %s, want it not at all", name, figure.ID)
@@ -106,7 +106,7 @@ func (a *app) figure(
 	ctx context.Context, figure *papers.Figure, wanted *run.Wanted, options map[string]any, machine run.Machine,
 	keep run.Keep,
 ) error {
-	if machine.Plan {
+	if machine.Plan { // before Writable: a plan makes no folder
 		p := a.pool(machine, keep)
 		runs, err := p.PlanFigure(ctx, figure, wanted)
 		return a.plan(ctx, figure.Title, p, runs, err)
@@ -170,7 +170,7 @@ func optionFlags(fs *pflag.FlagSet) map[string]func() any {
 			case bool:
 				v := fs.Bool(o.Name, def, help)
 				values[o.Name] = func() any { return *v }
-			default:
+			default: // a mistake in package papers, which every command line shows at once
 				panic(fmt.Sprintf("figure %s: option %s is a %T, want a float64 or a bool", figure.ID, o.Name, def))
 			}
 		}

@@ -74,12 +74,12 @@ func (a *app) writeReport(ctx context.Context, to string, folders []string, mixe
 	if err != nil {
 		return err
 	}
-	size := "less than 0.1 MB"
+	size := "less than 0.1 MB" // in place of 0.0 MB
 	if mb := float64(done.Bytes) / 1e6; mb >= 0.1 {
 		size = fmt.Sprintf("%.1f MB", mb)
 	}
-	if _, err := fmt.Fprintf(a.stdout, "%s: %s, %s, %s\n", done.Page, run.Count(len(in.Runs), "run"),
-		run.Count(done.Figures, "figure"), size); err != nil {
+	runs, figures := run.Count(len(in.Runs), "run"), run.Count(done.Figures, "figure")
+	if _, err := fmt.Fprintf(a.stdout, "%s: %s, %s, %s\n", done.Page, runs, figures, size); err != nil {
 		return err
 	}
 	return a.complain("report", slices.Concat(in.Bad, done.Bad))
@@ -106,19 +106,21 @@ func readReport(ctx context.Context, folders []string, mixed bool) (in report.In
 	for _, table := range tables {
 		in.Numbers = append(in.Numbers, papers.Summaries(table, of[table], mixed)...)
 	}
+	// A folder may have a summary.csv without its runs. Its numbers are shown as unverified.
 	alone, bad, err := results.FindSummaries(ctx, in.Numbers, folders...)
 	if err != nil {
 		return in, err
 	}
 	in.Numbers, in.Bad = append(in.Numbers, alone...), append(in.Bad, bad...)
 	for _, folder := range folders {
+		// bench and figure write to --out itself, so that the folder of a table or a cell has none of these files.
 		in.Bench = append(in.Bench, optionalCSV[results.BenchRow](filepath.Join(folder, results.BenchFile), &in.Bad)...)
 		for _, f := range papers.Figures() {
 			rows := filepath.Join(folder, f.ID, f.ID+".csv")
 			about := "As `rollcall figure " + f.ID + "` left them in " + folder + "."
 			switch f.Measure.(type) {
 			case papers.BaseAvailability:
-				if len(in.Base) == 0 {
+				if len(in.Base) == 0 { // of the first folder that has it: the page has one such figure
 					in.Base, in.BaseOf = optionalCSV[plot.Bin](rows, &in.Bad), about
 				}
 			case papers.Trajectories:
@@ -128,6 +130,7 @@ func readReport(ctx context.Context, folders []string, mixed bool) (in report.In
 			}
 		}
 	}
+	// Trajectories need no training: without the figure's file they follow from the settings of the runs.
 	if len(in.Paths) == 0 {
 		in.Paths, in.PathsOf, err = pathsOf(in.Runs)
 	}
@@ -146,11 +149,12 @@ func optionalCSV[T any](path string, bad *[]error) []T {
 const pathRounds = 80
 
 // pathsOf returns the availability of three example clients under each of FedAWE's processes that the runs have. The
-// first run under a process gives its parameters.
+// first run under a process gives its parameters. Other processes are left out, since FedAWE's Figure 6 shows these.
 func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err error) {
 	seen := map[string]bool{}
 	for i := range runs {
 		r := &runs[i]
+		// The parameters are in run.json, which a run under way does not have yet.
 		if r.Info == nil || seen[r.Availability] || !slices.Contains(papers.FedAWEPaths.Processes, r.Availability) {
 			continue
 		}

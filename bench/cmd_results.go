@@ -18,6 +18,7 @@ import (
 	"rollcall/results/papers"
 )
 
+// compareFormats are the values of --format of compare and diff.
 var compareFormats = []string{"text", "csv", "markdown"}
 
 // resultsCommand is `rollcall results`: commands that read what runs have left, and train nothing.
@@ -30,7 +31,8 @@ func (a *app) resultsCommand() *cobra.Command {
 	return cmd
 }
 
-// formatFlag adds --format with its default and its possible values, and checks the value before the command runs.
+// formatFlag adds --format with its default and its possible values, and checks the value before the command runs:
+// reading thousands of runs takes long.
 func formatFlag(cmd *cobra.Command, format *string, otherwise string, known []string) {
 	cmd.Flags().StringVar(format, "format", otherwise, "what is printed: "+strings.Join(known, ", "))
 	completeWords(cmd, "format", known)
@@ -97,7 +99,7 @@ func registerMixed(fs *pflag.FlagSet, mixed *bool) {
 func tableRows(
 	ctx context.Context, table, dir string, mixed bool,
 ) (rows []results.SummaryRow, bad []error, err error) {
-	if own := filepath.Join(dir, table); isFolder(own) {
+	if own := filepath.Join(dir, table); isFolder(own) { // dir is the folder of all tables
 		dir = own
 	}
 	runs, bad, err := results.FindRuns(ctx, dir)
@@ -110,11 +112,11 @@ func tableRows(
 	path := filepath.Join(dir, results.SummaryFile)
 	rows, err = results.ReadSummary(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && len(bad) > 0:
+	case errors.Is(err, fs.ErrNotExist) && len(bad) > 0: // the faults may be why no run was found
 		return nil, nil, errors.Join(bad...)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, fmt.Errorf("results: no run of %s below %s, nor %s, want one (`rollcall table %s` "+
-			"makes them)", table, dir, path, table)
+		return nil, nil, fmt.Errorf("results: no run of %s below %s, nor %s, want one (`rollcall table %s` makes them)",
+			table, dir, path, table)
 	case err != nil:
 		return nil, nil, err
 	case len(rows) == 0 || rows[0].Table != table:

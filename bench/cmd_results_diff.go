@@ -23,6 +23,7 @@ func (a *app) diffCommand() *cobra.Command {
 		named  []string
 		o      compare.DiffOptions
 	)
+	// The metrics of curve.csv, which every run has. Other metrics exist for single tables alone.
 	measured := []string{
 		string(metrics.TestAcc), string(metrics.TrainAcc), string(metrics.TestLoss), string(metrics.TrainLoss),
 	}
@@ -47,7 +48,7 @@ compares two methods.`,
 	fs.StringSliceVar(&o.Ignore, "ignore", nil, "columns that may differ: "+strings.Join(results.KeyColumns(), ", "))
 	registerMixed(fs, &o.Mixed)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if !(o.Level > 0 && o.Level < 1) {
+		if !(o.Level > 0 && o.Level < 1) { // refuses NaN too
 			return settings.Usagef("--level %g: want more than 0 and less than 1", o.Level)
 		}
 		for _, m := range named {
@@ -61,6 +62,7 @@ compares two methods.`,
 				return err
 			}
 		}
+		// A and B are read in two calls, because one call would count a run that both have once.
 		runsA, badA, err := results.FindRuns(cmd.Context(), args[0])
 		if err != nil {
 			return err
@@ -72,15 +74,15 @@ compares two methods.`,
 		// A difference between damaged runs would be read as an effect, so that nothing is compared.
 		if bad := slices.Concat(badA, badB); len(bad) > 0 {
 			logErrors(a.stderr, bad...)
-			return fmt.Errorf("results diff: %s with files, named above; nothing is compared",
-				run.Count(len(bad), "problem"))
+			problems := run.Count(len(bad), "problem")
+			return fmt.Errorf("results diff: %s with files, named above; nothing is compared", problems)
 		}
 		d, err := compare.Diff(runsA, runsB, o)
 		if err != nil {
 			return err
 		}
 		switch {
-		case len(d.Rows) == 0:
+		case len(d.Rows) == 0: // an error, because an empty table reads like "no difference"
 			err = errors.New("results diff: no complete run of A has a partner in B: the same settings and seed " +
 				"(--ignore lets settings differ)")
 		case format == "csv":

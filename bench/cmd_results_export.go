@@ -44,6 +44,7 @@ numbers that cannot be compared with the paper's, because they have other rounds
 		if e.Format == "csv" && fs.Changed("caption") {
 			return settings.Usagef("--caption: of no use with --format csv, want it with --format latex or markdown")
 		}
+		// [0] is the first character from i on, which may have several bytes.
 		if i := strings.IndexFunc(e.Label, noLabel); i >= 0 {
 			const want = `--label %q: %q, want none of {}\%%#$&~^",, no space and nothing that cannot be seen`
 			return settings.Usagef(want, e.Label, []rune(e.Label[i:])[0])
@@ -60,7 +61,7 @@ numbers that cannot be compared with the paper's, because they have other rounds
 		for _, c := range grid.Columns {
 			known = append(known, string(c.Metric))
 		}
-		for _, m := range named {
+		for _, m := range named { // each column is of one data set, so that several have the same metric
 			if err := settings.OneOf("metric", m, settings.Unique(known)); err != nil {
 				return err
 			}

@@ -62,12 +62,13 @@ resume it if it is interrupted, failed or unfinished.`,
 	cmd.Flags().BoolVar(&failed, "failed", false,
 		"list only runs that came to no good end and that no process makes, one in a line, and why")
 	cmd.Flags().BoolVar(&watch, "watch", false,
-		"list anew every 2 s, in place on a terminal and elsewhere what has changed, until nothing is running "+
-			"or Ctrl-C")
+		"list anew every 2 s, in place on a terminal and elsewhere what has changed, "+
+			"until nothing is running or Ctrl-C")
 	return cmd
 }
 
-// list prints the runs that l has read: all by cell, or only the failed ones, each with the reason.
+// list prints the runs that l has read: all by cell, or only the failed ones, each with the reason. If there are none,
+// text is empty and CSV is its header, so that programs can read it.
 func (a *app) list(l *lister, format string, failed bool) error {
 	if failed {
 		rows := compare.ListFailed(l.runs, l.work, l.why)
@@ -103,8 +104,8 @@ cell's folder, or a part of its name that no other cell below --out has, such as
 		Args:              exactly(1, "%d cells named, want one"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if isFolder(args[0]) && cmd.Flags().Changed("out") {
-				return settings.Usagef("results show: --out %s: of no use with a cell's folder, %s, want one of "+
-					"the two", out, args[0])
+				return settings.Usagef("results show: --out %s: of no use with a cell's folder, %s, "+
+					"want one of the two", out, args[0])
 			}
 			folder, err := cellNamed(args[0], out)
 			if err != nil {
@@ -114,6 +115,7 @@ cell's folder, or a part of its name that no other cell below --out has, such as
 			if err != nil {
 				return err
 			}
+			// true: seeds that are not alike are still one cell here, which names what they differ in.
 			cells := results.Cells(runs, true)
 			if len(cells) != 1 {
 				return fmt.Errorf("results show: %s: %s, want one", folder, run.Count(len(cells), "cell"))
@@ -133,6 +135,7 @@ func cellNamed(name, out string) (string, error) {
 	if isFolder(name) {
 		return name, nil
 	}
+	// Cells lie at OUT/TABLE/CELL. No curve is read: the names of folders are enough to find one.
 	found, err := filepath.Glob(filepath.Join(out, "*", "*"))
 	if err != nil {
 		return "", fmt.Errorf("results show: %w", err)
@@ -147,6 +150,6 @@ func cellNamed(name, out string) (string, error) {
 		return "", fmt.Errorf("results show: %q: no folder, and no cell below %s has it in its name, want a cell "+
 			"(`rollcall results list %s`)", name, out, out)
 	}
-	return "", fmt.Errorf("results show: %q: %d cells have it in their names, want one of %s", name, len(found),
-		strings.Join(found, ", "))
+	return "", fmt.Errorf("results show: %q: %d cells have it in their names, want one of %s",
+		name, len(found), strings.Join(found, ", "))
 }

@@ -11,7 +11,7 @@ import (
 	"rollcall/results/compare"
 )
 
-// isFolder reports whether there is a folder at a path.
+// isFolder reports whether there is a folder at a path, or a link to one: a linked output folder is a folder as well.
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()

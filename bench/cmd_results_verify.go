@@ -18,7 +18,7 @@ type verified struct {
 	Problems []string      `json:"problems"` // a line each
 }
 
-// verifiedRun is one run in the output.
+// verifiedRun is one run in the output of `results verify --json`.
 type verifiedRun struct {
 	Folder string            `json:"folder"`
 	Status results.RunStatus `json:"status"`
@@ -61,7 +61,7 @@ not forgers, who can write a checksum too.`,
 
 // verify prints how many runs there are of each status, and what is wrong with them. It fails if anything is.
 func (a *app) verify(runs []results.Run, bad []error, asJSON bool) error {
-	found := verified{Problems: []string{}}
+	found := verified{Problems: []string{}} // not nil, so that JSON without problems has [] and not null
 	counts := map[results.RunStatus]int{}
 	for i := range runs {
 		r := &runs[i]
@@ -71,8 +71,8 @@ func (a *app) verify(runs []results.Run, bad []error, asJSON bool) error {
 			v.Schema = r.Info.Schema
 			// Schema 1 had no checksums and no revisions: nothing is wrong with such a run, and nothing is proved.
 			if v.Schema < results.Schema && !r.Damaged {
-				bad = append(bad, fmt.Errorf("%s: run.json of schema %d, want %d: unverified", r.Dir, v.Schema,
-					results.Schema))
+				bad = append(bad,
+					fmt.Errorf("%s: run.json of schema %d, want %d: unverified", r.Dir, v.Schema, results.Schema))
 			}
 		}
 		found.Runs = append(found.Runs, v)
@@ -82,7 +82,7 @@ func (a *app) verify(runs []results.Run, bad []error, asJSON bool) error {
 	}
 	if asJSON {
 		out := json.NewEncoder(a.stdout)
-		out.SetEscapeHTML(false)
+		out.SetEscapeHTML(false) // paths keep their &
 		out.SetIndent("", "  ")
 		if err := out.Encode(found); err != nil {
 			return err
@@ -94,8 +94,8 @@ func (a *app) verify(runs []results.Run, bad []error, asJSON bool) error {
 				words = append(words, fmt.Sprintf("%d %s", counts[s], s))
 			}
 		}
-		if _, err := fmt.Fprintf(a.stdout, "%s: %s\n", run.Count(len(runs), "run"),
-			strings.Join(words, ", ")); err != nil {
+		all := run.Count(len(runs), "run")
+		if _, err := fmt.Fprintf(a.stdout, "%s: %s\n", all, strings.Join(words, ", ")); err != nil {
 			return err
 		}
 	}

@@ -43,16 +43,18 @@ it.`,
 	registerMachine(cmd.Flags(), &machine)
 	registerEnd(cmd.Flags(), &machine)
 	registerEvents(cmd.Flags(), &machine)
+	// 3 is the first of the seeds 3, 4, 6 that tables have without --seeds.
 	cmd.Flags().Uint32Var(&seed, "seed", 3,
 		"seed of every draw: split, availability, weights, batches, augmentation, dropout")
 	cmd.Flags().StringVar(&dump, "dump", "",
 		"write the one round of --rounds 1 to this folder, for replay in another framework")
 	cmd.Flags().BoolVar(&decisions, "decisions", false,
-		"write decisions.csv too: who was there and taken in every round, by which weight, and what the server held "+
-			"of their availability")
+		"write decisions.csv too: who was there and taken in every round, by which weight, "+
+			"and what the server held of their availability")
 	cmd.Flags().StringVar((*string)(&save), "save-model", "",
 		"write model.safetensors too, the model after the last round, as PyTorch reads it; --save-model=all: the "+
 			"models that clients of fedawe keep as well")
+	// --save-model alone saves one model. So a value needs the =: `--save-model all` would leave an argument, all.
 	cmd.Flags().Lookup("save-model").NoOptDefVal = string(run.SaveOne)
 	registerKeep(cmd.Flags(), &keep)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -68,14 +70,15 @@ it.`,
 			return settings.Usagef("--dump: %d rounds, want --rounds 1", s.Rounds)
 		}
 		if dump != "" && s.LocalEpochs.Value != nil {
-			return settings.Usagef("--dump: with --local-epochs %s, want as many local steps of every client: "+
-				"--local-steps", s.LocalEpochs)
+			return settings.Usagef("--dump: with --local-epochs %s, "+
+				"want as many local steps of every client: --local-steps", s.LocalEpochs)
 		}
 		// Other methods weight nobody: decisions.csv would be empty.
 		if decisions && !slices.Contains(settings.Weighted(), s.Method) {
 			return settings.Usagef("--decisions: of no use with --method %s, want it with %s", s.Method,
 				settings.OrList(settings.Weighted()))
 		}
+		// Without the flag, save is empty and saves nothing; as a value of the flag, the empty text is refused.
 		if cmd.Flags().Changed("save-model") {
 			if err := save.Validate(s.Method); err != nil {
 				return err
@@ -96,7 +99,7 @@ it.`,
 // runOne makes one run, or finds it finished, and prints its last row. It claims the run first, so that two commands
 // with the same settings do not train twice.
 func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine, keep run.Keep) (err error) {
-	log := progress.New(a.stderr)
+	log := progress.New(a.stderr) // the session logs through it, since it redraws the last line of a terminal
 	l := &run.Session{Machine: machine, Stderr: log}
 	kept, release, wrong := x.Take(ctx, l, &claim.Watch{Beat: claimBeat, Expiry: claimExpiry}, keep)
 	defer func() { err = errors.Join(err, release()) }()
@@ -104,8 +107,8 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case kept != nil:
-		l.KeptEvents(kept)
-		return errors.Join(wrong, a.reportKept(x, kept))
+		l.KeptEvents(kept)                               // --events may have been given only now
+		return errors.Join(wrong, a.reportKept(x, kept)) // wrong: its old checkpoints could not be removed
 	}
 	// Check the folders before hours of training. Only then report why the run could not be claimed: a folder that
 	// cannot be written to is the usual reason.
@@ -117,7 +120,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 	if wrong != nil {
 		return wrong
 	}
-	if x.Dump != "" {
+	if x.Dump != "" { // Take keeps no run with --dump, whose files only training can write
 		leave, err := run.Writable(x.Dump)
 		if err != nil {
 			return fmt.Errorf("dump: %w", err)
@@ -155,8 +158,8 @@ func (a *app) reportKept(x *run.Experiment, kept *results.Run) error {
 // report prints the last row of a run, the path of its curve, and note, which says how it ended.
 func (a *app) report(x *run.Experiment, rows []results.CurveRow, note string) error {
 	last := rows[len(rows)-1]
-	_, err := fmt.Fprintf(a.stdout, "%s on %s, %s, seed %d, round %d: %s\n%s: %s\n", x.Settings.Method, x.Settings.Data,
-		x.Settings.Availability, x.Seed, last.Round, progress.Reached(last), filepath.Join(x.Dir, results.CurveFile),
-		note)
+	_, err := fmt.Fprintf(a.stdout, "%s on %s, %s, seed %d, round %d: %s\n%s: %s\n",
+		x.Settings.Method, x.Settings.Data, x.Settings.Availability, x.Seed, last.Round, progress.Reached(last),
+		filepath.Join(x.Dir, results.CurveFile), note)
 	return err
 }

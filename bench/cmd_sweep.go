@@ -15,7 +15,7 @@ import (
 )
 
 // sweepCommand is `rollcall sweep`: a table of any methods, processes, nets and data, which no paper printed. Package
-// run crosses the lists (run.Sweep), and then a sweep is made as a table is.
+// run makes a cell of every combination of the lists (run.Sweep), and then a sweep is made as a table is.
 func (a *app) sweepCommand() *cobra.Command {
 	var (
 		machine run.Machine

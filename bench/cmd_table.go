@@ -47,14 +47,15 @@ table's.`,
 	fs.StringSliceVar(&wanted.Availability, "availability", nil, "only these availability processes")
 	fs.UintSliceVar(&wanted.Seeds, "seeds", nil, "seeds (default: 3,4,6)")
 	fs.Lookup("seeds").DefValue = "" // the usage says it
-	fs.StringVar(&wanted.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text "+
-		"(default: code, and paper for fedar's, which have no other)")
+	fs.StringVar(&wanted.Preset, "preset", "code",
+		"code: as the authors' released code; paper: as the paper's text "+
+			"(default: code, and paper for fedar's, which have no other)")
 	fs.Lookup("preset").DefValue = "" // the usage says it
-	wanted.Rounds = fs.Int("rounds", 0, "rounds (default: the paper's; fedawe's 2000, cafed-1 150; fedar's 1000, "+
-		"which it does not print)")
+	wanted.Rounds = fs.Int("rounds", 0,
+		"rounds (default: the paper's; fedawe's 2000, cafed-1 150; fedar's 1000, which it does not print)")
 	fs.Int("clients", 0, "clients (default: the paper's; fedawe's and fedar's 100, cafed-1 24)")
-	fs.Int("eval-every", 0, "evaluate every so many rounds (default: fedawe's 10, and 2 among the "+
-		"last 50; cafed-1 1, fedar's 5)")
+	fs.Int("eval-every", 0,
+		"evaluate every so many rounds (default: fedawe's 10, and 2 among the last 50; cafed-1 1, fedar's 5)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		t, err := papers.TableByID(args[0])
 		if err != nil {
@@ -87,7 +88,7 @@ func (a *app) pool(machine run.Machine, keep run.Keep) *run.Pool {
 // table makes the runs of the cells and prints their summary, also when the table is interrupted. It fails if a cell
 // has no number: because its runs failed, or because one diverged. Runs that other processes make are no failure.
 func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machine run.Machine, keep run.Keep) error {
-	if machine.Plan {
+	if machine.Plan { // before Writable: a plan makes no folder
 		p := a.pool(machine, keep)
 		runs, err := p.PlanTable(ctx, &t, cells)
 		return a.plan(ctx, t.Title, p, runs, err)
@@ -102,10 +103,11 @@ func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machi
 	if err := errors.Join(err, p.Close()); err != nil {
 		return err
 	}
+	// The rows come before any error: they hold the cells that are done.
 	if err := a.printTable(&t, done.Rows, done.Path); err != nil {
 		return err
 	}
-	if done.Stopped != nil {
+	if done.Stopped != nil { // wraps context.Canceled: the status is that of an interruption, whatever failed before it
 		return done.Stopped
 	}
 	if done.Elsewhere > 0 {
@@ -116,8 +118,8 @@ func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machi
 		return fmt.Errorf("table %s: %d of %d cells failed", t.ID, done.Failed, len(cells))
 	}
 	if done.Diverged > 0 {
-		return fmt.Errorf("table %s: %d of %d cells have runs that diverged, named above", t.ID, done.Diverged,
-			len(cells))
+		return fmt.Errorf("table %s: %d of %d cells have runs that diverged, named above",
+			t.ID, done.Diverged, len(cells))
 	}
 	return nil
 }

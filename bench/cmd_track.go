@@ -13,6 +13,7 @@ import (
 	"rollcall/results/track"
 )
 
+// trackFormats are the values of --format of track run and track compare.
 var trackFormats = []string{"text", "json"}
 
 // trackCommand is `rollcall track`: histories of speed, one per machine. Package bench/nightly measures a night, and
@@ -25,7 +26,7 @@ func (a *app) trackCommand() *cobra.Command {
 from noise by a distribution-free test. Status 1 is a regression, 2 any other failure.`,
 	}
 	cmd.AddCommand(a.trackRunCommand(), a.trackCompareCommand(), a.trackPlotCommand())
-	for _, c := range cmd.Commands() {
+	for _, c := range cmd.Commands() { // newRoot does it for its own subcommands only
 		completeNames(c)
 	}
 	return cmd
@@ -33,10 +34,10 @@ from noise by a distribution-free test. Status 1 is a regression, 2 any other fa
 
 // trackFlags are the flags of every track command.
 type trackFlags struct {
-	history string
-	rule    track.Rule
-	nights  int
-	format  string
+	history string     // folder of the histories
+	rule    track.Rule // what counts as a shift
+	nights  int        // the command fails on regressions that the last so many nights confirmed
+	format  string     // one of trackFormats
 }
 
 // register adds the flags that every track command has.
@@ -63,6 +64,7 @@ func (t *trackFlags) validate() error {
 	if t.history == "" {
 		return settings.Usagef("--history: empty, want a folder")
 	}
+	// Both conditions are written so that they refuse NaN too.
 	if !(t.rule.Level > 0 && t.rule.Level < 1) {
 		return settings.Usagef("--level %g: want above 0 and below 1", t.rule.Level)
 	}
@@ -122,6 +124,7 @@ func (a *app) histories(dir, fingerprint string) ([]*track.History, error) {
 	var known []string
 	for _, h := range all {
 		known = append(known, h.Machine.Fingerprint())
+		// Fingerprints have hexadecimal digits in lower case.
 		if strings.HasPrefix(h.Machine.Fingerprint(), strings.ToLower(fingerprint)) {
 			kept = append(kept, h)
 		}
@@ -130,8 +133,8 @@ func (a *app) histories(dir, fingerprint string) ([]*track.History, error) {
 	case len(all) == 0:
 		return nil, settings.Usagef("track: %s: no history, want one (rollcall track run begins it)", dir)
 	case len(kept) == 0:
-		return nil, settings.Usagef("--fingerprint %q: no such machine in %s, want one of %s", fingerprint, dir,
-			strings.Join(known, ", "))
+		return nil, settings.Usagef("--fingerprint %q: no such machine in %s, want one of %s",
+			fingerprint, dir, strings.Join(known, ", "))
 	}
 	return kept, nil
 }

@@ -48,7 +48,7 @@ of every night, its samples as a band, the level between shifts, and a line at t
 
 // trackPlot draws the history of one machine and prints the path of the SVG: all metrics, or those that are named.
 func (a *app) trackPlot(h *track.History, rule track.Rule, metrics []string, out string) error {
-	trends := rule.Trends(h)
+	trends := rule.Trends(h) // of all metrics: whether one shifts depends on the others of its night
 	var names []string
 	for _, t := range trends {
 		names = append(names, t.Metric)
@@ -62,6 +62,7 @@ func (a *app) trackPlot(h *track.History, rule track.Rule, metrics []string, out
 	name := strings.TrimSuffix(filepath.Base(h.Path), ".csv")
 	if len(metrics) > 0 {
 		trends = slices.DeleteFunc(trends, func(t track.Trend) bool { return !slices.Contains(metrics, t.Metric) })
+		// A drawing of some metrics does not replace the drawing of all. Names of metrics have a slash: round/cifar10.
 		name += "_" + strings.ReplaceAll(strings.Join(metrics, "_"), "/", "-")
 	}
 	figure, err := track.Plot(h, trends)

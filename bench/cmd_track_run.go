@@ -38,7 +38,7 @@ An interrupted night is not appended. If $` + nightly.WebhookVariable + ` is set
 			if err := s.Validate(); err != nil {
 				return err
 			}
-			m.Out = t.history
+			m.Out = t.history // Validate wants an output folder, and the history is the only one
 			if err := m.Validate(); err != nil {
 				return failed(err)
 			}
@@ -101,7 +101,7 @@ func (a *app) night(ctx context.Context, t trackFlags, bench nightBench) (v trac
 	if err := w.Check(machine); err != nil {
 		return v, err
 	}
-	begun := time.Now().Truncate(time.Second)
+	begun := time.Now().Truncate(time.Second) // the run's name has whole seconds
 	run.Logf(a.stderr, "track: %s\n", machine)
 	values, err := bench.Measure(ctx)
 	if err != nil {
@@ -118,10 +118,10 @@ func (a *app) night(ctx context.Context, t trackFlags, bench nightBench) (v trac
 	h, bad := track.Read(w.Path(machine))
 	logErrors(a.stderr, bad...)
 	if h == nil || h.Machine != machine {
-		return v, fmt.Errorf("track: %s: its first row is of another machine, want %s", w.Path(machine),
-			machine.Fingerprint())
+		return v, fmt.Errorf("track: %s: its first row is of another machine, want %s",
+			w.Path(machine), machine.Fingerprint())
 	}
-	run.Logf(a.stderr, "track: run %s, %d metrics, %.0f s, %s\n", n.Run, len(values), time.Since(begun).Seconds(),
-		h.Path)
+	run.Logf(a.stderr, "track: run %s, %d metrics, %.0f s, %s\n",
+		n.Run, len(values), time.Since(begun).Seconds(), h.Path)
 	return track.Judge(h, t.rule.Trends(h), t.nights), nil
 }

@@ -19,6 +19,7 @@ func wrapHelp(c *cobra.Command) {
 		return
 	}
 	if !c.HasParent() {
+		// Cobra's template does not wrap the help of flags, and has no setting for that.
 		usages := fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth)
 		c.SetUsageTemplate(strings.ReplaceAll(c.UsageTemplate(), ".FlagUsages", usages)) // subcommands take it over
 	}
@@ -37,7 +38,7 @@ func wrapText(text string, width int) string {
 		}
 		column := 0
 		for word := range strings.FieldsSeq(paragraph) {
-			n := utf8.RuneCountInString(word)
+			n := utf8.RuneCountInString(word) // not bytes: help has characters such as τ
 			switch {
 			case column == 0:
 			case column+1+n > width:

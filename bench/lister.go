@@ -22,20 +22,20 @@ type lister struct {
 	folders []string
 
 	// The last reading.
-	runs []results.Run
+	runs []results.Run           // runs with a curve first, each once; then begun runs without one
 	work map[string]compare.Work // by folder: how far a run is that has not ended, and who makes it
 	bad  []error                 // files that are not what they should be
 
 	ended map[string]endedRun // by folder: the runs that need not be read again
 }
 
-// endedRun is a run that has ended. It holds as long as the stamp of its files is the same.
+// endedRun is a run that has ended. It is not read again as long as the stamp of its files is the same.
 type endedRun struct {
 	stamp string // of stampOf
 	run   results.Run
 }
 
-// found is the content of one folder.
+// found is the content of one folder. It is a value of its own, because folders are read in parallel.
 type found struct {
 	run   results.Run
 	bad   []error
@@ -55,6 +55,7 @@ func (l *lister) read(ctx context.Context) error {
 	if err := files.Parallel(ctx, len(dirs), func(i int) { all[i] = l.readRun(dirs[i]) }); err != nil {
 		return err
 	}
+	// ended is made anew, so that it holds no run whose folder has gone or whose files have changed.
 	l.runs, l.bad, l.work, l.ended = nil, nil, map[string]compare.Work{}, map[string]endedRun{}
 	for _, f := range all {
 		l.bad = append(l.bad, f.bad...)
@@ -66,7 +67,8 @@ func (l *lister) read(ctx context.Context) error {
 			l.runs = append(l.runs, f.run)
 		}
 	}
-	// Runs without a curve come after the checks for copies, which compare numbers.
+	// Tables may share a run, and each has a copy of it: the list has it once. Runs without a curve come after the
+	// checks for copies, which compare numbers.
 	once, doubles := results.OnlyOnce(l.runs)
 	l.bad = append(l.bad, doubles...)
 	l.bad = append(l.bad, results.RefuseTwins(once)...)
@@ -81,6 +83,7 @@ func (l *lister) read(ctx context.Context) error {
 
 // readRun reads the folder of one run. A process may be writing to it at the same time.
 func (l *lister) readRun(dir string) (f found) {
+	// The stamp is taken before the files are read: if one changes meanwhile, the next stamp differs.
 	stamp := stampOf(dir)
 	if was, ok := l.ended[dir]; ok && was.stamp == stamp {
 		return found{run: was.run, stamp: stamp, begun: true}
@@ -94,7 +97,7 @@ func (l *lister) readRun(dir string) (f found) {
 		f.run, f.bad = results.ReadRunFolder(dir)
 	}
 	switch s := f.run.Status(); s {
-	case results.RunDamaged:
+	case results.RunDamaged: // is read again each time: whoever makes the run anew repairs it
 	case results.RunComplete, results.RunDiverged:
 		f.stamp = stamp
 	default:
@@ -105,7 +108,7 @@ func (l *lister) readRun(dir string) (f found) {
 }
 
 // stampOf returns the sizes and times of curve.csv and run.json as text; "" if neither is there. Files with the same
-// stamp are taken to be unchanged.
+// stamp are taken to be unchanged: their checksums would cost as much as reading them.
 func stampOf(dir string) (stamp string) {
 	for _, name := range []string{results.CurveFile, results.RunFile} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
@@ -125,13 +128,14 @@ func workIn(dir string) (w compare.Work, begun bool) {
 			w.Process = processOf(holder)
 		}
 	}
+	// A claim has the round of its last heartbeat. A checkpoint may be newer, or there without any claim.
 	if c, err := checkpoint.Newest(dir); err == nil && c != nil {
 		w.Round, w.Rounds, begun = max(w.Round, c.Round), max(w.Rounds, c.Rounds), true
 	}
 	return w, begun
 }
 
-// processOf returns the name of a process as PID@HOST.
+// processOf returns the name of a process as PID@HOST, without blanks: lists separate processes by blanks.
 func processOf(h *claim.Holder) string {
 	pid, host := "unknown", "unknown"
 	if h.PID > 0 {
@@ -147,6 +151,8 @@ func processOf(h *claim.Holder) string {
 // command will go on with it.
 func (l *lister) why(r *results.Run) string {
 	for _, err := range l.bad {
+		// An error names a file in the run's folder, the folder, or two folders with the same numbers. Without what
+		// follows, seed-1 would be found in an error about seed-10.
 		for _, end := range []string{string(filepath.Separator), ":", " and "} {
 			if r.Damaged && strings.Contains(err.Error(), r.Dir+end) {
 				return err.Error()
@@ -156,6 +162,7 @@ func (l *lister) why(r *results.Run) string {
 	if r.Info != nil {
 		return r.Info.Error
 	}
+	// A run without run.json and without a process was killed before it could write how it ended.
 	if rounds, err := checkpoint.Rounds(r.Dir); err == nil && len(rounds) > 0 {
 		return fmt.Sprintf("its process has ended; the command goes on from round %d when it is repeated", rounds[0])
 	}
@@ -178,7 +185,7 @@ func (l *lister) named(r results.Run) results.Run {
 			r.Seed = uint32(n)
 		}
 	}
-	for i := range l.runs {
+	for i := range l.runs { // another run also has what the names lack, such as the net and the number of clients
 		other := &l.runs[i]
 		if filepath.Dir(other.Dir) == filepath.Dir(r.Dir) {
 			r.Cell, r.Params = other.Cell, other.Params
@@ -186,6 +193,7 @@ func (l *lister) named(r results.Run) results.Run {
 		}
 	}
 	r.Table = filepath.Base(filepath.Dir(cell))
+	// No name of a method, a data set or a process has an underscore.
 	if names := strings.Split(filepath.Base(cell), "_"); len(names) == 4 {
 		r.Method, r.Data, r.Availability = names[0], names[1], names[2]
 	}

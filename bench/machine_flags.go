@@ -11,12 +11,14 @@ import (
 	"rollcall/bench/run/memory"
 )
 
-// registerMachine adds the flags of every command that opens an engine. They are no settings of a run and do not name
-// it: --device and --precision change the last digits of its numbers, and the others change nothing.
+// registerMachine adds the flags of every command that opens an engine. They are no settings of a run, and are not
+// in the hash that names its folder: --device and --precision change the last digits of its numbers, and the others
+// change none of its numbers.
 func registerMachine(fs *pflag.FlagSet, m *run.Machine) {
 	fs.StringVar(&m.Device, "device", "auto", "auto, cpu, or cuda[:i]")
 	fs.StringVar(&m.Precision, "precision", "",
 		"of matrix products: tf32, fp32 or bf16 on CUDA (default tf32); the CPU engine has fp32")
+	// Not the number of processors: GOMAXPROCS obeys a container's limit and $GOMAXPROCS.
 	fs.IntVar(&m.Threads, "threads", runtime.GOMAXPROCS(0),
 		"threads of the CPU engine, and fewer than the cores: of all else too; results do not depend on them")
 	fs.Var(&m.Memory, memory.Flag,
@@ -36,18 +38,19 @@ func limitThreads(cmd *cobra.Command) {
 	}
 }
 
-// registerEnd adds the flags that say what an interrupted run leaves, and how long it may take to end.
+// registerEnd adds the flags that say what an interrupted run leaves, and how long it may take to end. The command
+// bench has none of them, since it makes no checkpoint.
 func registerEnd(fs *pflag.FlagSet, m *run.Machine) {
 	fs.DurationVar(&m.CheckpointEvery, "checkpoint-every", time.Minute,
-		"time between two checkpoints of a run, from which a repeated command goes on; at least a hundred times what "+
-			"writing one takes; 0: none")
+		"time between two checkpoints of a run, from which a repeated command goes on; "+
+			"at least a hundred times what writing one takes; 0: none")
 	fs.BoolVar(&m.KeepCheckpoints, "keep-checkpoints", false, "keep the last checkpoints of complete runs too")
 	fs.DurationVar(&m.Grace, "grace", 20*time.Second,
-		"time that runs have to end after Ctrl-C, SIGTERM or SIGHUP: for the round in progress, if rounds are short, "+
-			"and a checkpoint")
+		"time that runs have to end after Ctrl-C, SIGTERM or SIGHUP: "+
+			"for the round in progress, if rounds are short, and a checkpoint")
 }
 
-// registerEvents adds --events, for commands whose runs are read as curves.
+// registerEvents adds --events, which run, table and sweep have.
 func registerEvents(fs *pflag.FlagSet, m *run.Machine) {
 	fs.BoolVar(&m.Events, "events", false,
 		"write the curves as TensorBoard event files too, beside curve.csv (tensorboard --logdir OUT)")
@@ -58,8 +61,8 @@ func registerKeep(fs *pflag.FlagSet, k *run.Keep) {
 	fs.BoolVar(&k.Again, "again", false,
 		"run even what is there already; that stays in the folder .old of its own until the new run is complete")
 	fs.BoolVar(&k.Mixed, "mixed", false,
-		"take finished runs that were made with other numerics (on another kind of engine) or "+
-			"of other data; a mean over such seeds is labelled [mixed: …], and compared with no printed number")
+		"take finished runs that were made with other numerics (on another kind of engine) or of other data; "+
+			"a mean over such seeds is labelled [mixed: …], and compared with no printed number")
 }
 
 // registerPool adds the flags of commands that train many runs: table, figure and sweep.
@@ -71,8 +74,9 @@ func registerPool(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) {
 		"how often a run that fails is tried again, after all others; then it is counted and left out")
 	fs.BoolVar(&k.NoWait, "no-wait", false,
 		"do not wait for runs that other processes make, once there is none left to begin")
-	fs.BoolVar(&m.Plan, "plan", false, "say which runs are there already and which would be made, with how much "+
-		"memory and in how many hours, and end")
-	fs.IntVar(&m.AtOnce, "pack", 1, "runs trained at a time, each with an engine of its own, for a card that one "+
-		"leaves idle; on the CPU they share the threads; results do not depend on it")
+	fs.BoolVar(&m.Plan, "plan", false,
+		"say which runs are there already and which would be made, with how much memory and in how many hours, and end")
+	fs.IntVar(&m.AtOnce, "pack", 1,
+		"runs trained at a time, each with an engine of its own, for a card that one leaves idle; "+
+			"on the CPU they share the threads; results do not depend on it")
 }

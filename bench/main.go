@@ -18,7 +18,7 @@ import (
 
 func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// Exit statuses.
+// Exit statuses. docs/commands.md lists them, and scripts tell by them what happened.
 const (
 	statusOK          = 0
 	statusFailure     = 1
@@ -37,13 +37,14 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it, so that the program outlives its terminal
 		ends = append(ends, syscall.SIGHUP)
 	}
+	// Notify switches ignored signals on, and after it nothing says any more that one was ignored.
 	ignored := slices.DeleteFunc(slices.Clone(ends), func(s os.Signal) bool { return !signal.Ignored(s) })
 	signals := make(chan os.Signal, 2) // neither the first nor the second is lost, however busy the program is
 	signal.Notify(signals, ends...)
 	defer signal.Stop(signals)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	ended := make(chan struct{})
+	ended := make(chan struct{}) // closed when the command has returned
 	defer close(ended)
 	go func() {
 		select {
@@ -52,13 +53,14 @@ func execute(args []string, stdout, stderr io.Writer) int {
 		case <-signals: // the first asks the program to end
 		}
 		cancel()
+		// The limit runs in a goroutine of its own, so that this one can wait for a second signal meanwhile.
 		go awaitEnd(ended, func() {
 			run.Logf(stderr, "rollcall: interrupted\n")
 			os.Exit(statusInterrupted)
 		})
 		select {
 		case <-ended:
-		case second := <-signals:
+		case second := <-signals: // ends the program without the checkpoint that the first asked for
 			endAtOnce(second, slices.Contains(ignored, second))
 		}
 	}()
@@ -77,7 +79,8 @@ func endAtOnce(s os.Signal, ignored bool) {
 	os.Exit(statusInterrupted)
 }
 
-// promptly is how long a command without a run may take to end after a signal.
+// promptly is how long a command without a run may take to end after a signal. Such a command has no checkpoint to
+// write, and is to be gone within a second (TestEndsPromptly).
 const promptly = 800 * time.Millisecond
 
 // awaitEnd calls exit unless the program ends by itself in time: within the grace of its runs, or promptly where no run
@@ -94,7 +97,8 @@ func awaitEnd(ended <-chan struct{}, exit func()) {
 	}
 }
 
-// runContext runs one command line and returns its exit status. Tests call it in place of a process.
+// runContext runs one command line and returns its exit status. Tests call it in place of a process, so it leaves
+// nothing behind: neither flags, which every call makes anew, nor a limit of threads.
 func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0)) // undoes limitThreads
 	help := &texts{w: stdout}
@@ -104,7 +108,7 @@ func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	switch {
 	case err == nil:
 		return statusOK
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled): // before logErrors: an interruption that was asked for is no error
 		run.Logf(stderr, "rollcall: interrupted\n")
 		return statusInterrupted
 	}

@@ -25,13 +25,14 @@ type app struct {
 	stdout, stderr io.Writer
 }
 
-// texts is the writer of cobra's help, usage and completions. Cobra ignores errors of writing, so texts keeps the first
-// one for [runContext], which then fails.
+// texts is the writer of cobra's help, usage and completions. Cobra ignores errors of writing, as on a full disk, so
+// texts keeps the first one for [runContext], which then fails.
 type texts struct {
 	w   io.Writer
 	err error
 }
 
+// Write implements [io.Writer]. After an error it writes nothing more, and returns no error, which cobra would ignore.
 func (t *texts) Write(p []byte) (int, error) {
 	if t.err == nil {
 		_, t.err = t.w.Write(p)
@@ -50,6 +51,7 @@ func newRoot(stdout, stderr io.Writer, help *texts) *cobra.Command {
 		Short: "Benchmarks federated learning when clients are not always there",
 		Long: `rollcall trains the clients of a federation, all active ones at once, under a process that decides who is
 there in each round, and writes what every method reaches as CSV, beside the papers' printed numbers.`,
+		// runContext logs errors itself, in one line. Cobra would print them with the usage, which hides them.
 		SilenceErrors: true, SilenceUsage: true,
 		SuggestionsMinimumDistance: 2,
 	}
@@ -62,12 +64,13 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 		a.benchCommand(), a.trackCommand(), a.availabilityCommand(), a.dataCommand(), a.devicesCommand(),
 		a.versionCommand(),
 	)
-	for _, c := range root.Commands() {
+	for _, c := range root.Commands() { // commands below these, such as those of track, do it for themselves
 		completeNames(c)
 	}
 	// Cobra adds its own commands only when it executes. They are made here to give them the same argument checks.
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	// Every command that groups others is among these: none is deeper than the root's own subcommands.
 	for _, c := range append(root.Commands(), root) {
 		if c.Name() == "completion" {
 			for _, shell := range c.Commands() {
@@ -76,9 +79,10 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 		}
 		switch {
 		case c.HasSubCommands():
+			// Without RunE cobra would print help for an unknown subcommand too, and never check the arguments.
 			c.Args = subcommandArgs
 			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-		case c.Name() == "help":
+		case c.Name() == "help": // cobra's own ends with status 0 for an unknown topic
 			c.Args = func(_ *cobra.Command, args []string) error {
 				topic, rest, err := root.Find(args)
 				if err != nil {
@@ -116,7 +120,7 @@ func subcommandArgs(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	if len(names) == 0 {
+	if len(names) == 0 { // reached from help alone: `rollcall help run x`
 		return noArgs(cmd, args)
 	}
 	return settings.Usagef("%sunknown command %q%s, want one of %s", errorPrefix(cmd), args[0],
@@ -129,12 +133,14 @@ func flagError(cmd *cobra.Command, err error) error {
 	of := errorPrefix(cmd)
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		want := strings.TrimSpace(cmd.CommandPath() + " --help")
+		// A flag of one letter has no near name: -h is the only one there is.
 		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
 			return settings.Usagef("%sunknown flag -%s, want one that %s lists", of, letters, want)
 		}
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
+		// Names of flags have no dashes, but a user reads the hint as what to type.
 		hint := strings.Replace(settings.DidYouMean(name, names), "mean ", "mean --", 1)
 		return settings.Usagef("%sunknown flag --%s%s, want one that %s lists", of, name, hint, want)
 	}
@@ -146,7 +152,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return settings.Usagef("%s%w", of, err)
 }
 
-// kindsOfValue says what a flag takes, by its pflag type.
+// kindsOfValue says what a flag takes, by its pflag type. The last two are the types of our own flags: settings that
+// may be none, and --memory-limit.
 var kindsOfValue = map[string]string{
 	"int":         "a whole number",
 	"uint32":      "a whole number, 0 … 4294967295",
@@ -158,12 +165,12 @@ var kindsOfValue = map[string]string{
 	"SIZE|off":    "a size such as 8GB, 8GiB or 500MB, or off",
 }
 
-// completeNames lets the shell complete the values of flags that take a name, such as --method.
+// completeNames lets the shell complete the values of flags that take a name, such as --method. The rows of settings
+// have their own words, except for --data; the other flags listed here are no settings of a run.
 func completeNames(cmd *cobra.Command) {
 	names := map[string][]string{
 		"methods": algos.Names(), "like": algos.Names(), "data": datasets.Names(), "nets": nets.ModelNames(),
-		"kind":   availability.Names(),
-		"device": {"auto", "cpu", "cuda"},
+		"kind": availability.Names(), "device": {"auto", "cpu", "cuda"},
 	}
 	for _, r := range settings.Rows() {
 		if len(r.Words) > 0 {
@@ -209,8 +216,8 @@ func oneNamed(what string, names []string) cobra.PositionalArgs {
 
 // unknownName returns the error of an argument that is none of the known names. what is the noun for them: "table".
 func unknownName(what, name string, known []string) error {
-	return settings.Usagef("%s %q: unknown%s, want one of %s", what, name, settings.DidYouMean(name, known),
-		strings.Join(known, ", "))
+	return settings.Usagef("%s %q: unknown%s, want one of %s",
+		what, name, settings.DidYouMean(name, known), strings.Join(known, ", "))
 }
 
 // versionCommand is `rollcall version`, which every bug report should quote.
@@ -218,8 +225,8 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print version, Go version and platform", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(a.stdout, "rollcall %s %s %s/%s\n", run.Version(), runtime.Version(), runtime.GOOS,
-				runtime.GOARCH)
+			_, err := fmt.Fprintf(a.stdout, "rollcall %s %s %s/%s\n",
+				run.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}

@@ -19,7 +19,7 @@ func (a *app) printTable(t *papers.Table, rows []results.SummaryRow, path string
 	if len(rows) == 0 {
 		return nil
 	}
-	width := 120
+	width := 120 // of a file or a pipe
 	if f, ok := a.stdout.(*os.File); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
 			width = w

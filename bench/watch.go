@@ -13,13 +13,14 @@ import (
 	"rollcall/results/compare"
 )
 
-// watchEvery is the time between two lists: short for people, long for a network folder of many runs.
+// watchEvery is the time between two lists: short for people, long for a network folder of many runs. The help of
+// --watch states it.
 const watchEvery = 2 * time.Second
 
 // watch lists the runs again and again until none is running, in place on a terminal, else whenever the list has
-// changed.
+// changed. A dumb terminal, such as an editor's, does not know the codes that move the cursor, and counts as a file.
 func (a *app) watch(ctx context.Context, l *lister) error {
-	show := onChange(a.stdout)
+	show := onChange(a.stdout) // writes the rows of one reading
 	if f, ok := a.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
 		show = inPlace(a.stdout, func() (columns, lines int) {
 			columns, lines, err := term.GetSize(int(f.Fd()))
@@ -37,6 +38,7 @@ func (a *app) watch(ctx context.Context, l *lister) error {
 		if err := show(rows); err != nil {
 			return err
 		}
+		// A row names a process only while the process computes a run. Without any, the list would not change any more.
 		if !slices.ContainsFunc(rows, func(r compare.ListRow) bool { return r.Process != "" }) {
 			return a.complain("results list", l.bad)
 		}
@@ -50,7 +52,7 @@ func (a *app) watch(ctx context.Context, l *lister) error {
 
 // onChange returns a function that writes a list if it differs from the last one. A log of lists stays short that way.
 func onChange(w io.Writer) func(rows []compare.ListRow) error {
-	last := ""
+	last := "" // the text of the last list
 	return func(rows []compare.ListRow) error {
 		if len(rows) == 0 {
 			return nil
@@ -63,7 +65,7 @@ func onChange(w io.Writer) func(rows []compare.ListRow) error {
 		if text == last {
 			return nil
 		}
-		if last != "" {
+		if last != "" { // an empty line between two lists
 			text = "\n" + text
 		}
 		last = b.String()

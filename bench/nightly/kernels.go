@@ -19,7 +19,8 @@ func (b *Bench) profiled(ctx context.Context, e nets.Profiler, round func() erro
 		return fmt.Errorf("track: kernels: %w", err)
 	}
 	err := round()
-	kernels := e.Kernels()
+	kernels := e.Kernels() // before Profile(false), with which the engine forgets the times
+	// cmp.Or evaluates both: the timing ends even if the round failed.
 	if err := cmp.Or(err, e.Profile(false)); err != nil {
 		return fmt.Errorf("track: kernels: %w", err)
 	}
@@ -38,8 +39,8 @@ type kernel struct {
 }
 
 // cpuKernels returns the kernels in which a client-step of cnn-cifar10 spends its time, for one client on one thread:
-// the forward and backward passes of its layers, gathering the images of a batch, dropout as svhn's net has it, loss
-// and update.
+// the forward and backward passes of its layers, gathering the images of a batch, loss and update. Dropout is there for
+// cnn-cinic10, the only net of the suite that has it.
 func cpuKernels(batch int) ([]kernel, error) {
 	k, err := cpu.Select()
 	if err != nil {
@@ -50,6 +51,7 @@ func cpuKernels(batch int) ([]kernel, error) {
 
 // convKernels returns the kernels of the convolutions and of the first linear layer. batch is B.
 func convKernels(k cpu.Kernels[float32], batch int) []kernel {
+	// H and W include the borders of zeros: 34 = 32 + 2·1 for the image, 18 = 32/2 + 2·1 for the pooled maps.
 	conv1 := cpu.ConvShape{K: 1, B: batch, H: 34, W: 34, C: 3, R: 3, S: 3, O: 32, Pad: 1, OutPad: 1}
 	conv2 := cpu.ConvShape{K: 1, B: batch, H: 18, W: 18, C: 32, R: 3, S: 3, O: 32, Pad: 1}
 	e := cpu.NewExec(k, nil) // without a pool: everything runs on the caller's thread
@@ -59,7 +61,8 @@ func convKernels(k cpu.Kernels[float32], batch int) []kernel {
 		{"conv2_backward", convBackward(e, conv2)},
 	}
 
-	fc := cpu.LinearShape{K: 1, B: batch, I: 2048, O: 256, ReLU: true}
+	fc := cpu.LinearShape{K: 1, B: batch, I: 2048, O: 256, ReLU: true} // I = 8·8·32: conv2's maps, pooled
+	// x [B,I], w [I,O], bias [O], y [B,O], and the gradients gy of y, dx, dw and db.
 	x, w, bias, y := waves(batch*fc.I), waves(fc.I*fc.O), waves(fc.O), make([]float32, batch*fc.O)
 	gy, dx, dw, db := waves(batch*fc.O), make([]float32, batch*fc.I), make([]float32, fc.I*fc.O), make([]float32, fc.O)
 	forward, backward := new(cpu.LinearForward[float32]), new(cpu.LinearBackward[float32])
@@ -68,14 +71,15 @@ func convKernels(k cpu.Kernels[float32], batch int) []kernel {
 		kernel{"fc1_backward", func() { backward.Run(e, fc, dx, dw, db, x, w, y, gy) }})
 }
 
-// convSizes returns the numbers of elements of a convolution's buffers x, w, y and arg.
+// convSizes returns the numbers of elements of a convolution's buffers x, w, y and arg, whose shapes cpu.ConvShape and
+// cpu.ConvForward state. arg is the place of each pooled maximum in its window of 2×2 pixels.
 func convSizes(s cpu.ConvShape) (x, w, y, arg int) {
 	h, width := s.Out()
 	ch, cw := s.Conv()
 	return s.B * s.H * s.W * s.C, s.R * s.S * s.C * s.O, s.B * h * width * s.O, s.B * ch / 2 * cw / 2 * s.O
 }
 
-// convForward returns one forward pass of a convolution.
+// convForward returns one forward pass of a convolution, with bias, ReLU and pooling, as a function to be timed.
 func convForward(e *cpu.Exec[float32], s cpu.ConvShape) func() {
 	nx, nw, ny, na := convSizes(s)
 	x, w, bias, y, arg := waves(nx), waves(nw), waves(s.O), make([]float32, ny), make([]uint8, na)
@@ -83,7 +87,7 @@ func convForward(e *cpu.Exec[float32], s cpu.ConvShape) func() {
 	return func() { t.Run(e, s, y, arg, x, w, bias) }
 }
 
-// convBackward returns one backward pass of a convolution.
+// convBackward returns one backward pass of a convolution: the gradients of input, weights and bias.
 func convBackward(e *cpu.Exec[float32], s cpu.ConvShape) func() {
 	nx, nw, ny, na := convSizes(s)
 	x, w, gy, arg := waves(nx), waves(nw), waves(ny), make([]uint8, na)
@@ -92,17 +96,21 @@ func convBackward(e *cpu.Exec[float32], s cpu.ConvShape) func() {
 	return func() { t.Run(e, s, dx, dw, db, x, w, gy, arg) }
 }
 
-// elementKernels returns the kernels that work element by element.
+// elementKernels returns the kernels that work element by element, on the sizes of a client-step.
 func elementKernels(k cpu.Kernels[float32], batch int) []kernel {
-	const params, features, side = 1 << 19, 512, 32
+	const (
+		params   = 1 << 19 // the weights [2048,256] of the first linear layer, 95 % of all in cnn-cifar10
+		features = 512     // of the second dropout layer of cnn-cinic10
+		side     = 32      // pixels of a picture
+	)
 	w, g := waves(params), waves(params)
 	x, y, mask := waves(batch*features), make([]float32, batch*features), make([]uint8, batch*features)
-	picture, crop := make([]uint8, batch*side*side*3+16), cpu.Crop{
-		H: side, W: side, C: 3, Border: 1, Pad: 4, Row: 3, Col: 6,
-	}
+	// Gather's vector kernels read 16 bytes at a time. With nothing behind it, plain Go would do a picture's last row.
+	picture := make([]uint8, batch*side*side*3+16)
+	crop := cpu.Crop{H: side, W: side, C: 3, Border: 1, Pad: 4, Row: 3, Col: 6}
 	normal := cpu.NewNormal[float32]([]float32{0.5, 0.5, 0.5}, []float32{0.25, 0.25, 0.25})
 	cropped := make([]float32, (side+2)*(side+2)*3)
-	exp, prob := make([]float64, 16), make([]float32, 10)
+	exp, prob := make([]float64, 16), make([]float32, 10) // 10 classes; exp has room for a multiple of 8
 	return []kernel{
 		{"gather", func() {
 			for i := range batch {
@@ -115,6 +123,7 @@ func elementKernels(k cpu.Kernels[float32], batch int) []kernel {
 				k.Softmax(prob, exp, x[i*features:][:10], 1)
 			}
 		}},
+		// With this LR no weight changes in float32: every call does the same, however many there are.
 		{"update", func() { k.Step(w, g, nil, nil, cpu.Step[float32]{LR: 1e-9, Scale: 1}) }},
 	}
 }

@@ -63,6 +63,7 @@ func cpuClocks(dir string) string {
 	if governor := read("cpu0/cpufreq/scaling_governor"); governor != "" {
 		parts = append(parts, governor)
 	}
+	// Which of the two files there is depends on the driver of the clocks, and they say the opposite.
 	boost, noTurbo := read("cpufreq/boost"), read("intel_pstate/no_turbo")
 	switch {
 	case boost == "1" || noTurbo == "0":
@@ -73,7 +74,8 @@ func cpuClocks(dir string) string {
 	return strings.Join(parts, " ")
 }
 
-// cpuMHz returns the present mean clock of the processors; 0 where the system does not say.
+// cpuMHz returns the present mean clock of the processors; 0 where the system does not say. path is /proc/cpuinfo, or a
+// test's copy.
 func cpuMHz(path string) float64 {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -98,6 +100,7 @@ func driverModule(path string) string {
 	if err != nil {
 		return ""
 	}
+	// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul 27 07:29:21 UTC 2025"
 	first, _, _ := strings.Cut(string(text), "\n")
 	for word := range strings.FieldsSeq(first) {
 		if strings.Contains(word, ".") && strings.Trim(word, "0123456789.") == "" {
@@ -125,7 +128,8 @@ func cardClocks(name string) (string, error) {
 	return limitsOf(string(out), name), nil
 }
 
-// limitsOf returns the limits in nvidia-smi's output of the cards of a name.
+// limitsOf returns the limits in nvidia-smi's output of the cards of a name, each once and sorted: neither the number
+// nor the order of the cards is to change the fingerprint.
 func limitsOf(lines, name string) string {
 	var limits []string
 	for line := range strings.Lines(lines) {

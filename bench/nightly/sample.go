@@ -13,14 +13,14 @@ import (
 // the clock and a single interrupt do not matter.
 const sampleTime = 20 * time.Millisecond
 
-// maxRepeat is the most calls in a sample.
+// maxRepeat is the most calls in a sample. It ends the search for a number of calls if a call takes next to no time.
 const maxRepeat = 1 << 20
 
-// units says how many of a unit a second has.
+// units says how many of a unit a second has. Metrics of rounds, steps and evaluations are in ms, the others in µs.
 var units = map[string]float64{"ms": 1e3, "µs": 1e6}
 
 // short takes a sample of a call that is short. Once a night it finds out how many calls fill sampleTime, which warms
-// the call up too. Each call does a thing `of` times.
+// the call up too. of is how many of the measured things one call does: a metric of local steps has calls of E steps.
 func (b *Bench) short(ctx context.Context, metric, unit string, of int, call func() error) error {
 	n := b.repeat[metric]
 	if n == 0 {
@@ -30,16 +30,17 @@ func (b *Bench) short(ctx context.Context, metric, unit string, of int, call fun
 				return fmt.Errorf("track: %s: %w", metric, err)
 			}
 			if took >= sampleTime/2 || n == maxRepeat {
+				// The time of these n calls is long enough to tell from it how many calls take sampleTime.
 				n = max(1, min(maxRepeat, int(float64(n)*float64(sampleTime)/float64(max(took, 1)))))
 				break
 			}
 		}
-		b.repeat[metric] = n
+		b.repeat[metric] = n // the same in all passes, so that all samples are means over as many calls
 	}
 	return b.sample(ctx, metric, unit, n, of, call)
 }
 
-// sample measures n calls and records the time of one thing. Each call does it `of` times.
+// sample measures n calls, each of which does `of` of the measured things, and records the mean time of one thing.
 func (b *Bench) sample(ctx context.Context, metric, unit string, n, of int, call func() error) error {
 	took, err := timed(ctx, n, call)
 	if err != nil {
@@ -49,7 +50,7 @@ func (b *Bench) sample(ctx context.Context, metric, unit string, n, of int, call
 	return nil
 }
 
-// record appends a sample to its metric.
+// record appends a sample to its metric. Metrics are in the order of their first samples, which a map would lose.
 func (b *Bench) record(metric, unit string, x float64) {
 	i := slices.IndexFunc(b.values, func(m track.Measurement) bool { return m.Metric == metric })
 	if i < 0 {

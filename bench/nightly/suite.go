@@ -26,15 +26,16 @@ const suiteVersion = 1
 type Suite struct {
 	Data    []string // data sets whose shapes and nets are measured
 	Clients int      // all of them are active in every round, so that all rounds have the same work
-	Steps   int      // E
-	Batch   int      // B
-	Train   int      // training samples
-	Test    int      // test samples
+	Steps   int      // E, the local steps of a client in a round
+	Batch   int      // B, the samples of a local step
+	Train   int      // training samples, in equal parts among the clients
+	Test    int      // test samples, all in every evaluation
 	Samples int      // samples of every metric
 	Passes  int      // the samples are taken in so many passes, see [Bench.Measure]
 }
 
-// StandardSuite returns the suite of the histories.
+// StandardSuite returns the suite of the histories. In a round of `rollcall bench` about 37 of N = 100 clients are
+// active too.
 func StandardSuite() Suite {
 	return Suite{
 		Data: []string{"cifar10", "svhn", "cinic10"}, Clients: 37, Steps: 5, Batch: 128, Train: 8192, Test: 2048,
@@ -56,11 +57,11 @@ func (s *Suite) Name() string {
 // Validate reports the first impossible number, by the name of its flag.
 func (s *Suite) Validate() error {
 	switch least := track.LeastSamples; {
-	case s.Samples < least || s.Samples > 1000:
+	case s.Samples < least || s.Samples > 1000: // a metric with fewer samples does not count in its night
 		return settings.Usagef("--samples %d: want %d … 1000", s.Samples, least)
-	case s.Passes < 1 || s.Passes > s.Samples:
+	case s.Passes < 1 || s.Passes > s.Samples: // every pass takes at least one sample
 		return settings.Usagef("--passes %d: want 1 … %d, the samples", s.Passes, s.Samples)
-	case s.Clients < 1 || s.Clients*s.Batch > s.Train:
+	case s.Clients < 1 || s.Clients*s.Batch > s.Train: // every client has samples for a whole batch
 		return settings.Usagef("--clients %d: want 1 … %d", s.Clients, s.Train/s.Batch)
 	}
 	return nil
@@ -72,8 +73,8 @@ type Bench struct {
 	Machine run.Machine
 	Stderr  io.Writer
 
-	values []track.Measurement
-	repeat map[string]int // by metric: how many calls fill a sample
+	values []track.Measurement // the samples so far
+	repeat map[string]int      // by metric: how many calls fill a sample
 }
 
 // Identify opens an engine to see what it is, and returns the machine with its fingerprint. It measures nothing.
@@ -82,7 +83,7 @@ func (b *Bench) Identify() (m track.Machine, err error) {
 	if err != nil {
 		return m, err
 	}
-	w, err := b.workload(b.Suite.Data[0])
+	w, err := b.workload(b.Suite.Data[0]) // any: an engine has the same name, device and precision with every net
 	if err != nil {
 		return m, err
 	}
@@ -118,13 +119,14 @@ func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
 		work = append(work, w)
 	}
 	var kernels []kernel
-	if !c.CUDA {
+	if !c.CUDA { // a card times its own kernels, see profiled
 		if kernels, err = cpuKernels(b.Suite.Batch); err != nil {
 			return nil, err
 		}
 	}
 	begun := time.Now()
 	for pass := range b.Suite.Passes {
+		// The passes take equal parts of the samples, or parts that differ by one.
 		samples := b.Suite.Samples*(pass+1)/b.Suite.Passes - b.Suite.Samples*pass/b.Suite.Passes
 		for i, w := range work {
 			if err := b.rounds(ctx, w, samples, i == 0); err != nil {
@@ -175,7 +177,8 @@ func (b *Bench) workload(data string) (*workload, error) {
 	return &workload{s, model, &datasets.Set{Name: data, Train: train, Test: test}}, nil
 }
 
-// noisePictures returns n pictures of random bytes. The time of a step does not depend on the picture.
+// noisePictures returns n pictures of random bytes, others for each part: 0 for training, 1 for tests. The time of a
+// step does not depend on the picture.
 func noisePictures(m *nets.Model, n, part int) *plan.Samples {
 	s := &plan.Samples{
 		Name: "noise", H: m.H, W: m.W, C: m.C, Classes: m.Classes,
@@ -192,11 +195,11 @@ func noisePictures(m *nets.Model, n, part int) *plan.Samples {
 	return s
 }
 
-// rounds measures a number of samples of each metric of one net. With server it measures the server's arithmetic and
-// the engine's own kernel times as well, which one net is enough for.
+// rounds measures a number of samples of each metric of one net, on an engine of its own. With server it measures the
+// server's arithmetic and the engine's own kernel times as well, which one net is enough for.
 func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server bool) (err error) {
 	engine, _, err := b.Machine.OpenEngine(w.model, w.set.Train, w.set.Test, run.Demand{Batch: b.Suite.Batch},
-		func(string, string) {})
+		func(string, string) {}) // Identify has written the notices
 	if err != nil {
 		return err
 	}
@@ -207,17 +210,18 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 		return err
 	}
 	defer f.Method.Close()
-	// The measured round has all clients active, whatever the availability of the settings says.
+	// The measured round has all clients active, whatever the availability of the settings says. fedavg-active reads no
+	// P. Without Next no batch plan is made in advance: the time of a round includes its plans.
 	r := algos.Round{P: make([]float64, w.settings.Clients), LR: w.settings.LR, ServerLR: w.settings.ServerLR}
 	for i := range b.Suite.Clients {
 		r.Active = append(r.Active, i)
 	}
 	round := func() error {
 		_, err := f.Method.Round(ctx, r)
-		r.T++
+		r.T++ // every round has batches of its own
 		return err
 	}
-	bank, err := engine.NewBank(1 + b.Suite.Clients)
+	bank, err := engine.NewBank(1 + b.Suite.Clients) // row 0: the initial weights
 	if err != nil {
 		return err
 	}
@@ -227,11 +231,8 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 		return err
 	}
 	// One client alone: a client-step without the gain of many clients at once.
-	one := nets.LocalWork{
-		LR: w.settings.LR,
-		Clients: []nets.ClientWork{{Start: start, End: nets.Row{Bank: bank, Index: 1}, Plan: f.Planner.Client(0, 0,
-			0)}},
-	}
+	client := nets.ClientWork{Start: start, End: nets.Row{Bank: bank, Index: 1}, Plan: f.Planner.Client(0, 0, 0)}
+	one := nets.LocalWork{LR: w.settings.LR, Clients: []nets.ClientWork{client}}
 	step := func() error {
 		_, err := engine.Train(ctx, one)
 		return err
@@ -240,6 +241,7 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 		_, err := engine.Evaluate(ctx, []nets.EvalJob{{Row: start, Part: nets.Test}})
 		return err
 	}
+	// The first calls of a new engine find memory and capture graphs.
 	for _, warm := range []func() error{step, evaluation} {
 		if err := warm(); err != nil {
 			return err

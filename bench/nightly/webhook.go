@@ -21,7 +21,8 @@ const WebhookVariable = "ROLLCALL_WEBHOOK"
 // webhookTimeout is how long a post may take in all.
 const webhookTimeout = 10 * time.Second
 
-// CheckWebhook reports an impossible address, before a night is measured. The empty address stands for no post.
+// CheckWebhook reports an impossible address, before a night is measured. The empty address stands for no post. The
+// error does not wrap that of url.Parse, which contains the address.
 func CheckWebhook(address string) error {
 	if address == "" {
 		return nil
@@ -47,6 +48,7 @@ func PostVerdict(ctx context.Context, address string, v track.Verdict) error {
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "rollcall")
+	// A redirect is not followed: it counts as a status other than 2xx.
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)
 	switch {

@@ -23,31 +23,31 @@ type Plan struct {
 	AtOnce       int          // runs at a time
 	Largest      run.Needs    // the run that needs the most memory
 	LargestOf    string       // the method of that run; empty: no run is made
-	Limit        memory.Limit // the machine's memory
-	LimitIsKnown bool
-	Notes        []string // lines about data sets that are not available
+	Limit        memory.Limit // of the machine, or --memory-limit
+	LimitIsKnown bool         // false: --memory-limit off, or the system does not say
+	Notes        []string     // lines about data sets that are not available
 }
 
 // Cell is the runs of a method in one column, one run per seed.
 type Cell struct {
 	Settings   settings.Settings
-	Runs, Kept int
+	Runs, Kept int     // all runs, and those that are finished already
 	Resumed    int     // runs that resume from a checkpoint, neither kept nor made from the start
 	Sec        float64 // seconds for all runs that are not kept, one after the other
 }
 
-// planner makes a plan.
+// planner makes a plan: first its cells, by which the workloads are known, then a measurement of every workload.
 type planner struct {
 	*Plan
-	session   *run.Session
-	missing   map[string]bool // data sets that are not available
-	workloads []workload      // in the order of the cells
-	costs     map[workload][]cost
+	session   *run.Session        // opens data and engines, one after the other
+	missing   map[string]bool     // data sets that are not available
+	workloads []workload          // in the order of the cells
+	costs     map[workload][]cost // the runs that a workload's speed is for
 }
 
 // workload is what runs of the same speed have in common: one measurement serves all of them.
 type workload struct {
-	data, net, preset string
+	data, net, preset string // the preset decides on clipping and augmentation
 	batch, steps      int
 	train, test       int // samples of generated images
 }
@@ -60,10 +60,11 @@ type cost struct {
 
 // Make plans runs, which the caller lists cell by cell. It fetches data sets that are not there, as the runs would.
 func Make(ctx context.Context, title string, p *run.Pool, runs []run.Planned) (*Plan, error) {
-	l := p.Sessions[0]
+	l := p.Sessions[0] // one session measures alone: what other engines cost beside it is not planned, see total
 	m := &planner{&Plan{Title: title, AtOnce: len(p.Sessions)}, l, map[string]bool{}, nil, map[workload][]cost{}}
 	m.Limit, m.LimitIsKnown = l.Machine.Memory.Limit()
 	for len(runs) > 0 {
+		// The seeds of a cell stand together and share their settings.
 		n := 1
 		for n < len(runs) && results.Hash(runs[n].Settings) == results.Hash(runs[0].Settings) {
 			n++
@@ -100,6 +101,7 @@ func (m *planner) cell(ctx context.Context, runs []run.Planned) error {
 		return nil
 	}
 	for _, r := range made {
+		// Files that are open already stay open; generated data are made for each seed.
 		data, err := m.open(ctx, &r.Settings, r.Seed)
 		if err != nil {
 			return err
@@ -109,6 +111,7 @@ func (m *planner) cell(ctx context.Context, runs []run.Planned) error {
 		if err != nil {
 			return err
 		}
+		// The first run counts even if it needs nothing: LargestOf says whether any run is made.
 		if needs.Bytes > m.Largest.Bytes || m.LargestOf == "" {
 			m.Largest, m.LargestOf = needs, r.Settings.Method
 		}
@@ -127,7 +130,7 @@ func (m *planner) cell(ctx context.Context, runs []run.Planned) error {
 // open opens the data of s. If they are not available it opens generated images in their place, the same for all such
 // data sets. It returns the name of the data that are open.
 func (m *planner) open(ctx context.Context, s *settings.Settings, seed uint32) (string, error) {
-	if !m.missing[s.Data] {
+	if !m.missing[s.Data] { // a download that failed is not tried again for every run
 		err := m.session.OpenData(ctx, s, seed)
 		if ctx.Err() != nil || !errors.Is(err, datasets.ErrUnavailable) {
 			return s.Data, err
@@ -135,6 +138,7 @@ func (m *planner) open(ctx context.Context, s *settings.Settings, seed uint32) (
 		m.missing[s.Data] = true
 		m.Notes = append(m.Notes, settings.OneLine(err)+": planned and measured on generated images")
 	}
+	// anySeed, so that one set serves all runs; each seed would generate its own.
 	generated, err := settings.Defaults(s.Method, s.Preset, generatedData)
 	if err != nil {
 		return "", err

@@ -16,7 +16,7 @@ import (
 	"rollcall/results/files"
 )
 
-// Rate is how fast this machine is with a net.
+// Rate is how fast this machine is with the net and the batch size of a workload.
 type Rate struct {
 	results.BenchRow
 	Measured bool // measured now; false: the row comes from OUT/bench.csv
@@ -45,13 +45,14 @@ func (m *planner) measure(ctx context.Context, w workload) error {
 	if err != nil {
 		return err
 	}
+	// The engine is open before the look into bench.csv, because rows there are found by its name and device.
 	rate := Rate{}
 	if row := m.earlier(&s); row != nil {
 		rate.BenchRow = *row
 	} else if rate.BenchRow, err = m.session.Rate(ctx, s, anySeed); err != nil {
 		return err
 	}
-	rate.Measured = rate.Time.IsZero()
+	rate.Measured = rate.Time.IsZero() // every row of bench.csv has its time, and Session.Rate sets none
 	m.Rates = append(m.Rates, rate)
 
 	trained, evaluated := 1.0, 1.0 // FLOP of the runs' net as multiples of the measured net's
@@ -83,6 +84,8 @@ func (m *planner) rated(w workload) (settings.Settings, error) {
 	if err != nil {
 		return s, err
 	}
+	// Generated images in place of missing data have one size. If the net takes another, the generated data's own net
+	// is measured, and measure scales its speed by the FLOP of the two.
 	if own, err := nets.NewModel(s.Net); err != nil {
 		return s, err
 	} else if w.data != generatedData || own.H == model.H && own.W == model.W && own.C == model.C {
@@ -99,7 +102,8 @@ func (m *planner) rated(w workload) (settings.Settings, error) {
 	}
 	s.Clients, s.Batch, s.Availability, s.P = clients, w.batch, "stationary", settings.Some(1)
 	s.TrainSize, s.TestSize = w.train, w.test
-	s.LocalEpochs = settings.Optional{}
+	s.LocalEpochs = settings.Optional{} // would replace LocalSteps
+	// model.Train is the FLOP of training on one image. The run's own steps are enough if they take less.
 	s.LocalSteps = max(1, min(w.steps, int(flop/(float64(clients*w.batch)*model.Train))))
 	return s, s.Validate()
 }
@@ -114,7 +118,8 @@ func (m *planner) earlier(s *settings.Settings) *results.BenchRow {
 		run.Logf(l.Stderr, "rollcall: %s: measures anew\n", settings.OneLine(err))
 	}
 	info := l.Engine.Info()
-	for _, r := range slices.Backward(rows) {
+	// A row lacks the evaluation if its bench was interrupted. Threads count for the CPU engine alone: a card trains.
+	for _, r := range slices.Backward(rows) { // bench appends its rows
 		if r.Engine == info.Engine && r.Precision == info.Precision && r.Device == info.Device && r.Net == s.Net &&
 			r.Batch == s.Batch && r.ImagesPerSec > 0 && r.EvalMS.Valid && r.EvalImages > 0 &&
 			(r.Threads == l.Machine.Threads || !strings.HasPrefix(info.Engine, "cpu-")) {

@@ -14,7 +14,7 @@ import (
 
 // Write prints the plan: a line per row of the plan, notes, memory, and the time of all runs.
 func (p *Plan) Write(w io.Writer) error {
-	var b strings.Builder
+	var b strings.Builder // fmt cannot fail on it: only the one write at the end can
 	runs, kept, resumed, sec := 0, 0, 0, 0.0
 	for _, c := range p.Cells {
 		runs, kept, resumed, sec = runs+c.Runs, kept+c.Kept, resumed+c.Resumed, sec+c.Sec
@@ -23,8 +23,8 @@ func (p *Plan) Write(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s: nothing is trained\n", p.Title)
 		return err
 	}
-	fmt.Fprintf(&b, "%s: %s, %s: %d kept, %d go on, %d to be made\n", p.Title, run.Count(len(p.Cells), "cell"),
-		run.Count(runs, "run"), kept, resumed, runs-kept-resumed)
+	fmt.Fprintf(&b, "%s: %s, %s: %d kept, %d go on, %d to be made\n",
+		p.Title, run.Count(len(p.Cells), "cell"), run.Count(runs, "run"), kept, resumed, runs-kept-resumed)
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "method\tdata\tavailability\truns\tkept\trounds\ttakes")
 	for _, row := range p.rows() {
@@ -33,8 +33,8 @@ func (p *Plan) Write(w io.Writer) error {
 			takes = words(row.Sec)
 		}
 		s := &row.Settings
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%s\n", s.Method, s.Data, s.Availability, row.Runs, row.Kept,
-			s.Rounds, takes)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%s\n",
+			s.Method, s.Data, s.Availability, row.Runs, row.Kept, s.Rounds, takes)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -50,8 +50,8 @@ func (p *Plan) Write(w io.Writer) error {
 	return err
 }
 
-// rows returns the cells, those with the same method, data, process and rounds as one: the columns that differ in
-// another setting.
+// rows returns the cells, those with the same method, data, process and rounds as one row, since Write prints nothing
+// else of their settings: two columns of a table may differ in another setting, such as alpha.
 func (p *Plan) rows() (rows []Cell) {
 	type key struct {
 		method, data, availability string
@@ -78,9 +78,9 @@ func (p *Plan) memory() string {
 	if p.Largest.Least {
 		atLeast = "at least "
 	}
-	text := fmt.Sprintf("memory: %s%s for the largest run (%s: %s)", atLeast, memory.Size(p.Largest.Bytes), p.LargestOf,
-		p.Largest.Memory)
-	all := p.Largest.Bytes
+	text := fmt.Sprintf("memory: %s%s for the largest run (%s: %s)",
+		atLeast, memory.Size(p.Largest.Bytes), p.LargestOf, p.Largest.Memory)
+	all := p.Largest.Bytes // of as many runs as go at a time, if each needs as much as the largest
 	if p.AtOnce > 1 {
 		all *= int64(p.AtOnce)
 		text += fmt.Sprintf(", %s for %d at a time", memory.Size(all), p.AtOnce)
@@ -100,7 +100,7 @@ func (p *Plan) total(sec float64) string {
 	if len(p.Rates) == 0 {
 		return "in all nothing is left to do"
 	}
-	first := &p.Rates[0]
+	first := &p.Rates[0] // all rates are of one engine and one number of threads
 	on := first.Engine
 	if strings.HasPrefix(on, "cpu-") {
 		on += ", " + run.Count(first.Threads, "thread")
@@ -111,8 +111,8 @@ func (p *Plan) total(sec float64) string {
 		if !r.Measured {
 			how = "bench.csv, " + r.Time.Format(time.DateOnly)
 		}
-		from = append(from, fmt.Sprintf("%s: %.3g ms per client-step of %s on %s, n = %s", how, r.ClientStepMS, r.Net,
-			r.Data, run.Count(r.Rounds, "round")))
+		from = append(from, fmt.Sprintf("%s: %.3g ms per client-step of %s on %s, n = %s",
+			how, r.ClientStepMS, r.Net, r.Data, run.Count(r.Rounds, "round")))
 	}
 	text := fmt.Sprintf("in all %s on %s (%s)", words(sec), on, strings.Join(from, "; "))
 	if p.AtOnce > 1 {
@@ -123,5 +123,6 @@ func (p *Plan) total(sec float64) string {
 
 // words returns a time in two units at most: "13 h 20 min".
 func words(sec float64) string {
+	// A time.Duration has nanoseconds in 63 bits, 9.2e9 s.
 	return progress.Duration(time.Duration(min(sec, 9e9) * float64(time.Second)))
 }
