@@ -54,12 +54,7 @@ difference, 2·sqrt(s₁²/n₁ + s₂²/n₂). For every column it says whether
 (Kendall's τ_b).`,
 		Example:           `  rollcall results compare fedawe-2 out --format markdown`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return settings.Usagef("%s: %d arguments, want a table and a folder", cmd.CommandPath(), len(args))
-			}
-			return nil
-		},
+		Args:              exactly(2, "%d arguments, want a table and a folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			table, err := papers.TableByID(args[0])
 			if err != nil {

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -136,9 +138,13 @@ func cellNamed(name, out string) (string, error) {
 		return name, nil
 	}
 	// Cells lie at OUT/TABLE/CELL. No curve is read: the names of folders are enough to find one.
-	found, err := filepath.Glob(filepath.Join(out, "*", "*"))
+	// Glob within the folder, whose own name may have brackets or stars.
+	found, err := fs.Glob(os.DirFS(out), "*/*")
 	if err != nil {
 		return "", fmt.Errorf("results show: %w", err)
+	}
+	for i, path := range found {
+		found[i] = filepath.Join(out, filepath.FromSlash(path))
 	}
 	found = slices.DeleteFunc(found, func(path string) bool {
 		return !strings.Contains(filepath.Base(path), name) || !isFolder(path)

@@ -53,7 +53,6 @@ func newRoot(stdout, stderr io.Writer, help *texts) *cobra.Command {
 there in each round, and writes what every method reaches as CSV, beside the papers' printed numbers.`,
 		// runContext logs errors itself, in one line. Cobra would print them with the usage, which hides them.
 		SilenceErrors: true, SilenceUsage: true,
-		SuggestionsMinimumDistance: 2,
 	}
 	root.SetOut(help)
 	root.SetErr(stderr)
