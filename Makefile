@@ -51,8 +51,9 @@ gpu-kit: build ## pack program and tests into bin/gpu-kit.tar.gz, to check and t
 	$(GO) test -c -tags=gpu -ldflags '-s -w' -o $(KIT)/ ./nets/gpu/driver ./nets/gpu/kernels ./nets/gpu ./bench
 	tar -C bin -czf $(KIT).tar.gz gpu-kit && rm -r $(KIT)
 
-race: ## run the tests under the race detector, the long ones shortened
-	$(GO) test $(TAGS) -race -short -timeout 20m ./...
+race: ## run the tests of what runs at once under the race detector
+	$(GO) test $(TAGS) -race -short -timeout 20m $(filter-out rollcall/bench,$(shell $(GO) list ./...))
+	$(GO) test $(TAGS) -race -short -timeout 20m -run 'AtOnce|Interrupted' ./bench
 
 fuzz: ## fuzz every parser for FUZZTIME each
 	@for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' .); do \

@@ -182,6 +182,7 @@ func TestLEAFSet(t *testing.T) {
 
 // Generated sets are part of what results mean, and do not depend on how many cores make them.
 func TestMadeBytes(t *testing.T) {
+	longtest.Numbers(t)
 	base := Options{Seed: 3, Clients: 12, LeafGamma: 0.5, LeafDelta: 0.25}
 	for _, c := range []struct {
 		name    string

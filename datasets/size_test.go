@@ -3,6 +3,8 @@ package datasets
 import (
 	"runtime"
 	"testing"
+
+	"rollcall/internal/longtest"
 )
 
 // What is known of a set before it is made is what it then takes; of LEAF's, whose clients draw how much they hold,
@@ -44,6 +46,7 @@ func TestLeastBytesOfFiles(t *testing.T) {
 
 // Opening a set of features takes little more memory than the set: nothing of its size is copied on the way.
 func TestOpenCopiesNoFeatures(t *testing.T) {
+	longtest.Numbers(t)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	set, err := Open(t.Context(), "leaf", Options{Clients: 100, Reading: ReadCode})

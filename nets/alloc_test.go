@@ -30,6 +30,7 @@ func trained(t *testing.T, net string, batch int) (*CPU, *trainJob, *machine) {
 
 // Nothing of ours allocates once the buffers are made: no op of the graph, neither gathering a batch nor an update.
 func TestStepAllocatesNothing(t *testing.T) {
+	longtest.Numbers(t)
 	for _, net := range ModelNames() {
 		if net == "resnet18" && !longtest.On() {
 			continue // the same ops as resnet20's, eleven times as long
@@ -72,6 +73,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 // What Gorgonia's tape machine allocates in a run, slices of inputs, its log's arguments and two channels, is small and
 // does not grow with the batch.
 func TestMachineAllocations(t *testing.T) {
+	longtest.Numbers(t)
 	const objects, bytes = 6, 160 // a node of the graph
 	for _, net := range ModelNames() {
 		if net == "resnet18" && !longtest.On() {

@@ -11,6 +11,7 @@ import (
 // What an engine is said to hold is what the heap grows by when it trains and evaluates, whatever the net and the
 // threads. 3 % are for statistics of channels and Gorgonia's nodes, 200 kB a thread for what it computes with.
 func TestCPUBytes(t *testing.T) {
+	longtest.Numbers(t)
 	for _, net := range ModelNames() {
 		if net == "resnet18" && !longtest.On() {
 			continue // the same ops as resnet20's, eleven times as long

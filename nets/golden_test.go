@@ -154,11 +154,9 @@ func readGolden(t *testing.T, net string) goldenFile {
 }
 
 func TestGolden(t *testing.T) {
+	longtest.Numbers(t)
 	for _, net := range ModelNames() {
 		large := net == "resnet18" // the same ops as resnet20's, eleven times as long
-		if large && testing.Short() {
-			continue
-		}
 		t.Run(net, func(t *testing.T) {
 			f := readGolden(t, net)
 			m := must(NewModel(net))(t)

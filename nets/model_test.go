@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/internal/longtest"
 )
 
 // FedAWE, Table 6, counted by hand: conv (9·C+1)·O, fully connected (I+1)·O.
@@ -118,6 +120,7 @@ func TestOperations(t *testing.T) {
 // last layer is uniform in ±1/√fan_in. Torch: all layers are. Tolerance: five standard errors (of a standard deviation:
 // σ·√((kurtosis−1)/4n)).
 func TestInit(t *testing.T) {
+	longtest.Numbers(t)
 	for _, how := range []Init{Kaiming, Torch} {
 		for _, name := range ModelNames() {
 			t.Run(string(how)+"/"+name, func(t *testing.T) { testInit(t, how, name) })
@@ -236,6 +239,7 @@ func TestLayout(t *testing.T) {
 
 // A linear net is initialised alike in every way, which is why --init is refused there; the others are not.
 func TestInitOfLinearNets(t *testing.T) {
+	longtest.Numbers(t)
 	for _, name := range ModelNames() {
 		m := must(NewModel(name))(t)
 		alike := slices.Equal(m.Init(Kaiming, 3), m.Init(Torch, 3))

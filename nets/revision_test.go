@@ -6,6 +6,7 @@ import (
 
 	G "gorgonia.org/gorgonia"
 
+	"rollcall/internal/longtest"
 	"rollcall/internal/revisiontest"
 	"rollcall/nets/cpu"
 )
@@ -13,6 +14,7 @@ import (
 // A net's revision is of its parameters, its initial weights, its dropout masks, and of the layers of its graph up to
 // the logits and to the loss. How kernels and gradients compute these has the engine's revision.
 func TestNetRevisions(t *testing.T) {
+	longtest.Numbers(t)
 	revisiontest.Recorded(t)
 	var entries []revisiontest.Entry
 	for _, name := range ModelNames() {
