@@ -214,8 +214,7 @@ func TestParamValues(t *testing.T) {
 	o := withValues(Paper, "fedau-cutoff", "3.0", "f3ast-limit", "7", "f3ast-mean", "1", "fedawe-clip", "2.5",
 		"f3ast-beta", "1e-2")
 	n, limit, mean := fedauCutoff.whole(o), f3astLimit.optionalWhole(o), f3astMean.isOn(o)
-	if n != 3 || limit == nil ||
-		*limit != 7 || !mean {
+	if n != 3 || limit == nil || *limit != 7 || !mean {
 		t.Errorf("cut-off %d, limit %v, mean %t, want 3, 7, true", n, limit, mean)
 	}
 	if clip, beta := fedaweClip.optional(o), f3astBeta.number(o); clip == nil || *clip != 2.5 || beta != 0.01 {

@@ -144,8 +144,8 @@ func TestStateOfAnotherMethod(t *testing.T) {
 				lacks := slices.ContainsFunc(states[name].names,
 					func(p string) bool { return !slices.Contains(state.names, p) })
 				if lacks && !errors.Is(err, errNoPart) {
-					t.Errorf("got %v, want %v: its parts are %q, and there are %q", err, errNoPart, states[name].names,
-						state.names)
+					t.Errorf("got %v, want %v: its parts are %q, and there are %q",
+						err, errNoPart, states[name].names, state.names)
 				}
 				if err == nil {
 					_, _ = tell(t, m, f, e, c.rounds(f)[10:])

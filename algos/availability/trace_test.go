@@ -85,8 +85,8 @@ func TestTrace(t *testing.T) {
 		x.Probabilities(r, p)
 		for i := range p {
 			if here := slices.Contains(want[r], i); here != (p[i] == 1) || !here != (p[i] == 0) {
-				t.Errorf("round %d: client %d with probability %g, want 1 for %v and 0 for the others", r, i, p[i],
-					want[r])
+				t.Errorf("round %d: client %d with probability %g, want 1 for %v and 0 for the others",
+					r, i, p[i], want[r])
 			}
 		}
 		if !slices.Equal(got, want[r]) || got == nil {
