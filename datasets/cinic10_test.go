@@ -108,14 +108,13 @@ func TestOpenCINIC10(t *testing.T) {
 				}
 				wantMini(t, set)
 				if set.Dir != want.Dir || set.Train.Name != "cinic10/train" || set.Test.Name != "cinic10/test" {
-					t.Errorf("%s and %s in %s, want cinic10/train and cinic10/test in %s", set.Train.Name,
-						set.Test.Name, set.Dir,
-						want.Dir)
+					t.Errorf("%s and %s in %s, want cinic10/train and cinic10/test in %s",
+						set.Train.Name, set.Test.Name, set.Dir, want.Dir)
 				}
 				wantClean(t, cache, "cinic10.cache")
 			}
-			if all, err := Verify("cinic10", o); err != nil || len(all) != 1 || all[0].Status != Unchecked ||
-				!all[0].Status.OK() {
+			if all, err := Verify("cinic10", o); err != nil || len(all) != 1 ||
+				all[0].Status != Unchecked || !all[0].Status.OK() {
 				t.Errorf("Verify: %v, %v, want unchecked", all, err)
 			}
 		})
@@ -176,8 +175,7 @@ func TestSpoiledCINIC10(t *testing.T) {
 			"test/zebra: unknown class, want one of airplane, automobile", "", Malformed,
 		},
 		{"no pictures of a class", func(files []entry) []entry {
-			return add("train/truck/.keep",
-				nil)(remove("train/truck/")(files))
+			return add("train/truck/.keep", nil)(remove("train/truck/")(files))
 		}, "train/truck: no pictures, want at least one", "", Malformed},
 		{
 			"missing class folder", remove("train/truck/"), "train/truck: no pictures, want at least one",
@@ -267,9 +265,8 @@ func TestCINIC10Memory(t *testing.T) {
 		}
 		// a little of the heap before is freed meanwhile
 		if set.Train.Len() != 10*perClass || peak < data*9/10 || peak > 2*data {
-			t.Errorf("%s: %d pictures to train on; peak heap %d bytes for a set of %d, want that and at most twice "+
-				"as much",
-				from, set.Train.Len(), peak, data)
+			t.Errorf("%s: %d pictures to train on; peak heap %d bytes for a set of %d, "+
+				"want that and at most twice as much", from, set.Train.Len(), peak, data)
 		}
 		t.Logf("%s: peak heap %.2f times the set", from, float64(peak)/data)
 	}

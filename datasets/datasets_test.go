@@ -56,8 +56,7 @@ func TestAbout(t *testing.T) {
 	} {
 		got, err := About(want.Name)
 		if err != nil || got.Name != want.Name || got.Net != want.Net || got.Flip != want.Flip ||
-			got.Augmented != want.Augmented ||
-			!slices.Equal(got.Mean, want.Mean) || !slices.Equal(got.Std, want.Std) {
+			got.Augmented != want.Augmented || !slices.Equal(got.Mean, want.Mean) || !slices.Equal(got.Std, want.Std) {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
 		}
 		if len(got.Mean) > 0 {
@@ -94,9 +93,8 @@ func TestTable(t *testing.T) {
 		}
 		seen[name] = true
 		if l.info.Net == "" || len(l.info.Mean) != len(l.info.Std) {
-			t.Errorf("%s: net %q, %d means, %d deviations, want a net and as many of each", name, l.info.Net,
-				len(l.info.Mean),
-				len(l.info.Std))
+			t.Errorf("%s: net %q, %d means, %d deviations, want a net and as many of each",
+				name, l.info.Net, len(l.info.Mean), len(l.info.Std))
 		}
 	}
 }

@@ -81,8 +81,8 @@ func TestDownloadNoNetwork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m.archive.url = url
 			_, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &m.fileSet})
-			wantError(t, err, ErrUnavailable, "datasets: cifar10: not found, looked in "+dir, "download "+url+
-				": unavailable: ")
+			wantError(t, err, ErrUnavailable, "datasets: cifar10: not found, looked in "+dir,
+				"download "+url+": unavailable: ")
 			wantError(t, err, ErrNotFound)
 		})
 	}

@@ -50,8 +50,8 @@ func TestMAT5Forms(t *testing.T) {
 							t.Fatal(err)
 						}
 						if !bytes.Equal(gotImages, images) || !bytes.Equal(gotLabels, labels) {
-							t.Errorf("labels %v, want %v; images equal: %v, want true", gotLabels, labels,
-								bytes.Equal(gotImages, images))
+							t.Errorf("labels %v, want %v; images equal: %v, want true",
+								gotLabels, labels, bytes.Equal(gotImages, images))
 						}
 					})
 				}
@@ -63,8 +63,8 @@ func TestMAT5Forms(t *testing.T) {
 // MATLAB writes a last dimension of 1 only where it must.
 func TestMAT5OneImage(t *testing.T) {
 	w := little()
-	file := slices.Concat(w.header(), w.matrix("X", mxUINT8, []int32{32, 32, 3}, miUINT8, make([]byte, 3072)),
-		w.labels([]uint8{0}))
+	file := slices.Concat(w.header(),
+		w.matrix("X", mxUINT8, []int32{32, 32, 3}, miUINT8, make([]byte, 3072)), w.labels([]uint8{0}))
 	images, labels, err := parseSVHN(bytes.NewReader(file), int64(len(file)), publishedFile{}, content{})
 	if err != nil || len(images) != 3072 || !slices.Equal(labels, []uint8{0}) {
 		t.Errorf("%d bytes of images, labels %v, %v, want 3072, [0] and no error", len(images), labels, err)
@@ -225,8 +225,7 @@ func TestMAT5Hostile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var err error
 			got := allocated(func() {
-				_, _, err = parseSVHN(bytes.NewReader(c.file), int64(len(c.file)),
-					publishedFile{}, content{})
+				_, _, err = parseSVHN(bytes.NewReader(c.file), int64(len(c.file)), publishedFile{}, content{})
 			})
 			wantError(t, err, nil, c.want)
 			if want := uint64(1<<20 + deflateRatio*len(c.file)); got > want {

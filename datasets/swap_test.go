@@ -111,8 +111,8 @@ func TestSwapLabels(t *testing.T) {
 							moved++
 						}
 						if to[now] != c {
-							t.Errorf("group %d: label %d became %d, and %d became %d, want pairs exchanged", g, c, now,
-								now, to[now])
+							t.Errorf("group %d: label %d became %d, and %d became %d, want pairs exchanged",
+								g, c, now, now, to[now])
 						}
 					}
 					want := 4

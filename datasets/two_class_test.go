@@ -106,9 +106,8 @@ func checkPairs(t *testing.T, name string, labels []uint8, parts [][]int32, pair
 		}
 		if len(part) != each || len(count) != 2 || count[pairs[i][0]] != each/2 || count[pairs[i][1]] != each/2 ||
 			pairs[i][0] >= pairs[i][1] || !slices.IsSorted(part) {
-			t.Errorf("%s: client %d of classes %v holds %v, %d samples, want %d of either, ascending", name, i,
-				pairs[i], count,
-				len(part), each/2)
+			t.Errorf("%s: client %d of classes %v holds %v, %d samples, want %d of either, ascending",
+				name, i, pairs[i], count, len(part), each/2)
 		}
 	}
 }
