@@ -70,8 +70,10 @@ func crowd(t *testing.T, e *CPU, steps int) (LocalWork, []Row) {
 	work := LocalWork{Round: 4, Seed: 8, LR: 0x1p-4, WeightDecay: 0x1p-6, Momentum: 0.75, Clip: &clip}
 	counts := []int{e.batch, e.batch - 2, e.batch, 0, e.batch}
 	for i, count := range counts {
-		c := ClientWork{Client: 3 * i, Start: Row{start, i % 2}, End: Row{end, i}, Plan: hashedPlan(i, steps, e.batch,
-			count, 40)}
+		c := ClientWork{
+			Client: 3 * i, Start: Row{start, i % 2}, End: Row{end, i},
+			Plan: hashedPlan(i, steps, e.batch, count, 40),
+		}
 		if i < 2 {
 			c.Momentum = Row{momentum, i}
 		}
@@ -188,8 +190,8 @@ func TestClientsInOneGraph(t *testing.T) {
 			same(t, name+p.Name, all.Grads[i][k*p.Size:][:p.Size], one.Grads[i])
 		}
 		if one.Loss[0] <= 0 || slices.Max(one.Grads[0]) == 0 {
-			t.Errorf("%sloss %g and largest gradient of conv1 %g, want both positive", name, one.Loss[0],
-				slices.Max(one.Grads[0]))
+			t.Errorf("%sloss %g and largest gradient of conv1 %g, want both positive",
+				name, one.Loss[0], slices.Max(one.Grads[0]))
 		}
 	}
 	ok(t, all.vm.Close())

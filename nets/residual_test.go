@@ -124,8 +124,8 @@ func TestEvaluateRunningStatistics(t *testing.T) {
 		{Row: Row{b, 0}, Part: Test, Index: []int32{9}},
 	}))(t)
 	if results[0].Loss == results[1].Loss || results[0].N != 70 {
-		t.Errorf("losses %g and %g over %d samples, want different ones over 70", results[0].Loss, results[1].Loss,
-			results[0].N)
+		t.Errorf("losses %g and %g over %d samples, want different ones over 70",
+			results[0].Loss, results[1].Loss, results[0].N)
 	}
 	together, apart := 3*results[3].Loss, results[2].Loss+results[4].Loss+results[5].Loss
 	if d := together - apart; d > 1e-12 || d < -1e-12 { // float64 sums of three numbers

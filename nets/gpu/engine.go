@@ -52,8 +52,8 @@ func Open(m *nets.Model, train, test *plan.Samples, o Options) (nets.Engine, err
 		return nil, fmt.Errorf("gpu: batch of %d samples, want at least 1", o.Batch)
 	}
 	if o.EvalBatch < 0 || o.MaxClients < 0 {
-		return nil, fmt.Errorf("gpu: %d samples per evaluation, %d clients at once, want none below 0", o.EvalBatch,
-			o.MaxClients)
+		return nil, fmt.Errorf("gpu: %d samples per evaluation, %d clients at once, want none below 0",
+			o.EvalBatch, o.MaxClients)
 	}
 	if o.EvalBatch == 0 {
 		o.EvalBatch = defaultEvalBatch

@@ -101,12 +101,11 @@ func TestShortOfMemory(t *testing.T) {
 		roomy := estimate(t, m, train, nil, o, clients, steps, 2*clients)
 		tight := estimate(t, m, train, nil, o, 8, steps, 2*clients)
 		if tight > roomy*3/4 {
-			t.Fatalf("room for 8 clients takes %s, for %d %s: the test needs more between them", driver.Size(tight),
-				clients,
-				driver.Size(roomy))
+			t.Fatalf("room for 8 clients takes %s, for %d %s: the test needs more between them",
+				driver.Size(tight), clients, driver.Size(roomy))
 		}
-		child(t, t.Name(), "memory", fmt.Sprintf("ROLLCALL_EMULATOR_MEMORY=%d", (tight+roomy)/2+ringBytes),
-			"ROLLCALL_GPU_ARENA=")
+		child(t, t.Name(), "memory", fmt.Sprintf("ROLLCALL_EMULATOR_MEMORY=%d",
+			(tight+roomy)/2+ringBytes), "ROLLCALL_GPU_ARENA=")
 		return
 	}
 	var notices []string
@@ -133,8 +132,8 @@ func TestShortOfMemory(t *testing.T) {
 		return rows
 	}
 	got := result(o)
-	if len(notices) != 1 || !strings.Contains(notices[0], "out of memory") || !strings.Contains(notices[0],
-		"at most 12 clients at once") {
+	if len(notices) != 1 || !strings.Contains(notices[0], "out of memory") ||
+		!strings.Contains(notices[0], "at most 12 clients at once") {
 		t.Errorf("notices %q, want one that says out of memory and at most 12 clients at once", notices)
 	}
 	o.MaxClients, o.Notice = 5, nil

@@ -75,8 +75,8 @@ func NewBatchNorm[T cpu.Float](exec *cpu.Exec[T], x, add, weight, bias, mean, va
 			return nil, fmt.Errorf("ops: %s: labels %v, want [%d,%d]", name, ls, xs[0], xs[1])
 		}
 		if xs[2]*xs[3] < 2 {
-			return nil, fmt.Errorf("ops: %s: maps of one pixel: a batch of one sample has no variance, want at least "+
-				"2 pixels", name)
+			return nil, fmt.Errorf("ops: %s: maps of one pixel: a batch of one sample has no variance, "+
+				"want at least 2 pixels", name)
 		}
 	}
 	op := &BatchNorm[T]{

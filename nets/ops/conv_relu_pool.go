@@ -48,8 +48,8 @@ func NewConvReLUPool[T cpu.Float](exec *cpu.Exec[T], x, w, bias *G.Node, pad, ou
 			name, xs, ws, h, w)
 	}
 	if pad < 0 || outPad < 0 || pad >= shape.R || pad >= shape.S {
-		return nil, fmt.Errorf("ops: %s: border %d around a %d×%d window, want 0 … %d", name, pad, shape.R, shape.S,
-			min(shape.R, shape.S)-1)
+		return nil, fmt.Errorf("ops: %s: border %d around a %d×%d window, want 0 … %d",
+			name, pad, shape.R, shape.S, min(shape.R, shape.S)-1)
 	}
 	oh, ow := shape.Out()
 	op := &ConvReLUPool[T]{

@@ -76,8 +76,7 @@ func cases() []opCase {
 			name: fmt.Sprintf("CrossEntropy/K=%d_B=%d_O=%d", c.K, c.B, c.O), shapes: [][]int{{c.K, c.B, c.O}},
 			ints: [][]int32{c.labels}, intsAt: [][]int{{c.K, c.B}},
 			apply: func(e *cpu.Exec[float64], in []*G.Node) (*G.Node, error) {
-				return NewCrossEntropy(e, in[0],
-					in[1])
+				return NewCrossEntropy(e, in[0], in[1])
 			},
 			grads: []bool{true},
 		})
@@ -157,8 +156,8 @@ func TestGradient(t *testing.T) {
 						nonzero++
 					}
 					if math.Abs(got-want[i][j]) > tolerance*scale {
-						t.Errorf("input %d element %d: difference quotient %g, gradient %g, tolerance %g", i, j, got,
-							want[i][j], tolerance*scale)
+						t.Errorf("input %d element %d: difference quotient %g, gradient %g, tolerance %g",
+							i, j, got, want[i][j], tolerance*scale)
 					}
 				}
 				if nonzero == 0 {

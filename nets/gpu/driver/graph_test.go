@@ -20,8 +20,8 @@ func TestDeviceLost(t *testing.T) {
 		must(t, err)
 		must(t, fill(f, s, fillArgs{p, 1, 1000}))
 		err = s.Synchronize()
-		want := "gpu: synchronize after fill (grid 4, block 256, shared 512 bytes): an illegal memory access was " +
-			"encountered"
+		want := "gpu: synchronize after fill (grid 4, block 256, shared 512 bytes): " +
+			"an illegal memory access was encountered"
 		if !errors.Is(err, ErrDeviceLost) || errors.Is(err, ErrOutOfMemory) || err.Error() != want {
 			t.Errorf("Synchronize: %v, want ErrDeviceLost: %s", err, want)
 		}

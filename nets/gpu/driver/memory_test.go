@@ -51,8 +51,8 @@ func TestPinned(t *testing.T) {
 			s.CopyToDevice(p, make([]byte, 64)), s.CopyFromDevice(make([]byte, 64), p), s.CopyToDevice(p, beyond),
 			s.CopyFromDevice(beyond, p),
 		} {
-			if err == nil || !strings.HasSuffix(err.Error(),
-				" device of 64 bytes: in a stream, want memory of AllocHost") {
+			if err == nil ||
+				!strings.HasSuffix(err.Error(), " device of 64 bytes: in a stream, want memory of AllocHost") {
 				t.Errorf("copy of memory that is not pinned, or not all of it, in a stream: %v", err)
 			}
 		}
@@ -60,8 +60,8 @@ func TestPinned(t *testing.T) {
 		if err := d.FreeHost(host); err == nil || err.Error() != "gpu: free pinned: not memory of AllocHost" {
 			t.Errorf("FreeHost twice: %v", err)
 		}
-		must(t, errors.Join(s.CopyToDevice(p, nil), s.CopyFromDevice(nil, p), s.Memset32(p, 1, 0), d.Free(0),
-			d.FreeHost(nil)))
+		must(t, errors.Join(s.CopyToDevice(p, nil), s.CopyFromDevice(nil, p), s.Memset32(p, 1, 0),
+			d.Free(0), d.FreeHost(nil)))
 	})
 }
 

@@ -65,8 +65,10 @@ func newNorm(t *testing.T, p precision, K, B, H, W, C int, add, relu, parts bool
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(uint64(B*C), uint64(H)))
 	const E, step = 2, 1
-	c := &norm{rig: newRig(t), p: p, add: add, room: K + 1, n: B * H * W * C, exec: cpu.NewExec(cpu.Generic[float64](),
-		nil)}
+	c := &norm{
+		rig: newRig(t), p: p, add: add, room: K + 1, n: B * H * W * C,
+		exec: cpu.NewExec(cpu.Generic[float64](), nil),
+	}
 	c.shape = cpu.NormShape{K: K, B: B, H: H, W: W, C: C, ReLU: relu}
 	gap := (C + 63) / 64 * 64
 	c.P = 5 * gap
@@ -206,11 +208,10 @@ func eachNorm(t *testing.T, test func(t *testing.T, c *norm)) {
 				if i%4 == 1 {
 					K = 1
 				}
-				name := fmt.Sprintf("%s/K=%d_B=%d_%dx%dx%d_add=%t_relu=%t_parts=%t", p.name, K, s.B, s.H, s.W, s.C,
-					kind.add, kind.relu, kind.parts)
+				name := fmt.Sprintf("%s/K=%d_B=%d_%dx%dx%d_add=%t_relu=%t_parts=%t",
+					p.name, K, s.B, s.H, s.W, s.C, kind.add, kind.relu, kind.parts)
 				t.Run(name, func(t *testing.T) {
-					test(t, newNorm(t, p, K, s.B, s.H, s.W, s.C, kind.add, kind.relu,
-						kind.parts))
+					test(t, newNorm(t, p, K, s.B, s.H, s.W, s.C, kind.add, kind.relu, kind.parts))
 				})
 			}
 		}

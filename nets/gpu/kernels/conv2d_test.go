@@ -16,8 +16,8 @@ import (
 type conv2DCase struct{ K, B, H, W, C, R, S, O, U, pad int }
 
 func (c conv2DCase) String() string {
-	return fmt.Sprintf("K=%d_B=%d_%dx%dx%d_%dx%d_O=%d_stride=%d_pad=%d", c.K, c.B, c.H, c.W, c.C, c.R, c.S, c.O, c.U,
-		c.pad)
+	return fmt.Sprintf("K=%d_B=%d_%dx%dx%d_%dx%d_O=%d_stride=%d_pad=%d",
+		c.K, c.B, c.H, c.W, c.C, c.R, c.S, c.O, c.U, c.pad)
 }
 
 // conv2DCases are layers of the residual nets on small images, and sizes that are multiples of nothing.
@@ -241,8 +241,8 @@ func TestConv2DDeterministic(t *testing.T) {
 				got, again, last []float64
 			}{{"y", all.y, again.y, last.y}, {"dx", all.dx, again.dx, last.dx}, {"dw", all.dw, again.dw, last.dw}} {
 				near(t, v.what+" of a second run", v.again, v.got, exactly, "sums are added in a fixed order")
-				near(t, v.what+" of the last client alone", v.last, v.got[len(v.got)-len(v.last):], exactly,
-					"clients share nothing")
+				near(t, v.what+" of the last client alone", v.last, v.got[len(v.got)-len(v.last):],
+					exactly, "clients share nothing")
 			}
 		})
 	}

@@ -58,8 +58,8 @@ func TestConvReduce(t *testing.T) {
 							want[offset+gap+i-c.n] = sum
 						}
 					}
-					same(t, fmt.Sprintf("gradient of client %d, nothing but w and bias written", k), grad[k*P:][:P],
-						want)
+					same(t, fmt.Sprintf("gradient of client %d, nothing but w and bias written", k),
+						grad[k*P:][:P], want)
 				}
 			})
 		}

@@ -143,8 +143,8 @@ func TestConvDeterministic(t *testing.T) {
 				{"db", all.db, again.db, last.db},
 			} {
 				near(t, v.what+" of a second run", v.again, v.got, exactly, "sums are added in a fixed order")
-				near(t, v.what+" of the last client alone", v.last, v.got[len(v.got)-len(v.last):], exactly,
-					"clients share nothing")
+				near(t, v.what+" of the last client alone", v.last, v.got[len(v.got)-len(v.last):],
+					exactly, "clients share nothing")
 			}
 		})
 	}

@@ -105,6 +105,6 @@ func testCrossEntropy(t *testing.T, p precision, c lossCase) {
 	again := a
 	again.DLogits, again.Loss = 0, blank[float32](r, E*capacity)
 	launch(r, "cross_entropy_"+p.name, again.Launch(p.kind()), w.room(), &again)
-	same(t, "loss without a gradient", download[float32](r, again.Loss, E*capacity), download[float32](r, a.Loss,
-		E*capacity))
+	same(t, "loss without a gradient", download[float32](r, again.Loss, E*capacity),
+		download[float32](r, a.Loss, E*capacity))
 }

@@ -50,9 +50,8 @@ func TestGather(t *testing.T) {
 	cases = append(cases, batchCase{12, 10, 3, 2, 128, true, true, false}, batchCase{3, 3, 1, 1, 300, true, true, true})
 	for _, p := range precisions {
 		for _, c := range cases {
-			t.Run(fmt.Sprintf("%s/%d×%d×%d_K=%d_B=%d_crop=%t_flip=%t_ragged=%t", p.name, c.H, c.W, c.C, c.K, c.B,
-				c.crop, c.flip, c.ragged),
-				func(t *testing.T) { testGather(t, p, c) })
+			t.Run(fmt.Sprintf("%s/%d×%d×%d_K=%d_B=%d_crop=%t_flip=%t_ragged=%t",
+				p.name, c.H, c.W, c.C, c.K, c.B, c.crop, c.flip, c.ragged), func(t *testing.T) { testGather(t, p, c) })
 		}
 	}
 }

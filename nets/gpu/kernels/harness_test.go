@@ -244,8 +244,8 @@ func same(t *testing.T, what string, got, want []float32) {
 	}
 	for i, w := range want {
 		if g := got[i]; math.Float32bits(g) != math.Float32bits(w) && (g == g || w == w) {
-			t.Fatalf("%s[%d]: got %g (%#x), want %g (%#x), exactly", what, i, g, math.Float32bits(g), w,
-				math.Float32bits(w))
+			t.Fatalf("%s[%d]: got %g (%#x), want %g (%#x), exactly",
+				what, i, g, math.Float32bits(g), w, math.Float32bits(w))
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 // fakeClang makes CLANG a compiler of a release that prints the same text whatever it compiles.
 func fakeClang(t *testing.T, release, text string) {
 	t.Helper()
-	script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'Debian clang version %s (3)'; else cat "+
-		"<<'END'\n%s\nEND\nfi\n", release, text)
+	script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'Debian clang version %s (3)'; "+
+		"else cat <<'END'\n%s\nEND\nfi\n", release, text)
 	path := filepath.Join(t.TempDir(), "clang")
 	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
@@ -117,8 +117,8 @@ func TestNoCompiler(t *testing.T) {
 	t.Setenv("CLANG", "")
 	t.Setenv("PATH", t.TempDir())
 	var says strings.Builder
-	if code := run(nil, &says); code != 1 || !strings.Contains(says.String(),
-		"apt-get install --no-install-recommends clang-19") {
+	if code := run(nil, &says); code != 1 ||
+		!strings.Contains(says.String(), "apt-get install --no-install-recommends clang-19") {
 		t.Errorf("exit status %d, %q, want 1 and the line that installs it", code, says.String())
 	}
 }
