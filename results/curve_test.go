@@ -16,8 +16,8 @@ import (
 // Design: the columns of curve.csv and summary.csv are fixed, as other programs read them.
 const (
 	cellHeader  = "table,method,preset,data,net,availability,clients,alpha,"
-	curveHeader = cellHeader + "seed,round,active,lr,train_loss,train_acc,test_loss,test_acc,elapsed_s,params," +
-		"engine,precision,version"
+	curveHeader = cellHeader +
+		"seed,round,active,lr,train_loss,train_acc,test_loss,test_acc,elapsed_s,params,engine,precision,version"
 	summaryHeader = cellHeader + "params,rounds,metric,n,mean,std,paper_mean,paper_std,status,error," +
 		"version,engine,precision,device,numerics,revisions,data_checksum"
 	benchHeader = "time,version,data,net,availability,clients,active,local_steps,batch,rounds,warmup,threads," +
@@ -38,8 +38,8 @@ func testCurve() []CurveRow {
 		Version: "v0.1",
 	}
 	first, second := base, base
-	first.TrainLoss, first.TrainAcc, first.TestLoss, first.TestAcc = files.Some(2.3), files.Some(0.1), files.Some(2.31),
-		files.Some(0.1012)
+	first.TrainLoss, first.TrainAcc, first.TestLoss, first.TestAcc = files.Some(2.3), files.Some(0.1),
+		files.Some(2.31), files.Some(0.1012)
 	second.Round, second.Active, second.LR, second.ElapsedSec = 10, 37, 0.07071067811865475, 12.5
 	second.TestLoss, second.TestAcc = files.Some(2.1), files.Some(0.2345) // train not evaluated
 	return []CurveRow{first, second}

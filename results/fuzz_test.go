@@ -95,8 +95,8 @@ func FuzzRunFolder(f *testing.F) {
 	f.Add(curve[:len(curve)-9], info, []byte{}, true)
 	f.Add(bytes.Replace(curve, []byte(",0.5,"), []byte(",NaN,"), 1), info, []byte{}, true)
 	f.Add(curve, bytes.Replace(info, []byte(`"complete"`), []byte(`"diverged"`), 1), []byte{}, true)
-	f.Add(curve, bytes.Replace(info, []byte(`"rounds": 2`), []byte(`"rounds": -9223372036854775808`), 1), []byte{},
-		true)
+	f.Add(curve, bytes.Replace(info, []byte(`"rounds": 2`), []byte(`"rounds": -9223372036854775808`), 1),
+		[]byte{}, true)
 	f.Add(curve, bytes.Replace(info, []byte(`"rounds": 2`), []byte(`"rounds": 9223372036854775807`), 2), []byte{}, true)
 	f.Fuzz(func(t *testing.T, curve, info, decisions []byte, forge bool) {
 		write := func(name string, text []byte) {

@@ -120,8 +120,8 @@ func TestRunInfoRefused(t *testing.T) {
 		},
 	} {
 		err := WriteRunInfo(path, test.info)
-		if err == nil || !strings.HasPrefix(err.Error(), "results: "+path) || !strings.Contains(err.Error(),
-			test.want) {
+		if err == nil || !strings.HasPrefix(err.Error(), "results: "+path) ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %s in it", test.name, err, test.want)
 		}
 		if _, err := os.Stat(path); err == nil {

@@ -106,8 +106,7 @@ func TestFindBadRuns(t *testing.T) {
 			[]string{"curve.csv: line 1: empty"},
 		},
 		"half run.json": {func(t *testing.T, dir string) {
-			overwrite(t, filepath.Join(dir, results.RunFile),
-				"{\n\"status\":\n")
+			overwrite(t, filepath.Join(dir, results.RunFile), "{\n\"status\":\n")
 		}, 1, 2, []string{"run.json: line 2: unexpected EOF"}},
 		"another run's": {func(t *testing.T, dir string) {
 			if err := results.WriteRunInfo(filepath.Join(dir, results.RunFile),
@@ -163,6 +162,6 @@ func TestDuplicateRuns(t *testing.T) {
 	if err != nil || len(runs) != 1 {
 		t.Fatalf("%d runs, %v, want the first", len(runs), err)
 	}
-	resultstest.MustHold(t, bad, filepath.Join(other,
-		results.CurveFile)+": the same run, but they differ in line 3, round 1")
+	resultstest.MustHold(t, bad, filepath.Join(other, results.CurveFile)+
+		": the same run, but they differ in line 3, round 1")
 }

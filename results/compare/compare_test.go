@@ -84,8 +84,7 @@ func TestTable(t *testing.T) {
 	if len(got.Rows) != 4 || got.Left != 1 {
 		t.Errorf("%d rows and %d numbers left, want 4 and 1: γ=0.2 was not run", len(got.Rows), got.Left)
 	}
-	if len(got.Ranks) != 1 || !got.Ranks[0].Holds() || got.Ranks[0].Pairs != 1 ||
-		got.Ranks[0].TauB != files.Some(1) ||
+	if len(got.Ranks) != 1 || !got.Ranks[0].Holds() || got.Ranks[0].Pairs != 1 || got.Ranks[0].TauB != files.Some(1) ||
 		got.Ranks[0].Params != "rounds=500" {
 		t.Errorf("ranks: got %+v, want one, of a pair of methods in the paper's order, rounds=500", got.Ranks)
 	}
@@ -110,16 +109,14 @@ func TestTableEdges(t *testing.T) {
 			"unknown",
 		},
 		{"failed cell", func(rows []results.SummaryRow) {
-			rows[2].N, rows[2].Mean, rows[2].Std, rows[2].Status = 0, files.Optional{}, files.Optional{},
-				results.CellFailed
+			rows[2].N, rows[2].Mean, rows[2].Std, rows[2].Status = 0, files.Optional{},
+				files.Optional{}, results.CellFailed
 		}, "-wuu", "unknown"},
 		{"fewer rounds are not ranked", func(rows []results.SummaryRow) {
-			rows[2].Mean,
-				rows[2].Rounds = files.Some(0.79), 100
+			rows[2].Mean, rows[2].Rounds = files.Some(0.79), 100
 		}, "-wuu", "unknown"},
 		{"fewer clients", func(rows []results.SummaryRow) {
-			rows[0].Clients, rows[1].Clients, rows[2].Clients = 5, 5,
-				5
+			rows[0].Clients, rows[1].Clients, rows[2].Clients = 5, 5, 5
 		}, "--uu", "unknown"},
 		{
 			"presets are columns of their own", func(rows []results.SummaryRow) { rows[2].Preset = "paper" }, "uwuuwuu",
@@ -151,18 +148,17 @@ func TestTableEdges(t *testing.T) {
 				orders = append(orders, strings.Trim(strings.Fields(r.words())[4], ","))
 			}
 			if order := strings.Join(orders, " "); verdicts != test.verdicts || order != test.order {
-				t.Errorf("got verdicts %s, order %s, want %s, %s; %+v", verdicts, order, test.verdicts, test.order,
-					got.Rows)
+				t.Errorf("got verdicts %s, order %s, want %s, %s; %+v",
+					verdicts, order, test.verdicts, test.order, got.Rows)
 			}
 		})
 	}
-	if got := Table(paperTable(t, "fedawe-2"), nil); len(got.Rows) != 0 || len(got.Ranks) != 0 ||
-		got.Left != 192 {
-		t.Errorf("nothing of ours: got %d rows, %d ranks, %d left, want 0, 0, 192", len(got.Rows), len(got.Ranks),
-			got.Left)
+	if got := Table(paperTable(t, "fedawe-2"), nil); len(got.Rows) != 0 || len(got.Ranks) != 0 || got.Left != 192 {
+		t.Errorf("nothing of ours: got %d rows, %d ranks, %d left, want 0, 0, 192",
+			len(got.Rows), len(got.Ranks), got.Left)
 	}
-	rows := Table(&papers.Table{}, []results.SummaryRow{resultstest.SineRow("mifa", "svhn", 0.1, "",
-		metrics.TestAcc)}).Rows
+	rows := Table(&papers.Table{},
+		[]results.SummaryRow{resultstest.SineRow("mifa", "svhn", 0.1, "", metrics.TestAcc)}).Rows
 	if len(rows) != 1 || rows[0].PaperN != 0 || rows[0].Method != "mifa" {
 		t.Errorf("nothing printed: got %+v, want our one row", rows)
 	}

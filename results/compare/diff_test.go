@@ -66,8 +66,8 @@ func TestDiff(t *testing.T) {
 		}
 	}
 	if r.N != 3 || r.Apart {
-		t.Errorf("%d seeds, apart %v, want 3 and an interval that holds 0: %g … %g", r.N, r.Apart, r.Low.Value,
-			r.High.Value)
+		t.Errorf("%d seeds, apart %v, want 3 and an interval that holds 0: %g … %g",
+			r.N, r.Apart, r.Low.Value, r.High.Value)
 	}
 	if len(d.OnlyA) != 1 || !strings.HasPrefix(d.OnlyA[0], "fedau ") || len(d.OnlyB) != 1 ||
 		!strings.HasSuffix(d.OnlyB[0], "seed 7") {
@@ -99,8 +99,8 @@ func TestDiffIgnore(t *testing.T) {
 		Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95,
 		Ignore: []string{"method", "params"},
 	})
-	if err != nil || len(d.Rows) != 1 || math.Abs(d.Rows[0].Difference.Value+0.1) > 1e-12 || d.Rows[0].Low.Valid ||
-		d.Rows[0].Std.Valid {
+	if err != nil || len(d.Rows) != 1 || math.Abs(d.Rows[0].Difference.Value+0.1) > 1e-12 ||
+		d.Rows[0].Low.Valid || d.Rows[0].Std.Valid {
 		t.Errorf("%v, %+v, want −0.1 without an interval", err, d.Rows)
 	}
 	two := runsOf(t, resultstest.Run{Method: "fedau", Seed: 3, Acc: []float64{0, 0.3}},

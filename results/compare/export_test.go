@@ -136,9 +136,8 @@ func TestGridColumns(t *testing.T) {
 		}
 		var rows []results.SummaryRow
 		for _, p := range of.Printed {
-			if p.Method == "mifa" && p.Data == "svhn" && (p.Metric == metrics.TestAcc ||
-				p.Metric == metrics.RoundsTo25 ||
-				p.Metric == metrics.RoundsTo50) {
+			if p.Method == "mifa" && p.Data == "svhn" &&
+				(p.Metric == metrics.TestAcc || p.Metric == metrics.RoundsTo25 || p.Metric == metrics.RoundsTo50) {
 				rows = append(rows, results.SummaryRow{
 					Cell: results.Cell{
 						Table: table, Method: p.Method, Data: p.Data,
@@ -180,8 +179,8 @@ func TestGridOfFedAR3(t *testing.T) {
 	}
 	g := Table(of, rows).Grid()
 	if len(g.Columns) != len(metrics.OfClients) || len(g.Groups) != 1 || len(g.Groups[0].Lines) != 4 {
-		t.Fatalf("%d columns, %+v, want %d columns and one group of 4 methods", len(g.Columns), g.Groups,
-			len(metrics.OfClients))
+		t.Fatalf("%d columns, %+v, want %d columns and one group of 4 methods",
+			len(g.Columns), g.Groups, len(metrics.OfClients))
 	}
 	for _, l := range g.Groups[0].Lines {
 		if l.Label() != l.Method || slices.Contains(l.Cells, nil) {

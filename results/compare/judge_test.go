@@ -111,8 +111,8 @@ func TestJudge(t *testing.T) {
 					r.NotJudged, r.Verdict, place, side, c.why, c.want, c.place, c.side)
 			}
 			if c.why != "" && (r.Difference.Valid || r.Margin.Valid) {
-				t.Errorf("difference %v, margin %v of a number that is not judged, want neither", r.Difference,
-					r.Margin)
+				t.Errorf("difference %v, margin %v of a number that is not judged, want neither",
+					r.Difference, r.Margin)
 			}
 		})
 	}
@@ -228,8 +228,8 @@ func TestOneNoteForOneCause(t *testing.T) {
 	if err := WriteTable(&b, of, rows, 80); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Count(b.String(), "failed [1]") != 8 || !strings.HasSuffix(b.String(),
-		"\n\n[1] failed: datasets: not found\n") {
+	if strings.Count(b.String(), "failed [1]") != 8 ||
+		!strings.HasSuffix(b.String(), "\n\n[1] failed: datasets: not found\n") {
 		t.Errorf("got\n%s\nwant eight cells with one note at the end", b.String())
 	}
 }

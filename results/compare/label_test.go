@@ -27,8 +27,7 @@ func TestLabels(t *testing.T) {
 		{"alone", []results.SummaryRow{usual}, []string{""}},
 		{"numerics", []results.SummaryRow{usual, cuda}, []string{"[cpu-fp32]", "[cuda-sm90-tf32]"}},
 		{"other methods", []results.SummaryRow{usual, with(func(r *results.SummaryRow) {
-			r.Method, r.Numerics = "mifa",
-				"cuda-fp32"
+			r.Method, r.Numerics = "mifa", "cuda-fp32"
 		})}, []string{"", ""}},
 		{
 			"revisions",

@@ -57,8 +57,8 @@ func TestListWork(t *testing.T) {
 		t.Errorf("processes %q, want those that make runs, each once", r.Process)
 	}
 	if r.Seeds != "3 4 5 6 7 8 39" || r.Rounds != 0 || r.Most != 4 || r.Total != files.Some(4) {
-		t.Errorf("seeds %q, rounds %d … %d of %s, want 3 4 5 6 7 8 39 and 0 … 4 of 4", r.Seeds, r.Rounds, r.Most,
-			r.Total)
+		t.Errorf("seeds %q, rounds %d … %d of %s, want 3 4 5 6 7 8 39 and 0 … 4 of 4",
+			r.Seeds, r.Rounds, r.Most, r.Total)
 	}
 	var text strings.Builder
 	if err := WriteList(&text, rows); err != nil {

@@ -59,8 +59,8 @@ func TestMerge(t *testing.T) {
 	summarised(t, a, "fedawe-2")
 	summarised(t, b, "fedawe-2")
 	for _, out := range []string{a, b} {
-		if err := results.AppendBench(filepath.Join(out, results.BenchFile),
-			results.BenchRow{Version: filepath.Base(out)}); err != nil {
+		err := results.AppendBench(filepath.Join(out, results.BenchFile), results.BenchRow{Version: filepath.Base(out)})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -69,8 +69,8 @@ const cafedSettings results.Params = cafedSchedule + ";clip=none;augment=none;f3
 // β = 0.8 (the paper prints s = 0.2), and a bias term without the factor 4.
 func infocom(data string) Column {
 	c := Column{Data: data, Availability: "markov", Base: cafedSettings}
-	c.Base = c.Base.And("clients=24", "weights=size", "local-epochs=2", "f3ast-limit=12", "bias-const=1",
-		"ca-fed-beta=0.8")
+	c.Base = c.Base.And("clients=24", "weights=size", "local-epochs=2", "f3ast-limit=12",
+		"bias-const=1", "ca-fed-beta=0.8")
 	if data == "mnist" {
 		c.Base = c.Base.And("batch=64", "swap-pairs=2", "validation=0.2")
 	} else {

@@ -80,8 +80,7 @@ func finalRows(m Measured) (rows []sweepRow, err error) {
 		means := protocol.MeanCurve(line.Curves, metrics.TestAcc)
 		if len(means) == 0 {
 			return nil, fmt.Errorf("results: %s at %s %g: no round that every seed was evaluated in, want one",
-				line.Series,
-				axis, line.X)
+				line.Series, axis, line.X)
 		}
 		last := means[len(means)-1]
 		rows = append(rows, sweepRow{

@@ -155,8 +155,8 @@ func CAFedImportanceRows(method string, seeds [][]results.DecisionRow) ([]CAFedI
 			}
 		}
 		if n != len(rows) {
-			return nil, fmt.Errorf("results: importance: %s: %d clients, want %d as in the first seed", method, n,
-				len(rows))
+			return nil, fmt.Errorf("results: importance: %s: %d clients, want %d as in the first seed",
+				method, n, len(rows))
 		}
 		weights, shares := protocol.Importance(decisions)
 		there, taken := make([]int, n), make([]int, n)

@@ -36,8 +36,7 @@ func everyFigure(t *testing.T) map[string]plot.Figure {
 	var curves [][][]results.CurveRow
 	var study []Line
 	for _, method := range []string{
-		"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa",
-		"fedvarp",
+		"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa", "fedvarp",
 	} {
 		seeds := [][]results.CurveRow{
 			run(method, 500, []float64{2.3, 1, 0.1}, []float64{0.1, 0.5, 0.6}),
@@ -92,8 +91,8 @@ func TestFigureSVG(t *testing.T) {
 			points := pathPoint.FindAllStringSubmatch(got, -1)
 			for _, p := range points {
 				// A tolerance of half a point: the fifth digit.
-				if x, y := number64(t, p[1]), number64(t, p[2]); x < -0.5 || y < -0.5 || x > width+0.5 || y > height+
-					0.5 {
+				if x, y := number64(t, p[1]), number64(t, p[2]); x < -0.5 || y < -0.5 || x > width+0.5 ||
+					y > height+0.5 {
 					t.Errorf("drawn at %g, %g, want it within %g × %g", x, y, width, height)
 				}
 			}

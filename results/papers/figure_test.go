@@ -176,8 +176,8 @@ func TestDrawTooLittle(t *testing.T) {
 		"nothing evaluated": func(l *Line) {
 			for _, curve := range l.Curves {
 				for i := range curve {
-					curve[i].TestAcc, curve[i].TrainAcc, curve[i].TrainLoss = files.Optional{}, files.Optional{},
-						files.Optional{}
+					curve[i].TestAcc, curve[i].TrainAcc, curve[i].TrainLoss = files.Optional{},
+						files.Optional{}, files.Optional{}
 				}
 			}
 		},

@@ -75,8 +75,8 @@ func TestPrintedExperiments(t *testing.T) {
 	} {
 		for _, p := range printed(t, id) {
 			if p.Rounds != want.rounds || p.Clients != want.clients || p.N != want.seeds {
-				t.Errorf("%s, %s: %d rounds, %d clients, %d seeds, want %v", id, p.Method, p.Rounds, p.Clients, p.N,
-					want)
+				t.Errorf("%s, %s: %d rounds, %d clients, %d seeds, want %v",
+					id, p.Method, p.Rounds, p.Clients, p.N, want)
 			}
 		}
 	}

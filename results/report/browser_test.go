@@ -45,8 +45,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("filter", func(t *testing.T) {
 		visible := func(selector string) (n int) {
 			b.eval(fmt.Sprintf(`[...document.querySelectorAll(%q)].filter(e => e.getClientRects().length > 0).length`,
-				selector),
-				&n)
+				selector), &n)
 			return n
 		}
 		box := func(kind, name string) {

@@ -49,12 +49,10 @@ func TestWrite(t *testing.T) {
 	}
 	for _, want := range []string{
 		"printed 63.5 ± 2.0", "inside", "Seeds 3, 4, 6", "AMD EPYC, cpu-avx512 fp32",
-		"cnn-cifar10, 100 clients, Dirichlet α = 0.1, 100 rounds, preset code",
-		"line 7: 12 columns, want 21 &lt;b&gt;", `id="curves-cifar10-sine"`, `id="inclusion-fedawe-cifar10-sine"`,
-		`id="importance-cifar10-sine"`, `id="shares-cifar10-sine"`,
-		`id="clients-cifar10-sine"`, `id="availability-base"`, `id="availability-sine"`, `id="speed"`,
-		`data-method="mifa"`,
-		"Content-Security-Policy",
+		"cnn-cifar10, 100 clients, Dirichlet α = 0.1, 100 rounds, preset code", "line 7: 12 columns, want 21 &lt;b&gt;",
+		`id="curves-cifar10-sine"`, `id="inclusion-fedawe-cifar10-sine"`, `id="importance-cifar10-sine"`,
+		`id="shares-cifar10-sine"`, `id="clients-cifar10-sine"`, `id="availability-base"`, `id="availability-sine"`,
+		`id="speed"`, `data-method="mifa"`, "Content-Security-Policy",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
@@ -170,8 +168,8 @@ func TestReadAccuracies(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows, err := readAccuracies(path)
-		if len(rows) != c.rows || (err == nil) != (c.wants == "") || err != nil && !strings.Contains(err.Error(),
-			c.wants) {
+		if len(rows) != c.rows || (err == nil) != (c.wants == "") ||
+			err != nil && !strings.Contains(err.Error(), c.wants) {
 			t.Errorf("%s: %d rows, %v, want %d and %q", name, len(rows), err, c.rows, c.wants)
 		}
 	}

@@ -35,8 +35,8 @@ func TestMalformed(t *testing.T) {
 			`"a": "strides": unknown, want`,
 		},
 		{
-			"key twice", `{"a":{"dtype":"U8","dtype":"U8","shape":[4],"data_offsets":[0,4]}}`, "1234",
-			`"a": "dtype" twice`,
+			"key twice", `{"a":{"dtype":"U8","dtype":"U8","shape":[4],"data_offsets":[0,4]}}`,
+			"1234", `"a": "dtype" twice`,
 		},
 		{"key missing", `{"a":{"dtype":"U8","data_offsets":[0,4]}}`, "1234", `"a": no ["shape"], want`},
 		{
@@ -44,8 +44,8 @@ func TestMalformed(t *testing.T) {
 			`tensor "a": dtype "F33", want one of the format`,
 		},
 		{
-			"dtype in small letters", `{"a":{"dtype":"u8","shape":[4],"data_offsets":[0,4]}}`, "1234",
-			`tensor "a": dtype "u8"`,
+			"dtype in small letters", `{"a":{"dtype":"u8","shape":[4],"data_offsets":[0,4]}}`,
+			"1234", `tensor "a": dtype "u8"`,
 		},
 		{
 			"dtype a number", `{"a":{"dtype":8,"shape":[4],"data_offsets":[0,4]}}`, "1234",
@@ -72,8 +72,8 @@ func TestMalformed(t *testing.T) {
 			`"a": "shape": [, want a whole number`,
 		},
 		{
-			"shape of 2^63", `{"a":{"dtype":"U8","shape":[9223372036854775808],"data_offsets":[0,4]}}`, "1234",
-			`from 0 to 2^63-1`,
+			"shape of 2^63", `{"a":{"dtype":"U8","shape":[9223372036854775808],"data_offsets":[0,4]}}`,
+			"1234", `from 0 to 2^63-1`,
 		},
 		{
 			"overflow", `{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`, "",
@@ -122,8 +122,8 @@ func TestMalformed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := open(raw(c.header, c.data))
-			if err == nil || !strings.HasPrefix(err.Error(), "safetensors: ") || !strings.Contains(err.Error(),
-				c.want) {
+			if err == nil || !strings.HasPrefix(err.Error(), "safetensors: ") ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("%.300s\ngot  %v\nwant %s", c.header, err, c.want)
 			}
 		})

@@ -19,8 +19,8 @@ func Plot(h *History, trends []Trend) (plot.Figure, error) {
 		}
 	}
 	if len(charts) == 0 {
-		return plot.Figure{}, fmt.Errorf("track: %s: no night that could be drawn, want one with samples enough",
-			h.Path)
+		return plot.Figure{},
+			fmt.Errorf("track: %s: no night that could be drawn, want one with samples enough", h.Path)
 	}
 	f := plot.Figure{Title: fmt.Sprintf("%s, %s, %s (%s)",
 		h.Machine.Device, h.Machine.Engine, h.Machine.Precision, h.Machine.Fingerprint())}

@@ -31,9 +31,8 @@ func TestJudge(t *testing.T) {
 		if len(v.Regressions) != test.slower || len(v.Improvements) != test.faster || len(v.Earlier) != test.earlier ||
 			!strings.Contains(v.Text, test.text) {
 			t.Errorf("%d nights, last %d: got %d slower, %d faster, %d earlier, %q, want %d, %d, %d, %q",
-				test.nights, test.recent,
-				len(v.Regressions), len(v.Improvements), len(v.Earlier), v.Text, test.slower, test.faster,
-				test.earlier, test.text)
+				test.nights, test.recent, len(v.Regressions), len(v.Improvements), len(v.Earlier), v.Text, test.slower,
+				test.faster, test.earlier, test.text)
 		}
 	}
 	v := judged(63, 1)
