@@ -149,16 +149,16 @@ func (c *corrupt) look(x *corruption, base string) {
 	into := filepath.Join(filepath.Dir(c.out), "merged")
 	merge := rollcall(c.t, "results", "merge", c.out, "--out", into)
 	if _, err := os.Lstat(into); merge.status != status || bad != errors.Is(err, fs.ErrNotExist) {
-		c.t.Errorf("merge: status %d, %v, want %d, and nothing written if not 0\n%s", merge.status, err, status,
-			merge.stderr)
+		c.t.Errorf("merge: status %d, %v, want %d, and nothing written if not 0\n%s",
+			merge.status, err, status, merge.stderr)
 	}
 	if bad || x.want == apart || x.want == unverified {
 		status = statusFailure // seeds that are not alike are not compared unasked
 	}
 	diff := rollcall(c.t, "results", "diff", base, c.out)
 	if diff.status != status || (status != statusOK) != (diff.stdout == "") {
-		c.t.Errorf("diff: status %d, want %d, and no word on stdout if not 0\n%s%s", diff.status, status, diff.stdout,
-			diff.stderr)
+		c.t.Errorf("diff: status %d, want %d, and no word on stdout if not 0\n%s%s",
+			diff.status, status, diff.stdout, diff.stderr)
 	}
 }
 

@@ -111,8 +111,8 @@ func TestFigureErrors(t *testing.T) {
 			oneLineError(t, rollcall(t, c.args...), statusUsage, c.parts...)
 		})
 	}
-	oneLineError(t, rollcall(t, "results", "compare", "fedawe-2", t.TempDir()), statusFailure, "summary.csv",
-		"rollcall table fedawe-2")
+	oneLineError(t, rollcall(t, "results", "compare", "fedawe-2", t.TempDir()), statusFailure,
+		"summary.csv", "rollcall table fedawe-2")
 }
 
 func TestCompare(t *testing.T) {

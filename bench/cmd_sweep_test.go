@@ -26,8 +26,8 @@ func sweepOf(out string, more ...string) []string {
 // for all methods, and everything kept the second time.
 func TestSweep(t *testing.T) {
 	out := t.TempDir()
-	args := sweepOf(out, "--methods", "fedawe,ca-fed,fedar,scaffold", "--availability", "markov,uniform", "--seeds",
-		"3,4")
+	args := sweepOf(out, "--methods", "fedawe,ca-fed,fedar,scaffold", "--availability", "markov,uniform",
+		"--seeds", "3,4")
 	first := must(t, args...)
 	header, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
 	if got := strings.Join(header, ","); got != summaryColumns {
@@ -58,14 +58,14 @@ func TestSweep(t *testing.T) {
 			active[key], initial[key] = there, curve[0]["test_loss"]
 		}
 		if !slices.Equal(active[key], there) || initial[key] != curve[0]["test_loss"] {
-			t.Errorf("%s: active %v from loss %s, want the others' %v from %s", path, there, curve[0]["test_loss"],
-				active[key], initial[key])
+			t.Errorf("%s: active %v from loss %s, want the others' %v from %s",
+				path, there, curve[0]["test_loss"], active[key], initial[key])
 		}
 	}
 	again := must(t, args...)
 	if again.stdout != first.stdout || strings.Count(again.stderr, "2 finished runs kept") != 8 {
-		t.Errorf("second time:\n%s%s\nwant the same table from kept runs:\n%s", again.stdout, again.stderr,
-			first.stdout)
+		t.Errorf("second time:\n%s%s\nwant the same table from kept runs:\n%s",
+			again.stdout, again.stderr, first.stdout)
 	}
 	only := must(t, sweepOf(t.TempDir(), "--methods", "fedar", "--eval-train=false")...)
 	if !strings.Contains(only.stdout, "test_acc") || strings.Contains(only.stdout, "train_acc") {

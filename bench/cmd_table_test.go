@@ -79,10 +79,10 @@ func TestTableOnCIFAR10(t *testing.T) {
 	}
 	again := must(t, args...)
 	info, err := os.Stat(curve)
-	if err != nil || !info.ModTime().Equal(long) || again.stdout != o.stdout || !strings.Contains(again.stderr,
-		"kept") {
-		t.Errorf("second time: %v, file written %v\n%s\nwant the same table from the kept run:\n%s%s", err,
-			!info.ModTime().Equal(long), again.stdout, o.stdout, again.stderr)
+	if err != nil || !info.ModTime().Equal(long) || again.stdout != o.stdout ||
+		!strings.Contains(again.stderr, "kept") {
+		t.Errorf("second time: %v, file written %v\n%s\nwant the same table from the kept run:\n%s%s",
+			err, !info.ModTime().Equal(long), again.stdout, o.stdout, again.stderr)
 	}
 
 	// Interrupted before its second seed: the first one's numbers are in the row.

@@ -54,8 +54,8 @@ func TestTrackSuite(t *testing.T) {
 			t.Errorf("metric %d: got %+v, want %s with 10 samples", i, v, want[min(i, len(want)-1)])
 		}
 	}
-	if m := h.Machine; m.Suite != "N2-E1-B4-train64-test16/1" || m.Threads != 2 || !strings.HasPrefix(m.Engine,
-		"cpu-") || m.Precision != "fp32" || m.Device == "" || m.CPUs < 1 {
+	if m := h.Machine; m.Suite != "N2-E1-B4-train64-test16/1" || m.Threads != 2 ||
+		!strings.HasPrefix(m.Engine, "cpu-") || m.Precision != "fp32" || m.Device == "" || m.CPUs < 1 {
 		t.Errorf("machine: got %+v", m)
 	}
 }

@@ -216,8 +216,8 @@ func TestTrackCompare(t *testing.T) {
 		verdicts[0].Fingerprint != other.Fingerprint() || len(verdicts[0].Earlier) != 1 {
 		t.Errorf("one machine as JSON: got %v, %v, want the other's verdict", o.stdout, err)
 	}
-	if o = rollcall(t, "track", "compare", "--history", dir, "--fingerprint", other.Fingerprint(), "--nights",
-		"30"); o.status != statusFailure {
+	if o = rollcall(t, "track", "compare", "--history", dir, "--fingerprint", other.Fingerprint(),
+		"--nights", "30"); o.status != statusFailure {
 		t.Errorf("--nights 30: got status %d, want 1", o.status)
 	}
 	junk := filepath.Join(dir, "junk.csv")

@@ -15,9 +15,8 @@ import (
 func sometimes(out string, more ...string) []string {
 	return append([]string{
 		"sweep", "--methods", "mifa,fedawe", "--nets", "lenet5", "--data", "synthetic", "--train-size", "100",
-		"--test-size", "50",
-		"--clients", "2", "--rounds", "2", "--local-steps", "2", "--batch", "8", "--eval-every", "1", "--p", "0.1",
-		"--rates", "mifa=1e30", "--seeds", "3,4,5", "--device", "cpu", "--out", out,
+		"--test-size", "50", "--clients", "2", "--rounds", "2", "--local-steps", "2", "--batch", "8",
+		"--eval-every", "1", "--p", "0.1", "--rates", "mifa=1e30", "--seeds", "3,4,5", "--device", "cpu", "--out", out,
 	}, more...)
 }
 
@@ -107,8 +106,8 @@ func TestDivergedSeed(t *testing.T) {
 		must(t, "report", out)
 		into := filepath.Join(t.TempDir(), "all")
 		must(t, "results", "merge", out, "--out", into)
-		if merged := contents(t, filepath.Join(into, "sweep", results.SummaryFile)); strings.Count(merged,
-			"1 diverged: seed 4: ") != 2 {
+		merged := contents(t, filepath.Join(into, "sweep", results.SummaryFile))
+		if strings.Count(merged, "1 diverged: seed 4: ") != 2 {
 			t.Errorf("merged: %s, want mifa's rows as diverged", merged)
 		}
 	})
@@ -140,8 +139,8 @@ func TestDivergedRun(t *testing.T) {
 			t.Errorf("status %d, %q, %q, want 1 and %q", o.status, o.stdout, o.stderr, note)
 		}
 	}
-	if o := rollcall(t, append(args, "--again")...); o.status != statusFailure || !strings.HasSuffix(o.stdout,
-		": diverged\n") {
+	if o := rollcall(t, append(args, "--again")...); o.status != statusFailure ||
+		!strings.HasSuffix(o.stdout, ": diverged\n") {
 		t.Errorf("status %d, %q, want it run anew", o.status, o.stdout)
 	}
 }
@@ -160,11 +159,9 @@ func TestDivergedMethods(t *testing.T) {
 	}
 	for _, lr := range []string{"1e30", "1e6"} {
 		out := t.TempDir()
-		o := rollcall(t, "sweep", "--methods", strings.Join(algos.Names(), ","), "--data", "synthetic", "--nets",
-			"lenet5", "--train-size", "100",
-			"--test-size", "50", "--clients", "4", "--rounds", "2", "--local-steps", "1", "--batch", "8",
-			"--eval-every", "1",
-			"--device", "cpu", "--lr", lr, "--out", out)
+		o := rollcall(t, "sweep", "--methods", strings.Join(algos.Names(), ","), "--data", "synthetic",
+			"--nets", "lenet5", "--train-size", "100", "--test-size", "50", "--clients", "4", "--rounds", "2",
+			"--local-steps", "1", "--batch", "8", "--eval-every", "1", "--device", "cpu", "--lr", lr, "--out", out)
 		if o.status != statusFailure || strings.Contains(o.stderr, "failed") {
 			t.Errorf("--lr %s: status %d, %s, want diverged cells and no failed one", lr, o.status, o.stderr)
 		}

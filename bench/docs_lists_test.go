@@ -11,8 +11,8 @@ const (
 	docsSweep = " --data leaf --local-steps 2 --batch 4 --seeds 3" + docsTrain
 	docsCron  = " >track.log 2>&1 || (cat track.log && false)"
 	// Two methods of Table 2 on the tiny SVHN.
-	docsFedAWE = " --data svhn --availability sine --methods mifa,fedawe --seeds 3 --rounds 1 --clients 3" +
-		" --allow-altered" + docsCPU
+	docsFedAWE = " --data svhn --availability sine --methods mifa,fedawe --seeds 3 --rounds 1 --clients 3 " +
+		"--allow-altered" + docsCPU
 )
 
 // Why commands are not run.

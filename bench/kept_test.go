@@ -98,8 +98,8 @@ func TestKeptRuns(t *testing.T) {
 				return
 			}
 			mixed := must(t, append(line, "--mixed", "--seeds", "4")...)
-			if !strings.Contains(mixed.stdout, "[mixed: cpu-") || !strings.Contains(mixed.stdout,
-				"and cuda-sm90-tf32]") {
+			if !strings.Contains(mixed.stdout, "[mixed: cpu-") ||
+				!strings.Contains(mixed.stdout, "and cuda-sm90-tf32]") {
 				t.Errorf("--mixed: %s\nwant what is mixed", mixed.stdout)
 			}
 			_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))

@@ -251,8 +251,8 @@ func TestListInPlace(t *testing.T) {
 		}
 		drawn, found := strings.CutPrefix(screen.String(), "\x1b[H\x1b[J")
 		if !found || strings.Count(drawn, "\n") >= lines && lines > 1 {
-			t.Errorf("%d×%d: %q, want the screen cleared, and fewer than %d lines", columns, lines, screen.String(),
-				lines)
+			t.Errorf("%d×%d: %q, want the screen cleared, and fewer than %d lines",
+				columns, lines, screen.String(), lines)
 		}
 		for line := range strings.Lines(drawn) {
 			if n := len([]rune(line)) - 1; n >= columns {

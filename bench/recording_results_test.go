@@ -38,10 +38,12 @@ func recordingResults() []recordingCommand {
 			" none", before: recordingEdit("none/fedawe-2/summary.csv", recordingFill)},
 	}
 	for _, format := range []string{"text", "csv", "markdown"} {
-		list = append(list, recordingCommand{name: "compare-cafed-1-" + format, line: "results compare cafed-1 out" +
-			" --format " + format})
-		list = append(list, recordingCommand{name: "compare-fedawe-2-" + format, line: "results compare fedawe-2" +
-			" none/fedawe-2 --format " + format})
+		list = append(list,
+			recordingCommand{name: "compare-cafed-1-" + format, line: "results compare cafed-1 out --format " + format})
+		list = append(list, recordingCommand{
+			name: "compare-fedawe-2-" + format,
+			line: "results compare fedawe-2 none/fedawe-2 --format " + format,
+		})
 	}
 	for _, format := range []string{"csv", "markdown", "latex"} {
 		list = append(
@@ -99,9 +101,8 @@ var recordingOthersToo = []recordingCommand{
 func recordingHelp() (list []recordingCommand) {
 	for _, command := range []string{
 		"", "run", "table", "figure", "sweep", "results", "results list", "results show", "results diff",
-		"results merge",
-		"results export", "results compare", "report", "bench", "track", "track run", "track compare", "track plot",
-		"availability", "data", "data list", "data fetch", "data verify", "devices", "version",
+		"results merge", "results export", "results compare", "report", "bench", "track", "track run", "track compare",
+		"track plot", "availability", "data", "data list", "data fetch", "data verify", "devices", "version",
 	} {
 		name := "help" + strings.ReplaceAll(" "+command, " ", "-")
 		list = append(list, recordingCommand{name: name, line: strings.TrimSpace(command + " --help")})

@@ -105,15 +105,14 @@ func TestOverriddenResultsOptions(t *testing.T) {
 		"x").stdout; !strings.Contains(latex, `\caption{x}`) {
 		t.Errorf("%q, want the caption", latex)
 	}
-	oneLineError(t, rollcall(t, "results", "show", out, "--out", out), statusUsage, "--out "+out+
-		": of no use with a cell's folder")
+	oneLineError(t, rollcall(t, "results", "show", out, "--out", out), statusUsage,
+		"--out "+out+": of no use with a cell's folder")
 	latex := must(t, "results", "export", "sweep", out, "--format", "latex", "--label", "tab:our_sweep-1").stdout
 	if !strings.Contains(latex, `\label{tab:our_sweep-1}`) {
 		t.Errorf("%q, want the label", latex)
 	}
 	for _, label := range []string{"a}b", "a{b", `a\b`, "a%b", "a#b", "a b", "a\nb", "a~b", "a,b"} {
 		oneLineError(t, rollcall(t, "results", "export", "sweep", out, "--format", "latex", "--label", label),
-			statusUsage,
-			"--label ", `want none of {}\%`)
+			statusUsage, "--label ", `want none of {}\%`)
 	}
 }

@@ -55,8 +55,8 @@ func endedBy(t *testing.T, cmd *exec.Cmd, stderr io.Reader, signal os.Signal) (t
 }
 
 // longRun is a run that goes on for a minute and more, with rounds of a moment.
-const longRun = " --data leaf --clients 4 --rounds 20000 --local-steps 1 --batch 8 --eval-every 10 --device cpu " +
-	"--threads 1 "
+const longRun = " --data leaf --clients 4 --rounds 20000 --local-steps 1 --batch 8 " +
+	"--eval-every 10 --device cpu --threads 1 "
 
 // promptEnd is how long a command may take that has a second: the machine may have other work.
 const promptEnd = 3 * time.Second
@@ -156,8 +156,8 @@ func (w *counter) Write(p []byte) (int, error) {
 // All runs that are in progress leave a checkpoint, and go on from there.
 func TestInterruptedAtOnce(t *testing.T) {
 	whole, out := t.TempDir(), t.TempDir()
-	line := "sweep --methods fedawe,mifa --seeds 3 --pack 2 --data leaf --clients 4 --rounds 60 --eval-every 2 " +
-		"--device cpu --out "
+	line := "sweep --methods fedawe,mifa --seeds 3 --pack 2 --data leaf --clients 4 --rounds 60 " +
+		"--eval-every 2 --device cpu --out "
 	must(t, append(strings.Fields(line), whole)...)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -21,8 +21,7 @@ import (
 func longSweep(out, rounds string, more ...string) []string {
 	return append([]string{
 		"sweep", "--data", "leaf", "--clients", "5", "--local-steps", "2", "--batch", "8", "--rounds", rounds,
-		"--eval-every",
-		"100", "--checkpoint-every", "1ms", "--device", "cpu", "--threads", "1", "--out", out,
+		"--eval-every", "100", "--checkpoint-every", "1ms", "--device", "cpu", "--threads", "1", "--out", out,
 	}, more...)
 }
 
@@ -144,8 +143,8 @@ func TestShareStoppedRun(t *testing.T) {
 	line := func(more ...string) []string {
 		return append([]string{
 			"run", "--method", "mifa", "--data", "leaf", "--clients", "5", "--rounds", "3000", "--eval-every", "100",
-			"--local-steps", "2", "--batch", "8",
-			"--checkpoint-every", "1ms", "--device", "cpu", "--threads", "1", "--out", out,
+			"--local-steps", "2", "--batch", "8", "--checkpoint-every", "1ms", "--device", "cpu", "--threads", "1",
+			"--out", out,
 		}, more...)
 	}
 	one := startChild(t, quickly, line()...)

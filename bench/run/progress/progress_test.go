@@ -172,8 +172,8 @@ func TestEveryWidth(t *testing.T) {
 		if got := s.String(); got != "" || s.wrapped {
 			t.Fatalf("%d columns: got %q in the end, wrapped %t, want nothing", columns, got, s.wrapped)
 		}
-		if columns >= 20 && !slices.ContainsFunc(s.drawn,
-			func(l string) bool { return strings.HasPrefix(l, "run 2/3") }) {
+		if columns >= 20 &&
+			!slices.ContainsFunc(s.drawn, func(l string) bool { return strings.HasPrefix(l, "run 2/3") }) {
 			t.Fatalf("%d columns: run 2/3 was never drawn: %q", columns, s.drawn)
 		}
 	}
