@@ -275,8 +275,8 @@ func TestAtOnceUsage(t *testing.T) {
 			"33": "--pack 33: want 1 … 32", "two": `--pack "two": want a whole number`,
 		} {
 			out := filepath.Join(t.TempDir(), "out")
-			oneLineError(t, rollcall(t, append(strings.Fields(command), "--pack", pack, "--device", "cpu", "--out",
-				out)...), statusUsage, want)
+			args := append(strings.Fields(command), "--pack", pack, "--device", "cpu", "--out", out)
+			oneLineError(t, rollcall(t, args...), statusUsage, want)
 			if _, err := os.Stat(out); err == nil {
 				t.Errorf("%s --pack %s: %s was made", command, pack, out)
 			}

@@ -134,8 +134,8 @@ func TestCompare(t *testing.T) {
 			t.Errorf("difference %g, verdict %q, want −0.01 and within", d, r["verdict"])
 		}
 	}
-	if text := must(t, "results", "compare", "fedawe-2", out, "--format", "markdown").stdout; !strings.Contains(text,
-		"| fedawe |") {
+	text := must(t, "results", "compare", "fedawe-2", out, "--format", "markdown").stdout
+	if !strings.Contains(text, "| fedawe |") {
 		t.Errorf("%q is no Markdown table", text)
 	}
 }

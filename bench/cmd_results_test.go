@@ -149,14 +149,16 @@ func TestExport(t *testing.T) {
 		"latex":    `fedawe & $\mathbf{84.6} \pm 0.9$ & $85.6 \pm 0.9$ \\`,
 		"csv":      ",3,ok,,code,cnn-svhn,100,0.1,2000,v1,cpu-fp32,0.856,0.009,3,\n",
 	} {
-		if text := must(t, "results", "export", "fedawe-2", out, "--format", format, "--printed",
-			"--metric", "test_acc").stdout; !strings.Contains(text, want) {
+		text := must(t, "results", "export", "fedawe-2", out, "--format", format, "--printed",
+			"--metric", "test_acc").stdout
+		if !strings.Contains(text, want) {
 			t.Errorf("%s: %q, want %q in it", format, text, want)
 		}
 	}
-	if text := must(t, "results", "export", "fedawe-2", out, "--format", "latex").stdout; !strings.Contains(text,
-		`\caption{Mean $\pm$ sample standard deviation over 3 seeds; 2000 rounds, N = 100, $\alpha$ = 0.1, `+
-			`preset code, cnn-svhn; rollcall v1, cpu-fp32.}`) {
+	caption := `\caption{Mean $\pm$ sample standard deviation over 3 seeds; 2000 rounds, N = 100, $\alpha$ = 0.1, ` +
+		`preset code, cnn-svhn; rollcall v1, cpu-fp32.}`
+	text := must(t, "results", "export", "fedawe-2", out, "--format", "latex").stdout
+	if !strings.Contains(text, caption) {
 		t.Errorf("%q, want what the numbers are in its caption", text)
 	}
 	out = onSVHN(t, 100, 0.846)
@@ -187,8 +189,8 @@ func TestSummaryAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := results.WriteSummary(filepath.Join(out, "fedawe-2", results.SummaryFile), papers.Summaries("fedawe-2",
-		runs, false)); err != nil {
+	summary := filepath.Join(out, "fedawe-2", results.SummaryFile)
+	if err := results.WriteSummary(summary, papers.Summaries("fedawe-2", runs, false)); err != nil {
 		t.Fatal(err)
 	}
 	page := must(t, "report", out, "--to", filepath.Join(t.TempDir(), "r"))

@@ -171,8 +171,8 @@ func TestDataListAndFetch(t *testing.T) {
 		}
 	}
 	dir := halfCIFAR10(t, nil)
-	if list := must(t, "data", "list", "--data-dir", dir).stdout; !strings.Contains(list,
-		filepath.Join(dir, "cifar-10-batches-bin")) {
+	folder := filepath.Join(dir, "cifar-10-batches-bin")
+	if list := must(t, "data", "list", "--data-dir", dir).stdout; !strings.Contains(list, folder) {
 		t.Errorf("data list --data-dir %s: %q, want its folder", dir, list)
 	}
 	if o := must(t, "data", "fetch", "synthetic"); !strings.Contains(o.stdout, "generated") {

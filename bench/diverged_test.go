@@ -85,9 +85,8 @@ func TestDivergedSeed(t *testing.T) {
 		if o := must(t, "results", "list", out); !strings.Contains(o.stdout, "2 complete, 1 diverged") {
 			t.Errorf("%q, want 2 complete, 1 diverged", o.stdout)
 		}
-		if o := must(t, "results", "show",
-			filepath.Dir(filepath.Dir(only(t, out, "sweep/mifa_*/seed-4/run.json")))); !strings.Contains(o.stdout,
-			"2 seeds") {
+		cell := filepath.Dir(filepath.Dir(only(t, out, "sweep/mifa_*/seed-4/run.json")))
+		if o := must(t, "results", "show", cell); !strings.Contains(o.stdout, "2 seeds") {
 			t.Errorf("%q, want a mean over 2 seeds", o.stdout)
 		}
 		_, rows := table(t, must(t, "results", "diff", out, out, "--format", "csv").stdout)

@@ -101,8 +101,8 @@ func TestOverriddenResultsOptions(t *testing.T) {
 		oneLineError(t, rollcall(t, "results", "export", "sweep", out, "--format", c[0], "--"+c[1], "x"), statusUsage,
 			"--"+c[1]+": of no use with --format "+c[0]+", want it with --format "+c[2])
 	}
-	if latex := must(t, "results", "export", "sweep", out, "--format", "latex", "--caption",
-		"x").stdout; !strings.Contains(latex, `\caption{x}`) {
+	if latex := must(t, "results", "export", "sweep", out, "--format", "latex",
+		"--caption", "x").stdout; !strings.Contains(latex, `\caption{x}`) {
 		t.Errorf("%q, want the caption", latex)
 	}
 	oneLineError(t, rollcall(t, "results", "show", out, "--out", out), statusUsage,

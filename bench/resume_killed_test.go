@@ -82,8 +82,8 @@ func TestKilledRunsGoOn(t *testing.T) {
 	}
 	top := quickFolder(t)
 	trace := filepath.Join(top, "trace.csv")
-	if err := os.WriteFile(trace, []byte("client,start,end\n0,0,9\n1,2,5\n2,3,20\n3,0,4\n3,7,19\n"),
-		0o666); err != nil {
+	err := os.WriteFile(trace, []byte("client,start,end\n0,0,9\n1,2,5\n2,3,20\n3,0,4\n3,7,19\n"), 0o666)
+	if err != nil {
 		t.Fatal(err)
 	}
 	draw := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // when to kill is no secret

@@ -113,9 +113,9 @@ func TestShareStopped(t *testing.T) {
 	}
 	one.goOn(t)
 	log = one.end(t, statusOK)
-	if strings.Count(log, ": lost: ") != 1 || !strings.Contains(log, fmt.Sprintf("process %d on host",
-		two.Process.Pid)) &&
-		!strings.Contains(log, "its file is gone") {
+	if strings.Count(log, ": lost: ") != 1 ||
+		!strings.Contains(log, fmt.Sprintf("process %d on host", two.Process.Pid)) &&
+			!strings.Contains(log, "its file is gone") {
 		t.Errorf("want that the run is lost, once, and to whom:\n%s", log)
 	}
 	if got := strings.Join(begun(log), ", "); !strings.HasSuffix(got, "fedawe leaf stationary seed 3") {

@@ -76,8 +76,10 @@ func TestDownloadFails(t *testing.T) {
 func TestDownloadNoNetwork(t *testing.T) {
 	m := newMini(t)
 	dir, _, _ := alone(t)
-	for name, url := range map[string]string{"refused": m.archive.url, "no such host": "http://rollcall.invalid/" +
-		m.archive.name} {
+	for name, url := range map[string]string{
+		"refused":      m.archive.url,
+		"no such host": "http://rollcall.invalid/" + m.archive.name,
+	} {
 		t.Run(name, func(t *testing.T) {
 			m.archive.url = url
 			_, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &m.fileSet})

@@ -218,8 +218,10 @@ func TestNothingToTrain(t *testing.T) {
 	e := newTest(t, "cnn-svhn", 2, 4)
 	w := hashedWeights(e.model)
 	b := rows(t, e, 4, w)
-	for name, l := range map[string]plan.Local{"no steps": hashedPlan(0, 0, 4, 4, 40), "no samples": hashedPlan(0, 3,
-		4, 0, 40)} {
+	for name, l := range map[string]plan.Local{
+		"no steps":   hashedPlan(0, 0, 4, 4, 40),
+		"no samples": hashedPlan(0, 3, 4, 0, 40),
+	} {
 		loss := must(e.Train(t.Context(), LocalWork{LR: 1, WeightDecay: 1, Momentum: 0.5, Clients: []ClientWork{
 			{Start: Row{b, 0}, End: Row{b, 1}, Momentum: Row{b, 2}, Drift: Row{b, 3}, Plan: l},
 		}}))(t)

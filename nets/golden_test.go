@@ -260,8 +260,8 @@ func compareLogits(t *testing.T, what string, got []float32, want [][]float64, t
 }
 
 // goldenFirstBatch compares loss, logits and gradients of the first batch.
-func goldenFirstBatch(t *testing.T, e *CPU, f *goldenFile, c *goldenCase, work LocalWork, client ClientWork,
-	momentum Row,
+func goldenFirstBatch(
+	t *testing.T, e *CPU, f *goldenFile, c *goldenCase, work LocalWork, client ClientWork, momentum Row,
 ) {
 	m := e.model
 	// After one step the momentum row, zero before, is the gradient itself.

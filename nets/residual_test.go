@@ -10,8 +10,8 @@ import (
 )
 
 // trainOnce trains one client on a plan and returns the loss and the weights.
-func trainOnce(t *testing.T, net string, batch int, w []float32, change func(*LocalWork, *ClientWork, Bank),
-	l plan.Local,
+func trainOnce(
+	t *testing.T, net string, batch int, w []float32, change func(*LocalWork, *ClientWork, Bank), l plan.Local,
 ) (loss float32, end, momentum []float32) {
 	t.Helper()
 	e := newTest(t, net, 2, batch)

@@ -61,9 +61,10 @@ func TestFindRuns(t *testing.T) {
 	if err := compare.WriteList(&text, rows); err != nil {
 		t.Fatal(err)
 	}
-	if want := "table      method   data      availability   seeds       rounds   status\n" +
+	want := "table      method   data      availability   seeds       rounds   status\n" +
 		"fedawe-2   mifa     cifar10   sine             3 4   1 … 2 of 2   1 complete, 1 interrupted\n" +
-		"run        fedawe   cifar10   sine               3            2   unfinished\n"; text.String() != want {
+		"run        fedawe   cifar10   sine               3            2   unfinished\n"
+	if text.String() != want {
 		t.Errorf("got\n%swant\n%s", text.String(), want)
 	}
 	if _, _, err := results.FindRuns(t.Context(), filepath.Join(out, "none")); err == nil {

@@ -67,8 +67,8 @@ func runs(t *testing.T) []run {
 // compareGemm does one tile in all runs and by generic.
 func compareGemm(t *testing.T, all []run, tile Tile[float32], a, b, c []float32) {
 	t.Helper()
-	what := fmt.Sprintf("M=%d N=%d Segs=%d K=%d Runs=%d A %d %d %d %d B %d %d C %d %d Acc=%t: C", tile.M, tile.N,
-		tile.Segs, tile.K, tile.Runs,
+	what := fmt.Sprintf("M=%d N=%d Segs=%d K=%d Runs=%d A %d %d %d %d B %d %d C %d %d Acc=%t: C",
+		tile.M, tile.N, tile.Segs, tile.K, tile.Runs,
 		tile.ASeg, tile.ARow, tile.AK, tile.ARun, tile.BSeg, tile.BRow, tile.CRow, tile.CRun, tile.Acc)
 	want, scale, got := tile, tile, tile
 	want.A, want.B, want.C = a, b, slices.Clone(c)

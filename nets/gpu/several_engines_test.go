@@ -30,8 +30,8 @@ func (h *history) same(o *history) bool {
 
 // federate opens an engine and trains, combines, evaluates, allocates and frees on it, with other numbers for every id.
 // It calls wait(0) when the engine is open, and wait(1) before it closes the engine.
-func federate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options, id, clients, rounds int,
-	wait func(stage int),
+func federate(
+	t *testing.T, m *nets.Model, train, test *plan.Samples, o Options, id, clients, rounds int, wait func(stage int),
 ) (h *history, err error) {
 	var b nets.Bank
 	e, err := openEngine(m, train, test, o)

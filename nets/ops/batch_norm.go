@@ -42,8 +42,8 @@ type BatchNorm[T cpu.Float] struct {
 }
 
 // NewBatchNorm applies the op. If add is nil, nothing is added; if labels is nil, the op is one of evaluation.
-func NewBatchNorm[T cpu.Float](exec *cpu.Exec[T], x, add, weight, bias, mean, variance, labels *G.Node, outPad int,
-	relu bool,
+func NewBatchNorm[T cpu.Float](
+	exec *cpu.Exec[T], x, add, weight, bias, mean, variance, labels *G.Node, outPad int, relu bool,
 ) (*G.Node, error) {
 	const name = "batch_norm"
 	in := G.Nodes{x, weight, bias, mean, variance}

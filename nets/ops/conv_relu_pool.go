@@ -27,9 +27,9 @@ type ConvReLUPool[T cpu.Float] struct {
 }
 
 // NewConvReLUPool applies the op to x, w and bias.
-func NewConvReLUPool[T cpu.Float](exec *cpu.Exec[T], x, w, bias *G.Node, pad, outPad int, inputGrad bool) (*G.Node,
-	error,
-) {
+func NewConvReLUPool[T cpu.Float](
+	exec *cpu.Exec[T], x, w, bias *G.Node, pad, outPad int, inputGrad bool,
+) (*G.Node, error) {
 	const name = "conv_relu_pool"
 	s, err := shapes(name, x, w, bias)
 	if err != nil {

@@ -107,10 +107,11 @@ func TestListFailed(t *testing.T) {
 	if err := WriteFailed(&text, rows); err != nil {
 		t.Fatal(err)
 	}
-	if want := "table   method   data      availability   seeds   rounds   status       error\n" +
+	want := "table   method   data      availability   seeds   rounds   status       error\n" +
 		"run     mifa     cifar10   sine               6   2 of 4   unfinished   since 6\n" +
 		"run     mifa     cifar10   sine               7   1 of 4   failed       since 7\n" +
-		"run     mifa     cifar10   sine               8   1 of 4   diverged     since 8\n"; text.String() != want {
+		"run     mifa     cifar10   sine               8   1 of 4   diverged     since 8\n"
+	if text.String() != want {
 		t.Errorf("got\n%swant\n%s", text.String(), want)
 	}
 }

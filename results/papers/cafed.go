@@ -27,8 +27,8 @@ var (
 	// released code, and the learning rates that the paper prints diverge with it.
 	cafedFigures = []Figure{
 		cafedI1, cafedI2, cafedI3,
-		cafedF1a, cafedF1b, cafedF1c, cafedF1d, cafedF2a, cafedF2b, cafedF3, cafedF4a, cafedF4b, cafedF5a, cafedF5b,
-		cafedF5c, cafedF5d,
+		cafedF1a, cafedF1b, cafedF1c, cafedF1d, cafedF2a, cafedF2b, cafedF3,
+		cafedF4a, cafedF4b, cafedF5a, cafedF5b, cafedF5c, cafedF5d,
 	}
 
 	cafed1 = Table{

@@ -122,8 +122,8 @@ func TestCAFedSeries(t *testing.T) {
 			t.Errorf("%s: no title in the drawing", f.Title)
 		}
 	}
-	if text := filestest.SVG(t, CAFedActivityFigure("activity",
-		CAFedActivityRows(resultstest.Decisions()))); strings.Count(text, "#D55E00") != 1 {
+	activity := CAFedActivityFigure("activity", CAFedActivityRows(resultstest.Decisions()))
+	if text := filestest.SVG(t, activity); strings.Count(text, "#D55E00") != 1 {
 		t.Errorf("%d red bars, want one: client 1 in round 1", strings.Count(text, "#D55E00"))
 	}
 	if share := leftOut(CAFedActivityRows(resultstest.Decisions()), 2); share[0] != 0 || share[1] != 0.5 {

@@ -89,8 +89,8 @@ func TestFedAWE8(t *testing.T) {
 	if dashes != 3 {
 		t.Errorf("%d dashes, want 3: FedAvg over all clients never reaches the target", dashes)
 	}
-	if p, found := results.PrintedFor(rows,
-		resultstest.SineRow("fedvarp", "svhn", 0.1, "", metrics.RoundsTo25)); found {
+	fedvarp := resultstest.SineRow("fedvarp", "svhn", 0.1, "", metrics.RoundsTo25)
+	if p, found := results.PrintedFor(rows, fedvarp); found {
 		t.Errorf("fedvarp: got %+v, want nothing printed", p)
 	}
 }

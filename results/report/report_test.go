@@ -100,9 +100,8 @@ func TestWrite(t *testing.T) {
 			curves = append(curves, r.Curve)
 		}
 	}
-	if want := (curves[0][10].TestAcc.Value + curves[1][10].TestAcc.Value +
-		curves[2][10].TestAcc.Value) / 3; rows[10].Method != "fedawe" || rows[10].Round != 100 ||
-		abs(rows[10].TestAcc.Value-want) > 1e-12 {
+	want := (curves[0][10].TestAcc.Value + curves[1][10].TestAcc.Value + curves[2][10].TestAcc.Value) / 3
+	if rows[10].Method != "fedawe" || rows[10].Round != 100 || abs(rows[10].TestAcc.Value-want) > 1e-12 {
 		t.Errorf("row %+v, want fedawe after 100 rounds with %g (sums differ by roundings)", rows[10], want)
 	}
 }

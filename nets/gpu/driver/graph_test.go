@@ -28,8 +28,8 @@ func TestDeviceLost(t *testing.T) {
 		x, err := s.Capture("round", func() error { return fill(f, s, fillArgs{p, 1, 10}) })
 		must(t, err)
 		err = x.Launch(s)
-		if want := "gpu: graph round (1 nodes): launch: an illegal memory access was encountered"; !errors.Is(err,
-			ErrDeviceLost) || err.Error() != want {
+		want = "gpu: graph round (1 nodes): launch: an illegal memory access was encountered"
+		if !errors.Is(err, ErrDeviceLost) || err.Error() != want {
 			t.Errorf("Launch: %v, want ErrDeviceLost: %s", err, want)
 		}
 	})

@@ -16,14 +16,13 @@ func TestOutOfMemory(t *testing.T) {
 	}
 	onThread(t, func(d *Device) {
 		_, err := d.Alloc(3 << 20)
-		if want := "gpu: alloc 3 MiB (1048574 bytes of 1 MiB are free): out of memory"; !errors.Is(err,
-			ErrOutOfMemory) ||
-			errors.Is(err, ErrDeviceLost) || err.Error() != want {
+		want := "gpu: alloc 3 MiB (1048574 bytes of 1 MiB are free): out of memory"
+		if !errors.Is(err, ErrOutOfMemory) || errors.Is(err, ErrDeviceLost) || err.Error() != want {
 			t.Errorf("Alloc(3 MiB): %v, want ErrOutOfMemory: %s", err, want)
 		}
 		_, err = d.AllocHost(1 << 30)
-		if want := "gpu: alloc 1.0 GiB of pinned memory: out of memory"; !errors.Is(err, ErrOutOfMemory) ||
-			err.Error() != want {
+		want = "gpu: alloc 1.0 GiB of pinned memory: out of memory"
+		if !errors.Is(err, ErrOutOfMemory) || err.Error() != want {
 			t.Errorf("AllocHost(1 GiB): %v, want ErrOutOfMemory: %s", err, want)
 		}
 		if _, err := d.Alloc(0); err == nil || err.Error() != "gpu: alloc: 0 bytes, want 1 or more" {

@@ -252,8 +252,8 @@ func same(t *testing.T, what string, got, want []float32) {
 
 // near fails unless |got − want| ≤ tol(i) everywhere, and got is NaN or infinite where want is. why is the reason for
 // the tolerance.
-func near[F float32 | float64](t *testing.T, what string, got []F, want []float64, tol func(i int) float64,
-	why string,
+func near[F float32 | float64](
+	t *testing.T, what string, got []F, want []float64, tol func(i int) float64, why string,
 ) {
 	t.Helper()
 	if len(got) != len(want) {
