@@ -232,8 +232,8 @@ func TestCAFedExcludes(t *testing.T) {
 }
 
 func TestOrders(t *testing.T) {
-	if got, want := byCorrelation([]float64{0.1, -0.9, 0.5, 0.9, -0.1}), []int{1, 3, 2, 0, 4}; !slices.Equal(got,
-		want) {
+	lambda := []float64{0.1, -0.9, 0.5, 0.9, -0.1}
+	if got, want := byCorrelation(lambda), []int{1, 3, 2, 0, 4}; !slices.Equal(got, want) {
 		t.Errorf("by |λ| descending: %v, want %v", got, want)
 	}
 	if got, want := byAvailability([]float64{0.9, 0.1, 0.5, 0.1}), []int{1, 3, 2, 0}; !slices.Equal(got, want) {

@@ -55,8 +55,7 @@ func corruptBase(out string) [][]string {
 	for _, line := range []string{
 		"sweep --methods fedawe,mifa --data binary --clients 4 --rounds 4 --eval-every 1 --seeds 3,4,5",
 		"run --method fedar --availability uniform --data synthetic --net lenet5 --train-size 60 --test-size 20 " +
-			"--clients 5 " +
-			"--rounds 2 --eval-every 1 --local-steps 1 --batch 2",
+			"--clients 5 --rounds 2 --eval-every 1 --local-steps 1 --batch 2",
 		"run --method ca-fed --availability markov --data leaf --clients 4 --rounds 2 --eval-every 1 --decisions",
 	} {
 		commands = append(commands, append(strings.Fields(line), "--device", "cpu", "--threads", "1", "--out", out))

@@ -87,13 +87,13 @@ func TestSweepSettings(t *testing.T) {
 	}{
 		{
 			"--methods fedar,ca-fed,fedawe",
-			"fedar: batch=128 local-steps=10 split=clients lr=0.1 weight-decay=0 clip=none|ca-fed: batch=128 " +
-				"local-epochs=none split=clients lr=0.03 momentum=0|fedawe: lr=0.1 fedawe-clip=0.5",
+			"fedar: batch=128 local-steps=10 split=clients lr=0.1 weight-decay=0 clip=none|" +
+				"ca-fed: batch=128 local-epochs=none split=clients lr=0.03 momentum=0|fedawe: lr=0.1 fedawe-clip=0.5",
 		},
 		{
 			"--methods mifa,more-available --like fedar",
-			"mifa: batch=64 local-steps=5 split=two-class lr=0.05 weight-decay=0.001 augment=none|more-available: " +
-				"batch=64 split=two-class lr=0.03 server-lr=3",
+			"mifa: batch=64 local-steps=5 split=two-class lr=0.05 weight-decay=0.001 augment=none|" +
+				"more-available: batch=64 split=two-class lr=0.03 server-lr=3",
 		},
 		{
 			"--methods mifa,fedar --rates mifa=0.2/2 --lr 0.3 --fedar-rho 0.5",
@@ -102,8 +102,8 @@ func TestSweepSettings(t *testing.T) {
 		{"--methods fedar --local-steps 3 --like ca-fed", "fedar: local-steps=3 local-epochs=none batch=32"},
 		{
 			"--methods fedar --nets lenet5,cnn-cafed --availability sine,uniform",
-			"fedar: net=lenet5 availability=sine|fedar: net=lenet5 availability=uniform|fedar: net=cnn-cafed " +
-				"availability=sine|fedar: net=cnn-cafed",
+			"fedar: net=lenet5 availability=sine|fedar: net=lenet5 availability=uniform|" +
+				"fedar: net=cnn-cafed availability=sine|fedar: net=cnn-cafed",
 		},
 	} {
 		cells := cellsOfSweep(t, c.line)

@@ -97,8 +97,8 @@ func TestDivergedSeed(t *testing.T) {
 		}
 		_, rows = table(t, must(t, "results", "export", "sweep", out, "--format", "csv").stdout)
 		for _, r := range rows {
-			if want := map[string]string{"mifa": "2 diverged", "fedawe": "3 ok"}[r["method"]]; r["n"]+" "+
-				r["status"] != want {
+			want := map[string]string{"mifa": "2 diverged", "fedawe": "3 ok"}[r["method"]]
+			if r["n"]+" "+r["status"] != want {
 				t.Errorf("export of %s: %s %s, want %s", r["method"], r["n"], r["status"], want)
 			}
 		}

@@ -152,8 +152,8 @@ func TestTwoClassRefuses(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
 	}
-	if _, err := dealTwoClasses(&plan.Samples{Labels: sized(1, 5), Classes: 2}, [][2]uint8{{0, 1}, {0, 1}}, 1,
-		1); err == nil ||
+	samples := &plan.Samples{Labels: sized(1, 5), Classes: 2}
+	if _, err := dealTwoClasses(samples, [][2]uint8{{0, 1}, {0, 1}}, 1, 1); err == nil ||
 		!strings.Contains(err.Error(), "1 samples of class 0 for 2 clients") {
 		t.Errorf("test set without enough of a class: got %v", err)
 	}
