@@ -44,8 +44,8 @@ var docsForeignFiles = map[string]string{
 	"libcuda.so":                    "what tests of the CUDA engine make of nets/gpu/emulator",
 	"bin/gpu-kit/card.sh":           "packed by make gpu-kit",
 	"results/history":               "the default of track's --history",
-	"results/history/DEVICE_ENGINE_PRECISION_FINGERPRINT.csv": "written by track run, whose names the tests of " +
-		"results/track hold",
+	"results/history/DEVICE_ENGINE_PRECISION_FINGERPRINT.csv": "written by track run, " +
+		"whose names the tests of results/track hold",
 }
 
 // TestDocsNames looks up every flag, file, test and variable that a page names.

@@ -132,8 +132,8 @@ func TestTablesSayWhatTheyRun(t *testing.T) {
 				for _, e := range of.Entries {
 					r.Metric = e.Metric
 					p, ok := results.PrintedFor(of.Printed, r)
-					if values := c.Settings.Values(); ok && (fmt.Sprint(p.Rounds) != values["rounds"] ||
-						fmt.Sprint(p.Clients) != values["clients"]) {
+					if values := c.Settings.Values(); ok &&
+						(fmt.Sprint(p.Rounds) != values["rounds"] || fmt.Sprint(p.Clients) != values["clients"]) {
 						t.Errorf("%s %s: printed of %d rounds and %d clients, runs have %s and %s",
 							id, r.Method, p.Rounds, p.Clients, values["rounds"], values["clients"])
 					}

@@ -49,10 +49,14 @@ func recordingResults() []recordingCommand {
 		list = append(
 			list,
 			recordingCommand{name: "export-cafed-1-" + format, line: "results export cafed-1 out --format " + format},
-			recordingCommand{name: "export-fedawe-2-" + format, line: "results export fedawe-2 none --printed" +
-				" --format " + format},
-			recordingCommand{name: "export-fedar-2-" + format, line: "results export fedar-2 none --printed" +
-				" --format " + format},
+			recordingCommand{
+				name: "export-fedawe-2-" + format,
+				line: "results export fedawe-2 none --printed --format " + format,
+			},
+			recordingCommand{
+				name: "export-fedar-2-" + format,
+				line: "results export fedar-2 none --printed --format " + format,
+			},
 		)
 	}
 	return append(
@@ -61,8 +65,7 @@ func recordingResults() []recordingCommand {
 		recordingCommand{name: "export-fedawe-9", line: "results export fedawe-9 avx2", cpu: "avx2"},
 		recordingCommand{
 			name: "export-caption",
-			line: "results export cafed-1 out --format latex --metric test_acc_mean" +
-				" --caption Ours --label tab:ours",
+			line: "results export cafed-1 out --format latex --metric test_acc_mean --caption Ours --label tab:ours",
 		},
 		recordingCommand{name: "report", line: "report out/run"},
 		recordingCommand{name: "report-again", line: "report out/run"},

@@ -58,9 +58,8 @@ func killedLines() (lines []string) {
 	)
 	more := []string{
 		"--momentum 0.9", "--availability markov", "--availability clusters --clusters 2",
-		"--availability trace --trace TRACE --trace-end repeat",
-		"--availability sine --events", "--availability interleaved-sine --save-model",
-		"--momentum 0.5 --availability uniform",
+		"--availability trace --trace TRACE --trace-end repeat", "--availability sine --events",
+		"--availability interleaved-sine --save-model", "--momentum 0.5 --availability uniform",
 	}
 	for i, method := range algos.Names() {
 		line := "run --method " + method
@@ -111,8 +110,8 @@ func TestKilledRunsGoOn(t *testing.T) {
 	}
 	t.Logf("%d kills, after which %d runs went on from a checkpoint", kills, resumed)
 	if kills < 8 || resumed < kills/4 {
-		t.Errorf("%d kills, %d runs gone on, want 8 and a quarter of that at least: the test is of nothing", kills,
-			resumed)
+		t.Errorf("%d kills, %d runs gone on, want 8 and a quarter of that at least: the test is of nothing",
+			kills, resumed)
 	}
 }
 

@@ -47,8 +47,8 @@ func TestSaveModel(t *testing.T) {
 	}
 	oneLineError(t, rollcall(t, small(second, "--net", "lenet5", "--init-from", damaged)...), statusFailure,
 		damaged, "want")
-	oneLineError(t, rollcall(t, lenet("--save-model=all", "--method", "mifa")...), statusUsage,
-		"--save-model=all: of no use with --method mifa")
+	oneLineError(t, rollcall(t, lenet("--save-model=all", "--method", "mifa")...),
+		statusUsage, "--save-model=all: of no use with --method mifa")
 	oneLineError(t, rollcall(t, lenet("--save-model=both")...), statusUsage,
 		`--save-model "both": unknown, want one of one, all`)
 }

@@ -101,12 +101,12 @@ func TestTraceEndsBeforeRun(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			oneLineError(t, rollcall(t, append(c.args, trace...)...), statusUsage, "--trace "+path, c.want,
-				"or --trace-end repeat, stop or empty")
+			oneLineError(t, rollcall(t, append(c.args, trace...)...), statusUsage, "--trace "+path,
+				c.want, "or --trace-end repeat, stop or empty")
 		})
 	}
-	oneLineError(t, rollcall(t, small(t.TempDir(), "--trace-end", "repeat")...), statusUsage, "--trace-end repeat",
-		"want it with --availability trace")
+	oneLineError(t, rollcall(t, small(t.TempDir(), "--trace-end", "repeat")...), statusUsage,
+		"--trace-end repeat", "want it with --availability trace")
 	must(t, append(small(t.TempDir(), "--availability", "trace", "--round-seconds", "2", "--rounds", "2"), trace...)...)
 }
 

@@ -217,10 +217,10 @@ func TestMAT5Hostile(t *testing.T) {
 		},
 		"dimensions of 2^40": {append(w.header(), w.compressed(w.matrix("X", mxUINT8, []int32{1 << 20, 1 << 20},
 			miUINT8, make([]byte, 8)))...), "X: 8 bytes of data, want 1099511627776"},
-		"a name of 4 GB": {slices.Concat(w.header(), w.compressed(append(slices.Clone(claim(n)[:40]), 1, 0, 0, 0,
-			255, 255, 255, 255))), "element 1: "},
-		"many empty variables": {slices.Concat(w.header(), bytes.Repeat(w.matrix("e", mxUINT8, []int32{0, 0}, miUINT8,
-			nil), 1000)), "X: not in the file"},
+		"a name of 4 GB": {slices.Concat(w.header(),
+			w.compressed(append(slices.Clone(claim(n)[:40]), 1, 0, 0, 0, 255, 255, 255, 255))), "element 1: "},
+		"many empty variables": {slices.Concat(w.header(),
+			bytes.Repeat(w.matrix("e", mxUINT8, []int32{0, 0}, miUINT8, nil), 1000)), "X: not in the file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var err error

@@ -20,8 +20,8 @@ import (
 
 // unlike are the settings whose second value makes no other curve, and why.
 var unlike = map[string]string{
-	"leaf-gamma": "LEAF adds the draw of γ to all weights and biases of a client: its scores move alike, and no " +
-		"label changes",
+	"leaf-gamma": "LEAF adds the draw of γ to all weights and biases of a client: " +
+		"its scores move alike, and no label changes",
 }
 
 // contexts are settings beside the tiny run's own, so that one setting can show. Parameters of methods run with the

@@ -23,8 +23,8 @@ func TestRule(t *testing.T) {
 		{
 			"numbers changed",
 			Entry{"fedawe", 2, "fedawe.go", "bbbb"},
-			"fedawe: its numbers changed, but its revision is still 2: raise it in fedawe.go, then run the test with " +
-				"-update",
+			"fedawe: its numbers changed, but its revision is still 2: raise it in fedawe.go, " +
+				"then run the test with -update",
 			true, "fedawe 2 aaaa",
 		},
 		{

@@ -80,8 +80,8 @@ func NewBatchNorm[T cpu.Float](
 		}
 	}
 	op := &BatchNorm[T]{
-		base: newBase(exec, fmt.Sprintf("%s(outpad=%d relu=%t add=%t train=%t)", name, outPad, relu, add != nil,
-			labels != nil), y, in...),
+		base: newBase(exec, fmt.Sprintf("%s(outpad=%d relu=%t add=%t train=%t)",
+			name, outPad, relu, add != nil, labels != nil), y, in...),
 		Shape: cpu.NormShape{K: xs[0], B: xs[1], H: xs[2], W: xs[3], C: xs[4], OutPad: outPad, ReLU: relu},
 		Add:   add != nil, Train: labels != nil,
 	}

@@ -37,8 +37,8 @@ func cases() []opCase {
 	} {
 		for _, inputGrad := range []bool{true, false} {
 			cs = append(cs, opCase{
-				name: fmt.Sprintf("ConvReLUPool/K=%d_B=%d_%dx%dx%d_window=%dx%d_O=%d_pad=%d_outpad=%d_dx=%t", c.K,
-					c.B, c.H, c.W, c.C, c.R, c.S, c.O, c.pad, c.outPad, inputGrad),
+				name: fmt.Sprintf("ConvReLUPool/K=%d_B=%d_%dx%dx%d_window=%dx%d_O=%d_pad=%d_outpad=%d_dx=%t",
+					c.K, c.B, c.H, c.W, c.C, c.R, c.S, c.O, c.pad, c.outPad, inputGrad),
 				shapes: [][]int{{c.K, c.B, c.H, c.W, c.C}, {c.K, c.R, c.S, c.C, c.O}, {c.K, c.O}}, border: c.pad,
 				apply: func(e *cpu.Exec[float64], in []*G.Node) (*G.Node, error) {
 					return NewConvReLUPool(e, in[0], in[1], in[2], c.pad, c.outPad, inputGrad)

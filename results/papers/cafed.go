@@ -166,10 +166,10 @@ func cafedTrains(method, preset, data, net string) results.Params {
 // For binary in the preset code, the search chose 0.1 and 10^−1.5 for all four methods. Without momentum an update is
 // up to 100 times smaller; so the preset paper has its own infocomPaperRates, the same for all methods.
 var infocomCodeRates = map[string]map[string]results.Params{
-	"binary": rates("unbiased 0.03 0.03", "more-available 0.1 0.1", "adafed 0.001 1", "f3ast 0.03 0.03",
-		"ca-fed 0.01 0.3"),
-	"mnist": rates("unbiased 0.1 0.1", "more-available 0.1 0.316", "adafed 0.0316 0.316", "f3ast 0.0316 0.316",
-		"ca-fed 0.1 0.1"),
+	"binary": rates("unbiased 0.03 0.03", "more-available 0.1 0.1", "adafed 0.001 1",
+		"f3ast 0.03 0.03", "ca-fed 0.01 0.3"),
+	"mnist": rates("unbiased 0.1 0.1", "more-available 0.1 0.316", "adafed 0.0316 0.316",
+		"f3ast 0.0316 0.316", "ca-fed 0.1 0.1"),
 }
 
 // infocomPaperRates are η and η_g of INFOCOM's experiments in the preset paper, found by the same search.

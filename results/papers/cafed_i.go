@@ -18,8 +18,8 @@ var cafedI1 = Figure{
 	ID: "cafed-i1", Title: "CA-Fed, INFOCOM, Figure 1: activity of the clients and who is left out",
 	Measure: Curves{Decisions: true}, Runs: runs(infocom("binary"), "ca-fed"), Seeds: infocomSeeds[:1],
 	Rounds: infocomRounds, OneSeed: true,
-	Draw: stating("excluded clients tend to be those with low average availability or high correlation", nil,
-		drawActivity),
+	Draw: stating("excluded clients tend to be those with low average availability or high correlation",
+		nil, drawActivity),
 }
 
 // drawActivity draws which clients were active and which were excluded in the first run.

@@ -35,8 +35,8 @@ func TestFedAR3(t *testing.T) {
 		}, Params: c.params, Metric: c.metric})
 		// Exact: the float64 nearest to the printed decimals.
 		if !ok || p.Mean != files.Some(c.want) || c.metric.Number(p.Mean, p.Std) != c.text {
-			t.Errorf("%s %s: %v as %q, want %g as %q", c.method, c.metric, p.Mean, c.metric.Number(p.Mean, p.Std),
-				c.want, c.text)
+			t.Errorf("%s %s: %v as %q, want %g as %q",
+				c.method, c.metric, p.Mean, c.metric.Number(p.Mean, p.Std), c.want, c.text)
 		}
 	}
 	if _, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{

@@ -157,8 +157,7 @@ func TestFigureErrors(t *testing.T) {
 		{
 			"upside down",
 			[][]plot.Chart{{upside}},
-			"panel 1 of row 1: y axis from 2 to 1, want an ascending range, above 0 " +
-				"if logarithmic",
+			"panel 1 of row 1: y axis from 2 to 1, want an ascending range, above 0 if logarithmic",
 		},
 		{"no bin", [][]plot.Chart{{plot.Histogram{}}}, "panel 1 of row 1: histogram: no bin, want one at least"},
 		{

@@ -110,8 +110,8 @@ func TestFirstRound(t *testing.T) {
 			"one run shorter",
 			[][]results.CurveRow{accuracies(10, 0.1, 0.2), accuracies(10, 0.1)},
 			10, 0.5,
-			metrics.TestAcc, "results: first round: run 2 of 2: no test_acc in round 10, want it every 10 rounds " +
-				"up to 10",
+			metrics.TestAcc, "results: first round: run 2 of 2: no test_acc in round 10, " +
+				"want it every 10 rounds up to 10",
 		},
 		{
 			"no rows",

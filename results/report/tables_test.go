@@ -75,15 +75,15 @@ func TestReportAgreesWithComparison(t *testing.T) {
 		"one seed": {
 			[]results.SummaryRow{row("fedawe", 0.2, 1, 2000), row("fedau", 0.1, 1, 2000)},
 			"0 numbers compared: 0 within, 0 outside, 0 unknown; 2 not compared: 1 of 3 seeds;",
-			"0 numbers compared with the printed ones: 0 inside, 0 near, 0 away, 0 unknown. 2 not compared: 1 of " +
-				"3 seeds.",
+			"0 numbers compared with the printed ones: 0 inside, 0 near, 0 away, 0 unknown. " +
+				"2 not compared: 1 of 3 seeds.",
 			[]string{"not comparable", "not comparable"},
 		},
 		"one whole": {
 			[]results.SummaryRow{row("fedawe", 0.2, 3, 2000), row("fedau", 0.825, 3, 100)},
 			"1 number compared: 0 within, 1 outside, 0 unknown; 1 not compared: 100 of 2000 rounds;",
-			"1 number compared with the printed ones: 0 inside, 0 near, 1 away, 0 unknown. 1 not compared: 100 of " +
-				"2000 rounds.",
+			"1 number compared with the printed ones: 0 inside, 0 near, 1 away, 0 unknown. " +
+				"1 not compared: 100 of 2000 rounds.",
 			[]string{"▼ below", "not comparable: 100 of 2000 rounds"},
 		},
 		"both": {

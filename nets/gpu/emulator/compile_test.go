@@ -59,8 +59,8 @@ func TestKernelNames(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			names, err := kernelNames("x.cu", []byte(c.text))
-			if got := strings.Join(names, ","); got != c.want || (err == nil) != (c.err == "") || err != nil &&
-				err.Error() != c.err {
+			if got := strings.Join(names, ","); got != c.want || (err == nil) != (c.err == "") ||
+				err != nil && err.Error() != c.err {
 				t.Errorf("got %q, %v, want %q, %s", got, err, c.want, c.err)
 			}
 		})
