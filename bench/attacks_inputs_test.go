@@ -75,8 +75,7 @@ func TestAttackNames(t *testing.T) {
 			out := filepath.Join(top, "a/b/out")
 			c := &corrupt{t: t, out: out, dir: filepath.Join(out, "old/x/seed-3")}
 			cell := results.Cell{
-				Table: "old", Method: "mifa", Preset: "code", Data: "leaf", Net: "n",
-				Availability: "sine", Clients: 4,
+				Table: "old", Method: "mifa", Preset: "code", Data: "leaf", Net: "n", Availability: "sine", Clients: 4,
 			}
 			c.check(results.WriteCurve(c.path(results.CurveFile), []results.CurveRow{
 				{Cell: cell, Seed: 3},
@@ -113,8 +112,7 @@ func TestAttackNames(t *testing.T) {
 // too.
 func TestAttackHugeRounds(t *testing.T) {
 	for round, status := range map[string]int{
-		"2147483647": statusOK, "9223372036854775807": statusFailure,
-		"-1": statusFailure,
+		"2147483647": statusOK, "9223372036854775807": statusFailure, "-1": statusFailure,
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		c := &corrupt{t: t, out: out, dir: filepath.Join(out, "fedawe-8/x/seed-3")}

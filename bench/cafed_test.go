@@ -139,8 +139,7 @@ func TestCAFedGoldens(t *testing.T) {
 	var text strings.Builder
 	for _, r := range rows {
 		text.WriteString(strings.Join([]string{
-			r["method"], r["params"], r["metric"], r["n"], r["mean"], r["std"],
-			r["paper_mean"], r["status"],
+			r["method"], r["params"], r["metric"], r["n"], r["mean"], r["std"], r["paper_mean"], r["status"],
 		}, ",") + "\n")
 	}
 	golden(t, "cafed-1.csv", text.String())

@@ -74,8 +74,7 @@ func TestFigureErrors(t *testing.T) {
 		parts []string
 	}{
 		"unknown": {[]string{"figure", "fedawe-f8"}, []string{
-			`figure "fedawe-f8"`, "did you mean",
-			"want one of",
+			`figure "fedawe-f8"`, "did you mean", "want one of",
 		}},
 		"none":   {[]string{"figure"}, []string{"0 figures named"}},
 		"rounds": {[]string{"figure", "fedawe-f6", "--rounds", "0"}, []string{"--rounds 0", "want 1"}},

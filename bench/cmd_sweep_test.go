@@ -145,9 +145,8 @@ func cellsOfSweep(t *testing.T, line string) (cells []run.Cell) {
 	}
 	w := run.Sweep{
 		Methods: list("methods"), Data: list("data"), Nets: list("nets"), Availability: list("availability"),
-		Rates: list("rates"),
-		Seeds: []uint32{3}, Name: "sweep", Like: fs.Lookup("like").Value.String(), Preset: "code",
-		Given: settings.GivenBy(fs),
+		Rates: list("rates"), Seeds: []uint32{3}, Name: "sweep", Like: fs.Lookup("like").Value.String(),
+		Preset: "code", Given: settings.GivenBy(fs),
 	}
 	_, cells, err := w.Cells()
 	if err != nil {
@@ -197,9 +196,8 @@ func TestFedARDefaults(t *testing.T) {
 		values := s.Values()
 		for flag, want := range map[string]string{
 			"split": "two-class", "batch": "64", "local-steps": "5", "weight-decay": "0.001", "lr": "0.1",
-			"server-lr": "1", "augment": "none",
-			"clip": "none", "fedar-rho": "0.1", "fedar-t0": "50", "fedar-b": "4", "fedavg-s-limit": "none",
-			"p-min": "0.1",
+			"server-lr": "1", "augment": "none", "clip": "none", "fedar-rho": "0.1", "fedar-t0": "50", "fedar-b": "4",
+			"fedavg-s-limit": "none", "p-min": "0.1",
 		} {
 			if values[flag] != want {
 				t.Errorf("%s: --%s is %s by default, want %s", method, flag, values[flag], want)

@@ -32,8 +32,7 @@ func TestDivergedSeed(t *testing.T) {
 		t.Errorf("%s, want method, seed, round and what may help", said)
 	}
 	for seed, want := range map[string]results.RunStatus{
-		"3": results.RunComplete, "4": results.RunDiverged,
-		"5": results.RunComplete,
+		"3": results.RunComplete, "4": results.RunDiverged, "5": results.RunComplete,
 	} {
 		run, bad := results.ReadRunFolder(filepath.Dir(only(t, out, "sweep/mifa_*/seed-"+seed+"/run.json")))
 		if len(bad) > 0 || run.Status() != want {

@@ -17,8 +17,7 @@ func TestDumpFeatures(t *testing.T) {
 		"--p", "1", "--rounds", "1", "--local-steps", "3", "--batch", "64", "--local-epochs", "none", "--lr", "0.1",
 		"--out", t.TempDir(), "--dump", dir)
 	set, err := datasets.Open(t.Context(), "binary", datasets.Options{
-		Seed: seed, Clients: clients,
-		Reading: datasets.ReadCode,
+		Seed: seed, Clients: clients, Reading: datasets.ReadCode,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -81,8 +81,7 @@ func TestDump(t *testing.T) {
 		t.Fatal(err)
 	}
 	split, err := datasets.Cut(set.Train, nil, datasets.SplitOptions{
-		Kind: datasets.SplitClients, Clients: N,
-		Alpha: 0.1,
+		Kind: datasets.SplitClients, Clients: N, Alpha: 0.1,
 	}, seed)
 	if err != nil {
 		t.Fatal(err)

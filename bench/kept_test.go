@@ -58,8 +58,7 @@ func TestKeptRuns(t *testing.T) {
 			"process revision 77 and 1, there and here: runs anew", false, statusOK,
 		},
 		"data": {
-			revision(func(r *results.Revisions) *int { return &r.Data }), "data revision 77 and ", false,
-			statusOK,
+			revision(func(r *results.Revisions) *int { return &r.Data }), "data revision 77 and ", false, statusOK,
 		},
 		"net": {
 			revision(func(r *results.Revisions) *int { return &r.Net }),

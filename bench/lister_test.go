@@ -68,8 +68,7 @@ func TestListProgress(t *testing.T) {
 		"killed, saved": {func(t *testing.T, dir string) { saved(t, dir, 5) }, "5", "9", "unfinished", ""},
 		"running":       {func(t *testing.T, dir string) { claimed(t, dir) }, "2", "", "running", me},
 		"running, resumed": {
-			func(t *testing.T, dir string) { saved(t, dir, 5); claimed(t, dir) }, "5", "9", "running",
-			me,
+			func(t *testing.T, dir string) { saved(t, dir, 5); claimed(t, dir) }, "5", "9", "running", me,
 		},
 		"old claim": {func(t *testing.T, dir string) {
 			text := "id X\nhost " + host +

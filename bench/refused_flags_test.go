@@ -16,8 +16,7 @@ import (
 func TestFiguresRefuseFlags(t *testing.T) {
 	values := map[string]string{
 		"data": "cifar10", "methods": "ca-fed", "seeds": "5", "preset": "code", "rounds": "5", "clients": "5",
-		"eval-every": "2",
-		"ema":        "0.5", "loss-as-coded": "true",
+		"eval-every": "2", "ema": "0.5", "loss-as-coded": "true",
 	}
 	machine := pflag.NewFlagSet("", pflag.ContinueOnError)
 	registerPool(machine, &run.Machine{}, new(run.Keep))

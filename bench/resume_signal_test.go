@@ -72,8 +72,7 @@ func TestEndsPromptly(t *testing.T) {
 	}{
 		"waits for another's run": {"run" + longRun + "--out " + out, "waits for process", syscall.SIGINT},
 		"bench": {
-			"bench --data leaf --clients 8 --rounds 20000 --device cpu --out OUT", "device: ",
-			syscall.SIGHUP,
+			"bench --data leaf --clients 8 --rounds 20000 --device cpu --out OUT", "device: ", syscall.SIGHUP,
 		},
 		"counts what it will hold": {
 			"run" + strings.Replace(longRun, "--rounds 2", "--rounds 20000", 1) + "--out OUT", "", syscall.SIGTERM,

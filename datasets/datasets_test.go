@@ -47,8 +47,7 @@ func TestAbout(t *testing.T) {
 			Std: []float32{.19803012, .20101562, .19703614},
 		},
 		{Name: "cinic10", Net: "cnn-cinic10", Augmented: true, Flip: true, Mean: []float32{
-			.47889522, .47227842,
-			.43047404,
+			.47889522, .47227842, .43047404,
 		}, Std: []float32{.24205776, .23828046, .25874835}},
 		{Name: "mnist", Net: "linear-mnist", Mean: []float32{.1307}, Std: []float32{.3081}},
 		{Name: "leaf", Net: "linear-synthetic"},

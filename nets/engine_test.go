@@ -71,8 +71,7 @@ func crowd(t *testing.T, e *CPU, steps int) (LocalWork, []Row) {
 	counts := []int{e.batch, e.batch - 2, e.batch, 0, e.batch}
 	for i, count := range counts {
 		c := ClientWork{
-			Client: 3 * i, Start: Row{start, i % 2}, End: Row{end, i},
-			Plan: hashedPlan(i, steps, e.batch, count, 40),
+			Client: 3 * i, Start: Row{start, i % 2}, End: Row{end, i}, Plan: hashedPlan(i, steps, e.batch, count, 40),
 		}
 		if i < 2 {
 			c.Momentum = Row{momentum, i}
@@ -254,8 +253,7 @@ func TestPaddedStep(t *testing.T) {
 	work := LocalWork{LR: 0x1p-4, WeightDecay: 0x1p-3, Momentum: 0.5}
 	for i, l := range []plan.Local{short, long} {
 		work.Clients = append(work.Clients, ClientWork{
-			Start: Row{start, 0}, Drift: Row{drift, 0}, End: Row{end, i},
-			Momentum: Row{end, 2 + i}, Plan: l,
+			Start: Row{start, 0}, Drift: Row{drift, 0}, End: Row{end, i}, Momentum: Row{end, 2 + i}, Plan: l,
 		})
 	}
 	must(e.Train(t.Context(), work))(t)
@@ -271,8 +269,7 @@ func TestRaggedBatch(t *testing.T) {
 		b := rows(t, e, 2, hashedWeights(e.model))
 		l := hashedPlan(0, 1, batch, 5, 40)
 		must(e.Train(t.Context(), LocalWork{LR: 0x1p-4, Clients: []ClientWork{{
-			Start: Row{b, 0}, End: Row{b, 1},
-			Plan: l,
+			Start: Row{b, 0}, End: Row{b, 1}, Plan: l,
 		}}}))(t)
 		got := load(t, e, Row{b, 1})
 		if want == nil {

@@ -195,12 +195,10 @@ func golden(t *testing.T, m *Model, f *goldenFile, c *goldenCase) {
 	}
 	ok(t, e.Load(drift, d))
 	client := ClientWork{
-		Client: f.Client, Start: start, End: end,
-		Plan: hashedPlan(0, c.Steps, c.Batch, c.Count, f.Samples),
+		Client: f.Client, Start: start, End: end, Plan: hashedPlan(0, c.Steps, c.Batch, c.Count, f.Samples),
 	}
 	work := LocalWork{
-		Round: f.Round, Seed: uint32(f.Seed), LR: c.LR, WeightDecay: c.WeightDecay, Momentum: c.Momentum,
-		Clip: c.Clip,
+		Round: f.Round, Seed: uint32(f.Seed), LR: c.LR, WeightDecay: c.WeightDecay, Momentum: c.Momentum, Clip: c.Clip,
 	}
 
 	if c.Grads != nil {

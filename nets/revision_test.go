@@ -115,8 +115,7 @@ func TestEngineRevisions(t *testing.T) {
 			t.Logf("%s: not on this processor", class)
 		}
 		entries = append(entries, revisiontest.Entry{
-			Name: class, Revision: CPURevision, Where: "cpu_engine.go",
-			Digest: digests[class],
+			Name: class, Revision: CPURevision, Where: "cpu_engine.go", Digest: digests[class],
 		})
 	}
 	revisiontest.Check(t, "testdata/engine-revisions", entries)
@@ -156,8 +155,7 @@ func engineInto(t *testing.T, d *revisiontest.Digest, m *Model) string {
 				count = 0
 			}
 			c := ClientWork{
-				Client: 3 * i, Start: global, End: Row{b, 1 + i},
-				Plan: hashedPlan(10*round+i, steps, batch, count, 40),
+				Client: 3 * i, Start: global, End: Row{b, 1 + i}, Plan: hashedPlan(10*round+i, steps, batch, count, 40),
 			}
 			if i < 2 {
 				c.Momentum = Row{b, 1 + clients + i}

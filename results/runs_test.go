@@ -18,16 +18,13 @@ import (
 func TestFindRuns(t *testing.T) {
 	out := t.TempDir()
 	resultstest.WriteRun(t, out, resultstest.Run{
-		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2, 0.3},
-		Status: results.RunComplete,
+		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2, 0.3}, Status: results.RunComplete,
 	})
 	resultstest.WriteRun(t, out, resultstest.Run{
-		Table: "fedawe-2", Method: "mifa", Seed: 4, Acc: []float64{0.1, 0.3}, Rounds: 2,
-		Status: results.RunInterrupted,
+		Table: "fedawe-2", Method: "mifa", Seed: 4, Acc: []float64{0.1, 0.3}, Rounds: 2, Status: results.RunInterrupted,
 	})
 	killed := resultstest.WriteRun(t, out, resultstest.Run{
-		Table: "run", Method: "fedawe", Seed: 3,
-		Acc: []float64{0.1, 0.2, 0.3},
+		Table: "run", Method: "fedawe", Seed: 3, Acc: []float64{0.1, 0.2, 0.3},
 	})
 	if err := os.WriteFile(filepath.Join(killed, "more.csv"), []byte("x\n"), 0o666); err != nil {
 		t.Fatal(err)
@@ -119,8 +116,7 @@ func TestFindBadRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
 			dir := resultstest.WriteRun(t, out, resultstest.Run{
-				Table: "t", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2},
-				Status: results.RunComplete,
+				Table: "t", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete,
 			})
 			c.damage(t, dir)
 			runs, bad, err := results.FindRuns(t.Context(), out)
@@ -146,8 +142,7 @@ func overwrite(t *testing.T, path, text string) {
 func TestDuplicateRuns(t *testing.T) {
 	out := t.TempDir()
 	r := resultstest.Run{
-		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2},
-		Status: results.RunComplete,
+		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete,
 	}
 	resultstest.WriteRun(t, out, r)
 	r.Table, r.Version = "fedawe-8", "newer"

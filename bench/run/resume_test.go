@@ -146,8 +146,7 @@ func TestResumeAllFiles(t *testing.T) {
 			[]string{results.DecisionsFile},
 		},
 		"models": {
-			nil, func(x *Experiment) { x.SaveModel = SaveAll },
-			[]string{results.ModelFile, results.ClientModelFile(0)},
+			nil, func(x *Experiment) { x.SaveModel = SaveAll }, []string{results.ModelFile, results.ClientModelFile(0)},
 		},
 		"two classes": {[]string{
 			"method=fedar", "data=synthetic", "train-size=80", "test-size=20", "net=lenet5", "split=two-class",

@@ -42,8 +42,7 @@ func TestAugmentDraws(t *testing.T) {
 	for name, augment := range map[string]Augment{"per batch": AugmentPerBatch, "per sample": AugmentPerSample} {
 		t.Run(name, func(t *testing.T) {
 			crops, flips := augmented(&Planner{
-				Seed: 6, Parts: [][]int32{own(0, 640)}, E: e, B: b, Augment: augment,
-				Flip: true,
+				Seed: 6, Parts: [][]int32{own(0, 640)}, E: e, B: b, Augment: augment, Flip: true,
 			},
 				rounds)
 			var rows, columns [places]int
@@ -131,8 +130,7 @@ func TestDrawnWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const seed, round, client, b = 6, 5, 3, 4
 			p := &Planner{
-				Seed: seed, Parts: [][]int32{nil, nil, nil, own(0, 8)}, E: 2, B: b, Augment: augment,
-				Flip: true,
+				Seed: seed, Parts: [][]int32{nil, nil, nil, own(0, 8)}, E: 2, B: b, Augment: augment, Flip: true,
 			}
 			l := p.Client(round, client, 2) // the second epoch
 			order := own(0, 8)

@@ -203,8 +203,7 @@ func TestOrderOfClients(t *testing.T) {
 			0, 6)},
 		{"another round", p.Client(3, 0, 6)},
 		{"another client", (&Planner{
-			Seed: 4, Parts: [][]int32{nil, parts[0]}, E: 4, B: 8, Augment: AugmentPerSample,
-			Flip: true,
+			Seed: 4, Parts: [][]int32{nil, parts[0]}, E: 4, B: 8, Augment: AugmentPerSample, Flip: true,
 		}).Client(2, 1, 6)},
 	} {
 		if slices.Equal(c.got.Crop, forward[0].Crop) {

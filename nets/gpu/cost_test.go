@@ -31,8 +31,7 @@ func trimPrecision(kernel string, p Precision) string {
 // plus returns the sum of two costs.
 func plus(c, d kernels.Cost) kernels.Cost {
 	return kernels.Cost{
-		FLOP: c.FLOP + d.FLOP, Bytes: c.Bytes + d.Bytes, Momentum: c.Momentum + d.Momentum,
-		Drift: c.Drift + d.Drift,
+		FLOP: c.FLOP + d.FLOP, Bytes: c.Bytes + d.Bytes, Momentum: c.Momentum + d.Momentum, Drift: c.Drift + d.Drift,
 	}
 }
 

@@ -122,8 +122,7 @@ func TestErrors(t *testing.T) {
 		},
 		"cancelled": {train(cancelled, job), "context canceled"},
 		"start": {train(t.Context(), nets.ClientWork{
-			Start: nets.Row{Bank: foreign}, End: job.End,
-			Plan: job.Plan,
+			Start: nets.Row{Bank: foreign}, End: job.End, Plan: job.Plan,
 		}), "gpu: train: start: row of bank *nets.cpuBank, want one of this engine"},
 	} {
 		if c.err == nil || c.err.Error() != c.want {

@@ -71,8 +71,7 @@ func TestFaults(t *testing.T) {
 			}
 			if _, err := e.Train(t.Context(),
 				nets.LocalWork{LR: 1, Clients: []nets.ClientWork{{
-					Start: nets.Row{Bank: b},
-					End:   nets.Row{Bank: b, Index: 1}, Plan: planOf(0, 2, 2, 2),
+					Start: nets.Row{Bank: b}, End: nets.Row{Bank: b, Index: 1}, Plan: planOf(0, 2, 2, 2),
 				}}}); err != nil {
 				return err
 			}
@@ -156,8 +155,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 		work := nets.LocalWork{LR: 0x1p-6, Round: i}
 		for c := range 1 + i%3 {
 			work.Clients = append(work.Clients, nets.ClientWork{
-				Client: c, Start: row(0), End: row(1 + c),
-				Plan: planOf(c, 1+i%2, 2, 2),
+				Client: c, Start: row(0), End: row(1 + c), Plan: planOf(c, 1+i%2, 2, 2),
 			})
 		}
 		must(g.Train(t.Context(), work))(t)

@@ -58,8 +58,7 @@ func federate(
 		for c := range 1 + (clients-1+round*(1+id%3))%clients {
 			end := nets.Row{Bank: b, Index: 1 + c}
 			work.Clients = append(work.Clients, nets.ClientWork{
-				Client: c, Start: model, End: end,
-				Plan: planOf(100*id+10*round+c, 1+round%2, o.Batch, o.Batch),
+				Client: c, Start: model, End: end, Plan: planOf(100*id+10*round+c, 1+round%2, o.Batch, o.Batch),
 			})
 			rows = append(rows, end)
 		}

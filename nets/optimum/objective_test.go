@@ -165,8 +165,7 @@ func TestSolutions(t *testing.T) {
 // alike. Tolerance: 1e-5, float32 logits of order 1.
 func TestEngineAgrees(t *testing.T) {
 	images := &plan.Samples{
-		Name: "bytes", H: 28, W: 28, C: 1, Classes: 10, Mean: []float32{.1307},
-		Std: []float32{.3081},
+		Name: "bytes", H: 28, W: 28, C: 1, Classes: 10, Mean: []float32{.1307}, Std: []float32{.3081},
 	}
 	r := rng.Key{Seed: 1, Purpose: rng.Generated}.Stream(0, 0, 0)
 	for i := range 60 {
@@ -176,8 +175,7 @@ func TestEngineAgrees(t *testing.T) {
 		}
 	}
 	for net, s := range map[string]*plan.Samples{
-		"linear-synthetic": drawn(200, 60, 10),
-		"linear-binary":    drawn(200, 10, 2), "linear-mnist": images,
+		"linear-synthetic": drawn(200, 60, 10), "linear-binary": drawn(200, 10, 2), "linear-mnist": images,
 	} {
 		t.Run(net, func(t *testing.T) {
 			got := solved(t, s, all(s.Len()), 0.01, false)

@@ -20,9 +20,8 @@ func compareCase(change func(rows []results.SummaryRow)) Comparing {
 	paper := func(method string, mean float64, params results.Params) results.Printed {
 		return results.Printed{
 			Table: "fedawe-9", Method: method, Data: "svhn", Availability: "sine", Alpha: files.Some(0.1),
-			Params: params,
-			Metric: metrics.TestAcc,
-			Mean:   files.Some(mean), Std: files.Some(0.03), N: 3, Rounds: 500, Clients: 100,
+			Params: params, Metric: metrics.TestAcc, Mean: files.Some(mean), Std: files.Some(0.03), N: 3,
+			Rounds: 500, Clients: 100,
 		}
 	}
 	printed := []results.Printed{
@@ -274,8 +273,7 @@ func TestComparingWrite(t *testing.T) {
 func TestTableRounds(t *testing.T) {
 	var ours []results.SummaryRow
 	for method, round := range map[string]files.Optional{
-		"fedawe": files.Some(400), "fedavg-active": files.Some(500),
-		"fedavg-all": {},
+		"fedawe": files.Some(400), "fedavg-active": files.Some(500), "fedavg-all": {},
 	} {
 		r := resultstest.SineRow(method, "svhn", 0.1, "", metrics.RoundsTo100)
 		r.Preset, r.Clients, r.Status, r.N, r.Mean, r.Rounds = "code", 100, results.CellOK, 3, round, 2000

@@ -32,14 +32,12 @@ func TestDiff(t *testing.T) {
 	a := runsOf(t, resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.4}},
 		resultstest.Run{Method: "mifa", Seed: 4, Acc: []float64{0, 0.5}},
 		resultstest.Run{Method: "mifa", Seed: 6, Acc: []float64{0, 0.3}}, resultstest.Run{
-			Method: "fedau", Seed: 3,
-			Acc: []float64{0, 0.3},
+			Method: "fedau", Seed: 3, Acc: []float64{0, 0.3},
 		})
 	b := runsOf(t, resultstest.Run{Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0, 0.5}},
 		resultstest.Run{Method: "mifa", Seed: 4, Acc: []float64{0, 0.7}},
 		resultstest.Run{Method: "mifa", Seed: 6, Acc: []float64{0, 0.6}}, resultstest.Run{
-			Method: "mifa", Seed: 7,
-			Acc: []float64{0, 0.65},
+			Method: "mifa", Seed: 7, Acc: []float64{0, 0.65},
 		})
 	d, err := Diff(a, b, DiffOptions{Metrics: []metrics.Metric{metrics.TestAcc, metrics.TestLoss}, Level: 0.95})
 	if err != nil {
@@ -96,8 +94,7 @@ func TestDiffIgnore(t *testing.T) {
 	a := runsOf(t, resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.4}})
 	b := runsOf(t, resultstest.Run{Method: "fedau", Seed: 3, Acc: []float64{0, 0.3}, Params: "lr=1"})
 	d, err := Diff(a, b, DiffOptions{
-		Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95,
-		Ignore: []string{"method", "params"},
+		Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95, Ignore: []string{"method", "params"},
 	})
 	if err != nil || len(d.Rows) != 1 || math.Abs(d.Rows[0].Difference.Value+0.1) > 1e-12 ||
 		d.Rows[0].Low.Valid || d.Rows[0].Std.Valid {
@@ -106,8 +103,7 @@ func TestDiffIgnore(t *testing.T) {
 	two := runsOf(t, resultstest.Run{Method: "fedau", Seed: 3, Acc: []float64{0, 0.3}},
 		resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.3}})
 	_, err = Diff(a, two, DiffOptions{
-		Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95,
-		Ignore: []string{"method"},
+		Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95, Ignore: []string{"method"},
 	})
 	if err == nil || !strings.Contains(err.Error(), two[0].Dir) || !strings.Contains(err.Error(), two[1].Dir) {
 		t.Errorf("%v, want both folders named", err)

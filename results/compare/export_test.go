@@ -140,8 +140,7 @@ func TestGridColumns(t *testing.T) {
 				(p.Metric == metrics.TestAcc || p.Metric == metrics.RoundsTo25 || p.Metric == metrics.RoundsTo50) {
 				rows = append(rows, results.SummaryRow{
 					Cell: results.Cell{
-						Table: table, Method: p.Method, Data: p.Data,
-						Availability: p.Availability, Alpha: p.Alpha,
+						Table: table, Method: p.Method, Data: p.Data, Availability: p.Availability, Alpha: p.Alpha,
 					}, Params: p.Params, Metric: p.Metric, N: 1, Mean: p.Mean,
 					Status: results.CellOK,
 				})

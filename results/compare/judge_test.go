@@ -22,8 +22,7 @@ func tableTwo(t *testing.T) (paper results.Printed, ours results.SummaryRow) {
 	}
 	ours = results.SummaryRow{Cell: results.Cell{
 		Table: "fedawe-2", Method: "fedawe", Preset: "code", Data: "svhn", Net: "cnn-svhn", Availability: "sine",
-		Clients: 100,
-		Alpha:   files.Some(0.1),
+		Clients: 100, Alpha: files.Some(0.1),
 	}, Rounds: 2000, Metric: metrics.TestAcc, Status: results.CellOK, Version: "1.2", Numerics: "cpu-fp32"}
 	ours.Estimate(stats.Estimate{Mean: 0.85, Std: files.Some(0.01), N: 3})
 	ours.Paper(paper)

@@ -76,8 +76,7 @@ func TestCAFedTableI(t *testing.T) {
 // the code's preset, which has momentum; the paper's, which has none, has larger ones.
 func TestCAFedINFOCOMRates(t *testing.T) {
 	for method, want := range map[string]string{
-		"unbiased": "0.03/0.03", "adafed": "0.001/1", "f3ast": "0.03/0.03",
-		"ca-fed": "0.01/0.3",
+		"unbiased": "0.03/0.03", "adafed": "0.001/1", "f3ast": "0.03/0.03", "ca-fed": "0.01/0.3",
 	} {
 		for preset, want := range map[string]string{"code": want, "paper": "0.1/1"} {
 			got := settingsOf(infocom("binary"), method, preset)
@@ -93,8 +92,7 @@ func TestCAFedRates(t *testing.T) {
 	for data, row := range map[string]map[string]string{
 		"leaf": {"unbiased": "2/2", "more-available": "1/7", "ca-fed": "2/3", "adafed": "1/1", "f3ast": "2/2"},
 		"mnist": {
-			"unbiased": "0.03/1", "more-available": "0.1/4", "ca-fed": "0.1/1", "adafed": "0.03/1",
-			"f3ast": "0.1/0.3",
+			"unbiased": "0.03/1", "more-available": "0.1/4", "ca-fed": "0.1/1", "adafed": "0.03/1", "f3ast": "0.1/0.3",
 		},
 		"cifar10": {
 			"unbiased": "0.03/1", "more-available": "0.03/3", "ca-fed": "0.03/1", "adafed": "0.03/1",

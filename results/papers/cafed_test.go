@@ -28,8 +28,7 @@ func TestCAFed1(t *testing.T) {
 	} {
 		for i, want := range strings.Fields(printed) {
 			row := results.SummaryRow{Cell: results.Cell{
-				Method: method, Data: []string{"binary", "mnist"}[i%2],
-				Availability: "markov",
+				Method: method, Data: []string{"binary", "mnist"}[i%2], Availability: "markov",
 			}, Metric: []metrics.Metric{metrics.TestAccMax, metrics.TestAccMean, metrics.TestAccStd}[i/2]}
 			got, found := results.PrintedFor(rows, row)
 			if text := files.Some(math.Round(1e4*got.Mean.Value) / 100).String(); !found || text != want ||

@@ -28,8 +28,7 @@ func TestFedAWE2(t *testing.T) {
 			for _, data := range []string{"svhn", "cifar10", "cinic10"} {
 				for _, m := range []metrics.Metric{metrics.TrainAcc, metrics.TestAcc} {
 					row := results.SummaryRow{Cell: results.Cell{
-						Method: method, Data: data, Availability: availability,
-						Alpha: files.Some(0.1),
+						Method: method, Data: data, Availability: availability, Alpha: files.Some(0.1),
 					}, Metric: m}
 					if _, found := results.PrintedFor(rows, row); !found {
 						t.Errorf("%s %s %s %s: not there", method, data, availability, m)
@@ -68,8 +67,7 @@ func TestFedAWE2Samples(t *testing.T) {
 		{"fedvarp", "interleaved-sine", "cinic10", metrics.TestAcc, 0.472, 0.003},
 	} {
 		row := results.SummaryRow{Cell: results.Cell{
-			Method: test.method, Data: test.data, Availability: test.availability,
-			Alpha: files.Some(0.1),
+			Method: test.method, Data: test.data, Availability: test.availability, Alpha: files.Some(0.1),
 		}, Metric: test.metric}
 		got, found := results.PrintedFor(rows, row)
 		// Exact: the fractions are the floats nearest to the printed decimals.

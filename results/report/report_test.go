@@ -123,8 +123,7 @@ func wellFormed(text []byte) error {
 func TestFamilies(t *testing.T) {
 	cell := func(method string, params results.Params) results.RunCell {
 		return results.RunCell{CellKey: results.CellKey{
-			Method: method, Data: "svhn", Availability: "sine",
-			Params: params,
+			Method: method, Data: "svhn", Availability: "sine", Params: params,
 		}}
 	}
 	var got []string
@@ -139,8 +138,7 @@ func TestFamilies(t *testing.T) {
 		got = append(got, string(f.key.Params)+": "+strings.Join(names, " "))
 	}
 	if want := []string{
-		": a b", "gamma=0.2: agamma=0.2 bgamma=0.2",
-		": ckappa=1 ckappa=2",
+		": a b", "gamma=0.2: agamma=0.2 bgamma=0.2", ": ckappa=1 ckappa=2",
 	}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -180,8 +178,7 @@ func TestOddInputs(t *testing.T) {
 		"nothing":  {},
 		"problems": {Bad: []error{errors.New("x")}},
 		"own": {Numbers: []results.SummaryRow{{Cell: results.Cell{
-			Table: "run", Method: "new", Data: "own",
-			Availability: "trace",
+			Table: "run", Method: "new", Data: "own", Availability: "trace",
 		}, Metric: metrics.TestAcc, N: 1, Mean: files.Some(0.5), Status: results.CellOK}}},
 	} {
 		var b bytes.Buffer
@@ -198,8 +195,7 @@ func TestOddInputs(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	out := t.TempDir()
 	synthesise(t, out, synthetic{
-		availabilities: []string{"sine"}, data: []string{"svhn"}, methods: []string{"mifa"},
-		rounds: 20, every: 10,
+		availabilities: []string{"sine"}, data: []string{"svhn"}, methods: []string{"mifa"}, rounds: 20, every: 10,
 	})
 	in := input(t, out)
 	ctx, cancel := context.WithCancel(t.Context())

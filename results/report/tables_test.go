@@ -30,8 +30,7 @@ func TestMarks(t *testing.T) {
 	} {
 		r := compare.ComparisonRow{
 			TableColumn: compare.TableColumn{Metric: metrics.TestAcc}, Mean: files.Some(c.mean), Std: files.Some(0.02),
-			N:         3,
-			PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3, Status: "ok",
+			N: 3, PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3, Status: "ok",
 		}
 		r.Difference, r.Rounds = files.Some(c.mean-0.635), 2000
 		_, _, r.Verdict = stats.Compare(stats.Estimate{Mean: c.mean, Std: r.Std, N: 3},

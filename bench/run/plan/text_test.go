@@ -39,8 +39,7 @@ func TestWrite(t *testing.T) {
 			"cells of a row are added",
 			Plan{
 				Title: "A", Cells: []Cell{
-					cell("mifa", 3, 1, 3600), cell("mifa", 3, 0, 1800),
-					cell("fedau", 3, 0, 42600),
+					cell("mifa", 3, 1, 3600), cell("mifa", 3, 0, 1800), cell("fedau", 3, 0, 42600),
 				},
 				AtOnce: 1, Rates: []Rate{measured}, LargestOf: "mifa", Largest: run.Needs{Bytes: 4e8, Memory: "rows"},
 			},
@@ -57,9 +56,8 @@ func TestWrite(t *testing.T) {
 			"two at a time, too large, of a file",
 			Plan{
 				Title: "A", Cells: []Cell{cell("mifa", 1, 0, 60)}, AtOnce: 2, Rates: []Rate{{row, false}},
-				LargestOf: "mifa",
-				Largest:   run.Needs{Bytes: 4e9, Memory: "rows", Least: true},
-				Limit:     memory.Limit{Bytes: 7e9, From: "the cgroup"}, LimitIsKnown: true,
+				LargestOf: "mifa", Largest: run.Needs{Bytes: 4e9, Memory: "rows", Least: true},
+				Limit: memory.Limit{Bytes: 7e9, From: "the cgroup"}, LimitIsKnown: true,
 			},
 			[]string{
 				"memory: at least 4.0 GB for the largest run (mifa: rows), 8.0 GB for 2 at a time; " +

@@ -103,10 +103,7 @@ func TestLine(t *testing.T) {
 		one, many string
 	}{
 		{20, "round 12/100 · 13 %", "run 2/3"},
-		{
-			44, "round 12/100 · 13 % · 1 min 46 s left",
-			"run 2/3 · round 12/100 · 37 %",
-		},
+		{44, "round 12/100 · 13 % · 1 min 46 s left", "run 2/3 · round 12/100 · 37 %"},
 		{
 			80, "round 12/100 · 13 % · 1 min 46 s left · test acc 45.10 % |██                  |",
 			"run 2/3 · round 12/100 · 37 % · 3 min 48 s left |██████████                  |",

@@ -128,8 +128,7 @@ func TestDiagnosis(t *testing.T) {
 			`96 at __syncthreads of \S*barrier.cu`,
 		},
 		"lane_missing": {
-			`lane_missing: block`, `at __shfl_xor_sync of \S*barrier.cu:\d+`,
-			`4 returned \(first \(7,0,0\)\)`,
+			`lane_missing: block`, `at __shfl_xor_sync of \S*barrier.cu:\d+`, `4 returned \(first \(7,0,0\)\)`,
 		},
 		"lanes_disagree": {
 			`__shfl_\w+_sync with mask ffffffff, but lane \d+ is at __shfl_\w+_sync with mask ffffffff, ` +

@@ -30,8 +30,7 @@ func TestAveragePool(t *testing.T) {
 					x, gy := p.rounded(numbers(rnd, w.room()*in)), p.rounded(numbers(rnd, w.room()*out))
 					a := AverageArgs{
 						Work: r.work(w), X: p.upload(r, x), Y: p.blank(r, w.room()*out), GY: p.upload(r, gy),
-						DX: p.blank(r, w.room()*in),
-						B:  uint32(s.N), Pixels: uint32(pixels), C: uint32(s.C),
+						DX: p.blank(r, w.room()*in), B: uint32(s.N), Pixels: uint32(pixels), C: uint32(s.C),
 					}
 					launch(r, "average_pool_"+p.name, a.Launch(p.kind()), w.room(), &a)
 					launch(r, "average_pool_backward_"+p.name, a.Launch(p.kind()), w.room(), &a)

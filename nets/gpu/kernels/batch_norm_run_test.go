@@ -66,8 +66,7 @@ func newNorm(t *testing.T, p precision, K, B, H, W, C int, add, relu, parts bool
 	rnd := rand.New(rand.NewPCG(uint64(B*C), uint64(H)))
 	const E, step = 2, 1
 	c := &norm{
-		rig: newRig(t), p: p, add: add, room: K + 1, n: B * H * W * C,
-		exec: cpu.NewExec(cpu.Generic[float64](), nil),
+		rig: newRig(t), p: p, add: add, room: K + 1, n: B * H * W * C, exec: cpu.NewExec(cpu.Generic[float64](), nil),
 	}
 	c.shape = cpu.NormShape{K: K, B: B, H: H, W: W, C: C, ReLU: relu}
 	gap := (C + 63) / 64 * 64

@@ -72,10 +72,8 @@ func conv2DOnCard(t *testing.T, c conv2DCase, p precision, d conv2DData) conv2DR
 	room, x, y := w.room(), c.B*c.x(), c.B*c.y()
 	a := Conv2DArgs{
 		Work: r.work(w), X: p.upload(r, d.x), Y: p.blank(r, room*y), DX: p.blank(r, room*x), GY: p.upload(r, d.gy),
-		WOffset: before,
-		B:       uint32(c.B), H: uint32(c.H), W: uint32(c.W), C: uint32(c.C), R: uint32(c.R), S: uint32(c.S),
-		O: uint32(c.O),
-		U: uint32(c.U), Pad: uint32(c.pad),
+		WOffset: before, B: uint32(c.B), H: uint32(c.H), W: uint32(c.W), C: uint32(c.C), R: uint32(c.R), S: uint32(c.S),
+		O: uint32(c.O), U: uint32(c.U), Pad: uint32(c.pad),
 	}
 	a.Images = a.ChunkImages(p.kind())
 	chunks := (c.B + int(a.Images) - 1) / int(a.Images)
@@ -112,8 +110,7 @@ func conv2DOnCPU(c conv2DCase, d conv2DData) conv2DResult {
 	x := make([]float64, c.K*c.B*s.H*s.W*c.C)
 	dx := make([]float64, len(x))
 	want := conv2DResult{
-		y: make([]float64, c.K*c.B*c.y()), dx: make([]float64, c.K*c.B*c.x()),
-		dw: make([]float64, c.K*c.w()),
+		y: make([]float64, c.K*c.B*c.y()), dx: make([]float64, c.K*c.B*c.x()), dw: make([]float64, c.K*c.w()),
 	}
 	// inside calls f with the offset of every row of pixels, in maps without border and with it.
 	inside := func(f func(plain, bordered int)) {

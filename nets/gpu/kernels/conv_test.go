@@ -129,8 +129,7 @@ func TestConvDeterministic(t *testing.T) {
 			one.K = 1
 			x, y := c.B*c.x(), c.B*c.y()
 			last := convOnCard(t, one, p, convData{
-				x: d.x[2*x:], w: d.w[2*c.w():], bias: d.bias[2*c.O:],
-				gy: d.gy[2*y:], arg: d.arg[2*y:],
+				x: d.x[2*x:], w: d.w[2*c.w():], bias: d.bias[2*c.O:], gy: d.gy[2*y:], arg: d.arg[2*y:],
 			})
 			exactly := func(int) float64 { return 0 }
 			for _, v := range []struct {

@@ -77,8 +77,7 @@ func testCrossEntropy(t *testing.T, p precision, c lossCase) {
 	capacity, n := w.room()+2, c.B*c.O
 	a := CrossEntropyArgs{
 		Work: r.work(w), Logits: upload(r, logits), Labels: upload(r, labels), Loss: blank[float32](r, E*capacity),
-		DLogits: p.blank(r, w.room()*n),
-		B:       uint32(c.B), O: uint32(c.O), Step: step, E: E, Capacity: uint32(capacity),
+		DLogits: p.blank(r, w.room()*n), B: uint32(c.B), O: uint32(c.O), Step: step, E: E, Capacity: uint32(capacity),
 	}
 	launch(r, "cross_entropy_"+p.name, a.Launch(p.kind()), w.room(), &a)
 

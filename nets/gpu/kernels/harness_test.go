@@ -23,8 +23,7 @@ type card struct {
 
 func openCard() (*card, error) {
 	c := &card{
-		thread: driver.NewThread(), modules: map[string]*driver.Module{},
-		functions: map[string]*driver.Function{},
+		thread: driver.NewThread(), modules: map[string]*driver.Module{}, functions: map[string]*driver.Function{},
 	}
 	return c, c.thread.Do(func() (err error) {
 		if c.device, err = driver.Open(0); err != nil {

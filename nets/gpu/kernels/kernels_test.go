@@ -55,8 +55,7 @@ func TestModules(t *testing.T) {
 func TestPTX(t *testing.T) {
 	for _, m := range modules() {
 		for _, want := range []string{
-			"\n.version 7.8\n", "\n.target sm_80\n",
-			"// " + m.Name + ".cu, compiled by clang ",
+			"\n.version 7.8\n", "\n.target sm_80\n", "// " + m.Name + ".cu, compiled by clang ",
 		} {
 			if !strings.Contains(m.PTX, want) {
 				t.Errorf("module %s: without %q", m.Name, want)

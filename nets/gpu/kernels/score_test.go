@@ -25,8 +25,7 @@ func testScore(t *testing.T, c lossCase) {
 	logits, labels := c.data(w.room())
 	a := ScoreArgs{
 		Work: r.work(w), Logits: upload(r, logits), Labels: upload(r, labels), Loss: blank[float64](r, w.room()),
-		Correct: blank[int32](r, 2*w.room()),
-		B:       uint32(c.B), O: uint32(c.O),
+		Correct: blank[int32](r, 2*w.room()), B: uint32(c.B), O: uint32(c.O),
 	}
 	launch(r, "score", a.Launch(FP32), w.room(), &a)
 	exec := cpu.NewExec(cpu.Generic[float32](), nil)

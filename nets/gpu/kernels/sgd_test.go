@@ -154,8 +154,7 @@ func TestClip(t *testing.T) {
 			}
 			w := wave{Slots: make([]Slot, K), E: 1, B: 1, Clip: clip}
 			a := ClipArgs{
-				Work: r.work(w), Grad: upload(r, append(grad, make([]float32, P)...)), P: uint32(P),
-				N: uint32(n),
+				Work: r.work(w), Grad: upload(r, append(grad, make([]float32, P)...)), P: uint32(P), N: uint32(n),
 			}
 			a.Partial, a.Scale = blank[float64](r, w.room()*Partials(a.N)), blank[float32](r, w.room())
 			launch(r, "grad_squares", a.Squares(FP32), w.room(), &a)

@@ -63,9 +63,8 @@ func TestGen(t *testing.T) {
 			after: map[string]string{"ptx/a.ptx": "old"},
 		},
 		"missing": {
-			files: map[string]string{"a.cu": ""}, release: "19.1.7", text: "ret;",
-			args: []string{"-check"}, code: 1, says: "ptx/a.ptx: not what a.cu compiles to",
-			after: map[string]string{"ptx/a.ptx": ""},
+			files: map[string]string{"a.cu": ""}, release: "19.1.7", text: "ret;", args: []string{"-check"}, code: 1,
+			says: "ptx/a.ptx: not what a.cu compiles to", after: map[string]string{"ptx/a.ptx": ""},
 		},
 		"no source": {
 			files: map[string]string{"a.cu": "", "ptx/a.ptx": made, "ptx/b.ptx": made}, release: "19.1.7",
@@ -87,8 +86,7 @@ func TestGen(t *testing.T) {
 		},
 		"other release, check": {
 			files: map[string]string{"a.cu": "", "ptx/a.ptx": "old"}, release: "19.1.6", text: "ret;",
-			args: []string{"-check"},
-			says: "compiled, but not compared", after: map[string]string{"ptx/a.ptx": "old"},
+			args: []string{"-check"}, says: "compiled, but not compared", after: map[string]string{"ptx/a.ptx": "old"},
 		},
 		"empty":   {release: "19.1.7", code: 1, says: "no .cu file here"},
 		"unknown": {args: []string{"-x"}, code: 2, says: "not defined"},
