@@ -117,8 +117,8 @@ func TestAttackHugeRounds(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "out")
 		c := &corrupt{t: t, out: out, dir: filepath.Join(out, "fedawe-8/x/seed-3")}
 		cell := results.Cell{
-			Table: "fedawe-8", Method: "fedawe", Preset: "code", Data: "svhn", Net: "cnn-svhn", Availability: "sine",
-			Clients: 100,
+			Table: "fedawe-8", Method: "fedawe", Preset: "code", Data: "svhn", Net: "cnn-svhn",
+			Availability: "sine", Clients: 100,
 		}
 		rows := []results.CurveRow{
 			{Cell: cell, Seed: 3},

@@ -192,8 +192,8 @@ func TestAttackLinkedFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		"results list LINK", "results verify LINK", "results diff LINK LINK", "results merge LINK --out TOP/merged",
-		"report LINK --to TOP/report",
+		"results list LINK", "results verify LINK", "results diff LINK LINK",
+		"results merge LINK --out TOP/merged", "report LINK --to TOP/report",
 	} {
 		words := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(line, "LINK", link), "TOP", top))
 		if o := must(t, words...); !strings.Contains(o.stdout, "fedawe") && !strings.Contains(o.stdout, "1 run") {

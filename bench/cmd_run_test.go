@@ -35,9 +35,9 @@ func TestRunWritesCurveAndRunInfo(t *testing.T) {
 	}
 	for i, row := range rows {
 		for name, want := range map[string]string{
-			"table": "run", "method": "mifa", "preset": "code", "data": "synthetic", "net": "lenet5",
-			"availability": "sine",
-			"clients":      "6", "alpha": "0.1", "seed": "5", "round": string(rune('0' + i)), "precision": "fp32",
+			"table": "run", "method": "mifa", "preset": "code", "data": "synthetic",
+			"net": "lenet5", "availability": "sine", "clients": "6", "alpha": "0.1", "seed": "5",
+			"round": string(rune('0' + i)), "precision": "fp32",
 		} {
 			if row[name] != want {
 				t.Errorf("row %d: %s %q, want %q", i, name, row[name], want)

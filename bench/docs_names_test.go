@@ -34,8 +34,8 @@ var (
 // docsForeignFlags are flags in the pages that belong to other programs, with the program.
 var docsForeignFlags = map[string]string{
 	"rm": "docker", "gpus": "docker", "logdir": "tensorboard", "set": "ncu", "import-source": "ncu",
-	"launch-skip":  "ncu",
-	"launch-count": "ncu", "import": "ncu", "page": "ncu", "cuda-graph-trace": "nsys", "signal": "sbatch",
+	"launch-skip": "ncu", "launch-count": "ncu", "import": "ncu", "page": "ncu",
+	"cuda-graph-trace": "nsys", "signal": "sbatch",
 }
 
 // docsForeignFiles are files in the pages that the repository does not have and no command of the pages writes.

@@ -51,10 +51,8 @@ func TestIrregularFiles(t *testing.T) {
 	}
 	for _, file := range []string{
 		filepath.Join(run, results.CurveFile), filepath.Join(run, results.RunFile),
-		filepath.Join(run, results.DecisionsFile),
-		filepath.Join(run, results.ClientsFile), filepath.Join(run, "mine.csv"),
-		filepath.Join("sweep", results.SummaryFile),
-		results.BenchFile,
+		filepath.Join(run, results.DecisionsFile), filepath.Join(run, results.ClientsFile),
+		filepath.Join(run, "mine.csv"), filepath.Join("sweep", results.SummaryFile), results.BenchFile,
 	} {
 		for kind, put := range kinds {
 			t.Run(filepath.Base(file)+"/"+kind, func(t *testing.T) {

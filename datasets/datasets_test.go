@@ -38,8 +38,8 @@ func TestRefusedNames(t *testing.T) {
 func TestAbout(t *testing.T) {
 	for _, want := range []Info{
 		{
-			Name: "cifar10", Net: "cnn-cifar10", Augmented: true, Flip: true, Mean: []float32{.4914, .4822, .4465},
-			Std: []float32{.2023, .1994, .2010},
+			Name: "cifar10", Net: "cnn-cifar10", Augmented: true, Flip: true,
+			Mean: []float32{.4914, .4822, .4465}, Std: []float32{.2023, .1994, .2010},
 		},
 		{Name: "synthetic", Net: "cnn-cifar10", Augmented: true},
 		{

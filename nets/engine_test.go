@@ -160,8 +160,8 @@ func TestClientsInOneGraph(t *testing.T) {
 		for b := range B {
 			n := len(x) / B
 			kernels.Gather(x[b*n:][:n], samples.Images[b*3072:][:3072], normal, cpu.Crop{
-				H: 32, W: 32, C: 3, Border: dst.graph.Border, Pad: plan.Pad, Row: client, Col: 2 * client,
-				Flip: client == 1,
+				H: 32, W: 32, C: 3, Border: dst.graph.Border, Pad: plan.Pad,
+				Row: client, Col: 2 * client, Flip: client == 1,
 			})
 			dst.Labels[at*B+b] = int32(samples.Labels[(b+client)%B])
 		}

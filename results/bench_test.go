@@ -24,8 +24,8 @@ func testBench() BenchRow {
 		PeakMemMiB: files.Some(812.5), TestAcc: files.Some(0.2345), Seed: 3,
 	}
 	r.RoundTimes([]time.Duration{
-		18200 * time.Millisecond, 18 * time.Second, 19 * time.Second, 18100 * time.Millisecond,
-		18300500 * time.Microsecond,
+		18200 * time.Millisecond, 18 * time.Second, 19 * time.Second,
+		18100 * time.Millisecond, 18300500 * time.Microsecond,
 	})
 	return r
 }
@@ -128,8 +128,8 @@ test accuracy  23.45 %
 
 func TestShort(t *testing.T) {
 	for x, want := range map[float64]string{
-		0: "0", 1: "1.000", 36.1: "36.10", 999.96: "1000.0", 12345.6: "12346", 0.0012345: "0.001234", -5.5: "-5.500",
-		1e-12: "0.000000000",
+		0: "0", 1: "1.000", 36.1: "36.10", 999.96: "1000.0", 12345.6: "12346", 0.0012345: "0.001234",
+		-5.5: "-5.500", 1e-12: "0.000000000",
 	} {
 		if got := short(x); got != want {
 			t.Errorf("%v: got %s, want %s", x, got, want)

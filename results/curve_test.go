@@ -34,8 +34,8 @@ func testCell() Cell {
 
 func testCurve() []CurveRow {
 	base := CurveRow{
-		Cell: testCell(), Seed: 3, Params: "gamma=0.2;period=40", Engine: "cpu-avx512", Precision: "fp32",
-		Version: "v0.1",
+		Cell: testCell(), Seed: 3, Params: "gamma=0.2;period=40", Engine: "cpu-avx512",
+		Precision: "fp32", Version: "v0.1",
 	}
 	first, second := base, base
 	first.TrainLoss, first.TrainAcc, first.TestLoss, first.TestAcc = files.Some(2.3), files.Some(0.1),

@@ -145,8 +145,8 @@ func TestSavedModelGoesOn(t *testing.T) {
 			}
 			f, model := opened(t, path), l.model
 			want := map[string]string{
-				"format": "pt", "net": c.net, "data": "synthetic", "method": c.method, "round": "3", "seed": "3",
-				"settings_hash": results.Hash(x.Settings),
+				"format": "pt", "net": c.net, "data": "synthetic", "method": c.method, "round": "3",
+				"seed": "3", "settings_hash": results.Hash(x.Settings),
 			}
 			if fmt.Sprint(f.Metadata) != fmt.Sprint(want) {
 				t.Errorf("metadata: got %v, want %v", f.Metadata, want)

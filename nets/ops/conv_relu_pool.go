@@ -40,8 +40,7 @@ func NewConvReLUPool[T cpu.Float](
 		return nil, fmt.Errorf("ops: %s: x %v, w %v, bias %v, want [K,B,H,W,C], [K,R,S,C,O], [K,O]", name, xs, ws, bs)
 	}
 	shape := cpu.ConvShape{
-		K: xs[0], B: xs[1], H: xs[2], W: xs[3], C: xs[4], R: ws[1], S: ws[2], O: ws[4], Pad: pad,
-		OutPad: outPad,
+		K: xs[0], B: xs[1], H: xs[2], W: xs[3], C: xs[4], R: ws[1], S: ws[2], O: ws[4], Pad: pad, OutPad: outPad,
 	}
 	if h, w := shape.Conv(); h < 2 || w < 2 || h%2 != 0 || w%2 != 0 {
 		return nil, fmt.Errorf("ops: %s: the convolution of %v with %v is %d×%d, want even and at least 2×2 to pool",

@@ -29,8 +29,7 @@ func NewSubsample[T cpu.Float](exec *cpu.Exec[T], x *G.Node, stride, border, cha
 			"want [K,B,H,W,C] larger than the border, stride ≥ 1, at least C channels", s, border, stride, channels)
 	}
 	shape := cpu.SubsampleShape{
-		N: s[0] * s[1], H: s[2] - 2*border, W: s[3] - 2*border, C: s[4], O: channels,
-		Stride: stride, Border: border,
+		N: s[0] * s[1], H: s[2] - 2*border, W: s[3] - 2*border, C: s[4], O: channels, Stride: stride, Border: border,
 	}
 	h, w := shape.Out()
 	op := &Subsample[T]{

@@ -19,8 +19,8 @@ import (
 // drawn returns n samples of normal features, whose labels follow a linear model with noise.
 func drawn(n, features, classes int) *plan.Samples {
 	s := &plan.Samples{
-		Name: "drawn", H: 1, W: 1, C: features, Classes: classes, Features: make([]float32, n*features),
-		Labels: make([]uint8, n),
+		Name: "drawn", H: 1, W: 1, C: features, Classes: classes,
+		Features: make([]float32, n*features), Labels: make([]uint8, n),
 	}
 	r := rng.Key{Seed: 8, Purpose: rng.Generated}.Stream(0, 0, 0)
 	model := make([]float64, classes*features)

@@ -25,8 +25,8 @@ func compareCase(change func(rows []results.SummaryRow)) Comparing {
 		}
 	}
 	printed := []results.Printed{
-		paper("fedawe", 0.856, ""), paper("mifa", 0.841, ""), paper("fedau", 0.825, ""),
-		paper("fedawe", 0.857, "gamma=0.2"),
+		paper("fedawe", 0.856, ""), paper("mifa", 0.841, ""),
+		paper("fedau", 0.825, ""), paper("fedawe", 0.857, "gamma=0.2"),
 	}
 	ours := func(method string, mean float64) results.SummaryRow {
 		r := resultstest.SineRow(method, "svhn", 0.1, "rounds=500", metrics.TestAcc)

@@ -169,8 +169,8 @@ func TestGridOfFedAR3(t *testing.T) {
 	for _, p := range of.Printed {
 		r := results.SummaryRow{
 			Cell: results.Cell{
-				Table: p.Table, Method: p.Method, Preset: "paper", Data: p.Data, Availability: p.Availability,
-				Clients: 100,
+				Table: p.Table, Method: p.Method, Preset: "paper", Data: p.Data,
+				Availability: p.Availability, Clients: 100,
 			}, Params: p.Params, Metric: p.Metric, Rounds: p.Rounds, Status: results.CellOK,
 		}
 		r.Estimate(p.Estimate())

@@ -212,8 +212,8 @@ func TestMergeRefuses(t *testing.T) {
 		out = t.TempDir()
 		for i, seed := range []uint32{3, 4} {
 			resultstest.WriteRun(t, out, resultstest.Run{
-				Table: "run", Method: "mifa", Seed: seed, Acc: []float64{0.1, 0.2 + 0.1*float64(i)},
-				Status: results.RunComplete,
+				Table: "run", Method: "mifa", Seed: seed,
+				Acc: []float64{0.1, 0.2 + 0.1*float64(i)}, Status: results.RunComplete,
 			})
 		}
 		return out

@@ -34,8 +34,7 @@ var (
 	cafed1 = Table{
 		ID: "cafed-1", Title: "CA-Fed, INFOCOM, Table I: test accuracy of five methods, 24 clients in two groups",
 		Methods: cafedMethods, Columns: []Column{infocom("binary"), infocom("mnist")}, Seeds: infocomSeeds,
-		Rounds:  infocomRounds,
-		Entries: overTime(), About: aboutOverTime, MinRounds: 3, Printed: cafed1Printed,
+		Rounds: infocomRounds, Entries: overTime(), About: aboutOverTime, MinRounds: 3, Printed: cafed1Printed,
 		Source: "Table I of " + cafedINFOCOM + "; averages over 3 runs; it has no More-available",
 	}
 )

@@ -21,8 +21,8 @@ var (
 		tonRounds, 1.32)
 	cafedF1d = Figure{
 		ID: "cafed-f1d", Title: "CA-Fed, ToN, Figure 1d: cumulative importance of three groups of clients, Synthetic",
-		Measure: Curves{Decisions: true}, Runs: runs(ton("leaf"), cafedMethods...), Preset: "paper", Seeds: tonSeeds,
-		Rounds: tonRounds,
+		Measure: Curves{Decisions: true}, Runs: runs(ton("leaf"), cafedMethods...),
+		Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds,
 		Draw: stating("Unbiased equalizes; More available excludes the less available; "+
 			"AdaFed and CA-Fed favour the more available; F3AST favours the less available, correlated", nil,
 			drawn(ofEveryLine(CAFedGroupRows), CAFedGroupFigure)),

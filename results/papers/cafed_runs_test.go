@@ -95,8 +95,8 @@ func TestCAFedRates(t *testing.T) {
 			"unbiased": "0.03/1", "more-available": "0.1/4", "ca-fed": "0.1/1", "adafed": "0.03/1", "f3ast": "0.1/0.3",
 		},
 		"cifar10": {
-			"unbiased": "0.03/1", "more-available": "0.03/3", "ca-fed": "0.03/1", "adafed": "0.03/1",
-			"f3ast": "0.03/0.3",
+			"unbiased": "0.03/1", "more-available": "0.03/3", "ca-fed": "0.03/1",
+			"adafed": "0.03/1", "f3ast": "0.03/0.3",
 		},
 	} {
 		for method, want := range row {

@@ -55,8 +55,8 @@ func everyFigure(t *testing.T) map[string]plot.Figure {
 	}
 	return map[string]plot.Figure{
 		"fedawe-f2": fedaweF2Figure(fedaweF2Rows()), "fedawe-f3": fedaweF3Figure("", accuracy),
-		"fedawe-f5": FedAWEF5Figure(bins),
-		"fedawe-f6": FedAWEF6Figure(activity), "fedawe-f7": fedaweF7Figure("", training),
+		"fedawe-f5": FedAWEF5Figure(bins), "fedawe-f6": FedAWEF6Figure(activity),
+		"fedawe-f7": fedaweF7Figure("", training),
 	}
 }
 

@@ -127,8 +127,8 @@ func TestReportAgreesWithComparison(t *testing.T) {
 func TestShortRunIsGrey(t *testing.T) {
 	out := t.TempDir()
 	synthesise(t, out, synthetic{
-		availabilities: []string{"sine"}, data: []string{"cifar10"}, methods: []string{"fedawe", "mifa"}, rounds: 100,
-		every: 10,
+		availabilities: []string{"sine"}, data: []string{"cifar10"}, methods: []string{"fedawe", "mifa"},
+		rounds: 100, every: 10,
 	})
 	var page strings.Builder
 	if err := pageTemplate.Execute(&page, build(input(t, out)).data()); err != nil {

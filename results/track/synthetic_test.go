@@ -26,12 +26,12 @@ var noises = []noise{
 	{name: "lognormal 2 %", sample: 0.02, samples: 20, passes: 1},
 	{name: "lognormal 2 %, nights differ", sample: 0.02, metric: 0.005, night: 0.005, samples: 20, passes: 1},
 	{
-		name: "bimodal, each sample", sample: 0.02, metric: 0.005, night: 0.005, slow: 0.08, share: 0.3, passes: 20,
-		samples: 20,
+		name: "bimodal, each sample", sample: 0.02, metric: 0.005, night: 0.005, slow: 0.08, share: 0.3,
+		passes: 20, samples: 20,
 	},
 	{
-		name: "bimodal, each pass", sample: 0.02, metric: 0.005, night: 0.005, slow: 0.08, share: 0.3, passes: 10,
-		samples: 20,
+		name: "bimodal, each pass", sample: 0.02, metric: 0.005, night: 0.005, slow: 0.08, share: 0.3,
+		passes: 10, samples: 20,
 	},
 	{
 		name: "bimodal, whole nights", sample: 0.02, metric: 0.005, night: 0.005, slow: 0.08, share: 0.3, passes: 1,

@@ -47,8 +47,8 @@ func TestPinned(t *testing.T) {
 		must(t, s.CopyFromDevice(host[56:], p))
 		beyond := unsafe.Slice(&host[1], 64)
 		for _, err := range []error{
-			s.CopyToDevice(p, make([]byte, 64)), s.CopyFromDevice(make([]byte, 64), p), s.CopyToDevice(p, beyond),
-			s.CopyFromDevice(beyond, p),
+			s.CopyToDevice(p, make([]byte, 64)), s.CopyFromDevice(make([]byte, 64), p),
+			s.CopyToDevice(p, beyond), s.CopyFromDevice(beyond, p),
 		} {
 			if err == nil ||
 				!strings.HasSuffix(err.Error(), " device of 64 bytes: in a stream, want memory of AllocHost") {

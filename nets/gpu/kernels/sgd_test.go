@@ -195,8 +195,8 @@ func TestClipScaleOfManySums(t *testing.T) {
 		want[k] = 0.5 / math.Sqrt(sum)
 	}
 	a := ClipArgs{
-		Work: r.work(w), Partial: upload(r, partial), Scale: blank[float32](r, w.room()), P: sums * 4096,
-		N: sums*4096 - 64,
+		Work: r.work(w), Partial: upload(r, partial), Scale: blank[float32](r, w.room()),
+		P: sums * 4096, N: sums*4096 - 64,
 	}
 	launch(r, "clip_scale", a.Scales(FP32), w.room(), &a)
 	near(t, "scale", download[float32](r, a.Scale, K), want, func(i int) float64 { return 0x1p-24 * 1.001 * want[i] },
