@@ -67,7 +67,7 @@ var recordingRuns = []recordingCommand{
 	{name: "run-fedar", line: "run --method fedar --availability uniform --fedar-t0 2 --fedar-b 3 --fedar-rho 0.3" +
 		" --clients 5" + strings.Replace(recordingMNIST, " --clients 6", "", 1)},
 	{name: "run-fedar-never-stale", line: "run --method fedar --availability uniform --fedar-t0 none" + recordingMNIST},
-	{name: "run-scaffold", line: "run --method scaffold --local-epochs 1" + strings.Replace(recordingMNIST, "" +
+	{name: "run-scaffold", line: "run --method scaffold --local-epochs 1" + strings.Replace(recordingMNIST, ""+
 		" --local-steps 2", "", 1)},
 	{name: "run-numpy", line: "run --method mifa --availability sine --draws numpy --seed 5" + recordingMNIST},
 	{name: "run-classes", line: "run --method fedavg-active --split classes --alpha 0.3" + recordingMNIST},
