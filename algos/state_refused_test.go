@@ -183,8 +183,8 @@ func TestRestoreRefuses(t *testing.T) {
 		want         string
 	}{
 		{"fedavg-active", "taken", whole(-5), "number 0 is -5, want 0 … " + count},
-		{"fedavg-active", "taken", whole(countMax + 1), "number 0 is " + fmt.Sprint(countMax+1) + ", want 0 … " +
-			count},
+		{"fedavg-active", "taken", whole(countMax + 1), "number 0 is " + fmt.Sprint(countMax+1) +
+			", want 0 … " + count},
 		{
 			"fedavg-active", "w", func(k *kept, part string) bool { return edit(k.rows, part, shorter) },
 			"0 rows, want 1",

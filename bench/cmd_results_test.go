@@ -171,8 +171,8 @@ func TestExport(t *testing.T) {
 				"Table 2 of ",
 		},
 		{"--format markdown --printed", " over 3 seeds. " + short + "\n\n**sine**\n"},
-		{"--format markdown", "Mean ± sample standard deviation over 1 seed; 100 rounds, N = 100, α = 0.1, preset " +
-			"code, cnn-svhn; rollcall v1, cpu-fp32.\n\n**sine**\n"},
+		{"--format markdown", "Mean ± sample standard deviation over 1 seed; 100 rounds, N = 100, α = 0.1, " +
+			"preset code, cnn-svhn; rollcall v1, cpu-fp32.\n\n**sine**\n"},
 		{"--format csv --printed", `0.856,0.009,3,"100 of 2000 rounds, 1 of 3 seeds"` + "\n"},
 	} {
 		text := must(t, append([]string{"results", "export", "fedawe-2", out}, strings.Fields(c.line)...)...).stdout

@@ -181,8 +181,10 @@ func TestSpoiledCINIC10(t *testing.T) {
 			"missing class folder", remove("train/truck/"), "train/truck: no pictures, want at least one",
 			"CINIC-10 lacks " + filepath.Join("train", "truck"), Malformed,
 		},
-		{"no test", remove("test/"), "test/airplane: no pictures, want at least one", "lacks " + filepath.Join("test",
-			"airplane") + ", ", Malformed},
+		{
+			"no test", remove("test/"), "test/airplane: no pictures, want at least one",
+			"lacks " + filepath.Join("test", "airplane") + ", ", Malformed,
+		},
 		{
 			"one less", remove("test/frog/img-1.png"), "not the official file: test/frog: 1 pictures, want 2", "",
 			Altered,

@@ -172,8 +172,8 @@ func TestMAT5Errors(t *testing.T) {
 		{"label NaN", label(miDOUBLE, slices.Concat(binary.LittleEndian.AppendUint64(nil,
 			math.Float64bits(math.NaN())), make([]byte, 16))...), "y: label 0 is NaN, want 1 … 10"},
 		{"type of numbers", label(13, 1, 2, 3), "y: stored as type 13, want a type of numbers"},
-		{"a name of control characters", slices.Concat(w.header(), w.matrix("a\nb", mxUINT8, []int32{2, 2}, miUINT8,
-			[]byte{1})), `"a\nb": 1 bytes of data, want 4`},
+		{"a name of control characters", slices.Concat(w.header(),
+			w.matrix("a\nb", mxUINT8, []int32{2, 2}, miUINT8, []byte{1})), `"a\nb": 1 bytes of data, want 4`},
 		{"a long name", slices.Concat(w.header(), w.matrix(strings.Repeat("n", 300), mxUINT8, []int32{1, 1}, miUINT8,
 			[]byte{1})), "element 1: name: 300 bytes, want at most 256"},
 	} {

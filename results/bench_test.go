@@ -73,8 +73,10 @@ func TestAppendBench(t *testing.T) {
 func TestAppendBenchRefuses(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"another CSV", curveHeader + "\n", `line 1: unknown column "table", want ` + benchHeader},
-		{"older columns", strings.TrimSuffix(benchHeader, ",seed") + "\n", `line 1: no column "seed", want ` +
-			benchHeader},
+		{
+			"older columns", strings.TrimSuffix(benchHeader, ",seed") + "\n",
+			`line 1: no column "seed", want ` + benchHeader,
+		},
 		{"empty", "", "empty, want the header " + benchHeader},
 		{
 			"time", benchHeader + "\nyesterday" + strings.Repeat(",", strings.Count(benchHeader, ",")) + "\n",

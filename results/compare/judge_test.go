@@ -187,8 +187,8 @@ func TestReasonsByNote(t *testing.T) {
 	for _, c := range []struct{ what, got, want string }{
 		{"compare", text.String(), "[1] not compared: 2 of 3 seeds\n[2] not compared: 100 of 2000 rounds\n"},
 		{"compare", text.String(), "not compared [2]\n"},
-		{"compare", text.String(), "1 number compared: 1 within, 0 outside, 0 unknown; 2 not compared: 2 of 3 seeds; " +
-			"100 of 2000 rounds;"},
+		{"compare", text.String(), "1 number compared: 1 within, 0 outside, 0 unknown; 2 not compared: " +
+			"2 of 3 seeds; 100 of 2000 rounds;"},
 		{"table", table.String(), "85.0 ± 1.0 (3)     | 85.6 ± 0.9\n"},
 		{"table", table.String(), "85.0 ± 1.0 (3) [1]"},
 		{"table", table.String(), "[1] not compared: 100 of 2000 rounds\n[2] not compared: 2 of 3 seeds\n"},
