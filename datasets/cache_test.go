@@ -117,9 +117,7 @@ func TestCacheOfFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, true},
-		{"a file nobody reads", func(t *testing.T,
-			folder string,
-		) {
+		{"a file nobody reads", func(t *testing.T, folder string) {
 			write(t, filepath.Join(folder, "valid/cat/new.png"), nil)
 		}, false},
 		{"another place", func(t *testing.T, folder string) {

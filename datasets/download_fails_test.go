@@ -41,9 +41,7 @@ func TestDownloadFails(t *testing.T) {
 			}
 			panic(http.ErrAbortHandler)
 		}, ErrUnavailable, "EOF", 1234},
-		{"always from the start, always truncated", func(s *site, _ int, w http.ResponseWriter,
-			_ *http.Request,
-		) {
+		{"always from the start, always truncated", func(s *site, _ int, w http.ResponseWriter, _ *http.Request) {
 			some(s, w, 1234)
 		}, ErrUnavailable, "after 1234 of %d bytes: unexpected EOF", 1234},
 		{"redirected in circles", func(_ *site, _ int, w http.ResponseWriter, r *http.Request) {

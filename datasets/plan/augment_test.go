@@ -43,8 +43,7 @@ func TestAugmentDraws(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			crops, flips := augmented(&Planner{
 				Seed: 6, Parts: [][]int32{own(0, 640)}, E: e, B: b, Augment: augment, Flip: true,
-			},
-				rounds)
+			}, rounds)
 			var rows, columns [places]int
 			var pairs [places][places]int
 			var flipped, draws, mixedCrops, mixedFlips int

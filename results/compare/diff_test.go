@@ -29,16 +29,16 @@ func runsOf(t *testing.T, list ...resultstest.Run) []results.Run {
 
 // Differences 0.1, 0.2 and 0.3: mean 0.2, s = 0.1, t(2 degrees, 95 %) = 4.302653 (any table): 0.2 ± 4.302653·0.1/√3.
 func TestDiff(t *testing.T) {
-	a := runsOf(t, resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.4}},
+	a := runsOf(t,
+		resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.4}},
 		resultstest.Run{Method: "mifa", Seed: 4, Acc: []float64{0, 0.5}},
-		resultstest.Run{Method: "mifa", Seed: 6, Acc: []float64{0, 0.3}}, resultstest.Run{
-			Method: "fedau", Seed: 3, Acc: []float64{0, 0.3},
-		})
-	b := runsOf(t, resultstest.Run{Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0, 0.5}},
+		resultstest.Run{Method: "mifa", Seed: 6, Acc: []float64{0, 0.3}},
+		resultstest.Run{Method: "fedau", Seed: 3, Acc: []float64{0, 0.3}})
+	b := runsOf(t,
+		resultstest.Run{Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0, 0.5}},
 		resultstest.Run{Method: "mifa", Seed: 4, Acc: []float64{0, 0.7}},
-		resultstest.Run{Method: "mifa", Seed: 6, Acc: []float64{0, 0.6}}, resultstest.Run{
-			Method: "mifa", Seed: 7, Acc: []float64{0, 0.65},
-		})
+		resultstest.Run{Method: "mifa", Seed: 6, Acc: []float64{0, 0.6}},
+		resultstest.Run{Method: "mifa", Seed: 7, Acc: []float64{0, 0.65}})
 	d, err := Diff(a, b, DiffOptions{Metrics: []metrics.Metric{metrics.TestAcc, metrics.TestLoss}, Level: 0.95})
 	if err != nil {
 		t.Fatal(err)

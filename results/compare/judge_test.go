@@ -141,8 +141,8 @@ func TestShortRunIsNotThePapers(t *testing.T) {
 	for _, want := range []string{
 		"over 1 seed; 100 rounds, N = 100, α = 0.1, preset code, cnn-svhn; rollcall 1.2, cpu-fp32.\n",
 		"Not compared with the printed numbers: 100 of 2000 rounds, 1 of 3 seeds.\n",
-		"0 numbers compared: 0 within, 0 outside, 0 unknown; 2 not compared: 100 of 2000 rounds, 1 of 3 seeds; the " +
-			"paper's order holds in 0 of 0 columns",
+		"0 numbers compared: 0 within, 0 outside, 0 unknown; 2 not compared: 100 of 2000 rounds, 1 of 3 seeds; " +
+			"the paper's order holds in 0 of 0 columns",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%s\nwant %q in it", b.String(), want)

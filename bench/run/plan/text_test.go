@@ -47,9 +47,8 @@ func TestWrite(t *testing.T) {
 				"A: 3 cells, 9 runs: 1 kept, 0 go on, 8 to be made\n",
 				"mifa    cifar10  sine          6     1     2000    1 h 30 min\n",
 				"memory: 400 MB for the largest run (mifa: rows)\n",
-				"in all 13 h 20 min on cpu-avx512, 2 threads (measured now: 9.3 ms per client-step of cnn-cifar10 on " +
-					"cifar10, " +
-					"n = 3 rounds)\n",
+				"in all 13 h 20 min on cpu-avx512, 2 threads (measured now: " +
+					"9.3 ms per client-step of cnn-cifar10 on cifar10, n = 3 rounds)\n",
 			},
 		},
 		{
@@ -63,9 +62,7 @@ func TestWrite(t *testing.T) {
 				"memory: at least 4.0 GB for the largest run (mifa: rows), 8.0 GB for 2 at a time; " +
 					"7.0 GB available (the cgroup), which is too little\n",
 				"in all 1 min on cpu-avx512, 2 threads (bench.csv, 2026-03-04: 9.3 ms per client-step of cnn-cifar10 " +
-					"on cifar10, " +
-					"n = 10 rounds); " +
-					"2 runs at a time are taken to gain nothing\n",
+					"on cifar10, n = 10 rounds); 2 runs at a time are taken to gain nothing\n",
 			},
 		},
 	} {

@@ -41,8 +41,7 @@ func TestAveragePool(t *testing.T) {
 					new(cpu.Average[float64]).Backward(exec, all, dx, widen(gy[:K*out]))
 					near(t, "y", p.download(r, a.Y, K*out), y, func(i int) float64 {
 						return 0x1p-24*float64(pixels+2) + p.half*math.Abs(y[i])
-					},
-						"a sum of numbers below 1 in float32, over their number, rounded")
+					}, "a sum of numbers below 1 in float32, over their number, rounded")
 					near(t, "dx", p.download(r, a.DX, K*in), dx,
 						func(i int) float64 { return (2*0x1p-24 + p.half) * math.Abs(dx[i]) },
 						"1/pixels, a product, and what is stored")

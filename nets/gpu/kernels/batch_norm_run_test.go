@@ -93,8 +93,8 @@ func newNorm(t *testing.T, p precision, K, B, H, W, C int, add, relu, parts bool
 		c.labels = append(c.labels, c.wave.Index[len(c.wave.Index)-B:]...)
 		offset := numbers(rnd, C)
 		for _, index := range c.wave.Index[len(c.wave.Index)-B:] {
-			x, more, gy, gy2 := numbers(rnd, samples), numbers(rnd, samples), numbers(rnd, samples),
-				numbers(rnd, samples)
+			x, more, gy, gy2 := numbers(rnd, samples), numbers(rnd, samples),
+				numbers(rnd, samples), numbers(rnd, samples)
 			for i := range samples {
 				x[i] += 20 * offset[i%C]
 				if index < 0 {

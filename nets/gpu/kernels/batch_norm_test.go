@@ -18,14 +18,12 @@ func TestNormForward(t *testing.T) {
 		spread := func(i int) float64 { return 2*sumError*about[i]*inverse(i)*inverse(i) + 0x1p-24 }
 		near(t, "mean", c.stat(2), c.stats.Mean, func(i int) float64 {
 			return sumError*math.Sqrt(about[i]) + 0x1p-24*math.Abs(c.stats.Mean[i])
-		},
-			"sums of differences from the pivot in float32, rounded")
+		}, "sums of differences from the pivot in float32, rounded")
 		near(t, "inverse", c.stat(3), c.stats.Inverse, func(i int) float64 { return spread(i) * inverse(i) },
 			"half the error of the variance, rounded")
 		near(t, "unbiased variance", c.stat(4), c.stats.Unbiased, func(i int) float64 {
 			return 2*sumError*about[i]*2 + 0x1p-24*c.stats.Unbiased[i]
-		},
-			"sums of squares in float32, rounded")
+		}, "sums of squares in float32, rounded")
 		near(t, "y", c.p.download(c.rig, c.args.Y, s.K*c.n), c.want, func(i int) float64 {
 			at := i/c.n*s.C + i%s.C
 			if c.labels[i/c.n*s.B+i%c.n/(s.H*s.W*s.C)] < 0 {
