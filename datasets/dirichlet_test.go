@@ -24,9 +24,7 @@ func labelsOf(n int) []uint8 {
 }
 
 // dirichletOf is [Cut] of labels among clients, by a draw of each client or class.
-func dirichletOf(
-	kind SplitKind, labels []uint8, classes, clients int, alpha float64, seed uint32,
-) ([][]int32, error) {
+func dirichletOf(kind SplitKind, labels []uint8, classes, clients int, alpha float64, seed uint32) ([][]int32, error) {
 	return cutParts(&plan.Samples{Labels: labels, Classes: classes},
 		SplitOptions{Kind: kind, Clients: clients, Alpha: alpha}, seed)
 }

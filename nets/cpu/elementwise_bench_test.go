@@ -42,9 +42,7 @@ func BenchmarkElementwise(b *testing.B) {
 				func() { k.Step(p[0], p[1], p[2], nil, Step[float32]{LR: 0.001, Scale: 1, Momentum: 0.9}) },
 			},
 			{"StepAll", 24 * params, func() {
-				k.Step(p[0], p[1], p[2], p[3], Step[float32]{
-					LR: 0.001, Scale: 1, Momentum: 0.9,
-				})
+				k.Step(p[0], p[1], p[2], p[3], Step[float32]{LR: 0.001, Scale: 1, Momentum: 0.9})
 			}},
 			{"Gather", 5 * 32 * 32 * 3, func() { k.Gather(x, img, normal, crop) }},
 			{"GatherFlip", 5 * 32 * 32 * 3, func() { k.Gather(x, img, normal, flipped) }},
