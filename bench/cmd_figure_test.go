@@ -74,9 +74,9 @@ func TestFigureErrors(t *testing.T) {
 		parts []string
 	}{
 		"unknown": {[]string{"figure", "fedawe-f8"}, []string{`figure "fedawe-f8"`, "did you mean", "want one of"}},
-		"none":   {[]string{"figure"}, []string{"0 figures named"}},
-		"rounds": {[]string{"figure", "fedawe-f6", "--rounds", "0"}, []string{"--rounds 0", "want 1"}},
-		"ema":    {[]string{"figure", "fedawe-f7", "--ema", "NaN"}, []string{"--ema NaN", "want 0 … 1"}},
+		"none":    {[]string{"figure"}, []string{"0 figures named"}},
+		"rounds":  {[]string{"figure", "fedawe-f6", "--rounds", "0"}, []string{"--rounds 0", "want 1"}},
+		"ema":     {[]string{"figure", "fedawe-f7", "--ema", "NaN"}, []string{"--ema NaN", "want 0 … 1"}},
 		"method": {[]string{"figure", "fedawe-f7", "--methods", "mifx"}, []string{
 			`--methods "mifx"`,
 			"did you mean mifa",
