@@ -20,8 +20,8 @@ func forAll(t *testing.T, test func(t *testing.T, name string, o Options)) {
 			t.Run(fmt.Sprintf("%s/%s", name, preset), func(t *testing.T) { test(t, name, Options{Preset: preset}) })
 		}
 		t.Run(name+"/ca-fed's code", func(t *testing.T) {
-			o := with(Options{Preset: Code}, name, "f3ast-beta", "0.025", "f3ast-limit", "45", "f3ast-memoryless",
-				"true")
+			o := with(Options{Preset: Code}, name, "f3ast-beta", "0.025", "f3ast-limit", "45",
+				"f3ast-memoryless", "true")
 			test(t, name, with(o, name, "prior", "10", "server-momentum", "0.9", "server-weight-decay", "0.01"))
 		})
 	}
@@ -161,8 +161,7 @@ func TestTrainsTheActive(t *testing.T) {
 				t.Errorf("round %d: trained %v, want %v", r.T, clients, want)
 			}
 			if w.Round != r.T || w.LR != r.LR || w.Seed != 77 || w.WeightDecay != 0.01 || w.Momentum != 0 ||
-				w.Clip == nil ||
-				*w.Clip != clip {
+				w.Clip == nil || *w.Clip != clip {
 				t.Errorf("round %d: work %+v, want the round's and the federation's settings", r.T, w)
 			}
 			for k, i := range clients {
@@ -264,9 +263,8 @@ func TestCancelled(t *testing.T) {
 		cancel()
 		for r, active := range [][]int{{}, {0}} {
 			_, err := m.Round(ctx, at(r, f, 1, active...))
-			if want := fmt.Sprintf("algos: %s: round %d: context canceled", name, r); !errors.Is(err,
-				context.Canceled) ||
-				err.Error() != want {
+			want := fmt.Sprintf("algos: %s: round %d: context canceled", name, r)
+			if !errors.Is(err, context.Canceled) || err.Error() != want {
 				t.Errorf("active %v: got %v, want %q", active, err, want)
 			}
 		}

@@ -43,8 +43,8 @@ func TestEstimatorPaper(t *testing.T) {
 		}
 		e.Observe(active)
 		if math.Abs(e.Pi[1]-c.pi) > 1e-15 || math.Abs(e.Lambda[1]-c.lambda) > 1e-15 {
-			t.Errorf("round %d: π̂ %.17g λ̂ %.17g, want %.17g and %.17g ± 1e-15", r, e.Pi[1], e.Lambda[1], c.pi,
-				c.lambda)
+			t.Errorf("round %d: π̂ %.17g λ̂ %.17g, want %.17g and %.17g ± 1e-15",
+				r, e.Pi[1], e.Lambda[1], c.pi, c.lambda)
 		}
 	}
 	want := 2./3 + 5./6 - 1 // away in all five

@@ -169,8 +169,8 @@ func TestExclusionTies(t *testing.T) {
 	x := newExclusion(equalWeights(5), []float64{0, 0.3, 0, 0.1, 0}, everybody(5), 0, 0)
 	x.pass([]int{0, 1, 2, 3, 4})
 	if want := []bool{true, false, true, false, false}; !slices.Equal(x.in, want) {
-		t.Errorf("first pass: in %v, want %v: 0 and 2 would have raised ε when tried, at 4 it was 0 already", x.in,
-			want)
+		t.Errorf("first pass: in %v, want %v: 0 and 2 would have raised ε when tried, at 4 it was 0 already",
+			x.in, want)
 	}
 	x.pass([]int{4, 2, 0, 1, 3})
 	if want := []bool{true, false, false, false, false}; !slices.Equal(x.in, want) {
@@ -232,8 +232,8 @@ func TestCAFedExcludes(t *testing.T) {
 }
 
 func TestOrders(t *testing.T) {
-	if got, want := byCorrelation([]float64{0.1, -0.9, 0.5, 0.9, -0.1}), []int{1, 3, 2, 0, 4}; !slices.Equal(got,
-		want) {
+	lambda := []float64{0.1, -0.9, 0.5, 0.9, -0.1}
+	if got, want := byCorrelation(lambda), []int{1, 3, 2, 0, 4}; !slices.Equal(got, want) {
 		t.Errorf("by |λ| descending: %v, want %v", got, want)
 	}
 	if got, want := byAvailability([]float64{0.9, 0.1, 0.5, 0.1}), []int{1, 3, 2, 0}; !slices.Equal(got, want) {

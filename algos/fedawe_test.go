@@ -46,8 +46,8 @@ func TestFedAWEAgainstSeparateModels(t *testing.T) {
 				}
 				largest = max(largest, math.Abs(mean))
 				if got := model(t, m, f); !near(got, mean, 1e-3*largest) {
-					t.Fatalf("round %d, active %v: model %v, want %v ± %g", r.T, r.Active, got, scaled(mean),
-						1e-3*largest)
+					t.Fatalf("round %d, active %v: model %v, want %v ± %g",
+						r.T, r.Active, got, scaled(mean), 1e-3*largest)
 				}
 			}
 			if n := e.rows(); n > 2*f.N+3 {

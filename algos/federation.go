@@ -32,9 +32,9 @@ func (f *Federation) validate() error {
 	case f.N < 1:
 		return fmt.Errorf("algos: federation: %d clients, want at least 1", f.N)
 	case len(f.Importance) != f.N || len(f.P) != f.N || len(f.Lambda) != f.N || len(f.Planner.Parts) != f.N:
-		return fmt.Errorf("algos: federation: importance of %d, probabilities of %d, lambda of %d, samples of %d "+
-			"clients, "+
-			"want %d of each", len(f.Importance), len(f.P), len(f.Lambda), len(f.Planner.Parts), f.N)
+		return fmt.Errorf("algos: federation: importance of %d, probabilities of %d, lambda of %d, "+
+			"samples of %d clients, want %d of each",
+			len(f.Importance), len(f.P), len(f.Lambda), len(f.Planner.Parts), f.N)
 	case !(f.WeightDecay >= 0) || math.IsInf(f.WeightDecay, 1):
 		return fmt.Errorf("algos: federation: weight decay %g, want 0 or more", f.WeightDecay)
 	case !(f.Momentum >= 0 && f.Momentum < 1):

@@ -34,8 +34,8 @@ func TestHintChangesNothing(t *testing.T) {
 			gotModels, gotWork := run(next)
 			for r := range models {
 				if !slices.Equal(gotModels[r], models[r]) {
-					t.Fatalf("%s: round %d: model %v, without a hint %v, want the same bits", hint, r, gotModels[r],
-						models[r])
+					t.Fatalf("%s: round %d: model %v, without a hint %v, want the same bits",
+						hint, r, gotModels[r], models[r])
 				}
 			}
 			if len(gotWork) != len(work) {
@@ -43,8 +43,8 @@ func TestHintChangesNothing(t *testing.T) {
 			}
 			for r, w := range work {
 				for k, c := range w.Clients {
-					if got := gotWork[r].Clients[k]; got.Client != c.Client || !slices.Equal(got.Plan.Index,
-						c.Plan.Index) {
+					if got := gotWork[r].Clients[k]; got.Client != c.Client ||
+						!slices.Equal(got.Plan.Index, c.Plan.Index) {
 						t.Fatalf("%s: training %d: client %d on %v, without a hint client %d on %v",
 							hint, r, got.Client, got.Plan.Index, c.Client, c.Plan.Index)
 					}

@@ -117,8 +117,8 @@ func TestParams(t *testing.T) {
 			}
 		}
 		numeric := p.Kind == Number || p.Kind == Whole
-		if (p.None || p.Range != Range{}) && !numeric || (p.Words != nil) != (p.Kind == Word) || p.AtMostClients &&
-			p.Kind != Whole {
+		if (p.None || p.Range != Range{}) && !numeric || (p.Words != nil) != (p.Kind == Word) ||
+			p.AtMostClients && p.Kind != Whole {
 			t.Errorf("%s: %+v: none, a range or words, which its kind does not have", p.Name, *p)
 		}
 		if len(p.Methods()) == 0 {
@@ -155,10 +155,10 @@ func TestParamDefaults(t *testing.T) {
 		"fedawe-clip": {"0.5", "none"}, "fedawe-model": {"mean", "mean"}, "fedau-cutoff": {"50", "50"},
 		"f3ast-beta": {"0.001", "0.001"}, "f3ast-limit": {"none", "none"}, "f3ast-mean": {"false", "false"},
 		"f3ast-memoryless": {"false", "false"}, "fedar-rho": {"0.1", "0.1"}, "fedar-t0": {"50", "50"},
-		"fedar-b":        {"4", "4"},
-		"fedavg-s-limit": {"none", "none"}, "prior": {"none", "none"}, "server-momentum": {"0", "0"},
-		"server-weight-decay": {"0", "0"}, "kappa": {"1", "1"}, "bias-const": {"1", "none"}, "ca-fed-beta": {"1", "1"},
-		"ca-fed-tau": {"0", "0"}, "fstar": {"zero", "min"}, "losses": {"all", "batch"},
+		"fedar-b": {"4", "4"}, "fedavg-s-limit": {"none", "none"}, "prior": {"none", "none"},
+		"server-momentum": {"0", "0"}, "server-weight-decay": {"0", "0"}, "kappa": {"1", "1"},
+		"bias-const": {"1", "none"}, "ca-fed-beta": {"1", "1"}, "ca-fed-tau": {"0", "0"},
+		"fstar": {"zero", "min"}, "losses": {"all", "batch"},
 	}
 	for _, p := range Params() {
 		got := [2]string{p.DefaultFor(Code), p.DefaultFor(Paper)}
@@ -176,8 +176,8 @@ func TestParamMethods(t *testing.T) {
 	weighted := []string{"unbiased", "more-available", "adafed", "ca-fed", "f3ast"}
 	for p, want := range map[*Param][]string{
 		fedauCutoff: {"fedau"}, f3astBeta: {"f3ast"}, cafedKappa: {"ca-fed"}, fedarB: {"fedar"},
-		fedAvgSLimit:  {"fedavg-s"},
-		weightedPrior: weighted, serverMomentum: weighted, serverDecay: weighted, {Name: "fedau-cutoff"}: nil,
+		fedAvgSLimit: {"fedavg-s"}, weightedPrior: weighted, serverMomentum: weighted,
+		serverDecay: weighted, {Name: "fedau-cutoff"}: nil,
 	} {
 		if got := p.Methods(); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", p.Name, got, want)
@@ -214,8 +214,7 @@ func TestParamValues(t *testing.T) {
 	o := withValues(Paper, "fedau-cutoff", "3.0", "f3ast-limit", "7", "f3ast-mean", "1", "fedawe-clip", "2.5",
 		"f3ast-beta", "1e-2")
 	n, limit, mean := fedauCutoff.whole(o), f3astLimit.optionalWhole(o), f3astMean.isOn(o)
-	if n != 3 || limit == nil ||
-		*limit != 7 || !mean {
+	if n != 3 || limit == nil || *limit != 7 || !mean {
 		t.Errorf("cut-off %d, limit %v, mean %t, want 3, 7, true", n, limit, mean)
 	}
 	if clip, beta := fedaweClip.optional(o), f3astBeta.number(o); clip == nil || *clip != 2.5 || beta != 0.01 {

@@ -30,8 +30,8 @@ func TestRevisions(t *testing.T) {
 		for _, preset := range []Preset{Code, Paper} {
 			playInto(t, &digest, d.Name, Options{Preset: preset})
 			playInto(t, &digest, d.Name, with(Options{Preset: preset}, d.Name, "prior", "10", "server-momentum", "0.9",
-				"server-weight-decay", "0.01", "f3ast-beta", "0.1", "f3ast-limit", "3", "bias-const", none, "kappa",
-				"0.5"))
+				"server-weight-decay", "0.01", "f3ast-beta", "0.1", "f3ast-limit", "3", "bias-const", none,
+				"kappa", "0.5"))
 			for _, p := range d.Params {
 				values := otherValues[p]
 				switch p.Kind {

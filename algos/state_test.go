@@ -43,8 +43,8 @@ type watched struct {
 
 func (e *watched) Train(ctx context.Context, work nets.LocalWork) ([]float32, error) {
 	for _, c := range work.Clients {
-		said := fmt.Sprint("client ", c.Client, " of round ", work.Round, " reads ", c.Plan.Index, " from ",
-			e.at(c.Start))
+		said := fmt.Sprint("client ", c.Client, " of round ", work.Round, " reads ", c.Plan.Index,
+			" from ", e.at(c.Start))
 		if !c.Momentum.IsNone() {
 			said += fmt.Sprint(" with momentum ", e.at(c.Momentum))
 		}
@@ -139,13 +139,13 @@ func TestGoesOn(t *testing.T) {
 			}
 			seen = append(seen, told(t, m, f, e, rounds[after:])...)
 			if r := differ(seen, want); r >= 0 {
-				t.Errorf("saved after %d rounds, round %d: got\n%s\nwant, as without saving\n%s", after, r, seen[r],
-					want[r])
+				t.Errorf("saved after %d rounds, round %d: got\n%s\nwant, as without saving\n%s",
+					after, r, seen[r], want[r])
 			}
 			seen = told(t, next, f2, e2, rounds[after:])
 			if r := differ(seen, want[after:]); r >= 0 {
-				t.Errorf("restored after %d rounds, round %d: got\n%s\nwant\n%s", after, after+r, seen[r],
-					want[after+r])
+				t.Errorf("restored after %d rounds, round %d: got\n%s\nwant\n%s",
+					after, after+r, seen[r], want[after+r])
 			}
 		}
 	})
@@ -208,8 +208,7 @@ func TestForgetting(t *testing.T) {
 func TestParts(t *testing.T) {
 	known := []string{"taken", "w"}
 	estimated := []string{
-		"taken", "w", "observed", "observed-rounds", "observed-moves", "observed-last",
-		"observed-unknown",
+		"taken", "w", "observed", "observed-rounds", "observed-moves", "observed-last", "observed-unknown",
 	}
 	memory := []string{"taken", "w", "seen", "y"}
 	for _, c := range []struct {

@@ -19,8 +19,8 @@ type Decisions struct {
 
 var weightedPrior = &Param{
 	Name: "prior", Kind: Whole, None: true, Default: none, Range: Between(1, 1e6),
-	Help: "unbiased, more-available, adafed, ca-fed, f3ast: estimate π and λ with a prior of so many rounds, " +
-		"or none: they are known",
+	Help: "unbiased, more-available, adafed, ca-fed, f3ast: " +
+		"estimate π and λ with a prior of so many rounds, or none: they are known",
 }
 
 var serverMomentum = &Param{

@@ -89,8 +89,8 @@ func TestAdaFedWeightsSumToOne(t *testing.T) {
 				sum += q
 			}
 			if math.Abs(sum-want) > 1e-15*5 { // five roundings
-				t.Errorf("%s: round %d, active %v: weights sum to %.17g, want %g ± 5e-15", name, r.T, r.Active, sum,
-					want)
+				t.Errorf("%s: round %d, active %v: weights sum to %.17g, want %g ± 5e-15",
+					name, r.T, r.Active, sum, want)
 			}
 		}
 	}

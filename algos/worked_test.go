@@ -50,8 +50,8 @@ func TestWorked(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := model(t, m, f); !near(got, s.want, workedTol) {
-					t.Errorf("round %d, active %v: model %v, want %v ± %g", s.t, s.active, got, scaled(s.want),
-						workedTol)
+					t.Errorf("round %d, active %v: model %v, want %v ± %g",
+						s.t, s.active, got, scaled(s.want), workedTol)
 				}
 			}
 		})

@@ -60,9 +60,8 @@ func sameTree(t *testing.T, what string, got, want map[string]string) {
 func atOnceSweep(out, data string, more ...string) []string {
 	args := []string{
 		"sweep", "--data", data, "--clients", "5", "--rounds", "3", "--local-steps", "2", "--batch", "4",
-		"--eval-every", "1",
-		"--methods", "fedavg-active,mifa", "--availability", "stationary,sine", "--threads", "2", "--device", "cpu",
-		"--out", out,
+		"--eval-every", "1", "--methods", "fedavg-active,mifa", "--availability", "stationary,sine", "--threads", "2",
+		"--device", "cpu", "--out", out,
 	}
 	if strings.Contains(data, "synthetic") {
 		args = append(args, "--train-size", "120", "--test-size", "40")
@@ -122,10 +121,9 @@ func TestAtOnceFailure(t *testing.T) {
 		}
 		o := rollcall(t, atOnceSweep(out, "leaf", "--seeds", "3,4,5,6", "--pack", pack)...)
 		if o.status != statusFailure || !strings.HasSuffix(o.stderr, "rollcall: table sweep: 2 of 4 cells failed\n") ||
-			strings.Count(o.stderr, ": seed 4: ") != 2 ||
-			strings.Count(o.stderr, ": tried again later\n") != 2 {
-			t.Errorf("--pack %s: status %d, %q, want 1 and two cells that failed in seed 4, tried twice", pack,
-				o.status, o.stderr)
+			strings.Count(o.stderr, ": seed 4: ") != 2 || strings.Count(o.stderr, ": tried again later\n") != 2 {
+			t.Errorf("--pack %s: status %d, %q, want 1 and two cells that failed in seed 4, tried twice",
+				pack, o.status, o.stderr)
 		}
 		_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
 		for _, row := range rows {
@@ -134,8 +132,8 @@ func TestAtOnceFailure(t *testing.T) {
 				status, n = "failed", "3"
 			}
 			if row["status"] != status || row["n"] != n {
-				t.Errorf("--pack %s: %s on %s: %s with n = %s, want %s with %s", pack, row["method"], row["data"],
-					row["status"], row["n"], status, n)
+				t.Errorf("--pack %s: %s on %s: %s with n = %s, want %s with %s",
+					pack, row["method"], row["data"], row["status"], row["n"], status, n)
 			}
 		}
 		tree := timelessTree(t, out)
@@ -154,8 +152,8 @@ func TestAtOnceFailure(t *testing.T) {
 func TestAtOnceInterrupted(t *testing.T) {
 	alone, out := t.TempDir(), t.TempDir()
 	must(t, atOnceSweep(alone, "leaf", "--seeds", "3,4")...)
-	o := interrupted(t, "[3/4] fedavg-active leaf sine seed 3: round 1/3", atOnceSweep(out, "leaf", "--seeds", "3,4",
-		"--pack", "3")...)
+	o := interrupted(t, "[3/4] fedavg-active leaf sine seed 3: round 1/3",
+		atOnceSweep(out, "leaf", "--seeds", "3,4", "--pack", "3")...)
 	if o.status != statusInterrupted || !strings.HasSuffix(o.stderr, "\nrollcall: interrupted\n") {
 		t.Errorf("status %d, stderr %q, want 130 and `rollcall: interrupted`", o.status, o.stderr)
 	}
@@ -260,8 +258,8 @@ func TestAtOnceFigure(t *testing.T) {
 	var want map[string]string
 	for _, pack := range []string{"1", "3"} {
 		out := t.TempDir()
-		must(t, "figure", "cafed-i2", "--rounds", "3", "--clients", "4", "--seeds", "1,2", "--pack", pack, "--device",
-			"cpu", "--threads", "1", "--out", out)
+		must(t, "figure", "cafed-i2", "--rounds", "3", "--clients", "4", "--seeds", "1,2", "--pack", pack,
+			"--device", "cpu", "--threads", "1", "--out", out)
 		tree := timelessTree(t, out)
 		if want == nil {
 			want = tree
@@ -277,8 +275,8 @@ func TestAtOnceUsage(t *testing.T) {
 			"33": "--pack 33: want 1 … 32", "two": `--pack "two": want a whole number`,
 		} {
 			out := filepath.Join(t.TempDir(), "out")
-			oneLineError(t, rollcall(t, append(strings.Fields(command), "--pack", pack, "--device", "cpu", "--out",
-				out)...), statusUsage, want)
+			args := append(strings.Fields(command), "--pack", pack, "--device", "cpu", "--out", out)
+			oneLineError(t, rollcall(t, args...), statusUsage, want)
 			if _, err := os.Stat(out); err == nil {
 				t.Errorf("%s --pack %s: %s was made", command, pack, out)
 			}

@@ -307,9 +307,8 @@ func corruptRows() (all []corruption) {
 	}
 	for _, cell := range []string{
 		"test_acc=NaN", "test_acc=+Inf", "test_acc=-5", "test_acc=2", "test_acc=1e308", "test_acc=", "train_acc=2",
-		"train_acc=",
-		"test_loss=NaN", "test_loss=-Inf", "train_loss=+Inf", "test_loss=", "active=5", "active=-1", "lr=-1", "lr=NaN",
-		"elapsed_s=NaN", "elapsed_s=+Inf", "elapsed_s=0.000000001", "seed=5", "round=7",
+		"train_acc=", "test_loss=NaN", "test_loss=-Inf", "train_loss=+Inf", "test_loss=", "active=5", "active=-1",
+		"lr=-1", "lr=NaN", "elapsed_s=NaN", "elapsed_s=+Inf", "elapsed_s=0.000000001", "seed=5", "round=7",
 		"engine=cuda-sm90", "precision=bf16", "version=v0.1", "method=mifa", "preset=paper", "net=lenet5",
 		"availability=sine", "data=leaf",
 	} {
@@ -338,8 +337,7 @@ func corruptKinds() (all []corruption) {
 		}{
 			{"empty", func(path string) error { return os.WriteFile(path, nil, 0o666) }},
 			{"zeros, as after a power cut", func(path string) error {
-				return os.WriteFile(path, make([]byte, 900),
-					0o666)
+				return os.WriteFile(path, make([]byte, 900), 0o666)
 			}},
 			{"a pipe", func(path string) error { return syscall.Mkfifo(path, 0o666) }},
 			{"a folder", func(path string) error { return os.Mkdir(path, 0o777) }},

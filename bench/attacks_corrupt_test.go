@@ -55,8 +55,7 @@ func corruptBase(out string) [][]string {
 	for _, line := range []string{
 		"sweep --methods fedawe,mifa --data binary --clients 4 --rounds 4 --eval-every 1 --seeds 3,4,5",
 		"run --method fedar --availability uniform --data synthetic --net lenet5 --train-size 60 --test-size 20 " +
-			"--clients 5 " +
-			"--rounds 2 --eval-every 1 --local-steps 1 --batch 2",
+			"--clients 5 --rounds 2 --eval-every 1 --local-steps 1 --batch 2",
 		"run --method ca-fed --availability markov --data leaf --clients 4 --rounds 2 --eval-every 1 --decisions",
 	} {
 		commands = append(commands, append(strings.Fields(line), "--device", "cpu", "--threads", "1", "--out", out))
@@ -149,16 +148,16 @@ func (c *corrupt) look(x *corruption, base string) {
 	into := filepath.Join(filepath.Dir(c.out), "merged")
 	merge := rollcall(c.t, "results", "merge", c.out, "--out", into)
 	if _, err := os.Lstat(into); merge.status != status || bad != errors.Is(err, fs.ErrNotExist) {
-		c.t.Errorf("merge: status %d, %v, want %d, and nothing written if not 0\n%s", merge.status, err, status,
-			merge.stderr)
+		c.t.Errorf("merge: status %d, %v, want %d, and nothing written if not 0\n%s",
+			merge.status, err, status, merge.stderr)
 	}
 	if bad || x.want == apart || x.want == unverified {
 		status = statusFailure // seeds that are not alike are not compared unasked
 	}
 	diff := rollcall(c.t, "results", "diff", base, c.out)
 	if diff.status != status || (status != statusOK) != (diff.stdout == "") {
-		c.t.Errorf("diff: status %d, want %d, and no word on stdout if not 0\n%s%s", diff.status, status, diff.stdout,
-			diff.stderr)
+		c.t.Errorf("diff: status %d, want %d, and no word on stdout if not 0\n%s%s",
+			diff.status, status, diff.stdout, diff.stderr)
 	}
 }
 

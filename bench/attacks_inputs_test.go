@@ -38,8 +38,8 @@ func TestAttackNumbers(t *testing.T) {
 			case o.status == statusFailure && strings.HasPrefix(last, "rollcall: ") && !strings.Contains(last, "panic"):
 			case o.status == statusOK:
 			default:
-				t.Errorf("--%s=%s: status %d, %q, want one line that names the flag, a failure or a run", row.Name,
-					value, o.status, o.stderr)
+				t.Errorf("--%s=%s: status %d, %q, want one line that names the flag, a failure or a run",
+					row.Name, value, o.status, o.stderr)
 			}
 		}
 	}
@@ -54,8 +54,8 @@ func TestAttackNumbers(t *testing.T) {
 
 // attackRun are the arguments of a run of some milliseconds.
 func attackRun(out string) []string {
-	return strings.Fields("run --method mifa --data binary --clients 4 --rounds 1 --local-steps 1 --batch 2 --device " +
-		"cpu --threads 1 --out " + out)
+	return strings.Fields("run --method mifa --data binary --clients 4 --rounds 1 --local-steps 1 --batch 2 " +
+		"--device cpu --threads 1 --out " + out)
 }
 
 // What is not the name of a method, a data set or a table gets nowhere: not into a page, a file's name, or a CSV that a
@@ -63,12 +63,10 @@ func attackRun(out string) []string {
 func TestAttackNames(t *testing.T) {
 	for i, name := range []string{
 		"=cmd|' /C calc'!A0", "+1+1", "@SUM(1)", "-2", "<script>alert(1)</script>", "../../../PWN", "/etc/passwd",
-		`a\b`, "a\x00b", "a\nb",
-		"a|b", "$(x)", `a}\input{x}`, ".hidden", "\ufeffa", "a\u202eb",
+		`a\b`, "a\x00b", "a\nb", "a|b", "$(x)", `a}\input{x}`, ".hidden", "\ufeffa", "a\u202eb",
 	} {
 		for _, column := range []string{
-			"table", "method", "preset", "data", "net", "availability", "engine",
-			"precision", "version", "params",
+			"table", "method", "preset", "data", "net", "availability", "engine", "precision", "version", "params",
 		} {
 			if i > 0 && column != "method" && !longtest.On() {
 				continue
@@ -77,8 +75,7 @@ func TestAttackNames(t *testing.T) {
 			out := filepath.Join(top, "a/b/out")
 			c := &corrupt{t: t, out: out, dir: filepath.Join(out, "old/x/seed-3")}
 			cell := results.Cell{
-				Table: "old", Method: "mifa", Preset: "code", Data: "leaf", Net: "n",
-				Availability: "sine", Clients: 4,
+				Table: "old", Method: "mifa", Preset: "code", Data: "leaf", Net: "n", Availability: "sine", Clients: 4,
 			}
 			c.check(results.WriteCurve(c.path(results.CurveFile), []results.CurveRow{
 				{Cell: cell, Seed: 3},
@@ -100,9 +97,8 @@ func TestAttackNames(t *testing.T) {
 				o := rollcall(t, args...)
 				if o.status != statusFailure || strings.Contains(o.stdout, name) ||
 					!strings.Contains(o.stderr, column) {
-					t.Errorf("%s %q: %s: status %d, stdout %q, stderr %q, want 1, the column named and no row", column,
-						name, args[1], o.status,
-						o.stdout, o.stderr)
+					t.Errorf("%s %q: %s: status %d, stdout %q, stderr %q, want 1, the column named and no row",
+						column, name, args[1], o.status, o.stdout, o.stderr)
 				}
 			}
 			if after := filesBelow(t, top); len(after) != len(before) {
@@ -116,14 +112,13 @@ func TestAttackNames(t *testing.T) {
 // too.
 func TestAttackHugeRounds(t *testing.T) {
 	for round, status := range map[string]int{
-		"2147483647": statusOK, "9223372036854775807": statusFailure,
-		"-1": statusFailure,
+		"2147483647": statusOK, "9223372036854775807": statusFailure, "-1": statusFailure,
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		c := &corrupt{t: t, out: out, dir: filepath.Join(out, "fedawe-8/x/seed-3")}
 		cell := results.Cell{
-			Table: "fedawe-8", Method: "fedawe", Preset: "code", Data: "svhn", Net: "cnn-svhn", Availability: "sine",
-			Clients: 100,
+			Table: "fedawe-8", Method: "fedawe", Preset: "code", Data: "svhn", Net: "cnn-svhn",
+			Availability: "sine", Clients: 100,
 		}
 		rows := []results.CurveRow{
 			{Cell: cell, Seed: 3},
@@ -135,8 +130,7 @@ func TestAttackHugeRounds(t *testing.T) {
 		c.put(-1, "test_acc", "0.5")
 		c.put(2, "round", round)
 		c.check(os.WriteFile(c.path(results.RunFile), []byte(`{"status":"complete","rounds":`+round+
-			`,"settings":{},"settings_hash":"`+
-			results.Hash(map[string]any{})+`","seed":3}`), 0o666))
+			`,"settings":{},"settings_hash":"`+results.Hash(map[string]any{})+`","seed":3}`), 0o666))
 		for _, line := range []string{
 			"results list OUT", "results compare fedawe-8 OUT", "results export fedawe-8 OUT",
 			"report OUT --to OUT/page", "results diff OUT OUT",

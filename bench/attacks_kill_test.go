@@ -61,8 +61,8 @@ func TestAttackKilled(t *testing.T) {
 		trials = 60
 	}
 	for _, line := range []string{
-		"run --method ca-fed --availability markov --data leaf --clients 4 --rounds 20 --eval-every 1 --decisions " +
-			"--events --out OUT",
+		"run --method ca-fed --availability markov --data leaf --clients 4 --rounds 20 --eval-every 1 " +
+			"--decisions --events --out OUT",
 		"sweep --methods fedawe,mifa --data leaf --clients 4 --rounds 10 --eval-every 1 --seeds 3,4 --pack 2 --out OUT",
 		"table cafed-1 --rounds 3 --clients 6 --seeds 3 --methods ca-fed --data binary --out OUT",
 		"figure cafed-i2 --rounds 3 --clients 6 --seeds 3 --out OUT",

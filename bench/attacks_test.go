@@ -39,8 +39,7 @@ import (
 func attackSweep(out string, more ...string) []string {
 	args := []string{
 		"sweep", "--data", "binary", "--clients", "4", "--rounds", "4", "--eval-every", "1", "--device", "cpu",
-		"--threads", "1",
-		"--out", out,
+		"--threads", "1", "--out", out,
 	}
 	return append(args, more...)
 }
@@ -116,8 +115,8 @@ func TestAttackUnlikeSeeds(t *testing.T) {
 	}
 	alone := t.TempDir()
 	must(t, attackSweep(alone, seeds("3")...)...)
-	if d := must(t, "results", "diff", alone, filepath.Dir(only(t, other, "sweep/*/seed-3")),
-		"--mixed"); !strings.Contains(d.stdout, "numerics cpu-fp32 and cpu-generic-fp32") {
+	d := must(t, "results", "diff", alone, filepath.Dir(only(t, other, "sweep/*/seed-3")), "--mixed")
+	if !strings.Contains(d.stdout, "numerics cpu-fp32 and cpu-generic-fp32") {
 		t.Errorf("diff: %q, want the numerics that differ", d.stdout)
 	}
 	oneLineError(t, rollcall(t, "results", "diff", out, alone), statusFailure, "but differ: numerics", "--mixed")
@@ -193,8 +192,8 @@ func TestAttackLinkedFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		"results list LINK", "results verify LINK", "results diff LINK LINK", "results merge LINK --out TOP/merged",
-		"report LINK --to TOP/report",
+		"results list LINK", "results verify LINK", "results diff LINK LINK",
+		"results merge LINK --out TOP/merged", "report LINK --to TOP/report",
 	} {
 		words := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(line, "LINK", link), "TOP", top))
 		if o := must(t, words...); !strings.Contains(o.stdout, "fedawe") && !strings.Contains(o.stdout, "1 run") {

@@ -22,15 +22,13 @@ func TestRunsOfBefore(t *testing.T) {
 		t.Errorf("verify: status %d, %q, want three runs that are unverified", o.status, o.stderr)
 	}
 	o = must(t, "run", "--method", "ca-fed", "--data", "leaf", "--availability", "markov", "--clients", "4",
-		"--rounds", "2",
-		"--eval-every", "1", "--prior", "1000000", "--device", "cpu", "--out", out)
+		"--rounds", "2", "--eval-every", "1", "--prior", "1000000", "--device", "cpu", "--out", out)
 	if strings.Contains(o.stdout, "kept") {
 		t.Errorf("run: %q, want the run of before left alone", o.stdout)
 	}
 	o = must(t, "sweep", "--methods", "fedar,fedawe", "--availability", "uniform", "--data", "binary", "--clients", "4",
 		"--rounds", "2", "--eval-every", "1", "--like", "fedavg-active", "--fedar-t0", "none", "--seeds", "3,4",
-		"--device", "cpu",
-		"--out", out)
+		"--device", "cpu", "--out", out)
 	if strings.Contains(o.stderr, "kept") {
 		t.Errorf("sweep: %q, want the runs of before left alone", o.stderr)
 	}

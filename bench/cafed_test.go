@@ -139,8 +139,7 @@ func TestCAFedGoldens(t *testing.T) {
 	var text strings.Builder
 	for _, r := range rows {
 		text.WriteString(strings.Join([]string{
-			r["method"], r["params"], r["metric"], r["n"], r["mean"], r["std"],
-			r["paper_mean"], r["status"],
+			r["method"], r["params"], r["metric"], r["n"], r["mean"], r["std"], r["paper_mean"], r["status"],
 		}, ",") + "\n")
 	}
 	golden(t, "cafed-1.csv", text.String())
@@ -165,13 +164,12 @@ func TestEstimatorErrors(t *testing.T) {
 			t.Errorf("π̂ after a history of %s rounds: mean error %.4f, want %.4f … %.4f", x, got, 0.5*least, 6*least)
 		}
 		if mean["lambda_error 0 "+x] <= mean["pi_error 0 "+x] {
-			t.Errorf("after a history of %s rounds: errors %.4f of λ̂, %.4f of π̂, want the first larger", x,
-				mean["lambda_error 0 "+x], mean["pi_error 0 "+x])
+			t.Errorf("after a history of %s rounds: errors %.4f of λ̂, %.4f of π̂, want the first larger",
+				x, mean["lambda_error 0 "+x], mean["pi_error 0 "+x])
 		}
 	}
 	if mean["lambda_error 0 10000"] >= mean["lambda_error 0 100"] {
 		t.Errorf("errors of λ̂ %.4f after 10000 rounds, %.4f after 100, want them to fall",
-			mean["lambda_error 0 10000"],
-			mean["lambda_error 0 100"])
+			mean["lambda_error 0 10000"], mean["lambda_error 0 100"])
 	}
 }

@@ -73,13 +73,10 @@ func TestFigureErrors(t *testing.T) {
 		args  []string
 		parts []string
 	}{
-		"unknown": {[]string{"figure", "fedawe-f8"}, []string{
-			`figure "fedawe-f8"`, "did you mean",
-			"want one of",
-		}},
-		"none":   {[]string{"figure"}, []string{"0 figures named"}},
-		"rounds": {[]string{"figure", "fedawe-f6", "--rounds", "0"}, []string{"--rounds 0", "want 1"}},
-		"ema":    {[]string{"figure", "fedawe-f7", "--ema", "NaN"}, []string{"--ema NaN", "want 0 … 1"}},
+		"unknown": {[]string{"figure", "fedawe-f8"}, []string{`figure "fedawe-f8"`, "did you mean", "want one of"}},
+		"none":    {[]string{"figure"}, []string{"0 figures named"}},
+		"rounds":  {[]string{"figure", "fedawe-f6", "--rounds", "0"}, []string{"--rounds 0", "want 1"}},
+		"ema":     {[]string{"figure", "fedawe-f7", "--ema", "NaN"}, []string{"--ema NaN", "want 0 … 1"}},
 		"method": {[]string{"figure", "fedawe-f7", "--methods", "mifx"}, []string{
 			`--methods "mifx"`,
 			"did you mean mifa",
@@ -111,8 +108,8 @@ func TestFigureErrors(t *testing.T) {
 			oneLineError(t, rollcall(t, c.args...), statusUsage, c.parts...)
 		})
 	}
-	oneLineError(t, rollcall(t, "results", "compare", "fedawe-2", t.TempDir()), statusFailure, "summary.csv",
-		"rollcall table fedawe-2")
+	oneLineError(t, rollcall(t, "results", "compare", "fedawe-2", t.TempDir()), statusFailure,
+		"summary.csv", "rollcall table fedawe-2")
 }
 
 func TestCompare(t *testing.T) {
@@ -134,8 +131,8 @@ func TestCompare(t *testing.T) {
 			t.Errorf("difference %g, verdict %q, want −0.01 and within", d, r["verdict"])
 		}
 	}
-	if text := must(t, "results", "compare", "fedawe-2", out, "--format", "markdown").stdout; !strings.Contains(text,
-		"| fedawe |") {
+	text := must(t, "results", "compare", "fedawe-2", out, "--format", "markdown").stdout
+	if !strings.Contains(text, "| fedawe |") {
 		t.Errorf("%q is no Markdown table", text)
 	}
 }

@@ -40,8 +40,8 @@ func TestPlan(t *testing.T) {
 	before := allBelow(t, out)
 	o := must(t, sweepOf(out, "--methods", "fedavg-active,mifa", "--seeds", "3,4,5", "--plan")...)
 	for _, want := range []string{
-		"2 cells, 6 runs: 2 kept, 0 go on, 4 to be made\n", "\nmemory: ", " for the largest run (mifa: ", "\nin all ",
-		"(measured now: ",
+		"2 cells, 6 runs: 2 kept, 0 go on, 4 to be made\n", "\nmemory: ", " for the largest run (mifa: ",
+		"\nin all ", "(measured now: ",
 	} {
 		if !strings.Contains(o.stdout, want) {
 			t.Errorf("stdout %q, want %q in it", o.stdout, want)

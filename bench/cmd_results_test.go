@@ -38,14 +38,14 @@ func TestResultsCommands(t *testing.T) {
 			!strings.Contains(byHash, "local-steps            2\n") || !strings.Contains(byHash, "2 seeds") {
 			t.Errorf("by path %q, by hash %q, want the same, with settings and both seeds", byPath, byHash)
 		}
-		oneLineError(t, rollcall(t, "results", "show", "synthetic", "--out", out), statusFailure, "2 cells",
-			"want one of")
-		oneLineError(t, rollcall(t, "results", "show", "nothing", "--out", out), statusFailure, `"nothing"`,
-			"want a cell")
+		oneLineError(t, rollcall(t, "results", "show", "synthetic", "--out", out), statusFailure,
+			"2 cells", "want one of")
+		oneLineError(t, rollcall(t, "results", "show", "nothing", "--out", out), statusFailure,
+			`"nothing"`, "want a cell")
 	})
 	t.Run("diff", func(t *testing.T) {
-		_, rows := table(t, must(t, "results", "diff", out, out, "--format", "csv", "--metric",
-			"test_acc,test_loss").stdout)
+		_, rows := table(t,
+			must(t, "results", "diff", out, out, "--format", "csv", "--metric", "test_acc,test_loss").stdout)
 		if len(rows) != 4 {
 			t.Fatalf("%d rows, want 2 cells × 2 metrics", len(rows))
 		}
@@ -57,8 +57,8 @@ func TestResultsCommands(t *testing.T) {
 		fedawe, mifa := filepath.Dir(filepath.Dir(only(t, out, "run/fedawe_*/seed-3/curve.csv"))),
 			filepath.Dir(filepath.Dir(only(t, out, "run/mifa_*/seed-3/curve.csv")))
 		oneLineError(t, rollcall(t, "results", "diff", fedawe, mifa), statusFailure, "no complete run", "--ignore")
-		if text := must(t, "results", "diff", fedawe, mifa, "--ignore",
-			"method,params").stdout; !strings.Contains(text, "1 rows") {
+		text := must(t, "results", "diff", fedawe, mifa, "--ignore", "method,params").stdout
+		if !strings.Contains(text, "1 rows") {
 			t.Errorf("%q, want the two methods compared", text)
 		}
 	})
@@ -80,8 +80,7 @@ func TestResultsCommands(t *testing.T) {
 		o := must(t, "report", out)
 		page := contents(t, filepath.Join(out, "report", report.Page))
 		for _, want := range []string{
-			`id="curves-synthetic-sine"`, `id="availability-sine"`, "Single runs",
-			"Seeds 3, 4",
+			`id="curves-synthetic-sine"`, `id="availability-sine"`, "Single runs", "Seeds 3, 4",
 		} {
 			if !strings.Contains(page, want) {
 				t.Errorf("the page lacks %q", want)
@@ -101,17 +100,17 @@ func TestResultsCommands(t *testing.T) {
 			o := rollcall(t, args...)
 			if o.status != statusFailure || !strings.Contains(o.stderr, curve+": line 4") ||
 				!strings.Contains(o.stderr, "the rest is done") || o.stdout == "" {
-				t.Errorf("%q: status %d, stdout %q, stderr %q, want 1, the rest on stdout, and %s line 4 named", args,
-					o.status, o.stdout, o.stderr, curve)
+				t.Errorf("%q: status %d, stdout %q, stderr %q, want 1, the rest on stdout, and %s line 4 named",
+					args, o.status, o.stdout, o.stderr, curve)
 			}
 		}
 		into := filepath.Join(t.TempDir(), "x")
 		for _, args := range [][]string{{"results", "diff", out, out}, {"results", "merge", out, "--out", into}} {
 			o := rollcall(t, args...)
-			if o.status != statusFailure || !strings.Contains(o.stderr, curve+": line 4") || o.stdout != "" ||
-				isFolder(into) {
-				t.Errorf("%q: status %d, stdout %q, stderr %q, want 1, nothing done, and %s line 4 named", args,
-					o.status, o.stdout, o.stderr, curve)
+			if o.status != statusFailure || !strings.Contains(o.stderr, curve+": line 4") ||
+				o.stdout != "" || isFolder(into) {
+				t.Errorf("%q: status %d, stdout %q, stderr %q, want 1, nothing done, and %s line 4 named",
+					args, o.status, o.stdout, o.stderr, curve)
 			}
 		}
 		if page := contents(t, filepath.Join(out, "report", report.Page)); !strings.Contains(page, "line 4") {
@@ -150,14 +149,16 @@ func TestExport(t *testing.T) {
 		"latex":    `fedawe & $\mathbf{84.6} \pm 0.9$ & $85.6 \pm 0.9$ \\`,
 		"csv":      ",3,ok,,code,cnn-svhn,100,0.1,2000,v1,cpu-fp32,0.856,0.009,3,\n",
 	} {
-		if text := must(t, "results", "export", "fedawe-2", out, "--format", format, "--printed", "--metric",
-			"test_acc").stdout; !strings.Contains(text, want) {
+		text := must(t, "results", "export", "fedawe-2", out, "--format", format, "--printed",
+			"--metric", "test_acc").stdout
+		if !strings.Contains(text, want) {
 			t.Errorf("%s: %q, want %q in it", format, text, want)
 		}
 	}
-	if text := must(t, "results", "export", "fedawe-2", out, "--format", "latex").stdout; !strings.Contains(text,
-		`\caption{Mean $\pm$ sample standard deviation over 3 seeds; 2000 rounds, N = 100, $\alpha$ = 0.1, `+
-			`preset code, cnn-svhn; rollcall v1, cpu-fp32.}`) {
+	caption := `\caption{Mean $\pm$ sample standard deviation over 3 seeds; 2000 rounds, N = 100, $\alpha$ = 0.1, ` +
+		`preset code, cnn-svhn; rollcall v1, cpu-fp32.}`
+	text := must(t, "results", "export", "fedawe-2", out, "--format", "latex").stdout
+	if !strings.Contains(text, caption) {
 		t.Errorf("%q, want what the numbers are in its caption", text)
 	}
 	out = onSVHN(t, 100, 0.846)
@@ -170,12 +171,12 @@ func TestExport(t *testing.T) {
 				"Table 2 of ",
 		},
 		{"--format markdown --printed", " over 3 seeds. " + short + "\n\n**sine**\n"},
-		{"--format markdown", "Mean ± sample standard deviation over 1 seed; 100 rounds, N = 100, α = 0.1, preset " +
-			"code, cnn-svhn; rollcall v1, cpu-fp32.\n\n**sine**\n"},
+		{"--format markdown", "Mean ± sample standard deviation over 1 seed; 100 rounds, N = 100, α = 0.1, " +
+			"preset code, cnn-svhn; rollcall v1, cpu-fp32.\n\n**sine**\n"},
 		{"--format csv --printed", `0.856,0.009,3,"100 of 2000 rounds, 1 of 3 seeds"` + "\n"},
 	} {
-		if text := must(t, append([]string{"results", "export", "fedawe-2", out},
-			strings.Fields(c.line)...)...).stdout; !strings.Contains(text, c.want) {
+		text := must(t, append([]string{"results", "export", "fedawe-2", out}, strings.Fields(c.line)...)...).stdout
+		if !strings.Contains(text, c.want) {
 			t.Errorf("%s: %q, want %q in it", c.line, text, c.want)
 		}
 	}
@@ -188,8 +189,8 @@ func TestSummaryAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := results.WriteSummary(filepath.Join(out, "fedawe-2", results.SummaryFile), papers.Summaries("fedawe-2",
-		runs, false)); err != nil {
+	summary := filepath.Join(out, "fedawe-2", results.SummaryFile)
+	if err := results.WriteSummary(summary, papers.Summaries("fedawe-2", runs, false)); err != nil {
 		t.Fatal(err)
 	}
 	page := must(t, "report", out, "--to", filepath.Join(t.TempDir(), "r"))

@@ -35,9 +35,9 @@ func TestRunWritesCurveAndRunInfo(t *testing.T) {
 	}
 	for i, row := range rows {
 		for name, want := range map[string]string{
-			"table": "run", "method": "mifa", "preset": "code", "data": "synthetic", "net": "lenet5",
-			"availability": "sine",
-			"clients":      "6", "alpha": "0.1", "seed": "5", "round": string(rune('0' + i)), "precision": "fp32",
+			"table": "run", "method": "mifa", "preset": "code", "data": "synthetic",
+			"net": "lenet5", "availability": "sine", "clients": "6", "alpha": "0.1", "seed": "5",
+			"round": string(rune('0' + i)), "precision": "fp32",
 		} {
 			if row[name] != want {
 				t.Errorf("row %d: %s %q, want %q", i, name, row[name], want)
@@ -45,8 +45,7 @@ func TestRunWritesCurveAndRunInfo(t *testing.T) {
 		}
 		params := strings.Split(row["params"], ";")
 		for _, want := range []string{
-			"batch=8", "eval-every=1", "local-steps=2", "rounds=2", "test-size=100",
-			"train-size=300",
+			"batch=8", "eval-every=1", "local-steps=2", "rounds=2", "test-size=100", "train-size=300",
 		} {
 			if !slices.Contains(params, want) || !slices.IsSorted(params) {
 				t.Errorf("row %d: params %q, want %s among them, sorted", i, params, want)
@@ -64,8 +63,8 @@ func TestRunWritesCurveAndRunInfo(t *testing.T) {
 	}
 	if info.Status != results.RunComplete || info.Rounds != 2 || info.Seed != 5 || info.Data != "synthetic" ||
 		!seedSum.MatchString(info.DataChecksum) || info.Schema != results.Schema || info.Numerics == "" ||
-		info.Revisions.Method < 1 ||
-		!sha256Sum.MatchString(info.Checksums[results.CurveFile]) || info.Device == "" || info.Version == "" {
+		info.Revisions.Method < 1 || !sha256Sum.MatchString(info.Checksums[results.CurveFile]) || info.Device == "" ||
+		info.Version == "" {
 		t.Errorf("run.json: %+v", info)
 	}
 	if n := len(filesBelow(t, out)); n != 2 {
@@ -124,8 +123,8 @@ func TestRunKeepsFinished(t *testing.T) {
 	must(t, small(out, "--seed", "4")...)
 	must(t, small(out, "--lr", "0.01")...)
 	if n := len(filesBelow(t, out)); touched() || n != 6 {
-		t.Errorf("other seed and other settings: file written %v, %d files, want the file left alone and 6", touched(),
-			n)
+		t.Errorf("other seed and other settings: file written %v, %d files, want the file left alone and 6",
+			touched(), n)
 	}
 	must(t, small(out, "--again")...)
 	if !touched() {
@@ -143,8 +142,8 @@ func TestRunKeepsFinished(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := must(t, small(out)...)
-		if strings.Contains(o.stdout, "kept") || timeless(t, path) == "" || rollcall(t, "results", "verify",
-			out).status != statusOK {
+		if strings.Contains(o.stdout, "kept") || timeless(t, path) == "" ||
+			rollcall(t, "results", "verify", out).status != statusOK {
 			t.Errorf("%s: stdout %q, want a new complete run", name, o.stdout)
 		}
 	}
@@ -171,8 +170,7 @@ func TestRunOnAlteredData(t *testing.T) {
 	out := t.TempDir()
 	run := []string{
 		"run", "--data", "cifar10", "--net", "lenet5", "--clients", "4", "--rounds", "1", "--local-steps", "1",
-		"--batch", "8",
-		"--eval-train=false", "--out", out,
+		"--batch", "8", "--eval-train=false", "--out", out,
 	}
 	for _, c := range []struct {
 		name, dir string
@@ -195,11 +193,11 @@ func TestRunOnAlteredData(t *testing.T) {
 	if o.status != statusFailure || !strings.Contains(o.stderr, "data checksum sha256:") ||
 		!strings.Contains(o.stderr, "want --mixed to take it, --again to run it anew") ||
 		contents(t, only(t, out, curvePath)) != before {
-		t.Errorf("another label: status %d, %q, want both checksums, what to do, and the run left alone", o.status,
-			o.stderr)
+		t.Errorf("another label: status %d, %q, want both checksums, what to do, and the run left alone",
+			o.status, o.stderr)
 	}
-	oneLineError(t, rollcall(t, append(run, "--data-dir", black)...), statusFailure, "data_batch_1.bin",
-		"not the official file")
+	oneLineError(t, rollcall(t, append(run, "--data-dir", black)...), statusFailure,
+		"data_batch_1.bin", "not the official file")
 }
 
 // Ctrl-C between rounds: rows so far are there and said, and the next command makes of it what an undisturbed one
@@ -268,7 +266,7 @@ func TestRunDiverges(t *testing.T) {
 	again := rollcall(t, small(out, "--method", "fedavg-active", "--lr", "1e30")...)
 	if again.status != statusFailure || !strings.Contains(again.stdout, "kept, as diverged before") ||
 		!strings.HasSuffix(again.stderr, last) {
-		t.Errorf("repeated: status %d, %q, %q, want 1, the run kept, and the same error", again.status, again.stdout,
-			again.stderr)
+		t.Errorf("repeated: status %d, %q, %q, want 1, the run kept, and the same error",
+			again.status, again.stdout, again.stderr)
 	}
 }

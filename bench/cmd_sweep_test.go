@@ -26,8 +26,8 @@ func sweepOf(out string, more ...string) []string {
 // for all methods, and everything kept the second time.
 func TestSweep(t *testing.T) {
 	out := t.TempDir()
-	args := sweepOf(out, "--methods", "fedawe,ca-fed,fedar,scaffold", "--availability", "markov,uniform", "--seeds",
-		"3,4")
+	args := sweepOf(out, "--methods", "fedawe,ca-fed,fedar,scaffold", "--availability", "markov,uniform",
+		"--seeds", "3,4")
 	first := must(t, args...)
 	header, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
 	if got := strings.Join(header, ","); got != summaryColumns {
@@ -58,14 +58,14 @@ func TestSweep(t *testing.T) {
 			active[key], initial[key] = there, curve[0]["test_loss"]
 		}
 		if !slices.Equal(active[key], there) || initial[key] != curve[0]["test_loss"] {
-			t.Errorf("%s: active %v from loss %s, want the others' %v from %s", path, there, curve[0]["test_loss"],
-				active[key], initial[key])
+			t.Errorf("%s: active %v from loss %s, want the others' %v from %s",
+				path, there, curve[0]["test_loss"], active[key], initial[key])
 		}
 	}
 	again := must(t, args...)
 	if again.stdout != first.stdout || strings.Count(again.stderr, "2 finished runs kept") != 8 {
-		t.Errorf("second time:\n%s%s\nwant the same table from kept runs:\n%s", again.stdout, again.stderr,
-			first.stdout)
+		t.Errorf("second time:\n%s%s\nwant the same table from kept runs:\n%s",
+			again.stdout, again.stderr, first.stdout)
 	}
 	only := must(t, sweepOf(t.TempDir(), "--methods", "fedar", "--eval-train=false")...)
 	if !strings.Contains(only.stdout, "test_acc") || strings.Contains(only.stdout, "train_acc") {
@@ -87,13 +87,13 @@ func TestSweepSettings(t *testing.T) {
 	}{
 		{
 			"--methods fedar,ca-fed,fedawe",
-			"fedar: batch=128 local-steps=10 split=clients lr=0.1 weight-decay=0 clip=none|ca-fed: batch=128 " +
-				"local-epochs=none split=clients lr=0.03 momentum=0|fedawe: lr=0.1 fedawe-clip=0.5",
+			"fedar: batch=128 local-steps=10 split=clients lr=0.1 weight-decay=0 clip=none|" +
+				"ca-fed: batch=128 local-epochs=none split=clients lr=0.03 momentum=0|fedawe: lr=0.1 fedawe-clip=0.5",
 		},
 		{
 			"--methods mifa,more-available --like fedar",
-			"mifa: batch=64 local-steps=5 split=two-class lr=0.05 weight-decay=0.001 augment=none|more-available: " +
-				"batch=64 split=two-class lr=0.03 server-lr=3",
+			"mifa: batch=64 local-steps=5 split=two-class lr=0.05 weight-decay=0.001 augment=none|" +
+				"more-available: batch=64 split=two-class lr=0.03 server-lr=3",
 		},
 		{
 			"--methods mifa,fedar --rates mifa=0.2/2 --lr 0.3 --fedar-rho 0.5",
@@ -102,8 +102,8 @@ func TestSweepSettings(t *testing.T) {
 		{"--methods fedar --local-steps 3 --like ca-fed", "fedar: local-steps=3 local-epochs=none batch=32"},
 		{
 			"--methods fedar --nets lenet5,cnn-cafed --availability sine,uniform",
-			"fedar: net=lenet5 availability=sine|fedar: net=lenet5 availability=uniform|fedar: net=cnn-cafed " +
-				"availability=sine|fedar: net=cnn-cafed",
+			"fedar: net=lenet5 availability=sine|fedar: net=lenet5 availability=uniform|" +
+				"fedar: net=cnn-cafed availability=sine|fedar: net=cnn-cafed",
 		},
 	} {
 		cells := cellsOfSweep(t, c.line)
@@ -145,9 +145,8 @@ func cellsOfSweep(t *testing.T, line string) (cells []run.Cell) {
 	}
 	w := run.Sweep{
 		Methods: list("methods"), Data: list("data"), Nets: list("nets"), Availability: list("availability"),
-		Rates: list("rates"),
-		Seeds: []uint32{3}, Name: "sweep", Like: fs.Lookup("like").Value.String(), Preset: "code",
-		Given: settings.GivenBy(fs),
+		Rates: list("rates"), Seeds: []uint32{3}, Name: "sweep", Like: fs.Lookup("like").Value.String(),
+		Preset: "code", Given: settings.GivenBy(fs),
 	}
 	_, cells, err := w.Cells()
 	if err != nil {
@@ -197,9 +196,8 @@ func TestFedARDefaults(t *testing.T) {
 		values := s.Values()
 		for flag, want := range map[string]string{
 			"split": "two-class", "batch": "64", "local-steps": "5", "weight-decay": "0.001", "lr": "0.1",
-			"server-lr": "1", "augment": "none",
-			"clip": "none", "fedar-rho": "0.1", "fedar-t0": "50", "fedar-b": "4", "fedavg-s-limit": "none",
-			"p-min": "0.1",
+			"server-lr": "1", "augment": "none", "clip": "none", "fedar-rho": "0.1", "fedar-t0": "50", "fedar-b": "4",
+			"fedavg-s-limit": "none", "p-min": "0.1",
 		} {
 			if values[flag] != want {
 				t.Errorf("%s: --%s is %s by default, want %s", method, flag, values[flag], want)

@@ -79,10 +79,10 @@ func TestTableOnCIFAR10(t *testing.T) {
 	}
 	again := must(t, args...)
 	info, err := os.Stat(curve)
-	if err != nil || !info.ModTime().Equal(long) || again.stdout != o.stdout || !strings.Contains(again.stderr,
-		"kept") {
-		t.Errorf("second time: %v, file written %v\n%s\nwant the same table from the kept run:\n%s%s", err,
-			!info.ModTime().Equal(long), again.stdout, o.stdout, again.stderr)
+	if err != nil || !info.ModTime().Equal(long) || again.stdout != o.stdout ||
+		!strings.Contains(again.stderr, "kept") {
+		t.Errorf("second time: %v, file written %v\n%s\nwant the same table from the kept run:\n%s%s",
+			err, !info.ModTime().Equal(long), again.stdout, o.stdout, again.stderr)
 	}
 
 	// Interrupted before its second seed: the first one's numbers are in the row.
@@ -117,14 +117,13 @@ func TestUsageNamesDefaults(t *testing.T) {
 	}
 	flags := (&app{io.Discard, io.Discard}).tableCommand().Flags()
 	for flag, want := range map[string]string{
-		"rounds": fmt.Sprintf("fedawe's %s, cafed-1 %s; fedar's %s, which", value("fedawe-2", "rounds"),
-			value("cafed-1", "rounds"), value("fedar-2", "rounds")),
-		"clients": fmt.Sprintf("fedawe's and fedar's %s, cafed-1 %s)", value("fedawe-2", "clients"),
-			value("cafed-1", "clients")),
+		"rounds": fmt.Sprintf("fedawe's %s, cafed-1 %s; fedar's %s, which",
+			value("fedawe-2", "rounds"), value("cafed-1", "rounds"), value("fedar-2", "rounds")),
+		"clients": fmt.Sprintf("fedawe's and fedar's %s, cafed-1 %s)",
+			value("fedawe-2", "clients"), value("cafed-1", "clients")),
 		"eval-every": fmt.Sprintf("fedawe's %s, and %s among the last %d; cafed-1 %s, fedar's %s)",
-			value("fedawe-2", "eval-every"),
-			value("fedawe-2", "eval-last"), results.ProtocolRounds, value("cafed-1", "eval-every"),
-			value("fedar-2", "eval-every")),
+			value("fedawe-2", "eval-every"), value("fedawe-2", "eval-last"), results.ProtocolRounds,
+			value("cafed-1", "eval-every"), value("fedar-2", "eval-every")),
 	} {
 		if got := flags.Lookup(flag).Usage; !strings.Contains(got, want) {
 			t.Errorf("--%s: %q, want %q in it", flag, got, want)

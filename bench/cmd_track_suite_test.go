@@ -30,8 +30,7 @@ func TestTrackSuite(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	b := &nightly.Bench{Suite: tinySuite(), Machine: run.Machine{Device: "cpu", Threads: 2, Out: dir}, Stderr: &stderr}
 	err := (&app{&stdout, &stderr}).trackRun(t.Context(), trackFlags{
-		history: dir, rule: track.DefaultRule(),
-		nights: 1, format: "text",
+		history: dir, rule: track.DefaultRule(), nights: 1, format: "text",
 	}, b)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, stderr.String())
@@ -54,8 +53,8 @@ func TestTrackSuite(t *testing.T) {
 			t.Errorf("metric %d: got %+v, want %s with 10 samples", i, v, want[min(i, len(want)-1)])
 		}
 	}
-	if m := h.Machine; m.Suite != "N2-E1-B4-train64-test16/1" || m.Threads != 2 || !strings.HasPrefix(m.Engine,
-		"cpu-") || m.Precision != "fp32" || m.Device == "" || m.CPUs < 1 {
+	if m := h.Machine; m.Suite != "N2-E1-B4-train64-test16/1" || m.Threads != 2 ||
+		!strings.HasPrefix(m.Engine, "cpu-") || m.Precision != "fp32" || m.Device == "" || m.CPUs < 1 {
 		t.Errorf("machine: got %+v", m)
 	}
 }
@@ -70,8 +69,7 @@ func TestTrackInterrupted(t *testing.T) {
 	}
 	var out bytes.Buffer
 	err := (&app{&out, &out}).trackRun(ctx, trackFlags{
-		history: dir, rule: track.DefaultRule(), nights: 1,
-		format: "text",
+		history: dir, rule: track.DefaultRule(), nights: 1, format: "text",
 	}, b)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)

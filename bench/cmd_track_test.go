@@ -57,8 +57,7 @@ func nightsOf(t *testing.T, dir string, m track.Machine, nights, slow int, facto
 		values, _ := f.Measure(t.Context())
 		at := begin.AddDate(0, 0, i)
 		if err := w.Append(m, track.Night{
-			Run: track.RunName(at), Time: at, Version: "v1", Go: "go1.26",
-			Values: values,
+			Run: track.RunName(at), Time: at, Version: "v1", Go: "go1.26", Values: values,
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -129,8 +128,7 @@ func TestTrackRunBusy(t *testing.T) {
 	}
 	defer w.Close()
 	err = (&app{io.Discard, io.Discard}).trackRun(t.Context(), trackFlags{
-		history: dir, rule: track.DefaultRule(),
-		nights: 1, format: "text",
+		history: dir, rule: track.DefaultRule(), nights: 1, format: "text",
 	}, &fakeBench{fakeMachine, 100, nil})
 	if !errors.Is(err, track.ErrBusy) || statusOf(err) != statusUsage {
 		t.Errorf("two nights at once: got %v, status %d, want %v, status 2", err, statusOf(err), track.ErrBusy)
@@ -173,8 +171,7 @@ func TestTrackWebhook(t *testing.T) {
 			nightsOf(t, dir, fakeMachine, 40, 2, 1.05)
 			var stdout, stderr bytes.Buffer
 			err := (&app{&stdout, &stderr}).trackRun(t.Context(), trackFlags{
-				history: dir, rule: track.DefaultRule(),
-				nights: 1, format: "text",
+				history: dir, rule: track.DefaultRule(), nights: 1, format: "text",
 			}, &fakeBench{fakeMachine, 106, nil})
 			if statusOf(err) != statusFailure || !strings.Contains(stdout.String(), "SLOWER") {
 				t.Errorf("verdict: got %v and\n%s\nwant a regression", err, stdout.String())
@@ -216,8 +213,8 @@ func TestTrackCompare(t *testing.T) {
 		verdicts[0].Fingerprint != other.Fingerprint() || len(verdicts[0].Earlier) != 1 {
 		t.Errorf("one machine as JSON: got %v, %v, want the other's verdict", o.stdout, err)
 	}
-	if o = rollcall(t, "track", "compare", "--history", dir, "--fingerprint", other.Fingerprint(), "--nights",
-		"30"); o.status != statusFailure {
+	if o = rollcall(t, "track", "compare", "--history", dir, "--fingerprint", other.Fingerprint(),
+		"--nights", "30"); o.status != statusFailure {
 		t.Errorf("--nights 30: got status %d, want 1", o.status)
 	}
 	junk := filepath.Join(dir, "junk.csv")
@@ -260,8 +257,7 @@ func TestTrackPlot(t *testing.T) {
 		t.Fatalf("plot: got %q, %v, want a file in %s", path, err, out)
 	}
 	for _, want := range []string{
-		"first slower night", "round/cifar10: +5.0 % on 2026-02-20",
-		"days since 2026-01-01",
+		"first slower night", "round/cifar10: +5.0 % on 2026-02-20", "days since 2026-01-01",
 	} {
 		if !strings.Contains(string(svg), want) {
 			t.Errorf("SVG: no %q in it", want)

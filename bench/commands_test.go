@@ -30,8 +30,8 @@ func TestHelp(t *testing.T) {
 		o := must(t, args...)
 		for _, want := range []string{"Usage:\n  rollcall", "--help"} {
 			if !strings.Contains(o.stdout, want) || o.stderr != "" {
-				t.Errorf("%s: stdout %q, stderr %q, want %q on stdout", strings.Join(args, " "), o.stdout, o.stderr,
-					want)
+				t.Errorf("%s: stdout %q, stderr %q, want %q on stdout",
+					strings.Join(args, " "), o.stdout, o.stderr, want)
 			}
 		}
 		if strings.Contains(o.stdout, "(default )") {
@@ -82,8 +82,8 @@ func TestCompletion(t *testing.T) {
 		{[]string{"data", "verify", ""}, datasets.Names()},
 	} {
 		// The names, one per line, and cobra's directive: 4 is "no file names".
-		if got, want := must(t, append([]string{"__complete"}, c.args...)...).stdout, strings.Join(c.want, "\n")+
-			"\n:4\n"; got != want {
+		got, want := must(t, append([]string{"__complete"}, c.args...)...).stdout, strings.Join(c.want, "\n")+"\n:4\n"
+		if got != want {
 			t.Errorf("%q: %q, want %q", c.args, got, want)
 		}
 	}
@@ -171,8 +171,8 @@ func TestDataListAndFetch(t *testing.T) {
 		}
 	}
 	dir := halfCIFAR10(t, nil)
-	if list := must(t, "data", "list", "--data-dir", dir).stdout; !strings.Contains(list,
-		filepath.Join(dir, "cifar-10-batches-bin")) {
+	folder := filepath.Join(dir, "cifar-10-batches-bin")
+	if list := must(t, "data", "list", "--data-dir", dir).stdout; !strings.Contains(list, folder) {
 		t.Errorf("data list --data-dir %s: %q, want its folder", dir, list)
 	}
 	if o := must(t, "data", "fetch", "synthetic"); !strings.Contains(o.stdout, "generated") {
@@ -271,8 +271,7 @@ func TestBenchFallsBack(t *testing.T) {
 	}
 	out := t.TempDir()
 	args := []string{
-		"bench", "--data", "cifar10", "--clients", "2", "--rounds", "1", "--warmup", "0", "--out", out,
-		"--format",
+		"bench", "--data", "cifar10", "--clients", "2", "--rounds", "1", "--warmup", "0", "--out", out, "--format",
 	}
 	text, row, gobench := must(t, append(args, "text")...), must(t, append(args, "csv")...),
 		must(t, append(args, "gobench")...)
@@ -283,15 +282,14 @@ func TestBenchFallsBack(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"synthetic", "client-steps/s", "images/s", "GFLOP/s", "ms median", "MiB",
-		"test accuracy",
+		"synthetic", "client-steps/s", "images/s", "GFLOP/s", "ms median", "MiB", "test accuracy",
 	} {
 		if !strings.Contains(text.stdout, want) {
 			t.Errorf("text: %q, want %q in it", text.stdout, want)
 		}
 	}
-	if !strings.Contains(gobench.stdout, "\nBenchmarkRound/data=synthetic/") || !strings.Contains(gobench.stdout,
-		" ns/op\t") {
+	if !strings.Contains(gobench.stdout, "\nBenchmarkRound/data=synthetic/") ||
+		!strings.Contains(gobench.stdout, " ns/op\t") {
 		t.Errorf("gobench: %q", gobench.stdout)
 	}
 	records, err := csv.NewReader(strings.NewReader(row.stdout)).ReadAll()
@@ -303,8 +301,8 @@ func TestBenchFallsBack(t *testing.T) {
 		t.Fatalf("bench.csv: %d rows, %v, want one of each command", len(rows), err)
 	}
 	for _, r := range rows {
-		if r.Data != "synthetic" || r.ClientStepsPerSec <= 0 || r.Rounds != 1 || r.EvalImages != 10000 ||
-			!r.TestAcc.Valid {
+		if r.Data != "synthetic" || r.ClientStepsPerSec <= 0 || r.Rounds != 1 ||
+			r.EvalImages != 10000 || !r.TestAcc.Valid {
 			t.Errorf("row %+v", r)
 		}
 		const perImage = 20942592e-9 // GFLOP of cnn-cifar10, see TestOperations in nets; the CSV has rounded numbers

@@ -48,8 +48,7 @@ func TestCorrelatedMethods(t *testing.T) {
 	}
 	for _, method := range []string{"unbiased", "more-available", "adafed", "ca-fed", "f3ast"} {
 		for _, more := range [][]string{{"--availability", "markov"}, {
-			"--availability", "clusters", "--clusters", "3",
-			"--prior", "20", "--preset", "paper",
+			"--availability", "clusters", "--clusters", "3", "--prior", "20", "--preset", "paper",
 		}} {
 			o := must(t, small(t.TempDir(), append([]string{"--method", method, "--rounds", "3"}, more...)...)...)
 			if !strings.Contains(o.stdout, method+" on synthetic") || !strings.Contains(o.stdout, "round 3") {
@@ -64,8 +63,7 @@ func TestCorrelatedMethods(t *testing.T) {
 func TestNumPyDraws(t *testing.T) {
 	active := func(args ...string) (perRound [3]float64) {
 		_, rows := table(t, must(t, append([]string{
-			"availability", "--kind", "sine", "--clients", "6", "--rounds",
-			"3", "--train-size", "300", "--seed", "5",
+			"availability", "--kind", "sine", "--clients", "6", "--rounds", "3", "--train-size", "300", "--seed", "5",
 		}, args...)...).stdout)
 		for _, r := range rows {
 			perRound[int(number(t, r["round"]))] += number(t, r["active"])
@@ -77,8 +75,8 @@ func TestNumPyDraws(t *testing.T) {
 		t.Errorf("activity %v with NumPy's draws and without", want)
 	}
 	out := t.TempDir()
-	must(t, small(out, "--method", "mifa", "--availability", "sine", "--rounds", "3", "--seed", "5", "--draws",
-		"numpy")...)
+	must(t, small(out, "--method", "mifa", "--availability", "sine", "--rounds", "3", "--seed", "5",
+		"--draws", "numpy")...)
 	_, rows := table(t, contents(t, only(t, out, curvePath)))
 	for i, r := range rows[1:] {
 		if number(t, r["active"]) != want[i] {

@@ -49,8 +49,7 @@ func TestCrashingChild(t *testing.T) {
 func crashed(t *testing.T, kib, text string, args ...string) (status int, stderr string) {
 	t.Helper()
 	child := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -c 0; ulimit -v `+kib+
-		`; exec "$0" -test.run='^TestCrashingChild$'`,
-		os.Args[0])
+		`; exec "$0" -test.run='^TestCrashingChild$'`, os.Args[0])
 	child.Env = append(os.Environ(), crashVariable+"="+strings.Join(args, " "), crashOn+"="+text)
 	child.Dir = t.TempDir()
 	var log bytes.Buffer
@@ -93,8 +92,7 @@ func TestMemoryIsNoUsageError(t *testing.T) {
 		t.Skip("nothing for the race detector")
 	}
 	args := strings.Fields("run --net resnet18 --clients 1000 --method mifa --data synthetic --train-size 1000 " +
-		"--test-size 10 " +
-		"--batch 1 --device cpu --threads 1 --out out")
+		"--test-size 10 --batch 1 --device cpu --threads 1 --out out")
 	status, stderr := crashed(t, "4000000", "", args...)
 	if status != statusFailure || !strings.Contains(stderr, "1001 rows") || !strings.Contains(stderr, "ulimit -v") {
 		t.Errorf("status %d, want %d, and the rows and ulimit -v in\n%s", status, statusFailure, stderr)

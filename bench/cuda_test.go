@@ -72,8 +72,8 @@ func compareDevices(t *testing.T, flags ...string) {
 	curve := func(device string) []map[string]string {
 		out := t.TempDir()
 		args := slices.Concat([]string{
-			"run", "--device", device, "--precision", "fp32", "--clients", "4", "--rounds",
-			"2", "--local-steps", "2", "--batch", "2", "--eval-every", "2", "--out", out,
+			"run", "--device", device, "--precision", "fp32", "--clients", "4", "--rounds", "2", "--local-steps", "2",
+			"--batch", "2", "--eval-every", "2", "--out", out,
 		}, flags)
 		must(t, args...)
 		_, rows := table(t, contents(t, only(t, out, curvePath)))
@@ -125,12 +125,12 @@ func TestBenchProfileOnCUDA(t *testing.T) {
 	if !onCard(t) {
 		return
 	}
-	got := must(t, "bench", "--data", "leaf", "--clients", "4", "--rounds", "2", "--warmup", "0", "--profile", "--out",
-		t.TempDir()).stdout
+	got := must(t, "bench", "--data", "leaf", "--clients", "4", "--rounds", "2", "--warmup", "0", "--profile",
+		"--out", t.TempDir()).stdout
 	for _, want := range []string{
 		"phase  ms per round", "train ", "combine ", "plans ", "launches  µs each", "linear_forward_tf32",
-		"cross_entropy_tf32", "sgd_tf32", "begin_tf32",
-		"upload ", "download ", "TFLOP/s", "GB/s", "ms per evaluation", "evaluate ", "write curve.csv of 200 rows ",
+		"cross_entropy_tf32", "sgd_tf32", "begin_tf32", "upload ", "download ", "TFLOP/s", "GB/s", "ms per evaluation",
+		"evaluate ", "write curve.csv of 200 rows ",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("bench --profile: want %q in\n%s", want, got)

@@ -33,8 +33,7 @@ func TestDecisions(t *testing.T) {
 	out := t.TempDir()
 	run := func(method string, more ...string) []results.DecisionRow {
 		must(t, small(out, append([]string{
-			"--method", method, "--availability", "markov", "--rounds", "5",
-			"--weights", "equal", "--decisions",
+			"--method", method, "--availability", "markov", "--rounds", "5", "--weights", "equal", "--decisions",
 		}, more...)...)...)
 		rows, err := results.ReadDecisions(only(t, out, "run/"+method+"_*/seed-3/"+results.DecisionsFile))
 		if err != nil {
@@ -42,8 +41,8 @@ func TestDecisions(t *testing.T) {
 		}
 		return rows
 	}
-	_, trace := table(t, must(t, "availability", "--kind", "markov", "--clients", "6", "--rounds", "5", "--train-size",
-		"300").stdout)
+	_, trace := table(t,
+		must(t, "availability", "--kind", "markov", "--clients", "6", "--rounds", "5", "--train-size", "300").stdout)
 	for _, method := range []string{"unbiased", "ca-fed"} {
 		rows := run(method)
 		if len(rows) != 30 {
@@ -52,8 +51,8 @@ func TestDecisions(t *testing.T) {
 		for i, r := range rows {
 			if r.Round != i/6+1 || r.Client != i%6 || r.Active != int(number(t, trace[i]["active"])) ||
 				r.Target != 1./6 {
-				t.Errorf("%s: row %d: %+v, want round %d, client %d, activity %s, α 1/6", method, i, r, i/6+1, i%6,
-					trace[i]["active"])
+				t.Errorf("%s: row %d: %+v, want round %d, client %d, activity %s, α 1/6",
+					method, i, r, i/6+1, i%6, trace[i]["active"])
 			}
 			want := 0.0
 			if r.Active == 1 && r.Included == 1 {
@@ -84,15 +83,14 @@ func TestHeldOutAndSolved(t *testing.T) {
 		"test":       {"--data", "binary", "--clients", "4"},
 		"validation": {"--data", "binary", "--clients", "4", "--validation", "0.2"},
 		"exact": {
-			"--data", "binary", "--clients", "4", "--preset", "paper", "--fstar", "solved", "--losses",
-			"held-out",
+			"--data", "binary", "--clients", "4", "--preset", "paper", "--fstar", "solved", "--losses", "held-out",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
 			must(t, append([]string{
-				"run", "--method", "ca-fed", "--availability", "markov", "--rounds", "3", "--lr",
-				"0.1", "--server-lr", "0.1", "--out", out,
+				"run", "--method", "ca-fed", "--availability", "markov", "--rounds", "3", "--lr", "0.1",
+				"--server-lr", "0.1", "--out", out,
 			}, args...)...)
 			info, err := results.ReadRunInfo(only(t, out, runPath))
 			if err != nil {
@@ -111,8 +109,8 @@ func TestLocalEpochs(t *testing.T) {
 	loss := map[string]string{}
 	for _, epochs := range []string{"1", "2"} {
 		out := t.TempDir()
-		must(t, "run", "--data", "synthetic", "--train-size", "120", "--test-size", "50", "--clients", "3", "--rounds",
-			"1", "--batch", "16", "--local-epochs", epochs, "--p", "1", "--out", out)
+		must(t, "run", "--data", "synthetic", "--train-size", "120", "--test-size", "50", "--clients", "3",
+			"--rounds", "1", "--batch", "16", "--local-epochs", epochs, "--p", "1", "--out", out)
 		_, rows := table(t, contents(t, only(t, out, curvePath)))
 		loss[epochs] = rows[1]["test_loss"]
 	}

@@ -15,9 +15,8 @@ import (
 func sometimes(out string, more ...string) []string {
 	return append([]string{
 		"sweep", "--methods", "mifa,fedawe", "--nets", "lenet5", "--data", "synthetic", "--train-size", "100",
-		"--test-size", "50",
-		"--clients", "2", "--rounds", "2", "--local-steps", "2", "--batch", "8", "--eval-every", "1", "--p", "0.1",
-		"--rates", "mifa=1e30", "--seeds", "3,4,5", "--device", "cpu", "--out", out,
+		"--test-size", "50", "--clients", "2", "--rounds", "2", "--local-steps", "2", "--batch", "8",
+		"--eval-every", "1", "--p", "0.1", "--rates", "mifa=1e30", "--seeds", "3,4,5", "--device", "cpu", "--out", out,
 	}, more...)
 }
 
@@ -33,8 +32,7 @@ func TestDivergedSeed(t *testing.T) {
 		t.Errorf("%s, want method, seed, round and what may help", said)
 	}
 	for seed, want := range map[string]results.RunStatus{
-		"3": results.RunComplete, "4": results.RunDiverged,
-		"5": results.RunComplete,
+		"3": results.RunComplete, "4": results.RunDiverged, "5": results.RunComplete,
 	} {
 		run, bad := results.ReadRunFolder(filepath.Dir(only(t, out, "sweep/mifa_*/seed-"+seed+"/run.json")))
 		if len(bad) > 0 || run.Status() != want {
@@ -86,9 +84,8 @@ func TestDivergedSeed(t *testing.T) {
 		if o := must(t, "results", "list", out); !strings.Contains(o.stdout, "2 complete, 1 diverged") {
 			t.Errorf("%q, want 2 complete, 1 diverged", o.stdout)
 		}
-		if o := must(t, "results", "show",
-			filepath.Dir(filepath.Dir(only(t, out, "sweep/mifa_*/seed-4/run.json")))); !strings.Contains(o.stdout,
-			"2 seeds") {
+		cell := filepath.Dir(filepath.Dir(only(t, out, "sweep/mifa_*/seed-4/run.json")))
+		if o := must(t, "results", "show", cell); !strings.Contains(o.stdout, "2 seeds") {
 			t.Errorf("%q, want a mean over 2 seeds", o.stdout)
 		}
 		_, rows := table(t, must(t, "results", "diff", out, out, "--format", "csv").stdout)
@@ -99,16 +96,16 @@ func TestDivergedSeed(t *testing.T) {
 		}
 		_, rows = table(t, must(t, "results", "export", "sweep", out, "--format", "csv").stdout)
 		for _, r := range rows {
-			if want := map[string]string{"mifa": "2 diverged", "fedawe": "3 ok"}[r["method"]]; r["n"]+" "+
-				r["status"] != want {
+			want := map[string]string{"mifa": "2 diverged", "fedawe": "3 ok"}[r["method"]]
+			if r["n"]+" "+r["status"] != want {
 				t.Errorf("export of %s: %s %s, want %s", r["method"], r["n"], r["status"], want)
 			}
 		}
 		must(t, "report", out)
 		into := filepath.Join(t.TempDir(), "all")
 		must(t, "results", "merge", out, "--out", into)
-		if merged := contents(t, filepath.Join(into, "sweep", results.SummaryFile)); strings.Count(merged,
-			"1 diverged: seed 4: ") != 2 {
+		merged := contents(t, filepath.Join(into, "sweep", results.SummaryFile))
+		if strings.Count(merged, "1 diverged: seed 4: ") != 2 {
 			t.Errorf("merged: %s, want mifa's rows as diverged", merged)
 		}
 	})
@@ -140,8 +137,8 @@ func TestDivergedRun(t *testing.T) {
 			t.Errorf("status %d, %q, %q, want 1 and %q", o.status, o.stdout, o.stderr, note)
 		}
 	}
-	if o := rollcall(t, append(args, "--again")...); o.status != statusFailure || !strings.HasSuffix(o.stdout,
-		": diverged\n") {
+	if o := rollcall(t, append(args, "--again")...); o.status != statusFailure ||
+		!strings.HasSuffix(o.stdout, ": diverged\n") {
 		t.Errorf("status %d, %q, want it run anew", o.status, o.stdout)
 	}
 }
@@ -160,11 +157,9 @@ func TestDivergedMethods(t *testing.T) {
 	}
 	for _, lr := range []string{"1e30", "1e6"} {
 		out := t.TempDir()
-		o := rollcall(t, "sweep", "--methods", strings.Join(algos.Names(), ","), "--data", "synthetic", "--nets",
-			"lenet5", "--train-size", "100",
-			"--test-size", "50", "--clients", "4", "--rounds", "2", "--local-steps", "1", "--batch", "8",
-			"--eval-every", "1",
-			"--device", "cpu", "--lr", lr, "--out", out)
+		o := rollcall(t, "sweep", "--methods", strings.Join(algos.Names(), ","), "--data", "synthetic",
+			"--nets", "lenet5", "--train-size", "100", "--test-size", "50", "--clients", "4", "--rounds", "2",
+			"--local-steps", "1", "--batch", "8", "--eval-every", "1", "--device", "cpu", "--lr", lr, "--out", out)
 		if o.status != statusFailure || strings.Contains(o.stderr, "failed") {
 			t.Errorf("--lr %s: status %d, %s, want diverged cells and no failed one", lr, o.status, o.stderr)
 		}

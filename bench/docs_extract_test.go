@@ -52,8 +52,7 @@ func docsWalk(c *cobra.Command, f func(c *cobra.Command)) {
 // docsPrograms are the first words of spans of code that count as commands.
 var docsPrograms = []string{
 	"rollcall", "bin/rollcall", "bin/gpu-kit/card.sh", "make", "go", "eval", "docker", "python3", "apt-get",
-	"tensorboard",
-	"nvidia-smi", "nsys", "ncu",
+	"tensorboard", "nvidia-smi", "nsys", "ncu",
 }
 
 var (

@@ -11,8 +11,8 @@ const (
 	docsSweep = " --data leaf --local-steps 2 --batch 4 --seeds 3" + docsTrain
 	docsCron  = " >track.log 2>&1 || (cat track.log && false)"
 	// Two methods of Table 2 on the tiny SVHN.
-	docsFedAWE = " --data svhn --availability sine --methods mifa,fedawe --seeds 3 --rounds 1 --clients 3" +
-		" --allow-altered" + docsCPU
+	docsFedAWE = " --data svhn --availability sine --methods mifa,fedawe --seeds 3 --rounds 1 --clients 3 " +
+		"--allow-altered" + docsCPU
 )
 
 // Why commands are not run.
@@ -75,8 +75,8 @@ var docsShort = []docsLine{
 	// README.md
 	{"bin/rollcall table cafed-1 --data binary", "+" + docsTable},
 	{
-		"bin/rollcall sweep --data leaf --methods fedavg-active,fedau,fedawe,mifa,fedvarp --availability sine " +
-			"--rounds 100 --seeds 3,4,6",
+		"bin/rollcall sweep --data leaf --methods fedavg-active,fedau,fedawe,mifa,fedvarp " +
+			"--availability sine --rounds 100 --seeds 3,4,6",
 		"bin/rollcall sweep --methods fedau,mifa --availability sine" + docsSweep,
 	},
 	{"bin/rollcall run --method fedawe --data cifar10 --availability sine --rounds 20", docsRun},
@@ -136,8 +136,9 @@ var docsShort = []docsLine{
 	// docs/reproduction.md
 	{
 		"for seed in 3 4 6; do rollcall run --method fedavg-active --availability stationary --draws numpy " +
-			"--rounds 20 --eval-every 5 --seed $seed; rollcall run --method fedawe --availability sine --draws " +
-			"numpy --rounds 20 --eval-every 5 --seed $seed; done",
+			"--rounds 20 --eval-every 5 --seed $seed; " +
+			"rollcall run --method fedawe --availability sine --draws numpy " +
+			"--rounds 20 --eval-every 5 --seed $seed; done",
 		docsRun,
 	},
 	{
@@ -156,15 +157,14 @@ var docsShort = []docsLine{
 		docsTiny,
 	},
 	{
-		"for b in 2.5 8; do rollcall sweep --name fedar-b-$b --like fedar --methods fedar --availability " +
-			"uniform --nets lenet5 --rounds 1000 --eval-every 5 --seeds 3,4,6 --fedar-b $b; done",
+		"for b in 2.5 8; do rollcall sweep --name fedar-b-$b --like fedar --methods fedar --availability uniform " +
+			"--nets lenet5 --rounds 1000 --eval-every 5 --seeds 3,4,6 --fedar-b $b; done",
 		docsTiny,
 	},
 
 	// docs/tracking.md
 	{
-		"17 3 * * *  cd /srv/rollcall && . ./webhook.env && bin/rollcall track run >track.log 2>&1 || " +
-			"cat track.log",
+		"17 3 * * *  cd /srv/rollcall && . ./webhook.env && bin/rollcall track run >track.log 2>&1 || cat track.log",
 		". ./webhook.env && bin/rollcall track compare --history results/history" + docsCron,
 	},
 
@@ -174,8 +174,8 @@ var docsShort = []docsLine{
 	{"rollcall bench --data cifar10", docsBench},
 	{
 		"rollcall figure fedawe-f7 --data cifar10 --rounds 100 --seeds 3",
-		"rollcall figure fedawe-f7 --data svhn --methods fedawe --seeds 3 --rounds 1 --clients 2 --allow-altered" +
-			docsCPU,
+		"rollcall figure fedawe-f7 --data svhn --methods fedawe --seeds 3 --rounds 1 --clients 2 " +
+			"--allow-altered" + docsCPU,
 	},
 	{
 		"rollcall results show out/run/fedawe_cifar10_sine_1a2b3c4d5e",
@@ -185,18 +185,18 @@ var docsShort = []docsLine{
 	{"rollcall run --method fedawe --data cifar10 --availability sine --rounds 20", docsRun},
 	{"rollcall run --method mifa --data synthetic --clients 20 --rounds 5 --seed 3", docsRun},
 	{
-		"rollcall sweep --methods fedawe,ca-fed,fedar,scaffold --availability markov --data cifar10 --rounds " +
-			"200 --seeds 3,4,6",
+		"rollcall sweep --methods fedawe,ca-fed,fedar,scaffold --availability markov " +
+			"--data cifar10 --rounds 200 --seeds 3,4,6",
 		"rollcall sweep --methods fedawe,ca-fed,fedar,scaffold --availability markov" + docsSweep,
 	},
 	{
-		"rollcall sweep --methods fedar,mifa --availability uniform,trace --trace log.csv --like fedar " +
-			"--nets lenet5,cnn-cifar10",
+		"rollcall sweep --methods fedar,mifa --availability uniform,trace --trace log.csv " +
+			"--like fedar --nets lenet5,cnn-cifar10",
 		docsTiny + " --seeds 3",
 	},
 	{
-		"rollcall table fedawe-2 --data cifar10 --availability sine --methods fedawe,fedavg-active --rounds " +
-			"100 --seeds 3",
+		"rollcall table fedawe-2 --data cifar10 --availability sine " +
+			"--methods fedawe,fedavg-active --rounds 100 --seeds 3",
 		"rollcall table fedawe-2" + docsFedAWE,
 	},
 	{

@@ -34,8 +34,8 @@ var (
 // docsForeignFlags are flags in the pages that belong to other programs, with the program.
 var docsForeignFlags = map[string]string{
 	"rm": "docker", "gpus": "docker", "logdir": "tensorboard", "set": "ncu", "import-source": "ncu",
-	"launch-skip":  "ncu",
-	"launch-count": "ncu", "import": "ncu", "page": "ncu", "cuda-graph-trace": "nsys", "signal": "sbatch",
+	"launch-skip": "ncu", "launch-count": "ncu", "import": "ncu", "page": "ncu",
+	"cuda-graph-trace": "nsys", "signal": "sbatch",
 }
 
 // docsForeignFiles are files in the pages that the repository does not have and no command of the pages writes.
@@ -44,8 +44,8 @@ var docsForeignFiles = map[string]string{
 	"libcuda.so":                    "what tests of the CUDA engine make of nets/gpu/emulator",
 	"bin/gpu-kit/card.sh":           "packed by make gpu-kit",
 	"results/history":               "the default of track's --history",
-	"results/history/DEVICE_ENGINE_PRECISION_FINGERPRINT.csv": "written by track run, whose names the tests of " +
-		"results/track hold",
+	"results/history/DEVICE_ENGINE_PRECISION_FINGERPRINT.csv": "written by track run, " +
+		"whose names the tests of results/track hold",
 }
 
 // TestDocsNames looks up every flag, file, test and variable that a page names.

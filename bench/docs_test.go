@@ -65,8 +65,8 @@ func TestDocsCommands(t *testing.T) {
 				}
 				begun := time.Now()
 				if said, err := shell.run(line); err != nil {
-					t.Errorf("%s\nrun as %s\n%v; a line of docs_lists_test.go makes a long one short\n%s", c, line,
-						err, said)
+					t.Errorf("%s\nrun as %s\n%v; a line of docs_lists_test.go makes a long one short\n%s",
+						c, line, err, said)
 				}
 				t.Logf("%.1f s: %s", time.Since(begun).Seconds(), line)
 			}

@@ -21,8 +21,7 @@ func dumpOf(t *testing.T, more ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "dump")
 	must(t, small(t.TempDir(), append([]string{
-		"--method", "fedavg-active", "--rounds", "1", "--train-size", "100",
-		"--local-steps", "3", "--dump", dir,
+		"--method", "fedavg-active", "--rounds", "1", "--train-size", "100", "--local-steps", "3", "--dump", dir,
 	}, more...)...)...)
 	return dir
 }
@@ -72,8 +71,8 @@ func TestDump(t *testing.T) {
 	if len(shape) != 1 || K < 2 || !slices.IsSorted(clients) || clients[0] < 0 || clients[K-1] >= N {
 		t.Fatalf("clients %v, want at least 2 of 0 … %d, ascending", clients, N-1)
 	}
-	if want := activeClients(t, "--clients", "6", "--train-size", "100", "--kind", "stationary", "--rounds",
-		"1")[0]; !slices.Equal(clients, want) {
+	if want := activeClients(t, "--clients", "6", "--train-size", "100", "--kind", "stationary",
+		"--rounds", "1")[0]; !slices.Equal(clients, want) {
 		t.Errorf("clients %v, the availability command says %v", clients, want)
 	}
 
@@ -82,8 +81,7 @@ func TestDump(t *testing.T) {
 		t.Fatal(err)
 	}
 	split, err := datasets.Cut(set.Train, nil, datasets.SplitOptions{
-		Kind: datasets.SplitClients, Clients: N,
-		Alpha: 0.1,
+		Kind: datasets.SplitClients, Clients: N, Alpha: 0.1,
 	}, seed)
 	if err != nil {
 		t.Fatal(err)

@@ -41,9 +41,8 @@ func TestIrregularFiles(t *testing.T) {
 	}
 	source := t.TempDir()
 	for _, seed := range []string{"3", "4"} {
-		must(t, "sweep", "--methods", "ca-fed", "--data", "leaf", "--clients", "4", "--rounds", "2", "--local-steps",
-			"1", "--eval-every", "1",
-			"--device", "cpu", "--seeds", seed, "--out", source)
+		must(t, "sweep", "--methods", "ca-fed", "--data", "leaf", "--clients", "4", "--rounds", "2",
+			"--local-steps", "1", "--eval-every", "1", "--device", "cpu", "--seeds", seed, "--out", source)
 	}
 	seeds := only(t, source, "sweep/*/seed-3/run.json")
 	run, err := filepath.Rel(source, filepath.Dir(seeds))
@@ -52,10 +51,8 @@ func TestIrregularFiles(t *testing.T) {
 	}
 	for _, file := range []string{
 		filepath.Join(run, results.CurveFile), filepath.Join(run, results.RunFile),
-		filepath.Join(run, results.DecisionsFile),
-		filepath.Join(run, results.ClientsFile), filepath.Join(run, "mine.csv"),
-		filepath.Join("sweep", results.SummaryFile),
-		results.BenchFile,
+		filepath.Join(run, results.DecisionsFile), filepath.Join(run, results.ClientsFile),
+		filepath.Join(run, "mine.csv"), filepath.Join("sweep", results.SummaryFile), results.BenchFile,
 	} {
 		for kind, put := range kinds {
 			t.Run(filepath.Base(file)+"/"+kind, func(t *testing.T) {
@@ -94,8 +91,8 @@ func TestIrregularFiles(t *testing.T) {
 						want = statusOK
 					}
 					if o.status != want || want == statusFailure && !strings.Contains(o.stderr, filepath.Base(file)) {
-						t.Errorf("%s: status %d, %q, want %d and the file named", strings.Join(c.args[:2], " "),
-							o.status, o.stderr, want)
+						t.Errorf("%s: status %d, %q, want %d and the file named",
+							strings.Join(c.args[:2], " "), o.status, o.stderr, want)
 					}
 				}
 			})
@@ -137,8 +134,7 @@ func TestLinkedFolder(t *testing.T) {
 	}
 	sweep := []string{
 		"sweep", "--methods", "fedawe,mifa", "--data", "leaf", "--clients", "4", "--rounds", "2", "--local-steps", "1",
-		"--eval-every", "1",
-		"--device", "cpu", "--seeds", "3,4", "--out",
+		"--eval-every", "1", "--device", "cpu", "--seeds", "3,4", "--out",
 	}
 	must(t, append(sweep, out)...)
 	if o := must(t, append(sweep, link)...); strings.Contains(o.stderr, "round 0") ||
@@ -172,8 +168,8 @@ func TestLinkedFolder(t *testing.T) {
 			said[i] = strings.ReplaceAll(said[i], filepath.Base(dir)+"-all", "DIR-all")
 		}
 		if said[0] == "" || said[0] != said[1] {
-			t.Errorf("%s: %q of the folder, %q of the link, want the same", strings.Join(args[:2], " "), said[0],
-				said[1])
+			t.Errorf("%s: %q of the folder, %q of the link, want the same",
+				strings.Join(args[:2], " "), said[0], said[1])
 		}
 	}
 	for _, pair := range [][2]string{{"out-all", "link-all"}, {"report-out", "report-link"}} {

@@ -58,8 +58,7 @@ func TestKeptRuns(t *testing.T) {
 			"process revision 77 and 1, there and here: runs anew", false, statusOK,
 		},
 		"data": {
-			revision(func(r *results.Revisions) *int { return &r.Data }), "data revision 77 and ", false,
-			statusOK,
+			revision(func(r *results.Revisions) *int { return &r.Data }), "data revision 77 and ", false, statusOK,
 		},
 		"net": {
 			revision(func(r *results.Revisions) *int { return &r.Net }),
@@ -98,8 +97,8 @@ func TestKeptRuns(t *testing.T) {
 				return
 			}
 			mixed := must(t, append(line, "--mixed", "--seeds", "4")...)
-			if !strings.Contains(mixed.stdout, "[mixed: cpu-") || !strings.Contains(mixed.stdout,
-				"and cuda-sm90-tf32]") {
+			if !strings.Contains(mixed.stdout, "[mixed: cpu-") ||
+				!strings.Contains(mixed.stdout, "and cuda-sm90-tf32]") {
 				t.Errorf("--mixed: %s\nwant what is mixed", mixed.stdout)
 			}
 			_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))

@@ -26,10 +26,9 @@ func TestKilled(t *testing.T) {
 	}
 	out, undisturbed := t.TempDir(), t.TempDir()
 	args := []string{
-		"sweep", "--methods", "fedawe,mifa", "--data", "leaf", "--clients", "5", "--rounds", "400", "--local-steps",
-		"1", "--batch", "8",
-		"--eval-every", "1", "--seeds", "3,4", "--pack", "2", "--device", "cpu", "--checkpoint-every", "1ms", "--out",
-		out,
+		"sweep", "--methods", "fedawe,mifa", "--data", "leaf", "--clients", "5", "--rounds", "400",
+		"--local-steps", "1", "--batch", "8", "--eval-every", "1", "--seeds", "3,4", "--pack", "2", "--device", "cpu",
+		"--checkpoint-every", "1ms", "--out", out,
 	}
 	must(t, append(args, "--out", undisturbed)...)
 	temps := func() (found []string) {
@@ -54,8 +53,8 @@ func TestKilled(t *testing.T) {
 	}
 	t.Logf("%d of %d children killed, %d temporary files seen", unfinished, kills, left)
 	if unfinished == 0 || left == 0 {
-		t.Errorf("%d of %d children killed, %d temporary files left, want some: the test is of nothing", unfinished,
-			kills, left)
+		t.Errorf("%d of %d children killed, %d temporary files left, want some: the test is of nothing",
+			unfinished, kills, left)
 	}
 	must(t, args...)
 	sameTree(t, "in the end", timelessTree(t, out), timelessTree(t, undisturbed))
@@ -72,8 +71,8 @@ func TestKilled(t *testing.T) {
 	into := filepath.Join(t.TempDir(), "all")
 	must(t, "results", "merge", out, "--out", into)
 	if got := len(filesBelow(t, into)); got != before {
-		t.Errorf("%d files merged, want %d, those of the runs and the summary: %s", got, before,
-			fmt.Sprint(filesBelow(t, into)))
+		t.Errorf("%d files merged, want %d, those of the runs and the summary: %s",
+			got, before, fmt.Sprint(filesBelow(t, into)))
 	}
 }
 

@@ -68,8 +68,7 @@ func TestListProgress(t *testing.T) {
 		"killed, saved": {func(t *testing.T, dir string) { saved(t, dir, 5) }, "5", "9", "unfinished", ""},
 		"running":       {func(t *testing.T, dir string) { claimed(t, dir) }, "2", "", "running", me},
 		"running, resumed": {
-			func(t *testing.T, dir string) { saved(t, dir, 5); claimed(t, dir) }, "5", "9", "running",
-			me,
+			func(t *testing.T, dir string) { saved(t, dir, 5); claimed(t, dir) }, "5", "9", "running", me,
 		},
 		"old claim": {func(t *testing.T, dir string) {
 			text := "id X\nhost " + host +
@@ -251,8 +250,8 @@ func TestListInPlace(t *testing.T) {
 		}
 		drawn, found := strings.CutPrefix(screen.String(), "\x1b[H\x1b[J")
 		if !found || strings.Count(drawn, "\n") >= lines && lines > 1 {
-			t.Errorf("%d×%d: %q, want the screen cleared, and fewer than %d lines", columns, lines, screen.String(),
-				lines)
+			t.Errorf("%d×%d: %q, want the screen cleared, and fewer than %d lines",
+				columns, lines, screen.String(), lines)
 		}
 		for line := range strings.Lines(drawn) {
 			if n := len([]rune(line)) - 1; n >= columns {

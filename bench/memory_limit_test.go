@@ -33,8 +33,8 @@ func TestMemoryLimit(t *testing.T) {
 			if o.status != statusFailure || !strings.Contains(o.stderr, c.want) ||
 				!strings.Contains(o.stderr, "want at most 1 MB (--memory-limit)") ||
 				strings.Contains(o.stderr, "unavailable") {
-				t.Errorf("status %d, want %d, and %q before any download in\n%s", o.status, statusFailure, c.want,
-					o.stderr)
+				t.Errorf("status %d, want %d, and %q before any download in\n%s",
+					o.status, statusFailure, c.want, o.stderr)
 			}
 			for _, f := range filesBelow(t, ".") {
 				if filepath.Base(f) != "summary.csv" { // which says that its cells failed

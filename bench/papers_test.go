@@ -22,11 +22,10 @@ func TestDefaultsAreFedAWEs(t *testing.T) {
 	}
 	values := s.Values()
 	for flag, want := range map[string]string{
-		"clients": "100", "alpha": "0.1", "local-steps": "10", "batch": "128", "rounds": "2000", "lr": "0.1",
-		"server-lr": "1",
-		"period":    "20", "gamma": "0.3", "cutoff": "0.1", "low": "0.4", "net": "cnn-cifar10", "weights": "equal",
-		"momentum":     "0",
-		"weight-decay": "0", "eval-every": "10", "eval-last": "2", "eval-train": "true",
+		"clients": "100", "alpha": "0.1", "local-steps": "10", "batch": "128", "rounds": "2000",
+		"lr": "0.1", "server-lr": "1", "period": "20", "gamma": "0.3", "cutoff": "0.1", "low": "0.4",
+		"net": "cnn-cifar10", "weights": "equal", "momentum": "0", "weight-decay": "0", "eval-every": "10",
+		"eval-last": "2", "eval-train": "true",
 	} {
 		if values[flag] != want {
 			t.Errorf("--%s is %s by default, want %s", flag, values[flag], want)
@@ -41,11 +40,10 @@ func TestMethodOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for flag, value := range map[string]string{
-		"f3ast-memoryless": "true", "f3ast-limit": "7", "f3ast-mean": "true", "f3ast-beta": "0.5", "fedau-cutoff": "9",
-		"fedawe-model": "last",
-		"fedawe-clip":  "3", "prior": "20", "server-momentum": "0.25", "server-weight-decay": "0.125", "kappa": "2",
-		"bias-const":  "none",
-		"ca-fed-beta": "0.75", "ca-fed-tau": "0.5", "fstar": "min", "losses": "batch",
+		"f3ast-memoryless": "true", "f3ast-limit": "7", "f3ast-mean": "true", "f3ast-beta": "0.5",
+		"fedau-cutoff": "9", "fedawe-model": "last", "fedawe-clip": "3", "prior": "20", "server-momentum": "0.25",
+		"server-weight-decay": "0.125", "kappa": "2", "bias-const": "none", "ca-fed-beta": "0.75", "ca-fed-tau": "0.5",
+		"fstar": "min", "losses": "batch",
 	} {
 		if err := s.Set(flag, value); err != nil {
 			t.Fatal(err)
@@ -132,11 +130,10 @@ func TestTablesSayWhatTheyRun(t *testing.T) {
 				for _, e := range of.Entries {
 					r.Metric = e.Metric
 					p, ok := results.PrintedFor(of.Printed, r)
-					if values := c.Settings.Values(); ok && (fmt.Sprint(p.Rounds) != values["rounds"] ||
-						fmt.Sprint(p.Clients) != values["clients"]) {
-						t.Errorf("%s %s: printed of %d rounds and %d clients, runs have %s and %s", id, r.Method,
-							p.Rounds, p.Clients,
-							values["rounds"], values["clients"])
+					if values := c.Settings.Values(); ok &&
+						(fmt.Sprint(p.Rounds) != values["rounds"] || fmt.Sprint(p.Clients) != values["clients"]) {
+						t.Errorf("%s %s: printed of %d rounds and %d clients, runs have %s and %s",
+							id, r.Method, p.Rounds, p.Clients, values["rounds"], values["clients"])
 					}
 				}
 			}

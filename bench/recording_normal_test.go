@@ -46,8 +46,8 @@ func recordingAbout(t *testing.T, work, cache string) *recordingMachine {
 		t.Fatalf("rollcall version and devices: %q and %q, want a version and a processor", version, devices)
 	}
 	return &recordingMachine{
-		work: work, cache: cache, device: devices[1], version: version[1], kernels: strings.Split(devices[2], ", "),
-		known: map[[sha256.Size]byte][]byte{},
+		work: work, cache: cache, device: devices[1], version: version[1],
+		kernels: strings.Split(devices[2], ", "), known: map[[sha256.Size]byte][]byte{},
 	}
 }
 

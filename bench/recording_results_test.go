@@ -16,10 +16,9 @@ func recordingResults() []recordingCommand {
 		{name: "results-diff-same", line: "results diff out/cafed-1 out/cafed-1 --metric test_acc,test_loss"},
 		{name: "results-diff", line: "results diff paper/cafed-1 out/cafed-1 --ignore preset,params --format csv"},
 		{name: "results-diff-tables", line: "results diff out/cafed-1 paper/cafed-1 --ignore preset,params " +
-			"--level 0.9" +
-			" --metric test_acc,train_loss"},
-		{name: "results-diff-markdown", line: "results diff out/cafed-1 paper/cafed-1 --ignore preset,params --format" +
-			" markdown"},
+			"--level 0.9 --metric test_acc,train_loss"},
+		{name: "results-diff-markdown", line: "results diff out/cafed-1 paper/cafed-1 " +
+			"--ignore preset,params --format markdown"},
 		{name: "results-diff-nothing", line: "results diff out/cafed-1 rates"},
 		{name: "results-merge", line: "results merge paper other rates --out all"},
 		{name: "results-merge-again", line: "results merge rates paper --out all"},
@@ -30,27 +29,39 @@ func recordingResults() []recordingCommand {
 				return strings.Replace(text, ",4,0,0,0,", ",4,0,0,0,1", 1) // another loss
 			}),
 		},
-		{name: "fill-fedar-2", line: "results compare fedar-2" +
-			" none", before: recordingEdit("none/fedar-2/summary.csv", recordingFill)},
-		{name: "fill-fedar-3", line: "results compare fedar-3" +
-			" none", before: recordingEdit("none/fedar-3/summary.csv", recordingFill)},
-		{name: "fill-fedawe-2", line: "results compare fedawe-2" +
-			" none", before: recordingEdit("none/fedawe-2/summary.csv", recordingFill)},
+		{
+			name: "fill-fedar-2", line: "results compare fedar-2 none",
+			before: recordingEdit("none/fedar-2/summary.csv", recordingFill),
+		},
+		{
+			name: "fill-fedar-3", line: "results compare fedar-3 none",
+			before: recordingEdit("none/fedar-3/summary.csv", recordingFill),
+		},
+		{
+			name: "fill-fedawe-2", line: "results compare fedawe-2 none",
+			before: recordingEdit("none/fedawe-2/summary.csv", recordingFill),
+		},
 	}
 	for _, format := range []string{"text", "csv", "markdown"} {
-		list = append(list, recordingCommand{name: "compare-cafed-1-" + format, line: "results compare cafed-1 out" +
-			" --format " + format})
-		list = append(list, recordingCommand{name: "compare-fedawe-2-" + format, line: "results compare fedawe-2" +
-			" none/fedawe-2 --format " + format})
+		list = append(list,
+			recordingCommand{name: "compare-cafed-1-" + format, line: "results compare cafed-1 out --format " + format})
+		list = append(list, recordingCommand{
+			name: "compare-fedawe-2-" + format,
+			line: "results compare fedawe-2 none/fedawe-2 --format " + format,
+		})
 	}
 	for _, format := range []string{"csv", "markdown", "latex"} {
 		list = append(
 			list,
 			recordingCommand{name: "export-cafed-1-" + format, line: "results export cafed-1 out --format " + format},
-			recordingCommand{name: "export-fedawe-2-" + format, line: "results export fedawe-2 none --printed" +
-				" --format " + format},
-			recordingCommand{name: "export-fedar-2-" + format, line: "results export fedar-2 none --printed" +
-				" --format " + format},
+			recordingCommand{
+				name: "export-fedawe-2-" + format,
+				line: "results export fedawe-2 none --printed --format " + format,
+			},
+			recordingCommand{
+				name: "export-fedar-2-" + format,
+				line: "results export fedar-2 none --printed --format " + format,
+			},
 		)
 	}
 	return append(
@@ -59,8 +70,7 @@ func recordingResults() []recordingCommand {
 		recordingCommand{name: "export-fedawe-9", line: "results export fedawe-9 avx2", cpu: "avx2"},
 		recordingCommand{
 			name: "export-caption",
-			line: "results export cafed-1 out --format latex --metric test_acc_mean" +
-				" --caption Ours --label tab:ours",
+			line: "results export cafed-1 out --format latex --metric test_acc_mean --caption Ours --label tab:ours",
 		},
 		recordingCommand{name: "report", line: "report out/run"},
 		recordingCommand{name: "report-again", line: "report out/run"},
@@ -71,20 +81,20 @@ func recordingResults() []recordingCommand {
 
 var recordingOthersToo = []recordingCommand{
 	{name: "availability", line: "availability --clients 4 --rounds 3 --train-size 60"},
-	{name: "availability-staircase", line: "availability --kind staircase --period 4 --low 0.3 --clients 4 --rounds" +
-		" 6 --train-size 60 --csv new/staircase.csv"},
-	{name: "availability-sine-numpy", line: "availability --kind sine --draws numpy --gamma 0.5 --clients 4 --rounds" +
-		" 6 --train-size 60 --seed 5"},
-	{name: "availability-interleaved-sine", line: "availability --kind interleaved-sine --cutoff 0.2 --clients 4" +
-		" --rounds 6 --train-size 60 --alpha 1"},
-	{name: "availability-markov", line: "availability --kind markov --nu 0.5 --g 0.3 --epsilon 0.1 --clients 6" +
-		" --rounds 6 --data leaf"},
-	{name: "availability-clusters", line: "availability --kind clusters --clusters 2 --clients 6 --rounds 4 --data" +
-		" binary --preset paper"},
-	{name: "availability-uniform", line: "availability --kind uniform --p-min 0.4 --clients 5 --rounds 4" +
-		" --train-size 60"},
-	{name: "availability-trace", line: "availability --kind trace --trace data/seconds.csv --round-seconds 10" +
-		" --clients 3 --rounds 5 --trace-end empty --train-size 60"},
+	{name: "availability-staircase", line: "availability --kind staircase --period 4 --low 0.3 --clients 4 " +
+		"--rounds 6 --train-size 60 --csv new/staircase.csv"},
+	{name: "availability-sine-numpy", line: "availability --kind sine --draws numpy --gamma 0.5 --clients 4 " +
+		"--rounds 6 --train-size 60 --seed 5"},
+	{name: "availability-interleaved-sine", line: "availability --kind interleaved-sine --cutoff 0.2 --clients 4 " +
+		"--rounds 6 --train-size 60 --alpha 1"},
+	{name: "availability-markov", line: "availability --kind markov --nu 0.5 --g 0.3 --epsilon 0.1 " +
+		"--clients 6 --rounds 6 --data leaf"},
+	{name: "availability-clusters", line: "availability --kind clusters --clusters 2 --clients 6 --rounds 4 " +
+		"--data binary --preset paper"},
+	{name: "availability-uniform", line: "availability --kind uniform --p-min 0.4 --clients 5 " +
+		"--rounds 4 --train-size 60"},
+	{name: "availability-trace", line: "availability --kind trace --trace data/seconds.csv --round-seconds 10 " +
+		"--clients 3 --rounds 5 --trace-end empty --train-size 60"},
 	{name: "availability-p", line: "availability --p 0.5 --clients 3 --rounds 4 --train-size 60 --seed 9"},
 	{name: "data-list", line: "data list"},
 	{name: "data-list-dir", line: "data list --data-dir data"},
@@ -99,9 +109,8 @@ var recordingOthersToo = []recordingCommand{
 func recordingHelp() (list []recordingCommand) {
 	for _, command := range []string{
 		"", "run", "table", "figure", "sweep", "results", "results list", "results show", "results diff",
-		"results merge",
-		"results export", "results compare", "report", "bench", "track", "track run", "track compare", "track plot",
-		"availability", "data", "data list", "data fetch", "data verify", "devices", "version",
+		"results merge", "results export", "results compare", "report", "bench", "track", "track run", "track compare",
+		"track plot", "availability", "data", "data list", "data fetch", "data verify", "devices", "version",
 	} {
 		name := "help" + strings.ReplaceAll(" "+command, " ", "-")
 		list = append(list, recordingCommand{name: name, line: strings.TrimSpace(command + " --help")})

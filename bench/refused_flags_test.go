@@ -16,8 +16,7 @@ import (
 func TestFiguresRefuseFlags(t *testing.T) {
 	values := map[string]string{
 		"data": "cifar10", "methods": "ca-fed", "seeds": "5", "preset": "code", "rounds": "5", "clients": "5",
-		"eval-every": "2",
-		"ema":        "0.5", "loss-as-coded": "true",
+		"eval-every": "2", "ema": "0.5", "loss-as-coded": "true",
 	}
 	machine := pflag.NewFlagSet("", pflag.ContinueOnError)
 	registerPool(machine, &run.Machine{}, new(run.Keep))
@@ -101,19 +100,18 @@ func TestOverriddenResultsOptions(t *testing.T) {
 		oneLineError(t, rollcall(t, "results", "export", "sweep", out, "--format", c[0], "--"+c[1], "x"), statusUsage,
 			"--"+c[1]+": of no use with --format "+c[0]+", want it with --format "+c[2])
 	}
-	if latex := must(t, "results", "export", "sweep", out, "--format", "latex", "--caption",
-		"x").stdout; !strings.Contains(latex, `\caption{x}`) {
+	if latex := must(t, "results", "export", "sweep", out, "--format", "latex",
+		"--caption", "x").stdout; !strings.Contains(latex, `\caption{x}`) {
 		t.Errorf("%q, want the caption", latex)
 	}
-	oneLineError(t, rollcall(t, "results", "show", out, "--out", out), statusUsage, "--out "+out+
-		": of no use with a cell's folder")
+	oneLineError(t, rollcall(t, "results", "show", out, "--out", out), statusUsage,
+		"--out "+out+": of no use with a cell's folder")
 	latex := must(t, "results", "export", "sweep", out, "--format", "latex", "--label", "tab:our_sweep-1").stdout
 	if !strings.Contains(latex, `\label{tab:our_sweep-1}`) {
 		t.Errorf("%q, want the label", latex)
 	}
 	for _, label := range []string{"a}b", "a{b", `a\b`, "a%b", "a#b", "a b", "a\nb", "a~b", "a,b"} {
 		oneLineError(t, rollcall(t, "results", "export", "sweep", out, "--format", "latex", "--label", label),
-			statusUsage,
-			"--label ", `want none of {}\%`)
+			statusUsage, "--label ", `want none of {}\%`)
 	}
 }

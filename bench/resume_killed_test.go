@@ -58,9 +58,8 @@ func killedLines() (lines []string) {
 	)
 	more := []string{
 		"--momentum 0.9", "--availability markov", "--availability clusters --clusters 2",
-		"--availability trace --trace TRACE --trace-end repeat",
-		"--availability sine --events", "--availability interleaved-sine --save-model",
-		"--momentum 0.5 --availability uniform",
+		"--availability trace --trace TRACE --trace-end repeat", "--availability sine --events",
+		"--availability interleaved-sine --save-model", "--momentum 0.5 --availability uniform",
 	}
 	for i, method := range algos.Names() {
 		line := "run --method " + method
@@ -82,8 +81,8 @@ func TestKilledRunsGoOn(t *testing.T) {
 	}
 	top := quickFolder(t)
 	trace := filepath.Join(top, "trace.csv")
-	if err := os.WriteFile(trace, []byte("client,start,end\n0,0,9\n1,2,5\n2,3,20\n3,0,4\n3,7,19\n"),
-		0o666); err != nil {
+	err := os.WriteFile(trace, []byte("client,start,end\n0,0,9\n1,2,5\n2,3,20\n3,0,4\n3,7,19\n"), 0o666)
+	if err != nil {
 		t.Fatal(err)
 	}
 	draw := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // when to kill is no secret
@@ -111,8 +110,8 @@ func TestKilledRunsGoOn(t *testing.T) {
 	}
 	t.Logf("%d kills, after which %d runs went on from a checkpoint", kills, resumed)
 	if kills < 8 || resumed < kills/4 {
-		t.Errorf("%d kills, %d runs gone on, want 8 and a quarter of that at least: the test is of nothing", kills,
-			resumed)
+		t.Errorf("%d kills, %d runs gone on, want 8 and a quarter of that at least: the test is of nothing",
+			kills, resumed)
 	}
 }
 

@@ -55,8 +55,8 @@ func endedBy(t *testing.T, cmd *exec.Cmd, stderr io.Reader, signal os.Signal) (t
 }
 
 // longRun is a run that goes on for a minute and more, with rounds of a moment.
-const longRun = " --data leaf --clients 4 --rounds 20000 --local-steps 1 --batch 8 --eval-every 10 --device cpu " +
-	"--threads 1 "
+const longRun = " --data leaf --clients 4 --rounds 20000 --local-steps 1 --batch 8 " +
+	"--eval-every 10 --device cpu --threads 1 "
 
 // promptEnd is how long a command may take that has a second: the machine may have other work.
 const promptEnd = 3 * time.Second
@@ -72,8 +72,7 @@ func TestEndsPromptly(t *testing.T) {
 	}{
 		"waits for another's run": {"run" + longRun + "--out " + out, "waits for process", syscall.SIGINT},
 		"bench": {
-			"bench --data leaf --clients 8 --rounds 20000 --device cpu --out OUT", "device: ",
-			syscall.SIGHUP,
+			"bench --data leaf --clients 8 --rounds 20000 --device cpu --out OUT", "device: ", syscall.SIGHUP,
 		},
 		"counts what it will hold": {
 			"run" + strings.Replace(longRun, "--rounds 2", "--rounds 20000", 1) + "--out OUT", "", syscall.SIGTERM,
@@ -156,8 +155,8 @@ func (w *counter) Write(p []byte) (int, error) {
 // All runs that are in progress leave a checkpoint, and go on from there.
 func TestInterruptedAtOnce(t *testing.T) {
 	whole, out := t.TempDir(), t.TempDir()
-	line := "sweep --methods fedawe,mifa --seeds 3 --pack 2 --data leaf --clients 4 --rounds 60 --eval-every 2 " +
-		"--device cpu --out "
+	line := "sweep --methods fedawe,mifa --seeds 3 --pack 2 --data leaf --clients 4 --rounds 60 " +
+		"--eval-every 2 --device cpu --out "
 	must(t, append(strings.Fields(line), whole)...)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -45,10 +45,10 @@ func TestSaveModel(t *testing.T) {
 	if o.status != statusFailure || !strings.Contains(o.stderr+o.stdout, damaged+": checksum") {
 		t.Errorf("cut off: status %d, %q, want %d and %s named", o.status, o.stderr, statusFailure, damaged)
 	}
-	oneLineError(t, rollcall(t, small(second, "--net", "lenet5", "--init-from", damaged)...), statusFailure, damaged,
-		"want")
-	oneLineError(t, rollcall(t, lenet("--save-model=all", "--method", "mifa")...), statusUsage,
-		"--save-model=all: of no use with --method mifa")
+	oneLineError(t, rollcall(t, small(second, "--net", "lenet5", "--init-from", damaged)...), statusFailure,
+		damaged, "want")
+	oneLineError(t, rollcall(t, lenet("--save-model=all", "--method", "mifa")...),
+		statusUsage, "--save-model=all: of no use with --method mifa")
 	oneLineError(t, rollcall(t, lenet("--save-model=both")...), statusUsage,
 		`--save-model "both": unknown, want one of one, all`)
 }

@@ -21,8 +21,7 @@ import (
 func longSweep(out, rounds string, more ...string) []string {
 	return append([]string{
 		"sweep", "--data", "leaf", "--clients", "5", "--local-steps", "2", "--batch", "8", "--rounds", rounds,
-		"--eval-every",
-		"100", "--checkpoint-every", "1ms", "--device", "cpu", "--threads", "1", "--out", out,
+		"--eval-every", "100", "--checkpoint-every", "1ms", "--device", "cpu", "--threads", "1", "--out", out,
 	}, more...)
 }
 
@@ -114,9 +113,9 @@ func TestShareStopped(t *testing.T) {
 	}
 	one.goOn(t)
 	log = one.end(t, statusOK)
-	if strings.Count(log, ": lost: ") != 1 || !strings.Contains(log, fmt.Sprintf("process %d on host",
-		two.Process.Pid)) &&
-		!strings.Contains(log, "its file is gone") {
+	if strings.Count(log, ": lost: ") != 1 ||
+		!strings.Contains(log, fmt.Sprintf("process %d on host", two.Process.Pid)) &&
+			!strings.Contains(log, "its file is gone") {
 		t.Errorf("want that the run is lost, once, and to whom:\n%s", log)
 	}
 	if got := strings.Join(begun(log), ", "); !strings.HasSuffix(got, "fedawe leaf stationary seed 3") {
@@ -144,8 +143,8 @@ func TestShareStoppedRun(t *testing.T) {
 	line := func(more ...string) []string {
 		return append([]string{
 			"run", "--method", "mifa", "--data", "leaf", "--clients", "5", "--rounds", "3000", "--eval-every", "100",
-			"--local-steps", "2", "--batch", "8",
-			"--checkpoint-every", "1ms", "--device", "cpu", "--threads", "1", "--out", out,
+			"--local-steps", "2", "--batch", "8", "--checkpoint-every", "1ms", "--device", "cpu", "--threads", "1",
+			"--out", out,
 		}, more...)
 	}
 	one := startChild(t, quickly, line()...)

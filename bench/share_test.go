@@ -81,8 +81,7 @@ func sortedLines(tree map[string]string) map[string]string {
 func shareSweep(out string, more ...string) []string {
 	return append([]string{
 		"sweep", "--data", "leaf", "--clients", "5", "--rounds", "100", "--local-steps", "2", "--batch", "8",
-		"--eval-every",
-		"50", "--device", "cpu", "--threads", "2", "--out", out,
+		"--eval-every", "50", "--device", "cpu", "--threads", "2", "--out", out,
 	}, more...)
 }
 

@@ -31,9 +31,8 @@ func TestNoWait(t *testing.T) {
 		}
 		release := hold(t, held)
 		o := rollcall(t, line...)
-		if want := "\ntable sweep: other processes make 1 run of 1 cell, which are not " +
-			"waited for\n"; o.status != statusOK ||
-			!strings.HasSuffix(o.stderr, want) || strings.Contains(o.stderr, "waits for") {
+		want := "\ntable sweep: other processes make 1 run of 1 cell, which are not waited for\n"
+		if o.status != statusOK || !strings.HasSuffix(o.stderr, want) || strings.Contains(o.stderr, "waits for") {
 			t.Errorf("status %d, want 0 and %q:\n%s", o.status, want, o.stderr)
 		}
 		if got := strings.Join(begun(o.stderr), ", "); got != "fedawe leaf stationary seed 4" {
@@ -72,8 +71,8 @@ func TestNoWait(t *testing.T) {
 	t.Run("figure", func(t *testing.T) {
 		out := t.TempDir()
 		line := []string{
-			"figure", "cafed-i2", "--rounds", "3", "--clients", "6", "--seeds", "3,4", "--device",
-			"cpu", "--no-wait", "--out", out,
+			"figure", "cafed-i2", "--rounds", "3", "--clients", "6", "--seeds", "3,4", "--device", "cpu", "--no-wait",
+			"--out", out,
 		}
 		must(t, line...)
 		svg := filepath.Join(out, "cafed-i2", "cafed-i2.svg")
@@ -82,9 +81,8 @@ func TestNoWait(t *testing.T) {
 		}
 		hold(t, filepath.Join(out, seedFolders(t, out)[0]), filepath.Join(out, seedFolders(t, out)[1]))
 		o := rollcall(t, line...)
-		if want := "figure cafed-i2: other processes make 2 runs of 1 line, which are not waited for: not " +
-			"drawn\n"; o.status !=
-			statusOK || !strings.HasSuffix(o.stderr, want) || o.stdout != "" {
+		want := "figure cafed-i2: other processes make 2 runs of 1 line, which are not waited for: not drawn\n"
+		if o.status != statusOK || !strings.HasSuffix(o.stderr, want) || o.stdout != "" {
 			t.Errorf("status %d, stdout %q, want 0, nothing and %q:\n%s", o.status, o.stdout, want, o.stderr)
 		}
 		if _, err := os.Stat(svg); err == nil {
@@ -186,13 +184,13 @@ func TestRetriesFail(t *testing.T) {
 				}
 			}
 			o := rollcall(t, line...)
-			want3and6 := "mifa leaf stationary: seeds 3, 6: claim: " + filepath.Join(cell, "seed-*") +
-				": not a directory\n"
+			want3and6 := "mifa leaf stationary: seeds 3, 6: claim: " +
+				filepath.Join(cell, "seed-*") + ": not a directory\n"
 			if !strings.Contains(o.stderr, want3and6) {
 				t.Errorf("want seeds 3 and 6 in one line:\n%s", o.stderr)
 			}
-			if o.status != statusFailure || !strings.HasSuffix(o.stderr,
-				"\nrollcall: table sweep: 1 of 2 cells failed\n") {
+			if o.status != statusFailure ||
+				!strings.HasSuffix(o.stderr, "\nrollcall: table sweep: 1 of 2 cells failed\n") {
 				t.Errorf("status %d, want 1 and one cell of two:\n%s", o.status, o.stderr)
 			}
 			if n := strings.Count(o.stderr, "tried again later\n"); n != want {

@@ -79,11 +79,10 @@ func TestSignals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
 			o := signalled(t, c.signal, c.nohup, "run", "--data", "leaf", "--clients", "4", "--method", "mifa",
-				"--rounds", c.rounds,
-				"--eval-every", "1", "--device", "cpu", "--out", out)
+				"--rounds", c.rounds, "--eval-every", "1", "--device", "cpu", "--out", out)
 			if o.status != c.status || !strings.HasSuffix(o.stdout, results.CurveFile+": "+c.note+"\n") {
-				t.Errorf("status %d, stdout %q, want %d and a run that is %s\n%s", o.status, o.stdout, c.status,
-					c.note, o.stderr)
+				t.Errorf("status %d, stdout %q, want %d and a run that is %s\n%s",
+					o.status, o.stdout, c.status, c.note, o.stderr)
 			}
 			if said := strings.HasSuffix(o.stderr, "rollcall: interrupted\n"); said != (c.status == statusInterrupted) {
 				t.Errorf("stderr ends with the interruption: %t, want %t", said, !said)

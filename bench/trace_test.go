@@ -59,9 +59,8 @@ func TestTraceEnd(t *testing.T) {
 			of := info.Settings.(map[string]any)
 			if of["trace-end"] != end || of["rounds"] != json.Number(rows[len(rows)-1]["round"]) ||
 				info.Rounds != len(want.active) {
-				t.Errorf("run.json: trace-end %v, rounds %v, %d done, want %s and %d", of["trace-end"], of["rounds"],
-					info.Rounds, end,
-					len(want.active))
+				t.Errorf("run.json: trace-end %v, rounds %v, %d done, want %s and %d",
+					of["trace-end"], of["rounds"], info.Rounds, end, len(want.active))
 			}
 			folders[filepath.Dir(filepath.Dir(file))] = true
 			if o := must(t, args("--trace-end", end)...); !strings.Contains(o.stdout, "kept") {
@@ -102,12 +101,12 @@ func TestTraceEndsBeforeRun(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			oneLineError(t, rollcall(t, append(c.args, trace...)...), statusUsage, "--trace "+path, c.want,
-				"or --trace-end repeat, stop or empty")
+			oneLineError(t, rollcall(t, append(c.args, trace...)...), statusUsage, "--trace "+path,
+				c.want, "or --trace-end repeat, stop or empty")
 		})
 	}
-	oneLineError(t, rollcall(t, small(t.TempDir(), "--trace-end", "repeat")...), statusUsage, "--trace-end repeat",
-		"want it with --availability trace")
+	oneLineError(t, rollcall(t, small(t.TempDir(), "--trace-end", "repeat")...), statusUsage,
+		"--trace-end repeat", "want it with --availability trace")
 	must(t, append(small(t.TempDir(), "--availability", "trace", "--round-seconds", "2", "--rounds", "2"), trace...)...)
 }
 
@@ -115,8 +114,7 @@ func TestTraceEndsBeforeRun(t *testing.T) {
 func TestSweepStopsWithTrace(t *testing.T) {
 	out, path := t.TempDir(), shortTrace(t)
 	o := must(t, sweepOf(out, "--methods", "mifa,fedavg-all", "--availability", "sine,trace", "--rounds", "4",
-		"--trace", path,
-		"--trace-end", "stop")...)
+		"--trace", path, "--trace-end", "stop")...)
 	if strings.Count(o.stderr, "and so does the run") != 1 || strings.Count(o.stdout, "mifa rounds=3") != 2 {
 		t.Errorf("stdout %q, stderr %q, want the line once, and rounds=3 in the rows of the trace, of two metrics",
 			o.stdout, o.stderr)
@@ -148,8 +146,8 @@ func TestTraceChanges(t *testing.T) {
 	if err := os.WriteFile(path, []byte("client,start,end\n0,0,3\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.ReadTrace(); err == nil || !strings.Contains(err.Error(),
-		path+": changed since this command began") {
+	if _, err := s.ReadTrace(); err == nil ||
+		!strings.Contains(err.Error(), path+": changed since this command began") {
 		t.Errorf("got %v, want an error that the trace has changed", err)
 	}
 }

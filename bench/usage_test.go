@@ -175,8 +175,7 @@ func TestUsageErrors(t *testing.T) {
 
 		// what the run would not look at
 		{"run --method fedavg-active --prior 20", []string{
-			"--prior 20", "of no use with --method fedavg-active",
-			"ca-fed",
+			"--prior 20", "of no use with --method fedavg-active", "ca-fed",
 		}},
 		{"run --method mifa --kappa 2", []string{"--kappa 2", "--method ca-fed --bias-const none"}},
 		{"run --method ca-fed --kappa 2 --bias-const 1", []string{"--kappa 2", "--bias-const none"}},
@@ -243,8 +242,7 @@ func TestFailures(t *testing.T) {
 		{"table into a file", []string{"table", "fedawe-2", "--out", file}, []string{file, "want a folder"}},
 		{"bench into a file", []string{"bench", "--data", "synthetic", "--out", file}, []string{file, "want a folder"}},
 		{"availability below a file", []string{
-			"availability", "--train-size", "100", "--csv",
-			filepath.Join(file, "x.csv"),
+			"availability", "--train-size", "100", "--csv", filepath.Join(file, "x.csv"),
 		}, []string{file, "want a folder"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -259,8 +257,7 @@ func TestFailures(t *testing.T) {
 func TestUnknownKernels(t *testing.T) {
 	t.Setenv("ROLLCALL_CPU", "foo")
 	for _, args := range [][]string{small(t.TempDir()), {"devices"}, {
-		"bench", "--data", "synthetic", "--out",
-		t.TempDir(),
+		"bench", "--data", "synthetic", "--out", t.TempDir(),
 	}} {
 		oneLineError(t, rollcall(t, args...), statusFailure, "ROLLCALL_CPU=foo", "want generic")
 	}

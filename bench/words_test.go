@@ -11,8 +11,8 @@ func TestSmallNumbersInWords(t *testing.T) {
 	out := t.TempDir()
 	must(t, "run", "--data", "leaf", "--clients", "1", "--rounds", "1", "--device", "cpu", "--out", out)
 	said := must(t, "report", out).stdout
-	said += must(t, "availability", "--data", "leaf", "--clients", "1", "--rounds", "1", "--csv",
-		filepath.Join(out, "a.csv")).stdout
+	said += must(t, "availability", "--data", "leaf", "--clients", "1", "--rounds", "1",
+		"--csv", filepath.Join(out, "a.csv")).stdout
 	history := filepath.Join(out, "history")
 	nightsOf(t, history, fakeMachine, 1, 0, 1)
 	said += must(t, "track", "compare", "--history", history).stdout

@@ -108,8 +108,7 @@ func TestFetchArchive(t *testing.T) {
 	}
 	wantClean(t, dir, m.folders[0], m.archive.name)
 	wantClean(t, got, "batches.meta.txt", "data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
-		"data_batch_4.bin",
-		"data_batch_5.bin", "test_batch.bin")
+		"data_batch_4.bin", "data_batch_5.bin", "test_batch.bin")
 	for name, want := range m.content {
 		if data, err := os.ReadFile(filepath.Join(got, name)); err != nil || !bytes.Equal(data, want) {
 			t.Errorf("%s: %v, or not the content of the archive", name, err)
@@ -134,8 +133,7 @@ func TestFetchBadArchive(t *testing.T) {
 		},
 		{"file missing", func(t *testing.T, m *mini) {
 			delete(m.content, "test_batch.bin")
-			m.makeTarball(t,
-				m.folders[0])
+			m.makeTarball(t, m.folders[0])
 		}, nil, "test_batch.bin: not in the archive"},
 		{"file short", func(t *testing.T, m *mini) {
 			m.content["data_batch_3.bin"] = m.content["data_batch_3.bin"][:100]

@@ -21,9 +21,8 @@ func TestBinaryGroups(t *testing.T) {
 			halves = halves && g == 2*k/clients
 			if train, test := set.Split.Train[k], set.Split.Test[k]; len(train) != 50 || len(test) != 150 ||
 				train[0] != int32(50*k) || test[149] != int32(150*k+149) {
-				t.Fatalf("%s: client %d: %d samples from %d on for training and %d for testing, want 50 from %d on "+
-					"and 150",
-					reading, k, len(train), train[0], len(test), 50*k)
+				t.Fatalf("%s: client %d: %d samples from %d on for training and %d for testing, "+
+					"want 50 from %d on and 150", reading, k, len(train), train[0], len(test), 50*k)
 			}
 		}
 		// five standard errors of a fair coin; in the code the half exactly

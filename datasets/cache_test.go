@@ -24,8 +24,7 @@ func TestCache(t *testing.T) {
 		}, ""},
 		{"gone", func(t *testing.T, _, cache string) { os.Remove(cache) }, "decoding 40 pictures"},
 		{"pictures changed", func(t *testing.T, archive, _ string) {
-			write(t, archive,
-				tarball("CINIC-10/", miniTree(2)))
+			write(t, archive, tarball("CINIC-10/", miniTree(2)))
 		}, "stale: the pictures have changed; made anew"},
 		{
 			"first pixel", func(t *testing.T, _, cache string) { flipByte(t, cache, cacheHeaderSize) },
@@ -107,8 +106,8 @@ func TestCacheOfFolder(t *testing.T) {
 	}{
 		{"nothing", func(*testing.T, string) {}, false},
 		{"another time", func(t *testing.T, folder string) {
-			if err := os.Chtimes(filepath.Join(folder, "train/cat/img-0.png"), time.Time{},
-				time.Unix(1e9, 0)); err != nil {
+			err := os.Chtimes(filepath.Join(folder, "train/cat/img-0.png"), time.Time{}, time.Unix(1e9, 0))
+			if err != nil {
 				t.Fatal(err)
 			}
 		}, true},
@@ -118,9 +117,7 @@ func TestCacheOfFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, true},
-		{"a file nobody reads", func(t *testing.T,
-			folder string,
-		) {
+		{"a file nobody reads", func(t *testing.T, folder string) {
 			write(t, filepath.Join(folder, "valid/cat/new.png"), nil)
 		}, false},
 		{"another place", func(t *testing.T, folder string) {

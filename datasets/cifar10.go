@@ -24,8 +24,7 @@ var cifar10Files = fileSet{
 		info:    &cifar10Info,
 		folders: []string{"cifar-10-batches-bin"},
 		archive: published("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
-			"c32a1d4ab5d03f1284b67883e8d87530",
-			170052171),
+			"c32a1d4ab5d03f1284b67883e8d87530", 170052171),
 		files: []publishedFile{
 			cifarFile(0, "data_batch_1.bin", "cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5"),
 			cifarFile(0, "data_batch_2.bin", "a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed"),

@@ -52,9 +52,8 @@ func TestCIFAR10Real(t *testing.T) {
 			count[l]++
 		}
 		if want := [10]int(slices.Repeat([]int{c.want}, 10)); count != want || len(c.part.Images) != 10*c.want*3072 {
-			t.Errorf("%s: %v images of the classes in %d bytes, want %v in %d", c.part.Name, count, len(c.part.Images),
-				want,
-				10*c.want*3072)
+			t.Errorf("%s: %v images of the classes in %d bytes, want %v in %d",
+				c.part.Name, count, len(c.part.Images), want, 10*c.want*3072)
 		}
 	}
 	// One unit of the fourth digit, the last one printed; the printed deviations are means over images, and not

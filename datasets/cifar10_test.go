@@ -25,8 +25,8 @@ func TestParseCIFAR10(t *testing.T) {
 			}
 		}
 	}
-	images, labels, err := parseCIFAR10(bytes.NewReader(data), int64(len(data)), publishedFile{size: 2 * cifarRecord},
-		content{})
+	images, labels, err := parseCIFAR10(bytes.NewReader(data), int64(len(data)),
+		publishedFile{size: 2 * cifarRecord}, content{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,8 +60,8 @@ func TestOpenCIFAR10(t *testing.T) {
 		if i == 5 {
 			part, at = set.Test, 0
 		}
-		if !bytes.Equal(part.Images[at*photoPixels:(at+4)*photoPixels], images) || !bytes.Equal(part.Labels[at:at+4],
-			l) {
+		if !bytes.Equal(part.Images[at*photoPixels:(at+4)*photoPixels], images) ||
+			!bytes.Equal(part.Labels[at:at+4], l) {
 			t.Errorf("%s is not at image %d of %s", f.name, at, part.Name)
 		}
 		if labels = append(labels, l...); i == 4 || i == 5 {
@@ -112,8 +112,7 @@ func TestSpoiledCIFAR10(t *testing.T) {
 		}, "data_batch_3.bin: not the official file: altered: SHA-256 ", Altered, true},
 		{
 			"swapped", func(m *mini, path string) error {
-				return os.WriteFile(path, m.content["data_batch_2.bin"],
-					0o644)
+				return os.WriteFile(path, m.content["data_batch_2.bin"], 0o644)
 			},
 			"data_batch_3.bin: not the official file: swapped: %[2]s (data_batch_2.bin), want %[1]s", Swapped, true,
 		},

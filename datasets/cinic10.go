@@ -80,8 +80,8 @@ func (t *imageTree) complete(d *decoded) error {
 		}
 		for class, n := range count {
 			if n != t.perClass {
-				return fmt.Errorf("%w: %s/%s: %d pictures, want %d", ErrAltered, partNames[i], cinicClasses[class], n,
-					t.perClass)
+				return fmt.Errorf("%w: %s/%s: %d pictures, want %d",
+					ErrAltered, partNames[i], cinicClasses[class], n, t.perClass)
 			}
 		}
 	}
@@ -105,8 +105,8 @@ func (t *imageTree) open(ctx context.Context, found Found, o Options) (*Set, err
 			return nil, err
 		}
 		if status == Altered && !o.AllowAltered {
-			return nil, fmt.Errorf("%s: %w: %s, want %s (recorded in %s)", p, ErrAltered, mark.record, before,
-				filepath.Base(recordPath(found.Archive)))
+			return nil, fmt.Errorf("%s: %w: %s, want %s (recorded in %s)",
+				p, ErrAltered, mark.record, before, filepath.Base(recordPath(found.Archive)))
 		}
 	}
 	d, err := cached(ctx, p, mark, o.Progress)

@@ -27,11 +27,8 @@ func miniTree(n int) (files []entry) {
 			}
 		}
 	}
-	return append(files, entry{"README.md", []byte("about")}, entry{
-		"train/airplane/._img-0.png",
-		[]byte("not an image"),
-	},
-		entry{"train/list.txt", nil})
+	return append(files, entry{"README.md", []byte("about")},
+		entry{"train/airplane/._img-0.png", []byte("not an image")}, entry{"train/list.txt", nil})
 }
 
 // tarball packs files below a folder.

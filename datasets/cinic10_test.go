@@ -110,14 +110,13 @@ func TestOpenCINIC10(t *testing.T) {
 				}
 				wantMini(t, set)
 				if set.Dir != want.Dir || set.Train.Name != "cinic10/train" || set.Test.Name != "cinic10/test" {
-					t.Errorf("%s and %s in %s, want cinic10/train and cinic10/test in %s", set.Train.Name,
-						set.Test.Name, set.Dir,
-						want.Dir)
+					t.Errorf("%s and %s in %s, want cinic10/train and cinic10/test in %s",
+						set.Train.Name, set.Test.Name, set.Dir, want.Dir)
 				}
 				wantClean(t, cache, "cinic10.cache")
 			}
-			if all, err := Verify("cinic10", o); err != nil || len(all) != 1 || all[0].Status != Unchecked ||
-				!all[0].Status.OK() {
+			if all, err := Verify("cinic10", o); err != nil || len(all) != 1 ||
+				all[0].Status != Unchecked || !all[0].Status.OK() {
 				t.Errorf("Verify: %v, %v, want unchecked", all, err)
 			}
 		})
@@ -179,15 +178,16 @@ func TestSpoiledCINIC10(t *testing.T) {
 			"test/zebra: unknown class, want one of airplane, automobile", "", Malformed,
 		},
 		{"no pictures of a class", func(files []entry) []entry {
-			return add("train/truck/.keep",
-				nil)(remove("train/truck/")(files))
+			return add("train/truck/.keep", nil)(remove("train/truck/")(files))
 		}, "train/truck: no pictures, want at least one", "", Malformed},
 		{
 			"missing class folder", remove("train/truck/"), "train/truck: no pictures, want at least one",
 			"CINIC-10 lacks " + filepath.Join("train", "truck"), Malformed,
 		},
-		{"no test", remove("test/"), "test/airplane: no pictures, want at least one", "lacks " + filepath.Join("test",
-			"airplane") + ", ", Malformed},
+		{
+			"no test", remove("test/"), "test/airplane: no pictures, want at least one",
+			"lacks " + filepath.Join("test", "airplane") + ", ", Malformed,
+		},
 		{
 			"one less", remove("test/frog/img-1.png"), "not the official file: test/frog: 1 pictures, want 2", "",
 			Altered,
@@ -271,9 +271,8 @@ func TestCINIC10Memory(t *testing.T) {
 		}
 		// a little of the heap before is freed meanwhile
 		if set.Train.Len() != 10*perClass || peak < data*9/10 || peak > 2*data {
-			t.Errorf("%s: %d pictures to train on; peak heap %d bytes for a set of %d, want that and at most twice "+
-				"as much",
-				from, set.Train.Len(), peak, data)
+			t.Errorf("%s: %d pictures to train on; peak heap %d bytes for a set of %d, "+
+				"want that and at most twice as much", from, set.Train.Len(), peak, data)
 		}
 		t.Logf("%s: peak heap %.2f times the set", from, float64(peak)/data)
 	}

@@ -29,14 +29,13 @@ func TestReserve(t *testing.T) {
 				both := slices.Concat(train, valid)
 				slices.Sort(both)
 				if !slices.Equal(both, own) || !slices.IsSorted(train) || !slices.IsSorted(valid) {
-					t.Errorf("client %d: %v for training and %v kept back, want both ascending and together its %d "+
-						"samples", i, train,
-						valid, len(own))
+					t.Errorf("client %d: %v for training and %v kept back, "+
+						"want both ascending and together its %d samples", i, train, valid, len(own))
 				}
 			}
 			if last := s.Valid[len(sizes)-1]; fraction > 0 && (last[0] > 100+40 || last[len(last)-1] < 700) {
-				t.Errorf("kept back of 700 samples from 100 on: %d to %d, want them all over", last[0],
-					last[len(last)-1])
+				t.Errorf("kept back of 700 samples from 100 on: %d to %d, want them all over",
+					last[0], last[len(last)-1])
 			}
 			again, other := &Split{Train: parts}, &Split{Train: parts}
 			if err := again.reserve(fraction, 3); err != nil || fmt.Sprint(again) != fmt.Sprint(s) {

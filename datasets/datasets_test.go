@@ -38,8 +38,8 @@ func TestRefusedNames(t *testing.T) {
 func TestAbout(t *testing.T) {
 	for _, want := range []Info{
 		{
-			Name: "cifar10", Net: "cnn-cifar10", Augmented: true, Flip: true, Mean: []float32{.4914, .4822, .4465},
-			Std: []float32{.2023, .1994, .2010},
+			Name: "cifar10", Net: "cnn-cifar10", Augmented: true, Flip: true,
+			Mean: []float32{.4914, .4822, .4465}, Std: []float32{.2023, .1994, .2010},
 		},
 		{Name: "synthetic", Net: "cnn-cifar10", Augmented: true},
 		{
@@ -47,8 +47,7 @@ func TestAbout(t *testing.T) {
 			Std: []float32{.19803012, .20101562, .19703614},
 		},
 		{Name: "cinic10", Net: "cnn-cinic10", Augmented: true, Flip: true, Mean: []float32{
-			.47889522, .47227842,
-			.43047404,
+			.47889522, .47227842, .43047404,
 		}, Std: []float32{.24205776, .23828046, .25874835}},
 		{Name: "mnist", Net: "linear-mnist", Mean: []float32{.1307}, Std: []float32{.3081}},
 		{Name: "leaf", Net: "linear-synthetic"},
@@ -56,8 +55,7 @@ func TestAbout(t *testing.T) {
 	} {
 		got, err := About(want.Name)
 		if err != nil || got.Name != want.Name || got.Net != want.Net || got.Flip != want.Flip ||
-			got.Augmented != want.Augmented ||
-			!slices.Equal(got.Mean, want.Mean) || !slices.Equal(got.Std, want.Std) {
+			got.Augmented != want.Augmented || !slices.Equal(got.Mean, want.Mean) || !slices.Equal(got.Std, want.Std) {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
 		}
 		if len(got.Mean) > 0 {
@@ -94,9 +92,8 @@ func TestTable(t *testing.T) {
 		}
 		seen[name] = true
 		if l.info.Net == "" || len(l.info.Mean) != len(l.info.Std) {
-			t.Errorf("%s: net %q, %d means, %d deviations, want a net and as many of each", name, l.info.Net,
-				len(l.info.Mean),
-				len(l.info.Std))
+			t.Errorf("%s: net %q, %d means, %d deviations, want a net and as many of each",
+				name, l.info.Net, len(l.info.Mean), len(l.info.Std))
 		}
 	}
 }

@@ -117,8 +117,8 @@ func decodePicture(data []byte, out []uint8) error {
 	case width != photoSide || height != photoSide:
 		return fmt.Errorf("%d×%d pixels, want %d×%d", width, height, photoSide, photoSide)
 	case kind != 0 && kind != 2 && kind != 3:
-		return fmt.Errorf("colour type %d%s, want 0 (grey), 2 (RGB) or 3 (palette)", kind,
-			map[byte]string{4: " (grey and alpha)", 6: " (RGB and alpha)"}[kind])
+		return fmt.Errorf("colour type %d%s, want 0 (grey), 2 (RGB) or 3 (palette)",
+			kind, map[byte]string{4: " (grey and alpha)", 6: " (RGB and alpha)"}[kind])
 	case depth > 8:
 		return fmt.Errorf("%d bits a channel, want at most 8", depth)
 	}

@@ -25,9 +25,7 @@ func labelsOf(n int) []uint8 {
 }
 
 // dirichletOf is [Cut] of labels among clients, by a draw of each client or class.
-func dirichletOf(
-	kind SplitKind, labels []uint8, classes, clients int, alpha float64, seed uint32,
-) ([][]int32, error) {
+func dirichletOf(kind SplitKind, labels []uint8, classes, clients int, alpha float64, seed uint32) ([][]int32, error) {
 	return cutParts(&plan.Samples{Labels: labels, Classes: classes},
 		SplitOptions{Kind: kind, Clients: clients, Alpha: alpha}, seed)
 }
@@ -89,11 +87,10 @@ func TestDirichletTotals(t *testing.T) {
 					for i, part := range parts {
 						for k, s := range part {
 							owners[s]++
-							if k > 0 && (labels[part[k-1]] > labels[s] || labels[part[k-1]] == labels[s] &&
-								part[k-1] >= s) {
-								t.Fatalf("client %d: sample %d of class %d before %d of class %d", i, part[k-1],
-									labels[part[k-1]], s,
-									labels[s])
+							if k > 0 &&
+								(labels[part[k-1]] > labels[s] || labels[part[k-1]] == labels[s] && part[k-1] >= s) {
+								t.Fatalf("client %d: sample %d of class %d before %d of class %d",
+									i, part[k-1], labels[part[k-1]], s, labels[s])
 							}
 						}
 					}
@@ -194,9 +191,8 @@ func TestDirichletConcentration(t *testing.T) {
 	}
 	tiny, small, one, huge := largest(1e-6), largest(0.1), largest(1), largest(1e6)
 	if tiny < 0.99 || small < 0.5 || small > 0.9 || one < 0.2 || one > 0.5 || huge > 0.15 {
-		t.Errorf("mean share of a client's largest class: %.3f %.3f %.3f %.3f for alpha 1e-6, 0.1, 1, 1e6, want "+
-			">0.99, "+
-			"0.5–0.9, 0.2–0.5, <0.15", tiny, small, one, huge)
+		t.Errorf("mean share of a client's largest class: %.3f %.3f %.3f %.3f for alpha 1e-6, 0.1, 1, 1e6, "+
+			"want >0.99, 0.5–0.9, 0.2–0.5, <0.15", tiny, small, one, huge)
 	}
 }
 

@@ -15,8 +15,7 @@ func TestDocNamesFiles(t *testing.T) {
 	}
 	named := map[string]bool{"doc.go": true}
 	for _, word := range strings.FieldsFunc(string(doc), func(r rune) bool {
-		return strings.ContainsRune(" \t\n(),;",
-			r)
+		return strings.ContainsRune(" \t\n(),;", r)
 	}) {
 		if strings.HasSuffix(word, ".go") {
 			named[word] = true

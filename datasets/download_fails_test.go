@@ -41,9 +41,7 @@ func TestDownloadFails(t *testing.T) {
 			}
 			panic(http.ErrAbortHandler)
 		}, ErrUnavailable, "EOF", 1234},
-		{"always from the start, always truncated", func(s *site, _ int, w http.ResponseWriter,
-			_ *http.Request,
-		) {
+		{"always from the start, always truncated", func(s *site, _ int, w http.ResponseWriter, _ *http.Request) {
 			some(s, w, 1234)
 		}, ErrUnavailable, "after 1234 of %d bytes: unexpected EOF", 1234},
 		{"redirected in circles", func(_ *site, _ int, w http.ResponseWriter, r *http.Request) {
@@ -76,13 +74,15 @@ func TestDownloadFails(t *testing.T) {
 func TestDownloadNoNetwork(t *testing.T) {
 	m := newMini(t)
 	dir, _, _ := alone(t)
-	for name, url := range map[string]string{"refused": m.archive.url, "no such host": "http://rollcall.invalid/" +
-		m.archive.name} {
+	for name, url := range map[string]string{
+		"refused":      m.archive.url,
+		"no such host": "http://rollcall.invalid/" + m.archive.name,
+	} {
 		t.Run(name, func(t *testing.T) {
 			m.archive.url = url
 			_, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &m.fileSet})
-			wantError(t, err, ErrUnavailable, "datasets: cifar10: not found, looked in "+dir, "download "+url+
-				": unavailable: ")
+			wantError(t, err, ErrUnavailable, "datasets: cifar10: not found, looked in "+dir,
+				"download "+url+": unavailable: ")
 			wantError(t, err, ErrNotFound)
 		})
 	}

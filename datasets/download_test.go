@@ -168,9 +168,8 @@ func TestDownload(t *testing.T) {
 				t.Fatal(err)
 			}
 			if set.Train.Len() != 20 || set.Test.Len() != 4 || set.Dir != filepath.Join(dir, s.folders[0]) {
-				t.Errorf("%d train and %d test images in %s, want 20 and 4 in %s", set.Train.Len(), set.Test.Len(),
-					set.Dir,
-					filepath.Join(dir, s.folders[0]))
+				t.Errorf("%d train and %d test images in %s, want 20 and 4 in %s",
+					set.Train.Len(), set.Test.Len(), set.Dir, filepath.Join(dir, s.folders[0]))
 			}
 			wantClean(t, dir, s.folders[0], s.archive.name)
 			numbers := strings.NewReplacer("HAVE", fmt.Sprint(have), "HALF", fmt.Sprint(len(s.tarball)/2))

@@ -142,15 +142,14 @@ func TestLEAFSet(t *testing.T) {
 				c := newLEAFClient(&o, k)
 				if train, test := len(set.Split.Train[k]), len(set.Split.Test[k]); train != int(0.9*float64(c.n)) ||
 					train+test != c.n {
-					t.Errorf("client %d: %d samples for training and %d for testing, want nine tenths of %d and "+
-						"the rest", k, train,
-						test, c.n)
+					t.Errorf("client %d: %d samples for training and %d for testing, "+
+						"want nine tenths of %d and the rest", k, train, test, c.n)
 				}
 				for part, s := range []*plan.Samples{set.Train, set.Test} {
 					for _, i := range [][][]int32{set.Split.Train, set.Split.Test}[part][k] {
 						if int(i) != used[part] {
-							t.Fatalf("client %d: sample %d of part %d, want %d: one client after the other", k, i,
-								part, used[part])
+							t.Fatalf("client %d: sample %d of part %d, want %d: one client after the other",
+								k, i, part, used[part])
 						}
 						used[part]++
 						x := s.Features[int(i)*leafFeatures:][:leafFeatures]
@@ -172,9 +171,8 @@ func TestLEAFSet(t *testing.T) {
 				}
 			}
 			if used[0] != set.Train.Len() || used[1] != set.Test.Len() || len(labels) != leafClasses {
-				t.Errorf("%v of %d and %d samples held, of %d classes, want all, of %d", used, set.Train.Len(),
-					set.Test.Len(),
-					len(labels), leafClasses)
+				t.Errorf("%v of %d and %d samples held, of %d classes, want all, of %d",
+					used, set.Train.Len(), set.Test.Len(), len(labels), leafClasses)
 			}
 		})
 	}

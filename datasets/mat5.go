@@ -100,8 +100,8 @@ func readMAT5(r io.Reader, size int64, visit func(*matVariable) error) error {
 			return fmt.Errorf("element %d: %w", n, err)
 		}
 		if tag.small != nil || (tag.kind != miMATRIX && tag.kind != miCOMPRESSED) {
-			return fmt.Errorf("element %d: type %d, want a matrix (%d) or a compressed one (%d)", n, tag.kind, miMATRIX,
-				miCOMPRESSED)
+			return fmt.Errorf("element %d: type %d, want a matrix (%d) or a compressed one (%d)",
+				n, tag.kind, miMATRIX, miCOMPRESSED)
 		}
 		if tag.size > m.N {
 			return fmt.Errorf("element %d: truncated: %d bytes, want %d", n, m.N, tag.size)

@@ -50,8 +50,8 @@ func TestMAT5Forms(t *testing.T) {
 							t.Fatal(err)
 						}
 						if !bytes.Equal(gotImages, images) || !bytes.Equal(gotLabels, labels) {
-							t.Errorf("labels %v, want %v; images equal: %v, want true", gotLabels, labels,
-								bytes.Equal(gotImages, images))
+							t.Errorf("labels %v, want %v; images equal: %v, want true",
+								gotLabels, labels, bytes.Equal(gotImages, images))
 						}
 					})
 				}
@@ -63,8 +63,8 @@ func TestMAT5Forms(t *testing.T) {
 // MATLAB writes a last dimension of 1 only where it must.
 func TestMAT5OneImage(t *testing.T) {
 	w := little()
-	file := slices.Concat(w.header(), w.matrix("X", mxUINT8, []int32{32, 32, 3}, miUINT8, make([]byte, 3072)),
-		w.labels([]uint8{0}))
+	file := slices.Concat(w.header(),
+		w.matrix("X", mxUINT8, []int32{32, 32, 3}, miUINT8, make([]byte, 3072)), w.labels([]uint8{0}))
 	images, labels, err := parseSVHN(bytes.NewReader(file), int64(len(file)), publishedFile{}, content{})
 	if err != nil || len(images) != 3072 || !slices.Equal(labels, []uint8{0}) {
 		t.Errorf("%d bytes of images, labels %v, %v, want 3072, [0] and no error", len(images), labels, err)
@@ -172,8 +172,8 @@ func TestMAT5Errors(t *testing.T) {
 		{"label NaN", label(miDOUBLE, slices.Concat(binary.LittleEndian.AppendUint64(nil,
 			math.Float64bits(math.NaN())), make([]byte, 16))...), "y: label 0 is NaN, want 1 … 10"},
 		{"type of numbers", label(13, 1, 2, 3), "y: stored as type 13, want a type of numbers"},
-		{"a name of control characters", slices.Concat(w.header(), w.matrix("a\nb", mxUINT8, []int32{2, 2}, miUINT8,
-			[]byte{1})), `"a\nb": 1 bytes of data, want 4`},
+		{"a name of control characters", slices.Concat(w.header(),
+			w.matrix("a\nb", mxUINT8, []int32{2, 2}, miUINT8, []byte{1})), `"a\nb": 1 bytes of data, want 4`},
 		{"a long name", slices.Concat(w.header(), w.matrix(strings.Repeat("n", 300), mxUINT8, []int32{1, 1}, miUINT8,
 			[]byte{1})), "element 1: name: 300 bytes, want at most 256"},
 	} {
@@ -217,16 +217,15 @@ func TestMAT5Hostile(t *testing.T) {
 		},
 		"dimensions of 2^40": {append(w.header(), w.compressed(w.matrix("X", mxUINT8, []int32{1 << 20, 1 << 20},
 			miUINT8, make([]byte, 8)))...), "X: 8 bytes of data, want 1099511627776"},
-		"a name of 4 GB": {slices.Concat(w.header(), w.compressed(append(slices.Clone(claim(n)[:40]), 1, 0, 0, 0,
-			255, 255, 255, 255))), "element 1: "},
-		"many empty variables": {slices.Concat(w.header(), bytes.Repeat(w.matrix("e", mxUINT8, []int32{0, 0}, miUINT8,
-			nil), 1000)), "X: not in the file"},
+		"a name of 4 GB": {slices.Concat(w.header(),
+			w.compressed(append(slices.Clone(claim(n)[:40]), 1, 0, 0, 0, 255, 255, 255, 255))), "element 1: "},
+		"many empty variables": {slices.Concat(w.header(),
+			bytes.Repeat(w.matrix("e", mxUINT8, []int32{0, 0}, miUINT8, nil), 1000)), "X: not in the file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var err error
 			got := allocated(func() {
-				_, _, err = parseSVHN(bytes.NewReader(c.file), int64(len(c.file)),
-					publishedFile{}, content{})
+				_, _, err = parseSVHN(bytes.NewReader(c.file), int64(len(c.file)), publishedFile{}, content{})
 			})
 			wantError(t, err, nil, c.want)
 			if want := uint64(1<<20 + deflateRatio*len(c.file)); got > want {

@@ -30,8 +30,8 @@ func newMini(t *testing.T) *mini {
 	t.Helper()
 	m := &mini{fileSet: cifar10Files, content: map[string][]byte{}}
 	// port 1: nobody answers
-	m.archive.url, m.archive.idle, m.archive.pause = "http://127.0.0.1:1/"+m.archive.name, 5*time.Second,
-		time.Millisecond
+	m.archive.url, m.archive.idle, m.archive.pause = "http://127.0.0.1:1/"+m.archive.name,
+		5*time.Second, time.Millisecond
 	m.files = slices.Clone(m.files)
 	random := rand.NewChaCha8([32]byte{7})
 	for i := range m.files {

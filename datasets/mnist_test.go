@@ -91,8 +91,8 @@ func TestMNISTReal(t *testing.T) {
 	// Tolerance: half a unit of the last digit that everybody prints, and float32.
 	mean, std := moments(set.Train.Images, 1)
 	if math.Abs(float64(mean[0]-set.Train.Mean[0])) > 5.1e-5 || math.Abs(float64(std[0]-set.Train.Std[0])) > 5.1e-5 {
-		t.Errorf("mean %.5f, deviation %.5f, want %.4f and %.4f ± 0.00005", mean[0], std[0], set.Train.Mean[0],
-			set.Train.Std[0])
+		t.Errorf("mean %.5f, deviation %.5f, want %.4f and %.4f ± 0.00005",
+			mean[0], std[0], set.Train.Mean[0], set.Train.Std[0])
 	}
 	o.Seed, o.Clients, o.Reading, o.SwapPairs = 1, 24, ReadPaper, 2
 	infocom(t, o, set)
@@ -131,8 +131,8 @@ func infocom(t *testing.T, o Options, plain *Set) {
 		}
 	}
 	if reserved != 12_000 || len(moved[0]) != 0 || len(moved[1]) != 4 {
-		t.Errorf("%d samples kept back, labels moved %v, want 12,000, none in group 0 and four in group 1", reserved,
-			moved)
+		t.Errorf("%d samples kept back, labels moved %v, want 12,000, none in group 0 and four in group 1",
+			reserved, moved)
 	}
 }
 

@@ -56,8 +56,8 @@ func isPicture(file string) (bool, error) {
 	}
 	switch {
 	case !slices.Contains(cinicClasses, parts[1]):
-		return false, fmt.Errorf("%s/%s: unknown class, want one of %s", parts[0], parts[1],
-			strings.Join(cinicClasses, ", "))
+		return false, fmt.Errorf("%s/%s: unknown class, want one of %s",
+			parts[0], parts[1], strings.Join(cinicClasses, ", "))
 	case len(parts) > 3:
 		return false, fmt.Errorf("%s: a folder in a class, want PNG files", path.Join(parts[:3]...))
 	case !strings.EqualFold(path.Ext(file), ".png"):

@@ -16,8 +16,7 @@ func TestProgress(t *testing.T) {
 		write(t, filepath.Join(dir, s.archive.name+".part"), s.tarball[:len(s.tarball)/2])
 		var out bytes.Buffer
 		if _, err := Fetch(t.Context(), "cifar10", Options{
-			Dir: dir, Progress: &out,
-			official: &s.fileSet,
+			Dir: dir, Progress: &out, official: &s.fileSet,
 		}); err != nil {
 			t.Fatal(err)
 		}

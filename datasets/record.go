@@ -51,8 +51,8 @@ func readRecord(path string) (record, error) {
 // writeRecord writes the record r of the file at path, which was downloaded from an address.
 func writeRecord(path, from string, r record) error {
 	err := files.Replace(recordPath(path), func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "# %d bytes, as first downloaded from %s\n%s  %s\n", r.size, from, r.sha256,
-			filepath.Base(path))
+		_, err := fmt.Fprintf(w, "# %d bytes, as first downloaded from %s\n%s  %s\n",
+			r.size, from, r.sha256, filepath.Base(path))
 		return err
 	})
 	if err != nil {

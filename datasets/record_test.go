@@ -38,9 +38,8 @@ func TestCINIC10Record(t *testing.T) {
 	wantMini(t, set)
 	wantClean(t, dir, c.archive.name, c.archive.name+".sha256")
 	sum := sha256.Sum256(first)
-	want := fmt.Sprintf("# %d bytes, as first downloaded from %s\n%s  %s\n", len(first), c.archive.url,
-		hex.EncodeToString(sum[:]),
-		c.archive.name)
+	want := fmt.Sprintf("# %d bytes, as first downloaded from %s\n%s  %s\n",
+		len(first), c.archive.url, hex.EncodeToString(sum[:]), c.archive.name)
 	if got, err := os.ReadFile(path + ".sha256"); err != nil || string(got) != want {
 		t.Errorf("record %q, %v, want %q", got, err, want)
 	}

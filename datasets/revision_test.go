@@ -19,8 +19,7 @@ func TestRevisions(t *testing.T) {
 		var digest revisiontest.Digest // stays empty where the test is left out
 		t.Run(name, func(t *testing.T) { enter(t, &digest) })
 		entries = append(entries, revisiontest.Entry{
-			Name: name, Revision: revision, Where: where,
-			Digest: digest.String(),
+			Name: name, Revision: revision, Where: where, Digest: digest.String(),
 		})
 	}
 	for _, l := range loaders {
@@ -154,8 +153,7 @@ func enterShared(t *testing.T, d *revisiontest.Digest) {
 			for _, epochs := range []int{0, 2} {
 				for _, augment := range []plan.Augment{plan.AugmentNone, plan.AugmentPerBatch, plan.AugmentPerSample} {
 					p := plan.Planner{
-						Seed: seed, Parts: parts, E: 3, B: 8, Epochs: epochs, Augment: augment,
-						Flip: seed == 1,
+						Seed: seed, Parts: parts, E: 3, B: 8, Epochs: epochs, Augment: augment, Flip: seed == 1,
 					}
 					for i := range parts {
 						for round, taken := range []int{0, p.Steps(i), 20} {

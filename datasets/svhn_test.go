@@ -113,9 +113,8 @@ func TestSpoiledSVHN(t *testing.T) {
 		},
 		{"dimensions", func(m map[string][]byte) {
 			w := little()
-			m[file] = slices.Concat(w.header(), w.matrix("X", mxUINT8, []int32{32, 32, 1, 4}, miUINT8,
-				make([]byte, 4096)),
-				w.labels(make([]uint8, 4)))
+			m[file] = slices.Concat(w.header(),
+				w.matrix("X", mxUINT8, []int32{32, 32, 1, 4}, miUINT8, make([]byte, 4096)), w.labels(make([]uint8, 4)))
 		}, "test_32x32.mat: X: dimensions [32 32 1 4], want [32 32 3 n]", Malformed, "X: dimensions", false},
 		{
 			"swapped", func(m map[string][]byte) { m[file] = m["train_32x32.mat"] },

@@ -73,8 +73,7 @@ func TestSwapLabels(t *testing.T) {
 			seen := map[string]bool{}
 			for seed := range uint32(5) {
 				set, plain, err := openNumbered(t, Options{
-					Seed: seed, Clients: clients, Reading: reading,
-					SwapPairs: 2,
+					Seed: seed, Clients: clients, Reading: reading, SwapPairs: 2,
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -111,8 +110,8 @@ func TestSwapLabels(t *testing.T) {
 							moved++
 						}
 						if to[now] != c {
-							t.Errorf("group %d: label %d became %d, and %d became %d, want pairs exchanged", g, c, now,
-								now, to[now])
+							t.Errorf("group %d: label %d became %d, and %d became %d, want pairs exchanged",
+								g, c, now, now, to[now])
 						}
 					}
 					want := 4

@@ -43,8 +43,8 @@ func TestSyntheticDraws(t *testing.T) {
 	larger := openSmall(t, Options{Seed: 3, TrainSize: 2511, TestSize: 507})
 	if !bytes.HasPrefix(larger.Train.Images, base.Train.Images) ||
 		!bytes.HasPrefix(larger.Train.Labels, base.Train.Labels) ||
-		!bytes.HasPrefix(larger.Test.Images, base.Test.Images) || !bytes.HasPrefix(larger.Test.Labels,
-		base.Test.Labels) {
+		!bytes.HasPrefix(larger.Test.Images, base.Test.Images) ||
+		!bytes.HasPrefix(larger.Test.Labels, base.Test.Labels) {
 		t.Error("a larger set does not start with the smaller one")
 	}
 	if other := openSmall(t, Options{Seed: 4, TrainSize: 2000, TestSize: 500}); other.Checksum == base.Checksum {
@@ -97,8 +97,8 @@ func TestSyntheticMoments(t *testing.T) {
 		std := math.Sqrt(squares/n - mean*mean)
 		for _, s := range []*plan.Samples{set.Train, set.Test} {
 			if math.Abs(float64(s.Mean[c])-mean) > 1e-6 || math.Abs(float64(s.Std[c])-std) > 1e-6 {
-				t.Errorf("%s channel %d: mean %g std %g, want %g and %g ± 1e-6", s.Name, c, s.Mean[c], s.Std[c], mean,
-					std)
+				t.Errorf("%s channel %d: mean %g std %g, want %g and %g ± 1e-6",
+					s.Name, c, s.Mean[c], s.Std[c], mean, std)
 			}
 		}
 	}

@@ -108,9 +108,8 @@ func checkPairs(t *testing.T, name string, labels []uint8, parts [][]int32, pair
 		}
 		if len(part) != each || len(count) != 2 || count[pairs[i][0]] != each/2 || count[pairs[i][1]] != each/2 ||
 			pairs[i][0] >= pairs[i][1] || !slices.IsSorted(part) {
-			t.Errorf("%s: client %d of classes %v holds %v, %d samples, want %d of either, ascending", name, i,
-				pairs[i], count,
-				len(part), each/2)
+			t.Errorf("%s: client %d of classes %v holds %v, %d samples, want %d of either, ascending",
+				name, i, pairs[i], count, len(part), each/2)
 		}
 	}
 }
@@ -155,8 +154,8 @@ func TestTwoClassRefuses(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
 	}
-	if _, err := dealTwoClasses(&plan.Samples{Labels: sized(1, 5), Classes: 2}, [][2]uint8{{0, 1}, {0, 1}}, 1,
-		1); err == nil ||
+	samples := &plan.Samples{Labels: sized(1, 5), Classes: 2}
+	if _, err := dealTwoClasses(samples, [][2]uint8{{0, 1}, {0, 1}}, 1, 1); err == nil ||
 		!strings.Contains(err.Error(), "1 samples of class 0 for 2 clients") {
 		t.Errorf("test set without enough of a class: got %v", err)
 	}

@@ -57,8 +57,8 @@ func Verify(name string, o Options) ([]FileStatus, error) {
 		dir := s.incomplete(places(o))
 		switch {
 		case dir == "" && err == nil:
-			return nil, named(name, fmt.Errorf("%w but as %s, want it extracted (fetch does)", ErrNotFound,
-				found.Archive))
+			return nil,
+				named(name, fmt.Errorf("%w but as %s, want it extracted (fetch does)", ErrNotFound, found.Archive))
 		case dir == "":
 			return nil, named(name, err)
 		}

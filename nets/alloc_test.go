@@ -91,16 +91,16 @@ func TestMachineAllocations(t *testing.T) {
 			e.pool.Leave()
 			t.Logf("%s B=%d: %d objects, %d bytes a run of %d nodes", net, batch, n, size, len(m.graph.g.AllNodes()))
 			if nodes := uint64(len(m.graph.g.AllNodes())); n > objects*nodes || size > bytes*nodes {
-				t.Errorf("%s B=%d: %d objects of %d bytes a run, want at most %d of %d for each of %d nodes", net,
-					batch, n, size, objects, bytes, nodes)
+				t.Errorf("%s B=%d: %d objects of %d bytes a run, want at most %d of %d for each of %d nodes",
+					net, batch, n, size, objects, bytes, nodes)
 			}
 			if first == 0 {
 				first = n
 			}
 			// The longer a run takes the more often the runtime's own few objects fall into every one of the counts.
 			if slack := first / 500; max(n, first)-min(n, first) > slack {
-				t.Errorf("%s: %d objects a run with B=%d, %d with B=2, want as many, give or take %d", net, n, batch,
-					first, slack)
+				t.Errorf("%s: %d objects a run with B=%d, %d with B=2, want as many, give or take %d",
+					net, n, batch, first, slack)
 			}
 		}
 	}

@@ -77,8 +77,7 @@ func clientStep(b *testing.B, name string, B, threads int) {
 	for k := range threads {
 		planner.Parts = append(planner.Parts, own)
 		work.Clients = append(work.Clients, ClientWork{
-			Client: k, Start: start, End: Row{bank, 1 + k},
-			Plan: planner.Client(0, k, 0),
+			Client: k, Start: start, End: Row{bank, 1 + k}, Plan: planner.Client(0, k, 0),
 		})
 	}
 	steps := 0
@@ -125,8 +124,7 @@ func BenchmarkSmallRound(b *testing.B) {
 				work.Clients = work.Clients[:0]
 				for k := range K {
 					work.Clients = append(work.Clients, ClientWork{
-						Client: k, Start: Row{bank, 0},
-						End: Row{bank, 1 + k}, Plan: planner.Client(round, k, round*E),
+						Client: k, Start: Row{bank, 0}, End: Row{bank, 1 + k}, Plan: planner.Client(round, k, round*E),
 					})
 				}
 				if _, err := e.Train(b.Context(), work); err != nil {

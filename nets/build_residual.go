@@ -12,8 +12,8 @@ func (b *builder) conv2d(name string, x maps, out, window, stride int) maps {
 	b.convs++
 	pad, fan := window/2, window*window*x.c
 	w := b.param(Param{
-		Name: name + ".weight", Shape: []int{out, x.c, window, window}, FanIn: fan, kind: convParam,
-		kernel: []int{window, window, x.c, out},
+		Name: name + ".weight", Shape: []int{out, x.c, window, window}, FanIn: fan,
+		kind: convParam, kernel: []int{window, window, x.c, out},
 	})
 	y := maps{h: (x.h-1)/stride + 1, w: (x.w-1)/stride + 1, c: out}
 	b.macs = append(b.macs, float64(y.h*y.w*fan*out))

@@ -13,8 +13,8 @@ func (m *Model) Fits(s *plan.Samples) error {
 		return err
 	}
 	if s.H != m.H || s.W != m.W || s.C != m.C || s.Classes > m.Classes {
-		return fmt.Errorf("nets: %s takes %d×%d×%d images of at most %d classes, %s has %d×%d×%d and %d", m.Name, m.H,
-			m.W, m.C, m.Classes, s.Name, s.H, s.W, s.C, s.Classes)
+		return fmt.Errorf("nets: %s takes %d×%d×%d images of at most %d classes, %s has %d×%d×%d and %d",
+			m.Name, m.H, m.W, m.C, m.Classes, s.Name, s.H, s.W, s.C, s.Classes)
 	}
 	return nil
 }
@@ -50,8 +50,8 @@ func (c *ClientWork) check(batch, samples int) error {
 	}
 	for at, v := range p.Crop {
 		if v > 2*plan.Pad {
-			return fmt.Errorf("nets: train: client %d step %d: crop at %d, want 0 … %d", c.Client, at/2/p.B, v,
-				2*plan.Pad)
+			return fmt.Errorf("nets: train: client %d step %d: crop at %d, want 0 … %d",
+				c.Client, at/2/p.B, v, 2*plan.Pad)
 		}
 	}
 	return nil
@@ -63,8 +63,8 @@ func separate(clients []ClientWork) error {
 	for i, c := range clients {
 		for _, r := range []Row{c.End, c.Momentum} {
 			if other, found := writer[r]; found && !r.IsNone() {
-				return fmt.Errorf("nets: clients %d and %d write the same row %d", clients[other].Client, c.Client,
-					r.Index)
+				return fmt.Errorf("nets: clients %d and %d write the same row %d",
+					clients[other].Client, c.Client, r.Index)
 			}
 			writer[r] = i
 		}
@@ -75,8 +75,8 @@ func separate(clients []ClientWork) error {
 			if !found || r.IsNone() || other == i && r == c.Start && r == c.End {
 				continue // a client may write its end row over its start row
 			}
-			return fmt.Errorf("nets: client %d reads row %d, which client %d writes", c.Client, r.Index,
-				clients[other].Client)
+			return fmt.Errorf("nets: client %d reads row %d, which client %d writes",
+				c.Client, r.Index, clients[other].Client)
 		}
 	}
 	return nil

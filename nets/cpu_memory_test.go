@@ -74,9 +74,8 @@ func TestCPULoadSlots(t *testing.T) {
 		{CPULoad{Jobs: 1, Samples: 10_000}, 4, 0, 4},
 	} {
 		if train, evaluate := c.load.slots(c.threads); train != c.train || evaluate != c.evaluate {
-			t.Errorf("%+v on %d threads: %d slots train and %d evaluate, want %d and %d", c.load, c.threads, train,
-				evaluate,
-				c.train, c.evaluate)
+			t.Errorf("%+v on %d threads: %d slots train and %d evaluate, want %d and %d",
+				c.load, c.threads, train, evaluate, c.train, c.evaluate)
 		}
 	}
 }

@@ -98,8 +98,7 @@ func (s *slot) load(m *machine, j *trainJob, e int) bool {
 // step updates the weights after a backward pass, by the formulas of [LocalWork], and the running statistics.
 func (s *slot) step(m *machine, j *trainJob) {
 	step := cpu.Step[float32]{
-		LR: float32(j.work.LR), Scale: 1, Decay: float32(j.work.WeightDecay),
-		Momentum: float32(j.work.Momentum),
+		LR: float32(j.work.LR), Scale: 1, Decay: float32(j.work.WeightDecay), Momentum: float32(j.work.Momentum),
 	}
 	if j.work.Clip != nil {
 		sum := 0.0

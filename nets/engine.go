@@ -173,6 +173,6 @@ type DivergedError struct {
 }
 
 func (e *DivergedError) Error() string {
-	return fmt.Sprintf("nets: round %d client %d step %d: loss %g, want a finite number", e.Round, e.Client, e.Step,
-		e.Loss)
+	return fmt.Sprintf("nets: round %d client %d step %d: loss %g, want a finite number",
+		e.Round, e.Client, e.Step, e.Loss)
 }

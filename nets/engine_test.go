@@ -70,8 +70,9 @@ func crowd(t *testing.T, e *CPU, steps int) (LocalWork, []Row) {
 	work := LocalWork{Round: 4, Seed: 8, LR: 0x1p-4, WeightDecay: 0x1p-6, Momentum: 0.75, Clip: &clip}
 	counts := []int{e.batch, e.batch - 2, e.batch, 0, e.batch}
 	for i, count := range counts {
-		c := ClientWork{Client: 3 * i, Start: Row{start, i % 2}, End: Row{end, i}, Plan: hashedPlan(i, steps, e.batch,
-			count, 40)}
+		c := ClientWork{
+			Client: 3 * i, Start: Row{start, i % 2}, End: Row{end, i}, Plan: hashedPlan(i, steps, e.batch, count, 40),
+		}
 		if i < 2 {
 			c.Momentum = Row{momentum, i}
 		}
@@ -162,8 +163,8 @@ func TestClientsInOneGraph(t *testing.T) {
 		for b := range B {
 			n := len(x) / B
 			kernels.Gather(x[b*n:][:n], samples.Images[b*3072:][:3072], normal, cpu.Crop{
-				H: 32, W: 32, C: 3, Border: dst.graph.Border, Pad: plan.Pad, Row: client, Col: 2 * client,
-				Flip: client == 1,
+				H: 32, W: 32, C: 3, Border: dst.graph.Border, Pad: plan.Pad,
+				Row: client, Col: 2 * client, Flip: client == 1,
 			})
 			dst.Labels[at*B+b] = int32(samples.Labels[(b+client)%B])
 		}
@@ -191,8 +192,8 @@ func TestClientsInOneGraph(t *testing.T) {
 			same(t, name+p.Name, all.Grads[i][k*p.Size:][:p.Size], one.Grads[i])
 		}
 		if one.Loss[0] <= 0 || slices.Max(one.Grads[0]) == 0 {
-			t.Errorf("%sloss %g and largest gradient of conv1 %g, want both positive", name, one.Loss[0],
-				slices.Max(one.Grads[0]))
+			t.Errorf("%sloss %g and largest gradient of conv1 %g, want both positive",
+				name, one.Loss[0], slices.Max(one.Grads[0]))
 		}
 	}
 	ok(t, all.vm.Close())
@@ -219,8 +220,10 @@ func TestNothingToTrain(t *testing.T) {
 	e := newTest(t, "cnn-svhn", 2, 4)
 	w := hashedWeights(e.model)
 	b := rows(t, e, 4, w)
-	for name, l := range map[string]plan.Local{"no steps": hashedPlan(0, 0, 4, 4, 40), "no samples": hashedPlan(0, 3,
-		4, 0, 40)} {
+	for name, l := range map[string]plan.Local{
+		"no steps":   hashedPlan(0, 0, 4, 4, 40),
+		"no samples": hashedPlan(0, 3, 4, 0, 40),
+	} {
 		loss := must(e.Train(t.Context(), LocalWork{LR: 1, WeightDecay: 1, Momentum: 0.5, Clients: []ClientWork{
 			{Start: Row{b, 0}, End: Row{b, 1}, Momentum: Row{b, 2}, Drift: Row{b, 3}, Plan: l},
 		}}))(t)
@@ -253,8 +256,7 @@ func TestPaddedStep(t *testing.T) {
 	work := LocalWork{LR: 0x1p-4, WeightDecay: 0x1p-3, Momentum: 0.5}
 	for i, l := range []plan.Local{short, long} {
 		work.Clients = append(work.Clients, ClientWork{
-			Start: Row{start, 0}, Drift: Row{drift, 0}, End: Row{end, i},
-			Momentum: Row{end, 2 + i}, Plan: l,
+			Start: Row{start, 0}, Drift: Row{drift, 0}, End: Row{end, i}, Momentum: Row{end, 2 + i}, Plan: l,
 		})
 	}
 	must(e.Train(t.Context(), work))(t)
@@ -270,8 +272,7 @@ func TestRaggedBatch(t *testing.T) {
 		b := rows(t, e, 2, hashedWeights(e.model))
 		l := hashedPlan(0, 1, batch, 5, 40)
 		must(e.Train(t.Context(), LocalWork{LR: 0x1p-4, Clients: []ClientWork{{
-			Start: Row{b, 0}, End: Row{b, 1},
-			Plan: l,
+			Start: Row{b, 0}, End: Row{b, 1}, Plan: l,
 		}}}))(t)
 		got := load(t, e, Row{b, 1})
 		if want == nil {

@@ -214,8 +214,7 @@ func TestNewCPUErrors(t *testing.T) {
 	defer e2.Close()
 	b2 := must(e2.NewBank(1))(t)
 	_, err = e2.Train(t.Context(), LocalWork{Clients: []ClientWork{{
-		Start: Row{b2, 0}, End: Row{b2, 0},
-		Plan: hashedPlan(0, 1, 1, 1, 3),
+		Start: Row{b2, 0}, End: Row{b2, 0}, Plan: hashedPlan(0, 1, 1, 1, 3),
 	}}})
 	wantError(t, err, "nets: train: the engine was opened without training samples")
 	if got := must(e2.Evaluate(t.Context(), []EvalJob{{Row: Row{b2, 0}, Part: Test}}))(t); got[0].N != 3 ||
@@ -231,8 +230,7 @@ func TestDiverged(t *testing.T) {
 	fine := func(t *testing.T, e *CPU) []float32 {
 		b := rows(t, e, 2, hashedWeights(e.model))
 		must(e.Train(t.Context(), LocalWork{LR: 0.1, Clients: []ClientWork{{
-			Start: Row{b, 0}, End: Row{b, 1},
-			Plan: hashedPlan(0, 2, batch, 2, 40),
+			Start: Row{b, 0}, End: Row{b, 1}, Plan: hashedPlan(0, 2, batch, 2, 40),
 		}}}))(t)
 		return load(t, e, Row{b, 1})
 	}
@@ -277,8 +275,7 @@ func TestCancel(t *testing.T) {
 	work := LocalWork{LR: 1e-6}
 	for i := range 2 {
 		work.Clients = append(work.Clients, ClientWork{
-			Client: i, Start: Row{b, 0}, End: Row{b, 2 + i},
-			Plan: hashedPlan(i, 20000, batch, batch, 40),
+			Client: i, Start: Row{b, 0}, End: Row{b, 2 + i}, Plan: hashedPlan(i, 20000, batch, batch, 40),
 		})
 	}
 	jobs := slices.Repeat([]EvalJob{{Row: Row{b, 0}, Part: Test}}, 2000)

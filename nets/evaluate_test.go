@@ -102,8 +102,7 @@ func TestEvaluate(t *testing.T) {
 		first = got
 		for j, r := range requests {
 			t.Run(fmt.Sprintf("job=%d", j), func(t *testing.T) {
-				naiveCheck(t, m, w[r.row], e.parts[r.part], r.index,
-					got[j])
+				naiveCheck(t, m, w[r.row], e.parts[r.part], r.index, got[j])
 			})
 		}
 		if none := must(e.Evaluate(t.Context(), nil))(t); len(none) != 0 {

@@ -192,11 +192,11 @@ func golden(t *testing.T, m *Model, f *goldenFile, c *goldenCase) {
 		d = append(d, symmetric(hashDrift, i, p.Size, 0x1p-6)...)
 	}
 	ok(t, e.Load(drift, d))
-	client := ClientWork{Client: f.Client, Start: start, End: end, Plan: hashedPlan(0, c.Steps, c.Batch, c.Count,
-		f.Samples)}
+	client := ClientWork{
+		Client: f.Client, Start: start, End: end, Plan: hashedPlan(0, c.Steps, c.Batch, c.Count, f.Samples),
+	}
 	work := LocalWork{
-		Round: f.Round, Seed: uint32(f.Seed), LR: c.LR, WeightDecay: c.WeightDecay, Momentum: c.Momentum,
-		Clip: c.Clip,
+		Round: f.Round, Seed: uint32(f.Seed), LR: c.LR, WeightDecay: c.WeightDecay, Momentum: c.Momentum, Clip: c.Clip,
 	}
 
 	if c.Grads != nil {
@@ -256,14 +256,14 @@ func compareLogits(t *testing.T, what string, got []float32, want [][]float64, t
 }
 
 // goldenFirstBatch compares loss, logits and gradients of the first batch.
-func goldenFirstBatch(t *testing.T, e *CPU, f *goldenFile, c *goldenCase, work LocalWork, client ClientWork,
-	momentum Row,
+func goldenFirstBatch(
+	t *testing.T, e *CPU, f *goldenFile, c *goldenCase, work LocalWork, client ClientWork, momentum Row,
 ) {
 	m := e.model
 	// After one step the momentum row, zero before, is the gradient itself.
 	client.Plan.E, client.Momentum = 1, momentum
-	client.Plan.Index, client.Plan.Crop, client.Plan.Flip = client.Plan.Index[:c.Batch], client.Plan.Crop[:2*c.Batch],
-		client.Plan.Flip[:c.Batch]
+	client.Plan.Index, client.Plan.Crop, client.Plan.Flip = client.Plan.Index[:c.Batch],
+		client.Plan.Crop[:2*c.Batch], client.Plan.Flip[:c.Batch]
 	work.Clients = []ClientWork{client}
 	loss := must(e.Train(t.Context(), work))(t)
 	// Losses are of order 3, where a float32 has steps of 2.4e-7; their error is that of the logits.
@@ -302,8 +302,8 @@ func TestGoldenTolerances(t *testing.T) {
 				limit = residualUpdate
 			}
 			if c.Float32.Update > limit || c.Float32.Grads > oneStep {
-				t.Errorf("%s: %s: float32 and float64 of PyTorch differ by %g and %g, want at most %g and %g", net,
-					c.Name, c.Float32.Update, c.Float32.Grads, limit, oneStep)
+				t.Errorf("%s: %s: float32 and float64 of PyTorch differ by %g and %g, want at most %g and %g",
+					net, c.Name, c.Float32.Update, c.Float32.Grads, limit, oneStep)
 			}
 		}
 	}

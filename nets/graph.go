@@ -123,8 +123,8 @@ func (b *builder) conv(x maps, out, window, border int) maps {
 	name := fmt.Sprintf("conv%d", b.convs)
 	fan := window * window * x.c
 	w := b.param(Param{
-		Name: name + ".weight", Shape: []int{out, x.c, window, window}, FanIn: fan, kind: convParam,
-		kernel: []int{window, window, x.c, out},
+		Name: name + ".weight", Shape: []int{out, x.c, window, window}, FanIn: fan,
+		kind: convParam, kernel: []int{window, window, x.c, out},
 	})
 	bias := b.param(Param{Name: name + ".bias", Shape: []int{out}, FanIn: fan, kernel: []int{out}})
 	y := maps{h: (x.h + 2*x.border - window + 1) / 2, w: (x.w + 2*x.border - window + 1) / 2, c: out, border: border}

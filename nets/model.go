@@ -145,8 +145,7 @@ func (m *Model) Init(how Init, seed uint32) []float32 {
 
 // models is the catalogue; a new net is one file and one line here.
 var models = []func() *Model{
-	cnnSVHN, cnnCIFAR10, cnnCINIC10, cnnCAFed, leNet5, linearMNIST, linearSynthetic,
-	linearBinary, resnet18, resnet20,
+	cnnSVHN, cnnCIFAR10, cnnCINIC10, cnnCAFed, leNet5, linearMNIST, linearSynthetic, linearBinary, resnet18, resnet20,
 }
 
 // ModelNames returns the names of the catalogue.

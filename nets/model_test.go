@@ -28,8 +28,8 @@ func TestModels(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := must(NewModel(c.name))(t)
 			if m.P != c.p || m.H != 32 || m.W != 32 || m.C != 3 || m.Classes != 10 {
-				t.Errorf("%d parameters for %d×%d×%d images of %d classes, want %d for 32×32×3 of 10", m.P, m.H, m.W,
-					m.C, m.Classes, c.p)
+				t.Errorf("%d parameters for %d×%d×%d images of %d classes, want %d for 32×32×3 of 10",
+					m.P, m.H, m.W, m.C, m.Classes, c.p)
 			}
 			if !slices.Equal(m.Drops, c.drops) {
 				t.Errorf("dropout layers %v, want %v", m.Drops, c.drops)
@@ -55,8 +55,8 @@ func TestModels(t *testing.T) {
 			for i, p := range m.Params {
 				if p.Name != want[i].name || !slices.Equal(p.Shape, want[i].shape) || p.Offset != offset ||
 					p.Last != (i >= len(want)-2) {
-					t.Errorf("parameter %d: %s %v at %d, last %t, want %s %v at %d, last %t", i, p.Name, p.Shape,
-						p.Offset, p.Last, want[i].name, want[i].shape, offset, i >= len(want)-2)
+					t.Errorf("parameter %d: %s %v at %d, last %t, want %s %v at %d, last %t",
+						i, p.Name, p.Shape, p.Offset, p.Last, want[i].name, want[i].shape, offset, i >= len(want)-2)
 				}
 				offset += p.Size
 			}
@@ -96,8 +96,8 @@ func TestResidualModels(t *testing.T) {
 			}
 		}
 		if learned != c.learned || buffers != 2*c.channels || m.P != learned+buffers {
-			t.Errorf("%s: %d parameters and %d running statistics of %d, want %d and %d", c.name, learned, buffers,
-				m.P, c.learned, 2*c.channels)
+			t.Errorf("%s: %d parameters and %d running statistics of %d, want %d and %d",
+				c.name, learned, buffers, m.P, c.learned, 2*c.channels)
 		}
 		if got := 64 * m.Train / 1e9; math.Abs(got-c.gflop) > 0.1 {
 			t.Errorf("%s: %.2f GFLOP per client-step, want %.1f", c.name, got, c.gflop)
@@ -111,8 +111,8 @@ func TestOperations(t *testing.T) {
 	m := must(NewModel("cnn-cifar10"))(t)
 	const first, rest = 32 * 32 * 27 * 32, 16*16*288*32 + 2048*256 + 256*64 + 64*10
 	if m.Forward != 2*(first+rest) || m.Train != 2*(2*first+3*rest) {
-		t.Errorf("%.0f operations forward and %.0f in training, want %d and %d", m.Forward, m.Train, 2*(first+rest),
-			2*(2*first+3*rest))
+		t.Errorf("%.0f operations forward and %.0f in training, want %d and %d",
+			m.Forward, m.Train, 2*(first+rest), 2*(2*first+3*rest))
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 )
 
 // trainOnce trains one client on a plan and returns the loss and the weights.
-func trainOnce(t *testing.T, net string, batch int, w []float32, change func(*LocalWork, *ClientWork, Bank),
-	l plan.Local,
+func trainOnce(
+	t *testing.T, net string, batch int, w []float32, change func(*LocalWork, *ClientWork, Bank), l plan.Local,
 ) (loss float32, end, momentum []float32) {
 	t.Helper()
 	e := newTest(t, net, 2, batch)
@@ -124,8 +124,8 @@ func TestEvaluateRunningStatistics(t *testing.T) {
 		{Row: Row{b, 0}, Part: Test, Index: []int32{9}},
 	}))(t)
 	if results[0].Loss == results[1].Loss || results[0].N != 70 {
-		t.Errorf("losses %g and %g over %d samples, want different ones over 70", results[0].Loss, results[1].Loss,
-			results[0].N)
+		t.Errorf("losses %g and %g over %d samples, want different ones over 70",
+			results[0].Loss, results[1].Loss, results[0].N)
 	}
 	together, apart := 3*results[3].Loss, results[2].Loss+results[4].Loss+results[5].Loss
 	if d := together - apart; d > 1e-12 || d < -1e-12 { // float64 sums of three numbers

@@ -76,20 +76,16 @@ func smallNets() []*Model {
 			return b.linear(b.linear(h, 17, true), 10, false)
 		}},
 		{Name: "residual", H: 16, W: 16, C: 3, Classes: 10, build: func(b *builder) maps {
-			return b.residual(16, 2, 2,
-				false)
+			return b.residual(16, 2, 2, false)
 		}},
 		{Name: "projected", H: 8, W: 8, C: 3, Classes: 7, build: func(b *builder) maps {
-			return b.residual(10, 3, 1,
-				true)
+			return b.residual(10, 3, 1, true)
 		}},
 		{Name: "linear", H: 28, W: 28, C: 1, Classes: 10, build: func(b *builder) maps {
-			return b.linear(b.input(0),
-				10, false)
+			return b.linear(b.input(0), 10, false)
 		}},
 		{Name: "features", H: 1, W: 1, C: 61, Classes: 10, build: func(b *builder) maps {
-			return b.linear(b.input(0),
-				10, false)
+			return b.linear(b.input(0), 10, false)
 		}},
 		{
 			Name: "odds", H: 1, W: 1, C: 10, Classes: 2,
@@ -121,8 +117,7 @@ func TestEngineRevisions(t *testing.T) {
 			t.Logf("%s: not on this processor", class)
 		}
 		entries = append(entries, revisiontest.Entry{
-			Name: class, Revision: CPURevision, Where: "cpu_engine.go",
-			Digest: digests[class],
+			Name: class, Revision: CPURevision, Where: "cpu_engine.go", Digest: digests[class],
 		})
 	}
 	revisiontest.Check(t, "testdata/engine-revisions", entries)
@@ -161,8 +156,9 @@ func engineInto(t *testing.T, d *revisiontest.Digest, m *Model) string {
 			case 3:
 				count = 0
 			}
-			c := ClientWork{Client: 3 * i, Start: global, End: Row{b, 1 + i}, Plan: hashedPlan(10*round+i, steps,
-				batch, count, 40)}
+			c := ClientWork{
+				Client: 3 * i, Start: global, End: Row{b, 1 + i}, Plan: hashedPlan(10*round+i, steps, batch, count, 40),
+			}
 			if i < 2 {
 				c.Momentum = Row{b, 1 + clients + i}
 			}

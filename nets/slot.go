@@ -72,8 +72,8 @@ func (s *slot) gather(m *machine, part Part, b int, i int32, samples *plan.Sampl
 		frame(dst, samples.Features[int(i)*pixels:][:pixels], samples.H, samples.W, m.graph.Border)
 	} else {
 		s.exec.Gather(dst, samples.Images[int(i)*pixels:], s.engine.normals[part], cpu.Crop{
-			H: samples.H, W: samples.W, C: samples.C, Border: m.graph.Border, Pad: plan.Pad, Row: row, Col: col,
-			Flip: flip,
+			H: samples.H, W: samples.W, C: samples.C, Border: m.graph.Border, Pad: plan.Pad,
+			Row: row, Col: col, Flip: flip,
 		})
 	}
 	if m.Labels != nil {

@@ -18,16 +18,14 @@ import (
 func testBench() BenchRow {
 	r := BenchRow{
 		Time: time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), Version: "v0.1", Data: "cifar10", Net: "cnn-cifar10",
-		Availability: "stationary", Clients: 100, Active: 37.25, LocalSteps: 10, Batch: 128, Warmup: 2, Threads: 2,
-		Engine: "cpu-avx512", Precision: "fp32", Device: "Some CPU @ 2 GHz", ClientStepsPerSec: 20.5,
-		ImagesPerSec: 2624,
-		GFLOPs:       54.94, ClientStepMS: 48.78, EvalImages: 10000, EvalMS: files.Some(1234.5),
-		PeakMemMiB: files.Some(812.5),
-		TestAcc:    files.Some(0.2345), Seed: 3,
+		Availability: "stationary", Clients: 100, Active: 37.25, LocalSteps: 10, Batch: 128, Warmup: 2,
+		Threads: 2, Engine: "cpu-avx512", Precision: "fp32", Device: "Some CPU @ 2 GHz", ClientStepsPerSec: 20.5,
+		ImagesPerSec: 2624, GFLOPs: 54.94, ClientStepMS: 48.78, EvalImages: 10000, EvalMS: files.Some(1234.5),
+		PeakMemMiB: files.Some(812.5), TestAcc: files.Some(0.2345), Seed: 3,
 	}
 	r.RoundTimes([]time.Duration{
-		18200 * time.Millisecond, 18 * time.Second, 19 * time.Second, 18100 * time.Millisecond,
-		18300500 * time.Microsecond,
+		18200 * time.Millisecond, 18 * time.Second, 19 * time.Second,
+		18100 * time.Millisecond, 18300500 * time.Microsecond,
 	})
 	return r
 }
@@ -75,8 +73,10 @@ func TestAppendBench(t *testing.T) {
 func TestAppendBenchRefuses(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"another CSV", curveHeader + "\n", `line 1: unknown column "table", want ` + benchHeader},
-		{"older columns", strings.TrimSuffix(benchHeader, ",seed") + "\n", `line 1: no column "seed", want ` +
-			benchHeader},
+		{
+			"older columns", strings.TrimSuffix(benchHeader, ",seed") + "\n",
+			`line 1: no column "seed", want ` + benchHeader,
+		},
 		{"empty", "", "empty, want the header " + benchHeader},
 		{
 			"time", benchHeader + "\nyesterday" + strings.Repeat(",", strings.Count(benchHeader, ",")) + "\n",
@@ -130,8 +130,8 @@ test accuracy  23.45 %
 
 func TestShort(t *testing.T) {
 	for x, want := range map[float64]string{
-		0: "0", 1: "1.000", 36.1: "36.10", 999.96: "1000.0", 12345.6: "12346", 0.0012345: "0.001234", -5.5: "-5.500",
-		1e-12: "0.000000000",
+		0: "0", 1: "1.000", 36.1: "36.10", 999.96: "1000.0", 12345.6: "12346", 0.0012345: "0.001234",
+		-5.5: "-5.500", 1e-12: "0.000000000",
 	} {
 		if got := short(x); got != want {
 			t.Errorf("%v: got %s, want %s", x, got, want)
@@ -187,9 +187,8 @@ func TestGobench(t *testing.T) {
 	}
 	want := map[string]float64{
 		"ns/op": 1.82e10, "p10-ns/op": 1.804e10, "p90-ns/op": 1.87202e10, "ns/client-step": 48.78e6,
-		"client-steps/s": 20.5,
-		"images/s":       2624,
-		"FLOP/s":         54.94e9, "ns/eval": 1234.5e6, "peak-B": 812.5 * 1024 * 1024, "test-acc": 0.2345,
+		"client-steps/s": 20.5, "images/s": 2624, "FLOP/s": 54.94e9, "ns/eval": 1234.5e6,
+		"peak-B": 812.5 * 1024 * 1024, "test-acc": 0.2345,
 	}
 	for unit, x := range want {
 		// products of a float and a power of ten: a rounding

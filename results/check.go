@@ -27,8 +27,8 @@ func (r *Run) check() (bad []error) {
 	}
 	if r.Info.Schema < Schema { // schema 1 has nothing with which to compare the rest
 		if r.Info.Status == RunComplete && len(r.Curve) > 0 && r.Rounds() != r.Info.Rounds {
-			add(CurveFile, fmt.Errorf("ends with round %d, want round %d as %s has it", r.Rounds(), r.Info.Rounds,
-				RunFile))
+			add(CurveFile, fmt.Errorf("ends with round %d, want round %d as %s has it",
+				r.Rounds(), r.Info.Rounds, RunFile))
 		}
 		return bad
 	}
@@ -118,9 +118,8 @@ func (r *Run) checkSettings() (bad []error) {
 		check("precision", row.Precision, r.Info.Precision)
 		check("version", row.Version, r.Info.Version)
 		if row.TrainLoss.Valid != (r.setting("eval-train") == "true") || row.TrainAcc.Valid != row.TrainLoss.Valid {
-			bad = append(bad, fmt.Errorf("round %d: train_loss %q, train_acc %q, want both if eval-train is true, "+
-				"or none",
-				row.Round, row.TrainLoss, row.TrainAcc))
+			bad = append(bad, fmt.Errorf("round %d: train_loss %q, train_acc %q, "+
+				"want both if eval-train is true, or none", row.Round, row.TrainLoss, row.TrainAcc))
 		}
 		if len(bad) > 0 {
 			return bad
@@ -218,8 +217,8 @@ func (r *Run) checkRounds() error {
 			return fmt.Errorf("round %d where round %d belongs, as often as the settings say", row.Round, round)
 		}
 		if round > r.Info.Rounds {
-			return fmt.Errorf("round %d, want none after round %d, the last that %s knows of", round, r.Info.Rounds,
-				RunFile)
+			return fmt.Errorf("round %d, want none after round %d, the last that %s knows of",
+				round, r.Info.Rounds, RunFile)
 		}
 	}
 	if r.Info.Status == RunComplete && round != rounds {

@@ -12,8 +12,8 @@ func TestEvaluatedAfter(t *testing.T) {
 						want++
 					}
 					if got := evaluatedAfter(round, rounds, every, last); got != want {
-						t.Fatalf("after %d of %d, every %d, at last every %d: got %d, want %d", round, rounds, every,
-							last, got, want)
+						t.Fatalf("after %d of %d, every %d, at last every %d: got %d, want %d",
+							round, rounds, every, last, got, want)
 					}
 				}
 			}

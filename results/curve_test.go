@@ -16,8 +16,8 @@ import (
 // Design: the columns of curve.csv and summary.csv are fixed, as other programs read them.
 const (
 	cellHeader  = "table,method,preset,data,net,availability,clients,alpha,"
-	curveHeader = cellHeader + "seed,round,active,lr,train_loss,train_acc,test_loss,test_acc,elapsed_s,params," +
-		"engine,precision,version"
+	curveHeader = cellHeader +
+		"seed,round,active,lr,train_loss,train_acc,test_loss,test_acc,elapsed_s,params,engine,precision,version"
 	summaryHeader = cellHeader + "params,rounds,metric,n,mean,std,paper_mean,paper_std,status,error," +
 		"version,engine,precision,device,numerics,revisions,data_checksum"
 	benchHeader = "time,version,data,net,availability,clients,active,local_steps,batch,rounds,warmup,threads," +
@@ -34,12 +34,12 @@ func testCell() Cell {
 
 func testCurve() []CurveRow {
 	base := CurveRow{
-		Cell: testCell(), Seed: 3, Params: "gamma=0.2;period=40", Engine: "cpu-avx512", Precision: "fp32",
-		Version: "v0.1",
+		Cell: testCell(), Seed: 3, Params: "gamma=0.2;period=40", Engine: "cpu-avx512",
+		Precision: "fp32", Version: "v0.1",
 	}
 	first, second := base, base
-	first.TrainLoss, first.TrainAcc, first.TestLoss, first.TestAcc = files.Some(2.3), files.Some(0.1), files.Some(2.31),
-		files.Some(0.1012)
+	first.TrainLoss, first.TrainAcc, first.TestLoss, first.TestAcc = files.Some(2.3), files.Some(0.1),
+		files.Some(2.31), files.Some(0.1012)
 	second.Round, second.Active, second.LR, second.ElapsedSec = 10, 37, 0.07071067811865475, 12.5
 	second.TestLoss, second.TestAcc = files.Some(2.1), files.Some(0.2345) // train not evaluated
 	return []CurveRow{first, second}
@@ -126,8 +126,8 @@ func TestSummaryStatus(t *testing.T) {
 	if _, err := os.Stat(path); err == nil {
 		t.Error("row without status: a file was written, want none")
 	}
-	_, err = files.ReadCSV[SummaryRow](strings.NewReader(summaryHeader+"\n,,,,,,1,,,0,test_acc,1,,,,,done,,,,,,,,\n"),
-		"s.csv")
+	done := summaryHeader + "\n,,,,,,1,,,0,test_acc,1,,,,,done,,,,,,,,\n"
+	_, err = files.ReadCSV[SummaryRow](strings.NewReader(done), "s.csv")
 	want = `results: s.csv: line 2: column status: status "done", want one of ` + statuses
 	if err == nil || err.Error() != want {
 		t.Errorf("unknown status: got %v, want %s", err, want)

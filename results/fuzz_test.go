@@ -28,8 +28,7 @@ func fuzzedRun(f *testing.F) (dir string) {
 	for round := range 3 {
 		rows = append(rows, CurveRow{
 			Cell: cell, Seed: 3, Round: round, Active: round, TestLoss: files.Some(1),
-			TestAcc:    files.Some(float64(round) / 4),
-			ElapsedSec: float64(round), Params: "rounds=2",
+			TestAcc: files.Some(float64(round) / 4), ElapsedSec: float64(round), Params: "rounds=2",
 		})
 	}
 	info := RunInfo{Status: RunComplete, Rounds: 2, Settings: fuzzedSettings, Seed: 3}
@@ -95,8 +94,8 @@ func FuzzRunFolder(f *testing.F) {
 	f.Add(curve[:len(curve)-9], info, []byte{}, true)
 	f.Add(bytes.Replace(curve, []byte(",0.5,"), []byte(",NaN,"), 1), info, []byte{}, true)
 	f.Add(curve, bytes.Replace(info, []byte(`"complete"`), []byte(`"diverged"`), 1), []byte{}, true)
-	f.Add(curve, bytes.Replace(info, []byte(`"rounds": 2`), []byte(`"rounds": -9223372036854775808`), 1), []byte{},
-		true)
+	f.Add(curve, bytes.Replace(info, []byte(`"rounds": 2`), []byte(`"rounds": -9223372036854775808`), 1),
+		[]byte{}, true)
 	f.Add(curve, bytes.Replace(info, []byte(`"rounds": 2`), []byte(`"rounds": 9223372036854775807`), 2), []byte{}, true)
 	f.Fuzz(func(t *testing.T, curve, info, decisions []byte, forge bool) {
 		write := func(name string, text []byte) {
@@ -204,8 +203,7 @@ func fuzzCSV[T any](f *testing.F, rows []T) {
 func FuzzSummary(f *testing.F) {
 	fuzzCSV(f, []SummaryRow{{
 		Cell: Cell{Method: "mifa", Alpha: files.Some(0.5)}, Metric: metrics.TestAcc, N: 3, Mean: files.Some(0.5),
-		Status: CellOK,
-		Error:  "a \"b\",\nc",
+		Status: CellOK, Error: "a \"b\",\nc",
 	}})
 }
 

@@ -16,8 +16,8 @@ type Params string
 
 // NewParams joins settings. Each argument is a name=value pair, several pairs with semicolons between them, or empty.
 func NewParams(settings ...string) Params {
-	return Params(strings.Join(slices.DeleteFunc(slices.Clone(settings), func(s string) bool { return s == "" }),
-		paramsSeparator))
+	given := slices.DeleteFunc(slices.Clone(settings), func(s string) bool { return s == "" })
+	return Params(strings.Join(given, paramsSeparator))
 }
 
 // All yields the names and values in order.

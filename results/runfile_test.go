@@ -84,8 +84,8 @@ func TestRunInfo(t *testing.T) {
 	for _, want := range []string{
 		`"status": "complete"`, `"settings_hash": "` + Hash(info.Settings) + `"`,
 		// sorted
-		"\"settings\": {\n    \"alpha\": 1,\n    \"lr\": 0.05,\n    \"name\": \"x\",\n    \"rounds\": 10,\n    " +
-			"\"seed\": 3\n  }",
+		"\"settings\": {\n    \"alpha\": 1,\n    \"lr\": 0.05,\n    \"name\": \"x\",\n    \"rounds\": 10,\n" +
+			"    \"seed\": 3\n  }",
 		`"started": "2025-03-01T12:00:00Z"`,
 	} {
 		if !strings.Contains(string(text), want) {
@@ -120,8 +120,8 @@ func TestRunInfoRefused(t *testing.T) {
 		},
 	} {
 		err := WriteRunInfo(path, test.info)
-		if err == nil || !strings.HasPrefix(err.Error(), "results: "+path) || !strings.Contains(err.Error(),
-			test.want) {
+		if err == nil || !strings.HasPrefix(err.Error(), "results: "+path) ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %s in it", test.name, err, test.want)
 		}
 		if _, err := os.Stat(path); err == nil {

@@ -18,16 +18,13 @@ import (
 func TestFindRuns(t *testing.T) {
 	out := t.TempDir()
 	resultstest.WriteRun(t, out, resultstest.Run{
-		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2, 0.3},
-		Status: results.RunComplete,
+		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2, 0.3}, Status: results.RunComplete,
 	})
 	resultstest.WriteRun(t, out, resultstest.Run{
-		Table: "fedawe-2", Method: "mifa", Seed: 4, Acc: []float64{0.1, 0.3}, Rounds: 2,
-		Status: results.RunInterrupted,
+		Table: "fedawe-2", Method: "mifa", Seed: 4, Acc: []float64{0.1, 0.3}, Rounds: 2, Status: results.RunInterrupted,
 	})
 	killed := resultstest.WriteRun(t, out, resultstest.Run{
-		Table: "run", Method: "fedawe", Seed: 3,
-		Acc: []float64{0.1, 0.2, 0.3},
+		Table: "run", Method: "fedawe", Seed: 3, Acc: []float64{0.1, 0.2, 0.3},
 	})
 	if err := os.WriteFile(filepath.Join(killed, "more.csv"), []byte("x\n"), 0o666); err != nil {
 		t.Fatal(err)
@@ -61,9 +58,10 @@ func TestFindRuns(t *testing.T) {
 	if err := compare.WriteList(&text, rows); err != nil {
 		t.Fatal(err)
 	}
-	if want := "table      method   data      availability   seeds       rounds   status\n" +
+	want := "table      method   data      availability   seeds       rounds   status\n" +
 		"fedawe-2   mifa     cifar10   sine             3 4   1 … 2 of 2   1 complete, 1 interrupted\n" +
-		"run        fedawe   cifar10   sine               3            2   unfinished\n"; text.String() != want {
+		"run        fedawe   cifar10   sine               3            2   unfinished\n"
+	if text.String() != want {
 		t.Errorf("got\n%swant\n%s", text.String(), want)
 	}
 	if _, _, err := results.FindRuns(t.Context(), filepath.Join(out, "none")); err == nil {
@@ -106,8 +104,7 @@ func TestFindBadRuns(t *testing.T) {
 			[]string{"curve.csv: line 1: empty"},
 		},
 		"half run.json": {func(t *testing.T, dir string) {
-			overwrite(t, filepath.Join(dir, results.RunFile),
-				"{\n\"status\":\n")
+			overwrite(t, filepath.Join(dir, results.RunFile), "{\n\"status\":\n")
 		}, 1, 2, []string{"run.json: line 2: unexpected EOF"}},
 		"another run's": {func(t *testing.T, dir string) {
 			if err := results.WriteRunInfo(filepath.Join(dir, results.RunFile),
@@ -119,8 +116,7 @@ func TestFindBadRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
 			dir := resultstest.WriteRun(t, out, resultstest.Run{
-				Table: "t", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2},
-				Status: results.RunComplete,
+				Table: "t", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete,
 			})
 			c.damage(t, dir)
 			runs, bad, err := results.FindRuns(t.Context(), out)
@@ -146,8 +142,7 @@ func overwrite(t *testing.T, path, text string) {
 func TestDuplicateRuns(t *testing.T) {
 	out := t.TempDir()
 	r := resultstest.Run{
-		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2},
-		Status: results.RunComplete,
+		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete,
 	}
 	resultstest.WriteRun(t, out, r)
 	r.Table, r.Version = "fedawe-8", "newer"
@@ -163,6 +158,6 @@ func TestDuplicateRuns(t *testing.T) {
 	if err != nil || len(runs) != 1 {
 		t.Fatalf("%d runs, %v, want the first", len(runs), err)
 	}
-	resultstest.MustHold(t, bad, filepath.Join(other,
-		results.CurveFile)+": the same run, but they differ in line 3, round 1")
+	resultstest.MustHold(t, bad, filepath.Join(other, results.CurveFile)+
+		": the same run, but they differ in line 3, round 1")
 }

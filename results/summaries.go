@@ -67,8 +67,7 @@ func FindSummaries(
 			exact := func(r SummaryRow) string { return fmt.Sprint(r.Mean, r.Std, r.N, r.Status) }
 			if exact(rows[at]) != exact(r) {
 				bad = append(bad, fmt.Errorf("results: %s line %d: %s of %s, %s, %s is %s, but in another summary %s",
-					file,
-					lines[i], r.Metric, r.Method, r.Data, r.Availability, r.Metric.Words(r.Mean, r.Std, r.N),
+					file, lines[i], r.Metric, r.Method, r.Data, r.Availability, r.Metric.Words(r.Mean, r.Std, r.N),
 					rows[at].Metric.Words(rows[at].Mean, rows[at].Std, rows[at].N)))
 			}
 		}

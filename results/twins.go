@@ -92,8 +92,8 @@ func RefuseTwins(runs []Run) (bad []error) {
 			continue
 		}
 		runs[at].Damaged, runs[i].Damaged = true, true
-		bad = append(bad, fmt.Errorf("results: %s and %s: seeds %d and %d have the same numbers in every round, want "+
-			"runs of their own", runs[at].Dir, runs[i].Dir, runs[at].Seed, runs[i].Seed))
+		bad = append(bad, fmt.Errorf("results: %s and %s: seeds %d and %d have the same numbers in every round, "+
+			"want runs of their own", runs[at].Dir, runs[i].Dir, runs[at].Seed, runs[i].Seed))
 	}
 	return bad
 }

@@ -28,22 +28,10 @@ func TestChainsRefused(t *testing.T) {
 			"g NaN, want at least 0 and below 0.5",
 		},
 		{"nu", "markov", func(o *Options) { o.Nu = 1.5 }, "client "},
-		{
-			"epsilon", "markov", func(o *Options) { o.Epsilon = -1 },
-			"epsilon -1, want at least 0 and below 1",
-		},
-		{
-			"form", "markov", func(o *Options) { o.Form = "papers" },
-			`form "papers": unknown, want paper or code`,
-		},
-		{
-			"groups", "markov", func(o *Options) { o.Groups = []int{0} },
-			"groups of 1 clients, want 4",
-		},
-		{
-			"group", "markov", func(o *Options) { o.Groups = []int{0, 0, -1, 0} },
-			"client 2: group -1, want 0 … 3",
-		},
+		{"epsilon", "markov", func(o *Options) { o.Epsilon = -1 }, "epsilon -1, want at least 0 and below 1"},
+		{"form", "markov", func(o *Options) { o.Form = "papers" }, `form "papers": unknown, want paper or code`},
+		{"groups", "markov", func(o *Options) { o.Groups = []int{0} }, "groups of 1 clients, want 4"},
+		{"group", "markov", func(o *Options) { o.Groups = []int{0, 0, -1, 0} }, "client 2: group -1, want 0 … 3"},
 		{"p_min", "uniform", func(o *Options) { o.PMin = 0 }, "smallest probability 0, want above 0 and at most 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -39,8 +39,8 @@ func trace(o Options) (Process, error) {
 		case v.Client < 0 || v.Client >= n:
 			return nil, fmt.Errorf("client %d: unknown, want 0 … %d", v.Client, n-1)
 		case v.Start < 0 || v.End < v.Start:
-			return nil, fmt.Errorf("client %d: interval from %d to %d, want 0 or more, and forwards", v.Client,
-				v.Start, v.End)
+			return nil, fmt.Errorf("client %d: interval from %d to %d, want 0 or more, and forwards",
+				v.Client, v.Start, v.End)
 		}
 		if v.Start < v.End {
 			x.of[v.Client] = append(x.of[v.Client], v)

@@ -75,8 +75,8 @@ func parseSpan(record []string, clients int, perRound float64) (s span, err erro
 	}
 	for k, at := range []*float64{&s.start, &s.end} {
 		if *at, err = strconv.ParseFloat(record[k+1], 64); err != nil || !(*at >= 0 && *at/perRound < lastRound) {
-			return s, fmt.Errorf("client %d: time %q, want a number from 0 to below %d rounds", s.client, record[k+1],
-				lastRound)
+			return s, fmt.Errorf("client %d: time %q, want a number from 0 to below %d rounds",
+				s.client, record[k+1], lastRound)
 		}
 	}
 	if !(s.start < s.end) {
@@ -93,9 +93,8 @@ func apart(spans []span) error {
 	for k := 1; k < len(spans); k++ {
 		a, b := spans[k-1], spans[k]
 		if a.client == b.client && b.start < a.end {
-			return fmt.Errorf("availability: trace: line %d: client %d: interval from %g to %g overlaps that of "+
-				"line %d, "+
-				"from %g to %g, want them apart",
+			return fmt.Errorf("availability: trace: line %d: client %d: "+
+				"interval from %g to %g overlaps that of line %d, from %g to %g, want them apart",
 				b.line, b.client, b.start, b.end, a.line, a.start, a.end)
 		}
 	}

@@ -85,8 +85,8 @@ func TestTrace(t *testing.T) {
 		x.Probabilities(r, p)
 		for i := range p {
 			if here := slices.Contains(want[r], i); here != (p[i] == 1) || !here != (p[i] == 0) {
-				t.Errorf("round %d: client %d with probability %g, want 1 for %v and 0 for the others", r, i, p[i],
-					want[r])
+				t.Errorf("round %d: client %d with probability %g, want 1 for %v and 0 for the others",
+					r, i, p[i], want[r])
 			}
 		}
 		if !slices.Equal(got, want[r]) || got == nil {
@@ -133,9 +133,8 @@ func TestTraceRepeats(t *testing.T) {
 		for r := range 6000 {
 			count[state(x, r, i)][state(x, r+1, i)]++
 		}
-		if l := count[1][1]/(count[1][0]+count[1][1]) + count[0][0]/(count[0][0]+count[0][1]) - 1; pi[i] > 0 &&
-			pi[i] < 1 &&
-			math.Abs(lambda[i]-l) > 1e-12 { // a few roundings
+		l := count[1][1]/(count[1][0]+count[1][1]) + count[0][0]/(count[0][0]+count[0][1]) - 1
+		if pi[i] > 0 && pi[i] < 1 && math.Abs(lambda[i]-l) > 1e-12 { // a few roundings
 			t.Errorf("client %d: λ %g, want %g ± 1e-12 as counted", i, lambda[i], l)
 		}
 	}

@@ -65,8 +65,8 @@ func TestMachineClocks(t *testing.T) {
 		"cpu0/cpufreq/cpuinfo_min_freq": "800000\n", "cpu0/cpufreq/cpuinfo_max_freq": "3500000\n",
 		"cpu0/cpufreq/scaling_governor": "performance\n",
 		"intel_pstate/no_turbo":         "1\n", "cpuinfo": "cpu MHz\t\t: 2000.4\ncpu MHz\t\t: 3000.0\nmodel name: x\n",
-		"nvidia": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul 27 07:29:21 UTC 2025\nGCC " +
-			"version: 12.2.0\n",
+		"nvidia": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul 27 07:29:21 UTC 2025\n" +
+			"GCC version: 12.2.0\n",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

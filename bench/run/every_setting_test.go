@@ -20,8 +20,8 @@ import (
 
 // unlike are the settings whose second value makes no other curve, and why.
 var unlike = map[string]string{
-	"leaf-gamma": "LEAF adds the draw of γ to all weights and biases of a client: its scores move alike, and no " +
-		"label changes",
+	"leaf-gamma": "LEAF adds the draw of γ to all weights and biases of a client: " +
+		"its scores move alike, and no label changes",
 }
 
 // contexts are settings beside the tiny run's own, so that one setting can show. Parameters of methods run with the
@@ -58,10 +58,9 @@ var contexts = map[string]string{
 // values are second values where the ones that the row suggests are of no use.
 var values = map[string][]string{
 	"data": {"leaf"}, "net": {"lenet5", "cnn-cafed"}, "clients": {"5"}, "rounds": {"5"}, "swap-pairs": {"1"},
-	"split": {"even"},
-	"trace": {"B"}, "init-from": {"W"}, "round-seconds": {"2"}, "trace-end": {"repeat"}, "availability": {"sine"},
-	"validation": {"0.25"}, "draws": {"numpy"}, "clusters": {"3"},
-	"g": {"0.2"}, "epsilon": {"0.1"}, "nu": {"0.3"}, "train-size": {"120"}, "test-size": {"30"}, "clip": {"0.01"},
+	"split": {"even"}, "trace": {"B"}, "init-from": {"W"}, "round-seconds": {"2"}, "trace-end": {"repeat"},
+	"availability": {"sine"}, "validation": {"0.25"}, "draws": {"numpy"}, "clusters": {"3"}, "g": {"0.2"},
+	"epsilon": {"0.1"}, "nu": {"0.3"}, "train-size": {"120"}, "test-size": {"30"}, "clip": {"0.01"},
 }
 
 // Every setting is of use: a run with another value of it has another curve.

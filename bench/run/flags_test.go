@@ -86,8 +86,8 @@ func measuredBy(t *testing.T, f papers.Figure, w Wanted) (text string, err error
 	if _, ok := f.Measure.(papers.BaseAvailability); ok && w.Data == nil {
 		w.Data = []string{"synthetic"} // needs no download
 	}
-	p := NewPool(io.Discard, Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), AtOnce: 1, Out: t.TempDir()},
-		Keep{})
+	p := NewPool(io.Discard,
+		Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), AtOnce: 1, Out: t.TempDir()}, Keep{})
 	defer p.Close() //nolint:errcheck // what it measured is looked at
 	m, err := p.Measure(t.Context(), &f, &w)
 	return fmt.Sprintln(m.Base, m.Paths, m.Errors), err
@@ -194,9 +194,8 @@ func TestAxesAreRefused(t *testing.T) {
 		for _, name := range column.Set.Names() {
 			w := Wanted{Preset: preset, Given: settings.Given{{Name: name, Value: column.Set.Get(name)}}}
 			_, err := w.settings(of, 100, column, method)
-			if want := fmt.Sprintf("--%s %s: %s varies %s itself, want it without", name, column.Set.Get(name), of,
-				name); err == nil ||
-				!settings.IsUsage(err) || err.Error() != want {
+			want := fmt.Sprintf("--%s %s: %s varies %s itself, want it without", name, column.Set.Get(name), of, name)
+			if err == nil || !settings.IsUsage(err) || err.Error() != want {
 				t.Errorf("%s: got %v, want %s", of, err, want)
 			}
 		}
@@ -231,8 +230,7 @@ func TestSweepsHeedTheirFlags(t *testing.T) {
 	cellsOf := func(change func(w *Sweep)) (text string, err error) {
 		w := Sweep{
 			Name: "s", Like: "fedawe", Preset: "code", Methods: []string{"mifa", "ca-fed"},
-			Data:         []string{"leaf", "synthetic"},
-			Availability: []string{"sine", "markov"}, Seeds: []uint32{3},
+			Data: []string{"leaf", "synthetic"}, Availability: []string{"sine", "markov"}, Seeds: []uint32{3},
 		}
 		change(&w)
 		table, cells, err := w.Cells()
@@ -255,8 +253,7 @@ func TestSweepsHeedTheirFlags(t *testing.T) {
 		"rates twice":  func(w *Sweep) { w.Rates = []string{"mifa=0.5", "mifa=0.6"} },
 		"lr of none":   func(w *Sweep) { w.Rates, w.Given = []string{"mifa=0.5", "ca-fed=0.5"}, given("lr", "0.7") },
 		"server of none": func(w *Sweep) {
-			w.Rates, w.Given = []string{"mifa=0.5/1", "ca-fed=0.5/1"},
-				given("server-lr", "0.7")
+			w.Rates, w.Given = []string{"mifa=0.5/1", "ca-fed=0.5/1"}, given("server-lr", "0.7")
 		},
 	}
 	refused := []string{"rates twice", "lr of none", "server of none"}

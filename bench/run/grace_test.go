@@ -96,8 +96,7 @@ func askedToEnd(t *testing.T, e *slow, grace time.Duration, what string, n int) 
 	}
 	entries, err := os.ReadDir(x.Dir)
 	if err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool {
-		return strings.HasPrefix(e.Name(),
-			".")
+		return strings.HasPrefix(e.Name(), ".")
 	}) {
 		t.Errorf("%v, %v, want nothing hidden", entries, err)
 	}
@@ -123,8 +122,8 @@ func TestGrace(t *testing.T) {
 		}
 	})
 	t.Run("a short grace", func(t *testing.T) { // of which the round gets what writing does not take
-		if rounds, _ := askedToEnd(t, &slow{train: 2 * time.Second}, endMargin+100*time.Millisecond, "train",
-			2); len(rounds) > 0 {
+		rounds, _ := askedToEnd(t, &slow{train: 2 * time.Second}, endMargin+100*time.Millisecond, "train", 2)
+		if len(rounds) > 0 {
 			t.Errorf("checkpoints of %v, want none, since the round was dropped", rounds)
 		}
 	})

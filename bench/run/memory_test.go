@@ -212,8 +212,7 @@ func TestMemoryOfSeveralRuns(t *testing.T) {
 		}
 	}
 	if text := log.String(); !strings.Contains(text, " beside the ") ||
-		!strings.Contains(text, "2 runs at a time from now on") ||
-		strings.Contains(text, "1 run at a time") {
+		!strings.Contains(text, "2 runs at a time from now on") || strings.Contains(text, "1 run at a time") {
 		t.Errorf("log %q, want the third run refused beside the others", text)
 	}
 }

@@ -137,16 +137,16 @@ func TestSavedModelGoesOn(t *testing.T) {
 			on := made(t, l, smallRun(t, out, SaveNone, "method="+c.method, "net="+c.net, "init-from="+path))
 			last, first := curve[len(curve)-1], on[0]
 			if last.TestLoss != first.TestLoss || last.TrainLoss != first.TrainLoss || last.TestAcc != first.TestAcc {
-				t.Errorf("round 0 has test loss %v, train loss %v, want %v and %v as the round saved", first.TestLoss,
-					first.TrainLoss, last.TestLoss, last.TrainLoss)
+				t.Errorf("round 0 has test loss %v, train loss %v, want %v and %v as the round saved",
+					first.TestLoss, first.TrainLoss, last.TestLoss, last.TrainLoss)
 			}
 			if curve[0].TestLoss == last.TestLoss {
 				t.Errorf("test loss %v before and after, want the run to have trained", last.TestLoss)
 			}
 			f, model := opened(t, path), l.model
 			want := map[string]string{
-				"format": "pt", "net": c.net, "data": "synthetic", "method": c.method, "round": "3", "seed": "3",
-				"settings_hash": results.Hash(x.Settings),
+				"format": "pt", "net": c.net, "data": "synthetic", "method": c.method, "round": "3",
+				"seed": "3", "settings_hash": results.Hash(x.Settings),
 			}
 			if fmt.Sprint(f.Metadata) != fmt.Sprint(want) {
 				t.Errorf("metadata: got %v, want %v", f.Metadata, want)
@@ -236,9 +236,8 @@ func TestKeptModels(t *testing.T) {
 		made(t, l, x)
 		if none, one, all := kept(SaveNone), kept(SaveOne), kept(SaveAll); none != c.none || one != c.one ||
 			all != c.all {
-			t.Errorf("left %q: kept %t, with one asked for %t, with all %t, want %t, %t, %t", c.left, none, one, all,
-				c.none,
-				c.one, c.all)
+			t.Errorf("left %q: kept %t, with one asked for %t, with all %t, want %t, %t, %t",
+				c.left, none, one, all, c.none, c.one, c.all)
 		}
 	}
 	models, err := results.ModelFiles(smallRun(t, out, SaveNone, "net=lenet5", "rounds=1").Dir)
@@ -256,8 +255,8 @@ func TestSaveModelRefused(t *testing.T) {
 		{"", "fedawe", `--save-model "": unknown`},
 	} {
 		err := SaveModel(c.save).Validate(c.method)
-		if c.want == "" && err != nil || c.want != "" && (!settings.IsUsage(err) || !strings.Contains(err.Error(),
-			c.want)) {
+		if c.want == "" && err != nil ||
+			c.want != "" && (!settings.IsUsage(err) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("--save-model=%s with %s: got %v, want %q", c.save, c.method, err, c.want)
 		}
 	}

@@ -81,8 +81,8 @@ func TestPoolOrder(t *testing.T) {
 			cells = append(cells, strings.Fields(cell))
 		}
 		log, err := runInOrder(t, 1, cells, failing(c.fail...))
-		if got := strings.Join(log, " "); got != c.want || (err != nil) != strings.Contains(strings.Join(c.fail, ""),
-			"finished") {
+		if got := strings.Join(log, " "); got != c.want ||
+			(err != nil) != strings.Contains(strings.Join(c.fail, ""), "finished") {
 			t.Errorf("%s: %s, %v, want %s", c.cells, got, err, c.want)
 		}
 	}
@@ -193,8 +193,8 @@ func TestPoolElsewhereInterrupted(t *testing.T) {
 		return nil
 	})
 	if err != nil || finished == 0 || !errors.Is(job.Err, context.Canceled) || asked != 2 {
-		t.Errorf("%v, %d cells finished, %v after %d attempts, want them interrupted after 2", err, finished, job.Err,
-			asked)
+		t.Errorf("%v, %d cells finished, %v after %d attempts, want them interrupted after 2",
+			err, finished, job.Err, asked)
 	}
 }
 

@@ -139,8 +139,8 @@ func TestResumeNoCurve(t *testing.T) {
 			}
 			sameOutcome(t, name, completed(t, x, l), want)
 			named := strings.Contains(log.String(), path+": ") && strings.Contains(log.String(), ": not gone on from\n")
-			if left := name == "emptied" || name == "cut"; named != left || !strings.Contains(log.String(),
-				"goes on from round 2") {
+			if left := name == "emptied" || name == "cut"; named != left ||
+				!strings.Contains(log.String(), "goes on from round 2") {
 				t.Errorf("named %t, want %t, and that it goes on from round 2:\n%s", named, left, log)
 			}
 		})

@@ -54,8 +54,9 @@ func edited(change func(text []byte) []byte) func(*testing.T, string) {
 }
 
 // forged is a checkpoint with other content and a checksum that is right.
-func forged(change func(about map[string]any, tensors []safetensors.Tensor) []safetensors.Tensor) func(*testing.T,
-	string) {
+func forged(
+	change func(about map[string]any, tensors []safetensors.Tensor) []safetensors.Tensor,
+) func(*testing.T, string) {
 	return edited(func(text []byte) []byte {
 		file, err := safetensors.New(bytes.NewReader(text), int64(len(text)))
 		if err != nil {

@@ -47,8 +47,7 @@ func fill(t *testing.T, x *Experiment) (free func()) {
 // A disk without room for checkpoints costs the run nothing; that is said once.
 func TestResumeNoRoomForCheckpoints(t *testing.T) {
 	more := []string{
-		"method=fedavg-active", "data=synthetic", "train-size=80", "test-size=20", "net=lenet5",
-		"rounds=8",
+		"method=fedavg-active", "data=synthetic", "train-size=80", "test-size=20", "net=lenet5", "rounds=8",
 	}
 	whole, l, _ := resumable(t, more...)
 	want := completed(t, whole, l)
@@ -87,8 +86,8 @@ func TestResumeDiskFull(t *testing.T) {
 		}
 		run, bad := results.ReadRunFolder(x.Dir)
 		if len(bad) > 0 || run.Status() == results.RunComplete || len(run.Curve) < 2 {
-			t.Errorf("interrupted %t: %v, %s, %d rows, want some rows of a run that is not complete", interrupt, bad,
-				run.Status(), len(run.Curve))
+			t.Errorf("interrupted %t: %v, %s, %d rows, want some rows of a run that is not complete",
+				interrupt, bad, run.Status(), len(run.Curve))
 		}
 		free()
 		sameOutcome(t, "room again", completed(t, x, l), want)

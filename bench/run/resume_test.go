@@ -123,8 +123,8 @@ func TestResume(t *testing.T) {
 			}
 			sameOutcome(t, method, completed(t, x, l), want)
 			for _, round := range []int{1, 4, 6} {
-				if said := fmt.Sprintf("%s: goes on from round %d\n", x.Dir, round); strings.Count(log.String(),
-					said) != 1 {
+				said := fmt.Sprintf("%s: goes on from round %d\n", x.Dir, round)
+				if strings.Count(log.String(), said) != 1 {
 					t.Errorf("log %q, want %q once", log, said)
 				}
 			}
@@ -146,18 +146,15 @@ func TestResumeAllFiles(t *testing.T) {
 			[]string{results.DecisionsFile},
 		},
 		"models": {
-			nil, func(x *Experiment) { x.SaveModel = SaveAll },
-			[]string{results.ModelFile, results.ClientModelFile(0)},
+			nil, func(x *Experiment) { x.SaveModel = SaveAll }, []string{results.ModelFile, results.ClientModelFile(0)},
 		},
 		"two classes": {[]string{
-			"method=fedar", "data=synthetic", "train-size=80", "test-size=20", "net=lenet5",
-			"split=two-class",
+			"method=fedar", "data=synthetic", "train-size=80", "test-size=20", "net=lenet5", "split=two-class",
 		}, nil, []string{results.ClientsFile}},
 		"nobody":   {[]string{"p=0.1"}, nil, nil},
 		"few rows": {[]string{"eval-every=4"}, nil, nil},
 		"batch norm": {[]string{
-			"data=synthetic", "train-size=8", "test-size=2", "net=resnet20", "batch=2",
-			"clients=2", "eval-every=6",
+			"data=synthetic", "train-size=8", "test-size=2", "net=resnet20", "batch=2", "clients=2", "eval-every=6",
 		}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -242,8 +239,8 @@ func TestNoCheckpoints(t *testing.T) {
 	}
 	x, l, log := resumable(t, "method=mifa", "lr=3e38")
 	interruptedAfter(t, x, l, 1)
-	if _, err := x.Do(t.Context(), l, silent()); !IsDiverged(err) || !strings.Contains(log.String(),
-		"goes on from round 1") {
+	if _, err := x.Do(t.Context(), l, silent()); !IsDiverged(err) ||
+		!strings.Contains(log.String(), "goes on from round 1") {
 		t.Errorf("%v, want it to go on and diverge\n%s", err, log)
 	}
 	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || len(rounds) > 0 {
@@ -268,8 +265,8 @@ func TestElapsedCountsNoPause(t *testing.T) {
 	last := 0.0
 	for _, r := range rows {
 		if r.ElapsedSec < last || r.ElapsedSec > worked.Seconds() {
-			t.Errorf("round %d: elapsed %g s after %g s, want no step back and %g s at most", r.Round, r.ElapsedSec,
-				last, worked.Seconds())
+			t.Errorf("round %d: elapsed %g s after %g s, want no step back and %g s at most",
+				r.Round, r.ElapsedSec, last, worked.Seconds())
 		}
 		last = r.ElapsedSec
 	}

@@ -18,8 +18,7 @@ func finishedRun(t *testing.T, out string, seed uint32) (dir string) {
 	t.Helper()
 	settings := map[string]any{
 		"method": "mifa", "preset": "code", "data": "leaf", "net": "n", "availability": "sine", "clients": 4,
-		"rounds":     1,
-		"eval-every": 1, "eval-train": true,
+		"rounds": 1, "eval-every": 1, "eval-train": true,
 	}
 	cell := results.Cell{
 		Table: "t", Method: "mifa", Preset: "code", Data: "leaf", Net: "n", Availability: "sine", Clients: 4,

@@ -23,8 +23,7 @@ func TestPairedEntries(t *testing.T) {
 			for round := range 101 {
 				wave := 0.001 * math.Sin(float64(round*(seed+3)))
 				curve = append(curve, results.CurveRow{
-					Round: round, TestAcc: files.Some(0.4 + shift + wave*(1-shift)),
-					TrainAcc: files.Some(0.5),
+					Round: round, TestAcc: files.Some(0.4 + shift + wave*(1-shift)), TrainAcc: files.Some(0.5),
 				})
 			}
 			runs.Curves = append(runs.Curves, curve)

@@ -58,9 +58,8 @@ func TestEverySettingInRunFile(t *testing.T) {
 				_, inUsed := used[name]
 				_, inUnused := unused[name]
 				if inUsed != looks || inUnused == looks {
-					t.Errorf("%s on %s: --%s: among those looked at %t, among the others %t, want it there %t", method,
-						data, r.Name,
-						inUsed, inUnused, looks)
+					t.Errorf("%s on %s: --%s: among those looked at %t, among the others %t, want it there %t",
+						method, data, r.Name, inUsed, inUnused, looks)
 				}
 			}
 			if len(used)+len(unused) != len(Rows()) {

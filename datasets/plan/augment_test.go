@@ -28,8 +28,8 @@ func TestAugmentNone(t *testing.T) {
 	for step := range crops {
 		for i, c := range crops[step] {
 			if c != Pad<<8|Pad || flips[step][i] != 0 {
-				t.Errorf("step %d sample %d: crop %d,%d flip %d, want %d,%d and 0", step, i, c>>8, c&255,
-					flips[step][i], Pad, Pad)
+				t.Errorf("step %d sample %d: crop %d,%d flip %d, want %d,%d and 0",
+					step, i, c>>8, c&255, flips[step][i], Pad, Pad)
 			}
 		}
 	}
@@ -42,10 +42,8 @@ func TestAugmentDraws(t *testing.T) {
 	for name, augment := range map[string]Augment{"per batch": AugmentPerBatch, "per sample": AugmentPerSample} {
 		t.Run(name, func(t *testing.T) {
 			crops, flips := augmented(&Planner{
-				Seed: 6, Parts: [][]int32{own(0, 640)}, E: e, B: b, Augment: augment,
-				Flip: true,
-			},
-				rounds)
+				Seed: 6, Parts: [][]int32{own(0, 640)}, E: e, B: b, Augment: augment, Flip: true,
+			}, rounds)
 			var rows, columns [places]int
 			var pairs [places][places]int
 			var flipped, draws, mixedCrops, mixedFlips int
@@ -59,9 +57,8 @@ func TestAugmentDraws(t *testing.T) {
 					}
 					row, column := c>>8, c&255
 					if row >= places || column >= places || flips[step][i] > 1 {
-						t.Fatalf("step %d sample %d: crop %d,%d flip %d, want 0 … %d and 0 or 1", step, i, row, column,
-							flips[step][i],
-							places-1)
+						t.Fatalf("step %d sample %d: crop %d,%d flip %d, want 0 … %d and 0 or 1",
+							step, i, row, column, flips[step][i], places-1)
 					}
 					rows[row]++
 					columns[column]++
@@ -117,9 +114,8 @@ func TestNoFlip(t *testing.T) {
 						t.Fatalf("step %d sample %d: flip %d, want 0", step, i, flips[step][i])
 					}
 					if crops[step][i] != same[step][i] {
-						t.Fatalf("step %d sample %d: crop %#x without flips, %#x with, want the same", step, i,
-							crops[step][i],
-							same[step][i])
+						t.Fatalf("step %d sample %d: crop %#x without flips, %#x with, want the same",
+							step, i, crops[step][i], same[step][i])
 					}
 				}
 			}
@@ -133,8 +129,7 @@ func TestDrawnWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const seed, round, client, b = 6, 5, 3, 4
 			p := &Planner{
-				Seed: seed, Parts: [][]int32{nil, nil, nil, own(0, 8)}, E: 2, B: b, Augment: augment,
-				Flip: true,
+				Seed: seed, Parts: [][]int32{nil, nil, nil, own(0, 8)}, E: 2, B: b, Augment: augment, Flip: true,
 			}
 			l := p.Client(round, client, 2) // the second epoch
 			order := own(0, 8)
@@ -150,9 +145,8 @@ func TestDrawnWords(t *testing.T) {
 				w := rng.Key{Seed: seed, Purpose: rng.Augmentation}.Block(round, client, uint32(at/b), uint32(index))
 				row, column, flip := uint8(uint64(w[0])*9>>32), uint8(uint64(w[1])*9>>32), uint8(w[2]>>31)
 				if l.Crop[2*at] != row || l.Crop[2*at+1] != column || l.Flip[at] != flip {
-					t.Errorf("step %d sample %d: crop %d,%d flip %d, want %d,%d %d", at/b, at%b, l.Crop[2*at],
-						l.Crop[2*at+1],
-						l.Flip[at], row, column, flip)
+					t.Errorf("step %d sample %d: crop %d,%d flip %d, want %d,%d %d",
+						at/b, at%b, l.Crop[2*at], l.Crop[2*at+1], l.Flip[at], row, column, flip)
 				}
 			}
 		})

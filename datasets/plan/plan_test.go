@@ -23,8 +23,8 @@ func steps(t *testing.T, p *Planner, client, total int) [][]int32 {
 	for round := 0; len(all) < total; round++ {
 		l := p.Client(round, client, len(all))
 		if len(l.Index) != p.E*p.B || len(l.Crop) != 2*p.E*p.B || len(l.Flip) != p.E*p.B {
-			t.Fatalf("round %d: plan of %d, %d, %d values, want [E,B]=%d, [E,B,2]=%d, [E,B]=%d", round, len(l.Index),
-				len(l.Crop), len(l.Flip), p.E*p.B, 2*p.E*p.B, p.E*p.B)
+			t.Fatalf("round %d: plan of %d, %d, %d values, want [E,B]=%d, [E,B,2]=%d, [E,B]=%d",
+				round, len(l.Index), len(l.Crop), len(l.Flip), p.E*p.B, 2*p.E*p.B, p.E*p.B)
 		}
 		for e := range p.E {
 			batch := l.Index[e*p.B : (e+1)*p.B]
@@ -61,9 +61,8 @@ func TestEpochs(t *testing.T) {
 				sorted := slices.Clone(flat)
 				slices.Sort(sorted)
 				if u := len(slices.Compact(slices.Clone(sorted))); u != perEpoch*c.b {
-					t.Errorf("epoch %d: %d different samples in %d batches of %d, want %d: %v", epoch, u, perEpoch,
-						c.b, perEpoch*c.b,
-						flat)
+					t.Errorf("epoch %d: %d different samples in %d batches of %d, want %d: %v",
+						epoch, u, perEpoch, c.b, perEpoch*c.b, flat)
 				}
 				for _, s := range flat {
 					if !slices.Contains(p.Parts[1], s) {
@@ -142,9 +141,8 @@ func TestWholeEpochs(t *testing.T) {
 			l := p.Client(round, client, round*p.Steps(client))
 			if len(l.Index) != l.E*b || l.E != p.Steps(client) || len(l.Crop) != 2*len(l.Index) ||
 				len(l.Flip) != len(l.Index) {
-				t.Fatalf("%d samples: plan of E=%d with %d indices, %d crops, %d flips, want E=%d", n, l.E,
-					len(l.Index),
-					len(l.Crop), len(l.Flip), p.Steps(client))
+				t.Fatalf("%d samples: plan of E=%d with %d indices, %d crops, %d flips, want E=%d",
+					n, l.E, len(l.Index), len(l.Crop), len(l.Flip), p.Steps(client))
 			}
 			for epoch := range epochs {
 				read := l.Index[epoch*perEpoch*b : (epoch+1)*perEpoch*b]
@@ -205,8 +203,7 @@ func TestOrderOfClients(t *testing.T) {
 			0, 6)},
 		{"another round", p.Client(3, 0, 6)},
 		{"another client", (&Planner{
-			Seed: 4, Parts: [][]int32{nil, parts[0]}, E: 4, B: 8, Augment: AugmentPerSample,
-			Flip: true,
+			Seed: 4, Parts: [][]int32{nil, parts[0]}, E: 4, B: 8, Augment: AugmentPerSample, Flip: true,
 		}).Client(2, 1, 6)},
 	} {
 		if slices.Equal(c.got.Crop, forward[0].Crop) {

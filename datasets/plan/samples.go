@@ -34,14 +34,14 @@ func (s *Samples) Validate() error {
 	case s.H < 1 || s.W < 1 || s.C < 1:
 		return fmt.Errorf("plan: %s: image %d×%d×%d, want every dimension positive", s.Name, s.H, s.W, s.C)
 	case s.Images != nil && s.Features != nil:
-		return fmt.Errorf("plan: %s: %d image bytes and %d features, want one of the two", s.Name, len(s.Images),
-			len(s.Features))
+		return fmt.Errorf("plan: %s: %d image bytes and %d features, want one of the two",
+			s.Name, len(s.Images), len(s.Features))
 	case have != len(s.Labels)*pixels:
-		return fmt.Errorf("plan: %s: %d %s, want %d (%d labels × %d)", s.Name, have, what, len(s.Labels)*pixels,
-			len(s.Labels), pixels)
+		return fmt.Errorf("plan: %s: %d %s, want %d (%d labels × %d)",
+			s.Name, have, what, len(s.Labels)*pixels, len(s.Labels), pixels)
 	case len(s.Mean) != normals || len(s.Std) != normals:
-		return fmt.Errorf("plan: %s: %d means and %d deviations, want %d of each", s.Name, len(s.Mean), len(s.Std),
-			normals)
+		return fmt.Errorf("plan: %s: %d means and %d deviations, want %d of each",
+			s.Name, len(s.Mean), len(s.Std), normals)
 	}
 	for i, l := range s.Labels {
 		if int(l) >= s.Classes {
@@ -55,8 +55,8 @@ func (s *Samples) Validate() error {
 	}
 	for i, v := range s.Features {
 		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			return fmt.Errorf("plan: %s: sample %d: feature %d is %g, want a finite number", s.Name, i/pixels,
-				i%pixels, v)
+			return fmt.Errorf("plan: %s: sample %d: feature %d is %g, want a finite number",
+				s.Name, i/pixels, i%pixels, v)
 		}
 	}
 	return nil

@@ -151,8 +151,8 @@ func TestStreams(t *testing.T) {
 		}
 		for _, other := range table[:i] {
 			if f.overlaps(other) {
-				t.Errorf("%v of %v and %v of %v overlap: the same numbers for two things", other, other.files, f,
-					f.files)
+				t.Errorf("%v of %v and %v of %v overlap: the same numbers for two things",
+					other, other.files, f, f.files)
 			}
 		}
 	}

@@ -103,8 +103,8 @@ func (e *Entry) compare(old Entry, known bool) (wrong string, mayUpdate bool) {
 		const low = "its revision is %d in %s and was %d: a revision only rises"
 		return fmt.Sprintf(low, e.Revision, e.Where, old.Revision), false
 	case e.Revision > old.Revision:
-		return fmt.Sprintf("its revision is %d, recorded is %d: run the test with -update", e.Revision, old.Revision),
-			true
+		return fmt.Sprintf("its revision is %d, recorded is %d: run the test with -update",
+			e.Revision, old.Revision), true
 	case e.Digest != old.Digest:
 		const kept = "its numbers changed, but its revision is still %d: raise it in %s, then run the test with -update"
 		return fmt.Sprintf(kept, e.Revision, e.Where), false

@@ -23,8 +23,8 @@ func TestRule(t *testing.T) {
 		{
 			"numbers changed",
 			Entry{"fedawe", 2, "fedawe.go", "bbbb"},
-			"fedawe: its numbers changed, but its revision is still 2: raise it in fedawe.go, then run the test with " +
-				"-update",
+			"fedawe: its numbers changed, but its revision is still 2: raise it in fedawe.go, " +
+				"then run the test with -update",
 			true, "fedawe 2 aaaa",
 		},
 		{
@@ -53,8 +53,8 @@ func TestRule(t *testing.T) {
 			golden := filepath.Join(t.TempDir(), "golden")
 			write(t, golden, header+recorded)
 			wrong, err := check(golden, []Entry{c.entry}, false)
-			if err != nil || (c.wrong == "") != (len(wrong) == 0) || !strings.Contains(strings.Join(wrong, "\n"),
-				c.wrong) {
+			if err != nil || (c.wrong == "") != (len(wrong) == 0) ||
+				!strings.Contains(strings.Join(wrong, "\n"), c.wrong) {
 				t.Errorf("without -update: %q, %v, want %q", wrong, err, c.wrong)
 			}
 			if got := read(t, golden); got != header+recorded {
@@ -87,8 +87,7 @@ func TestNamesOfTheGolden(t *testing.T) {
 	entries = []Entry{{"b", 1, "b.go", "changed"}, {"c", 1, "c.go", "cc"}}
 	wrong, err := check(golden, entries, true)
 	if got := strings.Join(wrong, "; "); err != nil || len(wrong) != 2 ||
-		!strings.Contains(got, "a: nothing has this name") ||
-		!strings.Contains(got, "b: its numbers changed") {
+		!strings.Contains(got, "a: nothing has this name") || !strings.Contains(got, "b: its numbers changed") {
 		t.Errorf("%q, %v, want a and b to be wrong", got, err)
 	}
 	if got, want := read(t, golden), header+"a 1 aa\nb 1 bb\nc 1 cc\n"; got != want {

@@ -134,8 +134,8 @@ type convProduct[T Float] struct {
 func (p *convProduct[T]) throughRows(s *Scratch[T], a, c []T) {
 	s.Tile = Tile[T]{
 		A: a, B: p.b, C: c, M: p.cols, N: p.n, Segs: p.segs, K: p.depth, Runs: p.rows,
-		ASeg: p.aSeg, ARow: p.aCol, AK: 1, ARun: p.aRow, BSeg: p.depth * p.bStride, BRow: p.bStride, CRow: p.cCol,
-		CRun: p.cRow,
+		ASeg: p.aSeg, ARow: p.aCol, AK: 1, ARun: p.aRow,
+		BSeg: p.depth * p.bStride, BRow: p.bStride, CRow: p.cCol, CRun: p.cRow,
 	}
 	s.Gemm(&s.Tile)
 }

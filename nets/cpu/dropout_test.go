@@ -74,8 +74,8 @@ func TestDropoutThreshold(t *testing.T) {
 				y, mask := make([]float32, len(x)), make([]uint8, len(x))
 				k.Dropout(y, mask, x, 0, d, 0, float64(word+uint32(above))*0x1p-32)
 				if mask[e] != want || (y[e] != 0) != (want == 1) {
-					t.Fatalf("%s: element %d, word %#x, threshold %d above it: mask %d y %g, want mask %d", k.Name(),
-						e, word, above, mask[e], y[e], want)
+					t.Fatalf("%s: element %d, word %#x, threshold %d above it: mask %d y %g, want mask %d",
+						k.Name(), e, word, above, mask[e], y[e], want)
 				}
 			}
 		}

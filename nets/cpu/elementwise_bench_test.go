@@ -19,8 +19,7 @@ func BenchmarkElementwise(b *testing.B) {
 	sum := 0.0
 	img, mask, drop := make([]uint8, 32*32*3+16), make([]uint8, 128*512), Draw{Seed: 3}
 	normal, crop, flipped := testNormal(rand.New(rand.NewPCG(1, 1)), 3), Crop{
-		H: 32, W: 32, C: 3, Border: 1, Pad: 4,
-		Row: 3, Col: 6,
+		H: 32, W: 32, C: 3, Border: 1, Pad: 4, Row: 3, Col: 6,
 	}, Crop{H: 32, W: 32, C: 3, Border: 1, Pad: 4, Row: 3, Col: 6, Flip: true}
 	x, prob, exp := make([]float32, 34*34*3), make([]float32, 100), make([]float64, 104)
 	for _, k := range Variants() {
@@ -43,10 +42,7 @@ func BenchmarkElementwise(b *testing.B) {
 				func() { k.Step(p[0], p[1], p[2], nil, Step[float32]{LR: 0.001, Scale: 1, Momentum: 0.9}) },
 			},
 			{"StepAll", 24 * params, func() {
-				k.Step(p[0], p[1], p[2], p[3], Step[float32]{
-					LR: 0.001, Scale: 1,
-					Momentum: 0.9,
-				})
+				k.Step(p[0], p[1], p[2], p[3], Step[float32]{LR: 0.001, Scale: 1, Momentum: 0.9})
 			}},
 			{"Gather", 5 * 32 * 32 * 3, func() { k.Gather(x, img, normal, crop) }},
 			{"GatherFlip", 5 * 32 * 32 * 3, func() { k.Gather(x, img, normal, flipped) }},

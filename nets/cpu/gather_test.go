@@ -59,8 +59,7 @@ func crops(r *rand.Rand, test func(c Crop)) {
 	} {
 		for corner := range 9 {
 			c := Crop{
-				H: s.h, W: s.w, C: s.c, Border: s.border, Pad: s.pad, Row: corner / 3 * s.pad,
-				Col: corner % 3 * s.pad,
+				H: s.h, W: s.w, C: s.c, Border: s.border, Pad: s.pad, Row: corner / 3 * s.pad, Col: corner % 3 * s.pad,
 			}
 			if s.pad > 1 && corner%2 == 0 {
 				c.Row, c.Col = r.IntN(2*s.pad+1), r.IntN(2*s.pad+1)

@@ -22,8 +22,8 @@ func cut(m, most int) (rows, tiles, smaller int) {
 func (c *code) Gemm(t *Tile[float32]) {
 	if min(t.M, t.N, t.Segs, t.K, t.Runs) < 1 || t.N > PanelCols ||
 		t.ASeg|t.ARow|t.AK|t.BSeg|t.BRow|t.CRow|t.ARun|t.CRun < 0 {
-		panic(fmt.Sprintf("cpu: gemm: M=%d N=%d Segs=%d K=%d Runs=%d strides %d %d %d %d, %d %d, %d %d: want at "+
-			"least 1, N at most %d, strides not negative",
+		panic(fmt.Sprintf("cpu: gemm: M=%d N=%d Segs=%d K=%d Runs=%d strides %d %d %d %d, %d %d, %d %d: "+
+			"want at least 1, N at most %d, strides not negative",
 			t.M, t.N, t.Segs, t.K, t.Runs, t.ASeg, t.ARow, t.AK, t.ARun, t.BSeg, t.BRow, t.CRow, t.CRun, PanelCols))
 	}
 	// The last elements that the tile names.

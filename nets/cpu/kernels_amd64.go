@@ -120,8 +120,8 @@ func (c *code) Transpose(dst []float32, ldDst int, src []float32, ldSrc, rows, c
 		return
 	}
 	if rows > 1 && ldSrc < cols || cols > 1 && ldDst < rows {
-		panic(fmt.Sprintf("cpu: transpose: %d × %d from rows %d apart to rows %d apart: rows overlap", rows, cols,
-			ldSrc, ldDst))
+		panic(fmt.Sprintf("cpu: transpose: %d × %d from rows %d apart to rows %d apart: rows overlap",
+			rows, cols, ldSrc, ldDst))
 	}
 	_, _ = src[(rows-1)*ldSrc+cols-1], dst[(cols-1)*ldDst+rows-1]
 	c.transpose(&dst[0], ldDst, &src[0], ldSrc, rows, cols)

@@ -37,16 +37,14 @@ func gemmCases() []gemmCase {
 		{
 			"conv2_forward",
 			Tile[float32]{
-				M: 16, N: 32, Segs: 3, K: 96, ASeg: 18 * 32, ARow: 32, AK: 1, BSeg: 96 * 32, BRow: 32,
-				CRow: 32,
+				M: 16, N: 32, Segs: 3, K: 96, ASeg: 18 * 32, ARow: 32, AK: 1, BSeg: 96 * 32, BRow: 32, CRow: 32,
 			},
 			images * 18 * 18 * 32, 288 * 32, images * 16 * 16 * 32, images * 16, padded(18, 32), same, times(16 * 32),
 		},
 		{
 			"conv2_dX",
 			Tile[float32]{
-				M: 16, N: 32, Segs: 3, K: 96, ASeg: 18 * 32, ARow: 32, AK: 1, BSeg: 96 * 32, BRow: 32,
-				CRow: 32,
+				M: 16, N: 32, Segs: 3, K: 96, ASeg: 18 * 32, ARow: 32, AK: 1, BSeg: 96 * 32, BRow: 32, CRow: 32,
 			},
 			images * 18 * 18 * 32, 288 * 32, images * 18 * 18 * 32, images * 16, padded(18, 32), same, times(16 * 32),
 		},

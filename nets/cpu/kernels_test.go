@@ -41,9 +41,8 @@ func randomTile(r *rand.Rand, m, n int) (tile Tile[float32], a, b, c int) {
 	t.BSeg = r.IntN(t.K*t.BRow + 7)
 	t.CRow = n + r.IntN(9)
 	t.ARun, t.CRun = r.IntN(300), m*t.CRow+r.IntN(9)
-	return t, (t.Runs-1)*t.ARun + (t.Segs-1)*t.ASeg + (m-1)*t.ARow + (t.K-1)*t.AK + 1, (t.Segs-1)*t.BSeg +
-			(t.K-1)*t.BRow + n,
-		(t.Runs-1)*t.CRun + (m-1)*t.CRow + n
+	return t, (t.Runs-1)*t.ARun + (t.Segs-1)*t.ASeg + (m-1)*t.ARow + (t.K-1)*t.AK + 1,
+		(t.Segs-1)*t.BSeg + (t.K-1)*t.BRow + n, (t.Runs-1)*t.CRun + (m-1)*t.CRow + n
 }
 
 // run is one variant with one way of placing buffers.
@@ -68,8 +67,8 @@ func runs(t *testing.T) []run {
 // compareGemm does one tile in all runs and by generic.
 func compareGemm(t *testing.T, all []run, tile Tile[float32], a, b, c []float32) {
 	t.Helper()
-	what := fmt.Sprintf("M=%d N=%d Segs=%d K=%d Runs=%d A %d %d %d %d B %d %d C %d %d Acc=%t: C", tile.M, tile.N,
-		tile.Segs, tile.K, tile.Runs,
+	what := fmt.Sprintf("M=%d N=%d Segs=%d K=%d Runs=%d A %d %d %d %d B %d %d C %d %d Acc=%t: C",
+		tile.M, tile.N, tile.Segs, tile.K, tile.Runs,
 		tile.ASeg, tile.ARow, tile.AK, tile.ARun, tile.BSeg, tile.BRow, tile.CRow, tile.CRun, tile.Acc)
 	want, scale, got := tile, tile, tile
 	want.A, want.B, want.C = a, b, slices.Clone(c)
@@ -128,8 +127,8 @@ func TestGemmExact(t *testing.T) {
 			run.p.reset()
 			got.A, got.B, got.C = lend(run.p, a), lend(run.p, b), lend(run.p, c)
 			run.k.Gemm(&got)
-			wantSame(t, fmt.Sprintf("%s, %s: M=%d N=%d Segs=%d K=%d Acc=%t: C", run.k.Name(), run.p.name,
-				tile.M, tile.N, tile.Segs, tile.K, tile.Acc), got.C, want.C)
+			wantSame(t, fmt.Sprintf("%s, %s: M=%d N=%d Segs=%d K=%d Acc=%t: C",
+				run.k.Name(), run.p.name, tile.M, tile.N, tile.Segs, tile.K, tile.Acc), got.C, want.C)
 		}
 	}
 }

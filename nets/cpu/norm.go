@@ -76,8 +76,7 @@ func (t *NormForward[T]) Train(e *Exec[T], s NormShape, y, x, add, weight, bias 
 		}
 		n := s.K * s.C
 		t.stats = NormStats[T]{
-			Mean: make([]T, n), Unbiased: make([]T, n), Inverse: make([]T, n),
-			Count: make([]float64, s.K),
+			Mean: make([]T, n), Unbiased: make([]T, n), Inverse: make([]T, n), Count: make([]float64, s.K),
 		}
 	}
 	e.For(t, normMoments, s.K*imageChunks(s.B))

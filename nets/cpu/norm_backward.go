@@ -27,8 +27,8 @@ const (
 
 // Run computes the gradients. dadd is nil if nothing was added to y; otherwise its border must be zero and stays zero.
 // stats is what [NormForward.Train] returned.
-func (t *NormBackward[T]) Run(e *Exec[T], s NormShape, dx, dadd, dw, db, x, weight, y, gy []T, labels []int32,
-	stats *NormStats[T],
+func (t *NormBackward[T]) Run(
+	e *Exec[T], s NormShape, dx, dadd, dw, db, x, weight, y, gy []T, labels []int32, stats *NormStats[T],
 ) {
 	t.NormShape, t.labels, t.stats, t.x, t.weight, t.y, t.gy = s, labels, stats, x, weight, nil, gy
 	if s.ReLU {

@@ -86,8 +86,8 @@ func TestNormalise(t *testing.T) {
 func TestNormSums(t *testing.T) {
 	normSizes(t, func(t *testing.T, k Kernels[float32], p *place, r *rand.Rand, n, rows, oneIn int) {
 		for mode := range 4 {
-			gy, x, mean, db, dw := data(r, rows*n, oneIn), data(r, rows*n, oneIn), fractions(r, n), fractions(r, n),
-				fractions(r, n)
+			gy, x, mean, db, dw := data(r, rows*n, oneIn), data(r, rows*n, oneIn),
+				fractions(r, n), fractions(r, n), fractions(r, n)
 			var y, d, want []float32
 			if mode&1 != 0 && rows > 0 {
 				y = numbers(r, rows*n, oneIn)
@@ -117,8 +117,8 @@ func TestNormSums(t *testing.T) {
 func TestNormGrad(t *testing.T) {
 	normSizes(t, func(t *testing.T, k Kernels[float32], p *place, r *rand.Rand, n, rows, oneIn int) {
 		for _, relu := range []bool{false, true} {
-			gy, x, a, b, c := data(r, rows*n, oneIn), data(r, rows*n, oneIn), fractions(r, n), fractions(r, n),
-				fractions(r, n)
+			gy, x, a, b, c := data(r, rows*n, oneIn), data(r, rows*n, oneIn),
+				fractions(r, n), fractions(r, n), fractions(r, n)
 			var y []float32
 			if relu && rows > 0 {
 				y = numbers(r, rows*n, oneIn)

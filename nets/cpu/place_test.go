@@ -99,8 +99,8 @@ func wantSame(t *testing.T, what string, got, want []float32) {
 	t.Helper()
 	for i := range want {
 		if math.Float32bits(got[i]) != math.Float32bits(want[i]) && (got[i] == got[i] || want[i] == want[i]) {
-			t.Fatalf("%s[%d]: got %g (%#x), want %g (%#x), exactly: no sum, or one in a given order", what, i,
-				got[i], math.Float32bits(got[i]), want[i], math.Float32bits(want[i]))
+			t.Fatalf("%s[%d]: got %g (%#x), want %g (%#x), exactly: no sum, or one in a given order",
+				what, i, got[i], math.Float32bits(got[i]), want[i], math.Float32bits(want[i]))
 		}
 	}
 }

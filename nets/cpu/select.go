@@ -22,8 +22,8 @@ func Select() (Kernels[float32], error) {
 		names = append(names, k.Name())
 	}
 	if want == "avx2" || want == "avx512" {
-		return nil, fmt.Errorf("cpu: ROLLCALL_CPU=%s: not on this processor, want %s", want,
-			strings.Join(names, " or "))
+		return nil, fmt.Errorf("cpu: ROLLCALL_CPU=%s: not on this processor, want %s",
+			want, strings.Join(names, " or "))
 	}
 	return nil, fmt.Errorf("cpu: ROLLCALL_CPU=%s: unknown variant, want generic, avx2 or avx512", want)
 }

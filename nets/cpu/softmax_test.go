@@ -38,8 +38,8 @@ func TestSoftmax(t *testing.T) {
 				const unit = 0x1p-52
 				for i := range x {
 					if math.Abs(e[i]-wantE[i]) > 2*unit*wantE[i]+0x1p-1021 {
-						t.Fatalf("%s: e[%d] = exp(%g): got %.17g, want %.17g ± 2·2⁻⁵²", what, i, x[i]-top, e[i],
-							wantE[i])
+						t.Fatalf("%s: e[%d] = exp(%g): got %.17g, want %.17g ± 2·2⁻⁵²",
+							what, i, x[i]-top, e[i], wantE[i])
 					}
 				}
 				if tol := float64(n+3) * unit * wantZ; math.Abs(z-wantZ) > tol {
@@ -47,8 +47,8 @@ func TestSoftmax(t *testing.T) {
 				}
 				for i := range x {
 					// Rounded from float64 to float32 once, so a unit of float32 apart at most.
-					if diff := math.Abs(float64(got[i]) - float64(want[i])); diff > 0x1p-23*math.Abs(float64(want[i]))+
-						0x1p-149 {
+					diff := math.Abs(float64(got[i]) - float64(want[i]))
+					if diff > 0x1p-23*math.Abs(float64(want[i]))+0x1p-149 {
 						t.Fatalf("%s: p[%d]: got %g, want %g ± 2⁻²³ of it", what, i, got[i], want[i])
 					}
 				}
@@ -140,8 +140,8 @@ func TestCrossEntropy(t *testing.T) {
 			for i, w := range want {
 				// One rounding to float32, and the few of float64 in front of it, absolute in p − 1.
 				if math.Abs(float64(grad[i])-w) > 0x1p-23*math.Abs(w)+1e-15 {
-					t.Errorf("%s: %s: gradient [%d,%d]: got %g, want %g ± 2⁻²³ of it", k.Name(), c.name, i/c.n, i%c.n,
-						grad[i], w)
+					t.Errorf("%s: %s: gradient [%d,%d]: got %g, want %g ± 2⁻²³ of it",
+						k.Name(), c.name, i/c.n, i%c.n, grad[i], w)
 				}
 			}
 			if alone := CrossEntropy(exec, x, labels, nil, 0.75); alone != got {

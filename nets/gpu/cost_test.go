@@ -31,8 +31,7 @@ func trimPrecision(kernel string, p Precision) string {
 // plus returns the sum of two costs.
 func plus(c, d kernels.Cost) kernels.Cost {
 	return kernels.Cost{
-		FLOP: c.FLOP + d.FLOP, Bytes: c.Bytes + d.Bytes, Momentum: c.Momentum + d.Momentum,
-		Drift: c.Drift + d.Drift,
+		FLOP: c.FLOP + d.FLOP, Bytes: c.Bytes + d.Bytes, Momentum: c.Momentum + d.Momentum, Drift: c.Drift + d.Drift,
 	}
 }
 
@@ -98,8 +97,8 @@ func costTable(title string, p *program, f *frame, total kernels.Cost) string {
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "%s, one slot\tlayer\tMFLOP\tMB\tFLOP/byte\t\n", title)
 	line := func(kernel, layer string, c kernels.Cost) {
-		fmt.Fprintf(w, "%s\t%s\t%.1f\t%.3f\t%.1f\t\n", kernel, layer, float64(c.FLOP)/1e6, float64(c.Bytes)/1e6,
-			float64(c.FLOP)/float64(c.Bytes))
+		fmt.Fprintf(w, "%s\t%s\t%.1f\t%.3f\t%.1f\t\n",
+			kernel, layer, float64(c.FLOP)/1e6, float64(c.Bytes)/1e6, float64(c.FLOP)/float64(c.Bytes))
 	}
 	for _, l := range p.launches {
 		line(l.kernel, l.layer, l.cost(f))

@@ -52,8 +52,8 @@ func Open(m *nets.Model, train, test *plan.Samples, o Options) (nets.Engine, err
 		return nil, fmt.Errorf("gpu: batch of %d samples, want at least 1", o.Batch)
 	}
 	if o.EvalBatch < 0 || o.MaxClients < 0 {
-		return nil, fmt.Errorf("gpu: %d samples per evaluation, %d clients at once, want none below 0", o.EvalBatch,
-			o.MaxClients)
+		return nil, fmt.Errorf("gpu: %d samples per evaluation, %d clients at once, want none below 0",
+			o.EvalBatch, o.MaxClients)
 	}
 	if o.EvalBatch == 0 {
 		o.EvalBatch = defaultEvalBatch
@@ -63,10 +63,10 @@ func Open(m *nets.Model, train, test *plan.Samples, o Options) (nets.Engine, err
 		return nil, err
 	}
 	e := &Engine{
-		model: m, layout: newLayout(m), options: o, samples: [2]*plan.Samples{train, test}, thread: driver.NewThread(),
-		functions: map[string]*function{}, modules: map[string]*driver.Module{}, banks: map[*bank]bool{},
-		programs: map[programKey]*program{}, waves: map[waveKey]*wave{}, slotLimit: maxSlots,
-		guard: os.Getenv(guardVariable) == "guard",
+		model: m, layout: newLayout(m), options: o, samples: [2]*plan.Samples{train, test},
+		thread: driver.NewThread(), functions: map[string]*function{}, modules: map[string]*driver.Module{},
+		banks: map[*bank]bool{}, programs: map[programKey]*program{}, waves: map[waveKey]*wave{},
+		slotLimit: maxSlots, guard: os.Getenv(guardVariable) == "guard",
 	}
 	if o.MaxClients > 0 {
 		e.slotLimit = min(e.slotLimit, o.MaxClients)

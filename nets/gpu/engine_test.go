@@ -43,8 +43,8 @@ func TestEvaluate(t *testing.T) {
 				}
 			}
 			if results[1][0].N != testSamples || results[1][1].N != 10 || results[1][2].N != 0 {
-				t.Errorf("samples %d, %d, %d, want %d, 10, 0", results[1][0].N, results[1][1].N, results[1][2].N,
-					testSamples)
+				t.Errorf("samples %d, %d, %d, want %d, 10, 0",
+					results[1][0].N, results[1][1].N, results[1][2].N, testSamples)
 			}
 		})
 	}
@@ -122,8 +122,7 @@ func TestErrors(t *testing.T) {
 		},
 		"cancelled": {train(cancelled, job), "context canceled"},
 		"start": {train(t.Context(), nets.ClientWork{
-			Start: nets.Row{Bank: foreign}, End: job.End,
-			Plan: job.Plan,
+			Start: nets.Row{Bank: foreign}, End: job.End, Plan: job.Plan,
 		}), "gpu: train: start: row of bank *nets.cpuBank, want one of this engine"},
 	} {
 		if c.err == nil || c.err.Error() != c.want {

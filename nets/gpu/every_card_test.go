@@ -85,8 +85,8 @@ func TestEveryCard(t *testing.T) {
 	ptx := compiledKernels{}
 	// two instances, of which one runs
 	if k := ptx.of(t, "norm_moments_tf32"); k.static != 8192+8192 || k.threads != 256 {
-		t.Fatalf("norm_moments_tf32: %+v, want 16,384 bytes of shared memory and 256 threads: is the PTX read "+
-			"rightly?", k)
+		t.Fatalf("norm_moments_tf32: %+v, want 16,384 bytes of shared memory and 256 threads: "+
+			"is the PTX read rightly?", k)
 	}
 	if k := ptx.of(t, "conv_forward_tf32"); k.threads != 128 || k.resident != 3 {
 		t.Fatalf("conv_forward_tf32: %+v, want 128 threads, 3 blocks: is the PTX read rightly?", k)
@@ -97,14 +97,14 @@ func TestEveryCard(t *testing.T) {
 			for _, l := range p.launches {
 				k, g := ptx.of(t, l.kernel), l.geometry
 				seen[l.kernel] = true
-				what := fmt.Sprintf("%s %s B=%d: %s of %s (%+v, compiled %+v)", m.Name, precision, batch, l.kernel,
-					l.layer, g, k)
+				what := fmt.Sprintf("%s %s B=%d: %s of %s (%+v, compiled %+v)",
+					m.Name, precision, batch, l.kernel, l.layer, g, k)
 				if shared := g.Shared + k.static; shared > leastShared {
 					t.Errorf("%s: %d bytes of shared memory, want at most %d", what, shared, leastShared)
 				}
 				if g.Threads != k.threads || k.threads*k.resident > leastThreads {
-					t.Errorf("%s: want as many threads as compiled for, and %d at most in the resident blocks", what,
-						leastThreads)
+					t.Errorf("%s: want as many threads as compiled for, and %d at most in the resident blocks",
+						what, leastThreads)
 				}
 				if g.X < 1 || g.X > mostX {
 					t.Errorf("%s: want 1 … %d blocks for a slot", what, mostX)

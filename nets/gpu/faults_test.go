@@ -71,8 +71,7 @@ func TestFaults(t *testing.T) {
 			}
 			if _, err := e.Train(t.Context(),
 				nets.LocalWork{LR: 1, Clients: []nets.ClientWork{{
-					Start: nets.Row{Bank: b},
-					End:   nets.Row{Bank: b, Index: 1}, Plan: planOf(0, 2, 2, 2),
+					Start: nets.Row{Bank: b}, End: nets.Row{Bank: b, Index: 1}, Plan: planOf(0, 2, 2, 2),
 				}}}); err != nil {
 				return err
 			}
@@ -101,12 +100,11 @@ func TestShortOfMemory(t *testing.T) {
 		roomy := estimate(t, m, train, nil, o, clients, steps, 2*clients)
 		tight := estimate(t, m, train, nil, o, 8, steps, 2*clients)
 		if tight > roomy*3/4 {
-			t.Fatalf("room for 8 clients takes %s, for %d %s: the test needs more between them", driver.Size(tight),
-				clients,
-				driver.Size(roomy))
+			t.Fatalf("room for 8 clients takes %s, for %d %s: the test needs more between them",
+				driver.Size(tight), clients, driver.Size(roomy))
 		}
-		child(t, t.Name(), "memory", fmt.Sprintf("ROLLCALL_EMULATOR_MEMORY=%d", (tight+roomy)/2+ringBytes),
-			"ROLLCALL_GPU_ARENA=")
+		child(t, t.Name(), "memory", fmt.Sprintf("ROLLCALL_EMULATOR_MEMORY=%d",
+			(tight+roomy)/2+ringBytes), "ROLLCALL_GPU_ARENA=")
 		return
 	}
 	var notices []string
@@ -133,8 +131,8 @@ func TestShortOfMemory(t *testing.T) {
 		return rows
 	}
 	got := result(o)
-	if len(notices) != 1 || !strings.Contains(notices[0], "out of memory") || !strings.Contains(notices[0],
-		"at most 12 clients at once") {
+	if len(notices) != 1 || !strings.Contains(notices[0], "out of memory") ||
+		!strings.Contains(notices[0], "at most 12 clients at once") {
 		t.Errorf("notices %q, want one that says out of memory and at most 12 clients at once", notices)
 	}
 	o.MaxClients, o.Notice = 5, nil
@@ -157,8 +155,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 		work := nets.LocalWork{LR: 0x1p-6, Round: i}
 		for c := range 1 + i%3 {
 			work.Clients = append(work.Clients, nets.ClientWork{
-				Client: c, Start: row(0), End: row(1 + c),
-				Plan: planOf(c, 1+i%2, 2, 2),
+				Client: c, Start: row(0), End: row(1 + c), Plan: planOf(c, 1+i%2, 2, 2),
 			})
 		}
 		must(g.Train(t.Context(), work))(t)

@@ -63,11 +63,11 @@ func fits(l launch, a driver.Attributes, card driver.DeviceInfo) error {
 	g := l.geometry
 	switch shared := g.Shared + a.Shared; {
 	case shared > card.SharedPerBlock:
-		return fmt.Errorf("gpu: %s of %s: a block takes %s of shared memory, %s has %s", l.kernel, l.layer,
-			driver.Size(int64(shared)), card.Name, driver.Size(int64(card.SharedPerBlock)))
+		return fmt.Errorf("gpu: %s of %s: a block takes %s of shared memory, %s has %s",
+			l.kernel, l.layer, driver.Size(int64(shared)), card.Name, driver.Size(int64(card.SharedPerBlock)))
 	case g.Threads > a.MaxThreads:
-		return fmt.Errorf("gpu: %s of %s: a block has %d threads of %d registers, %s takes %d such threads", l.kernel,
-			l.layer, g.Threads, a.Registers, card.Name, a.MaxThreads)
+		return fmt.Errorf("gpu: %s of %s: a block has %d threads of %d registers, %s takes %d such threads",
+			l.kernel, l.layer, g.Threads, a.Registers, card.Name, a.MaxThreads)
 	case g.X > math.MaxInt32:
 		return fmt.Errorf("gpu: %s of %s: %d blocks for a slot, a card takes %d", l.kernel, l.layer, g.X, math.MaxInt32)
 	}

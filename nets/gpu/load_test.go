@@ -62,8 +62,8 @@ func TestRefused(t *testing.T) {
 	want := ""
 	for _, l := range g.programs[programKey{train: true}].launches {
 		if l.geometry.Shared > 40<<10 {
-			want = fmt.Sprintf("gpu: %s of %s: a block takes %s of shared memory, %s has 40 KiB", l.kernel, l.layer,
-				driver.Size(int64(l.geometry.Shared)), g.card.Name)
+			want = fmt.Sprintf("gpu: %s of %s: a block takes %s of shared memory, %s has 40 KiB",
+				l.kernel, l.layer, driver.Size(int64(l.geometry.Shared)), g.card.Name)
 			break
 		}
 	}

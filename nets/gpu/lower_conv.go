@@ -18,8 +18,8 @@ func (l *lowerer) convArgs(s cpu.ConvShape, param int) (kernels.ConvArgs, error)
 	a.WOffset, a.BOffset = l.offsets(param)
 	a.Images = a.ChunkImages()
 	if !a.Fits(l.precision) {
-		return a, fmt.Errorf("%d×%d over %d channels to %d takes more shared memory than a multiprocessor has", s.R,
-			s.S, s.C, s.O)
+		return a, fmt.Errorf("%d×%d over %d channels to %d takes more shared memory than a multiprocessor has",
+			s.R, s.S, s.C, s.O)
 	}
 	return a, nil
 }

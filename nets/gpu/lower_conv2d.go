@@ -12,13 +12,13 @@ import (
 // device have none.
 func (l *lowerer) conv2DArgs(s cpu.Conv2DShape, param int) (kernels.Conv2DArgs, error) {
 	a := kernels.Conv2DArgs{
-		WOffset: uint32(l.layout.offset[param]),
-		B:       uint32(s.B), H: uint32(s.H - 2*s.Border), W: uint32(s.W - 2*s.Border), C: uint32(s.C),
+		WOffset: uint32(l.layout.offset[param]), B: uint32(s.B),
+		H: uint32(s.H - 2*s.Border), W: uint32(s.W - 2*s.Border), C: uint32(s.C),
 		R: uint32(s.R), S: uint32(s.S), O: uint32(s.O), U: uint32(s.Stride), Pad: uint32(s.Pad),
 	}
 	if !a.Fits() {
-		return a, fmt.Errorf("%d×%d over %d maps %d×%d of %d channels to %d: more elements than a kernel counts", s.R,
-			s.S, s.B, a.H, a.W, s.C, s.O)
+		return a, fmt.Errorf("%d×%d over %d maps %d×%d of %d channels to %d: more elements than a kernel counts",
+			s.R, s.S, s.B, a.H, a.W, s.C, s.O)
 	}
 	a.Images = a.ChunkImages(l.precision)
 	return a, nil

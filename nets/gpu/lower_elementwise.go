@@ -32,8 +32,8 @@ func (l *lowerer) dropout(op *ops.Dropout[float32], suffix string, in []value) (
 	x := in[0].buf
 	y := l.buffer(fmt.Sprintf("dropout%d", op.Layer), x.n/l.graph.B)
 	a := kernels.DropoutArgs{
-		N: uint32(x.n), Layer: uint32(op.Layer), Threshold: cpu.DropThreshold(op.Rate),
-		Scale: float32(1 / (1 - op.Rate)),
+		N: uint32(x.n), Layer: uint32(op.Layer),
+		Threshold: cpu.DropThreshold(op.Rate), Scale: float32(1 / (1 - op.Rate)),
 	}
 	l.layer = l.model.Drops[op.Layer].Name + suffix
 	queue(l, l.kernel("dropout"), (*kernels.DropoutArgs).Launch, a, func(f *frame, a *kernels.DropoutArgs) {

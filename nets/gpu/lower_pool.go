@@ -49,7 +49,6 @@ func (l *lowerer) subsampleGrad(op *ops.Subsample[float32], in []value) (value, 
 func (l *lowerer) subsampleArgs(s cpu.SubsampleShape) kernels.SubsampleArgs {
 	l.layer = fmt.Sprintf("subsample%d", s.O)
 	return kernels.SubsampleArgs{
-		B: uint32(l.graph.B), H: uint32(s.H), W: uint32(s.W), C: uint32(s.C), O: uint32(s.O),
-		Stride: uint32(s.Stride),
+		B: uint32(l.graph.B), H: uint32(s.H), W: uint32(s.W), C: uint32(s.C), O: uint32(s.O), Stride: uint32(s.Stride),
 	}
 }

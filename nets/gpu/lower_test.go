@@ -121,8 +121,8 @@ func TestLayout(t *testing.T) {
 			buffers = buffers || p.Buffer
 			at := l.offset[i]
 			if at%rowAlign != 0 || at+p.Size > l.P || p.Buffer != (at >= l.trained) {
-				t.Errorf("%s: %s (running statistics: %t) of %d elements at %d, weights end at %d, all at %d", name,
-					p.Name, p.Buffer, p.Size, at, l.trained, l.P)
+				t.Errorf("%s: %s (running statistics: %t) of %d elements at %d, weights end at %d, all at %d",
+					name, p.Name, p.Buffer, p.Size, at, l.trained, l.P)
 				continue
 			}
 			for j := at; j < at+p.Size; j++ {

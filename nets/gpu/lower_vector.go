@@ -35,6 +35,6 @@ func (l *lowerer) take(offset, n int, in []value) (value, error) {
 		}
 		at += p.nodes
 	}
-	return value{}, fmt.Errorf("%d elements from %d on are not one of the %d parts of a gradient", n, offset,
-		len(in[0].parts))
+	return value{}, fmt.Errorf("%d elements from %d on are not one of the %d parts of a gradient",
+		n, offset, len(in[0].parts))
 }

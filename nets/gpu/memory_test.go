@@ -19,8 +19,8 @@ func estimate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options,
 	t.Helper()
 	o.Precision = must(ParsePrecision(string(o.Precision)))(t)
 	e := &Engine{
-		model: m, layout: newLayout(m), options: o, samples: [2]*plan.Samples{train, test},
-		programs: map[programKey]*program{},
+		model: m, layout: newLayout(m), options: o,
+		samples: [2]*plan.Samples{train, test}, programs: map[programKey]*program{},
 	}
 	samples, waves, err := e.estimate(clients, steps)
 	ok(t, err)

@@ -125,8 +125,8 @@ func (e *Engine) writeEvaluation(w *wave, jobs []nets.EvalJob, units []unit) {
 		}
 	}
 	*p.work = kernels.Work{
-		Slots: base + uint64(at.slots), Index: base + uint64(at.index), Count: base + uint64(at.count),
-		Clients: uint32(len(units)),
+		Slots: base + uint64(at.slots), Index: base + uint64(at.index),
+		Count: base + uint64(at.count), Clients: uint32(len(units)),
 	}
 	*p.rowWork = *p.work
 	p.rowWork.Slots, p.rowWork.Clients = base+uint64(at.rowSlots), uint32(len(weights))

@@ -61,8 +61,8 @@ func TestProfileSums(t *testing.T) {
 	} {
 		k := kernels[name]
 		if k.Launches != want.Launches || k.Bytes != want.Bytes || k.FLOP != want.FLOP {
-			t.Errorf("%s: %d launches, %.0f bytes, %.0f operations, want %d, %.0f, %.0f", name, k.Launches, k.Bytes,
-				k.FLOP, want.Launches, want.Bytes, want.FLOP)
+			t.Errorf("%s: %d launches, %.0f bytes, %.0f operations, want %d, %.0f, %.0f",
+				name, k.Launches, k.Bytes, k.FLOP, want.Launches, want.Bytes, want.FLOP)
 		}
 	}
 	flop := 0.0
@@ -70,8 +70,8 @@ func TestProfileSums(t *testing.T) {
 		flop += k.FLOP
 	}
 	if want := 4*steps*batch*m.Train + float64(units*8)*m.Forward; flop != want {
-		t.Errorf("%.0f operations, want %.0f: of 4 clients, %d steps of %d samples, and %d units of 8", flop, want,
-			steps, batch, units)
+		t.Errorf("%.0f operations, want %.0f: of 4 clients, %d steps of %d samples, and %d units of 8",
+			flop, want, steps, batch, units)
 	}
 }
 

@@ -41,8 +41,7 @@ func TestRevisions(t *testing.T) {
 			}
 		}
 		entries = append(entries, revisiontest.Entry{
-			Name: c.name, Revision: Revision, Where: "engine.go",
-			Digest: d.String(),
+			Name: c.name, Revision: Revision, Where: "engine.go", Digest: d.String(),
 		})
 	}
 	revisiontest.Check(t, "testdata/revisions", entries)

@@ -24,14 +24,14 @@ type history struct {
 }
 
 func (h *history) same(o *history) bool {
-	return slices.Equal(h.losses, o.losses) && slices.Equal(h.scores, o.scores) && slices.EqualFunc(h.rows, o.rows,
-		slices.Equal[[]float32])
+	return slices.Equal(h.losses, o.losses) && slices.Equal(h.scores, o.scores) &&
+		slices.EqualFunc(h.rows, o.rows, slices.Equal[[]float32])
 }
 
 // federate opens an engine and trains, combines, evaluates, allocates and frees on it, with other numbers for every id.
 // It calls wait(0) when the engine is open, and wait(1) before it closes the engine.
-func federate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options, id, clients, rounds int,
-	wait func(stage int),
+func federate(
+	t *testing.T, m *nets.Model, train, test *plan.Samples, o Options, id, clients, rounds int, wait func(stage int),
 ) (h *history, err error) {
 	var b nets.Bank
 	e, err := openEngine(m, train, test, o)
@@ -58,8 +58,7 @@ func federate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options,
 		for c := range 1 + (clients-1+round*(1+id%3))%clients {
 			end := nets.Row{Bank: b, Index: 1 + c}
 			work.Clients = append(work.Clients, nets.ClientWork{
-				Client: c, Start: model, End: end,
-				Plan: planOf(100*id+10*round+c, 1+round%2, o.Batch, o.Batch),
+				Client: c, Start: model, End: end, Plan: planOf(100*id+10*round+c, 1+round%2, o.Batch, o.Batch),
 			})
 			rows = append(rows, end)
 		}
@@ -135,8 +134,8 @@ func TestSideBySide(t *testing.T) {
 			m := must(nets.NewModel(c.net))(t)
 			train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2) // shared by all
 			one := func(id int) (*history, error) {
-				return federate(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Precision: c.p}, id, 5, c.rounds,
-					noWait)
+				return federate(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Precision: c.p}, id, 5,
+					c.rounds, noWait)
 			}
 			var alone []*history
 			for id := range engines {
@@ -163,8 +162,8 @@ func TestSideBySideShortOfMemory(t *testing.T) {
 		tight := estimate(t, m, train, test, o, 4, 2, 1+clients+3)
 		memory := roomy + (engines-1)*tight + engines*2*ringBytes
 		if memory > 2*roomy {
-			t.Fatalf("one engine takes %s, a small one %s: the test needs more between them", driver.Size(roomy),
-				driver.Size(tight))
+			t.Fatalf("one engine takes %s, a small one %s: the test needs more between them",
+				driver.Size(roomy), driver.Size(tight))
 		}
 		child(t, t.Name(), "memory", fmt.Sprintf("ROLLCALL_EMULATOR_MEMORY=%d", memory), "ROLLCALL_GPU_ARENA=")
 		return
@@ -178,8 +177,7 @@ func TestSideBySideShortOfMemory(t *testing.T) {
 	}
 	wait := func(stage int) { stages[stage].Done(); stages[stage].Wait() }
 	got := atOnce(t, engines, func(id int) (*history, error) {
-		return federate(t, m, train, test, o, id, clients,
-			rounds, wait)
+		return federate(t, m, train, test, o, id, clients, rounds, wait)
 	})
 	if notices == 0 {
 		t.Error("no engine ran short of memory")

@@ -49,8 +49,8 @@ func TestBenchmarks(t *testing.T) {
 				want += float64(l.cost(f).FLOP) / 1e6
 			}
 			if !(math.Abs(got-want) <= tolerance) {
-				t.Errorf("%s: times × rates are %g million operations, want %g ± %g: the digits printed", prefix, got,
-					want, tolerance)
+				t.Errorf("%s: times × rates are %g million operations, want %g ± %g: the digits printed",
+					prefix, got, want, tolerance)
 			}
 			if g := lines[prefix+"kernel=graph/layer=all"]; !(g[unit] > 0) ||
 				!(math.Abs(g[unit]*g["TFLOP/s"]-want) <= g[unit]*0.5e-7+2e-3*want) {

@@ -118,8 +118,7 @@ func (l timing) rig(b *testing.B, w workload, precision Precision, K int, train 
 	m := sure(nets.NewModel(w.net))(b)
 	trainSet, testSet := heldSamples(m, l.training, 1), heldSamples(m, K*l.evalBatch, 2)
 	e := sure(openEngine(m, trainSet, testSet, Options{
-		Precision: precision, Batch: w.batch,
-		EvalBatch: l.evalBatch,
+		Precision: precision, Batch: w.batch, EvalBatch: l.evalBatch,
 	}))(b)
 	b.Cleanup(func() {
 		if err := e.Close(); err != nil {

@@ -81,8 +81,8 @@ func TestTrainAgainstCPU(t *testing.T) {
 					}
 				}
 				if residual && closest > c.tolerance {
-					t.Errorf("the closest weights differ by %.2g of the largest update, tolerance %g", closest,
-						c.tolerance)
+					t.Errorf("the closest weights differ by %.2g of the largest update, tolerance %g",
+						closest, c.tolerance)
 				}
 			})
 		}

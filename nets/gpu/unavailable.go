@@ -10,8 +10,8 @@ import (
 )
 
 // errNotBuilt says how to get a binary with the engine.
-var errNotBuilt = errors.New("gpu: this binary was built without the CUDA engine (make build adds it on Linux with " +
-	"gcc and cgo)")
+var errNotBuilt = errors.New("gpu: this binary was built without the CUDA engine " +
+	"(make build adds it on Linux with gcc and cgo)")
 
 // Cards returns an error: this binary has no engine that could use a card.
 func Cards() ([]Card, error) { return nil, errNotBuilt }

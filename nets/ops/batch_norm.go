@@ -42,8 +42,8 @@ type BatchNorm[T cpu.Float] struct {
 }
 
 // NewBatchNorm applies the op. If add is nil, nothing is added; if labels is nil, the op is one of evaluation.
-func NewBatchNorm[T cpu.Float](exec *cpu.Exec[T], x, add, weight, bias, mean, variance, labels *G.Node, outPad int,
-	relu bool,
+func NewBatchNorm[T cpu.Float](
+	exec *cpu.Exec[T], x, add, weight, bias, mean, variance, labels *G.Node, outPad int, relu bool,
 ) (*G.Node, error) {
 	const name = "batch_norm"
 	in := G.Nodes{x, weight, bias, mean, variance}
@@ -75,13 +75,13 @@ func NewBatchNorm[T cpu.Float](exec *cpu.Exec[T], x, add, weight, bias, mean, va
 			return nil, fmt.Errorf("ops: %s: labels %v, want [%d,%d]", name, ls, xs[0], xs[1])
 		}
 		if xs[2]*xs[3] < 2 {
-			return nil, fmt.Errorf("ops: %s: maps of one pixel: a batch of one sample has no variance, want at least "+
-				"2 pixels", name)
+			return nil, fmt.Errorf("ops: %s: maps of one pixel: a batch of one sample has no variance, "+
+				"want at least 2 pixels", name)
 		}
 	}
 	op := &BatchNorm[T]{
-		base: newBase(exec, fmt.Sprintf("%s(outpad=%d relu=%t add=%t train=%t)", name, outPad, relu, add != nil,
-			labels != nil), y, in...),
+		base: newBase(exec, fmt.Sprintf("%s(outpad=%d relu=%t add=%t train=%t)",
+			name, outPad, relu, add != nil, labels != nil), y, in...),
 		Shape: cpu.NormShape{K: xs[0], B: xs[1], H: xs[2], W: xs[3], C: xs[4], OutPad: outPad, ReLU: relu},
 		Add:   add != nil, Train: labels != nil,
 	}

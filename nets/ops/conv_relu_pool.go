@@ -27,9 +27,9 @@ type ConvReLUPool[T cpu.Float] struct {
 }
 
 // NewConvReLUPool applies the op to x, w and bias.
-func NewConvReLUPool[T cpu.Float](exec *cpu.Exec[T], x, w, bias *G.Node, pad, outPad int, inputGrad bool) (*G.Node,
-	error,
-) {
+func NewConvReLUPool[T cpu.Float](
+	exec *cpu.Exec[T], x, w, bias *G.Node, pad, outPad int, inputGrad bool,
+) (*G.Node, error) {
 	const name = "conv_relu_pool"
 	s, err := shapes(name, x, w, bias)
 	if err != nil {
@@ -40,16 +40,15 @@ func NewConvReLUPool[T cpu.Float](exec *cpu.Exec[T], x, w, bias *G.Node, pad, ou
 		return nil, fmt.Errorf("ops: %s: x %v, w %v, bias %v, want [K,B,H,W,C], [K,R,S,C,O], [K,O]", name, xs, ws, bs)
 	}
 	shape := cpu.ConvShape{
-		K: xs[0], B: xs[1], H: xs[2], W: xs[3], C: xs[4], R: ws[1], S: ws[2], O: ws[4], Pad: pad,
-		OutPad: outPad,
+		K: xs[0], B: xs[1], H: xs[2], W: xs[3], C: xs[4], R: ws[1], S: ws[2], O: ws[4], Pad: pad, OutPad: outPad,
 	}
 	if h, w := shape.Conv(); h < 2 || w < 2 || h%2 != 0 || w%2 != 0 {
 		return nil, fmt.Errorf("ops: %s: the convolution of %v with %v is %d×%d, want even and at least 2×2 to pool",
 			name, xs, ws, h, w)
 	}
 	if pad < 0 || outPad < 0 || pad >= shape.R || pad >= shape.S {
-		return nil, fmt.Errorf("ops: %s: border %d around a %d×%d window, want 0 … %d", name, pad, shape.R, shape.S,
-			min(shape.R, shape.S)-1)
+		return nil, fmt.Errorf("ops: %s: border %d around a %d×%d window, want 0 … %d",
+			name, pad, shape.R, shape.S, min(shape.R, shape.S)-1)
 	}
 	oh, ow := shape.Out()
 	op := &ConvReLUPool[T]{

@@ -24,8 +24,8 @@ func convNaive(x, w, bias []float64, s cpu.ConvShape) []float64 {
 								for q := range s.S {
 									for c := range s.C {
 										row, col := 2*i+p/2+r, 2*j+p%2+q
-										sum += w[(((k*s.R+r)*s.S+q)*s.C+c)*s.O+o] * x[(((k*s.B+b)*s.H+row)*s.W+col)*s.C+
-											c]
+										sum += w[(((k*s.R+r)*s.S+q)*s.C+c)*s.O+o] *
+											x[(((k*s.B+b)*s.H+row)*s.W+col)*s.C+c]
 									}
 								}
 							}

@@ -62,8 +62,8 @@ func (op *CrossEntropy[T]) Backward(g *Grad[T], in []G.Value) error {
 		return fmt.Errorf("ops: %s: gradient holds %T, want %T", g.name, in[2].Data(), scale)
 	}
 	for k, s := range scale {
-		cpu.CrossEntropy(op.exec, part(logits, k, len(scale)), part(labels, k, len(scale)), part(g.buf, k, len(scale)),
-			s)
+		cpu.CrossEntropy(op.exec, part(logits, k, len(scale)), part(labels, k, len(scale)),
+			part(g.buf, k, len(scale)), s)
 	}
 	return nil
 }

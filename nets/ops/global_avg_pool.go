@@ -21,8 +21,8 @@ type GlobalAvgPool[T cpu.Float] struct {
 func NewGlobalAvgPool[T cpu.Float](exec *cpu.Exec[T], x *G.Node, border int) (*G.Node, error) {
 	s := x.Shape()
 	if s.Dims() != 5 || border < 0 || s[2] <= 2*border || s[3] <= 2*border {
-		return nil, fmt.Errorf("ops: global_avg_pool: x %v, border %d, want [K,B,H,W,C] larger than the border", s,
-			border)
+		return nil, fmt.Errorf("ops: global_avg_pool: x %v, border %d, want [K,B,H,W,C] larger than the border",
+			s, border)
 	}
 	op := &GlobalAvgPool[T]{
 		base:  newBase(exec, fmt.Sprintf("global_avg_pool(border=%d)", border), tensor.Shape{s[0], s[1], s[4]}, x),

@@ -37,8 +37,8 @@ func cases() []opCase {
 	} {
 		for _, inputGrad := range []bool{true, false} {
 			cs = append(cs, opCase{
-				name: fmt.Sprintf("ConvReLUPool/K=%d_B=%d_%dx%dx%d_window=%dx%d_O=%d_pad=%d_outpad=%d_dx=%t", c.K,
-					c.B, c.H, c.W, c.C, c.R, c.S, c.O, c.pad, c.outPad, inputGrad),
+				name: fmt.Sprintf("ConvReLUPool/K=%d_B=%d_%dx%dx%d_window=%dx%d_O=%d_pad=%d_outpad=%d_dx=%t",
+					c.K, c.B, c.H, c.W, c.C, c.R, c.S, c.O, c.pad, c.outPad, inputGrad),
 				shapes: [][]int{{c.K, c.B, c.H, c.W, c.C}, {c.K, c.R, c.S, c.C, c.O}, {c.K, c.O}}, border: c.pad,
 				apply: func(e *cpu.Exec[float64], in []*G.Node) (*G.Node, error) {
 					return NewConvReLUPool(e, in[0], in[1], in[2], c.pad, c.outPad, inputGrad)
@@ -76,8 +76,7 @@ func cases() []opCase {
 			name: fmt.Sprintf("CrossEntropy/K=%d_B=%d_O=%d", c.K, c.B, c.O), shapes: [][]int{{c.K, c.B, c.O}},
 			ints: [][]int32{c.labels}, intsAt: [][]int{{c.K, c.B}},
 			apply: func(e *cpu.Exec[float64], in []*G.Node) (*G.Node, error) {
-				return NewCrossEntropy(e, in[0],
-					in[1])
+				return NewCrossEntropy(e, in[0], in[1])
 			},
 			grads: []bool{true},
 		})
@@ -157,8 +156,8 @@ func TestGradient(t *testing.T) {
 						nonzero++
 					}
 					if math.Abs(got-want[i][j]) > tolerance*scale {
-						t.Errorf("input %d element %d: difference quotient %g, gradient %g, tolerance %g", i, j, got,
-							want[i][j], tolerance*scale)
+						t.Errorf("input %d element %d: difference quotient %g, gradient %g, tolerance %g",
+							i, j, got, want[i][j], tolerance*scale)
 					}
 				}
 				if nonzero == 0 {

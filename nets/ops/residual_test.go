@@ -56,8 +56,8 @@ func residualCases() []opCase {
 			y := []int{c.K, c.B, c.H + 2*c.outPad, c.W + 2*c.outPad, c.C}
 			p := []int{c.K, c.C}
 			o := opCase{
-				name: fmt.Sprintf("BatchNorm/K=%d_B=%d_%dx%dx%d_outpad=%d_add=%t_relu=%t", c.K, c.B, c.H, c.W, c.C,
-					c.outPad, add, relu),
+				name: fmt.Sprintf("BatchNorm/K=%d_B=%d_%dx%dx%d_outpad=%d_add=%t_relu=%t",
+					c.K, c.B, c.H, c.W, c.C, c.outPad, add, relu),
 				shapes: [][]int{{c.K, c.B, c.H, c.W, c.C}, p, p, p, p}, ints: [][]int32{c.labels},
 				intsAt: [][]int{{c.K, c.B}},
 				apply: func(e *cpu.Exec[float64], in []*G.Node) (*G.Node, error) {

@@ -25,12 +25,11 @@ type Subsample[T cpu.Float] struct {
 func NewSubsample[T cpu.Float](exec *cpu.Exec[T], x *G.Node, stride, border, channels int) (*G.Node, error) {
 	s := x.Shape()
 	if s.Dims() != 5 || stride < 1 || border < 0 || s[2] <= 2*border || s[3] <= 2*border || channels < s[4] {
-		return nil, fmt.Errorf("ops: subsample: x %v, border %d, stride %d, %d channels, want [K,B,H,W,C] larger "+
-			"than the border, stride ≥ 1, at least C channels", s, border, stride, channels)
+		return nil, fmt.Errorf("ops: subsample: x %v, border %d, stride %d, %d channels, "+
+			"want [K,B,H,W,C] larger than the border, stride ≥ 1, at least C channels", s, border, stride, channels)
 	}
 	shape := cpu.SubsampleShape{
-		N: s[0] * s[1], H: s[2] - 2*border, W: s[3] - 2*border, C: s[4], O: channels,
-		Stride: stride, Border: border,
+		N: s[0] * s[1], H: s[2] - 2*border, W: s[3] - 2*border, C: s[4], O: channels, Stride: stride, Border: border,
 	}
 	h, w := shape.Out()
 	op := &Subsample[T]{

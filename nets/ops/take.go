@@ -32,8 +32,8 @@ type View[T cpu.Float] struct{ base[T] }
 func NewView[T cpu.Float](x *G.Node, shape ...int) (*G.Node, error) {
 	to := tensor.Shape(shape)
 	if to.TotalSize() != x.Shape().TotalSize() {
-		return nil, fmt.Errorf("ops: view: %v has %d elements, %v %d", to, to.TotalSize(), x.Shape(),
-			x.Shape().TotalSize())
+		return nil, fmt.Errorf("ops: view: %v has %d elements, %v %d",
+			to, to.TotalSize(), x.Shape(), x.Shape().TotalSize())
 	}
 	return G.ApplyOp(&View[T]{newBase[T](nil, "view", to, x)}, x)
 }

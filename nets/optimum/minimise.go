@@ -61,8 +61,8 @@ func (o *objective) minimise(ctx context.Context) error {
 	if failure == nil {
 		failure = errors.New("no progress")
 	}
-	return fmt.Errorf("%s: gradient %g after %d evaluations, want at most %g: %w", o.samples.Name, slope, o.evaluations,
-		tolerance, failure)
+	return fmt.Errorf("%s: gradient %g after %d evaluations, want at most %g: %w",
+		o.samples.Name, slope, o.evaluations, tolerance, failure)
 }
 
 // flat ends a search where the Euclidean norm of the gradient is at most the given number.

@@ -19,8 +19,8 @@ import (
 // drawn returns n samples of normal features, whose labels follow a linear model with noise.
 func drawn(n, features, classes int) *plan.Samples {
 	s := &plan.Samples{
-		Name: "drawn", H: 1, W: 1, C: features, Classes: classes, Features: make([]float32, n*features),
-		Labels: make([]uint8, n),
+		Name: "drawn", H: 1, W: 1, C: features, Classes: classes,
+		Features: make([]float32, n*features), Labels: make([]uint8, n),
 	}
 	r := rng.Key{Seed: 8, Purpose: rng.Generated}.Stream(0, 0, 0)
 	model := make([]float64, classes*features)
@@ -165,8 +165,7 @@ func TestSolutions(t *testing.T) {
 // alike. Tolerance: 1e-5, float32 logits of order 1.
 func TestEngineAgrees(t *testing.T) {
 	images := &plan.Samples{
-		Name: "bytes", H: 28, W: 28, C: 1, Classes: 10, Mean: []float32{.1307},
-		Std: []float32{.3081},
+		Name: "bytes", H: 28, W: 28, C: 1, Classes: 10, Mean: []float32{.1307}, Std: []float32{.3081},
 	}
 	r := rng.Key{Seed: 1, Purpose: rng.Generated}.Stream(0, 0, 0)
 	for i := range 60 {
@@ -176,8 +175,7 @@ func TestEngineAgrees(t *testing.T) {
 		}
 	}
 	for net, s := range map[string]*plan.Samples{
-		"linear-synthetic": drawn(200, 60, 10),
-		"linear-binary":    drawn(200, 10, 2), "linear-mnist": images,
+		"linear-synthetic": drawn(200, 60, 10), "linear-binary": drawn(200, 10, 2), "linear-mnist": images,
 	} {
 		t.Run(net, func(t *testing.T) {
 			got := solved(t, s, all(s.Len()), 0.01, false)

@@ -34,8 +34,8 @@ func TestLocal(t *testing.T) {
 // no samples; and two classes of x = ±1 have the weight u of σ(−u) = u/(2n), n = 2: the ridge of two opposite outputs.
 func TestReleasedCode(t *testing.T) {
 	s := &plan.Samples{
-		Name: "hand", H: 1, W: 1, C: 1, Classes: 10, Features: []float32{0, 0, 0, 0, 5, -5, 1, -1},
-		Labels: []uint8{2, 2, 5, 9, 4, 4, 7, 3},
+		Name: "hand", H: 1, W: 1, C: 1, Classes: 10,
+		Features: []float32{0, 0, 0, 0, 5, -5, 1, -1}, Labels: []uint8{2, 2, 5, 9, 4, 4, 7, 3},
 	}
 	got, err := ReleasedCode(t.Context(), s, [][]int32{{0, 1, 2, 3}, {4, 5}, nil, {6, 7}})
 	if err != nil {

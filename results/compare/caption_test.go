@@ -23,8 +23,8 @@ func TestCaption(t *testing.T) {
 		{
 			"alike",
 			[]results.SummaryRow{usual, usual},
-			"Mean ± sample standard deviation over 3 seeds; 2000 rounds, N = 100, α = 0.1, preset code, cnn-svhn; " +
-				"rollcall 1.2, cpu-fp32",
+			"Mean ± sample standard deviation over 3 seeds; 2000 rounds, N = 100, α = 0.1, preset code, " +
+				"cnn-svhn; rollcall 1.2, cpu-fp32",
 		},
 		{"differing", []results.SummaryRow{usual, with(func(r *results.SummaryRow) {
 			r.N, r.Rounds, r.Clients, r.Alpha, r.Preset, r.Net, r.Version, r.Numerics = 1, 100, 5, files.Some(0.05),
@@ -46,8 +46,8 @@ func TestCaption(t *testing.T) {
 		{
 			"rounds of some unknown",
 			[]results.SummaryRow{usual, with(func(r *results.SummaryRow) { r.Rounds = 0 })},
-			"Mean ± sample standard deviation over 3 seeds; 2000 rounds, of some unknown, N = 100, α = 0.1, preset " +
-				"code, cnn-svhn; rollcall 1.2, cpu-fp32",
+			"Mean ± sample standard deviation over 3 seeds; 2000 rounds, of some unknown, N = 100, α = 0.1, " +
+				"preset code, cnn-svhn; rollcall 1.2, cpu-fp32",
 		},
 		{"other numbers", []results.SummaryRow{
 			with(func(r *results.SummaryRow) { r.Metric = metrics.PSeeds }),

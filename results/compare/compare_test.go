@@ -20,14 +20,13 @@ func compareCase(change func(rows []results.SummaryRow)) Comparing {
 	paper := func(method string, mean float64, params results.Params) results.Printed {
 		return results.Printed{
 			Table: "fedawe-9", Method: method, Data: "svhn", Availability: "sine", Alpha: files.Some(0.1),
-			Params: params,
-			Metric: metrics.TestAcc,
-			Mean:   files.Some(mean), Std: files.Some(0.03), N: 3, Rounds: 500, Clients: 100,
+			Params: params, Metric: metrics.TestAcc, Mean: files.Some(mean), Std: files.Some(0.03), N: 3,
+			Rounds: 500, Clients: 100,
 		}
 	}
 	printed := []results.Printed{
-		paper("fedawe", 0.856, ""), paper("mifa", 0.841, ""), paper("fedau", 0.825, ""),
-		paper("fedawe", 0.857, "gamma=0.2"),
+		paper("fedawe", 0.856, ""), paper("mifa", 0.841, ""),
+		paper("fedau", 0.825, ""), paper("fedawe", 0.857, "gamma=0.2"),
 	}
 	ours := func(method string, mean float64) results.SummaryRow {
 		r := resultstest.SineRow(method, "svhn", 0.1, "rounds=500", metrics.TestAcc)
@@ -84,8 +83,7 @@ func TestTable(t *testing.T) {
 	if len(got.Rows) != 4 || got.Left != 1 {
 		t.Errorf("%d rows and %d numbers left, want 4 and 1: γ=0.2 was not run", len(got.Rows), got.Left)
 	}
-	if len(got.Ranks) != 1 || !got.Ranks[0].Holds() || got.Ranks[0].Pairs != 1 ||
-		got.Ranks[0].TauB != files.Some(1) ||
+	if len(got.Ranks) != 1 || !got.Ranks[0].Holds() || got.Ranks[0].Pairs != 1 || got.Ranks[0].TauB != files.Some(1) ||
 		got.Ranks[0].Params != "rounds=500" {
 		t.Errorf("ranks: got %+v, want one, of a pair of methods in the paper's order, rounds=500", got.Ranks)
 	}
@@ -110,16 +108,14 @@ func TestTableEdges(t *testing.T) {
 			"unknown",
 		},
 		{"failed cell", func(rows []results.SummaryRow) {
-			rows[2].N, rows[2].Mean, rows[2].Std, rows[2].Status = 0, files.Optional{}, files.Optional{},
-				results.CellFailed
+			rows[2].N, rows[2].Mean, rows[2].Std, rows[2].Status = 0, files.Optional{},
+				files.Optional{}, results.CellFailed
 		}, "-wuu", "unknown"},
 		{"fewer rounds are not ranked", func(rows []results.SummaryRow) {
-			rows[2].Mean,
-				rows[2].Rounds = files.Some(0.79), 100
+			rows[2].Mean, rows[2].Rounds = files.Some(0.79), 100
 		}, "-wuu", "unknown"},
 		{"fewer clients", func(rows []results.SummaryRow) {
-			rows[0].Clients, rows[1].Clients, rows[2].Clients = 5, 5,
-				5
+			rows[0].Clients, rows[1].Clients, rows[2].Clients = 5, 5, 5
 		}, "--uu", "unknown"},
 		{
 			"presets are columns of their own", func(rows []results.SummaryRow) { rows[2].Preset = "paper" }, "uwuuwuu",
@@ -151,18 +147,17 @@ func TestTableEdges(t *testing.T) {
 				orders = append(orders, strings.Trim(strings.Fields(r.words())[4], ","))
 			}
 			if order := strings.Join(orders, " "); verdicts != test.verdicts || order != test.order {
-				t.Errorf("got verdicts %s, order %s, want %s, %s; %+v", verdicts, order, test.verdicts, test.order,
-					got.Rows)
+				t.Errorf("got verdicts %s, order %s, want %s, %s; %+v",
+					verdicts, order, test.verdicts, test.order, got.Rows)
 			}
 		})
 	}
-	if got := Table(paperTable(t, "fedawe-2"), nil); len(got.Rows) != 0 || len(got.Ranks) != 0 ||
-		got.Left != 192 {
-		t.Errorf("nothing of ours: got %d rows, %d ranks, %d left, want 0, 0, 192", len(got.Rows), len(got.Ranks),
-			got.Left)
+	if got := Table(paperTable(t, "fedawe-2"), nil); len(got.Rows) != 0 || len(got.Ranks) != 0 || got.Left != 192 {
+		t.Errorf("nothing of ours: got %d rows, %d ranks, %d left, want 0, 0, 192",
+			len(got.Rows), len(got.Ranks), got.Left)
 	}
-	rows := Table(&papers.Table{}, []results.SummaryRow{resultstest.SineRow("mifa", "svhn", 0.1, "",
-		metrics.TestAcc)}).Rows
+	rows := Table(&papers.Table{},
+		[]results.SummaryRow{resultstest.SineRow("mifa", "svhn", 0.1, "", metrics.TestAcc)}).Rows
 	if len(rows) != 1 || rows[0].PaperN != 0 || rows[0].Method != "mifa" {
 		t.Errorf("nothing printed: got %+v, want our one row", rows)
 	}
@@ -278,8 +273,7 @@ func TestComparingWrite(t *testing.T) {
 func TestTableRounds(t *testing.T) {
 	var ours []results.SummaryRow
 	for method, round := range map[string]files.Optional{
-		"fedawe": files.Some(400), "fedavg-active": files.Some(500),
-		"fedavg-all": {},
+		"fedawe": files.Some(400), "fedavg-active": files.Some(500), "fedavg-all": {},
 	} {
 		r := resultstest.SineRow(method, "svhn", 0.1, "", metrics.RoundsTo100)
 		r.Preset, r.Clients, r.Status, r.N, r.Mean, r.Rounds = "code", 100, results.CellOK, 3, round, 2000

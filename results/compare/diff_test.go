@@ -29,18 +29,16 @@ func runsOf(t *testing.T, list ...resultstest.Run) []results.Run {
 
 // Differences 0.1, 0.2 and 0.3: mean 0.2, s = 0.1, t(2 degrees, 95 %) = 4.302653 (any table): 0.2 ± 4.302653·0.1/√3.
 func TestDiff(t *testing.T) {
-	a := runsOf(t, resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.4}},
+	a := runsOf(t,
+		resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.4}},
 		resultstest.Run{Method: "mifa", Seed: 4, Acc: []float64{0, 0.5}},
-		resultstest.Run{Method: "mifa", Seed: 6, Acc: []float64{0, 0.3}}, resultstest.Run{
-			Method: "fedau", Seed: 3,
-			Acc: []float64{0, 0.3},
-		})
-	b := runsOf(t, resultstest.Run{Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0, 0.5}},
+		resultstest.Run{Method: "mifa", Seed: 6, Acc: []float64{0, 0.3}},
+		resultstest.Run{Method: "fedau", Seed: 3, Acc: []float64{0, 0.3}})
+	b := runsOf(t,
+		resultstest.Run{Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0, 0.5}},
 		resultstest.Run{Method: "mifa", Seed: 4, Acc: []float64{0, 0.7}},
-		resultstest.Run{Method: "mifa", Seed: 6, Acc: []float64{0, 0.6}}, resultstest.Run{
-			Method: "mifa", Seed: 7,
-			Acc: []float64{0, 0.65},
-		})
+		resultstest.Run{Method: "mifa", Seed: 6, Acc: []float64{0, 0.6}},
+		resultstest.Run{Method: "mifa", Seed: 7, Acc: []float64{0, 0.65}})
 	d, err := Diff(a, b, DiffOptions{Metrics: []metrics.Metric{metrics.TestAcc, metrics.TestLoss}, Level: 0.95})
 	if err != nil {
 		t.Fatal(err)
@@ -66,8 +64,8 @@ func TestDiff(t *testing.T) {
 		}
 	}
 	if r.N != 3 || r.Apart {
-		t.Errorf("%d seeds, apart %v, want 3 and an interval that holds 0: %g … %g", r.N, r.Apart, r.Low.Value,
-			r.High.Value)
+		t.Errorf("%d seeds, apart %v, want 3 and an interval that holds 0: %g … %g",
+			r.N, r.Apart, r.Low.Value, r.High.Value)
 	}
 	if len(d.OnlyA) != 1 || !strings.HasPrefix(d.OnlyA[0], "fedau ") || len(d.OnlyB) != 1 ||
 		!strings.HasSuffix(d.OnlyB[0], "seed 7") {
@@ -82,10 +80,10 @@ func TestDiff(t *testing.T) {
 	if err := d.Write(&text, Plain); err != nil {
 		t.Fatal(err)
 	}
-	if want := "method   data      availability   metric     n      A      B   B − A   80 % interval   verdict\n" +
+	want := "method   data      availability   metric     n      A      B   B − A   80 % interval   verdict\n" +
 		"mifa     cifar10   sine           test_acc   3   40.0   60.0   +20.0    +9.1 … +30.9   apart\n\n" +
-		"1 rows, 1 apart: by chance alone about 0.2 would be; without a partner: 1 in A, " +
-		"1 in B\n"; !strings.HasPrefix(text.String(), want) {
+		"1 rows, 1 apart: by chance alone about 0.2 would be; without a partner: 1 in A, 1 in B\n"
+	if !strings.HasPrefix(text.String(), want) {
 		t.Errorf("got\n%s\nwant first\n%s", text.String(), want)
 	}
 }
@@ -96,18 +94,16 @@ func TestDiffIgnore(t *testing.T) {
 	a := runsOf(t, resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.4}})
 	b := runsOf(t, resultstest.Run{Method: "fedau", Seed: 3, Acc: []float64{0, 0.3}, Params: "lr=1"})
 	d, err := Diff(a, b, DiffOptions{
-		Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95,
-		Ignore: []string{"method", "params"},
+		Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95, Ignore: []string{"method", "params"},
 	})
-	if err != nil || len(d.Rows) != 1 || math.Abs(d.Rows[0].Difference.Value+0.1) > 1e-12 || d.Rows[0].Low.Valid ||
-		d.Rows[0].Std.Valid {
+	if err != nil || len(d.Rows) != 1 || math.Abs(d.Rows[0].Difference.Value+0.1) > 1e-12 ||
+		d.Rows[0].Low.Valid || d.Rows[0].Std.Valid {
 		t.Errorf("%v, %+v, want −0.1 without an interval", err, d.Rows)
 	}
 	two := runsOf(t, resultstest.Run{Method: "fedau", Seed: 3, Acc: []float64{0, 0.3}},
 		resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.3}})
 	_, err = Diff(a, two, DiffOptions{
-		Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95,
-		Ignore: []string{"method"},
+		Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95, Ignore: []string{"method"},
 	})
 	if err == nil || !strings.Contains(err.Error(), two[0].Dir) || !strings.Contains(err.Error(), two[1].Dir) {
 		t.Errorf("%v, want both folders named", err)

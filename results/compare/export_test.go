@@ -136,13 +136,11 @@ func TestGridColumns(t *testing.T) {
 		}
 		var rows []results.SummaryRow
 		for _, p := range of.Printed {
-			if p.Method == "mifa" && p.Data == "svhn" && (p.Metric == metrics.TestAcc ||
-				p.Metric == metrics.RoundsTo25 ||
-				p.Metric == metrics.RoundsTo50) {
+			if p.Method == "mifa" && p.Data == "svhn" &&
+				(p.Metric == metrics.TestAcc || p.Metric == metrics.RoundsTo25 || p.Metric == metrics.RoundsTo50) {
 				rows = append(rows, results.SummaryRow{
 					Cell: results.Cell{
-						Table: table, Method: p.Method, Data: p.Data,
-						Availability: p.Availability, Alpha: p.Alpha,
+						Table: table, Method: p.Method, Data: p.Data, Availability: p.Availability, Alpha: p.Alpha,
 					}, Params: p.Params, Metric: p.Metric, N: 1, Mean: p.Mean,
 					Status: results.CellOK,
 				})
@@ -171,8 +169,8 @@ func TestGridOfFedAR3(t *testing.T) {
 	for _, p := range of.Printed {
 		r := results.SummaryRow{
 			Cell: results.Cell{
-				Table: p.Table, Method: p.Method, Preset: "paper", Data: p.Data, Availability: p.Availability,
-				Clients: 100,
+				Table: p.Table, Method: p.Method, Preset: "paper", Data: p.Data,
+				Availability: p.Availability, Clients: 100,
 			}, Params: p.Params, Metric: p.Metric, Rounds: p.Rounds, Status: results.CellOK,
 		}
 		r.Estimate(p.Estimate())
@@ -180,8 +178,8 @@ func TestGridOfFedAR3(t *testing.T) {
 	}
 	g := Table(of, rows).Grid()
 	if len(g.Columns) != len(metrics.OfClients) || len(g.Groups) != 1 || len(g.Groups[0].Lines) != 4 {
-		t.Fatalf("%d columns, %+v, want %d columns and one group of 4 methods", len(g.Columns), g.Groups,
-			len(metrics.OfClients))
+		t.Fatalf("%d columns, %+v, want %d columns and one group of 4 methods",
+			len(g.Columns), g.Groups, len(metrics.OfClients))
 	}
 	for _, l := range g.Groups[0].Lines {
 		if l.Label() != l.Method || slices.Contains(l.Cells, nil) {

@@ -22,8 +22,7 @@ func tableTwo(t *testing.T) (paper results.Printed, ours results.SummaryRow) {
 	}
 	ours = results.SummaryRow{Cell: results.Cell{
 		Table: "fedawe-2", Method: "fedawe", Preset: "code", Data: "svhn", Net: "cnn-svhn", Availability: "sine",
-		Clients: 100,
-		Alpha:   files.Some(0.1),
+		Clients: 100, Alpha: files.Some(0.1),
 	}, Rounds: 2000, Metric: metrics.TestAcc, Status: results.CellOK, Version: "1.2", Numerics: "cpu-fp32"}
 	ours.Estimate(stats.Estimate{Mean: 0.85, Std: files.Some(0.01), N: 3})
 	ours.Paper(paper)
@@ -111,8 +110,8 @@ func TestJudge(t *testing.T) {
 					r.NotJudged, r.Verdict, place, side, c.why, c.want, c.place, c.side)
 			}
 			if c.why != "" && (r.Difference.Valid || r.Margin.Valid) {
-				t.Errorf("difference %v, margin %v of a number that is not judged, want neither", r.Difference,
-					r.Margin)
+				t.Errorf("difference %v, margin %v of a number that is not judged, want neither",
+					r.Difference, r.Margin)
 			}
 		})
 	}
@@ -142,8 +141,8 @@ func TestShortRunIsNotThePapers(t *testing.T) {
 	for _, want := range []string{
 		"over 1 seed; 100 rounds, N = 100, α = 0.1, preset code, cnn-svhn; rollcall 1.2, cpu-fp32.\n",
 		"Not compared with the printed numbers: 100 of 2000 rounds, 1 of 3 seeds.\n",
-		"0 numbers compared: 0 within, 0 outside, 0 unknown; 2 not compared: 100 of 2000 rounds, 1 of 3 seeds; the " +
-			"paper's order holds in 0 of 0 columns",
+		"0 numbers compared: 0 within, 0 outside, 0 unknown; 2 not compared: 100 of 2000 rounds, 1 of 3 seeds; " +
+			"the paper's order holds in 0 of 0 columns",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%s\nwant %q in it", b.String(), want)
@@ -188,8 +187,8 @@ func TestReasonsByNote(t *testing.T) {
 	for _, c := range []struct{ what, got, want string }{
 		{"compare", text.String(), "[1] not compared: 2 of 3 seeds\n[2] not compared: 100 of 2000 rounds\n"},
 		{"compare", text.String(), "not compared [2]\n"},
-		{"compare", text.String(), "1 number compared: 1 within, 0 outside, 0 unknown; 2 not compared: 2 of 3 seeds; " +
-			"100 of 2000 rounds;"},
+		{"compare", text.String(), "1 number compared: 1 within, 0 outside, 0 unknown; 2 not compared: " +
+			"2 of 3 seeds; 100 of 2000 rounds;"},
 		{"table", table.String(), "85.0 ± 1.0 (3)     | 85.6 ± 0.9\n"},
 		{"table", table.String(), "85.0 ± 1.0 (3) [1]"},
 		{"table", table.String(), "[1] not compared: 100 of 2000 rounds\n[2] not compared: 2 of 3 seeds\n"},
@@ -228,8 +227,8 @@ func TestOneNoteForOneCause(t *testing.T) {
 	if err := WriteTable(&b, of, rows, 80); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Count(b.String(), "failed [1]") != 8 || !strings.HasSuffix(b.String(),
-		"\n\n[1] failed: datasets: not found\n") {
+	if strings.Count(b.String(), "failed [1]") != 8 ||
+		!strings.HasSuffix(b.String(), "\n\n[1] failed: datasets: not found\n") {
 		t.Errorf("got\n%s\nwant eight cells with one note at the end", b.String())
 	}
 }

@@ -27,8 +27,7 @@ func TestLabels(t *testing.T) {
 		{"alone", []results.SummaryRow{usual}, []string{""}},
 		{"numerics", []results.SummaryRow{usual, cuda}, []string{"[cpu-fp32]", "[cuda-sm90-tf32]"}},
 		{"other methods", []results.SummaryRow{usual, with(func(r *results.SummaryRow) {
-			r.Method, r.Numerics = "mifa",
-				"cuda-fp32"
+			r.Method, r.Numerics = "mifa", "cuda-fp32"
 		})}, []string{"", ""}},
 		{
 			"revisions",
@@ -41,11 +40,9 @@ func TestLabels(t *testing.T) {
 			[]string{"[data 3f2a1b…]", "[data 77]"},
 		},
 		{"several", []results.SummaryRow{
-			usual, cuda,
-			with(func(r *results.SummaryRow) { r.Revisions = "" }),
+			usual, cuda, with(func(r *results.SummaryRow) { r.Revisions = "" }),
 		}, []string{
-			"[cpu-fp32, revisions 1.1.1.1.1]", "[cuda-sm90-tf32, revisions 1.1.1.1.1]",
-			"[cpu-fp32, revisions unknown]",
+			"[cpu-fp32, revisions 1.1.1.1.1]", "[cuda-sm90-tf32, revisions 1.1.1.1.1]", "[cpu-fp32, revisions unknown]",
 		}},
 		{"mixed", []results.SummaryRow{with(func(r *results.SummaryRow) {
 			r.Status, r.Error = results.CellMixed, "cpu-fp32 and cuda-fp32"
@@ -91,8 +88,7 @@ func TestRowsThatStandApart(t *testing.T) {
 	}
 	for what, got := range map[string]string{"table": table.String(), "compare": text.String()} {
 		for label, number := range map[string]string{
-			"[cpu-fp32]": "85.0 ± 1.0", "[cuda-fp32]": "84.1 ± 1.0",
-			"[unverified]": "83.2 ± 1.0",
+			"[cpu-fp32]": "85.0 ± 1.0", "[cuda-fp32]": "84.1 ± 1.0", "[unverified]": "83.2 ± 1.0",
 		} {
 			found := false
 			for line := range strings.Lines(got) {
@@ -112,8 +108,7 @@ func TestRowsThatStandApart(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"0.85,0.01,3,ok,[cpu-fp32],", "0.841,0.01,3,ok,[cuda-fp32],",
-		"0.832,0.01,3,unverified,[unverified],",
+		"0.85,0.01,3,ok,[cpu-fp32],", "0.841,0.01,3,ok,[cuda-fp32],", "0.832,0.01,3,unverified,[unverified],",
 	} {
 		if !strings.Contains(csv.String(), want) {
 			t.Errorf("export:\n%s\nwant %q", csv.String(), want)

@@ -57,8 +57,8 @@ func TestListWork(t *testing.T) {
 		t.Errorf("processes %q, want those that make runs, each once", r.Process)
 	}
 	if r.Seeds != "3 4 5 6 7 8 39" || r.Rounds != 0 || r.Most != 4 || r.Total != files.Some(4) {
-		t.Errorf("seeds %q, rounds %d … %d of %s, want 3 4 5 6 7 8 39 and 0 … 4 of 4", r.Seeds, r.Rounds, r.Most,
-			r.Total)
+		t.Errorf("seeds %q, rounds %d … %d of %s, want 3 4 5 6 7 8 39 and 0 … 4 of 4",
+			r.Seeds, r.Rounds, r.Most, r.Total)
 	}
 	var text strings.Builder
 	if err := WriteList(&text, rows); err != nil {
@@ -107,10 +107,11 @@ func TestListFailed(t *testing.T) {
 	if err := WriteFailed(&text, rows); err != nil {
 		t.Fatal(err)
 	}
-	if want := "table   method   data      availability   seeds   rounds   status       error\n" +
+	want := "table   method   data      availability   seeds   rounds   status       error\n" +
 		"run     mifa     cifar10   sine               6   2 of 4   unfinished   since 6\n" +
 		"run     mifa     cifar10   sine               7   1 of 4   failed       since 7\n" +
-		"run     mifa     cifar10   sine               8   1 of 4   diverged     since 8\n"; text.String() != want {
+		"run     mifa     cifar10   sine               8   1 of 4   diverged     since 8\n"
+	if text.String() != want {
 		t.Errorf("got\n%swant\n%s", text.String(), want)
 	}
 }

@@ -59,8 +59,8 @@ func TestMerge(t *testing.T) {
 	summarised(t, a, "fedawe-2")
 	summarised(t, b, "fedawe-2")
 	for _, out := range []string{a, b} {
-		if err := results.AppendBench(filepath.Join(out, results.BenchFile),
-			results.BenchRow{Version: filepath.Base(out)}); err != nil {
+		err := results.AppendBench(filepath.Join(out, results.BenchFile), results.BenchRow{Version: filepath.Base(out)})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -212,8 +212,8 @@ func TestMergeRefuses(t *testing.T) {
 		out = t.TempDir()
 		for i, seed := range []uint32{3, 4} {
 			resultstest.WriteRun(t, out, resultstest.Run{
-				Table: "run", Method: "mifa", Seed: seed, Acc: []float64{0.1, 0.2 + 0.1*float64(i)},
-				Status: results.RunComplete,
+				Table: "run", Method: "mifa", Seed: seed,
+				Acc: []float64{0.1, 0.2 + 0.1*float64(i)}, Status: results.RunComplete,
 			})
 		}
 		return out

@@ -17,8 +17,7 @@ import (
 func testSummary() []results.SummaryRow {
 	row := func(method, availability string, e *stats.Estimate, paper float64) results.SummaryRow {
 		r := results.SummaryRow{Cell: results.Cell{
-			Method: method, Preset: "code", Data: "cifar10",
-			Availability: availability,
+			Method: method, Preset: "code", Data: "cifar10", Availability: availability,
 		}, Metric: metrics.TestAcc, Status: results.CellOK}
 		if e != nil {
 			r.Estimate(*e)
@@ -114,8 +113,7 @@ func TestWriteTableLosesNothing(t *testing.T) {
 		func(r *results.SummaryRow) { r.Alpha = files.Some(0.05) },
 	} {
 		r := results.SummaryRow{Cell: results.Cell{
-			Method: "mifa", Preset: "code", Data: "svhn", Availability: "sine",
-			Clients: 100,
+			Method: "mifa", Preset: "code", Data: "svhn", Availability: "sine", Clients: 100,
 		}, Metric: metrics.TestLoss, Status: results.CellOK}
 		r.Estimate(stats.Estimate{Mean: float64(i) + 0.5, N: 1})
 		change(&r)

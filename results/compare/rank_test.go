@@ -57,8 +57,8 @@ func TestRankColumn(t *testing.T) {
 			PaperMean: files.Some(paper), PaperN: 3, Status: "ok",
 		}
 	}
-	got := rankColumn([]ComparisonRow{row("a", 0.7, 0.8), row("b", 0.9, 0.7), row("c", 0.5, 0.7), row("d", 0.5, 0.6)},
-		"")
+	rows := []ComparisonRow{row("a", 0.7, 0.8), row("b", 0.9, 0.7), row("c", 0.5, 0.7), row("d", 0.5, 0.6)}
+	got := rankColumn(rows, "")
 	// Ours: b a cd, paper: a bc d. Pairs of the paper: ab ac ad bd cd. Concordant: ac, ad, bd; discordant: ab; cd tied
 	// with us. Tau-b: (3 − 1)/√(5·5) = 0.4.
 	if got.Pairs != 5 || got.Concordant != 3 || !filestest.SameOptional(got.TauB, files.Some(0.4)) || got.Holds() {

@@ -70,17 +70,16 @@ func TestListOnScreenFits(t *testing.T) {
 				}
 				for _, line := range got {
 					if utf8.RuneCountInString(line) > columns || strings.ContainsAny(line, "\x1b\a\n") {
-						t.Errorf("%d×%d, %d rows: line %q, want at most %d characters, all to be seen", columns, lines,
-							n, line,
-							columns)
+						t.Errorf("%d×%d, %d rows: line %q, want at most %d characters, all to be seen",
+							columns, lines, n, line, columns)
 					}
 				}
 				if text := strings.Join(got, "\n"); columns == 200 && lines > 3 {
 					more := 0
 					_, _ = fmt.Sscanf(got[len(got)-1], "… %d more", &more)
 					if shown := strings.Count(text, "fedavg-active"); shown+more != n {
-						t.Errorf("%d lines: %d rows shown and %d more, want %d in all:\n%s", lines, shown, more, n,
-							text)
+						t.Errorf("%d lines: %d rows shown and %d more, want %d in all:\n%s",
+							lines, shown, more, n, text)
 					}
 				}
 			}

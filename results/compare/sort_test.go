@@ -16,8 +16,7 @@ func TestSortSummary(t *testing.T) {
 		for _, method := range []string{"mifa", "fedawe", "new"} {
 			for _, m := range []metrics.Metric{metrics.TrainAcc, metrics.TestAcc} {
 				rows = append(rows, results.SummaryRow{Cell: results.Cell{
-					Method: method, Data: "svhn",
-					Availability: availability,
+					Method: method, Data: "svhn", Availability: availability,
 				}, Metric: m})
 			}
 		}

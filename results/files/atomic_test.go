@@ -130,8 +130,8 @@ func TestWriteFileFails(t *testing.T) {
 			if !errors.Is(err, test.is) {
 				t.Errorf("error: got %v, want one that is %v", err, test.is)
 			}
-			if err == nil || !strings.HasPrefix(err.Error(), "results: "+path+": ") || strings.Contains(err.Error(),
-				".tmp") {
+			if err == nil || !strings.HasPrefix(err.Error(), "results: "+path+": ") ||
+				strings.Contains(err.Error(), ".tmp") {
 				t.Errorf("error: got %v, want it to start with the path and not to speak of the temporary name", err)
 			}
 			if got := filestest.FileNames(t, dir); got != test.left {

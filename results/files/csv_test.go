@@ -78,8 +78,8 @@ func TestWriteCSVCells(t *testing.T) {
 }
 
 func TestReadCSVOrder(t *testing.T) {
-	got, err := ReadCSV[sample](strings.NewReader("t,o,b,g,f,u,i,name\n2025-03-01T12:00:00Z,1.5,true,2,3,4,5,six\n"),
-		"f.csv")
+	text := "t,o,b,g,f,u,i,name\n2025-03-01T12:00:00Z,1.5,true,2,3,4,5,six\n"
+	got, err := ReadCSV[sample](strings.NewReader(text), "f.csv")
 	want := []sample{{inner{"six"}, 5, 4, 3, 2, true, Some(1.5), time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), 0}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("columns in another order: got %+v, %v, want %+v", got, err, want)

@@ -37,8 +37,7 @@ func FuzzCSV(f *testing.F) {
 		same := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
 		got := rows[1]
 		if got.Text != lineBreaks.Replace(text) || got.Other != lineBreaks.Replace(other) || got.N != n ||
-			!same(got.X, x) ||
-			got.Y.Valid != valid || !same(got.Y.Value, row.Y.Value) {
+			!same(got.X, x) || got.Y.Valid != valid || !same(got.Y.Value, row.Y.Value) {
 			t.Errorf("got %+v, want %+v from %q", got, row, b.String())
 		}
 	})
@@ -55,8 +54,7 @@ func FuzzMarkdown(f *testing.F) {
 		var out strings.Builder
 		TextTable{Align: "lrl", Lines: [][]string{{"x", "y", "z"}, {"1" + a, "2" + b, "3" + c}}}.Markdown(&out)
 		lines := strings.FieldsFunc(strings.TrimSuffix(out.String(), "\n"), func(r rune) bool {
-			return r == '\n' ||
-				r == '\r'
+			return r == '\n' || r == '\r'
 		})
 		if len(lines) != 3 {
 			t.Fatalf("%d lines, want 3:\n%q", len(lines), out.String())

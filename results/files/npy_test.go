@@ -49,8 +49,8 @@ func TestNPY(t *testing.T) {
 		npyGolden(t, "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3), }", "000102030405"))
 	checkNPY(t, "infinite", []int{1, 2}, []float32{0.1, float32(math.Inf(-1))},
 		npyGolden(t, "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }", "cdcccc3d000080ff"))
-	checkNPY(t, "empty", []int{0, 4}, []float32{},
-		npyGolden(t, "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4), }", ""))
+	checkNPY(t, "empty", []int{0, 4}, []float32{}, npyGolden(t, "{'descr': '<f4', 'fortran_order': False, 'shape': "+
+		"(0, 4), }", ""))
 }
 
 // More elements than are encoded at a time, and a header of more than one block.

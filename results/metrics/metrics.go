@@ -50,8 +50,8 @@ const (
 
 // OfClients are the numbers of FedAR's Table 3, in the order of the table.
 var OfClients = []Metric{
-	ClientAccMean, ClientAccStd, ClientAccVar, ClientAccWorst10, ClientAccWorst10Std, ClientAccBest10,
-	ClientAccBest10Std,
+	ClientAccMean, ClientAccStd, ClientAccVar, ClientAccWorst10, ClientAccWorst10Std,
+	ClientAccBest10, ClientAccBest10Std,
 }
 
 // Info says how a metric is named, printed, compared and sorted.

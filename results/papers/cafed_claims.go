@@ -125,8 +125,8 @@ func claimWords(words string, rows []claimRow) string {
 		if r.X.Valid {
 			place += fmt.Sprintf(" at %g", r.X.Value)
 		}
-		fmt.Fprintf(&b, "%s: %s over %s, percentage points: ours %s, paper %+.2f\n", place, r.Ahead, r.Behind, ours,
-			r.Paper)
+		fmt.Fprintf(&b, "%s: %s over %s, percentage points: ours %s, paper %+.2f\n",
+			place, r.Ahead, r.Behind, ours, r.Paper)
 	}
 	return b.String()
 }

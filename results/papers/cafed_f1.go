@@ -17,15 +17,14 @@ import (
 var (
 	cafedF1a = aheadOfAdaFed("cafed-f1a", "Figure 1a: test accuracy, Synthetic", ton("leaf"), tonRounds, 1.56)
 	cafedF1b = aheadOfAdaFed("cafed-f1b", "Figure 1b: test accuracy, MNIST", ton("mnist"), tonRounds, 0.94)
-	cafedF1c = aheadOfAdaFed("cafed-f1c", "Figure 1c: test accuracy, CIFAR-10", everyFifth(ton("cifar10")), tonRounds,
-		1.32)
+	cafedF1c = aheadOfAdaFed("cafed-f1c", "Figure 1c: test accuracy, CIFAR-10", everyFifth(ton("cifar10")),
+		tonRounds, 1.32)
 	cafedF1d = Figure{
 		ID: "cafed-f1d", Title: "CA-Fed, ToN, Figure 1d: cumulative importance of three groups of clients, Synthetic",
-		Measure: Curves{Decisions: true}, Runs: runs(ton("leaf"), cafedMethods...), Preset: "paper", Seeds: tonSeeds,
-		Rounds: tonRounds,
-		Draw: stating("Unbiased equalizes; More available excludes the less available; AdaFed and CA-Fed favour "+
-			"the more "+
-			"available; F3AST favours the less available, correlated", nil,
+		Measure: Curves{Decisions: true}, Runs: runs(ton("leaf"), cafedMethods...),
+		Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds,
+		Draw: stating("Unbiased equalizes; More available excludes the less available; "+
+			"AdaFed and CA-Fed favour the more available; F3AST favours the less available, correlated", nil,
 			drawn(ofEveryLine(CAFedGroupRows), CAFedGroupFigure)),
 	}
 )
@@ -42,8 +41,8 @@ func aheadOfAdaFed(id, title string, c Column, rounds int, points float64) Figur
 	return Figure{
 		ID: id, Title: "CA-Fed, ToN, " + title,
 		Measure: Curves{}, Runs: runs(c, cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: rounds,
-		Draw: stating("", []claim{{Data: c.Data, Ahead: []string{"ca-fed"}, Behind: "adafed", Points: points}},
-			drawAccuracy),
+		Draw: stating("",
+			[]claim{{Data: c.Data, Ahead: []string{"ca-fed"}, Behind: "adafed", Points: points}}, drawAccuracy),
 	}
 }
 

@@ -19,8 +19,8 @@ var (
 	cafedF2a = Figure{
 		ID: "cafed-f2a", Title: "CA-Fed, ToN, Figure 2a: convergence speed against bias, Synthetic",
 		Measure: Curves{}, Runs: overKappa(ton("leaf")), Preset: "paper", Seeds: tonSeeds, Rounds: 500,
-		Draw: stating("More available is fastest and ends lowest, Unbiased ends highest; κ̄² = 100 overlaps with "+
-			"Unbiased",
+		Draw: stating("More available is fastest and ends lowest, Unbiased ends highest; "+
+			"κ̄² = 100 overlaps with Unbiased",
 			[]claim{
 				{Data: "leaf", Round: 40, Ahead: []string{kappa("0.1")}, Behind: "unbiased", Points: 2.8},
 				{Data: "leaf", Round: 500, Ahead: []string{kappa("100")}, Behind: "more-available", Points: 3.8},
@@ -94,8 +94,8 @@ func cafedBestRows(m Measured) ([]cafedBestRow, error) {
 		slices.SortStableFunc(found, func(a, b at) int { return cmp.Compare(b.mean.Mean, a.mean.Mean) })
 		best, second := found[0], found[1]
 		rows = append(rows, cafedBestRow{
-			round, best.mean.N, best.line.Series, kappaOf(best.line), best.mean.Mean, second.line.Series,
-			best.mean.Mean - second.mean.Mean,
+			round, best.mean.N, best.line.Series, kappaOf(best.line), best.mean.Mean,
+			second.line.Series, best.mean.Mean - second.mean.Mean,
 		})
 	}
 	return rows, nil

@@ -20,30 +20,30 @@ var (
 		Measure: Curves{}, Runs: overHeterogeneity(), Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds,
 		Draw: stating("at γ = δ = 0 More available and κ̄² = 0.01 are best, at 1 κ̄² = 100 and Unbiased", []claim{
 			{
-				Data: "leaf", X: files.Some(0.25), Ahead: []string{kappa("1"), kappa("10")}, Behind: "unbiased",
-				Points: 1.6,
+				Data: "leaf", X: files.Some(0.25), Ahead: []string{kappa("1"), kappa("10")},
+				Behind: "unbiased", Points: 1.6,
 			},
 			{
-				Data: "leaf", X: files.Some(0.5), Ahead: []string{kappa("1"), kappa("10")}, Behind: "unbiased",
-				Points: 1.2,
+				Data: "leaf", X: files.Some(0.5), Ahead: []string{kappa("1"), kappa("10")},
+				Behind: "unbiased", Points: 1.2,
 			},
 			{
-				Data: "leaf", X: files.Some(0.75), Ahead: []string{kappa("1"), kappa("10")}, Behind: "unbiased",
-				Points: 1,
+				Data: "leaf", X: files.Some(0.75), Ahead: []string{kappa("1"), kappa("10")},
+				Behind: "unbiased", Points: 1,
 			},
 		}, drawFinalAccuracy),
 	}
 	cafedF4a = Figure{
 		ID: "cafed-f4a", Title: "CA-Fed, ToN, Figure 4a: error of the estimators against the observed history",
-		Axis:    historyAxis,
-		Measure: EstimatorErrors{}, Runs: overPrior("ca-fed"), Preset: "paper", Seeds: tonSeeds, Rounds: 50,
+		Axis: historyAxis, Measure: EstimatorErrors{}, Runs: overPrior("ca-fed"),
+		Preset: "paper", Seeds: tonSeeds, Rounds: 50,
 		Draw: stating("both errors fall with t'; that of λ is larger", nil, drawn(estimatorRows,
 			sweepFigure(map[string]string{"pi_error": "mean |π̂ − π|", "lambda_error": "mean |λ̂ − λ|"}))),
 	}
 	cafedF4b = Figure{
 		ID: "cafed-f4b", Title: "CA-Fed, ToN, Figure 4b: test accuracy with estimated availability, MNIST",
-		Axis:    historyAxis,
-		Measure: Curves{}, Runs: overPrior(cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: 50,
+		Axis: historyAxis, Measure: Curves{}, Runs: overPrior(cafedMethods...),
+		Preset: "paper", Seeds: tonSeeds, Rounds: 50,
 		Draw: stating("CA-Fed is ahead of all baselines for t' ≥ 100", nil, drawFinalAccuracy),
 	}
 )
@@ -80,8 +80,7 @@ func finalRows(m Measured) (rows []sweepRow, err error) {
 		means := protocol.MeanCurve(line.Curves, metrics.TestAcc)
 		if len(means) == 0 {
 			return nil, fmt.Errorf("results: %s at %s %g: no round that every seed was evaluated in, want one",
-				line.Series,
-				axis, line.X)
+				line.Series, axis, line.X)
 		}
 		last := means[len(means)-1]
 		rows = append(rows, sweepRow{
@@ -103,8 +102,7 @@ func estimatorRows(m Measured) (rows []sweepRow, err error) {
 				}
 				rows = append(rows, sweepRow{
 					What: what, Series: fmt.Sprintf("after %d rounds", e.Round), Axis: m.Figure.Axis, X: x,
-					Round: e.Round,
-					N:     len(bySeed), Mean: stats.Mean(bySeed).Value, Std: stats.SampleStd(bySeed),
+					Round: e.Round, N: len(bySeed), Mean: stats.Mean(bySeed).Value, Std: stats.SampleStd(bySeed),
 				})
 			}
 		}

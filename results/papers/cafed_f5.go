@@ -12,8 +12,7 @@ var (
 	cafedF5a = inClustersActivity("cafed-f5a", "Figure 5a: clusters, alike inside and among each other, MNIST", "even",
 		"all clients of clusters 9, 8, 7, 6 are left out")
 	cafedF5b = inClustersActivity("cafed-f5b", "Figure 5b: clusters, alike inside, different among each other, MNIST",
-		"clusters",
-		"all clients of clusters 9, 7, 6 are left out, those of 8 are kept")
+		"clusters", "all clients of clusters 9, 7, 6 are left out, those of 8 are kept")
 	cafedF5c = inClustersActivity("cafed-f5c", "Figure 5c: clusters, all clients different, MNIST", "classes",
 		"clients of the correlated clusters are left out in part")
 	cafedF5d = aheadOfAdaFed("cafed-f5d", "Figure 5d: test accuracy with spatial correlation, MNIST",

@@ -18,8 +18,8 @@ var cafedI1 = Figure{
 	ID: "cafed-i1", Title: "CA-Fed, INFOCOM, Figure 1: activity of the clients and who is left out",
 	Measure: Curves{Decisions: true}, Runs: runs(infocom("binary"), "ca-fed"), Seeds: infocomSeeds[:1],
 	Rounds: infocomRounds, OneSeed: true,
-	Draw: stating("excluded clients tend to be those with low average availability or high correlation", nil,
-		drawActivity),
+	Draw: stating("excluded clients tend to be those with low average availability or high correlation",
+		nil, drawActivity),
 }
 
 // drawActivity draws which clients were active and which were excluded in the first run.
@@ -94,8 +94,8 @@ func CAFedActivityFigure(title string, rows []CAFedActivityRow) plot.Figure {
 // cafedI2 shows the importance that each method gives each client, in one run on the binary set.
 var cafedI2 = Figure{
 	ID: "cafed-i2", Title: "CA-Fed, INFOCOM, Figure 2: importance of the clients",
-	Measure: Curves{Decisions: true}, Runs: runs(infocom("binary"), infocomMethods...), Seeds: infocomSeeds[:1],
-	Rounds: infocomRounds,
+	Measure: Curves{Decisions: true}, Runs: runs(infocom("binary"), infocomMethods...),
+	Seeds: infocomSeeds[:1], Rounds: infocomRounds,
 	Draw: stating("all but Unbiased depart from the target; CA-Fed favours the more available clients", nil,
 		drawn(ofEveryLine(CAFedImportanceRows), CAFedShareFigure)),
 }
@@ -149,14 +149,13 @@ func CAFedImportanceRows(method string, seeds [][]results.DecisionRow) ([]CAFedI
 				d := decisions[i]
 				rows[i] = CAFedImportanceRow{
 					Method: method, Client: i, Place: place, Group: clientGroup(d.Pi, d.Lambda), Pi: d.Pi,
-					Lambda: d.Lambda,
-					N:      len(seeds), Rounds: len(decisions) / n,
+					Lambda: d.Lambda, N: len(seeds), Rounds: len(decisions) / n,
 				}
 			}
 		}
 		if n != len(rows) {
-			return nil, fmt.Errorf("results: importance: %s: %d clients, want %d as in the first seed", method, n,
-				len(rows))
+			return nil, fmt.Errorf("results: importance: %s: %d clients, want %d as in the first seed",
+				method, n, len(rows))
 		}
 		weights, shares := protocol.Importance(decisions)
 		there, taken := make([]int, n), make([]int, n)

@@ -7,8 +7,8 @@ import (
 
 // cafedINFOCOM is the paper of Table I. The other paper, ToN, has the same authors and title: IEEE/ACM Transactions on
 // Networking 2023.
-const cafedINFOCOM = "A. Rodio, F. Faticanti, O. Marfoq, G. Neglia, E. Leonardi: Federated Learning under " +
-	"Heterogeneous and Correlated Client Availability, IEEE INFOCOM 2023 (CA-Fed)"
+const cafedINFOCOM = "A. Rodio, F. Faticanti, O. Marfoq, G. Neglia, E. Leonardi: " +
+	"Federated Learning under Heterogeneous and Correlated Client Availability, IEEE INFOCOM 2023 (CA-Fed)"
 
 // cafed1Printed is Table I of CA-Fed's INFOCOM paper: maximum, time average and standard deviation of the test
 // accuracy in percent, first on the binary set and then on MNIST.

@@ -34,8 +34,8 @@ func TestCAFedTableI(t *testing.T) {
 	}
 	if want := []metrics.Metric{metrics.TestAccMax, metrics.TestAccMean, metrics.TestAccStd}; table.Rounds != 150 ||
 		len(table.Seeds) != 3 || !slices.Equal(metricsOf(table), want) {
-		t.Errorf("%d rounds, seeds %v, entries %q, want 150, three and %q", table.Rounds, table.Seeds,
-			metricsOf(table), want)
+		t.Errorf("%d rounds, seeds %v, entries %q, want 150, three and %q",
+			table.Rounds, table.Seeds, metricsOf(table), want)
 	}
 	if want := []string{"unbiased", "more-available", "adafed", "f3ast", "ca-fed"}; !slices.Equal(table.Methods, want) {
 		t.Errorf("methods %q, want %q", table.Methods, want)
@@ -48,11 +48,10 @@ func TestCAFedTableI(t *testing.T) {
 				what := c.Data + " " + method + " " + preset
 				got := settingsOf(c, method, preset)
 				has(t, what, got, "clients=24 local-epochs=2 weights=size lr-schedule=constant f3ast-limit=12 "+
-					"f3ast-beta=1/T "+
-					"bias-const=1 ca-fed-beta=0.8 ca-fed-tau=0 clip=none weight-decay=0.01 eval-every=1")
+					"f3ast-beta=1/T bias-const=1 ca-fed-beta=0.8 ca-fed-tau=0 clip=none weight-decay=0.01 eval-every=1")
 				if c.Availability != "markov" || got["lr"] == "" || got["server-lr"] == "" {
-					t.Errorf("%s: %s, rates %q and %q, want markov and both rates", what, c.Availability, got["lr"],
-						got["server-lr"])
+					t.Errorf("%s: %s, rates %q and %q, want markov and both rates",
+						what, c.Availability, got["lr"], got["server-lr"])
 				}
 				if c.Data == "mnist" {
 					has(t, what, got, "batch=64 swap-pairs=2 validation=0.2")
@@ -64,8 +63,8 @@ func TestCAFedTableI(t *testing.T) {
 		code, paper := settingsOf(c, "ca-fed", "code"), settingsOf(c, "ca-fed", "paper")
 		has(t, c.Data, code, "momentum=0.9 server-momentum=0.9 server-weight-decay=0.01")
 		has(t, c.Data, code, "f3ast-memoryless=true losses=held-out")
-		has(t, c.Data, paper, "momentum=0 server-momentum=0 server-weight-decay=0 f3ast-memoryless=false losses=batch "+
-			"fstar=min")
+		has(t, c.Data, paper,
+			"momentum=0 server-momentum=0 server-weight-decay=0 f3ast-memoryless=false losses=batch fstar=min")
 		has(t, c.Data, code, map[string]string{"binary": "fstar=solved", "mnist": "fstar=zero"}[c.Data])
 	}
 	if !slices.Equal(data, []string{"binary", "mnist"}) {
@@ -77,8 +76,7 @@ func TestCAFedTableI(t *testing.T) {
 // the code's preset, which has momentum; the paper's, which has none, has larger ones.
 func TestCAFedINFOCOMRates(t *testing.T) {
 	for method, want := range map[string]string{
-		"unbiased": "0.03/0.03", "adafed": "0.001/1", "f3ast": "0.03/0.03",
-		"ca-fed": "0.01/0.3",
+		"unbiased": "0.03/0.03", "adafed": "0.001/1", "f3ast": "0.03/0.03", "ca-fed": "0.01/0.3",
 	} {
 		for preset, want := range map[string]string{"code": want, "paper": "0.1/1"} {
 			got := settingsOf(infocom("binary"), method, preset)
@@ -94,12 +92,11 @@ func TestCAFedRates(t *testing.T) {
 	for data, row := range map[string]map[string]string{
 		"leaf": {"unbiased": "2/2", "more-available": "1/7", "ca-fed": "2/3", "adafed": "1/1", "f3ast": "2/2"},
 		"mnist": {
-			"unbiased": "0.03/1", "more-available": "0.1/4", "ca-fed": "0.1/1", "adafed": "0.03/1",
-			"f3ast": "0.1/0.3",
+			"unbiased": "0.03/1", "more-available": "0.1/4", "ca-fed": "0.1/1", "adafed": "0.03/1", "f3ast": "0.1/0.3",
 		},
 		"cifar10": {
-			"unbiased": "0.03/1", "more-available": "0.03/3", "ca-fed": "0.03/1", "adafed": "0.03/1",
-			"f3ast": "0.03/0.3",
+			"unbiased": "0.03/1", "more-available": "0.03/3", "ca-fed": "0.03/1",
+			"adafed": "0.03/1", "f3ast": "0.03/0.3",
 		},
 	} {
 		for method, want := range row {
@@ -117,8 +114,8 @@ func TestCAFedRates(t *testing.T) {
 func TestCAFedFigures(t *testing.T) {
 	five := []string{"unbiased", "more-available", "adafed", "f3ast", "ca-fed"}
 	sweep := []string{
-		"more-available", "unbiased", "ca-fed κ̄²=0.01", "ca-fed κ̄²=0.1", "ca-fed κ̄²=1", "ca-fed κ̄²=10",
-		"ca-fed κ̄²=100",
+		"more-available", "unbiased", "ca-fed κ̄²=0.01", "ca-fed κ̄²=0.1", "ca-fed κ̄²=1",
+		"ca-fed κ̄²=10", "ca-fed κ̄²=100",
 	}
 	priors := []float64{10, 32, 100, 316, 1000, 3162, 10000} // 10^1, 10^1.5 … 10^4
 	for _, c := range []struct {
@@ -179,8 +176,8 @@ func TestCAFedFigures(t *testing.T) {
 		}
 		if !slices.Equal(order, c.series) || !slices.Equal(slices.Sorted(maps.Keys(xs)), c.x) ||
 			len(f.Runs) != len(c.series)*len(c.x) {
-			t.Errorf("%s: %d runs of %q at %v, want each of %q at each of %v", c.id, len(f.Runs), order,
-				slices.Sorted(maps.Keys(xs)), c.series, c.x)
+			t.Errorf("%s: %d runs of %q at %v, want each of %q at each of %v",
+				c.id, len(f.Runs), order, slices.Sorted(maps.Keys(xs)), c.series, c.x)
 		}
 		if f.Rounds != c.rounds || len(f.Seeds) != c.seeds || f.Measure == (Nothing{}) {
 			t.Errorf("%s: %d rounds, %d seeds, want %d, %d", c.id, f.Rounds, len(f.Seeds), c.rounds, c.seeds)
@@ -190,8 +187,7 @@ func TestCAFedFigures(t *testing.T) {
 	}
 	f, err := FigureByID("cafed-i3")
 	if err != nil || len(f.Runs) != 8 || f.Runs[0].Data != "binary" || f.Runs[7].Data != "mnist" || len(f.Seeds) != 3 {
-		t.Errorf("cafed-i3: %v, %d runs, %d seeds, want four methods on binary and on mnist with three", err,
-			len(f.Runs),
-			len(f.Seeds))
+		t.Errorf("cafed-i3: %v, %d runs, %d seeds, want four methods on binary and on mnist with three",
+			err, len(f.Runs), len(f.Seeds))
 	}
 }

@@ -28,13 +28,11 @@ func TestCAFed1(t *testing.T) {
 	} {
 		for i, want := range strings.Fields(printed) {
 			row := results.SummaryRow{Cell: results.Cell{
-				Method: method, Data: []string{"binary", "mnist"}[i%2],
-				Availability: "markov",
+				Method: method, Data: []string{"binary", "mnist"}[i%2], Availability: "markov",
 			}, Metric: []metrics.Metric{metrics.TestAccMax, metrics.TestAccMean, metrics.TestAccStd}[i/2]}
 			got, found := results.PrintedFor(rows, row)
 			if text := files.Some(math.Round(1e4*got.Mean.Value) / 100).String(); !found || text != want ||
-				got.Std.Valid ||
-				got.N != 3 {
+				got.Std.Valid || got.N != 3 {
 				t.Errorf("%s %s %s: %s of %d runs, want %s of 3", method, row.Data, row.Metric, text, got.N, want)
 			}
 		}
@@ -55,8 +53,7 @@ func TestImportance(t *testing.T) {
 	}
 	// Client 1 is the more available one and stands first; it was taken in one of two rounds.
 	if a, b := rows[0], rows[1]; a.Group != lessCorrelated || a.Place != 1 || a.Taken != 1 ||
-		b.Group != moreAvailable ||
-		b.Place != 0 || b.Taken != 0.5 || b.N != 2 || b.Rounds != 2 {
+		b.Group != moreAvailable || b.Place != 0 || b.Taken != 0.5 || b.N != 2 || b.Rounds != 2 {
 		t.Errorf("rows %+v", rows)
 	}
 	groups, err := CAFedGroupRows("ca-fed", [][]results.DecisionRow{resultstest.Decisions(), resultstest.Decisions()})
@@ -100,10 +97,8 @@ func TestCAFedSeries(t *testing.T) {
 		t.Fatalf("no run %q in figure 2", series)
 		return Line{}
 	}
-	small := run("ca-fed κ̄²=0.1", resultstest.Accuracies(0.1, 0.6, 0.6),
-		resultstest.Accuracies(0.1, 0.4, 0.6))
-	large := run("ca-fed κ̄²=100", resultstest.Accuracies(0.1, 0.3, 0.75),
-		resultstest.Accuracies(0.1, 0.3, 0.65))
+	small := run("ca-fed κ̄²=0.1", resultstest.Accuracies(0.1, 0.6, 0.6), resultstest.Accuracies(0.1, 0.4, 0.6))
+	large := run("ca-fed κ̄²=100", resultstest.Accuracies(0.1, 0.3, 0.75), resultstest.Accuracies(0.1, 0.3, 0.65))
 	other := run("unbiased", resultstest.Accuracies(0.1, 0.2, 0.9), resultstest.Accuracies(0.1, 0.3, 0.9))
 	rows, err := cafedBestRows(Measured{Lines: []Line{other, small, large}})
 	if err != nil || len(rows) != 2 || rows[0].Kappa != 0.1 || rows[1].Kappa != 100 ||
@@ -126,8 +121,8 @@ func TestCAFedSeries(t *testing.T) {
 			t.Errorf("%s: no title in the drawing", f.Title)
 		}
 	}
-	if text := filestest.SVG(t, CAFedActivityFigure("activity",
-		CAFedActivityRows(resultstest.Decisions()))); strings.Count(text, "#D55E00") != 1 {
+	activity := CAFedActivityFigure("activity", CAFedActivityRows(resultstest.Decisions()))
+	if text := filestest.SVG(t, activity); strings.Count(text, "#D55E00") != 1 {
 		t.Errorf("%d red bars, want one: client 1 in round 1", strings.Count(text, "#D55E00"))
 	}
 	if share := leftOut(CAFedActivityRows(resultstest.Decisions()), 2); share[0] != 0 || share[1] != 0.5 {

@@ -43,9 +43,8 @@ func overTime() []Entry {
 
 // aboutOverTime explains [overTime] to people.
 func aboutOverTime(int) string {
-	return "largest test accuracy of a run, mean over its rounds, and standard deviation over their second " +
-		"half; each " +
-		"mean ± sample standard deviation over the seeds"
+	return "largest test accuracy of a run, mean over its rounds, and standard deviation over their second half; " +
+		"each mean ± sample standard deviation over the seeds"
 }
 
 // clientAccuracies returns the entries of FedAR's Table 3: mean, spread, worst and best tenth of the accuracies of the
@@ -84,8 +83,8 @@ func firstRounds(every int, targets map[string]float64) []Entry {
 
 // aboutFirstRounds explains [firstRounds] of FedAWE's Table 8 to people.
 func aboutFirstRounds(int) string {
-	return fmt.Sprintf("first round, of every %d, at which the mean over the seeds reaches a quarter, half, three "+
-		"quarters and all of the target", fedawe8Every)
+	return fmt.Sprintf("first round, of every %d, at which the mean over the seeds reaches a quarter, half, "+
+		"three quarters and all of the target", fedawe8Every)
 }
 
 // evaluatedEvery returns the smallest multiple of step such that all curves were evaluated at all its multiples. If
@@ -123,11 +122,9 @@ func pairedT() []Entry {
 
 // aboutPairedT explains [pairedT] and [accuracies] of FedAR's Table 2 to people.
 func aboutPairedT(rounds int) string {
-	return aboutAccuracies(rounds) + "; p_rounds: two-sided paired t-test against fedar's of the test " +
-		"accuracies after " +
-		"every evaluated round, of all seeds, as the paper has it, though they are not independent; p_seeds: the " +
-		"same of " +
-		"the means of the seeds"
+	return aboutAccuracies(rounds) + "; p_rounds: " +
+		"two-sided paired t-test against fedar's of the test accuracies after every evaluated round, of all seeds, " +
+		"as the paper has it, though they are not independent; p_seeds: the same of the means of the seeds"
 }
 
 // estimates returns an entry for each metric, filled with the estimate that measure returns.

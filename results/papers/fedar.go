@@ -17,9 +17,8 @@ var (
 		Methods: fedarMethods, Columns: fedarColumns("0.1", "0.5"), Reference: "fedar", Seeds: fedarSeeds,
 		Rounds: fedarRounds, Preset: "paper",
 		Entries: append(pairedT(), accuracies()...), About: aboutPairedT, Printed: fedar2Printed,
-		Source: "Table 2 of " + fedarPaper +
-			"; p-values by rounds; only those are here whose exponents are certain, the paper calls all of them " +
-			"below 0.001",
+		Source: "Table 2 of " + fedarPaper + "; p-values by rounds; only those are here whose exponents are certain, " +
+			"the paper calls all of them below 0.001",
 	}
 	fedar3 = Table{
 		ID: "fedar-3", Title: "FedAR, Table 3: accuracy over the clients, p_min = 0.1; FedAvg with everybody there",

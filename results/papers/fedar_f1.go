@@ -21,8 +21,8 @@ var fedarF1 = Figure{
 			return Drawing{}, err
 		}
 		d := drawing(rows, fedarShapleyFigure(m.Figure.Title, rows))
-		d.Words = fmt.Sprintf("share of client 0: %s\nthe paper: it falls as the staleness grows, and is negative at "+
-			"stale 6\n", strings.Join(shapleyWords(rows), ", "))
+		d.Words = fmt.Sprintf("share of client 0: %s\nthe paper: it falls as the staleness grows, "+
+			"and is negative at stale 6\n", strings.Join(shapleyWords(rows), ", "))
 		return d, nil
 	},
 }

@@ -12,10 +12,9 @@ import (
 // fedarF3 shows how the accuracies of the clients are distributed, for the methods of Table 3.
 var fedarF3 = Figure{
 	ID: "fedar-f3", Title: "FedAR, Figure 3: accuracy over the clients, CIFAR-10, p_min = 0.1",
-	Measure: Curves{}, Runs: runs(withEverybody(fedar("cifar10")), fedar3.Methods...), Preset: "paper",
-	Seeds:  fedarSeeds,
-	Rounds: fedarRounds,
-	Draw:   drawn(fedarDistributionRows, fedarDistributionFigure),
+	Measure: Curves{}, Runs: runs(withEverybody(fedar("cifar10")), fedar3.Methods...),
+	Preset: "paper", Seeds: fedarSeeds, Rounds: fedarRounds,
+	Draw: drawn(fedarDistributionRows, fedarDistributionFigure),
 }
 
 // fedarBins is the number of bins for accuracies of clients in [0, 1].
@@ -55,8 +54,8 @@ func fedarDistributionRows(m Measured) ([]fedarDistributionRow, error) {
 		for _, b := range bins {
 			seeds := float64(len(line.Clients))
 			rows = append(rows, fedarDistributionRow{
-				line.Method, b.Low, b.High, float64(b.Count) / seeds, density(x, (b.Low+b.High)/2, width),
-				len(line.Clients),
+				line.Method, b.Low, b.High, float64(b.Count) / seeds,
+				density(x, (b.Low+b.High)/2, width), len(line.Clients),
 			})
 		}
 	}

@@ -30,18 +30,16 @@ func TestFedAR3(t *testing.T) {
 		{"fedavg-active", "p-min=1", metrics.ClientAccStd, 0.18, "18.0"},
 	} {
 		p, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{
-			Method: c.method, Data: "cifar10",
-			Availability: "uniform",
+			Method: c.method, Data: "cifar10", Availability: "uniform",
 		}, Params: c.params, Metric: c.metric})
 		// Exact: the float64 nearest to the printed decimals.
 		if !ok || p.Mean != files.Some(c.want) || c.metric.Number(p.Mean, p.Std) != c.text {
-			t.Errorf("%s %s: %v as %q, want %g as %q", c.method, c.metric, p.Mean, c.metric.Number(p.Mean, p.Std),
-				c.want, c.text)
+			t.Errorf("%s %s: %v as %q, want %g as %q",
+				c.method, c.metric, p.Mean, c.metric.Number(p.Mean, p.Std), c.want, c.text)
 		}
 	}
 	if _, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{
-		Method: "fedavg-active", Data: "cifar10",
-		Availability: "uniform",
+		Method: "fedavg-active", Data: "cifar10", Availability: "uniform",
 	}, Metric: metrics.ClientAccMean}); ok {
 		t.Error("FedAvg with p_min = 0.1 has a number of the paper's, which has everybody there")
 	}
@@ -67,8 +65,7 @@ func TestFedAR2(t *testing.T) {
 		}
 	}
 	p, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{
-		Method: "scaffold", Data: "cifar10",
-		Availability: "uniform",
+		Method: "scaffold", Data: "cifar10", Availability: "uniform",
 	}, Params: "p-min=0.5;rounds=10", Metric: metrics.PRounds})
 	if !ok || p.Mean != files.Some(1.38e-246) || metrics.PRounds.Number(p.Mean, p.Std) != "1.38e-246" {
 		t.Errorf("scaffold, p_min = 0.5: %v as %q, want 1.38e-246", p.Mean, metrics.PRounds.Number(p.Mean, p.Std))

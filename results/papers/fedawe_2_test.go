@@ -22,15 +22,13 @@ func TestFedAWE2(t *testing.T) {
 		t.Errorf("%d numbers, want 192 = 8 methods × 4 availabilities × 3 data sets × train and test", len(rows))
 	}
 	for _, method := range []string{
-		"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa",
-		"fedvarp",
+		"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa", "fedvarp",
 	} {
 		for _, availability := range []string{"stationary", "staircase", "sine", "interleaved-sine"} {
 			for _, data := range []string{"svhn", "cifar10", "cinic10"} {
 				for _, m := range []metrics.Metric{metrics.TrainAcc, metrics.TestAcc} {
 					row := results.SummaryRow{Cell: results.Cell{
-						Method: method, Data: data, Availability: availability,
-						Alpha: files.Some(0.1),
+						Method: method, Data: data, Availability: availability, Alpha: files.Some(0.1),
 					}, Metric: m}
 					if _, found := results.PrintedFor(rows, row); !found {
 						t.Errorf("%s %s %s %s: not there", method, data, availability, m)
@@ -42,8 +40,7 @@ func TestFedAWE2(t *testing.T) {
 	var listing strings.Builder
 	for _, r := range rows {
 		if r.Table != "fedawe-2" || r.N != 3 || !r.Std.Valid || !r.Mean.Valid || r.Mean.Value < 0.3 ||
-			r.Mean.Value > 0.9 ||
-			r.Std.Value < 0.001 || r.Std.Value > 0.05 {
+			r.Mean.Value > 0.9 || r.Std.Value < 0.001 || r.Std.Value > 0.05 {
 			t.Errorf("%+v: want table fedawe-2, 3 seeds, mean in 0.3…0.9, std in 0.001…0.05", r)
 		}
 		fmt.Fprintf(&listing, "%s,%s,%s,%s,%v,%v\n", r.Availability, r.Method, r.Data, r.Metric, r.Mean, r.Std)
@@ -70,15 +67,14 @@ func TestFedAWE2Samples(t *testing.T) {
 		{"fedvarp", "interleaved-sine", "cinic10", metrics.TestAcc, 0.472, 0.003},
 	} {
 		row := results.SummaryRow{Cell: results.Cell{
-			Method: test.method, Data: test.data, Availability: test.availability,
-			Alpha: files.Some(0.1),
+			Method: test.method, Data: test.data, Availability: test.availability, Alpha: files.Some(0.1),
 		}, Metric: test.metric}
 		got, found := results.PrintedFor(rows, row)
 		// Exact: the fractions are the floats nearest to the printed decimals.
 		if want := (stats.Estimate{Mean: test.mean, Std: files.Some(test.std), N: 3}); !found ||
 			got.Estimate() != want {
-			t.Errorf("%s %s %s %s: got %+v, want %+v", test.method, test.availability, test.data, test.metric, got,
-				want)
+			t.Errorf("%s %s %s %s: got %+v, want %+v",
+				test.method, test.availability, test.data, test.metric, got, want)
 		}
 	}
 }

@@ -29,8 +29,8 @@ func printed(t *testing.T, id string) []results.Printed {
 func listingSum(rows []results.Printed) string {
 	var listing strings.Builder
 	for _, r := range rows {
-		fmt.Fprintf(&listing, "%s,%s,%s,%s,%v,%s,%s,%v,%v,%d\n", r.Table, r.Method, r.Data, r.Availability, r.Alpha,
-			r.Params, r.Metric, r.Mean, r.Std, r.N)
+		fmt.Fprintf(&listing, "%s,%s,%s,%s,%v,%s,%s,%v,%v,%d\n",
+			r.Table, r.Method, r.Data, r.Availability, r.Alpha, r.Params, r.Metric, r.Mean, r.Std, r.N)
 	}
 	sum := sha256.Sum256([]byte(listing.String()))
 	return hex.EncodeToString(sum[:])
@@ -78,8 +78,8 @@ func TestFedAWE8(t *testing.T) {
 						t.Errorf("%s %s %s: a dash, want a number", method, data, m)
 					}
 				case p.Mean.Value < last || int(p.Mean.Value)%fedawe8Every != 0:
-					t.Errorf("%s %s %s: round %v, want a multiple of %d not before round %v", method, data, m, p.Mean,
-						fedawe8Every, last)
+					t.Errorf("%s %s %s: round %v, want a multiple of %d not before round %v",
+						method, data, m, p.Mean, fedawe8Every, last)
 				default:
 					last = p.Mean.Value
 				}
@@ -89,8 +89,8 @@ func TestFedAWE8(t *testing.T) {
 	if dashes != 3 {
 		t.Errorf("%d dashes, want 3: FedAvg over all clients never reaches the target", dashes)
 	}
-	if p, found := results.PrintedFor(rows, resultstest.SineRow("fedvarp", "svhn", 0.1, "",
-		metrics.RoundsTo25)); found {
+	fedvarp := resultstest.SineRow("fedvarp", "svhn", 0.1, "", metrics.RoundsTo25)
+	if p, found := results.PrintedFor(rows, fedvarp); found {
 		t.Errorf("fedvarp: got %+v, want nothing printed", p)
 	}
 }

@@ -38,11 +38,15 @@ func TestFedAWEStudiesSamples(t *testing.T) {
 		{"γ=0.2", "fedawe-9", resultstest.SineRow("fedau", "svhn", 0.1, "gamma=0.2", metrics.TestAcc), 0.834, 0.004},
 		{"γ=0.1, other params beside it", "fedawe-9", resultstest.SineRow("fedavg-all", "svhn", 0.1,
 			"eval-last=2;gamma=0.1;rounds=500", metrics.TestAcc), 0.749, 0.024},
-		{"γ=0.3 with other params", "fedawe-9", resultstest.SineRow("fedavg-known", "svhn", 0.1, "rounds=500",
-			metrics.TrainAcc), 0.863, 0.010},
+		{
+			"γ=0.3 with other params", "fedawe-9",
+			resultstest.SineRow("fedavg-known", "svhn", 0.1, "rounds=500", metrics.TrainAcc), 0.863, 0.010,
+		},
 		{"another γ", "fedawe-9", resultstest.SineRow("fedau", "svhn", 0.1, "gamma=0.25", metrics.TestAcc), 0, 0},
-		{"a key that only looks like γ", "fedawe-9", resultstest.SineRow("fedau", "svhn", 0.1, "leaf-gamma=0.2",
-			metrics.TestAcc), 0.825, 0.013},
+		{
+			"a key that only looks like γ", "fedawe-9",
+			resultstest.SineRow("fedau", "svhn", 0.1, "leaf-gamma=0.2", metrics.TestAcc), 0.825, 0.013,
+		},
 		{
 			"γ does not set columns of Table 2 apart", "fedawe-2",
 			resultstest.SineRow("fedau", "svhn", 0.1, "gamma=0.2", metrics.TestAcc), 0.825, 0.013,
@@ -57,8 +61,7 @@ func TestFedAWEStudiesSamples(t *testing.T) {
 		{"another α", "fedawe-10", resultstest.SineRow("mifa", "svhn", 0.5, "", metrics.TrainAcc), 0, 0},
 		{"another α in Table 2", "fedawe-2", resultstest.SineRow("mifa", "svhn", 0.5, "", metrics.TrainAcc), 0, 0},
 		{"no α at all", "fedawe-10", results.SummaryRow{Cell: results.Cell{
-			Method: "mifa", Data: "svhn",
-			Availability: "sine",
+			Method: "mifa", Data: "svhn", Availability: "sine",
 		}, Metric: metrics.TestAcc}, 0, 0},
 		{"FedVARP", "fedawe-9", resultstest.SineRow("fedvarp", "svhn", 0.1, "", metrics.TestAcc), 0, 0},
 		{"another data set", "fedawe-9", resultstest.SineRow("mifa", "cifar10", 0.1, "", metrics.TestAcc), 0, 0},

@@ -36,8 +36,7 @@ func everyFigure(t *testing.T) map[string]plot.Figure {
 	var curves [][][]results.CurveRow
 	var study []Line
 	for _, method := range []string{
-		"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa",
-		"fedvarp",
+		"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa", "fedvarp",
 	} {
 		seeds := [][]results.CurveRow{
 			run(method, 500, []float64{2.3, 1, 0.1}, []float64{0.1, 0.5, 0.6}),
@@ -56,8 +55,8 @@ func everyFigure(t *testing.T) map[string]plot.Figure {
 	}
 	return map[string]plot.Figure{
 		"fedawe-f2": fedaweF2Figure(fedaweF2Rows()), "fedawe-f3": fedaweF3Figure("", accuracy),
-		"fedawe-f5": FedAWEF5Figure(bins),
-		"fedawe-f6": FedAWEF6Figure(activity), "fedawe-f7": fedaweF7Figure("", training),
+		"fedawe-f5": FedAWEF5Figure(bins), "fedawe-f6": FedAWEF6Figure(activity),
+		"fedawe-f7": fedaweF7Figure("", training),
 	}
 }
 
@@ -92,8 +91,8 @@ func TestFigureSVG(t *testing.T) {
 			points := pathPoint.FindAllStringSubmatch(got, -1)
 			for _, p := range points {
 				// A tolerance of half a point: the fifth digit.
-				if x, y := number64(t, p[1]), number64(t, p[2]); x < -0.5 || y < -0.5 || x > width+0.5 || y > height+
-					0.5 {
+				if x, y := number64(t, p[1]), number64(t, p[2]); x < -0.5 || y < -0.5 || x > width+0.5 ||
+					y > height+0.5 {
 					t.Errorf("drawn at %g, %g, want it within %g × %g", x, y, width, height)
 				}
 			}
@@ -158,8 +157,7 @@ func TestFigureErrors(t *testing.T) {
 		{
 			"upside down",
 			[][]plot.Chart{{upside}},
-			"panel 1 of row 1: y axis from 2 to 1, want an ascending range, above 0 " +
-				"if logarithmic",
+			"panel 1 of row 1: y axis from 2 to 1, want an ascending range, above 0 if logarithmic",
 		},
 		{"no bin", [][]plot.Chart{{plot.Histogram{}}}, "panel 1 of row 1: histogram: no bin, want one at least"},
 		{

@@ -66,9 +66,8 @@ func TestTwoClientLimitSimulated(t *testing.T) {
 		// rounds the time average has a standard error of at most 50·√(2/(380000·0.19)) = 0.26 for any a. The tolerance
 		// is four of these.
 		if math.Abs(got-want) > 1.05 {
-			t.Errorf("p %g, %g, lr %g, %d steps: time average %.3f, want %.3f ± 1.05", test.p1, test.p2, test.lr,
-				test.local,
-				got, want)
+			t.Errorf("p %g, %g, lr %g, %d steps: time average %.3f, want %.3f ± 1.05",
+				test.p1, test.p2, test.lr, test.local, got, want)
 		}
 	}
 }
@@ -76,8 +75,8 @@ func TestTwoClientLimitSimulated(t *testing.T) {
 func TestFedAWEF2Rows(t *testing.T) {
 	rows := fedaweF2Rows()
 	if len(rows) != 400 || rows[0] != (fedaweF2Row{0.05, 0.05, 50}) || rows[19] != (fedaweF2Row{0.05, 1, 97.5}) {
-		t.Errorf("%d rows, %v to %v, want 400, of p 0.05, 0.05 and 0.05, 1 at 50 and 97.5", len(rows), rows[0],
-			rows[19])
+		t.Errorf("%d rows, %v to %v, want 400, of p 0.05, 0.05 and 0.05, 1 at 50 and 97.5",
+			len(rows), rows[0], rows[19])
 	}
 }
 

@@ -38,8 +38,10 @@ var fedaweF7 = Figure{
 				return nil
 			},
 		},
-		{Name: "loss-as-coded", Default: false, Help: fmt.Sprintf("losses divided by %d, as the released code's are",
-			fedaweF7Coded)},
+		{
+			Name: "loss-as-coded", Default: false,
+			Help: fmt.Sprintf("losses divided by %d, as the released code's are", fedaweF7Coded),
+		},
 	},
 	Draw: drawn(fedaweF7Rows, fedaweF7Figure),
 }

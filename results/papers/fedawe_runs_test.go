@@ -67,9 +67,8 @@ func TestTables(t *testing.T) {
 			}
 			if table.Rounds != 2000 || !slices.Equal(table.Seeds, []uint32{3, 4, 6}) ||
 				!slices.Equal(metricsOf(table), c.entries) {
-				t.Errorf("%d rounds, seeds %v, entries %q, want 2000, 3 4 6, %q", table.Rounds, table.Seeds,
-					metricsOf(table),
-					c.entries)
+				t.Errorf("%d rounds, seeds %v, entries %q, want 2000, 3 4 6, %q",
+					table.Rounds, table.Seeds, metricsOf(table), c.entries)
 			}
 		})
 	}

@@ -91,8 +91,7 @@ func made(f Figure) Measured {
 		m.Coalitions = append(m.Coalitions, Coalition{Stale: stale, Seed: 3, Accuracies: []float64{0.1, 0.2, 0.3, 0.5}})
 		m.Paths = append(m.Paths, FedAWEF6Row{"sine", 0.5, stale, 0.4, 1})
 		m.Errors = append(m.Errors, EstimatorError{
-			X: 10, Round: stale, Pi: []float64{0.1, 0.2},
-			Lambda: []float64{0.3, 0.4},
+			X: 10, Round: stale, Pi: []float64{0.1, 0.2}, Lambda: []float64{0.3, 0.4},
 		})
 	}
 	return m
@@ -176,8 +175,8 @@ func TestDrawTooLittle(t *testing.T) {
 		"nothing evaluated": func(l *Line) {
 			for _, curve := range l.Curves {
 				for i := range curve {
-					curve[i].TestAcc, curve[i].TrainAcc, curve[i].TrainLoss = files.Optional{}, files.Optional{},
-						files.Optional{}
+					curve[i].TestAcc, curve[i].TrainAcc, curve[i].TrainLoss = files.Optional{},
+						files.Optional{}, files.Optional{}
 				}
 			}
 		},

@@ -144,8 +144,8 @@ func ids[T any](list []T, idOf func(T) string) []string {
 func byID[T any](what, id string, list []T, idOf func(T) string) (found T, err error) {
 	i := slices.IndexFunc(list, func(x T) bool { return idOf(x) == id })
 	if i < 0 {
-		return found, fmt.Errorf("papers: %s %q: unknown, want one of %s", what, id,
-			strings.Join(ids(list, idOf), ", "))
+		return found, fmt.Errorf("papers: %s %q: unknown, want one of %s",
+			what, id, strings.Join(ids(list, idOf), ", "))
 	}
 	return list[i], nil
 }

@@ -75,8 +75,8 @@ func TestPrintedExperiments(t *testing.T) {
 	} {
 		for _, p := range printed(t, id) {
 			if p.Rounds != want.rounds || p.Clients != want.clients || p.N != want.seeds {
-				t.Errorf("%s, %s: %d rounds, %d clients, %d seeds, want %v", id, p.Method, p.Rounds, p.Clients, p.N,
-					want)
+				t.Errorf("%s, %s: %d rounds, %d clients, %d seeds, want %v",
+					id, p.Method, p.Rounds, p.Clients, p.N, want)
 			}
 		}
 	}
@@ -103,8 +103,7 @@ func TestOwn(t *testing.T) {
 		{"leaf", "batch=32", "batch=32"},
 	} {
 		r := results.SummaryRow{Cell: results.Cell{
-			Method: "f3ast", Preset: "code", Data: c.data,
-			Availability: "markov",
+			Method: "f3ast", Preset: "code", Data: c.data, Availability: "markov",
 		}, Params: c.params}
 		if got := of.Own(&r); got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.data, c.params, got, c.want)

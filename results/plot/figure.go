@@ -157,8 +157,7 @@ func drawPanels(page draw.Canvas, plots [][]*plot.Plot) {
 			page.FillText(lettering(panelSize, draw.XCenter, draw.YBottom), vg.Point{
 				X: data.Center().X,
 				Y: data.Max.Y + 7,
-			},
-				titles[j][i])
+			}, titles[j][i])
 		}
 	}
 }

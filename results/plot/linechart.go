@@ -51,8 +51,8 @@ func (c LineChart) plot(l styles) (*plot.Plot, error) {
 	low, high := ys.Axis(0.04, c.LogY)
 	p.Y.Min, p.Y.Max = c.YMin.Or(low), c.YMax.Or(high)
 	if !stats.Finite(p.Y.Min) || !stats.Finite(p.Y.Max) || p.Y.Min >= p.Y.Max || c.LogY && p.Y.Min <= 0 {
-		return nil, fmt.Errorf("y axis from %g to %g, want an ascending range, above 0 if logarithmic", p.Y.Min,
-			p.Y.Max)
+		return nil, fmt.Errorf("y axis from %g to %g, want an ascending range, above 0 if logarithmic",
+			p.Y.Min, p.Y.Max)
 	}
 	if c.LogY { // the axis is linear in log₁₀ y, as gonum misplaces the labels of a LogScale
 		p.Y.Min, p.Y.Max, p.Y.Tick.Marker = math.Log10(p.Y.Min), math.Log10(p.Y.Max), plot.TickerFunc(logTicks)

@@ -42,8 +42,7 @@ func TestLineChartGaps(t *testing.T) {
 func TestLineChartStep(t *testing.T) {
 	points := func(step bool) int {
 		got := filestest.SVG(t, Figure{Panels: [][]Chart{{LineChart{Series: []Series{{
-			X: []float64{0, 1, 2},
-			Y: []float64{0, 1, 0}, Step: step,
+			X: []float64{0, 1, 2}, Y: []float64{0, 1, 0}, Step: step,
 		}}}}}})
 		for line := range strings.SplitSeq(got, "\n") {
 			if strings.Contains(line, "stroke:#000000") {

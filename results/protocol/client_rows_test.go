@@ -17,8 +17,8 @@ func TestClientStatistic(t *testing.T) {
 	for m, want := range map[metrics.Metric]float64{
 		// (20² − 1)/12
 		metrics.ClientAccMean: 0.095, metrics.ClientAccVar: 0.003325, metrics.ClientAccStd: math.Sqrt(0.003325),
-		metrics.ClientAccWorst10: 0.005, metrics.ClientAccWorst10Std: 0.005, metrics.ClientAccBest10: 0.185,
-		metrics.ClientAccBest10Std: 0.005,
+		metrics.ClientAccWorst10: 0.005, metrics.ClientAccWorst10Std: 0.005,
+		metrics.ClientAccBest10: 0.185, metrics.ClientAccBest10Std: 0.005,
 	} {
 		if got, err := clientStatistic(rows, m); err != nil || math.Abs(got-want) > 1e-12 {
 			t.Errorf("%s: %g, %v, want %g ± 1e-12", m, got, err, want)

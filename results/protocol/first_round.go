@@ -27,13 +27,11 @@ func FirstRound(
 		if at < 0 {
 			lacking := slices.IndexFunc(curves, func(rows []results.CurveRow) bool {
 				return !slices.ContainsFunc(rows, func(r results.CurveRow) bool {
-					return r.Round == round &&
-						r.Metric(m).Valid
+					return r.Round == round && r.Metric(m).Valid
 				})
 			})
-			return files.Optional{},
-				fmt.Errorf("results: first round: run %d of %d: no %s in round %d, want it every %d rounds up to %d",
-					lacking+1, len(curves), m, round, every, last)
+			return files.Optional{}, fmt.Errorf("results: first round: run %d of %d: no %s in round %d, "+
+				"want it every %d rounds up to %d", lacking+1, len(curves), m, round, every, last)
 		}
 		// Once the first round is found, the later rounds are only checked for gaps.
 		if !first.Valid && means[at].Mean >= threshold-stats.Roundoff*math.Abs(threshold) {

@@ -67,15 +67,13 @@ func TestFirstRound(t *testing.T) {
 			files.Optional{},
 		},
 		{"mean of three short by rounding", [][]results.CurveRow{
-			accuracies(10, 0.6), accuracies(10, 0.6),
-			accuracies(10, 0.6),
+			accuracies(10, 0.6), accuracies(10, 0.6), accuracies(10, 0.6),
 		}, 10, 0.6, files.Some(0)},
 		// 0.6000000000000001
 		{"threshold above by rounding", [][]results.CurveRow{accuracies(10, 0.1, 0.6)}, 10, 0.8 * 0.75, files.Some(10)},
 		{"short by more than rounding", [][]results.CurveRow{accuracies(10, 0.1, 0.599999)}, 10, 0.6, files.Optional{}},
 		{"diverged reaches nothing", [][]results.CurveRow{
-			accuracies(10, nan, 0.9), accuracies(10, 0.9, nan),
-			accuracies(10, 0.9, 0.9),
+			accuracies(10, nan, 0.9), accuracies(10, 0.9, nan), accuracies(10, 0.9, 0.9),
 		}, 10, 0.1, files.Optional{}},
 		{"back after NaN", [][]results.CurveRow{accuracies(10, nan, 0.9)}, 10, 0.1, files.Some(10)},
 	} {
@@ -110,8 +108,8 @@ func TestFirstRound(t *testing.T) {
 			"one run shorter",
 			[][]results.CurveRow{accuracies(10, 0.1, 0.2), accuracies(10, 0.1)},
 			10, 0.5,
-			metrics.TestAcc, "results: first round: run 2 of 2: no test_acc in round 10, want it every 10 rounds " +
-				"up to 10",
+			metrics.TestAcc, "results: first round: run 2 of 2: no test_acc in round 10, " +
+				"want it every 10 rounds up to 10",
 		},
 		{
 			"no rows",

@@ -19,16 +19,15 @@ func FuzzDecisions(f *testing.F) {
 		{Round: 1, Client: 1},
 		{Round: 2},
 		{Round: 2, Client: 1, Weight: 2},
-	},
-		func(t *testing.T) {
-			rows, err := results.ReadDecisions(path)
-			if err != nil {
-				return
-			}
-			if q, p := Importance(rows); len(q) != results.ClientsOf(rows) || len(p) != len(q) {
-				t.Errorf("%d and %d clients, want %d", len(q), len(p), results.ClientsOf(rows))
-			}
-		})
+	}, func(t *testing.T) {
+		rows, err := results.ReadDecisions(path)
+		if err != nil {
+			return
+		}
+		if q, p := Importance(rows); len(q) != results.ClientsOf(rows) || len(p) != len(q) {
+			t.Errorf("%d and %d clients, want %d", len(q), len(p), results.ClientsOf(rows))
+		}
+	})
 }
 
 // FuzzClients: every statistic comes of whatever is read.

@@ -22,8 +22,7 @@ func TestOverTime(t *testing.T) {
 		m         metrics.Metric
 		mean, std float64
 	}{{metrics.TestAccMax, 0.7, 0.4 / math.Sqrt2}, {metrics.TestAccMean, 0.375, 0.05 / math.Sqrt2}, {
-		metrics.TestAccStd,
-		half / 2, half / math.Sqrt2,
+		metrics.TestAccStd, half / 2, half / math.Sqrt2,
 	}} {
 		got, err := protocol.OverTime(runs, c.m)
 		// A few roundings of numbers below 1.

@@ -18,8 +18,7 @@ func TestBrowser(t *testing.T) {
 	b := open(t)
 	out := t.TempDir()
 	synthesise(t, out, synthetic{
-		availabilities: []string{"stationary", "sine"}, data: []string{"cifar10", "svhn"},
-		rounds: 400, every: 10,
+		availabilities: []string{"stationary", "sine"}, data: []string{"cifar10", "svhn"}, rounds: 400, every: 10,
 	})
 	synthDecisions(t, filepath.Join(out, "fedawe-2"), 30, 60)
 	in := input(t, out)
@@ -45,8 +44,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("filter", func(t *testing.T) {
 		visible := func(selector string) (n int) {
 			b.eval(fmt.Sprintf(`[...document.querySelectorAll(%q)].filter(e => e.getClientRects().length > 0).length`,
-				selector),
-				&n)
+				selector), &n)
 			return n
 		}
 		box := func(kind, name string) {

@@ -206,8 +206,7 @@ func (b *browser) look(scheme string, width, height int) {
 		"value": scheme,
 	}}}, nil)
 	b.call("Emulation.setDeviceMetricsOverride", map[string]any{
-		"width": width, "height": height, "deviceScaleFactor": 1,
-		"mobile": width < 600,
+		"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600,
 	}, nil)
 }
 
@@ -216,8 +215,7 @@ func (b *browser) pressTab() {
 	b.t.Helper()
 	for _, kind := range []string{"keyDown", "keyUp"} {
 		b.call("Input.dispatchKeyEvent", map[string]any{
-			"type": kind, "key": "Tab", "code": "Tab",
-			"windowsVirtualKeyCode": 9,
+			"type": kind, "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9,
 		}, nil)
 	}
 }

@@ -49,12 +49,10 @@ func TestWrite(t *testing.T) {
 	}
 	for _, want := range []string{
 		"printed 63.5 ± 2.0", "inside", "Seeds 3, 4, 6", "AMD EPYC, cpu-avx512 fp32",
-		"cnn-cifar10, 100 clients, Dirichlet α = 0.1, 100 rounds, preset code",
-		"line 7: 12 columns, want 21 &lt;b&gt;", `id="curves-cifar10-sine"`, `id="inclusion-fedawe-cifar10-sine"`,
-		`id="importance-cifar10-sine"`, `id="shares-cifar10-sine"`,
-		`id="clients-cifar10-sine"`, `id="availability-base"`, `id="availability-sine"`, `id="speed"`,
-		`data-method="mifa"`,
-		"Content-Security-Policy",
+		"cnn-cifar10, 100 clients, Dirichlet α = 0.1, 100 rounds, preset code", "line 7: 12 columns, want 21 &lt;b&gt;",
+		`id="curves-cifar10-sine"`, `id="inclusion-fedawe-cifar10-sine"`, `id="importance-cifar10-sine"`,
+		`id="shares-cifar10-sine"`, `id="clients-cifar10-sine"`, `id="availability-base"`, `id="availability-sine"`,
+		`id="speed"`, `data-method="mifa"`, "Content-Security-Policy",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
@@ -102,9 +100,8 @@ func TestWrite(t *testing.T) {
 			curves = append(curves, r.Curve)
 		}
 	}
-	if want := (curves[0][10].TestAcc.Value + curves[1][10].TestAcc.Value +
-		curves[2][10].TestAcc.Value) / 3; rows[10].Method != "fedawe" || rows[10].Round != 100 ||
-		abs(rows[10].TestAcc.Value-want) > 1e-12 {
+	want := (curves[0][10].TestAcc.Value + curves[1][10].TestAcc.Value + curves[2][10].TestAcc.Value) / 3
+	if rows[10].Method != "fedawe" || rows[10].Round != 100 || abs(rows[10].TestAcc.Value-want) > 1e-12 {
 		t.Errorf("row %+v, want fedawe after 100 rounds with %g (sums differ by roundings)", rows[10], want)
 	}
 }
@@ -126,8 +123,7 @@ func wellFormed(text []byte) error {
 func TestFamilies(t *testing.T) {
 	cell := func(method string, params results.Params) results.RunCell {
 		return results.RunCell{CellKey: results.CellKey{
-			Method: method, Data: "svhn", Availability: "sine",
-			Params: params,
+			Method: method, Data: "svhn", Availability: "sine", Params: params,
 		}}
 	}
 	var got []string
@@ -142,8 +138,7 @@ func TestFamilies(t *testing.T) {
 		got = append(got, string(f.key.Params)+": "+strings.Join(names, " "))
 	}
 	if want := []string{
-		": a b", "gamma=0.2: agamma=0.2 bgamma=0.2",
-		": ckappa=1 ckappa=2",
+		": a b", "gamma=0.2: agamma=0.2 bgamma=0.2", ": ckappa=1 ckappa=2",
 	}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -170,8 +165,8 @@ func TestReadAccuracies(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows, err := readAccuracies(path)
-		if len(rows) != c.rows || (err == nil) != (c.wants == "") || err != nil && !strings.Contains(err.Error(),
-			c.wants) {
+		if len(rows) != c.rows || (err == nil) != (c.wants == "") ||
+			err != nil && !strings.Contains(err.Error(), c.wants) {
 			t.Errorf("%s: %d rows, %v, want %d and %q", name, len(rows), err, c.rows, c.wants)
 		}
 	}
@@ -183,8 +178,7 @@ func TestOddInputs(t *testing.T) {
 		"nothing":  {},
 		"problems": {Bad: []error{errors.New("x")}},
 		"own": {Numbers: []results.SummaryRow{{Cell: results.Cell{
-			Table: "run", Method: "new", Data: "own",
-			Availability: "trace",
+			Table: "run", Method: "new", Data: "own", Availability: "trace",
 		}, Metric: metrics.TestAcc, N: 1, Mean: files.Some(0.5), Status: results.CellOK}}},
 	} {
 		var b bytes.Buffer
@@ -201,8 +195,7 @@ func TestOddInputs(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	out := t.TempDir()
 	synthesise(t, out, synthetic{
-		availabilities: []string{"sine"}, data: []string{"svhn"}, methods: []string{"mifa"},
-		rounds: 20, every: 10,
+		availabilities: []string{"sine"}, data: []string{"svhn"}, methods: []string{"mifa"}, rounds: 20, every: 10,
 	})
 	in := input(t, out)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -104,8 +104,8 @@ func synthDecisions(t testing.TB, dir string, clients, rounds int) {
 					}
 				}
 				d := results.DecisionRow{
-					Round: round, Client: i, Active: on[i], Included: 1, Pi: pi, Lambda: lambda,
-					Target: 1 / float64(clients),
+					Round: round, Client: i, Active: on[i], Included: 1, Pi: pi,
+					Lambda: lambda, Target: 1 / float64(clients),
 				}
 				if run.Method == "fedawe" && i%3 == 0 && i > clients/2 {
 					d.Included = 0

@@ -30,8 +30,7 @@ func TestMarks(t *testing.T) {
 	} {
 		r := compare.ComparisonRow{
 			TableColumn: compare.TableColumn{Metric: metrics.TestAcc}, Mean: files.Some(c.mean), Std: files.Some(0.02),
-			N:         3,
-			PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3, Status: "ok",
+			N: 3, PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3, Status: "ok",
 		}
 		r.Difference, r.Rounds = files.Some(c.mean-0.635), 2000
 		_, _, r.Verdict = stats.Compare(stats.Estimate{Mean: c.mean, Std: r.Std, N: 3},
@@ -75,15 +74,15 @@ func TestReportAgreesWithComparison(t *testing.T) {
 		"one seed": {
 			[]results.SummaryRow{row("fedawe", 0.2, 1, 2000), row("fedau", 0.1, 1, 2000)},
 			"0 numbers compared: 0 within, 0 outside, 0 unknown; 2 not compared: 1 of 3 seeds;",
-			"0 numbers compared with the printed ones: 0 inside, 0 near, 0 away, 0 unknown. 2 not compared: 1 of " +
-				"3 seeds.",
+			"0 numbers compared with the printed ones: 0 inside, 0 near, 0 away, 0 unknown. " +
+				"2 not compared: 1 of 3 seeds.",
 			[]string{"not comparable", "not comparable"},
 		},
 		"one whole": {
 			[]results.SummaryRow{row("fedawe", 0.2, 3, 2000), row("fedau", 0.825, 3, 100)},
 			"1 number compared: 0 within, 1 outside, 0 unknown; 1 not compared: 100 of 2000 rounds;",
-			"1 number compared with the printed ones: 0 inside, 0 near, 1 away, 0 unknown. 1 not compared: 100 of " +
-				"2000 rounds.",
+			"1 number compared with the printed ones: 0 inside, 0 near, 1 away, 0 unknown. " +
+				"1 not compared: 100 of 2000 rounds.",
 			[]string{"▼ below", "not comparable: 100 of 2000 rounds"},
 		},
 		"both": {
@@ -128,8 +127,8 @@ func TestReportAgreesWithComparison(t *testing.T) {
 func TestShortRunIsGrey(t *testing.T) {
 	out := t.TempDir()
 	synthesise(t, out, synthetic{
-		availabilities: []string{"sine"}, data: []string{"cifar10"}, methods: []string{"fedawe", "mifa"}, rounds: 100,
-		every: 10,
+		availabilities: []string{"sine"}, data: []string{"cifar10"}, methods: []string{"fedawe", "mifa"},
+		rounds: 100, every: 10,
 	})
 	var page strings.Builder
 	if err := pageTemplate.Execute(&page, build(input(t, out)).data()); err != nil {

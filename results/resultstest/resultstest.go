@@ -35,8 +35,7 @@ func Decisions() []results.DecisionRow {
 // SineRow returns a row of ours under sine availability, with the fields that [results.PrintedFor] looks at.
 func SineRow(method, data string, alpha float64, params results.Params, m metrics.Metric) results.SummaryRow {
 	return results.SummaryRow{Cell: results.Cell{
-		Method: method, Data: data, Availability: "sine",
-		Alpha: files.Some(alpha),
+		Method: method, Data: data, Availability: "sine", Alpha: files.Some(alpha),
 	}, Params: params, Metric: m}
 }
 

@@ -31,12 +31,12 @@ func TestMalformed(t *testing.T) {
 		{"empty name", `{"":` + a + `}`, "1234", `"": want another name`},
 		{"tensor of another kind", `{"a":[]}`, "", `"a": [, want an object`},
 		{
-			"unknown key", `{"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4],"strides":[1]}}`, "1234",
-			`"a": "strides": unknown, want`,
+			"unknown key", `{"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4],"strides":[1]}}`,
+			"1234", `"a": "strides": unknown, want`,
 		},
 		{
-			"key twice", `{"a":{"dtype":"U8","dtype":"U8","shape":[4],"data_offsets":[0,4]}}`, "1234",
-			`"a": "dtype" twice`,
+			"key twice", `{"a":{"dtype":"U8","dtype":"U8","shape":[4],"data_offsets":[0,4]}}`,
+			"1234", `"a": "dtype" twice`,
 		},
 		{"key missing", `{"a":{"dtype":"U8","data_offsets":[0,4]}}`, "1234", `"a": no ["shape"], want`},
 		{
@@ -44,36 +44,36 @@ func TestMalformed(t *testing.T) {
 			`tensor "a": dtype "F33", want one of the format`,
 		},
 		{
-			"dtype in small letters", `{"a":{"dtype":"u8","shape":[4],"data_offsets":[0,4]}}`, "1234",
-			`tensor "a": dtype "u8"`,
+			"dtype in small letters", `{"a":{"dtype":"u8","shape":[4],"data_offsets":[0,4]}}`,
+			"1234", `tensor "a": dtype "u8"`,
 		},
 		{
-			"dtype a number", `{"a":{"dtype":8,"shape":[4],"data_offsets":[0,4]}}`, "1234",
-			`"a": "dtype": 8, want a text`,
+			"dtype a number", `{"a":{"dtype":8,"shape":[4],"data_offsets":[0,4]}}`,
+			"1234", `"a": "dtype": 8, want a text`,
 		},
 		{
-			"shape a number", `{"a":{"dtype":"U8","shape":4,"data_offsets":[0,4]}}`, "1234",
-			`"a": "shape": 4, want a list of whole numbers`,
+			"shape a number", `{"a":{"dtype":"U8","shape":4,"data_offsets":[0,4]}}`,
+			"1234", `"a": "shape": 4, want a list of whole numbers`,
 		},
 		{
-			"shape below 0", `{"a":{"dtype":"U8","shape":[-4],"data_offsets":[0,4]}}`, "1234",
-			`"a": "shape": -4, want a whole number`,
+			"shape below 0", `{"a":{"dtype":"U8","shape":[-4],"data_offsets":[0,4]}}`,
+			"1234", `"a": "shape": -4, want a whole number`,
 		},
 		{
-			"shape of fractions", `{"a":{"dtype":"U8","shape":[4.0],"data_offsets":[0,4]}}`, "1234",
-			`"a": "shape": 4.0, want a whole number`,
+			"shape of fractions", `{"a":{"dtype":"U8","shape":[4.0],"data_offsets":[0,4]}}`,
+			"1234", `"a": "shape": 4.0, want a whole number`,
 		},
 		{
-			"shape of texts", `{"a":{"dtype":"U8","shape":["4"],"data_offsets":[0,4]}}`, "1234",
-			`"a": "shape": 4, want a whole number`,
+			"shape of texts", `{"a":{"dtype":"U8","shape":["4"],"data_offsets":[0,4]}}`,
+			"1234", `"a": "shape": 4, want a whole number`,
 		},
 		{
-			"shape of lists", `{"a":{"dtype":"U8","shape":[[4]],"data_offsets":[0,4]}}`, "1234",
-			`"a": "shape": [, want a whole number`,
+			"shape of lists", `{"a":{"dtype":"U8","shape":[[4]],"data_offsets":[0,4]}}`,
+			"1234", `"a": "shape": [, want a whole number`,
 		},
 		{
-			"shape of 2^63", `{"a":{"dtype":"U8","shape":[9223372036854775808],"data_offsets":[0,4]}}`, "1234",
-			`from 0 to 2^63-1`,
+			"shape of 2^63", `{"a":{"dtype":"U8","shape":[9223372036854775808],"data_offsets":[0,4]}}`,
+			"1234", `from 0 to 2^63-1`,
 		},
 		{
 			"overflow", `{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`, "",
@@ -84,12 +84,12 @@ func TestMalformed(t *testing.T) {
 			`tensor "a": shape [7] of F4 is 28 bits, want whole bytes`,
 		},
 		{
-			"one offset", `{"a":{"dtype":"U8","shape":[4],"data_offsets":[4]}}`, "1234",
-			`"a": "data_offsets": 1 numbers, want 2`,
+			"one offset", `{"a":{"dtype":"U8","shape":[4],"data_offsets":[4]}}`,
+			"1234", `"a": "data_offsets": 1 numbers, want 2`,
 		},
 		{
-			"offsets the other way", `{"a":{"dtype":"U8","shape":[4],"data_offsets":[4,0]}}`, "1234",
-			`tensor "a": begins at byte 4, want 0`,
+			"offsets the other way", `{"a":{"dtype":"U8","shape":[4],"data_offsets":[4,0]}}`,
+			"1234", `tensor "a": begins at byte 4, want 0`,
 		},
 		{
 			"offsets of another size", `{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,4]}}`, "1234",
@@ -102,8 +102,8 @@ func TestMalformed(t *testing.T) {
 			"", `want a whole number`,
 		},
 		{
-			"hole in front", `{"a":{"dtype":"U8","shape":[3],"data_offsets":[1,4]}}`, "1234",
-			`tensor "a": begins at byte 1, want 0`,
+			"hole in front", `{"a":{"dtype":"U8","shape":[3],"data_offsets":[1,4]}}`,
+			"1234", `tensor "a": begins at byte 1, want 0`,
 		},
 		{
 			"hole", `{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},` +
@@ -122,8 +122,8 @@ func TestMalformed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := open(raw(c.header, c.data))
-			if err == nil || !strings.HasPrefix(err.Error(), "safetensors: ") || !strings.Contains(err.Error(),
-				c.want) {
+			if err == nil || !strings.HasPrefix(err.Error(), "safetensors: ") ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("%.300s\ngot  %v\nwant %s", c.header, err, c.want)
 			}
 		})

@@ -55,8 +55,8 @@ func readHeader(r io.ReaderAt, size int64) (*File, error) {
 	// The length comes from the file, so it is checked before memory is allocated for it.
 	length := binary.LittleEndian.Uint64(head[:])
 	if length > MaxHeader || length > uint64(size)-8 {
-		return nil, fmt.Errorf("header of %d bytes in a file of %d, want at most %d", length, size,
-			min(MaxHeader, size-8))
+		return nil, fmt.Errorf("header of %d bytes in a file of %d, want at most %d",
+			length, size, min(MaxHeader, size-8))
 	}
 	text := make([]byte, length)
 	if err := readAll(r, text, 8); err != nil {
@@ -86,8 +86,8 @@ func (f *File) place(size int64) error {
 		case t.from != end:
 			err = fmt.Errorf("begins at byte %d, want %d, where the tensor before it ends", t.from, end)
 		case t.to-t.from != t.Bytes: // no overflow: both are ≥ 0
-			err = fmt.Errorf("bytes %d to %d, want %d bytes for %s %s", t.from, t.to, t.Bytes, t.DType,
-				shapeText(t.Shape))
+			err = fmt.Errorf("bytes %d to %d, want %d bytes for %s %s",
+				t.from, t.to, t.Bytes, t.DType, shapeText(t.Shape))
 		case t.to > size:
 			err = fmt.Errorf("ends at byte %d, want at most %d, where the file ends", t.to, size)
 		}
@@ -120,8 +120,8 @@ func (f *File) Float32s(name string, from int, into []float32) error {
 	}
 	n := t.Bytes / 4
 	if from < 0 || int64(from) > n || int64(len(into)) > n-int64(from) {
-		return fmt.Errorf("safetensors: tensor %q: %d elements from %d on, want some of its %d", name, len(into), from,
-			n)
+		return fmt.Errorf("safetensors: tensor %q: %d elements from %d on, want some of its %d",
+			name, len(into), from, n)
 	}
 	return decode(f, t, int64(from)*4, 4, into, func(b []byte) float32 {
 		return math.Float32frombits(binary.LittleEndian.Uint32(b))

@@ -58,8 +58,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	want := []string{
 		"f64 F64 [2 1] 16", "i64 I64 [3] 24", "f32 F32 [2 3] 24", "empty F32 [0 4] 0", "scalar F32 [] 4",
-		"naïve \"name\" U8 [10] 10",
-		"none U8 [0] 0",
+		"naïve \"name\" U8 [10] 10", "none U8 [0] 0",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("tensors:\ngot  %q\nwant %q", got, want)

@@ -62,8 +62,8 @@ func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 		out := limitedWriter{w, sizes[i], sizes[i]}
 		err := t.Write(&out)
 		if err == nil && out.left > 0 {
-			err = fmt.Errorf("%d bytes written, want %d for %s %s", sizes[i]-out.left, sizes[i], t.DType,
-				shapeText(t.Shape))
+			err = fmt.Errorf("%d bytes written, want %d for %s %s",
+				sizes[i]-out.left, sizes[i], t.DType, shapeText(t.Shape))
 		}
 		if err != nil {
 			return fmt.Errorf("safetensors: tensor %q: %w", t.Name, err)
@@ -112,8 +112,8 @@ func makeHeader(metadata map[string]string, tensors []Tensor) (header []byte, si
 	// Spaces fill the header up to a multiple of headerAlign.
 	length := (len(text) + headerAlign - 1) / headerAlign * headerAlign
 	if length > MaxHeader {
-		return nil, nil, fmt.Errorf("header of %d bytes for %d tensors, want at most %d", length, len(tensors),
-			MaxHeader)
+		return nil, nil, fmt.Errorf("header of %d bytes for %d tensors, want at most %d",
+			length, len(tensors), MaxHeader)
 	}
 	header = binary.LittleEndian.AppendUint64(nil, uint64(length))
 	return fmt.Appendf(header, "%s%*s", text, length-len(text), ""), sizes, nil

@@ -74,8 +74,8 @@ func read(text, path string) (h *History, bad []error) {
 			h = &History{Path: path, Machine: row.machine}
 		}
 		if row.machine != h.Machine {
-			complain("machine %s, want %s as in the first row: one file is one machine", row.machine.Fingerprint(),
-				h.Machine.Fingerprint())
+			complain("machine %s, want %s as in the first row: one file is one machine",
+				row.machine.Fingerprint(), h.Machine.Fingerprint())
 			continue
 		}
 		k := key{row.night.Run, row.value.Metric}
@@ -86,8 +86,8 @@ func read(text, path string) (h *History, bad []error) {
 		// Rows of one run are one night, wherever they are in the file.
 		i, known := at[row.night.Run]
 		if known && !h.Nights[i].Time.Equal(row.night.Time) {
-			complain("run %s at %s, want %s as in its first row", k.run, row.night.Time.Format(time.RFC3339),
-				h.Nights[i].Time.Format(time.RFC3339))
+			complain("run %s at %s, want %s as in its first row",
+				k.run, row.night.Time.Format(time.RFC3339), h.Nights[i].Time.Format(time.RFC3339))
 			continue
 		}
 		if !known {

@@ -231,8 +231,7 @@ func TestReadFolder(t *testing.T) {
 	}
 	copied := filepath.Join(dir, "zz-copy.csv")
 	for name, content := range map[string]string{
-		copied: string(text), filepath.Join(dir, "junk.csv"): "junk",
-		filepath.Join(dir, "notes.txt"): "junk",
+		copied: string(text), filepath.Join(dir, "junk.csv"): "junk", filepath.Join(dir, "notes.txt"): "junk",
 	} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)

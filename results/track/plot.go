@@ -19,8 +19,8 @@ func Plot(h *History, trends []Trend) (plot.Figure, error) {
 		}
 	}
 	if len(charts) == 0 {
-		return plot.Figure{}, fmt.Errorf("track: %s: no night that could be drawn, want one with samples enough",
-			h.Path)
+		return plot.Figure{},
+			fmt.Errorf("track: %s: no night that could be drawn, want one with samples enough", h.Path)
 	}
 	f := plot.Figure{Title: fmt.Sprintf("%s, %s, %s (%s)",
 		h.Machine.Device, h.Machine.Engine, h.Machine.Precision, h.Machine.Fingerprint())}
@@ -54,8 +54,7 @@ func chart(h *History, t Trend) plot.LineChart {
 			name = "first faster night"
 		}
 		c.Series = append(c.Series, plot.Series{
-			Name: name, X: []float64{day(s.First), day(s.First)},
-			Y: []float64{lowest, highest},
+			Name: name, X: []float64{day(s.First), day(s.First)}, Y: []float64{lowest, highest},
 		})
 		if i == len(t.Shifts)-1 {
 			c.Title += fmt.Sprintf(": %+.1f %% on %s", 100*s.Change, h.Nights[s.First].Time.UTC().Format("2006-01-02"))

@@ -55,8 +55,7 @@ func TestPlot(t *testing.T) {
 		names = append(names, s.Name)
 	}
 	if want := []string{
-		"night", "level (median)", "first slower night",
-		"first faster night",
+		"night", "level (median)", "first slower night", "first faster night",
 	}; !reflect.DeepEqual(names, want) {
 		t.Fatalf("series: got %v, want %v", names, want)
 	}

@@ -80,8 +80,8 @@ func TestRankPTies(t *testing.T) {
 	}{
 		{"slower", []float64{4, 6, 6}, []float64{3.5, 6, 7}}, {"faster", []float64{0, 1, 1}, []float64{0, 1.1, 1.2}},
 	} {
-		if got, want := rankP(before, test.after), bruteP([]float64{1, 2, 3, 3.1, 4, 4.1, 5},
-			test.as); math.Abs(got-want) > tolerance {
+		got, want := rankP(before, test.after), bruteP([]float64{1, 2, 3, 3.1, 4, 4.1, 5}, test.as)
+		if math.Abs(got-want) > tolerance {
 			t.Errorf("%s: got %v, want %v", test.name, got, want)
 		}
 	}

@@ -115,12 +115,12 @@ func TestRates(t *testing.T) {
 					n.name, 100*size, r.falseNights, r.nights)
 			}
 			if size >= 0.05 && float64(r.soon) < 0.95*float64(r.planted) {
-				t.Errorf("%s, shifts of %.0f %%: %d of %d found within 3 nights, want 95 %%", n.name, 100*size, r.soon,
-					r.planted)
+				t.Errorf("%s, shifts of %.0f %%: %d of %d found within 3 nights, want 95 %%",
+					n.name, 100*size, r.soon, r.planted)
 			}
 			if size >= 0.05 && float64(r.exact) < 0.8*float64(r.found) { // measured: 85 to 90 %
-				t.Errorf("%s, shifts of %.0f %%: first night right for %d of %d, want 80 %%", n.name, 100*size,
-					r.exact, r.found)
+				t.Errorf("%s, shifts of %.0f %%: first night right for %d of %d, want 80 %%",
+					n.name, 100*size, r.exact, r.found)
 			}
 		}
 	}

@@ -152,8 +152,8 @@ func parseRow(text string) (r row, err error) {
 		}
 	}
 	if own := r.machine.Fingerprint(); own != cell("fingerprint") {
-		return r, fmt.Errorf("column fingerprint: %.40q, want %s, that of the machine in the row", cell("fingerprint"),
-			own)
+		return r, fmt.Errorf("column fingerprint: %.40q, want %s, that of the machine in the row",
+			cell("fingerprint"), own)
 	}
 	r.value = Measurement{Metric: cell("metric"), Unit: cell("unit")}
 	for number := range strings.FieldsSeq(cell("samples")) {

@@ -26,12 +26,12 @@ var noises = []noise{
 	{name: "lognormal 2 %", sample: 0.02, samples: 20, passes: 1},
 	{name: "lognormal 2 %, nights differ", sample: 0.02, metric: 0.005, night: 0.005, samples: 20, passes: 1},
 	{
-		name: "bimodal, each sample", sample: 0.02, metric: 0.005, night: 0.005, slow: 0.08, share: 0.3, passes: 20,
-		samples: 20,
+		name: "bimodal, each sample", sample: 0.02, metric: 0.005, night: 0.005, slow: 0.08, share: 0.3,
+		passes: 20, samples: 20,
 	},
 	{
-		name: "bimodal, each pass", sample: 0.02, metric: 0.005, night: 0.005, slow: 0.08, share: 0.3, passes: 10,
-		samples: 20,
+		name: "bimodal, each pass", sample: 0.02, metric: 0.005, night: 0.005, slow: 0.08, share: 0.3,
+		passes: 10, samples: 20,
 	},
 	{
 		name: "bimodal, whole nights", sample: 0.02, metric: 0.005, night: 0.005, slow: 0.08, share: 0.3, passes: 1,
@@ -40,15 +40,13 @@ var noises = []noise{
 	{name: "2 % from night to night", metric: 0.02, samples: 20, passes: 1, beyond: true},
 	{
 		name: "nights like the last, 0.7", sample: 0.02, metric: 0.005, night: 0.01, memory: 0.7, samples: 20,
-		passes: 1,
-		beyond: true,
+		passes: 1, beyond: true,
 	},
 }
 
 var testMachine = Machine{
 	Suite: "test/1", OS: "linux/amd64", CPU: "Some CPU @ 2 GHz", CPUs: 4, Threads: 2, Engine: "cpu-avx512",
-	Device: "Some CPU @ 2 GHz",
-	Clocks: "800-3500 MHz", Precision: "fp32",
+	Device: "Some CPU @ 2 GHz", Clocks: "800-3500 MHz", Precision: "fp32",
 }
 
 // synthetic makes a history of so many nights. factor says by what a metric's night is multiplied beside the noise;

@@ -55,8 +55,7 @@ func Judge(h *History, trends []Trend, nights int) Verdict {
 	v := Verdict{
 		Schema: 1, File: h.Path, Fingerprint: h.Machine.Fingerprint(), Machine: h.Machine.String(),
 		Run: n.Run, Time: n.Time.UTC().Format(time.RFC3339), Version: n.Version, Nights: len(h.Nights),
-		Metrics:     len(n.Values),
-		Regressions: []Finding{}, Improvements: []Finding{}, Earlier: []Finding{},
+		Metrics: len(n.Values), Regressions: []Finding{}, Improvements: []Finding{}, Earlier: []Finding{},
 	}
 	for _, t := range trends {
 		// A metric is compared if the last night measured it and enough nights came before.
@@ -85,8 +84,8 @@ func finding(h *History, t Trend, s Shift) Finding {
 	return Finding{
 		Metric: t.Metric, Unit: t.Unit, Before: s.Before, After: s.After, Change: s.Change,
 		FirstRun: first.Run, FirstTime: first.Time.UTC().Format(time.RFC3339), FirstVersion: first.Version,
-		LastVersion: h.Nights[s.First-1].Version, ConfirmedRun: h.Nights[s.Confirmed].Run, P: s.P, NightsBefore: s.N,
-		NightsAfter: s.K,
+		LastVersion: h.Nights[s.First-1].Version, ConfirmedRun: h.Nights[s.Confirmed].Run, P: s.P,
+		NightsBefore: s.N, NightsAfter: s.K,
 	}
 }
 

@@ -31,9 +31,8 @@ func TestJudge(t *testing.T) {
 		if len(v.Regressions) != test.slower || len(v.Improvements) != test.faster || len(v.Earlier) != test.earlier ||
 			!strings.Contains(v.Text, test.text) {
 			t.Errorf("%d nights, last %d: got %d slower, %d faster, %d earlier, %q, want %d, %d, %d, %q",
-				test.nights, test.recent,
-				len(v.Regressions), len(v.Improvements), len(v.Earlier), v.Text, test.slower, test.faster,
-				test.earlier, test.text)
+				test.nights, test.recent, len(v.Regressions), len(v.Improvements), len(v.Earlier), v.Text, test.slower,
+				test.faster, test.earlier, test.text)
 		}
 	}
 	v := judged(63, 1)
@@ -47,8 +46,7 @@ func TestJudge(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"SLOWER  metric/00", "since 20260302T020000Z (v2, before it v1)",
-		"3 nights after 50",
+		"SLOWER  metric/00", "since 20260302T020000Z (v2, before it v1)", "3 nights after 50",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("text:\n%swant %q in it", text.String(), want)

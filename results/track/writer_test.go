@@ -37,8 +37,8 @@ func TestAppendKeeps(t *testing.T) {
 	if len(back.Nights) != 3 || len(bad) != 1 || !strings.Contains(bad[0].Error(), "line 5: half written") {
 		t.Errorf("read: got %d nights, %v, want 3 and line 5 half written", len(back.Nights), bad)
 	}
-	if err := w.Append(h.Machine, next); err == nil || !strings.Contains(err.Error(),
-		"run "+next.Run+" is in it already") {
+	if err := w.Append(h.Machine, next); err == nil ||
+		!strings.Contains(err.Error(), "run "+next.Run+" is in it already") {
 		t.Errorf("the same run again: got %v, want that it is in it already", err)
 	}
 	if err := os.WriteFile(path, []byte("schema,moon\n"), 0o600); err != nil {

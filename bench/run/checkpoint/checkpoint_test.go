@@ -52,8 +52,7 @@ func sample() (*Content, *memory) {
 			{Round: 0, TestLoss: files.Some(2.5), Params: "a=1"}, {Round: 2, LR: 0.1, ElapsedSec: 1},
 		},
 		Decisions: []results.DecisionRow{{
-			Round: 1, Client: 1, Active: 1, Weight: 0.25, Pi: 0.5, Lambda: -1,
-			Target: 1,
+			Round: 1, Client: 1, Active: 1, Weight: 0.25, Pi: 0.5, Lambda: -1, Target: 1,
 		}},
 		State: []algos.Array{
 			{Name: "w", Rows: []nets.Row{m.row(1), m.row(0)}},
@@ -207,8 +206,7 @@ func TestCheckpointNotWritten(t *testing.T) {
 func TestRemove(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{
-		Name(3), Name(20), Name(100), "checkpoint-007.safetensors",
-		"checkpoint-x.safetensors", "curve.csv",
+		Name(3), Name(20), Name(100), "checkpoint-007.safetensors", "checkpoint-x.safetensors", "curve.csv",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
 			t.Fatal(err)

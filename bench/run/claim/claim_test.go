@@ -233,8 +233,8 @@ func TestNothingMayBeWritten(t *testing.T) {
 				return do()
 			}}
 			c, holder, err := w.Try(dir)
-			if c != nil || holder != nil || !errors.Is(err, cause) || !strings.HasPrefix(err.Error(), "claim: "+dir+
-				": ") {
+			if c != nil || holder != nil || !errors.Is(err, cause) ||
+				!strings.HasPrefix(err.Error(), "claim: "+dir+": ") {
 				t.Errorf("%s fails with %v: %v, %v, %v, want the cause and the folder", op, cause, c, holder, err)
 			}
 			if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {

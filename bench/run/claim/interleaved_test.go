@@ -128,8 +128,8 @@ func TestTurnsAtRandom(t *testing.T) {
 		}
 		w.end()
 		if got := content(t, w.dir); got != "curve.csv: "+after.text() {
-			t.Fatalf("schedule %d: at the end: %s, want curve.csv of the last; the operations:\n%s", seed, got,
-				strings.Join(w.log, "\n"))
+			t.Fatalf("schedule %d: at the end: %s, want curve.csv of the last; the operations:\n%s",
+				seed, got, strings.Join(w.log, "\n"))
 		}
 		w.remove()
 	}

@@ -264,8 +264,8 @@ func TestKilledProcess(t *testing.T) {
 				// Its last heartbeat may not have been seen.
 				for _, now = range []time.Duration{1, defaultExpiry - 1} {
 					if c, holder, err := w.Try(dir); c != nil || holder == nil || err != nil {
-						t.Fatalf("%v after the death: %v, %v, %v, want the claim of the dead process", now, c, holder,
-							err)
+						t.Fatalf("%v after the death: %v, %v, %v, want the claim of the dead process",
+							now, c, holder, err)
 					}
 				}
 				now = 1 + defaultExpiry

@@ -106,8 +106,7 @@ func TestPublisherIsStopped(t *testing.T) {
 		done := strings.Contains(before, "curve.csv: ")
 		if done != (holder.err == nil) || !done && !errors.Is(holder.err, ErrLost) {
 			t.Errorf("stopped before %s: published before the other had the folder: %v, Publish: %v, want both or %v",
-				stopped,
-				done, holder.err, ErrLost)
+				stopped, done, holder.err, ErrLost)
 		}
 		if now := content(t, w.dir); now != before {
 			t.Errorf("stopped before %s: the folder was\n%s\nwhen the other had it, and is\n%s", stopped, before, now)
@@ -116,9 +115,8 @@ func TestPublisherIsStopped(t *testing.T) {
 			t.Errorf("stopped before %s: Release of the lost claim: %v", stopped, err)
 		}
 		if now := content(t, w.dir); now != before {
-			t.Errorf("stopped before %s: the folder was\n%s\nbefore the Release of a lost claim, and is\n%s", stopped,
-				before,
-				now)
+			t.Errorf("stopped before %s: the folder was\n%s\nbefore the Release of a lost claim, and is\n%s",
+				stopped, before, now)
 		}
 		if err := taker.claim.Check(); err != nil {
 			t.Errorf("stopped before %s: the new holder: %v", stopped, err)
@@ -176,9 +174,8 @@ func TestTryIsStopped(t *testing.T) {
 				}
 				err := last.claim.Publish("curve.csv")
 				if err != nil && (!unlucky || !errors.Is(err, ErrLost)) {
-					t.Fatalf("stopped before %s: the last to claim the folder: %v, want it published; the "+
-						"operations:\n%s",
-						stopped, err, strings.Join(w.log, "\n"))
+					t.Fatalf("stopped before %s: the last to claim the folder: %v, want it published; "+
+						"the operations:\n%s", stopped, err, strings.Join(w.log, "\n"))
 				}
 				if first.claim != nil {
 					if err := first.claim.Check(); !errors.Is(err, ErrLost) {
@@ -225,8 +222,8 @@ func TestBothAreStopped(t *testing.T) {
 			}
 			h.step, k.step = nil, nil
 			if t.Failed() {
-				t.Fatalf("stopped after %d operations of the taker and %d of the holder:\n%s", takerStop, holderStop,
-					strings.Join(w.log, "\n"))
+				t.Fatalf("stopped after %d operations of the taker and %d of the holder:\n%s",
+					takerStop, holderStop, strings.Join(w.log, "\n"))
 			}
 			w.remove()
 			if holderEnds {

@@ -114,14 +114,13 @@ func (p *party) published(name string) {
 	p.t.Helper()
 	if p.claim == nil || p.claim != p.current {
 		p.t.Errorf("%s has published %s, want nobody but %q, the last to claim the folder; the operations:\n%s",
-			p.name, name,
-			p.current.id, strings.Join(p.log, "\n"))
+			p.name, name, p.current.id, strings.Join(p.log, "\n"))
 		return
 	}
 	got, err := os.ReadFile(filepath.Join(p.dir, name))
 	if want := p.text(); err != nil || string(got) != want {
-		p.t.Errorf("%s has published %q, %v, want its own text %q; the operations:\n%s", p.name, got, err, want,
-			strings.Join(p.log, "\n"))
+		p.t.Errorf("%s has published %q, %v, want its own text %q; the operations:\n%s",
+			p.name, got, err, want, strings.Join(p.log, "\n"))
 	}
 }
 
@@ -172,14 +171,14 @@ func (p *party) publish() {
 // all does all that a process does: two tries, the second of which finds any claim dead.
 func (p *party) all(release bool) {
 	if !p.twice() {
-		p.t.Errorf("%s: two tries, the other's claim is dead, want the claim; the operations:\n%s", p.name,
-			strings.Join(p.log, "\n"))
+		p.t.Errorf("%s: two tries, the other's claim is dead, want the claim; the operations:\n%s",
+			p.name, strings.Join(p.log, "\n"))
 		return
 	}
 	p.publish()
 	if p.err != nil {
-		p.t.Errorf("%s: the last to claim the folder: Publish: %v; the operations:\n%s", p.name, p.err,
-			strings.Join(p.log, "\n"))
+		p.t.Errorf("%s: the last to claim the folder: Publish: %v; the operations:\n%s",
+			p.name, p.err, strings.Join(p.log, "\n"))
 	}
 	if release {
 		p.release()

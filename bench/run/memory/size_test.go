@@ -12,8 +12,8 @@ func TestParseSize(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "8", "GB", "8G", "8B", "-1GB", "0GB", "0.0001KB", "NaNGB", "InfGB", "1e30TB", "8 G B", "GB8", "8GB8",
-		"eight GB",
+		"", "8", "GB", "8G", "8B", "-1GB", "0GB", "0.0001KB", "NaNGB", "InfGB", "1e30TB", "8 G B", "GB8",
+		"8GB8", "eight GB",
 	} {
 		if got, err := ParseSize(text); err == nil {
 			t.Errorf("%q: %d, want an error", text, got)

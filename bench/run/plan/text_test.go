@@ -39,8 +39,7 @@ func TestWrite(t *testing.T) {
 			"cells of a row are added",
 			Plan{
 				Title: "A", Cells: []Cell{
-					cell("mifa", 3, 1, 3600), cell("mifa", 3, 0, 1800),
-					cell("fedau", 3, 0, 42600),
+					cell("mifa", 3, 1, 3600), cell("mifa", 3, 0, 1800), cell("fedau", 3, 0, 42600),
 				},
 				AtOnce: 1, Rates: []Rate{measured}, LargestOf: "mifa", Largest: run.Needs{Bytes: 4e8, Memory: "rows"},
 			},
@@ -48,26 +47,22 @@ func TestWrite(t *testing.T) {
 				"A: 3 cells, 9 runs: 1 kept, 0 go on, 8 to be made\n",
 				"mifa    cifar10  sine          6     1     2000    1 h 30 min\n",
 				"memory: 400 MB for the largest run (mifa: rows)\n",
-				"in all 13 h 20 min on cpu-avx512, 2 threads (measured now: 9.3 ms per client-step of cnn-cifar10 on " +
-					"cifar10, " +
-					"n = 3 rounds)\n",
+				"in all 13 h 20 min on cpu-avx512, 2 threads (measured now: " +
+					"9.3 ms per client-step of cnn-cifar10 on cifar10, n = 3 rounds)\n",
 			},
 		},
 		{
 			"two at a time, too large, of a file",
 			Plan{
 				Title: "A", Cells: []Cell{cell("mifa", 1, 0, 60)}, AtOnce: 2, Rates: []Rate{{row, false}},
-				LargestOf: "mifa",
-				Largest:   run.Needs{Bytes: 4e9, Memory: "rows", Least: true},
-				Limit:     memory.Limit{Bytes: 7e9, From: "the cgroup"}, LimitIsKnown: true,
+				LargestOf: "mifa", Largest: run.Needs{Bytes: 4e9, Memory: "rows", Least: true},
+				Limit: memory.Limit{Bytes: 7e9, From: "the cgroup"}, LimitIsKnown: true,
 			},
 			[]string{
 				"memory: at least 4.0 GB for the largest run (mifa: rows), 8.0 GB for 2 at a time; " +
 					"7.0 GB available (the cgroup), which is too little\n",
 				"in all 1 min on cpu-avx512, 2 threads (bench.csv, 2026-03-04: 9.3 ms per client-step of cnn-cifar10 " +
-					"on cifar10, " +
-					"n = 10 rounds); " +
-					"2 runs at a time are taken to gain nothing\n",
+					"on cifar10, n = 10 rounds); 2 runs at a time are taken to gain nothing\n",
 			},
 		},
 	} {

@@ -103,10 +103,7 @@ func TestLine(t *testing.T) {
 		one, many string
 	}{
 		{20, "round 12/100 · 13 %", "run 2/3"},
-		{
-			44, "round 12/100 · 13 % · 1 min 46 s left",
-			"run 2/3 · round 12/100 · 37 %",
-		},
+		{44, "round 12/100 · 13 % · 1 min 46 s left", "run 2/3 · round 12/100 · 37 %"},
 		{
 			80, "round 12/100 · 13 % · 1 min 46 s left · test acc 45.10 % |██                  |",
 			"run 2/3 · round 12/100 · 37 % · 3 min 48 s left |██████████                  |",
@@ -172,8 +169,8 @@ func TestEveryWidth(t *testing.T) {
 		if got := s.String(); got != "" || s.wrapped {
 			t.Fatalf("%d columns: got %q in the end, wrapped %t, want nothing", columns, got, s.wrapped)
 		}
-		if columns >= 20 && !slices.ContainsFunc(s.drawn,
-			func(l string) bool { return strings.HasPrefix(l, "run 2/3") }) {
+		if columns >= 20 &&
+			!slices.ContainsFunc(s.drawn, func(l string) bool { return strings.HasPrefix(l, "run 2/3") }) {
 			t.Fatalf("%d columns: run 2/3 was never drawn: %q", columns, s.drawn)
 		}
 	}

@@ -138,8 +138,8 @@ func TestPause(t *testing.T) {
 		q.Found(n, now)
 	}
 	if waited := q.jobs[0].tried.Sub(q.jobs[0].first); looks < 170 || looks > 300 || waited < 23*time.Hour {
-		t.Errorf("%d looks in a day, the last after %s, want about one in 500 s once the first hours are over", looks,
-			waited)
+		t.Errorf("%d looks in a day, the last after %s, want about one in 500 s once the first hours are over",
+			looks, waited)
 	}
 	if got := Pause(turn, 2000*time.Second); got != 100*time.Second {
 		t.Errorf("pause %s after 2000 s, want a twentieth", got)

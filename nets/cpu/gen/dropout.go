@@ -38,8 +38,8 @@ func masks(a *asm) {
 // an order that interleaving their words at the end puts the words in the order of the elements.
 func dropout(a *asm) {
 	a.begin("Dropout", "func(y *float32, mask *uint8, x *float32, draw *byte, index, blocks int, scale float32)")
-	y, mask, x, draw, blocks, scale := a.arg("y"), a.arg("mask"), a.arg("x"), a.arg("draw"), a.arg("blocks"),
-		a.number("scale")
+	y, mask, x, draw, blocks, scale := a.arg("y"), a.arg("mask"), a.arg("x"), a.arg("draw"),
+		a.arg("blocks"), a.number("scale")
 	counters := a.lanes / 2
 	order := a.StaticGlobal("order")
 	a.DataAttributes(rodata)
@@ -154,8 +154,8 @@ func (a *asm) pair(low, high reg.VecVirtual) {
 // applyMask computes y = mask ? scale·x : 0. Moves 9 |x| bytes.
 func applyMask(a *asm) {
 	a.begin("ApplyMask", "func(y, x *float32, mask *uint8, n int, scale float32)")
-	y, x, mask, n, scale, left, zero := a.arg("y"), a.arg("x"), a.arg("mask"), a.arg("n"), a.number("scale"), a.GP64(),
-		a.vec()
+	y, x, mask, n, scale, left, zero := a.arg("y"), a.arg("x"), a.arg("mask"), a.arg("n"), a.number("scale"),
+		a.GP64(), a.vec()
 	a.zero(zero)
 	a.MOVQ(n, left)
 	a.channels(left, mask, []reg.GPVirtual{x, y}, func(masked bool) {

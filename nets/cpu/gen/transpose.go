@@ -13,8 +13,7 @@ import (
 func transpose(a *asm) {
 	a.begin("Transpose", "func(dst *float32, ldDst int, src *float32, ldSrc, rows, cols int)")
 	t := transposer{
-		ldSrc: a.arg("ldSrc"), ldDst: a.arg("ldDst"), rows: a.arg("rows"), cols: a.GP64(), src: a.GP64(),
-		dst: a.GP64(),
+		ldSrc: a.arg("ldSrc"), ldDst: a.arg("ldDst"), rows: a.arg("rows"), cols: a.GP64(), src: a.GP64(), dst: a.GP64(),
 	}
 	a.SHLQ(operand.U8(2), t.ldSrc)
 	a.SHLQ(operand.U8(2), t.ldDst)

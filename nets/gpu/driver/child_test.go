@@ -61,8 +61,7 @@ func fake(t *testing.T, flags ...string) string {
 	}
 	lib := filepath.Join(t.TempDir(), "libfake.so")
 	args := append([]string{
-		"-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", lib,
-		"testdata/fakecuda.c",
+		"-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", lib, "testdata/fakecuda.c",
 	}, flags...)
 	if out, err := exec.CommandContext(t.Context(), cc, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s %v: %v\n%s", cc, args, err, out)

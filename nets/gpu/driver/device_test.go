@@ -151,8 +151,8 @@ func TestExercise(t *testing.T) {
 		after, _, err := cu.MemInfo()
 		must(t, err)
 		if before != after || total != 1<<20 {
-			t.Errorf("free %d of %d bytes before, %d after, want the same: each stream, event, graph, module "+
-				"takes a byte", before, total, after)
+			t.Errorf("free %d of %d bytes before, %d after, want the same: each stream, event, graph, "+
+				"module takes a byte", before, total, after)
 		}
 		must(t, d.Close())
 	})

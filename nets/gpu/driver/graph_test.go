@@ -20,16 +20,16 @@ func TestDeviceLost(t *testing.T) {
 		must(t, err)
 		must(t, fill(f, s, fillArgs{p, 1, 1000}))
 		err = s.Synchronize()
-		want := "gpu: synchronize after fill (grid 4, block 256, shared 512 bytes): an illegal memory access was " +
-			"encountered"
+		want := "gpu: synchronize after fill (grid 4, block 256, shared 512 bytes): " +
+			"an illegal memory access was encountered"
 		if !errors.Is(err, ErrDeviceLost) || errors.Is(err, ErrOutOfMemory) || err.Error() != want {
 			t.Errorf("Synchronize: %v, want ErrDeviceLost: %s", err, want)
 		}
 		x, err := s.Capture("round", func() error { return fill(f, s, fillArgs{p, 1, 10}) })
 		must(t, err)
 		err = x.Launch(s)
-		if want := "gpu: graph round (1 nodes): launch: an illegal memory access was encountered"; !errors.Is(err,
-			ErrDeviceLost) || err.Error() != want {
+		want = "gpu: graph round (1 nodes): launch: an illegal memory access was encountered"
+		if !errors.Is(err, ErrDeviceLost) || err.Error() != want {
 			t.Errorf("Launch: %v, want ErrDeviceLost: %s", err, want)
 		}
 	})

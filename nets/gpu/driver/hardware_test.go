@@ -103,8 +103,8 @@ func TestHardwareLost(t *testing.T) {
 		must(t, fill(f, s, fillArgs{out: 64, n: 1}))
 		for range 2 {
 			err := s.Synchronize()
-			if want := "gpu: synchronize after fill (grid 1, block 256): an illegal memory access was " +
-				"encountered"; !errors.Is(err, ErrDeviceLost) || err.Error() != want {
+			want := "gpu: synchronize after fill (grid 1, block 256): an illegal memory access was encountered"
+			if !errors.Is(err, ErrDeviceLost) || err.Error() != want {
 				t.Errorf("Synchronize: %v, want ErrDeviceLost: %s", err, want)
 			}
 		}

@@ -60,16 +60,16 @@ func find() error {
 	}
 	library.version = int(v)
 	if library.version < minVersion {
-		return fmt.Errorf("gpu: %s: driver of CUDA %s, want %s or later", library.path, version(library.version),
-			version(minVersion))
+		return fmt.Errorf("gpu: %s: driver of CUDA %s, want %s or later",
+			library.path, version(library.version), version(minVersion))
 	}
 	if missing := lookUp(); len(missing) > 0 {
 		more := ""
 		if n := len(missing) - 1; n > 0 {
 			more = fmt.Sprintf(" (and %d more)", n)
 		}
-		return fmt.Errorf("gpu: %s: no symbol %s%s, want the driver functions of CUDA %s", library.path, missing[0],
-			more, version(minVersion))
+		return fmt.Errorf("gpu: %s: no symbol %s%s, want the driver functions of CUDA %s",
+			library.path, missing[0], more, version(minVersion))
 	}
 	if err := result(C.cuInitDriver(0)); err != nil {
 		var e *Error

@@ -16,14 +16,13 @@ func TestOutOfMemory(t *testing.T) {
 	}
 	onThread(t, func(d *Device) {
 		_, err := d.Alloc(3 << 20)
-		if want := "gpu: alloc 3 MiB (1048574 bytes of 1 MiB are free): out of memory"; !errors.Is(err,
-			ErrOutOfMemory) ||
-			errors.Is(err, ErrDeviceLost) || err.Error() != want {
+		want := "gpu: alloc 3 MiB (1048574 bytes of 1 MiB are free): out of memory"
+		if !errors.Is(err, ErrOutOfMemory) || errors.Is(err, ErrDeviceLost) || err.Error() != want {
 			t.Errorf("Alloc(3 MiB): %v, want ErrOutOfMemory: %s", err, want)
 		}
 		_, err = d.AllocHost(1 << 30)
-		if want := "gpu: alloc 1.0 GiB of pinned memory: out of memory"; !errors.Is(err, ErrOutOfMemory) ||
-			err.Error() != want {
+		want = "gpu: alloc 1.0 GiB of pinned memory: out of memory"
+		if !errors.Is(err, ErrOutOfMemory) || err.Error() != want {
 			t.Errorf("AllocHost(1 GiB): %v, want ErrOutOfMemory: %s", err, want)
 		}
 		if _, err := d.Alloc(0); err == nil || err.Error() != "gpu: alloc: 0 bytes, want 1 or more" {
@@ -48,11 +47,11 @@ func TestPinned(t *testing.T) {
 		must(t, s.CopyFromDevice(host[56:], p))
 		beyond := unsafe.Slice(&host[1], 64)
 		for _, err := range []error{
-			s.CopyToDevice(p, make([]byte, 64)), s.CopyFromDevice(make([]byte, 64), p), s.CopyToDevice(p, beyond),
-			s.CopyFromDevice(beyond, p),
+			s.CopyToDevice(p, make([]byte, 64)), s.CopyFromDevice(make([]byte, 64), p),
+			s.CopyToDevice(p, beyond), s.CopyFromDevice(beyond, p),
 		} {
-			if err == nil || !strings.HasSuffix(err.Error(),
-				" device of 64 bytes: in a stream, want memory of AllocHost") {
+			if err == nil ||
+				!strings.HasSuffix(err.Error(), " device of 64 bytes: in a stream, want memory of AllocHost") {
 				t.Errorf("copy of memory that is not pinned, or not all of it, in a stream: %v", err)
 			}
 		}
@@ -60,8 +59,8 @@ func TestPinned(t *testing.T) {
 		if err := d.FreeHost(host); err == nil || err.Error() != "gpu: free pinned: not memory of AllocHost" {
 			t.Errorf("FreeHost twice: %v", err)
 		}
-		must(t, errors.Join(s.CopyToDevice(p, nil), s.CopyFromDevice(nil, p), s.Memset32(p, 1, 0), d.Free(0),
-			d.FreeHost(nil)))
+		must(t, errors.Join(s.CopyToDevice(p, nil), s.CopyFromDevice(nil, p), s.Memset32(p, 1, 0),
+			d.Free(0), d.FreeHost(nil)))
 	})
 }
 

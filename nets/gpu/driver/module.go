@@ -106,10 +106,10 @@ func (f *Function) Attributes() Attributes { return f.attributes }
 // SetMaxDynamicShared lets launches ask for so many bytes of dynamic shared memory. A kernel needs it for more than 48
 // KiB of static and dynamic shared memory together; the limit for both is DeviceInfo.SharedPerBlock.
 func (f *Function) SetMaxDynamicShared(bytes int) error {
-	if err := result(C.cuFuncSetAttribute(f.f, C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-		C.int(bytes))); err != nil {
-		return fmt.Errorf("gpu: %s: %s of dynamic shared memory, static %s: %w", f.name, Size(int64(bytes)),
-			Size(int64(f.attributes.Shared)), err)
+	err := result(C.cuFuncSetAttribute(f.f, C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, C.int(bytes)))
+	if err != nil {
+		return fmt.Errorf("gpu: %s: %s of dynamic shared memory, static %s: %w",
+			f.name, Size(int64(bytes)), Size(int64(f.attributes.Shared)), err)
 	}
 	return nil
 }

@@ -9,15 +9,15 @@ import (
 
 // TestJIT loads PTX that does not compile. The error is one line, with the first line of the compiler's messages.
 func TestJIT(t *testing.T) {
-	const log = "ptxas application ptx input, line 12; error   : Unknown symbol 'q'\nptxas fatal   : Ptx assembly " +
-		"aborted due to errors\n"
+	const log = "ptxas application ptx input, line 12; error   : Unknown symbol 'q'\nptxas fatal   : " +
+		"Ptx assembly aborted due to errors\n"
 	if !withFake(t, "log="+log) {
 		return
 	}
 	onThread(t, func(d *Device) {
 		_, err := d.LoadModule("conv2d", ".version 7.8 nonsense")
-		want := "gpu: module conv2d: a PTX JIT compilation failed: ptxas application ptx input, line 12; error   : " +
-			"Unknown symbol 'q'"
+		want := "gpu: module conv2d: a PTX JIT compilation failed: ptxas application ptx input, line 12; " +
+			"error   : Unknown symbol 'q'"
 		if err == nil || err.Error() != want {
 			t.Errorf("LoadModule: %v\nwant %s", err, want)
 		}
@@ -91,8 +91,8 @@ func TestLaunchErrors(t *testing.T) {
 				"fill (grid 1, block 1, shared 512 bytes): launch: 24 bytes of parameters, want the kernel's 16",
 			},
 		} {
-			if err := f.Launch(c.grid, c.threads, c.shared, s, a[:c.bytes]); err == nil || err.Error() != "gpu: "+
-				c.want {
+			if err := f.Launch(c.grid, c.threads, c.shared, s, a[:c.bytes]); err == nil ||
+				err.Error() != "gpu: "+c.want {
 				t.Errorf("%s: %v\nwant gpu: %s", c.name, err, c.want)
 			}
 		}

@@ -51,15 +51,14 @@ func newCompiler(asan bool) (*compiler, error) {
 	// FMA change no result.
 	flags := []string{
 		"-std=c++17", "-g1", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno",
-		"-fno-strict-aliasing",
-		"-Wall", "-Wextra", "-Wno-unknown-pragmas", "-Wno-psabi", "-DROLLCALL_EMULATOR",
+		"-fno-strict-aliasing", "-Wall", "-Wextra", "-Wno-unknown-pragmas", "-Wno-psabi", "-DROLLCALL_EMULATOR",
 	}
 	if runtime.GOARCH == "amd64" && cpu.X86.HasAVX2 && cpu.X86.HasFMA {
 		flags = append(flags, "-mavx2", "-mfma")
 	}
 	if asan {
-		flags = append(flags, "-O1", "-fno-omit-frame-pointer", "-fsanitize=address,alignment,bounds-strict",
-			"-fno-sanitize-recover=all")
+		flags = append(flags, "-O1", "-fno-omit-frame-pointer",
+			"-fsanitize=address,alignment,bounds-strict", "-fno-sanitize-recover=all")
 	} else {
 		flags = append(flags, "-O2")
 	}
@@ -101,8 +100,7 @@ func (c *compiler) unpack() (string, error) {
 	}
 	for name, text := range texts {
 		err := c.keep(filepath.Join(dir, name), func(temporary string) error {
-			return os.WriteFile(temporary, text,
-				0o644)
+			return os.WriteFile(temporary, text, 0o644)
 		})
 		if err != nil {
 			return "", err
@@ -194,16 +192,16 @@ func (c *compiler) object(u unit) (string, error) {
 	hash := sha256.New()
 	fmt.Fprintln(hash, c.version, c.flags)
 	hash.Write(u.text)
-	path := filepath.Join(c.cache, fmt.Sprintf("%s-%x.o", strings.TrimSuffix(u.name, filepath.Ext(u.name)),
-		hash.Sum(nil)[:12]))
+	path := filepath.Join(c.cache, fmt.Sprintf("%s-%x.o",
+		strings.TrimSuffix(u.name, filepath.Ext(u.name)), hash.Sum(nil)[:12]))
 	return path, c.keep(path, func(temporary string) error {
 		source := temporary + ".ii"
 		if err := os.WriteFile(source, u.text, 0o644); err != nil {
 			return fmt.Errorf("emulator: %s: %w", u.name, err)
 		}
 		defer os.Remove(source)
-		return c.run("compile "+u.name, append(append([]string{"-c", "-o", temporary, "-fpreprocessed", "-x", "c++"},
-			c.flags...), source)...)
+		return c.run("compile "+u.name,
+			append(append([]string{"-c", "-o", temporary, "-fpreprocessed", "-x", "c++"}, c.flags...), source)...)
 	})
 }
 

@@ -23,9 +23,8 @@ func TestPTX(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), clang, "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_80",
-				"--cuda-feature=+ptx78",
-				"-nocudainc", "-nocudalib", "-S", "-O3", "-std=c++17", "-ffp-contract=off", "-Wall", "-Wextra",
-				"-Werror", file, "-o", "-")
+				"--cuda-feature=+ptx78", "-nocudainc", "-nocudalib", "-S", "-O3", "-std=c++17", "-ffp-contract=off",
+				"-Wall", "-Wextra", "-Werror", file, "-o", "-")
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
 			ptx, err := cmd.Output()
@@ -60,8 +59,8 @@ func TestKernelNames(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			names, err := kernelNames("x.cu", []byte(c.text))
-			if got := strings.Join(names, ","); got != c.want || (err == nil) != (c.err == "") || err != nil &&
-				err.Error() != c.err {
+			if got := strings.Join(names, ","); got != c.want || (err == nil) != (c.err == "") ||
+				err != nil && err.Error() != c.err {
 				t.Errorf("got %q, %v, want %q, %s", got, err, c.want, c.err)
 			}
 		})
@@ -79,18 +78,18 @@ func TestBuildErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := "#include \"" + prelude + "\"\nstruct A { int n; };\nextern \"C\" __global__ void f(const A a) { " +
-		"__shared__ float x[4]; x[0] = 0; }\n"
+	text := "#include \"" + prelude + "\"\nstruct A { int n; " +
+		"};\nextern \"C\" __global__ void f(const A a) { __shared__ float x[4]; x[0] = 0; }\n"
 	if err := os.WriteFile(filepath.Join(dir, "f.cu"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Build(dir, false); err == nil || !strings.Contains(err.Error(),
-		"__shared__: write SHARED(type, name, [dims])") {
+	if _, err := Build(dir, false); err == nil ||
+		!strings.Contains(err.Error(), "__shared__: write SHARED(type, name, [dims])") {
 		t.Errorf("__shared__: got %v, want the advice to write SHARED", err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := Build("testdata", false); err == nil || !strings.HasPrefix(err.Error(),
-		"emulator: no g++ to build it with: ") {
+	if _, err := Build("testdata", false); err == nil ||
+		!strings.HasPrefix(err.Error(), "emulator: no g++ to build it with: ") {
 		t.Errorf("no compiler: got %v", err)
 	}
 }

@@ -86,8 +86,8 @@ func Env(path string, asan bool) []string {
 		"detect_stack_use_after_return=0", // would move the variables of a fiber off its stack
 		"allocator_may_return_null=1",     // the driver reports that memory ran out
 	}
-	env = append(env, "ASAN_OPTIONS="+strings.Join(options, ":"), "UBSAN_OPTIONS=print_stacktrace=1",
-		"ROLLCALL_GPU_ARENA=guard")
+	env = append(env, "ASAN_OPTIONS="+strings.Join(options, ":"),
+		"UBSAN_OPTIONS=print_stacktrace=1", "ROLLCALL_GPU_ARENA=guard")
 	if out, err := exec.Command("g++", "-print-file-name=libasan.so").Output(); err == nil {
 		if lib, err := filepath.EvalSymlinks(strings.TrimSpace(string(out))); err == nil {
 			env = append(env, "LD_PRELOAD="+lib)

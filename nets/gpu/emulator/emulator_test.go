@@ -18,8 +18,8 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "drive")
-	out, err := exec.Command("g++", "-std=c++17", "-O1", "-o", path, "testdata/drive.cpp", "-ldl",
-		"-pthread").CombinedOutput()
+	out, err := exec.Command("g++", "-std=c++17", "-O1", "-o", path, "testdata/drive.cpp",
+		"-ldl", "-pthread").CombinedOutput()
 	if err != nil {
 		return "", &exec.Error{Name: string(out), Err: err}
 	}
@@ -73,8 +73,7 @@ var kinds = []struct {
 func TestCases(t *testing.T) {
 	for _, name := range []string{
 		"reverse", "reverse_dropped", "rotate_dropped", "shuffles", "ldmatrix", "mma_tf32", "mma_bf16", "cp_async",
-		"cp_async_no_wait", "poison", "deferred",
-		"graph", "threads", "math",
+		"cp_async_no_wait", "poison", "deferred", "graph", "threads", "math",
 	} {
 		for _, kind := range kinds {
 			t.Run(name+"/"+kind.name, func(t *testing.T) {
@@ -129,8 +128,7 @@ func TestDiagnosis(t *testing.T) {
 			`96 at __syncthreads of \S*barrier.cu`,
 		},
 		"lane_missing": {
-			`lane_missing: block`, `at __shfl_xor_sync of \S*barrier.cu:\d+`,
-			`4 returned \(first \(7,0,0\)\)`,
+			`lane_missing: block`, `at __shfl_xor_sync of \S*barrier.cu:\d+`, `4 returned \(first \(7,0,0\)\)`,
 		},
 		"lanes_disagree": {
 			`__shfl_\w+_sync with mask ffffffff, but lane \d+ is at __shfl_\w+_sync with mask ffffffff, ` +
@@ -185,16 +183,16 @@ func TestOverrun(t *testing.T) {
 		})
 	}
 	out, ok := drive(t, false, "global_overrun")
-	if ok || !strings.Contains(out, "700 an illegal memory access was encountered (bytes beside the allocation "+
-		"of 128 at") {
+	if ok ||
+		!strings.Contains(out, "700 an illegal memory access was encountered (bytes beside the allocation of 128 at") {
 		t.Errorf("without AddressSanitizer: success %v, got %s, want code 700 from the guards", ok, out)
 	}
 }
 
 func TestLimits(t *testing.T) {
 	out, ok := drive(t, false, "limits", "ROLLCALL_EMULATOR_MEMORY=1048576")
-	if want := "entry no_such_kernel is not in the emulator's library\nentry reverse takes 24 bytes in the PTX, 16 " +
-		"in the source\n"; !ok || out != want {
+	if want := "entry no_such_kernel is not in the emulator's library\nentry reverse takes 24 bytes in the PTX, " +
+		"16 in the source\n"; !ok || out != want {
 		t.Errorf("got %s, want %s", out, want)
 	}
 }

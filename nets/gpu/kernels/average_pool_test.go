@@ -30,8 +30,7 @@ func TestAveragePool(t *testing.T) {
 					x, gy := p.rounded(numbers(rnd, w.room()*in)), p.rounded(numbers(rnd, w.room()*out))
 					a := AverageArgs{
 						Work: r.work(w), X: p.upload(r, x), Y: p.blank(r, w.room()*out), GY: p.upload(r, gy),
-						DX: p.blank(r, w.room()*in),
-						B:  uint32(s.N), Pixels: uint32(pixels), C: uint32(s.C),
+						DX: p.blank(r, w.room()*in), B: uint32(s.N), Pixels: uint32(pixels), C: uint32(s.C),
 					}
 					launch(r, "average_pool_"+p.name, a.Launch(p.kind()), w.room(), &a)
 					launch(r, "average_pool_backward_"+p.name, a.Launch(p.kind()), w.room(), &a)
@@ -41,10 +40,8 @@ func TestAveragePool(t *testing.T) {
 					new(cpu.Average[float64]).Forward(exec, all, y, widen(x[:K*in]))
 					new(cpu.Average[float64]).Backward(exec, all, dx, widen(gy[:K*out]))
 					near(t, "y", p.download(r, a.Y, K*out), y, func(i int) float64 {
-						return 0x1p-24*float64(pixels+2) +
-							p.half*math.Abs(y[i])
-					},
-						"a sum of numbers below 1 in float32, over their number, rounded")
+						return 0x1p-24*float64(pixels+2) + p.half*math.Abs(y[i])
+					}, "a sum of numbers below 1 in float32, over their number, rounded")
 					near(t, "dx", p.download(r, a.DX, K*in), dx,
 						func(i int) float64 { return (2*0x1p-24 + p.half) * math.Abs(dx[i]) },
 						"1/pixels, a product, and what is stored")

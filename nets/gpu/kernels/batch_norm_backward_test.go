@@ -90,8 +90,7 @@ func TestNormBackward(t *testing.T) {
 			x := math.Abs(c.wide[i]-c.stats.Mean[at]) * c.stats.Inverse[at]
 			slope := math.Abs(dw[at]) / n
 			tol := (4*0x1p-24+spread(at))*(math.Abs(d[i])+math.Abs(db[at])/n+2*x*slope+off(at)*slope) + tolB(at)/n +
-				x*tolW(at)/n +
-				4*0x1p-24*slope*(math.Abs(c.wide[i])+math.Abs(c.stats.Mean[at]))*c.stats.Inverse[at]
+				x*tolW(at)/n + 4*0x1p-24*slope*(math.Abs(c.wide[i])+math.Abs(c.stats.Mean[at]))*c.stats.Inverse[at]
 			return scale*tol + c.p.half*math.Abs(dx[i])
 		}, "errors of the sums and statistics, roundings of the three terms, and that of dx")
 		c.untouched("dx of the slot not in use", a.DX+uint64(s.K*c.n*c.p.bytes), c.n*c.p.bytes)

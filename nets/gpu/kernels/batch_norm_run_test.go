@@ -65,8 +65,9 @@ func newNorm(t *testing.T, p precision, K, B, H, W, C int, add, relu, parts bool
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(uint64(B*C), uint64(H)))
 	const E, step = 2, 1
-	c := &norm{rig: newRig(t), p: p, add: add, room: K + 1, n: B * H * W * C, exec: cpu.NewExec(cpu.Generic[float64](),
-		nil)}
+	c := &norm{
+		rig: newRig(t), p: p, add: add, room: K + 1, n: B * H * W * C, exec: cpu.NewExec(cpu.Generic[float64](), nil),
+	}
 	c.shape = cpu.NormShape{K: K, B: B, H: H, W: W, C: C, ReLU: relu}
 	gap := (C + 63) / 64 * 64
 	c.P = 5 * gap
@@ -92,8 +93,8 @@ func newNorm(t *testing.T, p precision, K, B, H, W, C int, add, relu, parts bool
 		c.labels = append(c.labels, c.wave.Index[len(c.wave.Index)-B:]...)
 		offset := numbers(rnd, C)
 		for _, index := range c.wave.Index[len(c.wave.Index)-B:] {
-			x, more, gy, gy2 := numbers(rnd, samples), numbers(rnd, samples), numbers(rnd, samples),
-				numbers(rnd, samples)
+			x, more, gy, gy2 := numbers(rnd, samples), numbers(rnd, samples),
+				numbers(rnd, samples), numbers(rnd, samples)
 			for i := range samples {
 				x[i] += 20 * offset[i%C]
 				if index < 0 {
@@ -206,11 +207,10 @@ func eachNorm(t *testing.T, test func(t *testing.T, c *norm)) {
 				if i%4 == 1 {
 					K = 1
 				}
-				name := fmt.Sprintf("%s/K=%d_B=%d_%dx%dx%d_add=%t_relu=%t_parts=%t", p.name, K, s.B, s.H, s.W, s.C,
-					kind.add, kind.relu, kind.parts)
+				name := fmt.Sprintf("%s/K=%d_B=%d_%dx%dx%d_add=%t_relu=%t_parts=%t",
+					p.name, K, s.B, s.H, s.W, s.C, kind.add, kind.relu, kind.parts)
 				t.Run(name, func(t *testing.T) {
-					test(t, newNorm(t, p, K, s.B, s.H, s.W, s.C, kind.add, kind.relu,
-						kind.parts))
+					test(t, newNorm(t, p, K, s.B, s.H, s.W, s.C, kind.add, kind.relu, kind.parts))
 				})
 			}
 		}

@@ -17,17 +17,13 @@ func TestNormForward(t *testing.T) {
 		// error of the variance, as a fraction of variance + ε
 		spread := func(i int) float64 { return 2*sumError*about[i]*inverse(i)*inverse(i) + 0x1p-24 }
 		near(t, "mean", c.stat(2), c.stats.Mean, func(i int) float64 {
-			return sumError*math.Sqrt(about[i]) +
-				0x1p-24*math.Abs(c.stats.Mean[i])
-		},
-			"sums of differences from the pivot in float32, rounded")
+			return sumError*math.Sqrt(about[i]) + 0x1p-24*math.Abs(c.stats.Mean[i])
+		}, "sums of differences from the pivot in float32, rounded")
 		near(t, "inverse", c.stat(3), c.stats.Inverse, func(i int) float64 { return spread(i) * inverse(i) },
 			"half the error of the variance, rounded")
 		near(t, "unbiased variance", c.stat(4), c.stats.Unbiased, func(i int) float64 {
-			return 2*sumError*about[i]*2 +
-				0x1p-24*c.stats.Unbiased[i]
-		},
-			"sums of squares in float32, rounded")
+			return 2*sumError*about[i]*2 + 0x1p-24*c.stats.Unbiased[i]
+		}, "sums of squares in float32, rounded")
 		near(t, "y", c.p.download(c.rig, c.args.Y, s.K*c.n), c.want, func(i int) float64 {
 			at := i/c.n*s.C + i%s.C
 			if c.labels[i/c.n*s.B+i%c.n/(s.H*s.W*s.C)] < 0 {
@@ -40,8 +36,8 @@ func TestNormForward(t *testing.T) {
 		}, "errors of the statistics, three roundings of scale·x, shift and their sum, and that of y")
 		c.untouched("y of the slot not in use", c.args.Y+uint64(s.K*c.n*c.p.bytes), c.n*c.p.bytes)
 		c.untouched("sums of the slot not in use", c.args.Partial+uint64(8*s.K*c.args.Partials()), 8*c.args.Partials())
-		c.untouched("statistics of the slot not in use", c.args.Stats+uint64(4*s.K*c.args.Statistics()),
-			4*c.args.Statistics())
+		c.untouched("statistics of the slot not in use",
+			c.args.Stats+uint64(4*s.K*c.args.Statistics()), 4*c.args.Statistics())
 	})
 }
 
@@ -64,8 +60,8 @@ func TestNormEvaluate(t *testing.T) {
 		}
 		launch(c.rig, "norm_evaluate_"+c.p.name, c.args.Apply(c.p.kind()), c.room, c.args)
 		s := c.shape
-		new(cpu.NormForward[float64]).Evaluate(c.exec, s, c.want, c.wide, c.wideMore, c.weight, c.bias, c.mean,
-			c.variance)
+		new(cpu.NormForward[float64]).Evaluate(c.exec, s, c.want, c.wide, c.wideMore, c.weight, c.bias,
+			c.mean, c.variance)
 		near(t, "y", c.p.download(c.rig, c.args.Y, s.K*c.n), c.want, func(i int) float64 {
 			at := i/c.n*s.C + i%s.C
 			size := math.Abs(c.weight[at]) / math.Sqrt(c.variance[at]+cpu.NormEpsilon)
@@ -91,8 +87,8 @@ func TestNormGeometry(t *testing.T) {
 		a.Split()
 		if a.Lanes != c.lanes || a.Chunks != c.chunks ||
 			a.Input(FP32).Geometry != (Geometry{X: int(c.blocks), Threads: 256}) {
-			t.Errorf("B=%d pixels=%d C=%d: %d lanes, %d chunks, %+v, want %d, %d, %d blocks of 256", c.B, c.pixels,
-				c.C, a.Lanes, a.Chunks, a.Input(FP32).Geometry, c.lanes, c.chunks, c.blocks)
+			t.Errorf("B=%d pixels=%d C=%d: %d lanes, %d chunks, %+v, want %d, %d, %d blocks of 256",
+				c.B, c.pixels, c.C, a.Lanes, a.Chunks, a.Input(FP32).Geometry, c.lanes, c.chunks, c.blocks)
 		}
 	}
 }

@@ -21,8 +21,8 @@ func TestConv2DGeometry(t *testing.T) {
 				a := Conv2DArgs{B: B, H: c.H, W: c.H, C: c.C, R: c.R, S: c.R, O: c.O, U: c.U, Pad: c.pad}
 				a.Images = a.ChunkImages(p)
 				if !a.Fits() || a.Images < 1 || a.Images > B {
-					t.Errorf("%+v %s: fits %v, %d images in a partial sum, want true, 1 … %d", a, p, a.Fits(),
-						a.Images, B)
+					t.Errorf("%+v %s: fits %v, %d images in a partial sum, want true, 1 … %d",
+						a, p, a.Fits(), a.Images, B)
 				}
 				rows, columns := a.Out()
 				for what, v := range map[string]struct {
@@ -36,8 +36,8 @@ func TestConv2DGeometry(t *testing.T) {
 					tile := conv2DTileOf(p, v.cols, what == "filter")
 					covered := v.g.X / ceil(v.cols, tile.columns) * tile.rows
 					if v.g.Shared > 99*1024 || v.g.Threads != 128 || covered < int(v.rows) {
-						t.Errorf("%+v %s %s: %+v covers %d rows, want %d, at most 99 KB, 128 threads", a, p, what, v.g,
-							covered, v.rows)
+						t.Errorf("%+v %s %s: %+v covers %d rows, want %d, at most 99 KB, 128 threads",
+							a, p, what, v.g, covered, v.rows)
 					}
 				}
 			}

@@ -16,8 +16,8 @@ import (
 type conv2DCase struct{ K, B, H, W, C, R, S, O, U, pad int }
 
 func (c conv2DCase) String() string {
-	return fmt.Sprintf("K=%d_B=%d_%dx%dx%d_%dx%d_O=%d_stride=%d_pad=%d", c.K, c.B, c.H, c.W, c.C, c.R, c.S, c.O, c.U,
-		c.pad)
+	return fmt.Sprintf("K=%d_B=%d_%dx%dx%d_%dx%d_O=%d_stride=%d_pad=%d",
+		c.K, c.B, c.H, c.W, c.C, c.R, c.S, c.O, c.U, c.pad)
 }
 
 // conv2DCases are layers of the residual nets on small images, and sizes that are multiples of nothing.
@@ -72,10 +72,8 @@ func conv2DOnCard(t *testing.T, c conv2DCase, p precision, d conv2DData) conv2DR
 	room, x, y := w.room(), c.B*c.x(), c.B*c.y()
 	a := Conv2DArgs{
 		Work: r.work(w), X: p.upload(r, d.x), Y: p.blank(r, room*y), DX: p.blank(r, room*x), GY: p.upload(r, d.gy),
-		WOffset: before,
-		B:       uint32(c.B), H: uint32(c.H), W: uint32(c.W), C: uint32(c.C), R: uint32(c.R), S: uint32(c.S),
-		O: uint32(c.O),
-		U: uint32(c.U), Pad: uint32(c.pad),
+		WOffset: before, B: uint32(c.B), H: uint32(c.H), W: uint32(c.W), C: uint32(c.C), R: uint32(c.R), S: uint32(c.S),
+		O: uint32(c.O), U: uint32(c.U), Pad: uint32(c.pad),
 	}
 	a.Images = a.ChunkImages(p.kind())
 	chunks := (c.B + int(a.Images) - 1) / int(a.Images)
@@ -112,8 +110,7 @@ func conv2DOnCPU(c conv2DCase, d conv2DData) conv2DResult {
 	x := make([]float64, c.K*c.B*s.H*s.W*c.C)
 	dx := make([]float64, len(x))
 	want := conv2DResult{
-		y: make([]float64, c.K*c.B*c.y()), dx: make([]float64, c.K*c.B*c.x()),
-		dw: make([]float64, c.K*c.w()),
+		y: make([]float64, c.K*c.B*c.y()), dx: make([]float64, c.K*c.B*c.x()), dw: make([]float64, c.K*c.w()),
 	}
 	// inside calls f with the offset of every row of pixels, in maps without border and with it.
 	inside := func(f func(plain, bordered int)) {
@@ -241,8 +238,8 @@ func TestConv2DDeterministic(t *testing.T) {
 				got, again, last []float64
 			}{{"y", all.y, again.y, last.y}, {"dx", all.dx, again.dx, last.dx}, {"dw", all.dw, again.dw, last.dw}} {
 				near(t, v.what+" of a second run", v.again, v.got, exactly, "sums are added in a fixed order")
-				near(t, v.what+" of the last client alone", v.last, v.got[len(v.got)-len(v.last):], exactly,
-					"clients share nothing")
+				near(t, v.what+" of the last client alone", v.last, v.got[len(v.got)-len(v.last):],
+					exactly, "clients share nothing")
 			}
 		})
 	}

@@ -36,8 +36,8 @@ func TestConvReduce(t *testing.T) {
 				partial := numbers(rnd, w.room()*c.chunks*size)
 				a := ConvReduceArgs{
 					Work: r.work(w), Partial: upload(r, partial), Grad: blank[float32](r, w.room()*P), WOffset: offset,
-					BOffset: uint32(offset + gap),
-					N:       uint32(c.n), O: uint32(c.O), Chunks: uint32(c.chunks), P: uint32(P), Step: step, E: E,
+					BOffset: uint32(offset + gap), N: uint32(c.n), O: uint32(c.O), Chunks: uint32(c.chunks),
+					P: uint32(P), Step: step, E: E,
 				}
 				launch(r, "conv_reduce", a.Launch(FP32), w.room(), &a)
 				grad := download[float32](r, a.Grad, w.room()*P)
@@ -58,8 +58,8 @@ func TestConvReduce(t *testing.T) {
 							want[offset+gap+i-c.n] = sum
 						}
 					}
-					same(t, fmt.Sprintf("gradient of client %d, nothing but w and bias written", k), grad[k*P:][:P],
-						want)
+					same(t, fmt.Sprintf("gradient of client %d, nothing but w and bias written", k),
+						grad[k*P:][:P], want)
 				}
 			})
 		}

@@ -159,8 +159,7 @@ func (c convCase) draw(rnd *rand.Rand, value func() float32) convData {
 	}
 	y := c.K * c.B * c.y()
 	d := convData{
-		x: fill(c.K * c.B * c.x()), w: fill(c.K * c.w()), bias: fill(c.K * c.O), gy: fill(y),
-		arg: make([]uint8, y),
+		x: fill(c.K * c.B * c.x()), w: fill(c.K * c.w()), bias: fill(c.K * c.O), gy: fill(y), arg: make([]uint8, y),
 	}
 	for i := range d.arg {
 		d.arg[i] = uint8(rnd.IntN(5))

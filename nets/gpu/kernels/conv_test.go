@@ -129,8 +129,7 @@ func TestConvDeterministic(t *testing.T) {
 			one.K = 1
 			x, y := c.B*c.x(), c.B*c.y()
 			last := convOnCard(t, one, p, convData{
-				x: d.x[2*x:], w: d.w[2*c.w():], bias: d.bias[2*c.O:],
-				gy: d.gy[2*y:], arg: d.arg[2*y:],
+				x: d.x[2*x:], w: d.w[2*c.w():], bias: d.bias[2*c.O:], gy: d.gy[2*y:], arg: d.arg[2*y:],
 			})
 			exactly := func(int) float64 { return 0 }
 			for _, v := range []struct {
@@ -143,8 +142,8 @@ func TestConvDeterministic(t *testing.T) {
 				{"db", all.db, again.db, last.db},
 			} {
 				near(t, v.what+" of a second run", v.again, v.got, exactly, "sums are added in a fixed order")
-				near(t, v.what+" of the last client alone", v.last, v.got[len(v.got)-len(v.last):], exactly,
-					"clients share nothing")
+				near(t, v.what+" of the last client alone", v.last, v.got[len(v.got)-len(v.last):],
+					exactly, "clients share nothing")
 			}
 		})
 	}

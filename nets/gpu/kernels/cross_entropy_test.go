@@ -77,8 +77,7 @@ func testCrossEntropy(t *testing.T, p precision, c lossCase) {
 	capacity, n := w.room()+2, c.B*c.O
 	a := CrossEntropyArgs{
 		Work: r.work(w), Logits: upload(r, logits), Labels: upload(r, labels), Loss: blank[float32](r, E*capacity),
-		DLogits: p.blank(r, w.room()*n),
-		B:       uint32(c.B), O: uint32(c.O), Step: step, E: E, Capacity: uint32(capacity),
+		DLogits: p.blank(r, w.room()*n), B: uint32(c.B), O: uint32(c.O), Step: step, E: E, Capacity: uint32(capacity),
 	}
 	launch(r, "cross_entropy_"+p.name, a.Launch(p.kind()), w.room(), &a)
 
@@ -105,6 +104,6 @@ func testCrossEntropy(t *testing.T, p precision, c lossCase) {
 	again := a
 	again.DLogits, again.Loss = 0, blank[float32](r, E*capacity)
 	launch(r, "cross_entropy_"+p.name, again.Launch(p.kind()), w.room(), &again)
-	same(t, "loss without a gradient", download[float32](r, again.Loss, E*capacity), download[float32](r, a.Loss,
-		E*capacity))
+	same(t, "loss without a gradient", download[float32](r, again.Loss, E*capacity),
+		download[float32](r, a.Loss, E*capacity))
 }

@@ -50,9 +50,8 @@ func TestGather(t *testing.T) {
 	cases = append(cases, batchCase{12, 10, 3, 2, 128, true, true, false}, batchCase{3, 3, 1, 1, 300, true, true, true})
 	for _, p := range precisions {
 		for _, c := range cases {
-			t.Run(fmt.Sprintf("%s/%d×%d×%d_K=%d_B=%d_crop=%t_flip=%t_ragged=%t", p.name, c.H, c.W, c.C, c.K, c.B,
-				c.crop, c.flip, c.ragged),
-				func(t *testing.T) { testGather(t, p, c) })
+			t.Run(fmt.Sprintf("%s/%d×%d×%d_K=%d_B=%d_crop=%t_flip=%t_ragged=%t",
+				p.name, c.H, c.W, c.C, c.K, c.B, c.crop, c.flip, c.ragged), func(t *testing.T) { testGather(t, p, c) })
 		}
 	}
 }
@@ -131,9 +130,8 @@ func TestGatherFeatures(t *testing.T) {
 				w.Crop, w.Flip = make([]uint8, 2*K*B), slices.Repeat([]uint8{1}, K*B)
 				a := GatherArgs{
 					Work: r.work(w), Features: upload(r, features),
-					Classes: upload(r, []uint8{0, 1, 2, 3, 4, 5, 6, 7, 8}),
-					Y:       p.blank(r, w.room()*B*F), Labels: blank[int32](r, w.room()*B), E: 1, B: B, H: 1, W: 1,
-					C: uint32(F),
+					Classes: upload(r, []uint8{0, 1, 2, 3, 4, 5, 6, 7, 8}), Y: p.blank(r, w.room()*B*F),
+					Labels: blank[int32](r, w.room()*B), E: 1, B: B, H: 1, W: 1, C: uint32(F),
 				}
 				launch(r, "gather_"+p.name, a.Launch(p.kind()), w.room(), &a)
 				want := make([]float32, K*B*F)

@@ -23,8 +23,7 @@ type card struct {
 
 func openCard() (*card, error) {
 	c := &card{
-		thread: driver.NewThread(), modules: map[string]*driver.Module{},
-		functions: map[string]*driver.Function{},
+		thread: driver.NewThread(), modules: map[string]*driver.Module{}, functions: map[string]*driver.Function{},
 	}
 	return c, c.thread.Do(func() (err error) {
 		if c.device, err = driver.Open(0); err != nil {
@@ -244,16 +243,16 @@ func same(t *testing.T, what string, got, want []float32) {
 	}
 	for i, w := range want {
 		if g := got[i]; math.Float32bits(g) != math.Float32bits(w) && (g == g || w == w) {
-			t.Fatalf("%s[%d]: got %g (%#x), want %g (%#x), exactly", what, i, g, math.Float32bits(g), w,
-				math.Float32bits(w))
+			t.Fatalf("%s[%d]: got %g (%#x), want %g (%#x), exactly",
+				what, i, g, math.Float32bits(g), w, math.Float32bits(w))
 		}
 	}
 }
 
 // near fails unless |got − want| ≤ tol(i) everywhere, and got is NaN or infinite where want is. why is the reason for
 // the tolerance.
-func near[F float32 | float64](t *testing.T, what string, got []F, want []float64, tol func(i int) float64,
-	why string,
+func near[F float32 | float64](
+	t *testing.T, what string, got []F, want []float64, tol func(i int) float64, why string,
 ) {
 	t.Helper()
 	if len(got) != len(want) {

@@ -54,15 +54,15 @@ func TestModules(t *testing.T) {
 // from 12.0 on, and keeps all variables in registers.
 func TestPTX(t *testing.T) {
 	for _, m := range modules() {
-		for _, want := range []string{"\n.version 7.8\n", "\n.target sm_80\n", "// " + m.Name +
-			".cu, compiled by clang "} {
+		for _, want := range []string{
+			"\n.version 7.8\n", "\n.target sm_80\n", "// " + m.Name + ".cu, compiled by clang ",
+		} {
 			if !strings.Contains(m.PTX, want) {
 				t.Errorf("module %s: without %q", m.Name, want)
 			}
 		}
 		for _, never := range []string{
-			"__local_depot", ".local", "/home", "/tmp", "/usr", ".file", ".loc\t",
-			".extern .func", ".approx.f64",
+			"__local_depot", ".local", "/home", "/tmp", "/usr", ".file", ".loc\t", ".extern .func", ".approx.f64",
 		} {
 			if at := strings.Index(m.PTX, never); at >= 0 {
 				t.Errorf("module %s: %q at byte %d", m.Name, never, at)

@@ -67,8 +67,8 @@ func TestCostsByHand(t *testing.T) {
 	}
 	flop, bytes := sgd.Launch(FP32).Of(3, 2, 1)
 	if want := 1024. * (3*12 + 2*8 + 4); flop != 0 || bytes != want {
-		t.Errorf("sgd of 3 slots, 2 with momentum, 1 with drift: %g operations, %g bytes, want 0, %g", flop, bytes,
-			want)
+		t.Errorf("sgd of 3 slots, 2 with momentum, 1 with drift: %g operations, %g bytes, want 0, %g",
+			flop, bytes, want)
 	}
 }
 
@@ -101,8 +101,8 @@ func TestRowGeometry(t *testing.T) {
 		want int
 	}{{GatherArgs{Images: 1, C: 3}, 3072}, {GatherArgs{Images: 1, C: 33}, 0}, {GatherArgs{C: 3}, 0}} {
 		if got := c.a.Launch(FP32).Shared; got != c.want {
-			t.Errorf("gather of %d channels, images %t: %d bytes of shared memory, want %d", c.a.C, c.a.Images != 0,
-				got, c.want)
+			t.Errorf("gather of %d channels, images %t: %d bytes of shared memory, want %d",
+				c.a.C, c.a.Images != 0, got, c.want)
 		}
 	}
 }

@@ -150,8 +150,7 @@ func (l *linearRun) storeHalf() float64 {
 }
 
 const sumReason = "2⁻²⁴ of the sum of absolute terms for each of depth+2 roundings, which bounds tensor cores too, " +
-	"that drop bits but once in 8 terms; " +
-	"then the rounding of what is stored"
+	"that drop bits but once in 8 terms; then the rounding of what is stored"
 
 // sumTolerance returns a bound of |got − want| for a sum whose exact value is want and whose absolute terms sum up to
 // size. half is the relative error of storing the result.

@@ -49,8 +49,8 @@ func TestLinearBackwardData(t *testing.T) {
 		got := l.data()
 		for k := range l.K {
 			want, size := product(l.B, l.I, l.O, rowsOf(l.gy[k*l.B*l.O:], l.O), columnsOf(l.weights(k, true), l.O))
-			near(t, fmt.Sprintf("dx of client %d", k), got[k*l.B*l.I:][:l.B*l.I], want, sumTolerance(want, size, l.O,
-				l.storeHalf()), sumReason)
+			near(t, fmt.Sprintf("dx of client %d", k), got[k*l.B*l.I:][:l.B*l.I], want,
+				sumTolerance(want, size, l.O, l.storeHalf()), sumReason)
 		}
 	})
 }
@@ -63,15 +63,15 @@ func TestLinearBackwardFilter(t *testing.T) {
 			grad, gy := got[k*P:][:P], l.gy[k*l.B*l.O:]
 			w, b := int(l.args.WOffset), int(l.args.BOffset)
 			want, size := product(l.I, l.O, l.B, columnsOf(l.x[k*l.B*l.I:], l.I), rowsOf(gy, l.O))
-			near(t, fmt.Sprintf("dw of client %d", k), grad[w:][:l.I*l.O], want, sumTolerance(want, size, l.B, 0),
-				sumReason)
+			near(t, fmt.Sprintf("dw of client %d", k), grad[w:][:l.I*l.O], want,
+				sumTolerance(want, size, l.B, 0), sumReason)
 			want, size = product(1, l.O, l.B, one, rowsOf(gy, l.O))
-			near(t, fmt.Sprintf("db of client %d", k), grad[b:][:l.O], want, sumTolerance(want, size, l.B, 0),
-				sumReason)
+			near(t, fmt.Sprintf("db of client %d", k), grad[b:][:l.O], want,
+				sumTolerance(want, size, l.B, 0), sumReason)
 			for i, g := range grad {
 				if math.Float32bits(g) != 0xffffffff && (i < w || i >= w+l.I*l.O) && (i < b || i >= b+l.O) {
-					t.Fatalf("grad[%d] of client %d: %g was written, want only dw [%d,%d) and db [%d,%d) written", i,
-						k, g, w, w+l.I*l.O, b, b+l.O)
+					t.Fatalf("grad[%d] of client %d: %g was written, want only dw [%d,%d) and db [%d,%d) written",
+						i, k, g, w, w+l.I*l.O, b, b+l.O)
 				}
 			}
 		}

@@ -111,8 +111,7 @@ func TestMirror(t *testing.T) {
 		fmt.Fprintf(&prints, "  printf(\"%s %%zu\\n\", sizeof(%s));\n", name, name)
 		for _, f := range s.fields {
 			fmt.Fprintf(&prints, "  printf(\"%s.%s %%zu %%zu %%d\\n\", offsetof(%s, %s), sizeof(%s::%s), "+
-				"std::is_floating_point<decltype(%s::%s)>::value);\n",
-				name, f, name, f, name, f, name, f)
+				"std::is_floating_point<decltype(%s::%s)>::value);\n", name, f, name, f, name, f, name, f)
 		}
 	}
 	got := run(t, gpp, "#include <cstdint>\n#include <cstddef>\n#include <cstdio>\n#include <type_traits>\n"+

@@ -43,12 +43,11 @@ func TestPlanted(t *testing.T) {
 		},
 		{
 			"wrong wait in a pipeline", "gemm.cuh", "cp_async_wait<T::STAGES - 2>();",
-			"cp_async_wait<T::STAGES - 1>();",
-			"TestLinearForward", false,
+			"cp_async_wait<T::STAGES - 1>();", "TestLinearForward", false,
 		},
 		{
-			"wrong wait for a patch", "conv_run.cuh", "cp_async_wait<1>();", "cp_async_wait<2>();", "TestConvExact",
-			false,
+			"wrong wait for a patch", "conv_run.cuh", "cp_async_wait<1>();", "cp_async_wait<2>();",
+			"TestConvExact", false,
 		},
 		{
 			"dropped barrier before windows", "conv2d_forward.cu", "__syncthreads(); // everyone's windows",
@@ -104,8 +103,8 @@ func TestPlanted(t *testing.T) {
 			if found == 0 {
 				t.Fatalf("%s: no %q to plant a fault in", c.file, c.right)
 			}
-			out, err := gputest.Child(t, dir, c.sanitize, "^"+c.test+"$", "ROLLCALL_TEST_PLANTED="+
-				c.name).CombinedOutput()
+			out, err := gputest.Child(t, dir, c.sanitize, "^"+c.test+"$",
+				"ROLLCALL_TEST_PLANTED="+c.name).CombinedOutput()
 			if c.right == c.wrong {
 				if err != nil {
 					t.Errorf("%v\n%s", err, out)

@@ -25,8 +25,7 @@ func TestReLUBackward(t *testing.T) {
 						y, gy := p.rounded(oddNumbers(rnd, all, 10)),
 							p.rounded(append(numbers(rnd, all-all/2), oddNumbers(rnd, all/2, 5)...))
 						a := ReLUArgs{
-							Work: r.work(w), Y: p.upload(r, y), GY: p.upload(r, gy), D: p.blank(r, all),
-							N: uint32(n),
+							Work: r.work(w), Y: p.upload(r, y), GY: p.upload(r, gy), D: p.blank(r, all), N: uint32(n),
 						}
 						if inPlace {
 							a.D = a.GY

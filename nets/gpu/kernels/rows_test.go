@@ -133,8 +133,8 @@ func TestCombine(t *testing.T) {
 					same(t, "dst", download[float32](r, dst, P), want)
 					for i := range src {
 						if i != into {
-							same(t, fmt.Sprintf("src %d, which is only read", i), download[float32](r, at[i], P),
-								src[i])
+							same(t, fmt.Sprintf("src %d, which is only read", i),
+								download[float32](r, at[i], P), src[i])
 						}
 					}
 				})

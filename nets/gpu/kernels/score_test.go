@@ -25,8 +25,7 @@ func testScore(t *testing.T, c lossCase) {
 	logits, labels := c.data(w.room())
 	a := ScoreArgs{
 		Work: r.work(w), Logits: upload(r, logits), Labels: upload(r, labels), Loss: blank[float64](r, w.room()),
-		Correct: blank[int32](r, 2*w.room()),
-		B:       uint32(c.B), O: uint32(c.O),
+		Correct: blank[int32](r, 2*w.room()), B: uint32(c.B), O: uint32(c.O),
 	}
 	launch(r, "score", a.Launch(FP32), w.room(), &a)
 	exec := cpu.NewExec(cpu.Generic[float32](), nil)
@@ -35,8 +34,7 @@ func testScore(t *testing.T, c lossCase) {
 		sum, correct, count := cpu.Score(exec, logits[k*c.B*c.O:][:c.B*c.O], labels[k*c.B:][:c.B])
 		loss[k], hits[2*k], hits[2*k+1] = sum, int32(correct), int32(count)
 	}
-	near(t, "loss", download[float64](r, a.Loss, c.K), loss,
-		func(i int) float64 { return 1e-12 * float64(c.B) },
+	near(t, "loss", download[float64](r, a.Loss, c.K), loss, func(i int) float64 { return 1e-12 * float64(c.B) },
 		"each of B terms below 60 is right to some 1e-14 in double")
 	if got := download[int32](r, a.Correct, 2*c.K); !slices.Equal(got, hits) {
 		t.Errorf("correct and counted: got %d, want %d", got, hits)

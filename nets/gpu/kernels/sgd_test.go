@@ -154,8 +154,7 @@ func TestClip(t *testing.T) {
 			}
 			w := wave{Slots: make([]Slot, K), E: 1, B: 1, Clip: clip}
 			a := ClipArgs{
-				Work: r.work(w), Grad: upload(r, append(grad, make([]float32, P)...)), P: uint32(P),
-				N: uint32(n),
+				Work: r.work(w), Grad: upload(r, append(grad, make([]float32, P)...)), P: uint32(P), N: uint32(n),
 			}
 			a.Partial, a.Scale = blank[float64](r, w.room()*Partials(a.N)), blank[float32](r, w.room())
 			launch(r, "grad_squares", a.Squares(FP32), w.room(), &a)
@@ -196,8 +195,8 @@ func TestClipScaleOfManySums(t *testing.T) {
 		want[k] = 0.5 / math.Sqrt(sum)
 	}
 	a := ClipArgs{
-		Work: r.work(w), Partial: upload(r, partial), Scale: blank[float32](r, w.room()), P: sums * 4096,
-		N: sums*4096 - 64,
+		Work: r.work(w), Partial: upload(r, partial), Scale: blank[float32](r, w.room()),
+		P: sums * 4096, N: sums*4096 - 64,
 	}
 	launch(r, "clip_scale", a.Scales(FP32), w.room(), &a)
 	near(t, "scale", download[float32](r, a.Scale, K), want, func(i int) float64 { return 0x1p-24 * 1.001 * want[i] },

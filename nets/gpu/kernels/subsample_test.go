@@ -30,9 +30,8 @@ func TestSubsample(t *testing.T) {
 					x, gy := p.rounded(oddNumbers(rnd, w.room()*in, 9)), p.rounded(oddNumbers(rnd, w.room()*out, 9))
 					a := SubsampleArgs{
 						Work: r.work(w), X: p.upload(r, x), Y: p.blank(r, w.room()*out), GY: p.upload(r, gy),
-						DX: p.blank(r, w.room()*in),
-						B:  uint32(s.N), H: uint32(s.H), W: uint32(s.W), C: uint32(s.C), O: uint32(s.O),
-						Stride: uint32(s.Stride),
+						DX: p.blank(r, w.room()*in), B: uint32(s.N), H: uint32(s.H), W: uint32(s.W), C: uint32(s.C),
+						O: uint32(s.O), Stride: uint32(s.Stride),
 					}
 					launch(r, "subsample_"+p.name, a.Forward(p.kind()), w.room(), &a)
 					launch(r, "subsample_backward_"+p.name, a.Backward(p.kind()), w.room(), &a)

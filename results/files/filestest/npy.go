@@ -20,8 +20,8 @@ func ReadNPY[T files.Element](path string) (shape []int, data []T, err error) {
 	end := begin + int(binary.LittleEndian.Uint16(raw[begin-2:]))
 	var zero T
 	element := map[string]string{"float32": "<f4", "int32": "<i4", "uint8": "|u1"}[fmt.Sprintf("%T", zero)]
-	dict, found := strings.CutPrefix(string(raw[begin:end]), "{'descr': '"+element+
-		"', 'fortran_order': False, 'shape': (")
+	dict, found := strings.CutPrefix(string(raw[begin:end]),
+		"{'descr': '"+element+"', 'fortran_order': False, 'shape': (")
 	dims, _, closed := strings.Cut(dict, ")")
 	if !found || !closed {
 		return nil, nil, fmt.Errorf("%s: %q, want elements %s", path, raw[begin:end], element)

@@ -62,8 +62,8 @@ func generate(check bool, stderr io.Writer) error {
 		return fmt.Errorf("%s is release %s, want %s, which the PTX is made by", clang, release, want)
 	}
 	if release != want {
-		fmt.Fprintf(stderr, "gen: %s is release %s, not %s: the kernels are compiled, but not compared\n", clang,
-			release, want)
+		fmt.Fprintf(stderr, "gen: %s is release %s, not %s: the kernels are compiled, but not compared\n",
+			clang, release, want)
 	}
 	sources, err := filepath.Glob("*.cu")
 	if err != nil {
@@ -136,8 +136,8 @@ func compile(clang, source string) ([]byte, error) {
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("%s: %w\n%s", source, err, text.Bytes())
 	}
-	ptx := append(fmt.Appendf(nil, "// %s, compiled by clang %s. Do not edit: make kernels.\n", source, want),
-		out.Bytes()...)
+	ptx := append(fmt.Appendf(nil, "// %s, compiled by clang %s. Do not edit: make kernels.\n",
+		source, want), out.Bytes()...)
 	return ptx, inRegisters(source, ptx)
 }
 
@@ -146,8 +146,8 @@ func compile(clang, source string) ([]byte, error) {
 func inRegisters(source string, ptx []byte) error {
 	for i, line := range bytes.Split(ptx, []byte("\n")) {
 		if bytes.Contains(line, []byte("__local_depot")) || bytes.Contains(line, []byte(".local")) {
-			return fmt.Errorf("%s: PTX line %d: %s: local memory, want registers alone", source, i+1,
-				bytes.TrimSpace(line))
+			return fmt.Errorf("%s: PTX line %d: %s: local memory, want registers alone",
+				source, i+1, bytes.TrimSpace(line))
 		}
 	}
 	return nil

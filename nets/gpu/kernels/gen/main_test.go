@@ -11,8 +11,8 @@ import (
 // fakeClang makes CLANG a compiler of a release that prints the same text whatever it compiles.
 func fakeClang(t *testing.T, release, text string) {
 	t.Helper()
-	script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'Debian clang version %s (3)'; else cat "+
-		"<<'END'\n%s\nEND\nfi\n", release, text)
+	script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'Debian clang version %s (3)'; "+
+		"else cat <<'END'\n%s\nEND\nfi\n", release, text)
 	path := filepath.Join(t.TempDir(), "clang")
 	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
@@ -63,9 +63,8 @@ func TestGen(t *testing.T) {
 			after: map[string]string{"ptx/a.ptx": "old"},
 		},
 		"missing": {
-			files: map[string]string{"a.cu": ""}, release: "19.1.7", text: "ret;",
-			args: []string{"-check"}, code: 1, says: "ptx/a.ptx: not what a.cu compiles to",
-			after: map[string]string{"ptx/a.ptx": ""},
+			files: map[string]string{"a.cu": ""}, release: "19.1.7", text: "ret;", args: []string{"-check"}, code: 1,
+			says: "ptx/a.ptx: not what a.cu compiles to", after: map[string]string{"ptx/a.ptx": ""},
 		},
 		"no source": {
 			files: map[string]string{"a.cu": "", "ptx/a.ptx": made, "ptx/b.ptx": made}, release: "19.1.7",
@@ -87,8 +86,7 @@ func TestGen(t *testing.T) {
 		},
 		"other release, check": {
 			files: map[string]string{"a.cu": "", "ptx/a.ptx": "old"}, release: "19.1.6", text: "ret;",
-			args: []string{"-check"},
-			says: "compiled, but not compared", after: map[string]string{"ptx/a.ptx": "old"},
+			args: []string{"-check"}, says: "compiled, but not compared", after: map[string]string{"ptx/a.ptx": "old"},
 		},
 		"empty":   {release: "19.1.7", code: 1, says: "no .cu file here"},
 		"unknown": {args: []string{"-x"}, code: 2, says: "not defined"},
@@ -117,8 +115,8 @@ func TestNoCompiler(t *testing.T) {
 	t.Setenv("CLANG", "")
 	t.Setenv("PATH", t.TempDir())
 	var says strings.Builder
-	if code := run(nil, &says); code != 1 || !strings.Contains(says.String(),
-		"apt-get install --no-install-recommends clang-19") {
+	if code := run(nil, &says); code != 1 ||
+		!strings.Contains(says.String(), "apt-get install --no-install-recommends clang-19") {
 		t.Errorf("exit status %d, %q, want 1 and the line that installs it", code, says.String())
 	}
 }
