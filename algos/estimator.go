@@ -15,10 +15,10 @@ import (
 //	code:  π̂ = (n_A + t'π)/(t + t')
 //	       λ̂ = (n_AA + t'(λ + (1−λ)π) + n_II + t'(1 − (1−λ)π))/(t + t') − 1 after t rounds
 //
-// The paper's prior is a history of t' rounds drawn from the client's own chain (section V-B, d): n_k, m_k and a … d
-// are the counts of this history. Each is increased by 1, a Beta(1, 1), so that a state that never occurred has a
-// probability too [inferred]. The state between the history and round 0 is not known, so n_AA … n_II count from round 1
-// on [inferred].
+// The paper's prior is a history of t' rounds drawn from the client's own chain (section V-B, d). Its counts are n_k
+// (active), m_k (inactive), a (n_AA), b (n_AI), c (n_II) and d (n_IA). Each is increased by 1, a Beta(1, 1), so that a
+// state that never occurred has a probability too [inferred]. The state between the history and round 0 is not known,
+// so n_AA … n_II count from round 1 on [inferred].
 //
 // The code's prior is the expected counts in place of a history. The code divides joint counts by t, not by the rounds
 // in the state before, so that λ̂ moves from λ at t = 0 towards −2π(1−π)(1−λ). Before round 0 every client counts as

@@ -1,5 +1,3 @@
-// Package plan holds the samples in memory, and plans which samples a client reads in each step, with which crops and
-// flips. Plans depend only on the seed, so that every engine trains on the same batches.
 package plan
 
 import (

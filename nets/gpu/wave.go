@@ -26,7 +26,7 @@ type wave struct {
 	program     *program
 	frame       frame
 	exec        *driver.Exec
-	owned       []driver.Ptr // allocations of guard mode
+	owned       []driver.Ptr // allocations of guard mode (ROLLCALL_GPU_ARENA=guard), where each buffer has its own
 	layout      planLayout
 	weights     uint64 // address of rounded weights [capacity,P], in the precision of activations; 0 with FP32
 	resultBytes int    // of the losses of training, or of the scores of evaluation
@@ -87,9 +87,9 @@ func (e *Engine) newWave(key waveKey) (*wave, error) {
 func (e *Engine) unplaced(key waveKey, p *program) *wave {
 	w := &wave{key: key, program: p, layout: layOutPlan(key, p.B)}
 	w.frame = frame{capacity: key.capacity, E: uint32(key.steps), parts: e.parts, part: key.part}
-	w.resultBytes = key.capacity * 16
+	w.resultBytes = key.capacity * 16 // a loss in float64 and two counts for each slot
 	if key.train {
-		w.resultBytes = key.steps * key.capacity * 4
+		w.resultBytes = key.steps * key.capacity * 4 // a loss in float32 for each step and slot
 	}
 	return w
 }

@@ -5,7 +5,7 @@
 // Grid (about units/8 × ⌈C/32⌉, K), block 128: as conv_forward, with pixels of dx for pixels of the convolution,
 // channels for outputs, and the filter turned round. Shared memory: at most 99 KB.
 // Moves act(|gy|·halo + |w| + |dx|) + |arg|·halo bytes per slot; deterministic.
-#include "conv_run.cuh"
+#include "conv_multiply.cuh"
 
 // BackwardData is the Op of conv_run.
 template <class P> struct BackwardData {

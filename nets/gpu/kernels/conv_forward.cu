@@ -7,7 +7,7 @@
 // units of up to 64 windows. It streams filters of more than 416 words. Shared memory: the weights and one or two
 // patches, at most 99 KB. Moves act(|x|·halo + |w| + |y|) + |arg| bytes per slot. Bias, ReLU and pooling are done in
 // registers; deterministic.
-#include "conv_run.cuh"
+#include "conv_multiply.cuh"
 
 // Forward is the Op of conv_run.
 template <class P> struct Forward {

@@ -46,7 +46,7 @@ func TestPlanted(t *testing.T) {
 			"cp_async_wait<T::STAGES - 1>();", "TestLinearForward", false,
 		},
 		{
-			"wrong wait for a patch", "conv_run.cuh", "cp_async_wait<1>();", "cp_async_wait<2>();",
+			"wrong wait for a patch", "conv_multiply.cuh", "cp_async_wait<1>();", "cp_async_wait<2>();",
 			"TestConvExact", false,
 		},
 		{
