@@ -37,7 +37,7 @@ type counts struct {
 	moves      [2][2]float64 // transitions, by the state before and the state after
 	last       int           // the state in the last round
 	unknown    bool          // whether there was no last round
-	prior, pjt float64       // in the code's form: t'π, and t' times the sum of the two joint probabilities
+	prior, pjt float64       // in the code's form: t'π of π̂, and the sum of the terms with t' of λ̂
 }
 
 // Oracle returns an estimator that knows the true π and λ [N]. It copies both.
@@ -92,7 +92,7 @@ func (e *Estimator) state(x *parts) {
 	}
 	low := 0.0
 	if e.form != Code {
-		low = 1 // Beta(1, 1): what π̂ and λ̂ divide by
+		low = 1 // no count is below that of Beta(1, 1), and a smaller one in a file would divide by 0
 	}
 	var rounds, moves []*float64
 	for i := range e.counts {

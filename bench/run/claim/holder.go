@@ -75,7 +75,7 @@ func (c *claimed) holder(process string) *Holder {
 // listing is the content of a folder as it was read.
 type listing struct {
 	names  []string
-	claims []claimed // by epoch
+	claims []claimed // by epoch, ascending
 }
 
 // top returns the claim with the largest epoch, which holds the folder; nil: nobody has it.

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// take makes the next claim after those in seen, if no other process is faster. [errAgain] and [fs.ErrNotExist] say
-// that the caller has to look again.
+// take makes the next claim after those in seen, the folder as the caller has read it, if no other process is faster.
+// [errAgain] and [fs.ErrNotExist] say that the caller has to look again.
 func (w *Watch) take(f folder, seen listing) (*Claim, error) {
 	epoch := 1
 	if top := seen.top(); top != nil {
 		epoch = top.epoch + 1
 	}
 	me := w.identity()
-	locks := w.locks(f)
+	locks := w.locks(f) // the machine and mount whose processes see locks in this folder
 	if w.locksUnseen.Load() {
 		locks = ""
 	}
@@ -28,7 +28,7 @@ func (w *Watch) take(f folder, seen listing) (*Claim, error) {
 	}
 	err := c.put()
 	if err == nil && c.locks != "" && !c.isOneFile() {
-		w.locksUnseen.Store(true)
+		w.locksUnseen.Store(true) // the text of this claim names locks, so it goes, and the next claim names none
 		err = errAgain
 	}
 	var now listing
@@ -62,6 +62,7 @@ func (c *Claim) put() (err error) {
 	if owned, err := c.owned(c.epoch, c.id); err != nil || owned {
 		return err
 	}
+	// Another process was faster; or it holds the folder by now and has removed our link, or our file before the link.
 	if linked == nil || errors.Is(linked, fs.ErrExist) || errors.Is(linked, fs.ErrNotExist) {
 		return errAgain
 	}
@@ -130,7 +131,8 @@ func (c *Claim) verify(seen listing) (now listing, err error) {
 	return now, nil
 }
 
-// same reports whether two readings are of one claim, maybe with other heartbeats.
+// same reports whether two readings are of one claim, maybe with other heartbeats. A claim that was read before its
+// maker had written it has no id: see putUnlinked.
 func (c *claimed) same(other claimed) bool {
 	return c.epoch == other.epoch && c.id == other.id && (c.id != "" || c.text == other.text)
 }
@@ -140,7 +142,7 @@ func (c *claimed) same(other claimed) bool {
 func (c *Claim) sweep(now listing) error {
 	for _, older := range now.claims[:len(now.claims)-1] {
 		err := c.removeClaim(older.epoch, older.id)
-		if err == nil && older.id == "" {
+		if err == nil && older.id == "" { // its maker died before it wrote the claim
 			err = c.remove(claimName(older.epoch))
 		}
 		if err != nil {
