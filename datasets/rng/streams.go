@@ -30,7 +30,7 @@ type Purpose uint32
 //	                               algos/availability/chain.go       whether chain i is; a run has one of the two
 //	Init         0     j      0    nets/model.go                     initial weights of parameter j
 //	Batches      t     i      0    datasets/plan/plan.go             order of client i's samples in epoch t
-//	Augmentation t     i      e    datasets/plan/plan.go             crops and flips
+//	Augmentation t     i      e    datasets/plan/augment.go          crops and flips
 //	Dropout      t     i      e    nets/cpu/dropout.go               dropout masks; every layer has a purpose
 //	Sampling     t     0      0    algos/fedavg_s.go                 who of the active clients takes part in round t
 //	Generated    p     j      0    datasets/synthetic.go             picture j
