@@ -1,0 +1,144 @@
+package sass
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Assembler is one release of NVIDIA's assembler, with the disassembler that reads its output.
+type Assembler struct {
+	Release string   // of CUDA: "12.0"
+	Targets []string // the architectures that are checked with it: "sm_80"
+
+	ptxas, nvdisasm string // paths
+}
+
+// Assemblers returns the assemblers of the oldest and of the newest driver.
+func Assemblers(ctx context.Context) ([]*Assembler, error) {
+	nvdisasm, err := Fetch(ctx, disassembler)
+	if err != nil {
+		return nil, err
+	}
+	cards := []string{"sm_80", "sm_86", "sm_89", "sm_90"}
+	all := []*Assembler{{Release: "12.0", Targets: cards}, {Release: "13.5", Targets: append(cards, "sm_100", "sm_120")}}
+	for i, w := range []Wheel{oldest, newest} {
+		a := all[i]
+		a.nvdisasm = nvdisasm
+		if a.ptxas, err = Fetch(ctx, w); err != nil {
+			return nil, err
+		}
+		if out, err := exec.CommandContext(ctx, a.ptxas, "--version").CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("sass: %s --version: %w: %w: %s", a.ptxas, ErrUnavailable, err, out)
+		}
+	}
+	return all, nil
+}
+
+// Assemble returns the machine code of all kernels of a module for a target, in the order of the PTX.
+func (a *Assembler) Assemble(ctx context.Context, target, name, ptx string) ([]*Kernel, error) {
+	dir, err := os.MkdirTemp("", "rollcall-sass-*")
+	if err != nil {
+		return nil, fmt.Errorf("sass: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	source, object := filepath.Join(dir, name+".ptx"), filepath.Join(dir, name+".cubin")
+	if err := os.WriteFile(source, numbered(ptx), 0o600); err != nil {
+		return nil, fmt.Errorf("sass: %w", err)
+	}
+	log, err := exec.CommandContext(ctx, a.ptxas, "-v", "-lineinfo", "-arch="+target, "-o", object, source).CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("sass: %s: ptxas %s -arch=%s: %w: %s", name, a.Release, target, err, log)
+	}
+	command := exec.CommandContext(ctx, a.nvdisasm, "-g", "-c", object)
+	var faults bytes.Buffer
+	command.Stderr = &faults
+	text, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("sass: %s: nvdisasm of %s: %w: %s", name, target, err, faults.Bytes())
+	}
+	kernels, err := readResources(string(log))
+	if err == nil {
+		err = readCode(string(text), kernels)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sass: %s: ptxas %s, %s: %w", name, a.Release, target, err)
+	}
+	regions := namedLoops(ptx)
+	for _, k := range kernels {
+		k.named = regions[k.Name]
+	}
+	return kernels, nil
+}
+
+var instruction = regexp.MustCompile(`^\s+(@!?%p\d+\s+)?[a-z][\w.:]*(\s.*)?;`)
+
+// numbered returns the PTX with the line of each instruction before it, by which the assembler labels the machine code.
+// Labels change nothing in the code.
+func numbered(ptx string) []byte {
+	var out bytes.Buffer
+	for i, line := range strings.SplitAfter(ptx, "\n") {
+		switch {
+		case instruction.MatchString(line):
+			fmt.Fprintf(&out, ".loc 1 %d 0\n", i+1)
+		case strings.HasPrefix(line, ".address_size"):
+			line += ".file 1 \"ptx\"\n"
+		}
+		out.WriteString(line)
+	}
+	return out.Bytes()
+}
+
+var (
+	compiling = regexp.MustCompile(`Compiling entry function '(\w+)' for`)
+	stack     = regexp.MustCompile(`(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads`)
+	used      = regexp.MustCompile(`Used (\d+) registers`)
+	static    = regexp.MustCompile(`(\d+) bytes smem`)
+)
+
+// readResources reads what `ptxas -v` says of each kernel.
+func readResources(log string) ([]*Kernel, error) {
+	var kernels []*Kernel
+	for _, line := range strings.Split(log, "\n") {
+		if m := compiling.FindStringSubmatch(line); m != nil {
+			kernels = append(kernels, &Kernel{Name: m[1], Registers: -1, Stack: -1})
+			continue
+		}
+		if len(kernels) == 0 {
+			continue
+		}
+		k := kernels[len(kernels)-1]
+		if m := stack.FindStringSubmatch(line); m != nil {
+			k.Stack, k.SpillStores, k.SpillLoads = number(m[1]), number(m[2]), number(m[3])
+		}
+		if m := used.FindStringSubmatch(line); m != nil {
+			k.Registers = number(m[1])
+			if m := static.FindStringSubmatch(line); m != nil {
+				k.Shared = number(m[1])
+			}
+		}
+	}
+	if len(kernels) == 0 {
+		return nil, fmt.Errorf("no kernels in what ptxas printed: %q", log)
+	}
+	for _, k := range kernels {
+		if k.Registers < 0 || k.Stack < 0 {
+			return nil, fmt.Errorf("%s: ptxas did not say its registers or its stack", k.Name)
+		}
+	}
+	slices.Reverse(kernels) // ptxas begins with the last one
+	return kernels, nil
+}
+
+// number returns the value of digits that a pattern has matched.
+func number(digits string) int {
+	n, _ := strconv.Atoi(digits)
+	return n
+}

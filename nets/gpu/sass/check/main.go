@@ -1,0 +1,150 @@
+// Command check assembles the committed PTX with NVIDIA's assemblers, for every architecture, and compares registers,
+// spills, local memory and the instructions of the named loops with the limits in nets/gpu/sass/limits.csv. Run it in
+// the root of the repository; `make check-ptx` does.
+//
+// With -update it writes the limits anew. The exit status is 1 if a kernel does not assemble or is over its limits. It
+// is 3, and the reason is printed, where no assembler can be had.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"rollcall/nets/gpu/sass"
+)
+
+const (
+	sources = "nets/gpu/kernels/ptx/*.ptx"
+	limits  = "nets/gpu/sass/limits.csv"
+)
+
+const unavailable = 3 // exit status
+
+func main() {
+	update := flag.Bool("update", false, "write the limits anew")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := run(ctx, *update)
+	if err == nil {
+		return
+	}
+	fmt.Fprintln(os.Stderr, "check:", err)
+	if errors.Is(err, sass.ErrUnavailable) {
+		os.Exit(unavailable) //nolint:gocritic // stop only restores the handling of signals
+	}
+	os.Exit(1)
+}
+
+func run(ctx context.Context, update bool) error {
+	for _, h := range sass.Headers {
+		if _, err := sass.Fetch(ctx, h); err != nil {
+			return err
+		}
+	}
+	assemblers, err := sass.Assemblers(ctx)
+	if err != nil {
+		return err
+	}
+	files, err := filepath.Glob(sources)
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("no %s here, want the root of the repository", sources)
+	}
+	found, err := assembleAll(ctx, assemblers, files)
+	if err != nil {
+		return err
+	}
+	fmt.Println(summary(found, len(files)))
+	var text bytes.Buffer
+	if err := found.Write(&text); err != nil {
+		return err
+	}
+	if update {
+		return os.WriteFile(limits, text.Bytes(), 0o644)
+	}
+	old, err := os.ReadFile(limits)
+	if err != nil {
+		return err
+	}
+	table, err := sass.ReadTable(old)
+	if err != nil {
+		return err
+	}
+	if over := found.Exceeds(table); len(over) > 0 {
+		return fmt.Errorf("%d over the limits of %s:\n%s", len(over), limits, strings.Join(over, "\n"))
+	}
+	if !bytes.Equal(old, text.Bytes()) {
+		fmt.Printf("some are below the limits of %s: `make limits` lowers these\n", limits)
+	}
+	return nil
+}
+
+// job is one module for one target.
+type job struct {
+	assembler    *sass.Assembler
+	target, file string
+}
+
+// assembleAll assembles every module for every target, on all processors, and returns what it found.
+func assembleAll(ctx context.Context, assemblers []*sass.Assembler, files []string) (sass.Table, error) {
+	jobs := make(chan job)
+	table := sass.Table{}
+	var faults []error
+	var lock sync.Mutex
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for j := range jobs {
+				kernels, err := assemble(ctx, j)
+				lock.Lock()
+				faults = append(faults, err)
+				for _, k := range kernels {
+					if err := table.Add(j.target, k); err != nil {
+						faults = append(faults, fmt.Errorf("%w (CUDA %s)", err, j.assembler.Release))
+					}
+				}
+				lock.Unlock()
+			}
+		})
+	}
+	for _, a := range assemblers {
+		for _, target := range a.Targets {
+			for _, f := range files {
+				jobs <- job{a, target, f}
+			}
+		}
+	}
+	close(jobs)
+	workers.Wait()
+	return table, errors.Join(faults...)
+}
+
+func assemble(ctx context.Context, j job) ([]*sass.Kernel, error) {
+	text, err := os.ReadFile(j.file)
+	if err != nil {
+		return nil, err
+	}
+	return j.assembler.Assemble(ctx, j.target, strings.TrimSuffix(filepath.Base(j.file), ".ptx"), string(text))
+}
+
+// summary says what was assembled.
+func summary(t sass.Table, files int) string {
+	kernels, loops, targets := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for k := range t {
+		kernels[k.Kernel], targets[k.Target] = true, true
+		if k.Loop != "" {
+			loops[k.Kernel+" "+k.Loop] = true
+		}
+	}
+	return fmt.Sprintf("check: %d kernels of %d files, %d named loops, %d architectures: no spills, no local memory",
+		len(kernels), files, len(loops), len(targets))
+}

@@ -1,0 +1,102 @@
+package sass
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Kernel is the machine code of one kernel, for one target.
+type Kernel struct {
+	Name                    string
+	Registers               int // per thread
+	Stack                   int // bytes of local memory per thread
+	SpillStores, SpillLoads int // bytes per thread
+	Shared                  int // bytes of static shared memory per block
+	Code                    []Instruction
+
+	named map[string][]region // loops of the PTX, by name
+}
+
+// Instruction is one instruction of a kernel.
+type Instruction struct {
+	Opcode string // "HMMA.1688.F32.TF32", without the predicate
+	Line   int    // of the PTX, from 1; 0 if unknown
+	Target int    // index of the instruction that a branch jumps to; -1 for others
+}
+
+// Is reports whether the opcode of the instruction, without its suffixes, is one of these.
+func (i Instruction) Is(opcodes ...string) bool {
+	name, _, _ := strings.Cut(i.Opcode, ".")
+	for _, o := range opcodes {
+		if name == o {
+			return true
+		}
+	}
+	return false
+}
+
+// Move reports whether the instruction copies a register or a constant, and does nothing else.
+func (i Instruction) Move() bool {
+	return i.Is("MOV") || strings.HasPrefix(i.Opcode, "IMAD.MOV")
+}
+
+var (
+	section  = regexp.MustCompile(`^\.text\.(\w+):`)
+	label    = regexp.MustCompile(`^(\.L_x_\d+):`)
+	line     = regexp.MustCompile(`^\s+//## File ".*", line (\d+)`)
+	assembly = regexp.MustCompile(`^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?(\S+)([^;]*);`)
+	jump     = regexp.MustCompile("`\\((\\.L_x_\\d+)\\)")
+)
+
+// readCode reads the output of `nvdisasm -g -c` into the kernels, each of which must be there.
+func readCode(text string, kernels []*Kernel) error {
+	byName := map[string]*Kernel{}
+	for _, k := range kernels {
+		byName[k.Name] = k
+	}
+	var k *Kernel
+	at := 0                     // line of the PTX
+	var labels map[string]int   // index of the instruction behind a label
+	var jumps map[int]string    // label that an instruction jumps to
+	finish := func() {
+		for i, to := range jumps {
+			if target, ok := labels[to]; ok {
+				k.Code[i].Target = target
+			}
+		}
+	}
+	for _, l := range strings.Split(text, "\n") {
+		switch m := assembly.FindStringSubmatch(l); {
+		case m != nil && k != nil:
+			if to := jump.FindStringSubmatch(m[2]); to != nil && m[1] == "BRA" {
+				jumps[len(k.Code)] = to[1]
+			}
+			k.Code = append(k.Code, Instruction{m[1], at, -1})
+		case line.MatchString(l):
+			at = number(line.FindStringSubmatch(l)[1])
+		case label.MatchString(l) && k != nil:
+			labels[label.FindStringSubmatch(l)[1]] = len(k.Code)
+		case section.MatchString(l):
+			finish()
+			k, at, labels, jumps = byName[section.FindStringSubmatch(l)[1]], 0, map[string]int{}, map[int]string{}
+		}
+	}
+	finish()
+	for _, k := range kernels {
+		if len(k.Code) == 0 {
+			return fmt.Errorf("%s: no machine code in what nvdisasm printed", k.Name)
+		}
+	}
+	return nil
+}
+
+// Count returns how many instructions satisfy a condition.
+func Count(code []Instruction, which func(Instruction) bool) (n int) {
+	for _, i := range code {
+		if which(i) {
+			n++
+		}
+	}
+	return n
+}
