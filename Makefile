@@ -20,7 +20,7 @@ HOST    := $(subst $() ,/,$(shell $(GO) env CGO_ENABLED GOOS GOARCH))
 TAGS    := $(if $(filter 1/linux/amd64 1/linux/arm64,$(HOST)),-tags=gpu)
 
 .DEFAULT_GOAL := help
-.PHONY: help env build test test-long test-gpu gpu-kit race fuzz lint vuln fmt generate check-generated kernels check-kernels bench-cifar bench-svhn bench-cinic nightly clean
+.PHONY: help env build test test-long test-gpu gpu-kit race fuzz lint vuln fmt generate check-generated kernels check-kernels check-ptx limits bench-cifar bench-svhn bench-cinic nightly clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -86,6 +86,12 @@ kernels: ## regenerate the PTX of nets/gpu/kernels (clang-19)
 
 check-kernels: ## fail if regenerating the PTX would change anything
 	cd nets/gpu/kernels && $(GO) run ./gen -check
+
+check-ptx: ## assemble the PTX with NVIDIA's assemblers, from PyPI, and hold the machine code to its limits
+	$(GO) run ./nets/gpu/sass/check $(CHECK_PTX)
+
+limits: ## write the limits of check-ptx anew
+	$(GO) run ./nets/gpu/sass/check -update
 
 bench-cifar: build ## measure this machine on CIFAR-10 (on synthetic data if it cannot be had)
 	$(BIN) bench --data cifar10

@@ -124,12 +124,12 @@ DEV void conv2d_backward_data(const Conv2DArgs &a) {
       a.C, [&](auto tile) INLINE { conv2d_backward_data<P, decltype(tile)>(a, shared); });
 }
 
-extern "C" __global__ void __launch_bounds__(128) conv2d_backward_data_fp32(const Conv2DArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 2) conv2d_backward_data_fp32(const Conv2DArgs a) {
   conv2d_backward_data<FP32>(a);
 }
-extern "C" __global__ void __launch_bounds__(128) conv2d_backward_data_tf32(const Conv2DArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 2) conv2d_backward_data_tf32(const Conv2DArgs a) {
   conv2d_backward_data<TF32>(a);
 }
-extern "C" __global__ void __launch_bounds__(128) conv2d_backward_data_bf16(const Conv2DArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 2) conv2d_backward_data_bf16(const Conv2DArgs a) {
   conv2d_backward_data<BF16>(a);
 }

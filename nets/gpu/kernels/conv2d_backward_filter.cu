@@ -20,8 +20,8 @@ struct PixelRows {
 
   // row returns the row of a stage whose window this lane computes.
   DEV uint32_t row() {
-    const uint32_t lane = threadIdx.x % 32;
-    return lane / ROWS * STEP + threadIdx.x / 32 * 32 / O::ROW_CHUNKS + lane % ROWS;
+    const uint32_t thread = kept(threadIdx.x), lane = thread % 32;  // computed anew in every stage: a register less
+    return lane / ROWS * STEP + thread / 32 * 32 / O::ROW_CHUNKS + lane % ROWS;
   }
 
   // of returns the window of the i-th row that this lane copies; `computed` is the window that each lane has computed.
@@ -78,12 +78,12 @@ DEV void conv2d_backward_filter(const Conv2DArgs &a) {
       a.O, [&](auto tile) INLINE { conv2d_backward_filter<P, decltype(tile)>(a, shared); });
 }
 
-extern "C" __global__ void __launch_bounds__(128) conv2d_backward_filter_fp32(const Conv2DArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 2) conv2d_backward_filter_fp32(const Conv2DArgs a) {
   conv2d_backward_filter<FP32>(a);
 }
-extern "C" __global__ void __launch_bounds__(128) conv2d_backward_filter_tf32(const Conv2DArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 2) conv2d_backward_filter_tf32(const Conv2DArgs a) {
   conv2d_backward_filter<TF32>(a);
 }
-extern "C" __global__ void __launch_bounds__(128) conv2d_backward_filter_bf16(const Conv2DArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 2) conv2d_backward_filter_bf16(const Conv2DArgs a) {
   conv2d_backward_filter<BF16>(a);
 }

@@ -57,6 +57,6 @@ DEV void conv2d_forward(const Conv2DArgs &a) {
       a.O, [&](auto tile) INLINE { conv2d_forward<P, decltype(tile)>(a, shared); });
 }
 
-extern "C" __global__ void __launch_bounds__(128) conv2d_forward_fp32(const Conv2DArgs a) { conv2d_forward<FP32>(a); }
-extern "C" __global__ void __launch_bounds__(128) conv2d_forward_tf32(const Conv2DArgs a) { conv2d_forward<TF32>(a); }
-extern "C" __global__ void __launch_bounds__(128) conv2d_forward_bf16(const Conv2DArgs a) { conv2d_forward<BF16>(a); }
+extern "C" __global__ void __launch_bounds__(128, 2) conv2d_forward_fp32(const Conv2DArgs a) { conv2d_forward<FP32>(a); }
+extern "C" __global__ void __launch_bounds__(128, 2) conv2d_forward_tf32(const Conv2DArgs a) { conv2d_forward<TF32>(a); }
+extern "C" __global__ void __launch_bounds__(128, 2) conv2d_forward_bf16(const Conv2DArgs a) { conv2d_forward<BF16>(a); }

@@ -221,6 +221,7 @@ template <class P, int TILES> DEV void filter_run(const ConvArgs &a, uint32_t *s
       for (uint32_t i = 0; i < 2 * TILES; i++)
         rows[2 * i] = (pairs[i] & 0xffff) << 2, rows[2 * i + 1] = pairs[i] >> 16 << 2;
       for (uint32_t w = kept(turn); w < t.words; w += 8 * t.parts) {
+        named<32 * TILES, 32>();
         const uint32_t at = kept(w);  // otherwise clang counts three addresses up
         filter_step<P, TILES>(acc, shared, rows, dY + at * F::ld, offset + at);
       }

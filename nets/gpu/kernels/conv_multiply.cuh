@@ -76,6 +76,7 @@ DEV void conv_multiply(ConvAcc &acc, const uint32_t *x0, const uint32_t *x1, uin
     offset += t;
     uint32_t s = 0;
     for (; s + 2 <= steps; s += 2, w += 16 * CONV_LD, offset += 8) {  // in twos: clang unrolls no loop with assembly
+      named<64, 32>();
       const uint32_t o0 = offset[0], o1 = offset[4];
       conv_step<P>(acc, x0 + o0, x1 + o0, right, down, w);
       conv_step<P>(acc, x0 + o1, x1 + o1, right, down, w + 8 * CONV_LD);
@@ -84,6 +85,7 @@ DEV void conv_multiply(ConvAcc &acc, const uint32_t *x0, const uint32_t *x1, uin
   } else {
     w += 8 * t;
     for (uint32_t p = 0; p < 4 * steps; p++, w += 2 * CONV_LD) {
+      named<64, 32>();
       const uint32_t o = offset[p];
       conv_pair(acc, x0 + o, x1 + o, right, down, w);
     }

@@ -18,7 +18,7 @@ struct ConvReduceArgs {
   uint32_t step, E;
 };
 
-extern "C" __global__ void __launch_bounds__(128) conv_reduce(const ConvReduceArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 8) conv_reduce(const ConvReduceArgs a) {
   const Work *work = a.work;
   if (blockIdx.y >= work->clients || work->count[(size_t)blockIdx.y * a.E + a.step] == 0) return;
   const uint32_t size = a.n + a.O, first = blockIdx.x * 128 + threadIdx.x, stride = gridDim.x * 128;

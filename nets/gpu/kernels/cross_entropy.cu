@@ -58,12 +58,12 @@ template <class P> DEV void cross_entropy(const CrossEntropyArgs &a) {
   if (threadIdx.x == 0) a.loss[(size_t)a.step * a.capacity + k] = count > 0 ? (float)(sum / count) : 0;
 }
 
-extern "C" __global__ void __launch_bounds__(ROW_THREADS) cross_entropy_fp32(const CrossEntropyArgs a) {
+extern "C" __global__ void __launch_bounds__(ROW_THREADS, 2) cross_entropy_fp32(const CrossEntropyArgs a) {
   cross_entropy<FP32>(a);
 }
-extern "C" __global__ void __launch_bounds__(ROW_THREADS) cross_entropy_tf32(const CrossEntropyArgs a) {
+extern "C" __global__ void __launch_bounds__(ROW_THREADS, 2) cross_entropy_tf32(const CrossEntropyArgs a) {
   cross_entropy<TF32>(a);
 }
-extern "C" __global__ void __launch_bounds__(ROW_THREADS) cross_entropy_bf16(const CrossEntropyArgs a) {
+extern "C" __global__ void __launch_bounds__(ROW_THREADS, 2) cross_entropy_bf16(const CrossEntropyArgs a) {
   cross_entropy<BF16>(a);
 }

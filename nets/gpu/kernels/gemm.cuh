@@ -53,6 +53,7 @@ DEV void multiply_stages(float (&acc)[MI][NJ][4], unsigned char *shared, uint32_
   const Origin from = origin<A, B, NJ>(P{}, at.m, at.n, at.slice * (T::BK / T::SLICES));
 #pragma unroll 1
   for (uint32_t ahead = 0; ahead < steps + T::STAGES - 1; ahead++) { // one loop: `copy` is inlined once
+    named<T::BM, T::BN>();
     const bool begun = ahead >= T::STAGES - 1;
     if (begun) {
       cp_async_wait<T::STAGES - 2>();

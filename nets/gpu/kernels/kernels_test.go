@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-var declaration = regexp.MustCompile(`extern "C" __global__ void __launch_bounds__\(\w+\) (\w+)\(const \w+ a\)`)
+var declaration = regexp.MustCompile(`extern "C" __global__ void __launch_bounds__\([\w, ]+\) (\w+)\(const \w+ a\)`)
 
 // Every source has PTX with all the kernels that it declares, and every kernel is in one module alone.
 func TestModules(t *testing.T) {

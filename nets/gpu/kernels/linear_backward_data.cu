@@ -32,12 +32,12 @@ DEV void linear_backward_data(const LinearArgs &a) {
       });
 }
 
-extern "C" __global__ void __launch_bounds__(128) linear_backward_data_fp32(const LinearArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 3) linear_backward_data_fp32(const LinearArgs a) {
   linear_backward_data<FP32>(a);
 }
-extern "C" __global__ void __launch_bounds__(128) linear_backward_data_tf32(const LinearArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 3) linear_backward_data_tf32(const LinearArgs a) {
   linear_backward_data<TF32>(a);
 }
-extern "C" __global__ void __launch_bounds__(128) linear_backward_data_bf16(const LinearArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 3) linear_backward_data_bf16(const LinearArgs a) {
   linear_backward_data<BF16>(a);
 }

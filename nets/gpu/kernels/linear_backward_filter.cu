@@ -54,12 +54,12 @@ DEV void linear_backward_filter(const LinearArgs &a) {
     linear_backward_filter<P, BackwardTile<P>>(a, shared);
 }
 
-extern "C" __global__ void __launch_bounds__(128) linear_backward_filter_fp32(const LinearArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 3) linear_backward_filter_fp32(const LinearArgs a) {
   linear_backward_filter<FP32>(a);
 }
-extern "C" __global__ void __launch_bounds__(128) linear_backward_filter_tf32(const LinearArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 3) linear_backward_filter_tf32(const LinearArgs a) {
   linear_backward_filter<TF32>(a);
 }
-extern "C" __global__ void __launch_bounds__(128) linear_backward_filter_bf16(const LinearArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 3) linear_backward_filter_bf16(const LinearArgs a) {
   linear_backward_filter<BF16>(a);
 }

@@ -60,6 +60,6 @@ DEV void linear_forward(const LinearArgs &a) {
     linear_forward<P, ForwardTile<P>>(a, shared);
 }
 
-extern "C" __global__ void __launch_bounds__(128) linear_forward_fp32(const LinearArgs a) { linear_forward<FP32>(a); }
-extern "C" __global__ void __launch_bounds__(128) linear_forward_tf32(const LinearArgs a) { linear_forward<TF32>(a); }
-extern "C" __global__ void __launch_bounds__(128) linear_forward_bf16(const LinearArgs a) { linear_forward<BF16>(a); }
+extern "C" __global__ void __launch_bounds__(128, 3) linear_forward_fp32(const LinearArgs a) { linear_forward<FP32>(a); }
+extern "C" __global__ void __launch_bounds__(128, 3) linear_forward_tf32(const LinearArgs a) { linear_forward<TF32>(a); }
+extern "C" __global__ void __launch_bounds__(128, 3) linear_forward_bf16(const LinearArgs a) { linear_forward<BF16>(a); }

@@ -132,6 +132,10 @@ ROLLCALL_LDMATRIX(_trans, ".trans")
 DEV uint32_t kept(uint32_t x) { asm volatile("" : "+r"(x)); return x; }
 DEV uint64_t kept(uint64_t x) { asm volatile("" : "+l"(x)); return x; }
 
+// named gives the loop that it stands in a name, for which `make check-ptx` has limits: `multiply MxN`, by what a warp
+// or a block multiplies in it. The name is a comment in the PTX.
+template <int M, int N> DEV void named() { asm volatile("// loop multiply %0x%1" ::"n"(M), "n"(N)); }
+
 // cp_asyncN begins to copy N bytes from global to shared memory, both aligned to N; if not valid it writes zeros and
 // reads nothing. This thread may read the bytes after cp_async_wait of their group, other threads after a barrier
 // behind that.

@@ -3,6 +3,8 @@ package sass
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -42,40 +44,54 @@ func Assemblers(ctx context.Context) ([]*Assembler, error) {
 	return all, nil
 }
 
-// Assemble returns the machine code of all kernels of a module for a target, in the order of the PTX.
+// Assemble returns the machine code of all kernels of a module for a target, in the order of the PTX. What ptxas and
+// nvdisasm print is kept in the user's cache.
 func (a *Assembler) Assemble(ctx context.Context, target, name, ptx string) ([]*Kernel, error) {
-	dir, err := os.MkdirTemp("", "rollcall-sass-*")
-	if err != nil {
-		return nil, fmt.Errorf("sass: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	source, object := filepath.Join(dir, name+".ptx"), filepath.Join(dir, name+".cubin")
-	if err := os.WriteFile(source, numbered(ptx), 0o600); err != nil {
-		return nil, fmt.Errorf("sass: %w", err)
-	}
-	log, err := exec.CommandContext(ctx, a.ptxas, "-v", "-lineinfo", "-arch="+target, "-o", object, source).CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("sass: %s: ptxas %s -arch=%s: %w: %s", name, a.Release, target, err, log)
-	}
-	command := exec.CommandContext(ctx, a.nvdisasm, "-g", "-c", object)
-	var faults bytes.Buffer
-	command.Stderr = &faults
-	text, err := command.Output()
-	if err != nil {
-		return nil, fmt.Errorf("sass: %s: nvdisasm of %s: %w: %s", name, target, err, faults.Bytes())
-	}
-	kernels, err := readResources(string(log))
+	log, text, err := a.listing(ctx, target, numbered(ptx))
+	var kernels []*Kernel
 	if err == nil {
-		err = readCode(string(text), kernels)
+		kernels, err = readResources(log)
+	}
+	if err == nil {
+		err = readCode(text, kernels)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("sass: %s: ptxas %s, %s: %w", name, a.Release, target, err)
+		return nil, fmt.Errorf("sass: %s: CUDA %s, %s: %w", name, a.Release, target, err)
 	}
 	regions := namedLoops(ptx)
 	for _, k := range kernels {
 		k.named = regions[k.Name]
 	}
 	return kernels, nil
+}
+
+// listing returns what ptxas says of a PTX, and its disassembly.
+func (a *Assembler) listing(ctx context.Context, target string, ptx []byte) (log, text string, err error) {
+	dir := filepath.Join(filepath.Dir(a.ptxas), target, fmt.Sprintf("%x", sha256.Sum256(ptx)))
+	if log, err := os.ReadFile(filepath.Join(dir, "log")); err == nil {
+		if text, err := os.ReadFile(filepath.Join(dir, "sass")); err == nil {
+			return string(log), string(text), nil
+		}
+	}
+	work, err := os.MkdirTemp("", "rollcall-sass-*")
+	if err != nil {
+		return "", "", err
+	}
+	defer os.RemoveAll(work)
+	source, object := filepath.Join(work, "ptx"), filepath.Join(work, "cubin")
+	if err := os.WriteFile(source, ptx, 0o600); err != nil {
+		return "", "", err
+	}
+	out, err := exec.CommandContext(ctx, a.ptxas, "-v", "-lineinfo", "-arch="+target, "-o", object, source).CombinedOutput()
+	if err != nil {
+		return "", "", fmt.Errorf("ptxas: %w: %s", err, out)
+	}
+	code, err := exec.CommandContext(ctx, a.nvdisasm, "-g", "-c", object).Output() // it warns of old objects
+	if err != nil {
+		return "", "", fmt.Errorf("nvdisasm: %w", err)
+	}
+	return string(out), string(code), errors.Join(
+		install(filepath.Join(dir, "log"), out), install(filepath.Join(dir, "sass"), code))
 }
 
 var instruction = regexp.MustCompile(`^\s+(@!?%p\d+\s+)?[a-z][\w.:]*(\s.*)?;`)

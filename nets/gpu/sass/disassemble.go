@@ -56,9 +56,9 @@ func readCode(text string, kernels []*Kernel) error {
 		byName[k.Name] = k
 	}
 	var k *Kernel
-	at := 0                     // line of the PTX
-	var labels map[string]int   // index of the instruction behind a label
-	var jumps map[int]string    // label that an instruction jumps to
+	at := 0                   // line of the PTX
+	var labels map[string]int // index of the instruction behind a label
+	var jumps map[int]string  // label that an instruction jumps to
 	finish := func() {
 		for i, to := range jumps {
 			if target, ok := labels[to]; ok {
@@ -69,7 +69,7 @@ func readCode(text string, kernels []*Kernel) error {
 	for _, l := range strings.Split(text, "\n") {
 		switch m := assembly.FindStringSubmatch(l); {
 		case m != nil && k != nil:
-			if to := jump.FindStringSubmatch(m[2]); to != nil && m[1] == "BRA" {
+			if to := jump.FindStringSubmatch(m[2]); to != nil && strings.HasPrefix(m[1], "BRA") {
 				jumps[len(k.Code)] = to[1]
 			}
 			k.Code = append(k.Code, Instruction{m[1], at, -1})

@@ -59,7 +59,9 @@ func namedLoops(ptx string) map[string]map[string][]region {
 		} else if m := ptxLabel.FindStringSubmatch(l); m != nil {
 			labels[m[1]] = i + 1
 		} else if m := ptxBranch.FindStringSubmatch(l); m != nil && labels[m[1]] > 0 {
-			loops = append(loops, region{labels[m[1]], i + 1})
+			first := labels[m[1]] // a loop with several ways back ends at the last one
+			loops = slices.DeleteFunc(loops, func(r region) bool { return r.first == first })
+			loops = append(loops, region{first, i + 1})
 		}
 	}
 	finish()

@@ -137,7 +137,7 @@ func member(wheel []byte, name string) ([]byte, error) {
 	return nil, fmt.Errorf("no %s in the wheel", name)
 }
 
-// install writes an executable file in one step, so that whoever finds it finds all of it.
+// install writes a file that may be executed, in one step, so that whoever finds it finds all of it.
 func install(file string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err

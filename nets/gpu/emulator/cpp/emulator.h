@@ -150,6 +150,7 @@ DEV void mma_bf16_16x8x16(float (&d)[4], const uint32_t (&a)[4], const uint32_t 
 // prelude.cuh stops the compiler from computing kept values anew. Here they are just the value.
 DEV uint32_t kept(uint32_t x) { return x; }
 DEV uint64_t kept(uint64_t x) { return x; }
+template <int M, int N> DEV void named() {}
 
 DEV uint32_t smem_u32(const void *p, EMU_CALLER) { return emu::shared_address(p, EMU_WHERE); }
 DEV void ldmatrix_x1(uint32_t (&r)[1], uint32_t row, EMU_CALLER) { emu::ldmatrix(r, 1, false, row, EMU_WHERE); }
