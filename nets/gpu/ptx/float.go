@@ -51,7 +51,8 @@ func fma32(a, b, c float32) float32 {
 	p := float64(a) * float64(b)
 	sum := p + float64(c)
 	bits := math.Float64bits(sum)
-	if exponent := bits >> 52 & 0x7ff; bits<<35 != 1<<63 && exponent >= 1023-126 || exponent == 0x7ff {
+	exponent := bits >> 52 & 0x7ff
+	if sum == 0 || bits<<35 != 1<<63 && exponent >= 1023-126 || exponent == 0x7ff {
 		return float32(sum)
 	}
 	return float32(odd(sum, p, float64(c)))

@@ -67,13 +67,8 @@ func extract(a, b, c uint64) uint64 {
 	if length == 0 {
 		return 0
 	}
-	sign := a >> min(from+length-1, 63) & 1
-	field := a >> from
-	if have := min(length, 64-min(from, 64)); have < 64 {
-		field &= 1<<have - 1
-		if sign != 0 {
-			field |= ^uint64(0) << have
-		}
+	if from+length > 64 {
+		return uint64(int64(a) >> from)
 	}
-	return field
+	return uint64(int64(a<<(64-from-length)) >> (64 - length))
 }

@@ -63,42 +63,64 @@ func (d *decoder) multiply() (action, error) {
 	}, nil
 }
 
-// halves returns the numbers in a register of A or B: one tf32, whose 13 low bits do not count, or two bf16.
-func (s Shape) halves(v uint64) []float32 {
-	if s == M16N8K8TF32 {
-		return []float32{math.Float32frombits(uint32(v) &^ 0x1fff)}
+// positions says where the lanes hold the elements of A and B: for every register, the element that its low half, or
+// all of it, stands for. The element of the high half is the next in the row of A, or in the column of B.
+type positions struct {
+	a [4][warpLanes][2]int
+	b [2][warpLanes][2]int
+	c [4][warpLanes][2]int
+}
+
+var layouts = func() (all [2]positions) {
+	for s := range all {
+		shape, perRegister := Shape(s), Shape(s).Depth()/8
+		for l := range warpLanes {
+			for i := range all[s].a {
+				row, column := shape.A(l, i*perRegister)
+				all[s].a[i][l] = [2]int{row, column}
+				row, column = shape.C(l, i)
+				all[s].c[i][l] = [2]int{row, column}
+			}
+			for i := range all[s].b {
+				row, column := shape.B(l, i*perRegister)
+				all[s].b[i][l] = [2]int{column, row}
+			}
+		}
 	}
-	return []float32{math.Float32frombits(uint32(v) << 16), math.Float32frombits(uint32(v) &^ 0xffff)}
+	return all
+}()
+
+// spread puts the numbers in a register of A or B where they belong: one tf32, whose 13 low bits do not count, or two
+// bf16.
+func (s Shape) spread(m *[16][16]float32, from *lanes, at *[warpLanes][2]int) {
+	for l, v := range from {
+		to := m[at[l][0]&15][at[l][1]&15:]
+		if s == M16N8K8TF32 {
+			to[0] = math.Float32frombits(uint32(v) &^ 0x1fff)
+		} else {
+			to[0], to[1] = math.Float32frombits(uint32(v)<<16), math.Float32frombits(uint32(v)&^0xffff)
+		}
+	}
 }
 
 func (w *warp) multiply(s Shape, d, a, b, c []int32) {
 	var left, right [16][16]float32 // A, and B with its columns first
-	perRegister := s.Depth() / 8
-	for l := range warpLanes {
-		for i, r := range a {
-			for half, v := range s.halves(w.registers[r][l]) {
-				row, column := s.A(l, i*perRegister+half)
-				left[row][column] = v
-			}
-		}
-		for i, r := range b {
-			for half, v := range s.halves(w.registers[r][l]) {
-				row, column := s.B(l, i*perRegister+half)
-				right[column][row] = v
-			}
-		}
+	at := &layouts[s]
+	for i, r := range a {
+		s.spread(&left, &w.registers[r], &at.a[i])
+	}
+	for i, r := range b {
+		s.spread(&right, &w.registers[r], &at.b[i])
 	}
 	var products [16]float32
 	var sums [4]lanes
-	for l := range warpLanes {
-		for i, r := range c {
-			row, column := s.C(l, i)
-			x, y := &left[row], &right[column]
-			for k := range products {
-				products[k] = x[k] * y[k]
+	for i, r := range c {
+		for l, v := range &w.registers[r] {
+			x, y := &left[at.c[i][l][0]&15], &right[at.c[i][l][1]&15]
+			for k := range s.Depth() {
+				products[k&15] = x[k&15] * y[k&15]
 			}
-			sum := w.launch.Sum(math.Float32frombits(uint32(w.registers[r][l])), products[:s.Depth()])
-			sums[i][l] = float32Bits(sum)
+			sums[i][l] = float32Bits(w.launch.Sum(float(v), products[:s.Depth()]))
 		}
 	}
 	for i, r := range d {

@@ -46,10 +46,7 @@ func newWarp(b *block, first int) *warp {
 // begin sets a warp to the first instruction. Its registers are garbage: every bit is set.
 func (w *warp) begin(threads int) {
 	for i, r := range w.kernel.registers {
-		v := r.typ.mask()
-		for l := range w.registers[i] {
-			w.registers[i][l] = v
-		}
+		w.registers[i] = *unset[r.typ.bits]
 	}
 	for l := range warpLanes {
 		for i, v := range []int{
@@ -61,6 +58,17 @@ func (w *warp) begin(threads int) {
 	w.alive, w.at, w.copies = all>>(warpLanes-threads), 0, copies{}
 	w.paths = append(w.paths[:0], path{mask: w.alive, join: len(w.kernel.steps)})
 }
+
+// unset are registers that nothing was written to, by their bits.
+var unset = func() (all [65]*lanes) {
+	for _, t := range types {
+		all[t.bits] = new(lanes)
+		for l := range warpLanes {
+			all[t.bits][l] = t.mask()
+		}
+	}
+	return all
+}()
 
 // value returns the lanes of a register or of a constant.
 func (w *warp) value(n int32) *lanes {
@@ -114,9 +122,8 @@ func (w *warp) guarded(s *step, mask uint32) uint32 {
 	if s.guard < 0 {
 		return mask
 	}
-	guard := &w.registers[s.guard]
 	var set uint32
-	for l, v := range guard {
+	for l, v := range &w.registers[s.guard] {
 		set |= uint32(v) << l
 	}
 	if s.negate {
