@@ -10,20 +10,23 @@ import (
 
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
+	"rollcall/nets/gpu/ptx"
 )
 
 // card is the device that all tests share. The first test that asks for it opens it.
 type card struct {
-	thread    *driver.Thread
-	device    *driver.Device
-	stream    *driver.Stream
-	modules   map[string]*driver.Module
-	functions map[string]*driver.Function
+	thread     *driver.Thread
+	device     *driver.Device
+	stream     *driver.Stream
+	modules    map[string]*driver.Module
+	functions  map[string]*driver.Function
+	comparison comparison
 }
 
 func openCard() (*card, error) {
 	c := &card{
 		thread: driver.NewThread(), modules: map[string]*driver.Module{}, functions: map[string]*driver.Function{},
+		comparison: newComparison(),
 	}
 	return c, c.thread.Do(func() (err error) {
 		if c.device, err = driver.Open(0); err != nil {
@@ -103,7 +106,9 @@ func (r *rig) alloc(bytes int) (at uint64) {
 		}
 		return r.card.device.CopyToDevice(p, poison)
 	})
+	r.card.comparison.allocated[at] = bytes
 	r.t.Cleanup(func() {
+		delete(r.card.comparison.allocated, at)
 		if err := r.card.thread.Do(func() error { return r.card.device.Free(driver.Ptr(at)) }); err != nil {
 			r.t.Error(err)
 		}
@@ -144,7 +149,8 @@ func download[T driver.Scalar](r *rig, at uint64, n int) []T {
 	return x
 }
 
-// launch runs a kernel on a grid of g.X × room blocks and waits for it. args points to its arguments.
+// launch runs a kernel on a grid of g.X × room blocks and waits for it, and compares it with its PTX. args points to its
+// arguments.
 func launch[A any](r *rig, kernel string, g Launch, room int, args *A) {
 	r.t.Helper()
 	r.do(func() error {
@@ -156,11 +162,13 @@ func launch[A any](r *rig, kernel string, g Launch, room int, args *A) {
 			return err
 		}
 		bytes := unsafe.Slice((*byte)(unsafe.Pointer(args)), unsafe.Sizeof(*args))
-		err = f.Launch([2]int{g.X, room}, g.Threads, g.Shared, r.card.stream, bytes)
-		if err != nil {
-			return err
-		}
-		return r.card.device.Synchronize()
+		l := ptx.Launch{Grid: [2]int{g.X, room}, Threads: g.Threads, Shared: g.Shared, Args: bytes}
+		return r.card.comparison.launch(kernel, l, func() error {
+			if err := f.Launch(l.Grid, l.Threads, l.Shared, r.card.stream, bytes); err != nil {
+				return err
+			}
+			return r.card.device.Synchronize()
+		})
 	})
 }
 

@@ -1,0 +1,171 @@
+package ptx
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// access is a decoded ld or st.
+type access struct {
+	space   space
+	bytes   int     // of one element
+	signed  bool    // a load extends the sign to the register's size
+	values  []int32 // the registers or constants, one per element
+	widths  []uint64
+	base    int32 // the register or constant of the address
+	narrow  bool  // the address has 32 bits
+	forward uint64
+}
+
+// pointer decodes [register or symbol + offset].
+func (d *decoder) pointer(o operand, s space) (base int32, narrow bool, offset uint64, err error) {
+	if !o.memory {
+		return 0, false, 0, fmt.Errorf("%s is no address", o.text)
+	}
+	offset = uint64(o.offset)
+	if o.register >= 0 {
+		r := d.kernel.registers[o.register]
+		narrow = r.typ.bits == 32
+		if r.typ.kind == 'p' || r.typ.kind == 'f' || r.typ.bits < 32 || narrow && s != shared {
+			return 0, false, 0, fmt.Errorf("%s is no address: %s is %v", o.text, r.name, r.typ)
+		}
+		return o.register, narrow, offset, nil
+	}
+	at, ok := d.symbols[o.symbol]
+	if !ok {
+		return 0, false, 0, fmt.Errorf("%s: unknown symbol", o.text)
+	}
+	return d.constant(at), false, offset, nil
+}
+
+// access decodes what ld and st have in common: the state space, the number of elements, the type.
+func (d *decoder) access(memory, data operand) (a access, t typ, err error) {
+	modifiers := strings.Split(d.in.Opcode, ".")[1:]
+	if s, ok := spaces[modifiers[0]]; ok {
+		a.space, modifiers = s, modifiers[1:]
+	}
+	n := slices.Index([]string{"", "", "v2", "", "v4"}, modifiers[0])
+	if n > 0 {
+		modifiers = modifiers[1:]
+	}
+	n = max(n, 1)
+	t, ok := types[strings.Join(modifiers, ".")]
+	if !ok || t.kind == 'p' || n*t.bits > 128 {
+		return a, t, fmt.Errorf("unknown form")
+	}
+	a.bytes, a.signed = t.bits/8, t.kind == 's'
+	elements, err := d.vector(data, n)
+	if err != nil {
+		return a, t, err
+	}
+	for _, e := range elements {
+		v, err := d.value(e, t, true)
+		if err != nil {
+			return a, t, err
+		}
+		a.values = append(a.values, v)
+	}
+	a.base, a.narrow, a.forward, err = d.pointer(memory, a.space)
+	return a, t, err
+}
+
+func (d *decoder) load() (action, error) {
+	if err := d.count(2); err != nil {
+		return nil, err
+	}
+	a, t, err := d.access(d.operands[1], d.operands[0])
+	if err != nil {
+		return nil, err
+	}
+	elements, _ := d.vector(d.operands[0], len(a.values))
+	for _, e := range elements {
+		n, err := d.destination(e, t, true)
+		if err != nil {
+			return nil, err
+		}
+		a.widths = append(a.widths, d.kernel.registers[n].typ.mask())
+	}
+	return func(w *warp, mask uint32) { w.load(&a, mask) }, nil
+}
+
+func (d *decoder) store() (action, error) {
+	if err := d.count(2); err != nil {
+		return nil, err
+	}
+	a, _, err := d.access(d.operands[0], d.operands[1])
+	if err != nil {
+		return nil, err
+	}
+	if a.space == param {
+		return nil, fmt.Errorf("unknown form")
+	}
+	return func(w *warp, mask uint32) { w.store(&a, mask) }, nil
+}
+
+// locate puts the addresses of an access into w.addresses and counts its traffic.
+func (w *warp) locate(base int32, narrow bool, offset uint64) {
+	from := w.value(base)
+	for l := range w.addresses {
+		w.addresses[l] = from[l] + offset
+	}
+	if narrow {
+		for l := range w.addresses {
+			w.addresses[l] &= 1<<32 - 1
+		}
+	}
+}
+
+// traffic counts an access to w.addresses of so many bytes per lane. Lanes with generic addresses of shared memory
+// count as such.
+func (w *warp) traffic(s space, mask uint32, bytes int) {
+	if !w.launch.Traffic || s == param {
+		return
+	}
+	inShared := uint32(0)
+	for l, at := range w.addresses {
+		if s == shared || s == generic && at-sharedWindow < sharedMost {
+			inShared |= 1 << l
+		}
+	}
+	w.counts.Wavefronts[w.at] += wavefronts(&w.addresses, mask&inShared, bytes)
+	w.counts.Sectors[w.at] += sectors(&w.addresses, mask&^inShared, bytes)
+}
+
+func (w *warp) load(a *access, mask uint32) {
+	w.locate(a.base, a.narrow, a.forward)
+	n := a.bytes * len(a.values)
+	w.traffic(a.space, mask, n)
+	for m := mask; m != 0; m &= m - 1 {
+		l := bits.TrailingZeros32(m)
+		b := w.bytesAt(a.space, l, w.addresses[l], n)
+		if b == nil {
+			return
+		}
+		for i, to := range a.values {
+			v := read(b[i*a.bytes:][:a.bytes])
+			if a.signed {
+				empty := 64 - 8*a.bytes
+				v = uint64(int64(v<<empty)>>empty) & a.widths[i]
+			}
+			w.registers[to][l] = v
+		}
+	}
+}
+
+func (w *warp) store(a *access, mask uint32) {
+	w.locate(a.base, a.narrow, a.forward)
+	n := a.bytes * len(a.values)
+	w.traffic(a.space, mask, n)
+	for m := mask; m != 0; m &= m - 1 {
+		l := bits.TrailingZeros32(m)
+		b := w.bytesAt(a.space, l, w.addresses[l], n)
+		if b == nil {
+			return
+		}
+		for i, from := range a.values {
+			write(b[i*a.bytes:][:a.bytes], w.value(from)[l])
+		}
+	}
+}

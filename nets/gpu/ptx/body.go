@@ -1,0 +1,178 @@
+package ptx
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// variable is an array in shared memory.
+type variable struct {
+	align, bytes int
+	dynamic      bool
+}
+
+// family is a run of registers that one directive declares: .reg .f32 %f<100>.
+type family struct {
+	first int32
+	count int
+}
+
+// body is a kernel while it is read.
+type body struct {
+	kernel   *Kernel
+	param    string // the name of the parameter
+	shared   map[string]variable
+	scopes   []map[string]int32 // the registers that a directive declares alone, innermost last
+	families map[string]family  // by what stands before the number
+	labels   map[string]int     // the instruction behind each
+	operands [][]operand        // of every instruction
+	pool     map[uint64]int32   // the constants so far
+}
+
+func newBody(k *Kernel, param string) *body {
+	b := &body{
+		kernel: k, param: param, shared: map[string]variable{}, families: map[string]family{},
+		labels: map[string]int{}, pool: map[uint64]int32{},
+	}
+	for _, name := range specials {
+		k.registers = append(k.registers, register{name, types["u32"]})
+	}
+	return b
+}
+
+// specials are the special registers that a kernel may read. Their numbers are their places here.
+var specials = []string{"%tid.x", "%ntid.x", "%ctaid.x", "%ctaid.y", "%nctaid.x", "%nctaid.y"}
+
+var (
+	many = regexp.MustCompile(`^\.reg \.(\w+) (%\w+)<(\d+)>$`)
+	one  = regexp.MustCompile(`^\.reg \.(\w+) (%?\w+)$`)
+	last = regexp.MustCompile(`^(%[a-z]+)(\d+)$`)
+)
+
+// declare reads a .reg directive.
+func (b *body) declare(text string) error {
+	m, count := many.FindStringSubmatch(text), 1
+	if m != nil {
+		count = number(m[3])
+	} else if m = one.FindStringSubmatch(text); m == nil {
+		return fmt.Errorf("unknown form of .reg")
+	}
+	t, ok := types[m[1]]
+	if !ok {
+		return fmt.Errorf("unknown type .%s", m[1])
+	}
+	first := int32(len(b.kernel.registers))
+	for i := range count {
+		name := m[2]
+		if len(m) == 4 {
+			name = fmt.Sprint(m[2], i)
+		}
+		b.kernel.registers = append(b.kernel.registers, register{name, t})
+	}
+	if len(m) == 4 {
+		b.families[m[2]] = family{first, count}
+	} else {
+		b.scopes[len(b.scopes)-1][m[2]] = first
+	}
+	return nil
+}
+
+// register returns the number of a register.
+func (b *body) register(name string) (int32, bool) {
+	for _, scope := range slices.Backward(b.scopes) {
+		if n, ok := scope[name]; ok {
+			return n, true
+		}
+	}
+	if m := last.FindStringSubmatch(name); m != nil {
+		f, i := b.families[m[1]], number(m[2])
+		return f.first + int32(i), i < f.count
+	}
+	n := slices.Index(specials, name)
+	return int32(n), n >= 0
+}
+
+// label notes where a label stands.
+func (b *body) label(name string) error {
+	if _, twice := b.labels[name]; twice {
+		return fmt.Errorf("declared twice")
+	}
+	b.labels[name] = len(b.kernel.Code)
+	return nil
+}
+
+// instruction reads an instruction; what it means is decoded in finish, when all labels are known.
+func (b *body) instruction(s statement) error {
+	in := Instruction{Line: s.line, Text: s.text}
+	rest := s.text
+	if rest[0] == '@' {
+		in.Guard, rest, _ = strings.Cut(rest, " ")
+	}
+	in.Opcode, rest, _ = strings.Cut(rest, " ")
+	var operands []operand
+	for _, text := range split(rest) {
+		o, err := b.operand(text)
+		if err != nil {
+			return err
+		}
+		in.Operands = append(in.Operands, text)
+		operands = append(operands, o)
+	}
+	b.kernel.Code = append(b.kernel.Code, in)
+	b.operands = append(b.operands, operands)
+	return nil
+}
+
+// finish places the shared arrays that the kernel names and decodes its instructions.
+func (b *body) finish() error {
+	symbols := b.place()
+	k := b.kernel
+	for i := range k.Code {
+		d := decoder{body: b, symbols: symbols, in: &k.Code[i], operands: b.operands[i]}
+		s, err := d.step()
+		if err != nil {
+			return fmt.Errorf("%s: line %d: %s: %w", k.Name, d.in.Line, d.in.Text, err)
+		}
+		k.steps = append(k.steps, s)
+	}
+	return k.link()
+}
+
+// place gives an address to every symbol that the kernel names: arrays of a known size first, in the order in which
+// the code names them, then dynamic shared memory.
+func (b *body) place() map[string]uint64 {
+	symbols := map[string]uint64{b.param: paramWindow}
+	var dynamic []string
+	for _, name := range b.named() {
+		v, ok := b.shared[name]
+		switch {
+		case !ok:
+		case v.dynamic:
+			dynamic = append(dynamic, name)
+		default:
+			at := roundUp(b.kernel.Static, v.align)
+			symbols[name], b.kernel.Static = uint64(at), at+v.bytes
+		}
+	}
+	b.kernel.dynamic = roundUp(b.kernel.Static, 128)
+	for _, name := range dynamic {
+		symbols[name] = uint64(b.kernel.dynamic)
+	}
+	return symbols
+}
+
+// named returns the symbols that the code names.
+func (b *body) named() (names []string) {
+	for _, operands := range b.operands {
+		for _, o := range operands {
+			if o.symbol != "" && !slices.Contains(names, o.symbol) {
+				names = append(names, o.symbol)
+			}
+		}
+	}
+	return names
+}
+
+func roundUp(n, to int) int { return (n + to - 1) / to * to }

@@ -1,0 +1,2 @@
+// Package ptx reads PTX and runs it.
+package ptx

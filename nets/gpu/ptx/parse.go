@@ -1,0 +1,119 @@
+package ptx
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Parse reads a module. Its errors name the line and the text of the statement; an instruction of a form that this
+// package does not know is one.
+func Parse(text string) (*Module, error) {
+	p := &parser{module: &Module{}, shared: map[string]variable{}}
+	for _, s := range scan(text) {
+		if err := p.statement(s); err != nil {
+			return nil, fmt.Errorf("ptx: line %d: %s: %w", s.line, s.text, err)
+		}
+	}
+	if p.body != nil {
+		return nil, fmt.Errorf("ptx: %s: the text ends before the kernel does", p.body.kernel.Name)
+	}
+	return p.module, nil
+}
+
+type parser struct {
+	module *Module
+	shared map[string]variable // of the module
+	body   *body               // the kernel being read; nil between kernels
+}
+
+var (
+	head     = regexp.MustCompile(`^\.visible \.entry (\w+)\( \.param \.align \d+ \.b8 (\w+)\[(\d+)\] \)$`)
+	external = regexp.MustCompile(`^\.extern \.shared \.align (\d+) \.b8 (\w+)\[\]$`)
+	array    = regexp.MustCompile(`^\.shared \.align (\d+) \.b8 (\w+)\[(\d+)\]$`)
+	threads  = regexp.MustCompile(`^\.maxntid (\d+), 1, 1$`)
+)
+
+// ignored are directives that say nothing about what a kernel computes.
+var ignored = regexp.MustCompile(
+	`^(\.version 7\.8|\.target sm_80|\.address_size 64|\.minnctapersm \d+|\.pragma "nounroll"|` +
+		`\.visible \.const \.align 1 \.u8 \w+)$`)
+
+// statement reads one statement.
+func (p *parser) statement(s statement) error {
+	text := strings.Join(strings.Fields(s.text), " ")
+	switch {
+	case ignored.MatchString(text):
+		return nil
+	case head.MatchString(text):
+		return p.head(head.FindStringSubmatch(text))
+	case external.MatchString(text), array.MatchString(text):
+		p.variable(text)
+		return nil
+	case p.body == nil:
+		return fmt.Errorf("unknown outside of a kernel")
+	case threads.MatchString(text):
+		p.body.kernel.Threads = number(threads.FindStringSubmatch(text)[1])
+		return nil
+	case text == "{":
+		p.body.scopes = append(p.body.scopes, map[string]int32{})
+		return nil
+	case len(p.body.scopes) == 0:
+		return fmt.Errorf("unknown before a kernel's {")
+	case text == "}":
+		return p.close()
+	case strings.HasSuffix(text, ":"):
+		return p.body.label(strings.TrimSuffix(text, ":"))
+	case strings.HasPrefix(text, ".reg "):
+		return p.body.declare(text)
+	}
+	return p.body.instruction(statement{s.line, text})
+}
+
+// head begins a kernel.
+func (p *parser) head(m []string) error {
+	if p.body != nil {
+		return fmt.Errorf("a kernel inside of kernel %s", p.body.kernel.Name)
+	}
+	p.body = newBody(&Kernel{Name: m[1], Params: number(m[3])}, m[2])
+	for name, v := range p.shared {
+		p.body.shared[name] = v
+	}
+	return nil
+}
+
+// close ends a scope, and with the outermost one the kernel.
+func (p *parser) close() error {
+	b := p.body
+	b.scopes = b.scopes[:len(b.scopes)-1]
+	if len(b.scopes) > 0 {
+		return nil
+	}
+	p.module.Kernels = append(p.module.Kernels, b.kernel)
+	p.body = nil
+	return b.finish()
+}
+
+// variable declares an array in shared memory, of the kernel where there is one, else of the module.
+func (p *parser) variable(text string) {
+	into := p.shared
+	if p.body != nil {
+		into = p.body.shared
+	}
+	if m := external.FindStringSubmatch(text); m != nil {
+		into[m[2]] = variable{align: number(m[1]), dynamic: true}
+		return
+	}
+	m := array.FindStringSubmatch(text)
+	into[m[2]] = variable{align: number(m[1]), bytes: number(m[3])}
+}
+
+// number reads digits that a regular expression found.
+func number(digits string) int {
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		panic(err) // digits, and fewer than an int holds
+	}
+	return n
+}
