@@ -114,7 +114,7 @@ type rig struct {
 }
 
 // rig opens an engine and trains, or evaluates, once, which leaves a wave with its plan and its graph.
-func (l timing) rig(b *testing.B, w workload, precision Precision, K int, train bool) *rig {
+func (l timing) rig(b testing.TB, w workload, precision Precision, K int, train bool) *rig {
 	m := sure(nets.NewModel(w.net))(b)
 	trainSet, testSet := heldSamples(m, l.training, 1), heldSamples(m, K*l.evalBatch, 2)
 	e := sure(openEngine(m, trainSet, testSet, Options{
@@ -161,7 +161,7 @@ func (l timing) rig(b *testing.B, w workload, precision Precision, K int, train 
 	return r
 }
 
-func (r *rig) do(b *testing.B, f func() error) {
+func (r *rig) do(b testing.TB, f func() error) {
 	b.Helper()
 	if err := r.e.do(f); err != nil {
 		b.Fatal(err)
@@ -255,8 +255,8 @@ func report(b *testing.B, seconds float64, slots int, unit string, flop, bytes f
 }
 
 // sure does for a benchmark what must does for a test.
-func sure[T any](v T, err error) func(*testing.B) T {
-	return func(b *testing.B) T {
+func sure[T any](v T, err error) func(testing.TB) T {
+	return func(b testing.TB) T {
 		b.Helper()
 		if err != nil {
 			b.Fatal(err)

@@ -1,0 +1,37 @@
+package predict
+
+// Card has the constants of the model for one card.
+type Card struct {
+	Name   string
+	Target string // architecture, as ptxas names it
+
+	Multiprocessors int
+	Clock           float64 // cycles per second
+
+	// Of a multiprocessor, per cycle.
+	Issue      float64 // instructions of warps
+	Wavefronts float64 // of shared memory, 128 bytes each
+	TF32, BF16 float64 // multiply-adds of the tensor cores that mma.sync reaches
+
+	// Of a multiprocessor.
+	Registers, Shared, Threads, Blocks int // shared memory in bytes
+
+	Memory, L2 float64 // bytes per second of the card, read and written together
+	Launch     float64 // seconds from the end of a kernel of a CUDA graph to the start of the one that waits for it
+}
+
+// sharedReserved are the bytes of shared memory that the driver keeps for itself in every block.
+const sharedReserved = 1 << 10
+
+// H200 is an NVIDIA H200 (SXM). Clock, multiprocessors and their limits are those of its data sheet and of the CUDA
+// programming guide for capability 9.0. The others are what comparable programs reach: 4.3 TB/s of the 4.8 of the data
+// sheet in a copy; 6 TB/s from L2; with mma.sync, 60 % of the dense peak, which is 1024 multiply-adds of TF32 and 2048 of
+// bfloat16 per cycle, and takes wgmma; 1.5 µs between the kernels of a graph.
+var H200 = Card{
+	Name: "H200", Target: "sm_90",
+	Multiprocessors: 132, Clock: 1.83e9,
+	Issue: 4, Wavefronts: 1,
+	TF32: 0.6 * 1024, BF16: 0.6 * 2048,
+	Registers: 65536, Shared: 228 << 10, Threads: 2048, Blocks: 32,
+	Memory: 4.3e12, L2: 6e12, Launch: 1.5e-6,
+}

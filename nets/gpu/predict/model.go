@@ -1,0 +1,90 @@
+// Package predict estimates from machine code how long kernels take on a card: a model to be compared with the first
+// measurement, and to judge a change of a kernel without a card. It is a tool of the developers.
+//
+// A launch takes as long as its busiest resource: the tensor cores, the memory, L2, the instruction slots or the shared
+// memory. What a kernel executes comes from package ptx, which runs some of its blocks and counts; what it executes as
+// machine code, from package sass ([Executed]). The constants of a card are in card.go. A kernel is slower than the
+// model says by all that its warps wait for and cannot hide.
+package predict
+
+import (
+	"math"
+	"strings"
+
+	"rollcall/nets/gpu/ptx"
+	"rollcall/nets/gpu/sass"
+)
+
+// Launch is one launch of a step: of one kernel, for a number of clients at once.
+type Launch struct {
+	Blocks  int        // per client
+	Threads int        // per block
+	Shared  int        // bytes of dynamic shared memory per block
+	Bytes   float64    // that the launch moves at the least, per client
+	Counted ptx.Counts // of some of its blocks, with traffic
+	PTX     *ptx.Kernel
+	Code    *sass.Kernel
+}
+
+// Times are the seconds that a launch would take if one resource were the only one, with the resource that takes
+// longest, and what a multiprocessor holds.
+type Times struct {
+	Tensor, Memory, L2, Issue, Shared float64
+	Limit                             string  // the resource that takes longest
+	Total                             float64 // the longest, and the launch itself
+	Waves                             float64 // how often all multiprocessors are filled
+	PerMultiprocessor                 int     // blocks on a multiprocessor at once
+}
+
+const sectorBytes = 32
+
+// Predict returns the times of a launch for so many clients.
+func (c Card) Predict(l Launch, clients int) Times {
+	blocks := float64(l.Blocks * clients)
+	// The multiprocessor with the most blocks ends last.
+	most := math.Ceil(blocks/float64(c.Multiprocessors)) / c.Clock / float64(l.Counted.Blocks)
+	var wavefronts, sectors, tensor float64
+	for i, instruction := range l.PTX.Code {
+		wavefronts += float64(l.Counted.Wavefronts[i])
+		sectors += float64(l.Counted.Sectors[i])
+		switch n := float64(l.Counted.Warps[i]); {
+		case strings.HasPrefix(instruction.Opcode, "mma.sync.aligned.m16n8k8."):
+			tensor += n * 16 * 8 * 8 / c.TF32
+		case strings.HasPrefix(instruction.Opcode, "mma.sync.aligned.m16n8k16."):
+			tensor += n * 16 * 8 * 16 / c.BF16
+		}
+	}
+	t := Times{
+		Tensor: tensor * most,
+		Issue:  Executed(l.Code, l.PTX, l.Counted) * most / c.Issue,
+		Shared: wavefronts * most / c.Wavefronts,
+		L2:     sectors * sectorBytes / float64(l.Counted.Blocks) * blocks / c.L2,
+		Memory: l.Bytes * float64(clients) / c.Memory,
+	}
+	t.PerMultiprocessor = c.resident(l)
+	t.Waves = blocks / float64(c.Multiprocessors*t.PerMultiprocessor)
+	for _, r := range []struct {
+		name    string
+		seconds float64
+	}{{"tensor", t.Tensor}, {"memory", t.Memory}, {"L2", t.L2}, {"issue", t.Issue}, {"shared", t.Shared}} {
+		if r.seconds > t.Total {
+			t.Total, t.Limit = r.seconds, r.name
+		}
+	}
+	if t.Total < c.Launch {
+		t.Limit = "launch"
+	}
+	t.Total += c.Launch
+	return t
+}
+
+// registerUnit is how many registers a warp gets at a time.
+const registerUnit = 256
+
+// resident returns how many blocks of a launch a multiprocessor holds at once.
+func (c Card) resident(l Launch) int {
+	warps := (l.Threads + 31) / 32
+	perWarp := (32*l.Code.Registers + registerUnit - 1) / registerUnit * registerUnit
+	return max(1, min(c.Blocks, c.Threads/l.Threads, c.Registers/perWarp/warps,
+		c.Shared/(l.Shared+l.Code.Shared+sharedReserved)))
+}

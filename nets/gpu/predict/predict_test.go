@@ -1,0 +1,142 @@
+package predict
+
+import (
+	"math"
+	"testing"
+
+	"rollcall/nets/gpu/ptx"
+	"rollcall/nets/gpu/sass"
+)
+
+// text is a kernel of 6 turns of a loop around one mma: lines 12 to 14 before the loop, 16 to 19 in it, 20 behind it.
+const text = `.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry six(
+	.param .align 8 .b8 six_param_0[8]
+)
+.maxntid 64, 1, 1
+{
+.reg .pred %p<2>;
+.reg .b32 %r<8>;
+.reg .f32 %f<5>;
+mov.u32 %r1, 0;
+mov.u32 %r2, 0;
+mov.f32 %f1, 0f00000000;
+$L__BB0_1:
+mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1,%f1,%f1,%f1}, {%r2,%r2,%r2,%r2}, {%r2,%r2}, {%f1,%f1,%f1,%f1};
+add.s32 %r1, %r1, 1;
+setp.lt.u32 %p1, %r1, 6;
+@%p1 bra $L__BB0_1;
+ret;
+}
+`
+
+// run returns the counts of one block of two warps.
+func run(t *testing.T) (*ptx.Kernel, ptx.Counts) {
+	t.Helper()
+	module, err := ptx.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := module.Kernel("six")
+	counts, err := k.Run(ptx.Launch{Grid: [2]int{3, 1}, Threads: 64, Args: make([]byte, 8), Blocks: [][2]int{{1, 0}}, Traffic: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k, counts
+}
+
+// machine returns machine code: an opcode and the line of the PTX, or an opcode, a line and the target of a branch.
+func machine(code ...sass.Instruction) *sass.Kernel { return &sass.Kernel{Registers: 64, Code: code} }
+
+func plain(opcode string, line int) sass.Instruction {
+	return sass.Instruction{Opcode: opcode, Line: line, Target: -1}
+}
+
+func TestExecuted(t *testing.T) {
+	k, counts := run(t)
+	end := sass.Instruction{Opcode: "BRA", Line: 20}
+	for name, c := range map[string]struct {
+		code *sass.Kernel
+		want float64 // of two warps
+	}{
+		"as written": {machine(
+			plain("MOV", 12), plain("MOV", 13),
+			plain("HMMA", 16), plain("MOV", 16), plain("IADD3", 17), plain("ISETP", 18), sass.Instruction{Opcode: "BRA", Line: 19, Target: 2},
+			plain("EXIT", 20), end,
+		), 2 * (2 + 6*5 + 1)},
+		"an instruction moved out of the loop": {machine(
+			plain("MOV", 12), plain("MOV", 13), plain("MOV", 16),
+			plain("HMMA", 16), plain("IADD3", 17), plain("ISETP", 18), sass.Instruction{Opcode: "BRA", Line: 19, Target: 3},
+			plain("EXIT", 20), end,
+		), 2 * (3 + 6*4 + 1)},
+		"two copies of the loop": {machine(
+			plain("MOV", 12), plain("MOV", 13),
+			plain("HMMA", 16), plain("IADD3", 17), plain("ISETP", 18), sass.Instruction{Opcode: "BRA", Line: 19, Target: 2},
+			plain("HMMA", 16), plain("IADD3", 17), plain("ISETP", 18), sass.Instruction{Opcode: "BRA", Line: 19, Target: 6},
+			plain("EXIT", 20), end,
+		), 2 * (2 + 6*4 + 1)},
+	} {
+		end := &c.code.Code[len(c.code.Code)-1]
+		end.Target = len(c.code.Code) - 1
+		if got := Executed(c.code, k, counts); got != c.want {
+			t.Errorf("%s: %g instructions, want %g", name, got, c.want)
+		}
+	}
+}
+
+// A card of round numbers: two multiprocessors, a cycle of a second.
+var round = Card{
+	Multiprocessors: 2, Clock: 1, Issue: 2, Wavefronts: 1, TF32: 1024, BF16: 2048,
+	Registers: 16384, Shared: 100 << 10, Threads: 1024, Blocks: 16, Memory: 1000, L2: 2000, Launch: 0.5,
+}
+
+func TestPredict(t *testing.T) {
+	k, counts := run(t)
+	code := machine(plain("MOV", 12), plain("HMMA", 16), sass.Instruction{Opcode: "BRA", Line: 19, Target: 1}, plain("EXIT", 20))
+	l := Launch{Blocks: 3, Threads: 64, Shared: 20 << 10, Bytes: 900, Counted: counts, PTX: k, Code: code}
+	got := round.Predict(l, 1)
+	// Three blocks on two multiprocessors: one has two of them. A block has 2 warps with 6 products of 1024 each, and
+	// executes 2·(1 + 6·2 + 1) instructions, two in a cycle.
+	want := Times{
+		Tensor: 2 * 12, Issue: 2 * 28 / 2, Memory: 0.9, Limit: "issue", Total: 28.5, PerMultiprocessor: 4, Waves: 3.0 / 8,
+	}
+	if got != want {
+		t.Errorf("one client: got %+v, want %+v", got, want)
+	}
+	if got := round.Predict(l, 2); got.Issue != 3*14 || got.Memory != 1.8 || got.Waves != 6.0/8 {
+		t.Errorf("two clients: got %+v", got)
+	}
+	l.Bytes = 1e6
+	if got := round.Predict(l, 1); got.Limit != "memory" || got.Total != 1000.5 {
+		t.Errorf("many bytes: limited by %s, %g s", got.Limit, got.Total)
+	}
+}
+
+// The blocks on a multiprocessor are limited by shared memory, registers, threads, and by their number.
+func TestResident(t *testing.T) {
+	for _, c := range []struct{ registers, shared, threads, want int }{
+		{64, 20 << 10, 64, 4}, // 21 KiB each
+		{64, 0, 64, 4},        // 64·32 = 2048 registers a warp
+		{33, 0, 64, 6},        // 1056, rounded up to 1280
+		{1, 0, 512, 2},        // threads
+		{1, 0, 32, 16},        // blocks
+		{255, 0, 1024, 1},     // at least one
+	} {
+		l := Launch{Threads: c.threads, Shared: c.shared, Code: &sass.Kernel{Registers: c.registers}}
+		if got := round.resident(l); got != c.want {
+			t.Errorf("%+v: got %d blocks", c, got)
+		}
+	}
+}
+
+// The constants of the H200 multiply out to its data sheet: 60 % of 495 and 989 TFLOP/s.
+func TestH200(t *testing.T) {
+	for what, pair := range map[string][2]float64{"tf32": {H200.TF32, 495e12}, "bf16": {H200.BF16, 989e12}} {
+		got := 2 * pair[0] * float64(H200.Multiprocessors) * H200.Clock
+		if want := 0.6 * pair[1]; math.Abs(got-want) > 0.01*want {
+			t.Errorf("%s: %.0f TFLOP/s, want %.0f", what, got/1e12, want/1e12)
+		}
+	}
+}

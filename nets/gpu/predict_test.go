@@ -1,0 +1,132 @@
+//go:build gpu && linux && cgo
+
+package gpu
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"unsafe"
+
+	"rollcall/nets"
+	"rollcall/nets/gpu/gputest"
+	"rollcall/nets/gpu/kernels"
+	"rollcall/nets/gpu/predict"
+	"rollcall/nets/gpu/ptx"
+	"rollcall/nets/gpu/sass"
+)
+
+// predictVariable names what TestPredict predicts: net, precision and active clients, as in
+// "cnn-cifar10 tf32 5 37 100".
+const predictVariable = "ROLLCALL_PREDICT"
+
+// TestPredict prints how long every launch of a local step takes on an H200, by the model of package predict: `make
+// predict`. The emulator trains one client for one step. The interpreter then runs some blocks of each launch on the
+// memory as the step has left it.
+func TestPredict(t *testing.T) {
+	words := strings.Fields(os.Getenv(predictVariable))
+	if len(words) < 3 {
+		t.Skipf("%s names no net, precision and clients", predictVariable)
+	}
+	assemblers, err := sass.Assemblers(t.Context())
+	if err != nil {
+		t.Skip(err)
+	}
+	if gputest.Real() || gputest.LeftOut != "" {
+		t.Skip("left out: the blocks to count run on the emulator")
+	}
+	precision, batch := Precision(words[1]), 128
+	if strings.HasPrefix(words[0], "resnet") {
+		batch = 64
+	}
+	r := timing{steps: 1, evalBatch: 1, training: 256}.rig(t, workload{net: words[0], batch: batch}, precision, 1, true)
+	memory := memoryOf(r.e)
+	newest := assemblers[len(assemblers)-1]
+	var launches []predict.Launch
+	for _, l := range r.launches[1:] { // the first one fills the weights, once a round
+		launches = append(launches, counted(t, newest, l, &r.w.frame, memory))
+	}
+	for _, word := range words[2:] {
+		clients := must(strconv.Atoi(word))(t)
+		t.Log(predictionTable(words[0], precision, r.launches[1:], launches, clients))
+	}
+}
+
+// counted runs some blocks of a launch and returns what the model needs to know of it.
+func counted(t *testing.T, a *sass.Assembler, l launch, f *frame, memory ptx.Memory) predict.Launch {
+	t.Helper()
+	module, ok := kernels.Find(l.kernel)
+	if !ok {
+		t.Fatalf("kernel %s: in no module", l.kernel)
+	}
+	machine := must(a.Assemble(t.Context(), predict.H200.Target, module.Name, module.PTX))(t)
+	at := slices.IndexFunc(machine, func(k *sass.Kernel) bool { return k.Name == l.kernel })
+	p := predict.Launch{
+		Blocks: l.geometry.X, Threads: l.geometry.Threads, Shared: l.geometry.Shared,
+		Bytes: float64(l.cost(f).Bytes), PTX: must(ptx.Parse(module.PTX))(t).Kernel(l.kernel), Code: machine[at],
+	}
+	run := ptx.Launch{
+		Grid: [2]int{p.Blocks, 1}, Threads: p.Threads, Shared: p.Shared, Args: l.args(f), Blocks: someBlocks(p.Blocks),
+		Traffic: true,
+	}
+	p.Counted = must(p.PTX.Run(run, memory))(t)
+	return p
+}
+
+// someBlocks returns blocks that stand for n of them: the first, the last, and some between.
+func someBlocks(n int) (blocks [][2]int) {
+	const most = 6
+	for i := range min(n, most) {
+		blocks = append(blocks, [2]int{i * (n - 1) / max(min(n, most)-1, 1), 0})
+	}
+	return blocks
+}
+
+// memoryOf returns the memory of an engine: its arena, its banks and its samples.
+func memoryOf(e *Engine) (m ptx.Memory) {
+	add := func(at uint64, bytes int64) {
+		if at != 0 {
+			// The emulator's memory is this process's own.
+			m = append(m, ptx.Buffer{At: at, Bytes: unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), bytes)})
+		}
+	}
+	add(uint64(e.arena), e.arenaBytes)
+	for b := range e.banks {
+		add(uint64(b.base), int64(b.rows)*e.rowBytes())
+	}
+	s := e.samples[nets.Train]
+	part := e.parts[nets.Train]
+	add(part.images, int64(len(s.Images)))
+	add(part.features, int64(len(s.Features))*4)
+	add(part.classes, int64(len(s.Labels)))
+	add(part.table, int64(len(s.Mean))*256*4)
+	m.Sort()
+	return m
+}
+
+// predictionTable returns the times of all launches, in µs per client-step.
+func predictionTable(net string, p Precision, names []launch, launches []predict.Launch, clients int) string {
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "%s %s, %d clients\tlayer\ttotal\ttensor\tissue\tshared\tL2\tmemory\tlimit\tblocks\twaves\t\n",
+		net, p, clients)
+	var sum predict.Times
+	line := func(kernel, layer string, t predict.Times) {
+		us := func(seconds float64) float64 { return seconds * 1e6 / float64(clients) }
+		fmt.Fprintf(w, "%s\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%s\t%d\t%.2f\t\n", kernel, layer, us(t.Total), us(t.Tensor),
+			us(t.Issue), us(t.Shared), us(t.L2), us(t.Memory), t.Limit, t.PerMultiprocessor, t.Waves)
+	}
+	for i, l := range launches {
+		t := predict.H200.Predict(l, clients)
+		line(names[i].kernel, names[i].layer, t)
+		sum.Total, sum.Tensor, sum.Issue = sum.Total+t.Total, sum.Tensor+t.Tensor, sum.Issue+t.Issue
+		sum.Shared, sum.L2, sum.Memory = sum.Shared+t.Shared, sum.L2+t.L2, sum.Memory+t.Memory
+	}
+	line("sum", "", sum)
+	_ = w.Flush() // into memory
+	return "\n" + text.String()
+}
