@@ -44,7 +44,9 @@ func Main(m *testing.M, kernels string, sanitize bool) {
 	flag.Parse()
 	switch {
 	case Real():
-		LeftOut = unusable()
+		if LeftOut = unusable(); LeftOut == "" {
+			LeftOut = hold()
+		}
 	case os.Getenv(driver.Variable) == "":
 		if LeftOut = missing(); LeftOut != "" {
 			break
@@ -57,6 +59,19 @@ func Main(m *testing.M, kernels string, sanitize bool) {
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
+}
+
+// hold opens the first card for as long as the process lives: the last engine that a test closes would otherwise end the
+// context, and the next one take half a second to make another. It returns why the card cannot be opened, or "".
+func hold() string {
+	err := driver.NewThread().Do(func() error {
+		_, err := driver.Open(0)
+		return err
+	})
+	if err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // Sources reads the sources of the emulator's kernels, once, so that go test does not use a cached result after a
