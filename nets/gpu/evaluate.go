@@ -63,7 +63,9 @@ func (e *Engine) Evaluate(ctx context.Context, jobs []nets.EvalJob) ([]nets.Eval
 
 // evalWave evaluates the first n units, as many as one wave takes, and adds their sums to the results of their jobs.
 // Loss is a sum here, not yet a mean.
-func (e *Engine) evalWave(key waveKey, jobs []nets.EvalJob, units []unit, results []nets.EvalResult) (n int, err error) {
+func (e *Engine) evalWave(
+	key waveKey, jobs []nets.EvalJob, units []unit, results []nets.EvalResult,
+) (n int, err error) {
 	w, out, err := e.run(key, min(len(units), maxEvalSlots), func(w *wave) {
 		n = min(w.key.capacity, len(units))
 		e.writeEvaluation(w, jobs, units[:n])

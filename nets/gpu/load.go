@@ -12,8 +12,8 @@ import (
 	"rollcall/nets/gpu/kernels"
 )
 
-// ready loads all kernels that rounds, evaluations and rows take, so that a card that cannot launch them is refused when
-// it is opened, before a round has been trained.
+// ready loads all kernels that rounds, evaluations and rows take. A card that cannot launch them is thus refused when it
+// is opened, before a round has been trained.
 func (e *Engine) ready() error {
 	n := uint32(e.layout.P)
 	combine, squares := kernels.CombineArgs{P: n}, kernels.SumSquaresArgs{N: n}

@@ -36,11 +36,13 @@ func (d *Device) Alloc(bytes int64) (Ptr, error) {
 
 // AllocLeaving allocates like Alloc, but only if at least so many bytes of device memory stay free afterwards.
 func (d *Device) AllocLeaving(bytes, free int64) (Ptr, error) {
-	if now, total, err := d.FreeMemory(); err != nil {
+	now, total, err := d.FreeMemory()
+	if err != nil {
 		return 0, err
-	} else if now-bytes < free {
-		return 0, fmt.Errorf("gpu: alloc %s (%s of %s are free, %s are to stay so): %w", Size(bytes), Size(now), Size(total),
-			Size(free), result(C.CUDA_ERROR_OUT_OF_MEMORY))
+	}
+	if now-bytes < free {
+		return 0, fmt.Errorf("gpu: alloc %s (%s of %s are free, %s are to stay so): %w",
+			Size(bytes), Size(now), Size(total), Size(free), result(C.CUDA_ERROR_OUT_OF_MEMORY))
 	}
 	return d.Alloc(bytes)
 }

@@ -53,6 +53,11 @@ func TestFree(t *testing.T) {
 		if got := View[uint32](host)[0]; got != 5 {
 			t.Errorf("after Free the copy has brought %d, want 5", got)
 		}
+		_, err = d.AllocLeaving(512<<10, 768<<10)
+		if want := "of 1 MiB are free, 768 KiB are to stay so): out of memory"; !errors.Is(err, ErrOutOfMemory) ||
+			!strings.HasSuffix(err.Error(), want) {
+			t.Errorf("AllocLeaving: %v, want it to end in %q", err, want)
+		}
 		if free, _, err := d.FreeMemory(); err != nil || free != before {
 			t.Errorf("%d bytes are free, %v, want %d as before", free, err, before)
 		}
