@@ -21,6 +21,9 @@ const asProgram = "ROLLCALL_TEST_AS_PROGRAM"
 // emulatorCache is the variable that says where package emulator keeps what it compiled.
 const emulatorCache = "ROLLCALL_EMULATOR_CACHE"
 
+// driverCache is the variable that says where NVIDIA's driver keeps what it compiled.
+const driverCache = "CUDA_CACHE_PATH"
+
 // TestMain shuts the tests off from the data sets of this machine and from the network, so that they find the same
 // everywhere. net/http reads the proxy once per process, hence here.
 func TestMain(m *testing.M) {
@@ -34,6 +37,12 @@ func TestMain(m *testing.M) {
 	// Compiling the emulator of the kernels takes a minute of two processors, so its objects stay in the user's cache.
 	if user, err := os.UserCacheDir(); err == nil && os.Getenv(emulatorCache) == "" {
 		if err := os.Setenv(emulatorCache, filepath.Join(user, "rollcall", "emulator")); err != nil {
+			panic(err)
+		}
+	}
+	// So do the kernels that a card's driver compiles.
+	if home, err := os.UserHomeDir(); err == nil && os.Getenv(driverCache) == "" {
+		if err := os.Setenv(driverCache, filepath.Join(home, ".nv", "ComputeCache")); err != nil {
 			panic(err)
 		}
 	}

@@ -9,8 +9,9 @@
 //   - engine.go opens the card and copies the samples to it. options.go has what a caller can choose.
 //   - train.go and evaluate.go divide a round into waves and read the results.
 //   - wave.go finds the wave for a number of clients, or makes one.
-//   - load.go makes the program of a wave and checks that the card can launch it. program.go has the types. lower.go
-//     walks the net's graph node by node and turns every op into launches; lower_*.go has the ops, one family a file.
+//   - load.go makes the programs, has their kernels compiled, and checks that the card can launch them. program.go has
+//     the types. lower.go walks the net's graph node by node and turns every op into launches; lower_*.go has the ops,
+//     one family a file.
 //   - memory.go gives a wave its memory on the device. arena.go decides which buffers of a program share memory.
 //   - plan.go writes what changes from round to round, which travels to the device in one copy.
 //   - run.go captures the graph of a wave and replays it. launch.go launches one kernel.

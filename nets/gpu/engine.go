@@ -31,6 +31,7 @@ type Engine struct {
 	banks      map[*bank]bool
 	programs   map[programKey]*program
 	waves      map[waveKey]*wave
+	uses       int        // of waves, so far
 	arena      driver.Ptr // memory that the waves share
 	arenaBytes int64
 	ring       ring

@@ -17,7 +17,7 @@ import (
 // Evaluation agrees with the CPU engine: of two models, on whole parts, on lists of samples and on empty lists.
 func TestEvaluate(t *testing.T) {
 	for _, net := range nets.ModelNames() {
-		if net == "resnet18" && !gputest.Real() || testing.Short() && strings.HasPrefix(net, "resnet") ||
+		if net == "resnet18" && !gputest.Long() || testing.Short() && strings.HasPrefix(net, "resnet") ||
 			net == "cnn-cafed" && !gputest.Long() {
 			continue // minutes on the emulator, of cnn-cafed seconds
 		}

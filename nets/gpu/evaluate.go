@@ -44,12 +44,7 @@ func (e *Engine) Evaluate(ctx context.Context, jobs []nets.EvalJob) ([]nets.Eval
 				return nil, err
 			}
 			err := e.do(func() error {
-				w, err := e.wave(waveKey{part: nets.Part(part), steps: 1}, min(len(units), maxEvalSlots))
-				if err != nil {
-					return err
-				}
-				n := min(w.key.capacity, len(units))
-				err = e.evalWave(w, jobs, units[:n], results)
+				n, err := e.evalWave(waveKey{part: nets.Part(part), steps: 1}, jobs, units, results)
 				units = units[n:]
 				return err
 			})
@@ -66,21 +61,25 @@ func (e *Engine) Evaluate(ctx context.Context, jobs []nets.EvalJob) ([]nets.Eval
 	return results, nil
 }
 
-// evalWave evaluates units, at most as many as the wave's capacity, and adds their sums to the results of their jobs.
+// evalWave evaluates the first n units, as many as one wave takes, and adds their sums to the results of their jobs.
 // Loss is a sum here, not yet a mean.
-func (e *Engine) evalWave(w *wave, jobs []nets.EvalJob, units []unit, results []nets.EvalResult) error {
-	e.writeEvaluation(w, jobs, units)
-	out, err := e.run(w)
+func (e *Engine) evalWave(
+	key waveKey, jobs []nets.EvalJob, units []unit, results []nets.EvalResult,
+) (n int, err error) {
+	w, out, err := e.run(key, min(len(units), maxEvalSlots), func(w *wave) {
+		n = min(w.key.capacity, len(units))
+		e.writeEvaluation(w, jobs, units[:n])
+	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	scores := 8 * w.key.capacity
 	loss, hits := driver.View[float64](out[:scores]), driver.View[int32](out[scores:]) // [capacity], [capacity,2]
-	for k, u := range units {
+	for k, u := range units[:n] {
 		r := &results[u.job]
 		r.Loss += loss[k]
 		r.Correct += int(hits[2*k])
 		r.N += int(hits[2*k+1])
 	}
-	return nil
+	return n, nil
 }

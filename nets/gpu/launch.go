@@ -3,13 +3,11 @@
 package gpu
 
 import (
-	"fmt"
-
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/kernels"
 )
 
-// function is a loaded kernel and the dynamic shared memory, in bytes, that its launches may use.
+// function is a loaded kernel and the dynamic shared memory, in bytes, that its launches are granted.
 type function struct {
 	*driver.Function
 	shared int
@@ -19,42 +17,12 @@ type function struct {
 // together.
 const defaultShared = 48 << 10
 
-// function returns a kernel. The first call for a kernel loads its module.
-func (e *Engine) function(name string) (*function, error) {
-	if f := e.functions[name]; f != nil {
-		return f, nil
-	}
-	source, ok := kernels.Find(name)
-	if !ok {
-		return nil, fmt.Errorf("gpu: kernel %s: in none of the modules", name)
-	}
-	m := e.modules[source.Name]
-	if m == nil {
-		var err error
-		if m, err = e.device.LoadModule(source.Name, source.PTX); err != nil {
-			return nil, err
-		}
-		e.modules[source.Name] = m
-	}
-	f, err := m.Function(name)
-	if err != nil {
-		return nil, err
-	}
-	e.functions[name] = &function{f, defaultShared - f.Attributes().Shared}
-	return e.functions[name], nil
-}
-
-// launch queues a kernel on a grid of g.X blocks for each slot. The driver copies args before launch returns.
+// launch queues a kernel, which is loaded, on a grid of g.X blocks for each slot. The driver copies args before launch
+// returns.
 func (e *Engine) launch(name string, g kernels.Geometry, slots int, args []byte) error {
 	f, err := e.function(name)
 	if err != nil {
 		return err
-	}
-	if g.Shared > f.shared {
-		if err := f.SetMaxDynamicShared(g.Shared); err != nil {
-			return err
-		}
-		f.shared = g.Shared
 	}
 	return f.Launch([2]int{g.X, slots}, g.Threads, g.Shared, e.stream, args)
 }

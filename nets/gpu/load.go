@@ -5,23 +5,30 @@ package gpu
 import (
 	"fmt"
 	"math"
+	"slices"
+	"time"
 
 	"rollcall/nets/gpu/driver"
+	"rollcall/nets/gpu/kernels"
 )
 
-// ready loads the kernels of training and of evaluation, so that a card that cannot launch them is refused when it is
-// opened, before a round has been trained.
+// ready loads all kernels that rounds, evaluations and rows take. A card that cannot launch them is thus refused when it
+// is opened, before a round has been trained.
 func (e *Engine) ready() error {
-	for _, key := range []programKey{{train: true}, {}} {
+	n := uint32(e.layout.P)
+	combine, squares := kernels.CombineArgs{P: n}, kernels.SumSquaresArgs{N: n}
+	all := []launch{
+		{kernel: "combine", layer: "rows", geometry: combine.Launch().Geometry},
+		{kernel: "sum_squares", layer: "rows", geometry: squares.Launch().Geometry},
+	}
+	for _, key := range []programKey{{train: true}, {train: true, clip: true}, {}} {
 		p, err := e.program(key)
 		if err != nil {
 			return err
 		}
-		if err := e.load(p); err != nil {
-			return err
-		}
+		all = append(all, p.all()...)
 	}
-	return nil
+	return e.load(all)
 }
 
 // program returns the program of a key. The first call for a key lowers the net's graph.
@@ -42,10 +49,13 @@ func (e *Engine) program(key programKey) (*program, error) {
 	return p, nil
 }
 
-// load loads the kernels of a program, which is impossible while a graph is captured, and checks that the card can
-// launch them.
-func (e *Engine) load(p *program) error {
-	for _, l := range append([]launch{p.weights}, p.launches...) {
+// load loads the kernels of launches, checks that the card can launch them, and makes the driver grant them their shared
+// memory. All of this is impossible, or not known to be possible, while a graph is captured.
+func (e *Engine) load(launches []launch) error {
+	if err := e.compile(launches); err != nil {
+		return err
+	}
+	for _, l := range launches {
 		f, err := e.function(l.kernel)
 		if err != nil {
 			return err
@@ -53,7 +63,82 @@ func (e *Engine) load(p *program) error {
 		if err := fits(l, f.Attributes(), e.card); err != nil {
 			return err
 		}
+		if err := f.grant(l.geometry.Shared); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// patience is how long the driver may compile before the user is told. A driver that has kept the compiled kernels of an
+// earlier start takes less.
+const patience = time.Second
+
+// compile loads the modules of launches that are not loaded yet, many at once. Of each the driver gets only the kernels
+// of the engine's precision, since it compiles all that it gets.
+func (e *Engine) compile(launches []launch) error {
+	var sources []driver.Source
+	for _, l := range launches {
+		m, ok := kernels.Find(l.kernel)
+		if !ok {
+			return fmt.Errorf("gpu: kernel %s: in none of the modules", l.kernel)
+		}
+		known := slices.ContainsFunc(sources, func(s driver.Source) bool { return s.Name == m.Name })
+		if e.modules[m.Name] == nil && !known {
+			sources = append(sources, driver.Source{Name: m.Name, PTX: m.Only(e.options.Precision).PTX})
+		}
+	}
+	var loaded []*driver.Module
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		loaded, err = e.device.LoadModules(sources)
+		done <- err
+	}()
+	var err error
+	select {
+	case err = <-done:
+	case <-time.After(patience):
+		line := fmt.Sprintf("gpu: compiling %s kernels for sm_%d; the driver keeps them for the next start",
+			e.options.Precision, e.card.Arch())
+		e.notice(line, line)
+		err = <-done
+	}
+	for i, m := range loaded {
+		if m != nil {
+			e.modules[sources[i].Name] = m
+		}
+	}
+	return err
+}
+
+// function returns a kernel of a module that is loaded.
+func (e *Engine) function(name string) (*function, error) {
+	if f := e.functions[name]; f != nil {
+		return f, nil
+	}
+	source, _ := kernels.Find(name)
+	m := e.modules[source.Name]
+	if m == nil {
+		return nil, fmt.Errorf("gpu: kernel %s: not loaded", name)
+	}
+	f, err := m.Function(name)
+	if err != nil {
+		return nil, err
+	}
+	e.functions[name] = &function{f, defaultShared - f.Attributes().Shared}
+	return e.functions[name], nil
+}
+
+// grant makes the driver grant a block of the kernel so many bytes of dynamic shared memory.
+func (f *function) grant(bytes int) error {
+	if bytes <= f.shared {
+		return nil
+	}
+	if err := f.SetMaxDynamicShared(bytes); err != nil {
+		return err
+	}
+	f.shared = bytes
 	return nil
 }
 

@@ -4,7 +4,13 @@ package gpu
 
 import (
 	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"rollcall/nets"
 	"rollcall/nets/gpu/driver"
@@ -80,5 +86,89 @@ func TestRefused(t *testing.T) {
 	}
 	if len(g.waves) != 0 {
 		t.Errorf("%d waves of a card that is refused, want none", len(g.waves))
+	}
+}
+
+// A driver that takes long to compile is told of once, and compiles the modules at the same time. The kernels of all
+// programs are loaded when the engine is open, and of the other precisions none.
+func TestCompile(t *testing.T) {
+	const slow = 800 // milliseconds a module, of which a net of this size takes eight and more
+	if os.Getenv(faulty) == "" {
+		child(t, t.Name(), "slow", fmt.Sprintf("ROLLCALL_EMULATOR_SLOW_JIT=%d", slow))
+		return
+	}
+	m := must(nets.NewModel("lenet5"))(t)
+	var notices []string
+	o := Options{Batch: 2, Precision: BF16, Notice: func(_, line string) { notices = append(notices, line) }}
+	started := time.Now()
+	g := must(openEngine(m, samplesFor(m, trainSamples, 1), nil, o))(t)
+	defer func() { ok(t, g.Close()) }()
+	took := time.Since(started)
+	one := len(g.modules) * slow * int(time.Millisecond)
+	if len(g.modules) < 8 || runtime.NumCPU() > 1 && took > time.Duration(one)*3/4 {
+		t.Errorf("%d modules took %v, want 8 or more, and less time than one after the other, %v",
+			len(g.modules), took, time.Duration(one))
+	}
+	if want := []string{
+		"gpu: compiling bf16 kernels for sm_90; the driver keeps them for the next start",
+	}; !slices.Equal(notices, want) {
+		t.Errorf("notices %q, want %q", notices, want)
+	}
+	ok(t, g.do(func() error {
+		if _, err := g.modules["gather"].Function("gather_bf16"); err != nil {
+			t.Error(err)
+		}
+		if _, err := g.modules["gather"].Function("gather_tf32"); err == nil {
+			t.Error("gather_tf32 was compiled for an engine of bf16")
+		}
+		return nil
+	}))
+	modules, clip := len(g.modules), 1.5
+	newCrowd(t, g, m, 1, 2, &clip).train(t)
+	if len(g.modules) != modules || len(notices) != 1 {
+		t.Errorf("%d modules and notices %q after a round with clipping, want %d modules and 1 notice",
+			len(g.modules), notices, modules)
+	}
+}
+
+// Of more waves than an engine keeps, those are dropped that were used longest ago.
+func TestLeastRecentlyUsed(t *testing.T) {
+	g, _, m := both(t, "linear-mnist", 2, Options{})
+	b := must(g.NewBank(2))(t)
+	ok(t, g.Load(nets.Row{Bank: b}, m.Init(nets.Kaiming, 1)))
+	train := func(steps int) {
+		must(g.Train(t.Context(), nets.LocalWork{LR: 1, Clients: []nets.ClientWork{{
+			Start: nets.Row{Bank: b}, End: nets.Row{Bank: b, Index: 1}, Plan: planOf(0, steps, 2, 2),
+		}}}))(t)
+	}
+	wave := func(steps int) *wave {
+		return g.waves[waveKey{programKey: programKey{train: true}, capacity: 8, steps: steps}]
+	}
+	const most = mostWaves + 1
+	for steps := most; steps > 1; steps-- { // downwards, since an arena that grows drops all waves
+		train(steps)
+	}
+	oldest := wave(most)
+	train(most)
+	train(1)
+	if oldest == nil || wave(most) != oldest || wave(most-1) != nil || wave(most-2) == nil || wave(1) == nil ||
+		len(g.waves) != mostWaves {
+		t.Errorf("%d waves, want %d: all but the one of %d steps, which was used longest ago",
+			len(g.waves), mostWaves, most-1)
+	}
+}
+
+// The container keeps what the driver has compiled in its volume, where the data sets are, and not in the image.
+func TestContainerKeepsKernels(t *testing.T) {
+	text := string(must(os.ReadFile("../../Dockerfile.cuda"))(t))
+	folder := func(variable string) string {
+		m := regexp.MustCompile(variable + `=(\S+)`).FindStringSubmatch(text)
+		if m == nil {
+			t.Fatalf("no %s in Dockerfile.cuda", variable)
+		}
+		return m[1]
+	}
+	if data, kept := folder("ROLLCALL_DATA"), folder("CUDA_CACHE_PATH"); !strings.HasPrefix(kept, data+"/") {
+		t.Errorf("kernels are kept in %s, want a folder of the volume %s", kept, data)
 	}
 }

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	G "gorgonia.org/gorgonia"
@@ -28,7 +29,11 @@ func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*pr
 		return nil, err
 	}
 	for _, n := range nodes {
-		if err := l.node(n); err != nil {
+		err := l.node(n)
+		if err == nil {
+			err = l.counted()
+		}
+		if err != nil {
 			return nil, fmt.Errorf("gpu: %s: node %s: %w", m.Name, n.Name(), err)
 		}
 	}
@@ -57,6 +62,7 @@ type lowerer struct {
 	program   *program
 	values    map[int64]value // by ID of the node
 	labels    *buffer         // of the batch
+	checked   int             // buffers of the program whose sizes have been checked
 	layer     string          // of the net, to which the next launches belong
 }
 
@@ -218,6 +224,21 @@ func (l *lowerer) perSlot(name string, n, bytes int) *buffer {
 	b := &buffer{name: name, n: n, size: bytes, first: -1}
 	l.program.buffers = append(l.program.buffers, b)
 	return b
+}
+
+// mostElements is the most elements of a buffer that the kernels can count in a slot.
+const mostElements = math.MaxInt32
+
+// counted returns an error if one of the newest buffers has more elements than the kernels can count.
+func (l *lowerer) counted() error {
+	for _, b := range l.program.buffers[l.checked:] {
+		if b.n > mostElements {
+			return fmt.Errorf("%s has %d elements in a batch of %d, more than the %d that a kernel counts",
+				b.name, b.n, l.graph.B, mostElements)
+		}
+	}
+	l.checked = len(l.program.buffers)
+	return nil
 }
 
 // kernel returns the name that a kernel has in the precision of the program, of a kernel with a version for each.

@@ -62,7 +62,7 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, er
 	x, arg, gy := in[0].buf, in[2].arg, in[3].buf
 	chunks := (a.B + a.Images - 1) / a.Images // each a partial sum
 	n := a.R * a.S * a.C * a.O
-	partial := l.perSlot(name+" partial", int(chunks*(n+a.O)), 4)
+	partial := l.perSlot(name+" partial", int(chunks)*int(n+a.O), 4)
 	queue(l, l.kernel("conv_backward_filter"), (*kernels.ConvArgs).BackwardFilter, a,
 		func(f *frame, a *kernels.ConvArgs) {
 			a.Work, a.X, a.Arg, a.GY, a.Partial = f.work, f.at(x), f.at(arg), f.at(gy), f.at(partial)

@@ -61,6 +61,24 @@ func checkArena(t *testing.T, buffers []*buffer, total int64, room int) {
 	}
 }
 
+// A batch of more elements than the kernels count is an error of one line, in training and in evaluation.
+func TestTooManyElements(t *testing.T) {
+	for _, name := range []string{"cnn-cifar10", "resnet20"} {
+		m, err := nets.NewModel(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, train := range []bool{true, false} {
+			_, err := lower(m, newLayout(m), TF32, 2_000_000, train, false)
+			if err == nil || !strings.HasPrefix(err.Error(), "gpu: "+name+": node ") ||
+				!strings.Contains(err.Error(), "count") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s with a batch of 2,000,000, train=%t: error %v, want one line about what a kernel counts",
+					name, train, err)
+			}
+		}
+	}
+}
+
 // A node whose op has no kernel is an error that names the op.
 func TestForeignOp(t *testing.T) {
 	g := G.NewGraph()

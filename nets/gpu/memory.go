@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/kernels"
 )
 
@@ -60,8 +59,8 @@ func (e *Engine) placeInArena(w *wave, pieces []piece) error {
 			return err
 		}
 		var err error
-		if e.arena, err = e.device.Alloc(need); err != nil {
-			return fmt.Errorf("%s: %w", driver.Size(need), err)
+		if e.arena, err = e.device.AllocLeaving(need, headroom(e.card.Memory)); err != nil {
+			return err
 		}
 		e.arenaBytes = need
 	}
@@ -76,6 +75,10 @@ func (e *Engine) placeInArena(w *wave, pieces []piece) error {
 	}
 	return nil
 }
+
+// headroom returns how much of a card's memory an arena leaves free, for what the driver takes later: graphs, events,
+// the local memory of kernels. On a card with less than 4 GiB, as no real one has, it is a sixteenth.
+func headroom(memory int64) int64 { return min(max(256<<20, memory/50), memory/16) }
 
 // arenaBytes arranges the buffers of a wave and returns the bytes that the wave takes in an arena.
 func (w *wave) arenaBytes(pieces []piece) int64 {
@@ -140,6 +143,18 @@ func (e *Engine) release(w *wave) error {
 	}
 	w.owned = nil
 	return first
+}
+
+// dropOldest forgets the wave that was least recently used.
+func (e *Engine) dropOldest() error {
+	var oldest *wave
+	for _, w := range e.waves {
+		if oldest == nil || w.lastUse < oldest.lastUse {
+			oldest = w
+		}
+	}
+	delete(e.waves, oldest.key)
+	return e.release(oldest)
 }
 
 // dropWaves forgets all waves. The arena stays for the waves to come.

@@ -43,6 +43,9 @@ type program struct {
 	logits   *buffer
 }
 
+// all returns the launches of a program.
+func (p *program) all() []launch { return append([]launch{p.weights}, p.launches...) }
+
 // launch is one kernel of a program, before the addresses and the number of slots are known.
 type launch struct {
 	kernel   string           // with the suffix of its precision

@@ -8,33 +8,67 @@ import (
 	"rollcall/nets/gpu/driver"
 )
 
-// run copies a wave's plan from the staging memory to the device, replays the wave's graph, waits, and returns the
-// results, valid until the next run. While kernels are timed, the launches are queued one by one instead.
-func (e *Engine) run(w *wave) ([]byte, error) {
+// run finds a wave for at most so many slots, has its plan written to the staging memory, and replays it. It returns the
+// wave and its results, valid until the next run. If there is no memory to launch the graph, nothing of it has been
+// done, and run begins again with a smaller wave.
+func (e *Engine) run(key waveKey, slots int, write func(*wave)) (*wave, []byte, error) {
+	for {
+		w, err := e.wave(key, slots)
+		if err != nil {
+			return nil, nil, err
+		}
+		write(w)
+		if err = e.start(w); err == nil {
+			results, err := e.finish(w)
+			return w, results, err
+		}
+		if e.timing() { // some of the launches may have been done
+			return nil, nil, err
+		}
+		if err := e.shrink(w.key.capacity, err); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// start copies a wave's plan from the staging memory to the device and launches the wave's graph. While kernels are
+// timed, the launches are queued one by one instead.
+func (e *Engine) start(w *wave) error {
+	work := func() error { return w.exec.Launch(e.stream) }
+	if e.timing() {
+		work = func() error { return e.record(w) }
+	}
+	return inTurn(
+		e.begin,
+		func() error { return e.stream.CopyToDevice(driver.Ptr(w.frame.work), e.staging[:w.layout.size]) },
+		func() error { return e.mark("upload", 0, float64(w.layout.size)) },
+		work,
+	)
+}
+
+// finish copies the results of a wave that was started to the staging memory, and waits.
+func (e *Engine) finish(w *wave) ([]byte, error) {
 	results := e.staging[w.layout.size:][:w.resultBytes]
 	from := w.frame.score
 	if w.key.train {
 		from = w.frame.loss
 	}
-	work := func() error { return w.exec.Launch(e.stream) }
-	if e.timing() {
-		work = func() error { return e.record(w) }
-	}
-	for _, queue := range []func() error{
-		e.begin,
-		func() error { return e.stream.CopyToDevice(driver.Ptr(w.frame.work), e.staging[:w.layout.size]) },
-		func() error { return e.mark("upload", 0, float64(w.layout.size)) },
-		work,
+	return results, inTurn(
 		func() error { return e.stream.CopyFromDevice(results, driver.Ptr(from)) },
 		func() error { return e.mark("download", 0, float64(w.resultBytes)) },
 		e.stream.Synchronize,
 		e.collect,
-	} {
-		if err := queue(); err != nil {
-			return nil, err
+	)
+}
+
+// inTurn calls functions up to the first error.
+func inTurn(calls ...func() error) error {
+	for _, call := range calls {
+		if err := call(); err != nil {
+			return err
 		}
 	}
-	return results, nil
+	return nil
 }
 
 // capture makes the graph of a wave.

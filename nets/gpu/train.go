@@ -39,12 +39,7 @@ func (e *Engine) Train(ctx context.Context, work nets.LocalWork) ([]float32, err
 			return nil, err
 		}
 		err := e.do(func() error {
-			w, err := e.wave(key, len(clients)-done)
-			if err != nil {
-				return err
-			}
-			n := min(w.key.capacity, len(clients)-done) // the wave may be larger or smaller than asked for
-			err = e.trainWave(w, &work, clients[done:done+n], loss[done:done+n])
+			n, err := e.trainWave(key, &work, clients[done:], loss[done:])
 			done += n
 			return err
 		})
@@ -55,22 +50,24 @@ func (e *Engine) Train(ctx context.Context, work nets.LocalWork) ([]float32, err
 	return loss, nil
 }
 
-// trainWave trains clients, at most as many as the wave's capacity, and fills in the losses of their first batches. It
+// trainWave trains the first n clients, as many as one wave takes, and fills in the losses of their first batches. It
 // returns a [nets.DivergedError] for a loss that is not finite.
-func (e *Engine) trainWave(w *wave, work *nets.LocalWork, clients []client, first []float32) error {
-	e.writeTraining(w, work, clients)
-	results, err := e.run(w)
+func (e *Engine) trainWave(key waveKey, work *nets.LocalWork, clients []client, first []float32) (n int, err error) {
+	w, results, err := e.run(key, len(clients), func(w *wave) {
+		n = min(w.key.capacity, len(clients)) // the wave may be larger or smaller than asked for
+		e.writeTraining(w, work, clients[:n])
+	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	loss := driver.View[float32](results) // [steps,capacity]
-	for k, c := range clients {
+	for k, c := range clients[:n] {
 		first[k] = loss[k]
 		for s := range c.Plan.E {
 			if v := float64(loss[s*w.key.capacity+k]); math.IsNaN(v) || math.IsInf(v, 0) {
-				return &nets.DivergedError{Round: work.Round, Client: c.Client, Step: s, Loss: v}
+				return n, &nets.DivergedError{Round: work.Round, Client: c.Client, Step: s, Loss: v}
 			}
 		}
 	}
-	return nil
+	return n, nil
 }

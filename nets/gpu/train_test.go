@@ -35,7 +35,9 @@ func apart(got, want []float32) (share float64) {
 // 1e-5 of the largest update after one step and to 1e-3 after ten. A residual net has many batch normalisations in a
 // row, which multiply rounding errors: its running statistics agree to 1e-4, and to 1e-3 after three steps. One of its
 // half a million ReLUs may also change sides, which takes a pixel's share from the gradients of every earlier layer:
-// its weights agree to 2e-2, and to much less for the closest client.
+// its weights agree to 2e-2, those of resnet18 to 5e-2, and to much less for the closest client. (The CPU engine with
+// weights that are wrong by 2⁻²² of themselves is off by 2.1e-2 in resnet18 after one step. After three its statistics
+// are off by 2e-3, so that there is nothing to compare: resnet18 takes one.)
 func TestTrainAgainstCPU(t *testing.T) {
 	clip := 1.5
 	for _, net := range nets.ModelNames() {
@@ -54,8 +56,11 @@ func TestTrainAgainstCPU(t *testing.T) {
 			if testing.Short() && (residual || c.steps > 1) {
 				continue
 			}
+			if net == "resnet18" && c.steps > 1 {
+				continue
+			}
 			large := net == "resnet18" || net == "cnn-cafed" || net == "cnn-cinic10" && c.clip == nil
-			if !gputest.Long() && large || !gputest.Real() && large && c.clip == nil {
+			if !gputest.Long() && large {
 				continue // millions of parameters, or of products: half a minute and more on the emulator
 			}
 			t.Run(fmt.Sprintf("%s_E=%d_B=%d_clip=%t", net, c.steps, c.batch, c.clip != nil), func(t *testing.T) {
@@ -72,6 +77,9 @@ func TestTrainAgainstCPU(t *testing.T) {
 					d, tolerance := apart(got[i], want[i]), c.tolerance
 					if residual && i%2 == 0 { // weights; the others are running statistics
 						tolerance = 2e-2
+						if net == "resnet18" {
+							tolerance = 5e-2
+						}
 						if d > 0 { // not the client without samples
 							closest = min(closest, d)
 						}

@@ -29,10 +29,11 @@ type wave struct {
 	owned       []driver.Ptr // allocations of guard mode (ROLLCALL_GPU_ARENA=guard), where each buffer has its own
 	layout      planLayout
 	weights     uint64 // address of rounded weights [capacity,P], in the precision of activations; 0 with FP32
+	lastUse     int    // the number of the use, among all uses of waves
 	resultBytes int    // of the losses of training, or of the scores of evaluation
 }
 
-// mostWaves bounds the number of waves that an engine keeps.
+// mostWaves bounds the number of waves that an engine keeps. The one that was least recently used goes first.
 const mostWaves = 32
 
 // maxSlots bounds the slots of a wave: the y dimension of a grid has at most 65,535 blocks.
@@ -44,24 +45,41 @@ func (e *Engine) wave(key waveKey, slots int) (*wave, error) {
 	for {
 		slots = min(slots, e.slotLimit)
 		key.capacity = min(capacityFor(slots), max(e.slotLimit, 1))
-		if w := e.waves[key]; w != nil {
+		w, err := e.waves[key], error(nil)
+		if w == nil {
+			w, err = e.newWave(key)
+		}
+		if err == nil {
+			e.uses++
+			w.lastUse = e.uses
 			return w, nil
 		}
-		w, err := e.newWave(key)
-		if err == nil || !errors.Is(err, driver.ErrOutOfMemory) || key.capacity == 1 {
-			return w, err
+		if err := e.shrink(key.capacity, err); err != nil {
+			return nil, err
 		}
-		// Half as many slots take about half the memory. The limit stays, so that later rounds need not try again.
-		e.slotLimit = key.capacity / 2
-		limit := fmt.Sprintf("training and evaluating at most %d clients at once", e.slotLimit)
-		e.notice(limit, fmt.Sprintf("%v: %s", err, limit))
 	}
+}
+
+// shrink answers the error of a wave of some capacity. If memory has run out, it gives back all that waves take and
+// makes later waves half as large: they take about half the memory. It returns an error that a smaller wave would not
+// cure. The new limit stays, so that later rounds need not try again.
+func (e *Engine) shrink(capacity int, err error) error {
+	if !errors.Is(err, driver.ErrOutOfMemory) || capacity == 1 {
+		return err
+	}
+	if err := e.dropArena(); err != nil {
+		return err
+	}
+	e.slotLimit = capacity / 2
+	limit := fmt.Sprintf("training and evaluating at most %d clients at once", e.slotLimit)
+	e.notice(limit, fmt.Sprintf("%v: %s", err, limit))
+	return nil
 }
 
 // newWave lowers the program of a wave, finds memory for it, loads its kernels and captures its graph.
 func (e *Engine) newWave(key waveKey) (*wave, error) {
 	if len(e.waves) >= mostWaves {
-		if err := e.dropWaves(); err != nil {
+		if err := e.dropOldest(); err != nil {
 			return nil, err
 		}
 	}
@@ -71,7 +89,7 @@ func (e *Engine) newWave(key waveKey) (*wave, error) {
 	}
 	w := e.unplaced(key, p)
 	if err = e.allocate(w); err == nil {
-		err = e.load(p)
+		err = e.load(p.all())
 	}
 	if err == nil {
 		err = e.capture(w)

@@ -16,6 +16,7 @@ import (
 type Device struct {
 	info    DeviceInfo
 	dev     cu.Device
+	ctx     cu.CUContext
 	pinned  []pinned
 	copies  *Stream   // carries the copies that are complete when they return
 	streams []*Stream // all streams of this Device, copies among them
@@ -47,11 +48,13 @@ func Open(index int) (*Device, error) {
 	if d.dev, err = cu.GetDevice(index); err != nil {
 		return nil, fmt.Errorf("gpu: device %d: %w", index, cuError(err))
 	}
-	ctx, err := d.dev.RetainPrimaryCtx()
-	if err != nil {
+	// A wait then sleeps, and does not keep busy a processor that plans the next round. An error is harmless: other code
+	// of the process may hold the context already, and if the device does not work, the next call says so.
+	_ = d.dev.SetPrimaryCtxFlags(cu.SchedBlockingSync)
+	if d.ctx, err = d.dev.RetainPrimaryCtx(); err != nil {
 		return nil, fmt.Errorf("gpu: device %d (%s): context: %w", index, d.info.Name, cuError(err))
 	}
-	if err := cu.SetCurrentContext(ctx); err != nil {
+	if err := cu.SetCurrentContext(d.ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("gpu: device %d: make the context current: %w", index, cuError(err)),
 			cuError(d.dev.ReleasePrimaryCtx()))
 	}

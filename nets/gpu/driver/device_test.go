@@ -158,6 +158,32 @@ func TestExercise(t *testing.T) {
 	})
 }
 
+// TestBlockingWaits checks that waits sleep, and that a device opens where the flags of its context cannot be set.
+func TestBlockingWaits(t *testing.T) {
+	if !withFake(t) {
+		return
+	}
+	onThread(t, func(d *Device) { waitsBlock(t, d) })
+}
+
+// waitsBlock works on the fake device and on a real one.
+func waitsBlock(t *testing.T, d *Device) {
+	t.Helper()
+	flags, active, err := d.dev.PrimaryCtxState()
+	if err != nil || active != 1 || flags&cu.SchedMask != cu.SchedBlockingSync {
+		t.Errorf("context: flags %d, active %d, %v, want an active one with flag %d", flags, active, err,
+			cu.SchedBlockingSync)
+	}
+}
+
+// TestActiveContext opens a device whose context other code of the process holds already.
+func TestActiveContext(t *testing.T) {
+	if !withFake(t, "cuDevicePrimaryCtxSetFlags_v2=708") {
+		return
+	}
+	onThread(t, func(d *Device) { exercise(t, d) })
+}
+
 // TestComplete checks that copies of a Device are complete when they return: it reads memory without the binding, which
 // would wait.
 func TestComplete(t *testing.T) {

@@ -49,6 +49,8 @@ func TestHardwareExercise(t *testing.T) {
 		return
 	}
 	onThread(t, func(d *Device) {
+		waitsBlock(t, d)
+		loadModules(t, d)
 		exercise(t, d)
 		before, _, err := cu.MemInfo()
 		must(t, err)
@@ -71,8 +73,8 @@ func TestHardwareErrors(t *testing.T) {
 		return
 	}
 	onThread(t, func(d *Device) {
-		if _, err := d.Alloc(1 << 50); !errors.Is(err, ErrOutOfMemory) {
-			t.Errorf("Alloc(1 PB): %v, want ErrOutOfMemory", err)
+		if _, err := d.Alloc(1 << 46); !errors.Is(err, ErrOutOfMemory) { // 49 bits are an address
+			t.Errorf("Alloc(64 TiB): %v, want ErrOutOfMemory", err)
 		}
 		_, err := d.LoadModule("broken", strings.Replace(fillPTX, "add.u32", "add.u33", 1))
 		if err == nil || !strings.Contains(err.Error(), "add.u33") || strings.Contains(err.Error(), "\n") {

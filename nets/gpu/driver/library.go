@@ -19,8 +19,8 @@ const (
 	// Variable names the environment variable that names the driver library to use. If it is empty, the library is
 	// searched for.
 	Variable = "ROLLCALL_LIBCUDA"
-	// minVersion is the oldest usable driver, CUDA 12.0: the first that loads PTX 8.0 and has all functions of
-	// needed.h.
+	// minVersion is the oldest usable driver, CUDA 12.0: the first that has all functions of needed.h. The kernels' PTX
+	// is 7.8, which a driver of CUDA 11.8 loads too.
 	minVersion = 12000
 )
 

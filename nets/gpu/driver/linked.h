@@ -7,7 +7,6 @@ CALL(cuDeviceGetP2PAttribute, cuDeviceGetP2PAttribute,
      (int *v, CUdevice_P2PAttribute a, CUdevice s, CUdevice d), (v, a, s, d))
 CALL(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, (int *v, CUdevice d, CUdevice p), (v, d, p))
 CALL(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, (CUdevice d), (d))
-CALL(cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2, (CUdevice d, unsigned int f), (d, f))
 CALL(cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState, (CUdevice d, unsigned int *f, int *a), (d, f, a))
 CALL(cuCtxCreate, cuCtxCreate_v2, (CUcontext *c, unsigned int f, CUdevice d), (c, f, d))
 CALL(cuCtxDestroy, cuCtxDestroy_v2, (CUcontext c), (c))

@@ -26,7 +26,7 @@ func (d *Device) Alloc(bytes int64) (Ptr, error) {
 	p, err := cu.MemAlloc(bytes)
 	if err != nil {
 		available := ""
-		if free, total, e := cu.MemInfo(); e == nil {
+		if free, total, e := d.FreeMemory(); e == nil {
 			available = fmt.Sprintf(" (%s of %s are free)", Size(free), Size(total))
 		}
 		return 0, fmt.Errorf("gpu: alloc %s%s: %w", Size(bytes), available, cuError(err))
@@ -34,10 +34,35 @@ func (d *Device) Alloc(bytes int64) (Ptr, error) {
 	return Ptr(p), nil
 }
 
-// Free waits for the work under way and frees device memory. Free(0) does nothing.
+// AllocLeaving allocates like Alloc, but only if at least so many bytes of device memory stay free afterwards.
+func (d *Device) AllocLeaving(bytes, free int64) (Ptr, error) {
+	now, total, err := d.FreeMemory()
+	if err != nil {
+		return 0, err
+	}
+	if now-bytes < free {
+		return 0, fmt.Errorf("gpu: alloc %s (%s of %s are free, %s are to stay so): %w",
+			Size(bytes), Size(now), Size(total), Size(free), result(C.CUDA_ERROR_OUT_OF_MEMORY))
+	}
+	return d.Alloc(bytes)
+}
+
+// FreeMemory returns the bytes of device memory that nobody has taken, and the bytes of all device memory. Other
+// processes may take and free memory at any time.
+func (d *Device) FreeMemory() (free, total int64, err error) {
+	if free, total, err = cu.MemInfo(); err != nil {
+		return 0, 0, d.waiting("free memory", cuError(err))
+	}
+	return free, total, nil
+}
+
+// Free waits for the streams of d and frees device memory. Free(0) does nothing.
 func (d *Device) Free(p Ptr) error {
 	if p == 0 {
 		return nil
+	}
+	if err := d.Synchronize(); err != nil { // cuMemFree is not bound to wait
+		return err
 	}
 	if err := cu.MemFree(cu.DevicePtr(p)); err != nil {
 		return d.waiting("free", cuError(err))

@@ -31,6 +31,39 @@ func TestOutOfMemory(t *testing.T) {
 	})
 }
 
+// TestFree checks that Free first waits for the work that may use the memory, and gives back what Alloc took.
+func TestFree(t *testing.T) {
+	if !withFake(t) {
+		return
+	}
+	onThread(t, func(d *Device) {
+		f, s := fillOn(t, d)
+		host, err := d.AllocHost(4)
+		must(t, err)
+		before, total, err := d.FreeMemory()
+		must(t, err)
+		p, err := d.Alloc(64)
+		must(t, err)
+		if free, _, err := d.FreeMemory(); err != nil || free != before-64 || total != 1<<20 {
+			t.Errorf("%d of %d bytes are free, %v, want 64 less than the %d before", free, total, err, before)
+		}
+		must(t, fill(f, s, fillArgs{p, 5, 1}))
+		must(t, s.CopyFromDevice(host, p))
+		must(t, d.Free(p))
+		if got := View[uint32](host)[0]; got != 5 {
+			t.Errorf("after Free the copy has brought %d, want 5", got)
+		}
+		_, err = d.AllocLeaving(512<<10, 768<<10)
+		if want := "of 1 MiB are free, 768 KiB are to stay so): out of memory"; !errors.Is(err, ErrOutOfMemory) ||
+			!strings.HasSuffix(err.Error(), want) {
+			t.Errorf("AllocLeaving: %v, want it to end in %q", err, want)
+		}
+		if free, _, err := d.FreeMemory(); err != nil || free != before {
+			t.Errorf("%d bytes are free, %v, want %d as before", free, err, before)
+		}
+	})
+}
+
 // TestPinned checks that copies of a stream accept memory of AllocHost alone, all of it or a part.
 func TestPinned(t *testing.T) {
 	if !withFake(t) {

@@ -10,10 +10,15 @@ package driver
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"unsafe"
+
+	"gorgonia.org/cu"
 )
 
 // maxArgs is the most bytes of parameters that a kernel can have.
@@ -24,6 +29,39 @@ type Module struct {
 	dev  *Device
 	name string
 	mod  C.CUmodule
+}
+
+// Source is PTX to load, with a name for error messages.
+type Source struct{ Name, PTX string }
+
+// LoadModules does what LoadModule does, for many sources at once: as many at a time as there are processors, each on a
+// thread of its own. The modules are in the order of the sources. Any thread may call it; no stream may capture.
+func (d *Device) LoadModules(sources []Source) ([]*Module, error) {
+	modules, errs := make([]*Module, len(sources)), make([]error, len(sources))
+	next := make(chan int)
+	var wait sync.WaitGroup
+	for range min(len(sources), runtime.NumCPU()) {
+		wait.Go(func() {
+			t := NewThread()
+			defer t.Close()
+			err := t.Do(func() error { return cuError(cu.SetCurrentContext(d.ctx)) })
+			for i := range next {
+				if errs[i] = err; err != nil {
+					continue
+				}
+				errs[i] = t.Do(func() (err error) {
+					modules[i], err = d.LoadModule(sources[i].Name, sources[i].PTX)
+					return err
+				})
+			}
+		})
+	}
+	for i := range sources {
+		next <- i
+	}
+	close(next)
+	wait.Wait()
+	return modules, cmp.Or(errs...)
 }
 
 // LoadModule compiles PTX for the device. The name is for error messages. An error holds the first line of the
@@ -38,6 +76,10 @@ func (d *Device) LoadModule(name, ptx string) (*Module, error) {
 	m := &Module{dev: d, name: name}
 	if err := result(C.shim_load(&m.mod, text, log, logBytes)); err != nil {
 		err = fmt.Errorf("gpu: module %s: %w", name, err)
+		if e := (*Error)(nil); errors.As(err, &e) && e.Code == C.CUDA_ERROR_JIT_COMPILER_NOT_FOUND {
+			return nil, fmt.Errorf("%w: %s finds no libnvidia-ptxjitcompiler.so.1; a container wants "+
+				"NVIDIA_DRIVER_CAPABILITIES=compute,utility", err, library.path)
+		}
 		if first, _, _ := strings.Cut(strings.TrimSpace(C.GoString(log)), "\n"); first != "" {
 			err = fmt.Errorf("%w: %s", err, strings.TrimSpace(first))
 		}

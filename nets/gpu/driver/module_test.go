@@ -4,6 +4,8 @@ package driver
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -31,6 +33,65 @@ func TestJIT(t *testing.T) {
 			t.Errorf("Function(file): %v", err)
 		}
 	})
+}
+
+// TestNoCompiler loads PTX with a driver that has no compiler beside it. The error says which file is missing.
+func TestNoCompiler(t *testing.T) {
+	if !withFake(t, "cuModuleLoadDataEx=221") {
+		return
+	}
+	onThread(t, func(d *Device) {
+		_, err := d.LoadModule("fill", fillPTX)
+		want := "gpu: module fill: PTX JIT compiler library not found: " + libraryPath() + " finds no " +
+			"libnvidia-ptxjitcompiler.so.1; a container wants NVIDIA_DRIVER_CAPABILITIES=compute,utility"
+		if err == nil || err.Error() != want {
+			t.Errorf("LoadModule: %v\nwant %s", err, want)
+		}
+	})
+}
+
+// TestLoadModules loads many modules at once: each is in the place of its source, and has a kernel that runs. One that
+// does not compile is the error.
+func TestLoadModules(t *testing.T) {
+	if !withFake(t) {
+		return
+	}
+	onThread(t, func(d *Device) { loadModules(t, d) })
+}
+
+// loadModules works on the fake device and on a real one.
+func loadModules(t *testing.T, d *Device) {
+	t.Helper()
+	var sources []Source
+	for i := range 20 {
+		sources = append(sources, Source{fmt.Sprint("fill", i), fillPTX})
+	}
+	modules, err := d.LoadModules(sources)
+	must(t, err)
+	p, err := d.Alloc(4)
+	must(t, err)
+	s, err := d.NewStream()
+	must(t, err)
+	for i, m := range modules {
+		if m.name != sources[i].Name {
+			t.Errorf("module %d: %s, want %s", i, m.name, sources[i].Name)
+		}
+		f, err := m.Function("fill")
+		must(t, err)
+		must(t, fill(f, s, fillArgs{p, uint32(i), 1}))
+		got := make([]uint32, 1)
+		must(t, d.CopyFromDevice(Bytes(got), p))
+		if got[0] != uint32(i) {
+			t.Errorf("module %d: its kernel wrote %d", i, got[0])
+		}
+		must(t, m.Unload())
+	}
+	sources[7].PTX = strings.Replace(fillPTX, ".entry fill(", ".entry fill%(", 1)
+	_, err = d.LoadModules(sources)
+	if err == nil || !strings.HasPrefix(err.Error(), "gpu: module fill7: ") {
+		t.Errorf("LoadModules: %v, want an error about fill7", err)
+	}
+	must(t, errors.Join(d.Free(p), s.Destroy()))
 }
 
 // TestLaunchErrors tests launches that the binding or the driver refuses.

@@ -7,6 +7,8 @@
 //   - Blocks, warps and lanes run in a random order, which a seed determines.
 //   - A barrier or a warp collective that some threads miss ends as CUDA_ERROR_LAUNCH_FAILED. The text (of
 //     cuGetErrorString, and on stderr) says which threads wait where.
+//   - A call without a current context on its thread fails. So do loading kernels and setting their attributes while a
+//     stream captures, and freeing memory while streams of the thread have work.
 //   - Under AddressSanitizer, an access beside a device allocation or a shared array ends the process with a report
 //     that names the line of the .cu file.
 //
@@ -15,9 +17,14 @@
 //	ROLLCALL_EMULATOR_THREADS      host threads, default 2
 //	ROLLCALL_EMULATOR_SEED         seed of the random orders, default 1
 //	ROLLCALL_EMULATOR_MEMORY       device memory in bytes, default 4 GiB
+//	ROLLCALL_EMULATOR_PAGE         bytes that an allocation counts for a multiple of, and that every graph and module
+//	                               takes, default 512; a card has 2 MiB
+//	ROLLCALL_EMULATOR_SHORT_IN     call:n: cuMemAlloc, cuModuleLoadDataEx, cuGraphInstantiate or cuGraphLaunch fails
+//	                               with CUDA_ERROR_OUT_OF_MEMORY while more than n bytes are allocated
 //	ROLLCALL_EMULATOR_DEVICES      number of devices, default 1; 0: cuInit fails
 //	ROLLCALL_EMULATOR_DRIVER       CUDA version of the driver, default 12000
 //	ROLLCALL_EMULATOR_CAPABILITY   compute capability, default 9.0
+//	ROLLCALL_EMULATOR_SLOW_JIT     milliseconds that cuModuleLoadDataEx takes, default 0
 //	ROLLCALL_EMULATOR_FAIL_JIT     1: cuModuleLoadDataEx fails with CUDA_ERROR_INVALID_PTX
 //	ROLLCALL_EMULATOR_FAIL_LAUNCH  n: after n launches (kernels and graphs) one call fails with
 //	                               CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES

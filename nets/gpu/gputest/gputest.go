@@ -44,7 +44,7 @@ func Main(m *testing.M, kernels string, sanitize bool) {
 	flag.Parse()
 	switch {
 	case Real():
-		LeftOut = unusable()
+		LeftOut = Hold()
 	case os.Getenv(driver.Variable) == "":
 		if LeftOut = missing(); LeftOut != "" {
 			break
@@ -58,6 +58,22 @@ func Main(m *testing.M, kernels string, sanitize bool) {
 	}
 	os.Exit(m.Run())
 }
+
+// Hold opens the first card, once, for as long as the process lives. Otherwise the last engine that a test closes would
+// end the context, and the next one take half a second to make another. It returns why the card cannot be used, or "".
+var Hold = sync.OnceValue(func() string {
+	if why := unusable(); why != "" {
+		return why
+	}
+	err := driver.NewThread().Do(func() error {
+		_, err := driver.Open(0)
+		return err
+	})
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+})
 
 // Sources reads the sources of the emulator's kernels, once, so that go test does not use a cached result after a
 // source has changed. It notices only files that a test reads, and [Main] reads them before the binary is executed

@@ -4,7 +4,7 @@
 // a [M,depth] and b [depth,N] lie in global memory, either axis fastest. cp.async copies stages of BK along the depth
 // to shared memory, STAGES − 1 ahead of the arithmetic. Warps of WM×WN share a stage. With SLICES > 1, groups of warps
 // take a share of the depth of every stage each, and their sums are added in order at the end: for a long depth and few
-// tiles. Shapes and precision alone decide all of it, so that the same sizes give the same bits on every card.
+// tiles. Shapes and precision alone decide all of it: the same bits on every card in fp32, else on cards of one sm_XX.
 #pragma once
 #include "gemm_multiply.cuh"
 #include "gemm_stage.cuh"

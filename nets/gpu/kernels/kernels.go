@@ -44,6 +44,40 @@ var modules = sync.OnceValue(func() []Module {
 	return all
 })
 
+// Only returns the module with the kernels of one precision, and those that have no precision: a driver compiles all
+// kernels of the text it is given, and a run needs one precision. m has all its kernels.
+func (m Module) Only(p Precision) Module {
+	kept := Module{Name: m.Name}
+	var text strings.Builder
+	rest := m.PTX
+	for _, kernel := range m.Kernels {
+		start := strings.Index(rest, ".visible .entry "+kernel+"(")
+		end := start + strings.Index(rest[start:], entryEnd) + len(entryEnd)
+		if of := precisionOf(kernel); of == p || of == "" {
+			kept.Kernels = append(kept.Kernels, kernel)
+			text.WriteString(rest[:end])
+		} else {
+			text.WriteString(rest[:start]) // what kernels share may stand between them
+		}
+		rest = rest[end:]
+	}
+	kept.PTX = text.String() + rest
+	return kept
+}
+
+// entryEnd ends a kernel in PTX: blocks within it are indented.
+const entryEnd = "\n}\n"
+
+// precisionOf returns the precision in the name of a kernel; "" if it has none.
+func precisionOf(kernel string) Precision {
+	for _, p := range []Precision{FP32, TF32, BF16} {
+		if strings.HasSuffix(kernel, "_"+string(p)) {
+			return p
+		}
+	}
+	return ""
+}
+
 // Find returns the module that holds a kernel; ok is false if there is none.
 func Find(kernel string) (m Module, ok bool) {
 	for _, m := range modules() {

@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -48,6 +49,85 @@ func TestModules(t *testing.T) {
 	if m, ok := Find("conv"); ok {
 		t.Errorf("Find(conv): got %s, want none: it is only part of a name", m.Name)
 	}
+}
+
+// outside are the lines that may stand outside of kernels: they hold for every kernel of the file.
+var outside = regexp.MustCompile(`^(|//.*|\.version 7\.8|\.target sm_80|\.address_size 64|` +
+	`(\.extern )?\.shared \.align \d+ \.b8 \w+\[\d*\];|\.visible \.const \.align 1 \.u8 \w+;)$`)
+
+// A module of one precision is whole: it has the lines of that precision's kernels and of those without a precision,
+// in their order, the lines that all kernels share, and no line more.
+func TestOnly(t *testing.T) {
+	for _, m := range modules() {
+		for _, p := range []Precision{FP32, TF32, BF16} {
+			only := m.Only(p)
+			var want, got []string
+			for _, k := range m.Kernels {
+				if p == precisionOf(k) || !regexp.MustCompile("_(fp32|tf32|bf16)$").MatchString(k) {
+					want = append(want, k)
+				}
+			}
+			for _, e := range entry.FindAllStringSubmatch(only.PTX, -1) {
+				got = append(got, e[1])
+			}
+			if !slices.Equal(got, want) || !slices.Equal(only.Kernels, want) || only.Name != m.Name || len(want) == 0 {
+				t.Errorf("%s in %s: kernels %v, listed as %v, want %v", m.Name, p, got, only.Kernels, want)
+			}
+			common, bodies := shared(t, m.PTX)
+			for _, k := range m.Kernels {
+				if !slices.Contains(want, k) {
+					delete(bodies, k)
+				}
+			}
+			onlyCommon, onlyBodies := shared(t, only.PTX)
+			if !slices.Equal(onlyCommon, common) {
+				t.Errorf("%s in %s: shared lines\n%s\nwant\n%s", m.Name, p, strings.Join(onlyCommon, "\n"),
+					strings.Join(common, "\n"))
+			}
+			if !maps.Equal(onlyBodies, bodies) {
+				t.Errorf("%s in %s: a kernel is not as in the whole module", m.Name, p)
+			}
+		}
+	}
+}
+
+// shared divides PTX into the lines that stand outside of kernels, without comments, and the text of every kernel. It
+// fails for a line that it does not know outside of a kernel, and for braces that do not match.
+func shared(t *testing.T, ptx string) (lines []string, bodies map[string]string) {
+	t.Helper()
+	bodies = map[string]string{}
+	name, depth := "", 0
+	for line := range strings.Lines(ptx) {
+		code, _, _ := strings.Cut(line, "//")
+		code = strings.TrimSpace(code)
+		if e := entry.FindStringSubmatch(line); e != nil {
+			if name != "" {
+				t.Errorf("%s begins within %s", e[1], name)
+			}
+			name = e[1]
+		}
+		if name == "" {
+			if !outside.MatchString(code) {
+				t.Errorf("%q outside of kernels", code)
+			}
+			if code != "" {
+				lines = append(lines, code)
+			}
+			continue
+		}
+		bodies[name] += line
+		depth += strings.Count(code, "{") - strings.Count(code, "}")
+		if strings.HasPrefix(line, "}") {
+			if depth != 0 {
+				t.Errorf("%s: %d braces are open at its end", name, depth)
+			}
+			name, depth = "", 0
+		}
+	}
+	if name != "" {
+		t.Errorf("%s has no end", name)
+	}
+	return lines, bodies
 }
 
 // The PTX names no folder of the machine that made it, runs on every card from capability 8.0 on and on every driver

@@ -89,6 +89,7 @@ int cuGetErrorName(int e, const char **s) {
   case 1: *s = "CUDA_ERROR_INVALID_VALUE"; return 0;
   case 2: *s = "CUDA_ERROR_OUT_OF_MEMORY"; return 0;
   case 100: *s = "CUDA_ERROR_NO_DEVICE"; return 0;
+  case 221: *s = "CUDA_ERROR_JIT_COMPILER_NOT_FOUND"; return 0;
   case 218: *s = "CUDA_ERROR_INVALID_PTX"; return 0;
   case 500: *s = "CUDA_ERROR_NOT_FOUND"; return 0;
   case 700: *s = "CUDA_ERROR_ILLEGAL_ADDRESS"; return 0;
@@ -101,6 +102,7 @@ int cuGetErrorString(int e, const char **s) {
   case 1: *s = "invalid argument"; return 0;
   case 2: *s = "out of memory"; return 0;
   case 100: *s = "no CUDA-capable device is detected"; return 0;
+  case 221: *s = "PTX JIT compiler library not found"; return 0;
   case 218: *s = "a PTX JIT compilation failed"; return 0;
   case 500: *s = "named symbol not found"; return 0;
   case 700: *s = "an illegal memory access was encountered"; return 0;
@@ -126,6 +128,15 @@ int cuDeviceGetAttribute(int *v, int a, int d) {
   case 97: *v = 227 << 10; return 0;
   }
   return 1;
+}
+static unsigned flags_set;
+int cuDevicePrimaryCtxSetFlags_v2(int d, unsigned flags) { PLANNED; (void)d; flags_set = flags; return 0; }
+int cuDevicePrimaryCtxGetState(int d, unsigned *flags, int *active) {
+  PLANNED;
+  (void)d;
+  *flags = flags_set;
+  *active = 1;
+  return 0;
 }
 int cuDevicePrimaryCtxRetain(void **c, int d) { PLANNED; (void)d; *c = make(1); return 0; }
 int cuDevicePrimaryCtxRelease_v2(int d) { PLANNED; (void)d; taken--; return 0; }

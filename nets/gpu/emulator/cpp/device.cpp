@@ -92,39 +92,39 @@ EMU_API cuGetErrorString(int code, const char **out) {
 }
 
 EMU_API cuDeviceGetCount(int *n) {
-	EMU_ENTER;
+	EMU_ENTER_DEVICE;
 	*n = d.settings.devices;
 	return success;
 }
 
 EMU_API cuDeviceGet(int *device, int ordinal) {
-	EMU_ENTER;
+	EMU_ENTER_DEVICE;
 	if (ordinal < 0 || ordinal >= d.settings.devices) return d.error(invalid_device);
 	*device = ordinal;
 	return success;
 }
 
 EMU_API cuDeviceGetName(char *out, int n, int) {
-	EMU_ENTER;
+	EMU_ENTER_DEVICE;
 	snprintf(out, (size_t)n, "rollcall emulator");
 	return success;
 }
 
 EMU_API cuDeviceGetUuid_v2(char *out, int device) {
-	EMU_ENTER;
+	EMU_ENTER_DEVICE;
 	memcpy(out, "rollcall emulato", 16);
 	out[15] = (char)device;
 	return success;
 }
 
 EMU_API cuDeviceTotalMem_v2(size_t *n, int) {
-	EMU_ENTER;
+	EMU_ENTER_DEVICE;
 	*n = d.settings.memory;
 	return success;
 }
 
 EMU_API cuDeviceGetAttribute(int *v, int attribute, int) {
-	EMU_ENTER;
+	EMU_ENTER_DEVICE;
 	switch (attribute) {
 	case 1: *v = (int)max_threads; return success;
 	case 2: case 3: *v = 1024; return success;
@@ -144,6 +144,19 @@ EMU_API cuDeviceGetAttribute(int *v, int attribute, int) {
 	case 97: *v = (int)dynamic_limit; return success;
 	}
 	return d.error(invalid_value, "cuDeviceGetAttribute " + std::to_string(attribute) + " is not emulated");
+}
+
+EMU_API cuDevicePrimaryCtxSetFlags_v2(int, unsigned flags) {
+	EMU_ENTER_DEVICE;
+	d.context_flags = flags;
+	return success;
+}
+
+EMU_API cuDevicePrimaryCtxGetState(int, unsigned *flags, int *active) {
+	EMU_ENTER_DEVICE;
+	*flags = d.context_flags;
+	*active = d.retained > 0;
+	return success;
 }
 
 EMU_API cuDevicePrimaryCtxRetain(void **context, int device) {
@@ -174,5 +187,6 @@ EMU_API cuCtxSetCurrent(void *context) {
 	Driver &d = driver();
 	std::lock_guard<std::recursive_mutex> hold(d.lock);
 	if (context != nullptr && (context != &d || d.retained == 0)) return d.error(invalid_context);
+	current_context = context == nullptr ? 0 : d.context;
 	return success;
 }

@@ -1,19 +1,11 @@
-// driver.cpp: the emulated driver: its settings, its errors, and API calls about streams and events.
+// driver.cpp: the emulated driver: its errors, and API calls about streams and events.
 #include "driver.h"
 
 #include <time.h>
 
-#include <cstdlib>
-
 namespace emu {
 
 namespace {
-
-// number reads a number from the environment.
-int64_t number(const char *name, int64_t otherwise) {
-	const char *text = getenv(name);
-	return text == nullptr || *text == 0 ? otherwise : strtoll(text, nullptr, 10);
-}
 
 double now_ms() {
 	timespec t;
@@ -22,21 +14,6 @@ double now_ms() {
 }
 
 } // namespace
-
-Settings read_settings() {
-	Settings s;
-	s.memory = (uint64_t)number("ROLLCALL_EMULATOR_MEMORY", (int64_t)s.memory);
-	s.seed = (uint64_t)number("ROLLCALL_EMULATOR_SEED", (int64_t)s.seed);
-	s.threads = (unsigned)number("ROLLCALL_EMULATOR_THREADS", s.threads);
-	s.driver = (int)number("ROLLCALL_EMULATOR_DRIVER", s.driver);
-	s.devices = (int)number("ROLLCALL_EMULATOR_DEVICES", s.devices);
-	s.fail_jit = number("ROLLCALL_EMULATOR_FAIL_JIT", 0) != 0;
-	s.fail_launch = number("ROLLCALL_EMULATOR_FAIL_LAUNCH", -1);
-	s.lose_device = number("ROLLCALL_EMULATOR_LOSE_DEVICE", -1);
-	const char *capability = getenv("ROLLCALL_EMULATOR_CAPABILITY"); // such as 8.6
-	if (capability != nullptr) sscanf(capability, "%d.%d", &s.major, &s.minor);
-	return s;
-}
 
 Driver &driver() {
 	static Driver *d = new Driver; // never freed, since calls may come while the process ends
@@ -134,6 +111,16 @@ int Driver::flush_all() {
 	return check_guards();
 }
 
+// charge takes n bytes of device memory for a call, in whole pages, or fails if there are too few.
+int Driver::charge(const char *call, size_t n) {
+	bool planned = settings.short_in == call && used > settings.short_above;
+	if (planned || n > settings.memory || used + charged(n) > settings.memory) {
+		return error(out_of_memory, planned ? std::string(call) + ": ROLLCALL_EMULATOR_SHORT_IN" : "");
+	}
+	used += charged(n);
+	return success;
+}
+
 // forbid_in_capture stands in calls that a capture forbids: to every thread (mode 0), or to the thread that captures
 // (mode 1). It then fails and invalidates the capture.
 int Driver::forbid_in_capture(const char *call) {
@@ -156,6 +143,7 @@ EMU_API cuStreamCreate(void **out, unsigned flags) {
 	EMU_ENTER;
 	Stream *s = new Stream;
 	s->blocking = (flags & 1) == 0;
+	s->maker = std::this_thread::get_id();
 	d.streams.insert(s);
 	*out = s;
 	return success;

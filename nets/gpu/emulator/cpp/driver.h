@@ -49,12 +49,16 @@ enum Code {
 // Settings come from the environment. cuInit reads them, and the first retain of the primary context reads them again.
 struct Settings {
 	uint64_t memory = 4ull << 30;
+	uint64_t page = 512; // an allocation counts for a multiple of so many bytes, a graph and a module for so many
 	uint64_t seed = 1;
 	unsigned threads = 2;
 	int driver = 12000;
 	int devices = 1;
 	int major = 9, minor = 0;
 	bool fail_jit = false;
+	int slow_jit = 0;         // milliseconds that the driver takes to compile a module
+	std::string short_in;     // this call runs out of memory while more than short_above bytes are allocated
+	uint64_t short_above = 0;
 	int64_t fail_launch = -1; // so many launches of kernels and graphs succeed before one fails; -1: all succeed
 	int64_t lose_device = -1; // so many kernels run before the device is lost; -1: it never is
 };
@@ -85,6 +89,7 @@ struct Capture {
 };
 
 struct Stream {
+	std::thread::id maker;
 	bool blocking = true; // waits for, and is waited for by, the default stream
 	std::deque<Work> queue;
 	std::shared_ptr<Capture> capture;
@@ -108,6 +113,7 @@ struct Graph {
 struct Function {
 	const Kernel *kernel;
 	uint32_t max_threads = emu::max_threads;
+	uint32_t static_bytes = 0; // of shared memory
 	uint32_t dynamic_limit = 48 << 10;
 	uint32_t local_bytes = 0;
 };
@@ -119,7 +125,6 @@ struct Module {
 struct Allocation {
 	void *base;    // start of a guard, the bytes and another guard
 	size_t bytes;
-	size_t charged; // bytes of device memory that it counts for
 };
 
 // Driver is the state of the driver, which one lock protects.
@@ -128,6 +133,8 @@ struct Driver {
 	Settings settings;
 	bool initialized = false;
 	int retained = 0;
+	unsigned context_flags = 0; // of cuDevicePrimaryCtxSetFlags
+	uint64_t context = 1;       // counts the contexts: a thread may have had an earlier one current
 	int lost = success; // the error that lost the context: every later call returns it
 	std::map<uintptr_t, Allocation> memory, pinned;
 	uint64_t used = 0;
@@ -151,6 +158,8 @@ struct Driver {
 	int flush_all();
 	std::shared_ptr<Mark> mark_now(Stream *s);
 	int forbid_in_capture(const char *call);
+	int charge(const char *call, size_t n);
+	size_t charged(size_t n) const { return (n + settings.page - 1) / settings.page * settings.page; }
 	Stream *stream(void *handle);
 	void forget_context();
 	int check_guards();
@@ -158,6 +167,9 @@ struct Driver {
 };
 
 Driver &driver();
+
+// current_context is the context that is current on this thread; 0: none.
+inline thread_local uint64_t current_context = 0;
 
 // Call holds the driver's lock during one API call. The call may go on if code is success.
 struct Call {
@@ -169,8 +181,13 @@ struct Call {
 
 } // namespace emu
 
-// EMU_ENTER begins a function of the API: it takes the lock and returns early if the driver is unusable.
-#define EMU_ENTER \
+// EMU_ENTER_DEVICE begins a function of the API: it takes the lock and returns early if the driver is unusable.
+#define EMU_ENTER_DEVICE \
 	::emu::Call call; \
 	[[maybe_unused]]::emu::Driver &d = call.d; \
 	if (call.code != ::emu::success) return call.code
+
+// EMU_ENTER begins a function that works in the context, which must be current on the calling thread.
+#define EMU_ENTER \
+	EMU_ENTER_DEVICE; \
+	if (::emu::current_context != d.context) return d.error(::emu::invalid_context, "none is current on this thread")

@@ -73,6 +73,7 @@ EMU_API cuGraphInstantiateWithFlags(void **out, void *graph, unsigned long long)
 	EMU_ENTER;
 	Graph *g = static_cast<Graph *>(graph);
 	if (d.graphs.count(g) == 0) return d.error(invalid_handle);
+	if (int code = d.charge("cuGraphInstantiate", 1)) return code;
 	Graph *exec = new Graph(*g);
 	d.execs.insert(exec);
 	*out = exec;
@@ -87,6 +88,7 @@ EMU_API cuGraphLaunch(void *exec, void *handle) {
 	if (d.settings.fail_launch >= 0 && d.launch_calls++ == d.settings.fail_launch) {
 		return d.error(launch_out_of_resources, "ROLLCALL_EMULATOR_FAIL_LAUNCH");
 	}
+	if (int code = d.charge("cuGraphLaunch", 0)) return code;
 	return d.submit(s, [ops = g->ops] {
 		for (const auto &op : *ops) {
 			if (int code = op()) return code;
@@ -99,6 +101,7 @@ EMU_API cuGraphExecDestroy(void *exec) {
 	EMU_ENTER;
 	Graph *g = static_cast<Graph *>(exec);
 	if (d.execs.erase(g) == 0) return d.error(invalid_handle);
+	d.used -= d.charged(1);
 	delete g;
 	return success;
 }

@@ -12,7 +12,6 @@ namespace emu {
 namespace {
 
 constexpr size_t alignment = 256;
-constexpr size_t page = 512; // an allocation counts for a multiple of so many bytes
 
 #ifdef EMU_ASAN
 constexpr size_t guard = 0;
@@ -29,7 +28,7 @@ uintptr_t take(size_t n, Allocation *a) {
 	memset(bytes, guard_byte, guard);
 	memset(bytes + guard, 0xff, n);
 	memset(bytes + guard + n, guard_byte, guard);
-	*a = {p, n, (n + page - 1) / page * page};
+	*a = {p, n};
 	return reinterpret_cast<uintptr_t>(bytes + guard);
 }
 
@@ -48,7 +47,7 @@ int release(Driver &d, std::map<uintptr_t, Allocation> &all, uintptr_t p) {
 	if (found == all.end()) return -1;
 	int code = d.flush_all();
 	free(found->second.base);
-	if (&all == &d.memory) d.used -= found->second.charged;
+	if (&all == &d.memory) d.used -= d.charged(found->second.bytes);
 	all.erase(found);
 	return code;
 }
@@ -102,6 +101,7 @@ void Driver::forget_context() {
 	}
 	used = 0;
 	lost = success;
+	context++;
 }
 
 } // namespace emu
@@ -133,13 +133,13 @@ EMU_API cuMemAlloc_v2(uint64_t *out, size_t n) {
 	EMU_ENTER;
 	if (int code = d.forbid_in_capture("cuMemAlloc")) return code;
 	if (n == 0) return d.error(invalid_value, "cuMemAlloc of 0 bytes");
+	if (int code = d.charge("cuMemAlloc", n)) return code;
 	Allocation a;
-	if (n > d.settings.memory || d.used + (n + page - 1) / page * page > d.settings.memory) {
+	uintptr_t p = take(n, &a);
+	if (p == 0) {
+		d.used -= d.charged(n);
 		return d.error(out_of_memory);
 	}
-	uintptr_t p = take(n, &a);
-	if (p == 0) return d.error(out_of_memory);
-	d.used += a.charged;
 	d.memory[p] = a;
 	*out = p;
 	return success;
@@ -149,6 +149,12 @@ EMU_API cuMemFree_v2(uint64_t p) {
 	EMU_ENTER;
 	if (p == 0) return success;
 	if (int code = d.forbid_in_capture("cuMemFree")) return code;
+	// A driver is not bound to wait for work that may still use the memory.
+	for (Stream *s : d.streams) {
+		if (s->maker == std::this_thread::get_id() && !s->queue.empty()) {
+			return d.error(invalid_value, "cuMemFree while the thread's streams have work: synchronize first");
+		}
+	}
 	int code = release(d, d.memory, (uintptr_t)p);
 	return code < 0 ? d.error(invalid_value, "cuMemFree of what cuMemAlloc did not give") : code;
 }

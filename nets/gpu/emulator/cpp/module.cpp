@@ -3,6 +3,8 @@
 // which fails if the PTX is older than the source.
 #include <string.h>
 
+#include <chrono>
+
 #include "driver.h"
 
 using namespace emu;
@@ -29,6 +31,18 @@ std::string without_comments(std::string s) {
 	return s;
 }
 
+// shared_of returns the bytes of the file's shared arrays, ".shared .align 16 .b8 name[bytes]", that are named in
+// ptx[from, to): the static shared memory of the kernel that lies there.
+uint32_t shared_of(const std::string &ptx, size_t from, size_t to) {
+	uint32_t bytes = 0;
+	for (size_t p = ptx.find("\n.shared "); p != std::string::npos; p = ptx.find("\n.shared ", p + 1)) {
+		size_t open = ptx.find('[', p), space = ptx.rfind(' ', open);
+		size_t used = ptx.find(ptx.substr(space + 1, open - space - 1), from);
+		if (used < to) bytes += (uint32_t)number_after(ptx, "[", open, to);
+	}
+	return bytes;
+}
+
 // parse fills a module with the entries of PTX. It returns what is wrong with the PTX, or "".
 std::string parse(const std::string &ptx, Module *m) {
 	for (size_t p = ptx.find(".entry"), next; p != std::string::npos; p = next) {
@@ -52,6 +66,8 @@ std::string parse(const std::string &ptx, Module *m) {
 		if (x > 0) f.max_threads = (uint32_t)(x * (y > 0 ? y : 1) * (z > 0 ? z : 1));
 		long local = number_after(ptx, "__local_depot", p, end); // __local_depotN[bytes]
 		if (local >= 0) f.local_bytes = (uint32_t)number_after(ptx, "[", ptx.find("__local_depot", p), end);
+		f.static_bytes = shared_of(ptx, p, end);
+		f.dynamic_limit -= f.static_bytes;
 		m->functions.emplace(name, f);
 	}
 	if (m->functions.empty()) return "no .entry in the PTX";
@@ -128,11 +144,16 @@ std::string bad_launch(const Function &f, uint3 g, uint3 b, uint32_t dynamic_byt
 } // namespace
 
 EMU_API cuModuleLoadDataEx(void **out, const void *ptx, unsigned options, const int *names, void **values) {
+	std::this_thread::sleep_for(std::chrono::milliseconds(driver().settings.slow_jit)); // as long as others may call
 	EMU_ENTER;
 	if (int code = d.forbid_in_capture("cuModuleLoadDataEx")) return code;
 	auto m = std::make_unique<Module>();
 	std::string log;
-	int code = load(d, without_comments(static_cast<const char *>(ptx)), m.get(), &log);
+	int code = d.charge("cuModuleLoadDataEx", 1);
+	if (code == success) {
+		code = load(d, without_comments(static_cast<const char *>(ptx)), m.get(), &log);
+		if (code != success) d.used -= d.charged(1);
+	}
 	if (code == success) {
 		*out = m.get();
 		d.modules.insert(m.release());
@@ -154,12 +175,14 @@ EMU_API cuModuleUnload(void *module) {
 	EMU_ENTER;
 	Module *m = static_cast<Module *>(module);
 	if (d.modules.erase(m) == 0) return d.error(invalid_handle);
+	d.used -= d.charged(1);
 	delete m;
 	return success;
 }
 
 EMU_API cuModuleGetFunction(void **out, void *module, const char *name) {
 	EMU_ENTER;
+	if (int code = d.forbid_in_capture("cuModuleGetFunction")) return code;
 	Module *m = static_cast<Module *>(module);
 	if (d.modules.count(m) == 0) return d.error(invalid_handle);
 	auto found = m->functions.find(name);
@@ -174,7 +197,7 @@ EMU_API cuFuncGetAttribute(int *v, int attribute, void *handle) {
 	if (f == nullptr) return d.error(invalid_handle);
 	switch (attribute) {
 	case 0: *v = (int)f->max_threads; return success;
-	case 1: *v = 0; return success; // static shared memory is unknown until a block has run
+	case 1: *v = (int)f->static_bytes; return success;
 	case 3: *v = (int)f->local_bytes; return success;
 	case 4: *v = 32; return success; // registers: a CPU has none to report, and every kernel may have 32
 	case 8: *v = (int)f->dynamic_limit; return success;
@@ -184,10 +207,11 @@ EMU_API cuFuncGetAttribute(int *v, int attribute, void *handle) {
 
 EMU_API cuFuncSetAttribute(void *handle, int attribute, int v) {
 	EMU_ENTER;
+	if (int code = d.forbid_in_capture("cuFuncSetAttribute")) return code;
 	Function *f = function(d, handle);
 	if (f == nullptr) return d.error(invalid_handle);
 	if (attribute == 9) return success; // the carve-out is a hint
-	if (attribute != 8 || v < 0 || (uint32_t)v > dynamic_limit) return d.error(invalid_value);
+	if (attribute != 8 || v < 0 || (uint32_t)v + f->static_bytes > dynamic_limit) return d.error(invalid_value);
 	f->dynamic_limit = (uint32_t)v;
 	return success;
 }

@@ -294,12 +294,18 @@ static void graph_case() {
 	ok(cuStreamBeginCapture_v2(s, 1));
 	code = cuStreamSynchronize(s);
 	expect(code == 900, "synchronising a capturing stream: got %d, want 900", code);
+	void *f = function("add", sizeof(MemoryArgs));
+	code = cuFuncSetAttribute(f, 8, 64 << 10);
+	expect(code == 900, "an attribute of a function in mid-capture: got %d, want 900", code);
 	code = cuStreamEndCapture(s, &graph);
 	expect(code == 901, "ending a spoiled capture: got %d, want 901", code);
 	// Another thread may allocate, free and copy in mid-capture, but not wait for the whole context.
 	ok(cuStreamBeginCapture_v2(s, 1));
 	std::thread([&] {
 		Ptr p = 0;
+		code = cuMemAlloc_v2(&p, 64);
+		expect(code == 201, "a thread without a context: got %d, want 201", code);
+		ok(cuCtxSetCurrent(context));
 		ok(cuMemAlloc_v2(&p, 64));
 		ok(cuMemcpyHtoDAsync_v2(p, in, 64, side));
 		ok(cuStreamSynchronize(side));
@@ -309,7 +315,10 @@ static void graph_case() {
 	ok(cuStreamEndCapture(s, &graph));
 	ok(cuGraphDestroy(graph));
 	ok(cuStreamBeginCapture_v2(s, 1));
-	std::thread([&] { code = cuCtxSynchronize(); }).join();
+	std::thread([&] {
+		ok(cuCtxSetCurrent(context));
+		code = cuCtxSynchronize();
+	}).join();
 	expect(code == 900, "another thread waits for the context: got %d, want 900", code);
 	code = cuStreamEndCapture(s, &graph);
 	expect(code == 901, "ending the capture it spoiled: got %d, want 901", code);
@@ -320,8 +329,9 @@ static void threads_case() {
 	const int threads = 4, turns = 50, n = 96;
 	function("add", sizeof(MemoryArgs));
 	auto work = [&](int id) {
-		void *context = nullptr, *s = nullptr, *graph = nullptr, *exec = nullptr;
+		void *s = nullptr, *graph = nullptr, *exec = nullptr;
 		ok(cuDevicePrimaryCtxRetain(&context, 0));
+		ok(cuCtxSetCurrent(context));
 		ok(cuStreamCreate(&s, 1));
 		float *in, *out;
 		ok(cuMemHostAlloc((void **)&in, 4 * n, 0));
@@ -340,8 +350,8 @@ static void threads_case() {
 			for (int again = 0; again < 3; again++) {
 				for (int i = 0; i < n; i++) in[i] = (float)(1000 * id + turn + again);
 				ok(cuGraphLaunch(exec, s));
-				if (again == 1) ok(cuMemFree_v2(other)); // waits for all streams, those of other threads among them
 				ok(cuStreamSynchronize(s));
+				if (again == 1) ok(cuMemFree_v2(other)); // waits for the streams of other threads
 				float want = (float)(1000 * id + turn + again + id + 1);
 				for (int i = 0; i < n; i++) {
 					expect(out[i] == want, "thread %d turn %d: [%d] = %g, want %g", id, turn, i, out[i], want);
@@ -366,8 +376,10 @@ static void limits_case() {
 	int code = cuMemAlloc_v2(&b, 30 << 10);
 	expect(code == 2, "allocation beyond the limit: got %d, want 2", code);
 	ok(cuMemFree_v2(a));
-	ok(cuMemAlloc_v2(&b, 1 << 20));
 	void *f = function("reverse", sizeof(ArrayArgs)), *params[] = {&b};
+	code = cuMemAlloc_v2(&b, 1 << 20);
+	expect(code == 2, "all memory, of which a module has a page: got %d, want 2", code);
+	ok(cuMemAlloc_v2(&b, 8 << 10));
 	size_t offset = 1, size = 0;
 	ok(cuFuncGetParamInfo(f, 0, &offset, &size));
 	expect(offset == 0 && size == sizeof(ArrayArgs), "got %zu %zu", offset, size);
@@ -406,8 +418,9 @@ static void lose_device_case() {
 	printf("%d %s\n", code, text_of(code).c_str());
 	expect(code == 999, "got %d, want 999", code);
 	ok(cuDevicePrimaryCtxRelease_v2(0));
-	void *context;
 	ok(cuDevicePrimaryCtxRetain(&context, 0)); // a new context works again
+	expect(cuMemFree_v2(x.p) == 201, "the context of the lost device is still current");
+	ok(cuCtxSetCurrent(context));
 	Array<float> y(ramp(32));
 	expect(y.get()[3] == 3, "got %g", y.get()[3]);
 }
@@ -539,7 +552,7 @@ int main(int argc, char **argv) {
 		fprintf(stderr, "drive LIBRARY CASE\n");
 		return 2;
 	}
-	void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL), *context = nullptr;
+	void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
 	expect(library != nullptr, "%s", dlerror());
 #define LOAD(name, ...) \
 	name = reinterpret_cast<int (*)(__VA_ARGS__)>(dlsym(library, #name)); \
@@ -547,6 +560,7 @@ int main(int argc, char **argv) {
 	DRIVER_CALLS(LOAD)
 	ok(cuInit(0));
 	ok(cuDevicePrimaryCtxRetain(&context, 0));
+	ok(cuCtxSetCurrent(context));
 	cases[argv[2]]();
 	return 0;
 }

@@ -16,6 +16,7 @@ typedef uint64_t Ptr;
 	X(cuGetErrorString, int, const char **) \
 	X(cuDevicePrimaryCtxRetain, void **, int) \
 	X(cuDevicePrimaryCtxRelease_v2, int) \
+	X(cuCtxSetCurrent, void *) \
 	X(cuModuleLoadDataEx, void **, const void *, unsigned, const int *, void **) \
 	X(cuModuleGetFunction, void **, void *, const char *) \
 	X(cuFuncSetAttribute, void *, int, int) \
@@ -50,6 +51,8 @@ typedef uint64_t Ptr;
 #define POINTER(name, ...) static int (*name)(__VA_ARGS__);
 DRIVER_CALLS(POINTER)
 #undef POINTER
+
+static void *context = nullptr; // the primary context, which every thread makes current
 
 static std::string text_of(int code) {
 	const char *text = nullptr;

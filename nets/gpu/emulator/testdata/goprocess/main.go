@@ -8,9 +8,12 @@ package main
 #include <stdio.h>
 #include <stdlib.h>
 
-static void *library;
+static void *library, *context;
+// call calls a function of the driver, with the context current, on whatever thread Go runs it.
 static int call(const char *name, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e) {
 	int (*f)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) = dlsym(library, name);
+	int (*set_current)(void *) = dlsym(library, "cuCtxSetCurrent");
+	if (context != NULL) set_current(context);
 	return f == NULL ? -1 : f(a, b, c, d, e);
 }
 struct memory_args { uint64_t x, order; uint32_t n; };
@@ -31,7 +34,6 @@ static int start(const char *name, uint64_t x, uint32_t n) {
 }
 static uint64_t allocate(size_t n) { uint64_t p = 0; call("cuMemAlloc_v2", (uint64_t)&p, n, 0, 0, 0); return p; }
 static int setup(const char *path) {
-	void *context;
 	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (library == NULL) { puts(dlerror()); return -1; }
 	int code = call("cuInit", 0, 0, 0, 0, 0);
