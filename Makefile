@@ -20,7 +20,7 @@ HOST    := $(subst $() ,/,$(shell $(GO) env CGO_ENABLED GOOS GOARCH))
 TAGS    := $(if $(filter 1/linux/amd64 1/linux/arm64,$(HOST)),-tags=gpu)
 
 .DEFAULT_GOAL := help
-.PHONY: help env build test test-long test-gpu gpu-kit race fuzz lint vuln fmt generate check-generated kernels check-kernels check-ptx limits bench-cifar bench-svhn bench-cinic nightly clean
+.PHONY: help env build test test-long test-gpu gpu-kit race fuzz lint vuln fmt generate check-generated kernels check-kernels check-ptx limits predict bench-cifar bench-svhn bench-cinic nightly clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,10 @@ check-kernels: ## fail if regenerating the PTX would change anything
 
 check-ptx: ## assemble the PTX with NVIDIA's assemblers, from PyPI, and hold the machine code to its limits
 	$(GO) run ./nets/gpu/sass/check $(CHECK_PTX)
+
+PREDICT ?= cnn-cifar10 tf32 5 37 100
+predict: ## predict the launches of a step on an H200 from machine code: PREDICT='net precision clients…'
+	ROLLCALL_PREDICT='$(PREDICT)' $(GO) test $(TAGS) -count=1 -v -timeout 30m -run 'TestPredict$$' ./nets/gpu
 
 limits: ## write the limits of check-ptx anew
 	$(GO) run ./nets/gpu/sass/check -update

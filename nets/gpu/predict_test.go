@@ -30,7 +30,7 @@ const predictVariable = "ROLLCALL_PREDICT"
 func TestPredict(t *testing.T) {
 	words := strings.Fields(os.Getenv(predictVariable))
 	if len(words) < 3 {
-		t.Skipf("%s names no net, precision and clients", predictVariable)
+		t.Skip("left out: make predict sets " + predictVariable + " to a net, a precision and numbers of clients")
 	}
 	assemblers, err := sass.Assemblers(t.Context())
 	if err != nil {
