@@ -117,16 +117,15 @@ func (t *netTest) judge(p gpu.Precision, step, steps result, evaluated []nets.Ev
 		after = t.exact(step, t.want.step, mostAfterStep, mostResidual)
 		later = t.exact(steps, t.want.steps, mostAfterSteps, mostAfterSteps)
 	} else {
-		after = t.rounded(step, t.want.near[p])
+		near := t.want.near[p]
+		after = t.rounded(step, t.want.step, near.step)
+		later = t.rounded(steps, t.want.steps, near.steps)
 	}
 	if d := worst(slices.Concat(after, later, []deviation{losses})); d.wrong() {
 		return "", fmt.Errorf("%s: off by %.2g, at most %.2g", d.where, d.off, d.most)
 	}
-	found = fmt.Sprintf("1 step %s, evaluation %s, again the same bytes", worst(after), losses)
-	if later != nil {
-		found += fmt.Sprintf(", %d steps %s", severalSteps, worst(later))
-	}
-	return found, nil
+	return fmt.Sprintf("1 step %s, %d steps %s, evaluation %s, again the same bytes",
+		worst(after), severalSteps, worst(later), losses), nil
 }
 
 // evaluation returns the deviation of the losses of evaluations. An error says that samples were counted wrong. In a
@@ -173,11 +172,11 @@ func (t *netTest) exact(got, want result, most, residual float64) (all []deviati
 }
 
 // rounded returns the deviations of a result in a reduced precision.
-func (t *netTest) rounded(got result, most limits) (all []deviation) {
+func (t *netTest) rounded(got, want result, most rowLimits) (all []deviation) {
 	limit := most.weights
 	parts(t.model, func(what string, mine func(nets.Param) bool) {
-		off, name := distance(t.model, got, t.want.step, mine)
-		all = append(all, deviation{off, limit, fmt.Sprintf("%s after a step, %s above all", what, name)})
+		off, name := distance(t.model, got, want, mine)
+		all = append(all, deviation{off, limit, fmt.Sprintf("%s, %s above all", what, name)})
 		limit = most.statistics
 	})
 	return all

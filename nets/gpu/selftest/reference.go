@@ -16,12 +16,23 @@ type reference struct {
 	step      result            // after one step
 	steps     result            // after several
 	evaluated []nets.EvalResult // of the start rows
-	// near has, for each reduced precision, how far rounding alone may lead from it.
+	// near has the largest deviations that a reduced precision explains.
 	near map[gpu.Precision]limits
 }
 
-// limits are the largest deviations that a reduced precision explains.
-type limits struct{ weights, statistics, loss float64 }
+// limits are how far a reduced precision may lead from what the CPU engine computes.
+type limits struct {
+	step, steps rowLimits
+	loss        float64 // of evaluations
+}
+
+// rowLimits bound the distances of the rows of a result.
+type rowLimits struct{ weights, statistics float64 }
+
+// widen makes the limits three times a deviation, if they are below.
+func (l *rowLimits) widen(by rowLimits) {
+	l.weights, l.statistics = max(l.weights, 3*by.weights), max(l.statistics, 3*by.statistics)
+}
 
 // rounding is twice the error of a weight that is rounded to a precision: 11 or 8 significant bits are kept. It is
 // twice, since images and gradients are rounded too.
@@ -32,7 +43,7 @@ var rounding = map[gpu.Precision]float64{gpu.TF32: 0x1p-10, gpu.BF16: 0x1p-7}
 // What a reduced precision does to a whole step has no bound that could be derived, since a ReLU or the maximum of a
 // window may change sides. It is therefore measured how sensitive the net is: the CPU engine trains four times from
 // weights that are wrong by the rounding, up and down at random. A card may be three times as far from the truth as the
-// worst of these runs. A wrong kernel is wrong by the size of the update itself.
+// worst of these runs.
 func newReference(ctx context.Context, t *netTest) (ref *reference, err error) {
 	e, err := nets.NewCPU(t.model, t.train, t.test, nets.CPUOptions{Batch: t.step.batch})
 	if err != nil {
@@ -51,37 +62,51 @@ func newReference(ctx context.Context, t *netTest) (ref *reference, err error) {
 	}
 	for p, off := range rounding {
 		var near limits
-		for i := range 4 {
-			l, err := ref.sensitivity(ctx, e, t.step.disturbed(off, uint64(i)))
-			if err != nil {
+		for seed := range uint64(4) {
+			if err := ref.widen(ctx, &near, e, t, off, seed); err != nil {
 				return nil, err
 			}
-			near.weights = max(near.weights, 3*l.weights)
-			near.statistics = max(near.statistics, 3*l.statistics)
-			near.loss = max(near.loss, 3*l.loss)
 		}
 		ref.near[p] = near
 	}
 	return ref, nil
 }
 
-// sensitivity returns how far a round leads that begins elsewhere.
-func (ref *reference) sensitivity(ctx context.Context, e nets.Engine, r round) (l limits, err error) {
-	got, err := r.train(ctx, e)
-	if err != nil {
-		return l, err
+// widen widens limits by a run from weights that are wrong by up to off of themselves.
+func (ref *reference) widen(
+	ctx context.Context, l *limits, e nets.Engine, t *netTest, off float64, seed uint64,
+) error {
+	for _, c := range []struct {
+		round *round
+		truth result
+		to    *rowLimits
+	}{{&t.step, ref.step, &l.step}, {&t.steps, ref.steps, &l.steps}} {
+		wrong := c.round.disturbed(off, seed)
+		got, err := wrong.train(ctx, e)
+		if err != nil {
+			return err
+		}
+		c.to.widen(rowDistances(t.model, got, c.truth))
+		if c.round.steps > 1 {
+			continue
+		}
+		results, err := wrong.evaluate(ctx, e)
+		if err != nil {
+			return err
+		}
+		l.loss = max(l.loss, 3*lossesOff(losses(results), losses(ref.evaluated)))
 	}
-	results, err := r.evaluate(ctx, e)
-	if err != nil {
-		return l, err
-	}
-	l.loss = lossesOff(losses(results), losses(ref.evaluated))
-	to := &l.weights
-	parts(r.model, func(_ string, mine func(nets.Param) bool) {
-		*to, _ = distance(r.model, got, ref.step, mine)
-		to = &l.statistics
+	return nil
+}
+
+// rowDistances returns the distances of the rows of two results.
+func rowDistances(m *nets.Model, got, want result) (d rowLimits) {
+	to := &d.weights
+	parts(m, func(_ string, mine func(nets.Param) bool) {
+		*to, _ = distance(m, got, want, mine)
+		to = &d.statistics
 	})
-	return l, nil
+	return d
 }
 
 // disturbed returns the round with start weights that are wrong by up to off of themselves.
