@@ -5,14 +5,11 @@ package selftest
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"regexp"
 	"time"
-
-	"gorgonia.org/cu"
 
 	"rollcall/nets/gpu"
 	"rollcall/nets/gpu/driver"
@@ -35,9 +32,9 @@ func (c *card) open() (found string, err error) {
 		if c.device, err = driver.Open(c.info.Index); err != nil {
 			return err
 		}
-		free, total, err := cu.MemInfo()
+		free, total, err := c.device.FreeMemory()
 		if err != nil {
-			return fmt.Errorf("gpu: memory: %w", err)
+			return err
 		}
 		found = fmt.Sprintf("%s, %s, %d multiprocessors, %s of %s free, %sfor CUDA %s", c.info.Name, c.info.Arch(),
 			c.info.Multiprocessors, driver.Size(free), driver.Size(total), driverRelease(), c.info.Driver)
@@ -62,39 +59,32 @@ func driverRelease() string {
 	return "driver "
 }
 
-// loadKernels loads every kernel of every precision, which makes the driver compile the kernels that it has not
-// compiled before.
-func (c *card) loadKernels(ctx context.Context) (found string, err error) {
+// loadKernels loads every kernel of a precision, and those without a precision, as an engine does. The driver compiles
+// the kernels that it has not compiled before.
+func (c *card) loadKernels(p gpu.Precision) (found string, err error) {
 	loaded := 0
-	for _, m := range kernels.Modules() {
-		if err := ctx.Err(); err != nil {
-			return "", err
+	err = c.thread.Do(func() error {
+		var sources []driver.Source
+		names := map[string][]string{} // of kernels, by module
+		for _, m := range kernels.Modules() {
+			m = m.Only(p)
+			sources, names[m.Name] = append(sources, driver.Source{Name: m.Name, PTX: m.PTX}), m.Kernels
 		}
-		err := c.thread.Do(func() error {
-			n, err := c.load(m)
-			loaded += n
-			return err
-		})
-		if err != nil {
-			return "", err
+		modules, err := c.device.LoadModules(sources)
+		for i, m := range modules {
+			for _, name := range names[sources[i].Name] {
+				if err == nil {
+					_, err = m.Function(name)
+					loaded++
+				}
+			}
+			if m != nil {
+				err = errors.Join(err, m.Unload())
+			}
 		}
-	}
-	return fmt.Sprintf("%d kernels compiled for %s", loaded, c.info.Arch()), nil
-}
-
-// load loads the kernels of a module, and unloads them. It returns their number.
-func (c *card) load(m kernels.Module) (loaded int, err error) {
-	module, err := c.device.LoadModule(m.Name, m.PTX)
-	if err != nil {
-		return 0, err
-	}
-	for _, name := range m.Kernels {
-		if _, err := module.Function(name); err != nil {
-			return loaded, errors.Join(err, module.Unload())
-		}
-		loaded++
-	}
-	return loaded, module.Unload()
+		return err
+	})
+	return fmt.Sprintf("%d kernels compiled for %s", loaded, c.info.Arch()), err
 }
 
 // copyBytes is the size of the copies that are timed: large enough that the time to begin one does not count.

@@ -15,7 +15,7 @@ import (
 )
 
 // severalSteps is the number of local steps of the longer round.
-const severalSteps = 3
+const severalSteps = 2
 
 // The largest deviations in fp32. Correct float32 programs agree to 1e-5 of the largest update after a step, and to
 // 1e-3 after several. A residual net has many batch normalisations in a row, which multiply rounding errors, and half a
@@ -28,6 +28,10 @@ const (
 	mostFlipped    = 2e-2
 	mostLoss       = 1e-5
 )
+
+// mostReduced caps what a reduced precision may be off, however sensitive a net is: a wrong kernel is wrong by the size
+// of the update itself.
+const mostReduced = 0.5
 
 // netTest is the test of a net: the rounds, and what the CPU engine makes of them.
 type netTest struct {
@@ -48,7 +52,9 @@ func newNetTest(ctx context.Context, net string) (*netTest, error) {
 	for i := range r.start {
 		r.start[i] = m.Init(nets.Kaiming, uint32(i))
 	}
-	t := &netTest{model: m, train: samplesFor(m, trainSamples, 1), test: samplesFor(m, testSamples, 2), step: r, steps: r}
+	t := &netTest{
+		model: m, train: samplesFor(m, trainSamples, 1), test: samplesFor(m, testSamples, 2), step: r, steps: r,
+	}
 	t.steps.steps, t.steps.clip = severalSteps, nil
 	t.want, err = newReference(ctx, t)
 	return t, err
@@ -176,7 +182,7 @@ func (t *netTest) rounded(got, want result, most rowLimits) (all []deviation) {
 	limit := most.weights
 	parts(t.model, func(what string, mine func(nets.Param) bool) {
 		off, name := distance(t.model, got, want, mine)
-		all = append(all, deviation{off, limit, fmt.Sprintf("%s, %s above all", what, name)})
+		all = append(all, deviation{off, min(limit, mostReduced), fmt.Sprintf("%s, %s above all", what, name)})
 		limit = most.statistics
 	})
 	return all

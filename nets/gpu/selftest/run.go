@@ -30,7 +30,9 @@ func Run(ctx context.Context, card gpu.Card, netNames []string, report func(Chec
 		do   func() (found string, err error)
 	}{
 		{"card", s.card.open},
-		{"kernels", func() (string, error) { return s.card.loadKernels(ctx) }},
+		{"kernels fp32", func() (string, error) { return s.card.loadKernels(gpu.FP32) }},
+		{"kernels tf32", func() (string, error) { return s.card.loadKernels(gpu.TF32) }},
+		{"kernels bf16", func() (string, error) { return s.card.loadKernels(gpu.BF16) }},
 		{"copies", s.card.copies},
 	} {
 		if !s.check(c.name, c.do) {

@@ -2,9 +2,9 @@
 // trains small rounds of every net on the card and on the CPU engine, and compares.
 //
 // Read run.go first, which lists the checks. card.go checks what the engine stands on: the context, the kernels, the
-// copies. round.go and samples.go make the rounds, net.go trains one net in one precision, and reference.go has what the
-// CPU engine makes of the same rounds. deviation.go says how far the two may be apart. unavailable.go stands in for all
-// of it in a program without CUDA.
+// copies. round.go and samples.go make the rounds, net.go trains one net in one precision, and reference.go has what
+// the CPU engine makes of the same rounds. deviation.go says how far the two are apart. unavailable.go stands in for
+// all of it in a program without CUDA.
 package selftest
 
 import "time"
@@ -17,8 +17,9 @@ type Check struct {
 	Took  time.Duration
 }
 
-// Nets returns the nets that are trained unless others are named. Together they launch every kernel that the catalogue's
-// nets launch. The nets left out have other sizes alone, and millions of parameters, which take the CPU long.
+// Nets returns the nets that are trained unless others are named. Together they launch every kernel that any net of the
+// catalogue launches. The nets that are left out differ in sizes alone; some have millions of parameters, which take
+// the CPU long.
 func Nets() []string {
 	return []string{"linear-mnist", "linear-binary", "lenet5", "cnn-cifar10", "cnn-cinic10", "resnet20"}
 }
