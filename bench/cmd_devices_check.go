@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
@@ -80,10 +81,20 @@ func (c *cardCheck) cards() ([]gpu.Card, error) {
 	return cards[chosen.Card:][:1], nil
 }
 
+// compilePatience is how long the first lines of a check may take before the user is told why.
+const compilePatience = 3 * time.Second
+
 // checkCard checks a card and prints each check as it ends. It returns what is wrong.
 func (a *app) checkCard(ctx context.Context, card gpu.Card, netNames []string) error {
+	slow := time.AfterFunc(compilePatience, func() {
+		run.Logf(a.stderr, "cuda:%d: compiling kernels; the driver keeps them for the next start\n", card.Index)
+	})
+	defer slow.Stop()
 	var printing error
 	err := selftest.Run(ctx, card, netNames, func(c selftest.Check) {
+		if c.Name == "copies" { // the check behind the kernels
+			slow.Stop()
+		}
 		verdict := "right"
 		if c.Wrong {
 			verdict = "WRONG"
