@@ -5,6 +5,7 @@ package selftest
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 
 	"rollcall/nets"
@@ -29,9 +30,9 @@ type limits struct {
 // rowLimits bound the distances of the rows of a result.
 type rowLimits struct{ weights, statistics float64 }
 
-// widen makes the limits three times a deviation, if they are below.
-func (l *rowLimits) widen(by rowLimits) {
-	l.weights, l.statistics = max(l.weights, 3*by.weights), max(l.statistics, 3*by.statistics)
+// widen makes the limits so many times a deviation, if they are below.
+func (l *rowLimits) widen(by rowLimits, times float64) {
+	l.weights, l.statistics = max(l.weights, times*by.weights), max(l.statistics, times*by.statistics)
 }
 
 // rounding is twice the error of a weight that is rounded to a precision: 11 or 8 significant bits are kept. It is
@@ -43,7 +44,7 @@ var rounding = map[gpu.Precision]float64{gpu.TF32: 0x1p-10, gpu.BF16: 0x1p-7}
 // What a reduced precision does to a whole step has no bound that could be derived, since a ReLU or the maximum of a
 // window may change sides. It is therefore measured how sensitive the net is: the CPU engine trains four times from
 // weights that are wrong by the rounding, up and down at random. A card may be three times as far from the truth as the
-// worst of these runs.
+// worst of these runs after a step. A card rounds anew in every step: after E steps it may be 3√E times as far.
 func newReference(ctx context.Context, t *netTest) (ref *reference, err error) {
 	e, err := nets.NewCPU(t.model, t.train, t.test, nets.CPUOptions{Batch: t.step.batch})
 	if err != nil {
@@ -86,7 +87,7 @@ func (ref *reference) widen(
 		if err != nil {
 			return err
 		}
-		c.to.widen(rowDistances(t.model, got, c.truth))
+		c.to.widen(rowDistances(t.model, got, c.truth), 3*math.Sqrt(float64(c.round.steps)))
 		if c.round.steps > 1 {
 			continue
 		}
