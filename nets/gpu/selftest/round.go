@@ -4,6 +4,8 @@ package selftest
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"slices"
 
 	"rollcall/nets"
@@ -119,7 +121,8 @@ func (r *round) rows(e nets.Engine, work nets.LocalWork) (rows [][]float32, err 
 	return rows, err
 }
 
-// evaluate evaluates the round's two start rows: on all test samples, and on some training samples in any order.
+// evaluate evaluates the round's two start rows: on all test samples, and on some training samples in any order. It
+// checks the norms of the rows too.
 func (r *round) evaluate(ctx context.Context, e nets.Engine) ([]nets.EvalResult, error) {
 	b, err := e.NewBank(len(r.start))
 	if err != nil {
@@ -132,8 +135,30 @@ func (r *round) evaluate(ctx context.Context, e nets.Engine) ([]nets.EvalResult,
 	var jobs []nets.EvalJob
 	for i := range r.start {
 		row := nets.Row{Bank: b, Index: i}
+		if err := checkNorm(e, row, r.start[i]); err != nil {
+			return nil, err
+		}
 		jobs = append(jobs, nets.EvalJob{Row: row, Part: nets.Test},
 			nets.EvalJob{Row: row, Part: nets.Train, Index: []int32{5, 39, 5, 0, 1, 2, 3, 4, 6, 7}})
 	}
 	return e.Evaluate(ctx, jobs)
+}
+
+// mostNorm is how far the norm of a row may be off: it is a sum in float64.
+const mostNorm = 1e-12
+
+// checkNorm compares the norm that an engine computes of a row with the norm of the row's numbers.
+func checkNorm(e nets.Engine, at nets.Row, row []float32) error {
+	got, err := e.Norm(at)
+	if err != nil {
+		return err
+	}
+	squares := 0.0
+	for _, v := range row {
+		squares += float64(v) * float64(v)
+	}
+	if want := math.Sqrt(squares); !(math.Abs(got-want) <= mostNorm*want) {
+		return fmt.Errorf("the norm of a row: %g, want %g", got, want)
+	}
+	return nil
 }
