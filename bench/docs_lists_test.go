@@ -20,6 +20,7 @@ const (
 	docsNight     = "a night trains at full size for minutes; TestTrackSuite runs a small one"
 	docsFedAR     = "evaluates on all of CIFAR-10, whose files cannot be made small: up to minutes, however few rounds"
 	docsNVIDIA    = "a tool of NVIDIA's, and a card"
+	docsCard      = "a card; TestDevicesCheck runs it on the emulator"
 	docsBenchstat = "golang.org/x/perf/cmd/benchstat, which is no part of the suite"
 )
 
@@ -58,6 +59,9 @@ var docsElsewhere = []docsLine{
 	{"… change …", "no command: whoever tunes puts their change there"},
 	{"max(K · FLOP / (c · peak), K · bytes / (m · bandwidth), about 2 µs)", "a formula"},
 	{"MAILTO=you@example.org", "a line of a crontab"},
+	{"bin/rollcall devices --check", docsCard},
+	{"rollcall devices --check", docsCard},
+	{"rollcall devices --check --device cuda:1 --nets cnn-cifar10,resnet18", docsCard},
 	{"rollcall table fedar-2 --data cifar10", docsFedAR},
 	{"rollcall table fedar-2 --data cifar10 --rounds 300", docsFedAR},
 	{"rollcall table fedar-3", docsFedAR},

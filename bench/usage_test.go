@@ -201,6 +201,11 @@ func TestUsageErrors(t *testing.T) {
 		{"availability sine", []string{`"sine"`}},
 		{"data list cifar10", []string{`"cifar10"`}},
 		{"devices all", []string{`"all"`}},
+		{"devices --nets lenet5", []string{"--nets", "want it with --check"}},
+		{"devices --device cuda", []string{"--device", "want it with --check"}},
+		{"devices --check --nets lenet", []string{`"lenet"`, "did you mean lenet5"}},
+		{"devices --check --device cpu", []string{`"cpu"`, "want auto or cuda[:i]"}},
+		{"devices --check --device cuda:x", []string{`"cuda:x"`, "want auto or cuda[:i]"}},
 		{"version 2", []string{`"2"`}},
 	} {
 		t.Run(c.line, func(t *testing.T) {

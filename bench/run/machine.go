@@ -53,12 +53,7 @@ func (m *Machine) Validate() error {
 	if m.Out == "" {
 		return settings.Usagef("--out: empty, want a folder")
 	}
-	kind, index, isCUDA := strings.Cut(m.Device, ":")
-	// Only digits are an index: strconv.Atoi would take a sign too.
-	if isCUDA && (kind != "cuda" || index == "" || strings.Trim(index, "0123456789") != "") {
-		return settings.Usagef("--device %q: want auto, cpu or cuda[:i]", m.Device)
-	}
-	if err := settings.OneOf("device", kind, []string{"auto", "cpu", "cuda"}); err != nil {
+	if err := m.ValidateDevice(); err != nil {
 		return err
 	}
 	if _, err := gpu.ParsePrecision(m.Precision); err != nil {
@@ -76,6 +71,16 @@ func (m *Machine) Validate() error {
 	}
 	_, err = cpu.Select() // ROLLCALL_CPU may ask for instructions that this processor lacks
 	return err
+}
+
+// ValidateDevice reports a --device that is no name of a processor.
+func (m *Machine) ValidateDevice() error {
+	kind, index, isCUDA := strings.Cut(m.Device, ":")
+	// Only digits are an index: strconv.Atoi would take a sign too.
+	if isCUDA && (kind != "cuda" || index == "" || strings.Trim(index, "0123456789") != "") {
+		return settings.Usagef("--device %q: want auto, cpu or cuda[:i]", m.Device)
+	}
+	return settings.OneOf("device", kind, []string{"auto", "cpu", "cuda"})
 }
 
 // maxThreads is a bound against slips of the finger, far above what helps. Every thread holds the activations of a

@@ -35,6 +35,9 @@ type Card struct {
 // Engine returns the name that [nets.Info] gives the engine on this card, such as cuda-sm90.
 func (c Card) Engine() string { return engineOn(c.Capability) }
 
+// Arch returns the compute capability as compilers write it, such as sm_90.
+func (c Card) Arch() string { return "sm_" + strings.Replace(c.Capability, ".", "", 1) }
+
 // engineOn returns the name of the engine on cards of a compute capability, such as "9.0".
 func engineOn(capability string) string { return "cuda-sm" + strings.Replace(capability, ".", "", 1) }
 

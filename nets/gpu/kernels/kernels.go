@@ -23,7 +23,10 @@ type Module struct {
 
 var entry = regexp.MustCompile(`(?m)^\s*\.visible \.entry (\w+)\(`)
 
-// modules returns all modules in the order of their names.
+// Modules returns all modules in the order of their names.
+func Modules() []Module { return modules() }
+
+// modules reads the modules once.
 var modules = sync.OnceValue(func() []Module {
 	names, err := files.ReadDir("ptx")
 	if err != nil {

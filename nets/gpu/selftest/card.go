@@ -1,0 +1,163 @@
+//go:build gpu && linux && cgo
+
+package selftest
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"time"
+
+	"rollcall/nets/gpu"
+	"rollcall/nets/gpu/driver"
+	"rollcall/nets/gpu/kernels"
+)
+
+// card is an open card. It stays open during all checks, since a driver takes its context down, and all loaded kernels
+// with it, when nobody has the card open.
+type card struct {
+	info   gpu.Card
+	thread *driver.Thread
+	device *driver.Device
+}
+
+func newCard(info gpu.Card) *card { return &card{info: info, thread: driver.NewThread()} }
+
+// open opens the card. found names the driver and the memory.
+func (c *card) open() (found string, err error) {
+	err = c.thread.Do(func() (err error) {
+		if c.device, err = driver.Open(c.info.Index); err != nil {
+			return err
+		}
+		free, total, err := c.device.FreeMemory()
+		if err != nil {
+			return err
+		}
+		found = fmt.Sprintf("%s, %s, %d multiprocessors, %s of %s free, %sfor CUDA %s", c.info.Name, c.info.Arch(),
+			c.info.Multiprocessors, driver.Size(free), driver.Size(total), driverRelease(), c.info.Driver)
+		return nil
+	})
+	return found, err
+}
+
+var releaseNumber = regexp.MustCompile(`\d+\.\d+(\.\d+)?`)
+
+// driverRelease returns the release of NVIDIA's kernel module, such as "driver 550.54.15 ". Where the module does
+// not say, as under WSL, it returns "driver ".
+func driverRelease() string {
+	text, err := os.ReadFile("/proc/driver/nvidia/version")
+	if err != nil {
+		return "driver "
+	}
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	if number := releaseNumber.Find(line); number != nil {
+		return fmt.Sprintf("driver %s ", number)
+	}
+	return "driver "
+}
+
+// loadKernels loads every kernel of a precision, and those without a precision, as an engine does. The driver compiles
+// the kernels that it has not compiled before.
+func (c *card) loadKernels(p gpu.Precision) (found string, err error) {
+	loaded := 0
+	err = c.thread.Do(func() error {
+		var sources []driver.Source
+		names := map[string][]string{} // of kernels, by module
+		for _, m := range kernels.Modules() {
+			m = m.Only(p)
+			sources, names[m.Name] = append(sources, driver.Source{Name: m.Name, PTX: m.PTX}), m.Kernels
+		}
+		modules, err := c.device.LoadModules(sources)
+		for i, m := range modules {
+			for _, name := range names[sources[i].Name] {
+				if err == nil {
+					_, err = m.Function(name)
+					loaded++
+				}
+			}
+			if m != nil {
+				err = errors.Join(err, m.Unload())
+			}
+		}
+		return err
+	})
+	return fmt.Sprintf("%d kernels compiled for %s", loaded, c.info.Arch()), err
+}
+
+// copyBytes is the size of the copies that are timed: large enough that the time to begin one does not count.
+const copyBytes = 32 << 20
+
+// copies copies a pattern to the card and back. The pattern must come back, and found has the speed of both ways.
+func (c *card) copies() (found string, err error) {
+	err = c.thread.Do(func() (err error) {
+		host, err := c.device.AllocHost(copyBytes)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.device.FreeHost(host)) }()
+		memory, err := c.device.Alloc(copyBytes)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.device.Free(memory)) }()
+		stream, err := c.device.NewStream()
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, stream.Destroy()) }()
+		to, from, err := there(stream, memory, host)
+		found = fmt.Sprintf("%.1f GB/s to the card, %.1f GB/s back", copyBytes/to.Seconds()/1e9,
+			copyBytes/from.Seconds()/1e9)
+		return err
+	})
+	return found, err
+}
+
+// there copies a pattern to the memory and back, twice, and returns the times of the second pair of copies.
+func there(stream *driver.Stream, memory driver.Ptr, host []byte) (to, from time.Duration, err error) {
+	for pass := range 2 {
+		pattern(host, pass)
+		begun := time.Now()
+		if err := cmp.Or(stream.CopyToDevice(memory, host), stream.Synchronize()); err != nil {
+			return 0, 0, err
+		}
+		to = time.Since(begun)
+		clear(host)
+		begun = time.Now()
+		if err := cmp.Or(stream.CopyFromDevice(host, memory), stream.Synchronize()); err != nil {
+			return 0, 0, err
+		}
+		from = time.Since(begun)
+		want := make([]byte, len(host))
+		pattern(want, pass)
+		for i := range want {
+			if host[i] != want[i] {
+				return 0, 0, fmt.Errorf("byte %d of %s comes back from the card as %d, want %d",
+					i, driver.Size(int64(len(host))), host[i], want[i])
+			}
+		}
+	}
+	return to, from, nil
+}
+
+// pattern fills bytes with numbers that differ from place to place and from pass to pass.
+func pattern(b []byte, pass int) {
+	for i := range b {
+		b[i] = byte(uint32(i+pass) * 2654435761 >> 24)
+	}
+}
+
+// close gives the card back.
+func (c *card) close() error {
+	err := c.thread.Do(func() error {
+		if c.device == nil {
+			return nil
+		}
+		return c.device.Close()
+	})
+	c.thread.Close()
+	return err
+}

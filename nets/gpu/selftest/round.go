@@ -1,0 +1,164 @@
+//go:build gpu && linux && cgo
+
+package selftest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"rollcall/nets"
+)
+
+// A round has four clients that differ in all they can: they start at two rows, have momentum and drift or not, and
+// their plans have full batches, padded batches, a step less and no samples.
+const (
+	roundClients = 4
+	withMomentum = 2 // the first clients
+)
+
+// round is the work of a round, for any engine.
+type round struct {
+	model        *nets.Model
+	steps, batch int
+	clip         *float64
+	start        [2][]float32 // [P], in PyTorch's order
+}
+
+// result is what a round leaves.
+type result struct {
+	loss []float32   // of each client's first batch
+	rows [][]float32 // [P] the update of each client, then the momentum of those that have one
+}
+
+// same reports whether two results have the same bytes.
+func (r result) same(other result) bool {
+	return slices.Equal(r.loss, other.loss) && slices.EqualFunc(r.rows, other.rows, slices.Equal[[]float32])
+}
+
+// train trains the round on an engine.
+func (r *round) train(ctx context.Context, e nets.Engine) (result, error) {
+	var banks [4]nets.Bank // start, end, momentum, drift
+	for i, rows := range []int{len(r.start), roundClients, withMomentum, 1} {
+		b, err := e.NewBank(rows)
+		if err != nil {
+			return result{}, err
+		}
+		defer b.Free()
+		banks[i] = b
+	}
+	if err := load(e, banks[0], r.start[:]...); err != nil {
+		return result{}, err
+	}
+	// Momentum and drift have the size of a gradient.
+	for _, to := range []nets.Row{{Bank: banks[2]}, {Bank: banks[2], Index: 1}, {Bank: banks[3]}} {
+		if err := e.Combine(to, []float64{1. / 8}, []nets.Row{{Bank: banks[0], Index: 1}}); err != nil {
+			return result{}, err
+		}
+	}
+	work := r.work(banks)
+	loss, err := e.Train(ctx, work)
+	if err != nil {
+		return result{}, err
+	}
+	rows, err := r.rows(e, work)
+	return result{loss, rows}, err
+}
+
+// load loads parameters into the first rows of a bank.
+func load(e nets.Engine, b nets.Bank, rows ...[]float32) error {
+	for i, w := range rows {
+		if err := e.Load(nets.Row{Bank: b, Index: i}, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// work returns the work of the clients, with rows of the banks start, end, momentum and drift.
+func (r *round) work(banks [4]nets.Bank) nets.LocalWork {
+	work := nets.LocalWork{Round: 4, Seed: 8, LR: 0x1p-5, WeightDecay: 0x1p-6, Momentum: 0.75, Clip: r.clip}
+	for i, count := range [roundClients]int{r.batch, max(1, r.batch-2), r.batch, 0} {
+		steps := r.steps
+		if i == 2 {
+			steps = max(1, steps-1)
+		}
+		w := nets.ClientWork{
+			Client: 3 * i, Start: nets.Row{Bank: banks[0], Index: i % 2}, End: nets.Row{Bank: banks[1], Index: i},
+			Plan: planOf(i, steps, r.batch, count),
+		}
+		if i < withMomentum {
+			w.Momentum = nets.Row{Bank: banks[2], Index: i}
+		}
+		if i == 1 {
+			w.Drift = nets.Row{Bank: banks[3]}
+		}
+		work.Clients = append(work.Clients, w)
+	}
+	return work
+}
+
+// rows reads the updates and the momenta of a round that was trained.
+func (r *round) rows(e nets.Engine, work nets.LocalWork) (rows [][]float32, err error) {
+	read := func(from nets.Row) []float32 {
+		row := make([]float32, r.model.P)
+		if err == nil {
+			err = e.Store(from, row)
+		}
+		return row
+	}
+	for i, w := range work.Clients {
+		update := read(w.End)
+		for j, v := range r.start[i%2] {
+			update[j] -= v
+		}
+		rows = append(rows, update)
+	}
+	for _, w := range work.Clients[:withMomentum] {
+		rows = append(rows, read(w.Momentum))
+	}
+	return rows, err
+}
+
+// evaluate evaluates the round's two start rows: on all test samples, and on some training samples in any order. It
+// checks the norms of the rows too.
+func (r *round) evaluate(ctx context.Context, e nets.Engine) ([]nets.EvalResult, error) {
+	b, err := e.NewBank(len(r.start))
+	if err != nil {
+		return nil, err
+	}
+	defer b.Free()
+	if err := load(e, b, r.start[:]...); err != nil {
+		return nil, err
+	}
+	var jobs []nets.EvalJob
+	for i := range r.start {
+		row := nets.Row{Bank: b, Index: i}
+		if err := checkNorm(e, row, r.start[i]); err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, nets.EvalJob{Row: row, Part: nets.Test},
+			nets.EvalJob{Row: row, Part: nets.Train, Index: []int32{5, 39, 5, 0, 1, 2, 3, 4, 6, 7}})
+	}
+	return e.Evaluate(ctx, jobs)
+}
+
+// mostNorm is how far the norm of a row may be off: it is a sum in float64.
+const mostNorm = 1e-12
+
+// checkNorm compares the norm that an engine computes of a row with the norm of the row's numbers.
+func checkNorm(e nets.Engine, at nets.Row, row []float32) error {
+	got, err := e.Norm(at)
+	if err != nil {
+		return err
+	}
+	squares := 0.0
+	for _, v := range row {
+		squares += float64(v) * float64(v)
+	}
+	if want := math.Sqrt(squares); !(math.Abs(got-want) <= mostNorm*want) {
+		return fmt.Errorf("the norm of a row: %g, want %g", got, want)
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+//go:build gpu && linux && cgo
+
+package selftest
+
+import (
+	"testing"
+
+	"rollcall/nets/gpu"
+	"rollcall/nets/gpu/gputest"
+)
+
+const kernelsFolder = "../kernels"
+
+// checked runs the self-test on the first card and returns its checks and its error.
+func checked(t *testing.T, netNames ...string) (checks []Check, err error) {
+	t.Helper()
+	gputest.Sources(t, kernelsFolder)
+	if gputest.LeftOut != "" {
+		t.Skip("left out: " + gputest.LeftOut)
+	}
+	cards, err := gpu.Cards()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Run(t.Context(), cards[0], netNames, func(c Check) {
+		verdict := "right"
+		if c.Wrong {
+			verdict = "WRONG"
+		}
+		t.Logf("%-21s %s %6.2f s  %s", c.Name, verdict, c.Took.Seconds(), c.Found)
+		checks = append(checks, c)
+	})
+	return checks, err
+}
+
+// Everything is right where the kernels are. A whole self-test launches all kernels but those that no net needs.
+func TestRight(t *testing.T) {
+	names := []string{"linear-binary", "lenet5"}
+	if testing.Short() {
+		names = names[:1]
+	}
+	if gputest.Long() {
+		names = Nets()
+	}
+	checks, err := checked(t, names...)
+	if err != nil {
+		t.Error(err)
+	}
+	if want := 6 + 3*len(names); len(checks) != want {
+		t.Fatalf("%d checks, want %d: 6 of the card, 3 of each net", len(checks), want)
+	}
+	for _, c := range checks {
+		if c.Wrong || c.Found == "" {
+			t.Errorf("%s: wrong is %t, found %q, want something that is right", c.Name, c.Wrong, c.Found)
+		}
+	}
+	for _, c := range checks[1:4] {
+		if want := "37 kernels compiled for sm_90"; !gputest.Real() && c.Found != want {
+			t.Errorf("%s: %q, want %q", c.Name, c.Found, want)
+		}
+	}
+	// The other four: add_* is for nets that the catalogue does not have, and in fp32 no weights are rounded.
+	if got, want := checks[len(checks)-1].Found, "89 of 93 kernels"; gputest.Long() && got != want {
+		t.Errorf("launches: %q, want %q", got, want)
+	}
+}
