@@ -12,8 +12,8 @@ import (
 	"rollcall/nets/gpu/kernels"
 )
 
-// ready loads all kernels that rounds, evaluations and rows take. A card that cannot launch them is thus refused when it
-// is opened, before a round has been trained.
+// ready loads all kernels that rounds, evaluations and rows take. A card that cannot launch them is thus refused when
+// it is opened, before a round has been trained.
 func (e *Engine) ready() error {
 	n := uint32(e.layout.P)
 	combine, squares := kernels.CombineArgs{P: n}, kernels.SumSquaresArgs{N: n}
@@ -49,8 +49,8 @@ func (e *Engine) program(key programKey) (*program, error) {
 	return p, nil
 }
 
-// load loads the kernels of launches, checks that the card can launch them, and makes the driver grant them their shared
-// memory. All of this is impossible, or not known to be possible, while a graph is captured.
+// load loads the kernels of launches, checks that the card can launch them, and makes the driver grant them their
+// shared memory. All of this is impossible, or not known to be possible, while a graph is captured.
 func (e *Engine) load(launches []launch) error {
 	if err := e.compile(launches); err != nil {
 		return err
@@ -70,8 +70,8 @@ func (e *Engine) load(launches []launch) error {
 	return nil
 }
 
-// patience is how long the driver may compile before the user is told. A driver that has kept the compiled kernels of an
-// earlier start takes less.
+// patience is how long the driver may compile before the user is told. A driver that has kept the compiled kernels of
+// an earlier start takes less.
 const patience = time.Second
 
 // compile loads the modules of launches that are not loaded yet, many at once. Of each the driver gets only the kernels

@@ -57,8 +57,8 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// The tests that measure memory pass on a card that hands it out in pages of 2 MiB and takes such a page for every graph
-// and module.
+// The tests that measure memory pass on a card that hands it out in pages of 2 MiB and takes such a page for every
+// graph and module.
 func TestPages(t *testing.T) {
 	if os.Getenv(paged) != "" {
 		t.Skip("left out: this is the process with pages")

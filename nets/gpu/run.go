@@ -8,8 +8,8 @@ import (
 	"rollcall/nets/gpu/driver"
 )
 
-// run finds a wave for at most so many slots, has its plan written to the staging memory, and replays it. It returns the
-// wave and its results, valid until the next run. If there is no memory to launch the graph, nothing of it has been
+// run finds a wave for at most so many slots, has its plan written to the staging memory, and replays it. It returns
+// the wave and its results, valid until the next run. If there is no memory to launch the graph, nothing of it has been
 // done, and run begins again with a smaller wave.
 func (e *Engine) run(key waveKey, slots int, write func(*wave)) (*wave, []byte, error) {
 	for {

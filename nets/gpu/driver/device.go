@@ -48,8 +48,8 @@ func Open(index int) (*Device, error) {
 	if d.dev, err = cu.GetDevice(index); err != nil {
 		return nil, fmt.Errorf("gpu: device %d: %w", index, cuError(err))
 	}
-	// A wait then sleeps, and does not keep busy a processor that plans the next round. An error is harmless: other code
-	// of the process may hold the context already, and if the device does not work, the next call says so.
+	// A wait then sleeps, and does not keep busy a processor that plans the next round. An error is harmless: other
+	// code of the process may hold the context already, and if the device does not work, the next call says so.
 	_ = d.dev.SetPrimaryCtxFlags(cu.SchedBlockingSync)
 	if d.ctx, err = d.dev.RetainPrimaryCtx(); err != nil {
 		return nil, fmt.Errorf("gpu: device %d (%s): context: %w", index, d.info.Name, cuError(err))
