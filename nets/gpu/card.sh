@@ -20,8 +20,7 @@
 #   synccheck   rounds under compute-sanitizer: barriers that threads miss
 #   curves      60 rounds on both engines: fp32 follows the CPU, tf32 stays within the noise of seeds
 #
-# -o FOLDER   where the results go; default card-DATE-TIME
-# -t SECONDS  the longest that a stage may take, default 480
+# -o FOLDER   where the results go, default card-DATE-TIME;  -t SECONDS  the longest that a stage may take, default 480
 # -e LIBRARY  no card but the emulator, whose libcuda.so this is: the smallest sizes, to see that the stages run
 all=(card ptxas driver kernels engine methods speed launches memcheck racecheck synccheck curves)
 set -uo pipefail
@@ -38,9 +37,15 @@ proof() { echo "proof: $*"; }
 # tool NAME prints where a program of the CUDA toolkit is, which seldom is in PATH.
 tool() { type -P "$1" || ls /usr/local/cuda*/bin/"$1" 2>/dev/null | head -1 | grep .; }
 
+# usable prints the line of `rollcall devices` on the first card, which must be usable: tests skip without one.
+usable() { "$kit/rollcall" devices | grep '^cuda:0 .*: usable$' || fail 'rollcall devices: cuda:0 is not usable'; }
+
 # test_binary FOLDER BINARY [ARGUMENT …] runs a test binary in the folder where go test would run it. The binary ends
 # itself shortly before the stage's time is over, and then says where it hung.
-test_binary() { (cd "$1" && "$kit/$2" -test.timeout "$((limit * 950))ms" "${@:3}") || fail "$2: exit status $?"; }
+test_binary() {
+  usable
+  (cd "$1" && "$kit/$2" -test.timeout "$((limit * 950))ms" "${@:3}") || fail "$2: exit status $?"
+}
 
 # tests FOLDER BINARY [ARGUMENT …] runs tests, and counts those that passed.
 tests() {
@@ -49,7 +54,7 @@ tests() {
   local top left
   top=$(grep -c '^--- PASS: ' "$log") left=$(grep -c '^--- SKIP: ' "$log")
   ((top > 0)) || fail "$2: no test ran"
-  ((4 * left <= top)) || fail "$2: $left of $((top + left)) tests were left out"
+  ((left <= top)) || fail "$2: $left of $((top + left)) tests were left out"
   proof "$(grep -c '^ *--- PASS: ' "$log") tests, $left left out"
 }
 
@@ -93,7 +98,6 @@ sanitize() {
 }
 
 # ---- The stages.
-
 stage_card() {
   if [[ -n $library ]]; then
     echo "emulator: $library"
@@ -102,16 +106,15 @@ stage_card() {
     grep -q 'Driver Version' "$log" || fail 'nvidia-smi: no line "Driver Version"'
   fi
   "$kit/rollcall" devices || fail "rollcall devices: exit status $?"
-  local device
-  device=$(grep '^cuda:0 .*: usable$' "$log") || fail 'rollcall devices: cuda:0 is not usable'
-  proof "$(sed -E 's/^cuda:0 +//; s/: usable$//' <<<"$device")"
+  usable
+  proof "$(sed -nE 's/^cuda:0 +(.*): usable$/\1/p' "$log" | tail -1)"
 }
 
 stage_ptxas() {
-  local ptxas capability kernels files want
+  local ptxas capability kernels files want spills
   ptxas=$(tool ptxas) || left_out 'no ptxas'
-  capability=$("$kit/rollcall" devices | sed -nE 's/^cuda:0 .*compute capability ([0-9]+)\.([0-9]+).*/\1\2/p')
-  [[ -n $capability ]] || fail 'rollcall devices: no compute capability of cuda:0'
+  usable
+  capability=$(sed -nE 's/^cuda:0 .*compute capability ([0-9]+)\.([0-9]+).*/\1\2/p' "$log")
   files=$(ls nets/gpu/kernels/ptx/*.ptx | wc -l) want=$(cat nets/gpu/kernels/ptx/*.ptx | grep -c '^\.visible \.entry')
   mkdir -p "$work/ptxas"
   # Each file's messages go to a file of its own: several are assembled at a time.
@@ -122,9 +125,17 @@ stage_ptxas() {
   ((status == 0)) || fail 'ptxas: does not assemble every file'
   kernels=$(grep -c 'Compiling entry function' "$log")
   ((kernels == want)) || fail "ptxas: $kernels kernels, want the $want of $files files"
-  ! grep -qE '[1-9][0-9]* bytes spill' "$log" || fail 'ptxas: a kernel spills registers'
+  # A few registers cost little: they are said. 64 bytes of them are more than any kernel can mean.
+  spills=$(awk -F"'" '
+    /Compiling entry function/ { kernel = $2 }
+    /bytes spill stores/ {
+      sub(/ bytes spill stores.*/, ""); sub(/.* /, "")
+      if ($0 + 0 > 0) list = list (list ? ", " : "") kernel " " $0 " bytes"
+      many += $0 + 0 >= 64
+    }
+    END { print list ? list : "none"; exit many > 0 }' "$log") || fail "ptxas: spills: $spills"
   proof "$kernels kernels of $files files for sm_$capability, at most" \
-    "$(grep -oE 'Used [0-9]+ registers' "$log" | sort -k2n | tail -1 | cut -d' ' -f2) registers, no spills"
+    "$(grep -oE 'Used [0-9]+ registers' "$log" | sort -k2n | tail -1 | cut -d' ' -f2) registers, spills: $spills"
 }
 
 stage_driver() {
@@ -215,7 +226,6 @@ stage_curves() {
 }
 
 # ---- One stage, in the process that the loop at the end starts.
-
 if [[ -n ${ROLLCALL_CARD_STAGE:-} ]]; then
   data=(--data synthetic) # unless the machine has CIFAR-10: it may have no network to fetch it
   [[ -n ${ROLLCALL_DATA:-} ]] && "$kit/rollcall" data verify cifar10 >/dev/null 2>&1 && data=(--data cifar10)
@@ -259,7 +269,7 @@ trap '[[ -z $running ]] || kill "$running"; exit 130' INT TERM
 
 # why_not LOG prints the line of a log that says best why a stage has not passed, and the stage's own verdict.
 why_not() {
-  local lines='--- FAIL|^panic|SUMMARY: [1-9]|^rollcall: |^ptxas (fatal|error)|[1-9][0-9]* bytes spill' line verdict
+  local lines='--- FAIL|^panic|SUMMARY: [1-9]|^rollcall: |^ptxas (fatal|error)' line verdict
   line=$(grep -m1 -E -- "$lines" "$1" || tail -1 "$1") verdict=$(sed -n 's/^card.sh: //p' "$1" | head -1)
   [[ $line != "card.sh: "* ]] || line=
   echo "${verdict:-no proof that anything ran}${line:+: $line}"
