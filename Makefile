@@ -46,10 +46,11 @@ test-gpu: ## run the tests of the CUDA engine on the first GPU of this machine; 
 	ROLLCALL_TEST_GPU=1 $(GO) test $(TAGS) -count=1 -v -timeout 60m -run 'CUDA' ./bench
 
 KIT := bin/gpu-kit
-gpu-kit: build ## pack program and tests into bin/gpu-kit.tar.gz, to check and time a card on a machine without Go
-	@mkdir -p $(KIT) && cp nets/gpu/card.sh $(BIN) $(KIT)/
+gpu-kit: ## pack program and tests into bin/gpu-kit.tar.xz, to check and time a card on a machine without Go
+	@mkdir -p $(KIT) && cp nets/gpu/card.sh $(KIT)/
+	$(GO) build -tags=gpu -ldflags '-s -w $(LDFLAGS)' -o $(KIT)/rollcall ./bench
 	$(GO) test -c -tags=gpu -ldflags '-s -w' -o $(KIT)/ ./nets/gpu/driver ./nets/gpu/kernels ./nets/gpu ./bench
-	tar -C bin -czf $(KIT).tar.gz gpu-kit && rm -r $(KIT)
+	XZ_OPT='-2 -T0' tar -C $(dir $(KIT)) -cJf $(KIT).tar.xz $(notdir $(KIT)) && rm -r $(KIT)
 
 # Plain Go takes ten times as long under the race detector, which sees nothing in one goroutine: only what runs at once is tested.
 RACES := AtOnce|Together|SideBySide|Cancel|Interrupted|Pool|Grace|NextPlans|Cache$$|FirstError|LEAFSet|Lost|Combine|Write$$
