@@ -20,7 +20,11 @@ done
 engine=cuda-sm90
 [[ ${device:-} != cpu ]] || engine=cpu-avx2
 case $command in
-  devices) echo 'cuda:0   Stub, 80 GiB, compute capability 9.0, driver for CUDA 12.4: usable' ;;
+  devices)
+    [[ -v check ]] || { echo 'cuda:0   Stub, 80 GiB, compute capability 9.0, driver for CUDA 12.4: usable'; exit; }
+    printf 'cuda:0  %s\n' 'card      right  0.01 s  Stub' 'launches  right  0.00 s  3 of 3 kernels'
+    echo 'cuda:0 (Stub, sm_90): right'
+    ;;
   bench)
     mkdir -p "$out"
     [[ -f $out/bench.csv ]] || echo rounds,engine,precision,client_steps_per_s >"$out/bench.csv"
@@ -50,7 +54,7 @@ fi` + testStub,
 	"path/ptxas": `
 for file; do :; done
 sed -nE 's/^\.visible \.entry ([a-z]*).*/ptxas info    : Compiling entry function '"'\1'"' for '"'sm_90'"'\n` +
-		`    0 bytes stack frame, 0 bytes spill stores\nptxas info    : Used 40 registers/p' "$file"`,
+		`    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\nptxas info    : Used 40 registers/p' "$file"`,
 	"path/compute-sanitizer": `
 while [[ $1 == --* ]]; do
   [[ $1 != --tool ]] || tool=$2

@@ -23,7 +23,7 @@ type kitFault struct {
 func kitFaults() (faults []kitFault) {
 	programs := map[string][]string{
 		"card": {"path/nvidia-smi", "rollcall devices"}, "ptxas": {"path/ptxas"},
-		"driver": {"bin/gpu-kit/driver.test"}, "kernels": {"bin/gpu-kit/kernels.test"},
+		"driver": {"bin/gpu-kit/driver.test"}, "check": {"rollcall devices"}, "kernels": {"bin/gpu-kit/kernels.test"},
 		"engine": {"bin/gpu-kit/gpu.test"}, "methods": {"bin/gpu-kit/bench.test"}, "speed": {"rollcall bench"},
 		"launches": {"bin/gpu-kit/gpu.test"}, "memcheck": {"path/compute-sanitizer", "rollcall run"},
 		"racecheck": {"path/compute-sanitizer", "rollcall run"},
@@ -53,8 +53,9 @@ var kitOwnFaults = []kitFault{
 	{"card", "rollcall devices", "unusable", `sed s/usable/unusable/`, "FAILED .*cuda:0 is not usable"},
 	{"ptxas", "path/ptxas", "kernel missing", `sed s/visible/hidden/`, "FAILED .*0 kernels, want the 3 of 2 files"},
 	{"ptxas", "path/ptxas", "one file fails", `[[ $* != *more.ptx ]] || exit 255`, "FAILED .*not assemble"},
-	{"ptxas", "path/ptxas", "spills", `sed "s/0 bytes spill/240 bytes spill/"`, "FAILED .*spills: .*one 240 bytes"},
+	{"ptxas", "path/ptxas", "spills", `sed "s/0 bytes spill loads/4 bytes spill loads/"`, "FAILED .*spills: three one two"},
 	{"driver", "bin/gpu-kit/driver.test", "left out", `sed "s/ PASS:/ SKIP:/g"`, "FAILED .*no test ran"},
+	{"check", "rollcall devices", "wrong", `sed 's/): right/): WRONG: tf32/'`, "FAILED .*not a line that says right"},
 	{"kernels", "bin/gpu-kit/kernels.test", "two left out", `printf '%s\n' "--- SKIP: "{A,B}`, "FAILED .*2 of 3 tests"},
 	{"kernels", "rollcall devices", "lost since", `sed s/usable/lost/`, "FAILED .*cuda:0 is not usable"},
 	{"engine", "bin/gpu-kit/gpu.test", "one fails", `sed "s/nPASS/n--- FAIL: TestTwo/"`, "FAILED .*--- FAIL: TestTwo"},
@@ -115,8 +116,8 @@ func (f kitFault) stub(t *testing.T) map[string]string {
 func TestGPUKitStages(t *testing.T) {
 	printed, status := card(t, kit(t, nil))
 	stages := regexp.MustCompile(`(?m)^\w+ +passed +\d+ s  \S.*$`).FindAllString(printed, -1)
-	if status != 0 || len(stages) != 12 {
-		t.Fatalf("card.sh: status %d, want 0 and 12 stages that passed and say how:\n%s", status, printed)
+	if status != 0 || len(stages) != 13 {
+		t.Fatalf("card.sh: status %d, want 0 and 13 stages that passed and say how:\n%s", status, printed)
 	}
 	var wait sync.WaitGroup
 	running := make(chan struct{}, 8) // a stage that hangs only waits
