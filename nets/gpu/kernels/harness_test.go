@@ -149,8 +149,8 @@ func download[T driver.Scalar](r *rig, at uint64, n int) []T {
 	return x
 }
 
-// launch runs a kernel on a grid of g.X × room blocks and waits for it, and compares it with its PTX. args points to its
-// arguments.
+// launch runs a kernel on a grid of g.X × room blocks and waits for it. On the emulator it compares the PTX, too. args
+// points to its arguments.
 func launch[A any](r *rig, kernel string, g Launch, room int, args *A) {
 	r.t.Helper()
 	r.do(func() error {

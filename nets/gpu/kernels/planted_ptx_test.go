@@ -57,8 +57,8 @@ var ptxFaults = []struct {
 		"${1}${3},${2},", 0, launchLinear(bf16, 1, 33, 65, 16),
 	},
 	{
-		"registers of B swapped", "conv_forward_tf32", `(mma\S+ \{.*?\}, \{.*?\}, \{)(\S+),(\S+)\}`, "${1}${3},${2}}", 0,
-		launchConv(tf32, convCases[5]),
+		"registers of B swapped", "conv_forward_tf32", `(mma\S+ \{.*?\}, \{.*?\}, \{)(\S+),(\S+)\}`, "${1}${3},${2}}",
+		0, launchConv(tf32, convCases[5]),
 	},
 	{
 		"registers of D swapped", "conv2d_forward_tf32", `(mma\S+ \{)(\S+?),(\S+?),`, "${1}${3},${2},", 0,
@@ -69,13 +69,13 @@ var ptxFaults = []struct {
 		launchLinear(tf32, 1, 33, 65, 16),
 	},
 	{
-		"store to a wrong place in shared memory", "linear_backward_data_fp32", `(st\.shared\.f32 \[%r\d+)\]`, "${1}+4]",
-		0, launchLinear(fp32, 1, 33, 65, 16),
+		"store to a wrong place in shared memory", "linear_forward_fp32", `(st\.shared\.v4\.f32 \[%r\d+\+-)2048`,
+		"${1}2032", 0, launchLinear(fp32, 1, 5, 784, 2),
 	},
 	{"not rounded to tf32", "average_pool_tf32", `cvt\.rna\.tf32\.f32`, "mov.b32", 0, TestAveragePool},
 	{
-		"halves of bf16x2 swapped", "linear_forward_bf16", `(cvt\.rn\.bf16x2\.f32 \S+), (\S+), (\S+);`, "$1, $3, $2;", 0,
-		launchLinear(bf16, 1, 33, 65, 16),
+		"halves of bf16x2 swapped", "linear_forward_bf16", `(cvt\.rn\.bf16x2\.f32 \S+), (\S+), (\S+);`, "$1, $3, $2;",
+		0, launchLinear(bf16, 1, 33, 65, 16),
 	},
 	{"no barrier", "linear_forward_fp32", `bar\.sync 0;`, "", 0, launchLinear(fp32, 1, 33, 65, 16)},
 	{"no barrier", "norm_statistics_fp32", `bar\.sync 0;`, "", 0, launchNorm(fp32)},
@@ -83,20 +83,26 @@ var ptxFaults = []struct {
 		"no wait", "linear_forward_tf32", `cp\.async\.wait_group \d;`, "", 0, launchLinear(tf32, 1, 33, 65, 16),
 	},
 	{
-		"waits for one group less", "linear_backward_filter_bf16", `cp\.async\.wait_group 0;`, "cp.async.wait_group 1;",
-		0, launchLinear(bf16, 1, 130, 132, 130),
+		"waits for one group less", "linear_backward_filter_bf16", `cp\.async\.wait_group 1;`, "cp.async.wait_group 2;",
+		1, launchLinear(bf16, 1, 130, 132, 130),
 	},
 	{
 		"not transposed", "linear_backward_filter_bf16", `x4\.trans\.shared`, "x4.shared", 0,
 		launchLinear(bf16, 1, 33, 65, 16),
 	},
-	{"operands of sub swapped", "norm_moments_fp32", `(sub\.rn\.f32 \S+), (\S+), (\S+);`, "$1, $3, $2;", 0, launchNorm(fp32)},
+	{
+		"operands of sub swapped", "norm_moments_fp32", `(sub\.rn\.f32 \S+), (\S+), (\S+);`, "$1, $3, $2;", 0,
+		launchNorm(fp32),
+	},
 	{"guard inverted", "add_fp32", `@(%p\d+) bra`, "@!$1 bra", 1, TestAdd},
 	{"bound off by one", "sgd_fp32", `setp\.ge\.u32`, "setp.gt.u32", 1, TestSGD},
-	{"wrong lane of a shuffle", "cross_entropy_fp32", `(shfl\.sync\.bfly\.b32 .*), 8, 31`, "$1, 4, 31", 0, TestCrossEntropy},
+	{
+		"wrong lane of a shuffle", "cross_entropy_fp32", `(shfl\.sync\.bfly\.b32 .*), 8, 31`, "$1, 4, 31", 0,
+		TestCrossEntropy,
+	},
 	{"addend of fma", "sgd_bf16", `(fma\.rn\.f32 \S+, (\S+), \S+), \S+;`, "$1, $2;", 0, TestSGD},
-	{"elements of a vector swapped", "begin_bf16", `(st\.global\.v4\S+ \S+ \{)(\S+), (\S+),`, "$1$3, $2,", 0, TestBegin},
-	{"halved shift", "gather_tf32", `(shr\.u32 \S+, \S+), (\d+);`, "$1, 1;", 0, TestGather},
+	{"elements of a vector swapped", "begin_bf16", `(st\.v2\.u32 \S+ \{)(\S+), (\S+)\}`, "$1$3, $2}", 0, TestBegin},
+	{"operands of sub swapped", "gather_tf32", `(sub\.s32 \S+), (\S+), (\S+);`, "$1, $3, $2;", 0, TestGather},
 }
 
 // The comparison must catch faults in the PTX. Each is planted by itself.

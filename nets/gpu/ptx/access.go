@@ -53,7 +53,7 @@ func (d *decoder) access(memory, data operand) (a access, t typ, err error) {
 	n = max(n, 1)
 	t, ok := types[strings.Join(modifiers, ".")]
 	if !ok || t.kind == 'p' || n*t.bits > 128 {
-		return a, t, fmt.Errorf("unknown form")
+		return a, t, errUnknown
 	}
 	a.bytes, a.signed = t.bits/8, t.kind == 's'
 	elements, err := d.vector(data, n)
@@ -99,7 +99,7 @@ func (d *decoder) store() (action, error) {
 		return nil, err
 	}
 	if a.space == param {
-		return nil, fmt.Errorf("unknown form")
+		return nil, errUnknown
 	}
 	return func(w *warp, mask uint32) { w.store(&a, mask) }, nil
 }

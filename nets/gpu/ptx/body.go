@@ -1,9 +1,11 @@
 package ptx
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -29,6 +31,7 @@ type body struct {
 	labels   map[string]int     // the instruction behind each
 	operands [][]operand        // of every instruction
 	pool     map[uint64]int32   // the constants so far
+	closed   bool               // it has been read to its end
 }
 
 func newBody(k *Kernel, param string) *body {
@@ -48,7 +51,6 @@ var specials = []string{"%tid.x", "%ntid.x", "%ctaid.x", "%ctaid.y", "%nctaid.x"
 var (
 	many = regexp.MustCompile(`^\.reg \.(\w+) (%\w+)<(\d+)>$`)
 	one  = regexp.MustCompile(`^\.reg \.(\w+) (%?\w+)$`)
-	last = regexp.MustCompile(`^(%[a-z]+)(\d+)$`)
 )
 
 // declare reads a .reg directive.
@@ -57,7 +59,7 @@ func (b *body) declare(text string) error {
 	if m != nil {
 		count = number(m[3])
 	} else if m = one.FindStringSubmatch(text); m == nil {
-		return fmt.Errorf("unknown form of .reg")
+		return errors.New("unknown directive")
 	}
 	t, ok := types[m[1]]
 	if !ok {
@@ -86,9 +88,10 @@ func (b *body) register(name string) (int32, bool) {
 			return n, true
 		}
 	}
-	if m := last.FindStringSubmatch(name); m != nil {
-		f, i := b.families[m[1]], number(m[2])
-		return f.first + int32(i), i < f.count
+	kind := strings.TrimRight(name, "0123456789")
+	if f, ok := b.families[kind]; ok && len(name) > len(kind) {
+		i, err := strconv.Atoi(name[len(kind):])
+		return f.first + int32(i), err == nil && i < f.count
 	}
 	n := slices.Index(specials, name)
 	return int32(n), n >= 0
@@ -97,7 +100,7 @@ func (b *body) register(name string) (int32, bool) {
 // label notes where a label stands.
 func (b *body) label(name string) error {
 	if _, twice := b.labels[name]; twice {
-		return fmt.Errorf("declared twice")
+		return errors.New("declared twice")
 	}
 	b.labels[name] = len(b.kernel.Code)
 	return nil
@@ -133,7 +136,7 @@ func (b *body) finish() error {
 		d := decoder{body: b, symbols: symbols, in: &k.Code[i], operands: b.operands[i]}
 		s, err := d.step()
 		if err != nil {
-			return fmt.Errorf("%s: line %d: %s: %w", k.Name, d.in.Line, d.in.Text, err)
+			return fmt.Errorf("line %d: %s: %w", d.in.Line, d.in.Text, err)
 		}
 		k.steps = append(k.steps, s)
 	}

@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"fmt"
 	"math"
 )
 
@@ -63,7 +62,7 @@ func (d *decoder) pack() (action, error) {
 	opcodes := map[string][2]typ{"mov.b32": {types["b32"], types["b16"]}, "mov.b64": {types["b64"], types["b32"]}}
 	t, ok := opcodes[d.in.Opcode]
 	if !ok {
-		return nil, fmt.Errorf("unknown form")
+		return nil, errUnknown
 	}
 	whole, parts := t[0], t[1]
 	if len(d.operands[0].elements) > 0 {

@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"fmt"
 	"math/bits"
 	"strconv"
 )
@@ -28,7 +27,7 @@ func (d *decoder) copyAsync() (action, error) {
 	wide := d.in.Opcode == "cp.async.cg.shared.global"
 	if err != nil || !wide && d.in.Opcode != "cp.async.ca.shared.global" ||
 		size != 16 && (wide || size != 8 && size != 4) {
-		return nil, fmt.Errorf("unknown form")
+		return nil, errUnknown
 	}
 	to, toNarrow, toOffset, err := d.pointer(d.operands[0], shared)
 	if err != nil {

@@ -1,9 +1,13 @@
 package ptx
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
+
+// errUnknown is for an instruction, or a form of one, that the package does not know.
+var errUnknown = errors.New("unknown instruction")
 
 // decoder turns one instruction into a step.
 type decoder struct {
@@ -71,7 +75,7 @@ func (d *decoder) step() (s step, err error) {
 	case "bar.sync":
 		s.kind = barrier
 		if len(d.in.Operands) != 1 || d.in.Operands[0] != "0" {
-			return s, fmt.Errorf("unknown barrier")
+			return s, errUnknown
 		}
 		return s, nil
 	}
@@ -92,7 +96,7 @@ func (d *decoder) action() (action, error) {
 			return f.decode(d)
 		}
 	}
-	return nil, fmt.Errorf("unknown instruction")
+	return nil, errUnknown
 }
 
 // operation decodes a function of the operands.
@@ -133,7 +137,7 @@ func (d *decoder) label() (int, error) {
 	}
 	at, ok := d.labels[d.operands[0].symbol]
 	if !ok {
-		return 0, fmt.Errorf("no such label")
+		return 0, errors.New("no such label")
 	}
 	return at, nil
 }

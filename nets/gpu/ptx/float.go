@@ -10,12 +10,14 @@ var floats = table{
 	"mul.rn.f32":  {"f32 f32 f32", func(a, b, _ uint64) uint64 { return float32Bits(float(a) * float(b)) }},
 	"div.rn.f32":  {"f32 f32 f32", func(a, b, _ uint64) uint64 { return float32Bits(float(a) / float(b)) }},
 	"rcp.rn.f32":  {"f32 f32", func(a, _, _ uint64) uint64 { return float32Bits(1 / float(a)) }},
-	"fma.rn.f32":  {"f32 f32 f32 f32", func(a, b, c uint64) uint64 { return float32Bits(fma32(float(a), float(b), float(c))) }},
+	"fma.rn.f32":  {"f32 f32 f32 f32", fma},
 	"sqrt.rn.f32": {"f32 f32", func(a, _, _ uint64) uint64 { return float32Bits(sqrt32(float(a))) }},
 	"neg.f32":     {"f32 f32", func(a, _, _ uint64) uint64 { return float32Bits(-float(a)) }},
 	"max.f32":     {"f32 f32 f32", func(a, b, _ uint64) uint64 { return float32Bits(max32(float(a), float(b))) }},
 	"max.NaN.f32": {"f32 f32 f32", func(a, b, _ uint64) uint64 { return float32Bits(max(float(a), float(b))) }},
 }
+
+func fma(a, b, c uint64) uint64 { return float32Bits(fma32(float(a), float(b), float(c))) }
 
 // nan32 is the NaN that f32 instructions return.
 const nan32 = 0x7fffffff

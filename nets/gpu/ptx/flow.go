@@ -1,13 +1,13 @@
 package ptx
 
-import "fmt"
+import "errors"
 
 // link finds, for every branch, where the lanes that part there meet again: at its immediate post-dominator, the first
 // instruction that every way from the branch to the end of the kernel passes.
 func (k *Kernel) link() error {
 	n := len(k.steps)
 	if n == 0 || k.steps[n-1].kind != exit && (k.steps[n-1].kind != branch || k.steps[n-1].guard >= 0) {
-		return fmt.Errorf("%s: the code runs past its end", k.Name)
+		return errors.New("the code runs past its end")
 	}
 	f := newFlow(k.steps)
 	f.solve()

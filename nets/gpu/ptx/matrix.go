@@ -1,14 +1,12 @@
 package ptx
 
-import "fmt"
-
 const matrixRowBytes = 16 // 8 elements of 16 bits
 
 // loadMatrix decodes ldmatrix.sync.aligned.m8n8.x4[.trans].shared.b16 {r0, r1, r2, r3}, [rows].
 func (d *decoder) loadMatrix() (action, error) {
 	trans := d.in.Opcode == "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
 	if !trans && d.in.Opcode != "ldmatrix.sync.aligned.m8n8.x4.shared.b16" {
-		return nil, fmt.Errorf("unknown form")
+		return nil, errUnknown
 	}
 	if err := d.count(2); err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"fmt"
 	"math"
 )
 
@@ -38,7 +37,7 @@ func (d *decoder) registersOf(o operand, n int, t typ) (all []int32, err error) 
 func (d *decoder) multiply() (action, error) {
 	shape, ok := shapes[d.in.Opcode]
 	if !ok {
-		return nil, fmt.Errorf("unknown form")
+		return nil, errUnknown
 	}
 	if err := d.count(4); err != nil {
 		return nil, err

@@ -26,6 +26,10 @@ var (
 // operand reads one operand.
 func (b *body) operand(text string) (o operand, err error) {
 	o = operand{text: text, register: -1}
+	if n, ok := b.register(text); ok {
+		o.register = n
+		return o, nil
+	}
 	if m := address.FindStringSubmatch(text); m != nil {
 		o, err = b.operand(m[1])
 		o.text, o.memory = text, true
@@ -42,10 +46,6 @@ func (b *body) operand(text string) (o operand, err error) {
 			}
 			o.elements = append(o.elements, element)
 		}
-		return o, nil
-	}
-	if n, ok := b.register(text); ok {
-		o.register = n
 		return o, nil
 	}
 	switch {

@@ -31,7 +31,7 @@ var operations = func() map[string]operation {
 	decoded := map[string]operation{}
 	for opcode, o := range all {
 		op := operation{f: o.f}
-		for _, name := range strings.Fields(o.types) {
+		for name := range strings.FieldsSeq(o.types) {
 			op.types = append(op.types, types[name])
 		}
 		decoded[opcode] = op

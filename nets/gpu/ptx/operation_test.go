@@ -132,7 +132,10 @@ var doubleExamples = []example{
 	{opcode: "rcp.rn.f64", a: 0x4008000000000000, want: 0x3fd5555555555555},
 	{opcode: "sqrt.rn.f64", a: 0x4000000000000000, want: 0x3ff6a09e667f3bcd},
 	{opcode: "neg.f64", a: one64, want: 0xbff0000000000000},
-	{opcode: "fma.rn.f64", a: 0x3ff0000000000001, b: 0x3ff0000000000001, c: 0xbff0000000000002, want: 0x3970000000000000},
+	{
+		opcode: "fma.rn.f64", a: 0x3ff0000000000001, b: 0x3ff0000000000001, c: 0xbff0000000000002,
+		want: 0x3970000000000000,
+	},
 }
 
 var conversionExamples = []example{

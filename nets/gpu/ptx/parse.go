@@ -1,7 +1,9 @@
 package ptx
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,6 +16,13 @@ func Parse(text string) (*Module, error) {
 	for _, s := range scan(text) {
 		if err := p.statement(s); err != nil {
 			return nil, fmt.Errorf("ptx: line %d: %s: %w", s.line, s.text, err)
+		}
+		if b := p.body; b != nil && b.closed {
+			p.body = nil
+			if err := b.finish(); err != nil {
+				return nil, fmt.Errorf("ptx: %s: %w", b.kernel.Name, err)
+			}
+			p.module.Kernels = append(p.module.Kernels, b.kernel)
 		}
 	}
 	if p.body != nil {
@@ -44,6 +53,28 @@ var ignored = regexp.MustCompile(
 func (p *parser) statement(s statement) error {
 	text := strings.Join(strings.Fields(s.text), " ")
 	switch {
+	case text[0] == '.':
+		return p.directive(text)
+	case p.body == nil:
+		return errors.New("unknown outside of a kernel")
+	case text == "{":
+		p.body.scopes = append(p.body.scopes, map[string]int32{})
+		return nil
+	case len(p.body.scopes) == 0:
+		return errors.New("unknown before a kernel's {")
+	case text == "}":
+		p.body.scopes = p.body.scopes[:len(p.body.scopes)-1]
+		p.body.closed = len(p.body.scopes) == 0
+		return nil
+	case strings.HasSuffix(text, ":"):
+		return p.body.label(strings.TrimSuffix(text, ":"))
+	}
+	return p.body.instruction(statement{s.line, text})
+}
+
+// directive reads a statement that begins with a dot.
+func (p *parser) directive(text string) error {
+	switch {
 	case ignored.MatchString(text):
 		return nil
 	case head.MatchString(text):
@@ -51,24 +82,13 @@ func (p *parser) statement(s statement) error {
 	case external.MatchString(text), array.MatchString(text):
 		p.variable(text)
 		return nil
-	case p.body == nil:
-		return fmt.Errorf("unknown outside of a kernel")
-	case threads.MatchString(text):
+	case p.body != nil && threads.MatchString(text):
 		p.body.kernel.Threads = number(threads.FindStringSubmatch(text)[1])
 		return nil
-	case text == "{":
-		p.body.scopes = append(p.body.scopes, map[string]int32{})
-		return nil
-	case len(p.body.scopes) == 0:
-		return fmt.Errorf("unknown before a kernel's {")
-	case text == "}":
-		return p.close()
-	case strings.HasSuffix(text, ":"):
-		return p.body.label(strings.TrimSuffix(text, ":"))
-	case strings.HasPrefix(text, ".reg "):
+	case p.body != nil && len(p.body.scopes) > 0:
 		return p.body.declare(text)
 	}
-	return p.body.instruction(statement{s.line, text})
+	return errors.New("unknown directive")
 }
 
 // head begins a kernel.
@@ -77,22 +97,8 @@ func (p *parser) head(m []string) error {
 		return fmt.Errorf("a kernel inside of kernel %s", p.body.kernel.Name)
 	}
 	p.body = newBody(&Kernel{Name: m[1], Params: number(m[3])}, m[2])
-	for name, v := range p.shared {
-		p.body.shared[name] = v
-	}
+	maps.Copy(p.body.shared, p.shared)
 	return nil
-}
-
-// close ends a scope, and with the outermost one the kernel.
-func (p *parser) close() error {
-	b := p.body
-	b.scopes = b.scopes[:len(b.scopes)-1]
-	if len(b.scopes) > 0 {
-		return nil
-	}
-	p.module.Kernels = append(p.module.Kernels, b.kernel)
-	p.body = nil
-	return b.finish()
 }
 
 // variable declares an array in shared memory, of the kernel where there is one, else of the module.

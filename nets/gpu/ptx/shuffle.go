@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"fmt"
 	"math/bits"
 )
 
@@ -15,7 +14,7 @@ func (d *decoder) shuffle() (action, error) {
 		"shfl.sync.bfly.b32": func(lane, b, _, _ int) int { return lane ^ b },
 	}[d.in.Opcode]
 	if source == nil {
-		return nil, fmt.Errorf("unknown form")
+		return nil, errUnknown
 	}
 	to, err := d.destination(d.operands[0], types["b32"], false)
 	if err != nil {

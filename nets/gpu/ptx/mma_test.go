@@ -1,0 +1,73 @@
+package ptx
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+// Every element of A and B is another number: the product shows where each came from.
+func TestMultiply(t *testing.T) {
+	for opcode, shape := range shapes {
+		var code strings.Builder
+		per := shape.Depth() / 8
+		registers := func(name string, n int, place func(lane, i int) (int, int)) {
+			for i := range n {
+				for half := range per {
+					// The kernel computes row and column as the tables say; the test checks the tables elsewhere.
+					for lane := range warpLanes {
+						row, column := place(lane, i*per+half)
+						v := math.Float32bits(float32(row*3-column*2+1)) >> (16 * (per - 1)) << (16 * half)
+						fmt.Fprintf(&code, "setp.eq.s32 %%p1, %%r1, %d;\n", lane)
+						if half == 0 {
+							fmt.Fprintf(&code, "@%%p1 mov.u32 %s%d, %d;\n", name, i, v)
+						} else {
+							fmt.Fprintf(&code, "@%%p1 or.b32 %s%d, %s%d, %d;\n", name, i, name, i, v)
+						}
+					}
+				}
+			}
+		}
+		registers("%r1", 4, shape.A)
+		registers("%r2", 2, shape.B)
+		for i := range 4 {
+			fmt.Fprintf(&code, "mov.f32 %%f%d, 0f3F800000;\n", i)
+		}
+		code.WriteString(opcode + " {%f0,%f1,%f2,%f3}, {%r10,%r11,%r12,%r13}, {%r20,%r21}, {%f0,%f1,%f2,%f3};\n")
+		for i := range 4 {
+			got, _, err := results(t, small(t, code.String()+fmt.Sprintf("mov.b32 %%r2, %%f%d;", i)), warpLanes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for lane, bits := range got {
+				row, column := shape.C(lane, i)
+				want := 1
+				for k := range shape.Depth() {
+					want += (row*3 - k*2 + 1) * (k*3 - column*2 + 1)
+				}
+				if v := math.Float32frombits(bits); v != float32(want) {
+					t.Fatalf("%s: row %d, column %d: got %g, want %d", opcode, row, column, v, want)
+				}
+			}
+		}
+	}
+}
+
+// The order of an mma's sum is the launch's.
+func TestSum(t *testing.T) {
+	k := small(t, `
+	mov.u32 %r5, 0;
+	mov.f32 %f0, 0f40000000;
+	mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f0,%f1,%f2,%f3}, {%r5,%r5,%r5,%r5}, {%r5,%r5}, {%f0,%f0,%f0,%f0};
+	mov.b32 %r2, %f3;`)
+	buffer := make([]byte, 4*warpLanes)
+	_, err := k.Run(Launch{
+		Grid: [2]int{1, 1}, Threads: warpLanes, Args: binary.LittleEndian.AppendUint64(nil, at),
+		Sum: func(c float32, products []float32) float32 { return c * float32(len(products)) },
+	}, Memory{{at, buffer}})
+	if got := math.Float32frombits(binary.LittleEndian.Uint32(buffer[124:])); err != nil || got != 16 {
+		t.Errorf("got %g, %v, want 2·8", got, err)
+	}
+}
