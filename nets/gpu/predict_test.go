@@ -117,8 +117,9 @@ func predictionTable(net string, p Precision, names []launch, launches []predict
 	var sum predict.Times
 	line := func(kernel, layer string, t predict.Times) {
 		us := func(seconds float64) float64 { return seconds * 1e6 / float64(clients) }
-		fmt.Fprintf(w, "%s\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%s\t%d\t%.2f\t\n", kernel, layer, us(t.Total), us(t.Tensor),
-			us(t.Issue), us(t.Shared), us(t.L2), us(t.Memory), t.Limit, t.PerMultiprocessor, t.Waves)
+		fmt.Fprintf(w, "%s\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%s\t%d\t%.2f\t\n",
+			kernel, layer, us(t.Total), us(t.Tensor), us(t.Issue), us(t.Shared), us(t.L2), us(t.Memory),
+			t.Limit, t.PerMultiprocessor, t.Waves)
 	}
 	for i, l := range launches {
 		t := predict.H200.Predict(l, clients)

@@ -40,7 +40,9 @@ func run(t *testing.T) (*ptx.Kernel, ptx.Counts) {
 		t.Fatal(err)
 	}
 	k := module.Kernel("six")
-	counts, err := k.Run(ptx.Launch{Grid: [2]int{3, 1}, Threads: 64, Args: make([]byte, 8), Blocks: [][2]int{{1, 0}}, Traffic: true}, nil)
+	counts, err := k.Run(ptx.Launch{
+		Grid: [2]int{3, 1}, Threads: 64, Args: make([]byte, 8), Blocks: [][2]int{{1, 0}}, Traffic: true,
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,6 +56,11 @@ func plain(opcode string, line int) sass.Instruction {
 	return sass.Instruction{Opcode: opcode, Line: line, Target: -1}
 }
 
+// back is a branch to an instruction before it.
+func back(line, target int) sass.Instruction {
+	return sass.Instruction{Opcode: "BRA", Line: line, Target: target}
+}
+
 func TestExecuted(t *testing.T) {
 	k, counts := run(t)
 	end := sass.Instruction{Opcode: "BRA", Line: 20}
@@ -63,18 +70,18 @@ func TestExecuted(t *testing.T) {
 	}{
 		"as written": {machine(
 			plain("MOV", 12), plain("MOV", 13),
-			plain("HMMA", 16), plain("MOV", 16), plain("IADD3", 17), plain("ISETP", 18), sass.Instruction{Opcode: "BRA", Line: 19, Target: 2},
+			plain("HMMA", 16), plain("MOV", 16), plain("IADD3", 17), plain("ISETP", 18), back(19, 2),
 			plain("EXIT", 20), end,
 		), 2 * (2 + 6*5 + 1)},
 		"an instruction moved out of the loop": {machine(
 			plain("MOV", 12), plain("MOV", 13), plain("MOV", 16),
-			plain("HMMA", 16), plain("IADD3", 17), plain("ISETP", 18), sass.Instruction{Opcode: "BRA", Line: 19, Target: 3},
+			plain("HMMA", 16), plain("IADD3", 17), plain("ISETP", 18), back(19, 3),
 			plain("EXIT", 20), end,
 		), 2 * (3 + 6*4 + 1)},
 		"two copies of the loop": {machine(
 			plain("MOV", 12), plain("MOV", 13),
-			plain("HMMA", 16), plain("IADD3", 17), plain("ISETP", 18), sass.Instruction{Opcode: "BRA", Line: 19, Target: 2},
-			plain("HMMA", 16), plain("IADD3", 17), plain("ISETP", 18), sass.Instruction{Opcode: "BRA", Line: 19, Target: 6},
+			plain("HMMA", 16), plain("IADD3", 17), plain("ISETP", 18), back(19, 2),
+			plain("HMMA", 16), plain("IADD3", 17), plain("ISETP", 18), back(19, 6),
 			plain("EXIT", 20), end,
 		), 2 * (2 + 6*4 + 1)},
 	} {
@@ -94,13 +101,14 @@ var round = Card{
 
 func TestPredict(t *testing.T) {
 	k, counts := run(t)
-	code := machine(plain("MOV", 12), plain("HMMA", 16), sass.Instruction{Opcode: "BRA", Line: 19, Target: 1}, plain("EXIT", 20))
+	code := machine(plain("MOV", 12), plain("HMMA", 16), back(19, 1), plain("EXIT", 20))
 	l := Launch{Blocks: 3, Threads: 64, Shared: 20 << 10, Bytes: 900, Counted: counts, PTX: k, Code: code}
 	got := round.Predict(l, 1)
 	// Three blocks on two multiprocessors: one has two of them. A block has 2 warps with 6 products of 1024 each, and
 	// executes 2·(1 + 6·2 + 1) instructions, two in a cycle.
 	want := Times{
-		Tensor: 2 * 12, Issue: 2 * 28 / 2, Memory: 0.9, Limit: "issue", Total: 28.5, PerMultiprocessor: 4, Waves: 3.0 / 8,
+		Tensor: 2 * 12, Issue: 2 * 28 / 2, Memory: 0.9, Limit: "issue", Total: 28.5,
+		PerMultiprocessor: 4, Waves: 3.0 / 8,
 	}
 	if got != want {
 		t.Errorf("one client: got %+v, want %+v", got, want)

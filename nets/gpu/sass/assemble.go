@@ -30,7 +30,10 @@ func Assemblers(ctx context.Context) ([]*Assembler, error) {
 		return nil, err
 	}
 	cards := []string{"sm_80", "sm_86", "sm_89", "sm_90"}
-	all := []*Assembler{{Release: "12.0", Targets: cards}, {Release: "13.5", Targets: append(cards, "sm_100", "sm_120")}}
+	all := []*Assembler{
+		{Release: "12.0", Targets: cards},
+		{Release: "13.5", Targets: append(cards, "sm_100", "sm_120")},
+	}
 	for i, w := range []Wheel{oldest, newest} {
 		a := all[i]
 		a.nvdisasm = nvdisasm
@@ -82,7 +85,8 @@ func (a *Assembler) listing(ctx context.Context, target string, ptx []byte) (log
 	if err := os.WriteFile(source, ptx, 0o600); err != nil {
 		return "", "", err
 	}
-	out, err := exec.CommandContext(ctx, a.ptxas, "-v", "-lineinfo", "-arch="+target, "-o", object, source).CombinedOutput()
+	assemble := exec.CommandContext(ctx, a.ptxas, "-v", "-lineinfo", "-arch="+target, "-o", object, source)
+	out, err := assemble.CombinedOutput()
 	if err != nil {
 		return "", "", fmt.Errorf("ptxas: %w: %s", err, out)
 	}
@@ -122,7 +126,7 @@ var (
 // readResources reads what `ptxas -v` says of each kernel.
 func readResources(log string) ([]*Kernel, error) {
 	var kernels []*Kernel
-	for _, line := range strings.Split(log, "\n") {
+	for line := range strings.SplitSeq(log, "\n") {
 		if m := compiling.FindStringSubmatch(line); m != nil {
 			kernels = append(kernels, &Kernel{Name: m[1], Registers: -1, Stack: -1})
 			continue

@@ -3,6 +3,7 @@ package sass
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -28,12 +29,7 @@ type Instruction struct {
 // Is reports whether the opcode of the instruction, without its suffixes, is one of these.
 func (i Instruction) Is(opcodes ...string) bool {
 	name, _, _ := strings.Cut(i.Opcode, ".")
-	for _, o := range opcodes {
-		if name == o {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(opcodes, name)
 }
 
 // Move reports whether the instruction copies a register or a constant, and does nothing else.
@@ -66,7 +62,7 @@ func readCode(text string, kernels []*Kernel) error {
 			}
 		}
 	}
-	for _, l := range strings.Split(text, "\n") {
+	for l := range strings.SplitSeq(text, "\n") {
 		switch m := assembly.FindStringSubmatch(l); {
 		case m != nil && k != nil:
 			if to := jump.FindStringSubmatch(m[2]); to != nil && strings.HasPrefix(m[1], "BRA") {

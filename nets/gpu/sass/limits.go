@@ -28,7 +28,8 @@ type Table map[Key]Row
 // Add enters a kernel: a row of its own, and one for each named loop. It is an error if the kernel spills registers or
 // uses local memory, or if a named loop is not found.
 func (t Table) Add(target string, k *Kernel) error {
-	if k.Stack+k.SpillStores+k.SpillLoads > 0 || Count(k.Code, func(i Instruction) bool { return i.Is("LDL", "STL") }) > 0 {
+	local := Count(k.Code, func(i Instruction) bool { return i.Is("LDL", "STL") })
+	if k.Stack+k.SpillStores+k.SpillLoads+local > 0 {
 		return fmt.Errorf("sass: %s, %s: local memory: a stack of %d bytes, spills: %d bytes stored, %d bytes loaded",
 			k.Name, target, k.Stack, k.SpillStores, k.SpillLoads)
 	}

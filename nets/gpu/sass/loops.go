@@ -18,6 +18,8 @@ type Loop struct {
 // region is a stretch of the PTX: lines from first to last.
 type region struct{ first, last int }
 
+func (r region) has(line int) bool { return r.first <= line && line <= r.last }
+
 var (
 	entry     = regexp.MustCompile(`\.entry (\w+)\(`)
 	marker    = regexp.MustCompile(`^\s*// loop (\S.*\S)\s*$`)
@@ -39,11 +41,13 @@ func namedLoops(ptx string) map[string]map[string][]region {
 	var marks []mark
 	finish := func() {
 		for _, m := range marks {
-			inside := slices.DeleteFunc(slices.Clone(loops), func(r region) bool { return m.line < r.first || r.last < m.line })
+			inside := slices.DeleteFunc(slices.Clone(loops), func(r region) bool { return !r.has(m.line) })
 			if len(inside) == 0 {
 				inside = []region{{}} // no loop: nothing will be found
 			}
-			innermost := slices.MinFunc(inside, func(a, b region) int { return cmp.Compare(a.last-a.first, b.last-b.first) })
+			innermost := slices.MinFunc(inside, func(a, b region) int {
+				return cmp.Compare(a.last-a.first, b.last-b.first)
+			})
 			if found := all[kernel][m.name]; !slices.Contains(found, innermost) {
 				all[kernel][m.name] = append(found, innermost)
 			}
@@ -111,6 +115,6 @@ func products(code []Instruction) int {
 // comesFrom reports whether the products of a loop come from lines of a region.
 func comesFrom(code []Instruction, r region) bool {
 	return slices.ContainsFunc(code, func(i Instruction) bool {
-		return i.Is("HMMA", "FFMA", "FFMA2") && r.first <= i.Line && i.Line <= r.last
+		return i.Is("HMMA", "FFMA", "FFMA2") && r.has(i.Line)
 	})
 }

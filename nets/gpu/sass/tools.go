@@ -75,7 +75,8 @@ var ErrUnavailable = errors.New("cannot be had")
 // Fetch returns the path of the wheel's file in the user's cache, and gets it from PyPI if it is not there.
 func Fetch(ctx context.Context, w Wheel) (string, error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		return "", fmt.Errorf("sass: %s: %w on %s/%s: only for linux/amd64", w.Name, ErrUnavailable, runtime.GOOS, runtime.GOARCH)
+		return "", fmt.Errorf("sass: %s: %w on %s/%s: only for linux/amd64",
+			w.Name, ErrUnavailable, runtime.GOOS, runtime.GOARCH)
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
