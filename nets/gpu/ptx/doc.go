@@ -1,10 +1,9 @@
 // Package ptx reads PTX and runs it on the CPU, as NVIDIA's manual says: a second reading of what clang makes of the
 // kernels, which apart from it only NVIDIA's assembler reads.
 //
-// It is a tool of tests and of models of speed. It knows the instructions that nets/gpu/kernels/ptx uses, in their exact
-// forms; every other one is an error of [Parse] that names its line and text. What an instruction does is taken from
-// "Parallel Thread Execution ISA", version 7.8, and from nothing else: not from the C++ of the kernels, and not from the
-// emulator that runs the C++.
+// It is a tool of tests and of models of speed. It knows the instructions that nets/gpu/kernels/ptx uses, in their
+// exact forms; every other one is an error of [Parse] that names its line and text. What an instruction does is taken
+// from "Parallel Thread Execution ISA", version 7.8, not from the C++ of the kernels or of the emulator that runs it.
 //
 //	m, err := ptx.Parse(text)
 //	counts, err := m.Kernel("add_fp32").Run(ptx.Launch{Grid: [2]int{4, 1}, Threads: 256, Args: args}, memory)

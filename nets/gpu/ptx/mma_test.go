@@ -60,7 +60,8 @@ func TestSum(t *testing.T) {
 	k := small(t, `
 	mov.u32 %r5, 0;
 	mov.f32 %f0, 0f40000000;
-	mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f0,%f1,%f2,%f3}, {%r5,%r5,%r5,%r5}, {%r5,%r5}, {%f0,%f0,%f0,%f0};
+	mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32
+		{%f0,%f1,%f2,%f3}, {%r5,%r5,%r5,%r5}, {%r5,%r5}, {%f0,%f0,%f0,%f0};
 	mov.b32 %r2, %f3;`)
 	buffer := make([]byte, 4*warpLanes)
 	_, err := k.Run(Launch{

@@ -239,7 +239,8 @@ func TestBlocks(t *testing.T) {
 	counts, err := k.Run(Launch{
 		Grid: [2]int{5, 3}, Threads: 1, Args: binary.LittleEndian.AppendUint64(nil, at), Blocks: [][2]int{{4, 2}},
 	}, Memory{{at, buffer}})
-	if got := binary.LittleEndian.Uint32(buffer); err != nil || got != 42 || counts.Blocks != 1 || counts.Warps[0] != 1 {
+	got := binary.LittleEndian.Uint32(buffer)
+	if err != nil || got != 42 || counts.Blocks != 1 || counts.Warps[0] != 1 {
 		t.Errorf("got %d of %d blocks, %v, want 42 of 1", got, counts.Blocks, err)
 	}
 }
