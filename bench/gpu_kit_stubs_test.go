@@ -54,7 +54,8 @@ fi` + testStub,
 	"path/ptxas": `
 for file; do :; done
 sed -nE 's/^\.visible \.entry ([a-z]*).*/ptxas info    : Compiling entry function '"'\1'"' for '"'sm_90'"'\n` +
-		`    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\nptxas info    : Used 40 registers/p' "$file"`,
+		`    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n` +
+		`ptxas info    : Used 40 registers/p' "$file"`,
 	"path/compute-sanitizer": `
 while [[ $1 == --* ]]; do
   [[ $1 != --tool ]] || tool=$2

@@ -37,7 +37,7 @@
 //     worked out by hand, to launch_test.go.
 //   - Compare it with nets/cpu in X_test.go.
 //   - `make kernels` writes ptx/X.ptx; `make check-kernels` fails if that is not what X.cu compiles to.
-//   - `make limits` enters its machine code in nets/gpu/sass/limits.csv. An instruction that no kernel had before must be
-//     added to nets/gpu/ptx.
+//   - `make limits` enters its machine code in nets/gpu/sass/limits.csv. An instruction that no kernel had before must
+//     be added to nets/gpu/ptx.
 //   - Launch it in nets/gpu/lower_X.go, and add a case to lower.go there.
 package kernels

@@ -25,8 +25,8 @@ const sharedReserved = 1 << 10
 
 // H200 is an NVIDIA H200 (SXM). Clock, multiprocessors and their limits are those of its data sheet and of the CUDA
 // programming guide for capability 9.0. The others are what comparable programs reach: 4.3 TB/s of the 4.8 of the data
-// sheet in a copy; 6 TB/s from L2; with mma.sync, 60 % of the dense peak, which takes wgmma and is 1024 multiply-adds of
-// TF32 or 2048 of bfloat16 per cycle; 1.5 µs between the kernels of a graph.
+// sheet in a copy; 6 TB/s from L2; with mma.sync, 60 % of the dense peak, which takes wgmma and is 1024 multiply-adds
+// of TF32 or 2048 of bfloat16 per cycle; 1.5 µs between the kernels of a graph.
 var H200 = Card{
 	Name: "H200", Target: "sm_90",
 	Multiprocessors: 132, Clock: 1.83e9,

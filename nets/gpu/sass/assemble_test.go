@@ -55,7 +55,7 @@ func TestAssemble(t *testing.T) {
 			stored := map[int]bool{}
 			for _, i := range k.Code {
 				if i.Line != 0 && (i.Line <= begin || i.Line > end || !instruction.MatchString(lines[i.Line-1])) {
-					t.Fatalf("%s: %s comes from line %d, which is no instruction of the kernel", k.Name, i.Opcode, i.Line)
+					t.Fatalf("%s: %s comes from line %d, no instruction of the kernel", k.Name, i.Opcode, i.Line)
 				}
 				if i.Is("ST", "STG") {
 					stored[i.Line] = true
