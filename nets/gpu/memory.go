@@ -58,8 +58,12 @@ func (e *Engine) placeInArena(w *wave, pieces []piece) error {
 		if err := e.dropArena(); err != nil {
 			return err
 		}
+		leave := headroom(e.card.Memory)
+		if w.key.capacity == 1 { // there is no smaller wave
+			leave = 0
+		}
 		var err error
-		if e.arena, err = e.device.AllocLeaving(need, headroom(e.card.Memory)); err != nil {
+		if e.arena, err = e.device.AllocLeaving(need, leave); err != nil {
 			return err
 		}
 		e.arenaBytes = need
