@@ -2,6 +2,9 @@ package sass
 
 import (
 	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,12 +91,37 @@ func TestAssembleRefuses(t *testing.T) {
 	}
 }
 
-// Only the pinned file is taken: another one, and one that cannot be had, are told apart.
+// A pinned file is refused where it is another one, and where the address is wrong. Where there is no answer it cannot
+// be had; where the user stops, it is neither.
 func TestFetchRefuses(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/gone":
+			w.WriteHeader(http.StatusNotFound)
+		case "/busy":
+			w.WriteHeader(http.StatusServiceUnavailable)
+		default:
+			_, _ = w.Write([]byte("not a wheel"))
+		}
+	}))
+	defer server.Close()
+	for path, unavailable := range map[string]bool{"/gone": false, "/busy": true} {
+		if _, err := download(t.Context(), server.URL+path); err == nil || errors.Is(err, ErrUnavailable) != unavailable {
+			t.Errorf("%s: got %v, want an error, unavailable: %t", path, err, unavailable)
+		}
+	}
+	w := Wheel{Name: "other", SHA256: disassembler.SHA256, Member: "bin/other"}
+	if _, err := fetch(t.Context(), w, server.URL+"/other"); err == nil || !strings.Contains(err.Error(), "SHA-256") {
+		t.Errorf("another file: got %v, want its checksum", err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Fetch(ctx, disassembler); err == nil || !strings.Contains(err.Error(), "cannot be had") {
-		t.Errorf("without a network: got %v", err)
+	if _, err := Fetch(ctx, disassembler); !errors.Is(err, context.Canceled) || errors.Is(err, ErrUnavailable) {
+		t.Errorf("stopped: got %v, want context.Canceled", err)
+	}
+	server.Close()
+	if _, err := download(t.Context(), server.URL+"/other"); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("no server: got %v, want ErrUnavailable", err)
 	}
 }

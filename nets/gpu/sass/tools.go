@@ -3,6 +3,7 @@ package sass
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -73,7 +74,9 @@ var Headers = []Wheel{
 var ErrUnavailable = errors.New("cannot be had")
 
 // Fetch returns the path of the wheel's file in the user's cache, and gets it from PyPI if it is not there.
-func Fetch(ctx context.Context, w Wheel) (string, error) {
+func Fetch(ctx context.Context, w Wheel) (string, error) { return fetch(ctx, w, host+w.Path) }
+
+func fetch(ctx context.Context, w Wheel, url string) (string, error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return "", fmt.Errorf("sass: %s: %w on %s/%s: only for linux/amd64",
 			w.Name, ErrUnavailable, runtime.GOOS, runtime.GOARCH)
@@ -86,9 +89,9 @@ func Fetch(ctx context.Context, w Wheel) (string, error) {
 	if _, err := os.Stat(file); err == nil {
 		return file, nil
 	}
-	wheel, err := download(ctx, host+w.Path)
+	wheel, err := download(ctx, url)
 	if err != nil {
-		return "", fmt.Errorf("sass: %s: %w: %w", w.Name, ErrUnavailable, err)
+		return "", fmt.Errorf("sass: %s: %w", w.Name, err)
 	}
 	if sum := sha256.Sum256(wheel); hex.EncodeToString(sum[:]) != w.SHA256 {
 		return "", fmt.Errorf("sass: %s: SHA-256 %x, want %s", w.Name, sum, w.SHA256)
@@ -100,23 +103,32 @@ func Fetch(ctx context.Context, w Wheel) (string, error) {
 	return file, install(file, content)
 }
 
-// download returns what lies at an address.
+// download returns what lies at an address. An error wraps ErrUnavailable if the network or the server is at fault, and
+// not the address.
 func download(ctx context.Context, url string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	timed, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	request, err := http.NewRequestWithContext(timed, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(ctx.Err(), fmt.Errorf("%w: %w", ErrUnavailable, err))
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
+	switch answer.StatusCode {
+	case http.StatusOK:
+	case http.StatusNotFound, http.StatusGone:
 		return nil, fmt.Errorf("%s: %s", url, answer.Status)
+	default:
+		return nil, fmt.Errorf("%w: %s: %s", ErrUnavailable, url, answer.Status)
 	}
-	return io.ReadAll(answer.Body)
+	content, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return nil, cmp.Or(ctx.Err(), fmt.Errorf("%w: %s: %w", ErrUnavailable, url, err))
+	}
+	return content, nil
 }
 
 // member returns the one file of a wheel whose path ends in name.
