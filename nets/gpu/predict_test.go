@@ -26,8 +26,8 @@ import (
 const predictVariable = "ROLLCALL_PREDICT"
 
 // TestPredict prints how long every launch of a local step takes on an H200, by the model of package predict.
-// `make predict` runs it. The emulator trains one client for one step. The interpreter then runs some blocks of each launch on the
-// memory as the step has left it.
+// `make predict` runs it. The emulator trains one client for one step. The interpreter then runs some blocks of each
+// launch on the memory as the step has left it.
 func TestPredict(t *testing.T) {
 	words := strings.Fields(os.Getenv(predictVariable))
 	if len(words) == 0 {
@@ -124,8 +124,8 @@ func memoryOf(e *Engine) (m ptx.Memory) {
 func predictionTable(net string, p Precision, names []launch, launches []predict.Launch, clients int) string {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "%s %s, %d clients, µs per client-step\tlayer\ttotal\ttensor\tissue\tshared\tL2\tmemory\tlimit\tblocks\twaves\t\n",
-		net, p, clients)
+	fmt.Fprintf(w, "%s %s, %d clients, µs per client-step\t"+
+		"layer\ttotal\ttensor\tissue\tshared\tL2\tmemory\tlimit\tblocks\twaves\t\n", net, p, clients)
 	var sum predict.Times
 	line := func(kernel, layer string, t predict.Times) {
 		us := func(seconds float64) float64 { return seconds * 1e6 / float64(clients) }
