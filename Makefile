@@ -88,15 +88,16 @@ kernels: ## regenerate the PTX of nets/gpu/kernels (clang-19)
 check-kernels: ## fail if regenerating the PTX would change anything
 	cd nets/gpu/kernels && $(GO) run ./gen -check
 
+# CHECK_PTX=-optional lets a machine pass that cannot get the assemblers.
 check-ptx: ## assemble the PTX with NVIDIA's assemblers, from PyPI, and hold the machine code to its limits
 	$(GO) run ./nets/gpu/sass/check $(CHECK_PTX)
+
+limits: ## write the limits of check-ptx anew
+	$(GO) run ./nets/gpu/sass/check -update
 
 PREDICT ?= cnn-cifar10 tf32 5 37 100
 predict: ## predict the launches of a step on an H200 from machine code: PREDICT='net precision clients…'
 	ROLLCALL_PREDICT='$(PREDICT)' $(GO) test $(TAGS) -count=1 -v -timeout 30m -run 'TestPredict$$' ./nets/gpu
-
-limits: ## write the limits of check-ptx anew
-	$(GO) run ./nets/gpu/sass/check -update
 
 bench-cifar: build ## measure this machine on CIFAR-10 (on synthetic data if it cannot be had)
 	$(BIN) bench --data cifar10

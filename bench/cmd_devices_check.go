@@ -22,6 +22,9 @@ type cardCheck struct {
 
 // checkCards checks the cards that were asked for, one after the other. It fails if any is wrong.
 func (a *app) checkCards(ctx context.Context, c cardCheck) error {
+	if len(c.nets) == 0 {
+		return settings.Usagef("devices: --nets: want at least one net")
+	}
 	for _, name := range c.nets {
 		if err := settings.OneOf("nets", name, nets.ModelNames()); err != nil {
 			return err
@@ -78,7 +81,7 @@ func (c *cardCheck) cards() ([]gpu.Card, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cards[chosen.Card:][:1], nil
+	return []gpu.Card{cards[chosen.Card]}, nil
 }
 
 // compilePatience is how long the first lines of a check may take before the user is told why.

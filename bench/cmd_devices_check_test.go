@@ -62,6 +62,7 @@ func TestDevicesCheck(t *testing.T) {
 			"no such card", "", "--device cuda:3", 1, "",
 			"rollcall: device cuda:3: gpu: no such card, there are 1 (rollcall devices lists them)\n",
 		},
+		{"no net", "", "--nets=", 2, "", "rollcall: devices: --nets: want at least one net\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

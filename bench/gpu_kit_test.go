@@ -51,6 +51,7 @@ func kitFaults() (faults []kitFault) {
 var kitOwnFaults = []kitFault{
 	{"card", "rollcall devices", "second card", `sed s/cuda:0/cuda:1/`, "FAILED .*cuda:0 is not usable"},
 	{"card", "rollcall devices", "unusable", `sed s/usable/unusable/`, "FAILED .*cuda:0 is not usable"},
+	{"card", "rollcall devices", "old libc", `echo "$0: libc.so.6: version GLIBC_2.34"; exit 1`, "FAILED .*GLIBC_2.34"},
 	{"ptxas", "path/ptxas", "kernel missing", `sed s/visible/hidden/`, "FAILED .*0 kernels, want the 3 of 2 files"},
 	{"ptxas", "path/ptxas", "one file fails", `[[ $* != *more.ptx ]] || exit 255`, "FAILED .*not assemble"},
 	{"ptxas", "path/ptxas", "spills", `sed "s/0 bytes spill l/4 bytes spill l/"`, "FAILED .*spills: three one two"},
@@ -191,8 +192,8 @@ func TestGPUKitCalls(t *testing.T) {
 	}
 }
 
-// What a machine lacks leaves a stage out, which is no failure. What a user gets wrong is said.
-func TestGPUKitRefusals(t *testing.T) {
+// What a machine lacks leaves a stage out, which is no failure.
+func TestGPUKitLeftOut(t *testing.T) {
 	for _, tool := range []string{"ptxas", "compute-sanitizer"} {
 		for _, folder := range []string{"/usr/local/cuda*/bin", "/usr/local/bin", "/usr/bin", "/bin"} {
 			if found, err := filepath.Glob(filepath.Join(folder, tool)); err != nil || len(found) > 0 {
@@ -206,11 +207,16 @@ func TestGPUKitRefusals(t *testing.T) {
 		!strings.Contains(printed, "no ptxas\n") || !strings.Contains(printed, "no compute-sanitizer\n") {
 		t.Errorf("without tools: status %d, want 0 and what is left out:\n%s", status, printed)
 	}
+}
+
+// What a user gets wrong is said.
+func TestGPUKitRefusals(t *testing.T) {
+	root := kit(t, nil)
 	for _, c := range []struct{ args, want string }{
 		{"speeed", "card.sh: stage speeed: unknown, want some of card ptxas"},
 		{"-t 8m card", "card.sh: -t 8m: want a number of seconds"},
 		{"-e no/lib card", "no/lib"},
-		{"-x card", "illegal option"},
+		{"-x card", "card.sh: see the first lines of bin/gpu-kit/card.sh"},
 	} {
 		printed, status := card(t, root, strings.Fields(c.args)...)
 		if status != 2 || !strings.Contains(printed, c.want) {

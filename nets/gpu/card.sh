@@ -244,7 +244,7 @@ while getopts o:t:e: option; do
     o) out=$OPTARG ;;
     t) limit=$OPTARG ;;
     e) library=$(realpath -e "$OPTARG") || exit 2 ;;
-    *) exit 2 ;;
+    *) usage "see the first lines of $0" ;;
   esac
 done
 shift $((OPTIND - 1))
@@ -272,7 +272,7 @@ trap '[[ -z $running ]] || kill "$running"; exit 130' INT TERM
 
 # why_not LOG prints the line of a log that says best why a stage has not passed, and the stage's own verdict.
 why_not() {
-  local lines='--- FAIL|^panic|SUMMARY: [1-9]|^rollcall: |^ptxas (fatal|error)' line verdict
+  local lines='--- FAIL|^panic|SUMMARY: [1-9]|^rollcall: |GLIBC_|^ptxas (fatal|error)' line verdict
   line=$(grep -m1 -E -- "$lines" "$1" || tail -1 "$1") verdict=$(sed -n 's/^card.sh: //p' "$1" | head -1)
   [[ $line != "card.sh: "* ]] || line=
   echo "${verdict:-no proof that anything ran}${line:+: $line}"

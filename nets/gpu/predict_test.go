@@ -3,6 +3,7 @@
 package gpu
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -24,21 +25,33 @@ import (
 // "cnn-cifar10 tf32 5 37 100".
 const predictVariable = "ROLLCALL_PREDICT"
 
-// TestPredict prints how long every launch of a local step takes on an H200, by the model of package predict: `make
-// predict`. The emulator trains one client for one step. The interpreter then runs some blocks of each launch on the
-// memory as the step has left it.
+// TestPredict prints how long every launch of a local step takes on an H200, by the model of package predict.
+// `make predict` runs it. The emulator trains one client for one step. The interpreter then runs some blocks of each
+// launch on the memory as the step has left it.
 func TestPredict(t *testing.T) {
 	words := strings.Fields(os.Getenv(predictVariable))
-	if len(words) < 3 {
-		t.Skip("left out: make predict sets " + predictVariable + " to a net, a precision and numbers of clients")
+	if len(words) == 0 {
+		t.Skip("left out: make predict sets " + predictVariable)
 	}
-	assemblers, err := sass.Assemblers(t.Context())
-	if err != nil {
-		t.Skip(err)
+	var counts []int // of clients
+	for _, word := range words[min(2, len(words)):] {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 {
+			t.Fatalf("%s: %q clients, want 1 or more", predictVariable, word)
+		}
+		counts = append(counts, n)
+	}
+	if len(counts) == 0 {
+		t.Fatalf("%s: %q, want a net, a precision and numbers of clients", predictVariable, words)
 	}
 	if gputest.Real() || gputest.LeftOut != "" {
-		t.Skip("left out: the blocks to count run on the emulator")
+		t.Skip("left out: the step to count runs on the emulator. " + gputest.LeftOut)
 	}
+	assemblers, err := sass.Assemblers(t.Context())
+	if errors.Is(err, sass.ErrUnavailable) {
+		t.Skip("left out: ", err)
+	}
+	ok(t, err)
 	precision, batch := Precision(words[1]), 128
 	if strings.HasPrefix(words[0], "resnet") {
 		batch = 64
@@ -50,8 +63,7 @@ func TestPredict(t *testing.T) {
 	for _, l := range r.launches[1:] { // the first one fills the weights, once a round
 		launches = append(launches, counted(t, newest, l, &r.w.frame, memory))
 	}
-	for _, word := range words[2:] {
-		clients := must(strconv.Atoi(word))(t)
+	for _, clients := range counts {
 		t.Log(predictionTable(words[0], precision, r.launches[1:], launches, clients))
 	}
 }
@@ -112,8 +124,8 @@ func memoryOf(e *Engine) (m ptx.Memory) {
 func predictionTable(net string, p Precision, names []launch, launches []predict.Launch, clients int) string {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "%s %s, %d clients\tlayer\ttotal\ttensor\tissue\tshared\tL2\tmemory\tlimit\tblocks\twaves\t\n",
-		net, p, clients)
+	fmt.Fprintf(w, "%s %s, %d clients, µs per client-step\t"+
+		"layer\ttotal\ttensor\tissue\tshared\tL2\tmemory\tlimit\tblocks\twaves\t\n", net, p, clients)
 	var sum predict.Times
 	line := func(kernel, layer string, t predict.Times) {
 		us := func(seconds float64) float64 { return seconds * 1e6 / float64(clients) }

@@ -49,21 +49,23 @@ func run(t *testing.T) (*ptx.Kernel, ptx.Counts) {
 	return k, counts
 }
 
-// machine returns machine code: an opcode and the line of the PTX, or an opcode, a line and the target of a branch.
-func machine(code ...sass.Instruction) *sass.Kernel { return &sass.Kernel{Registers: 64, Code: code} }
+// machine returns machine code that ends as every kernel does: with a branch to itself.
+func machine(code ...sass.Instruction) *sass.Kernel {
+	return &sass.Kernel{Registers: 64, Code: append(code, back(20, len(code)))}
+}
 
+// plain is an instruction that is no branch, from a line of the PTX.
 func plain(opcode string, line int) sass.Instruction {
 	return sass.Instruction{Opcode: opcode, Line: line, Target: -1}
 }
 
-// back is a branch to an instruction before it.
+// back is a branch to an instruction before it, or to itself.
 func back(line, target int) sass.Instruction {
 	return sass.Instruction{Opcode: "BRA", Line: line, Target: target}
 }
 
 func TestExecuted(t *testing.T) {
 	k, counts := run(t)
-	end := sass.Instruction{Opcode: "BRA", Line: 20}
 	for name, c := range map[string]struct {
 		code *sass.Kernel
 		want float64 // of two warps
@@ -71,22 +73,20 @@ func TestExecuted(t *testing.T) {
 		"as written": {machine(
 			plain("MOV", 12), plain("MOV", 13),
 			plain("HMMA", 16), plain("MOV", 16), plain("IADD3", 17), plain("ISETP", 18), back(19, 2),
-			plain("EXIT", 20), end,
+			plain("EXIT", 20),
 		), 2 * (2 + 6*5 + 1)},
 		"an instruction moved out of the loop": {machine(
 			plain("MOV", 12), plain("MOV", 13), plain("MOV", 16),
 			plain("HMMA", 16), plain("IADD3", 17), plain("ISETP", 18), back(19, 3),
-			plain("EXIT", 20), end,
+			plain("EXIT", 20),
 		), 2 * (3 + 6*4 + 1)},
 		"two copies of the loop": {machine(
 			plain("MOV", 12), plain("MOV", 13),
 			plain("HMMA", 16), plain("IADD3", 17), plain("ISETP", 18), back(19, 2),
 			plain("HMMA", 16), plain("IADD3", 17), plain("ISETP", 18), back(19, 6),
-			plain("EXIT", 20), end,
+			plain("EXIT", 20),
 		), 2 * (2 + 6*4 + 1)},
 	} {
-		end := &c.code.Code[len(c.code.Code)-1]
-		end.Target = len(c.code.Code) - 1
 		if got := Executed(c.code, k, counts); got != c.want {
 			t.Errorf("%s: %g instructions, want %g", name, got, c.want)
 		}

@@ -23,7 +23,7 @@ type Assembler struct {
 	ptxas, nvdisasm string // paths
 }
 
-// Assemblers returns the assemblers of the oldest and of the newest driver.
+// Assemblers returns the assemblers of the oldest and of the newest driver, in this order.
 func Assemblers(ctx context.Context) ([]*Assembler, error) {
 	nvdisasm, err := Fetch(ctx, disassembler)
 	if err != nil {

@@ -32,8 +32,8 @@ func (i Instruction) Is(opcodes ...string) bool {
 	return slices.Contains(opcodes, name)
 }
 
-// Move reports whether the instruction copies a register or a constant, and does nothing else.
-func (i Instruction) Move() bool {
+// isMove reports whether the instruction copies a register or a constant, and does nothing else.
+func (i Instruction) isMove() bool {
 	return i.Is("MOV") || strings.HasPrefix(i.Opcode, "IMAD.MOV")
 }
 
@@ -63,19 +63,18 @@ func readCode(text string, kernels []*Kernel) error {
 		}
 	}
 	for l := range strings.SplitSeq(text, "\n") {
-		switch m := assembly.FindStringSubmatch(l); {
-		case m != nil && k != nil:
+		if m := assembly.FindStringSubmatch(l); m != nil && k != nil {
 			if to := jump.FindStringSubmatch(m[2]); to != nil && strings.HasPrefix(m[1], "BRA") {
 				jumps[len(k.Code)] = to[1]
 			}
 			k.Code = append(k.Code, Instruction{m[1], at, -1})
-		case line.MatchString(l):
-			at = number(line.FindStringSubmatch(l)[1])
-		case label.MatchString(l) && k != nil:
-			labels[label.FindStringSubmatch(l)[1]] = len(k.Code)
-		case section.MatchString(l):
+		} else if m := line.FindStringSubmatch(l); m != nil {
+			at = number(m[1])
+		} else if m := label.FindStringSubmatch(l); m != nil && k != nil {
+			labels[m[1]] = len(k.Code)
+		} else if m := section.FindStringSubmatch(l); m != nil {
 			finish()
-			k, at, labels, jumps = byName[section.FindStringSubmatch(l)[1]], 0, map[string]int{}, map[int]string{}
+			k, at, labels, jumps = byName[m[1]], 0, map[string]int{}, map[int]string{}
 		}
 	}
 	finish()
@@ -87,8 +86,8 @@ func readCode(text string, kernels []*Kernel) error {
 	return nil
 }
 
-// Count returns how many instructions satisfy a condition.
-func Count(code []Instruction, which func(Instruction) bool) (n int) {
+// count returns how many instructions satisfy a condition.
+func count(code []Instruction, which func(Instruction) bool) (n int) {
 	for _, i := range code {
 		if which(i) {
 			n++

@@ -28,26 +28,26 @@ type Table map[Key]Row
 // Add enters a kernel: a row of its own, and one for each named loop. It is an error if the kernel spills registers or
 // uses local memory, or if a named loop is not found.
 func (t Table) Add(target string, k *Kernel) error {
-	local := Count(k.Code, func(i Instruction) bool { return i.Is("LDL", "STL") })
+	local := count(k.Code, func(i Instruction) bool { return i.Is("LDL", "STL") })
 	if k.Stack+k.SpillStores+k.SpillLoads+local > 0 {
 		return fmt.Errorf("sass: %s, %s: local memory: a stack of %d bytes, spills: %d bytes stored, %d bytes loaded",
 			k.Name, target, k.Stack, k.SpillStores, k.SpillLoads)
 	}
-	loops, err := k.Loops()
+	loops, err := k.loops()
 	if err != nil {
 		return fmt.Errorf("%w, %s", err, target)
 	}
 	outside := len(k.Code)
 	for _, l := range loops {
-		outside -= len(l.Code)
-		t.raise(Key{k.Name, l.Name, target}, Row{
-			"products": l.Products, "instructions": len(l.Code), "moves": Count(l.Code, Instruction.Move),
-			"shared_reads": Count(l.Code, func(i Instruction) bool { return i.Is("LDS", "LDSM") }),
+		outside -= len(l.code)
+		t.raise(Key{k.Name, l.name, target}, Row{
+			"products": l.products, "instructions": len(l.code), "moves": count(l.code, Instruction.isMove),
+			"shared_reads": count(l.code, func(i Instruction) bool { return i.Is("LDS", "LDSM") }),
 		})
 	}
 	t.raise(Key{k.Name, "", target}, Row{
 		"registers": k.Registers, "shared": k.Shared, "instructions": len(k.Code), "outside": outside,
-		"stores": Count(k.Code, func(i Instruction) bool { return i.Is("STG", "ST") }),
+		"stores": count(k.Code, func(i Instruction) bool { return i.Is("STG", "ST") }),
 	})
 	return nil
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Loop is the machine code of a loop that the sources name: of the innermost loop with products in it.
-type Loop struct {
-	Name     string // as in the sources: "tile 64x64"
-	Code     []Instruction
-	Products int // multiply-adds of the tensor cores or, without these, of the ordinary cores, per warp and turn
+// loop is the machine code of a loop that the sources name: of the innermost loop with products in it.
+type loop struct {
+	name     string // as in the PTX: "multiply 64x64"
+	code     []Instruction
+	products int // multiply-adds of the tensor cores or, without these, of the ordinary cores, per warp and turn
 }
 
 // region is a stretch of the PTX: lines from first to last.
@@ -43,7 +43,7 @@ func namedLoops(ptx string) map[string]map[string][]region {
 		for _, m := range marks {
 			inside := slices.DeleteFunc(slices.Clone(loops), func(r region) bool { return !r.has(m.line) })
 			if len(inside) == 0 {
-				inside = []region{{}} // no loop: nothing will be found
+				inside = []region{{1, 0}} // no loop, so no lines: nothing will be found
 			}
 			innermost := slices.MinFunc(inside, func(a, b region) int {
 				return cmp.Compare(a.last-a.first, b.last-b.first)
@@ -72,8 +72,8 @@ func namedLoops(ptx string) map[string]map[string][]region {
 	return all
 }
 
-// Loops returns the named loops of a kernel, in the order of their names. It is an error if a loop is not found.
-func (k *Kernel) Loops() ([]Loop, error) {
+// loops returns the named loops of a kernel, in the order of their names. It is an error if a loop is not found.
+func (k *Kernel) loops() ([]loop, error) {
 	var inner []region // innermost loops of the machine code with products: indices
 	for i, instruction := range k.Code {
 		if t := instruction.Target; t >= 0 && t <= i && instruction.Is("BRA") && products(k.Code[t:i+1]) > 0 {
@@ -83,33 +83,33 @@ func (k *Kernel) Loops() ([]Loop, error) {
 			}
 		}
 	}
-	var loops []Loop
+	var found []loop
 	for name, regions := range k.named {
 		for _, r := range regions {
-			best := Loop{Name: name}
+			best := loop{name: name}
 			for _, at := range inner {
 				code := k.Code[at.first : at.last+1]
-				if n := products(code); n > best.Products && comesFrom(code, r) {
-					best.Code, best.Products = code, n
+				if n := products(code); n > best.products && comesFrom(code, r) {
+					best.code, best.products = code, n
 				}
 			}
-			if best.Products == 0 {
+			if best.products == 0 {
 				return nil, fmt.Errorf("sass: %s: loop %q is not in the machine code", k.Name, name)
 			}
-			loops = append(loops, best)
+			found = append(found, best)
 		}
 	}
-	slices.SortStableFunc(loops, func(a, b Loop) int { return cmp.Compare(a.Name, b.Name) })
-	return loops, nil
+	slices.SortStableFunc(found, func(a, b loop) int { return cmp.Compare(a.name, b.name) })
+	return found, nil
 }
 
 // products counts the multiply-adds of a loop.
 func products(code []Instruction) int {
-	if n := Count(code, func(i Instruction) bool { return i.Is("HMMA") }); n > 0 {
+	if n := count(code, func(i Instruction) bool { return i.Is("HMMA") }); n > 0 {
 		return n
 	}
-	return Count(code, func(i Instruction) bool { return i.Is("FFMA") }) +
-		2*Count(code, func(i Instruction) bool { return i.Is("FFMA2") })
+	return count(code, func(i Instruction) bool { return i.Is("FFMA") }) +
+		2*count(code, func(i Instruction) bool { return i.Is("FFMA2") })
 }
 
 // comesFrom reports whether the products of a loop come from lines of a region.

@@ -79,14 +79,14 @@ func TestRead(t *testing.T) {
 	if k.Code[5] != want {
 		t.Errorf("instruction 5: got %+v, want %+v", k.Code[5], want)
 	}
-	loops, err := k.Loops()
+	loops, err := k.loops()
 	if err != nil || len(loops) != 1 {
 		t.Fatalf("%d loops, %v", len(loops), err)
 	}
 	l := loops[0]
-	if l.Name != "multiply 8x8" || l.Products != 1 || len(l.Code) != 7 || Count(l.Code, Instruction.Move) != 2 {
+	if l.name != "multiply 8x8" || l.products != 1 || len(l.code) != 7 || count(l.code, Instruction.isMove) != 2 {
 		t.Errorf("loop %q: %d products, %d instructions, %d moves",
-			l.Name, l.Products, len(l.Code), Count(l.Code, Instruction.Move))
+			l.name, l.products, len(l.code), count(l.code, Instruction.isMove))
 	}
 }
 
@@ -96,7 +96,7 @@ func TestLoopNotFound(t *testing.T) {
 		"unrolled":    strings.Replace(code, "BRA `(.L_x_1)", "BRA `(.L_x_3)", 1),
 		"no products": strings.Replace(code, "HMMA", "IMAD", 1),
 	} {
-		_, err := kernel(t, printed, text, source).Loops()
+		_, err := kernel(t, printed, text, source).loops()
 		if err == nil || !strings.Contains(err.Error(), `"multiply 8x8"`) {
 			t.Errorf("%s: got %v, want an error that names the loop", name, err)
 		}

@@ -108,7 +108,7 @@ func (c *card) copies() (found string, err error) {
 			return err
 		}
 		defer func() { err = errors.Join(err, stream.Destroy()) }()
-		to, from, err := there(stream, memory, host)
+		to, from, err := copyAndBack(stream, memory, host)
 		found = fmt.Sprintf("%.1f GB/s to the card, %.1f GB/s back", copyBytes/to.Seconds()/1e9,
 			copyBytes/from.Seconds()/1e9)
 		return err
@@ -116,8 +116,8 @@ func (c *card) copies() (found string, err error) {
 	return found, err
 }
 
-// there copies a pattern to the memory and back, twice, and returns the times of the second pair of copies.
-func there(stream *driver.Stream, memory driver.Ptr, host []byte) (to, from time.Duration, err error) {
+// copyAndBack copies a pattern to the memory and back, twice, and returns the times of the second pair of copies.
+func copyAndBack(stream *driver.Stream, memory driver.Ptr, host []byte) (to, from time.Duration, err error) {
 	for pass := range 2 {
 		pattern(host, pass)
 		begun := time.Now()

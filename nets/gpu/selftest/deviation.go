@@ -20,11 +20,8 @@ type deviation struct {
 // wrong reports whether a deviation is larger than it may be. A number that is not finite is wrong.
 func (d deviation) wrong() bool { return !(d.off <= d.most) }
 
-// String returns both numbers, always in as many columns.
+// String returns both numbers of a deviation that is not wrong, always in as many columns.
 func (d deviation) String() string {
-	if d.wrong() {
-		return fmt.Sprintf("%.1e > %.1e", d.off, d.most)
-	}
 	return fmt.Sprintf("%.1e ≤ %.1e", d.off, d.most)
 }
 

@@ -9,7 +9,7 @@ import (
 	"rollcall/nets"
 )
 
-// Numbers of samples. No batch size divides them, so that the last slot of an evaluation is not full.
+// Numbers of samples. The batch size of an evaluation does not divide testSamples, so that its last slot is not full.
 const (
 	trainSamples = 40
 	testSamples  = 23

@@ -11,7 +11,7 @@ import "time"
 
 // Check is one check that has ended.
 type Check struct {
-	Name  string // such as "kernels" or "resnet20 bf16"
+	Name  string // such as "kernels fp32" or "resnet20 bf16"
 	Found string // what was measured; or what is wrong
 	Wrong bool
 	Took  time.Duration

@@ -33,10 +33,11 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, *update)
+	interrupted := ctx.Err() != nil
 	stop()
 	switch {
 	case err == nil:
-	case *optional && errors.Is(err, sass.ErrUnavailable):
+	case *optional && !interrupted && errors.Is(err, sass.ErrUnavailable):
 		fmt.Println("check: left out:", err)
 	default:
 		fmt.Fprintln(os.Stderr, "check:", err)
