@@ -97,6 +97,7 @@ limits: ## write the limits of check-ptx anew
 
 PREDICT ?= cnn-cifar10 tf32 5 37 100
 predict: ## predict the launches of a step on an H200 from machine code: PREDICT='net precision clients…'
+	@$(if $(TAGS),,echo 'rollcall: predict: want cgo and a C compiler' >&2; exit 1)
 	ROLLCALL_PREDICT='$(PREDICT)' $(GO) test $(TAGS) -count=1 -v -timeout 30m -run 'TestPredict$$' ./nets/gpu
 
 bench-cifar: build ## measure this machine on CIFAR-10 (on synthetic data if it cannot be had)

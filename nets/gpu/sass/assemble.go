@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -70,7 +71,8 @@ func (a *Assembler) Assemble(ctx context.Context, target, name, ptx string) ([]*
 
 // listing returns what ptxas says of a PTX, and its disassembly.
 func (a *Assembler) listing(ctx context.Context, target string, ptx []byte) (log, text string, err error) {
-	dir := filepath.Join(filepath.Dir(a.ptxas), target, fmt.Sprintf("%x", sha256.Sum256(ptx)))
+	key := sha256.Sum256(append([]byte(disassembler.Name+"\n"), ptx...))
+	dir := filepath.Join(filepath.Dir(a.ptxas), target, hex.EncodeToString(key[:]))
 	if log, err := os.ReadFile(filepath.Join(dir, "log")); err == nil {
 		if text, err := os.ReadFile(filepath.Join(dir, "sass")); err == nil {
 			return string(log), string(text), nil

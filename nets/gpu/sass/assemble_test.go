@@ -114,7 +114,8 @@ func TestFetchRefuses(t *testing.T) {
 	}))
 	defer server.Close()
 	for path, unavailable := range map[string]bool{"/gone": false, "/busy": true} {
-		if _, err := download(t.Context(), server.URL+path); err == nil || errors.Is(err, ErrUnavailable) != unavailable {
+		_, err := download(t.Context(), server.URL+path)
+		if err == nil || errors.Is(err, ErrUnavailable) != unavailable {
 			t.Errorf("%s: got %v, want an error, unavailable: %t", path, err, unavailable)
 		}
 	}

@@ -8,6 +8,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -104,6 +105,9 @@ func assembleAll(ctx context.Context, assemblers []*sass.Assembler, files []stri
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for j := range jobs {
+				if ctx.Err() != nil {
+					continue
+				}
 				kernels, err := assemble(ctx, j)
 				lock.Lock()
 				faults = append(faults, err)
@@ -125,7 +129,7 @@ func assembleAll(ctx context.Context, assemblers []*sass.Assembler, files []stri
 	}
 	close(jobs)
 	workers.Wait()
-	return table, errors.Join(faults...)
+	return table, cmp.Or(ctx.Err(), errors.Join(faults...))
 }
 
 func assemble(ctx context.Context, j job) ([]*sass.Kernel, error) {
