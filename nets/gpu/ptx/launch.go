@@ -20,9 +20,9 @@ type Launch struct {
 	Sum func(c float32, products []float32) float32
 }
 
-// Run runs a kernel on memory. Blocks run in an undefined order, as many at a time as GOMAXPROCS says. A fault, as
-// doc.go lists them, ends the run with an error that names the kernel, the line of the text, the block and a thread; the memory is then partly
-// written.
+// Run runs a kernel on memory. Blocks run in an undefined order, as many at a time as GOMAXPROCS says. A fault (the
+// package documentation lists them) ends the run with an error that names the kernel, the line of the text, the block
+// and a thread; the memory is then partly written.
 func (k *Kernel) Run(l Launch, memory Memory) (Counts, error) {
 	counts := newCounts(len(k.Code))
 	if err := k.check(l, memory); err != nil {

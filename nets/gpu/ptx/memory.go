@@ -25,7 +25,8 @@ func (m Memory) Sort() {
 // check refuses buffers that are not as Memory says.
 func (m Memory) check() error {
 	for i, b := range m {
-		if end := b.At + uint64(len(b.Bytes)); b.At >= sharedWindow || end > sharedWindow || i+1 < len(m) && end > m[i+1].At {
+		end := b.At + uint64(len(b.Bytes))
+		if b.At >= sharedWindow || end > sharedWindow || i+1 < len(m) && end > m[i+1].At {
 			return fmt.Errorf("buffer %d, %d bytes at %#x: too high, or not before the next one", i, len(b.Bytes), b.At)
 		}
 	}
