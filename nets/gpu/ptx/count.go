@@ -22,8 +22,8 @@ func newCounts(instructions int) Counts {
 	}
 }
 
-// Add adds the counts of another launch of the same kernel.
-func (c *Counts) Add(other Counts) {
+// add adds the counts of another launch of the same kernel.
+func (c *Counts) add(other Counts) {
 	c.Blocks += other.Blocks
 	for i := range c.Warps {
 		c.Warps[i] += other.Warps[i]

@@ -49,7 +49,7 @@ func (k *Kernel) Run(l Launch, memory Memory) (Counts, error) {
 			for {
 				lock.Lock()
 				if next == len(blocks) || faults != nil {
-					counts.Add(b.counts)
+					counts.add(b.counts)
 					lock.Unlock()
 					return
 				}
