@@ -88,6 +88,9 @@ func (e *Engine) compile(launches []launch) error {
 			sources = append(sources, driver.Source{Name: m.Name, PTX: m.Only(e.options.Precision).PTX})
 		}
 	}
+	if len(sources) == 0 {
+		return nil
+	}
 	var loaded []*driver.Module
 	done := make(chan error, 1)
 	go func() {

@@ -81,7 +81,8 @@ func (e *Engine) placeInArena(w *wave, pieces []piece) error {
 }
 
 // headroom returns how much of a card's memory an arena leaves free, for what the driver takes later: graphs, events,
-// the local memory of kernels. On a card with less than 4 GiB, as no real one has, it is a sixteenth.
+// the local memory of kernels. Only a wave of one slot may take that too. On a card with less than 4 GiB, as no real
+// one has, it is a sixteenth.
 func headroom(memory int64) int64 { return min(max(256<<20, memory/50), memory/16) }
 
 // arenaBytes arranges the buffers of a wave and returns the bytes that the wave takes in an arena.

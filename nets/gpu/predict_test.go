@@ -77,6 +77,9 @@ func counted(t *testing.T, a *sass.Assembler, l launch, f *frame, memory ptx.Mem
 	}
 	machine := must(a.Assemble(t.Context(), predict.H200.Target, module.Name, module.PTX))(t)
 	at := slices.IndexFunc(machine, func(k *sass.Kernel) bool { return k.Name == l.kernel })
+	if at < 0 {
+		t.Fatalf("kernel %s: not in the machine code of %s", l.kernel, module.Name)
+	}
 	p := predict.Launch{
 		Blocks: l.geometry.X, Threads: l.geometry.Threads, Shared: l.geometry.Shared,
 		Bytes: float64(l.cost(f).Bytes), PTX: must(ptx.Parse(module.PTX))(t).Kernel(l.kernel), Code: machine[at],

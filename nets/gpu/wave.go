@@ -45,7 +45,8 @@ func (e *Engine) wave(key waveKey, slots int) (*wave, error) {
 	for {
 		slots = min(slots, e.slotLimit)
 		key.capacity = min(capacityFor(slots), max(e.slotLimit, 1))
-		w, err := e.waves[key], error(nil)
+		var err error
+		w := e.waves[key]
 		if w == nil {
 			w, err = e.newWave(key)
 		}

@@ -73,13 +73,13 @@ func TestOnly(t *testing.T) {
 			if !slices.Equal(got, want) || !slices.Equal(only.Kernels, want) || only.Name != m.Name || len(want) == 0 {
 				t.Errorf("%s in %s: kernels %v, listed as %v, want %v", m.Name, p, got, only.Kernels, want)
 			}
-			common, bodies := shared(t, m.PTX)
+			common, bodies := divide(t, m.PTX)
 			for _, k := range m.Kernels {
 				if !slices.Contains(want, k) {
 					delete(bodies, k)
 				}
 			}
-			onlyCommon, onlyBodies := shared(t, only.PTX)
+			onlyCommon, onlyBodies := divide(t, only.PTX)
 			if !slices.Equal(onlyCommon, common) {
 				t.Errorf("%s in %s: shared lines\n%s\nwant\n%s", m.Name, p, strings.Join(onlyCommon, "\n"),
 					strings.Join(common, "\n"))
@@ -91,9 +91,9 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// shared divides PTX into the lines that stand outside of kernels, without comments, and the text of every kernel. It
+// divide divides PTX into the lines that stand outside of kernels, without comments, and the text of every kernel. It
 // fails for a line that it does not know outside of a kernel, and for braces that do not match.
-func shared(t *testing.T, ptx string) (lines []string, bodies map[string]string) {
+func divide(t *testing.T, ptx string) (lines []string, bodies map[string]string) {
 	t.Helper()
 	bodies = map[string]string{}
 	name, depth := "", 0

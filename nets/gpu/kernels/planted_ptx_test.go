@@ -133,10 +133,13 @@ func TestPlantedPTX(t *testing.T) {
 	}
 }
 
-// plant returns the text with the nth match in a kernel replaced. In the patterns, spaces stand for those of the text.
+// plant returns the text with the nth match in a kernel replaced. A space in a pattern also matches a tab of the text.
 func plant(t *testing.T, text, kernel string, right *regexp.Regexp, wrong string, nth int) string {
 	t.Helper()
 	start := strings.Index(text, ".visible .entry "+kernel+"(")
+	if start < 0 {
+		t.Fatalf("no kernel %s", kernel)
+	}
 	end := start + strings.Index(text[start:], "\n}")
 	body := strings.NewReplacer(" \t", " ", "\t", " ").Replace(text[start:end])
 	at := right.FindAllStringSubmatchIndex(body, nth+1)

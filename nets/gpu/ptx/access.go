@@ -3,20 +3,19 @@ package ptx
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 	"strings"
 )
 
 // access is a decoded ld or st.
 type access struct {
-	space   space
-	bytes   int     // of one element
-	signed  bool    // a load extends the sign to the register's size
-	values  []int32 // the registers or constants, one per element
-	widths  []uint64
-	base    int32 // the register or constant of the address
-	narrow  bool  // the address has 32 bits
-	forward uint64
+	space  space
+	bytes  int      // of one element
+	signed bool     // a load extends the sign to the register's size
+	values []int32  // the registers or constants, one per element
+	masks  []uint64 // of a load: the bits of each register
+	base   int32    // the register or constant of the address
+	narrow bool     // the address has 32 bits
+	offset uint64   // is added to the base
 }
 
 // pointer decodes [register or symbol + offset].
@@ -42,16 +41,19 @@ func (d *decoder) pointer(o operand, s space) (base int32, narrow bool, offset u
 
 // access decodes what ld and st have in common: the state space, the number of elements, the type.
 func (d *decoder) access(memory, data operand) (a access, t typ, err error) {
-	modifiers := strings.Split(d.in.Opcode, ".")[1:]
-	if s, ok := spaces[modifiers[0]]; ok {
-		a.space, modifiers = s, modifiers[1:]
+	_, form, _ := strings.Cut(d.Opcode, ".") // such as shared.v4.f32
+	first, rest, _ := strings.Cut(form, ".")
+	if s, ok := spaces[first]; ok {
+		a.space, form = s, rest
 	}
-	n := slices.Index([]string{"", "", "v2", "", "v4"}, modifiers[0])
-	if n > 0 {
-		modifiers = modifiers[1:]
+	n := 1
+	switch first, rest, _ := strings.Cut(form, "."); first {
+	case "v2":
+		n, form = 2, rest
+	case "v4":
+		n, form = 4, rest
 	}
-	n = max(n, 1)
-	t, ok := types[strings.Join(modifiers, ".")]
+	t, ok := types[form]
 	if !ok || t.kind == 'p' || n*t.bits > 128 {
 		return a, t, errUnknown
 	}
@@ -67,7 +69,7 @@ func (d *decoder) access(memory, data operand) (a access, t typ, err error) {
 		}
 		a.values = append(a.values, v)
 	}
-	a.base, a.narrow, a.forward, err = d.pointer(memory, a.space)
+	a.base, a.narrow, a.offset, err = d.pointer(memory, a.space)
 	return a, t, err
 }
 
@@ -79,13 +81,13 @@ func (d *decoder) load() (action, error) {
 	if err != nil {
 		return nil, err
 	}
-	elements, _ := d.vector(d.operands[0], len(a.values))
+	elements, _ := d.vector(d.operands[0], len(a.values)) // access has found as many
 	for _, e := range elements {
 		n, err := d.destination(e, t, true)
 		if err != nil {
 			return nil, err
 		}
-		a.widths = append(a.widths, d.kernel.registers[n].typ.mask())
+		a.masks = append(a.masks, d.kernel.registers[n].typ.mask())
 	}
 	return func(w *warp, mask uint32) { w.load(&a, mask) }, nil
 }
@@ -104,7 +106,7 @@ func (d *decoder) store() (action, error) {
 	return func(w *warp, mask uint32) { w.store(&a, mask) }, nil
 }
 
-// locate puts the addresses of an access into w.addresses and counts its traffic.
+// locate puts the addresses of an access into w.addresses.
 func (w *warp) locate(base int32, narrow bool, offset uint64) {
 	from := w.value(base)
 	for l := range w.addresses {
@@ -118,7 +120,7 @@ func (w *warp) locate(base int32, narrow bool, offset uint64) {
 }
 
 // traffic counts an access to w.addresses of so many bytes per lane. Lanes with generic addresses of shared memory
-// count as such.
+// count as accesses of shared memory.
 func (w *warp) traffic(s space, mask uint32, bytes int) {
 	if !w.launch.Traffic || s == param {
 		return
@@ -134,7 +136,7 @@ func (w *warp) traffic(s space, mask uint32, bytes int) {
 }
 
 func (w *warp) load(a *access, mask uint32) {
-	w.locate(a.base, a.narrow, a.forward)
+	w.locate(a.base, a.narrow, a.offset)
 	n := a.bytes * len(a.values)
 	w.traffic(a.space, mask, n)
 	for m := mask; m != 0; m &= m - 1 {
@@ -147,7 +149,7 @@ func (w *warp) load(a *access, mask uint32) {
 			v := read(b[i*a.bytes:][:a.bytes])
 			if a.signed {
 				empty := 64 - 8*a.bytes
-				v = uint64(int64(v<<empty)>>empty) & a.widths[i]
+				v = uint64(int64(v<<empty)>>empty) & a.masks[i]
 			}
 			w.registers[to][l] = v
 		}
@@ -155,7 +157,7 @@ func (w *warp) load(a *access, mask uint32) {
 }
 
 func (w *warp) store(a *access, mask uint32) {
-	w.locate(a.base, a.narrow, a.forward)
+	w.locate(a.base, a.narrow, a.offset)
 	n := a.bytes * len(a.values)
 	w.traffic(a.space, mask, n)
 	for m := mask; m != 0; m &= m - 1 {

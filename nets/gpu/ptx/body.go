@@ -29,7 +29,6 @@ type body struct {
 	scopes   []map[string]int32 // the registers that a directive declares alone, innermost last
 	families map[string]family  // by what stands before the number
 	labels   map[string]int     // the instruction behind each
-	operands [][]operand        // of every instruction
 	pool     map[uint64]int32   // the constants so far
 	closed   bool               // it has been read to its end
 }
@@ -49,8 +48,10 @@ func newBody(k *Kernel, param string) *body {
 var specials = []string{"%tid.x", "%ntid.x", "%ctaid.x", "%ctaid.y", "%nctaid.x", "%nctaid.y"}
 
 var (
-	many = regexp.MustCompile(`^\.reg \.(\w+) (%\w+)<(\d+)>$`)
+	many = regexp.MustCompile(`^\.reg \.(\w+) (%\w+)<(\d{1,6})>$`)
 	one  = regexp.MustCompile(`^\.reg \.(\w+) (%?\w+)$`)
+
+	guarded = regexp.MustCompile(`^@(!?)(\S+) (.+)$`)
 )
 
 // declare reads a .reg directive.
@@ -110,21 +111,22 @@ func (b *body) label(name string) error {
 func (b *body) instruction(s statement) error {
 	in := Instruction{Line: s.line, Text: s.text}
 	rest := s.text
-	if rest[0] == '@' {
-		in.Guard, rest, _ = strings.Cut(rest, " ")
+	if m := guarded.FindStringSubmatch(rest); m != nil {
+		guard, err := b.operand(m[2])
+		if err != nil {
+			return err
+		}
+		in.guard, in.negate, rest = &guard, m[1] != "", m[3]
 	}
 	in.Opcode, rest, _ = strings.Cut(rest, " ")
-	var operands []operand
 	for _, text := range split(rest) {
 		o, err := b.operand(text)
 		if err != nil {
 			return err
 		}
-		in.Operands = append(in.Operands, text)
-		operands = append(operands, o)
+		in.operands = append(in.operands, o)
 	}
 	b.kernel.Code = append(b.kernel.Code, in)
-	b.operands = append(b.operands, operands)
 	return nil
 }
 
@@ -133,10 +135,10 @@ func (b *body) finish() error {
 	symbols := b.place()
 	k := b.kernel
 	for i := range k.Code {
-		d := decoder{body: b, symbols: symbols, in: &k.Code[i], operands: b.operands[i]}
+		d := decoder{body: b, symbols: symbols, Instruction: &k.Code[i]}
 		s, err := d.step()
 		if err != nil {
-			return fmt.Errorf("line %d: %s: %w", d.in.Line, d.in.Text, err)
+			return fmt.Errorf("line %d: %s: %w", d.Line, d.Text, err)
 		}
 		k.steps = append(k.steps, s)
 	}
@@ -155,11 +157,11 @@ func (b *body) place() map[string]uint64 {
 		case v.dynamic:
 			dynamic = append(dynamic, name)
 		default:
-			at := roundUp(b.kernel.Static, v.align)
-			symbols[name], b.kernel.Static = uint64(at), at+v.bytes
+			at := roundUp(b.kernel.static, v.align)
+			symbols[name], b.kernel.static = uint64(at), at+v.bytes
 		}
 	}
-	b.kernel.dynamic = roundUp(b.kernel.Static, 128)
+	b.kernel.dynamic = roundUp(b.kernel.static, 128)
 	for _, name := range dynamic {
 		symbols[name] = uint64(b.kernel.dynamic)
 	}
@@ -168,8 +170,8 @@ func (b *body) place() map[string]uint64 {
 
 // named returns the symbols that the code names.
 func (b *body) named() (names []string) {
-	for _, operands := range b.operands {
-		for _, o := range operands {
+	for _, in := range b.kernel.Code {
+		for _, o := range in.operands {
 			if o.symbol != "" && !slices.Contains(names, o.symbol) {
 				names = append(names, o.symbol)
 			}

@@ -60,7 +60,7 @@ func bf16(x uint32) uint64 {
 // pack decodes mov.b32 d, {a, b} and mov.b64 {a, b}, d: halves, the low one first.
 func (d *decoder) pack() (action, error) {
 	opcodes := map[string][2]typ{"mov.b32": {types["b32"], types["b16"]}, "mov.b64": {types["b64"], types["b32"]}}
-	t, ok := opcodes[d.in.Opcode]
+	t, ok := opcodes[d.Opcode]
 	if !ok {
 		return nil, errUnknown
 	}
@@ -91,17 +91,13 @@ func (d *decoder) unpack(whole, parts typ) (action, error) {
 		return nil, err
 	}
 	from, err := d.value(d.operands[1], whole, false)
-	lowHalf := func(a, _, _ uint64) uint64 { return a & parts.mask() }
-	highHalf := func(a, _, _ uint64) uint64 { return a >> parts.bits }
+	half := func(i int, f function) action {
+		return apply(operation{f: f}, [4]int32{halves[i], from, from, from}, "")
+	}
+	lowHalf := half(0, func(a, _, _ uint64) uint64 { return a & parts.mask() })
+	highHalf := half(1, func(a, _, _ uint64) uint64 { return a >> parts.bits })
 	return func(w *warp, mask uint32) {
-		source := *w.value(from)
-		for i, f := range []function{lowHalf, highHalf} {
-			to := &w.registers[halves[i]]
-			for l := range to {
-				if mask>>l&1 != 0 {
-					to[l] = f(source[l], 0, 0)
-				}
-			}
-		}
+		lowHalf(w, mask) // the halves are smaller than `from`, so it is neither of them
+		highHalf(w, mask)
 	}, err
 }

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"math/bits"
+	"slices"
 	"strconv"
 )
 
@@ -23,10 +24,9 @@ func (d *decoder) copyAsync() (action, error) {
 	if err := d.count(4); err != nil {
 		return nil, err
 	}
-	size, err := strconv.Atoi(d.in.Operands[2])
-	wide := d.in.Opcode == "cp.async.cg.shared.global"
-	if err != nil || !wide && d.in.Opcode != "cp.async.ca.shared.global" ||
-		size != 16 && (wide || size != 8 && size != 4) {
+	size, err := strconv.Atoi(d.operands[2].text)
+	sizes := map[string][]int{"cp.async.ca.shared.global": {4, 8, 16}, "cp.async.cg.shared.global": {16}}[d.Opcode]
+	if err != nil || !slices.Contains(sizes, size) {
 		return nil, errUnknown
 	}
 	to, toNarrow, toOffset, err := d.pointer(d.operands[0], shared)
@@ -79,7 +79,7 @@ func (w *warp) copy(l int, to, from uint64, size, used int) {
 	case from%uint64(size) != 0:
 		w.fail(1<<l, "%#x is no multiple of %d", from, size)
 	case used > 0:
-		b := w.global.bytes(from, uint64(used))
+		b := w.global.bytes(from, used)
 		if b == nil {
 			w.fail(1<<l, "%d bytes at %#x lie in no buffer", used, from)
 			return
@@ -105,13 +105,13 @@ func (d *decoder) wait() (action, error) {
 	if err := d.count(1); err != nil {
 		return nil, err
 	}
-	n, err := strconv.Atoi(d.in.Operands[0])
+	n, err := strconv.ParseUint(d.operands[0].text, 10, 31)
 	return func(w *warp, mask uint32) {
 		c := &w.copies
 		left := c.pending[:0]
 		for i := range c.pending {
 			p := &c.pending[i]
-			if mask>>p.lane&1 != 0 && p.group < c.groups[p.lane]-n {
+			if mask>>p.lane&1 != 0 && p.group < c.groups[p.lane]-int(n) {
 				copy(p.to, p.data[:])
 			} else {
 				left = append(left, *p)

@@ -3,8 +3,8 @@ package ptx
 // Counts says what a launch did, for every instruction of [Kernel.Code].
 type Counts struct {
 	Blocks  int     // that ran
-	Warps   []int64 // how often a warp executed it, with any of its lanes, be it that its guard was false in all
-	Threads []int64 // how many threads executed it, those whose guard was false apart
+	Warps   []int64 // how often a warp came to it, with any of its lanes, also where its guard was false in all of them
+	Threads []int64 // how many threads executed it, not those whose guard was false
 	// Wavefronts are the passes that the shared memory of a multiprocessor takes, which serves one 4-byte word of each
 	// of its 32 banks at a time: 1 for an access of at most 4 bytes per lane without conflicts. Accesses of 8 bytes are
 	// served by half warps, those of 16 bytes by quarters. Only with [Launch.Traffic].
@@ -22,8 +22,8 @@ func newCounts(instructions int) Counts {
 	}
 }
 
-// Add adds the counts of another launch of the same kernel.
-func (c *Counts) Add(other Counts) {
+// add adds the counts of another launch of the same kernel.
+func (c *Counts) add(other Counts) {
 	c.Blocks += other.Blocks
 	for i := range c.Warps {
 		c.Warps[i] += other.Warps[i]

@@ -12,9 +12,8 @@ var errUnknown = errors.New("unknown instruction")
 // decoder turns one instruction into a step.
 type decoder struct {
 	*body
-	symbols  map[string]uint64
-	in       *Instruction
-	operands []operand
+	*Instruction
+	symbols map[string]uint64 // addresses of shared arrays and of the parameter
 }
 
 // action is what an instruction does for the lanes of a warp that are in the mask. It notes a fault in the warp.
@@ -56,15 +55,13 @@ var forms = []struct {
 
 // step decodes the instruction.
 func (d *decoder) step() (s step, err error) {
-	s.guard = -1
-	if d.in.Guard != "" {
-		name := strings.TrimLeft(d.in.Guard, "@!")
-		s.negate = d.in.Guard[1] == '!'
-		if s.guard, err = d.predicate(name); err != nil {
+	s.guard, s.negate = -1, d.negate
+	if d.guard != nil {
+		if s.guard, err = d.destination(*d.guard, types["pred"], false); err != nil {
 			return s, err
 		}
 	}
-	switch d.in.Opcode {
+	switch d.Opcode {
 	case "bra", "bra.uni":
 		s.kind = branch
 		s.target, err = d.label()
@@ -74,7 +71,7 @@ func (d *decoder) step() (s step, err error) {
 		return s, d.count(0)
 	case "bar.sync":
 		s.kind = barrier
-		if len(d.in.Operands) != 1 || d.in.Operands[0] != "0" {
+		if len(d.operands) != 1 || d.operands[0].text != "0" {
 			return s, errUnknown
 		}
 		return s, nil
@@ -85,14 +82,14 @@ func (d *decoder) step() (s step, err error) {
 
 // action decodes an instruction that goes on with the next one.
 func (d *decoder) action() (action, error) {
-	if op, ok := operations[d.in.Opcode]; ok {
+	if op, ok := operations[d.Opcode]; ok {
 		if len(d.operands) == 2 && (len(d.operands[0].elements) > 0 || len(d.operands[1].elements) > 0) {
 			return d.pack()
 		}
 		return d.operation(op)
 	}
 	for _, f := range forms {
-		if strings.HasPrefix(d.in.Opcode, f.prefix) {
+		if strings.HasPrefix(d.Opcode, f.prefix) {
 			return f.decode(d)
 		}
 	}
@@ -104,7 +101,7 @@ func (d *decoder) operation(op operation) (action, error) {
 	if err := d.count(len(op.types)); err != nil {
 		return nil, err
 	}
-	wider := strings.HasPrefix(d.in.Opcode, "cvt.")
+	wider := strings.HasPrefix(d.Opcode, "cvt.")
 	var at [4]int32
 	for i, t := range op.types {
 		var err error
@@ -120,15 +117,7 @@ func (d *decoder) operation(op operation) (action, error) {
 	for i := len(op.types); i < len(at); i++ {
 		at[i] = at[1] // an operand that f does not read
 	}
-	return apply(op, at, d.in.Opcode), nil
-}
-
-func (d *decoder) predicate(name string) (int32, error) {
-	n, ok := d.register(name)
-	if !ok || d.kernel.registers[n].typ.kind != 'p' {
-		return 0, fmt.Errorf("%s is no predicate", name)
-	}
-	return n, nil
+	return apply(op, at, d.Opcode), nil
 }
 
 func (d *decoder) label() (int, error) {
@@ -150,10 +139,11 @@ func (d *decoder) count(n int) error {
 	return nil
 }
 
-// destination returns the register that an operand names, which must be of type t, or may be wider.
+// destination returns the register that an operand names, which must be of type t, or may be wider. It is none of the
+// special registers.
 func (d *decoder) destination(o operand, t typ, wider bool) (int32, error) {
 	if o.register < 0 || o.memory || int(o.register) < len(specials) {
-		return 0, fmt.Errorf("%s is no register to write to", o.text)
+		return 0, fmt.Errorf("%s is no register that the kernel declares", o.text)
 	}
 	return o.register, d.check(o, t, wider)
 }

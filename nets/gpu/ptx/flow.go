@@ -11,26 +11,22 @@ func (k *Kernel) link() error {
 	}
 	f := newFlow(k.steps)
 	f.solve()
-	for b, first := range f.first {
-		end := n
-		if b+1 < len(f.first) {
-			end = f.first[b+1]
-		}
-		s := &k.steps[end-1]
-		if s.kind != branch || end <= first {
+	for b, next := range f.first[1:] {
+		s := &k.steps[next-1] // the last one of block b
+		if s.kind != branch {
 			continue
 		}
 		s.join = n // the end of the kernel
-		if d := f.dominator[b]; d >= 0 && d < len(f.first) {
+		if d := f.dominator[b]; d >= 0 {
 			s.join = f.first[d]
 		}
 	}
 	return nil
 }
 
-// flow is the graph of a kernel's basic blocks. Block number len(first) is the end of the kernel.
+// flow is the graph of a kernel's basic blocks. The last block is the end of the kernel, which has no instruction.
 type flow struct {
-	first     []int   // the first instruction of each block
+	first     []int   // the first instruction of each block; of the last one, the number of instructions
 	next      [][]int // the blocks that may follow each
 	previous  [][]int
 	dominator []int // the immediate post-dominator of each; −1: the end cannot be reached
@@ -51,20 +47,17 @@ func newFlow(steps []step) *flow {
 	}
 	f := &flow{}
 	blockOf := make([]int, len(steps)+1)
-	for i := range steps {
+	starts[len(steps)] = true
+	for i := range starts {
 		if starts[i] {
 			f.first = append(f.first, i)
 		}
 		blockOf[i] = len(f.first) - 1
 	}
-	end := len(f.first)
-	blockOf[len(steps)] = end
+	end := len(f.first) - 1
 	f.next, f.previous = make([][]int, end+1), make([][]int, end+1)
 	for b := range end {
-		last := len(steps) - 1
-		if b+1 < end {
-			last = f.first[b+1] - 1
-		}
+		last := f.first[b+1] - 1
 		s := steps[last]
 		switch s.kind {
 		case exit:
@@ -87,7 +80,7 @@ func (f *flow) edge(from, to int) {
 // solve finds the immediate post-dominators, by Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm", on
 // the graph with its edges turned round.
 func (f *flow) solve() {
-	n := len(f.first) + 1
+	n := len(f.first)
 	f.dominator, f.order = make([]int, n), make([]int, n)
 	for b := range n {
 		f.dominator[b], f.order[b] = -1, -1

@@ -126,7 +126,8 @@ var f32C = map[int][]owner{
 	15: {{28, 2}, {28, 3}, {29, 2}, {29, 3}, {30, 2}, {30, 3}, {31, 2}, {31, 3}},
 }
 
-// matrixRows is what ldmatrix hands out, element 0 being the low half of a register; with .trans, of columns: all rows.
+// matrixRows is what ldmatrix hands out, element 0 being the low half of a register: rows 0, 1, 2 and 7. With
+// .trans these are columns.
 var matrixRows = map[int][]owner{
 	0: {{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 0}, {2, 1}, {3, 0}, {3, 1}},
 	1: {{4, 0}, {4, 1}, {5, 0}, {5, 1}, {6, 0}, {6, 1}, {7, 0}, {7, 1}},
@@ -140,15 +141,15 @@ func TestFragments(t *testing.T) {
 		table map[int][]owner
 		place func(lane, i int) (row, column int)
 	}{
-		{"A of tf32", tf32A, M16N8K8TF32.A},
-		{"B of tf32", tf32B, M16N8K8TF32.B},
-		{"C of tf32", f32C, M16N8K8TF32.C},
-		{"A of bf16", bf16A, M16N8K16BF16.A},
-		{"B of bf16", bf16B, M16N8K16BF16.B},
-		{"C of bf16", f32C, M16N8K16BF16.C},
-		{"ldmatrix", matrixRows, func(lane, i int) (int, int) { return MatrixElement(lane, i, false) }},
+		{"A of tf32", tf32A, m16n8k8TF32.a},
+		{"B of tf32", tf32B, m16n8k8TF32.b},
+		{"C of tf32", f32C, m16n8k8TF32.c},
+		{"A of bf16", bf16A, m16n8k16BF16.a},
+		{"B of bf16", bf16B, m16n8k16BF16.b},
+		{"C of bf16", f32C, m16n8k16BF16.c},
+		{"ldmatrix", matrixRows, func(lane, i int) (int, int) { return matrixElement(lane, i, false) }},
 		{"ldmatrix.trans", matrixRows, func(lane, i int) (int, int) {
-			row, column := MatrixElement(lane, i, true)
+			row, column := matrixElement(lane, i, true)
 			return column, row
 		}},
 	} {

@@ -15,21 +15,21 @@ type Launch struct {
 	Args    []byte   // the kernel's parameters, as many bytes as [Kernel.Params]
 	Blocks  [][2]int // the blocks to run, x and y; nil: all
 	Traffic bool     // count wavefronts and sectors too
-	// Sum adds the products of one element of an mma to c; nil: [InOrder]. The ISA leaves the order and the rounding of
-	// this sum open.
+	// Sum adds the products of one element of an mma to c; nil: one after the other, every sum rounded to nearest even.
+	// The ISA leaves the order and the rounding of this sum open.
 	Sum func(c float32, products []float32) float32
 }
 
-// Run runs a kernel on memory. Blocks run in an undefined order, as many at a time as GOMAXPROCS says. A fault ends the
-// run with an error that names the kernel, the line of the text, the block and a thread; the memory is then partly
-// written.
+// Run runs a kernel on memory. Blocks run in an undefined order, as many at a time as GOMAXPROCS says. A fault (the
+// package documentation lists them) ends the run with an error that names the kernel, the line of the text, the block
+// and a thread; the memory is then partly written.
 func (k *Kernel) Run(l Launch, memory Memory) (Counts, error) {
 	counts := newCounts(len(k.Code))
 	if err := k.check(l, memory); err != nil {
 		return counts, fmt.Errorf("ptx: %s: %w", k.Name, err)
 	}
 	if l.Sum == nil {
-		l.Sum = InOrder
+		l.Sum = inOrder
 	}
 	blocks := l.Blocks
 	if blocks == nil {
@@ -49,7 +49,7 @@ func (k *Kernel) Run(l Launch, memory Memory) (Counts, error) {
 			for {
 				lock.Lock()
 				if next == len(blocks) || faults != nil {
-					counts.Add(b.counts)
+					counts.add(b.counts)
 					lock.Unlock()
 					return
 				}
@@ -68,13 +68,23 @@ func (k *Kernel) Run(l Launch, memory Memory) (Counts, error) {
 	return counts, faults
 }
 
+// mostThreads returns the most threads that a block of the kernel can have.
+func (k *Kernel) mostThreads() int {
+	if k.Threads > 0 {
+		return k.Threads
+	}
+	return 1024
+}
+
 // check refuses a launch that a driver would refuse.
 func (k *Kernel) check(l Launch, memory Memory) error {
 	switch {
 	case l.Grid[0] < 1 || l.Grid[1] < 1:
 		return fmt.Errorf("a grid of %d×%d blocks", l.Grid[0], l.Grid[1])
-	case l.Threads < 1 || k.Threads != 0 && l.Threads > k.Threads:
-		return fmt.Errorf("%d threads in a block, want 1 to %d", l.Threads, k.Threads)
+	case l.Threads < 1 || l.Threads > k.mostThreads():
+		return fmt.Errorf("%d threads in a block, want 1 to %d", l.Threads, k.mostThreads())
+	case l.Shared < 0 || k.dynamic+l.Shared > sharedMost:
+		return fmt.Errorf("%d bytes of dynamic shared memory", l.Shared)
 	case len(l.Args) != k.Params:
 		return fmt.Errorf("%d bytes of arguments, want %d", len(l.Args), k.Params)
 	}
@@ -98,7 +108,7 @@ type block struct {
 }
 
 func newBlock(k *Kernel, l *Launch, memory Memory) *block {
-	shared := k.Static
+	shared := k.static
 	if l.Shared > 0 {
 		shared = k.dynamic + l.Shared
 	}

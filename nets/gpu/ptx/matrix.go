@@ -4,8 +4,8 @@ const matrixRowBytes = 16 // 8 elements of 16 bits
 
 // loadMatrix decodes ldmatrix.sync.aligned.m8n8.x4[.trans].shared.b16 {r0, r1, r2, r3}, [rows].
 func (d *decoder) loadMatrix() (action, error) {
-	trans := d.in.Opcode == "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
-	if !trans && d.in.Opcode != "ldmatrix.sync.aligned.m8n8.x4.shared.b16" {
+	trans := d.Opcode == "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
+	if !trans && d.Opcode != "ldmatrix.sync.aligned.m8n8.x4.shared.b16" {
 		return nil, errUnknown
 	}
 	if err := d.count(2); err != nil {
@@ -33,7 +33,7 @@ func (d *decoder) loadMatrix() (action, error) {
 			for l := range warpLanes {
 				var v uint64
 				for i := range 2 {
-					row, column := MatrixElement(l, i, trans)
+					row, column := matrixElement(l, i, trans)
 					v |= read(rows[8*m+row][2*column:][:2]) << (16 * i)
 				}
 				w.registers[r][l] = v

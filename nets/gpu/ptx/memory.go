@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -18,17 +19,14 @@ type Buffer struct {
 
 // Sort orders the buffers by their addresses.
 func (m Memory) Sort() {
-	slices.SortFunc(m, func(a, b Buffer) int {
-		if a.At < b.At {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(m, func(a, b Buffer) int { return cmp.Compare(a.At, b.At) })
 }
 
+// check refuses buffers that are not as Memory says.
 func (m Memory) check() error {
 	for i, b := range m {
-		if end := b.At + uint64(len(b.Bytes)); end > sharedWindow || i+1 < len(m) && end > m[i+1].At {
+		end := b.At + uint64(len(b.Bytes))
+		if b.At >= sharedWindow || end > sharedWindow || i+1 < len(m) && end > m[i+1].At {
 			return fmt.Errorf("buffer %d, %d bytes at %#x: too high, or not before the next one", i, len(b.Bytes), b.At)
 		}
 	}
@@ -49,22 +47,19 @@ type view struct {
 }
 
 // bytes returns n bytes at an address, or nil if no buffer has all of them.
-func (v *view) bytes(at, n uint64) []byte {
+func (v *view) bytes(at uint64, n int) []byte {
 	if v.last < len(v.memory) {
-		if b := &v.memory[v.last]; at-b.At < uint64(len(b.Bytes)) && n <= uint64(len(b.Bytes))-(at-b.At) {
-			return b.Bytes[at-b.At:][:n]
+		b := v.memory[v.last]
+		if found := within(b.Bytes, at-b.At, n); found != nil {
+			return found
 		}
 	}
 	i := sort.Search(len(v.memory), func(i int) bool { return v.memory[i].At > at }) - 1
 	if i < 0 {
 		return nil
 	}
-	b := &v.memory[i]
-	if at-b.At >= uint64(len(b.Bytes)) || n > uint64(len(b.Bytes))-(at-b.At) {
-		return nil
-	}
 	v.last = i
-	return b.Bytes[at-b.At:][:n]
+	return within(v.memory[i].Bytes, at-v.memory[i].At, n)
 }
 
 // space is a state space.
@@ -93,7 +88,7 @@ func (w *warp) bytesAt(s space, lane int, at uint64, n int) (b []byte) {
 	}
 	switch s {
 	case global:
-		b = w.global.bytes(at, uint64(n))
+		b = w.global.bytes(at, n)
 	case shared:
 		b = within(w.shared, at, n)
 	case param:
@@ -106,7 +101,7 @@ func (w *warp) bytesAt(s space, lane int, at uint64, n int) (b []byte) {
 	return b
 }
 
-// within returns n bytes of a slice, or nil if it does not have all of them.
+// within returns the n bytes of a slice from `at` on, or nil if it does not have all of them.
 func within(b []byte, at uint64, n int) []byte {
 	if at >= uint64(len(b)) || uint64(n) > uint64(len(b))-at {
 		return nil

@@ -4,17 +4,17 @@ import (
 	"math"
 )
 
-// InOrder adds products to c one after the other, each sum rounded to nearest even.
-func InOrder(c float32, products []float32) float32 {
+// inOrder adds products to c one after the other, each sum rounded to nearest even.
+func inOrder(c float32, products []float32) float32 {
 	for _, p := range products {
 		c += p
 	}
 	return c
 }
 
-var shapes = map[string]Shape{
-	"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32":  M16N8K8TF32,
-	"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32": M16N8K16BF16,
+var shapes = map[string]mmaShape{
+	"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32":  m16n8k8TF32,
+	"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32": m16n8k16BF16,
 }
 
 // registersOf decodes {r0, r1, …}.
@@ -35,7 +35,7 @@ func (d *decoder) registersOf(o operand, n int, t typ) (all []int32, err error) 
 
 // multiply decodes mma.sync d, a, b, c.
 func (d *decoder) multiply() (action, error) {
-	shape, ok := shapes[d.in.Opcode]
+	shape, ok := shapes[d.Opcode]
 	if !ok {
 		return nil, errUnknown
 	}
@@ -72,16 +72,16 @@ type positions struct {
 
 var layouts = func() (all [2]positions) {
 	for s := range all {
-		shape, perRegister := Shape(s), Shape(s).Depth()/8
+		shape, perRegister := mmaShape(s), mmaShape(s).depth()/8
 		for l := range warpLanes {
 			for i := range all[s].a {
-				row, column := shape.A(l, i*perRegister)
+				row, column := shape.a(l, i*perRegister)
 				all[s].a[i][l] = [2]int{row, column}
-				row, column = shape.C(l, i)
+				row, column = shape.c(l, i)
 				all[s].c[i][l] = [2]int{row, column}
 			}
 			for i := range all[s].b {
-				row, column := shape.B(l, i*perRegister)
+				row, column := shape.b(l, i*perRegister)
 				all[s].b[i][l] = [2]int{column, row}
 			}
 		}
@@ -91,10 +91,10 @@ var layouts = func() (all [2]positions) {
 
 // spread puts the numbers in a register of A or B where they belong: one tf32, whose 13 low bits do not count, or two
 // bf16.
-func (s Shape) spread(m *[16][16]float32, from *lanes, at *[warpLanes][2]int) {
+func (s mmaShape) spread(m *[16][16]float32, from *lanes, at *[warpLanes][2]int) {
 	for l, v := range from {
 		to := m[at[l][0]&15][at[l][1]&15:]
-		if s == M16N8K8TF32 {
+		if s == m16n8k8TF32 {
 			to[0] = math.Float32frombits(uint32(v) &^ 0x1fff)
 		} else {
 			to[0], to[1] = math.Float32frombits(uint32(v)<<16), math.Float32frombits(uint32(v)&^0xffff)
@@ -102,7 +102,7 @@ func (s Shape) spread(m *[16][16]float32, from *lanes, at *[warpLanes][2]int) {
 	}
 }
 
-func (w *warp) multiply(s Shape, d, a, b, c []int32) {
+func (w *warp) multiply(s mmaShape, d, a, b, c []int32) {
 	var left, right [16][16]float32 // A, and B with its columns first
 	at := &layouts[s]
 	for i, r := range a {
@@ -116,10 +116,10 @@ func (w *warp) multiply(s Shape, d, a, b, c []int32) {
 	for i, r := range c {
 		for l, v := range &w.registers[r] {
 			x, y := &left[at.c[i][l][0]&15], &right[at.c[i][l][1]&15]
-			for k := range s.Depth() {
+			for k := range s.depth() {
 				products[k&15] = x[k&15] * y[k&15]
 			}
-			sums[i][l] = float32Bits(w.launch.Sum(float(v), products[:s.Depth()]))
+			sums[i][l] = float32Bits(w.launch.Sum(float(v), products[:s.depth()]))
 		}
 	}
 	for i, r := range d {

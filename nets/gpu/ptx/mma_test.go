@@ -12,7 +12,7 @@ import (
 func TestMultiply(t *testing.T) {
 	for opcode, shape := range shapes {
 		var code strings.Builder
-		per := shape.Depth() / 8
+		per := shape.depth() / 8
 		registers := func(name string, n int, place func(lane, i int) (int, int)) {
 			for i := range n {
 				for half := range per {
@@ -30,8 +30,8 @@ func TestMultiply(t *testing.T) {
 				}
 			}
 		}
-		registers("%r1", 4, shape.A)
-		registers("%r2", 2, shape.B)
+		registers("%r1", 4, shape.a)
+		registers("%r2", 2, shape.b)
 		for i := range 4 {
 			fmt.Fprintf(&code, "mov.f32 %%f%d, 0f3F800000;\n", i)
 		}
@@ -42,9 +42,9 @@ func TestMultiply(t *testing.T) {
 				t.Fatal(err)
 			}
 			for lane, bits := range got {
-				row, column := shape.C(lane, i)
+				row, column := shape.c(lane, i)
 				want := 1
-				for k := range shape.Depth() {
+				for k := range shape.depth() {
 					want += (row*3 - k*2 + 1) * (k*3 - column*2 + 1)
 				}
 				if v := math.Float32frombits(bits); v != float32(want) {

@@ -23,8 +23,8 @@ type Kernel struct {
 	Code    []Instruction // in the order of the text, over all labels
 	Params  int           // bytes of arguments
 	Threads int           // the most in a block, of .maxntid; 0: the text does not say
-	Static  int           // bytes of shared memory besides the dynamic ones
 
+	static    int        // bytes of shared memory besides the dynamic ones
 	dynamic   int        // where dynamic shared memory starts
 	registers []register // their numbers are those of lanes in a warp
 	constants []lanes    // the immediate operands; constant i has the register number ^i
@@ -36,9 +36,10 @@ type Instruction struct {
 	Line   int    // in the text of the module, from 1
 	Text   string // as written, with its guard and without its semicolon
 	Opcode string // with all modifiers, such as "ld.shared.v4.f32"
-	Guard  string // the predicate that lets it run, such as "@%p1" or "@!%p1"; empty: it always runs
-	// Operands are as written: registers, immediates, "[%rd1+4]", "{%f1, %f2}", labels.
-	Operands []string
+
+	guard    *operand // the predicate that lets it run, or with negate, that keeps it from running; nil: it always runs
+	negate   bool
+	operands []operand
 }
 
 // register is a virtual register.
@@ -81,10 +82,8 @@ func (r register) holds(t typ) bool {
 	switch {
 	case r.typ.kind == 'p' || t.kind == 'p':
 		return r.typ.kind == t.kind
-	case r.typ.bits < t.bits:
-		return false
-	case r.typ.kind == 'f':
-		return t.kind == 'f' && r.typ.bits == t.bits || t.kind == 'b' && r.typ.bits == t.bits
+	case r.typ.kind == 'f' || t.kind == 'f':
+		return r.typ.bits == t.bits && (r.typ.kind == t.kind || r.typ.kind == 'b' || t.kind == 'b')
 	}
-	return t.kind != 'f' || r.typ.kind == 'b' && r.typ.bits == t.bits
+	return r.typ.bits >= t.bits
 }

@@ -31,11 +31,10 @@ func (b *body) operand(text string) (o operand, err error) {
 		return o, nil
 	}
 	if m := address.FindStringSubmatch(text); m != nil {
-		o, err = b.operand(m[1])
-		o.text, o.memory = text, true
-		if m[2] != "" {
+		if o, err = b.operand(m[1]); err == nil && m[2] != "" {
 			o.offset, err = strconv.ParseInt(m[2], 10, 64)
 		}
+		o.text, o.memory = text, true
 		return o, err
 	}
 	if strings.HasPrefix(text, "{") {

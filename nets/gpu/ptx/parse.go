@@ -38,10 +38,10 @@ type parser struct {
 }
 
 var (
-	head     = regexp.MustCompile(`^\.visible \.entry (\w+)\( \.param \.align \d+ \.b8 (\w+)\[(\d+)\] \)$`)
-	external = regexp.MustCompile(`^\.extern \.shared \.align (\d+) \.b8 (\w+)\[\]$`)
-	array    = regexp.MustCompile(`^\.shared \.align (\d+) \.b8 (\w+)\[(\d+)\]$`)
-	threads  = regexp.MustCompile(`^\.maxntid (\d+), 1, 1$`)
+	head     = regexp.MustCompile(`^\.visible \.entry (\w+)\( \.param \.align \d+ \.b8 (\w+)\[(\d{1,6})\] \)$`)
+	external = regexp.MustCompile(`^\.extern \.shared \.align ([1-9]\d{0,5}) \.b8 (\w+)\[\]$`)
+	array    = regexp.MustCompile(`^\.shared \.align ([1-9]\d{0,5}) \.b8 (\w+)\[(\d{1,6})\]$`)
+	threads  = regexp.MustCompile(`^\.maxntid (\d{1,6}), 1, 1$`)
 )
 
 // ignored are directives that say nothing about what a kernel computes.
@@ -53,6 +53,8 @@ var ignored = regexp.MustCompile(
 func (p *parser) statement(s statement) error {
 	text := strings.Join(strings.Fields(s.text), " ")
 	switch {
+	case text == "":
+		return errors.New("empty statement")
 	case text[0] == '.':
 		return p.directive(text)
 	case p.body == nil:
@@ -119,7 +121,7 @@ func (p *parser) variable(text string) {
 func number(digits string) int {
 	n, err := strconv.Atoi(digits)
 	if err != nil {
-		panic(err) // digits, and fewer than an int holds
+		panic(err) // the expressions match at most six digits
 	}
 	return n
 }

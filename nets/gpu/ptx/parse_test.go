@@ -29,3 +29,20 @@ func TestParseKernels(t *testing.T) {
 		t.Errorf("got %d kernels in %d files, want 93 in 23", kernels, len(files))
 	}
 }
+
+// A text that is no PTX is an error: Parse does not panic.
+func FuzzParse(f *testing.F) {
+	const head = ".visible .entry k(\n.param .align 8 .b8 p[8]\n)\n{\n.reg .pred %p<2>;\n.reg .b32 %r<3>;\n"
+	for _, code := range []string{
+		"ret;", ";", "@ ret;", "@! ret;", "@%p1 ret;", "@%r1 ret;", "ld.global %r1, [p];", "ld. %r1, [p+4];",
+		"{ .reg .pred q; @q ret; }", "mov.b32 {%r1, %r2}, {;", ".reg .b32 %r<99999999999999999999>;",
+		".shared .align 0 .b8 a[4]; mov.u32 %r1, a;", "bar.sync 0;", "cp.async.wait_group -1;",
+	} {
+		f.Add(head + code + "\n}\n")
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if m, err := Parse(text); (m == nil) == (err == nil) {
+			t.Errorf("got %v, %v, want a module or an error", m, err)
+		}
+	})
+}

@@ -95,6 +95,22 @@ $next:
 	bra.uni $next;
 $end:
 	add.s32 %r2, %r2, 0;`, 32, func(i int) uint32 { return uint32(i * (i + 1) / 2) }},
+		{"a predicate of an inner block", `
+	{
+	.reg .pred inner;
+	setp.gt.u32 inner, %r1, 3;
+	mov.u32 %r2, 1;
+	@!inner mov.u32 %r2, 2;
+	}`, 8, func(i int) uint32 {
+			if i > 3 {
+				return 1
+			}
+			return 2
+		}},
+		{"halves apart", `
+	mov.b64 %rd4, -4294967291;
+	mov.b64 {%r5, %r6}, %rd4;
+	mad.lo.s32 %r2, %r5, 10, %r6;`, 4, func(int) uint32 { return 49 }},
 		{"guards", `
 	setp.gt.u32 %p1, %r1, 3;
 	mov.u32 %r2, 1;

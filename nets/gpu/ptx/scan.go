@@ -12,7 +12,7 @@ type statement struct {
 // lineDirectives end where their line ends.
 var lineDirectives = []string{".version", ".target", ".address_size", ".maxntid", ".minnctapersm"}
 
-// scan cuts a text into statements and leaves out comments.
+// scan cuts a text into statements and leaves out comments, which go from // to the end of the line.
 func scan(text string) []statement {
 	var all []statement
 	var open statement

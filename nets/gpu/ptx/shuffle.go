@@ -12,7 +12,7 @@ func (d *decoder) shuffle() (action, error) {
 	source := map[string]func(lane, b, low, segment int) int{
 		"shfl.sync.idx.b32":  func(_, b, low, segment int) int { return low | b&^segment },
 		"shfl.sync.bfly.b32": func(lane, b, _, _ int) int { return lane ^ b },
-	}[d.in.Opcode]
+	}[d.Opcode]
 	if source == nil {
 		return nil, errUnknown
 	}

@@ -32,10 +32,12 @@ std::string without_comments(std::string s) {
 }
 
 // shared_of returns the bytes of the file's shared arrays, ".shared .align 16 .b8 name[bytes]", that are named in
-// ptx[from, to): the static shared memory of the kernel that lies there.
+// ptx[from, to): the static shared memory of the kernel that lies there. The arrays may stand in it, or before it.
 uint32_t shared_of(const std::string &ptx, size_t from, size_t to) {
+	const std::string key = ".shared .align ", outside = ".extern ";
 	uint32_t bytes = 0;
-	for (size_t p = ptx.find("\n.shared "); p != std::string::npos; p = ptx.find("\n.shared ", p + 1)) {
+	for (size_t p = ptx.find(key); p != std::string::npos; p = ptx.find(key, p + 1)) {
+		if (p >= outside.size() && ptx.compare(p - outside.size(), outside.size(), outside) == 0) continue; // dynamic
 		size_t open = ptx.find('[', p), space = ptx.rfind(' ', open);
 		size_t used = ptx.find(ptx.substr(space + 1, open - space - 1), from);
 		if (used < to) bytes += (uint32_t)number_after(ptx, "[", open, to);
