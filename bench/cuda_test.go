@@ -121,7 +121,7 @@ func TestDevicesOnCUDA(t *testing.T) {
 		"--local-steps", "1", "--batch", "2", "--out", t.TempDir())
 	if !strings.Contains(r.stderr, "device: cuda-sm") ||
 		!strings.Contains(r.stderr, "tf32 (auto: the first usable card)") ||
-		!strings.Contains(r.stderr, "with all 3 clients at once") {
+		!strings.Contains(r.stderr, "with 3 clients at once") {
 		t.Errorf("stderr %q, want a line that says cuda-sm…, tf32 and why, and one of the memory", r.stderr)
 	}
 }

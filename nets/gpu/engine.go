@@ -89,13 +89,14 @@ func (e *Engine) announce() error {
 	if o.Clients == 0 {
 		return nil
 	}
-	samples, waves, err := e.estimate(min(o.Clients, e.slotLimit), max(1, o.Steps))
+	clients := min(o.Clients, e.slotLimit)
+	samples, waves, err := e.estimate(clients, max(1, o.Steps))
 	if err != nil {
 		return err
 	}
 	line := fmt.Sprintf(
-		"gpu: takes %s of the card's %s with all %d clients at once; methods' rows come on top, %s each",
-		driver.Size(samples+waves), driver.Size(e.card.Memory), o.Clients, driver.Size(e.rowBytes()))
+		"gpu: takes %s of the card's %s with %d clients at once; methods' rows come on top, %s each",
+		driver.Size(samples+waves), driver.Size(e.card.Memory), clients, driver.Size(e.rowBytes()))
 	e.notice(line, line)
 	return nil
 }
