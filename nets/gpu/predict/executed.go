@@ -8,13 +8,13 @@ import (
 	"rollcall/nets/gpu/sass"
 )
 
-// Executed returns how many instructions of machine code the warps of the counted blocks execute.
+// executed returns how many instructions of machine code the warps of the counted blocks execute.
 //
 // The assembler says for every instruction which line of the PTX it comes from, and the counts say how often a warp
 // executed that line. It may have moved an instruction out of a loop, or have made several copies of a loop. So a basic
 // block of the machine code counts as often as the median of its instructions' lines, each divided by the number of
 // basic blocks that hold a copy of the line's own basic block.
-func Executed(code *sass.Kernel, kernel *ptx.Kernel, counts ptx.Counts) (total float64) {
+func executed(code *sass.Kernel, kernel *ptx.Kernel, counts ptx.Counts) (total float64) {
 	warps, home := map[int]float64{}, map[int]int{} // by line: executions, and basic block of the PTX
 	for i, block := 0, 0; i < len(kernel.Code); i++ {
 		if i > 0 && (counts.Warps[i] != counts.Warps[i-1] || strings.HasPrefix(kernel.Code[i-1].Opcode, "bra")) {

@@ -3,7 +3,7 @@
 //
 // A launch takes as long as its busiest resource: the tensor cores, the memory, L2, the instruction slots or the shared
 // memory. What a kernel executes comes from package ptx, which runs some of its blocks and counts; what it executes as
-// machine code, from package sass ([Executed]). The constants of a card are in card.go. A kernel is slower than the
+// machine code, from package sass (executed.go). The constants of a card are in card.go. A kernel is slower than the
 // model says by all that its warps wait for and cannot hide.
 package predict
 
@@ -56,7 +56,7 @@ func (c Card) Predict(l Launch, clients int) Times {
 	}
 	t := Times{
 		Tensor: tensor * most,
-		Issue:  Executed(l.Code, l.PTX, l.Counted) * most / c.Issue,
+		Issue:  executed(l.Code, l.PTX, l.Counted) * most / c.Issue,
 		Shared: wavefronts * most / c.Wavefronts,
 		L2:     sectors * sectorBytes / float64(l.Counted.Blocks) * blocks / c.L2,
 		Memory: l.Bytes * float64(clients) / c.Memory,

@@ -87,7 +87,7 @@ func TestExecuted(t *testing.T) {
 			plain("EXIT", 20),
 		), 2 * (2 + 6*4 + 1)},
 	} {
-		if got := Executed(c.code, k, counts); got != c.want {
+		if got := executed(c.code, k, counts); got != c.want {
 			t.Errorf("%s: %g instructions, want %g", name, got, c.want)
 		}
 	}

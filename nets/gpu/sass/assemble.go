@@ -2,6 +2,7 @@ package sass
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -42,7 +43,8 @@ func Assemblers(ctx context.Context) ([]*Assembler, error) {
 			return nil, err
 		}
 		if out, err := exec.CommandContext(ctx, a.ptxas, "--version").CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("sass: %s --version: %w: %w: %s", a.ptxas, ErrUnavailable, err, out)
+			err = fmt.Errorf("sass: %s --version: %w: %w: %s", a.ptxas, ErrUnavailable, err, out)
+			return nil, cmp.Or(ctx.Err(), err)
 		}
 	}
 	return all, nil

@@ -72,13 +72,12 @@ func (t Table) Exceeds(limits Table) []string {
 			over = append(over, fmt.Sprintf("%s: not in the table of limits", k))
 			continue
 		}
+		per, limitPer := 1, 1 // a loop that the assembler unrolls twice has twice of everything
+		if n, m := t[k]["products"], limit["products"]; n*m > 0 {
+			per, limitPer = n, m
+		}
 		for _, column := range columns {
-			got, want := t[k][column], limit[column]
-			// A loop that the assembler unrolls twice has twice of everything.
-			if n, m := t[k]["products"], limit["products"]; k.Loop != "" && n*m > 0 && column != "products" {
-				got, want = got*m, want*n
-			}
-			if got > want && column != "products" {
+			if column != "products" && t[k][column]*limitPer > limit[column]*per {
 				over = append(over, fmt.Sprintf("%s: %s: %d, want at most %d", k, column, t[k][column], limit[column]))
 			}
 		}

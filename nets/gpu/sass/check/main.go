@@ -15,18 +15,15 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 
+	"rollcall/nets/gpu/kernels"
 	"rollcall/nets/gpu/sass"
 )
 
-const (
-	sources = "nets/gpu/kernels/ptx/*.ptx"
-	limits  = "nets/gpu/sass/limits.csv"
-)
+const limits = "nets/gpu/sass/limits.csv"
 
 func main() {
 	update := flag.Bool("update", false, "write the limits anew")
@@ -34,11 +31,10 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, *update)
-	interrupted := ctx.Err() != nil
 	stop()
 	switch {
 	case err == nil:
-	case *optional && !interrupted && errors.Is(err, sass.ErrUnavailable):
+	case *optional && errors.Is(err, sass.ErrUnavailable):
 		fmt.Println("check: left out:", err)
 	default:
 		fmt.Fprintln(os.Stderr, "check:", err)
@@ -56,15 +52,11 @@ func run(ctx context.Context, update bool) error {
 	if err != nil {
 		return err
 	}
-	files, err := filepath.Glob(sources)
-	if err != nil || len(files) == 0 {
-		return fmt.Errorf("no %s here, want the root of the repository", sources)
-	}
-	found, err := assembleAll(ctx, assemblers, files)
+	found, err := assembleAll(ctx, assemblers)
 	if err != nil {
 		return err
 	}
-	fmt.Println(summary(found, len(files)))
+	fmt.Println(summary(found))
 	var text bytes.Buffer
 	if err := found.Write(&text); err != nil {
 		return err
@@ -91,12 +83,13 @@ func run(ctx context.Context, update bool) error {
 
 // job is one module for one target.
 type job struct {
-	assembler    *sass.Assembler
-	target, file string
+	assembler *sass.Assembler
+	target    string
+	module    kernels.Module
 }
 
 // assembleAll assembles every module for every target, on all processors, and returns what it found.
-func assembleAll(ctx context.Context, assemblers []*sass.Assembler, files []string) (sass.Table, error) {
+func assembleAll(ctx context.Context, assemblers []*sass.Assembler) (sass.Table, error) {
 	jobs := make(chan job)
 	table := sass.Table{}
 	var faults []error
@@ -108,10 +101,10 @@ func assembleAll(ctx context.Context, assemblers []*sass.Assembler, files []stri
 				if ctx.Err() != nil {
 					continue
 				}
-				kernels, err := assemble(ctx, j)
+				code, err := j.assembler.Assemble(ctx, j.target, j.module.Name, j.module.PTX)
 				lock.Lock()
 				faults = append(faults, err)
-				for _, k := range kernels {
+				for _, k := range code {
 					if err := table.Add(j.target, k); err != nil {
 						faults = append(faults, fmt.Errorf("%w (CUDA %s)", err, j.assembler.Release))
 					}
@@ -122,8 +115,8 @@ func assembleAll(ctx context.Context, assemblers []*sass.Assembler, files []stri
 	}
 	for _, a := range assemblers {
 		for _, target := range a.Targets {
-			for _, f := range files {
-				jobs <- job{a, target, f}
+			for _, m := range kernels.Modules() {
+				jobs <- job{a, target, m}
 			}
 		}
 	}
@@ -132,23 +125,15 @@ func assembleAll(ctx context.Context, assemblers []*sass.Assembler, files []stri
 	return table, cmp.Or(ctx.Err(), errors.Join(faults...))
 }
 
-func assemble(ctx context.Context, j job) ([]*sass.Kernel, error) {
-	text, err := os.ReadFile(j.file)
-	if err != nil {
-		return nil, err
-	}
-	return j.assembler.Assemble(ctx, j.target, strings.TrimSuffix(filepath.Base(j.file), ".ptx"), string(text))
-}
-
 // summary says what was assembled.
-func summary(t sass.Table, files int) string {
-	kernels, loops, targets := map[string]bool{}, map[string]bool{}, map[string]bool{}
+func summary(t sass.Table) string {
+	names, loops, targets := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for k := range t {
-		kernels[k.Kernel], targets[k.Target] = true, true
+		names[k.Kernel], targets[k.Target] = true, true
 		if k.Loop != "" {
 			loops[k.Kernel+" "+k.Loop] = true
 		}
 	}
 	return fmt.Sprintf("check: %d kernels of %d files, %d named loops, %d architectures: no spills, no local memory",
-		len(kernels), files, len(loops), len(targets))
+		len(names), len(kernels.Modules()), len(loops), len(targets))
 }
