@@ -15,6 +15,8 @@ type buffer struct {
 	offset      int64  // bytes from the start of the buffers' part of the arena
 }
 
+type buffers []*buffer
+
 // bytes returns the bytes that a buffer takes for so many slots.
 func (b *buffer) bytes(slots int) int64 {
 	return int64(alignUp(b.n*b.size*slots, bufferAlign))

@@ -3,6 +3,7 @@ package gpu
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	G "gorgonia.org/gorgonia"
@@ -24,6 +25,10 @@ func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*pr
 		return nil, err
 	}
 	l := &lowerer{graph: g, model: m, layout: lay, precision: p, program: &program{B: B}, values: map[int64]value{}}
+	for _, p := range m.Params {
+		l.weights = append(l.weights, &buffer{name: p.Name})
+		l.grads = append(l.grads, &buffer{name: p.Name + " gradient"})
+	}
 	nodes, err := g.Nodes()
 	if err != nil {
 		return nil, err
@@ -62,6 +67,8 @@ type lowerer struct {
 	program   *program
 	values    map[int64]value // by ID of the node
 	labels    *buffer         // of the batch
+	weights   buffers         // of each parameter: its part of the rows of weights, which lie in no arena
+	grads     buffers         // of each parameter: its part of the rows of gradients
 	checked   int             // buffers of the program whose sizes have been checked
 	layer     string          // of the net, to which the next launches belong
 }
@@ -249,11 +256,11 @@ func (l *lowerer) kernel(name string) string { return name + "_" + string(l.prec
 type launcher[A any] func(*A, Precision) kernels.Launch
 
 // queue appends a launch of a kernel to the program. The arguments have their sizes; fill sets what depends on the
-// frame, the addresses above all, in a copy of them. uses are the buffers that the kernel reads or writes: they tell
-// from which launch to which one a buffer needs its memory.
-func queue[A any](l *lowerer, kernel string, plan launcher[A], a A, fill func(*frame, *A), uses ...*buffer) {
+// frame, the addresses above all, in a copy of them. use is all that the kernel reads and writes: it tells from which
+// launch to which one a buffer needs its memory, and which launches must wait for which.
+func queue[A any](l *lowerer, kernel string, plan launcher[A], a A, fill func(*frame, *A), use access) {
 	now := len(l.program.launches)
-	for _, b := range uses {
+	for _, b := range slices.Concat(use.reads, use.writes) {
 		if b.first < 0 {
 			b.first = now
 		}
@@ -267,7 +274,7 @@ func queue[A any](l *lowerer, kernel string, plan launcher[A], a A, fill func(*f
 		return a
 	}
 	l.program.launches = append(l.program.launches, launch{
-		kernel: kernel, layer: l.layer, geometry: geometry,
+		kernel: kernel, layer: l.layer, geometry: geometry, access: use,
 		args: func(f *frame) []byte { return argBytes(args(f)) },
 		cost: func(f *frame) kernels.Cost { a := args(f); return plan(&a, p).Cost },
 	})

@@ -46,11 +46,11 @@ func (l *lowerer) norm(op *ops.BatchNorm[float32], in []value) (value, error) {
 	a := l.normArgs(s, param)
 	name := l.enter(param)
 	x, y := in[0].buf, l.buffer(name+" y", s.H*s.W*s.C)
-	maps := []*buffer{x, y}
+	read := append(buffers{x}, l.weights[param:param+2]...)
 	var add *buffer
 	if op.Add {
 		add = in[1].buf
-		maps = append(maps, add)
+		read = append(read, add)
 	}
 	fillMaps := func(f *frame, a *kernels.NormArgs) {
 		a.Work, a.X, a.Y, a.Step, a.E = f.work, f.at(x), f.at(y), f.step, f.E
@@ -59,7 +59,8 @@ func (l *lowerer) norm(op *ops.BatchNorm[float32], in []value) (value, error) {
 		}
 	}
 	if !op.Train {
-		queue(l, l.kernel("norm_evaluate"), (*kernels.NormArgs).Apply, a, fillMaps, maps...)
+		queue(l, l.kernel("norm_evaluate"), (*kernels.NormArgs).Apply, a, fillMaps,
+			access{append(read, l.weights[param+2:param+4]...), buffers{y}})
 		return value{kind: activations, buf: y}, nil
 	}
 	labels := l.labels
@@ -70,9 +71,12 @@ func (l *lowerer) norm(op *ops.BatchNorm[float32], in []value) (value, error) {
 		a.Labels, a.Partial, a.Stats = f.at(labels), f.at(partial), f.at(stats)
 	}
 	// Sums over the maps in many blocks, then the sums of a channel in one, then the maps again.
-	queue(l, l.kernel("norm_moments"), (*kernels.NormArgs).Moments, a, fill, x, labels, partial)
-	queue(l, l.kernel("norm_statistics"), (*kernels.NormArgs).Channels, a, fill, x, labels, partial, stats)
-	queue(l, l.kernel("norm_apply"), (*kernels.NormArgs).Apply, a, fill, append(maps, labels, stats)...)
+	queue(l, l.kernel("norm_moments"), (*kernels.NormArgs).Moments, a, fill,
+		access{buffers{x, labels}, buffers{partial}})
+	queue(l, l.kernel("norm_statistics"), (*kernels.NormArgs).Channels, a, fill,
+		access{buffers{partial}, append(buffers{stats}, l.grads[param+2:param+4]...)})
+	queue(l, l.kernel("norm_apply"), (*kernels.NormArgs).Apply, a, fill,
+		access{append(read, labels, stats), buffers{y}})
 	return value{kind: activations, buf: y, stats: stats}, nil
 }
 
@@ -109,13 +113,17 @@ func (l *lowerer) normGrad(op *ops.BatchNorm[float32], in []value) (value, error
 	}
 	// The same three passes; the last one needs the sums of all chunks.
 	queue(l, l.kernel("norm_sums"), (*kernels.NormArgs).Sums, a, fill,
-		present(x, gy, gy2, y, d, labels, stats, partial)...)
-	queue(l, "norm_solve", (*kernels.NormArgs).Channels, a, fill, partial, stats)
+		access{
+			slices.Concat(present(x, gy, gy2, y), buffers{labels, stats}, l.weights[param:param+2]), present(d, partial),
+		})
+	queue(l, "norm_solve", (*kernels.NormArgs).Channels, a, fill,
+		access{buffers{partial, stats}, append(buffers{stats}, l.grads[param:param+2]...)})
 	from := d
 	if from == nil {
 		from = gy
 	}
-	queue(l, l.kernel("norm_input"), (*kernels.NormArgs).Input, a, fill, x, from, labels, stats, dx)
+	queue(l, l.kernel("norm_input"), (*kernels.NormArgs).Input, a, fill,
+		access{append(buffers{x, from, labels, stats}, l.weights[param:param+2]...), buffers{dx}})
 
 	v := l.gradients(dx, x.n, param, param+1, param+2, param+3)
 	if op.Add {
@@ -127,7 +135,7 @@ func (l *lowerer) normGrad(op *ops.BatchNorm[float32], in []value) (value, error
 }
 
 // present returns the buffers that are not nil.
-func present(all ...*buffer) (some []*buffer) {
+func present(all ...*buffer) (some buffers) {
 	for _, b := range all {
 		if b != nil {
 			some = append(some, b)

@@ -32,15 +32,16 @@ func (l *lowerer) conv(op *ops.ConvReLUPool[float32], in []value) (value, error)
 	}
 	h, w := op.Shape.Conv()
 	n := h / 2 * (w / 2) * op.Shape.O // elements of y: a window is 2×2 pixels
-	a, err := l.convArgs(op.Shape, in[1].param)
+	param := in[1].param
+	a, err := l.convArgs(op.Shape, param)
 	if err != nil {
 		return value{}, err
 	}
-	name := l.enter(in[1].param)
+	name := l.enter(param)
 	x, y, arg := in[0].buf, l.buffer(name+" y", n), l.perSample(name+" arg", n, 1)
 	queue(l, l.kernel("conv_forward"), (*kernels.ConvArgs).Forward, a, func(f *frame, a *kernels.ConvArgs) {
 		a.Work, a.X, a.Y, a.Arg = f.work, f.at(x), f.at(y), f.at(arg)
-	}, x, y, arg)
+	}, access{append(buffers{x}, l.weights[param:param+2]...), buffers{y, arg}})
 	return value{kind: activations, buf: y, arg: arg}, nil
 }
 
@@ -66,8 +67,9 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, er
 	queue(l, l.kernel("conv_backward_filter"), (*kernels.ConvArgs).BackwardFilter, a,
 		func(f *frame, a *kernels.ConvArgs) {
 			a.Work, a.X, a.Arg, a.GY, a.Partial = f.work, f.at(x), f.at(arg), f.at(gy), f.at(partial)
-		}, x, arg, gy, partial)
-	l.reduce(kernels.ConvReduceArgs{WOffset: a.WOffset, BOffset: a.BOffset, N: n, O: a.O, Chunks: chunks}, partial)
+		}, access{buffers{x, arg, gy}, buffers{partial}})
+	reduce := kernels.ConvReduceArgs{WOffset: a.WOffset, BOffset: a.BOffset, N: n, O: a.O, Chunks: chunks}
+	l.reduce(reduce, partial, param, param+1)
 	if !op.InputGrad {
 		return l.gradients(nil, 0, param, param+1), nil
 	}
@@ -75,15 +77,23 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, er
 	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))
 	queue(l, l.kernel("conv_backward_data"), (*kernels.ConvArgs).BackwardData, a, func(f *frame, a *kernels.ConvArgs) {
 		a.Work, a.Arg, a.GY, a.DX = f.work, f.at(arg), f.at(gy), f.at(dx)
-	}, arg, gy, dx)
+	}, access{buffers{arg, gy, l.weights[param]}, buffers{dx}})
 	return l.gradients(dx, s.K*s.B*s.H*s.W*s.C, param, param+1), nil
 }
 
 // reduce queues the sum of a convolution's partial sums of dw and db, which goes to the row of gradients. conv2D has no
-// bias: its O is 0.
-func (l *lowerer) reduce(r kernels.ConvReduceArgs, partial *buffer) {
+// bias: its O is 0. params are the parameters of which these are the gradients.
+func (l *lowerer) reduce(r kernels.ConvReduceArgs, partial *buffer, params ...int) {
 	r.P = uint32(l.layout.P)
 	queue(l, "conv_reduce", (*kernels.ConvReduceArgs).Launch, r, func(f *frame, r *kernels.ConvReduceArgs) {
 		r.Work, r.Partial, r.Grad, r.Step, r.E = f.work, f.at(partial), f.grad, f.step, f.E
-	}, partial)
+	}, access{buffers{partial}, l.gradsOf(params)})
+}
+
+// gradsOf returns the gradients of some parameters.
+func (l *lowerer) gradsOf(params []int) (some buffers) {
+	for _, p := range params {
+		some = append(some, l.grads[p])
+	}
+	return some
 }

@@ -35,10 +35,11 @@ func (l *lowerer) conv2D(op *ops.Conv2D[float32], in []value) (value, error) {
 		return value{}, err
 	}
 	rows, columns := a.Out()
-	x, y := in[0].buf, l.buffer(l.enter(in[1].param)+" y", int(rows*columns*a.O))
+	param := in[1].param
+	x, y := in[0].buf, l.buffer(l.enter(param)+" y", int(rows*columns*a.O))
 	queue(l, l.kernel("conv2d_forward"), (*kernels.Conv2DArgs).Forward, a, func(f *frame, a *kernels.Conv2DArgs) {
 		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
-	}, x, y)
+	}, access{buffers{x, l.weights[param]}, buffers{y}})
 	return value{kind: activations, buf: y}, nil
 }
 
@@ -55,7 +56,7 @@ func (l *lowerer) conv2DGrad(op *ops.Conv2D[float32], in []value) (value, error)
 	}
 	name := l.enter(param)
 	x, gy := in[0].buf, in[2].buf
-	l.conv2DFilter(a, name, x, gy)
+	l.conv2DFilter(a, param, x, gy)
 	if !op.InputGrad {
 		return l.gradients(nil, 0, param), nil
 	}
@@ -63,27 +64,27 @@ func (l *lowerer) conv2DGrad(op *ops.Conv2D[float32], in []value) (value, error)
 	queue(l, l.kernel("conv2d_backward_data"), (*kernels.Conv2DArgs).BackwardData, a,
 		func(f *frame, a *kernels.Conv2DArgs) {
 			a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
-		}, gy, dx)
+		}, access{buffers{gy, l.weights[param]}, buffers{dx}})
 	return l.gradients(dx, s.K*s.B*s.H*s.W*s.C, param), nil
 }
 
 // conv2DFilter queues the gradient of w. With one chunk of images it goes to the row of gradients at once; with several
 // it takes the way of partial sums.
-func (l *lowerer) conv2DFilter(a kernels.Conv2DArgs, name string, x, gy *buffer) {
+func (l *lowerer) conv2DFilter(a kernels.Conv2DArgs, param int, x, gy *buffer) {
 	chunks, n := (a.B+a.Images-1)/a.Images, a.R*a.S*a.C*a.O
 	if chunks == 1 {
 		a.DWStride = uint32(l.layout.P)
 		queue(l, l.kernel("conv2d_backward_filter"), (*kernels.Conv2DArgs).BackwardFilter, a,
 			func(f *frame, a *kernels.Conv2DArgs) {
 				a.Work, a.X, a.GY, a.DW = f.work, f.at(x), f.at(gy), f.grad+4*uint64(a.WOffset)
-			}, x, gy)
+			}, access{buffers{x, gy}, l.gradsOf([]int{param})})
 		return
 	}
 	a.DWStride = chunks * n
-	partial := l.perSlot(name+" partial", int(a.DWStride), 4)
+	partial := l.perSlot(l.weights[param].name+" partial", int(a.DWStride), 4)
 	queue(l, l.kernel("conv2d_backward_filter"), (*kernels.Conv2DArgs).BackwardFilter, a,
 		func(f *frame, a *kernels.Conv2DArgs) {
 			a.Work, a.X, a.GY, a.DW = f.work, f.at(x), f.at(gy), f.at(partial)
-		}, x, gy, partial)
-	l.reduce(kernels.ConvReduceArgs{WOffset: a.WOffset, N: n, Chunks: chunks}, partial)
+		}, access{buffers{x, gy}, buffers{partial}})
+	l.reduce(kernels.ConvReduceArgs{WOffset: a.WOffset, N: n, Chunks: chunks}, partial, param)
 }

@@ -19,7 +19,8 @@ func mapped[A any](
 		return value{}, err
 	}
 	x := in[0].buf
-	queue(l, kernel, plan, a, func(f *frame, a *A) { fill(f, a, f.at(x), f.at(y)) }, x, y)
+	queue(l, kernel, plan, a, func(f *frame, a *A) { fill(f, a, f.at(x), f.at(y)) },
+		access{buffers{x}, buffers{y}})
 	return value{kind: activations, buf: y}, nil
 }
 
@@ -38,7 +39,7 @@ func (l *lowerer) dropout(op *ops.Dropout[float32], suffix string, in []value) (
 	l.layer = l.model.Drops[op.Layer].Name + suffix
 	queue(l, l.kernel("dropout"), (*kernels.DropoutArgs).Launch, a, func(f *frame, a *kernels.DropoutArgs) {
 		a.Work, a.X, a.Y, a.Step = f.work, f.at(x), f.at(y), f.step
-	}, x, y)
+	}, access{buffers{x}, buffers{y}})
 	return value{kind: activations, buf: y}, nil
 }
 
@@ -50,7 +51,7 @@ func (l *lowerer) add(a, b *buffer) value {
 	l.layer = a.name
 	queue(l, l.kernel("add"), (*kernels.AddArgs).Launch, args, func(f *frame, args *kernels.AddArgs) {
 		args.Work, args.A, args.B, args.Y = f.work, f.at(a), f.at(b), f.at(y)
-	}, a, b, y)
+	}, access{buffers{a, b}, buffers{y}})
 	return value{kind: activations, buf: y}
 }
 
@@ -61,7 +62,7 @@ func (l *lowerer) reluGrad(layer string, y, gy *buffer) *buffer {
 	a := kernels.ReLUArgs{N: uint32(y.n)}
 	queue(l, l.kernel("relu_backward"), (*kernels.ReLUArgs).Launch, a, func(f *frame, a *kernels.ReLUArgs) {
 		a.Work, a.Y, a.GY, a.D = f.work, f.at(y), f.at(gy), f.at(d)
-	}, y, gy, d)
+	}, access{buffers{y, gy}, buffers{d}})
 	return d
 }
 

@@ -14,6 +14,6 @@ func (l *lowerer) gather() value {
 		s := f.parts[f.part]
 		a.Work, a.Images, a.Features, a.Classes, a.Table = f.work, s.images, s.features, s.classes, s.table
 		a.Y, a.Labels, a.Step, a.E = f.at(x), f.at(labels), f.step, f.E
-	}, x, labels)
+	}, access{nil, buffers{x, labels}})
 	return value{kind: activations, buf: x}
 }

@@ -36,14 +36,15 @@ func (l *lowerer) linear(op *ops.Linear[float32], in []value, float bool) (value
 		return value{}, err
 	}
 	a := l.linearArgs(op.Shape, in[1].param)
-	name := l.enter(in[1].param)
+	param := in[1].param
+	name := l.enter(param)
 	x, y := in[0].buf, l.buffer(name+" y", op.Shape.O)
 	if float {
 		a.YFloat, y.size = 1, 4
 	}
 	queue(l, l.kernel("linear_forward"), (*kernels.LinearArgs).Forward, a, func(f *frame, a *kernels.LinearArgs) {
 		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
-	}, x, y)
+	}, access{append(buffers{x}, l.weights[param:param+2]...), buffers{y}})
 	return value{kind: activations, buf: y}, nil
 }
 
@@ -68,11 +69,11 @@ func (l *lowerer) linearGrad(op *ops.Linear[float32], in []value) (value, error)
 		queue(l, l.kernel("linear_backward_data"), (*kernels.LinearArgs).BackwardData, a,
 			func(f *frame, a *kernels.LinearArgs) {
 				a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
-			}, gy, dx)
+			}, access{buffers{gy, l.weights[param]}, buffers{dx}})
 	}
 	queue(l, l.kernel("linear_backward_filter"), (*kernels.LinearArgs).BackwardFilter, a,
 		func(f *frame, a *kernels.LinearArgs) {
 			a.Work, a.X, a.GY, a.Grad = f.work, f.at(x), f.at(gy), f.grad
-		}, x, gy)
+		}, access{buffers{x, gy}, l.gradsOf([]int{param, param + 1})})
 	return l.gradients(dx, s.K*s.B*s.I, param, param+1), nil
 }

@@ -16,7 +16,7 @@ func (l *lowerer) crossEntropy(in []value, n int) (value, error) {
 		func(f *frame, a *kernels.CrossEntropyArgs) {
 			a.Work, a.Logits, a.Labels, a.Loss, a.DLogits = f.work, f.at(logits), f.at(labels), f.loss, f.at(d)
 			a.Step, a.E, a.Capacity = f.step, f.E, uint32(f.capacity)
-		}, logits, labels, d)
+		}, access{buffers{logits, labels}, buffers{d}})
 	return value{kind: activations, buf: d}, nil
 }
 
@@ -29,5 +29,5 @@ func (l *lowerer) score() {
 	queue(l, "score", (*kernels.ScoreArgs).Launch, a, func(f *frame, a *kernels.ScoreArgs) {
 		a.Work, a.Logits, a.Labels = f.work, f.at(logits), f.at(labels)
 		a.Loss, a.Correct = f.score, f.score+uint64(8*f.capacity)
-	}, logits, labels)
+	}, access{buffers{logits, labels}, nil})
 }

@@ -8,13 +8,14 @@ import "rollcall/nets/gpu/kernels"
 func (l *lowerer) update(clip bool) {
 	P, n := uint32(l.layout.P), uint32(l.layout.trained)
 	l.layer = "weights"
+	norms, scale := &buffer{name: "norms"}, &buffer{name: "scale"}
 	if clip {
 		c := kernels.ClipArgs{P: P, N: n}
 		fill := func(f *frame, c *kernels.ClipArgs) {
 			c.Work, c.Grad, c.Partial, c.Scale = f.work, f.grad, f.norms, f.scale
 		}
-		queue(l, "grad_squares", (*kernels.ClipArgs).Squares, c, fill)
-		queue(l, "clip_scale", (*kernels.ClipArgs).Scales, c, fill)
+		queue(l, "grad_squares", (*kernels.ClipArgs).Squares, c, fill, access{l.grads, buffers{norms}})
+		queue(l, "clip_scale", (*kernels.ClipArgs).Scales, c, fill, access{buffers{norms}, buffers{scale}})
 	}
 	a := kernels.SGDArgs{P: P, N: n}
 	fill := func(f *frame, a *kernels.SGDArgs) {
@@ -23,8 +24,8 @@ func (l *lowerer) update(clip bool) {
 			a.Scale = f.scale
 		}
 	}
-	queue(l, l.kernel("sgd"), (*kernels.SGDArgs).Launch, a, fill)
+	queue(l, l.kernel("sgd"), (*kernels.SGDArgs).Launch, a, fill, access{append(l.grads, scale), l.weights})
 	if n < P {
-		queue(l, "track", (*kernels.SGDArgs).Running, a, fill)
+		queue(l, "track", (*kernels.SGDArgs).Running, a, fill, access{l.grads, l.weights})
 	}
 }

@@ -50,10 +50,15 @@ func (p *program) all() []launch { return append([]launch{p.weights}, p.launches
 type launch struct {
 	kernel   string           // with the suffix of its precision
 	layer    string           // of the net, for messages and benchmarks
+	access   access           // what it reads and writes
 	geometry kernels.Geometry // of one slot
 	args     func(*frame) []byte
 	cost     func(*frame) kernels.Cost // of one slot
 }
+
+// access is what a launch reads and what it writes: buffers of the program, and parts of the rows of weights and of
+// gradients. Samples, the plan, losses and scores are not among them: no launch of a step both writes and reads them.
+type access struct{ reads, writes buffers }
 
 // frame holds what the arguments of a launch depend on: the device addresses of a wave's memory, and the step that is
 // being queued.
