@@ -49,7 +49,6 @@ struct ConvArgs {
 
 // conv.go has the same numbers.
 constexpr uint32_t CONV_THREADS = 128, CONV_OUTPUTS = 32;
-constexpr uint32_t CONV_LD = CONV_OUTPUTS + 4;  // words of a row of weights: rows 2t and 2t+2 start 8 banks apart
 
 // conv_per_word is how many elements are in a word.
 template <class P> constexpr uint32_t conv_per_word = sizeof(uint32_t) / sizeof(typename P::act);
@@ -65,22 +64,23 @@ struct ConvPlace {
   uint32_t b, i, j;
 };
 
-// conv_store8 writes 8 neighbouring outputs; the first `room` of them exist. aligned: every row is a multiple of 8
-// long.
-template <class P> DEV void conv_store8(typename P::act *dst, const float (&v)[8], uint32_t room, bool aligned) {
+// conv_store writes N neighbouring outputs, 4 or 8; the first `room` of them exist. aligned: every row is a multiple of
+// N long.
+template <class P, uint32_t N>
+DEV void conv_store(typename P::act *dst, const float (&v)[N], uint32_t room, bool aligned) {
   if (!aligned) {
 #pragma unroll
-    for (uint32_t i = 0; i < 8; i++)
+    for (uint32_t i = 0; i < N; i++)
       if (i < room) dst[i] = P::store(v[i]);
     return;
   }
   if (room == 0) return;
-  if constexpr (conv_per_word<P> == 2) {
-    write_vector(dst,
-                 uint4{pack_bf16(v[0], v[1]), pack_bf16(v[2], v[3]), pack_bf16(v[4], v[5]), pack_bf16(v[6], v[7])});
-  } else {
-    write_vector(dst, float4{P::store(v[0]), P::store(v[1]), P::store(v[2]), P::store(v[3])});
-    write_vector(dst + 4, float4{P::store(v[4]), P::store(v[5]), P::store(v[6]), P::store(v[7])});
+#pragma unroll
+  for (uint32_t i = 0; i < N; i += 4) {
+    if constexpr (conv_per_word<P> == 2)
+      write_vector(dst + i, uint2{pack_bf16(v[i], v[i + 1]), pack_bf16(v[i + 2], v[i + 3])});
+    else
+      write_vector(dst + i, float4{P::store(v[i]), P::store(v[i + 1]), P::store(v[i + 2]), P::store(v[i + 3])});
   }
 }
 

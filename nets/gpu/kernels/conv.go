@@ -26,13 +26,13 @@ type ConvTile struct {
 }
 
 const (
-	convThreads   = 128
-	convWindows   = 64        // the most windows of a unit
-	convOutputs   = 32        // outputs of a block
-	convShared    = 99 * 1024 // bytes of shared memory that a block may have on every card from capability 8.0 on
-	convResident  = 52        // steps: so many or fewer weights stay in shared memory all the time (59,904 bytes) …
-	convStreamed  = 20        // … of more than that, so many are there at a time
-	convLD        = convOutputs + 4
+	convThreads  = 128
+	convWindows  = 64        // the most windows of a unit
+	convOutputs  = 32        // outputs of a block
+	convShared   = 99 * 1024 // bytes of shared memory that a block may have on every card from capability 8.0 on
+	convResident = 52        // steps: so many or fewer weights stay in shared memory all the time (at most 59,904 bytes) …
+	convStreamed = 20        // … of more than that, so many are there at a time
+
 	filterWarps   = 6
 	filterThreads = 32 * filterWarps
 )
@@ -107,7 +107,7 @@ func (a *ConvArgs) rowGeometry(p Precision, rows, columns, channels, n uint32) G
 	if t.Steps > convResident {
 		t.Resident = convStreamed
 	}
-	weights := 4 * (t.Resident*8*convLD + t.Steps*4 + convOutputs) // bytes, with the offsets of words and the bias
+	weights := 4 * (t.Resident*convStep(p) + t.Steps*4 + convOutputs) // bytes, with the offsets of words and the bias
 	if !t.shrink(a, rows, columns, a.B, weights, 0) {
 		return Geometry{}
 	}
@@ -129,7 +129,7 @@ func (a *ConvArgs) rowGeometry(p Precision, rows, columns, channels, n uint32) G
 // little shared memory.
 func (a *ConvArgs) filterGeometry(p Precision) Geometry {
 	var t ConvTile
-	per, ld := uint32(perWord(p)), uint32(convLD)
+	per, ld := uint32(perWord(p)), uint32(convOutputs+4)
 	if per == 2 {
 		ld = 40
 	}
@@ -200,6 +200,14 @@ func perWord(p Precision) int {
 		return 2
 	}
 	return 1
+}
+
+// convStep returns how many words the weights of a step take in shared memory. In fp32 a row of 32 is padded by 4.
+func convStep(p Precision) uint32 {
+	if p == FP32 {
+		return 8 * (convOutputs + 4)
+	}
+	return 8 * convOutputs
 }
 
 // convPitch returns how many words a pixel takes in shared memory. Neighbouring windows are 2·pitch words apart; with

@@ -24,16 +24,17 @@ template <class P> struct BackwardData {
     for (uint32_t i = thread / 4; i < words; i += CONV_THREADS / 4) {
       const uint32_t o = d * per;
       const bool row = tap < a.R * a.S && o < a.O;
-#pragma unroll 4
-      for (uint32_t n = thread % 4; n < CONV_OUTPUTS; n += 4) {
+#pragma unroll
+      for (uint32_t k = 0; k < CONV_OUTPUTS / 4; k++) {
+        const uint32_t n = 4 * k + thread % 4;
         uint32_t v = 0;
         if (row && c + n < a.C) v = pack(from + (tap * a.C + c + n) * a.O + o, o + 1 < a.O);
-        w[i * CONV_LD + n] = v;
+        w[ConvSums<P>::weight(i, n)] = v;
       }
       for (d += CONV_THREADS / 4; d >= t.depth; d -= t.depth) tap++;
     }
   }
-  DEV uint32_t pack(const float *w, bool) { return float_bits(*w); }
+  DEV uint32_t pack(const float *w, bool) { return float_bits(P::store(*w)); }
   DEV uint32_t pack(const uint16_t *w, bool both) { return both ? w[0] | (uint32_t)w[1] << 16 : w[0]; }
 
   // A thread takes two words of a window of gy at a time, and makes two words of each of the four pixels. Windows begin
@@ -111,23 +112,25 @@ template <class P> struct BackwardData {
     }
   }
 
-  DEV void store(const ConvAcc &acc, const ConvArgs &a, ConvPlace p, const uint32_t (&own)[2], const float *,
+  typedef ConvSums<P> Sums;
+  DEV void store(const Sums &sums, const ConvArgs &a, ConvPlace p, const uint32_t (&own)[Sums::WINDOWS], const float *,
                  uint32_t c) {
-    const uint32_t first = c + threadIdx.x % 4 * 8, room = first < a.C ? a.C - first : 0;
+    constexpr uint32_t N = Sums::OUTPUTS;
+    const uint32_t first = c + Sums::output(), room = first < a.C ? a.C - first : 0;
     act *dx = static_cast<act *>(a.dx) + (size_t)blockIdx.y * a.B * a.H * a.W * a.C + first;
-    const bool aligned = a.C % 8 == 0;
+    const bool aligned = a.C % N == 0;
 #pragma unroll
-    for (uint32_t q = 0; q < 2; q++) {
+    for (uint32_t q = 0; q < Sums::WINDOWS; q++) {
       const uint32_t w = kept(own[q]), b = p.b + w % 256;
       if (w % 256 >= a.tile.images || b >= a.B) continue;
 #pragma unroll
       for (uint32_t k = 0; k < 4; k++) {
         const uint32_t i = 2 * (p.i + w / 256 % 256) + k / 2, j = 2 * (p.j + w / 65536) + k % 2;
         if (i >= a.H || j >= a.W) continue;
-        float y[8];
+        float y[N];
 #pragma unroll
-        for (uint32_t n = 0; n < 8; n++) y[n] = acc[2 * q + k / 2][n % 4][2 * (k % 2) + n / 4];
-        conv_store8<P>(dx + ((size_t)(b * a.H + i) * a.W + j) * a.C, y, room, aligned);
+        for (uint32_t n = 0; n < N; n++) y[n] = Sums::of(sums, q, n, k);
+        conv_store<P>(dx + ((size_t)(b * a.H + i) * a.W + j) * a.C, y, room, aligned);
       }
     }
   }

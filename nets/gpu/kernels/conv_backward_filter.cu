@@ -260,7 +260,7 @@ template <class P, int TILES> DEV void filter_run(const ConvArgs &a, uint32_t *s
       float v[8];
 #pragma unroll
       for (uint32_t c = 0; c < 8; c++) v[c] = acc[i / 2][c % 4][2 * (i % 2) + c / 4];
-      conv_store8<FP32>(partial + m * a.O + from, v, room, a.O % 8 == 0);
+      conv_store<FP32>(partial + m * a.O + from, v, room, a.O % 8 == 0);
     }
   }
   if (block / t.tiles % t.runs > 0) return;  // all threads of the block

@@ -18,7 +18,7 @@ template <class P> struct Forward {
     return o < a.O ? a.work->slots[blockIdx.y].row[a.b_offset + o] : 0.0f;
   }
 
-  // A thread copies four outputs of a row at a time.
+  // A thread takes four outputs of a row at a time.
   DEV void weights(uint32_t *w, const ConvArgs &a, uint32_t word, uint32_t words, uint32_t o) {
     const act *from = static_cast<const act *>(a.work->slots[blockIdx.y].weights) + a.w_offset;
     constexpr uint32_t per = conv_per_word<P>;
@@ -31,23 +31,29 @@ template <class P> struct Forward {
       const uint32_t c = d * per;
       const bool row = tap < a.R * a.S && c < a.C;
       const act *src = from + (row ? (tap * a.C + c) * a.O : 0);
-      copy(w + i * CONV_LD + quad, src, row, row && c + 1 < a.C, a.O, o, wide);
+      ConvSums<P>::put(w, i, quad, read(src, row, row && c + 1 < a.C, a.O, o, wide));
       for (d += CONV_THREADS / 8; d >= t.depth; d -= t.depth) tap++;
     }
   }
 
   // With float, one row of weights makes a row of words …
-  DEV void copy(uint32_t *dst, const float *src, bool row, bool, uint32_t O, uint32_t o, bool wide) {
+  DEV uint4 read(const float *src, bool row, bool, uint32_t O, uint32_t o, bool wide) {
+    float v[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     if (wide) {
-      const bool inside = row && o < O;
-      cp_async16(smem_u32(dst), src + (inside ? o : 0), inside);
-      return;
-    }
+      if (row && o < O) {
+        const float4 all = read_vector<float4>(src + o);
+        v[0] = all.x, v[1] = all.y, v[2] = all.z, v[3] = all.w;
+      }
+    } else {
 #pragma unroll
-    for (uint32_t i = 0; i < 4; i++) dst[i] = row && o + i < O ? float_bits(src[o + i]) : 0;
+      for (uint32_t i = 0; i < 4; i++)
+        if (row && o + i < O) v[i] = src[o + i];
+    }
+    return {float_bits(P::store(v[0])), float_bits(P::store(v[1])), float_bits(P::store(v[2])),
+            float_bits(P::store(v[3]))};
   }
   // … with bf16, the rows of channels c and c+1 do.
-  DEV void copy(uint32_t *dst, const uint16_t *src, bool row, bool pair, uint32_t O, uint32_t o, bool wide) {
+  DEV uint4 read(const uint16_t *src, bool row, bool pair, uint32_t O, uint32_t o, bool wide) {
     uint2 lo = {0, 0}, hi = {0, 0};
     if (wide) {
       if (row && o < O) lo = read_vector<uint2>(src + o);
@@ -56,8 +62,8 @@ template <class P> struct Forward {
       if (row) lo = gather(src, O, o);
       if (pair) hi = gather(src + O, O, o);
     }
-    write_vector(dst, uint4{(lo.x & 0xffff) | hi.x << 16, lo.x >> 16 | (hi.x & 0xffff0000u),
-                            (lo.y & 0xffff) | hi.y << 16, lo.y >> 16 | (hi.y & 0xffff0000u)});
+    return {(lo.x & 0xffff) | hi.x << 16, lo.x >> 16 | (hi.x & 0xffff0000u),
+            (lo.y & 0xffff) | hi.y << 16, lo.y >> 16 | (hi.y & 0xffff0000u)};
   }
   // gather returns the four weights from output o on, zeros behind the last.
   DEV uint2 gather(const uint16_t *src, uint32_t O, uint32_t o) {
@@ -76,40 +82,44 @@ template <class P> struct Forward {
     conv_load_pixels<P>(patch, x, a, path, p.b, (int32_t)(2 * p.i - a.pad), (int32_t)(2 * p.j - a.pad));
   }
 
-  DEV void store(const ConvAcc &acc, const ConvArgs &a, ConvPlace p, const uint32_t (&own)[2], const float *bias,
-                 uint32_t o) {
+  typedef ConvSums<P> Sums;
+  DEV void store(const Sums &sums, const ConvArgs &a, ConvPlace p, const uint32_t (&own)[Sums::WINDOWS],
+                 const float *bias, uint32_t o) {
+    constexpr uint32_t N = Sums::OUTPUTS;
     const uint32_t HP = a.HP, WP = a.WP;
-    const uint32_t first = threadIdx.x % 4 * 8, room = o + first < a.O ? a.O - o - first : 0;
+    const uint32_t first = Sums::output(), room = o + first < a.O ? a.O - o - first : 0;
     const size_t slot = (size_t)blockIdx.y * a.B * HP * WP * a.O + o + first;
-    const bool aligned = a.O % 8 == 0;
+    const bool aligned = a.O % N == 0;
 #pragma unroll
-    for (uint32_t q = 0; q < 2; q++) {
+    for (uint32_t q = 0; q < Sums::WINDOWS; q++) {
       const uint32_t w = kept(own[q]), b = p.b + w % 256, i = p.i + w / 256 % 256, j = p.j + w / 65536;
       if (w % 256 >= a.tile.images || b >= a.B || i >= HP || j >= WP) continue;
-      float y[8];
-      uint32_t arg[2] = {0, 0};
+      float y[N];
+      uint32_t arg[N / 4] = {};
 #pragma unroll
-      for (uint32_t c = 0; c < 8; c++) {
-        const float(&top)[4] = acc[2 * q][c % 4], (&bottom)[4] = acc[2 * q + 1][c % 4];
-        float m = top[c / 4];
+      for (uint32_t c = 0; c < N; c++) {
+        float m = Sums::of(sums, q, c, 0);
         uint32_t at = 0;
-        const float places[3] = {top[2 + c / 4], bottom[c / 4], bottom[2 + c / 4]};
 #pragma unroll
-        for (uint32_t k = 0; k < 3; k++)
-          if (places[k] > m || places[k] != places[k]) m = places[k], at = k + 1;
+        for (uint32_t k = 1; k < 4; k++) {
+          const float v = Sums::of(sums, q, c, k);
+          if (v > m || v != v) m = v, at = k;
+        }
         m = m + bias[first + c];
         if (m <= 0.0f) m = 0.0f, at = 4;
         y[c] = m;
         arg[c / 4] |= at << (8 * (c % 4));
       }
       const size_t at = slot + ((b * HP + i) * WP + j) * a.O;
-      conv_store8<P>(static_cast<act *>(a.y) + at, y, room, aligned);
+      conv_store<P>(static_cast<act *>(a.y) + at, y, room, aligned);
       if (aligned) {
-        if (room >= 8) write_vector(a.arg + at, uint2{arg[0], arg[1]});
+        if (room < N) continue;
+        if constexpr (N == 8) write_vector(a.arg + at, uint2{arg[0], arg[1]});
+        else *reinterpret_cast<uint32_t *>(a.arg + at) = arg[0];
         continue;
       }
 #pragma unroll
-      for (uint32_t c = 0; c < 8; c++)
+      for (uint32_t c = 0; c < N; c++)
         if (c < room) a.arg[at + c] = (uint8_t)(arg[c / 4] >> (8 * (c % 4)));
     }
   }

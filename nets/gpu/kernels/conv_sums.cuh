@@ -1,0 +1,140 @@
+// The product that conv_forward and conv_backward_data share, of pixels with weights, and where its sums lie.
+//
+// A warp multiplies 16 windows × 32 outputs. On tensor cores weights are the operand a of mma, and the pixels at one
+// place of eight windows are b: so a pair of words that is read at once is all of b, and a thread holds the four places
+// of a window. Weights lie in shared memory in the order of a, so that one read of 16 bytes is all of a: no register is
+// moved.
+#pragma once
+#include "conv_patch.cuh"
+
+// ConvSums has the sums of a thread, lane = 4g+t: of WINDOWS windows, each at its four places, OUTPUTS neighbouring
+// outputs. Row g of product m is output 4g+2m, row g+8 output 4g+2m+1; a column is a window:
+// d[4h+place][m][2r+c] is output 4g+2m+r at a place of window 8h+2t+c.
+template <class P> struct ConvSums {
+  static constexpr uint32_t WINDOWS = 4, OUTPUTS = 4;
+  static constexpr uint32_t STEP = 8 * CONV_OUTPUTS;  // words of weights in a step of 8 words of the sum
+  float d[8][2][4];
+
+  // window returns the q-th window of a thread, output its first output.
+  DEV uint32_t window(uint32_t q) { return q / 2 * 8 + threadIdx.x % 4 * 2 + q % 2; }
+  DEV uint32_t output() { return threadIdx.x % 32 / 4 * 4; }
+  // of returns the sum of the n-th output at a place of the q-th window.
+  DEV float of(const ConvSums &s, uint32_t q, uint32_t n, uint32_t place) {
+    return s.d[q / 2 * 4 + place][n / 2][n % 2 * 2 + q % 2];
+  }
+  // weight returns where output n of a word of the sum lies among the weights. Word 2u+c of a step is column u+4c of a.
+  DEV uint32_t weight(uint32_t word, uint32_t n) {
+    const uint32_t lane = n / 4 * 4 + word % 8 / 2;
+    return word / 8 * STEP + n % 4 / 2 * 128 + 4 * lane + word % 2 * 2 + n % 2;
+  }
+  // put writes the weights of outputs n … n+3, n being a multiple of 4.
+  DEV void put(uint32_t *w, uint32_t word, uint32_t n, const uint4 &v) {
+    w += weight(word, n);
+    write_vector(w, uint2{v.x, v.y});
+    write_vector(w + 128, uint2{v.z, v.w});
+  }
+};
+
+// In fp32 a thread has outputs 8t … 8t+7 of windows g and 8+g: d[2q+place/2][j][2(place%2)+h] is output 8t+4h+j.
+template <> struct ConvSums<FP32> {
+  static constexpr uint32_t WINDOWS = 2, OUTPUTS = 8;
+  static constexpr uint32_t LD = CONV_OUTPUTS + 4, STEP = 8 * LD;  // words of a row: rows 2t and 2t+2 start 8 banks apart
+  float d[4][4][4];
+
+  DEV uint32_t window(uint32_t q) { return q * 8 + threadIdx.x % 32 / 4; }
+  DEV uint32_t output() { return threadIdx.x % 4 * 8; }
+  DEV float of(const ConvSums &s, uint32_t q, uint32_t n, uint32_t place) {
+    return s.d[2 * q + place / 2][n % 4][place % 2 * 2 + n / 4];
+  }
+  DEV uint32_t weight(uint32_t word, uint32_t n) { return word * LD + n; }
+  DEV void put(uint32_t *w, uint32_t word, uint32_t n, const uint4 &v) { write_vector(w + weight(word, n), v); }
+};
+
+// conv_pair_at reads two words at once. Without `kept` clang would take the pair apart into two loads, and these would
+// meet in one bank.
+DEV uint2 conv_pair_at(const uint32_t *x) {
+  const uint64_t pair = kept(*reinterpret_cast<const uint64_t *>(x));
+  return {(uint32_t)pair, (uint32_t)(pair >> 32)};
+}
+
+// conv_step adds the products of 8 words on the tensor cores. Words 2t and 2t+1 stand for columns t and t+4 of a, so
+// that a thread reads both at once. x0 and x1 are the words of the thread at the first pixel of windows g and 8+g; the
+// next pixel is `right` words behind, the pixel below `down` words.
+template <class P>
+DEV void conv_step(ConvSums<P> &sums, const uint32_t *x0, const uint32_t *x1, uint32_t right, uint32_t down,
+                   const uint32_t *w) {
+  const uint4 w0 = read_vector<uint4>(w), w1 = read_vector<uint4>(w + 128);
+  const uint32_t a[2][4] = {{w0.x, w0.y, w0.z, w0.w}, {w1.x, w1.y, w1.z, w1.w}};
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const uint32_t *x = h ? x1 : x0;
+#pragma unroll
+    for (int row = 0; row < 2; row++, x += down) {
+      const uint2 left = conv_pair_at(x), next = conv_pair_at(x + right);
+      float(&d)[8][2][4] = sums.d;
+      const int place = 4 * h + 2 * row;
+      conv_mma<P>(d[place][0], a[0], {left.x, left.y});
+      conv_mma<P>(d[place][1], a[1], {left.x, left.y});
+      conv_mma<P>(d[place + 1][0], a[0], {next.x, next.y});
+      conv_mma<P>(d[place + 1][1], a[1], {next.x, next.y});
+    }
+  }
+}
+
+// conv_pair adds the products of 2 words on the ordinary cores. w is their first row of weights, from output 8t on.
+DEV void conv_pair(ConvSums<FP32> &sums, const uint32_t *x0, const uint32_t *x1, uint32_t right, uint32_t down,
+                   const uint32_t *w) {
+  uint2 x[8];
+#pragma unroll
+  for (int q = 0; q < 2; q++) {
+    const uint32_t *p = q ? x1 : x0;
+    x[4 * q] = conv_pair_at(p);
+    x[4 * q + 1] = conv_pair_at(p + right);
+    x[4 * q + 2] = conv_pair_at(p + down);
+    x[4 * q + 3] = conv_pair_at(p + down + right);
+  }
+#pragma unroll
+  for (int k = 0; k < 2; k++)
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const float4 v = read_vector<float4>(w + k * ConvSums<FP32>::LD + 4 * h);
+#pragma unroll
+      for (int i = 0; i < 8; i++) {
+        const float xi = bits_float(k ? x[i].y : x[i].x);
+        const int at = 2 * (i % 2) + h;
+        float(&d)[4][4] = sums.d[i / 2];
+        d[0][at] = fmaf_(xi, v.x, d[0][at]);
+        d[1][at] = fmaf_(xi, v.y, d[1][at]);
+        d[2][at] = fmaf_(xi, v.z, d[2][at]);
+        d[3][at] = fmaf_(xi, v.w, d[3][at]);
+      }
+    }
+}
+
+// conv_multiply adds the products of `steps` steps of 8 words. Pair p of the words of a window lies offset[p] words
+// behind its first pixel.
+template <class P>
+DEV void conv_multiply(ConvSums<P> &sums, const uint32_t *x0, const uint32_t *x1, uint32_t right, uint32_t down,
+                       const uint32_t *w, const uint32_t *offset, uint32_t steps) {
+  constexpr uint32_t STEP = ConvSums<P>::STEP;
+  w += 4 * (threadIdx.x % 32);
+  offset += threadIdx.x % 4;
+  uint32_t s = 0;
+  for (; s + 2 <= steps; s += 2, w += 2 * STEP, offset += 8) {  // in twos: clang unrolls no loop with assembly
+    named<64, 32>();
+    const uint32_t o0 = offset[0], o1 = offset[4];
+    conv_step<P>(sums, x0 + o0, x1 + o0, right, down, w);
+    conv_step<P>(sums, x0 + o1, x1 + o1, right, down, w + STEP);
+  }
+  if (s < steps) conv_step<P>(sums, x0 + offset[0], x1 + offset[0], right, down, w);
+}
+
+DEV void conv_multiply(ConvSums<FP32> &sums, const uint32_t *x0, const uint32_t *x1, uint32_t right, uint32_t down,
+                       const uint32_t *w, const uint32_t *offset, uint32_t steps) {
+  w += ConvSums<FP32>::output();
+  for (uint32_t p = 0; p < 4 * steps; p++, w += 2 * ConvSums<FP32>::LD) {
+    named<64, 32>();
+    const uint32_t o = offset[p];
+    conv_pair(sums, x0 + o, x1 + o, right, down, w);
+  }
+}
