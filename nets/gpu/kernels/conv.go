@@ -108,7 +108,7 @@ func (a *ConvArgs) rowGeometry(p Precision, rows, columns, channels, n uint32) G
 		t.Resident = convStreamed
 	}
 	weights := 4 * (t.Resident*convStep(p) + t.Steps*4 + convOutputs) // bytes, with the offsets of words and the bias
-	if !t.shrink(a, rows, columns, a.B, weights, 0) {
+	if !t.shrink(a, rows, columns, a.B, 1, weights, 0) {
 		return Geometry{}
 	}
 	t.Stages = 1
@@ -129,33 +129,39 @@ func (a *ConvArgs) rowGeometry(p Precision, rows, columns, channels, n uint32) G
 // little shared memory.
 func (a *ConvArgs) filterGeometry(p Precision) Geometry {
 	var t ConvTile
-	per, ld := uint32(perWord(p)), uint32(convOutputs+4)
-	if per == 2 {
-		ld = 40
-	}
-	row := 4 * (ld + 1) // bytes of a row of dY, with the offset of its pixel
+	per := uint32(perWord(p))
+	row := convStep(p)/2 + 4 // bytes of dY for a word of pixels, with its offset
 	t.Depth = uint32(ceil(a.C, 2) * 2)
 	t.Pitch = convPitch(t.Depth)
-	// A window has 4/per rows of dY, and the last step may have 7 rows without a pixel.
-	if !t.shrink(a, a.HP, a.WP, min(a.Images, a.B), 8*row, 4/per*row) {
+	// A window has 4/per words of dY, and the last step may have 7 words without a pixel. Two stages are worth units of
+	// half the size, but no smaller ones.
+	images, raw := min(a.Images, a.B), 4*convRaw(p)
+	one := t
+	if !one.shrink(a, a.HP, a.WP, images, 1, 8*row, 4/per*row+raw) {
 		return Geometry{}
 	}
-	t.Words = uint32(ceil(t.Images*t.Rows*t.Columns*4, 8*int(per)) * 8)
+	if t.shrink(a, a.HP, a.WP, images, 2, 8*row, 4/per*row+2*raw) && 2*t.windows() >= one.windows() {
+		t.Stages = 2
+	} else {
+		t, t.Stages = one, 1
+	}
+	t.Words = uint32(ceil(t.windows()*4, 8*int(per)) * 8)
 	t.Tiles = uint32(ceil(a.O, convOutputs))
+	// With three tiles on tensor cores, the 32 rows of a tile have the same tap.
 	t.WarpTiles = 3
-	if a.R*a.S*a.C <= 32 {
+	if a.R*a.S*a.C <= 32 || p != FP32 && a.C%32 != 0 {
 		t.WarpTiles = 1
 	}
 	groups := ceil(a.R*a.S*a.C, 32*int(t.WarpTiles))
 	t.Groups = uint32(min(groups, 3)) // a divisor of the number of warps
-	if groups >= filterWarps {
+	if groups >= filterWarps || groups > 3 && p != FP32 {
 		t.Groups = filterWarps
 	}
 	t.Parts = filterWarps / t.Groups
 	t.Runs = uint32(ceil(groups, int(t.Groups)))
 	a.Tile = t
 	g := Geometry{X: int(a.Chunks * t.Runs * t.Tiles), Threads: filterThreads}
-	g.Shared = max(int(4*t.Patch+t.Words*row), filterThreads*16)
+	g.Shared = max(int(t.Stages*(4*t.Patch+t.windows()*raw)+t.Words*row), filterThreads*16)
 	if t.Parts > 1 {
 		g.Shared = max(g.Shared, int(t.Groups*t.WarpTiles)*4096) // where the parts of a group add up their sums
 	}
@@ -163,9 +169,9 @@ func (a *ConvArgs) filterGeometry(p Precision) Geometry {
 }
 
 // shrink sets the windows of a unit, and with them the patch. It starts with at most convWindows windows and halves
-// them until the patch, `fixed` bytes, and `extra` bytes per window fit shared memory. It returns false if not even one
-// window fits.
-func (t *ConvTile) shrink(a *ConvArgs, rows, columns, images, fixed, extra uint32) bool {
+// them until so many patches, `fixed` bytes, and `extra` bytes per window fit shared memory. It returns false if not
+// even one window fits.
+func (t *ConvTile) shrink(a *ConvArgs, rows, columns, images, patches, fixed, extra uint32) bool {
 	t.Columns = min(columns, convWindows)
 	t.Rows = min(rows, convWindows/t.Columns)
 	t.Images = 1
@@ -175,7 +181,7 @@ func (t *ConvTile) shrink(a *ConvArgs, rows, columns, images, fixed, extra uint3
 	for {
 		t.Height, t.Width = 2*t.Rows+a.R-1, 2*t.Columns+a.S-1
 		t.Patch = (t.Images*t.Height*t.Width*t.Pitch + 3) / 4 * 4
-		if fixed+4*t.Patch+extra*t.Images*t.Rows*t.Columns <= convShared {
+		if fixed+4*patches*t.Patch+extra*t.windows() <= convShared {
 			break
 		}
 		switch {
@@ -194,6 +200,9 @@ func (t *ConvTile) shrink(a *ConvArgs, rows, columns, images, fixed, extra uint3
 	return true
 }
 
+// windows returns how many windows a unit has.
+func (t *ConvTile) windows() uint32 { return t.Images * t.Rows * t.Columns }
+
 // perWord returns how many neighbouring elements of a sum are in four bytes.
 func perWord(p Precision) int {
 	if p == BF16 {
@@ -208,6 +217,14 @@ func convStep(p Precision) uint32 {
 		return 8 * (convOutputs + 4)
 	}
 	return 8 * convOutputs
+}
+
+// convRaw returns how many words gy and arg of a window take in shared memory: 32 outputs, padded.
+func convRaw(p Precision) uint32 {
+	if p == BF16 {
+		return 24 + 8
+	}
+	return 40 + 8
 }
 
 // convPitch returns how many words a pixel takes in shared memory. Neighbouring windows are 2·pitch words apart; with
