@@ -8,13 +8,14 @@ import (
 	"rollcall/nets/ops"
 )
 
-// convArgs returns the sizes of a convolution with bias, ReLU and pooling. The maps of the graph have borders; the maps
+// convArgs returns the sizes of a convolution with bias, ReLU and pooling, whose input is x. The maps of the graph have borders; the maps
 // on the device have none.
-func (l *lowerer) convArgs(s cpu.ConvShape, param int) (kernels.ConvArgs, error) {
+func (l *lowerer) convArgs(s cpu.ConvShape, x *buffer, param int) (kernels.ConvArgs, error) {
 	a := kernels.ConvArgs{
 		B: uint32(s.B), H: uint32(s.H - 2*s.Pad), W: uint32(s.W - 2*s.Pad), C: uint32(s.C),
 		R: uint32(s.R), S: uint32(s.S), O: uint32(s.O), Pad: uint32(s.Pad),
 	}
+	a.Pixel = uint32(x.n) / (a.B * a.H * a.W)
 	a.WOffset, a.BOffset = l.offsets(param)
 	a.Images = a.ChunkImages()
 	if !a.Fits(l.precision) {
@@ -33,7 +34,7 @@ func (l *lowerer) conv(op *ops.ConvReLUPool[float32], in []value) (value, error)
 	h, w := op.Shape.Conv()
 	n := h / 2 * (w / 2) * op.Shape.O // elements of y: a window is 2×2 pixels
 	param := in[1].param
-	a, err := l.convArgs(op.Shape, param)
+	a, err := l.convArgs(op.Shape, in[0].buf, param)
 	if err != nil {
 		return value{}, err
 	}
@@ -55,7 +56,7 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, er
 		return value{}, err
 	}
 	param := in[1].param
-	a, err := l.convArgs(op.Shape, param)
+	a, err := l.convArgs(op.Shape, in[0].buf, param)
 	if err != nil {
 		return value{}, err
 	}

@@ -34,7 +34,7 @@ struct ConvTile {
 //   y[k,b,i,j,o] = max(0, bias[k,o] + max over {2i,2i+1}×{2j,2j+1} of Σ w[k,r,s,c,o] x[k,b,·+r-pad,·+s-pad,c])
 struct ConvArgs {
   const Work *work;
-  const void *x;                // [K,B,H,W,C] act
+  const void *x;                // [K,B,H,W,pixel] act, of which C are channels and the others 0
   void *y;                      // [K,B,HP,WP,O] act; backward: not read
   uint8_t *arg;                 // [K,B,HP,WP,O] place 0 … 3 of the maximum in its window, by rows; 4: the ReLU is shut
   const void *gy;               // [K,B,HP,WP,O] act, gradient of y
@@ -44,6 +44,7 @@ struct ConvArgs {
   uint32_t B, H, W, C, R, S, O, pad;
   uint32_t HP, WP;              // HP = (H+2·pad-R+1)/2, WP likewise
   uint32_t images, chunks;      // images of a chunk, chunks of a slot
+  uint32_t pixel, unused;       // elements of a pixel of x, at least C
   ConvTile tile;
 };
 

@@ -8,6 +8,7 @@ type ConvArgs struct {
 	B, H, W, C, R, S, O, Pad         uint32
 	HP, WP                           uint32
 	Images, Chunks                   uint32
+	Pixel, _                         uint32 // 0 stands for C
 	Tile                             ConvTile
 }
 
@@ -40,7 +41,7 @@ const (
 // Forward cuts conv_forward and returns its launch, which reads x and w and writes y and, in bytes, arg. The sizes must
 // have passed Fits.
 func (a *ConvArgs) Forward(p Precision) Launch {
-	a.HP, a.WP = a.pooled()
+	a.HP, a.WP, a.Pixel = a.sizes()
 	g := a.rowGeometry(p, a.HP, a.WP, a.C, a.O)
 	x, w, y, flop := a.volumes()
 	return Launch{g, Cost{FLOP: flop, Bytes: p.act(x+w+y) + y}}
@@ -49,16 +50,16 @@ func (a *ConvArgs) Forward(p Precision) Launch {
 // BackwardData cuts conv_backward_data and returns its launch, which reads gy, arg in bytes, and w, and writes dx. The
 // sizes must have passed Fits.
 func (a *ConvArgs) BackwardData(p Precision) Launch {
-	a.HP, a.WP = a.pooled()
+	a.HP, a.WP, a.Pixel = a.sizes()
 	g := a.rowGeometry(p, (a.H+1)/2, (a.W+1)/2, a.O, a.C)
-	x, w, y, flop := a.volumes()
-	return Launch{g, Cost{FLOP: flop, Bytes: p.act(y+w+x) + y}}
+	_, w, y, flop := a.volumes()
+	return Launch{g, Cost{FLOP: flop, Bytes: p.act(y+w+volume(a.B, a.H, a.W, a.C)) + y}}
 }
 
 // BackwardFilter cuts conv_backward_filter and returns its launch, which reads x, gy and arg in bytes, and writes the
 // partial sums of dw and db. The sizes must have passed Fits, and Images must be set.
 func (a *ConvArgs) BackwardFilter(p Precision) Launch {
-	a.HP, a.WP = a.pooled()
+	a.HP, a.WP, a.Pixel = a.sizes()
 	a.Chunks = uint32(ceil(a.B, int(a.Images)))
 	g := a.filterGeometry(p)
 	x, w, y, flop := a.volumes()
@@ -81,18 +82,27 @@ func (a *ConvArgs) ChunkImages() uint32 {
 	return min(images, a.B)
 }
 
-// pooled returns the height and the width of y.
-func (a *ConvArgs) pooled() (rows, columns uint32) {
-	return (a.H + 2*a.Pad - a.R + 1) / 2, (a.W + 2*a.Pad - a.S + 1) / 2
+// ConvPixel returns how many elements a pixel of C channels should have in memory, for convolutions to read. A fourth
+// beside three channels costs a third more, but a pixel is then read at once.
+func ConvPixel(C uint32) uint32 {
+	if C%4 == 3 {
+		return C + 1
+	}
+	return C
+}
+
+// sizes returns the height and the width of y, and the elements of a pixel of x: C unless more are set.
+func (a *ConvArgs) sizes() (rows, columns, pixel uint32) {
+	return (a.H + 2*a.Pad - a.R + 1) / 2, (a.W + 2*a.Pad - a.S + 1) / 2, max(a.C, a.Pixel)
 }
 
 // volumes returns the number of elements of x, w and y (arg has as many as y) of one slot, and the operations of each
 // of the three products.
 func (a *ConvArgs) volumes() (x, w, y, flop int64) {
-	rows, columns := a.pooled()
+	rows, columns, pixel := a.sizes()
 	w = volume(a.R, a.S, a.C, a.O)
 	windows := volume(a.B, rows, columns)
-	return volume(a.B, a.H, a.W, a.C), w, windows * int64(a.O), 2 * 4 * windows * w
+	return volume(a.B, a.H, a.W, pixel), w, windows * int64(a.O), 2 * 4 * windows * w
 }
 
 // rowGeometry sets the tile of conv_forward or conv_backward_data and returns the geometry. The result has rows ×

@@ -42,8 +42,8 @@ template <class P> struct BackwardData {
   DEV uint32_t odd(uint32_t pad, uint32_t taps) { return (pad + taps + 1) % 2; }
   DEV Path path(const ConvArgs &a) {
     const ConvTile &t = a.tile;
-    return path_from(threadIdx.x, CONV_THREADS, (t.height + odd(a.pad, a.R) + 1) / 2,
-                     (t.width + odd(a.pad, a.S) + 1) / 2, t.depth / 2);
+    return path_beside(t.depth / 2, CONV_THREADS, (t.height + odd(a.pad, a.R) + 1) / 2,
+                       (t.width + odd(a.pad, a.S) + 1) / 2);
   }
 
   DEV void load(uint32_t *patch, const ConvArgs &a, const Path &path, ConvPlace p) {
@@ -55,19 +55,21 @@ template <class P> struct BackwardData {
     const int32_t i0 = (int32_t)(2 * p.i + a.pad) - (int32_t)(a.R - 1),
                   j0 = (int32_t)(2 * p.j + a.pad) - (int32_t)(a.S - 1);
     const uint32_t odd_i = odd(a.pad, a.R), odd_j = odd(a.pad, a.S);
-    const uint32_t first_i = (uint32_t)(i0 >> 1), first_j = (uint32_t)(j0 >> 1),
-                   n = t.images * path.height * path.width * path.vectors;
-    Walk w = walk(path);
-    for (uint32_t i = threadIdx.x; i < n; i += CONV_THREADS, walk_on(w)) {
-      const uint32_t wi = first_i + w.r, wj = first_j + w.c, b = p.b + w.n;
-      uint2 place[4] = {};
-      if (wi < HP && wj < WP && b < a.B) unpool(place, gy, arg, ((b * HP + wi) * WP + wj) * a.O, w.v, a.O);
-      const uint32_t top = 2 * w.r - odd_i, left = 2 * w.c - odd_j;  // -1 is beyond every patch
-      uint32_t *dst = patch + w.n * t.height * t.width * t.pitch + 2 * w.v;
+    const uint32_t first_i = (uint32_t)(i0 >> 1), first_j = (uint32_t)(j0 >> 1);
+#pragma unroll 1
+    for (uint32_t v = path_piece(path); v < t.depth / 2; v += CONV_THREADS) {
+#pragma unroll 1
+      for (Walk w = walk(path); w.n < t.images; walk_on(w)) {
+        const uint32_t wi = first_i + w.r, wj = first_j + w.c, b = p.b + w.n;
+        uint2 place[4] = {};
+        if (wi < HP && wj < WP && b < a.B) unpool(place, gy, arg, ((b * HP + wi) * WP + wj) * a.O, v, a.O);
+        const uint32_t top = 2 * w.r - odd_i, left = 2 * w.c - odd_j;  // -1 is beyond every patch
+        uint32_t *dst = patch + w.n * t.height * t.width * t.pitch + 2 * v;
 #pragma unroll
-      for (uint32_t k = 0; k < 4; k++) {
-        const uint32_t row = top + k / 2, column = left + k % 2;
-        if (row < t.height && column < t.width) write_vector(dst + (row * t.width + column) * t.pitch, place[k]);
+        for (uint32_t k = 0; k < 4; k++) {
+          const uint32_t row = top + k / 2, column = left + k % 2;
+          if (row < t.height && column < t.width) write_vector(dst + (row * t.width + column) * t.pitch, place[k]);
+        }
       }
     }
   }

@@ -30,7 +30,6 @@ template <class P> struct FilterShared {
 // filter_run computes a run of rows of dw, for 32 outputs and one chunk of images, with TILES × 32 rows per warp.
 template <class P, int TILES> DEV void filter_run(const ConvArgs &a, uint32_t *shared) {
   constexpr bool pairs = conv_per_word<P> == 2;
-  constexpr uint32_t per = pairs ? 1 : conv_per_word<P>;  // elements of x in a word that is copied
   const ConvTile &t = a.tile;
   // What a thread keeps from unit to unit is packed, and unpacked where it is used: beside 100 sums there is room for
   // 68 registers.
@@ -57,8 +56,8 @@ template <class P, int TILES> DEV void filter_run(const ConvArgs &a, uint32_t *s
       const uint32_t row = m < a.R * a.S * a.C ? (tap / a.S * t.width + tap % a.S) * t.pitch + m % a.C : 0;
       packed[i / 2] = i % 2 ? packed[i / 2] | row << 16 : row;
     }
-    const Path pixels = conv_path(a, FILTER_THREADS, per);
-    const Path windows = path_from(FilterRaw<P>::window(), FilterRaw<P>::STEP, t.rows, t.columns, 1);
+    const Path pixels = conv_path(a, FILTER_THREADS, filter_piece<P>(a));
+    const Path windows = path_from(FilterRaw<P>::window(), FilterRaw<P>::STEP, t.rows, t.columns);
     start[0] = pixels.start, step[0] = pixels.step, start[1] = windows.start, step[1] = windows.step;
     turn = 8 * (thread / 32 / t.groups), o = blockIdx.x % t.tiles * CONV_OUTPUTS;
     p.b = blockIdx.x / t.tiles / t.runs * a.images;
@@ -68,13 +67,13 @@ template <class P, int TILES> DEV void filter_run(const ConvArgs &a, uint32_t *s
   auto copy = [&](uint32_t *to) INLINE {
     const bool there = p.b < end;
     if (there) {
-      const uint32_t i0 = 2 * p.i - a.pad, j0 = 2 * p.j - a.pad, C = kept(a.C);
-      const size_t slot = (size_t)kept(blockIdx.y) * (a.B * a.H * a.W * C);
+      const ConvPlace first = {p.b, 2 * p.i - a.pad, 2 * p.j - a.pad};
+      const size_t slot = (size_t)kept(blockIdx.y) * (a.B * a.H * a.W * kept(a.pixel));
       const typename P::act *x = static_cast<const typename P::act *>(a.x) + slot;
-      const Path path = {t.height, t.width, ceil_div(C, conv_vector(C, per)), start[0], step[0]};
-      if constexpr (pairs) filter_load_pairs(to, x, a, path, p.b, i0, j0);
-      else conv_load_pixels<P>(to, x, a, path, p.b, (int32_t)i0, (int32_t)j0);
-      filter_copy_gradient<P>(to + t.patch, a, Path{t.rows, t.columns, 1, start[1], step[1]}, p, end, o);
+      const Path path = {t.height, t.width, start[0], step[0]};
+      if constexpr (pairs) filter_load_pairs(to, x, a, path, first);
+      else conv_load_pixels<P>(to, x, a, path, first, FILTER_THREADS);
+      filter_copy_gradient<P>(to + t.patch, a, Path{t.rows, t.columns, start[1], step[1]}, p, end, o);
       p.j += t.columns;
       if (p.j >= a.WP) p.j = 0, p.i += t.rows;
       if (p.i >= a.HP) p.i = 0, p.b += t.images;
@@ -96,7 +95,7 @@ template <class P, int TILES> DEV void filter_run(const ConvArgs &a, uint32_t *s
       here += stage * at.stage, stage ^= 1;
       more = copy(shared + stage * at.stage);
     }
-    filter_make_gradient<P>(shared + at.dY, db, here + t.patch, t, Path{t.rows, t.columns, 1, start[1], step[1]});
+    filter_make_gradient<P>(shared + at.dY, db, here + t.patch, t, Path{t.rows, t.columns, start[1], step[1]});
     __syncthreads();  // everyone's part of dY is there
     uint32_t rows[BASES];
 #pragma unroll

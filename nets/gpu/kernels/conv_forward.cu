@@ -75,11 +75,13 @@ template <class P> struct Forward {
     return v;
   }
 
-  DEV Path path(const ConvArgs &a) { return conv_path(a, CONV_THREADS, conv_per_word<P>); }
+  DEV Path path(const ConvArgs &a) {
+    return conv_path(a, CONV_THREADS, conv_per_word<P> * conv_piece(a, conv_per_word<P>));
+  }
 
   DEV void load(uint32_t *patch, const ConvArgs &a, const Path &path, ConvPlace p) {
-    const act *x = static_cast<const act *>(a.x) + (size_t)blockIdx.y * a.B * a.H * a.W * a.C;
-    conv_load_pixels<P>(patch, x, a, path, p.b, (int32_t)(2 * p.i - a.pad), (int32_t)(2 * p.j - a.pad));
+    const act *x = static_cast<const act *>(a.x) + (size_t)blockIdx.y * a.B * a.H * a.W * a.pixel;
+    conv_load_pixels<P>(patch, x, a, path, {p.b, 2 * p.i - a.pad, 2 * p.j - a.pad}, CONV_THREADS);
   }
 
   typedef ConvSums<P> Sums;

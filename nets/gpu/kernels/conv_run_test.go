@@ -71,12 +71,13 @@ func convOnCard(t *testing.T, c convCase, p precision, d convData) convResult {
 		copy(rows[k][b:], d.bias[k*c.O:][:c.O])
 	}
 	w := wave{Slots: r.slots(p, rows...), E: 1, B: c.B}
+	pixel := int(ConvPixel(uint32(c.C)))
 	room, x, y := w.room(), c.B*c.x(), c.B*c.y()
 	a := ConvArgs{
-		Work: r.work(w), X: p.upload(r, d.x), Y: p.blank(r, room*y), Arg: blank[uint8](r, room*y),
+		Work: r.work(w), X: p.upload(r, pixels(d.x, c.C, pixel)), Y: p.blank(r, room*y), Arg: blank[uint8](r, room*y),
 		DX: p.blank(r, room*x), GY: p.upload(r, d.gy),
 		WOffset: before, BOffset: uint32(b), B: uint32(c.B), H: uint32(c.H), W: uint32(c.W), C: uint32(c.C),
-		R: uint32(c.R), S: uint32(c.S),
+		R: uint32(c.R), S: uint32(c.S), Pixel: uint32(pixel),
 		O: uint32(c.O), Pad: uint32(c.pad),
 	}
 	a.Images = a.ChunkImages()
@@ -113,6 +114,15 @@ func convOnCard(t *testing.T, c convCase, p precision, d convData) convResult {
 		}
 	}
 	return got
+}
+
+// pixels returns x, of C channels, with as many zeros behind every pixel as make it so long.
+func pixels(x []float32, C, length int) []float32 {
+	y := make([]float32, len(x)/C*length)
+	for i, v := range x {
+		y[i/C*length+i%C] = v
+	}
+	return y
 }
 
 func doubles(x []float32) []float64 {

@@ -2,26 +2,30 @@
 #pragma once
 #include "filter_multiply.cuh"
 
+// filter_piece returns how many channels of x are copied at once.
+template <class P> DEV uint32_t filter_piece(const ConvArgs &a) {
+  if constexpr (conv_per_word<P> == 2) return a.pixel % 4 == 0 ? 4 : 1;
+  else return conv_piece(a, 1);
+}
+
 // filter_load_pairs fills a patch with pairs of bf16: word (i,j,c) has x at (i,j,c) and at (i,j+1,c).
-DEV void filter_load_pairs(uint32_t *patch, const uint16_t *x, const ConvArgs &a, const Path &path, uint32_t b0,
-                           uint32_t i0, uint32_t j0) {
-  const ConvTile &t = a.tile;
-  const bool wide = conv_vector(a.C, 1) == 4;
-  const uint32_t words = wide ? 4 : 1;
-  for (Walk w = walk(path); w.n < t.images; walk_on(w)) {
-    const uint32_t row = i0 + w.r, column = j0 + w.c, b = b0 + w.n;
-    const bool image = row < a.H && b < a.B, here = image && column < a.W, next = image && column + 1 < a.W;
-    const uint32_t at = ((b * a.H + row) * a.W + column) * a.C + w.v * words;
-    uint32_t *dst = patch + ((w.n * t.height + w.r) * t.width + w.c) * t.pitch + w.v * words;
-    if (wide) {
-      uint2 lo = {0, 0}, hi = {0, 0};
-      if (here) lo = read_vector<uint2>(x + at);
-      if (next) hi = read_vector<uint2>(x + (at + a.C));
-      write_vector(dst, uint4{(lo.x & 0xffff) | hi.x << 16, lo.x >> 16 | (hi.x & 0xffff0000u),
-                              (lo.y & 0xffff) | hi.y << 16, lo.y >> 16 | (hi.y & 0xffff0000u)});
-    } else {
-      *dst = (here ? x[at] : 0) | (next ? (uint32_t)x[at + a.C] : 0) << 16;
-    }
+DEV void filter_load_pairs(uint32_t *patch, const uint16_t *x, const ConvArgs &a, const Path &path,
+                           const ConvPlace &first) {
+  if (filter_piece<BF16>(a) == 4) {
+    conv_copy_pixels<4>(patch, a, path, first, FILTER_THREADS, 1,
+                        [&](uint32_t *to, uint32_t at, uint32_t, bool image, uint32_t column) INLINE {
+                          uint2 lo = {0, 0}, hi = {0, 0};
+                          if (image && column < a.W) lo = read_vector<uint2>(x + at);
+                          if (image && column + 1 < a.W) hi = read_vector<uint2>(x + (at + a.pixel));
+                          write_vector(to, uint4{(lo.x & 0xffff) | hi.x << 16, lo.x >> 16 | (hi.x & 0xffff0000u),
+                                                 (lo.y & 0xffff) | hi.y << 16, lo.y >> 16 | (hi.y & 0xffff0000u)});
+                        });
+  } else {
+    conv_copy_pixels<1>(patch, a, path, first, FILTER_THREADS, 1,
+                        [&](uint32_t *to, uint32_t at, uint32_t, bool image, uint32_t column) INLINE {
+                          const uint32_t lo = image && column < a.W ? x[at] : 0;
+                          *to = lo | (image && column + 1 < a.W ? (uint32_t)x[at + a.pixel] : 0) << 16;
+                        });
   }
 }
 
@@ -50,7 +54,6 @@ DEV void filter_copy_gradient(uint32_t *raw, const ConvArgs &a, const Path &path
   const act *gy = static_cast<const act *>(a.gy) + slot;
   const uint8_t *arg = a.arg + slot;
   Walk w = walk(path);
-  w.v = w.dv = 0;  // a window is one vector
   for (uint32_t v = R::window(); w.n < t.images; v += R::STEP, walk_on(w)) {
     const uint32_t b = p.b + w.n, i = p.i + w.r, j = p.j + w.c;
     const bool inside = b < end && i < a.HP && j < a.WP && o < a.O;
@@ -110,7 +113,6 @@ DEV void filter_make_gradient(uint32_t *dY, float (&db)[4], const uint32_t *raw,
   typedef FilterRaw<P> R;
   const uint32_t quad = R::quad();
   Walk w = walk(path);
-  w.v = w.dv = 0;
   for (uint32_t v = R::window(); w.n < t.images; v += R::STEP, walk_on(w)) {
     const uint32_t *from = raw + v * R::WORDS;
     const uint32_t all = from[R::LD + quad / 4];

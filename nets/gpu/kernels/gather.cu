@@ -3,9 +3,9 @@
 // Brings the batch of a step from the data set: s = index[k,step,b] is the sample, (row, col) the corner of its crop,
 // and j' = W-1-j if the sample is flipped, else j, so that the crop is mirrored. table normalises the bytes of a
 // channel. Without images, y[k,b] = features[s] as it is. Without a sample (s < 0), y[k,b] = 0. labels[k,b] =
-// classes[s], or -1. images [n,H,W,C], table [C,256], y [K,B,H,W,C] act, labels [K,B].
-// Grid (⌈BHWC/4096⌉, K), block 256: 16 elements per thread, four at a time. Dynamic shared memory: 1024·C bytes for the
-// table, none for more than 32 channels. Moves BHWC(1 + act) bytes per slot; deterministic.
+// classes[s], or -1. images [n,H,W,C], table [C,256], y [K,B,H,W,pixel] act, labels [K,B].
+// Grid (⌈BHW·pixel/4096⌉, K), block 256: 16 elements per thread, four at a time. Dynamic shared memory: 1024·C bytes for the
+// table, none for more than 32 channels. Moves BHW(C + pixel act) bytes per slot; deterministic.
 #include "elements.cuh"
 #include "work.cuh"
 
@@ -15,9 +15,10 @@ struct GatherArgs {
   const float *features;   // [n,H,W,C] if images is null
   const uint8_t *classes;  // [n]
   const float *table;      // [C,256] the value of each byte of a channel
-  void *y;                 // [K,B,H,W,C] act
+  void *y;                 // [K,B,H,W,pixel] act
   int32_t *labels;         // [K,B]; -1: the sample does not count
   uint32_t step, E, B, H, W, C;
+  uint32_t pixel, unused;  // elements of a pixel of y: C, or more, of which those behind C are 0
 };
 
 // STAGED is the largest number of channels whose table goes to shared memory; gather.go has the same number.
@@ -62,24 +63,31 @@ template <class P> DEV void gather(const GatherArgs &a) {
     __syncthreads();
     table = staged;
   }
-  const uint32_t line = a.W * a.C, size = a.H * line, total = a.B * size;
+  const uint32_t line = a.W * a.pixel, size = a.H * line, total = a.B * size, image = a.H * a.W * a.C;
   const size_t batch = ((size_t)k * a.E + a.step) * a.B;
   act *out = (act *)a.y + (size_t)k * total;
   for (uint32_t e = 4 * (blockIdx.x * 256 + threadIdx.x); e < total; e += 4 * 256 * gridDim.x) {
-    uint32_t b = e / size, within = e - b * size, i = within / line, rest = within - i * line, j = rest / a.C,
-             c = rest - j * a.C;
-    Sample s = sample_at(work, batch + b, size);
-    float v[4];
+    uint32_t b = e / size, within = e - b * size, i = within / line, rest = within - i * line, j = rest / a.pixel,
+             c = rest - j * a.pixel;
+    Sample s = sample_at(work, batch + b, image);
+    float v[4] = {};
+    if (a.pixel == 4) {
+#pragma unroll
+      for (uint32_t u = 0; u < 4; u++)
+        if (u < a.C) v[u] = value_at(a, table, s, i, j, u);
+      store4<P>(out + e, {v[0], v[1], v[2], v[3]});
+      continue;
+    }
 #pragma unroll
     for (int u = 0; u < 4; u++) {
-      v[u] = b < a.B ? value_at(a, table, s, i, j, c) : 0;
-      if (++c < a.C) continue;
+      v[u] = b < a.B && c < a.C ? value_at(a, table, s, i, j, c) : 0;
+      if (++c < a.pixel) continue;
       c = 0;
       if (++j < a.W) continue;
       j = 0;
       if (++i < a.H) continue;
       i = 0;
-      if (++b < a.B) s = sample_at(work, batch + b, size);
+      if (++b < a.B) s = sample_at(work, batch + b, image);
     }
     if (total % 4 == 0) {
       store4<P>(out + e, {v[0], v[1], v[2], v[3]});

@@ -4,6 +4,7 @@ package kernels
 type GatherArgs struct {
 	Work, Images, Features, Classes, Table, Y, Labels uint64
 	Step, E, B, H, W, C                               uint32
+	Pixel, _                                          uint32 // 0 stands for C
 }
 
 const (
@@ -14,10 +15,11 @@ const (
 // Launch returns the launch of gather. Sources of pixels are bytes, sources of features are floats; which of the two it
 // is follows from Images, so that Images must be set, or 0, before the call.
 func (a *GatherArgs) Launch(p Precision) Launch {
-	n := volume(a.B, a.H, a.W, a.C)
-	l := Launch{Geometry{X: ceil(uint32(n), gatherBlock), Threads: flatThreads}, Cost{Bytes: n + p.act(n)}}
+	a.Pixel = max(a.C, a.Pixel)
+	n, y := volume(a.B, a.H, a.W, a.C), volume(a.B, a.H, a.W, a.Pixel)
+	l := Launch{Geometry{X: ceil(uint32(y), gatherBlock), Threads: flatThreads}, Cost{Bytes: n + p.act(y)}}
 	if a.Images == 0 {
-		l.Bytes = 4*n + p.act(n)
+		l.Bytes = 4*n + p.act(y)
 	} else if a.C <= gatherStaged {
 		l.Shared = int(a.C) * 256 * 4
 	}

@@ -59,7 +59,8 @@ func TestGather(t *testing.T) {
 func testGather(t *testing.T, p precision, c batchCase) {
 	const E, step, samples = 2, 1, 11
 	r, rnd := newRig(t), rand.New(rand.NewPCG(uint64(c.H*c.W*c.C), uint64(c.B)))
-	size := c.H * c.W * c.C
+	pixel := int(ConvPixel(uint32(c.C)))
+	size, elements := c.H*c.W*c.C, c.H*c.W*pixel
 	images, classes := make([]uint8, samples*size), make([]uint8, samples)
 	for i := range images {
 		images[i] = uint8(rnd.Uint32())
@@ -90,8 +91,8 @@ func testGather(t *testing.T, p precision, c batchCase) {
 	}
 	a := GatherArgs{
 		Work: r.work(w), Images: upload(r, images), Classes: upload(r, classes), Table: upload(r, table),
-		Y: p.blank(r, w.room()*c.B*size), Labels: blank[int32](r, w.room()*c.B),
-		Step: step, E: E, B: uint32(c.B), H: uint32(c.H), W: uint32(c.W), C: uint32(c.C),
+		Y: p.blank(r, w.room()*c.B*elements), Labels: blank[int32](r, w.room()*c.B),
+		Step: step, E: E, B: uint32(c.B), H: uint32(c.H), W: uint32(c.W), C: uint32(c.C), Pixel: uint32(pixel),
 	}
 	launch(r, "gather_"+p.name, a.Launch(p.kind()), w.room(), &a)
 
@@ -110,8 +111,9 @@ func testGather(t *testing.T, p precision, c batchCase) {
 		crop.Flip = c.flip && w.Flip[at] != 0
 		cpu.Generic[float32]().Gather(want[i*size:][:size], images[int(s)*size:], norm, crop)
 	}
+	want = pixels(want, c.C, pixel)
 	same(t, "y", p.download(r, a.Y, len(want)), p.rounded(want))
-	r.untouched("y of the slot not in use", a.Y+uint64(len(want)*p.bytes), c.B*size*p.bytes)
+	r.untouched("y of the slot not in use", a.Y+uint64(len(want)*p.bytes), c.B*elements*p.bytes)
 	if got := download[int32](r, a.Labels, len(labels)); !slices.Equal(got, labels) {
 		t.Errorf("labels: got %d, want %d", got, labels)
 	}

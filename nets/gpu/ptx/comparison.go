@@ -6,6 +6,7 @@ import "math"
 var comparisons = table{
 	"setp.ne.s16": {"pred s16 s16", notEqual},
 	"setp.eq.b32": {"pred b32 b32", equal},
+	"setp.eq.b64": {"pred b64 b64", equal},
 	"setp.eq.s32": {"pred s32 s32", equal},
 	"setp.ne.s32": {"pred s32 s32", notEqual},
 	"setp.lt.s32": {"pred s32 s32", func(a, b, _ uint64) uint64 { return truth(signed(a) < signed(b)) }},

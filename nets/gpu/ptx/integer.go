@@ -39,6 +39,7 @@ var integers = table{
 	"or.b32":   {"b32 b32 b32", func(a, b, _ uint64) uint64 { return a | b }},
 	"or.b64":   {"b64 b64 b64", func(a, b, _ uint64) uint64 { return a | b }},
 	"or.pred":  {"pred pred pred", func(a, b, _ uint64) uint64 { return a | b }},
+	"xor.pred": {"pred pred pred", func(a, b, _ uint64) uint64 { return a ^ b }},
 	"xor.b32":  {"b32 b32 b32", func(a, b, _ uint64) uint64 { return a ^ b }},
 	"not.b32":  {"b32 b32", func(a, _, _ uint64) uint64 { return low(^a) }},
 	"not.pred": {"pred pred", func(a, _, _ uint64) uint64 { return a ^ 1 }},

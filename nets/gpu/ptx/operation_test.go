@@ -40,6 +40,8 @@ var integerExamples = []example{
 	{opcode: "max.u32", a: all32, b: 1, want: all32},
 	{opcode: "not.b32", a: 0xf0f0f0f0, want: 0x0f0f0f0f},
 	{opcode: "not.pred", a: 1, want: 0},
+	{opcode: "xor.pred", a: 1, b: 1, want: 0},
+	{opcode: "setp.eq.b64", a: 1 << 32, b: 1, want: 0},
 	{opcode: "shl.b32", a: 0x80000001, b: 1, want: 2},
 	{opcode: "shl.b32", a: 1, b: 31, want: 0x80000000},
 	{opcode: "shl.b32", a: 1, b: 32, want: 0}, // more than 31 is 32
