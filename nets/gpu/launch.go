@@ -29,7 +29,8 @@ func (e *Engine) launch(name string, g kernels.Geometry, slots int, args []byte)
 
 // enqueue queues a launch of a wave. The usage of the wave says what the launch costs, where launches are timed.
 func (e *Engine) enqueue(w *wave, l launch, u usage) error {
-	if err := e.launch(l.kernel, l.geometry, w.key.capacity, l.args(&w.frame)); err != nil || !e.timing() {
+	slots := w.key.capacity
+	if err := e.launch(l.kernel, l.geometry(slots), slots, l.args(&w.frame)); err != nil || !e.timing() {
 		return err
 	}
 	flop, bytes := l.cost(&w.frame).Of(u.slots, u.momenta, u.drifts)

@@ -59,16 +59,21 @@ func TestPredict(t *testing.T) {
 	r := timing{steps: 1, evalBatch: 1, training: 256}.rig(t, workload{net: words[0], batch: batch}, precision, 1, true)
 	memory := memoryOf(r.e)
 	newest := assemblers[len(assemblers)-1]
-	var launches []predict.Launch
-	for _, l := range r.launches[1:] { // the first one fills the weights, once a round
-		launches = append(launches, counted(t, newest, l, &r.w.frame, memory))
-	}
+	program := r.launches[1:] // the first one fills the weights, once a round
+	launches := make([]predict.Launch, len(program))
 	for _, clients := range counts {
-		t.Log(predictionTable(words[0], precision, r.launches[1:], launches, clients))
+		f := r.w.frame
+		f.capacity = clients
+		for i, l := range program {
+			if launches[i].Blocks != l.geometry(clients).X { // else it is counted already
+				launches[i] = counted(t, newest, l, &f, memory)
+			}
+		}
+		t.Log(predictionTable(words[0], precision, program, launches, clients))
 	}
 }
 
-// counted runs some blocks of a launch and returns what the model needs to know of it.
+// counted runs some blocks of a launch, cut for the capacity of a frame, and returns what the model needs to know of it.
 func counted(t *testing.T, a *sass.Assembler, l launch, f *frame, memory ptx.Memory) predict.Launch {
 	t.Helper()
 	module, ok := kernels.Find(l.kernel)
@@ -80,8 +85,9 @@ func counted(t *testing.T, a *sass.Assembler, l launch, f *frame, memory ptx.Mem
 	if at < 0 {
 		t.Fatalf("kernel %s: not in the machine code of %s", l.kernel, module.Name)
 	}
+	g := l.geometry(f.capacity)
 	p := predict.Launch{
-		Blocks: l.geometry.X, Threads: l.geometry.Threads, Shared: l.geometry.Shared,
+		Blocks: g.X, Threads: g.Threads, Shared: g.Shared,
 		Bytes: float64(l.cost(f).Bytes), PTX: must(ptx.Parse(module.PTX))(t).Kernel(l.kernel), Code: machine[at],
 	}
 	run := ptx.Launch{

@@ -48,10 +48,10 @@ func (p *program) all() []launch { return append([]launch{p.weights}, p.launches
 
 // launch is one kernel of a program, before the addresses and the number of slots are known.
 type launch struct {
-	kernel   string           // with the suffix of its precision
-	layer    string           // of the net, for messages and benchmarks
-	access   access           // what it reads and writes
-	geometry kernels.Geometry // of one slot
+	kernel   string // with the suffix of its precision
+	layer    string // of the net, for messages and benchmarks
+	access   access // what it reads and writes
+	geometry func(slots int) kernels.Geometry
 	args     func(*frame) []byte
 	cost     func(*frame) kernels.Cost // of one slot
 }
@@ -94,7 +94,7 @@ func weightsLaunch(key programKey, P int, p Precision) launch {
 		kernel, how = "round_weights_", a.Round(p)
 	}
 	return launch{
-		kernel: kernel + string(p), layer: "weights", geometry: how.Geometry,
+		kernel: kernel + string(p), layer: "weights", geometry: always(how.Geometry),
 		args: func(f *frame) []byte {
 			a.Work = f.work
 			if !key.train {
@@ -104,6 +104,11 @@ func weightsLaunch(key programKey, P int, p Precision) launch {
 		},
 		cost: func(*frame) kernels.Cost { return how.Cost },
 	}
+}
+
+// always returns a geometry that is the same for any number of slots.
+func always(g kernels.Geometry) func(int) kernels.Geometry {
+	return func(int) kernels.Geometry { return g }
 }
 
 // argBytes returns the bytes of a kernel's arguments, as the kernel reads them.

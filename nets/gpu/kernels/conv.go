@@ -37,18 +37,18 @@ const (
 	filterThreads = 32 * filterWarps
 )
 
-// Forward cuts conv_forward and returns its launch, which reads x and w and writes y and, in bytes, arg. The sizes must
-// have passed Fits.
-func (a *ConvArgs) Forward(p Precision) Launch {
+// Forward cuts conv_forward for a grid of so many slots and returns its launch, which reads x and w and writes y and, in
+// bytes, arg. The sizes must have passed Fits.
+func (a *ConvArgs) Forward(p Precision, _ int) Launch {
 	a.HP, a.WP = a.pooled()
 	g := a.rowGeometry(p, a.HP, a.WP, a.C, a.O)
 	x, w, y, flop := a.volumes()
 	return Launch{g, Cost{FLOP: flop, Bytes: p.act(x+w+y) + y}}
 }
 
-// BackwardData cuts conv_backward_data and returns its launch, which reads gy, arg in bytes, and w, and writes dx. The
-// sizes must have passed Fits.
-func (a *ConvArgs) BackwardData(p Precision) Launch {
+// BackwardData cuts conv_backward_data for a grid of so many slots and returns its launch, which reads gy, arg in bytes,
+// and w, and writes dx. The sizes must have passed Fits.
+func (a *ConvArgs) BackwardData(p Precision, _ int) Launch {
 	a.HP, a.WP = a.pooled()
 	g := a.rowGeometry(p, (a.H+1)/2, (a.W+1)/2, a.O, a.C)
 	x, w, y, flop := a.volumes()
@@ -68,7 +68,7 @@ func (a *ConvArgs) BackwardFilter(p Precision) Launch {
 // Fits reports whether the shared memory of a block is enough for a convolution of so many channels and outputs: up to
 // more than 900 in float32 with 3×3 windows, 400 with 5×5. Images must be set.
 func (a ConvArgs) Fits(p Precision) bool {
-	return a.Forward(p).X > 0 && a.BackwardData(p).X > 0 && a.BackwardFilter(p).X > 0
+	return a.Forward(p, 1).X > 0 && a.BackwardData(p, 1).X > 0 && a.BackwardFilter(p).X > 0
 }
 
 // ChunkImages returns how many images one partial sum of conv_backward_filter should hold. With few images there is

@@ -1,7 +1,8 @@
 package kernels
 
-// Launch says how a kernel is launched and what the launch costs. The geometry depends on sizes alone; the cost also
-// depends on which optional pointers are set.
+// Launch says how a kernel is launched and what the launch costs. The geometry depends on sizes alone, and that of some
+// kernels on the number of slots: never its threads and its shared memory. The cost also depends on which optional
+// pointers are set.
 type Launch struct {
 	Geometry
 	Cost
