@@ -37,6 +37,17 @@ func (e *Engine) enqueue(w *wave, l launch, u usage) error {
 	return e.mark(l.kernel, flop, bytes)
 }
 
+// add adds a launch of a wave to a graph, behind other launches of the graph.
+func (e *Engine) add(g *driver.Graph, w *wave, l launch, after []int) error {
+	f, err := e.function(l.kernel)
+	if err != nil {
+		return err
+	}
+	slots := w.key.capacity
+	how := l.geometry(slots)
+	return f.AddTo(g, [2]int{how.X, slots}, how.Threads, how.Shared, l.args(&w.frame), after)
+}
+
 // launchAlone queues and times a kernel that belongs to no wave, such as those on rows of a bank.
 func (e *Engine) launchAlone(kernel string, l kernels.Launch, args []byte) error {
 	if err := e.begin(); err != nil {

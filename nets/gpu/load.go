@@ -44,13 +44,13 @@ func (e *Engine) program(key programKey) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.weights = weightsLaunch(key, e.layout.P, e.options.Precision)
+	p.weights = weightsLaunch(key, p.rows, e.layout.P, e.options.Precision)
 	e.programs[key] = p
 	return p, nil
 }
 
 // load loads the kernels of launches, checks that the card can launch them, and makes the driver grant them their
-// shared memory. All of this is impossible, or not known to be possible, while a graph is captured.
+// shared memory.
 func (e *Engine) load(launches []launch) error {
 	if err := e.compile(launches); err != nil {
 		return err

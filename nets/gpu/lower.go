@@ -18,7 +18,7 @@ import (
 // is not in the graph; clip adds the clipping of the gradients.
 //
 // The nodes come in an order in which every node follows its inputs. Each queues its kernels behind the kernels of
-// the nodes before, so that a program is a plain list, and the life of a buffer is a range of this list.
+// the nodes before, so that a program is a plain list. What a launch reads and writes says which ones it waits for.
 func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*program, error) {
 	g, err := m.Graph(B, train)
 	if err != nil {
@@ -29,6 +29,7 @@ func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*pr
 		l.weights = append(l.weights, &buffer{name: p.Name})
 		l.grads = append(l.grads, &buffer{name: p.Name + " gradient"})
 	}
+	l.program.rows = l.weights
 	nodes, err := g.Nodes()
 	if err != nil {
 		return nil, err
@@ -47,6 +48,7 @@ func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*pr
 	}
 	if !train {
 		l.score()
+		l.program.settle(1)
 		return l.program, nil
 	}
 	for i, n := range g.Grads {
@@ -55,6 +57,7 @@ func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*pr
 		}
 	}
 	l.update(clip)
+	l.program.settle(2)
 	return l.program, nil
 }
 
@@ -228,7 +231,7 @@ func (l *lowerer) perSample(name string, n, bytes int) *buffer {
 
 // perSlot returns a new buffer of n elements per slot, each of so many bytes, whatever the batch.
 func (l *lowerer) perSlot(name string, n, bytes int) *buffer {
-	b := &buffer{name: name, n: n, size: bytes, first: -1}
+	b := &buffer{name: name, n: n, size: bytes}
 	l.program.buffers = append(l.program.buffers, b)
 	return b
 }
@@ -269,10 +272,7 @@ func queue[A any](l *lowerer, kernel string, plan launcher[A], a A, fill func(*f
 func queueBySlots[A any](l *lowerer, kernel string, plan slotLauncher[A], a A, fill func(*frame, *A), use access) {
 	now := len(l.program.launches)
 	for _, b := range slices.Concat(use.reads, use.writes) {
-		if b.first < 0 {
-			b.first = now
-		}
-		b.last = now
+		b.uses = append(b.uses, now)
 	}
 	planned := func(f *frame, a A) (A, kernels.Launch) {
 		fill(f, &a)

@@ -8,8 +8,8 @@ type Launch struct {
 	Cost
 }
 
-// Geometry is the grid and the block of a launch. A grid has X blocks for every slot of the arena, so that a captured
-// graph serves any number of clients; the grid of a kernel that takes no wave has X blocks in all.
+// Geometry is the grid and the block of a launch. A grid has X blocks for every slot of the arena, so that a graph
+// serves any number of clients; the grid of a kernel that takes no wave has X blocks in all.
 type Geometry struct {
 	X       int // blocks per slot
 	Threads int // per block
