@@ -24,8 +24,8 @@ func TestOrder(t *testing.T) {
 	if fmt.Sprint(o.waits) != fmt.Sprint(want) {
 		t.Errorf("waits %v, want %v", o.waits, want)
 	}
-	if o.depth() != 5 { // 0, 1, 3, 4 and 6
-		t.Errorf("%d launches in turn, want 5", o.depth())
+	if a, b := o.depth(7), o.depth(4); a != 5 || b != 3 { // 0, 1, 3, 4 and 6
+		t.Errorf("%d launches in turn, and %d of the first four, want 5 and 3", a, b)
 	}
 	if !o.followsAll(6, []int{0, 1, 2, 3, 4, 5}) || o.followsAll(5, []int{4}) || o.followsAll(2, []int{1}) {
 		t.Error("6 follows all others, 5 does not follow 4, nor 2 follow 1")
@@ -75,11 +75,10 @@ func TestCriticalPath(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		both := p.order.depth()
-		p.settle(1)
-		if got := p.order.depth(); got > want || both > 2*want {
+		n := len(p.launches)
+		if one, both := p.order.depth(n), p.order.depth(2*n); one > want || both > 2*want {
 			t.Errorf("%s: %d of %d launches in turn in a step, and %d in two, want at most %d and %d",
-				net, got, len(p.launches), both, want, 2*want)
+				net, one, n, both, want, 2*want)
 		}
 	}
 }

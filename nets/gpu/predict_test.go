@@ -69,7 +69,7 @@ func TestPredict(t *testing.T) {
 				launches[i] = counted(t, newest, l, &f, memory)
 			}
 		}
-		t.Log(predictionTable(words[0], precision, program, launches, clients))
+		t.Log(predictionTable(words[0], precision, r.w.program, launches, clients))
 	}
 }
 
@@ -129,8 +129,9 @@ func memoryOf(e *Engine) (m ptx.Memory) {
 	return m
 }
 
-// predictionTable returns the times of all launches, in µs per client-step.
-func predictionTable(net string, p Precision, names []launch, launches []predict.Launch, clients int) string {
+// predictionTable returns the times of all launches, in µs per client-step: of each alone, their sum, and the time from
+// the end of a step to the end of the next if launches that do not wait for each other run at once.
+func predictionTable(net string, p Precision, program *program, launches []predict.Launch, clients int) string {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "%s %s, %d clients, µs per client-step\t"+
@@ -144,11 +145,20 @@ func predictionTable(net string, p Precision, names []launch, launches []predict
 	}
 	for i, l := range launches {
 		t := predict.H200.Predict(l, clients)
-		line(names[i].kernel, names[i].layer, t)
+		line(program.launches[i].kernel, program.launches[i].layer, t)
 		sum.Total, sum.Tensor, sum.Issue = sum.Total+t.Total, sum.Tensor+t.Tensor, sum.Issue+t.Issue
 		sum.Shared, sum.L2, sum.Memory = sum.Shared+t.Shared, sum.L2+t.L2, sum.Memory+t.Memory
 	}
 	line("sum", "", sum)
 	_ = w.Flush() // into memory
+	n := len(launches)
+	var steps []predict.Work
+	for i, after := range program.order.waits {
+		steps = append(steps, predict.H200.Work(launches[i%n], clients, after))
+	}
+	ends := predict.H200.Ends(steps)
+	step := slices.Max(ends[n:]) - slices.Max(ends[:n])
+	fmt.Fprintf(&text, "A step with launches at once: %.2f; %d of %d launches wait for each other in turn.\n",
+		step*1e6/float64(clients), program.order.depth(2*n)-program.order.depth(n), n)
 	return "\n" + text.String()
 }
