@@ -92,7 +92,7 @@ func counted(t *testing.T, a *sass.Assembler, l launch, f *frame, memory ptx.Mem
 	}
 	run := ptx.Launch{
 		Grid: [2]int{p.Blocks, 1}, Threads: p.Threads, Shared: p.Shared, Args: l.args(f), Blocks: someBlocks(p.Blocks),
-		Traffic: true,
+		Traffic: true, L1: predict.H200.Cached(p),
 	}
 	p.Counted = must(p.PTX.Run(run, memory))(t)
 	return p
