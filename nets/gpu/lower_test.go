@@ -50,8 +50,8 @@ func checkArena(t *testing.T, p *program, total int64, room int) {
 		for _, b := range p.buffers[:i] {
 			overlap := a.offset < b.offset+b.bytes(room) && b.offset < a.offset+a.bytes(room)
 			if overlap && !taken(p, a, b) {
-				t.Errorf("%s (launches %v, bytes %d…%d) lies over %s (%v, %d…%d): some of these could run at once", a.name,
-					a.uses, a.offset, a.offset+a.bytes(room), b.name, b.uses, b.offset, b.offset+b.bytes(room))
+				t.Errorf("%s (launches %v, bytes %d…%d) lies over %s (%v, %d…%d): some of these may run at once",
+					a.name, a.uses, a.offset, a.offset+a.bytes(room), b.name, b.uses, b.offset, b.offset+b.bytes(room))
 			}
 		}
 	}

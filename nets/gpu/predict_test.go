@@ -73,7 +73,7 @@ func TestPredict(t *testing.T) {
 	}
 }
 
-// counted runs some blocks of a launch, cut for the capacity of a frame, and returns what the model needs to know of it.
+// counted runs some blocks of a launch, cut for the capacity of a frame, and returns what the model needs to know.
 func counted(t *testing.T, a *sass.Assembler, l launch, f *frame, memory ptx.Memory) predict.Launch {
 	t.Helper()
 	module, ok := kernels.Find(l.kernel)

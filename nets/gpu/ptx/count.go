@@ -9,10 +9,10 @@ type Counts struct {
 	// of its 32 banks at a time: 1 for an access of at most 4 bytes per lane without conflicts. Accesses of 8 bytes are
 	// served by half warps, those of 16 bytes by quarters. Only with [Launch.Traffic].
 	Wavefronts []int64
-	// Sectors are the aligned 32-byte pieces of global memory that the lanes of a warp touch together, but for those that
-	// ld and cp.async.ca find in the [Launch.L1] bytes of their block: what L2 sees. L1 holds lines of 128 bytes, of each
-	// the sectors that were read, and forgets the line that was not read for the longest time. A block finds nothing
-	// there of the blocks before or beside it. Writes and cp.async.cg go past L1. Only with [Launch.Traffic].
+	// Sectors are the aligned 32-byte pieces of global memory that the lanes of a warp touch together, but for those
+	// that ld and cp.async.ca find in the [Launch.L1] bytes of their block: what L2 sees. L1 holds lines of 128 bytes,
+	// of each the sectors that were read, and forgets the line that was not read for the longest time. A block finds
+	// nothing there of the blocks before or beside it. Writes and cp.async.cg go past L1. Only with [Launch.Traffic].
 	Sectors []int64
 }
 
