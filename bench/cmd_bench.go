@@ -45,7 +45,7 @@ synthetic data and says so.`,
 	fs.StringVar(&net, "net", "", "network: "+strings.Join(nets.ModelNames(), ", ")+" (default: the data set's)")
 	fs.IntVar(&rounds, "rounds", 10, "rounds measured")
 	fs.IntVar(&clients, "clients", 100, "number of clients N")
-	// The first round of an engine finds memory and captures graphs, and takes longer than the others.
+	// The first round of an engine finds memory and makes graphs, and takes longer than the others.
 	fs.IntVar(&b.Warmup, "warmup", 1, "rounds before them")
 	fs.Float64Var(&seconds, "max-seconds", 120, "measure no further round after so long, once there are 3")
 	fs.Uint32Var(&b.Seed, "seed", 3, "seed of every draw")

@@ -241,7 +241,7 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 		_, err := engine.Evaluate(ctx, []nets.EvalJob{{Row: start, Part: nets.Test}})
 		return err
 	}
-	// The first calls of a new engine find memory and capture graphs.
+	// The first calls of a new engine find memory and make graphs.
 	for _, warm := range []func() error{step, evaluation} {
 		if err := warm(); err != nil {
 			return err

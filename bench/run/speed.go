@@ -131,7 +131,7 @@ func Sum(times []time.Duration) (total time.Duration) {
 }
 
 // evaluate measures one pass over the test images. It repeats a quick one, because the first pass finds memory and
-// captures graphs.
+// makes graphs.
 func (b *SpeedTest) evaluate(ctx context.Context, l *Session, f *Federation, row *results.BenchRow) error {
 	model, err := f.Method.Model()
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 // buffer is an array of a program: n elements for every slot. Buffers that are not in use at the same time share
 // memory.
 type buffer struct {
-	name        string // of the node of the net's graph, for messages
-	n           int    // elements per slot
-	size        int    // bytes of an element
-	first, last int    // launches between which the buffer is in use, both included
-	offset      int64  // bytes from the start of the buffers' part of the arena
+	name   string // of the node of the net's graph, for messages
+	n      int    // elements per slot
+	size   int    // bytes of an element
+	uses   []int  // launches of a step that read or write it, in order; the first one writes
+	offset int64  // bytes from the start of the buffers' part of the arena
 }
 
 type buffers []*buffer
@@ -25,10 +25,10 @@ func (b *buffer) bytes(slots int) int64 {
 // bufferAlign is the alignment of cuMemAlloc, in bytes. Every piece of an arena has it too.
 const bufferAlign = 256
 
-// arrange gives every buffer its offset, such that buffers in use at the same time do not overlap, and returns the
-// bytes that all take together. The largest buffers come first, each at the lowest offset that is free: greedy by size,
-// which wastes little and needs no search.
-func arrange(buffers []*buffer, slots int) int64 {
+// arrange gives every buffer its offset, such that buffers overlap only if they may share memory, and returns the bytes
+// that all take together. The largest buffers come first, each at the lowest offset that is free: greedy by size, which
+// wastes little and needs no search.
+func arrange(buffers []*buffer, slots int, share func(a, b *buffer) bool) int64 {
 	order := slices.Clone(buffers)
 	slices.SortStableFunc(order, func(a, b *buffer) int { return cmp.Compare(b.bytes(slots), a.bytes(slots)) })
 	var placed []*buffer // by offset
@@ -36,7 +36,7 @@ func arrange(buffers []*buffer, slots int) int64 {
 	for _, b := range order {
 		b.offset = 0
 		for _, other := range placed {
-			if other.last < b.first || b.last < other.first {
+			if share(b, other) {
 				continue
 			}
 			if b.offset+b.bytes(slots) <= other.offset {

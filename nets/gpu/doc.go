@@ -1,7 +1,7 @@
 // Package gpu is the CUDA engine: it trains all active clients of a round at once on an NVIDIA card.
 //
 // The engine lowers a net's Gorgonia graph to a program, a list of kernel launches. It gives the program memory for a
-// number of slots, one for each client, and captures all launches of a round as one CUDA graph: that is a wave. Every
+// number of slots, one for each client, and makes one CUDA graph of all launches of a round: that is a wave. Every
 // later round sends a plan to the device and replays the graph. docs/cuda.md tells the same story at more length.
 //
 // Read the files in the order of a round:
@@ -14,7 +14,8 @@
 //     one family a file.
 //   - memory.go gives a wave its memory on the device. arena.go decides which buffers of a program share memory.
 //   - plan.go writes what changes from round to round, which travels to the device in one copy.
-//   - run.go captures the graph of a wave and replays it. launch.go launches one kernel.
+//   - run.go makes the graph of a wave and replays it; order.go says which launch waits for which. launch.go launches
+//     one kernel.
 //   - bank.go has the rows of parameters on the device, layout.go the order of the parameters in a row. scratch.go
 //     carries small arrays to the device and back.
 //   - profile.go times kernels. cards.go lists the cards. unavailable.go stands in for all of it in a program without

@@ -38,7 +38,6 @@ type Engine struct {
 	staging    []byte   // pinned: the plan of the wave that runs, then its results
 	slotLimit  int      // most slots of a wave: halved when memory runs out
 	profile    *profile // nil: kernels are not timed
-	capturing  bool     // launches go into a graph
 	guard      bool     // every piece of memory is an allocation of its own, for memory checkers
 }
 

@@ -95,7 +95,14 @@ func TestEveryCard(t *testing.T) {
 	for _, batch := range []int{1, 5, 20, 32, 50, 64, 128, 256, 512} {
 		programs(t, batch, func(m *nets.Model, precision Precision, key programKey, p *program) {
 			for _, l := range p.launches {
-				k, g := ptx.of(t, l.kernel), l.geometry
+				k, g := ptx.of(t, l.kernel), l.geometry(1)
+				for _, slots := range []int{8, 48, 1000} {
+					other := l.geometry(slots)
+					if other.X > g.X || other.X < 1 || other.Threads != g.Threads || other.Shared != g.Shared {
+						t.Errorf("%s %s of %s: %+v for %d slots, %+v for one: want no more blocks, the rest as for one",
+							m.Name, l.kernel, l.layer, other, slots, g)
+					}
+				}
 				seen[l.kernel] = true
 				what := fmt.Sprintf("%s %s B=%d: %s of %s (%+v, compiled %+v)",
 					m.Name, precision, batch, l.kernel, l.layer, g, k)

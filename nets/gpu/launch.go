@@ -29,11 +29,23 @@ func (e *Engine) launch(name string, g kernels.Geometry, slots int, args []byte)
 
 // enqueue queues a launch of a wave. The usage of the wave says what the launch costs, where launches are timed.
 func (e *Engine) enqueue(w *wave, l launch, u usage) error {
-	if err := e.launch(l.kernel, l.geometry, w.key.capacity, l.args(&w.frame)); err != nil || !e.timing() {
+	slots := w.key.capacity
+	if err := e.launch(l.kernel, l.geometry(slots), slots, l.args(&w.frame)); err != nil || !e.timing() {
 		return err
 	}
 	flop, bytes := l.cost(&w.frame).Of(u.slots, u.momenta, u.drifts)
 	return e.mark(l.kernel, flop, bytes)
+}
+
+// add adds a launch of a wave to a graph, behind other launches of the graph.
+func (e *Engine) add(g *driver.Graph, w *wave, l launch, after []int) error {
+	f, err := e.function(l.kernel)
+	if err != nil {
+		return err
+	}
+	slots := w.key.capacity
+	how := l.geometry(slots)
+	return f.AddTo(g, [2]int{how.X, slots}, how.Threads, how.Shared, l.args(&w.frame), after)
 }
 
 // launchAlone queues and times a kernel that belongs to no wave, such as those on rows of a bank.

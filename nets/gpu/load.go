@@ -18,8 +18,8 @@ func (e *Engine) ready() error {
 	n := uint32(e.layout.P)
 	combine, squares := kernels.CombineArgs{P: n}, kernels.SumSquaresArgs{N: n}
 	all := []launch{
-		{kernel: "combine", layer: "rows", geometry: combine.Launch().Geometry},
-		{kernel: "sum_squares", layer: "rows", geometry: squares.Launch().Geometry},
+		{kernel: "combine", layer: "rows", geometry: always(combine.Launch().Geometry)},
+		{kernel: "sum_squares", layer: "rows", geometry: always(squares.Launch().Geometry)},
 	}
 	for _, key := range []programKey{{train: true}, {train: true, clip: true}, {}} {
 		p, err := e.program(key)
@@ -44,13 +44,13 @@ func (e *Engine) program(key programKey) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.weights = weightsLaunch(key, e.layout.P, e.options.Precision)
+	p.weights = weightsLaunch(key, p.rows, e.layout.P, e.options.Precision)
 	e.programs[key] = p
 	return p, nil
 }
 
 // load loads the kernels of launches, checks that the card can launch them, and makes the driver grant them their
-// shared memory. All of this is impossible, or not known to be possible, while a graph is captured.
+// shared memory.
 func (e *Engine) load(launches []launch) error {
 	if err := e.compile(launches); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (e *Engine) load(launches []launch) error {
 		if err := fits(l, f.Attributes(), e.card); err != nil {
 			return err
 		}
-		if err := f.grant(l.geometry.Shared); err != nil {
+		if err := f.grant(l.geometry(1).Shared); err != nil {
 			return err
 		}
 	}
@@ -148,7 +148,7 @@ func (f *function) grant(bytes int) error {
 // fits returns an error of one line if a card cannot run a launch. It says how much of what the launch needs, and how
 // much the card has. Without it a failure would only name the launch.
 func fits(l launch, a driver.Attributes, card driver.DeviceInfo) error {
-	g := l.geometry
+	g := l.geometry(1) // a slot has the most blocks where it is alone
 	switch shared := g.Shared + a.Shared; {
 	case shared > card.SharedPerBlock:
 		return fmt.Errorf("gpu: %s of %s: a block takes %s of shared memory, %s has %s",

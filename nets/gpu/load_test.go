@@ -49,7 +49,7 @@ func TestFits(t *testing.T) {
 		},
 	} {
 		got := ""
-		if err := fits(launch{kernel: "k_tf32", layer: "conv1", geometry: c.g}, c.a, card); err != nil {
+		if err := fits(launch{kernel: "k_tf32", layer: "conv1", geometry: always(c.g)}, c.a, card); err != nil {
 			got = err.Error()
 		}
 		if got != c.want {
@@ -67,9 +67,9 @@ func TestRefused(t *testing.T) {
 	g.card.SharedPerBlock = 40 << 10
 	want := ""
 	for _, l := range g.programs[programKey{train: true}].launches {
-		if l.geometry.Shared > 40<<10 {
+		if l.geometry(1).Shared > 40<<10 {
 			want = fmt.Sprintf("gpu: %s of %s: a block takes %s of shared memory, %s has 40 KiB",
-				l.kernel, l.layer, driver.Size(int64(l.geometry.Shared)), g.card.Name)
+				l.kernel, l.layer, driver.Size(int64(l.geometry(1).Shared)), g.card.Name)
 			break
 		}
 	}

@@ -18,7 +18,7 @@ import (
 // is not in the graph; clip adds the clipping of the gradients.
 //
 // The nodes come in an order in which every node follows its inputs. Each queues its kernels behind the kernels of
-// the nodes before, so that a program is a plain list, and the life of a buffer is a range of this list.
+// the nodes before, so that a program is a plain list. What a launch reads and writes says which ones it waits for.
 func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*program, error) {
 	g, err := m.Graph(B, train)
 	if err != nil {
@@ -29,6 +29,7 @@ func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*pr
 		l.weights = append(l.weights, &buffer{name: p.Name})
 		l.grads = append(l.grads, &buffer{name: p.Name + " gradient"})
 	}
+	l.program.rows = l.weights
 	nodes, err := g.Nodes()
 	if err != nil {
 		return nil, err
@@ -47,6 +48,7 @@ func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*pr
 	}
 	if !train {
 		l.score()
+		l.program.settle(1)
 		return l.program, nil
 	}
 	for i, n := range g.Grads {
@@ -55,6 +57,7 @@ func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*pr
 		}
 	}
 	l.update(clip)
+	l.program.settle(2)
 	return l.program, nil
 }
 
@@ -228,7 +231,7 @@ func (l *lowerer) perSample(name string, n, bytes int) *buffer {
 
 // perSlot returns a new buffer of n elements per slot, each of so many bytes, whatever the batch.
 func (l *lowerer) perSlot(name string, n, bytes int) *buffer {
-	b := &buffer{name: name, n: n, size: bytes, first: -1}
+	b := &buffer{name: name, n: n, size: bytes}
 	l.program.buffers = append(l.program.buffers, b)
 	return b
 }
@@ -255,28 +258,32 @@ func (l *lowerer) kernel(name string) string { return name + "_" + string(l.prec
 // sizes, such as the tile of a convolution.
 type launcher[A any] func(*A, Precision) kernels.Launch
 
+// slotLauncher is a launcher of a kernel that is cut in other blocks for few slots than for many.
+type slotLauncher[A any] func(a *A, p Precision, slots int) kernels.Launch
+
 // queue appends a launch of a kernel to the program. The arguments have their sizes; fill sets what depends on the
 // frame, the addresses above all, in a copy of them. use is all that the kernel reads and writes: it tells from which
 // launch to which one a buffer needs its memory, and which launches must wait for which.
 func queue[A any](l *lowerer, kernel string, plan launcher[A], a A, fill func(*frame, *A), use access) {
+	queueBySlots(l, kernel, func(a *A, p Precision, _ int) kernels.Launch { return plan(a, p) }, a, fill, use)
+}
+
+// queueBySlots does what queue does, for a kernel whose launch depends on the number of slots.
+func queueBySlots[A any](l *lowerer, kernel string, plan slotLauncher[A], a A, fill func(*frame, *A), use access) {
 	now := len(l.program.launches)
 	for _, b := range slices.Concat(use.reads, use.writes) {
-		if b.first < 0 {
-			b.first = now
-		}
-		b.last = now
+		b.uses = append(b.uses, now)
 	}
-	p := l.precision
-	geometry := plan(&a, p).Geometry // before a is copied: plan may complete it
-	args := func(f *frame) A {
-		a := a
+	planned := func(f *frame, a A) (A, kernels.Launch) {
 		fill(f, &a)
-		return a
+		how := plan(&a, l.precision, f.capacity)
+		return a, how
 	}
 	l.program.launches = append(l.program.launches, launch{
-		kernel: kernel, layer: l.layer, geometry: geometry, access: use,
-		args: func(f *frame) []byte { return argBytes(args(f)) },
-		cost: func(f *frame) kernels.Cost { a := args(f); return plan(&a, p).Cost },
+		kernel: kernel, layer: l.layer, access: use,
+		geometry: func(slots int) kernels.Geometry { a := a; return plan(&a, l.precision, slots).Geometry },
+		args:     func(f *frame) []byte { a, _ := planned(f, a); return argBytes(a) },
+		cost:     func(f *frame) kernels.Cost { _, how := planned(f, a); return how.Cost },
 	})
 }
 

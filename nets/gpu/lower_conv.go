@@ -40,7 +40,7 @@ func (l *lowerer) conv(op *ops.ConvReLUPool[float32], in []value) (value, error)
 	}
 	name := l.enter(param)
 	x, y, arg := in[0].buf, l.buffer(name+" y", n), l.perSample(name+" arg", n, 1)
-	queue(l, l.kernel("conv_forward"), (*kernels.ConvArgs).Forward, a, func(f *frame, a *kernels.ConvArgs) {
+	queueBySlots(l, l.kernel("conv_forward"), (*kernels.ConvArgs).Forward, a, func(f *frame, a *kernels.ConvArgs) {
 		a.Work, a.X, a.Y, a.Arg = f.work, f.at(x), f.at(y), f.at(arg)
 	}, access{append(buffers{x}, l.weights[param:param+2]...), buffers{y, arg}})
 	return value{kind: activations, buf: y, arg: arg}, nil
@@ -76,9 +76,10 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, er
 	}
 	s := op.Shape
 	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))
-	queue(l, l.kernel("conv_backward_data"), (*kernels.ConvArgs).BackwardData, a, func(f *frame, a *kernels.ConvArgs) {
-		a.Work, a.Arg, a.GY, a.DX = f.work, f.at(arg), f.at(gy), f.at(dx)
-	}, access{buffers{arg, gy, l.weights[param]}, buffers{dx}})
+	queueBySlots(l, l.kernel("conv_backward_data"), (*kernels.ConvArgs).BackwardData, a,
+		func(f *frame, a *kernels.ConvArgs) {
+			a.Work, a.Arg, a.GY, a.DX = f.work, f.at(arg), f.at(gy), f.at(dx)
+		}, access{buffers{arg, gy, l.weights[param]}, buffers{dx}})
 	return l.gradients(dx, s.K*s.B*s.H*s.W*s.C, param, param+1), nil
 }
 

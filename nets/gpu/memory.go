@@ -87,7 +87,7 @@ func headroom(memory int64) int64 { return min(max(256<<20, memory/50), memory/1
 
 // arenaBytes arranges the buffers of a wave and returns the bytes that the wave takes in an arena.
 func (w *wave) arenaBytes(pieces []piece) int64 {
-	total := arrange(w.program.buffers, w.key.capacity)
+	total := arrange(w.program.buffers, w.key.capacity, w.program.share)
 	for _, p := range pieces {
 		total += int64(alignUp(p.bytes, bufferAlign))
 	}

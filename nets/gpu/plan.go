@@ -10,7 +10,7 @@ import (
 	"rollcall/nets/gpu/kernels"
 )
 
-// A captured graph holds fixed addresses, so everything that differs from round to round travels through memory: each
+// A graph holds fixed addresses, so everything that differs from round to round travels through memory: each
 // wave has a plan, which the host writes in pinned memory (Engine.staging) and which reaches the device in one copy.
 
 // planLayout says where the pieces of a plan start, in bytes.

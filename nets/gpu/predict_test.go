@@ -59,16 +59,21 @@ func TestPredict(t *testing.T) {
 	r := timing{steps: 1, evalBatch: 1, training: 256}.rig(t, workload{net: words[0], batch: batch}, precision, 1, true)
 	memory := memoryOf(r.e)
 	newest := assemblers[len(assemblers)-1]
-	var launches []predict.Launch
-	for _, l := range r.launches[1:] { // the first one fills the weights, once a round
-		launches = append(launches, counted(t, newest, l, &r.w.frame, memory))
-	}
+	program := r.launches[1:] // the first one fills the weights, once a round
+	launches := make([]predict.Launch, len(program))
 	for _, clients := range counts {
-		t.Log(predictionTable(words[0], precision, r.launches[1:], launches, clients))
+		f := r.w.frame
+		f.capacity = clients
+		for i, l := range program {
+			if launches[i].Blocks != l.geometry(clients).X { // else it is counted already
+				launches[i] = counted(t, newest, l, &f, memory)
+			}
+		}
+		t.Log(predictionTable(words[0], precision, r.w.program, launches, clients))
 	}
 }
 
-// counted runs some blocks of a launch and returns what the model needs to know of it.
+// counted runs some blocks of a launch, cut for the capacity of a frame, and returns what the model needs to know.
 func counted(t *testing.T, a *sass.Assembler, l launch, f *frame, memory ptx.Memory) predict.Launch {
 	t.Helper()
 	module, ok := kernels.Find(l.kernel)
@@ -80,13 +85,14 @@ func counted(t *testing.T, a *sass.Assembler, l launch, f *frame, memory ptx.Mem
 	if at < 0 {
 		t.Fatalf("kernel %s: not in the machine code of %s", l.kernel, module.Name)
 	}
+	g := l.geometry(f.capacity)
 	p := predict.Launch{
-		Blocks: l.geometry.X, Threads: l.geometry.Threads, Shared: l.geometry.Shared,
+		Blocks: g.X, Threads: g.Threads, Shared: g.Shared,
 		Bytes: float64(l.cost(f).Bytes), PTX: must(ptx.Parse(module.PTX))(t).Kernel(l.kernel), Code: machine[at],
 	}
 	run := ptx.Launch{
 		Grid: [2]int{p.Blocks, 1}, Threads: p.Threads, Shared: p.Shared, Args: l.args(f), Blocks: someBlocks(p.Blocks),
-		Traffic: true,
+		Traffic: true, L1: predict.H200.Cached(p),
 	}
 	p.Counted = must(p.PTX.Run(run, memory))(t)
 	return p
@@ -123,8 +129,9 @@ func memoryOf(e *Engine) (m ptx.Memory) {
 	return m
 }
 
-// predictionTable returns the times of all launches, in µs per client-step.
-func predictionTable(net string, p Precision, names []launch, launches []predict.Launch, clients int) string {
+// predictionTable returns the times of all launches, in µs per client-step: of each alone, their sum, and the time from
+// the end of a step to the end of the next if launches that do not wait for each other run at once.
+func predictionTable(net string, p Precision, program *program, launches []predict.Launch, clients int) string {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "%s %s, %d clients, µs per client-step\t"+
@@ -138,11 +145,20 @@ func predictionTable(net string, p Precision, names []launch, launches []predict
 	}
 	for i, l := range launches {
 		t := predict.H200.Predict(l, clients)
-		line(names[i].kernel, names[i].layer, t)
+		line(program.launches[i].kernel, program.launches[i].layer, t)
 		sum.Total, sum.Tensor, sum.Issue = sum.Total+t.Total, sum.Tensor+t.Tensor, sum.Issue+t.Issue
 		sum.Shared, sum.L2, sum.Memory = sum.Shared+t.Shared, sum.L2+t.L2, sum.Memory+t.Memory
 	}
 	line("sum", "", sum)
 	_ = w.Flush() // into memory
+	n := len(launches)
+	var steps []predict.Work
+	for i, after := range program.order.waits {
+		steps = append(steps, predict.H200.Work(launches[i%n], clients, after))
+	}
+	ends := predict.H200.Ends(steps)
+	step := slices.Max(ends[n:]) - slices.Max(ends[:n])
+	fmt.Fprintf(&text, "A step with launches at once: %.2f; %d of %d launches wait for each other in turn.\n",
+		step*1e6/float64(clients), program.order.depth(2*n)-program.order.depth(n), n)
 	return "\n" + text.String()
 }

@@ -84,8 +84,8 @@ func (e *Engine) Kernels() (times []nets.KernelTime) {
 	return times
 }
 
-// timing reports whether the launches that are queued now are timed. Launches that go into a graph are not.
-func (e *Engine) timing() bool { return e.profile != nil && !e.capturing }
+// timing reports whether the launches that are queued now are timed.
+func (e *Engine) timing() bool { return e.profile != nil }
 
 // begin starts a group of launches: the time of the first one counts from here. Without a profile begin, mark and
 // collect do nothing.

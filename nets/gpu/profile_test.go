@@ -18,7 +18,7 @@ func TestProfileSums(t *testing.T) {
 	c := newCrowd(t, g, m, steps, batch, nil)
 	row := nets.Row{Bank: c.end}
 	jobs := []nets.EvalJob{{Row: row, Part: nets.Test}, {Row: nets.Row{Bank: c.start}, Part: nets.Test}}
-	must(g.Train(t.Context(), c.work))(t) // finds memory, captures graphs
+	must(g.Train(t.Context(), c.work))(t) // finds memory, makes graphs
 	must(g.Evaluate(t.Context(), jobs))(t)
 	ok(t, g.Profile(true))
 	started := time.Now()

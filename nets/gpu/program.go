@@ -39,8 +39,32 @@ type program struct {
 	B        int       // samples in a batch of one slot
 	weights  launch    // fills the weights that the other launches read; runs once, before the first step
 	launches []launch  // one step, in order
+	order    order     // of the launches of two steps in turn, or of the only step of an evaluation
 	buffers  []*buffer // activations, gradients and partial sums of a step
+	rows     buffers   // the parts of the rows of weights, which lie in no arena
 	logits   *buffer
+}
+
+// settle sets the order, when the program has all its launches: of so many steps in turn.
+func (p *program) settle(steps int) {
+	var uses []access
+	for range steps {
+		for _, l := range p.launches {
+			uses = append(uses, l.access)
+		}
+	}
+	p.order = orderOf(uses)
+}
+
+// share reports whether two buffers may lie over each other.
+func (p *program) share(a, b *buffer) bool { return p.apart(a, b) || p.apart(b, a) }
+
+// apart reports whether all launches that use a have ended when the first one that uses b begins, and all that use b
+// when the next step begins to use a.
+func (p *program) apart(a, b *buffer) bool {
+	next := a.uses[0] + len(p.launches)
+	return p.order.followsAll(b.uses[0], a.uses) &&
+		(next >= len(p.order.ended) || p.order.followsAll(next, b.uses))
 }
 
 // all returns the launches of a program.
@@ -48,10 +72,10 @@ func (p *program) all() []launch { return append([]launch{p.weights}, p.launches
 
 // launch is one kernel of a program, before the addresses and the number of slots are known.
 type launch struct {
-	kernel   string           // with the suffix of its precision
-	layer    string           // of the net, for messages and benchmarks
-	access   access           // what it reads and writes
-	geometry kernels.Geometry // of one slot
+	kernel   string // with the suffix of its precision
+	layer    string // of the net, for messages and benchmarks
+	access   access // what it reads and writes
+	geometry func(slots int) kernels.Geometry
 	args     func(*frame) []byte
 	cost     func(*frame) kernels.Cost // of one slot
 }
@@ -87,14 +111,14 @@ type partMemory struct{ images, features, classes, table uint64 }
 // weightsLaunch returns the launch that fills the weights of a program. In training it copies the row of parameters
 // where a client starts to the row where the client ends, and writes a rounded copy for the matrix products. In
 // evaluation it only writes rounded copies. Matrix products in FP32 read the rows themselves.
-func weightsLaunch(key programKey, P int, p Precision) launch {
+func weightsLaunch(key programKey, rows buffers, P int, p Precision) launch {
 	a := kernels.RowsArgs{P: uint32(P)}
 	kernel, how := "begin_", a.Begin(p)
 	if !key.train {
 		kernel, how = "round_weights_", a.Round(p)
 	}
 	return launch{
-		kernel: kernel + string(p), layer: "weights", geometry: how.Geometry,
+		kernel: kernel + string(p), layer: "weights", access: access{writes: rows}, geometry: always(how.Geometry),
 		args: func(f *frame) []byte {
 			a.Work = f.work
 			if !key.train {
@@ -104,6 +128,11 @@ func weightsLaunch(key programKey, P int, p Precision) launch {
 		},
 		cost: func(*frame) kernels.Cost { return how.Cost },
 	}
+}
+
+// always returns a geometry that is the same for any number of slots.
+func always(g kernels.Geometry) func(int) kernels.Geometry {
+	return func(int) kernels.Geometry { return g }
 }
 
 // argBytes returns the bytes of a kernel's arguments, as the kernel reads them.

@@ -36,14 +36,28 @@ func (e *Engine) run(key waveKey, slots int, write func(*wave)) (*wave, []byte, 
 func (e *Engine) start(w *wave) error {
 	work := func() error { return w.exec.Launch(e.stream) }
 	if e.timing() {
-		work = func() error { return e.record(w) }
+		work = func() error { return e.oneByOne(w) }
 	}
 	return inTurn(
 		e.begin,
 		func() error { return e.stream.CopyToDevice(driver.Ptr(w.frame.work), e.staging[:w.layout.size]) },
 		func() error { return e.mark("upload", 0, float64(w.layout.size)) },
+		func() error { return e.clearGradients(w) },
 		work,
 	)
+}
+
+// clearGradients queues the zeroing of the rows of gradients. No kernel writes the gaps between parameters. They must
+// be 0, since clipping and SGD read whole rows.
+func (e *Engine) clearGradients(w *wave) error {
+	if !w.key.train {
+		return nil
+	}
+	rows := int64(w.key.capacity)
+	if err := e.stream.Memset32(driver.Ptr(w.frame.grad), 0, rows*int64(e.layout.P)); err != nil {
+		return err
+	}
+	return e.mark("memset", 0, float64(rows*e.rowBytes()))
 }
 
 // finish copies the results of a wave that was started to the staging memory, and waits.
@@ -71,42 +85,56 @@ func inTurn(calls ...func() error) error {
 	return nil
 }
 
-// capture makes the graph of a wave.
-func (e *Engine) capture(w *wave) (err error) {
+// oneByOne queues the launches of a wave in their order, and times each.
+func (e *Engine) oneByOne(w *wave) error {
+	slots, rows := e.use(w)
+	return w.each(func(l launch, fills bool) error {
+		if fills {
+			return e.enqueue(w, l, rows)
+		}
+		return e.enqueue(w, l, slots)
+	})
+}
+
+// graph makes the graph of a wave. waits has for each launch the launches that it waits for.
+func (e *Engine) graph(w *wave, waits [][]int) (*driver.Exec, error) {
 	what := "evaluation"
 	if w.key.train {
 		what = fmt.Sprintf("%d training steps", w.key.steps)
 	}
-	name := fmt.Sprintf("%s of %d clients", what, w.key.capacity)
-	e.capturing = true
-	w.exec, err = e.stream.Capture(name, func() error { return e.record(w) })
-	e.capturing = false
-	return err
+	return e.device.NewGraph(fmt.Sprintf("%s of %d clients", what, w.key.capacity), func(g *driver.Graph) error {
+		return w.each(func(l launch, _ bool) error {
+			after := waits[0]
+			waits = waits[1:]
+			return e.add(g, w, l, after)
+		})
+	})
 }
 
-// record queues all that a wave does between the copy of its plan to the device and the copy of its results back.
-func (e *Engine) record(w *wave) error {
-	f := &w.frame
-	slots, rows := e.use(w)
-	if w.key.train {
-		// No kernel writes the gaps between parameters. They must be 0, since clipping and SGD read whole rows.
-		if err := e.stream.Memset32(driver.Ptr(f.grad), 0, int64(f.capacity)*int64(e.layout.P)); err != nil {
-			return err
-		}
-		if err := e.mark("memset", 0, float64(f.capacity)*float64(e.rowBytes())); err != nil {
-			return err
-		}
-	}
+// order returns the order of the launches of a wave, in which each calls them.
+func (w *wave) order() order {
+	var uses []access
+	_ = w.each(func(l launch, _ bool) error {
+		uses = append(uses, l.access)
+		return nil
+	})
+	return orderOf(uses)
+}
+
+// each calls do with every launch of a wave in turn, while the frame has its step. fills is set for the launch that
+// fills the weights, the first one.
+func (w *wave) each(do func(l launch, fills bool) error) error {
 	// In evaluation with FP32 there is nothing to fill: the kernels read the rows themselves.
 	if w.key.train || w.weights != 0 {
-		if err := e.enqueue(w, w.program.weights, rows); err != nil {
+		if err := do(w.program.weights, true); err != nil {
 			return err
 		}
 	}
 	// The number of a step is an argument of its launches, so a graph holds the launches of all steps one by one.
-	for f.step = 0; int(f.step) < w.key.steps; f.step++ {
+	for step := range w.key.steps {
+		w.frame.step = uint32(step)
 		for _, l := range w.program.launches {
-			if err := e.enqueue(w, l, slots); err != nil {
+			if err := do(l, false); err != nil {
 				return err
 			}
 		}

@@ -53,7 +53,7 @@ func federate(
 		work := nets.LocalWork{LR: 0x1p-5, Round: round, Seed: uint32(id)}
 		var mean []float64
 		var rows []nets.Row
-		// Another number of clients and steps every round: graphs are captured all along, during the other engines'
+		// Another number of clients and steps every round: graphs are made all along, during the other engines'
 		// copies.
 		for c := range 1 + (clients-1+round*(1+id%3))%clients {
 			end := nets.Row{Bank: b, Index: 1 + c}
@@ -114,7 +114,7 @@ func atOnce(t *testing.T, n int, run func(id int) (*history, error)) []*history 
 	return all
 }
 
-// Engines that share a card, each on a thread of its own, are opened and closed and capture graphs while others work.
+// Engines that share a card, each on a thread of its own, are opened and closed and make graphs while others work.
 // They compute the same bytes as one engine after the other.
 func TestSideBySide(t *testing.T) {
 	gputest.Sources(t, "kernels")

@@ -181,16 +181,16 @@ func (r *rig) one(b *testing.B, i, replays int) {
 		if err := r.e.stream.Synchronize(); err != nil {
 			return err
 		}
-		r.e.capturing = true
-		exec, err = r.e.stream.Capture(r.launches[i].kernel, func() error {
-			for range replays {
-				if err := r.e.enqueue(r.w, r.launches[i], usage{}); err != nil {
+		exec, err = r.e.device.NewGraph(r.launches[i].kernel, func(g *driver.Graph) error {
+			var after []int
+			for n := range replays {
+				if err := r.e.add(g, r.w, r.launches[i], after); err != nil {
 					return err
 				}
+				after = []int{n}
 			}
 			return nil
 		})
-		r.e.capturing = false
 		return err
 	})
 	defer r.do(b, func() error { return exec.Destroy() })

@@ -10,7 +10,7 @@ import (
 	"rollcall/nets/gpu/driver"
 )
 
-// waveKey says what a CUDA graph was captured for. Training has a graph for every capacity and number of steps that
+// waveKey says what a CUDA graph is for. Training has a graph for every capacity and number of steps that
 // occurs, evaluation for every capacity and part of the samples.
 type waveKey struct {
 	programKey
@@ -19,7 +19,7 @@ type waveKey struct {
 	steps    int       // 1 in evaluation
 }
 
-// wave is a program in memory, for a number of slots and steps, captured as one CUDA graph. Clients beyond a wave's
+// wave is a program in memory, for a number of slots and steps, as one CUDA graph. Clients beyond a wave's
 // capacity are trained by running the wave again.
 type wave struct {
 	key         waveKey
@@ -77,7 +77,7 @@ func (e *Engine) shrink(capacity int, err error) error {
 	return nil
 }
 
-// newWave lowers the program of a wave, finds memory for it, loads its kernels and captures its graph.
+// newWave lowers the program of a wave, finds memory for it, loads its kernels and makes its graph.
 func (e *Engine) newWave(key waveKey) (*wave, error) {
 	if len(e.waves) >= mostWaves {
 		if err := e.dropOldest(); err != nil {
@@ -93,7 +93,7 @@ func (e *Engine) newWave(key waveKey) (*wave, error) {
 		err = e.load(p.all())
 	}
 	if err == nil {
-		err = e.capture(w)
+		w.exec, err = e.graph(w, w.order().waits)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.release(w))

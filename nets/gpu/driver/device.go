@@ -12,7 +12,7 @@ import (
 // Device is an open device: its primary context, current on the OS thread that called Open. Only that thread may call
 // its methods, and the methods of the streams, events, graphs and modules that it made. A process may open a device
 // several times, each time on another thread: all of them share the context and its memory, and none waits for
-// another's streams or breaks another's captures.
+// another's streams.
 type Device struct {
 	info    DeviceInfo
 	dev     cu.Device
@@ -67,9 +67,8 @@ func Open(index int) (*Device, error) {
 // Info describes the device.
 func (d *Device) Info() DeviceInfo { return d.info }
 
-// Synchronize waits for all streams of d. It does not wait for the streams of others that have the same device open:
-// cuCtxSynchronize, which would, fails while any stream of the context captures, and ends that capture whatever its
-// mode.
+// Synchronize waits for all streams of d. It does not wait for the streams of others that have the same device open, as
+// cuCtxSynchronize would.
 func (d *Device) Synchronize() error {
 	for _, s := range d.streams {
 		if err := s.Synchronize(); err != nil {

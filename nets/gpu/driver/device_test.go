@@ -35,6 +35,11 @@ func fill(f *Function, s *Stream, a fillArgs) error {
 	return f.Launch([2]int{int(a.n+255) / 256, 1}, 256, 0, s, a.bytes())
 }
 
+// fillIn adds the same launch to a graph.
+func fillIn(f *Function, g *Graph, a fillArgs, after ...int) error {
+	return f.AddTo(g, [2]int{int(a.n+255) / 256, 1}, 256, 0, a.bytes(), after)
+}
+
 // launchAs launches one block of so many threads.
 func launchAs(f *Function, s *Stream, threads int, a *fillArgs) error {
 	return f.Launch([2]int{1, 1}, threads, 0, s, a.bytes())
@@ -91,11 +96,8 @@ func exercise(t *testing.T, d *Device) {
 	must(t, err)
 	stop, err := d.NewEvent()
 	must(t, err)
-	enqueue := func() error {
-		return errors.Join(s.CopyToDevice(q, host), fill(f, s, fillArgs{q, 40, n - 2}), s.Memset32(q, 9, 1))
-	}
 	must(t, start.Record(s))
-	must(t, enqueue())
+	must(t, errors.Join(s.CopyToDevice(q, host), fill(f, s, fillArgs{q, 40, n - 2}), s.Memset32(q, 9, 1)))
 	must(t, stop.Record(s))
 	must(t, s.CopyFromDevice(host, q))
 	must(t, s.Synchronize())
@@ -106,19 +108,24 @@ func exercise(t *testing.T, d *Device) {
 	want[0], want[n-2], want[n-1] = 9, 100+n-2, 100+n-1
 	compare("stream", View[uint32](host), want)
 
-	// The same as a graph, on other numbers: capturing does nothing, each launch does it all.
-	x, err := s.Capture("test", enqueue)
+	// A graph: building it does nothing, each launch does it all. The last kernel waits for the first two.
+	x, err := d.NewGraph("test", func(g *Graph) error {
+		return errors.Join(fillIn(f, g, fillArgs{q, 50, n - 2}), fillIn(f, g, fillArgs{p, 60, n}),
+			fillIn(f, g, fillArgs{q, 9, 1}, 0, 1))
+	})
 	must(t, err)
 	if x.nodes != 3 || x.name != "test" {
 		t.Errorf("graph %s has %d nodes, want test with 3", x.name, x.nodes)
 	}
 	must(t, memset(d, q, 1, n))
-	copy(View[uint32](host), counting(200, n))
 	must(t, x.Launch(s))
 	must(t, s.Synchronize())
 	must(t, d.CopyFromDevice(Bytes(got), q))
-	want[n-2], want[n-1] = 200+n-2, 200+n-1
+	copy(want, counting(50, n))
+	want[0], want[n-2], want[n-1] = 9, 1, 1
 	compare("graph", got, want)
+	must(t, d.CopyFromDevice(Bytes(got), p))
+	compare("other branch of the graph", got, counting(60, n))
 	must(t, memset(d, q, 1, n))
 	must(t, x.Launch(s))
 	must(t, d.CopyFromDevice(Bytes(got), q)) // waits for the stream

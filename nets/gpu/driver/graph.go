@@ -10,58 +10,60 @@ import (
 	"unsafe"
 )
 
-// Exec is captured work, ready to be launched again and again.
+// Graph is a graph of launches that is being built.
+type Graph struct {
+	name  string
+	graph C.CUgraph
+	nodes []C.CUgraphNode // the launches, in the order in which they were added
+}
+
+// Exec is a graph that is ready to be launched again and again.
 type Exec struct {
 	name  string
-	nodes int // launches, copies and the like
+	nodes int // launches
 	exec  C.CUgraphExec
 }
 
-// Capture runs enqueue and captures the work that enqueue queues, instead of doing it: the work on s, and on streams
-// that wait for an event of s and that s waits for later. Launch arguments are captured; contents of memory are read
-// when the graph is launched. enqueue must not wait, allocate or free. The name is for error messages. After an error s
-// is as before.
-func (s *Stream) Capture(name string, enqueue func() error) (*Exec, error) {
-	// Thread-local mode: calls of other threads neither become part of the graph nor break the capture.
-	if err := result(C.cuStreamBeginCapture(s.c(), C.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)); err != nil {
-		return nil, s.dev.waiting("capture graph "+name, err)
+// NewGraph makes a graph of the launches that build adds to it with [Function.AddTo]. The name is for error messages.
+func (d *Device) NewGraph(name string, build func(*Graph) error) (*Exec, error) {
+	g := &Graph{name: name}
+	if err := result(C.cuGraphCreate(&g.graph, 0)); err != nil {
+		return nil, d.waiting("create graph "+name, err)
 	}
-	var graph C.CUgraph
-	ended := false
-	end := func() error {
-		ended = true
-		return result(C.cuStreamEndCapture(s.c(), &graph))
-	}
-	defer func() {
-		if !ended { // enqueue panicked or ended its goroutine
-			_ = end() // the panic says more
-		}
-		if graph != nil {
-			C.cuGraphDestroy(graph)
-		}
-	}()
-	err := enqueue()
-	// An error of enqueue invalidates the capture, so the error of end would only repeat it.
-	if e := end(); e != nil && err == nil {
-		err = fmt.Errorf("gpu: capture graph %s: %w", name, e)
-	}
-	if err != nil {
+	defer func() { C.cuGraphDestroy(g.graph) }() // also where build panics or ends its goroutine
+	if err := build(g); err != nil {
 		return nil, err
 	}
-	return instantiate(name, graph)
-}
-
-// instantiate makes a captured graph ready to launch.
-func instantiate(name string, graph C.CUgraph) (*Exec, error) {
-	var n C.size_t
-	if err := result(C.cuGraphGetNodes(graph, nil, &n)); err != nil {
-		return nil, fmt.Errorf("gpu: graph %s: nodes: %w", name, err)
-	}
-	x := &Exec{name: name, nodes: int(n)}
-	if err := result(C.cuGraphInstantiate(&x.exec, graph, 0)); err != nil {
+	x := &Exec{name: name, nodes: len(g.nodes)}
+	if err := result(C.cuGraphInstantiate(&x.exec, g.graph, 0)); err != nil {
 		return nil, fmt.Errorf("gpu: graph %s (%d nodes): instantiate: %w", name, x.nodes, err)
 	}
 	return x, nil
+}
+
+// AddTo adds a launch to a graph, with sizes and arguments as those of [Function.Launch], which are copied before AddTo
+// returns. It begins when the launches that `after` numbers have ended: 0 is the first launch of the graph. Launches
+// that do not wait for each other may run at the same time.
+func (f *Function) AddTo(g *Graph, grid [2]int, threads, shared int, args []byte, after []int) error {
+	l := launch{name: f.name, grid: grid, threads: threads, shared: f.attributes.Shared + shared}
+	if err := f.check(grid, threads, shared, len(args)); err != nil {
+		return fmt.Errorf("gpu: graph %s: %v: %w", g.name, l, err)
+	}
+	waits := make([]C.CUgraphNode, len(after))
+	for i, n := range after {
+		if n < 0 || n >= len(g.nodes) {
+			return fmt.Errorf("gpu: graph %s: %v: waits for launch %d of %d", g.name, l, n, len(g.nodes))
+		}
+		waits[i] = g.nodes[n]
+	}
+	var node C.CUgraphNode
+	r := C.shim_add(&node, g.graph, unsafe.SliceData(waits), C.size_t(len(waits)), f.f, C.uint(grid[0]), C.uint(grid[1]),
+		C.uint(threads), C.uint(shared), unsafe.Pointer(&args[0]))
+	if r != C.CUDA_SUCCESS {
+		return fmt.Errorf("gpu: graph %s: %v: %w", g.name, l, result(r))
+	}
+	g.nodes = append(g.nodes, node)
+	return nil
 }
 
 // Launch queues the graph on s.

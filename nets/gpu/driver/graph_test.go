@@ -25,7 +25,7 @@ func TestDeviceLost(t *testing.T) {
 		if !errors.Is(err, ErrDeviceLost) || errors.Is(err, ErrOutOfMemory) || err.Error() != want {
 			t.Errorf("Synchronize: %v, want ErrDeviceLost: %s", err, want)
 		}
-		x, err := s.Capture("round", func() error { return fill(f, s, fillArgs{p, 1, 10}) })
+		x, err := d.NewGraph("round", func(g *Graph) error { return fillIn(f, g, fillArgs{p, 1, 10}) })
 		must(t, err)
 		err = x.Launch(s)
 		want = "gpu: graph round (1 nodes): launch: an illegal memory access was encountered"
@@ -35,35 +35,45 @@ func TestDeviceLost(t *testing.T) {
 	})
 }
 
-// TestCapture makes captures fail. The error says why, and no graph is left on the device.
-func TestCapture(t *testing.T) {
+// TestNewGraph makes the building of a graph fail. The error says why, and no graph is left on the device.
+func TestNewGraph(t *testing.T) {
+	node := "gpu: graph round: fill (grid 1, block 256, shared 512 bytes): "
 	for _, c := range []struct {
 		name, plan string
-		enqueue    error
+		build      func(f *Function, g *Graph) error
 		want       string
 	}{
-		{"enqueue fails", "", errors.New("gpu: cause"), "gpu: cause"},
-		{"enqueue fails and the capture with it", "cuStreamEndCapture=901", errors.New("gpu: cause"), "gpu: cause"},
+		{"build fails", "", func(*Function, *Graph) error { return errors.New("gpu: cause") }, "gpu: cause"},
+		{"create", "cuGraphCreate=1", nil, "gpu: create graph round: invalid argument"},
+		{"add", "cuGraphAddKernelNode_v2=2", nil, node + "out of memory"},
+		{"instantiate", "cuGraphInstantiateWithFlags=2", nil, "gpu: graph round (1 nodes): instantiate: out of memory"},
 		{
-			"end", "cuStreamEndCapture=901", nil,
-			"gpu: capture graph round: operation failed due to a previous error during capture",
+			"arguments", "",
+			func(f *Function, g *Graph) error { return f.AddTo(g, [2]int{1, 1}, 256, 0, make([]byte, 8), nil) },
+			node + "8 bytes of parameters, want the kernel's 16",
 		},
-		{"begin", "cuStreamBeginCapture_v2=1", nil, "gpu: capture graph round: invalid argument"},
-		{"instantiate", "cuGraphInstantiateWithFlags=2", nil, "gpu: graph round (0 nodes): instantiate: out of memory"},
-		{"nodes", "cuGraphGetNodes=1", nil, "gpu: graph round: nodes: invalid argument"},
+		{
+			"a wait for itself", "",
+			func(f *Function, g *Graph) error { return fillIn(f, g, fillArgs{n: 1}, 0) },
+			node + "waits for launch 0 of 0",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if !withFake(t, c.plan) {
 				return
 			}
 			onThread(t, func(d *Device) {
-				s, err := d.NewStream()
-				must(t, err)
+				f, _ := fillOn(t, d)
 				before, _, err := cu.MemInfo()
 				must(t, err)
-				x, err := s.Capture("round", func() error { return c.enqueue })
+				x, err := d.NewGraph("round", func(g *Graph) error {
+					if c.build != nil {
+						return c.build(f, g)
+					}
+					return fillIn(f, g, fillArgs{n: 1})
+				})
 				if x != nil || err == nil || err.Error() != c.want {
-					t.Errorf("Capture() = %v, %v, want %s", x, err, c.want)
+					t.Errorf("NewGraph() = %v, %v, want %s", x, err, c.want)
 				}
 				if after, _, err := cu.MemInfo(); err != nil || after != before {
 					t.Errorf("%d bytes free after, %v, want %d: a graph takes one", after, err, before)

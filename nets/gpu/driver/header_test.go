@@ -209,7 +209,7 @@ var headerFaults = []headerFault{
 	{"cuda.h", "char bytes[16];", "char bytes[8];", "sizeof(CUuuid) is not 8"},
 	{"cuda.h", "value, elementSize;", "elementSize, value;", "offsetof(CUDA_MEMSET_NODE_PARAMS, value) is not 20"},
 	{"needed.h", "(CUdeviceptr * p, size_t n)", "(CUdeviceptr * p, unsigned n)", "prototype of cuMemAlloc_v2"},
-	{"needed.h", "(CUstream s, CUgraph *g)", "(CUgraph *g, CUstream s)", "prototype of cuStreamEndCapture"},
+	{"needed.h", "(CUgraphExec x, CUstream s)", "(CUstream s, CUgraphExec x)", "prototype of cuGraphLaunch"},
 	{"needed.h", "cuGraphInstantiateWithFlags", "cuGraphInstantiateByFlags", "cuGraphInstantiateByFlags"},
 	{"linked.h", "(CUlimit l, size_t v)", "(CUlimit l, size_t *v)", "prototype of cuCtxSetLimit"},
 }

@@ -133,7 +133,6 @@ CALL(cuTexRefGetBorderColor, cuTexRefGetBorderColor, (float *c, CUtexref t), (c,
 CALL(cuTexRefGetFlags, cuTexRefGetFlags, (unsigned int *f, CUtexref t), (f, t))
 CALL(cuSurfRefSetArray, cuSurfRefSetArray, (CUsurfref r, CUarray a, unsigned int f), (r, a, f))
 CALL(cuSurfRefGetArray, cuSurfRefGetArray, (CUarray *a, CUsurfref r), (a, r))
-CALL(cuGraphCreate, cuGraphCreate, (CUgraph *g, unsigned int f), (g, f))
 CALL(cuGraphClone, cuGraphClone, (CUgraph *c, CUgraph g), (c, g))
 CALL(cuGraphAddDependencies, cuGraphAddDependencies,
      (CUgraph g, const CUgraphNode *f, const CUgraphNode *t, size_t n), (g, f, t, n))

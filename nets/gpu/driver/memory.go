@@ -109,7 +109,7 @@ func (d *Device) isPinned(b []byte) bool {
 
 // The copies below first wait for all streams of d, and are complete when they return. They use a stream of their own:
 // the driver's synchronous copies use the default stream, which everyone who has the device open shares, and in which a
-// small copy may end after its call. They cannot be captured.
+// small copy may end after its call.
 
 // CopyToDevice copies src to dst.
 func (d *Device) CopyToDevice(dst Ptr, src []byte) error {

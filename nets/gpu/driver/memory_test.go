@@ -106,7 +106,7 @@ func TestAllocations(t *testing.T) {
 		f, s := fillOn(t, d)
 		p, err := d.Alloc(4000)
 		must(t, err)
-		x, err := s.Capture("round", func() error { return fill(f, s, fillArgs{p, 1, 1000}) })
+		x, err := d.NewGraph("round", func(g *Graph) error { return fillIn(f, g, fillArgs{p, 1, 1000}) })
 		must(t, err)
 		for name, f := range map[string]func() error{
 			"Launch":       func() error { return fill(f, s, fillArgs{p, 1, 1000}) },

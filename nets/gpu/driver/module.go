@@ -35,7 +35,7 @@ type Module struct {
 type Source struct{ Name, PTX string }
 
 // LoadModules does what LoadModule does, for many sources at once: as many at a time as there are processors, each on a
-// thread of its own. The modules are in the order of the sources. Any thread may call it; no stream may capture.
+// thread of its own. The modules are in the order of the sources. Any thread may call it.
 func (d *Device) LoadModules(sources []Source) ([]*Module, error) {
 	modules, errs := make([]*Module, len(sources)), make([]error, len(sources))
 	next := make(chan int)

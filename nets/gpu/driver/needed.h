@@ -41,14 +41,14 @@ CALL(cuMemsetD32Async, cuMemsetD32Async, (CUdeviceptr d, unsigned int v, size_t 
 CALL(cuStreamCreate, cuStreamCreate, (CUstream * s, unsigned int f), (s, f))
 CALL(cuStreamDestroy, cuStreamDestroy_v2, (CUstream s), (s))
 CALL(cuStreamSynchronize, cuStreamSynchronize, (CUstream s), (s))
-CALL(cuStreamBeginCapture, cuStreamBeginCapture_v2, (CUstream s, CUstreamCaptureMode m), (s, m))
-CALL(cuStreamEndCapture, cuStreamEndCapture, (CUstream s, CUgraph *g), (s, g))
 CALL(cuEventCreate, cuEventCreate, (CUevent * e, unsigned int f), (e, f))
 CALL(cuEventDestroy, cuEventDestroy_v2, (CUevent e), (e))
 CALL(cuEventRecord, cuEventRecord, (CUevent e, CUstream s), (e, s))
 CALL(cuEventElapsedTime, cuEventElapsedTime, (float *ms, CUevent a, CUevent b), (ms, a, b))
 
-CALL(cuGraphGetNodes, cuGraphGetNodes, (CUgraph g, CUgraphNode *nodes, size_t *n), (g, nodes, n))
+CALL(cuGraphCreate, cuGraphCreate, (CUgraph * g, unsigned int f), (g, f))
+CALL(cuGraphAddKernelNode_v2, cuGraphAddKernelNode_v2,
+     (CUgraphNode * o, CUgraph g, const CUgraphNode *d, size_t n, const CUDA_KERNEL_NODE_PARAMS_v2 *p), (o, g, d, n, p))
 CALL(cuGraphDestroy, cuGraphDestroy, (CUgraph g), (g))
 CALL(cuGraphInstantiate, cuGraphInstantiateWithFlags, (CUgraphExec * x, CUgraph g, unsigned long long f), (x, g, f))
 CALL(cuGraphLaunch, cuGraphLaunch, (CUgraphExec x, CUstream s), (x, s))

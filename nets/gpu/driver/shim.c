@@ -68,3 +68,12 @@ CUresult shim_launch(CUfunction f, unsigned int gx, unsigned int gy, unsigned in
   void *params[] = {args};
   return cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, s, params, NULL);
 }
+
+CUresult shim_add(CUgraphNode *node, CUgraph g, const CUgraphNode *after, size_t n, CUfunction f, unsigned int gx,
+                  unsigned int gy, unsigned int bx, unsigned int shared, void *args) {
+  void *params[] = {args};
+  CUDA_KERNEL_NODE_PARAMS_v2 launch = {
+      .func = f, .gridDimX = gx, .gridDimY = gy, .gridDimZ = 1, .blockDimX = bx, .blockDimY = 1, .blockDimZ = 1,
+      .sharedMemBytes = shared, .kernelParams = params};
+  return cuGraphAddKernelNode_v2(node, g, after, n, &launch);
+}

@@ -28,5 +28,9 @@ CUresult shim_load(CUmodule *module, const char *ptx, char *log, size_t n);
 CUresult shim_launch(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by,
                      unsigned int bz, unsigned int shared, CUstream s, void *args);
 
+/* Adds such a launch, of gx × gy blocks of bx threads, to a graph, behind n nodes. */
+CUresult shim_add(CUgraphNode *node, CUgraph g, const CUgraphNode *after, size_t n, CUfunction f, unsigned int gx,
+                  unsigned int gy, unsigned int bx, unsigned int shared, void *args);
+
 #pragma GCC visibility pop
 #endif

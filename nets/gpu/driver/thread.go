@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Thread runs functions one at a time on one OS thread. CUDA needs it: the current context and the thread-local mode of
-// capture belong to an OS thread, and goroutines change theirs.
+// Thread runs functions one at a time on one OS thread. CUDA needs it: the current context belongs to an OS
+// thread, and goroutines change theirs.
 type Thread struct {
 	work    chan func()
 	closing chan struct{}

@@ -7,8 +7,10 @@
 //   - Blocks, warps and lanes run in a random order, which a seed determines.
 //   - A barrier or a warp collective that some threads miss ends as CUDA_ERROR_LAUNCH_FAILED. The text (of
 //     cuGetErrorString, and on stderr) says which threads wait where.
-//   - A call without a current context on its thread fails. So do loading kernels and setting their attributes while a
-//     stream captures, and freeing memory while streams of the thread have work.
+//   - A call without a current context on its thread fails, and so does freeing memory while streams of the thread have
+//     work.
+//   - The launches of a graph run in an order drawn from the seed, another one every time, in which each is behind those
+//     that it waits for.
 //   - Under AddressSanitizer, an access beside a device allocation or a shared array ends the process with a report
 //     that names the line of the .cu file.
 //

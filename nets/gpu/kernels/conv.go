@@ -34,24 +34,25 @@ const (
 	convResident = 52        // steps: so many or fewer weights stay in shared memory all the time (at most 59,904 bytes) …
 	convStreamed = 20        // … of more than that, so many are there at a time
 
+	convBlocks    = 512 // of conv_forward and conv_backward_data that keep a card busy to the end
 	filterWarps   = 6
 	filterThreads = 32 * filterWarps
 )
 
-// Forward cuts conv_forward and returns its launch, which reads x and w and writes y and, in bytes, arg. The sizes must
-// have passed Fits.
-func (a *ConvArgs) Forward(p Precision) Launch {
+// Forward cuts conv_forward for a grid of so many slots and returns its launch, which reads x and w and writes y and, in
+// bytes, arg. The sizes must have passed Fits.
+func (a *ConvArgs) Forward(p Precision, slots int) Launch {
 	a.HP, a.WP, a.Pixel = a.sizes()
-	g := a.rowGeometry(p, a.HP, a.WP, a.C, a.O)
+	g := a.rowGeometry(p, slots, a.HP, a.WP, a.C, a.O)
 	x, w, y, flop := a.volumes()
 	return Launch{g, Cost{FLOP: flop, Bytes: p.act(x+w+y) + y}}
 }
 
-// BackwardData cuts conv_backward_data and returns its launch, which reads gy, arg in bytes, and w, and writes dx. The
-// sizes must have passed Fits.
-func (a *ConvArgs) BackwardData(p Precision) Launch {
+// BackwardData cuts conv_backward_data for a grid of so many slots and returns its launch, which reads gy, arg in bytes,
+// and w, and writes dx. The sizes must have passed Fits.
+func (a *ConvArgs) BackwardData(p Precision, slots int) Launch {
 	a.HP, a.WP, a.Pixel = a.sizes()
-	g := a.rowGeometry(p, (a.H+1)/2, (a.W+1)/2, a.O, a.C)
+	g := a.rowGeometry(p, slots, (a.H+1)/2, (a.W+1)/2, a.O, a.C)
 	_, w, y, flop := a.volumes()
 	return Launch{g, Cost{FLOP: flop, Bytes: p.act(y+w+volume(a.B, a.H, a.W, a.C)) + y}}
 }
@@ -69,7 +70,7 @@ func (a *ConvArgs) BackwardFilter(p Precision) Launch {
 // Fits reports whether the shared memory of a block is enough for a convolution of so many channels and outputs: up to
 // more than 900 in float32 with 3×3 windows, 400 with 5×5. Images must be set.
 func (a ConvArgs) Fits(p Precision) bool {
-	return a.Forward(p).X > 0 && a.BackwardData(p).X > 0 && a.BackwardFilter(p).X > 0
+	return a.Forward(p, 1).X > 0 && a.BackwardData(p, 1).X > 0 && a.BackwardFilter(p).X > 0
 }
 
 // ChunkImages returns how many images one partial sum of conv_backward_filter should hold. With few images there is
@@ -108,7 +109,7 @@ func (a *ConvArgs) volumes() (x, w, y, flop int64) {
 // rowGeometry sets the tile of conv_forward or conv_backward_data and returns the geometry. The result has rows ×
 // columns windows of 2×2 pixels and n outputs; every tap sums over `channels`. The geometry is zero if a block has too
 // little shared memory.
-func (a *ConvArgs) rowGeometry(p Precision, rows, columns, channels, n uint32) Geometry {
+func (a *ConvArgs) rowGeometry(p Precision, slots int, rows, columns, channels, n uint32) Geometry {
 	var t ConvTile
 	t.Depth = uint32(ceil(channels, 2*perWord(p)) * 2)
 	t.Pitch = convPitch(t.Depth)
@@ -128,8 +129,11 @@ func (a *ConvArgs) rowGeometry(p Precision, rows, columns, channels, n uint32) G
 	t.Tiles = uint32(ceil(n, convOutputs))
 	a.Tile = t
 	// A block loads its weights once and should then do enough with them; but there should be enough blocks. So a slot
-	// has 32 blocks, or more if each would have over 8 units.
+	// has 32 blocks, or more if each would have over 8 units, or if there are few slots.
 	each := min(max(t.Units/32, 1), 8)
+	for each > 2 && slots*ceil(t.Units, int(each))*int(t.Tiles) < convBlocks {
+		each /= 2
+	}
 	return Geometry{
 		X: ceil(t.Units, int(each)) * int(t.Tiles), Threads: convThreads, Shared: int(weights + 4*t.Stages*t.Patch),
 	}

@@ -30,7 +30,7 @@ func TestConvFits(t *testing.T) {
 					continue
 				}
 				for what, g := range map[string]Launch{
-					"forward": a.Forward(p), "data": a.BackwardData(p), "filter": a.BackwardFilter(p),
+					"forward": a.Forward(p, 1), "data": a.BackwardData(p, 1), "filter": a.BackwardFilter(p),
 				} {
 					if g.X < 1 || g.Shared > convShared || g.Threads%32 != 0 {
 						t.Errorf("%+v B=%d %s %s: %+v, want at least one block, at most %d bytes, whole warps",

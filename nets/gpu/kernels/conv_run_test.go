@@ -88,13 +88,13 @@ func convOnCard(t *testing.T, c convCase, p precision, d convData) convResult {
 		t.Fatal("does not fit")
 	}
 
-	launch(r, "conv_forward_"+p.name, a.Forward(kind), room, &a)
+	launch(r, "conv_forward_"+p.name, a.Forward(kind, room), room, &a)
 	got := convResult{y: doubles(p.download(r, a.Y, c.K*y)), arg: download[uint8](r, a.Arg, c.K*y)}
 	r.untouched("y of the slot not in use", a.Y+uint64(c.K*y*p.bytes), y*p.bytes)
 	r.untouched("arg of the slot not in use", a.Arg+uint64(c.K*y), y)
 
 	a.Arg = upload(r, d.arg)
-	launch(r, "conv_backward_data_"+p.name, a.BackwardData(kind), room, &a)
+	launch(r, "conv_backward_data_"+p.name, a.BackwardData(kind, room), room, &a)
 	got.dx = doubles(p.download(r, a.DX, c.K*x))
 	r.untouched("dx of the slot not in use", a.DX+uint64(c.K*x*p.bytes), x*p.bytes)
 

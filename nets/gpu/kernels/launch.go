@@ -1,14 +1,15 @@
 package kernels
 
-// Launch says how a kernel is launched and what the launch costs. The geometry depends on sizes alone; the cost also
-// depends on which optional pointers are set.
+// Launch says how a kernel is launched and what the launch costs. The geometry depends on sizes alone, and that of some
+// kernels on the number of slots: never its threads and its shared memory. The cost also depends on which optional
+// pointers are set.
 type Launch struct {
 	Geometry
 	Cost
 }
 
-// Geometry is the grid and the block of a launch. A grid has X blocks for every slot of the arena, so that a captured
-// graph serves any number of clients; the grid of a kernel that takes no wave has X blocks in all.
+// Geometry is the grid and the block of a launch. A grid has X blocks for every slot of the arena, so that a graph
+// serves any number of clients; the grid of a kernel that takes no wave has X blocks in all.
 type Geometry struct {
 	X       int // blocks per slot
 	Threads int // per block

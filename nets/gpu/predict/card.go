@@ -15,6 +15,7 @@ type Card struct {
 
 	// Of a multiprocessor.
 	Registers, Shared, Threads, Blocks int // shared memory in bytes
+	L1                                 int // bytes, of which shared memory takes what the blocks ask for
 
 	Memory, L2 float64 // bytes per second of the card, read and written together
 	Launch     float64 // seconds from the end of a kernel of a CUDA graph to the start of the one that waits for it
@@ -32,6 +33,6 @@ var H200 = Card{
 	Multiprocessors: 132, Clock: 1.83e9,
 	Issue: 4, Wavefronts: 1,
 	TF32: 0.6 * 1024, BF16: 0.6 * 2048,
-	Registers: 65536, Shared: 228 << 10, Threads: 2048, Blocks: 32,
+	Registers: 65536, Shared: 228 << 10, Threads: 2048, Blocks: 32, L1: 256 << 10,
 	Memory: 4.3e12, L2: 6e12, Launch: 1.5e-6,
 }

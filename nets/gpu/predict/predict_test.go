@@ -96,7 +96,7 @@ func TestExecuted(t *testing.T) {
 // A card of round numbers: two multiprocessors, a cycle of a second.
 var round = Card{
 	Multiprocessors: 2, Clock: 1, Issue: 2, Wavefronts: 1, TF32: 1024, BF16: 2048,
-	Registers: 16384, Shared: 100 << 10, Threads: 1024, Blocks: 16, Memory: 1000, L2: 2000, Launch: 0.5,
+	Registers: 16384, Shared: 100 << 10, L1: 140 << 10, Threads: 1024, Blocks: 16, Memory: 1000, L2: 2000, Launch: 0.5,
 }
 
 func TestPredict(t *testing.T) {
@@ -135,6 +135,9 @@ func TestResident(t *testing.T) {
 		l := Launch{Threads: c.threads, Shared: c.shared, Code: &sass.Kernel{Registers: c.registers}}
 		if got := round.resident(l); got != c.want {
 			t.Errorf("%+v: got %d blocks", c, got)
+		}
+		if got := round.Cached(l); got != (140<<10-c.want*(c.shared+1<<10))/c.want {
+			t.Errorf("%+v: got %d bytes of L1", c, got)
 		}
 	}
 }

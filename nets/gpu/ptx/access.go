@@ -120,8 +120,8 @@ func (w *warp) locate(base int32, narrow bool, offset uint64) {
 }
 
 // traffic counts an access to w.addresses of so many bytes per lane. Lanes with generic addresses of shared memory
-// count as accesses of shared memory.
-func (w *warp) traffic(s space, mask uint32, bytes int) {
+// count as accesses of shared memory. cached says that the access reads through L1.
+func (w *warp) traffic(s space, mask uint32, bytes int, cached bool) {
 	if !w.launch.Traffic || s == param {
 		return
 	}
@@ -132,13 +132,19 @@ func (w *warp) traffic(s space, mask uint32, bytes int) {
 		}
 	}
 	w.counts.Wavefronts[w.at] += wavefronts(&w.addresses, mask&inShared, bytes)
-	w.counts.Sectors[w.at] += sectors(&w.addresses, mask&^inShared, bytes)
+	var touched [warpLanes]uint64
+	n := sectors(&w.addresses, mask&^inShared, &touched)
+	for _, sector := range touched[:n] {
+		if !cached || !w.l1.read(sector) {
+			w.counts.Sectors[w.at]++
+		}
+	}
 }
 
 func (w *warp) load(a *access, mask uint32) {
 	w.locate(a.base, a.narrow, a.offset)
 	n := a.bytes * len(a.values)
-	w.traffic(a.space, mask, n)
+	w.traffic(a.space, mask, n, true)
 	for m := mask; m != 0; m &= m - 1 {
 		l := bits.TrailingZeros32(m)
 		b := w.bytesAt(a.space, l, w.addresses[l], n)
@@ -159,7 +165,7 @@ func (w *warp) load(a *access, mask uint32) {
 func (w *warp) store(a *access, mask uint32) {
 	w.locate(a.base, a.narrow, a.offset)
 	n := a.bytes * len(a.values)
-	w.traffic(a.space, mask, n)
+	w.traffic(a.space, mask, n, false)
 	for m := mask; m != 0; m &= m - 1 {
 		l := bits.TrailingZeros32(m)
 		b := w.bytesAt(a.space, l, w.addresses[l], n)

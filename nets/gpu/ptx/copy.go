@@ -41,12 +41,13 @@ func (d *decoder) copyAsync() (action, error) {
 	if err != nil {
 		return nil, err
 	}
+	cached := d.Opcode == "cp.async.ca.shared.global"
 	return func(w *warp, mask uint32) {
 		w.locate(from, fromNarrow, fromOffset)
 		source := w.addresses
-		w.traffic(global, mask&^w.zero(used), size)
+		w.traffic(global, mask&^w.zero(used), size, cached)
 		w.locate(to, toNarrow, toOffset)
-		w.traffic(shared, mask, size)
+		w.traffic(shared, mask, size, false)
 		for m := mask; m != 0; m &= m - 1 {
 			l := bits.TrailingZeros32(m)
 			w.copy(l, w.addresses[l], source[l], size, int(w.value(used)[l]))

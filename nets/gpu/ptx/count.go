@@ -9,8 +9,10 @@ type Counts struct {
 	// of its 32 banks at a time: 1 for an access of at most 4 bytes per lane without conflicts. Accesses of 8 bytes are
 	// served by half warps, those of 16 bytes by quarters. Only with [Launch.Traffic].
 	Wavefronts []int64
-	// Sectors are the aligned 32-byte pieces of global memory that the lanes of a warp touch together. Only with
-	// [Launch.Traffic].
+	// Sectors are the aligned 32-byte pieces of global memory that the lanes of a warp touch together, but for those
+	// that ld and cp.async.ca find in the [Launch.L1] bytes of their block: what L2 sees. L1 holds lines of 128 bytes,
+	// of each the sectors that were read, and forgets the line that was not read for the longest time. A block finds
+	// nothing there of the blocks before or beside it. Writes and cp.async.cg go past L1. Only with [Launch.Traffic].
 	Sectors []int64
 }
 
@@ -73,10 +75,8 @@ func conflicts(addresses *lanes, mask uint32, bytes int) int64 {
 	return most
 }
 
-// sectors returns the sectors that an access touches.
-func sectors(addresses *lanes, mask uint32, bytes int) int64 {
-	var seen [warpLanes]uint64
-	n := 0
+// sectors puts the sectors that an access touches, each once, in front of `seen`, and returns how many.
+func sectors(addresses *lanes, mask uint32, seen *[warpLanes]uint64) (n int) {
 	for l := range addresses {
 		// An access is aligned to its size, which is at most 16 bytes: it lies in one sector.
 		if s := addresses[l] / sectorBytes; mask>>l&1 != 0 && !contains(seen[:n], s) {
@@ -84,7 +84,7 @@ func sectors(addresses *lanes, mask uint32, bytes int) int64 {
 			n++
 		}
 	}
-	return int64(n)
+	return n
 }
 
 func contains(all []uint64, x uint64) bool {

@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
@@ -85,6 +86,44 @@ $end:
 	} {
 		if _, _, warps, threads := count(t, code, opcode); warps != want[0] || threads != want[1] {
 			t.Errorf("%s: got %d warps and %d threads, want %v", opcode, warps, threads, want)
+		}
+	}
+}
+
+// Sectors that a block has read before are found in L1, if it has not forgotten their line: what L2 sees is less.
+func TestL1(t *testing.T) {
+	const line = "ld.global.u32 %r2, [%rd3];\n"      // 32 lanes: four sectors, one line
+	const next = "ld.global.u32 %r2, [%rd3+128];\n"  // the line behind
+	const third = "ld.global.u32 %r2, [%rd3+256];\n" // and the next one
+	for _, c := range []struct {
+		name, code string
+		l1         int // bytes
+		want       int64
+	}{
+		{"no L1", line + line, 0, 8},
+		{"again", line + line + line, 128, 4},
+		{"another line in between", line + next + line, 128, 12},
+		{"room for both", line + next + line + next, 256, 8},
+		{"the line not read for the longest time goes", line + next + line + third + line + next, 256, 16},
+		{"one sector of a line, then all", "ld.global.u32 %r2, [%rd1];\n" + line + line, 128, 4},
+		{"cp.async.ca", "cp.async.ca.shared.global [%r4], [%rd3], 4, 4;\n" + line, 128, 4},
+		{"cp.async.cg", strings.Repeat("cp.async.cg.shared.global [%r3], [%rd1], 16, 16;\n", 2), 128, 2},
+		{"writes", "st.global.u32 [%rd3], %r1;\n" + line + "st.global.u32 [%rd3], %r1;\n", 128, 12},
+	} {
+		counts, err := small(t, c.code).Run(Launch{
+			Grid: [2]int{1, 1}, Threads: 32, Shared: 4096, Args: binary.LittleEndian.AppendUint64(nil, at),
+			Traffic: true, L1: c.l1,
+		}, Memory{{at, make([]byte, 4096)}})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var got int64
+		for _, n := range counts.Sectors {
+			got += n
+		}
+		if got -= 4; got != c.want { // which `small` writes at its end
+			t.Errorf("%s: %d sectors, want %d", c.name, got, c.want)
 		}
 	}
 }

@@ -34,5 +34,5 @@
 //   - flow.go: where branches meet; warp.go: how a warp runs; launch.go: how blocks do.
 //   - memory.go and access.go: loads and stores; copy.go: cp.async; shuffle.go: shfl.
 //   - fragment.go: which lane holds which element in mma and ldmatrix; mma.go and matrix.go: the instructions.
-//   - count.go: what a launch counts.
+//   - count.go: what a launch counts; cache.go: what L1 holds.
 package ptx

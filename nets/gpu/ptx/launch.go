@@ -15,6 +15,7 @@ type Launch struct {
 	Args    []byte   // the kernel's parameters, as many bytes as [Kernel.Params]
 	Blocks  [][2]int // the blocks to run, x and y; nil: all
 	Traffic bool     // count wavefronts and sectors too
+	L1      int      // with Traffic: bytes of L1 that a block has; 0: none
 	// Sum adds the products of one element of an mma to c; nil: one after the other, every sum rounded to nearest even.
 	// The ISA leaves the order and the rounding of this sum open.
 	Sum func(c float32, products []float32) float32
@@ -103,6 +104,7 @@ type block struct {
 	counts Counts
 	global view
 	shared []byte
+	l1     *cache
 	place  [2]int // x and y in the grid
 	warps  []*warp
 }
@@ -125,7 +127,7 @@ func newBlock(k *Kernel, l *Launch, memory Memory) *block {
 // run runs one block. Between barriers the warps run one after the other, every other time the last one first: a warp
 // that should wait for another meets what that one has not written yet, or has overwritten already.
 func (b *block) run(place [2]int) error {
-	b.place = place
+	b.place, b.l1 = place, newCache(b.launch.L1)
 	b.counts.Blocks++
 	for i := range b.shared {
 		b.shared[i] = garbage

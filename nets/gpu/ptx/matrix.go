@@ -22,7 +22,7 @@ func (d *decoder) loadMatrix() (action, error) {
 			return
 		}
 		w.locate(base, narrow, offset)
-		w.traffic(shared, mask, matrixRowBytes)
+		w.traffic(shared, mask, matrixRowBytes, false)
 		var rows [warpLanes][]byte
 		for l := range rows {
 			if rows[l] = w.bytesAt(shared, l, w.addresses[l], matrixRowBytes); rows[l] == nil {

@@ -27,11 +27,9 @@ typedef struct work {
 } work;
 typedef struct {
   work *first, **end;
-  size_t n;
 } graph;
 
 static long taken;      /* bytes of the device */
-static graph *capturing; /* the graph that is captured now, or 0 */
 static graph queue = {.end = &queue.first};
 
 static long set(const char *name, long otherwise) {
@@ -56,17 +54,15 @@ static int end(void *p) {
   return 0;
 }
 
-static int put(work w) {
-  graph *g = capturing ? capturing : &queue;
+static int append(graph *g, work w) {
   *g->end = malloc(sizeof w);
   **g->end = w;
   (*g->end)->next = NULL;
   g->end = &(*g->end)->next;
-  g->n++;
   return 0;
 }
+static int put(work w) { return append(&queue, w); }
 static int flush(void) {
-  if (capturing) return 900;
   for (work *w = queue.first, *next; w; w = next) {
     for (uint32_t i = 0; w->kind != COPY && i < w->f.n; i++) w->f.out[i] = w->f.value + (w->kind == FILL ? i : 0);
     if (w->kind == COPY) memcpy(w->dst, w->src, w->n);
@@ -170,14 +166,20 @@ int cuFuncGetParamInfo(void *f, size_t i, size_t *offset, size_t *size) {
   *size = sizeof(fill);
   return 0;
 }
+static int fill_of(work *w, unsigned gx, unsigned others, unsigned bx, void **params, void **extra) {
+  fill a = *(fill *)params[0];
+  if (extra || others != 1 || bx > 1024) return 1;
+  if (a.n > gx * bx) a.n = gx * bx;
+  *w = (work){.kind = FILL, .f = a};
+  return 0;
+}
 int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared, void *s, void **params, void **extra) {
   PLANNED;
   (void)f, (void)s, (void)shared;
-  fill a = *(fill *)params[0];
-  if (extra || gy * gz * by * bz != 1 || bx > 1024) return 1;
-  if (a.n > gx * bx) a.n = gx * bx;
-  return put((work){.kind = FILL, .f = a});
+  work w;
+  int r = fill_of(&w, gx, gy * gz * by * bz, bx, params, extra);
+  return r ? r : put(w);
 }
 
 int cuMemGetInfo_v2(size_t *free, size_t *total) {
@@ -221,42 +223,49 @@ int cuStreamCreate(void **s, unsigned flags) { PLANNED; *s = make(1); return fla
 int cuStreamDestroy_v2(void *s) { PLANNED; return end(s); }
 int cuStreamSynchronize(void *s) { PLANNED; (void)s; return flush(); }
 int cuStreamWaitEvent(void *s, void *e, unsigned flags) { PLANNED; (void)s, (void)e; return (int)flags; }
-int cuStreamBeginCapture_v2(void *s, int mode) {
-  PLANNED;
-  (void)s;
-  if (capturing || mode != 1) return 1;
-  capturing = make(sizeof *capturing);
-  capturing->end = &capturing->first;
-  return 0;
-}
 int cuGraphDestroy(void *p) {
   PLANNED;
   graph *g = p;
   for (work *w = g->first, *next; w; w = next) next = w->next, free(w);
   return end(g);
 }
-int cuStreamEndCapture(void *s, void **g) {
-  (void)s;
-  graph *done = capturing;
-  capturing = NULL;
-  int r = (int)set(__func__, 0);
-  *g = r ? NULL : (void *)done;
-  if (r) cuGraphDestroy(done);
-  return r;
-}
 int cuEventCreate(void **e, unsigned flags) { PLANNED; *e = make(1); return (int)flags; }
 int cuEventDestroy_v2(void *e) { PLANNED; return end(e); }
 int cuEventRecord(void *e, void *s) { PLANNED; (void)e, (void)s; return 0; }
 int cuEventSynchronize(void *e) { PLANNED; (void)e; return flush(); }
 int cuEventElapsedTime(float *ms, void *a, void *b) { PLANNED; (void)a, (void)b; *ms = 1.5f; return 0; }
-int cuGraphGetNodes(void *g, void **nodes, size_t *n) { PLANNED; *n = ((graph *)g)->n; return nodes != NULL; }
+int cuGraphCreate(void **g, unsigned flags) {
+  PLANNED;
+  graph *made = make(sizeof *made);
+  made->end = &made->first;
+  *g = made;
+  return (int)flags;
+}
+typedef struct {
+  void *func;
+  unsigned gx, gy, gz, bx, by, bz, shared;
+  void **params, **extra, *kern, *ctx;
+} launch;
+int cuGraphAddKernelNode_v2(void **node, void *p, void *const *after, size_t n, const launch *l) {
+  PLANNED;
+  graph *g = p;
+  work w, *found;
+  int r = fill_of(&w, l->gx, l->gy * l->gz * l->by * l->bz, l->bx, l->params, l->extra);
+  for (size_t i = 0; i < n && !r; i++) { /* every node to wait for is one of the graph */
+    for (found = g->first; found && found != after[i];) found = found->next;
+    if (!found) r = 1;
+  }
+  if (r) return r;
+  work **at = g->end;
+  append(g, w);
+  *node = *at;
+  return 0;
+}
 int cuGraphInstantiateWithFlags(void **x, void *g, unsigned long long flags) { /* a copy, which outlives the graph */
   PLANNED;
-  graph *copied = make(sizeof *copied), *outer = capturing;
+  graph *copied = make(sizeof *copied);
   copied->end = &copied->first;
-  capturing = copied;
-  for (work *w = ((graph *)g)->first; w; w = w->next) put(*w);
-  capturing = outer;
+  for (work *w = ((graph *)g)->first; w; w = w->next) append(copied, *w);
   *x = copied;
   return (int)flags;
 }

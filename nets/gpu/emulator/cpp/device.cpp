@@ -31,19 +31,6 @@ const Named names[] = {
 	{illegal_address, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
 	{launch_out_of_resources, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
 	{launch_failed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
-	{capture_unsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
-	{capture_invalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
-		"operation failed due to a previous error during capture"},
-	{capture_unmatched, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "capture was not ended in the same stream as it began"},
-	{capture_unjoined, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "capturing stream has unjoined work"},
-	{capture_isolation, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
-		"dependency created on uncaptured work in another stream"},
-	{capture_implicit, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
-		"operation would make the legacy stream depend on a capturing blocking stream"},
-	{captured_event, "CUDA_ERROR_CAPTURED_EVENT",
-		"operation not permitted on an event last recorded in a capturing stream"},
-	{capture_wrong_thread, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
-		"attempt to terminate a thread-local capture sequence from another thread"},
 	{unknown, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
@@ -165,7 +152,7 @@ EMU_API cuDevicePrimaryCtxRetain(void **context, int device) {
 	if (!d.initialized) return d.error(not_initialized);
 	if (d.retained == 0) {
 		d.settings = read_settings();
-		d.launch_calls = d.kernels_run = 0;
+		d.launch_calls = d.kernels_run = d.graphs_run = 0;
 		d.lost = success;
 	}
 	if (device < 0 || device >= d.settings.devices) return d.error(invalid_device);

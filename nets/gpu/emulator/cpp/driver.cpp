@@ -49,23 +49,11 @@ Stream *Driver::stream(void *handle) {
 	return streams.count(s) != 0 ? s : nullptr;
 }
 
-// submit queues an operation, or adds it to the graph if the stream captures. As on a real device, the default stream
-// and blocking streams wait for each other.
+// submit queues an operation. As on a real device, the default stream and blocking streams wait for each other.
 int Driver::submit(Stream *s, std::function<int()> op) {
-	if (s->capture != nullptr) {
-		if (s->capture->invalid) return error(capture_invalidated);
-		s->capture->ops.push_back(std::move(op));
-		if (s != s->capture->origin) s->unjoined = true;
-		return success;
-	}
 	if (s == &null_stream) {
 		for (Stream *other : streams) {
-			if (!other->blocking) continue;
-			if (other->capture != nullptr) {
-				other->capture->invalid = true;
-				return error(capture_implicit, "the default stream would wait for a stream that captures");
-			}
-			if (!other->queue.empty()) s->queue.push_back({nullptr, nullptr, mark_now(other)});
+			if (other->blocking && !other->queue.empty()) s->queue.push_back({nullptr, nullptr, mark_now(other)});
 		}
 	} else if (s->blocking && !null_stream.queue.empty()) {
 		s->queue.push_back({nullptr, nullptr, mark_now(&null_stream)});
@@ -121,20 +109,6 @@ int Driver::charge(const char *call, size_t n) {
 	return success;
 }
 
-// forbid_in_capture stands in calls that a capture forbids: to every thread (mode 0), or to the thread that captures
-// (mode 1). It then fails and invalidates the capture.
-int Driver::forbid_in_capture(const char *call) {
-	for (Stream *s : streams) {
-		if (s->capture == nullptr) continue;
-		bool mine = s->capture->thread == std::this_thread::get_id();
-		if (s->capture->mode == 0 || (s->capture->mode == 1 && mine)) {
-			s->capture->invalid = true;
-			return error(capture_unsupported, std::string(call) + " while a stream captures");
-		}
-	}
-	return success;
-}
-
 } // namespace emu
 
 using namespace emu;
@@ -163,10 +137,6 @@ EMU_API cuStreamSynchronize(void *handle) {
 	EMU_ENTER;
 	Stream *s = d.stream(handle);
 	if (s == nullptr) return d.error(invalid_handle);
-	if (s->capture != nullptr) {
-		s->capture->invalid = true;
-		return d.error(capture_unsupported, "cuStreamSynchronize of a stream that captures");
-	}
 	if (int code = d.flush(s)) return code;
 	return d.check_guards();
 }
@@ -183,14 +153,8 @@ EMU_API cuStreamQuery(void *handle) {
 	return not_ready;
 }
 
-// As on a real device, a wait for the whole context ends every capture in it: of any thread and in any mode.
 EMU_API cuCtxSynchronize() {
 	EMU_ENTER;
-	bool spoiled = false;
-	for (Stream *s : d.streams) {
-		if (s->capture != nullptr) spoiled = s->capture->invalid = true;
-	}
-	if (spoiled) return d.error(capture_unsupported, "cuCtxSynchronize while a stream captures");
 	return d.flush_all();
 }
 
@@ -199,17 +163,6 @@ EMU_API cuStreamWaitEvent(void *handle, void *event, unsigned) {
 	Stream *s = d.stream(handle);
 	Event *e = static_cast<Event *>(event);
 	if (s == nullptr || d.events.count(e) == 0) return d.error(invalid_handle);
-	if (e->capture != nullptr) { // the stream joins the event's capture
-		if (s->capture != nullptr && s->capture != e->capture) return d.error(capture_isolation);
-		if (s->capture == nullptr && !s->queue.empty() && s == &d.null_stream) return d.error(capture_implicit);
-		s->capture = e->capture;
-		if (s != e->capture->origin) s->unjoined = true;
-		e->captured_in->unjoined = false;
-		return success;
-	}
-	if (s->capture != nullptr) {
-		return d.error(capture_isolation, "a stream that captures waits for an event outside the capture");
-	}
 	if (e->mark != nullptr && !e->mark->done) s->queue.push_back({nullptr, nullptr, e->mark});
 	return success;
 }
@@ -236,9 +189,7 @@ EMU_API cuEventRecord(void *event, void *handle) {
 	Stream *s = d.stream(handle);
 	Event *e = static_cast<Event *>(event);
 	if (s == nullptr || d.events.count(e) == 0) return d.error(invalid_handle);
-	e->capture = s->capture;
-	e->captured_in = s->capture != nullptr ? s : nullptr;
-	e->mark = s->capture != nullptr ? nullptr : d.mark_now(s);
+	e->mark = d.mark_now(s);
 	return success;
 }
 
@@ -246,7 +197,6 @@ EMU_API cuEventSynchronize(void *event) {
 	EMU_ENTER;
 	Event *e = static_cast<Event *>(event);
 	if (d.events.count(e) == 0) return d.error(invalid_handle);
-	if (e->capture != nullptr) return d.error(captured_event);
 	if (e->mark == nullptr || e->mark->done) return success;
 	return d.run_until(e->mark->stream, e->mark.get());
 }
@@ -255,7 +205,6 @@ EMU_API cuEventQuery(void *event) {
 	EMU_ENTER;
 	Event *e = static_cast<Event *>(event);
 	if (d.events.count(e) == 0) return d.error(invalid_handle);
-	if (e->capture != nullptr) return d.error(captured_event);
 	if (e->mark == nullptr || e->mark->done) return success;
 	return cuStreamQuery(e->mark->stream == &d.null_stream ? nullptr : e->mark->stream);
 }

@@ -35,14 +35,6 @@ enum Code {
 	illegal_address = 700,
 	launch_out_of_resources = 701,
 	launch_failed = 719,
-	capture_unsupported = 900,
-	capture_invalidated = 901,
-	capture_unmatched = 903,
-	capture_unjoined = 904,
-	capture_isolation = 905,
-	capture_implicit = 906,
-	captured_event = 907,
-	capture_wrong_thread = 908,
 	unknown = 999
 };
 
@@ -79,34 +71,27 @@ struct Work {
 	std::shared_ptr<Mark> reach, wait;
 };
 
-// Capture holds the operations that a capture has gathered, in the order of the calls, in which the graph runs them.
-struct Capture {
-	std::vector<std::function<int()>> ops;
-	Stream *origin = nullptr;
-	int mode = 0;
-	std::thread::id thread;
-	bool invalid = false;
-};
-
 struct Stream {
 	std::thread::id maker;
 	bool blocking = true; // waits for, and is waited for by, the default stream
 	std::deque<Work> queue;
-	std::shared_ptr<Capture> capture;
-	bool unjoined = false; // has captured work that the origin of the capture does not wait for yet
 };
 
-// Event is recorded when mark or capture is set.
+// Event is recorded when its mark is set.
 struct Event {
 	bool timed = true;
 	std::shared_ptr<Mark> mark;
-	std::shared_ptr<Capture> capture; // set if the event was recorded in a capturing stream
-	Stream *captured_in = nullptr;
 };
 
-// Graph is a captured graph, or an executable one: both are a list of operations.
+// Node is an operation of a graph, and the numbers of the nodes that it waits for.
+struct Node {
+	std::function<int()> run;
+	std::vector<size_t> after;
+};
+
+// Graph is a graph that is being built, or an executable one.
 struct Graph {
-	std::shared_ptr<const std::vector<std::function<int()>>> ops;
+	std::shared_ptr<std::vector<Node>> nodes = std::make_shared<std::vector<Node>>();
 };
 
 // Function is a kernel of a loaded module, with the attributes that its PTX declares.
@@ -143,7 +128,7 @@ struct Driver {
 	std::set<Event *> events;
 	std::set<Graph *> graphs, execs;
 	std::set<Module *> modules;
-	int64_t launch_calls = 0, kernels_run = 0;
+	int64_t launch_calls = 0, kernels_run = 0, graphs_run = 0;
 	int detail_code = success;
 	std::string detail;
 
@@ -153,11 +138,12 @@ struct Driver {
 	int lose(int code, const std::string &why);
 
 	int submit(Stream *s, std::function<int()> op);
+	int prepare(std::function<int()> *run, void *function, uint3 grid, uint3 block, unsigned dynamic_bytes,
+		void **params, void **extra);
 	int run_until(Stream *s, const Mark *m);
 	int flush(Stream *s) { return run_until(s, nullptr); }
 	int flush_all();
 	std::shared_ptr<Mark> mark_now(Stream *s);
-	int forbid_in_capture(const char *call);
 	int charge(const char *call, size_t n);
 	size_t charged(size_t n) const { return (n + settings.page - 1) / settings.page * settings.page; }
 	Stream *stream(void *handle);

@@ -114,8 +114,7 @@ void *at(uint64_t p) { return reinterpret_cast<void *>((uintptr_t)p); }
 
 // ready waits for the default stream. It stands in copies that go through that stream and are complete when they
 // return.
-int ready(Driver &d, const char *call) {
-	if (int code = d.forbid_in_capture(call)) return code;
+int ready(Driver &d) {
 	if (int code = d.submit(&d.null_stream, nullptr)) return code;
 	return d.flush(&d.null_stream);
 }
@@ -131,7 +130,6 @@ EMU_API cuMemGetInfo_v2(size_t *available, size_t *total) {
 
 EMU_API cuMemAlloc_v2(uint64_t *out, size_t n) {
 	EMU_ENTER;
-	if (int code = d.forbid_in_capture("cuMemAlloc")) return code;
 	if (n == 0) return d.error(invalid_value, "cuMemAlloc of 0 bytes");
 	if (int code = d.charge("cuMemAlloc", n)) return code;
 	Allocation a;
@@ -148,7 +146,6 @@ EMU_API cuMemAlloc_v2(uint64_t *out, size_t n) {
 EMU_API cuMemFree_v2(uint64_t p) {
 	EMU_ENTER;
 	if (p == 0) return success;
-	if (int code = d.forbid_in_capture("cuMemFree")) return code;
 	// A driver is not bound to wait for work that may still use the memory.
 	for (Stream *s : d.streams) {
 		if (s->maker == std::this_thread::get_id() && !s->queue.empty()) {
@@ -161,7 +158,6 @@ EMU_API cuMemFree_v2(uint64_t p) {
 
 EMU_API cuMemHostAlloc(void **out, size_t n, unsigned) {
 	EMU_ENTER;
-	if (int code = d.forbid_in_capture("cuMemHostAlloc")) return code;
 	if (n == 0) return d.error(invalid_value, "cuMemHostAlloc of 0 bytes");
 	Allocation a;
 	uintptr_t p = take(n, &a);
@@ -173,7 +169,6 @@ EMU_API cuMemHostAlloc(void **out, size_t n, unsigned) {
 
 EMU_API cuMemFreeHost(void *p) {
 	EMU_ENTER;
-	if (int code = d.forbid_in_capture("cuMemFreeHost")) return code;
 	int code = release(d, d.pinned, reinterpret_cast<uintptr_t>(p));
 	return code < 0 ? d.error(invalid_value, "cuMemFreeHost of what cuMemHostAlloc did not give") : code;
 }
@@ -181,7 +176,7 @@ EMU_API cuMemFreeHost(void *p) {
 EMU_API cuMemcpyHtoD_v2(uint64_t dst, const void *src, size_t n) {
 	EMU_ENTER;
 	if (int code = d.check_device(dst, n, "cuMemcpyHtoD")) return code;
-	if (int code = ready(d, "cuMemcpyHtoD")) return code;
+	if (int code = ready(d)) return code;
 	memcpy(at(dst), src, n);
 	return success;
 }
@@ -189,7 +184,7 @@ EMU_API cuMemcpyHtoD_v2(uint64_t dst, const void *src, size_t n) {
 EMU_API cuMemcpyDtoH_v2(void *dst, uint64_t src, size_t n) {
 	EMU_ENTER;
 	if (int code = d.check_device(src, n, "cuMemcpyDtoH")) return code;
-	if (int code = ready(d, "cuMemcpyDtoH")) return code;
+	if (int code = ready(d)) return code;
 	memcpy(dst, at(src), n);
 	return d.check_guards();
 }
@@ -235,12 +230,10 @@ EMU_API cuMemsetD32Async(uint64_t dst, unsigned v, size_t count, void *handle) {
 // These two queue their work in the default stream and return at once, as on a real device.
 EMU_API cuMemcpyDtoD_v2(uint64_t dst, uint64_t src, size_t n) {
 	EMU_ENTER;
-	if (int code = d.forbid_in_capture("cuMemcpyDtoD")) return code;
 	return cuMemcpyDtoDAsync_v2(dst, src, n, nullptr);
 }
 
 EMU_API cuMemsetD32_v2(uint64_t dst, unsigned v, size_t count) {
 	EMU_ENTER;
-	if (int code = d.forbid_in_capture("cuMemsetD32")) return code;
 	return cuMemsetD32Async(dst, v, count, nullptr);
 }

@@ -148,7 +148,6 @@ std::string bad_launch(const Function &f, uint3 g, uint3 b, uint32_t dynamic_byt
 EMU_API cuModuleLoadDataEx(void **out, const void *ptx, unsigned options, const int *names, void **values) {
 	std::this_thread::sleep_for(std::chrono::milliseconds(driver().settings.slow_jit)); // as long as others may call
 	EMU_ENTER;
-	if (int code = d.forbid_in_capture("cuModuleLoadDataEx")) return code;
 	auto m = std::make_unique<Module>();
 	std::string log;
 	int code = d.charge("cuModuleLoadDataEx", 1);
@@ -184,7 +183,6 @@ EMU_API cuModuleUnload(void *module) {
 
 EMU_API cuModuleGetFunction(void **out, void *module, const char *name) {
 	EMU_ENTER;
-	if (int code = d.forbid_in_capture("cuModuleGetFunction")) return code;
 	Module *m = static_cast<Module *>(module);
 	if (d.modules.count(m) == 0) return d.error(invalid_handle);
 	auto found = m->functions.find(name);
@@ -209,7 +207,6 @@ EMU_API cuFuncGetAttribute(int *v, int attribute, void *handle) {
 
 EMU_API cuFuncSetAttribute(void *handle, int attribute, int v) {
 	EMU_ENTER;
-	if (int code = d.forbid_in_capture("cuFuncSetAttribute")) return code;
 	Function *f = function(d, handle);
 	if (f == nullptr) return d.error(invalid_handle);
 	if (attribute == 9) return success; // the carve-out is a hint
@@ -228,23 +225,32 @@ EMU_API cuFuncGetParamInfo(void *handle, size_t index, size_t *offset, size_t *s
 	return success;
 }
 
-EMU_API cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-	unsigned dynamic_bytes, void *stream, void **params, void **extra) {
-	EMU_ENTER;
-	Function *f = function(d, handle);
-	Stream *s = d.stream(stream);
-	if (f == nullptr || s == nullptr) return d.error(invalid_handle);
-	if (params == nullptr || extra != nullptr) return d.error(invalid_value, "arguments by kernelParams only");
-	uint3 grid{gx, gy, gz}, block{bx, by, bz};
+// prepare checks a launch and returns the operation that performs it, with a copy of its arguments.
+int Driver::prepare(std::function<int()> *run, void *handle, uint3 grid, uint3 block, unsigned dynamic_bytes,
+	void **params, void **extra) {
+	Function *f = function(*this, handle);
+	if (f == nullptr) return error(invalid_handle);
+	if (params == nullptr || extra != nullptr) return error(invalid_value, "arguments by kernelParams only");
 	std::string bad = bad_launch(*f, grid, block, dynamic_bytes);
-	if (!bad.empty()) return d.error(invalid_value, bad);
-	if (d.settings.fail_launch >= 0 && d.launch_calls++ == d.settings.fail_launch) {
-		return d.error(launch_out_of_resources, std::string(f->kernel->name) + ": ROLLCALL_EMULATOR_FAIL_LAUNCH");
+	if (!bad.empty()) return error(invalid_value, bad);
+	if (settings.fail_launch >= 0 && launch_calls++ == settings.fail_launch) {
+		return error(launch_out_of_resources, std::string(f->kernel->name) + ": ROLLCALL_EMULATOR_FAIL_LAUNCH");
 	}
 	const Kernel *k = f->kernel;
 	std::vector<uint64_t> args((k->arg_bytes + 7) / 8 + 1); // aligned for a structure of pointers
 	memcpy(args.data(), params[0], k->arg_bytes);
-	return d.submit(s, [k, args = std::move(args), grid, block, dynamic_bytes] {
+	*run = [k, args = std::move(args), grid, block, dynamic_bytes] {
 		return run_kernel(k, args, grid, block, dynamic_bytes);
-	});
+	};
+	return success;
+}
+
+EMU_API cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+	unsigned dynamic_bytes, void *stream, void **params, void **extra) {
+	EMU_ENTER;
+	Stream *s = d.stream(stream);
+	if (s == nullptr) return d.error(invalid_handle);
+	std::function<int()> run;
+	if (int code = d.prepare(&run, handle, {gx, gy, gz}, {bx, by, bz}, dynamic_bytes, params, extra)) return code;
+	return d.submit(s, std::move(run));
 }

@@ -11,6 +11,14 @@
 
 typedef uint64_t Ptr;
 
+// KernelNode is CUDA_KERNEL_NODE_PARAMS_v2.
+struct KernelNode {
+	void *function;
+	unsigned gx, gy, gz, bx, by, bz, dynamic_bytes;
+	void **params, **extra;
+	void *kernel, *context;
+};
+
 #define DRIVER_CALLS(X) \
 	X(cuInit, unsigned) \
 	X(cuGetErrorString, int, const char **) \
@@ -37,12 +45,11 @@ typedef uint64_t Ptr;
 	X(cuStreamDestroy_v2, void *) \
 	X(cuStreamSynchronize, void *) \
 	X(cuStreamWaitEvent, void *, void *, unsigned) \
-	X(cuStreamBeginCapture_v2, void *, int) \
-	X(cuStreamEndCapture, void *, void **) \
 	X(cuEventCreate, void **, unsigned) \
 	X(cuEventRecord, void *, void *) \
 	X(cuEventSynchronize, void *) \
-	X(cuGraphGetNodes, void *, void **, size_t *) \
+	X(cuGraphCreate, void **, unsigned) \
+	X(cuGraphAddKernelNode_v2, void **, void *, void *const *, size_t, const KernelNode *) \
 	X(cuGraphInstantiateWithFlags, void **, void *, unsigned long long) \
 	X(cuGraphLaunch, void *, void *) \
 	X(cuGraphExecDestroy, void *) \
@@ -88,7 +95,7 @@ static std::string ptx_for(const std::string &name, size_t arg_bytes) {
 		std::to_string(arg_bytes) + "]\n)\n{ ret; }\n";
 }
 
-// function returns a kernel, and loads it on the first call: loading is forbidden while a stream captures.
+// function returns a kernel, and loads it on the first call.
 static void *function(const std::string &name, size_t arg_bytes) {
 	static std::map<std::string, void *> known;
 	void *module = nullptr, *&f = known[name];
@@ -107,6 +114,15 @@ template <class Args> void start(const std::string &name, Shape s, Args args) {
 	void *f = function(name, sizeof args), *params[] = {&args};
 	if (s.dynamic_bytes > 48 << 10) ok(cuFuncSetAttribute(f, 8, (int)s.dynamic_bytes));
 	ok(cuLaunchKernel(f, s.grid, 1, 1, s.block, 1, 1, s.dynamic_bytes, s.stream, params, nullptr));
+}
+
+// add adds such a launch to a graph, behind the nodes that it waits for, and returns its node.
+template <class Args> void *add(void *graph, const std::string &name, Shape s, Args args, std::vector<void *> after) {
+	void *params[] = {&args}, *node = nullptr;
+	KernelNode k{function(name, sizeof args), s.grid, 1, 1, s.block, 1, 1, s.dynamic_bytes, params, nullptr, nullptr,
+		nullptr};
+	ok(cuGraphAddKernelNode_v2(&node, graph, after.data(), after.size(), &k));
+	return node;
 }
 
 // Array is an array of T in device memory.
