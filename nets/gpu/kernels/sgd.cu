@@ -18,7 +18,7 @@
 // All are deterministic.
 #include "elements.cuh"
 #include "squares.cuh"
-#include "work.cuh"
+#include "update.cuh"
 
 // ClipArgs are the arguments of grad_squares and clip_scale.
 struct ClipArgs {
@@ -59,35 +59,20 @@ extern "C" __global__ void __launch_bounds__(256) clip_scale(const ClipArgs a) {
 }
 
 template <class P> DEV void sgd(const SGDArgs &a) {
-  typedef typename P::act act;
-  const Work *work = a.work;
-  if (blockIdx.y >= work->clients || work->count[(size_t)blockIdx.y * a.E + a.step] == 0) return;
-  const Slot &slot = work->slots[blockIdx.y];
-  const float *grad = a.grad + (size_t)blockIdx.y * a.P, *drift = slot.drift;
-  float *row = slot.row, *momentum = slot.momentum;
-  act *weights = (act *)slot.weights;
-  const float scale = a.scale ? a.scale[blockIdx.y] : 1.0f, lr = work->lr, decay = work->weight_decay,
-              mu = work->momentum;
-  const bool apart = (void *)weights != (void *)row;
+  if (!trains(a.work, a.step, a.E)) return;
+  const float *grad = a.grad + (size_t)blockIdx.y * a.P;
+  const float scale = a.scale ? a.scale[blockIdx.y] : 1.0f;
+  const auto update = Update<P>::of(a.work);
   for (uint32_t i = blockIdx.x * 256 + threadIdx.x; i < a.n / 4; i += gridDim.x * 256) {
-    float4 w = load4<FP32>(row + 4 * i);
-    float4 g = fma4(decay, w, mul4(scale, load4<FP32>(grad + 4 * i)));
-    if (drift) g = add4(g, load4<FP32>(drift + 4 * i));
-    if (momentum) {
-      g = fma4(mu, load4<FP32>(momentum + 4 * i), g);
-      store4<FP32>(momentum + 4 * i, g);
-    }
-    w = fma4(-lr, g, w);
-    store4<FP32>(row + 4 * i, w);
-    if (apart) store4<P>(weights + 4 * i, w);
+    const float4 g = mul4(scale, load4<FP32>(grad + 4 * i));
+    update.step({4 * i}, {{g.x, g.y, g.z, g.w}});
   }
 }
 
 extern "C" __global__ void __launch_bounds__(256) track(const SGDArgs a) {
-  const Work *work = a.work;
-  if (blockIdx.y >= work->clients || work->count[(size_t)blockIdx.y * a.E + a.step] == 0) return;
+  if (!trains(a.work, a.step, a.E)) return;
   const float *batch = a.grad + (size_t)blockIdx.y * a.P + a.n;
-  float *running = work->slots[blockIdx.y].row + a.n;
+  float *running = a.work->slots[blockIdx.y].row + a.n;
   for (uint32_t i = blockIdx.x * 256 + threadIdx.x; i < (a.P - a.n) / 4; i += gridDim.x * 256) {
     const float4 w = load4<FP32>(running + 4 * i);
     store4<FP32>(running + 4 * i, fma4(-0.1f, fma4(-1, load4<FP32>(batch + 4 * i), w), w));
