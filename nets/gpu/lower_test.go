@@ -142,8 +142,8 @@ func TestStockAdd(t *testing.T) {
 	}
 }
 
-// In a row every parameter begins at a line of memory of its own, and running statistics lie behind all weights. spread
-// and gather are the inverse of each other.
+// In a row every parameter begins at a line of memory of its own; batch normalisations lie behind all other weights,
+// and running statistics behind all weights. spread and gather are the inverse of each other.
 func TestLayout(t *testing.T) {
 	for _, name := range nets.ModelNames() {
 		m, err := nets.NewModel(name)
@@ -155,9 +155,11 @@ func TestLayout(t *testing.T) {
 		for i, p := range m.Params {
 			buffers = buffers || p.Buffer
 			at := l.offset[i]
-			if at%rowAlign != 0 || at+p.Size > l.P || p.Buffer != (at >= l.trained) {
-				t.Errorf("%s: %s (running statistics: %t) of %d elements at %d, weights end at %d, all at %d",
-					name, p.Name, p.Buffer, p.Size, at, l.trained, l.P)
+			norm := strings.Contains(p.Name, "bn") || strings.Contains(p.Name, "downsample.1")
+			if at%rowAlign != 0 || at+p.Size > l.P || p.Buffer != (at >= l.trained) || norm != (at >= l.norms) {
+				t.Errorf("%s: %s (running statistics: %t) of %d elements at %d, "+
+					"batch normalisations begin at %d, running statistics at %d, all ends at %d",
+					name, p.Name, p.Buffer, p.Size, at, l.norms, l.trained, l.P)
 				continue
 			}
 			for j := at; j < at+p.Size; j++ {
@@ -167,8 +169,9 @@ func TestLayout(t *testing.T) {
 				seen[j] = true
 			}
 		}
-		if !buffers && l.trained != l.P {
-			t.Errorf("%s: %d weights in a row of %d, want all: there are no running statistics", name, l.trained, l.P)
+		if !buffers && (l.trained != l.P || l.norms != l.P) {
+			t.Errorf("%s: %d of %d weights in a row of %d, want all: there are no batch normalisations",
+				name, l.norms, l.trained, l.P)
 		}
 		want, row, got := make([]float32, m.P), make([]float32, l.P), make([]float32, m.P)
 		for i := range want {
@@ -220,7 +223,7 @@ func TestLowerResidual(t *testing.T) {
 		norms /= 2
 		for kernel, want := range map[string]int{
 			"sum": sums, "add_fp32": 0, "norm_apply_fp32": norms,
-			"norm_sums_fp32": norms, "norm_solve": norms, "track": 1, "sgd_fp32": 1,
+			"norm_sums_fp32": norms, "norm_solve": norms, "track": 1, "sgd": 1,
 		} {
 			if count[kernel] != want {
 				t.Errorf("%s: %d × %s, want %d", name, count[kernel], kernel, want)

@@ -42,7 +42,10 @@ type program struct {
 	order    order     // of the launches of two steps in turn, or of the only step of an evaluation
 	buffers  []*buffer // activations, gradients and partial sums of a step
 	rows     buffers   // the parts of the rows of weights, which lie in no arena
-	logits   *buffer
+	// gradients is the range of a row that has a place in the rows of gradients. It is empty if all gradients update
+	// the weights at once.
+	gradients span
+	logits    *buffer
 }
 
 // settle sets the order, when the program has all its launches: of so many steps in turn.
@@ -66,6 +69,24 @@ func (p *program) apart(a, b *buffer) bool {
 	return p.order.followsAll(b.uses[0], a.uses) &&
 		(next >= len(p.order.ended) || p.order.followsAll(next, b.uses))
 }
+
+// span is the elements from .. to-1 of a row.
+type span struct{ from, to int }
+
+// gradientsOf returns the elements of a row for which a program keeps gradients: all with clip, whose factor follows
+// from all of them; else those of batch normalisations, and behind them the statistics of the batch.
+func gradientsOf(lay layout, train, clip bool) span {
+	switch {
+	case !train:
+		return span{}
+	case clip:
+		return span{0, lay.P}
+	}
+	return span{lay.norms, lay.P}
+}
+
+// size returns the number of elements.
+func (s span) size() int { return s.to - s.from }
 
 // all returns the launches of a program.
 func (p *program) all() []launch { return append([]launch{p.weights}, p.launches...) }
@@ -95,10 +116,10 @@ type frame struct {
 	step     uint32             // 0 … E-1
 	parts    [2]partMemory      // the samples, by nets.Part
 	part     nets.Part
-	grad     uint64 // [capacity,P]
+	grad     uint64 // [capacity,gradients]; 0 if the program keeps none
 	loss     uint64 // [E,capacity]
-	scale    uint64 // [capacity] factors that clip the gradients
-	norms    uint64 // [capacity,⌈P/4096⌉] double, partial sums of squared gradients
+	scale    uint64 // [capacity] factors that clip the gradients, with clip
+	norms    uint64 // [capacity,⌈P/4096⌉] double, partial sums of squared gradients, with clip
 	score    uint64 // [capacity] double, then [capacity,2] int32
 }
 
@@ -109,16 +130,16 @@ func (f *frame) at(b *buffer) uint64 { return f.buffers[b] }
 type partMemory struct{ images, features, classes, table uint64 }
 
 // weightsLaunch returns the launch that fills the weights of a program. In training it copies the row of parameters
-// where a client starts to the row where the client ends, and writes a rounded copy for the matrix products. In
-// evaluation it only writes rounded copies. Matrix products in FP32 read the rows themselves.
+// where a client starts to the row where the client ends. With BF16 it also writes the copy that matrix products read;
+// in evaluation it writes nothing else. In other precisions matrix products read the rows themselves.
 func weightsLaunch(key programKey, rows buffers, P int, p Precision) launch {
 	a := kernels.RowsArgs{P: uint32(P)}
-	kernel, how := "begin_", a.Begin(p)
+	kernel, how := "begin", a.Begin(p)
 	if !key.train {
-		kernel, how = "round_weights_", a.Round(p)
+		kernel, how = "round_weights", a.Round()
 	}
 	return launch{
-		kernel: kernel + string(p), layer: "weights", access: access{writes: rows}, geometry: always(how.Geometry),
+		kernel: kernel, layer: "weights", access: access{writes: rows}, geometry: always(how.Geometry),
 		args: func(f *frame) []byte {
 			a.Work = f.work
 			if !key.train {

@@ -47,17 +47,17 @@ func (e *Engine) start(w *wave) error {
 	)
 }
 
-// clearGradients queues the zeroing of the rows of gradients. No kernel writes the gaps between parameters. They must
-// be 0, since clipping and SGD read whole rows.
+// clearGradients queues the zeroing of the rows of gradients, if the program keeps any. No kernel writes the gaps between
+// parameters. They must be 0, since clipping and SGD read whole ranges.
 func (e *Engine) clearGradients(w *wave) error {
-	if !w.key.train {
+	n := int64(w.key.capacity) * int64(w.program.gradients.size())
+	if n == 0 {
 		return nil
 	}
-	rows := int64(w.key.capacity)
-	if err := e.stream.Memset32(driver.Ptr(w.frame.grad), 0, rows*int64(e.layout.P)); err != nil {
+	if err := e.stream.Memset32(driver.Ptr(w.frame.grad), 0, n); err != nil {
 		return err
 	}
-	return e.mark("memset", 0, float64(rows*e.rowBytes()))
+	return e.mark("memset", 0, float64(4*n))
 }
 
 // finish copies the results of a wave that was started to the staging memory, and waits.
@@ -124,7 +124,7 @@ func (w *wave) order() order {
 // each calls do with every launch of a wave in turn, while the frame has its step. fills is set for the launch that
 // fills the weights, the first one.
 func (w *wave) each(do func(l launch, fills bool) error) error {
-	// In evaluation with FP32 there is nothing to fill: the kernels read the rows themselves.
+	// In evaluation only BF16 has something to fill: the kernels read the rows themselves.
 	if w.key.train || w.weights != 0 {
 		if err := do(w.program.weights, true); err != nil {
 			return err

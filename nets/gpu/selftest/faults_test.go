@@ -83,17 +83,18 @@ func TestPlanted(t *testing.T) {
 		checks                   []string // of linear-binary
 	}{
 		{
-			"no drift", "sgd.cu", "if (drift) g =", "if (drift && a.P == 0) g =",
+			"no drift", "update.cuh", "if (drift) {", "if (drift && lr == 0) {",
 			"client 1's momentum, fc1.",
 			[]string{fp32, tf32, bf16},
 		},
 		{
-			"stale weights", "sgd.cu", "if (apart) store4", "if (apart && sizeof(act) == 4) store4",
+			"stale weights", "update.cuh", "if (weights) {", "if (weights && lr == 0) {",
 			"weights, fc1.",
 			[]string{bf16},
 		},
 		{
-			"race", "sgd.cu", "float4 w = load4<FP32>(row + 4 * i);", "float4 w = load4<FP32>(row + 4 * (i ^ 1));",
+			"race", "update.cuh", "read(w, row, at);",
+			"for (int r = 0; r < R; r++) if (at[r] != NOWHERE) read_floats(w[r], row + (at[r] ^ 4));",
 			"the same round again gives other bytes",
 			[]string{fp32, tf32, bf16},
 		},
