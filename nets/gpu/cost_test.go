@@ -129,26 +129,25 @@ func TestBytesByHand(t *testing.T) {
 			"gather x":                   x + 4*x, // bytes in, floats out
 			"conv_forward conv1":         4*(x+864+y1) + y1,
 			"conv_backward_filter conv1": 4*(x+y1) + y1 + 4*32*(864+32), // 32 chunks of 4 images
-			"conv_reduce conv1":          4 * 33 * (864 + 32),
+			"conv_reduce conv1":          (4*32 + 8) * (864 + 32),       // the row is its own rounded copy
 			"conv_forward conv2":         4*(y1+9216+y2) + y2,
 			"conv_backward_data conv2":   4*(y2+9216+y1) + y2,
 			"conv_backward_filter conv2": 4*(y1+y2) + y2 + 4*32*(9216+32),
 			"linear_forward fc1":         4 * (128*2048 + 2048*256 + 128*256),
 			"linear_backward_data fc1":   4 * (128*256 + 2048*256 + 128*2048),
-			"linear_backward_filter fc1": 4 * (128*2048 + 128*256 + 2048*256),
+			"linear_backward_filter fc1": 4*(128*2048+128*256) + 8*(2048*256+256),
 			"relu_backward fc1":          4 * 3 * 128 * 256,
 			"linear_forward fc3":         4 * (128*64 + 640 + 1280),
 			"cross_entropy loss":         8 * 1280,
-			"sgd weights":                12 * P, // the row is its own rounded copy
 		},
 		BF16: {
 			"gather x":                   x + 2*x,
 			"conv_forward conv1":         2*(x+864+y1) + y1,
 			"conv_backward_filter conv2": 2*(y1+y2) + y2 + 4*32*(9216+32), // sums stay in float32
-			"linear_backward_filter fc1": 2*(128*2048+128*256) + 4*2048*256,
+			"conv_reduce conv1":          (4*32 + 10) * (864 + 32),
+			"linear_backward_filter fc1": 2*(128*2048+128*256) + 10*(2048*256+256),
 			"linear_forward fc3":         2*(128*64+640) + 4*1280, // logits are float32
 			"cross_entropy loss":         6 * 1280,
-			"sgd weights":                14 * P,
 		},
 	}
 	for precision, launches := range want {

@@ -1,13 +1,20 @@
 package gpu
 
-import "rollcall/nets"
+import (
+	"slices"
 
-// layout says where the parameters of a model start in a row on the device. Trained parameters come first, in the order
-// of the model; running statistics follow, so that decay, momentum and clipping can end before them. Each parameter
+	"rollcall/nets"
+)
+
+// layout says where the parameters of a model start in a row on the device. The weights and biases of convolutions and
+// fully connected layers come first; the kernels that compute their gradients can update them at once. The weights and
+// biases of batch normalisations follow, and behind them the running statistics, which decay, momentum and clipping
+// leave alone. So kernel sgd always has one range. Each of the three has the order of the model, and each parameter
 // starts at a multiple of rowAlign elements. The elements between parameters are 0 and stay 0.
 type layout struct {
 	model   *nets.Model
 	offset  []int // first element of every parameter
+	norms   int   // elements before the batch normalisations
 	trained int   // elements before the running statistics
 	P       int   // elements of a row, a multiple of rowAlign
 }
@@ -21,18 +28,25 @@ func alignUp(n, to int) int { return (n + to - 1) / to * to }
 // newLayout returns the layout of a model's rows.
 func newLayout(m *nets.Model) layout {
 	l := layout{model: m, offset: make([]int, len(m.Params))}
-	place := func(buffers bool) {
+	place := func(norm, buffer bool) int {
 		for i, p := range m.Params {
-			if p.Buffer == buffers {
+			if p.Buffer == buffer && (buffer || ofNorm(m, i) == norm) {
 				l.offset[i] = l.P
 				l.P = alignUp(l.P+p.Size, rowAlign)
 			}
 		}
+		return l.P
 	}
-	place(false)
-	l.trained = l.P
-	place(true)
+	l.norms = place(false, false)
+	l.trained = place(true, false)
+	place(true, true)
 	return l
+}
+
+// ofNorm returns whether a parameter is the weight or the bias of a batch normalisation: running statistics follow it.
+func ofNorm(m *nets.Model, param int) bool {
+	behind := m.Params[param+1 : min(param+3, len(m.Params))]
+	return !m.Params[param].Buffer && slices.ContainsFunc(behind, func(p nets.Param) bool { return p.Buffer })
 }
 
 // The rows of a model in host memory have no gaps, rows on the device do: spread and gather convert between the two.

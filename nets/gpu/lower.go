@@ -15,7 +15,8 @@ import (
 
 // lower turns a net's graph for batches of B into launches. Without train these are the forward pass up to the logits,
 // and their score. With train they are the forward pass, the loss, the gradients and the update of the weights, which
-// is not in the graph; clip adds the clipping of the gradients.
+// is not in the graph. The kernels of a gradient update weights at once, unless clip asks for the norm of all gradients
+// first.
 //
 // The nodes come in an order in which every node follows its inputs. Each queues its kernels behind the kernels of
 // the nodes before, so that a program is a plain list, and the life of a buffer is a range of this list.
@@ -24,7 +25,10 @@ func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*pr
 	if err != nil {
 		return nil, err
 	}
-	l := &lowerer{graph: g, model: m, layout: lay, precision: p, program: &program{B: B}, values: map[int64]value{}}
+	l := &lowerer{
+		graph: g, model: m, layout: lay, precision: p, clip: clip,
+		program: &program{B: B, gradients: gradientsOf(lay, train, clip)}, values: map[int64]value{},
+	}
 	for _, p := range m.Params {
 		l.weights = append(l.weights, &buffer{name: p.Name})
 		l.grads = append(l.grads, &buffer{name: p.Name + " gradient"})
@@ -54,7 +58,7 @@ func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*pr
 			return nil, fmt.Errorf("gpu: %s: the gradient of %s is not that of one layer", m.Name, m.Params[i].Name)
 		}
 	}
-	l.update(clip)
+	l.update()
 	return l.program, nil
 }
 
@@ -64,6 +68,7 @@ type lowerer struct {
 	model     *nets.Model
 	layout    layout
 	precision Precision
+	clip      bool // of the gradients
 	program   *program
 	values    map[int64]value // by ID of the node
 	labels    *buffer         // of the batch
@@ -93,7 +98,7 @@ const (
 	weights                      // a parameter
 	one                          // the number 1, for every client
 	vector                       // the gradients of all inputs of a layer, one behind the other
-	gradient                     // the gradient of a parameter, in the row of gradients
+	gradient                     // the gradient of a parameter: in the row of gradients, or gone into the weights
 )
 
 // node lowers one node, whose inputs have been lowered. It queues the sum of an input that is one, unless the node's

@@ -16,6 +16,7 @@ func (l *lowerer) normArgs(s cpu.NormShape, weight int) kernels.NormArgs {
 	a := kernels.NormArgs{
 		WOffset: uint32(at[0]), BOffset: uint32(at[1]), MeanOffset: uint32(at[2]), VarianceOffset: uint32(at[3]),
 		B: uint32(s.B), Pixels: uint32(s.H * s.W), C: uint32(s.C), P: uint32(l.layout.P),
+		First: uint32(l.program.gradients.from),
 	}
 	if s.ReLU {
 		a.ReLU = 1
@@ -114,7 +115,8 @@ func (l *lowerer) normGrad(op *ops.BatchNorm[float32], in []value) (value, error
 	// The same three passes; the last one needs the sums of all chunks.
 	queue(l, l.kernel("norm_sums"), (*kernels.NormArgs).Sums, a, fill,
 		access{
-			slices.Concat(present(x, gy, gy2, y), buffers{labels, stats}, l.weights[param:param+2]), present(d, partial),
+			slices.Concat(present(x, gy, gy2, y), buffers{labels, stats}, l.weights[param:param+2]),
+			present(d, partial),
 		})
 	queue(l, "norm_solve", (*kernels.NormArgs).Channels, a, fill,
 		access{buffers{partial, stats}, append(buffers{stats}, l.grads[param:param+2]...)})

@@ -47,20 +47,29 @@ func (l *lowerer) conv(op *ops.ConvReLUPool[float32], in []value) (value, error)
 
 // convGrad lowers the gradient of conv; its inputs are x, w, y and the gradient of y.
 //
-// The gradient of w and bias takes two kernels. The first leaves a partial sum for every chunk of images, so that there
-// are blocks enough; the second adds these in order, so that the result does not depend on which block ends first. The
-// gradient of x is computed only if a layer in front wants it: the first layer of a net has none.
+// The gradient of x comes first, since it reads w, which the gradient of w may update. It is computed only if a layer
+// in front wants it: the first layer of a net has none. The gradient of w and bias takes two kernels. The first leaves
+// a partial sum for every chunk of images, so that there are blocks enough; the second adds these in order, so that the
+// result does not depend on which block ends first.
 func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, error) {
 	if err := want(in, activations, weights, activations, activations); err != nil {
 		return value{}, err
 	}
-	param := in[1].param
-	a, err := l.convArgs(op.Shape, param)
+	s, param := op.Shape, in[1].param
+	a, err := l.convArgs(s, param)
 	if err != nil {
 		return value{}, err
 	}
 	name := l.enter(param)
 	x, arg, gy := in[0].buf, in[2].arg, in[3].buf
+	var dx *buffer
+	if op.InputGrad {
+		dx = l.buffer(name+" dx", int(a.H*a.W*a.C))
+		queue(l, l.kernel("conv_backward_data"), (*kernels.ConvArgs).BackwardData, a,
+			func(f *frame, a *kernels.ConvArgs) {
+				a.Work, a.Arg, a.GY, a.DX = f.work, f.at(arg), f.at(gy), f.at(dx)
+			}, access{buffers{arg, gy, l.weights[param]}, buffers{dx}})
+	}
 	chunks := (a.B + a.Images - 1) / a.Images // each a partial sum
 	n := a.R * a.S * a.C * a.O
 	partial := l.perSlot(name+" partial", int(chunks)*int(n+a.O), 4)
@@ -70,30 +79,15 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, er
 		}, access{buffers{x, arg, gy}, buffers{partial}})
 	reduce := kernels.ConvReduceArgs{WOffset: a.WOffset, BOffset: a.BOffset, N: n, O: a.O, Chunks: chunks}
 	l.reduce(reduce, partial, param, param+1)
-	if !op.InputGrad {
-		return l.gradients(nil, 0, param, param+1), nil
-	}
-	s := op.Shape
-	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))
-	queue(l, l.kernel("conv_backward_data"), (*kernels.ConvArgs).BackwardData, a, func(f *frame, a *kernels.ConvArgs) {
-		a.Work, a.Arg, a.GY, a.DX = f.work, f.at(arg), f.at(gy), f.at(dx)
-	}, access{buffers{arg, gy, l.weights[param]}, buffers{dx}})
 	return l.gradients(dx, s.K*s.B*s.H*s.W*s.C, param, param+1), nil
 }
 
-// reduce queues the sum of a convolution's partial sums of dw and db, which goes to the row of gradients. conv2D has no
-// bias: its O is 0. params are the parameters of which these are the gradients.
+// reduce queues the sum of a convolution's partial sums of dw and db, which goes to the sink of the parameters. conv2D
+// has no bias: its O is 0.
 func (l *lowerer) reduce(r kernels.ConvReduceArgs, partial *buffer, params ...int) {
 	r.P = uint32(l.layout.P)
-	queue(l, "conv_reduce", (*kernels.ConvReduceArgs).Launch, r, func(f *frame, r *kernels.ConvReduceArgs) {
-		r.Work, r.Partial, r.Grad, r.Step, r.E = f.work, f.at(partial), f.grad, f.step, f.E
-	}, access{buffers{partial}, l.gradsOf(params)})
-}
-
-// gradsOf returns the gradients of some parameters.
-func (l *lowerer) gradsOf(params []int) (some buffers) {
-	for _, p := range params {
-		some = append(some, l.grads[p])
-	}
-	return some
+	queue(l, l.kernel("conv_reduce"), (*kernels.ConvReduceArgs).Launch, r,
+		func(f *frame, r *kernels.ConvReduceArgs) {
+			r.Work, r.Partial, r.Grad, r.Step, r.E = f.work, f.at(partial), l.sink(f), f.step, f.E
+		}, l.takes(buffers{partial}, params...))
 }

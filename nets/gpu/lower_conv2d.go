@@ -43,8 +43,8 @@ func (l *lowerer) conv2D(op *ops.Conv2D[float32], in []value) (value, error) {
 	return value{kind: activations, buf: y}, nil
 }
 
-// conv2DGrad lowers the gradient of conv2D; its inputs are x, w and the gradient of y. The gradient of x is computed
-// only if a layer in front wants it.
+// conv2DGrad lowers the gradient of conv2D; its inputs are x, w and the gradient of y. The gradient of x comes first,
+// since it reads w, which the gradient of w may update. It is computed only if a layer in front wants it.
 func (l *lowerer) conv2DGrad(op *ops.Conv2D[float32], in []value) (value, error) {
 	if err := want(in, activations, weights, activations); err != nil {
 		return value{}, err
@@ -56,35 +56,41 @@ func (l *lowerer) conv2DGrad(op *ops.Conv2D[float32], in []value) (value, error)
 	}
 	name := l.enter(param)
 	x, gy := in[0].buf, in[2].buf
-	l.conv2DFilter(a, param, x, gy)
-	if !op.InputGrad {
-		return l.gradients(nil, 0, param), nil
+	var dx *buffer
+	if op.InputGrad {
+		dx = l.buffer(name+" dx", int(a.H*a.W*a.C))
+		queue(l, l.kernel("conv2d_backward_data"), (*kernels.Conv2DArgs).BackwardData, a,
+			func(f *frame, a *kernels.Conv2DArgs) {
+				a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
+			}, access{buffers{gy, l.weights[param]}, buffers{dx}})
 	}
-	dx := l.buffer(name+" dx", int(a.H*a.W*a.C))
-	queue(l, l.kernel("conv2d_backward_data"), (*kernels.Conv2DArgs).BackwardData, a,
-		func(f *frame, a *kernels.Conv2DArgs) {
-			a.Work, a.GY, a.DX = f.work, f.at(gy), f.at(dx)
-		}, access{buffers{gy, l.weights[param]}, buffers{dx}})
+	l.conv2DFilter(a, param, x, gy)
 	return l.gradients(dx, s.K*s.B*s.H*s.W*s.C, param), nil
 }
 
-// conv2DFilter queues the gradient of w. With one chunk of images it goes to the row of gradients at once; with several
-// it takes the way of partial sums.
+// conv2DFilter queues the gradient of w. With one chunk of images it goes to its sink at once; with several it takes
+// the way of partial sums.
 func (l *lowerer) conv2DFilter(a kernels.Conv2DArgs, param int, x, gy *buffer) {
 	chunks, n := (a.B+a.Images-1)/a.Images, a.R*a.S*a.C*a.O
+	a.DWStride = chunks * n
+	var partial *buffer
+	use := l.takes(buffers{x, gy}, param)
 	if chunks == 1 {
 		a.DWStride = uint32(l.layout.P)
-		queue(l, l.kernel("conv2d_backward_filter"), (*kernels.Conv2DArgs).BackwardFilter, a,
-			func(f *frame, a *kernels.Conv2DArgs) {
-				a.Work, a.X, a.GY, a.DW = f.work, f.at(x), f.at(gy), f.grad+4*uint64(a.WOffset)
-			}, access{buffers{x, gy}, l.gradsOf([]int{param})})
-		return
+	} else {
+		partial = l.perSlot(l.weights[param].name+" partial", int(a.DWStride), 4)
+		use = access{buffers{x, gy}, buffers{partial}}
 	}
-	a.DWStride = chunks * n
-	partial := l.perSlot(l.weights[param].name+" partial", int(a.DWStride), 4)
 	queue(l, l.kernel("conv2d_backward_filter"), (*kernels.Conv2DArgs).BackwardFilter, a,
 		func(f *frame, a *kernels.Conv2DArgs) {
-			a.Work, a.X, a.GY, a.DW = f.work, f.at(x), f.at(gy), f.at(partial)
-		}, access{buffers{x, gy}, buffers{partial}})
-	l.reduce(kernels.ConvReduceArgs{WOffset: a.WOffset, N: n, Chunks: chunks}, partial, param)
+			a.Work, a.X, a.GY, a.Step, a.E = f.work, f.at(x), f.at(gy), f.step, f.E
+			if partial != nil {
+				a.DW = f.at(partial)
+			} else if l.clip {
+				a.DW = f.grad + 4*uint64(a.WOffset)
+			}
+		}, use)
+	if partial != nil {
+		l.reduce(kernels.ConvReduceArgs{WOffset: a.WOffset, N: n, Chunks: chunks}, partial, param)
+	}
 }

@@ -49,8 +49,8 @@ func (l *lowerer) linear(op *ops.Linear[float32], in []value, float bool) (value
 }
 
 // linearGrad lowers the gradient of linear; its inputs are x, w, y and the gradient of y. With ReLU, the gradient in
-// front of it comes first, since both products read it. The gradients of w and bias go to the row of gradients at once:
-// a batch is short enough for a block to add it up.
+// front of it comes first, since both products read it. The gradient of x comes next: it reads w, which the gradients
+// of w and bias may update. These go to their sink at once: a batch is short enough for a block to add it up.
 func (l *lowerer) linearGrad(op *ops.Linear[float32], in []value) (value, error) {
 	if err := want(in, activations, weights, activations, activations); err != nil {
 		return value{}, err
@@ -73,7 +73,7 @@ func (l *lowerer) linearGrad(op *ops.Linear[float32], in []value) (value, error)
 	}
 	queue(l, l.kernel("linear_backward_filter"), (*kernels.LinearArgs).BackwardFilter, a,
 		func(f *frame, a *kernels.LinearArgs) {
-			a.Work, a.X, a.GY, a.Grad = f.work, f.at(x), f.at(gy), f.grad
-		}, access{buffers{x, gy}, l.gradsOf([]int{param, param + 1})})
+			a.Work, a.X, a.GY, a.Grad, a.Step, a.E = f.work, f.at(x), f.at(gy), l.sink(f), f.step, f.E
+		}, l.takes(buffers{x, gy}, param, param+1))
 	return l.gradients(dx, s.K*s.B*s.I, param, param+1), nil
 }

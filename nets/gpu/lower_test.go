@@ -125,8 +125,8 @@ func TestStockAdd(t *testing.T) {
 	}
 }
 
-// In a row every parameter begins at a line of memory of its own, and running statistics lie behind all weights. spread
-// and gather are the inverse of each other.
+// In a row every parameter begins at a line of memory of its own; batch normalisations lie behind all other weights,
+// and running statistics behind all weights. spread and gather are the inverse of each other.
 func TestLayout(t *testing.T) {
 	for _, name := range nets.ModelNames() {
 		m, err := nets.NewModel(name)
@@ -138,9 +138,11 @@ func TestLayout(t *testing.T) {
 		for i, p := range m.Params {
 			buffers = buffers || p.Buffer
 			at := l.offset[i]
-			if at%rowAlign != 0 || at+p.Size > l.P || p.Buffer != (at >= l.trained) {
-				t.Errorf("%s: %s (running statistics: %t) of %d elements at %d, weights end at %d, all at %d",
-					name, p.Name, p.Buffer, p.Size, at, l.trained, l.P)
+			norm := strings.Contains(p.Name, "bn") || strings.Contains(p.Name, "downsample.1")
+			if at%rowAlign != 0 || at+p.Size > l.P || p.Buffer != (at >= l.trained) || norm != (at >= l.norms) {
+				t.Errorf("%s: %s (running statistics: %t) of %d elements at %d, "+
+					"batch normalisations begin at %d, running statistics at %d, all ends at %d",
+					name, p.Name, p.Buffer, p.Size, at, l.norms, l.trained, l.P)
 				continue
 			}
 			for j := at; j < at+p.Size; j++ {
@@ -150,8 +152,9 @@ func TestLayout(t *testing.T) {
 				seen[j] = true
 			}
 		}
-		if !buffers && l.trained != l.P {
-			t.Errorf("%s: %d weights in a row of %d, want all: there are no running statistics", name, l.trained, l.P)
+		if !buffers && (l.trained != l.P || l.norms != l.P) {
+			t.Errorf("%s: %d of %d weights in a row of %d, want all: there are no batch normalisations",
+				name, l.norms, l.trained, l.P)
 		}
 		want, row, got := make([]float32, m.P), make([]float32, l.P), make([]float32, m.P)
 		for i := range want {

@@ -1,15 +1,47 @@
 package gpu
 
-import "rollcall/nets/gpu/kernels"
+import (
+	"slices"
 
-// update queues a step of SGD on the row of gradients, and the step of the running statistics if the net has any. With
-// clip, two kernels in front compute the factor that clips the norm of the gradient; sgd multiplies by it on the way,
-// so that the gradient is not written again.
-func (l *lowerer) update(clip bool) {
-	P, n := uint32(l.layout.P), uint32(l.layout.trained)
+	"rollcall/nets/gpu/kernels"
+)
+
+// sink returns the address for the gradients that a kernel may hand to weights at once. It is 0, so that the kernel
+// updates the weights, unless they are clipped.
+func (l *lowerer) sink(f *frame) uint64 {
+	if l.clip {
+		return f.grad
+	}
+	return 0
+}
+
+// takes returns what a kernel accesses that hands the gradients of some parameters to their sink. A buffer of the
+// weights stands for the momentum and the drift beside it, too.
+func (l *lowerer) takes(reads buffers, params ...int) access {
+	if l.clip {
+		return access{reads, of(l.grads, params)}
+	}
+	updated := of(l.weights, params)
+	return access{append(reads, updated...), updated}
+}
+
+// of returns the buffers of some parameters.
+func of(all buffers, params []int) (some buffers) {
+	for _, p := range params {
+		some = append(some, all[p])
+	}
+	return some
+}
+
+// update queues what is left of a step of SGD. With clip this is all: two kernels compute the factor that clips the
+// norm of the gradient, and sgd multiplies by it on the way, so that the gradient is not written again. Without clip it
+// is the batch normalisations; all other weights have been updated. The running statistics come last, if the net has
+// any.
+func (l *lowerer) update() {
+	P, n, span := uint32(l.layout.P), uint32(l.layout.trained), l.program.gradients
 	l.layer = "weights"
 	norms, scale := &buffer{name: "norms"}, &buffer{name: "scale"}
-	if clip {
+	if l.clip {
 		c := kernels.ClipArgs{P: P, N: n}
 		fill := func(f *frame, c *kernels.ClipArgs) {
 			c.Work, c.Grad, c.Partial, c.Scale = f.work, f.grad, f.norms, f.scale
@@ -17,15 +49,32 @@ func (l *lowerer) update(clip bool) {
 		queue(l, "grad_squares", (*kernels.ClipArgs).Squares, c, fill, access{l.grads, buffers{norms}})
 		queue(l, "clip_scale", (*kernels.ClipArgs).Scales, c, fill, access{buffers{norms}, buffers{scale}})
 	}
-	a := kernels.SGDArgs{P: P, N: n}
+	if span.size() == 0 {
+		return
+	}
+	a := kernels.SGDArgs{P: P, N: n, First: uint32(span.from)}
 	fill := func(f *frame, a *kernels.SGDArgs) {
-		a.Work, a.Grad, a.Step, a.E = f.work, f.grad, f.step, f.E
-		if clip {
-			a.Scale = f.scale
+		a.Work, a.Grad, a.Scale, a.Step, a.E = f.work, f.grad, f.scale, f.step, f.E
+	}
+	var trained, running []int
+	for i, p := range l.model.Params {
+		switch {
+		case p.Buffer:
+			running = append(running, i)
+		case l.layout.offset[i] >= span.from:
+			trained = append(trained, i)
 		}
 	}
-	queue(l, l.kernel("sgd"), (*kernels.SGDArgs).Launch, a, fill, access{append(l.grads, scale), l.weights})
+	update := func(params []int, more ...*buffer) access {
+		weights := of(l.weights, params)
+		return access{slices.Concat(of(l.grads, params), weights, more), weights}
+	}
+	if l.clip {
+		queue(l, l.kernel("sgd"), (*kernels.SGDArgs).Launch, a, fill, update(trained, scale))
+	} else {
+		queue(l, l.kernel("sgd"), (*kernels.SGDArgs).Launch, a, fill, update(trained))
+	}
 	if n < P {
-		queue(l, "track", (*kernels.SGDArgs).Running, a, fill, access{l.grads, l.weights})
+		queue(l, "track", (*kernels.SGDArgs).Running, a, fill, update(running))
 	}
 }

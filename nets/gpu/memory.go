@@ -46,9 +46,14 @@ func (w *wave) pieces(l layout, p Precision) []piece {
 	if !w.key.train {
 		return append(pieces, piece{w.resultBytes, &f.score})
 	}
-	norms := capacity * kernels.Partials(uint32(l.trained)) * 8
-	return append(pieces, piece{capacity * l.P * 4, &f.grad}, piece{capacity * 4, &f.scale}, piece{norms, &f.norms},
-		piece{w.resultBytes, &f.loss})
+	if n := w.program.gradients.size(); n > 0 {
+		pieces = append(pieces, piece{capacity * n * 4, &f.grad})
+	}
+	if w.key.clip {
+		norms := capacity * kernels.Partials(uint32(l.trained)) * 8
+		pieces = append(pieces, piece{capacity * 4, &f.scale}, piece{norms, &f.norms})
+	}
+	return append(pieces, piece{w.resultBytes, &f.loss})
 }
 
 // placeInArena places the pieces and the buffers of a wave in the arena. If the arena is too small, all waves are

@@ -40,8 +40,29 @@ type program struct {
 	weights  launch    // fills the weights that the other launches read; runs once, before the first step
 	launches []launch  // one step, in order
 	buffers  []*buffer // activations, gradients and partial sums of a step
-	logits   *buffer
+	// gradients is the range of a row that has a place in the rows of gradients. It is empty if all gradients update
+	// the weights at once.
+	gradients span
+	logits    *buffer
 }
+
+// span is the elements from .. to-1 of a row.
+type span struct{ from, to int }
+
+// gradientsOf returns the elements of a row for which a program keeps gradients: all with clip, whose factor follows
+// from all of them; else those of batch normalisations, and behind them the statistics of the batch.
+func gradientsOf(lay layout, train, clip bool) span {
+	switch {
+	case !train:
+		return span{}
+	case clip:
+		return span{0, lay.P}
+	}
+	return span{lay.norms, lay.P}
+}
+
+// size returns the number of elements.
+func (s span) size() int { return s.to - s.from }
 
 // all returns the launches of a program.
 func (p *program) all() []launch { return append([]launch{p.weights}, p.launches...) }
@@ -71,10 +92,10 @@ type frame struct {
 	step     uint32             // 0 … E-1
 	parts    [2]partMemory      // the samples, by nets.Part
 	part     nets.Part
-	grad     uint64 // [capacity,P]
+	grad     uint64 // [capacity,gradients]; 0 if the program keeps none
 	loss     uint64 // [E,capacity]
-	scale    uint64 // [capacity] factors that clip the gradients
-	norms    uint64 // [capacity,⌈P/4096⌉] double, partial sums of squared gradients
+	scale    uint64 // [capacity] factors that clip the gradients, with clip
+	norms    uint64 // [capacity,⌈P/4096⌉] double, partial sums of squared gradients, with clip
 	score    uint64 // [capacity] double, then [capacity,2] int32
 }
 

@@ -88,12 +88,12 @@ func (e *Engine) capture(w *wave) (err error) {
 func (e *Engine) record(w *wave) error {
 	f := &w.frame
 	slots, rows := e.use(w)
-	if w.key.train {
-		// No kernel writes the gaps between parameters. They must be 0, since clipping and SGD read whole rows.
-		if err := e.stream.Memset32(driver.Ptr(f.grad), 0, int64(f.capacity)*int64(e.layout.P)); err != nil {
+	if n := int64(f.capacity) * int64(w.program.gradients.size()); n > 0 {
+		// No kernel writes the gaps between parameters. They must be 0, since clipping and SGD read whole ranges.
+		if err := e.stream.Memset32(driver.Ptr(f.grad), 0, n); err != nil {
 			return err
 		}
-		if err := e.mark("memset", 0, float64(f.capacity)*float64(e.rowBytes())); err != nil {
+		if err := e.mark("memset", 0, float64(4*n)); err != nil {
 			return err
 		}
 	}

@@ -23,12 +23,12 @@ struct NormArgs {
   const void *gy2;        // [K,B,pixels,C] act, to be added to gy, or null
   void *d;                // [K,B,pixels,C] act, gradient of y behind the ReLU and of add; null without add and gy2
   void *dx;               // [K,B,pixels,C] act
-  float *grad;            // [K,P]
+  float *grad;            // [K,P-first] of the elements from `first` on of a row
   uint32_t w_offset, b_offset, mean_offset, variance_offset;  // of weight, bias and running statistics [C] in a row
   uint32_t B, pixels, C, P;
   uint32_t relu;          // 1: max(0, ·), 0: without
   uint32_t lanes, chunks;
-  uint32_t step, E, unused;
+  uint32_t step, E, first;
 };
 
 constexpr uint32_t NORM_THREADS = 256, NORM_ROWS = 32;  // batch_norm.go has the same numbers

@@ -8,8 +8,7 @@ type NormArgs struct {
 	B, Pixels, C, P                                               uint32
 	ReLU                                                          uint32 // 0 or 1
 	Lanes, Chunks                                                 uint32
-	Step, E                                                       uint32
-	_                                                             uint32
+	Step, E, First                                                uint32
 }
 
 const (

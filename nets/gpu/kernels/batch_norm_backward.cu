@@ -94,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(256) norm_solve(const NormArgs a) {
   const Sums s = chunk_sums(a);
   const uint32_t c = 32 * blockIdx.x + threadIdx.x;
   if (threadIdx.x >= 32 || c >= a.C) return;
-  float *grad = a.grad + (size_t)blockIdx.y * a.P;
+  float *grad = a.grad + (size_t)blockIdx.y * (a.P - a.first) - a.first;
   const double inverse = norm_stats(a, INVERSE)[c], mean = norm_stats(a, MEAN)[c];
   const double scale = work->slots[blockIdx.y].row[a.w_offset + c] * inverse,
                slope = -scale * inverse * inverse * s.second / n;

@@ -20,13 +20,14 @@ struct Conv2DArgs {
   void *y;             // [K,B,OH,OW,O] act
   const void *gy;      // [K,B,OH,OW,O] act, gradient of y
   void *dx;            // [K,B,H,W,C] act
-  float *dw;           // [K,chunks,R·S·C·O] sums over `images` images each
+  float *dw;           // [K,chunks,R·S·C·O] sums over `images` images each; null: the one sum updates the weights
   uint32_t w_offset;   // of w [R,S,C,O] in a row
   uint32_t B, H, W, C, R, S, O;
   uint32_t U, pad;     // stride, and zeros around the map
   uint32_t OH, OW;     // OH = (H+2·pad-R)/U+1, OW likewise
   uint32_t images;     // of a chunk of dw
   uint32_t dw_stride;  // elements of dw from slot to slot
+  uint32_t step, E;
 };
 
 // The tiles, by the columns of the product: at most 32, at most 64, more. A stage is 128 bytes deep, so that a block

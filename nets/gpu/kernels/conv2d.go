@@ -9,6 +9,7 @@ type Conv2DArgs struct {
 	OH, OW                      uint32
 	Images                      uint32 // 1 … B: see ChunkImages
 	DWStride                    uint32
+	Step, E                     uint32
 }
 
 const (
@@ -70,12 +71,13 @@ func (a *Conv2DArgs) BackwardData(p Precision) Launch {
 	return a.launch(t, tiles*ceil(a.C, t.columns), t.rows*conv2DWindow, p.act(y+w+x))
 }
 
-// BackwardFilter returns the launch of conv2d_backward_filter, which reads x and gy and writes dw
-// of every chunk in float. Images must be set.
+// BackwardFilter returns the launch of conv2d_backward_filter, which reads x and gy. It writes dw of every chunk in
+// float if DW is set; else it updates w. Images must be set.
 func (a *Conv2DArgs) BackwardFilter(p Precision) Launch {
 	chunks := ceil(a.B, int(a.Images))
 	x, w, y := a.volumes()
-	return a.launch(conv2DTileOf(p, a.O, true), a.filterTiles(p)*chunks, 0, p.act(x+y)+4*int64(chunks)*w)
+	l := a.launch(conv2DTileOf(p, a.O, true), a.filterTiles(p)*chunks, 0, p.act(x+y))
+	return l.plus(p.sink(a.DW, int64(chunks)*w))
 }
 
 // launch sets OH and OW, and returns a launch of so many blocks whose shared memory holds the stages and `extra` bytes.

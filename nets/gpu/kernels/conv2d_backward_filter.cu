@@ -1,13 +1,16 @@
 // conv2d_backward_filter: dw[k,r,s,c,o] = Σ_b Σ_i Σ_j x[k,b,U·i+r-pad,U·j+s-pad,c] gy[k,b,i,j,o]
 //
 // The sum over b is cut in chunks of `images` images; conv_reduce adds the chunks in order. The sum of a single chunk
-// may go to the row of gradients at once. x [K,B,H,W,C], gy [K,B,OH,OW,O]; dw [chunks,R·S·C,O] float, dw_stride
-// elements from slot to slot.
+// may go to the row of gradients at once, or without dw it updates the weights at w_offset. A slot whose batch has no
+// sample that counts is left out. x [K,B,H,W,C], gy [K,B,OH,OW,O]; dw [chunks,R·S·C,O] float, dw_stride elements from
+// slot to slot.
 // With M = R·S·C: grid (⌈M/128⌉·⌈O/128⌉·chunks, K), block 128, smem 96 KB; O ≤ 64, and fp32: ⌈M/128⌉·⌈O/64⌉, 72 KB;
 // O ≤ 32: ⌈M/128⌉, 60 KB.
-// Moves |x| + |gy| + |dw| elements of device memory, and at most ⌈O/128⌉R·S|x|/U² + ⌈M/128⌉|gy| from L2. Deterministic:
-// the sum has the order of the pixels, in the stages of the tiles.
+// Moves |x| + |gy| + |dw| elements of device memory, or in place of the last what sgd moves beside gradients; and at
+// most ⌈O/128⌉R·S|x|/U² + ⌈M/128⌉|gy| from L2. Deterministic: the sum has the order of the pixels, in the stages of the
+// tiles.
 #include "conv2d.cuh"
+#include "gemm_update.cuh"
 
 // PixelRows finds the windows of the rows that a thread copies. The rows are pixels of the output, other ones in every
 // stage. Each lane computes one window that its warp needs, and a shuffle hands the windows out.
@@ -59,20 +62,14 @@ DEV void conv2d_backward_filter(const Conv2DArgs &a, unsigned char *shared) {
       },
       [](const unsigned char *) INLINE {});
 
-  constexpr int WIDTH = Lanes<P>::WIDTH;
-  float *dw = a.dw + size_t(k) * a.dw_stride + size_t(chunk) * M * a.O;
-  const bool aligned = vectors_fit<WIDTH>(dw, a.O, 4);
-  store_tile<P, A>(
-      acc, place<T>(), [](uint32_t) INLINE {},
-      [&](uint32_t m, uint32_t n, const float(&v)[WIDTH]) {
-        if (m0 + m < M) store_row(dw + size_t(m0 + m) * a.O, n0 + n, a.O, aligned, v);
-      });
+  const uint32_t first = a.dw ? chunk * M * a.O : a.w_offset;
+  take_tile<P, T, A>(sink_of<P>(a.work, a.dw, a.dw_stride), acc, shared, {first, m0, n0, M, a.O});
 }
 
 template <class P>
 DEV void conv2d_backward_filter(const Conv2DArgs &a) {
   DYNAMIC_SHARED(unsigned char, shared);
-  if (blockIdx.y >= a.work->clients) return;
+  if (!trains(a.work, a.step, a.E)) return;
   typedef Conv2DTiles<P> Tiles;
   tile_of<Tiles, typename Tiles::MiddleFilter>(
       a.O, [&](auto tile) INLINE { conv2d_backward_filter<P, decltype(tile)>(a, shared); });

@@ -73,7 +73,7 @@ func conv2DOnCard(t *testing.T, c conv2DCase, p precision, d conv2DData) conv2DR
 	a := Conv2DArgs{
 		Work: r.work(w), X: p.upload(r, d.x), Y: p.blank(r, room*y), DX: p.blank(r, room*x), GY: p.upload(r, d.gy),
 		WOffset: before, B: uint32(c.B), H: uint32(c.H), W: uint32(c.W), C: uint32(c.C), R: uint32(c.R), S: uint32(c.S),
-		O: uint32(c.O), U: uint32(c.U), Pad: uint32(c.pad),
+		O: uint32(c.O), U: uint32(c.U), Pad: uint32(c.pad), E: 1,
 	}
 	a.Images = a.ChunkImages(p.kind())
 	chunks := (c.B + int(a.Images) - 1) / int(a.Images)

@@ -1,35 +1,35 @@
 // conv_reduce: grad[k,w_offset+i] = Σ over chunks of partial[k,chunk,i] for i < n,
-//   and grad[k,b_offset+o] = Σ over chunks of partial[k,chunk,n+o]
+//   and grad[k,b_offset+o] = Σ over chunks of partial[k,chunk,n+o]; without grad these sums update the weights there
 //
 // The second pass of the weight gradient of a convolution: conv_backward_filter and conv2d_backward_filter leave a sum
 // for every chunk of images. partial [K,chunks,n+O], grad [K,P]. The chunks are added in order. A slot whose batch has
 // no sample that counts is left out.
 // Grid (⌈(n+O)/512⌉, K), block 128: four elements per thread, or one at a time if n or O is no multiple of 4.
-// Moves 4(chunks+1)(n+O) bytes per slot; deterministic.
-#include "elements.cuh"
-#include "work.cuh"
+// Moves 4(chunks+1)(n+O) bytes per slot, with an update 4·chunks·(n+O) and what sgd moves beside gradients;
+// deterministic.
+#include "update.cuh"
 
 struct ConvReduceArgs {
   const Work *work;
   const float *partial;         // [K,chunks,n+O]
-  float *grad;                  // [K,P]
+  float *grad;                  // [K,P]; null: the weights are updated at once
   uint32_t w_offset, b_offset;  // of dw and db in a row
   uint32_t n, O, chunks, P;     // n = R·S·C·O; O = 0: there is no bias
   uint32_t step, E;
 };
 
-extern "C" __global__ void __launch_bounds__(128, 8) conv_reduce(const ConvReduceArgs a) {
-  const Work *work = a.work;
-  if (blockIdx.y >= work->clients || work->count[(size_t)blockIdx.y * a.E + a.step] == 0) return;
+template <class P> DEV void conv_reduce(const ConvReduceArgs &a) {
+  if (!trains(a.work, a.step, a.E)) return;
   const uint32_t size = a.n + a.O, first = blockIdx.x * 128 + threadIdx.x, stride = gridDim.x * 128;
   const float *partial = a.partial + (size_t)blockIdx.y * a.chunks * size;
-  float *w = a.grad + (size_t)blockIdx.y * a.P + a.w_offset, *bias = a.grad + (size_t)blockIdx.y * a.P + a.b_offset;
+  const Sink<P> to = sink_of<P>(a.work, a.grad, a.P);
+  auto element = [&](uint32_t i) INLINE { return i < a.n ? a.w_offset + i : a.b_offset + (i - a.n); };
   if (a.n % 4 != 0 || a.O % 4 != 0) {
     for (uint32_t i = first; i < size; i += stride) {
       float sum = 0;
 #pragma unroll 8
       for (uint32_t c = 0; c < a.chunks; c++) sum += partial[(size_t)c * size + i];
-      (i < a.n ? w + i : bias + (i - a.n))[0] = sum;
+      to.take({element(i)}, {{sum}});
     }
     return;
   }
@@ -37,6 +37,10 @@ extern "C" __global__ void __launch_bounds__(128, 8) conv_reduce(const ConvReduc
     float4 sum = {0, 0, 0, 0};
 #pragma unroll 8
     for (uint32_t c = 0; c < a.chunks; c++) sum = add4(sum, load4<FP32>(partial + (size_t)c * size + i));
-    store4<FP32>(i < a.n ? w + i : bias + (i - a.n), sum);
+    to.take({element(i)}, {{sum.x, sum.y, sum.z, sum.w}});
   }
 }
+
+extern "C" __global__ void __launch_bounds__(128, 8) conv_reduce_fp32(const ConvReduceArgs a) { conv_reduce<FP32>(a); }
+extern "C" __global__ void __launch_bounds__(128, 8) conv_reduce_tf32(const ConvReduceArgs a) { conv_reduce<TF32>(a); }
+extern "C" __global__ void __launch_bounds__(128, 8) conv_reduce_bf16(const ConvReduceArgs a) { conv_reduce<BF16>(a); }

@@ -13,9 +13,10 @@ const (
 	reduceBlock   = 512 // sums of a block: four per thread
 )
 
-// Launch returns the launch of conv_reduce, which reads the partial sums of every chunk and writes the gradient of the
-// weights and of the bias.
-func (a *ConvReduceArgs) Launch(Precision) Launch {
-	bytes := 4 * (int64(a.Chunks) + 1) * (int64(a.N) + int64(a.O))
-	return Launch{Geometry{X: ceil(a.N+a.O, reduceBlock), Threads: reduceThreads}, Cost{Bytes: bytes}}
+// Launch returns the launch of conv_reduce, which reads the partial sums of every chunk. It writes the gradient of the
+// weights and of the bias if Grad is set; else it updates them.
+func (a *ConvReduceArgs) Launch(p Precision) Launch {
+	n := int64(a.N) + int64(a.O)
+	read := Cost{Bytes: 4 * int64(a.Chunks) * n}
+	return Launch{Geometry{X: ceil(a.N+a.O, reduceBlock), Threads: reduceThreads}, read}.plus(p.sink(a.Grad, n))
 }

@@ -20,10 +20,11 @@
 //   - launch.go: [Launch], [Geometry], [Cost], [Precision].
 //   - add.cu and add.go, then relu, dropout, log_odds, average_pool, subsample: element-wise ops, by elements.cuh.
 //   - gather, rows and sgd: how a batch comes in, and how rows of parameters start and are updated; squares.cuh has
-//     their norms.
+//     their norms. update.cuh is the step of SGD, which kernels of a gradient take at once where nothing is clipped.
 //   - cross_entropy and score, by softmax.cuh.
 //   - batch_norm.cuh, then batch_norm.cu and batch_norm_backward.cu.
-//   - gemm.cuh, with gemm_stage.cuh and gemm_multiply.cuh: the tile product. linear*.cu and conv2d*.cu use it.
+//   - gemm.cuh, with gemm_stage.cuh and gemm_multiply.cuh: the tile product. linear*.cu and conv2d*.cu use it; with
+//     gemm_update.cuh it is a gradient of weights.
 //   - conv.cuh, conv_patch.cuh and conv_multiply.cuh: the convolution with bias, ReLU and pooling of conv_*.cu. conv.go
 //     cuts it into tiles. conv_reduce adds up the partial sums of both convolutions.
 //   - prelude.cuh: the device language that clang and the emulator (nets/gpu/emulator) share; precision.cuh: how each

@@ -18,6 +18,12 @@ func TestCostsByHand(t *testing.T) {
 	conv := Conv2DArgs{B: 8, H: 16, W: 16, C: 32, R: 3, S: 3, O: 64, U: 2, Pad: 1, Images: 3} // 8×8 pixels out
 	sub := SubsampleArgs{B: 8, H: 16, W: 16, C: 32, O: 64, Stride: 2}
 	sgd := SGDArgs{P: 1088, N: 1024}
+	linear := LinearArgs{B: 8, I: 32, O: 64}
+	reduce := ConvReduceArgs{N: 1024, O: 32, Chunks: 3}
+	written := conv
+	written.DW, conv.Images = 1, 8
+	graded := linear
+	graded.Grad = 1
 	for _, c := range []struct {
 		name string
 		got  Cost
@@ -42,9 +48,26 @@ func TestCostsByHand(t *testing.T) {
 			FLOP:  2 * 8 * 64 * 288 * 64,
 			Bytes: 2 * (maps + 288*64 + 8*64*64),
 		}},
-		{"conv2d_backward_filter, 3 chunks", conv.BackwardFilter(BF16).Cost, Cost{
+		{"conv2d_backward_filter, 3 chunks", written.BackwardFilter(BF16).Cost, Cost{
 			FLOP:  2 * 8 * 64 * 288 * 64,
 			Bytes: 2*(maps+8*64*64) + 3*4*288*64,
+		}},
+		{"conv2d_backward_filter, an update", conv.BackwardFilter(BF16).Cost, Cost{
+			FLOP:     2 * 8 * 64 * 288 * 64,
+			Bytes:    2*(maps+8*64*64) + 10*288*64,
+			Momentum: 8 * 288 * 64, Drift: 4 * 288 * 64,
+		}},
+		{"linear_backward_filter", graded.BackwardFilter(BF16).Cost, Cost{
+			FLOP:  2 * 8 * 32 * 64,
+			Bytes: 2*(8*32+8*64) + 4*33*64,
+		}},
+		{"linear_backward_filter, an update", linear.BackwardFilter(FP32).Cost, Cost{
+			FLOP:     2 * 8 * 32 * 64,
+			Bytes:    4*(8*32+8*64) + 8*33*64,
+			Momentum: 8 * 33 * 64, Drift: 4 * 33 * 64,
+		}},
+		{"conv_reduce, an update", reduce.Launch(BF16).Cost, Cost{
+			Bytes: (3*4 + 10) * 1056, Momentum: 8 * 1056, Drift: 4 * 1056,
 		}},
 		{"gather of features", (&GatherArgs{B: 8, H: 1, W: 1, C: 60}).Launch(BF16).Cost, Cost{Bytes: 6 * 8 * 60}},
 		{"cross_entropy of the loss alone", (&CrossEntropyArgs{B: 8, O: 10}).Launch(FP32).Cost, Cost{Bytes: 320}},
@@ -59,6 +82,9 @@ func TestCostsByHand(t *testing.T) {
 		{"grad_squares", (&ClipArgs{N: 5000}).Squares(TF32).Cost, Cost{Bytes: 20000}},
 		{"clip_scale, 2 partial sums", (&ClipArgs{N: 5000}).Scales(TF32).Cost, Cost{Bytes: 20}},
 		{"sgd tf32", sgd.Launch(TF32).Cost, Cost{Bytes: 16 * 1024, Momentum: 8 * 1024, Drift: 4 * 1024}},
+		{"sgd of the last", (&SGDArgs{P: 1088, N: 1024, First: 960}).Launch(BF16).Cost, Cost{
+			Bytes: 14 * 64, Momentum: 8 * 64, Drift: 4 * 64,
+		}},
 		{"track", sgd.Running(TF32).Cost, Cost{Bytes: 12 * 64}},
 	} {
 		if c.got != c.want {
@@ -83,7 +109,7 @@ func TestRowGeometry(t *testing.T) {
 			"dropout":       {(&DropoutArgs{N: n}).Launch(FP32), 1024},
 			"begin":         {(&RowsArgs{P: n}).Begin(FP32), 1024},
 			"combine":       {(&CombineArgs{P: n}).Launch(), 1024},
-			"sgd":           {(&SGDArgs{N: n}).Launch(FP32), 1024},
+			"sgd":           {(&SGDArgs{N: n + 64, First: 64}).Launch(FP32), 1024},
 			"track":         {(&SGDArgs{P: n + 64, N: 64}).Running(FP32), 1024},
 			"average_pool":  {(&AverageArgs{B: 1, C: n}).Launch(FP32), 1024},
 			"sum_squares":   {(&SumSquaresArgs{N: n}).Launch(), 4096},

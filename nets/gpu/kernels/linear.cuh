@@ -10,10 +10,11 @@ struct LinearArgs {
   void *y;                      // [K,B,O] act, or float if y_float
   const void *gy;               // [K,B,O] act, gradient in front of the ReLU: relu_backward has run
   void *dx;                     // [K,B,I] act
-  float *grad;                  // [K,P] dw at w_offset, db at b_offset
+  float *grad;                  // [K,P] dw at w_offset, db at b_offset; null: the weights are updated at once
   uint32_t w_offset, b_offset;  // of w [I,O] and bias [O] in a row
   uint32_t B, I, O, P;
   uint32_t relu, y_float;       // 0 or 1
+  uint32_t step, E;
 };
 
 // The tiles of the kernels; linear.go has the same sizes. A stage is 128 bytes deep, 24 KB or 16 KB in all. Layers of

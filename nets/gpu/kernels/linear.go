@@ -7,6 +7,7 @@ type LinearArgs struct {
 	WOffset, BOffset         uint32
 	B, I, O, P               uint32
 	ReLU, YFloat             uint32 // 0 or 1
+	Step, E                  uint32
 }
 
 const (
@@ -49,14 +50,15 @@ func (a *LinearArgs) BackwardData(p Precision) Launch {
 	return a.launch(backwardTile, a.B, a.I, p.act(y+w+x))
 }
 
-// BackwardFilter returns the launch of linear_backward_filter, which reads x and gy and writes dw in float.
+// BackwardFilter returns the launch of linear_backward_filter, which reads x and gy. It writes dw and db if Grad is
+// set; else it updates w and the bias.
 func (a *LinearArgs) BackwardFilter(p Precision) Launch {
 	t := backwardTile
 	if a.O <= narrowOutputs {
 		t = narrowTile(p)
 	}
 	x, w, y := a.volumes()
-	return a.launch(t, a.I, a.O, p.act(x+y)+4*w)
+	return a.launch(t, a.I, a.O, p.act(x+y)).plus(p.sink(a.Grad, w+int64(a.O)))
 }
 
 // launch returns the launch of a kernel whose tiles cover a result [M,N]. All three products take the same operations.

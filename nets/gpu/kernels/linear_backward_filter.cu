@@ -1,10 +1,12 @@
 // linear_backward_filter: dw[k,i,o] = Σ_b x[k,b,i] gy[k,b,o], db[k,o] = Σ_b gy[k,b,o]
 //
 // x [K,B,I], gy [K,B,O] in front of the ReLU; dw [I,O] and db [O] go to grad [K,P] at w_offset and b_offset, in float.
+// Without grad they update the weights there at once. A slot whose batch has no sample that counts is left out.
 // Grid (⌈I/128⌉·⌈O/64⌉, K), block 128, smem 72 KB; O ≤ 16: (⌈I/32⌉, K), 128, 36 KB (bf16 18 KB).
-// Moves |x| + |gy| + |dw| elements of device memory, and ⌈O/64⌉|x| + ⌈I/128⌉|gy| from L2. Deterministic: the order of
-// the sums over B follows from the tiles. The blocks of the first rows of dw sum db from the tiles of gy in shared
-// memory.
+// Moves |x| + |gy| + |dw| + |db| elements of device memory, or in place of the last two what sgd moves beside
+// gradients; and ⌈O/64⌉|x| + ⌈I/128⌉|gy| from L2. Deterministic: the order of the sums over B follows from the tiles.
+// The blocks of the first rows of dw sum db from the tiles of gy in shared memory.
+#include "gemm_update.cuh"
 #include "linear.cuh"
 
 template <class P, class T>
@@ -14,11 +16,11 @@ DEV void linear_backward_filter(const LinearArgs &a, unsigned char *shared) {
   typedef typename T::template B<act, false> B;
   const uint32_t k = blockIdx.y, across = (a.O + T::BN - 1) / T::BN; // neighbouring blocks share a tile of x
   const uint32_t m0 = blockIdx.x / across * T::BM, n0 = blockIdx.x % across * T::BN;
-  float *grad = a.grad + size_t(k) * a.P;
 
   float acc[T::WM / 16][T::WN / 8][4] = {}, sum = 0;
   multiply_tile<P, T, A, B>(acc, sum, m0 == 0, shared, source<act>(a.x, size_t(k) * a.B * a.I, a.B, a.I),
                             source<act>(a.gy, size_t(k) * a.B * a.O, a.B, a.O), m0, n0, a.B);
+  const Sink<P> to = sink_of<P>(a.work, a.grad, a.P);
   if (m0 == 0) {
     float *sums = reinterpret_cast<float *>(shared); // [THREADS/BN][BN]
     __syncthreads();
@@ -27,27 +29,17 @@ DEV void linear_backward_filter(const LinearArgs &a, unsigned char *shared) {
     if (threadIdx.x < T::BN && n0 + threadIdx.x < a.O) {
 #pragma unroll
       for (uint32_t i = T::BN; i < T::THREADS; i += T::BN) sum += sums[threadIdx.x + i];
-      grad[a.b_offset + n0 + threadIdx.x] = sum;
+      to.take({a.b_offset + n0 + threadIdx.x}, {{sum}});
     }
   }
   add_slices<T>(acc, shared);
-  const Place at = place<T>();
-  if (at.slice > 0) return;
-
-  constexpr int WIDTH = Lanes<P>::WIDTH;
-  float *dw = grad + a.w_offset;
-  const bool aligned = vectors_fit<WIDTH>(dw, a.O, 4);
-  store_tile<P, A>(
-      acc, at, [](uint32_t) {},
-      [&](uint32_t m, uint32_t n, const float(&v)[WIDTH]) {
-        if (m0 + m < a.I) store_row(dw + size_t(m0 + m) * a.O, n0 + n, a.O, aligned, v);
-      });
+  take_tile<P, T, A>(to, acc, shared, {a.w_offset, m0, n0, a.I, a.O});
 }
 
 template <class P>
 DEV void linear_backward_filter(const LinearArgs &a) {
   DYNAMIC_SHARED(unsigned char, shared);
-  if (blockIdx.y >= a.work->clients) return;
+  if (!trains(a.work, a.step, a.E)) return;
   if (a.O <= NarrowTile<P>::BN)
     linear_backward_filter<P, NarrowTile<P>>(a, shared);
   else

@@ -59,7 +59,9 @@ func newLinearRun(t *testing.T, p precision, K, B, I, O int) *linearRun {
 		l.rows = append(l.rows, numbers(rnd, P))
 	}
 	l.x, l.gy = p.rounded(numbers(rnd, (K+1)*B*I)), p.rounded(numbers(rnd, (K+1)*B*O))
-	l.args = LinearArgs{WOffset: before, BOffset: uint32(bias), B: uint32(B), I: uint32(I), O: uint32(O), P: uint32(P)}
+	l.args = LinearArgs{
+		WOffset: before, BOffset: uint32(bias), B: uint32(B), I: uint32(I), O: uint32(O), P: uint32(P), E: 1,
+	}
 	l.load()
 	return l
 }

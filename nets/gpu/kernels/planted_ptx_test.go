@@ -100,6 +100,10 @@ var ptxFaults = []struct {
 		"wrong lane of a shuffle", "cross_entropy_fp32", `(shfl\.sync\.bfly\.b32 .*), 8, 31`, "$1, 4, 31", 0,
 		TestCrossEntropy,
 	},
+	{
+		"addend of fma", "linear_backward_filter_bf16", `(fma\.rn\.f32 \S+, (\S+), \S+), \S+;`, "$1, $2;", 0,
+		TestUpdateLinear,
+	},
 	{"addend of fma", "sgd_bf16", `(fma\.rn\.f32 \S+, (\S+), \S+), \S+;`, "$1, $2;", 0, TestSGD},
 	{"elements of a vector swapped", "begin_bf16", `(st\.v2\.u32 \S+ \{)(\S+), (\S+)\}`, "$1$3, $2}", 0, TestBegin},
 	{"operands of sub swapped", "gather_tf32", `(sub\.s32 \S+), (\S+), (\S+);`, "$1, $3, $2;", 0, TestGather},

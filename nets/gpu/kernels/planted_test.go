@@ -13,13 +13,15 @@ import (
 
 // launchedBy has the files of the kernels that a test launches; the others are not compiled with the fault.
 var launchedBy = map[string]string{
-	"TestLinearForward": "linear_*.cu",
-	"TestConvExact":     "conv_*.cu",
-	"TestConv2DExact":   "conv2d_*.cu",
-	"TestNormForward":   "batch_norm*.cu",
-	"TestNormBackward":  "batch_norm*.cu",
-	"TestBegin":         "rows.cu",
-	"TestSGD":           "sgd.cu",
+	"TestLinearForward":    "linear_*.cu",
+	"TestConvExact":        "conv_*.cu",
+	"TestConv2DExact":      "conv2d_*.cu",
+	"TestNormForward":      "batch_norm*.cu",
+	"TestNormBackward":     "batch_norm*.cu",
+	"TestBegin":            "rows.cu",
+	"TestSGD":              "sgd.cu",
+	"TestUpdateLinear":     "linear_*.cu sgd.cu",
+	"TestUpdateConvReduce": "conv_reduce.cu sgd.cu",
 }
 
 // The tests must catch faults that hardware might let pass for years. Each is planted by itself in a copy of the
@@ -75,6 +77,18 @@ func TestPlanted(t *testing.T) {
 		},
 		{"off by one in a row", "rows.cu", "i < a.P / 4", "i <= a.P / 4", "TestBegin", true},
 		{"off by one in the update", "sgd.cu", "i < a.n / 4", "i <= a.n / 4", "TestSGD", true},
+		{"off by one in an update at once", "gemm_update.cuh", "i < part.M", "i <= part.M", "TestUpdateLinear", false},
+		{
+			"dropped barrier before an update at once", "gemm_update.cuh", "__syncthreads(); // everyone's sums", "",
+			"TestUpdateLinear", false,
+		},
+		{
+			"momentum that is not kept", "update.cuh", "write(momentum, at, g);", "", "TestSGD", false,
+		},
+		{
+			"update of a slot without samples", "update.cuh", "&& work->count[(size_t)blockIdx.y * E + step] != 0", "",
+			"TestUpdateConvReduce", false,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -82,12 +96,16 @@ func TestPlanted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sources, err := filepath.Glob(launchedBy[c.test])
-			if err != nil {
-				t.Fatal(err)
+			sources := headers
+			for pattern := range strings.FieldsSeq(launchedBy[c.test]) {
+				some, err := filepath.Glob(pattern)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sources = append(sources, some...)
 			}
 			found := 0
-			for _, name := range append(headers, sources...) {
+			for _, name := range sources {
 				text, err := os.ReadFile(name)
 				if err != nil {
 					t.Fatal(err)

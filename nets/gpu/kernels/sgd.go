@@ -18,17 +18,16 @@ func (a *ClipArgs) Scales(Precision) Launch {
 // SGDArgs are the arguments of sgd and track; sgd.cu says what each field means.
 type SGDArgs struct {
 	Work, Grad, Scale uint64
-	P, N              uint32
+	P, N, First       uint32
 	Step, E           uint32
+	_                 uint32
 }
 
-// Launch returns the launch of sgd, which reads the gradient, reads and writes the row, and writes the rounded weights.
-// A slot with momentum also reads and writes that, a slot with drift also reads that.
+// Launch returns the launch of sgd, which reads the gradients of elements First … N−1 of a row and updates these. N
+// must be above First.
 func (a *SGDArgs) Launch(p Precision) Launch {
-	n := int64(a.N)
-	l := flat(a.N, 12*n+p.rounded(n))
-	l.Momentum, l.Drift = 8*n, 4*n
-	return l
+	n := int64(a.N - a.First)
+	return flat(a.N-a.First, 4*n).plus(p.update(n))
 }
 
 // Running returns the launch of track, which moves the P−N running statistics of every slot. P must be above N.

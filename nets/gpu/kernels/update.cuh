@@ -110,3 +110,23 @@ template <class P> struct Update {
       for (int i = 0; i < N; i++) f(r, i);
   }
 };
+
+// Sink takes the gradients of a slot. A kernel that has a row of gradients writes them there, for a norm to be computed
+// and for sgd; a kernel that has none updates the weights at once.
+template <class P> struct Sink {
+  Update<P> update;
+  float *grad;  // null: the weights are updated
+
+  // take takes the gradients g[r] of elements at[r] …, which are elements of grad or of a row: see Update::step.
+  template <int R, int N> __device__ INLINE void take(const uint32_t (&at)[R], const float (&g)[R][N]) const {
+    if (!grad) return update.step(at, g);
+#pragma unroll
+    for (int r = 0; r < R; r++)
+      if (at[r] != NOWHERE) write_floats(grad + at[r], g[r]);
+  }
+};
+
+// sink_of returns the Sink of the slot of this block. grad [K,stride] has the gradients of all slots, or is null.
+template <class P> DEV Sink<P> sink_of(const Work *work, float *grad, uint32_t stride) {
+  return {Update<P>::of(work), grad ? grad + (size_t)blockIdx.y * stride : nullptr};
+}

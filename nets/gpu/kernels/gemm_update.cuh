@@ -1,0 +1,58 @@
+// The end of a tile product that is a gradient of weights.
+#pragma once
+#include "gemm.cuh"
+#include "update.cuh"
+
+// Part is where the tile of a block belongs: row m0, column n0 of a matrix [M,N], whose elements begin at `first` among
+// those that a Sink takes.
+struct Part {
+  uint32_t first, m0, n0, M, N;
+};
+
+// row_stride returns how many floats lie between rows of a tile of sums in shared memory, so that neighbouring rows
+// begin in other banks.
+template <class T> DEV constexpr uint32_t row_stride() { return T::BN + 4; }
+
+// take_vectors hands a tile of sums to a Sink, N neighbours at a time. Neighbouring threads take neighbouring vectors.
+template <class P, class T, int N>
+DEV void take_vectors(const Sink<P> &to, const float *tile, const Part &part) {
+  constexpr uint32_t ACROSS = T::BN / N, DOWN = T::THREADS / ACROSS, PASSES = T::BM / DOWN;
+  constexpr int ROWS = PASSES < 8 ? PASSES : 8;  // at a time
+  static_assert(T::THREADS % ACROSS == 0 && PASSES % ROWS == 0, "all threads take as many vectors");
+  const uint32_t n = threadIdx.x % ACROSS * N;
+#pragma unroll 1
+  for (uint32_t m = threadIdx.x / ACROSS; m < T::BM; m += ROWS * DOWN) {
+    uint32_t at[ROWS];
+    float g[ROWS][N];
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+      const uint32_t row = m + r * DOWN, i = part.m0 + row, j = part.n0 + n;
+      at[r] = i < part.M && j < part.N ? part.first + i * part.N + j : NOWHERE;
+      read_floats(g[r], tile + row * row_stride<T>() + n);
+    }
+    to.take(at, g);
+  }
+}
+
+// take_tile hands the sums of a block to a Sink. All threads must call it. It waits for all of them, and then
+// overwrites shared memory, through which neighbouring threads get neighbouring sums.
+template <class P, class T, class A, int MI, int NJ>
+DEV void take_tile(const Sink<P> &to, const float (&acc)[MI][NJ][4], unsigned char *shared, const Part &part) {
+  static_assert(T::BM * row_stride<T>() * 4 <= T::STAGES * T::BK * (T::BM + T::BN) * sizeof(typename P::act),
+                "the tile of sums takes the place of the stages");
+  float *tile = reinterpret_cast<float *>(shared);  // [BM][BN] in rows of row_stride
+  const Place at = place<T>();
+  __syncthreads();
+  if (at.slice == 0) {
+    store_tile<P, A>(
+        acc, at, [](uint32_t) INLINE {},
+        [&](uint32_t m, uint32_t n, const float(&v)[Lanes<P>::WIDTH])
+            INLINE { write_floats(tile + m * row_stride<T>() + n, v); });
+  }
+  __syncthreads(); // everyone's sums
+  const uint32_t begin = uint32_t(reinterpret_cast<uint64_t>(to.grad)) / 4 + part.first;  // rows are aligned
+  if ((begin | part.N) % 4 == 0)
+    take_vectors<P, T, 4>(to, tile, part);
+  else
+    take_vectors<P, T, 1>(to, tile, part);
+}
