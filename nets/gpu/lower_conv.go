@@ -86,7 +86,7 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, er
 // has no bias: its O is 0.
 func (l *lowerer) reduce(r kernels.ConvReduceArgs, partial *buffer, params ...int) {
 	r.P = uint32(l.layout.P)
-	queue(l, l.kernel("conv_reduce"), (*kernels.ConvReduceArgs).Launch, r,
+	queue(l, "conv_reduce", (*kernels.ConvReduceArgs).Launch, r,
 		func(f *frame, r *kernels.ConvReduceArgs) {
 			r.Work, r.Partial, r.Grad, r.Step, r.E = f.work, f.at(partial), l.sink(f), f.step, f.E
 		}, l.takes(buffers{partial}, params...))

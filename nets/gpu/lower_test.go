@@ -206,7 +206,7 @@ func TestLowerResidual(t *testing.T) {
 		norms /= 2
 		for kernel, want := range map[string]int{
 			"sum": sums, "add_fp32": 0, "norm_apply_fp32": norms,
-			"norm_sums_fp32": norms, "norm_solve": norms, "track": 1, "sgd_fp32": 1,
+			"norm_sums_fp32": norms, "norm_solve": norms, "track": 1, "sgd": 1,
 		} {
 			if count[kernel] != want {
 				t.Errorf("%s: %d × %s, want %d", name, count[kernel], kernel, want)

@@ -70,9 +70,9 @@ func (l *lowerer) update() {
 		return access{slices.Concat(of(l.grads, params), weights, more), weights}
 	}
 	if l.clip {
-		queue(l, l.kernel("sgd"), (*kernels.SGDArgs).Launch, a, fill, update(trained, scale))
+		queue(l, "sgd", (*kernels.SGDArgs).Launch, a, fill, update(trained, scale))
 	} else {
-		queue(l, l.kernel("sgd"), (*kernels.SGDArgs).Launch, a, fill, update(trained))
+		queue(l, "sgd", (*kernels.SGDArgs).Launch, a, fill, update(trained))
 	}
 	if n < P {
 		queue(l, "track", (*kernels.SGDArgs).Running, a, fill, update(running))

@@ -30,7 +30,7 @@ func TestUpdates(t *testing.T) {
 					updated[b.name] = i
 				}
 			}
-			if trimPrecision(l.kernel, precision) != "sgd" {
+			if l.kernel != "sgd" {
 				continue
 			}
 			a := (*kernels.SGDArgs)(unsafe.Pointer(&l.args(addressed(p))[0]))

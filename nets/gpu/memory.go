@@ -40,7 +40,7 @@ type piece struct {
 func (w *wave) pieces(l layout, p Precision) []piece {
 	f, capacity := &w.frame, w.key.capacity
 	pieces := []piece{{w.layout.size, &f.work}}
-	if p != FP32 {
+	if p == BF16 {
 		pieces = append(pieces, piece{capacity * l.P * p.Act(), &w.weights})
 	}
 	if !w.key.train {

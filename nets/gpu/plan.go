@@ -100,7 +100,7 @@ func (e *Engine) writeTraining(w *wave, work *nets.LocalWork, clients []client) 
 }
 
 // writeEvaluation writes the plan of a wave that evaluates units, at most as many as the wave's capacity. Units of one
-// model share the rounded copy of its row.
+// model share the copy of its row.
 func (e *Engine) writeEvaluation(w *wave, jobs []nets.EvalJob, units []unit) {
 	B, at, base := w.program.B, &w.layout, w.frame.work
 	p := e.stagedPlan(w)
@@ -132,8 +132,8 @@ func (e *Engine) writeEvaluation(w *wave, jobs []nets.EvalJob, units []unit) {
 	p.rowWork.Slots, p.rowWork.Clients = base+uint64(at.rowSlots), uint32(len(weights))
 }
 
-// weightsOf returns the address where matrix products find the weights of a row: copy number `slot` of the wave's
-// rounded copies, or with FP32 the row itself.
+// weightsOf returns the address where matrix products find the weights of a row: with BF16 copy number `slot` of the
+// wave's copies, else the row itself.
 func (e *Engine) weightsOf(w *wave, slot int, row driver.Ptr) uint64 {
 	if w.weights == 0 {
 		return uint64(row)

@@ -49,12 +49,12 @@ func TestProfileSums(t *testing.T) {
 	train, eval := wave0(t, g, true), wave0(t, g, false)
 	P, units := float64(g.layout.P), 2*((testSamples+7)/8)
 	for name, want := range map[string]nets.KernelTime{
-		"combine":            {Launches: 2, Bytes: 4*P*3 + 4*P},
-		"sum_squares":        {Launches: 2, Bytes: 2 * 4 * P},
-		"begin_bf16":         {Launches: 1, Bytes: 4 * 10 * P},
-		"round_weights_bf16": {Launches: 1, Bytes: 2 * 6 * P}, // two rows, in however many units
+		"combine":       {Launches: 2, Bytes: 4*P*3 + 4*P},
+		"sum_squares":   {Launches: 2, Bytes: 2 * 4 * P},
+		"begin":         {Launches: 1, Bytes: 4 * 10 * P},
+		"round_weights": {Launches: 1, Bytes: 2 * 6 * P}, // two rows, in however many units
 		// four clients, two with momentum, one with drift
-		"sgd_bf16": {Launches: steps, Bytes: steps * P * (4*14 + 2*8 + 4)},
+		"sgd":      {Launches: steps, Bytes: steps * P * (4*14 + 2*8 + 4)},
 		"memset":   {Launches: 1, Bytes: 4 * P * float64(train.key.capacity)},
 		"score":    {Launches: 1, Bytes: float64(4 * units * 8 * m.Classes)},
 		"upload":   {Launches: 2, Bytes: float64(train.layout.size + eval.layout.size)},
@@ -115,9 +115,9 @@ func TestProfile(t *testing.T) {
 		}
 	}
 	for kernel, n := range map[string]int{
-		"begin_tf32": 2, "gather_tf32": 2 * steps,
+		"begin": 2, "gather_tf32": 2 * steps,
 		"conv_forward_tf32": 2 * 2 * steps, "linear_backward_filter_tf32": 2 * 3 * steps,
-		"conv_reduce_tf32": 2 * 2 * steps,
+		"conv_reduce": 2 * 2 * steps,
 	} {
 		if launches[kernel] != n {
 			t.Errorf("%s: %d launches, want %d", kernel, launches[kernel], n)

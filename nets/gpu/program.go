@@ -106,16 +106,16 @@ func (f *frame) at(b *buffer) uint64 { return f.buffers[b] }
 type partMemory struct{ images, features, classes, table uint64 }
 
 // weightsLaunch returns the launch that fills the weights of a program. In training it copies the row of parameters
-// where a client starts to the row where the client ends, and writes a rounded copy for the matrix products. In
-// evaluation it only writes rounded copies. Matrix products in FP32 read the rows themselves.
+// where a client starts to the row where the client ends. With BF16 it also writes the copy that matrix products read;
+// in evaluation it writes nothing else. In other precisions matrix products read the rows themselves.
 func weightsLaunch(key programKey, P int, p Precision) launch {
 	a := kernels.RowsArgs{P: uint32(P)}
-	kernel, how := "begin_", a.Begin(p)
+	kernel, how := "begin", a.Begin(p)
 	if !key.train {
-		kernel, how = "round_weights_", a.Round(p)
+		kernel, how = "round_weights", a.Round()
 	}
 	return launch{
-		kernel: kernel + string(p), layer: "weights", geometry: how.Geometry,
+		kernel: kernel, layer: "weights", geometry: how.Geometry,
 		args: func(f *frame) []byte {
 			a.Work = f.work
 			if !key.train {

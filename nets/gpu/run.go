@@ -97,7 +97,7 @@ func (e *Engine) record(w *wave) error {
 			return err
 		}
 	}
-	// In evaluation with FP32 there is nothing to fill: the kernels read the rows themselves.
+	// In evaluation only BF16 has something to fill: the kernels read the rows themselves.
 	if w.key.train || w.weights != 0 {
 		if err := e.enqueue(w, w.program.weights, rows); err != nil {
 			return err

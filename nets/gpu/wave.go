@@ -28,7 +28,7 @@ type wave struct {
 	exec        *driver.Exec
 	owned       []driver.Ptr // allocations of guard mode (ROLLCALL_GPU_ARENA=guard), where each buffer has its own
 	layout      planLayout
-	weights     uint64 // address of rounded weights [capacity,P], in the precision of activations; 0 with FP32
+	weights     uint64 // address of the weights in bf16 [capacity,P]; 0 in other precisions
 	lastUse     int    // the number of the use, among all uses of waves
 	resultBytes int    // of the losses of training, or of the scores of evaluation
 }

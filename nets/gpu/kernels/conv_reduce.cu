@@ -18,11 +18,11 @@ struct ConvReduceArgs {
   uint32_t step, E;
 };
 
-template <class P> DEV void conv_reduce(const ConvReduceArgs &a) {
+extern "C" __global__ void __launch_bounds__(128, 8) conv_reduce(const ConvReduceArgs a) {
   if (!trains(a.work, a.step, a.E)) return;
   const uint32_t size = a.n + a.O, first = blockIdx.x * 128 + threadIdx.x, stride = gridDim.x * 128;
   const float *partial = a.partial + (size_t)blockIdx.y * a.chunks * size;
-  const Sink<P> to = sink_of<P>(a.work, a.grad, a.P);
+  const auto to = sink_of<BF16>(a.work, a.grad, a.P);
   auto element = [&](uint32_t i) INLINE { return i < a.n ? a.w_offset + i : a.b_offset + (i - a.n); };
   if (a.n % 4 != 0 || a.O % 4 != 0) {
     for (uint32_t i = first; i < size; i += stride) {
@@ -40,7 +40,3 @@ template <class P> DEV void conv_reduce(const ConvReduceArgs &a) {
     to.take({element(i)}, {{sum.x, sum.y, sum.z, sum.w}});
   }
 }
-
-extern "C" __global__ void __launch_bounds__(128, 8) conv_reduce_fp32(const ConvReduceArgs a) { conv_reduce<FP32>(a); }
-extern "C" __global__ void __launch_bounds__(128, 8) conv_reduce_tf32(const ConvReduceArgs a) { conv_reduce<TF32>(a); }
-extern "C" __global__ void __launch_bounds__(128, 8) conv_reduce_bf16(const ConvReduceArgs a) { conv_reduce<BF16>(a); }

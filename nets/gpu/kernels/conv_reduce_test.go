@@ -39,7 +39,7 @@ func TestConvReduce(t *testing.T) {
 					BOffset: uint32(offset + gap), N: uint32(c.n), O: uint32(c.O), Chunks: uint32(c.chunks),
 					P: uint32(P), Step: step, E: E,
 				}
-				launch(r, "conv_reduce_fp32", a.Launch(FP32), w.room(), &a)
+				launch(r, "conv_reduce", a.Launch(FP32), w.room(), &a)
 				grad := download[float32](r, a.Grad, w.room()*P)
 				unsetRow := download[float32](r, blank[float32](r, P), P)
 				for k := range w.room() {

@@ -218,7 +218,7 @@ func counts(index []int32, B int) []int32 {
 	return n
 }
 
-// slots uploads rows [P] and their rounded weights, and returns a slot for each; with fp32 both are the same memory.
+// slots uploads rows [P], and with bf16 their copies, and returns a slot for each.
 // The clients have the numbers 7, 8, 9 …
 func (r *rig) slots(p precision, rows ...[]float32) []Slot {
 	r.t.Helper()
@@ -226,7 +226,7 @@ func (r *rig) slots(p precision, rows ...[]float32) []Slot {
 	for k, row := range rows {
 		s[k] = Slot{Row: upload(r, row), Client: uint32(7 + k)}
 		s[k].Weights = s[k].Row
-		if p.name != "fp32" {
+		if p.kind() == BF16 {
 			s[k].Weights = p.upload(r, row)
 		}
 	}

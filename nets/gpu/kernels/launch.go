@@ -57,13 +57,13 @@ func (p Precision) Act() int {
 // act returns the bytes of n activations.
 func (p Precision) act(n int64) int64 { return n * int64(p.Act()) }
 
-// rounded returns the bytes of the rounded copies of n weights, which matrix products read. With fp32 the weights are
-// their own copy.
-func (p Precision) rounded(n int64) int64 {
-	if p == FP32 {
-		return 0
+// copied returns the bytes of the copies of n weights that matrix products read. Only BF16 has copies: in the other
+// precisions the weights have the size of activations, and products round them as they read them.
+func (p Precision) copied(n int64) int64 {
+	if p == BF16 {
+		return p.act(n)
 	}
-	return p.act(n)
+	return 0
 }
 
 const (

@@ -95,7 +95,7 @@ var ptxFaults = []struct {
 		launchNorm(fp32),
 	},
 	{"guard inverted", "add_fp32", `@(%p\d+) bra`, "@!$1 bra", 1, TestAdd},
-	{"bound off by one", "sgd_fp32", `setp\.ge\.u32`, "setp.gt.u32", 1, TestSGD},
+	{"bound off by one", "sgd", `setp\.ge\.u32`, "setp.gt.u32", 1, TestSGD},
 	{
 		"wrong lane of a shuffle", "cross_entropy_fp32", `(shfl\.sync\.bfly\.b32 .*), 8, 31`, "$1, 4, 31", 0,
 		TestCrossEntropy,
@@ -104,8 +104,8 @@ var ptxFaults = []struct {
 		"addend of fma", "linear_backward_filter_bf16", `(fma\.rn\.f32 \S+, (\S+), \S+), \S+;`, "$1, $2;", 0,
 		TestUpdateLinear,
 	},
-	{"addend of fma", "sgd_bf16", `(fma\.rn\.f32 \S+, (\S+), \S+), \S+;`, "$1, $2;", 0, TestSGD},
-	{"elements of a vector swapped", "begin_bf16", `(st\.v2\.u32 \S+ \{)(\S+), (\S+)\}`, "$1$3, $2}", 0, TestBegin},
+	{"addend of fma", "sgd", `(fma\.rn\.f32 \S+, (\S+), \S+), \S+;`, "$1, $2;", 0, TestSGD},
+	{"elements of a vector swapped", "begin", `(st\.v2\.u32 \S+ \{)(\S+), (\S+)\}`, "$1$3, $2}", 0, TestBegin},
 	{"operands of sub swapped", "gather_tf32", `(sub\.s32 \S+), (\S+), (\S+);`, "$1, $3, $2;", 0, TestGather},
 }
 

@@ -43,6 +43,14 @@ func (p precision) rounded(x []float32) []float32 {
 	return y
 }
 
+// copied returns what Slot.Weights has of a row: with bf16 the row rounded, else the row itself.
+func (p precision) copied(row []float32) []float32 {
+	if p.kind() == BF16 {
+		return p.rounded(row)
+	}
+	return row
+}
+
 // upload rounds x to activations and returns their address.
 func (p precision) upload(r *rig, x []float32) uint64 {
 	r.t.Helper()

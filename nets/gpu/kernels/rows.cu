@@ -1,10 +1,9 @@
 // Kernels on whole rows of parameters, between the local steps.
 //
-// begin: row[k] = start[k], weights[k] = row[k] rounded to act. Every slot starts its local steps with it.
-//   Grid (⌈P/1024⌉, K), block 256; moves 8P bytes and P act per slot.
-// round_weights: weights[k] = row[k] rounded to act, for rows that are evaluated.
-//   Grid (⌈P/1024⌉, K), block 256; moves 4P bytes and P act per slot.
-//   With fp32, weights may be row itself; begin and round_weights then do not write it again.
+// begin: row[k] = start[k], weights[k] = row[k] in bf16. Every slot starts its local steps with it.
+//   Grid (⌈P/1024⌉, K), block 256; moves 8P bytes per slot, 2P more unless weights is row, which needs no copy.
+// round_weights: weights[k] = row[k] in bf16, for rows that are evaluated.
+//   Grid (⌈P/1024⌉, K), block 256; moves 6P bytes per slot.
 // combine: dst = Σ over i of c[i]·src[i], the terms in order: a product, then fused multiply-adds. No
 //   term: dst = 0.
 //   Grid (⌈P/1024⌉), block 256; moves 4P(terms+1) bytes.
@@ -36,28 +35,24 @@ struct SumSquaresArgs {
   uint32_t n, unused;
 };
 
-// copy_row is begin, or round_weights if not `begin`.
-template <class P> DEV void copy_row(const RowsArgs &a, bool begin) {
-  typedef typename P::act act;
+extern "C" __global__ void __launch_bounds__(256) begin(const RowsArgs a) {
   if (blockIdx.y >= a.work->clients) return;
-  const Slot &slot = a.work->slots[blockIdx.y];
-  float *row = slot.row;
-  act *weights = (act *)slot.weights;
-  const float *from = begin ? slot.start : row;
-  const bool apart = (void *)weights != (void *)row;
+  const Slot slot = a.work->slots[blockIdx.y];
+  uint16_t *weights = slot.weights == slot.row ? nullptr : (uint16_t *)slot.weights;
   for (uint32_t i = blockIdx.x * 256 + threadIdx.x; i < a.P / 4; i += gridDim.x * 256) {
-    const float4 v = load4<FP32>(from + 4 * i);
-    if (begin) store4<FP32>(row + 4 * i, v);
-    if (apart) store4<P>(weights + 4 * i, v);
+    const float4 v = load4<FP32>(slot.start + 4 * i);
+    store4<FP32>(slot.row + 4 * i, v);
+    if (weights) store4<BF16>(weights + 4 * i, v);
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) begin_fp32(const RowsArgs a) { copy_row<FP32>(a, true); }
-extern "C" __global__ void __launch_bounds__(256) begin_tf32(const RowsArgs a) { copy_row<TF32>(a, true); }
-extern "C" __global__ void __launch_bounds__(256) begin_bf16(const RowsArgs a) { copy_row<BF16>(a, true); }
-extern "C" __global__ void __launch_bounds__(256) round_weights_fp32(const RowsArgs a) { copy_row<FP32>(a, false); }
-extern "C" __global__ void __launch_bounds__(256) round_weights_tf32(const RowsArgs a) { copy_row<TF32>(a, false); }
-extern "C" __global__ void __launch_bounds__(256) round_weights_bf16(const RowsArgs a) { copy_row<BF16>(a, false); }
+extern "C" __global__ void __launch_bounds__(256) round_weights(const RowsArgs a) {
+  if (blockIdx.y >= a.work->clients) return;
+  const Slot slot = a.work->slots[blockIdx.y];
+  uint16_t *weights = (uint16_t *)slot.weights;
+  for (uint32_t i = blockIdx.x * 256 + threadIdx.x; i < a.P / 4; i += gridDim.x * 256)
+    store4<BF16>(weights + 4 * i, load4<FP32>(slot.row + 4 * i));
+}
 
 extern "C" __global__ void __launch_bounds__(256) combine(const CombineArgs a) {
   for (uint32_t i = blockIdx.x * 256 + threadIdx.x; i < a.P / 4; i += gridDim.x * 256) {

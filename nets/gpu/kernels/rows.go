@@ -7,11 +7,12 @@ type RowsArgs struct {
 	_    uint32
 }
 
-// Begin returns the launch of begin, which reads the start of a slot and writes its row and the rounded weights.
-func (a *RowsArgs) Begin(p Precision) Launch { return flat(a.P, 8*int64(a.P)+p.rounded(int64(a.P))) }
+// Begin returns the launch of begin, which reads the start of a slot and writes its row and the copy of it.
+func (a *RowsArgs) Begin(p Precision) Launch { return flat(a.P, 8*int64(a.P)+p.copied(int64(a.P))) }
 
-// Round returns the launch of round_weights, which reads the row of a slot and writes the rounded weights.
-func (a *RowsArgs) Round(p Precision) Launch { return flat(a.P, 4*int64(a.P)+p.rounded(int64(a.P))) }
+// Round returns the launch of round_weights, which reads the row of a slot and writes the copy of it. Only BF16 has
+// copies.
+func (a *RowsArgs) Round() Launch { return flat(a.P, 4*int64(a.P)+BF16.copied(int64(a.P))) }
 
 // CombineArgs are the arguments of combine; rows.cu says what each field means.
 type CombineArgs struct {

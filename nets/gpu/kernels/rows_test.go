@@ -59,19 +59,20 @@ func TestBegin(t *testing.T) {
 					var slots []Slot
 					for k := range K {
 						start[k] = numbers(rnd, P)
-						s := Slot{Row: blank[float32](r, P), Start: upload(r, start[k]), Weights: p.blank(r, P)}
-						if p.name == "fp32" && k > 0 {
-							s.Weights = s.Row
+						s := Slot{Row: blank[float32](r, P), Start: upload(r, start[k])}
+						s.Weights = s.Row
+						if p.kind() == BF16 {
+							s.Weights = p.blank(r, P)
 						}
 						slots = append(slots, s)
 					}
 					w := wave{Slots: slots, E: 1, B: 1}
 					a := RowsArgs{Work: r.work(w), P: uint32(P)}
-					launch(r, "begin_"+p.name, a.Begin(p.kind()), w.room(), &a)
+					launch(r, "begin", a.Begin(p.kind()), w.room(), &a)
 					for k, s := range slots {
 						what := fmt.Sprintf("client %d: ", k)
 						same(t, what+"row", download[float32](r, s.Row, P), start[k])
-						same(t, what+"weights", p.download(r, s.Weights, P), p.rounded(start[k]))
+						same(t, what+"weights", p.download(r, s.Weights, P), p.copied(start[k]))
 						same(t, what+"start", download[float32](r, s.Start, P), start[k])
 					}
 				})
@@ -81,21 +82,19 @@ func TestBegin(t *testing.T) {
 }
 
 func TestRoundWeights(t *testing.T) {
-	for _, p := range precisions {
-		t.Run(p.name, func(t *testing.T) {
-			const P = 1088
-			r, rnd := newRig(t), rand.New(rand.NewPCG(2, 3))
-			rows := [][]float32{numbers(rnd, P), numbers(rnd, P)}
-			slots := r.slots(p, rows...)
-			slots[0].Weights = p.blank(r, P)
-			w := wave{Slots: slots, E: 1, B: 1}
-			a := RowsArgs{Work: r.work(w), P: P}
-			launch(r, "round_weights_"+p.name, a.Round(p.kind()), w.room(), &a)
-			for k, s := range slots {
-				same(t, fmt.Sprintf("weights of client %d", k), p.download(r, s.Weights, P), p.rounded(rows[k]))
-				same(t, fmt.Sprintf("row of client %d", k), download[float32](r, s.Row, P), rows[k])
-			}
-		})
+	const P = 1088
+	r, rnd := newRig(t), rand.New(rand.NewPCG(2, 3))
+	rows := [][]float32{numbers(rnd, P), numbers(rnd, P)}
+	slots := r.slots(bf16, rows...)
+	for k := range slots {
+		slots[k].Weights = bf16.blank(r, P)
+	}
+	w := wave{Slots: slots, E: 1, B: 1}
+	a := RowsArgs{Work: r.work(w), P: P}
+	launch(r, "round_weights", a.Round(), w.room(), &a)
+	for k, s := range slots {
+		same(t, fmt.Sprintf("weights of client %d", k), bf16.download(r, s.Weights, P), bf16.rounded(rows[k]))
+		same(t, fmt.Sprintf("row of client %d", k), download[float32](r, s.Row, P), rows[k])
 	}
 }
 

@@ -8,13 +8,12 @@
 //   Grid (⌈n/4096⌉, K), block 256; moves 4n bytes per slot.
 // clip_scale: scale[k] = min(1, clip/‖grad[k]‖). The partial sums are added in a fixed order.
 //   Grid (1, K), block 256; moves 8⌈n/4096⌉ bytes per slot.
-// sgd: g = grad·scale + weight_decay·w + drift; v = momentum·v + g, g = v; w -= lr·g; weights = w rounded to act.
+// sgd: g = grad·scale + weight_decay·w + drift; v = momentum·v + g, g = v; w -= lr·g; weights = w in bf16.
 //   A slot whose batch has no sample that counts keeps its row, in track as well.
-//   With m = n − first: grid (⌈m/1024⌉, K), block 256; moves 12m bytes per slot, m act more unless weights is row, 8m
-//   more with momentum, 4m more with drift.
+//   With m = n − first: grid (⌈m/1024⌉, K), block 256; moves 12m bytes per slot, 2m more unless weights is row, 8m more
+//   with momentum, 4m more with drift.
 // track: running -= 0.1·(running − batch), where batch stands in the place of the gradient of running. Decay, clipping,
-//   momentum and drift leave running statistics alone, and no matrix product reads them, so that they have no rounded
-//   copy.
+//   momentum and drift leave running statistics alone, and no matrix product reads them, so that they need no copy.
 //   Grid (⌈(P−n)/1024⌉, K), block 256; moves 12(P−n) bytes per slot.
 // All are deterministic.
 #include "elements.cuh"
@@ -62,11 +61,11 @@ extern "C" __global__ void __launch_bounds__(256) clip_scale(const ClipArgs a) {
   a.scale[blockIdx.y] = norm > clip ? (float)(clip / norm) : 1.0f;
 }
 
-template <class P> DEV void sgd(const SGDArgs &a) {
+extern "C" __global__ void __launch_bounds__(256) sgd(const SGDArgs a) {
   if (!trains(a.work, a.step, a.E)) return;
   const float *grad = gradients(a);
   const float scale = a.scale ? a.scale[blockIdx.y] : 1.0f;
-  const auto update = Update<P>::of(a.work);
+  const auto update = Update<BF16>::of(a.work);
   for (uint32_t i = a.first / 4 + blockIdx.x * 256 + threadIdx.x; i < a.n / 4; i += gridDim.x * 256) {
     const float4 g = mul4(scale, load4<FP32>(grad + 4 * i));
     update.step({4 * i}, {{g.x, g.y, g.z, g.w}});
@@ -82,7 +81,3 @@ extern "C" __global__ void __launch_bounds__(256) track(const SGDArgs a) {
     store4<FP32>(running + 4 * i, fma4(-0.1f, fma4(-1, load4<FP32>(batch + 4 * i), w), w));
   }
 }
-
-extern "C" __global__ void __launch_bounds__(256) sgd_fp32(const SGDArgs a) { sgd<FP32>(a); }
-extern "C" __global__ void __launch_bounds__(256) sgd_tf32(const SGDArgs a) { sgd<TF32>(a); }
-extern "C" __global__ void __launch_bounds__(256) sgd_bf16(const SGDArgs a) { sgd<BF16>(a); }

@@ -1,6 +1,6 @@
 // The step of SGD: for sgd, and for kernels that compute a gradient and update the weights with it at once.
 //
-//   g = gradient + weight_decay·w + drift;  v = momentum·v + g, g = v;  w -= lr·g;  weights = w rounded to act
+//   g = gradient + weight_decay·w + drift;  v = momentum·v + g, g = v;  w -= lr·g;  weights = w in bf16
 //
 // The order of operations is the order of nets.LocalWork and of the CPU's Step. Every addition is fused, except that of
 // drift. So a kernel that updates at once gives the bits that it gives with a row of gradients and sgd behind it.
@@ -39,31 +39,31 @@ template <int N> DEV void write_floats(float *to, const float (&v)[N]) {
     *to = v[0];
 }
 
-// write_rounded is write_floats for the rounded copy.
-template <class P, int N> DEV void write_rounded(typename P::act *to, const float (&v)[N]) {
+// write_bf16 is write_floats for a copy in bf16.
+template <int N> DEV void write_bf16(uint16_t *to, const float (&v)[N]) {
   if constexpr (N == 4)
-    store4<P>(to, float4{v[0], v[1], v[2], v[3]});
-  else if constexpr (N == 2 && sizeof(typename P::act) == 2)
+    store4<BF16>(to, float4{v[0], v[1], v[2], v[3]});
+  else if constexpr (N == 2)
     *reinterpret_cast<uint32_t *>(to) = pack_bf16(v[0], v[1]);
   else
-#pragma unroll
-    for (int i = 0; i < N; i++) to[i] = P::store(v[i]);
+    *to = to_bf16(v[0]);
 }
 
 constexpr uint32_t NOWHERE = ~0u;  // no element of a row
 
-// Update takes the steps of one slot. It is made of what the slot and the wave say, and is the same in a whole block.
+// Update takes the steps of one slot. It is made of what the slot and the wave say, and is the same in a whole block. A
+// kernel without a precision of its own takes Update<BF16>, which looks whether the slot has a copy in bf16.
 template <class P> struct Update {
-  typedef typename P::act act;
   float *row;          // [P]
-  act *weights;        // [P] the rounded copy; null if matrix products read the row itself
+  uint16_t *weights;   // [P] the copy in bf16; null if matrix products read the row itself
   float *momentum;     // [P] or null
   const float *drift;  // [P] or null
   float lr, decay, mu;
 
   DEV Update of(const Work *work) {
     const Slot &slot = work->slots[blockIdx.y];
-    act *weights = slot.weights == slot.row ? nullptr : static_cast<act *>(slot.weights);
+    uint16_t *weights = nullptr;
+    if (sizeof(typename P::act) == 2 && slot.weights != slot.row) weights = static_cast<uint16_t *>(slot.weights);
     return {slot.row, weights, slot.momentum, slot.drift, work->lr, work->weight_decay, work->momentum};
   }
 
@@ -88,7 +88,7 @@ template <class P> struct Update {
     if (weights) {
 #pragma unroll
       for (int r = 0; r < R; r++)
-        if (at[r] != NOWHERE) write_rounded<P>(weights + at[r], w[r]);
+        if (at[r] != NOWHERE) write_bf16(weights + at[r], w[r]);
     }
   }
 

@@ -9,10 +9,10 @@ func (p Precision) sink(grad uint64, n int64) Cost {
 	return p.update(n)
 }
 
-// update returns what it costs to update n weights: to read and write them and to write their rounded copies. A slot
+// update returns what it costs to update n weights: to read and write them and to write their copies in bf16. A slot
 // with momentum also reads and writes that, a slot with drift also reads that.
 func (p Precision) update(n int64) Cost {
-	return Cost{Bytes: 8*n + p.rounded(n), Momentum: 8 * n, Drift: 4 * n}
+	return Cost{Bytes: 8*n + p.copied(n), Momentum: 8 * n, Drift: 4 * n}
 }
 
 // plus returns the launch with a cost on top of its own.

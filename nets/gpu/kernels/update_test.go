@@ -73,7 +73,7 @@ func (c *takers) check(B int, bounds [][2]int, run func(w wave, work, grad uint6
 	grad := upload(c.r, make([]float32, apart.room()*c.P))
 	run(apart, work, grad)
 	a := SGDArgs{Work: work, Grad: grad, P: uint32(c.P), N: uint32(c.P), Step: takersStep, E: takersE}
-	launch(c.r, "sgd_"+c.p.name, a.Launch(c.p.kind()), apart.room(), &a)
+	launch(c.r, "sgd", a.Launch(c.p.kind()), apart.room(), &a)
 	run(once, c.r.work(once), 0)
 	for k, kind := range takerKinds {
 		// compare compares a row of both ways between the bounds, and the rest with the row as it was. A client
@@ -94,7 +94,7 @@ func (c *takers) check(B int, bounds [][2]int, run func(w wave, work, grad uint6
 		row := func(at uint64) []float32 { return download[float32](c.r, at, c.P) }
 		x, y := apart.Slots[k], once.Slots[k]
 		compare("row", row(y.Row), row(x.Row), c.rows[k])
-		compare("weights", c.p.download(c.r, y.Weights, c.P), c.p.download(c.r, x.Weights, c.P), c.p.rounded(c.rows[k]))
+		compare("weights", c.p.download(c.r, y.Weights, c.P), c.p.download(c.r, x.Weights, c.P), c.p.copied(c.rows[k]))
 		if kind.momentum {
 			compare("momentum", row(y.Momentum), row(x.Momentum), c.v[k])
 		}
@@ -184,7 +184,7 @@ func TestUpdateConvReduce(t *testing.T) {
 				}
 				c.check(1, [][2]int{{64, 64 + s.n}, {bias, bias + s.O}}, func(w wave, work, grad uint64) {
 					a.Work, a.Grad = work, grad
-					launch(c.r, "conv_reduce_"+p.name, a.Launch(p.kind()), w.room(), &a)
+					launch(c.r, "conv_reduce", a.Launch(p.kind()), w.room(), &a)
 				})
 			})
 		}

@@ -15,7 +15,7 @@
 struct Slot {
   float *row;               // [P] the weights: read, and trained in place
   const float *start;       // [P] the weights before the first step
-  void *weights;            // [P] act: the rounded copy of row that matrix products read; with fp32 it is row itself
+  void *weights;            // [P] what matrix products read: with bf16 a copy of row in bf16, else row itself
   float *momentum;          // [P] or null
   const float *drift;       // [P] or null: a constant that is added to every gradient
   uint32_t client, unused;  // client: the number that selects its random streams

@@ -88,7 +88,7 @@ func TestPlanted(t *testing.T) {
 			[]string{fp32, tf32, bf16},
 		},
 		{
-			"stale weights", "update.cuh", "if (weights) {", "if (weights && sizeof(act) == 4) {",
+			"stale weights", "update.cuh", "if (weights) {", "if (weights && lr == 0) {",
 			"weights, fc1.",
 			[]string{bf16},
 		},
