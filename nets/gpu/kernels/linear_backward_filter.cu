@@ -1,8 +1,9 @@
 // linear_backward_filter: dw[k,i,o] = Σ_b x[k,b,i] gy[k,b,o], db[k,o] = Σ_b gy[k,b,o]
 //
 // x [K,B,I], gy [K,B,O] in front of the ReLU; dw [I,O] and db [O] go to grad [K,P] at w_offset and b_offset, in float.
-// Grid (⌈I/128⌉·⌈O/64⌉, K), block 128, smem 72 KB; O ≤ 16: (⌈I/32⌉, K), 128, 36 KB (bf16 18 KB).
-// Moves |x| + |gy| + |dw| elements of device memory, and ⌈O/64⌉|x| + ⌈I/128⌉|gy| from L2. Deterministic: the order of
+// Grid (⌈I/128⌉·⌈O/64⌉, K), block 128, smem 72 KB; wide: (⌈I/128⌉·⌈O/128⌉, K), 96 KB; O ≤ 16: (⌈I/32⌉, K), 36 KB (bf16
+// 18 KB).
+// Moves |x| + |gy| + |dw| elements of device memory, and ⌈O/64⌉|x| + ⌈I/128⌉|gy| from L2, wide ⌈O/128⌉|x|. Deterministic: the order of
 // the sums over B follows from the tiles. The blocks of the first rows of dw sum db from the tiles of gy in shared
 // memory.
 #include "linear.cuh"
@@ -50,17 +51,19 @@ DEV void linear_backward_filter(const LinearArgs &a) {
   DYNAMIC_SHARED(unsigned char, shared);
   if (blockIdx.y >= a.work->clients) return;
   if (a.O <= NarrowTile<P>::BN)
-    linear_backward_filter<P, NarrowTile<P>>(a, shared);
-  else
-    linear_backward_filter<P, BackwardTile<P>>(a, shared);
+    return linear_backward_filter<P, NarrowTile<P>>(a, shared);
+  if constexpr (by_mma<P>) {
+    if (wide<P>(a)) return linear_backward_filter<P, WideTile<P>>(a, shared);
+  }
+  linear_backward_filter<P, BackwardTile<P>>(a, shared);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) linear_backward_filter_fp32(const LinearArgs a) {
   linear_backward_filter<FP32>(a);
 }
-extern "C" __global__ void __launch_bounds__(128, 3) linear_backward_filter_tf32(const LinearArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 2) linear_backward_filter_tf32(const LinearArgs a) {
   linear_backward_filter<TF32>(a);
 }
-extern "C" __global__ void __launch_bounds__(128, 3) linear_backward_filter_bf16(const LinearArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 2) linear_backward_filter_bf16(const LinearArgs a) {
   linear_backward_filter<BF16>(a);
 }
