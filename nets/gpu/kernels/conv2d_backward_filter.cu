@@ -37,8 +37,8 @@ struct PixelRows {
 template <class P, class T>
 DEV void conv2d_backward_filter(const Conv2DArgs &a, unsigned char *shared) {
   typedef typename P::act act;
-  typedef typename T::template A<act, false> A;
-  typedef typename T::template B<act, false> B;
+  typedef typename T::template A<P, false> A;
+  typedef typename T::template B<P, false> B;
   const uint32_t k = blockIdx.y, OH = a.OH, OW = a.OW;
   const uint32_t M = a.R * a.S * a.C, across = (a.O + T::BN - 1) / T::BN, down = (M + T::BM - 1) / T::BM;
   const uint32_t n0 = blockIdx.x % across * T::BN,
@@ -51,7 +51,7 @@ DEV void conv2d_backward_filter(const Conv2DArgs &a, unsigned char *shared) {
   const Source<act> gy = source<act>(a.gy, (size_t(k) * a.B + begin) * OH * OW * a.O, images * OH * OW, a.O);
   const Depth d = {a.R, a.S, a.C, a.C};
   const Spot column = spot_at(d, m0 + threadIdx.x % A::ROW_CHUNKS * A::CHUNK);
-  float acc[T::WM / 16][T::WN / 8][4] = {};
+  typename T::Sums acc = {};
   multiply_stages<P, T, A, B>(
       acc, shared, (images * OH * OW + T::BK - 1) / T::BK,
       [&](unsigned char *to_a, unsigned char *to_b, uint32_t step) INLINE {
@@ -63,7 +63,7 @@ DEV void conv2d_backward_filter(const Conv2DArgs &a, unsigned char *shared) {
       [](const unsigned char *) INLINE {});
 
   const uint32_t first = a.dw ? chunk * M * a.O : a.w_offset;
-  take_tile<P, T, A>(sink_of<P>(a.work, a.dw, a.dw_stride), acc, shared, {first, m0, n0, M, a.O});
+  take_tile<P, T, A, B>(sink_of<P>(a.work, a.dw, a.dw_stride), acc, shared, {first, m0, n0, M, a.O});
 }
 
 template <class P>

@@ -36,17 +36,17 @@ DEV void take_vectors(const Sink<P> &to, const float *tile, const Part &part) {
 
 // take_tile hands the sums of a block to a Sink. All threads must call it. It waits for all of them, and then
 // overwrites shared memory, through which neighbouring threads get neighbouring sums.
-template <class P, class T, class A, int MI, int NJ>
-DEV void take_tile(const Sink<P> &to, const float (&acc)[MI][NJ][4], unsigned char *shared, const Part &part) {
+template <class P, class T, class A, class B>
+DEV void take_tile(const Sink<P> &to, const typename T::Sums &acc, unsigned char *shared, const Part &part) {
   static_assert(T::BM * row_stride<T>() * 4 <= T::STAGES * T::BK * (T::BM + T::BN) * sizeof(typename P::act),
                 "the tile of sums takes the place of the stages");
   float *tile = reinterpret_cast<float *>(shared);  // [BM][BN] in rows of row_stride
   const Place at = place<T>();
   __syncthreads();
   if (at.slice == 0) {
-    store_tile<P, A>(
+    store_tile<P, T, A, B>(
         acc, at, [](uint32_t) INLINE {},
-        [&](uint32_t m, uint32_t n, const float(&v)[Lanes<P>::WIDTH])
+        [&](uint32_t m, uint32_t n, const float(&v)[store_width<P>])
             INLINE { write_floats(tile + m * row_stride<T>() + n, v); });
   }
   __syncthreads(); // everyone's sums

@@ -17,8 +17,16 @@ struct LinearArgs {
   uint32_t step, E;
 };
 
-// The tiles of the kernels; linear.go has the same sizes. A stage is 128 bytes deep, 24 KB or 16 KB in all. Layers of
-// at most 16 outputs have a narrow tile.
+// The tiles of the kernels; linear.go has the same sizes. A stage is 128 bytes deep, 32, 24 or 16 KB in all. Layers of
+// at most 16 outputs have a narrow tile. On tensor cores, layers of many inputs have a wide one, since there are blocks
+// enough and L2 is the limit; it has 128 sums per thread.
 template <class P> using ForwardTile = Tile<64, 64, 128 / (int)sizeof(typename P::act), 64, 32, 2, 3>;
 template <class P> using BackwardTile = Tile<128, 64, 128 / (int)sizeof(typename P::act), 64, 32, 1, 3>;
+template <class P> using WideTile = Tile<128, 128, 128 / (int)sizeof(typename P::act), 64, 64, 1, 3>;
 template <class P> using NarrowTile = Tile<32, 16, 64, 32, 16, 4, 3>;
+
+// wide says whether a layer has the wide tile.
+template <class P>
+DEV bool wide(const LinearArgs &a) {
+  return by_mma<P> && a.I >= 1024 && a.O > BackwardTile<P>::BN;
+}

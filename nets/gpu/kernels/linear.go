@@ -13,7 +13,8 @@ type LinearArgs struct {
 const (
 	linearThreads = 128
 	linearStages  = 3
-	narrowOutputs = 16 // a layer of so few outputs has a tile of its own
+	narrowOutputs = 16   // a layer of so few outputs has a tile of its own
+	wideInputs    = 1024 // a layer of so many inputs, and more than 64 outputs, has another on tensor cores
 )
 
 // linearTile is the part of a matrix that a block computes. The sizes of a tile are template parameters of its kernel,
@@ -26,6 +27,7 @@ type linearTile struct {
 var (
 	forwardTile  = linearTile{64, 64, 128}
 	backwardTile = linearTile{128, 64, 128}
+	wideTile     = linearTile{128, 128, 128}
 )
 
 // narrowTile returns the tile of a layer of few outputs, 64 elements deep.
@@ -47,18 +49,26 @@ func (a *LinearArgs) Forward(p Precision) Launch {
 // BackwardData returns the launch of linear_backward_data, which reads gy and w and writes dx.
 func (a *LinearArgs) BackwardData(p Precision) Launch {
 	x, w, y := a.volumes()
-	return a.launch(backwardTile, a.B, a.I, p.act(y+w+x))
+	return a.launch(a.backwardTile(p), a.B, a.I, p.act(y+w+x))
 }
 
 // BackwardFilter returns the launch of linear_backward_filter, which reads x and gy. It writes dw and db if Grad is
 // set; else it updates w and the bias.
 func (a *LinearArgs) BackwardFilter(p Precision) Launch {
-	t := backwardTile
+	t := a.backwardTile(p)
 	if a.O <= narrowOutputs {
 		t = narrowTile(p)
 	}
 	x, w, y := a.volumes()
 	return a.launch(t, a.I, a.O, p.act(x+y)).plus(p.sink(a.Grad, w+int64(a.O)))
+}
+
+// backwardTile returns the tile of the gradients of a layer of more than 16 outputs.
+func (a *LinearArgs) backwardTile(p Precision) linearTile {
+	if p != FP32 && a.I >= wideInputs && int(a.O) > backwardTile.columns {
+		return wideTile
+	}
+	return backwardTile
 }
 
 // launch returns the launch of a kernel whose tiles cover a result [M,N]. All three products take the same operations.
