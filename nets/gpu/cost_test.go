@@ -136,9 +136,7 @@ func TestBytesByHand(t *testing.T) {
 			"linear_forward fc1":         4 * (128*2048 + 2048*256 + 128*256),
 			"linear_backward_data fc1":   4 * (128*256 + 2048*256 + 128*2048),
 			"linear_backward_filter fc1": 4 * (128*2048 + 128*256 + 2048*256),
-			"relu_backward fc1":          4 * 3 * 128 * 256,
-			"linear_forward fc3":         4 * (128*64 + 640 + 1280),
-			"cross_entropy loss":         8 * 1280,
+			"head fc2":                   4 * (2*128*256 + 2*256*64 + 2*640),
 			"sgd weights":                12 * P, // the row is its own rounded copy
 		},
 		BF16: {
@@ -146,8 +144,7 @@ func TestBytesByHand(t *testing.T) {
 			"conv_forward conv1":         2*(x+864+y1) + y1,
 			"conv_backward_filter conv2": 2*(y1+y2) + y2 + 4*32*(9216+32), // sums stay in float32
 			"linear_backward_filter fc1": 2*(128*2048+128*256) + 4*2048*256,
-			"linear_forward fc3":         2*(128*64+640) + 4*1280, // logits are float32
-			"cross_entropy loss":         6 * 1280,
+			"head fc2":                   2*(2*128*256+256*64+640) + 4*(256*64+640),
 			"sgd weights":                14 * P,
 		},
 	}
