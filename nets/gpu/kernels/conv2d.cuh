@@ -141,14 +141,14 @@ DEV void copy_windows(unsigned char *to, const Map<typename O::act> &x, const De
 #pragma unroll
       for (uint32_t i = 0; i < PASSES; i++) {
         const Window w = windows(i);
-        cp_async16_near(shared + O::beside(place, i * STEP, 0) * 16, from + (int32_t)w.at, valid(w));
+        cp_async16_near(shared + O::beside(place, i * STEP, 0), from + (int32_t)w.at, valid(w));
       }
       return;
     }
 #pragma unroll 1
     for (uint32_t i = 0; i < PASSES; i++) {
       const Window w = windows(i);
-      copy_element(to + O::at(row + i * STEP, chunk) * 16, e, from + (int32_t)w.at, valid(w));
+      copy_element(to + O::at(row + i * STEP, chunk), e, from + (int32_t)w.at, valid(w));
     }
     if (++e == O::CHUNK) return;
     advance(at, d, 1);

@@ -41,12 +41,12 @@ DEV void copy_filter(unsigned char *to, const typename O::act *w, const Conv2DAr
     if (chunks) {
 #pragma unroll
       for (uint32_t n = 0; n < O::ROWS; n += STEP)
-        cp_async16(shared + O::beside(place, n, 0) * 16, from + size_t(n) * a.O, n0 + row + n < rows);
+        cp_async16(shared + O::beside(place, n, 0), from + size_t(n) * a.O, n0 + row + n < rows);
       return;
     }
 #pragma unroll 1
     for (uint32_t n = 0; n < O::ROWS; n += STEP)
-      copy_element(to + O::at(row + n, chunk) * 16, e, from + size_t(n) * a.O, n0 + row + n < rows);
+      copy_element(to + O::at(row + n, chunk), e, from + size_t(n) * a.O, n0 + row + n < rows);
     if (++e == O::CHUNK) return;
     advance(at, d, 1);
   }
@@ -55,8 +55,8 @@ DEV void copy_filter(unsigned char *to, const typename O::act *w, const Conv2DAr
 template <class P, class T>
 DEV void conv2d_backward_data(const Conv2DArgs &a, unsigned char *shared) {
   typedef typename P::act act;
-  typedef typename T::template A<act, true> A;
-  typedef typename T::template B<act, true> B;
+  typedef typename T::template A<P, true> A;
+  typedef typename T::template Weights<P, true> B;
   const uint32_t k = blockIdx.y, OH = a.OH, OW = a.OW;
   const uint32_t across = (a.C + T::BN - 1) / T::BN,
                  n0 = blockIdx.x % across * T::BN;  // neighbouring blocks share windows
@@ -82,7 +82,7 @@ DEV void conv2d_backward_data(const Conv2DArgs &a, unsigned char *shared) {
   const Window *mine = windows + threadIdx.x / A::ROW_CHUNKS;
   const uint32_t depth = i.taps * j.taps * a.O;
   Spot spot = depth == 0 ? Spot{} : spot_at(d, threadIdx.x % A::ROW_CHUNKS * A::CHUNK);
-  float acc[T::WM / 16][T::WN / 8][4] = {};
+  typename T::Sums acc = {};
   multiply_stages<P, T, A, B>(
       acc, shared, (depth + T::BK - 1) / T::BK,
       [&](unsigned char *to_a, unsigned char *to_b, uint32_t) INLINE {
@@ -104,10 +104,10 @@ DEV void conv2d_backward_data(const Conv2DArgs &a, unsigned char *shared) {
   }
   __syncthreads(); // everyone's pixels are there
 
-  constexpr int WIDTH = Lanes<P>::WIDTH;
+  constexpr int WIDTH = store_width<P>;
   act *dx = static_cast<act *>(a.dx) + size_t(k) * a.B * a.H * a.W * a.C;
   const bool aligned = vectors_fit<WIDTH>(dx, a.C, sizeof(act));
-  store_tile<P, A>(
+  store_tile<P, T, A, B>(
       acc, place<T>(), [](uint32_t) INLINE {},
       [&](uint32_t m, uint32_t n, const float(&v)[WIDTH]) {
         const int32_t pixel = pixels[m];

@@ -34,8 +34,8 @@ struct PixelRows {
 template <class P, class T>
 DEV void conv2d_backward_filter(const Conv2DArgs &a, unsigned char *shared) {
   typedef typename P::act act;
-  typedef typename T::template A<act, false> A;
-  typedef typename T::template B<act, false> B;
+  typedef typename T::template A<P, false> A;
+  typedef typename T::template B<P, false> B;
   const uint32_t k = blockIdx.y, OH = a.OH, OW = a.OW;
   const uint32_t M = a.R * a.S * a.C, across = (a.O + T::BN - 1) / T::BN, down = (M + T::BM - 1) / T::BM;
   const uint32_t n0 = blockIdx.x % across * T::BN,
@@ -48,7 +48,7 @@ DEV void conv2d_backward_filter(const Conv2DArgs &a, unsigned char *shared) {
   const Source<act> gy = source<act>(a.gy, (size_t(k) * a.B + begin) * OH * OW * a.O, images * OH * OW, a.O);
   const Depth d = {a.R, a.S, a.C, a.C};
   const Spot column = spot_at(d, m0 + threadIdx.x % A::ROW_CHUNKS * A::CHUNK);
-  float acc[T::WM / 16][T::WN / 8][4] = {};
+  typename T::Sums acc = {};
   multiply_stages<P, T, A, B>(
       acc, shared, (images * OH * OW + T::BK - 1) / T::BK,
       [&](unsigned char *to_a, unsigned char *to_b, uint32_t step) INLINE {
@@ -59,10 +59,10 @@ DEV void conv2d_backward_filter(const Conv2DArgs &a, unsigned char *shared) {
       },
       [](const unsigned char *) INLINE {});
 
-  constexpr int WIDTH = Lanes<P>::WIDTH;
+  constexpr int WIDTH = store_width<P>;
   float *dw = a.dw + size_t(k) * a.dw_stride + size_t(chunk) * M * a.O;
   const bool aligned = vectors_fit<WIDTH>(dw, a.O, 4);
-  store_tile<P, A>(
+  store_tile<P, T, A, B>(
       acc, place<T>(), [](uint32_t) INLINE {},
       [&](uint32_t m, uint32_t n, const float(&v)[WIDTH]) {
         if (m0 + m < M) store_row(dw + size_t(m0 + m) * a.O, n0 + n, a.O, aligned, v);

@@ -11,8 +11,8 @@
 template <class P, class T>
 DEV void conv2d_forward(const Conv2DArgs &a, unsigned char *shared) {
   typedef typename P::act act;
-  typedef typename T::template A<act, true> A;
-  typedef typename T::template B<act, false> B;
+  typedef typename T::template A<P, true> A;
+  typedef typename T::template Weights<P, false> B;
   const uint32_t k = blockIdx.y, OH = a.OH, OW = a.OW;
   const uint32_t M = a.B * OH * OW, across = (a.O + T::BN - 1) / T::BN; // neighbouring blocks share windows
   const uint32_t m0 = blockIdx.x / across * T::BM, n0 = blockIdx.x % across * T::BN;
@@ -27,7 +27,7 @@ DEV void conv2d_forward(const Conv2DArgs &a, unsigned char *shared) {
   const Source<act> w = source<act>(a.work->slots[k].weights, a.w_offset, a.R * a.S * a.C, a.O);
   const Window *mine = windows + threadIdx.x / A::ROW_CHUNKS;
   Spot spot = spot_at(d, threadIdx.x % A::ROW_CHUNKS * A::CHUNK), top = {0, 0, 0, 0}; // of the chunk, of the stage
-  float acc[T::WM / 16][T::WN / 8][4] = {};
+  typename T::Sums acc = {};
   multiply_stages<P, T, A, B>(
       acc, shared, (a.R * a.S * a.C + T::BK - 1) / T::BK,
       [&](unsigned char *to_a, unsigned char *to_b, uint32_t) INLINE {
@@ -38,10 +38,10 @@ DEV void conv2d_forward(const Conv2DArgs &a, unsigned char *shared) {
       },
       [](const unsigned char *) INLINE {});
 
-  constexpr int WIDTH = Lanes<P>::WIDTH;
+  constexpr int WIDTH = store_width<P>;
   act *y = static_cast<act *>(a.y) + size_t(k) * M * a.O;
   const bool aligned = vectors_fit<WIDTH>(y, a.O, sizeof(act));
-  store_tile<P, A>(
+  store_tile<P, T, A, B>(
       acc, place<T>(), [](uint32_t) INLINE {},
       [&](uint32_t m, uint32_t n, const float(&v)[WIDTH]) {
         if (m0 + m < M) store_act<P>(y + size_t(m0 + m) * a.O, n0 + n, a.O, aligned, v);

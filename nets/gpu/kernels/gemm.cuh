@@ -13,9 +13,12 @@ template <int BM_, int BN_, int BK_, int WM_, int WN_, int SLICES_, int STAGES_>
 struct Tile {
   static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, SLICES = SLICES_, STAGES = STAGES_;
   static constexpr int THREADS = 32 * (BM / WM) * (BN / WN) * SLICES;
-  // The stages of the operands: BM rows of a, BN columns of b.
-  template <class act, bool K_FASTEST> using A = Operand<act, BM, BK, THREADS, K_FASTEST>;
-  template <class act, bool K_FASTEST> using B = Operand<act, BN, BK, THREADS, K_FASTEST>;
+  // The sums of a thread: in the order of the instruction's blocks with tensor cores, else as multiply<FP32> has them.
+  typedef float Sums[WM / 16 * (WN / 8)][4];
+  // The stages of the operands: BM rows of a, BN columns of b. Weights are a b that is not rounded in memory.
+  template <class P, bool K_FASTEST> using A = Operand<P, BM, BK, THREADS, K_FASTEST, false>;
+  template <class P, bool K_FASTEST> using B = Operand<P, BN, BK, THREADS, K_FASTEST, false>;
+  template <class P, bool K_FASTEST> using Weights = Operand<P, BN, BK, THREADS, K_FASTEST, true>;
   static_assert(BK / SLICES % 16 == 0, "a slice multiplies 16 of the depth at a time");
 };
 
@@ -36,21 +39,22 @@ template <class P, class T, class B>
 DEV float column_sum(float sum, const unsigned char *stage) {
   constexpr uint32_t rows = T::BK * T::BN / T::THREADS;
   const uint32_t column = threadIdx.x % T::BN, first = threadIdx.x / T::BN * rows;
-  const typename P::act *b = reinterpret_cast<const typename P::act *>(stage);
 #pragma unroll
-  for (uint32_t i = 0; i < rows; i++)
-    sum += P::load(b[B::at(first + i, column / B::CHUNK) * B::CHUNK + column % B::CHUNK]);
+  for (uint32_t i = 0; i < rows; i++) {
+    const unsigned char *chunk = stage + B::at(first + i, column / B::CHUNK);
+    sum += P::load(reinterpret_cast<const typename P::act *>(chunk)[column % B::CHUNK]);
+  }
   return sum;
 }
 
 // multiply_stages adds the products of `steps` stages to acc. copy(to_a, to_b, step) must begin to copy a stage, and is
 // called for each in turn; use(b) may read the stage of b that has arrived. When multiply_stages returns, other threads
 // may still be reading the stages.
-template <class P, class T, class A, class B, int MI, int NJ, class Copy, class Use>
-DEV void multiply_stages(float (&acc)[MI][NJ][4], unsigned char *shared, uint32_t steps, Copy copy, Use use) {
+template <class P, class T, class A, class B, class Copy, class Use>
+DEV void multiply_stages(typename T::Sums &acc, unsigned char *shared, uint32_t steps, Copy copy, Use use) {
   constexpr uint32_t STAGE = A::BYTES + B::BYTES;
   const Place at = place<T>();
-  const Origin from = origin<A, B, NJ>(P{}, at.m, at.n, at.slice * (T::BK / T::SLICES));
+  const Origin from = origin<P, T, A, B>(at.m, at.n, at.slice * (T::BK / T::SLICES));
 #pragma unroll 1
   for (uint32_t ahead = 0; ahead < steps + T::STAGES - 1; ahead++) { // one loop: `copy` is inlined once
     named<T::BM, T::BN>();
@@ -65,19 +69,19 @@ DEV void multiply_stages(float (&acc)[MI][NJ][4], unsigned char *shared, uint32_
     }
     cp_async_commit();
     if (!begun) continue;
-    const unsigned char *stage = shared + (ahead + 1) % T::STAGES * STAGE;
+    const uint32_t stage = (ahead + 1) % T::STAGES * STAGE;
+    const Origin first = {stage + from.a, stage + A::BYTES + from.b};
 #pragma unroll
-    for (uint32_t k = 0; k < T::BK / T::SLICES; k += 16)
-      multiply<A, B>(P{}, acc, stage, stage + A::BYTES, from, k);
-    use(stage + A::BYTES);
+    for (uint32_t k = 0; k < T::BK / T::SLICES; k += 16) multiply<P, T, A, B>(acc, shared, first, k);
+    use(shared + stage + A::BYTES);
   }
   cp_async_wait<0>();
 }
 
 // multiply_tile adds the product of the rows of a from m0 on and the columns of b from n0 on to acc. With `sums` it
 // also adds this thread's share of a column of b to sum.
-template <class P, class T, class A, class B, int MI, int NJ>
-DEV void multiply_tile(float (&acc)[MI][NJ][4], float &sum, bool sums, unsigned char *shared,
+template <class P, class T, class A, class B>
+DEV void multiply_tile(typename T::Sums &acc, float &sum, bool sums, unsigned char *shared,
                        const Source<typename P::act> &a, const Source<typename P::act> &b, uint32_t m0, uint32_t n0,
                        uint32_t depth) {
   multiply_stages<P, T, A, B>(
@@ -93,17 +97,17 @@ DEV void multiply_tile(float (&acc)[MI][NJ][4], float &sum, bool sums, unsigned 
 
 // add_slices adds the sums of the other slices to the sums of slice 0, in order. All threads must call it. It waits
 // for all of them, and then overwrites shared memory.
-template <class T, int MI, int NJ>
-DEV void add_slices(float (&acc)[MI][NJ][4], unsigned char *shared) {
+template <class T>
+DEV void add_slices(typename T::Sums &acc, unsigned char *shared) {
   if constexpr (T::SLICES > 1) {
-    constexpr uint32_t threads = T::THREADS / T::SLICES, vectors = MI * NJ;
+    constexpr uint32_t threads = T::THREADS / T::SLICES, vectors = sizeof(acc) / 16;
     const uint32_t slice = threadIdx.x / threads, thread = threadIdx.x % threads;
     float4 *sums = reinterpret_cast<float4 *>(shared); // [SLICES-1][vectors][threads]
     __syncthreads();
     if (slice > 0) {
 #pragma unroll
       for (uint32_t v = 0; v < vectors; v++) {
-        const float(&d)[4] = acc[v / NJ][v % NJ];
+        const float(&d)[4] = acc[v];
         sums[((slice - 1) * vectors + v) * threads + thread] = {d[0], d[1], d[2], d[3]};
       }
     }
@@ -114,7 +118,7 @@ DEV void add_slices(float (&acc)[MI][NJ][4], unsigned char *shared) {
 #pragma unroll
         for (uint32_t v = 0; v < vectors; v++) {
           float4 d = sums[(s * vectors + v) * threads + thread];
-          float(&to)[4] = acc[v / NJ][v % NJ];
+          float(&to)[4] = acc[v];
           to[0] += d.x, to[1] += d.y, to[2] += d.z, to[3] += d.w;
         }
       }
@@ -122,27 +126,42 @@ DEV void add_slices(float (&acc)[MI][NJ][4], unsigned char *shared) {
   }
 }
 
-// store_tile hands out the sums of a thread, WIDTH neighbours of a row at a time (4, with bf16 2). It calls column(n)
-// once for columns n … n+WIDTH−1, then row(m, n, v) for each row m, with the sums v. Rows and columns count from the
+// store_width is how many neighbours of a row store_tile hands out at a time.
+template <class P> constexpr int store_width = by_mma<P> ? 2 : 4;
+
+// store_tile hands out the sums of a thread, store_width neighbours of a row at a time. It calls column(n) once for
+// columns n … n+store_width−1, then row(m, n, v) for each row m, with the sums v. Rows and columns count from the
 // block's tile.
-template <class P, class A, int MI, int NJ, class Column, class Row>
-DEV void store_tile(const float (&acc)[MI][NJ][4], const Place &at, Column column, Row row) {
-  constexpr int WIDTH = Lanes<P>::WIDTH;
+template <class P, class T, class A, class B, class Column, class Row>
+DEV void store_tile(const typename T::Sums &acc, const Place &at, Column column, Row row) {
+  const uint32_t g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+  if constexpr (!by_mma<P>) {
+    store_tile_fp32<T, A>(acc, at.m, at.n, column, row);
+  } else if constexpr (transposed<A, B>) {
+    constexpr int J = T::WM / 8;
 #pragma unroll
-  for (int q = 0; q < 2 * NJ / WIDTH; q++) {
-    const uint32_t n = at.n + Lanes<P>::template column<NJ>(q);
-    column(n);
+    for (int i = 0; i < T::WN / 16; i++) {
+      const uint32_t n = at.n + 16 * i + 2 * g;
+      column(n);
 #pragma unroll
-    for (int r = 0; r < 2 * MI; r++) {
-      float v[WIDTH];
-#pragma unroll
-      for (int x = 0; x < WIDTH; x++) { // neighbours come from one mma tile with bf16, else from NJ tiles, or four
-        constexpr int G = NJ == 8 ? 4 : NJ;
-        const int c = q * WIDTH + x, j = WIDTH == 2 ? q : c / (2 * G) * G + c % G,
-                  half = WIDTH == 2 ? x : c % (2 * G) / G;
-        v[x] = acc[r / 2][j][r % 2 * 2 + half];
+      for (int m = 0; m < T::WM / 4; m++) {
+        const float(&d)[4] = acc[i * J + m / 2];
+        float v[2] = {d[m % 2], d[m % 2 + 2]};
+        row(at.m + m / 2 * 8 + 2 * t + m % 2, n, v);
       }
-      row(at.m + Lanes<P>::template row<A>(r), n, v);
+    }
+  } else {
+    constexpr int J = T::WN / 8;
+#pragma unroll
+    for (int j = 0; j < J; j++) {
+      const uint32_t n = at.n + 8 * j + 2 * t;
+      column(n);
+#pragma unroll
+      for (int m = 0; m < T::WM / 8; m++) {
+        const float(&d)[4] = acc[m / 2 * J + j];
+        float v[2] = {d[m % 2 * 2], d[m % 2 * 2 + 1]};
+        row(at.m + m / 2 * 16 + (in_pairs<A> ? 2 * g + m % 2 : m % 2 * 8 + g), n, v);
+      }
     }
   }
 }

@@ -2,18 +2,22 @@
 #pragma once
 #include "precision.cuh"
 
+// by_mma says whether products run on tensor cores.
+template <class P> constexpr bool by_mma = true;
+template <> constexpr bool by_mma<FP32> = false;
+
 // A stage of an operand: SIZE rows of a (or columns of b) by DEPTH, k fastest in memory or not, copied by THREADS
-// threads.
+// threads. With ROUND, its elements are rounded to the precision when they are read from the stage.
 //
-// A stage has the order of global memory, in chunks of 16 bytes. The chunks are swizzled, so that the chunks that a
-// warp reads at once lie in different banks:
-//   float, k fastest    lanes (g,t) read chunks t of rows g or 4g (tf32), or one chunk of rows 8t (fp32)
-//   float, k slowest    lanes (g,t) read chunks g of rows 4t
-//   bf16                ldmatrix reads one chunk of 8 rows
-template <class act_, int SIZE_, int DEPTH_, int THREADS_, bool K_FASTEST_>
+// A stage has the order of global memory, in chunks of 16 bytes. The chunks are swizzled, so that what a warp reads at
+// once lies in different banks:
+//   bf16; tf32, k fastest    ldmatrix reads one chunk of 8 rows
+//   tf32, k slowest          lanes (g,t) read word g, or words 2g and 2g+1, of row t
+//   fp32                     lanes (g,t) read one chunk of rows g or 8t, or chunks of one row
+template <class P, int SIZE_, int DEPTH_, int THREADS_, bool K_FASTEST_, bool ROUND_>
 struct Operand {
-  typedef act_ act;
-  static constexpr bool K_FASTEST = K_FASTEST_;
+  typedef typename P::act act;
+  static constexpr bool K_FASTEST = K_FASTEST_, ROUND = ROUND_;
   static constexpr uint32_t THREADS = THREADS_, CHUNK = 16 / sizeof(act);
   static constexpr uint32_t ROWS = K_FASTEST ? SIZE_ : DEPTH_, COLUMNS = K_FASTEST ? DEPTH_ : SIZE_;
   static constexpr uint32_t ROW_CHUNKS = COLUMNS / CHUNK, BYTES = ROWS * ROW_CHUNKS * 16;
@@ -22,21 +26,26 @@ struct Operand {
 
   // swizzle returns the bits by which the chunks of a row are moved. Each of them is a function of single bits of row.
   DEV constexpr uint32_t swizzle(uint32_t row) {
-    if constexpr (sizeof(act) == 4)
-      return K_FASTEST ? (row / 8 % 4) | ((row / 4 ^ row) & 1) * 4 : row / 4 % 4 * 2;
+    constexpr uint32_t rows = ROW_CHUNKS < 8 ? 8 / ROW_CHUNKS : 1; // that fill the banks once
+    if constexpr (!by_mma<P>)
+      return K_FASTEST ? (row / 8 % 4) | ((row / 4 ^ row) & 1) * 4 : 0;
+    else if constexpr (K_FASTEST || sizeof(act) == 2)
+      return row / rows % (8 / rows);
     else
-      return row / (ROW_CHUNKS < 8 ? 8 / ROW_CHUNKS : 1) % (ROW_CHUNKS < 8 ? ROW_CHUNKS : 8);
+      return row / rows % (4 / rows) * 2;
   }
 
-  // at returns the place of a chunk in the stage, in chunks.
-  DEV uint32_t at(uint32_t row, uint32_t chunk) { return (row * ROW_CHUNKS + chunk) ^ swizzle(row); }
+  // at returns the place of a chunk in the stage, in bytes.
+  DEV uint32_t at(uint32_t row, uint32_t chunk) { return ((row * ROW_CHUNKS + chunk) ^ swizzle(row)) * 16; }
 
   // beside returns the place of (row | r, chunk | c), given the place `at` of (row, chunk); the two must have no bits
-  // in common. With constants r and c that is one instruction; at() would take several, or registers to keep its
+  // in common. `at` may count from the start of the stage or of shared memory, where stages begin at multiples of 128
+  // bytes. With constants r and c that is one instruction at most; at() would take several, or registers to keep its
   // results.
   DEV uint32_t beside(uint32_t at, uint32_t r, uint32_t c) {
     const uint32_t by = r * ROW_CHUNKS;
-    return (at ^ swizzle(r) ^ c ^ by % 8) + by / 8 * 8;
+    if constexpr (ROW_CHUNKS <= 8) return (at ^ (swizzle(r) ^ c ^ by % 8) * 16) + by / 8 * 128;
+    return (at ^ (swizzle(r) ^ c % 8 ^ by % 8) * 16) + (by / 8 + c / 8) * 128;
   }
 };
 
@@ -90,10 +99,10 @@ DEV void copy_tile(unsigned char *to, const Source<typename O::act> &s, uint32_t
     const uint32_t shared = smem_u32(to), at = kept(O::at(row, chunk));
 #pragma unroll
     for (uint32_t r = 0; r < O::ROWS; r += STEP)
-      cp_async16(shared + O::beside(at, r, 0) * 16, from + size_t(r) * s.columns,
+      cp_async16(shared + O::beside(at, r, 0), from + size_t(r) * s.columns,
                  row0 + row + r < s.rows && column < s.columns);
   } else {
 #pragma unroll 1
-    for (uint32_t r = row; r < O::ROWS; r += STEP) copy_chunk(to + O::at(r, chunk) * 16, s, row0 + r, column);
+    for (uint32_t r = row; r < O::ROWS; r += STEP) copy_chunk(to + O::at(r, chunk), s, row0 + r, column);
   }
 }

@@ -25,45 +25,25 @@ template <class P>
 DEV void hidden_layer(const HeadArgs &a, const Slot &slot, const Static &s, unsigned char *shared) {
   typedef Head<P> S;
   typedef typename S::Forward T;
-  typedef typename S::Stage1 A;
-  typedef typename S::StageW1 B;
-  const auto x = source<typename P::act>(a.x, size_t(blockIdx.y) * a.B * a.I, a.B, a.I);
+  typedef typename T::template A<P, true> A;
+  typedef typename T::template Weights<P, false> B;
   const auto w1 = source<typename P::act>(slot.weights, a.w1_offset, a.I, a.J);
-  unsigned char *stages = shared + S::STAGES_AT;
-  const Place at = place<T>();
-  float acc[T::WM / 16][T::WN / 8][4] = {};
-  const Origin from = origin<A, B, T::WN / 8>(P{}, at.m, at.n, at.slice * (T::BK / T::SLICES));
-  const uint32_t steps = (a.I + T::BK - 1) / T::BK;
-#pragma unroll 1
-  for (uint32_t ahead = 0; ahead < steps + T::STAGES - 1; ahead++) {
-    named<T::BM, T::BN>();
-    const bool begun = ahead >= T::STAGES - 1;
-    unsigned char *arrived = stages + (ahead + 1) % T::STAGES * S::STAGE;
-    if (begun) {
-      cp_async_wait<T::STAGES - 2>();
-      round_tile<B>(P{}, arrived + A::BYTES);
-      __syncthreads(); // everyone's stage has arrived, everyone has used the last one
-    }
-    if (ahead < steps) {
-      unsigned char *to = stages + ahead % T::STAGES * S::STAGE;
-      copy_tile<A>(to, x, 0, ahead * T::BK);
-      copy_tile<B>(to + A::BYTES, w1, 0, ahead * T::BK);
-    }
-    cp_async_commit();
-    if (!begun) continue;
-#pragma unroll
-    for (uint32_t k = 0; k < T::BK / T::SLICES; k += 16) multiply<A, B>(P{}, acc, arrived, arrived + A::BYTES, from, k);
-  }
+  typename T::Sums acc = {};
+  float unused = 0;
+  multiply_tile<P, T, A, B>(acc, unused, false, shared,
+                            source<typename P::act>(a.x, size_t(blockIdx.y) * a.B * a.I, a.B, a.I), w1, 0, 0, a.I);
   __syncthreads(); // everyone has used all stages
   copy_tile<typename S::W1>(shared + S::W1_AT, w1, blockIdx.x * INPUTS, 0);
   cp_async_commit();
   add_slices<T>(acc, shared + S::SUMS);
+  const Place at = place<T>();
   if (at.slice > 0) return;
-  store_tile<P, A>(
+  constexpr int WIDTH = store_width<P>;
+  store_tile<P, T, A, B>(
       acc, at, [](uint32_t) {},
-      [&](uint32_t b, uint32_t j, float(&v)[Lanes<P>::WIDTH]) {
+      [&](uint32_t b, uint32_t j, float(&v)[WIDTH]) {
 #pragma unroll
-        for (uint32_t n = 0; n < Lanes<P>::WIDTH; n++)
+        for (uint32_t n = 0; n < WIDTH; n++)
           v[n] = b < a.B && j + n < a.J ? fmax_nan(v[n] + s.b1[j + n], 0.0f) : 0.0f;
         write_act<P>(element<typename S::H>(shared, b, j), v);
       });
@@ -75,22 +55,25 @@ constexpr uint32_t LOGITS_ROW = OUTPUTS + 1; // rows begin in different banks
 template <class P>
 DEV void classify(const Static &s, unsigned char *shared, float *logits) {
   typedef Head<P> S;
+  typedef typename S::Classify T;
   typedef typename S::H A;
   typedef typename S::W2 B;
   const Place at = {0, threadIdx.x / 32 * 16, 0};
-  float acc[HIDDEN / 16][1][2][4] = {};
-  const Origin from = origin<A, B, 2>(P{}, at.m, 0, 0);
+  const Origin from = origin<P, T, A, B>(at.m, 0, 0);
+  typename T::Sums acc[HIDDEN / 16] = {};
 #pragma unroll
-  for (uint32_t k = 0; k < HIDDEN; k += 16) multiply<A, B>(P{}, acc[k / 16], shared, shared + S::W2_AT, from, k);
+  for (uint32_t k = 0; k < HIDDEN; k += 16)
+    multiply<P, T, A, B>(acc[k / 16], shared, {from.a, S::W2_AT + from.b}, k);
 #pragma unroll
   for (int k = 1; k < HIDDEN / 16; k++)
 #pragma unroll
-    for (int i = 0; i < 8; i++) acc[0][0][i / 4][i % 4] += acc[k][0][i / 4][i % 4];
-  store_tile<P, A>(
+    for (int i = 0; i < 8; i++) acc[0][i / 4][i % 4] += acc[k][i / 4][i % 4];
+  constexpr int WIDTH = store_width<P>;
+  store_tile<P, T, A, B>(
       acc[0], at, [](uint32_t) {},
-      [&](uint32_t b, uint32_t o, const float(&v)[Lanes<P>::WIDTH]) {
+      [&](uint32_t b, uint32_t o, const float(&v)[WIDTH]) {
 #pragma unroll
-        for (uint32_t n = 0; n < Lanes<P>::WIDTH; n++) logits[(b - at.m) * LOGITS_ROW + o + n] = v[n] + s.b2[o + n];
+        for (uint32_t n = 0; n < WIDTH; n++) logits[(b - at.m) * LOGITS_ROW + o + n] = v[n] + s.b2[o + n];
       });
   __syncthreads();
 }
@@ -116,14 +99,13 @@ DEV void store_bias_gradient(float *grad, uint32_t columns, unsigned char *matri
   grad[column] = sum;
 }
 
-// store_gradient writes the gradients of neighbouring weights [rows,columns], from a tile of sums whose rows count from
-// `first` on.
-template <class P, class A, int MI, int NJ>
-DEV void store_gradient(const float (&acc)[MI][NJ][4], const Place &at, float *grad, uint32_t first, uint32_t rows,
+// store_gradient writes the gradients of weights [rows,columns], from a tile of sums whose rows count from `first` on.
+template <class P, class T, class A, class B>
+DEV void store_gradient(const typename T::Sums &acc, const Place &at, float *grad, uint32_t first, uint32_t rows,
                         uint32_t columns) {
-  constexpr int WIDTH = Lanes<P>::WIDTH;
+  constexpr int WIDTH = store_width<P>;
   const bool aligned = vectors_fit<WIDTH>(grad, columns, 4);
-  store_tile<P, A>(
+  store_tile<P, T, A, B>(
       acc, at, [](uint32_t) {},
       [&](uint32_t m, uint32_t n, const float(&v)[WIDTH]) {
         if (first + m < rows) store_row(grad + size_t(first + m) * columns, n, columns, aligned, v);
@@ -143,33 +125,35 @@ DEV void classifier_gradients(const HeadArgs &a, float *grad, unsigned char *sha
   float *sums = reinterpret_cast<float *>(shared + S::SUMS);
   store_bias_gradient<P, B, OUTPUTS, 8, 8>(grad + a.b2_offset, a.O, shared + S::DLOGITS_AT, sums);
   const Place at = place<T>();
-  float acc[T::WM / 16][T::WN / 8][4] = {};
-  const Origin from = origin<A, B, T::WN / 8>(P{}, at.m, at.n, at.slice * (T::BK / T::SLICES));
+  const Origin from = origin<P, T, A, B>(at.m, at.n, at.slice * (T::BK / T::SLICES));
+  typename T::Sums acc = {};
 #pragma unroll
-  for (uint32_t k = 0; k < ROWS; k += T::BK) multiply<A, B>(P{}, acc, shared, shared + S::DLOGITS_AT, from, k);
+  for (uint32_t k = 0; k < ROWS; k += T::BK) multiply<P, T, A, B>(acc, shared, {from.a, S::DLOGITS_AT + from.b}, k);
   add_slices<T>(acc, shared + S::SUMS);
-  if (at.slice == 0) store_gradient<P, A>(acc, at, grad + a.w2_offset, 0, a.J, a.O);
+  if (at.slice == 0) store_gradient<P, T, A, B>(acc, at, grad + a.w2_offset, 0, a.J, a.O);
 }
 
 // hidden_gradient puts dh in the place of h, and writes db1 by the first block of a slot.
 template <class P>
 DEV void hidden_gradient(const HeadArgs &a, float *grad, unsigned char *shared) {
   typedef Head<P> S;
+  typedef typename S::Hidden T;
   typedef Turned<typename S::DLogits> A;
   typedef Turned<typename S::W2> B;
+  constexpr int WIDTH = store_width<P>;
 #pragma unroll
-  for (uint32_t j0 = 0; j0 < HIDDEN; j0 += 32) {
+  for (uint32_t j0 = 0; j0 < HIDDEN; j0 += T::BN) {
     const Place at = {0, threadIdx.x / 32 * 16, j0};
-    float acc[1][4][4] = {};
-    multiply<A, B>(P{}, acc, shared + S::DLOGITS_AT, shared + S::W2_AT, origin<A, B, 4>(P{}, at.m, at.n, 0), 0);
-    store_tile<P, A>(
+    const Origin from = origin<P, T, A, B>(at.m, at.n, 0);
+    typename T::Sums acc = {};
+    multiply<P, T, A, B>(acc, shared, {S::DLOGITS_AT + from.a, S::W2_AT + from.b}, 0);
+    store_tile<P, T, A, B>(
         acc, at, [](uint32_t) {},
-        [&](uint32_t b, uint32_t j, float(&v)[Lanes<P>::WIDTH]) {
+        [&](uint32_t b, uint32_t j, float(&v)[WIDTH]) {
           typename P::act *to = element<typename S::H>(shared, b, j);
-          float h[Lanes<P>::WIDTH];
+          float h[WIDTH];
           read_act<P>(h, to);
-#pragma unroll
-          for (int n = 0; n < Lanes<P>::WIDTH; n++) v[n] = h[n] <= 0 ? 0 : v[n];
+          close(v, h);
           write_act<P>(to, v);
         });
   }
@@ -188,46 +172,45 @@ DEV void input_gradients(const HeadArgs &a, const Slot &slot, float *grad, unsig
                          uint32_t next) {
   typedef typename P::act act;
   typedef Head<P> S;
-  typedef Turned<typename S::H> DH;
+  typedef typename S::H H;
+  typedef typename S::X X;
   const auto x = source<act>(a.x, size_t(blockIdx.y) * a.B * a.I, a.B, a.I);
   copy_tile<typename S::XHalf>(shared + S::X_AT, x, i0, 0);
   cp_async_commit();
   cp_async_wait<1>();
-  round_tile<typename S::W1>(P{}, shared + S::W1_AT);
-  __syncthreads();
+  __syncthreads(); // everyone's part of w1 has arrived
   typedef typename S::Data1 D;
   const Place at = place<D>();
-  float data[D::WM / 16][D::WN / 8][4] = {};
-  const Origin from = origin<typename S::H, typename S::W1, D::WN / 8>(P{}, at.m, at.n, 0);
+  const Origin from = origin<P, D, H, typename S::W1>(at.m, at.n, 0);
+  typename D::Sums data = {};
 #pragma unroll
   for (uint32_t k = 0; k < HIDDEN; k += 16)
-    multiply<typename S::H, typename S::W1>(P{}, data, shared, shared + S::W1_AT, from, k);
+    multiply<P, D, H, typename S::W1>(data, shared, {from.a, S::W1_AT + from.b}, k);
   __syncthreads(); // everyone has used w1
   copy_tile<typename S::XHalf>(shared + S::W1_AT, x, i0, ROWS / 2);
   cp_async_commit();
 
   typedef typename S::Filter1 F;
   const Place filter_at = place<F>();
-  float filter[F::WM / 16][F::WN / 8][4] = {};
-  const Origin filter_from = origin<typename S::X, DH, F::WN / 8>(P{}, filter_at.m, filter_at.n, 0);
+  const Origin filter_from = origin<P, F, X, Turned<H>>(filter_at.m, filter_at.n, 0);
+  typename F::Sums filter = {};
 #pragma unroll
   for (uint32_t k = 0; k < ROWS; k += 16) {
     if (k == 0) cp_async_wait<1>();
     if (k == ROWS / 2) cp_async_wait<0>();
-    if (k % (ROWS / 2) == 0) __syncthreads(); // everyone's half has arrived
-    multiply<typename S::X, DH>(P{}, filter, shared + S::X_AT, shared, filter_from, k);
+    if (k % (ROWS / 2) == 0) __syncthreads(); // everyone's part of this half of x has arrived
+    multiply<P, F, X, Turned<H>>(filter, shared, {S::X_AT + filter_from.a, filter_from.b}, k);
   }
 
   act *dx = static_cast<act *>(a.dx) + size_t(blockIdx.y) * a.B * a.I;
-  constexpr int WIDTH = Lanes<P>::WIDTH;
+  constexpr int WIDTH = store_width<P>;
   const bool aligned = vectors_fit<WIDTH>(dx, a.I, sizeof(act));
-  store_tile<P, typename S::H>(
+  store_tile<P, D, H, typename S::W1>(
       data, at, [](uint32_t) {},
       [&](uint32_t b, uint32_t i, float(&v)[WIDTH]) {
-        float open[WIDTH];
-        read_act<P>(open, element<typename S::X>(shared + S::X_AT, b, i));
-#pragma unroll
-        for (int n = 0; n < WIDTH; n++) v[n] = open[n] <= 0 ? 0 : v[n];
+        float y[WIDTH];
+        read_act<P>(y, element<X>(shared + S::X_AT, b, i));
+        close(v, y);
         if (b < a.B) store_act<P>(dx + size_t(b) * a.I, i0 + i, a.I, aligned, v);
       });
   if (next < a.I) {
@@ -235,7 +218,7 @@ DEV void input_gradients(const HeadArgs &a, const Slot &slot, float *grad, unsig
     copy_tile<typename S::W1>(shared + S::W1_AT, source<act>(slot.weights, a.w1_offset, a.I, a.J), next, 0);
     cp_async_commit();
   }
-  store_gradient<P, typename S::X>(filter, filter_at, grad + a.w1_offset, i0, a.I, a.J);
+  store_gradient<P, F, X, Turned<H>>(filter, filter_at, grad + a.w1_offset, i0, a.I, a.J);
 }
 
 // classifier_weights returns the four elements of w2 that this thread puts into shared memory, zeros behind J and O.

@@ -22,8 +22,7 @@ struct HeadArgs {
 // INPUTS inputs at a time; head.go has the same numbers.
 constexpr uint32_t HEAD_THREADS = 256, ROWS = 128, INPUTS = 128, HIDDEN = 64, OUTPUTS = 16;
 
-// Turned is the same stage with the other axis along the depth of the product. Its swizzle is made for the first
-// product: in the other one, two chunks that a warp reads at once may lie in the same banks.
+// Turned is the same matrix in shared memory with its other axis along the depth of the product.
 template <class O>
 struct Turned : O {
   static constexpr bool K_FASTEST = !O::K_FASTEST;
@@ -33,63 +32,49 @@ struct Turned : O {
 template <class P>
 struct Head {
   typedef typename P::act act;
-  // The tiles sum in the order of the tiles in linear.cuh.
+  // The tiles add in the order of the tiles in linear.cuh.
   using Forward = Tile<ROWS, HIDDEN, 128 / (int)sizeof(act), 64, 32, 2, 3>;  // h [b,j]
-  using Filter2 = Tile<HIDDEN, OUTPUTS, 64, 32, 16, 4, 1>;                    // dw2 [j,o]
-  using Data1 = Tile<ROWS, INPUTS, HIDDEN, 64, 32, 1, 1>;                     // dx [b,i]
-  using Filter1 = Tile<INPUTS, HIDDEN, ROWS, 32, 32, 1, 1>;                   // dw1 [i,j]
+  using Classify = Tile<ROWS, OUTPUTS, 16, 16, 16, 1, 1>;                    // logits [b,o]
+  using Filter2 = Tile<HIDDEN, OUTPUTS, 64, 32, 16, 4, 1>;                   // dw2 [j,o]
+  using Hidden = Tile<ROWS, 32, OUTPUTS, 16, 32, 1, 1>;                      // half of the columns of dh [b,j]
+  using Data1 = Tile<ROWS, INPUTS, HIDDEN, 64, 32, 1, 1>;                    // dx [b,i]
+  using Filter1 = Tile<INPUTS, HIDDEN, ROWS, 32, 32, 1, 1>;                  // dw1 [i,j]
 
-  using Stage1 = typename Forward::template A<act, true>;                      // x [ROWS,depth of Forward]
-  using StageW1 = typename Forward::template B<act, false>;                    // w1 [depth of Forward,HIDDEN]
-  using H = Operand<act, ROWS, HIDDEN, HEAD_THREADS, true>;                    // h, later dh [ROWS,HIDDEN]
-  using W2 = Operand<act, OUTPUTS, HIDDEN, HEAD_THREADS / 2, false>;           // w2 [HIDDEN,OUTPUTS]
-  using DLogits = Operand<act, OUTPUTS, ROWS, HEAD_THREADS, false>;            // dlogits [ROWS,OUTPUTS]
-  using W1 = Operand<act, INPUTS, HIDDEN, HEAD_THREADS, true>;                 // w1 [INPUTS,HIDDEN]
-  using X = Operand<act, INPUTS, ROWS, HEAD_THREADS, false>;                   // x [ROWS,INPUTS]
-
-  using XHalf = Operand<act, INPUTS, ROWS / 2, HEAD_THREADS, false>;           // half of the rows of X
+  using H = Operand<P, ROWS, HIDDEN, HEAD_THREADS, true, false>;             // h, later dh [ROWS,HIDDEN]
+  using W2 = Operand<P, OUTPUTS, HIDDEN, HEAD_THREADS / 2, false, false>;    // w2 [HIDDEN,OUTPUTS]
+  using DLogits = Operand<P, OUTPUTS, ROWS, HEAD_THREADS, false, false>;     // dlogits [ROWS,OUTPUTS]
+  using W1 = Operand<P, INPUTS, HIDDEN, HEAD_THREADS, true, true>;           // w1 [INPUTS,HIDDEN]
+  using X = Operand<P, INPUTS, ROWS, HEAD_THREADS, false, false>;            // x [ROWS,INPUTS]
+  using XHalf = Operand<P, INPUTS, ROWS / 2, HEAD_THREADS, false, false>;    // half of the rows of X
 
   // What lives at the same time: h, the room for sums, w2, dlogits and w1; then dh, x and w1, where the second half of
-  // x takes the place of w1. In the beginning the stages of the forward product lie over all of them but h.
-  static constexpr uint32_t STAGE = Stage1::BYTES + StageW1::BYTES, STAGES = Forward::STAGES * STAGE;
+  // x takes the place of w1. In the beginning the stages of the forward product lie over all of them.
+  static constexpr uint32_t STAGES = Forward::STAGES * (Forward::BM + Forward::BN) * 128;
   static constexpr uint32_t SUMS = H::BYTES, SUMS_BYTES = 3 * HIDDEN * OUTPUTS * 4;
   static constexpr uint32_t W2_AT = SUMS + SUMS_BYTES, DLOGITS_AT = W2_AT + W2::BYTES;
   static constexpr uint32_t HALF = XHalf::BYTES, FREE = DLOGITS_AT + DLogits::BYTES;
   static constexpr uint32_t LATER = (FREE > H::BYTES + HALF ? FREE : H::BYTES + HALF) + HALF;
   static constexpr uint32_t BYTES = LATER > STAGES ? LATER : STAGES;
-  static constexpr uint32_t W1_AT = BYTES - HALF, X_AT = BYTES - 2 * HALF, STAGES_AT = BYTES - STAGES;
+  static constexpr uint32_t W1_AT = BYTES - HALF, X_AT = BYTES - 2 * HALF;
   static_assert(W1::BYTES == HALF, "the second half of x takes the place of w1");
-  // add_slices has room for the sums of half of the warps of Forward behind h, in front of w1.
-  static_assert(H::BYTES + ROWS * HIDDEN * 4 <= W1_AT, "the sums of a slice do not reach w1");
+  static_assert(H::BYTES + ROWS * HIDDEN * 4 <= W1_AT, "w1 arrives behind the sums of a slice of Forward");
 };
-
-// round_tile rounds the weights that this thread has copied by copy_tile, whose copy must have arrived, as TF32 wants
-// them. The other precisions read weights as they lie in memory.
-template <class O, class P>
-DEV void round_tile(P, unsigned char *) {}
-template <class O>
-DEV void round_tile(TF32, unsigned char *tile) {
-  const uint32_t at = kept(O::at(threadIdx.x / O::ROW_CHUNKS, threadIdx.x % O::ROW_CHUNKS));
-#pragma unroll
-  for (uint32_t r = 0; r < O::ROWS; r += O::THREADS / O::ROW_CHUNKS) {
-    unsigned char *chunk = tile + O::beside(at, r, 0) * 16;
-    const float4 v = read_vector<float4>(chunk);
-    write_vector(chunk, uint4{cvt_tf32(v.x), cvt_tf32(v.y), cvt_tf32(v.z), cvt_tf32(v.w)});
-  }
-}
 
 // element returns the place of an element of a matrix in shared memory.
 template <class O>
 DEV typename O::act *element(unsigned char *matrix, uint32_t row, uint32_t column) {
-  return reinterpret_cast<typename O::act *>(matrix + O::at(row, column / O::CHUNK) * 16) + column % O::CHUNK;
+  return reinterpret_cast<typename O::act *>(matrix + O::at(row, column / O::CHUNK)) + column % O::CHUNK;
 }
 
-// read_act and write_act move neighbours of a row in shared memory: four, with bf16 two.
+// read_act and write_act move neighbours of a row in shared memory.
 template <class P, int N>
 DEV void read_act(float (&v)[N], const typename P::act *from) {
   if constexpr (N == 4) {
     const float4 f = read_vector<float4>(from);
     v[0] = f.x, v[1] = f.y, v[2] = f.z, v[3] = f.w;
+  } else if constexpr (sizeof(typename P::act) == 4) {
+    const float2 f = read_vector<float2>(from);
+    v[0] = f.x, v[1] = f.y;
   } else {
     const uint32_t pair = *reinterpret_cast<const uint32_t *>(from);
     v[0] = bf16_lo(pair), v[1] = bf16_hi(pair);
@@ -99,4 +84,11 @@ DEV void read_act(float (&v)[N], const typename P::act *from) {
 template <class P, int N>
 DEV void write_act(typename P::act *to, const float (&v)[N]) {
   store_act<P>(to, 0, N, true, v);
+}
+
+// close sets the gradients v of neighbours to 0 where the outputs y of their ReLU are 0.
+template <int N>
+DEV void close(float (&v)[N], const float (&y)[N]) {
+#pragma unroll
+  for (int n = 0; n < N; n++) v[n] = y[n] <= 0 ? 0 : v[n];
 }

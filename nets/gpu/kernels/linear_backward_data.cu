@@ -10,22 +10,23 @@ template <class P>
 DEV void linear_backward_data(const LinearArgs &a) {
   typedef typename P::act act;
   typedef BackwardTile<P> T;
-  typedef typename T::template A<act, true> A;
-  typedef typename T::template B<act, true> B;
+  typedef typename T::template A<P, true> A;
+  typedef typename T::template Weights<P, true> B;
   DYNAMIC_SHARED(unsigned char, shared);
   const uint32_t k = blockIdx.y;
   if (k >= a.work->clients) return;
   const uint32_t down = (a.B + T::BM - 1) / T::BM; // neighbouring blocks share a tile of w
   const uint32_t m0 = blockIdx.x % down * T::BM, n0 = blockIdx.x / down * T::BN;
 
-  float acc[T::WM / 16][T::WN / 8][4] = {}, unused = 0;
+  typename T::Sums acc = {};
+  float unused = 0;
   multiply_tile<P, T, A, B>(acc, unused, false, shared, source<act>(a.gy, size_t(k) * a.B * a.O, a.B, a.O),
                             source<act>(a.work->slots[k].weights, a.w_offset, a.I, a.O), m0, n0, a.O);
 
-  constexpr int WIDTH = Lanes<P>::WIDTH;
+  constexpr int WIDTH = store_width<P>;
   act *dx = static_cast<act *>(a.dx) + size_t(k) * a.B * a.I;
   const bool aligned = vectors_fit<WIDTH>(dx, a.I, sizeof(act));
-  store_tile<P, A>(
+  store_tile<P, T, A, B>(
       acc, place<T>(), [](uint32_t) {},
       [&](uint32_t m, uint32_t n, const float(&v)[WIDTH]) {
         if (m0 + m < a.B) store_act<P>(dx + size_t(m0 + m) * a.I, n0 + n, a.I, aligned, v);

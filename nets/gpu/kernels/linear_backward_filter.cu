@@ -10,13 +10,14 @@
 template <class P, class T>
 DEV void linear_backward_filter(const LinearArgs &a, unsigned char *shared) {
   typedef typename P::act act;
-  typedef typename T::template A<act, false> A;
-  typedef typename T::template B<act, false> B;
+  typedef typename T::template A<P, false> A;
+  typedef typename T::template B<P, false> B;
   const uint32_t k = blockIdx.y, across = (a.O + T::BN - 1) / T::BN; // neighbouring blocks share a tile of x
   const uint32_t m0 = blockIdx.x / across * T::BM, n0 = blockIdx.x % across * T::BN;
   float *grad = a.grad + size_t(k) * a.P;
 
-  float acc[T::WM / 16][T::WN / 8][4] = {}, sum = 0;
+  typename T::Sums acc = {};
+  float sum = 0;
   multiply_tile<P, T, A, B>(acc, sum, m0 == 0, shared, source<act>(a.x, size_t(k) * a.B * a.I, a.B, a.I),
                             source<act>(a.gy, size_t(k) * a.B * a.O, a.B, a.O), m0, n0, a.B);
   if (m0 == 0) {
@@ -34,10 +35,10 @@ DEV void linear_backward_filter(const LinearArgs &a, unsigned char *shared) {
   const Place at = place<T>();
   if (at.slice > 0) return;
 
-  constexpr int WIDTH = Lanes<P>::WIDTH;
+  constexpr int WIDTH = store_width<P>;
   float *dw = grad + a.w_offset;
   const bool aligned = vectors_fit<WIDTH>(dw, a.O, 4);
-  store_tile<P, A>(
+  store_tile<P, T, A, B>(
       acc, at, [](uint32_t) {},
       [&](uint32_t m, uint32_t n, const float(&v)[WIDTH]) {
         if (m0 + m < a.I) store_row(dw + size_t(m0 + m) * a.O, n0 + n, a.O, aligned, v);

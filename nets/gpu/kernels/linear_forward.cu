@@ -9,27 +9,28 @@
 template <class P, class T>
 DEV void linear_forward(const LinearArgs &a, unsigned char *shared) {
   typedef typename P::act act;
-  typedef typename T::template A<act, true> A;
-  typedef typename T::template B<act, false> B;
+  typedef typename T::template A<P, true> A;
+  typedef typename T::template Weights<P, false> B;
   const uint32_t k = blockIdx.y, down = (a.B + T::BM - 1) / T::BM; // neighbouring blocks share a tile of w
   const uint32_t m0 = blockIdx.x % down * T::BM, n0 = blockIdx.x / down * T::BN;
   const Slot &slot = a.work->slots[k];
   const float *bias = slot.row + a.b_offset;
 
-  float acc[T::WM / 16][T::WN / 8][4] = {}, unused = 0;
+  typename T::Sums acc = {};
+  float unused = 0;
   multiply_tile<P, T, A, B>(acc, unused, false, shared, source<act>(a.x, size_t(k) * a.B * a.I, a.B, a.I),
                             source<act>(slot.weights, a.w_offset, a.I, a.O), m0, n0, a.I);
   add_slices<T>(acc, shared);
   const Place at = place<T>();
   if (at.slice > 0) return;
 
-  constexpr int WIDTH = Lanes<P>::WIDTH;
+  constexpr int WIDTH = store_width<P>;
   const size_t first = size_t(k) * a.B * a.O;
   act *y = static_cast<act *>(a.y) + first;
   float *logits = static_cast<float *>(a.y) + first;
   const bool aligned = a.y_float ? vectors_fit<WIDTH>(logits, a.O, 4) : vectors_fit<WIDTH>(y, a.O, sizeof(act));
   float add[WIDTH];
-  store_tile<P, A>(
+  store_tile<P, T, A, B>(
       acc, at,
       [&](uint32_t n) {
 #pragma unroll

@@ -45,7 +45,7 @@ var integerExamples = []example{
 	{opcode: "shl.b32", a: 1, b: 32, want: 0}, // more than 31 is 32
 	{opcode: "shl.b64", a: 1, b: 63, want: 1 << 63},
 	{opcode: "shl.b64", a: 1, b: 64, want: 0},
-	{opcode: "shr.u16", a: 0x8000, b: 6, want: 0x200},
+	{opcode: "shr.u16", a: 0x8000, b: 15, want: 1},
 	{opcode: "shr.u16", a: 0x8000, b: 16, want: 0},
 	{opcode: "shr.u32", a: 0x80000000, b: 31, want: 1},
 	{opcode: "shr.u32", a: 0x80000000, b: 40, want: 0},
