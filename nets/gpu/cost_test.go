@@ -136,9 +136,7 @@ func TestBytesByHand(t *testing.T) {
 			"linear_forward fc1":         4 * (128*2048 + 2048*256 + 128*256),
 			"linear_backward_data fc1":   4 * (128*256 + 2048*256 + 128*2048),
 			"linear_backward_filter fc1": 4*(128*2048+128*256) + 8*(2048*256+256),
-			"relu_backward fc1":          4 * 3 * 128 * 256,
-			"linear_forward fc3":         4 * (128*64 + 640 + 1280),
-			"cross_entropy loss":         8 * 1280,
+			"head fc2":                   4*(2*128*256+256*64+640) + 8*(256*64+64+640+10),
 		},
 		BF16: {
 			"gather x":                   x + 2*x,
@@ -146,8 +144,7 @@ func TestBytesByHand(t *testing.T) {
 			"conv_backward_filter conv2": 2*(y1+y2) + y2 + 4*32*(9216+32), // sums stay in float32
 			"conv_reduce conv1":          (4*32 + 10) * (864 + 32),
 			"linear_backward_filter fc1": 2*(128*2048+128*256) + 10*(2048*256+256),
-			"linear_forward fc3":         2*(128*64+640) + 4*1280, // logits are float32
-			"cross_entropy loss":         6 * 1280,
+			"head fc2":                   2*(2*128*256+256*64+640) + 10*(256*64+64+640+10),
 		},
 	}
 	for precision, launches := range want {

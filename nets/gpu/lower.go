@@ -34,6 +34,9 @@ func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*pr
 		l.grads = append(l.grads, &buffer{name: p.Name + " gradient"})
 	}
 	l.program.rows = l.weights
+	if train {
+		l.head = newHead(g)
+	}
 	nodes, err := g.Nodes()
 	if err != nil {
 		return nil, err
@@ -47,10 +50,10 @@ func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*pr
 			return nil, fmt.Errorf("gpu: %s: node %s: %w", m.Name, n.Name(), err)
 		}
 	}
-	if l.program.logits = l.values[g.Logits.ID()].buf; l.program.logits == nil {
-		return nil, fmt.Errorf("gpu: %s: the logits are not computed", m.Name)
-	}
 	if !train {
+		if l.program.logits = l.values[g.Logits.ID()].buf; l.program.logits == nil {
+			return nil, fmt.Errorf("gpu: %s: the logits are not computed", m.Name)
+		}
 		l.score()
 		l.program.settle(1)
 		return l.program, nil
@@ -74,6 +77,7 @@ type lowerer struct {
 	clip      bool // of the gradients
 	program   *program
 	values    map[int64]value // by ID of the node
+	head      *head           // nil: the last layers have launches of their own
 	labels    *buffer         // of the batch
 	weights   buffers         // of each parameter: its part of the rows of weights, which lie in no arena
 	grads     buffers         // of each parameter: its part of the rows of gradients
@@ -88,6 +92,7 @@ type value struct {
 	plus  *buffer // activations: nil, or the buffer that is still to be added to buf
 	arg   *buffer // activations from a pooling convolution: the places of the maxima
 	stats *buffer // activations from a batch normalisation in training: its statistics
+	gated bool    // activations: the gradient of a layer's output, in front of the layer's ReLU
 	param int     // weights, gradient: index of the parameter
 	parts []part  // vector
 }
@@ -102,6 +107,7 @@ const (
 	one                          // the number 1, for every client
 	vector                       // the gradients of all inputs of a layer, one behind the other
 	gradient                     // the gradient of a parameter: in the row of gradients, or gone into the weights
+	inHead                       // a value that stays in the kernel of the head
 )
 
 // node lowers one node, whose inputs have been lowered. It queues the sum of an input that is one, unless the node's
@@ -155,7 +161,7 @@ func (l *lowerer) op(n *G.Node, in []value) (value, error) {
 	case *ops.ConvReLUPool[float32]:
 		return l.conv(op, in)
 	case *ops.Linear[float32]:
-		return l.linear(op, in, n == l.graph.Logits || readByLogOdds(n))
+		return l.linear(op, n, in)
 	case *ops.Conv2D[float32]:
 		return l.conv2D(op, in)
 	case *ops.BatchNorm[float32]:
@@ -171,7 +177,7 @@ func (l *lowerer) op(n *G.Node, in []value) (value, error) {
 	case *ops.View[float32]:
 		return in[0], want(in, activations)
 	case *ops.CrossEntropy[float32]:
-		return value{kind: nothing}, want(in[:1], activations) // the kernel of the gradient computes the loss too
+		return value{kind: nothing}, nil // the kernel of the gradient computes the loss too
 	case *ops.SumClients[float32]:
 		return value{kind: nothing}, nil
 	case *ops.Take[float32]:
@@ -182,7 +188,7 @@ func (l *lowerer) op(n *G.Node, in []value) (value, error) {
 		return value{kind: one}, nil
 	// The element-wise sum that Gorgonia's Grad inserts where a value is used twice.
 	case arity == 2 && name == "+ false" && in[0].kind == activations && in[1].kind == activations &&
-		in[0].buf.n == in[1].buf.n:
+		in[0].buf.n == in[1].buf.n && !in[0].gated && !in[1].gated:
 		return value{kind: activations, buf: in[0].buf, plus: in[1].buf}, nil // the node that reads it adds
 	}
 	return value{}, fmt.Errorf("op %s (%T) has no kernel", n.Op(), n.Op())

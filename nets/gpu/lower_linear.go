@@ -3,6 +3,8 @@ package gpu
 import (
 	"fmt"
 
+	G "gorgonia.org/gorgonia"
+
 	"rollcall/nets/cpu"
 	"rollcall/nets/gpu/kernels"
 	"rollcall/nets/ops"
@@ -29,9 +31,12 @@ func (l *lowerer) linearArgs(s cpu.LinearShape, param int) kernels.LinearArgs {
 	return a
 }
 
-// linear lowers a fully connected layer; its inputs are x, w and bias. With float it keeps y in float32, in every
-// precision, because a kernel reads y as logits.
-func (l *lowerer) linear(op *ops.Linear[float32], in []value, float bool) (value, error) {
+// linear lowers a node that is a fully connected layer; its inputs are x, w and bias. It keeps y in float32, in every
+// precision, if a kernel reads y as logits.
+func (l *lowerer) linear(op *ops.Linear[float32], n *G.Node, in []value) (value, error) {
+	if l.head.has(n) {
+		return l.headLayer(n, in)
+	}
 	if err := weighted(in); err != nil {
 		return value{}, err
 	}
@@ -39,7 +44,7 @@ func (l *lowerer) linear(op *ops.Linear[float32], in []value, float bool) (value
 	param := in[1].param
 	name := l.enter(param)
 	x, y := in[0].buf, l.buffer(name+" y", op.Shape.O)
-	if float {
+	if n == l.graph.Logits || readByLogOdds(n) {
 		a.YFloat, y.size = 1, 4
 	}
 	queue(l, l.kernel("linear_forward"), (*kernels.LinearArgs).Forward, a, func(f *frame, a *kernels.LinearArgs) {
@@ -49,9 +54,13 @@ func (l *lowerer) linear(op *ops.Linear[float32], in []value, float bool) (value
 }
 
 // linearGrad lowers the gradient of linear; its inputs are x, w, y and the gradient of y. With ReLU, the gradient in
-// front of it comes first, since both products read it. The gradient of x comes next: it reads w, which the gradients
-// of w and bias may update. These go to their sink at once: a batch is short enough for a block to add it up.
+// front of it comes first, since both products read it, unless it is the gradient given. The gradient of x comes next:
+// it reads w, which the gradients of w and bias may update. These go to their sink at once: a batch is short enough for
+// a block to add it up.
 func (l *lowerer) linearGrad(op *ops.Linear[float32], in []value) (value, error) {
+	if in[3].kind == inHead {
+		return l.headGrad(op, in)
+	}
 	if err := want(in, activations, weights, activations, activations); err != nil {
 		return value{}, err
 	}
@@ -60,7 +69,7 @@ func (l *lowerer) linearGrad(op *ops.Linear[float32], in []value) (value, error)
 	a := l.linearArgs(s, param)
 	name := l.enter(param)
 	x, y, gy := in[0].buf, in[2].buf, in[3].buf
-	if s.ReLU {
+	if s.ReLU && !in[3].gated {
 		gy = l.reluGrad(name, y, gy)
 	}
 	var dx *buffer

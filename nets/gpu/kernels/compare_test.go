@@ -128,8 +128,8 @@ func (c *comparison) differences(kernel string, memory ptx.Memory, want [][]byte
 }
 
 // notNumbers are the NaN that a kernel may write as float32, by the PTX or on a CPU: the ISA's, those of x86, and unset
-// memory, which a CPU's sum hands on. Their low bits are cut off where they are rounded to tf32.
-var notNumbers = []uint32{0x7fffffff, 0x7fc00000, 0xffc00000, 0xffffffff, 0x7fffe000, 0xffffe000}
+// memory and bfloat16's, which a CPU's sum hands on. Their low bits are cut off where they are rounded to tf32.
+var notNumbers = []uint32{0x7fffffff, 0x7fc00000, 0xffc00000, 0xffffffff, 0x7fff0000, 0x7fffe000, 0xffffe000}
 
 // difference returns the first byte in which two buffers differ, or −1. One of notNumbers is as good as another.
 func difference(a, b []byte) int {

@@ -26,6 +26,7 @@ var mirrors = []any{
 	CrossEntropyArgs{},
 	DropoutArgs{},
 	GatherArgs{},
+	HeadArgs{},
 	LinearArgs{},
 	LogOddsArgs{},
 	NormArgs{},

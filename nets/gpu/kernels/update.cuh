@@ -124,6 +124,19 @@ template <class P> struct Sink {
     for (int r = 0; r < R; r++)
       if (at[r] != NOWHERE) write_floats(grad + at[r], g[r]);
   }
+
+  // one takes the gradient of one vector of N neighbours, or of one element.
+  template <int N> __device__ INLINE void one(uint32_t at, const float (&g)[N]) const {
+    const uint32_t place[1] = {at};
+    float v[1][N];
+#pragma unroll
+    for (int i = 0; i < N; i++) v[0][i] = g[i];
+    take(place, v);
+  }
+  __device__ INLINE void one(uint32_t at, float g) const {
+    const float v[1] = {g};
+    one(at, v);
+  }
 };
 
 // sink_of returns the Sink of the slot of this block. grad [K,stride] has the gradients of all slots, or is null.

@@ -50,6 +50,7 @@ var integers = table{
 	"shr.u16": {"u16 u16 u32", func(a, b, _ uint64) uint64 { return a >> b }},
 	"shr.u32": {"u32 u32 u32", func(a, b, _ uint64) uint64 { return a >> b }},
 	"shr.s32": {"s32 s32 u32", func(a, b, _ uint64) uint64 { return low(uint64(signed(a) >> b)) }},
+	"shr.u64": {"u64 u64 u32", func(a, b, _ uint64) uint64 { return a >> b }},
 	"shr.s64": {"s64 s64 u32", func(a, b, _ uint64) uint64 { return uint64(int64(a) >> b) }},
 
 	"bfe.u32": {"u32 u32 u32 u32", func(a, b, c uint64) uint64 { return a >> (b & 0xff) & (1<<(c&0xff) - 1) }},

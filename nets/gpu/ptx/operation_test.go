@@ -53,6 +53,8 @@ var integerExamples = []example{
 	{opcode: "shr.u32", a: 0x80000000, b: 40, want: 0},
 	{opcode: "shr.s32", a: 0x80000000, b: 4, want: 0xf8000000},
 	{opcode: "shr.s32", a: 0x80000000, b: 99, want: all32}, // filled with the sign
+	{opcode: "shr.u64", a: 1 << 63, b: 62, want: 2},
+	{opcode: "shr.u64", a: 1 << 63, b: 64, want: 0},
 	{opcode: "shr.s64", a: 1 << 63, b: 63, want: all64},
 	{opcode: "bfe.u32", a: 0x12345678, b: 8, c: 8, want: 0x56},
 	{opcode: "bfe.u32", a: 0x12345678, b: 8, c: 0, want: 0},
