@@ -78,17 +78,17 @@ DEV void multiply_stages(typename T::Sums &acc, unsigned char *shared, uint32_t 
   cp_async_wait<0>();
 }
 
-// multiply_tile adds the product of the rows of a from m0 on and the columns of b from n0 on to acc. With `sums` it
-// also adds this thread's share of a column of b to sum.
+// multiply_tile adds the product of the rows of a from m0 on and the columns of b from n0 on to acc, over `depth` from
+// k0 on. With `sums` it also adds this thread's share of a column of b to sum.
 template <class P, class T, class A, class B>
 DEV void multiply_tile(typename T::Sums &acc, float &sum, bool sums, unsigned char *shared,
                        const Source<typename P::act> &a, const Source<typename P::act> &b, uint32_t m0, uint32_t n0,
-                       uint32_t depth) {
+                       uint32_t k0, uint32_t depth) {
   multiply_stages<P, T, A, B>(
       acc, shared, (depth + T::BK - 1) / T::BK,
       [&](unsigned char *to_a, unsigned char *to_b, uint32_t step) INLINE {
-        copy_tile<A>(to_a, a, m0, step * T::BK);
-        copy_tile<B>(to_b, b, n0, step * T::BK);
+        copy_tile<A>(to_a, a, m0, k0 + step * T::BK);
+        copy_tile<B>(to_b, b, n0, k0 + step * T::BK);
       },
       [&](const unsigned char *stage_b) INLINE {
         if (sums) sum = column_sum<P, T, B>(sum, stage_b);

@@ -18,7 +18,7 @@ DEV void linear_backward_data(const LinearArgs &a, unsigned char *shared) {
   typename T::Sums acc = {};
   float unused = 0;
   multiply_tile<P, T, A, B>(acc, unused, false, shared, source<act>(a.gy, size_t(k) * a.B * a.O, a.B, a.O),
-                            source<act>(a.work->slots[k].weights, a.w_offset, a.I, a.O), m0, n0, a.O);
+                            source<act>(a.work->slots[k].weights, a.w_offset, a.I, a.O), m0, n0, 0, a.O);
 
   constexpr int WIDTH = store_width<P>;
   act *dx = static_cast<act *>(a.dx) + size_t(k) * a.B * a.I;

@@ -167,7 +167,7 @@ func TestLinearGeometry(t *testing.T) {
 			"backward_data":   {a.BackwardData(p.kind()), s.B * s.I},
 			"backward_filter": {a.BackwardFilter(p.kind()), s.I * s.O},
 		} {
-			if c.g.X < 1 || c.g.X*128*64 < c.outputs || c.g.Threads != 128 || c.g.Shared > limit {
+			if c.g.X < 1 || c.g.X*128*128 < c.outputs || c.g.Threads != 128 || c.g.Shared > limit {
 				t.Errorf("%s_%s B=%d I=%d O=%d: %+v, want blocks for %d outputs, of 128 threads and at most %d bytes",
 					name, p.name, s.B, s.I, s.O, c.g, c.outputs, limit)
 			}

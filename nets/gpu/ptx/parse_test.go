@@ -25,8 +25,8 @@ func TestParseKernels(t *testing.T) {
 		}
 		kernels += len(m.Kernels)
 	}
-	if len(files) != 23 || kernels != 93 {
-		t.Errorf("got %d kernels in %d files, want 93 in 23", kernels, len(files))
+	if len(files) != 23 || kernels != 95 {
+		t.Errorf("got %d kernels in %d files, want 95 in 23", kernels, len(files))
 	}
 }
 
