@@ -39,7 +39,7 @@ template <class P, class T, class B>
 DEV float column_sum(float sum, const unsigned char *stage) {
   constexpr uint32_t rows = T::BK * T::BN / T::THREADS;
   const uint32_t column = threadIdx.x % T::BN, first = threadIdx.x / T::BN * rows;
-#pragma unroll
+#pragma unroll 16
   for (uint32_t i = 0; i < rows; i++) {
     const unsigned char *chunk = stage + B::at(first + i, column / B::CHUNK);
     sum += P::load(reinterpret_cast<const typename P::act *>(chunk)[column % B::CHUNK]);
