@@ -13,7 +13,7 @@ template <int BM_, int BN_, int BK_, int WM_, int WN_, int SLICES_, int STAGES_>
 struct Tile {
   static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, SLICES = SLICES_, STAGES = STAGES_;
   static constexpr int THREADS = 32 * (BM / WM) * (BN / WN) * SLICES;
-  // The sums of a thread: in the order of the instruction's blocks with tensor cores, else as multiply<FP32> has them.
+  // The sums of a thread: the blocks of mma, row by row of the first operand, or as multiply_fp32 has them.
   typedef float Sums[WM / 16 * (WN / 8)][4];
   // The stages of the operands: BM rows of a, BN columns of b. Weights are a b that is not rounded in memory.
   template <class P, bool K_FASTEST> using A = Operand<P, BM, BK, THREADS, K_FASTEST, false>;

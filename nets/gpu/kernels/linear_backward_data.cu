@@ -2,8 +2,8 @@
 //
 // gy [K,B,O] in front of the ReLU, w [I,O] of slot k's weights, dx [K,B,I].
 // Grid (⌈B/128⌉·⌈I/64⌉, K), block 128, smem 72 KB; wide: (⌈B/128⌉·⌈I/128⌉, K), 96 KB.
-// Moves |gy| + |w| + |dx| elements of device memory, and ⌈I/64⌉|gy| + ⌈B/128⌉|w| from L2, wide ⌈I/128⌉|gy|. Deterministic: the order of
-// the sum over O follows from the tiles.
+// Moves |gy| + |w| + |dx| elements of device memory, and ⌈I/64⌉|gy| + ⌈B/128⌉|w| from L2, wide ⌈I/128⌉|gy|.
+// Deterministic: the order of the sum over O follows from the tiles.
 #include "linear.cuh"
 
 template <class P, class T>

@@ -3,9 +3,9 @@
 // x [K,B,I], gy [K,B,O] in front of the ReLU; dw [I,O] and db [O] go to grad [K,P] at w_offset and b_offset, in float.
 // Grid (⌈I/128⌉·⌈O/64⌉, K), block 128, smem 72 KB; wide: (⌈I/128⌉·⌈O/128⌉, K), 96 KB; O ≤ 16: (⌈I/32⌉, K), 36 KB (bf16
 // 18 KB).
-// Moves |x| + |gy| + |dw| elements of device memory, and ⌈O/64⌉|x| + ⌈I/128⌉|gy| from L2, wide ⌈O/128⌉|x|. Deterministic: the order of
-// the sums over B follows from the tiles. The blocks of the first rows of dw sum db from the tiles of gy in shared
-// memory.
+// Moves |x| + |gy| + |dw| elements of device memory, and ⌈O/64⌉|x| + ⌈I/128⌉|gy| from L2, wide ⌈O/128⌉|x|.
+// Deterministic: the order of the sums over B follows from the tiles. The blocks of the first rows of dw sum db from
+// the tiles of gy in shared memory.
 #include "linear.cuh"
 
 template <class P, class T>
