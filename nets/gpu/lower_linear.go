@@ -28,6 +28,7 @@ func (l *lowerer) linearArgs(s cpu.LinearShape, param int) kernels.LinearArgs {
 	if s.ReLU {
 		a.ReLU = 1
 	}
+	a.Parts = a.ForwardParts(l.precision)
 	return a
 }
 
@@ -47,10 +48,25 @@ func (l *lowerer) linear(op *ops.Linear[float32], n *G.Node, in []value) (value,
 	if n == l.graph.Logits || readByLogOdds(n) {
 		a.YFloat, y.size = 1, 4
 	}
+	if a.Parts > 1 {
+		l.linearParts(a, param, x, y)
+		return value{kind: activations, buf: y}, nil
+	}
 	queue(l, l.kernel("linear_forward"), (*kernels.LinearArgs).Forward, a, func(f *frame, a *kernels.LinearArgs) {
 		a.Work, a.X, a.Y = f.work, f.at(x), f.at(y)
 	}, access{append(buffers{x}, l.weights[param:param+2]...), buffers{y}})
 	return value{kind: activations, buf: y}, nil
+}
+
+// linearParts queues a layer whose sum over the inputs is cut into parts, which a second kernel adds in order.
+func (l *lowerer) linearParts(a kernels.LinearArgs, param int, x, y *buffer) {
+	partial := l.perSlot(l.weights[param].name+" forward partial", int(a.Parts*a.B*a.O), 4)
+	queue(l, l.kernel("linear_forward"), (*kernels.LinearArgs).Forward, a, func(f *frame, a *kernels.LinearArgs) {
+		a.Work, a.X, a.Partial = f.work, f.at(x), f.at(partial)
+	}, access{buffers{x, l.weights[param]}, buffers{partial}})
+	queue(l, l.kernel("linear_reduce"), (*kernels.LinearArgs).Reduce, a, func(f *frame, a *kernels.LinearArgs) {
+		a.Work, a.Partial, a.Y = f.work, f.at(partial), f.at(y)
+	}, access{buffers{partial, l.weights[param+1]}, buffers{y}})
 }
 
 // linearGrad lowers the gradient of linear; its inputs are x, w, y and the gradient of y. With ReLU, the gradient in

@@ -13,7 +13,7 @@ template <int BM_, int BN_, int BK_, int WM_, int WN_, int SLICES_, int STAGES_>
 struct Tile {
   static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, SLICES = SLICES_, STAGES = STAGES_;
   static constexpr int THREADS = 32 * (BM / WM) * (BN / WN) * SLICES;
-  // The sums of a thread: in the order of the instruction's blocks with tensor cores, else as multiply<FP32> has them.
+  // The sums of a thread: the blocks of mma, row by row of the first operand, or as multiply_fp32 has them.
   typedef float Sums[WM / 16 * (WN / 8)][4];
   // The stages of the operands: BM rows of a, BN columns of b. Weights are a b that is not rounded in memory.
   template <class P, bool K_FASTEST> using A = Operand<P, BM, BK, THREADS, K_FASTEST, false>;
@@ -39,7 +39,7 @@ template <class P, class T, class B>
 DEV float column_sum(float sum, const unsigned char *stage) {
   constexpr uint32_t rows = T::BK * T::BN / T::THREADS;
   const uint32_t column = threadIdx.x % T::BN, first = threadIdx.x / T::BN * rows;
-#pragma unroll
+#pragma unroll 16
   for (uint32_t i = 0; i < rows; i++) {
     const unsigned char *chunk = stage + B::at(first + i, column / B::CHUNK);
     sum += P::load(reinterpret_cast<const typename P::act *>(chunk)[column % B::CHUNK]);
@@ -78,17 +78,17 @@ DEV void multiply_stages(typename T::Sums &acc, unsigned char *shared, uint32_t 
   cp_async_wait<0>();
 }
 
-// multiply_tile adds the product of the rows of a from m0 on and the columns of b from n0 on to acc. With `sums` it
-// also adds this thread's share of a column of b to sum.
+// multiply_tile adds the product of the rows of a from m0 on and the columns of b from n0 on to acc, over `depth` from
+// k0 on. With `sums` it also adds this thread's share of a column of b to sum.
 template <class P, class T, class A, class B>
 DEV void multiply_tile(typename T::Sums &acc, float &sum, bool sums, unsigned char *shared,
                        const Source<typename P::act> &a, const Source<typename P::act> &b, uint32_t m0, uint32_t n0,
-                       uint32_t depth) {
+                       uint32_t k0, uint32_t depth) {
   multiply_stages<P, T, A, B>(
       acc, shared, (depth + T::BK - 1) / T::BK,
       [&](unsigned char *to_a, unsigned char *to_b, uint32_t step) INLINE {
-        copy_tile<A>(to_a, a, m0, step * T::BK);
-        copy_tile<B>(to_b, b, n0, step * T::BK);
+        copy_tile<A>(to_a, a, m0, k0 + step * T::BK);
+        copy_tile<B>(to_b, b, n0, k0 + step * T::BK);
       },
       [&](const unsigned char *stage_b) INLINE {
         if (sums) sum = column_sum<P, T, B>(sum, stage_b);

@@ -2,8 +2,8 @@
 //
 // mma.sync multiplies an operand of 16 rows by one of 8 columns, and wants the four and the two words of a lane in
 // neighbouring registers. Loads that leave them there need no moves:
-//   - ldmatrix reads 8 rows of 16 bytes with k fastest, and lane (g,t) receives word t of row g: what mma wants, of bf16
-//     and of 32-bit words. With bf16 it also transposes rows with k slowest.
+//   - ldmatrix reads 8 rows of 16 bytes with k fastest, and lane (g,t) receives word t of row g: what mma wants, with
+//     bf16 and with tf32. With bf16 it also transposes rows with k slowest.
 //   - tf32 with k slowest: two neighbours of a row of memory are rows g and g+8 of the operand of 16 rows, so that a
 //     read of 8 bytes is half of it. The operand of 8 columns is read word by word.
 // The first operand is a, but in tf32 where only b has k slowest: then b is read by 8 bytes, and the sums are those of
@@ -86,8 +86,14 @@ DEV void read_second(uint32_t (&to)[4], const unsigned char *shared, uint32_t at
   round_words<O>(to);
 }
 
-DEV void mma(float (&d)[4], const float &, const uint32_t (&a)[4], const uint32_t (&b)[2]) { mma_tf32_16x8x8(d, a, b); }
-DEV void mma(float (&d)[4], const uint16_t &, const uint32_t (&a)[4], const uint32_t (&b)[2]) { mma_bf16_16x8x16(d, a, b); }
+// mma multiplies fragments of operands whose elements are stored as act.
+template <class act>
+DEV void mma(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  if constexpr (sizeof(act) == 4)
+    mma_tf32_16x8x8(d, a, b);
+  else
+    mma_bf16_16x8x16(d, a, b);
+}
 
 // multiply_blocks adds the product of the depth of one mma, from k on, to I×J blocks of sums: I + J/2 reads of 16 bytes
 // or their like for I·J mma.
@@ -103,7 +109,7 @@ DEV void multiply_blocks(float (&acc)[N][4], const unsigned char *shared, uint32
     read_first<First>(rows, shared, first, 16 * i, k);
 #pragma unroll
     for (int j = 0; j < J; j++)
-      mma(acc[i * J + j], act(), rows, {columns[j / 2][j % 2 * 2], columns[j / 2][j % 2 * 2 + 1]});
+      mma<act>(acc[i * J + j], rows, {columns[j / 2][j % 2 * 2], columns[j / 2][j % 2 * 2 + 1]});
   }
 }
 

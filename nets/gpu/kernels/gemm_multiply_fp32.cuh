@@ -2,7 +2,8 @@
 //
 // Which rows and columns of the tile the sums of a lane stand for is free, and is chosen so that a lane reads 16 bytes
 // at a time. With MI×NJ blocks of 4 sums, lane (g,t) has 2·MI rows, 8r+g, or 4g + r%4 + 32(r/4) if a has its rows along
-// memory, and 2·NJ neighbouring columns from 2·NJ·t on. The sum of row r and column c is acc[r/2·NJ + c%NJ][r%2·2 + c/NJ].
+// memory, and 2·NJ neighbouring columns from 2·NJ·t on. The sum of row r and column c is
+// acc[r/2·NJ + c%NJ][r%2·2 + c/NJ].
 #pragma once
 #include "gemm_stage.cuh"
 

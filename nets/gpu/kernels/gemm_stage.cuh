@@ -7,7 +7,7 @@ template <class P> constexpr bool by_mma = true;
 template <> constexpr bool by_mma<FP32> = false;
 
 // A stage of an operand: SIZE rows of a (or columns of b) by DEPTH, k fastest in memory or not, copied by THREADS
-// threads. With ROUND, its elements are rounded to the precision when they are read from the stage.
+// threads. With ROUND, tf32 rounds the elements when it reads them from the stage: they are not rounded in memory.
 //
 // A stage has the order of global memory, in chunks of 16 bytes. The chunks are swizzled, so that what a warp reads at
 // once lies in different banks:

@@ -11,9 +11,11 @@ struct LinearArgs {
   const void *gy;               // [K,B,O] act, gradient in front of the ReLU: relu_backward has run
   void *dx;                     // [K,B,I] act
   float *grad;                  // [K,P] dw at w_offset, db at b_offset; null: the weights are updated at once
+  float *partial;               // [K,parts,B,O] sums over a share of the inputs each; parts = 1: unused
   uint32_t w_offset, b_offset;  // of w [I,O] and bias [O] in a row
   uint32_t B, I, O, P;
   uint32_t relu, y_float;       // 0 or 1
+  uint32_t parts;
   uint32_t step, E;
 };
 

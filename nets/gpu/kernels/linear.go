@@ -3,11 +3,13 @@ package kernels
 // LinearArgs are the arguments of linear_forward, linear_backward_data and linear_backward_filter; linear.cuh says what
 // each field means.
 type LinearArgs struct {
-	Work, X, Y, GY, DX, Grad uint64
-	WOffset, BOffset         uint32
-	B, I, O, P               uint32
-	ReLU, YFloat             uint32 // 0 or 1
-	Step, E                  uint32
+	Work, X, Y, GY, DX, Grad, Partial uint64
+	WOffset, BOffset                  uint32
+	B, I, O, P                        uint32
+	ReLU, YFloat                      uint32 // 0 or 1
+	Parts                             uint32 // 1 or more: see ForwardParts
+	Step, E                           uint32
+	_                                 uint32
 }
 
 const (
@@ -15,6 +17,7 @@ const (
 	linearStages  = 3
 	narrowOutputs = 16   // a layer of so few outputs has a tile of its own
 	wideInputs    = 1024 // a layer of so many inputs, and more than 64 outputs, has another on tensor cores
+	partInputs    = 512  // of a part of its sums
 )
 
 // linearTile is the part of a matrix that a block computes. The sizes of a tile are template parameters of its kernel,
@@ -33,8 +36,24 @@ var (
 // narrowTile returns the tile of a layer of few outputs, 64 elements deep.
 func narrowTile(p Precision) linearTile { return linearTile{32, narrowOutputs, 64 * p.Act()} }
 
-// Forward returns the launch of linear_forward, which reads x and w and writes y, in float if YFloat is set.
+// ForwardParts returns into how many parts linear_forward should cut the sum over the inputs, 1 if the kernel is to
+// write y itself.
+func (a *LinearArgs) ForwardParts(p Precision) uint32 {
+	if a.wide(p) && a.O%4 == 0 {
+		return uint32(ceil(a.I, partInputs))
+	}
+	return 1
+}
+
+// Forward returns the launch of linear_forward, which reads x and w and writes y, in float if YFloat is set. With
+// several parts it writes the sums of every part, in float.
 func (a *LinearArgs) Forward(p Precision) Launch {
+	if a.Parts > 1 {
+		x, w, y := a.volumes()
+		l := a.launch(wideTile, a.B, a.O, p.act(x+w)+4*int64(a.Parts)*y)
+		l.X *= int(a.Parts)
+		return l
+	}
 	t := forwardTile
 	if a.O <= narrowOutputs {
 		t = narrowTile(p)
@@ -44,6 +63,16 @@ func (a *LinearArgs) Forward(p Precision) Launch {
 		return a.launch(t, a.B, a.O, p.act(x+w)+4*y)
 	}
 	return a.launch(t, a.B, a.O, p.act(x+w+y))
+}
+
+// Reduce returns the launch of linear_reduce, which reads the sums of all parts and writes y.
+func (a *LinearArgs) Reduce(p Precision) Launch {
+	_, _, y := a.volumes()
+	bytes := 4 * int64(a.Parts) * y
+	if a.YFloat != 0 {
+		return flat(a.B*a.O, bytes+4*y)
+	}
+	return flat(a.B*a.O, bytes+p.act(y))
 }
 
 // BackwardData returns the launch of linear_backward_data, which reads gy and w and writes dx.
@@ -65,10 +94,15 @@ func (a *LinearArgs) BackwardFilter(p Precision) Launch {
 
 // backwardTile returns the tile of the gradients of a layer of more than 16 outputs.
 func (a *LinearArgs) backwardTile(p Precision) linearTile {
-	if p != FP32 && a.I >= wideInputs && int(a.O) > backwardTile.columns {
+	if a.wide(p) {
 		return wideTile
 	}
 	return backwardTile
+}
+
+// wide reports whether a layer has the wide tile.
+func (a *LinearArgs) wide(p Precision) bool {
+	return p != FP32 && a.I >= wideInputs && int(a.O) > backwardTile.columns
 }
 
 // launch returns the launch of a kernel whose tiles cover a result [M,N]. All three products take the same operations.

@@ -2,8 +2,8 @@
 //
 // gy [K,B,O] in front of the ReLU, w [I,O] of slot k's weights, dx [K,B,I].
 // Grid (⌈B/128⌉·⌈I/64⌉, K), block 128, smem 72 KB; wide: (⌈B/128⌉·⌈I/128⌉, K), 96 KB.
-// Moves |gy| + |w| + |dx| elements of device memory, and ⌈I/64⌉|gy| + ⌈B/128⌉|w| from L2, wide ⌈I/128⌉|gy|. Deterministic: the order of
-// the sum over O follows from the tiles.
+// Moves |gy| + |w| + |dx| elements of device memory, and ⌈I/64⌉|gy| + ⌈B/128⌉|w| from L2, wide ⌈I/128⌉|gy|.
+// Deterministic: the order of the sum over O follows from the tiles.
 #include "linear.cuh"
 
 template <class P, class T>
@@ -18,7 +18,7 @@ DEV void linear_backward_data(const LinearArgs &a, unsigned char *shared) {
   typename T::Sums acc = {};
   float unused = 0;
   multiply_tile<P, T, A, B>(acc, unused, false, shared, source<act>(a.gy, size_t(k) * a.B * a.O, a.B, a.O),
-                            source<act>(a.work->slots[k].weights, a.w_offset, a.I, a.O), m0, n0, a.O);
+                            source<act>(a.work->slots[k].weights, a.w_offset, a.I, a.O), m0, n0, 0, a.O);
 
   constexpr int WIDTH = store_width<P>;
   act *dx = static_cast<act *>(a.dx) + size_t(k) * a.B * a.I;

@@ -21,7 +21,7 @@ DEV void linear_backward_filter(const LinearArgs &a, unsigned char *shared) {
   typename T::Sums acc = {};
   float sum = 0;
   multiply_tile<P, T, A, B>(acc, sum, m0 == 0, shared, source<act>(a.x, size_t(k) * a.B * a.I, a.B, a.I),
-                            source<act>(a.gy, size_t(k) * a.B * a.O, a.B, a.O), m0, n0, a.B);
+                            source<act>(a.gy, size_t(k) * a.B * a.O, a.B, a.O), m0, n0, 0, a.B);
   const Sink<P> to = sink_of<P>(a.work, a.grad, a.P);
   if (m0 == 0) {
     float *sums = reinterpret_cast<float *>(shared); // [THREADS/BN][BN]

@@ -31,6 +31,7 @@ var linearSizes = []linearSize{
 	{1, 3, 4096, 20},
 	{1, 512, 8, 24},
 	{1, 2, 16, 2048},
+	{3, 33, 1300, 68},
 	{1, 128, 256, 64},
 	{1, 128, 2048, 256},
 }
@@ -79,7 +80,14 @@ func (l *linearRun) load() {
 func (l *linearRun) forward() []float32 {
 	n := l.K * l.B * l.O
 	args := l.args
+	args.Parts = args.ForwardParts(l.p.kind())
+	if args.Parts > 1 {
+		args.Partial = blank[float32](l.r, (l.K+1)*int(args.Parts)*l.B*l.O)
+	}
 	launch(l.r, "linear_forward_"+l.p.name, args.Forward(l.p.kind()), l.wave.room(), &args)
+	if args.Parts > 1 {
+		launch(l.r, "linear_reduce_"+l.p.name, args.Reduce(l.p.kind()), l.wave.room(), &args)
+	}
 	if l.args.YFloat == 1 {
 		l.r.untouched("y of the slot not in use", l.args.Y+uint64(n*4), l.B*l.O*4)
 		return download[float32](l.r, l.args.Y, n)

@@ -50,11 +50,11 @@ var ptxFaults = []struct {
 }{
 	{
 		"registers of A swapped", "linear_forward_tf32", `(mma\S+ \{.*?\}, \{)(\S+?),(\S+?),`, "${1}${3},${2},", 0,
-		launchLinear(tf32, 1, 33, 65, 16),
+		launchLinear(tf32, 1, 33, 1300, 68),
 	},
 	{
 		"registers of A swapped", "linear_backward_data_bf16", `(mma\S+ \{.*?\}, \{\S+?,)(\S+?),(\S+?),`,
-		"${1}${3},${2},", 0, launchLinear(bf16, 1, 33, 65, 16),
+		"${1}${3},${2},", 0, launchLinear(bf16, 1, 33, 1300, 68),
 	},
 	{
 		"registers of B swapped", "conv_forward_tf32", `(mma\S+ \{.*?\}, \{.*?\}, \{)(\S+),(\S+)\}`, "${1}${3},${2}}",
@@ -65,8 +65,8 @@ var ptxFaults = []struct {
 		launchConv2D(tf32, conv2DCases[6]),
 	},
 	{
-		"load from a wrong place in shared memory", "linear_forward_tf32", `(ld\.shared.*?\[%r\d+)\]`, "${1}+4]", 0,
-		launchLinear(tf32, 1, 33, 65, 16),
+		"load from a wrong place in shared memory", "linear_forward_tf32", `(ld\.shared.*?\[%r\d+)\]`, "${1}+8]", 0,
+		launchLinear(tf32, 1, 33, 1300, 68),
 	},
 	{
 		"store to a wrong place in shared memory", "linear_forward_fp32", `(st\.shared\.v4\.f32 \[%r\d+\+-)2048`,
@@ -74,17 +74,21 @@ var ptxFaults = []struct {
 	},
 	{"not rounded to tf32", "average_pool_tf32", `cvt\.rna\.tf32\.f32`, "mov.b32", 0, TestAveragePool},
 	{
+		"weights not rounded", "linear_backward_data_tf32", `cvt\.rna\.tf32\.f32`, "mov.b32", 0,
+		TestLinearUnroundedWeights,
+	},
+	{
 		"halves of bf16x2 swapped", "linear_forward_bf16", `(cvt\.rn\.bf16x2\.f32 \S+), (\S+), (\S+);`, "$1, $3, $2;",
 		0, launchLinear(bf16, 1, 33, 65, 16),
 	},
 	{"no barrier", "linear_forward_fp32", `bar\.sync 0;`, "", 0, launchLinear(fp32, 1, 33, 65, 16)},
 	{"no barrier", "norm_statistics_fp32", `bar\.sync 0;`, "", 0, launchNorm(fp32)},
 	{
-		"no wait", "linear_forward_tf32", `cp\.async\.wait_group \d;`, "", 0, launchLinear(tf32, 1, 33, 65, 16),
+		"no wait", "linear_forward_tf32", `cp\.async\.wait_group \d;`, "", 0, launchLinear(tf32, 1, 33, 1300, 68),
 	},
 	{
 		"waits for one group less", "linear_backward_filter_bf16", `cp\.async\.wait_group 1;`, "cp.async.wait_group 2;",
-		1, launchLinear(bf16, 1, 130, 132, 130),
+		1, launchLinear(bf16, 1, 130, 1300, 68),
 	},
 	{
 		"not transposed", "linear_backward_filter_bf16", `x4\.trans\.shared`, "x4.shared", 0,

@@ -18,6 +18,7 @@ var comparisons = table{
 	"setp.eq.s64": {"pred s64 s64", equal},
 	"setp.ne.s64": {"pred s64 s64", notEqual},
 	"setp.lt.s64": {"pred s64 s64", func(a, b, _ uint64) uint64 { return truth(int64(a) < int64(b)) }},
+	"setp.lt.u64": {"pred u64 u64", func(a, b, _ uint64) uint64 { return truth(a < b) }},
 	"setp.gt.u64": {"pred u64 u64", func(a, b, _ uint64) uint64 { return truth(a > b) }},
 
 	"setp.eq.f32":  {"pred f32 f32", func(a, b, _ uint64) uint64 { return truth(float(a) == float(b)) }},

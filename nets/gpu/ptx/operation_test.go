@@ -79,6 +79,7 @@ var comparisonExamples = []example{
 	{opcode: "setp.lt.s32", a: all32, b: 0, want: 1},
 	{opcode: "setp.gt.s32", a: all32, b: 0, want: 0},
 	{opcode: "setp.lt.u32", a: all32, b: 0, want: 0},
+	{opcode: "setp.lt.u64", a: 1, b: all64, want: 1},
 	{opcode: "setp.ge.u32", a: 7, b: 7, want: 1},
 	{opcode: "setp.gt.u32", a: 7, b: 7, want: 0},
 	{opcode: "setp.le.u32", a: 7, b: 7, want: 1},
