@@ -192,7 +192,7 @@ func TestHeadNaN(t *testing.T) {
 		for name, v := range map[string]float64{"NaN": math.NaN(), "Inf": math.Inf(1)} {
 			t.Run(p.name+"/"+name, func(t *testing.T) {
 				h := newHeadRun(t, p, headCase{3, 5, 40, 20, 10, true})
-				h.x[3*h.I-4] = float32(v)                   // of a sample that counts
+				h.x[3*h.I-4] = float32(v)                  // of a sample that counts
 				h.rows[1][h.args.B1Offset+3] = float32(-v) // a bias of another client
 				h.load()
 				got := h.run(1)
