@@ -29,8 +29,10 @@ struct Operand {
     constexpr uint32_t rows = ROW_CHUNKS < 8 ? 8 / ROW_CHUNKS : 1; // that fill the banks once
     if constexpr (!by_mma<P>)
       return K_FASTEST ? (row / 8 % 4) | ((row / 4 ^ row) & 1) * 4 : 0;
-    else if constexpr (K_FASTEST || sizeof(act) == 2)
+    else if constexpr (sizeof(act) == 2)
       return row / rows % (8 / rows);
+    else if constexpr (K_FASTEST)
+      return row % 4 * 2 | row / 4 % 2; // as with k slowest: a stage may be read both ways
     else
       return row / rows % (4 / rows) * 2;
   }

@@ -13,7 +13,7 @@ import (
 )
 
 // launchLinear launches the kernels of a linear layer, launchConv and launchConv2D those of a convolution, launchNorm
-// those of batch norm.
+// those of batch norm, launchHead a head.
 func launchLinear(p precision, K, B, I, O int) func(t *testing.T) {
 	return func(t *testing.T) {
 		l := newLinearRun(t, p, K, B, I, O)
@@ -39,6 +39,10 @@ func launchConv2D(p precision, c conv2DCase) func(t *testing.T) {
 
 func launchNorm(p precision) func(t *testing.T) {
 	return func(t *testing.T) { newNorm(t, p, 3, 5, 3, 3, 33, true, true, true).train() }
+}
+
+func launchHead(p precision, c headCase) func(t *testing.T) {
+	return func(t *testing.T) { newHeadRun(t, p, c).run(1) }
 }
 
 // ptxFaults change one instruction of a kernel each: the nth, from 0, that matches `right`. launch launches the kernel.
@@ -97,6 +101,15 @@ var ptxFaults = []struct {
 	{
 		"operands of sub swapped", "norm_moments_fp32", `(sub\.rn\.f32 \S+), (\S+), (\S+);`, "$1, $3, $2;", 0,
 		launchNorm(fp32),
+	},
+	{"no barrier", "head_tf32", `bar\.sync 0;`, "", 5, launchHead(tf32, headCases[1])},
+	{
+		"wrong lane of a shuffle", "head_fp32", `(shfl\.sync\.bfly\.b32 .*), 1, 31`, "$1, 2, 31", 0,
+		launchHead(fp32, headCases[1]),
+	},
+	{
+		"registers of B swapped", "head_bf16", `(mma\S+ \{.*?\}, \{.*?\}, \{)(\S+),(\S+)\}`, "${1}${3},${2}}", 40,
+		launchHead(bf16, headCases[1]),
 	},
 	{"guard inverted", "add_fp32", `@(%p\d+) bra`, "@!$1 bra", 1, TestAdd},
 	{"bound off by one", "sgd", `setp\.ge\.u32`, "setp.gt.u32", 1, TestSGD},

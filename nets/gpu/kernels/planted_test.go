@@ -13,6 +13,7 @@ import (
 
 // launchedBy has the files of the kernels that a test launches; the others are not compiled with the fault.
 var launchedBy = map[string]string{
+	"TestHead":             "head.cu linear_*.cu cross_entropy.cu relu.cu sgd.cu",
 	"TestLinearForward":    "linear_*.cu",
 	"TestConvExact":        "conv_*.cu",
 	"TestConv2DExact":      "conv2d_*.cu",
@@ -75,6 +76,20 @@ func TestPlanted(t *testing.T) {
 			"off by one in the sum of chunks", "batch_norm.cuh", "i = threadIdx.x + 32;", "i = threadIdx.x + 64;",
 			"TestNormBackward", false,
 		},
+		{
+			"dropped barrier before x takes the place of w1", "head.cu", "__syncthreads(); // everyone has used w1",
+			"// everyone has used w1", "TestHead", false,
+		},
+		{
+			"dropped barrier before the hidden gradient is added up", "head.cu",
+			"__syncthreads();\n  if (blockIdx.x > 0) return;\n  constexpr", "if (blockIdx.x > 0) return;\n  constexpr",
+			"TestHead", false,
+		},
+		{
+			"wrong wait for half of x", "head.cu", "if (k == 0) cp_async_wait<1>();", "if (k == 0) cp_async_wait<2>();",
+			"TestHead", false,
+		},
+		{"off by one in the loss of a batch", "head_loss.cuh", "b = g; b < a.B;", "b = g; b <= a.B;", "TestHead", false},
 		{"off by one in a row", "rows.cu", "i < a.P / 4", "i <= a.P / 4", "TestBegin", true},
 		{"off by one in the update", "sgd.cu", "i < a.n / 4", "i <= a.n / 4", "TestSGD", true},
 		{"off by one in an update at once", "gemm_update.cuh", "i < part.M", "i <= part.M", "TestUpdateLinear", false},
