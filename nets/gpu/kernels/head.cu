@@ -33,7 +33,7 @@ DEV void hidden_layer(const HeadArgs &a, const Slot &slot, const Static &s, unsi
   typename T::Sums acc = {};
   float unused = 0;
   multiply_tile<P, T, A, B>(acc, unused, false, shared,
-                            source<typename P::act>(a.x, size_t(blockIdx.y) * a.B * a.I, a.B, a.I), w1, 0, 0, a.I);
+                            source<typename P::act>(a.x, size_t(blockIdx.y) * a.B * a.I, a.B, a.I), w1, 0, 0, 0, a.I);
   __syncthreads(); // everyone has used all stages
   copy_tile<typename S::W1>(shared + S::W1_AT, w1, blockIdx.x * INPUTS, 0);
   cp_async_commit();
