@@ -114,6 +114,7 @@ func costTable(title string, p *program, f *frame, total kernels.Cost) string {
 func TestBytesByHand(t *testing.T) {
 	const (
 		x, y1, y2 = 128 * 32 * 32 * 3, 128 * 16 * 16 * 32, 128 * 8 * 8 * 32 // 393,216, 1,048,576, 262,144
+		x4        = 4 * x / 3
 		P         = 896 + 64 + 9216 + 64 + 2048*256 + 256 + 256*64 + 64 + 640 + 64
 	)
 	m, err := nets.NewModel("cnn-cifar10")
@@ -126,9 +127,9 @@ func TestBytesByHand(t *testing.T) {
 	}
 	want := map[Precision]map[string]int64{
 		FP32: {
-			"gather x":                   x + 4*x, // bytes in, floats out
-			"conv_forward conv1":         4*(x+864+y1) + y1,
-			"conv_backward_filter conv1": 4*(x+y1) + y1 + 4*32*(864+32), // 32 chunks of 4 images
+			"gather x":                   x + 4*x4, // bytes in, floats out, of four channels each
+			"conv_forward conv1":         4*(x4+864+y1) + y1,
+			"conv_backward_filter conv1": 4*(x4+y1) + y1 + 4*32*(864+32), // 32 chunks of 4 images
 			"conv_reduce conv1":          (4*32 + 8) * (864 + 32),       // the row has no copy
 			"conv_forward conv2":         4*(y1+9216+y2) + y2,
 			"conv_backward_data conv2":   4*(y2+9216+y1) + y2,
@@ -139,8 +140,8 @@ func TestBytesByHand(t *testing.T) {
 			"head fc2":                   4*(2*128*256+256*64+640) + 8*(256*64+64+640+10),
 		},
 		BF16: {
-			"gather x":                   x + 2*x,
-			"conv_forward conv1":         2*(x+864+y1) + y1,
+			"gather x":                   x + 2*x4,
+			"conv_forward conv1":         2*(x4+864+y1) + y1,
 			"conv_backward_filter conv2": 2*(y1+y2) + y2 + 4*32*(9216+32), // sums stay in float32
 			"conv_reduce conv1":          (4*32 + 10) * (864 + 32),
 			"linear_backward_filter fc1": 2*(128*2048+128*256) + 10*(2048*256+256),

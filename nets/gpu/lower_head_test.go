@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"rollcall/nets"
@@ -27,10 +28,14 @@ func TestLowerHead(t *testing.T) {
 		train bool
 		want  []string
 	}{
-		{128, true, []string{"linear_forward fc1", "head fc2", "linear_backward_data fc1", "linear_backward_filter fc1"}},
-		{128, false, []string{"linear_forward fc1", "linear_forward fc2", "linear_forward fc3", "score loss"}},
+		{128, true, []string{
+			"linear_forward fc1", "linear_reduce fc1", "head fc2", "linear_backward_data fc1", "linear_backward_filter fc1",
+		}},
+		{128, false, []string{
+			"linear_forward fc1", "linear_reduce fc1", "linear_forward fc2", "linear_forward fc3", "score loss",
+		}},
 		{129, true, []string{
-			"linear_forward fc1", "linear_forward fc2", "linear_forward fc3", "cross_entropy loss",
+			"linear_forward fc1", "linear_reduce fc1", "linear_forward fc2", "linear_forward fc3", "cross_entropy loss",
 			"linear_backward_data fc3", "linear_backward_filter fc3", "relu_backward fc2", "linear_backward_data fc2",
 			"linear_backward_filter fc2", "relu_backward fc1", "linear_backward_data fc1", "linear_backward_filter fc1",
 		}},
@@ -46,36 +51,44 @@ func TestLowerHead(t *testing.T) {
 }
 
 // The launch of the head names all that it reads and writes: the batch's labels and features, both layers, the gradient
-// of the features, and the gradients of both layers, which sgd reads.
+// of the features, and either the weights of both layers or, with clipping, their gradients, which sgd reads.
 func TestHeadAccess(t *testing.T) {
 	m, err := nets.NewModel("cnn-cifar10")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := lower(m, newLayout(m), FP32, 8, true, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := slices.IndexFunc(p.launches, func(l launch) bool { return l.kernel == "head_fp32" })
 	names := func(all buffers) (names []string) {
 		for _, b := range all {
 			names = append(names, b.name)
 		}
-		return names
+		slices.Sort(names)
+		return slices.Compact(names)
 	}
-	reads := []string{"fc1.weight y", "labels", "fc2.weight", "fc2.bias", "fc3.weight", "fc3.bias"}
-	writes := []string{
-		"fc2.weight dx", "fc2.weight gradient", "fc2.bias gradient", "fc3.weight gradient", "fc3.bias gradient",
-	}
-	if got := names(p.launches[at].access.reads); !slices.Equal(got, reads) {
-		t.Errorf("reads %q, want %q", got, reads)
-	}
-	if got := names(p.launches[at].access.writes); !slices.Equal(got, writes) {
-		t.Errorf("writes %q, want %q", got, writes)
-	}
-	for _, b := range p.launches[at].access.writes[1:] {
-		if !slices.Contains(p.launches[len(p.launches)-1].access.reads, b) {
-			t.Errorf("sgd does not read %s", b.name)
+	for _, clip := range []bool{false, true} {
+		p, err := lower(m, newLayout(m), FP32, 8, true, clip)
+		if err != nil {
+			t.Fatal(err)
+		}
+		use := p.launches[slices.IndexFunc(p.launches, func(l launch) bool { return l.kernel == "head_fp32" })].access
+		reads := []string{"fc1.weight y", "fc2.bias", "fc2.weight", "fc3.bias", "fc3.weight", "labels"}
+		if got := names(use.reads); !slices.Equal(got, reads) {
+			t.Errorf("clip=%t: reads %q, want %q", clip, got, reads)
+		}
+		writes := []string{"fc2.bias", "fc2.weight", "fc2.weight dx", "fc3.bias", "fc3.weight"}
+		if clip {
+			writes = []string{
+				"fc2.bias gradient", "fc2.weight dx", "fc2.weight gradient", "fc3.bias gradient", "fc3.weight gradient",
+			}
+		}
+		if got := names(use.writes); !slices.Equal(got, writes) {
+			t.Errorf("clip=%t: writes %q, want %q", clip, got, writes)
+		}
+		if sgd := names(p.launches[len(p.launches)-1].access.reads); clip {
+			for _, name := range writes {
+				if strings.HasSuffix(name, "gradient") && !slices.Contains(sgd, name) {
+					t.Errorf("sgd does not read %s", name)
+				}
+			}
 		}
 	}
 }

@@ -128,11 +128,11 @@ func (h *headRun) apart() headOut {
 	logits, dlogits := blank[float32](r, room*h.B*h.O), p.blank(r, room*h.B*h.O)
 	one := LinearArgs{
 		Work: a.Work, X: a.X, Y: hidden, GY: dh, DX: a.DX, Grad: a.Grad, WOffset: a.W1Offset, BOffset: a.B1Offset,
-		B: a.B, I: a.I, O: a.J, P: a.P, ReLU: 1,
+		B: a.B, I: a.I, O: a.J, P: a.P, ReLU: 1, Step: a.Step, E: a.E,
 	}
 	two := LinearArgs{
 		Work: a.Work, X: hidden, Y: logits, GY: dlogits, DX: dh, Grad: a.Grad, WOffset: a.W2Offset,
-		BOffset: a.B2Offset, B: a.B, I: a.J, O: a.O, P: a.P, YFloat: 1,
+		BOffset: a.B2Offset, B: a.B, I: a.J, O: a.O, P: a.P, YFloat: 1, Step: a.Step, E: a.E,
 	}
 	loss := CrossEntropyArgs{
 		Work: a.Work, Logits: logits, Labels: a.Labels, Loss: a.Loss, DLogits: dlogits,

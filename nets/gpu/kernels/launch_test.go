@@ -71,9 +71,14 @@ func TestCostsByHand(t *testing.T) {
 		}},
 		{"gather of features", (&GatherArgs{B: 8, H: 1, W: 1, C: 60}).Launch(BF16).Cost, Cost{Bytes: 6 * 8 * 60}},
 		{"cross_entropy of the loss alone", (&CrossEntropyArgs{B: 8, O: 10}).Launch(FP32).Cost, Cost{Bytes: 320}},
-		{"head bf16", (&HeadArgs{B: 8, I: 30, J: 20, O: 10}).Launch(BF16).Cost, Cost{
+		{"head bf16", (&HeadArgs{B: 8, I: 30, J: 20, O: 10, Grad: 1}).Launch(BF16).Cost, Cost{
 			FLOP:  6 * 8 * (30*20 + 20*10),
-			Bytes: 2*(2*8*30+30*20+20*10) + 4*(30*20+20*10),
+			Bytes: 2*(2*8*30+30*20+20*10) + 4*(31*20+21*10),
+		}},
+		{"head fp32, an update", (&HeadArgs{B: 8, I: 30, J: 20, O: 10}).Launch(FP32).Cost, Cost{
+			FLOP:     6 * 8 * (30*20 + 20*10),
+			Bytes:    4*(2*8*30+30*20+20*10) + 8*(31*20+21*10),
+			Momentum: 8 * (31*20 + 21*10), Drift: 4 * (31*20 + 21*10),
 		}},
 		{"log_odds", (&LogOddsArgs{N: 8}).Forward(FP32).Cost, Cost{Bytes: 96}},
 		{"log_odds_backward", (&LogOddsArgs{N: 8}).Backward(BF16).Cost, Cost{Bytes: 48}},

@@ -15,8 +15,8 @@ struct LinearArgs {
   uint32_t w_offset, b_offset;  // of w [I,O] and bias [O] in a row
   uint32_t B, I, O, P;
   uint32_t relu, y_float;       // 0 or 1
-  uint32_t parts;
-  uint32_t step, E;
+  uint32_t parts;               // 1 or more, of the sum over I in linear_forward
+  uint32_t step, E, unused;
 };
 
 // The tiles of the kernels; linear.go has the same sizes. A stage is 128 bytes deep, 32, 24 or 16 KB in all. Layers of

@@ -25,8 +25,8 @@ func TestParseKernels(t *testing.T) {
 		}
 		kernels += len(m.Kernels)
 	}
-	if len(files) != 23 || kernels != 89 {
-		t.Errorf("got %d kernels in %d files, want 89 in 23", kernels, len(files))
+	if len(files) != 24 || kernels != 92 {
+		t.Errorf("got %d kernels in %d files, want 92 in 24", kernels, len(files))
 	}
 }
 
