@@ -35,7 +35,7 @@ func newComparison() comparison {
 
 // mostWork bounds threads × instructions of the kernel's text where tests must be quick. Six launches of seven are
 // below it, of every kernel some, and take half a minute together.
-const mostWork = 4 << 20
+const mostWork = 5 << 20
 
 // kernel returns the kernel to compare a launch with, or nil if it is not to be compared.
 func (c *comparison) kernel(name string, threads int) (*ptx.Kernel, error) {
