@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"rollcall/nets/cpu"
@@ -54,10 +53,7 @@ func (c conv2DCase) w() int { return c.R * c.S * c.C * c.O }
 func (c conv2DCase) y() int { h, w := c.shape().Out(); return h * w * c.O }
 
 // conv2DData are the inputs of the three kernels, for K clients.
-type conv2DData struct {
-	x, w, gy  []float32 // [K,B,H,W,C], [K,R,S,C,O], [K,B,OH,OW,O]
-	unrounded bool      // the kernels read the row of weights itself
-}
+type conv2DData struct{ x, w, gy []float32 } // [K,B,H,W,C], [K,R,S,C,O], [K,B,OH,OW,O]
 
 // conv2DResult is what the kernels write; dw is the sum of the partial sums.
 type conv2DResult struct{ y, dx, dw []float64 }
@@ -73,11 +69,6 @@ func conv2DOnCard(t *testing.T, c conv2DCase, p precision, d conv2DData) conv2DR
 		copy(rows[k][before:], d.w[k*c.w():][:c.w()])
 	}
 	w := wave{Slots: r.slots(p, rows...), E: 1, B: c.B}
-	for k := range w.Slots {
-		if d.unrounded {
-			w.Slots[k].Weights = w.Slots[k].Row
-		}
-	}
 	room, x, y := w.room(), c.B*c.x(), c.B*c.y()
 	a := Conv2DArgs{
 		Work: r.work(w), X: p.upload(r, d.x), Y: p.blank(r, room*y), DX: p.blank(r, room*x), GY: p.upload(r, d.gy),
@@ -174,16 +165,19 @@ func TestConv2DExact(t *testing.T) {
 	}
 }
 
-// Random numbers, rounded as activations are, against float64 sums of the same numbers. The rest is the rounding of
-// partial sums: an addition errs by 2⁻²⁴ of its result, an addition of a tensor core by up to 2⁻²³, because it
+// Random numbers, activations rounded, against float64 sums of the same numbers with the weights rounded: kernels round
+// them when they read them, or read a copy in bf16. The rest is the rounding of partial sums: an addition errs by 2⁻²⁴ of its result, an addition of a tensor core by up to 2⁻²³, because it
 // truncates; and y and dx are rounded at the end.
 func TestConv2DRounding(t *testing.T) {
 	for _, c := range []conv2DCase{conv2DCases[0], conv2DCases[1], conv2DCases[2], conv2DCases[8], conv2DCases[9]} {
 		for _, p := range precisions {
 			t.Run(c.String()+"/"+p.name, func(t *testing.T) {
 				rnd := rand.New(rand.NewPCG(uint64(c.H), uint64(c.R)))
-				d := c.draw(func() float32 { return p.round(rnd.Float32()*2 - 1) })
-				got, want := conv2DOnCard(t, c, p, d), conv2DOnCPU(c, d)
+				d := c.draw(func() float32 { return rnd.Float32()*2 - 1 })
+				d.x, d.gy = p.rounded(d.x), p.rounded(d.gy)
+				got := conv2DOnCard(t, c, p, d)
+				d.w = p.rounded(d.w)
+				want := conv2DOnCPU(c, d)
 				// Σ|terms|
 				size := conv2DOnCPU(c, conv2DData{x: magnitudes(d.x), w: magnitudes(d.w), gy: magnitudes(d.gy)})
 				tol := func(want, size []float64, terms int, last float64) func(int) float64 {
@@ -249,22 +243,6 @@ func TestConv2DDeterministic(t *testing.T) {
 				near(t, v.what+" of a second run", v.again, v.got, exactly, "sums are added in a fixed order")
 				near(t, v.what+" of the last client alone", v.last, v.got[len(v.got)-len(v.last):],
 					exactly, "clients share nothing")
-			}
-		})
-	}
-}
-
-// In tf32 the kernels round the weights when they read them: the row itself gives the same bits as a rounded copy.
-func TestConv2DUnroundedWeights(t *testing.T) {
-	for _, c := range []conv2DCase{conv2DCases[0], conv2DCases[4], conv2DCases[6]} {
-		t.Run(c.String(), func(t *testing.T) {
-			rnd := rand.New(rand.NewPCG(3, 4))
-			d := c.draw(func() float32 { return rnd.Float32()*2 - 1 })
-			want := conv2DOnCard(t, c, tf32, d)
-			d.unrounded = true
-			got := conv2DOnCard(t, c, tf32, d)
-			if !slices.Equal(got.y, want.y) || !slices.Equal(got.dx, want.dx) {
-				t.Error("y or dx differs from the one of rounded weights")
 			}
 		})
 	}

@@ -136,22 +136,6 @@ func TestLinearAlone(t *testing.T) {
 	}
 }
 
-// In tf32 the kernels round the weights when they read them: the row itself gives the same bits as a rounded copy.
-func TestLinearUnroundedWeights(t *testing.T) {
-	for _, s := range []linearSize{{1, 33, 65, 16}, {1, 70, 258, 66}, {3, 33, 1300, 68}} {
-		t.Run(fmt.Sprintf("K=%d_B=%d_I=%d_O=%d", s.K, s.B, s.I, s.O), func(t *testing.T) {
-			l := newLinearRun(t, tf32, s.K, s.B, s.I, s.O)
-			y, dx := l.forward(), l.data()
-			for k := range l.wave.Slots {
-				l.wave.Slots[k].Weights = l.wave.Slots[k].Row
-			}
-			l.args.Work = l.r.work(l.wave)
-			same(t, "y", l.forward(), y)
-			same(t, "dx", l.data(), dx)
-		})
-	}
-}
-
 // NaN and infinity come through, so that a diverged client is noticed: ReLU does not hide a NaN.
 func TestLinearNaN(t *testing.T) {
 	const B, I, O = 3, 40, 20
