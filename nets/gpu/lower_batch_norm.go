@@ -75,7 +75,7 @@ func (l *lowerer) norm(op *ops.BatchNorm[float32], in []value) (value, error) {
 	queue(l, l.kernel("norm_moments"), (*kernels.NormArgs).Moments, a, fill,
 		access{buffers{x, labels}, buffers{partial}})
 	queue(l, l.kernel("norm_statistics"), (*kernels.NormArgs).Channels, a, fill,
-		access{buffers{partial}, append(buffers{stats}, l.grads[param+2:param+4]...)})
+		access{append(buffers{x, partial, labels}, l.weights[param:param+2]...), buffers{stats}})
 	queue(l, l.kernel("norm_apply"), (*kernels.NormArgs).Apply, a, fill,
 		access{append(read, labels, stats), buffers{y}})
 	return value{kind: activations, buf: y, stats: stats}, nil
@@ -119,7 +119,7 @@ func (l *lowerer) normGrad(op *ops.BatchNorm[float32], in []value) (value, error
 			present(d, partial),
 		})
 	queue(l, "norm_solve", (*kernels.NormArgs).Channels, a, fill,
-		access{buffers{partial, stats}, append(buffers{stats}, l.grads[param:param+2]...)})
+		access{buffers{partial, stats, l.weights[param]}, append(buffers{stats}, l.grads[param:param+4]...)})
 	from := d
 	if from == nil {
 		from = gy

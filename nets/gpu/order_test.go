@@ -66,7 +66,7 @@ func TestOrderOfPrograms(t *testing.T) {
 // The launches of a step that wait for each other in turn, at the most: every one of them costs the start of a kernel,
 // which few clients notice.
 func TestCriticalPath(t *testing.T) {
-	for net, want := range map[string]int{"cnn-cifar10": 16, "cnn-svhn": 13, "cnn-cinic10": 22, "lenet5": 16} {
+	for net, want := range map[string]int{"cnn-cifar10": 10, "cnn-svhn": 13, "cnn-cinic10": 22, "lenet5": 15} {
 		m, err := nets.NewModel(net)
 		if err != nil {
 			t.Fatal(err)
