@@ -115,26 +115,35 @@ template <class P> struct BackwardData {
   }
 
   typedef ConvSums<P> Sums;
-  DEV void store(const Sums &sums, const ConvArgs &a, ConvPlace p, const uint32_t (&own)[Sums::WINDOWS], const float *,
+  DEV uint32_t at(const ConvArgs &a, uint32_t n, uint32_t i, uint32_t j) {
+    return ((n * a.H + 2 * i) * a.W + 2 * j) * a.C;
+  }
+
+  DEV void store(const Sums &sums, const ConvArgs &a, ConvPlace p, const ConvWindows<P> &own, const float *,
                  uint32_t c) {
     constexpr uint32_t N = Sums::OUTPUTS;
     const uint32_t first = c + Sums::output(), room = first < a.C ? a.C - first : 0;
-    act *dx = static_cast<act *>(a.dx) + (size_t)blockIdx.y * a.B * a.H * a.W * a.C + first;
-    const bool aligned = a.C % N == 0;
+    if (room == 0) return;
+    act *dx = static_cast<act *>(a.dx) + (size_t)blockIdx.y * a.B * a.H * a.W * a.C + at(a, p.b, p.i, p.j) + first;
+    const bool aligned = a.C % N == 0, whole = conv_whole(a.tile, p, a.B, kept(a.H) / 2, kept(a.W) / 2);
 #pragma unroll
     for (uint32_t q = 0; q < Sums::WINDOWS; q++) {
-      const uint32_t w = kept(own[q]), b = p.b + w % 256;
-      if (w % 256 >= a.tile.images || b >= a.B) continue;
+      act *to = dx + own.at[q];
 #pragma unroll
       for (uint32_t k = 0; k < 4; k++) {
-        const uint32_t i = 2 * (p.i + w / 256 % 256) + k / 2, j = 2 * (p.j + w / 65536) + k % 2;
-        if (i >= a.H || j >= a.W) continue;
+        if (!whole && !inside(a, p, own.place[q], k)) continue;
         float y[N];
 #pragma unroll
         for (uint32_t n = 0; n < N; n++) y[n] = Sums::of(sums, q, n, k);
-        conv_store<P>(dx + ((size_t)(b * a.H + i) * a.W + j) * a.C, y, room, aligned);
+        conv_store<P>(to + (k / 2 * a.W + k % 2) * a.C, y, room, aligned);
       }
     }
+  }
+
+  // inside says whether place k of a window is a pixel of dx.
+  DEV bool inside(const ConvArgs &a, ConvPlace p, uint32_t window, uint32_t k) {
+    const ConvPlace w = conv_unpack(window);
+    return w.b < a.tile.images && p.b + w.b < a.B && 2 * (p.i + w.i) + k / 2 < a.H && 2 * (p.j + w.j) + k % 2 < a.W;
   }
 };
 

@@ -85,45 +85,73 @@ template <class P> struct Forward {
   }
 
   typedef ConvSums<P> Sums;
-  DEV void store(const Sums &sums, const ConvArgs &a, ConvPlace p, const uint32_t (&own)[Sums::WINDOWS],
-                 const float *bias, uint32_t o) {
+  DEV uint32_t at(const ConvArgs &a, uint32_t n, uint32_t i, uint32_t j) { return ((n * a.HP + i) * a.WP + j) * a.O; }
+
+  DEV void store(const Sums &sums, const ConvArgs &a, ConvPlace p, const ConvWindows<P> &own, const float *bias,
+                 uint32_t o) {
     constexpr uint32_t N = Sums::OUTPUTS;
-    const uint32_t HP = a.HP, WP = a.WP;
     const uint32_t first = Sums::output(), room = o + first < a.O ? a.O - o - first : 0;
-    const size_t slot = (size_t)blockIdx.y * a.B * HP * WP * a.O + o + first;
-    const bool aligned = a.O % N == 0;
+    if (room == 0) return;
+    const size_t unit = (size_t)blockIdx.y * a.B * a.HP * a.WP * a.O + at(a, p.b, p.i, p.j) + o + first;
+    act *y = static_cast<act *>(a.y) + unit;
+    uint8_t *arg = a.arg + unit;
+    float added[N];
+#pragma unroll
+    for (uint32_t c = 0; c < N; c++) added[c] = bias[first + c];
+    const bool aligned = a.O % N == 0, whole = conv_whole(a.tile, p, a.B, a.HP, a.WP);
 #pragma unroll
     for (uint32_t q = 0; q < Sums::WINDOWS; q++) {
-      const uint32_t w = kept(own[q]), b = p.b + w % 256, i = p.i + w / 256 % 256, j = p.j + w / 65536;
-      if (w % 256 >= a.tile.images || b >= a.B || i >= HP || j >= WP) continue;
-      float y[N];
-      uint32_t arg[N / 4] = {};
+      if (!whole && !conv_inside(a.tile, p, own.place[q], a.B, a.HP, a.WP)) continue;
+      float v[N];
+      uint32_t places[N / 4];
 #pragma unroll
-      for (uint32_t c = 0; c < N; c++) {
-        float m = Sums::of(sums, q, c, 0);
-        uint32_t at = 0;
-#pragma unroll
-        for (uint32_t k = 1; k < 4; k++) {
-          const float v = Sums::of(sums, q, c, k);
-          if (v > m || v != v) m = v, at = k;
-        }
-        m = m + bias[first + c];
-        if (m <= 0.0f) m = 0.0f, at = 4;
-        y[c] = m;
-        arg[c / 4] |= at << (8 * (c % 4));
-      }
-      const size_t at = slot + ((b * HP + i) * WP + j) * a.O;
-      conv_store<P>(static_cast<act *>(a.y) + at, y, room, aligned);
+      for (uint32_t c = 0; c < N; c += 4) places[c / 4] = pool(v + c, sums, q, c, added + c);
+      conv_store<P>(y + own.at[q], v, room, aligned);
+      uint8_t *to = arg + own.at[q];
       if (aligned) {
-        if (room < N) continue;
-        if constexpr (N == 8) write_vector(a.arg + at, uint2{arg[0], arg[1]});
-        else *reinterpret_cast<uint32_t *>(a.arg + at) = arg[0];
+        if constexpr (N == 8) write_vector(to, uint2{places[0], places[1]});
+        else *reinterpret_cast<uint32_t *>(to) = places[0];
         continue;
       }
 #pragma unroll
       for (uint32_t c = 0; c < N; c++)
-        if (c < room) a.arg[at + c] = (uint8_t)(arg[c / 4] >> (8 * (c % 4)));
+        if (c < room) to[c] = (uint8_t)(places[c / 4] >> (8 * (c % 4)));
     }
+  }
+
+  // pool sets four outputs of a window, from output n of the thread on, and returns the places of their maxima in 8 bits
+  // each.
+  DEV uint32_t pool(float *y, const Sums &sums, uint32_t q, uint32_t n, const float *bias) {
+    uint32_t places = 0;
+#pragma unroll
+    for (uint32_t c = 0; c < 4; c++) {
+      float v[4];
+#pragma unroll
+      for (uint32_t k = 0; k < 4; k++) v[k] = Sums::of(sums, q, n + c, k);
+      const float upper = fmax_nan(v[0], v[1]), m = fmax_nan(upper, fmax_nan(v[2], v[3]));
+      y[c] = m + bias[c];
+      // The first of equal maxima. With `kept` ptxas adds where a condition holds, else it would select and add.
+      const bool open = !(y[c] <= 0.0f), below = open & (upper < m), right = open & ((below ? v[2] : v[0]) < m);
+      y[c] = fmax_nan(y[c], 0.0f);
+      if (!open) places = kept(places + (4u << (8 * c)));
+      if (below) places = kept(places + (2u << (8 * c)));
+      if (right) places = kept(places + (1u << (8 * c)));
+    }
+    if (__builtin_isunordered(y[0], y[1]) || __builtin_isunordered(y[2], y[3])) {
+#pragma unroll
+      for (uint32_t c = 0; c < 4; c++)
+        if (y[c] != y[c]) places |= last_nan(sums, q, n + c) << (8 * c);
+    }
+    return places;
+  }
+
+  // last_nan returns the place of the last NaN in a window, which wins over all numbers.
+  DEV uint32_t last_nan(const Sums &sums, uint32_t q, uint32_t n) {
+    uint32_t place = 0;
+#pragma unroll
+    for (uint32_t k = 1; k < 4; k++)
+      if (Sums::of(sums, q, n, k) != Sums::of(sums, q, n, k)) place = k;
+    return place;
   }
 };
 
