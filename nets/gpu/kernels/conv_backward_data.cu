@@ -19,19 +19,20 @@ template <class P> struct BackwardData {
     const act *from = static_cast<const act *>(a.work->slots[blockIdx.y].weights) + a.w_offset;
     constexpr uint32_t per = conv_per_word<P>;
     const ConvTile &t = a.tile;
-    const uint32_t thread = kept(threadIdx.x), first = word + thread / 4;
-    uint32_t tap = first / t.depth, d = first % t.depth;
+    const uint32_t thread = kept(threadIdx.x);
+    ConvRow row = conv_row(t, word + thread / 4);
+    const ConvRow step = conv_row(t, CONV_THREADS / 4);
     for (uint32_t i = thread / 4; i < words; i += CONV_THREADS / 4) {
-      const uint32_t o = d * per;
-      const bool row = tap < a.R * a.S && o < a.O;
+      const uint32_t o = row.d * per;
+      const bool real = row.tap < a.R * a.S && o < a.O;
 #pragma unroll
       for (uint32_t k = 0; k < CONV_OUTPUTS / 4; k++) {
         const uint32_t n = 4 * k + thread % 4;
         uint32_t v = 0;
-        if (row && c + n < a.C) v = pack(from + (tap * a.C + c + n) * a.O + o, o + 1 < a.O);
+        if (real && c + n < a.C) v = pack(from + (row.tap * a.C + c + n) * a.O + o, o + 1 < a.O);
         w[ConvSums<P>::weight(i, n)] = v;
       }
-      for (d += CONV_THREADS / 4; d >= t.depth; d -= t.depth) tap++;
+      conv_row_on(t, row, step);
     }
   }
   DEV uint32_t pack(const float *w, bool) { return float_bits(P::store(*w)); }
@@ -39,6 +40,7 @@ template <class P> struct BackwardData {
 
   // A thread takes two words of a window of gy at a time, and makes two words of each of the four pixels. Windows begin
   // at even pixels, a patch perhaps not: odd says so.
+  DEV bool gaps(const ConvArgs &) { return false; }
   DEV uint32_t odd(uint32_t pad, uint32_t taps) { return (pad + taps + 1) % 2; }
   DEV Path path(const ConvArgs &a) {
     const ConvTile &t = a.tile;

@@ -18,21 +18,23 @@ template <class P> struct Forward {
     return o < a.O ? a.work->slots[blockIdx.y].row[a.b_offset + o] : 0.0f;
   }
 
-  // A thread takes four outputs of a row at a time.
+  // A thread takes four outputs of a row at a time, and the threads beside it the rows behind: they write to different
+  // banks.
   DEV void weights(uint32_t *w, const ConvArgs &a, uint32_t word, uint32_t words, uint32_t o) {
     const act *from = static_cast<const act *>(a.work->slots[blockIdx.y].weights) + a.w_offset;
     constexpr uint32_t per = conv_per_word<P>;
     const ConvTile &t = a.tile;
-    const uint32_t thread = kept(threadIdx.x), quad = thread % 8 * 4, first = word + thread / 8;
-    uint32_t tap = first / t.depth, d = first % t.depth;
+    const uint32_t thread = kept(threadIdx.x), quad = thread / 8 % 8 * 4, start = thread / 64 * 8 + thread % 8;
+    ConvRow row = conv_row(t, word + start);
+    const ConvRow step = conv_row(t, CONV_THREADS / 8);
     const bool wide = a.O % 4 == 0;
     o += quad;
-    for (uint32_t i = thread / 8; i < words; i += CONV_THREADS / 8) {
-      const uint32_t c = d * per;
-      const bool row = tap < a.R * a.S && c < a.C;
-      const act *src = from + (row ? (tap * a.C + c) * a.O : 0);
-      ConvSums<P>::put(w, i, quad, read(src, row, row && c + 1 < a.C, a.O, o, wide));
-      for (d += CONV_THREADS / 8; d >= t.depth; d -= t.depth) tap++;
+    for (uint32_t i = start; i < words; i += CONV_THREADS / 8) {
+      const uint32_t c = row.d * per;
+      const bool real = row.tap < a.R * a.S && c < a.C;
+      const act *src = from + (real ? (row.tap * a.C + c) * a.O : 0);
+      ConvSums<P>::put(w, i, quad, read(src, real, real && c + 1 < a.C, a.O, o, wide));
+      conv_row_on(t, row, step);
     }
   }
 
@@ -75,6 +77,11 @@ template <class P> struct Forward {
     return v;
   }
 
+  // gaps says whether words of a pixel are not loaded.
+  DEV bool gaps(const ConvArgs &a) {
+    const uint32_t piece = conv_piece(a, conv_per_word<P>);
+    return ceil_div(a.C, conv_per_word<P> * piece) * piece < a.tile.depth;
+  }
   DEV Path path(const ConvArgs &a) {
     return conv_path(a, CONV_THREADS, conv_per_word<P> * conv_piece(a, conv_per_word<P>));
   }

@@ -38,10 +38,23 @@ DEV bool conv_inside(const ConvTile &t, const ConvPlace &p, uint32_t window, uin
   return w.b < t.images && p.b + w.b < images && p.i + w.i < rows && p.j + w.j < columns;
 }
 
+// ConvRow is a row of weights: word d of a tap.
+struct ConvRow {
+  uint32_t tap, d;
+};
+DEV ConvRow conv_row(const ConvTile &t, uint32_t word) { return {word / t.depth, word % t.depth}; }
+
+// conv_row_on goes on by so many words.
+DEV void conv_row_on(const ConvTile &t, ConvRow &row, const ConvRow &step) {
+  row.tap += step.tap, row.d += step.d;
+  if (row.d >= t.depth) row.d -= t.depth, row.tap++;
+}
+
 // conv_run is the body of conv_forward and conv_backward_data. Op has the parts in which they differ:
 //   bias(a,o)                   the number that store adds to output o
 //   tap(a,r,s)                  the place of tap (r,s) in the patch, in pixels behind the first tap
 //   weights(w,a,word,words,o)   fills w with so many words of the weights of outputs o … o+31, from `word` on
+//   gaps(a)                     whether load leaves words of a pixel as they are
 //   path(a)                     the Path of a thread that loads a patch
 //   load(patch,a,path,place)    fills a patch
 //   at(a,n,i,j)                 the first element of window (n,i,j) in the result
@@ -63,8 +76,8 @@ template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
         r < a.R ? Op::tap(a, r, tap % a.S) * t.pitch + 2 * i % t.depth : 0;  // behind the last tap: its weights are 0
   }
   if (threadIdx.x < CONV_OUTPUTS) bias[threadIdx.x] = Op::bias(a, o + threadIdx.x);
-  // The words between pixels are never loaded. They meet weights of zero, and must not be NaN.
-  conv_clear(patches, t.stages * t.patch, CONV_THREADS);
+  // Words of a pixel that are never loaded meet weights of zero, and must not be NaN.
+  if (Op::gaps(a)) conv_clear(patches, t.stages * t.patch, CONV_THREADS);
   if (!streamed) Op::weights(w, a, 0, t.steps * 8, o);
   __syncthreads();
 
