@@ -45,7 +45,7 @@ template <class P> struct BackwardData {
   DEV Path path(const ConvArgs &a) {
     const ConvTile &t = a.tile;
     return path_beside(t.depth / 2, CONV_THREADS, (t.height + odd(a.pad, a.R) + 1) / 2,
-                       (t.width + odd(a.pad, a.S) + 1) / 2);
+                       (t.width + odd(a.pad, a.S) + 1) / 2, t.pitch);
   }
 
   DEV void load(uint32_t *patch, const ConvArgs &a, const Path &path, ConvPlace p) {

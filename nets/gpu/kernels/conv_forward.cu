@@ -83,7 +83,7 @@ template <class P> struct Forward {
     return ceil_div(a.C, conv_per_word<P> * piece) * piece < a.tile.depth;
   }
   DEV Path path(const ConvArgs &a) {
-    return conv_path(a, CONV_THREADS, conv_per_word<P> * conv_piece(a, conv_per_word<P>));
+    return conv_path(a, CONV_THREADS, conv_per_word<P> * conv_piece(a, conv_per_word<P>), a.tile.pitch);
   }
 
   DEV void load(uint32_t *patch, const ConvArgs &a, const Path &path, ConvPlace p) {
@@ -105,30 +105,43 @@ template <class P> struct Forward {
     float added[N];
 #pragma unroll
     for (uint32_t c = 0; c < N; c++) added[c] = bias[first + c];
-    const bool aligned = a.O % N == 0, whole = conv_whole(a.tile, p, a.B, a.HP, a.WP);
+    if (a.O % N == 0 && conv_whole(a.tile, p, a.B, a.HP, a.WP)) {
+#pragma unroll
+      for (uint32_t q = 0; q < Sums::WINDOWS; q++) {
+        float v[N];
+        uint32_t places[N / 4];
+        pool(v, places, sums, q, added);
+        conv_store<P>(y + own.at[q], v, N, true);
+        if constexpr (N == 8) write_vector(arg + own.at[q], uint2{places[0], places[1]});
+        else *reinterpret_cast<uint32_t *>(arg + own.at[q]) = places[0];
+      }
+      return;
+    }
 #pragma unroll
     for (uint32_t q = 0; q < Sums::WINDOWS; q++) {
-      if (!whole && !conv_inside(a.tile, p, own.place[q], a.B, a.HP, a.WP)) continue;
+      if (!conv_inside(a.tile, p, own.place[q], a.B, a.HP, a.WP)) continue;
       float v[N];
       uint32_t places[N / 4];
+      pool(v, places, sums, q, added);
 #pragma unroll
-      for (uint32_t c = 0; c < N; c += 4) places[c / 4] = pool(v + c, sums, q, c, added + c);
-      conv_store<P>(y + own.at[q], v, room, aligned);
-      uint8_t *to = arg + own.at[q];
-      if (aligned) {
-        if constexpr (N == 8) write_vector(to, uint2{places[0], places[1]});
-        else *reinterpret_cast<uint32_t *>(to) = places[0];
-        continue;
+      for (uint32_t c = 0; c < N; c++) {
+        if (c >= room) continue;
+        y[own.at[q] + c] = P::store(v[c]);
+        arg[own.at[q] + c] = (uint8_t)(places[c / 4] >> (8 * (c % 4)));
       }
-#pragma unroll
-      for (uint32_t c = 0; c < N; c++)
-        if (c < room) to[c] = (uint8_t)(places[c / 4] >> (8 * (c % 4)));
     }
   }
 
-  // pool sets four outputs of a window, from output n of the thread on, and returns the places of their maxima in 8 bits
+  // pool sets y of a window, and the places of its maxima, in 8 bits each.
+  DEV void pool(float (&y)[Sums::OUTPUTS], uint32_t (&places)[Sums::OUTPUTS / 4], const Sums &sums, uint32_t q,
+                const float (&bias)[Sums::OUTPUTS]) {
+#pragma unroll
+    for (uint32_t c = 0; c < Sums::OUTPUTS; c += 4) places[c / 4] = pool_four(y + c, sums, q, c, bias + c);
+  }
+
+  // pool_four sets four outputs of a window, from output n of the thread on, and returns the places of their maxima in 8 bits
   // each.
-  DEV uint32_t pool(float *y, const Sums &sums, uint32_t q, uint32_t n, const float *bias) {
+  DEV uint32_t pool_four(float *y, const Sums &sums, uint32_t q, uint32_t n, const float *bias) {
     uint32_t places = 0;
 #pragma unroll
     for (uint32_t c = 0; c < 4; c++) {
