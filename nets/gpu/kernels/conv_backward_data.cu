@@ -2,7 +2,7 @@
 //
 // dY [K,B,2·HP,2·WP,O] is gy at the place arg of every window, and 0 elsewhere; it exists in shared memory alone.
 // gy, arg [K,B,HP,WP,O], w [K,R,S,C,O] → dx [K,B,H,W,C].
-// Grid (about units/8 × ⌈C/32⌉, K), block 128: as conv_forward, with pixels of dx for pixels of the convolution,
+// Grid (about units/16 × ⌈C/32⌉, K), block 128: as conv_forward, with pixels of dx for pixels of the convolution,
 // channels for outputs, and the filter turned round. Shared memory: at most 99 KB.
 // Moves act(|gy|·halo + |w| + |dx|) + |arg|·halo bytes per slot; deterministic.
 #include "conv_multiply.cuh"
@@ -51,8 +51,8 @@ template <class P> struct BackwardData {
   DEV void load(uint32_t *patch, const ConvArgs &a, const Path &path, ConvPlace p) {
     const ConvTile &t = a.tile;
     const uint32_t HP = a.HP, WP = a.WP;
-    const act *gy = static_cast<const act *>(a.gy) + (size_t)blockIdx.y * a.B * HP * WP * a.O;
-    const uint8_t *arg = a.arg + (size_t)blockIdx.y * a.B * HP * WP * a.O;
+    const act *gy = static_cast<const act *>(a.gy) + (size_t)blockIdx.y * (a.B * HP * WP * a.O);
+    const uint8_t *arg = a.arg + (size_t)blockIdx.y * (a.B * HP * WP * a.O);
     // The first pixel of the patch, and where in its window it lies.
     const int32_t i0 = (int32_t)(2 * p.i + a.pad) - (int32_t)(a.R - 1),
                   j0 = (int32_t)(2 * p.j + a.pad) - (int32_t)(a.S - 1);
@@ -126,7 +126,7 @@ template <class P> struct BackwardData {
     constexpr uint32_t N = Sums::OUTPUTS;
     const uint32_t first = c + Sums::output(), room = first < a.C ? a.C - first : 0;
     if (room == 0) return;
-    act *dx = static_cast<act *>(a.dx) + (size_t)blockIdx.y * a.B * a.H * a.W * a.C + at(a, p.b, p.i, p.j) + first;
+    act *dx = static_cast<act *>(a.dx) + (size_t)blockIdx.y * (a.B * a.H * a.W * a.C) + at(a, p.b, p.i, p.j) + first;
     const bool aligned = a.C % N == 0, whole = conv_whole(a.tile, p, a.B, kept(a.H) / 2, kept(a.W) / 2);
 #pragma unroll
     for (uint32_t q = 0; q < Sums::WINDOWS; q++) {

@@ -3,7 +3,7 @@
 //
 // x [K,B,H,W,C], w [K,R,S,C,O], bias [K,O] → y [K,B,HP,WP,O] and arg [K,B,HP,WP,O]: the place of the maximum in its
 // window, the first of equal ones, or 4 where the ReLU is shut.
-// Grid (about units/8 × ⌈O/32⌉, K), block 128: a block keeps the weights of 32 outputs in shared memory and walks over
+// Grid (about units/16 × ⌈O/32⌉, K), block 128: a block keeps the weights of 32 outputs in shared memory and walks over
 // units of up to 64 windows. It streams filters of more than 416 words. Shared memory: the weights and one or two
 // patches, at most 99 KB. Moves act(|x|·halo + |w| + |y|) + |arg| bytes per slot. Bias, ReLU and pooling are done in
 // registers; deterministic.
@@ -87,7 +87,7 @@ template <class P> struct Forward {
   }
 
   DEV void load(uint32_t *patch, const ConvArgs &a, const Path &path, ConvPlace p) {
-    const act *x = static_cast<const act *>(a.x) + (size_t)blockIdx.y * a.B * a.H * a.W * a.pixel;
+    const act *x = static_cast<const act *>(a.x) + (size_t)blockIdx.y * (a.B * a.H * a.W * a.pixel);
     conv_load_pixels<P>(patch, x, a, path, {p.b, 2 * p.i - a.pad, 2 * p.j - a.pad}, CONV_THREADS);
   }
 
@@ -99,7 +99,7 @@ template <class P> struct Forward {
     constexpr uint32_t N = Sums::OUTPUTS;
     const uint32_t first = Sums::output(), room = o + first < a.O ? a.O - o - first : 0;
     if (room == 0) return;
-    const size_t unit = (size_t)blockIdx.y * a.B * a.HP * a.WP * a.O + at(a, p.b, p.i, p.j) + o + first;
+    const size_t unit = (size_t)blockIdx.y * (a.B * a.HP * a.WP * a.O) + at(a, p.b, p.i, p.j) + o + first;
     act *y = static_cast<act *>(a.y) + unit;
     uint8_t *arg = a.arg + unit;
     float added[N];
