@@ -49,7 +49,7 @@ struct ConvArgs {
 };
 
 // conv.go has the same numbers.
-constexpr uint32_t CONV_THREADS = 128, CONV_OUTPUTS = 32;
+constexpr uint32_t CONV_THREADS = 128, CONV_WINDOWS = 64, CONV_OUTPUTS = 32;
 
 // conv_per_word is how many elements are in a word.
 template <class P> constexpr uint32_t conv_per_word = sizeof(uint32_t) / sizeof(typename P::act);

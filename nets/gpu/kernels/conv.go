@@ -129,8 +129,8 @@ func (a *ConvArgs) rowGeometry(p Precision, slots int, rows, columns, channels, 
 	t.Tiles = uint32(ceil(n, convOutputs))
 	a.Tile = t
 	// A block loads its weights once and should then do enough with them; but there should be enough blocks. So a slot
-	// has 32 blocks, or more if each would have over 8 units, or if there are few slots.
-	each := min(max(t.Units/32, 1), 8)
+	// has 32 blocks, or more if each would have over 16 units, or if there are few slots.
+	each := min(max(t.Units/32, 1), 16)
 	for each > 2 && slots*ceil(t.Units, int(each))*int(t.Tiles) < convBlocks {
 		each /= 2
 	}

@@ -2,7 +2,7 @@
 //
 // dY [K,B,2·HP,2·WP,O] is gy at the place arg of every window, and 0 elsewhere; it exists in shared memory alone.
 // gy, arg [K,B,HP,WP,O], w [K,R,S,C,O] → dx [K,B,H,W,C].
-// Grid (about units/8 × ⌈C/32⌉, K), block 128: as conv_forward, with pixels of dx for pixels of the convolution,
+// Grid (about units/16 × ⌈C/32⌉, K), block 128: as conv_forward, with pixels of dx for pixels of the convolution,
 // channels for outputs, and the filter turned round. Shared memory: at most 99 KB.
 // Moves act(|gy|·halo + |w| + |dx|) + |arg|·halo bytes per slot; deterministic.
 #include "conv_multiply.cuh"
@@ -19,19 +19,20 @@ template <class P> struct BackwardData {
     const act *from = static_cast<const act *>(a.work->slots[blockIdx.y].weights) + a.w_offset;
     constexpr uint32_t per = conv_per_word<P>;
     const ConvTile &t = a.tile;
-    const uint32_t thread = kept(threadIdx.x), first = word + thread / 4;
-    uint32_t tap = first / t.depth, d = first % t.depth;
+    const uint32_t thread = kept(threadIdx.x);
+    ConvRow row = conv_row(t, word + thread / 4);
+    const ConvRow step = conv_row(t, CONV_THREADS / 4);
     for (uint32_t i = thread / 4; i < words; i += CONV_THREADS / 4) {
-      const uint32_t o = d * per;
-      const bool row = tap < a.R * a.S && o < a.O;
+      const uint32_t o = row.d * per;
+      const bool real = row.tap < a.R * a.S && o < a.O;
 #pragma unroll
       for (uint32_t k = 0; k < CONV_OUTPUTS / 4; k++) {
         const uint32_t n = 4 * k + thread % 4;
         uint32_t v = 0;
-        if (row && c + n < a.C) v = pack(from + (tap * a.C + c + n) * a.O + o, o + 1 < a.O);
+        if (real && c + n < a.C) v = pack(from + (row.tap * a.C + c + n) * a.O + o, o + 1 < a.O);
         w[ConvSums<P>::weight(i, n)] = v;
       }
-      for (d += CONV_THREADS / 4; d >= t.depth; d -= t.depth) tap++;
+      conv_row_on(t, row, step);
     }
   }
   DEV uint32_t pack(const float *w, bool) { return float_bits(P::store(*w)); }
@@ -39,18 +40,19 @@ template <class P> struct BackwardData {
 
   // A thread takes two words of a window of gy at a time, and makes two words of each of the four pixels. Windows begin
   // at even pixels, a patch perhaps not: odd says so.
+  DEV bool gaps(const ConvArgs &) { return false; }
   DEV uint32_t odd(uint32_t pad, uint32_t taps) { return (pad + taps + 1) % 2; }
   DEV Path path(const ConvArgs &a) {
     const ConvTile &t = a.tile;
     return path_beside(t.depth / 2, CONV_THREADS, (t.height + odd(a.pad, a.R) + 1) / 2,
-                       (t.width + odd(a.pad, a.S) + 1) / 2);
+                       (t.width + odd(a.pad, a.S) + 1) / 2, t.pitch);
   }
 
   DEV void load(uint32_t *patch, const ConvArgs &a, const Path &path, ConvPlace p) {
     const ConvTile &t = a.tile;
     const uint32_t HP = a.HP, WP = a.WP;
-    const act *gy = static_cast<const act *>(a.gy) + (size_t)blockIdx.y * a.B * HP * WP * a.O;
-    const uint8_t *arg = a.arg + (size_t)blockIdx.y * a.B * HP * WP * a.O;
+    const act *gy = static_cast<const act *>(a.gy) + (size_t)blockIdx.y * (a.B * HP * WP * a.O);
+    const uint8_t *arg = a.arg + (size_t)blockIdx.y * (a.B * HP * WP * a.O);
     // The first pixel of the patch, and where in its window it lies.
     const int32_t i0 = (int32_t)(2 * p.i + a.pad) - (int32_t)(a.R - 1),
                   j0 = (int32_t)(2 * p.j + a.pad) - (int32_t)(a.S - 1);
@@ -115,26 +117,35 @@ template <class P> struct BackwardData {
   }
 
   typedef ConvSums<P> Sums;
-  DEV void store(const Sums &sums, const ConvArgs &a, ConvPlace p, const uint32_t (&own)[Sums::WINDOWS], const float *,
+  DEV uint32_t at(const ConvArgs &a, uint32_t n, uint32_t i, uint32_t j) {
+    return ((n * a.H + 2 * i) * a.W + 2 * j) * a.C;
+  }
+
+  DEV void store(const Sums &sums, const ConvArgs &a, ConvPlace p, const ConvWindows<P> &own, const float *,
                  uint32_t c) {
     constexpr uint32_t N = Sums::OUTPUTS;
     const uint32_t first = c + Sums::output(), room = first < a.C ? a.C - first : 0;
-    act *dx = static_cast<act *>(a.dx) + (size_t)blockIdx.y * a.B * a.H * a.W * a.C + first;
-    const bool aligned = a.C % N == 0;
+    if (room == 0) return;
+    act *dx = static_cast<act *>(a.dx) + (size_t)blockIdx.y * (a.B * a.H * a.W * a.C) + at(a, p.b, p.i, p.j) + first;
+    const bool aligned = a.C % N == 0, whole = conv_whole(a.tile, p, a.B, kept(a.H) / 2, kept(a.W) / 2);
 #pragma unroll
     for (uint32_t q = 0; q < Sums::WINDOWS; q++) {
-      const uint32_t w = kept(own[q]), b = p.b + w % 256;
-      if (w % 256 >= a.tile.images || b >= a.B) continue;
+      act *to = dx + own.at[q];
 #pragma unroll
       for (uint32_t k = 0; k < 4; k++) {
-        const uint32_t i = 2 * (p.i + w / 256 % 256) + k / 2, j = 2 * (p.j + w / 65536) + k % 2;
-        if (i >= a.H || j >= a.W) continue;
+        if (!whole && !inside(a, p, own.place[q], k)) continue;
         float y[N];
 #pragma unroll
         for (uint32_t n = 0; n < N; n++) y[n] = Sums::of(sums, q, n, k);
-        conv_store<P>(dx + ((size_t)(b * a.H + i) * a.W + j) * a.C, y, room, aligned);
+        conv_store<P>(to + (k / 2 * a.W + k % 2) * a.C, y, room, aligned);
       }
     }
+  }
+
+  // inside says whether place k of a window is a pixel of dx.
+  DEV bool inside(const ConvArgs &a, ConvPlace p, uint32_t window, uint32_t k) {
+    const ConvPlace w = conv_unpack(window);
+    return w.b < a.tile.images && p.b + w.b < a.B && 2 * (p.i + w.i) + k / 2 < a.H && 2 * (p.j + w.j) + k % 2 < a.W;
   }
 };
 

@@ -3,7 +3,7 @@
 //
 // x [K,B,H,W,C], w [K,R,S,C,O], bias [K,O] → y [K,B,HP,WP,O] and arg [K,B,HP,WP,O]: the place of the maximum in its
 // window, the first of equal ones, or 4 where the ReLU is shut.
-// Grid (about units/8 × ⌈O/32⌉, K), block 128: a block keeps the weights of 32 outputs in shared memory and walks over
+// Grid (about units/16 × ⌈O/32⌉, K), block 128: a block keeps the weights of 32 outputs in shared memory and walks over
 // units of up to 64 windows. It streams filters of more than 416 words. Shared memory: the weights and one or two
 // patches, at most 99 KB. Moves act(|x|·halo + |w| + |y|) + |arg| bytes per slot. Bias, ReLU and pooling are done in
 // registers; deterministic.
@@ -18,21 +18,23 @@ template <class P> struct Forward {
     return o < a.O ? a.work->slots[blockIdx.y].row[a.b_offset + o] : 0.0f;
   }
 
-  // A thread takes four outputs of a row at a time.
+  // A thread takes four outputs of a row at a time, and the threads beside it the rows behind: they write to different
+  // banks.
   DEV void weights(uint32_t *w, const ConvArgs &a, uint32_t word, uint32_t words, uint32_t o) {
     const act *from = static_cast<const act *>(a.work->slots[blockIdx.y].weights) + a.w_offset;
     constexpr uint32_t per = conv_per_word<P>;
     const ConvTile &t = a.tile;
-    const uint32_t thread = kept(threadIdx.x), quad = thread % 8 * 4, first = word + thread / 8;
-    uint32_t tap = first / t.depth, d = first % t.depth;
+    const uint32_t thread = kept(threadIdx.x), quad = thread / 8 % 8 * 4, start = thread / 64 * 8 + thread % 8;
+    ConvRow row = conv_row(t, word + start);
+    const ConvRow step = conv_row(t, CONV_THREADS / 8);
     const bool wide = a.O % 4 == 0;
     o += quad;
-    for (uint32_t i = thread / 8; i < words; i += CONV_THREADS / 8) {
-      const uint32_t c = d * per;
-      const bool row = tap < a.R * a.S && c < a.C;
-      const act *src = from + (row ? (tap * a.C + c) * a.O : 0);
-      ConvSums<P>::put(w, i, quad, read(src, row, row && c + 1 < a.C, a.O, o, wide));
-      for (d += CONV_THREADS / 8; d >= t.depth; d -= t.depth) tap++;
+    for (uint32_t i = start; i < words; i += CONV_THREADS / 8) {
+      const uint32_t c = row.d * per;
+      const bool real = row.tap < a.R * a.S && c < a.C;
+      const act *src = from + (real ? (row.tap * a.C + c) * a.O : 0);
+      ConvSums<P>::put(w, i, quad, read(src, real, real && c + 1 < a.C, a.O, o, wide));
+      conv_row_on(t, row, step);
     }
   }
 
@@ -75,55 +77,101 @@ template <class P> struct Forward {
     return v;
   }
 
+  // gaps says whether words of a pixel are not loaded.
+  DEV bool gaps(const ConvArgs &a) {
+    const uint32_t piece = conv_piece(a, conv_per_word<P>);
+    return ceil_div(a.C, conv_per_word<P> * piece) * piece < a.tile.depth;
+  }
   DEV Path path(const ConvArgs &a) {
-    return conv_path(a, CONV_THREADS, conv_per_word<P> * conv_piece(a, conv_per_word<P>));
+    return conv_path(a, CONV_THREADS, conv_per_word<P> * conv_piece(a, conv_per_word<P>), a.tile.pitch);
   }
 
   DEV void load(uint32_t *patch, const ConvArgs &a, const Path &path, ConvPlace p) {
-    const act *x = static_cast<const act *>(a.x) + (size_t)blockIdx.y * a.B * a.H * a.W * a.pixel;
+    const act *x = static_cast<const act *>(a.x) + (size_t)blockIdx.y * (a.B * a.H * a.W * a.pixel);
     conv_load_pixels<P>(patch, x, a, path, {p.b, 2 * p.i - a.pad, 2 * p.j - a.pad}, CONV_THREADS);
   }
 
   typedef ConvSums<P> Sums;
-  DEV void store(const Sums &sums, const ConvArgs &a, ConvPlace p, const uint32_t (&own)[Sums::WINDOWS],
-                 const float *bias, uint32_t o) {
+  DEV uint32_t at(const ConvArgs &a, uint32_t n, uint32_t i, uint32_t j) { return ((n * a.HP + i) * a.WP + j) * a.O; }
+
+  DEV void store(const Sums &sums, const ConvArgs &a, ConvPlace p, const ConvWindows<P> &own, const float *bias,
+                 uint32_t o) {
     constexpr uint32_t N = Sums::OUTPUTS;
-    const uint32_t HP = a.HP, WP = a.WP;
     const uint32_t first = Sums::output(), room = o + first < a.O ? a.O - o - first : 0;
-    const size_t slot = (size_t)blockIdx.y * a.B * HP * WP * a.O + o + first;
-    const bool aligned = a.O % N == 0;
+    if (room == 0) return;
+    const size_t unit = (size_t)blockIdx.y * (a.B * a.HP * a.WP * a.O) + at(a, p.b, p.i, p.j) + o + first;
+    act *y = static_cast<act *>(a.y) + unit;
+    uint8_t *arg = a.arg + unit;
+    float added[N];
+#pragma unroll
+    for (uint32_t c = 0; c < N; c++) added[c] = bias[first + c];
+    if (a.O % N == 0 && conv_whole(a.tile, p, a.B, a.HP, a.WP)) {
+#pragma unroll
+      for (uint32_t q = 0; q < Sums::WINDOWS; q++) {
+        float v[N];
+        uint32_t places[N / 4];
+        pool(v, places, sums, q, added);
+        conv_store<P>(y + own.at[q], v, N, true);
+        if constexpr (N == 8) write_vector(arg + own.at[q], uint2{places[0], places[1]});
+        else *reinterpret_cast<uint32_t *>(arg + own.at[q]) = places[0];
+      }
+      return;
+    }
 #pragma unroll
     for (uint32_t q = 0; q < Sums::WINDOWS; q++) {
-      const uint32_t w = kept(own[q]), b = p.b + w % 256, i = p.i + w / 256 % 256, j = p.j + w / 65536;
-      if (w % 256 >= a.tile.images || b >= a.B || i >= HP || j >= WP) continue;
-      float y[N];
-      uint32_t arg[N / 4] = {};
+      if (!conv_inside(a.tile, p, own.place[q], a.B, a.HP, a.WP)) continue;
+      float v[N];
+      uint32_t places[N / 4];
+      pool(v, places, sums, q, added);
 #pragma unroll
       for (uint32_t c = 0; c < N; c++) {
-        float m = Sums::of(sums, q, c, 0);
-        uint32_t at = 0;
-#pragma unroll
-        for (uint32_t k = 1; k < 4; k++) {
-          const float v = Sums::of(sums, q, c, k);
-          if (v > m || v != v) m = v, at = k;
-        }
-        m = m + bias[first + c];
-        if (m <= 0.0f) m = 0.0f, at = 4;
-        y[c] = m;
-        arg[c / 4] |= at << (8 * (c % 4));
+        if (c >= room) continue;
+        y[own.at[q] + c] = P::store(v[c]);
+        arg[own.at[q] + c] = (uint8_t)(places[c / 4] >> (8 * (c % 4)));
       }
-      const size_t at = slot + ((b * HP + i) * WP + j) * a.O;
-      conv_store<P>(static_cast<act *>(a.y) + at, y, room, aligned);
-      if (aligned) {
-        if (room < N) continue;
-        if constexpr (N == 8) write_vector(a.arg + at, uint2{arg[0], arg[1]});
-        else *reinterpret_cast<uint32_t *>(a.arg + at) = arg[0];
-        continue;
-      }
-#pragma unroll
-      for (uint32_t c = 0; c < N; c++)
-        if (c < room) a.arg[at + c] = (uint8_t)(arg[c / 4] >> (8 * (c % 4)));
     }
+  }
+
+  // pool sets y of a window, and the places of its maxima, in 8 bits each.
+  DEV void pool(float (&y)[Sums::OUTPUTS], uint32_t (&places)[Sums::OUTPUTS / 4], const Sums &sums, uint32_t q,
+                const float (&bias)[Sums::OUTPUTS]) {
+#pragma unroll
+    for (uint32_t c = 0; c < Sums::OUTPUTS; c += 4) places[c / 4] = pool_four(y + c, sums, q, c, bias + c);
+  }
+
+  // pool_four sets four outputs of a window, from output n of the thread on, and returns the places of their maxima in 8 bits
+  // each.
+  DEV uint32_t pool_four(float *y, const Sums &sums, uint32_t q, uint32_t n, const float *bias) {
+    uint32_t places = 0;
+#pragma unroll
+    for (uint32_t c = 0; c < 4; c++) {
+      float v[4];
+#pragma unroll
+      for (uint32_t k = 0; k < 4; k++) v[k] = Sums::of(sums, q, n + c, k);
+      const float upper = fmax_nan(v[0], v[1]), m = fmax_nan(upper, fmax_nan(v[2], v[3]));
+      y[c] = m + bias[c];
+      // The first of equal maxima. With `kept` ptxas adds where a condition holds, else it would select and add.
+      const bool open = !(y[c] <= 0.0f), below = open & (upper < m), right = open & ((below ? v[2] : v[0]) < m);
+      y[c] = fmax_nan(y[c], 0.0f);
+      if (!open) places = kept(places + (4u << (8 * c)));
+      if (below) places = kept(places + (2u << (8 * c)));
+      if (right) places = kept(places + (1u << (8 * c)));
+    }
+    if (__builtin_isunordered(y[0], y[1]) || __builtin_isunordered(y[2], y[3])) {
+#pragma unroll
+      for (uint32_t c = 0; c < 4; c++)
+        if (y[c] != y[c]) places |= last_nan(sums, q, n + c) << (8 * c);
+    }
+    return places;
+  }
+
+  // last_nan returns the place of the last NaN in a window, which wins over all numbers.
+  DEV uint32_t last_nan(const Sums &sums, uint32_t q, uint32_t n) {
+    uint32_t place = 0;
+#pragma unroll
+    for (uint32_t k = 1; k < 4; k++)
+      if (Sums::of(sums, q, n, k) != Sums::of(sums, q, n, k)) place = k;
+    return place;
   }
 };
 

@@ -8,14 +8,57 @@ DEV ConvPlace conv_place(const ConvTile &t, uint32_t u) {
   return ConvPlace{band / t.bands * t.images, band % t.bands * t.rows, u % t.strips * t.columns};
 }
 
+// conv_next returns the place of the unit behind the one at p.
+DEV ConvPlace conv_next(const ConvTile &t, ConvPlace p) {
+  p.j += t.columns;
+  if (p.j == t.strips * t.columns) p.j = 0, p.i += t.rows;
+  if (p.i == t.bands * t.rows) p.i = 0, p.b += t.images;
+  return p;
+}
+
+// ConvWindows are the windows of a thread in a unit: where they lie, as conv_pack packs it, and how many elements of the
+// result they lie behind the first window of the unit.
+template <class P> struct ConvWindows {
+  uint32_t place[ConvSums<P>::WINDOWS], at[ConvSums<P>::WINDOWS];
+};
+
+// conv_unpack returns the image, the row and the column of a window, which are packed in 8 bits each.
+DEV ConvPlace conv_unpack(uint32_t window) { return {window % 256, window / 256 % 256, window / 65536}; }
+
+// conv_whole says whether all 64 windows of the unit at p exist, of so many images, rows and columns.
+DEV bool conv_whole(const ConvTile &t, const ConvPlace &p, uint32_t images, uint32_t rows, uint32_t columns) {
+  return t.images * t.rows * t.columns == CONV_WINDOWS && p.b + t.images <= images && p.i + t.rows <= rows &&
+         p.j + t.columns <= columns;
+}
+
+// conv_inside says whether a window of the unit at p exists.
+DEV bool conv_inside(const ConvTile &t, const ConvPlace &p, uint32_t window, uint32_t images, uint32_t rows,
+                     uint32_t columns) {
+  const ConvPlace w = conv_unpack(window);
+  return w.b < t.images && p.b + w.b < images && p.i + w.i < rows && p.j + w.j < columns;
+}
+
+// ConvRow is a row of weights: word d of a tap.
+struct ConvRow {
+  uint32_t tap, d;
+};
+DEV ConvRow conv_row(const ConvTile &t, uint32_t word) { return {word / t.depth, word % t.depth}; }
+
+// conv_row_on goes on by so many words.
+DEV void conv_row_on(const ConvTile &t, ConvRow &row, const ConvRow &step) {
+  row.tap += step.tap, row.d += step.d;
+  if (row.d >= t.depth) row.d -= t.depth, row.tap++;
+}
+
 // conv_run is the body of conv_forward and conv_backward_data. Op has the parts in which they differ:
 //   bias(a,o)                   the number that store adds to output o
 //   tap(a,r,s)                  the place of tap (r,s) in the patch, in pixels behind the first tap
 //   weights(w,a,word,words,o)   fills w with so many words of the weights of outputs o … o+31, from `word` on
+//   gaps(a)                     whether load leaves words of a pixel as they are
 //   path(a)                     the Path of a thread that loads a patch
 //   load(patch,a,path,place)    fills a patch
-//   store(sums,a,place,own,bias,o)  writes the results. own[q] is the q-th window of a thread in its unit: image, row
-//                               and column, in 8 bits each
+//   at(a,n,i,j)                 the first element of window (n,i,j) in the result
+//   store(sums,a,place,own,bias,o)  writes the results of the windows `own`
 template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
   if (blockIdx.y >= a.work->clients) return;
   DYNAMIC_SHARED(uint32_t, shared);
@@ -24,7 +67,7 @@ template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
   uint32_t *w = shared, *offset = w + t.resident * Sums::STEP;
   float *bias = reinterpret_cast<float *>(offset + t.steps * 4);
   uint32_t *patches = offset + t.steps * 4 + CONV_OUTPUTS;
-  const uint32_t o = blockIdx.x % t.tiles * CONV_OUTPUTS, stride = gridDim.x / t.tiles;
+  const uint32_t o = blockIdx.x % t.tiles * CONV_OUTPUTS, each = ceil_div(t.units, gridDim.x / t.tiles);
   const bool streamed = t.resident < t.steps;
 
   for (uint32_t i = threadIdx.x; i < 4 * t.steps; i += CONV_THREADS) {
@@ -33,34 +76,39 @@ template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
         r < a.R ? Op::tap(a, r, tap % a.S) * t.pitch + 2 * i % t.depth : 0;  // behind the last tap: its weights are 0
   }
   if (threadIdx.x < CONV_OUTPUTS) bias[threadIdx.x] = Op::bias(a, o + threadIdx.x);
-  // The words between pixels are never loaded. They meet weights of zero, and must not be NaN.
-  conv_clear(patches, t.stages * t.patch, CONV_THREADS);
+  // Words of a pixel that are never loaded meet weights of zero, and must not be NaN.
+  if (Op::gaps(a)) conv_clear(patches, t.stages * t.patch, CONV_THREADS);
   if (!streamed) Op::weights(w, a, 0, t.steps * 8, o);
   __syncthreads();
 
-  const uint32_t warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, right = t.pitch, down = t.width * t.pitch;
-  uint32_t window[2], own[Sums::WINDOWS];
+  // A thread divides for one of the 16 windows of its warp, and gets the others from the threads beside it.
+  const uint32_t thread = kept(threadIdx.x), right = t.pitch, down = t.width * t.pitch;
+  uint32_t window[2];
+  ConvWindows<P> own;
+  {
+    const uint32_t v = thread / 32 * 16 + thread % 16, row = v / t.columns, n = row / t.rows;
+    const uint32_t i = row - n * t.rows, j = v - row * t.columns, all = 0xffffffffu;
+    const uint32_t pixel = n < t.images ? ((n * t.height + 2 * i) * t.width + 2 * j) * t.pitch : 0;
 #pragma unroll
-  for (uint32_t q = 0; q < 2; q++) {
-    const uint32_t v = warp * 16 + q * 8 + g, row = v / t.columns, n = row / t.rows;
-    window[q] = n < t.images ? ((n * t.height + 2 * (row % t.rows)) * t.width + 2 * (v % t.columns)) * t.pitch : 0;
-  }
+    for (uint32_t q = 0; q < 2; q++) window[q] = __shfl_sync(all, pixel, q * 8 + thread % 32 / 4);
 #pragma unroll
-  for (uint32_t q = 0; q < Sums::WINDOWS; q++) {
-    const uint32_t v = warp * 16 + Sums::window(q), row = v / t.columns;
-    own[q] = row / t.rows | row % t.rows << 8 | v % t.columns << 16;
+    for (uint32_t q = 0; q < Sums::WINDOWS; q++) {
+      own.place[q] = __shfl_sync(all, n | i << 8 | j << 16, Sums::window(q));
+      own.at[q] = __shfl_sync(all, Op::at(a, n, i, j), Sums::window(q));
+    }
   }
   const Path path = Op::path(a);
 
-  uint32_t u = blockIdx.x / t.tiles, stage = 0;
+  uint32_t u = blockIdx.x / t.tiles * each, stage = 0;
+  const uint32_t end = u + each < t.units ? u + each : t.units;
   ConvPlace here = conv_place(t, u), there = here;
-  if (u < t.units) Op::load(patches, a, path, here);
+  if (u < end) Op::load(patches, a, path, here);
   cp_async_commit();
-  for (; u < t.units; u += stride, here = there) {
-    const uint32_t next = u + stride;
-    there = conv_place(t, next);
+  for (; u < end; u++, here = there) {
+    const bool more = u + 1 < end;
+    there = conv_next(t, here);
     if (t.stages == 2) {
-      if (next < t.units) Op::load(patches + (stage ^ 1) * t.patch, a, path, there);
+      if (more) Op::load(patches + (stage ^ 1) * t.patch, a, path, there);
       cp_async_commit();
       cp_async_wait<1>();
     } else {
@@ -69,7 +117,8 @@ template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
     __syncthreads();
     const uint32_t *patch = patches + stage * t.patch;
     Sums sums = {};
-    for (uint32_t s = 0; s < t.steps; s += t.resident) {
+    uint32_t s = 0;
+    do {
       const uint32_t steps = t.steps - s < t.resident ? t.steps - s : t.resident;
       if (streamed) {
         if (s > 0) __syncthreads();
@@ -77,12 +126,13 @@ template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
         __syncthreads();
       }
       conv_multiply(sums, patch + window[0], patch + window[1], right, down, w, offset + 4 * s, steps);
-    }
+      s += steps;
+    } while (s < t.steps);
     Op::store(sums, a, here, own, bias, o);
     __syncthreads();
     if (t.stages == 2) {
       stage ^= 1;
-    } else if (next < t.units) {
+    } else if (more) {
       Op::load(patches, a, path, there);
       cp_async_commit();
     }

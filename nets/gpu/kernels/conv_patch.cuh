@@ -26,10 +26,17 @@ DEV Path path_from(uint32_t start, uint32_t step, uint32_t height, uint32_t widt
 }
 
 // path_beside returns the Path of a thread through places that consist of pieces: the threads of a block stand side by
-// side, and each has the same piece of every place, number path_piece. Threads that are left over have no place.
-DEV Path path_beside(uint32_t pieces, uint32_t threads, uint32_t height, uint32_t width) {
-  const uint32_t thread = kept(threadIdx.x), all = kept(threads);
-  const uint32_t beside = pieces < all ? pieces : all, step = all / beside, start = thread / beside;
+// side, and each has the same piece of every place, number path_piece. Threads that are left over have no place. With
+// a pitch of 20 words, of which 16 are written, two neighbours would meet in some banks: then places that are half the
+// places of a warp apart stand side by side.
+DEV Path path_beside(uint32_t pieces, uint32_t threads, uint32_t height, uint32_t width, uint32_t pitch) {
+  uint32_t thread = kept(threadIdx.x);
+  const uint32_t all = kept(threads), beside = pieces < all ? pieces : all, step = all / beside;
+  if (pitch == 20 && beside < 32 && (beside & (beside - 1)) == 0) {
+    const uint32_t lane = thread % 32, place = lane & ~(beside - 1);
+    thread += (lane & beside ? 16 - beside / 2 : 0) - place / 2;
+  }
+  const uint32_t start = thread / beside;
   Path p = path_from(start, step, height, width);
   if (start >= step) p.start = 0xff0000;
   p.start |= thread % beside << 24;
@@ -62,8 +69,8 @@ DEV uint32_t conv_piece(const ConvArgs &a, uint32_t per) {
 }
 
 // conv_path returns the Path of this thread through the pixels of a patch, in pieces of so many channels.
-DEV Path conv_path(const ConvArgs &a, uint32_t threads, uint32_t channels) {
-  return path_beside(ceil_div(a.C, channels), threads, a.tile.height, a.tile.width);
+DEV Path conv_path(const ConvArgs &a, uint32_t threads, uint32_t channels, uint32_t pitch = 0) {
+  return path_beside(ceil_div(a.C, channels), threads, a.tile.height, a.tile.width, pitch);
 }
 
 // conv_copy_pixels calls copy(to, at, channel, image, column) for each piece of a patch that the thread copies, a piece

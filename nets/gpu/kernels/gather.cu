@@ -19,88 +19,143 @@ struct GatherArgs {
   int32_t *labels;         // [K,B]; -1: the sample does not count
   uint32_t step, E, B, H, W, C;
   uint32_t pixel, unused;  // elements of a pixel of y: C, or more, of which those behind C are 0
+  // From four elements of a thread to its next four: 1024 elements, as samples, rows, columns and channels.
+  uint32_t stride_b, stride_i, stride_j, stride_c;
 };
 
 // STAGED is the largest number of channels whose table goes to shared memory; gather.go has the same number.
 constexpr uint32_t STAGED = 32;
 constexpr uint32_t BORDER = 4;  // of zeros around an image: plan.Pad
+constexpr uint32_t FOURS = 4;   // of elements that a thread writes
 
-// Where a sample of the batch begins, and which crop of it is read. none: there is no sample.
-struct Sample {
-  size_t first;
-  bool none;
-  uint32_t row, col;
-  bool flip;
+// Element is channel c of pixel (i,j) of sample b.
+struct Element {
+  uint32_t b, i, j, c;
 };
 
-// sample_at returns the sample at a place of [K,E,B]; a sample has `size` elements.
-DEV Sample sample_at(const Work *work, size_t at, uint32_t size) {
-  const uint8_t *crop = work->crop, *flip = work->flip;
-  const int32_t index = work->index[at];
-  return {(size_t)index * size, index < 0, crop ? crop[2 * at] : BORDER, crop ? crop[2 * at + 1] : BORDER,
-          flip && flip[at] != 0};
+// element_at returns element e of y [B,H,W,pixel].
+DEV Element element_at(const GatherArgs &a, uint32_t e, uint32_t pixel) {
+  const uint32_t pixels = e / pixel, rows = pixels / a.W, b = rows / a.H;
+  return {b, rows - b * a.H, pixels - rows * a.W, e - pixels * pixel};
 }
 
-// value_at returns element (i,j,c) of y for a sample.
-DEV float value_at(const GatherArgs &a, const float *table, const Sample &s, uint32_t i, uint32_t j, uint32_t c) {
-  if (s.none) return 0;
-  if (!a.images) return a.features[s.first + ((i * a.W + j) * a.C + c)];
-  const uint32_t y = i + s.row - BORDER,
-                 x = (s.flip ? a.W - 1 - j : j) + s.col - BORDER;  // a number below 0 is large as unsigned
-  if (y >= a.H || x >= a.W) return 0;
-  return table[c * 256 + a.images[s.first + ((y * a.W + x) * a.C + c)]];
+// pixel_on goes on by the stride, a whole number of pixels. Divisions are slow, so it has none.
+DEV void pixel_on(const GatherArgs &a, Element &e) {
+  e.b += a.stride_b, e.i += a.stride_i, e.j += a.stride_j;
+  if (e.j >= a.W) e.j -= a.W, e.i++;
+  if (e.i >= a.H) e.i -= a.H, e.b++;
+}
+
+// element_on goes on by the stride, where it is no whole number of pixels.
+DEV void element_on(const GatherArgs &a, Element &e) {
+  e.c += a.stride_c;
+  if (e.c >= a.pixel) e.c -= a.pixel, e.j++;
+  pixel_on(a, e);
+}
+
+// Sample is a sample of the batch: pixel (i,j) of y is its pixel (i+row, column+j), or (i+row, column-j) if it is
+// mirrored. Numbers below 0 are large as unsigned.
+struct Sample {
+  size_t first;  // element of the data set
+  uint32_t row, column, turn;
+};
+
+// sample_at returns the sample at a place of [K,E,B].
+DEV Sample sample_at(const GatherArgs &a, size_t at) {
+  const Work *work = a.work;
+  const int32_t index = work->index[at];
+  Sample s = {(size_t)(uint32_t)index * (a.H * a.W * a.C), 0, 0, 1};
+  if (index < 0) {
+    s.row = a.H;  // of an image that is not there, all rows are beyond the last
+  } else if (a.images) {
+    const uint8_t *crop = work->crop, *flip = work->flip;
+    if (crop) s.row = crop[2 * at] - BORDER, s.column = crop[2 * at + 1] - BORDER;
+    if (flip && kept(uint32_t(flip[at])) != 0) s.column += a.W - 1, s.turn = -1u;
+  }
+  return s;
+}
+
+// Output is where a thread writes: its elements from `first` on, of `total` of a slot.
+template <class P> struct Output {
+  typename P::act *y;
+  size_t batch;  // place of the batch's first sample in [K,E,B]
+  uint32_t first, total;
+};
+
+// gather_colours writes pixels of four elements, of which three are channels of an image.
+template <class P> DEV void gather_colours(const GatherArgs &a, const float *table, const Output<P> &out) {
+  Element at = element_at(a, out.first, 4);
+  uint32_t b = -1u;  // the image of s
+  Sample s = {};
+  for (uint32_t n = 0, e = out.first; n < FOURS && e < out.total; n++, e += 4 * 256) {
+    if (at.b != b) b = at.b, s = sample_at(a, out.batch + b);
+    const uint32_t i = at.i + s.row, j = s.column + s.turn * at.j;
+    float4 v = {0.0f, 0.0f, 0.0f, 0.0f};
+    if (i < a.H && j < a.W) {
+      const uint8_t *pixel = a.images + s.first + (i * a.W + j) * 3;
+      v.x = table[pixel[0]], v.y = table[256 + pixel[1]], v.z = table[512 + pixel[2]];
+    }
+    store4<P>(out.y + e, v);
+    pixel_on(a, at);
+  }
+}
+
+// gather_elements writes any pixels.
+template <class P> DEV void gather_elements(const GatherArgs &a, const float *table, const Output<P> &out) {
+  Element at = element_at(a, out.first, a.pixel);
+  uint32_t b = -1u;  // the sample of s
+  Sample s = {};
+  for (uint32_t n = 0, e = out.first; n < FOURS && e < out.total; n++, e += 4 * 256, element_on(a, at)) {
+    Element one = at;
+    float v[4];
+#pragma unroll
+    for (int u = 0; u < 4; u++) {
+      v[u] = 0.0f;
+      if (e + u >= out.total) continue;
+      if (one.b != b) b = one.b, s = sample_at(a, out.batch + b);
+      const uint32_t i = one.i + s.row, j = s.column + s.turn * one.j;
+      if (i < a.H && j < a.W && one.c < a.C) {
+        const size_t from = s.first + ((i * a.W + j) * a.C + one.c);
+        v[u] = a.images ? table[one.c * 256 + a.images[from]] : a.features[from];
+      }
+      if (++one.c < a.pixel) continue;
+      one.c = 0;
+      if (++one.j < a.W) continue;
+      one.j = 0;
+      if (++one.i < a.H) continue;
+      one.i = 0, one.b++;
+    }
+    if (out.total % 4 == 0) {
+      store4<P>(out.y + e, {v[0], v[1], v[2], v[3]});
+      continue;
+    }
+#pragma unroll
+    for (int u = 0; u < 4; u++) {
+      if (e + u < out.total) out.y[e + u] = P::store(v[u]);
+    }
+  }
 }
 
 template <class P> DEV void gather(const GatherArgs &a) {
-  typedef typename P::act act;
   DYNAMIC_SHARED(float, staged);
   const Work *work = a.work;
   const uint32_t k = blockIdx.y;
   if (k >= work->clients) return;
-  const float *table = a.table;
-  if (a.images && a.C <= STAGED) {
-    for (uint32_t i = threadIdx.x; i < 256 * a.C; i += 256) staged[i] = a.table[i];
+  const bool stage = a.images && a.C <= STAGED;
+  if (stage) {
+#pragma unroll 1
+    for (uint32_t i = 4 * threadIdx.x; i < 256 * a.C; i += 4 * 256)
+      write_vector(staged + i, read_vector<float4>(a.table + i));
     __syncthreads();
-    table = staged;
   }
-  const uint32_t line = a.W * a.pixel, size = a.H * line, total = a.B * size, image = a.H * a.W * a.C;
-  const size_t batch = ((size_t)k * a.E + a.step) * a.B;
-  act *out = (act *)a.y + (size_t)k * total;
-  for (uint32_t e = 4 * (blockIdx.x * 256 + threadIdx.x); e < total; e += 4 * 256 * gridDim.x) {
-    uint32_t b = e / size, within = e - b * size, i = within / line, rest = within - i * line, j = rest / a.pixel,
-             c = rest - j * a.pixel;
-    Sample s = sample_at(work, batch + b, image);
-    float v[4] = {};
-    if (a.pixel == 4) {
-#pragma unroll
-      for (uint32_t u = 0; u < 4; u++)
-        if (u < a.C) v[u] = value_at(a, table, s, i, j, u);
-      store4<P>(out + e, {v[0], v[1], v[2], v[3]});
-      continue;
-    }
-#pragma unroll
-    for (int u = 0; u < 4; u++) {
-      v[u] = b < a.B && c < a.C ? value_at(a, table, s, i, j, c) : 0;
-      if (++c < a.pixel) continue;
-      c = 0;
-      if (++j < a.W) continue;
-      j = 0;
-      if (++i < a.H) continue;
-      i = 0;
-      if (++b < a.B) s = sample_at(work, batch + b, image);
-    }
-    if (total % 4 == 0) {
-      store4<P>(out + e, {v[0], v[1], v[2], v[3]});
-      continue;
-    }
-#pragma unroll
-    for (int u = 0; u < 4; u++) {
-      if (e + u < total) out[e + u] = P::store(v[u]);
-    }
-  }
+  const uint32_t total = a.B * a.H * a.W * a.pixel;
+  const Output<P> out = {static_cast<typename P::act *>(a.y) + (size_t)k * total,
+                         ((size_t)k * a.E + a.step) * a.B, 4 * (blockIdx.x * (256 * FOURS) + threadIdx.x), total};
+  if (stage && a.C == 3 && a.pixel == 4) gather_colours<P>(a, staged, out);
+  else gather_elements<P>(a, stage ? staged : a.table, out);
   if (blockIdx.x > 0) return;
   for (uint32_t b = threadIdx.x; b < a.B; b += 256) {
-    const int32_t index = work->index[batch + b];
+    const int32_t index = work->index[out.batch + b];
     a.labels[(size_t)k * a.B + b] = index < 0 ? -1 : a.classes[index];
   }
 }

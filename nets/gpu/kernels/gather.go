@@ -5,6 +5,7 @@ type GatherArgs struct {
 	Work, Images, Features, Classes, Table, Y, Labels uint64
 	Step, E, B, H, W, C                               uint32
 	Pixel, _                                          uint32 // 0 stands for C
+	StrideB, StrideI, StrideJ, StrideC                uint32 // set by Launch
 }
 
 const (
@@ -16,6 +17,9 @@ const (
 // is follows from Images, so that Images must be set, or 0, before the call.
 func (a *GatherArgs) Launch(p Precision) Launch {
 	a.Pixel = max(a.C, a.Pixel)
+	const stride = 4 * flatThreads
+	a.StrideC, a.StrideJ = stride%a.Pixel, stride/a.Pixel%a.W
+	a.StrideI, a.StrideB = stride/a.Pixel/a.W%a.H, stride/a.Pixel/a.W/a.H
 	n, y := volume(a.B, a.H, a.W, a.C), volume(a.B, a.H, a.W, a.Pixel)
 	l := Launch{Geometry{X: ceil(uint32(y), gatherBlock), Threads: flatThreads}, Cost{Bytes: n + p.act(y)}}
 	if a.Images == 0 {

@@ -26,8 +26,12 @@ var comparisons = table{
 	"setp.le.f32":  {"pred f32 f32", func(a, b, _ uint64) uint64 { return truth(float(a) <= float(b)) }},
 	"setp.gt.f32":  {"pred f32 f32", func(a, b, _ uint64) uint64 { return truth(float(a) > float(b)) }},
 	"setp.gtu.f32": {"pred f32 f32", func(a, b, _ uint64) uint64 { return truth(!(float(a) <= float(b))) }},
+	"setp.geu.f32": {"pred f32 f32", func(a, b, _ uint64) uint64 { return truth(!(float(a) < float(b))) }},
 	"setp.nan.f32": {"pred f32 f32", func(a, b, _ uint64) uint64 {
 		return truth(float(a) != float(a) || float(b) != float(b))
+	}},
+	"setp.num.f32": {"pred f32 f32", func(a, b, _ uint64) uint64 {
+		return truth(float(a) == float(a) && float(b) == float(b))
 	}},
 	"setp.eq.f64": {"pred f64 f64", func(a, b, _ uint64) uint64 { return truth(double(a) == double(b)) }},
 	"setp.lt.f64": {"pred f64 f64", func(a, b, _ uint64) uint64 { return truth(double(a) < double(b)) }},
