@@ -18,8 +18,7 @@ template <class P, FilterKind KIND, int TILES> DEV void filter_run(const ConvArg
   uint32_t *window = shared + t.stages * stage, *pixel = window + t.windows * FilterWindow::WORDS;
   filter_windows(window, pixel, a);
   const uint2 place = filter_place(a, filter_piece<P, KIND>(a));
-  const FilterRows<KIND, TILES> rows =
-      FilterRows<KIND, TILES>::at(a, filter_first(t), t.runs * t.groups * t.warp_tiles);
+  const auto rows = FilterRows<P, KIND, TILES>::at(a, filter_first(t), t.runs * t.groups * t.warp_tiles);
   FilterPlan plan = FilterPlan::of(a);
   FilterSums<KIND, TILES> sums = {};
   float db[4] = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -45,17 +44,12 @@ template <class P, FilterKind KIND, int TILES> DEV void filter_run(const ConvArg
   filter_store_bias(a, db, room, row, lane / 4 * 4, 4 * t.parts, plan.o);
 }
 
-// filter_taps and filter_channels are the products by kind of the rows.
+// filter_tensor chooses the kind of tiles, and how many a warp has.
 template <class P> DEV void filter_tensor(const ConvArgs &a, uint32_t *shared) {
-  if (a.C > 3) {
-    if constexpr (conv_per_word<P> == 2)
-      if (a.tile.depth < a.C) return filter_run<P, FILTER_MATRIX, 3>(a, shared);
-    filter_run<P, FILTER_CHANNELS, 3>(a, shared);
-  } else if (a.tile.warp_tiles == 1) {
-    filter_run<P, FILTER_TAPS, 1>(a, shared);
-  } else {
-    filter_run<P, FILTER_TAPS, 3>(a, shared);
-  }
+  if (a.C % 32 == 0) filter_run<P, FILTER_TILE, 3>(a, shared);
+  else if (a.C > 3) filter_run<P, FILTER_CHANNELS, 3>(a, shared);
+  else if (a.tile.warp_tiles == 1) filter_run<P, FILTER_TAPS, 1>(a, shared);
+  else filter_run<P, FILTER_TAPS, 3>(a, shared);
 }
 
 extern "C" __global__ void __launch_bounds__(192, 2) conv_backward_filter_fp32(const ConvArgs a) {

@@ -39,7 +39,7 @@ DEV void filter_copy_pixels(uint32_t *patch, const ConvArgs &a, uint2 place, con
   }
 }
 
-// filter_load_words fills a patch with so many words at once, each a float, or with FILTER_MATRIX two channels.
+// filter_load_words fills a patch with so many words at once, each a float, or for ldmatrix two channels.
 template <class P, uint32_t WORDS, uint32_t CHANNELS>
 DEV void filter_load_words(uint32_t *patch, const typename P::act *x, const ConvArgs &a, uint2 column,
                            const ConvPlace &first) {
@@ -74,7 +74,7 @@ DEV void filter_load_pairs(uint32_t *patch, const uint16_t *x, const ConvArgs &a
 
 // filter_piece returns how many channels filter_load copies at once.
 template <class P, FilterKind KIND> DEV uint32_t filter_piece(const ConvArgs &a) {
-  if constexpr (KIND == FILTER_MATRIX) return 8;
+  if constexpr (filter_matrix<P, KIND>) return 8;
   return a.pixel % 4 == 0 ? 4 : conv_per_word<P> == 1 && a.pixel % 2 == 0 ? 2 : 1;
 }
 
@@ -83,7 +83,7 @@ template <class P, FilterKind KIND>
 DEV void filter_load(uint32_t *patch, const typename P::act *x, const ConvArgs &a, uint2 place,
                      const ConvPlace &first) {
   const uint32_t piece = filter_piece<P, KIND>(a);
-  if constexpr (KIND == FILTER_MATRIX) {
+  if constexpr (filter_matrix<P, KIND>) {
     filter_load_words<P, 4, 8>(patch, x, a, place, first);
   } else if constexpr (conv_per_word<P> == 2) {
     if (piece == 4) filter_load_pairs<4>(patch, x, a, place, first);

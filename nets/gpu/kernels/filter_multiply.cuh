@@ -12,7 +12,7 @@ constexpr uint32_t FILTER_WARPS = 6, FILTER_THREADS = 32 * FILTER_WARPS;  // con
 enum FilterKind {
   FILTER_TAPS,      // up to 3 channels: those of the g-th of 8 taps at once, and one of 8 rows of the taps left over
   FILTER_CHANNELS,  // the g-th four neighbouring channels at once, of one tap
-  FILTER_MATRIX,    // bf16, 32 channels of one tap: words of x are two channels, and ldmatrix pairs pixels
+  FILTER_TILE,      // 32 channels of one tap; in bf16 a word of x is two of them, and ldmatrix pairs the pixels
 };
 
 
@@ -26,7 +26,7 @@ template <FilterKind KIND, int TILES> struct FilterSums {
   // the warp, all the number of tiles that the rows take.
   DEV uint32_t row_of(const ConvArgs &a, uint32_t first, uint32_t all, uint32_t j, uint32_t n) {
     const uint32_t tile = first + j / 4, none = a.R * a.S * a.C;
-    if constexpr (KIND == FILTER_MATRIX) return 32 * tile + j % 4 * 8 + n;
+    if constexpr (KIND == FILTER_TILE) return 32 * tile + j % 4 * 8 + n;
     if constexpr (KIND == FILTER_TAPS) {
       if (j % 4 == 3) return 8 * all * a.C + 8 * tile + n;
       return j % 4 < a.C ? (8 * tile + n) * a.C + j % 4 : none;
@@ -42,15 +42,19 @@ template <FilterKind KIND, int TILES> struct FilterSums {
   DEV float of(const FilterSums &s, uint32_t i, uint32_t n) { return s.d[i / 2][n / 2][n % 2 * 2 + i % 2]; }
 };
 
+// filter_matrix says whether x is read by ldmatrix.
+template <class P, FilterKind KIND> constexpr bool filter_matrix = KIND == FILTER_TILE && conv_per_word<P> == 2;
+
 // FilterRows is where the rows of dw of a lane lie behind a pixel, in bytes: of every tile, and with FILTER_TAPS of its
-// row of the taps left over. With FILTER_MATRIX it is the row of a matrix that the lane gives to ldmatrix.
-template <FilterKind KIND, int TILES> struct FilterRows {
+// row of the taps left over. For ldmatrix it is where the row of a matrix lies that the lane gives.
+template <class P, FilterKind KIND, int TILES> struct FilterRows {
   uint32_t of[TILES], left[KIND == FILTER_TAPS ? TILES : 1];
 
   DEV FilterRows at(const ConvArgs &a, uint32_t first, uint32_t all) {
     typedef FilterSums<KIND, TILES> Sums;
     const uint32_t lane = kept(threadIdx.x) % 32, last = a.R * a.S * a.C - 1;
-    const uint32_t n = KIND == FILTER_MATRIX ? 0 : lane / 4, per = KIND == FILTER_MATRIX ? 2 : 1;
+    constexpr bool matrix = filter_matrix<P, KIND>;
+    const uint32_t n = matrix ? 0 : lane / 4, per = matrix ? 2 : 1;
     // Lanes without a row read at the last one. What is read at once is aligned.
     auto bytes = [&](uint32_t j, uint32_t words) INLINE {
       const uint32_t m = Sums::row_of(a, first, all, j, n), row = m < last ? m : last, tap = row / a.C;
@@ -60,9 +64,9 @@ template <FilterKind KIND, int TILES> struct FilterRows {
     FilterRows rows;
 #pragma unroll
     for (int i = 0; i < TILES; i++) {
-      rows.of[i] = bytes(4 * i, 4);
+      rows.of[i] = bytes(4 * i, KIND == FILTER_TILE && !matrix ? 1 : 4);
       if constexpr (KIND == FILTER_TAPS) rows.left[i] = bytes(4 * i + 3, 1);
-      if constexpr (KIND == FILTER_MATRIX)  // the lower pixels of windows, and the next 8 channels
+      if constexpr (matrix)  // the lower pixels of windows, and the next 8 channels
         rows.of[i] += 4 * ((kept(lane / 8 % 2) * a.tile.width + kept(lane % 2)) * a.tile.pitch + lane / 16 * 4);
     }
     return rows;
@@ -87,11 +91,43 @@ DEV void filter_gradient(BF16, uint32_t (&y)[2], float g, uint32_t all, uint32_t
   y[0] = (uint32_t)both, y[1] = (uint32_t)(both >> 32);
 }
 
-// filter_step adds the products of four windows to sums, and gy to db if `adds`. raw is at the window and the outputs of
-// the lane, x at its window's first pixel or, with FILTER_MATRIX, at that of its row of a matrix.
+// read_word reads a word at any byte that is a multiple of 4.
+DEV uint32_t read_word(const char *p) { return *reinterpret_cast<const uint32_t *>(p); }
+
+// filter_read reads operand b of the four products of a tile: words of x at `from` and `apart` bytes behind. left is at
+// the lane's row of the taps left over.
+template <class P, FilterKind KIND>
+DEV void filter_read(uint32_t (&b)[4][2], const char *from, const char *left, uint32_t apart) {
+  if constexpr (filter_matrix<P, KIND>) {
+#pragma unroll
+    for (int j = 0; j < 4; j += 2) {
+      uint32_t r[4];
+      ldmatrix_x4_trans(r, smem_u32(from) + 16 * j);
+      b[j][0] = r[0], b[j][1] = r[1], b[j + 1][0] = r[2], b[j + 1][1] = r[3];
+    }
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < 2; i++, from += apart, left += apart) {
+    if constexpr (KIND == FILTER_TILE) {
+#pragma unroll
+      for (int j = 0; j < 4; j++) b[j][i] = read_word(from + 32 * j);
+    } else {
+      const uint4 v = read_vector<uint4>(from);
+      b[0][i] = v.x, b[1][i] = v.y, b[2][i] = v.z, b[3][i] = v.w;
+      if constexpr (KIND == FILTER_TAPS) {
+        kept(v.w);  // otherwise clang reads three words, in two instructions that meet banks twice
+        b[3][i] = read_word(left);
+      }
+    }
+  }
+}
+
+// filter_step adds the products of four windows to sums, and gy to db if `adds`. gy and arg are at the window and the
+// outputs of the lane, x at the first pixel of its window or, for ldmatrix, of the window of its row.
 template <class P, FilterKind KIND, int TILES>
 DEV void filter_step(FilterSums<KIND, TILES> &sums, float (&db)[4], const uint32_t *gy, const uint32_t *arg,
-                     const char *x, const FilterRows<KIND, TILES> &rows, uint32_t pixel, uint32_t line, bool adds) {
+                     const char *x, const FilterRows<P, KIND, TILES> &rows, uint32_t pixel, uint32_t line, bool adds) {
   constexpr bool pairs = conv_per_word<P> == 2;
   float g[4];
   if constexpr (pairs) {
@@ -109,28 +145,12 @@ DEV void filter_step(FilterSums<KIND, TILES> &sums, float (&db)[4], const uint32
     if (adds && (all >> 8 * n & 0xff) < 4) db[n] = db[n] + g[n];
   }
 #pragma unroll
-  for (int i = 0; i < TILES; i++) {
+  for (int s = 0; s < (pairs ? 1 : 2); s++) {  // words 2s and 2s+1 of every window: 8 words of pixels
+    const char *from = x + (s ? line : 0);
 #pragma unroll
-    for (int s = 0; s < (pairs ? 1 : 2); s++) {  // words 2s and 2s+1 of every window: 8 words of pixels
+    for (int i = 0; i < TILES; i++) {
       uint32_t b[4][2];
-      const char *from = x + rows.of[i] + (s ? line : 0);
-      const uint32_t apart = pairs ? line : pixel;
-      if constexpr (KIND == FILTER_MATRIX) {
-        uint32_t r[2][4];
-        ldmatrix_x4_trans(r[0], smem_u32(from));
-        ldmatrix_x4_trans(r[1], smem_u32(from) + 32);
-#pragma unroll
-        for (int j = 0; j < 4; j++) b[j][0] = r[j / 2][j % 2 * 2], b[j][1] = r[j / 2][j % 2 * 2 + 1];
-      } else {
-        const uint4 first = read_vector<uint4>(from), second = read_vector<uint4>(from + apart);
-        b[0][0] = first.x, b[1][0] = first.y, b[2][0] = first.z, b[3][0] = first.w;
-        b[0][1] = second.x, b[1][1] = second.y, b[2][1] = second.z, b[3][1] = second.w;
-        if constexpr (KIND == FILTER_TAPS) {
-          const char *left = x + rows.left[i] + (s ? line : 0);
-          b[3][0] = *reinterpret_cast<const uint32_t *>(left);
-          b[3][1] = *reinterpret_cast<const uint32_t *>(left + apart);
-        }
-      }
+      filter_read<P, KIND>(b, from + rows.of[i], from + rows.left[KIND == FILTER_TAPS ? i : 0], pairs ? line : pixel);
 #pragma unroll
       for (int j = 0; j < 4; j++)
 #pragma unroll
@@ -145,13 +165,13 @@ DEV void filter_step(FilterSums<KIND, TILES> &sums, float (&db)[4], const uint32
 // the pixels of windows lie in the patch, in bytes.
 template <class P, FilterKind KIND, int TILES>
 DEV void filter_multiply(FilterSums<KIND, TILES> &sums, float (&db)[4], const uint32_t *patch, const uint32_t *raw,
-                         const uint32_t *place, const FilterRows<KIND, TILES> &rows, uint32_t window,
+                         const uint32_t *place, const FilterRows<P, KIND, TILES> &rows, uint32_t window,
                          uint32_t windows, uint32_t stride, const ConvTile &t, bool adds) {
   typedef FilterRaw<P> R;
   const uint32_t lane = kept(threadIdx.x) % 32, pitch = KIND == FILTER_TAPS ? 4 : t.pitch;
   const uint32_t *gy = raw + (window + lane % 4) * R::WORDS + lane / 4 * (4 / conv_per_word<P>);
   const uint32_t *arg = raw + (window + lane % 4) * R::WORDS + R::GY + lane / 4;
-  place += window + (KIND == FILTER_MATRIX ? lane % 8 / 2 : lane % 4);
+  place += window + (filter_matrix<P, KIND> ? lane % 8 / 2 : lane % 4);
   for (; window < windows; window += stride) {
     named<32 * TILES, 32>();
     const char *x = reinterpret_cast<const char *>(patch) + *place;
